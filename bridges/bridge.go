@@ -21,9 +21,9 @@ type Topic struct {
 	// Sensor names the sensor that publishes, for protocols that carry it; it
 	// may be empty.
 	Sensor string
-	// SensorType is the id of that sensor's type, SensorNumber its number in wire
-	// formats, and Output the output's place in the type's definition; all zero for
-	// a topic that is no sensor's.
+	// SensorType is the id of that sensor's type, SensorNumber its number in wire formats, and
+	// Output the output's place in the type's definition. All are zero for a topic that isn't a
+	// sensor's.
 	SensorType   string
 	SensorNumber uint16
 	Output       int
@@ -126,8 +126,8 @@ func (b *Bridge) Status() Status {
 	return s
 }
 
-// EverConnected reports whether the bridge was connected at some time since it
-// was opened; with a peer that speaks its protocol, where it can tell (Reacher).
+// EverConnected reports whether the bridge was connected at some time since it was opened.
+// Where it can tell (Reacher), that means with a peer that speaks its protocol.
 func (b *Bridge) EverConnected() bool {
 	if r, ok := b.instance.(Reacher); ok {
 		return r.Reached()
@@ -233,9 +233,8 @@ func (b *Bridge) Statistics() Statistics {
 	return s
 }
 
-// Listening reports whether anybody would receive a message on a topic now: the
-// bridge is connected and, where it knows its receivers one by one, one of them
-// wants the topic.
+// Listening reports whether a message on a topic would be received now. The bridge is connected
+// and, where it knows its receivers one by one, one of them wants the topic.
 func (b *Bridge) Listening(topic string) bool {
 	if b.Status() != Connected {
 		return false
@@ -326,8 +325,8 @@ func addTopic[T any](b *Bridge, goType reflect.Type, wire string, topic Topic, c
 	return wrapped, nil
 }
 
-// countErrors makes a publisher of one that the bridge made: it sends only while
-// the bridge is connected and ctx goes on, and counts what isn't sent.
+// countErrors makes a publisher of one that the bridge made. It sends only while the bridge is
+// connected and until ctx ends, and counts what isn't sent.
 func countErrors[T any](b *Bridge, t *PublishedTopic, publish Publisher[T]) Publisher[T] {
 	return func(ctx context.Context, msg T) error {
 		err := b.ready()
@@ -369,12 +368,11 @@ func (s *subscription[T]) deliver(msg T) {
 	}
 }
 
-// AddSubscriber calls callback with each message of type T that arrives on a
-// topic, one at a time, on a goroutine of the bridge; callback doesn't block,
-// and doesn't add subscribers. The message is the callbacks' to read. Several
-// callbacks of one topic share its subscription, in the order of their addition;
-// one of another type than the first is ErrTopicType. ErrNoConverter says that
-// the bridge can't subscribe to T.
+// AddSubscriber calls callback with each message of type T that arrives on a topic, one at a
+// time, on a goroutine of the bridge. callback doesn't block, and doesn't add subscribers. The
+// message is the callbacks' to read. Several callbacks of one topic share its subscription, in
+// the order of their addition; one of another type than the first is ErrTopicType.
+// ErrNoConverter says that the bridge can't subscribe to T.
 func AddSubscriber[T any](b *Bridge, topic Topic, callback func(msg T)) error {
 	known, err := b.plugin.lookup(reflect.TypeFor[T]())
 	if err != nil {
@@ -417,11 +415,11 @@ type subscribedTopic struct {
 	tally      flow.Tally
 }
 
-// Checker is an Instance that tells of a connection string whether Connect can use it,
-// without connecting. Both read it with one parser: Check returns nil or the error that
-// Connect would, which wraps ErrConnectionString, or ErrTLS for a certificate that can't be
-// used. It may read files and the environment, changes nothing, and reaches no peer. Any
-// goroutine may call it, connected or not.
+// Checker is an Instance that tells of a connection string whether Connect can use it, without
+// connecting. Both read it with one parser. Check returns nil or the error that Connect would,
+// which wraps ErrConnectionString, or ErrTLS for a certificate that can't be used. It may read
+// files and the environment, changes nothing, and reaches no peer. Any goroutine may call it,
+// connected or not.
 type Checker interface {
 	Check(connection string) error
 }
@@ -526,9 +524,9 @@ type Endpoint struct {
 	Token  string `json:"token,omitempty"`
 }
 
-// Directory is an Instance that receivers connect to: Endpoints lists its topics in
-// the order of their numbers, with the addresses as they are while it is connected. A
-// server without topics yet has one endpoint without a topic. Any goroutine may ask.
+// Directory is an Instance that receivers connect to. Endpoints lists its topics in the order
+// of their numbers, with the addresses as they are while it is connected. A server without
+// topics yet has one endpoint without a topic. Any goroutine may ask.
 type Directory interface {
 	Endpoints() []Endpoint
 }

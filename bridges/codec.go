@@ -45,11 +45,11 @@ type OpenSample func(instance Instance, topic *PublishedTopic) (SendSample, erro
 // keeps no hold of. It is called from any goroutine.
 type SendSample func(ctx context.Context, sample Stamped) error
 
-// Publish makes a Publication of samples T, mostly a pointer, as messages M. converter
-// returns a conversion with a message of its own, which is used again for the topic's next
-// sample; the instance is nil for a conversion that no bridge asked for. The conversion
-// keeps no hold of the sample, and is called by one goroutine at a time for each topic. An
-// error drops the sample and counts it.
+// Publish makes a Publication of samples T, mostly a pointer, as messages M. converter returns
+// a conversion with a message of its own, which is used again for the topic's next sample. The
+// instance is nil for a conversion that no bridge asked for. The conversion keeps no hold of
+// the sample, and is called by one goroutine at a time for each topic. An error drops the
+// sample and counts it.
 func Publish[T Stamped, M, S any](typeName string, schema S, converter func(instance Instance) func(T) (M, error)) Publication[M, S] {
 	return publication(typeName, schema, converter)
 }
@@ -151,8 +151,8 @@ func (pub Publication[M, S]) RegisterSample(p *Plugin, wire string, open OpenSam
 	return pub.register(p, wire, open)
 }
 
-// Subscription is a row of a bridge's table: a message M, which S describes as in
-// Publication, with the type that is made of it for those who subscribe.
+// Subscription is a row of a bridge's table. It has a message M, which S describes as in
+// Publication, with the type that subscribers get made of it.
 type Subscription[M, S any] struct {
 	// Type is the message's full name, such as "geometry_msgs/msg/Twist".
 	Type string

@@ -14,16 +14,15 @@
 //	err = publish(ctx, image)
 //	err = bridge.Close(ctx)
 //
-// Messages are pointers to the structures of package sample, or to any type
-// that somebody registered with the bridge, without a change to it: package ros
-// adds a type from outside to any bridge to ROS, a Codec adds one to a bridge in
-// an encoding of your own.
+// Messages are pointers to the structures of package sample, or to any type that was registered
+// with the bridge, without a change to it. Package ros adds a type from outside to any bridge
+// to ROS. A Codec adds one to a bridge in an encoding of your own.
 //
 // # Concurrency
 //
-// A Bridge, its publishers and its statistics may be used from any goroutine.
-// Two calls of publishers of one bridge may overlap; what they write is then in
-// either order. Whoever needs an order calls them from one goroutine.
+// A Bridge, its publishers and its statistics may be used from any goroutine. Two calls of
+// publishers of one bridge may overlap; what they write is then in either order. Callers that
+// need an order call them from one goroutine.
 //
 // A publisher never waits for a peer: it writes to a file, or it queues on its
 // connection's bounded queue. It may read the message until it returns and
@@ -37,10 +36,10 @@
 //
 // # Failure
 //
-// Nothing is silent (law S5): an error that a publisher returns is counted
-// under its cause (package flow's CauseOf), and what a bridge loses after it had taken it is
-// moved from the sent to the dropped messages. [Bridge.Err] tells of a failure
-// that ends the connection for good, such as a full disk.
+// Nothing is silent (law S5). An error that a publisher returns is counted under its cause
+// (package flow's CauseOf). What a bridge loses after it had taken it is moved from the sent to
+// the dropped messages. [Bridge.Err] tells of a failure that ends the connection for good, such
+// as a full disk.
 //
 // # Testing
 //
@@ -64,8 +63,8 @@ type Info struct {
 	// Summary is one line for lists.
 	Summary string
 	// Connection shows the form of the connection string before its options, such as
-	// "HOST[:9090]": brackets enclose what may be left out, with the value that it then has
-	// where there is one; words in capitals stand for something, bars divide alternatives.
+	// "HOST[:9090]". Brackets enclose what may be left out, with its default value if it has
+	// one. Words in capitals stand for something, and bars divide alternatives.
 	Connection string
 	// Default is what an empty connection string stands for; empty where it is an error.
 	Default string
@@ -121,11 +120,10 @@ type Env struct {
 	// OutDir is the folder below which relative paths of connection strings
 	// lie; empty means the working directory.
 	OutDir string
-	// Now returns the simulation time, in nanoseconds, at which the message
-	// being published was handed over. A recording takes it as its log time.
-	// A publisher calls it once a message, on its own goroutine, so a caller
-	// that publishes from one goroutine may answer with the time that belongs
-	// to that message: then the recording doesn't depend on how fast anything
+	// Now returns the simulation time, in nanoseconds, at which the message being published was
+	// handed over. A recording takes it as its log time. A publisher calls it once a message,
+	// on its own goroutine. So a caller that publishes from one goroutine may answer with the
+	// time that belongs to that message. Then the recording doesn't depend on how fast anything
 	// ran. Nil stands for the message's own stamp.
 	Now func() int64
 	// Log takes what can't be returned; nil discards it.

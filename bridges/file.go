@@ -24,10 +24,9 @@ type Target interface {
 	Truncate(size int64) error
 }
 
-// File writes a file that grows by whole records and can go back to the end of a complete
-// one: what a bridge needs to leave a readable recording behind when the disk is full. It
-// buffers what it writes. One goroutine uses it at a time. It is a Recording of records that
-// Commit ends.
+// File writes a file that grows by whole records and can go back to the end of a complete one.
+// So a bridge can leave a readable recording behind when the disk is full. It buffers what it
+// writes. One goroutine uses it at a time. It is a Recording of records that Commit ends.
 type File struct {
 	target    Target
 	place     Place
@@ -86,7 +85,7 @@ func (f *File) Place() Place {
 	return place
 }
 
-// Intact returns an error that wraps ErrRemoved if what is written to the file is lost: it has
+// Intact returns an error that wraps ErrRemoved if what is written to the file is lost. It has
 // no name left, or it was truncated, so that a hole is where its beginning was. A file that was
 // renamed is intact.
 func (f *File) Intact() error {
@@ -133,8 +132,8 @@ func (f *File) Commit() error {
 // Committed returns the size up to the last complete record.
 func (f *File) Committed() int64 { return f.committed }
 
-// Rewind cuts the file to size, which was committed before, and goes on there;
-// an error of Write is forgotten.
+// Rewind cuts the file to size, which was committed before, and continues there; an error of
+// Write is forgotten.
 func (f *File) Rewind(size int64) error {
 	f.buf.Reset((*sink)(f))
 	if err := f.target.Truncate(size); err != nil {
@@ -186,7 +185,7 @@ type Recording interface {
 // connection. An instance that embeds one has all of Instance, Checker and Failer. It sets Env,
 // Read and perhaps Open when it is made. Methods may be called from any goroutine.
 //
-// The lock guards the recording, and what the instance keeps for it: Recording and Fail are
+// The lock guards the recording, and what the instance keeps for it. Recording and Fail are
 // called with the lock, and so are all methods of the recording. A publisher writes a message
 // like this:
 //
@@ -204,8 +203,8 @@ type Recording interface {
 //	}
 //	topic.Sent(len(record))
 //
-// The recording is Connected from Connect to Disconnect. A write that fails ends it early: what
-// is complete is finished and stays readable, the instance is UnexpectedlyDisconnected, and every
+// The recording is Connected from Connect to Disconnect. A write that fails ends it early. What
+// is complete is finished and stays readable, and the instance is UnexpectedlyDisconnected. Every
 // publisher returns the same error, which wraps ErrWriteFailed, until the next Connect.
 type Recorder[R Recording] struct {
 	State

@@ -25,9 +25,9 @@ import (
 type Option struct {
 	Key string
 	// Value shows what may stand there. Texts between bars are written as they are; words in
-	// capitals stand for something: N a whole number, SIZE a number of bytes, with a unit (KB, MB,
-	// GB, KiB, MiB, GiB) or without, TIME a Go duration such as 500ms or 3s, FACTOR a number
-	// that may have a fraction, FILE a path, other words what they say.
+	// capitals stand for something. N is a whole number, and SIZE a number of bytes, with a unit
+	// (KB, MB, GB, KiB, MiB, GiB) or without. TIME is a Go duration such as 500ms or 3s, FACTOR a
+	// number that may have a fraction, FILE a path. Other words are what they say.
 	Value string
 	// Default is the value that an option has which isn't given; empty for none.
 	Default string
@@ -54,7 +54,7 @@ func (i *Info) Form() string {
 }
 
 // OptionsOf lists the options that a struct, or the one that a pointer leads to, declares by the
-// tags of its fields, in their order; those of an embedded struct stand at its place.
+// tags of its fields, in their order. Those of an embedded struct stand at its place.
 //
 //	option   Option.Key
 //	value    Option.Value
@@ -63,9 +63,10 @@ func (i *Info) Form() string {
 //	want     what an error says is wanted, words perhaps; value's words without it
 //	min, max what a number may be, at least (0) and at most (2147483647)
 //
-// [ReadOptions] takes what they say. A field is a string, which isn't empty if it has want, a
-// list of strings between commas, a bool, 1 or on, an int, a float64, a time.Duration above 0, a
-// flow.Policy, or an int64, which is a SIZE. Where value lists words there are no others.
+// [ReadOptions] takes what they say. A field is a string, which isn't empty if it has want, or
+// a list of strings between commas. It may be a bool (1 or on), an int, or a float64. It may be
+// a time.Duration above 0, a flow.Policy, or an int64, which is a SIZE. Where value lists words
+// there are no others.
 func OptionsOf(declared any) []Option {
 	var list []Option
 	v := reflect.Indirect(reflect.ValueOf(declared))
@@ -85,7 +86,7 @@ func optionFields(v reflect.Value) []reflect.StructField {
 }
 
 // ReadOptions splits a connection string at its first question mark into what it names and the
-// options after it ("key=value&key=value", percent-encoded as in a URL), and sets the fields of
+// options after it ("key=value&key=value", percent-encoded as in a URL). It sets the fields of
 // the struct that options points to, which declare them: see [OptionsOf]. What isn't given stays
 // as it is; given has the texts of what is. A key that isn't declared, one that is given twice,
 // and a value that can't be used are an ErrConnectionString that says what is expected.
@@ -198,10 +199,10 @@ func (o RetryOptions) Retry() Retry {
 	return Retry{Interval: o.Interval, Backoff: o.Backoff, Longest: o.Longest, Attempts: o.Attempts}
 }
 
-// ListenAddress reads where a bridge is to listen, as its connection string names it:
-// PORT, for clients on this machine alone, HOST:PORT, or :PORT, for all that reach it.
-// Port 0 is any free one. An empty text means standard. The result is HOST:PORT; errors
-// wrap ErrConnectionString. Any goroutine may call it.
+// ListenAddress reads where a bridge is to listen, as its connection string names it. PORT is
+// for clients on this machine alone, HOST:PORT, or :PORT, for all that reach it. Port 0 is any
+// free one. An empty text means standard. The result is HOST:PORT; errors wrap
+// ErrConnectionString. Any goroutine may call it.
 func ListenAddress(text, standard string) (string, error) {
 	if text == "" {
 		return standard, nil

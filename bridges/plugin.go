@@ -136,7 +136,7 @@ func AddSubscriberCreator[T any](p *Plugin, create SubscriberCreator[T]) error {
 }
 
 // RegPublisher declares that the bridge publishes messages of type T, by the name that its
-// protocol has for them: AddType, unless RegSubscriber did that with the same name, and
+// protocol has for them. It does AddType, unless RegSubscriber did that with the same name, and
 // AddPublisherCreator. I is the type of the bridge's own instances.
 func RegPublisher[T any, I Instance](p *Plugin, wire string, create func(instance I, topic *PublishedTopic) (Publisher[T], error)) error {
 	if err := nameType[T](p, wire); err != nil {

@@ -46,9 +46,9 @@ func (r writtenRow[T]) Register(p *Plugin) error {
 	})
 }
 
-// NewFile makes a bridge that writes what its rows make of each message to one file, a
-// record after another: "NAME:FILE" writes FILE, below the output folder. A full disk
-// leaves a file of whole records.
+// NewFile makes a bridge that writes what its rows make of each message to one file, a record
+// after another. "NAME:FILE" writes FILE, below the output folder. A full disk leaves a file of
+// whole records.
 func NewFile(name, summary string, rows ...Row) Factory {
 	return &recordFactory{rows: rows, info: Info{Name: name, Type: name, Kind: KindFile, Summary: summary, Connection: "FILE"},
 		instance: func(env Env) recordBridge {
@@ -59,8 +59,8 @@ func NewFile(name, summary string, rows ...Row) Factory {
 }
 
 // NewServer makes a bridge that listens on TCP, on standard (HOST:PORT) where the connection
-// string names no address, and sends each client all topics: the records of its rows, one
-// after another. What clients send is thrown away.
+// string names no address. It sends each client all topics: the records of its rows, one after
+// another. What clients send is thrown away.
 func NewServer(name, summary, standard string, rows ...Row) Factory {
 	return &recordFactory{rows: rows, info: Info{
 		Name: name, Type: name, Kind: KindNetwork, Summary: summary,

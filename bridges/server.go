@@ -69,10 +69,10 @@ func (o WebSocketOptions) certificate() (*tls.Config, error) {
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }
 
-// Count returns the configuration of a stream whose messages are counted on a topic. A
-// message is sent when the first client has it; a latched one that no client has subscribed
-// to is kept for those to come, and counts as sent too. A message is dropped when a client
-// misses it, or when every client asked for fewer: of several clients it can be both.
+// Count returns the configuration of a stream whose messages are counted on a topic. A message
+// is sent when the first client has it. A latched one that no client has subscribed to is kept
+// for those to come, and counts as sent too. A message is dropped when a client misses it, or
+// when every client asked for fewer: of several clients it can be both.
 func Count(topic *PublishedTopic, config transport.StreamConfig) transport.StreamConfig {
 	config.Written = topic.Sent
 	config.Settled = func(o transport.Outcome) {

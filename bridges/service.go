@@ -32,9 +32,9 @@ type ServiceInfo struct {
 	Request, Response, Wire string
 }
 
-// AddServiceCreator declares how services with requests of type Req and responses of
-// type Res are offered, and the name that the protocol has for their type. The first
-// registration stays; a second one changes nothing and returns ErrDuplicate.
+// AddServiceCreator declares how services with requests of type Req and responses of type Res
+// are offered. wire is the name that the protocol has for their type. The first registration
+// stays; a second one changes nothing and returns ErrDuplicate.
 func AddServiceCreator[Req, Res any](p *Plugin, wire string, create ServiceCreator[Req, Res]) error {
 	key := serviceKey{reflect.TypeFor[Req](), reflect.TypeFor[Res]()}
 	p.mu.Lock()

@@ -58,9 +58,9 @@ func (b *Bridge) Diagnosis() Diagnosis {
 	return Diagnosis{}
 }
 
-// Reacher is an Instance that knows better than by having been Connected whether it has
-// reached its peer: one whose protocol acknowledges nothing, so that a server of another
-// protocol seems to be the peer until it ends the connection. Any goroutine may ask.
+// Reacher is an Instance that knows better than by having been Connected whether it has reached
+// its peer. Its protocol acknowledges nothing, so that a server of another protocol seems to be
+// the peer until it ends the connection. Any goroutine may ask.
 type Reacher interface {
 	// Reached may take back what it said of a connection that still was there; once the
 	// instance has disconnected it doesn't change.
@@ -83,7 +83,7 @@ type Statistics struct {
 	Drops           flow.Drops
 	// Topics in the order in which they were added.
 	Topics []TopicStatistics
-	// Received are the topics that are subscribed to, in the order in which they were:
-	// Messages counts those that could be read; Bytes and Drops are none.
+	// Received are the topics that are subscribed to, in the order in which they were. Messages
+	// counts those that could be read; Bytes and Drops are zero.
 	Received []TopicStatistics
 }

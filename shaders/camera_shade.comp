@@ -153,9 +153,9 @@ vec4 lit(sampler2D map, vec2 corner, float depth) {
     return vec4(greaterThan(textureGather(map, corner), vec4(depth)));
 }
 
-// softly returns how lit a point is by a map whose texels are t wide: the 3x3
-// texels around it under a quadratic B-spline, so that edges show no steps. Four
-// gathers hold them, those of the middle row and column twice.
+// softly returns how lit a point is by a map whose texels are t wide. It takes the 3x3 texels
+// around it under a quadratic B-spline, so that edges show no steps. Four gathers hold them,
+// those of the middle row and column twice.
 float softly(sampler2D map, vec3 at, float t) {
     vec2 texel = at.xy / t;
     vec2 corner = floor(texel);
@@ -284,9 +284,9 @@ uint depthGrey(Hit h) {
 #endif
 
 #if INSTANCE_COLORS
-// instanceColor returns the class's colour in SVL's palette, with a saturation and a
-// value of the instance's own, each up to 0.25 from the class's: those of 4096
-// successive instances are a grid of 64 x 64, in mixed order.
+// instanceColor returns the class's colour in SVL's palette, with a saturation and a value of
+// the instance's own, each up to 0.25 from the class's. Those of 4096 successive instances are
+// a grid of 64 x 64, in mixed order.
 vec3 instanceColor(uint tag, uint instance) {
     vec3 c = texelFetch(palette, 256 + int(tag)).rgb;
     float most = max(max(c.r, c.g), c.b), least = min(min(c.r, c.g), c.b);
@@ -300,8 +300,8 @@ vec3 instanceColor(uint tag, uint instance) {
 #endif
 
 #if FLOW
-// flowOf returns how far what a pixel sees moved over the picture since the
-// firing before, in widths and heights of it: x to the right, y down.
+// flowOf returns how far what a pixel sees moved over the picture since the firing before. It
+// is in widths and heights of the picture: x to the right, y down.
 uvec2 flowOf(uvec2 id, Hit h) {
     // The sky is at infinity: only the camera's rotation moves it.
     vec3 now = h.seen ? h.reach * h.pixel.direction : h.pixel.direction;

@@ -1,7 +1,7 @@
-// Visibility of a camera whose lens no rasteriser can draw: traces the ray of each
-// pixel's centre at the capture's instant, and writes what camera_ids writes: the
-// number of the triangle plus one (0: nothing) and the frame it is in. An invocation
-// traces two by two pixels together.
+// Visibility of a camera whose lens no rasteriser can draw. It traces the ray of each pixel's
+// centre at the capture's instant, and writes what camera_ids writes. That is the number of the
+// triangle plus one (0: nothing) and the frame it is in. An invocation traces two by two pixels
+// together.
 //
 // The motion table's sensor is the camera's optical frame.
 

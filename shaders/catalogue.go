@@ -1,19 +1,19 @@
-// Package shaders holds raybridge's GLSL sources and one typed catalogue of
-// them: what each program is called, what it binds, how large its work groups
-// are and which constants Go gives it.
+// Package shaders holds raybridge's GLSL sources and one typed catalogue of them. It says what
+// each program is called, what it binds, how large its work groups are and which constants Go
+// gives it.
 //
 // # Includes
 //
-// A source may say #include "lib/trace.glsl". Each file is taken in once,
-// where it is first named, from the entry's own file system and else from this
-// package: sensors outside this repository include the same library. Included
-// files start with a comment that says what they declare and need.
+// A source may say #include "lib/trace.glsl". Each file is taken in once, where it is first
+// named, from the entry's own file system and else from this package. So sensors outside this
+// repository include the same library. Included files start with a comment that says what they
+// declare and need.
 //
 // # Constants
 //
-// Numbers that Go and GLSL must agree on are written in Go alone and reach the
-// source as #define lines: the slots of the scene's tables (SLOT_NODES ...),
-// the work-group size (LOCAL_SIZE_X, _Y, _Z), and each entry's own.
+// Numbers that Go and GLSL must agree on are written in Go alone and reach the source as
+// #define lines. They are the slots of the scene's tables (SLOT_NODES ...), the work-group size
+// (LOCAL_SIZE_X, _Y, _Z), and each entry's own.
 //
 // # Adding a shader
 //
@@ -91,11 +91,11 @@ func All() []*Entry {
 // lib/trace.glsl's Rays.
 const TracedRays = 4
 
-// SceneTrace finds what listed rays hit: the ray caster on its own, for tests,
-// benchmarks and tools. Rays are three vec4 each (origin and tmin; unit
-// direction and tmax; time in seconds since the window's start), hits two
-// (range or -1, barycentric u, v, integer triangle; normal, integer mover, -1 for
-// none), in the world frame. An invocation traces TracedRays of them.
+// SceneTrace finds what listed rays hit: the ray caster on its own, for tests, benchmarks and
+// tools. Rays are three vec4 each (origin and tmin; unit direction and tmax; time in seconds
+// since the window's start). Hits are two, in the world frame: range or -1, barycentric u, v,
+// integer triangle; normal, integer mover, -1 for none. An invocation traces TracedRays of
+// them.
 var SceneTrace = Entry{
 	Name:    "scene.trace",
 	Compute: "scene_trace.comp",
@@ -222,11 +222,11 @@ var CameraTrace = Entry{
 	Constants: []Define{Int("LENS", 1)},
 }
 
-// CameraShade turns what a camera sees into its pictures, each in a buffer of
-// packed pixels, row 0 the top; camera_shade.comp lists the constants that say which.
-// SURFACE_TEXTURES and EMISSION_TEXTURES are for scenes that have such, LENS is as
-// for CameraTrace and 0 for a pinhole, and GRADED allows for lib/grade.glsl. A
-// picture of light alone may have SAMPLES x SAMPLES seen points a pixel.
+// CameraShade turns what a camera sees into its pictures, each in a buffer of packed pixels,
+// row 0 the top. camera_shade.comp lists the constants that say which. SURFACE_TEXTURES and
+// EMISSION_TEXTURES are for scenes that have such, LENS is as for CameraTrace and 0 for a
+// pinhole, and GRADED allows for lib/grade.glsl. A picture of light alone may have SAMPLES x
+// SAMPLES seen points a pixel.
 var CameraShade = Entry{
 	Name:    "camera.shade",
 	Compute: "camera_shade.comp",
@@ -272,8 +272,8 @@ var GroundTruthBounds = Entry{
 	Workgroup: [3]int{8, 8, 1},
 }
 
-// GroundTruthSights counts the points on actors that something else hides from a
-// sensor: an invocation for each TracedRays of Sights, into the tallies of their actors.
+// GroundTruthSights counts the points on actors that something else hides from a sensor. It has
+// an invocation for each TracedRays of Sights, which adds to the tallies of their actors.
 var GroundTruthSights = Entry{
 	Name:    "groundtruth.sights",
 	Compute: "groundtruth_sights.comp",

@@ -7,8 +7,8 @@ layout(local_size_x = LOCAL_SIZE_X, local_size_y = LOCAL_SIZE_Y, local_size_z = 
 #include "lib/trace.glsl"
 #include "lib/tally.glsl"
 
-// Sight is one point: unit direction to it in the world frame, and how far the way
-// must be free, metres; place of its actor's tally, the actor's instance id, 0, 0.
+// Sight is one point: unit direction to it in the world frame, and how far the way must be
+// free, metres. Then place of its actor's tally, the actor's instance id, 0, 0.
 struct Sight {
     vec4 way;
     uvec4 whose;
@@ -21,8 +21,8 @@ layout(std140, binding = 0) uniform Settings {
 
 layout(std430, binding = 1) readonly buffer Sights { Sight sights[]; };
 
-// How many surfaces of what hides nothing a ray may pass through, and how far behind
-// one it goes on, metres.
+// How many surfaces of what hides nothing a ray may pass through, and how far behind one it
+// continues, metres.
 const int PASSES = 16;
 const float BEHIND = 1e-3;
 

@@ -1,6 +1,6 @@
-// Traces a lidar's scan, as shaders.Lidar describes. Invocation (x, laser) traces
-// four columns from 4 x on together and writes points column * lasers + laser:
-// neighbouring firings of one laser see neighbouring surfaces.
+// Traces a lidar's scan, as shaders.Lidar describes. Invocation (x, laser) traces four columns
+// from 4 x on together and writes points column * lasers + laser. Neighbouring firings of one
+// laser see neighbouring surfaces.
 //
 // scan (uint texels; floats as bits)
 //   3 a laser:  cos and sin of the elevation, cos and sin of the azimuth offset;
@@ -14,10 +14,10 @@
 //   ROLLING      1 where each ray has its own time, 0 where all are of the start
 //   COMPENSATED  1 for points in the sensor's frame at the start
 //
-// A point is sample.Point: x, y, z, intensity; distance, azimuth, elevation,
-// nanoseconds; ring | return << 16 | tag << 24, instance, cosine of the incidence,
-// ray. No return has distance +infinity, -infinity where a surface is nearer than
-// the minimum range (REP-117), and zeros.
+// A point is sample.Point: x, y, z, intensity; distance, azimuth, elevation, nanoseconds. Then
+// come ring | return << 16 | tag << 24, instance, cosine of the incidence, ray. No return has
+// distance +infinity, -infinity where a surface is nearer than the minimum range (REP-117), and
+// zeros.
 
 layout(local_size_x = LOCAL_SIZE_X, local_size_y = LOCAL_SIZE_Y, local_size_z = LOCAL_SIZE_Z) in;
 

@@ -1,6 +1,6 @@
 // Finds what a sensor's rays hit, as shaders.Rays describes. An invocation traces four
-// neighbours together, and lets them pass through the actor that carries the sensor and
-// through what has a tag that the sensor doesn't look for.
+// neighbours together. It lets them pass through the actor that carries the sensor and through
+// what has a tag that the sensor doesn't look for.
 //
 // rays (uint texels; floats as bits), 2 a ray, in the sensor's frame:
 //   origin, minimum range; unit direction, maximum range (0: the ray isn't cast)
@@ -25,7 +25,7 @@ layout(std140, binding = 0) uniform Settings {
     uvec4 settings; // instance id of the owner, 0 for nothing; a bit for each tag that counts; 0, 0
 };
 
-// How many surfaces a ray may pass through, and how far behind one it goes on, metres.
+// How many surfaces a ray may pass through, and how far behind one it continues, metres.
 const int PASSES = 32;
 const float BEHIND = 1e-3;
 

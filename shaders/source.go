@@ -48,8 +48,8 @@ type Program struct {
 // Source resolves an entry's files into complete GLSL. The defines replace the
 // entry's own of the same name; one that the entry doesn't declare is an error.
 //
-// A driver's log counts lines within files: the number before the line is the
-// place of the file in the list at the head of the source.
+// A driver's log counts lines within files. The number before the line is the place of the file
+// in the list at the head of the source.
 func Source(e *Entry, defines ...Define) (Program, error) {
 	all, err := e.constants(defines)
 	if err != nil {

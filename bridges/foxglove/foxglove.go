@@ -13,7 +13,7 @@
 // # Protocol
 //
 // The subprotocols foxglove.sdk.v1 and foxglove.websocket.v1 have the same messages, as far as
-// a server without playback control is concerned: the specification is docs/spec.md of
+// a server without playback control is concerned. The specification is docs/spec.md of
 // foxglove/ws-protocol, "Foxglove WebSocket protocol v1", and rust/foxglove/src/protocol of
 // foxglove/foxglove-sdk. A client that offers neither is refused.
 //
@@ -26,10 +26,9 @@
 //
 // # Queues
 //
-// Each client has a queue of its own, 64 messages and 64 MiB unless the options say
-// otherwise; the topic's policy decides what a full one does. A client that loses messages
-// is told so each second, and when it is over. One that takes nothing for ten
-// seconds is disconnected.
+// Each client has a queue of its own, 64 messages and 64 MiB unless the options say otherwise.
+// The topic's policy decides what a full one does. A client that loses messages is told so each
+// second, and when it is over. One that takes nothing for ten seconds is disconnected.
 //
 // # Counts
 //
@@ -73,9 +72,9 @@ func (Factory) Info() bridges.Info {
 	}
 }
 
-// Register declares the messages of package foxglovemsg, the run's log, what clients may
-// publish (the subscriptions of rossample.StandardSubscriptions, in JSON, CDR and ROS 1's
-// encoding) and the services that they may call (those of std_srvs, in JSON).
+// Register declares the messages of package foxglovemsg, the run's log, and the services that
+// clients may call (those of std_srvs, in JSON). It declares what clients may publish: the
+// subscriptions of rossample.StandardSubscriptions, in JSON, CDR and ROS 1's encoding.
 func (f Factory) Register(p *bridges.Plugin) error {
 	var list []error
 	for _, pub := range foxglovemsg.Publications() {
@@ -295,7 +294,7 @@ func (i *instance) AddParameter(p bridges.Parameter) error { return i.parameters
 // ParameterChanged tells those clients that want to know.
 func (i *instance) ParameterChanged(name string) { i.tellParameters([]string{name}, nil) }
 
-// tellParameters sends values to the clients that subscribed to them, but for one.
+// tellParameters sends values to the clients that subscribed to them, except one.
 func (i *instance) tellParameters(names []string, but *session) {
 	for _, s := range i.openSessions() {
 		if s == but {

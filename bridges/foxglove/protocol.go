@@ -181,7 +181,7 @@ func checkName(what, name string) error {
 	return nil
 }
 
-// errMalformed says that a client's message isn't of the protocol; the connection goes on.
+// errMalformed says that a client's message isn't of the protocol; the connection stays.
 var errMalformed = fmt.Errorf("malformed message")
 
 // clientMessage is a binary message of a client that publishes.
@@ -247,7 +247,7 @@ func statusOf(level int, format string, args ...any) status {
 	return status{Op: "status", Level: level, Message: fmt.Sprintf(format, args...)}
 }
 
-// marshal returns a JSON message; those of this package can be encoded but for values of
+// marshal returns a JSON message. Those of this package can be encoded, except values of
 // parameters, which are checked before.
 func marshal(v any) ([]byte, error) {
 	data, err := json.Marshal(v)

@@ -9,7 +9,7 @@ import (
 	"github.com/raybridge/raybridge/internal/guard"
 )
 
-// session is one client. The reading goroutine owns it, but for what has other comments.
+// session is one client. The reading goroutine owns it, except what has other comments.
 type session struct {
 	instance *instance
 	client   *transport.WebSocket
@@ -89,7 +89,8 @@ func (s *session) binary(data []byte) error {
 	}
 }
 
-// refuse tells the client of an error of its own and returns it, to be counted; nil is none.
+// refuse tells the client of an error of its own and returns it, to be counted; nil means no
+// error.
 func (s *session) refuse(err error) error {
 	if err != nil {
 		s.remark(levelError, "%v", err)

@@ -18,7 +18,7 @@ import (
 // clockType is the message whose time is the protocol's too.
 const clockType = "rosgraph_msgs/msg/Clock"
 
-// maxMessage is the size of the largest message that is sent, bytes: protobuf has no larger
+// maxMessage is the size of the largest message that is sent, bytes. Protobuf has no larger
 // ones (protobuf.dev, "Proto Limits"), and those in CDR come to the same viewers.
 const maxMessage = math.MaxInt32
 

@@ -8,14 +8,13 @@
 //
 // # Format
 //
-// The file is gzip (RFC 1952), in members of about a mebibyte of text, without
-// a time of its own: equal messages in equal order give equal bytes (law T5).
-// Each message is two lines of UTF-8 that end in LF: the type's name, a space
-// and the topic; then one JSON object (RFC 8259). Its first keys are, but for a
-// clock's, Name (the sensor), Frame, Time (the capture stamp in seconds, with
-// nine decimals), StampNs (the same in nanoseconds, exact) and Sequence. After
-// them come the keys that SVL has for the type, where the sample has the value,
-// in SVL's order, and then what SVL has no key for:
+// The file is gzip (RFC 1952), in members of about a mebibyte of text, without a time of its
+// own. So equal messages in equal order give equal bytes (law T5). Each message is two lines of
+// UTF-8 that end in LF: the type's name, a space and the topic; then one JSON object (RFC
+// 8259). Its first keys are Name (the sensor), Frame, Time (the capture stamp in seconds, with
+// nine decimals), StampNs (the same in nanoseconds, exact) and Sequence. A clock has none of
+// these. After them come the keys that SVL has for the type, where the sample has the value, in
+// SVL's order. Then comes what SVL has no key for:
 //
 //	sample           type                   keys
 //	Clock            ClockData              Clock (seconds); StampNs
@@ -63,14 +62,13 @@
 //	                                        Braking, Steering, Gear, InReverse; of lights Signal, SignalElapsed, Red,
 //	                                        Yellow, Green (seconds)
 //
-// Axes and units are the sample's (REP-103), not SVL's left-handed ones. Bytes
-// are base64 (RFC 4648, section 4), of the valid bytes alone; vectors are
-// {x, y, z}, quaternions {x, y, z, w}, matrices flat: Transform, the sensor in
-// the map, column by column as in SVL, K, R, P and covariances row by row.
-// Points is a list of [x, y, z, intensity]; Rings, Returns and TimesNs are lists
-// of the same length; Events one of [x, y, nanoseconds, polarity]. An ImageData whose picture can't be read has no Width and
-// Height. JSON has no NaN and no infinity: they are the strings "NaN",
-// "Infinity" and "-Infinity", as in protobuf's JSON.
+// Axes and units are the sample's (REP-103), not SVL's left-handed ones. Bytes are base64 (RFC
+// 4648, section 4), of the valid bytes alone. Vectors are {x, y, z} and quaternions {x, y, z, w}.
+// Matrices are flat: Transform, the sensor in the map, column by column as in SVL, K, R, P and
+// covariances row by row. Points is a list of [x, y, z, intensity]. Rings, Returns and TimesNs are
+// lists of the same length, Events one of [x, y, nanoseconds, polarity]. An ImageData whose picture
+// can't be read has no Width and Height. JSON has no NaN and no infinity: they are the strings
+// "NaN", "Infinity" and "-Infinity", as in protobuf's JSON.
 //
 // # Reading
 //
@@ -79,10 +77,10 @@
 //
 // # Failure
 //
-// A member of the file is complete when a message fills it up. When a write
-// fails, the file is cut back to its last complete member; what is cut off, and
-// everything after it, is counted as write_failed. So is all of a file that was removed,
-// renamed, replaced or truncated, at the next member or at the end.
+// A member of the file is complete when a message fills it up. When a write fails, the file is
+// cut back to its last complete member. What is cut off, and everything after it, is counted as
+// write_failed. So is all of a file that was removed, renamed, replaced or truncated, at the
+// next member or at the end.
 package logging
 
 import (

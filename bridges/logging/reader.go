@@ -187,8 +187,8 @@ func (r *Reader) Close() error {
 	return r.file.Close()
 }
 
-// Float is a number of a log, for the fields of what an Entry's JSON is decoded into: of
-// NaN and the infinities, which JSON hasn't got, the log has the names.
+// Float is a number of a log, for the fields of what an Entry's JSON is decoded into. The log
+// has names for NaN and the infinities, which JSON doesn't have.
 type Float float64
 
 // UnmarshalJSON takes a number, or "NaN", "Infinity" or "-Infinity".

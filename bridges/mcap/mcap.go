@@ -29,12 +29,11 @@
 //
 // # Split recordings
 //
-// Files are then NAME_0.mcap, NAME_1.mcap and so on. Each is complete in itself:
-// it has all schemas and channels, and begins with what latched topics
-// (transient local, such as /tf_static) had published last, with its number and
-// its own publish time, at the log time of the split. A file ends with the chunk
-// that makes it as large as split, so it is larger by up to a chunk and the
-// summary.
+// Files are then NAME_0.mcap, NAME_1.mcap and so on. Each is complete in itself: it has all
+// schemas and channels. It begins with what latched topics (transient local, such as
+// /tf_static) had published last. Those messages have their number and their own publish time,
+// at the log time of the split. A file ends with the chunk that makes it as large as split, so
+// it is larger by up to a chunk and the summary.
 //
 // # Times
 //
@@ -46,29 +45,27 @@
 //
 // # Failure
 //
-// A chunk is closed when it has its size, or when a message comes a second of
-// log time after its first; it then goes to the operating system, so that a
-// killed process loses the open chunk alone. flush bounds that in wall time too,
-// for runs that are slower than time or paused: the first message that comes so
-// long after a chunk's first closes it. Such a recording's bytes depend on how
-// fast the machine was, so it is off by default. [Open] reads what a killed
-// process leaves, and [Recover] finishes it.
+// A chunk is closed when it has its size, or when a message comes a second of log time after
+// its first. It then goes to the operating system, so that a killed process loses the open
+// chunk alone. flush bounds that in wall time too, for runs that are slower than time or
+// paused. The first message that comes so long after a chunk's first closes it. Such a
+// recording's bytes depend on how fast the machine was, so it is off by default. [Open] reads
+// what a killed process leaves, and [Recover] finishes it.
 //
-// When a write fails the file is cut back to its last complete chunk and
-// finished there: it stays readable. Messages after that are counted lost
-// (write_failed), the bridge's status is unexpectedly_disconnected, and Err
-// tells what happened. It is the same for a file that was removed, which the next chunk
-// tells, and for files that are not at their place at the end.
+// When a write fails the file is cut back to its last complete chunk and finished there: it
+// stays readable. Messages after that are counted lost (write_failed), the bridge's status is
+// unexpectedly_disconnected, and Err tells what happened. It is the same for a file that was
+// removed, which the next chunk tells. So it is for files that are not at their place at the
+// end.
 //
 // # Reading
 //
-// [Open] gives a recording's messages as samples, in the order of their log
-// times: of all three profiles, of other programs' files as far as the types are
-// known, without chunks or a summary too. A cloud is read by its fields. What a
-// message doesn't carry is lost: the pose of the sensor, a cloud's lasers that
-// gave no return, an actor's type. What carries several samples is read as the
-// most common one: nav_msgs/Odometry as Odometry, Foxglove's SceneUpdate as boxes.
-// Of a ROS 2 message whose definition differs from ours nothing but its decoding
+// [Open] gives a recording's messages as samples, in the order of their log times. It reads all
+// three profiles, and other programs' files as far as the types are known, without chunks or a
+// summary too. A cloud is read by its fields. What a message doesn't carry is lost: the pose of
+// the sensor, a cloud's lasers that gave no return, an actor's type. What carries several
+// samples is read as the most common one: nav_msgs/Odometry as Odometry, Foxglove's SceneUpdate
+// as boxes. Of a ROS 2 message whose definition differs from ours nothing but its decoding
 // tells: it fails, and is counted.
 package mcap
 
@@ -309,8 +306,8 @@ func checkTopic(profile, name string) error {
 	}
 }
 
-// row is a type of sample with the encoded message that carries it. The recorder knows no
-// other kind, whatever the profile and whoever made it.
+// row is a type of sample with the encoded message that carries it. The recorder knows no other
+// kind, whatever the profile and whatever its source.
 type row = bridges.Publication[bridges.Append, bridges.Schema]
 
 // rows makes the row that a type of sample has in a recording of a profile.

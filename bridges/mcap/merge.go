@@ -52,10 +52,10 @@ func (l *loads) Pop() any {
 	return last
 }
 
-// Next returns the next message, io.EOF behind the last. Messages without a sample are
-// left out; Skipped tells of them. So are parts of a file that can't be read, of which
-// Damaged tells, unless the selection is strict: then they are errors that wrap ErrDamaged,
-// and the call after one goes on behind.
+// Next returns the next message, io.EOF behind the last. Messages without a sample are left
+// out; Skipped tells of them. So are parts of a file that can't be read, of which Damaged
+// tells, unless the selection is strict. Then they are errors that wrap ErrDamaged, and the
+// call after one continues behind.
 func (r *Reader) Next() (Message, error) {
 	for {
 		m, err := r.next()

@@ -87,9 +87,9 @@ func (o *options) path(number int) string {
 	return o.stem + suffix
 }
 
-// former returns what is there of an older recording of the name, beside the first file
-// in its place: files of higher numbers, the one file of a recording that wasn't split,
-// which readers would take for the new one, and the description of the folder, which
+// former returns what is there of an older recording of the name, beside the first file in its
+// place. That is files of higher numbers, and the one file of a recording that wasn't split,
+// which readers would take for the new one. It is also the description of the folder, which
 // wouldn't be true of files that a killed process leaves.
 func (o *options) former() []string {
 	var candidates []string

@@ -29,10 +29,9 @@ import (
 // Message is one message of a recording.
 type Message struct {
 	Topic string
-	// Sample is a pointer to one of package sample's types, the caller's own; its stamp
-	// and its frame are the message's, and so is its Seq in ROS 1; else that counts the
-	// topic's recorded messages from 0. What the message doesn't carry is zero, poses
-	// the identity.
+	// Sample is a pointer to one of package sample's types, the caller's own. Its stamp and its
+	// frame are the message's, and so is its Seq in ROS 1; else that counts the topic's
+	// recorded messages from 0. What the message doesn't carry is zero, poses the identity.
 	Sample bridges.Stamped
 	// LogNs is when the message was recorded, PublishNs when it was captured,
 	// nanoseconds of the recording's clock.
@@ -111,11 +110,11 @@ type channel struct {
 }
 
 // Open opens a recording: an MCAP file, a rosbag2 folder, or NAME.mcap for the files
-// NAME_0.mcap, NAME_1.mcap and so on. Of several paths it makes one recording, whose
-// messages come by their log times, whichever file they are in; a file that several paths
-// lead to is read once. A file that was not finished, because the
-// process that wrote it was killed, is read up to its last complete record; Unfinished
-// names it. Errors wrap fs.ErrNotExist, ErrNotMCAP or ErrDamaged.
+// NAME_0.mcap, NAME_1.mcap and so on. Of several paths it makes one recording, whose messages
+// come by their log times, whichever file they are in. A file that several paths lead to is
+// read once. A file that was not finished, because the process that wrote it was killed, is
+// read up to its last complete record; Unfinished names it. Errors wrap fs.ErrNotExist,
+// ErrNotMCAP or ErrDamaged.
 func Open(path string, more ...string) (*Reader, error) { return Reading{}.Open(path, more...) }
 
 // Reading is how recordings are read.
@@ -283,8 +282,8 @@ func (r *Reader) Overlap() (first, second string) {
 	return "", ""
 }
 
-// overlap is for how long two files cover the same time, nanoseconds, before Overlap
-// tells; at a split it is the time between two messages that were handed over at once.
+// overlap is for how long two files cover the same time, nanoseconds, before Overlap tells. At
+// a split it is the time between two messages that were handed over at once.
 const overlap = 500_000_000
 
 // Files returns the paths of the recording's files.
@@ -312,7 +311,7 @@ func (r *Reader) Skipped() []Skipped {
 	return list
 }
 
-// Select begins anew, with a part of the recording.
+// Select begins again, with a part of the recording.
 func (r *Reader) Select(s Selection) {
 	r.unload()
 	r.selection, r.before, r.waiting = s, nil, nil
@@ -487,8 +486,8 @@ func readYAML(file string, text []byte, target any) error {
 // staticTopic always is what its name says.
 const staticTopic = "/tf_static"
 
-// offeredQoS reads what a channel's metadata say of its quality of service; without a
-// word of it that is ROS's default, and for /tf_static what it always is.
+// offeredQoS reads what a channel's metadata say of its quality of service. Without a word of
+// it that is ROS's default, and for /tf_static what it always is.
 func offeredQoS(c *mcap.Channel) flow.QoS {
 	if latching := c.Metadata["latching"]; latching == "true" || latching == "1" {
 		return flow.StaticQoS
@@ -563,12 +562,12 @@ type index struct {
 	// that wasn't, end is where its last complete record ends.
 	complete bool
 	end      int64
-	// finished says that the file ends as it should, though its summary doesn't tell where
-	// all messages are: it has none, or messages outside of chunks.
+	// finished says that the file ends as it should, though its summary doesn't tell where all
+	// messages are. It has no summary, or messages outside of chunks.
 	finished bool
-	// damaged are the parts of a file that wasn't finished that can't be read, chunks with
-	// their message indexes mostly, and edits what a recovery does about them and about
-	// message indexes that are missing, in the order of their offsets.
+	// damaged are the parts of a file that wasn't finished that can't be read, mostly chunks
+	// with their message indexes. edits is what a recovery does about them and about message
+	// indexes that are missing, in the order of their offsets.
 	damaged []Damage
 	edits   []edit
 }

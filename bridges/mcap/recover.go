@@ -34,11 +34,11 @@ type Recovery struct {
 	Err error
 }
 
-// Recover writes a recording that was not finished, a file or a rosbag2 folder, anew with
-// all that is complete in it and the summary that readers look for; a folder gets its
-// metadata.yaml. The first one stays as it is. An empty to is the same name with
-// "_recovered". What to names must not be there yet. Of a folder, files of which nothing
-// can be kept are left out, with Recovery.Err, as long as there are others.
+// Recover writes a recording that was not finished, a file or a rosbag2 folder, again. The new
+// one has all that is complete in it and the summary that readers look for; a folder gets its
+// metadata.yaml. The first one stays as it is. An empty to is the same name with "_recovered".
+// What to names must not be there yet. Of a folder, files of which nothing can be kept are left
+// out, with Recovery.Err, as long as there are others.
 func Recover(from, to string) ([]Recovery, error) { return Reading{}.Recover(from, to) }
 
 // Recover is the function Recover.
@@ -290,7 +290,7 @@ func (r *Reader) readOn(p part) (messages []queued, held int64, err error) {
 }
 
 // indexed counts the messages that the Message Index records from an offset on, which follow
-// their chunk, list; it is -1 if there are none (MCAP specification, "Message Index").
+// their chunk, list. It is -1 if there are none (MCAP specification, "Message Index").
 func indexed(file *os.File, offset int64) int64 {
 	const fields, entry = 6, 16 // channel and size of the list; time and offset
 	lost := int64(-1)
@@ -317,7 +317,7 @@ const (
 )
 
 // compressionOf returns the name of the compression of a chunk, by the start of a record's
-// content and its length, and whether the lengths in it agree.
+// content and its length. It also returns whether the lengths in it agree.
 func compressionOf(start []byte, length uint64) (name string, ok bool) {
 	if len(start) < chunkFields || length < chunkFields {
 		return "", false
@@ -341,7 +341,7 @@ func isChunk(start []byte, length uint64) bool {
 	return false
 }
 
-// findChunk looks for a Chunk record that is complete in the file, from an offset on, and
+// findChunk looks for a Chunk record that is complete in the file, from an offset on. It
 // returns where it is and its first log time; -1 for none.
 func (w *window) findChunk(from int64) (at int64, start uint64, err error) {
 	const head = int64(recordHeader + chunkFields + longestName)
@@ -372,7 +372,7 @@ func (w *window) findChunk(from int64) (at int64, start uint64, err error) {
 	return -1, 0, nil
 }
 
-// edit is a change that a recovery makes: from an offset of the file on, it drops bytes, and
+// edit is a change that a recovery makes. From an offset of the file on, it drops bytes, and
 // writes the message indexes of the chunk before them instead.
 type edit struct {
 	offset, drop int64
@@ -393,7 +393,7 @@ func (e *edit) length() int64 {
 // turn out to be none. From then on it looks for chunks behind such records, not within them.
 const mostWasted = 16 << 20
 
-// resync goes on with the first chunk behind damage, and reports whether there is one.
+// resync continues with the first chunk behind damage, and reports whether there is one.
 func (s *scanner) resync(cause error) (found bool, err error) {
 	behind := s.at + 1
 	if s.wasted > s.size+mostWasted {
@@ -418,8 +418,8 @@ func (s *scanner) resync(cause error) (found bool, err error) {
 	return true, nil
 }
 
-// damage notes that a part of the file can't be read, and the log time of what ends it: of
-// the next chunk, or of the message that can't be used.
+// damage notes that a part of the file can't be read, and the log time of what ends it. That is
+// the next chunk, or the message that can't be used.
 func (s *scanner) damage(from, to int64, start uint64, err error) {
 	if n := len(s.damaged); n > 0 && s.damaged[n-1].Offset+s.damaged[n-1].Bytes == from {
 		d := &s.damaged[n-1]
@@ -483,10 +483,9 @@ type summary struct {
 	metadata    []*mcap.MetadataIndex
 }
 
-// writeTail finishes a file whose complete records end at base: a Data End
-// record without checksum, the summary section and the footer (MCAP
-// specification, "Summary Section"). The library's own Close can't do it, for
-// it can't be taken back to an earlier chunk.
+// writeTail finishes a file whose complete records end at base. It writes a Data End record
+// without checksum, the summary section and the footer (MCAP specification, "Summary Section").
+// The library's own Close can't do it, for it can't be taken back to an earlier chunk.
 func writeTail(dst io.Writer, base uint64, s summary) error {
 	data, err := mcap.NewWriter(dst, &mcap.WriterOptions{SkipMagic: true})
 	if err != nil {

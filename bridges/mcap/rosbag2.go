@@ -14,8 +14,8 @@ import (
 // number of nanoseconds.
 const unsetSeconds, unsetNanoseconds = 9223372036, 854775807
 
-// qosProfile writes one offered QoS as rosbag2 does, as an item of a YAML list
-// with enums by number (up to version 8) or by name (from version 9).
+// qosProfile writes one offered QoS as rosbag2 does, as an item of a YAML list. Enums are by
+// number (up to version 8) or by name (from version 9).
 func qosProfile(q flow.QoS, metadata int) string {
 	history, reliability, durability, liveliness := q.History.String(), q.Reliability.String(), q.Durability.String(), "automatic"
 	if metadata < metadataJazzy {

@@ -15,9 +15,9 @@ import (
 	"github.com/raybridge/raybridge/memory"
 )
 
-// scan reads a file that has no summary, up to its last complete record, and makes the
-// summary that it would have. A chunk that can't be read is stepped over; behind other
-// damage it goes on with the next chunk. It reports whether the data section was ended.
+// scan reads a file that has no summary, up to its last complete record, and makes the summary
+// that it would have. A chunk that can't be read is stepped over; behind other damage it
+// continues with the next chunk. It reports whether the data section was ended.
 func (x *index) scan(file io.ReaderAt, size int64) (ended bool, err error) {
 	s := scanner{
 		index: x, window: window{file: file, size: size, memory: x.memory}, unpacker: unpacker{memory: x.memory},
@@ -61,7 +61,7 @@ type scanner struct {
 	// failed is the length of the last record that turned out to be none, wasted of all.
 	failed, wasted int64
 
-	// open is the chunk whose message indexes are being read, nil for none, its
+	// open is the chunk whose message indexes are being read, nil for none. The others are its
 	// messages by channel, at which place in indexes each channel is, and where it ends.
 	open    *mcap.ChunkIndex
 	indexes []*mcap.MessageIndex

@@ -11,9 +11,9 @@ import (
 	"sync"
 )
 
-// Definer is a Message that says its definition itself: one with constants, whose names
-// and values count in ROS 1's sums, with bounds, or with fields of the types byte and char.
-// That of any other follows from its fields.
+// Definer is a Message that says its definition itself. It has constants, whose names and
+// values count in ROS 1's sums, bounds, or fields of the types byte and char. That of any other
+// follows from its fields.
 type Definer interface {
 	Message
 	// Definition is the message's .msg file as ROS 2 writes it, with or without comments.
@@ -49,11 +49,11 @@ func declaredMessage(short string) *declaration {
 }
 
 // Declare makes the definition of a message, and of those that it is made of, known to
-// Definition and to all that builds on it: schemas, sums and hashes. m is an empty message
-// that nothing else uses. Declaring one again changes nothing; one whose name has another
-// definition is ErrDeclared, and the first stays. What ROS doesn't allow, and a definition
-// whose fields aren't those that the message visits, is ErrDefinition. Any goroutine may
-// call it.
+// Definition. So it is known to all that builds on it: schemas, sums and hashes. m is an empty
+// message that nothing else uses. Declaring one again changes nothing; one whose name has
+// another definition is ErrDeclared, and the first stays. What ROS doesn't allow, and a
+// definition whose fields aren't those that the message visits, is ErrDefinition. Any goroutine
+// may call it.
 func Declare(m Message) error { return declare(m, nil) }
 
 // declare is Declare of a message inside of others. The package's own messages are what their

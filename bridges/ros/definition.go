@@ -169,9 +169,9 @@ func bare(definition string) string {
 	return text.String()
 }
 
-// Definition returns the definition of a message, for its full name, and those of all
-// messages that it is made of, each once and without comments. It is an error if one of
-// them isn't known.
+// Definition returns the definition of a message, for its full name. It has those of all
+// messages that it is made of, each once and without comments. It is an error if one of them
+// isn't known.
 //
 // ROS 2's is the text that MCAP calls ros2msg: the parts follow in the order of their first
 // mention. ROS 1's is what publishers send: a message comes before its parts.

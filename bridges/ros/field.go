@@ -11,7 +11,7 @@ import (
 // Kind is a primitive type of ROS.
 type Kind uint8
 
-// Kinds. The zero value is none of them.
+// Kinds. The zero value isn't a kind.
 const (
 	KindBool Kind = iota + 1
 	KindInt8
@@ -287,8 +287,8 @@ func Set[T Element](a Array, values []T) {
 	*a.elements.(sequence[T]).slice = values
 }
 
-// AppendBinary appends the elements of an array of numbers or bools as CDR, ROS 1 and
-// RFC 8746 have them alike: little-endian, a bool as one byte, nothing between them. Of an
+// AppendBinary appends the elements of an array of numbers or bools as CDR, ROS 1 and RFC 8746
+// have them alike. They are little-endian, a bool as one byte, nothing between them. Of an
 // array of strings it appends nothing.
 func (a Array) AppendBinary(dst []byte) []byte {
 	switch a.kind {
@@ -354,9 +354,9 @@ func append64[T int64 | uint64](dst []byte, list []T) []byte {
 	return dst
 }
 
-// SetBinary sets the elements to what AppendBinary made of them: a sequence's are as many
-// as src has, an array of a fixed size takes as many bytes as it has. All bytes but 0 are
-// true. An array of strings becomes empty.
+// SetBinary sets the elements to what AppendBinary made of them. A sequence's are as many as
+// src has, an array of a fixed size takes as many bytes as it has. All bytes but 0 are true. An
+// array of strings becomes empty.
 func (a Array) SetBinary(src []byte) {
 	switch a.kind {
 	case KindBool:

@@ -23,9 +23,9 @@ type field1 struct {
 	nested           bool // the field is a message
 }
 
-// parse1 turns the definition that ROS 2 has for "pkg/Type" into ROS 1's: time and duration
-// are primitives, fields have no defaults, no bounds and some other names, and a string
-// constant isn't quoted.
+// parse1 turns the definition that ROS 2 has for "pkg/Type" into ROS 1's. There time and
+// duration are primitives, fields have no defaults, no bounds and some other names, and a
+// string constant isn't quoted.
 func parse1(name, ros2 string) (*message1, error) {
 	lines, err := Lines(name, ros2)
 	if err != nil {
@@ -110,10 +110,10 @@ func definition1(typeName string) (string, error) {
 	return text, add(d)
 }
 
-// MD5 returns the sum by which ROS 1 knows a version of a message, for its full name:
-// that of its constants and fields, with the sums of its parts in place of their types
-// (genmsg 0.6). The sums of vision_msgs are those of ROS 2's version 4: ROS 1's package of
-// that name has other fields, so its nodes refuse ours.
+// MD5 returns the sum by which ROS 1 knows a version of a message, for its full name. It is
+// that of its constants and fields, with the sums of its parts in place of their types (genmsg
+// 0.6). The sums of vision_msgs are those of ROS 2's version 4: ROS 1's package of that name
+// has other fields, so its nodes refuse ours.
 func MD5(typeName string) (string, error) {
 	d, err := load1(ROS1.TypeName(typeName))
 	if err != nil {

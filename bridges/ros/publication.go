@@ -21,10 +21,10 @@ type Subscription = bridges.Subscription[Message, string]
 // Inbox takes the ROS messages of one subscription.
 type Inbox = bridges.Inbox[Message]
 
-// Publish makes a Publication of samples T, mostly a pointer, as messages M. convert sets
-// all of dst, which is used again for the topic's next sample; it keeps no hold of either,
-// and is called by one goroutine at a time for each topic. An error drops the sample and
-// counts it. The message is declared as the Publication is registered.
+// Publish makes a Publication of samples T, mostly a pointer, as messages M. convert sets all
+// of dst, which is used again for the topic's next sample. It keeps no hold of either, and is
+// called by one goroutine at a time for each topic. An error drops the sample and counts it.
+// The message is declared as the Publication is registered.
 func Publish[M any, P interface {
 	*M
 	Message
@@ -70,8 +70,8 @@ func declareMessage(m Message) error {
 // Carrier is a bridges.Factory that carries ROS messages from outside.
 type Carrier interface {
 	// RegPublication adds a type that p's bridge publishes. A type that the plugin knows
-	// already, or a message whose name has another definition, is
-	// bridges.ErrDuplicate, and the first stays; ErrDefinition says what a message lacks.
+	// already, or a message whose name has another definition, is bridges.ErrDuplicate, and the
+	// first stays. ErrDefinition says what a message lacks.
 	RegPublication(p *bridges.Plugin, pub Publication) error
 }
 

@@ -27,20 +27,20 @@ const (
 	boundedStringID = 21
 )
 
-// What the type of an element is raised by in an array of a fixed size, in a sequence with
-// a bound, and in one of any size.
+// What raises an element's type: an array of a fixed size, a sequence with a bound, and a
+// sequence of any size.
 const (
 	arrayID           = 48
 	boundedSequenceID = 96
 	sequenceID        = 144
 )
 
-// TypeHash returns the hash by which ROS 2, from Iron on, tells whether two nodes mean the
-// same message type: "RIHS01_" and 64 hexadecimal digits, for a message's full name such as
-// "sensor_msgs/msg/Image". It follows the ROS Interface Hashing Standard, version 1
-// (REP-2011, "type version hash"): the SHA-256 of a message's description and those of all
-// messages that it is made of, written as JSON. Field names count, default values and
-// constants don't. It is an error if the message has no definition.
+// TypeHash returns the hash by which ROS 2, from Iron on, tells whether two nodes mean the same
+// message type. For a message's full name such as "sensor_msgs/msg/Image" it is "RIHS01_" and
+// 64 hexadecimal digits. It follows the ROS Interface Hashing Standard, version 1 (REP-2011,
+// "type version hash"). It is the SHA-256 of a message's description and those of all messages
+// that it is made of, written as JSON. Field names count, default values and constants don't.
+// It is an error if the message has no definition.
 func TypeHash(typeName string) (string, error) {
 	text, err := description(typeName)
 	if err != nil {
@@ -51,8 +51,8 @@ func TypeHash(typeName string) (string, error) {
 }
 
 // description writes a type_description_interfaces/msg/TypeDescription as
-// rosidl_generator_type_description does: keys in the definition's order, ", " and ": "
-// between them, no default values, referenced types in the order of their names.
+// rosidl_generator_type_description does. Keys are in the definition's order, ", " and ": "
+// between them, without default values. Referenced types are in the order of their names.
 func description(typeName string) ([]byte, error) {
 	referenced := map[string][]byte{}
 	root, err := individual(typeName, referenced)

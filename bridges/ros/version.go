@@ -18,9 +18,10 @@ const (
 	ROS1
 )
 
-// TypeName returns the version's name of a type: in ROS 1 "sensor_msgs/Image" for
-// "sensor_msgs/msg/Image", "std_srvs/SetBool" for "std_srvs/srv/SetBool", and
-// "std_srvs/SetBoolRequest" for "std_srvs/srv/SetBool_Request"; in ROS 2 the full name.
+// TypeName returns the version's name of a type. In ROS 1 it is "sensor_msgs/Image" for
+// "sensor_msgs/msg/Image" and "std_srvs/SetBool" for "std_srvs/srv/SetBool".
+// "std_srvs/SetBoolRequest" is for "std_srvs/srv/SetBool_Request". In ROS 2 it is the full
+// name.
 func (version Version) TypeName(full string) string {
 	if version == ROS2 {
 		return full
@@ -77,8 +78,8 @@ func (m *CameraInfo) ROS1Name(field string) string {
 	return field
 }
 
-// nameInROS1 returns what ROS 1 calls a field of the message "pkg/Type", ours or one that
-// was declared; of messages that aren't known it is the field's own name.
+// nameInROS1 returns what ROS 1 calls a field of the message "pkg/Type", ours or one that was
+// declared. Of messages that aren't known it is the field's own name.
 func nameInROS1(message, field string) string {
 	for _, m := range ours {
 		if short, err := shortName(m.TypeName()); err == nil && short == message {
@@ -111,9 +112,9 @@ func (n Names) Of(field string) string {
 	return n.renamer.ROS1Name(field)
 }
 
-// topicName is a fully qualified topic of ROS 2 (design.ros2.org, topic and
-// service names): tokens of letters, digits and underscores that don't begin
-// with a digit, each after a slash.
+// topicName is a fully qualified topic of ROS 2 (design.ros2.org, topic and service names). It
+// has tokens of letters, digits and underscores that don't begin with a digit, each after a
+// slash.
 var topicName = regexp.MustCompile(`^(/[A-Za-z_][A-Za-z0-9_]*)+$`)
 
 // ValidTopic reports whether ROS 2 allows name as a fully qualified topic. Doubled

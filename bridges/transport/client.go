@@ -17,7 +17,7 @@ import (
 
 // FrameConn is one connection to a peer that carries whole frames. One goroutine writes,
 // another reads; Close may be called by any, and ends both. A FrameConn that has a method
-// CloseWrite() error too is told by it that nothing follows; the Client then gives the peer a
+// CloseWrite() error too is told by it that nothing follows. The Client then gives the peer a
 // second to end the connection, which says that it has read all.
 type FrameConn interface {
 	// Write sends one frame, or fails; ctx carries the time limit.
@@ -201,9 +201,9 @@ func (c *Client) Err() error {
 // Diagnosis tells how all connections fared together.
 func (c *Client) Diagnosis() Diagnosis { return c.journal.Diagnosis() }
 
-// Register has a frame written first on each connection, after those registered
-// before; now too if there is a connection, before whatever is sent from now on. The
-// frame is the client's from then on.
+// Register has a frame written first on each connection, after those registered before. If
+// there is a connection, it is written now too, before whatever is sent from now on. The frame
+// is the client's from then on.
 func (c *Client) Register(frame []byte) {
 	c.mu.Lock()
 	c.registrations = append(c.registrations, frame)
@@ -269,8 +269,8 @@ type Outlet struct {
 	policy flow.Policy
 }
 
-// NewOutlet returns the outlet of a topic whose messages the tally counts; the policy is what
-// a full queue does when the topic has a message to send.
+// NewOutlet returns the outlet of a topic whose messages the tally counts. The policy is what a
+// full queue does when the topic has a message to send.
 func (c *Client) NewOutlet(tally *flow.Tally, policy flow.Policy) *Outlet {
 	return &Outlet{client: c, tally: tally, policy: policy}
 }
@@ -401,8 +401,8 @@ func (c *Client) unread(err error) {
 	c.journal.Note(TroubleUnread, "can't read what the peer sent", err)
 }
 
-// proof is how long a connection must last to show that the peer speaks the protocol,
-// where the peer has said nothing: servers of other protocols end it sooner.
+// proof is how long a connection must last to show that the peer speaks the protocol, where the
+// peer has said nothing. Servers of other protocols end it sooner.
 const proof = time.Second
 
 // evidence is what a client's connections tell of the peer.

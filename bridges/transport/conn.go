@@ -55,8 +55,8 @@ const (
 	// maxBatch messages, or batchBytes, are written with one call.
 	maxBatch   = 16
 	batchBytes = 1 << 20
-	// chunk is how much of a large frame is written under one deadline, so that a
-	// slow connection counts as stalled only when it takes nothing.
+	// chunk is how much of a large frame is written under one deadline. So a slow connection
+	// counts as stalled only when it takes nothing.
 	chunk = 1 << 20
 	// maxPrefix is the memory for what a Receiver puts before a frame.
 	maxPrefix = 32
@@ -98,7 +98,7 @@ func (c *Conn) Welcome() {
 }
 
 // Malformed counts something that the client sent and that can't be read, where the connection
-// goes on.
+// stays.
 func (c *Conn) Malformed(err error) { c.server.journal.counted(c.named(err), TroubleUnread) }
 
 // named adds which client it was.
@@ -114,8 +114,8 @@ func (c *Conn) fails(err error) {
 	}
 }
 
-// Failed returns the error of the write that ended the connection, nil while there is
-// none: a session whose reading fails as the connection is closed learns why from it.
+// Failed returns the error of the write that ended the connection, nil while there is none. A
+// session whose reading fails as the connection is closed learns why from it.
 func (c *Conn) Failed() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -209,9 +209,10 @@ func (c *Conn) run() {
 	}
 }
 
-// failure returns why the connection failed whose session has just ended with err: nil where
-// the client has gone, whether reading or writing was the first to notice, or the server has
-// ended it. A connection that was closed on this side is explained by the write that failed.
+// failure returns why the connection failed whose session has just ended with err. It is nil
+// where the client has gone, whether reading or writing was the first to notice, or the server
+// has ended it. A connection that was closed on this side is explained by the write that
+// failed.
 func (c *Conn) failure(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -298,11 +299,11 @@ func (c *Conn) abort() {
 	c.bound(past, past)
 }
 
-// Part ends the connection on the session's side: what was posted is written, what is
-// queued is dropped, and what the client still sends is read and thrown away until it
-// closes its side, a second has passed or it has sent too much. A connection that is
-// closed while data of the client is unread loses what was written last, the reason
-// of the refusal. The session returns after it.
+// Part ends the connection on the session's side: what was posted is written, and what is
+// queued is dropped. What the client still sends is read and thrown away until it closes its
+// side, a second has passed or it has sent too much. A connection that is closed while data of
+// the client is unread loses what was written last, the reason of the refusal. The session
+// returns after it.
 func (c *Conn) Part() {
 	c.leave()
 	c.finish(flow.CauseNotConnected)
@@ -323,14 +324,14 @@ func (c *Conn) Part() {
 // ErrHeld says that the server keeps as much for the client as it may.
 var ErrHeld = errors.New("the server keeps as much for this client as it may")
 
-// spare says that one part in so many of MaxControl is left for control frames: a client
+// spare says that one part in so many of MaxControl is left for control frames. So a client
 // whose session keeps all that it may can be told so.
 const spare = 16
 
-// Hold notes that the session keeps n bytes more for the client, such as a registration or
-// a message that isn't complete. Together with the control frames that the client leaves
-// unread they are bounded by Config.MaxControl; ErrHeld says that they would be more, and
-// nothing is noted. What is held ends with Release, or with the client.
+// Hold notes that the session keeps n bytes more for the client, such as a registration or a
+// message that isn't complete. Together with the control frames that the client leaves unread
+// they are bounded by Config.MaxControl. ErrHeld says that they would be more, and nothing is
+// noted. What is held ends with Release, or with the client.
 func (c *Conn) Hold(n int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -29,9 +29,9 @@
 //		err := images.Send(ctx, m)
 //	}
 //
-// A frame is written as it is, header and body in one buffer. A message may have
-// several forms, such as plain and compressed: each client is sent the form that it
-// subscribed with, or form 0 where the message doesn't have that one.
+// A frame is written as it is, header and body in one buffer. A message may have several forms,
+// such as plain and compressed. Each client is sent the form that it subscribed with, or form 0
+// where the message doesn't have that one.
 //
 // # WebSocket
 //
@@ -42,28 +42,27 @@
 //	// in a session, once the client has said what it wants:
 //	socket.Subscribe(clouds, transport.OpBinary, header, transport.Receiver{})
 //
-// A message has one body for all clients. The WebSocket frame's header and the
-// subscription's prefix, which may differ from client to client, are written before it in the
-// same system call: the body is never copied. Server frames aren't masked, and nothing is
-// compressed. Every client is pinged at intervals of [WebSocketConfig].Idle, also while data
-// flows, and disconnected when nothing has come from it for Patience. A session's methods are
-// called by one goroutine of its client, except Beat, which the writing goroutine calls.
+// A message has one body for all clients. The WebSocket frame's header and the subscription's
+// prefix may differ from client to client. They are written before the body in the same system
+// call, so the body is never copied. Server frames aren't masked, and nothing is compressed.
+// Every client is pinged at intervals of [WebSocketConfig].Idle, also while data flows, and
+// disconnected when nothing has come from it for Patience. A session's methods are called by
+// one goroutine of its client, except Beat, which the writing goroutine calls.
 //
 // # Concurrency
 //
-// Everything may be called from any goroutine, unless its comment says otherwise.
-// Each client has two goroutines: one runs its session, one writes. A message is
-// encoded once; the clients share it, and its buffers go back to the stream's pool
-// when the last of them has written or dropped it.
+// Everything may be called from any goroutine, unless its comment says otherwise. Each client
+// has two goroutines: one runs its session, one writes. A message is encoded once and the
+// clients share it. Its buffers go back to the stream's pool when the last of them has written
+// or dropped it.
 //
 // # Slow clients
 //
-// Each client's queue is bounded, and its [flow.Policy] says what goes when it is
-// full. With drop_oldest and drop_newest no client has any influence on another. With
-// block, full queues make the sender wait for their clients, once it has served the
-// others, and for all of them together no longer than the limit; a client that used it
-// up is not waited for again until it has taken something. A client that takes nothing at all for [Config.Stall] is
-// disconnected.
+// Each client's queue is bounded, and its [flow.Policy] says what goes when it is full. With
+// drop_oldest and drop_newest no client has any influence on another. With block, full queues make
+// the sender wait for their clients, once it has served the others. It waits for all of them
+// together no longer than the limit. A client that used it up is not waited for again until it has
+// taken something. A client that takes nothing at all for [Config.Stall] is disconnected.
 //
 // # Ordering
 //
@@ -79,11 +78,11 @@
 //
 // # Memory
 //
-// What a client makes the server keep is bounded by [Config.MaxControl]: what is posted and not
+// [Config.MaxControl] bounds what a client makes the server keep. That is what is posted and not
 // yet written, and what its session says that it holds ([Conn.Hold]). Remarks that the client
 // may miss are told ([WebSocket.Tell]): of one that doesn't read they are dropped. Messages of a
-// WebSocket are read into memory that is lent until the session's Message returns; names and
-// ids in them are bounded by package internal/guard's table.
+// WebSocket are read into memory that is lent until the session's Message returns. Names and ids
+// in them are bounded by package internal/guard's table.
 //
 // # Security
 //
@@ -113,14 +112,14 @@
 // [FrameConn].
 //
 // States: Connecting until there is a connection for the first time, Connected once the
-// registrations were written, UnexpectedlyDisconnected from the loss of a connection to
-// the next one. Disconnect makes it Disconnecting, then Disconnected. After a failure the client
-// dials again as its [Retry] says: every 3 s, without end, by default. A client that has given up
-// is UnexpectedlyDisconnected until the next Open, and Err says why.
+// registrations were written. From the loss of a connection to the next one it is
+// UnexpectedlyDisconnected. Disconnect makes it Disconnecting, then Disconnected. After a failure
+// the client dials again as its [Retry] says: every 3 s, without end, by default. A client that
+// has given up is UnexpectedlyDisconnected until the next Open, and Err says why.
 //
-// Order: registrations are written in their order before anything else on every connection;
-// one that is added later is written once, before the messages that wait. Answers
-// ([Client.Post]) overtake messages. Messages keep the order in which they were queued.
+// Order: registrations are written in their order before anything else on every connection. One
+// that is added later is written once, before the messages that wait. Answers ([Client.Post])
+// overtake messages. Messages keep the order in which they were queued.
 //
 // Queue: what waits for the peer is bounded in messages and bytes for the whole connection.
 // When it is full, the policy of the topic that has a message to send decides, so that
@@ -129,7 +128,7 @@
 // connection: Send returns [ErrNotConnected].
 //
 // Counts: a message that was queued is counted once. It is sent when it was written, that is,
-// when the system has taken it: a peer that is killed may not have read the last ones.
+// when the system has taken it. A peer that is killed may not have read the last ones.
 // Otherwise it is dropped:
 //
 //	peer_slow      pushed out of a full queue, or being written or waiting when the peer

@@ -47,12 +47,12 @@ const (
 	troubles    = int(troubleLeft) + 1
 )
 
-// Journal counts what happens to a connection that is kept, or to those of a server, and logs it:
-// the first failure of each cause at once, then at most a line a minute, so that a peer that
-// comes and goes fills no log. Trouble that doesn't end a connection is logged at once too,
-// then ever more rarely. A line says how many were left out before it. Begin comes first;
-// then any goroutine may call. Lines are written without the Journal's lock: a handler of the
-// log may ask for the Diagnosis, and one that takes its time holds up nobody else.
+// Journal counts what happens to a connection that is kept, or to those of a server, and logs it.
+// The first failure of each cause is logged at once, then at most a line a minute. So a peer that
+// comes and goes fills no log. Trouble that doesn't end a connection is logged at once too, then
+// ever more rarely. A line says how many were left out before it. Begin comes first; then any
+// goroutine may call. Lines are written without the Journal's lock. So a handler of the log may
+// ask for the Diagnosis, and one that takes its time holds up nobody else.
 type Journal struct {
 	mu        sync.Mutex
 	log       *slog.Logger // guarded by mu
@@ -71,8 +71,8 @@ type Journal struct {
 	repeated [troubles]flow.Journal // guarded by mu: of the lines about each kind of trouble
 }
 
-// Begin notes that the first attempt to connect begins now, and where and in which words to
-// log from now on: the next line of each kind is logged at once. What was counted stays.
+// Begin notes that the first attempt to connect begins now, and where and in which words to log
+// from now on. The next line of each kind is logged at once. What was counted stays.
 func (j *Journal) Begin(log *slog.Logger, words Words) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -159,9 +159,9 @@ func (j *Journal) lost(loss Loss) (l line) {
 	return l
 }
 
-// unanswered notes that the connection is given up. Where the first attempt has had no end
-// yet, that is its failure: of a peer that takes connections and keeps silent there would be
-// nothing else to tell.
+// unanswered notes that the connection is given up. Where the first attempt has had no end yet,
+// that is its failure. Of a peer that takes connections and keeps silent there would be nothing
+// else to tell.
 func (j *Journal) unanswered() {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 type Retry struct {
 	// Interval is the time before the first new attempt; default 3 s.
 	Interval time.Duration
-	// Backoff multiplies the interval after each attempt that failed, up to Longest
-	// (default 30 s); below 1 it is 1, every attempt after the same interval.
+	// Backoff multiplies the interval after each attempt that failed, up to Longest (default 30
+	// s). Below 1 it is 1: every attempt comes after the same interval.
 	Backoff float64
 	Longest time.Duration
 	// Attempts is after how many attempts in a row to give up; 0 is never.
@@ -28,8 +28,8 @@ const (
 	retryLongest  = 30 * time.Second
 )
 
-// Wait returns how long to wait after the given number of failures in a row (from 1
-// on), and false when it is time to give up.
+// Wait returns how long to wait after the given number of failures in a row (from 1 on). It
+// returns false when it is time to give up.
 func (r Retry) Wait(failures int) (time.Duration, bool) {
 	if r.Attempts > 0 && failures >= r.Attempts {
 		return 0, false

@@ -354,9 +354,8 @@ func (c *Conn) writeVectors() error {
 	}
 }
 
-// patient reports whether a write that ran out of time goes on: the client has taken
-// some of it, so it is slow and not stalled. While it is being disconnected it gets no
-// more time.
+// patient reports whether a write that ran out of time continues: the client has taken some of
+// it, so it is slow and not stalled. While it is being disconnected it gets no more time.
 func (c *Conn) patient(written int64, err error) bool {
 	return written > 0 && errors.Is(err, os.ErrDeadlineExceeded) && !c.queue.Finished()
 }

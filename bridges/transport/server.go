@@ -51,9 +51,9 @@ type Session interface {
 	// what it wants; a connection for which that takes too long is ended. Reading is the
 	// session's alone, in the time that Conn.ExtendRead gives it. It runs on a goroutine of the client.
 	Serve(ctx context.Context) error
-	// Beat is called about once in Config.Beat, on the client's writing goroutine. It
-	// appends control frames that are to be written now, such as a sign of life;
-	// idle tells that nothing else was written since the beat before.
+	// Beat is called about once in Config.Beat, on the client's writing goroutine. It appends
+	// control frames that are to be written now, such as a sign of life. idle tells that
+	// nothing else was written since the beat before.
 	Beat(dst []byte, idle bool) []byte
 	// Goodbye appends what is to be written last when the server closes the
 	// connection by itself. It runs on the writing goroutine.
@@ -68,7 +68,7 @@ type Config struct {
 	// WebSocket has clients upgrade to WebSocket first; its Accept makes their sessions, and
 	// the one above isn't called. Nil serves plain TCP.
 	WebSocket *WebSocketConfig
-	// Unread are the errors of sessions that say that what a client sent can't be read: a
+	// Unread are the errors of sessions that say that what a client sent can't be read. A
 	// connection that ends with one counts as malformed, too. What is wrong in a message of a
 	// WebSocket is counted message by message.
 	Unread []error
@@ -92,7 +92,7 @@ type Config struct {
 	// Beat is the period of Session.Beat; 1 s by default.
 	Beat time.Duration
 	// MaxControl bounds the control frames that a client leaves unread, and what its session
-	// keeps for it (Conn.Hold), bytes; 1 MiB by default, with WebSocket guard.KeptBytes.
+	// keeps for it (Conn.Hold), bytes. The default is 1 MiB, with WebSocket guard.KeptBytes.
 	MaxControl int
 	// TLS encrypts the connections; nil doesn't.
 	TLS *tls.Config
@@ -221,10 +221,10 @@ func (s *Server) accept(listener net.Listener) {
 	}
 }
 
-// LoopbackBuffer is the size of the send buffer towards a client on this machine, which
-// the kernel doubles. Left alone it grows to megabytes; what is on its way then falls
-// out of the processor's cache before the client reads it, and large frames take up to
-// twice as long. Over a real network the kernel's own choice holds.
+// LoopbackBuffer is the size of the send buffer towards a client on this machine, which the
+// kernel doubles. Left alone it grows to megabytes. What is on its way then falls out of the
+// processor's cache before the client reads it. Large frames then take up to twice as long.
+// Over a real network the kernel's own choice holds.
 const LoopbackBuffer = 256 << 10
 
 // Tune gives a connection to this machine a send buffer of that size, for either end;

@@ -26,8 +26,8 @@ type StreamConfig struct {
 	// Settled is told the fate of each message that Send took, once, by whichever
 	// goroutine is the last to have it. It doesn't block. It may be nil.
 	Settled func(Outcome)
-	// Latched streams hand their last message to whoever subscribes; they take messages
-	// while nobody does, too.
+	// Latched streams hand their last message to each client that subscribes; they take
+	// messages without subscribers, too.
 	Latched bool
 	// Policy is what a client's full queue does with this stream's messages; nil is the
 	// queue's own.
@@ -93,9 +93,9 @@ func (s *Stream) Wants(form int) bool {
 // have one stream.
 func (c *Conn) SetPolicy(p flow.Policy) { c.queue.SetPolicy(p) }
 
-// Subscribe sends the client the stream's messages from now on, in the given form; a
-// latched stream sends its last one first. A client that subscribes already goes on
-// with the form it had. It reports whether the client is new to the stream.
+// Subscribe sends the client the stream's messages from now on, in the given form; a latched
+// stream sends its last one first. A client that subscribes already continues with the form it
+// had. It reports whether the client is new to the stream.
 func (s *Stream) Subscribe(c *Conn, form int) bool { return s.SubscribeWith(c, Receiver{Form: form}) }
 
 // Receiver says how one client receives a stream.
@@ -111,9 +111,9 @@ type Receiver struct {
 	// Strict drops what is queued when the subscription ends, for protocols that use the
 	// prefix for something else then.
 	Strict bool
-	// Interval is the least time between two messages; those between are passed over, but
-	// for the newest Backlog of them, which are queued one after the other when their time
-	// has come.
+	// Interval is the least time between two messages. Those between are passed over, except
+	// the newest Backlog of them, which are queued one after the other when their time has
+	// come.
 	Interval time.Duration
 	Backlog  int
 }

@@ -13,10 +13,9 @@ import (
 // TCP makes connections of protocols that send frames over plain TCP. The zero value of
 // a field but Size stands for its default.
 type TCP struct {
-	// Size returns how many bytes a frame has that begins with head, as far as head
-	// tells: if it is more than len(head), Size is asked again once so many have
-	// arrived. It begins with an empty head. A head that is none wraps
-	// ErrProtocol.
+	// Size returns how many bytes a frame has that begins with head, as far as head tells. If
+	// it is more than len(head), Size is asked again once so many have arrived. It begins with
+	// an empty head. A head that isn't a frame's wraps ErrProtocol.
 	Size func(head []byte) (int, error)
 	// Limit is the size of the largest frame that is read, bytes; default 64 MiB. A
 	// larger one is ErrProtocol and ErrTooLarge.
@@ -74,7 +73,7 @@ type tcpConn struct {
 
 // Write sends a frame in one piece.
 func (c *tcpConn) Write(ctx context.Context, frame []byte) error {
-	deadline, _ := ctx.Deadline() // the zero time is none
+	deadline, _ := ctx.Deadline() // the zero time means no deadline
 	if err := c.SetWriteDeadline(deadline); err != nil {
 		return err
 	}

@@ -102,8 +102,8 @@ type WebSocket struct {
 	ready atomic.Bool  // the session is open
 	ended atomic.Bool  // a close frame was posted
 
-	// Owned by the writing goroutine: when it last wrote a ping, and the first one that the
-	// client hasn't answered by any frame; both since begun.
+	// The writing goroutine owns them: when it last wrote a ping, and the first one that the
+	// client hasn't answered by any frame. Both are since begun.
 	pinged, asked time.Duration
 }
 
@@ -498,9 +498,9 @@ func (u *upgrade) want() string {
 	return "connect with a WebSocket client that offers the subprotocol " + strings.Join(u.Subprotocols, " or ")
 }
 
-// pipe is the connection as the WebSocket library sees it: reading is the connection's,
-// what is written goes before the messages that wait, whole frames at a time. Its end is
-// the server's business.
+// pipe is the connection as the WebSocket library sees it. Reading is the connection's, and
+// what is written goes before the messages that wait, whole frames at a time. Its end is the
+// server's business.
 type pipe struct {
 	client *WebSocket
 	left   int // of the request's bytes, -1 after it

@@ -9,8 +9,8 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 )
 
-// pixels names a format to OpenGL. It says how the format is stored (GL 4.5 core, table 8.12),
-// and how its pixels lie in client memory or a pixel buffer (tables 8.2 to 8.5).
+// pixels names a format to OpenGL. It says how the format is stored (GL 4.5 core, table 8.12).
+// It says how the format's pixels lie in client memory or a pixel buffer (tables 8.2 to 8.5).
 type pixels struct {
 	internal, format, dataType uint32
 }

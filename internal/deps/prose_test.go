@@ -143,20 +143,38 @@ func ofPage(file string, text []byte) (all []passage) {
 	return all
 }
 
-// ofGo returns the comments and the messages of a Go file.
+// tag is a value of a field's tag, each a text of its own.
+var tag = regexp.MustCompile(`\b(?:doc|want|inert):"((?:[^"\\]|\\.)*)"`)
+
+// ofGo returns the comments and the messages of a Go file, without C programs.
 func ofGo(file string, text []byte) (all []passage) {
 	files := token.NewFileSet()
 	parsed, err := parser.ParseFile(files, file, text, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return nil
 	}
+	programs := map[*ast.CommentGroup]bool{}
+	for _, d := range parsed.Decls {
+		if d, ok := d.(*ast.GenDecl); ok && d.Tok == token.IMPORT && d.Specs[0].(*ast.ImportSpec).Path.Value == `"C"` {
+			programs[d.Doc] = true
+		}
+	}
 	for _, group := range parsed.Comments {
+		if programs[group] {
+			continue
+		}
 		all = append(all, paragraphs(file, files.Position(group.Pos()).Line, group.Text())...)
 	}
 	ast.Inspect(parsed, func(n ast.Node) bool {
 		literal, ok := n.(*ast.BasicLit)
 		if !ok || literal.Kind != token.STRING {
 			return true
+		}
+		if values := tag.FindAllStringSubmatch(literal.Value, -1); values != nil {
+			for _, value := range values {
+				all = append(all, passage{file, files.Position(literal.Pos()).Line, value[1]})
+			}
+			return false
 		}
 		if text, err := strconv.Unquote(literal.Value); err == nil && !strings.ContainsAny(text, "{\x00") && strings.Count(text, " ") >= 6 {
 			all = append(all, paragraphs(file, files.Position(literal.Pos()).Line, text)...)

@@ -1,5 +1,5 @@
-// Package doc reads documents that people wrote, and says of every fault where it lies:
-// file, line, column and key path, and for an unknown key the closest known one.
+// Package doc reads documents that people wrote, and says of every fault where it lies. It
+// names file, line, column and key path, and for an unknown key the closest known one.
 //
 // # YAML
 //

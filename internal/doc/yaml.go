@@ -68,7 +68,7 @@ var (
 	ErrType = errors.New("wrong kind of value")
 	// ErrRange: a number outside the key's range.
 	ErrRange = errors.New("out of range")
-	// ErrValue: a text that is none of those allowed.
+	// ErrValue: a text that isn't one of those allowed.
 	ErrValue = errors.New("unknown value")
 )
 
@@ -512,9 +512,8 @@ func bound(tag reflect.StructTag, key, none string) string {
 	return none
 }
 
-// DecodeKey decodes one entry into the structure that target points to and
-// reports whether the structure has that key: for mappings whose other keys
-// the caller reads itself.
+// DecodeKey decodes one entry into the structure that target points to and reports whether the
+// structure has that key. It is for mappings whose other keys the caller reads itself.
 func DecodeKey(target any, e Entry) (known bool, err error) {
 	v := reflect.ValueOf(target).Elem()
 	f := fieldOf(Fields(v.Type()), e.Key)

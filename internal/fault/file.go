@@ -1,5 +1,5 @@
 // Package fault says of a file that can't be used, and of a connection that failed, what
-// happened and what its user can do about it, where the system says which call failed. It
+// happened. It says what the user can do about it, where the system says which call failed. It
 // reads files of bounded size.
 package fault
 

@@ -115,9 +115,9 @@ type house struct {
 	Services []service
 }
 
-// messages writes messages.go, which has a structure for each message below msg and for
-// both parts of each service below srv, and ../bridgetest/every.go, which lists them. It has no
-// arguments.
+// messages writes messages.go, which has a structure for each message below msg and for both
+// parts of each service below srv. It writes ../bridgetest/every.go, which lists them. It has
+// no arguments.
 func messages([]string) error {
 	h := &house{}
 	err := read("msg", func(pkg, name, text string) error {

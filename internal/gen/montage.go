@@ -36,10 +36,10 @@ var cells = []cell{
 
 const jpegQuality = 85
 
-// montage makes the picture at the top of the README out of a run's report: what the
-// front camera and the lidar of the demo rig saw last. Its arguments are the report and
-// the picture, REPORT.html and OUT.jpg. `make pictures` runs the demo for its first tenth
-// of a second and then this.
+// montage makes the picture at the top of the README out of a run's report. It shows what the
+// front camera and the lidar of the demo rig saw last. Its arguments are the report and the
+// picture, REPORT.html and OUT.jpg. `make pictures` runs the demo for its first tenth of a
+// second and then this.
 func montage(args []string) error {
 	if len(args) != 2 {
 		return errors.New("usage: gen montage REPORT.html OUT.jpg")
@@ -122,8 +122,8 @@ func middle(whole image.Rectangle, size image.Point) image.Rectangle {
 	return image.Rectangle{Max: size}.Add(center).Sub(size.Div(2))
 }
 
-// fit draws a part of a picture into a place of another size: each pixel is the
-// mean of those that it covers, at least one.
+// fit draws a part of a picture into a place of another size. Each pixel is the mean of those
+// that it covers, at least one.
 func fit(dst *image.RGBA, place image.Rectangle, src image.Image, part image.Rectangle) {
 	for y := range place.Dy() {
 		y0, y1 := span(y, place.Dy(), part.Dy())

@@ -18,11 +18,11 @@ import (
 	"google.golang.org/protobuf/types/pluginpb"
 )
 
-// protobuf writes the Go code of .proto files, without protoc. Its two arguments are
-// folders: FROM has the .proto files, at the paths by which they import each other, and
-// TO gets the code of all of them. The Go package is the one that their option go_package
-// names. A file of code is called like the .proto file's path below TO, or below FROM
-// where it isn't in TO, with _ for each slash.
+// protobuf writes the Go code of .proto files, without protoc. Its two arguments are folders.
+// FROM has the .proto files, at the paths by which they import each other, and TO gets the code
+// of all of them. The Go package is the one that their option go_package names. A file of code
+// is called like the .proto file's path below TO, with _ for each slash. Where it isn't in TO,
+// that is its path below FROM.
 func protobuf(args []string) error {
 	if len(args) != 2 {
 		return errors.New("usage: gen protobuf FROM TO")

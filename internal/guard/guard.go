@@ -19,19 +19,18 @@
 //
 // The origin is never compared with the request's Host. A page of evil.example whose name was
 // made to lead here (DNS rebinding) has both in common. The Host must be one that nobody else
-// gives out. Such are an IP address, a name without a dot, one of the reserved domains of local
-// networks (.localhost, .local, .internal, .home.arpa), the machine's own name, and names that
-// the user gave. On an encrypted connection the certificate has shown that already.
+// gives out. Such are an IP address, a name without a dot, the machine's own name, and names
+// that the user gave. So is one of the reserved domains of local networks (.localhost, .local,
+// .internal, .home.arpa). On an encrypted connection the certificate has shown that already.
 //
 // # Desktop applications
 //
 // Lichtblick's desktop application, and Foxglove's as long as its source was open, show pages of
-// files that Electron gives more rights than a browser does: their origin is file://. In
+// files that Electron gives more rights than a browser does. Their origin is file://. In
 // Chromium 156, Firefox 153 and WebKitGTK 2.50, a page of a file that a user opens has the
-// origin null. So have sandboxed frames and data URLs of any site. Chromium sends file://
-// only where it was told to trust files (--allow-file-access-from-files), which is what
-// Electron does. So no web page sends file://, and it is let in; null is refused unless it is
-// named.
+// origin null. So have sandboxed frames and data URLs of any site. Chromium sends file:// only
+// where it was told to trust files (--allow-file-access-from-files), which is what Electron
+// does. So no web page sends file://, and it is let in; null is refused unless it is named.
 //
 // # Connections
 //
@@ -69,8 +68,9 @@ type Guard struct {
 	// nobody else can have.
 	Names []string
 	// Pages are origins whose pages are let in too, patterns of path.Match. They are hosts with
-	// their ports, and with a scheme before them where no other will do: "dashboard.example",
-	// "localhost:*", "https://*.example". "null" is one, and "*" is every page under any Host.
+	// their ports, and with a scheme before them where no other will do. Examples are
+	// "dashboard.example", "localhost:*", "https://*.example" and "null"; "*" is every page
+	// under any Host.
 	Pages []string
 	// NameOption and PageOption are what the user says to add to Names and to Pages; empty
 	// where the user can't.
@@ -302,7 +302,7 @@ const (
 	NodeConnections    = 1024
 )
 
-// Limits of what one client of a WebSocket bridge may send, and have kept; "What a client may
+// Limits of what one client of a WebSocket bridge may send, and have kept. "What a client may
 // have kept" in docs/bridges/README.md has them as a table.
 const (
 	// MessageBytes bounds a message that a client sends.

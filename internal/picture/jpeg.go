@@ -22,14 +22,14 @@ type Packed struct {
 	Red, Green, Blue int
 }
 
-// JPEGEncoder writes baseline JPEG (ITU-T T.81) of packed 8-bit pixels, straight
-// from where they lie: the standard library's encoder wants them in a picture of its
-// own, and takes more than twice as long.
+// JPEGEncoder writes baseline JPEG (ITU-T T.81) of packed 8-bit pixels, straight from where
+// they lie. The standard library's encoder wants them in a picture of its own, and takes more
+// than twice as long.
 //
-// Colours are Y'CbCr as JFIF 1.02 has it, with a chroma sample for each two by two
-// pixels (4:2:0). Quantisation and Huffman tables are those of T.81's annex K, scaled
-// by a quality from 1 to 100 as the Independent JPEG Group's library does it, so that a
-// quality means what it means elsewhere.
+// Colours are Y'CbCr as JFIF 1.02 has it, with a chroma sample for each two by two pixels
+// (4:2:0). Quantisation and Huffman tables are those of T.81's annex K. A quality from 1 to 100
+// scales them as the Independent JPEG Group's library does it. So a quality means what it means
+// elsewhere.
 //
 // It holds what encoding needs from one picture to the next. The zero value is ready.
 // One goroutine at a time may use it.
@@ -150,8 +150,8 @@ func (e *JPEGEncoder) appendHeader(dst []byte, p *Packed) []byte {
 	return append(dst, 0, 63, 0)
 }
 
-// unit returns the pixels of the side x side unit at (x, y) and their stride; the last
-// row and column are repeated beyond the picture's edge.
+// unit returns the pixels of the side x side unit at (x, y) and their stride. The last row and
+// column are repeated beyond the picture's edge.
 func (e *JPEGEncoder) unit(p *Packed, x, y, side int) (pixels []byte, stride int) {
 	if x+side <= p.Width && y+side <= p.Height {
 		return p.Pixels[y*p.Stride+x*p.Size:], p.Stride
@@ -205,8 +205,8 @@ const (
 	redG, redB          = 27439, 5329  // taken from half the red
 )
 
-// convert fills in rows v and v + 1 of the luminance blocks, and row v/2 of the
-// chrominance blocks, from two rows of 16 pixels.
+// convert fills in rows v and v + 1 of the luminance blocks, and row v/2 of the chrominance
+// blocks. It takes them from two rows of 16 pixels.
 func (e *JPEGEncoder) convert(upper, lower []byte, v int, p *Packed) {
 	size, red, green, blue := p.Size, p.Red, p.Green, p.Blue
 	upper, lower = upper[:16*size], lower[:16*size]
@@ -409,9 +409,9 @@ var codes = func() (all [4]codeTable) {
 	return all
 }()
 
-// transform replaces a block by its discrete cosine transform, but for factors that
-// quantisation makes good: coefficient (i, j) is 8 leftOut(i) leftOut(j) times T.81's
-// (Y. Arai, T. Agui and M. Nakajima, A Fast DCT-SQ Scheme for Images, 1988).
+// transform replaces a block by its discrete cosine transform, except for factors that
+// quantisation makes good. Coefficient (i, j) is 8 leftOut(i) leftOut(j) times T.81's. The
+// source is Arai, Agui and Nakajima, A Fast DCT-SQ Scheme for Images, 1988.
 func transform(b *block) {
 	for i := 0; i < 64; i += 8 {
 		r := (*[8]float32)(b[i : i+8])

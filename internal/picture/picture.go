@@ -104,8 +104,8 @@ func normalColor(x, y, z float32) color.RGBA {
 		return color.RGBA{0x0c, 0x0e, 0x16, 255}
 	}
 	to := func(v float32) uint8 { return uint8(max(0, min(255, v*127.5+127.5))) }
-	// The optical frame's y and z point down and away: turned, so that surfaces
-	// that face up are green and those that face the camera blue.
+	// The optical frame's y and z point down and away. They are turned, so that surfaces that
+	// face up are green and those that face the camera blue.
 	return color.RGBA{to(x), to(-y), to(-z), 255}
 }
 
@@ -113,8 +113,8 @@ func normalColor(x, y, z float32) color.RGBA {
 // its direction's colour.
 const halfFlow = 0.01
 
-// flowColor is the colour wheel of optical flow: the hue is where a pixel moves to, red
-// for the right, and it is the stronger the faster; what stands still is white.
+// flowColor is the colour wheel of optical flow. The hue is where a pixel moves to, red for the
+// right, and it is the stronger the faster. What stands still is white.
 func flowColor(x, y float32) color.RGBA {
 	length := math.Hypot(float64(x), float64(y))
 	if math.IsNaN(length) {

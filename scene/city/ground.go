@@ -132,7 +132,7 @@ func (s *shape) stretchMarkings(length float64) {
 	}
 }
 
-// turnArrow paints an arrow in the middle of a lane at p. It points straight on along dir (1 or
+// turnArrow paints an arrow at p in the middle of a lane. It points straight on along dir (1 or
 // -1 for +x or -x), then to the right.
 func (s *shape) turnArrow(p vec2, dir float64) {
 	defer s.in(s.frame.moved(p[0], p[1], 0).turned((1 - dir) * math.Pi / 2))()

@@ -16,7 +16,7 @@
 // # What is read
 //
 // The loader reads the file's default scene and what it uses: buffers from files, data URIs and
-// the .glb's own chunk, and PNG and JPEG pictures. Accessors may be sparse, interleaved,
+// the .glb's own chunk. It reads PNG and JPEG pictures. Accessors may be sparse, interleaved,
 // normalized and quantized; triangles may be strips and fans. Missing normals are computed
 // flat, as section 3.7.2.1 of the specification asks. One set of texture coordinates a material
 // is used: that of its base colour, of whatever number, with KHR_texture_transform worked in.

@@ -1,9 +1,9 @@
 // A camera's view: how its pixels, its frame and the scene's frames belong
 // together.
 //
-// The camera works in its optical frame: z forward, x right, y down, metres.
-// Pixel (x, y), row 0 at the top, sees the direction ((x - cx) / fx,
-// (y - cy) / fy, 1): the factor that reaches a surface is its planar depth.
+// The camera works in its optical frame: z forward, x right, y down, metres. Pixel (x, y), row
+// 0 at the top, sees the direction ((x - cx) / fx, (y - cy) / fy, 1). The factor that reaches a
+// surface is its planar depth.
 //
 // frames      6 texels a frame of the scene at the capture's instant: frame 0 is
 //             the world's, 1 + m mover m's. Rows 0 to 2 times (p, 1) are the

@@ -1,6 +1,6 @@
-// Where the sensor and the movers are at each ray's own time: keyframes over a
-// capture's window, joined by slerp and by parabolas through the middle between
-// keys, so that what swings about a parent keeps to its arc.
+// Where the sensor and the movers are at each ray's own time. There are keyframes over a
+// capture's window, joined by slerp and by parabolas through the middle between keys. So what
+// swings about a parent keeps to its arc.
 //
 // motion, one texel each (scene.MotionBuffer writes it for each capture):
 //   0            number of keys n, seconds of the first key after the window's
@@ -14,9 +14,9 @@
 //                seconds after the window's start from which and up to which it
 //                is there
 //   nodes        as the scene's nodes; a leaf is one mover
-// A key is four texels: position in the world frame and the correction that
-// turns linear into spherical interpolation up to the next key; the rotation x, y,
-// z, w, on the shorter way from the key before; and what is added to position and
+// A key is four texels. The first is the position in the world frame and the correction that
+// turns linear into spherical interpolation up to the next key. The second is the rotation x, y,
+// z, w, on the shorter way from the key before. The others are what is added to position and
 // rotation between this key and the next, times f (1 - f).
 //
 // Times are seconds after the window's start: small, so that float32 resolves

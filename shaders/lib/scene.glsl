@@ -1,12 +1,11 @@
 // The scene's tables as scene.World builds them and scene.Resident binds them,
 // and functions that read them.
 //
-// Frames. The world frame is the map frame moved by World.Anchor, so that
-// coordinates stay small in float32. A static triangle is in the world frame, a
-// mover's triangle in its mesh's frame. Triangles are numbered through the whole
-// scene; triangle t has vertices 3t, 3t+1 and 3t+2, and the point with
-// barycentric coordinates (u, v) is (1-u-v) p0 + u p1 + v p2. A mover is one
-// moving part of an actor, numbered from 0; -1 stands for the static world.
+// Frames. The world frame is the map frame moved by World.Anchor, so that coordinates stay
+// small in float32. A static triangle is in the world frame, a mover's triangle in its mesh's
+// frame. Triangles are numbered through the whole scene. Triangle t has vertices 3t, 3t+1 and
+// 3t+2, and the point with barycentric coordinates (u, v) is (1-u-v) p0 + u p1 + v p2. A mover
+// is one moving part of an actor, numbered from 0; -1 stands for the static world.
 //
 // nodes       7 texels a node of four children: min x, max x, min y, max y,
 //             min z, max z of each, and their references. A reference's bits:
@@ -105,8 +104,8 @@ vec2 wrapped(vec2 uv, uint wrap, float size) {
     return clamp(uv, 0.5 / size, 1.0 - 0.5 / size);
 }
 
-// baseColor returns a material's linear base colour and alpha at texture
-// coordinates uv, from mipmap level lod of the picture (log2 of its texels a pixel).
+// baseColor returns a material's linear base colour and alpha at texture coordinates uv. It
+// takes them from mipmap level lod of the picture (log2 of its texels a pixel).
 vec4 baseColor(Material m, vec2 uv, float lod) {
     if (m.baseLayer < 0.0) return m.baseColor;
     float size = float(textureSize(colorTextures, 0).x);

@@ -37,8 +37,8 @@ vec3 skyRadiance(Light l, vec3 direction) {
     return color + l.sun * (0.012 * t8 + 0.05 * t64 + 8.0 * disc);
 }
 
-// skyIrradiance returns the light of sky and ground on a surface, divided by pi:
-// a hemisphere each, weighted by how much of it the normal sees.
+// skyIrradiance returns the light of sky and ground on a surface, divided by pi. It is a
+// hemisphere each, weighted by how much of it the normal sees.
 vec3 skyIrradiance(Light l, vec3 normal) {
     return mix(l.ground, l.around, 0.5 + 0.5 * dot(normal, l.up));
 }
@@ -52,11 +52,10 @@ vec3 skyReflection(Light l, vec3 direction, float roughness) {
     return mix(l.ground, sky, smoothstep(-edge, edge, height));
 }
 
-// radiance returns the light that leaves a surface towards the eye, under a
-// fraction sunlight of the sun: Lambert and GGX with a Schlick-Smith visibility
-// (Walter et al., Microfacet Models for Refraction, EGSR 2007; Karis, Real
-// Shading in Unreal Engine 4, 2013), and the sky by its split-sum fit
-// (Karis, Physically Based Shading on Mobile, 2014).
+// radiance returns the light that leaves a surface towards the eye, under a fraction sunlight
+// of the sun. It is Lambert and GGX with a Schlick-Smith visibility. The sources are Walter et
+// al., Microfacet Models for Refraction, EGSR 2007, and Karis, Real Shading in Unreal Engine 4, 2013.
+// The sky is by its split-sum fit (Karis, Physically Based Shading on Mobile, 2014).
 vec3 radiance(Surface s, Light l, vec3 toEye, float sunlight) {
     float roughness = clamp(s.roughness, 0.06, 1.0);
     float alpha = roughness * roughness;

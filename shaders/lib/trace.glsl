@@ -1,12 +1,11 @@
-// Finds what rays hit: the static world first, then the movers whose swept
-// boxes a ray enters, each where it is at the ray's own time.
+// Finds what rays hit. The static world comes first, then the movers whose swept boxes a ray
+// enters, each where it is at the ray's own time.
 //
-// Four rays are traced together: they share the walk through the hierarchies,
-// and each is tested against every box and triangle by itself, so that what a ray
-// hits does not depend on its company. The walk is worth sharing where rays lie
-// side by side: a lidar's neighbouring firings of one laser. The nearest child
-// is visited first; a stack holds the others with their distances ("while
-// inner, then leaf"). Both sides of a triangle count.
+// Four rays are traced together: they share the walk through the hierarchies. Each is tested
+// against every box and triangle by itself, so that what a ray hits does not depend on its
+// company. The walk is worth sharing where rays lie side by side: a lidar's neighbouring
+// firings of one laser. The nearest child is visited first; a stack holds the others with their
+// distances ("while inner, then leaf"). Both sides of a triangle count.
 //
 // Usage:
 //	Rays rays = noRays();
@@ -269,9 +268,9 @@ Hits searchScene(Rays r, bool anyHit, out bvec4 cut) {
     return hits;
 }
 
-// refine computes a hit of a ray in its triangle's frame again from the
-// vertices relative to the ray, which keeps distances exact far from the frame's
-// origin; the normal stays in that frame.
+// refine computes a hit of a ray in its triangle's frame again from the vertices relative to
+// the ray. That keeps distances exact far from the frame's origin; the normal stays in that
+// frame.
 Hit refine(Ray ray, int triangle, int mover) {
     vec3 a = vertexPosition(3 * triangle), b = vertexPosition(3 * triangle + 1), c = vertexPosition(3 * triangle + 2);
     vec3 e1 = b - a, e2 = c - a, n = cross(e1, e2), to = a - ray.origin;
@@ -297,8 +296,8 @@ bool hitAt(Rays r, Hits h, int k, out Hit hit) {
     return triangle >= 0;
 }
 
-// passCuts starts those rays anew behind their hits that hit where a material
-// is cut out, leaves the others out, and tells whether there are any.
+// passCuts starts those rays again behind their hits that hit where a material is cut out. It
+// leaves the others out, and tells whether there are any.
 bool passCuts(inout Rays again, Rays r, Hits h, bvec4 cut) {
     bvec4 passed = bvec4(false);
     for (int k = 0; k < 4; k++) {
