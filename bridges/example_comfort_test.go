@@ -22,8 +22,8 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
-// Comfort is what a sensor of one's own publishes: how a ride feels, in the vehicle's
-// axes. Acceleration is in m/s^2, AngularVelocity in rad/s, Jerk in m/s^3.
+// Comfort is what a sensor of your own publishes: how a ride feels, in the vehicle's axes.
+// Acceleration is in m/s^2, AngularVelocity in rad/s, Jerk in m/s^3.
 type Comfort struct {
 	sample.Header
 	Acceleration, AngularVelocity mgl64.Vec3
@@ -55,7 +55,7 @@ var ComfortPublication = ros.Publish(func(dst *ComfortMessage, src *Comfort) err
 	return ros.SetHeader(&dst.Header, &src.Header)
 })
 
-// A message type of one's own is written once, and registered with any bridge to ROS.
+// A message type of your own is written once, and registered with any bridge to ROS.
 func Example_comfort() {
 	dir, err := os.MkdirTemp("", "comfort")
 	check(err)

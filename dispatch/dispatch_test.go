@@ -201,7 +201,7 @@ func TestExclusivePolicy(t *testing.T) {
 	assert.EqualValues(t, 2, topic.Stats().Dropped[flow.CauseTokenBusy])
 }
 
-// TestIgnorePause: a clock goes on while the dispatcher is paused.
+// TestIgnorePause: a clock continues while the dispatcher is paused.
 func TestIgnorePause(t *testing.T) {
 	d := newDispatcher(t, dispatch.Config{})
 	send := func(context.Context, int) error { return nil }
@@ -807,8 +807,8 @@ func onGoroutine(f func()) {
 	<-ended
 }
 
-// D2, D7: a message whose own methods end the goroutine that offers it is refused and
-// told so; it keeps neither its room nor its token, nor what it pushed out.
+// D2, D7: a message whose own methods end the goroutine that offers it is refused and told so.
+// It keeps neither its room nor its token, nor what it pushed out.
 func TestGoexitInAMessagesMethods(t *testing.T) {
 	for _, method := range []string{"copy", "key", "size", "stamp"} {
 		for _, policy := range []flow.Policy{flow.Block, flow.DropNewest, flow.DropOldest} {

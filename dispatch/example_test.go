@@ -48,8 +48,8 @@ func (a *FloatArray) CacheKey() uint64 { return a.Class }
 // SizeBytes lets the topic count and bound bytes.
 func (a *FloatArray) SizeBytes() int64 { return int64(4 * len(a.Values)) }
 
-// Messages that implement ThreadCached are copied before the call returns: the
-// sender may fill its buffer anew at once. The topic says what its pool holds.
+// Messages that implement ThreadCached are copied before the call returns: the sender may fill
+// its buffer again at once. The topic says what its pool holds.
 func ExampleThreadCached() {
 	d := dispatch.New(dispatch.Config{})
 	topic := dispatch.NewTopic(d, "/values", func(_ context.Context, a *FloatArray) error {
@@ -191,8 +191,8 @@ func ExamplePanicError() {
 	// convert_failed
 }
 
-// full fills a topic whose publisher hangs, offers messages 0 to 3, and lets the
-// publisher go on: two messages find room.
+// full fills a topic whose publisher hangs, offers messages 0 to 3, and releases the publisher:
+// two messages find room.
 func full(cfg dispatch.TopicConfig) {
 	d := dispatch.New(dispatch.Config{MaxWorkers: 1, Logger: quiet})
 	started, hold := make(chan struct{}, 5), make(chan struct{})
@@ -242,8 +242,8 @@ func ExampleTopicConfig_block() {
 	// 1 <nil>
 }
 
-// Topics that share a lane are sent one message at a time, in the order of the
-// TryQueue calls: a recording has one lane for all its topics.
+// Topics that share a lane are sent one message at a time, in the order of the TryQueue calls.
+// A recording has one lane for all its topics.
 func ExampleNewLane() {
 	d := dispatch.New(dispatch.Config{})
 	file := dispatch.NewLane(d)

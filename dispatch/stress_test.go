@@ -99,9 +99,9 @@ func (s *stressTopic) done(token, id int) func(error) {
 	}
 }
 
-// TestUnderLoad runs real goroutines against each other: several producers on
-// topics of every kind while the dispatcher is paused, resumed, drained and at
-// last closed at a random moment.
+// TestUnderLoad runs real goroutines against each other. Several producers send on topics of
+// every kind while the dispatcher is paused, resumed, drained and at last closed at a random
+// moment.
 func TestUnderLoad(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

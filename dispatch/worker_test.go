@@ -100,8 +100,8 @@ func TestOneWorkerForShortQueues(t *testing.T) {
 	})
 }
 
-// What ends workers is the time that they are idle, neither requests nor their
-// absence: a trickle that one worker can serve doesn't keep the others.
+// What ends workers is the time that they are idle, neither requests nor their absence. A
+// trickle that one worker can serve doesn't keep the others.
 func TestWorkersGoByTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := dispatch.New(dispatch.Config{Logger: quiet, MaxWorkers: 4, IdleTimeout: time.Second})
@@ -282,8 +282,8 @@ func (f *fragile) CopyToCache(dst *fragile) {
 	*dst = *f
 }
 
-// A copy that fails leaves its room to a blocked sender, whose message a lingering
-// worker may take at once: it is sent once all the same (law D2).
+// A copy that fails leaves its room to a blocked sender, whose message a lingering worker may
+// take at once. It is sent once all the same (law D2).
 func TestRoomOfAFailedCopyIsGrantedOnce(t *testing.T) {
 	const rounds = 2000
 	d := newDispatcher(t, dispatch.Config{MaxWorkers: 2})
@@ -318,9 +318,9 @@ func busyFor(d time.Duration) {
 	}
 }
 
-// Messages that come as a worker gives up lingering, and the end of the topic or
-// of the dispatcher at that moment, lose nothing, whatever the publisher does and
-// however many processors there are.
+// Messages may come as a worker gives up lingering, and the topic or the dispatcher may end at
+// that moment. Nothing is lost, whatever the publisher does and however many processors there
+// are.
 func TestEndOfLingering(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	procs := runtime.GOMAXPROCS(0)

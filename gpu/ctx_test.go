@@ -208,9 +208,9 @@ func TestQueriesNeedTimestamps(t *testing.T) {
 	}), gpu.ErrNotSupported)
 }
 
-// GL 4.5 core, section 7.13.2: copies of buffers need BUFFER_UPDATE; image
-// stores read by glGetTextureImage into a pack buffer need TEXTURE_UPDATE and
-// PIXEL_BUFFER, and FRAMEBUFFER where a driver reads through one.
+// GL 4.5 core, section 7.13.2: copies of buffers need BUFFER_UPDATE. Image stores read by
+// glGetTextureImage into a pack buffer need TEXTURE_UPDATE and PIXEL_BUFFER, and FRAMEBUFFER
+// where a driver reads through one.
 func TestBarrierFor(t *testing.T) {
 	assert.Equal(t, gpu.BarrierBufferUpdate, gpu.BarrierFor(gpu.SourceBuffer))
 	assert.Equal(t, gpu.BarrierTextureUpdate|gpu.BarrierPixelBuffer|gpu.BarrierFramebuffer, gpu.BarrierFor(gpu.SourceTexture))
@@ -273,8 +273,8 @@ func TestBytesOfAreTheValuesOwn(t *testing.T) {
 	assert.Empty(t, gpu.BytesOf([]uint32{}))
 }
 
-// Mapped memory ends with its thread: whoever kept the buffer is told, rather
-// than read memory that is gone.
+// Mapped memory ends with its thread: a holder of the buffer is told, rather than read memory
+// that is gone.
 func TestMappedMemoryEndsWithItsThread(t *testing.T) {
 	thread, err := gpu.Start(gputest.NewFake().Open)
 	require.NoError(t, err)
@@ -290,7 +290,7 @@ func TestMappedMemoryEndsWithItsThread(t *testing.T) {
 }
 
 // TestObjectsTakeMemory: buffers and textures are taken from the thread's budget before the
-// driver makes them, and given back when they are closed, or with the thread.
+// driver makes them. They are given back when they are closed, or with the thread.
 func TestObjectsTakeMemory(t *testing.T) {
 	budget := memory.New(1000)
 	fake := gputest.NewFake()

@@ -12,10 +12,10 @@ import (
 	"github.com/raybridge/raybridge/readback"
 )
 
-// A release is held at each of its statements while others use the slot, in all
-// sequences of up to four steps: capture and lend it again, release a further lease,
-// retain one, close the pool. A holder of a lease then has its bytes; when nobody
-// holds one, and the pool is closed, the memory is free.
+// A release is held at each of its statements while others use the slot, in all sequences of up
+// to four steps. The steps are: capture and lend it again, release a further lease, retain one,
+// close the pool. A holder of a lease then has its bytes; when nobody holds one, and the pool
+// is closed, the memory is free.
 func TestReleaseHeldAtEachStatement(t *testing.T) {
 	others := map[string]func(*heldRelease){
 		"capture": (*heldRelease).capture,
@@ -127,8 +127,8 @@ func (h *heldRelease) holdAt(at readback.HoldStep, meanwhile func()) {
 	h.releaseOldest()
 }
 
-// The end of a slot is held between its look at the leases and its swap, while they
-// are released and retained: the memory ends once, with the last of them.
+// The end of a slot is held between its look at the leases and its swap, while they are
+// released and retained. The memory ends once, with the last of them.
 func TestEndOfASlotHeldBesideReleases(t *testing.T) {
 	for names := range sequences([]string{"release", "retain"}, 4) {
 		t.Run(fmt.Sprint(names), func(t *testing.T) {

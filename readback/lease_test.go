@@ -83,8 +83,8 @@ func TestRetainedLeases(t *testing.T) {
 	require.NoError(t, r.start(readback.Buffer(r.buffer(1)), 1))
 }
 
-// In checking builds the bytes are poison after the last release, for whoever
-// kept the slice, and don't become a later capture's.
+// In checking builds the bytes are poison after the last release, for code that kept the slice,
+// and don't become a later capture's.
 func TestReleasedBytesArePoison(t *testing.T) {
 	r := newRig(t, readback.Config{Slots: 1})
 	r.pool.SetChecking(true)

@@ -218,8 +218,8 @@ func TestLiveTextureLevelConverts(t *testing.T) {
 	}
 }
 
-// A range of a buffer, and a delayed device: the bytes are those of the moment
-// of Start although the source is written again before the fence is seen.
+// A range of a buffer, and a delayed device. The bytes are those of the moment of Start
+// although the source is written again before the fence is seen.
 func TestLiveBufferRangeKeepsTheMomentOfStart(t *testing.T) {
 	thread := gputest.Thread(t)
 	var got []uint32

@@ -23,9 +23,9 @@ var (
 	modelSchedules = flag.Int("readback.schedules", 4000, "how many schedules TestModel runs")
 )
 
-// TestModel runs random schedules of requests, polls, fences that signal in any
-// order, fail or never signal, leases, resizes, losses and closing, against
-// a model that says what must arrive when (laws R1, R2, R4, R5, R6).
+// TestModel runs random schedules of requests, polls, resizes, losses and closing, and of
+// fences that signal in any order, fail or never signal. A model says what must arrive when
+// (laws R1, R2, R4, R5, R6).
 func TestModel(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds; runs without -short")

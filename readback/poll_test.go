@@ -50,9 +50,9 @@ func TestReadyWithinOnePollOfItsFence(t *testing.T) {
 	})
 }
 
-// expectReadyAsSignalled lets the fences first, first+1 ... signal in the given
-// order, one a poll, and requires that each poll makes ready all captures whose
-// own and earlier fences have signalled by then.
+// expectReadyAsSignalled lets the fences first, first+1 ... signal in the given order, one a
+// poll. It requires that each poll makes ready all captures whose own and earlier fences have
+// signalled by then.
 func (r *rig) expectReadyAsSignalled(order []int, first int) {
 	r.t.Helper()
 	ready := 0
@@ -189,8 +189,8 @@ func TestSourceClosedBeforeItsCopy(t *testing.T) {
 	require.Equal(t, []uint32{1}, before.got[0].data, "its copy was issued before")
 }
 
-// Staging memory that was unmapped, before or after the poll that found the
-// capture finished, fails the capture in its turn; the next one gets a new buffer.
+// Staging memory that was unmapped, before or after the poll that found the capture finished,
+// fails the capture in its turn. The next one gets a new buffer.
 func TestUnmappedStaging(t *testing.T) {
 	for _, ready := range []bool{false, true} {
 		r := newRig(t, readback.Config{Slots: 2})

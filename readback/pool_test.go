@@ -356,7 +356,7 @@ func TestCloseWaitsForRunningCompletion(t *testing.T) {
 	})
 }
 
-// A completion may call Process: the one under way goes on, in order.
+// A completion may call Process: the one under way continues, in order.
 func TestProcessInsideACompletion(t *testing.T) {
 	r := newRig(t, readback.Config{})
 	depth := 0
@@ -787,8 +787,8 @@ func TestBeginAnswersErrFullBeforeTheWork(t *testing.T) {
 	require.EqualValues(t, 1, r.pool.Stats().Full)
 }
 
-// With the copy before the fence the bytes are those of Start; with the copy
-// after it, a write before the copy is the caller's mistake, which shows.
+// With the copy before the fence the bytes are those of Start. With the copy after it, a write
+// before the copy is the caller's mistake, which shows.
 func TestSourceIsHeldUntilItsCopy(t *testing.T) {
 	overwrite := func(r *rig, b *gpu.Buffer) {
 		r.do(func(c *gpu.Ctx) error { return c.WriteBuffer(b, 0, []byte{0, 0, 0, 0}) })

@@ -57,8 +57,8 @@ func captureSource(t *testing.T, mode readback.CopyMode, source func(c *gpu.Ctx)
 	return data, err
 }
 
-// FuzzBufferRange holds the checks of a range against arithmetic that doesn't
-// overflow: what lies in the buffer comes back as it is, all else is ErrSize.
+// FuzzBufferRange holds the checks of a range against arithmetic that doesn't overflow. What
+// lies in the buffer comes back as it is, all else is ErrSize.
 func FuzzBufferRange(f *testing.F) {
 	f.Add(uint16(64), int64(0), int64(64), false)
 	f.Add(uint16(64), int64(62), int64(2), true)
@@ -99,9 +99,8 @@ func FuzzBufferRange(f *testing.F) {
 	})
 }
 
-// FuzzTextureLevel holds the sizes of levels and the choice of formats against
-// a reference: a level that is there comes back as it is, what can't be is
-// ErrSize or ErrSource.
+// FuzzTextureLevel holds the sizes of levels and the choice of formats against a reference. A
+// level that is there comes back as it is, what can't be is ErrSize or ErrSource.
 func FuzzTextureLevel(f *testing.F) {
 	f.Add(uint8(8), uint8(4), uint8(0), uint8(2), uint8(gpu.FormatRGBA8), int64(1), uint8(gpu.FormatNone))
 	f.Add(uint8(8), uint8(4), uint8(3), uint8(1), uint8(gpu.FormatR32UI), int64(0), uint8(gpu.FormatR32UI))

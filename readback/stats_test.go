@@ -58,7 +58,7 @@ func TestLatencyLimits(t *testing.T) {
 	}
 }
 
-// Stages on a clock that stands still but for the test's sleeps.
+// Stages on a clock that stands still except for the test's sleeps.
 func TestStagesAreMeasured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, readback.Config{CopyMode: readback.CopyAfterFence})

@@ -53,8 +53,8 @@ func TestBoxOfKnownCubes(t *testing.T) {
 		assert.InDelta(t, 0, c.half.Sub(box.Half).Len(), 1e-12, name)
 	}
 
-	// A leg that swings stays in its box through the whole cycle, and the box is
-	// not much larger than the circle that its farthest corner draws.
+	// A leg that swings stays in its box through the whole cycle. The box is not much larger
+	// than the circle that its farthest corner draws.
 	box := s.BoxOf(&scene.Actor{Parts: []scene.Part{{Mesh: cube, Joints: swing}}})
 	reach := mgl64.Vec3{1, 1, 2}.Len()
 	for k := range int64(500) {

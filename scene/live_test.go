@@ -181,8 +181,8 @@ func TestTraceAgreesWithTheReferenceInTheCity(t *testing.T) {
 	assert.Positive(t, moving)
 }
 
-// fence stands at x = 5 in front of a wall at x = 10: its texture is opaque on
-// the left half (y > 0) and absent on the right.
+// fence stands at x = 5 in front of a wall at x = 10. Its texture is opaque on the left half (y >
+// 0) and absent on the right.
 func fence() *scene.Scene {
 	b := scenetest.NewBuilder("fence")
 	b.Put("wall", scenetest.Box(1, 20, 20), scenetest.Matte("wall", 0.5, 0.5, 0.5), scenetest.At(10.5, 0, 0, scene.TagWall))
@@ -308,8 +308,8 @@ func TestHitsDoNotDependOnTheCompany(t *testing.T) {
 	}
 }
 
-// Rays meet who is there at their own time: an actor that comes within the window,
-// one that goes in it, and one that comes and goes; against the float64 tracer.
+// Rays meet the actors that are there at their own time. One comes within the window, one goes
+// in it, and one comes and goes. The float64 tracer is the reference.
 func TestRaysMeetWhoIsThereAtTheirTime(t *testing.T) {
 	s, _, driving, reserved := garage(t)
 	w := buildWorld(t, s)

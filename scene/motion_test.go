@@ -19,8 +19,8 @@ func assertVec(t *testing.T, want, got mgl64.Vec3, delta float64, msg ...any) {
 	assert.InDeltaSlice(t, want[:], got[:], delta, msg...)
 }
 
-// A square of 100 m with 10 m corners: four legs of 80 m and four quarter circles, of
-// which the mean over 10/3 m to both sides has (sin(1/6) / (1/6))² of radius and speed.
+// A square of 100 m with 10 m corners: four legs of 80 m and four quarter circles. The mean of
+// these over 10/3 m to both sides has (sin(1/6) / (1/6))² of radius and speed.
 func TestWaypointLoopIsExact(t *testing.T) {
 	square := []mgl64.Vec3{{0, 0, 1}, {100, 0, 1}, {100, 100, 1}, {0, 100, 1}}
 	l, err := scene.NewWaypointLoopWith(square, 8, scene.LoopOptions{CornerRadius: 10, Start: 5 * math.Pi})
@@ -75,9 +75,9 @@ func TestStatesAreTheDerivatives(t *testing.T) {
 	}
 }
 
-// What an IMU on a route feels changes no faster than the blends of r/3 allow, at the axle
-// and 2 m ahead of it: forces by 3 v³/r², rates of turn by 3 v²/r², their change by 20 v³/r³.
-// A lap takes as long as the way at that speed, and on the legs nothing changes.
+// What an IMU on a route feels changes no faster than the blends of r/3 allow, at the axle and
+// 2 m ahead of it. Forces change by 3 v³/r², rates of turn by 3 v²/r², their change by 20
+// v³/r³. A lap takes as long as the way at that speed, and on the legs nothing changes.
 func TestWaypointLoopsHaveBoundedJerk(t *testing.T) {
 	const speed, radius, ahead = 8.0, 6.0, 2.0
 	for name, points := range map[string][]mgl64.Vec3{

@@ -106,7 +106,7 @@ func TestSpawnAndRemoveTakeEffectAtTheNextTick(t *testing.T) {
 		_, ok = h.State(driving.ID, c.tNs)
 		assert.Equal(t, c.drove, ok)
 	}
-	// Up to its last moment a removed actor goes on; then it keeps its place.
+	// Up to its last moment a removed actor continues; then it keeps its place.
 	state, _ := h.State(driving.ID, 19e6)
 	assertVec(t, mgl64.Vec3{0.19, 20, 0.75}, state.Pose.Position, 1e-9)
 	assertVec(t, mgl64.Vec3{10, 0, 0}, state.Twist.Linear, 1e-6)

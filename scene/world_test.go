@@ -290,7 +290,7 @@ func (h *cpuHit) test(w *scene.World, i int, o, d [3]float32, tmin float32) {
 }
 
 // TestBuildTakesMemory: before the world's tables are made, by what is placed, not by what the
-// scene's meshes are; what only the work needs is given back.
+// scene's meshes are. What only the work needs is given back.
 func TestBuildTakesMemory(t *testing.T) {
 	s, err := city.Generate(city.Options{Seed: 1, Triangles: 40_000})
 	require.NoError(t, err)

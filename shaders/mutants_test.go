@@ -81,8 +81,8 @@ var (
 	choice      = regexp.MustCompile(` \? `)
 )
 
-// mutantsOf returns what a file becomes: each #if is not taken, and each that has an #else
-// always is; each condition of a branch, a loop and a choice is turned round.
+// mutantsOf returns what a file becomes. Each #if is not taken, and each that has an #else
+// always is. Each condition of a branch, a loop and a choice is turned round.
 func mutantsOf(file, text string) (list []mutant) {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

@@ -452,8 +452,8 @@ func (l *jumpLog) close() {
 	l.arrived.Broadcast()
 }
 
-// explains reports whether one of the jumps from the n-th on led to now or
-// before it; it waits for jumps that were made and not yet told.
+// explains reports whether one of the jumps from the n-th on led to now or before it. It waits
+// for jumps that were made and not yet told.
 func (l *jumpLog) explains(n int, now int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

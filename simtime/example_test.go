@@ -176,7 +176,7 @@ func ExampleClock_Jumps() {
 	before := clock.Jumps()
 	_ = clock.Set(100, 0)
 	fmt.Println(clock.Jumps()-before, "jump to", clock.Now()/1e9, "s")
-	clock.Pause() // is none
+	clock.Pause() // it isn't a jump
 	fmt.Println(clock.Jumps()-before, "jump")
 	// Output:
 	// 1 jump to 100 s
@@ -340,8 +340,8 @@ func (r *replay) Now() int64 {
 	return now
 }
 
-// A source of one's own needs only to tell the time. Such a one doesn't follow the
-// scale; the clock itself stands while paused, and finds jumps.
+// A source of your own needs only to tell the time. Such a one doesn't follow the scale; the
+// clock itself stands while paused, and finds jumps.
 func ExampleSource() {
 	clock, _ := simtime.NewClock(simtime.Config{
 		Source: "replay",
@@ -480,7 +480,7 @@ func ExampleSchedule_SetRate() {
 	// set schedule's rate: invalid rate: no rate given
 }
 
-// Where the clock has jumped to, schedules go on; what lies between is not missed.
+// Where the clock has jumped to, schedules continue; what lies between is not missed.
 func ExampleSchedule_Realign() {
 	clock, _ := simtime.NewClock(simtime.Config{Source: simtime.SS2})
 	s, _ := simtime.NewSchedule(simtime.Hz(10), 0)
@@ -513,7 +513,7 @@ func ExampleNewFixedLoop() {
 	// frame 43000000 step 40000000 imu true
 }
 
-// After a jump the steps go on from there.
+// After a jump the steps continue from there.
 func ExampleFixedLoop_Realign() {
 	loop, _ := simtime.NewFixedLoop(simtime.Hz(100), 0)
 	loop.Realign(995_000_000)

@@ -132,8 +132,8 @@ func allRates() map[string][2]int64 {
 	return rates
 }
 
-// T3, on the frame's update: with frames of any length a sensor fires at the
-// frame in which an instant of its grid has come, once, and is told the last.
+// T3, on the frame's update: with frames of any length a sensor fires at the frame in which an
+// instant of its grid has come. It fires once, and is told the last.
 func TestScheduleOnUpdates(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	for text, f := range allRates() {
@@ -184,8 +184,8 @@ func TestScheduleOnFixedSteps(t *testing.T) {
 	}
 }
 
-// A loop after the clock, through scales and a pause: the instants are those of
-// the grid of simulation time, and nothing fires while it stands.
+// A loop after the clock, through scales and a pause. The instants are those of the grid of
+// simulation time, and nothing fires while it stands.
 func TestScheduleAtAnyPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClock(t, simtime.Config{Source: simtime.Simulation})
@@ -228,7 +228,7 @@ func TestScheduleAtAnyPace(t *testing.T) {
 	})
 }
 
-// A fixed loop goes on where a jump of the clock leads, either way.
+// A fixed loop continues where a jump of the clock leads, either way.
 func TestFixedLoopAfterJump(t *testing.T) {
 	l, err := simtime.NewFixedLoop(simtime.Hz(100), 0)
 	require.NoError(t, err)

@@ -62,8 +62,8 @@ func TestUserWrittenSource(t *testing.T) {
 	})
 }
 
-// A user's source that follows the scale is none the more suspected of jumps for
-// being fast, stepped far, or read seldom; one that does jump is found out.
+// A user's source that follows the scale isn't suspected of jumps for being fast, stepped far,
+// or read seldom. One that does jump is found out.
 func TestUserWrittenSourceThatFollowsTheScale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClock(t, simtime.Config{Source: "bent", Scale: scale(t, "1000"), Sources: userSources()})

@@ -27,8 +27,8 @@ var (
 	ned     = spatial.NewAxesRotation(mgl64.Vec3{0, 1, 0}, mgl64.Vec3{1, 0, 0}, mgl64.Vec3{0, 0, -1})
 )
 
-// table says of each conversion where (1, 2, 3), which is one forward, two left and three
-// up, lies in the other axes, and their hand.
+// table says of each conversion where (1, 2, 3) lies in the other axes, and their hand. That is
+// one forward, two left and three up.
 var table = []struct {
 	name string
 	conversion

@@ -11,9 +11,9 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// The examples of GeographicLib's CartConvert(1), which it gives to centimetres, not all
-// of them rounded:
-// 33.3° N 44.4° E 6000 m, also from the tangent plane at 33° N 44° E 20 m.
+// The examples of GeographicLib's CartConvert(1), which it gives to centimetres, not all of
+// them rounded. They are 33.3° N 44.4° E 6000 m, also from the tangent plane at 33° N 44° E 20
+// m.
 func TestAgainstGeographicLib(t *testing.T) {
 	place := spatial.Geodetic{Latitude: 33.3, Longitude: 44.4, Altitude: 6000}
 	ecef := place.ECEF()
@@ -47,8 +47,8 @@ func TestThereAndBackUnderAMillimetre(t *testing.T) {
 	}
 }
 
-// At the equator a metre north changes the latitude by 1/M radians, a metre east
-// the longitude by 1/a, with M = a(1-e²) the meridian's radius of curvature there.
+// At the equator a metre north changes the latitude by 1/M radians, with M = a(1-e²) the
+// meridian's radius of curvature there. A metre east changes the longitude by 1/a.
 func TestDegreesAgainstRadiiOfCurvature(t *testing.T) {
 	const semiMajor, eccentricity2 = 6378137.0, 0.00669437999014
 	plane := spatial.NewTangentPlane(spatial.Geodetic{})
@@ -63,9 +63,9 @@ func TestDegreesAgainstRadiiOfCurvature(t *testing.T) {
 	assert.InDelta(t, 6399593.6258, primeVertical, 1e-3) // a²/b, TR8350.2 table 3.3
 }
 
-// Two points of Karney's test data for the transverse Mercator projection
-// (TMcoords.dat, doi:10.5281/zenodo.32470), computed with 80 digits: latitude,
-// longitude from the central meridian, easting and northing without false ones.
+// Two points of Karney's test data for the transverse Mercator projection (TMcoords.dat,
+// doi:10.5281/zenodo.32470), computed with 80 digits. They are latitude, longitude from the
+// central meridian, easting and northing without false ones.
 func TestUTMAgainstKarney(t *testing.T) {
 	for _, c := range [][4]float64{
 		{41.883357469578, 0.582386968573, 48319.9780433339987, 4636989.6238090794305},
@@ -117,9 +117,9 @@ func TestUTMZones(t *testing.T) {
 	assert.False(t, spatial.UTMZoneOf(spatial.Geodetic{}).South, "the equator counts as north")
 }
 
-// snyder is the projection by the truncated series of Snyder (Map Projections: A
-// Working Manual, USGS 1395, equations 8-9 to 8-15 and 3-21), with the constants
-// that SVL Simulator has: a = 6378137, e² = 0.00669438.
+// snyder is the projection by the truncated series of Snyder (Map Projections: A Working
+// Manual, USGS 1395, equations 8-9 to 8-15 and 3-21). It has the constants that SVL Simulator
+// has: a = 6378137, e² = 0.00669438.
 func snyder(p spatial.Geodetic, zone int) (easting, northing float64) {
 	const a, e2, k0 = 6378137, 0.00669438, 0.9996
 	phi, lambda := mgl64.DegToRad(p.Latitude), mgl64.DegToRad(p.Longitude-float64(6*zone-183))

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// update writes testdata/bridges.txt anew: go test ./bridges/all -run TestListing -update.
+// update writes testdata/bridges.txt again: go test ./bridges/all -run TestListing -update.
 var update = flag.Bool("update", false, "write testdata/bridges.txt anew")
 
 // All bridges of raybridge are opened by name; here one that writes a file.

@@ -259,9 +259,9 @@ func TestOneInstantOneStamp(t *testing.T) {
 	}
 }
 
-// allHave runs the simulation from second to second, each at the same nanosecond, until
-// all receivers have all of one of them, and returns which: who comes to a bridge is there
-// some time after it has connected, and what is sent before that isn't for them.
+// allHave runs the simulation from second to second, each at the same nanosecond, until all
+// receivers have all of one of them, and returns which. A receiver is there some time after the
+// bridge has connected, and what is sent before that isn't for it.
 func allHave(t *testing.T, p *pipeline.Pipeline, ways []protocol, receivers []*receiver) (off time.Duration) {
 	t.Helper()
 	set := func() {
@@ -327,7 +327,7 @@ func (p *protocol) check(t *testing.T, list []arrival, off time.Duration) {
 	}
 	for _, topic := range p.topics {
 		if topic == bridgetest.ClockTopic {
-			assert.Positive(t, seen[topic], topic) // it goes on while time stands
+			assert.Positive(t, seen[topic], topic) // it continues while time stands
 			continue
 		}
 		assert.Equal(t, 1, seen[topic], fmt.Sprintf("messages of one instant on %s", topic))

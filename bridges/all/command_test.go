@@ -55,7 +55,7 @@ var commandTypes = map[string]string{
 	controlTopic: "lgsvl_msgs/VehicleControlData", ackermannTopic: "ackermann_msgs/AckermannDriveStamped", velocityTopic: "geometry_msgs/Twist",
 }
 
-// wheel is whoever steers over a bridge.
+// wheel is the program that steers over a bridge.
 type wheel struct {
 	spec  string
 	visit func(t *testing.T, endpoints []bridges.Endpoint)

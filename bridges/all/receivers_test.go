@@ -408,8 +408,8 @@ func cyberServer(t *testing.T, _ string) *receiver {
 	return &receiver{spec: "cyber:" + s.Addr() + "?messages=4096&retry=50ms", in: in}
 }
 
-// arrival is what a receiver has decoded of a message: by libraries of others, or from the
-// description of the protocol, never by a bridge's code.
+// arrival is what a receiver has decoded of a message. Libraries of others decode it, or code
+// from the description of the protocol, never a bridge's code.
 type arrival struct {
 	topic string
 	// stamp is when the data is of, nanoseconds, rounded from what the protocol has.

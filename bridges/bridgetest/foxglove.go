@@ -1,5 +1,6 @@
 // What somebody else's decoder must make of messages in Foxglove's schemas is written out by
-// hand here, from the schemas and the samples alone: no product code has a part in it.
+// hand here. It follows from the schemas and the samples alone: no product code has a part in
+// it.
 
 package bridgetest
 
@@ -64,10 +65,10 @@ func FoxgloveSample(t reflect.Type) bridges.Stamped {
 
 type object = map[string]any
 
-// FoxgloveTree returns all fields of the message that one of [FoxgloveSample]'s becomes, as
-// encoding/json decodes what protobuf.js makes of it with numbers of 64 bits and
-// enumerations as text and with all defaults; bytes is what stands for bytes. It is nil
-// for a sample that becomes no message of Foxglove's schemas.
+// FoxgloveTree returns all fields of the message that one of [FoxgloveSample]'s becomes. They
+// are as encoding/json decodes what protobuf.js makes of it with numbers of 64 bits and
+// enumerations as text and with all defaults. bytes is what stands for bytes. It is nil for a
+// sample that becomes no message of Foxglove's schemas.
 func FoxgloveTree(s bridges.Stamped, bytes func([]byte) any) map[string]any {
 	switch s := s.(type) {
 	case *sample.PointCloud:
@@ -218,8 +219,8 @@ func pointFields() []any {
 	return all
 }
 
-// FoxglovePoints are a cloud's bytes in the layout PointXYZIRCAEDT, written by its table of fields:
-// x, y, z, then intensity and return type of a byte, channel of two, azimuth, elevation,
+// FoxglovePoints are a cloud's bytes in the layout PointXYZIRCAEDT, written by its table of fields.
+// These are x, y, z, then intensity and return type of a byte, channel of two, azimuth, elevation,
 // distance, and the time in nanoseconds.
 func FoxglovePoints(s *sample.PointCloud) (data []byte) {
 	for _, p := range s.Points {

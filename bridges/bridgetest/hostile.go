@@ -23,8 +23,8 @@ import (
 const (
 	// MuchSent is how much a hostile client sends of each thing, bytes.
 	MuchSent = 150 << 20
-	// MostKept is the most that a server may keep for it: the limit, and a margin for what the
-	// memory's bookkeeping and the test itself take.
+	// MostKept is the most that a server may keep for it. It is the limit, and a margin for
+	// what the memory's bookkeeping and the test itself take.
 	MostKept = guard.KeptBytes + 8<<20
 	// mostAtOnce is the most that the process may grow by while a message of 15 MB is read.
 	mostAtOnce = 150 << 20
@@ -258,7 +258,7 @@ func (v Visits) Run(t *testing.T) {
 }
 
 // come connects, and returns when the answer has come; nil if it doesn't. A server has little time
-// for a handshake, which a busy machine may not keep: a connection that was ended without any
+// for a handshake, which a busy machine may not keep. A connection that was ended without any
 // answer is made again.
 func (v Visits) come(t *testing.T) *net.TCPConn {
 	var err error

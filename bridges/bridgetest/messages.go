@@ -26,8 +26,8 @@ func NewMessage(m ros.Message) ros.Message {
 	return reflect.New(reflect.TypeOf(m).Elem()).Interface().(ros.Message)
 }
 
-// FillMessage sets every field of m, Seq too, to values that depend on seed alone: edge values
-// now and then, infinities and NaN among them; times aren't before the epoch. All
+// FillMessage sets every field of m, Seq too, to values that depend on seed alone. At times
+// they are edge values, infinities and NaN among them; times aren't before the epoch. All
 // strings are valid UTF-8.
 func FillMessage(m ros.Message, seed uint64) {
 	(&filler{random: rand.New(rand.NewPCG(seed, 1))}).Message("", m)

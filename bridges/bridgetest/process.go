@@ -79,7 +79,7 @@ type Process struct {
 	mu     sync.Mutex
 	output bytes.Buffer  // guarded by mu: stdout and stderr
 	seen   int           // guarded by mu: the end of what Expect has found
-	more   chan struct{} // guarded by mu: closed at the next line, then made anew
+	more   chan struct{} // guarded by mu: closed at the next line, then made again
 	err    error         // written before done is closed
 }
 
@@ -142,7 +142,7 @@ func last(text string, lines int) string {
 }
 
 // SetupHint says what to run if an error or what a program printed tells that a program, a
-// module or a header isn't installed; else it is empty.
+// module or a header isn't installed. Otherwise it is empty.
 func SetupHint(output string) string {
 	for _, missing := range []string{
 		"no such file or directory", "executable file not found", ": not found", "No such file or directory", // exec, sh, compilers
@@ -213,10 +213,10 @@ func (p *Process) Wait(t *testing.T) string {
 // Interrupt asks the program to end, as Ctrl-C does.
 func (p *Process) Interrupt() { p.signal(syscall.SIGINT) }
 
-// Stall stops the program in its tracks, its connections open; Resume lets it go on.
+// Stall stops the program in its tracks, its connections open; Resume lets it continue.
 func (p *Process) Stall() { p.signal(syscall.SIGSTOP) }
 
-// Resume lets a stalled program go on.
+// Resume lets a stalled program continue.
 func (p *Process) Resume() { p.signal(syscall.SIGCONT) }
 
 // Kill ends the program, and those that it started, at once. It may be called again.

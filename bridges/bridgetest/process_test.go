@@ -17,7 +17,7 @@ func TestLastLineIsExpected(t *testing.T) {
 	}
 }
 
-// Whoever lacks a peer is told what to run, and nobody else.
+// A user who lacks a peer is told what to run, and nobody else.
 func TestHint(t *testing.T) {
 	for _, missing := range []string{
 		"exec: \"node\": executable file not found in $PATH", "fork/exec /usr/bin/rosmaster: no such file or directory",

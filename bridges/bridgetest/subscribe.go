@@ -106,8 +106,8 @@ func (f *fixture) sender() Sender {
 	return sender
 }
 
-// subscribed waits until messages arrive. A peer knows of a subscription, but in DDS the
-// bridge may not yet know of the peer: so message 0 is sent until it arrives.
+// subscribed waits until messages arrive. A peer knows of a subscription, but in DDS the bridge
+// may not yet know of the peer. So message 0 is sent until it arrives.
 func (f *fixture) subscribed(inboxes ...*inbox) {
 	f.t.Helper()
 	sender := f.sender()
@@ -214,8 +214,8 @@ func (s Suite) unreadable(t *testing.T) {
 	in.counted()
 }
 
-// silence checks that no callback comes after Disconnect, though messages were on their
-// way and more are sent, and that one who connects again is subscribed again, once.
+// silence checks that no callback comes after Disconnect, though messages were on their way and
+// more are sent. It checks that one who connects again is subscribed again, once.
 func (s Suite) silence(t *testing.T) {
 	f := s.connect(t)
 	in := f.inbox("/in")

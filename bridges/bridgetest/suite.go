@@ -10,10 +10,10 @@
 //		})
 //	}
 //
-// It checks what package bridges promises to those who use a bridge: states,
-// errors, counts, and that messages are delivered and left as they were. A network bridge
-// brings a [Peer], which is killed, stalled and made to send rubbish; that of a bridge that
-// subscribes is a [Sender] too, which the subscriptions are tested with.
+// It checks what package bridges promises to those who use a bridge: states, errors, counts,
+// and that messages are delivered and left as they were. A network bridge brings a [Peer],
+// which is killed, stalled and made to send rubbish. That of a bridge that subscribes is a
+// [Sender] too, which the subscriptions are tested with.
 //
 // # Programs of others
 //
@@ -66,9 +66,9 @@ type Suite struct {
 	Connection string
 	// BadConnections are connection strings that must be ErrConnectionString.
 	BadConnections []string
-	// Count returns how many messages of each topic arrived or lie below outDir
-	// after the bridge was closed, read with other means than the bridge's own.
-	// Topics without messages may be left out. A suite with a Peer has none.
+	// Count returns how many messages of each topic arrived or lie below outDir after the
+	// bridge was closed. It reads them with other means than the bridge's own. Topics without
+	// messages may be left out. A suite with a Peer has none.
 	Count func(t *testing.T, outDir string) map[string]int
 	// Peer makes the other side of a network bridge, not yet started, which the test
 	// ends at its end. It is a Sender if the bridge subscribes to any type.
@@ -395,16 +395,15 @@ func topicStatistics(t *testing.T, b *bridges.Bridge, topic string) bridges.Topi
 	return bridges.TopicStatistics{}
 }
 
-// Peer is the other side of a network bridge in the conformance suite: the server that
-// the bridge dials, or a client of the server that the bridge is. It counts what arrives
-// by means of its own, never by the bridge's code. The suite uses it from one goroutine;
-// what it counts it may count on others.
+// Peer is the other side of a network bridge in the conformance suite. It is the server that
+// the bridge dials, or a client of the server that the bridge is. It counts what arrives by
+// means of its own, never by the bridge's code. The suite uses it from one goroutine; what it
+// counts it may count on others.
 type Peer interface {
-	// Connection is the connection string that leads the bridge to the peer, or makes it
-	// listen where the peer comes to. What waits for the peer is bounded by 4096
-	// messages and 8 MiB, and the bridge tries again after 50 ms
-	// ("messages=4096&bytes=8388608&retry=50ms" where the bridge has these options).
-	// It is the same for the peer's life.
+	// Connection is the connection string that leads the bridge to the peer, or makes it listen
+	// where the peer comes to. What waits for the peer is bounded by 4096 messages and 8 MiB,
+	// and the bridge tries again after 50 ms. A bridge with these options has
+	// "messages=4096&bytes=8388608&retry=50ms". It is the same for the peer's life.
 	Connection() string
 	// Start lets the peer run, or run again after Kill, at the same address. It wants
 	// every topic, now and as they come, doesn't wait for the bridge, and comes again
@@ -424,7 +423,7 @@ type Peer interface {
 	Received() map[string]int
 }
 
-// Sender is the Peer of a bridge that subscribes: it sends messages of the type that the
+// Sender is the Peer of a bridge that subscribes. It sends messages of the type that the
 // protocol has for *sample.VehicleControl, encoded by means of its own.
 type Sender interface {
 	Peer
@@ -719,10 +718,10 @@ func carried(b *bridges.Bridge) []stream {
 // Limit is the limit of messages, bytes, of the bridge that TooLarge tests.
 const Limit = 64 << 10
 
-// TooLarge checks what becomes of messages above a protocol's limit. The suite's bridge is
-// one whose limit is Limit, in place of the gigabytes that the protocol allows. Such a
-// message is bridges.ErrTooLarge and costs no memory, its topic counts it as
-// too_large, and those before and after it are delivered, on its topic and on others.
+// TooLarge checks what becomes of messages above a protocol's limit. The suite's bridge is one
+// whose limit is Limit, in place of the gigabytes that the protocol allows. Such a message is
+// bridges.ErrTooLarge and costs no memory, and its topic counts it as too_large. Those before
+// and after it are delivered, on its topic and on others.
 func TooLarge(t *testing.T, s Suite) {
 	t.Helper()
 	f := s.connect(t)
@@ -765,10 +764,10 @@ func Allocated() uint64 {
 	return stats.TotalAlloc
 }
 
-// Await waits until done returns true, which it asks for every millisecond: for what a peer
-// or a bridge tells nobody of, such as a subscription. It returns an error that wraps
-// ctx.Err() if ctx ends before. Tests wait with require.Eventually; examples, and programs
-// that try a bridge out, with this.
+// Await waits until done returns true, which it asks for every millisecond. It is for what a
+// peer or a bridge tells nobody of, such as a subscription. It returns an error that wraps
+// ctx.Err() if ctx ends before. Tests wait with require.Eventually; examples, and programs that
+// try a bridge out, with this.
 func Await(ctx context.Context, done func() bool) error {
 	again := time.NewTicker(time.Millisecond)
 	defer again.Stop()

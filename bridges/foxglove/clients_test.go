@@ -85,7 +85,7 @@ func TestClientsPublishCommands(t *testing.T) {
 	assert.Zero(t, b.Diagnosis().Malformed)
 }
 
-// What a client does wrong it is told, and it counts; the connection goes on.
+// What a client does wrong it is told, and it counts; the connection stays.
 func TestBadCommands(t *testing.T) {
 	b := connected(t, "")
 	velocities := subscribed[*sample.VelocityCommand](t, b, "/cmd_vel")

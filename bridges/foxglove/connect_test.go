@@ -9,7 +9,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 )
 
-// Whoever comes last, the status says whether the server listens.
+// Whichever call comes last, the status says whether the server listens.
 func TestConnectingAndDisconnectingAtOnce(t *testing.T) {
 	b := connected(t, "")
 	for range 200 {

@@ -41,8 +41,8 @@ func everyField(t *testing.T) (list []bridges.Stamped, want []map[string]any) {
 	return list, want
 }
 
-// Foxglove's own client, with Foxglove's own schemas, decodes a message of each type to all
-// the values that it was made of and to none else.
+// Foxglove's own client, with Foxglove's own schemas, decodes a message of each type. It gets
+// all the values that the message was made of and no others.
 func TestFoxglovesClientReadsEveryField(t *testing.T) {
 	b := connected(t, "")
 	list, want := everyField(t)

@@ -14,8 +14,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
-// A program of one's own serves a topic to Foxglove; here another part of it is the
-// viewer.
+// A program of your own serves a topic to Foxglove; here another part of it is the viewer.
 func Example() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -92,8 +92,8 @@ func counted(t *testing.T, viewer *bridgetest.Process, topic string) int {
 	return line.Counts[topic]
 }
 
-// A viewer is stopped in its tracks: another goes on and misses nothing. The first is told
-// what it lost, or was disconnected; killed and started again it is served anew.
+// A viewer is stopped in its tracks: another continues and misses nothing. The first is told
+// what it lost, or was disconnected; killed and started again it is served again.
 func TestViewersStallAndDie(t *testing.T) {
 	b := connected(t, "?messages=8")
 	publish := publisher[*sample.Image](t, b, bridges.Topic{Name: "/image"})

@@ -15,9 +15,9 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
-// Foxglove's client with TLS, and those that mistake a server with TLS for one without or
-// the other way round, whom the server tells and counts. Node trusts the certificates of
-// the file NODE_EXTRA_CA_CERTS beside the system's (nodejs.org/api/cli.html).
+// Foxglove's client with TLS. Those that mistake a server with TLS for one without, or the
+// other way round, are told by the server and counted. Node trusts the certificates of the file
+// NODE_EXTRA_CA_CERTS beside the system's (nodejs.org/api/cli.html).
 func TestFoxglovesClientSpeaksTLS(t *testing.T) {
 	cert, key, _ := certificate(t)
 	encrypted := connected(t, "?cert="+url.QueryEscape(cert)+"&key="+url.QueryEscape(key))

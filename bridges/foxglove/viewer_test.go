@@ -19,7 +19,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 )
 
-// viewer is a client of the server, written after the protocol's specification alone: it
+// viewer is a client of the server, written after the protocol's specification alone. It
 // subscribes to whatever is advertised, and comes again when it was disconnected.
 type viewer struct {
 	port int

@@ -87,8 +87,8 @@ func adder[T any](t *testing.T, b *bridges.Bridge, topic string, make func(seq i
 
 type object = map[string]any
 
-// written says what is logged of a type: for each key the field that it has, by its path
-// where that isn't the key's own name.
+// written says what is logged of a type. For each key it has the key's field, by its path where
+// that isn't the key's own name.
 type written struct {
 	kind, keys string
 	// list is the key and the field of a list of objects, and each the keys of one.

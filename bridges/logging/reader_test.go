@@ -55,8 +55,8 @@ func readAll(data []byte) ([]entry, error) {
 	}
 }
 
-// What was logged is read, and so is what a killed process has left of it: every beginning
-// of the file is read up to where it was cut.
+// What was logged is read, and so is what a killed process has left of it. Every beginning of
+// the file is read up to where it was cut.
 func TestLogsAreReadBack(t *testing.T) {
 	dir := t.TempDir()
 	b, err := bridges.MustRegistry(logging.Factory{}).Open("logging:drive", bridges.Env{OutDir: dir})

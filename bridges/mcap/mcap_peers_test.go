@@ -233,9 +233,9 @@ func TestJavaScriptReadsSplitsAndRecoveries(t *testing.T) {
 	assert.Len(t, javascript(t, done[0].To), int(done[0].Messages))
 }
 
-// TestJavaScriptReadsEveryField: a message of each type that goes into a recording, with
-// something in every field, is decoded to all the values that it was made of and to none
-// else.
+// TestJavaScriptReadsEveryField: a message of each type that goes into a recording has
+// something in every field. It is decoded to all the values that it was made of and to no
+// others.
 func TestJavaScriptReadsEveryField(t *testing.T) {
 	for profile, publications := range map[string][]ros.Publication{"ros2": rossample.Standard(), "ros1": inROS1(), "foxglove": rossample.Standard()} {
 		t.Run(profile, func(t *testing.T) {

@@ -614,9 +614,9 @@ func definitions(t *testing.T, path string) (data, summary map[string]int) {
 	}
 }
 
-// TestDefinitionsAreWrittenOnce: what mcap's doctor complains of, schemas and channels that
-// the data section has twice, is in no file: of many chunks, split, cut back, of late topics.
-// Topics of one type share its schema.
+// TestDefinitionsAreWrittenOnce: no file has what mcap's doctor complains of, schemas and
+// channels that the data section has twice. Files are of many chunks, split, cut back, or have
+// late topics. Topics of one type share its schema.
 func TestDefinitionsAreWrittenOnce(t *testing.T) {
 	for _, connection := range []string{"a.mcap?chunk=500", "a.mcap?chunk=500&split=20KB", "bag?chunk=500", "a.mcap?profile=ros1&chunk=500", "a.mcap?profile=foxglove&chunk=500"} {
 		t.Run(connection, func(t *testing.T) {

@@ -42,8 +42,8 @@ type recording struct {
 	metadata []map[string]string
 }
 
-// read reads a file with the official reader, once through the index and once
-// from front to back with all checksums, and fails if the two disagree.
+// read reads a file with the official reader, once through the index and once from front to
+// back with all checksums. It fails if the two disagree.
 func read(t *testing.T, data []byte) recording {
 	t.Helper()
 	reader, err := foxglove.NewReader(bytes.NewReader(data))

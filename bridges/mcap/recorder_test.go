@@ -336,7 +336,7 @@ func TestFullFileSystem(t *testing.T) {
 }
 
 // TestARemovedRecordingIsALoss: a recording that is removed while it is written, or a part of
-// it, fails, at the next chunk or at the end; what is missing is counted as lost.
+// it, fails. It fails at the next chunk or at the end; what is missing is counted as lost.
 func TestARemovedRecordingIsALoss(t *testing.T) {
 	rename := func(from, to string) func(dir string) error {
 		return func(dir string) error { return os.Rename(filepath.Join(dir, from), filepath.Join(dir, to)) }

@@ -301,8 +301,8 @@ func TestDamageIsTold(t *testing.T) {
 	assert.True(t, d.Offset < wrong && d.Offset+d.Bytes > wrong)
 }
 
-// TestDamageEverywhere: of a recording with one wrong byte within a chunk's data, finished or
-// not, the other chunks are read and recovered, and the official reader agrees.
+// TestDamageEverywhere: a recording, finished or not, has one wrong byte within a chunk's data.
+// The other chunks are read and recovered, and the official reader agrees.
 func TestDamageEverywhere(t *testing.T) {
 	for _, compression := range []string{"zstd", "lz4", "none"} {
 		dir := t.TempDir()

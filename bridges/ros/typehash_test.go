@@ -21,7 +21,7 @@ func ExampleTypeHash() {
 }
 
 // The hashes that ROS 2 itself prints ("ros2 topic info -v", "Topic type hash") and that
-// implementations of rmw_zenoh's protocol carry, for types whose definitions are the
+// implementations of rmw_zenoh's protocol carry. They are for types whose definitions are the
 // same from Iron to Rolling.
 var typeHashes = map[string]string{
 	"builtin_interfaces/msg/Time": "RIHS01_b106235e25a4c5ed35098aa0a61a3ee9c9b18d197f398b0e4206cea9acf9c197",

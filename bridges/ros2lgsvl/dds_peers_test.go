@@ -27,8 +27,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// types are the files that the subscriber is compiled from: the messages in IDL, of which
-// idlc generates the code that decodes them, and functions that print what it decoded.
+// types are the files that the subscriber is compiled from. They are the messages in IDL, of
+// which idlc generates the code that decodes them, and functions that print what it decoded.
 type types struct {
 	idl, print strings.Builder
 	done       []string
@@ -264,8 +264,8 @@ func freeDomain(t *testing.T) int {
 	return 0
 }
 
-// What becomes of a subscriber behind the server is nothing to the bridge: all messages go
-// to the server, and the subscriber has them all when it comes again or goes on.
+// What becomes of a subscriber behind the server doesn't affect the bridge. All messages go to
+// the server, and the subscriber has them all when it comes again or continues.
 func TestCycloneIsKilledStalledAndComesAgain(t *testing.T) {
 	programs, domain := build(t), freeDomain(t)
 	start := func() *bridgetest.Process {

@@ -677,20 +677,20 @@ func TestReached(t *testing.T) {
 		handshake bool
 		want      bool
 	}{
-		"there to the end":                   {lives: []life{stay}, closed: time.Minute, want: true},
-		"there to an early end":              {lives: []life{stay}, closed: often, want: true},
-		"answers and goes":                   {lives: []life{answer}, closed: time.Minute, want: true},
-		"lasts and goes":                     {lives: []life{last}, closed: time.Minute, want: true},
-		"comes to last":                      {lives: []life{leave, leave, last}, closed: time.Minute, want: true},
-		"goes at once":                       {lives: []life{leave}, closed: time.Minute},
-		"goes at once, asked early":          {lives: []life{leave}, closed: often},
-		"is there to the end after it went":  {lives: []life{leave, stay}, closed: 3*time.Second + often},
-		"is there for long after it went":    {lives: []life{leave, stay}, closed: 3*time.Second + 2*time.Second, want: true},
-		"refuses":                            {lives: []life{refuse}, closed: time.Minute},
-		"refuses late":                       {lives: []life{func(c net.Conn) { wait(c, 20*time.Second); refuse(c) }}, closed: time.Minute},
-		"refuses, there to the end":          {lives: []life{refuse, stay}, closed: 3*time.Second + often},
-		"goes at once after shaking hands":   {lives: []life{leave}, closed: time.Minute, handshake: true, want: true},
-		"is never there, but for its answer": {lives: []life{leave, answer, leave}, closed: time.Minute, want: true},
+		"there to the end":                  {lives: []life{stay}, closed: time.Minute, want: true},
+		"there to an early end":             {lives: []life{stay}, closed: often, want: true},
+		"answers and goes":                  {lives: []life{answer}, closed: time.Minute, want: true},
+		"lasts and goes":                    {lives: []life{last}, closed: time.Minute, want: true},
+		"comes to last":                     {lives: []life{leave, leave, last}, closed: time.Minute, want: true},
+		"goes at once":                      {lives: []life{leave}, closed: time.Minute},
+		"goes at once, asked early":         {lives: []life{leave}, closed: often},
+		"is there to the end after it went": {lives: []life{leave, stay}, closed: 3*time.Second + often},
+		"is there for long after it went":   {lives: []life{leave, stay}, closed: 3*time.Second + 2*time.Second, want: true},
+		"refuses":                           {lives: []life{refuse}, closed: time.Minute},
+		"refuses late":                      {lives: []life{func(c net.Conn) { wait(c, 20*time.Second); refuse(c) }}, closed: time.Minute},
+		"refuses, there to the end":         {lives: []life{refuse, stay}, closed: 3*time.Second + often},
+		"goes at once after shaking hands":  {lives: []life{leave}, closed: time.Minute, handshake: true, want: true},
+		"is never there, except its answer": {lives: []life{leave, answer, leave}, closed: time.Minute, want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

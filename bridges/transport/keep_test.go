@@ -14,7 +14,7 @@ import (
 
 var errAway = errors.New("away")
 
-// Each attempt of the script makes a connection (c) or fails (f); after the last one there is
+// Each attempt of the script makes a connection (c) or fails (f). After the last one there is
 // nothing more to do, unless Keep has given up.
 func TestKeep(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -22,9 +22,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The test's protocol: a client sends the letter of a stream and nothing more; it is
-// sent frames of a u32 length (not counted), a u64 sequence number and a body. A
-// frame of length 0 is a sign of life, one of 0xffffffff the goodbye.
+// The test's protocol: a client sends the letter of a stream and nothing more. It is sent
+// frames of a u32 length (not counted), a u64 sequence number and a body. A frame of length 0
+// is a sign of life, one of 0xffffffff the goodbye.
 const prefix = 12
 
 type session struct {

@@ -28,8 +28,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// dialogue is a protocol of the test's: the client says the name of a stream, and is sent
-// its messages after the name's first letter; "echo TEXT" is answered with TEXT.
+// dialogue is a protocol of the test's. The client says the name of a stream, and is sent its
+// messages after the name's first letter; "echo TEXT" is answered with TEXT.
 type dialogue struct {
 	client  *transport.WebSocket
 	streams map[string]*transport.Stream
@@ -524,7 +524,7 @@ func TestSilentClientsAreDisconnected(t *testing.T) {
 	assert.ErrorIs(t, server.Diagnosis().LastError, transport.ErrPeerSlow)
 }
 
-// Whoever asks and never reads the answers is disconnected before they fill the memory.
+// A client that asks and never reads the answers is disconnected before they fill the memory.
 func TestUnreadAnswersAreBounded(t *testing.T) {
 	server, _ := serve(t, transport.Config{MaxControl: 1 << 20})
 	conn, _ := raw(t, server)
@@ -688,8 +688,8 @@ func TestAServerThatEndsDoesntWaitForAHandshake(t *testing.T) {
 	}
 }
 
-// FuzzHandshake gives a server bytes in the place of a request and of what follows it: it
-// answers by HTTP or not at all, and serves the next client.
+// FuzzHandshake gives a server bytes in the place of a request and of what follows it. The
+// server answers by HTTP or not at all, and serves the next client.
 func FuzzHandshake(f *testing.F) {
 	const upgrade = "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
 		"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: a, test.v1\r\nOrigin: https://x\r\n\r\n"

@@ -10,9 +10,9 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 )
 
-// quads draws axis-parallel rectangles of one depth, six vertices each, whose
-// corners come from a texture buffer: x0 y0 x1 y1 in pixels, then z, and the
-// id that the fragment shader writes. Call indexes the first rectangle.
+// quads draws axis-parallel rectangles of one depth, six vertices each. Their corners come from
+// a texture buffer: x0 y0 x1 y1 in pixels, then z, and the id that the fragment shader writes.
+// Call indexes the first rectangle.
 const quadsVertex = `#version 450 core
 layout(location = 0) uniform int first;
 layout(binding = 0) uniform samplerBuffer quads;

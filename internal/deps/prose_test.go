@@ -143,6 +143,9 @@ func ofPage(file string, text []byte) (all []passage) {
 	return all
 }
 
+// output begins what an example prints.
+var output = regexp.MustCompile(`(?m)^(?:Unordered )?[Oo]utput:`)
+
 // tag is a value of a field's tag, each a text of its own.
 var tag = regexp.MustCompile(`\b(?:doc|want|inert):"((?:[^"\\]|\\.)*)"`)
 
@@ -163,7 +166,11 @@ func ofGo(file string, text []byte) (all []passage) {
 		if programs[group] {
 			continue
 		}
-		all = append(all, paragraphs(file, files.Position(group.Pos()).Line, group.Text())...)
+		text := group.Text()
+		if at := output.FindStringIndex(text); at != nil {
+			text = text[:at[0]]
+		}
+		all = append(all, paragraphs(file, files.Position(group.Pos()).Line, text)...)
 	}
 	ast.Inspect(parsed, func(n ast.Node) bool {
 		literal, ok := n.(*ast.BasicLit)
@@ -202,15 +209,15 @@ func ofLines(file string, text []byte) []passage {
 }
 
 // paragraphs cuts text at empty lines, and leaves out what is indented: it is a program or
-// a table.
+// a table. Four lines or more of up to three words each are a list.
 func paragraphs(file string, line int, text string) (all []passage) {
-	open := passage{file: file}
+	open, lines := passage{file: file}, 0
 	for i, words := range strings.Split(text+"\n", "\n") {
 		if strings.TrimSpace(words) == "" || strings.HasPrefix(words, "\t") || strings.HasPrefix(words, "   ") || marker.MatchString(words) {
-			if open.text != "" {
+			if open.text != "" && (lines < 4 || len(strings.Fields(open.text)) > 3*lines) {
 				all = append(all, open)
 			}
-			open = passage{file: file}
+			open, lines = passage{file: file}, 0
 			if !marker.MatchString(words) {
 				continue
 			}
@@ -220,6 +227,7 @@ func paragraphs(file string, line int, text string) (all []passage) {
 			open.line = line + i
 		}
 		open.text += words + " "
+		lines++
 	}
 	return all
 }

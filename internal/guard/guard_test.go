@@ -155,8 +155,8 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// TestPagesOfThisAddress: a page that was served at the address at which its connection
-// arrives may use the server, at whatever port; at another one of this machine it may not.
+// TestPagesOfThisAddress: a page that was served at the address at which its connection arrives
+// may use the server, at whatever port. At another address of this machine it may not.
 func TestPagesOfThisAddress(t *testing.T) {
 	local := func(ip string) *http.Request {
 		r := httptest.NewRequest(http.MethodGet, "http://192.0.2.7:8765/", nil)
@@ -283,7 +283,7 @@ func TestPagesThatNameNoOrigin(t *testing.T) {
 }
 
 // FuzzCheck: a page is let in only if its origin is written as browsers write those that are
-// welcome, and no rubbish makes the check panic.
+// welcome. No rubbish makes the check panic.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{"", "null", "http://localhost:1", "https://app.foxglove.dev", "http://[::1%eth0]", "http://[", "file://", "http://127.0.0.1:x", "httP://localhost"} {
 		f.Add(seed, "localhost", "*.example")

@@ -174,8 +174,8 @@ func TestCarsKeepRight(t *testing.T) {
 		if !moving(a) || onFoot(a) {
 			continue
 		}
-		// A car that drives straight on and the ego's street: who goes east keeps
-		// south of the centre line, where the ego is; who goes west north of it.
+		// A car that drives straight on and the ego's street. One that goes east keeps south of
+		// the centre line, where the ego is; one that goes west north of it.
 		for _, tNs := range someTimes() {
 			p := a.Motion.PoseAt(tNs)
 			ahead := p.Rotate(mgl64.Vec3{1, 0, 0})
@@ -228,8 +228,8 @@ func walkAlong(points []mgl64.Vec3, step float64, f func(p, along mgl64.Vec3)) {
 	}
 }
 
-// Every mark lies where the geometry has it: paint under solid lines, paint under a
-// good third of broken ones, a kerb's step beside the others.
+// Every mark lies where the geometry has it. Paint is under solid lines and under a good third
+// of broken ones; a kerb's step is beside the others.
 func TestLaneMarksLieOnThePaint(t *testing.T) {
 	s := town(t, city.Options{Seed: 2, Triangles: city.MinTriangles})
 	tracer := scenetest.NewTracer(empty(s), nil)
@@ -278,8 +278,8 @@ func TestLaneMarksLieOnThePaint(t *testing.T) {
 	assert.Equal(t, map[scene.LaneMarkType]int{scene.LaneMarkSolid: 24*4 + 16, scene.LaneMarkBroken: 24, scene.LaneMarkCurb: 9 + 1}, count)
 }
 
-// No car's route, nor the ego's, crosses a mark that must not be crossed; it does
-// cross the gaps between them, so the marks are near.
+// No car's route, nor the ego's, crosses a mark that must not be crossed. It does cross the
+// gaps between them, so the marks are near.
 func TestRoutesCrossNoSolidMark(t *testing.T) {
 	s := town(t, city.Options{Triangles: 60_000})
 	var solid [][2]mgl64.Vec3

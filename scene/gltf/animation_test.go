@@ -79,8 +79,8 @@ func TestAnimationChannels(t *testing.T) {
 	}
 }
 
-// A mirrored parent and child, both animated with random keys: the world
-// triangles at a key are those of a file that has the key as its transform.
+// A mirrored parent and child, both animated with random keys. The world triangles at a key are
+// those of a file that has the key as its transform.
 func TestAnimationsInMirroredNodes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for range 50 {

@@ -187,7 +187,7 @@ func pretty(m *model, buffer string) []byte {
 	return append(text, '\n')
 }
 
-// testdata is every file in the folder of that name, made anew.
+// testdata is every file in the folder of that name, made again.
 func testdata() map[string][]byte {
 	car := newModel()
 	paint := car.add("materials", object{"name": "paint", "pbrMetallicRoughness": object{

@@ -401,7 +401,7 @@ func code(codes ...int64) check {
 				return nil
 			}
 		}
-		return invalid("%s is none of %v", describe(v), codes)
+		return invalid("%s is not one of %v", describe(v), codes)
 	}
 }
 
@@ -411,7 +411,7 @@ func word(words ...string) check {
 		if s, ok := v.(string); ok && slices.Contains(words, s) {
 			return nil
 		}
-		return invalid("%s is none of %s", describe(v), strings.Join(words, ", "))
+		return invalid("%s is not one of %s", describe(v), strings.Join(words, ", "))
 	}
 }
 

@@ -19,8 +19,8 @@ var fuzzFiles = sync.OnceValues(func() (bin, picture []byte) { return full().bin
 
 var richText = sync.OnceValue(func() []byte { return rich().json("a.bin") })
 
-// fuzzLoad loads bytes as a model beside a buffer and a picture: whatever they
-// are, there is an *Error with a known cause or an asset that keeps its rules.
+// fuzzLoad loads bytes as a model beside a buffer and a picture. Whatever they are, there is an
+// *Error with a known cause or an asset that keeps its rules.
 func fuzzLoad(t *testing.T, data []byte) {
 	t.Helper()
 	bin, picture := fuzzFiles()

@@ -369,7 +369,7 @@ func TestCarsFaceForward(t *testing.T) {
 }
 
 // TestPicturesAreTakenFromTheBudget: before a picture is decoded, with what the decoder needs
-// for it: a 16-bit PNG has 8 bytes a pixel beside the 4 that are kept.
+// for it. A 16-bit PNG has 8 bytes a pixel beside the 4 that are kept.
 func TestPicturesAreTakenFromTheBudget(t *testing.T) {
 	const side = 2000
 	area := image.Rect(0, 0, side, side)

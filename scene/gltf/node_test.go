@@ -33,10 +33,9 @@ func randomNode(rng *rand.Rand) (object, mgl64.Mat4) {
 // toROS is the axes rule, independently of the loader: (x, y, z) = (z, x, y).
 func toROS(v mgl64.Vec3) mgl64.Vec3 { return mgl64.Vec3{v[2], v[0], v[1]} }
 
-// Random trees of nodes, mirrored or not: every triangle is where the
-// specification's matrices put it, and is counter-clockwise with the normal on
-// its front, where the specification turns it round for a negative determinant
-// (section 3.7.4).
+// Random trees of nodes, mirrored or not. Every triangle is where the specification's matrices
+// put it, and is counter-clockwise with the normal on its front. The specification turns it
+// round for a negative determinant (section 3.7.4).
 func TestHierarchiesKeepPlaceAndWinding(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 100 {

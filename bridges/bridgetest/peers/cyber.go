@@ -28,12 +28,11 @@ import (
 //	op 3: length, channel, length, type: it will publish on the channel
 //	op 4: length, channel, length, message
 //
-// and is sent op 4. Nothing is acknowledged. An op of another number ends the
-// connection. A file whose imports aren't registered is logged and thrown away; so is a
-// writer of a type that isn't known, and from then on the channel's messages are
-// dropped. The type of a reader is ignored. What a client doesn't take is kept up to a
-// limit, then dropped. Readers and writers of one channel are shared by all clients and
-// end with the last that has them.
+// and is sent op 4. Nothing is acknowledged. An op of another number ends the connection. A
+// file whose imports aren't registered is logged and thrown away. So is a writer of a type that
+// isn't known, and from then on the channel's messages are dropped. The type of a reader is
+// ignored. What a client doesn't take is kept up to a limit, then dropped. Readers and writers
+// of one channel are shared by all clients and end with the last that has them.
 type Cyber struct {
 	framed
 	config CyberConfig

@@ -22,8 +22,8 @@ type Field struct {
 	// Type is a primitive's name, or "" where Message is set.
 	Type    string
 	Message *Definition
-	// Array is the number of elements of an array of fixed size, Sequence for those of
-	// any size, Single for a value that is none.
+	// Array is the number of elements of an array of fixed size. It is Sequence for those of
+	// any size, Single for a value that isn't an array.
 	Array int
 }
 
@@ -118,9 +118,9 @@ func parseLine(line string) (f Field, typ string, err error) {
 	return f, typ, nil
 }
 
-// Value is a message as its definition takes it apart: by the names of its fields a bool,
-// a number of the Go type of the same size, a string, []byte (uint8[]), []any (other
-// arrays) or another Value.
+// Value is a message as its definition takes it apart. By the names of its fields it has a
+// bool, a number of the Go type of the same size, or a string. Arrays are []byte (uint8[]) or
+// []any; a part is another Value.
 type Value map[string]any
 
 // ErrShort says that a message ends before its definition does.

@@ -10,9 +10,9 @@ import (
 // LGSVL follows the rules of ros2-lgsvl-bridge: that program itself needs ROS 2, which
 // tests do without.
 //
-// It was written from the facts about the protocol alone, before the bridge and without
-// its encoder: it reads .msg definitions with a parser of its own and takes messages apart
-// by them, as ros2-lgsvl-bridge does with ROS 2's introspection.
+// It was written from the facts about the protocol alone, before the bridge and without its
+// encoder. It reads .msg definitions with a parser of its own and takes messages apart by them,
+// as ros2-lgsvl-bridge does with ROS 2's introspection.
 //
 // All numbers are little endian. A client sends
 //
@@ -20,15 +20,15 @@ import (
 //	2 AddPublisher   u8 op, u32 length, topic, u32 length, type
 //	3 Publish        u8 op, u32 length, topic, u32 length, message
 //
-// and is sent op 3 for each message on the topics that it subscribed to. Another op is
-// logged and ends the connection. The first type of a topic holds for all clients. A type
-// that isn't known is logged and the registration is lost, and with it every message on
-// that topic. A message is its fields in the definition's order, without padding; a string
-// is its length as u32 and its bytes; every array, also one of fixed size, is its length as
-// u32 and its elements. An array of fixed size has that many elements or none, in which
-// case it is filled with zeros (foxy, galactic). A message with bytes left over is logged
-// and published; one that is too short is logged and not published. What waits for a client
-// is bounded: messages beyond that are logged and thrown away.
+// and is sent op 3 for each message on the topics that it subscribed to. Another op is logged
+// and ends the connection. The first type of a topic holds for all clients. A type that isn't
+// known is logged and the registration is lost, and with it every message on that topic. A
+// message is its fields in the definition's order, without padding. A string is its length as
+// u32 and its bytes. Every array, also one of fixed size, is its length as u32 and its
+// elements. An array of fixed size has that many elements or none, in which case it is filled
+// with zeros (foxy, galactic). A message with bytes left over is logged and published; one that
+// is too short is logged and not published. What waits for a client is bounded: messages beyond
+// that are logged and thrown away.
 //
 // Published messages go to the clients that subscribed to their topic, to
 // [LGSVLConfig.Published], as a ROS 2 node would get them, and into the counts.
@@ -119,8 +119,8 @@ func (s *LGSVL) forget(c *conn) {
 	}
 }
 
-// Publish sends a message to the clients that subscribed to the topic, as if a ROS 2 node
-// had published it, and returns how many they are.
+// Publish sends a message to the clients that subscribed to the topic, as if a ROS 2 node had
+// published it. It returns how many they are.
 func (s *LGSVL) Publish(name string, v Value) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

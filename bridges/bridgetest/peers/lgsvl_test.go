@@ -90,8 +90,8 @@ func TestDefinitionsTakeMessagesApart(t *testing.T) {
 func TestCDR(t *testing.T) {
 	d := load(t, "test_msgs/All")
 	body := d.CDR(all)
-	// Positions after the header: text at 20, its end at 28, short's length at 28 and byte
-	// at 32, point at 40, data at 56, three at 62, points' length at 68, points at 72.
+	// Positions after the header: text at 20, its end at 28, short's length at 28 and byte at
+	// 32, point at 40, data at 56. Then three at 62, points' length at 68, points at 72.
 	want := unhex(t, `00010000
 		01 fe fdff 04000000 fbffffffffffffff 0000c03f
 		04000000 68c3a900 01000000 00 00000000000000 000000000000f03f 000000000000f07f

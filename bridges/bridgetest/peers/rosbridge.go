@@ -66,13 +66,13 @@ type Outgoing struct {
 	Secs, Nsecs uint32
 }
 
-// Rosbridge is a rosbridge server: it keeps no ROS behind it, but records what its clients
-// advertise and publish, hands publications on to those that subscribed, and misbehaves
-// when it is told to.
+// Rosbridge is a rosbridge server without a ROS behind it. It records what its clients
+// advertise and publish, hands publications on to those that subscribed, and misbehaves when it
+// is told to.
 //
 // It is written from the rosbridge v2 protocol specification (rosbridge_suite,
-// ROSBRIDGE_PROTOCOL.md) alone: it has its own BSON, and decodes JSON and CBOR with
-// libraries of others into plain maps.
+// ROSBRIDGE_PROTOCOL.md) alone. It has its own BSON, and decodes JSON and CBOR with libraries
+// of others into plain maps.
 //
 //	server := peers.NewRosbridge(peers.RosbridgeConfig{})
 //	err := server.Start()
@@ -83,18 +83,18 @@ type Outgoing struct {
 //	server.Publish("/cmd_vel", peers.Outgoing{Values: twist})
 //	server.Call(ctx, "/reset", nil)   // a service that the bridge offers
 //
-// It speaks the operations advertise, unadvertise, publish, subscribe (compression none,
-// cbor and cbor-raw, throttle_rate, fragment_size), unsubscribe, advertise_service,
-// unadvertise_service, call_service, service_response, set_level, fragment; png and auth
-// are answered by a status of level error, as is whatever isn't of the protocol. With
-// BSONOnly every frame in both directions is one BSON document, as rosbridge_server's
-// parameter bson_only_mode has it.
+// It speaks the operations advertise, unadvertise, publish, subscribe (compression none, cbor
+// and cbor-raw, throttle_rate, fragment_size), unsubscribe, set_level and fragment. It speaks
+// advertise_service, unadvertise_service, call_service and service_response. It answers png and
+// auth, and anything that isn't of the protocol, with a status of level error. With BSONOnly
+// every frame in both directions is one BSON document, as rosbridge_server's parameter
+// bson_only_mode has it.
 //
-// It knows no message definitions, so it can't tell whether a message conforms to its
-// type, and routes a client's message to subscribers in the shape in which it came.
-// Messages that [Rosbridge.Publish] is given have the shape that rosbridge gives them:
-// bytes are base64 in JSON, byte strings in CBOR and binary in BSON; numeric slices are
-// typed arrays in CBOR (RFC 8746).
+// It knows no message definitions, so it can't tell whether a message conforms to its type. It
+// routes a client's message to subscribers in the shape in which it came. Messages that
+// [Rosbridge.Publish] is given have the shape that rosbridge gives them. Bytes are base64 in
+// JSON, byte strings in CBOR and binary in BSON; numeric slices are typed arrays in CBOR (RFC
+// 8746).
 type Rosbridge struct {
 	*Server
 	config RosbridgeConfig
@@ -422,7 +422,7 @@ func (s *Rosbridge) SendStatus(level, msg string) {
 // response waits for the answer of a call.
 type response struct {
 	callee *rosClient
-	done   func(values any, result bool, err error) // called once, by whoever took it from the map
+	done   func(values any, result bool, err error) // called once, by the code that took it from the map
 }
 
 // Response is what a service answered.
@@ -515,7 +515,7 @@ func (s *Rosbridge) passOn(caller *rosClient, m map[string]any) error {
 	return nil
 }
 
-// answered passes an answer to whoever waits for it.
+// answered passes an answer to the caller that waits for it.
 func (s *Rosbridge) answered(from *rosClient, m map[string]any) error {
 	result, ok := m["result"].(bool)
 	if !ok {

@@ -1,6 +1,6 @@
-// Package peers has fakes of the programs that bridges connect to: [Cyber] is Apollo's
-// cyber_bridge, [LGSVL] is ros2-lgsvl-bridge, and [Rosbridge] is a server of rosbridge v2.
-// They are for tests only.
+// Package peers has fakes of the programs that bridges connect to. [Cyber] is Apollo's
+// cyber_bridge, [LGSVL] is ros2-lgsvl-bridge, and [Rosbridge] is a server of rosbridge v2. They
+// are for tests only.
 //
 // Each protocol is written from its description alone, and shares no code with the bridge
 // that it tests. What servers have in common is [Server]: it listens, accepts, stalls, and

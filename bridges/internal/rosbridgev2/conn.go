@@ -250,7 +250,7 @@ func (c *conn) CloseWrite() error {
 	c.mu.Unlock()
 	go func() {
 		defer close(bye)
-		_ = c.ws.Close(websocket.StatusNormalClosure, "") // an unanswered goodbye is none of ours
+		_ = c.ws.Close(websocket.StatusNormalClosure, "") // an unanswered goodbye isn't our fault
 	}()
 	return nil
 }
