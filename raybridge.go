@@ -39,7 +39,6 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/eglctx"
-	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/internal/picture"
 	"github.com/raybridge/raybridge/memory"
@@ -191,7 +190,7 @@ func Device(name string) (gpu.Opener, error) {
 	case "", "auto", "software":
 	default:
 		if n, err := strconv.Atoi(name); err != nil || n < 0 {
-			return nil, fmt.Errorf("%q: %s, and raybridge gpu lists the numbers", name, closest.Want(name, "a number", "auto", "software"))
+			return nil, fmt.Errorf("%q: %s, and raybridge gpu lists the numbers", name, fault.Want(name, "a number", "auto", "software"))
 		}
 	}
 	return eglctx.Open(eglctx.Options{Device: name}), nil
@@ -368,7 +367,7 @@ const cityName = "city"
 // find says of a model's file that isn't there what may be meant.
 func find(file string) error {
 	_, err := os.Stat(file)
-	if errors.Is(err, fs.ErrNotExist) && closest.Name(file, []string{cityName}) != "" {
+	if errors.Is(err, fs.ErrNotExist) && fault.Closest(file, []string{cityName}) != "" {
 		return fmt.Errorf("%s: no such file, did you mean %s?", file, cityName)
 	}
 	return fault.File(err)

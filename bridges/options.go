@@ -16,7 +16,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/memory"
 )
 
@@ -109,7 +109,7 @@ func ReadOptions(connection string, options any) (target string, given map[strin
 		case len(known) == 0:
 			return "", nil, fmt.Errorf("%w: unknown option %q; the bridge has none", ErrConnectionString, key)
 		case n < 0:
-			return "", nil, fmt.Errorf("%w: unknown option %q; %s", ErrConnectionString, key, closest.Hint(key, known))
+			return "", nil, fmt.Errorf("%w: unknown option %q; %s", ErrConnectionString, key, fault.Hint(key, known))
 		case len(values[key]) > 1:
 			return "", nil, fmt.Errorf("%w: option %q is given twice", ErrConnectionString, key)
 		}
@@ -157,7 +157,7 @@ func setOption(field any, tag reflect.StructTag, text string) (err error) {
 		return nil
 	}
 	if words := strings.Split(want, "|"); len(words) > 1 {
-		return errors.New(closest.Want(text, words...))
+		return errors.New(fault.Want(text, words...))
 	}
 	return errors.New("want " + want)
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/raybridge/raybridge/bridges/transport"
-	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // Registry holds the bridges of one program. It never changes after
@@ -146,7 +146,7 @@ type UnknownBridgeError struct {
 }
 
 func (e *UnknownBridgeError) Error() string {
-	return fmt.Sprintf("unknown bridge %q; %s", e.Name, closest.Hint(e.Name, e.Known))
+	return fmt.Sprintf("unknown bridge %q; %s", e.Name, fault.Hint(e.Name, e.Known))
 }
 
 // Is reports whether target is ErrUnknownBridge.

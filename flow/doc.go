@@ -3,7 +3,7 @@
 // message was not delivered. [Queue] holds what waits for one receiver, and [Buffer] is the
 // memory of a message. [Tally] counts what became of a topic's messages, and [Journal] keeps
 // repeated lines from filling a log. Every room that carries messages uses these. The package
-// imports nothing of ours except internal/closest.
+// imports nothing of ours except internal/fault.
 //
 // # Buffers
 //

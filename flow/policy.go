@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // ErrPolicy says that there is no policy of that name or number.
@@ -63,7 +63,7 @@ func ParsePolicy(name string) (Policy, error) {
 			return p, nil
 		}
 	}
-	return Unset, fmt.Errorf("%w %q: %s", ErrPolicy, name, closest.Want(name, Policies()...))
+	return Unset, fmt.Errorf("%w %q: %s", ErrPolicy, name, fault.Want(name, Policies()...))
 }
 
 // MarshalText returns the policy's name; Unset has the empty one.

@@ -15,7 +15,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/dispatch"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -611,7 +611,7 @@ func (p *Pipeline) Receivers(name string) (int, error) {
 	}
 	if !found {
 		slices.Sort(known)
-		return 0, fmt.Errorf("%w on a network bridge: %q, %s", ErrNoTopic, name, closest.Hint(name, slices.Compact(known)))
+		return 0, fmt.Errorf("%w on a network bridge: %q, %s", ErrNoTopic, name, fault.Hint(name, slices.Compact(known)))
 	}
 	return receivers, nil
 }

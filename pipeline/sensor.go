@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
@@ -405,7 +405,7 @@ func (p *Pipeline) Sensor(name string) (*Sensor, error) {
 		}
 		names = append(names, s.spec.Name)
 	}
-	return nil, fmt.Errorf("%w: %q, %s", ErrNoSensor, name, closest.Hint(name, names))
+	return nil, fmt.Errorf("%w: %q, %s", ErrNoSensor, name, fault.Hint(name, names))
 }
 
 // SensorsOf returns the sensors whose type id or name matches a wildcard pattern

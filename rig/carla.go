@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/internal/doc"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
@@ -213,7 +213,7 @@ func (r *carlaReader) typeAndID(n doc.JSONNode, parent carlaParent) (*ForeignTyp
 	}
 	kind := carlaDialect.find(name, strings.ToLower)
 	if kind == nil {
-		err := n.Get("type").Errorf("%w: CARLA has no sensor %q, %s", doc.ErrValue, name, closest.Hint(name, carlaDialect.names()))
+		err := n.Get("type").Errorf("%w: CARLA has no sensor %q, %s", doc.ErrValue, name, fault.Hint(name, carlaDialect.names()))
 		if err := r.fault(err); err != nil {
 			return nil, "", err
 		}

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/internal/doc"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/simtime"
 )
@@ -495,7 +495,7 @@ func (p *Parameter) check(n doc.JSONNode, value any) error {
 	}
 	for _, s := range texts {
 		if len(p.Options) > 0 && !slices.Contains(p.Options, s) {
-			return n.Errorf("%w: %q, %s", doc.ErrValue, s, closest.Hint(s, p.Options))
+			return n.Errorf("%w: %q, %s", doc.ErrValue, s, fault.Hint(s, p.Options))
 		}
 	}
 	for _, f := range numbers {

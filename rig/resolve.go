@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/internal/doc"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -154,7 +154,7 @@ func nameTopics(s *sensors.Spec) error {
 	for _, output := range slices.Sorted(maps.Keys(s.Config.Topics)) { // of two faults always the same is told
 		key := "topics." + output
 		if !slices.Contains(outputs, output) {
-			return s.Config.Fault(key, fmt.Errorf("%w %q of %s, %s", ErrOutput, output, s.Definition.ID, closest.Hint(output, outputs)))
+			return s.Config.Fault(key, fmt.Errorf("%w %q of %s, %s", ErrOutput, output, s.Definition.ID, fault.Hint(output, outputs)))
 		}
 		if s.Config.Topics[output] == "" && slices.Contains(inputs, output) {
 			s.Topics[output] = "" // it is not brought
@@ -204,7 +204,7 @@ func (r *Rig) mount(resolved []sensors.Spec) error {
 			p, ok := byFrame[parent]
 			if !ok {
 				frames := append(slices.Sorted(maps.Keys(byFrame)), spatial.FrameBaseLink)
-				return faultf(&r.Sensors[i], "%w: %q is neither %s nor a sensor's frame, %s", ErrParent, parent, spatial.FrameBaseLink, closest.Hint(parent, frames))
+				return faultf(&r.Sensors[i], "%w: %q is neither %s nor a sensor's frame, %s", ErrParent, parent, spatial.FrameBaseLink, fault.Hint(parent, frames))
 			}
 			if depth > len(resolved) {
 				return faultf(&r.Sensors[i], "%w: the parents of %q form a circle", ErrParent, resolved[i].Name)

@@ -8,8 +8,8 @@ import (
 	"unicode"
 
 	"github.com/go-gl/mathgl/mgl64"
-	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/internal/doc"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
@@ -89,7 +89,7 @@ func (r *svlReader) head(n doc.JSONNode) (*svlSensor, error) {
 	s := &svlSensor{node: n, kind: svlDialect.find(kind, svlPlain), parent: n.Get("parent"), entry: -1, second: -1}
 	if s.kind == nil {
 		s.kind = unknownSVL
-		err := n.Get("type").Errorf("%w: SVL has no sensor %q, %s", doc.ErrValue, kind, closest.Hint(kind, svlDialect.names()))
+		err := n.Get("type").Errorf("%w: SVL has no sensor %q, %s", doc.ErrValue, kind, fault.Hint(kind, svlDialect.names()))
 		if err := r.fault(err); err != nil {
 			return nil, err
 		}
@@ -191,7 +191,7 @@ func (r *svlReader) findParents() error {
 		}
 		switch len(named[parent]) {
 		case 0:
-			return s.parent.Errorf("%w: no sensor is named %q, %s", ErrParent, parent, closest.Hint(parent, names))
+			return s.parent.Errorf("%w: no sensor is named %q, %s", ErrParent, parent, fault.Hint(parent, names))
 		case 1:
 			s.above = named[parent][0]
 		default:

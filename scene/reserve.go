@@ -8,7 +8,7 @@ import (
 	"path"
 	"slices"
 
-	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -81,7 +81,7 @@ func (h *History) Spawn(pattern string, m Motion) (*Actor, error) {
 	if known > 0 {
 		return nil, fmt.Errorf("spawn %q: %w: all %d actors of the type are there: reserve more with Scene.Reserve before the run", pattern, ErrReserveEmpty, known)
 	}
-	return nil, fmt.Errorf("spawn %q: %w: of this type none is held in reserve, %s", pattern, ErrNoActor, closest.Hint(pattern, h.types()))
+	return nil, fmt.Errorf("spawn %q: %w: of this type none is held in reserve, %s", pattern, ErrNoActor, fault.Hint(pattern, h.types()))
 }
 
 // types returns the type ids that Spawn knows, sorted.

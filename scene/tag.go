@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // TagCount is the number of semantic tags; valid tags are below it.
@@ -104,6 +104,6 @@ func closestTag(key string) Tag {
 	for t := range tagTable {
 		keys[t] = tagKey(tagTable[t].name)
 	}
-	name, _ := closest.Nearest(key, keys)
+	name, _ := fault.Nearest(key, keys)
 	return Tag(slices.Index(keys, name))
 }

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // Errors of attributes; callers test them with errors.Is.
@@ -74,7 +74,7 @@ func (a *Attribute) Parse(value any) (any, error) {
 		return nil, err
 	}
 	if a.Restricted && !a.recommends(v) {
-		return nil, fmt.Errorf("%w: %s is %v, %s", ErrValue, a.Name, value, closest.Want(fmt.Sprint(value), a.Recommended...))
+		return nil, fmt.Errorf("%w: %s is %v, %s", ErrValue, a.Name, value, fault.Want(fmt.Sprint(value), a.Recommended...))
 	}
 	for _, n := range numbersOf(v) {
 		if (math.IsNaN(n) || math.IsInf(n, 0)) && a.Min >= a.Max {
@@ -484,7 +484,7 @@ type Settings struct {
 func (s *Settings) Set(name string, value any) error {
 	a := s.definition.Attribute(name)
 	if a == nil {
-		return fmt.Errorf("%w %q of %s, %s", ErrUnknownAttribute, name, s.definition.ID, closest.Hint(name, s.definition.AttributeNames()))
+		return fmt.Errorf("%w %q of %s, %s", ErrUnknownAttribute, name, s.definition.ID, fault.Hint(name, s.definition.AttributeNames()))
 	}
 	v, err := a.Parse(value)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/simtime"
 )
 
@@ -196,7 +196,7 @@ type unknownSensorError struct {
 }
 
 func (e *unknownSensorError) Error() string {
-	return fmt.Sprintf("%v %q, %s", ErrUnknownSensor, e.id, closest.Hint(e.id, e.registry.IDs()))
+	return fmt.Sprintf("%v %q, %s", ErrUnknownSensor, e.id, fault.Hint(e.id, e.registry.IDs()))
 }
 
 // Unwrap returns ErrUnknownSensor.

@@ -79,7 +79,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // Factory is the bridge named "ros2dds".
@@ -198,7 +198,7 @@ func parseConnection(connection string, getenv func(string) string) (settings, e
 	case "humble":
 		s.gidSize = humbleGIDSize
 	default:
-		return s, fmt.Errorf("%w: ros=%q: leave it out for later versions, or %s", bridges.ErrConnectionString, o.ROS, closest.Want(o.ROS, "humble"))
+		return s, fmt.Errorf("%w: ros=%q: leave it out for later versions, or %s", bridges.ErrConnectionString, o.ROS, fault.Want(o.ROS, "humble"))
 	}
 	return s, nil
 }

@@ -14,8 +14,8 @@ import (
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/internal/doc"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/sensors"
@@ -205,7 +205,7 @@ func checkBridge(registry *bridges.Registry, b *config.Bridge, topics []string, 
 	}
 	for _, q := range b.QoS {
 		if !slices.Contains(topics, q.Topic) {
-			return "qos", fmt.Errorf("bridge %s: qos: no sensor publishes %q, %s", b.Type, q.Topic, closest.Hint(q.Topic, topics))
+			return "qos", fmt.Errorf("bridge %s: qos: no sensor publishes %q, %s", b.Type, q.Topic, fault.Hint(q.Topic, topics))
 		}
 	}
 	return "", nil

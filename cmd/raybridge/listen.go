@@ -21,7 +21,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/stream"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/save"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/spf13/cobra"
 )
 
@@ -156,7 +156,7 @@ func meantBridge(text string) string {
 		return ""
 	case slices.Contains(bridgesall.Registry().Names(), kind):
 		return "; listen reads what a stream bridge serves, and a bridge " + kind + " has receivers of its own"
-	case closest.Name(kind, []string{"stream"}) != "":
+	case fault.Closest(kind, []string{"stream"}) != "":
 		return "; did you mean stream:?"
 	}
 	return ""
@@ -455,7 +455,7 @@ func (s *listenSession) unknown(streams []stream.Info) error {
 			}
 		}
 	}
-	return fmt.Errorf("unknown sensor or topic %q, %s", s.wanted, closest.Hint(string(s.wanted), known))
+	return fmt.Errorf("unknown sensor or topic %q, %s", s.wanted, fault.Hint(string(s.wanted), known))
 }
 
 // retry says that there is no connection, and gives up where none can come about.

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/gpu"
-	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/memory"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -161,7 +161,7 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return usage(fmt.Errorf("unknown command %q for %q, %s", name, cmd.CommandPath(), closest.Hint(name, names)))
+	return usage(fmt.Errorf("unknown command %q for %q, %s", name, cmd.CommandPath(), fault.Hint(name, names)))
 }
 
 // completeCommands makes wrong use of the commands that cobra adds an error, as it is of the
@@ -209,7 +209,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
 		name, _, _ := strings.Cut(unknown.GetSpecifiedName(), "=")
 		advice := "see " + cmd.CommandPath() + " --help"
-		if near := closest.Name(name, known); near != "" {
+		if near := fault.Closest(name, known); near != "" {
 			advice = "did you mean --" + near + "?"
 		}
 		err = fmt.Errorf("unknown flag --%s, %s", name, advice)
@@ -221,7 +221,7 @@ func flagError(cmd *cobra.Command, err error) error {
 func wantedValue(kind, given string) string {
 	switch kind {
 	case "bool":
-		return closest.Want(given, "true", "false")
+		return fault.Want(given, "true", "false")
 	case "duration":
 		if _, err := strconv.ParseFloat(given, 64); err == nil {
 			return fmt.Sprintf("its unit is missing: want %ss, for seconds, or another of ms, m and h", given)

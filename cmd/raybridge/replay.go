@@ -23,7 +23,6 @@ import (
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -236,7 +235,7 @@ func (s *replaySession) prepare() error {
 	}
 	if len(s.order) == 0 {
 		if len(s.flags.topics) == 1 {
-			if near := closest.Name(s.flags.topics[0], all); near != "" {
+			if near := fault.Closest(s.flags.topics[0], all); near != "" {
 				return fmt.Errorf("nothing to replay: no topic %s, did you mean %s?", s.flags.topics[0], near)
 			}
 		}

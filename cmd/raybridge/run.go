@@ -26,7 +26,6 @@ import (
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
-	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
@@ -337,7 +336,7 @@ func readAudience(texts []string, c *config.Config) (list []audience, err error)
 			return nil, err
 		}
 		if !slices.Contains(known, a.name) {
-			return nil, fmt.Errorf("--wait-for %s: the run has no such topic or network bridge, %s", text, closest.Hint(a.name, known))
+			return nil, fmt.Errorf("--wait-for %s: the run has no such topic or network bridge, %s", text, fault.Hint(a.name, known))
 		}
 		list = append(list, a)
 	}
@@ -712,7 +711,7 @@ func parseBridge(spec string) (config.Bridge, error) {
 	registry := bridgesall.Registry()
 	name := spec
 	if _, unknown := registry.Plugin(name); unknown != nil {
-		name = closest.Name(spec, registry.Names())
+		name = fault.Closest(spec, registry.Names())
 	}
 	if plugin, unknown := registry.Plugin(name); unknown == nil {
 		return parsed, fmt.Errorf("--bridge %s: no colon after the bridge's name: want %s:%s", spec, name, plugin.Info().Connection)
@@ -759,7 +758,7 @@ func applyTimeFlags(cmd *cobra.Command, f *runFlags, c *config.Config) error {
 // unknownSource is the error for a time source that isn't there.
 func unknownSource(name string) error {
 	known := []string{simtime.Engine, simtime.SS2, simtime.System, simtime.Simulation, simtime.ROS2, "unity", "external"}
-	return fmt.Errorf("%w %q: %s", simtime.ErrUnknownSource, name, closest.Want(name, known...))
+	return fmt.Errorf("%w %q: %s", simtime.ErrUnknownSource, name, fault.Want(name, known...))
 }
 
 // recordsFile reports whether a bridge of the configuration writes a file.

@@ -9,7 +9,7 @@ import (
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/reference"
-	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/sensors"
 )
 
@@ -61,7 +61,7 @@ func findSensors(id string) ([]*sensors.Definition, error) {
 		tags = append(tags, d.Tags...)
 		tags = append(tags, d.ID[strings.LastIndex(d.ID, ".")+1:])
 	}
-	if near := closest.Name(id, tags); near != "" && len(registry.Match(near)) > 0 {
+	if near := fault.Closest(id, tags); near != "" && len(registry.Match(near)) > 0 {
 		return nil, fmt.Errorf("no sensor matches %s, did you mean %s?", id, near)
 	}
 	if strings.ContainsAny(id, "*?[") {

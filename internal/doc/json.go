@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // ErrJSONSyntax says that the text is not JSON. The other faults are those of YAML.
@@ -339,5 +339,5 @@ func (n JSONNode) String() string {
 
 // UnknownKey is the error for a key that isn't among the known.
 func (e JSONEntry) UnknownKey(known []string) error {
-	return e.Place.Errorf("%w, %s", ErrUnknownKey, closest.Hint(e.Key, known))
+	return e.Place.Errorf("%w, %s", ErrUnknownKey, fault.Hint(e.Key, known))
 }

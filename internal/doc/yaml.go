@@ -17,7 +17,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // Error is a fault of a document at its place.
@@ -236,7 +236,7 @@ func whole(i int64) any {
 
 // UnknownKey is the error for a key that isn't among the known.
 func (e Entry) UnknownKey(known []string) error {
-	return e.Place.Errorf("%w, %s", ErrUnknownKey, closest.Hint(e.Key, known))
+	return e.Place.Errorf("%w, %s", ErrUnknownKey, fault.Hint(e.Key, known))
 }
 
 // Decode fills the structure that target points to; keys that the document
@@ -387,7 +387,7 @@ func (n Node) allowed(text string, tag reflect.StructTag) error {
 	if slices.ContainsFunc(names, same) {
 		return nil
 	}
-	return n.Errorf("%w: %q, %s", ErrValue, text, closest.Hint(text, names))
+	return n.Errorf("%w: %q, %s", ErrValue, text, fault.Hint(text, names))
 }
 
 func (n Node) decodeDuration(v reflect.Value, value any) error {

@@ -1,5 +1,6 @@
 // Package fault says of a file that can't be used, and of a connection that failed, what
-// happened. It says what the user can do about it, where the system says which call failed. It
+// happened. It says what the user can do about it, where the system says which call failed. For a
+// mistyped name it says which known name is meant. It
 // reads files of bounded size.
 package fault
 
@@ -12,8 +13,6 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-
-	"github.com/raybridge/raybridge/internal/closest"
 )
 
 // Error is a failure of a file or of a connection, said for people. The system's own is to errors.Is and
@@ -81,7 +80,7 @@ func absent(path string) string {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if near := closest.Name(name, names); near != "" && closest.Name(stem(name), []string{stem(near)}) != "" {
+	if near := Closest(name, names); near != "" && Closest(stem(name), []string{stem(near)}) != "" {
 		return fmt.Sprintf("%s: no such file, did you mean %s?", path, filepath.Join(folder, near))
 	}
 	if whole, err := filepath.Abs(folder); err == nil {

@@ -46,7 +46,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/gpu"
-	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/scene"
 )
 
@@ -158,7 +158,7 @@ func wanted[K measured](c *Config, cases []K) (list []K, err error) {
 	}
 	for _, name := range c.Cases {
 		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("%w: no case %q, %s", ErrConfig, name, closest.Hint(name, known))
+			return nil, fmt.Errorf("%w: no case %q, %s", ErrConfig, name, fault.Hint(name, known))
 		}
 	}
 	return list, nil

@@ -34,7 +34,6 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/logging"
 	"github.com/raybridge/raybridge/bridges/stream"
-	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/internal/picture"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -295,7 +294,7 @@ func ParseFormat(name string) (Format, error) {
 	if i := slices.Index(formatNames[:], strings.ToLower(name)); i >= 0 {
 		return Format(i), nil
 	}
-	return Auto, fmt.Errorf("%w %q: %s", ErrFormat, name, closest.Want(name, formatNames[:]...))
+	return Auto, fmt.Errorf("%w %q: %s", ErrFormat, name, fault.Want(name, formatNames[:]...))
 }
 
 // For returns the format that messages of a schema are written in where f is asked for:

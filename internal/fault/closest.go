@@ -1,6 +1,4 @@
-// Package closest finds the known name that a mistyped one most resembles, for
-// error messages.
-package closest
+package fault
 
 import "strings"
 
@@ -21,11 +19,11 @@ func Nearest(name string, candidates []string) (candidate string, edits int) {
 	return candidate, edits
 }
 
-// Name returns the candidate that name is a likely slip of, "" for none. From three letters
+// Closest returns the candidate that name is a likely slip of, "" for none. From three letters
 // on it is the shortest that begins with name. Else it is the nearest, within two edits, one
 // for a name of one or two letters, or half the letters of a long one. A candidate that
 // shares no letter's place doesn't count.
-func Name(name string, candidates []string) string {
+func Closest(name string, candidates []string) string {
 	c, edits := Nearest(name, candidates)
 	if longer := completion(name, candidates); longer != "" && edits > 0 {
 		return longer
@@ -67,7 +65,7 @@ func Want(name string, words ...string) string {
 	if last > 0 {
 		text = "want " + strings.Join(words[:last], ", ") + " or " + words[last]
 	}
-	if near := Name(name, words); near != "" {
+	if near := Closest(name, words); near != "" {
 		text += "; did you mean " + near + "?"
 	}
 	return text
@@ -76,7 +74,7 @@ func Want(name string, words ...string) string {
 // Hint returns "did you mean X?" for the nearest candidate, or a list of all
 // candidates when none is near.
 func Hint(name string, candidates []string) string {
-	if c := Name(name, candidates); c != "" {
+	if c := Closest(name, candidates); c != "" {
 		return "did you mean " + c + "?"
 	}
 	return "known are " + strings.Join(candidates, ", ")

@@ -1,11 +1,11 @@
-package closest_test
+package fault_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 func TestName(t *testing.T) {
@@ -17,7 +17,7 @@ func TestName(t *testing.T) {
 		"temperature":  "",
 		"":             "",
 	} {
-		assert.Equal(t, want, closest.Name(name, known), "for %q", name)
+		assert.Equal(t, want, fault.Closest(name, known), "for %q", name)
 	}
 }
 
@@ -33,9 +33,9 @@ func TestNameOfShortNames(t *testing.T) {
 		"yx": "x", // one letter too many
 		"":   "",
 	} {
-		assert.Equal(t, want, closest.Name(name, known), "for %q", name)
+		assert.Equal(t, want, fault.Closest(name, known), "for %q", name)
 	}
-	assert.Equal(t, "known are x, y, z", closest.Hint("q", []string{"x", "y", "z"}))
+	assert.Equal(t, "known are x, y, z", fault.Hint("q", []string{"x", "y", "z"}))
 }
 
 // TestNameOfABeginning: who writes the beginning of a name alone means that name, not
@@ -43,18 +43,18 @@ func TestNameOfShortNames(t *testing.T) {
 func TestNameOfABeginning(t *testing.T) {
 	known := []string{"ros1", "ros2lgsvl", "ros2dds", "rosbridge", "foxglove", "drop_newest", "drop_oldest"}
 	for name, want := range map[string]string{"ros2": "ros2dds", "ros": "ros1", "ROS": "ros1", "fox": "foxglove", "ros2d": "ros2dds", "drop": "", "ro": "", "ros1": "ros1", "roz1": "ros1"} {
-		assert.Equal(t, want, closest.Name(name, known), "for %q", name)
+		assert.Equal(t, want, fault.Closest(name, known), "for %q", name)
 	}
 }
 
 func TestWant(t *testing.T) {
-	assert.Equal(t, "want zstd, lz4 or none; did you mean zstd?", closest.Want("zst", "zstd", "lz4", "none"))
-	assert.Equal(t, "want zstd, lz4 or none", closest.Want("quick", "zstd", "lz4", "none"))
-	assert.Equal(t, "want on or off", closest.Want("yes", "on", "off"))
-	assert.Equal(t, "want humble", closest.Want("rolling", "humble"))
+	assert.Equal(t, "want zstd, lz4 or none; did you mean zstd?", fault.Want("zst", "zstd", "lz4", "none"))
+	assert.Equal(t, "want zstd, lz4 or none", fault.Want("quick", "zstd", "lz4", "none"))
+	assert.Equal(t, "want on or off", fault.Want("yes", "on", "off"))
+	assert.Equal(t, "want humble", fault.Want("rolling", "humble"))
 }
 
 func TestHintListsAllWhenNoneIsNear(t *testing.T) {
-	assert.Equal(t, "known are fov, range", closest.Hint("temperature", []string{"fov", "range"}))
-	assert.Equal(t, "did you mean fov?", closest.Hint("fvo", []string{"fov", "range"}))
+	assert.Equal(t, "known are fov, range", fault.Hint("temperature", []string{"fov", "range"}))
+	assert.Equal(t, "did you mean fov?", fault.Hint("fvo", []string{"fov", "range"}))
 }
