@@ -154,7 +154,7 @@ func TestRegistryRefuses(t *testing.T) {
 	}{
 		"one name twice": {
 			[]bridges.Factory{&fakeFactory{name: "tsv"}, tsv},
-			`bridge "tsv" of *bridges_test.fakeFactory and of bridges_test.Factory: already registered`, bridges.ErrDuplicate,
+			`bridge "tsv" of *bridges_test.fakeFactory and of *bridges.recordFactory: already registered`, bridges.ErrDuplicate,
 		},
 		"no name":      {[]bridges.Factory{&fakeFactory{}}, `name "" is not lower case`, nil},
 		"a colon":      {[]bridges.Factory{&fakeFactory{name: "a:b"}}, `name "a:b" is not lower case`, nil},

@@ -23,16 +23,16 @@ import (
 // Option is one option of connection strings: KEY=VALUE after the question mark. What a bridge
 // declares is what it reads, what its errors name, and what lists show.
 type Option struct {
-	Key string
+	Key string `json:"key"`
 	// Value shows what may stand there. Texts between bars are written as they are; words in
 	// capitals stand for something. N is a whole number, and SIZE a number of bytes, with a unit
 	// (KB, MB, GB, KiB, MiB, GiB) or without. TIME is a Go duration such as 500ms or 3s, FACTOR a
 	// number that may have a fraction, FILE a path. Other words are what they say.
-	Value string
+	Value string `json:"value"`
 	// Default is the value that an option has which isn't given; empty for none.
-	Default string
+	Default string `json:"default,omitempty"`
 	// Meaning is a line for lists, which says when it isn't about each connection.
-	Meaning string
+	Meaning string `json:"meaning"`
 }
 
 // Form returns the option as "KEY=VALUE".

@@ -66,11 +66,12 @@ type messageType struct {
 // TypeInfo describes one message type of a bridge.
 type TypeInfo struct {
 	// Go is the message's type in Go, such as "*sample.Image".
-	Go string
+	Go string `json:"go"`
 	// Wire is its name in the bridge's protocol.
-	Wire string
+	Wire string `json:"wire"`
 	// Publishes and Subscribes say in which directions it is carried.
-	Publishes, Subscribes bool
+	Publishes  bool `json:"publishes"`
+	Subscribes bool `json:"subscribes"`
 }
 
 func newPlugin(f Factory) *Plugin {

@@ -29,7 +29,9 @@ type serviceType struct {
 type ServiceInfo struct {
 	// Request and Response are Go types, Wire is the service's type in the bridge's
 	// protocol, such as "std_srvs/SetBool".
-	Request, Response, Wire string
+	Request  string `json:"request"`
+	Response string `json:"response"`
+	Wire     string `json:"wire"`
 }
 
 // AddServiceCreator declares how services with requests of type Req and responses of type Res

@@ -78,27 +78,35 @@ func newBench() *cobra.Command {
 	flags.IntVar(&f.runs, "runs", 0, "`N` runs a figure is the median of; 0 is 5, with --quick 3")
 	flags.BoolVar(&f.quick, "quick", false, "short runs, for a first look")
 	completeFlags(cmd)
-	rays := benchOf("lidar", "Measure rays per second of whole scans", &f, subject{[]measurement{bench.Lidar}, true, false})
-	frames := benchOf("camera", "Measure frames per second with all their pictures", &f, subject{[]measurement{bench.Camera}, true, false})
-	readbacks := benchOf("readback", "Measure frame times of blocking and asynchronous readback", &f, subject{[]measurement{bench.Readback}, true, true})
-	messages := benchOf("dispatch", "Measure the dispatcher against a plain channel", &f, subject{[]measurement{bench.Dispatch}, false, true})
-	clock := benchOf("clock", "Measure how late the clock's publisher is", &f, subject{[]measurement{bench.Clock}, true, true})
-	streams := benchOf("stream", "Measure the stream server and client against a bare TCP connection", &f, subject{[]measurement{bench.Stream}, false, false})
-	writers := benchOf("bridges", "Measure bridges against the plain writers of their protocols", &f, subject{[]measurement{bench.Bridges}, false, false})
-	clock.Flags().DurationVar(&f.clockTime, "duration", 0, "length of a run; 0 is 10s, with --quick 1s")
-	for _, c := range []*cobra.Command{rays, frames, readbacks, messages, clock, streams, writers} {
-		c.Flags().StringArrayVar(&f.cases, "case", nil, "measure the case `NAME` alone; repeatable")
+	for _, b := range []struct {
+		name, short string
+		measure     measurement
+		gl, draws   bool
+		cases       bool
+	}{
+		{"lidar", "Measure rays per second of whole scans", bench.Lidar, true, false, true},
+		{"camera", "Measure frames per second with all their pictures", bench.Camera, true, false, true},
+		{"readback", "Measure frame times of blocking and asynchronous readback", bench.Readback, true, true, true},
+		{"dispatch", "Measure the dispatcher against a plain channel", bench.Dispatch, false, true, true},
+		{"clock", "Measure how late the clock's publisher is", bench.Clock, true, true, true},
+		{"stream", "Measure the stream server and client against a bare TCP connection", bench.Stream, false, false, true},
+		{"bridges", "Measure bridges against the plain writers of their protocols", bench.Bridges, false, false, true},
+		{"bvh", "Measure how long a scene takes to be built, and to be loaded from the cache", bench.BVH, false, false, false},
+	} {
+		s := subject{[]measurement{b.measure}, b.gl, b.draws}
+		c := &cobra.Command{
+			Use: b.name, Short: b.short, Args: noArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error { return runBench(cmd, &f, s) },
+		}
+		if b.cases {
+			c.Flags().StringArrayVar(&f.cases, "case", nil, "measure the case `NAME` alone; repeatable")
+		}
+		if b.name == "clock" {
+			c.Flags().DurationVar(&f.clockTime, "duration", 0, "length of a run; 0 is 10s, with --quick 1s")
+		}
+		cmd.AddCommand(c)
 	}
-	cmd.AddCommand(rays, frames, readbacks, messages, clock, streams, writers,
-		benchOf("bvh", "Measure how long a scene takes to be built, and to be loaded from the cache", &f, subject{[]measurement{bench.BVH}, false, false}))
 	return cmd
-}
-
-func benchOf(name, short string, f *benchFlags, s subject) *cobra.Command {
-	return &cobra.Command{
-		Use: name, Short: short, Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runBench(cmd, f, s) },
-	}
 }
 
 // runBench measures and writes the figures. Whatever can't be written is found

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +24,7 @@ func newBridges() *cobra.Command {
 			if list {
 				return printJSON(cmd.OutOrStdout(), descriptions)
 			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			w := columns(cmd.OutOrStdout())
 			for _, d := range descriptions {
 				options := ""
 				if len(d.Options) > 0 {
@@ -72,33 +71,11 @@ type bridgeDescription struct {
 	// is what an empty one stands for.
 	Connection string           `json:"connection"`
 	Default    string           `json:"default,omitempty"`
-	Options    []optionOfBridge `json:"options"`
+	Options    []bridges.Option `json:"options"`
 	// Policy is what a full queue does unless told otherwise.
-	Policy   string            `json:"policy"`
-	Messages []messageOfBridge `json:"messages"`
-	Services []serviceOfBridge `json:"services"`
-}
-
-// optionOfBridge is an option as bridges.Option describes it.
-type optionOfBridge struct {
-	Key     string `json:"key"`
-	Value   string `json:"value"`
-	Default string `json:"default,omitempty"`
-	Meaning string `json:"meaning"`
-}
-
-type messageOfBridge struct {
-	// Go is the message's type in Go, Wire its name in the bridge's protocol.
-	Go         string `json:"go"`
-	Wire       string `json:"wire"`
-	Publishes  bool   `json:"publishes"`
-	Subscribes bool   `json:"subscribes"`
-}
-
-type serviceOfBridge struct {
-	Request  string `json:"request"`
-	Response string `json:"response"`
-	Wire     string `json:"wire"`
+	Policy   string                `json:"policy"`
+	Messages []bridges.TypeInfo    `json:"messages"`
+	Services []bridges.ServiceInfo `json:"services"`
 }
 
 // describeBridges describes all bridges, by name.
@@ -118,19 +95,13 @@ func describeBridge(p *bridges.Plugin) bridgeDescription {
 	info := p.Info()
 	d := bridgeDescription{
 		Name: info.Name, Type: info.Type, Kind: info.Kind.String(), Summary: info.Summary, Connection: info.Connection,
-		Default: info.Default, Options: []optionOfBridge{}, Policy: "drop_oldest", Messages: []messageOfBridge{}, Services: []serviceOfBridge{},
+		Default: info.Default, Policy: "drop_oldest",
+		// Readers of the JSON form find lists, also where nothing is in them.
+		Options: append([]bridges.Option{}, info.Options...), Messages: append([]bridges.TypeInfo{}, p.Types()...),
+		Services: append([]bridges.ServiceInfo{}, p.Services()...),
 	}
 	if info.Kind == bridges.KindFile {
 		d.Policy = "block"
-	}
-	for _, o := range info.Options {
-		d.Options = append(d.Options, optionOfBridge(o))
-	}
-	for _, t := range p.Types() {
-		d.Messages = append(d.Messages, messageOfBridge(t))
-	}
-	for _, s := range p.Services() {
-		d.Services = append(d.Services, serviceOfBridge(s))
 	}
 	return d
 }
@@ -145,7 +116,7 @@ func (d *bridgeDescription) line() string {
 
 // print writes the description for people.
 func (d *bridgeDescription) print(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := columns(out)
 	fmt.Fprintf(w, "%s\t%s\n", d.Name, d.Summary)
 	fmt.Fprintf(w, "type\t%s\n", d.Type)
 	fmt.Fprintf(w, "kind\t%s\n", d.Kind)
@@ -164,7 +135,7 @@ func (d *bridgeDescription) print(out io.Writer) error {
 		fmt.Fprintln(w, "\nmessage\tin the protocol\tdirection")
 	}
 	for _, m := range d.Messages {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", m.Go, m.Wire, m.direction())
+		fmt.Fprintf(w, "%s\t%s\t%s\n", m.Go, m.Wire, direction(&m))
 	}
 	if len(d.Services) > 0 {
 		fmt.Fprintln(w, "\nservice\trequest\tresponse")
@@ -176,7 +147,7 @@ func (d *bridgeDescription) print(out io.Writer) error {
 }
 
 // direction says which way a message goes.
-func (m *messageOfBridge) direction() string {
+func direction(m *bridges.TypeInfo) string {
 	switch {
 	case m.Publishes && m.Subscribes:
 		return "out and in"

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/bridges"
@@ -95,7 +94,7 @@ func check(cmd *cobra.Command, file string, lenient bool, limit *memoryLimit) er
 
 // listSensors prints a line for each sensor of a rig, with the topics that it publishes.
 func listSensors(out io.Writer, list []sensors.Spec, topics [][]string) {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := columns(out)
 	for i, s := range list {
 		rate := s.Rate.String() + " Hz"
 		if s.Definition.EachFrame {

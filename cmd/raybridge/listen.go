@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"text/tabwriter"
 	"time"
 
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
@@ -605,7 +604,7 @@ func (s *listenSession) show(now time.Time) {
 		return
 	}
 	var text bytes.Buffer
-	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	w := columns(&text)
 	fmt.Fprintln(w, "topic\ttype\tHz\tmessages\tMB/s\tmissed\tdropped\tlatency ms\tstamp s")
 	for _, r := range s.order {
 		f := &r.figures
@@ -756,7 +755,7 @@ func printStreams(out io.Writer, streams []stream.Info, asJSON bool) error {
 		}
 		return printJSON(out, list)
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := columns(out)
 	fmt.Fprintln(w, "topic\ttype\tsensor\tsensor's type")
 	for i := range streams {
 		info := &streams[i]

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -33,10 +32,11 @@ func newMCAP() *cobra.Command {
 
 // leftOut says that damaged parts were.
 func leftOut(parts int) string {
+	were := " were left out"
 	if parts == 1 {
-		return "1 damaged part was left out"
+		were = " was left out"
 	}
-	return fmt.Sprintf("%d damaged parts were left out", parts)
+	return count(parts, "damaged part") + were
 }
 
 func recoverRecording(cmd *cobra.Command, from, to string, limit *memoryLimit) error {
@@ -49,7 +49,7 @@ func recoverRecording(cmd *cobra.Command, from, to string, limit *memoryLimit) e
 		}
 		return err
 	}
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	w := columns(cmd.OutOrStdout())
 	fmt.Fprintln(w, "file\tmessages\tbytes lost\tbefore")
 	unreadable := 0
 	var damaged []damagedRow

@@ -358,7 +358,7 @@ func (c *controlled) status(t *testing.T) (now control.Time, messages map[string
 	t.Helper()
 	var status struct {
 		runStatus
-		Load *pipeline.Load
+		Load *pipeline.Load `json:"load"`
 	}
 	c.ask(t, http.MethodGet, "/v1/status", "", &status)
 	assert.Equal(t, 1, status.Schema, "the summary's keys are at the top")

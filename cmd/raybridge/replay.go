@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -721,7 +720,7 @@ func (s *replaySession) printEndpoints() {
 
 // print writes the final tables.
 func (sum *replaySummary) print(s *replaySession) {
-	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	w := columns(s.out)
 	fmt.Fprintln(w, "\ntopic\tmessages\ttype")
 	for _, t := range sum.Topics {
 		fmt.Fprintf(w, "%s\t%d\t%s\n", t.Topic, t.Messages, t.Type)

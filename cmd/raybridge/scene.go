@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/spf13/cobra"
@@ -50,7 +49,7 @@ func newScene() *cobra.Command {
 // printScene writes what a scene holds.
 func printScene(out io.Writer, s *scene.Scene) {
 	stats := s.Stats()
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := columns(out)
 	fmt.Fprintf(w, "scene\t%s\n", s.Name)
 	fmt.Fprintf(w, "triangles\t%d (%d stored)\n", stats.Triangles, stats.Stored)
 	fmt.Fprintf(w, "instances\t%d, %d of them move, %d more in reserve\n", stats.Instances, stats.Moving, stats.Reserved)

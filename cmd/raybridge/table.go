@@ -17,9 +17,12 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 )
 
+// columns returns a writer of a table: a tab ends a cell, and Flush writes all.
+func columns(out io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(out, 0, 0, 2, ' ', 0) }
+
 // printSummary writes the final tables.
 func printSummary(out io.Writer, s *pipeline.Summary) {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := columns(out)
 	fmt.Fprintln(w, "\ntopic\tmessages\twanted Hz\tHz\tp50 ms\tp99 ms\tdrops")
 	for i := range s.Sensors {
 		r := &s.Sensors[i]
@@ -49,19 +52,19 @@ func printFared(out io.Writer, list []pipeline.BridgeSummary) {
 			fmt.Fprintf(out, "%s:%s received messages: %s\n", b.Name, b.Connection, strings.Join(received, ", "))
 		}
 		if b.Altered > 0 {
-			fmt.Fprintf(out, "%s:%s replaced NaN or infinities in %s\n", b.Name, b.Connection, counted(b.Altered, "message"))
+			fmt.Fprintf(out, "%s:%s replaced NaN or infinities in %s\n", b.Name, b.Connection, count(b.Altered, "message"))
 		}
 		if b.LastError != "" {
 			complaints := ""
 			if b.Complaints > 0 {
-				complaints = ", " + counted(b.Complaints, "complaint") + " of the peer"
+				complaints = ", " + count(b.Complaints, "complaint") + " of the peer"
 			}
 			refused := ""
 			if len(b.Refused) > 0 {
 				refused = " (not let in: " + drops(b.Refused) + ")"
 			}
 			fmt.Fprintf(out, "%s:%s %s, %s%s, %s that it could not read%s; the last error: %s\n", b.Name, b.Connection,
-				counted(b.Connections, "connection"), counted(b.Failures, "failure"), refused, counted(b.Malformed, "message"), complaints, b.LastError)
+				count(b.Connections, "connection"), count(b.Failures, "failure"), refused, count(b.Malformed, "message"), complaints, b.LastError)
 		}
 	}
 }
@@ -73,14 +76,6 @@ func printInputs(out io.Writer, list []pipeline.InputSummary) {
 			fmt.Fprintf(out, "sensor %s did not take messages of %s: %s\n", in.Name, in.Topic, drops(in.Drops))
 		}
 	}
-}
-
-// counted is a number of things.
-func counted(n int64, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // printBridges writes the table of bridges, in a table's cells.
@@ -175,7 +170,7 @@ func printEndpoints(out io.Writer, list []pipeline.BridgeSummary) {
 	if len(rows) == 1 {
 		return
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := columns(out)
 	for _, row := range rows {
 		var cells []string
 		for column, cell := range row {
