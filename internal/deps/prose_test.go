@@ -149,19 +149,15 @@ var output = regexp.MustCompile(`(?m)^(?:Unordered )?[Oo]utput:`)
 // tag is a value of a field's tag, each a text of its own.
 var tag = regexp.MustCompile(`\b(?:doc|want|inert):"((?:[^"\\]|\\.)*)"`)
 
-// ofGo returns the comments and the messages of a Go file, without C programs.
+// ofGo returns the comments and the messages of a Go file, without C programs. Texts of several
+// lines in tests are data.
 func ofGo(file string, text []byte) (all []passage) {
 	files := token.NewFileSet()
 	parsed, err := parser.ParseFile(files, file, text, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return nil
 	}
-	programs := map[*ast.CommentGroup]bool{}
-	for _, d := range parsed.Decls {
-		if d, ok := d.(*ast.GenDecl); ok && d.Tok == token.IMPORT && d.Specs[0].(*ast.ImportSpec).Path.Value == `"C"` {
-			programs[d.Doc] = true
-		}
-	}
+	programs := preambles(parsed)
 	for _, group := range parsed.Comments {
 		if programs[group] {
 			continue
@@ -172,6 +168,7 @@ func ofGo(file string, text []byte) (all []passage) {
 		}
 		all = append(all, paragraphs(file, files.Position(group.Pos()).Line, text)...)
 	}
+	inTest := strings.HasSuffix(file, "_test.go")
 	ast.Inspect(parsed, func(n ast.Node) bool {
 		literal, ok := n.(*ast.BasicLit)
 		if !ok || literal.Kind != token.STRING {
@@ -183,12 +180,25 @@ func ofGo(file string, text []byte) (all []passage) {
 			}
 			return false
 		}
-		if text, err := strconv.Unquote(literal.Value); err == nil && !strings.ContainsAny(text, "{\x00") && strings.Count(text, " ") >= 6 {
+		text, err := strconv.Unquote(literal.Value)
+		data := strings.ContainsAny(text, "{\x00") || inTest && strings.Contains(text, "\n")
+		if err == nil && !data && strings.Count(text, " ") >= 6 {
 			all = append(all, paragraphs(file, files.Position(literal.Pos()).Line, text)...)
 		}
 		return true
 	})
 	return all
+}
+
+// preambles returns the comments of a file that are C programs.
+func preambles(parsed *ast.File) map[*ast.CommentGroup]bool {
+	programs := map[*ast.CommentGroup]bool{}
+	for _, d := range parsed.Decls {
+		if d, ok := d.(*ast.GenDecl); ok && d.Tok == token.IMPORT && d.Specs[0].(*ast.ImportSpec).Path.Value == `"C"` {
+			programs[d.Doc] = true
+		}
+	}
+	return programs
 }
 
 // ofLines returns the comments of a shader or a message file.
