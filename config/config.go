@@ -256,9 +256,9 @@ func (c *Config) nameCommands(file string) {
 	c.Notices = slices.Clone(c.notices)
 }
 
-// ChooseDriver lets the rig say who drives the ego, where the file gives neither
-// ego.driver nor ego.waypoints: the window's keys if the rig has them and there is a
-// window, or else commands from outside if it takes those.
+// ChooseDriver lets the rig say who drives the ego, where the file gives neither ego.driver nor
+// ego.waypoints. The window's keys drive if the rig has them and there is a window. Else
+// commands from outside drive if the rig takes those.
 func (c *Config) ChooseDriver(window bool) {
 	switch {
 	case c.driverGiven:
@@ -428,10 +428,10 @@ func (c *Config) placeBridges(list doc.Node) {
 	c.bridgePlaces, _ = list.Items() // what is wrong there is told when it is decoded
 }
 
-// InBridge returns an error of the bridge at an index with the place that it has in the
-// file, file, line and column: that of the bridge's key, or of the whole bridge where it
-// doesn't have the key. An error of a bridge that isn't the file's, one that has a place,
-// and nil stay as they are.
+// InBridge returns an error of the bridge at an index with the place that it has in the file:
+// file, line and column. The place is that of the bridge's key, or of the whole bridge where it
+// doesn't have the key. An error of a bridge that isn't the file's, one that has a place, and
+// nil stay as they are.
 func (c *Config) InBridge(index int, key string, err error) error {
 	var placed *doc.Error
 	if err == nil || index >= len(c.bridgePlaces) || errors.As(err, &placed) {

@@ -137,8 +137,8 @@ func TestAWSIMsKeys(t *testing.T) {
 	}
 }
 
-// TestNoTopicForCommands is docs/commands.md's row for Apollo: an empty topic is none, and the
-// others keep their defaults.
+// TestNoTopicForCommands is docs/commands.md's row for Apollo: an empty topic means no topic,
+// and the others keep their defaults.
 func TestNoTopicForCommands(t *testing.T) {
 	c, err := config.Reader{}.Parse("c.yaml", []byte(`ego: {driver: external, commands: {control: /apollo/control, ackermann: "", velocity: ""}}`))
 	require.NoError(t, err)

@@ -54,9 +54,9 @@ func parseFolder(t *testing.T, folder string) map[string]*ast.File {
 	return files
 }
 
-// collectEntries adds the exported functions, and the exported methods of exported
-// types, those of interfaces too: by name how it is used, "New" for a function and
-// ".Start" for a method.
+// collectEntries adds the exported functions, and the exported methods of exported types, those
+// of interfaces too. It has them by name how they are used, "New" for a function and ".Start"
+// for a method.
 func collectEntries(file *ast.File, entries map[string]string) {
 	for _, d := range file.Decls {
 		switch d := d.(type) {
@@ -112,10 +112,10 @@ func receiver(e ast.Expr) string {
 	return ""
 }
 
-// collectUses adds what a file of examples uses: selectors of the package as
-// functions, all others as methods, and methods that types of the file have, since
-// an interface is shown by implementing it. The whole file counts where it has
-// an Example: what that calls stands beside it.
+// collectUses adds what a file of examples uses. That is selectors of the package as functions,
+// and all others as methods. It adds methods that types of the file have, since an interface is
+// shown by implementing it. The whole file counts where it has an Example: what that calls
+// stands beside it.
 func collectUses(file *ast.File, name string, used map[string]bool) {
 	if !hasExample(file) {
 		return

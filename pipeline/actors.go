@@ -62,11 +62,11 @@ func (p *Pipeline) present(a *scene.Actor) bool {
 	return !a.Reserved
 }
 
-// SpawnActor makes one of the actors that the scene holds in reserve present from the
-// next instant on: the first whose type id matches a wildcard pattern ("vehicle.sedan").
-// It follows the motion, which is asked with the simulation's time; scene.Standing is
-// that of what stands at a pose, nil stands at the reserved actor's own. Any goroutine
-// may call it. Errors wrap scene.ErrNoActor or scene.ErrReserveEmpty.
+// SpawnActor makes one of the actors that the scene holds in reserve present from the next
+// instant on. It takes the first whose type id matches a wildcard pattern ("vehicle.sedan"). It
+// follows the motion, which is asked with the simulation's time. scene.Standing is that of what
+// stands at a pose, nil stands at the reserved actor's own. Any goroutine may call it. Errors
+// wrap scene.ErrNoActor or scene.ErrReserveEmpty.
 func (p *Pipeline) SpawnActor(pattern string, motion scene.Motion) (*Actor, error) {
 	p.moving.Lock()
 	defer p.moving.Unlock()
@@ -87,8 +87,8 @@ func (a *Actor) TypeID() string { return a.typeID }
 // Name returns the actor's name in the scene.
 func (a *Actor) Name() string { return a.name }
 
-// State returns where the actor was at the latest instant and how it moved, in the map
-// frame; ok is false where it was not there.
+// State returns where the actor was at the latest instant and how it moved, in the map frame.
+// ok is false where it was not there.
 func (a *Actor) State() (state scene.State, ok bool) {
 	_, newest, _ := a.p.history.Span()
 	return a.p.history.State(a.id, newest)

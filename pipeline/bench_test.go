@@ -11,8 +11,8 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
-// BenchmarkMessage is the way of one small message from a sensor's tick through a
-// recording's lane and a listener: what a stepped run costs beside its sensors.
+// BenchmarkMessage is the way of one small message from a sensor's tick through a recording's
+// lane and a listener. A stepped run costs that beside its sensors.
 func BenchmarkMessage(b *testing.B) {
 	for name, captured := range map[string]string{"computed": plainID, "captured": laggyID} {
 		b.Run(name, func(b *testing.B) {

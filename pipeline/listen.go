@@ -13,16 +13,15 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 )
 
-// Listen calls call with every message of one output of a sensor until stop is
-// called, on the goroutine that publishes it, one message at a time. M is the output's
-// message type, a pointer; the message must not be changed and may be read until call
-// returns. An output may have several listeners. An error says which outputs and types
-// there are.
+// Listen calls call with every message of one output of a sensor until stop is called. It does
+// so on the goroutine that publishes it, one message at a time. M is the output's message type,
+// a pointer; the message must not be changed and may be read until call returns. An output may
+// have several listeners. An error says which outputs and types there are.
 //
-// When stop returns, no call is under way and none will come. Called from within a
-// callback, the listener's own or another's, it doesn't wait, and the callback comes to
-// its end. It may be called again. A call that panics is counted as callback_failed
-// among the output's drops and logged; the run goes on, and so does the listener.
+// When stop returns, no call is under way and none will come. Called from within a callback,
+// the listener's own or another's, it doesn't wait, and the callback comes to its end. It may
+// be called again. A call that panics is counted as callback_failed among the output's drops
+// and logged; the run continues, and so does the listener.
 func Listen[M any](s *Sensor, output string, call func(at sensors.Tick, message M)) (stop func(), err error) {
 	var known []string
 	for i, port := range s.ports {

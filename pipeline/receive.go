@@ -246,7 +246,7 @@ func outcome(err error) (r sample.TriggerResponse) {
 	return r
 }
 
-// setPaused stops the run's time, or lets it go on.
+// setPaused stops the run's time, or lets it continue.
 func (p *Pipeline) setPaused(paused bool) {
 	if paused {
 		p.clock.Pause()

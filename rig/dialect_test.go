@@ -129,9 +129,9 @@ func other(p *rig.Parameter) any {
 	}
 }
 
-// TestEveryTypeBecomesOneOfOurs converts each foreign type, without and with
-// all its parameters, for the registry of all sensors: ids, attributes and outputs
-// exist, and the values lie in their ranges.
+// TestEveryTypeBecomesOneOfOurs converts each foreign type, without and with all its
+// parameters, for the registry of all sensors. Ids, attributes and outputs exist, and the
+// values lie in their ranges.
 func TestEveryTypeBecomesOneOfOurs(t *testing.T) {
 	for _, dialect := range rig.Dialects() {
 		for _, kind := range dialect.Types {
@@ -453,7 +453,7 @@ func velodyneFacts() []fact {
 }
 
 // carlaFacts are the attributes of CARLA's sensors, without sensor_tick, role_name and
-// ros_name, which all have. But for the lens none has a range, and the blueprints check
+// ros_name, which all have. Except for the lens none has a range, and the blueprints check
 // none.
 func carlaFacts() map[string][]fact {
 	plain := func(values map[string]any) (list []fact) {

@@ -36,8 +36,8 @@ func entry(t *testing.T, r *rig.Rig, name string) *sensors.Config {
 	return nil
 }
 
-// unityMatrix is a rotation in Unity's axes (x right, y up, z forward), written out for
-// each axis: yaw turns z towards x, pitch turns z towards -y, roll turns x towards y.
+// unityMatrix is a rotation in Unity's axes (x right, y up, z forward), written out for each
+// axis. Yaw turns z towards x, pitch turns z towards -y, roll turns x towards y.
 func unityMatrix(pitch, yaw, roll float64) mgl64.Mat3 {
 	sin, cos := func(deg float64) float64 { return math.Sin(deg * math.Pi / 180) }, func(deg float64) float64 { return math.Cos(deg * math.Pi / 180) }
 	// Columns are where the axes go.
@@ -290,8 +290,8 @@ func TestSVLFaults(t *testing.T) {
 	}
 }
 
-// TestLenientReaders: what is beyond the tables is told and left out, or kept where it
-// is out of range; what can't be understood stays an error.
+// TestLenientReaders: what is beyond the tables is told and left out, or kept where it is out
+// of range. What can't be understood stays an error.
 func TestLenientReaders(t *testing.T) {
 	lenient := rig.Reader{Lenient: true}
 	r, err := lenient.Parse("r.json", []byte(`[

@@ -189,7 +189,8 @@ var (
 var words = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 
 // unwritable are the characters that JSON's texts may have as they are and YAML's may not (YAML
-// 1.2.2, section 5.1), with next line and the byte order mark, which YAML reads otherwise.
+// 1.2.2, section 5.1). Next line and the byte order mark, which YAML reads otherwise, are among
+// them.
 var unwritable = regexp.MustCompile(`[\x{7f}-\x{9f}\x{feff}\x{fffe}\x{ffff}]`)
 
 // scalar writes a text, in quotes where it needs them.

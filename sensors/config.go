@@ -13,9 +13,9 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// Pose is a mounting pose in the parent's frame: metres, no further away than the earth's
-// poles are from the equator, and degrees applied
-// yaw, pitch, roll (z-y'-x”), yaw counter-clockwise positive.
+// Pose is a mounting pose in the parent's frame. It has metres, no further away than the
+// earth's poles are from the equator, and degrees applied yaw, pitch, roll (z-y'-x”), yaw
+// counter-clockwise positive.
 type Pose struct {
 	X     float64 `yaml:"x" doc:"forward, metres" min:"-1e7" max:"1e7"`
 	Y     float64 `yaml:"y" doc:"left, metres" min:"-1e7" max:"1e7"`
@@ -52,9 +52,9 @@ type Config struct {
 	// Options is the sensor's type and its parameters: a struct that a registered type
 	// has for that, such as camera.RGB{Width: 640, Height: 480}. What is zero has its default.
 	Options any
-	// AttachTo is the id of the actor that it rides on; 0 is the ego. Parent's
-	// base_link is that actor's own frame then, and a Parent that is another sensor's
-	// frame has to be on the same actor, which need not be said again.
+	// AttachTo is the id of the actor that it rides on; 0 is the ego. Parent's base_link is
+	// that actor's own frame then. A Parent that is another sensor's frame has to be on the
+	// same actor, which need not be said again.
 	AttachTo uint32
 
 	order  []string         // of Attributes, as written
@@ -147,7 +147,7 @@ func (c *Config) Set(attribute string, value any, at Place) {
 	c.PlaceAt(attribute, at)
 }
 
-// Names returns the names of Attributes: those that Set gave in its order, then the others
+// Names returns the names of Attributes. Those that Set gave come in its order, then the others
 // by name, so that of two faults the same is always told.
 func (c *Config) Names() []string {
 	names := slices.DeleteFunc(slices.Clone(c.order), func(name string) bool {
@@ -162,9 +162,9 @@ func (c *Config) Names() []string {
 	return names
 }
 
-// Fault places an error: at one of the sensor's keys ("rate", "topic", "topics.image", an
-// attribute) in its file, or where the sensor begins if the key is "" or isn't written.
-// Where topics doesn't have an output, topic is meant. The result wraps err; it is a
+// Fault places an error at one of the sensor's keys ("rate", "topic", "topics.image", an
+// attribute) in its file. If the key is "" or isn't written, it places it where the sensor
+// begins. Where topics doesn't have an output, topic is meant. The result wraps err; it is a
 // *doc.Error if the sensor came from a file.
 func (c *Config) Fault(key string, err error) error {
 	if strings.HasPrefix(key, topicsKey+".") && c.places[key] == nil {

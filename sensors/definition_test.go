@@ -21,7 +21,7 @@ func TestRegistryRefusesAnOutputThatNobodyCanOpen(t *testing.T) {
 	require.EqualError(t, err, "define sensor sensor.a: output image: make it with Declare")
 }
 
-// define makes a definition that a registry takes, but for its attributes.
+// define makes a definition that a registry takes, except for its attributes.
 func define(attributes ...sensors.Attribute) *sensors.Definition {
 	return &sensors.Definition{
 		ID: "sensor.test.a", Attributes: attributes,

@@ -31,8 +31,8 @@ const (
 	pointTimestamp = 5
 )
 
-// pointRoom is the most that a point takes on the wire, and how far beyond it
-// appendPoint may write: tag and length, three floats, intensity and time.
+// pointRoom is the most that a point takes on the wire, and how far beyond it appendPoint may
+// write. It has tag and length, three floats, intensity and time.
 const pointRoom = 2 + 3*5 + (1 + 2) + (1 + binary.MaxVarintLen64)
 
 // cloud is a drivers.PointCloud whose points stay in the sample until they are written.
@@ -50,10 +50,10 @@ type cloud struct {
 	scan []sample.Point
 }
 
-// fromCloud sets the message to a lidar's scan. Each point has its firing's time. A
-// cloud of returns has one row and is dense; of an organized one, which isn't, each row
-// is a ring in the order of the rings' numbers, if those are 0 to Rings-1, else of
-// firing, and misses are points of no number.
+// fromCloud sets the message to a lidar's scan. Each point has its firing's time. A cloud of
+// returns has one row and is dense. Each row of an organized one, which isn't, is a ring. Rows
+// are in the order of the rings' numbers, if those are 0 to Rings-1, else of firing. Misses are
+// points of no number.
 func (c *cloud) fromCloud(src *sample.PointCloud, _ *mapPlace) error {
 	c.points, c.scale, c.rows = src.Points, 1, c.rows[:0]
 	c.width, c.height = len(src.Points), 1

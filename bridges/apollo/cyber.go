@@ -36,11 +36,11 @@ import (
 //
 // # Protocol
 //
-// TCP, little endian, ops of one byte; nothing is acknowledged. For each published topic
-// the bridge registers the descriptors of its message and adds a writer, in one write,
-// and again on every connection; for each subscription it adds a reader. A message is
-// encoded straight into the buffer that is written. Each op is written whole. What
-// arrives may be up to 64 MiB; an op other than a message ends the connection.
+// TCP, little endian, ops of one byte; nothing is acknowledged. For each published topic the
+// bridge registers the descriptors of its message and adds a writer, in one write. It does so
+// again on every connection. For each subscription it adds a reader. A message is encoded
+// straight into the buffer that is written. Each op is written whole. What arrives may be up to
+// 64 MiB; an op other than a message ends the connection.
 type Cyber struct{ limit int64 } // of a message, bytes; 0 for maxMessage
 
 // Info describes the bridge.
@@ -100,10 +100,10 @@ func listenChannel(i bridges.Instance, topic bridges.Topic, message protoreflect
 }
 
 // RegPublisher lets the bridge publish messages of type T as a protobuf message M, whose
-// generated Go code names Apollo's package and fields: its descriptor goes to cyber_bridge
-// with those of all that it imports. convert sets dst, which is empty; it is called by one
-// goroutine at a time for each topic, and its errors count as bridges.ErrConvert. The first
-// registration of T holds, a second one is bridges.ErrDuplicate.
+// generated Go code names Apollo's package and fields. Its descriptor goes to cyber_bridge with
+// those of all that it imports. convert sets dst, which is empty; it is called by one goroutine
+// at a time for each topic, and its errors count as bridges.ErrConvert. The first registration
+// of T holds, a second one is bridges.ErrDuplicate.
 func RegPublisher[M any, P interface {
 	*M
 	proto.Message
@@ -313,9 +313,9 @@ const (
 // frameLimit is the size of the largest op that is read, bytes.
 const frameLimit = 64 << 20
 
-// maxMessage is the size of the largest message that is published, bytes: protobuf, which
-// Cyber RT reads it with, has no larger ones (protobuf.dev, "Proto Limits"). The op could
-// carry twice as much.
+// maxMessage is the size of the largest message that is published, bytes. Protobuf, which Cyber
+// RT reads it with, has no larger ones (protobuf.dev, "Proto Limits"). The op could carry twice
+// as much.
 const maxMessage = math.MaxInt32
 
 // lengthBytes is the size of a length: u32, little endian.

@@ -21,8 +21,8 @@ type protoMessage interface {
 	Size() int
 	// Append appends the message's wire encoding. It allocates nothing if dst has room.
 	Append(dst []byte) ([]byte, error)
-	// Proto returns the message's structure, which is good for as long as the message.
-	// That of a cloud is made anew by each call.
+	// Proto returns the message's structure, which is good for as long as the message. That of
+	// a cloud is made again by each call.
 	Proto() proto.Message
 }
 

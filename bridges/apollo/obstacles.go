@@ -59,9 +59,9 @@ func labelOf(o *apollopb.PerceptionObstacle) string {
 	return ""
 }
 
-// perceptionObstacles has the boxes in the world: each with the middle of its base, its
-// base's corners counter-clockwise from the left of its front, and one measurement. A
-// box that leans has the height and the base of one that stands.
+// perceptionObstacles has the boxes in the world. Each has the middle of its base, its base's
+// corners counter-clockwise from the left of its front, and one measurement. A box that leans
+// has the height and the base of one that stands.
 func perceptionObstacles(dst *apollopb.PerceptionObstacles, src *sample.Detections3D, at *mapPlace) error {
 	h, err := setHeader(&dst.Header, &src.Header)
 	if err != nil {

@@ -31,9 +31,8 @@ func yaw(orientation mgl64.Quat) float64 {
 	return mgl64.DegToRad(degrees)
 }
 
-// eulerZXY returns the angles about x, y and z that make q when they are applied about z,
-// then the new x, then the new y: pitch, roll and yaw of a vehicle whose y axis is
-// forward.
+// eulerZXY returns the angles about x, y and z that make q. They are applied about z, then the
+// new x, then the new y. They are pitch, roll and yaw of a vehicle whose y axis is forward.
 func eulerZXY(q mgl64.Quat) mgl64.Vec3 {
 	w, x, y, z := q.W, q.V[0], q.V[1], q.V[2]
 	return mgl64.Vec3{
@@ -67,10 +66,10 @@ func gps(dst *apollopb.Gps, src *sample.GpsOdometry, _ *mapPlace) error {
 	return err
 }
 
-// correctedImu has what an inertial navigation system makes of a measurement, in the
-// fields and axes of Apollo's own driver: without gravity, right, forward, up, also in
-// linear_acceleration and angular_velocity. An IMU that reports no orientation is taken
-// to be where its header says.
+// correctedImu has what an inertial navigation system makes of a measurement, in the fields and
+// axes of Apollo's own driver. It is without gravity, right, forward, up, also in
+// linear_acceleration and angular_velocity. An IMU that reports no orientation is taken to be
+// where its header says.
 func correctedImu(dst *apollopb.CorrectedImu, src *sample.Imu, _ *mapPlace) error {
 	orientation := src.Orientation
 	if src.OrientationCovariance[0] < 0 {
@@ -137,9 +136,9 @@ func (m *mapPlace) World(p mgl64.Vec3) mgl64.Vec3 {
 	return mgl64.Vec3{easting, northing, at.Altitude}
 }
 
-// Local is the inverse of World, to a micrometre within a hundred kilometres of the
-// origin. The map's axes differ from UTM's by a few degrees and a scale near one, so each
-// step of a fixed-point iteration takes off most of the error.
+// Local is the inverse of World, to a micrometre within a hundred kilometres of the origin. The
+// map's axes differ from UTM's by a few degrees and a scale near one. So each step of a
+// fixed-point iteration takes off most of the error.
 func (m *mapPlace) Local(world mgl64.Vec3) mgl64.Vec3 {
 	if m == nil {
 		return world

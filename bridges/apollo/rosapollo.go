@@ -23,9 +23,8 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// RosApollo is the bridge named "rosapollo": a client of the rosbridge server of
-// LG's ROS 1 for Apollo 3.0 and 3.5, which knows protobuf messages as ROS types
-// "pb_msgs/...".
+// RosApollo is the bridge named "rosapollo". It is a client of the rosbridge server of LG's ROS
+// 1 for Apollo 3.0 and 3.5, which knows protobuf messages as ROS types "pb_msgs/...".
 //
 // The connection string is
 //
@@ -36,14 +35,14 @@ import (
 // # Messages
 //
 // Radar objects, CanBus, GnssFix, GpsOdometry, Imu, 3-D boxes and signals are Apollo's
-// messages: ContiRadar, Chassis, GnssBestPose, Gps, Imu (CorrectedImu on topics that end in
-// "corrected_imu"), PerceptionObstacles and TrafficLightDetection. Everything else is the
-// ROS message that bridge rosbridge sends. Commands come as pb_msgs/ControlCommand, boxes as
-// lgsvl_msgs' arrays.
+// messages. They are ContiRadar, Chassis, GnssBestPose, Gps, Imu (CorrectedImu on topics that
+// end in "corrected_imu"), PerceptionObstacles and TrafficLightDetection. Everything else is
+// the ROS message that bridge rosbridge sends. Commands come as pb_msgs/ControlCommand, boxes
+// as lgsvl_msgs' arrays.
 //
 // An Apollo message in JSON is an object of the fields that are set, by their names in the
-// .proto file: enumerations are integers, 64-bit integers numbers, bytes base64, and null is
-// a number that is NaN or infinite. What comes may also have protobuf's own JSON form.
+// .proto file. Enumerations are integers, 64-bit integers numbers, bytes base64, and null is a
+// number that is NaN or infinite. What comes may also have protobuf's own JSON form.
 //
 // # Goroutines
 //
@@ -209,8 +208,8 @@ func openROS(i bridges.Instance, info *bridges.PublishedTopic, typeName string) 
 	}, nil
 }
 
-// maxProtobuf is the size of the largest message of Apollo, bytes: protobuf, which the
-// server fills with what it reads, has no larger ones (protobuf.dev, "Proto Limits").
+// maxProtobuf is the size of the largest message of Apollo, bytes. Protobuf, which the server
+// fills with what it reads, has no larger ones (protobuf.dev, "Proto Limits").
 const maxProtobuf = math.MaxInt32
 
 // apolloTopic is a topic of Apollo's messages.
@@ -272,7 +271,7 @@ func listenROS(i bridges.Instance, topic bridges.Topic, typeName string, in ros.
 func listenApollo(i bridges.Instance, topic bridges.Topic, message protoreflect.MessageDescriptor, in protoInbox) error {
 	return i.(*rosClient).subscribe(topic.Name, shortName(message), func(data []byte) error {
 		m := in.New()
-		// Python's protobuf leaves required fields to whoever reads.
+		// Python's protobuf leaves required fields to the reader.
 		if err := (protojson.UnmarshalOptions{DiscardUnknown: true, AllowPartial: true}).Unmarshal(encode.StrictJSON(data), m); err != nil {
 			return fmt.Errorf("%s: %w", strings.TrimPrefix(shortName(message), "pb_msgs/"), err)
 		}

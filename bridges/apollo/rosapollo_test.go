@@ -242,7 +242,7 @@ func TestRosApolloServices(t *testing.T) {
 	assert.Contains(t, string(answer), "want an object")
 }
 
-// FuzzRosApolloCommands has a server send any text as a command: what arrives of it is finite and
+// FuzzRosApolloCommands has a server send any text as a command. What arrives of it is finite and
 // within its limits, and the next command arrives all the same.
 func FuzzRosApolloCommands(f *testing.F) {
 	for _, text := range []string{

@@ -181,9 +181,8 @@ func oneOf[T any](condition bool, yes, no T) T {
 	return no
 }
 
-// perceptionLanes counts offsets to the left, as the sample does; Apollo's a is the factor
-// of the cube and its d the offset beside the vehicle, as its own camera component reads
-// them.
+// perceptionLanes counts offsets to the left, as the sample does. Apollo's a is the factor of
+// the cube and its d the offset beside the vehicle, as its own camera component reads them.
 func perceptionLanes(dst *apollopb.PerceptionLanes, src *sample.LaneLines, _ *mapPlace) error {
 	h, err := setHeader(&dst.Header, &src.Header)
 	if err != nil {

@@ -4,20 +4,20 @@
 //
 // # Time
 //
-// header.timestamp_sec is the sample's stamp in seconds, and so is measurement_time of
-// clouds, pictures and localization; nanoseconds stand exactly in lidar_timestamp,
-// camera_timestamp, radar_timestamp and in each point. measurement_time of GnssBestPose
-// and Imu is GPS time as Apollo wants it there: seconds since 1980-01-06 with 18 leap
-// seconds, so that a stamp of 0 is -315964782. A stamp below 0 is an error.
+// header.timestamp_sec is the sample's stamp in seconds, and so is measurement_time of clouds,
+// pictures and localization. Nanoseconds stand exactly in lidar_timestamp, camera_timestamp,
+// radar_timestamp and in each point. measurement_time of GnssBestPose and Imu is GPS time as
+// Apollo wants it there. It is seconds since 1980-01-06 with 18 leap seconds, so that a stamp
+// of 0 is -315964782. A stamp below 0 is an error.
 //
 // # Axes and places
 //
-// Sensors' data stay in REP-103 axes, which are Apollo's forward, left and up. What
-// Apollo calls a pose has the axes right, forward and up: its orientation is the
-// sample's times (0, 0, -√½, √½). Headings count from the east to the north, radians,
-// as Apollo reads them. Positions in the world are UTM where the map's place is known,
-// else the map frame's; velocities and headings are those of the map's axes, which are
-// true east and north at the origin: they aren't turned by the meridian's convergence.
+// Sensors' data stay in REP-103 axes, which are Apollo's forward, left and up. What Apollo
+// calls a pose has the axes right, forward and up: its orientation is the sample's times (0, 0,
+// -√½, √½). Headings count from the east to the north, radians, as Apollo reads them. Positions
+// in the world are UTM where the map's place is known, else the map frame's. Velocities and
+// headings are those of the map's axes, which are true east and north at the origin. They
+// aren't turned by the meridian's convergence.
 //
 // # Messages
 //

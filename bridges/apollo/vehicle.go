@@ -101,8 +101,8 @@ func setReceiver(g *apollopb.ChassisGPS, src *sample.CanBus) {
 	set(&g.GpsSpeed, src.Velocity.Len())
 }
 
-// readControl reads a command; what lies outside of 0 to 100 per cent, of steering -100
-// to 100, is cut off. Without a gear, or with one that is none, the vehicle drives on.
+// readControl reads a command; what lies outside of 0 to 100 per cent, of steering -100 to 100,
+// is cut off. Without a gear, or with one that isn't known, the vehicle drives on.
 func readControl(dst *sample.VehicleControl, src *apollopb.ControlCommand, _ *mapPlace) error {
 	if !finite(src.GetThrottle(), src.GetBrake(), src.GetSteeringTarget()) {
 		return fmt.Errorf("throttle %v, brake %v, steering_target %v: %w",

@@ -3,11 +3,11 @@
 //
 // # Usage
 //
-// The connection string is [HOST:]PORT, 127.0.0.1:2001 where nothing is said. A client
-// opens one TCP connection a stream and sends the stream's id, four bytes; from then
-// on it receives frames: a length, a header of 48 bytes, a body. Stream 1 is the world
-// snapshot, then each sensor has one in the order of the rig. Directory lists ids and
-// the 24-byte tokens that CARLA's clients are given.
+// The connection string is [HOST:]PORT, 127.0.0.1:2001 where nothing is said. A client opens
+// one TCP connection a stream and sends the stream's id, four bytes. From then on it receives
+// frames: a length, a header of 48 bytes, a body. Stream 1 is the world snapshot, then each
+// sensor has one in the order of the rig. Directory lists ids and the 24-byte tokens that
+// CARLA's clients are given.
 //
 // There is no RPC server: a client that asks CARLA's port 2000 for tokens takes them
 // from here instead.
@@ -37,11 +37,11 @@
 //
 // # Slow clients and counts
 //
-// Each client has a queue, which the options messages and bytes bound, and policy says
-// what goes when it is full; CARLA drops the newest without a word. A message counts as
-// sent when some client has it, and as dropped, under the cause, when some client
-// misses it: with several clients it can be both, with one it is either. What nobody
-// reads isn't encoded, and is not_connected if it was published nevertheless.
+// Each client has a queue, which the options messages and bytes bound. policy says what goes
+// when it is full; CARLA drops the newest without a word. A message counts as sent when some
+// client has it, and as dropped, under the cause, when some client misses it. With several
+// clients it can be both, with one it is either. What nobody reads isn't encoded, and is
+// not_connected if it was published nevertheless.
 //
 // # What CARLA has and this has not
 //
@@ -128,19 +128,19 @@ func (f Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
 type encoder[T any] struct {
 	header func(T) *sample.Header
 	check  func(T) error // nil: everything can be sent
-	size   func(T) int   // of the body, at the most but for small ones
+	size   func(T) int   // of the body, at the most except small ones
 	body   func(dst []byte, m T) []byte
 }
 
-// smallBody is more than any MessagePack body has but for long type ids.
+// smallBody is more than any MessagePack body has, except for long type ids.
 const smallBody = 256
 
 func small[T any](header func(T) *sample.Header, body func([]byte, T) []byte) encoder[T] {
 	return encoder[T]{header: header, size: func(T) int { return smallBody }, body: body}
 }
 
-// register declares a type; encode makes the encoder of each of its streams. What a
-// sensor of one's own publishes has the given type id.
+// register declares a type; encode makes the encoder of each of its streams. What a sensor of
+// your own publishes has the given type id.
 func register[T any](p *bridges.Plugin, wire string, typeID uint64, encode func() encoder[T]) error {
 	return errors.Join(bridges.AddType[T](p, wire),
 		bridges.AddPublisherCreator(p, func(i bridges.Instance, topic *bridges.PublishedTopic) (bridges.Publisher[T], error) {
@@ -252,17 +252,16 @@ const (
 	addressIPv6 = 2
 )
 
-// Token says where a stream is found, as CARLA's streaming::detail::token_data: a client
-// that finds no address in it asks the host that it got the token from.
+// Token says where a stream is found, as CARLA's streaming::detail::token_data. A client that
+// finds no address in it asks the host that it got the token from.
 type Token struct {
 	Stream uint32
 	// Address is the server's; the zero address with a port stands for "the same host".
 	Address netip.AddrPort
 }
 
-// AppendBinary appends the token's 24 bytes: stream id u32, port u16, protocol u8,
-// address type u8, address in 16 bytes, of which IPv4 takes the first four. It never
-// fails.
+// AppendBinary appends the token's 24 bytes. They are stream id u32, port u16, protocol u8,
+// address type u8, address in 16 bytes, of which IPv4 takes the first four. It never fails.
 func (t Token) AppendBinary(dst []byte) ([]byte, error) {
 	dst = binary.LittleEndian.AppendUint32(dst, t.Stream)
 	dst = binary.LittleEndian.AppendUint16(dst, t.Address.Port())

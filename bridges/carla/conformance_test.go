@@ -107,7 +107,7 @@ func (r *receiver) Start(*testing.T) {
 	})
 }
 
-// pause waits, and reports whether ctx goes on.
+// pause waits, and reports whether ctx hasn't ended.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -117,7 +117,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// keep receives a stream as long as ctx goes on.
+// keep receives a stream until ctx ends.
 func (r *receiver) keep(ctx context.Context, topic string, id uint32) {
 	for ctx.Err() == nil {
 		r.receive(ctx, topic, id)

@@ -182,7 +182,7 @@ func TestClosingWhilePublishing(t *testing.T) {
 	assert.EqualValues(t, publishers*each, row.Messages+row.Drops.Total(), "drops: %v", row.Drops)
 }
 
-// FuzzHandshake sends what a client might, and a good client goes on.
+// FuzzHandshake sends what a client might, and a good client continues.
 func FuzzHandshake(f *testing.F) {
 	b, addr := open(f)
 	m := image("bgra8", 1, 1, 4, 60, []byte{1, 2, 3, 4})
@@ -348,7 +348,7 @@ func TestDiagnosis(t *testing.T) {
 	require.NoError(t, half.Close())
 	fares(bridges.Diagnosis{Connections: 1, Failures: 2, Malformed: 1}, "client "+half.LocalAddr().String()+": ")
 	assert.ErrorIs(t, b.Diagnosis().LastError, bridges.ErrProtocol)
-	for range 3 { // the connection goes on
+	for range 3 { // the connection stays
 		_, err = good.Write([]byte("more"))
 		require.NoError(t, err)
 	}

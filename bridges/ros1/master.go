@@ -28,9 +28,9 @@ const (
 // errNameTaken: another node that lives has the node's name.
 var errNameTaken = errors.New("node name is taken")
 
-// bounded is how the calls of goroslib's clients are bounded, which know neither contexts
-// nor sizes: they end with ctx, and an answer's end is cut off. Each has a connection of its
-// own: one that is kept is dead when the other side was restarted.
+// bounded is how the calls of goroslib's clients are bounded, which know neither contexts nor
+// sizes. They end with ctx, and an answer's end is cut off. Each has a connection of its own:
+// one that is kept is dead when the other side was restarted.
 type bounded struct {
 	ctx  context.Context
 	base *http.Transport

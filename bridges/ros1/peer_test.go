@@ -26,8 +26,8 @@ import (
 )
 
 // peer is a master, a node that subscribes to all that is published and one that publishes
-// (talker), without any code
-// of the bridge's: it asks with goroslib's calls and speaks TCPROS by hand.
+// (talker), without any code of the bridge's. It asks with goroslib's calls and speaks TCPROS
+// by hand.
 type peer struct {
 	master *testMaster
 	talker *talker // nil while it doesn't run; the test's goroutine's

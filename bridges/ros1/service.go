@@ -85,7 +85,7 @@ func (s *session) serve(header protocommon.HeaderRaw) error {
 	}
 }
 
-// answer reads a request, has it answered, and sends the response: a byte that says
+// answer reads a request, has it answered, and sends the response. That is a byte that says
 // whether it went well, then the length and the response, or the error's text.
 func (s *session) answer(offered *service, persistent bool) error {
 	limit := headerLimit

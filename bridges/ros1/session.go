@@ -34,8 +34,8 @@ type session struct {
 	peer, topic string
 }
 
-// Serve reads the connection's header and does what it asks for. What it can't do is told
-// to the other side and noted, so the error is none of the server's.
+// Serve reads the connection's header and does what it asks for. What it can't do is told to
+// the other side and noted, so the server has no error of its own.
 func (s *session) Serve(context.Context) error {
 	header, err := readHeader(s.client.Conn())
 	if err == nil {

@@ -71,9 +71,9 @@ func (s *subscription) deliver(data []byte) error {
 	return nil
 }
 
-// feed is one publisher of a subscription. It is connected to as long as the master lists
-// it, and while its connection stands: a master that was restarted lists none of the
-// nodes that were there before.
+// feed is one publisher of a subscription. It is connected to as long as the master lists it,
+// and while its connection stands. A master that was restarted lists none of the nodes that
+// were there before.
 type feed struct {
 	node *node
 	sub  *subscription

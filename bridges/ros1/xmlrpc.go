@@ -18,8 +18,8 @@ import (
 )
 
 // The node answers remote procedure calls as those of ROS 1 make them: XML-RPC
-// (http://xmlrpc.com/spec.md) over HTTP, with results of three values, a code, a text and
-// the value (https://wiki.ros.org/ROS/Slave_API).
+// (http://xmlrpc.com/spec.md) over HTTP. Results have three values: a code, a text and the
+// value (https://wiki.ros.org/ROS/Slave_API).
 //
 // It serves strangers: calls are bounded in size and in time, and what can't be read is
 // refused. Package internal/guard says who may call. Every answer says its length, without

@@ -168,8 +168,8 @@ func TestCallsThatCantBeRead(t *testing.T) {
 	}
 }
 
-// TestWhoMayCall: programs, by the node's name and address; pages of the web, and names that may
-// have been made to lead here, are refused and told of.
+// TestWhoMayCall: programs may, by the node's name and address. Pages of the web, and names that
+// may have been made to lead here, are refused and told of.
 func TestWhoMayCall(t *testing.T) {
 	refused := make(chan error, 1)
 	address := serveAs(t, &rpcHandler{}, func(err error) { refused <- err })

@@ -11,8 +11,8 @@ import (
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
 )
 
-// patience is how long a disconnection waits at the most for readers to acknowledge what
-// was written: one that doesn't in this time is stalled or gone. lookup is how often the
+// patience is how long a disconnection waits at the most for readers to acknowledge what was
+// written. One that doesn't in this time is stalled or gone. lookup is how often the
 // disconnection looks at its context.
 const (
 	patience = 2 * time.Second
@@ -29,9 +29,9 @@ type connection struct {
 	reading     chan struct{} // closed when the reading goroutine has ended; nil before it starts
 	looking     *looking      // nil before look
 
-	// Of services: how many there are, the writers of their replies, the calls that wait,
-	// and what ends the goroutine that answers them, which closes answering. All but the
-	// first are nil without services.
+	// Of services: how many there are, the writers of their replies, and the calls that wait.
+	// Then what ends the goroutine that answers them, which closes answering. All but the first
+	// are nil without services.
 	served        uint32
 	repliers      []*cyclone.Writer
 	calls         chan call
@@ -177,10 +177,10 @@ func (c *connection) stopServing() {
 	}
 }
 
-// acknowledged says that the node is gone and waits until all have read it, and
-// everything on reliable topics. Messages on best-effort topics aren't acknowledged, but
-// they were sent before the last news of the node, to the same ports: who has
-// acknowledged those had its chance to read them, before the writers vanish.
+// acknowledged says that the node is gone and waits until all have read it, and everything on
+// reliable topics. Messages on best-effort topics aren't acknowledged, but they were sent
+// before the last news of the node, to the same ports. A reader that has acknowledged those had
+// its chance to read them, before the writers vanish.
 func (c *connection) acknowledged(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -60,7 +60,7 @@ func TestTriesAgain(t *testing.T) {
 	}
 }
 
-// After so many attempts the bridge has failed for good, until it is connected anew.
+// After so many attempts the bridge has failed for good, until it is connected again.
 func TestGivesUp(t *testing.T) {
 	for attempts, options := range map[int64]string{1: "attempts=1", 3: "retry=1ms&attempts=3"} {
 		t.Run(options, func(t *testing.T) {

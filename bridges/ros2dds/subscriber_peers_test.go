@@ -45,8 +45,8 @@ func fastPeer(t *testing.T) string {
 	}, `fastddsgen -replace ros2.idl && g++ -O1 -std=c++14 -w -o fast_peer fast_peer.cpp ros2.cxx ros2PubSubTypes.cxx -lfastrtps -lfastcdr -lpthread`)
 }
 
-// build makes a program of sources in testdata/peers and of generated files by a shell
-// script, in a folder that is named by the hash of all of them: it is made once.
+// build makes a program of sources in testdata/peers and of generated files by a shell script.
+// The folder is named by the hash of all of them, so the program is made once.
 func build(t *testing.T, name string, sources map[string]string, more func(*generated) map[string]string, script string) string {
 	t.Helper()
 	files := map[string]string{}
@@ -210,9 +210,9 @@ func (s *subscriber) await(what string, accept func(event) bool) event {
 	return found[len(found)-1]
 }
 
-// generated are files that the peers are compiled from: the messages in IDL, by whose
-// description both DDS implementations generate code of their own, and functions that
-// print what that code has decoded, in C and in C++.
+// generated are files that the peers are compiled from. They are the messages in IDL, by whose
+// description both DDS implementations generate code of their own. Functions in C and in C++
+// print what that code has decoded.
 type generated struct{ idl, c, cpp strings.Builder }
 
 // discoveryIDL is rmw_dds_common's, of which package ros has no definition.

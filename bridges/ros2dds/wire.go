@@ -2,9 +2,9 @@ package ros2dds
 
 import "github.com/raybridge/raybridge/bridges/ros"
 
-// header is what rmw_cyclonedds has before the fields of requests and replies, in the
-// same encoding: the client, a number of 64 bits, and the request's number, of 64 bits
-// too. A reply has those of its request.
+// header is what rmw_cyclonedds has before the fields of requests and replies, in the same
+// encoding. It is the client, a number of 64 bits, and the request's number, of 64 bits too. A
+// reply has those of its request.
 type header [4]uint32
 
 // headed is a request or reply with its header.

@@ -109,8 +109,9 @@ func newClientPeer(t *testing.T) bridgetest.Peer {
 	return p
 }
 
-// clientPeer is a client of the server that the bridge is: it asks rosapi again and again
-// for what the bridge publishes, and subscribes to all, and for what it subscribes to.
+// clientPeer is a client of the server that the bridge is. It asks rosapi again and again for
+// what the bridge publishes, and subscribes to all. It also asks for what the bridge subscribes
+// to.
 type clientPeer struct {
 	address string
 	cancel  context.CancelFunc // nil while it doesn't run

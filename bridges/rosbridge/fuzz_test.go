@@ -13,8 +13,8 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
-// FuzzServer sends frames of any content to the server mode, with topics, a subscription
-// and services: what it answers is JSON, and it answers the next call all the same.
+// FuzzServer sends frames of any content to the server mode, with topics, a subscription and
+// services. What it answers is JSON, and it answers the next call all the same.
 func FuzzServer(f *testing.F) {
 	for _, text := range []string{
 		`{"op":"subscribe","id":7,"topic":"/imu","type":"sensor_msgs/Imu","compression":"cbor-raw","throttle_rate":1e300,"queue_length":-1}`,

@@ -31,7 +31,7 @@ const (
 var levels = []string{levelNone: "none", levelError: "error", levelWarning: "warning", levelInfo: "info"}
 
 // session is one client of the server. Its methods run on the client's reading goroutine,
-// but for appeared.
+// except appeared.
 type session struct {
 	server     *server
 	client     *transport.WebSocket
@@ -353,7 +353,7 @@ func (s *session) unadvertise(f *rosbridgev2.Frame) error {
 	return nil
 }
 
-// publish hands a client's message on to those who subscribed to it here: the topic's Receive
+// publish hands a client's message on to those who subscribed to it here. The topic's Receive
 // decodes it for the inbox of its bridges.Subscription, which calls bridges.AddSubscriber's
 // callbacks.
 func (s *session) publish(f *rosbridgev2.Frame) error {

@@ -248,8 +248,7 @@ func TestAddressInUse(t *testing.T) {
 	require.NoError(t, b.Close(t.Context()))
 }
 
-// A client that takes nothing loses messages, counted under peer_slow, and the other
-// goes on.
+// A client that takes nothing loses messages, counted under peer_slow, and the other continues.
 func TestSlowClientIsCounted(t *testing.T) {
 	b := connect(t, bridges.Env{}, "127.0.0.1:0?messages=2&bytes=5000000")
 	publish, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image"})

@@ -47,11 +47,11 @@ type Client struct {
 	wg     sync.WaitGroup // listeners; added to under mu while not closed
 }
 
-// Dial connects to a server, HOST:PORT. ctx is the client's life: when it ends, so do
-// the connection and all callbacks. The first connection's failure is returned, such
-// as ErrVersion with the server's reason, unless Options.Wait is set: then Dial returns
-// a client that isn't connected yet. In either case it returns after one attempt; later
-// the client connects by itself.
+// Dial connects to a server, HOST:PORT. ctx is the client's life: when it ends, so do the
+// connection and all callbacks. The first connection's failure is returned, such as ErrVersion
+// with the server's reason, unless Options.Wait is set. Then Dial returns a client that isn't
+// connected yet. In either case it returns after one attempt; later the client connects by
+// itself.
 func Dial(ctx context.Context, address string, options Options) (*Client, error) {
 	c := newClient(ctx, address, options)
 	first, err := c.connect()
@@ -76,7 +76,7 @@ func newClient(ctx context.Context, address string, options Options) *Client {
 	return c
 }
 
-// steady is how long a connection has to last for the next attempts to begin anew.
+// steady is how long a connection has to last for the next attempts to begin again.
 const steady = time.Second
 
 // live keeps the connection until the context ends. Dial has made the first attempt: first is
@@ -174,15 +174,14 @@ func (c *Client) Connected() bool {
 	return c.link != nil
 }
 
-// Listen has the callback called with each message of a stream from now on, one after
-// the other on a goroutine of the stream; callbacks of different streams run
-// concurrently. It returns when the server has answered: ErrUnknownStream names the
-// streams there are. While the connection is broken it returns at once, and asks
-// when it stands again (EventRefused). A second Listen on one stream is ErrListening;
-// Stop comes first; the new callback waits for the last call of the old one, also where
-// that call listens. ctx ends the wait for the answer alone. A callback may listen to
-// another stream, but with policy block only under a ctx that ends: the answer may wait
-// behind messages for that same callback.
+// Listen has the callback called with each message of a stream from now on, one after the other
+// on a goroutine of the stream. Callbacks of different streams run concurrently. It returns
+// when the server has answered: ErrUnknownStream names the streams there are. While the
+// connection is broken it returns at once, and asks when it stands again (EventRefused). A
+// second Listen on one stream is ErrListening; Stop comes first. The new callback waits for the
+// last call of the old one, also where that call listens. ctx ends the wait for the answer
+// alone. A callback may listen to another stream, but with policy block only under a ctx that
+// ends. The answer may wait behind messages for that same callback.
 func (c *Client) Listen(ctx context.Context, stream string, callback func(*Data)) error {
 	c.mu.Lock()
 	switch {
@@ -236,10 +235,10 @@ func (c *Client) Listening() []string {
 	return names
 }
 
-// Stop ends a stream's callback: it waits for a call that is running, and none comes
-// after it returns. Called by that callback itself, it doesn't wait, and the call is
-// the last; the same holds for callbacks that stop each other at the same time, of
-// which one doesn't wait. ErrNotListening says that there is none.
+// Stop ends a stream's callback: it waits for a call that is running, and none comes after it
+// returns. Called by that callback itself, it doesn't wait, and the call is the last. The same
+// holds for callbacks that stop each other at the same time, of which one doesn't wait.
+// ErrNotListening says that there is none.
 func (c *Client) Stop(stream string) error {
 	c.mu.Lock()
 	l := c.listeners[stream]
@@ -321,18 +320,16 @@ type Options struct {
 	Zstd bool
 	// MaxFrame is the length of the longest message that is taken, 256 MiB by default.
 	MaxFrame int
-	// Queue holds what waits for a callback, for each stream: by default 4 messages,
-	// 64 MiB, the oldest dropped. With policy block a callback that is too slow makes
-	// the client stop reading, which holds up its other streams too; the server then
-	// drops by its own policy.
+	// Queue holds what waits for a callback, for each stream: by default 4 messages, 64 MiB,
+	// the oldest dropped. With policy block a callback that is too slow makes the client stop
+	// reading, which holds up its other streams too. The server then drops by its own policy.
 	Queue flow.QueueConfig
-	// MinBackoff and MaxBackoff bound the time between attempts to connect again, 100 ms
-	// and 10 s by default: it doubles with each, and half of it is random.
+	// MinBackoff and MaxBackoff bound the time between attempts to connect again, 100 ms and 10
+	// s by default. The time doubles with each, and half of it is random.
 	MinBackoff, MaxBackoff time.Duration
 	// Wait has Dial return a client where the first attempt to connect fails too, without
-	// waiting for a second one: the client goes on trying until its context ends, tells
-	// Events when it has connected, and asks then for what Listen was called for
-	// meanwhile.
+	// waiting for a second one. The client continues to try until its context ends. It tells
+	// Events when it has connected, and asks then for what Listen was called for meanwhile.
 	Wait bool
 	// Events is told what happens to the connection, one event after the other on a
 	// goroutine of its own; it may call the client. Nil for nobody.
@@ -387,8 +384,8 @@ const (
 	EventLosses
 	// EventStream: the server has the new stream Stream.
 	EventStream
-	// EventRefused: the server doesn't serve Stream, for Err; it was asked for anew
-	// after the client had connected again.
+	// EventRefused: the server doesn't serve Stream, for Err; it was asked again after the
+	// client had connected again.
 	EventRefused
 )
 

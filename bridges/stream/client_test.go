@@ -455,8 +455,8 @@ func TestOversizeMessagesAreRefusedOnBothSides(t *testing.T) {
 	assert.ErrorIs(t, e.of(t, stream.EventDisconnected).Err, stream.ErrTooLarge)
 }
 
-// Of two clients one is stalled: the other gets every message, and for both the
-// messages that were delivered and dropped are those that were produced.
+// Of two clients one is stalled. The other gets every message, and for both the messages that
+// were delivered and dropped are those that were produced.
 func TestStalledClientDisturbsNobody(t *testing.T) {
 	var settled atomic.Int64
 	s := serve(t, stream.ServerConfig{Queue: flow.QueueConfig{Messages: 4}})

@@ -51,11 +51,10 @@
 //
 // # Counts
 //
-// A message counts as sent when it was queued for its clients. It is moved to the
-// drops, under the cause, if in the end none of them has it, and counted there too if
-// some of them misses it: with several clients it can be both. A message that
-// nobody has subscribed to is not_connected. Clients see their own losses as gaps, and
-// are told of them each second.
+// A message counts as sent when it was queued for its clients. It is moved to the drops, under
+// the cause, if in the end none of them has it. It is counted there too if some of them misses
+// it: with several clients it can be both. A message that nobody has subscribed to is
+// not_connected. Clients see their own losses as gaps, and are told of them each second.
 //
 // # Concurrency
 //

@@ -39,8 +39,8 @@ func ReadRequest(b []byte) ([]byte, error) {
 	return appendControl(nil, request, appendString(nil, name)), nil
 }
 
-// Received is the sequel of b as a client reads it that has been welcomed, and listens to
-// the stream 1: how many messages it takes and why it ends.
+// Received is the sequel of b as a client reads it that has been welcomed, and listens to the
+// stream 1. It returns how many messages the client takes and why it ends.
 func Received(b []byte, maxFrame int) (messages int, largest int64, err error) {
 	c := newClient(context.Background(), "", Options{MaxFrame: maxFrame, Events: func(Event) {}})
 	defer c.cancel()

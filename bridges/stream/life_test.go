@@ -202,8 +202,8 @@ func (c *tellingConn) Read(b []byte) (int, error) {
 	return c.Conn.Read(b)
 }
 
-// A callback that stops itself and listens anew isn't overlapped by the new one, and one
-// that stops the new one too doesn't wait for itself.
+// A callback that stops itself and listens again isn't overlapped by the new one. One that
+// stops the new one too doesn't wait for itself.
 func TestListeningAnewInsideTheCallback(t *testing.T) {
 	s := serve(t, stream.ServerConfig{Queue: flow.QueueConfig{Policy: flow.Block}})
 	out := add(t, s, "a")
@@ -413,8 +413,8 @@ func TestReconnectionWithoutALossIsNoGap(t *testing.T) {
 	}
 }
 
-// Data of a callback that has returned is gone, whoever kept it without saying so: in
-// checking builds its bytes are overwritten, and kept data's are not.
+// Data of a callback that has returned is gone if it was kept without saying so. In checking
+// builds its bytes are overwritten, and kept data's are not.
 func TestUseAfterRelease(t *testing.T) {
 	s := serve(t, stream.ServerConfig{})
 	out := add(t, s, "a")

@@ -227,7 +227,7 @@ func (l *link) ask(request control, stream string, answer chan error) *question 
 	return q
 }
 
-// wait returns the answer to a question; nil if the connection breaks first, since
+// wait returns the answer to a question. It returns nil if the connection breaks first, since
 // it is asked again over the next one, unless the client is closed.
 func (l *link) wait(ctx context.Context, q *question) error {
 	select {

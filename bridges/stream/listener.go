@@ -15,11 +15,11 @@ type Data struct {
 	Message
 	// Stream describes where the message came from.
 	Stream *Info
-	// Missed is how many messages that the server published are missing before this
-	// one: dropped for this client by the server, lost with a connection, or dropped by
-	// this client's queue. What was missed over a restart of the server isn't known and
-	// not counted; EventGap tells of it. A capture that the sensor lost was never
-	// published and isn't in it either: the header's sequence jumps there.
+	// Missed is how many messages that the server published are missing before this one. They
+	// were dropped for this client by the server, lost with a connection, or dropped by this
+	// client's queue. What was missed over a restart of the server isn't known and not counted;
+	// EventGap tells of it. A capture that the sensor lost was never published and isn't in it
+	// either: the header's sequence jumps there.
 	Missed uint64
 
 	buf flow.Buffer
@@ -163,11 +163,10 @@ func (l *listener) gap(r *received) (missed uint64) {
 	return missed
 }
 
-// callers is the set of goroutines that call a client's user. It tells whether a
-// method of the client was called by one of its callbacks, which must not wait for
-// itself. Goroutines have no identity that Go would tell, but for the number at the
-// head of a stack trace; it is asked for when a goroutine begins and by Stop and Close,
-// never for a message.
+// callers is the set of goroutines that call a client's user. It tells whether a method of the
+// client was called by one of its callbacks, which must not wait for itself. Goroutines have no
+// identity that Go would tell, except the number at the head of a stack trace. It is asked for
+// when a goroutine begins and by Stop and Close, never for a message.
 type callers struct {
 	mu  sync.Mutex
 	set map[uint64]*listener // guarded by mu

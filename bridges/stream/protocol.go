@@ -140,7 +140,7 @@ type Info struct {
 	// Schema describes the messages: of MD5 nothing is told. A server's own streams have
 	// that of their Encoding.
 	Schema bridges.Schema
-	// Latched streams hand their last message to whoever subscribes.
+	// Latched streams hand their last message to each client that subscribes.
 	Latched bool
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 )
 
-// receiver is a client of the test's own making, after docs/stream-protocol.md: it wants
+// receiver is a client of the test's own making, after docs/stream-protocol.md. It wants
 // everything, shows that it is alive, and comes again when it was disconnected.
 type receiver struct {
 	address string

@@ -38,8 +38,8 @@ type ServerConfig struct {
 	MaxFrame int
 	// NoZstd refuses to compress for clients that ask for it.
 	NoZstd bool
-	// Beat is the longest time without a frame in either direction, 1 s by default; a
-	// peer that is silent for five beats counts as gone.
+	// Beat is the longest time without a frame in either direction, 1 s by default. A peer that
+	// is silent for five beats counts as gone.
 	Beat time.Duration
 	// Stall is how long a client may take nothing while something is being written to
 	// it, 10 s by default.

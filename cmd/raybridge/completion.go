@@ -69,8 +69,8 @@ func completeBridge(_ *cobra.Command, _ []string, typed string) ([]cobra.Complet
 	return matching(typed, list), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 }
 
-// optionsAfter lists what a connection string may go on with: options that it doesn't
-// have, or values of the last one.
+// optionsAfter lists what may follow in a connection string: options that it doesn't have, or
+// values of the last one.
 func optionsAfter(typed string, options []bridges.Option) []cobra.Completion {
 	begin, query, _ := strings.Cut(typed, "?")
 	given := strings.Split(query, "&")
@@ -120,7 +120,7 @@ func completeScene(_ *cobra.Command, _ []string, typed string) ([]cobra.Completi
 	list := matching(typed, []cobra.Completion{cobra.CompletionWithDesc("city", "the procedural city")})
 	if list == nil || typed == "" {
 		for _, kind := range []string{".gltf", ".glb"} {
-			// A pattern that is none completes nothing.
+			// A malformed pattern completes nothing.
 			files, _ := filepath.Glob(typed + "*" + kind)
 			list = append(list, files...)
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // completions asks as a shell's script does. What ends with a colon and a number is the
-// directive for the shell, a sum: 1 error, 2 no space, 4 no files, 8 files of these kinds.
+// directive for the shell, a sum. 1 is error, 2 no space, 4 no files, 8 files of these kinds.
 func completions(t *testing.T, words ...string) (list []string, directive string) {
 	t.Helper()
 	o := call(t, append([]string{"__completeNoDesc"}, words...)...)

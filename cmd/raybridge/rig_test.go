@@ -131,9 +131,8 @@ func TestLenient(t *testing.T) {
 	assert.Contains(t, warnings, "unknown key")
 }
 
-// TestTheRigsDriver: SVL's Vehicle Control leaves the vehicle to commands, its
-// Keyboard Control to the keys where there is a window; what the configuration says
-// counts more.
+// TestTheRigsDriver: SVL's Vehicle Control leaves the vehicle to commands, its Keyboard Control
+// to the keys where there is a window. What the configuration says counts more.
 func TestTheRigsDriver(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

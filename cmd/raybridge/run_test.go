@@ -106,7 +106,7 @@ func (r *outageRun) attach(p *pipeline.Pipeline) error {
 
 func (r *outageRun) finish(*pipeline.Pipeline) error { return nil }
 
-// at waits until the run halts at a message, does something, and lets it go on.
+// at waits until the run halts at a message, does something, and releases it.
 func (r *outageRun) at(message int, do func()) {
 	r.t.Helper()
 	r.await(r.stops[message], "the run comes to message %d", message)
@@ -114,8 +114,8 @@ func (r *outageRun) at(message int, do func()) {
 	r.resume <- struct{}{}
 }
 
-// end waits until the run has ended by itself, checks that the recording has everything,
-// and returns the exit code and the rows of the bridges.
+// end waits until the run has ended by itself, and checks that the recording has everything. It
+// returns the exit code and the rows of the bridges.
 func (r *outageRun) end() (code int, rows map[string]string) {
 	r.t.Helper()
 	r.await(r.ended, "the run ends")
@@ -167,7 +167,7 @@ func noGoroutinesLeft(t *testing.T, before int) {
 }
 
 // TestPeersDieInARun: of two peers one is killed and stays away, the other one comes back. The run
-// goes on, ends by itself, and the recording has everything.
+// continues, ends by itself, and the recording has everything.
 func TestPeersDieInARun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds; runs without -short")
@@ -455,7 +455,7 @@ func TestWhatTimeFlagsHaveNoEffect(t *testing.T) {
 	}
 }
 
-// TestNothingListensUnasked, and whoever asks decides where.
+// TestNothingListensUnasked: the user who asks decides where.
 func TestNothingListensUnasked(t *testing.T) {
 	t.Parallel()
 	pl, _ := planOf(t, "--report")
@@ -559,8 +559,8 @@ func TestInFile(t *testing.T) {
 	assert.Equal(t, placed, inFile("run.yaml", placed))
 }
 
-// The summary may lie where the output folder, which isn't there yet, brings its
-// parent along; a folder that nobody makes is refused before the run.
+// The summary may lie where the output folder, which isn't there yet, brings its parent along.
+// A folder that nobody makes is refused before the run.
 func TestSummaryMayLieAboveTheOutputFolder(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out", "demo")

@@ -26,7 +26,7 @@ var unplain = []struct {
 }{
 	{regexp.MustCompile(`(?i)\banew\b`), "again"},
 	{regexp.MustCompile(`(?i)\bwho(?:m)?ever\b`), "anyone who, or a noun"},
-	{regexp.MustCompile(`(?i)\bis none?\b`), "is not a, or there is no"},
+	{regexp.MustCompile(`(?i)\bis no(?:ne)?\b`), "is not a, or there is no"},
 	{regexp.MustCompile(`(?i)\btherein\b`), "in it"},
 	{regexp.MustCompile(`(?i)\b(?:goes|go|went|going) on(?:$|[ ,.;:)](?:$|[^a-z]|as|with|without|until|while|from|and|for|where|when|there|to\b))`), "continues"},
 	{regexp.MustCompile(`(?i)\bbut for\b`), "except"},

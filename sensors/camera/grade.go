@@ -11,10 +11,10 @@ import (
 // usual are CARLA's defaults of what shows light, at which it is shown by tone_curve and sRGB.
 var usual = sensors.DefaultsOf[Light]()
 
-// gain returns what the options multiply the scene's exposure by. In
-// exposure_mode manual that is the light that the film gets (ISO 2720: iso times the
-// time over the square of the f-number), relative to CARLA's default settings, over
-// the meter's calibration constant.
+// gain returns what the options multiply the scene's exposure by. In exposure_mode manual that
+// is the light that the film gets, relative to CARLA's default settings, over the meter's
+// calibration constant. The light is that of ISO 2720: iso times the time over the square of
+// the f-number.
 func (p *Light) gain() float64 {
 	gain := math.Exp2(p.ExposureCompensation)
 	if p.ExposureMode == "manual" {
@@ -78,10 +78,10 @@ type gradeBlock struct {
 	_                                          [3]float32
 }
 
-// block returns the numbers of the film curve (Unreal Engine's FilmToneMap, without
-// the ACES colour space around it): a line of the given slope in log10 of light, with
-// a toe of 1 + black_clip - toe and a shoulder of 1 + white_clip - shoulder as the
-// heights of the sigmoids at its ends, laid so that 0.18 stays 0.18.
+// block returns the numbers of the film curve (Unreal Engine's FilmToneMap, without the ACES
+// colour space around it). It is a line of the given slope in log10 of light. Its ends are
+// sigmoids, whose heights are 1 + black_clip - toe for the toe and 1 + white_clip - shoulder
+// for the shoulder. The line is laid so that 0.18 stays 0.18.
 func (g *grade) block() gradeBlock {
 	const grey, least = 0.18, 1e-3
 	f := g.film
@@ -110,10 +110,9 @@ func (g *grade) block() gradeBlock {
 	return b
 }
 
-// whiteBalance returns the matrix on linear sRGB colours that makes white of what is
-// white under a light of a temperature in kelvin: daylight, and a black body below
-// 4000 K. Tint moves the light along its isotherm: above 0 it is greener, and the
-// picture pinker.
+// whiteBalance returns the matrix on linear sRGB colours that makes white of what is white
+// under a light of a temperature in kelvin. The light is daylight, and a black body below 4000
+// K. Tint moves the light along its isotherm: above 0 it is greener, and the picture pinker.
 // Colours adapt by Bradford's cone responses to sRGB's white, D65.
 func whiteBalance(temperature, tint float64) mgl64.Mat3 {
 	from := daylightLocus(temperature)

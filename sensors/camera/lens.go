@@ -80,9 +80,9 @@ func (l Lens) Project(p mgl64.Vec3) (u, v float64, ok bool) {
 	return l.Cx + l.Fx*x, l.Cy + l.Fy*y, true
 }
 
-// Ray returns the direction of the optical frame that is seen at (u, v), scaled
-// to z = 1; that of a fisheye, which sees sideways and back as well, is a unit vector.
-// Where the lens sees nothing it is NaN.
+// Ray returns the direction of the optical frame that is seen at (u, v), scaled to z = 1. That
+// of a fisheye, which sees sideways and back as well, is a unit vector. Where the lens sees
+// nothing it is NaN.
 func (l Lens) Ray(u, v float64) mgl64.Vec3 {
 	x, y := (u-l.Cx)/l.Fx, (v-l.Cy)/l.Fy
 	if l.distortion != nil {
@@ -109,8 +109,8 @@ func (l Lens) supersampled(n int) Lens {
 	}
 }
 
-// pinholeFov returns the horizontal field of view in degrees of the pinhole with
-// the lens's width and focal length: what consumers compute the focal length from.
+// pinholeFov returns the horizontal field of view in degrees of the pinhole with the lens's
+// width and focal length. Consumers compute the focal length from it.
 func (l Lens) pinholeFov() float64 {
 	return 2 * math.Atan(float64(l.Width)/(2*l.Fx)) * 180 / math.Pi
 }
@@ -123,9 +123,8 @@ const (
 	// CenterOrigin says that the top-left pixel's centre is (0, 0), as ROS's image
 	// geometry has it.
 	CenterOrigin PrincipalPoint = iota
-	// CornerOrigin says that the top-left pixel's corner is (0, 0), its centre
-	// (0.5, 0.5), as CARLA's and SVL's users compute it: a centred principal
-	// point is at (W/2, H/2).
+	// CornerOrigin says that the top-left pixel's corner is (0, 0), its centre (0.5, 0.5), as
+	// CARLA's and SVL's users compute it. A centred principal point is at (W/2, H/2).
 	CornerOrigin
 )
 
@@ -187,8 +186,8 @@ type plumbBob struct {
 
 var _ distortion = plumbBob{}
 
-// PlumbBob returns the lens with the distortion of OpenCV and of ROS's plumb_bob,
-// whose numbers are in that order: with x = X/Z, y = Y/Z and r² = x² + y²,
+// PlumbBob returns the lens with the distortion of OpenCV and of ROS's plumb_bob, whose numbers
+// are in that order. With x = X/Z, y = Y/Z and r² = x² + y²,
 //
 //	x' = x (1 + k1 r² + k2 r⁴ + k3 r⁶) + 2 p1 x y + p2 (r² + 2 x²)
 //	y' = y (1 + k1 r² + k2 r⁴ + k3 r⁶) + p1 (r² + 2 y²) + 2 p2 x y
@@ -299,12 +298,11 @@ var (
 //
 //	p (1 + b1 r² + b2 r⁴ + b3 r⁶ + b4 r⁸), r = |p|
 //
-// of its plane, with the b of the inverse series of r (1 + a1 r² + ... + a4 r⁸) (Drap
-// and Lefèvre, An Exact Formula for Calculating Inverse Radial Lens Distortions,
-// Sensors 2016). p is the pixel's place times 1 + a1 r² + ... + a4 r⁸ of the
-// picture's corner, so that corner stays corner: that factor divides Fx and Fy, and
-// is above zero, or the error wraps ErrLens. Here every pixel has its own ray, so
-// that nothing is resampled.
+// of its plane, with the b of the inverse series of r (1 + a1 r² + ... + a4 r⁸) (Drap and
+// Lefèvre, An Exact Formula for Calculating Inverse Radial Lens Distortions, Sensors 2016). p
+// is the pixel's place times 1 + a1 r² + ... + a4 r⁸ of the picture's corner, so that corner
+// stays corner. That factor divides Fx and Fy, and is above zero, or the error wraps ErrLens.
+// Here every pixel has its own ray, so that nothing is resampled.
 //
 // The b polynomial holds up to the radius at which it turns back; pixels beyond see
 // nothing. CameraInfo's numbers are fitted (Info), since a1 to a4 aren't plumb_bob's: SVL
@@ -325,9 +323,9 @@ func (l Lens) SVL(a [4]float64) (Lens, error) {
 	return l, nil
 }
 
-// SVLFisheye returns the lens with the unified projection of SVL Simulator's cameras
-// with Fisheye set: the plane's point becomes m by the polynomial of SVL, without the
-// corner's factor, and
+// SVLFisheye returns the lens with the unified projection of SVL Simulator's cameras with
+// Fisheye set. The plane's point becomes m by the polynomial of SVL, without the corner's
+// factor, and
 //
 //	λ = (ξ + sqrt(1 + (1 - ξ²) m²)) / (1 + m²), direction (λ mx, λ my, λ - ξ),
 //
@@ -428,8 +426,8 @@ func (d svlFisheye) block(b *lensBlock) {
 
 func (svlFisheye) constant() int { return 3 }
 
-// radial is a polynomial of the radius, r (1 + c0 r² + c1 r⁴ + c2 r⁶ + c3 r⁸), over
-// the range in which it grows, so that it can be turned round.
+// radial is a polynomial of the radius, `r (1 + c0 r² + c1 r⁴ + c2 r⁶ + c3 r⁸)`, over the range
+// in which it grows, so that it can be turned round.
 type radial struct {
 	c [4]float64
 	// limit ends the range: where the polynomial turns back, or maxRadius.

@@ -117,8 +117,8 @@ type distorted struct {
 	attributes []any // that make the same lens of a 90 degree camera
 }
 
-// distortedLenses returns lenses of every model, from mild to those that see behind
-// themselves, for a picture of a size and a field of view of 90 degrees.
+// distortedLenses returns lenses of every model, from mild to those that see behind themselves.
+// They are for a picture of a size and a field of view of 90 degrees.
 func distortedLenses(t *testing.T, width, height int) []distorted {
 	t.Helper()
 	pinhole, err := camera.NewLens(width, height, 90)
@@ -318,7 +318,7 @@ func TestInfoOfDistortedLenses(t *testing.T) {
 		{plumb, "plumb_bob", []float64{-0.1, 0.2, 0.003, 0.004, 0.05}, 320},
 		// The series' first terms, not exactly.
 		{svl, "plumb_bob", []float64{-0.08, 0.01, 0, 0, -0.001}, 320 / factor},
-		// sin a / (cos a + xi) = a / (1 + xi) (1 + a² (1 / (2 (1 + xi)) - 1/6) + ...), and
+		// `sin a / (cos a + xi) = a / (1 + xi) (1 + a² (1 / (2 (1 + xi)) - 1/6) + ...)`, and
 		// the -0.08 of the square of that.
 		{fisheye, "equidistant", []float64{1/3.4 - 1./6 - 0.08/(1.7*1.7)}, 320 / 1.7},
 	} {
@@ -376,9 +376,9 @@ func lens(t *testing.T, width, height int, fov float64) camera.Lens {
 	return l
 }
 
-// readByOpenCV projects a point of the optical frame as a reader of CameraInfo does,
-// with the formulas of OpenCV's documentation: projectPoints (k1 k2 p1 p2 k3 k4 k5 k6)
-// and fisheye::projectPoints (k1 k2 k3 k4), the latter's angle taken up to 180 degrees.
+// readByOpenCV projects a point of the optical frame as a reader of CameraInfo does, with the
+// formulas of OpenCV's documentation. They are projectPoints (k1 k2 p1 p2 k3 k4 k5 k6) and
+// fisheye::projectPoints (k1 k2 k3 k4), the latter's angle taken up to 180 degrees.
 func readByOpenCV(t *testing.T, info *sample.CameraInfo, p mgl64.Vec3) (u, v float64) {
 	t.Helper()
 	var k [8]float64

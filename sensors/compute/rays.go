@@ -12,8 +12,8 @@ import (
 	"github.com/raybridge/raybridge/shaders"
 )
 
-// Ray is one ray of a sensor, in the sensor's frame: Direction is a unit vector, a
-// surface counts at Min <= distance < Max, metres. A Max of 0 casts nothing.
+// Ray is one ray of a sensor, in the sensor's frame. Direction is a unit vector, and a surface
+// counts at Min <= distance < Max, metres. A Max of 0 casts nothing.
 type Ray struct {
 	Origin, Direction mgl64.Vec3
 	Min, Max          float64
@@ -32,11 +32,11 @@ type Hit struct {
 // Seen reports whether the ray hit something.
 func (h Hit) Seen() bool { return !math.IsInf(float64(h.Range), 1) }
 
-// Rays returns the shader that finds what n rays hit at an instant; they pass through
-// the sensor's owner. aim fills in the rays of one capture, which hold those of the one
-// before, and reports whether any has changed: what stays isn't brought to the GPU
-// again. At the first call all are zero. It is called on the GL thread and must not
-// wait. publish is Shader.Publish, with a hit for each ray.
+// Rays returns the shader that finds what n rays hit at an instant; they pass through the
+// sensor's owner. aim fills in the rays of one capture, which hold those of the one before, and
+// reports whether any has changed. What stays isn't brought to the GPU again. At the first call
+// all are zero. It is called on the GL thread and must not wait. publish is Shader.Publish,
+// with a hit for each ray.
 func Rays(n int, aim func(at sensors.Tick, rays []Ray) (changed bool), publish func(at sensors.Tick, header sample.Header, hits []Hit)) Shader[Hit] {
 	var rays []Ray
 	return Shader[Hit]{
@@ -63,8 +63,8 @@ func Rays(n int, aim func(at sensors.Tick, rays []Ray) (changed bool), publish f
 	}
 }
 
-// Among returns a shader of Rays whose rays pass through everything that hasn't one of
-// the tags that count, as through the owner: what is behind 32 such surfaces isn't seen.
+// Among returns a shader of Rays whose rays pass through everything that hasn't one of the tags
+// that count, as through the owner. What is behind 32 such surfaces isn't seen.
 func Among(counts func(scene.Tag) bool, rays Shader[Hit]) Shader[Hit] {
 	mask := uint32(0)
 	for tag := range scene.Tag(32) {

@@ -1,20 +1,20 @@
-// Package groundtruth has the sensors that know what others must find out: the boxes
-// of vehicles and people, in a picture and in space, as SVL's ground-truth sensors
-// publish them.
+// Package groundtruth has the sensors that know what others must find out. They give the boxes
+// of vehicles and people, in a picture and in space, as SVL's ground-truth sensors publish
+// them.
 //
 // # Who is counted
 //
-// Actors whose type id begins with vehicle. or walker., and those whose largest
-// surface has the tag of a vehicle or a person; never the sensor's owner, and only
-// while they are there. The ego has no surface: sensors on other actors don't see it.
-// The label is SVL's (Label).
+// Actors whose type id begins with vehicle. or walker., and those whose largest surface has the
+// tag of a vehicle or a person. The sensor's owner never counts, and others count only while
+// they are there. The ego has no surface: sensors on other actors don't see it. The label is
+// SVL's (Label).
 //
 // # In a picture
 //
-// Boxes2D draws the view of a pinhole camera, and has the GPU take each pixel into the
-// bounds of its actor: the box is tight around what can be seen, to the pixel. An
-// actor without a pixel has no box. It shares the visibility pass with cameras of the
-// same mount, lens and clipping.
+// Boxes2D draws the view of a pinhole camera, and has the GPU take each pixel into the bounds
+// of its actor. So the box is tight around what can be seen, to the pixel. An actor without a
+// pixel has no box. It shares the visibility pass with cameras of the same mount, lens and
+// clipping.
 //
 // # In space
 //
@@ -25,13 +25,12 @@
 //
 // # Occlusion and truncation
 //
-// Both are measured at samplePoints points of an actor's surface, which don't change
-// and are spread evenly over its area. Of those whose surface faces the sensor,
-// Truncation is the share that lies outside the picture (beside it, or beyond its
-// clipping), and Occlusion the share of the others that a ray from the sensor does not
-// reach because another actor is before them. What the actor itself hides counts as
-// seen. An occlusion of one half comes out as 0.5 with a standard error of a few
-// hundredths: some 40 to 130 of the points face a sensor.
+// Both are measured at samplePoints points of an actor's surface, which don't change and are
+// spread evenly over its area. Of those whose surface faces the sensor, Truncation is the share
+// that lies outside the picture (beside it, or beyond its clipping). Occlusion is the share of
+// the others that a ray from the sensor does not reach because another actor is before them.
+// What the actor itself hides counts as seen. An occlusion of one half comes out as 0.5 with a
+// standard error of a few hundredths. Some 40 to 130 of the points face a sensor.
 //
 // # Concurrency, failure
 //
@@ -54,9 +53,9 @@ import (
 // OutputBoxes is the output of both sensors.
 const OutputBoxes = "boxes"
 
-// Boxes2D describes sensor.ground_truth.boxes_2d, SVL's 2D Ground Truth. SVL's field
-// of view is vertical, 60 degrees; fov is the horizontal one, as the cameras have it, and
-// its default the same view at SVL's 1920 x 1080.
+// Boxes2D describes sensor.ground_truth.boxes_2d, SVL's 2D Ground Truth. SVL's field of view is
+// vertical, 60 degrees. fov is the horizontal one, as the cameras have it, and its default the
+// same view at SVL's 1920 x 1080.
 type Boxes2D struct {
 	Width          int     `attribute:"image_size_x" unit:"px" default:"1920" min:"1" max:"16384" usual:"16 8192" doc:"width of the picture"`
 	Height         int     `attribute:"image_size_y" unit:"px" default:"1080" min:"1" max:"16384" usual:"16 8192" doc:"height of the picture"`
@@ -149,8 +148,8 @@ var tagLabels = map[scene.Tag]string{
 	scene.TagBicycle:    "Bicycle",
 }
 
-// Label returns the class of an actor as SVL's users know it, by its type id or else its
-// tag; ok is false for an actor that ground truth doesn't count.
+// Label returns the class of an actor as SVL's users know it, by its type id or else its tag.
+// ok is false for an actor that ground truth doesn't count.
 func Label(typeID string, tag scene.Tag) (label string, ok bool) {
 	longest := ""
 	for prefix, l := range labels {

@@ -25,8 +25,8 @@ type target struct {
 	points []surfacePoint
 }
 
-// surfacePoint is a point of a surface and the way out of it, in one frame of the
-// scene: 0 is the world's, 1 + m that of mover m.
+// surfacePoint is a point of a surface and the way out of it, in one frame of the scene. 0 is
+// the world's, 1 + m that of mover m.
 type surfacePoint struct {
 	frame      int
 	at, normal mgl64.Vec3
@@ -178,9 +178,9 @@ func pointsOn(w *scene.World, faces []face) []surfacePoint {
 	return points
 }
 
-// pointAt returns a point of a triangle, part of the area away from its first corner
-// and beside that by number k of the golden ratio's sequence: a Fibonacci lattice,
-// which spreads any number of points evenly.
+// pointAt returns a point of a triangle. It is part of the area away from its first corner, and
+// beside that by number k of the golden ratio's sequence. That is a Fibonacci lattice, which
+// spreads any number of points evenly.
 func pointAt(w *scene.World, f face, part float64, k int) surfacePoint {
 	c := corners(w, f.triangle)
 	e1, e2 := c[1].Sub(c[0]), c[2].Sub(c[0])

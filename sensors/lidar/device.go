@@ -74,9 +74,9 @@ var firingTables string
 // is found by the tests.
 var devices = sync.OnceValues(func() (map[string]*Device, error) { return parseDevices(firingTables) })
 
-// parseDevices reads firing tables with the columns model, firing_index, ring,
-// elevation, azimuth offset, vertical offset in mm, time offset in ms, minimum and
-// maximum range (empty for the model's).
+// parseDevices reads firing tables. The columns are model, firing_index, ring, elevation,
+// azimuth offset, vertical offset in mm, time offset in ms, minimum and maximum range (empty
+// for the model's).
 func parseDevices(table string) (map[string]*Device, error) {
 	rows, err := csv.NewReader(strings.NewReader(table)).ReadAll()
 	if err != nil {
@@ -152,9 +152,9 @@ func Preset(name string) (d Device, ok bool) {
 	return *found, true
 }
 
-// UniformDevice returns a device of 100 m range whose lasers are spread evenly from
-// the upper to the lower elevation in degrees, both included, over a horizontal
-// field of view centred ahead: a whole turn begins behind, as CARLA's do.
+// UniformDevice returns a device of 100 m range whose lasers are spread evenly from the upper
+// to the lower elevation in degrees, both included. They span a horizontal field of view
+// centred ahead: a whole turn begins behind, as CARLA's do.
 func UniformDevice(lasers, columns int, upperDeg, lowerDeg, horizontalDeg float64) Device {
 	list := make([]float64, lasers)
 	for i := range list {
@@ -168,9 +168,9 @@ func UniformDevice(lasers, columns int, upperDeg, lowerDeg, horizontalDeg float6
 	return d
 }
 
-// evenColumns returns a device without a name and ranges: a laser for each
-// elevation, ring by ring, and columns from one edge of a horizontal field of view
-// centred ahead to one step short of the other.
+// evenColumns returns a device without a name and ranges. It has a laser for each elevation,
+// ring by ring. Its columns go from one edge of a horizontal field of view centred ahead to one
+// step short of the other.
 func evenColumns(elevationsDeg []float64, columns int, horizontalDeg float64) Device {
 	d := Device{Columns: columns, StartDeg: -horizontalDeg / 2, StepDeg: horizontalDeg / float64(columns)}
 	for i, elevation := range elevationsDeg {
@@ -192,8 +192,8 @@ func (d *Device) endRad() float64 {
 	return mgl64.DegToRad(end)
 }
 
-// narrow bounds the ranges of all lasers, which keep bounds of their own that are
-// narrower; it may widen those that the device has in common.
+// narrow bounds the ranges of all lasers, which keep bounds of their own that are narrower. It
+// may widen those that the device has in common.
 func (d *Device) narrow(minM, maxM float64) {
 	d.MinM, d.MaxM = minM, maxM
 	d.Lasers = slices.Clone(d.Lasers)
@@ -261,8 +261,8 @@ func (d *Device) columnNs(column int, periodNs int64) int64 {
 	return int64(column) * periodNs / int64(d.Columns)
 }
 
-// laserNs is when a laser fires within its column; at rates at which the columns
-// follow faster than the device's own firing cycle, within the column all the same.
+// laserNs is when a laser fires within its column. At rates at which the columns follow faster
+// than the device's own firing cycle, it is within the column all the same.
 func (d *Device) laserNs(laser int, periodNs int64) int64 {
 	return min(d.Lasers[laser].TimeNs, max(periodNs/int64(d.Columns)-1, 0))
 }
@@ -308,11 +308,11 @@ func (d *Device) table(periodNs int64) []byte {
 	return out
 }
 
-// SVLElevations returns the elevations, in degrees, up positive, from the lowest
-// to the highest, of SVL Simulator's lidar with a number of lasers, a vertical field
-// of view and the angle of its centre below the horizon. SVL divides the field
-// by the number of lasers, so that the topmost is one step short of the upper
-// edge; a single laser looks along the centre.
+// SVLElevations returns the elevations, in degrees, up positive, from the lowest to the
+// highest, of SVL Simulator's lidar. The lidar has a number of lasers, a vertical field of view
+// and the angle of its centre below the horizon. SVL divides the field by the number of lasers,
+// so that the topmost is one step short of the upper edge. A single laser looks along the
+// centre.
 func SVLElevations(laserCount int, fieldOfView, centerAngle float64) []float64 {
 	if laserCount == 1 {
 		return []float64{-centerAngle}

@@ -84,9 +84,8 @@ func newPlanarLidar(spec sensors.Spec, o LaserScan) (sensors.Sensor, error) {
 	return s, s.checkPeriod()
 }
 
-// device is the one laser that turns counter-clockwise through the rays of
-// SVL's: the last lies on the left edge of the field of view, the first one step
-// from the right edge.
+// device is the one laser that turns counter-clockwise through the rays of SVL's. The last lies
+// on the left edge of the field of view, the first one step from the right edge.
 func (o *LaserScan) device() (Device, error) {
 	fov := *o.HorizontalFOV
 	columns := SVLColumns(o.MeasurementsPerRotation, fov)

@@ -4,13 +4,12 @@
 //
 // # Geometry
 //
-// A device fires all its lasers once per column; columns follow one another
-// clockwise seen from above, as spinning devices turn. A laser has its own
-// elevation, azimuth offset, height and time within the column. Points are in the
-// sensor's frame as it stood when they were fired, or with compensated: true as it
-// stood at the scan's stamp; azimuth, elevation and distance are the firing's either
-// way. A surface nearer than the shortest range hides what is behind it and reads
-// -Inf (REP-117).
+// A device fires all its lasers once per column; columns follow one another clockwise seen from
+// above, as spinning devices turn. A laser has its own elevation, azimuth offset, height and
+// time within the column. Points are in the sensor's frame as it stood when they were fired, or
+// with compensated: true as it stood at the scan's stamp. azimuth, elevation and distance are
+// the firing's either way. A surface nearer than the shortest range hides what is behind it and
+// reads -Inf (REP-117).
 //
 // # Presets
 //
@@ -22,11 +21,11 @@
 // are the preset's own: neither loses returns. The near-field lasers of HesaiAT128E2X
 // measure from 0.5 m in even columns and from 7.2 m in odd ones.
 //
-// The preset uniform is CARLA's model: channels from upper_fov to lower_fov, columns
-// from points_per_second, drop-off by default. A message here is a whole scan, whose
-// columns share the time since the last one: a world of CARLA that steps twice in a
-// turn sends each half as it comes. All rays have times of their own unless
-// rolling: false, which is CARLA's and SVL's way.
+// The preset uniform is CARLA's model: channels from upper_fov to lower_fov, columns from
+// points_per_second, drop-off by default. A message here is a whole scan, whose columns share
+// the time since the last one. A world of CARLA that steps twice in a turn sends each half as
+// it comes. All rays have times of their own unless rolling: false, which is CARLA's and SVL's
+// way.
 //
 // # Time
 //
@@ -52,22 +51,21 @@
 //
 // # The planar lidar
 //
-// sensor.lidar.laser_scan is SVL's LaserScan and Lidar2D. Its parameters are, here and
-// there: center_angle CenterAngle, range_min MinDistance, range MaxDistance,
-// measurements_per_rotation MeasurementsPerRotation, forward_angle ForwardAngle,
-// horizontal_fov HorizontalAngle; RotationFrequency is the rate, and rolling is false
-// there: a scan of one instant, with a time_increment of 0. Its rays are SVL's,
-// counter-clockwise, and angle_min is the first ray's angle, where SVL writes that of
-// one step before it.
+// sensor.lidar.laser_scan is SVL's LaserScan and Lidar2D. Its parameters are, here and there:
+// center_angle CenterAngle, range_min MinDistance, range MaxDistance, measurements_per_rotation
+// MeasurementsPerRotation, forward_angle ForwardAngle, horizontal_fov HorizontalAngle.
+// RotationFrequency is the rate, and rolling is false there: a scan of one instant, with a
+// time_increment of 0. Its rays are SVL's, counter-clockwise, and angle_min is the first ray's
+// angle, where SVL writes that of one step before it.
 //
 // # SVL's lidar
 //
-// The parameters of SVL's Lidar come to those of sensor.lidar.ray_cast so: elevations
-// are VerticalRayAngles, or SVLElevations of LaserCount, FieldOfView and CenterAngle;
-// columns are SVLColumns of MeasurementsPerRotation and HorizontalAngle; range_min is
-// MinDistance, range MaxDistance, forward_angle ForwardAngle, horizontal_fov
-// HorizontalAngle; the rate is RotationFrequency, rolling false, intensity and layout
-// svl, and both drop-off rates 0. Compensated changes nothing in a scan of one instant.
+// The parameters of SVL's Lidar come to those of sensor.lidar.ray_cast so. elevations are
+// VerticalRayAngles, or SVLElevations of LaserCount, FieldOfView and CenterAngle. columns are
+// SVLColumns of MeasurementsPerRotation and HorizontalAngle. range_min is MinDistance, range
+// MaxDistance, forward_angle ForwardAngle, horizontal_fov HorizontalAngle. The rate is
+// RotationFrequency, rolling false, intensity and layout svl, and both drop-off rates 0.
+// Compensated changes nothing in a scan of one instant.
 //
 // # Limits
 //

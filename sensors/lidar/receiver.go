@@ -30,9 +30,9 @@ type receiver struct {
 	scale       IntensityScale
 	attenuation float64 // per metre
 	noise       float64 // standard deviation of the range, metres
-	// unfired is the share of rays that are never fired. Of the returns whose
-	// transmission is at most limit, a share is lost that grows from none at the limit
-	// to lostAtZero where no light is left.
+	// unfired is the share of rays that are never fired. Of the returns whose transmission is
+	// at most limit, a share is lost. It grows from none at the limit to lostAtZero where no
+	// light is left.
 	unfired, limit, lostAtZero float64
 	// seed replaces the sensor's where it isn't 0.
 	seed uint64
@@ -61,9 +61,9 @@ func (o *Intensities) receiver(preset PresetName, given *sensors.Settings) recei
 // settingsBytes is the size of the uniform block Settings of lidar_scan.comp.
 const settingsBytes = 64
 
-// keptShare returns the slope and the base of the share of returns that are kept at
-// some transmission, and up to which transmission that rule holds. CARLA's formula;
-// at a limit of 0 there is nothing to divide by, and no light to lose.
+// keptShare returns the slope and the base of the share of returns that are kept at some
+// transmission. It also returns up to which transmission that rule holds. CARLA's formula; at a
+// limit of 0 there is nothing to divide by, and no light to lose.
 func (r *receiver) keptShare() (slope, base, limit float64) {
 	if r.lostAtZero == 0 {
 		return 0, 1, -1

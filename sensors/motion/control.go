@@ -107,9 +107,9 @@ func controlCommand(m *sample.VehicleControl, limits scene.Vehicle) scene.Comman
 	return c
 }
 
-// velocityCommand is what makes a car, as far as it can, move with a velocity and turn
-// with a rate: the bicycle model's steering angle for both. One that stands can't turn;
-// its wheels do.
+// velocityCommand is what makes a car, as far as it can, move with a velocity and turn with a
+// rate. It has the bicycle model's steering angle for both. One that stands can't turn; its
+// wheels do.
 func velocityCommand(m *sample.VelocityCommand, limits scene.Vehicle) scene.Command {
 	speed, rate := m.Twist.Linear[0], m.Twist.Angular[2]
 	c := scene.Command{BySpeed: true, Speed: speed}

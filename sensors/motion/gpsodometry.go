@@ -9,14 +9,13 @@ import (
 	"github.com/raybridge/raybridge/simtime"
 )
 
-// GPSOdometry describes sensor.other.gps_odometry, the odometry of a satellite receiver:
-// where on the earth it is, in WGS84 and UTM, and how it moves (SVL's GPS Odometry, 1 to
-// 100 Hz, by default 12.5). It has no noise.
+// GPSOdometry describes sensor.other.gps_odometry, the odometry of a satellite receiver. It
+// tells where on the earth it is, in WGS84 and UTM, and how it moves. It is SVL's GPS Odometry,
+// 1 to 100 Hz, by default 12.5. It has no noise.
 //
-// Easting and northing are in the UTM zone of the scene's origin, also where the vehicle
-// leaves it. With ignore_map_origin they are metres east and north of the map's
-// origin instead: the map frame's x and y; latitude, longitude and altitude stay what
-// they are.
+// Easting and northing are in the UTM zone of the scene's origin, also where the vehicle leaves
+// it. With ignore_map_origin they are metres east and north of the map's origin instead: the
+// map frame's x and y. Latitude, longitude and altitude stay what they are.
 //
 // Velocities are those of the antenna, a lever arm included.
 type GPSOdometry struct {

@@ -38,9 +38,9 @@ var ObstacleDefinition = sensors.Define(sensors.Definition{
 	Rate: simtime.Hz(20),
 }, newObstacle)
 
-// The ball is looked for along parallel rays: one in the middle, and rings of them out
-// to its radius, closer to one another where its surface is steep, so that the distance
-// is good to a fifth of the radius. What is thinner than the rays' distance may slip
+// The ball is looked for along parallel rays. There is one in the middle, and rings of them out
+// to its radius. They are closer to one another where its surface is steep, so that the
+// distance is good to a fifth of the radius. What is thinner than the rays' distance may slip
 // through.
 const (
 	rings   = 8

@@ -54,9 +54,9 @@ func (m *CompressedImage) CopyToCache(dst *CompressedImage) {
 // frame to frame.
 func (m *CompressedImage) CacheKey() uint64 { return 0 }
 
-// CameraInfo is the calibration of the camera that took the image with the
-// same stamp and frame, in sensor_msgs/CameraInfo's conventions: row-major
-// matrices, pixel centres at integers.
+// CameraInfo is the calibration of the camera that took the image with the same stamp and
+// frame. It follows sensor_msgs/CameraInfo's conventions: row-major matrices, pixel centres at
+// integers.
 type CameraInfo struct {
 	Header
 	Width, Height   int

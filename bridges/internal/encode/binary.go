@@ -12,17 +12,17 @@ import (
 	"github.com/raybridge/raybridge/bridges/ros"
 )
 
-// Binary is a binary format of ROS messages. In all of them numbers are little-endian, a
-// bool is one byte, a string and a sequence begin with their length as uint32, and nested
+// Binary is a binary format of ROS messages. In all of them numbers are little-endian, and a
+// bool is one byte. A string and a sequence begin with their length as uint32, and nested
 // messages lie in place.
 type Binary uint8
 
 const (
-	// CDR is what ROS 2 puts on the wire: plain CDR, version 1 (OMG DDSI-RTPS 2.3, section
-	// 10; CORBA 3.3 part 2, section 9.3), after a header of four bytes. A value of n
-	// bytes, up to 8, starts at a multiple of n from the end of the header, but an empty
-	// sequence has no padding. A string ends with a NUL, which its length counts. A message
-	// without fields is a byte (structure_needs_at_least_one_member of rosidl).
+	// CDR is what ROS 2 puts on the wire, after a header of four bytes. It is plain CDR,
+	// version 1 (OMG DDSI-RTPS 2.3, section 10; CORBA 3.3 part 2, section 9.3). A value of n
+	// bytes, up to 8, starts at a multiple of n from the end of the header. An empty sequence
+	// has no padding. A string ends with a NUL, which its length counts. A message without
+	// fields is a byte (structure_needs_at_least_one_member of rosidl).
 	CDR Binary = iota
 	// ROS1 is ROS 1's serialisation (wiki.ros.org/msg, wiki.ros.org/ROS/Technical Overview).
 	// Nothing is aligned. A header begins with its seq. The seconds of a time are unsigned:
@@ -112,8 +112,8 @@ func (e *BinaryEncoder) Append(dst []byte, m ros.Message) []byte {
 	return out
 }
 
-// Err returns ros.ErrBeforeEpoch if the last message had a time that ROS 1 can't express; it
-// was written as 0, and the message isn't to be sent.
+// Err returns ros.ErrBeforeEpoch if the last message had a time that ROS 1 can't express. The
+// time was written as 0, and the message isn't to be sent.
 func (e *BinaryEncoder) Err() error { return e.err }
 
 // Size returns how many bytes Append appends for m, without writing them.

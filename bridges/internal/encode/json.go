@@ -137,8 +137,8 @@ func (n NonFinite) Append(dst []byte, f float64, bits int) (out []byte, altered 
 	return appendFinite(dst, most, bits), true
 }
 
-// appendFinite appends the shortest text for a float of so many bits: with an exponent
-// only where it would be long else, as JavaScript writes numbers.
+// appendFinite appends the shortest text for a float of so many bits. It has an exponent only
+// where it would be long else, as JavaScript writes numbers.
 func appendFinite(dst []byte, f float64, bits int) []byte {
 	if f == 0 && math.Signbit(f) {
 		return append(dst, "-0.0"...) // many readers take -0 for an integer
@@ -595,9 +595,9 @@ func (s *jsonSyntax) escape(i int) (int, error) {
 	return 0, s.unexpected(i, "an escape")
 }
 
-// hasControl reports whether a byte is below a space, looking at eight at a time: a byte
-// below 0x20 borrows from its highest bit when 0x20 is taken away, unless that bit was
-// set. The borrow of a byte may lie to the next one, but only after the truth was told.
+// hasControl reports whether a byte is below a space, looking at eight at a time. A byte below
+// 0x20 borrows from its highest bit when 0x20 is taken away, unless that bit was set. The
+// borrow of a byte may lie to the next one, but only after the truth was told.
 func hasControl(b []byte) bool {
 	const each, high = 0x2020202020202020, 0x8080808080808080
 	for ; len(b) >= 8; b = b[8:] {
@@ -763,7 +763,7 @@ func JSONWhole(value []byte) (int, error) {
 }
 
 // StrictJSON returns data with the words NaN, Infinity and -Infinity as strings, as protobuf's
-// JSON has them: then it is JSON for others than TreeDecoder too. Data without these words is
+// JSON has them. Then it is JSON for others than TreeDecoder too. Data without these words is
 // returned as it is.
 func StrictJSON(data []byte) []byte {
 	if !bytes.Contains(data, []byte("NaN")) && !bytes.Contains(data, []byte("Infinity")) {

@@ -21,14 +21,13 @@ const (
 	// that isn't known. Floats are the shortest text that reads back as the same number of
 	// their width.
 	JSON Tree = iota
-	// BSON is BSON 1.1 (bsonspec.org), as rosbridge uses it: a message is a document, uint8[]
-	// is binary of the generic subtype, floats are doubles, NaN and infinities included,
-	// integers are int32, and int64 where they don't fit.
+	// BSON is BSON 1.1 (bsonspec.org), as rosbridge uses it. A message is a document, and
+	// uint8[] is binary of the generic subtype. Floats are doubles, NaN and infinities
+	// included. Integers are int32, and int64 where they don't fit.
 	BSON
-	// CBOR (RFC 8949) is rosbridge's compression "cbor": a message is a map, uint8[] is a
-	// byte string, arrays of numbers are typed arrays (RFC 8746) of little-endian elements.
-	// Integers are as short as can be, floats of the field's own width, NaN and infinities
-	// included.
+	// CBOR (RFC 8949) is rosbridge's compression "cbor". A message is a map, uint8[] is a byte
+	// string, arrays of numbers are typed arrays (RFC 8746) of little-endian elements. Integers
+	// are as short as can be, floats of the field's own width, NaN and infinities included.
 	CBOR
 )
 
@@ -40,7 +39,7 @@ type TreeEncoder struct {
 	Version ros.Version
 	// NonFinite is how JSON has NaN and infinities.
 	NonFinite NonFinite
-	// Limit is how long the buffer may get with BSON, bytes; by default, and at the most,
+	// Limit is how long the buffer may get with BSON, bytes. By default, and at the most, it is
 	// 2 GiB less one, since a document's length is an int32. Bytes beyond are given no memory.
 	Limit int
 
@@ -53,9 +52,9 @@ type TreeEncoder struct {
 	// altered says that a number of the message was replaced.
 	altered bool
 	octets  ros.Bytes // an uint8[] that is being written
-	// made is what a source made for Bytes, kept between messages. It isn't made in buf: the
+	// made is what a source made for Bytes, kept between messages. It isn't made in buf. The
 	// processor that sent what was in buf before has its lines still, and filling them at
-	// memory's pace waits for each, while base64 is slow enough for them to come meanwhile.
+	// memory's pace waits for each. base64 is slow enough for them to come meanwhile.
 	made []byte
 }
 
@@ -363,19 +362,19 @@ func (d *TreeDecoder) left(element node, c cursor) int {
 // than a small multiple of the data's size.
 //
 // It takes the names of both versions of ROS; Version decides whether there is a seq, and about
-// times before the epoch. Numbers may be of any of the format's types. uint8[] may be base64
-// in JSON, binary of any subtype in BSON, a byte string in CBOR, or an array of numbers. CBOR's
-// arrays may be plain or typed of any type but float128, its lengths indefinite; its tags are
-// ignored but for typed arrays.
+// times before the epoch. Numbers may be of any of the format's types. uint8[] may be base64 in
+// JSON, binary of any subtype in BSON, a byte string in CBOR, or an array of numbers. CBOR's
+// arrays may be plain or typed of any type except float128, its lengths indefinite; its tags
+// are ignored, except those of typed arrays.
 //
-// Nothing is built between the data and the message: the decoder visits the message's fields
+// Nothing is built between the data and the message. The decoder visits the message's fields
 // and looks for each in the data, at first behind the one before, where it mostly is. So a
 // message whose members lie in the definition's order is read in one pass. Out of order, a
 // field costs one pass over its object at most.
 //
 // Members that aren't fields are ignored. Fields that aren't members become zero, and so do
-// those that are null, but for floats: JSON has null for their NaN. Of members of the same
-// name, one counts.
+// those that are null, except floats: JSON has null for their NaN. Of members of the same name,
+// one counts.
 type TreeDecoder struct {
 	Format  Tree
 	Version ros.Version
@@ -897,7 +896,7 @@ func (n integer) toUnsigned(bits int) (uint64, error) {
 	return n.Magnitude, nil
 }
 
-// toInteger returns f as an integer, ErrType if it has a fraction, ErrRange if it is
+// toInteger returns f as an integer. It returns ErrType if f has a fraction, ErrRange if it is
 // beyond the integers that a float64 counts one by one.
 func toInteger(f float64) (integer, error) {
 	if f != math.Trunc(f) {

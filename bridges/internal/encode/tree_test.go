@@ -53,7 +53,7 @@ func foreign(format encode.Tree, data []byte) error {
 }
 
 // TestTreesKeepEveryMessage: what was written is well-formed for others, and reads back as it
-// was, but for JSON's infinities.
+// was, except JSON's infinities.
 func TestTreesKeepEveryMessage(t *testing.T) {
 	for name, format := range trees {
 		for _, version := range versions {
@@ -89,8 +89,8 @@ func TestTreesHaveNoTimesBeforeTheEpochInROS1(t *testing.T) {
 	}
 }
 
-// FuzzTree holds the decoders against those of others: what they take is well-formed there, but
-// for JSON's words NaN and Infinity, and of JSON nothing well-formed is malformed.
+// FuzzTree compares the decoders with those of others. What they take is well-formed there,
+// except JSON's words NaN and Infinity, and of JSON nothing well-formed is malformed.
 func FuzzTree(f *testing.F) {
 	every := bridgetest.EveryMessage()
 	for _, format := range trees {
@@ -241,8 +241,8 @@ func TestMembersInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestOtherMessages: what has other members than the message leaves it zero, but for
-// fields that both have; those of another type are errors.
+// TestOtherMessages: what has other members than the message leaves it zero, except fields that
+// both have; those of another type are errors.
 func TestOtherMessages(t *testing.T) {
 	for name, f := range trees {
 		got := ros.AckermannDriveStamped{Drive: ros.AckermannDrive{Speed: 5}}

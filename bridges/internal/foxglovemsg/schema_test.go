@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// Whoever has nothing but a schema can read its messages: it holds all files, those that
+// A reader that has nothing but a schema can read its messages: it holds all files, those that
 // others import first.
 func TestSchemasStandForThemselves(t *testing.T) {
 	names := map[reflect.Type]string{}

@@ -1,6 +1,6 @@
-// Package foxglovemsg makes the messages that Foxglove shows out of samples: those of
-// Foxglove's own schemas, in protobuf, where there is one, and ROS 2 messages in CDR
-// for the rest. Foxglove, and every reader of MCAP, takes both side by side.
+// Package foxglovemsg makes the messages that Foxglove shows out of samples. They are those of
+// Foxglove's own schemas, in protobuf, where there is one, and ROS 2 messages in CDR for the
+// rest. Foxglove, and every reader of MCAP, takes both side by side.
 //
 // # Usage
 //
@@ -10,8 +10,8 @@
 //		err = errors.Join(err, pub.Register(plugin, pub.Type, open))
 //	}
 //
-// open is told the [Schema] of a topic when its publisher is made, and returns a [Send]
-// that is given each message to append to a buffer.
+// open is told the [Schema] of a topic when its publisher is made. It returns a [Send] that is
+// given each message to append to a buffer.
 //
 // # Schemas
 //
@@ -37,13 +37,13 @@
 //	Log                      foxglove.Log
 //	all others of rossample.Standard                     ROS 2, in CDR with ros2msg
 //
-// A SceneUpdate stands for itself: it first deletes all older entities of its topic, so
-// that a viewer that missed the one before, or jumped, shows no box twice and none too
-// long. Its entities have no lifetime: they stay until the next update.
+// A SceneUpdate stands for itself: it first deletes all older entities of its topic. So a
+// viewer that missed the one before, or jumped, shows no box twice and none too long. Its
+// entities have no lifetime: they stay until the next update.
 //
 // # Memory
 //
-// Messages are made anew in the same memory; those with large data (PointCloud, RawImage,
+// Messages are made again in the same memory. Those with large data (PointCloud, RawImage,
 // CompressedImage) are appended by hand, straight from the sample, and allocate nothing.
 package foxglovemsg
 

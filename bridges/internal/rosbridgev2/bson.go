@@ -179,8 +179,8 @@ func sealBSON(dst []byte, begin int) []byte {
 	return dst
 }
 
-// AppendBSON appends what encoding/json makes of a JSON object, as a document in the order
-// of the names: numbers that are integers of 32 or 64 bits are those.
+// AppendBSON appends what encoding/json makes of a JSON object, as a document in the order of
+// the names. Numbers that are integers of 32 or 64 bits are those.
 func AppendBSON(dst []byte, object map[string]any) []byte {
 	begin := len(dst)
 	dst = append(dst, 0, 0, 0, 0)

@@ -196,9 +196,9 @@ func (s *session) offer(service Service) {
 	s.client.Register(AppendAdvertiseService(nil, s.config.Form, service.Name, s.config.ROS.TypeName(service.Type)))
 }
 
-// Message appends a publication's message in the form and for the ROS that the session's
-// config has, and reports whether numbers had to be replaced for it. An error says that
-// they can't express it.
+// Message appends a publication's message in the form and for the ROS that the session's config
+// has. It reports whether numbers had to be replaced for it. An error says that they can't
+// express it.
 type Message interface {
 	AppendAs(dst []byte, config *Config) (out []byte, altered bool, err error)
 }

@@ -2,10 +2,10 @@
 // ROSBRIDGE_PROTOCOL.md, version 2), the part that bridges to rosbridge have in common,
 // whatever messages they carry.
 //
-// A [Client] keeps a connection to a server and what was registered with it: topics that
-// are published ([Client.Advertise]), topics that are subscribed to ([Client.Subscribe])
-// and services ([Client.Offer]). [Parse] reads a frame of any encoding, and the
-// Append functions write them.
+// A [Client] keeps a connection to a server and what was registered with it. That is topics
+// that are published ([Client.Advertise]), topics that are subscribed to ([Client.Subscribe])
+// and services ([Client.Offer]). [Parse] reads a frame of any encoding, and the Append
+// functions write them.
 //
 // # Encodings
 //
@@ -16,7 +16,7 @@
 // # Goroutines
 //
 // A connected client has the goroutines of its transport.Client and one for each service, on
-// which its handler runs: a handler that takes its time stops neither the reader nor the others.
+// which its handler runs. A handler that takes its time stops neither the reader nor the others.
 // [Client.Disconnect] ends them all.
 package rosbridgev2
 
@@ -42,9 +42,9 @@ import (
 // DefaultPort is rosbridge_server's.
 const DefaultPort = 9090
 
-// MaxMessage is the size of the largest message in ROS's own serialization, bytes: whatever
-// the text is that carries it, the ROS behind it writes its length, and those of its strings
-// and arrays, as uint32. Frames of BSON have at most 2 GiB beside that, see package encode.
+// MaxMessage is the size of the largest message in ROS's own serialization, bytes. Whatever the
+// text is that carries it, the ROS behind it writes its length, and those of its strings and
+// arrays, as uint32. Frames of BSON have at most 2 GiB beside that, see package encode.
 const MaxMessage = math.MaxUint32
 
 const (

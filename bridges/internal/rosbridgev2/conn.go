@@ -268,8 +268,8 @@ func (c *conn) Close() error {
 	return err
 }
 
-// piece is how much of a frame is masked, and then written, at a time: it is in the
-// processor's cache still when the system copies it.
+// piece is how much of a frame is masked, and then written, at a time. It is in the processor's
+// cache still when the system copies it.
 const piece = 128 << 10
 
 // frameConn is a connection on which two write: the WebSocket library control frames, one
@@ -327,7 +327,7 @@ func (f *frameConn) writeFrame(opcode byte, data []byte) error {
 // writeMasked writes a header and the data after it; mu must be held.
 func (f *frameConn) writeMasked(block, data []byte) error {
 	for {
-		n := min(len(data), (cap(block)-len(block))&^3) // the key begins anew with each piece
+		n := min(len(data), (cap(block)-len(block))&^3) // the key begins again with each piece
 		for at := 0; at < n; at += len(f.mask) {
 			end := len(block)
 			block = block[:end+min(n-at, len(f.mask))]

@@ -13,7 +13,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
 )
 
-// TestFragmentsEndWithTheirConnection: a server that comes back counts them anew.
+// TestFragmentsEndWithTheirConnection: a server that comes back counts them again.
 func TestFragmentsEndWithTheirConnection(t *testing.T) {
 	s := server(t, peers.RosbridgeConfig{})
 	c := connect(t, s, map[string]string{"subscribe": "json"})

@@ -288,9 +288,8 @@ func appendFrame(dst []byte, form Form, fields ...field) []byte {
 	return append(dst, '}')
 }
 
-// Advertise announces publications of a type on a topic. Latch has the server keep the last
-// one for those who subscribe later: in ROS 2 its publisher is transient local with a depth
-// of one.
+// Advertise announces publications of a type on a topic. Latch has the server keep the last one
+// for those who subscribe later. In ROS 2 its publisher is transient local with a depth of one.
 type Advertise struct {
 	Topic, Type string
 	Latch       bool
@@ -556,7 +555,7 @@ func (c *Call) answer(ctx context.Context, s Service) {
 }
 
 // Take gives a call to its service, without waiting. It returns an error, which wraps
-// bridges.ErrService, for a service that there isn't and one that has too much to do; the
+// bridges.ErrService, for a service that there isn't and one that has too much to do. The
 // caller then tells so. The frame is the desk's.
 func (d *Desk) Take(call Call) error {
 	d.mu.Lock()

@@ -55,8 +55,8 @@ func pinging(t *testing.T, got chan<- string, start func(*httptest.Server)) (add
 	return s.Listener.Addr().String()
 }
 
-// Messages of all lengths of a frame's header, and around the pieces in which they are
-// written, arrive at a server that somebody else wrote, whatever is answered between.
+// Messages of all lengths of a frame's header, and around the pieces in which they are written,
+// arrive whatever is answered between. The server is one that somebody else wrote.
 func TestMaskedFrames(t *testing.T) {
 	file, pair := certificate(t)
 	for scheme, start := range map[string]func(*httptest.Server){

@@ -50,7 +50,7 @@ func recorder(t *testing.T, frames chan<- []byte) string {
 }
 
 // TestFragmentsOnTheWire: of any text and limit, each is within the limit and a whole JSON text
-// with valid characters; joined in the order in which they come they are the message.
+// with valid characters. Joined in the order in which they come they are the message.
 func TestFragmentsOnTheWire(t *testing.T) {
 	texts := map[string]string{
 		"plain": strings.Repeat("abcdef", 2000), "quotes": strings.Repeat(`\"`, 5000), "backslashes": strings.Repeat(`\\`, 5000),

@@ -10,8 +10,8 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// resized returns a list of n elements, whose memory may be list's; the elements keep
-// what they had, so that their own slices can be reused.
+// resized returns a list of n elements, whose memory may be list's. The elements keep what they
+// had, so that their own slices can be reused.
 func resized[M any](list []M, n int) []M { return slices.Grow(list[:0], n)[:n] }
 
 // hypothesis is the one class that ground truth gives an object.
@@ -25,8 +25,8 @@ func hypothesis(list []ros.ObjectHypothesisWithPose, label, typeID string, score
 	})
 }
 
-// Detection2DArray sets dst to the boxes as vision_msgs has them: each with the header
-// of the array, one hypothesis whose class is the label, and the actor's id as text.
+// Detection2DArray sets dst to the boxes as vision_msgs has them. Each has the header of the
+// array, one hypothesis whose class is the label, and the actor's id as text.
 func Detection2DArray(dst *ros.Detection2DArray, src *sample.Detections2D) error {
 	if err := ros.SetHeader(&dst.Header, &src.Header); err != nil {
 		return err
@@ -43,9 +43,9 @@ func Detection2DArray(dst *ros.Detection2DArray, src *sample.Detections2D) error
 	return nil
 }
 
-// Detection3DArray sets dst to the boxes as vision_msgs has them: each with the header
-// of the array, one hypothesis whose class is the label and whose pose is the box's, and
-// the actor's id as text.
+// Detection3DArray sets dst to the boxes as vision_msgs has them. Each has the header of the
+// array, and the actor's id as text. Its one hypothesis has the label as class and the box's
+// pose.
 func Detection3DArray(dst *ros.Detection3DArray, src *sample.Detections3D) error {
 	if err := ros.SetHeader(&dst.Header, &src.Header); err != nil {
 		return err
@@ -118,10 +118,10 @@ const (
 	radarStationary = 1
 )
 
-// DetectedRadarObjectArray sets dst to the objects. All vectors are in the sensor's
-// frame and relative to the sensor, whose own position and velocity are therefore 0: an
-// object's velocity is the object's less the sensor's, where SVL has the opposite.
-// SensorAngle is the bearing in radians, counter-clockwise from forward.
+// DetectedRadarObjectArray sets dst to the objects. All vectors are in the sensor's frame and
+// relative to the sensor, whose own position and velocity are therefore 0. An object's velocity
+// is the object's less the sensor's, where SVL has the opposite. SensorAngle is the bearing in
+// radians, counter-clockwise from forward.
 func DetectedRadarObjectArray(dst *ros.DetectedRadarObjectArray, src *sample.RadarObjects) error {
 	dst.Objects = dst.Objects[:0]
 	for i := range src.Objects {

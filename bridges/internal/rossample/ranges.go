@@ -32,10 +32,9 @@ func Ultrasonic(dst *ros.Ultrasonic, src *sample.Range) error {
 	return ros.SetHeader(&dst.Header, &src.Header)
 }
 
-// RadarCloud sets dst to the sweep as a cloud, with the fields of CARLA's ROS bridge,
-// packed: there ElevationAngle lies at 28 behind a gap of four bytes. Range is in
-// metres, Velocity in m/s, receding positive, the angles in radians, counter-clockwise
-// from forward and up.
+// RadarCloud sets dst to the sweep as a cloud, with the fields of CARLA's ROS bridge, packed.
+// There ElevationAngle lies at 28 behind a gap of four bytes. Range is in metres, Velocity in
+// m/s, receding positive, the angles in radians, counter-clockwise from forward and up.
 func RadarCloud(dst *ros.PointCloud2, src *sample.Radar) error {
 	setPacked(dst, &radarLayout, src.Detections)
 	return ros.SetHeader(&dst.Header, &src.Header)
@@ -65,9 +64,9 @@ var radarLayout = packedLayout[sample.RadarDetection]{
 	},
 }
 
-// DvsCloud sets dst to the events as a cloud, as CARLA's ROS bridge has them: x and y
-// in pixels, t in nanoseconds, which float64 holds exactly for a hundred days, and pol 1
-// for brighter, 0 for darker.
+// DvsCloud sets dst to the events as a cloud, as CARLA's ROS bridge has them. x and y are in
+// pixels, and t is in nanoseconds, which float64 holds exactly for a hundred days. pol is 1 for
+// brighter, 0 for darker.
 func DvsCloud(dst *ros.PointCloud2, src *sample.DvsEvents) error {
 	setPacked(dst, &dvsLayout, src.Events)
 	return ros.SetHeader(&dst.Header, &src.Header)

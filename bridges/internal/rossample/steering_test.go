@@ -12,8 +12,8 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
-// A stack that commands wheel angles in lgsvl_msgs compares what the vehicle reports with
-// what it asked for: the three messages have one sign, positive to the right.
+// A stack that commands wheel angles in lgsvl_msgs compares what the vehicle reports with what
+// it asked for. So the three messages have one sign, positive to the right.
 func TestSteeringHasOneSign(t *testing.T) {
 	for _, right := range []float32{0.25, 0, -0.5} {
 		var asked sample.VehicleControl

@@ -43,8 +43,8 @@ type Events struct {
 // Matched returns how many readers a writer has, or writers a reader.
 func (e *Events) Matched() int { return int(e.counts.matched.Load()) }
 
-// Incompatible goes through the policies that have kept readers or writers away, with
-// how often: once for each time that one was discovered, also by former endpoints.
+// Incompatible goes through the policies that have kept readers or writers away, with how
+// often. It counts once for each time that one was discovered, also by former endpoints.
 func (e *Events) Incompatible() iter.Seq2[PolicyID, int] {
 	return func(yield func(PolicyID, int) bool) {
 		for id := range e.counts.incompatible {

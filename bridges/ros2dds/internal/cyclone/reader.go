@@ -104,8 +104,8 @@ func (p *Participant) Read() bool {
 	return !p.woken.Load()
 }
 
-// turn is how many messages of a reader are delivered before it is the others' turn: one
-// whose writers are faster than its messages are delivered is never without any.
+// turn is how many messages of a reader are delivered before it is the others' turn. One whose
+// writers are faster than its messages are delivered is never without any.
 const turn = 32
 
 // take delivers what the reader has, up to a turn.

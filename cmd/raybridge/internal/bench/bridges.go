@@ -22,9 +22,9 @@ const (
 
 // bridgesMethod says what the figures mean.
 var bridgesMethod = strings.TrimSpace(`
-bridges: a bridge publishes the same sample again and again to a receiver on this machine that throws it away; the plain
-writer of the protocol sends as many bytes, encoded once before, to the same kind of receiver, right after it in each
-run. A run is timed from the first message to the receiver's last byte. The bridge converts, encodes, queues and counts
+bridges: a bridge publishes the same sample again and again to a receiver on this machine that throws it away. The
+plain writer of the protocol sends as many bytes, encoded once before, to the same kind of receiver. It does so right
+after the bridge in each run. A run is timed from the first message to the receiver's last byte. The bridge converts, encodes, queues and counts
 besides. Ratios are of bytes a second; rosbridge_bson_over_json's and rosbridge_json's are of messages a second, the
 former of clouds that a server has decoded. 'make
 bench-ros2dds' measures ros2dds, beside a program in C.

@@ -14,10 +14,10 @@ import (
 // bvhTriangles is the size of the city whose hierarchies are built.
 const bvhTriangles = 1_000_000
 
-// BVH measures making a World of a scene: flattening it and building the
-// hierarchies on all cores (bvh.build_s), and reading the same from the on-disk
-// cache, the hash of its content and the check of the file included (bvh.load_s).
-// The scene itself is there already. It appends to the report.
+// BVH measures making a World of a scene: flattening it and building the hierarchies on all
+// cores (bvh.build_s). It also measures reading the same from the on-disk cache, the hash of
+// its content and the check of the file included (bvh.load_s). The scene itself is there
+// already. It appends to the report.
 func BVH(ctx context.Context, config Config, report *Report) error {
 	cfg, err := config.checked()
 	if err != nil {
@@ -44,7 +44,7 @@ func BVH(ctx context.Context, config Config, report *Report) error {
 	return nil
 }
 
-// timeBuilds builds the world anew each run.
+// timeBuilds builds the world again each run.
 func (c *Config) timeBuilds(ctx context.Context, s *scene.Scene, name string) (Result, error) {
 	r := Result{Name: "bvh.build_s", Case: name, Unit: "s"}
 	for range c.Runs {

@@ -39,9 +39,9 @@ var (
 
 // Chart is one pair of axes with what is drawn between them.
 //
-// Values that aren't finite are left out, and so are those of zero or less on a
-// logarithmic axis: a line has a gap there, a bar is missing. A linear Y axis begins at
-// zero where no value is negative.
+// Values that aren't finite are left out, and so are those of zero or less on a logarithmic
+// axis. A line has a gap there, and a bar is missing. A linear Y axis begins at zero where no
+// value is negative.
 type Chart struct {
 	Title string
 	// X and Y label the axes, units included.
@@ -94,9 +94,9 @@ func CheckPlot(path string) error {
 }
 
 // WritePlot draws the charts, one over the other, into a file, in the format that the file's
-// name ends in: as PNG, as SVG, or as an HTML page that also has the figures. The file
-// appears when it is whole: after an error, what was there before is still there. Errors wrap
-// ErrFormat or ErrNoCharts, or are those of the file system. Equal reports give equal bytes.
+// name ends in. That is PNG, SVG, or an HTML page that also has the figures. The file appears
+// when it is whole: after an error, what was there before is still there. Errors wrap ErrFormat
+// or ErrNoCharts, or are those of the file system. Equal reports give equal bytes.
 func (r *Report) WritePlot(path string) error {
 	if err := CheckPlot(path); err != nil {
 		return err
@@ -228,8 +228,8 @@ var (
 )
 
 // inks are the series' colours: those of Okabe and Ito (Color Universal Design, 2008), which
-// people with any colour vision can tell apart, with grey for black, the colour of text,
-// and without yellow, which is pale on white. Those that differ most come first.
+// people with any colour vision can tell apart. Grey stands for black, the colour of text.
+// Yellow, which is pale on white, is left out. Those that differ most come first.
 var inks = []ink{
 	{"", color.NRGBA{0x00, 0x72, 0xb2, 255}}, // blue
 	{"", color.NRGBA{0xd5, 0x5e, 0x00, 255}}, // vermillion
@@ -893,8 +893,8 @@ func scaled(d float64, k int) float64 {
 	return d * math.Pow10(k)
 }
 
-// parts divides a linear axis into about so many parts of 1, 2 or 5 times a power of ten,
-// and those into five or four by ticks without a label.
+// parts divides a linear axis into about so many parts of 1, 2 or 5 times a power of ten. Ticks
+// without a label divide those into five or four.
 func (a *axis) parts(most int) {
 	if a.lo > a.hi {
 		a.lo, a.hi = 0, 1
@@ -924,9 +924,9 @@ func (a *axis) parts(most int) {
 	}
 }
 
-// decades rounds a logarithmic axis to the next of 1, 2 and 5 of a decade on both sides. It
-// has a label at each decade, or at every so many where there are more than would fit;
-// in a range of few decades at 2 and 5 too.
+// decades rounds a logarithmic axis to the next of 1, 2 and 5 of a decade on both sides. It has
+// a label at each decade, or at every so many where there are more than would fit. In a range
+// of few decades it has labels at 2 and 5 too.
 func (a *axis) decades(most int) {
 	if a.lo > a.hi {
 		a.lo, a.hi = 1, 10

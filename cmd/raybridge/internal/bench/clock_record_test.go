@@ -97,8 +97,8 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-// All ticks are in the histogram, each in the class that holds it, and a line has
-// no more points than there is room for, and all peaks.
+// All ticks are in the histogram, each in the class that holds it. A line has no more points
+// than there is room for, and all peaks.
 func TestClockCharts(t *testing.T) {
 	late := make([]int64, 0, 10_000)
 	for i := range int64(10_000) {

@@ -7,8 +7,8 @@ import (
 )
 
 // discardFrom reads a TCP connection to its end and tells how much has come each time. The
-// kernel throws the bytes away instead of copying them (tcp(7), MSG_TRUNC), so that the
-// receiver takes as little of the machine from the sender as one on another machine would.
+// kernel throws the bytes away instead of copying them (tcp(7), MSG_TRUNC). So the receiver
+// takes as little of the machine from the sender as one on another machine would.
 func discardFrom(conn net.Conn, come func(n int)) {
 	raw, err := conn.(*net.TCPConn).SyscallConn()
 	if err != nil {

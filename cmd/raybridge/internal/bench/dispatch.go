@@ -123,8 +123,8 @@ func (f *caseFigures) results() []Result {
 
 // dispatchMethod says what the figures mean.
 var dispatchMethod = strings.TrimSpace(`
-A message is copied into a recycled buffer by its one sender, waits in a queue, and is read by a worker, one
-byte in 4096; then its callback runs. The channel's rows do the same with goroutines on a buffered channel
+A message is copied into a recycled buffer by its one sender and waits in a queue. A worker reads it, one byte
+in 4096; then its callback runs. The channel's rows do the same with goroutines on a buffered channel
 and a channel of free buffers. Queues are 64 messages deep, or 64 MiB if that is less. memcpy copies from one
 warm buffer to two others in turn, on one goroutine as the sender does. The runs of the three follow one
 another; a run ends with its last callback. Allocations are counted for the whole process, the wait for
@@ -227,8 +227,8 @@ type courier interface {
 	flush() error
 }
 
-// fillBuffers sends as many messages as the courier can take at once, all its workers
-// running: after that it has every buffer it will ever need.
+// fillBuffers sends as many messages as the courier can take at once, all its workers running.
+// After that it has every buffer it will ever need.
 func fillBuffers(ctx context.Context, c courier, k *messageCase) error {
 	held := *newBlob(k.size.bytes)
 	held.hold = &heldWorkers{arrived: make(chan struct{}, k.workers), release: make(chan struct{})}

@@ -247,11 +247,11 @@ type: f32 is an IEEE single, u8, u16 and u32 are unsigned integers.
 `
 
 const readmeTail = `
-Holding another ray caster beside it: trace rays.f32 against triangles.f32, both sides of a triangle count, from
-the lower to the upper of limits.f32, and compare the distances with ranges.f32. A hit beyond the limits
-is no hit here. Both should agree within 1 mm + 1e-5 of the range, except where a ray passes within a
+To compare another ray caster, trace rays.f32 against triangles.f32, from the lower to the upper of limits.f32.
+Both sides of a triangle count. Compare the distances with ranges.f32. A hit beyond the limits isn't a hit here.
+Both should agree within 1 mm + 1e-5 of the range, except where a ray passes within a
 fraction of a millimetre of an edge. Where there is a file triangle_cutouts.u8, its triangles have holes.
-The rays of a camera are rays_WIDTHxHEIGHT.f32; a depth is the distance along the ray times the
+The rays of a camera are rays_WIDTHxHEIGHT.f32. A depth is the distance along the ray times the
 cosine between the ray and the optical axis, which is (%.9f, %.9f, %.9f).
 
 In Python:

@@ -87,7 +87,7 @@ func median(list []float64) float64 {
 }
 
 // quantile returns the least of the values, in any order, that a share q of them, 0 to 1,
-// doesn't exceed (nearest rank); 0 of none.
+// doesn't exceed (nearest rank). It returns 0 of none.
 func quantile[T ~int64](list []T, q float64) T {
 	if len(list) == 0 {
 		return 0

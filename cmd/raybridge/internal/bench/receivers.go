@@ -231,9 +231,9 @@ func ignoreClosed(err error) error {
 // rosCloud is the size of the clouds that go over rosbridge, bytes.
 const rosCloud = 1_500_000
 
-// rosbridgeContests send clouds of 1.5 MB to a server that throws them away, and for the
-// comparison of BSON with JSON to one that takes each message apart, as servers do: what
-// counts then is how many clouds get through.
+// rosbridgeContests send clouds of 1.5 MB to a server that throws them away. For the comparison
+// of BSON with JSON they send to one that takes each message apart, as servers do. What counts
+// then is how many clouds get through.
 func rosbridgeContests() []contest {
 	return []contest{
 		{
@@ -304,9 +304,9 @@ func openDecoded(ctx context.Context, bson bool) (way, error) {
 	return w.begin(ctx)
 }
 
-// encoder writes a message as JSON again and again, sample by sample. Beside it a plain
-// writer sends a text of the same size for each, which was encoded before: the processors
-// then have as much to do as with the bridge, but neither waits for the other.
+// encoder writes a message as JSON again and again, sample by sample. Beside it a plain writer
+// sends a text of the same size for each, which was encoded before. The processors then have as
+// much to do as with the bridge, but neither waits for the other.
 type encoder struct {
 	append func(dst []byte, cloud *sample.PointCloud) ([]byte, error)
 	cloud  *sample.PointCloud
@@ -604,7 +604,7 @@ type mcapWriter struct {
 	message library.Message
 }
 
-// newMcapWriter writes a picture's pixels, which a message has but for its header.
+// newMcapWriter writes a picture's pixels, which are all of a message except its header.
 func newMcapWriter() (*mcapWriter, error) {
 	w, err := library.NewWriter(discarded{}, &library.WriterOptions{IncludeCRC: true, Chunked: true, Compression: library.CompressionZSTD, CompressionLevel: library.CompressionLevelFastest})
 	if err != nil {

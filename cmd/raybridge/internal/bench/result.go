@@ -69,8 +69,8 @@ func (r *Report) addScene(scene string) {
 	}
 }
 
-// addFigures appends results, but for figures of a case that another bench has
-// measured already, such as memcpy's.
+// addFigures appends results, except figures of a case that another bench has measured already,
+// such as memcpy's.
 func (r *Report) addFigures(results []Result) {
 	for _, f := range results {
 		if !slices.ContainsFunc(r.Results, func(known Result) bool { return known.Name == f.Name && known.Case == f.Case }) {
@@ -146,8 +146,8 @@ func (r *Report) explain(method string) {
 // captureMethod says what the figures of sensors and scenes mean.
 var captureMethod = strings.TrimSpace(`
 The scene stands still at time 0. A capture counts when all its fields are in host memory and were handed
-to a listener: dispatch, fence, readback and publication, with two captures under way. Compiling shaders
-isn't counted. The JSON file's value is the median.`)
+to a listener. Dispatch, fence, readback and publication are in it, with two captures under way. Compiling
+shaders isn't counted. The JSON file's value is the median.`)
 
 // quantity writes a number with four significant digits, large ones with
 // thousands separated.
@@ -244,8 +244,7 @@ func loadAverage() float64 {
 // peakMemory watches how much resident memory the process needs at most.
 type peakMemory struct{ fresh bool }
 
-// watchMemory starts the peak anew, as far as the system allows (proc(5),
-// clear_refs).
+// watchMemory starts the peak again, as far as the system allows (proc(5), clear_refs).
 func watchMemory() peakMemory {
 	debug.FreeOSMemory()
 	return peakMemory{os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) == nil}

@@ -14,7 +14,7 @@
 // is answered with 400, what the run's state doesn't allow with 409, and every
 // error with {"error": "..."}.
 //
-// Whoever reaches the API may use it, so that it listens on the loopback interface
+// Any program that reaches the API may use it, so that it listens on the loopback interface
 // unless told otherwise. Package internal/guard says which browsers' pages may use it, and how
 // many connections there are at a time.
 package control
@@ -35,7 +35,7 @@ import (
 	"github.com/raybridge/raybridge/internal/guard"
 )
 
-// ErrAddress says that an address to listen on is none.
+// ErrAddress says that an address to listen on isn't valid.
 var ErrAddress = errors.New("bad address")
 
 // Address is where a Server listens.
@@ -150,8 +150,8 @@ func (s *Server) Refused() map[string]int64 {
 	return s.refused
 }
 
-// Close stops listening, ends the wait of steps, lets requests that are being
-// answered come to their end for two seconds, and returns when the server's goroutines have ended.
+// Close stops listening, ends the wait of steps, and lets requests that are being answered come to
+// their end for two seconds. It returns when the server's goroutines have ended.
 func (s *Server) Close() error {
 	if s.http == nil {
 		return s.listener.Close()

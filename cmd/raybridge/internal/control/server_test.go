@@ -145,7 +145,7 @@ func TestCloseLetsAnAnswerComeToItsEnd(t *testing.T) {
 	}
 }
 
-// TestAPanicIsOneRequests is net/http's: it is logged, and the server goes on.
+// TestAPanicIsOneRequests is net/http's: it is logged, and the server continues.
 func TestAPanicIsOneRequests(t *testing.T) {
 	s := listen(t)
 	var log bytes.Buffer

@@ -1,7 +1,7 @@
-// Package reference writes the pages docs/config.md, docs/sensors.md and docs/rigs.md
-// from what the program itself knows: the types that configurations are read into,
-// the registry of sensors, and the tables of other simulators' rigs. A test holds the
-// pages in the repository beside them, and writes them with its flag -update.
+// Package reference writes the pages docs/config.md, docs/sensors.md and docs/rigs.md from what
+// the program itself knows. That is the types that configurations are read into, the registry
+// of sensors, and the tables of other simulators' rigs. A test holds the pages in the
+// repository beside them, and writes them with its flag -update.
 package reference
 
 import (

@@ -96,9 +96,8 @@ func (c *cloud) colorOf(p *sample.Point, height float64) color.RGBA {
 	}
 }
 
-// intensityScale gives the diffuse surfaces (0 to 100) three quarters of the
-// colours, most of them to the dull ones, and the retroreflectors (101 to 255)
-// the rest.
+// intensityScale gives the diffuse surfaces (0 to 100) three quarters of the colours, most of
+// them to the dull ones. The retroreflectors (101 to 255) have the rest.
 func intensityScale(intensity float64) float64 {
 	if intensity <= 100 {
 		return math.Sqrt(max(0, intensity)/100) * 0.75

@@ -25,7 +25,7 @@ func newRoad() *road {
 	return r
 }
 
-// roll goes on for some seconds in ticks of 20 ms.
+// roll continues for some seconds in ticks of 20 ms.
 func (r *road) roll(t *testing.T, seconds float64) {
 	t.Helper()
 	for range int(seconds * 50) {
