@@ -93,7 +93,7 @@ MUTANTS ?= .
 mutants: setup-test ## change each branch of the shaders once and see a test fail; takes ten minutes
 	RAYBRIDGE_MUTANTS='$(MUTANTS)' $(GO) test -count=1 -tags mutants -timeout 24h -v -run '^TestMutants$$' ./shaders/
 
-# It asks https://vuln.go.dev, so it is no part of check.
+# It asks https://vuln.go.dev, so it isn't part of check.
 .PHONY: vulnerabilities
 vulnerabilities: ## look up known faults of what the program is linked with; needs the web
 	$(GO) run golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION) ./...

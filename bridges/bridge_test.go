@@ -562,7 +562,7 @@ type reacher struct {
 
 func (r *reacher) Reached() bool { return r.reached }
 
-// Having been Connected is no proof of a peer where the instance knows better.
+// Having been Connected is not proof of a peer where the instance knows better.
 func TestEverConnectedIsWhatTheInstanceKnows(t *testing.T) {
 	r := &reacher{fakeInstance: &fakeInstance{}}
 	b, err := bridges.MustRegistry(reachers{r}).Open("fake:", bridges.Env{})
@@ -726,7 +726,7 @@ func TestAwaitOutlastsAReconnect(t *testing.T) {
 func TestCheckOpensWithoutConnecting(t *testing.T) {
 	registry := bridges.MustRegistry(tsv, &fakeFactory{name: "fake", instance: &fakeInstance{}})
 	assert.NoError(t, registry.Check("tsv:drive.tsv", bridges.Env{}))
-	assert.NoError(t, registry.Check("fake:anything", bridges.Env{}), "it is no Checker")
+	assert.NoError(t, registry.Check("fake:anything", bridges.Env{}), "it is not a Checker")
 	err := registry.Check("tsv:", bridges.Env{})
 	assert.ErrorIs(t, err, bridges.ErrConnectionString)
 	b, open := registry.Open("tsv:", bridges.Env{})

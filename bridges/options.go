@@ -245,7 +245,7 @@ func DialAddress(text string, standardPort int) (string, error) {
 		return bad("the port is a number from 1 to 65535")
 	}
 	if host == "" || strings.ContainsAny(host, "/ @[]") {
-		return bad("the host is no name or number")
+		return bad("the host is not a name or number")
 	}
 	return net.JoinHostPort(host, port), nil
 }

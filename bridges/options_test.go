@@ -175,7 +175,7 @@ func TestDialAddress(t *testing.T) {
 	}
 	for text, message := range map[string]string{
 		"":            `bad address "": no host; want HOST or HOST:PORT, such as localhost:9090 or [::1]:9090`,
-		":9091":       "the host is no name or number",
+		":9091":       "the host is not a name or number",
 		"robot:":      "the port is a number from 1 to 65535",
 		"robot:0":     "the port is a number",
 		"robot:65536": "the port is a number",
@@ -185,12 +185,12 @@ func TestDialAddress(t *testing.T) {
 		"::1:9090":    "an IPv6 address stands in brackets",
 		"[::1":        "it can't be split into host and port",
 		"[::1]9090":   "it can't be split into host and port",
-		"[]":          "the host is no name or number",
+		"[]":          "the host is not a name or number",
 		"ws://robot":  "the port is a number",
-		"robot/a":     "the host is no name or number",
-		"me@robot":    "the host is no name or number",
+		"robot/a":     "the host is not a name or number",
+		"me@robot":    "the host is not a name or number",
 		"robot [::1]": "an IPv6 address stands in brackets",
-		"two words":   "the host is no name or number",
+		"two words":   "the host is not a name or number",
 		"robot:1:2":   "an IPv6 address stands in brackets",
 	} {
 		_, err := bridges.DialAddress(text, 9090)

@@ -914,7 +914,7 @@ func (t *Topic[T]) publishSafely(ctx context.Context, data T) (err error) {
 }
 
 // logFailure logs a publisher's error, at most once a second. The end of the
-// context at Close is no failure worth a line, nor is what the topic expects.
+// context at Close is not a failure worth a line, nor is what the topic expects.
 func (t *topic) logFailure(err error) {
 	if !errors.Is(err, context.Canceled) && !t.expects(err) {
 		t.log.failed(err)

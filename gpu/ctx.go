@@ -370,7 +370,7 @@ func (c *Ctx) CopyTextureToBuffer(t *Texture, level int, format Format, dst *Buf
 			level, t.label, want, dst.label, offset, dst.size)
 	}
 	if offset%format.PixelBytes() != 0 {
-		return fmt.Errorf("copy texture %q to buffer %q: offset %d is no multiple of a %v pixel's %d bytes",
+		return fmt.Errorf("copy texture %q to buffer %q: offset %d is not a multiple of a %v pixel's %d bytes",
 			t.label, dst.label, offset, format, format.PixelBytes())
 	}
 	return c.gl.driver.CopyTextureToBuffer(t.handle, level, format, dst.handle, offset, want)

@@ -118,7 +118,7 @@ func TestMisuseIsRefused(t *testing.T) {
 		}, `copy level 0 of texture "picture" (32 bytes) to buffer "readback" at 36: beyond`},
 		"texture copy between pixels": {func(c *gpu.Ctx, o *objects) error {
 			return c.CopyTextureToBuffer(o.picture, 0, gpu.FormatR32UI, o.readback, 2)
-		}, "offset 2 is no multiple of a R32UI pixel's 4 bytes"},
+		}, "offset 2 is not a multiple of a R32UI pixel's 4 bytes"},
 		"program of all shaders": {func(c *gpu.Ctx, _ *objects) error {
 			_, err := c.NewProgram(gpu.ProgramDesc{Label: "all", Compute: "a", Vertex: "b", Fragment: "c"})
 			return err

@@ -42,7 +42,7 @@ func (d *Delivery) Delivered() bool { return d.Missing == "" }
 
 // StepSensors does what Step does, and is a barrier: it returns when every firing that
 // was due in the steps has been delivered, or is declared missing with its cause, in
-// the order in which they were due. That a firing is missing is no error. The errors
+// the order in which they were due. That a firing is missing is not an error. The errors
 // are Step's; ctx's, if it ends before the steps are made; and one that wraps
 // ErrUndelivered if it ends, or two minutes pass, while a bridge that doesn't move still
 // has messages: those are missing as peer_slow, and are sent when it moves again.

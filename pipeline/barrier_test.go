@@ -242,7 +242,7 @@ func TestAStepThatIsCutShortSaysSo(t *testing.T) {
 	assert.Equal(t, flow.CauseClosed, list[1].Missing)
 }
 
-// TestNoDriftInAnHour: 10 Hz at 60 steps a second, whose length is no whole number of
+// TestNoDriftInAnHour: 10 Hz at 60 steps a second, whose length is not a whole number of
 // nanoseconds, stays on its grid.
 func TestNoDriftInAnHour(t *testing.T) {
 	p := newUnclocked(t, &script{}, pipeline.Config{Step: time.Second / 60})

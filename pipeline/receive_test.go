@@ -387,7 +387,7 @@ func TestTheCommandThatCameLastCounts(t *testing.T) {
 }
 
 // TestPedalsHaveLimits: a sender that exaggerates isn't obeyed beyond them, and a brake
-// below nothing is no throttle.
+// below nothing is not a throttle.
 func TestPedalsHaveLimits(t *testing.T) {
 	ego, w := drivenEgo(t), &wheel{}
 	p := newScripted(t, &script{}, pipeline.Config{Bridges: w.registry(), Ego: ego})

@@ -777,7 +777,7 @@ func (p *Pipeline) moveTo(t int64) {
 	p.elapsed.simulate(t - p.simNs.Swap(t))
 }
 
-// unknownJumps is no number of jumps: the loop has to follow the clock in any case.
+// unknownJumps is not a number of jumps: the loop has to follow the clock in any case.
 const unknownJumps = math.MaxUint64
 
 // follow makes the loop begin where the clock is, if that has a time of its own:

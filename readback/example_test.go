@@ -100,7 +100,7 @@ func ExampleNew() {
 	// Output:
 	// true make readback pool "camera": size is out of range: 0 elements of 1 bytes
 	// true make readback pool "camera": readback configuration is wrong: -1 slots, want 1 to 1024
-	// true make readback pool "names": type is no readback element: string: a string holds a pointer
+	// true make readback pool "names": type is not a readback element: string: a string holds a pointer
 }
 
 // Point mirrors a GLSL struct { vec4 position; uint ring; float range; uvec2 cell; }.
@@ -125,8 +125,8 @@ func ExampleCheckElement() {
 	}]())
 	// Output:
 	// <nil>
-	// type is no readback element: struct { Ring uint32; Label string }, field Label: a string holds a pointer
-	// type is no readback element: struct { Ring uint32; Position readback.Vec4 }, field Position: a Vec4 at offset 4, but std430 puts it at multiples of 16: add a blank field before it
+	// type is not a readback element: struct { Ring uint32; Label string }, field Label: a string holds a pointer
+	// type is not a readback element: struct { Ring uint32; Position readback.Vec4 }, field Position: a Vec4 at offset 4, but std430 puts it at multiples of 16: add a blank field before it
 }
 
 // What CopyAuto goes by. A fake is too fast to be measured, so that the answer

@@ -144,7 +144,7 @@ type Pool[D, E any] struct {
 
 	stuck              atomic.Int32 // slots in stageStuck; written with gl held
 	checking           bool         // lend copies and poison them
-	errFull, errClosed error        // made once: a full pool is no reason to allocate
+	errFull, errClosed error        // made once: a full pool is not a reason to allocate
 }
 
 // New makes a pool whose completion is called once for every capture, in the order of Start

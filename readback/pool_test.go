@@ -716,7 +716,7 @@ func TestCallSequence(t *testing.T) {
 					require.Equal(t, m.poll, r.fake.Log())
 					r.fake.ClearLog()
 					r.pool.Process()
-					require.Empty(t, r.fake.Log(), "completing is no GPU work")
+					require.Empty(t, r.fake.Log(), "completing is not GPU work")
 				})
 			}
 		})

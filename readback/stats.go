@@ -175,7 +175,7 @@ var (
 	// ErrFence: the driver cannot tell any more whether the copy was made; its bytes are not to be trusted.
 	ErrFence = errors.New("fence of the capture failed")
 	// ErrElement: the element type can't be a view of GPU memory; see ElementError.
-	ErrElement = errors.New("type is no readback element")
+	ErrElement = errors.New("type is not a readback element")
 	// ErrSize: a size or an offset is not positive, not whole elements, beyond
 	// the source, or more than the pool's slots hold.
 	ErrSize = errors.New("size is out of range")

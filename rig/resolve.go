@@ -339,7 +339,7 @@ func (r *Rig) noteMount(s *sensors.Spec) {
 	}
 }
 
-// Notice is something about a rig that its user should know and that is no error.
+// Notice is something about a rig that its user should know and that is not an error.
 type Notice struct {
 	// File, Line and Column are the place, 1-based; Path leads to it in the document.
 	File         string

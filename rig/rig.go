@@ -32,7 +32,7 @@ import (
 var (
 	// ErrName: a sensor has no name, or two have the same.
 	ErrName = errors.New("bad sensor name")
-	// ErrFrame: a frame's name is no name, or two sensors place it differently.
+	// ErrFrame: a frame's name is not a name, or two sensors place it differently.
 	ErrFrame = errors.New("bad frame")
 	// ErrParent: a parent frame doesn't exist, or parents form a circle.
 	ErrParent = errors.New("bad parent frame")
@@ -69,7 +69,7 @@ type Rig struct {
 
 // Errors of files; callers test them with errors.Is.
 var (
-	// ErrTooLarge: the file is no rig that anybody wrote.
+	// ErrTooLarge: the file is not a rig that anybody wrote.
 	ErrTooLarge = errors.New("too large for a rig")
 	// ErrFormat: the JSON is none of the rigs that are known.
 	ErrFormat = errors.New("unknown kind of rig")

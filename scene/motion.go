@@ -588,7 +588,7 @@ func (d *Driven) Vehicle() Vehicle { return d.vehicle }
 // doesn't count. A command with a NaN is refused with ErrMotion, and the one before holds on.
 func (d *Driven) SetCommand(c Command) error {
 	if math.IsNaN(c.Steering) || math.IsNaN(c.Speed) || math.IsNaN(c.Acceleration) {
-		return fmt.Errorf("%w: command %+v has a value that is no number", ErrMotion, c)
+		return fmt.Errorf("%w: command %+v has a value that is not a number", ErrMotion, c)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

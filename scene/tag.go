@@ -13,7 +13,7 @@ import (
 // TagCount is the number of semantic tags; valid tags are below it.
 const TagCount = 29
 
-// ErrUnknownTag is wrapped by ParseTag where a name is no tag's.
+// ErrUnknownTag is wrapped by ParseTag where a name is not a tag's.
 var ErrUnknownTag = errors.New("unknown semantic tag")
 
 // tagInfo is a tag's name and its colour in CARLA's CityScapes palette.

@@ -131,7 +131,7 @@ func (a *Attribute) validate() error {
 	case a.Name == "":
 		return errors.New("it has no name")
 	case a.Type < Bool || a.Type > Floats:
-		return fmt.Errorf("%d is no type", a.Type)
+		return fmt.Errorf("%d is not a type", a.Type)
 	case a.Min > a.Max:
 		return fmt.Errorf("its range goes from %v down to %v", a.Min, a.Max)
 	case a.UsualMin > a.UsualMax:

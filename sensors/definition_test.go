@@ -47,27 +47,27 @@ func TestDefinitionsThatContradictThemselvesAreRefused(t *testing.T) {
 	_, err := sensors.NewRegistry(define(number), changed(func(d *sensors.Definition) { d.ID, d.EachFrame = "sensor.test.b", true }))
 	require.NoError(t, err)
 	for name, d := range map[string]*sensors.Definition{
-		"no id":                       withID(""),
-		"one word":                    withID("camera"),
-		"capitals":                    withID("sensor.Camera.rgb"),
-		"a space":                     withID("sensor.camera. rgb"),
-		"a dot at the end":            withID("sensor.camera."),
-		"no constructor":              changed(func(d *sensors.Definition) { d.New = nil }),
-		"an empty tag":                changed(func(d *sensors.Definition) { d.Tags = []string{"camera", ""} }),
-		"each frame at a rate":        changed(func(d *sensors.Definition) { d.EachFrame, d.Rate = true, simtime.Hz(10) }),
-		"no attribute name":           with(func(a *sensors.Attribute) { a.Name = "" }),
-		"no attribute type":           with(func(a *sensors.Attribute) { a.Type = 0 }),
-		"default below the range":     with(func(a *sensors.Attribute) { a.Default = int64(0) }),
-		"default of another type":     with(func(a *sensors.Attribute) { a.Default = "text" }),
-		"default that is no int64":    with(func(a *sensors.Attribute) { a.Default = 1 }),
-		"range upside down":           with(func(a *sensors.Attribute) { a.Min = 10 }),
-		"text with a range":           define(sensors.Attribute{Name: "s", Type: sensors.String, Default: "", Max: 1}),
-		"restricted to nothing":       with(func(a *sensors.Attribute) { a.Restricted = true }),
-		"default not recommended":     with(func(a *sensors.Attribute) { a.Recommended, a.Restricted = []string{"2"}, true }),
-		"recommended out of range":    with(func(a *sensors.Attribute) { a.Recommended = []string{"1", "10"} }),
-		"recommended of another type": with(func(a *sensors.Attribute) { a.Recommended = []string{"many"} }),
-		"fixed and inert":             with(func(a *sensors.Attribute) { a.Fixed, a.Inert = true, "it is" }),
-		"fixed with recommendations":  with(func(a *sensors.Attribute) { a.Fixed, a.Recommended = true, []string{"1"} }),
+		"no id":                        withID(""),
+		"one word":                     withID("camera"),
+		"capitals":                     withID("sensor.Camera.rgb"),
+		"a space":                      withID("sensor.camera. rgb"),
+		"a dot at the end":             withID("sensor.camera."),
+		"no constructor":               changed(func(d *sensors.Definition) { d.New = nil }),
+		"an empty tag":                 changed(func(d *sensors.Definition) { d.Tags = []string{"camera", ""} }),
+		"each frame at a rate":         changed(func(d *sensors.Definition) { d.EachFrame, d.Rate = true, simtime.Hz(10) }),
+		"no attribute name":            with(func(a *sensors.Attribute) { a.Name = "" }),
+		"no attribute type":            with(func(a *sensors.Attribute) { a.Type = 0 }),
+		"default below the range":      with(func(a *sensors.Attribute) { a.Default = int64(0) }),
+		"default of another type":      with(func(a *sensors.Attribute) { a.Default = "text" }),
+		"default that is not an int64": with(func(a *sensors.Attribute) { a.Default = 1 }),
+		"range upside down":            with(func(a *sensors.Attribute) { a.Min = 10 }),
+		"text with a range":            define(sensors.Attribute{Name: "s", Type: sensors.String, Default: "", Max: 1}),
+		"restricted to nothing":        with(func(a *sensors.Attribute) { a.Restricted = true }),
+		"default not recommended":      with(func(a *sensors.Attribute) { a.Recommended, a.Restricted = []string{"2"}, true }),
+		"recommended out of range":     with(func(a *sensors.Attribute) { a.Recommended = []string{"1", "10"} }),
+		"recommended of another type":  with(func(a *sensors.Attribute) { a.Recommended = []string{"many"} }),
+		"fixed and inert":              with(func(a *sensors.Attribute) { a.Fixed, a.Inert = true, "it is" }),
+		"fixed with recommendations":   with(func(a *sensors.Attribute) { a.Fixed, a.Recommended = true, []string{"1"} }),
 	} {
 		_, err := sensors.NewRegistry(d)
 		require.ErrorIs(t, err, sensors.ErrDefinition, name)
@@ -87,7 +87,7 @@ func TestNumbersAreUsedOnce(t *testing.T) {
 	require.EqualError(t, err, "define sensor sensor.test.b: number 7 is that of sensor.test.a: registered twice")
 	a.Number, b.Number = 0, 0
 	_, err = sensors.NewRegistry(a, b)
-	require.NoError(t, err, "0 is no number")
+	require.NoError(t, err, "0 is not a number")
 }
 
 func TestLookUp(t *testing.T) {

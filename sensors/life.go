@@ -129,7 +129,7 @@ func (l *Life) Begin(ctx context.Context, env *Env) error {
 }
 
 // PreTick is the first half of a firing, before the scene moves; it does nothing for
-// a sensor that is no PreTicker. A firing that is given up after it needs no Tick.
+// a sensor that is not a PreTicker. A firing that is given up after it needs no Tick.
 func (l *Life) PreTick(at Tick) error {
 	if l.Stage() != StageBegun {
 		return l.outOfOrder("PreTick", StageBegun)

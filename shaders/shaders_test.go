@@ -167,7 +167,7 @@ func TestGraphicsStagesWriteIdsAndDepthAlone(t *testing.T) {
 		p, err := shaders.Source(e)
 		require.NoError(t, err)
 		for _, out := range outputLine.FindAllStringSubmatch(p.Fragment, -1) {
-			assert.Contains(t, []string{"uint", "uvec2"}, out[1], "%s writes %s, which is no id", e.Name, out[2])
+			assert.Contains(t, []string{"uint", "uvec2"}, out[1], "%s writes %s, which is not an id", e.Name, out[2])
 		}
 		assert.NotContains(t, p.Fragment, "gl_FragDepth", e.Name)
 		assert.NotRegexp(t, `\bimageStore\b|\bbuffer\s+\w+\s*\{`, p.Fragment, e.Name)

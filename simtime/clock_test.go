@@ -195,7 +195,7 @@ func TestSS2IsSetFromOutside(t *testing.T) {
 		assert.Equal(t, simtime.Jumped, changes()[0].Kind, "4.6 s at once")
 		time.Sleep(10 * time.Second)
 		require.NoError(t, c.Set(15, 0))
-		assert.Empty(t, changes(), "10 s after 10 s is no jump")
+		assert.Empty(t, changes(), "10 s after 10 s is not a jump")
 
 		c.Pause()
 		require.NoError(t, c.Set(16, 0))

@@ -18,7 +18,7 @@ const MaxRate = 1_000_000_000
 
 // Rate is a frequency in Hz, held exactly as a fraction: 13.4 Hz is 67/5. Its
 // instants are the grid floor(k * 1e9 * den / num) nanoseconds for integer k,
-// which never drifts (law T3). The zero value is no rate and has no grid.
+// which never drifts (law T3). The zero value is not a rate and has no grid.
 type Rate struct{ f fraction }
 
 // Hz returns the rate of n whole hertz, 1 to MaxRate; others give the zero Rate.
@@ -73,7 +73,7 @@ func Every(d time.Duration) (Rate, error) {
 	return Rate{f}, nil
 }
 
-// IsZero reports whether r is no rate.
+// IsZero reports whether r is not a rate.
 func (r Rate) IsZero() bool { return r.f.num == 0 }
 
 // Float64 returns the rate in Hz, for display.

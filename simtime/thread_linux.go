@@ -103,7 +103,7 @@ const (
 )
 
 // raiseScheduling has the calling thread scheduled before others, if it is
-// scheduled as by default, and tells how. Failing to is no error.
+// scheduled as by default, and tells how. Failing to is not an error.
 func raiseScheduling() (granted string, restore func()) {
 	before, ok := schedGet()
 	if !ok || before.policy != schedOther {

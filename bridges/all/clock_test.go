@@ -89,7 +89,7 @@ func TestNoSampleIsAheadOfItsClock(t *testing.T) {
 	}
 }
 
-// withoutTime leaves out what is no message of a topic.
+// withoutTime leaves out what is not a message of a topic.
 func withoutTime(list []arrival) []arrival {
 	return slices.DeleteFunc(list, func(a arrival) bool { return a.topic == timeTopic })
 }

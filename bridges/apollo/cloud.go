@@ -181,7 +181,7 @@ func (c *cloud) appendPoints(dst []byte) []byte {
 }
 
 // intensity returns a point's intensity as Apollo has it, to the nearest of 0..255; what
-// is no number gives 0.
+// is not a number gives 0.
 func (c *cloud) intensity(p *sample.Point) uint32 {
 	v := float32(p.Intensity*c.scale) + 0.5
 	if v >= 255 {

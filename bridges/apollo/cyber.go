@@ -228,7 +228,7 @@ func (c *cyberClient) handle(frame []byte) error {
 	}
 	m := in.New()
 	if err := proto.Unmarshal(data, m); err != nil {
-		return fmt.Errorf("message on %q is no %s: %w", channel, m.ProtoReflect().Descriptor().FullName(), err)
+		return fmt.Errorf("message on %q is not a %s: %w", channel, m.ProtoReflect().Descriptor().FullName(), err)
 	}
 	if err := in.Deliver(m); err != nil {
 		return fmt.Errorf("message on %q: %w", channel, err)

@@ -102,7 +102,7 @@ func TestCommands(t *testing.T) {
 	assert.Equal(t, []string{"/apollo/control"}, server.Readers())
 
 	server.Publish("/apollo/control", []byte{0xff})
-	server.Publish("/apollo/control", []byte{0x19, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f})     // a throttle that is no number
+	server.Publish("/apollo/control", []byte{0x19, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f})     // a throttle that is not a number
 	server.Cyber.Send(append([]byte("\x04\x05\x00\x00\x00/else\x01\x00\x00\x00"), 0)) // nobody subscribed
 	server.Publish("/apollo/control", vector(t, "control_command"))
 	select {

@@ -162,7 +162,7 @@ func transforms(at sensors.Tick) *sample.Transforms {
 }
 
 // define describes a scripted sensor under an id of raybridge's, since some bridges
-// look at that. Without a rate it fires at each frame, whose time is no multiple of
+// look at that. Without a rate it fires at each frame, whose time is not a multiple of
 // anything.
 func define[E any, M sensors.Message[E]](id string, rate simtime.Rate, compose func(at sensors.Tick) M) *sensors.Definition {
 	return &sensors.Definition{
@@ -199,7 +199,7 @@ func definitions(rate simtime.Rate) (list []*sensors.Definition, topics []map[st
 
 // NewPipeline makes a pipeline with the scripted sensors, on a GPU that is Go memory. It is
 // closed with the test. Sensors with the zero rate fire at each instant at which anything
-// happens, whose time is no multiple of anything. c's Bridges are those to choose from; its
+// happens, whose time is not a multiple of anything. c's Bridges are those to choose from; its
 // Scene, Open and Sensors are the function's to set.
 func NewPipeline(t *testing.T, rate simtime.Rate, c pipeline.Config) *pipeline.Pipeline {
 	t.Helper()

@@ -365,10 +365,10 @@ func TestDiagnosis(t *testing.T) {
 	require.NoError(t, third.Close())
 	before := b.Diagnosis()
 	require.NoError(t, b.Close(t.Context()))
-	assert.Equal(t, before, b.Diagnosis(), "an end in order is no failure")
+	assert.Equal(t, before, b.Diagnosis(), "an end in order is not a failure")
 }
 
-// Who only looks whether the port is open is no failure.
+// Who only looks whether the port is open is not a failure.
 func TestProbesAreNoFailures(t *testing.T) {
 	b, addr := open(t)
 	for range 5 {

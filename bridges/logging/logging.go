@@ -254,7 +254,7 @@ func logPath(connection, outDir string) (string, error) {
 	}
 	name = strings.TrimSuffix(name, extension)
 	if base := filepath.Base(name); name == "" || strings.HasSuffix(name, "/") || base == "." || base == ".." {
-		return "", fmt.Errorf("%w: %q is no file name; want NAME, for NAME%s", bridges.ErrConnectionString, connection, extension)
+		return "", fmt.Errorf("%w: %q is not a file name; want NAME, for NAME%s", bridges.ErrConnectionString, connection, extension)
 	}
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(outDir, name)

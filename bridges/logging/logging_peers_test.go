@@ -93,7 +93,7 @@ type written struct {
 	kind, keys string
 	// list is the key and the field of a list of objects, and each the keys of one.
 	list, each string
-	// more has what is no field.
+	// more has what is not a field.
 	more func(s any) object
 }
 

@@ -128,7 +128,7 @@ func (r *Reader) next() (Entry, error) {
 	if !ok {
 		kind, topic, found := bytes.Cut(r.head, []byte(" "))
 		if !found || len(kind) == 0 || len(topic) == 0 {
-			return Entry{}, r.fault(errors.New("its first line is no type and topic"))
+			return Entry{}, r.fault(errors.New("its first line is not a type and topic"))
 		}
 		e = Entry{Type: string(kind), Topic: string(topic)}
 		if len(r.heads) < maxHeads {
@@ -136,7 +136,7 @@ func (r *Reader) next() (Entry, error) {
 		}
 	}
 	if !json.Valid(r.json) {
-		return Entry{}, r.fault(errors.New("its second line is no JSON"))
+		return Entry{}, r.fault(errors.New("its second line is not JSON"))
 	}
 	e.JSON = r.json
 	return e, nil

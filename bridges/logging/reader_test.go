@@ -111,9 +111,9 @@ func TestDamagedLogs(t *testing.T) {
 		want string
 	}{
 		"text":                   {[]byte("SpeedData /speed\n{}\n"), 0, "open log: log is damaged"},
-		"a line without a topic": {packed(t, good+"SpeedData\n{}\n"), 1, "message 2: log is damaged: its first line is no type and topic"},
-		"an empty line":          {packed(t, good+"\n{}\n"), 1, "message 2: log is damaged: its first line is no type and topic"},
-		"no JSON":                {packed(t, good, good+"SpeedData /speed\n{\"Speed\":NaN}\n"), 2, "message 3: log is damaged: its second line is no JSON"},
+		"a line without a topic": {packed(t, good+"SpeedData\n{}\n"), 1, "message 2: log is damaged: its first line is not a type and topic"},
+		"an empty line":          {packed(t, good+"\n{}\n"), 1, "message 2: log is damaged: its first line is not a type and topic"},
+		"no JSON":                {packed(t, good, good+"SpeedData /speed\n{\"Speed\":NaN}\n"), 2, "message 3: log is damaged: its second line is not JSON"},
 		"no second line":         {packed(t, good+"SpeedData /speed\n"), 1, "it ends early, after 1 messages"},
 		"no end of line":         {packed(t, good+"SpeedData /speed\n{}"), 1, "it ends early, after 1 messages"},
 		"something behind":       {append(packed(t, good), "0123456789"...), 1, "message 2: log is damaged"},

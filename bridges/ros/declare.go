@@ -167,7 +167,7 @@ func (o *outline) rename(r Renamer) error {
 			return g.Name != f.Name && (g.Name == other || r.ROS1Name(g.Name) == other)
 		})
 		if !ros1Name.MatchString(other) || taken {
-			return fmt.Errorf("%w: field %q of %s: %q in ROS 1 is no name or another field's", ErrDefinition, f.Name, o.short, other)
+			return fmt.Errorf("%w: field %q of %s: %q in ROS 1 is not a name or another field's", ErrDefinition, f.Name, o.short, other)
 		}
 		o.renamed[f.Name] = other
 	}

@@ -157,19 +157,19 @@ func TestDeclareRefuses(t *testing.T) {
 		v.Message("self", &made{"declare_msgs/msg/Between", func(v ros.Visitor) { v.Message("back", nested) }})
 	}
 	for want, m := range map[string]ros.Message{
-		`not "declare_msgs/Bad"`:                      &made{"declare_msgs/Bad", number},
-		`not "declare_msgs/msg/bad"`:                  &made{"declare_msgs/msg/bad", number},
-		`not "declare_msgs/msg/../Bad"`:               &made{"declare_msgs/msg/../Bad", number},
-		"one element at least":                        &made{"declare_msgs/msg/Bad", func(v ros.Visitor) { v.Array("a", ros.Fixed([]int16{})) }},
-		`field "a__b"`:                                &made{"declare_msgs/msg/Bad", with("a__b")},
-		`"n" in ROS 1 is no name or another field's`:  &renamed{},
-		`field "Upper"`:                               &made{"declare_msgs/msg/Bad", with("Upper")},
-		`field "n" of declare_msgs/Bad: want`:         &made{"declare_msgs/msg/Bad", func(v ros.Visitor) { number(v); number(v) }},
-		"is made of itself":                           nested,
-		`can't read the line "uint8<=3 n"`:            said("uint8<=3 n"),
-		"the code visits uint8 n as field 1":          said("int64 n"),
-		"the code doesn't visit string s":             said("uint8 n\nstring s"),
-		"the code visits uint8 n as field 1, its def": said(""),
+		`not "declare_msgs/Bad"`:                        &made{"declare_msgs/Bad", number},
+		`not "declare_msgs/msg/bad"`:                    &made{"declare_msgs/msg/bad", number},
+		`not "declare_msgs/msg/../Bad"`:                 &made{"declare_msgs/msg/../Bad", number},
+		"one element at least":                          &made{"declare_msgs/msg/Bad", func(v ros.Visitor) { v.Array("a", ros.Fixed([]int16{})) }},
+		`field "a__b"`:                                  &made{"declare_msgs/msg/Bad", with("a__b")},
+		`"n" in ROS 1 is not a name or another field's`: &renamed{},
+		`field "Upper"`:                                 &made{"declare_msgs/msg/Bad", with("Upper")},
+		`field "n" of declare_msgs/Bad: want`:           &made{"declare_msgs/msg/Bad", func(v ros.Visitor) { number(v); number(v) }},
+		"is made of itself":                             nested,
+		`can't read the line "uint8<=3 n"`:              said("uint8<=3 n"),
+		"the code visits uint8 n as field 1":            said("int64 n"),
+		"the code doesn't visit string s":               said("uint8 n\nstring s"),
+		"the code visits uint8 n as field 1, its def":   said(""),
 	} {
 		err := ros.Declare(m)
 		require.ErrorIs(t, err, ros.ErrDefinition, want)

@@ -53,7 +53,7 @@ type Number interface {
 }
 
 // Ref is a field with one number or bool, as [Visitor] is shown it: Of makes one. It refers
-// to the message's own memory, whose owner may use it. The zero value is no field.
+// to the message's own memory, whose owner may use it. The zero value is not a field.
 type Ref struct {
 	kind Kind
 	at   unsafe.Pointer // to the Go type that kind stands for

@@ -119,7 +119,7 @@ func (s *structure) Fields(v Visitor) {
 // structureOf returns the message of a structure's type, which others may be made of.
 func (m *Mirror) structureOf(t reflect.Type, within []reflect.Type) (*structure, error) {
 	if t.Kind() != reflect.Struct || t.Name() == "" || slices.Contains(within, t) {
-		return nil, fmt.Errorf("%w: %v is no structure with a name, or is made of itself", ErrMirror, t)
+		return nil, fmt.Errorf("%w: %v is not a structure with a name, or is made of itself", ErrMirror, t)
 	}
 	s := &structure{name: "raybridge_msgs/msg/" + strings.ToUpper(t.Name()[:1]) + t.Name()[1:]}
 	for i := range t.NumField() {

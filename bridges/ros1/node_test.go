@@ -509,7 +509,7 @@ func TestSubscribersThatGoLeaveNothing(t *testing.T) {
 	eventually(t, func() bool { return !b.Listening("/clock") }, "all have gone")
 }
 
-// What answers and is no master is told from what doesn't answer.
+// What answers and is not a master is told from what doesn't answer.
 func TestMastersThatAreNone(t *testing.T) {
 	for greeting, foreign := range map[string]bool{
 		"SSH-2.0-OpenSSH_9.2p1\r\n":                                  true,

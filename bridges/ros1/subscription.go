@@ -184,7 +184,7 @@ func (f *feed) receive() (connected bool, err error) {
 func (f *feed) request() (address string, err error) {
 	u, err := url.Parse(f.uri)
 	if err != nil || u.Scheme != "http" || u.Hostname() == "" {
-		return "", fmt.Errorf("%w: %q is no node's address", bridges.ErrProtocol, f.uri)
+		return "", fmt.Errorf("%w: %q is not a node's address", bridges.ErrProtocol, f.uri)
 	}
 	api := apislave.NewClient(u.Host, f.node.caller(), newCaller(f.node.ctx))
 	answer, err := api.RequestTopic(f.sub.name, [][]any{{"TCPROS"}})

@@ -36,7 +36,7 @@ const (
 	codeSuccess = 1
 )
 
-// errCall says that what came is no call.
+// errCall says that what came is not a call.
 var errCall = errors.New("not an XML-RPC call")
 
 // rpcResult is what a method answers.

@@ -78,7 +78,7 @@ func EncodingOf(t reflect.Type) (*Encoding, error) {
 		return encodingOf(pub)
 	}
 	if t.Kind() != reflect.Pointer {
-		return nil, fmt.Errorf("%w: %v is no pointer", ros.ErrMirror, t)
+		return nil, fmt.Errorf("%w: %v is not a pointer", ros.ErrMirror, t)
 	}
 	mirror, err := ros.NewMirror(t.Elem())
 	if err == nil {
@@ -200,7 +200,7 @@ func (d *Data) unknown(t reflect.Type) error {
 	if t == nil {
 		return fmt.Errorf("%w: %s, encoded as %q", ErrUnknownType, schema.Name, schema.MessageEncoding)
 	}
-	return fmt.Errorf("%w: %s, encoded as %q, is no %v", ErrUnknownType, schema.Name, schema.MessageEncoding, t)
+	return fmt.Errorf("%w: %s, encoded as %q, is not a %v", ErrUnknownType, schema.Name, schema.MessageEncoding, t)
 }
 
 // reader reads messages of one type.

@@ -381,7 +381,7 @@ func TestLatchedBeforeAnybodyCame(t *testing.T) {
 	assert.Zero(t, s.Outstanding())
 }
 
-// A connection that broke and came back to the same server without a loss is no gap.
+// A connection that broke and came back to the same server without a loss is not a gap.
 func TestReconnectionWithoutALossIsNoGap(t *testing.T) {
 	s := serve(t, stream.ServerConfig{})
 	out := add(t, s, "a")

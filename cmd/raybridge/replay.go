@@ -528,7 +528,7 @@ func (s *replaySession) close() error {
 }
 
 // loopEnd is the log time at which a loop begins again: when the recording ends, or the
-// part of it, whichever messages are replayed of it. A single message is no reason to
+// part of it, whichever messages are replayed of it. A single message is not a reason to
 // send it without a pause.
 func loopEnd(part mcap.Selection, startNs, lastNs int64) int64 {
 	end := lastNs

@@ -180,7 +180,7 @@ func linesOf(length float64) stretchLines {
 }
 
 // markStretch lists the lines that are painted along a stretch of road from crossing
-// a to crossing b. What lies across (stop lines, crosswalks) is no lane mark.
+// a to crossing b. What lies across (stop lines, crosswalks) is not a lane mark.
 func (t *town) markStretch(a, b vec2, length float64) {
 	mid, along := lerp2(a, b, 0.5), b.Sub(a).Normalize()
 	left := vec2{-along[1], along[0]}

@@ -170,7 +170,7 @@ func TestBadKeys(t *testing.T) {
 		{animated("translation", "", []float32{2e9}, "VEC3", make([]float32, 3), nil), "samplers[0].input: accessors[1]: time 2e+09 s is out of range"},
 		{animated("translation", "", []float32{0, 1, 1}, "VEC3", make([]float32, 9), nil), "samplers[0].input: accessors[1]: time 1 s does not come after 1 s"},
 		{animated("translation", "", []float32{nan}, "VEC3", make([]float32, 3), nil), "samplers[0].input: accessors[1]: element 0 is not finite"},
-		{animated("rotation", "", []float32{0, 1}, "VEC4", []float32{0, 0, 0, 1, 0, 0, 0, 0}, nil), "samplers[0].output: element 1: [0 0 0 0] is no unit quaternion"},
+		{animated("rotation", "", []float32{0, 1}, "VEC4", []float32{0, 0, 0, 1, 0, 0, 0, 0}, nil), "samplers[0].output: element 1: [0 0 0 0] is not a unit quaternion"},
 		{animated("rotation", "", []float32{0}, "VEC4", []int16{0, 0, 0, 1}, nil), "samplers[0].output: accessors[2]: componentType is SHORT, which must be normalized here"},
 		{animated("scale", "", []float32{0, 1}, "VEC3", make([]float32, 9), nil), "samplers[0].output: accessors[2] has 3 elements, 2 keys need 2"},
 		{animated("scale", "", []float32{0}, "VEC3", make([]int16, 3), nil), "samplers[0].output: accessors[2]: componentType is SHORT, which isn't allowed here"},

@@ -308,7 +308,7 @@ func parseAxis(option, s, fallback string) (mgl64.Vec3, error) {
 	case "z", "Z":
 		return mgl64.Vec3{0, 0, sign}, nil
 	}
-	return mgl64.Vec3{}, faultf(ErrOptions, "%s %q is no axis: give +x, -x, +y, -y, +z or -z", option, s)
+	return mgl64.Vec3{}, faultf(ErrOptions, "%s %q is not an axis: give +x, -x, +y, -y, +z or -z", option, s)
 }
 
 // point turns and scales a position or translation.

@@ -174,7 +174,7 @@ func RulesBeside(model string) []string {
 }
 
 // Label decides a node's label from its name and from the extras of the node, its mesh and so
-// on. What comes first wins, and extras come before rules. An extra that is no tag is an error
+// on. What comes first wins, and extras come before rules. An extra that is not a tag is an error
 // that names its key.
 func (r *Rules) Label(name string, extras ...map[string]any) (Label, error) {
 	label := r.byName(name)

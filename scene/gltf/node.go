@@ -129,7 +129,7 @@ func (l *loader) roots(parents []int) ([]int, error) {
 			return nil, within(place, err)
 		}
 		if parents[node] >= 0 {
-			return nil, within(place, invalid("nodes[%d] is no root: it is a child of nodes[%d]", node, parents[node]))
+			return nil, within(place, invalid("nodes[%d] is not a root: it is a child of nodes[%d]", node, parents[node]))
 		}
 		if seen[node] {
 			return nil, within(place, invalid("nodes[%d] is named twice", node))
@@ -229,7 +229,7 @@ func unitQuaternion(v [4]float64) (mgl64.Quat, error) {
 	q := mgl64.Quat{W: v[3], V: mgl64.Vec3{v[0], v[1], v[2]}}
 	n := q.Len() // of finite numbers: JSON and accessors hold no others
 	if n < 1e-6 || n > 1e6 {
-		return q, invalid("%v is no unit quaternion", v)
+		return q, invalid("%v is not a unit quaternion", v)
 	}
 	if math.Abs(n-1) < 1e-15 {
 		return q, nil

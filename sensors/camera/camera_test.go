@@ -405,7 +405,7 @@ func TestAFailedPassLosesAllItsPictures(t *testing.T) {
 		assert.ErrorIs(t, err, scripted)
 		return nil
 	})
-	assert.Empty(t, r.drops, "an error ends the run, it is no drop")
+	assert.Empty(t, r.drops, "an error ends the run, it is not a drop")
 	r.fire(2 * second)
 	for i := range r.cameras {
 		assert.Len(t, r.messages[i][camera.OutputImage], 2)

@@ -48,7 +48,7 @@ func TestLensesShowAGridWhereTheyProjectIt(t *testing.T) {
 				for u := 20.0; u < width-10; u += 40 {
 					ray, outwards := c.lens.Ray(u+0.3, v-0.2), 1.1
 					if seesNothing(c.lens.Ray(c.lens.Cx+outwards*(u-c.lens.Cx), c.lens.Cy+outwards*(v-c.lens.Cy))) {
-						continue // a ball at the rim is no circle
+						continue // a ball at the rim is not a circle
 					}
 					p := ray.Normalize().Mul(distance)
 					w := inMap.Rotate(p)

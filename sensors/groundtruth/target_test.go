@@ -76,7 +76,7 @@ func TestTheLargestSurfaceGivesTheTag(t *testing.T) {
 	put("vehicle.bus", 1, scene.TagOther)
 	w, h := build(t, b.Scene)
 	found := findTargets(w, h)
-	require.Len(t, found.list, 2, "a pole with a sticker is no car")
+	require.Len(t, found.list, 2, "a pole with a sticker is not a car")
 	assert.Equal(t, []uint32{0, 0, 1, 0, 2}, found.places)
 	assert.Equal(t, "Bicycle", found.list[0].label)
 	assert.Equal(t, scene.TagBicycle, found.list[0].tag)

@@ -137,7 +137,7 @@ func TestRadarConeIsDrawnAsCARLADraws(t *testing.T) {
 	b := scenetest.NewBuilder("wall")
 	b.Put("wall", scenetest.Box(1, 400, 400), scenetest.Matte("wall", 1, 1, 1), scenetest.At(50.5, 0, 0, scene.TagWall))
 	m, objects := sweep(t, sensortest.Options{Scene: b.Scene, Attributes: map[string]any{"horizontal_fov": 60.0, "vertical_fov": 20.0}})
-	assert.Empty(t, objects.Objects, "a wall is no road user")
+	assert.Empty(t, objects.Objects, "a wall is not a road user")
 	require.Len(t, m.Detections, 2000, "20,000 rays a second for 0.1 s")
 	width, height := math.Tan(math.Pi/6), math.Tan(math.Pi/18)
 	inner, sum := 0, 0.0

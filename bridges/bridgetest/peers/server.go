@@ -262,7 +262,7 @@ func (s *framed) accept(listener net.Listener) {
 	}
 }
 
-// errGone says that a client has gone, which is no failure.
+// errGone says that a client has gone, which is not a failure.
 var errGone = errors.New("connection ended")
 
 // errCut says that it went within an op.

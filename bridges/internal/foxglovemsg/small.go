@@ -177,7 +177,7 @@ func setOdometry(dst *generated[pb.Odometry, *pb.Odometry], src *sample.Odometry
 // setLog makes dst the line. A line that doesn't fit a number of the source is 0.
 func setLog(dst *generated[pb.Log, *pb.Log], src *sample.Log) error {
 	if src.Line < 0 || src.Line > math.MaxUint32 {
-		return fmt.Errorf("log: line %d of %s is no line", src.Line, src.File)
+		return fmt.Errorf("log: line %d of %s is not a line", src.Line, src.File)
 	}
 	m := dst.message()
 	setTime(&m.Timestamp, src.StampNs)

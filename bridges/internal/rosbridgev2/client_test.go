@@ -335,7 +335,7 @@ func TestTLS(t *testing.T) {
 	none := new(rosbridgev2.Client)
 	dial(t, none, "wss://"+plain.Addr(), map[string]string{"insecure": "1"})
 	assert.ErrorIs(t, failure(t, none), bridges.ErrTLS)
-	assert.NotContains(t, failure(t, none).Error(), "insecure", "it is no certificate that is amiss")
+	assert.NotContains(t, failure(t, none).Error(), "insecure", "it is not a certificate that is amiss")
 }
 
 // An answer that comes after its connection has ended isn't sent on the next one.

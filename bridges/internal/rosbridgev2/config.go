@@ -125,7 +125,7 @@ func (o *Options) Config(target string) (Config, error) {
 		return Config{}, fmt.Errorf("%w: %q: %s:// is not spoken; want ws://, wss:// or nothing before the host", bridges.ErrConnectionString, target, scheme)
 	}
 	if strings.Contains(address, "=") {
-		return Config{}, fmt.Errorf("%w: %q is no address; options follow a question mark", bridges.ErrConnectionString, target)
+		return Config{}, fmt.Errorf("%w: %q is not an address; options follow a question mark", bridges.ErrConnectionString, target)
 	}
 	var err error
 	if config.Address, err = bridges.DialAddress(strings.TrimSuffix(address, "/"), DefaultPort); err != nil {

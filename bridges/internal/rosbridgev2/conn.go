@@ -123,7 +123,7 @@ func adviceFor(err error) string {
 }
 
 // refusal says why a dial failed: with a response or with anything that isn't HTTP the
-// peer is no WebSocket server. A peer that says nothing may have gone, or want TLS.
+// peer is not a WebSocket server. A peer that says nothing may have gone, or want TLS.
 func (c *Config) refusal(ctx context.Context, response *http.Response, err error) error {
 	var network *net.OpError
 	if call := new(url.Error); errors.As(err, &call) {

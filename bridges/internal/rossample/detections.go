@@ -181,7 +181,7 @@ func likeliest(list []ros.ObjectHypothesisWithPose) (string, float32) {
 }
 
 // fromID reads an actor's id, as Detection2DArray writes it. Trackers may give any text,
-// or none: what is no number below 2^32 is 0.
+// or none: what is not a number below 2^32 is 0.
 func fromID(text string) uint32 {
 	id, err := strconv.ParseUint(text, 10, 32)
 	if err != nil {

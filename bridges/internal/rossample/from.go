@@ -83,7 +83,7 @@ func Readings() []Reading {
 // the samples have the header that the message has. Errors wrap ros.ErrMirror.
 func MirrorReading(t reflect.Type) (Reading, error) {
 	if t.Kind() != reflect.Pointer || !t.Implements(reflect.TypeFor[bridges.Stamped]()) {
-		return Reading{}, fmt.Errorf("%w: %v is no pointer with a method Stamp", ros.ErrMirror, t)
+		return Reading{}, fmt.Errorf("%w: %v is not a pointer with a method Stamp", ros.ErrMirror, t)
 	}
 	first, err := ros.NewMirror(t.Elem())
 	if err != nil {

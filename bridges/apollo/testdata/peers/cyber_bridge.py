@@ -11,7 +11,7 @@ command at once. Each request on the port CONTROL is answered with the state, a 
     state                     nothing more
     rubbish                   all clients are sent what is none of the protocol
     send CHANNEL THROTTLE     a ControlCommand of so many percent is published
-    unreadable CHANNEL        what is no message is published
+    unreadable CHANNEL        what is not a message is published
 """
 
 import collections

@@ -13,7 +13,7 @@ import sys
 
 
 def refuse(constant):
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")
 
 
 def once(pairs):

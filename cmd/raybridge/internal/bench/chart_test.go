@@ -372,7 +372,7 @@ func TestChartsOfOneScaleHaveEqualRanges(t *testing.T) {
 	assert.Equal(t, got[1], got[3], "Y")
 	assert.Contains(t, got[1], 150.)
 	assert.NotEqual(t, got[0], got[4])
-	assert.NotEqual(t, got[4], got[6], "no scale is no scale of its own")
+	assert.NotEqual(t, got[4], got[6], "no scale is not a scale of its own")
 }
 
 // Values that a measurement that went wrong may come to leave no number in a drawing that

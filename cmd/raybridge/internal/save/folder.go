@@ -87,7 +87,7 @@ type Stream struct {
 func (f *Folder) Stream(info stream.Info) (*Stream, error) {
 	format, ok := f.format.For(&info.Schema)
 	if !ok {
-		return nil, fmt.Errorf("%w: %s is no %s", ErrContent, info.Schema.Name, strings.ToUpper(f.format.String()))
+		return nil, fmt.Errorf("%w: %s can't be saved as %s", ErrContent, info.Schema.Name, strings.ToUpper(f.format.String()))
 	}
 	return &Stream{
 		info: info, format: format, path: filepath.Join(f.path, relative(info.Name)), painter: newPainter(info.SensorType),

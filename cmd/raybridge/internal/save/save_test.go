@@ -365,7 +365,7 @@ func TestFormats(t *testing.T) {
 	require.NoError(t, err)
 	_, err = folder.Stream(stream.Info{Name: "a", Schema: encodingOf(t, &sample.Imu{}).Schema})
 	require.ErrorIs(t, err, save.ErrContent)
-	require.ErrorContains(t, err, "sensor_msgs/msg/Imu is no PNG")
+	require.ErrorContains(t, err, "sensor_msgs/msg/Imu can't be saved as PNG")
 }
 
 // FuzzSave: whatever a server sends, saving it ends with a file or an error.

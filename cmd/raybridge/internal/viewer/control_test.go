@@ -111,7 +111,7 @@ func TestKeysAndClicksEnlarge(t *testing.T) {
 	v.Handle(mouse(window.MouseDown, at, window.ButtonLeft))
 	v.Handle(mouse(window.MouseMove, at.Add(image.Pt(30, 0)), 0))
 	v.Handle(mouse(window.MouseUp, at.Add(image.Pt(30, 0)), window.ButtonLeft))
-	assert.Equal(t, "front", enlarged(v, size), "a drag is no click")
+	assert.Equal(t, "front", enlarged(v, size), "a drag is not a click")
 	v.Handle(mouse(window.MouseDown, at, window.ButtonLeft))
 	v.Handle(mouse(window.MouseMove, at.Add(image.Pt(2, 1)), 0))
 	v.Handle(mouse(window.MouseUp, at.Add(image.Pt(2, 1)), window.ButtonLeft))
