@@ -89,7 +89,7 @@ func TestSettingsThatContradictAreRefused(t *testing.T) {
 		{camera.RGBDefinition, map[string]any{"publish_raw": false}, "compressed"},
 		{camera.InstanceDefinition, map[string]any{"encoding": "32SC1", "compressed": "png"}, "32SC1"},
 		{camera.RGBDefinition, map[string]any{"image_size_x": 8000, "supersampling": 4}, "supersampling"},
-		{camera.RGBDefinition, map[string]any{"distortion": "0.1,0,0,0"}, "none for pinhole"},
+		{camera.RGBDefinition, map[string]any{"distortion": "0.1,0,0,0"}, "None for pinhole"},
 		{camera.RGBDefinition, map[string]any{"lens": "plumb_bob", "distortion": "0.1,0,0"}, "3 numbers"},
 		{camera.DepthDefinition, map[string]any{"lens": "svl", "distortion": "0.1,0,0,0,0"}, "5 numbers"},
 		{camera.DepthDefinition, map[string]any{"lens": "svl", "distortion": "-3,0,0,0"}, "no picture"},
