@@ -122,8 +122,8 @@ type ray struct {
 	spread float64
 }
 
-// besideEdge tells whether a ray within the spread has nearly the range: rasterisers
-// round corners to 1/256 of a pixel, and what is cut off at the near plane a little more.
+// besideEdge tells whether a ray within the spread has nearly the range. Rasterisers round
+// corners to 1/256 of a pixel, and what is cut off at the near plane a little more.
 func (r *ray) besideEdge(tracer *scenetest.Tracer) bool {
 	x := r.direction.Cross(mgl64.Vec3{0, 0, 1}).Normalize()
 	y := x.Cross(r.direction)

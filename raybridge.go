@@ -183,8 +183,8 @@ func (c *Config) pipeline() (p pipeline.Config, err error) {
 	return p, nil
 }
 
-// Device returns what opens an OpenGL device by its name: auto or "" for the best, software
-// for none, or a number of those that `raybridge gpu` lists.
+// Device returns what opens an OpenGL device by its name. That is auto or "" for the best,
+// software for none, or a number of those that `raybridge gpu` lists.
 func Device(name string) (gpu.Opener, error) {
 	switch name {
 	case "", "auto", "software":
@@ -487,7 +487,7 @@ func astray(s *scene.Scene, ego scene.Motion) string {
 	}
 	for i := range at {
 		if at[i] < low[i] || at[i] > high[i] {
-			return fmt.Sprintf("the vehicle begins at (%.4g, %.4g, %.4g) m, outside of the scene, which reaches from (%.4g, %.4g, %.4g) to (%.4g, %.4g, %.4g): see ego.pose and ego.waypoints",
+			return fmt.Sprintf("the vehicle begins at (%.4g, %.4g, %.4g) m, outside of the scene, (%.4g, %.4g, %.4g) to (%.4g, %.4g, %.4g): see ego.pose and ego.waypoints",
 				at[0], at[1], at[2], stats.Min[0], stats.Min[1], stats.Min[2], stats.Max[0], stats.Max[1], stats.Max[2])
 		}
 	}

@@ -21,31 +21,31 @@ var ErrUndelivered = errors.New("messages are still with a bridge")
 type Delivery struct {
 	// Sensor is the sensor's name.
 	Sensor string
-	// Frame is the number of the instant, TimeNs the sensor's own on its grid, in
-	// simulation nanoseconds, and Seq counts the sensor's firings from 0: its messages'
-	// headers have all three. One of a late realtime run that was skipped never had a
-	// Seq, and has the next one's.
+	// Frame is the number of the instant, TimeNs the sensor's own on its grid, in simulation
+	// nanoseconds. Seq counts the sensor's firings from 0. Its messages' headers have all
+	// three. One of a late realtime run that was skipped never had a Seq, and has the next
+	// one's.
 	Frame  uint64
 	TimeNs int64
 	Seq    uint64
 	// Messages counts what bridges sent and listeners were called with. A firing that
 	// was delivered may have none: a sensor of events has nothing to say at most.
 	Messages int
-	// Missing is empty where the firing was delivered to everybody who listens, else the
-	// cause for which it was not: one of the Summary's drops; "idle" where nobody
-	// listens, so nothing was computed; "closed" where the run or the sensor ended before.
+	// Missing is empty where the firing was delivered to all who listen, else the cause for
+	// which it was not. The cause is one of the Summary's drops. It is "idle" where nobody
+	// listens, so nothing was computed, and "closed" where the run or the sensor ended before.
 	Missing flow.Cause
 }
 
 // Delivered reports whether everybody who listens has all of the firing.
 func (d *Delivery) Delivered() bool { return d.Missing == "" }
 
-// StepSensors does what Step does, and is a barrier: it returns when every firing that
-// was due in the steps has been delivered, or is declared missing with its cause, in
-// the order in which they were due. That a firing is missing is not an error. The errors
-// are Step's; ctx's, if it ends before the steps are made; and one that wraps
-// ErrUndelivered if it ends, or two minutes pass, while a bridge that doesn't move still
-// has messages: those are missing as peer_slow, and are sent when it moves again.
+// StepSensors does what Step does, and is a barrier. It returns when every firing that was due
+// in the steps has been delivered, or is declared missing with its cause. They come in the
+// order in which they were due. That a firing is missing is not an error. The errors are
+// Step's, and ctx's, if it ends before the steps are made. One wraps ErrUndelivered if ctx
+// ends, or two minutes pass, while a bridge that doesn't move still has messages. Those are
+// missing as peer_slow, and are sent when it moves again.
 func (p *Pipeline) StepSensors(ctx context.Context, n int) ([]Delivery, error) {
 	b := &barrier{open: map[passageKey]*passage{}}
 	p.barrier.Store(b)
@@ -106,9 +106,9 @@ func (b *barrier) miss(s *Sensor, seq uint64, cause flow.Cause) {
 	}
 }
 
-// lost declares firings missing whose captures a sensor has lost: the oldest from which
-// nothing has come, for captures come back in their order (law R1). Those for which
-// there was no room are declared where that is found.
+// lost declares firings missing whose captures a sensor has lost. They are the oldest from
+// which nothing has come, for captures come back in their order (law R1). Those for which there
+// was no room are declared where that is found.
 func (b *barrier) lost(s *Sensor, cause flow.Cause, n int) {
 	if cause != flow.CauseReadbackFailed && cause != flow.CauseClosed {
 		return
@@ -165,9 +165,9 @@ func (b *barrier) result(err error) []Delivery {
 	return list
 }
 
-// NextDue returns when the next sensor is due, in simulation nanoseconds, and all that
-// are due then, in the order in which they will fire; no sensors if there are none. Any
-// goroutine may ask; while a run goes on, the answer may be past when it is read.
+// NextDue returns when the next sensor is due, in simulation nanoseconds, and all that are due
+// then, in the order in which they will fire. It returns no sensors if there are none. Any
+// goroutine may ask; during a run the answer may be past when it is read.
 func (p *Pipeline) NextDue() (timeNs int64, due []*Sensor) {
 	at := p.nextInstant()
 	timeNs = math.MaxInt64

@@ -150,9 +150,9 @@ func (b *attachedBridge) offer(config BridgeConfig) (made routes, err error) {
 	return made, nil
 }
 
-// setPolicy chooses what a full queue does. A file has one lane for all its
-// topics, so that its messages stand in the order they were handed over in; in a
-// stepped run every bridge has, so that the clock is sent first (law T4).
+// setPolicy chooses what a full queue does. A file has one lane for all its topics, so that its
+// messages stand in the order they were handed over in. In a stepped run every bridge has one,
+// so that the clock is sent first (law T4).
 func (b *attachedBridge) setPolicy(name string) error {
 	file := b.file()
 	c := &b.topicConfig
@@ -232,10 +232,9 @@ func (b *attachedBridge) route(port sensors.Port, topic bridges.Topic) (*route, 
 	return r, nil
 }
 
-// send publishes one message with its hand-over time: in a stepped run the
-// instant that it was queued in, so that it doesn't depend on how fast anything
-// ran; in a realtime run the time now, so that what waited for the clock comes
-// after the clock in a recording too (law T4).
+// send publishes one message with its hand-over time. In a stepped run that is the instant that
+// it was queued in, so that it doesn't depend on how fast anything ran. In a realtime run it is
+// the time now. So what waited for the clock comes after the clock in a recording too (law T4).
 func (b *attachedBridge) send(ctx context.Context, publish bridges.Publisher[any], e *envelope) error {
 	if b.file() {
 		b.sending.Lock()

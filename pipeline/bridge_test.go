@@ -217,9 +217,8 @@ func TestWhoConnectsLateGetsTheClockFirst(t *testing.T) {
 	}
 }
 
-// TestWhatNobodySubscribedToIsNotPublished: a bridge that knows its receivers is sent
-// neither samples nor clocks that nobody wants, and who wants samples alone gets them
-// without a clock.
+// TestWhatNobodySubscribedToIsNotPublished: a bridge that knows its receivers is sent neither
+// samples nor clocks that nobody wants. One that wants samples alone gets them without a clock.
 func TestWhatNobodySubscribedToIsNotPublished(t *testing.T) {
 	p := newScripted(t, &script{}, pipeline.Config{Bridges: bridges.MustRegistry(stream.Factory{}), ClockRate: simtime.Hz(100)})
 	addScripted(t, p, plainID, "heard", "100")

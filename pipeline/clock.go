@@ -51,8 +51,8 @@ func (c *clockOutput) tick(ctx context.Context) {
 	_ = c.publisher.Publish(ctx) // counted and logged
 }
 
-// finish publishes the clock's last time, so that what waits for it may go out, and
-// counts the ticks that came too late to be published.
+// finish publishes the clock's last time, so that what waits for it may go out. It counts the
+// ticks that came too late to be published.
 func (c *clockOutput) finish(ctx context.Context) {
 	if c.published() != c.p.clock.Now() {
 		c.tick(ctx)
@@ -78,10 +78,10 @@ func (c *clockOutput) publish(ctx context.Context, now int64) error {
 	return nil
 }
 
-// next returns what to publish while the clock shows now. When that has gone back
-// and the loop hasn't followed, it is once the loop's instant: what was captured up
-// to there has to go out before an earlier /clock, behind which it would be ahead of
-// the clock, and have no tick to come.
+// next returns what to publish while the clock shows now. When that has gone back and the loop
+// hasn't followed, it is once the loop's instant. What was captured up to there has to go out
+// before an earlier /clock. Behind that it would be ahead of the clock, and have no tick to
+// come.
 func (c *clockOutput) next(now int64) (t int64, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -161,9 +161,9 @@ func (p *Pipeline) followClock(message any) {
 	p.clock.Now() // looks, so that who waits for the time learns of it
 }
 
-// watchSource starts to follow changes of the clock's source, until unwatch. It has
-// a goroutine, since those who change the clock, or notice that it has jumped, must not
-// wait for a sensor or bridge that comes or goes.
+// watchSource starts to follow changes of the clock's source, until unwatch. It has a
+// goroutine. Those who change the clock, or notice that it has jumped, must not wait for a
+// sensor or bridge that comes or goes.
 func (p *Pipeline) watchSource() {
 	c := &p.rosClock
 	unsubscribe := p.clock.Subscribe(func(change simtime.Change) {

@@ -16,7 +16,7 @@ import (
 	"github.com/raybridge/raybridge/simtime"
 )
 
-// A program of one's own: a scene, a camera and a lidar, and typed messages.
+// A program of your own: a scene, a camera and a lidar, and typed messages.
 func Example() {
 	ctx := context.Background()
 	p, err := pipeline.New(ctx, pipeline.Config{

@@ -252,9 +252,8 @@ func topicCounts(t *testing.T, data []byte) map[string]int {
 	return counts
 }
 
-// TestSlowFencesGiveTheSameBytes runs the pipeline on a GPU whose fences signal
-// several polls later than software OpenGL's: nothing of the data may depend on when
-// it came back (law T5).
+// TestSlowFencesGiveTheSameBytes runs the pipeline on a GPU whose fences signal several polls
+// later than software OpenGL's. Nothing of the data may depend on when it came back (law T5).
 func TestSlowFencesGiveTheSameBytes(t *testing.T) {
 	mcap, log := record(t, opener(t), 7)
 	assert.Equal(t, 10, topicCounts(t, mcap)["/lidar/points"])
@@ -372,8 +371,8 @@ func TestAddTransformsFindsAFreeName(t *testing.T) {
 	assert.Len(t, p.Sensors(), 2)
 }
 
-// TestARecordingTakesSensorsThatComeAndGo: their channels are added to a file that is
-// being written, and the fixed frames are recorded anew.
+// TestARecordingTakesSensorsThatComeAndGo: their channels are added to a file that is being
+// written, and the fixed frames are recorded again.
 func TestARecordingTakesSensorsThatComeAndGo(t *testing.T) {
 	dir := t.TempDir()
 	p := recorder(t, opener(t), 1, dir)
@@ -535,10 +534,9 @@ func TestACalibrationKeepsItsTurn(t *testing.T) {
 	assert.EqualValues(t, 100, p.Summary().Sensors[2].Messages+p.Summary().Sensors[3].Messages)
 }
 
-// TestSoak runs the whole pipeline for the wall time that the variable SOAK
-// names, one half of it stepped, the other in real time, and watches memory,
-// goroutines and rates. Without SOAK it runs two seconds, too short to judge
-// memory.
+// TestSoak runs the whole pipeline for the wall time that the variable SOAK names, one half of
+// it stepped, the other in real time. It watches memory, goroutines and rates. Without SOAK it
+// runs two seconds, too short to judge memory.
 func TestSoak(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds; runs without -short")
@@ -554,9 +552,9 @@ func TestSoak(t *testing.T) {
 	t.Run("realtime", func(t *testing.T) { soakRealtime(t, &soak{judge: judge}, duration/2) })
 }
 
-// fileSeconds is how much simulated time goes into one of the soak's recordings.
-// An MCAP file's index stays in memory until the file is closed, some 4 kB for
-// each simulated second: what a file may keep is far below what memory may vary.
+// fileSeconds is how much simulated time goes into one of the soak's recordings. An MCAP file's
+// index stays in memory until the file is closed, some 4 kB for each simulated second. What a
+// file may keep is far below what memory may vary.
 const fileSeconds = 50
 
 // soakStepped records one file after the other through one pipeline, as fast as
@@ -593,8 +591,8 @@ func soakStepped(t *testing.T, s *soak, duration time.Duration) {
 	}
 }
 
-// soakRealtime follows the host's clock in one long run after a short one, into
-// a log that keeps nothing, and holds the published clock against its rate.
+// soakRealtime follows the host's clock in one long run after a short one, into a log that
+// keeps nothing. It compares the published clock with its rate.
 func soakRealtime(t *testing.T, s *soak, duration time.Duration) {
 	dir, watch := t.TempDir(), &clockWatch{period: 10 * time.Millisecond}
 	require.NoError(t, os.Symlink(os.DevNull, filepath.Join(dir, "soak.txt.gz")))
@@ -694,8 +692,8 @@ func (s *soak) String() string {
 		s.warm.goroutines, s.most.goroutines)
 }
 
-// measure reads the figures after collections that give back what is free: how
-// much the runtime and its pools keep in reserve varies more than what leaks.
+// measure reads the figures after collections that give back what is free. How much the runtime
+// and its pools keep in reserve varies more than what leaks.
 func measure(t *testing.T) usage {
 	t.Helper()
 	runtime.GC()

@@ -71,13 +71,14 @@ type Config struct {
 	// its speed, 1 where it is 0. A Stepped run needs a source that is a simtime.Stepper.
 	TimeSource string
 	Scale      float64
-	// TimeSources are the program's own sources by name, beside the built-in ones; each
+	// TimeSources are the program's own sources by name, beside the built-in ones. Each
 	// function makes one when it is chosen, at the start or by Clock().Select.
 	TimeSources map[string]func() simtime.Source
 	// Seed is the seed of the sensors' noise.
 	Seed uint64
-	// Ego moves the vehicle, a *scene.Driven by its SetCommand, and by what bridges bring
-	// (see AddCommands); nil: the scene's Route, or standing at the scene's Ego pose.
+	// Ego moves the vehicle, a *scene.Driven by its SetCommand, and by what bridges bring (see
+	// AddCommands). If it is nil, the vehicle follows the scene's Route, or stands at the
+	// scene's Ego pose.
 	Ego scene.Motion
 
 	// OutDir is where bridges put files with relative names.
@@ -341,7 +342,7 @@ func (p *Pipeline) start(ctx context.Context) error {
 	return nil
 }
 
-// historyTicks is how many ticks' poses are needed: those of the instants that are
+// historyTicks is how many ticks' poses are needed. They are those of the instants that are
 // begun and not yet published, and before them those of the longest scan.
 func historyTicks(step time.Duration, clock *simtime.Schedule, list []*Sensor) int {
 	perSecond, longest := 1/step.Seconds(), 0.0

@@ -58,9 +58,9 @@ func (p *Pipeline) runRealtime(r *run, until func() int64) error {
 	return err
 }
 
-// followClock is the frame loop. A loop that is late goes on from where the
-// clock is: sensors fire once for their latest due instant, and never catch up
-// (law T3). What a paused clock is told to step it goes through instant by instant.
+// followClock is the frame loop. A loop that is late continues from where the clock is: sensors
+// fire once for their latest due instant, and never catch up (law T3). What a paused clock is
+// told to step it goes through instant by instant.
 func (rt *realtime) followClock(until int64) error {
 	p := rt.p
 	for rt.loop.Err() == nil {
@@ -118,8 +118,8 @@ func (rt *realtime) settle() {
 	_ = rt.p.dispatcher.Drain(ctx) // what isn't sent by then is sent later
 }
 
-// fire publishes what needs no GPU and hands the captures to the GL thread,
-// unless it is behind: then they are dropped and counted (law R4).
+// fire publishes what needs no GPU and hands the captures to the GL thread, unless it is
+// behind. Then they are dropped and counted (law R4).
 func (rt *realtime) fire(i *instant) error {
 	if err := i.tickPlain(); err != nil || !i.gpu {
 		return err

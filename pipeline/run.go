@@ -16,11 +16,10 @@ import (
 	"github.com/raybridge/raybridge/simtime"
 )
 
-// Run runs the simulation for a duration of simulated time, 0 for without end,
-// until ctx ends or something fails. It returns when everything that was
-// captured has been published and sent. The end of ctx is not an error: what was recorded
-// is complete, and another Run or Step goes on from there without a gap. After
-// a failure every later Run returns it again.
+// Run runs the simulation for a duration of simulated time, 0 for without end, until ctx ends
+// or something fails. It returns when everything that was captured has been published and sent.
+// The end of ctx is not an error: what was recorded is complete, and another Run or Step
+// continues from there without a gap. After a failure every later Run returns it again.
 func (p *Pipeline) Run(ctx context.Context, duration time.Duration) error {
 	switch {
 	case duration < 0:
@@ -31,8 +30,8 @@ func (p *Pipeline) Run(ctx context.Context, duration time.Duration) error {
 	return p.run(ctx, context.Background(), func() int64 { return later(p.simNs.Load(), int64(duration)) })
 }
 
-// Step advances a pipeline to the end of the n-th step from now and returns
-// when everything up to there has been published; 0 or fewer do nothing.
+// Step advances a pipeline to the end of the n-th step from now and returns when everything up
+// to there has been published. 0 or fewer do nothing.
 func (p *Pipeline) Step(ctx context.Context, n int) error {
 	return p.run(ctx, context.Background(), func() int64 { return p.stepEnd(n) })
 }
@@ -43,8 +42,8 @@ func (p *Pipeline) stepEnd(n int) int64 {
 	return max(now, grid.At(grid.IndexAt(now)+int64(n)))
 }
 
-// run runs until the simulation time that until returns when time has begun, and waits
-// for what it has queued to be sent, as long as patience hasn't ended.
+// run runs until the simulation time that until returns when time has begun. It waits for what
+// it has queued to be sent, as long as patience hasn't ended.
 func (p *Pipeline) run(ctx, patience context.Context, until func() int64) error {
 	if ctx.Err() != nil && !p.isClosed() {
 		return p.failed()
@@ -70,7 +69,7 @@ func (p *Pipeline) run(ctx, patience context.Context, until func() int64) error 
 		err = errors.Join(err, p.settle())
 	}
 	if err != nil {
-		p.fail(err) // and what is in flight is lost: the pipeline can't go on
+		p.fail(err) // and what is in flight is lost: the pipeline can't continue
 	}
 	return p.verdict(p.drain(r.completion, patience))
 }
@@ -106,10 +105,9 @@ func (p *Pipeline) drain(ctx, patience context.Context) error {
 	return wrap("send what was queued", err)
 }
 
-// run holds the contexts of one Run: the frame loop's ends with the caller's,
-// the completion's only when something failed, so that an interrupted run still
-// publishes what it has captured. The line's, below the loop's, ends when the
-// clock jumps.
+// run holds the contexts of one Run. The frame loop's ends with the caller's, the completion's
+// only when something failed, so that an interrupted run still publishes what it has captured.
+// The line's, below the loop's, ends when the clock jumps.
 type run struct {
 	loop, completion context.Context
 	line             *timeline
@@ -169,8 +167,8 @@ func (p *Pipeline) verdict(err error) error {
 	return err
 }
 
-// Bounds of what a stepped run has begun and not yet published: enough for the
-// GL thread to work on one instant's captures while the one before is converted.
+// Bounds of what a stepped run has begun and not yet published. They let the GL thread work on
+// one instant's captures while the one before is converted.
 const (
 	maxInstants = 256
 	maxCaptures = 2
@@ -303,9 +301,8 @@ func (p *Pipeline) issuePatiently(ctx context.Context, i *instant, after func())
 // log has its panic.
 var errCapture = errors.New("the capture panicked")
 
-// issue hands an instant's captures to the GL thread in one hop (law G2); after,
-// if not nil, is called there when they are issued and must not wait. On an error
-// nothing was handed over.
+// issue hands an instant's captures to the GL thread in one hop (law G2). after, if not nil, is
+// called there when they are issued and must not wait. On an error nothing was handed over.
 func (p *Pipeline) issue(i *instant, after func()) error {
 	i.issued = make(chan struct{})
 	p.issuing.Add(1)
@@ -439,9 +436,9 @@ func (p *Pipeline) publishCapture(ctx context.Context, i *instant, f *firing) er
 // for a fence that hasn't signalled.
 const pollPause = 200 * time.Microsecond
 
-// awaitReadback waits until a capture may have become ready, and has the GL thread
-// look after the readbacks. One such look waits for its turn at a time, for the GL
-// thread may be busy with the next capture; what that finds ready isn't kept waiting.
+// awaitReadback waits until a capture may have become ready, and has the GL thread look after
+// the readbacks. One such look waits for its turn at a time, for the GL thread may be busy with
+// the next capture. What that finds ready isn't kept waiting.
 func (p *Pipeline) awaitReadback(ctx context.Context) error {
 	if p.polling.CompareAndSwap(false, true) {
 		err := p.gl.Go(p.pollHop)
@@ -608,8 +605,8 @@ func missed(b *barrier, s *Sensor, seq uint64, cause flow.Cause) error {
 	return nil
 }
 
-// due returns the sensor's firing at an instant, of the latest instant of its grid up to
-// then that hasn't fired, and how many before that were passed over.
+// due returns the sensor's firing at an instant, of the latest instant of its grid up to then
+// that hasn't fired. It also returns how many before that were passed over.
 func (s *Sensor) due(i *instant) (at sensors.Tick, skipped int, due bool) {
 	at = sensors.Tick{TimeNs: i.timeNs, PeriodNs: i.timeNs - s.p.lastNs, Seq: s.seq, Frame: i.frame}
 	if s.schedule != nil {
@@ -641,9 +638,9 @@ func (s *Sensor) tell(ctx context.Context, listening bool) error {
 	return nil
 }
 
-// takeTurn waits until the sensor's firing before has ticked: one that works before the
-// scene moves, or is told of its listeners, isn't called from two goroutines at once,
-// though the loop runs ahead of what is published. It fails when ctx ends.
+// takeTurn waits until the sensor's firing before has ticked. One that works before the scene
+// moves, or is told of its listeners, isn't called from two goroutines at once. The loop does
+// run ahead of what is published. It fails when ctx ends.
 func (s *Sensor) takeTurn(ctx context.Context) error {
 	if s.turn == nil {
 		return nil
@@ -726,9 +723,9 @@ const (
 	elsewhere                // the clock has jumped
 )
 
-// advance waits for the next instant, at the latest until, and advances the clock
-// to it. A realtime loop that is late goes on to where the clock is, but visits
-// every instant of the steps that a paused clock was told to go. Frame loop.
+// advance waits for the next instant, at the latest until, and advances the clock to it. A
+// realtime loop that is late continues where the clock is. It does visit every instant of the
+// steps that a paused clock was told to go. Frame loop.
 func (p *Pipeline) advance(r *run, until int64) (t int64, reached arrival, err error) {
 	due := p.nextInstant()
 	t = min(due, until)
@@ -788,9 +785,9 @@ func (p *Pipeline) follow() {
 	}
 }
 
-// realign goes on from where the clock has jumped to, and returns how far that is. Of a
-// jump that the loop has followed already it may be told once more: what has fired there
-// doesn't fire again. before is called ahead of anything else.
+// realign continues from where the clock has jumped to, and returns how far that is. Of a jump
+// that the loop has followed already it may be told once more: what has fired there doesn't
+// fire again. before is called ahead of anything else.
 func (p *Pipeline) realign(r *run, before func()) int64 {
 	r.line.renew()
 	jumps := p.clock.Jumps()
@@ -804,8 +801,8 @@ func (p *Pipeline) realign(r *run, before func()) int64 {
 	return now - from
 }
 
-// jumpTo sets the loop's instant without simulating what lies between; schedules
-// go on with their first instant from first on.
+// jumpTo sets the loop's instant without simulating what lies between; schedules continue with
+// their first instant from first on.
 func (p *Pipeline) jumpTo(now, first int64) {
 	p.simNs.Store(now)
 	p.lastNs = now
@@ -829,8 +826,8 @@ func later(t, d int64) int64 {
 	return t + d
 }
 
-// timeline ends a context when the clock jumps, however the loop is occupied then:
-// a wait that began before the jump would be for an instant without meaning.
+// timeline ends a context when the clock jumps, however the loop is occupied then. A wait that
+// began before the jump would be for an instant without meaning.
 type timeline struct {
 	parent      context.Context
 	unsubscribe func()
@@ -853,7 +850,7 @@ func newTimeline(parent context.Context, clock *simtime.Clock) *timeline {
 	return l
 }
 
-// renew begins a new stretch of time; whoever does it reads the clock afterwards.
+// renew begins a new stretch of time; its caller reads the clock afterwards.
 func (l *timeline) renew() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

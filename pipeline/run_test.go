@@ -73,8 +73,8 @@ func TestPausesDoNotEndASteppedRun(t *testing.T) {
 	everyMs(t, 10, stamps)
 }
 
-// TestASteppedRunFollowsAJumpOfTheClock selects another time source in the
-// middle: the run goes on from its time, for as long as it was told.
+// TestASteppedRunFollowsAJumpOfTheClock selects another time source in the middle: the run
+// continues from its time, for as long as it was told.
 func TestASteppedRunFollowsAJumpOfTheClock(t *testing.T) {
 	p := newScripted(t, &script{}, pipeline.Config{})
 	s := addScripted(t, p, plainID, "s", "100")
@@ -215,7 +215,7 @@ func TestAPauseBeforeARunHolds(t *testing.T) {
 			assert.Zero(t, p.Clock().Now())
 			end()
 			for _, d := range to.deliveries() {
-				assert.Equal(t, delivery{"/clock", 0, 0}, d, "while paused /clock goes on with the same stamp")
+				assert.Equal(t, delivery{"/clock", 0, 0}, d, "while paused /clock continues with the same stamp")
 			}
 			assert.True(t, p.Clock().Paused(), "the run's end doesn't undo it")
 
@@ -305,9 +305,8 @@ func TestWhatIgnoresAPauseIsRefused(t *testing.T) {
 	}
 }
 
-// TestStepsFireExactly: whatever is due in steps fires at its instant and is
-// delivered, though there are more messages than a queue holds, the GPU is slow
-// and the policy is to drop.
+// TestStepsFireExactly: whatever is due in steps fires at its instant and is delivered. There
+// are more messages than a queue holds, the GPU is slow and the policy is to drop.
 func TestStepsFireExactly(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {
@@ -384,8 +383,7 @@ func TestABusyGLThreadIsWaitedForInSteps(t *testing.T) {
 	assert.Equal(t, []int64{50 * ms}, to.stamps("/captured"))
 }
 
-// TestAPausedStepOfAProgramWaits: Step and Run share the clock with whoever pauses
-// it.
+// TestAPausedStepOfAProgramWaits: Step and Run share the clock with the caller that pauses it.
 func TestAPausedStepOfAProgramWaits(t *testing.T) {
 	p := newScripted(t, &script{}, pipeline.Config{})
 	p.Clock().Pause()
@@ -520,8 +518,8 @@ func (j *jumps) seen() []simtime.Change {
 	return slices.Clone(j.list)
 }
 
-// onSource is a realtime pipeline in the background with a sensor that computes at
-// 100 Hz and one that captures at 20 Hz, once /clock has been published.
+// onSource is a realtime pipeline in the background, once /clock has been published. It has a
+// sensor that computes at 100 Hz and one that captures at 20 Hz.
 func onSource(t *testing.T, source string, prepare func(*simtime.Clock)) (p *pipeline.Pipeline, to *peer, seen *jumps, end func()) {
 	t.Helper()
 	to = &peer{}
@@ -624,7 +622,7 @@ func TestARos2RunFollowsAGivenClock(t *testing.T) {
 	}
 	to.awaitStamp(t, "/captured", at)
 	assert.Empty(t, seen.seen())
-	ros.Store(int64(time.Second)) // somebody plays a bag anew
+	ros.Store(int64(time.Second)) // somebody plays a bag again
 	to.await(t, "what fires then", func(got []delivery) bool {
 		return slices.ContainsFunc(got, func(d delivery) bool { return d.topic == "/captured" && d.stamp == int64(time.Second) })
 	})

@@ -80,12 +80,11 @@ func (s *Sensor) Outputs() []sensors.OutputSpec {
 // Topics returns the topics of Outputs.
 func (s *Sensor) Topics() []string { return append([]string(nil), s.topics...) }
 
-// AddSensor adds one sensor; any goroutine may call it at any time up to Close. In a
-// pipeline that has started the sensor is begun before the call returns, joins at the
-// next instant, and fires first on its grid a whole period after that. Compiling its
-// shaders takes the GL thread's time, in which a realtime run may drop captures, but
-// holds up no loop. On an error, also of a bridge that refuses a topic now, nothing is
-// added.
+// AddSensor adds one sensor; any goroutine may call it at any time up to Close. In a pipeline
+// that has started the sensor is begun before the call returns. It joins at the next instant,
+// and fires first on its grid a whole period after that. Compiling its shaders takes the GL
+// thread's time, in which a realtime run may drop captures, but holds up no loop. On an error,
+// also of a bridge that refuses a topic now, nothing is added.
 func (p *Pipeline) AddSensor(c sensors.Config) (*Sensor, error) {
 	added, err := p.add([]sensors.Config{c}, c.AttachTo)
 	if err != nil {
@@ -135,10 +134,9 @@ func newSensors(r *rig.Rig, registry *sensors.Registry, from int) ([]*Sensor, er
 	return list, nil
 }
 
-// rank is a sensor's place among those that fire at one instant, whenever they were
-// added: the world's snapshot is ahead of all that is or can be derived from it, then
-// comes what fires each frame, then what has a rate. Within a rank they fire in the
-// order they were added.
+// rank is a sensor's place among those that fire at one instant, whenever they were added. The
+// world's snapshot is ahead of all that is or can be derived from it. Then comes what fires
+// each frame, then what has a rate. Within a rank they fire in the order they were added.
 type rank uint8
 
 const (
@@ -236,7 +234,7 @@ func (s *Sensor) join(p *Pipeline, owner uint32) error {
 }
 
 // topicOf is the topic that the rig gives an output or an input by its name, or else the
-// sensor's topic with the suffix; "//x" is /x itself.
+// sensor's topic with the suffix. "//x" is /x itself.
 func topicOf(r *sensors.Spec, name, suffix string) string {
 	if topic := r.Topics[name]; topic != "" {
 		return topic
@@ -321,8 +319,8 @@ func (p *Pipeline) AddTransforms() error {
 	return p.addOnce(sensors.Config{ID: transformID, Name: "tf", Frame: spatial.FrameBaseLink})
 }
 
-// AddSnapshot adds the sensor that publishes the world's state on /snapshot, ahead of
-// every frame's other data, unless the rig has one or the registry doesn't know it.
+// AddSnapshot adds the sensor that publishes the world's state on /snapshot, ahead of every
+// frame's other data. It adds none if the rig has one or the registry doesn't know it.
 func (p *Pipeline) AddSnapshot() error {
 	if len(p.config.Sensors.Match(snapshotID)) == 0 {
 		return nil
@@ -341,8 +339,8 @@ type Commands struct {
 	Velocity string
 }
 
-// AddCommands adds the sensor that steers the ego by what comes in on the topics, unless
-// the rig has one, the ego is not a *scene.Driven, or there are no topics.
+// AddCommands adds the sensor that steers the ego by what comes in on the topics. It adds none
+// if the rig has one, the ego is not a *scene.Driven, or there are no topics.
 func (p *Pipeline) AddCommands(topics Commands) error {
 	if _, ok := p.config.Ego.(*scene.Driven); !ok || topics == (Commands{}) {
 		return nil
@@ -604,13 +602,13 @@ type ending struct {
 
 func (e *ending) init() { e.done = make(chan struct{}) }
 
-// Destroy ends the sensor, also while a run goes on: its listeners aren't called any
-// more, it fires no more, what it has captured goes to its bridges or counts as closed,
-// and what they were given is sent; then its objects on the GPU are given back, and its
-// name and topics are free again. Its counts stay in the Summary. Destroy returns when
-// all that has happened, or with the context's error when ctx ends before; it goes on
-// then. Called within a listener's callback it doesn't wait, for it might wait for
-// itself. Again it waits for the same end and returns the same.
+// Destroy ends the sensor, also during a run. Its listeners aren't called any more, and it
+// fires no more. What it has captured goes to its bridges or counts as closed, and what they
+// were given is sent. Then its objects on the GPU are given back, and its name and topics are
+// free again. Its counts stay in the Summary. Destroy returns when all that has happened, or
+// with the context's error when ctx ends before; it goes on then. Called within a listener's
+// callback it doesn't wait, for it might wait for itself. Again it waits for the same end and
+// returns the same.
 //
 // A sensor in whose frame others are mounted is not destroyed: the error wraps
 // ErrMounted and names them. The end of the pipeline ends all sensors by itself.
@@ -645,8 +643,8 @@ func (s *Sensor) startEnding() (under bool, err error) {
 	return true, nil
 }
 
-// letEnd ends a sensor on a goroutine of its own, for who asks may be one of those
-// that it waits for; Close waits for the goroutine. change must be held.
+// letEnd ends a sensor on a goroutine of its own, for the caller may be one of those that it
+// waits for. Close waits for the goroutine. change must be held.
 func (p *Pipeline) letEnd(s *Sensor) {
 	s.ending.once.Do(func() {
 		s.noteListening()
@@ -706,8 +704,8 @@ func (p *Pipeline) orphan(id uint32) {
 	}
 }
 
-// usage counts who works with something that ends while a run goes on, so that
-// nobody works with it once it has ended. Any goroutine may use it.
+// usage counts who works with something that ends during a run, so that nobody works with it
+// once it has ended. Any goroutine may use it.
 type usage struct {
 	state atomic.Int64  // the number of users, with the flags below
 	gone  chan struct{} // closed when over
@@ -788,9 +786,9 @@ type frameLists struct {
 	byOwner map[uint32][]sample.Transform // guarded by mu
 }
 
-// framesOf returns the fixed frames of the sensors on an actor, parents first and each
-// once: sensors may share a frame, and one whose data is in no frame of its own may be
-// named like one of REP-105's.
+// framesOf returns the fixed frames of the sensors on an actor, parents first and each once.
+// Sensors may share a frame, and one whose data is in no frame of its own may be named like one
+// of REP-105's.
 func framesOf(list []*Sensor, owner uint32) []sample.Transform {
 	var open, within []sample.Transform
 	for _, s := range list {

@@ -169,7 +169,7 @@ func TestACallbackMayAddAndDestroy(t *testing.T) {
 	}
 }
 
-// TestASlowBeginHoldsUpNobody: the loops go on, and others come and go.
+// TestASlowBeginHoldsUpNobody: the loops continue, and others come and go.
 func TestASlowBeginHoldsUpNobody(t *testing.T) {
 	for name, mode := range map[string]pipeline.Mode{"stepped": pipeline.Stepped, "realtime": pipeline.Realtime} {
 		t.Run(name, func(t *testing.T) {
@@ -471,7 +471,7 @@ func TestActorsAreLookedUp(t *testing.T) {
 	assert.Equal(t, "ego", ego.Name())
 }
 
-// TestASensorIsNotLeftOnAnActorThatWent, whoever removed it.
+// TestASensorIsNotLeftOnAnActorThatWent, however the actor was removed.
 func TestASensorIsNotLeftOnAnActorThatWent(t *testing.T) {
 	p := newScriptedIn(t, fleet(t), &script{}, pipeline.Config{ClockRate: simtime.Hz(100)})
 	s, err := p.AddSensor(sensors.Config{ID: plainID, Name: "s", Rate: simtime.Hz(100), AttachTo: 2})

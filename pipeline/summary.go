@@ -368,9 +368,9 @@ func (s *outputStats) dropped(cause flow.Cause, n int) {
 	s.drops.Add(cause, int64(n))
 }
 
-// snapshot returns how many messages the best-served receiver got, the latency's
-// median and 99th percentile in milliseconds, 0 where nothing was delivered, and
-// the drops of all receivers by cause.
+// snapshot returns how many messages the best-served receiver got, and the latency's median and
+// 99th percentile in milliseconds, 0 where nothing was delivered. It also returns the drops of
+// all receivers by cause.
 func (s *outputStats) snapshot() (delivered int64, p50, p99 float64, drops flow.Drops) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -421,10 +421,10 @@ func (p *Pipeline) Load() Load {
 // Stage is how long one part of the way from capture to publication took, over
 // all of a sensor's captures so far.
 type Stage struct {
-	// Sensor is the sensor's name; Name is the stage, in the order of the way:
-	// "gpu" (compute on the GPU, where the driver has timers), "fence"
-	// (capture begun to fence seen), "copy" (to the data being readable), "wait"
-	// (to its completion), then for each bridge "queue" and "send".
+	// Sensor is the sensor's name; Name is the stage, in the order of the way. "gpu" is compute
+	// on the GPU, where the driver has timers, and "fence" is from capture begun to fence seen.
+	// "copy" is to the data being readable, "wait" to its completion. Then each bridge has
+	// "queue" and "send".
 	Sensor, Name string
 	// Bridge is set for the stages queue and send.
 	Bridge   string

@@ -89,8 +89,8 @@ func isVehicle(kind string) bool {
 	return strings.HasPrefix(kind, "vehicle.") || strings.HasPrefix(kind, "walker.")
 }
 
-// findVehicle returns the index of the vehicle that is taken for the ego: by its id or
-// role, or the first with sensors, or the first; -1 where there is none.
+// findVehicle returns the index of the vehicle that is taken for the ego. It is found by its id
+// or role, or is the first with sensors, or the first; -1 where there is none.
 func findVehicle(objects []doc.JSONNode) (int, error) {
 	best, score := -1, 0
 	for i, n := range objects {
@@ -351,9 +351,8 @@ func (r *carlaReader) nameFrame(e *sensors.Config, path string, at doc.JSONNode)
 // onVehicle are the types whose data is in the vehicle's own frame.
 var onVehicle = []string{"sensor.ground_truth.boxes_3d", "sensor.other.speedometer", "sensor.other.signals"}
 
-// carlaDialect is what the sensors of CARLA's objects.json become: the sensors of
-// CARLA 0.9.15 with their attributes and defaults, and the pseudo sensors of its ROS
-// bridge.
+// carlaDialect is what the sensors of CARLA's objects.json become. It has the sensors of CARLA
+// 0.9.15 with their attributes and defaults, and the pseudo sensors of its ROS bridge.
 var carlaDialect = &Dialect{Name: "CARLA", Types: carlaTypes()}
 
 // carlaFrames is the rate of what has no sensor_tick: each frame of the ROS bridge's
@@ -598,8 +597,8 @@ func finishCARLARate(c *conversion) error {
 	return nil
 }
 
-// mirroredTurns are the axes, of x, y and z, about which CARLA's angular rates have the
-// other sign: mirroring y makes (-x, y, -z) of an axial vector.
+// mirroredTurns are the axes, of x, y and z, about which CARLA's angular rates have the other
+// sign. Mirroring y makes (-x, y, -z) of an axial vector.
 var mirroredTurns = [...]int{0, 2}
 
 // finishCARLAImu brings the biases of the angular rate into our axes.

@@ -226,10 +226,10 @@ var topicPart = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // forbidden are the signs that become one underscore.
 var forbidden = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
-// TopicName returns the topic that is published for a rig's: the same where ROS allows
-// its name. In a part between slashes that ROS forbids, signs that are neither ASCII
-// letters nor digits become an underscore: one for several, none at the part's ends. A
-// part that then begins with a digit gets an n before it.
+// TopicName returns the topic that is published for a rig's: the same where ROS allows its
+// name. In a part between slashes that ROS forbids, signs that are neither ASCII letters nor
+// digits become an underscore. There is one for several, none at the part's ends. A part that
+// then begins with a digit gets an n before it.
 func TopicName(topic string) string {
 	parts := strings.Split(topic, "/")
 	for i, part := range parts {

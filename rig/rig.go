@@ -1,18 +1,18 @@
-// Package rig reads the list of sensors that a robot carries: raybridge's own YAML,
-// the sensors of an SVL Simulator vehicle (JSON) and the objects.json of CARLA's ROS
-// bridge. Which of them a file is shows in its text. It knows the form of the list;
-// what the attributes of raybridge's sensors mean comes from a sensors.Registry.
+// Package rig reads the list of sensors that a robot carries. It reads raybridge's own YAML,
+// the sensors of an SVL Simulator vehicle (JSON) and the objects.json of CARLA's ROS bridge.
+// Which of them a file is shows in its text. It knows the form of the list; what the attributes
+// of raybridge's sensors mean comes from a sensors.Registry.
 //
-// The parameters of SVL's and CARLA's sensors stand in one table each, with the
-// defaults and ranges that they have there and the attributes that they become here;
-// docs/rigs.md is written from it.
+// The parameters of SVL's and CARLA's sensors stand in one table each. It has the defaults and
+// ranges that they have there and the attributes that they become here; docs/rigs.md is written
+// from it.
 //
 // # Frames
 //
-// Each sensor has a frame of its own, mounted in base_link or in another sensor's
-// frame; no two sensors place one frame differently, so /tf is never contradictory.
-// Its messages name that frame, or the one that frame_id gives: that one is a name
-// only and places nothing, except that a camera's is the name of its optical frame.
+// Each sensor has a frame of its own, mounted in base_link or in another sensor's frame. No two
+// sensors place one frame differently, so /tf is never contradictory. Its messages name that
+// frame, or the one that frame_id gives. That one is a name only and places nothing, except
+// that a camera's is the name of its optical frame.
 package rig
 
 import (
@@ -71,7 +71,7 @@ type Rig struct {
 var (
 	// ErrTooLarge: the file is not a rig that anybody wrote.
 	ErrTooLarge = errors.New("too large for a rig")
-	// ErrFormat: the JSON is none of the rigs that are known.
+	// ErrFormat: the JSON isn't one of the rigs that are known.
 	ErrFormat = errors.New("unknown kind of rig")
 )
 
@@ -80,9 +80,9 @@ const maxSize = 4 << 20
 
 // Reader reads rigs.
 type Reader struct {
-	// Lenient makes what another program's rig has beyond that program's tables a
-	// notice: unknown sensors, keys and parameters, which are left out, and values
-	// outside their range, which are kept.
+	// Lenient makes what another program's rig has beyond that program's tables a notice.
+	// Unknown sensors, keys and parameters are left out, and values outside their range are
+	// kept.
 	Lenient bool
 }
 
@@ -152,8 +152,8 @@ func parseYAML(file string, data []byte) (*Rig, error) {
 	return &rig, nil
 }
 
-// looksLikeJSON tells JSON from the YAML that people write by its first two signs that
-// are no comment: an array, or an object whose first key is in quotes.
+// looksLikeJSON tells JSON from the YAML that people write by its first two signs outside of
+// comments. They begin an array, or an object whose first key is in quotes.
 func looksLikeJSON(data []byte) bool {
 	data = doc.WithoutComments(bytes.TrimPrefix(data, []byte("\ufeff")))
 	data = bytes.TrimLeft(data, " \t\r\n")
@@ -182,7 +182,7 @@ func recognise(root doc.JSONNode) (kind string, list []doc.JSONNode, err error) 
 	case !root.Get("type").Null():
 		kind, list = svlDialect.Name, []doc.JSONNode{root}
 	default:
-		err = root.Errorf("%w: need our list of sensors, an SVL sensor or a list of them, each with a type, or CARLA's list of objects", ErrFormat)
+		err = root.Errorf("%w: want our list of sensors, SVL's sensors, each with a type, or CARLA's list of objects", ErrFormat)
 	}
 	if err != nil || kind != svlDialect.Name {
 		return kind, list, err

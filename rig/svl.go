@@ -270,8 +270,8 @@ func (r *svlReader) plainFrame(c *conversion, parameter string) string {
 	return plain
 }
 
-// nameFrames gives each sensor a frame of its own: the one that the user named, if it
-// is free or stands at the same place, else its name.
+// nameFrames gives each sensor a frame of its own. It is the one that the user named, if it is
+// free or stands at the same place, else the sensor's name.
 func (r *svlReader) nameFrames() {
 	owner := map[string]*svlSensor{}
 	for _, s := range r.sensors {
@@ -376,9 +376,9 @@ func poseOf(p spatial.Pose) sensors.Pose {
 	return sensors.Pose{X: p.Position[0], Y: p.Position[1], Z: p.Position[2], Roll: roll, Pitch: pitch, Yaw: yaw}
 }
 
-// svlElevations are the elevations of SVL's even lasers, degrees up, the lowest first:
-// fieldOfView / lasers apart, centred (but for the missing last step) centerAngle below
-// the horizon. One laser looks along the centre.
+// svlElevations are the elevations of SVL's even lasers, degrees up, the lowest first. They are
+// fieldOfView / lasers apart, centred (except for the missing last step) centerAngle below the
+// horizon. One laser looks along the centre.
 func svlElevations(lasers int, fieldOfView, centerAngle float64) []float64 {
 	if lasers == 1 {
 		return []float64{0 - centerAngle}

@@ -276,9 +276,9 @@ func floats(value any) ([]float64, bool) {
 	return list, true
 }
 
-// Define completes the definition of a type of sensor whose options are the struct O.
-// Fields of O that have the tag attribute are its Attributes, in their order; New calls
-// make with an O in which every one of them has its value. Tags of such a field:
+// Define completes the definition of a type of sensor whose options are the struct O. Fields of
+// O that have the tag attribute are its Attributes, in their order. New calls make with an O in
+// which every one of them has its value. Tags of such a field:
 //
 //	attribute   Attribute.Name; of a vector's x, y and z what comes before _x, _y and _z
 //	doc, unit   Attribute.Doc, Attribute.Unit

@@ -34,9 +34,9 @@ var dotted = regexp.MustCompile(`^[a-z0-9_]+(\.[a-z0-9_]+)+$`)
 type Definition struct {
 	// ID is dotted, in CARLA's manner: "sensor.camera.rgb".
 	ID string
-	// Number is the type's number in wire formats. It is never changed and never
-	// used again for another type; raybridge's own are below 1<<15, others take
-	// those from there on. 0 is none: the type has no place in such formats.
+	// Number is the type's number in wire formats. It is never changed and never used again for
+	// another type; raybridge's own are below 1<<15, others take those from there on. 0 means
+	// that the type has no place in such formats.
 	Number uint16
 	Doc    string // one sentence
 	// Tags are words to look it up by: "camera", "gpu".

@@ -36,9 +36,9 @@ func (s Stage) String() string { return stageNames[s] }
 // nothing and returns an error that wraps ErrOrder. End may come at any stage, and
 // again; it ends what was begun.
 //
-// Set, SetOwner, Begin and End may be called from any goroutine, one at a time each;
-// PreTick, Tick, Capture, Poll and Process from where Sensor, PreTicker and Capturer
-// say. Who calls End sees to it that none of those is under way.
+// Set, SetOwner, Begin and End may be called from any goroutine, one at a time each. PreTick,
+// Tick, Capture, Poll and Process are called from where Sensor, PreTicker and Capturer say. Who
+// calls End sees to it that none of those is under way.
 type Life struct {
 	definition *Definition
 

@@ -153,7 +153,7 @@ func TestAnErrorOfOrderSaysWhatToDo(t *testing.T) {
 	require.NoError(t, l.Tick(sensors.Tick{Seq: 3}))
 }
 
-// TestAFailedStepEndsALife: but for bad settings, which can be bettered.
+// TestAFailedStepEndsALife: except for bad settings, which can be bettered.
 func TestAFailedStepEndsALife(t *testing.T) {
 	l, notes := probed("SetOwner")
 	take(t, l, "Set")

@@ -165,10 +165,9 @@ func (o *Output[M]) TryQueue(at Tick, message M) bool {
 	return ok
 }
 
-// Latch hands a message that holds for ever to those listening sinks that were not
-// given it since they began to listen, as TryQueue does: a sensor that calls it at
-// every tick reaches those that come late, and each once. One goroutine at a time
-// calls it.
+// Latch hands a message that holds for ever to those listening sinks that were not given it
+// since they began to listen, as TryQueue does. A sensor that calls it at every tick reaches
+// those that come late, and each once. One goroutine at a time calls it.
 func (o *Output[M]) Latch(at Tick, message M) {
 	for _, e := range o.load() {
 		if e.latched.Swap(e.sink.Listening()) || !e.latched.Load() {

@@ -14,8 +14,8 @@ import (
 // RingSlots is how many captures of a Ring may be on their way back (law R4).
 const RingSlots = 4
 
-// ringTargets is how many captures the GPU may write before the first must have been
-// copied: copies after the fence need a source that stands still.
+// ringTargets is how many captures the GPU may write before the first must have been copied.
+// Copies after the fence need a source that stands still.
 const ringTargets = 2
 
 // Shot is one capture of a Ring, from its GPU work to its publication (law R3).

@@ -58,8 +58,8 @@ func (s *counter) capture(seq uint64) (issued bool, err error) {
 }
 
 // TestASlowGPUDropsWhatFindsNoRoom has no fence signal until later captures have filled the
-// ring: those are counted, the others come in order with what they were given, and no target
-// is written while it waits to be copied (the fake would fault).
+// ring. Those are counted, and the others come in order with what they were given. No target is
+// written while it waits to be copied (the fake would fault).
 func TestASlowGPUDropsWhatFindsNoRoom(t *testing.T) {
 	fake := gputest.NewFake()
 	s := newCounter(t, fake)

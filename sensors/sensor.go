@@ -5,13 +5,13 @@
 //
 // # Life
 //
-// A Life takes one sensor through it and enforces the order. Definition.New makes a
-// sensor from a Spec (Life.Set); SetOwner tells one that is Owned what it rides on;
-// Begin gives it an Env; at each firing, PreTick comes before the scene moves, where a
-// sensor is a PreTicker, and Tick after; End releases it. Sensors that generate data
-// on the GPU are Capturers: after Tick, Capture runs on the GL thread, and Process
-// publishes what came back. A Hearer is told when its first listener comes and its last
-// one goes; while nobody listens nothing of this happens but Begin and End.
+// A Life takes one sensor through it and enforces the order. Definition.New makes a sensor from
+// a Spec (Life.Set), and SetOwner tells one that is Owned what it rides on. Begin gives it an
+// Env. At each firing, PreTick comes before the scene moves, where a sensor is a PreTicker, and
+// Tick after. End releases it. Sensors that generate data on the GPU are Capturers: after Tick,
+// Capture runs on the GL thread, and Process publishes what came back. A Hearer is told when
+// its first listener comes and its last one goes; while nobody listens nothing of this happens
+// but Begin and End.
 package sensors
 
 import (
@@ -56,8 +56,8 @@ type Spec struct {
 	Definition *Definition
 	// Config is what it was resolved from; nil for a sensor that is made alone.
 	Config *Config
-	// Name is unique in the rig; FrameID is the frame that the data's headers name
-	// (of cameras see OpticalFrame), ParentFrame the frame it is mounted in.
+	// Name is unique in the rig. FrameID is the frame that the data's headers name (of cameras
+	// see OpticalFrame), ParentFrame the frame it is mounted in.
 	Name, FrameID, ParentFrame string
 	// Frame is the sensor's own frame, the child of ParentFrame; "" where it is FrameID.
 	Frame string
@@ -82,9 +82,9 @@ func (s *Spec) BodyFrame() string {
 	return s.FrameID
 }
 
-// ChildFrame returns the name of the frame whose motion an odometry publishes: the
-// given one, and where that is empty the parent's, if the sensor lies in its owner's
-// origin, else the sensor's own.
+// ChildFrame returns the name of the frame whose motion an odometry publishes. It is the given
+// one. Where that is empty it is the parent's, if the sensor lies in its owner's origin, else
+// the sensor's own.
 func (s *Spec) ChildFrame(given string) string {
 	switch {
 	case given != "":
@@ -96,8 +96,8 @@ func (s *Spec) ChildFrame(given string) string {
 	}
 }
 
-// OpticalFrame returns the name of the frame in which a camera's data is (REP-103):
-// its own frame's with _optical, or the one that the rig gives its headers.
+// OpticalFrame returns the name of the frame in which a camera's data is (REP-103). It is its
+// own frame's with _optical, or the one that the rig gives its headers.
 func (s *Spec) OpticalFrame() string {
 	if s.BodyFrame() != s.FrameID {
 		return s.FrameID
@@ -135,8 +135,8 @@ type Env struct {
 	// Dropped counts captures that were lost, by cause. Any
 	// goroutine may call it.
 	Dropped func(cause flow.Cause, n int)
-	// Completed must be called from Poll's or the pool's notification when a
-	// capture became ready for Process; it never blocks and may be called from any goroutine.
+	// Completed must be called from Poll's or the pool's notification when a capture became
+	// ready for Process. It never blocks and may be called from any goroutine.
 	Completed func()
 	// Origin is the map frame's place on the earth.
 	Origin scene.Origin
@@ -198,9 +198,9 @@ type Owned interface {
 	SetOwner(Owner) error
 }
 
-// PreTicker is a sensor that works before the scene moves too: PreTick is called at
-// each instant at which the sensor is due, when actors still are where they were at
-// the instant before; Tick follows when they have moved. Frame loop; it must not wait.
+// PreTicker is a sensor that works before the scene moves too. PreTick is called at each
+// instant at which the sensor is due, when actors still are where they were at the instant
+// before. Tick follows when they have moved. Frame loop; it must not wait.
 type PreTicker interface {
 	PreTick(at Tick) error
 }
@@ -223,10 +223,10 @@ type Framer interface {
 	Frames() []sample.Transform
 }
 
-// Reading is what sensors that need no GPU and have one kind of message share: they
-// embed it, fill in Message at a Tick and call Publish. It makes them a Sensor together
-// with their Tick; a sensor with more to do at Begin has its own, which calls Reading's.
-// It belongs to the frame loop, as the sensor does.
+// Reading is what sensors that need no GPU and have one kind of message share. They embed it,
+// fill in Message at a Tick and call Publish. It makes them a Sensor together with their Tick;
+// a sensor with more to do at Begin has its own, which calls Reading's. It belongs to the frame
+// loop, as the sensor does.
 type Reading[E any] struct {
 	Spec    Spec // given by the sensor's constructor
 	Env     *Env // from Begin on

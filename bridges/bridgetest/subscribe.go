@@ -210,7 +210,7 @@ func (s Suite) unreadable(t *testing.T) {
 	after := f.bridge.Diagnosis()
 	assert.Equal(t, unreadable, after.Malformed-before.Malformed, "messages that couldn't be read")
 	assert.ErrorContains(t, after.LastError, "/in", "it says which topic")
-	assert.Equal(t, before.Connections, after.Connections, "the connection goes on")
+	assert.Equal(t, before.Connections, after.Connections, "the connection stays")
 	in.counted()
 }
 

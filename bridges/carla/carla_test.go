@@ -207,7 +207,7 @@ func receive(t *testing.T, b *bridges.Bridge, addr string, id uint32, topic stri
 	return got
 }
 
-// TestVectorsAreFresh makes the vectors anew where there is a C compiler.
+// TestVectorsAreFresh makes the vectors again where there is a C compiler.
 func TestVectorsAreFresh(t *testing.T) {
 	cc, err := exec.LookPath("cc")
 	if err != nil {

@@ -18,7 +18,7 @@ const (
 	headerBytes = 48
 )
 
-// appendFrame appends a frame: the length of what follows it, the header (packed: type
+// appendFrame appends a frame. It has the length of what follows it, the header (packed: type
 // id u64, frame u64, seconds f64, transform 6 f32), and the body.
 func appendFrame(dst []byte, typeID uint64, h *sample.Header, body func([]byte) []byte) []byte {
 	start := len(dst)
@@ -131,9 +131,9 @@ const actorActive = 1
 
 func snapshotBytes(m *sample.Snapshot) int { return episodeBytes + stateBytes*len(m.Actors) }
 
-// appendSnapshot appends the episode's state: its id, the platform's seconds (the
-// simulation's stand for them), the seconds since the frame before, the map's origin
-// in integers, flags; then each actor.
+// appendSnapshot appends the episode's state. It has its id, the platform's seconds (the
+// simulation's stand for them), the seconds since the frame before, the map's origin in
+// integers, and flags. Then comes each actor.
 func appendSnapshot(dst []byte, m *sample.Snapshot) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, episodeID)
 	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(seconds(m.StampNs)))
@@ -275,8 +275,8 @@ func (c *cloudEncoder) channel(p *sample.Point) uint32 {
 	return k
 }
 
-// cloudForm is one kind of cloud: its horizontal angle, the size of its points, and
-// what writes them, each where its channel goes on; it returns false for no room.
+// cloudForm is one kind of cloud. It has its horizontal angle, the size of its points, and what
+// writes them, each where its channel continues; that returns false for no room.
 type cloudForm struct {
 	angle float64
 	size  int

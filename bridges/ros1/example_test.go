@@ -18,8 +18,7 @@ type Jerk struct {
 // Stamp returns the capture time in simulation nanoseconds.
 func (j *Jerk) Stamp() int64 { return j.StampNs }
 
-// A type of one's own needs a name, a sum and a definition, and a function that
-// serialises it.
+// A type of your own needs a name, a sum and a definition, and a function that serialises it.
 func ExampleFactory_RegCodec() {
 	registry := bridges.MustRegistry(ros1.Factory{})
 	plugin, err := registry.Plugin("ros1")

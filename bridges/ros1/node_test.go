@@ -390,8 +390,8 @@ func TestNamesOfTopics(t *testing.T) {
 	}
 }
 
-// A second node finds its name taken and has one of its own; a name that the user chose
-// is waited for; a name that a dead node left behind is free.
+// A second node finds its name taken and has one of its own. A name that the user chose is
+// waited for, and a name that a dead node left behind is free.
 func TestNamesOfNodes(t *testing.T) {
 	p := startPeer(t)
 	open := func(options string) *bridges.Bridge {
@@ -417,7 +417,8 @@ func TestNamesOfNodes(t *testing.T) {
 	require.NoError(t, first.Close(t.Context()))
 	eventually(t, func() bool { return chosen.Status() == bridges.Connected }, "the name is free")
 
-	// Whoever registers with a node's name makes the master end the node, which comes again.
+	// A node that registers with another node's name makes the master end that node, which
+	// comes again.
 	before := dead.Diagnosis().Connections
 	require.NoError(t, node(mustHost(t, p.master.uris()["/dead"])).Shutdown("test"))
 	eventually(t, func() bool { return dead.Diagnosis().Connections > before }, "it comes again")

@@ -1,6 +1,5 @@
-// Package ros1 is the bridge "ros1": a node of ROS 1 that publishes to rospy, roscpp and
-// their tools over TCPROS, subscribes to commands and offers services, with no ROS
-// installed.
+// Package ros1 is the bridge "ros1", a node of ROS 1. It publishes to rospy, roscpp and their
+// tools over TCPROS, subscribes to commands and offers services, with no ROS installed.
 //
 // # Connection
 //
@@ -24,12 +23,12 @@
 //
 // # Queues
 //
-// Each topic of each subscriber has a connection and a queue of its own (messages=64,
-// bytes=64 MiB), whose policy is the topic's. A message is encoded once and shared. A
-// subscriber that takes nothing for ten seconds is disconnected; none holds up another.
-// A message counts as sent when the first subscriber's socket has taken all of it, and as
-// dropped when one of them misses it: with several it can be both. A latched
-// topic's message without subscribers counts as sent when it is latched.
+// Each topic of each subscriber has a connection and a queue of its own (messages=64, bytes=64
+// MiB), whose policy is the topic's. A message is encoded once and shared. A subscriber that
+// takes nothing for ten seconds is disconnected; none holds up another. A message counts as
+// sent when the first subscriber's socket has taken all of it, and as dropped when one of them
+// misses it. With several it can be both. A latched topic's message without subscribers counts
+// as sent when it is latched.
 //
 // # What is goroslib's
 //
@@ -53,8 +52,8 @@
 //
 // # Goroutines
 //
-// A connected node has one that talks to the master, one that accepts TCPROS connections
-// and two for each, one for each publisher that it listens to, and those of an HTTP server.
+// A connected node has one that talks to the master, one that accepts TCPROS connections and
+// two for each. It has one for each publisher that it listens to, and those of an HTTP server.
 // All have ended when Disconnect returns.
 package ros1
 
@@ -442,15 +441,15 @@ func masterAddress(target, uri string) (string, error) {
 	return bridges.DialAddress(u.Host, standardPort)
 }
 
-// pollInterval is how often the master is asked whether it still knows the node: about
+// pollInterval is how often the master is asked whether it still knows the node. That is about
 // each second, and as often as the node would look for a master that is away.
 func (c config) pollInterval() time.Duration {
 	wait, _ := c.retry.Wait(0)
 	return min(wait, time.Second)
 }
 
-// names are those that the node may have, in order of preference: the one that the user
-// chose, or raybridge's own with a number for each further instance.
+// names are those that the node may have, in order of preference. They are the one that the
+// user chose, or raybridge's own with a number for each further instance.
 func (c config) names() []string {
 	list := []string{c.node}
 	if !c.named {

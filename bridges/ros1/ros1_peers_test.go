@@ -431,7 +431,7 @@ func TestAStalledSubscriberCostsOthersNothing(t *testing.T) {
 	}
 	stalled.Resume()
 	resumed := offered
-	for parseLine(t, stalled.Expect(t, `"topic"`)).Seq < resumed { // it goes on with what is new
+	for parseLine(t, stalled.Expect(t, `"topic"`)).Seq < resumed { // it continues with what is new
 		paced()
 	}
 	require.NoError(t, b.Close(t.Context()))

@@ -73,10 +73,9 @@ func (f withReady) Register(p *bridges.Plugin) error {
 		}))
 }
 
-// throughputOfBridge returns at what rate the bridge gets messages through, one after
-// the other. One message waits at a time, as in C: a queue that is full of large messages
-// is slower, because memory that was just written has left the processor's cache when it
-// is sent.
+// throughputOfBridge returns at what rate the bridge gets messages through, one after the
+// other. One message waits at a time, as in C. A queue that is full of large messages is
+// slower, because memory that was just written has left the processor's cache when it is sent.
 func throughputOfBridge[T any](t *testing.T, domain, messages int, topic string, m T) float64 {
 	t.Helper()
 	s := cycloneSubscriber(t, domain, "count")
@@ -96,9 +95,9 @@ func throughputOfBridge[T any](t *testing.T, domain, messages int, topic string,
 	return rate(t, s, "rt"+topic)
 }
 
-// Clouds go through the bridge about as fast as through a program in C, with the same
-// settings, in alternating passes: those whose octets are at hand, as they are in C, and
-// those that are converted of points. RAYBRIDGE_BENCH=1 measures longer.
+// Clouds go through the bridge about as fast as through a program in C, with the same settings,
+// in alternating passes. There are those whose octets are at hand, as they are in C, and those
+// that are converted of points. RAYBRIDGE_BENCH=1 measures longer.
 func TestThroughputBesideC(t *testing.T) {
 	passes, total := 1, 100_000_000
 	if os.Getenv("RAYBRIDGE_BENCH") != "" {
@@ -140,8 +139,8 @@ func TestThroughputBesideC(t *testing.T) {
 }
 
 // Pictures of 1920 x 1080 at 30 Hz arrive: all of those that the history keeps.
-// RAYBRIDGE_BENCH=1 goes on for a minute, with a history of 10 as drivers have it, and
-// none may be missing on a best-effort topic either; that needs an idle machine.
+// RAYBRIDGE_BENCH=1 runs for a minute, with a history of 10 as drivers have it. None may be
+// missing on a best-effort topic either; that needs an idle machine.
 func TestImages1080p(t *testing.T) {
 	seconds, depth, options := 2, 60, "bytes=1000000000"
 	long := os.Getenv("RAYBRIDGE_BENCH") != ""

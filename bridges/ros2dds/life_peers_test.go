@@ -28,7 +28,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What makes "ros2 node list" and "ros2 topic info -v" show the node: its name and its
+// What makes "ros2 node list" and "ros2 topic info -v" show the node. It is its name and its
 // endpoints on ros_discovery_info, and what participant and endpoints say of themselves.
 func TestNodeIsAnnounced(t *testing.T) {
 	domain := freeDomain(t)
@@ -146,7 +146,7 @@ func TestStalledReaderStopsNobodyElse(t *testing.T) {
 	require.Eventually(t, stalledHasAll, patience, 5*time.Millisecond, "and later the stalled one too")
 }
 
-// A history of depth 3 keeps the last three messages for whoever comes late.
+// A history of depth 3 keeps the last three messages for readers that come late.
 func TestLateJoinerGetsAsManyAsTheDepth(t *testing.T) {
 	for _, implementation := range implementations {
 		t.Run(implementation.name, func(t *testing.T) {
@@ -198,7 +198,7 @@ func startTicker(t *testing.T, domain int) ticker {
 func (c ticker) last(t *testing.T) int64 {
 	t.Helper()
 	lines := strings.Split(c.Output(), "\n")
-	if len(lines) < 2 { // what follows the last line's end is none
+	if len(lines) < 2 { // what follows the last line's end isn't a line
 		return 0
 	}
 	var e event
@@ -206,8 +206,8 @@ func (c ticker) last(t *testing.T) int64 {
 	return e.AtNs
 }
 
-// TestARunFollowsAClockOfROS: with the time source ros2, a run's time is what the other
-// program writes on /clock; it stands while that is stopped and after it has ended.
+// TestARunFollowsAClockOfROS: with the time source ros2, a run's time is what the other program
+// writes on /clock. It stands while that is stopped and after it has ended.
 func TestARunFollowsAClockOfROS(t *testing.T) {
 	domain := freeDomain(t)
 	s := cycloneSubscriber(t, domain, "subscribe")
@@ -346,8 +346,8 @@ func arrivedAt(t *testing.T, s *subscriber, at int64) bool {
 	return len(seen) == len(bridgetest.DataTopics)+1
 }
 
-// Commands of a program on Cyclone's types move the externally driven ego: that steers
-// 0.125 radians to the right, as SVL counts, or turns with 0.25 rad/s to the right.
+// Commands of a program on Cyclone's types move the externally driven ego. It steers 0.125
+// radians to the right, as SVL counts, or turns with 0.25 rad/s to the right.
 func TestCommandsMoveTheEgo(t *testing.T) {
 	for name, commands := range map[string]pipeline.Commands{"control": {Control: "/control"}, "velocity": {Velocity: "/cmd_vel"}} {
 		t.Run(name, func(t *testing.T) {
@@ -387,7 +387,7 @@ var peerPrograms = map[string]func(*testing.T) bridgetest.Command{
 	"fastdds": func(t *testing.T) bridgetest.Command { return bridgetest.Program(fastPeer(t)) },
 }
 
-// policies are those of DDS by which the peers and the bridge don't match, with the
+// policies are those of DDS by which the peers and the bridge don't match. They have the
 // numbers that DDS gives them (DDS 1.4, section 2.3.3, QosPolicyId_t).
 var policies = map[string]struct {
 	id                     int

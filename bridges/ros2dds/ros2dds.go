@@ -1,5 +1,5 @@
-// Package ros2dds is the bridge "ros2dds": it publishes on ROS 2's own wire, DDS, through
-// Cyclone DDS's C library, so that ROS 2 nodes on the network see raybridge as a node.
+// Package ros2dds is the bridge "ros2dds". It publishes on ROS 2's own wire, DDS, through
+// Cyclone DDS's C library. So ROS 2 nodes on the network see raybridge as a node.
 //
 // # Building
 //
@@ -16,10 +16,10 @@
 // the namespace /. Nodes of ROS 2 Humble and before see node names only with ros=humble:
 // later versions say them in another form.
 //
-// DDS has no peer to connect to: the bridge is Connected as soon as it takes part in the
-// domain, and finds readers and writers as they come and go. A domain that can't be
-// joined ([ErrSettings], [ErrDomain]) is tried again every 3 s without end, or as the
-// options say; Connect returns without an error meanwhile.
+// DDS has no peer to connect to. The bridge is Connected as soon as it takes part in the
+// domain, and finds readers and writers as they come and go. A domain that can't be joined
+// ([ErrSettings], [ErrDomain]) is tried again every 3 s without end, or as the options say.
+// Connect returns without an error meanwhile.
 //
 // # On the wire
 //
@@ -42,27 +42,27 @@
 // that are kept for late joiners (TransientLocal, such as /tf_static) are always listened
 // to. A message on another topic without readers isn't even encoded; it counts as not_connected.
 //
-// Readers that ask for more than a topic's quality of service offers, and writers that
-// offer less than a subscription asks for, are none in DDS. The library's threads count
-// them; a goroutine of the connection looks once a second, and logs each topic and policy
-// once. Diagnosis has all of them ([ErrIncompatibleQoS]).
+// In DDS, readers that ask for more than a topic's quality of service offers don't count. Nor
+// do writers that offer less than a subscription asks for. The library's threads count them; a
+// goroutine of the connection looks once a second, and logs each topic and policy once.
+// Diagnosis has all of them ([ErrIncompatibleQoS]).
 //
 // # Queues
 //
-// A publisher encodes its message into memory of the library's and queues it; one
-// goroutine of the connection gives what is queued to the library, in order. The queue
-// is bounded by messages (64) and bytes (64 MiB), and the topic's policy says what
-// happens when it is full: by default the oldest message goes. The library doesn't wait
-// for readers of a topic whose history keeps the last messages: what a
-// slow reader hasn't got is replaced by what is newer, as ROS 2 defines it. A topic that
-// keeps all messages (KeepAll) waits for its readers, 1 s a message at the most, and so has a
-// queue and a goroutine of its own. What isn't written in time counts as peer_slow.
+// A publisher encodes its message into memory of the library's and queues it. One goroutine of
+// the connection gives what is queued to the library, in order. The queue is bounded by
+// messages (64) and bytes (64 MiB). The topic's policy says what happens when it is full: by
+// default the oldest message goes. The library doesn't wait for readers of a topic whose
+// history keeps the last messages. What a slow reader hasn't got is replaced by what is newer,
+// as ROS 2 defines it. A topic that keeps all messages (KeepAll) waits for its readers, 1 s a
+// message at the most. So it has a queue and a goroutine of its own. What isn't written in time
+// counts as peer_slow.
 //
 // # Settings of the library
 //
-// Fragments are 65,000 bytes, messages up to 65,500, socket buffers up to 8 MiB: with the
-// library's own defaults messages of 8 MB lose fragments faster than they are repaired.
-// The file or the XML that the environment variable CYCLONEDDS_URI names has precedence.
+// Fragments are 65,000 bytes, messages up to 65,500, socket buffers up to 8 MiB. With the
+// library's own defaults messages of 8 MB lose fragments faster than they are repaired. The
+// file or the XML that the environment variable CYCLONEDDS_URI names has precedence.
 // ROS_LOCALHOST_ONLY=1 keeps to the loopback interface.
 package ros2dds
 
@@ -253,8 +253,8 @@ const participantData = "enclave=/;"
 
 func endpointData(hash string) string { return "typehash=" + hash + ";" }
 
-// serviceData is what both endpoints of a participant's n-th service say, so that clients
-// of rmw_cyclonedds know that they belong together: 16 numbers in hexadecimal form, the
+// serviceData is what both endpoints of a participant's n-th service say, so that clients of
+// rmw_cyclonedds know that they belong together. It is 16 numbers in hexadecimal form, the
 // participant's GUID with n instead of the entity.
 func serviceData(participant [16]byte, n uint32) string {
 	id := participant
@@ -275,7 +275,7 @@ var (
 	// ErrDomain: the domain can't be joined with the settings that there are; the message
 	// has the library's reason, such as an interface that doesn't exist.
 	ErrDomain = cyclone.ErrDomain
-	// ErrIncompatibleQoS: readers or writers of others don't match the bridge's, because
-	// one side asks for more than the other offers. The connection goes on.
+	// ErrIncompatibleQoS: readers or writers of others don't match the bridge's, because one
+	// side asks for more than the other offers. The connection stays.
 	ErrIncompatibleQoS = errors.New("incompatible quality of service")
 )

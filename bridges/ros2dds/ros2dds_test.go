@@ -242,7 +242,7 @@ func TestPublishingAllocatesNothing(t *testing.T) {
 }
 
 // Connections give back all that they took: entities of the library, memory of C's and
-// goroutines; also those that have lost messages on their way, and those that failed.
+// goroutines. So do those that have lost messages on their way, and those that failed.
 func TestNothingIsLeftOfAConnection(t *testing.T) {
 	domain := freeDomain(t)
 	goroutines := runtime.NumGoroutine()
@@ -296,7 +296,7 @@ func TestNothingIsLeftOfAConnection(t *testing.T) {
 	}
 	assert.Less(t, cyclone.Bytes()-before, cycles*8192, "and of connections that failed")
 	assert.Zero(t, cyclone.Entities())
-	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines+1 }, patience, time.Millisecond, "goroutines end, but for the one that asks")
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines+1 }, patience, time.Millisecond, "goroutines end, except the one that asks")
 }
 
 // cycleMessages has another participant exchange messages with the bridge.

@@ -74,8 +74,8 @@ func (t *topic) send(ctx context.Context, message ros.Message, _ int64) error {
 	w.Set(&sample, t.encoder.Append(sample.Bytes()[:0], message))
 	size := sample.Len()
 	t.room = size + size/8
-	// Only a topic that keeps all messages can make its writer wait for readers; then
-	// that is left to the publisher only where the policy lets it wait.
+	// Only a topic that keeps all messages can make its writer wait for readers. Then that is
+	// left to the publisher only where the policy lets it wait.
 	if size <= inlineSize && (!t.qos.KeepAll || t.info.Policy == flow.Block) && t.out.lane.tryWrite(parcel{t.out, sample}) {
 		return nil
 	}
@@ -107,14 +107,14 @@ type lane struct {
 	queue *flow.Queue[parcel]
 	done  chan struct{} // closed when the goroutine has ended
 
-	// writing is held from before a message is taken from the queue until it is written,
-	// so that who finds it free and the queue empty is next in order.
+	// writing is held from before a message is taken from the queue until it is written. So a
+	// goroutine that finds it free and the queue empty is next in order.
 	writing sync.Mutex
 }
 
 // inlineSize is up to which size a message is written on its publisher's goroutine where
-// nothing waits before it: it is in that processor's cache, and handing it to another
-// takes longer than it gains.
+// nothing waits before it. It is in that processor's cache, and handing it to another takes
+// longer than it gains.
 const inlineSize = 2 << 20
 
 // parcel is one message on its way to a topic's readers.

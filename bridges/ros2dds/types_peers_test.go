@@ -189,8 +189,8 @@ var (
 	datagramTrace = regexp.MustCompile(`HDR\(.*\) len (\d+) from udp/`)
 )
 
-// A reader's own trace tells that large messages come in fragments of 65,000 octets, each
-// in a datagram of its own, as the settings in code have it.
+// A reader's own trace tells that large messages come in fragments of 65,000 octets. Each is in
+// a datagram of its own, as the settings in code have it.
 func TestFragmentsOnTheWire(t *testing.T) {
 	const fragment, most = 65_000, 65_500
 	domain := freeDomain(t)

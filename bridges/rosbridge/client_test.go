@@ -112,7 +112,7 @@ func TestImagesInJSON(t *testing.T) {
 }
 
 // What isn't finite goes to servers as the words that their JSON modules read, or as the option
-// says, which is counted; BSON has all numbers.
+// says, which is counted. BSON has all numbers.
 func TestInfinities(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	scan := &sample.LaserScan{AngleMax: 1, AngleIncrement: 0.25, RangeMax: 30, Ranges: []float32{1.5, inf, -inf, nan}, Intensities: []float32{nan, 0, 0, 1}}

@@ -57,9 +57,9 @@ func filled(typ reflect.Type) bridges.Stamped {
 	return s
 }
 
-// TestRoslibSubscribes has roslib take every topic as JSON, as CBOR and, decoded with npm's
-// rosmsg-serialization by rosapi's definitions, as ROS serializes it: each message has all
-// the values that were sent, and none else.
+// TestRoslibSubscribes has roslib take every topic as JSON, as CBOR and as ROS serializes it.
+// npm's rosmsg-serialization decodes the last by rosapi's definitions. Each message has all the
+// values that were sent, and no others.
 func TestRoslibSubscribes(t *testing.T) {
 	b := opened(t, fmt.Sprintf("listen=127.0.0.1:%d", bridgetest.FreePort(t)))
 	var list []func() error

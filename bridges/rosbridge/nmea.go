@@ -16,9 +16,9 @@ import (
 // sentenceType is what a fix is published as with gps=nmea.
 const sentenceType = "nmea_msgs/msg/Sentence"
 
-// openGnss makes the way of fixes, as the connection has them: NavSatFix, or two
-// sentences, GPGGA with the place and QQ02C with the attitude, whose header has the
-// sequence numbers 2n and 2n+1.
+// openGnss makes the way of fixes, as the connection has them. That is NavSatFix, or two
+// sentences, GPGGA with the place and QQ02C with the attitude, whose header has the sequence
+// numbers 2n and 2n+1.
 func openGnss(pub ros.Publication) bridges.OpenSample {
 	return func(i bridges.Instance, info *bridges.PublishedTopic) (bridges.SendSample, error) {
 		t, err := i.(*instance).add(info, pub.Type)
@@ -58,9 +58,9 @@ func openGnss(pub ros.Publication) bridges.OpenSample {
 	}
 }
 
-// appendGGA appends NMEA 0183's GGA: time of day, place, quality of the fix, satellites,
-// precision, height above the ellipsoid with a geoid separation of 0, and the checksum.
-// The number of satellites (10) and the dilution of precision (0.01) are SVL's.
+// appendGGA appends NMEA 0183's GGA. It has time of day, place, quality of the fix, satellites,
+// precision, height above the ellipsoid with a geoid separation of 0, and the checksum. The
+// number of satellites (10) and the dilution of precision (0.01) are SVL's.
 func appendGGA(dst []byte, fix *sample.GnssFix) ([]byte, error) {
 	if !(math.Abs(fix.Latitude) <= 90 && math.Abs(fix.Longitude) <= 360) || math.IsNaN(fix.Altitude) || math.IsInf(fix.Altitude, 0) {
 		return nil, fmt.Errorf("%w: no place on earth: latitude %v, longitude %v, altitude %v",

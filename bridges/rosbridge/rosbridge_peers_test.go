@@ -112,7 +112,7 @@ func raw(t *testing.T, pub ros.Publication, s bridges.Stamped) []byte {
 }
 
 // TestMessageClassesOfROS1 has Debian's ROS 1 take what the bridge sends to a server, read by each
-// of the modules that rosbridge_suite may use; NaN and infinities arrive.
+// of the modules that rosbridge_suite may use. NaN and infinities arrive.
 func TestMessageClassesOfROS1(t *testing.T) {
 	for _, module := range []string{"ujson", "simplejson", "json", "bson"} {
 		t.Run(module, func(t *testing.T) {
@@ -284,7 +284,7 @@ func receive[T any](t *testing.T, from <-chan T) T {
 	panic("unreachable")
 }
 
-// TestRoslibComesAndGoes kills and stalls one client while another goes on, and ends the
+// TestRoslibComesAndGoes kills and stalls one client while another continues, and ends the
 // server in mid-stream: roslib comes back to it.
 func TestRoslibComesAndGoes(t *testing.T) {
 	b, list := serving(t, "?messages=8&bytes=1000000")

@@ -341,7 +341,7 @@ func TestSubscriptionsOfAClient(t *testing.T) {
 	assert.EqualValues(t, 3, sum.Drops.Total(), "those that nobody was due for")
 }
 
-// Topics that are transient local hand their last message to whoever comes.
+// Topics that are transient local hand their last message to each client that comes.
 func TestLateClients(t *testing.T) {
 	b := listening(t, "")
 	out, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/static", QoS: flow.StaticQoS})

@@ -34,11 +34,11 @@
 //
 // # Queues
 //
-// Two queues stand between a sensor and a client, with a policy each. The dispatcher's,
-// before the bridge, belongs to a topic and is the one that the run's configuration
-// sets: it fills only when encoding is slower than the sensor, or when this bridge
-// makes its caller wait. The client's own, behind the bridge, is bounded by messages
-// (64) and bytes (64 MiB), and policy says what happens when that client is slow:
+// Two queues stand between a sensor and a client, with a policy each. The dispatcher's, before
+// the bridge, belongs to a topic and is the one that the run's configuration sets. It fills
+// only when encoding is slower than the sensor, or when this bridge makes its caller wait. The
+// client's own, behind the bridge, is bounded by messages (64) and bytes (64 MiB), and policy
+// says what happens when that client is slow:
 //
 //	drop_oldest  the default: its longest waiting messages go; nobody waits
 //	drop_newest  the message that is being sent is refused; nobody waits

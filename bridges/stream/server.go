@@ -174,12 +174,12 @@ func (s *Stream) Subscribers() int { return s.core.Subscribers() }
 // PoolStats returns the counts of the stream's buffers.
 func (s *Stream) PoolStats() flow.PoolStats { return s.core.PoolStats() }
 
-// Publish encodes a sample of the stream's type and queues it for the subscribers;
-// publishNs is the simulation time now. It copies the message once, and keeps no hold
-// of it. It may be called from any goroutine. Without subscribers nothing is
-// encoded and the error is transport.ErrNoSubscribers, unless the stream is latched: it
-// then keeps the message for whoever subscribes next. Other errors are the encoding's and
-// ErrTooLarge. With policy block it waits, see package transport; ctx ends the wait.
+// Publish encodes a sample of the stream's type and queues it for the subscribers; publishNs is
+// the simulation time now. It copies the message once, and keeps no hold of it. It may be
+// called from any goroutine. Without subscribers nothing is encoded and the error is
+// transport.ErrNoSubscribers, unless the stream is latched. It then keeps the message for the
+// next subscriber. Other errors are the encoding's and ErrTooLarge. With policy block it waits,
+// see package transport; ctx ends the wait.
 func (s *Stream) Publish(ctx context.Context, publishNs int64, msg bridges.Stamped) error {
 	if s.core.Subscribers() == 0 && !s.info.Latched {
 		return transport.ErrNoSubscribers

@@ -186,7 +186,7 @@ func checkServingSummary(t *testing.T, path, address string) {
 	assert.Len(t, world.Token, 48)
 }
 
-// TestListenOutlivesARun: the receiver goes on with the next run at the address.
+// TestListenOutlivesARun: the receiver continues with the next run at the address.
 func TestListenOutlivesARun(t *testing.T) {
 	t.Parallel()
 	needsOpenGL(t)

@@ -71,7 +71,7 @@ func (w *transcript) await(t *testing.T, part string) string {
 	}
 }
 
-// calling is a call of the program that goes on.
+// calling is a call of the program that is still running.
 type calling struct {
 	out, errOut *transcript
 	interrupt   context.CancelFunc // Ctrl-C
@@ -234,8 +234,7 @@ func TestListenEndsWithCtrlC(t *testing.T) {
 	assert.Equal(t, "connected to "+server.Addr().String()+": 1 stream\n", o.err)
 }
 
-// TestListenOutlivesTheServer: it says what happened, and goes on when there is one
-// again.
+// TestListenOutlivesTheServer: it says what happened, and continues when there is one again.
 func TestListenOutlivesTheServer(t *testing.T) {
 	t.Parallel()
 	first := serve(t, "127.0.0.1:0")

@@ -29,8 +29,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Environment of a test binary that is to be the program itself: with the test's
-// own build tags and race detector, and without a second build.
+// Environment of a test binary that is to be the program itself. It has the test's own build
+// tags and race detector, and needs no second build.
 const (
 	envProgram = "RAYBRIDGE_TEST_PROGRAM"
 	// envFileSize is the size in bytes at which files end as on a full disk.

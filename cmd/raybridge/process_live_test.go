@@ -24,8 +24,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The time that a process may take to do what a test waits for, on a machine
-// that is busy otherwise, and how often the test looks.
+// The time that a process may take to do what a test waits for, on a machine that is busy
+// otherwise. Then how often the test looks.
 const (
 	patience = 60 * time.Second
 	glance   = 20 * time.Millisecond

@@ -527,9 +527,9 @@ func (s *replaySession) close() error {
 	return errors.Join(errs...)
 }
 
-// loopEnd is the log time at which a loop begins again: when the recording ends, or the
-// part of it, whichever messages are replayed of it. A single message is not a reason to
-// send it without a pause.
+// loopEnd is the log time at which a loop begins again. It is when the recording ends, or the
+// part of it, whichever messages are replayed of it. A single message is not a reason to send
+// it without a pause.
 func loopEnd(part mcap.Selection, startNs, lastNs int64) int64 {
 	end := lastNs
 	if part.ToNs > 0 {
@@ -588,8 +588,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// logClock makes a clock of log times: it has a tick each clockStep, and one right before
-// each message that is later than the last tick, so that no stamp is ahead of it.
+// logClock makes a clock of log times. It has a tick each clockStep, and one right before each
+// message that is later than the last tick. So no stamp is ahead of it.
 type logClock struct {
 	nextNs, lastNs int64
 	begun          bool

@@ -406,8 +406,8 @@ func (pl *plan) pause(p *pipeline.Pipeline, server *controlServer) {
 	}
 }
 
-// runStatus is what GET /v1/status answers: the summary up to now, the clock, what waits to be
-// sent, and who wasn't let in by the API itself, by cause.
+// runStatus is what GET /v1/status answers. It has the summary up to now, the clock, what waits
+// to be sent, and by cause how many the API itself refused.
 type runStatus struct {
 	pipeline.Summary
 	Time    control.Time     `json:"time"`
@@ -597,8 +597,8 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 	return pl, nil
 }
 
-// idle reports whether the run would do nothing that anybody sees: no sensor has a
-// listener, none computes always, and nobody can add either while it runs.
+// idle reports whether the run would do nothing that anybody sees. No sensor has a listener,
+// none computes always, and nobody can add either while it runs.
 func (pl *plan) idle() bool {
 	return len(pl.config.Bridges) == 0 && !pl.flags.report && !pl.window && pl.control == nil &&
 		!slices.ContainsFunc(pl.config.Sensors, func(s sensors.Config) bool { return s.Always })

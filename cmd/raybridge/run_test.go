@@ -607,7 +607,7 @@ func TestCheckAndRunSayTheSame(t *testing.T) {
 	own := warnings(o.err)[0]
 	assert.Contains(t, own, "run.yaml: ego.commands.velocity: ROS forbids the topic /2d/turn, /n2d/turn takes its place")
 	assert.Equal(t, told, warnings(o.err)[1:4])
-	assert.Contains(t, warnings(o.err)[4], "the vehicle begins at (500, 0, 0) m, outside of the scene, which reaches from (-30, -30, 0) to (30, 30, 6)")
+	assert.Contains(t, warnings(o.err)[4], "the vehicle begins at (500, 0, 0) m, outside of the scene, (-30, -30, 0) to (30, 30, 6)")
 
 	pl, planned = planOf(t, "--config", config, "--bridge", "ros1:localhost")
 	assert.Equal(t, append([]string{own}, told...), warnings(planned)[:4])

@@ -110,8 +110,8 @@ func latched(r *pipeline.SensorSummary) bool {
 	})
 }
 
-// statusText is a bridge's status. What was closed in order at the end is not trouble: a
-// file which has everything is written, a connection ended, or lost where the peer wasn't there
+// statusText is a bridge's status. What was closed in order at the end is not trouble. A file
+// which has everything is written; a connection ended, or was lost where the peer wasn't there
 // any more. One that was refused got connections, and none of them held.
 func statusText(b *pipeline.BridgeSummary) string {
 	plugin, err := bridgesall.Registry().Plugin(b.Name)

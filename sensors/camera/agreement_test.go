@@ -110,9 +110,9 @@ func (c *comparison) compare(r *result, u, v int) {
 	}
 }
 
-// seenBeside tells whether a ray some hundredths of a pixel beside the pixel's
-// centre has the depth: rasterisers round corners to 1/256 of a pixel, and what is
-// cut off at the near plane a little more.
+// seenBeside tells whether a ray some hundredths of a pixel beside the pixel's centre has the
+// depth. Rasterisers round corners to 1/256 of a pixel, and what is cut off at the near plane a
+// little more.
 func (c *comparison) seenBeside(u, v int, depth float64) bool {
 	for _, shift := range []float64{0.003, 0.008, 0.02} {
 		for k := range 8 {

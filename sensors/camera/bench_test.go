@@ -18,10 +18,9 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// benchmarkCapture makes colour, depth, semantic and instance pictures of the
-// default city from the moving ego, one instant after the other, from the
-// announcement to the published messages. Nothing overlaps: the frame time is a
-// latency too.
+// benchmarkCapture makes colour, depth, semantic and instance pictures of the default city from
+// the moving ego, one instant after the other. It measures from the announcement to the
+// published messages. Nothing overlaps: the frame time is a latency too.
 func benchmarkCapture(b *testing.B, width, height int, more ...any) {
 	mount := spatial.FromRPY(mgl64.Vec3{1.2, 0, 1.6}, 0, 0, 0)
 	attributes := size(width, height)

@@ -380,8 +380,8 @@ func everyForm(view func(more ...any) map[string]any) []mounted {
 	}
 }
 
-// TestPicturesOfAnyExtent are one pixel, some that fill no word, and as long as pictures
-// may be, through a lens that is rasterised and one that is traced.
+// TestPicturesOfAnyExtent are one pixel, some that fill no word, and as long as pictures may
+// be. They go through a lens that is rasterised and one that is traced.
 func TestPicturesOfAnyExtent(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds; runs without -short")
@@ -504,8 +504,8 @@ func TestACameraRidesOnAnotherActor(t *testing.T) {
 	}
 }
 
-// An actor held in reserve is neither seen nor does it throw a shadow; once it is
-// spawned it does both in the next picture, and neither in the one after its removal.
+// An actor held in reserve is neither seen nor does it throw a shadow. Once it is spawned it
+// does both in the next picture, and neither in the one after its removal.
 func TestSpawnedActorIsInThePictureAtOnce(t *testing.T) {
 	b := scenetest.NewBuilder("reserve")
 	b.Put("floor", scenetest.Plane(60, 4), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagRoads))

@@ -334,9 +334,9 @@ func TestADistortedViewIsTraced(t *testing.T) {
 	assert.Contains(t, fake.Log()[traced+1], fmt.Sprintf("Barrier %v", gpu.BarrierTextureFetch))
 }
 
-// TestSlowGPU has no fence signal until later captures have filled the pool: those
-// that find no room are dropped and counted, the others come in order, and no
-// picture is written while it waits to be copied (the fake would fault).
+// TestSlowGPU has no fence signal until later captures have filled the pool. Those that find no
+// room are dropped and counted, and the others come in order. No picture is written while it
+// waits to be copied (the fake would fault).
 func TestSlowGPU(t *testing.T) {
 	fake := gputest.NewFake()
 	r := newRigOn(t, fake.Start(t), scenetest.MovingWall(20, 1), nil,

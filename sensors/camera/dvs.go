@@ -14,15 +14,14 @@ import (
 // OutputEvents is the output of the DVS camera.
 const OutputEvents = "events"
 
-// DVS is CARLA's camera of brightness changes (a dynamic vision sensor): it
-// compares each picture of a colour camera with the one before and publishes the
-// events between them, as eventModel describes. Where nothing changed, nothing is
-// published. How fine the events are depends on the rate: between two pictures
-// the brightness is taken for linear.
+// DVS is CARLA's camera of brightness changes (a dynamic vision sensor). It compares each
+// picture of a colour camera with the one before and publishes the events between them, as
+// eventModel describes. Where nothing changed, nothing is published. How fine the events are
+// depends on the rate: between two pictures the brightness is taken for linear.
 //
-// With sigma thresholds, each pixel's threshold is drawn anew at each picture, by
-// its place, the firing's number and the seed. A level that a lower threshold finds
-// passed already is an event at the interval's start.
+// With sigma thresholds, each pixel's threshold is drawn again at each picture, by its place,
+// the firing's number and the seed. A level that a lower threshold finds passed already is an
+// event at the interval's start.
 //
 // A picture with more than 16,777,216 events has none: it is counted as convert_failed.
 type DVS = View[DVSOwn]
@@ -42,8 +41,8 @@ type DVSOwn struct {
 // DVSDefinition describes sensor.camera.dvs.
 var DVSDefinition = define[DVSOwn](kindDVS, "event camera: pixels whose brightness changed, with the time and the sign")
 
-// eventCamera is what a DVS camera has over the others. But for the output it
-// belongs to Process.
+// eventCamera is what a DVS camera has over the others. Except for the output it belongs to
+// Process.
 type eventCamera struct {
 	out     *sensors.Output[*sample.DvsEvents]
 	model   eventModel
@@ -89,15 +88,15 @@ const (
 	minThreshold = 0.01
 	// brightnessTolerance is the least change that counts as one.
 	brightnessTolerance = 1e-6
-	// luminanceUnit is how many units of the shader's luminance a grey level has:
-	// 0.2989 R + 0.5870 G + 0.1140 B is a whole number of ten-thousandths.
+	// luminanceUnit is how many units of the shader's luminance a grey level has. 0.2989 R +
+	// 0.5870 G + 0.1140 B is a whole number of ten-thousandths.
 	luminanceUnit = 10_000
 	// maxGap is how many periods two pictures may lie apart and still be compared:
 	// farther, nobody listened between them, or time was set.
 	maxGap = 10
 	// bandPixels is the least work that is worth a goroutine.
 	bandPixels = 32_768
-	// maxEvents is the most events of one picture, 8 for each pixel of 1920 x 1080: fine
+	// maxEvents is the most events of one picture, 8 for each pixel of 1920 x 1080. Fine
 	// thresholds would fill any memory when the scene is cut (law R4).
 	maxEvents = 1 << 24
 	// trimPictures is after how many pictures memory goes that none of them needed.
@@ -112,14 +111,13 @@ const noEvent = math.MinInt64
 // threshold is a step of brightness, and its standard deviation.
 type threshold struct{ mean, sigma float64 }
 
-// eventModel turns the pictures of a camera into events, as CARLA's DVS camera and
-// ESIM do (Rebecq, Gehrig and Scaramuzza, "ESIM: an Open Event Camera
-// Simulator", CoRL 2018): between two pictures a pixel's brightness is linear in
-// time; each time that it has gone a threshold away from the level of the event
-// before it makes an event, whose level is the next one's reference. An event within the
-// refractory period of the pixel's last is left out, though its level counts. The first
-// picture only sets the levels, and so does one after time was set, or after a gap of
-// more than maxGap periods.
+// eventModel turns the pictures of a camera into events, as CARLA's DVS camera and ESIM do.
+// ESIM is Rebecq, Gehrig and Scaramuzza, "ESIM: an Open Event Camera Simulator", CoRL 2018.
+// Between two pictures a pixel's brightness is linear in time. Each time that it has moved a
+// threshold away from the level of the event before, it makes an event. That event's level is
+// the next one's reference. An event within the refractory period of the pixel's last is left
+// out, though its level counts. The first picture only sets the levels, and so does one after
+// time was set, or after a gap of more than maxGap periods.
 //
 // A picture with more than limit events has none, but sets the levels.
 //
@@ -309,9 +307,9 @@ func (m *eventModel) step(pixel int, seq uint32, brighter bool) float64 {
 	return sign * c
 }
 
-// sortedByTime sorts events of equal times in the order in which they stand: a radix
-// sort of the nanoseconds after start, of which span is the greatest. It returns
-// the sorted list and memory for the next call, which was scratch.
+// sortedByTime sorts events of equal times in the order in which they stand. It is a radix sort
+// of the nanoseconds after start, of which span is the greatest. It returns the sorted list and
+// memory for the next call, which was scratch.
 func sortedByTime(events, scratch []sample.DvsEvent, span, start int64) (sorted, spare []sample.DvsEvent) {
 	const bits, mask = 11, 1<<11 - 1
 	if cap(scratch) < len(events) {

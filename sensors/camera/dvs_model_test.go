@@ -118,7 +118,7 @@ func TestRefractoryPeriod(t *testing.T) {
 	back := reached - (brightnessOf(1, 0.001) - brightnessOf(0, 0.001))
 	assert.Len(t, m.happened([]uint32{gray(1)}, tickAt(2)), int(back/0.3))
 	m.refractoryNs = 3 * dvsPeriod
-	assert.Empty(t, m.happened([]uint32{gray(255)}, tickAt(3)), "the period goes on from picture to picture")
+	assert.Empty(t, m.happened([]uint32{gray(255)}, tickAt(3)), "the period continues from picture to picture")
 }
 
 // TestSigmaOfTheThreshold reads each pixel's threshold off its first event's time.

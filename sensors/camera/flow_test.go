@@ -248,7 +248,7 @@ func TestFlowAtTheFirstFiring(t *testing.T) {
 	ego := scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{10, 0, 0}}
 	r := newRig(t, scenetest.MovingWall(20, 5), ego,
 		mounted{camera.OpticalFlowDefinition, forward(1), size(32, 24)}, mounted{camera.OpticalFlowDefinition, forward(1), size(32, 24)})
-	for _, stamp := range []int64{period, 3 * period, 0} { // the last starts the history anew
+	for _, stamp := range []int64{period, 3 * period, 0} { // the last starts the history again
 		r.fire(stamp)
 		for i, m := range []*sample.Image{r.picture(0), r.picture(1)} {
 			moved := flowAt(m, 16, 23) != mgl64.Vec2{}

@@ -222,8 +222,8 @@ func TestAFloorIsFlatThroughEveryLens(t *testing.T) {
 	}
 }
 
-// TestTracingAgreesWithRasterising compares a pinhole with a lens that bends by less
-// than a float can tell, in a city, at an instant at which things move.
+// TestTracingAgreesWithRasterising compares a pinhole with a lens that bends by less than a
+// float can tell. It does so in a city, at an instant at which things move.
 func TestTracingAgreesWithRasterising(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds; runs without -short")

@@ -355,7 +355,7 @@ func (p *Compression) read(o *options) error {
 			sensors.ErrValue, o.compressed, o.form.name, o.form.encoding, strings.Join(append([]string{"none"}, o.form.compressions...), ", "))
 	}
 	if !o.raw && o.compressed == "" {
-		return fmt.Errorf("%w: publish_raw is false and compressed is none: nothing is left to publish", sensors.ErrValue)
+		return fmt.Errorf("%w: publish_raw is false without compressed: nothing is left to publish", sensors.ErrValue)
 	}
 	return nil
 }

@@ -17,11 +17,10 @@ import (
 // rendererKey is the renderer's place among a pipeline's shared resources.
 type rendererKey struct{}
 
-// renderer is what all cameras of a pipeline have in common: the programs, the
-// shadow maps, and one view for each place and lens that cameras look from.
+// renderer is what all cameras of a pipeline have in common. It has the programs, the shadow
+// maps, and one view for each place and lens that cameras look from.
 //
-// Its fields are set when it is made and then belong to the GL thread, but for
-// those under mu.
+// Its fields are set when it is made and then belong to the GL thread, except those under mu.
 type renderer struct {
 	world    *scene.World
 	resident *scene.Resident
@@ -156,8 +155,8 @@ type programs struct {
 	ids, idsCut, shadow, shadowCut *gpu.Program
 	// traces has a program for each lens that is traced.
 	traces map[int]*gpu.Program
-	// shades has a program for each set of pictures that was due together:
-	// one that makes them all would do much in vain for a few.
+	// shades has a program for each set of pictures that was due together. One that makes them
+	// all would do much in vain for a few.
 	shades            map[shading]*gpu.Program
 	surface, emission bool // the scene has such textures
 }

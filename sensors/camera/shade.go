@@ -171,8 +171,8 @@ var (
 	lossless  = []string{"png"}
 )
 
-// forms are those of each kind, by the attribute that chooses: encoding of a colour
-// camera, output of the others, none for the kinds that have but one.
+// forms are those of each kind, by the attribute that chooses. That is encoding of a colour
+// camera, output of the others, and none for the kinds that have only one.
 var forms = [kinds]map[string]form{
 	kindRGB: {
 		sample.EncodingRGB8:  {"colour", pictureColor, sample.EncodingRGB8, anyFormat},
@@ -218,18 +218,17 @@ func (o *options) step() int {
 	return (o.lens.Width*pixelBytes[o.form.encoding] + 3) / 4 * 4
 }
 
-// OpticalFlow is the camera of motion over the picture. A pixel's two numbers say
-// how far the surface point that it sees has moved since the sensor's previous
-// firing: to the right as a share of the picture's width, and down as a share of
-// its height. They are exact for one point, not a match of pictures: the point is
-// followed back with its actor and the camera, and neither bounded nor rounded, where
-// CARLA bounds them to [-2, 2]. Times the size in pixels they are pixels; over the
-// period, pixels a second.
+// OpticalFlow is the camera of motion over the picture. A pixel's two numbers say how far the
+// surface point that it sees has moved since the sensor's previous firing. One is to the right
+// as a share of the picture's width, the other down as a share of its height. They are exact
+// for one point, not a match of pictures. The point is followed back with its actor and the
+// camera. The numbers are neither bounded nor rounded, where CARLA bounds them to [-2, 2].
+// Times the size in pixels they are pixels; over the period, pixels a second.
 //
-// The sky is infinitely far: the camera's rotation alone moves it. A point that lay
-// behind the camera or beyond what its lens shows, or on an actor that was not there,
-// was nowhere in the picture: NaN. At the first firing, and at the first after time
-// went back, nothing has moved.
+// The sky is infinitely far: the camera's rotation alone moves it. A point that lay behind the
+// camera or beyond what its lens shows was nowhere in the picture: NaN. So was one on an actor
+// that was not there. At the first firing, and at the first after time went back, nothing has
+// moved.
 type OpticalFlow = View[OpticalFlowOwn]
 
 // OpticalFlowOwn are the options that a camera of motion has beside View's: none.

@@ -11,8 +11,8 @@ import (
 	"github.com/raybridge/raybridge/shaders"
 )
 
-// Shadow maps. The static world's is made once for a place and holds as long as
-// the ego stays there; the movers' is made anew for each instant, and is small.
+// Shadow maps. The static world's is made once for a place and holds as long as the ego stays
+// there. The movers' is made again for each instant, and is small.
 const (
 	staticMapSize = 2048  // texels
 	moverMapSize  = 1024  // texels
@@ -245,9 +245,8 @@ func (m *sunMap) sampling(fromOptical mgl64.Mat4) [3][4]float32 {
 	return rows
 }
 
-// around returns the irradiance of an upward surface by the sky, over pi: half
-// horizon, half zenith, a third of its colour lost to the grey of what stands
-// around.
+// around returns the irradiance of an upward surface by the sky, over pi. It is half horizon,
+// half zenith, with a third of its colour lost to the grey of what stands around.
 func around(l *scene.Light) mgl32.Vec3 {
 	sky := l.SkyHorizon.Add(l.SkyZenith).Mul(0.5)
 	grey := sky.Dot(mgl32.Vec3{0.2126, 0.7152, 0.0722})

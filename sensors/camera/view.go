@@ -31,8 +31,8 @@ func (k *viewKey) seen() Lens { return k.lens.supersampled(k.samples) }
 // announced and then not made, as when the GL thread was busy.
 const maxAnnounced = 64
 
-// view is one place and lens that cameras look from. But for the announcements
-// it belongs to the GL thread.
+// view is one place and lens that cameras look from. Except for the announcements it belongs to
+// the GL thread.
 type view struct {
 	key    viewKey
 	groups [3]int       // work groups of its shading
@@ -170,8 +170,8 @@ func (v *view) close() {
 // projectionBlock is camera_ids.vert's uniform block.
 type projectionBlock struct{ scale, depth [4]float32 }
 
-// projection maps the optical frame to clip space, x right and y down, so that
-// row 0 of the target is the picture's top; z is 1 at near and 0 at far.
+// projection maps the optical frame to clip space, x right and y down, so that row 0 of the
+// target is the picture's top. z is 1 at near and 0 at far.
 func (l Lens) projection(near, far float64) projectionBlock {
 	w, h := float64(l.Width), float64(l.Height)
 	n := near / (far - near)
@@ -421,9 +421,8 @@ func (l Lens) frustum(near, far float64) region {
 	}
 }
 
-// chunkTriangles is how many neighbouring triangles of the static world are
-// drawn or left out together: 256 make the test cheap and leave few triangles
-// beside the picture.
+// chunkTriangles is how many neighbouring triangles of the static world are drawn or left out
+// together. 256 make the test cheap and leave few triangles beside the picture.
 const chunkTriangles = 256
 
 // chunk is a run of triangles in one frame, with its box there.
@@ -488,8 +487,8 @@ func (l *drawList) addWorld(d *drawing, r region, toRegion *mgl64.Mat4) {
 	}
 }
 
-// addMovers appends the movers that are in the region; toRegion leads from each
-// frame of the scene to the region's, and is zero for a mover that is not there.
+// addMovers appends the movers that are in the region. toRegion leads from each frame of the
+// scene to the region's, and is zero for a mover that is not there.
 func (l *drawList) addMovers(d *drawing, r region, toRegion []mgl64.Mat4) {
 	for i := range d.movers {
 		c := &d.movers[i]
@@ -640,9 +639,9 @@ func (v *Visibility) See(c *gpu.Ctx, at sensors.Tick) error {
 	return nil
 }
 
-// Bindings appends what shaders read of it, for commands that follow See: the
-// scene's tables, and at shaders.SlotVisible for each pixel the number of the triangle
-// plus one, 0 for none, and that of its frame, 0 for the world and one more than a
+// Bindings appends what shaders read of it, for commands that follow See. These are the scene's
+// tables, and shaders.SlotVisible. The latter has for each pixel the number of the triangle
+// plus one, 0 for none. It also has that of its frame, 0 for the world and one more than a
 // mover's number.
 func (v *Visibility) Bindings(dst []gpu.Binding) []gpu.Binding {
 	dst = append(dst, v.renderer.tables...)

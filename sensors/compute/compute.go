@@ -1,5 +1,5 @@
-// Package compute makes sensors out of one compute shader: what is left to write is
-// the GLSL that computes the data, and the Go that publishes it.
+// Package compute makes sensors out of one compute shader. What is left to write is the GLSL
+// that computes the data, and the Go that publishes it.
 //
 // # Usage
 //
@@ -12,8 +12,8 @@
 // # Shader
 //
 // The GLSL is an entry of the shader catalogue or of the sensor's own package
-// (shaders.Entry.Files), and may include this repository's: lib/trace.glsl finds what
-// rays hit, sensorPose(momentAt(0.0)) is where the sensor is. It is bound to
+// (shaders.Entry.Files), and may include this repository's. lib/trace.glsl finds what rays hit,
+// sensorPose(momentAt(0.0)) is where the sensor is. It is bound to
 //
 //   - the scene's tables, at the slots that lib/scene.glsl and lib/motion.glsl declare,
 //   - Shader.Uniforms at uniform slot 0,
@@ -51,13 +51,13 @@ type Shader[E any] struct {
 	// invocations write them, in x, y and z.
 	Results     int
 	Invocations [3]int
-	// UniformBytes is the size of the uniform block, 0 for none, and TableRows the
-	// number of rows of four uint32 of the table, 0 for none.
+	// UniformBytes is the size of the uniform block, 0 for none. TableRows is the number of
+	// rows of four uint32 of the table, 0 for none.
 	UniformBytes, TableRows int
-	// Prepare fills in the uniform block (std140) and the table for one capture, both
-	// little endian; they hold what the capture before had, at first zeros. It reports
-	// whether it has changed the table, which else stays as it is on the GPU. It may be
-	// nil, and is called on the GL thread: it must not wait.
+	// Prepare fills in the uniform block (std140) and the table for one capture, both little
+	// endian. They hold what the capture before had, at first zeros. It reports whether it has
+	// changed the table, which else stays as it is on the GPU. It may be nil, and is called on
+	// the GL thread: it must not wait.
 	Prepare func(env *sensors.Env, at sensors.Tick, uniforms, table []byte) (changed bool)
 	// Publish publishes what one capture has computed. It is called on the goroutine
 	// that calls Process; results are valid until it returns.

@@ -219,8 +219,8 @@ func TestNearFieldLasersAlternate(t *testing.T) {
 	}
 }
 
-// A rolling scan from a car that drives sideways past the ego, towards a wall: each ray
-// is fired from where the car is at its own time.
+// A rolling scan from a car that drives sideways past the ego, towards a wall. Each ray is
+// fired from where the car is at its own time.
 func TestALidarRidesOnAnotherActor(t *testing.T) {
 	const start, speed = 30.0, 20.0 // metres before the wall, m/s
 	b := scenetest.NewBuilder("ride")
@@ -250,8 +250,8 @@ func TestALidarRidesOnAnotherActor(t *testing.T) {
 	assert.Greater(t, walls, 500)
 }
 
-// A rolling scan has an actor from the moment at which it was spawned, within the
-// scan, and up to the one at which it was removed.
+// A rolling scan has an actor from the moment at which it was spawned, within the scan. It has
+// the actor up to the moment at which it was removed.
 func TestSpawnedActorIsInTheScanAtOnce(t *testing.T) {
 	b := scenetest.NewBuilder("reserve")
 	b.Put("floor", scenetest.Plane(60, 4), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagRoads))

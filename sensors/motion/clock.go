@@ -7,10 +7,9 @@ import (
 	"github.com/raybridge/raybridge/simtime"
 )
 
-// Clock describes sensor.other.clock, the simulation time as a sensor: on a topic of its
-// own and at its own rate, for rigs that list one (SVL's Clock, which sends at each of
-// its steps, at 100 Hz). /clock itself is the pipeline's, which publishes it with or
-// without this sensor.
+// Clock describes sensor.other.clock, the simulation time as a sensor. It is on a topic of its
+// own and at its own rate, for rigs that list one. SVL's Clock sends at each of its steps, at
+// 100 Hz. /clock itself is the pipeline's, which publishes it with or without this sensor.
 type Clock struct{}
 
 // ClockDefinition describes sensor.other.clock.

@@ -26,11 +26,11 @@ const (
 //
 // # Noise
 //
-// The metric deviations displace the antenna in the tangent plane; the noise and
-// biases by CARLA's names are added to the fix itself: degrees for latitude and
-// longitude, as CARLA has them, metres for the altitude. Both may be set. The
-// reported covariance is the sum of their variances, in metres; a bias is not part of
-// it, since a receiver doesn't know its own.
+// The metric deviations displace the antenna in the tangent plane. The noise and biases by
+// CARLA's names are added to the fix itself. They are degrees for latitude and longitude, as
+// CARLA has them, metres for the altitude. Both may be set. The reported covariance is the sum
+// of their variances, in metres; a bias is not part of it, since a receiver doesn't know its
+// own.
 //
 // CARLA maps its world by a spherical Mercator projection; here the map frame is the
 // plane that touches WGS84 at the scene's origin.

@@ -71,9 +71,9 @@ func TestGNSSBiasStaysOnTheEarth(t *testing.T) {
 	assert.InDelta(t, -170, m.Longitude, 1e-9)
 }
 
-// TestGNSSNoiseHasItsDeviations compares many fixes with what was asked for, and
-// with the covariance that they report, in metres by way of the lengths of a degree at
-// 49.01° N (Snyder, Map Projections, table 1: interpolated, 111.21 and 73.16 km).
+// TestGNSSNoiseHasItsDeviations compares many fixes with what was asked for, and with the
+// covariance that they report. It does so in metres by way of the lengths of a degree at 49.01°
+// N. These are 111.21 and 73.16 km, interpolated from Snyder, Map Projections, table 1.
 func TestGNSSNoiseHasItsDeviations(t *testing.T) {
 	const n = 4000
 	const north, east = 111_210.0, 73_160.0 // metres a degree

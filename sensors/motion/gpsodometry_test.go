@@ -35,8 +35,8 @@ func TestGPSOdometryAtTheOrigin(t *testing.T) {
 	assert.Zero(t, m.ForwardSpeed)
 }
 
-// A hundred metres north on the map are 99.96 m to 100.1 m in UTM, turned by the
-// meridian's convergence: -2.26° at Aachen, (6.08389° - 9°) sin 50.775°.
+// A hundred metres north on the map are 99.96 m to 100.1 m in UTM, turned by the meridian's
+// convergence. That is -2.26° at Aachen, (6.08389° - 9°) sin 50.775°.
 func TestUTMFollowsTheMap(t *testing.T) {
 	at := func(p mgl64.Vec3) *sample.GpsOdometry {
 		h := sensortest.New(t, motion.GPSOdometryDefinition, sensortest.Options{Scene: aachen(), Mount: spatial.FromRPY(p, 0, 0, 0)})

@@ -37,12 +37,12 @@ import (
 //
 //	reported = true + bias + bias walk + white noise
 //
-// Axes are the sensor's own, REP-103: x forward, y left, z up. The white deviation is
-// that of one measurement: a density in m/s²/√Hz or rad/s/√Hz, as Kalibr and data
-// sheets give it, times the root of the rate. The walk's figure is Kalibr's (m/s³/√Hz,
-// rad/s²/√Hz): after t seconds its deviation is that times the root of t. It begins at 0
-// with the first measurement and goes on with each that is made. A measurement's noise
-// depends on the seed and the measurement's number alone.
+// Axes are the sensor's own, REP-103: x forward, y left, z up. The white deviation is that of
+// one measurement. It is a density in m/s²/√Hz or rad/s/√Hz, as Kalibr and data sheets give it,
+// times the root of the rate. The walk's figure is Kalibr's (m/s³/√Hz, rad/s²/√Hz): after t
+// seconds its deviation is that times the root of t. It begins at 0 with the first measurement
+// and continues with each that is made. A measurement's noise depends on the seed and the
+// measurement's number alone.
 //
 // The covariances are the white noise's variances; the biases are not in them, and a
 // matrix of zeros means unknown.
@@ -178,12 +178,12 @@ func (s *imu) Tick(at sensors.Tick) error {
 	return nil
 }
 
-// walk is a random walk of independent standard normal steps, W(0) = 0, that can be
-// asked for any step by itself. It is Lévy's construction of Brownian motion (P.
-// Lévy, Processus stochastiques et mouvement brownien, 1948): the powers of two are
-// reached one from another, and every number between is the middle of two that are
-// known before it, with a normal value of its own. So W(k) takes about 2 log2(k) normal
-// values, and is the same whatever was asked for before.
+// walk is a random walk of independent standard normal steps, W(0) = 0, that can be asked for
+// any step by itself. It is Lévy's construction of Brownian motion (P. Lévy, Processus
+// stochastiques et mouvement brownien, 1948): the powers of two are reached one from another.
+// Every number between is the middle of two that are known before it, with a normal value of
+// its own. So W(k) takes about 2 log2(k) normal values, and is the same whatever was asked for
+// before.
 type walk struct {
 	seed uint64
 	bits rand.PCG

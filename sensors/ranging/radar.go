@@ -29,9 +29,9 @@ import (
 // what random rays in a cone hit, and the actors among it. Names and defaults of the
 // attributes are CARLA's.
 //
-// It follows CARLA's sensor.other.radar: no cross sections, no multipath, no tracks. A
-// ray aims at a point of an ellipse on the plane at the range's end, whose radius and
-// angle are uniform, so that the middle of the cone is seen most densely.
+// It follows CARLA's sensor.other.radar: no cross sections, no multipath, no tracks. A ray aims
+// at a point of an ellipse on the plane at the range's end, whose radius and angle are uniform.
+// So the middle of the cone is seen most densely.
 type Radar struct {
 	HorizontalFOV   float64 `attribute:"horizontal_fov" unit:"deg" default:"30" min:"0.1" max:"170" usual:"5 150" doc:"width of the cone"`
 	VerticalFOV     float64 `attribute:"vertical_fov" unit:"deg" default:"30" min:"0.1" max:"170" usual:"1 90" doc:"height of the cone"`

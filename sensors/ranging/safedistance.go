@@ -15,9 +15,9 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// SafeDistance describes sensor.other.safe_distance, the sensor of CARLA's tutorial "How
-// to add a new sensor": it tells which other vehicles are inside a box around the one it
-// is attached to. Its attributes are the tutorial's.
+// SafeDistance describes sensor.other.safe_distance, the sensor of CARLA's tutorial "How to add
+// a new sensor". It tells which other vehicles are inside a box around the one it is attached
+// to. Its attributes are the tutorial's.
 type SafeDistance struct {
 	Front   *float64 `attribute:"safe_distance_front" unit:"m" default:"1" max:"1000" recommended:"1.0" doc:"distance to keep ahead of the vehicle's box"`
 	Back    *float64 `attribute:"safe_distance_back" unit:"m" default:"0.5" max:"1000" recommended:"0.5" doc:"distance to keep behind it"`

@@ -24,8 +24,8 @@ import (
 	"github.com/raybridge/raybridge/sensors/sensortest"
 )
 
-// street puts cars of 4 x 2 x 1.5 m around the ego, whose box is x -1.1 to 3.8 and
-// y -0.95 to 0.95 in base_link.
+// street puts cars of 4 x 2 x 1.5 m around the ego. The ego's box is x -1.1 to 3.8 and y -0.95
+// to 0.95 in base_link.
 func street(cars map[string]mgl64.Vec3) (*scene.Scene, map[uint32]string) {
 	b := scenetest.NewBuilder("street")
 	names := map[uint32]string{}

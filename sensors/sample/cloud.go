@@ -10,9 +10,9 @@ const (
 // Point is one lidar return, 48 bytes, laid out as the lidar's compute shader
 // writes it (std430, twelve 32-bit words, little endian).
 type Point struct {
-	// X, Y, Z is the point in the sensor's frame as it stood when the point
-	// was fired (as a device reports it: not motion-compensated), metres; in a
-	// compensated cloud, as it stood at the header's stamp.
+	// X, Y, Z is the point in the sensor's frame as it stood when the point was fired, metres.
+	// A device reports it so: not motion-compensated. In a compensated cloud it is as it stood
+	// at the header's stamp.
 	X, Y, Z float32
 	// Intensity is the diffuse reflectance scale 0..100, retroreflectors
 	// 101..255 (Autoware's convention), after angle and range; 0..1 in a cloud

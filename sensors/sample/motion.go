@@ -6,10 +6,10 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// Imu is one inertial measurement in the IMU's frame (REP-145):
-// LinearAcceleration is the specific force, +9.80665 m/s² on the up axis at
-// rest; AngularVelocity in rad/s. Covariances are row-major; a zero matrix means
-// unknown, a first element of -1 that the field is not reported.
+// Imu is one inertial measurement in the IMU's frame (REP-145). LinearAcceleration is the
+// specific force, +9.80665 m/s² on the up axis at rest. AngularVelocity is in rad/s.
+// Covariances are row-major; a zero matrix means unknown, a first element of -1 that the field
+// is not reported.
 type Imu struct {
 	Header
 	Orientation                  mgl64.Quat

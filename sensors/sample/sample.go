@@ -1,12 +1,11 @@
-// Package sample holds the data that sensors publish: plain structures in SI
-// units and REP-103 axes, with the deep copies that the dispatcher's cache
-// needs, and no behaviour.
+// Package sample holds the data that sensors publish. It has plain structures in SI units and
+// REP-103 axes, with the deep copies that the dispatcher's cache needs, and no behaviour.
 //
 // # Ownership
 //
-// Whoever received a sample may read it until its callback or publisher
-// returns; whoever keeps it longer copies it with CopyToCache. Nobody changes a
-// sample that came from elsewhere (law S4): several bridges read the same one.
+// The receiver of a sample may read it until its callback or publisher returns. To keep it
+// longer, copy it with CopyToCache. Nobody changes a sample that came from elsewhere (law S4):
+// several bridges read the same one.
 //
 // # Time
 //
@@ -62,8 +61,8 @@ func (c *Clock) CacheKey() uint64 { return 0 }
 type Log struct {
 	StampNs int64
 	Level   slog.Level
-	// Message is the text, Name the part of the program that says it, File and Line the
-	// place in its source; all but the message may be empty.
+	// Message is the text, Name the part of the program that says it, File and Line the place
+	// in its source. All but the message may be empty.
 	Message, Name, File string
 	Line                int
 }

@@ -87,8 +87,8 @@ func (m *GpsOdometry) CopyToCache(dst *GpsOdometry) { *dst = *m }
 // CacheKey groups all messages in one pool.
 func (m *GpsOdometry) CacheKey() uint64 { return 0 }
 
-// InsStatus is the state of an inertial navigation system, in NovAtel's numbers as
-// Apollo has them: status 3 is good, position type 56 a fixed RTK solution.
+// InsStatus is the state of an inertial navigation system, in NovAtel's numbers as Apollo has
+// them. Status 3 is good, position type 56 a fixed RTK solution.
 type InsStatus struct {
 	Header
 	Status, PositionType uint32
@@ -174,9 +174,8 @@ const (
 // VehicleStateData, as a bridge receives it.
 type VehicleState struct {
 	Header
-	// Blinker and Headlights are constants of this package, Wipers 0 (off) to 3, Gear
-	// one of CanBus's, Mode 0 manual, 1 automatic, 2 steering only, 3 speed only,
-	// 4 emergency.
+	// Blinker and Headlights are constants of this package, Wipers 0 (off) to 3, Gear one of
+	// CanBus's. Mode is 0 manual, 1 automatic, 2 steering only, 3 speed only, 4 emergency.
 	Blinker, Headlights, Wipers, Gear, Mode uint8
 	HandBrake, Horn, Autonomous             bool
 }

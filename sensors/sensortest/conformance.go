@@ -31,9 +31,8 @@ type Suite struct {
 	Still bool
 }
 
-// Run checks what every sensor type keeps: data that names its stamp, equal data
-// for equal seeds, data that changes with the pose and with every attribute, and
-// an End that may be called twice.
+// Run checks what every sensor type keeps. Data names its stamp, is equal for equal seeds, and
+// changes with the pose and with every attribute. End may be called twice.
 func Run(t *testing.T, d *sensors.Definition, s Suite) {
 	t.Helper()
 	base := record(t, d, s.Options)
@@ -178,9 +177,9 @@ var _ scene.Motion = drive{}
 // errFake is what the fake's calls fail with.
 var errFake = errors.New("the fake has no more of it")
 
-// BeginFails has each object that a GPU sensor makes when it begins, and each write into
-// one, fail in turn, on a fake: Begin must return the driver's error and leave
-// nothing behind. Options.GL is not used.
+// BeginFails has each object that a GPU sensor makes when it begins, and each write into one,
+// fail in turn, on a fake. Begin must return the driver's error and leave nothing behind.
+// Options.GL is not used.
 func BeginFails(t *testing.T, d *sensors.Definition, o Options) {
 	t.Helper()
 	counts := map[string]int{}
@@ -207,8 +206,8 @@ func vital(call string) bool {
 	return false
 }
 
-// beginOnFake begins a sensor on a fake whose nth call (from 0) of a kind fails, if one
-// is named, and returns what was called by then.
+// beginOnFake begins a sensor on a fake whose nth call (from 0) of a kind fails, if one is
+// named. It returns what was called by then.
 func beginOnFake(t *testing.T, d *sensors.Definition, o Options, call string, nth int) []string {
 	t.Helper()
 	fake := gputest.NewFake()

@@ -148,9 +148,9 @@ func (h *Harness) upload(env *sensors.Env, s *scene.Scene) {
 	h.tb.Cleanup(env.Resident.Close)
 }
 
-// Fire records poses up to tNs and fires the sensor there, with a period of 100 ms;
-// for a sensor that fires each frame this is the frame after the one fired before. A
-// Capturer's data is awaited.
+// Fire records poses up to tNs and fires the sensor there, with a period of 100 ms. For a
+// sensor that fires each frame this is the frame after the one fired before. A Capturer's data
+// is awaited.
 func (h *Harness) Fire(tNs int64) {
 	h.tb.Helper()
 	if h.now < 0 && tNs > 0 {

@@ -1,6 +1,6 @@
-// Package world has the sensors that report ground truth of the world around their
-// owner: collisions, lane marks that a vehicle crosses, traffic lights, and snapshots of
-// all actors. None of them needs a GPU.
+// Package world has the sensors that report ground truth of the world around their owner. They
+// report collisions, lane marks that a vehicle crosses, traffic lights, and snapshots of all
+// actors. None of them needs a GPU.
 package world
 
 import (
@@ -20,11 +20,11 @@ import (
 // Collision describes sensor.other.collision, which tells when the actor that it rides on
 // touches another.
 //
-// raybridge has no physics: actors follow their motions through one another. Contact
-// is geometry, the owner's box against the other's triangles, so that a car that
-// drives under a tree's crown touches nothing; the ego, which has no triangles, is its
-// box, and the ground isn't looked at. The
-// impulse is the one that would end the approach of two bodies without spin.
+// raybridge has no physics: actors follow their motions through one another. Contact is
+// geometry, the owner's box against the other's triangles, so that a car that drives under a
+// tree's crown touches nothing. The ego, which has no triangles, is its box, and the ground
+// isn't looked at. The impulse is the one that would end the approach of two bodies without
+// spin.
 type Collision struct{}
 
 // CollisionDefinition describes sensor.other.collision.
@@ -122,8 +122,8 @@ func normalAt(contact, half mgl64.Vec3) mgl64.Vec3 {
 	return n
 }
 
-// impulse returns what ends the approach of two bodies along a normal that points to
-// the first, N s; it is zero where they don't approach.
+// impulse returns what ends the approach of two bodies along a normal that points to the first,
+// N s. It is zero where they don't approach.
 func impulse(normal, relative mgl64.Vec3, m1, m2 float64) mgl64.Vec3 {
 	approach := -relative.Dot(normal)
 	if approach <= 0 {

@@ -46,7 +46,7 @@ func fire(t *testing.T, s *scene.Scene, ego scene.Motion, ticks int64) []*sample
 	return list
 }
 
-// TestCollisionDrivingIntoAWall: the front is 3.8 m ahead of the rear axle, so at 10 m/s it
+// TestCollisionDrivingIntoAWall: the front is 3.8 m ahead of the rear axle. So at 10 m/s it
 // reaches the wall's face at x = 10 after 0.62 s; the tree above isn't touched.
 func TestCollisionDrivingIntoAWall(t *testing.T) {
 	events := fire(t, obstacles().Scene, scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{10, 0, 0}}, 66)

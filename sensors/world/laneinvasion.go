@@ -165,9 +165,9 @@ func NewLaneWatch(actor uint32, marks []LaneMark) *LaneWatch {
 // rounding makes of a parked car.
 const standstill = 1e-9
 
-// Next takes a snapshot and returns the marks that were crossed since the one before,
-// each once, in the marks' order; nil where nothing was, where the snapshot is older
-// or the actor isn't in it, and for the first. The result is the caller's.
+// Next takes a snapshot and returns the marks that were crossed since the one before, each
+// once, in the marks' order. It returns nil where nothing was crossed, where the snapshot is
+// older or the actor isn't in it, and for the first. The result is the caller's.
 func (w *LaneWatch) Next(s *sample.Snapshot) []sample.CrossedMark {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -195,9 +195,9 @@ func (w *LaneWatch) Forget() {
 	w.placed = false
 }
 
-// jumped reports whether the clock has jumped between the last snapshot and this one:
-// it is earlier, or the frame after that one without being its successor in time. mu
-// must be held.
+// jumped reports whether the clock has jumped between the last snapshot and this one. Then this
+// one is earlier, or the frame after that one without being its successor in time. mu must be
+// held.
 func (w *LaneWatch) jumped(s *sample.Snapshot) bool {
 	return s.StampNs < w.stampNs || (s.Frame == w.frame+1 && s.StampNs-s.DeltaNs != w.stampNs)
 }

@@ -56,7 +56,7 @@ func TestLaneWatchCountsEachMarkOnce(t *testing.T) {
 		"left wheels over, right follow":    {{1, 0, -0.5, nil}, {2, 1, 1.5, []uint32{1}}, {3, 2, 2.1, []uint32{1, 2}}},
 		"an older frame counts for nothing": {{5, 0, -0.5, nil}, {4, 1, 8, nil}, {5, 1, 8, nil}, {6, 1, -0.5, nil}},
 		"parked on the line":                {{1, 0, 0, nil}, {2, 0, 0, nil}, {3, 0, 0, nil}},
-		"halts on the line and goes on":     {{1, 0, -0.5, nil}, {2, 0, 0, []uint32{1}}, {3, 0, 0.5, nil}},
+		"halts on the line and continues":   {{1, 0, -0.5, nil}, {2, 0, 0, []uint32{1}}, {3, 0, 0.5, nil}},
 		"beyond the line's end":             {{1, 150, -0.5, nil}, {2, 150, 8, nil}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,9 +142,9 @@ func TestLaneWatchTakesSnapshotsFromSeveralGoroutines(t *testing.T) {
 	assert.Len(t, w.Next(car(801, 0, 8)), 2)
 }
 
-// TestLaneInvasionFollowsItsOwner drives the ego over the broken line at the instant that
-// its left side reaches it: its box is 1.9 m wide and it drifts at 1 m/s from y = 0,
-// so that is at 0.05 s.
+// TestLaneInvasionFollowsItsOwner drives the ego over the broken line at the instant that its
+// left side reaches it. Its box is 1.9 m wide and it drifts at 1 m/s from y = 0, so that is at
+// 0.05 s.
 func TestLaneInvasionFollowsItsOwner(t *testing.T) {
 	h := sensortest.New(t, world.LaneInvasionDefinition, sensortest.Options{
 		Scene: road(),

@@ -22,8 +22,8 @@ const (
 	roadside = 10
 )
 
-// Signals describes sensor.other.signals, the traffic lights for a vehicle and what they
-// show: ground truth, as SVL's Signal sensor gives it (1 to 100 Hz, by default 1).
+// Signals describes sensor.other.signals, the traffic lights for a vehicle and what they show.
+// It is ground truth, as SVL's Signal sensor gives it (1 to 100 Hz, by default 1).
 //
 // A light is for the vehicle if
 //
@@ -33,8 +33,8 @@ const (
 //   - they are for its direction: they look against it within 60°, so that those of the
 //     roads that cross are left out.
 //
-// SVL keeps to the lights of the lane that the vehicle is on; here those of the lanes
-// beside it in the same direction count too, and lanes are not asked. Walls hide nothing.
+// SVL keeps to the lights of the lane that the vehicle is on. Here those of the lanes beside it
+// in the same direction count too, and lanes are not asked. Walls hide nothing.
 type Signals struct {
 	MaxDistance float64 `attribute:"max_distance" unit:"m" default:"100" min:"1" max:"1000" usual:"10 500" doc:"how far away from the vehicle's origin the lamps may be"`
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// street has a house, a parked car, a car that drives at 3 m/s, and a light that is
-// green for 10 s from 0.05 s on.
+// street has a house, a parked car and a car that drives at 3 m/s. It has a light that is green
+// for 10 s from 0.05 s on.
 func street() *scene.Scene {
 	b := scenetest.NewBuilder("street")
 	put := func(name, typeID string, size mgl64.Vec3, p scene.Placement) *scene.Actor {
@@ -75,7 +75,7 @@ func TestSnapshotDeltaIsTheFrames(t *testing.T) {
 	}
 }
 
-// TestSnapshotSteeringOfACircle: 5 m/s and 0.5 rad/s to the left are a radius of 10 m, so
+// TestSnapshotSteeringOfACircle: 5 m/s and 0.5 rad/s to the left are a radius of 10 m. That is
 // atan(2.8 / 10) of 0.6 rad at the front wheels of the default vehicle.
 func TestSnapshotSteeringOfACircle(t *testing.T) {
 	loop := circle{}

@@ -28,7 +28,7 @@ func setColor(p **pb.Color, c rgba) {
 }
 
 // labelLuminance is the relative luminance (WCAG 2.1) at which a colour has the same contrast,
-// 4.6, with black as with white: viewers have dark grounds and light ones.
+// 4.6, with black as with white. Viewers have dark grounds and light ones.
 const labelLuminance = 0.179
 
 // legible returns the colour of a text that stands for this one: of its hue, and readable on

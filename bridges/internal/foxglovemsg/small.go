@@ -15,7 +15,7 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// generated is a message of generated code, set anew for each sample.
+// generated is a message of generated code, set again for each sample.
 type generated[M any, P interface {
 	*M
 	proto.Message

@@ -101,9 +101,9 @@ var xyzi = cloudLayout{step: 16, put: putXYZI, fields: []ros.PointField{
 // PointCloud2 sets dst to the cloud in its layout. The points are converted
 // when dst's Data is written, straight to where an encoder wants them.
 //
-// A cloud of returns has one row and is dense. An organized one has a row for
-// each ring and a column for each firing; its rows are in the order of the ring
-// numbers if those are 0 to Rings-1, else in the order of firing.
+// A cloud of returns has one row and is dense. An organized one has a row for each ring and a
+// column for each firing. Its rows are in the order of the ring numbers if those are 0 to
+// Rings-1, else in the order of firing.
 func PointCloud2(dst *ros.PointCloud2, src *sample.PointCloud) error {
 	name := src.Layout
 	if name == "" {
@@ -188,7 +188,7 @@ func (c *cloudBytes) line(n, step int) {
 	}
 }
 
-// arrange places a firing's points in the rows of their rings, or in the order of
+// arrange places a firing's points in the rows of their rings. It places them in the order of
 // firing if the rings aren't numbered from 0 to Rings-1.
 func (c *cloudBytes) arrange(src *sample.PointCloud) {
 	rowBytes := src.Columns * c.layout.step
@@ -330,9 +330,9 @@ func putSVL(c *cloudBytes, dst []byte, points []sample.Point, offsets []int) {
 	}
 }
 
-// FromPointCloud2 returns what a cloud's fields say that it is: *sample.Radar for points
-// with Range, Velocity, AzimuthAngle and ElevationAngle, *sample.DvsEvents for those with
-// x, y, t and pol, else *sample.PointCloud, which wants x, y and z.
+// FromPointCloud2 returns what a cloud's fields say that it is. Points with Range, Velocity,
+// AzimuthAngle and ElevationAngle are a *sample.Radar, those with x, y, t and pol
+// *sample.DvsEvents. All else is a *sample.PointCloud, which wants x, y and z.
 func FromPointCloud2(src *ros.PointCloud2) (bridges.Stamped, error) {
 	r, err := newCloudReader(src)
 	if err != nil {
@@ -568,10 +568,10 @@ func (r *cloudReader) marks(at func(i int) *sample.Point) {
 // is 238 ns from 2004 to 2038.
 const doubleNs = 1000
 
-// times reads when the points were fired: "time_stamp" and "t" count nanoseconds from
-// the header's stamp where they are whole numbers (Autoware, Ouster), else seconds;
-// "time" and "time_offset" seconds (Velodyne); "timestamp" seconds of the header's clock
-// (SVL, Hesai), or from its stamp where it is a float32 or below it.
+// times reads when the points were fired. "time_stamp" and "t" count nanoseconds from the
+// header's stamp where they are whole numbers (Autoware, Ouster), else seconds. "time" and
+// "time_offset" are seconds (Velodyne). "timestamp" is seconds of the header's clock (SVL,
+// Hesai), or from its stamp where it is a float32 or below it.
 func (r *cloudReader) times(stampNs int64, at func(i int) *sample.Point) {
 	f := r.field("time_stamp", "time", "t", "timestamp", "time_offset")
 	if f == nil {

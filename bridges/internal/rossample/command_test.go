@@ -75,8 +75,8 @@ func TestCommandsWithoutSense(t *testing.T) {
 	}
 }
 
-// TestBoxesComeBack: what was written as a message is read from it, but for what the
-// message has no place for.
+// TestBoxesComeBack: what was written as a message is read from it, except what the message has
+// no place for.
 func TestBoxesComeBack(t *testing.T) {
 	flat, solid := detections2D(), detections3D()
 	flat.Width, flat.Height = 0, 0

@@ -255,7 +255,7 @@ func FromCanBusData(dst *sample.CanBus, src *ros.CanBusData) error {
 	return nil
 }
 
-// FromVehicleOdometry sets dst to the speed and the wheels' angles, which are positive to
+// FromVehicleOdometry sets dst to the speed and the wheels' angles. The angles are positive to
 // the right in the message and to the left in a sample.
 func FromVehicleOdometry(dst *sample.VehicleOdometry, src *ros.VehicleOdometry) error {
 	dst.Header = ros.SampleHeader(&src.Header)

@@ -300,8 +300,8 @@ func TestCloudsOfOtherDrivers(t *testing.T) {
 	}
 }
 
-// A double has a quarter of a microsecond at the times of today: no firing falls before
-// the stamp for that, nor is off by more.
+// A double has a quarter of a microsecond at the times of today. No firing falls before the
+// stamp for that, nor is off by more.
 func TestTimesInSeconds(t *testing.T) {
 	for _, stampNs := range []int64{1, 100_000_001, 544_852_075_306, stamp, 1_138_499_401_221_168_324} {
 		want := &sample.PointCloud{Header: header("lidar"), Layout: sample.LayoutSVL, UnitIntensity: true}

@@ -15,9 +15,9 @@ func Speed(dst *ros.Float32, src *sample.Speed) error {
 	return nil
 }
 
-// GpsOdometry sets dst to the position in UTM (x easting, y northing) and above the
-// ellipsoid (z), with the forward speed as the twist's x and the yaw rate as its
-// angular z, as SVL has it; the other velocities are 0 and the covariances unknown.
+// GpsOdometry sets dst to the position in UTM (x easting, y northing) and above the ellipsoid
+// (z). The forward speed is the twist's x and the yaw rate its angular z, as SVL has it. The
+// other velocities are 0 and the covariances unknown.
 func GpsOdometry(dst *ros.Odometry, src *sample.GpsOdometry) error {
 	*dst = ros.Odometry{ChildFrameID: src.ChildFrameID}
 	dst.Pose.Pose = ros.Pose{
@@ -45,9 +45,9 @@ func CanBusData(dst *ros.CanBusData, src *sample.CanBus) error {
 	return ros.SetHeader(&dst.Header, &src.Header)
 }
 
-// VehicleOdometry sets dst to the speed and the wheels' angles, which SVL counts to the
-// right and a sample to the left: what was commanded by VehicleControlData comes back with
-// the same sign.
+// VehicleOdometry sets dst to the speed and the wheels' angles, which SVL counts to the right
+// and a sample to the left. What was commanded by VehicleControlData comes back with the same
+// sign.
 func VehicleOdometry(dst *ros.VehicleOdometry, src *sample.VehicleOdometry) error {
 	dst.Velocity = float32(src.Velocity)
 	dst.FrontWheelAngle, dst.RearWheelAngle = turned(src.FrontWheelAngle), turned(src.RearWheelAngle)

@@ -39,9 +39,9 @@ const (
 	quickClockTime   = time.Second
 )
 
-// Clock measures how late the clock's publisher is, by its absolute deadlines,
-// on its own thread as a pipeline runs it, with the machine idle and loaded.
-// Without GL the load is conversions alone. It appends to the report.
+// Clock measures how late the clock's publisher is, by its absolute deadlines. The publisher is
+// on its own thread as a pipeline runs it, with the machine idle and loaded. Without GL the
+// load is conversions alone. It appends to the report.
 func Clock(ctx context.Context, config Config, report *Report) error {
 	cfg, err := config.checked()
 	if err != nil {
@@ -144,10 +144,10 @@ func (l *lateClock) results() []Result {
 // clockMethod says what the figures mean.
 var clockMethod = strings.TrimSpace(`
 The clock is published as in a run, on an OS thread of its own. Lateness is the time from a message's absolute
-deadline, start + k / rate, to the call that sends it; a tick is missed when the next was due before it
-could be published. Drift is the median lateness of a run's last tenth less that of its first: deadlines that
-moved would show there. Loaded means that each core has a worker of the dispatcher that turns pictures
-of 1280x720 from RGB to BGR without a pause, and that a camera of that size captures back to back.`)
+deadline, start + k / rate, to the call that sends it. A tick is missed when the next was due before it could be
+published. Drift is the median lateness of a run's last tenth less that of its first: deadlines that moved would
+show there. Loaded means that each core has a worker of the dispatcher that turns pictures of 1280x720 from RGB
+to BGR without a pause. A camera of that size captures back to back.`)
 
 // clockRun is one run of a publisher: a tick is one message published. What
 // records is called on the publisher's goroutine and allocates nothing.
@@ -220,10 +220,10 @@ func (r *clockRun) publish(context.Context, int64) error {
 	return nil
 }
 
-// check proves that all deadlines were on one grid, that every one of it was
-// either published or counted as missed, and that the publisher's histogram of
-// lateness tells the same as the record. After a last tick that was late the
-// publisher may have counted those that it kept from being published.
+// check proves that all deadlines were on one grid, and that every one of it was either
+// published or counted as missed. The publisher's histogram of lateness must tell the same as
+// the record. After a last tick that was late the publisher may have counted those that it kept
+// from being published.
 func (r *clockRun) check(stats *simtime.ClockPublisherStats) error {
 	n := len(r.late)
 	if n == 0 || stats.Failed > 0 || stats.Published != uint64(n) {

@@ -104,8 +104,8 @@ func Deliver(ctx context.Context, spec *sensors.OutputSpec, captures int, fill f
 	return list, nil
 }
 
-// FiguresOf returns the rows and charts of cases with one run of each loop, whose
-// frames are given; refused is why their asynchronous runs don't count.
+// FiguresOf returns the rows and charts of cases with one run of each loop, whose frames are
+// given. refused is why their asynchronous runs don't count.
 func FiguresOf(names []string, blocking, async []time.Duration, refused error) (rows []Result, charts []Chart) {
 	passOf := func(frames []time.Duration) *pass {
 		p := &pass{frames: frames, asks: frames, waits: frames, took: time.Second}

@@ -78,13 +78,12 @@ func (c *Config) wantedReadbacks() (list []readbackCase, bare bool, err error) {
 	return list, bare, err
 }
 
-// Readback measures the frame times of a loop that reads back blocking, and of one
-// that reads back through the pool; where the time of a capture goes; and how fast
-// the bare pool is beside memcpy. It appends to the report.
+// Readback measures the frame times of a loop that reads back blocking, and of one that reads
+// back through the pool. It measures where the time of a capture goes, and how fast the bare
+// pool is beside memcpy. It appends to the report.
 //
-// An asynchronous loop that lost, changed or reordered data, or made fewer
-// captures a second than 0.9 of the blocking loop's, has no figures; the error then
-// wraps ErrRefused.
+// An asynchronous loop has no figures if it lost, changed or reordered data, or made fewer
+// captures a second than 0.9 of the blocking loop's. The error then wraps ErrRefused.
 func Readback(ctx context.Context, config Config, report *Report) error {
 	cfg, err := config.checked()
 	if err != nil {
@@ -125,10 +124,10 @@ func Readback(ctx context.Context, config Config, report *Report) error {
 	return refused
 }
 
-// readbacks measures the loops of all cases. They run as a loop in real time does,
-// on a thread that goes first where the system allows it, with more processors for
-// Go's scheduler than there are cores: a frame that is to be short would otherwise
-// wait for software OpenGL, workers and the garbage collector.
+// readbacks measures the loops of all cases. They run as a loop in real time does, on a thread
+// that goes first where the system allows it. Go's scheduler has more processors than there are
+// cores. A frame that is to be short would otherwise wait for software OpenGL, workers and the
+// garbage collector.
 func (st *stage) readbacks(ctx context.Context, cases []readbackCase) (measured []*readbackFigures, err error) {
 	priority, release := simtime.TakeThread()
 	defer release()
@@ -359,14 +358,13 @@ func (l *frameLoop) asynchronous(ctx context.Context, captures int) (*pass, erro
 		return ctx.Err()
 	})
 	err = errors.Join(err, <-carried)
-	// Whatever the GL thread still has of this run is over before its figures are
-	// read, and before the next run, also when ctx has ended.
+	// What the GL thread still has of this run is over before its figures are read. It is over
+	// before the next run, also when ctx has ended.
 	return p, errors.Join(err, l.settle(), l.end(ctx, p))
 }
 
-// delivery is what lies behind the readback, the same for both loops: a
-// dispatcher whose workers encode each message as the mcap bridge does, into a
-// recording that is thrown away.
+// delivery is what lies behind the readback, the same for both loops. It is a dispatcher whose
+// workers encode each message as the mcap bridge does, into a recording that is thrown away.
 type delivery struct {
 	dispatcher *dispatch.Dispatcher
 	bridge     *bridges.Bridge
@@ -460,8 +458,8 @@ type stream struct {
 type arrival struct {
 	stamp int64  // simulation time
 	sum   uint64 // of the data
-	// The message's way, on the host's clock: its capture was announced, it was
-	// handed to the dispatcher, a worker took it, it was encoded and written.
+	// The message's way, on the host's clock. Its capture was announced, it was handed to the
+	// dispatcher, a worker took it, it was encoded and written.
 	started, queued, taken, published time.Time
 }
 
@@ -602,9 +600,8 @@ func roundsFor(target time.Duration, measure func(rounds int) time.Duration) int
 	}
 }
 
-// leastRate is what an asynchronous loop must make at least, as a share of the
-// captures per second of the blocking one: else its frames would be short because
-// it does less.
+// leastRate is what an asynchronous loop must make at least, as a share of the captures per
+// second of the blocking one. Otherwise its frames would be short because it does less.
 const leastRate = 0.9
 
 // compareRates refuses asynchronous runs that make too few captures beside the
@@ -618,9 +615,8 @@ func compareRates(blocking, async []float64) error {
 	return nil
 }
 
-// compareStreams holds what the asynchronous loop published beside what the
-// blocking one did: the same captures of the same outputs, in their order, with
-// the same bytes.
+// compareStreams compares what the asynchronous loop published with what the blocking one did.
+// They must be the same captures of the same outputs, in their order, with the same bytes.
 func compareStreams(blocking, async []stream, captures int) error {
 	if len(blocking) != len(async) {
 		return fmt.Errorf("%d topics, not %d", len(async), len(blocking))
@@ -724,11 +720,12 @@ type readbackFigures struct {
 
 var readbackMethod = strings.TrimSpace(`
 Readback: two frame loops make the same captures of a scene that stands still, with equal stamps. A frame has one capture and 4 ms of
-computation, and ends when the loop may begin the next. The blocking one waits for the capture's data (glFinish). The asynchronous one asks
-for it and never waits: a run is a burst of captures, which are made two at a time, and ends when all are published. In 1280x720_10hz a
-frame begins every 60th of a second, and every sixth has a capture. Both loops hand the data to a dispatcher whose workers encode it as the
-mcap bridge does, without a disk. The asynchronous figures count if every capture arrived, in order, bit-equal to the blocking loop's, at
-0.9 of its captures per second or more.`)
+computation, and ends when the loop may begin the next. The blocking one waits for the capture's data
+(glFinish). The asynchronous one asks for it and never waits. A run is a burst of captures, which are made two
+at a time, and ends when all are published. In 1280x720_10hz a frame begins every 60th of a second, and every
+sixth has a capture. Both loops hand the data to a dispatcher whose workers encode it as the mcap bridge does,
+without a disk. The asynchronous figures count if every capture arrived, in order, bit-equal to the blocking
+loop's, at 0.9 of its captures per second or more.`)
 
 // rates returns captures per second, one a run.
 func (f *readbackFigures) rates(passes []*pass) []float64 {
@@ -758,8 +755,8 @@ func (f *readbackFigures) results() []Result {
 		asks, []Result{dropped}, latencies, f.stageRows())
 }
 
-// compared says how the loops' frames compare: the p99 of the asynchronous one with
-// the blocking one's median, or with its p99 where most frames have no capture.
+// compared says how the loops' frames compare. It is the p99 of the asynchronous one with the
+// blocking one's median, or with its p99 where most frames have no capture.
 func (f *readbackFigures) compared() string {
 	q, of := 0.5, "median"
 	if len(f.blocking[0].frames) > f.captures {
@@ -916,9 +913,9 @@ func (p *pass) latencies() []time.Duration {
 	return list
 }
 
-// readbackCharts draws, for each case, the frames of the blocking loop over those
-// of the asynchronous one, and below them where the time of a capture goes. The
-// case of firstChart comes first.
+// readbackCharts draws, for each case, the frames of the blocking loop over those of the
+// asynchronous one. Below them it draws where the time of a capture goes. The case of
+// firstChart comes first.
 func readbackCharts(measured []*readbackFigures) (list []Chart) {
 	for _, first := range []bool{true, false} {
 		for _, f := range measured {

@@ -42,8 +42,8 @@ func loopOf(t *testing.T, s sensors.Capturer) *frameLoop {
 	return &frameLoop{rigged: r, out: out, work: computation{rounds: 10_000}, pace: pace{every: 1}}
 }
 
-// A loop that its caller ends makes no frame more than it must, and leaves the GL
-// thread nothing to do that its figures are made of.
+// A loop that its caller ends makes no frame more than it must. It leaves the GL thread nothing
+// to do that its figures are made of.
 func TestAsynchronousLoopEndsWithItsContext(t *testing.T) {
 	const captures = 200_000
 	ctx, cancel := context.WithCancel(t.Context())

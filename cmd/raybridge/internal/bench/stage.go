@@ -331,8 +331,8 @@ func (l *listener) Publish(_ context.Context, at sensors.Tick, message any) erro
 	return nil
 }
 
-// inFlight is how many captures are under way at a time, as in a stepped run of a
-// pipeline: the GL thread works on one while the one before is read and published.
+// inFlight is how many captures are under way at a time, as in a stepped run of a pipeline. The
+// GL thread works on one while the one before is read and published.
 const inFlight = 2
 
 // pollPause is how long the loop waits before it has a fence asked again.
@@ -443,9 +443,9 @@ func (r *rigged) ask(captures int) {
 	ping(r.wanted)
 }
 
-// carry makes the captures that are asked for, in order, and hands on what comes
-// back, until that is all of the run, something failed, or ctx ended. As many captures
-// are under way as in a stepped pipeline.
+// carry makes the captures that are asked for, in order, and hands on what comes back. It
+// continues until that is all of the run, something failed, or ctx ended. As many captures are
+// under way as in a stepped pipeline.
 func (r *rigged) carry(ctx context.Context, captures int) error {
 	done := make([]int, len(r.sensors))
 	pause := time.NewTimer(0)

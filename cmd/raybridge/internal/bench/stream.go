@@ -1,16 +1,15 @@
-// How fast pictures go through a stream server and a client on this machine is measured
-// here, against a bare TCP connection that carries as many bytes.
+// How fast pictures go through a stream server and a client on this machine is measured here.
+// The comparison is a bare TCP connection that carries as many bytes.
 //
-// Both are timed alike: from the first frame being sent to the last having arrived, one
-// sender, one receiver, over 127.0.0.1. The bare sender writes one buffer again and
-// again and the bare receiver reads into one buffer. The stream does what it does
-// for a bridge besides: it copies each picture into a buffer of its pool, queues it for
-// the client, and calls the client's callback.
+// Both are timed alike: from the first frame being sent to the last having arrived, one sender,
+// one receiver, over 127.0.0.1. The bare sender writes one buffer again and again and the bare
+// receiver reads into one buffer. The stream does more, for a bridge. It copies each picture
+// into a buffer of its pool, queues it for the client, and calls the client's callback.
 //
-// The bare connection is measured twice: with the send buffer that the kernel gives it,
-// and with the smaller one that the server chooses on one machine
-// (transport.LoopbackBuffer), which the stream shares. Where two cores are all there are,
-// the copy shows in the second comparison: sender and receiver use both of them.
+// The bare connection is measured twice. Once it has the send buffer that the kernel gives it.
+// Once it has the smaller one that the server chooses on one machine
+// (transport.LoopbackBuffer), which the stream shares. Where two cores are all there are, the
+// copy shows in the second comparison: sender and receiver use both of them.
 
 package bench
 
@@ -47,11 +46,11 @@ const (
 // streamMethod says what the figures mean.
 var streamMethod = strings.TrimSpace(`
 stream: pictures of 4 bytes a pixel go from a publisher through the server, over 127.0.0.1, and through the client to
-its callback. A bare connection's sender writes one buffer again and again, its receiver reads into one buffer: as many
-bytes, timed alike, each run right after the stream's. The stream copies each picture once, so that the publisher may
-overwrite it; its buffers together are larger than a cache. Its send buffer is smaller than what the kernel chooses by
-itself, which is why it may be faster than a bare connection that leaves that to the kernel.
-`)
+its callback. A bare connection's sender writes one buffer again and again, and its receiver reads into one
+buffer. They carry as many bytes, timed alike, each run right after the stream's. The stream copies each picture
+once, so that the publisher may overwrite it; its buffers together are larger than a cache. Its send buffer is
+smaller than what the kernel chooses by itself. That is why it may be faster than a bare connection that leaves
+that to the kernel.`)
 
 // Stream measures the stream server and client on this machine against a bare TCP
 // connection. It needs no GL and appends to the report.

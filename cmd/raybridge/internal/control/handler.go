@@ -158,7 +158,7 @@ func reply(w http.ResponseWriter, answer any, err error) {
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n')) // a client that has gone is none to tell
+	_, _ = w.Write(append(text, '\n')) // a client that has gone can't be told
 }
 
 // route is one request of the API.
@@ -257,8 +257,8 @@ func (h *handler) scale(_ context.Context, r scaleRequest) error {
 // maxSteps bounds one request's steps: some hours of simulated time.
 const maxSteps = 1_000_000
 
-// step moves a paused run on to the end of the n-th step from where it is told to
-// go already, so that time lies on the grid of steps.
+// step moves a paused run on to the end of the n-th step from where it is told to go already.
+// So time lies on the grid of steps.
 func (h *handler) step(ctx context.Context, r stepRequest) error {
 	n := int64(1)
 	if r.Steps != nil {
@@ -290,8 +290,8 @@ func (h *handler) tellSteps(n int64) (to int64, err error) {
 // glance is how often awaitRun looks.
 const glance = 2 * time.Millisecond
 
-// awaitRun waits until the run has come to a time, for StepWait at most, or until
-// ctx ends: a run that has not begun, or has much to do, is there later.
+// awaitRun waits until the run has come to a time, for StepWait at most, or until ctx ends. A
+// run that has not begun, or has much to do, is there later.
 func (h *handler) awaitRun(ctx context.Context, to int64) {
 	ticker := time.NewTicker(glance)
 	defer ticker.Stop()

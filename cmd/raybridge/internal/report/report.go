@@ -1,6 +1,6 @@
-// Package report makes report.html of a run: pictures of each camera, views of
-// each cloud from above and as ranges, latencies by stage, and the tables. It is one
-// file that needs no network.
+// Package report makes report.html of a run. It has pictures of each camera, views of each
+// cloud from above and as ranges, latencies by stage, and the tables. It is one file that needs
+// no network.
 package report
 
 import (

@@ -1,5 +1,5 @@
-// Package save writes received sensor data to files: pictures as PNG or JPEG, point
-// clouds and radar sweeps as PCD or PLY, everything else as lines of JSON.
+// Package save writes received sensor data to files. Pictures become PNG or JPEG, point clouds
+// and radar sweeps PCD or PLY, everything else lines of JSON.
 //
 // # Files
 //

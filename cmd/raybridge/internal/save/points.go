@@ -35,9 +35,9 @@ type field struct {
 	scalar
 }
 
-// Points is what is written of a cloud or a sweep: x, y, z in metres in the sensor's
-// frame, and what else there is to a point. It reads the sample it was made of, which
-// stays as it is as long as the points are used.
+// Points is what is written of a cloud or a sweep. It has x, y, z in metres in the sensor's
+// frame, and what else there is to a point. It reads the sample it was made of, which stays as
+// it is as long as the points are used.
 type Points struct {
 	fields []field
 	step   int // bytes of a point
@@ -92,10 +92,10 @@ var cloudFields = []field{
 	{"ring", uint16s}, {"time", float32s}, {"tag", uint8s}, {"instance", uint32s},
 }
 
-// CloudPoints returns a cloud's points: x, y, z, intensity as it was measured, ring,
-// time (seconds after the stamp), tag (semantic) and instance. An organized cloud has a
-// row for each ring, if the rings are numbered from 0, else for each laser of a firing;
-// and a column for each firing. Errors wrap ErrContent.
+// CloudPoints returns a cloud's points: x, y, z, intensity as it was measured, ring, time
+// (seconds after the stamp), tag (semantic) and instance. An organized cloud has a row for each
+// ring, if the rings are numbered from 0, else for each laser of a firing. It has a column for
+// each firing. Errors wrap ErrContent.
 func CloudPoints(m *sample.PointCloud) (*Points, error) {
 	p := newPoints(&m.Header, len(m.Points), cloudFields)
 	if !m.Organized {
@@ -149,9 +149,9 @@ var radarFields = []field{
 	{"depth", float32s}, {"azimuth", float32s}, {"altitude", float32s}, {"tag", uint8s}, {"instance", uint32s},
 }
 
-// RadarPoints returns a sweep's detections: x, y, z, velocity (m/s, receding is
-// positive), depth (metres), azimuth and altitude (radians) as they were measured, tag
-// and instance.
+// RadarPoints returns a sweep's detections: x, y, z, velocity (m/s, receding is positive),
+// depth (metres), azimuth and altitude (radians) as they were measured. Tag and instance
+// follow.
 func RadarPoints(m *sample.Radar) *Points {
 	p := newPoints(&m.Header, len(m.Detections), radarFields)
 	p.put = func(dst []byte) {
@@ -230,9 +230,9 @@ func decimals(values ...float64) string {
 	return strings.Join(words, " ")
 }
 
-// AppendPLY appends points as a PLY file, binary and little-endian, with a property of
-// the element vertex for each field: "The PLY Polygon File Format", Turk 1994. Where the
-// sensor was is a comment.
+// AppendPLY appends points as a PLY file, binary and little-endian, with a property of the
+// element vertex for each field. The source is "The PLY Polygon File Format", Turk 1994. Where
+// the sensor was is a comment.
 func AppendPLY(dst []byte, p *Points) []byte {
 	dst = append(dst, plyHeader(p)...)
 	return p.append(dst)

@@ -61,8 +61,8 @@ func hear[E any, M sensors.Message[E]](v *Viewer, m *Meter, into *latest[E, M]) 
 	}
 }
 
-// Figures are taken over the latest messages: at most meterRing of them, no
-// older than meterSpan of simulation time, or a few periods of a slow sensor.
+// Figures are taken over the latest messages. There are at most meterRing of them, no older
+// than meterSpan of simulation time, or a few periods of a slow sensor.
 const (
 	meterRing    = 256
 	meterSpan    = int64(2 * time.Second)

@@ -36,7 +36,7 @@ type shown struct {
 	speed  float64 // m/s
 }
 
-// update takes the figures anew if it is time, and reports whether they have changed.
+// update takes the figures again if it is time, and reports whether they have changed.
 func (f *figures) update(v *Viewer) bool {
 	now := v.now()
 	clock := v.options.Clock
@@ -63,8 +63,8 @@ func (f *figures) update(v *Viewer) bool {
 	return changed
 }
 
-// measure works out the real-time factor over the latest moments; a pause
-// begins anew.
+// measure works out the real-time factor over the latest moments; after a pause it begins
+// again.
 func (f *figures) measure(m moment) {
 	if f.paused {
 		f.moments = f.moments[:0]

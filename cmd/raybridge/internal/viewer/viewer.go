@@ -221,7 +221,7 @@ func (v *Viewer) Compose(size image.Point) (picture *image.RGBA, changed bool) {
 	return v.canvas, changed
 }
 
-// refresh takes what has arrived, and arranges anew if a picture's size has changed.
+// refresh takes what has arrived, and arranges again if a picture's size has changed.
 func (v *Viewer) refresh() bool {
 	fresh := map[source]bool{}
 	before := make([]image.Point, len(v.panes))
@@ -403,8 +403,8 @@ func company(panes []place, selected int) (beside int, rest []int) {
 	return beside, rest
 }
 
-// topHeight is the upper row's height: enough for the pictures' own size, at
-// least half of the window, and with room left for the row below.
+// topHeight is the upper row's height. It is enough for the pictures' own size, at least half
+// of the window, and leaves room for the row below.
 func topHeight(height int, selected, beside *place) int {
 	want := height * 56 / 100
 	for _, p := range []*place{selected, beside} {
