@@ -125,24 +125,15 @@ func (d *bridgeDescription) print(out io.Writer) error {
 	if d.Default != "" {
 		fmt.Fprintf(w, "default\t%s:%s\n", d.Name, d.Default)
 	}
-	if len(d.Options) > 0 {
-		fmt.Fprintln(w, "\noption\tdefault\tmeaning")
-	}
-	for _, o := range d.Options {
-		fmt.Fprintf(w, "?%s=%s\t%s\t%s\n", o.Key, o.Value, o.Default, o.Meaning)
-	}
-	if len(d.Messages) > 0 {
-		fmt.Fprintln(w, "\nmessage\tin the protocol\tdirection")
-	}
-	for _, m := range d.Messages {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", m.Go, m.Wire, direction(&m))
-	}
-	if len(d.Services) > 0 {
-		fmt.Fprintln(w, "\nservice\trequest\tresponse")
-	}
-	for _, s := range d.Services {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Wire, s.Request, s.Response)
-	}
+	section(w, "option\tdefault\tmeaning", d.Options, func(o *bridges.Option) string {
+		return "?" + o.Form() + "\t" + o.Default + "\t" + o.Meaning
+	})
+	section(w, "message\tin the protocol\tdirection", d.Messages, func(m *bridges.TypeInfo) string {
+		return m.Go + "\t" + m.Wire + "\t" + direction(m)
+	})
+	section(w, "service\trequest\tresponse", d.Services, func(s *bridges.ServiceInfo) string {
+		return s.Wire + "\t" + s.Request + "\t" + s.Response
+	})
 	return w.Flush()
 }
 

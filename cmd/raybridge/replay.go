@@ -725,12 +725,9 @@ func (sum *replaySummary) print(s *replaySession) {
 	for _, t := range sum.Topics {
 		fmt.Fprintf(w, "%s\t%d\t%s\n", t.Topic, t.Messages, t.Type)
 	}
-	if len(sum.Skipped) > 0 {
-		fmt.Fprintln(w, "\nleft out\tmessages\tcause")
-	}
-	for _, k := range sum.Skipped {
-		fmt.Fprintf(w, "%s\t%d\t%s\n", k.Topic, k.Messages, k.Cause)
-	}
+	section(w, "left out\tmessages\tcause", sum.Skipped, func(k *skippedRow) string {
+		return fmt.Sprintf("%s\t%d\t%s", k.Topic, k.Messages, k.Cause)
+	})
 	printDamaged(w, sum.Damaged)
 	printBridges(w, sum.Bridges)
 	_ = w.Flush() // a terminal that is gone needs no table
@@ -740,16 +737,13 @@ func (sum *replaySummary) print(s *replaySession) {
 
 // printDamaged lists what couldn't be read of recordings.
 func printDamaged(w io.Writer, list []damagedRow) {
-	if len(list) > 0 {
-		fmt.Fprintln(w, "\ndamaged\tfrom byte\tbytes\tfrom\tto\tmessages lost")
-	}
-	for _, d := range list {
+	section(w, "damaged\tfrom byte\tbytes\tfrom\tto\tmessages lost", list, func(d *damagedRow) string {
 		lost := "unknown"
 		if d.Messages >= 0 {
 			lost = strconv.FormatInt(d.Messages, 10)
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%.3f s\t%.3f s\t%s\n", d.File, d.Offset, d.Bytes, float64(d.FromNs)/1e9, float64(d.ToNs)/1e9, lost)
-	}
+		return fmt.Sprintf("%s\t%d\t%d\t%.3f s\t%.3f s\t%s", d.File, d.Offset, d.Bytes, float64(d.FromNs)/1e9, float64(d.ToNs)/1e9, lost)
+	})
 }
 
 // conclude prints the table and decides the exit code.

@@ -20,6 +20,16 @@ import (
 // columns returns a writer of a table: a tab ends a cell, and Flush writes all.
 func columns(out io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(out, 0, 0, 2, ' ', 0) }
 
+// section writes rows below a head, in a table's cells; nothing without rows.
+func section[T any](w io.Writer, head string, rows []T, cells func(*T) string) {
+	if len(rows) > 0 {
+		fmt.Fprintln(w, "\n"+head)
+	}
+	for i := range rows {
+		fmt.Fprintln(w, cells(&rows[i]))
+	}
+}
+
 // printSummary writes the final tables.
 func printSummary(out io.Writer, s *pipeline.Summary) {
 	w := columns(out)
@@ -80,13 +90,9 @@ func printInputs(out io.Writer, list []pipeline.InputSummary) {
 
 // printBridges writes the table of bridges, in a table's cells.
 func printBridges(w io.Writer, list []pipeline.BridgeSummary) {
-	if len(list) > 0 {
-		fmt.Fprintln(w, "\nbridge\tstatus\tsent\tMB\tdrops")
-	}
-	for i := range list {
-		b := &list[i]
-		fmt.Fprintf(w, "%s:%s\t%s\t%d\t%.1f\t%s\n", b.Name, b.Connection, statusText(b), b.Sent, float64(b.Bytes)/1e6, drops(b.Drops))
-	}
+	section(w, "bridge\tstatus\tsent\tMB\tdrops", list, func(b *pipeline.BridgeSummary) string {
+		return fmt.Sprintf("%s:%s\t%s\t%d\t%.1f\t%s", b.Name, b.Connection, statusText(b), b.Sent, float64(b.Bytes)/1e6, drops(b.Drops))
+	})
 }
 
 // wantedRate is how often a topic's messages are to come, "-" where once is enough.
