@@ -3,12 +3,14 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"image"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -105,6 +107,35 @@ func receiveAll(t *testing.T, run *calling, dir string) map[string]streamSummary
 	require.Equal(t, exitDone, o.code, o.err)
 	checkServingSummary(t, filepath.Join(dir, "summary.json"), address)
 	return rows
+}
+
+// TestRunServesAProgramInPython: the example that receives without any library sees the
+// pictures of a run, and ends with it.
+func TestRunServesAProgramInPython(t *testing.T) {
+	t.Parallel()
+	needsOpenGL(t)
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3: ", err)
+	}
+	run := startServing(t, t.TempDir(), "--realtime", "--bridge", "stream:127.0.0.1:0", "--bridge", "carla:127.0.0.1:0")
+	address := endpoints(run.errOut.await(t, "/odom"), "stream")["all"][0]
+	receiver := exec.CommandContext(t.Context(), python, "../../docs/examples/pictures.py", "/eye/image_raw", address)
+	out, err := receiver.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, receiver.Start())
+	lines := bufio.NewScanner(out)
+	for range 3 {
+		require.True(t, lines.Scan())
+		assert.Regexp(t, `^\d+: \d+\.\d{9} s, 64 x 48$`, lines.Text())
+	}
+	run.interrupt()
+	for lines.Scan() {
+		continue
+	}
+	assert.NoError(t, receiver.Wait())
+	o := run.end(t)
+	assert.Equal(t, exitDone, o.code, o.err)
 }
 
 // newest returns the last of the files that a pattern below a folder names.
