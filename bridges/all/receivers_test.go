@@ -285,13 +285,13 @@ func (b *inbox) readStream(conn net.Conn) {
 }
 
 func describeStream(topic string, m []byte) (arrival, error) {
-	if len(m) < 96 {
+	if len(m) < 92 {
 		return arrival{}, fmt.Errorf("%s: bad message", topic)
 	}
 	a := arrival{topic: topic, stamp: int64(binary.LittleEndian.Uint64(m[16:]))}
 	n := int(binary.LittleEndian.Uint16(m[90:]))
-	a.frame = string(m[96 : 96+n])
-	cdr := m[96+(n+7)/8*8+4:]
+	a.frame = string(m[92 : 92+n])
+	cdr := m[92+(n+7)/8*8+4:]
 	switch topic {
 	case bridgetest.ImageTopic: // stamp, frame id, height, width, encoding, bigendian, step, data
 		at := 12 + binary.LittleEndian.Uint32(cdr[8:])

@@ -234,14 +234,14 @@ func TestMalformedServers(t *testing.T) {
 // A frame with a message that a person wrote from the document and from the definitions of
 // geometry and headers: an instance of raybridge_msgs/msg/Speed.
 const byHand = `
-	8c000000 0100 00 00 00000000 8c000000   140 bytes, stream 1, no flags, message 0, 140 bytes
+	88000000 0100 00 00 00000000 88000000   136 bytes, stream 1, no flags, message 0, 136 bytes
 	0700000000000000            sequence 7
 	2a00000000000000            frame 42
 	00ca9a3b00000000            capture 1 s
 	0194357700000000            publish 2 s and 1 ns
 	000000000000f83f 00000000000002c0 000000000000e83f                   position 1.5, -2.25, 0.75
 	000000000000e03f 000000000000e0bf 000000000000d03f 000000000000c03f  x 0.5, y -0.5, z 0.25, w 0.125
-	0100 0500 00000000          flags: headed, frame id of 5 bytes
+	0100 0500                   flags: headed, frame id of 5 bytes
 	70726f6265 000000           frame id "probe", padded
 	00010000                    CDR, little-endian
 	01000000 00000000           stamp: 1 s, 0 ns

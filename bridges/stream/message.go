@@ -29,9 +29,10 @@ func (t TypeID) Output() int { return int(uint8(t)) }
 // MaxSize is the length of the longest message with its envelope, bytes.
 const MaxSize = 256 << 20
 
-// The envelope, as docs/stream-protocol.md has it: a fixed part and the frame id.
+// The envelope, as docs/stream-protocol.md has it: a fixed part and the frame id. Behind it
+// and CDR's header of four bytes is a multiple of 8, so that CDR's numbers are aligned.
 const (
-	envelopeSize = 96
+	envelopeSize = 92
 	flagHeaded   = 1 << 0
 
 	offSequence = 0

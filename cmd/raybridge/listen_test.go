@@ -187,7 +187,7 @@ func TestListenCounts(t *testing.T) {
 		got := s.Streams[i]
 		assert.Positive(t, got.RateHz)
 		want.SensorType, want.Message, want.Messages, want.RateHz = "sensor.other.speedometer", "raybridge_msgs/msg/Speed", 3, got.RateHz
-		want.Bytes = 3 * 148 // envelope and frame id 112, CDR 36
+		want.Bytes = 3 * 144 // envelope and frame id 108, CDR 36
 		want.LatencyMeanMs, want.LatencyMaxMs = 5, 5
 		assert.Equal(t, want, got)
 	}
@@ -508,7 +508,7 @@ func TestListenFigures(t *testing.T) {
 		d.Missed = missed
 		return d
 	}
-	const clockBytes = 96 + 12 // envelope and CDR
+	const clockBytes = 92 + 12 // envelope and CDR
 	f := newFigures(at(0))
 	recent := func(seconds, hz, latencyMs float64, heard bool) {
 		t.Helper()

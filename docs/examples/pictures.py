@@ -23,7 +23,7 @@ while head := received.read(16):
         continue
     sequence, frame, capture_ns, publish_ns = struct.unpack_from("<QQqq", data)
     frame_id = struct.unpack_from("<H", data, 90)[0]
-    cdr = data[96 + (frame_id + 7) // 8 * 8 + 4:]  # behind the envelope, the frame id and CDR's header
+    cdr = data[92 + (frame_id + 7) // 8 * 8 + 4:]  # behind the envelope, the frame id and CDR's header
     seconds, nanoseconds, text = struct.unpack_from("<iII", cdr)  # of sensor_msgs/msg/Image
     height, width = struct.unpack_from("<II", cdr, (12 + text + 3) // 4 * 4)
     print(f"{sequence}: {seconds}.{nanoseconds:09d} s, {width} x {height}", flush=True)
