@@ -21,7 +21,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
-	"github.com/raybridge/raybridge/cmd/raybridge/internal/report"
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/save"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/viewer"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/flow"
@@ -469,7 +469,7 @@ func (s *controlServer) close() {
 
 // reportView writes report.html at the end of a run.
 type reportView struct {
-	report report.Report
+	report save.Report
 	folder string
 	out    io.Writer // where its path is told; nil for nowhere
 }

@@ -1,5 +1,6 @@
 // Package save writes received sensor data to files. Pictures become PNG or JPEG, point clouds
-// and radar sweeps PCD or PLY, everything else lines of JSON.
+// and radar sweeps PCD or PLY, everything else lines of JSON. [Report] shows a whole
+// run on one page.
 //
 // # Files
 //

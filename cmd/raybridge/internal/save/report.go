@@ -1,7 +1,4 @@
-// Package report makes report.html of a run. It has pictures of each camera, views of each
-// cloud from above and as ranges, latencies by stage, and the tables. It is one file that needs
-// no network.
-package report
+package save
 
 import (
 	"bytes"
@@ -28,8 +25,8 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
-// File is the report's name in the output folder.
-const File = "report.html"
+// ReportFile is the report's name in the output folder.
+const ReportFile = "report.html"
 
 //go:embed report.tmpl
 var pageSource string
@@ -42,9 +39,10 @@ var page = template.Must(template.New("report").Funcs(template.FuncMap{
 	"mega":   func(bytes int64) string { return fmt.Sprintf("%.1f", float64(bytes)/1e6) },
 }).Parse(pageSource))
 
-// Report collects the first and the latest message of every camera of a run, and
-// the latest of every lidar. Its
-// methods may be called from any goroutine.
+// Report makes report.html of a run. It has pictures of each camera, views of each cloud from
+// above and as ranges, latencies by stage, and the tables. It is one file that needs no
+// network. It collects the first and the latest message of every camera, and the latest of
+// every lidar. Its methods may be called from any goroutine.
 type Report struct {
 	mu     sync.Mutex
 	shots  []*shot
@@ -166,7 +164,7 @@ func (r *Report) Write(folder string, p *pipeline.Pipeline) (string, error) {
 	if err := page.Execute(&out, c); err != nil {
 		return "", fmt.Errorf("write report: %w", err)
 	}
-	path := filepath.Join(folder, File)
+	path := filepath.Join(folder, ReportFile)
 	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
 		return "", fmt.Errorf("write report: %w", fault.File(err))
 	}

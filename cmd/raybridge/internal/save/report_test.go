@@ -1,4 +1,4 @@
-package report
+package save
 
 import (
 	"bytes"
@@ -114,7 +114,7 @@ func TestThePageFitsASmallScreen(t *testing.T) {
 	var text bytes.Buffer
 	require.NoError(t, page.Execute(&text, c))
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, File), text.Bytes(), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ReportFile), text.Bytes(), 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "frame.html"), []byte(frame), 0o644))
 	cmd := exec.CommandContext(t.Context(), browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
 		"--allow-file-access-from-files", "--user-data-dir="+filepath.Join(dir, "profile"), "--dump-dom", "file://"+filepath.Join(dir, "frame.html"))
