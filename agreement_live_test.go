@@ -30,6 +30,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/sensors/lidar"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -116,7 +117,7 @@ func keep[E any, M interface {
 type ray struct {
 	origin, direction mgl64.Vec3
 	low, high         float64
-	tNs               int64
+	stamp             simtime.Stamp
 	got               float64
 	// spread is the angle, in radians, by which a rasteriser may see beside it.
 	spread float64
@@ -132,7 +133,7 @@ func (r *ray) besideEdge(tracer *scenetest.Tracer) bool {
 			sin, cos := math.Sincos(float64(k) * math.Pi / 4)
 			d := r.direction.Add(x.Mul(cos).Add(y.Mul(sin)).Mul(part * r.spread)).Normalize()
 			want := math.Inf(1)
-			if h, ok := tracer.Trace(r.origin, d, r.low, r.high, r.tNs); ok {
+			if h, ok := tracer.Trace(r.origin, d, r.low, r.high, r.stamp); ok {
 				want = h.T
 			}
 			if want == r.got || math.Abs(want-r.got) <= 0.01+0.01*want {
@@ -153,7 +154,7 @@ func (d *drive) compare(rays []ray) *scenetest.Agreement {
 			for i := w; i < len(rays); i += len(parts) {
 				r := &rays[i]
 				wrong := parts[w].Wrong
-				parts[w].Add(tracer, r.origin, r.direction, r.low, r.high, r.tNs, r.got)
+				parts[w].Add(tracer, r.origin, r.direction, r.low, r.high, r.stamp, r.got)
 				if parts[w].Wrong > wrong && r.spread > 0 && r.besideEdge(tracer) {
 					parts[w].Wrong--
 					parts[w].Edge++
@@ -173,9 +174,9 @@ func (d *drive) compare(rays []ray) *scenetest.Agreement {
 	return &sum
 }
 
-func (d *drive) pose(t *testing.T, s *pipeline.Sensor, tNs int64) spatial.Pose {
+func (d *drive) pose(t *testing.T, s *pipeline.Sensor, stamp simtime.Stamp) spatial.Pose {
 	t.Helper()
-	ego, ok := d.p.History().Pose(scene.EgoID, tNs)
+	ego, ok := d.p.History().Pose(scene.EgoID, stamp)
 	require.True(t, ok)
 	return ego.Compose(s.Mount())
 }
@@ -192,7 +193,7 @@ func (d *drive) lidarRays(t *testing.T) []ray {
 			if k%rayStride != i%rayStride {
 				continue
 			}
-			at := scan.StampNs + r.TimeNs
+			at := scan.Stamp + simtime.Stamp(r.TimeNs)
 			pose := d.pose(t, d.lidar, at)
 			list = append(list, ray{pose.Apply(r.Origin), pose.Rotate(r.Direction), r.MinM, r.MaxM, at, float64(scan.Points[k].Distance), 0})
 		}
@@ -209,12 +210,12 @@ func (d *drive) depthRays(t *testing.T) []ray {
 	var list []ray
 	for i := range d.depths {
 		m := &d.depths[i]
-		pose := d.pose(t, d.camera, m.StampNs).Compose(spatial.OpticalInBody())
+		pose := d.pose(t, d.camera, m.Stamp).Compose(spatial.OpticalInBody())
 		for v := pixelStride / 2; v < height; v += pixelStride {
 			for u := pixelStride / 2; u < width; u += pixelStride {
 				r := lens.Ray(float64(u), float64(v))
 				got := float64(math.Float32frombits(binary.LittleEndian.Uint32(m.Data[v*m.Step+4*u:])))
-				list = append(list, ray{pose.Position, pose.Rotate(r).Normalize(), 0.05 * r.Len(), 1000 * r.Len(), m.StampNs, got * r.Len(), 0.02 / lens.Fx})
+				list = append(list, ray{pose.Position, pose.Rotate(r).Normalize(), 0.05 * r.Len(), 1000 * r.Len(), m.Stamp, got * r.Len(), 0.02 / lens.Fx})
 			}
 		}
 	}

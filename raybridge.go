@@ -519,4 +519,4 @@ func commands(c *config.Config) pipeline.Commands {
 type standing struct{ pose spatial.Pose }
 
 // PoseAt returns the same pose at any time.
-func (s standing) PoseAt(int64) spatial.Pose { return s.pose }
+func (s standing) PoseAt(simtime.Stamp) spatial.Pose { return s.pose }

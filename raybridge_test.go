@@ -50,7 +50,7 @@ bridges: [{type: mcap, connection: drive.mcap}]`, raybridge.Config{OutDir: out})
 	imu, err := s.Sensor("imu")
 	require.NoError(t, err)
 	var stamps []int64
-	_, err = raybridge.Listen(imu, func(m *sample.Imu) { stamps = append(stamps, m.StampNs) })
+	_, err = raybridge.Listen(imu, func(m *sample.Imu) { stamps = append(stamps, int64(m.Stamp)) })
 	require.NoError(t, err)
 	require.NoError(t, s.Step(t.Context(), 3))
 	assert.Equal(t, []int64{20e6, 40e6, 60e6}, stamps)
@@ -119,7 +119,7 @@ func (p *pair) Begin(_ context.Context, env *sensors.Env) (err error) {
 	return err
 }
 func (p *pair) Tick(at sensors.Tick) error {
-	p.out.TryQueue(at, &sample.Speed{Header: sample.Header{StampNs: at.TimeNs}})
+	p.out.TryQueue(at, &sample.Speed{Header: sample.Header{Stamp: at.Due}})
 	return nil
 }
 func (p *pair) End() error { return nil }

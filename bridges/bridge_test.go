@@ -13,6 +13,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -428,8 +429,8 @@ func TestTopicsGetDefaultQoS(t *testing.T) {
 }
 
 func TestHandedOver(t *testing.T) {
-	assert.EqualValues(t, 5, (&bridges.Env{}).HandedOver(5))
-	assert.EqualValues(t, 7, (&bridges.Env{Now: func() int64 { return 7 }}).HandedOver(5))
+	assert.EqualValues(t, simtime.Stamp(5), (&bridges.Env{}).HandedOver(5))
+	assert.EqualValues(t, simtime.Stamp(7), (&bridges.Env{Now: func() simtime.Stamp { return 7 }}).HandedOver(5))
 }
 
 func TestNames(t *testing.T) {

@@ -3,6 +3,7 @@ package bridges
 import (
 	"context"
 	"fmt"
+	"github.com/raybridge/raybridge/simtime"
 	"reflect"
 	"sync"
 )
@@ -34,8 +35,8 @@ type Convert[M any] func(sample Stamped) (M, error)
 type Open[M, S any] func(instance Instance, topic *PublishedTopic, schema S) (Send[M], error)
 
 // Send encodes and sends, or queues, one message, which is good only until it returns.
-// stampNs is when it was captured. It is called by one goroutine at a time.
-type Send[M any] func(ctx context.Context, message M, stampNs int64) error
+// stamp is when it was captured. It is called by one goroutine at a time.
+type Send[M any] func(ctx context.Context, message M, stamp simtime.Stamp) error
 
 // OpenSample is Open for bridges whose connection decides on the message that carries a
 // sample.
@@ -136,7 +137,7 @@ func (pub Publication[M, S]) Register(p *Plugin, wire string, open Open[M, S]) e
 			if err != nil {
 				return err
 			}
-			return send(ctx, message, sample.Stamp())
+			return send(ctx, message, sample.Captured())
 		}, nil
 	})
 }
@@ -303,7 +304,7 @@ func (c Codec[T]) Register(p *Plugin) error {
 	case c.Read != nil && !receives:
 		return fmt.Errorf("bridge %q can't subscribe to %s: it brings no messages: %w", p.info.Name, name, ErrNoConverter)
 	case c.Append != nil && !goType.Implements(reflect.TypeFor[Stamped]()):
-		return fmt.Errorf("%v can't be published: add a method Stamp() int64: %w", goType, ErrNoConverter)
+		return fmt.Errorf("%v can't be published: add a method Captured() simtime.Stamp: %w", goType, ErrNoConverter)
 	}
 	if want := carrier.CodecEncoding(); want != "" {
 		if err := c.Schema.encodedAs(p.info.Name, want); err != nil {

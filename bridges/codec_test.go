@@ -11,12 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // reading is a sample, line the message of it.
 type reading struct{ at, value int64 }
 
-func (r *reading) Stamp() int64 { return r.at }
+func (r *reading) Captured() simtime.Stamp { return simtime.Stamp(r.at) }
 
 type line struct{ value int64 }
 
@@ -53,13 +54,13 @@ func TestPublication(t *testing.T) {
 	_, err = boxed.Converter()(other{})
 	assert.ErrorIs(t, err, bridges.ErrConvert, "a sample of another type")
 
-	type sent struct{ value, stamp int64 }
+	type sent struct{ value, stamp simtime.Stamp }
 	var last sent
 	schemas := map[string]string{}
 	open := func(_ bridges.Instance, topic *bridges.PublishedTopic, schema string) (bridges.Send[*line], error) {
 		schemas[topic.Name] = schema
-		return func(_ context.Context, m *line, stampNs int64) error {
-			last = sent{m.value, stampNs}
+		return func(_ context.Context, m *line, stamp simtime.Stamp) error {
+			last = sent{simtime.Stamp(m.value), stamp}
 			return nil
 		}, nil
 	}
@@ -78,7 +79,7 @@ func TestPublication(t *testing.T) {
 		publish, err := bridges.AddPublisher[*reading](b, bridges.Topic{Name: topic})
 		require.NoError(t, err)
 		require.NoError(t, publish(t.Context(), &reading{at: 5, value: 10}))
-		assert.Equal(t, sent{want, 5}, last)
+		assert.Equal(t, sent{simtime.Stamp(want), 5}, last)
 		err = publish(t.Context(), &reading{value: 1})
 		assert.ErrorIs(t, err, bridges.ErrConvert)
 		assert.ErrorIs(t, err, errOdd)
@@ -91,7 +92,7 @@ func TestPublication(t *testing.T) {
 // other is a sample that no row here carries.
 type other struct{}
 
-func (other) Stamp() int64 { return 0 }
+func (other) Captured() simtime.Stamp { return 0 }
 
 func TestSubscription(t *testing.T) {
 	var inbox bridges.Inbox[*line]
@@ -159,7 +160,7 @@ func TestCodec(t *testing.T) {
 	var data []byte
 	open := func(_ bridges.Instance, _ *bridges.PublishedTopic, schema bridges.Schema) (bridges.Send[bridges.Append], error) {
 		assert.Equal(t, "json", schema.MessageEncoding)
-		return func(_ context.Context, encode bridges.Append, _ int64) (err error) {
+		return func(_ context.Context, encode bridges.Append, _ simtime.Stamp) (err error) {
 			data, err = encode(data[:0])
 			return err
 		}, nil
@@ -223,7 +224,7 @@ func TestCodecReads(t *testing.T) {
 	assert.EqualError(t, foreign.Register(both), `bridge "both" carries messages encoded as "json", and my/Command as "cdr": no converter`)
 	published := codec
 	published.Append = func(dst []byte, m stampless) ([]byte, error) { return strconv.AppendInt(dst, m.value, 10), nil }
-	assert.ErrorContains(t, published.Register(both), "add a method Stamp() int64")
+	assert.ErrorContains(t, published.Register(both), "add a method Captured() simtime.Stamp")
 	assert.False(t, both.Knows(reflect.TypeFor[stampless]()), "nothing was added")
 	require.NoError(t, codec.Register(both))
 	assert.ErrorIs(t, codec.Register(both), bridges.ErrDuplicate)

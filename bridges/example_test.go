@@ -14,6 +14,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // A bridge of your own is used like raybridge's: put it in the registry, open
@@ -57,7 +58,7 @@ func recordTable(dir string) error {
 	}
 	for i := range 2 {
 		speed := &sample.Speed{MetresPerSecond: 13.5 + float64(i)/2}
-		speed.StampNs = int64(i) * 10_000_000
+		speed.Stamp = simtime.Stamp(int64(i) * 10_000_000)
 		if err := publish(ctx, speed); err != nil {
 			return err
 		}

@@ -9,5 +9,5 @@ import (
 
 var tsv = bridges.NewFile("tsv", "writes tab-separated values",
 	bridges.Write("speed", func(b []byte, topic string, m *sample.Speed) []byte {
-		return fmt.Appendf(b, "%d\t%s\t%g\n", m.StampNs, topic, m.MetresPerSecond)
+		return fmt.Appendf(b, "%d\t%s\t%g\n", m.Stamp, topic, m.MetresPerSecond)
 	}))

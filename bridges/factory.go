@@ -48,6 +48,7 @@ package bridges
 
 import (
 	"context"
+	"github.com/raybridge/raybridge/simtime"
 	"log/slog"
 )
 
@@ -125,7 +126,7 @@ type Env struct {
 	// on its own goroutine. So a caller that publishes from one goroutine may answer with the
 	// time that belongs to that message. Then the recording doesn't depend on how fast anything
 	// ran. Nil stands for the message's own stamp.
-	Now func() int64
+	Now func() simtime.Stamp
 	// Log takes what can't be returned; nil discards it.
 	Log *slog.Logger
 	// Run is written into recordings.
@@ -148,10 +149,10 @@ type Run struct {
 	Seed       uint64
 }
 
-// HandedOver returns Now's time, or stampNs where there is no Now.
-func (e *Env) HandedOver(stampNs int64) int64 {
+// HandedOver returns Now's time, or stamp where there is no Now.
+func (e *Env) HandedOver(stamp simtime.Stamp) simtime.Stamp {
 	if e.Now == nil {
-		return stampNs
+		return stamp
 	}
 	return e.Now()
 }
@@ -159,5 +160,5 @@ func (e *Env) HandedOver(stampNs int64) int64 {
 // Stamped is a message that knows its capture time, simulation nanoseconds:
 // every sample is one.
 type Stamped interface {
-	Stamp() int64
+	Captured() simtime.Stamp
 }

@@ -24,7 +24,7 @@ import (
 // image is a row of lines; the suite publishes pictures where it stalls a peer, and large
 // records fill what waits for it.
 var image = bridges.Write("image", func(b []byte, topic string, m *sample.Image) []byte {
-	return fmt.Appendf(b, "%d\t%s\t%x\n", m.StampNs, topic, m.Data)
+	return fmt.Appendf(b, "%d\t%s\t%x\n", m.Stamp, topic, m.Data)
 })
 
 func TestConformanceOfFiles(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/raybridge/raybridge/dispatch"
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -41,7 +42,7 @@ func newDispatcher(t testing.TB, cfg dispatch.Config) *dispatch.Dispatcher {
 // cloud is a ThreadCached, Sized and Stamped message.
 type cloud struct {
 	points []float32
-	stamp  int64
+	stamp  simtime.Stamp
 	class  uint64
 }
 
@@ -54,7 +55,7 @@ func (c *cloud) CacheKey() uint64 { return c.class }
 
 func (c *cloud) SizeBytes() int64 { return int64(4 * len(c.points)) }
 
-func (c *cloud) Stamp() int64 { return c.stamp }
+func (c *cloud) Stamp() simtime.Stamp { return c.stamp }
 
 var _ dispatch.ThreadCached[*cloud] = (*cloud)(nil)
 
@@ -378,7 +379,7 @@ func TestPanicsCostNothing(t *testing.T) {
 	}, dispatch.TopicConfig{Ordered: true, WaitForToken: true})
 	var f fates
 	for i := range 4 {
-		require.True(t, topic.TryQueueTask(&cloud{stamp: int64(i)}, dispatch.Task{Token: 1, Done: func(err error) {
+		require.True(t, topic.TryQueueTask(&cloud{stamp: simtime.Stamp(i)}, dispatch.Task{Token: 1, Done: func(err error) {
 			f.done(err)
 			if i == 2 {
 				panic("in the callback")
@@ -452,11 +453,11 @@ func TestGateHoldsUntilRelease(t *testing.T) {
 		d := dispatch.New(dispatch.Config{Logger: quiet})
 		var sent []int64
 		topic := dispatch.NewTopic(d, "cloud", func(_ context.Context, c *cloud) error {
-			sent = append(sent, c.stamp)
+			sent = append(sent, int64(c.stamp))
 			return nil
 		}, dispatch.TopicConfig{Ordered: true, Gated: true})
 		for _, stamp := range []int64{0, 5, 10, 20} {
-			require.True(t, topic.TryQueue(&cloud{stamp: stamp}))
+			require.True(t, topic.TryQueue(&cloud{stamp: simtime.Stamp(stamp)}))
 		}
 		synctest.Wait()
 		assert.Empty(t, sent, "no clock yet")
@@ -795,7 +796,7 @@ func (q *quitter) CacheKey() uint64 { q.quit("key"); return 0 }
 
 func (q *quitter) SizeBytes() int64 { q.quit("size"); return 10 }
 
-func (q *quitter) Stamp() int64 { q.quit("stamp"); return 0 }
+func (q *quitter) Stamp() simtime.Stamp { q.quit("stamp"); return 0 }
 
 // onGoroutine runs f on a goroutine of its own, which f may end, and waits for that.
 func onGoroutine(f func()) {

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"github.com/raybridge/raybridge/simtime"
 	"log/slog"
 	"math"
 	"runtime"
@@ -90,8 +91,8 @@ type Dispatcher struct {
 	taken       uint64
 	granted     uint64 // blocked senders whose task was queued
 	workers     int
-	idle        []*worker // the one idle for the shortest time last
-	released    int64     // simulation time of the last published clock, ns (law T4)
+	idle        []*worker     // the one idle for the shortest time last
+	released    simtime.Stamp // simulation time of the last published clock, ns (law T4)
 
 	topics       []*topic
 	tokens       map[any]struct{} // exclusive tokens in use (law D4)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/raybridge/raybridge/dispatch"
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // A dispatcher runs the publishers of its topics on workers. Drain waits for
@@ -303,12 +304,12 @@ func ExampleTopicConfig_waitForToken() {
 
 // Reading is a message that knows when it was captured.
 type Reading struct {
-	StampNs int64
-	Value   float64
+	At    simtime.Stamp
+	Value float64
 }
 
 // Stamp returns the simulation time of the capture, which a gated topic heeds.
-func (r Reading) Stamp() int64 { return r.StampNs }
+func (r Reading) Stamp() simtime.Stamp { return r.At }
 
 // A gated topic holds messages that are later than the clock, until the clock's
 // own message is out.
@@ -322,8 +323,8 @@ func ExampleDispatcher_Release() {
 	}, dispatch.TopicConfig{Ordered: true, Gated: true})
 
 	d.Release(0)
-	topic.TryQueue(Reading{StampNs: 5_000_000, Value: 1.5})
-	topic.TryQueue(Reading{StampNs: 15_000_000, Value: 1.6})
+	topic.TryQueue(Reading{At: 5_000_000, Value: 1.5})
+	topic.TryQueue(Reading{At: 15_000_000, Value: 1.6})
 	fmt.Println("clock 10 ms")
 	d.Release(10_000_000)
 	fmt.Println("sent", <-sent)
@@ -349,7 +350,7 @@ func ExampleDispatcher_ReleaseAll() {
 		fmt.Println("sent", r.Value)
 		return nil
 	}, dispatch.TopicConfig{Gated: true})
-	topic.TryQueue(Reading{StampNs: 1_000_000, Value: 2.5})
+	topic.TryQueue(Reading{At: 1_000_000, Value: 2.5})
 
 	d.ReleaseAll()
 	_ = d.Drain(ctx)

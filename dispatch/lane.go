@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"github.com/raybridge/raybridge/simtime"
 	"log/slog"
 	"math"
 	"slices"
@@ -81,7 +82,7 @@ type task struct {
 	payload    payload // the *message[T] that holds this task
 	done       func(error)
 	token      any
-	stamp      int64         // simulation time, ns; with topic.cfg.Gated
+	stamp      simtime.Stamp // simulation time, ns; with topic.cfg.Gated
 	bytes      int64         // size of the message where its type tells it
 	cost       int64         // expected publishing time, ns, as counted in d.backlog
 	timed      bool          // queuedAt and took are for the histograms
@@ -131,21 +132,21 @@ func (l *taskList) remove(t *task) {
 // Stamped is implemented by messages that know the simulation time, in
 // nanoseconds, at which they were captured. Topics with TopicConfig.Gated need
 // it.
-type Stamped interface{ Stamp() int64 }
+type Stamped interface{ Stamp() simtime.Stamp }
 
 // Release tells the dispatcher that the clock message of the given simulation time, in
 // nanoseconds, has been published. Gated messages with a stamp up to it may go out (law T4). A
 // time earlier than the last one is a jump of the clock. All messages queued before it go out,
 // since their own tick won't come.
-func (d *Dispatcher) Release(stampNs int64) {
+func (d *Dispatcher) Release(stamp simtime.Stamp) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if stampNs < d.released {
+	if stamp < d.released {
 		for _, t := range d.topics {
 			t.lane.exempt()
 		}
 	}
-	d.released = stampNs
+	d.released = stamp
 	d.openLanes()
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/raybridge/raybridge/dispatch"
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/stretchr/testify/require"
 )
 
@@ -34,7 +35,7 @@ type modelMessage struct {
 	id    int
 	topic *modelTopic
 	token int // 0: none
-	stamp int64
+	stamp simtime.Stamp
 	bytes int64
 
 	state state
@@ -136,7 +137,7 @@ func (m *model) advance() {
 	for _, l := range m.lanes {
 		for l.free() && len(l.queue) > 0 {
 			head := l.queue[0]
-			if head.topic.gated && head.stamp > m.released {
+			if head.topic.gated && head.stamp > simtime.Stamp(m.released) {
 				break
 			}
 			l.running, l.queue = append(l.running, head), l.queue[1:]
@@ -168,15 +169,15 @@ func (m *model) close() {
 	}
 }
 
-func (m *model) release(stamp int64) {
-	if stamp < m.released {
+func (m *model) release(stamp simtime.Stamp) {
+	if stamp < simtime.Stamp(m.released) {
 		for _, l := range m.lanes {
 			for _, msg := range l.queue {
 				msg.stamp = math.MinInt64
 			}
 		}
 	}
-	m.released = stamp
+	m.released = int64(stamp)
 	m.advance()
 }
 
@@ -219,7 +220,7 @@ var errVerdict = errors.New("verdict: fail")
 
 type parcel struct {
 	id    int
-	stamp int64
+	stamp simtime.Stamp
 	body  []byte // its length is its size; every byte is its id
 }
 
@@ -231,7 +232,7 @@ func (p *parcel) CacheKey() uint64 { return uint64(len(p.body) % 2) }
 
 func (p *parcel) SizeBytes() int64 { return int64(len(p.body)) }
 
-func (p *parcel) Stamp() int64 { return p.stamp }
+func (p *parcel) Stamp() simtime.Stamp { return p.stamp }
 
 // observed is what the system did with one message.
 type observed struct {
@@ -404,7 +405,7 @@ func (s *schedule) step() {
 		i := s.rng.IntN(len(s.model.topics))
 		msg := &modelMessage{
 			id: len(s.offered), topic: s.model.topics[i], token: s.rng.IntN(4),
-			stamp: int64(s.rng.IntN(20)), bytes: int64(s.rng.IntN(10)),
+			stamp: simtime.Stamp(s.rng.IntN(20)), bytes: int64(s.rng.IntN(10)),
 		}
 		s.offered = append(s.offered, msg)
 		s.model.offer(msg)
@@ -417,8 +418,8 @@ func (s *schedule) step() {
 		}
 	case n < 890:
 		stamp := int64(s.rng.IntN(20))
-		s.release(stamp)
-		s.d.Release(stamp)
+		s.release(simtime.Stamp(stamp))
+		s.d.Release(simtime.Stamp(stamp))
 	case n < 930:
 		s.paused = true
 		s.d.Pause()

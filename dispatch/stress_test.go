@@ -16,6 +16,7 @@ import (
 
 	"github.com/raybridge/raybridge/dispatch"
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // stressTopic checks, under load, what holds for every schedule.
@@ -63,7 +64,7 @@ func (s *stressTopic) publish(_ context.Context, p *parcel) error {
 }
 
 func (s *stressTopic) produce(producer int, rng *rand.Rand) {
-	p := &parcel{stamp: int64(producer)}
+	p := &parcel{stamp: simtime.Stamp(producer)}
 	for i := range stressMessages {
 		p.id = i + 1
 		p.body = p.body[:0]

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // ThreadCached is implemented by message types (pointers) that the dispatcher copies when they
@@ -675,7 +676,7 @@ type traits[T any] struct {
 	cached ThreadCached[T] // the message itself, if it is one
 	key    uint64
 	bytes  int64
-	stamp  int64
+	stamp  simtime.Stamp
 }
 
 // describe asks the message's own methods; if one of them ends the goroutine, the

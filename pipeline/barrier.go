@@ -21,13 +21,13 @@ var ErrUndelivered = errors.New("messages are still with a bridge")
 type Delivery struct {
 	// Sensor is the sensor's name.
 	Sensor string
-	// Frame is the number of the instant, TimeNs the sensor's own on its grid, in simulation
-	// nanoseconds. Seq counts the sensor's firings from 0. Its messages' headers have all
+	// Frame is the number of the instant, Due the sensor's own on its grid.
+	// Seq counts the sensor's firings from 0. Its messages' headers have all
 	// three. One of a late realtime run that was skipped never had a Seq, and has the next
 	// one's.
-	Frame  uint64
-	TimeNs int64
-	Seq    uint64
+	Frame uint64
+	Due   simtime.Stamp
+	Seq   uint64
 	// Messages counts what bridges sent and listeners were called with. A firing that
 	// was delivered may have none: a sensor of events has nothing to say at most.
 	Messages int
@@ -50,8 +50,8 @@ func (p *Pipeline) StepSensors(ctx context.Context, n int) ([]Delivery, error) {
 	b := &barrier{open: map[passageKey]*passage{}}
 	p.barrier.Store(b)
 	defer p.barrier.Store(nil)
-	target := int64(math.MaxInt64) // until time has begun
-	err := p.run(ctx, ctx, func() int64 {
+	target := simtime.Stamp(math.MaxInt64) // until time has begun
+	err := p.run(ctx, ctx, func() simtime.Stamp {
 		target = p.stepEnd(n)
 		return target
 	})
@@ -85,11 +85,11 @@ type passage struct {
 func (b *barrier) expect(s *Sensor, at sensors.Tick, skipped int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	due := Delivery{Sensor: s.spec.Name, Frame: at.Frame, TimeNs: at.TimeNs, Seq: at.Seq}
+	due := Delivery{Sensor: s.spec.Name, Frame: at.Frame, Due: at.Due, Seq: at.Seq}
 	for k := skipped; k > 0; k-- {
 		rate := s.schedule.Rate()
 		over := due
-		over.TimeNs, over.Missing = rate.At(rate.IndexAt(at.TimeNs)-int64(k)), flow.CauseSkipped
+		over.Due, over.Missing = rate.At(rate.IndexAt(at.Due)-int64(k)), flow.CauseSkipped
 		b.list = append(b.list, &passage{Delivery: over, sensor: s})
 	}
 	x := &passage{Delivery: due, sensor: s}
@@ -168,38 +168,38 @@ func (b *barrier) result(err error) []Delivery {
 // NextDue returns when the next sensor is due, in simulation nanoseconds, and all that are due
 // then, in the order in which they will fire. It returns no sensors if there are none. Any
 // goroutine may ask; during a run the answer may be past when it is read.
-func (p *Pipeline) NextDue() (timeNs int64, due []*Sensor) {
+func (p *Pipeline) NextDue() (stamp simtime.Stamp, due []*Sensor) {
 	at := p.nextInstant()
-	timeNs = math.MaxInt64
+	stamp = math.MaxInt64
 	list := p.firingOrder()
 	for _, s := range list {
-		timeNs = min(timeNs, s.nextFrom(at))
+		stamp = min(stamp, s.nextFrom(at))
 	}
 	for _, s := range list {
-		if s.nextFrom(at) == timeNs {
+		if s.nextFrom(at) == stamp {
 			due = append(due, s)
 		}
 	}
 	if due == nil {
 		return at, nil
 	}
-	return timeNs, due
+	return stamp, due
 }
 
 // DueAt returns the sensors that are due at an instant still to come, in the order in
 // which they will fire. Any goroutine may ask, as NextDue.
-func (p *Pipeline) DueAt(timeNs int64) []*Sensor {
+func (p *Pipeline) DueAt(stamp simtime.Stamp) []*Sensor {
 	at := p.nextInstant()
-	if timeNs < at {
+	if stamp < at {
 		return nil
 	}
 	var each, due []*Sensor
-	happens := onGrid(p.steps.Rate(), timeNs) || (p.clockDue != nil && onGrid(p.clockDue.Rate(), timeNs))
+	happens := onGrid(p.steps.Rate(), stamp) || (p.clockDue != nil && onGrid(p.clockDue.Rate(), stamp))
 	for _, s := range p.firingOrder() {
 		switch {
 		case s.schedule == nil:
 			each = append(each, s)
-		case onGrid(s.schedule.Rate(), timeNs) && timeNs >= s.nextFrom(at):
+		case onGrid(s.schedule.Rate(), stamp) && stamp >= s.nextFrom(at):
 			due = append(due, s)
 		}
 	}
@@ -209,11 +209,11 @@ func (p *Pipeline) DueAt(timeNs int64) []*Sensor {
 	return nil
 }
 
-func onGrid(rate simtime.Rate, t int64) bool { return rate.At(rate.IndexAt(t)) == t }
+func onGrid(rate simtime.Rate, t simtime.Stamp) bool { return rate.At(rate.IndexAt(t)) == t }
 
 // nextFrom returns when the sensor fires next, at being the next instant at which
 // anything happens.
-func (s *Sensor) nextFrom(at int64) int64 {
+func (s *Sensor) nextFrom(at simtime.Stamp) simtime.Stamp {
 	switch {
 	case s.schedule == nil:
 		return at

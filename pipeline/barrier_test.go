@@ -17,12 +17,13 @@ import (
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // expected is one firing, worked out without a pipeline.
 type expected struct {
 	sensor string
-	timeNs int64
+	stamp  simtime.Stamp
 	seq    uint64
 }
 
@@ -38,7 +39,7 @@ func grid(sensor, rate string, after, until int64) []expected {
 			return list
 		}
 		if ns > after {
-			list = append(list, expected{sensor, ns, uint64(k - 1)})
+			list = append(list, expected{sensor, simtime.Stamp(ns), uint64(k - 1)})
 		}
 	}
 }
@@ -62,39 +63,39 @@ func TestTheBarriersSetIsExact(t *testing.T) {
 		dueNs, due := p.NextDue()
 		list, err := p.StepSensors(t.Context(), n)
 		require.NoError(t, err)
-		until := from + int64(n)*10_000_000
+		until := from + simtime.Stamp(int64(n)*10_000_000)
 		assert.Equal(t, until, p.Clock().Now())
 
 		var want []expected
 		for _, r := range rates {
-			want = append(want, grid(r.name, r.rate, from, until)...)
+			want = append(want, grid(r.name, r.rate, int64(from), int64(until))...)
 		}
 		slices.SortStableFunc(want, func(a, b expected) int {
-			return cmp.Or(cmp.Compare(a.timeNs, b.timeNs), cmp.Compare(order[a.sensor], order[b.sensor]))
+			return cmp.Or(cmp.Compare(a.stamp, b.stamp), cmp.Compare(order[a.sensor], order[b.sensor]))
 		})
 		var got []expected
 		frames := map[int64]uint64{}
 		for _, d := range list {
 			assert.True(t, d.Delivered(), "%+v", d)
 			assert.Equal(t, 1, d.Messages)
-			got = append(got, expected{d.Sensor, d.TimeNs, d.Seq})
-			if f, known := frames[d.TimeNs]; known {
+			got = append(got, expected{d.Sensor, d.Due, d.Seq})
+			if f, known := frames[int64(d.Due)]; known {
 				assert.Equal(t, f, d.Frame, "one instant is one frame")
 			}
-			frames[d.TimeNs] = d.Frame
+			frames[int64(d.Due)] = d.Frame
 			for other, f := range frames {
-				assert.Equal(t, cmp.Compare(other, d.TimeNs), cmp.Compare(f, d.Frame), "frames rise with time")
+				assert.Equal(t, cmp.Compare(simtime.Stamp(other), d.Due), cmp.Compare(f, d.Frame), "frames rise with time")
 			}
 		}
 		assert.Equal(t, want, got)
 		if len(want) > 0 {
-			assert.Equal(t, want[0].timeNs, dueNs)
+			assert.Equal(t, want[0].stamp, dueNs)
 			for i, s := range due {
 				assert.Equal(t, want[i].sensor, s.Name())
 			}
 		}
 		for _, w := range want { // and all of it is there
-			assert.Contains(t, to.stamps("/"+w.sensor), w.timeNs)
+			assert.Contains(t, to.stamps("/"+w.sensor), int64(w.stamp))
 		}
 	}
 }
@@ -116,14 +117,14 @@ func TestNextDueIsWhatFires(t *testing.T) {
 	for range 60 {
 		at, due := p.NextDue()
 		assert.Equal(t, names(due), names(p.DueAt(at)))
-		assert.Empty(t, p.DueAt(at-1), "nothing happens before")
+		assert.Empty(t, p.DueAt((at - 1)), "nothing happens before")
 		list, err := p.StepSensors(t.Context(), 1)
 		require.NoError(t, err)
 		byTime := map[int64][]string{}
 		for _, d := range list {
-			byTime[d.TimeNs] = append(byTime[d.TimeNs], d.Sensor)
+			byTime[int64(d.Due)] = append(byTime[int64(d.Due)], d.Sensor)
 		}
-		assert.Equal(t, names(due), byTime[at])
+		assert.Equal(t, names(due), byTime[int64(at)])
 		assert.Empty(t, p.DueAt(at), "it is past")
 	}
 	assert.Equal(t, []string{"each", "s0", "s1", "s2"}, names(p.DueAt(5_000_000_000)))
@@ -133,7 +134,7 @@ func TestNextDueIsWhatFires(t *testing.T) {
 
 // TestWhatIsMissingHasACause goes through the ways in which a firing comes to nothing.
 func TestWhatIsMissingHasACause(t *testing.T) {
-	refuse := &peer{kind: bridges.KindNetwork, publish: func(_ context.Context, topic string, stamp int64) error {
+	refuse := &peer{kind: bridges.KindNetwork, publish: func(_ context.Context, topic string, stamp simtime.Stamp) error {
 		if topic == "/refused" && stamp == 20_000_000 {
 			return bridges.ErrWriteFailed
 		}
@@ -180,7 +181,7 @@ func TestWhatIsMissingHasACause(t *testing.T) {
 // of use afterwards.
 func TestAStalledBridgeIsNamed(t *testing.T) {
 	stall := make(chan struct{})
-	to := &peer{kind: bridges.KindNetwork, publish: func(_ context.Context, topic string, stamp int64) error {
+	to := &peer{kind: bridges.KindNetwork, publish: func(_ context.Context, topic string, stamp simtime.Stamp) error {
 		if topic == "/s" && stamp == 20_000_000 {
 			<-stall
 		}
@@ -249,7 +250,7 @@ func TestNoDriftInAnHour(t *testing.T) {
 	s := addScripted(t, p, plainID, "s", "10")
 	n := int64(0)
 	hear(t, s, func(at sensors.Tick, m *sample.Imu) {
-		if n++; m.StampNs != n*100_000_000 || at.PeriodNs != 100_000_000 || at.Seq != uint64(n-1) {
+		if n++; m.Stamp != simtime.Stamp(n*100_000_000) || at.PeriodNs != 100_000_000 || at.Seq != uint64(n-1) {
 			t.Errorf("firing %d is %+v", n, at)
 			s.Stop()
 		}

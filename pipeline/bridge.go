@@ -18,6 +18,7 @@ import (
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // clockTopic is where the simulation time goes.
@@ -62,7 +63,7 @@ type attachedBridge struct {
 	// handedOver is the simulation time at which the message that is being
 	// published was handed over, nanoseconds. A file publishes one message at
 	// a time, under sending, so it belongs to that message.
-	handedOver atomic.Int64
+	handedOver instantCell
 	sending    sync.Mutex
 
 	mu     sync.Mutex
@@ -250,7 +251,7 @@ func (b *attachedBridge) send(ctx context.Context, publish bridges.Publisher[any
 
 // logTime is when the message being published was handed over; a network bridge
 // publishes several at once, and is told the time now.
-func (b *attachedBridge) logTime() int64 {
+func (b *attachedBridge) logTime() simtime.Stamp {
 	switch {
 	case b.file():
 		return b.handedOver.Load()
@@ -533,8 +534,8 @@ type envelope struct {
 	at sensors.Tick
 	// handedOver is the instant of a stepped run in which the message was queued,
 	// nanoseconds: a recording's log time.
-	handedOver int64
-	stamp      int64
+	handedOver simtime.Stamp
+	stamp      simtime.Stamp
 	spec       *sensors.OutputSpec
 	message    any
 }
@@ -554,7 +555,7 @@ func (e *envelope) CopyToCache(dst *envelope) {
 func (e *envelope) CacheKey() uint64 { return e.spec.Key(e.message) }
 
 // Stamp is the message's own stamp: what the clock gate compares (law T4).
-func (e *envelope) Stamp() int64 { return e.stamp }
+func (e *envelope) Stamp() simtime.Stamp { return e.stamp }
 
 // SizeBytes is the size of the message's data, for bounds of queues in bytes.
 func (e *envelope) SizeBytes() int64 {
@@ -570,9 +571,9 @@ var scratch = sync.Pool{New: func() any { return new(envelope) }}
 func borrowEnvelope(at sensors.Tick, spec *sensors.OutputSpec, message any) *envelope {
 	e := scratch.Get().(*envelope)
 	e.at, e.spec, e.message = at, spec, message
-	e.stamp = at.TimeNs
-	if s, ok := message.(interface{ Stamp() int64 }); ok {
-		e.stamp = s.Stamp()
+	e.stamp = at.Due
+	if s, ok := message.(interface{ Captured() simtime.Stamp }); ok {
+		e.stamp = s.Captured()
 	}
 	return e
 }

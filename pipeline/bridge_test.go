@@ -72,7 +72,7 @@ func TestTheClocksTopicIsTaken(t *testing.T) {
 // TestAStepsClockIsSentFirst is law T4 for a peer: it learns of an instant before
 // it gets what was measured then, whatever the dispatcher's workers do.
 func TestAStepsClockIsSentFirst(t *testing.T) {
-	to := &peer{kind: bridges.KindNetwork, publish: func(_ context.Context, topic string, _ int64) error {
+	to := &peer{kind: bridges.KindNetwork, publish: func(_ context.Context, topic string, _ simtime.Stamp) error {
 		if topic == "/clock" {
 			time.Sleep(time.Millisecond) // a worker that is slow with just this
 		}
@@ -92,8 +92,8 @@ func clockFirst(t testing.TB, list []delivery) {
 	clock := int64(-1)
 	for i, d := range list {
 		if d.topic == "/clock" {
-			clock = d.stamp
-		} else if !assert.LessOrEqual(t, d.stamp, clock, "%s is delivery %d", d.topic, i) {
+			clock = int64(d.stamp)
+		} else if !assert.LessOrEqual(t, d.stamp, simtime.Stamp(clock), "%s is delivery %d", d.topic, i) {
 			return
 		}
 	}
@@ -105,7 +105,7 @@ func TestASlowPeerIsNamed(t *testing.T) {
 		t.Skip("takes seconds; runs without -short")
 	}
 	release := make(chan struct{})
-	to := &peer{kind: bridges.KindNetwork, publish: func(context.Context, string, int64) error {
+	to := &peer{kind: bridges.KindNetwork, publish: func(context.Context, string, simtime.Stamp) error {
 		<-release
 		return nil
 	}}
@@ -130,7 +130,7 @@ func TestOneMessageAtATime(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {
 			var underway atomic.Int32
-			to := &peer{publish: func(_ context.Context, topic string, _ int64) error {
+			to := &peer{publish: func(_ context.Context, topic string, _ simtime.Stamp) error {
 				if topic == "/s" {
 					assert.EqualValues(t, 1, underway.Add(1))
 					time.Sleep(3 * time.Millisecond) // longer than the sensor's period
@@ -231,7 +231,7 @@ func TestWhatNobodySubscribedToIsNotPublished(t *testing.T) {
 	require.NoError(t, err)
 	defer c.Close()
 	stamps := make(chan int64, 100)
-	require.NoError(t, c.Listen(t.Context(), "/heard", func(d *stream.Data) { stamps <- d.CaptureNs() }))
+	require.NoError(t, c.Listen(t.Context(), "/heard", func(d *stream.Data) { stamps <- int64(d.Stamp()) }))
 	require.NoError(t, p.Run(t.Context(), 50*time.Millisecond))
 	for i := range 5 {
 		assert.EqualValues(t, 60_000_000+i*10_000_000, <-stamps)
@@ -347,7 +347,7 @@ func TestALostConnectionIsToldOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var log lockedText
 			to := &peer{kind: bridges.KindNetwork}
-			to.publish = func(_ context.Context, topic string, _ int64) error {
+			to.publish = func(_ context.Context, topic string, _ simtime.Stamp) error {
 				if topic == "/probe" {
 					to.set(bridges.UnexpectedlyDisconnected)
 					return errors.Join(errors.New("peer"), c.err)

@@ -21,8 +21,8 @@ type clockOutput struct {
 	publisher *simtime.ClockPublisher
 
 	mu   sync.Mutex
-	last int64 // published last
-	loop int64 // the loop's instant: no sample is stamped later
+	last simtime.Stamp // published last
+	loop simtime.Stamp // the loop's instant: no sample is stamped later
 }
 
 // startClock starts to publish /clock until ctx ends; nil without a clock.
@@ -66,14 +66,14 @@ func (c *clockOutput) finish(ctx context.Context) {
 // publish sends /clock on every bridge and then lets the samples go that waited
 // for it. The publisher calls it, once at a time. A publication that is under way
 // comes to its end, though the run's comes meanwhile: bridges don't wait for peers.
-func (c *clockOutput) publish(ctx context.Context, now int64) error {
+func (c *clockOutput) publish(ctx context.Context, now simtime.Stamp) error {
 	ctx = context.WithoutCancel(ctx)
 	t, ok := c.next(now)
 	if !ok {
 		return nil
 	}
-	at := sensors.Tick{TimeNs: t, Started: time.Now()}
-	_ = c.p.clockPort.Publish(ctx, at, &sample.Clock{StampNs: t}) // the dispatcher counts and logs
+	at := sensors.Tick{Due: t, Started: time.Now()}
+	_ = c.p.clockPort.Publish(ctx, at, &sample.Clock{Stamp: t}) // the dispatcher counts and logs
 	c.p.dispatcher.Release(t)
 	return nil
 }
@@ -82,7 +82,7 @@ func (c *clockOutput) publish(ctx context.Context, now int64) error {
 // hasn't followed, it is once the loop's instant. What was captured up to there has to go out
 // before an earlier /clock. Behind that it would be ahead of the clock, and have no tick to
 // come.
-func (c *clockOutput) next(now int64) (t int64, ok bool) {
+func (c *clockOutput) next(now simtime.Stamp) (t simtime.Stamp, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now < c.last {
@@ -95,14 +95,14 @@ func (c *clockOutput) next(now int64) (t int64, ok bool) {
 	return now, true
 }
 
-func (c *clockOutput) published() int64 {
+func (c *clockOutput) published() simtime.Stamp {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.last
 }
 
 // reach notes the loop's instant, before anything is captured then.
-func (c *clockOutput) reach(t int64) {
+func (c *clockOutput) reach(t simtime.Stamp) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.loop = t
@@ -125,11 +125,23 @@ func (c *clockOutput) follow(ctx context.Context, settle func()) {
 // rosClock joins the bridges' /clock with the simulation clock while its source is ros2.
 type rosClock struct {
 	inlet *inlet
-	last  atomic.Int64 // the stamp that came last
+	last  instantCell // the stamp that came last
 	// changed is pinged when the source may have changed; see watchSource.
 	changed chan struct{}
 	ended   chan struct{} // closed when nobody watches any more
 	unwatch func()
+}
+
+// instantCell is an instant that any goroutine may read and set.
+type instantCell struct{ ns atomic.Int64 }
+
+func (c *instantCell) Load() simtime.Stamp { return simtime.Stamp(c.ns.Load()) }
+
+func (c *instantCell) Store(at simtime.Stamp) { c.ns.Store(int64(at)) }
+
+// Swap stores an instant and returns the one before.
+func (c *instantCell) Swap(at simtime.Stamp) simtime.Stamp {
+	return simtime.Stamp(c.ns.Swap(int64(at)))
 }
 
 // noClock stands for the stamp before any has come.
@@ -154,7 +166,7 @@ func (p *Pipeline) followsROS() bool {
 // followClock makes the ros2 source show what a ROS clock said last. Up to its first
 // message the source shows the time since the UNIX epoch, so that this one is a jump.
 func (p *Pipeline) followClock(message any) {
-	if p.rosClock.last.Swap(message.(*sample.Clock).StampNs) == noClock {
+	if p.rosClock.last.Swap(message.(*sample.Clock).Stamp) == noClock {
 		p.clock.FollowROS(p.rosClock.last.Load)
 		return
 	}

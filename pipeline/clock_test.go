@@ -162,7 +162,7 @@ func runROSTime(t *testing.T, source string) *rosTime {
 	s := addScripted(t, r.p, plainID, "probe", "10")
 	hear(t, s, func(at sensors.Tick, _ *sample.Imu) {
 		select {
-		case r.stamps <- at.TimeNs:
+		case r.stamps <- int64(at.Due):
 		default:
 		}
 	})
@@ -179,7 +179,7 @@ func (r *rosTime) eventually(what string, f func() bool) {
 // tell advances the bridge's /clock, if it is subscribed to.
 func (r *rosTime) tell() bool {
 	r.at += int64(50 * time.Millisecond)
-	return r.bring("/clock", &sample.Clock{StampNs: r.at})
+	return r.bring("/clock", &sample.Clock{Stamp: simtime.Stamp(r.at)})
 }
 
 // awaitFollowing waits until a sensor fires at the time that the bridge's /clock tells,
@@ -204,7 +204,7 @@ func (r *rosTime) clocks() []int64 { return r.wheel.stamps("/clock") }
 // TestAROSClockIsFollowed: it is not published to the bridge that it comes from.
 func TestAROSClockIsFollowed(t *testing.T) {
 	r := runROSTime(t, simtime.ROS2)
-	assert.Greater(t, r.p.Clock().Now(), int64(time.Hour), "the time since the epoch")
+	assert.Greater(t, r.p.Clock().Now(), simtime.Stamp(time.Hour), "the time since the epoch")
 	r.awaitFollowing(100 * time.Second)
 	r.end()
 	assert.Empty(t, r.clocks())
@@ -227,12 +227,12 @@ func TestAROSClockIsFollowedFromItsChoiceOn(t *testing.T) {
 	at := r.at
 	r.eventually("the engine's time passes whatever /clock says", func() bool {
 		r.tell()
-		return r.p.Clock().Now() > int64(100*time.Millisecond)
+		return r.p.Clock().Now() > simtime.Stamp(100*time.Millisecond)
 	})
-	assert.Less(t, r.p.Clock().Now(), at)
+	assert.Less(t, r.p.Clock().Now(), simtime.Stamp(at))
 
 	require.NoError(t, r.p.Clock().Select(simtime.ROS2))
-	assert.Greater(t, r.p.Clock().Now(), int64(1e6*time.Second), "the time since the epoch, and not what /clock said before")
+	assert.Greater(t, r.p.Clock().Now(), simtime.Stamp(1e6*time.Second), "the time since the epoch, and not what /clock said before")
 	r.awaitFollowing(300 * time.Second)
 	r.end()
 }
@@ -275,7 +275,7 @@ func TestNoBridgeBringsTheClock(t *testing.T) {
 // dial is a time source of a program's own: it shows what it is set to.
 type dial struct{ ns atomic.Int64 }
 
-func (d *dial) Now() int64 { return d.ns.Load() }
+func (d *dial) Now() simtime.Stamp { return simtime.Stamp(d.ns.Load()) }
 
 // A realtime run follows a source that the program brings, from its start or from its
 // choice on.
@@ -294,8 +294,8 @@ func TestAnOwnTimeSourceIsFollowed(t *testing.T) {
 			require.NoError(t, p.Clock().Select("DIAL"))
 			for _, at := range []int64{10 * ms, 20 * ms, 2000 * ms, 30 * ms} {
 				own.ns.Store(at)
-				to.awaitStamp(t, "/computed", at)
-				assert.Equal(t, at, p.Clock().Now())
+				to.awaitStamp(t, "/computed", simtime.Stamp(at))
+				assert.Equal(t, simtime.Stamp(at), p.Clock().Now())
 			}
 			end()
 			assert.Equal(t, "Dial", p.Clock().Source())

@@ -66,7 +66,7 @@ func (s *laneFollower) Begin(_ context.Context, env *sensors.Env) (err error) {
 func (s *laneFollower) Tick(at sensors.Tick) error {
 	for lane := range s.lanes.Take() {
 		s.out.TryQueue(at, &Follow{
-			Header: sample.Header{StampNs: at.TimeNs, Seq: at.Seq, Frame: at.Frame, FrameID: "base_link"},
+			Header: sample.Header{Stamp: at.Due, Seq: at.Seq, Frame: at.Frame, FrameID: "base_link"},
 			Turn:   0.5*lane.Offset + lane.Angle,
 		})
 	}

@@ -34,11 +34,11 @@ func Example() {
 	})
 	must(err)
 	_, err = pipeline.Listen(camera, "image", func(_ sensors.Tick, m *sample.Image) {
-		fmt.Printf("%s: %dx%d at %v\n", m.FrameID, m.Width, m.Height, time.Duration(m.StampNs))
+		fmt.Printf("%s: %dx%d at %v\n", m.FrameID, m.Width, m.Height, time.Duration(m.Stamp))
 	})
 	must(err)
 	_, err = pipeline.Listen(lidar, "points", func(_ sensors.Tick, m *sample.PointCloud) {
-		fmt.Printf("%s: scan from %v, hits: %v\n", m.FrameID, time.Duration(m.StampNs), len(m.Points) > 1000)
+		fmt.Printf("%s: scan from %v, hits: %v\n", m.FrameID, time.Duration(m.Stamp), len(m.Points) > 1000)
 	})
 	must(err)
 	must(p.Run(ctx, 400*time.Millisecond))

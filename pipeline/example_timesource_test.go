@@ -18,7 +18,7 @@ import (
 // realtime run, which follows it, Now alone would do.
 type calendar struct{ ns int64 }
 
-func (c *calendar) Now() int64             { return c.ns }
+func (c *calendar) Now() simtime.Stamp     { return simtime.Stamp(c.ns) }
 func (c *calendar) SetScale(simtime.Scale) {}
 func (c *calendar) Step(d int64)           { c.ns += d }
 
@@ -38,7 +38,7 @@ func Example_timeSource() {
 	imu, err := p.AddSensor(sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(20)})
 	must(err)
 	_, err = pipeline.Listen(imu, "imu", func(_ sensors.Tick, m *sample.Imu) {
-		fmt.Println(time.Unix(0, m.StampNs).UTC().Format(time.DateTime + ".000"))
+		fmt.Println(time.Unix(0, int64(m.Stamp)).UTC().Format(time.DateTime + ".000"))
 	})
 	must(err)
 	must(p.Run(ctx, 150*time.Millisecond))

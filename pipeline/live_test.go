@@ -105,11 +105,11 @@ func TestStepsPublishOnTheGrid(t *testing.T) {
 	inertial := add(t, p, sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.MustRate("13.4")})
 	unheard := add(t, p, sensors.Config{ID: "sensor.other.gnss", Name: "gnss"})
 	var stamps, scans []int64
-	listen(t, inertial, "imu", func(_ sensors.Tick, m *sample.Imu) { stamps = append(stamps, m.StampNs) })
+	listen(t, inertial, "imu", func(_ sensors.Tick, m *sample.Imu) { stamps = append(stamps, int64(m.Stamp)) })
 	listen(t, scanner, "points", func(at sensors.Tick, m *sample.PointCloud) {
-		scans = append(scans, m.StampNs)
+		scans = append(scans, int64(m.Stamp))
 		assert.NotEmpty(t, m.Points)
-		assert.Equal(t, m.StampNs+100_000_000, at.TimeNs)
+		assert.Equal(t, m.Stamp+100_000_000, at.Due)
 	})
 	require.NoError(t, p.Run(t.Context(), time.Second))
 
@@ -150,7 +150,7 @@ func TestRealtimeFollowsTheClock(t *testing.T) {
 	inertial := add(t, p, sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(20)})
 	var stamps []int64
 	scans := 0
-	listen(t, inertial, "imu", func(_ sensors.Tick, m *sample.Imu) { stamps = append(stamps, m.StampNs) })
+	listen(t, inertial, "imu", func(_ sensors.Tick, m *sample.Imu) { stamps = append(stamps, int64(m.Stamp)) })
 	listen(t, scanner, "points", func(sensors.Tick, *sample.PointCloud) { scans++ })
 	begun := time.Now()
 	require.NoError(t, p.Run(t.Context(), time.Second))
@@ -491,7 +491,7 @@ func TestACameraSeesFromItsActor(t *testing.T) {
 	pictures := map[string]*sample.Image{}
 	p := newPipelineIn(t, s, pipeline.Config{Sensors: onTheGPU()})
 	mount := sensors.Pose{X: -10, Y: 1, Yaw: 30}
-	there := wall.Motion.PoseAt(int64(100 * time.Millisecond)).Compose(mount.Spatial())
+	there := wall.Motion.PoseAt(simtime.Stamp(100 * time.Millisecond)).Compose(mount.Spatial())
 	onWall, onEgo := small(camera.DepthDefinition.ID, "on_wall"), small(camera.DepthDefinition.ID, "on_ego")
 	onWall.AttachTo, onWall.Pose = wall.ID, mount
 	onEgo.Pose = sensors.Pose{X: there.Position.X(), Y: there.Position.Y(), Z: there.Position.Z(), Yaw: 30}

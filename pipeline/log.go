@@ -12,6 +12,7 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // logTopic is where the lines of the run's log go on bridges to networks that have a
@@ -41,7 +42,7 @@ func (b *attachedBridge) addLog(made *routes) error {
 
 // logLines are where lines of the log go. Any goroutine uses them.
 type logLines struct {
-	now   func() int64
+	now   func() simtime.Stamp
 	stats *outputStats
 	out   *sensors.Output[*sample.Log]
 }
@@ -51,12 +52,12 @@ func (l *logLines) publish(r *slog.Record, text string) {
 	if !l.out.Listening() {
 		return
 	}
-	line := &sample.Log{StampNs: l.now(), Level: r.Level, Message: text, Name: "raybridge"}
+	line := &sample.Log{Stamp: l.now(), Level: r.Level, Message: text, Name: "raybridge"}
 	if r.PC != 0 {
 		frame, _ := runtime.CallersFrames([]uintptr{r.PC}).Next()
 		line.File, line.Line = frame.File, frame.Line
 	}
-	l.out.TryQueue(sensors.Tick{TimeNs: line.StampNs, Started: time.Now()}, line)
+	l.out.TryQueue(sensors.Tick{Due: line.Stamp, Started: time.Now()}, line)
 }
 
 // logHandler hands lines on, and publishes them with their attributes. What next doesn't

@@ -96,7 +96,7 @@ type Config struct {
 // Progress is how far a run is.
 type Progress struct {
 	// SimNs is the simulation time, which need not begin at 0 and may jump.
-	SimNs int64
+	SimNs simtime.Stamp
 	// Simulated is how much of it has passed while the pipeline ran, jumps left out; Wall
 	// is how long that took.
 	Simulated, Wall time.Duration
@@ -148,15 +148,15 @@ type Pipeline struct {
 	moving sync.Mutex
 	came   map[uint32]bool // actors that were spawned or removed: whether they are there
 
-	simNs   atomic.Int64 // the frame loop's instant
-	frame   uint64       // the frame loop's: number of the next instant
-	lastNs  int64        // the frame loop's: the latest instant, or where it jumped to
-	jumps   uint64       // the frame loop's: the clock's jumps that it has followed
+	simNs   instantCell   // the frame loop's instant
+	frame   uint64        // the frame loop's: number of the next instant
+	lastNs  simtime.Stamp // the frame loop's: the latest instant, or where it jumped to
+	jumps   uint64        // the frame loop's: the clock's jumps that it has followed
 	elapsed elapsed
 
 	rest       rest                 // the dispatcher's part in a pause
-	publishing atomic.Int64         // instant being published, for recordings' log times
-	lastClock  int64                // last published clock of the last realtime run
+	publishing instantCell          // instant being published, for recordings' log times
+	lastClock  simtime.Stamp        // last published clock of the last realtime run
 	wake       chan struct{}        // pinged when a capture may be ready
 	issuing    atomic.Int32         // instants handed to the GL thread and not yet issued
 	polling    atomic.Bool          // a look at the readbacks waits for its turn on the GL thread
@@ -181,7 +181,7 @@ func New(ctx context.Context, config Config) (*Pipeline, error) {
 	p.pollHop = p.pollInTurn
 	p.rest.wanted = make(chan struct{}, 1)
 	p.clockPort = clockSpec.Open().(*sensors.Output[*sample.Clock])
-	p.logLines = &logLines{stats: newOutputStats(), now: func() int64 { return p.clock.Now() }, out: logSpec.Open().(*sensors.Output[*sample.Log])}
+	p.logLines = &logLines{stats: newOutputStats(), now: func() simtime.Stamp { return p.clock.Now() }, out: logSpec.Open().(*sensors.Output[*sample.Log])}
 	p.log = slog.New(&logHandler{next: config.Log.Handler(), lines: p.logLines})
 	if err := p.makeClock(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)

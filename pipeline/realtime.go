@@ -22,7 +22,7 @@ type realtime struct {
 }
 
 // runRealtime lets the scene follow the clock until the simulation time is until.
-func (p *Pipeline) runRealtime(r *run, until func() int64) error {
+func (p *Pipeline) runRealtime(r *run, until func() simtime.Stamp) error {
 	// With workers on every processor a ticking clock would wait for its turn.
 	defer simtime.ReserveProcs()()
 	p.letPass()
@@ -61,7 +61,7 @@ func (p *Pipeline) runRealtime(r *run, until func() int64) error {
 // followClock is the frame loop. A loop that is late continues from where the clock is: sensors
 // fire once for their latest due instant, and never catch up (law T3). What a paused clock is
 // told to step it goes through instant by instant.
-func (rt *realtime) followClock(until int64) error {
+func (rt *realtime) followClock(until simtime.Stamp) error {
 	p := rt.p
 	for rt.loop.Err() == nil {
 		t, reached, err := p.advance(rt.run, until)
@@ -69,7 +69,7 @@ func (rt *realtime) followClock(until int64) error {
 		case err != nil || reached == ended:
 			return err
 		case reached == elsewhere:
-			until = later(until, p.realign(rt.run, rt.leave))
+			until = later(until, int64(p.realign(rt.run, rt.leave)))
 			continue
 		case reached == nowhere:
 			continue

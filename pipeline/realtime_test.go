@@ -87,7 +87,7 @@ func TestARealtimeRunOnAnotherTimeSource(t *testing.T) {
 			p := newScripted(t, &script{}, pipeline.Config{Mode: pipeline.Realtime, TimeSource: source, Bridges: to.registry()})
 			s := addScripted(t, p, laggyID, "s", "100")
 			var stamps []int64
-			hear(t, s, func(_ sensors.Tick, m *sample.Imu) { stamps = append(stamps, m.StampNs) })
+			hear(t, s, func(_ sensors.Tick, m *sample.Imu) { stamps = append(stamps, int64(m.Stamp)) })
 			to.attach(t, p, "")
 			begun := time.Now()
 			require.NoError(t, p.Run(t.Context(), 200*time.Millisecond))
@@ -108,7 +108,7 @@ func TestARealtimeRunFollowsJumps(t *testing.T) {
 	s := addScripted(t, p, plainID, "s", "100")
 	var stamps []int64
 	hear(t, s, func(_ sensors.Tick, m *sample.Imu) {
-		if stamps = append(stamps, m.StampNs); len(stamps) == 5 {
+		if stamps = append(stamps, int64(m.Stamp)); len(stamps) == 5 {
 			// On the frame loop itself: no wait is under way that could notice.
 			assert.NoError(t, p.Clock().Select("simulation"))
 		}

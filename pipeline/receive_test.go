@@ -423,7 +423,7 @@ func TestCommandsToAPausedRun(t *testing.T) {
 	step := func(ns int64) {
 		at += ns
 		require.NoError(t, p.Clock().Step(ns))
-		stamps(at)
+		stamps(simtime.Stamp(at))
 	}
 	step(100 * ms)
 	w.deliver["/cmd_vel"](forward(-1))
@@ -450,8 +450,8 @@ func TestTheEgoStaysWhereTimeJumps(t *testing.T) {
 	jump := func(to int64) scene.State {
 		at = to
 		require.NoError(t, p.Clock().Set(at/1e9, uint32(at%1e9)))
-		stamps(at)
-		return ego.StateAt(at)
+		stamps(simtime.Stamp(at))
+		return ego.StateAt(simtime.Stamp(at))
 	}
 	drive := func() (s scene.State) {
 		for range 8 {
@@ -472,16 +472,16 @@ func TestTheEgoStaysWhereTimeJumps(t *testing.T) {
 }
 
 // stampsOf adds a sensor of 10 Hz; the function waits until it has fired at a time.
-func stampsOf(t *testing.T, p *pipeline.Pipeline) (await func(stamp int64)) {
+func stampsOf(t *testing.T, p *pipeline.Pipeline) (await func(stamp simtime.Stamp)) {
 	t.Helper()
 	seen := make(chan int64, 1000)
-	hear(t, addScripted(t, p, plainID, "probe", "10"), func(at sensors.Tick, _ *sample.Imu) { seen <- at.TimeNs })
-	return func(stamp int64) {
+	hear(t, addScripted(t, p, plainID, "probe", "10"), func(at sensors.Tick, _ *sample.Imu) { seen <- int64(at.Due) })
+	return func(stamp simtime.Stamp) {
 		t.Helper()
 		for {
 			select {
 			case got := <-seen:
-				if got == stamp {
+				if simtime.Stamp(got) == stamp {
 					return
 				}
 			case <-time.After(20 * time.Second):
@@ -554,7 +554,7 @@ func TestClientsOfBridgesControlTime(t *testing.T) {
 	p := newScripted(t, &script{}, pipeline.Config{Bridges: d.registry(), Mode: pipeline.Realtime})
 	s := addScripted(t, p, plainID, "probe", "100")
 	stamps := make(chan int64, 1000)
-	hear(t, s, func(at sensors.Tick, _ *sample.Imu) { stamps <- at.TimeNs })
+	hear(t, s, func(at sensors.Tick, _ *sample.Imu) { stamps <- int64(at.Due) })
 	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "desk:x"}))
 	end := inBackground(t, p)
 	<-stamps

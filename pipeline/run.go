@@ -25,26 +25,26 @@ func (p *Pipeline) Run(ctx context.Context, duration time.Duration) error {
 	case duration < 0:
 		return fmt.Errorf("%w: a run of %v", ErrConfig, duration)
 	case duration == 0:
-		return p.run(ctx, context.Background(), func() int64 { return math.MaxInt64 })
+		return p.run(ctx, context.Background(), func() simtime.Stamp { return math.MaxInt64 })
 	}
-	return p.run(ctx, context.Background(), func() int64 { return later(p.simNs.Load(), int64(duration)) })
+	return p.run(ctx, context.Background(), func() simtime.Stamp { return later(p.simNs.Load(), int64(duration)) })
 }
 
 // Step advances a pipeline to the end of the n-th step from now and returns when everything up
 // to there has been published. 0 or fewer do nothing.
 func (p *Pipeline) Step(ctx context.Context, n int) error {
-	return p.run(ctx, context.Background(), func() int64 { return p.stepEnd(n) })
+	return p.run(ctx, context.Background(), func() simtime.Stamp { return p.stepEnd(n) })
 }
 
 // stepEnd is the end of the n-th step from now.
-func (p *Pipeline) stepEnd(n int) int64 {
+func (p *Pipeline) stepEnd(n int) simtime.Stamp {
 	now, grid := p.simNs.Load(), p.steps.Rate()
 	return max(now, grid.At(grid.IndexAt(now)+int64(n)))
 }
 
 // run runs until the simulation time that until returns when time has begun. It waits for what
 // it has queued to be sent, as long as patience hasn't ended.
-func (p *Pipeline) run(ctx, patience context.Context, until func() int64) error {
+func (p *Pipeline) run(ctx, patience context.Context, until func() simtime.Stamp) error {
 	if ctx.Err() != nil && !p.isClosed() {
 		return p.failed()
 	}
@@ -187,7 +187,7 @@ type firing struct {
 
 // instant is everything that happens at one moment of simulation time.
 type instant struct {
-	timeNs  int64
+	stamp   simtime.Stamp
 	frame   uint64
 	clock   bool
 	firings []firing
@@ -201,7 +201,7 @@ type instant struct {
 // runStepped goes from instant to instant until the simulation time is `until`,
 // and publishes each instant completely before the next (law T5). It returns
 // when everything begun was published, or at the first error.
-func (p *Pipeline) runStepped(r *run, until int64) error {
+func (p *Pipeline) runStepped(r *run, until simtime.Stamp) error {
 	for {
 		begun := make(chan *instant, maxInstants)
 		captures := make(chan struct{}, maxCaptures)
@@ -223,13 +223,13 @@ func (p *Pipeline) runStepped(r *run, until int64) error {
 			return err
 		}
 		// Only now: what was begun before the jump needs the history as it was.
-		until = later(until, p.realign(r, func() {}))
+		until = later(until, int64(p.realign(r, func() {})))
 	}
 }
 
 // begin is the frame loop: it advances time and hands instants on. It waits only
 // for room, and returns when time is at until, the run ends, or the clock has jumped.
-func (p *Pipeline) begin(r *run, until int64, begun chan<- *instant, captures chan<- struct{}) (jumped bool, err error) {
+func (p *Pipeline) begin(r *run, until simtime.Stamp, begun chan<- *instant, captures chan<- struct{}) (jumped bool, err error) {
 	for r.loop.Err() == nil {
 		t, reached, err := p.advance(r, until)
 		switch {
@@ -388,9 +388,9 @@ func (p *Pipeline) complete(ctx context.Context, begun <-chan *instant, captures
 // publish sends everything of one instant: the clock, then the sensors in the
 // order they were added.
 func (p *Pipeline) publish(ctx context.Context, i *instant) error {
-	p.publishing.Store(i.timeNs)
+	p.publishing.Store(i.stamp)
 	if i.clock {
-		p.queueClock(i.timeNs)
+		p.queueClock(i.stamp)
 	}
 	for k := range i.firings {
 		f := &i.firings[k]
@@ -421,7 +421,7 @@ func (p *Pipeline) publishCapture(ctx context.Context, i *instant, f *firing) er
 	if !f.captured {
 		return nil
 	}
-	for f.sensor.life.Process(f.at.TimeNs) == 0 {
+	for f.sensor.life.Process(f.at.Due) == 0 {
 		if f.sensor.life.Pending() == 0 {
 			return nil // it failed and was counted
 		}
@@ -466,13 +466,13 @@ func (p *Pipeline) pollInTurn(c *gpu.Ctx) error {
 }
 
 // queueClock queues /clock for all bridges, ahead of the instant's samples (law T4).
-func (p *Pipeline) queueClock(t int64) {
-	at := sensors.Tick{TimeNs: t, Started: time.Now()}
-	p.clockPort.TryQueue(at, &sample.Clock{StampNs: t})
+func (p *Pipeline) queueClock(t simtime.Stamp) {
+	at := sensors.Tick{Due: t, Started: time.Now()}
+	p.clockPort.TryQueue(at, &sample.Clock{Stamp: t})
 }
 
 // nextInstant is the earliest of the next step, clock and due sensor.
-func (p *Pipeline) nextInstant() int64 {
+func (p *Pipeline) nextInstant() simtime.Stamp {
 	next := p.steps.Next()
 	if p.clockDue != nil {
 		next = min(next, p.clockDue.Next())
@@ -487,8 +487,8 @@ func (p *Pipeline) nextInstant() int64 {
 
 // beginInstant lists what is due at t and moves the scene there. The instant has to be
 // released, also on an error: a sensor's, or the run's end. Frame loop.
-func (p *Pipeline) beginInstant(r *run, t int64) (*instant, error) {
-	i := &instant{timeNs: t, frame: p.frame, rest: &p.rest}
+func (p *Pipeline) beginInstant(r *run, t simtime.Stamp) (*instant, error) {
+	i := &instant{stamp: t, frame: p.frame, rest: &p.rest}
 	p.frame++
 	for range p.steps.Until(t) { // a late realtime loop passes over some
 	}
@@ -516,7 +516,7 @@ func (p *Pipeline) beginInstant(r *run, t int64) (*instant, error) {
 }
 
 // moveScene moves everything to a tick's time as record does, a method of History.
-func (p *Pipeline) moveScene(t int64, record func(*scene.History, int64)) {
+func (p *Pipeline) moveScene(t simtime.Stamp, record func(*scene.History, simtime.Stamp)) {
 	p.moving.Lock()
 	defer p.moving.Unlock()
 	record(p.history, t)
@@ -524,7 +524,7 @@ func (p *Pipeline) moveScene(t int64, record func(*scene.History, int64)) {
 
 // joinAll lets sensors join that were added since the instant before: each fires first
 // a whole period from now.
-func (p *Pipeline) joinAll(list []*Sensor, t int64) {
+func (p *Pipeline) joinAll(list []*Sensor, t simtime.Stamp) {
 	grew := false
 	for _, s := range list {
 		if s.joined.Load() {
@@ -545,7 +545,7 @@ func (p *Pipeline) joinAll(list []*Sensor, t int64) {
 
 // firstAfter returns the first instant of the sensor's grid that is a whole period
 // after t, or more.
-func (s *Sensor) firstAfter(t int64) int64 {
+func (s *Sensor) firstAfter(t simtime.Stamp) simtime.Stamp {
 	rate := s.schedule.Rate()
 	k := rate.IndexAt(t)
 	if rate.At(k) < t {
@@ -608,15 +608,15 @@ func missed(b *barrier, s *Sensor, seq uint64, cause flow.Cause) error {
 // due returns the sensor's firing at an instant, of the latest instant of its grid up to then
 // that hasn't fired. It also returns how many before that were passed over.
 func (s *Sensor) due(i *instant) (at sensors.Tick, skipped int, due bool) {
-	at = sensors.Tick{TimeNs: i.timeNs, PeriodNs: i.timeNs - s.p.lastNs, Seq: s.seq, Frame: i.frame}
+	at = sensors.Tick{Due: i.stamp, PeriodNs: int64(i.stamp - s.p.lastNs), Seq: s.seq, Frame: i.frame}
 	if s.schedule != nil {
 		before := s.schedule.Skipped()
-		fired, due := s.schedule.Due(i.timeNs)
+		fired, due := s.schedule.Due(i.stamp)
 		if !due {
 			return sensors.Tick{}, 0, false
 		}
 		rate := s.schedule.Rate()
-		at.TimeNs, at.PeriodNs = fired, fired-rate.At(rate.IndexAt(fired)-1)
+		at.Due, at.PeriodNs = fired, int64(fired-rate.At(rate.IndexAt(fired)-1))
 		skipped = int(s.schedule.Skipped() - before)
 	}
 	s.seq++
@@ -665,7 +665,7 @@ func (i *instant) leaveOrphans(p *Pipeline) {
 	kept := i.firings[:0]
 	for k := range i.firings {
 		f := &i.firings[k]
-		if f.sensor.owner == scene.EgoID || p.history.Present(f.sensor.owner, i.timeNs) {
+		if f.sensor.owner == scene.EgoID || p.history.Present(f.sensor.owner, i.stamp) {
 			kept = append(kept, *f)
 			continue
 		}
@@ -726,7 +726,7 @@ const (
 // advance waits for the next instant, at the latest until, and advances the clock to it. A
 // realtime loop that is late continues where the clock is. It does visit every instant of the
 // steps that a paused clock was told to go. Frame loop.
-func (p *Pipeline) advance(r *run, until int64) (t int64, reached arrival, err error) {
+func (p *Pipeline) advance(r *run, until simtime.Stamp) (t simtime.Stamp, reached arrival, err error) {
 	due := p.nextInstant()
 	t = min(due, until)
 	if reached := p.await(r, t); reached != there {
@@ -734,7 +734,7 @@ func (p *Pipeline) advance(r *run, until int64) (t int64, reached arrival, err e
 	}
 	if p.config.Mode == Realtime {
 		if lag := p.clock.Lag(t); lag > int64(p.config.Step) {
-			t = min(t+lag, until)
+			t = min(t+simtime.Stamp(lag), until)
 		}
 	}
 	if p.clock.Jumps() != p.jumps { // what looks like lateness is a jump nobody has told of yet
@@ -757,7 +757,7 @@ func (p *Pipeline) advance(r *run, until int64) (t int64, reached arrival, err e
 }
 
 // await waits until the loop may advance to t.
-func (p *Pipeline) await(r *run, t int64) arrival {
+func (p *Pipeline) await(r *run, t simtime.Stamp) arrival {
 	err := p.clock.WaitUntil(r.line.context(), t)
 	switch {
 	case r.loop.Err() != nil:
@@ -770,8 +770,8 @@ func (p *Pipeline) await(r *run, t int64) arrival {
 }
 
 // moveTo sets the frame loop's instant.
-func (p *Pipeline) moveTo(t int64) {
-	p.elapsed.simulate(t - p.simNs.Swap(t))
+func (p *Pipeline) moveTo(t simtime.Stamp) {
+	p.elapsed.simulate(int64(t - p.simNs.Swap(t)))
 }
 
 // unknownJumps is not a number of jumps: the loop has to follow the clock in any case.
@@ -781,14 +781,14 @@ const unknownJumps = math.MaxUint64
 // sensors first fire after it.
 func (p *Pipeline) follow() {
 	if now := p.clock.Now(); now != p.simNs.Load() {
-		p.jumpTo(now, now+1)
+		p.jumpTo(now, (now + 1))
 	}
 }
 
 // realign continues from where the clock has jumped to, and returns how far that is. Of a jump
 // that the loop has followed already it may be told once more: what has fired there doesn't
 // fire again. before is called ahead of anything else.
-func (p *Pipeline) realign(r *run, before func()) int64 {
+func (p *Pipeline) realign(r *run, before func()) simtime.Stamp {
 	r.line.renew()
 	jumps := p.clock.Jumps()
 	if jumps == p.jumps {
@@ -798,15 +798,15 @@ func (p *Pipeline) realign(r *run, before func()) int64 {
 	from, now := p.simNs.Load(), p.clock.Now()
 	p.jumpTo(now, now)
 	p.jumps = jumps // of another jump meanwhile advance learns before anything fires
-	return now - from
+	return (now - from)
 }
 
 // jumpTo sets the loop's instant without simulating what lies between; schedules continue with
 // their first instant from first on.
-func (p *Pipeline) jumpTo(now, first int64) {
+func (p *Pipeline) jumpTo(now, first simtime.Stamp) {
 	p.simNs.Store(now)
 	p.lastNs = now
-	p.steps.Realign(now + 1)
+	p.steps.Realign((now + 1))
 	p.moveScene(now, (*scene.History).Jump)
 	for _, s := range p.live() {
 		if s.joined.Load() && s.schedule != nil {
@@ -819,11 +819,11 @@ func (p *Pipeline) jumpTo(now, first int64) {
 }
 
 // later returns t moved by d, without overflow for a run without end.
-func later(t, d int64) int64 {
-	if t == math.MaxInt64 || (d > 0 && t > math.MaxInt64-d) {
+func later(t simtime.Stamp, d int64) simtime.Stamp {
+	if t == math.MaxInt64 || (d > 0 && t > math.MaxInt64-simtime.Stamp(d)) {
 		return math.MaxInt64
 	}
-	return t + d
+	return t + simtime.Stamp(d)
 }
 
 // timeline ends a context when the clock jumps, however the loop is occupied then. A wait that

@@ -30,11 +30,11 @@ func TestAnInterruptedRunGoesOnWithoutAGap(t *testing.T) {
 	var cancel context.CancelFunc
 	var a, b []int64
 	hear(t, captured, func(_ sensors.Tick, m *sample.Imu) {
-		if a = append(a, m.StampNs); len(a)%5 == 0 {
+		if a = append(a, int64(m.Stamp)); len(a)%5 == 0 {
 			cancel()
 		}
 	})
-	hear(t, computed, func(_ sensors.Tick, m *sample.Imu) { b = append(b, m.StampNs) })
+	hear(t, computed, func(_ sensors.Tick, m *sample.Imu) { b = append(b, int64(m.Stamp)) })
 	for range 40 {
 		ctx, end := context.WithCancel(t.Context())
 		cancel = end
@@ -51,7 +51,7 @@ func TestPausesDoNotEndASteppedRun(t *testing.T) {
 	p := newScripted(t, &script{}, pipeline.Config{})
 	s := addScripted(t, p, plainID, "s", "100")
 	var stamps []int64
-	hear(t, s, func(_ sensors.Tick, m *sample.Imu) { stamps = append(stamps, m.StampNs) })
+	hear(t, s, func(_ sensors.Tick, m *sample.Imu) { stamps = append(stamps, int64(m.Stamp)) })
 	stop := make(chan struct{})
 	var pauser sync.WaitGroup
 	pauser.Go(func() {
@@ -79,7 +79,7 @@ func TestASteppedRunFollowsAJumpOfTheClock(t *testing.T) {
 	p := newScripted(t, &script{}, pipeline.Config{})
 	s := addScripted(t, p, plainID, "s", "100")
 	var stamps []int64
-	hear(t, s, func(_ sensors.Tick, m *sample.Imu) { stamps = append(stamps, m.StampNs) })
+	hear(t, s, func(_ sensors.Tick, m *sample.Imu) { stamps = append(stamps, int64(m.Stamp)) })
 	require.NoError(t, p.Run(t.Context(), 500*time.Millisecond))
 	require.NoError(t, p.Clock().Select("system"))
 	require.NoError(t, p.Run(t.Context(), 500*time.Millisecond))
@@ -94,7 +94,7 @@ func TestARunMayEndOffTheGrid(t *testing.T) {
 	p := newScripted(t, &script{}, pipeline.Config{})
 	s := addScripted(t, p, plainID, "s", "100")
 	var stamps []int64
-	hear(t, s, func(_ sensors.Tick, m *sample.Imu) { stamps = append(stamps, m.StampNs) })
+	hear(t, s, func(_ sensors.Tick, m *sample.Imu) { stamps = append(stamps, int64(m.Stamp)) })
 	require.NoError(t, p.Run(t.Context(), 15*time.Millisecond))
 	assert.EqualValues(t, 15_000_000, p.Clock().Now())
 	require.NoError(t, p.Step(t.Context(), 0))
@@ -162,7 +162,7 @@ func TestSummaryWhileRunning(t *testing.T) {
 	}
 }
 
-const ms = int64(time.Millisecond)
+const ms = 1_000_000
 
 var modes = map[string]pipeline.Mode{"stepped": pipeline.Stepped, "realtime": pipeline.Realtime}
 
@@ -281,7 +281,7 @@ func TestWhatIgnoresAPauseIsRefused(t *testing.T) {
 			for range 3 { // a pause that is stepped through stands again afterwards
 				p.Clock().Pause()
 				require.Eventually(t, func() bool {
-					return !restless.Load().TryQueue(sensors.Tick{TimeNs: p.Clock().Now()}, &sample.Imu{})
+					return !restless.Load().TryQueue(sensors.Tick{Due: p.Clock().Now()}, &sample.Imu{})
 				}, 20*time.Second, time.Millisecond)
 				assert.Equal(t, row().Drops[flow.CausePaused], p.Summary().Bridges[0].Drops[flow.CausePaused])
 				before := len(to.stamps("/captured"))
@@ -409,7 +409,7 @@ var errBroken = errors.New("broken")
 // run may mix it up with its own.
 func TestASensorsErrorEndsThePipeline(t *testing.T) {
 	fifth := func(_ string, at sensors.Tick) error {
-		if at.TimeNs >= 50_000_000 {
+		if at.Due >= 50_000_000 {
 			return errBroken
 		}
 		return nil
@@ -429,7 +429,7 @@ func TestASensorsErrorEndsThePipeline(t *testing.T) {
 				captured := addScripted(t, p, laggyID, "captured", "100")
 				computed := addScripted(t, p, plainID, "computed", "100")
 				var stamps []int64
-				hear(t, captured, func(_ sensors.Tick, m *sample.Imu) { stamps = append(stamps, m.StampNs) })
+				hear(t, captured, func(_ sensors.Tick, m *sample.Imu) { stamps = append(stamps, int64(m.Stamp)) })
 				hear(t, computed, func(sensors.Tick, *sample.Imu) {})
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				defer cancel()
@@ -557,12 +557,12 @@ func TestAnSS2RunIsDrivenFromOutside(t *testing.T) {
 	frame := func(from, at int64) {
 		before := len(to.stamps("/computed"))
 		require.NoError(t, p.Clock().Set(at/1e9, uint32(at%1e9)))
-		to.awaitStamp(t, "/computed", at/(10*ms)*10*ms)
+		to.awaitStamp(t, "/computed", simtime.Stamp(at/(10*ms)*10*ms))
 		if due := at / (50 * ms) * 50 * ms; due > 0 {
-			to.awaitStamp(t, "/captured", due)
+			to.awaitStamp(t, "/captured", simtime.Stamp(due))
 		}
 		assert.LessOrEqual(t, len(to.stamps("/computed"))-before, 2, "from %d to %d: a burst", from, at)
-		assert.Equal(t, at, p.Clock().Now())
+		assert.Equal(t, simtime.Stamp(at), p.Clock().Now())
 	}
 	const step = 33_333_333
 	at := int64(0)
@@ -579,7 +579,7 @@ func TestAnSS2RunIsDrivenFromOutside(t *testing.T) {
 	require.NoError(t, p.Clock().Set(5, 0))
 	back := func(topic string) {
 		to.await(t, topic+" of the time set back to", func(got []delivery) bool {
-			return slices.ContainsFunc(got, func(d delivery) bool { return d.topic == topic && d.stamp == 5*int64(time.Second) })
+			return slices.ContainsFunc(got, func(d delivery) bool { return d.topic == topic && d.stamp == simtime.Stamp(5*int64(time.Second)) })
 		})
 	}
 	back("/computed")
@@ -591,8 +591,8 @@ func TestAnSS2RunIsDrivenFromOutside(t *testing.T) {
 		require.Greater(t, len(seen.seen()), i)
 		got := seen.seen()[i]
 		assert.Equal(t, simtime.Jumped, got.Kind)
-		assert.Equal(t, want.from, got.From)
-		assert.Equal(t, want.to, got.To)
+		assert.Equal(t, simtime.Stamp(want.from), got.From)
+		assert.Equal(t, simtime.Stamp(want.to), got.To)
 	}
 	assert.Len(t, seen.seen(), 2)
 	assert.InDelta(t, float64(at+step)/1e9, p.Summary().SimS, 1e-9, "a jump is not simulated")
@@ -613,24 +613,24 @@ func TestSkippedInstantsAreCounted(t *testing.T) {
 func TestARos2RunFollowsAGivenClock(t *testing.T) {
 	var ros atomic.Int64
 	ros.Store(7 * int64(time.Second))
-	p, to, seen, end := onSource(t, simtime.ROS2, func(c *simtime.Clock) { c.FollowROS(ros.Load) })
+	p, to, seen, end := onSource(t, simtime.ROS2, func(c *simtime.Clock) { c.FollowROS(func() simtime.Stamp { return simtime.Stamp(ros.Load()) }) })
 	at := ros.Load()
 	for range 10 {
 		at = ros.Add(20 * ms)
-		to.awaitStamp(t, "/computed", at)
-		assert.Equal(t, at, p.Clock().Now())
+		to.awaitStamp(t, "/computed", simtime.Stamp(at))
+		assert.Equal(t, simtime.Stamp(at), p.Clock().Now())
 	}
-	to.awaitStamp(t, "/captured", at)
+	to.awaitStamp(t, "/captured", simtime.Stamp(at))
 	assert.Empty(t, seen.seen())
 	ros.Store(int64(time.Second)) // somebody plays a bag again
 	to.await(t, "what fires then", func(got []delivery) bool {
-		return slices.ContainsFunc(got, func(d delivery) bool { return d.topic == "/captured" && d.stamp == int64(time.Second) })
+		return slices.ContainsFunc(got, func(d delivery) bool { return d.topic == "/captured" && d.stamp == simtime.Stamp(time.Second) })
 	})
 	end()
 	onGrids(t, to, 1)
 	clockFirst(t, to.deliveries())
 	require.Len(t, seen.seen(), 1)
-	assert.Equal(t, at, seen.seen()[0].From)
+	assert.Equal(t, simtime.Stamp(at), seen.seen()[0].From)
 	assert.EqualValues(t, time.Second, seen.seen()[0].To)
 	assert.Equal(t, []int64{7200 * ms, 1000 * ms}, to.stamps("/captured")[len(to.stamps("/captured"))-2:])
 }
@@ -642,16 +642,16 @@ func TestSourcesAreSelectedWhileRunning(t *testing.T) {
 	p.Clock().Pause()
 	require.NoError(t, p.Clock().Step(3*int64(time.Second)))
 	p.Clock().Resume()
-	to.awaitStamp(t, "/captured", 3*int64(time.Second))
+	to.awaitStamp(t, "/captured", simtime.Stamp(3*int64(time.Second)))
 	epoch := time.Now().Add(-time.Hour).UnixNano()
-	early := func(stamp int64) bool { return stamp < 3*int64(time.Second) }
+	early := func(stamp simtime.Stamp) bool { return stamp < simtime.Stamp(3*int64(time.Second)) }
 
 	for _, s := range []struct {
 		source string
-		on     func(stamp int64) bool
+		on     func(stamp simtime.Stamp) bool
 	}{
 		{simtime.Simulation, early},
-		{simtime.System, func(stamp int64) bool { return stamp > epoch }},
+		{simtime.System, func(stamp simtime.Stamp) bool { return stamp > simtime.Stamp(epoch) }},
 		{simtime.SS2, early},
 	} {
 		n := len(to.deliveries())
@@ -706,19 +706,19 @@ func TestWhatWasCapturedBeforeAJumpBackGoesOutBefore(t *testing.T) {
 			end := inBackground(t, p)
 			for range 3 {
 				epoch := time.Now().Add(-time.Hour).UnixNano()
-				to.awaitStamp(t, "/captured", epoch)
+				to.awaitStamp(t, "/captured", simtime.Stamp(epoch))
 				n := len(to.deliveries())
 				require.NoError(t, p.Clock().Select(simtime.Simulation))
 				// While it runs: what is stuck goes out at the end.
 				to.await(t, "samples of the new time", func(got []delivery) bool {
 					return len(got) > n && slices.ContainsFunc(got[n:], func(d delivery) bool {
-						return d.topic == "/captured" && d.stamp >= 20*ms && d.stamp < epoch
+						return d.topic == "/captured" && d.stamp >= 20*ms && d.stamp < simtime.Stamp(epoch)
 					})
 				})
 				require.NoError(t, p.Clock().Select(simtime.System))
 				n = len(to.deliveries())
 				to.await(t, "samples of the old time", func(got []delivery) bool {
-					return len(got) > n && slices.ContainsFunc(got[n:], func(d delivery) bool { return d.topic == "/captured" && d.stamp > epoch })
+					return len(got) > n && slices.ContainsFunc(got[n:], func(d delivery) bool { return d.topic == "/captured" && d.stamp > simtime.Stamp(epoch) })
 				})
 			}
 			end()
@@ -781,7 +781,7 @@ func TestAJumpBackFreesAFullQueue(t *testing.T) {
 	<-full
 	require.NoError(t, p.Clock().Select(simtime.Simulation))
 	to.await(t, "samples of the new time", func(got []delivery) bool {
-		return slices.ContainsFunc(got, func(d delivery) bool { return d.topic == "/computed" && d.stamp < int64(time.Hour) })
+		return slices.ContainsFunc(got, func(d delivery) bool { return d.topic == "/computed" && d.stamp < simtime.Stamp(time.Hour) })
 	})
 	end()
 	clockFirst(t, to.deliveries())

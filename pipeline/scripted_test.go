@@ -147,7 +147,7 @@ func (s attentive) Heard(listening bool) {
 }
 
 func (s *plain) publish(at sensors.Tick) {
-	s.out.TryQueue(at, &sample.Imu{Header: sample.Header{StampNs: at.TimeNs, Seq: at.Seq, Frame: at.Frame, FrameID: s.name}})
+	s.out.TryQueue(at, &sample.Imu{Header: sample.Header{Stamp: at.Due, Seq: at.Seq, Frame: at.Frame, FrameID: s.name}})
 }
 
 func (s *plain) End() error {
@@ -195,10 +195,10 @@ func (s *laggy) Poll(*gpu.Ctx) {
 	s.ready, s.flying = append(s.ready, s.flying...), nil
 }
 
-func (s *laggy) Process(through int64) int {
+func (s *laggy) Process(through simtime.Stamp) int {
 	s.mu.Lock()
 	n := 0
-	for n < len(s.ready) && s.ready[n].TimeNs <= through {
+	for n < len(s.ready) && s.ready[n].Due <= through {
 		n++
 	}
 	due := slices.Clone(s.ready[:n])
@@ -271,7 +271,7 @@ func hear(t testing.TB, s *pipeline.Sensor, call func(at sensors.Tick, m *sample
 // delivery is one message that a scripted bridge was given.
 type delivery struct {
 	topic      string
-	stamp, log int64
+	stamp, log simtime.Stamp
 }
 
 // peer is a scripted bridge: the factory and its only instance. All methods may
@@ -281,7 +281,7 @@ type peer struct {
 	connectErr error
 	late       bool // Connect doesn't reach the peer; only set does
 	// publish, where not nil, comes before each delivery.
-	publish func(ctx context.Context, topic string, stamp int64) error
+	publish func(ctx context.Context, topic string, stamp simtime.Stamp) error
 	refuse  string // a topic that it doesn't take
 
 	mu      sync.Mutex
@@ -311,12 +311,12 @@ func carries[T bridges.Stamped](to *bridges.Plugin, wire string) error {
 				return nil, bridges.ErrTopicName
 			}
 			return func(ctx context.Context, m T) error {
-				return i.(*peer).deliver(ctx, topic, m.Stamp())
+				return i.(*peer).deliver(ctx, topic, m.Captured())
 			}, nil
 		}))
 }
 
-func (p *peer) deliver(ctx context.Context, topic *bridges.PublishedTopic, stamp int64) error {
+func (p *peer) deliver(ctx context.Context, topic *bridges.PublishedTopic, stamp simtime.Stamp) error {
 	if p.publish != nil {
 		if err := p.publish(ctx, topic.Name, stamp); err != nil {
 			return err
@@ -357,7 +357,7 @@ func (p *peer) await(t testing.TB, what string, fulfilled func([]delivery) bool)
 }
 
 // awaitStamp waits for a delivery on a topic with that stamp or a later one.
-func (p *peer) awaitStamp(t testing.TB, topic string, stamp int64) {
+func (p *peer) awaitStamp(t testing.TB, topic string, stamp simtime.Stamp) {
 	t.Helper()
 	p.await(t, fmt.Sprintf("%s at %v", topic, time.Duration(stamp)), func(got []delivery) bool {
 		return slices.ContainsFunc(got, func(d delivery) bool { return d.topic == topic && d.stamp >= stamp })
@@ -414,7 +414,7 @@ func (p *peer) stamps(topic string) []int64 {
 	var list []int64
 	for _, d := range p.deliveries() {
 		if d.topic == topic {
-			list = append(list, d.stamp)
+			list = append(list, int64(d.stamp))
 		}
 	}
 	return list

@@ -32,7 +32,7 @@ import (
 // recorded notes the stamps of a sensor's messages. It is read between runs.
 func recorded(t testing.TB, s *pipeline.Sensor) *[]int64 {
 	stamps := new([]int64)
-	hear(t, s, func(_ sensors.Tick, m *sample.Imu) { *stamps = append(*stamps, m.StampNs) })
+	hear(t, s, func(_ sensors.Tick, m *sample.Imu) { *stamps = append(*stamps, int64(m.Stamp)) })
 	return stamps
 }
 
@@ -54,7 +54,7 @@ func TestASensorJoinsAtTheNextInstant(t *testing.T) {
 	late := addScripted(t, p, laggyID, "late", "20")
 	stamps := recorded(t, late)
 	at, due := p.NextDue()
-	assert.Equal(t, int64(100_000_000), at)
+	assert.Equal(t, simtime.Stamp(100_000_000), at)
 	assert.Len(t, due, 1)
 	require.NoError(t, p.Step(t.Context(), 23))
 	assert.Equal(t, millis(50, 100, 150, 200, 250, 300), *always)
@@ -266,7 +266,7 @@ func TestWhatCantBeAddedLeavesNothing(t *testing.T) {
 // TestDestroyCompletesWhatWasBegun: in a stepped run nothing of an instant that was
 // begun is missing, and what a bridge was given is sent.
 func TestDestroyCompletesWhatWasBegun(t *testing.T) {
-	to := &peer{kind: bridges.KindNetwork, publish: func(_ context.Context, _ string, _ int64) error {
+	to := &peer{kind: bridges.KindNetwork, publish: func(_ context.Context, _ string, _ simtime.Stamp) error {
 		time.Sleep(100 * time.Microsecond) // so that there is a queue
 		return nil
 	}}
@@ -288,12 +288,12 @@ func TestDestroyCompletesWhatWasBegun(t *testing.T) {
 	everyMs(t, 10, sent)
 	assert.LessOrEqual(t, heard, len(sent), "listeners are left out at once")
 	assert.Zero(t, s.Drops()["closed"])
-	to.awaitStamp(t, "/other", sent[len(sent)-1]+50_000_000)
+	to.awaitStamp(t, "/other", simtime.Stamp(sent[len(sent)-1]+50_000_000))
 	assert.Len(t, to.stamps("/s"), len(sent), "none came after")
 	_, err := p.Sensor("s")
 	require.ErrorIs(t, err, pipeline.ErrNoSensor)
 	again := recorded(t, addScripted(t, p, laggyID, "s", "100"))
-	to.awaitStamp(t, "/s", sent[len(sent)-1]+50_000_000)
+	to.awaitStamp(t, "/s", simtime.Stamp(sent[len(sent)-1]+50_000_000))
 	end()
 	require.NoError(t, p.Close(t.Context()))
 	assert.NotEmpty(t, *again)
@@ -363,9 +363,9 @@ type driving struct {
 	speed float64
 }
 
-func (d driving) PoseAt(tNs int64) spatial.Pose {
+func (d driving) PoseAt(stamp simtime.Stamp) spatial.Pose {
 	p := spatial.Identity()
-	p.Position = d.from.Add(mgl64.Vec3{d.speed * float64(tNs) / 1e9, 0, 0})
+	p.Position = d.from.Add(mgl64.Vec3{d.speed * float64(stamp) / 1e9, 0, 0})
 	return p
 }
 
@@ -538,14 +538,14 @@ func TestEachFrameComesFirst(t *testing.T) {
 					if frames > 0 && mode == pipeline.Stepped {
 						assert.Equal(t, before+1, f.at.Frame, "every instant has one")
 					}
-					assert.Equal(t, f.at.TimeNs-last.TimeNs, f.at.PeriodNs)
+					assert.Equal(t, f.at.Due-last.Due, simtime.Stamp(f.at.PeriodNs))
 					frames++
 					before, last = f.at.Frame, f.at
 				case "late":
 					assert.Equal(t, "each", list[i-1].sensor)
 					assert.Equal(t, before, f.at.Frame)
 				default:
-					assert.Equal(t, before, f.at.Frame, "%s at %v comes after each", f.sensor, time.Duration(f.at.TimeNs))
+					assert.Equal(t, before, f.at.Frame, "%s at %v comes after each", f.sensor, time.Duration(f.at.Due))
 				}
 			}
 			if mode == pipeline.Stepped {
@@ -568,18 +568,18 @@ func TestFramesRiseOverJumps(t *testing.T) {
 	var last sensors.Tick
 	for _, to := range []int64{10, 20, 30, 5000, 5010, 40, 50} { // far ahead, and back
 		require.NoError(t, p.Clock().Set(to/1000, uint32(to%1000*ms)))
-		for last.TimeNs != to*ms {
+		for last.Due != simtime.Stamp(to*ms) {
 			before := last
 			select {
 			case last = <-arrived:
 			case <-limit:
 				t.Fatalf("nothing at %d ms", to)
 			}
-			if before.TimeNs != 0 {
+			if before.Due != 0 {
 				assert.Greater(t, last.Frame, before.Frame)
 				assert.Equal(t, before.Seq+1, last.Seq)
 			}
-			assert.LessOrEqual(t, last.PeriodNs, 10*ms, "nothing happened between before a jump and after")
+			assert.LessOrEqual(t, last.PeriodNs, int64(10*ms), "nothing happened between before a jump and after")
 			assert.GreaterOrEqual(t, last.PeriodNs, int64(0))
 		}
 	}
@@ -594,7 +594,7 @@ func TestFramesAreTheSameInEveryRun(t *testing.T) {
 		if !deaf {
 			hear(t, a, func(sensors.Tick, *sample.Imu) {})
 		}
-		hear(t, b, func(at sensors.Tick, _ *sample.Imu) { list = append(list, fmt.Sprint(at.Frame, at.TimeNs)) })
+		hear(t, b, func(at sensors.Tick, _ *sample.Imu) { list = append(list, fmt.Sprint(at.Frame, at.Due)) })
 		for range 10 {
 			require.NoError(t, p.Run(t.Context(), 150*time.Millisecond))
 		}
@@ -626,9 +626,9 @@ func TestPreTickComesBeforeTheSceneMoves(t *testing.T) {
 				note := func(step string, at sensors.Tick) {
 					_, newest, _ := p.History().Span()
 					if step == "pre" {
-						assert.Less(t, newest, at.TimeNs, "the scene has not moved yet")
+						assert.Less(t, newest, at.Due, "the scene has not moved yet")
 					} else {
-						assert.GreaterOrEqual(t, newest, at.TimeNs)
+						assert.GreaterOrEqual(t, newest, at.Due)
 					}
 					notes = append(notes, fmt.Sprint(step, at.Seq))
 				}
@@ -663,7 +663,7 @@ func TestAHearerIsToldOfItsListeners(t *testing.T) {
 		t.Run(id, func(t *testing.T) {
 			var notes []string
 			note := func(_ string, at sensors.Tick) error {
-				notes = append(notes, fmt.Sprint("work", at.TimeNs/1_000_000))
+				notes = append(notes, fmt.Sprint("work", at.Due/1_000_000))
 				return nil
 			}
 			do := &script{capture: note, heard: func(_ string, listening bool) { notes = append(notes, fmt.Sprint(listening)) }}

@@ -16,6 +16,7 @@ import (
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // SummarySchema is the version of the summary's form.
@@ -112,7 +113,7 @@ type BridgeSummary struct {
 }
 
 // progress is how far the run is at a simulation time.
-func (p *Pipeline) progress(t int64) Progress {
+func (p *Pipeline) progress(t simtime.Stamp) Progress {
 	_, wall, simulated := p.elapsed.seconds()
 	return Progress{
 		SimNs: t, Simulated: time.Duration(simulated * float64(time.Second)), Wall: time.Duration(wall * float64(time.Second)),

@@ -15,14 +15,14 @@
 //			if err != nil {
 //				return // counted in Stats
 //			}
-//			publish(k.StampNs(), k.Data, points.Slice())
+//			publish(k.Stamp(), k.Data, points.Slice())
 //		})
 //
 //	// in each tick, on the GL thread
 //	pool.Poll(c)
 //	if pool.Begin(c) == nil { // optional: is there room, and when does the GPU begin
 //		dispatch(c)
-//		if k, err := pool.Start(c, readback.Buffer(buffer), tick.TimeNs); err == nil {
+//		if k, err := pool.Start(c, readback.Buffer(buffer), tick.Due); err == nil {
 //			k.Data = scan
 //		}
 //	}

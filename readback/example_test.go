@@ -8,6 +8,7 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/readback"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // startFake opens a GL thread without a GPU and makes a source of the bytes.
@@ -57,7 +58,7 @@ func ExamplePool() {
 				fmt.Println(err)
 				return
 			}
-			fmt.Println(k.StampNs(), k.Data.Frame, bytes.Slice())
+			fmt.Println(k.Stamp(), k.Data.Frame, bytes.Slice())
 		})
 	if err != nil {
 		fmt.Println(err)
@@ -69,7 +70,7 @@ func ExamplePool() {
 		onThread(thread, func(c *gpu.Ctx) error {
 			pool.Poll(c)
 			// ... dispatch what writes the buffer ...
-			k, err := pool.Start(c, readback.Buffer(buffer), tick*100)
+			k, err := pool.Start(c, readback.Buffer(buffer), simtime.Stamp(tick*100))
 			if err == nil {
 				k.Data.Frame = "lidar_top"
 			}
@@ -161,7 +162,7 @@ func ExamplePool_CopyMode() {
 
 // printStamp is a completion that prints its capture's stamp.
 func printStamp(k *readback.Capture[struct{}, uint8], l readback.Lease[uint8], err error) {
-	fmt.Println("completed", k.StampNs(), err)
+	fmt.Println("completed", k.Stamp(), err)
 	l.Release()
 }
 
@@ -188,7 +189,7 @@ func ExamplePool_Begin() {
 				return nil
 			}
 			// ... dispatch ...
-			_, err := pool.Start(c, readback.Buffer(buffer), tick)
+			_, err := pool.Start(c, readback.Buffer(buffer), simtime.Stamp(tick))
 			return err
 		})
 	}
@@ -208,7 +209,7 @@ func ExamplePool_Start() {
 	defer end()
 	pool, _ := readback.New(readback.Config{MaxElements: 1},
 		func(k *readback.Capture[pose, uint8], l readback.Lease[uint8], err error) {
-			fmt.Println(k.StampNs(), k.Data, l.Slice(), err)
+			fmt.Println(k.Stamp(), k.Data, l.Slice(), err)
 			l.Release()
 		})
 	defer closePool(pool)
@@ -230,7 +231,7 @@ func ExamplePool_StartTick() {
 	thread, buffer, end := startFake(7)
 	defer end()
 	now := int64(0)
-	pool, _ := readback.New(readback.Config{MaxElements: 1, Tick: func() int64 { return now }}, printStamp)
+	pool, _ := readback.New(readback.Config{MaxElements: 1, Tick: func() simtime.Stamp { return simtime.Stamp(now) }}, printStamp)
 	defer closePool(pool)
 	for range 2 {
 		now += 10
@@ -255,7 +256,7 @@ func ExamplePool_Poll() {
 	onThread(thread, func(c *gpu.Ctx) error {
 		fmt.Println("ready:", pool.Poll(c))
 		for stamp := range int64(2) {
-			if _, err := pool.Start(c, readback.Buffer(buffer), stamp); err != nil {
+			if _, err := pool.Start(c, readback.Buffer(buffer), simtime.Stamp(stamp)); err != nil {
 				return err
 			}
 		}
@@ -311,7 +312,7 @@ func ExamplePool_Holds() {
 func startThree(thread *gpu.Thread, pool *readback.Pool[struct{}, uint8], buffer *gpu.Buffer) {
 	onThread(thread, func(c *gpu.Ctx) error {
 		for _, stamp := range []int64{10, 20, 30} {
-			if _, err := pool.Start(c, readback.Buffer(buffer), stamp); err != nil {
+			if _, err := pool.Start(c, readback.Buffer(buffer), simtime.Stamp(stamp)); err != nil {
 				return err
 			}
 		}
@@ -329,10 +330,10 @@ func ExamplePool_Process() {
 		var p *readback.PanicError
 		fmt.Println("panicked:", errors.As(err, &p), p.Value)
 	}}, func(k *readback.Capture[struct{}, uint8], l readback.Lease[uint8], _ error) {
-		if k.StampNs() == 20 {
+		if k.Stamp() == 20 {
 			panic("not this one")
 		}
-		fmt.Println(k.StampNs())
+		fmt.Println(k.Stamp())
 		l.Release()
 	})
 	defer closePool(pool)
@@ -650,9 +651,9 @@ func readOnce[D any](complete func(*readback.Capture[D, uint8], readback.Lease[u
 }
 
 // The stamp is simulation time, given to Start.
-func ExampleCapture_StampNs() {
+func ExampleCapture_Stamp() {
 	readOnce(func(k *readback.Capture[struct{}, uint8], l readback.Lease[uint8], _ error) {
-		fmt.Printf("%.1f s\n", float64(k.StampNs())/1e9)
+		fmt.Printf("%.1f s\n", float64(k.Stamp())/1e9)
 		l.Release()
 	}, 7)
 	// Output: 1.5 s

@@ -12,6 +12,7 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/readback"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/stretchr/testify/require"
 )
 
@@ -108,7 +109,7 @@ func TestLiveBufferComesBackBitEqual(t *testing.T) {
 					if err := c.Dispatch(&dispatch); err != nil {
 						return err
 					}
-					_, err := pool.Start(c, readback.Buffer(buffer), int64(round))
+					_, err := pool.Start(c, readback.Buffer(buffer), simtime.Stamp(round))
 					return err
 				})
 				pollUntilReady(t, thread, pool, 1)

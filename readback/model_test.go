@@ -15,6 +15,7 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/readback"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/stretchr/testify/require"
 )
 
@@ -246,7 +247,7 @@ func (m *model) expectArrivals(want []*modelCapture) {
 	for i, k := range want {
 		got := m.got[i]
 		require.Equal(m.t, k.id, got.id)
-		require.EqualValues(m.t, k.id, got.stamp)
+		require.EqualValues(m.t, simtime.Stamp(k.id), got.stamp)
 		if k.outcome == nil {
 			require.NoError(m.t, got.err)
 			require.Equal(m.t, k.data, got.data, "bytes of capture %d", k.id)
@@ -387,7 +388,7 @@ func (m *model) stepStart() {
 		if err := c.WriteBuffer(src.buffer, 0, contents); err != nil {
 			return err
 		}
-		k, err := m.pool.Start(c, readback.BufferRange(src.buffer, 4*offset, 4*n), int64(id))
+		k, err := m.pool.Start(c, readback.BufferRange(src.buffer, 4*offset, 4*n), simtime.Stamp(id))
 		if err == nil {
 			k.Data.id = id
 		}
@@ -464,7 +465,7 @@ func (m *model) stepProcess() {
 		if want > 0 {
 			through = int64(m.ready[want-1].id)
 		}
-		require.Equal(m.t, want, m.pool.ProcessThrough(through))
+		require.Equal(m.t, want, m.pool.ProcessThrough(simtime.Stamp(through)))
 	} else {
 		require.Equal(m.t, want, m.pool.Process())
 	}

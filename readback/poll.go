@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Poll asks, without waiting, how far the GPU has come. It issues the copies whose source is
@@ -247,15 +248,15 @@ func (p *Pool[D, E]) failAll(first, end uint64, err error) int {
 func (p *Pool[D, E]) Process() int { return p.ProcessThrough(math.MaxInt64) }
 
 // ProcessThrough is Process up to the first capture that is stamped later than
-// stampNs.
-func (p *Pool[D, E]) ProcessThrough(stampNs int64) int {
+// stamp.
+func (p *Pool[D, E]) ProcessThrough(stamp simtime.Stamp) int {
 	p.mu.Lock()
 	if p.mu.running {
-		p.mu.limit = max(p.mu.limit, stampNs)
+		p.mu.limit = max(p.mu.limit, stamp)
 		p.mu.Unlock()
 		return 0
 	}
-	p.mu.running, p.mu.limit = true, stampNs
+	p.mu.running, p.mu.limit = true, stamp
 	p.mu.Unlock()
 
 	n, ended := 0, false
@@ -290,7 +291,7 @@ func (p *Pool[D, E]) take() *slot[D, E] {
 	if closed {
 		end = p.mu.tail
 	}
-	if p.mu.head == end || !closed && p.at(p.mu.head).capture.stampNs > p.mu.limit {
+	if p.mu.head == end || !closed && p.at(p.mu.head).capture.stamp > p.mu.limit {
 		p.mu.running = false
 		if closed {
 			p.endLocked()

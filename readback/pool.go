@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // CopyMode says when the copy of a capture is issued.
@@ -71,7 +72,7 @@ type Config struct {
 	NoTimers bool
 	// Tick returns the tick's time in simulation nanoseconds, the stamp of
 	// captures begun by StartTick; called on the GL thread. (optional)
-	Tick func() int64
+	Tick func() simtime.Stamp
 	// Notify is called by Poll, on the GL thread and with no lock held, after
 	// captures became ready. It must neither wait nor call the pool. (optional)
 	Notify func()
@@ -136,7 +137,7 @@ type Pool[D, E any] struct {
 		head, pending, tail uint64
 		finished            uint64        // completions that have returned
 		running             bool          // a Process is under way
-		limit               int64         // greatest stamp that it may complete
+		limit               simtime.Stamp // greatest stamp that it may complete
 		elements            int           // per slot
 		changed             chan struct{} // closed at the next change; nil when nobody waits
 		stats               Stats
@@ -356,14 +357,14 @@ func (p *Pool[D, E]) StartTick(c *gpu.Ctx, src Source) (*Capture[D, E], error) {
 }
 
 // Start asks for the bytes of src as the commands issued so far leave them. It returns at once
-// with the capture, whose Data the caller fills in. stampNs is the capture stamp in simulation
+// with the capture, whose Data the caller fills in. stamp is the capture stamp in simulation
 // nanoseconds, which travels with it (law R3). It flushes, so that the GPU begins. GL thread.
 //
 // An error means that no capture was made and no completion will be called. It is ErrFull,
 // ErrClosed, ErrSource, ErrSize, one that wraps gpu.ErrContextLost, or one of making GPU
 // objects. ErrSize says that the source is smaller than asked, not a whole number of elements,
 // or more than the pool's MaxElements.
-func (p *Pool[D, E]) Start(c *gpu.Ctx, src Source, stampNs int64) (*Capture[D, E], error) {
+func (p *Pool[D, E]) Start(c *gpu.Ctx, src Source, stamp simtime.Stamp) (*Capture[D, E], error) {
 	if err := c.Err(); err != nil {
 		return nil, p.refuse(err)
 	}
@@ -391,7 +392,7 @@ func (p *Pool[D, E]) Start(c *gpu.Ctx, src Source, stampNs int64) (*Capture[D, E
 		s.stage, s.source = stageIdle, Source{}
 		return nil, p.refuse(fmt.Errorf("start readback %q: %w", p.cfg.Label, err))
 	}
-	return p.enqueue(c, s, elements, stampNs)
+	return p.enqueue(c, s, elements, stamp)
 }
 
 // issue puts the capture's commands into the stream: the copy, if it goes
@@ -416,7 +417,7 @@ func (p *Pool[D, E]) issue(c *gpu.Ctx, s *slot[D, E]) error {
 }
 
 // enqueue hands the capture over to Poll and Process.
-func (p *Pool[D, E]) enqueue(c *gpu.Ctx, s *slot[D, E], elements int, stampNs int64) (*Capture[D, E], error) {
+func (p *Pool[D, E]) enqueue(c *gpu.Ctx, s *slot[D, E], elements int, stamp simtime.Stamp) (*Capture[D, E], error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed.Load() {
@@ -426,7 +427,7 @@ func (p *Pool[D, E]) enqueue(c *gpu.Ctx, s *slot[D, E], elements int, stampNs in
 	}
 	var zero D
 	k := &s.capture
-	k.Data, k.stampNs, k.elements = zero, stampNs, elements
+	k.Data, k.stamp, k.elements = zero, stamp, elements
 	k.times = Times{Started: s.seen.Started}
 	s.outcome, s.err = nil, nil
 	s.memory.claim()

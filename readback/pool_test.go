@@ -14,6 +14,7 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/readback"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/stretchr/testify/require"
 )
 
@@ -23,7 +24,7 @@ type meta struct{ id int }
 // arrival is what a completion saw.
 type arrival struct {
 	id    int
-	stamp int64
+	stamp simtime.Stamp
 	data  []uint32
 	err   error
 }
@@ -65,7 +66,7 @@ func newRigWith(t testing.TB, cfg readback.Config, describe func(*gpu.Info)) *ri
 }
 
 func (r *rig) completed(k *readback.Capture[meta, uint32], l readback.Lease[uint32], err error) {
-	r.got = append(r.got, arrival{k.Data.id, k.StampNs(), l.AppendTo(nil), err})
+	r.got = append(r.got, arrival{k.Data.id, k.Stamp(), l.AppendTo(nil), err})
 	if r.onDone != nil {
 		r.onDone(k, l, err)
 		return
@@ -97,7 +98,7 @@ func (r *rig) buffer(values ...uint32) *gpu.Buffer {
 // start begins a capture with the id as data and the stamp 10 times the id.
 func (r *rig) start(src readback.Source, id int) error {
 	return r.thread.Do(context.Background(), func(c *gpu.Ctx) error {
-		k, err := r.pool.Start(c, src, int64(id)*10)
+		k, err := r.pool.Start(c, src, simtime.Stamp(int64(id)*10))
 		if err == nil {
 			k.Data.id = id
 		}
@@ -545,7 +546,7 @@ func TestDelayedDevice(t *testing.T) {
 				if err := c.WriteBuffer(src, 0, []byte{i, 0, 0, 0}); err != nil {
 					return err
 				}
-				if _, err := pool.Start(c, readback.Buffer(src), int64(i)); err != nil {
+				if _, err := pool.Start(c, readback.Buffer(src), simtime.Stamp(i)); err != nil {
 					return err
 				}
 			}
@@ -564,7 +565,7 @@ func TestDelayedDevice(t *testing.T) {
 // answered.
 func TestUseAfterClose(t *testing.T) {
 	for _, used := range []bool{false, true} {
-		r := newRig(t, readback.Config{Label: "camera", Tick: func() int64 { return 5 }})
+		r := newRig(t, readback.Config{Label: "camera", Tick: func() simtime.Stamp { return 5 }})
 		src := readback.Buffer(r.buffer(1))
 		if used {
 			require.NoError(t, r.start(src, 0))
@@ -599,7 +600,7 @@ func TestUseAfterClose(t *testing.T) {
 
 // A nil token is a dead one.
 func TestNilToken(t *testing.T) {
-	r := newRig(t, readback.Config{Tick: func() int64 { return 5 }})
+	r := newRig(t, readback.Config{Tick: func() simtime.Stamp { return 5 }})
 	src := readback.Buffer(r.buffer(1))
 	require.ErrorIs(t, r.pool.Begin(nil), gpu.ErrDeadCtx)
 	require.ErrorIs(t, r.pool.Prepare(nil), gpu.ErrDeadCtx)
@@ -865,7 +866,7 @@ func TestResizeIsForLaterCaptures(t *testing.T) {
 }
 
 func TestStartTickTakesTheTicksTime(t *testing.T) {
-	r := newRig(t, readback.Config{Tick: func() int64 { return 1234 }})
+	r := newRig(t, readback.Config{Tick: func() simtime.Stamp { return 1234 }})
 	src := r.buffer(1)
 	r.do(func(c *gpu.Ctx) error {
 		_, err := r.pool.StartTick(c, readback.Buffer(src))
@@ -873,7 +874,7 @@ func TestStartTickTakesTheTicksTime(t *testing.T) {
 	})
 	r.poll()
 	r.pool.Process()
-	require.EqualValues(t, 1234, r.got[0].stamp)
+	require.EqualValues(t, simtime.Stamp(1234), r.got[0].stamp)
 
 	none := newRig(t, readback.Config{})
 	err := none.thread.Do(t.Context(), func(c *gpu.Ctx) error {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Capture is one request: the caller's data and what the pool knows of it. It
@@ -17,13 +18,13 @@ type Capture[D, E any] struct {
 	// (law R3). Start sets it to its zero value.
 	Data D
 
-	stampNs  int64
+	stamp    simtime.Stamp
 	elements int
 	times    Times
 }
 
-// StampNs returns the capture stamp that was given to Start, in simulation nanoseconds.
-func (c *Capture[D, E]) StampNs() int64 { return c.stampNs }
+// Stamp returns the capture stamp that was given to Start, in simulation nanoseconds.
+func (c *Capture[D, E]) Stamp() simtime.Stamp { return c.stamp }
 
 // Times returns when the capture passed its stages so far. Only its completion,
 // and holders of its lease, may call it.

@@ -200,7 +200,7 @@ func TestCARLATicksAreExact(t *testing.T) {
 		r := parse(t, vehicle(`{"type": "sensor.camera.rgb", "id": "a", "sensor_tick": `+c.tick+`}`))
 		assert.Equal(t, c.rate, r.Sensors[0].Rate.String(), c.tick)
 		for _, k := range []int64{1, 2, 3, 1_000_003} {
-			assert.Equal(t, k*c.periodNs, r.Sensors[0].Rate.At(k), c.tick)
+			assert.Equal(t, simtime.Stamp(k*c.periodNs), r.Sensors[0].Rate.At(k), c.tick)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/go-gl/mathgl/mgl32"
 	"github.com/go-gl/mathgl/mgl64"
 
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -87,7 +88,7 @@ func (b *boxer) box(a *Actor) Box {
 			continue
 		}
 		own := b.mesh(p.Mesh, mgl64.Ident3())
-		for k := range int64(gaitTimes) {
+		for k := range simtime.Stamp(gaitTimes) {
 			all.addMapped(&own, p.Joints(k*gaitNs))
 		}
 	}

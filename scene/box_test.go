@@ -11,6 +11,7 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/city"
 	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -25,8 +26,8 @@ func cubes(t testing.TB) (s *scene.Scene, cube int) {
 func TestBoxOfKnownCubes(t *testing.T) {
 	s, cube := cubes(t)
 	at, scale, turn := mgl64.Translate3D, mgl64.Scale3D, mgl64.HomogRotate3DZ
-	swing := func(tNs int64) mgl64.Mat4 { // a pendulum of 1 m about y, 0.8 Hz
-		return mgl64.HomogRotate3DY(0.5 * math.Sin(2*math.Pi*0.8*float64(tNs)*1e-9)).Mul4(at(0, 0, -1))
+	swing := func(stamp simtime.Stamp) mgl64.Mat4 { // a pendulum of 1 m about y, 0.8 Hz
+		return mgl64.HomogRotate3DY(0.5 * math.Sin(2*math.Pi*0.8*float64(stamp)*1e-9)).Mul4(at(0, 0, -1))
 	}
 	parts := func(local ...mgl64.Mat4) (out []scene.Part) {
 		for _, m := range local {
@@ -59,7 +60,7 @@ func TestBoxOfKnownCubes(t *testing.T) {
 	reach := mgl64.Vec3{1, 1, 2}.Len()
 	for k := range int64(500) {
 		for _, v := range s.Meshes[cube].Positions {
-			p := mgl64.TransformCoordinate(wide(v), swing(k*7_777_777)).Sub(box.Center)
+			p := mgl64.TransformCoordinate(wide(v), swing(simtime.Stamp(k*7_777_777))).Sub(box.Center)
 			for a := range 3 {
 				require.LessOrEqual(t, math.Abs(p[a]), box.Half[a]+0.01)
 				require.LessOrEqual(t, math.Abs(box.Center[a])+box.Half[a], 1.5*reach)

@@ -8,6 +8,7 @@ import (
 	"sort"
 
 	"github.com/go-gl/mathgl/mgl64"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -326,32 +327,32 @@ func (g *graph) collect(a *Actor, node, root int, into mgl64.Mat4, firstMesh int
 }
 
 // joints returns a node's place in the actor's frame as a function of time.
-func (g *graph) joints(node int, into mgl64.Mat4) func(tNs int64) mgl64.Mat4 {
+func (g *graph) joints(node int, into mgl64.Mat4) func(stamp simtime.Stamp) mgl64.Mat4 {
 	var chain []joint // from the node up
 	for i := node; i >= 0; i = g.asset.Nodes[i].Parent {
 		chain = append(chain, joint{local: g.asset.Nodes[i].Local, clips: g.channels[i]})
 	}
-	return func(tNs int64) mgl64.Mat4 {
+	return func(stamp simtime.Stamp) mgl64.Mat4 {
 		m := into
 		for i := len(chain) - 1; i >= 0; i-- {
-			m = m.Mul4(chain[i].at(tNs))
+			m = m.Mul4(chain[i].at(stamp))
 		}
 		return m
 	}
 }
 
 // poseAt returns where the actor stands at a time.
-func (a *Actor) poseAt(tNs int64) spatial.Pose {
+func (a *Actor) poseAt(stamp simtime.Stamp) spatial.Pose {
 	if a.Motion != nil {
-		return a.Motion.PoseAt(tNs)
+		return a.Motion.PoseAt(stamp)
 	}
 	return a.Pose
 }
 
 // At returns the part's place in the actor's frame at a time.
-func (p *Part) At(tNs int64) mgl64.Mat4 {
+func (p *Part) At(stamp simtime.Stamp) mgl64.Mat4 {
 	if p.Joints != nil {
-		return p.Joints(tNs)
+		return p.Joints(stamp)
 	}
 	return p.Local
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -171,7 +172,9 @@ func TestAnimatedNodesBecomeJoints(t *testing.T) {
 	lamp, base := actors[0].Parts[0], actors[0].Parts[1]
 	require.NotNil(t, lamp.Joints)
 	assert.Nil(t, base.Joints)
-	at := func(tNs int64, x mgl64.Vec3) mgl64.Vec3 { return mgl64.TransformCoordinate(x, lamp.Joints(tNs)) }
+	at := func(stamp simtime.Stamp, x mgl64.Vec3) mgl64.Vec3 {
+		return mgl64.TransformCoordinate(x, lamp.Joints(stamp))
+	}
 	assertVec(t, mgl64.Vec3{2, 0, 0}, at(0, mgl64.Vec3{}), 1e-12)
 	assertVec(t, mgl64.Vec3{6, 0, 0}, at(2e9, mgl64.Vec3{}), 1e-12)
 	angle := math.Pi / 4 // half way through a right angle
@@ -196,7 +199,7 @@ func TestCubicSplineReproducesACubic(t *testing.T) {
 	actors, err := scene.New("test").Add(asset, scene.Placement{})
 	require.NoError(t, err)
 	for x := 0.0; x <= 2; x += 0.125 {
-		m := actors[0].Parts[0].Joints(int64(x * 1e9))
+		m := actors[0].Parts[0].Joints(simtime.Stamp(x * 1e9))
 		assert.InDelta(t, f(x), m.At(0, 3), 1e-12)
 		assert.InDelta(t, 7, m.At(2, 3), 1e-12)
 	}

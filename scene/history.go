@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -16,10 +17,10 @@ const EgoID = 0
 type Advancer interface {
 	Motion
 	// Advance moves the state to a tick's time. Frame loop only.
-	Advance(tNs int64)
+	Advance(stamp simtime.Stamp)
 	// Jump continues from another time, earlier or later, with the state as it is: the clock
 	// was set, and nothing happened in between. Frame loop only.
-	Jump(tNs int64)
+	Jump(stamp simtime.Stamp)
 }
 
 // History holds where the ego and the moving actors were at the latest ticks. So a scan that
@@ -43,12 +44,12 @@ type History struct {
 	here, was []bool
 
 	mu      sync.RWMutex
-	motions []Motion // guarded by mu, written by the frame loop: nil stands still
-	times   []int64  // guarded by mu: ring of tick times
-	ring    []State  // guarded by mu: ring of ticks, one State a track
-	there   []bool   // guarded by mu: ring of ticks, one presence a track
-	first   int      // guarded by mu: oldest tick's place in the ring
-	length  int      // guarded by mu: ticks in the ring
+	motions []Motion        // guarded by mu, written by the frame loop: nil stands still
+	times   []simtime.Stamp // guarded by mu: ring of tick times
+	ring    []State         // guarded by mu: ring of ticks, one State a track
+	there   []bool          // guarded by mu: ring of ticks, one presence a track
+	first   int             // guarded by mu: oldest tick's place in the ring
+	length  int             // guarded by mu: ticks in the ring
 }
 
 // DefaultHistory is the number of ticks that NewHistory keeps where it is given 0:
@@ -67,7 +68,7 @@ func NewHistory(s *Scene, ego Motion, capacity int) *History {
 		here:  []bool{true},
 		track: map[uint32]int{EgoID: 0},
 		fixed: map[uint32]spatial.Pose{},
-		times: make([]int64, capacity),
+		times: make([]simtime.Stamp, capacity),
 	}
 	for _, a := range s.Actors {
 		if a.Static() {
@@ -111,7 +112,7 @@ func (h *History) Keep(ticks int) {
 		return
 	}
 	tracks := len(h.states)
-	times, ring, there := make([]int64, ticks), make([]State, ticks*tracks), make([]bool, ticks*tracks)
+	times, ring, there := make([]simtime.Stamp, ticks), make([]State, ticks*tracks), make([]bool, ticks*tracks)
 	for k := range h.length {
 		from := (h.first + k) % len(h.times) * tracks
 		times[k] = h.timeLocked(k)
@@ -124,13 +125,13 @@ func (h *History) Keep(ticks int) {
 // Record moves the Advancers to a tick's time and stores every state, and who is there. What
 // was spawned and removed since the last tick is now. Times must rise from call to call; one
 // that doesn't starts the history again from there. Frame loop only; it allocates nothing.
-func (h *History) Record(tNs int64) { h.record(tNs, Advancer.Advance) }
+func (h *History) Record(stamp simtime.Stamp) { h.record(stamp, Advancer.Advance) }
 
 // Jump is Record for a tick that the clock has jumped to, either way. Advancers are there as
 // they were before, other motions where they are at the new time. Frame loop only.
-func (h *History) Jump(tNs int64) { h.record(tNs, Advancer.Jump) }
+func (h *History) Jump(stamp simtime.Stamp) { h.record(stamp, Advancer.Jump) }
 
-func (h *History) record(tNs int64, move func(Advancer, int64)) {
+func (h *History) record(stamp simtime.Stamp, move func(Advancer, simtime.Stamp)) {
 	for track, m := range h.motions {
 		switch {
 		case !h.here[track] && !h.was[track]: // nowhere: the place it had last is kept
@@ -139,15 +140,15 @@ func (h *History) record(tNs int64, move func(Advancer, int64)) {
 			h.states[track] = State{Pose: h.standing(track)}
 		default:
 			if a, ok := m.(Advancer); ok {
-				move(a, tNs)
+				move(a, stamp)
 			}
-			h.states[track] = StateOf(m, tNs)
+			h.states[track] = StateOf(m, stamp)
 		}
 	}
 	copy(h.was, h.here)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.length > 0 && tNs <= h.timeLocked(h.length-1) {
+	if h.length > 0 && stamp <= h.timeLocked(h.length-1) {
 		h.length = 0
 	}
 	if h.length == len(h.times) {
@@ -155,7 +156,7 @@ func (h *History) record(tNs int64, move func(Advancer, int64)) {
 		h.length--
 	}
 	at := (h.first + h.length) % len(h.times)
-	h.times[at] = tNs
+	h.times[at] = stamp
 	copy(h.ring[at*len(h.states):], h.states)
 	copy(h.there[at*len(h.states):], h.here)
 	h.length++
@@ -170,7 +171,7 @@ func (h *History) Box(id uint32) (box Box, ok bool) {
 
 // Span returns the times of the oldest and the newest tick; ok is false before
 // the first.
-func (h *History) Span() (oldest, newest int64, ok bool) {
+func (h *History) Span() (oldest, newest simtime.Stamp, ok bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	if h.length == 0 {
@@ -183,7 +184,7 @@ func (h *History) Span() (oldest, newest int64, ok bool) {
 // linearly, orientation by slerp). Before the oldest tick it is as then, after the newest as
 // then. ok is false for an unknown id, before the first tick, and where the actor was not
 // there. Then pose is the place that it had last, for what was mounted on it.
-func (h *History) Pose(id uint32, tNs int64) (pose spatial.Pose, ok bool) {
+func (h *History) Pose(id uint32, stamp simtime.Stamp) (pose spatial.Pose, ok bool) {
 	if p, still := h.fixed[id]; still {
 		return p, true
 	}
@@ -193,13 +194,13 @@ func (h *History) Pose(id uint32, tNs int64) (pose spatial.Pose, ok bool) {
 	if !known || h.length == 0 {
 		return spatial.Identity(), false
 	}
-	at := h.placeLocked(tNs)
+	at := h.placeLocked(stamp)
 	return h.poseLocked(track, at), h.thereLocked(track, at.tick)
 }
 
 // poses writes where an actor was at each time into out, as Pose does. It returns false for an
 // unknown id and before the first tick.
-func (h *History) poses(id uint32, times []int64, out []spatial.Pose) bool {
+func (h *History) poses(id uint32, times []simtime.Stamp, out []spatial.Pose) bool {
 	if p, still := h.fixed[id]; still {
 		for k := range times {
 			out[k] = p
@@ -220,7 +221,7 @@ func (h *History) poses(id uint32, times []int64, out []spatial.Pose) bool {
 
 // State returns an actor's, or the ego's, state, interpolated as Pose does. That of an actor
 // that was not there stands still, and ok is false.
-func (h *History) State(id uint32, tNs int64) (state State, ok bool) {
+func (h *History) State(id uint32, stamp simtime.Stamp) (state State, ok bool) {
 	if p, still := h.fixed[id]; still {
 		return State{Pose: p}, true
 	}
@@ -230,7 +231,7 @@ func (h *History) State(id uint32, tNs int64) (state State, ok bool) {
 	if !known || h.length == 0 {
 		return State{Pose: spatial.Identity()}, false
 	}
-	at := h.placeLocked(tNs)
+	at := h.placeLocked(stamp)
 	if !h.thereLocked(track, at.tick) {
 		return State{Pose: h.poseLocked(track, at)}, false
 	}
@@ -251,11 +252,11 @@ type tickPlace struct {
 }
 
 // placeLocked finds a time among the ticks; mu must be held and length > 0.
-func (h *History) placeLocked(tNs int64) tickPlace {
-	lo, hi := 0, h.length // the first tick after tNs lies in [lo, hi]
+func (h *History) placeLocked(stamp simtime.Stamp) tickPlace {
+	lo, hi := 0, h.length // the first tick after stamp lies in [lo, hi]
 	for lo < hi {
 		mid := (lo + hi) / 2
-		if h.timeLocked(mid) <= tNs {
+		if h.timeLocked(mid) <= stamp {
 			lo = mid + 1
 		} else {
 			hi = mid
@@ -268,13 +269,13 @@ func (h *History) placeLocked(tNs int64) tickPlace {
 		return tickPlace{tick: lo - 1, next: lo - 1}
 	}
 	t0, t1 := h.timeLocked(lo-1), h.timeLocked(lo)
-	if t0 == tNs {
+	if t0 == stamp {
 		return tickPlace{tick: lo - 1, next: lo - 1}
 	}
-	return tickPlace{lo - 1, lo, float64(tNs-t0) / float64(t1-t0)}
+	return tickPlace{lo - 1, lo, float64(stamp-t0) / float64(t1-t0)}
 }
 
-func (h *History) timeLocked(tick int) int64 { return h.times[(h.first+tick)%len(h.times)] }
+func (h *History) timeLocked(tick int) simtime.Stamp { return h.times[(h.first+tick)%len(h.times)] }
 
 func (h *History) stateLocked(track, tick int) *State {
 	return &h.ring[(h.first+tick)%len(h.times)*len(h.states)+track]

@@ -19,6 +19,7 @@ import (
 	"github.com/raybridge/raybridge/scene/city"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/shaders"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -130,7 +131,7 @@ func compare(tr *scenetest.Tracer, w *scene.World, rays []listedRay, hits []list
 			got = float64(hits[i].t)
 		}
 		at := startNs + int64(math.Round(float64(r.seconds)*1e9))
-		a.Add(tr, wide(r.origin).Add(w.Anchor), wide(r.direction), float64(r.tmin), float64(r.tmax), at, got)
+		a.Add(tr, wide(r.origin).Add(w.Anchor), wide(r.direction), float64(r.tmin), float64(r.tmax), simtime.Stamp(at), got)
 	}
 	return &a
 }
@@ -272,7 +273,7 @@ func TestHitsDescribeTheirPoint(t *testing.T) {
 		r := rays[i]
 		o, d := wide(r.origin), wide(r.direction)
 		at := 100e6 + int64(math.Round(float64(r.seconds)*1e9))
-		want, ok := tr.Trace(o, d, float64(r.tmin), float64(r.tmax), at)
+		want, ok := tr.Trace(o, d, float64(r.tmin), float64(r.tmax), simtime.Stamp(at))
 		if !ok || math.Abs(want.T-float64(hit.t)) > 1e-3 || want.EdgeDistance < 1e-3 {
 			continue
 		}
@@ -327,7 +328,7 @@ func TestRaysMeetWhoIsThereAtTheirTime(t *testing.T) {
 		case 170e6:
 			require.NoError(t, h.Remove(reserved[1].ID))
 		}
-		h.Record(at)
+		h.Record(simtime.Stamp(at))
 	}
 	rays := randomRays(8, 6000, 12)
 	hits := newCaster(t, w, h).cast(rays, scene.Window{Mount: spatial.Identity(), StartNs: 100e6, EndNs: 200e6}, 1)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-gl/mathgl/mgl64"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -28,7 +29,7 @@ type Kinematic interface {
 	Motion
 	// StateAt returns the state at a simulation time. Like PoseAt it is a pure
 	// function that any goroutine may call.
-	StateAt(tNs int64) State
+	StateAt(stamp simtime.Stamp) State
 }
 
 // differenceNs is the step of the central differences: small against what
@@ -37,12 +38,12 @@ const differenceNs = 2_000_000
 
 // StateOf returns a motion's state: its own where it is Kinematic, else from
 // central differences of its poses 2 ms apart.
-func StateOf(m Motion, tNs int64) State {
+func StateOf(m Motion, stamp simtime.Stamp) State {
 	if k, ok := m.(Kinematic); ok {
-		return k.StateAt(tNs)
+		return k.StateAt(stamp)
 	}
 	const h = differenceNs * 1e-9
-	before, now, after := m.PoseAt(tNs-differenceNs), m.PoseAt(tNs), m.PoseAt(tNs+differenceNs)
+	before, now, after := m.PoseAt(stamp-differenceNs), m.PoseAt(stamp), m.PoseAt(stamp+differenceNs)
 	turn := func(from, to spatial.Pose) mgl64.Vec3 {
 		return rotationVector(to.Orientation.Mul(from.Orientation.Conjugate()))
 	}
@@ -212,12 +213,12 @@ func (l *WaypointLoop) Length() float64 { return l.length }
 func (l *WaypointLoop) Speed() float64 { return l.speed }
 
 // distance returns how far along the route the point is that the body follows.
-func (l *WaypointLoop) distance(tNs int64) float64 {
+func (l *WaypointLoop) distance(stamp simtime.Stamp) float64 {
 	// Whole laps are taken out of the time in integers first: far times stay exact.
-	lap := int64(math.Floor(l.length / l.speed * 1e9))
-	laps, rest := int64(0), tNs
+	lap := simtime.Stamp(math.Floor(l.length / l.speed * 1e9))
+	laps, rest := simtime.Stamp(0), stamp
 	if lap > 0 {
-		laps, rest = tNs/lap, tNs%lap
+		laps, rest = stamp/lap, stamp%lap
 	}
 	short := l.speed*float64(lap)*1e-9 - l.length // what a lap of whole nanoseconds lacks
 	return l.start + l.speed*float64(rest)*1e-9 + float64(laps)*short
@@ -281,8 +282,8 @@ func (l *WaypointLoop) integral(s, weight, slope float64) (sum mgl64.Vec3) {
 type track struct{ position, velocity, acceleration, jerk mgl64.Vec3 }
 
 // at returns the movement at a time, and the direction in which the body looks.
-func (l *WaypointLoop) at(tNs int64) (m track, direction mgl64.Vec3) {
-	s, b, v := l.distance(tNs), l.blend, l.speed
+func (l *WaypointLoop) at(stamp simtime.Stamp) (m track, direction mgl64.Vec3) {
+	s, b, v := l.distance(stamp), l.blend, l.speed
 	var p, t [3]mgl64.Vec3 // a blend before, now, a blend after
 	for k := range p {
 		i, along := l.find(s + float64(k-1)*b)
@@ -304,8 +305,8 @@ func (l *WaypointLoop) at(tNs int64) (m track, direction mgl64.Vec3) {
 }
 
 // PoseAt implements Motion.
-func (l *WaypointLoop) PoseAt(tNs int64) spatial.Pose {
-	m, direction := l.at(tNs)
+func (l *WaypointLoop) PoseAt(stamp simtime.Stamp) spatial.Pose {
+	m, direction := l.at(stamp)
 	return spatial.Pose{Position: m.position, Orientation: l.heading(direction)}
 }
 
@@ -320,8 +321,8 @@ func (l *WaypointLoop) heading(tangent mgl64.Vec3) mgl64.Quat {
 }
 
 // StateAt implements Kinematic: the derivatives are exact.
-func (l *WaypointLoop) StateAt(tNs int64) State {
-	m, direction := l.at(tNs)
+func (l *WaypointLoop) StateAt(stamp simtime.Stamp) State {
+	m, direction := l.at(stamp)
 	s := State{
 		Pose:         spatial.Pose{Position: m.position, Orientation: l.heading(direction)},
 		Twist:        spatial.Twist{Linear: m.velocity},
@@ -370,10 +371,10 @@ type joint struct {
 }
 
 // at returns the local transform at a time.
-func (j *joint) at(tNs int64) mgl64.Mat4 {
+func (j *joint) at(stamp simtime.Stamp) mgl64.Mat4 {
 	trs := j.local
 	for _, c := range j.clips {
-		v := c.channel.sample(c.loop(tNs))
+		v := c.channel.sample(c.loop(stamp))
 		switch c.channel.Path {
 		case PathTranslation:
 			trs.Translation = mgl64.Vec3{v[0], v[1], v[2]}
@@ -387,11 +388,11 @@ func (j *joint) at(tNs int64) mgl64.Mat4 {
 }
 
 // loop folds a time into the animation's duration.
-func (c clip) loop(tNs int64) int64 {
+func (c clip) loop(stamp simtime.Stamp) int64 {
 	if c.durationNs <= 0 {
 		return 0
 	}
-	return ((tNs % c.durationNs) + c.durationNs) % c.durationNs
+	return ((int64(stamp) % c.durationNs) + c.durationNs) % c.durationNs
 }
 
 // width returns the numbers of one value of the channel.
@@ -426,9 +427,9 @@ func (a *Animation) check(nodes int) error {
 
 // sample returns the channel's value at a time: outside the keys that of the
 // nearest one, between them as glTF 2.0, appendix C, joins them.
-func (c *Channel) sample(tNs int64) [4]float64 {
+func (c *Channel) sample(stamp int64) [4]float64 {
 	n := len(c.TimesNs)
-	k := sort.Search(n, func(i int) bool { return c.TimesNs[i] > tNs }) - 1
+	k := sort.Search(n, func(i int) bool { return c.TimesNs[i] > stamp }) - 1
 	switch {
 	case k < 0:
 		return c.value(0)
@@ -436,7 +437,7 @@ func (c *Channel) sample(tNs int64) [4]float64 {
 		return c.value(k)
 	}
 	span := c.TimesNs[k+1] - c.TimesNs[k]
-	f := float64(tNs-c.TimesNs[k]) / float64(span)
+	f := float64(stamp-c.TimesNs[k]) / float64(span)
 	switch {
 	case c.Interpolation == InterpolationCubicSpline:
 		return c.spline(k, f, float64(span)*1e-9)
@@ -542,16 +543,16 @@ type Driven struct {
 	vehicle Vehicle
 
 	mu       sync.Mutex
-	command  Command      // guarded by mu
-	lostNs   int64        // guarded by mu: when the command times out
-	now      drivenTick   // guarded by mu
-	ticks    []drivenTick // guarded by mu: ring of the latest ticks
-	recorded int          // guarded by mu: ticks ever written into the ring
+	command  Command       // guarded by mu
+	lost     simtime.Stamp // guarded by mu: when the command times out
+	now      drivenTick    // guarded by mu
+	ticks    []drivenTick  // guarded by mu: ring of the latest ticks
+	recorded int           // guarded by mu: ticks ever written into the ring
 }
 
 // drivenTick is the state at one tick, and how it continues from there.
 type drivenTick struct {
-	timeNs       int64
+	stamp        simtime.Stamp
 	position     mgl64.Vec3
 	yaw, speed   float64
 	acceleration float64 // m/s² along x
@@ -592,51 +593,51 @@ func (d *Driven) SetCommand(c Command) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.command, d.lostNs = c, math.MaxInt64
-	if timeout := int64(d.vehicle.CommandTimeout); timeout >= 0 && d.now.timeNs < math.MaxInt64-timeout {
-		d.lostNs = d.now.timeNs + timeout
+	d.command, d.lost = c, math.MaxInt64
+	if timeout := simtime.Stamp(d.vehicle.CommandTimeout); timeout >= 0 && d.now.stamp < math.MaxInt64-timeout {
+		d.lost = d.now.stamp + timeout
 	}
 	return nil
 }
 
 // Advance integrates up to a tick's time; one that isn't later changes nothing. A command
 // that times out on the way holds up to that instant.
-func (d *Driven) Advance(tNs int64) {
+func (d *Driven) Advance(stamp simtime.Stamp) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.now.timeNs < d.lostNs && d.lostNs < tNs {
-		d.integrateLocked(d.command, d.lostNs)
+	if d.now.stamp < d.lost && d.lost < stamp {
+		d.integrateLocked(d.command, d.lost)
 	}
 	c := d.command
-	if d.now.timeNs >= d.lostNs {
+	if d.now.stamp >= d.lost {
 		c = Command{BySpeed: true}
 	}
-	d.integrateLocked(c, tNs)
+	d.integrateLocked(c, stamp)
 }
 
 // Jump implements Advancer: the vehicle is where it was and as fast, and its command as
 // old. What it did before is forgotten.
-func (d *Driven) Jump(tNs int64) {
+func (d *Driven) Jump(stamp simtime.Stamp) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.lostNs != math.MaxInt64 {
-		d.lostNs += tNs - d.now.timeNs
+	if d.lost != math.MaxInt64 {
+		d.lost += stamp - d.now.stamp
 	}
-	d.now.timeNs, d.recorded = tNs, 0
+	d.now.stamp, d.recorded = stamp, 0
 	d.keepLocked()
 }
 
 // integrateLocked moves the vehicle under a command up to a time, unless that isn't
 // later; mu must be held.
-func (d *Driven) integrateLocked(c Command, tNs int64) {
-	if tNs <= d.now.timeNs {
+func (d *Driven) integrateLocked(c Command, stamp simtime.Stamp) {
+	if stamp <= d.now.stamp {
 		return
 	}
-	seconds := float64(tNs-d.now.timeNs) * 1e-9
+	seconds := float64(stamp-d.now.stamp) * 1e-9
 	d.now.steering = clamp(c.Steering, d.vehicle.MaxSteering, d.vehicle.MaxSteering)
 	d.now.acceleration = d.vehicle.acceleration(c, d.now.speed, seconds)
 	d.ticks[(d.recorded-1)%drivenTicks] = d.now // the tick before now knows how it continues
-	d.now = d.now.after(tNs, d.vehicle.Wheelbase)
+	d.now = d.now.after(stamp, d.vehicle.Wheelbase)
 	d.keepLocked()
 }
 
@@ -670,8 +671,8 @@ func (v *Vehicle) acceleration(c Command, speed, seconds float64) float64 {
 }
 
 // after returns the state at a later time with acceleration and steering held.
-func (k drivenTick) after(tNs int64, wheelbase float64) drivenTick {
-	seconds := float64(tNs-k.timeNs) * 1e-9
+func (k drivenTick) after(stamp simtime.Stamp, wheelbase float64) drivenTick {
+	seconds := float64(stamp-k.stamp) * 1e-9
 	way := k.speed*seconds + k.acceleration*seconds*seconds/2
 	half := math.Tan(k.steering) / wheelbase * way / 2 // half the turn
 	chord := way
@@ -682,32 +683,32 @@ func (k drivenTick) after(tNs int64, wheelbase float64) drivenTick {
 	k.position = k.position.Add(mgl64.Vec3{chord * cos, chord * sin, 0})
 	k.yaw = math.Remainder(k.yaw+2*half, 2*math.Pi)
 	k.speed += k.acceleration * seconds
-	k.timeNs = tNs
+	k.stamp = stamp
 	return k
 }
 
 // PoseAt implements Motion: exact between the remembered ticks, the oldest
 // before them, the newest after.
-func (d *Driven) PoseAt(tNs int64) spatial.Pose { return d.StateAt(tNs).Pose }
+func (d *Driven) PoseAt(stamp simtime.Stamp) spatial.Pose { return d.StateAt(stamp).Pose }
 
 // StateAt implements Kinematic.
-func (d *Driven) StateAt(tNs int64) State {
+func (d *Driven) StateAt(stamp simtime.Stamp) State {
 	d.mu.Lock()
-	k := d.tickLocked(tNs)
+	k := d.tickLocked(stamp)
 	d.mu.Unlock()
 	return k.state(d.vehicle.Wheelbase)
 }
 
 // tickLocked returns the state at a time; mu must be held.
-func (d *Driven) tickLocked(tNs int64) drivenTick {
-	if tNs >= d.now.timeNs {
+func (d *Driven) tickLocked(stamp simtime.Stamp) drivenTick {
+	if stamp >= d.now.stamp {
 		return d.now
 	}
 	oldest := max(d.recorded-drivenTicks, 0)
-	lo, hi := oldest, d.recorded // the first tick after tNs lies in [lo, hi]
+	lo, hi := oldest, d.recorded // the first tick after stamp lies in [lo, hi]
 	for lo < hi {
 		mid := (lo + hi) / 2
-		if d.ticks[mid%drivenTicks].timeNs <= tNs {
+		if d.ticks[mid%drivenTicks].stamp <= stamp {
 			lo = mid + 1
 		} else {
 			hi = mid
@@ -716,7 +717,7 @@ func (d *Driven) tickLocked(tNs int64) drivenTick {
 	if lo == oldest {
 		return d.ticks[oldest%drivenTicks]
 	}
-	return d.ticks[(lo-1)%drivenTicks].after(tNs, d.vehicle.Wheelbase)
+	return d.ticks[(lo-1)%drivenTicks].after(stamp, d.vehicle.Wheelbase)
 }
 
 // state returns the movement of the rear axle. The wheels turn between ticks, in no
@@ -810,9 +811,9 @@ func (v *Vehicle) controls(speed, acceleration, steering float64) Controls {
 
 // Controls returns what the vehicle obeyed at a time: the steering and acceleration of
 // the command, as far as its limits let it. Any goroutine may ask.
-func (d *Driven) Controls(tNs int64) Controls {
+func (d *Driven) Controls(stamp simtime.Stamp) Controls {
 	d.mu.Lock()
-	k := d.tickLocked(tNs)
+	k := d.tickLocked(stamp)
 	d.mu.Unlock()
 	return d.vehicle.controls(k.speed, k.acceleration, k.steering)
 }
@@ -820,14 +821,14 @@ func (d *Driven) Controls(tNs int64) Controls {
 // Controls returns those of an actor, or of the ego, at a time. They are a Driven's own, else
 // what ControlsOf makes of its state with the vehicle's figures v. ok is false where State's
 // is. Any goroutine may ask.
-func (h *History) Controls(id uint32, v Vehicle, tNs int64) (c Controls, ok bool) {
-	s, ok := h.State(id, tNs)
+func (h *History) Controls(id uint32, v Vehicle, stamp simtime.Stamp) (c Controls, ok bool) {
+	s, ok := h.State(id, stamp)
 	if !ok {
 		return Controls{}, false
 	}
 	if m, _ := h.Motion(id); m != nil {
 		if d, driven := m.(*Driven); driven {
-			return d.Controls(tNs), true
+			return d.Controls(stamp), true
 		}
 	}
 	return v.ControlsOf(s), true

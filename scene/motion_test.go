@@ -9,6 +9,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -32,7 +33,7 @@ func TestWaypointLoopIsExact(t *testing.T) {
 	assertVec(t, mgl64.Vec3{14, 0, 1}, l.PoseAt(0.5e9).Position, 1e-12)
 	assertVec(t, mgl64.Vec3{86, 0, 1}, l.PoseAt(9.5e9).Position, 1e-12)
 	half := int64(math.Round((80 + 2.5*math.Pi) / 8 * 1e9)) // the middle of the next corner
-	s := l.StateAt(half)
+	s := l.StateAt(simtime.Stamp(half))
 	k, less := math.Sqrt(0.5), math.Pow(6*math.Sin(1./6), 2)
 	assertVec(t, mgl64.Vec3{90 + 10*less*k, 10 - 10*less*k, 1}, s.Pose.Position, 1e-8)
 	assertVec(t, mgl64.Vec3{8 * less * k, 8 * less * k, 0}, s.Twist.Linear, 1e-8)
@@ -44,9 +45,9 @@ func TestWaypointLoopIsExact(t *testing.T) {
 	// A thousand laps later nothing has drifted; before time 0 it runs on too.
 	for _, at := range []int64{0, 3e9, 12345678901} {
 		far := at + int64(math.Round(1000*lap/8*1e9))
-		assertVec(t, l.PoseAt(at).Position, l.PoseAt(far).Position, 1e-7)
+		assertVec(t, l.PoseAt(simtime.Stamp(at)).Position, l.PoseAt(simtime.Stamp(far)).Position, 1e-7)
 		back := at - int64(math.Round(lap/8*1e9))
-		assertVec(t, l.PoseAt(at).Position, l.PoseAt(back).Position, 1e-8)
+		assertVec(t, l.PoseAt(simtime.Stamp(at)).Position, l.PoseAt(simtime.Stamp(back)).Position, 1e-8)
 	}
 }
 
@@ -58,14 +59,14 @@ func TestStatesAreTheDerivatives(t *testing.T) {
 		require.NoError(t, err)
 		checked := 0
 		for at := int64(0); at < 30e9; at += 171e6 {
-			s := l.StateAt(at)
-			d := scene.StateOf(poseOnly{l}, at)
+			s := l.StateAt(simtime.Stamp(at))
+			d := scene.StateOf(poseOnly{l}, simtime.Stamp(at))
 			assertVec(t, s.Twist.Linear, d.Twist.Linear, 1e-4, at)
 			assertVec(t, s.Twist.Angular, d.Twist.Angular, 1e-4, at)
 			assertVec(t, s.Acceleration, d.Acceleration, 0.01, at)
 			assert.InDelta(t, 7, s.Twist.Linear.Len(), 0.15)
 			const step = 1e5 // the angular velocity's own differences
-			turning := l.StateAt(at + step).Twist.Angular.Sub(l.StateAt(at - step).Twist.Angular).Mul(1e9 / (2 * step))
+			turning := l.StateAt(simtime.Stamp(at + step)).Twist.Angular.Sub(l.StateAt(simtime.Stamp(at - step)).Twist.Angular).Mul(1e9 / (2 * step))
 			assertVec(t, s.AngularAcceleration, turning, 1e-3, at)
 			assertVec(t, mgl64.Vec3{1, 0, 0}, s.Pose.Orientation.Conjugate().Rotate(mgl64.Vec3{s.Twist.Linear[0], s.Twist.Linear[1], 0}).Normalize(),
 				map[bool]float64{true: 1e-9, false: 0.2}[upright])
@@ -97,7 +98,7 @@ func TestWaypointLoopsHaveBoundedJerk(t *testing.T) {
 			before := l.StateAt(0)
 			var jerk, noseJerk, turn, change, most float64
 			for at := int64(step); at < int64(lap*1e9); at += step {
-				now := l.StateAt(at)
+				now := l.StateAt(simtime.Stamp(at))
 				jerk = max(jerk, now.Acceleration.Sub(before.Acceleration).Len()*1e9/step)
 				noseJerk = max(noseJerk, nose(&now).Sub(nose(&before)).Len()*1e9/step)
 				turn = max(turn, now.Twist.Angular.Sub(before.Twist.Angular).Len()*1e9/step)
@@ -113,7 +114,7 @@ func TestWaypointLoopsHaveBoundedJerk(t *testing.T) {
 			assert.LessOrEqual(t, noseJerk, 6*speed*perSecond*perSecond+20*ahead*perSecond*perSecond*perSecond)
 			assert.LessOrEqual(t, most, 1.001*speed*perSecond)
 			assert.Greater(t, most, 0.9*speed*perSecond, "its corners are corners")
-			assertVec(t, l.PoseAt(0).Position, l.PoseAt(int64(math.Round(lap*1e9))).Position, 1e-7, "the lap")
+			assertVec(t, l.PoseAt(0).Position, l.PoseAt(simtime.Stamp(math.Round(lap*1e9))).Position, 1e-7, "the lap")
 			leg, err := scene.NewWaypointLoopWith(points, speed, scene.LoopOptions{Start: 22})
 			require.NoError(t, err)
 			middle := leg.StateAt(0)
@@ -129,7 +130,7 @@ func TestWaypointLoopTurnsRight(t *testing.T) {
 	require.NoError(t, err)
 	slowest, before := 4.0, l.StateAt(0).Acceleration
 	for at := int64(1e6); at < 20e9; at += 1e6 {
-		s := l.StateAt(at)
+		s := l.StateAt(simtime.Stamp(at))
 		slowest = min(slowest, s.Twist.Linear.Len())
 		assert.InDelta(t, 1, math.Abs(s.Pose.Rotate(mgl64.Vec3{1, 0, 0})[0]), 1e-9, "at %d", at)
 		assert.LessOrEqual(t, s.Acceleration.Len(), 2*4*4/2+1e-9)
@@ -144,7 +145,7 @@ func TestWaypointLoopTurnsRight(t *testing.T) {
 
 type poseOnly struct{ m scene.Motion }
 
-func (p poseOnly) PoseAt(tNs int64) spatial.Pose { return p.m.PoseAt(tNs) }
+func (p poseOnly) PoseAt(stamp simtime.Stamp) spatial.Pose { return p.m.PoseAt(stamp) }
 
 func TestWaypointLoopRefusesWhatIsNoLoop(t *testing.T) {
 	two := []mgl64.Vec3{{0, 0, 0}, {10, 0, 0}}
@@ -178,7 +179,7 @@ func TestDrivenGoesRoundACircle(t *testing.T) {
 	radius := 3 / math.Tan(0.3)
 	for at := int64(10e6); at <= 4e9; at += 10e6 {
 		require.NoError(t, d.SetCommand(scene.Command{BySpeed: true, Speed: 5, Steering: 0.3}))
-		d.Advance(at)
+		d.Advance(simtime.Stamp(at))
 	}
 	s := d.StateAt(4e9)
 	centre := s.Pose.Apply(mgl64.Vec3{0, radius, 0})
@@ -222,12 +223,12 @@ func TestDrivenForgetsOldCommands(t *testing.T) {
 			for _, want := range tt.speeds {
 				for end := at + 1e9; at < end; {
 					at += tt.tick
-					d.Advance(at)
+					d.Advance(simtime.Stamp(at))
 				}
-				assert.InDelta(t, want, d.StateAt(at).Twist.Linear.Len(), 1e-9, "m/s at %d ns", at)
+				assert.InDelta(t, want, d.StateAt(simtime.Stamp(at)).Twist.Linear.Len(), 1e-9, "m/s at %d ns", at)
 			}
-			assert.Equal(t, tt.turns, d.Controls(at).Steering != 0)
-			assert.NotZero(t, d.PoseAt(at).Position.Len(), "it moved first")
+			assert.Equal(t, tt.turns, d.Controls(simtime.Stamp(at)).Steering != 0)
+			assert.NotZero(t, d.PoseAt(simtime.Stamp(at)).Position.Len(), "it moved first")
 		})
 	}
 }
@@ -258,17 +259,17 @@ func TestDrivenJumps(t *testing.T) {
 			h.Record(1e6)
 			h.Record(300e6)
 			before, _ := h.State(scene.EgoID, 300e6)
-			h.Jump(to)
-			after, ok := h.State(scene.EgoID, to)
+			h.Jump(simtime.Stamp(to))
+			after, ok := h.State(scene.EgoID, simtime.Stamp(to))
 			require.True(t, ok)
 			assert.Equal(t, before, after, "as it was")
 
-			h.Record(to + 100e6)
-			moved, _ := h.State(scene.EgoID, to+100e6)
+			h.Record(simtime.Stamp(to + 100e6))
+			moved, _ := h.State(scene.EgoID, simtime.Stamp(to+100e6))
 			assert.InDelta(t, 0.2, moved.Pose.Position[0]-after.Pose.Position[0], 1e-9, "the command goes on")
-			assert.InDelta(t, after.Pose.Position[0]+0.1, d.PoseAt(to + 50e6).Position[0], 1e-9)
-			h.Record(to + 1000e6)
-			stopped, _ := h.State(scene.EgoID, to+1000e6)
+			assert.InDelta(t, after.Pose.Position[0]+0.1, d.PoseAt(simtime.Stamp(to + 50e6)).Position[0], 1e-9)
+			h.Record(simtime.Stamp(to + 1000e6))
+			stopped, _ := h.State(scene.EgoID, simtime.Stamp(to+1000e6))
 			assert.Zero(t, stopped.Twist.Linear.Len(), "and times out")
 			assert.InDelta(t, 2*0.1+2*0.8/2, stopped.Pose.Position[0]-moved.Pose.Position[0], 1e-9, "200 ms after the jump")
 		})
@@ -283,10 +284,10 @@ func TestHistoryInterpolates(t *testing.T) {
 	_, ok := h.Pose(scene.EgoID, 0)
 	assert.False(t, ok, "nothing is recorded yet")
 	for at := int64(0); at <= 200e6; at += 10e6 {
-		h.Record(at)
+		h.Record(simtime.Stamp(at))
 	}
 	oldest, newest, _ := h.Span()
-	assert.Equal(t, []int64{130e6, 200e6}, []int64{oldest, newest})
+	assert.Equal(t, []int64{130e6, 200e6}, []int64{int64(oldest), int64(newest)})
 
 	got, ok := h.Pose(scene.EgoID, 172_500_000)
 	require.True(t, ok)
@@ -298,8 +299,8 @@ func TestHistoryInterpolates(t *testing.T) {
 	assertVec(t, mgl64.Vec3{0, 0, 0.5}, state.Twist.Angular, 1e-6)
 
 	for _, c := range [][2]int64{{0, 130e6}, {900e6, 200e6}, {150e6, 150e6}} { // outside: the nearest tick
-		got, _ = h.Pose(scene.EgoID, c[0])
-		assert.Equal(t, ego.PoseAt(c[1]), got)
+		got, _ = h.Pose(scene.EgoID, simtime.Stamp(c[0]))
+		assert.Equal(t, ego.PoseAt(simtime.Stamp(c[1])), got)
 	}
 	wall := s.Actors[1]
 	got, _ = h.Pose(wall.ID, 185e6)
@@ -312,7 +313,7 @@ func TestHistoryInterpolates(t *testing.T) {
 
 	h.Record(50e6) // time went back: a new beginning
 	oldest, newest, _ = h.Span()
-	assert.Equal(t, []int64{50e6, 50e6}, []int64{oldest, newest})
+	assert.Equal(t, []int64{50e6, 50e6}, []int64{int64(oldest), int64(newest)})
 }
 
 func TestHistoryIsReadWhileItIsWritten(t *testing.T) {
@@ -339,7 +340,7 @@ func TestHistoryIsReadWhileItIsWritten(t *testing.T) {
 		})
 	}
 	for at := int64(1e6); at < 2e9; at += 1e6 {
-		h.Record(at)
+		h.Record(simtime.Stamp(at))
 	}
 	close(done)
 	readers.Wait()
@@ -357,7 +358,7 @@ func BenchmarkRecord(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		at += 1e7
-		h.Record(at)
+		h.Record(simtime.Stamp(at))
 	}
 }
 
@@ -365,8 +366,8 @@ func BenchmarkRecord(b *testing.B) {
 // negative speed, with its speed growing.
 type circle struct{ radius, speed, growth float64 }
 
-func (c circle) PoseAt(tNs int64) spatial.Pose {
-	s := float64(tNs) * 1e-9
+func (c circle) PoseAt(stamp simtime.Stamp) spatial.Pose {
+	s := float64(stamp) * 1e-9
 	angle := (c.speed*s + c.growth*s*s/2) / c.radius
 	flat := spatial.Pose{
 		Position:    mgl64.Vec3{c.radius * math.Sin(angle), c.radius * (1 - math.Cos(angle)), 0},
@@ -414,14 +415,14 @@ func TestControlsOfADriven(t *testing.T) {
 	require.NoError(t, err)
 	h := scene.NewHistory(scene.New("empty"), car, 0)
 	at := int64(0)
-	h.Record(at)
+	h.Record(simtime.Stamp(at))
 	drive := func(c scene.Command, ticks int) scene.Controls {
 		require.NoError(t, car.SetCommand(c))
 		for range ticks {
 			at += 10e6
-			h.Record(at)
+			h.Record(simtime.Stamp(at))
 		}
-		got, ok := h.Controls(scene.EgoID, scene.Vehicle{Wheelbase: 99}, at)
+		got, ok := h.Controls(scene.EgoID, scene.Vehicle{Wheelbase: 99}, simtime.Stamp(at))
 		require.True(t, ok)
 		return got
 	}
@@ -440,10 +441,10 @@ func TestControlsOfADriven(t *testing.T) {
 	// Derived from its state, it is the same.
 	vehicle := scene.Vehicle{MaxAcceleration: 4, MaxDeceleration: 8}
 	drive(scene.Command{Steering: -0.2, BySpeed: true, Speed: 5}, 40)
-	own, state := car.Controls(at), car.StateAt(at)
+	own, state := car.Controls(simtime.Stamp(at)), car.StateAt(simtime.Stamp(at))
 	derived := vehicle.ControlsOf(state)
 	assert.InDelta(t, own.Steering, derived.Steering, 1e-9)
 	assert.InDelta(t, own.Throttle, derived.Throttle, 1e-9)
-	_, ok := h.Controls(42, vehicle, at)
+	_, ok := h.Controls(42, vehicle, simtime.Stamp(at))
 	assert.False(t, ok)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/shaders"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -21,7 +22,7 @@ type Window struct {
 	Parent uint32
 	Mount  spatial.Pose
 	// StartNs and EndNs are simulation times; equal for a capture at an instant.
-	StartNs, EndNs int64
+	StartNs, EndNs simtime.Stamp
 }
 
 // Packer says where the movers and a sensor are. Motion writes it in the layout of
@@ -30,9 +31,9 @@ type Window struct {
 type Packer struct {
 	world   *World
 	history *History
-	keys    int   // the most keys that fit
-	startNs int64 // of the current window
-	times   []int64
+	keys    int           // the most keys that fit
+	startNs simtime.Stamp // of the current window
+	times   []simtime.Stamp
 	actor   []spatial.Pose // of the current actor at each key
 	rigid   []spatial.Pose // of the current part at each key
 	middle  []spatial.Pose // of the current animated part between each key and the next
@@ -48,7 +49,7 @@ func NewPacker(w *World, h *History) *Packer {
 	}
 	p := &Packer{
 		world: w, history: h, keys: keys,
-		times:  make([]int64, 0, keys),
+		times:  make([]simtime.Stamp, 0, keys),
 		actor:  make([]spatial.Pose, keys),
 		rigid:  make([]spatial.Pose, keys),
 		middle: make([]spatial.Pose, keys),
@@ -72,8 +73,8 @@ const (
 
 // place returns the mover's frame in the actor's frame, as a matrix: rigid except for animated
 // scales.
-func (m *Mover) place(tNs int64) mgl64.Mat4 {
-	at := m.Actor.Parts[m.Part].At(tNs)
+func (m *Mover) place(stamp simtime.Stamp) mgl64.Mat4 {
+	at := m.Actor.Parts[m.Part].At(stamp)
 	out := at.Mat3().Mul3(m.unstretch).Mat4()
 	out.SetCol(3, at.Col(3))
 	return out
@@ -132,14 +133,14 @@ func (p *Packer) Motion(dst []byte, w Window) (int, error) {
 const farSeconds = 1e30
 
 // seconds returns a time of a stay after the window's start.
-func (p *Packer) seconds(tNs int64) float64 {
-	switch tNs {
-	case always.fromNs:
+func (p *Packer) seconds(stamp simtime.Stamp) float64 {
+	switch stamp {
+	case always.from:
 		return -farSeconds
-	case always.untilNs:
+	case always.until:
 		return farSeconds
 	}
-	return float64(tNs-p.startNs) * 1e-9
+	return float64(stamp-p.startNs) * 1e-9
 }
 
 // putMovers writes the movers' records and gives the hierarchy their boxes.
@@ -167,7 +168,7 @@ func (p *Packer) putMovers(dst []byte, at, stride int) {
 		if present {
 			undo = stretch.Inv()
 		}
-		times := [3]float64{p.seconds(here.fromNs), p.seconds(here.untilNs)}
+		times := [3]float64{p.seconds(here.from), p.seconds(here.until)}
 		for r := range 3 {
 			putRow(dst, record+r, undo[r], undo[3+r], undo[6+r], times[r])
 		}
@@ -325,7 +326,7 @@ func putRow(dst []byte, texel int, x, y, z, w float64) {
 // keyTimes appends the times of a window's keyframes, evenly spaced. They are the ticks that
 // enclose the window if they are even, else times of the ticks' least spacing, and one time for
 // an instant. There are at most limit.
-func (h *History) keyTimes(times []int64, startNs, endNs int64, limit int) []int64 {
+func (h *History) keyTimes(times []simtime.Stamp, startNs, endNs simtime.Stamp, limit int) []simtime.Stamp {
 	if startNs == endNs {
 		return append(times, startNs)
 	}
@@ -347,7 +348,7 @@ func (h *History) keyTimes(times []int64, startNs, endNs int64, limit int) []int
 			return times
 		}
 	}
-	n := max(2, min((endNs-startNs+step-1)/step+1, int64(limit)))
+	n := max(2, min((endNs-startNs+step-1)/step+1, simtime.Stamp(limit)))
 	for k := range n {
 		times = append(times, startNs+(endNs-startNs)*k/(n-1))
 	}
@@ -357,7 +358,7 @@ func (h *History) keyTimes(times []int64, startNs, endNs int64, limit int) []int
 // Places appends each mover's mesh-to-world matrix at an instant to dst, in float64. They are
 // rigid, animated scales aside. For a mover that is not there then they are zero in all places:
 // its triangles are a point, and At(3, 3) tells. One goroutine at a time, as all of a Packer.
-func (p *Packer) Places(dst []mgl64.Mat4, tNs int64) []mgl64.Mat4 {
+func (p *Packer) Places(dst []mgl64.Mat4, stamp simtime.Stamp) []mgl64.Mat4 {
 	var actor *Actor
 	var pose spatial.Pose
 	there := false
@@ -365,14 +366,14 @@ func (p *Packer) Places(dst []mgl64.Mat4, tNs int64) []mgl64.Mat4 {
 		m := &p.world.Movers[i]
 		if m.Actor != actor {
 			actor = m.Actor
-			pose, there = p.history.Pose(actor.ID, tNs)
+			pose, there = p.history.Pose(actor.ID, stamp)
 			pose = p.world.FromMap(pose)
 		}
 		if !there {
 			dst = append(dst, mgl64.Mat4{})
 			continue
 		}
-		dst = append(dst, pose.Mat4().Mul4(m.place(tNs)))
+		dst = append(dst, pose.Mat4().Mul4(m.place(stamp)))
 	}
 	return dst
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -68,7 +69,7 @@ func TestMotionKeysFollowTheHistory(t *testing.T) {
 		rows := packMotion(t, w, h, window)
 		movers, stride := int(rows[1][0]), int(rows[1][2])
 		for f := range 9 {
-			at := window.StartNs + (window.EndNs-window.StartNs)*int64(f)/8
+			at := window.StartNs + (window.EndNs-window.StartNs)*simtime.Stamp(f)/8
 			seconds := float64(at-window.StartNs) * 1e-9
 			parent, _ := h.Pose(scene.EgoID, at)
 			samePose(t, parent.Compose(mount), keyPose(rows, 2, seconds))
@@ -111,10 +112,10 @@ func TestMoversStayInTheirSweptBoxes(t *testing.T) {
 		found[mover] = true
 		m := &w.Movers[mover]
 		for at := int64(100e6); at <= 200e6; at += 3e6 {
-			pose, _ := h.Pose(m.Actor.ID, at)
+			pose, _ := h.Pose(m.Actor.ID, simtime.Stamp(at))
 			place := m.Actor.Parts[m.Part].Local
 			if joints := m.Actor.Parts[m.Part].Joints; joints != nil {
-				place = joints(at)
+				place = joints(simtime.Stamp(at))
 			}
 			for _, v := range s.Meshes[m.Actor.Parts[m.Part].Mesh].Positions {
 				p := mgl64.TransformCoordinate(wide(v), pose.Mat4().Mul4(place))

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/raybridge/raybridge/internal/fault"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -31,10 +32,10 @@ var (
 type Standing spatial.Pose
 
 // PoseAt implements Motion.
-func (s Standing) PoseAt(int64) spatial.Pose { return spatial.Pose(s) }
+func (s Standing) PoseAt(simtime.Stamp) spatial.Pose { return spatial.Pose(s) }
 
 // StateAt implements Kinematic.
-func (s Standing) StateAt(int64) State { return State{Pose: spatial.Pose(s)} }
+func (s Standing) StateAt(simtime.Stamp) State { return State{Pose: spatial.Pose(s)} }
 
 var _ Kinematic = Standing{}
 
@@ -164,18 +165,18 @@ func (h *History) Motion(id uint32) (m Motion, ok bool) {
 
 // Present reports whether an actor, or the ego, was there at a time: reserved actors
 // are not until they are spawned.
-func (h *History) Present(id uint32, tNs int64) bool {
+func (h *History) Present(id uint32, stamp simtime.Stamp) bool {
 	if _, still := h.fixed[id]; still {
 		return true
 	}
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	track, known := h.track[id]
-	return known && h.length > 0 && h.thereLocked(track, h.placeLocked(tNs).tick)
+	return known && h.length > 0 && h.thereLocked(track, h.placeLocked(stamp).tick)
 }
 
 // stay is when an actor was there: from <= t < until.
-type stay struct{ fromNs, untilNs int64 }
+type stay struct{ from, until simtime.Stamp }
 
 // always is a stay without a beginning or an end in sight.
 var always = stay{math.MinInt64, math.MaxInt64}
@@ -184,7 +185,7 @@ var always = stay{math.MinInt64, math.MaxInt64}
 // returns when the actor was there: the last stay in the window, if it came more than once.
 // Before it came it is where it came, after it went where it went. So what interpolates between
 // the times goes only the way that it went. ok is false if it was not there at all.
-func (h *History) stays(id uint32, times []int64, out []spatial.Pose) (s stay, ok bool) {
+func (h *History) stays(id uint32, times []simtime.Stamp, out []spatial.Pose) (s stay, ok bool) {
 	if _, still := h.fixed[id]; still {
 		return always, h.poses(id, times, out)
 	}
@@ -198,13 +199,13 @@ func (h *History) stays(id uint32, times []int64, out []spatial.Pose) (s stay, o
 		return s, false
 	}
 	for k, t := range times {
-		out[k] = h.poseLocked(track, h.placeLocked(max(s.fromNs, min(t, s.untilNs))))
+		out[k] = h.poseLocked(track, h.placeLocked(max(s.from, min(t, s.until))))
 	}
 	return s, true
 }
 
 // stayLocked returns a track's last stay in a window; mu must be held.
-func (h *History) stayLocked(track int, startNs, endNs int64) (s stay, ok bool) {
+func (h *History) stayLocked(track int, startNs, endNs simtime.Stamp) (s stay, ok bool) {
 	first, last := h.placeLocked(startNs).tick, h.placeLocked(endNs).tick
 	for last >= first && !h.thereLocked(track, last) {
 		last--
@@ -214,13 +215,13 @@ func (h *History) stayLocked(track int, startNs, endNs int64) (s stay, ok bool) 
 	}
 	s = always
 	if last+1 < h.length && !h.thereLocked(track, last+1) {
-		s.untilNs = h.timeLocked(last + 1)
+		s.until = h.timeLocked(last + 1)
 	}
 	for last > first && h.thereLocked(track, last-1) {
 		last--
 	}
 	if last > first {
-		s.fromNs = h.timeLocked(last)
+		s.from = h.timeLocked(last)
 	}
 	return s, true
 }

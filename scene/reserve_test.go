@@ -13,6 +13,7 @@ import (
 
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -96,14 +97,14 @@ func TestSpawnAndRemoveTakeEffectAtTheNextTick(t *testing.T) {
 	h.Record(30e6)
 
 	for _, c := range []struct {
-		tNs            int64
+		stamp          simtime.Stamp
 		spawned, drove bool
 	}{{-5, false, true}, {10e6, false, true}, {19_999_999, false, true}, {20e6, true, false}, {25e6, true, false}, {99e6, true, false}} {
-		assert.Equal(t, c.spawned, h.Present(a.ID, c.tNs), "spawned at %d", c.tNs)
-		assert.Equal(t, c.drove, h.Present(driving.ID, c.tNs), "removed at %d", c.tNs)
-		_, ok := h.Pose(a.ID, c.tNs)
+		assert.Equal(t, c.spawned, h.Present(a.ID, c.stamp), "spawned at %d", c.stamp)
+		assert.Equal(t, c.drove, h.Present(driving.ID, c.stamp), "removed at %d", c.stamp)
+		_, ok := h.Pose(a.ID, c.stamp)
 		assert.Equal(t, c.spawned, ok)
-		_, ok = h.State(driving.ID, c.tNs)
+		_, ok = h.State(driving.ID, c.stamp)
 		assert.Equal(t, c.drove, ok)
 	}
 	// Up to its last moment a removed actor continues; then it keeps its place.
@@ -189,13 +190,13 @@ func TestSpawnedDrivenIsAdvanced(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, car.SetCommand(scene.Command{Acceleration: 1}))
 	for at := int64(10e6); at <= 100e6; at += 10e6 {
-		h.Record(at)
+		h.Record(simtime.Stamp(at))
 	}
 	state, _ := h.State(reserved[0].ID, 100e6)
 	assert.InDelta(t, 0.1, state.Twist.Linear[0], 1e-9)
 	require.NoError(t, h.Remove(reserved[0].ID))
 	for at := int64(110e6); at <= 200e6; at += 10e6 {
-		h.Record(at)
+		h.Record(simtime.Stamp(at))
 	}
 	assert.InDelta(t, 0.11, car.StateAt(1e9).Twist.Linear[0], 1e-9)
 }
@@ -246,7 +247,7 @@ func TestHistoryIsReadWhileActorsComeAndGo(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		h.Record(at)
+		h.Record(simtime.Stamp(at))
 	}
 	close(done)
 	readers.Wait()
@@ -261,22 +262,22 @@ func TestSpawnAndRemoveAllocateNothing(t *testing.T) {
 	buf := make([]byte, p.MotionBytes())
 	motion := along(mgl64.Vec3{0, 7, 1}, 3)
 	at := int64(0)
-	h.Record(at)
+	h.Record(simtime.Stamp(at))
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		a, err := h.Spawn("vehicle.sedan", motion)
 		if err != nil {
 			t.Fatal(err)
 		}
 		at += 10e6
-		h.Record(at)
-		if _, err := p.Motion(buf, scene.Window{Mount: spatial.Identity(), StartNs: at - 20e6, EndNs: at}); err != nil {
+		h.Record(simtime.Stamp(at))
+		if _, err := p.Motion(buf, scene.Window{Mount: spatial.Identity(), StartNs: simtime.Stamp(at - 20e6), EndNs: simtime.Stamp(at)}); err != nil {
 			t.Fatal(err)
 		}
 		if err := h.Remove(a.ID); err != nil {
 			t.Fatal(err)
 		}
 		at += 10e6
-		h.Record(at)
+		h.Record(simtime.Stamp(at))
 	}))
 }
 
@@ -294,10 +295,10 @@ func TestPackerLeavesOutWhoIsAbsent(t *testing.T) {
 		case 100e6:
 			require.NoError(t, h.Remove(reserved[0].ID))
 		}
-		h.Record(at)
+		h.Record(simtime.Stamp(at))
 	}
 	at := func(start, end int64) (rows [][4]float64, found map[int]bool) {
-		rows = packMotion(t, w, h, scene.Window{Mount: spatial.Identity(), StartNs: start, EndNs: end})
+		rows = packMotion(t, w, h, scene.Window{Mount: spatial.Identity(), StartNs: simtime.Stamp(start), EndNs: simtime.Stamp(end)})
 		found = map[int]bool{}
 		if math.Float32bits(float32(rows[0][3])) == 0 {
 			return rows, found

@@ -40,6 +40,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl32"
 	"github.com/go-gl/mathgl/mgl64"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -82,8 +83,8 @@ const (
 // Motion says where an actor is. Implementations are pure functions of time:
 // any goroutine may call PoseAt, and equal times give equal poses.
 type Motion interface {
-	// PoseAt returns the actor's pose in the map frame at simulation time tNs.
-	PoseAt(tNs int64) spatial.Pose
+	// PoseAt returns the actor's pose in the map frame at simulation time stamp.
+	PoseAt(stamp simtime.Stamp) spatial.Pose
 }
 
 // Part is one mesh of an actor, placed in the actor's frame.
@@ -94,7 +95,7 @@ type Part struct {
 	Tag   Tag
 	// Joints, where not nil, animates the part: it returns Local at a
 	// simulation time. It must be a pure function.
-	Joints func(tNs int64) mgl64.Mat4
+	Joints func(stamp simtime.Stamp) mgl64.Mat4
 }
 
 // Actor is one thing of the scene: it has one instance id, and moves as one
@@ -387,12 +388,12 @@ type TrafficLight struct {
 
 // StateAt returns what the light shows at a simulation time, and for how long it has
 // shown it, nanoseconds. It is a pure function.
-func (l *TrafficLight) StateAt(tNs int64) (state SignalState, elapsedNs int64) {
+func (l *TrafficLight) StateAt(stamp simtime.Stamp) (state SignalState, elapsedNs int64) {
 	cycle := l.Green + l.Yellow + l.Red
 	if cycle <= 0 {
 		return SignalOff, 0
 	}
-	into := (tNs - l.OffsetNs) % cycle
+	into := (int64(stamp) - l.OffsetNs) % cycle
 	if into < 0 {
 		into += cycle
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/city"
 	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -229,7 +230,7 @@ func buildWorld(t testing.TB, s *scene.Scene) *scene.World {
 func recorded(s *scene.Scene, ego scene.Motion) *scene.History {
 	h := scene.NewHistory(s, ego, 0)
 	for t := int64(0); t <= 200e6; t += 10e6 {
-		h.Record(t)
+		h.Record(simtime.Stamp(t))
 	}
 	return h
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // ErrOrder says that a step of a sensor's life was taken out of turn. The error that
@@ -172,7 +173,7 @@ func (l *Life) Poll(c *gpu.Ctx) {
 }
 
 // Process is Capturer.Process; what isn't begun has nothing to publish.
-func (l *Life) Process(through int64) int {
+func (l *Life) Process(through simtime.Stamp) int {
 	if l.Stage() != StageBegun || l.capturer == nil {
 		return 0
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 var errRefused = errors.New("refused")
@@ -39,7 +40,7 @@ func (p *probe) Pending() int                              { return 1 }
 
 func (p *probe) Capture(*gpu.Ctx, sensors.Tick) (bool, error) { return true, p.note("Capture") }
 
-func (p *probe) Process(int64) int {
+func (p *probe) Process(simtime.Stamp) int {
 	_ = p.note("Process")
 	return 1
 }

@@ -9,14 +9,15 @@ import (
 	"sync/atomic"
 
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Message is what an output can carry: a pointer to a sample that has a stamp
 // and can be deep-copied into another of its kind.
 type Message[E any] interface {
 	*E
-	// Stamp returns the capture time in simulation nanoseconds.
-	Stamp() int64
+	// Captured returns the capture time.
+	Captured() simtime.Stamp
 	// CopyToCache makes dst a deep copy, reusing dst's memory.
 	CopyToCache(dst *E)
 	// CacheKey groups instances whose memory can serve one another.

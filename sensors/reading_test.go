@@ -16,7 +16,7 @@ import (
 type watch struct{ sensors.Reading[sample.Clock] }
 
 func (w *watch) Tick(at sensors.Tick) error {
-	w.Message.StampNs = at.TimeNs
+	w.Message.Stamp = at.Due
 	w.Publish(at)
 	return nil
 }
@@ -28,7 +28,7 @@ func (*stamps) Listening() bool                                  { return true }
 func (*stamps) Status() flow.Status                              { return flow.Connected }
 func (*stamps) Publish(context.Context, sensors.Tick, any) error { return nil }
 func (s *stamps) TryQueue(_ sensors.Tick, message any) bool {
-	*s = append(*s, message.(*sample.Clock).StampNs)
+	*s = append(*s, int64(message.(*sample.Clock).Stamp))
 	return true
 }
 
@@ -58,8 +58,8 @@ func TestReadingPublishesOnTheFirstOutput(t *testing.T) {
 	port.Connect(&got)
 	life, err := begin(port)
 	require.NoError(t, err)
-	require.NoError(t, life.Tick(sensors.Tick{TimeNs: 5, Seq: 0}))
-	require.NoError(t, life.Tick(sensors.Tick{TimeNs: 7, Seq: 1}))
+	require.NoError(t, life.Tick(sensors.Tick{Due: 5, Seq: 0}))
+	require.NoError(t, life.Tick(sensors.Tick{Due: 7, Seq: 1}))
 	assert.Equal(t, stamps{5, 7}, got)
 	require.NoError(t, life.End())
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // RingSlots is how many captures of a Ring may be on their way back (law R4).
@@ -43,8 +44,8 @@ type Ring[D, E any] struct {
 	// Owned by the GL thread.
 	targets [ringTargets]*gpu.Buffer
 	next    int
-	target  *gpu.Buffer // of the capture between Take and Start
-	due     int64       // its instant
+	target  *gpu.Buffer   // of the capture between Take and Start
+	due     simtime.Stamp // its instant
 }
 
 // Open gives publish each capture that comes back, in Process: the lease ends when it
@@ -60,7 +61,7 @@ func (r *Ring[D, E]) Open(spec *Spec, env *Env, publish func(*Shot[D], readback.
 // Make makes the pool and the buffers for captures of so many records. GL thread.
 func (r *Ring[D, E]) Make(c *gpu.Ctx, records int) (err error) {
 	r.pool, err = readback.New(readback.Config{
-		Label: r.label, Slots: RingSlots, MaxElements: records, Notify: r.env.Completed, Tick: func() int64 { return r.due },
+		Label: r.label, Slots: RingSlots, MaxElements: records, Notify: r.env.Completed, Tick: func() simtime.Stamp { return r.due },
 	}, r.complete)
 	if err != nil {
 		return err
@@ -113,7 +114,7 @@ func (r *Ring[D, E]) StartRange(c *gpu.Ctx, shot Shot[D], first, records int) (i
 }
 
 func (r *Ring[D, E]) start(c *gpu.Ctx, shot Shot[D], from readback.Source) (issued bool, err error) {
-	r.due = shot.At.TimeNs
+	r.due = shot.At.Due
 	started, err := r.pool.StartTick(c, from)
 	r.target = nil
 	if errors.Is(err, readback.ErrFull) {
@@ -134,7 +135,7 @@ func (r *Ring[D, E]) Poll(c *gpu.Ctx) { r.pool.Poll(c) }
 
 // Process publishes the captures that have come back, up to the instant through, and returns
 // how many.
-func (r *Ring[D, E]) Process(through int64) int { return r.pool.ProcessThrough(through) }
+func (r *Ring[D, E]) Process(through simtime.Stamp) int { return r.pool.ProcessThrough(through) }
 
 // Pending returns how many captures are under way. Any goroutine.
 func (r *Ring[D, E]) Pending() int {

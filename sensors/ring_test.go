@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -48,7 +49,7 @@ func (s *counter) capture(seq uint64) (issued bool, err error) {
 		var target *gpu.Buffer
 		if target, err = s.Take(c); target != nil {
 			require.NoError(s.t, c.WriteBuffer(target, 0, gpu.BytesOf([]uint64{seq})))
-			at := sensors.Tick{TimeNs: int64(seq) * 10, Seq: seq}
+			at := sensors.Tick{Due: simtime.Stamp(int64(seq) * 10), Seq: seq}
 			issued, err = s.Start(c, sensors.Shot[string]{At: at, Header: at.Header("counter", spatial.Identity()), Data: "own"})
 		}
 		s.Poll(c)
@@ -89,7 +90,7 @@ func TestASlowGPUDropsWhatFindsNoRoom(t *testing.T) {
 	}
 	assert.Equal(t, want, s.read)
 	for i, shot := range s.got {
-		assert.Equal(t, []any{want[i], int64(want[i]) * 10, "own"}, []any{shot.At.Seq, shot.Header.StampNs, shot.Data})
+		assert.Equal(t, []any{want[i], simtime.Stamp(want[i]) * 10, "own"}, []any{shot.At.Seq, shot.Header.Stamp, shot.Data})
 	}
 }
 

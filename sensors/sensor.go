@@ -31,14 +31,14 @@ import (
 
 // Tick is one firing of one sensor on its time grid (law T3).
 type Tick struct {
-	// TimeNs is the due instant in simulation nanoseconds: a camera shows
+	// Due is the due instant in simulation nanoseconds: a camera shows
 	// it, a rolling scan ends at it.
-	TimeNs int64
+	Due simtime.Stamp
 	// PeriodNs is the time since the sensor's previous grid instant.
 	PeriodNs int64
 	// Seq counts the sensor's firings from 0.
 	Seq uint64
-	// Frame is the number of the world's frame at TimeNs, see sample.Header.
+	// Frame is the number of the world's frame at Due, see sample.Header.
 	Frame uint64
 	// Started is the host's monotonic time when the capture was begun; latencies
 	// are measured from it. It never enters a message.
@@ -48,7 +48,7 @@ type Tick struct {
 // Header returns the header of a message that shows the due instant: pose is that
 // of the sensor, in the map frame.
 func (t Tick) Header(frameID string, pose spatial.Pose) sample.Header {
-	return sample.Header{StampNs: t.TimeNs, Seq: t.Seq, Frame: t.Frame, FrameID: frameID, Pose: pose}
+	return sample.Header{Stamp: t.Due, Seq: t.Seq, Frame: t.Frame, FrameID: frameID, Pose: pose}
 }
 
 // Spec is what a sensor is made of: a Config that a rig has resolved.
@@ -143,9 +143,9 @@ type Env struct {
 	Log    *slog.Logger
 }
 
-// Pose returns where a body frame mounted on the owner was at tNs, in the map frame.
-func (e *Env) Pose(mount spatial.Pose, tNs int64) spatial.Pose {
-	p, _ := e.History.Pose(e.Owner, tNs)
+// Pose returns where a body frame mounted on the owner was at stamp, in the map frame.
+func (e *Env) Pose(mount spatial.Pose, stamp simtime.Stamp) spatial.Pose {
+	p, _ := e.History.Pose(e.Owner, stamp)
 	return p.Compose(mount)
 }
 
@@ -176,7 +176,7 @@ type Capturer interface {
 	// Process publishes captures that Poll found finished, oldest first, up
 	// to and including the capture stamped through (its due instant), and
 	// returns how many. Called on one goroutine at a time, never on the GL thread.
-	Process(through int64) int
+	Process(through simtime.Stamp) int
 	// Pending returns how many captures were issued and not yet processed.
 	// Any goroutine.
 	Pending() int

@@ -43,7 +43,7 @@ type Config struct {
 	Stepped bool
 	// ROSClock is what the ros2 source follows, in nanoseconds; Clock.FollowROS
 	// changes it. (optional; default the time since the UNIX epoch)
-	ROSClock func() int64
+	ROSClock func() Stamp
 	// Sources are further sources by name, in any case of letters; each function
 	// makes a new one, when it is selected. (optional)
 	Sources map[string]func() Source
@@ -70,10 +70,10 @@ type Clock struct {
 	scale    Scale
 	paused   bool
 	holds    int      // see Hold
-	frozen   int64    // the time shown while it stands, unless the source is a Scaler
-	limit    int64    // how far Advance may go when stepped
+	frozen   Stamp    // the time shown while it stands, unless the source is a Scaler
+	limit    Stamp    // how far Advance may go when stepped
 	steps    interval // what Step last moved a clock on by, unless it is stepped
-	last     int64    // the last reading, for sources that may jump
+	last     Stamp    // the last reading, for sources that may jump
 	lastHost int64    // host time of that reading
 	jumps    uint64
 	changed  chan struct{} // closed, and replaced, at every change
@@ -116,7 +116,7 @@ func (c *Clock) host() int64 { return int64(time.Since(c.start)) }
 
 // unixTime is the host's time since the UNIX epoch, monotonic from the clock's start on. So a
 // correction of the host's clock doesn't move simulation time.
-func (c *Clock) unixTime() int64 { return c.start.UnixNano() + c.host() }
+func (c *Clock) unixTime() Stamp { return Stamp(c.start.UnixNano() + c.host()) }
 
 // makeSource makes a source as if just started; mu must be held unless c is not
 // yet shared.
@@ -162,7 +162,7 @@ func (c *Clock) sourceScaleLocked() Scale {
 
 // Now returns the simulation time in nanoseconds. For the engine it is where
 // the loop is.
-func (c *Clock) Now() int64 {
+func (c *Clock) Now() Stamp {
 	if now, ok := c.readWithOthers(); ok {
 		return now
 	}
@@ -173,7 +173,7 @@ func (c *Clock) Now() int64 {
 
 // readWithOthers reads the time together with other readers; false where that
 // might miss a jump.
-func (c *Clock) readWithOthers() (now int64, ok bool) {
+func (c *Clock) readWithOthers() (now Stamp, ok bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if !c.steadyLocked() {
@@ -193,7 +193,7 @@ func (c *Clock) steadyLocked() bool {
 }
 
 // readLocked returns the time to show, without looking for jumps.
-func (c *Clock) readLocked() int64 {
+func (c *Clock) readLocked() Stamp {
 	if c.standsLocked() && !c.followsPauseLocked() {
 		return c.frozen
 	}
@@ -207,7 +207,7 @@ func (c *Clock) followsPauseLocked() bool {
 
 // observeLocked reads the time and records a jump of the source itself. mu must
 // be held for writing.
-func (c *Clock) observeLocked() int64 {
+func (c *Clock) observeLocked() Stamp {
 	now := c.readLocked()
 	if c.steadyLocked() {
 		return now
@@ -222,27 +222,27 @@ func (c *Clock) observeLocked() int64 {
 // jumpsLocked reports whether a source that shows now has jumped since the time last noted. It
 // has gone back, or is ahead of what the host's clock, and the scale if it follows that,
 // account for.
-func (c *Clock) jumpsLocked(now int64) bool {
+func (c *Clock) jumpsLocked(now Stamp) bool {
 	passed := c.host() - c.lastHost
 	if _, ok := c.source.(Scaler); ok {
 		passed = c.sourceScaleLocked().Apply(passed)
 	}
-	return now < c.last || now-c.last-int64(c.cfg.JumpLimit) > passed
+	return now < c.last || int64(now-c.last)-int64(c.cfg.JumpLimit) > passed
 }
 
-func (c *Clock) noteLocked(now int64) { c.last, c.lastHost = now, c.host() }
+func (c *Clock) noteLocked(now Stamp) { c.last, c.lastHost = now, c.host() }
 
 // Pace returns how far the loop may Advance. For the engine that is the time that the host's
 // clock and the scale have come to, for other sources Now. A stepped clock has no limit until
 // it is paused.
-func (c *Clock) Pace() int64 {
+func (c *Clock) Pace() Stamp {
 	c.mu.Lock()
 	defer c.unlockAndTell()
 	return c.paceLocked()
 }
 
 // paceLocked is Pace; mu must be held for writing.
-func (c *Clock) paceLocked() int64 {
+func (c *Clock) paceLocked() Stamp {
 	if c.cfg.Stepped {
 		return c.limit
 	}
@@ -256,7 +256,7 @@ func (c *Clock) paceLocked() int64 {
 // engine's time, and any source's on a stepped clock, becomes exactly that; other
 // sources run by themselves. The error wraps ErrBackward if to is before Now,
 // ErrAhead if it is beyond Pace.
-func (c *Clock) Advance(to int64) error {
+func (c *Clock) Advance(to Stamp) error {
 	c.mu.Lock()
 	defer c.unlockAndTell()
 	now, pace := c.observeLocked(), c.paceLocked()
@@ -271,7 +271,7 @@ func (c *Clock) Advance(to int64) error {
 	case isEngine:
 		e.time = to
 	default:
-		c.source.(Stepper).Step(to - now)
+		c.source.(Stepper).Step(int64(to - now))
 		c.noteLocked(to)
 	}
 	return nil
@@ -279,7 +279,7 @@ func (c *Clock) Advance(to int64) error {
 
 // State is what a Clock shows at one instant.
 type State struct {
-	NowNs  int64  // simulation time
+	Now    Stamp  // simulation time
 	Source string // name of the source
 	Scale  Scale
 	Paused bool
@@ -288,7 +288,7 @@ type State struct {
 // State returns all of the clock's state, read at once.
 func (c *Clock) State() State {
 	c.mu.Lock()
-	s := State{NowNs: c.observeLocked(), Source: c.name, Scale: c.scale, Paused: c.paused}
+	s := State{Now: c.observeLocked(), Source: c.name, Scale: c.scale, Paused: c.paused}
 	c.unlockAndTell()
 	return s
 }
@@ -348,7 +348,7 @@ type Change struct {
 	Scale  Scale
 	// From and To are simulation time, in nanoseconds, before and after the change's instant.
 	// They are equal if time continued without a gap.
-	From, To int64
+	From, To Stamp
 }
 
 // Jump reports whether simulation time has a gap or went back here, so that what was planned by
@@ -488,18 +488,18 @@ func (c *Clock) Step(d int64) error {
 	switch {
 	case !c.paused:
 		return fmt.Errorf("step clock: %w", ErrNotPaused)
-	case d <= 0 || from > math.MaxInt64-d:
+	case d <= 0 || from > math.MaxInt64-Stamp(d):
 		return fmt.Errorf("step clock: %w: %d ns", ErrDuration, d)
 	case !ok:
 		return fmt.Errorf("step clock: %w: %s is driven from outside", ErrNotSteppable, c.name)
 	}
 	if c.cfg.Stepped {
-		c.limit += d
+		c.limit += Stamp(d)
 	} else {
 		stepper.Step(d)
-		c.steps.extend(from, from+d)
+		c.steps.extend(from, from+Stamp(d))
 	}
-	c.recordLocked(Change{Kind: Stepped, From: from, To: from + d})
+	c.recordLocked(Change{Kind: Stepped, From: from, To: from + Stamp(d)})
 	return nil
 }
 
@@ -542,7 +542,7 @@ func (c *Clock) Set(sec int64, nanosec uint32) error {
 	if !ok {
 		return fmt.Errorf("set time: %w: the source is %s, not %s", ErrNotSettable, c.name, SS2)
 	}
-	from, to := source.time, sec*second+int64(nanosec)
+	from, to := source.time, Stamp(sec*second+int64(nanosec))
 	source.time = to
 	if c.standsLocked() {
 		return nil
@@ -558,7 +558,7 @@ func (c *Clock) Set(sec int64, nanosec uint32) error {
 // FollowROS makes the ros2 source follow the given clock, in nanoseconds, from
 // now on; nil stands for the time since the UNIX epoch. The function is called
 // with the clock's lock held and must not call the Clock.
-func (c *Clock) FollowROS(clock func() int64) {
+func (c *Clock) FollowROS(clock func() Stamp) {
 	c.mu.Lock()
 	defer c.unlockAndTell()
 	if clock == nil {
@@ -600,7 +600,7 @@ func (c *Clock) standsLocked() bool { return c.paused || c.holds > 0 }
 
 // stopLocked makes time stand from this instant on, if it doesn't yet, and
 // returns where.
-func (c *Clock) stopLocked() int64 {
+func (c *Clock) stopLocked() Stamp {
 	if c.standsLocked() {
 		return c.readLocked()
 	}
@@ -613,14 +613,14 @@ func (c *Clock) stopLocked() int64 {
 		c.limit = now
 	}
 	if e, ok := c.source.(*engine); ok {
-		e.pace.Step(now - e.pace.Now()) // what the loop had not yet reached waits
+		e.pace.Step(int64(now - e.pace.Now())) // what the loop had not yet reached waits
 	}
 	return now
 }
 
 // goOnLocked lets the time, which stood at from, continue, unless something else makes it
 // stand, and returns the time after that. A source from outside did not stand.
-func (c *Clock) goOnLocked(from int64) int64 {
+func (c *Clock) goOnLocked(from Stamp) Stamp {
 	if c.standsLocked() {
 		return from
 	}
@@ -637,13 +637,13 @@ func (c *Clock) goOnLocked(from int64) int64 {
 }
 
 // interval is the simulation time after from, up to and including to.
-type interval struct{ from, to int64 }
+type interval struct{ from, to Stamp }
 
 // noInterval contains no time.
 var noInterval = interval{math.MinInt64, math.MinInt64}
 
 // extend makes i reach to `to`; if from isn't i's end, i begins again at from.
-func (i *interval) extend(from, to int64) {
+func (i *interval) extend(from, to Stamp) {
 	if from != i.to {
 		i.from = from
 	}
@@ -653,7 +653,7 @@ func (i *interval) extend(from, to int64) {
 // Lag returns by how many nanoseconds a loop is late that is about to Advance to
 // t: how far Pace is beyond it. What Step moved the clock on by makes no loop
 // late, however much it is: see Stepping. A stepped clock has no lag.
-func (c *Clock) Lag(t int64) int64 {
+func (c *Clock) Lag(t Stamp) int64 {
 	c.mu.Lock()
 	defer c.unlockAndTell()
 	if c.cfg.Stepped {
@@ -663,13 +663,13 @@ func (c *Clock) Lag(t int64) int64 {
 	if t <= c.steps.to {
 		pace = min(pace, c.steps.from)
 	}
-	return max(0, pace-t)
+	return int64(max(0, pace-t))
 }
 
 // Stepping reports whether Step moved the clock on to or past t, which it otherwise would not
 // have come to. A loop visits every instant for which that holds, also if the clock was resumed
 // meanwhile. On a stepped clock, whose loop visits all of them, it is false.
-func (c *Clock) Stepping(t int64) bool {
+func (c *Clock) Stepping(t Stamp) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.steps.from < t && t <= c.steps.to
@@ -682,7 +682,7 @@ const pollLimit = 10 * time.Millisecond
 // time: until Pace is at t or beyond. It follows changes of scale, pauses and
 // steps. The error wraps ErrJumped if the clock jumped meanwhile, or ctx's error
 // if ctx ended.
-func (c *Clock) WaitUntil(ctx context.Context, t int64) error {
+func (c *Clock) WaitUntil(ctx context.Context, t Stamp) error {
 	c.mu.RLock()
 	jumps := c.jumps
 	c.mu.RUnlock()
@@ -710,7 +710,7 @@ type remaining struct {
 }
 
 // remaining looks at the clock once.
-func (c *Clock) remaining(t int64) (left remaining) {
+func (c *Clock) remaining(t Stamp) (left remaining) {
 	c.mu.Lock()
 	defer c.unlockAndTell()
 	left.sleep, left.reached = c.sleepLocked(t)
@@ -742,7 +742,7 @@ func pollAfter(left int64) time.Duration {
 
 // sleepLocked reports whether the pace has reached t, else how long it will take;
 // negative where only a change can bring it there.
-func (c *Clock) sleepLocked(t int64) (sleep time.Duration, reached bool) {
+func (c *Clock) sleepLocked(t Stamp) (sleep time.Duration, reached bool) {
 	const never = -1
 	pace := c.paceLocked()
 	if pace >= t {
@@ -762,7 +762,7 @@ func (c *Clock) sleepLocked(t int64) (sleep time.Duration, reached bool) {
 		left, _ := mapping{scale: c.scale}.reaches(t - pace)
 		sleep, known = pollAfter(left), true
 	default:
-		sleep, known = pollAfter(t-pace), true
+		sleep, known = pollAfter(int64(t-pace)), true
 	}
 	if !known {
 		return never, false

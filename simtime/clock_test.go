@@ -58,10 +58,10 @@ func TestSourcesStartAndScale(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				unix := time.Now().UnixNano()
 				c := newClock(t, simtime.Config{Source: tt.source, Scale: scale(t, "0.5")})
-				assert.Equal(t, tt.start(unix), c.Now())
+				assert.Equal(t, simtime.Stamp(tt.start(unix)), c.Now())
 				time.Sleep(2 * time.Second)
 				require.NoError(t, c.Advance(c.Pace()))
-				assert.Equal(t, tt.later(unix), c.Now())
+				assert.Equal(t, simtime.Stamp(tt.later(unix)), c.Now())
 			})
 		})
 	}
@@ -108,9 +108,9 @@ func TestSteppedClock(t *testing.T) {
 				start := c.Now()
 				time.Sleep(time.Hour)
 				for k := range int64(10) {
-					require.NoError(t, c.WaitUntil(context.Background(), start+k*ms))
-					require.NoError(t, c.Advance(start+k*ms))
-					assert.Equal(t, start+k*ms, c.Now())
+					require.NoError(t, c.WaitUntil(context.Background(), start+simtime.Stamp(k*ms)))
+					require.NoError(t, c.Advance(start+simtime.Stamp(k*ms)))
+					assert.Equal(t, start+simtime.Stamp(k*ms), c.Now())
 				}
 				assert.ErrorIs(t, c.Advance(start), simtime.ErrBackward)
 				assert.ErrorIs(t, c.Step(1), simtime.ErrNotPaused)
@@ -162,7 +162,7 @@ func TestSelectRaisesAJump(t *testing.T) {
 		require.NoError(t, c.Select("SYSTEM"))
 		assert.Equal(t, []simtime.Change{{
 			Kind: simtime.SourceChanged, Source: simtime.System, Scale: simtime.RealTime,
-			From: 3000 * ms, To: unix + 3000*ms,
+			From: 3000 * ms, To: simtime.Stamp(unix + 3000*ms),
 		}}, changes())
 		assert.ErrorIs(t, c.Select("gps"), simtime.ErrUnknownSource)
 		assert.Equal(t, simtime.System, c.Source())
@@ -222,7 +222,7 @@ func TestROS2FollowsAClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ros atomic.Int64
 		ros.Store(7)
-		c := newClock(t, simtime.Config{Source: simtime.ROS2, ROSClock: ros.Load})
+		c := newClock(t, simtime.Config{Source: simtime.ROS2, ROSClock: func() simtime.Stamp { return simtime.Stamp(ros.Load()) }})
 		changes := record(c)
 		assert.EqualValues(t, 7, c.Now())
 		require.NoError(t, c.SetScale(scale(t, "0.1")))
@@ -234,11 +234,11 @@ func TestROS2FollowsAClock(t *testing.T) {
 		assert.Equal(t, []simtime.Change{{
 			Kind: simtime.Jumped, Source: simtime.ROS2, Scale: scale(t, "0.1"), From: 20, To: 10,
 		}}, changes())
-		c.FollowROS(func() int64 { return 5000 * ms })
+		c.FollowROS(func() simtime.Stamp { return 5000 * ms })
 		assert.EqualValues(t, 5000*ms, c.Now())
 		assert.Len(t, changes(), 1)
 		c.FollowROS(nil)
-		assert.Equal(t, time.Now().UnixNano(), c.Now())
+		assert.Equal(t, simtime.Stamp(time.Now().UnixNano()), c.Now())
 	})
 }
 
@@ -363,7 +363,7 @@ func TestChangesTakeEffectAtTheirInstant(t *testing.T) {
 					require.NoError(t, c.Advance(c.Pace()))
 					entry.do(t, c)
 					require.NoError(t, c.Advance(c.Pace()))
-					require.Equal(t, want(entry), c.Now()-start, "entry %d", i)
+					require.Equal(t, simtime.Stamp(want(entry)), c.Now()-start, "entry %d", i)
 				}
 				assert.ErrorIs(t, c.SetScale(simtime.Scale{}), simtime.ErrScale)
 			})
@@ -383,7 +383,7 @@ func TestConcurrentReadersSeeTimeGoForward(t *testing.T) {
 				readers.Go(func() {
 					for last := int64(-1); ctx.Err() == nil; {
 						now := c.Now()
-						if now < last {
+						if now < simtime.Stamp(last) {
 							t.Errorf("time went back from %d to %d", last, now)
 							return
 						}
@@ -391,7 +391,7 @@ func TestConcurrentReadersSeeTimeGoForward(t *testing.T) {
 							t.Errorf("torn read: %d", now)
 							return
 						}
-						last = now
+						last = int64(now)
 					}
 				})
 			}
@@ -464,7 +464,7 @@ func (l *jumpLog) explains(n int, now int64) bool {
 			}
 			l.arrived.Wait()
 		}
-		if l.jumps[n].To <= now {
+		if l.jumps[n].To <= simtime.Stamp(now) {
 			return true
 		}
 	}
@@ -475,7 +475,7 @@ func (l *jumpLog) explains(n int, now int64) bool {
 func TestReadersUnderEveryChange(t *testing.T) {
 	var ros atomic.Int64
 	c := newClock(t, simtime.Config{
-		ROSClock: func() int64 { return ros.Add(1000) },
+		ROSClock: func() simtime.Stamp { return simtime.Stamp(ros.Add(1000)) },
 		Sources: map[string]func() simtime.Source{
 			"stopwatch": func() simtime.Source { return stopwatch{time.Now()} },
 			"bent":      func() simtime.Source { return newBent() },
@@ -491,7 +491,7 @@ func TestReadersUnderEveryChange(t *testing.T) {
 		"resume": func(int) error { c.Resume(); return nil },
 		"hold":   func(int) error { c.Hold()(); return nil },
 		"set":    func(i int) error { return c.Set(int64(i%50), uint32(i)) },
-		"follow": func(int) error { c.FollowROS(func() int64 { return ros.Add(1000) }); return nil },
+		"follow": func(int) error { c.FollowROS(func() simtime.Stamp { return simtime.Stamp(ros.Add(1000)) }); return nil },
 		"loop":   func(int) error { return c.Advance(c.Pace()) },
 		"lag":    func(int) error { c.Lag(c.Now()); return nil },
 	}
@@ -503,7 +503,7 @@ func TestReadersUnderEveryChange(t *testing.T) {
 			for last := c.Now(); ctx.Err() == nil; {
 				next := log.count()
 				now := c.Now()
-				if now < last && !log.explains(told, now) {
+				if now < last && !log.explains(told, int64(now)) {
 					t.Errorf("time went back from %d to %d, and no jump was told", last, now)
 					return
 				}
@@ -584,7 +584,7 @@ func TestHoldAndPauseAreTwoWishes(t *testing.T) {
 						if s.passes {
 							want = int64(time.Minute)
 						}
-						require.Equal(t, want, c.Pace()-before, "step %d", i)
+						require.Equal(t, simtime.Stamp(want), c.Pace()-before, "step %d", i)
 						require.NoError(t, c.Advance(c.Pace()))
 					}
 				})
@@ -642,12 +642,12 @@ func TestLag(t *testing.T) {
 			require.NoError(t, c.Step(100*ms))
 			require.NoError(t, c.Step(100*ms))
 			for _, at := range []int64{31 * ms, 130 * ms, 131 * ms, 230 * ms} {
-				assert.Zero(t, c.Lag(at), "%s at %d", source, at)
-				assert.True(t, c.Stepping(at), "%s at %d", source, at)
+				assert.Zero(t, c.Lag(simtime.Stamp(at)), "%s at %d", source, at)
+				assert.True(t, c.Stepping(simtime.Stamp(at)), "%s at %d", source, at)
 			}
 			assert.EqualValues(t, 10*ms, c.Lag(20*ms), "%s: late before the steps", source)
 			for _, at := range []int64{30 * ms, 230*ms + 1} {
-				assert.False(t, c.Stepping(at), "%s at %d", source, at)
+				assert.False(t, c.Stepping(simtime.Stamp(at)), "%s at %d", source, at)
 			}
 			c.Resume()
 			time.Sleep(50 * time.Millisecond)

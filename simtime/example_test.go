@@ -17,7 +17,7 @@ func ExampleNewClock() {
 	}
 	lidarRate := simtime.MustRate("13.4")
 	camera, _ := simtime.NewSchedule(simtime.Hz(10), 0)
-	lidar, _ := simtime.NewSchedule(lidarRate, int64(lidarRate.Period()))
+	lidar, _ := simtime.NewSchedule(lidarRate, simtime.Stamp(lidarRate.Period()))
 
 	for range 4 {
 		t := min(camera.Next(), lidar.Next())
@@ -55,10 +55,10 @@ func ExampleClock_WaitUntil() {
 	clock, _ := simtime.NewClock(simtime.Config{})
 	ctx := context.Background()
 	for t := int64(10_000_000); t <= 30_000_000; t += 10_000_000 {
-		if err := clock.WaitUntil(ctx, t); err != nil {
+		if err := clock.WaitUntil(ctx, simtime.Stamp(t)); err != nil {
 			panic(err)
 		}
-		_ = clock.Advance(t)
+		_ = clock.Advance(simtime.Stamp(t))
 		fmt.Println(clock.Now())
 	}
 
@@ -106,9 +106,9 @@ func ExampleClock_Stepping() {
 	clock, _ := simtime.NewClock(simtime.Config{})
 	clock.Pause()
 	_ = clock.Step(30_000_000)
-	for t := int64(10_000_000); clock.Stepping(t); t += 10_000_000 {
-		_ = clock.Advance(t)
-		fmt.Println(clock.Now(), "lag", clock.Lag(t))
+	for t := int64(10_000_000); clock.Stepping(simtime.Stamp(t)); t += 10_000_000 {
+		_ = clock.Advance(simtime.Stamp(t))
+		fmt.Println(clock.Now(), "lag", clock.Lag(simtime.Stamp(t)))
 	}
 	// Output:
 	// 10000000 lag 0
@@ -121,7 +121,7 @@ func ExampleClock_Stepping() {
 func ExampleReserveProcs() {
 	release := simtime.ReserveProcs()
 	defer release()
-	clock, _ := simtime.NewClock(simtime.Config{Source: simtime.ROS2, ROSClock: func() int64 { return 42 }})
+	clock, _ := simtime.NewClock(simtime.Config{Source: simtime.ROS2, ROSClock: func() simtime.Stamp { return 42 }})
 	fmt.Println(clock.Now())
 	// Output:
 	// 42
@@ -205,7 +205,7 @@ func ExampleClock_State() {
 	_ = clock.Set(12, 5)
 	clock.Pause()
 	s := clock.State()
-	fmt.Println(s.NowNs, s.Source, s.Scale, s.Paused)
+	fmt.Println(s.Now, s.Source, s.Scale, s.Paused)
 	// Output:
 	// 12000000005 ss2 1 true
 }
@@ -226,7 +226,7 @@ func ExampleClock_Pause() {
 // A ROS clock doesn't stand while this one is paused: resuming is a jump to it.
 func ExampleClock_Resume() {
 	ros := int64(100)
-	clock, _ := simtime.NewClock(simtime.Config{Source: simtime.ROS2, ROSClock: func() int64 { return ros }})
+	clock, _ := simtime.NewClock(simtime.Config{Source: simtime.ROS2, ROSClock: func() simtime.Stamp { return simtime.Stamp(ros) }})
 	clock.Subscribe(report)
 	clock.Pause()
 	ros = 900
@@ -290,10 +290,10 @@ func ExampleClock_Set() {
 // A bridge hands in the clock of its ROS graph.
 func ExampleClock_FollowROS() {
 	clock, _ := simtime.NewClock(simtime.Config{Source: simtime.ROS2})
-	clock.FollowROS(func() int64 { return 1_000 })
+	clock.FollowROS(func() simtime.Stamp { return 1_000 })
 	fmt.Println(clock.Now())
 	clock.Subscribe(report)
-	clock.FollowROS(func() int64 { return 400 })
+	clock.FollowROS(func() simtime.Stamp { return 400 })
 	fmt.Println(clock.Now())
 	// Output:
 	// 1000
@@ -332,12 +332,12 @@ func ExampleParseSource() {
 type replay struct{ stamps []int64 }
 
 // Now returns the next stamp, and the last again at the end.
-func (r *replay) Now() int64 {
+func (r *replay) Now() simtime.Stamp {
 	now := r.stamps[0]
 	if len(r.stamps) > 1 {
 		r.stamps = r.stamps[1:]
 	}
-	return now
+	return simtime.Stamp(now)
 }
 
 // A source of your own needs only to tell the time. Such a one doesn't follow the scale; the
@@ -370,7 +370,7 @@ type crank struct {
 }
 
 // Now returns the time.
-func (c *crank) Now() int64 { return c.time }
+func (c *crank) Now() simtime.Stamp { return simtime.Stamp(c.time) }
 
 // SetScale changes what a turn makes of the time; zero is a pause.
 func (c *crank) SetScale(s simtime.Scale) { c.scale = s }
@@ -456,7 +456,7 @@ func ExampleNewSchedule() {
 		panic(err)
 	}
 	for _, frame := range []int64{0, 33_000_000, 99_999_999, 101_000_000, 450_000_000, 480_000_000} {
-		if at, due := camera.Due(frame); due {
+		if at, due := camera.Due(simtime.Stamp(frame)); due {
 			fmt.Println("at", frame, "for", at)
 		}
 	}
@@ -500,7 +500,7 @@ func ExampleNewFixedLoop() {
 	loop, _ := simtime.NewFixedLoop(simtime.Hz(100), 0)
 	imu, _ := simtime.NewSchedule(simtime.Hz(50), 0)
 	for _, frame := range []int64{0, 16_000_000, 43_000_000} {
-		for step := range loop.Until(frame) {
+		for step := range loop.Until(simtime.Stamp(frame)) {
 			_, due := imu.Due(step)
 			fmt.Println("frame", frame, "step", step, "imu", due)
 		}
@@ -528,16 +528,16 @@ func ExampleFixedLoop_Realign() {
 // The publisher runs on a goroutine of its own, by the host's time, until its
 // context ends; frames have no part in it.
 func ExampleClockPublisher_Run() {
-	ros := int64(-10) // 0 when the clock is made
+	ros := simtime.Stamp(-10) // 0 when the clock is made
 	clock, _ := simtime.NewClock(simtime.Config{
-		Source: simtime.ROS2, ROSClock: func() int64 { ros += 10; return ros },
+		Source: simtime.ROS2, ROSClock: func() simtime.Stamp { ros += 10; return ros },
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	publisher, err := simtime.NewClockPublisher(clock, simtime.ClockPublisherConfig{
 		Rate: simtime.Hz(200),
-		Publish: func(_ context.Context, stampNs int64) error {
-			fmt.Println("/clock", stampNs)
-			if stampNs == 30 {
+		Publish: func(_ context.Context, stamp simtime.Stamp) error {
+			fmt.Println("/clock", stamp)
+			if stamp == 30 {
 				stop()
 			}
 			return nil
@@ -559,7 +559,7 @@ func ExampleClockPublisher_Run() {
 // A publisher needs a clock, something to publish with, and a rate that it can keep.
 func ExampleNewClockPublisher() {
 	clock, _ := simtime.NewClock(simtime.Config{})
-	send := func(context.Context, int64) error { return nil }
+	send := func(context.Context, simtime.Stamp) error { return nil }
 	for _, cfg := range []simtime.ClockPublisherConfig{
 		{Publish: send}, // 100 Hz
 		{Rate: simtime.Hz(10)},
@@ -578,13 +578,13 @@ func ExampleNewClockPublisher() {
 func ExampleClockPublisher_Publish() {
 	clock, _ := simtime.NewClock(simtime.Config{Stepped: true})
 	publisher, _ := simtime.NewClockPublisher(clock, simtime.ClockPublisherConfig{
-		Publish: func(_ context.Context, stampNs int64) error {
-			fmt.Println("/clock", stampNs)
+		Publish: func(_ context.Context, stamp simtime.Stamp) error {
+			fmt.Println("/clock", stamp)
 			return nil
 		},
 	})
 	for _, t := range []int64{0, 10_000_000} {
-		_ = clock.Advance(t)
+		_ = clock.Advance(simtime.Stamp(t))
 		_ = publisher.Publish(context.Background())
 	}
 	// Output:
@@ -601,7 +601,7 @@ func ExampleClockPublisher_SetRate() {
 	publisher, _ = simtime.NewClockPublisher(clock, simtime.ClockPublisherConfig{
 		Rate:    simtime.Hz(1),
 		Observe: func(deadline time.Time, _ time.Duration) { deadlines = append(deadlines, deadline) },
-		Publish: func(context.Context, int64) error {
+		Publish: func(context.Context, simtime.Stamp) error {
 			switch len(deadlines) {
 			case 1:
 				return publisher.SetRate(simtime.Hz(250))
@@ -624,7 +624,7 @@ func ExampleClockPublisher_SetRate() {
 func ExampleClockPublisher_Stats() {
 	clock, _ := simtime.NewClock(simtime.Config{Stepped: true})
 	publisher, _ := simtime.NewClockPublisher(clock, simtime.ClockPublisherConfig{
-		Publish: func(context.Context, int64) error { return nil },
+		Publish: func(context.Context, simtime.Stamp) error { return nil },
 	})
 	_ = clock.Advance(20_000_000)
 	_ = publisher.Publish(context.Background())

@@ -33,7 +33,7 @@ type ClockPublisherConfig struct {
 	// Publish sends the clock message of a simulation time in nanoseconds. It is
 	// called by one goroutine at a time, and should be quick: what it takes is
 	// lateness of the next message.
-	Publish func(ctx context.Context, stampNs int64) error
+	Publish func(ctx context.Context, stamp Stamp) error
 	// Run calls Observe right before it calls Publish for a deadline, on the same goroutine. It
 	// tells the deadline by the host's clock, and how long ago it was. It should be as quick.
 	// (optional)
@@ -76,7 +76,7 @@ type ClockPublisherStats struct {
 	// Missed counts the deadlines left out because the next was already due.
 	Missed uint64
 	// LastStamp is the simulation time last published, in nanoseconds.
-	LastStamp int64
+	LastStamp Stamp
 	// Lateness is a histogram, in nanoseconds of host time, of how long after
 	// its deadline each message's publishing began.
 	Lateness *hdrhistogram.Histogram
@@ -200,7 +200,7 @@ func (p *ClockPublisher) runAt(ctx context.Context, rate Rate, rateSet <-chan st
 		p.observe(deadline, time.Since(deadline))
 		_ = p.Publish(ctx) // counted and logged
 		k++
-		if due := rate.IndexAt(int64(time.Since(start))); due > k {
+		if due := rate.IndexAt(Stamp(time.Since(start))); due > k {
 			p.miss(uint64(due - k))
 			k = due
 		}
@@ -269,7 +269,7 @@ func (p *ClockPublisher) Publish(ctx context.Context) error {
 }
 
 // count counts a result and returns how many failures are to be logged now.
-func (p *ClockPublisher) count(stamp int64, err error) int {
+func (p *ClockPublisher) count(stamp Stamp, err error) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err == nil {
@@ -288,7 +288,7 @@ func (p *ClockPublisher) count(stamp int64, err error) int {
 	return failures
 }
 
-func (p *ClockPublisher) publishSafely(ctx context.Context, stamp int64) (err error) {
+func (p *ClockPublisher) publishSafely(ctx context.Context, stamp Stamp) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("publish clock: panic: %v\n%s", v, debug.Stack())

@@ -24,8 +24,8 @@ func publishFor(t *testing.T, c *simtime.Clock, text string, during func()) ([]i
 	var stamps []int64
 	p, err := simtime.NewClockPublisher(c, simtime.ClockPublisherConfig{
 		Rate: rate(t, text), Logger: quiet,
-		Publish: func(_ context.Context, stamp int64) error {
-			stamps = append(stamps, stamp)
+		Publish: func(_ context.Context, stamp simtime.Stamp) error {
+			stamps = append(stamps, int64(stamp))
 			return nil
 		},
 	})
@@ -54,14 +54,14 @@ func TestClockPublisherDoesNotDrift(t *testing.T) {
 					synctest.Wait()
 				})
 				r := rate(t, text)
-				require.EqualValues(t, r.IndexAt(int64(duration-1))+1, len(stamps))
+				require.EqualValues(t, r.IndexAt(simtime.Stamp(duration-1))+1, len(stamps))
 				for k, stamp := range stamps {
-					if stamp != r.At(int64(k)) {
+					if simtime.Stamp(stamp) != r.At(int64(k)) {
 						t.Fatalf("message %d has stamp %d, want %d", k, stamp, r.At(int64(k)))
 					}
 				}
 				assert.EqualValues(t, len(stamps), stats.Published)
-				assert.Equal(t, stamps[len(stamps)-1], stats.LastStamp)
+				assert.Equal(t, simtime.Stamp(stamps[len(stamps)-1]), stats.LastStamp)
 				assert.Zero(t, stats.Missed)
 				assert.Zero(t, stats.Lateness.Max())
 			})
@@ -89,8 +89,8 @@ func TestClockPublisherSkipsWhatItMissed(t *testing.T) {
 		c := newClock(t, simtime.Config{Source: simtime.Simulation})
 		var stamps []int64
 		p, err := simtime.NewClockPublisher(c, simtime.ClockPublisherConfig{
-			Publish: func(_ context.Context, stamp int64) error {
-				if stamps = append(stamps, stamp); len(stamps) == 2 {
+			Publish: func(_ context.Context, stamp simtime.Stamp) error {
+				if stamps = append(stamps, int64(stamp)); len(stamps) == 2 {
 					time.Sleep(35 * time.Millisecond)
 				}
 				return nil
@@ -115,8 +115,8 @@ func TestClockPublisherChangesRate(t *testing.T) {
 		var stamps []int64
 		p, err := simtime.NewClockPublisher(c, simtime.ClockPublisherConfig{
 			Rate: simtime.Hz(1),
-			Publish: func(_ context.Context, stamp int64) error {
-				stamps = append(stamps, stamp)
+			Publish: func(_ context.Context, stamp simtime.Stamp) error {
+				stamps = append(stamps, int64(stamp))
 				return nil
 			},
 		})
@@ -141,7 +141,7 @@ func TestClockPublisherSurvivesFailures(t *testing.T) {
 		n := 0
 		p, err := simtime.NewClockPublisher(c, simtime.ClockPublisherConfig{
 			Logger: quiet,
-			Publish: func(context.Context, int64) error {
+			Publish: func(context.Context, simtime.Stamp) error {
 				switch n++; n {
 				case 1:
 					return broken
@@ -167,10 +167,10 @@ func TestClockPublisherBadInput(t *testing.T) {
 	c := newClock(t, simtime.Config{})
 	_, err := simtime.NewClockPublisher(c, simtime.ClockPublisherConfig{})
 	assert.ErrorIs(t, err, simtime.ErrNoPublish)
-	_, err = simtime.NewClockPublisher(nil, simtime.ClockPublisherConfig{Publish: func(context.Context, int64) error { return nil }})
+	_, err = simtime.NewClockPublisher(nil, simtime.ClockPublisherConfig{Publish: func(context.Context, simtime.Stamp) error { return nil }})
 	assert.ErrorIs(t, err, simtime.ErrNoClock)
 	_, err = simtime.NewClockPublisher(c, simtime.ClockPublisherConfig{
-		Rate: rate(t, "1000.1"), Publish: func(context.Context, int64) error { return nil },
+		Rate: rate(t, "1000.1"), Publish: func(context.Context, simtime.Stamp) error { return nil },
 	})
 	assert.ErrorIs(t, err, simtime.ErrRate)
 }
@@ -182,8 +182,8 @@ func TestClockPublisherOnItsOwnThread(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	p, err := simtime.NewClockPublisher(c, simtime.ClockPublisherConfig{
 		Rate: simtime.Hz(1000), OwnThread: true,
-		Publish: func(_ context.Context, stamp int64) error {
-			if stamps = append(stamps, stamp); len(stamps) == 20 {
+		Publish: func(_ context.Context, stamp simtime.Stamp) error {
+			if stamps = append(stamps, int64(stamp)); len(stamps) == 20 {
 				cancel()
 			}
 			return nil
@@ -195,7 +195,7 @@ func TestClockPublisherOnItsOwnThread(t *testing.T) {
 	s := p.Stats()
 	period := int64(simtime.Hz(1000).Period())
 	for k, stamp := range stamps {
-		assert.GreaterOrEqual(t, stamp, int64(k)*period, "never before its deadline")
+		assert.GreaterOrEqual(t, simtime.Stamp(stamp), simtime.Stamp(k)*simtime.Stamp(period), "never before its deadline")
 	}
 	assert.EqualValues(t, 20, s.Published)
 	assert.EqualValues(t, 20, s.Lateness.TotalCount())
@@ -236,7 +236,7 @@ func TestClockPublisherNeedsNoFrames(t *testing.T) {
 		})
 		require.Len(t, stamps, 102)
 		assert.Equal(t, []int64{0, 0, 15 * ms, 15 * ms}, stamps[:4])
-		assert.Equal(t, 15*ms, stamps[101])
+		assert.EqualValues(t, 15*ms, stamps[101])
 		assert.Zero(t, stats.Missed)
 	})
 }
@@ -276,7 +276,7 @@ func TestClockPublisherKeepsItsDeadlines(t *testing.T) {
 						}
 						seen++
 					},
-					Publish: func(context.Context, int64) error {
+					Publish: func(context.Context, simtime.Stamp) error {
 						published++
 						assert.Equal(t, seen, published, "observed, then published")
 						return nil
@@ -289,7 +289,7 @@ func TestClockPublisherKeepsItsDeadlines(t *testing.T) {
 				go func() { _ = p.Run(ctx) }()
 				time.Sleep(10*time.Second - 1)
 				synctest.Wait()
-				assert.Equal(t, r.IndexAt(int64(10*time.Second-1))+1, published)
+				assert.Equal(t, r.IndexAt(simtime.Stamp(10*time.Second-1))+1, published)
 			})
 		})
 	}
@@ -303,8 +303,8 @@ func TestStampsComeInOrder(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	p, err := simtime.NewClockPublisher(c, simtime.ClockPublisherConfig{
 		Rate: simtime.Hz(1000),
-		Publish: func(_ context.Context, stamp int64) error {
-			if stamps = append(stamps, stamp); len(stamps) == 4000 {
+		Publish: func(_ context.Context, stamp simtime.Stamp) error {
+			if stamps = append(stamps, int64(stamp)); len(stamps) == 4000 {
 				cancel()
 			}
 			return nil
@@ -325,13 +325,13 @@ func TestStampsComeInOrder(t *testing.T) {
 	assert.IsNonDecreasing(t, stamps)
 	s := p.Stats()
 	assert.EqualValues(t, len(stamps), s.Published)
-	assert.Equal(t, stamps[len(stamps)-1], s.LastStamp)
+	assert.Equal(t, simtime.Stamp(stamps[len(stamps)-1]), s.LastStamp)
 }
 
 // What is done a thousand times a second leaves nothing to the collector.
 func TestPublishAllocatesNothing(t *testing.T) {
 	p, err := simtime.NewClockPublisher(newClock(t, simtime.Config{Source: simtime.System}), simtime.ClockPublisherConfig{
-		Publish: func(context.Context, int64) error { return nil },
+		Publish: func(context.Context, simtime.Stamp) error { return nil },
 	})
 	require.NoError(t, err)
 	assert.Zero(t, testing.AllocsPerRun(1000, func() { _ = p.Publish(context.Background()) }))
@@ -345,7 +345,7 @@ func TestTicksAllocateNothing(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		p, err := simtime.NewClockPublisher(newClock(t, simtime.Config{Source: simtime.System}), simtime.ClockPublisherConfig{
 			Rate: simtime.Hz(1000), OwnThread: own, Observe: func(time.Time, time.Duration) {},
-			Publish: func(context.Context, int64) error {
+			Publish: func(context.Context, simtime.Stamp) error {
 				switch ticks++; ticks {
 				case 10:
 					before = mallocs()
@@ -365,7 +365,7 @@ func TestTicksAllocateNothing(t *testing.T) {
 func TestClockPublisherRunsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, err := simtime.NewClockPublisher(newClock(t, simtime.Config{}), simtime.ClockPublisherConfig{
-			Publish: func(context.Context, int64) error { return nil },
+			Publish: func(context.Context, simtime.Stamp) error { return nil },
 		})
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(context.Background())

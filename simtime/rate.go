@@ -10,6 +10,10 @@ import (
 	"time"
 )
 
+// Stamp is an instant of simulation time, in nanoseconds. Messages bear the one at which
+// their data was true.
+type Stamp int64
+
 // ErrRate says that a rate is not a decimal number within its limits.
 var ErrRate = errors.New("invalid rate")
 
@@ -90,29 +94,29 @@ func (r Rate) Period() time.Duration {
 
 // At returns the k-th instant of the grid, floor(k * 1e9 * den / num), in
 // nanoseconds. It saturates at the ends of int64. r must not be zero.
-func (r Rate) At(k int64) int64 {
+func (r Rate) At(k int64) Stamp {
 	if k >= 0 {
-		return mulDiv(k, second*r.f.den, r.f.num)
+		return Stamp(mulDiv(k, second*r.f.den, r.f.num))
 	}
 	if k == math.MinInt64 {
 		k++
 	}
-	return -mulDivCeil(-k, second*r.f.den, r.f.num)
+	return -Stamp(mulDivCeil(-k, second*r.f.den, r.f.num))
 }
 
 // IndexAt returns the number of the last instant of the grid that is not after
 // t nanoseconds: the largest k with At(k) <= t. r must not be zero.
-func (r Rate) IndexAt(t int64) int64 {
+func (r Rate) IndexAt(t Stamp) int64 {
 	// floor(k*p) <= t  <=>  k*p < t+1  <=>  k < (t+1)/p
 	switch {
 	case t == math.MaxInt64:
-		return mulDiv(t, r.f.num, second*r.f.den)
+		return mulDiv(int64(t), r.f.num, second*r.f.den)
 	case t >= 0:
-		return mulDivCeil(t+1, r.f.num, second*r.f.den) - 1
+		return mulDivCeil(int64(t+1), r.f.num, second*r.f.den) - 1
 	case t == math.MinInt64:
 		t++
 	}
-	return -mulDiv(-(t+1), r.f.num, second*r.f.den) - 1
+	return -mulDiv(int64(-(t+1)), r.f.num, second*r.f.den) - 1
 }
 
 // String returns the rate in Hz as a decimal number, or as a quotient of whole numbers
@@ -210,13 +214,14 @@ func (s *Scale) UnmarshalJSON(data []byte) error {
 // s0 at t0, advancing by scale. A change of scale starts a new line at its own
 // instant (law T2).
 type mapping struct {
-	t0, s0 int64
-	scale  Scale
+	t0    int64
+	s0    Stamp
+	scale Scale
 }
 
 // at returns the simulation time at host time t, which is not before t0.
-func (m mapping) at(t int64) int64 {
-	return m.s0 + m.scale.Apply(t-m.t0)
+func (m mapping) at(t int64) Stamp {
+	return m.s0 + Stamp(m.scale.Apply(t-m.t0))
 }
 
 // rescale returns the line that continues m from host time t at a new scale.
@@ -226,14 +231,14 @@ func (m mapping) rescale(t int64, scale Scale) mapping {
 
 // reaches returns the first host time at which m is at s or beyond; false if it
 // never is.
-func (m mapping) reaches(s int64) (int64, bool) {
+func (m mapping) reaches(s Stamp) (int64, bool) {
 	if s <= m.s0 {
 		return m.t0, true
 	}
 	if m.scale.IsZero() {
 		return 0, false
 	}
-	return m.t0 + mulDivCeil(s-m.s0, m.scale.f.den, m.scale.f.num), true
+	return m.t0 + mulDivCeil(int64(s-m.s0), m.scale.f.den, m.scale.f.num), true
 }
 
 // second is the clock's unit: nanoseconds in a second.

@@ -100,7 +100,7 @@ func TestRateGrid(t *testing.T) {
 			if !want.IsInt64() {
 				continue
 			}
-			require.Equal(t, want.Int64(), r.At(k), "seed %d, rate %s, k %d", seed, tt.text, k)
+			require.Equal(t, simtime.Stamp(want.Int64()), r.At(k), "seed %d, rate %s, k %d", seed, tt.text, k)
 			at := r.At(k)
 			require.Equal(t, k, r.IndexAt(at), "seed %d, rate %s, k %d", seed, tt.text, k)
 			if r.At(k-1) < at-1 {
@@ -108,7 +108,7 @@ func TestRateGrid(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, int64(math.MaxInt64), simtime.Hz(1).At(math.MaxInt64))
+	assert.Equal(t, simtime.Stamp(math.MaxInt64), simtime.Hz(1).At(math.MaxInt64))
 	assert.Equal(t, int64(math.MaxInt64)/1e9, simtime.Hz(1).IndexAt(math.MaxInt64))
 	assert.Equal(t, int64(-9223372037), simtime.Hz(1).IndexAt(math.MinInt64))
 }

@@ -20,8 +20,8 @@ type Schedule struct {
 	mu      sync.Mutex
 	rate    Rate
 	next    int64 // number of the next instant
-	fired   int64 // instant last fired, or just before the start
-	seen    int64 // now of the last Due
+	fired   Stamp // instant last fired, or just before the start
+	seen    Stamp // now of the last Due
 	skipped uint64
 }
 
@@ -29,7 +29,7 @@ type Schedule struct {
 // grid at or after start, in nanoseconds of simulation time. What needs a whole
 // period before it, such as a lidar's rolling scan, starts at the beginning plus
 // rate.Period(). The error, for the zero rate, wraps ErrRate.
-func NewSchedule(rate Rate, start int64) (*Schedule, error) {
+func NewSchedule(rate Rate, start Stamp) (*Schedule, error) {
 	if rate.IsZero() {
 		return nil, fmt.Errorf("make schedule: %w: no rate given", ErrRate)
 	}
@@ -39,13 +39,13 @@ func NewSchedule(rate Rate, start int64) (*Schedule, error) {
 }
 
 // align makes the first instant at or after t the next.
-func (s *Schedule) align(t int64) {
+func (s *Schedule) align(t Stamp) {
 	s.next = s.rate.IndexAt(t-1) + 1
 	s.fired = t - 1
 }
 
 // Next returns the next instant at which it is due, in nanoseconds.
-func (s *Schedule) Next() int64 {
+func (s *Schedule) Next() Stamp {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.rate.At(s.next)
@@ -61,7 +61,7 @@ func (s *Schedule) Rate() Rate {
 // Due reports whether an instant of the grid has come since the last call that returned true,
 // and which; of several, the last. A loop that visits every Next gets each instant exactly.
 // After now went back, because the clock jumped, it continues from there.
-func (s *Schedule) Due(now int64) (instant int64, due bool) {
+func (s *Schedule) Due(now Stamp) (instant Stamp, due bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now < s.seen {
@@ -81,7 +81,7 @@ func (s *Schedule) Due(now int64) (instant int64, due bool) {
 // SetRate changes the rate from simulation time now on. The next instant is the first of the
 // new grid that is neither before now nor already fired. The error, for the zero rate, wraps
 // ErrRate.
-func (s *Schedule) SetRate(rate Rate, now int64) error {
+func (s *Schedule) SetRate(rate Rate, now Stamp) error {
 	if rate.IsZero() {
 		return fmt.Errorf("set schedule's rate: %w: no rate given", ErrRate)
 	}
@@ -94,7 +94,7 @@ func (s *Schedule) SetRate(rate Rate, now int64) error {
 
 // Realign continues from now, where the clock has jumped to, without counting what lies between
 // as skipped.
-func (s *Schedule) Realign(now int64) {
+func (s *Schedule) Realign(now Stamp) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.align(now)
@@ -119,7 +119,7 @@ type FixedLoop struct {
 // NewFixedLoop returns a loop at the given steps per second, whose first step is
 // the first of the rate's grid at or after start. The error, for the zero rate,
 // wraps ErrRate.
-func NewFixedLoop(rate Rate, start int64) (*FixedLoop, error) {
+func NewFixedLoop(rate Rate, start Stamp) (*FixedLoop, error) {
 	if rate.IsZero() {
 		return nil, fmt.Errorf("make fixed loop: %w: no rate given", ErrRate)
 	}
@@ -132,17 +132,17 @@ func NewFixedLoop(rate Rate, start int64) (*FixedLoop, error) {
 func (l *FixedLoop) Rate() Rate { return l.rate }
 
 // Next returns the next step, in nanoseconds of simulation time.
-func (l *FixedLoop) Next() int64 { return l.rate.At(l.next.Load()) }
+func (l *FixedLoop) Next() Stamp { return l.rate.At(l.next.Load()) }
 
 // Realign continues from now, where the clock has jumped to: the next step is the first of the
 // grid at or after it.
-func (l *FixedLoop) Realign(now int64) { l.next.Store(l.rate.IndexAt(now-1) + 1) }
+func (l *FixedLoop) Realign(now Stamp) { l.next.Store(l.rate.IndexAt(now-1) + 1) }
 
 // Until yields the steps, in nanoseconds of simulation time, that have come up to now and were
 // not yet yielded. Unlike a Schedule it leaves none out; a loop that breaks off continues with
 // the step after.
-func (l *FixedLoop) Until(now int64) iter.Seq[int64] {
-	return func(yield func(int64) bool) {
+func (l *FixedLoop) Until(now Stamp) iter.Seq[Stamp] {
+	return func(yield func(Stamp) bool) {
 		for t := l.Next(); t <= now; t = l.Next() {
 			l.next.Add(1)
 			if !yield(t) {

@@ -16,7 +16,7 @@ import (
 
 func schedule(t *testing.T, text string, start int64) *simtime.Schedule {
 	t.Helper()
-	s, err := simtime.NewSchedule(rate(t, text), start)
+	s, err := simtime.NewSchedule(rate(t, text), simtime.Stamp(start))
 	require.NoError(t, err)
 	return s
 }
@@ -25,20 +25,20 @@ func schedule(t *testing.T, text string, start int64) *simtime.Schedule {
 func instants(s *simtime.Schedule, times ...int64) []int64 {
 	fired := []int64{}
 	for _, now := range times {
-		if at, due := s.Due(now); due {
-			fired = append(fired, at)
+		if at, due := s.Due(simtime.Stamp(now)); due {
+			fired = append(fired, int64(at))
 		}
 	}
 	return fired
 }
 
-const ms = int64(1_000_000)
+const ms = 1_000_000
 
 func TestScheduleFiresOnItsGrid(t *testing.T) {
 	s := schedule(t, "13.4", 0)
 	for k := int64(0); k < 1_000_000; k++ {
 		at, due := s.Due(s.Next())
-		if want := k * 5_000_000_000 / 67; !due || at != want {
+		if want := k * 5_000_000_000 / 67; !due || at != simtime.Stamp(want) {
 			t.Fatalf("instant %d: got %d, want %d", k, at, want)
 		}
 		if _, again := s.Due(at); again {
@@ -53,7 +53,7 @@ func TestScheduleStart(t *testing.T) {
 	assert.EqualValues(t, 100*ms, schedule(t, "10", 1).Next())
 	assert.EqualValues(t, 100*ms, schedule(t, "10", 100*ms).Next())
 	lidar := rate(t, "10")
-	s, err := simtime.NewSchedule(lidar, int64(lidar.Period()))
+	s, err := simtime.NewSchedule(lidar, simtime.Stamp(lidar.Period()))
 	require.NoError(t, err)
 	assert.EqualValues(t, 100*ms, s.Next())
 	_, err = simtime.NewSchedule(simtime.Rate{}, 0)
@@ -97,10 +97,10 @@ func TestFixedLoop(t *testing.T) {
 	l, err := simtime.NewFixedLoop(simtime.Hz(100), 0)
 	require.NoError(t, err)
 	assert.Zero(t, l.Next())
-	assert.Equal(t, []int64{0}, slices.Collect(l.Until(5*ms)))
+	assert.Equal(t, []simtime.Stamp{0}, slices.Collect(l.Until(5*ms)))
 	assert.EqualValues(t, 10*ms, l.Next())
 	assert.Empty(t, slices.Collect(l.Until(9*ms)))
-	assert.Equal(t, []int64{10 * ms, 20 * ms, 30 * ms}, slices.Collect(l.Until(33*ms)))
+	assert.Equal(t, []simtime.Stamp{10 * ms, 20 * ms, 30 * ms}, slices.Collect(l.Until(33*ms)))
 	_, err = simtime.NewFixedLoop(simtime.Rate{}, 0)
 	assert.ErrorIs(t, err, simtime.ErrRate)
 }
@@ -111,8 +111,8 @@ func TestEvery(t *testing.T) {
 		r, err := simtime.Every(d)
 		require.NoError(t, err)
 		for _, k := range []int64{0, 1, 2, 1_000_003} {
-			assert.Equal(t, k*int64(d), r.At(k), "%v", d)
-			assert.Equal(t, k, r.IndexAt(k*int64(d)), "%v", d)
+			assert.Equal(t, simtime.Stamp(k*int64(d)), r.At(k), "%v", d)
+			assert.Equal(t, k, r.IndexAt(simtime.Stamp(k*int64(d))), "%v", d)
 		}
 	}
 	for _, d := range []time.Duration{0, -1, 10_000_000_001} {
@@ -146,14 +146,14 @@ func TestScheduleOnUpdates(t *testing.T) {
 			for grid(k+1) <= now {
 				k++
 			}
-			at, due := s.Due(now)
-			if due != (k > last) || due && at != grid(k) {
+			at, due := s.Due(simtime.Stamp(now))
+			if due != (k > last) || due && at != simtime.Stamp(grid(k)) {
 				t.Fatalf("seed %d, %s Hz at %d: %d, %v; want %d, %v", seed, text, now, at, due, grid(k), k > last)
 			}
 			if due {
 				skipped += uint64(k - last - 1)
 			}
-			if _, again := s.Due(now); again {
+			if _, again := s.Due(simtime.Stamp(now)); again {
 				t.Fatalf("seed %d, %s Hz at %d: fired twice in an update", seed, text, now)
 			}
 		}
@@ -170,12 +170,12 @@ func TestScheduleOnFixedSteps(t *testing.T) {
 		s := schedule(t, text, 0)
 		fired, steps := int64(0), int64(0)
 		for frame := int64(0); frame < 60_000*ms; frame += 16_666_667 {
-			for step := range loop.Until(frame) {
+			for step := range loop.Until(simtime.Stamp(frame)) {
 				steps++
 				if at, due := s.Due(step); due {
 					fired++
 					assert.LessOrEqual(t, at, step)
-					assert.Greater(t, at, step-max(10*ms, 1_000_000_000*f[1]/f[0]))
+					assert.Greater(t, at, step-simtime.Stamp(max(10*ms, 1_000_000_000*f[1]/f[0])))
 				}
 			}
 		}
@@ -197,7 +197,7 @@ func TestScheduleAtAnyPace(t *testing.T) {
 		go func() {
 			for c.WaitUntil(ctx, s.Next()) == nil {
 				if at, due := s.Due(c.Now()); due {
-					fired = append(fired, at)
+					fired = append(fired, int64(at))
 				}
 			}
 		}()
@@ -233,8 +233,8 @@ func TestFixedLoopAfterJump(t *testing.T) {
 	l, err := simtime.NewFixedLoop(simtime.Hz(100), 0)
 	require.NoError(t, err)
 	steps := func(now int64) (list []int64) {
-		for at := range l.Until(now) {
-			list = append(list, at)
+		for at := range l.Until(simtime.Stamp(now)) {
+			list = append(list, int64(at))
 		}
 		return list
 	}

@@ -18,7 +18,7 @@ import (
 // own, and must not call the Clock.
 type Source interface {
 	// Now returns the simulation time in nanoseconds.
-	Now() int64
+	Now() Stamp
 }
 
 // Scaler is a Source that follows the time scale.
@@ -123,12 +123,12 @@ type running struct {
 	line mapping
 }
 
-func newRunning(host func() int64, start int64, scale Scale) *running {
+func newRunning(host func() int64, start Stamp, scale Scale) *running {
 	return &running{host: host, line: mapping{t0: host(), s0: start, scale: scale}}
 }
 
 // Now reads the line at the host's time.
-func (r *running) Now() int64 {
+func (r *running) Now() Stamp {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.line.at(r.host())
@@ -145,12 +145,12 @@ func (r *running) SetScale(scale Scale) {
 func (r *running) Step(d int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.line.s0 += d
+	r.line.s0 += Stamp(d)
 }
 
 // reach returns how long the host takes to bring the source to t; false if it
 // doesn't.
-func (r *running) reach(t int64) (time.Duration, bool) {
+func (r *running) reach(t Stamp) (time.Duration, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at, ok := r.line.reaches(t)
@@ -161,7 +161,7 @@ func (r *running) reach(t int64) (time.Duration, bool) {
 // time, says how far the loop may go; its time is where the loop is.
 type engine struct {
 	pace *running
-	time int64 // guarded by the Clock's mu
+	time Stamp // guarded by the Clock's mu
 }
 
 func newEngine(host func() int64, scale Scale) *engine {
@@ -169,7 +169,7 @@ func newEngine(host func() int64, scale Scale) *engine {
 }
 
 // Now is where the loop is.
-func (e *engine) Now() int64 { return e.time }
+func (e *engine) Now() Stamp { return e.time }
 
 // SetScale changes the pace.
 func (e *engine) SetScale(scale Scale) { e.pace.SetScale(scale) }
@@ -178,16 +178,16 @@ func (e *engine) SetScale(scale Scale) { e.pace.SetScale(scale) }
 func (e *engine) Step(d int64) { e.pace.Step(d) }
 
 // external is the source that is set from outside.
-type external struct{ time int64 } // guarded by the Clock's mu
+type external struct{ time Stamp } // guarded by the Clock's mu
 
 // Now is the time last set.
-func (e *external) Now() int64 { return e.time }
+func (e *external) Now() Stamp { return e.time }
 
 // following is the source that asks another clock.
-type following struct{ ask func() int64 }
+type following struct{ ask func() Stamp }
 
 // Now asks the other clock.
-func (f *following) Now() int64 { return f.ask() }
+func (f *following) Now() Stamp { return f.ask() }
 
 var (
 	_ Stepper = (*running)(nil)

@@ -16,7 +16,7 @@ import (
 // stopwatch is a user's source that follows neither scale nor pause.
 type stopwatch struct{ start time.Time }
 
-func (s stopwatch) Now() int64 { return int64(time.Since(s.start)) }
+func (s stopwatch) Now() simtime.Stamp { return simtime.Stamp(time.Since(s.start)) }
 
 // bent is a user's source that does everything a source can.
 type bent struct {
@@ -27,7 +27,9 @@ type bent struct {
 
 func newBent() *bent { return &bent{since: time.Now()} }
 
-func (b *bent) Now() int64 { return b.base + b.scale.Apply(int64(time.Since(b.since))) }
+func (b *bent) Now() simtime.Stamp {
+	return simtime.Stamp(b.base + b.scale.Apply(int64(time.Since(b.since))))
+}
 
 func (b *bent) SetScale(s simtime.Scale) {
 	now := time.Now()
@@ -49,7 +51,7 @@ func TestUserWrittenSource(t *testing.T) {
 		c := newClock(t, simtime.Config{Source: " StopWatch", Sources: userSources()})
 		assert.Equal(t, "stopwatch", c.Source())
 		require.NoError(t, c.WaitUntil(context.Background(), 25*ms))
-		assert.GreaterOrEqual(t, c.Now(), 25*ms)
+		assert.GreaterOrEqual(t, c.Now(), simtime.Stamp(25*ms))
 		c.Pause()
 		stands := c.Now()
 		time.Sleep(time.Second)
@@ -74,27 +76,27 @@ func TestUserWrittenSourceThatFollowsTheScale(t *testing.T) {
 			}
 		})
 		time.Sleep(time.Hour)
-		assert.Equal(t, 1000*hour, c.Now())
+		assert.Equal(t, simtime.Stamp(1000*hour), c.Now())
 		time.Sleep(time.Hour)
 		require.NoError(t, c.SetScale(scale(t, "0.001")))
 		c.Pause()
 		require.NoError(t, c.Step(10*hour))
-		assert.Equal(t, 2010*hour, c.Now())
+		assert.Equal(t, simtime.Stamp(2010*hour), c.Now())
 		c.Resume()
-		require.NoError(t, c.WaitUntil(context.Background(), 2010*hour+100))
-		assert.Equal(t, 2010*hour+500, c.Now(), "asked every half a millisecond at least")
+		require.NoError(t, c.WaitUntil(context.Background(), simtime.Stamp(2010*hour+100)))
+		assert.Equal(t, simtime.Stamp(2010*hour+500), c.Now(), "asked every half a millisecond at least")
 		release := c.Hold()
 		time.Sleep(time.Hour)
 		release()
-		assert.Equal(t, 2010*hour+500, c.Now())
+		assert.Equal(t, simtime.Stamp(2010*hour+500), c.Now())
 		assert.Zero(t, jumps)
 
 		c = newClock(t, simtime.Config{Source: "bent", Stepped: true, Sources: userSources()})
 		c.Subscribe(func(simtime.Change) { jumps++ })
 		time.Sleep(time.Hour)
 		for k := range int64(5) {
-			require.NoError(t, c.Advance(k*10_000*ms))
-			assert.Equal(t, k*10_000*ms, c.Now())
+			require.NoError(t, c.Advance(simtime.Stamp(k*10_000*ms)))
+			assert.Equal(t, simtime.Stamp(k*10_000*ms), c.Now())
 		}
 		assert.Zero(t, jumps)
 	})
@@ -115,7 +117,7 @@ func TestUserWrittenSourceThatJumps(t *testing.T) {
 		var from, to []int64
 		for _, change := range changes() {
 			assert.Equal(t, simtime.Jumped, change.Kind)
-			from, to = append(from, change.From), append(to, change.To)
+			from, to = append(from, int64(change.From)), append(to, int64(change.To))
 		}
 		assert.Equal(t, []int64{0, 1500 * ms}, from)
 		assert.Equal(t, []int64{1500 * ms, 1000 * ms}, to)
@@ -146,7 +148,7 @@ func TestBadSources(t *testing.T) {
 // broken is a source that panics.
 type broken struct{ healthy bool }
 
-func (b *broken) Now() int64 {
+func (b *broken) Now() simtime.Stamp {
 	if !b.healthy {
 		panic("no signal")
 	}

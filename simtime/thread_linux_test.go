@@ -50,7 +50,7 @@ func TestOwnThreadIsGivenBackAsItWas(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	p, err := simtime.NewClockPublisher(newClock(t, simtime.Config{}), simtime.ClockPublisherConfig{
 		OwnThread: true,
-		Publish: func(context.Context, int64) error {
+		Publish: func(context.Context, simtime.Stamp) error {
 			during = thread(t)
 			cancel()
 			return nil

@@ -119,7 +119,7 @@ func clockFirst(t *testing.T, list []arrival, clock string) {
 		case bridgetest.ClockTopic, timeTopic:
 		default:
 			samples++
-			if !assert.LessOrEqual(t, a.stamp, last, "message %d, on %s, after the %s of then", i, a.topic, clock) {
+			if !assert.LessOrEqual(t, simtime.Stamp(a.stamp), simtime.Stamp(last), "message %d, on %s, after the %s of then", i, a.topic, clock) {
 				return
 			}
 		}
@@ -139,9 +139,9 @@ func risingOnEachTopic(t *testing.T, list []arrival) {
 		case a.topic == bridgetest.ClockTopic || a.topic == timeTopic:
 			assert.GreaterOrEqual(t, a.stamp, before, a.topic) // runs end and begin with the same time
 		default:
-			assert.Greater(t, a.stamp, before, a.topic)
+			assert.Greater(t, simtime.Stamp(a.stamp), simtime.Stamp(before), a.topic)
 		}
-		last[a.topic] = a.stamp
+		last[a.topic] = int64(a.stamp)
 	}
 }
 
@@ -226,7 +226,7 @@ func (p *protocol) want(topic string) time.Duration {
 func (p *protocol) missing(list []arrival, off time.Duration) (missing []string) {
 	for _, topic := range p.topics {
 		if !slices.ContainsFunc(list, func(a arrival) bool {
-			return a.topic == topic && a.stamp == instant+int64(off+p.want(topic))
+			return a.topic == topic && simtime.Stamp(a.stamp) == simtime.Stamp(instant+int64(off+p.want(topic)))
 		}) {
 			missing = append(missing, topic)
 		}
@@ -301,7 +301,7 @@ func (p *protocol) check(t *testing.T, list []arrival, off time.Duration) {
 	picture := sha256.Sum256(bridgetest.Pixels())
 	seen := map[string]int{}
 	for _, a := range list {
-		lost := time.Duration(a.stamp - at)
+		lost := time.Duration(simtime.Stamp(a.stamp) - simtime.Stamp(at))
 		if lost < p.want(a.topic)-time.Second/2 || lost > p.want(a.topic)+time.Second/2 || a.topic == timeTopic {
 			continue // of another instant
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -35,7 +36,7 @@ func (p *probe) Register(plugin *bridges.Plugin) error {
 		err := pub.Register(plugin, shortName(pub.Schema), func(i bridges.Instance, topic *bridges.PublishedTopic, d protoreflect.MessageDescriptor) (protoSend, error) {
 			topic.SetWire(shortName(d))
 			i.(*probe).types[topic.Name] = d.FullName()
-			return func(_ context.Context, m protoMessage, stampNs int64) error {
+			return func(_ context.Context, m protoMessage, stamp simtime.Stamp) error {
 				i.(*probe).take(topic.Name, m)
 				return nil
 			}, nil

@@ -37,9 +37,9 @@ const pointRoom = 2 + 3*5 + (1 + 2) + (1 + binary.MaxVarintLen64)
 
 // cloud is a drivers.PointCloud whose points stay in the sample until they are written.
 type cloud struct {
-	header  *apollopb.Header
-	points  []sample.Point
-	stampNs uint64
+	header *apollopb.Header
+	points []sample.Point
+	stamp  uint64
 	// scale makes intensities those of 0..255.
 	scale         float32
 	width, height int
@@ -97,8 +97,8 @@ func (c *cloud) setHeader(src *sample.Header) error {
 	if err != nil {
 		return err
 	}
-	c.stampNs = uint64(src.StampNs)
-	set(&h.LidarTimestamp, c.stampNs)
+	c.stamp = uint64(src.Stamp)
+	set(&h.LidarTimestamp, c.stamp)
 	return nil
 }
 
@@ -135,7 +135,7 @@ func (c *cloud) Size() int {
 	for i := range c.points {
 		p := &c.points[i]
 		// The field's tag and length, three floats, intensity and time.
-		size += 2 + 3*5 + 1 + protowire.SizeVarint(uint64(c.intensity(p))) + 1 + protowire.SizeVarint(c.stampNs+uint64(p.TimeNs))
+		size += 2 + 3*5 + 1 + protowire.SizeVarint(uint64(c.intensity(p))) + 1 + protowire.SizeVarint(c.stamp+uint64(p.TimeNs))
 	}
 	return size
 }
@@ -213,7 +213,7 @@ func (c *cloud) putPoint(d []byte, p *sample.Point) int {
 	}
 	d[n] = pointTimestamp<<3 | byte(protowire.VarintType)
 	n++
-	n += putVarint((*[binary.MaxVarintLen64]byte)(d[n:]), c.stampNs+uint64(p.TimeNs))
+	n += putVarint((*[binary.MaxVarintLen64]byte)(d[n:]), c.stamp+uint64(p.TimeNs))
 	d[1] = byte(n - 2)
 	return n
 }
@@ -254,7 +254,7 @@ func (c *cloud) Proto() proto.Message {
 			p := &c.points[i]
 			m.Point = append(m.Point, &apollopb.PointXYZIT{
 				X: &p.X, Y: &p.Y, Z: &p.Z,
-				Intensity: proto.Uint32(c.intensity(p)), Timestamp: proto.Uint64(c.stampNs + uint64(p.TimeNs)),
+				Intensity: proto.Uint32(c.intensity(p)), Timestamp: proto.Uint64(c.stamp + uint64(p.TimeNs)),
 			})
 		}
 	}

@@ -14,12 +14,13 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/apollo/apollopb"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // randomCloud has stamps of all lengths as varints.
 func randomCloud(r *rand.Rand) *sample.PointCloud {
 	c := &sample.PointCloud{Rings: 1 + r.IntN(5), Columns: r.IntN(40), Organized: r.IntN(2) == 0, UnitIntensity: r.IntN(2) == 0}
-	c.StampNs = r.Int64() >> r.IntN(63)
+	c.Stamp = simtime.Stamp(r.Int64() >> r.IntN(63))
 	c.FrameID = "lidar"[:r.IntN(6)]
 	if c.Organized {
 		c.Columns++
@@ -60,7 +61,7 @@ func TestCloudBytes(t *testing.T) {
 		require.NoError(t, publish(context.Background(), randomCloud(r)))
 		require.Equal(t, want, got)
 	}
-	require.NoError(t, publish(context.Background(), &sample.PointCloud{Header: sample.Header{StampNs: math.MaxInt64}, Points: []sample.Point{{TimeNs: math.MaxUint32}}}))
+	require.NoError(t, publish(context.Background(), &sample.PointCloud{Header: sample.Header{Stamp: math.MaxInt64}, Points: []sample.Point{{TimeNs: math.MaxUint32}}}))
 	assert.Equal(t, want, got, "ten bytes of time")
 }
 
@@ -90,7 +91,7 @@ func TestCloudsThatAreNone(t *testing.T) {
 	}{
 		"shape":      {sample.PointCloud{Organized: true, Rings: 2, Columns: 2, Points: make([]sample.Point, 3)}, errSize},
 		"no rings":   {sample.PointCloud{Organized: true}, errSize},
-		"before all": {sample.PointCloud{Header: sample.Header{StampNs: -1}}, errStamp},
+		"before all": {sample.PointCloud{Header: sample.Header{Stamp: -1}}, errStamp},
 	} {
 		err := publish(context.Background(), &c.cloud)
 		require.ErrorIs(t, err, c.want, name)
@@ -105,7 +106,7 @@ const largest = 128 * 1800
 // protobuf's encoder from structures that exist already.
 func BenchmarkCloud(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
-	c := &sample.PointCloud{Header: sample.Header{StampNs: 1_700_000_000_123_456_789, FrameID: "lidar"}, Rings: 128, Columns: 1800}
+	c := &sample.PointCloud{Header: sample.Header{Stamp: 1_700_000_000_123_456_789, FrameID: "lidar"}, Rings: 128, Columns: 1800}
 	for i := range largest {
 		c.Points = append(c.Points, sample.Point{X: r.Float32(), Y: r.Float32(), Z: r.Float32(), Intensity: r.Float32() * 255, TimeNs: uint32(i) * 434})
 	}

@@ -52,7 +52,7 @@ func TestCommandFromPython(t *testing.T) {
 	got, err := received[*sample.VehicleControl](t, nil, vector(t, "control_command"))
 	require.NoError(t, err)
 	assert.Equal(t, &sample.VehicleControl{
-		Header:       sample.Header{StampNs: 12_500_000_000, Seq: 7},
+		Header:       sample.Header{Stamp: 12_500_000_000, Seq: 7},
 		Acceleration: 0.25, Braking: 0.125, Steering: -0.4, Gear: sample.GearReverse, ParkingBrake: true,
 	}, got, "Apollo's steering is positive to the left, a sample's to the right")
 }
@@ -105,7 +105,7 @@ func TestDetectionsThereAndBack(t *testing.T) {
 			box.TypeID = "" // isn't in the message
 			assert.Equal(t, []sample.Box2D{box}, got.Boxes)
 			assert.Equal(t, "camera", got.FrameID)
-			assert.InDelta(t, src.StampNs, got.StampNs, 250, "a double's precision")
+			assert.InDelta(t, float64(src.Stamp), float64(got.Stamp), 250, "a double's precision")
 		case *sample.Detections3D:
 			got, err := received[*sample.Detections3D](t, at, marshal(t, messageOf[*apollopb.PerceptionObstacles](t, at, src)))
 			require.NoError(t, err)
@@ -187,7 +187,7 @@ func TestFixes(t *testing.T) {
 	assert.Equal(t, apollopb.SolutionType_NONE, m.GetSolType())
 	assert.EqualValues(t, float32(0.01), m.GetLatitudeStdDev(), "of an unknown covariance")
 	assert.Equal(t, -315_964_782.0, m.GetMeasurementTime(), "the stamp is 1970-01-01")
-	m = messageOf[*apollopb.GnssBestPose](t, nil, &sample.GnssFix{Header: sample.Header{StampNs: 315_964_800e9}})
+	m = messageOf[*apollopb.GnssBestPose](t, nil, &sample.GnssFix{Header: sample.Header{Stamp: 315_964_800e9}})
 	assert.Equal(t, 18.0, m.GetMeasurementTime(), "1980-01-06 with today's leap seconds")
 }
 
@@ -230,7 +230,7 @@ func TestStampsBeforeZero(t *testing.T) {
 	b := open(t, &probe{take: func(string, protoMessage) { t.Error("sent") }})
 	clock, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
 	require.NoError(t, err)
-	assert.ErrorIs(t, clock(context.Background(), &sample.Clock{StampNs: -1}), errStamp)
+	assert.ErrorIs(t, clock(context.Background(), &sample.Clock{Stamp: -1}), errStamp)
 	image, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image"})
 	require.NoError(t, err)
 	assert.ErrorIs(t, image(context.Background(), &sample.Image{Height: 2, Step: 3}), errSize)

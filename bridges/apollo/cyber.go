@@ -16,6 +16,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -78,7 +79,7 @@ func openChannel(i bridges.Instance, topic *bridges.PublishedTopic, message prot
 	topic.SetWire(fullName(message))
 	c.announce(topic.Name, message)
 	outlet := c.NewOutlet(&topic.Tally, topic.Policy)
-	return func(ctx context.Context, m protoMessage, _ int64) error {
+	return func(ctx context.Context, m protoMessage, _ simtime.Stamp) error {
 		if err := checkSize(m, c.limit); err != nil {
 			return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
 		}

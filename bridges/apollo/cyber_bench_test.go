@@ -116,7 +116,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 // scan is a cloud of so many points.
 func scan(points int) *sample.PointCloud {
 	r := rand.New(rand.NewPCG(1, 2))
-	c := &sample.PointCloud{Header: sample.Header{StampNs: 1_700_000_000_123_456_789, FrameID: "lidar"}, Rings: points, Columns: 1}
+	c := &sample.PointCloud{Header: sample.Header{Stamp: 1_700_000_000_123_456_789, FrameID: "lidar"}, Rings: points, Columns: 1}
 	for i := range points {
 		c.Points = append(c.Points, sample.Point{X: r.Float32(), Y: r.Float32(), Z: r.Float32(), Intensity: r.Float32() * 255, TimeNs: uint32(i) * 434})
 	}

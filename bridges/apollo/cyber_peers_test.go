@@ -172,7 +172,7 @@ func TestPythonCommands(t *testing.T) {
 	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/apollo/control"}, func(c *sample.VehicleControl) { got <- c }))
 	require.NoError(t, b.Connect(t.Context()))
 	want := &sample.VehicleControl{
-		Header:       sample.Header{StampNs: 12_500_000_000, Seq: 7},
+		Header:       sample.Header{Stamp: 12_500_000_000, Seq: 7},
 		Acceleration: 0.25, Braking: 0.125, Steering: -0.4, Gear: sample.GearReverse, ParkingBrake: true,
 	}
 	for range 2 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges/apollo/apollopb"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Errors of the conversions.
@@ -30,15 +31,15 @@ const (
 )
 
 // seconds returns nanoseconds as seconds, rounded once.
-func seconds(ns int64) float64 { return float64(ns/1e9) + float64(ns%1e9)/1e9 }
+func seconds(ns simtime.Stamp) float64 { return float64(ns/1e9) + float64(ns%1e9)/1e9 }
 
 // gpsSeconds returns the GPS time of Unix nanoseconds.
-func gpsSeconds(ns int64) float64 {
+func gpsSeconds(ns simtime.Stamp) float64 {
 	return float64(ns/1e9-gpsEpoch+gpsLeapSeconds) + float64(ns%1e9)/1e9
 }
 
 // stamp returns a stamp as Apollo's unsigned nanoseconds.
-func stamp(ns int64) (uint64, error) {
+func stamp(ns simtime.Stamp) (uint64, error) {
 	if ns < 0 {
 		return 0, fmt.Errorf("%w: %v", errStamp, time.Duration(ns))
 	}
@@ -47,11 +48,11 @@ func stamp(ns int64) (uint64, error) {
 
 // setHeader sets a message's header, and returns it for what else belongs there.
 func setHeader(field **apollopb.Header, src *sample.Header) (*apollopb.Header, error) {
-	if _, err := stamp(src.StampNs); err != nil {
+	if _, err := stamp(src.Stamp); err != nil {
 		return nil, err
 	}
 	h := part(field)
-	set(&h.TimestampSec, seconds(src.StampNs))
+	set(&h.TimestampSec, seconds(src.Stamp))
 	set(&h.SequenceNum, uint32(src.Seq))
 	set(&h.FrameId, src.FrameID)
 	return h, nil
@@ -64,7 +65,7 @@ func readHeader(h *apollopb.Header) (sample.Header, error) {
 	if !(math.Abs(ns) < math.MaxInt64) {
 		return sample.Header{}, fmt.Errorf("timestamp_sec of %v: %w", h.GetTimestampSec(), errNumber)
 	}
-	return sample.Header{StampNs: int64(math.Round(ns)), Seq: uint64(h.GetSequenceNum()), FrameID: h.GetFrameId()}, nil
+	return sample.Header{Stamp: simtime.Stamp(math.Round(ns)), Seq: uint64(h.GetSequenceNum()), FrameID: h.GetFrameId()}, nil
 }
 
 func setPoint(field **apollopb.Point3D, v mgl64.Vec3) {

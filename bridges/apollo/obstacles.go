@@ -68,7 +68,7 @@ func perceptionObstacles(dst *apollopb.PerceptionObstacles, src *sample.Detectio
 		return err
 	}
 	set(&h.ModuleName, "perception_obstacle")
-	set(&h.LidarTimestamp, uint64(src.StampNs))
+	set(&h.LidarTimestamp, uint64(src.Stamp))
 	set(&dst.ErrorCode, apollopb.ErrorCode_OK)
 	resize(&dst.PerceptionObstacle, len(src.Boxes))
 	for i := range src.Boxes {
@@ -160,7 +160,7 @@ func detection2DArray(dst *apollopb.Detection2DArray, src *sample.Detections2D, 
 	if err != nil {
 		return err
 	}
-	set(&h.CameraTimestamp, uint64(src.StampNs))
+	set(&h.CameraTimestamp, uint64(src.Stamp))
 	resize(&dst.Detections, len(src.Boxes))
 	for i := range src.Boxes {
 		box, d := &src.Boxes[i], dst.Detections[i]

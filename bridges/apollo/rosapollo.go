@@ -20,6 +20,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -202,7 +203,7 @@ func openROS(i bridges.Instance, info *bridges.PublishedTopic, typeName string) 
 	}
 	way := i.(*rosClient).Advertise(info, typeName)
 	t := &rosTopic{sizes: encode.ROS1.Encoder(), encoder: encode.TreeEncoder{Version: ros.ROS1}, limit: min(i.(*rosClient).limit, rosbridgev2.MaxMessage)}
-	return func(ctx context.Context, message ros.Message, _ int64) error {
+	return func(ctx context.Context, message ros.Message, _ simtime.Stamp) error {
 		t.message = message
 		return way.Send(ctx, t)
 	}, nil
@@ -236,7 +237,7 @@ func openApollo(i bridges.Instance, info *bridges.PublishedTopic, message protor
 	info.SetWire(name)
 	way := i.(*rosClient).Advertise(info, name)
 	t := &apolloTopic{limit: min(i.(*rosClient).limit, maxProtobuf)}
-	return func(ctx context.Context, message protoMessage, _ int64) error {
+	return func(ctx context.Context, message protoMessage, _ simtime.Stamp) error {
 		t.message = message.Proto().ProtoReflect()
 		return way.Send(ctx, t)
 	}, nil

@@ -17,6 +17,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -173,8 +174,8 @@ func TestRosApolloTimesBeforeTheEpoch(t *testing.T) {
 	out, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
 	require.NoError(t, err)
 	connect(t, b)
-	assert.ErrorIs(t, out(t.Context(), &sample.Clock{StampNs: -1}), ros.ErrBeforeEpoch)
-	require.NoError(t, out(t.Context(), &sample.Clock{StampNs: 2e9}))
+	assert.ErrorIs(t, out(t.Context(), &sample.Clock{Stamp: -1}), ros.ErrBeforeEpoch)
+	require.NoError(t, out(t.Context(), &sample.Clock{Stamp: 2e9}))
 	require.Eventually(t, func() bool { return b.Statistics().Messages == 1 }, patience, tick)
 	assert.Equal(t, flow.Drops{flow.CauseConvertFailed: 1}, b.Statistics().Drops)
 	require.Eventually(t, func() bool { return s.Received()["/clock"] > 0 }, patience, tick)
@@ -197,8 +198,8 @@ func TestRosApolloCommands(t *testing.T) {
 	}
 	s.Publish("/apollo/control", peers.Outgoing{Values: values})
 	c := <-got
-	assert.Equal(t, []any{0.25, 0.125, -0.4, int8(sample.GearReverse), int64(12_500_000_000)},
-		[]any{c.Acceleration, c.Braking, c.Steering, c.Gear, c.StampNs})
+	assert.Equal(t, []any{0.25, 0.125, -0.4, int8(sample.GearReverse), simtime.Stamp(12_500_000_000)},
+		[]any{c.Acceleration, c.Braking, c.Steering, c.Gear, c.Stamp})
 	values["gear_location"], values["throttle"] = "GEAR_DRIVE", "100" // protobuf's own form
 	s.Publish("/apollo/control", peers.Outgoing{Values: values})
 	c = <-got

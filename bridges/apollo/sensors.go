@@ -10,7 +10,7 @@ import (
 )
 
 func clock(dst *apollopb.Clock, src *sample.Clock, _ *mapPlace) error {
-	ns, err := stamp(src.StampNs)
+	ns, err := stamp(src.Stamp)
 	set(&dst.Clock, ns)
 	return err
 }
@@ -24,7 +24,7 @@ func image(dst *apollopb.Image, src *sample.Image, _ *mapPlace) error {
 	if err != nil {
 		return err
 	}
-	set(&h.CameraTimestamp, uint64(src.StampNs))
+	set(&h.CameraTimestamp, uint64(src.Stamp))
 	set(&dst.FrameId, src.FrameID)
 	set(&dst.MeasurementTime, h.GetTimestampSec())
 	set(&dst.Height, uint32(src.Height))
@@ -40,7 +40,7 @@ func compressedImage(dst *apollopb.CompressedImage, src *sample.CompressedImage,
 	if err != nil {
 		return err
 	}
-	set(&h.CameraTimestamp, uint64(src.StampNs))
+	set(&h.CameraTimestamp, uint64(src.Stamp))
 	set(&dst.FrameId, src.FrameID)
 	set(&dst.Format, src.Format)
 	dst.Data = src.Data
@@ -66,7 +66,7 @@ func gnssBestPose(dst *apollopb.GnssBestPose, src *sample.GnssFix, _ *mapPlace) 
 	if _, err := setHeader(&dst.Header, &src.Header); err != nil {
 		return err
 	}
-	set(&dst.MeasurementTime, gpsSeconds(src.StampNs))
+	set(&dst.MeasurementTime, gpsSeconds(src.Stamp))
 	status, solution := apollopb.SolutionStatus_SOL_COMPUTED, apollopb.SolutionType_NARROW_INT
 	if src.Status < 0 { // sensor_msgs/NavSatStatus: no fix
 		status, solution = apollopb.SolutionStatus_INSUFFICIENT_OBS, apollopb.SolutionType_NONE
@@ -121,7 +121,7 @@ func rawImu(dst *apollopb.Imu, src *sample.Imu, _ *mapPlace) error {
 	if _, err := setHeader(&dst.Header, &src.Header); err != nil {
 		return err
 	}
-	set(&dst.MeasurementTime, gpsSeconds(src.StampNs))
+	set(&dst.MeasurementTime, gpsSeconds(src.Stamp))
 	set(&dst.MeasurementSpan, 0)
 	setPoint(&dst.LinearAcceleration, src.LinearAcceleration)
 	setPoint(&dst.AngularVelocity, src.AngularVelocity)
@@ -148,7 +148,7 @@ func contiRadar(dst *apollopb.ContiRadar, src *sample.RadarObjects, _ *mapPlace)
 		return err
 	}
 	set(&h.ModuleName, "conti_radar")
-	set(&h.RadarTimestamp, uint64(src.StampNs))
+	set(&h.RadarTimestamp, uint64(src.Stamp))
 	resize(&dst.Contiobs, len(src.Objects))
 	for i := range src.Objects {
 		o, d := &src.Objects[i], dst.Contiobs[i]
@@ -189,7 +189,7 @@ func perceptionLanes(dst *apollopb.PerceptionLanes, src *sample.LaneLines, _ *ma
 		return err
 	}
 	set(&h.ModuleName, "lane_lines")
-	set(&h.CameraTimestamp, uint64(src.StampNs))
+	set(&h.CameraTimestamp, uint64(src.Stamp))
 	set(&dst.ErrorCode, apollopb.ErrorCode_OK)
 	resize(&dst.CameraLaneline, len(src.Lines))
 	for i := range src.Lines {
@@ -223,7 +223,7 @@ func trafficLights(dst *apollopb.TrafficLightDetection, src *sample.Signals, _ *
 		return err
 	}
 	set(&h.ModuleName, "traffic_light")
-	set(&h.CameraTimestamp, uint64(src.StampNs))
+	set(&h.CameraTimestamp, uint64(src.Stamp))
 	set(&dst.ContainLights, len(src.Signals) > 0)
 	resize(&dst.TrafficLight, len(src.Signals))
 	for i := range src.Signals {

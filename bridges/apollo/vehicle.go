@@ -77,7 +77,7 @@ func setLamps(dst *apollopb.Chassis, src *sample.CanBus) {
 }
 
 func setReceiver(g *apollopb.ChassisGPS, src *sample.CanBus) {
-	utc := time.Unix(0, src.StampNs).UTC()
+	utc := time.Unix(0, int64(src.Stamp)).UTC()
 	compass := spatial.HeadingOfYaw(mgl64.RadToDeg(yaw(src.Orientation)))
 	set(&g.Latitude, src.Latitude)
 	set(&g.Longitude, src.Longitude)

@@ -22,7 +22,7 @@ type ApolloSample struct {
 }
 
 func apolloHeader(frame string) sample.Header {
-	return sample.Header{StampNs: apolloStampNs, Seq: 1<<32 + 2, FrameID: frame, Pose: spatial.Identity()}
+	return sample.Header{Stamp: apolloStampNs, Seq: 1<<32 + 2, FrameID: frame, Pose: spatial.Identity()}
 }
 
 func apolloPose() spatial.Pose { return spatial.FromRPY(mgl64.Vec3{100, 200, 3}, 2, -3, 40) }
@@ -38,7 +38,7 @@ func apolloPictures() []ApolloSample {
 		pixels[i] = byte(i)
 	}
 	return []ApolloSample{
-		{"clock", "/clock", &sample.Clock{StampNs: apolloStampNs}},
+		{"clock", "/clock", &sample.Clock{Stamp: apolloStampNs}},
 		{"image", "/apollo/sensor/camera/front_6mm/image", &sample.Image{
 			Header: apolloHeader("camera"), Width: 3, Height: 2, Step: 9, Encoding: sample.EncodingRGB8, Data: pixels,
 		}},

@@ -14,6 +14,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -28,7 +29,7 @@ var (
 // seconds and nanoseconds.
 func FoxgloveSample(t reflect.Type) bridges.Stamped {
 	s := Filled(t)
-	reflect.ValueOf(s).Elem().FieldByName("StampNs").SetInt(1_700_000_000_123_456_789)
+	reflect.ValueOf(s).Elem().FieldByName("Stamp").SetInt(1_700_000_000_123_456_789)
 	switch s := s.(type) {
 	case *sample.PointCloud:
 		for i := range s.Points {
@@ -37,7 +38,7 @@ func FoxgloveSample(t reflect.Type) bridges.Stamped {
 		}
 	case *sample.Transforms:
 		for i := range s.Transforms {
-			s.Transforms[i].StampNs = 1_700_000_000_000_000_000 + int64(i)
+			s.Transforms[i].Stamp = simtime.Stamp(1_700_000_000_000_000_000 + int64(i))
 		}
 	case *sample.CameraInfo:
 		s.DistortionModel = "equidistant"
@@ -97,7 +98,7 @@ func FoxgloveTree(s bridges.Stamped, bytes func([]byte) any) map[string]any {
 			"pose_covariance": list(s.PoseCovariance[:]), "velocity_covariance": list(s.TwistCovariance[:]), "metadata": []any{},
 		})
 	case *sample.Log:
-		return object{"timestamp": stamp(s.StampNs), "level": "WARNING", "message": s.Message, "name": s.Name, "file": s.File, "line": float64(s.Line)}
+		return object{"timestamp": stamp(int64(s.Stamp)), "level": "WARNING", "message": s.Message, "name": s.Name, "file": s.File, "line": float64(s.Line)}
 	}
 	if tree := placeTree(s); tree != nil {
 		return tree
@@ -131,9 +132,9 @@ func boxTree(s bridges.Stamped) object {
 		var outlines, texts []any
 		for i, color := range []object{red(1), amber(1), blue(1)} {
 			b := &s.Boxes[i]
-			outlines, texts = append(outlines, outline(s.StampNs, b, color)), append(texts, caption(s.StampNs, b))
+			outlines, texts = append(outlines, outline(int64(s.Stamp), b, color)), append(texts, caption(int64(s.Stamp), b))
 		}
-		return object{"timestamp": stamp(s.StampNs), "circles": []any{}, "points": outlines, "texts": texts, "metadata": []any{}}
+		return object{"timestamp": stamp(int64(s.Stamp)), "circles": []any{}, "points": outlines, "texts": texts, "metadata": []any{}}
 	case *sample.Detections3D:
 		for i, color := range []func(float64) object{red, blue, grey} {
 			b := &s.Boxes[i]
@@ -143,19 +144,19 @@ func boxTree(s bridges.Stamped) object {
 			}
 			entities = append(entities, e)
 		}
-		return scene(s.StampNs, 0.4, entities)
+		return scene(int64(s.Stamp), 0.4, entities)
 	case *sample.Signals:
 		for i, color := range []func(float64) object{red, yellow, green} {
 			l := &s.Signals[i]
 			entities = append(entities, entity(&s.Header, strconv.Itoa(int(l.ID)), l.Pose, l.Size, l.Label, color))
 		}
-		return scene(s.StampNs, 0.8, entities)
+		return scene(int64(s.Stamp), 0.8, entities)
 	}
 	return nil
 }
 
 func headed(h *sample.Header, fields object) object {
-	fields["timestamp"], fields["frame_id"] = stamp(h.StampNs), h.FrameID
+	fields["timestamp"], fields["frame_id"] = stamp(int64(h.Stamp)), h.FrameID
 	return fields
 }
 
@@ -178,7 +179,7 @@ func pose(p spatial.Pose) object {
 
 func transform(t sample.Transform) any {
 	return object{
-		"timestamp": stamp(t.StampNs), "parent_frame_id": t.FrameID, "child_frame_id": t.ChildFrameID,
+		"timestamp": stamp(int64(t.Stamp)), "parent_frame_id": t.FrameID, "child_frame_id": t.ChildFrameID,
 		"translation": vector(t.Relative.Position), "rotation": quaternion(t.Relative.Orientation),
 	}
 }

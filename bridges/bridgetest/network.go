@@ -11,6 +11,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // source publishes on one topic and counts what it offered.
@@ -99,7 +100,7 @@ func (f *fixture) pictures(topic string) *source {
 	require.NoError(f.t, err)
 	image := &sample.Image{Header: header(0), Width: 512, Height: 512, Step: 2048, Encoding: sample.Encoding32FC1, Data: make([]byte, 1<<20)}
 	return &source{f: f, topic: topic, publish: func(ctx context.Context, seq int) error {
-		image.StampNs, image.Seq = int64(seq)*Period, uint64(seq)
+		image.Stamp, image.Seq = simtime.Stamp(int64(seq)*Period), uint64(seq)
 		return publish(ctx, image)
 	}}
 }

@@ -94,10 +94,10 @@ func (s *camera) Poll(*gpu.Ctx) {
 	s.ready, s.flying = append(s.ready, s.flying...), nil
 }
 
-func (s *camera) Process(through int64) int {
+func (s *camera) Process(through simtime.Stamp) int {
 	s.mu.Lock()
 	n := 0
-	for n < len(s.ready) && s.ready[n].TimeNs <= through {
+	for n < len(s.ready) && s.ready[n].Due <= through {
 		n++
 	}
 	due := slices.Clone(s.ready[:n])
@@ -156,7 +156,7 @@ func cloud(at sensors.Tick) *sample.PointCloud {
 }
 
 func transforms(at sensors.Tick) *sample.Transforms {
-	return &sample.Transforms{StampNs: at.TimeNs, Transforms: []sample.Transform{
+	return &sample.Transforms{Stamp: at.Due, Transforms: []sample.Transform{
 		{Header: headerAt(at, TransformsTopic), ChildFrameID: "base_link", Relative: spatial.Identity()},
 	}}
 }

@@ -53,6 +53,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -600,7 +601,7 @@ func streamOf[T any](name string, make func(seq int) T) stream {
 
 // streams has one stream for each type of package sample.
 var streams = []stream{
-	streamOf("Clock", func(seq int) *sample.Clock { return &sample.Clock{StampNs: int64(seq) * Period} }),
+	streamOf("Clock", func(seq int) *sample.Clock { return &sample.Clock{Stamp: simtime.Stamp(int64(seq) * Period)} }),
 	streamOf("Image", Image),
 	streamOf("CompressedImage", func(seq int) *sample.CompressedImage {
 		return &sample.CompressedImage{Header: header(seq), Format: "jpeg", Data: []byte{0xff, 0xd8, 0xff, 0xd9, byte(seq)}}
@@ -622,7 +623,7 @@ var streams = []stream{
 		return &sample.Odometry{Header: header(seq), ChildFrameID: "base_link", BodyPose: spatial.Identity()}
 	}),
 	streamOf("Transforms", func(seq int) *sample.Transforms {
-		return &sample.Transforms{StampNs: int64(seq) * Period, Transforms: []sample.Transform{
+		return &sample.Transforms{Stamp: simtime.Stamp(int64(seq) * Period), Transforms: []sample.Transform{
 			{Header: header(seq), ChildFrameID: "lidar", Relative: spatial.Identity()},
 		}}
 	}),
@@ -639,7 +640,7 @@ var streams = []stream{
 		return &sample.RadarObjects{Header: header(seq), Objects: []sample.RadarObject{{ID: 7, Position: mgl64.Vec3{10, 0, 0}, Moving: true}}}
 	}),
 	streamOf("DvsEvents", func(seq int) *sample.DvsEvents {
-		return &sample.DvsEvents{Header: header(seq), Width: 4, Height: 2, Events: []sample.DvsEvent{{X: 3, Y: 1, TimeNs: int64(seq), Polarity: true}}}
+		return &sample.DvsEvents{Header: header(seq), Width: 4, Height: 2, Events: []sample.DvsEvent{{X: 3, Y: 1, TimeNs: simtime.Stamp(seq), Polarity: true}}}
 	}),
 	streamOf("Speed", func(seq int) *sample.Speed {
 		return &sample.Speed{Header: header(seq), MetresPerSecond: float64(seq)}
@@ -680,7 +681,7 @@ var streams = []stream{
 }
 
 func header(seq int) sample.Header {
-	return sample.Header{StampNs: int64(seq) * Period, Seq: uint64(seq), FrameID: "probe", Pose: spatial.Identity()}
+	return sample.Header{Stamp: simtime.Stamp(int64(seq) * Period), Seq: uint64(seq), FrameID: "probe", Pose: spatial.Identity()}
 }
 
 // Image returns the seq-th picture of a series: 4 x 2, rgb8.

@@ -26,7 +26,7 @@ import (
 // header is that of all golden vectors: vectors.c has it in Unreal Engine's axes.
 func header() sample.Header {
 	return sample.Header{
-		Frame: 1234567890123, StampNs: 12_500_000_000, Seq: 3,
+		Frame: 1234567890123, Stamp: 12_500_000_000, Seq: 3,
 		Pose: spatial.FromRPY(mgl64.Vec3{1.5, 2.25, 0.75}, 20, 10, 30),
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -25,7 +26,7 @@ func appendFrame(dst []byte, typeID uint64, h *sample.Header, body func([]byte) 
 	dst = append(dst, 0, 0, 0, 0)
 	dst = binary.LittleEndian.AppendUint64(dst, typeID)
 	dst = binary.LittleEndian.AppendUint64(dst, h.Frame)
-	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(seconds(h.StampNs)))
+	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(seconds(h.Stamp)))
 	dst = appendTransform(dst, h.Pose)
 	dst = body(dst)
 	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start-lengthBytes))
@@ -33,7 +34,7 @@ func appendFrame(dst []byte, typeID uint64, h *sample.Header, body func([]byte) 
 }
 
 // seconds is the nearest number to a time: 0.3 s are 0.3.
-func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+func seconds(at simtime.Stamp) float64 { return float64(at) / 1e9 }
 
 // rotator returns a rotation as Unreal Engine's pitch, yaw and roll in degrees.
 func rotator(p spatial.Pose) (pitch, yaw, roll float64) {
@@ -136,8 +137,8 @@ func snapshotBytes(m *sample.Snapshot) int { return episodeBytes + stateBytes*le
 // integers, and flags. Then comes each actor.
 func appendSnapshot(dst []byte, m *sample.Snapshot) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, episodeID)
-	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(seconds(m.StampNs)))
-	dst = appendF32(dst, seconds(m.DeltaNs))
+	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(seconds(m.Stamp)))
+	dst = appendF32(dst, seconds(simtime.Stamp(m.DeltaNs)))
 	dst = append(dst, make([]byte, 16)...)
 	for i := range m.Actors {
 		dst = appendActorState(dst, &m.Actors[i])

@@ -18,6 +18,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // subscribed has a bridge's messages of a topic delivered to a channel.
@@ -79,7 +80,7 @@ func TestClientsPublishCommands(t *testing.T) {
 	c.publish(11, encode.CDR.Encoder().Append(nil, drive))
 	got := next(t, drives)
 	assert.EqualValues(t, 7, got.Speed)
-	assert.EqualValues(t, 3_000_000_004, got.StampNs)
+	assert.EqualValues(t, simtime.Stamp(3_000_000_004), got.Stamp)
 	c.say(`{"op":"unadvertise","channelIds":[10,12]}`)
 	assert.Equal(t, "channel 12 of the client is not advertised", c.text("status")["message"])
 	assert.Zero(t, b.Diagnosis().Malformed)

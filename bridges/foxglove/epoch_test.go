@@ -20,8 +20,8 @@ func TestTimesBeforeTheEpoch(t *testing.T) {
 	c.say(`{"op":"subscribe","subscriptions":[{"id":1,"channelId":2}]}`)
 	c.synced()
 	early := &sample.Image{}
-	early.StampNs = -1
-	assert.ErrorIs(t, tick(t.Context(), &sample.Clock{StampNs: -1}), bridges.ErrConvert)
+	early.Stamp = -1
+	assert.ErrorIs(t, tick(t.Context(), &sample.Clock{Stamp: -1}), bridges.ErrConvert)
 	assert.ErrorIs(t, image(t.Context(), early), bridges.ErrConvert)
 	require.NoError(t, image(t.Context(), &sample.Image{}))
 	_, ns := c.message(1)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/foxglove"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // comfort is a message type that raybridge doesn't know.
@@ -20,7 +21,7 @@ type comfort struct {
 	Jerk    float64
 }
 
-func (c *comfort) Stamp() int64 { return c.StampNs }
+func (c *comfort) Captured() simtime.Stamp { return simtime.Stamp(c.StampNs) }
 
 // A type from outside goes both ways, in an encoding of its own.
 func TestTypesFromOutside(t *testing.T) {
@@ -58,7 +59,7 @@ func TestTypesFromOutside(t *testing.T) {
 	require.NoError(t, publish(t.Context(), &comfort{StampNs: 9, Jerk: 0.5}))
 	data, at := c.message(1)
 	assert.JSONEq(t, `{"Jerk":0.5}`, string(data))
-	assert.EqualValues(t, 9, at)
+	assert.EqualValues(t, simtime.Stamp(9), at)
 
 	c.say(`{"op":"advertise","channels":[{"id":1,"topic":"/wish","encoding":"mine","schemaName":"my.Comfort"},{"id":2,"topic":"/wish","encoding":"json","schemaName":"my.Comfort"}]}`)
 	c.publish(1, []byte(`{"Jerk":0.25}`))

@@ -55,6 +55,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // DefaultAddress is where the bridge listens if the connection string has no address.
@@ -319,9 +320,9 @@ func (Factory) RegCodec(p *bridges.Plugin, pub bridges.Publication[bridges.Appen
 			return nil, err
 		}
 		var message foreign
-		return func(ctx context.Context, encode bridges.Append, stampNs int64) error {
+		return func(ctx context.Context, encode bridges.Append, stamp simtime.Stamp) error {
 			message.encode = encode
-			return send(ctx, &message, stampNs)
+			return send(ctx, &message, stamp)
 		}, nil
 	})
 }

@@ -60,7 +60,7 @@ func contains(t *testing.T, where string, want, got any) {
 const stampNs = 1_234_567_890_123
 
 var (
-	header  = sample.Header{StampNs: stampNs, FrameID: "front", Pose: spatial.Identity()}
+	header  = sample.Header{Stamp: stampNs, FrameID: "front", Pose: spatial.Identity()}
 	protoAt = object{"seconds": "1234", "nanos": 567_890_123.0}
 	rosAt   = object{"sec": 1234.0, "nanosec": 567_890_123.0}
 	turned  = spatial.Pose{Position: mgl64.Vec3{1, 2, 3}, Orientation: mgl64.Quat{W: 0.5, V: mgl64.Vec3{0.5, 0.5, 0.5}}}
@@ -116,7 +116,7 @@ func publications() []publication {
 				object{"name": "x", "offset": 0.0, "type": "FLOAT32"}, object{"name": "y", "offset": 4.0, "type": "FLOAT32"},
 				object{"name": "z", "offset": 8.0, "type": "FLOAT32"}, object{"name": "intensity", "offset": 12.0, "type": "FLOAT32"},
 			}, "data": base64.StdEncoding.EncodeToString([]byte{0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0, 0, 0, 0, 0x3f, 0, 0, 0xe0, 0x40})})),
-		of("/tf", "foxglove.FrameTransforms", &sample.Transforms{StampNs: stampNs, Transforms: []sample.Transform{{Header: header, ChildFrameID: "lidar", Relative: turned}}},
+		of("/tf", "foxglove.FrameTransforms", &sample.Transforms{Stamp: stampNs, Transforms: []sample.Transform{{Header: header, ChildFrameID: "lidar", Relative: turned}}},
 			object{"transforms": []any{stamped(object{"parent_frame_id": "front", "child_frame_id": "lidar", "translation": vector(1, 2, 3), "rotation": turnedJSON["orientation"]})}}),
 		of("/scan", "foxglove.LaserScan", &sample.LaserScan{Header: header, AngleMin: -1, AngleMax: 1, AngleIncrement: 1, Ranges: []float32{1, 2.5, 3}}, stamped(object{
 			"frame_id": "front", "start_angle": -1.0, "end_angle": 1.0, "ranges": []any{1.0, 2.5, 3.0}, "intensities": []any{}})),
@@ -135,10 +135,10 @@ func publications() []publication {
 		of("/rectangles", "foxglove.ImageAnnotations", &sample.Detections2D{Header: header, Boxes: []sample.Box2D{{ID: 9, Label: "Pedestrian", CenterX: 10, CenterY: 20, Width: 4, Height: 8}}}, stamped(object{
 			"points": []any{stamped(object{"type": "LINE_LOOP", "points": []any{object{"x": 8.0, "y": 16.0}, object{"x": 12.0, "y": 16.0}, object{"x": 12.0, "y": 24.0}, object{"x": 8.0, "y": 24.0}}})},
 			"texts":  []any{stamped(object{"text": "Pedestrian", "position": object{"x": 8.0, "y": 16.0}})}})),
-		of("/log", "foxglove.Log", &sample.Log{StampNs: stampNs, Level: slog.LevelWarn, Message: "slow", Name: "raybridge", File: "a.go", Line: 7}, stamped(object{
+		of("/log", "foxglove.Log", &sample.Log{Stamp: stampNs, Level: slog.LevelWarn, Message: "slow", Name: "raybridge", File: "a.go", Line: 7}, stamped(object{
 			"level": "WARNING", "message": "slow", "name": "raybridge", "file": "a.go", "line": 7.0})),
 
-		of("/clock", "rosgraph_msgs/msg/Clock", &sample.Clock{StampNs: stampNs}, object{"clock": rosAt}),
+		of("/clock", "rosgraph_msgs/msg/Clock", &sample.Clock{Stamp: stampNs}, object{"clock": rosAt}),
 		of("/imu", "sensor_msgs/msg/Imu", &sample.Imu{Header: header, Orientation: turned.Orientation, LinearAcceleration: mgl64.Vec3{0, 0, 9.80665}}, headed(object{
 			"orientation": turnedJSON["orientation"], "linear_acceleration": vector(0, 0, 9.80665)})),
 		of("/range", "sensor_msgs/msg/Range", &sample.Range{Header: header, FieldOfView: 0.5, MinRange: 0.25, MaxRange: 2, Range: 1.5}, headed(object{

@@ -23,6 +23,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/foxglove"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -100,12 +101,12 @@ func (c *client) synced() {
 }
 
 // message reads the data of a subscription, and its time.
-func (c *client) message(subscription uint32) (data []byte, timeNs int64) {
+func (c *client) message(subscription uint32) (data []byte, stamp simtime.Stamp) {
 	c.t.Helper()
 	data = c.read(websocket.MessageBinary)
 	require.Equal(c.t, byte(1), data[0])
 	require.Equal(c.t, subscription, binary.LittleEndian.Uint32(data[1:]))
-	return data[13:], int64(binary.LittleEndian.Uint64(data[5:]))
+	return data[13:], simtime.Stamp(binary.LittleEndian.Uint64(data[5:]))
 }
 
 func publisher[T any](t testing.TB, b *bridges.Bridge, topic bridges.Topic) bridges.Publisher[T] {
@@ -161,7 +162,7 @@ func TestChannelsAreReadByTheirSchema(t *testing.T) {
 	c.synced()
 	require.NoError(t, publish(t.Context(), bridgetest.Image(3)))
 	data, at := c.message(77)
-	assert.EqualValues(t, 3*bridgetest.Period, at, "the stamp, where no clock says otherwise")
+	assert.EqualValues(t, simtime.Stamp(3*bridgetest.Period), at, "the stamp, where no clock says otherwise")
 	schema, err := base64.StdEncoding.DecodeString(image["schema"].(string))
 	require.NoError(t, err)
 	var set descriptorpb.FileDescriptorSet
@@ -179,7 +180,7 @@ func TestChannelsAreReadByTheirSchema(t *testing.T) {
 
 // The time of a message is when it was handed over, as the run's clock has it.
 func TestMessagesHaveTheTimeOfTheHandOver(t *testing.T) {
-	b := open(t, "127.0.0.1:0", bridges.Env{Now: func() int64 { return 987_654_321_012 }})
+	b := open(t, "127.0.0.1:0", bridges.Env{Now: func() simtime.Stamp { return 987_654_321_012 }})
 	require.NoError(t, b.Connect(t.Context()))
 	publish := publisher[*sample.Imu](t, b, bridges.Topic{Name: "/imu"})
 	c, _, _ := dial(t, b)
@@ -187,7 +188,7 @@ func TestMessagesHaveTheTimeOfTheHandOver(t *testing.T) {
 	c.synced()
 	require.NoError(t, publish(t.Context(), &sample.Imu{}))
 	_, at := c.message(0)
-	assert.EqualValues(t, 987_654_321_012, at)
+	assert.EqualValues(t, simtime.Stamp(987_654_321_012), at)
 }
 
 func TestTopicsThatComeLateAreAdvertised(t *testing.T) {
@@ -265,7 +266,7 @@ func TestTime(t *testing.T) {
 	c.text("advertise")
 	c.synced()
 	assert.True(t, b.Listening("/clock"))
-	require.NoError(t, publish(t.Context(), &sample.Clock{StampNs: 123_456_789_012}))
+	require.NoError(t, publish(t.Context(), &sample.Clock{Stamp: 123_456_789_012}))
 	data := c.read(websocket.MessageBinary)
 	require.Len(t, data, 9)
 	assert.Equal(t, byte(2), data[0])
@@ -274,7 +275,7 @@ func TestTime(t *testing.T) {
 	late, _, _ := dial(t, b)
 	late.say(`{"op":"subscribe","subscriptions":[{"id":6,"channelId":1}]}`)
 	late.synced()
-	require.NoError(t, publish(t.Context(), &sample.Clock{StampNs: 2_000_000_003}))
+	require.NoError(t, publish(t.Context(), &sample.Clock{Stamp: 2_000_000_003}))
 	content, _ := late.message(6)
 	assert.Equal(t, []byte{0, 1, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0}, content, "rosgraph_msgs/msg/Clock in CDR")
 	assert.Equal(t, byte(2), late.read(websocket.MessageBinary)[0])

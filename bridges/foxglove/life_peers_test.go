@@ -35,7 +35,7 @@ func TestSdkSubprotocol(t *testing.T) {
 	require.NoError(t, publish(t.Context(), bridgetest.Image(7)))
 	got := line(t, peer.Expect(t, `"/image"`))
 	assert.Equal(t, "700000000", got["time"])
-	require.NoError(t, clock(t.Context(), &sample.Clock{StampNs: 5_000_000_001}))
+	require.NoError(t, clock(t.Context(), &sample.Clock{Stamp: 5_000_000_001}))
 	assert.JSONEq(t, `{"clock":"5000000001"}`, peer.Expect(t, `"clock"`))
 	require.NoError(t, b.Close(t.Context()))
 	peer.Expect(t, "closed 1001")

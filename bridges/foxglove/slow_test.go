@@ -18,6 +18,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/foxglove"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // A client that doesn't read loses messages, is told so when it reads again, and told when
@@ -87,7 +88,7 @@ func TestPolicies(t *testing.T) {
 			c.synced()
 			for i := range messages {
 				require.NoError(t, publish(t.Context(), &sample.Image{
-					Header: sample.Header{StampNs: int64(i)}, Width: 1024, Height: 1024, Step: 1024, Encoding: sample.EncodingMono8, Data: make([]byte, 1<<20),
+					Header: sample.Header{Stamp: simtime.Stamp(i)}, Width: 1024, Height: 1024, Step: 1024, Encoding: sample.EncodingMono8, Data: make([]byte, 1<<20),
 				}))
 			}
 			var last int64

@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // clockType is the message whose time is the protocol's too.
@@ -119,7 +120,7 @@ func (t *topic) count(config transport.StreamConfig) transport.StreamConfig {
 }
 
 // send encodes a message and queues it for the topic's clients.
-func (t *topic) send(ctx context.Context, m foxglovemsg.Message, stampNs int64) error {
+func (t *topic) send(ctx context.Context, m foxglovemsg.Message, stamp simtime.Stamp) error {
 	out, ok := t.Stream()
 	switch {
 	case !ok:
@@ -127,15 +128,15 @@ func (t *topic) send(ctx context.Context, m foxglovemsg.Message, stampNs int64) 
 	case !t.Latched() && t.Receivers() == 0:
 		return transport.ErrNoSubscribers
 	}
-	now := t.instance.env.HandedOver(stampNs)
-	if now < 0 || t.isClock && stampNs < 0 {
-		return fmt.Errorf("%w: time %d ns, captured %d ns: the protocol has no negative times", bridges.ErrConvert, now, stampNs)
+	now := t.instance.env.HandedOver(stamp)
+	if now < 0 || t.isClock && stamp < 0 {
+		return fmt.Errorf("%w: time %d ns, captured %d ns: the protocol has no negative times", bridges.ErrConvert, now, stamp)
 	}
-	if err := t.sendChannel(ctx, out, m, now); err != nil {
+	if err := t.sendChannel(ctx, out, m, int64(now)); err != nil {
 		return err
 	}
 	if ticks := t.time.Load(); ticks != nil {
-		return t.sendTime(ctx, ticks, stampNs)
+		return t.sendTime(ctx, ticks, stamp)
 	}
 	return nil
 }
@@ -175,11 +176,11 @@ func (t *topic) sendChannel(ctx context.Context, out *transport.Stream, m foxglo
 }
 
 // sendTime tells all clients the time ("Time").
-func (t *topic) sendTime(ctx context.Context, ticks *transport.Stream, stampNs int64) error {
+func (t *topic) sendTime(ctx context.Context, ticks *transport.Stream, stamp simtime.Stamp) error {
 	message := ticks.NewMessage()
 	frame := message.Frame(0, 8)
 	frame.Reset(8)
-	binary.LittleEndian.PutUint64(frame.Bytes(), uint64(stampNs))
+	binary.LittleEndian.PutUint64(frame.Bytes(), uint64(stamp))
 	return ticks.Send(ctx, message)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/logging"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Reads the accelerations of a log.
@@ -63,7 +64,7 @@ func drive(dir string) {
 	_ = b.Connect(context.Background())
 	for i, z := range []float64{9.80665, math.NaN()} {
 		_ = publish(context.Background(), &sample.Imu{
-			Header: sample.Header{StampNs: int64(i+1) * 10_000_000}, LinearAcceleration: mgl64.Vec3{0, 0, z},
+			Header: sample.Header{Stamp: simtime.Stamp(int64(i+1) * 10_000_000)}, LinearAcceleration: mgl64.Vec3{0, 0, z},
 		})
 	}
 	_ = b.Close(context.Background())

@@ -14,6 +14,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -156,10 +157,10 @@ func (o *object) number32(name string, v float32) {
 }
 
 // seconds writes nanoseconds as seconds with nine decimals, exactly.
-func (o *object) seconds(name string, ns int64) {
+func (o *object) seconds(name string, at simtime.Stamp) {
 	o.key(name)
-	abs := uint64(ns)
-	if ns < 0 {
+	abs := uint64(at)
+	if at < 0 {
 		o.buf = append(o.buf, '-')
 		abs = -abs
 	}
@@ -255,14 +256,14 @@ func appendString(dst []byte, s string) []byte {
 func head(o *object, topic *bridges.PublishedTopic, h *sample.Header) {
 	o.text("Name", topic.Sensor)
 	o.text("Frame", h.FrameID)
-	o.seconds("Time", h.StampNs)
-	o.integer("StampNs", h.StampNs)
+	o.seconds("Time", h.Stamp)
+	o.integer("StampNs", int64(h.Stamp))
 	o.integer("Sequence", int64(h.Seq))
 }
 
 func writeClock(o *object, _ *bridges.PublishedTopic, m *sample.Clock) {
-	o.seconds("Clock", m.StampNs)
-	o.integer("StampNs", m.StampNs)
+	o.seconds("Clock", m.Stamp)
+	o.integer("StampNs", int64(m.Stamp))
 }
 
 func writeCompressedImage(o *object, topic *bridges.PublishedTopic, m *sample.CompressedImage) {
@@ -380,8 +381,8 @@ func writeOdometry(o *object, topic *bridges.PublishedTopic, m *sample.Odometry)
 
 func writeTransforms(o *object, topic *bridges.PublishedTopic, m *sample.Transforms) {
 	o.text("Name", topic.Sensor)
-	o.seconds("Time", m.StampNs)
-	o.integer("StampNs", m.StampNs)
+	o.seconds("Time", m.Stamp)
+	o.integer("StampNs", int64(m.Stamp))
 	o.boolean("Static", m.Static)
 	o.beginList("Data")
 	for i := range m.Transforms {
@@ -390,8 +391,8 @@ func writeTransforms(o *object, topic *bridges.PublishedTopic, m *sample.Transfo
 		o.begin()
 		o.text("Frame", t.FrameID)
 		o.text("ChildFrame", t.ChildFrameID)
-		o.seconds("Time", t.StampNs)
-		o.integer("StampNs", t.StampNs)
+		o.seconds("Time", t.Stamp)
+		o.integer("StampNs", int64(t.Stamp))
 		o.vector("Position", t.Relative.Position)
 		o.quaternion("Orientation", t.Relative.Orientation)
 		o.end()
@@ -454,7 +455,7 @@ func writeDvsEvents(o *object, topic *bridges.PublishedTopic, m *sample.DvsEvent
 		}
 		o.comma()
 		o.buf = append(o.buf, '[')
-		for _, v := range [4]int64{int64(e.X), int64(e.Y), e.TimeNs, polarity} {
+		for _, v := range [4]int64{int64(e.X), int64(e.Y), int64(e.TimeNs), polarity} {
 			o.comma()
 			o.buf = strconv.AppendInt(o.buf, v, 10)
 		}

@@ -98,6 +98,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Factory is the bridge named "logging".
@@ -166,7 +167,7 @@ func (Factory) RegPublication(p *bridges.Plugin, pub ros.Publication) error {
 // open adds a topic to the log.
 func open(i bridges.Instance, info *bridges.PublishedTopic, _ string) (bridges.Send[message], error) {
 	t := i.(*instance).addTopic(info)
-	return func(_ context.Context, m message, _ int64) error { return t.log(m) }, nil
+	return func(_ context.Context, m message, _ simtime.Stamp) error { return t.log(m) }, nil
 }
 
 // log writes the two lines of a message. It is called by one goroutine at a time.

@@ -22,6 +22,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/logging"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -39,7 +40,7 @@ func TestPythonReadsTheLog(t *testing.T) {
 	points := adder(t, b, "/points", bridgetest.PointCloud)
 	imu := adder(t, b, "/imu", func(seq int) *sample.Imu {
 		return &sample.Imu{
-			Header:             sample.Header{StampNs: int64(seq) * bridgetest.Period, FrameID: "ümlaut \"quoted\"\\\n\u2028"},
+			Header:             sample.Header{Stamp: simtime.Stamp(int64(seq) * bridgetest.Period), FrameID: "ümlaut \"quoted\"\\\n\u2028"},
 			AngularVelocity:    mgl64.Vec3{math.NaN(), math.Inf(1), math.Inf(-1)},
 			LinearAcceleration: mgl64.Vec3{0.1, float64(seq), math.SmallestNonzeroFloat64},
 		}
@@ -168,7 +169,7 @@ func filled(t *testing.T, typ reflect.Type) bridges.Stamped {
 	t.Helper()
 	s := bridgetest.Filled(typ)
 	v := reflect.ValueOf(s).Elem()
-	v.FieldByName("StampNs").SetInt(1_700_000_000_123_456_789)
+	v.FieldByName("Stamp").SetInt(1_700_000_000_123_456_789)
 	if pose := v.FieldByName("Pose"); pose.IsValid() {
 		pose.Set(reflect.ValueOf(turned))
 	}

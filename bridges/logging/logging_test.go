@@ -24,6 +24,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -132,7 +133,7 @@ func TestAppendJSONOfOtherTypes(t *testing.T) {
 
 func ExampleAppendJSON() {
 	object, err := logging.AppendJSON(nil, "speedometer", &sample.Speed{
-		Header: sample.Header{StampNs: 1_500_000_000, Seq: 3, FrameID: "base_link"}, MetresPerSecond: 12.5,
+		Header: sample.Header{Stamp: 1_500_000_000, Seq: 3, FrameID: "base_link"}, MetresPerSecond: 12.5,
 	})
 	fmt.Println(string(object), err)
 	// Output: {"Name":"speedometer","Frame":"base_link","Time":1.500000000,"StampNs":1500000000,"Sequence":3,"Speed":12.5} <nil>
@@ -140,7 +141,7 @@ func ExampleAppendJSON() {
 
 func header() sample.Header {
 	return sample.Header{
-		StampNs: 12_003_000_004, Seq: 9, FrameID: "frame",
+		Stamp: 12_003_000_004, Seq: 9, FrameID: "frame",
 		Pose: spatial.Pose{Position: mgl64.Vec3{1, 2, 3}, Orientation: mgl64.Quat{W: 0.5, V: mgl64.Vec3{0.5, -0.5, 0.5}}},
 	}
 }
@@ -217,12 +218,12 @@ func TestLinesOfCamerasAndLidars(t *testing.T) {
 
 func TestLinesOfMotion(t *testing.T) {
 	checkLines(t, map[string]lineCase{
-		"clock": {line(t, &sample.Clock{StampNs: 1_500_000_001}), "ClockData", `{"Clock":1.500000001,"StampNs":1500000001}`},
+		"clock": {line(t, &sample.Clock{Stamp: 1_500_000_001}), "ClockData", `{"Clock":1.500000001,"StampNs":1500000001}`},
 		"clock before zero": {
-			line(t, &sample.Clock{StampNs: -1_000_000_002}), "ClockData", `{"Clock":-1.000000002,"StampNs":-1000000002}`,
+			line(t, &sample.Clock{Stamp: -1_000_000_002}), "ClockData", `{"Clock":-1.000000002,"StampNs":-1000000002}`,
 		},
 		"latest clock": {
-			line(t, &sample.Clock{StampNs: math.MinInt64}), "ClockData",
+			line(t, &sample.Clock{Stamp: math.MinInt64}), "ClockData",
 			`{"Clock":-9223372036.854775808,"StampNs":-9223372036854775808}`,
 		},
 		"imu": {
@@ -253,7 +254,7 @@ func TestLinesOfMotion(t *testing.T) {
 				`"PoseCovariance":[` + strings.Repeat("0,", 35) + `0],"TwistCovariance":[` + strings.Repeat("0,", 35) + `0]}`,
 		},
 		"transforms": {
-			line(t, &sample.Transforms{StampNs: 7, Static: true, Transforms: []sample.Transform{
+			line(t, &sample.Transforms{Stamp: 7, Static: true, Transforms: []sample.Transform{
 				{Header: header(), ChildFrameID: "a", Relative: spatial.Identity()},
 				{Header: header(), ChildFrameID: "b", Relative: spatial.Identity()},
 			}}), "TransformsData",
@@ -353,7 +354,7 @@ func TestEqualRunsGiveEqualBytes(t *testing.T) { // law T5
 // mood is a message type that raybridge knows nothing of.
 type mood struct{ Word string }
 
-func (*mood) Stamp() int64 { return 0 }
+func (*mood) Captured() simtime.Stamp { return 0 }
 
 func TestTypesOfOnesOwn(t *testing.T) {
 	registry, err := bridges.NewRegistry(logging.Factory{})
@@ -432,7 +433,7 @@ func ExampleFactory() {
 	if err := b.Connect(ctx); err != nil {
 		panic(err)
 	}
-	if err := publish(ctx, &sample.Clock{StampNs: 1_500_000_000}); err != nil {
+	if err := publish(ctx, &sample.Clock{Stamp: 1_500_000_000}); err != nil {
 		panic(err)
 	}
 	if err := b.Close(ctx); err != nil {

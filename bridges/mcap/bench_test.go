@@ -126,7 +126,7 @@ func encoded[T bridges.Stamped](b *testing.B, profile string, msg T, data []byte
 	copy(data, m.Data)
 }
 
-func BenchmarkClock(b *testing.B) { benchmark(b, "ros2", &sample.Clock{StampNs: 1}) }
+func BenchmarkClock(b *testing.B) { benchmark(b, "ros2", &sample.Clock{Stamp: 1}) }
 
 func BenchmarkImage640x480(b *testing.B) { benchmark(b, "ros2", gradient(640, 480)) }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -130,7 +131,7 @@ func (d decoding) perMessage() decoding {
 }
 
 func headerOf(t *timestamppb.Timestamp, frame string) sample.Header {
-	return sample.Header{StampNs: t.GetSeconds()*1e9 + int64(t.GetNanos()), FrameID: frame, Pose: spatial.Identity()}
+	return sample.Header{Stamp: simtime.Stamp(t.GetSeconds()*1e9 + int64(t.GetNanos())), FrameID: frame, Pose: spatial.Identity()}
 }
 
 func vectorOf(v *pb.Vector3) mgl64.Vec3 { return mgl64.Vec3{v.GetX(), v.GetY(), v.GetZ()} }
@@ -203,8 +204,8 @@ func fromFrameTransforms(m *pb.FrameTransforms) (*sample.Transforms, error) {
 			Header: headerOf(t.Timestamp, t.ParentFrameId), ChildFrameID: t.ChildFrameId,
 			Relative: spatial.Pose{Position: vectorOf(t.Translation), Orientation: quaternionOf(t.Rotation)},
 		}
-		if at := s.Transforms[i].StampNs; i == 0 || at > s.StampNs {
-			s.StampNs = at
+		if at := s.Transforms[i].Stamp; i == 0 || at > s.Stamp {
+			s.Stamp = at
 		}
 	}
 	return s, nil
@@ -260,7 +261,7 @@ func fromOdometry(m *pb.Odometry) (*sample.Odometry, error) {
 func fromSceneUpdate(m *pb.SceneUpdate) (*sample.Detections3D, error) {
 	s := &sample.Detections3D{Header: sample.Header{Pose: spatial.Identity()}}
 	for _, d := range m.Deletions {
-		s.StampNs = headerOf(d.Timestamp, "").StampNs
+		s.Stamp = headerOf(d.Timestamp, "").Stamp
 	}
 	for _, e := range m.Entities {
 		s.Header = headerOf(e.Timestamp, e.FrameId)

@@ -249,8 +249,8 @@ func (t *topic) publish(ctx context.Context, sample bridges.Stamped) error {
 		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
 	}
 	t.buf = data
-	stamp := sample.Stamp()
-	return t.write(c, t.instance.Env.HandedOver(stamp), stamp, data)
+	stamp := sample.Captured()
+	return t.write(c, int64(t.instance.Env.HandedOver(stamp)), int64(stamp), data)
 }
 
 // write records the message of a topic, which its carrier has encoded. Times are nanoseconds.

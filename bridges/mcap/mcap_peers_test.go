@@ -17,6 +17,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -123,9 +124,9 @@ func TestJavaScriptReadsEveryProfile(t *testing.T) {
 				seq := counts[d.Topic]
 				counts[d.Topic]++
 				want := varied(seq)[d.Topic]
-				assert.Equal(t, want.Stamp(), stampOf(t, d), "%s %s", profile, d.Topic)
-				assert.Equal(t, strconv.FormatInt(want.Stamp(), 10), d.PublishTime)
-				assert.Equal(t, strconv.FormatInt(want.Stamp()+1_000_000, 10), d.LogTime)
+				assert.Equal(t, want.Captured(), simtime.Stamp(stampOf(t, d)), "%s %s", profile, d.Topic)
+				assert.Equal(t, strconv.FormatInt(int64(want.Captured()), 10), d.PublishTime)
+				assert.Equal(t, strconv.FormatInt(int64(want.Captured()+1_000_000), 10), d.LogTime)
 				assert.Equal(t, seq+1, d.Sequence)
 				checkValue(t, d, want)
 			}

@@ -27,6 +27,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // envRecorder has the connection string of a test binary that is to record without end.
@@ -76,8 +77,8 @@ func recordForEver(connection string) error {
 
 // frames is a set of static frames.
 func frames() *sample.Transforms {
-	return &sample.Transforms{Static: true, StampNs: 5, Transforms: []sample.Transform{
-		{Header: sample.Header{StampNs: 5, FrameID: "base_link"}, ChildFrameID: "lidar"},
+	return &sample.Transforms{Static: true, Stamp: 5, Transforms: []sample.Transform{
+		{Header: sample.Header{Stamp: 5, FrameID: "base_link"}, ChildFrameID: "lidar"},
 	}}
 }
 
@@ -112,7 +113,7 @@ func TestConformanceOfFolders(t *testing.T) {
 // clock is a hand-over time that the test sets.
 type clock struct{ now int64 }
 
-func (c *clock) Now() int64 { return c.now }
+func (c *clock) Now() simtime.Stamp { return simtime.Stamp(c.now) }
 
 // drive records a fixed series of two topics and returns the output folder.
 func drive(t *testing.T, connection string, run bridges.Run) string {
@@ -219,8 +220,8 @@ func TestStampsWithoutHandOver(t *testing.T) {
 	publish, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
 	require.NoError(t, err)
 	require.NoError(t, b.Connect(t.Context()))
-	require.NoError(t, publish(t.Context(), &sample.Clock{StampNs: 5}))
-	assert.ErrorIs(t, publish(t.Context(), &sample.Clock{StampNs: -5}), bridges.ErrConvert)
+	require.NoError(t, publish(t.Context(), &sample.Clock{Stamp: 5}))
+	assert.ErrorIs(t, publish(t.Context(), &sample.Clock{Stamp: -5}), bridges.ErrConvert)
 	require.NoError(t, b.Close(t.Context()))
 	r := readFile(t, filepath.Join(dir, "a.mcap"))
 	require.Len(t, r.messages, 1)
@@ -269,7 +270,7 @@ type mood struct {
 	Word string
 }
 
-func (m *mood) Stamp() int64 { return m.At }
+func (m *mood) Captured() simtime.Stamp { return simtime.Stamp(m.At) }
 
 func TestTypesOfOnesOwn(t *testing.T) {
 	registry, err := bridges.NewRegistry(mcap.Factory{})
@@ -369,7 +370,7 @@ func ExampleOpen() {
 		panic(err)
 	}
 	for i := range 3 {
-		if err := publish(ctx, &sample.Imu{Header: sample.Header{StampNs: int64(i) * 10_000_000, FrameID: "imu"}}); err != nil {
+		if err := publish(ctx, &sample.Imu{Header: sample.Header{Stamp: simtime.Stamp(int64(i) * 10_000_000), FrameID: "imu"}}); err != nil {
 			panic(err)
 		}
 	}
@@ -392,7 +393,7 @@ func ExampleOpen() {
 			panic(err)
 		}
 		if imu, ok := m.Sample.(*sample.Imu); ok {
-			fmt.Println(m.Topic, imu.FrameID, imu.StampNs)
+			fmt.Println(m.Topic, imu.FrameID, imu.Stamp)
 		}
 	}
 	// Output:
@@ -419,7 +420,7 @@ func ExampleFactory() {
 	if err := b.Connect(ctx); err != nil {
 		panic(err)
 	}
-	if err := publish(ctx, &sample.Clock{StampNs: 1_500_000_000}); err != nil {
+	if err := publish(ctx, &sample.Clock{Stamp: 1_500_000_000}); err != nil {
 		panic(err)
 	}
 	if err := b.Close(ctx); err != nil {
@@ -452,7 +453,7 @@ func ExampleFactory_open() {
 	if err := b.Connect(ctx); err != nil {
 		panic(err)
 	}
-	if err := publish(ctx, &sample.Clock{StampNs: 1_500_000_000}); err != nil {
+	if err := publish(ctx, &sample.Clock{Stamp: 1_500_000_000}); err != nil {
 		panic(err)
 	}
 	if err := b.Close(ctx); err != nil {

@@ -74,7 +74,7 @@ func (r *Reader) Next() (Message, error) {
 			continue
 		}
 		out := Message{
-			Topic: c.topic.Name, Sample: s, LogNs: nanoseconds(m.logTime), PublishNs: nanoseconds(m.publishTime), QoS: c.topic.QoS,
+			Topic: c.topic.Name, Sample: s, Logged: nanoseconds(m.logTime), Stamp: nanoseconds(m.publishTime), QoS: c.topic.QoS,
 		}
 		complete(&out, m)
 		return out, nil
@@ -87,10 +87,10 @@ func complete(out *Message, m queued) {
 	case *sample.Transforms:
 		s.Static = out.QoS.Durability == flow.TransientLocal
 		if len(s.Transforms) == 0 {
-			s.StampNs = out.PublishNs
+			s.Stamp = out.Stamp
 		}
 	case *sample.Speed: // std_msgs/Float32 has no stamp
-		s.StampNs = out.PublishNs
+		s.Stamp = out.Stamp
 	}
 	if h, ok := out.Sample.(interface{ SampleHeader() *sample.Header }); ok && m.sequence > 0 && m.channel.topic.Encoding != "ros1" {
 		h.SampleHeader().Seq = uint64(m.sequence) - 1

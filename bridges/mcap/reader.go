@@ -24,6 +24,7 @@ import (
 	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/memory"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Message is one message of a recording.
@@ -33,9 +34,9 @@ type Message struct {
 	// frame are the message's, and so is its Seq in ROS 1; else that counts the topic's
 	// recorded messages from 0. What the message doesn't carry is zero, poses the identity.
 	Sample bridges.Stamped
-	// LogNs is when the message was recorded, PublishNs when it was captured,
+	// Logged is when the message was recorded, Stamp when it was captured,
 	// nanoseconds of the recording's clock.
-	LogNs, PublishNs int64
+	Logged, Stamp simtime.Stamp
 	// QoS is what the topic was offered with.
 	QoS flow.QoS
 }
@@ -67,7 +68,7 @@ type Selection struct {
 	// FromNs and ToNs are log times: messages from the one on and before the other are
 	// read. ToNs 0 is to the end. What latched topics had published last before FromNs
 	// comes first, with its own times.
-	FromNs, ToNs int64
+	FromNs, ToNs simtime.Stamp
 	// Strict has Next return an error where a part of a file can't be read.
 	Strict bool
 }
@@ -252,7 +253,7 @@ func (r *Reader) Topics() []Topic {
 }
 
 // Span returns the first and the last log time, nanoseconds; 0 and 0 without messages.
-func (r *Reader) Span() (startNs, endNs int64) {
+func (r *Reader) Span() (startNs, endNs simtime.Stamp) {
 	begun := false
 	for _, f := range r.files {
 		start, end, any := f.span()

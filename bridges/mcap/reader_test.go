@@ -23,6 +23,7 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -139,7 +140,7 @@ func all(t *testing.T, r *mcap.Reader) []mcap.Message {
 }
 
 func headerAt(seq int) sample.Header {
-	return sample.Header{StampNs: int64(seq)*bridgetest.Period + 123_456_789, Seq: uint64(seq), FrameID: "frame", Pose: spatial.Identity()}
+	return sample.Header{Stamp: simtime.Stamp(int64(seq)*bridgetest.Period + 123_456_789), Seq: uint64(seq), FrameID: "frame", Pose: spatial.Identity()}
 }
 
 // varied are the seq-th samples of topics whose message carries all that is set, in
@@ -165,13 +166,13 @@ func varied(seq int) map[string]bridges.Stamped {
 		"/fix":  &sample.GnssFix{Header: h, Status: 1, Latitude: 49, Longitude: 8, Altitude: 116, PositionCovariance: [9]float64{1}, PositionCovarianceType: 2},
 		"/odom": &sample.Odometry{Header: h, ChildFrameID: "base_link", BodyPose: pose, Twist: spatial.Twist{Linear: mgl64.Vec3{1, 2, 3}}, PoseCovariance: [36]float64{1}},
 		"/scan": &sample.LaserScan{Header: h, AngleMin: -1, AngleMax: 1, AngleIncrement: 1, Ranges: []float32{1, 2, 3}, Intensities: []float32{4, 5, 6}},
-		"/tf": &sample.Transforms{StampNs: h.StampNs, Transforms: []sample.Transform{
-			{Header: sample.Header{StampNs: h.StampNs, FrameID: "map", Pose: spatial.Identity()}, ChildFrameID: "base_link", Relative: pose},
+		"/tf": &sample.Transforms{Stamp: h.Stamp, Transforms: []sample.Transform{
+			{Header: sample.Header{Stamp: h.Stamp, FrameID: "map", Pose: spatial.Identity()}, ChildFrameID: "base_link", Relative: pose},
 		}},
 		"/boxes": &sample.Detections3D{Header: h, Boxes: []sample.Box3D{{ID: 7, Label: "Sedan", Score: 1, Pose: pose, Size: mgl64.Vec3{4, 2, 1.5}}}},
 		"/radar": &sample.Radar{Header: h, Detections: []sample.RadarDetection{{Velocity: 3, Depth: 40, Azimuth: 0.5}}},
 		"/dvs":   &sample.DvsEvents{Header: h, Events: []sample.DvsEvent{{X: 3, Y: 4, TimeNs: 5, Polarity: true}}},
-		"/clock": &sample.Clock{StampNs: h.StampNs},
+		"/clock": &sample.Clock{Stamp: h.Stamp},
 	}
 }
 
@@ -192,7 +193,7 @@ func recordVaried(t *testing.T, connection string) string {
 	require.NoError(t, b.Connect(t.Context()))
 	for seq := range variedMessages {
 		for topic, s := range varied(seq) {
-			c.now = s.Stamp() + 1_000_000
+			c.now = int64(s.Captured() + 1_000_000)
 			require.NoError(t, publishers[topic](t.Context(), s))
 		}
 	}
@@ -229,13 +230,13 @@ func TestSamplesComeBackFromEveryProfile(t *testing.T) {
 				counts[m.Topic]++
 				want := varied(seq)[m.Topic]
 				assert.Equal(t, want, m.Sample, "%s: %s", profile, m.Topic)
-				assert.Equal(t, want.Stamp(), m.PublishNs)
-				assert.Equal(t, want.Stamp()+1_000_000, m.LogNs)
-				assert.GreaterOrEqual(t, m.LogNs, last)
+				assert.Equal(t, want.Captured(), m.Stamp)
+				assert.Equal(t, want.Captured()+1_000_000, m.Logged)
+				assert.GreaterOrEqual(t, m.Logged, simtime.Stamp(last))
 				if profile != "ros1" {
 					assert.Equal(t, flow.SensorDataQoS, m.QoS)
 				}
-				last = m.LogNs
+				last = int64(m.Logged)
 			}
 			for topic, s := range varied(0) {
 				assert.Equal(t, variedMessages, counts[topic], "%s: %s", profile, topic)
@@ -309,8 +310,8 @@ func TestSelection(t *testing.T) {
 				topics = append(topics, m.Topic)
 			}
 			if n = i + 1; m.Topic == "/points" {
-				if last = m.LogNs; first == 0 {
-					first = m.LogNs
+				if last = int64(m.Logged); first == 0 {
+					first = int64(m.Logged)
 				}
 			}
 		}
@@ -371,7 +372,7 @@ func TestFilesOfOthers(t *testing.T) {
 		assert.Empty(t, r.Unfinished(), name)
 		var got []string
 		for _, m := range all(t, r) {
-			got = append(got, fmt.Sprintf("%s %d %d %v", m.Topic, m.LogNs, m.Sample.Stamp(), m.Sample.(*sample.Speed).MetresPerSecond))
+			got = append(got, fmt.Sprintf("%s %d %d %v", m.Topic, m.Logged, m.Sample.Captured(), m.Sample.(*sample.Speed).MetresPerSecond))
 		}
 		assert.Equal(t, []string{"/speed 10 9 1", "/speed 20 19 1", "/speed 30 29 1"}, got, name)
 		skipped := r.Skipped()

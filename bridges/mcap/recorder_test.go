@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -108,12 +109,12 @@ func TestASplitRecordingReadsAsOne(t *testing.T) {
 		counts, last := map[string]int{}, int64(-1)
 		for _, m := range all(t, r) {
 			counts[m.Topic]++
-			assert.GreaterOrEqual(t, m.LogNs, last)
-			last = m.LogNs
+			assert.GreaterOrEqual(t, m.Logged, simtime.Stamp(last))
+			last = int64(m.Logged)
 		}
 		assert.Equal(t, map[string]int{"/tf_static": 1, "/points": 100}, counts, path)
 		start, end := r.Span()
-		assert.Equal(t, []int64{0, 99 * bridgetest.Period}, []int64{start, end})
+		assert.Equal(t, []int64{0, 99 * bridgetest.Period}, []int64{int64(start), int64(end)})
 		require.NoError(t, r.Close())
 	}
 }
@@ -152,10 +153,10 @@ func TestPartsReadAsOne(t *testing.T) {
 		for _, m := range all(t, r) {
 			if m.Topic == "/points" {
 				points++
-				assert.Equal(t, m.LogNs, m.Sample.Stamp(), "a gap stays one")
+				assert.Equal(t, m.Logged, m.Sample.Captured(), "a gap stays one")
 			}
-			assert.GreaterOrEqual(t, m.LogNs, last, name)
-			last = m.LogNs
+			assert.GreaterOrEqual(t, m.Logged, simtime.Stamp(last), name)
+			last = int64(m.Logged)
 		}
 		assert.Equal(t, c.points, points, name)
 		require.NoError(t, r.Close())
@@ -220,12 +221,12 @@ func TestEqualSplitRunsGiveEqualBytes(t *testing.T) { // law T5
 // TestFlushBoundsWhatIsLost: the wall clock closes a chunk whose log time stands still.
 func TestFlushBoundsWhatIsLost(t *testing.T) {
 	dir := t.TempDir()
-	b := open(t, mcap.Factory{}, "a.mcap?flush=1ns", bridges.Env{OutDir: dir, Now: func() int64 { return 7 }})
+	b := open(t, mcap.Factory{}, "a.mcap?flush=1ns", bridges.Env{OutDir: dir, Now: func() simtime.Stamp { return 7 }})
 	publish, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
 	require.NoError(t, err)
 	require.NoError(t, b.Connect(t.Context()))
 	for range 10 {
-		require.NoError(t, publish(t.Context(), &sample.Clock{StampNs: 7}))
+		require.NoError(t, publish(t.Context(), &sample.Clock{Stamp: 7}))
 	}
 	// Nothing is closed: this is what a killed process would leave.
 	assert.GreaterOrEqual(t, wholeMessages(t, filepath.Join(dir, "a.mcap")), 2)

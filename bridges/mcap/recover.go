@@ -16,6 +16,7 @@ import (
 
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/fault"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Recovery says what Recover kept of one file.
@@ -245,7 +246,7 @@ type Damage struct {
 	// Offset is where in the file it begins, Bytes its length.
 	Offset, Bytes int64
 	// FromNs and ToNs are the log times that it covers, nanoseconds.
-	FromNs, ToNs int64
+	FromNs, ToNs simtime.Stamp
 	// Lost is how many messages were in it, of all topics; -1 if that isn't known.
 	Lost int64
 	// Err says what is wrong; it wraps ErrDamaged.

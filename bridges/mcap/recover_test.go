@@ -17,6 +17,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -94,12 +95,12 @@ func checkScans(t *testing.T, r *mcap.Reader, messages int) {
 	scans, static := 0, 0
 	for _, m := range all(t, r) {
 		if m.Topic == "/tf_static" {
-			assert.EqualValues(t, 5, m.LogNs)
+			assert.EqualValues(t, simtime.Stamp(5), m.Logged)
 			static++
 			continue
 		}
 		require.Equal(t, "/points", m.Topic)
-		require.EqualValues(t, scans*bridgetest.Period, m.LogNs)
+		require.EqualValues(t, simtime.Stamp(scans*bridgetest.Period), m.Logged)
 		scans++
 	}
 	assert.Equal(t, []int{1, messages - 1}, []int{static, scans})
@@ -437,7 +438,7 @@ func TestMessagesOfNoChannel(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 2, done[0].Messages)
 	require.Len(t, done[0].Damaged, 1)
-	assert.EqualValues(t, 2, done[0].Damaged[0].ToNs)
+	assert.EqualValues(t, simtime.Stamp(2), done[0].Damaged[0].ToNs)
 	whole, err := mcap.Open(done[0].To)
 	require.NoError(t, err)
 	defer whole.Close()
@@ -528,7 +529,7 @@ func checkDamaged(t *testing.T, path string, want []mcap.Message, where string) 
 	told := len(r.Damaged()) > 0
 	rest := want
 	for _, m := range got {
-		i := slices.IndexFunc(rest, func(w mcap.Message) bool { return w.Topic == m.Topic && w.LogNs == m.LogNs })
+		i := slices.IndexFunc(rest, func(w mcap.Message) bool { return w.Topic == m.Topic && w.Logged == m.Logged })
 		require.GreaterOrEqual(t, i, 0, where)
 		require.Equal(t, rest[i], m, where)
 		rest = slices.Delete(slices.Clone(rest), i, i+1)

@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 	"github.com/raybridge/raybridge/memory"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // scan reads a file that has no summary, up to its last complete record, and makes the summary
@@ -547,7 +548,7 @@ func parseMessage(content []byte) (rawMessage, error) {
 }
 
 // nanoseconds is a time of a file; later ones than fit are the latest.
-func nanoseconds(t uint64) int64 { return int64(min(t, math.MaxInt64)) }
+func nanoseconds(t uint64) simtime.Stamp { return simtime.Stamp(min(t, math.MaxInt64)) }
 
 // leastWindow is how many bytes are read at once at least.
 const leastWindow = 64 << 10

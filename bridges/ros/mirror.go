@@ -49,7 +49,7 @@ func NewMirror(t reflect.Type) (*Mirror, error) {
 func (m *Mirror) Show(v any) error {
 	m.reflect(v, false)
 	if h, ok := v.(interface{ SampleHeader() *sample.Header }); ok {
-		return new(Time).Set(h.SampleHeader().StampNs)
+		return new(Time).Set(int64(h.SampleHeader().Stamp))
 	}
 	return nil
 }

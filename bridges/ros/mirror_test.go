@@ -42,7 +42,7 @@ type Truck struct {
 
 func truck() *Truck {
 	return &Truck{
-		Header: sample.Header{StampNs: 1_500_000_000, FrameID: "truck"}, Gear: -1, Doors: -2,
+		Header: sample.Header{Stamp: 1_500_000_000, FrameID: "truck"}, Gear: -1, Doors: -2,
 		Mounted: spatial.Pose{Position: mgl64.Vec3{1, 2, 3}, Orientation: mgl64.Quat{W: 4, V: mgl64.Vec3{5, 6, 7}}},
 		Moves:   spatial.Twist{Linear: mgl64.Vec3{8, 9, 10}, Angular: mgl64.Vec3{11, 12, 13}},
 		Turned:  mgl64.Quat{W: 14, V: mgl64.Vec3{15, 16, 17}}, Plates: []string{"a", ""}, Cargo: []byte{1, 2, 3},
@@ -80,7 +80,7 @@ func TestMirror(t *testing.T) {
 		assert.Same(t, got, other.Value())
 		assert.Equal(t, truck(), got)
 	}
-	require.ErrorIs(t, m.Show(&Truck{Header: sample.Header{StampNs: 1 << 62}}), ros.ErrStampRange)
+	require.ErrorIs(t, m.Show(&Truck{Header: sample.Header{Stamp: 1 << 62}}), ros.ErrStampRange)
 }
 
 // To show a value only reads it, so that several may do so at once: the race detector sees it.

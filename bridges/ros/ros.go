@@ -47,6 +47,7 @@ import (
 	"strings"
 
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Message is one ROS message structure.
@@ -160,12 +161,12 @@ func (m *Header) Fields(v Visitor) {
 // begins again after 2^32 messages.
 func SetHeader(dst *Header, src *sample.Header) error {
 	dst.FrameID, dst.Seq = src.FrameID, uint32(src.Seq)
-	return dst.Stamp.Set(src.StampNs)
+	return dst.Stamp.Set(int64(src.Stamp))
 }
 
 // SampleHeader returns what a message's header says of a sample: stamp, frame, and the
 // number where ROS 1 has one. A slash that begins ROS 1's frames is left out. Poses and
 // frames of the world aren't known.
 func SampleHeader(h *Header) sample.Header {
-	return sample.Header{StampNs: h.Stamp.Nanoseconds(), Seq: uint64(h.Seq), FrameID: strings.TrimPrefix(h.FrameID, "/")}
+	return sample.Header{Stamp: simtime.Stamp(h.Stamp.Nanoseconds()), Seq: uint64(h.Seq), FrameID: strings.TrimPrefix(h.FrameID, "/")}
 }

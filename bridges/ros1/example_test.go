@@ -7,6 +7,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/ros1"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Jerk is a measurement that ROS 1 knows as std_msgs/Float64.
@@ -15,8 +16,8 @@ type Jerk struct {
 	Value   float64
 }
 
-// Stamp returns the capture time in simulation nanoseconds.
-func (j *Jerk) Stamp() int64 { return j.StampNs }
+// Captured returns the capture time.
+func (j *Jerk) Captured() simtime.Stamp { return simtime.Stamp(j.StampNs) }
 
 // A type of your own needs a name, a sum and a definition, and a function that serialises it.
 func ExampleFactory_RegCodec() {

@@ -23,6 +23,7 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -82,7 +83,7 @@ func TestGoroslibReadsWhatIsPublished(t *testing.T) {
 	eventually(t, func() bool { return p.Ready("/imu") && p.Ready("/camera/image") }, "the peer is there")
 	want := bridgetest.Image(7)
 	eventually(t, func() bool {
-		m := &sample.Imu{Header: sample.Header{StampNs: 1_000_000_002, Seq: 9, FrameID: "imu_link"}}
+		m := &sample.Imu{Header: sample.Header{Stamp: 1_000_000_002, Seq: 9, FrameID: "imu_link"}}
 		m.LinearAcceleration = [3]float64{0.5, -1, 9.75}
 		require.NoError(t, imu(t.Context(), m))
 		require.NoError(t, image(t.Context(), want))
@@ -325,7 +326,7 @@ func TestWhatIsLatchedReachesThoseWhoComeLate(t *testing.T) {
 	assert.True(t, b.Listening("/tf_static"), "it is kept for those to come")
 	assert.Zero(t, b.Receivers("/tf_static"), "and nobody has it yet")
 	for i := range 3 {
-		require.NoError(t, publish(t.Context(), &sample.Transforms{StampNs: int64(i), Transforms: []sample.Transform{{ChildFrameID: fmt.Sprint("frame", i)}}}))
+		require.NoError(t, publish(t.Context(), &sample.Transforms{Stamp: simtime.Stamp(i), Transforms: []sample.Transform{{ChildFrameID: fmt.Sprint("frame", i)}}}))
 	}
 	for range 2 {
 		conn, err := dialTopic("/tf_static", p.master.uris()["/raybridge"])

@@ -77,6 +77,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/fault"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Factory is the bridge named "ros1".
@@ -133,7 +134,9 @@ func (Factory) RegCodec(p *bridges.Plugin, pub bridges.Publication[bridges.Appen
 		if err != nil {
 			return nil, err
 		}
-		return func(ctx context.Context, encode bridges.Append, _ int64) error { return t.sendBytes(ctx, encode) }, nil
+		return func(ctx context.Context, encode bridges.Append, _ simtime.Stamp) error {
+			return t.sendBytes(ctx, encode)
+		}, nil
 	})
 }
 

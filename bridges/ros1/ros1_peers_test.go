@@ -24,6 +24,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/ros1"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -264,7 +265,7 @@ func TestToolsOfRos(t *testing.T) {
 	assert.Contains(t, nodeInfo, "* topic: /imu")
 	assert.Contains(t, nodeInfo, "direction: outbound")
 	assert.NotContains(t, nodeInfo, "cannot contact")
-	imu := &sample.Imu{Header: sample.Header{StampNs: 3_000_000_007, Seq: 41, FrameID: "imu_link"}}
+	imu := &sample.Imu{Header: sample.Header{Stamp: 3_000_000_007, Seq: 41, FrameID: "imu_link"}}
 	imu.Orientation.W = 1
 	imu.LinearAcceleration[2] = 9.80665
 	require.NoError(t, speed(t.Context(), imu))
@@ -301,7 +302,7 @@ func TestCommandsOfRospyArrive(t *testing.T) {
 	assert.Equal(t, 1.5, twist.Twist.Linear[0])
 	assert.Equal(t, -0.25, twist.Twist.Angular[2])
 	assert.Equal(t, "base_link", control.FrameID)
-	assert.EqualValues(t, 12_000_000_345, control.StampNs)
+	assert.EqualValues(t, simtime.Stamp(12_000_000_345), control.Stamp)
 	assert.Equal(t, 0.5, control.Acceleration)
 	assert.Equal(t, 0.25, control.Braking)
 	assert.Equal(t, -0.125, control.SteeringAngle)
@@ -413,7 +414,7 @@ func TestAStalledSubscriberCostsOthersNothing(t *testing.T) {
 	image := &sample.Image{Width: 512, Height: 512, Step: 2048, Encoding: sample.Encoding32FC1, Data: make([]byte, 1<<20)}
 	offered := 0
 	send := func() {
-		image.Seq, image.StampNs = uint64(offered), int64(offered)
+		image.Seq, image.Stamp = uint64(offered), simtime.Stamp(offered)
 		offered++
 		require.NoError(t, publish(t.Context(), image))
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/ros1"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -45,7 +46,7 @@ func TestConformance(t *testing.T) {
 // comfort is a type from outside: std_msgs/UInt32.
 type comfort struct{ level uint32 }
 
-func (*comfort) Stamp() int64 { return 0 }
+func (*comfort) Captured() simtime.Stamp { return 0 }
 
 var comfortSchema = bridges.Schema{
 	Name: "std_msgs/UInt32", Encoding: "ros1msg", Data: []byte("uint32 data\n"), MessageEncoding: "ros1",

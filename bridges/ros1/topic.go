@@ -10,6 +10,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // maxMessage is the length of a message that roscpp still reads, bytes.
@@ -80,7 +81,7 @@ func (t *topic) listening() bool {
 }
 
 // send encodes a message once and queues it for all who have subscribed.
-func (t *topic) send(ctx context.Context, message ros.Message, _ int64) error {
+func (t *topic) send(ctx context.Context, message ros.Message, _ simtime.Stamp) error {
 	o, err := t.begin()
 	if err != nil {
 		return err

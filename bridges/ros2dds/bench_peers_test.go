@@ -23,6 +23,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/ros2dds"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // rate returns how many messages a second a peer saw on a DDS topic, between the first
@@ -55,12 +56,12 @@ func throughputOfC(t *testing.T, domain, pass, bytes, messages int) float64 {
 
 // ready is a cloud whose octets are at hand, as those of the program in C are.
 type ready struct {
-	stamp   int64
+	stamp   simtime.Stamp
 	message ros.PointCloud2
 }
 
 // Stamp returns when it was captured.
-func (m *ready) Stamp() int64 { return m.stamp }
+func (m *ready) Captured() simtime.Stamp { return m.stamp }
 
 // withReady is the bridge with a publisher of such clouds.
 type withReady struct{ ros2dds.Factory }

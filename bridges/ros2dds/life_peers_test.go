@@ -75,7 +75,7 @@ func TestCommandsArrive(t *testing.T) {
 	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/clock", QoS: flow.ClockQoS}, func(m *sample.Clock) {
 		mu.Lock()
 		defer mu.Unlock()
-		clock = append(clock, m.StampNs)
+		clock = append(clock, int64(m.Stamp))
 	}))
 	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/cmd_vel"}, func(m *sample.VelocityCommand) {
 		mu.Lock()
@@ -124,7 +124,7 @@ func TestStalledReaderStopsNobodyElse(t *testing.T) {
 		arrives(t, s, "/imu", func() error { return imu(t.Context(), &sample.Imu{}) })
 		arrives(t, s, "/image", func() error { return images(t.Context(), bridgetest.Image(0)) })
 	}
-	message := &sample.Imu{Header: sample.Header{StampNs: 1}}
+	message := &sample.Imu{Header: sample.Header{Stamp: 1}}
 	count := func(s *subscriber) func() bool {
 		before := s.count("/imu")
 		return func() bool { return s.count("/imu") >= before+200 }
@@ -156,11 +156,11 @@ func TestLateJoinerGetsAsManyAsTheDepth(t *testing.T) {
 			publish, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock", QoS: qos})
 			require.NoError(t, err)
 			for n := range int64(5) {
-				require.NoError(t, publish(t.Context(), &sample.Clock{StampNs: n * 1e9}))
+				require.NoError(t, publish(t.Context(), &sample.Clock{Stamp: simtime.Stamp(n * 1e9)}))
 			}
 			s := implementation.start(t, domain, "subscribe")
 			require.Eventually(t, func() bool { return b.Listening("/clock") && s.ready("/clock") && s.count("/clock") >= 3 }, patience, 5*time.Millisecond)
-			require.NoError(t, publish(t.Context(), &sample.Clock{StampNs: 5 * 1e9}))
+			require.NoError(t, publish(t.Context(), &sample.Clock{Stamp: 5 * 1e9}))
 			var seconds []int64
 			require.Eventually(t, func() bool {
 				seconds = nil
@@ -230,7 +230,7 @@ func TestARunFollowsAClockOfROS(t *testing.T) {
 	stands := func(why string) {
 		t.Helper()
 		<-time.After(time.Second) // by which a clock that went on by itself would be ahead
-		require.Eventually(t, func() bool { return p.Clock().Now() <= c.last(t) }, 10*time.Second, 10*time.Millisecond, why)
+		require.Eventually(t, func() bool { return p.Clock().Now() <= simtime.Stamp(c.last(t)) }, 10*time.Second, 10*time.Millisecond, why)
 	}
 	goesOn("time goes with the clock")
 	c.Stall()
@@ -241,7 +241,7 @@ func TestARunFollowsAClockOfROS(t *testing.T) {
 	stands("time stands when the clock has ended")
 	clocks, frames := 0, 0
 	for _, stamp := range stampsOf(t, s) {
-		assert.GreaterOrEqual(t, stamp, int64(clockFrom))
+		assert.GreaterOrEqual(t, simtime.Stamp(stamp), simtime.Stamp(clockFrom))
 		assert.LessOrEqual(t, stamp, c.last(t))
 		switch {
 		case (stamp-clockFrom)%clockStep == 0:

@@ -112,9 +112,9 @@ func TestTwoNodesOfOneProgram(t *testing.T) {
 	publish, err := bridges.AddPublisher[*sample.Clock](from, bridges.Topic{Name: "/clock", QoS: flow.ClockQoS})
 	require.NoError(t, err)
 	var got atomic.Int64
-	require.NoError(t, bridges.AddSubscriber(to, bridges.Topic{Name: "/clock", QoS: flow.ClockQoS}, func(m *sample.Clock) { got.Store(m.StampNs) }))
+	require.NoError(t, bridges.AddSubscriber(to, bridges.Topic{Name: "/clock", QoS: flow.ClockQoS}, func(m *sample.Clock) { got.Store(int64(m.Stamp)) }))
 	require.Eventually(t, func() bool {
-		_ = publish(t.Context(), &sample.Clock{StampNs: 1_500_000_001}) // there may be no reader yet
+		_ = publish(t.Context(), &sample.Clock{Stamp: 1_500_000_001}) // there may be no reader yet
 		return got.Load() == 1_500_000_001
 	}, patience, time.Millisecond)
 }
@@ -153,7 +153,7 @@ func TestMalformedMessages(t *testing.T) {
 	domain := freeDomain(t)
 	b := connect(t, domain, "")
 	var got atomic.Int64
-	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/clock"}, func(m *sample.Clock) { got.Store(m.StampNs) }))
+	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/clock"}, func(m *sample.Clock) { got.Store(int64(m.Stamp)) }))
 	p := raw(t, domain)
 	var events cyclone.Events
 	w, err := p.NewWriter("rt/clock", "rosgraph_msgs::msg::dds_::Clock_", cyclone.EndpointQoS{Reliable: true, Depth: 10}, &events)
@@ -269,7 +269,7 @@ func TestNothingIsLeftOfAConnection(t *testing.T) {
 		if full {
 			cycleMessages(t, domain, b, func() {
 				_ = image(t.Context(), message)
-				_ = clock(t.Context(), &sample.Clock{StampNs: 1})
+				_ = clock(t.Context(), &sample.Clock{Stamp: 1})
 				_ = transforms(t.Context(), &sample.Transforms{})
 			})
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // maxBlocking is how long a topic that keeps all messages waits for its readers, with
@@ -60,7 +61,7 @@ func endpointQoS(q flow.QoS, typeName string) (cyclone.EndpointQoS, error) {
 func (t *topic) heard() bool { return t.qos.TransientLocal || t.events.Matched() > 0 }
 
 // send encodes a message and queues it.
-func (t *topic) send(ctx context.Context, message ros.Message, _ int64) error {
+func (t *topic) send(ctx context.Context, message ros.Message, _ simtime.Stamp) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {

@@ -19,6 +19,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -136,7 +137,7 @@ func TestLargeClouds(t *testing.T) {
 				m := cloud(8_000_000)
 				want := map[int64]any{}
 				for n := range int64(messages) {
-					m.StampNs, m.Points[n].X = n*1e9, -1
+					m.Stamp, m.Points[n].X = simtime.Stamp(n*1e9), -1
 					var message ros.PointCloud2
 					require.NoError(t, rossample.PointCloud2(&message, m))
 					want[n] = valueOf(&message)["data"]

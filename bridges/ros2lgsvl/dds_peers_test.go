@@ -23,6 +23,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -287,7 +288,7 @@ func TestCycloneIsKilledStalledAndComesAgain(t *testing.T) {
 	send := func(messages int) {
 		for range messages {
 			sent++
-			require.NoError(t, publish(t.Context(), &sample.Clock{StampNs: int64(sent) * 1e9}))
+			require.NoError(t, publish(t.Context(), &sample.Clock{Stamp: simtime.Stamp(int64(sent) * 1e9)}))
 		}
 		eventually(t, func() bool { return server.Received()["/clock"] == sent }, "the server has them all")
 	}

@@ -55,7 +55,7 @@ func Example() {
 		return
 	}
 
-	if err := publish(ctx, &sample.Range{Header: sample.Header{StampNs: 1_500_000_000, FrameID: "park"}, Range: 0.75}); err != nil {
+	if err := publish(ctx, &sample.Range{Header: sample.Header{Stamp: 1_500_000_000, FrameID: "park"}, Range: 0.75}); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -49,6 +49,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // DefaultPort is the one that ros2-lgsvl-bridge listens on unless told otherwise.
@@ -104,7 +105,7 @@ func open(b bridges.Instance, info *bridges.PublishedTopic, typeName string) (ro
 		return nil, err
 	}
 	encoder := encode.LGSVL.Encoder()
-	return func(ctx context.Context, message ros.Message, _ int64) error {
+	return func(ctx context.Context, message ros.Message, _ simtime.Stamp) error {
 		if err := bridges.CheckSize(encoder.Size(message), t.limit); err != nil {
 			return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
 		}
@@ -135,7 +136,7 @@ func (Factory) RegCodec(p *bridges.Plugin, pub bridges.Publication[bridges.Appen
 		if err != nil {
 			return nil, err
 		}
-		return func(ctx context.Context, encode bridges.Append, _ int64) error { return t.send(ctx, encode) }, nil
+		return func(ctx context.Context, encode bridges.Append, _ simtime.Stamp) error { return t.send(ctx, encode) }, nil
 	})
 }
 

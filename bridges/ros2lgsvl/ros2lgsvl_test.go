@@ -20,6 +20,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/ros2lgsvl"
 	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -103,7 +104,7 @@ func TestRegistrationsComeFirst(t *testing.T) {
 	publish, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
 	require.NoError(t, err)
 	connect(t, b)
-	require.NoError(t, publish(t.Context(), &sample.Clock{StampNs: 5_000_000_007}))
+	require.NoError(t, publish(t.Context(), &sample.Clock{Stamp: 5_000_000_007}))
 	require.NoError(t, b.Close(t.Context()))
 	<-r.done
 	assert.Equal(t, "\x01\x08\x00\x00\x00/control\x1d\x00\x00\x00lgsvl_msgs/VehicleControlData"+
@@ -178,7 +179,7 @@ func TestSubscriptions(t *testing.T) {
 	})
 	c := receive(t, control)
 	assert.Equal(t, []float64{0.5, 0.25, 0.125}, []float64{c.Acceleration, c.Braking, c.SteeringAngle})
-	assert.EqualValues(t, 5_000_000_007, c.StampNs)
+	assert.EqualValues(t, simtime.Stamp(5_000_000_007), c.Stamp)
 	assert.EqualValues(t, sample.GearReverse, c.Gear)
 	s.Publish("/state", peers.Value{"blinker_state": uint8(3), "horn_active": true})
 	v := receive(t, state)
@@ -188,7 +189,7 @@ func TestSubscriptions(t *testing.T) {
 	twist := receive(t, velocity).Twist
 	assert.Equal(t, []float64{1.5, -0.25}, []float64{twist.Linear[0], twist.Angular[2]})
 	s.Publish("/clock", peers.Value{"clock": stamp["stamp"]})
-	assert.EqualValues(t, 5_000_000_007, receive(t, clock).StampNs)
+	assert.EqualValues(t, 5_000_000_007, receive(t, clock).Stamp)
 	s.Publish("/drive", peers.Value{"drive": peers.Value{"speed": float32(3)}})
 	assert.InDelta(t, 3, receive(t, drive).Speed, 0)
 	s.Publish("/boxes", peers.Value{"header": stamp, "detections": []any{peers.Value{"id": uint32(9), "label": "Bus"}}})
@@ -221,7 +222,7 @@ func TestWhatCantBeRead(t *testing.T) {
 		assert.Error(t, b.Diagnosis().LastError)
 	}
 	s.Publish("/clock", peers.Value{"clock": peers.Value{"sec": int32(1)}})
-	assert.EqualValues(t, 1_000_000_000, receive(t, clock).StampNs)
+	assert.EqualValues(t, 1_000_000_000, receive(t, clock).Stamp)
 	assert.Equal(t, 1, s.Accepted())
 	for n, rubbish := range []string{"\x01", "\x00\x00", "\x03\xff\xff\xff\xff", "\x03\x01\x00\x00\x00a\xff\xff\xff\xff"} {
 		s.Send([]byte(rubbish))
@@ -249,7 +250,7 @@ func TestGivesUp(t *testing.T) {
 // comfort is a type from outside.
 type comfort struct{ jolt float64 }
 
-func (*comfort) Stamp() int64 { return 0 }
+func (*comfort) Captured() simtime.Stamp { return 0 }
 
 // Types from outside go in both directions.
 func TestTypesOfOnesOwn(t *testing.T) {

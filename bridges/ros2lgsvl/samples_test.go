@@ -48,7 +48,7 @@ func ramp(v []float64, first float64) {
 }
 
 var (
-	header      = sample.Header{StampNs: stamp, Seq: 4, FrameID: "probe", Pose: spatial.Identity()}
+	header      = sample.Header{Stamp: stamp, Seq: 4, FrameID: "probe", Pose: spatial.Identity()}
 	orientation = mgl64.Quat{W: 0.8, V: mgl64.Vec3{0, 0, 0.6}}
 	pose        = spatial.Pose{Position: mgl64.Vec3{12.5, -3, 0.75}, Orientation: orientation}
 	twist       = spatial.Twist{Linear: mgl64.Vec3{5, -1, 0}, Angular: mgl64.Vec3{0, 0, 0.5}}
@@ -80,7 +80,7 @@ func samples() []published {
 	ramp(odometry.PoseCovariance[:], 100)
 	ramp(odometry.TwistCovariance[:], 200)
 	return append(vehicle(), []published{
-		of("clock", &sample.Clock{StampNs: stamp}),
+		of("clock", &sample.Clock{Stamp: stamp}),
 		of("image", image),
 		of("compressed_image", &sample.CompressedImage{Header: header, Format: "jpeg", Data: []byte{0xff, 0xd8, 0xd9}}),
 		of("camera_info", info),
@@ -90,7 +90,7 @@ func samples() []published {
 		of("imu", imu),
 		of("nav_sat_fix", fix),
 		of("odometry", odometry),
-		of("transforms", &sample.Transforms{StampNs: stamp, Transforms: []sample.Transform{
+		of("transforms", &sample.Transforms{Stamp: stamp, Transforms: []sample.Transform{
 			{Header: header, ChildFrameID: "lidar", Relative: pose},
 		}}),
 		of("laser_scan", &sample.LaserScan{

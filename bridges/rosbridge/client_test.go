@@ -22,6 +22,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/rosbridge"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -229,7 +230,7 @@ func TestCloudsInBSON(t *testing.T) {
 }
 
 func TestFixes(t *testing.T) {
-	fix := &sample.GnssFix{Header: sample.Header{StampNs: 1_500_000_000, Seq: 7, FrameID: "gps", Pose: spatial.FromRPY(mgl64.Vec3{}, 0, 0, math.Pi/2)},
+	fix := &sample.GnssFix{Header: sample.Header{Stamp: 1_500_000_000, Seq: 7, FrameID: "gps", Pose: spatial.FromRPY(mgl64.Vec3{}, 0, 0, math.Pi/2)},
 		Latitude: -1.5, Longitude: 8.25, Altitude: 116.5}
 	s := started(t, peers.RosbridgeConfig{})
 	b := opened(t, s.Addr())
@@ -342,7 +343,7 @@ func TestDetectionsArrive(t *testing.T) {
 		}},
 	}})
 	d := <-got
-	assert.EqualValues(t, 2_500_000_000, d.StampNs)
+	assert.EqualValues(t, simtime.Stamp(2_500_000_000), d.Stamp)
 	require.Len(t, d.Boxes, 1)
 	assert.Equal(t, "Sedan", d.Boxes[0].Label)
 	assert.Equal(t, mgl64.Vec3{1, 2, 3}, d.Boxes[0].Pose.Position)

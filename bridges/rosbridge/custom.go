@@ -10,6 +10,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // CodecEncoding is JSON, as rosbridge has messages. It is turned into BSON with bson=1, and into
@@ -24,8 +25,8 @@ func (Factory) RegCodec(p *bridges.Plugin, pub bridges.Publication[bridges.Appen
 		if err != nil {
 			return nil, err
 		}
-		return func(ctx context.Context, encode bridges.Append, stampNs int64) error {
-			return t.sendOwn(ctx, stampNs, encode)
+		return func(ctx context.Context, encode bridges.Append, stamp simtime.Stamp) error {
+			return t.sendOwn(ctx, stamp, encode)
 		}, nil
 	})
 }
@@ -77,7 +78,7 @@ func fullName(wire string) string {
 }
 
 // sendOwn encodes and sends a message of a type from outside.
-func (t *topic) sendOwn(ctx context.Context, stampNs int64, encode bridges.Append) error {
+func (t *topic) sendOwn(ctx context.Context, stamp simtime.Stamp, encode bridges.Append) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	text, err := encode(t.own.json[:0])
@@ -91,5 +92,5 @@ func (t *topic) sendOwn(ctx context.Context, stampNs int64, encode bridges.Appen
 	if err != nil {
 		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
 	}
-	return t.dispatch(ctx, stampNs)
+	return t.dispatch(ctx, stamp)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/bridges/rosbridge"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // comfort is a type that the bridge has never heard of.
@@ -22,7 +23,7 @@ type comfort struct {
 	Rough  bool    `json:"rough"`
 }
 
-func (*comfort) Stamp() int64 { return 0 }
+func (*comfort) Captured() simtime.Stamp { return 0 }
 
 // withComfort returns a bridge that carries it both ways.
 func withComfort(t testing.TB, connection string) *bridges.Bridge {

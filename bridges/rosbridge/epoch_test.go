@@ -15,7 +15,7 @@ import (
 )
 
 // early is a time that ROS 1 can't express.
-var early = &sample.Clock{StampNs: -1}
+var early = &sample.Clock{Stamp: -1}
 
 // refusesEarly publishes an early time, which is refused and counted, and one that isn't.
 func refusesEarly(t *testing.T, b *bridges.Bridge, out bridges.Publisher[*sample.Clock]) {
@@ -23,7 +23,7 @@ func refusesEarly(t *testing.T, b *bridges.Bridge, out bridges.Publisher[*sample
 	err := out(t.Context(), early)
 	require.ErrorIs(t, err, bridges.ErrConvert)
 	assert.ErrorIs(t, err, ros.ErrBeforeEpoch)
-	require.NoError(t, out(t.Context(), &sample.Clock{StampNs: 1_500_000_000}))
+	require.NoError(t, out(t.Context(), &sample.Clock{Stamp: 1_500_000_000}))
 	eventually(t, "counted", func() bool { return b.Statistics().Messages == 1 })
 	assert.Equal(t, flow.Drops{flow.CauseConvertFailed: 1}, b.Statistics().Drops)
 }

@@ -46,7 +46,7 @@ func decimal(v float64, bits int) any {
 // may have them, and a time in all headers.
 func filled(typ reflect.Type) bridges.Stamped {
 	s := bridgetest.Filled(typ)
-	reflect.ValueOf(s).Elem().FieldByName("StampNs").SetInt(1_700_000_000_123_456_789)
+	reflect.ValueOf(s).Elem().FieldByName("Stamp").SetInt(1_700_000_000_123_456_789)
 	switch s := s.(type) {
 	case *sample.LaserScan:
 		s.Ranges = append(s.Ranges, float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN()), math.MaxFloat32, math.SmallestNonzeroFloat32)

@@ -11,6 +11,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // sentenceType is what a fix is published as with gps=nmea.
@@ -40,7 +41,7 @@ func openGnss(pub ros.Publication) bridges.OpenSample {
 				return err
 			}
 			if !t.nmea.Load() {
-				return t.send(ctx, message, s.Stamp())
+				return t.send(ctx, message, s.Captured())
 			}
 			fix := s.(*sample.GnssFix) // convert takes no other
 			if text, err = appendGGA(text[:0], fix); err != nil {
@@ -48,12 +49,12 @@ func openGnss(pub ros.Publication) bridges.OpenSample {
 			}
 			sentence.Header = message.(*ros.NavSatFix).Header
 			sentence.Header.Seq, sentence.Sentence = uint32(2*fix.Seq), string(text)
-			if err := t.send(ctx, &sentence, s.Stamp()); err != nil {
+			if err := t.send(ctx, &sentence, s.Captured()); err != nil {
 				return err
 			}
 			text = appendAttitude(text[:0], fix)
 			sentence.Header.Seq, sentence.Sentence = uint32(2*fix.Seq+1), string(text)
-			return t.send(ctx, &sentence, s.Stamp())
+			return t.send(ctx, &sentence, s.Captured())
 		}, nil
 	}
 }
@@ -67,7 +68,7 @@ func appendGGA(dst []byte, fix *sample.GnssFix) ([]byte, error) {
 			bridges.ErrConvert, fix.Latitude, fix.Longitude, fix.Altitude)
 	}
 	begin := len(dst)
-	dst = appendTimeOfDay(append(dst, "$GPGGA,"...), fix.StampNs)
+	dst = appendTimeOfDay(append(dst, "$GPGGA,"...), fix.Stamp)
 	dst = appendAngle(append(dst, ','), fix.Latitude, 2, "NS")
 	dst = appendAngle(append(dst, ','), math.Remainder(fix.Longitude, 360), 3, "EW")
 	dst = fmt.Appendf(dst, ",%d,10,0.01,%.6f,M,0.000000,M,,", quality(fix.Status), fix.Altitude)
@@ -89,10 +90,10 @@ func quality(status int8) int {
 }
 
 // appendTimeOfDay appends HHmmss.fff of nanoseconds since an epoch that begins a day.
-func appendTimeOfDay(dst []byte, ns int64) []byte {
+func appendTimeOfDay(dst []byte, at simtime.Stamp) []byte {
 	const day = 24 * 3600 * 1000
-	ms := ns / 1_000_000
-	if ns%1_000_000 < 0 {
+	ms := at / 1_000_000
+	if at%1_000_000 < 0 {
 		ms--
 	}
 	if ms %= day; ms < 0 {
@@ -126,7 +127,7 @@ func appendAttitude(dst []byte, fix *sample.GnssFix) []byte {
 	// wrapped, so that nothing prints as 360.
 	heading := math.Mod(math.Round((450-mgl64.RadToDeg(yaw))*1000)/1000, 360)
 	begin := len(dst)
-	dst = appendTimeOfDay(append(dst, "QQ02C,INSATT,V,"...), fix.StampNs)
+	dst = appendTimeOfDay(append(dst, "QQ02C,INSATT,V,"...), fix.Stamp)
 	dst = appendDegrees(append(dst, ','), mgl64.RadToDeg(roll))
 	dst = appendDegrees(append(dst, ','), -mgl64.RadToDeg(pitch))
 	dst = append(appendDegrees(append(dst, ','), heading), ',')

@@ -12,12 +12,13 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
 func fix(latitude, longitude, altitude float64, ns int64) *sample.GnssFix {
 	return &sample.GnssFix{
-		Header:   sample.Header{StampNs: ns, Pose: spatial.Identity()},
+		Header:   sample.Header{Stamp: simtime.Stamp(ns), Pose: spatial.Identity()},
 		Latitude: latitude, Longitude: longitude, Altitude: altitude,
 	}
 }

@@ -28,12 +28,13 @@ import (
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
 // header is the n-th sample's.
 func header(n int64) sample.Header {
-	return sample.Header{StampNs: 1_700_000_000_123_456_789 + n, Seq: uint64(n), FrameID: "probe é", Pose: spatial.Identity()}
+	return sample.Header{Stamp: simtime.Stamp(1_700_000_000_123_456_789 + n), Seq: uint64(n), FrameID: "probe é", Pose: spatial.Identity()}
 }
 
 // nan is the one that Python's float("nan") is.
@@ -46,7 +47,7 @@ var (
 
 // samples has one of each type that the bridge publishes.
 var samples = []bridges.Stamped{
-	&sample.Clock{StampNs: 1_700_000_000_123_456_789}, bridgetest.Image(1),
+	&sample.Clock{Stamp: 1_700_000_000_123_456_789}, bridgetest.Image(1),
 	&sample.CompressedImage{Header: header(2), Format: "jpeg", Data: []byte{0xff, 0xd8, 0, 1, 0xff, 0xd9}},
 	&sample.CameraInfo{
 		Header: header(3), Width: 640, Height: 480, DistortionModel: "plumb_bob", D: []float64{-0.1, 0.01, 0, 0, 1e-9},
@@ -56,7 +57,7 @@ var samples = []bridges.Stamped{
 	&sample.Imu{Header: header(5), Orientation: pose.Orientation, AngularVelocity: mgl64.Vec3{math.Inf(1), math.Inf(-1), nan}, LinearAcceleration: mgl64.Vec3{0, 0, 9.80665}},
 	&sample.GnssFix{Header: header(6), Latitude: 49.01, Longitude: -8.43, Altitude: 116.5, PositionCovariance: [9]float64{0: 1e-4}, PositionCovarianceType: 2, Service: 1},
 	&sample.Odometry{Header: header(7), ChildFrameID: "base_link", BodyPose: pose, Twist: move},
-	&sample.Transforms{StampNs: 8, Transforms: []sample.Transform{{Header: header(8), ChildFrameID: "lidar", Relative: pose}, {Header: header(9), ChildFrameID: "camera", Relative: pose}}},
+	&sample.Transforms{Stamp: 8, Transforms: []sample.Transform{{Header: header(8), ChildFrameID: "lidar", Relative: pose}, {Header: header(9), ChildFrameID: "camera", Relative: pose}}},
 	&sample.LaserScan{
 		Header: header(10), AngleMin: -1, AngleMax: 1, AngleIncrement: 0.5, RangeMax: 30,
 		Ranges:      []float32{1.1, 2, 3.3333333, float32(math.Inf(1)), float32(math.Inf(-1)), float32(nan), math.MaxFloat32, math.SmallestNonzeroFloat32},
@@ -232,7 +233,7 @@ func TestRosapiByRoslib(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/cmd_vel"}, func(*sample.VelocityCommand) {}))
 	require.NoError(t, b.Connect(t.Context()))
-	require.NoError(t, clock(t.Context(), &sample.Clock{StampNs: 5_000_000_007}))
+	require.NoError(t, clock(t.Context(), &sample.Clock{Stamp: 5_000_000_007}))
 	answers := map[string]string{}
 	for line := range strings.Lines(roslib(t, "rosapi", b).Wait(t)) {
 		service, answer, _ := strings.Cut(strings.TrimSpace(line), " ")

@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Forms of a server's messages, as transport numbers them.
@@ -64,13 +65,13 @@ func (t *topic) Open(_ context.Context, s *server) error {
 
 // publish encodes a topic's content once for each form that a client wants, and queues it
 // for them; the topic's mu must be held.
-func (s *server) publish(ctx context.Context, t *topic, stampNs int64) error {
+func (s *server) publish(ctx context.Context, t *topic, stamp simtime.Stamp) error {
 	stream, ok := t.Stream()
 	if !ok {
 		return bridges.ErrNotConnected
 	}
-	now := s.instance.env.HandedOver(stampNs)
-	s.newest.Store(now)
+	now := s.instance.env.HandedOver(stamp)
+	s.newest.Store(int64(now))
 	if stream.Subscribers() == 0 && !t.Latched() {
 		return transport.ErrNoSubscribers
 	}
@@ -78,7 +79,7 @@ func (s *server) publish(ctx context.Context, t *topic, stampNs int64) error {
 	for form := range forms {
 		if (t.Latched() || stream.Wants(form)) && !(t.foreign && form == formRaw) {
 			b := m.Frame(form, t.sizes[form])
-			frame, err := t.appendFrame(b.Bytes()[:0], form, s.ros, now)
+			frame, err := t.appendFrame(b.Bytes()[:0], form, s.ros, int64(now))
 			if err != nil {
 				m.Discard()
 				return fmt.Errorf("%w: %w", bridges.ErrConvert, err)

@@ -27,6 +27,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // listening returns a bridge that serves on a free port.
@@ -121,7 +122,7 @@ func TestServerOfAllForms(t *testing.T) {
 	}
 	assert.True(t, b.Listening("/clock"))
 	assert.Equal(t, 3, b.Receivers("/clock"))
-	require.NoError(t, out(t.Context(), &sample.Clock{StampNs: 1_500_000_000}))
+	require.NoError(t, out(t.Context(), &sample.Clock{Stamp: 1_500_000_000}))
 	assert.Equal(t, map[string]any{"op": "publish", "topic": "/clock", "msg": map[string]any{
 		"clock": map[string]any{"secs": 1.0, "nsecs": 500_000_000.0},
 	}}, clients["none"].next())
@@ -152,7 +153,7 @@ func TestServerOfROS2(t *testing.T) {
 	}, c.values("topics", "{}"))
 	c.send(`{"op":"subscribe","topic":"/clock","compression":"cbor-raw"}`)
 	c.values("nodes", "{}")
-	require.NoError(t, out(t.Context(), &sample.Clock{StampNs: 7_000_000_001}))
+	require.NoError(t, out(t.Context(), &sample.Clock{Stamp: 7_000_000_001}))
 	assert.Equal(t, []byte{0, 1, 0, 0, 7, 0, 0, 0, 1, 0, 0, 0}, c.next()["msg"].(map[any]any)["bytes"])
 	assert.Equal(t, map[string]any{"time": map[string]any{"sec": 7.0, "nanosec": 1.0}}, c.values("get_time", "{}"))
 }
@@ -317,7 +318,7 @@ func TestSubscriptionsOfAClient(t *testing.T) {
 	assert.False(t, b.Listening("/image"))
 	out, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
 	require.NoError(t, err)
-	send := func(ns int64) { require.NoError(t, out(t.Context(), &sample.Clock{StampNs: ns})) }
+	send := func(ns int64) { require.NoError(t, out(t.Context(), &sample.Clock{Stamp: simtime.Stamp(ns)})) }
 	nsecs := func(m map[string]any) any { return at(m, "msg.clock.nsecs") }
 	send(1)
 	assert.Equal(t, 1.0, nsecs(c.next()))
@@ -346,8 +347,8 @@ func TestLateClients(t *testing.T) {
 	b := listening(t, "")
 	out, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/static", QoS: flow.StaticQoS})
 	require.NoError(t, err)
-	require.NoError(t, out(t.Context(), &sample.Clock{StampNs: 1}))
-	require.NoError(t, out(t.Context(), &sample.Clock{StampNs: 2}))
+	require.NoError(t, out(t.Context(), &sample.Clock{Stamp: 1}))
+	require.NoError(t, out(t.Context(), &sample.Clock{Stamp: 2}))
 	sum := b.Statistics()
 	assert.EqualValues(t, 2, sum.Messages, "they are kept for those to come")
 	assert.Positive(t, sum.Bytes)

@@ -15,6 +15,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // topic is one that the bridge publishes.
@@ -59,7 +60,7 @@ func (t *topic) wire() string {
 }
 
 // send encodes a message and queues it for the server, or for the clients.
-func (t *topic) send(ctx context.Context, message ros.Message, stampNs int64) error {
+func (t *topic) send(ctx context.Context, message ros.Message, stamp simtime.Stamp) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.binary.Format = encode.ROS1
@@ -68,13 +69,13 @@ func (t *topic) send(ctx context.Context, message ros.Message, stampNs int64) er
 	}
 	t.message = message
 	defer func() { t.message = nil }()
-	return t.dispatch(ctx, stampNs)
+	return t.dispatch(ctx, stamp)
 }
 
 // dispatch sends the content; mu must be held.
-func (t *topic) dispatch(ctx context.Context, stampNs int64) error {
+func (t *topic) dispatch(ctx context.Context, stamp simtime.Stamp) error {
 	if s, ok := t.instance.Serving(); ok {
-		return s.publish(ctx, t, stampNs)
+		return s.publish(ctx, t, stamp)
 	}
 	return t.client.Send(ctx, t)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/stream"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 func TestConformance(t *testing.T) {
@@ -96,7 +97,7 @@ func TestDiagnosis(t *testing.T) {
 
 // Every type that the plugin lists comes out as it went in, with the topic's sensor.
 func TestEverySampleIsCarried(t *testing.T) {
-	b := connect(t, bridges.Env{Now: func() int64 { return 77 }}, "127.0.0.1:0?policy=block")
+	b := connect(t, bridges.Env{Now: func() simtime.Stamp { return 77 }}, "127.0.0.1:0?policy=block")
 	registry := bridges.MustRegistry(stream.Factory{})
 	plugin, err := registry.Plugin("stream")
 	require.NoError(t, err)
@@ -122,7 +123,7 @@ func TestEverySampleIsCarried(t *testing.T) {
 		require.NoError(t, c.Listen(t.Context(), info.Name, func(d *stream.Data) {
 			assert.EqualValues(t, i, d.Stream.Type.Number())
 			assert.Equal(t, 2, d.Stream.Type.Output())
-			assert.EqualValues(t, 77, d.PublishNs())
+			assert.EqualValues(t, 77, d.Logged())
 			v, err := d.Keep().Sample() // kept for the bytes of pictures
 			assert.NoError(t, err)
 			got <- v
@@ -167,7 +168,7 @@ func TestTypesFromOutsideNeedNoRegistration(t *testing.T) {
 	got := make(chan comfort, 2)
 	require.NoError(t, c.Listen(t.Context(), "/comfort", func(d *stream.Data) {
 		assert.Equal(t, stream.NewTypeID(40000, 0), d.Stream.Type)
-		assert.EqualValues(t, 5, d.PublishNs(), "the stamp, without a clock")
+		assert.EqualValues(t, 5, d.Logged(), "the stamp, without a clock")
 		assert.Equal(t, "raybridge_msgs/msg/Comfort", d.Stream.Schema.Name)
 		_, err := d.Sample()
 		assert.ErrorIs(t, err, stream.ErrUnknownType)
@@ -178,9 +179,9 @@ func TestTypesFromOutsideNeedNoRegistration(t *testing.T) {
 			got <- *v
 		}
 	}))
-	first := comfort{Header: sample.Header{StampNs: 5, FrameID: "seat"}, Jerk: 300, Seats: []seat{{"left", true}, {"right", false}}}
+	first := comfort{Header: sample.Header{Stamp: 5, FrameID: "seat"}, Jerk: 300, Seats: []seat{{"left", true}, {"right", false}}}
 	require.NoError(t, publish(t.Context(), &first))
-	require.NoError(t, erased(t.Context(), &comfort{Header: sample.Header{StampNs: 5}, Jerk: 400}))
+	require.NoError(t, erased(t.Context(), &comfort{Header: sample.Header{Stamp: 5}, Jerk: 400}))
 	assert.Equal(t, first, take(t, got))
 	assert.EqualValues(t, 400, take(t, got).Jerk)
 	assert.ErrorIs(t, erased(t.Context(), &other{}), bridges.ErrConvert)
@@ -222,11 +223,11 @@ func TestWhatIsLatchedReachesThoseWhoComeLate(t *testing.T) {
 	publish, err := bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf_static", QoS: flow.StaticQoS})
 	require.NoError(t, err)
 	got := make(chan int64, 4)
-	listen := func(d *stream.Data) { got <- d.CaptureNs() }
-	require.NoError(t, publish(t.Context(), &sample.Transforms{StampNs: 3}), "it is kept for the first who comes")
+	listen := func(d *stream.Data) { got <- int64(d.Stamp()) }
+	require.NoError(t, publish(t.Context(), &sample.Transforms{Stamp: 3}), "it is kept for the first who comes")
 	require.NoError(t, receiveFrom(t, b).Listen(t.Context(), "/tf_static", listen))
 	assert.EqualValues(t, 3, take(t, got))
-	require.NoError(t, publish(t.Context(), &sample.Transforms{StampNs: 4}))
+	require.NoError(t, publish(t.Context(), &sample.Transforms{Stamp: 4}))
 	assert.EqualValues(t, 4, take(t, got))
 	require.NoError(t, receiveFrom(t, b).Listen(t.Context(), "/tf_static", listen))
 	assert.EqualValues(t, 4, take(t, got), "although it was sent before")

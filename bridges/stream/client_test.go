@@ -20,6 +20,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 const limit = 10 * time.Second // what a test waits for at the most
@@ -101,7 +102,7 @@ func dial(t testing.TB, s *stream.Server, options stream.Options) *stream.Client
 }
 
 func speed(seq int) *sample.Speed {
-	return &sample.Speed{Header: sample.Header{StampNs: int64(seq), Seq: uint64(seq), FrameID: "base_link"}, MetresPerSecond: float64(seq)}
+	return &sample.Speed{Header: sample.Header{Stamp: simtime.Stamp(seq), Seq: uint64(seq), FrameID: "base_link"}, MetresPerSecond: float64(seq)}
 }
 
 func publish(t testing.TB, s *stream.Stream, seq int) {
@@ -147,7 +148,7 @@ func TestListenDeliversWhatIsPublished(t *testing.T) {
 				require.NoError(t, err)
 				assert.Equal(t, "/speed", d.Stream.Name)
 				assert.Equal(t, stream.NewTypeID(48, 0), d.Stream.Type)
-				assert.Equal(t, d.CaptureNs()+5, d.PublishNs())
+				assert.Equal(t, d.Stamp()+5, d.Logged())
 				assert.Zero(t, d.Missed)
 				got <- *v
 			}))

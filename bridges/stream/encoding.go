@@ -232,7 +232,7 @@ func (r *reader) read(d *Data) (s bridges.Stamped, err error) {
 	case interface{ SampleHeader() *sample.Header }:
 		d.copyHeader(s.SampleHeader())
 	case *sample.Transforms:
-		s.StampNs, s.Static = d.CaptureNs(), d.Stream.Latched
+		s.Stamp, s.Static = d.Stamp(), d.Stream.Latched
 	}
 	if r.reading.To != nil {
 		r.sample = s

@@ -132,7 +132,7 @@ func FuzzSample(f *testing.F) {
 		if err != nil || reflect.TypeOf(first) != reflect.TypeOf(list[int(which)%len(list)]) {
 			return // a cloud may be of another sensor's points
 		}
-		again, err := e.Append(nil, d.PublishNs(), first, stream.MaxSize)
+		again, err := e.Append(nil, int64(d.Logged()), first, stream.MaxSize)
 		if err != nil {
 			return // its shape makes no sense
 		}
@@ -140,7 +140,7 @@ func FuzzSample(f *testing.F) {
 		require.NoError(t, err)
 		second, err := d.Sample()
 		require.NoError(t, err)
-		third, err := e.Append(nil, d.PublishNs(), second, stream.MaxSize)
+		third, err := e.Append(nil, int64(d.Logged()), second, stream.MaxSize)
 		require.NoError(t, err)
 		require.Equal(t, again, third) // bytes, since NaN isn't equal to itself
 	})
@@ -160,7 +160,7 @@ func TestWhatHasNoMessage(t *testing.T) {
 		_, err := stream.EncodingOf(reflect.TypeOf(msg))
 		assert.ErrorIs(t, err, ros.ErrMirror, "%T", msg)
 	}
-	_, err := encodingOf(t, &sample.Speed{}).Append(nil, 0, &sample.Speed{Header: sample.Header{StampNs: 1 << 62}}, stream.MaxSize)
+	_, err := encodingOf(t, &sample.Speed{}).Append(nil, 0, &sample.Speed{Header: sample.Header{Stamp: 1 << 62}}, stream.MaxSize)
 	assert.ErrorIs(t, err, ros.ErrStampRange)
 	_, err = encodingOf(t, &sample.Speed{}).Append(nil, 0, &sample.Speed{Header: sample.Header{FrameID: strings.Repeat("x", 1<<16)}}, stream.MaxSize)
 	assert.ErrorIs(t, err, stream.ErrTooLarge)

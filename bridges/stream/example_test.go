@@ -28,11 +28,11 @@ func Example() {
 	check(c.Listen(context.Background(), "/speed", func(d *stream.Data) {
 		speed, err := stream.Read[sample.Speed](d)
 		check(err)
-		fmt.Printf("%s at %v: %g m/s\n", d.Stream.Sensor, time.Duration(speed.StampNs), speed.MetresPerSecond)
+		fmt.Printf("%s at %v: %g m/s\n", d.Stream.Sensor, time.Duration(speed.Stamp), speed.MetresPerSecond)
 		check(c.Stop("/speed"))
 		close(done)
 	}))
-	check(publish(context.Background(), &sample.Speed{Header: sample.Header{StampNs: 1.5e9}, MetresPerSecond: 13}))
+	check(publish(context.Background(), &sample.Speed{Header: sample.Header{Stamp: 1.5e9}, MetresPerSecond: 13}))
 	<-done
 	fmt.Println("listening:", c.IsListening("/speed"))
 	// Output:

@@ -73,8 +73,8 @@ func (t *topic) publish(ctx context.Context, msg bridges.Stamped) error {
 	case out.Subscribers() == 0 && !t.info.Latched:
 		return transport.ErrNoSubscribers
 	}
-	now := t.instance.env.HandedOver(msg.Stamp())
-	switch err := out.Publish(ctx, now, msg); {
+	now := t.instance.env.HandedOver(msg.Captured())
+	switch err := out.Publish(ctx, int64(now), msg); {
 	case err == nil, errors.Is(err, transport.ErrNoSubscribers):
 		return err
 	case errors.Is(err, ErrTooLarge):

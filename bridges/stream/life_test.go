@@ -16,6 +16,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/stream"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // silent is a server that accepts and says nothing, or the greeting alone.
@@ -366,10 +367,10 @@ func TestLatchedBeforeAnybodyCame(t *testing.T) {
 	s := serve(t, stream.ServerConfig{})
 	out := addOf[sample.Transforms](t, s, stream.Info{Name: "/tf_static", Latched: true}, nil)
 	for i := range 3 {
-		require.NoError(t, out.Publish(t.Context(), 0, &sample.Transforms{StampNs: int64(i)}))
+		require.NoError(t, out.Publish(t.Context(), 0, &sample.Transforms{Stamp: simtime.Stamp(i)}))
 	}
 	got := make(chan int64, 4)
-	listen := func(d *stream.Data) { got <- d.CaptureNs() }
+	listen := func(d *stream.Data) { got <- int64(d.Stamp()) }
 	c := dial(t, s, stream.Options{Zstd: true})
 	for range 2 { // and for one that listens again
 		require.NoError(t, c.Listen(t.Context(), "/tf_static", listen))

@@ -144,7 +144,7 @@ func (l *listener) deliver(r *received) {
 // gap compares the message with the one before.
 func (l *listener) gap(r *received) (missed uint64) {
 	last, lastNs, link := l.sequence, l.lastNs, l.link
-	l.sequence, l.lastNs, l.link = r.sequence, r.message.CaptureNs(), r.link
+	l.sequence, l.lastNs, l.link = r.sequence, int64(r.message.Stamp()), r.link
 	if link == nil {
 		return 0
 	}

@@ -269,7 +269,7 @@ func TestFrameWrittenByHand(t *testing.T) {
 	require.Eventually(t, func() bool { return out.Subscribers() == 1 }, limit, time.Millisecond)
 	sent := &sample.Speed{
 		Header: sample.Header{
-			StampNs: 1_000_000_000, Seq: 7, Frame: 42, FrameID: "probe",
+			Stamp: 1_000_000_000, Seq: 7, Frame: 42, FrameID: "probe",
 			Pose: spatial.Pose{
 				Position:    mgl64.Vec3{1.5, -2.25, 0.75},
 				Orientation: mgl64.Quat{V: mgl64.Vec3{0.5, -0.5, 0.25}, W: 0.125},

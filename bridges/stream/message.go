@@ -8,6 +8,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -79,11 +80,11 @@ func (m Message) Sequence() uint64 { return le.Uint64(m.b[offSequence:]) }
 // Frame returns the number of the world's frame.
 func (m Message) Frame() uint64 { return le.Uint64(m.b[offFrame:]) }
 
-// CaptureNs returns what the data's time is, simulation nanoseconds.
-func (m Message) CaptureNs() int64 { return int64(le.Uint64(m.b[offCapture:])) }
+// Stamp returns when the data was true.
+func (m Message) Stamp() simtime.Stamp { return simtime.Stamp(le.Uint64(m.b[offCapture:])) }
 
-// PublishNs returns when the data was handed over, simulation nanoseconds.
-func (m Message) PublishNs() int64 { return int64(le.Uint64(m.b[offPublish:])) }
+// Logged returns when the data was handed over, in simulation time.
+func (m Message) Logged() simtime.Stamp { return simtime.Stamp(le.Uint64(m.b[offPublish:])) }
 
 // Pose returns where the sensor was at the capture time, in the map frame.
 func (m Message) Pose() spatial.Pose {
@@ -107,7 +108,7 @@ func (m Message) Header() (h sample.Header) {
 
 // copyHeader sets a header, and allocates only for another frame id than it had.
 func (m Message) copyHeader(h *sample.Header) {
-	h.StampNs, h.Seq, h.Frame, h.Pose = m.CaptureNs(), m.Sequence(), m.Frame(), m.Pose()
+	h.Stamp, h.Seq, h.Frame, h.Pose = m.Stamp(), m.Sequence(), m.Frame(), m.Pose()
 	if id := m.frameID(); h.FrameID != string(id) {
 		h.FrameID = string(id)
 	}
@@ -117,7 +118,7 @@ func (m Message) copyHeader(h *sample.Header) {
 func appendEnvelope(dst []byte, publishNs int64, msg bridges.Stamped) ([]byte, error) {
 	var fixed [envelopeSize]byte
 	b := fixed[:]
-	le.PutUint64(b[offCapture:], uint64(msg.Stamp()))
+	le.PutUint64(b[offCapture:], uint64(msg.Captured()))
 	le.PutUint64(b[offPublish:], uint64(publishNs))
 	headed, ok := msg.(interface{ SampleHeader() *sample.Header })
 	if !ok {

@@ -32,7 +32,7 @@ func TestPythonExample(t *testing.T) {
 	require.Eventually(t, func() bool { return b.Listening("/front") }, limit, time.Millisecond)
 	lines := bufio.NewScanner(out)
 	for seq, frame := range []string{"", "front", "front_optical"} {
-		header := sample.Header{Seq: uint64(seq), StampNs: 1_250_000_000, FrameID: frame}
+		header := sample.Header{Seq: uint64(seq), Stamp: 1_250_000_000, FrameID: frame}
 		image := &sample.Image{Header: header, Width: 4, Height: 2, Step: 12, Encoding: sample.EncodingRGB8, Data: make([]byte, 24)}
 		require.NoError(t, publish(t.Context(), image))
 		require.True(t, lines.Scan(), "%v", lines.Err())

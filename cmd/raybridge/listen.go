@@ -21,6 +21,7 @@ import (
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/save"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/fault"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/spf13/cobra"
 )
 
@@ -613,7 +614,7 @@ func (s *listenSession) show(now time.Time) {
 			latency = fmt.Sprintf("%.1f", recent.latencyMs)
 		}
 		if f.messages > 0 {
-			stamp = fmt.Sprintf("%.3f", float64(f.stampNs)*1e-9)
+			stamp = fmt.Sprintf("%.3f", float64(f.stamp)*1e-9)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%.1f\t%d\t%.2f\t%s\t%s\t%s\t%s\n",
 			r.info.Name, r.info.Schema.Name, recent.hz, f.messages, recent.megabytes, f.missedText(), f.droppedText(), latency, stamp)
@@ -701,9 +702,9 @@ func (s *listenSession) summaryLocked() listenSummary {
 		f := &r.figures
 		row := streamSummary{
 			streamJSON: describeStream(&r.info), Messages: f.messages, Bytes: f.bytes,
-			RateHz: rate(f.messages, f.at.Sub(f.firstAt)), RateSimHz: rate(f.messages, time.Duration(f.stampNs-f.firstNs)),
+			RateHz: rate(f.messages, f.at.Sub(f.firstAt)), RateSimHz: rate(f.messages, time.Duration(f.stamp-f.firstNs)),
 			Missed: f.missed, Dropped: f.lost(), DropCause: f.cause, UnknownGaps: f.unknownGaps,
-			LatencyMaxMs: float64(f.maxLatencyNs) / 1e6, LastStampNs: f.stampNs, Unsaved: r.unsaved,
+			LatencyMaxMs: float64(f.maxLatencyNs) / 1e6, LastStampNs: int64(f.stamp), Unsaved: r.unsaved,
 		}
 		if f.messages > 0 {
 			row.LatencyMeanMs = float64(f.latencyNs) / float64(f.messages) / 1e6
@@ -793,11 +794,11 @@ type figures struct {
 	missed, dropped, earlier uint64
 	cause                    string // of most drops
 	// unknownGaps counts gaps of an unknown length: the server was restarted.
-	unknownGaps      int64
-	maxLatencyNs     int64
-	firstAt          time.Time // of the first message
-	firstNs, stampNs int64     // capture times of the first and the last message
-	marks            []mark    // one a second within the window, oldest first
+	unknownGaps    int64
+	maxLatencyNs   int64
+	firstAt        time.Time     // of the first message
+	firstNs, stamp simtime.Stamp // capture times of the first and the last message
+	marks          []mark        // one a second within the window, oldest first
 }
 
 func newFigures(now time.Time) figures {
@@ -809,11 +810,11 @@ func newFigures(now time.Time) figures {
 
 // add counts a message.
 func (f *figures) add(now time.Time, d *stream.Data) {
-	latency := d.PublishNs() - d.CaptureNs()
+	latency := int64(d.Logged() - d.Stamp())
 	if f.messages == 0 {
-		f.firstAt, f.firstNs = now, d.CaptureNs()
+		f.firstAt, f.firstNs = now, d.Stamp()
 	}
-	f.at, f.stampNs = now, d.CaptureNs()
+	f.at, f.stamp = now, d.Stamp()
 	f.messages++
 	f.bytes += int64(len(d.Bytes()))
 	f.latencyNs += latency

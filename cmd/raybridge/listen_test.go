@@ -24,6 +24,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/stream"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // wait is how long what a test needs may take, on a machine that is busy otherwise.
@@ -156,12 +157,12 @@ func (p probe) heard() {
 // send publishes a message 5 simulated milliseconds after its time.
 func (p probe) send(msg bridges.Stamped) {
 	p.t.Helper()
-	require.NoError(p.t, p.Publish(context.Background(), msg.Stamp()+5_000_000, msg))
+	require.NoError(p.t, p.Publish(context.Background(), int64(msg.Captured()+5_000_000), msg))
 }
 
 // speed is the k-th of ten messages a simulated second.
 func speed(k int) *sample.Speed {
-	return &sample.Speed{Header: sample.Header{StampNs: int64(k) * 100_000_000, Seq: uint64(k), FrameID: "base_link"}, MetresPerSecond: float64(k)}
+	return &sample.Speed{Header: sample.Header{Stamp: simtime.Stamp(int64(k) * 100_000_000), Seq: uint64(k), FrameID: "base_link"}, MetresPerSecond: float64(k)}
 }
 
 func TestListenCounts(t *testing.T) {
@@ -409,7 +410,7 @@ func TestListenLists(t *testing.T) {
 
 func picture(k int) *sample.Image {
 	return &sample.Image{
-		Header: sample.Header{StampNs: int64(k), Seq: uint64(k)}, Width: 1, Height: 1, Step: 3, Encoding: sample.EncodingRGB8, Data: []byte{byte(k), 2, 3},
+		Header: sample.Header{Stamp: simtime.Stamp(k), Seq: uint64(k)}, Width: 1, Height: 1, Step: 3, Encoding: sample.EncodingRGB8, Data: []byte{byte(k), 2, 3},
 	}
 }
 
@@ -501,7 +502,7 @@ func TestListenFigures(t *testing.T) {
 	data := func(stampMs, latencyMs int64, missed uint64) *stream.Data {
 		encoding, err := stream.EncodingOf(reflect.TypeFor[*sample.Clock]())
 		require.NoError(t, err)
-		b, err := encoding.Append(nil, (stampMs+latencyMs)*1e6, &sample.Clock{StampNs: stampMs * 1e6}, stream.MaxSize)
+		b, err := encoding.Append(nil, (stampMs+latencyMs)*1e6, &sample.Clock{Stamp: simtime.Stamp(stampMs * 1e6)}, stream.MaxSize)
 		require.NoError(t, err)
 		d, err := stream.Open(&stream.Info{}, b)
 		require.NoError(t, err)
@@ -534,7 +535,7 @@ func TestListenFigures(t *testing.T) {
 
 	assert.EqualValues(t, 4, f.missed)
 	assert.EqualValues(t, 30e6, f.maxLatencyNs)
-	assert.Equal(t, 2.0, rate(f.messages, time.Duration(f.stampNs-f.firstNs)))
+	assert.Equal(t, 2.0, rate(f.messages, time.Duration(f.stamp-f.firstNs)))
 	assert.InDelta(t, 2/7.0, rate(f.messages, f.mark.at.Sub(f.firstAt)), 1e-9)
 	assert.Zero(t, rate(1, time.Second))
 	assert.Zero(t, rate(2, 0))

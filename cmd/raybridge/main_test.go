@@ -25,6 +25,7 @@ import (
 	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -517,7 +518,7 @@ const smallRig = `sensors:
 type recorded struct {
 	topic, schema           string
 	logTime, publishTime    int64
-	stamp                   int64 // of the header, or of the clock
+	stamp                   simtime.Stamp // of the header, or of the clock
 	frame                   string
 	body                    cdr // behind the header
 	sequence                uint32
@@ -547,7 +548,7 @@ func readRecording(t *testing.T, path string) []recorded {
 		if s.Name == "tf2_msgs/msg/TFMessage" {
 			r.body.u32() // the first transform's header stands for all
 		}
-		r.stamp = int64(int32(r.body.u32()))*1e9 + int64(r.body.u32())
+		r.stamp = simtime.Stamp(int64(int32(r.body.u32()))*1e9 + int64(r.body.u32()))
 		if s.Name != "rosgraph_msgs/msg/Clock" {
 			r.frame = r.body.text()
 		}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -429,12 +430,12 @@ func TestARunIsControlledByHTTP(t *testing.T) {
 			for topic, period := range map[string]int64{"/imu/data": 10_000_000, "/eye/image_raw": 100_000_000} {
 				var stepped []int64
 				for _, m := range recording[topic] {
-					if m.stamp > start && m.stamp <= end {
-						stepped = append(stepped, m.stamp)
+					if m.stamp > simtime.Stamp(start) && m.stamp <= simtime.Stamp(end) {
+						stepped = append(stepped, int64(m.stamp))
 					}
 				}
 				if mode == "--step" {
-					assert.Equal(t, stepped[len(stepped)-1], recording[topic][len(recording[topic])-1].stamp, "it stood there")
+					assert.Equal(t, simtime.Stamp(stepped[len(stepped)-1]), recording[topic][len(recording[topic])-1].stamp, "it stood there")
 				}
 				var want []int64
 				for at := start/period*period + period; at <= end; at += period {
@@ -463,7 +464,7 @@ func TestAnSS2RunIsSetByHTTP(t *testing.T) {
 	require.Equal(t, exitDone, o.code, "%s%s", o.out, o.err)
 	for _, m := range byTopic(readRecording(t, filepath.Join(c.dir, "out/bag/bag_0.mcap")))["/eye/image_raw"] {
 		assert.Zero(t, m.stamp%100_000_000)
-		assert.GreaterOrEqual(t, m.stamp, int64(1000_000_000_000))
+		assert.GreaterOrEqual(t, m.stamp, simtime.Stamp(1000_000_000_000))
 	}
 }
 

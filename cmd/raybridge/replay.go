@@ -25,6 +25,7 @@ import (
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // replayFlags are the flags of `raybridge replay`.
@@ -172,11 +173,11 @@ type replaySession struct {
 	progress    *progressPrinter
 	clock       *logClock // nil where the recording has its own, or none is wanted
 	// now is the log time of the message at hand: what a recording takes as its own.
-	now int64
+	now simtime.Stamp
 	// begun is when the replay began; log times startNs and lastNs are those of its
 	// first and its last message.
 	begun           time.Time
-	startNs, lastNs int64
+	startNs, lastNs simtime.Stamp
 }
 
 // replayTopic is a topic and its publisher on each bridge.
@@ -300,7 +301,7 @@ const clockTopicName = "/clock"
 
 func (s *replaySession) openBridges() error {
 	env := bridges.Env{
-		OutDir: s.flags.out, Now: func() int64 { return s.now },
+		OutDir: s.flags.out, Now: func() simtime.Stamp { return s.now },
 		Run: bridges.Run{Version: version},
 	}
 	files := false
@@ -403,22 +404,22 @@ func specOf(b *bridges.Bridge) string { return b.Info().Name + ":" + b.Connectio
 // replay sends the messages until their end, or ctx's.
 func (s *replaySession) replay(ctx context.Context) error {
 	first, last := s.reader.Span()
-	selection := mcap.Selection{Topics: s.flags.wants, FromNs: first + int64(s.flags.start)}
+	selection := mcap.Selection{Topics: s.flags.wants, FromNs: first + simtime.Stamp(s.flags.start)}
 	if s.flags.start == 0 {
 		selection.FromNs = 0
 	}
-	s.startNs = first + int64(s.flags.start)
+	s.startNs = first + simtime.Stamp(s.flags.start)
 	if s.startNs > last {
 		return usage(fmt.Errorf("--start %v is behind the recording's end: it has %v", s.flags.start, time.Duration(last-first)))
 	}
 	if s.flags.duration > 0 {
-		selection.ToNs = s.startNs + int64(s.flags.duration)
+		selection.ToNs = s.startNs + simtime.Stamp(s.flags.duration)
 	}
 	for {
 		selection.Strict = s.flags.strict
 		s.reader.Select(selection)
 		s.pace.begin(s.startNs)
-		s.progress = newReplayProgress(s.errOut, loopEnd(selection, s.startNs, last)-s.startNs, s.flags.quiet)
+		s.progress = newReplayProgress(s.errOut, int64(loopEnd(selection, s.startNs, last)-s.startNs), s.flags.quiet)
 		if s.clock != nil {
 			s.clock.begin(s.startNs)
 		}
@@ -447,15 +448,15 @@ func (s *replaySession) once(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := s.tick(ctx, m.LogNs); err != nil {
+		if err := s.tick(ctx, m.Logged); err != nil {
 			return err
 		}
-		if err := s.pace.wait(ctx, m.LogNs); err != nil {
+		if err := s.pace.wait(ctx, m.Logged); err != nil {
 			return err
 		}
-		s.progress.update(pipeline.Progress{Simulated: time.Duration(m.LogNs - s.startNs), Wall: s.pace.now().Sub(s.pace.begun)})
-		s.lastNs = max(s.lastNs, m.LogNs)
-		s.now = m.LogNs
+		s.progress.update(pipeline.Progress{Simulated: time.Duration(m.Logged - s.startNs), Wall: s.pace.now().Sub(s.pace.begun)})
+		s.lastNs = max(s.lastNs, m.Logged)
+		s.now = m.Logged
 		if err := s.send(ctx, s.topicOf(m), m.Sample); err != nil {
 			return err
 		}
@@ -463,7 +464,7 @@ func (s *replaySession) once(ctx context.Context) error {
 }
 
 // tick publishes the clock up to a log time.
-func (s *replaySession) tick(ctx context.Context, logNs int64) error {
+func (s *replaySession) tick(ctx context.Context, logNs simtime.Stamp) error {
 	if s.clock == nil {
 		return nil
 	}
@@ -476,7 +477,7 @@ func (s *replaySession) tick(ctx context.Context, logNs int64) error {
 			return err
 		}
 		s.now = at
-		if err := s.send(ctx, s.topics[clockTopicName], &sample.Clock{StampNs: at}); err != nil {
+		if err := s.send(ctx, s.topics[clockTopicName], &sample.Clock{Stamp: at}); err != nil {
 			return err
 		}
 	}
@@ -530,7 +531,7 @@ func (s *replaySession) close() error {
 // loopEnd is the log time at which a loop begins again. It is when the recording ends, or the
 // part of it, whichever messages are replayed of it. A single message is not a reason to send
 // it without a pause.
-func loopEnd(part mcap.Selection, startNs, lastNs int64) int64 {
+func loopEnd(part mcap.Selection, startNs, lastNs simtime.Stamp) simtime.Stamp {
 	end := lastNs
 	if part.ToNs > 0 {
 		end = min(end, part.ToNs)
@@ -555,17 +556,17 @@ type pacer struct {
 	sleep func(ctx context.Context, d time.Duration) error
 	begun time.Time
 	// startNs is the recorded time that was due then.
-	startNs int64
+	startNs simtime.Stamp
 }
 
 func newPacer(rate float64) *pacer { return &pacer{rate: rate, now: time.Now, sleep: sleep} }
 
 // begin makes startNs due now.
-func (p *pacer) begin(startNs int64) { p.begun, p.startNs = p.now(), startNs }
+func (p *pacer) begin(startNs simtime.Stamp) { p.begun, p.startNs = p.now(), startNs }
 
 // wait returns when a recorded time is due, or ctx ends with its error. What is due
 // already costs no wait.
-func (p *pacer) wait(ctx context.Context, atNs int64) error {
+func (p *pacer) wait(ctx context.Context, atNs simtime.Stamp) error {
 	if p.rate == 0 {
 		return ctx.Err()
 	}
@@ -591,18 +592,18 @@ func sleep(ctx context.Context, d time.Duration) error {
 // logClock makes a clock of log times. It has a tick each clockStep, and one right before each
 // message that is later than the last tick. So no stamp is ahead of it.
 type logClock struct {
-	nextNs, lastNs int64
+	nextNs, lastNs simtime.Stamp
 	begun          bool
 }
 
 // clockStep is the time between two ticks, nanoseconds.
 const clockStep = 10_000_000
 
-func (c *logClock) begin(startNs int64) { *c = logClock{nextNs: startNs} }
+func (c *logClock) begin(startNs simtime.Stamp) { *c = logClock{nextNs: startNs} }
 
 // next returns the next tick up to a message's log time, and false when there is none
 // left.
-func (c *logClock) next(logNs int64) (int64, bool) {
+func (c *logClock) next(logNs simtime.Stamp) (simtime.Stamp, bool) {
 	switch {
 	case c.nextNs <= logNs:
 		c.lastNs, c.begun = c.nextNs, true
@@ -672,8 +673,8 @@ type damagedRow struct {
 	Offset int64  `json:"offset"`
 	Bytes  int64  `json:"bytes"`
 	// FromNs and ToNs are log times, as the recording has them.
-	FromNs int64 `json:"from_ns"`
-	ToNs   int64 `json:"to_ns"`
+	FromNs simtime.Stamp `json:"from_ns"`
+	ToNs   simtime.Stamp `json:"to_ns"`
 	// Messages were in it, -1 if that isn't known.
 	Messages int64  `json:"messages"`
 	Cause    string `json:"cause"`

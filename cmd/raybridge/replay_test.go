@@ -24,6 +24,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -35,20 +36,20 @@ func replayable(t *testing.T, connection string, clock bool) string {
 	t.Helper()
 	dir := t.TempDir()
 	now := int64(0)
-	b, err := bridgesall.Registry().Open("mcap:"+connection, bridges.Env{OutDir: dir, Now: func() int64 { return now }})
+	b, err := bridgesall.Registry().Open("mcap:"+connection, bridges.Env{OutDir: dir, Now: func() simtime.Stamp { return simtime.Stamp(now) }})
 	require.NoError(t, err)
 	publish := func(topic string, qos flow.QoS, s bridges.Stamped) {
 		p, err := bridges.AddPublisherOf(b, reflect.TypeOf(s), bridges.Topic{Name: topic, QoS: qos})
 		require.NoError(t, err)
 		if b.Status() == bridges.Connected {
-			now = s.Stamp() + 2_000_000
+			now = int64(s.Captured() + 2_000_000)
 			require.NoError(t, p(t.Context(), s))
 		}
 	}
 	at := func(i int) sample.Header {
-		return sample.Header{StampNs: 100e9 + int64(i)*100_000_000, FrameID: "f", Pose: spatial.Identity()}
+		return sample.Header{Stamp: simtime.Stamp(100e9 + int64(i)*100_000_000), FrameID: "f", Pose: spatial.Identity()}
 	}
-	frames := &sample.Transforms{StampNs: 100e9, Static: true, Transforms: []sample.Transform{
+	frames := &sample.Transforms{Stamp: 100e9, Static: true, Transforms: []sample.Transform{
 		{Header: at(0), ChildFrameID: "lidar", Relative: spatial.Identity()},
 	}}
 	cloud := func(i int) *sample.PointCloud {
@@ -65,7 +66,7 @@ func replayable(t *testing.T, connection string, clock bool) string {
 	publish("/tf_static", flow.StaticQoS, frames)
 	for i := range 10 {
 		if clock {
-			publish("/clock", flow.ClockQoS, &sample.Clock{StampNs: at(i).StampNs})
+			publish("/clock", flow.ClockQoS, &sample.Clock{Stamp: at(i).Stamp})
 		}
 		publish("/points", flow.SensorDataQoS, cloud(i))
 		publish("/imu", flow.SensorDataQoS, imu(i))
@@ -142,14 +143,14 @@ func TestReplayMakesTheClock(t *testing.T) {
 		var topic, schema string
 		_, err := fmt.Sscan(line, &topic, &schema)
 		require.NoError(t, err)
-		var sequence, logNs, stampNs int64
-		_, err = fmt.Sscan(line[strings.Index(line, "]")+1:], &sequence, &logNs, &stampNs)
+		var sequence, logNs, stamp simtime.Stamp
+		_, err = fmt.Sscan(line[strings.Index(line, "]")+1:], &sequence, &logNs, &stamp)
 		require.NoError(t, err)
 		if topic == "/clock" {
-			assert.Greater(t, stampNs, clock)
-			ticks, clock = ticks+1, stampNs
+			assert.Greater(t, stamp, simtime.Stamp(clock))
+			ticks, clock = ticks+1, int64(stamp)
 		}
-		assert.LessOrEqual(t, stampNs, clock, "law T4: no stamp is ahead of the clock")
+		assert.LessOrEqual(t, stamp, simtime.Stamp(clock), "law T4: no stamp is ahead of the clock")
 	}
 	assert.Equal(t, 91, ticks, "0.9 s at 100 Hz, from the first message on")
 
@@ -248,7 +249,7 @@ func TestPacerDoesNotDrift(t *testing.T) {
 		p := c.pacer(rate)
 		p.begin(1e9)
 		for i := range 101 {
-			require.NoError(t, p.wait(t.Context(), 1e9+int64(i)*100_000_000))
+			require.NoError(t, p.wait(t.Context(), simtime.Stamp(1e9+int64(i)*100_000_000)))
 		}
 		assert.Equal(t, total+c.late, c.now.Sub(time.Time{}), "rate %v", rate)
 		assert.Len(t, c.slept, 100)
@@ -400,7 +401,7 @@ func TestReplayNamesWhatGroundTruthLoses(t *testing.T) {
 		{"a.mcap", "mcap:b.mcap?profile=ros1", []string{"sent as zero", "Boxes.Twist.Linear, Boxes.Twist.Angular"}, []string{"TypeID"}},
 	} {
 		dir := t.TempDir()
-		b, err := bridgesall.Registry().Open("mcap:"+c.recorded, bridges.Env{OutDir: dir, Now: func() int64 { return 1 }})
+		b, err := bridgesall.Registry().Open("mcap:"+c.recorded, bridges.Env{OutDir: dir, Now: func() simtime.Stamp { return 1 }})
 		require.NoError(t, err)
 		boxes, err := bridges.AddPublisher[*sample.Detections3D](b, bridges.Topic{Name: "/boxes"})
 		require.NoError(t, err)
@@ -684,7 +685,7 @@ func TestReplayLeavesDamageOut(t *testing.T) {
 	assert.NotEmpty(t, d.Cause)
 	d.Cause, d.Bytes = "", 0
 	assert.Equal(t, damagedRow{
-		File: path, Offset: int64(chunk.ChunkStartOffset), FromNs: int64(chunk.MessageStartTime), ToNs: int64(chunk.MessageEndTime), Messages: int64(lost),
+		File: path, Offset: int64(chunk.ChunkStartOffset), FromNs: simtime.Stamp(chunk.MessageStartTime), ToNs: simtime.Stamp(chunk.MessageEndTime), Messages: int64(lost),
 	}, d)
 }
 

@@ -830,7 +830,7 @@ func (w *windowView) attach(p *pipeline.Pipeline) error {
 		Title: p.World().Scene.Name, GPU: p.GPU().Renderer, Clock: p.Clock(), Step: w.config.Time.Step,
 		SaveDir: w.saveDir, Quit: w.quit, Drive: driven,
 		EgoSpeed: func(nowNs int64) float64 {
-			state, _ := p.History().State(scene.EgoID, nowNs)
+			state, _ := p.History().State(scene.EgoID, simtime.Stamp(nowNs))
 			return state.Twist.Linear.Len()
 		},
 	}

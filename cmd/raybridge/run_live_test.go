@@ -25,6 +25,7 @@ import (
 
 	"github.com/raybridge/raybridge/gpu"
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -107,13 +108,13 @@ func (d *drive) testTimes(t *testing.T) {
 	for _, m := range d.messages {
 		require.GreaterOrEqual(t, m.logTime, last, "%s goes back in time", m.topic)
 		last = m.logTime
-		assert.Equal(t, m.stamp, m.publishTime, m.topic)
+		assert.Equal(t, m.stamp, simtime.Stamp(m.publishTime), m.topic)
 		if m.topic == "/clock" {
-			clock = m.stamp
-			assert.Equal(t, m.stamp, m.logTime)
+			clock = int64(m.stamp)
+			assert.Equal(t, m.stamp, simtime.Stamp(m.logTime))
 			continue
 		}
-		assert.LessOrEqual(t, m.stamp, clock+10_000_000, "%s is far ahead of the clock", m.topic)
+		assert.LessOrEqual(t, m.stamp, simtime.Stamp(clock+10_000_000), "%s is far ahead of the clock", m.topic)
 		if m.logTime%10_000_000 == 0 {
 			assert.Equal(t, clock, m.logTime, "%s comes before the clock of its instant", m.topic)
 		}
@@ -128,7 +129,7 @@ func (d *drive) testTimes(t *testing.T) {
 		"/gnss/fix":       func(k int64) int64 { return (k + 1) * 5_000_000_000 / 67 },
 	} {
 		for k, m := range d.topics[topic] {
-			assert.Equal(t, stampOf(int64(k)), m.stamp, topic)
+			assert.Equal(t, simtime.Stamp(stampOf(int64(k))), m.stamp, topic)
 		}
 	}
 }

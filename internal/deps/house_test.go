@@ -33,7 +33,7 @@ var limits = struct {
 	prose:    0,
 	// How often a type of this name is declared. One concept has one declaration.
 	declared: map[string]int{
-		"Cause": 1, "Geodetic": 1, "Outcome": 1, "Policy": 1, "QoS": 1, "Rate": 1, "Stamp": 0,
+		"Cause": 1, "Geodetic": 1, "Outcome": 1, "Policy": 1, "QoS": 1, "Rate": 1, "Stamp": 1,
 	},
 }
 

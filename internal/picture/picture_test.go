@@ -15,6 +15,7 @@ import (
 
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 func floats(values ...float64) (data []byte) {
@@ -124,9 +125,9 @@ func TestCompressedPicturesKeepTheirValues(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var data bytes.Buffer
 			require.NoError(t, png.Encode(&data, c.picture))
-			m, err := Decode(&sample.CompressedImage{Header: sample.Header{StampNs: 5}, Format: "png", Data: data.Bytes()})
+			m, err := Decode(&sample.CompressedImage{Header: sample.Header{Stamp: 5}, Format: "png", Data: data.Bytes()})
 			require.NoError(t, err)
-			assert.EqualValues(t, 5, m.StampNs)
+			assert.EqualValues(t, simtime.Stamp(5), m.Stamp)
 			assert.Equal(t, c.encoding, m.Encoding)
 			kind, err := KindOf(m, false)
 			require.NoError(t, err)

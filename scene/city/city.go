@@ -56,6 +56,7 @@ import (
 	"github.com/go-gl/mathgl/mgl32"
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -234,7 +235,7 @@ type modelPart struct {
 	name  string
 	shape *shape
 	tag   scene.Tag
-	joint func(tNs int64) mgl64.Mat4
+	joint func(stamp simtime.Stamp) mgl64.Mat4
 	mesh  int // once used
 }
 
@@ -373,7 +374,7 @@ func (o *object) actorParts() []scene.Part {
 		parts[i] = scene.Part{Name: p.name, Mesh: p.mesh, Local: scale, Tag: p.tag}
 		if p.joint != nil {
 			joint := p.joint
-			parts[i].Joints = func(tNs int64) mgl64.Mat4 { return scale.Mul4(joint(tNs)) }
+			parts[i].Joints = func(stamp simtime.Stamp) mgl64.Mat4 { return scale.Mul4(joint(stamp)) }
 			parts[i].Local = parts[i].Joints(0)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/city"
 	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -56,14 +57,14 @@ func fingerprint(s *scene.Scene) uint64 {
 	write(s.Materials, s.Meshes, s.Light, s.Origin, s.Ego, s.LaneMarks, s.Signals)
 	for _, a := range s.Actors {
 		write(a.ID, a.Name, a.TypeID, a.Pose, a.Reserved)
-		for _, tNs := range []int64{0, 1e9, 77e9} {
+		for _, stamp := range []int64{0, 1e9, 77e9} {
 			if a.Motion != nil {
-				write(a.Motion.PoseAt(tNs))
+				write(a.Motion.PoseAt(simtime.Stamp(stamp)))
 			}
 			for _, p := range a.Parts {
 				write(p.Name, p.Mesh, p.Tag, p.Local)
 				if p.Joints != nil {
-					write(p.Joints(tNs))
+					write(p.Joints(simtime.Stamp(stamp)))
 				}
 			}
 		}

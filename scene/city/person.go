@@ -7,6 +7,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // outfit is how a person looks.
@@ -44,15 +45,15 @@ type gait struct {
 }
 
 // angle returns a limb's swing at a simulation time, positive forwards.
-func (g gait) angle(tNs int64) float64 {
-	return g.swing * math.Sin(2*math.Pi*g.strideHz*float64(tNs)/1e9+g.phase)
+func (g gait) angle(stamp simtime.Stamp) float64 {
+	return g.swing * math.Sin(2*math.Pi*g.strideHz*float64(stamp)/1e9+g.phase)
 }
 
 // limb returns the joint of a limb that hangs at pivot and swings by sign
 // times the gait.
-func (g gait) limb(pivot vec, sign float64) func(tNs int64) mgl64.Mat4 {
-	return func(tNs int64) mgl64.Mat4 {
-		return mgl64.Translate3D(pivot[0], pivot[1], pivot[2]).Mul4(mgl64.HomogRotate3DY(-sign * g.angle(tNs)))
+func (g gait) limb(pivot vec, sign float64) func(stamp simtime.Stamp) mgl64.Mat4 {
+	return func(stamp simtime.Stamp) mgl64.Mat4 {
+		return mgl64.Translate3D(pivot[0], pivot[1], pivot[2]).Mul4(mgl64.HomogRotate3DY(-sign * g.angle(stamp)))
 	}
 }
 

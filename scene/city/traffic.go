@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -75,7 +76,7 @@ func (w way) offsetNear(p vec2) (float64, error) {
 	}
 	best, at := math.Inf(1), 0.0
 	for s := range int(w.length()) {
-		q := l.PoseAt(int64(s) * 1e9).Position
+		q := l.PoseAt(simtime.Stamp(s) * 1e9).Position
 		if d := (vec2{q[0], q[1]}).Sub(p).Len(); d < best {
 			best, at = d, float64(s)
 		}

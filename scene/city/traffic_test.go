@@ -11,6 +11,7 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/city"
 	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -22,7 +23,7 @@ type footprint struct {
 	name  string
 	hull  []mgl64.Vec2
 	reach float64 // no point of the hull is farther from the first
-	pose  func(tNs int64) spatial.Pose
+	pose  func(stamp simtime.Stamp) spatial.Pose
 }
 
 // footprints returns those of the actors that keep accepts.
@@ -32,7 +33,7 @@ func footprints(s *scene.Scene, keep func(*scene.Actor) bool) []footprint {
 		if a.Reserved || !keep(a) {
 			continue
 		}
-		f := footprint{name: a.Name, pose: func(int64) spatial.Pose { return a.Pose }}
+		f := footprint{name: a.Name, pose: func(simtime.Stamp) spatial.Pose { return a.Pose }}
 		if a.Motion != nil {
 			f.pose = a.Motion.PoseAt
 		}
@@ -81,8 +82,8 @@ func hull(points []mgl64.Vec2) []mgl64.Vec2 {
 }
 
 // outline returns points around the hull, in the map, at most half a metre apart.
-func (f *footprint) outline(tNs int64) []mgl64.Vec3 {
-	pose := f.pose(tNs)
+func (f *footprint) outline(stamp simtime.Stamp) []mgl64.Vec3 {
+	pose := f.pose(stamp)
 	var out []mgl64.Vec3
 	for i, a := range f.hull {
 		d := f.hull[(i+1)%len(f.hull)].Sub(a)
@@ -96,8 +97,8 @@ func (f *footprint) outline(tNs int64) []mgl64.Vec3 {
 }
 
 // holds reports whether a point of the map lies in the hull.
-func (f *footprint) holds(p mgl64.Vec3, tNs int64) bool {
-	q := f.pose(tNs).Inverse().Apply(p).Vec2()
+func (f *footprint) holds(p mgl64.Vec3, stamp simtime.Stamp) bool {
+	q := f.pose(stamp).Inverse().Apply(p).Vec2()
 	for i, a := range f.hull {
 		if turn(a, f.hull[(i+1)%len(f.hull)], q) <= 0 {
 			return false
@@ -107,8 +108,8 @@ func (f *footprint) holds(p mgl64.Vec3, tNs int64) bool {
 }
 
 // near reports whether two footprints could meet.
-func (f *footprint) near(g *footprint, tNs int64) bool {
-	a, b := f.pose(tNs).Apply(f.hull[0].Vec3(0)), g.pose(tNs).Apply(g.hull[0].Vec3(0))
+func (f *footprint) near(g *footprint, stamp simtime.Stamp) bool {
+	a, b := f.pose(stamp).Apply(f.hull[0].Vec3(0)), g.pose(stamp).Apply(g.hull[0].Vec3(0))
 	return a.Sub(b).Len() <= f.reach+g.reach
 }
 
@@ -118,16 +119,16 @@ func onFoot(a *scene.Actor) bool { return a.Parts[0].Tag == scene.TagPedestrian 
 
 func assertApart(t *testing.T, a, b []footprint, times []int64) {
 	t.Helper()
-	for _, tNs := range times {
+	for _, stamp := range times {
 		for i := range a {
-			outline := a[i].outline(tNs)
+			outline := a[i].outline(simtime.Stamp(stamp))
 			for j := range b {
-				if a[i].name == b[j].name || !a[i].near(&b[j], tNs) {
+				if a[i].name == b[j].name || !a[i].near(&b[j], simtime.Stamp(stamp)) {
 					continue
 				}
 				for _, p := range outline {
-					if b[j].holds(p, tNs) {
-						require.Failf(t, "collision", "%s is in %s at %d ns", a[i].name, b[j].name, tNs)
+					if b[j].holds(p, simtime.Stamp(stamp)) {
+						require.Failf(t, "collision", "%s is in %s at %d ns", a[i].name, b[j].name, stamp)
 					}
 				}
 			}
@@ -176,8 +177,8 @@ func TestCarsKeepRight(t *testing.T) {
 		}
 		// A car that drives straight on and the ego's street. One that goes east keeps south of
 		// the centre line, where the ego is; one that goes west north of it.
-		for _, tNs := range someTimes() {
-			p := a.Motion.PoseAt(tNs)
+		for _, stamp := range someTimes() {
+			p := a.Motion.PoseAt(simtime.Stamp(stamp))
 			ahead := p.Rotate(mgl64.Vec3{1, 0, 0})
 			centre := s.Ego.Position[1] + 1.6
 			if math.Abs(p.Position[1]-centre) < 5 && math.Abs(ahead[0]) > 0.999 && math.Abs(p.Position[0]) < 30 {
@@ -196,9 +197,9 @@ func TestEgoRouteIsALoop(t *testing.T) {
 	assert.InDelta(t, 7.5, route.Speed(), 1e-9)
 	assert.Equal(t, s.Ego, route.PoseAt(0))
 	lap := int64(route.Length() / route.Speed() * 1e9)
-	assert.Less(t, route.PoseAt(lap).Position.Sub(s.Ego.Position).Len(), 1e-6)
-	for tNs := int64(0); tNs < lap; tNs += 1e8 {
-		state := route.StateAt(tNs)
+	assert.Less(t, route.PoseAt(simtime.Stamp(lap)).Position.Sub(s.Ego.Position).Len(), 1e-6)
+	for stamp := int64(0); stamp < lap; stamp += 1e8 {
+		state := route.StateAt(simtime.Stamp(stamp))
 		assert.Zero(t, state.Pose.Position[2])
 		assert.Less(t, state.Acceleration.Len(), 4.2, "a brisk driver's corner")
 	}
@@ -303,8 +304,8 @@ func TestRoutesCrossNoSolidMark(t *testing.T) {
 	for _, r := range routes {
 		loop := r.(*scene.WaypointLoop)
 		before := r.PoseAt(0).Position
-		for tNs := int64(0); tNs < int64(loop.Length()/loop.Speed()*1e9); tNs += 3e8 {
-			now := r.PoseAt(tNs).Position
+		for stamp := int64(0); stamp < int64(loop.Length()/loop.Speed()*1e9); stamp += 3e8 {
+			now := r.PoseAt(simtime.Stamp(stamp)).Position
 			for _, m := range solid {
 				require.False(t, cross(before, now, m[0], m[1]), "a route crosses a mark at %v", now)
 				nearest = min(nearest, now.Sub(m[0]).Len())
@@ -352,16 +353,16 @@ func TestSignalsTakeTurns(t *testing.T) {
 		shown := map[scene.SignalState]int64{}
 		allRed := int64(0)
 		const step = 50_000_000
-		for tNs := int64(0); tNs < 64e9; tNs += step {
+		for stamp := int64(0); stamp < 64e9; stamp += step {
 			var states [2]scene.SignalState
 			for i, alongX := range []bool{false, true} {
-				states[i], _ = pairs[alongX][0].StateAt(tNs)
+				states[i], _ = pairs[alongX][0].StateAt(simtime.Stamp(stamp))
 				for _, l := range pairs[alongX] {
-					state, _ := l.StateAt(tNs)
+					state, _ := l.StateAt(simtime.Stamp(stamp))
 					require.Equal(t, states[i], state, "opposite arms show the same")
 				}
 			}
-			require.True(t, states[0] == scene.SignalRed || states[1] == scene.SignalRed, "crossing arms at %d: %v", tNs, states)
+			require.True(t, states[0] == scene.SignalRed || states[1] == scene.SignalRed, "crossing arms at %d: %v", stamp, states)
 			if states[0] == states[1] {
 				allRed += step
 			}
@@ -379,8 +380,8 @@ func TestSignalsFaceTheirTraffic(t *testing.T) {
 	tracer := scenetest.NewTracer(empty(s), nil)
 	route := s.Route.(*scene.WaypointLoop)
 	passed := map[uint32]bool{}
-	for tNs := int64(0); tNs < int64(route.Length()/route.Speed()*1e9); tNs += 1e8 {
-		pose := route.PoseAt(tNs)
+	for stamp := int64(0); stamp < int64(route.Length()/route.Speed()*1e9); stamp += 1e8 {
+		pose := route.PoseAt(simtime.Stamp(stamp))
 		for i := range s.Signals {
 			l := &s.Signals[i]
 			off := l.Pose.Position.Sub(pose.Position)

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/go-gl/mathgl/mgl64"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Agreement counts how a sensor's ranges compare with a Tracer's.
@@ -23,9 +24,9 @@ type Agreement struct {
 func Tolerance(t float64) float64 { return 1e-3 + 1e-5*t }
 
 // Add compares one range, +Inf for a miss, with what the tracer finds.
-func (a *Agreement) Add(tr *Tracer, origin, direction mgl64.Vec3, tmin, tmax float64, tNs int64, got float64) {
+func (a *Agreement) Add(tr *Tracer, origin, direction mgl64.Vec3, tmin, tmax float64, stamp simtime.Stamp, got float64) {
 	want := math.Inf(1)
-	if h, ok := tr.Trace(origin, direction, tmin, tmax, tNs); ok {
+	if h, ok := tr.Trace(origin, direction, tmin, tmax, stamp); ok {
 		want = h.T
 	}
 	if agree(want, got) {
@@ -35,13 +36,13 @@ func (a *Agreement) Add(tr *Tracer, origin, direction mgl64.Vec3, tmin, tmax flo
 		}
 		return
 	}
-	if beside(tr, origin, direction, tmin, tmax, tNs, got) {
+	if beside(tr, origin, direction, tmin, tmax, stamp, got) {
 		a.Edge++
 		return
 	}
 	a.Wrong++
 	if len(a.Examples) < 5 {
-		a.Examples = append(a.Examples, fmt.Sprintf("ray from %v along %v at %d ns: range %v, want %v", origin, direction, tNs, got, want))
+		a.Examples = append(a.Examples, fmt.Sprintf("ray from %v along %v at %d ns: range %v, want %v", origin, direction, stamp, got, want))
 	}
 }
 
@@ -53,7 +54,7 @@ func agree(want, got float64) bool {
 }
 
 // beside tells whether a ray next to the given one has the range.
-func beside(tr *Tracer, origin, direction mgl64.Vec3, tmin, tmax float64, tNs int64, got float64) bool {
+func beside(tr *Tracer, origin, direction mgl64.Vec3, tmin, tmax float64, stamp simtime.Stamp, got float64) bool {
 	x := direction.Cross(mgl64.Vec3{0, 0, 1})
 	if x.Len() < 1e-3 {
 		x = direction.Cross(mgl64.Vec3{0, 1, 0})
@@ -67,7 +68,7 @@ func beside(tr *Tracer, origin, direction mgl64.Vec3, tmin, tmax float64, tNs in
 			o := origin.Add(off.Mul(shift))
 			d := direction.Add(off.Mul(shift / 30)).Normalize()
 			want := math.Inf(1)
-			if h, ok := tr.Trace(o, d, tmin, tmax, tNs); ok {
+			if h, ok := tr.Trace(o, d, tmin, tmax, stamp); ok {
 				want = h.T
 			}
 			if agree(want, got) {

@@ -9,6 +9,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -140,8 +141,8 @@ type Linear struct {
 }
 
 // PoseAt implements scene.Motion.
-func (l Linear) PoseAt(tNs int64) spatial.Pose {
-	t := float64(tNs) * 1e-9
+func (l Linear) PoseAt(stamp simtime.Stamp) spatial.Pose {
+	t := float64(stamp) * 1e-9
 	return spatial.Pose{
 		Position:    l.Start.Position.Add(l.Velocity.Mul(t)),
 		Orientation: mgl64.QuatRotate(l.YawRate*t, mgl64.Vec3{0, 0, 1}).Mul(l.Start.Orientation),
@@ -182,8 +183,8 @@ func Soup(seed uint64, n int, moving bool) *scene.Scene {
 		}
 		a := b.Put(tag.String(), mesh, material, p)
 		if moving && k == 5 {
-			a.Parts[0].Joints = func(tNs int64) mgl64.Mat4 {
-				t := float64(tNs) * 1e-9
+			a.Parts[0].Joints = func(stamp simtime.Stamp) mgl64.Mat4 {
+				t := float64(stamp) * 1e-9
 				return mgl64.HomogRotate3DX(4 * t).Mul4(mgl64.Translate3D(0, 0, math.Sin(t))).Mul4(mgl64.Scale3D(0.5, 0.8, 0.5))
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -119,12 +120,12 @@ func planeHit(o, d mgl64.Vec3, v [3]mgl64.Vec3) float64 {
 func TestMovingWall(t *testing.T) {
 	tr := scenetest.NewTracer(scenetest.MovingWall(30, 20), nil)
 	for _, at := range []int64{0, 100e6, 1e9} {
-		h, ok := tr.Trace(mgl64.Vec3{0, 0, 2}, mgl64.Vec3{1, 0, 0}, 0, 100, at)
+		h, ok := tr.Trace(mgl64.Vec3{0, 0, 2}, mgl64.Vec3{1, 0, 0}, 0, 100, simtime.Stamp(at))
 		require.True(t, ok)
 		assert.InDelta(t, 30-20*float64(at)*1e-9, h.T, 1e-9)
 		assert.Equal(t, scene.TagWall, h.Tag())
 	}
-	still := scenetest.NewTracer(scenetest.MovingWall(30, 20), func(uint32, int64) (spatial.Pose, bool) {
+	still := scenetest.NewTracer(scenetest.MovingWall(30, 20), func(uint32, simtime.Stamp) (spatial.Pose, bool) {
 		return spatial.Pose{Position: mgl64.Vec3{8.5, 0, 5}, Orientation: mgl64.QuatIdent()}, true
 	})
 	h, _ := still.Trace(mgl64.Vec3{0, 0, 2}, mgl64.Vec3{1, 0, 0}, 0, 100, 0)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -32,7 +33,7 @@ func (h *Hit) Tag() scene.Tag { return h.Actor.Parts[h.Part].Tag }
 
 // Poses says where an actor is, and whether it is there at all; scene.History's
 // Pose is one.
-type Poses func(id uint32, tNs int64) (spatial.Pose, bool)
+type Poses func(id uint32, stamp simtime.Stamp) (spatial.Pose, bool)
 
 // Tracer finds ray hits by the textbook. It uses float64 and Möller and Trumbore's test (Fast,
 // Minimum Storage Ray/Triangle Intersection, 1997). It has a median-split tree a mesh, and a
@@ -105,19 +106,19 @@ func (t *Tracer) box(p *placedPart) node {
 	return n
 }
 
-func (t *Tracer) pose(a *scene.Actor, tNs int64) (pose spatial.Pose, there bool) {
+func (t *Tracer) pose(a *scene.Actor, stamp simtime.Stamp) (pose spatial.Pose, there bool) {
 	switch {
 	case t.poses != nil:
-		return t.poses(a.ID, tNs)
+		return t.poses(a.ID, stamp)
 	case a.Motion != nil:
-		return a.Motion.PoseAt(tNs), !a.Reserved
+		return a.Motion.PoseAt(stamp), !a.Reserved
 	}
 	return a.Pose, !a.Reserved
 }
 
 // Trace returns the nearest surface at tmin <= t < tmax metres along a ray of the map frame at
 // a simulation time. direction is a unit vector.
-func (t *Tracer) Trace(origin, direction mgl64.Vec3, tmin, tmax float64, tNs int64) (Hit, bool) {
+func (t *Tracer) Trace(origin, direction mgl64.Vec3, tmin, tmax float64, stamp simtime.Stamp) (Hit, bool) {
 	best := Hit{T: tmax}
 	for i := range t.static {
 		p := &t.static[i]
@@ -126,7 +127,7 @@ func (t *Tracer) Trace(origin, direction mgl64.Vec3, tmin, tmax float64, tNs int
 		}
 	}
 	for _, a := range t.moving {
-		place, there := t.pose(a, tNs)
+		place, there := t.pose(a, stamp)
 		if !there {
 			continue
 		}
@@ -134,7 +135,7 @@ func (t *Tracer) Trace(origin, direction mgl64.Vec3, tmin, tmax float64, tNs int
 		for i := range a.Parts {
 			local := a.Parts[i].Local
 			if a.Parts[i].Joints != nil {
-				local = a.Parts[i].Joints(tNs)
+				local = a.Parts[i].Joints(stamp)
 			}
 			if p, ok := t.place(a, i, pose.Mul4(local)); ok {
 				t.tracePart(&p, origin, direction, tmin, &best)

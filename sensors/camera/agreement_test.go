@@ -20,6 +20,7 @@ import (
 	"github.com/raybridge/raybridge/scene/gltf"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors/camera"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -29,7 +30,7 @@ type comparison struct {
 	scene         *scene.Scene
 	ego           scene.Motion
 	mount         spatial.Pose
-	tNs           int64
+	stamp         simtime.Stamp
 	width, height int
 	stride        int // every so many pixels of a row, and rows
 
@@ -59,11 +60,11 @@ func (c *comparison) run(t *testing.T) result {
 	attributes := size(c.width, c.height)
 	c.rig = newRig(t, c.scene, c.ego,
 		mounted{camera.DepthDefinition, c.mount, attributes}, mounted{camera.SemanticDefinition, c.mount, attributes}, mounted{camera.InstanceDefinition, c.mount, attributes})
-	c.rig.fire(c.tNs)
+	c.rig.fire(c.stamp)
 	c.lens = lens(t, c.width, c.height, 90)
 	ego := c.scene.Ego
 	if c.ego != nil {
-		ego = c.ego.PoseAt(c.tNs)
+		ego = c.ego.PoseAt(c.stamp)
 	}
 	c.pose = ego.Compose(c.mount).Compose(spatial.OpticalInBody())
 	c.tracer = scenetest.NewTracer(c.scene, nil)
@@ -95,13 +96,13 @@ func (c *comparison) compare(r *result, u, v int) {
 	got := depthAt(c.rig.picture(0), u, v)
 	wrong := r.ranges.Wrong
 	direction := c.pose.Rotate(ray).Normalize()
-	r.ranges.Add(c.tracer, c.pose.Position, direction, near*ray.Len(), far*ray.Len(), c.tNs, got*ray.Len())
+	r.ranges.Add(c.tracer, c.pose.Position, direction, near*ray.Len(), far*ray.Len(), c.stamp, got*ray.Len())
 	if r.ranges.Wrong > wrong && c.seenBeside(u, v, got) {
 		r.ranges.Wrong--
 		r.ranges.Edge++
 	}
 	tag, id := scene.TagSky, uint32(0)
-	if h, ok := c.tracer.Trace(c.pose.Position, direction, near*ray.Len(), far*ray.Len(), c.tNs); ok {
+	if h, ok := c.tracer.Trace(c.pose.Position, direction, near*ray.Len(), far*ray.Len(), c.stamp); ok {
 		tag, id = h.Tag(), h.Actor.ID
 	}
 	p := at(c.rig.picture(2), u, v, 2)
@@ -119,7 +120,7 @@ func (c *comparison) seenBeside(u, v int, depth float64) bool {
 			sin, cos := math.Sincos(float64(k) * math.Pi / 4)
 			ray := c.lens.Ray(float64(u)+shift*cos, float64(v)+shift*sin)
 			want := math.Inf(1)
-			if h, ok := c.tracer.Trace(c.pose.Position, c.pose.Rotate(ray).Normalize(), near*ray.Len(), far*ray.Len(), c.tNs); ok {
+			if h, ok := c.tracer.Trace(c.pose.Position, c.pose.Rotate(ray).Normalize(), near*ray.Len(), far*ray.Len(), c.stamp); ok {
 				want = h.T / ray.Len()
 			}
 			if want == depth || math.Abs(want-depth) <= 0.01+0.01*want {
@@ -176,19 +177,19 @@ func TestPicturesAgreeWithAReferenceTracer(t *testing.T) {
 	require.NoError(t, err)
 	soup := func(seed uint64, mount spatial.Pose) *comparison {
 		return &comparison{
-			scene: scenetest.Soup(seed, 6000, true), mount: mount, tNs: int64(seed) * second / 2, width: 240, height: 180, stride: 1,
+			scene: scenetest.Soup(seed, 6000, true), mount: mount, stamp: simtime.Stamp(int64(seed) * second / 2), width: 240, height: 180, stride: 1,
 		}
 	}
-	street := func(tNs int64) *comparison {
+	street := func(stamp simtime.Stamp) *comparison {
 		mount := spatial.FromRPY(mgl64.Vec3{1.2, 0.3, 1.6}, 0, 2, 5)
-		return &comparison{scene: town, ego: town.Route, mount: mount, tNs: tNs, width: 640, height: 480, stride: 6}
+		return &comparison{scene: town, ego: town.Route, mount: mount, stamp: stamp, width: 640, height: 480, stride: 6}
 	}
 	comparisons := map[string]*comparison{
 		"soup 0":    soup(0, spatial.FromRPY(mgl64.Vec3{0, 0, 1}, 0, 0, 0)),
 		"soup 1":    soup(1, spatial.FromRPY(mgl64.Vec3{-20, 13, 7}, 12, 20, 140)),
 		"soup 2":    soup(2, spatial.FromRPY(mgl64.Vec3{40, -40, -3}, -30, -15, 100)),
 		"city":      street(0),
-		"city, 9 s": street(9 * second),
+		"city, 9 s": street(simtime.Stamp(9 * second)),
 	}
 	for name, s := range map[string]*scene.Scene{"street": ownStreet(t), "kaykit": kaykit(t)} {
 		if s != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/raybridge/raybridge/gpu/eglctx"
 	"github.com/raybridge/raybridge/scene/city"
 	"github.com/raybridge/raybridge/sensors/camera"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -41,14 +42,14 @@ func benchmarkCameras(b *testing.B, list ...mounted) {
 	r := newRigOn(b, thread, town, town.Route, list...)
 	defer r.end()
 	r.forgetful = true
-	tNs := int64(0)
-	r.fire(tNs)
+	stamp := int64(0)
+	r.fire(simtime.Stamp(stamp))
 	best := time.Hour
 	b.ReportAllocs()
 	for b.Loop() {
-		tNs += 50_000_000
+		stamp += 50_000_000
 		start := time.Now()
-		r.fire(tNs)
+		r.fire(simtime.Stamp(stamp))
 		best = min(best, time.Since(start))
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "frames/s")

@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -122,7 +123,7 @@ func (s *camera) Tick(at sensors.Tick) error {
 	if s.wanted() {
 		s.view.announce(s, at)
 	} else {
-		s.unseen.expect(at.TimeNs)
+		s.unseen.expect(at.Due)
 	}
 	return nil
 }
@@ -138,7 +139,7 @@ func (s *camera) acquire(c *gpu.Ctx) bool {
 // before it has, and starts reading the picture back. GL thread.
 func (s *camera) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) {
 	s.view.capture(c, s.renderer, at)
-	k := shot{At: at, Header: at.Header(s.frameID, s.env.Pose(s.spec.Mount, at.TimeNs))}
+	k := shot{At: at, Header: at.Header(s.frameID, s.env.Pose(s.spec.Mount, at.Due))}
 	switch {
 	case s.failed != nil:
 		s.failed, err = nil, s.failed
@@ -175,7 +176,7 @@ func (s *camera) Frames() []sample.Transform {
 
 // Process publishes finished captures up to the instant through. A capture with
 // a compressed picture counts when that is published.
-func (s *camera) Process(through int64) int {
+func (s *camera) Process(through simtime.Stamp) int {
 	n := 0
 	for k, ok := s.unseen.take(through); ok; k, ok = s.unseen.take(through) {
 		s.publishInfo(&k)
@@ -261,26 +262,26 @@ func (s *camera) publishInfo(k *shot) {
 // from any goroutine.
 type unseen struct {
 	mu       sync.Mutex
-	expected []int64 // guarded by mu: instants of captures that Tick announced
-	ready    []shot  // guarded by mu, oldest first
+	expected []simtime.Stamp // guarded by mu: instants of captures that Tick announced
+	ready    []shot          // guarded by mu, oldest first
 }
 
 // expect says that the capture of an instant will have no picture.
-func (u *unseen) expect(timeNs int64) {
+func (u *unseen) expect(stamp simtime.Stamp) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.expected) == maxAnnounced {
 		u.expected = slices.Delete(u.expected, 0, 1)
 	}
-	u.expected = append(u.expected, timeNs)
+	u.expected = append(u.expected, stamp)
 }
 
 // add keeps a capture for Process, if it was expected; earlier ones are not any more.
 func (u *unseen) add(k shot) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	expected := slices.Contains(u.expected, k.At.TimeNs)
-	u.expected = slices.DeleteFunc(u.expected, func(t int64) bool { return t <= k.At.TimeNs })
+	expected := slices.Contains(u.expected, k.At.Due)
+	u.expected = slices.DeleteFunc(u.expected, func(t simtime.Stamp) bool { return t <= k.At.Due })
 	if expected {
 		u.ready = append(u.ready, k)
 	}
@@ -288,10 +289,10 @@ func (u *unseen) add(k shot) bool {
 }
 
 // take returns the oldest capture, if it is not later than an instant.
-func (u *unseen) take(through int64) (shot, bool) {
+func (u *unseen) take(through simtime.Stamp) (shot, bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if len(u.ready) == 0 || u.ready[0].At.TimeNs > through {
+	if len(u.ready) == 0 || u.ready[0].At.Due > through {
 		return shot{}, false
 	}
 	k := u.ready[0]

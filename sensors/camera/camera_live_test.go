@@ -22,6 +22,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -270,13 +271,13 @@ func TestAMoverIsWhereItIsAtTheStamp(t *testing.T) {
 		mounted{camera.SemanticDefinition, forward(1.5), size(32, 24)})
 	for k := range int64(4) {
 		stamp := k * second / 3
-		r.fire(stamp)
+		r.fire(simtime.Stamp(stamp))
 		want := distance - speed*float64(stamp)/1e9
 		assert.InDelta(t, want, depthAt(r.picture(0), 16, 11), 1e-3, "at %d ns", stamp)
 		assert.Equal(t, byte(scene.TagWall), at(r.picture(1), 16, 11, 1)[0])
 		assert.Equal(t, byte(scene.TagSky), at(r.picture(1), 16, 0, 1)[0])
 		assert.Equal(t, byte(scene.TagRoads), at(r.picture(1), 16, 23, 1)[0])
-		assert.Equal(t, stamp, r.picture(0).StampNs)
+		assert.Equal(t, simtime.Stamp(stamp), r.picture(0).Stamp)
 	}
 }
 
@@ -391,7 +392,7 @@ func TestPicturesOfAnyExtent(t *testing.T) {
 			t.Run(fmt.Sprintf("%dx%d %s", side[0], side[1], lens), func(t *testing.T) {
 				list := everyForm(func(more ...any) map[string]any { return size(side[0], side[1], append(more, "lens", lens)...) })
 				r := newRig(t, scenetest.MovingWall(20, 1), nil, list...)
-				r.fire(second)
+				r.fire(simtime.Stamp(second))
 				assert.Empty(t, r.drops)
 				for i := range list {
 					m := r.picture(i)
@@ -428,7 +429,7 @@ func TestCamerasOfOneViewShareAPass(t *testing.T) {
 	r.fire(0)
 	// Three views; the second colour camera of one has a dispatch of its own.
 	assert.Equal(t, camera.Stats{Visibility: 3, Shades: 4, StaticShadows: 1}, camera.StatsOf(r.shared))
-	r.fire(second)
+	r.fire(simtime.Stamp(second))
 	assert.Equal(t, camera.Stats{Visibility: 6, Shades: 8, StaticShadows: 1}, camera.StatsOf(r.shared))
 	for i := range r.cameras {
 		assert.Len(t, r.messages[i][camera.OutputImage], 2)
@@ -444,7 +445,7 @@ func TestACameraWithoutListenersComputesNothing(t *testing.T) {
 	r.fire(0)
 	assert.Zero(t, camera.StatsOf(r.shared).Visibility)
 	r.deaf[1] = false
-	r.fire(second)
+	r.fire(simtime.Stamp(second))
 	assert.EqualValues(t, 1, camera.StatsOf(r.shared).Visibility)
 	assert.Empty(t, r.messages[0][camera.OutputImage])
 	assert.Len(t, r.messages[1][camera.OutputImage], 1)
@@ -456,13 +457,13 @@ func TestCameraInfoHasTheImagesHeader(t *testing.T) {
 	ego := scenetest.Linear{Start: spatial.FromRPY(mgl64.Vec3{-3, 1, 0}, 0, 0, 15), Velocity: mgl64.Vec3{1, 0, 0}}
 	r := newRig(t, s, ego, mounted{camera.RGBDefinition, mount, size(48, 32, "fov", 75, "principal_point", "corner")})
 	r.fire(0)
-	r.fire(second)
+	r.fire(simtime.Stamp(second))
 	image, info := r.picture(0), last[*sample.CameraInfo](r, 0, camera.OutputInfo)
 	assert.Equal(t, image.Header, info.Header)
-	assert.Equal(t, second, image.StampNs)
+	assert.Equal(t, simtime.Stamp(second), image.Stamp)
 	assert.EqualValues(t, 1, image.Seq)
 	assert.Equal(t, "camera_optical", image.FrameID)
-	pose := ego.PoseAt(second).Compose(mount)
+	pose := ego.PoseAt(simtime.Stamp(second)).Compose(mount)
 	assert.InDeltaSlice(t, pose.Position[:], image.Pose.Position[:], 1e-9, "the header's pose is the sensor's in the map frame")
 	var want sample.CameraInfo
 	lens(t, 48, 32, 75).Info(camera.CornerOrigin, &want)
@@ -494,7 +495,7 @@ func TestACameraRidesOnAnotherActor(t *testing.T) {
 			Scene: b.Scene, GL: gputest.Thread(t), Owner: car.ID, Mount: spatial.FromRPY(mgl64.Vec3{2.5, 0, 0}, 0, 0, 0), Attributes: size(33, 25, "lens", lens),
 		})
 		for k := range int64(4) {
-			h.Fire(k * period)
+			h.Fire(simtime.Stamp(k * period))
 			m := sensortest.Last[*sample.Image](h, camera.OutputImage)
 			along := speed * float64(k*period) / 1e9
 			assert.InDelta(t, start-2.5-along, depthAt(m, 16, 12), 1e-3, lens)
@@ -524,8 +525,8 @@ func TestSpawnedActorIsInThePictureAtOnce(t *testing.T) {
 		}
 		return pixels
 	}
-	fire := func(tNs int64) []byte {
-		r.fire(tNs)
+	fire := func(stamp simtime.Stamp) []byte {
+		r.fire(stamp)
 		return r.picture(1).Data
 	}
 
@@ -551,16 +552,16 @@ func TestSpawnedActorIsInThePictureAtOnce(t *testing.T) {
 // steered is an ego that somebody outside drives: where it is doesn't follow from time.
 type steered struct{ pose spatial.Pose }
 
-func (s *steered) PoseAt(int64) spatial.Pose { return s.pose }
+func (s *steered) PoseAt(simtime.Stamp) spatial.Pose { return s.pose }
 
 // TestTimeIsSetToTheSame has the ego elsewhere when an instant comes again.
 func TestTimeIsSetToTheSame(t *testing.T) {
 	ego := &steered{spatial.Identity()}
 	r := newRig(t, scenetest.MovingWall(20, 0), ego, mounted{camera.DepthDefinition, forward(1), size(16, 16)})
-	r.fire(second)
+	r.fire(simtime.Stamp(second))
 	before := depthAt(r.picture(0), 8, 4)
 	ego.pose.Position = mgl64.Vec3{5, 0, 0}
-	r.fire(second)
+	r.fire(simtime.Stamp(second))
 	assert.InDelta(t, before-5, depthAt(r.picture(0), 8, 4), 1e-3)
 	assert.EqualValues(t, 2, camera.StatsOf(r.shared).Visibility)
 }
@@ -569,9 +570,9 @@ func TestTimeIsSetToTheSame(t *testing.T) {
 // and never made.
 func TestTimeIsSetBackBeforeACapture(t *testing.T) {
 	r := newRig(t, scenetest.MovingWall(20, 0), nil, mounted{camera.DepthDefinition, forward(1), size(16, 16)})
-	require.NoError(t, r.cameras[0].Tick(sensors.Tick{TimeNs: 3 * second}))
-	r.fire(second)
-	r.fire(3 * second)
+	require.NoError(t, r.cameras[0].Tick(sensors.Tick{Due: simtime.Stamp(3 * second)}))
+	r.fire(simtime.Stamp(second))
+	r.fire(simtime.Stamp(3 * second))
 	assert.Len(t, r.messages[0][camera.OutputImage], 2)
 	assert.EqualValues(t, 2, camera.StatsOf(r.shared).Shades, "once each")
 	assert.Empty(t, r.drops)

@@ -109,17 +109,17 @@ func (r *rig) add(i int, m mounted) {
 }
 
 // fire has all cameras capture at an instant and waits for what comes of it.
-func (r *rig) fire(tNs int64) {
+func (r *rig) fire(stamp simtime.Stamp) {
 	r.tb.Helper()
-	r.begin(tNs)
-	r.collect(tNs)
+	r.begin(stamp)
+	r.collect(stamp)
 }
 
 // begin has all cameras capture at an instant.
-func (r *rig) begin(tNs int64) {
+func (r *rig) begin(stamp simtime.Stamp) {
 	r.tb.Helper()
-	r.history.Record(tNs)
-	at := sensors.Tick{TimeNs: tNs, PeriodNs: 100_000_000, Seq: r.seq, Frame: r.seq}
+	r.history.Record(stamp)
+	at := sensors.Tick{Due: stamp, PeriodNs: 100_000_000, Seq: r.seq, Frame: r.seq}
 	r.seq++
 	for _, s := range r.cameras {
 		require.NoError(r.tb, s.Tick(at))
@@ -134,15 +134,15 @@ func (r *rig) begin(tNs int64) {
 	})
 }
 
-func (r *rig) collect(tNs int64) {
+func (r *rig) collect(stamp simtime.Stamp) {
 	r.tb.Helper()
-	for r.poll(tNs) > 0 {
+	for r.poll(stamp) > 0 {
 	}
 }
 
 // poll moves readbacks on once, publishes what is ready up to an instant, and
 // returns how many captures are left.
-func (r *rig) poll(tNs int64) int {
+func (r *rig) poll(stamp simtime.Stamp) int {
 	r.tb.Helper()
 	r.do(func(c *gpu.Ctx) error {
 		for _, s := range r.cameras {
@@ -152,7 +152,7 @@ func (r *rig) poll(tNs int64) int {
 	})
 	left := 0
 	for _, s := range r.cameras {
-		s.Process(tNs)
+		s.Process(stamp)
 		left += s.Pending()
 	}
 	return left
@@ -304,7 +304,7 @@ func TestOneInstantsCommands(t *testing.T) {
 		mounted{camera.RGBDefinition, forward(1), size(48, 32)}, mounted{camera.DepthDefinition, forward(1), size(48, 32)})
 	r.fire(0)
 	fake.ClearLog()
-	r.fire(second)
+	r.fire(simtime.Stamp(second))
 	list := commands(fake.Log())
 	count := map[string]int{}
 	for _, c := range list {
@@ -326,7 +326,7 @@ func TestADistortedViewIsTraced(t *testing.T) {
 		mounted{camera.DepthDefinition, forward(1), bent()}, mounted{camera.NormalsDefinition, forward(1), bent()})
 	r.fire(0)
 	fake.ClearLog()
-	r.fire(second)
+	r.fire(simtime.Stamp(second))
 	assert.Equal(t, []string{
 		`Dispatch "camera.trace"`, `Dispatch "camera.shade"`, `CopyBuffer "camera"`, `CopyBuffer "camera"`,
 	}, commands(fake.Log()))
@@ -346,8 +346,8 @@ func TestSlowGPU(t *testing.T) {
 	fake.SetFences(gputest.FenceScript{Hold: true})
 	const captures = 10
 	for k := int64(1); k <= captures; k++ {
-		r.begin(k * second)
-		r.poll(k * second)
+		r.begin(simtime.Stamp(k * second))
+		r.poll(simtime.Stamp(k * second))
 	}
 	assert.Len(t, r.messages[0][camera.OutputImage], 1, "nothing is published before its fence")
 	full := r.drops[flow.CauseReadbackFull]
@@ -358,7 +358,7 @@ func TestSlowGPU(t *testing.T) {
 		}
 	}
 	fake.SetFences(gputest.FenceScript{})
-	for r.poll(captures*second) > 0 {
+	for r.poll(simtime.Stamp(captures*second)) > 0 {
 		for n := range fake.Fences() {
 			fake.Signal(n)
 		}
@@ -366,7 +366,7 @@ func TestSlowGPU(t *testing.T) {
 	for i := range r.cameras {
 		stamps := []int64{}
 		for _, m := range r.messages[i][camera.OutputImage] {
-			stamps = append(stamps, m.(*sample.Image).StampNs)
+			stamps = append(stamps, int64(m.(*sample.Image).Stamp))
 		}
 		assert.IsIncreasing(t, stamps)
 	}
@@ -379,8 +379,8 @@ func TestALostCaptureIsCounted(t *testing.T) {
 	r := newRigOn(t, fake.Start(t), scenetest.MovingWall(20, 1), nil, mounted{camera.DepthDefinition, forward(1), size(48, 32)})
 	r.fire(0)
 	fake.Fail("PollFence", errors.New("scripted"))
-	r.fire(second)
-	r.fire(2 * second)
+	r.fire(simtime.Stamp(second))
+	r.fire(simtime.Stamp(2 * second))
 	assert.Equal(t, map[flow.Cause]int{flow.CauseReadbackFailed: 1}, r.drops)
 	assert.Len(t, r.messages[0][camera.OutputImage], 2)
 }
@@ -392,7 +392,7 @@ func TestAFailedPassLosesAllItsPictures(t *testing.T) {
 	r.fire(0)
 	scripted := errors.New("scripted")
 	fake.Fail("Dispatch", scripted)
-	at := sensors.Tick{TimeNs: second}
+	at := sensors.Tick{Due: simtime.Stamp(second)}
 	for _, s := range r.cameras {
 		require.NoError(t, s.Tick(at))
 	}
@@ -406,7 +406,7 @@ func TestAFailedPassLosesAllItsPictures(t *testing.T) {
 		return nil
 	})
 	assert.Empty(t, r.drops, "an error ends the run, it is not a drop")
-	r.fire(2 * second)
+	r.fire(simtime.Stamp(2 * second))
 	for i := range r.cameras {
 		assert.Len(t, r.messages[i][camera.OutputImage], 2)
 	}
@@ -417,9 +417,9 @@ func TestALostContextFailsTheCapture(t *testing.T) {
 	r := newRigOn(t, fake.Start(t), scenetest.MovingWall(20, 1), nil, mounted{camera.DepthDefinition, forward(1), size(48, 32)})
 	r.fire(0)
 	fake.Lose()
-	require.NoError(t, r.cameras[0].Tick(sensors.Tick{TimeNs: second}))
+	require.NoError(t, r.cameras[0].Tick(sensors.Tick{Due: simtime.Stamp(second)}))
 	err := r.thread.Do(t.Context(), func(c *gpu.Ctx) error {
-		_, err := r.cameras[0].Capture(c, sensors.Tick{TimeNs: second})
+		_, err := r.cameras[0].Capture(c, sensors.Tick{Due: simtime.Stamp(second)})
 		return err
 	})
 	require.ErrorIs(t, err, gpu.ErrContextLost)
@@ -431,7 +431,7 @@ func TestEndWithCapturesUnderWay(t *testing.T) {
 		mounted{camera.RGBDefinition, forward(1), size(48, 32, "compressed", "png")}, mounted{camera.DepthDefinition, forward(1), size(48, 32)})
 	fake.SetFences(gputest.FenceScript{Hold: true})
 	r.begin(0)
-	r.begin(second)
+	r.begin(simtime.Stamp(second))
 	assert.Positive(t, r.cameras[0].Pending())
 	r.end() // the fake's thread fails the test for what isn't closed
 	assert.Empty(t, r.messages[0][camera.OutputImage])
@@ -443,14 +443,14 @@ func TestEndWithPicturesBeingCompressed(t *testing.T) {
 	fake := gputest.NewFake()
 	r := newRigOn(t, fake.Start(t), scenetest.MovingWall(20, 1), nil,
 		mounted{camera.RGBDefinition, forward(1), size(48, 32, "compressed", "png")})
-	r.begin(second)
+	r.begin(simtime.Stamp(second))
 	r.do(func(c *gpu.Ctx) error {
 		r.cameras[0].Poll(c)
 		r.cameras[0].Poll(c)
 		return nil
 	})
-	assert.Zero(t, r.cameras[0].Process(second-1), "it isn't due")
-	r.cameras[0].Process(second)
+	assert.Zero(t, r.cameras[0].Process(simtime.Stamp(second-1)), "it isn't due")
+	r.cameras[0].Process(simtime.Stamp(second))
 	left := r.cameras[0].Pending() // 0 where the encoder was faster than Process
 	r.end()
 	assert.Equal(t, left, r.drops[flow.CauseClosed])
@@ -465,9 +465,9 @@ func TestCapturesThatWereNotMadeAreForgotten(t *testing.T) {
 	fake := gputest.NewFake()
 	r := newRigOn(t, fake.Start(t), scenetest.MovingWall(20, 1), nil, mounted{camera.DepthDefinition, forward(1), size(48, 32)})
 	for k := range int64(500) {
-		require.NoError(t, r.cameras[0].Tick(sensors.Tick{TimeNs: k}))
+		require.NoError(t, r.cameras[0].Tick(sensors.Tick{Due: simtime.Stamp(k)}))
 	}
-	r.fire(second)
+	r.fire(simtime.Stamp(second))
 	assert.Len(t, r.messages[0][camera.OutputImage], 1)
 	assert.EqualValues(t, 1, camera.StatsOf(r.shared).Visibility)
 }
@@ -477,13 +477,13 @@ func TestNothingIsCompressedForNobody(t *testing.T) {
 	r := newRigOn(t, gputest.NewFake().Start(t), scenetest.MovingWall(12, 0), nil, mounted{camera.RGBDefinition, forward(1), size(32, 32, "compressed", "png")})
 	r.only = camera.OutputImage
 	for k := range int64(3) {
-		r.begin(k * second)
+		r.begin(simtime.Stamp(k * second))
 		r.do(func(c *gpu.Ctx) error {
 			r.cameras[0].Poll(c)
 			r.cameras[0].Poll(c)
 			return nil
 		})
-		assert.Equal(t, 1, r.cameras[0].Process(k*second))
+		assert.Equal(t, 1, r.cameras[0].Process(simtime.Stamp(k*second)))
 		assert.Zero(t, r.cameras[0].Pending())
 	}
 	assert.Len(t, r.messages[0][camera.OutputImage], 3)

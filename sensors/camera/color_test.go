@@ -14,6 +14,7 @@ import (
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -198,7 +199,7 @@ func TestShadowsFallWhereTheSunSaysTheyDo(t *testing.T) {
 	l, light := lens(t, 200, 200, 60), lightingOf(b.Scene.Light)
 	toOptical := down.Compose(spatial.OpticalInBody()).Inverse()
 	for _, at := range []int64{0, second} {
-		r.fire(at)
+		r.fire(simtime.Stamp(at))
 		x := 3 + 1.5*float64(at)/1e9
 		for _, c := range []struct {
 			x, y float64

@@ -9,6 +9,7 @@ import (
 
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // OutputEvents is the output of the DVS camera.
@@ -132,11 +133,11 @@ type eventModel struct {
 	workers            int // 0: as many as are worth it
 	limit              int // of events of a picture
 
-	lastNs     int64
-	luminances []uint32  // of the last picture; empty before the first
-	levels     []float64 // of each pixel's last event
-	eventNs    []int64   // when that was, or noEvent
-	span       interval  // that the goroutines work on
+	lastNs     simtime.Stamp
+	luminances []uint32        // of the last picture; empty before the first
+	levels     []float64       // of each pixel's last event
+	eventNs    []simtime.Stamp // when that was, or noEvent
+	span       interval        // that the goroutines work on
 	working    sync.WaitGroup
 	bands      []band
 	list, turn []sample.DvsEvent
@@ -153,7 +154,7 @@ type band struct {
 
 // interval is what lies between two pictures.
 type interval struct {
-	startNs, endNs int64
+	startNs, endNs simtime.Stamp
 	seq            uint32
 	luminances     []uint32 // at its end
 }
@@ -172,15 +173,15 @@ func (m *eventModel) brightness(luminance uint32) float64 {
 // errTooManyEvents.
 func (m *eventModel) events(luminances []uint32, at sensors.Tick) ([]sample.DvsEvent, error) {
 	m.trim()
-	gap := at.TimeNs - m.lastNs
-	if len(m.luminances) == 0 || gap <= 0 || gap > maxGap*max(at.PeriodNs, 1) {
-		m.restart(luminances, at.TimeNs)
+	gap := at.Due - m.lastNs
+	if len(m.luminances) == 0 || gap <= 0 || int64(gap) > maxGap*max(at.PeriodNs, 1) {
+		m.restart(luminances, at.Due)
 		return nil, nil
 	}
-	m.span = interval{m.lastNs, at.TimeNs, uint32(at.Seq), luminances}
+	m.span = interval{m.lastNs, at.Due, uint32(at.Seq), luminances}
 	m.share()
 	m.span.luminances = nil // lent
-	m.lastNs = at.TimeNs
+	m.lastNs = at.Due
 	copy(m.luminances, luminances)
 	n := 0
 	for i := range m.bands {
@@ -194,7 +195,7 @@ func (m *eventModel) events(luminances []uint32, at sensors.Tick) ([]sample.DvsE
 	for i := range m.bands {
 		m.list = append(m.list, m.bands[i].events...)
 	}
-	m.list, m.turn = sortedByTime(m.list, m.turn, gap, at.TimeNs-gap)
+	m.list, m.turn = sortedByTime(m.list, m.turn, int64(gap), int64(at.Due-gap))
 	return m.list, nil
 }
 
@@ -217,11 +218,11 @@ func (m *eventModel) trim() {
 }
 
 // restart takes a picture as the reference of all that follow.
-func (m *eventModel) restart(luminances []uint32, tNs int64) {
-	m.lastNs = tNs
+func (m *eventModel) restart(luminances []uint32, stamp simtime.Stamp) {
+	m.lastNs = stamp
 	m.luminances = append(m.luminances[:0], luminances...)
 	if len(m.levels) != len(luminances) {
-		m.levels, m.eventNs = make([]float64, len(luminances)), make([]int64, len(luminances))
+		m.levels, m.eventNs = make([]float64, len(luminances)), make([]simtime.Stamp, len(luminances))
 	}
 	for i, l := range luminances {
 		m.levels[i], m.eventNs[i] = m.brightness(l), noEvent
@@ -281,8 +282,8 @@ func (m *eventModel) pixel(b *band, i int) {
 		}
 		m.levels[i] = level
 		part := max((level-before)/change, 0) // below 0: passed already
-		event.TimeNs = span.startNs + int64(math.Round(part*float64(span.endNs-span.startNs)))
-		if m.eventNs[i] != noEvent && event.TimeNs-m.eventNs[i] < m.refractoryNs {
+		event.TimeNs = span.startNs + simtime.Stamp(math.Round(part*float64(span.endNs-span.startNs)))
+		if m.eventNs[i] != noEvent && int64(event.TimeNs-m.eventNs[i]) < m.refractoryNs {
 			continue
 		}
 		m.eventNs[i] = event.TimeNs
@@ -319,14 +320,14 @@ func sortedByTime(events, scratch []sample.DvsEvent, span, start int64) (sorted,
 	for shift := 0; span>>shift > 0; shift += bits {
 		var places [1 << bits]int
 		for i := range events {
-			places[(events[i].TimeNs-start)>>shift&mask]++
+			places[(events[i].TimeNs-simtime.Stamp(start))>>shift&mask]++
 		}
 		next := 0
 		for digit, n := range places {
 			places[digit], next = next, next+n
 		}
 		for i := range events {
-			digit := (events[i].TimeNs - start) >> shift & mask
+			digit := (events[i].TimeNs - simtime.Stamp(start)) >> shift & mask
 			scratch[places[digit]] = events[i]
 			places[digit]++
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 const dvsPeriod = int64(10_000_000)
@@ -42,7 +43,7 @@ func modelOf(width, height int) *eventModel {
 
 // tickAt is the k-th firing.
 func tickAt(k int64) sensors.Tick {
-	return sensors.Tick{TimeNs: k * dvsPeriod, PeriodNs: dvsPeriod, Seq: uint64(k)}
+	return sensors.Tick{Due: simtime.Stamp(k * dvsPeriod), PeriodNs: dvsPeriod, Seq: uint64(k)}
 }
 
 func TestAStepEdgeMakesThePredictedEvents(t *testing.T) {
@@ -66,7 +67,7 @@ func TestAStepEdgeMakesThePredictedEvents(t *testing.T) {
 			assert.EqualValues(t, [2]uint16{1, 0}, [2]uint16{e.X, e.Y})
 			assert.Equal(t, change > 0, e.Polarity)
 			want := 7*dvsPeriod + int64(float64(k+1)*step/math.Abs(change)*float64(dvsPeriod))
-			assert.InDelta(t, want, e.TimeNs, 1)
+			assert.InDelta(t, float64(simtime.Stamp(want)), float64(e.TimeNs), 1)
 		}
 		assert.Empty(t, m.happened(light, tickAt(9)), "nothing changed")
 	}
@@ -132,11 +133,11 @@ func TestSigmaOfTheThreshold(t *testing.T) {
 	}
 	change := brightnessOf(250, 0.001) - brightnessOf(20, 0.001)
 	draw := func(k int64) []float64 {
-		m.restart(dark, (k-1)*dvsPeriod)
+		m.restart(dark, simtime.Stamp((k-1)*dvsPeriod))
 		thresholds := make([]float64, len(dark))
 		for _, e := range m.happened(light, tickAt(k)) {
 			if i := int(e.Y)*200 + int(e.X); thresholds[i] == 0 {
-				thresholds[i] = float64(e.TimeNs-(k-1)*dvsPeriod) / float64(dvsPeriod) * change
+				thresholds[i] = float64(e.TimeNs-simtime.Stamp((k-1)*dvsPeriod)) / float64(dvsPeriod) * change
 			}
 		}
 		return thresholds
@@ -201,7 +202,7 @@ func TestAMissingPictureLengthensTheInterval(t *testing.T) {
 	got := m.happened([]uint32{gray(200)}, tickAt(5))
 	require.NotEmpty(t, got)
 	change := brightnessOf(200, 0.001) - brightnessOf(10, 0.001)
-	assert.InDelta(t, 0.3/change*5*float64(dvsPeriod), got[0].TimeNs, 1)
+	assert.InDelta(t, 0.3/change*5*float64(dvsPeriod), float64(got[0].TimeNs), 1)
 }
 
 func TestAJumpOfTimeStartsAnew(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -40,13 +41,13 @@ func TestEventsFollowThePicture(t *testing.T) {
 	r.fire(0)
 	require.Empty(t, r.messages[0][camera.OutputEvents])
 	before := r.picture(1)
-	r.fire(period)
+	r.fire(simtime.Stamp(period))
 	after := r.picture(1)
 	got := map[[2]int]int{}
 	m := last[*sample.DvsEvents](r, 0, camera.OutputEvents)
 	for _, e := range m.Events {
-		require.Greater(t, e.TimeNs, int64(0))
-		require.LessOrEqual(t, e.TimeNs, period)
+		require.Greater(t, e.TimeNs, simtime.Stamp(0))
+		require.LessOrEqual(t, e.TimeNs, simtime.Stamp(period))
 		if e.Polarity {
 			got[[2]int{int(e.X), int(e.Y)}]++
 		} else {
@@ -71,7 +72,7 @@ func TestEventsFollowThePicture(t *testing.T) {
 	assert.Equal(t, want, got)
 	assert.Greater(t, brighter, 20, "the box leaves")
 	assert.Greater(t, darker, 20, "the box comes")
-	assert.Equal(t, period, m.StampNs)
+	assert.Equal(t, simtime.Stamp(period), m.Stamp)
 	assert.Equal(t, "camera_optical", m.FrameID)
 	assert.Equal(t, [2]int{64, 48}, [2]int{m.Width, m.Height})
 	assert.InDelta(t, 90, m.FovDeg, 1e-9)
@@ -82,7 +83,7 @@ func TestEventsFollowThePicture(t *testing.T) {
 func TestNothingIsPublishedOfAStillScene(t *testing.T) {
 	r := newRig(t, scenetest.MovingWall(15, 0), nil, mounted{camera.DVSDefinition, forward(1), size(64, 48)})
 	for k := range int64(4) {
-		r.fire(k * period)
+		r.fire(simtime.Stamp(k * period))
 	}
 	assert.Empty(t, r.messages[0][camera.OutputEvents])
 	assert.Len(t, r.messages[0][camera.OutputInfo], 4, "the calibration goes on")

@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // job is one picture to compress. Its lease is released when that is done.
@@ -84,11 +85,11 @@ func (e *encoder) message() *sample.CompressedImage {
 
 // publish sends the compressed pictures up to an instant and returns how many
 // captures that ends.
-func (e *encoder) publish(through int64) int {
+func (e *encoder) publish(through simtime.Stamp) int {
 	n := 0
 	for {
 		e.mu.Lock()
-		if len(e.ready) == 0 || e.ready[0].at.TimeNs > through {
+		if len(e.ready) == 0 || e.ready[0].at.Due > through {
 			e.mu.Unlock()
 			return n
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -90,7 +91,7 @@ func TestPNGIsLossless(t *testing.T) {
 	} {
 		r := newRig(t, scenetest.Soup(4, 3000, false), nil, mounted{c.definition, forward(1), c.attributes})
 		r.fire(0)
-		r.fire(second)
+		r.fire(simtime.Stamp(second))
 		raw, packed := r.picture(0), last[*sample.CompressedImage](r, 0, camera.OutputCompressed)
 		assert.Equal(t, raw.Header, packed.Header)
 		assert.Equal(t, "png", packed.Format)
@@ -183,12 +184,12 @@ func TestOnlyTheCompressedPictureOnRequest(t *testing.T) {
 	r := newRig(t, scenetest.MovingWall(12, 0), nil,
 		mounted{camera.RGBDefinition, forward(1), size(32, 32, "compressed", "jpeg", "publish_raw", false)})
 	for k := range int64(5) {
-		r.fire(k * second)
+		r.fire(simtime.Stamp(k * second))
 	}
 	assert.Empty(t, r.messages[0][camera.OutputImage])
 	require.Len(t, r.messages[0][camera.OutputCompressed], 5)
 	for k, m := range r.messages[0][camera.OutputCompressed] {
-		assert.Equal(t, int64(k)*second, m.(*sample.CompressedImage).StampNs, "in the order of capture")
+		assert.Equal(t, simtime.Stamp(int64(k)*second), m.(*sample.CompressedImage).Stamp, "in the order of capture")
 	}
 	assert.Len(t, r.messages[0][camera.OutputInfo], 5)
 	assert.Empty(t, r.drops)

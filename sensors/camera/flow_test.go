@@ -17,6 +17,7 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -51,7 +52,7 @@ func TestFlowOfATranslationPastAPlane(t *testing.T) {
 			ego := scenetest.Linear{Start: spatial.FromRPY(mgl64.Vec3{offset, 0, 0}, 0, 0, 0), Velocity: speed}
 			r := newRig(t, b.Scene, ego, mounted{camera.OpticalFlowDefinition, forward(height), size(64, 48, "fov", 70)})
 			r.fire(0)
-			r.fire(period)
+			r.fire(simtime.Stamp(period))
 			m, l := r.picture(0), lens(t, 64, 48, 70)
 			require.Equal(t, sample.Encoding32FC2, m.Encoding)
 			seen := 0
@@ -86,7 +87,7 @@ func TestFlowOfWhatCreeps(t *testing.T) {
 	ego := scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{speed, 0, 0}}
 	r := newRig(t, b.Scene, ego, mounted{camera.OpticalFlowDefinition, forward(height), size(320, 120, "fov", 90)})
 	r.fire(0)
-	r.fire(period)
+	r.fire(simtime.Stamp(period))
 	l := lens(t, 320, 120, 90)
 	for v := 80; v < 120; v += 3 {
 		for u := 200; u < 320; u += 7 {
@@ -108,10 +109,10 @@ func TestFlowOfARotation(t *testing.T) {
 	ego := scenetest.Linear{Start: spatial.Identity(), YawRate: yawRate}
 	r := newRig(t, b.Scene, ego, mounted{camera.OpticalFlowDefinition, spatial.FromRPY(mgl64.Vec3{}, 3, 10, 0), size(64, 48)})
 	r.fire(0)
-	r.fire(period)
+	r.fire(simtime.Stamp(period))
 	m, l := r.picture(0), lens(t, 64, 48, 90)
 	mount := spatial.FromRPY(mgl64.Vec3{}, 3, 10, 0).Compose(spatial.OpticalInBody())
-	now := ego.PoseAt(period).Compose(mount)
+	now := ego.PoseAt(simtime.Stamp(period)).Compose(mount)
 	then := ego.PoseAt(0).Compose(mount).Inverse()
 	for v := range m.Height {
 		for u := range m.Width {
@@ -131,11 +132,11 @@ func TestFlowOfAMover(t *testing.T) {
 		mounted{camera.OpticalFlowDefinition, forward(0.3), size(96, 72, "fov", 60)},
 		mounted{camera.DepthDefinition, forward(0.3), size(96, 72, "fov", 60)})
 	r.fire(0)
-	r.fire(period)
-	r.fire(2 * period)
+	r.fire(simtime.Stamp(period))
+	r.fire(simtime.Stamp(2 * period))
 	flow, depth, l := r.picture(0), r.picture(1), lens(t, 96, 72, 60)
 	mount := forward(0.3).Compose(spatial.OpticalInBody())
-	now, then := ego.PoseAt(2*period).Compose(mount), ego.PoseAt(period).Compose(mount).Inverse()
+	now, then := ego.PoseAt(simtime.Stamp(2*period)).Compose(mount), ego.PoseAt(simtime.Stamp(period)).Compose(mount).Inverse()
 	seen := 0
 	for v := range flow.Height {
 		for u := range flow.Width {
@@ -145,8 +146,8 @@ func TestFlowOfAMover(t *testing.T) {
 			}
 			seen++
 			p := unproject(l, float64(u), float64(v), d)
-			onBox := moves.PoseAt(2 * period).Inverse().Apply(now.Apply(p))
-			assertFlow(t, l, flowAt(flow, u, v), then.Apply(moves.PoseAt(period).Apply(onBox)), p)
+			onBox := moves.PoseAt(simtime.Stamp(2 * period)).Inverse().Apply(now.Apply(p))
+			assertFlow(t, l, flowAt(flow, u, v), then.Apply(moves.PoseAt(simtime.Stamp(period)).Apply(onBox)), p)
 		}
 	}
 	assert.Greater(t, seen, 200)
@@ -161,12 +162,12 @@ func TestFlowThroughLenses(t *testing.T) {
 	b.Put("room", scenetest.Box(2*half, 2*half, 2*half), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagBuilding))
 	ego := scenetest.Linear{Start: spatial.FromRPY(mgl64.Vec3{-2, 1, 0}, 0, 0, 20), Velocity: mgl64.Vec3{8, 1, 0}, YawRate: 0.7}
 	mount := spatial.FromRPY(mgl64.Vec3{0.5, 0.2, 1}, 3, 8, 15)
-	now, then := ego.PoseAt(period).Compose(mount).Compose(spatial.OpticalInBody()), ego.PoseAt(0).Compose(mount).Compose(spatial.OpticalInBody()).Inverse()
+	now, then := ego.PoseAt(simtime.Stamp(period)).Compose(mount).Compose(spatial.OpticalInBody()), ego.PoseAt(0).Compose(mount).Compose(spatial.OpticalInBody()).Inverse()
 	for _, c := range distortedLenses(t, width, height) {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t, b.Scene, ego, mounted{camera.OpticalFlowDefinition, mount, c.attributesOf(width, height)})
 			r.fire(0)
-			r.fire(period)
+			r.fire(simtime.Stamp(period))
 			m, seen := r.picture(0), 0
 			for v := range height {
 				for u := range width {
@@ -202,13 +203,13 @@ func TestFlowOfWhatWasNotThere(t *testing.T) {
 	b.Put("floor", scenetest.Plane(60, 4), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, -2, scene.TagRoads))
 	b.Put("box", scenetest.Box(2, 2, 2), scenetest.Matte("red", 1, 0, 0), scene.Placement{TypeID: "vehicle.box", Tag: scene.TagCar, Reserved: true})
 	r := newRig(t, b.Scene, nil, mounted{camera.OpticalFlowDefinition, spatial.Identity(), size(32, 24)})
-	r.fire(period)
+	r.fire(simtime.Stamp(period))
 	_, err := r.history.Spawn("vehicle.*", scene.Standing(spatial.FromRPY(mgl64.Vec3{5, 0, 0}, 0, 0, 0)))
 	require.NoError(t, err)
-	r.fire(2 * period)
+	r.fire(simtime.Stamp(2 * period))
 	assert.True(t, math.IsNaN(flowAt(r.picture(0), 16, 12)[0]), "it was nowhere")
 	assert.Equal(t, mgl64.Vec2{}, flowAt(r.picture(0), 16, 23), "the floor beside it stands still")
-	r.fire(3 * period)
+	r.fire(simtime.Stamp(3 * period))
 	assert.Equal(t, mgl64.Vec2{}, flowAt(r.picture(0), 16, 12))
 }
 
@@ -218,7 +219,7 @@ func TestFlowOfWhatWasBehindTheCamera(t *testing.T) {
 	ego := scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{-100, 0, 0}}
 	r := newRig(t, b.Scene, ego, mounted{camera.OpticalFlowDefinition, forward(1), size(32, 24)})
 	r.fire(0)
-	r.fire(period)
+	r.fire(simtime.Stamp(period))
 	assert.True(t, math.IsNaN(flowAt(r.picture(0), 16, 23)[0]), "10 m nearer is behind")
 }
 
@@ -228,9 +229,9 @@ func TestFlowLooksBackByItsOwnPeriod(t *testing.T) {
 	r := newRig(t, scenetest.MovingWall(30, 0), scenetest.Linear{Start: spatial.Identity(), YawRate: 0.5},
 		mounted{camera.OpticalFlowDefinition, forward(1), size(32, 24)}, mounted{camera.OpticalFlowDefinition, forward(1), size(32, 24)})
 	for k := range int64(4) {
-		r.history.Record(k * period)
+		r.history.Record(simtime.Stamp(k * period))
 	}
-	ticks := []sensors.Tick{{TimeNs: 3 * period, PeriodNs: period}, {TimeNs: 3 * period, PeriodNs: 3 * period}}
+	ticks := []sensors.Tick{{Due: simtime.Stamp(3 * period), PeriodNs: period}, {Due: simtime.Stamp(3 * period), PeriodNs: 3 * period}}
 	for i, s := range r.cameras {
 		require.NoError(t, s.Tick(ticks[i]))
 	}
@@ -239,7 +240,7 @@ func TestFlowLooksBackByItsOwnPeriod(t *testing.T) {
 		_, err2 := r.cameras[1].Capture(c, ticks[1])
 		return errors.Join(err, err2)
 	})
-	r.collect(3 * period)
+	r.collect(simtime.Stamp(3 * period))
 	assert.InDelta(t, math.Tan(0.05)/2, flowAt(r.picture(0), 16, 12)[0], 1e-3)
 	assert.InDelta(t, math.Tan(0.15)/2, flowAt(r.picture(1), 16, 12)[0], 2e-3)
 }
@@ -249,7 +250,7 @@ func TestFlowAtTheFirstFiring(t *testing.T) {
 	r := newRig(t, scenetest.MovingWall(20, 5), ego,
 		mounted{camera.OpticalFlowDefinition, forward(1), size(32, 24)}, mounted{camera.OpticalFlowDefinition, forward(1), size(32, 24)})
 	for _, stamp := range []int64{period, 3 * period, 0} { // the last starts the history again
-		r.fire(stamp)
+		r.fire(simtime.Stamp(stamp))
 		for i, m := range []*sample.Image{r.picture(0), r.picture(1)} {
 			moved := flowAt(m, 16, 23) != mgl64.Vec2{}
 			assert.Equal(t, stamp == 3*period, moved, "camera %d at %d ns", i, stamp)

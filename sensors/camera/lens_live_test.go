@@ -16,6 +16,7 @@ import (
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -123,7 +124,7 @@ func TestDistortedPicturesAgreeWithAReferenceTracer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds; runs without -short")
 	}
-	const width, height, tNs = 160, 120, second
+	const width, height, stamp = 160, 120, second
 	s := scenetest.Soup(3, 5000, true)
 	mount := spatial.FromRPY(mgl64.Vec3{-5, 3, 1}, 10, 15, 40)
 	pose := s.Ego.Compose(mount).Compose(spatial.OpticalInBody())
@@ -134,7 +135,7 @@ func TestDistortedPicturesAgreeWithAReferenceTracer(t *testing.T) {
 			r := newRig(t, s, nil,
 				mounted{camera.InstanceDefinition, mount, attributes}, mounted{camera.SemanticDefinition, mount, attributes},
 				mounted{camera.DepthDefinition, mount, attributes}, mounted{camera.NormalsDefinition, mount, attributes})
-			r.fire(tNs)
+			r.fire(simtime.Stamp(stamp))
 			assert.EqualValues(t, 1, camera.StatsOf(r.shared).Visibility, "cameras of one lens share its pass")
 			labels, depths, seen := 0, 0, 0
 			for v := range height {
@@ -149,7 +150,7 @@ func TestDistortedPicturesAgreeWithAReferenceTracer(t *testing.T) {
 					}
 					seen++
 					tag, id, want := scene.TagSky, uint32(0), math.Inf(1)
-					h, ok := tracer.Trace(pose.Position, pose.Rotate(ray).Normalize(), 0.05*ray.Len(), 2000*ray.Len(), tNs)
+					h, ok := tracer.Trace(pose.Position, pose.Rotate(ray).Normalize(), 0.05*ray.Len(), 2000*ray.Len(), simtime.Stamp(stamp))
 					if ok {
 						tag, id, want = h.Tag(), h.Actor.ID, h.T/ray.Len()*ray[2]
 					}
@@ -238,7 +239,7 @@ func TestTracingAgreesWithRasterising(t *testing.T) {
 		mounted{camera.InstanceDefinition, mount, traced}, mounted{camera.SemanticDefinition, mount, traced}, mounted{camera.RGBDefinition, mount, traced},
 		mounted{camera.RGBDefinition, mount, straight.attributesOf(320, 240, "supersampling", 2)}, mounted{camera.RGBDefinition, mount, size(320, 240, "supersampling", 2)},
 	)
-	r.fire(7 * second)
+	r.fire(simtime.Stamp(7 * second))
 	assert.EqualValues(t, 4, camera.StatsOf(r.shared).Visibility, "two lenses, and both again with more points")
 	equal, difference, smooth := 0, 0.0, 0.0
 	for v := range 240 {
@@ -266,7 +267,7 @@ func TestAMoverIsWhereItIsThroughALens(t *testing.T) {
 		mounted{camera.OpticalFlowDefinition, forward(1.5), bent.attributesOf(33, 25)})
 	for k := range int64(4) {
 		stamp := k * second / 3
-		r.fire(stamp)
+		r.fire(simtime.Stamp(stamp))
 		assert.InDelta(t, distance-speed*float64(stamp)/1e9, depthAt(r.picture(0), 16, 12), 1e-3, "at %d ns", stamp)
 	}
 	m, l := r.picture(1), must(lens(t, 33, 25, 90).SVLFisheye([4]float64{}, 0.8))

@@ -11,6 +11,7 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/shaders"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -101,8 +102,8 @@ func (r *renderer) Close() error {
 }
 
 // pose returns where a frame mounted on an actor was, in the world frame.
-func (r *renderer) pose(owner uint32, mount spatial.Pose, tNs int64) spatial.Pose {
-	p, _ := r.history.Pose(owner, tNs)
+func (r *renderer) pose(owner uint32, mount spatial.Pose, stamp simtime.Stamp) spatial.Pose {
+	p, _ := r.history.Pose(owner, stamp)
 	return r.world.FromMap(p.Compose(mount))
 }
 
@@ -112,7 +113,7 @@ func (r *renderer) frameCount() int { return moverFrame(len(r.world.Movers)) }
 // at returns where everything is at an instant, which the frame tells from others of
 // the same time: time may be set. GL thread.
 func (r *renderer) at(t sensors.Tick) *stage {
-	if r.stage.places == nil || r.stage.timeNs != t.TimeNs || r.stage.frame != t.Frame {
+	if r.stage.places == nil || r.stage.stamp != t.Due || r.stage.frame != t.Frame {
 		r.stage.set(r, t)
 	}
 	return &r.stage
@@ -279,10 +280,10 @@ func (t *tracing) close() {
 }
 
 // trace writes the ids of what the view sees at an instant.
-func (v *view) trace(c *gpu.Ctx, r *renderer, timeNs int64) error {
+func (v *view) trace(c *gpu.Ctx, r *renderer, stamp simtime.Stamp) error {
 	t, l := v.tracing, v.key.seen()
 	err := t.motion.Write(c, scene.Window{
-		Parent: v.key.owner, Mount: v.key.mount.Compose(spatial.OpticalInBody()), StartNs: timeNs, EndNs: timeNs,
+		Parent: v.key.owner, Mount: v.key.mount.Compose(spatial.OpticalInBody()), StartNs: stamp, EndNs: stamp,
 	})
 	if err != nil {
 		return err

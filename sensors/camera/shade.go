@@ -7,6 +7,7 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/shaders"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -240,19 +241,19 @@ func (OpticalFlowOwn) read(*options, *sensors.Spec) error { return nil }
 var OpticalFlowDefinition = define[OpticalFlowOwn](kindFlow,
 	"optical flow: how far what each pixel sees moved since the firing before, right and down, as shares of the picture's size")
 
-// previousNs returns when the firing before the one at timeNs was, but not before
+// previousNs returns when the firing before the one at stamp was, but not before
 // anything was recorded. GL thread.
-func (s *camera) previousNs(r *renderer, timeNs int64) int64 {
+func (s *camera) previousNs(r *renderer, stamp simtime.Stamp) simtime.Stamp {
 	oldest, _, _ := r.history.Span()
-	return min(max(timeNs-s.periodNs, oldest), timeNs)
+	return min(max(stamp-simtime.Stamp(s.periodNs), oldest), stamp)
 }
 
 // writePrevious writes where the points of each frame of the scene were at an
 // instant, as lib/flow.glsl reads it. It follows look, at an instant that is not
 // earlier, whose fromOptical it is given. GL thread.
-func (v *view) writePrevious(c *gpu.Ctx, r *renderer, fromOptical mgl64.Mat4, timeNs int64) error {
-	toOptical := r.pose(v.key.owner, v.key.mount, timeNs).Compose(spatial.OpticalInBody()).Mat4().Inv()
-	v.previous = r.packer.Places(append(v.previous[:0], mgl64.Ident4()), timeNs)
+func (v *view) writePrevious(c *gpu.Ctx, r *renderer, fromOptical mgl64.Mat4, stamp simtime.Stamp) error {
+	toOptical := r.pose(v.key.owner, v.key.mount, stamp).Compose(spatial.OpticalInBody()).Mat4().Inv()
+	v.previous = r.packer.Places(append(v.previous[:0], mgl64.Ident4()), stamp)
 	for i := range v.previous {
 		// From the optical frame of now to that of then, with the frame.
 		back := fromOptical

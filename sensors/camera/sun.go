@@ -9,6 +9,7 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/shaders"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Shadow maps. The static world's is made once for a place and holds as long as the ego stays
@@ -37,7 +38,7 @@ type sunMap struct {
 	fromWorld mgl64.Mat4
 	drawn     bool
 	center    mgl64.Vec3
-	timeNs    int64
+	stamp     simtime.Stamp
 }
 
 // newSunMap makes a map for a number of the scene's frames. Sampled through a
@@ -200,7 +201,7 @@ func (s *sunlight) update(c *gpu.Ctx, r *renderer, at *stage) error {
 		m.drawn, m.center = true, center
 		s.drawnStatic++
 	}
-	if m := s.movers; !m.drawn || m.timeNs != at.timeNs {
+	if m := s.movers; !m.drawn || m.stamp != at.stamp {
 		m.lookAt(&s.frame, ego)
 		m.toSun = m.toSun[:0]
 		for i := range at.places {
@@ -212,7 +213,7 @@ func (s *sunlight) update(c *gpu.Ctx, r *renderer, at *stage) error {
 		if err := s.draw(c, r, m); err != nil {
 			return err
 		}
-		m.drawn, m.timeNs = true, at.timeNs
+		m.drawn, m.stamp = true, at.stamp
 	}
 	return nil
 }

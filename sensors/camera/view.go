@@ -12,6 +12,7 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/shaders"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -60,8 +61,9 @@ type view struct {
 
 // announcement is a capture that is about to be made.
 type announcement struct {
-	timeNs, periodNs int64
-	by               *camera
+	stamp    simtime.Stamp
+	periodNs int64
+	by       *camera
 }
 
 // view returns the renderer's view for a key and makes it for its first camera; each
@@ -188,21 +190,21 @@ func (v *view) announce(by *camera, at sensors.Tick) {
 	if len(v.announced) == maxAnnounced {
 		v.announced = slices.Delete(v.announced, 0, 1)
 	}
-	v.announced = append(v.announced, announcement{at.TimeNs, at.PeriodNs, by})
+	v.announced = append(v.announced, announcement{at.Due, at.PeriodNs, by})
 }
 
 // take appends the cameras announced for an instant to dst; earlier
 // announcements are forgotten, for nobody will make those captures any more. A camera
 // is there once: what it announced before time went back may still be known. GL thread.
-func (v *view) take(dst []*camera, timeNs int64) []*camera {
+func (v *view) take(dst []*camera, stamp simtime.Stamp) []*camera {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.announced = slices.DeleteFunc(v.announced, func(a announcement) bool {
-		if a.timeNs == timeNs && !slices.Contains(dst, a.by) {
+		if a.stamp == stamp && !slices.Contains(dst, a.by) {
 			a.by.periodNs = a.periodNs
 			dst = append(dst, a.by)
 		}
-		return a.timeNs <= timeNs
+		return a.stamp <= stamp
 	})
 	return dst
 }
@@ -232,7 +234,7 @@ func (b *batch) takes(k kind) bool {
 func (v *view) capture(c *gpu.Ctx, r *renderer, at sensors.Tick) {
 	v.batches = v.batches[:0]
 	var due [8]*camera
-	for _, member := range v.take(due[:0], at.TimeNs) {
+	for _, member := range v.take(due[:0], at.Due) {
 		if member.acquire(c) {
 			v.batches = place(v.batches, member)
 		}
@@ -271,7 +273,7 @@ func (v *view) draw(c *gpu.Ctx, r *renderer, at sensors.Tick) error {
 	}
 	for i := range v.batches {
 		if flow := v.batches[i][kindFlow]; flow != nil {
-			if err := v.writePrevious(c, r, fromOptical, flow.previousNs(r, at.TimeNs)); err != nil {
+			if err := v.writePrevious(c, r, fromOptical, flow.previousNs(r, at.Due)); err != nil {
 				return fmt.Errorf("make the camera's flow: %w", err)
 			}
 		}
@@ -301,7 +303,7 @@ func place(batches []batch, member *camera) []batch {
 // its optical frame is in the world. GL thread.
 func (v *view) look(c *gpu.Ctx, r *renderer, due sensors.Tick) (fromOptical mgl64.Mat4, err error) {
 	at := r.at(due)
-	fromOptical = r.pose(v.key.owner, v.key.mount, due.TimeNs).Compose(spatial.OpticalInBody()).Mat4()
+	fromOptical = r.pose(v.key.owner, v.key.mount, due.Due).Compose(spatial.OpticalInBody()).Mat4()
 	if v.shown == at.number {
 		return fromOptical, nil
 	}
@@ -332,7 +334,7 @@ func (v *view) see(c *gpu.Ctx, r *renderer, at *stage, fromOptical mgl64.Mat4) e
 		return err
 	}
 	if v.tracing != nil {
-		return v.trace(c, r, at.timeNs)
+		return v.trace(c, r, at.stamp)
 	}
 	return v.rasterise(c, r)
 }
@@ -525,7 +527,7 @@ func moverFrame(mover int) int { return 1 + mover }
 
 // stage is where everything is at one instant.
 type stage struct {
-	timeNs int64
+	stamp  simtime.Stamp
 	frame  uint64       // the world's
 	number uint64       // rises whenever the stage moves, from 1
 	ego    spatial.Pose // in the world frame
@@ -535,10 +537,10 @@ type stage struct {
 
 // set moves the stage to an instant.
 func (s *stage) set(r *renderer, t sensors.Tick) {
-	s.timeNs, s.frame = t.TimeNs, t.Frame
+	s.stamp, s.frame = t.Due, t.Frame
 	s.number++
-	s.ego = r.pose(scene.EgoID, spatial.Identity(), t.TimeNs)
-	s.places = r.packer.Places(append(s.places[:0], mgl64.Ident4()), t.TimeNs)
+	s.ego = r.pose(scene.EgoID, spatial.Identity(), t.Due)
+	s.places = r.packer.Places(append(s.places[:0], mgl64.Ident4()), t.Due)
 }
 
 // frameTable is a texture buffer of one record a frame of the scene.

@@ -157,12 +157,12 @@ func (s *Sensor[E]) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error
 	if err := s.dispatch(c, target); err != nil {
 		return false, err
 	}
-	return s.Start(c, sensors.Shot[struct{}]{At: at, Header: at.Header(s.spec.FrameID, s.env.Pose(s.spec.Mount, at.TimeNs))})
+	return s.Start(c, sensors.Shot[struct{}]{At: at, Header: at.Header(s.spec.FrameID, s.env.Pose(s.spec.Mount, at.Due))})
 }
 
 // write brings the inputs of a capture to the GPU.
 func (s *Sensor[E]) write(c *gpu.Ctx, at sensors.Tick) error {
-	err := s.motion.Write(c, scene.Window{Parent: s.env.Owner, Mount: s.spec.Mount, StartNs: at.TimeNs, EndNs: at.TimeNs})
+	err := s.motion.Write(c, scene.Window{Parent: s.env.Owner, Mount: s.spec.Mount, StartNs: at.Due, EndNs: at.Due})
 	if err != nil {
 		return err
 	}

@@ -87,15 +87,15 @@ func (d *detector) open(c *gpu.Ctx) (err error) {
 // Capture counts what is seen at the due instant, if the owner is there then. GL
 // thread.
 func (d *detector) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) {
-	if !d.env.History.Present(d.env.Owner, at.TimeNs) {
+	if !d.env.History.Present(d.env.Owner, at.Due) {
 		return false, nil
 	}
 	target, err := d.Take(c)
 	if target == nil {
 		return false, err
 	}
-	pose := d.env.Pose(d.spec.Mount, at.TimeNs)
-	f := finding{At: at, Header: at.Header(d.spec.FrameID, pose), Data: d.survey.look(d.memory(), pose, at.TimeNs, d)}
+	pose := d.env.Pose(d.spec.Mount, at.Due)
+	f := finding{At: at, Header: at.Header(d.spec.FrameID, pose), Data: d.survey.look(d.memory(), pose, at.Due, d)}
 	if err := d.count(c, at, target); err != nil {
 		return false, fmt.Errorf("%s: %w", d.spec.Name, err)
 	}

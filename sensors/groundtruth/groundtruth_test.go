@@ -20,6 +20,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/groundtruth"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -85,7 +86,7 @@ func TestTheBoxOfACubeIsTightToThePixel(t *testing.T) {
 	}, m.Boxes[0])
 	assert.Equal(t, [2]int{200, 150}, [2]int{m.Width, m.Height})
 	assert.Equal(t, "under_test", m.FrameID)
-	assert.EqualValues(t, 100_000_000, m.StampNs)
+	assert.EqualValues(t, simtime.Stamp(100_000_000), m.Stamp)
 }
 
 func TestAWallBeforeHalfACube(t *testing.T) {
@@ -464,11 +465,11 @@ func BenchmarkBoxes(b *testing.B) {
 	for _, d := range definitions {
 		b.Run(d.ID, func(b *testing.B) {
 			h := sensortest.New(b, d, sensortest.Options{Scene: town, Ego: town.Route, Mount: cityMount, GL: gputest.Thread(b)})
-			tNs := int64(0)
-			h.Fire(tNs)
+			stamp := int64(0)
+			h.Fire(simtime.Stamp(stamp))
 			for b.Loop() {
-				tNs += 100_000_000
-				h.Fire(tNs)
+				stamp += 100_000_000
+				h.Fire(simtime.Stamp(stamp))
 				clear(h.Messages)
 			}
 		})

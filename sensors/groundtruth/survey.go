@@ -9,6 +9,7 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/shaders"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -52,17 +53,17 @@ type survey struct {
 
 // look lists the objects within reach of the sensor, by rising id, and the sights to
 // their points. With a picture only those points count that are in it.
-func (s *survey) look(objects []object, pose spatial.Pose, tNs int64, d *detector) []object {
+func (s *survey) look(objects []object, pose spatial.Pose, stamp simtime.Stamp, d *detector) []object {
 	s.sights = s.sights[:0]
-	s.places = s.packer.Places(append(s.places[:0], mgl64.Ident4()), tNs)
+	s.places = s.packer.Places(append(s.places[:0], mgl64.Ident4()), stamp)
 	from := s.env.World.FromMap(pose)
 	for i := range s.targets.list {
 		t := &s.targets.list[i]
-		if t.actor.ID == s.env.Owner || !s.env.History.Present(t.actor.ID, tNs) {
+		if t.actor.ID == s.env.Owner || !s.env.History.Present(t.actor.ID, stamp) {
 			continue
 		}
 		o := object{place: i}
-		o.state, _ = s.env.History.State(t.actor.ID, tNs)
+		o.state, _ = s.env.History.State(t.actor.ID, stamp)
 		o.box = t.box.At(o.state.Pose)
 		if o.box.Pose.Position.Sub(pose.Position).Len() > d.reach {
 			continue
@@ -211,7 +212,7 @@ func (k *caster) cast(c *gpu.Ctx, d *detector, at sensors.Tick, tallies *gpu.Buf
 	if len(list) == 0 {
 		return nil
 	}
-	err := k.motion.Write(c, scene.Window{Parent: d.env.Owner, Mount: d.spec.Mount, StartNs: at.TimeNs, EndNs: at.TimeNs})
+	err := k.motion.Write(c, scene.Window{Parent: d.env.Owner, Mount: d.spec.Mount, StartNs: at.Due, EndNs: at.Due})
 	if err != nil {
 		return err
 	}

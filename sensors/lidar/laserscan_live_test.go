@@ -16,6 +16,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/lidar"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // boxRange is how far a box about the origin, of half extents h, is from a point
@@ -53,7 +54,7 @@ func TestLaserScanOfARoom(t *testing.T) {
 		m := sensortest.Last[*sample.LaserScan](h, "scan")
 		require.Len(t, m.Ranges, c.rays)
 		require.Len(t, m.Intensities, c.rays)
-		assert.EqualValues(t, scanPeriod, m.StampNs)
+		assert.EqualValues(t, simtime.Stamp(scanPeriod), m.Stamp)
 		step := c.horizontal / float64(c.rays)
 		left := c.horizontal/2 - c.forward // SVL's (1 - start - 0.5) turns
 		assert.Equal(t, float32(left*math.Pi/180), m.AngleMax)
@@ -95,10 +96,10 @@ func TestRollingLaserScan(t *testing.T) {
 	})
 	h.Fire(2 * scanPeriod)
 	m := sensortest.Last[*sample.LaserScan](h, "scan")
-	assert.EqualValues(t, scanPeriod, m.StampNs)
+	assert.EqualValues(t, simtime.Stamp(scanPeriod), m.Stamp)
 	assert.InDelta(t, 0.1/1000, m.TimeIncrement, 1e-9)
 	for i, r := range m.Ranges {
-		at := float64(m.StampNs)/1e9 + float64(i)*float64(m.TimeIncrement)
+		at := float64(m.Stamp)/1e9 + float64(i)*float64(m.TimeIncrement)
 		azimuth := float64(m.AngleMin) + float64(i)*float64(m.AngleIncrement)
 		if y := float64(r) * math.Sin(azimuth); math.Abs(y) < 5 {
 			require.InDelta(t, (distance-speed*at)/math.Cos(azimuth), r, 3e-3, "ray %d", i)

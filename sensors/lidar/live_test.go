@@ -17,6 +17,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/lidar"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -28,16 +29,16 @@ const height = 1.9 // of the mast, metres
 
 var mast = spatial.FromRPY(mgl64.Vec3{0, 0, height}, 0, 0, 0)
 
-// scan fires a lidar once, at tNs: a VLP-16 unless the attributes say otherwise.
-func scan(t *testing.T, o sensortest.Options, tNs int64) *sample.PointCloud {
+// scan fires a lidar once, at stamp: a VLP-16 unless the attributes say otherwise.
+func scan(t *testing.T, o sensortest.Options, stamp simtime.Stamp) *sample.PointCloud {
 	t.Helper()
-	return scanOf(t, lidar.RayCastDefinition, o, tNs)
+	return scanOf(t, lidar.RayCastDefinition, o, stamp)
 }
 
-func scanOf(t *testing.T, d *sensors.Definition, o sensortest.Options, tNs int64) *sample.PointCloud {
+func scanOf(t *testing.T, d *sensors.Definition, o sensortest.Options, stamp simtime.Stamp) *sample.PointCloud {
 	t.Helper()
 	h := sensortest.New(t, d, vlp16(t, o))
-	h.Fire(tNs)
+	h.Fire(stamp)
 	return sensortest.Last[*sample.PointCloud](h, "points")
 }
 
@@ -62,7 +63,7 @@ func TestPlaneRangesAreExact(t *testing.T) {
 	d, _ := lidar.Preset("VelodyneVLP16")
 	rays := d.Rays(scanPeriod)
 	require.Len(t, m.Points, len(rays))
-	assert.EqualValues(t, 0, m.StampNs)
+	assert.EqualValues(t, simtime.Stamp(0), m.Stamp)
 	assert.Equal(t, "under_test", m.FrameID)
 	hits := 0
 	for i, r := range rays {
@@ -96,14 +97,14 @@ func TestRollingScanSeesAMovingWall(t *testing.T) {
 	const distance, speed = 30.0, 20.0
 	s := scenetest.MovingWall(distance, speed)
 	m := scan(t, sensortest.Options{Scene: s, Mount: mast}, 2*scanPeriod)
-	assert.EqualValues(t, scanPeriod, m.StampNs)
+	assert.EqualValues(t, simtime.Stamp(scanPeriod), m.Stamp)
 	seen := map[bool]int{}
 	for i := range m.Points {
 		p := &m.Points[i]
 		if p.Z < -height+0.5 {
 			continue // the floor
 		}
-		at := float64(m.StampNs+int64(p.TimeNs)) / 1e9
+		at := float64(m.Stamp+simtime.Stamp(p.TimeNs)) / 1e9
 		require.InDelta(t, distance-speed*at, p.X, 2e-3)
 		seen[p.TimeNs > scanPeriod/2]++
 	}
@@ -119,7 +120,7 @@ func TestRollingScanFromAMovingSensor(t *testing.T) {
 	for i := range m.Points {
 		p := &m.Points[i]
 		if p.Z >= -height+0.5 {
-			at := float64(m.StampNs+int64(p.TimeNs)) / 1e9
+			at := float64(m.Stamp+simtime.Stamp(p.TimeNs)) / 1e9
 			require.InDelta(t, 30-15*at, p.X, 2e-3)
 			walls++
 		}
@@ -129,7 +130,7 @@ func TestRollingScanFromAMovingSensor(t *testing.T) {
 
 func TestInstantScan(t *testing.T) {
 	m := scan(t, sensortest.Options{Scene: scenetest.MovingWall(30, 20), Mount: mast, Attributes: map[string]any{"rolling": false}}, 2*scanPeriod)
-	assert.EqualValues(t, 2*scanPeriod, m.StampNs)
+	assert.EqualValues(t, simtime.Stamp(2*scanPeriod), m.Stamp)
 	for i := range m.Points {
 		p := &m.Points[i]
 		require.Zero(t, p.TimeNs)
@@ -152,7 +153,7 @@ func agreement(t *testing.T, s *scene.Scene, o sensortest.Options) *scenetest.Ag
 	d, _ := lidar.Preset("VelodyneVLP16")
 	var a scenetest.Agreement
 	for i, r := range d.Rays(scanPeriod) {
-		at := m.StampNs + r.TimeNs
+		at := m.Stamp + simtime.Stamp(r.TimeNs)
 		pose := h.Env.Pose(o.Mount, at)
 		a.Add(tracer, pose.Apply(r.Origin), pose.Rotate(r.Direction), r.MinM, r.MaxM, at, float64(m.Points[i].Distance))
 	}
@@ -192,10 +193,10 @@ func BenchmarkScanGround(b *testing.B) {
 		b.Skip("set REQUIRE_GL to measure")
 	}
 	h := sensortest.New(b, lidar.RayCastDefinition, vlp16(b, sensortest.Options{Scene: ground(), Mount: mast}))
-	tNs := int64(0)
+	stamp := int64(0)
 	for b.Loop() {
-		tNs += scanPeriod
-		h.Fire(tNs)
+		stamp += scanPeriod
+		h.Fire(simtime.Stamp(stamp))
 	}
 	b.ReportMetric(float64(28_800*b.N)/b.Elapsed().Seconds(), "rays/s")
 }
@@ -234,7 +235,7 @@ func TestALidarRidesOnAnotherActor(t *testing.T) {
 	})
 	h.Fire(2 * scanPeriod)
 	m := sensortest.Last[*sample.PointCloud](h, "points")
-	stamp := float64(m.StampNs) / 1e9
+	stamp := float64(m.Stamp) / 1e9
 	assert.InDelta(t, speed*stamp, m.Pose.Position[1], 1e-9)
 	walls := 0
 	for i := range m.Points {

@@ -18,6 +18,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/lidar"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -260,7 +261,7 @@ func TestCompensatedScan(t *testing.T) {
 		d, _ := lidar.Preset("VelodyneVLP16")
 		moved := 0.0
 		for i, r := range d.Rays(scanPeriod) {
-			at := m.StampNs + r.TimeNs
+			at := m.Stamp + simtime.Stamp(r.TimeNs)
 			pose := h.Env.Pose(o.Mount, at)
 			hit, ok := tracer.Trace(pose.Apply(r.Origin), pose.Rotate(r.Direction), 0, 100, at)
 			if !ok || m.Points[i].Return == sample.ReturnUnknown {

@@ -16,6 +16,7 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/shaders"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -166,16 +167,16 @@ func (s *scanner) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) 
 
 // frame says when and where a scan is.
 func (s *scanner) frame(at sensors.Tick) (sample.Header, scene.Window) {
-	w := scene.Window{Parent: s.env.Owner, Mount: s.spec.Mount, StartNs: at.TimeNs, EndNs: at.TimeNs}
+	w := scene.Window{Parent: s.env.Owner, Mount: s.spec.Mount, StartNs: at.Due, EndNs: at.Due}
 	if s.rolling {
-		w.StartNs = max(at.TimeNs-at.PeriodNs, 0)
+		w.StartNs = max(at.Due-simtime.Stamp(at.PeriodNs), 0)
 	}
 	header := at.Header(s.spec.FrameID, s.pose(w.StartNs))
-	header.StampNs = w.StartNs
+	header.Stamp = w.StartNs
 	return header, w
 }
 
-func (s *scanner) pose(tNs int64) spatial.Pose { return s.env.Pose(s.spec.Mount, tNs) }
+func (s *scanner) pose(stamp simtime.Stamp) spatial.Pose { return s.env.Pose(s.spec.Mount, stamp) }
 
 // dispatch issues the compute work of one scan into target.
 func (s *scanner) dispatch(c *gpu.Ctx, target *gpu.Buffer, at sensors.Tick) error {

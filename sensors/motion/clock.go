@@ -35,7 +35,7 @@ type clock struct {
 
 // Tick publishes the due instant.
 func (s *clock) Tick(at sensors.Tick) error {
-	s.Message.StampNs = at.TimeNs
+	s.Message.Stamp = at.Due
 	s.Publish(at)
 	return nil
 }

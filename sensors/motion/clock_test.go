@@ -16,7 +16,7 @@ func TestClockTellsTheInstant(t *testing.T) {
 	h.Fire(20_000_000)
 	var stamps []int64
 	for _, m := range h.Messages["clock"] {
-		stamps = append(stamps, m.(*sample.Clock).StampNs)
+		stamps = append(stamps, int64(m.(*sample.Clock).Stamp))
 	}
 	assert.Equal(t, []int64{10_000_000, 20_000_000}, stamps)
 	assert.Equal(t, "100", motion.ClockDefinition.Rate.String())

@@ -90,7 +90,7 @@ func (s *gnss) Begin(ctx context.Context, env *sensors.Env) error {
 
 // Tick publishes the fix at the due instant, if the owner is there then.
 func (s *gnss) Tick(at sensors.Tick) error {
-	owner, ok := s.Env.History.Pose(s.Env.Owner, at.TimeNs)
+	owner, ok := s.Env.History.Pose(s.Env.Owner, at.Due)
 	if !ok {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/motion"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -91,7 +92,7 @@ func TestGNSSNoiseHasItsDeviations(t *testing.T) {
 			h := sensortest.New(t, motion.GNSSDefinition, sensortest.Options{Scene: karlsruhe(), Attributes: c.attributes, StepNs: 100_000_000, Seed: 5})
 			var e, no, u []float64
 			for k := int64(1); k <= n; k++ {
-				h.Fire(k * 100_000_000)
+				h.Fire(simtime.Stamp(k * 100_000_000))
 				m := sensortest.Last[*sample.GnssFix](h, "fix")
 				e, no, u = append(e, (m.Longitude-8.4)*east), append(no, (m.Latitude-49.01)*north), append(u, m.Altitude-115)
 			}
@@ -127,7 +128,7 @@ func TestGNSSSeeds(t *testing.T) {
 		h.Env.History.Record(0)
 		var altitudes []float64
 		for _, seq := range firings {
-			require.NoError(t, h.Sensor.Tick(sensors.Tick{TimeNs: 1e9, PeriodNs: 1e8, Seq: seq}))
+			require.NoError(t, h.Sensor.Tick(sensors.Tick{Due: 1e9, PeriodNs: 1e8, Seq: seq}))
 			altitudes = append(altitudes, sensortest.Last[*sample.GnssFix](h, "fix").Altitude)
 		}
 		return altitudes

@@ -11,6 +11,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/motion"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -58,7 +59,7 @@ func TestGPSOdometryMovement(t *testing.T) {
 	})
 	// A quarter of the circle: it goes north.
 	quarter := math.Round(math.Pi / 2 / omega * 1e9)
-	h.Fire(int64(quarter))
+	h.Fire(simtime.Stamp(quarter))
 	m := sensortest.Last[*sample.GpsOdometry](h, "gps_odometry")
 	// The antenna is two metres further in, and one ahead.
 	assert.InDelta(t, omega*(radius-2), m.ForwardSpeed, 1e-6)

@@ -145,7 +145,7 @@ func (s *imu) Begin(ctx context.Context, env *sensors.Env) error {
 
 // Tick publishes the measurement at the due instant, if the owner is there then.
 func (s *imu) Tick(at sensors.Tick) error {
-	state, ok := s.Env.History.State(s.Env.Owner, at.TimeNs)
+	state, ok := s.Env.History.State(s.Env.Owner, at.Due)
 	if !ok {
 		return nil
 	}

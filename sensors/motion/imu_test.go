@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/motion"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -23,7 +24,7 @@ func TestIMUAtRestReportsGravityUp(t *testing.T) {
 	// Nose down by 90 degrees: up is the sensor's -x.
 	assert.InDeltaSlice(t, []float64{-motion.StandardGravity, 0, 0}, m.LinearAcceleration[:], 1e-9)
 	assert.InDeltaSlice(t, []float64{0, 0, 0}, m.AngularVelocity[:], 1e-9)
-	assert.EqualValues(t, 1e9, m.StampNs)
+	assert.EqualValues(t, 1e9, m.Stamp)
 	assert.Equal(t, "under_test", m.FrameID)
 }
 
@@ -66,13 +67,13 @@ func TestIMUNothingLeapsOnARoute(t *testing.T) {
 	var before sample.Imu
 	turned := 0.0
 	for k := range int64(route.Length() / speed * 1e9 / stepNs) {
-		h.Fire(k * stepNs)
+		h.Fire(simtime.Stamp(k * stepNs))
 		now := *sensortest.Last[*sample.Imu](h, "imu")
 		if k > 0 {
 			turning := (now.AngularVelocity[2] - before.AngularVelocity[2]) / (stepNs * 1e-9)
-			assert.LessOrEqual(t, math.Abs(turning), 6., "rad/s² at %d ns", now.StampNs)
+			assert.LessOrEqual(t, math.Abs(turning), 6., "rad/s² at %d ns", now.Stamp)
 			jerk := now.LinearAcceleration.Sub(before.LinearAcceleration).Len() / (stepNs * 1e-9)
-			assert.LessOrEqual(t, jerk, 140., "m/s³ at %d ns", now.StampNs)
+			assert.LessOrEqual(t, jerk, 140., "m/s³ at %d ns", now.Stamp)
 		}
 		turned += now.AngularVelocity[2] * stepNs * 1e-9
 		before = now
@@ -119,8 +120,8 @@ func TestIMUUnreportedOrientation(t *testing.T) {
 // spin turns on the spot, ever faster, and lifts off ever faster.
 type spin struct{ alpha, lift float64 }
 
-func (s spin) PoseAt(tNs int64) spatial.Pose {
-	t := float64(tNs) / 1e9
+func (s spin) PoseAt(stamp simtime.Stamp) spatial.Pose {
+	t := float64(stamp) / 1e9
 	return spatial.FromRPY(mgl64.Vec3{0, 0, s.lift * t * t / 2}, 0, 0, mgl64.RadToDeg(s.alpha*t*t/2))
 }
 
@@ -151,16 +152,16 @@ func TestIMUDrivenVehicle(t *testing.T) {
 		if err := car.SetCommand(scene.Command{Acceleration: 2, Steering: 0.3}); err != nil {
 			t.Fatal(err)
 		}
-		h.Fire(k * 25_000_000)
+		h.Fire(simtime.Stamp(k * 25_000_000))
 	}
 	// The whole way is one command, so the places along it are differentiable.
 	const at, d = 900_000_000, 5_000_000
 	h.Fire(1_000_000_000)
-	place := func(tNs int64) mgl64.Vec3 { return car.PoseAt(tNs).Compose(mount).Position }
+	place := func(stamp simtime.Stamp) mgl64.Vec3 { return car.PoseAt(stamp).Compose(mount).Position }
 	want := place(at + d).Add(place(at - d)).Sub(place(at).Mul(2)).Mul(1 / (d * 1e-9 * d * 1e-9))
 	want = car.PoseAt(at).Compose(mount).Orientation.Conjugate().Rotate(want)
 	got := h.Messages["imu"][35].(*sample.Imu)
-	assert.EqualValues(t, at, got.StampNs)
+	assert.EqualValues(t, simtime.Stamp(at), got.Stamp)
 	assert.InDelta(t, want[0], got.LinearAcceleration[0], 2e-3)
 	assert.InDelta(t, want[1], got.LinearAcceleration[1], 2e-3)
 }
@@ -184,7 +185,7 @@ func atRest(t *testing.T, seed uint64, attributes map[string]any, firings ...uin
 	h := sensortest.New(t, motion.IMUDefinition, sensortest.Options{Seed: seed, Attributes: attributes})
 	h.Env.History.Record(0)
 	for _, seq := range firings {
-		require.NoError(t, h.Sensor.Tick(sensors.Tick{TimeNs: 1e9, PeriodNs: 1e8, Seq: seq}))
+		require.NoError(t, h.Sensor.Tick(sensors.Tick{Due: 1e9, PeriodNs: 1e8, Seq: seq}))
 		last = sensortest.Last[*sample.Imu](h, "imu")
 		force = append(force, last.LinearAcceleration.Sub(mgl64.Vec3{0, 0, motion.StandardGravity}))
 		rate = append(rate, last.AngularVelocity)

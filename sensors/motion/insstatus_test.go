@@ -8,6 +8,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/motion"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 func TestINSStatus(t *testing.T) {
@@ -16,6 +17,6 @@ func TestINSStatus(t *testing.T) {
 	m := sensortest.Last[*sample.InsStatus](h, "ins_status")
 	assert.EqualValues(t, 3, m.Status)
 	assert.EqualValues(t, 56, m.PositionType)
-	assert.EqualValues(t, 80_000_000, m.StampNs)
+	assert.EqualValues(t, simtime.Stamp(80_000_000), m.Stamp)
 	assert.Equal(t, "12.5", motion.INSStatusDefinition.Rate.String())
 }

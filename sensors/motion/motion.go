@@ -60,12 +60,12 @@ func (s *instrument[E]) Begin(ctx context.Context, env *sensors.Env) error {
 
 // Tick publishes the state at the due instant, if the owner is there then.
 func (s *instrument[E]) Tick(at sensors.Tick) error {
-	state, ok := s.Env.History.State(s.Env.Owner, at.TimeNs)
+	state, ok := s.Env.History.State(s.Env.Owner, at.Due)
 	if !ok {
 		return nil
 	}
 	s.now.header, s.now.state = at.Header(s.Spec.FrameID, state.Pose.Compose(s.Spec.Mount)), state
-	s.now.controls, _ = s.Env.History.Controls(s.Env.Owner, scene.Vehicle{}, at.TimeNs)
+	s.now.controls, _ = s.Env.History.Controls(s.Env.Owner, scene.Vehicle{}, at.Due)
 	s.fill(&s.Message, &s.now)
 	s.Publish(at)
 	return nil

@@ -10,14 +10,15 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/motion"
 	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
 // circle drives a circle about the origin, counter-clockwise, at a constant speed.
 type circle struct{ radius, speed float64 }
 
-func (c circle) PoseAt(tNs int64) spatial.Pose {
-	a := c.speed / c.radius * float64(tNs) / 1e9
+func (c circle) PoseAt(stamp simtime.Stamp) spatial.Pose {
+	a := c.speed / c.radius * float64(stamp) / 1e9
 	return spatial.FromRPY(mgl64.Vec3{c.radius * math.Sin(a), -c.radius * math.Cos(a), 0}, 0, 0, mgl64.RadToDeg(a))
 }
 

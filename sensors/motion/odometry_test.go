@@ -10,14 +10,15 @@ import (
 	"github.com/raybridge/raybridge/sensors/motion"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
 // northward goes along the map's y and looks that way.
 type northward struct{}
 
-func (northward) PoseAt(tNs int64) spatial.Pose {
-	return spatial.FromRPY(mgl64.Vec3{3, 2 * float64(tNs) / 1e9, 0}, 0, 0, 90)
+func (northward) PoseAt(stamp simtime.Stamp) spatial.Pose {
+	return spatial.FromRPY(mgl64.Vec3{3, 2 * float64(stamp) / 1e9, 0}, 0, 0, 90)
 }
 
 func TestOdometryTwistIsInTheChildFrame(t *testing.T) {
@@ -48,8 +49,8 @@ func TestOdometryMountedSensor(t *testing.T) {
 // turning turns on the spot.
 type turning struct{}
 
-func (turning) PoseAt(tNs int64) spatial.Pose {
-	return spatial.FromRPY(mgl64.Vec3{}, 0, 0, mgl64.RadToDeg(0.5*float64(tNs)/1e9))
+func (turning) PoseAt(stamp simtime.Stamp) spatial.Pose {
+	return spatial.FromRPY(mgl64.Vec3{}, 0, 0, mgl64.RadToDeg(0.5*float64(stamp)/1e9))
 }
 
 func TestOdometryRidesOnItsOwner(t *testing.T) {

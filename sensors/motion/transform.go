@@ -63,11 +63,11 @@ func (s *transform) Begin(ctx context.Context, env *sensors.Env) (err error) {
 // them yet; to all when sensors have come or gone.
 func (s *transform) Tick(at sensors.Tick) error {
 	s.latchFixed(at)
-	pose, ok := s.Env.History.Pose(s.Env.Owner, at.TimeNs)
+	pose, ok := s.Env.History.Pose(s.Env.Owner, at.Due)
 	if !ok {
 		return nil // the owner isn't there: neither is its frame
 	}
-	s.Message.StampNs, s.Message.Static = at.TimeNs, false
+	s.Message.Stamp, s.Message.Static = at.Due, false
 	s.Message.Transforms = append(s.Message.Transforms[:0], sample.Transform{
 		Header:       at.Header(spatial.FrameOdom, pose),
 		ChildFrameID: s.base,
@@ -82,9 +82,9 @@ func (s *transform) latchFixed(at sensors.Tick) {
 		s.frames, s.fixed.Transforms = frames, s.fixedFrames(frames)
 		s.static.Unlatch()
 	}
-	s.fixed.StampNs, s.fixed.Static = at.TimeNs, true
+	s.fixed.Stamp, s.fixed.Static = at.Due, true
 	for i := range s.fixed.Transforms {
-		s.fixed.Transforms[i].StampNs = at.TimeNs
+		s.fixed.Transforms[i].Stamp = at.Due
 	}
 	s.static.Latch(at, &s.fixed)
 }

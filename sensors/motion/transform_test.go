@@ -41,7 +41,7 @@ func TestTransformStaticFramesComeOnce(t *testing.T) {
 	require.Len(t, tf.Transforms, 1)
 	assert.Equal(t, "odom", tf.Transforms[0].FrameID)
 	assert.Equal(t, "base_link", tf.Transforms[0].ChildFrameID)
-	assert.EqualValues(t, 2e8, tf.Transforms[0].StampNs)
+	assert.EqualValues(t, 2e8, tf.Transforms[0].Stamp)
 }
 
 func TestTransformRidesOnItsOwner(t *testing.T) {

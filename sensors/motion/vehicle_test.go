@@ -12,6 +12,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/motion"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -24,7 +25,7 @@ func driven[M any](t *testing.T, d *sensors.Definition, output string, c scene.C
 	h := sensortest.New(t, d, sensortest.Options{Ego: car, Scene: karlsruhe()})
 	for k := int64(1); k <= 10; k++ {
 		require.NoError(t, car.SetCommand(c))
-		h.Fire(k * 100_000_000)
+		h.Fire(simtime.Stamp(k * 100_000_000))
 	}
 	return sensortest.Last[M](h, output)
 }
@@ -69,8 +70,8 @@ func TestStandingVehicle(t *testing.T) {
 // straight goes along the map's x with a speed and an acceleration.
 type straight struct{ speed, acceleration float64 }
 
-func (m straight) PoseAt(tNs int64) spatial.Pose {
-	t := float64(tNs) / 1e9
+func (m straight) PoseAt(stamp simtime.Stamp) spatial.Pose {
+	t := float64(stamp) / 1e9
 	return spatial.FromRPY(mgl64.Vec3{m.speed*t + m.acceleration*t*t/2, 0, 0}, 0, 0, 0)
 }
 
@@ -117,8 +118,8 @@ func TestSpeedometer(t *testing.T) {
 // along that.
 type climb struct{}
 
-func (climb) PoseAt(tNs int64) spatial.Pose {
-	t := float64(tNs) / 1e9
+func (climb) PoseAt(stamp simtime.Stamp) spatial.Pose {
+	t := float64(stamp) / 1e9
 	return spatial.FromRPY(mgl64.Vec3{4 * t, 0, 3 * t}, 0, 0, 0)
 }
 

@@ -132,7 +132,7 @@ func uniform(bits *rand.PCG) float64 { return float64(bits.Uint64()>>11) * 0x1p-
 // sweep shows.
 func (r *radar) publish(at sensors.Tick, header sample.Header, hits []compute.Hit) {
 	r.aim(at, r.aimed)
-	mine := r.body(r.Env().Owner, at.TimeNs)
+	mine := r.body(r.Env().Owner, at.Due)
 	velocity := mine.at(header.Pose.Position)
 	toSensor := header.Pose.Orientation.Conjugate()
 	r.sweep.Header, r.sweep.Detections = header, r.sweep.Detections[:0]
@@ -144,7 +144,7 @@ func (r *radar) publish(at sensors.Tick, header sample.Header, hits []compute.Hi
 		d := r.aimed[i].Direction
 		direction := header.Pose.Rotate(d)
 		point := header.Pose.Position.Add(direction.Mul(float64(hit.Range)))
-		theirs := r.body(hit.Instance, at.TimeNs)
+		theirs := r.body(hit.Instance, at.Due)
 		r.sweep.Detections = append(r.sweep.Detections, sample.RadarDetection{
 			Velocity: float32(theirs.at(point).Sub(velocity).Dot(direction)),
 			Azimuth:  float32(math.Atan2(d[1], d[0])), Altitude: float32(math.Asin(d[2])), Depth: hit.Range,
@@ -169,7 +169,7 @@ const movingSpeed = 1.0
 func (r *radar) listObjects(header sample.Header, toSensor mgl64.Quat, velocity mgl64.Vec3) {
 	r.seen.Header, r.seen.Objects = header, r.seen.Objects[:0]
 	for _, id := range r.found {
-		b := r.body(id, header.StampNs)
+		b := r.body(id, header.Stamp)
 		box, _ := r.Env().History.Box(id)
 		center := b.state.Pose.Apply(box.Center)
 		_, known := slices.BinarySearch(r.before, id)
@@ -184,8 +184,8 @@ func (r *radar) listObjects(header sample.Header, toSensor mgl64.Quat, velocity 
 // body is a rigid body at one instant.
 type body struct{ state scene.State }
 
-func (r *radar) body(id uint32, tNs int64) body {
-	state, _ := r.Env().History.State(id, tNs)
+func (r *radar) body(id uint32, stamp simtime.Stamp) body {
+	state, _ := r.Env().History.State(id, stamp)
 	return body{state}
 }
 

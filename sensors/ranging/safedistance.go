@@ -73,14 +73,14 @@ func (s *safeDistance) Begin(ctx context.Context, env *sensors.Env) error {
 
 // Tick publishes the vehicles that overlap the trigger at the due instant.
 func (s *safeDistance) Tick(at sensors.Tick) error {
-	pose := s.Env.Pose(s.Spec.Mount, at.TimeNs)
+	pose := s.Env.Pose(s.Spec.Mount, at.Due)
 	trigger := s.box.At(pose)
 	s.Message.Actors = s.Message.Actors[:0]
-	if s.Env.Owner != scene.EgoID && s.inside(trigger, scene.EgoID, at.TimeNs) {
+	if s.Env.Owner != scene.EgoID && s.inside(trigger, scene.EgoID, at.Due) {
 		s.Message.Actors = append(s.Message.Actors, scene.EgoID)
 	}
 	for _, a := range s.vehicles {
-		if s.inside(trigger, a.ID, at.TimeNs) {
+		if s.inside(trigger, a.ID, at.Due) {
 			s.Message.Actors = append(s.Message.Actors, a.ID)
 		}
 	}
@@ -93,8 +93,8 @@ func (s *safeDistance) Tick(at sensors.Tick) error {
 }
 
 // inside reports whether an actor is there and overlaps the trigger.
-func (s *safeDistance) inside(trigger spatial.OrientedBox, id uint32, tNs int64) bool {
-	pose, there := s.Env.History.Pose(id, tNs)
+func (s *safeDistance) inside(trigger spatial.OrientedBox, id uint32, stamp simtime.Stamp) bool {
+	pose, there := s.Env.History.Pose(id, stamp)
 	if !there {
 		return false
 	}

@@ -129,7 +129,7 @@ func ExampleSafeDistanceEvent() {
 	must(bridges.Codec[*ranging.SafeDistanceEvent]{
 		Schema: bridges.Schema{Name: "SafeDistanceData"},
 		Append: func(dst []byte, m *ranging.SafeDistanceEvent) ([]byte, error) {
-			line, err := json.Marshal(map[string]any{"StampNs": m.StampNs, "Actors": m.Actors})
+			line, err := json.Marshal(map[string]any{"StampNs": m.Stamp, "Actors": m.Actors})
 			return append(dst, line...), err
 		},
 	}.Register(plugin))
@@ -144,7 +144,7 @@ func ExampleSafeDistanceEvent() {
 	publish, err := bridges.AddPublisher[*ranging.SafeDistanceEvent](bridge, bridges.Topic{Name: "/safety"})
 	must(err)
 	must(bridge.Connect(ctx))
-	must(publish(ctx, &ranging.SafeDistanceEvent{Header: sample.Header{StampNs: 50_000_000}, Actors: []uint32{7, 12}}))
+	must(publish(ctx, &ranging.SafeDistanceEvent{Header: sample.Header{Stamp: 50_000_000}, Actors: []uint32{7, 12}}))
 	must(bridge.Close(ctx))
 
 	file, err := os.Open(filepath.Join(out, "events.txt.gz"))

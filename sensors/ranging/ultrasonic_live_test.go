@@ -70,7 +70,7 @@ func TestUltrasonicDistanceOfTheNearestPoint(t *testing.T) {
 				return
 			}
 			assert.InDelta(t, c.want, m.Range, 1e-3)
-			assert.Equal(t, int64(100_000_000), m.StampNs, "the instant of the rays, not of their return")
+			assert.Equal(t, simtime.Stamp(100_000_000), m.Stamp, "the instant of the rays, not of their return")
 		})
 	}
 }
@@ -95,7 +95,7 @@ func TestUltrasonicRaysStayAsTheyWere(t *testing.T) {
 		Scene: s, GL: gputest.Thread(t), Ego: scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{1, 0, 0}},
 	})
 	for k := range int64(3) {
-		h.Fire((1 + k) * 100_000_000)
+		h.Fire(simtime.Stamp((1 + k) * 100_000_000))
 		assert.InDelta(t, 1.2-0.1*float64(k), sensortest.Last[*sample.Range](h, "range").Range, 1e-3)
 	}
 }

@@ -1,5 +1,7 @@
 package sample
 
+import "github.com/raybridge/raybridge/simtime"
+
 // Return types of a Point, as Autoware's PointXYZIRCAEDT numbers them.
 const (
 	ReturnUnknown   = 0
@@ -192,7 +194,7 @@ func (m *Range) CacheKey() uint64 { return 0 }
 type DvsEvent struct {
 	X, Y uint16 // pixel, (0, 0) at the top left
 	// TimeNs is the event's simulation time.
-	TimeNs   int64
+	TimeNs   simtime.Stamp
 	Polarity bool // true: brighter
 }
 

@@ -3,6 +3,7 @@ package sample
 import (
 	"github.com/go-gl/mathgl/mgl64"
 
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -69,15 +70,15 @@ type Transform struct {
 }
 
 // Transforms is a set of frames sent together; Static ones hold for ever and
-// go to /tf_static. StampNs is the newest of the set's stamps.
+// go to /tf_static. Stamp is the newest of the set's stamps.
 type Transforms struct {
-	StampNs    int64
+	Stamp      simtime.Stamp
 	Static     bool
 	Transforms []Transform
 }
 
-// Stamp returns the set's time in simulation nanoseconds.
-func (m *Transforms) Stamp() int64 { return m.StampNs }
+// Captured returns the time of the set.
+func (m *Transforms) Captured() simtime.Stamp { return m.Stamp }
 
 // CopyToCache makes dst a deep copy, reusing dst's slice where it is large enough.
 func (m *Transforms) CopyToCache(dst *Transforms) {

@@ -16,14 +16,15 @@ package sample
 import (
 	"log/slog"
 
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
 // Header says when, where and by which sensor a sample was made.
 type Header struct {
-	// StampNs is the capture time, simulation nanoseconds. For a rolling lidar
+	// Stamp is the capture time, simulation nanoseconds. For a rolling lidar
 	// scan it is the first firing's time.
-	StampNs int64
+	Stamp simtime.Stamp
 	// Seq counts the sensor's captures from 0; a gap means that captures were
 	// dropped on the way.
 	Seq uint64
@@ -33,23 +34,23 @@ type Header struct {
 	Frame uint64
 	// FrameID names the coordinate frame of the data, without a leading slash.
 	FrameID string
-	// Pose is where the sensor was at StampNs, in the map frame.
+	// Pose is where the sensor was at Stamp, in the map frame.
 	Pose spatial.Pose
 }
 
-// Stamp returns the capture time in simulation nanoseconds.
-func (h *Header) Stamp() int64 { return h.StampNs }
+// Captured returns the capture time.
+func (h *Header) Captured() simtime.Stamp { return h.Stamp }
 
 // SampleHeader returns the header itself: types that embed one are told by having it.
 func (h *Header) SampleHeader() *Header { return h }
 
 // Clock is the simulation time as published on /clock.
 type Clock struct {
-	StampNs int64
+	Stamp simtime.Stamp
 }
 
-// Stamp returns the clock's time in simulation nanoseconds.
-func (c *Clock) Stamp() int64 { return c.StampNs }
+// Captured returns the time that the clock shows.
+func (c *Clock) Captured() simtime.Stamp { return c.Stamp }
 
 // CopyToCache makes dst an independent copy.
 func (c *Clock) CopyToCache(dst *Clock) { *dst = *c }
@@ -59,16 +60,16 @@ func (c *Clock) CacheKey() uint64 { return 0 }
 
 // Log is a line of the run's log.
 type Log struct {
-	StampNs int64
-	Level   slog.Level
+	Stamp simtime.Stamp
+	Level slog.Level
 	// Message is the text, Name the part of the program that says it, File and Line the place
 	// in its source. All but the message may be empty.
 	Message, Name, File string
 	Line                int
 }
 
-// Stamp returns the simulation time of the line, nanoseconds.
-func (m *Log) Stamp() int64 { return m.StampNs }
+// Captured returns the simulation time of the line.
+func (m *Log) Captured() simtime.Stamp { return m.Stamp }
 
 // CopyToCache makes dst an independent copy.
 func (m *Log) CopyToCache(dst *Log) { *dst = *m }

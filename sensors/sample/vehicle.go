@@ -145,7 +145,7 @@ func (m *AckermannDrive) CopyToCache(dst *AckermannDrive) { *dst = *m }
 func (m *AckermannDrive) CacheKey() uint64 { return 0 }
 
 // VelocityCommand asks a vehicle for velocities (geometry_msgs/Twist, mostly on
-// /cmd_vel). It has no stamp of its own in ROS: StampNs is 0 there.
+// /cmd_vel). It has no stamp of its own in ROS: Stamp is 0 there.
 type VelocityCommand struct {
 	Header
 	// Twist is in the vehicle's frame; of a car only Linear's x and Angular's z count.

@@ -15,6 +15,7 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -82,8 +83,8 @@ func checkUnfinished(t *testing.T, d *sensors.Definition, o Options) {
 		return
 	}
 	h.Env.History.Record(0)
-	at := sensors.Tick{TimeNs: 100_000_000, PeriodNs: 100_000_000}
-	h.Env.History.Record(at.TimeNs)
+	at := sensors.Tick{Due: 100_000_000, PeriodNs: 100_000_000}
+	h.Env.History.Record(at.Due)
 	if err := h.Sensor.Tick(at); err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +134,7 @@ func record(t *testing.T, d *sensors.Definition, o Options) map[string][]any {
 	h := New(t, d, o)
 	defer h.End()
 	for k := int64(1); k <= 3; k++ {
-		h.Fire(k * 100_000_000)
+		h.Fire(simtime.Stamp(k * 100_000_000))
 	}
 	checkStamps(t, h)
 	return h.Messages
@@ -143,7 +144,7 @@ func checkStamps(t *testing.T, h *Harness) {
 	t.Helper()
 	for output, list := range h.Messages {
 		for i, m := range list {
-			stamp := m.(interface{ Stamp() int64 }).Stamp()
+			stamp := m.(interface{ Captured() simtime.Stamp }).Captured()
 			if stamp < 0 || stamp > 300_000_000 {
 				t.Errorf("%s[%d] has stamp %d, outside its capture", output, i, stamp)
 			}
@@ -167,8 +168,8 @@ func frameOf(m any) (string, bool) {
 type drive struct{}
 
 // PoseAt is a helix of 5 m/s and 0.2 rad/s.
-func (drive) PoseAt(tNs int64) spatial.Pose {
-	s := float64(tNs) / 1e9
+func (drive) PoseAt(stamp simtime.Stamp) spatial.Pose {
+	s := float64(stamp) / 1e9
 	return spatial.FromRPY(mgl64.Vec3{5 * s, 0.1 * s, 0}, 0, 0, 11.46*s)
 }
 

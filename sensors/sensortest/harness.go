@@ -51,7 +51,7 @@ type Harness struct {
 	each  bool // it fires each frame
 	life  *sensors.Life
 	step  int64
-	now   int64
+	now   simtime.Stamp
 	seq   uint64
 	ended bool
 }
@@ -148,29 +148,29 @@ func (h *Harness) upload(env *sensors.Env, s *scene.Scene) {
 	h.tb.Cleanup(env.Resident.Close)
 }
 
-// Fire records poses up to tNs and fires the sensor there, with a period of 100 ms. For a
+// Fire records poses up to stamp and fires the sensor there, with a period of 100 ms. For a
 // sensor that fires each frame this is the frame after the one fired before. A Capturer's data
 // is awaited.
-func (h *Harness) Fire(tNs int64) {
+func (h *Harness) Fire(stamp simtime.Stamp) {
 	h.tb.Helper()
-	if h.now < 0 && tNs > 0 {
+	if h.now < 0 && stamp > 0 {
 		h.Env.History.Record(0)
 		h.now = 0
 	}
 	period := int64(100_000_000)
 	if h.each {
-		period = tNs - max(h.now, 0)
+		period = int64(stamp - max(h.now, 0))
 	}
-	for ; h.now+h.step < tNs; h.now += h.step {
-		h.Env.History.Record(h.now + h.step)
+	for ; h.now+simtime.Stamp(h.step) < stamp; h.now += simtime.Stamp(h.step) {
+		h.Env.History.Record(h.now + simtime.Stamp(h.step))
 	}
-	h.now = tNs
-	at := sensors.Tick{TimeNs: tNs, PeriodNs: period, Seq: h.seq, Frame: h.seq}
+	h.now = stamp
+	at := sensors.Tick{Due: stamp, PeriodNs: period, Seq: h.seq, Frame: h.seq}
 	h.seq++
 	if err := h.life.PreTick(at); err != nil {
 		h.tb.Fatal(err)
 	}
-	h.Env.History.Record(tNs)
+	h.Env.History.Record(stamp)
 	if err := h.life.Tick(at); err != nil {
 		h.tb.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func (h *Harness) capture(s sensors.Capturer, at sensors.Tick) {
 			s.Poll(c)
 			return nil
 		})
-		s.Process(at.TimeNs)
+		s.Process(at.Due)
 	}
 	if err != nil {
 		h.tb.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -77,7 +78,7 @@ func (s *collision) Begin(ctx context.Context, env *sensors.Env) error {
 
 // Tick publishes an event for each actor that the owner touches.
 func (s *collision) Tick(at sensors.Tick) error {
-	state, there := s.Env.History.State(s.Env.Owner, at.TimeNs)
+	state, there := s.Env.History.State(s.Env.Owner, at.Due)
 	if !there {
 		return nil
 	}
@@ -88,14 +89,14 @@ func (s *collision) Tick(at sensors.Tick) error {
 			continue
 		}
 		other := &s.bodies[i]
-		if !other.near(s.Env.History, &around, at.TimeNs) {
+		if !other.near(s.Env.History, &around, at.Due) {
 			continue
 		}
-		theirs, there := s.Env.History.State(other.id, at.TimeNs)
+		theirs, there := s.Env.History.State(other.id, at.Due)
 		if !there || !mine.Overlaps(other.box.At(theirs.Pose)) {
 			continue
 		}
-		contact, touches := s.meshes.touch(&mine, other, theirs.Pose, at.TimeNs)
+		contact, touches := s.meshes.touch(&mine, other, theirs.Pose, at.Due)
 		if !touches {
 			continue
 		}
@@ -232,11 +233,11 @@ func isSolid(p scene.Part) bool {
 
 // near reports whether the body, whose place meets the sphere, may overlap what is in
 // it: it is there, and not too far away now.
-func (b *body) near(h *scene.History, s *sphere, tNs int64) bool {
+func (b *body) near(h *scene.History, s *sphere, stamp simtime.Stamp) bool {
 	if b.reach == 0 {
 		return true
 	}
-	pose, there := h.Pose(b.id, tNs)
+	pose, there := h.Pose(b.id, stamp)
 	return there && s.meets(&sphere{pose.Position, b.reach})
 }
 
@@ -261,12 +262,12 @@ func (m *meshes) boxOf(mesh int) *scene.Box {
 }
 
 // touch returns the middle of what of a body reaches into the box, in the box's frame.
-func (m *meshes) touch(box *spatial.OrientedBox, b *body, pose spatial.Pose, tNs int64) (mgl64.Vec3, bool) {
+func (m *meshes) touch(box *spatial.OrientedBox, b *body, pose spatial.Pose, stamp simtime.Stamp) (mgl64.Vec3, bool) {
 	c := contact{box: box}
 	toBox := box.Pose.Inverse().Compose(pose).Mat4()
 	for i := range b.parts {
 		part := &b.parts[i]
-		at := toBox.Mul4(part.At(tNs))
+		at := toBox.Mul4(part.At(stamp))
 		if !c.mayReach(m.boxOf(part.Mesh), &at) {
 			continue
 		}

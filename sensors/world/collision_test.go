@@ -14,6 +14,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
 	"github.com/raybridge/raybridge/sensors/world"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -37,7 +38,7 @@ func fire(t *testing.T, s *scene.Scene, ego scene.Motion, ticks int64) []*sample
 	t.Helper()
 	h := sensortest.New(t, world.CollisionDefinition, sensortest.Options{Scene: s, Ego: ego})
 	for k := range ticks {
-		h.Fire(k * 10_000_000)
+		h.Fire(simtime.Stamp(k * 10_000_000))
 	}
 	var list []*sample.Collision
 	for _, m := range h.Messages["collision"] {
@@ -52,13 +53,13 @@ func TestCollisionDrivingIntoAWall(t *testing.T) {
 	events := fire(t, obstacles().Scene, scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{10, 0, 0}}, 66)
 	require.NotEmpty(t, events)
 	first := events[0]
-	assert.InDelta(t, 0.62, float64(first.StampNs)*1e-9, 0.0101)
+	assert.InDelta(t, 0.62, float64(first.Stamp)*1e-9, 0.0101)
 	assert.Equal(t, "static.wall", first.OtherType)
 	assert.Equal(t, scene.EgoTypeID, first.ActorType)
 	assert.InDelta(t, -10*egoMass, first.NormalImpulse[0], 1e-6*egoMass)
 	assert.InDelta(t, 0, first.NormalImpulse[1], 1e-9)
 	for i := 1; i < len(events); i++ {
-		assert.Greater(t, events[i].StampNs, events[i-1].StampNs, "one event a frame")
+		assert.Greater(t, events[i].Stamp, events[i-1].Stamp, "one event a frame")
 	}
 }
 
@@ -75,7 +76,7 @@ func TestCollisionBeingHitFromTheSide(t *testing.T) {
 	events := fire(t, b.Scene, nil, 20)
 	require.NotEmpty(t, events)
 	assert.Equal(t, "vehicle.cart", events[0].OtherType)
-	assert.InDelta(t, 0.1375, float64(events[0].StampNs)*1e-9, 0.0101, "0.55 m at 4 m/s")
+	assert.InDelta(t, 0.1375, float64(events[0].Stamp)*1e-9, 0.0101, "0.55 m at 4 m/s")
 	want := 4 / (1/egoMass + 1/107.0)
 	assert.InDelta(t, -want, events[0].NormalImpulse[1], 1e-6*want)
 }
@@ -91,11 +92,11 @@ func TestCollisionTheEgoIsTouchedToo(t *testing.T) {
 	ego := scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{5, 0, 0}}
 	h := sensortest.New(t, world.CollisionDefinition, sensortest.Options{Scene: b.Scene, Ego: ego, Owner: cart.ID})
 	for k := range int64(40) {
-		h.Fire(k * 10_000_000)
+		h.Fire(simtime.Stamp(k * 10_000_000))
 	}
 	require.NotEmpty(t, h.Messages["collision"])
 	first := h.Messages["collision"][0].(*sample.Collision)
-	assert.InDelta(t, 0.3, float64(first.StampNs)*1e-9, 0.0101, "1.5 m at 5 m/s")
+	assert.InDelta(t, 0.3, float64(first.Stamp)*1e-9, 0.0101, "1.5 m at 5 m/s")
 	assert.Equal(t, []uint32{cart.ID, scene.EgoID}, []uint32{first.Actor, first.Other})
 	assert.Equal(t, []string{"vehicle.cart", scene.EgoTypeID}, []string{first.ActorType, first.OtherType})
 	felt := fire(t, b.Scene, ego, 40)[0]
@@ -152,6 +153,6 @@ func BenchmarkCollision(b *testing.B) {
 	b.ReportAllocs()
 	h.Fire(10_000_000)
 	for seq := uint64(1); b.Loop(); seq++ {
-		require.NoError(b, h.Sensor.Tick(sensors.Tick{TimeNs: 10_000_000, Seq: seq, Frame: seq}))
+		require.NoError(b, h.Sensor.Tick(sensors.Tick{Due: 10_000_000, Seq: seq, Frame: seq}))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -75,7 +76,7 @@ func (s *laneInvasion) Tick(at sensors.Tick) error {
 		s.watch.Forget()
 	}
 	s.frame = at.Frame
-	pose, there := s.Env.History.Pose(s.Env.Owner, at.TimeNs)
+	pose, there := s.Env.History.Pose(s.Env.Owner, at.Due)
 	if !there {
 		s.watch.Forget()
 		return nil
@@ -127,7 +128,7 @@ type LaneWatch struct {
 	mu      sync.Mutex
 	seen    bool          // guarded by mu: there was a snapshot
 	frame   uint64        // guarded by mu: of the last snapshot
-	stampNs int64         // guarded by mu: of the last snapshot
+	stamp   simtime.Stamp // guarded by mu: of the last snapshot
 	placed  bool          // guarded by mu: the actor was in it
 	corners [4][2]float64 // guarded by mu: there
 }
@@ -175,7 +176,7 @@ func (w *LaneWatch) Next(s *sample.Snapshot) []sample.CrossedMark {
 		return nil
 	}
 	before, crossable := w.corners, w.placed && !w.jumped(s)
-	w.seen, w.frame, w.stampNs, w.placed = true, s.Frame, s.StampNs, false
+	w.seen, w.frame, w.stamp, w.placed = true, s.Frame, s.Stamp, false
 	for i := range s.Actors {
 		if a := &s.Actors[i]; a.ID == w.actor {
 			w.placed, w.corners = true, groundCorners(a)
@@ -199,7 +200,7 @@ func (w *LaneWatch) Forget() {
 // one is earlier, or the frame after that one without being its successor in time. mu must be
 // held.
 func (w *LaneWatch) jumped(s *sample.Snapshot) bool {
-	return s.StampNs < w.stampNs || (s.Frame == w.frame+1 && s.StampNs-s.DeltaNs != w.stampNs)
+	return s.Stamp < w.stamp || (s.Frame == w.frame+1 && s.Stamp-simtime.Stamp(s.DeltaNs) != w.stamp)
 }
 
 // between looks along the corners' ways.

@@ -15,6 +15,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
 	"github.com/raybridge/raybridge/sensors/world"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -38,7 +39,7 @@ func car(frame uint64, x, y float64) *sample.Snapshot {
 	pose := spatial.Identity()
 	pose.Position = mgl64.Vec3{x, y, 0.5}
 	return &sample.Snapshot{
-		Header: sample.Header{Frame: frame, StampNs: frameNs * int64(frame)}, DeltaNs: frameNs,
+		Header: sample.Header{Frame: frame, Stamp: simtime.Stamp(frameNs * int64(frame))}, DeltaNs: frameNs,
 		Actors: []sample.ActorState{{ID: 7, Pose: pose, BoxHalf: mgl64.Vec3{2, 1, 0.5}}},
 	}
 }
@@ -83,7 +84,7 @@ func TestLaneWatchForgetsAnActorThatHasGone(t *testing.T) {
 // TestLaneWatchAnOldFrameOfAnActorThatHasGone comes after the frame in which it isn't any more.
 func TestLaneWatchAnOldFrameOfAnActorThatHasGone(t *testing.T) {
 	w := world.NewLaneWatch(7, world.LaneMarksOf(road()))
-	assert.Empty(t, w.Next(&sample.Snapshot{Header: sample.Header{Frame: 2, StampNs: 2 * frameNs}}))
+	assert.Empty(t, w.Next(&sample.Snapshot{Header: sample.Header{Frame: 2, Stamp: 2 * frameNs}}))
 	assert.Empty(t, w.Next(car(1, 0, -0.5)), "older")
 	assert.Empty(t, w.Next(car(3, 0, 8)), "it has come there")
 }
@@ -96,7 +97,7 @@ func TestLaneWatchAJumpOfTheClockIsNoWay(t *testing.T) {
 			at := func(frame uint64, y float64) []sample.CrossedMark {
 				s := car(frame, 0, y)
 				if frame > 101 {
-					s.StampNs += jump * frameNs
+					s.Stamp += simtime.Stamp(jump * frameNs)
 				}
 				return w.Next(s)
 			}
@@ -151,12 +152,12 @@ func TestLaneInvasionFollowsItsOwner(t *testing.T) {
 		Ego:   scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{10, 1, 0}},
 	})
 	for k := range int64(10) {
-		h.Fire(k * 10_000_000)
+		h.Fire(simtime.Stamp(k * 10_000_000))
 	}
 	events := h.Messages["lane_invasion"]
 	require.Len(t, events, 1)
 	e := events[0].(*sample.LaneInvasion)
-	assert.Equal(t, int64(50_000_000), e.StampNs)
+	assert.Equal(t, simtime.Stamp(50_000_000), e.Stamp)
 	assert.Equal(t, uint32(scene.EgoID), e.Actor)
 	assert.Equal(t, []sample.CrossedMark{{ID: 1, Type: sample.LaneMarkBroken, Color: sample.LaneMarkWhite}}, e.Marks)
 }
@@ -169,8 +170,8 @@ func TestLaneInvasionWhatNobodyHeardIsNotToldLater(t *testing.T) {
 	})
 	tick := func(frame uint64) {
 		at := int64(frame) * frameNs
-		h.Env.History.Record(at)
-		require.NoError(t, h.Sensor.Tick(sensors.Tick{TimeNs: at, PeriodNs: frameNs, Frame: frame}))
+		h.Env.History.Record(simtime.Stamp(at))
+		require.NoError(t, h.Sensor.Tick(sensors.Tick{Due: simtime.Stamp(at), PeriodNs: frameNs, Frame: frame}))
 	}
 	tick(3)
 	tick(100) // over the broken line meanwhile
@@ -199,7 +200,7 @@ func BenchmarkLaneInvasion(b *testing.B) {
 	h.Fire(20_000_000)
 	b.ReportAllocs()
 	for frame := uint64(2); b.Loop(); frame++ { // ahead, and by a jump of the clock back
-		at := sensors.Tick{TimeNs: 10_000_000 * int64(1+frame%2), PeriodNs: 10_000_000, Frame: frame}
+		at := sensors.Tick{Due: simtime.Stamp(10_000_000 * int64(1+frame%2)), PeriodNs: 10_000_000, Frame: frame}
 		require.NoError(b, h.Sensor.Tick(at))
 	}
 }

@@ -70,18 +70,18 @@ type foundLight struct {
 
 // Tick publishes what the lights show at the due instant, if the owner is there then.
 func (s *signals) Tick(at sensors.Tick) error {
-	owner, ok := s.Env.History.Pose(s.Env.Owner, at.TimeNs)
+	owner, ok := s.Env.History.Pose(s.Env.Owner, at.Due)
 	if !ok {
 		return nil
 	}
 	pose := owner.Compose(s.Spec.Mount)
-	s.find(owner, at.TimeNs)
+	s.find(owner, at.Due)
 	m := &s.Message
 	m.Header = at.Header(s.Spec.FrameID, pose)
 	m.Signals = m.Signals[:0]
 	toSensor := pose.Inverse()
 	for _, f := range s.found {
-		state, _ := f.light.StateAt(at.TimeNs)
+		state, _ := f.light.StateAt(at.Due)
 		m.Signals = append(m.Signals, sample.Signal{
 			ID: f.light.ID, Label: signalLabels[state], State: sample.SignalState(state), Score: 1,
 			Pose: toSensor.Compose(f.light.Pose), Size: f.light.Size,
@@ -98,12 +98,12 @@ var signalLabels = [...]string{
 
 // find lists the lights for the owner, the nearest first and of two equally far the
 // one with the lower id.
-func (s *signals) find(owner spatial.Pose, tNs int64) {
+func (s *signals) find(owner spatial.Pose, stamp simtime.Stamp) {
 	s.found = s.found[:0]
 	ahead, toOwner := owner.Rotate(mgl64.Vec3{1, 0, 0}), owner.Inverse()
 	for i := range s.Env.Scene.Signals {
 		light := &s.Env.Scene.Signals[i]
-		if light.Actor != 0 && !s.Env.History.Present(light.Actor, tNs) {
+		if light.Actor != 0 && !s.Env.History.Present(light.Actor, stamp) {
 			continue
 		}
 		way, looks := light.Pose.Position.Sub(owner.Position), light.Pose.Rotate(mgl64.Vec3{1, 0, 0})

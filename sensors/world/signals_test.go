@@ -11,6 +11,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
 	"github.com/raybridge/raybridge/sensors/world"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -96,7 +97,7 @@ func TestSignalsPhases(t *testing.T) {
 	town := &scene.Scene{Ego: spatial.Identity(), Signals: []scene.TrafficLight{light(1, 20, 0, 180), dark, late}}
 	h := sensortest.New(t, world.SignalsDefinition, sensortest.Options{Scene: town, StepNs: 1e9})
 	for _, c := range []struct {
-		tNs    int64
+		stamp  simtime.Stamp
 		labels []string
 		state  sample.SignalState // of the first
 	}{
@@ -107,13 +108,13 @@ func TestSignalsPhases(t *testing.T) {
 		{6e9, []string{"red", "off", "yellow"}, sample.SignalRed},
 		{10e9, []string{"green", "off", "red"}, sample.SignalGreen},
 	} {
-		h.Fire(c.tNs)
+		h.Fire(c.stamp)
 		m := sensortest.Last[*sample.Signals](h, "signals")
 		var shown []string
 		for i := range m.Signals {
 			shown = append(shown, m.Signals[i].Label)
 		}
-		assert.Equal(t, c.labels, shown, "at %d ns", c.tNs)
+		assert.Equal(t, c.labels, shown, "at %d ns", c.stamp)
 		assert.Equal(t, c.state, m.Signals[0].State)
 	}
 }

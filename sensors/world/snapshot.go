@@ -9,6 +9,7 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -89,12 +90,12 @@ func (s *snapshot) add(id uint32, typeID string) {
 // Tick publishes the state of all actors that are there.
 func (s *snapshot) Tick(at sensors.Tick) error {
 	m := &s.Message
-	m.Header = at.Header(spatial.FrameMap, s.Env.Pose(s.Spec.Mount, at.TimeNs))
+	m.Header = at.Header(spatial.FrameMap, s.Env.Pose(s.Spec.Mount, at.Due))
 	m.DeltaNs = at.PeriodNs // of the world's frames, heard or not, and across a jump of the clock
 	m.Actors = m.Actors[:0]
 	for i := range s.actors {
 		m.Actors = append(m.Actors, s.actors[i])
-		if there := s.complete(&m.Actors[len(m.Actors)-1], at.TimeNs); !there {
+		if there := s.complete(&m.Actors[len(m.Actors)-1], at.Due); !there {
 			m.Actors = m.Actors[:len(m.Actors)-1]
 		}
 	}
@@ -103,19 +104,19 @@ func (s *snapshot) Tick(at sensors.Tick) error {
 }
 
 // complete fills in what changes of an actor; it reports whether the actor is there.
-func (s *snapshot) complete(a *sample.ActorState, tNs int64) (there bool) {
-	state, there := s.Env.History.State(a.ID, tNs)
+func (s *snapshot) complete(a *sample.ActorState, stamp simtime.Stamp) (there bool) {
+	state, there := s.Env.History.State(a.ID, stamp)
 	if !there {
 		return false
 	}
 	a.Pose, a.Twist, a.Acceleration = state.Pose, state.Twist, state.Acceleration
 	switch a.Kind {
 	case sample.KindVehicle:
-		s.drive(a, tNs)
+		s.drive(a, stamp)
 	case sample.KindTrafficLight:
 		a.Signal = sample.SignalUnknown
 		if light := s.lights[a.ID]; light != nil {
-			shown, elapsed := light.StateAt(tNs)
+			shown, elapsed := light.StateAt(stamp)
 			a.Signal, a.SignalElapsed = sample.SignalState(shown), seconds(elapsed)
 			a.Red, a.Yellow, a.Green = seconds(light.Red), seconds(light.Yellow), seconds(light.Green)
 		}
@@ -124,8 +125,8 @@ func (s *snapshot) complete(a *sample.ActorState, tNs int64) (there bool) {
 }
 
 // drive fills in what a vehicle does to move as it does.
-func (s *snapshot) drive(a *sample.ActorState, tNs int64) {
-	c, _ := s.Env.History.Controls(a.ID, scene.Vehicle{}, tNs)
+func (s *snapshot) drive(a *sample.ActorState, stamp simtime.Stamp) {
+	c, _ := s.Env.History.Controls(a.ID, scene.Vehicle{}, stamp)
 	a.Throttle, a.Braking = float32(c.Throttle), float32(c.Brake)
 	a.Steering = float32(-c.SteeringShare)
 	a.Gear, a.Reverse = int32(c.Gear), c.Reverse

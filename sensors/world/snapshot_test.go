@@ -15,6 +15,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
 	"github.com/raybridge/raybridge/sensors/world"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -69,8 +70,8 @@ func TestSnapshotHasTheActorsAndNotTheHouses(t *testing.T) {
 func TestSnapshotDeltaIsTheFrames(t *testing.T) {
 	h := sensortest.New(t, world.SnapshotDefinition, sensortest.Options{Scene: street()})
 	for frame, at := range []int64{5_000_000_000, 5_010_000_000, 20_000_000} {
-		h.Env.History.Record(at)
-		require.NoError(t, h.Sensor.Tick(sensors.Tick{TimeNs: at, PeriodNs: 10_000_000, Frame: uint64(100 + frame)}))
+		h.Env.History.Record(simtime.Stamp(at))
+		require.NoError(t, h.Sensor.Tick(sensors.Tick{Due: simtime.Stamp(at), PeriodNs: 10_000_000, Frame: uint64(100 + frame)}))
 		assert.Equal(t, int64(10_000_000), sensortest.Last[*sample.Snapshot](h, "snapshot").DeltaNs)
 	}
 }
@@ -90,8 +91,8 @@ func TestSnapshotSteeringOfACircle(t *testing.T) {
 // circle is a circle of 10 m at 0.5 rad/s.
 type circle struct{}
 
-func (circle) PoseAt(tNs int64) spatial.Pose {
-	angle := 0.5 * float64(tNs) * 1e-9
+func (circle) PoseAt(stamp simtime.Stamp) spatial.Pose {
+	angle := 0.5 * float64(stamp) * 1e-9
 	sin, cos := math.Sincos(angle)
 	return spatial.FromRPY(mgl64.Vec3{10 * sin, 10 - 10*cos, 0}, 0, 0, angle*180/math.Pi)
 }
@@ -105,6 +106,6 @@ func BenchmarkSnapshot(b *testing.B) {
 	b.ReportMetric(float64(len(sensortest.Last[*sample.Snapshot](h, "snapshot").Actors)), "actors")
 	b.ReportAllocs()
 	for seq := uint64(1); b.Loop(); seq++ {
-		_ = h.Sensor.Tick(sensors.Tick{TimeNs: 0, Seq: seq})
+		_ = h.Sensor.Tick(sensors.Tick{Due: 0, Seq: seq})
 	}
 }

@@ -182,7 +182,7 @@ func BenchmarkAppendPointCloud2(b *testing.B) {
 }
 
 func TestPublicationHasTheDefinitionOfItsROS(t *testing.T) {
-	pub := ros.Publish(func(dst *ros.Clock, src *sample.Clock) error { return dst.Clock.Set(src.StampNs) })
+	pub := ros.Publish(func(dst *ros.Clock, src *sample.Clock) error { return dst.Clock.Set(int64(src.Stamp)) })
 	for _, c := range []struct {
 		format encode.Binary
 		schema bridges.Schema
@@ -199,7 +199,7 @@ func TestPublicationHasTheDefinitionOfItsROS(t *testing.T) {
 
 		message := &ros.Clock{}
 		require.NoError(t, message.Clock.Set(5_000_000_007))
-		convert, src := row.Converter(), &sample.Clock{StampNs: 5_000_000_007}
+		convert, src := row.Converter(), &sample.Clock{Stamp: 5_000_000_007}
 		code, err := convert(src)
 		require.NoError(t, err)
 		got, err := code([]byte("before"))
@@ -211,7 +211,7 @@ func TestPublicationHasTheDefinitionOfItsROS(t *testing.T) {
 			buf, _ = code(buf[:0])
 		}))
 
-		code, err = convert(&sample.Clock{StampNs: -1})
+		code, err = convert(&sample.Clock{Stamp: -1})
 		require.NoError(t, err)
 		_, err = code(nil)
 		if c.format == encode.ROS1 {

@@ -19,11 +19,12 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
 // header has a stamp whose seconds and nanoseconds both count.
-var header = sample.Header{StampNs: 12_345_678_901, FrameID: "front", Pose: spatial.Identity()}
+var header = sample.Header{Stamp: 12_345_678_901, FrameID: "front", Pose: spatial.Identity()}
 
 var stamp = timestamppb.New(time.Unix(12, 345_678_901))
 
@@ -148,8 +149,8 @@ func TestTimes(t *testing.T) {
 		0: {}, 999_999_999: {Nanos: 999_999_999}, 1_000_000_000: {Seconds: 1}, -1: {Seconds: -1, Nanos: 999_999_999},
 		-2_500_000_000: {Seconds: -3, Nanos: 500_000_000}, math.MaxInt64: {Seconds: 9_223_372_036, Nanos: 854_775_807},
 	} {
-		equal(t, &pb.CompressedImage{Timestamp: want}, encoded(t, &sample.CompressedImage{Header: sample.Header{StampNs: ns}}).(*pb.CompressedImage))
-		fix := encoded(t, &sample.GnssFix{Header: sample.Header{StampNs: ns}}).(*pb.LocationFix)
+		equal(t, &pb.CompressedImage{Timestamp: want}, encoded(t, &sample.CompressedImage{Header: sample.Header{Stamp: simtime.Stamp(ns)}}).(*pb.CompressedImage))
+		fix := encoded(t, &sample.GnssFix{Header: sample.Header{Stamp: simtime.Stamp(ns)}}).(*pb.LocationFix)
 		equal(t, want, fix.Timestamp)
 	}
 }
@@ -173,7 +174,7 @@ func TestMotion(t *testing.T) {
 	orientation := &pb.Quaternion{Z: q.V[2], W: q.W}
 	equal(t, &pb.FrameTransforms{Transforms: []*pb.FrameTransform{{
 		Timestamp: stamp, ParentFrameId: "front", ChildFrameId: "lidar", Translation: &pb.Vector3{X: 1, Y: 2, Z: 3}, Rotation: orientation,
-	}}}, encoded(t, &sample.Transforms{StampNs: 1, Transforms: []sample.Transform{{Header: header, ChildFrameID: "lidar", Relative: pose}}}))
+	}}}, encoded(t, &sample.Transforms{Stamp: 1, Transforms: []sample.Transform{{Header: header, ChildFrameID: "lidar", Relative: pose}}}))
 
 	odometry := &sample.Odometry{Header: header, ChildFrameID: "base_link", BodyPose: pose,
 		Twist: spatial.Twist{Linear: mgl64.Vec3{4, 5, 6}, Angular: mgl64.Vec3{7, 8, 9}}}
@@ -219,6 +220,6 @@ func TestLogs(t *testing.T) {
 		slog.LevelDebug: pb.Log_DEBUG, slog.LevelInfo: pb.Log_INFO, slog.LevelWarn: pb.Log_WARNING, slog.LevelError: pb.Log_ERROR, slog.LevelError + 4: pb.Log_ERROR,
 	} {
 		equal(t, &pb.Log{Timestamp: stamp, Level: want, Message: "slow", Name: "raybridge", File: "a.go", Line: 7},
-			encoded(t, &sample.Log{StampNs: header.StampNs, Level: level, Message: "slow", Name: "raybridge", File: "a.go", Line: 7}))
+			encoded(t, &sample.Log{Stamp: header.Stamp, Level: level, Message: "slow", Name: "raybridge", File: "a.go", Line: 7}))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // head is the encoded fields of a large message that stand before its data.
@@ -44,8 +45,8 @@ func (h *head) varint(number protowire.Number, v uint64) {
 }
 
 // timestamp appends a google.protobuf.Timestamp.
-func (h *head) timestamp(number protowire.Number, ns int64) {
-	sec, nsec := split(ns)
+func (h *head) timestamp(number protowire.Number, at simtime.Stamp) {
+	sec, nsec := split(at)
 	size := 0
 	for _, v := range [2]uint64{uint64(sec), uint64(nsec)} {
 		if v != 0 {
@@ -58,8 +59,8 @@ func (h *head) timestamp(number protowire.Number, ns int64) {
 }
 
 // split turns nanoseconds into whole seconds, rounded down, and the rest.
-func split(ns int64) (sec int64, nsec int32) {
-	sec, rest := ns/1e9, ns%1e9
+func split(at simtime.Stamp) (sec int64, nsec int32) {
+	sec, rest := int64(at)/1e9, int64(at)%1e9
 	if rest < 0 {
 		sec, rest = sec-1, rest+1e9
 	}
@@ -102,7 +103,7 @@ func setPointCloud(dst *pointCloud, src *sample.PointCloud) error {
 		return err
 	}
 	h := dst.head[:0]
-	h.timestamp(1, src.StampNs)
+	h.timestamp(1, src.Stamp)
 	h.text(2, src.FrameID)
 	h.bytes(3, identityPose)
 	h.fixed32(4, dst.ros.PointStep)
@@ -165,7 +166,7 @@ func setRawImage(dst *rawImage, src *sample.Image) error {
 		return fmt.Errorf("image of %d rows of %d bytes has %d bytes: %w", src.Height, src.Step, len(src.Data), rossample.ErrSize)
 	}
 	h := dst.head[:0]
-	h.timestamp(1, src.StampNs)
+	h.timestamp(1, src.Stamp)
 	h.text(7, src.FrameID)
 	h.fixed32(2, uint32(src.Width))
 	h.fixed32(3, uint32(src.Height))
@@ -195,7 +196,7 @@ type compressedImage struct {
 // setCompressedImage makes dst the encoded picture.
 func setCompressedImage(dst *compressedImage, src *sample.CompressedImage) error {
 	h := dst.head[:0]
-	h.timestamp(1, src.StampNs)
+	h.timestamp(1, src.Stamp)
 	h.text(4, src.FrameID)
 	h.text(3, src.Format)
 	h.data(2, len(src.Data))

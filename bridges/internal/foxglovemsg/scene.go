@@ -8,6 +8,7 @@ import (
 
 	pb "github.com/raybridge/raybridge/bridges/internal/foxglovemsg/foxglove"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -121,10 +122,10 @@ type sceneUpdate = generated[pb.SceneUpdate, *pb.SceneUpdate]
 
 // begin makes the update one that first removes all older entities of its topic, and has
 // n entities to be set.
-func beginScene(dst *sceneUpdate, stampNs int64, n int) []*pb.SceneEntity {
+func beginScene(dst *sceneUpdate, stamp simtime.Stamp, n int) []*pb.SceneEntity {
 	m := dst.message()
 	m.Deletions = resized(m.Deletions, 1)
-	setTime(&m.Deletions[0].Timestamp, stampNs)
+	setTime(&m.Deletions[0].Timestamp, stamp)
 	m.Deletions[0].Type = pb.SceneEntityDeletion_ALL
 	m.Entities = resized(m.Entities, n)
 	return m.Entities
@@ -144,7 +145,7 @@ type object struct {
 
 // set makes an entity the object's.
 func (o *object) set(e *pb.SceneEntity) {
-	setTime(&e.Timestamp, o.header.StampNs)
+	setTime(&e.Timestamp, o.header.Stamp)
 	e.FrameId = o.header.FrameID
 	setID(&e.Id, o.id)
 	at(&e.Lifetime) // zero: until the next update
@@ -180,7 +181,7 @@ func setID(dst *string, id uint32) {
 
 // setDetections makes dst the boxes, of the opacity of glass, with their labels.
 func setDetections(dst *sceneUpdate, src *sample.Detections3D) error {
-	for i, e := range beginScene(dst, src.StampNs, len(src.Boxes)) {
+	for i, e := range beginScene(dst, src.Stamp, len(src.Boxes)) {
 		box := &src.Boxes[i]
 		o := object{
 			header: &src.Header, id: box.ID, pose: box.Pose, size: box.Size, label: box.Label, typeID: box.TypeID,
@@ -193,7 +194,7 @@ func setDetections(dst *sceneUpdate, src *sample.Detections3D) error {
 
 // setSignals makes dst the traffic lights in the colours that they show.
 func setSignals(dst *sceneUpdate, src *sample.Signals) error {
-	for i, e := range beginScene(dst, src.StampNs, len(src.Signals)) {
+	for i, e := range beginScene(dst, src.Stamp, len(src.Signals)) {
 		light := &src.Signals[i]
 		o := object{
 			header: &src.Header, id: light.ID, pose: light.Pose, size: light.Size, label: light.Label,
@@ -207,7 +208,7 @@ func setSignals(dst *sceneUpdate, src *sample.Signals) error {
 // setAnnotations makes dst the rectangles around the boxes, with their labels.
 func setAnnotations(dst *generated[pb.ImageAnnotations, *pb.ImageAnnotations], src *sample.Detections2D) error {
 	m := dst.message()
-	setTime(&m.Timestamp, src.StampNs)
+	setTime(&m.Timestamp, src.Stamp)
 	m.Points, m.Texts = resized(m.Points, len(src.Boxes)), resized(m.Texts, len(src.Boxes))
 	for i := range src.Boxes {
 		box := &src.Boxes[i]
@@ -215,7 +216,7 @@ func setAnnotations(dst *generated[pb.ImageAnnotations, *pb.ImageAnnotations], s
 		w, h := float64(box.Width)/2, float64(box.Height)/2
 		color := colorOfTag(box.Tag)
 		outline := m.Points[i]
-		setTime(&outline.Timestamp, src.StampNs)
+		setTime(&outline.Timestamp, src.Stamp)
 		outline.Type, outline.Thickness = pb.PointsAnnotation_LINE_LOOP, outlinePixels
 		outline.Points = resized(outline.Points, 4)
 		for k, corner := range [4][2]float64{{x - w, y - h}, {x + w, y - h}, {x + w, y + h}, {x - w, y + h}} {
@@ -226,7 +227,7 @@ func setAnnotations(dst *generated[pb.ImageAnnotations, *pb.ImageAnnotations], s
 		outline.Metadata[0].Key = "id"
 		setID(&outline.Metadata[0].Value, box.ID)
 		text := m.Texts[i]
-		setTime(&text.Timestamp, src.StampNs)
+		setTime(&text.Timestamp, src.Stamp)
 		setPoint(&text.Position, x-w, y-h)
 		text.FontSize = captionPixels
 		setColor(&text.TextColor, white)

@@ -12,6 +12,7 @@ import (
 
 	pb "github.com/raybridge/raybridge/bridges/internal/foxglovemsg/foxglove"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -51,9 +52,9 @@ func resized[M any](list []*M, n int) []*M {
 	return list
 }
 
-func setTime(p **timestamppb.Timestamp, ns int64) {
+func setTime(p **timestamppb.Timestamp, stamp simtime.Stamp) {
 	t := at(p)
-	t.Seconds, t.Nanos = split(ns)
+	t.Seconds, t.Nanos = split(stamp)
 }
 
 func setVector(p **pb.Vector3, v mgl64.Vec3) {
@@ -79,7 +80,7 @@ var distortionModels = map[string]string{"equidistant": "kannala_brandt"}
 // setCameraCalibration makes dst the calibration of the whole picture.
 func setCameraCalibration(dst *generated[pb.CameraCalibration, *pb.CameraCalibration], src *sample.CameraInfo) error {
 	m := dst.message()
-	setTime(&m.Timestamp, src.StampNs)
+	setTime(&m.Timestamp, src.Stamp)
 	m.FrameId = src.FrameID
 	m.Width, m.Height = uint32(src.Width), uint32(src.Height)
 	m.DistortionModel = src.DistortionModel
@@ -99,7 +100,7 @@ func setFrameTransforms(dst *generated[pb.FrameTransforms, *pb.FrameTransforms],
 	m.Transforms = resized(m.Transforms, len(src.Transforms))
 	for i, t := range m.Transforms {
 		from := &src.Transforms[i]
-		setTime(&t.Timestamp, from.StampNs)
+		setTime(&t.Timestamp, from.Stamp)
 		t.ParentFrameId, t.ChildFrameId = from.FrameID, from.ChildFrameID
 		setVector(&t.Translation, from.Relative.Position)
 		setQuaternion(&t.Rotation, from.Relative.Orientation)
@@ -110,7 +111,7 @@ func setFrameTransforms(dst *generated[pb.FrameTransforms, *pb.FrameTransforms],
 // setLaserScan makes dst the scan.
 func setLaserScan(dst *generated[pb.LaserScan, *pb.LaserScan], src *sample.LaserScan) error {
 	m := dst.message()
-	setTime(&m.Timestamp, src.StampNs)
+	setTime(&m.Timestamp, src.Stamp)
 	m.FrameId = src.FrameID
 	setPose(&m.Pose, spatial.Identity())
 	m.StartAngle, m.EndAngle = float64(src.AngleMin), float64(src.AngleMax)
@@ -135,7 +136,7 @@ var fixStatus = [...]string{"no_fix", "fix", "sbas_fix", "gbas_fix"}
 // setLocationFix makes dst the fix.
 func setLocationFix(dst *locationFix, src *sample.GnssFix) error {
 	m := dst.message()
-	setTime(&m.Timestamp, src.StampNs)
+	setTime(&m.Timestamp, src.Stamp)
 	m.FrameId = src.FrameID
 	m.Latitude, m.Longitude, m.Altitude = src.Latitude, src.Longitude, src.Altitude
 	m.PositionCovariance = append(m.PositionCovariance[:0], src.PositionCovariance[:]...)
@@ -152,7 +153,7 @@ func setLocationFix(dst *locationFix, src *sample.GnssFix) error {
 // attitude and of the projected position is left out.
 func setGpsLocationFix(dst *locationFix, src *sample.GpsOdometry) error {
 	m := dst.message()
-	setTime(&m.Timestamp, src.StampNs)
+	setTime(&m.Timestamp, src.Stamp)
 	m.FrameId = src.FrameID
 	m.Latitude, m.Longitude, m.Altitude = src.Latitude, src.Longitude, src.Altitude
 	forward := src.Orientation.Rotate(mgl64.Vec3{1, 0, 0}) // x is east, y north
@@ -164,7 +165,7 @@ func setGpsLocationFix(dst *locationFix, src *sample.GpsOdometry) error {
 // setOdometry makes dst the pose and the twist.
 func setOdometry(dst *generated[pb.Odometry, *pb.Odometry], src *sample.Odometry) error {
 	m := dst.message()
-	setTime(&m.Timestamp, src.StampNs)
+	setTime(&m.Timestamp, src.Stamp)
 	m.FrameId, m.BodyFrameId = src.FrameID, src.ChildFrameID
 	setPose(&m.Pose, src.BodyPose)
 	setVector(&m.LinearVelocity, src.Twist.Linear)
@@ -180,7 +181,7 @@ func setLog(dst *generated[pb.Log, *pb.Log], src *sample.Log) error {
 		return fmt.Errorf("log: line %d of %s is not a line", src.Line, src.File)
 	}
 	m := dst.message()
-	setTime(&m.Timestamp, src.StampNs)
+	setTime(&m.Timestamp, src.Stamp)
 	switch {
 	case src.Level < slog.LevelInfo:
 		m.Level = pb.Log_DEBUG

@@ -10,6 +10,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -148,9 +149,9 @@ const rowBlock = 128
 
 // cloudBytes is the data field of one cloud.
 type cloudBytes struct {
-	layout  *cloudLayout
-	points  []sample.Point
-	stampNs int64
+	layout *cloudLayout
+	points []sample.Point
+	stamp  simtime.Stamp
 	// scale makes intensities those of 0..255.
 	scale float32
 	// Points are put block after block, blockBytes further on each time: a firing, or
@@ -162,7 +163,7 @@ type cloudBytes struct {
 }
 
 func (c *cloudBytes) set(layout *cloudLayout, src *sample.PointCloud) error {
-	c.layout, c.points, c.stampNs, c.scale = layout, src.Points, src.StampNs, 1
+	c.layout, c.points, c.stamp, c.scale = layout, src.Points, src.Stamp, 1
 	if src.UnitIntensity {
 		c.scale = 255
 	}
@@ -314,7 +315,7 @@ func putWhole(_ *cloudBytes, dst []byte, points []sample.Point, offsets []int) {
 // putSVL writes intensities of 0..1 as SVL does, times 255 and cut off; those of
 // 0..255 to the nearest.
 func putSVL(c *cloudBytes, dst []byte, points []sample.Point, offsets []int) {
-	scale, round, stampNs := c.scale, float32(0.5), c.stampNs
+	scale, round, stamp := c.scale, float32(0.5), c.stamp
 	if scale != 1 {
 		round = 0
 	}
@@ -326,7 +327,7 @@ func putSVL(c *cloudBytes, dst []byte, points []sample.Point, offsets []int) {
 		binary.LittleEndian.PutUint32(d[4:8], math.Float32bits(p.Y))
 		binary.LittleEndian.PutUint64(d[8:16], uint64(math.Float32bits(p.Z)))
 		binary.LittleEndian.PutUint64(d[16:24], uint64(byteOf(float32(p.Intensity*scale)+round)))
-		binary.LittleEndian.PutUint64(d[24:32], math.Float64bits(float64(stampNs+int64(p.TimeNs))/1e9))
+		binary.LittleEndian.PutUint64(d[24:32], math.Float64bits(float64(stamp+simtime.Stamp(p.TimeNs))/1e9))
 	}
 }
 
@@ -485,7 +486,7 @@ func (r *cloudReader) events() []sample.DvsEvent {
 	list := make([]sample.DvsEvent, r.count())
 	r.each(r.field("x"), func(i int, v float64) { list[i].X = uint16(within(v, math.MaxUint16)) })
 	r.each(r.field("y"), func(i int, v float64) { list[i].Y = uint16(within(v, math.MaxUint16)) })
-	r.each(r.field("t"), func(i int, v float64) { list[i].TimeNs = int64(within(v, 1<<62)) })
+	r.each(r.field("t"), func(i int, v float64) { list[i].TimeNs = simtime.Stamp(within(v, 1<<62)) })
 	r.each(r.field("pol"), func(i int, v float64) { list[i].Polarity = v > 0 })
 	return list
 }
@@ -519,7 +520,7 @@ func (r *cloudReader) points(dst *sample.PointCloud) {
 	}
 	r.coordinates(at)
 	r.marks(at)
-	r.times(dst.StampNs, at)
+	r.times(dst.Stamp, at)
 	for i := range dst.Points {
 		p := &dst.Points[i]
 		p.Ray = uint32(i)
@@ -572,7 +573,7 @@ const doubleNs = 1000
 // header's stamp where they are whole numbers (Autoware, Ouster), else seconds. "time" and
 // "time_offset" are seconds (Velodyne). "timestamp" is seconds of the header's clock (SVL,
 // Hesai), or from its stamp where it is a float32 or below it.
-func (r *cloudReader) times(stampNs int64, at func(i int) *sample.Point) {
+func (r *cloudReader) times(stamp simtime.Stamp, at func(i int) *sample.Point) {
 	f := r.field("time_stamp", "time", "t", "timestamp", "time_offset")
 	if f == nil {
 		return
@@ -583,7 +584,7 @@ func (r *cloudReader) times(stampNs int64, at func(i int) *sample.Point) {
 	}
 	absolute := f.Name == "timestamp" && f.Datatype != ros.PointFieldFloat32
 	if absolute {
-		origin = float64(stampNs)
+		origin = float64(stamp)
 	}
 	r.each(f, func(i int, v float64) {
 		ns := v * scale

@@ -14,6 +14,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // layouts are all layouts of a point.
@@ -67,10 +68,12 @@ func TestFieldsAreThePoints(t *testing.T) {
 		"distance":    func(_ *sample.PointCloud, p *sample.Point) float64 { return float64(p.Distance) },
 		"time_stamp":  func(_ *sample.PointCloud, p *sample.Point) float64 { return float64(p.TimeNs) },
 		"time":        func(_ *sample.PointCloud, p *sample.Point) float64 { return float64(float32(float64(p.TimeNs) * 1e-9)) },
-		"timestamp":   func(m *sample.PointCloud, p *sample.Point) float64 { return float64(m.StampNs+int64(p.TimeNs)) / 1e9 },
-		"CosAngle":    func(_ *sample.PointCloud, p *sample.Point) float64 { return float64(p.CosIncidence) },
-		"ObjIdx":      func(_ *sample.PointCloud, p *sample.Point) float64 { return float64(p.Instance) },
-		"ObjTag":      func(_ *sample.PointCloud, p *sample.Point) float64 { return float64(p.Tag) },
+		"timestamp": func(m *sample.PointCloud, p *sample.Point) float64 {
+			return float64(m.Stamp+simtime.Stamp(p.TimeNs)) / 1e9
+		},
+		"CosAngle": func(_ *sample.PointCloud, p *sample.Point) float64 { return float64(p.CosIncidence) },
+		"ObjIdx":   func(_ *sample.PointCloud, p *sample.Point) float64 { return float64(p.Instance) },
+		"ObjTag":   func(_ *sample.PointCloud, p *sample.Point) float64 { return float64(p.Tag) },
 	}
 	for _, layout := range layouts {
 		for _, columns := range []int{0, 1, 7, 8, 9, 50} {

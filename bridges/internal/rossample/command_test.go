@@ -19,7 +19,7 @@ import (
 
 var rosHeader = ros.Header{Seq: 7, Stamp: ros.Time{Sec: -2, Nanosec: 999_999_999}, FrameID: "/base_link"}
 
-var sampleHeader = sample.Header{Seq: 7, StampNs: -1_000_000_001, FrameID: "base_link"}
+var sampleHeader = sample.Header{Seq: 7, Stamp: -1_000_000_001, FrameID: "base_link"}
 
 // converted returns what convert makes of a message.
 func converted[S, M any](t *testing.T, convert func(*S, *M) error, m M) S {
@@ -49,7 +49,7 @@ func TestCommandsInSamplesUnits(t *testing.T) {
 	assert.Equal(t, sample.VelocityCommand{Twist: boxTwist}, converted(t, rossample.FromTwist, ros.Twist{
 		Linear: ros.Vector3{X: 5, Y: -1}, Angular: ros.Vector3{Z: 0.5},
 	}))
-	assert.Equal(t, sample.Clock{StampNs: -1}, converted(t, rossample.FromClock, ros.Clock{Clock: ros.Time{Sec: -1, Nanosec: 999_999_999}}))
+	assert.Equal(t, sample.Clock{Stamp: -1}, converted(t, rossample.FromClock, ros.Clock{Clock: ros.Time{Sec: -1, Nanosec: 999_999_999}}))
 }
 
 func TestCommandsWithoutSense(t *testing.T) {

@@ -25,7 +25,7 @@ var (
 )
 
 // Clock sets dst to the clock's time.
-func Clock(dst *ros.Clock, src *sample.Clock) error { return dst.Clock.Set(src.StampNs) }
+func Clock(dst *ros.Clock, src *sample.Clock) error { return dst.Clock.Set(int64(src.Stamp)) }
 
 // Image sets dst to the picture.
 func Image(dst *ros.Image, src *sample.Image) error {

@@ -193,7 +193,7 @@ func FromOdometry(dst *sample.Odometry, src *ros.Odometry) error {
 // FromTFMessage sets dst to the set of frames. Its stamp is the newest of theirs; the
 // message doesn't say whether they are static.
 func FromTFMessage(dst *sample.Transforms, src *ros.TFMessage) error {
-	dst.StampNs, dst.Static = 0, false
+	dst.Stamp, dst.Static = 0, false
 	dst.Transforms = make([]sample.Transform, len(src.Transforms))
 	for i := range src.Transforms {
 		from, to := &src.Transforms[i], &dst.Transforms[i]
@@ -203,8 +203,8 @@ func FromTFMessage(dst *sample.Transforms, src *ros.TFMessage) error {
 		to.Relative = spatial.Pose{
 			Position: from.Transform.Translation.Vec3(), Orientation: from.Transform.Rotation.Quat(),
 		}
-		if i == 0 || to.StampNs > dst.StampNs {
-			dst.StampNs = to.StampNs
+		if i == 0 || to.Stamp > dst.Stamp {
+			dst.Stamp = to.Stamp
 		}
 	}
 	return nil

@@ -15,11 +15,12 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
 func readHeader() sample.Header {
-	return sample.Header{StampNs: 12_345_678_901, FrameID: "frame", Pose: spatial.Identity()}
+	return sample.Header{Stamp: 12_345_678_901, FrameID: "frame", Pose: spatial.Identity()}
 }
 
 // carried are samples of which the message carries everything that is set.
@@ -28,7 +29,7 @@ func carried() []bridges.Stamped {
 	pose := spatial.Pose{Position: mgl64.Vec3{1, -2, 3.5}, Orientation: mgl64.Quat{W: 0.5, V: mgl64.Vec3{0.5, -0.5, 0.5}}}
 	twist := spatial.Twist{Linear: mgl64.Vec3{1, 2, 3}, Angular: mgl64.Vec3{-4, -5, -6}}
 	return []bridges.Stamped{
-		&sample.Clock{StampNs: math.MaxInt32*1e9 + 999_999_999},
+		&sample.Clock{Stamp: math.MaxInt32*1e9 + 999_999_999},
 		&sample.Image{Header: h, Width: 2, Height: 2, Step: 8, Encoding: sample.EncodingRGB8, Data: []byte("0123456789abcdef")},
 		&sample.CompressedImage{Header: h, Format: "jpeg", Data: []byte{0xff, 0xd8}},
 		&sample.CameraInfo{
@@ -47,8 +48,8 @@ func carried() []bridges.Stamped {
 		&sample.Odometry{
 			Header: h, ChildFrameID: "base_link", BodyPose: pose, PoseCovariance: [36]float64{1}, Twist: twist, TwistCovariance: [36]float64{35: 2},
 		},
-		&sample.Transforms{StampNs: h.StampNs, Transforms: []sample.Transform{
-			{Header: sample.Header{StampNs: 5, FrameID: "map", Pose: spatial.Identity()}, ChildFrameID: "base_link", Relative: pose},
+		&sample.Transforms{Stamp: h.Stamp, Transforms: []sample.Transform{
+			{Header: sample.Header{Stamp: 5, FrameID: "map", Pose: spatial.Identity()}, ChildFrameID: "base_link", Relative: pose},
 			{Header: h, ChildFrameID: "lidar", Relative: spatial.Identity()},
 		}},
 		&sample.LaserScan{
@@ -278,7 +279,7 @@ func TestCloudsOfOtherDrivers(t *testing.T) {
 	for name, c := range map[string]struct {
 		cloud  *ros.PointCloud2
 		ring   uint16
-		timeNs uint32
+		stamp  uint32
 		layout sample.PointLayout
 	}{
 		"Ouster": {foreign(binary.LittleEndian, []any{x, y, z, float32(9), uint32(5000), uint16(800), uint8(7), float32(5000)},
@@ -296,16 +297,16 @@ func TestCloudsOfOtherDrivers(t *testing.T) {
 		p := cloud.Points[0]
 		assert.Equal(t, []float32{3, 4, 0, 5, 9}, []float32{p.X, p.Y, p.Z, p.Distance, p.Intensity}, name)
 		assert.Equal(t, c.ring, p.Ring, name)
-		assert.Equal(t, c.timeNs, p.TimeNs, name)
+		assert.Equal(t, c.stamp, p.TimeNs, name)
 	}
 }
 
 // A double has a quarter of a microsecond at the times of today. No firing falls before the
 // stamp for that, nor is off by more.
 func TestTimesInSeconds(t *testing.T) {
-	for _, stampNs := range []int64{1, 100_000_001, 544_852_075_306, stamp, 1_138_499_401_221_168_324} {
+	for _, stamp := range []int64{1, 100_000_001, 544_852_075_306, stamp, 1_138_499_401_221_168_324} {
 		want := &sample.PointCloud{Header: header("lidar"), Layout: sample.LayoutSVL, UnitIntensity: true}
-		want.StampNs = stampNs
+		want.Stamp = simtime.Stamp(stamp)
 		for i := range uint32(1000) {
 			want.Points = append(want.Points, sample.Point{X: 1, TimeNs: 100_003 * i})
 		}
@@ -315,7 +316,7 @@ func TestTimesInSeconds(t *testing.T) {
 		back, err := rossample.FromPointCloud2(&received)
 		require.NoError(t, err)
 		for i, p := range back.(*sample.PointCloud).Points {
-			require.InDelta(t, want.Points[i].TimeNs, p.TimeNs, 500, "stamp %d, point %d", stampNs, i)
+			require.InDelta(t, want.Points[i].TimeNs, p.TimeNs, 500, "stamp %d, point %d", stamp, i)
 		}
 	}
 	// SVL leaves the field 0.

@@ -21,7 +21,7 @@ import (
 
 const stamp = 1700000000_123456789
 
-func header(frame string) sample.Header { return sample.Header{StampNs: stamp, FrameID: frame, Seq: 7} }
+func header(frame string) sample.Header { return sample.Header{Stamp: stamp, FrameID: frame, Seq: 7} }
 
 // ramp sets v to first, first + 0.125, first + 0.25, ...
 func ramp(v []float64, first float64) {
@@ -97,13 +97,13 @@ func odometry() *sample.Odometry {
 }
 
 func transforms() *sample.Transforms {
-	m := &sample.Transforms{StampNs: 1700000001e9, Transforms: []sample.Transform{
+	m := &sample.Transforms{Stamp: 1700000001e9, Transforms: []sample.Transform{
 		{Header: header("map"), ChildFrameID: "base_link",
 			Relative: spatial.Pose{Position: mgl64.Vec3{1, 2, 3}, Orientation: mgl64.QuatIdent()}},
 		{Header: header("base_link"), ChildFrameID: "lidar",
 			Relative: spatial.Pose{Position: mgl64.Vec3{-1.5, 0.25, 1.75}, Orientation: quat(0.5, 0.5, -0.5, 0.5)}},
 	}}
-	m.Transforms[1].StampNs = 1700000001e9
+	m.Transforms[1].Stamp = 1700000001e9
 	return m
 }
 
@@ -172,8 +172,8 @@ func encoded[M any, P interface {
 
 func TestSamplesEncodeToTheVectors(t *testing.T) {
 	for name, encoded := range map[string]func() ([]byte, error){
-		"clock":                      encoded(rossample.Clock, &sample.Clock{StampNs: stamp}),
-		"clock_before_epoch":         encoded(rossample.Clock, &sample.Clock{StampNs: -1}),
+		"clock":                      encoded(rossample.Clock, &sample.Clock{Stamp: stamp}),
+		"clock_before_epoch":         encoded(rossample.Clock, &sample.Clock{Stamp: -1}),
 		"image_rgb8":                 encoded(rossample.Image, imageRGB8()),
 		"image_32fc1":                encoded(rossample.Image, imageDepth()),
 		"compressed_image":           encoded(rossample.CompressedImage, &sample.CompressedImage{Header: header("cam"), Format: "png", Data: []byte("\x89PNG\r")}),
@@ -291,9 +291,9 @@ func TestBadSamplesAreErrors(t *testing.T) {
 	ragged.Points = ragged.Points[1:]
 	shapeless := organizedCloud()
 	shapeless.Points, shapeless.Rings, shapeless.Columns = nil, 0, 0
-	late := &sample.Clock{StampNs: (1 << 31) * 1e9}
+	late := &sample.Clock{Stamp: (1 << 31) * 1e9}
 	lateTransform := transforms()
-	lateTransform.Transforms[1].StampNs = math.MinInt64
+	lateTransform.Transforms[1].Stamp = math.MinInt64
 	for name, c := range map[string]struct {
 		encode func() ([]byte, error)
 		want   error

@@ -7,6 +7,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Speed sets dst to the speed in m/s, as CARLA's ROS bridge publishes it.
@@ -159,6 +160,6 @@ func FromTwist(dst *sample.VelocityCommand, src *ros.Twist) error {
 
 // FromClock sets dst to the clock's time.
 func FromClock(dst *sample.Clock, src *ros.Clock) error {
-	dst.StampNs = src.Clock.Nanoseconds()
+	dst.Stamp = simtime.Stamp(src.Clock.Nanoseconds())
 	return nil
 }

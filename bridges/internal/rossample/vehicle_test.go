@@ -144,7 +144,7 @@ func TestListsAreReused(t *testing.T) {
 }
 
 func TestLateStampsAreErrors(t *testing.T) {
-	late := sample.Header{StampNs: math.MaxInt64}
+	late := sample.Header{Stamp: math.MaxInt64}
 	for name, encoded := range map[string]func() ([]byte, error){
 		"detections 2d":       encoded(rossample.Detection2DArray, &sample.Detections2D{Header: late}),
 		"detections 3d":       encoded(rossample.Detection3DArray, &sample.Detections3D{Header: late}),

@@ -45,7 +45,7 @@ func Example() {
 	s, err := p.AddSensor(sensors.Config{ID: "sensor.example.sky_view", Name: "roof", Pose: sensors.Pose{Z: 1.5}})
 	must(err)
 	_, err = pipeline.Listen(s, "sky_view", func(_ sensors.Tick, m *skyview.SkyView) {
-		fmt.Printf("%v: %.2f of the sky\n", time.Duration(m.StampNs), m.Share)
+		fmt.Printf("%v: %.2f of the sky\n", time.Duration(m.Stamp), m.Share)
 	})
 	must(err)
 	must(p.Run(ctx, 200*time.Millisecond))

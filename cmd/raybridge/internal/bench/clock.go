@@ -178,7 +178,7 @@ func runClock(ctx context.Context, rate simtime.Rate, length time.Duration) (*cl
 	}
 	running, stop := context.WithCancel(ctx)
 	defer stop()
-	room := rate.IndexAt(int64(length)) + 2
+	room := rate.IndexAt(simtime.Stamp(length)) + 2
 	r := &clockRun{rate: rate, length: length, stop: stop, deadlines: make([]int64, 0, room), late: make([]time.Duration, 0, room)}
 	publisher, err := simtime.NewClockPublisher(clock, simtime.ClockPublisherConfig{
 		Rate: rate, OwnThread: true, Publish: r.publish, Observe: r.observe, Logger: slog.New(slog.DiscardHandler),
@@ -206,7 +206,7 @@ func (r *clockRun) observe(deadline time.Time, _ time.Duration) {
 }
 
 // publish stands for the sending of a clock message.
-func (r *clockRun) publish(context.Context, int64) error {
+func (r *clockRun) publish(context.Context, simtime.Stamp) error {
 	late := time.Since(r.deadline)
 	if len(r.late) == cap(r.late) {
 		return errClockRecord // more ticks than there are deadlines in the time
@@ -230,13 +230,13 @@ func (r *clockRun) check(stats *simtime.ClockPublisherStats) error {
 		return fmt.Errorf("%w: %d published, %d failed, %d recorded", errClockRecord, stats.Published, stats.Failed, n)
 	}
 	for i, at := range r.deadlines {
-		if r.rate.At(r.rate.IndexAt(at)) != at || i > 0 && at <= r.deadlines[i-1] {
+		if r.rate.At(r.rate.IndexAt(simtime.Stamp(at))) != simtime.Stamp(at) || i > 0 && at <= r.deadlines[i-1] {
 			return fmt.Errorf("%w: a deadline %d ns after the first is off the grid of %s Hz", errClockRecord, at, r.rate)
 		}
 	}
 	due := r.due()
 	r.missed = uint64(due) - stats.Published
-	if after := uint64(max(0, r.rate.IndexAt(r.ended)+1-due)); stats.Missed < r.missed || stats.Missed > r.missed+after {
+	if after := uint64(max(0, r.rate.IndexAt(simtime.Stamp(r.ended))+1-due)); stats.Missed < r.missed || stats.Missed > r.missed+after {
 		return fmt.Errorf("%w: %d ticks due, %d published, %d missed", errClockRecord, due, stats.Published, stats.Missed)
 	}
 	for _, q := range []float64{0, 0.5, 0.99, 1} {
@@ -250,7 +250,9 @@ func (r *clockRun) check(stats *simtime.ClockPublisherStats) error {
 }
 
 // due returns how many deadlines there were up to the last tick.
-func (r *clockRun) due() int64 { return r.rate.IndexAt(r.deadlines[len(r.deadlines)-1]) + 1 }
+func (r *clockRun) due() int64 {
+	return r.rate.IndexAt(simtime.Stamp(r.deadlines[len(r.deadlines)-1])) + 1
+}
 
 // lateness returns a quantile of the lateness in milliseconds.
 func (r *clockRun) lateness(q float64) float64 { return percentile(r.late, q) }

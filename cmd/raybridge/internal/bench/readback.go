@@ -308,7 +308,7 @@ func (l *frameLoop) captureNow(ctx context.Context) error {
 		return err
 	}
 	for i, s := range l.sensors {
-		if s.Process(at.TimeNs) != 1 {
+		if s.Process(at.Due) != 1 {
 			return errors.Join(fmt.Errorf("%s: the data isn't there after glFinish", l.names[i]), l.lost.err())
 		}
 	}
@@ -501,7 +501,7 @@ func (o *outlet) Publish(_ context.Context, at sensors.Tick, message any) error 
 // send encodes and writes on a worker. The sum is taken after the message was
 // published, of what was published.
 func (o *outlet) send(ctx context.Context, p *parcel) error {
-	a := arrival{stamp: p.message.(bridges.Stamped).Stamp(), started: p.at.Started, queued: p.queued, taken: time.Now()}
+	a := arrival{stamp: int64(p.message.(bridges.Stamped).Captured()), started: p.at.Started, queued: p.queued, taken: time.Now()}
 	if err := o.publish(ctx, p.message); err != nil {
 		return err
 	}
@@ -642,7 +642,7 @@ func compareStreams(blocking, async []stream, captures int) error {
 // captures is their number.
 func (s *stream) complete(captures int) error {
 	for k := range s.arrivals {
-		if at := s.arrivals[k].stamp; at != int64(k) {
+		if at := s.arrivals[k].stamp; simtime.Stamp(at) != simtime.Stamp(k) {
 			return fmt.Errorf("capture %d of %s came as number %d", at, s.topic, k)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // pending is a sensor whose captures never come back; capture is called for each.
@@ -21,7 +22,7 @@ func (*pending) Begin(context.Context, *sensors.Env) error { return nil }
 func (*pending) Tick(sensors.Tick) error                   { return nil }
 func (*pending) End() error                                { return nil }
 func (*pending) Poll(*gpu.Ctx)                             {}
-func (*pending) Process(int64) int                         { return 0 }
+func (*pending) Process(simtime.Stamp) int                 { return 0 }
 func (*pending) Pending() int                              { return 1 }
 func (p *pending) Capture(*gpu.Ctx, sensors.Tick) (issued bool, err error) {
 	p.capture()

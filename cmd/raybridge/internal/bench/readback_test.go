@@ -15,6 +15,7 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 func TestPercentile(t *testing.T) {
@@ -104,9 +105,9 @@ func TestOtherDataIsRefused(t *testing.T) {
 }
 
 // picture is a message of a few pixels.
-func picture(stamp int64, first byte) *sample.Image {
+func picture(stamp simtime.Stamp, first byte) *sample.Image {
 	return &sample.Image{
-		Header: sample.Header{StampNs: stamp}, Width: 2, Height: 2, Step: 2, Encoding: sample.EncodingMono8, Data: []byte{first, 2, 3, 4},
+		Header: sample.Header{Stamp: stamp}, Width: 2, Height: 2, Step: 2, Encoding: sample.EncodingMono8, Data: []byte{first, 2, 3, 4},
 	}
 }
 
@@ -143,13 +144,13 @@ func TestDeliveryKeepsOrderAndBytes(t *testing.T) {
 	const captures = 40
 	buffer := picture(0, 0)
 	got, err := bench.Deliver(t.Context(), imageOutput(t), captures, func(k int) any {
-		buffer.StampNs, buffer.Data[0] = int64(k), byte(k)
+		buffer.Stamp, buffer.Data[0] = simtime.Stamp(k), byte(k)
 		return buffer
 	})
 	require.NoError(t, err)
 	var want []bench.Arrival
 	for k := range captures {
-		sum, err := bench.SumOf(picture(int64(k), byte(k)))
+		sum, err := bench.SumOf(picture(simtime.Stamp(k), byte(k)))
 		require.NoError(t, err)
 		want = append(want, bench.Arrival{Stamp: int64(k), Sum: sum})
 	}
@@ -158,10 +159,10 @@ func TestDeliveryKeepsOrderAndBytes(t *testing.T) {
 
 func TestDeliverySaysWhatWasNotPublished(t *testing.T) {
 	_, err := bench.Deliver(t.Context(), imageOutput(t), 2, func(k int) any {
-		p := picture(int64(k), 0)
+		p := picture(simtime.Stamp(k), 0)
 		if k == 1 {
 			p.Encoding = "no such encoding"
-			p.StampNs = -1
+			p.Stamp = -1
 		}
 		return p
 	})

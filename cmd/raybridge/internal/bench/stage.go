@@ -388,7 +388,7 @@ func (r *rigged) run(ctx context.Context, captures int) (time.Duration, error) {
 // announce begins the next capture: the sensors are told of it.
 func (r *rigged) announce() (*sensors.Tick, error) {
 	at := &r.ticks[r.announced%len(r.ticks)]
-	*at = sensors.Tick{TimeNs: int64(r.announced), PeriodNs: period, Seq: uint64(r.announced), Started: time.Now()}
+	*at = sensors.Tick{Due: simtime.Stamp(r.announced), PeriodNs: period, Seq: uint64(r.announced), Started: time.Now()}
 	r.announced++
 	for _, s := range r.sensors {
 		if err := s.Tick(*at); err != nil {

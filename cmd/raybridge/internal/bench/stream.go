@@ -171,7 +171,7 @@ func (p *streamPair) send(ctx context.Context, frames int) error {
 	received := 0
 	for range frames {
 		p.image.Seq++
-		if err := p.out.Publish(ctx, p.image.StampNs, p.image); err != nil {
+		if err := p.out.Publish(ctx, int64(p.image.Stamp), p.image); err != nil {
 			return err
 		}
 		for more := true; more; {

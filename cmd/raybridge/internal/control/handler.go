@@ -24,8 +24,8 @@ import (
 // Clock is the simulation clock that the API drives: *simtime.Clock, with its
 // errors.
 type Clock interface {
-	Now() int64
-	Pace() int64
+	Now() simtime.Stamp
+	Pace() simtime.Stamp
 	Paused() bool
 	State() simtime.State
 	Set(sec int64, nanosec uint32) error
@@ -61,7 +61,7 @@ type Time struct {
 // TimeOf returns the clock's time now.
 func TimeOf(c Clock) Time {
 	s := c.State()
-	sec, rest := s.NowNs/int64(time.Second), s.NowNs%int64(time.Second)
+	sec, rest := int64(s.Now)/int64(time.Second), int64(s.Now)%int64(time.Second)
 	if rest < 0 {
 		sec, rest = sec-1, rest+int64(time.Second)
 	}
@@ -269,22 +269,22 @@ func (h *handler) step(ctx context.Context, r stepRequest) error {
 	}
 	to, err := h.tellSteps(n)
 	if err == nil {
-		h.awaitRun(ctx, to)
+		h.awaitRun(ctx, int64(to))
 	}
 	return err
 }
 
 // tellSteps tells the clock to go n steps, and returns where they end.
-func (h *handler) tellSteps(n int64) (to int64, err error) {
+func (h *handler) tellSteps(n int64) (to simtime.Stamp, err error) {
 	h.stepping.Lock()
 	defer h.stepping.Unlock()
-	clock, length := h.run.Clock, int64(h.run.Step)
+	clock, length := h.run.Clock, simtime.Stamp(h.run.Step)
 	if !clock.Paused() {
 		return 0, fmt.Errorf("step: %w: pause it first", simtime.ErrNotPaused)
 	}
 	from := clock.Pace()
-	to = (from/length + n) * length
-	return to, clock.Step(to - from)
+	to = (from/length + simtime.Stamp(n)) * length
+	return to, clock.Step(int64(to - from))
 }
 
 // glance is how often awaitRun looks.
@@ -296,7 +296,7 @@ func (h *handler) awaitRun(ctx context.Context, to int64) {
 	ticker := time.NewTicker(glance)
 	defer ticker.Stop()
 	enough := time.After(h.run.StepWait)
-	for h.run.Clock.Now() < to {
+	for h.run.Clock.Now() < simtime.Stamp(to) {
 		select {
 		case <-ticker.C:
 		case <-enough:

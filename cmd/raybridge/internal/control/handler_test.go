@@ -107,7 +107,7 @@ func TestStepsEndOnTheGrid(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			assert.EqualValues(t, 220_000_000, clock.Pace())
+			assert.EqualValues(t, simtime.Stamp(220_000_000), clock.Pace())
 		})
 	}
 }
@@ -250,7 +250,7 @@ type atTime struct {
 
 func (a atTime) State() simtime.State {
 	s := a.Clock.State()
-	s.NowNs = a.now
+	s.Now = simtime.Stamp(a.now)
 	return s
 }
 

@@ -146,7 +146,7 @@ func (s *Stream) Save(m *stream.Data) error {
 	if err != nil {
 		return contentError(err)
 	}
-	return s.write(fmt.Sprintf("%08d_%s", m.Sequence(), seconds(m.CaptureNs())), suffix)
+	return s.write(fmt.Sprintf("%08d_%s", m.Sequence(), seconds(int64(m.Stamp()))), suffix)
 }
 
 // render makes the file of a message in s.out.
@@ -342,7 +342,7 @@ func appendLine(dst []byte, d *stream.Data) ([]byte, error) {
 	} else if errors.Is(err, stream.ErrUnknownType) {
 		var object []byte
 		object, err = json.Marshal(foreign{
-			d.Stream.Sensor, d.FrameID(), json.Number(seconds(d.CaptureNs())), d.CaptureNs(), d.Sequence(),
+			d.Stream.Sensor, d.FrameID(), json.Number(seconds(int64(d.Stamp()))), int64(d.Stamp()), d.Sequence(),
 			d.Stream.Type.Number(), d.Stream.Schema.Name, d.Stream.Schema.MessageEncoding, d.Body(),
 		})
 		dst = append(dst, object...)

@@ -67,7 +67,7 @@ func (p *Points) about() string {
 		}
 		return r
 	}, p.header.FrameID)
-	return fmt.Sprintf("frame %s, stamp %s s, sequence %d", frame, seconds(p.header.StampNs), p.header.Seq)
+	return fmt.Sprintf("frame %s, stamp %s s, sequence %d", frame, seconds(int64(p.header.Stamp)), p.header.Seq)
 }
 
 // pose is where the sensor was, the identity where the message doesn't say it.

@@ -119,7 +119,7 @@ type figure struct {
 func (s *shot) figure(m *sample.Image) figure {
 	shown, caption := drawImage(m, s.typeID)
 	return figure{
-		Title: s.name + " · " + s.topic, Caption: fmt.Sprintf("at %.2f s; %s", float64(m.StampNs)/1e9, caption), Image: shown,
+		Title: s.name + " · " + s.topic, Caption: fmt.Sprintf("at %.2f s; %s", float64(m.Stamp)/1e9, caption), Image: shown,
 	}
 }
 

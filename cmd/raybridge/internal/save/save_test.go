@@ -22,6 +22,7 @@ import (
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/save"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -29,7 +30,7 @@ import (
 
 func header(seq uint64) sample.Header {
 	return sample.Header{
-		StampNs: 1_200_000_000 + int64(seq)*100_000_000, Seq: seq, FrameID: "roof",
+		Stamp: simtime.Stamp(1_200_000_000 + int64(seq)*100_000_000), Seq: seq, FrameID: "roof",
 		Pose: spatial.Pose{Position: mgl64.Vec3{1, -2.5, 1e-7}, Orientation: mgl64.Quat{W: 0.5, V: mgl64.Vec3{0.5, -0.5, 0.5}}},
 	}
 }
@@ -185,7 +186,7 @@ func TestOrganizedClouds(t *testing.T) {
 
 // TestEmptyClouds: a file without points is one, too, and a frame's name ends no line.
 func TestEmptyClouds(t *testing.T) {
-	p, err := save.CloudPoints(&sample.PointCloud{Header: sample.Header{StampNs: -1, FrameID: "a\nDATA ascii\r"}})
+	p, err := save.CloudPoints(&sample.PointCloud{Header: sample.Header{Stamp: -1, FrameID: "a\nDATA ascii\r"}})
 	require.NoError(t, err)
 	data := save.AppendPCD([]byte("before\n"), p)
 	got := readPCD(t, bytes.TrimPrefix(data, []byte("before\n")))
@@ -258,7 +259,7 @@ func TestLines(t *testing.T) {
 	assert.Equal(t, map[string][]byte{"car/speed.jsonl": []byte(
 		`{"Name":"meter","Frame":"roof","Time":1.300000000,"StampNs":1300000000,"Sequence":1,"Speed":0.25}` + "\n" +
 			`{"Name":"meter","Frame":"roof","Time":1.400000000,"StampNs":1400000000,"Sequence":2,"Speed":0.5}` + "\n")}, found)
-	for _, msg := range []bridges.Stamped{scan(), &sample.Clock{StampNs: 5}, &sample.LaserScan{Ranges: []float32{float32(math.Inf(1))}}} {
+	for _, msg := range []bridges.Stamped{scan(), &sample.Clock{Stamp: 5}, &sample.LaserScan{Ranges: []float32{float32(math.Inf(1))}}} {
 		line := saved(t, save.JSON, stream.Info{Name: "x"}, msg)["x.jsonl"]
 		assert.True(t, json.Valid(line), "%s", line)
 	}

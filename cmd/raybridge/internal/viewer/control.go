@@ -360,7 +360,7 @@ func (v *Viewer) save(window bool) {
 	if v.canvas == nil {
 		return
 	}
-	name, from, stampNs := "window", v.canvas, v.options.Clock.Now()
+	name, from, stamp := "window", v.canvas, v.options.Clock.Now()
 	if !window && len(v.panes) > 0 {
 		p := v.panes[v.selected]
 		name, from = p.name, within(v.canvas, p.content())
@@ -369,13 +369,13 @@ func (v *Viewer) save(window bool) {
 				v.say(name + " has no picture to save")
 				return
 			}
-			from, stampNs = c.picture, c.shown.StampNs
+			from, stamp = c.picture, c.shown.Stamp
 		}
 	}
 	// The original is drawn over while the copy is being written.
 	picture := image.NewRGBA(image.Rectangle{Max: from.Rect.Size()})
 	draw.Draw(picture, picture.Rect, from, from.Rect.Min, draw.Src)
-	file := fmt.Sprintf("%s_%.3f.png", strings.ReplaceAll(name, string(filepath.Separator), "_"), float64(stampNs)*1e-9)
+	file := fmt.Sprintf("%s_%.3f.png", strings.ReplaceAll(name, string(filepath.Separator), "_"), float64(stamp)*1e-9)
 	path := filepath.Join(v.options.SaveDir, file)
 	v.saving.Go(func() {
 		text := "saved " + path

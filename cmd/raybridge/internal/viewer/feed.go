@@ -87,7 +87,7 @@ func (m *Meter) Note(at sensors.Tick) {
 	latency := time.Since(at.Started)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.stamps[m.count%meterRing], m.latencies[m.count%meterRing] = at.TimeNs, latency
+	m.stamps[m.count%meterRing], m.latencies[m.count%meterRing] = int64(at.Due), latency
 	m.count++
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 func TestLatestKeepsTheNewestCopy(t *testing.T) {
@@ -45,7 +46,7 @@ func TestLatestAcrossGoroutines(t *testing.T) {
 	wg.Go(func() {
 		m := &sample.PointCloud{Points: make([]sample.Point, 50)}
 		for k := range n {
-			m.StampNs = int64(k)
+			m.Stamp = simtime.Stamp(k)
 			for i := range m.Points {
 				m.Points[i].Ray = uint32(k)
 			}
@@ -59,10 +60,10 @@ func TestLatestAcrossGoroutines(t *testing.T) {
 			continue
 		}
 		shown = m
-		require.Greater(t, m.StampNs, before)
-		before = m.StampNs
+		require.Greater(t, m.Stamp, simtime.Stamp(before))
+		before = int64(m.Stamp)
 		for i := range m.Points {
-			require.EqualValues(t, m.StampNs, m.Points[i].Ray, "a torn message")
+			require.EqualValues(t, m.Stamp, m.Points[i].Ray, "a torn message")
 		}
 	}
 	wg.Wait()
@@ -73,7 +74,7 @@ func TestMeterMeasuresRateAndLatency(t *testing.T) {
 	assert.Equal(t, reading{lost: 5}, m.read(0))
 	started := time.Now().Add(-40 * time.Millisecond)
 	for k := range 1000 {
-		m.Note(sensors.Tick{TimeNs: int64(k) * 100_000_000, Started: started})
+		m.Note(sensors.Tick{Due: simtime.Stamp(int64(k) * 100_000_000), Started: started})
 	}
 	now := int64(999 * 100_000_000)
 	r := m.read(now)
@@ -83,13 +84,13 @@ func TestMeterMeasuresRateAndLatency(t *testing.T) {
 
 	half := &Meter{wanted: 10}
 	for k := range 20 {
-		half.Note(sensors.Tick{TimeNs: int64(k) * 200_000_000, Started: started})
+		half.Note(sensors.Tick{Due: simtime.Stamp(int64(k) * 200_000_000), Started: started})
 	}
 	assert.InDelta(t, 5, half.read(19*200_000_000).rateHz, 1e-9, "every other one is lost")
 
 	seldom := &Meter{wanted: 0.1}
-	seldom.Note(sensors.Tick{TimeNs: 10e9})
-	seldom.Note(sensors.Tick{TimeNs: 20e9})
+	seldom.Note(sensors.Tick{Due: 10e9})
+	seldom.Note(sensors.Tick{Due: 20e9})
 	assert.InDelta(t, 0.1, seldom.read(25e9).rateHz, 1e-9, "a slow sensor is seen longer")
 }
 

@@ -45,7 +45,7 @@ func (f *figures) update(v *Viewer) bool {
 	}
 	before, factor := f.shown, f.factor
 	f.taken = now
-	f.simNs, f.paused = clock.Now(), clock.Paused()
+	f.simNs, f.paused = int64(clock.Now()), clock.Paused()
 	f.measure(moment{now, f.simNs})
 	if v.options.EgoSpeed != nil {
 		f.speed = v.options.EgoSpeed(f.simNs)

@@ -22,6 +22,7 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/all"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/window"
 )
 
@@ -61,7 +62,7 @@ func headlessFrame(t *testing.T) *sample.Image {
 	require.NoError(t, err)
 	require.NoError(t, p.Step(t.Context(), steps))
 	require.NoError(t, p.Close(t.Context()))
-	require.EqualValues(t, 200_000_000, frame.StampNs)
+	require.EqualValues(t, simtime.Stamp(200_000_000), frame.Stamp)
 	return &frame
 }
 

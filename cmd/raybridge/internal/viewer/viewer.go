@@ -39,6 +39,7 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/raybridge/raybridge/window"
 )
@@ -46,7 +47,7 @@ import (
 // Clock is what the window asks and tells the simulation's clock; *simtime.Clock
 // is one.
 type Clock interface {
-	Now() int64
+	Now() simtime.Stamp
 	Paused() bool
 	Pause()
 	Resume()
@@ -499,7 +500,7 @@ func (v *Viewer) Show(ctx context.Context, ending <-chan struct{}, w Window) err
 				return err
 			}
 		case <-ticker.C:
-			if err := v.driver.update(v.options.Clock.Now()); err != nil {
+			if err := v.driver.update(int64(v.options.Clock.Now())); err != nil {
 				v.say(err.Error())
 			}
 			v.frame(s)

@@ -15,6 +15,7 @@ import (
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/viewer"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/raybridge/raybridge/window"
 	"github.com/stretchr/testify/assert"
@@ -28,7 +29,7 @@ type clock struct {
 	steps  []int64
 }
 
-func (c *clock) Now() int64 { return c.now }
+func (c *clock) Now() simtime.Stamp { return simtime.Stamp(c.now) }
 
 func (c *clock) Paused() bool { return c.paused }
 
@@ -47,7 +48,7 @@ func newViewer(t testing.TB, o viewer.Options) (*viewer.Viewer, *clock) {
 	return v, c
 }
 
-func tick(c *clock) sensors.Tick { return sensors.Tick{TimeNs: c.now, Started: time.Now()} }
+func tick(c *clock) sensors.Tick { return sensors.Tick{Due: simtime.Stamp(c.now), Started: time.Now()} }
 
 // colours is a picture whose pixels tell their place.
 func colours(width, height int) *sample.Image {
