@@ -1,6 +1,7 @@
 package rig
 
 import (
+	"embed"
 	"fmt"
 	"math"
 	"slices"
@@ -22,39 +23,42 @@ type Dialect struct {
 
 // Dialects returns what is known of other programs' rigs. It is shared: nothing of
 // it may be changed.
-func Dialects() []*Dialect { return []*Dialect{svlDialect, carlaDialect} }
+func Dialects() []*Dialect { return []*Dialect{svlDialect(), carlaDialect()} }
 
-// ForeignType is a type of sensor in a Dialect.
+// ForeignType is a type of sensor in a Dialect. The tags are the keys of the tables.
 type ForeignType struct {
 	// Names are the names that rigs give it, the usual one first.
-	Names []string
+	Names []string `yaml:"names"`
 	// ID is our type that it becomes; "" where Without says why it becomes none, or
 	// Driver who drives the vehicle.
-	ID, Without, Driver string
+	ID      string `yaml:"id"`
+	Without string `yaml:"without"`
+	Driver  string `yaml:"driver"`
 	// How says what isn't plain in what becomes of it.
-	How string
+	How string `yaml:"how"`
 	// Parameters are those of its own and those that it shares with others.
-	Parameters []Parameter
+	Parameters Parameters `yaml:"parameters"`
 	// Set are the attributes that it always gets.
-	Set []Fixed
+	Set []Fixed `yaml:"set"`
+	// Open: it may have other parameters too, which do nothing.
+	Open bool `yaml:"open"`
+	// Output is the one whose topic the sensor's topic is.
+	Output string `yaml:"output"`
+	// Anchor types are frames for others: those are mounted through them.
+	Anchor bool `yaml:"anchor"`
+	// RateOf is the parameter that is the rate, Rate the rate where none is.
+	RateOf string       `yaml:"rate_of"`
+	Rate   simtime.Rate `yaml:"rate"`
+	// Finish names the function that does what the parameters don't say, after them.
+	Finish string `yaml:"finish"`
 
-	// open: it may have other parameters too, which do nothing.
-	open bool
-	// output is the one whose topic the sensor's topic is.
-	output string
-	// anchor types are frames for others: those are mounted through them.
-	anchor bool
-	// rateOf is the parameter that is the rate, rate the rate where none is.
-	rateOf string
-	rate   simtime.Rate
-	// finish does what the parameters don't say, after them.
 	finish func(*conversion) error
 }
 
 // Fixed is an attribute that a type always gets.
 type Fixed struct {
-	Attribute string
-	Value     any
+	Attribute string `yaml:"attribute"`
+	Value     any    `yaml:"value"` // numbers are float64
 }
 
 // ParameterKind is the kind of value that a parameter takes.
@@ -71,86 +75,136 @@ const (
 	KindAny                              // nothing reads it
 )
 
-var kindNames = [...]string{
-	KindNumber: "number", KindInteger: "whole number", KindBool: "true or false", KindText: "text",
-	KindNumbers: "numbers", KindTexts: "texts", KindAny: "anything",
+// kindNames are the kinds' names in documentation, and in tables.
+var kindNames = [...][2]string{
+	KindNumber: {"number", "number"}, KindInteger: {"whole number", "integer"}, KindBool: {"true or false", "bool"}, KindText: {"text", "text"},
+	KindNumbers: {"numbers", "numbers"}, KindTexts: {"texts", "texts"}, KindAny: {"anything", "any"},
 }
 
 // String returns the kind's name in documentation.
-func (k ParameterKind) String() string { return kindNames[k] }
+func (k ParameterKind) String() string { return kindNames[k][0] }
 
-// Parameter is a parameter of a ForeignType.
+// UnmarshalText reads the kind's name in a table.
+func (k *ParameterKind) UnmarshalText(text []byte) error {
+	i := slices.IndexFunc(kindNames[:], func(names [2]string) bool { return names[1] == string(text) })
+	if i < 1 {
+		return fmt.Errorf("%w: %q is not a kind of parameter", doc.ErrValue, text)
+	}
+	*k = ParameterKind(i)
+	return nil
+}
+
+// Parameter is a parameter of a ForeignType. The tags are the keys of the tables.
 type Parameter struct {
-	Name string
-	Kind ParameterKind
-	Unit string
+	Name string        `yaml:"name"`
+	Kind ParameterKind `yaml:"kind"`
+	Unit string        `yaml:"unit"`
 	// Default is what the other program takes where it isn't given, nil for nothing.
-	Default any
+	Default any `yaml:"default"`
 	// Min and Max bound numbers, those of lists too, where Min < Max.
-	Min, Max float64
+	Min float64 `yaml:"min"`
+	Max float64 `yaml:"max"`
 	// Options are the only values of a text, where there are any.
-	Options []string
+	Options []string `yaml:"options"`
 	// Attribute is ours that takes the value; "" where How says what becomes of it,
 	// or Lost why nothing does.
-	Attribute, How, Lost string
-
-	// asOurs: the attribute has the same default, so that it can be left out.
-	asOurs bool
-	// quiet: what is lost isn't worth a notice.
-	quiet bool
+	Attribute string `yaml:"attribute"`
+	How       string `yaml:"how"`
+	Lost      string `yaml:"lost"`
+	// Same is Attribute where that has the same default, so that it can be left out.
+	Same string `yaml:"same"`
+	// Quiet: what is lost isn't worth a notice.
+	Quiet bool `yaml:"quiet"`
+	// Drawn marks what only changes how the other program draws, or computes, the same. Gone
+	// marks parameters of a type that has no counterpart, which is told once.
+	Drawn bool `yaml:"drawn"`
+	Gone  bool `yaml:"gone"`
 }
 
-// take says which attribute takes the value.
-func (p Parameter) take(attribute string) Parameter { p.Attribute = attribute; return p }
-
-// same is take for an attribute with the same default.
-func (p Parameter) same(attribute string) Parameter {
-	p.Attribute, p.asOurs = attribute, true
-	return p
-}
-
-// in bounds the values.
-func (p Parameter) in(low, high float64) Parameter { p.Min, p.Max = low, high; return p }
-
-// of allows the given texts alone.
-func (p Parameter) of(options ...string) Parameter { p.Options = options; return p }
-
-// becomes says what the value turns into.
-func (p Parameter) becomes(how string) Parameter { p.How = how; return p }
-
-// without says why the value does nothing.
-func (p Parameter) without(why string) Parameter { p.Lost = why; return p }
-
-// drawn marks what only changes how the other program draws, or computes, the same.
-func (p Parameter) drawn() Parameter {
-	p.Lost, p.quiet = "only how the other program draws or computes it", true
-	return p
-}
-
-func number(name, unit string, value float64) Parameter {
-	return Parameter{Name: name, Kind: KindNumber, Unit: unit, Default: value}
-}
-
-func integer(name, unit string, value int64) Parameter {
-	return Parameter{Name: name, Kind: KindInteger, Unit: unit, Default: value}
-}
-
-func boolean(name string, value bool) Parameter {
-	return Parameter{Name: name, Kind: KindBool, Default: value}
-}
-
-func text(name, value string) Parameter {
-	return Parameter{Name: name, Kind: KindText, Default: value}
-}
-
-func list(name string, kind ParameterKind) Parameter { return Parameter{Name: name, Kind: kind} }
-
-// parameters joins lists of parameters.
-func parameters(lists ...[]Parameter) (all []Parameter) {
-	for _, l := range lists {
-		all = append(all, l...)
+// complete works out what the keys of a table mean.
+func (p *Parameter) complete() {
+	switch {
+	case p.Same != "":
+		p.Attribute = p.Same
+	case p.Drawn:
+		p.Lost, p.Quiet = "only how the other program draws or computes it", true
+	case p.Gone:
+		p.Lost, p.Quiet = "the sensor has no counterpart", true
 	}
-	return all
+	if p.Default = floatOf(p.Default); p.Kind == KindInteger && p.Default != nil {
+		p.Default = int64(p.Default.(float64))
+	}
+}
+
+// floatOf makes YAML's whole numbers float64, and leaves other values as they are.
+func floatOf(v any) any {
+	switch v := v.(type) {
+	case uint64:
+		return float64(v)
+	case int64:
+		return float64(v)
+	default:
+		return v
+	}
+}
+
+// Parameters are a type's; in a table the lists within their list are its members.
+type Parameters []Parameter
+
+// DecodeYAML reads the parameters of a table.
+func (l *Parameters) DecodeYAML(n doc.Node) error {
+	items, err := n.Items()
+	if err != nil {
+		return err
+	}
+	for _, item := range items {
+		if _, err := item.Items(); err == nil {
+			if err := l.DecodeYAML(item); err != nil {
+				return err
+			}
+			continue
+		}
+		var p Parameter
+		if err := item.Decode(&p); err != nil {
+			return err
+		}
+		p.complete()
+		*l = append(*l, p)
+	}
+	return nil
+}
+
+//go:embed svl.yaml carla.yaml
+var tables embed.FS
+
+// dialectOf reads the table of a dialect; finish are the functions that its types name. A
+// fault of a table is the program's, and panics.
+func dialectOf(file string, finish map[string]func(*conversion) error) *Dialect {
+	var table struct {
+		Name   string         `yaml:"name"`
+		Shared any            `yaml:"shared"` // lists of parameters that types name by aliases
+		Types  []*ForeignType `yaml:"types"`
+	}
+	text, err := tables.ReadFile(file)
+	if err == nil {
+		var n doc.Node
+		if n, err = doc.ParseYAML(file, text); err == nil {
+			err = n.Decode(&table)
+		}
+	}
+	if err != nil {
+		panic(err)
+	}
+	for _, t := range table.Types {
+		for i := range t.Set {
+			t.Set[i].Value = floatOf(t.Set[i].Value)
+		}
+		var known bool
+		if t.finish, known = finish[t.Finish]; !known && t.Finish != "" {
+			panic(fmt.Sprintf("%s: nothing finishes as %s", file, t.Finish))
+		}
+	}
+	return &Dialect{Name: table.Name, Types: table.Types}
 }
 
 // find returns the type of a name, nil where there is none; plain brings names that
@@ -253,8 +307,8 @@ type conversion struct {
 // convert makes an entry of a sensor: its parameters become attributes.
 func (f *foreignReader) convert(t *ForeignType, node doc.JSONNode, params []doc.JSONEntry) (*conversion, error) {
 	c := &conversion{
-		reader: f, kind: t, node: node, output: t.output, values: map[string]any{}, given: map[string]doc.JSONNode{},
-		entry: &sensors.Config{ID: t.ID, Rate: t.rate},
+		reader: f, kind: t, node: node, output: t.Output, values: map[string]any{}, given: map[string]doc.JSONNode{},
+		entry: &sensors.Config{ID: t.ID, Rate: t.Rate},
 	}
 	c.entry.PlaceAt("", node)
 	if err := c.read(params); err != nil {
@@ -265,15 +319,15 @@ func (f *foreignReader) convert(t *ForeignType, node doc.JSONNode, params []doc.
 	}
 	for i := range t.Parameters {
 		p := &t.Parameters[i]
-		if _, given := c.given[p.Name]; p.Attribute != "" && (given || !p.asOurs) && c.values[p.Name] != nil {
+		if _, given := c.given[p.Name]; p.Attribute != "" && (given || p.Same == "") && c.values[p.Name] != nil {
 			c.set(p.Attribute, c.values[p.Name], p.Name)
 		}
 	}
 	for _, s := range t.Set {
 		c.set(s.Attribute, s.Value, "")
 	}
-	if t.rateOf != "" {
-		if err := c.rate(decimalRate(c.number(t.rateOf)), t.rateOf); err != nil {
+	if t.RateOf != "" {
+		if err := c.rate(decimalRate(c.number(t.RateOf)), t.RateOf); err != nil {
 			return nil, err
 		}
 	}
@@ -291,7 +345,7 @@ func (c *conversion) read(params []doc.JSONEntry) error {
 	}
 	for _, e := range params {
 		p := c.kind.parameter(e.Key)
-		if p == nil && c.kind.open {
+		if p == nil && c.kind.Open {
 			continue
 		}
 		if p == nil {
@@ -311,7 +365,7 @@ func (c *conversion) read(params []doc.JSONEntry) error {
 			return err
 		}
 		c.values[p.Name], c.given[p.Name] = v, e.Value
-		if p.Lost != "" && !p.quiet && !same(v, p.Default) {
+		if p.Lost != "" && !p.Quiet && !same(v, p.Default) {
 			c.reader.lose(e.Place, "%s", p.Lost)
 		}
 	}

@@ -122,9 +122,9 @@ func (r Reader) Parse(file string, data []byte) (*Rig, error) {
 	}
 	var rig *Rig
 	switch kind {
-	case svlDialect.Name:
+	case svlName:
 		rig, err = readSVL(list, f)
-	case carlaDialect.Name:
+	case carlaName:
 		rig, err = readCARLA(root, list, f)
 	default:
 		return parseYAML(file, data)
@@ -164,27 +164,33 @@ func looksLikeJSON(data []byte) bool {
 	return data[0] == '[' || len(inner) == 0 || inner[0] == '"' || inner[0] == '}'
 }
 
+// Names of the dialects.
+const (
+	svlName   = "SVL"
+	carlaName = "CARLA"
+)
+
 // recognise tells by its shape whose rig a document is, "" for our own, and returns
 // the list of what is in it.
 func recognise(root doc.JSONNode) (kind string, list []doc.JSONNode, err error) {
 	switch {
 	case root.IsArray():
 		list, err = root.Items()
-		kind = svlDialect.Name
+		kind = svlName
 	case !root.Get("objects").Null():
 		list, err = root.Get("objects").Items()
-		kind = carlaDialect.Name
+		kind = carlaName
 	case root.Get("sensors").IsArray():
 		list, err = root.Get("sensors").Items()
 		if len(list) > 0 && !list[0].Get("type").Null() {
-			kind = svlDialect.Name
+			kind = svlName
 		}
 	case !root.Get("type").Null():
-		kind, list = svlDialect.Name, []doc.JSONNode{root}
+		kind, list = svlName, []doc.JSONNode{root}
 	default:
 		err = root.Errorf("%w: want our list of sensors, SVL's sensors, each with a type, or CARLA's list of objects", ErrFormat)
 	}
-	if err != nil || kind != svlDialect.Name {
+	if err != nil || kind != svlName {
 		return kind, list, err
 	}
 	for _, n := range list {
