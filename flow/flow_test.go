@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -108,4 +110,50 @@ func ExampleCauseOf() {
 	// queue is full: queue_full
 	// send image: broken pipe: not_connected
 	// no such encoding: convert_failed
+}
+
+// TestJournal: something happens four times a second, for ten minutes, then rests.
+func TestJournal(t *testing.T) {
+	var r flow.Journal
+	begin := time.Unix(1000, 0)
+	var told []int     // in seconds
+	var untold []int64 // before each
+	for k := range 4 * 600 {
+		if n, ok := r.Tell(begin.Add(time.Duration(k) * time.Second / 4)); ok {
+			told, untold = append(told, k/4), append(untold, n)
+		}
+	}
+	assert.Equal(t, []int{0, 1, 3, 7, 15, 31, 63, 123, 183, 243, 303, 363, 423, 483, 543}, told)
+	assert.Equal(t, []int64{0, 3, 7, 15, 31, 63, 127, 239}, untold[:8])
+	_, ok := r.Tell(begin.Add(12 * time.Minute))
+	assert.True(t, ok)
+	_, ok = r.Tell(begin.Add(12*time.Minute + time.Second))
+	assert.True(t, ok, "it was quiet for two minutes")
+}
+
+func TestTally(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tally flow.Tally
+		assert.Equal(t, flow.Counts{}, tally.Counts())
+		for range 20 { // 10 Hz
+			tally.Sent(100)
+			time.Sleep(100 * time.Millisecond)
+		}
+		tally.Lost(2, 200, flow.CauseWriteFailed)
+		tally.Dropped(flow.CausePeerSlow)
+		got := tally.Counts()
+		assert.InDelta(t, 10, got.RateHz, 1)
+		want := flow.Counts{
+			Messages: 18, Bytes: 1800, RateHz: got.RateHz,
+			Drops: flow.Drops{flow.CauseWriteFailed: 2, flow.CausePeerSlow: 1},
+		}
+		assert.Equal(t, want, got)
+
+		got.Drops.Merge(got.Drops)
+		assert.EqualValues(t, 6, got.Drops.Total())
+		assert.EqualValues(t, 3, tally.Counts().Drops.Total(), "counts are the caller's")
+
+		time.Sleep(2 * time.Second)
+		assert.Zero(t, tally.Counts().RateHz, "silent for two seconds")
+	})
 }

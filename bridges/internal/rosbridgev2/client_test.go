@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/big"
+	mathrand "math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -471,4 +472,110 @@ type block struct{ data []byte }
 
 func (b *block) AppendAs(dst []byte, _ *rosbridgev2.Config) (out []byte, altered bool, err error) {
 	return append(append(append(dst, `{"text":"`...), b.data...), `"}`...), false, nil
+}
+
+// Servers that answer what isn't TLS by an alert, or by closing.
+func TestServersThatWantTLS(t *testing.T) {
+	for answer, want := range map[string]string{
+		"\x15\x03\x01\x00\x02\x02\x46": "speaks TLS: write wss:// before the host",
+		"":                             "does it want wss://?",
+	} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		var served sync.WaitGroup
+		served.Go(func() {
+			for {
+				conn, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = conn.Read(make([]byte, 4096))
+				_, _ = conn.Write([]byte(answer))
+				_ = conn.Close()
+			}
+		})
+		c := new(rosbridgev2.Client)
+		dial(t, c, listener.Addr().String(), nil)
+		assert.ErrorContains(t, failure(t, c), want)
+		assert.Equal(t, answer != "", errors.Is(failure(t, c), bridges.ErrTLS))
+		require.NoError(t, listener.Close())
+		served.Wait()
+	}
+}
+
+// pinging is a WebSocket server that hands on what it reads, and pings all the while.
+func pinging(t *testing.T, got chan<- string, start func(*httptest.Server)) (address string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			return
+		}
+		conn.SetReadLimit(1 << 30)
+		running.Go(func() {
+			for conn.Ping(ctx) == nil { // each waits for its answer
+			}
+		})
+		running.Go(func() {
+			for {
+				kind, data, err := conn.Read(ctx)
+				if err != nil || kind != websocket.MessageText {
+					return
+				}
+				select {
+				case got <- string(data):
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+	}))
+	start(s)
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+		s.Close()
+	})
+	return s.Listener.Addr().String()
+}
+
+// Messages of all lengths of a frame's header, and around the pieces in which they are written,
+// arrive whatever is answered between. The server is one that somebody else wrote.
+func TestMaskedFrames(t *testing.T) {
+	file, pair := certificate(t)
+	for scheme, start := range map[string]func(*httptest.Server){
+		"ws://": (*httptest.Server).Start,
+		"wss://": func(s *httptest.Server) {
+			s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+			s.StartTLS()
+		},
+	} {
+		got := make(chan string)
+		address := pinging(t, got, start)
+		options := map[string]string{}
+		if scheme == "wss://" {
+			options["ca"] = file
+		}
+		c := new(rosbridgev2.Client)
+		topic := bridges.Topic{Name: "/x"}
+		p := c.Advertise(&bridges.PublishedTopic{Topic: topic}, "a/msg/B")
+		dial(t, c, scheme+address, options)
+		require.Contains(t, <-got, `"advertise"`)
+		const around = len(`{"op":"publish","topic":"/x","msg":{"text":""}}`)
+		random := mathrand.New(mathrand.NewPCG(1, 2))
+		for _, size := range []int{50, 125, 126, 127, 4095, 4096, 65535, 65536, 131_057, 131_058, 131_060, 131_061, 262_130, 3_000_001} {
+			text := make([]byte, size-around)
+			for i := range text {
+				text[i] = 'a' + byte(random.IntN(26))
+			}
+			require.NoError(t, p.Send(t.Context(), &block{text}), size)
+			arrived := <-got
+			assert.Len(t, arrived, size)
+			want := `{"op":"publish","topic":"/x","msg":{"text":"` + string(text) + `"}}`
+			assert.True(t, want == arrived, "%d bytes on %s", size, scheme)
+		}
+		require.NoError(t, c.Disconnect(context.Background()))
+	}
 }

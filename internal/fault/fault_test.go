@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -113,4 +115,88 @@ func TestNetOfTheSystem(t *testing.T) {
 	assert.EqualError(t, fault.Net(err), address+": nobody listens there (connection refused): start the program, or check the address")
 	_, err = http.Get("http://" + address + "/") //nolint:bodyclose,noctx // it fails
 	assert.EqualError(t, fault.Net(err), address+": nobody listens there (connection refused): start the program, or check the address")
+}
+
+func TestFile(t *testing.T) {
+	dir := t.TempDir()
+	rig := filepath.Join(dir, "rig.yaml")
+	require.NoError(t, os.WriteFile(rig, nil, 0o644))
+	read := func(path string) error { _, err := os.ReadFile(path); return err }
+	below := filepath.Join(rig, "deep", "er")
+	for _, c := range []struct {
+		err  error
+		want string
+		is   error
+	}{
+		{read(filepath.Join(dir, "rgi.yaml")), filepath.Join(dir, "rgi.yaml") + ": no such file, did you mean " + rig + "?", fs.ErrNotExist},
+		{read(filepath.Join(dir, "a.yaml")), filepath.Join(dir, "a.yaml") + ": no such file in " + dir, fs.ErrNotExist},
+		{read(filepath.Join(dir, "other")), filepath.Join(dir, "other") + ": no such file in " + dir, fs.ErrNotExist},
+		{read(filepath.Join(dir, "a", "b")), filepath.Join(dir, "a", "b") + ": no folder " + filepath.Join(dir, "a"), fs.ErrNotExist},
+		{read(dir), dir + " is a folder: name a file", syscall.EISDIR},
+		{os.MkdirAll(below, 0o755), rig + " is a file where a folder should be", syscall.ENOTDIR},
+		{read(below), below + ": " + rig + " is a file where a folder should be", syscall.ENOTDIR},
+		{&fs.PathError{Op: "open", Path: "/x", Err: syscall.EACCES}, "/x: no permission: check whose it is, or choose another path", fs.ErrPermission},
+		{&fs.PathError{Op: "write", Path: "/x", Err: syscall.ENOSPC}, "/x: the disk is full", syscall.ENOSPC},
+		{&fs.PathError{Op: "open", Path: "/x", Err: syscall.EMFILE}, "/x: too many open files", syscall.EMFILE},
+	} {
+		got := fault.File(c.err)
+		assert.EqualError(t, got, c.want)
+		assert.ErrorIs(t, got, c.is)
+		assert.Equal(t, got, fault.File(got), "said once")
+	}
+	other := errors.New("other")
+	assert.Equal(t, other, fault.File(other))
+	assert.NoError(t, fault.File(nil))
+	assert.EqualError(t, fmt.Errorf("read rig: %w", fault.File(read(dir))), "read rig: "+dir+" is a folder: name a file")
+}
+
+func TestName(t *testing.T) {
+	known := []string{"image_size_x", "image_size_y", "fov", "range"}
+	for name, want := range map[string]string{
+		"image_size_z": "image_size_x",
+		"FOV":          "fov",
+		"rnage":        "range",
+		"temperature":  "",
+		"":             "",
+	} {
+		assert.Equal(t, want, fault.Closest(name, known), "for %q", name)
+	}
+}
+
+func TestNameOfShortNames(t *testing.T) {
+	known := []string{"x", "y", "yaw", "hz", "qos"}
+	for name, want := range map[string]string{
+		"q":  "", // neither x, of which nothing is left, nor qos
+		"X":  "x",
+		"aw": "yaw",
+		"kz": "hz",
+		"ab": "",
+		"os": "qos",
+		"yx": "x", // one letter too many
+		"":   "",
+	} {
+		assert.Equal(t, want, fault.Closest(name, known), "for %q", name)
+	}
+	assert.Equal(t, "known are x, y, z", fault.Hint("q", []string{"x", "y", "z"}))
+}
+
+// TestNameOfABeginning: who writes the beginning of a name alone means that name, not
+// another that a letter would make of it.
+func TestNameOfABeginning(t *testing.T) {
+	known := []string{"ros1", "ros2lgsvl", "ros2dds", "rosbridge", "foxglove", "drop_newest", "drop_oldest"}
+	for name, want := range map[string]string{"ros2": "ros2dds", "ros": "ros1", "ROS": "ros1", "fox": "foxglove", "ros2d": "ros2dds", "drop": "", "ro": "", "ros1": "ros1", "roz1": "ros1"} {
+		assert.Equal(t, want, fault.Closest(name, known), "for %q", name)
+	}
+}
+
+func TestWant(t *testing.T) {
+	assert.Equal(t, "want zstd, lz4 or none; did you mean zstd?", fault.Want("zst", "zstd", "lz4", "none"))
+	assert.Equal(t, "want zstd, lz4 or none", fault.Want("quick", "zstd", "lz4", "none"))
+	assert.Equal(t, "want on or off", fault.Want("yes", "on", "off"))
+	assert.Equal(t, "want humble", fault.Want("rolling", "humble"))
+}
+
+func TestHintListsAllWhenNoneIsNear(t *testing.T) {
+	assert.Equal(t, "known are fov, range", fault.Hint("temperature", []string{"fov", "range"}))
+	assert.Equal(t, "did you mean fov?", fault.Hint("fvo", []string{"fov", "range"}))
 }
