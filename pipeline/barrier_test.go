@@ -146,6 +146,8 @@ func TestWhatIsMissingHasACause(t *testing.T) {
 			return flow.CauseReadbackFull
 		case name == "failed" && at.Seq == 1:
 			return flow.CauseReadbackFailed
+		case name == "unfit" && at.Seq == 1:
+			return "too_hot"
 		}
 		return ""
 	}}
@@ -154,6 +156,7 @@ func TestWhatIsMissingHasACause(t *testing.T) {
 		addScripted(t, p, laggyID, name, "100")
 	}
 	addScripted(t, p, plainID, "refused", "100")
+	unfit := addScripted(t, p, plainID, "unfit", "100")
 	panicking := addScripted(t, p, plainID, "panicking", "100")
 	refuse.attach(t, p, "")
 	deaf := newScripted(t, &script{}, pipeline.Config{})
@@ -174,7 +177,9 @@ func TestWhatIsMissingHasACause(t *testing.T) {
 	assert.Equal(t, map[string][]string{
 		"full": {"", "readback_full", ""}, "failed": {"", "readback_failed", ""}, "refused": {"", "write_failed", ""},
 		"panicking": {"", "callback_failed", ""}, "idle": {"idle", "idle", "idle"},
+		"unfit": {"", "too_hot", ""},
 	}, got)
+	assert.Equal(t, flow.Drops{"too_hot": 1}, unfit.Drops(), "the summary counts it as well")
 }
 
 // TestAStalledBridgeIsNamed: policy block waits, but not for ever, and the pipeline is

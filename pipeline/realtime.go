@@ -171,8 +171,7 @@ func (i *instant) tickPlain() error {
 		if f.sensor.gpu {
 			continue
 		}
-		f.at.Started = time.Now()
-		if err := f.sensor.life.Tick(f.at); err != nil {
+		if err := f.tick(); err != nil {
 			return wrap("sensor "+f.sensor.spec.Name, err)
 		}
 	}

@@ -395,8 +395,7 @@ func (p *Pipeline) publish(ctx context.Context, i *instant) error {
 	for k := range i.firings {
 		f := &i.firings[k]
 		if !f.sensor.gpu {
-			f.at.Started = time.Now()
-			if err := f.sensor.life.Tick(f.at); err != nil {
+			if err := f.tick(); err != nil {
 				return wrap("sensor "+f.sensor.spec.Name, err)
 			}
 			continue
@@ -707,10 +706,16 @@ func announce(i *instant) {
 	for k := range i.firings {
 		f := &i.firings[k]
 		if f.sensor.gpu {
-			f.at.Started = time.Now()
-			f.err = f.sensor.life.Tick(f.at)
+			f.err = f.tick()
 		}
 	}
+}
+
+// tick calls the sensor's Tick for the firing.
+func (f *firing) tick() error {
+	f.at.Started = time.Now()
+	f.sensor.ticked.Store(f.at.Seq)
+	return f.sensor.life.Tick(f.at)
 }
 
 // arrival says where advance has got to.

@@ -41,7 +41,7 @@ type script struct {
 	tick    func(name string, at sensors.Tick) error
 	capture func(name string, at sensors.Tick) error
 	ended   func(name string)
-	// lose names the cause for which a capture is lost, "" for none.
+	// lose names the cause for which a capture or a reading is lost, "" for none.
 	lose    func(name string, at sensors.Tick) flow.Cause
 	pretick func(name string, at sensors.Tick)
 	heard   func(name string, listening bool)
@@ -111,8 +111,19 @@ func (s *plain) Tick(at sensors.Tick) error {
 			return err
 		}
 	}
+	if cause := s.lost(at); cause != "" {
+		s.env.Dropped(cause, 1)
+		return nil
+	}
 	s.publish(at)
 	return nil
+}
+
+func (s *plain) lost(at sensors.Tick) flow.Cause {
+	if s.script.lose == nil {
+		return ""
+	}
+	return s.script.lose(s.name, at)
 }
 
 func (s *plain) SetOwner(o sensors.Owner) error {
@@ -180,13 +191,6 @@ func (s *laggy) Capture(_ *gpu.Ctx, at sensors.Tick) (bool, error) {
 	defer s.mu.Unlock()
 	s.flying = append(s.flying, at)
 	return true, nil
-}
-
-func (s *laggy) lost(at sensors.Tick) flow.Cause {
-	if s.script.lose == nil {
-		return ""
-	}
-	return s.script.lose(s.name, at)
 }
 
 func (s *laggy) Poll(*gpu.Ctx) {

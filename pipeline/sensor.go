@@ -43,7 +43,8 @@ type Sensor struct {
 	turn     chan struct{} // see takeTurn; nil where none is needed
 	ending   ending
 
-	joined atomic.Bool // the frame loop has let its schedule run
+	joined atomic.Bool   // the frame loop has let its schedule run
+	ticked atomic.Uint64 // the firing that its Tick was called for last
 	// The frame loop's own.
 	seq   uint64 // of the next firing
 	heard bool   // what hearer was told
@@ -298,8 +299,12 @@ func (s *Sensor) dropped(cause flow.Cause, n int) {
 	for _, stats := range s.stats {
 		stats.dropped(cause, n)
 	}
-	if b := s.p.barrier.Load(); b != nil {
+	switch b := s.p.barrier.Load(); {
+	case b == nil || cause == flow.CauseNoReturn: // such a scan is published
+	case s.gpu:
 		b.lost(s, cause, n)
+	default:
+		b.miss(s, s.ticked.Load(), cause)
 	}
 	s.p.wakeCompletion()
 }
