@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -156,4 +159,18 @@ func TestTally(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		assert.Zero(t, tally.Counts().RateHz, "silent for two seconds")
 	})
+}
+
+// TestCausesAreDocumented: the tables for users have a row for each cause.
+func TestCausesAreDocumented(t *testing.T) {
+	source, err := os.ReadFile("cause.go")
+	require.NoError(t, err)
+	page, err := os.ReadFile("../docs/bridges/README.md")
+	require.NoError(t, err)
+	causes := regexp.MustCompile(`\tCause\w+ +Cause += "(\w+)"`).FindAllSubmatch(source, -1)
+	require.NotEmpty(t, causes)
+	for _, cause := range causes {
+		row := fmt.Sprintf("\n| `%s` | ", cause[1])
+		assert.True(t, strings.Contains(string(page), row), "docs/bridges/README.md has no row for %s: add one", cause[1])
+	}
 }
