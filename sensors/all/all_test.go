@@ -1,9 +1,15 @@
 package all_test
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/sensors/all"
 )
@@ -50,5 +56,25 @@ func TestNumbersAreForEver(t *testing.T) {
 		assert.NoError(t, err)
 		got[d.Number] = id
 	}
-	assert.Equal(t, numbers, got)
+	assert.Equal(t, numbers, got, "a new type needs a line in numbers; no line changes or goes")
+}
+
+// TestAllPassTheConformanceSuite: a test of the type's package that calls sensortest.Run
+// names its definition. The control sensor publishes nothing that the suite could compare.
+func TestAllPassTheConformanceSuite(t *testing.T) {
+	list, err := os.ReadFile("all.go")
+	require.NoError(t, err)
+	types := regexp.MustCompile(`(?m)^\t\t(\w+)\.(\w+Definition),$`).FindAllStringSubmatch(string(list), -1)
+	require.Len(t, types, len(all.Definitions()))
+	for _, d := range types {
+		if d[2] == "ControlDefinition" {
+			continue
+		}
+		files, err := filepath.Glob(filepath.Join("..", d[1], "*_test.go"))
+		require.NoError(t, err)
+		assert.True(t, slices.ContainsFunc(files, func(file string) bool {
+			text, err := os.ReadFile(file)
+			return err == nil && strings.Contains(string(text), "sensortest.Run(") && strings.Contains(string(text), "."+d[2])
+		}), "%s.%s has no row in TestConformance of sensors/%[1]s", d[1], d[2])
+	}
 }

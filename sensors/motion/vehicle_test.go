@@ -155,6 +155,5 @@ func TestVehicleRidesOnItsOwner(t *testing.T) {
 func TestVehicleRates(t *testing.T) {
 	for d, rate := range map[*sensors.Definition]string{motion.CANBusDefinition: "10", motion.VehicleOdometryDefinition: "10", motion.SpeedometerDefinition: "20"} {
 		assert.Equal(t, rate, d.Rate.String(), d.ID)
-		assert.Empty(t, d.Attributes, d.ID)
 	}
 }

@@ -111,7 +111,7 @@ func checkAttribute(t *testing.T, d *sensors.Definition, s Suite, a *sensors.Att
 		return
 	}
 	if !ok {
-		t.Fatalf("the suite has no value that changes the data, and no reason why there is none")
+		t.Fatalf("the suite has no value of %s that changes the data: give it one in Changed, or a reason in Unchanging", name)
 	}
 	o := s.Options
 	o.Attributes = map[string]any{name: value}
