@@ -98,11 +98,11 @@ type written struct {
 	more func(s any) object
 }
 
-const heading = "Frame=FrameID StampNs Sequence=Seq "
+const heading = "Frame=FrameID StampNs=Stamp Sequence=Seq "
 
 // layouts are written of SVL's data types and of package logging's documentation.
 var layouts = map[reflect.Type]written{
-	reflect.TypeFor[*sample.Clock]():           {kind: "ClockData", keys: "StampNs"},
+	reflect.TypeFor[*sample.Clock]():           {kind: "ClockData", keys: "StampNs=Stamp"},
 	reflect.TypeFor[*sample.CompressedImage](): {kind: "ImageData", keys: heading + "Bytes=Data Format", more: pictureSize},
 	reflect.TypeFor[*sample.Image](): {kind: "UncompressedImageData", keys: heading + "Width Height Encoding Bytes=Data Step",
 		more: func(s any) object {
@@ -120,8 +120,8 @@ var layouts = map[reflect.Type]written{
 		"Status Service PositionCovarianceType"},
 	reflect.TypeFor[*sample.Odometry](): {kind: "GpsOdometryData", keys: heading + "ChildFrame=ChildFrameID Orientation=BodyPose.Orientation " +
 		"ForwardSpeed=Twist.Linear.0 Velocity=Twist.Linear AngularVelocity=Twist.Angular Position=BodyPose.Position PoseCovariance TwistCovariance"},
-	reflect.TypeFor[*sample.Transforms](): {kind: "TransformsData", keys: "StampNs Static", list: "Data=Transforms",
-		each: "Frame=FrameID ChildFrame=ChildFrameID StampNs Position=Relative.Position Orientation=Relative.Orientation"},
+	reflect.TypeFor[*sample.Transforms](): {kind: "TransformsData", keys: "StampNs=Stamp Static", list: "Data=Transforms",
+		each: "Frame=FrameID ChildFrame=ChildFrameID StampNs=Stamp Position=Relative.Position Orientation=Relative.Orientation"},
 	reflect.TypeFor[*sample.LaserScan](): {kind: "LaserScanData", keys: heading + "MinAngle=AngleMin MaxAngle=AngleMax AngleStep=AngleIncrement " +
 		"RangeMin RangeMax TimeIncrement ScanTime Ranges Intensities", more: func(any) object { return object{"Transform": turnedMatrix} }},
 	reflect.TypeFor[*sample.Range](): {kind: "UltrasonicData", keys: heading + "MinimumDistance=Range Radiation FieldOfView RangeMin=MinRange RangeMax=MaxRange"},
@@ -302,7 +302,7 @@ func put(into object, v reflect.Value, keys string) {
 		}
 		into[key] = value
 		if key == "StampNs" {
-			ns := field(v, path).(int64)
+			ns := field(v, path).(simtime.Stamp)
 			into["Time"] = seen(json.Number(fmt.Sprintf("%d.%09d", ns/1e9, ns%1e9)))
 		}
 	}
