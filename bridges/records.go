@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/simtime"
 )
 
-// Row is a type that a bridge of NewFile, NewServer or NewClient carries: Write makes one.
+// Row is a type that a bridge of NewFile, NewServer or NewClient carries: what Write returns, or
+// a Codec that has Append.
 type Row interface {
 	// Register declares the type on the bridge.
 	Register(p *Plugin) error
@@ -41,7 +43,7 @@ func (r writtenRow[T]) Register(p *Plugin) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			return send(ctx, func(dst []byte) []byte { return r.record(dst, topic.Name, msg) })
+			return send(ctx, func(dst []byte) ([]byte, error) { return r.record(dst, topic.Name, msg), nil })
 		}, nil
 	})
 }
@@ -100,6 +102,17 @@ func (f *recordFactory) Register(p *Plugin) error {
 	return errors.Join(errs...)
 }
 
+// CodecEncoding is any: a record is what a codec appends.
+func (f *recordFactory) CodecEncoding() string { return "" }
+
+// RegCodec adds a type by its codec.
+func (f *recordFactory) RegCodec(p *Plugin, pub Publication[Append, Schema]) error {
+	return pub.Register(p, pub.Type, func(b Instance, topic *PublishedTopic, _ Schema) (Send[Append], error) {
+		send, err := b.(recordBridge).open(topic)
+		return func(ctx context.Context, encode Append, _ simtime.Stamp) error { return send(ctx, encode) }, err
+	})
+}
+
 // recordBridge is an instance that writes records.
 type recordBridge interface {
 	Instance
@@ -108,7 +121,7 @@ type recordBridge interface {
 	open(topic *PublishedTopic) (sendRecord, error)
 }
 
-type sendRecord func(ctx context.Context, encode func(dst []byte) []byte) error
+type sendRecord func(ctx context.Context, encode Append) error
 
 // recordFile is the instance of a bridge to a file.
 type recordFile struct {
@@ -124,14 +137,18 @@ func (b *recordFile) read(connection string) (func() (*File, error), error) {
 }
 
 func (b *recordFile) open(topic *PublishedTopic) (sendRecord, error) {
-	return func(_ context.Context, encode func([]byte) []byte) error {
+	return func(_ context.Context, encode Append) error {
 		b.Lock()
 		defer b.Unlock()
 		file, err := b.Recording()
 		if err != nil {
 			return err
 		}
-		b.record = encode(b.record[:0])
+		record, err := encode(b.record[:0])
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrConvert, err)
+		}
+		b.record = record
 		if _, err = file.Write(b.record); err == nil {
 			err = file.Commit()
 		}
@@ -204,7 +221,7 @@ func (s *recordStream) Open(_ context.Context, server *transport.Server) error {
 	return nil
 }
 
-func (s *recordStream) send(ctx context.Context, encode func([]byte) []byte) error {
+func (s *recordStream) send(ctx context.Context, encode Append) error {
 	stream, ok := s.Stream()
 	switch {
 	case !ok:
@@ -214,7 +231,12 @@ func (s *recordStream) send(ctx context.Context, encode func([]byte) []byte) err
 	}
 	m := stream.NewMessage()
 	frame := m.Frame(0, 0)
-	frame.Adopt(encode(frame.Bytes()[:0]))
+	record, err := encode(frame.Bytes()[:0])
+	if err != nil {
+		m.Discard()
+		return fmt.Errorf("%w: %w", ErrConvert, err)
+	}
+	frame.Adopt(record)
 	return stream.Send(ctx, m)
 }
 
@@ -295,9 +317,14 @@ func (b *recordClient) Connect(ctx context.Context, connection string) error {
 
 func (b *recordClient) open(topic *PublishedTopic) (sendRecord, error) {
 	outlet := b.NewOutlet(&topic.Tally, topic.Policy)
-	return func(ctx context.Context, encode func([]byte) []byte) error {
-		record := outlet.Buffer(0)
-		record.Adopt(encode(record.Bytes()[:0]))
-		return outlet.Send(ctx, record)
+	return func(ctx context.Context, encode Append) error {
+		frame := outlet.Buffer(0)
+		record, err := encode(frame.Bytes()[:0])
+		if err != nil {
+			frame.Release()
+			return fmt.Errorf("%w: %w", ErrConvert, err)
+		}
+		frame.Adopt(record)
+		return outlet.Send(ctx, frame)
 	}, nil
 }

@@ -2,7 +2,9 @@ package bridges_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"os"
@@ -102,6 +104,54 @@ func TestServedRecords(t *testing.T) {
 	require.NoError(t, later(t.Context(), &sample.Image{Data: []byte{2}}))
 	require.True(t, lines.Scan())
 	assert.Equal(t, "0\t/later\t02", lines.Text(), "a topic that is added reaches clients that are there")
+}
+
+// A codec is a row, too, and its error drops the message alone: on every kind of bridge.
+func TestRecordsOfACodec(t *testing.T) {
+	odd := errors.New("odd")
+	codec := bridges.Codec[*sample.Speed]{Schema: bridges.Schema{Name: "speed"}, Append: func(dst []byte, m *sample.Speed) ([]byte, error) {
+		if m.MetresPerSecond < 0 {
+			return nil, odd
+		}
+		return fmt.Appendf(dst, "%g\n", m.MetresPerSecond), nil
+	}}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	dir := t.TempDir()
+	for connection, factory := range map[string]bridges.Factory{
+		"speed.txt":              bridges.NewFile("speeds", "writes speeds", codec),
+		"127.0.0.1:0":            bridges.NewServer("speeds", "serves speeds", "127.0.0.1:0", codec),
+		listener.Addr().String(): bridges.NewClient("speeds", "sends speeds", 7000, codec),
+	} {
+		b, err := bridges.MustRegistry(factory).Open("speeds:"+connection, bridges.Env{OutDir: dir})
+		require.NoError(t, err)
+		publish, err := bridges.AddPublisher[*sample.Speed](b, bridges.Topic{Name: "/speed", QoS: flow.QoS{Durability: flow.TransientLocal}})
+		require.NoError(t, err)
+		require.NoError(t, b.Connect(t.Context()))
+		require.NoError(t, b.Await(t.Context()))
+		require.ErrorIs(t, publish(t.Context(), &sample.Speed{MetresPerSecond: -1}), odd)
+		require.NoError(t, publish(t.Context(), &sample.Speed{MetresPerSecond: 13.5}))
+		var out io.ReadCloser
+		switch b.Info().Kind {
+		case bridges.KindFile:
+			require.NoError(t, b.Close(t.Context()))
+			out, err = os.Open(filepath.Join(dir, connection))
+		default:
+			if endpoints := b.Endpoints(); endpoints != nil {
+				out, err = net.Dial("tcp", endpoints[0].Address)
+			} else {
+				out, err = listener.Accept()
+			}
+		}
+		require.NoError(t, err)
+		line, err := bufio.NewReader(out).ReadString('\n')
+		require.NoError(t, err)
+		assert.Equal(t, "13.5\n", line, connection)
+		require.NoError(t, out.Close())
+		assert.Equal(t, flow.Drops{flow.CauseConvertFailed: 1}, b.Statistics().Topics[0].Drops, connection)
+		require.NoError(t, b.Close(t.Context()))
+	}
 }
 
 // servers remembers the instances of a factory: a client of records isn't told when it is

@@ -141,7 +141,7 @@ func risingOnEachTopic(t *testing.T, list []arrival) {
 		default:
 			assert.Greater(t, simtime.Stamp(a.stamp), simtime.Stamp(before), a.topic)
 		}
-		last[a.topic] = int64(a.stamp)
+		last[a.topic] = a.stamp
 	}
 }
 

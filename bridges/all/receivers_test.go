@@ -1019,7 +1019,7 @@ func rosTime(t time.Time) int64 {
 // describeROS is describe of goroslib's messages.
 func describeROS(topic string, m any) (arrival, error) {
 	a := arrival{topic: topic}
-	of := func(h std_msgs.Header) { a.stamp, a.frame = int64(rosTime(h.Stamp)), h.FrameId }
+	of := func(h std_msgs.Header) { a.stamp, a.frame = rosTime(h.Stamp), h.FrameId }
 	switch m := m.(type) {
 	case *sensor_msgs.Image:
 		of(m.Header)
@@ -1037,7 +1037,7 @@ func describeROS(topic string, m any) (arrival, error) {
 	case *tf2_msgs.TFMessage:
 		of(append(m.Transforms, geometry_msgs.TransformStamped{})[0].Header)
 	case *rosgraph_msgs.Clock:
-		a.stamp = int64(rosTime(m.Clock))
+		a.stamp = rosTime(m.Clock)
 	default:
 		return a, fmt.Errorf("%s: a %T", topic, m)
 	}

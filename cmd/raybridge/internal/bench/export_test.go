@@ -58,7 +58,7 @@ func streamsOf(topics [][]Arrival) []stream {
 	for i, topic := range topics {
 		s := stream{topic: fmt.Sprintf("/topic%d", i)}
 		for _, a := range topic {
-			s.arrivals = append(s.arrivals, arrival{stamp: int64(a.Stamp), sum: a.Sum})
+			s.arrivals = append(s.arrivals, arrival{stamp: a.Stamp, sum: a.Sum})
 		}
 		list = append(list, s)
 	}
@@ -99,7 +99,7 @@ func Deliver(ctx context.Context, spec *sensors.OutputSpec, captures int, fill f
 	var list []Arrival
 	for _, s := range d.received() {
 		for _, a := range s.arrivals {
-			list = append(list, Arrival{int64(a.stamp), a.sum})
+			list = append(list, Arrival{a.stamp, a.sum})
 		}
 	}
 	return list, nil
