@@ -24,11 +24,12 @@ type record struct {
 func (r *record) drop(v int, reason flow.Cause) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if reason == flow.CauseClosed {
+	switch reason {
+	case flow.CauseClosed:
 		r.late = append(r.late, v)
-		return
+	case flow.CauseQueueFull:
+		r.full = append(r.full, v)
 	}
-	r.full = append(r.full, v)
 }
 
 func taken(q *flow.Queue[int]) []int {

@@ -119,8 +119,10 @@ func TestRunServesAProgramInPython(t *testing.T) {
 		t.Skip("no python3: ", err)
 	}
 	run := startServing(t, t.TempDir(), "--realtime", "--bridge", "stream:127.0.0.1:0", "--bridge", "carla:127.0.0.1:0")
-	address := endpoints(run.errOut.await(t, "/odom"), "stream")["all"][0]
-	receiver := exec.CommandContext(t.Context(), python, "../../docs/examples/pictures.py", "/eye/image_raw", address)
+	run.errOut.await(t, "carla   ") // stream's lines stand before
+	served := endpoints(run.errOut.await(t, "/odom"), "stream")["all"]
+	require.NotEmpty(t, served)
+	receiver := exec.CommandContext(t.Context(), python, "../../docs/examples/pictures.py", "/eye/image_raw", served[0])
 	out, err := receiver.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, receiver.Start())

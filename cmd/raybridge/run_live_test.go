@@ -427,12 +427,16 @@ func everySensor() string {
 	var b strings.Builder
 	b.WriteString("seed: 5\nscene: {city: true, triangles: 40000}\nsensors:\n")
 	for _, id := range sensorsall.Registry().IDs() {
+		d, _ := sensorsall.Registry().Get(id)
+		if len(d.Outputs) == 0 {
+			continue // it takes commands
+		}
 		name := "my_" + id[strings.LastIndexByte(id, '.')+1:] // /clock is the run's own
 		attributes := small[id]
 		if strings.HasPrefix(id, "sensor.camera.") {
 			attributes = strings.TrimPrefix(attributes+", image_size_x: 64, image_size_y: 48", ", ")
 		}
-		if d, _ := sensorsall.Registry().Get(id); !d.EachFrame {
+		if !d.EachFrame {
 			attributes = strings.TrimPrefix(attributes+", rate: 10", ", ")
 		}
 		fmt.Fprintf(&b, "  - {%s}\n", strings.TrimPrefix(attributes+fmt.Sprintf(", id: %s, name: %s, pose: {x: 1, z: 1.7}", id, name), ", "))
