@@ -311,7 +311,6 @@ func (l *life) run() {
 	c := l.client
 	err := Keep(l.dialing, l.config.Retry, func() (bool, error) {
 		connected, err := l.connect()
-		c.judge(l.config.Handshake, connected, err)
 		if l.dialing.Err() != nil && !connected {
 			c.journal.unanswered()
 		}
@@ -341,6 +340,7 @@ func (l *life) connect() (connected bool, err error) {
 	c, s := l.client, l.newLink(conn)
 	c.mu.Lock()
 	l.now.Store(s)
+	c.evidence.since = time.Now()
 	if c.closing { // between the end of Dial and here
 		s.finish()
 	}
@@ -356,6 +356,9 @@ func (l *life) connect() (connected bool, err error) {
 		// Nothing but the connection shows that somebody is there: it counts also where the
 		// peer ended it before it had taken the registrations.
 		c.journal.met()
+	}
+	if connected || !l.config.Handshake {
+		c.judge(connected, l.config.Handshake, err)
 	}
 	return connected, err
 }
@@ -414,7 +417,7 @@ type evidence struct {
 	// isn't of the protocol.
 	slowest time.Duration
 	up      bool      // there is a connection
-	since   time.Time // when it was made
+	since   time.Time // when it was made, or had taken the registrations
 }
 
 // lasted reports whether the connection has been there for long enough to show that the peer
@@ -442,23 +445,21 @@ func (c *Client) answered() {
 	c.evidence.answered = true
 }
 
-// judge notes what the end of a connection tells of the peer.
-func (c *Client) judge(handshake, connected bool, err error) {
+// judge notes what the end of a connection tells of the peer. Without a handshake a connection
+// tells something also where the peer ended it before it had taken the registrations.
+func (c *Client) judge(connected, handshake bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := &c.evidence
 	answered := e.answered
 	e.answered, e.up = false, false
-	if !connected {
-		return
-	}
 	inOrder := c.closing && (errors.Is(err, ErrClosed) || errors.Is(err, io.EOF))
 	switch {
 	case answered, handshake:
 		e.reached = true
 	case errors.Is(err, ErrProtocol):
 		e.doubtful, e.slowest = true, max(e.slowest, time.Since(e.since))
-	case e.lasted(), inOrder && !e.doubtful:
+	case connected && (e.lasted() || inOrder && !e.doubtful):
 		e.reached = true
 	default:
 		e.doubtful = true

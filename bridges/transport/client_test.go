@@ -791,7 +791,7 @@ func TestKeep(t *testing.T) {
 		"every 3 s": {script: "ff", at: []int{0, 3, 6}, told: []transport.Loss{
 			{Err: errAway, Failures: 1, Wait: 3 * time.Second}, {Err: errAway, Failures: 2, Wait: 3 * time.Second},
 		}},
-		"a connection begins anew": {
+		"a connection begins again": {
 			retry: transport.Retry{Interval: time.Second, Backoff: 2}, script: "ffcf", at: []int{0, 1, 3, 4, 5},
 			told: []transport.Loss{
 				{Err: errAway, Failures: 1, Wait: time.Second}, {Err: errAway, Failures: 2, Wait: 2 * time.Second},
