@@ -82,6 +82,18 @@ func TestConformanceOfClients(t *testing.T) {
 	})
 }
 
+// Without clients nothing is encoded.
+func TestUnheardRecordsAreNotMade(t *testing.T) {
+	row := bridges.Write("speed", func([]byte, string, *sample.Speed) []byte { panic("nobody reads it") })
+	b, err := bridges.MustRegistry(bridges.NewServer("speeds", "serves speeds", "127.0.0.1:0", row)).Open("speeds:", bridges.Env{})
+	require.NoError(t, err)
+	publish, err := bridges.AddPublisher[*sample.Speed](b, bridges.Topic{Name: "/speed"})
+	require.NoError(t, err)
+	require.NoError(t, b.Connect(t.Context()))
+	assert.ErrorIs(t, publish(t.Context(), &sample.Speed{}), bridges.ErrNotConnected)
+	require.NoError(t, b.Close(t.Context()))
+}
+
 // A client of a server that has a topic already, and one that is there before a topic.
 func TestServedRecords(t *testing.T) {
 	factory := bridges.NewServer("lines", "serves lines", "127.0.0.1:0", image)

@@ -81,8 +81,10 @@ func (s *site) ask(t *testing.T, method string, headers map[string]string) (int,
 	for key, value := range headers {
 		if key == "Host" {
 			request.Host = value
-		} else {
-			request.Header.Set(key, value)
+			continue
+		}
+		for line := range strings.SplitSeq(value, "\n") { // a header each
+			request.Header.Add(key, line)
 		}
 	}
 	require.NoError(t, request.Write(conn))
@@ -131,6 +133,7 @@ func TestOrigins(t *testing.T) {
 		{"rubbish", "%", refused},
 		{"a host alone", "localhost", refused},
 		{"two", "http://localhost, https://evil.example", refused},
+		{"two headers", "http://localhost\nhttps://evil.example", refused},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := open(t, &guard.Guard{PageOption: "origins="}, "127.0.0.1:0")
