@@ -267,7 +267,7 @@ func (r recordReader) Serve(context.Context) error {
 	}
 }
 
-// Beat appends nothing: there is no sign of life among records.
+// Beat appends nothing: a sign of life would stand among the records.
 func (recordReader) Beat(dst []byte, _ bool) []byte { return dst }
 
 // Goodbye appends nothing either.

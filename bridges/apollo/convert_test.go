@@ -128,7 +128,7 @@ func TestDetectionsThereAndBack(t *testing.T) {
 	_, err := received[*sample.Detections3D](t, at, marshal(t, &apollopb.PerceptionObstacles{
 		PerceptionObstacle: []*apollopb.PerceptionObstacle{{Position: &apollopb.Point3D{}}},
 	}))
-	assert.ErrorIs(t, err, errNumber, "Apollo's points are no numbers until they are set")
+	assert.ErrorIs(t, err, errNumber, "Apollo's points are NaN until they are set")
 	_, err = received[*sample.Detections2D](t, nil, marshal(t, &apollopb.Detection2DArray{
 		Detections: []*apollopb.Detection2D{{Score: proto.Float64(math.NaN())}},
 	}))
