@@ -30,7 +30,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-gl/mathgl/mgl32"
 	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/bridges"
@@ -321,30 +320,16 @@ func rules(c *config.Scene) (*gltf.Rules, error) {
 // base is the city, or an empty scene for files.
 func base(c *config.Config) (*scene.Scene, error) {
 	if c.Scene.File != "" {
-		return outdoors(filepath.Base(c.Scene.File)), nil
+		return scene.New(filepath.Base(c.Scene.File)), nil
 	}
 	if len(c.Scene.Place) > 0 && !c.Scene.City {
-		return outdoors("composed"), nil
+		return scene.New("composed"), nil
 	}
 	seed := c.Scene.Seed
 	if seed == 0 {
 		seed = c.Seed
 	}
 	return city.Generate(city.Options{Seed: seed, Triangles: c.Scene.Triangles})
-}
-
-// outdoors is an empty scene under an afternoon sun.
-func outdoors(name string) *scene.Scene {
-	s := scene.New(name)
-	s.Light = scene.Light{
-		SunDirection: mgl32.Vec3{-0.5, -0.6, 0.75}.Normalize(),
-		SunColor:     mgl32.Vec3{3.2, 3.0, 2.7},
-		SkyZenith:    mgl32.Vec3{0.22, 0.42, 0.85},
-		SkyHorizon:   mgl32.Vec3{0.75, 0.85, 0.95},
-		Ground:       mgl32.Vec3{0.3, 0.28, 0.25},
-		Exposure:     1,
-	}
-	return s
 }
 
 // composer places files in one scene; a file that is placed again is read once.

@@ -208,18 +208,19 @@ func (t *town) fill(o Options) error {
 
 // afternoon is the light of a clear afternoon: the sun in the south-west,
 // 34 degrees high. Irradiance and radiance are relative: white paint in the
-// full sun is a little over 1 before exposure.
+// full sun is a little over 1 before exposure. In the open the sun gives a road
+// four to five times what the sky gives it, as it does on earth.
 func afternoon() scene.Light {
 	const elevation, azimuth = 34 * math.Pi / 180, 233 * math.Pi / 180 // azimuth clockwise from north
 	se, ce := math.Sincos(elevation)
 	sa, ca := math.Sincos(azimuth)
 	return scene.Light{
 		SunDirection: mgl32.Vec3{float32(ce * sa), float32(ce * ca), float32(se)}.Normalize(),
-		SunColor:     mgl32.Vec3{3.5, 3.1, 2.5},
-		SkyZenith:    mgl32.Vec3{0.19, 0.35, 0.68},
-		SkyHorizon:   mgl32.Vec3{0.62, 0.72, 0.86},
-		Ground:       mgl32.Vec3{0.24, 0.21, 0.17},
-		Exposure:     0.8,
+		SunColor:     mgl32.Vec3{5.4, 4.95, 4.2},
+		SkyZenith:    mgl32.Vec3{0.075, 0.155, 0.32},
+		SkyHorizon:   mgl32.Vec3{0.4, 0.5, 0.62},
+		Ground:       mgl32.Vec3{0.17, 0.15, 0.12},
+		Exposure:     1,
 	}
 }
 

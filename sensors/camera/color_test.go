@@ -11,6 +11,7 @@ import (
 	"github.com/go-gl/mathgl/mgl32"
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/city"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -39,12 +40,19 @@ func smoothstep(a, b, x float64) float64 {
 type lighting struct{ toSun, sun, zenith, horizon, ground, around mgl64.Vec3 }
 
 func lightingOf(l scene.Light) lighting {
-	sky := vec64(l.SkyHorizon).Add(vec64(l.SkyZenith)).Mul(0.5)
-	grey := sky.Dot(mgl64.Vec3{0.2126, 0.7152, 0.0722})
-	return lighting{
-		vec64(l.SunDirection).Normalize(), vec64(l.SunColor), vec64(l.SkyZenith), vec64(l.SkyHorizon), vec64(l.Ground),
-		mix(sky, mgl64.Vec3{grey, grey, grey}, 1./3),
+	light := lighting{
+		toSun: vec64(l.SunDirection).Normalize(), sun: vec64(l.SunColor),
+		zenith: vec64(l.SkyZenith), horizon: vec64(l.SkyHorizon), ground: vec64(l.Ground),
 	}
+	// The irradiance by the sky: bands of equal area on the disc below the hemisphere.
+	const bands = 10_000
+	var sky mgl64.Vec3
+	for i := range bands {
+		sky = sky.Add(light.gradient(math.Sqrt((float64(i) + 0.5) / bands)).Mul(1. / bands))
+	}
+	grey := sky.Dot(mgl64.Vec3{0.2126, 0.7152, 0.0722})
+	light.around = mix(sky, mgl64.Vec3{grey, grey, grey}, 0.5)
+	return light
 }
 
 func (l lighting) gradient(height float64) mgl64.Vec3 {
@@ -85,6 +93,30 @@ func (l lighting) radiance(m *scene.Material, n, eye mgl64.Vec3, sunlight float6
 	mirrored := mix(l.ground, l.gradient(mirror[2]), smoothstep(-edge, edge, mirror[2]))
 	ambient := times(diffuse, mix(l.ground, l.around, 0.5+0.5*n[2]))
 	return direct.Add(ambient).Add(times(specular.Mul(scale).Add(mgl64.Vec3{bias, bias, bias}), mirrored)).Add(vec64(m.Emissive))
+}
+
+// TestSunAndShadeAreAsFarApartAsInAPhotograph holds a road, and a wall of the city that the
+// sun meets at 45 degrees, beside themselves in the shade.
+func TestSunAndShadeAreAsFarApartAsInAPhotograph(t *testing.T) {
+	town, err := city.Generate(city.Options{})
+	require.NoError(t, err)
+	toSun := vec64(town.Light.SunDirection)
+	wall := mgl64.Vec3{toSun[0] - toSun[1], toSun[1] + toSun[0], 0}.Normalize()
+	grey := scenetest.Matte("grey", 0.3, 0.3, 0.3)
+	for what, c := range map[string]struct {
+		light  scene.Light
+		normal mgl64.Vec3
+	}{
+		"road": {town.Light, mgl64.Vec3{0, 0, 1}}, "wall": {town.Light, wall},
+		"road in a scene without light": {camera.Daylight, mgl64.Vec3{0, 0, 1}},
+	} {
+		light := lightingOf(c.light)
+		luma := func(sun float64) float64 {
+			return light.radiance(&grey, c.normal, c.normal, sun).Dot(mgl64.Vec3{0.2126, 0.7152, 0.0722})
+		}
+		assert.InDelta(t, 6, luma(1)/luma(0), 1.6, "how many times as bright the sun makes a %s", what)
+		assert.Less(t, light.zenith[1], luma(1), "the sky above is darker than a sunlit %s", what)
+	}
 }
 
 // shown is what a display shows of a radiance, 0..255.

@@ -23,4 +23,7 @@ func StatsOf(s *sensors.Shared) Stats {
 	return r.stats
 }
 
+// Daylight is the light of a scene that has none of its own.
+var Daylight = daylight
+
 var errNoRenderer = errors.New("no camera has begun")

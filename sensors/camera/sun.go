@@ -129,14 +129,15 @@ type sunlight struct {
 	drawnStatic int64
 }
 
-// daylight is a clear day, the sun 50 degrees high in the south-west.
+// daylight is a clear day, the sun 50 degrees high in the south-west. A road has
+// about five times the light in the sun that it has in the shade.
 var daylight = scene.Light{
 	SunDirection: mgl32.Vec3{-0.455, -0.455, 0.766},
-	SunColor:     mgl32.Vec3{3.4, 3.1, 2.7},
-	SkyZenith:    mgl32.Vec3{0.18, 0.33, 0.62},
-	SkyHorizon:   mgl32.Vec3{0.6, 0.7, 0.82},
-	Ground:       mgl32.Vec3{0.22, 0.2, 0.17},
-	Exposure:     0.85,
+	SunColor:     mgl32.Vec3{3.9, 3.65, 3.2},
+	SkyZenith:    mgl32.Vec3{0.075, 0.155, 0.32},
+	SkyHorizon:   mgl32.Vec3{0.4, 0.5, 0.62},
+	Ground:       mgl32.Vec3{0.18, 0.165, 0.14},
+	Exposure:     1,
 }
 
 // lightOf returns a scene's light: daylight where it says nothing, and exposure 1
@@ -246,10 +247,15 @@ func (m *sunMap) sampling(fromOptical mgl64.Mat4) [3][4]float32 {
 	return rows
 }
 
-// around returns the irradiance of an upward surface by the sky, over pi. It is half horizon,
-// half zenith, with a third of its colour lost to the grey of what stands around.
+// around returns the irradiance of an upward surface by the sky, over pi. Half of its
+// colour is lost to the grey of what stands around. The sky's radiance at height h (the
+// sine of the elevation) is horizon + (zenith - horizon) (1 - 2^(-4.5 h)), as lib/shade.glsl
+// draws it. Over the hemisphere, weighted by the cosine, the horizon's share is the integral
+// of 2 h 2^(-4.5 h) from 0 to 1.
 func around(l *scene.Light) mgl32.Vec3 {
-	sky := l.SkyHorizon.Add(l.SkyZenith).Mul(0.5)
+	const a = 4.5 * math.Ln2
+	horizon := float32(2 / (a * a) * (1 - (1+a)*math.Exp(-a)))
+	sky := l.SkyHorizon.Mul(horizon).Add(l.SkyZenith.Mul(1 - horizon))
 	grey := sky.Dot(mgl32.Vec3{0.2126, 0.7152, 0.0722})
-	return sky.Mul(2. / 3).Add(mgl32.Vec3{grey, grey, grey}.Mul(1. / 3))
+	return sky.Add(mgl32.Vec3{grey, grey, grey}).Mul(0.5)
 }
