@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"runtime/metrics"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,14 +23,28 @@ import (
 )
 
 const (
+	// HostileKept is what a server may keep for a hostile client, bytes. A test gives it to its
+	// server in place of guard.KeptBytes, so that less need be sent to exceed it.
+	HostileKept = guard.KeptBytes / 16
 	// MuchSent is how much a hostile client sends of each thing, bytes.
-	MuchSent = 150 << 20
-	// MostKept is the most that a server may keep for it. It is the limit, and a margin for
+	MuchSent = 10 * HostileKept
+	// MostKept is the most that the process may keep for it. It is the limit, and a margin for
 	// what the memory's bookkeeping and the test itself take.
-	MostKept = guard.KeptBytes + 8<<20
-	// mostAtOnce is the most that the process may grow by while a message of 15 MB is read.
-	mostAtOnce = 150 << 20
+	MostKept = 3 * HostileKept
+	// HostilePart is the length of a long text of a hostile client, bytes. It is far above all
+	// limits of single texts.
+	HostilePart = HostileKept / 4
+	// LargeMessage is about the size of a message that SendLarge is given, bytes. What is read
+	// of smaller ones may take more than ten times their size (encode.TreeDecoder).
+	LargeMessage = guard.MessageBytes / 4
+	// mostAtOnce is the most that the process may grow by while such a message is read.
+	mostAtOnce = 10 * LargeMessage
 )
+
+var padding = strings.Repeat("x", LargeMessage)
+
+// Long returns a text of n bytes, at most LargeMessage, that takes no memory of its own.
+func Long(n int) string { return padding[:n] }
 
 // Hostile is a client of a WebSocket server that sends what no honest one would, as fast as it
 // can. The server is in the same process: what it keeps is measured.
@@ -112,18 +128,22 @@ func (h *Hostile) Send(opcode byte, message []byte) error {
 }
 
 // Flood sends MuchSent of messages, of an opcode each, and fails the test if the process keeps
-// as much as MostKept for them.
+// as much as MostKept for them. A message counts for the entry that may be kept of it, too. Now
+// and then it waits for the answers: a server ends a connection that leaves too many unread.
 func (h *Hostile) Flood(message func(n int) (opcode byte, text string)) {
 	h.t.Helper()
 	before := Heap()
 	for n, sent := 0, 0; sent < MuchSent; n++ {
 		opcode, text := message(n)
-		sent += len(text)
+		sent += len(text) + guard.EntryBytes
 		require.NoError(h.t, h.Send(opcode, []byte(text)))
+		if n%64 == 63 {
+			h.Settle()
+		}
 	}
 	h.Settle()
 	kept := Heap() - before
-	h.t.Logf("kept %.1f MiB of %d", float64(kept)/(1<<20), MuchSent>>20)
+	h.t.Logf("kept %.2f MiB of %d", float64(kept)/(1<<20), MuchSent>>20)
 	assert.Less(h.t, kept, int64(MostKept))
 }
 
@@ -176,10 +196,10 @@ func peakOf(f func()) int64 {
 	done, stopped := make(chan struct{}), make(chan int64)
 	go func() {
 		var peak uint64
-		var stats runtime.MemStats
+		heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}} // HeapAlloc, without stopping the world
 		for {
-			runtime.ReadMemStats(&stats)
-			peak = max(peak, stats.HeapAlloc)
+			metrics.Read(heap)
+			peak = max(peak, heap[0].Value.Uint64())
 			select {
 			case <-done:
 				stopped <- int64(peak)

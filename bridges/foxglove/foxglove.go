@@ -62,7 +62,10 @@ import (
 const DefaultAddress = "127.0.0.1:8765"
 
 // Factory is the bridge named "foxglove".
-type Factory struct{ limit int64 } // of a message, bytes; 0 for maxMessage
+type Factory struct {
+	limit int64 // of a message, bytes; 0 for maxMessage
+	kept  int   // for a client, bytes; 0 for guard.KeptBytes
+}
 
 // Info describes the bridge.
 func (Factory) Info() bridges.Info {
@@ -99,7 +102,12 @@ func (Factory) RegSubscription(p *bridges.Plugin, sub ros.Subscription) error {
 
 // NewInstance returns a server that doesn't listen yet.
 func (f Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
-	return newInstance(env, cmp.Or(f.limit, maxMessage)), nil
+	if env.Log == nil {
+		env.Log = slog.New(slog.DiscardHandler)
+	}
+	i := &instance{env: env, limit: cmp.Or(f.limit, maxMessage), kept: f.kept, sessions: map[*session]bool{}}
+	i.parameters.addRun(env.Run)
+	return i, nil
 }
 
 // open makes the way of one topic's messages.
@@ -132,6 +140,7 @@ type instance struct {
 	bridges.Server[*transport.Server, *topic]
 	env        bridges.Env
 	limit      int64 // of a message that is published, bytes
+	kept       int   // as Factory has it
 	parameters parameters
 	services   services
 	inboxes    inboxes
@@ -151,15 +160,6 @@ var (
 	_ bridges.Diagnoser       = (*instance)(nil)
 	_ bridges.ParameterServer = (*instance)(nil)
 )
-
-func newInstance(env bridges.Env, limit int64) *instance {
-	if env.Log == nil {
-		env.Log = slog.New(slog.DiscardHandler)
-	}
-	i := &instance{env: env, limit: limit, sessions: map[*session]bool{}}
-	i.parameters.addRun(env.Run)
-	return i
-}
 
 // add makes a channel of a topic and tells the clients that are there.
 func (i *instance) add(info *bridges.PublishedTopic, schema foxglovemsg.Schema) (*topic, error) {
@@ -271,7 +271,7 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 	i.mu.Lock()
 	i.sessionID = rand.Text()
 	i.mu.Unlock()
-	config.Log = i.env.Log
+	config.Log, config.MaxControl = i.env.Log, i.kept
 	config.WebSocket.Name, config.WebSocket.Subprotocols = "raybridge's Foxglove server", subprotocols
 	config.WebSocket.Accept = func(c *transport.WebSocket) transport.WebSocketSession { return newSession(i, c) }
 	i.services.start()

@@ -30,7 +30,12 @@ import (
 // open returns a bridge that isn't connected.
 func open(t testing.TB, connection string, env bridges.Env) *bridges.Bridge {
 	t.Helper()
-	b, err := bridges.MustRegistry(foxglove.Factory{}).Open("foxglove:"+connection, env)
+	return openOf(t, foxglove.Factory{}, connection, env)
+}
+
+func openOf(t testing.TB, factory foxglove.Factory, connection string, env bridges.Env) *bridges.Bridge {
+	t.Helper()
+	b, err := bridges.MustRegistry(factory).Open("foxglove:"+connection, env)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, b.Close(context.Background())) })
 	return b

@@ -13,15 +13,13 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/foxglove"
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 const subprotocol = "foxglove.websocket.v1"
-
-var filler = strings.Repeat("x", 16<<20)
-
-func long(n int) string { return filler[:n] }
 
 // callOf is a message that calls a service.
 func callOf(service, id uint32, encoding, request string) string {
@@ -35,38 +33,40 @@ func callOf(service, id uint32, encoding, request string) string {
 // the number of the message; those that begin with a byte below a space are binary.
 var attacks = map[string]func(n int) string{
 	"long topics": func(n int) string {
-		return fmt.Sprintf(`{"op":"advertise","channels":[{"id":%d,"topic":"/%s","encoding":"json","schemaName":"a/B"}]}`, n, long(1<<20))
+		return fmt.Sprintf(`{"op":"advertise","channels":[{"id":%d,"topic":"/%s","encoding":"json","schemaName":"a/B"}]}`, n, bridgetest.Long(bridgetest.HostilePart))
 	},
 	"long schema names": func(n int) string {
-		return fmt.Sprintf(`{"op":"advertise","channels":[{"id":%d,"topic":"/t","encoding":"json","schemaName":"%s"}]}`, n, long(1<<20))
+		return fmt.Sprintf(`{"op":"advertise","channels":[{"id":%d,"topic":"/t","encoding":"json","schemaName":"%s"}]}`, n, bridgetest.Long(bridgetest.HostilePart))
 	},
 	"schemas": func(n int) string {
-		return fmt.Sprintf(`{"op":"advertise","channels":[{"id":%d,"topic":"/t","encoding":"json","schemaName":"a/B","schema":"%s"}]}`, n, long(1<<20))
+		return fmt.Sprintf(`{"op":"advertise","channels":[{"id":%d,"topic":"/t","encoding":"json","schemaName":"a/B","schema":"%s"}]}`, n, bridgetest.Long(bridgetest.HostilePart))
 	},
 	"escapes": func(n int) string {
 		if n == 0 {
 			return `{"op":"advertise","channels":[` + strings.Join(cmdChannels(200), ",") + `]}`
 		}
 		data := binary.LittleEndian.AppendUint32([]byte{1}, uint32(n%200))
-		return string(data) + `{"a":"\\` + long(1<<20) + `"}`
+		return string(data) + `{"a":"\\` + bridgetest.Long(bridgetest.HostilePart) + `"}`
 	},
 	"parameter names": func(n int) string {
-		return fmt.Sprintf(`{"op":"subscribeParameterUpdates","parameterNames":["%d%s"]}`, n, long(1<<20))
+		return fmt.Sprintf(`{"op":"subscribeParameterUpdates","parameterNames":["%d%s"]}`, n, bridgetest.Long(bridgetest.HostilePart))
 	},
 	"many parameter names": func(n int) string {
-		return fmt.Sprintf(`{"op":"subscribeParameterUpdates","parameterNames":["%d%s"]}`, n, long(200))
+		return fmt.Sprintf(`{"op":"subscribeParameterUpdates","parameterNames":["%d%s"]}`, n, bridgetest.Long(200))
 	},
 	"parameters": func(n int) string {
-		return fmt.Sprintf(`{"op":"setParameters","parameters":[{"name":"/text","value":"%d%s"}]}`, n, long(1<<20))
+		return fmt.Sprintf(`{"op":"setParameters","parameters":[{"name":"/text","value":"%d%s"}]}`, n, bridgetest.Long(bridgetest.HostilePart))
 	},
 	"ids of requests": func(n int) string {
-		return fmt.Sprintf(`{"op":"getParameters","parameterNames":["/text"],"id":"%d%s"}`, n, long(1<<20))
+		return fmt.Sprintf(`{"op":"getParameters","parameterNames":["/text"],"id":"%d%s"}`, n, bridgetest.Long(bridgetest.HostilePart))
 	},
-	"operations":         func(int) string { return fmt.Sprintf(`{"op":"%s"}`, long(1<<20)) },
-	"calls":              func(n int) string { return callOf(1, uint32(n), "json", `{"x":"`+long(1<<20)+`"}`) },
-	"encodings of calls": func(n int) string { return callOf(1, uint32(n), long(1<<20), `{}`) },
+	"operations": func(int) string { return fmt.Sprintf(`{"op":"%s"}`, bridgetest.Long(bridgetest.HostilePart)) },
+	"calls": func(n int) string {
+		return callOf(1, uint32(n), "json", `{"x":"`+bridgetest.Long(bridgetest.HostilePart)+`"}`)
+	},
+	"encodings of calls": func(n int) string { return callOf(1, uint32(n), bridgetest.Long(bridgetest.HostilePart), `{}`) },
 	"subscriptions": func(int) string {
-		return `{"op":"subscribe","subscriptions":[` + strings.Repeat(`{"id":1},`, 100_000) + `{}]}`
+		return `{"op":"subscribe","subscriptions":[` + strings.Repeat(`{"id":1},`, 25_000) + `{}]}`
 	},
 }
 
@@ -80,11 +80,12 @@ func cmdChannels(n int) (list []string) {
 	return list
 }
 
-// besieged returns a server with a service that answers when the test ends, and a parameter that
-// can be set.
+// besieged returns a server that keeps bridgetest.HostileKept for a client. It has a service that
+// answers when the test ends, and a parameter that can be set.
 func besieged(t *testing.T) *bridges.Bridge {
 	t.Helper()
-	b := connected(t, "")
+	b := openOf(t, foxglove.Keeping(bridgetest.HostileKept), "127.0.0.1:0", bridges.Env{})
+	require.NoError(t, b.Connect(t.Context()))
 	publisher[*sample.Imu](t, b, bridges.Topic{Name: "/imu"})
 	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/cmd_vel"}, func(*sample.VelocityCommand) {}))
 	require.NoError(t, bridges.AddService(b, "/slow", func(ctx context.Context, _ sample.EmptyRequest) (sample.EmptyResponse, error) {
@@ -99,7 +100,7 @@ func besieged(t *testing.T) *bridges.Bridge {
 			return nil
 		},
 	}))
-	t.Cleanup(func() { assert.Empty(t, kept, "values of 1 MB") })
+	t.Cleanup(func() { assert.Empty(t, kept, "values of 256 KiB") })
 	return b
 }
 
@@ -110,11 +111,11 @@ func kindOf(message string) byte {
 	return transport.OpText
 }
 
-// TestHostileClients: of 150 MB that a client sends, the server keeps 16 MiB at most. It tells
-// the client, counts it, and serves the others.
+// TestHostileClients: of ten times as much as the server keeps for a client, it keeps its limit
+// at most. It tells the client, counts it, and serves the others.
 func TestHostileClients(t *testing.T) {
 	if testing.Short() {
-		t.Skip("sends 150 MB of each thing")
+		t.Skip("sends 10 MiB of each thing")
 	}
 	for name, message := range attacks {
 		t.Run(name, func(t *testing.T) {
@@ -136,19 +137,37 @@ func TestHostileClients(t *testing.T) {
 	}
 }
 
-// TestLargeMessages: reading one of 15 MB takes 150 MB at the most, whatever it holds.
+// TestRegistrationsOfAClient: a client may have so many channels and parameters, and no more,
+// however little they take.
+func TestRegistrationsOfAClient(t *testing.T) {
+	c, _, _ := dial(t, connected(t, ""))
+	c.say(`{"op":"advertise","channels":[%s]}`, strings.Join(cmdChannels(guard.ClientChannels), ","))
+	c.say(`{"op":"advertise","channels":[{"id":999,"topic":"/t","encoding":"json","schemaName":"a/B"}]}`)
+	assert.Contains(t, c.text("status")["message"], "256")
+	names := make([]string, guard.ClientParameters)
+	for n := range names {
+		names[n] = fmt.Sprintf(`"/%d"`, n)
+	}
+	c.say(`{"op":"subscribeParameterUpdates","parameterNames":[%s]}`, strings.Join(names, ","))
+	c.text("parameterValues")
+	c.say(`{"op":"subscribeParameterUpdates","parameterNames":["/more"]}`)
+	c.text("parameterValues")
+	assert.Contains(t, c.text("status")["message"], "4096")
+}
+
+// TestLargeMessages: reading one takes ten times its size at the most, whatever it holds.
 func TestLargeMessages(t *testing.T) {
 	if testing.Short() {
-		t.Skip("sends messages of 15 MB")
+		t.Skip("sends messages of 4 MiB")
 	}
-	const size = 15_000_000
+	const size = bridgetest.LargeMessage
 	list := func(element string) string {
 		return "[" + strings.Repeat(element+",", size/(len(element)+1)) + element + "]"
 	}
 	for name, message := range map[string]string{
-		"a text":            `{"op":"` + long(size) + `"}`,
+		"a text":            `{"op":"` + bridgetest.Long(size) + `"}`,
 		"channels":          `{"op":"advertise","channels":` + list("{}") + `}`,
-		"a schema":          `{"op":"advertise","channels":[{"id":1,"schema":"` + long(size) + `"}]}`,
+		"a schema":          `{"op":"advertise","channels":[{"id":1,"schema":"` + bridgetest.Long(size) + `"}]}`,
 		"subscriptions":     `{"op":"subscribe","subscriptions":` + list("{}") + `}`,
 		"ends":              `{"op":"unsubscribe","subscriptionIds":` + list("1") + `}`,
 		"names":             `{"op":"getParameters","parameterNames":` + list(`""`) + `}`,

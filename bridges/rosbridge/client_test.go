@@ -34,7 +34,12 @@ const (
 // opened returns a bridge that connects when the test says so.
 func opened(t testing.TB, connection string) *bridges.Bridge {
 	t.Helper()
-	b, err := bridges.MustRegistry(rosbridge.Factory{}).Open("rosbridge:"+connection, bridges.Env{})
+	return openedOf(t, rosbridge.Factory{}, connection)
+}
+
+func openedOf(t testing.TB, factory rosbridge.Factory, connection string) *bridges.Bridge {
+	t.Helper()
+	b, err := bridges.MustRegistry(factory).Open("rosbridge:"+connection, bridges.Env{})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, b.Close(context.Background())) })
 	return b

@@ -14,7 +14,9 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/rosbridge"
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -22,50 +24,50 @@ import (
 // the number of the message.
 var attacks = map[string]func(n int) string{
 	"long topics": func(n int) string {
-		return fmt.Sprintf(`{"op":"advertise","topic":"/t%d%s","type":"a/B"}`, n, long(1<<20))
+		return fmt.Sprintf(`{"op":"advertise","topic":"/t%d%s","type":"a/B"}`, n, bridgetest.Long(bridgetest.HostilePart))
 	},
 	"many topics": func(n int) string {
-		return fmt.Sprintf(`{"op":"advertise","topic":"/t%d%s","type":"a/B"}`, n, long(200))
+		return fmt.Sprintf(`{"op":"advertise","topic":"/t%d%s","type":"a/B"}`, n, bridgetest.Long(200))
 	},
 	"long types": func(n int) string {
-		return fmt.Sprintf(`{"op":"subscribe","topic":"/t%d","type":"a/B%s"}`, n, long(1<<20))
+		return fmt.Sprintf(`{"op":"subscribe","topic":"/t%d","type":"a/B%s"}`, n, bridgetest.Long(bridgetest.HostilePart))
 	},
 	"long ids": func(n int) string {
-		return fmt.Sprintf(`{"op":"subscribe","id":"%d%s","topic":"/clock"}`, n, long(1<<20))
+		return fmt.Sprintf(`{"op":"subscribe","id":"%d%s","topic":"/clock"}`, n, bridgetest.Long(bridgetest.HostilePart))
 	},
 	"many ids": func(n int) string {
-		return fmt.Sprintf(`{"op":"subscribe","id":"%d%s","topic":"/t%d","type":"a/B"}`, n, long(1000), n/64)
+		return fmt.Sprintf(`{"op":"subscribe","id":"%d%s","topic":"/t%d","type":"a/B"}`, n, bridgetest.Long(1000), n/64)
 	},
 	"fragments": func(n int) string {
-		return fmt.Sprintf(`{"op":"fragment","id":"%d","num":0,"total":2,"data":"%s"}`, n%16, long(1<<20))
+		return fmt.Sprintf(`{"op":"fragment","id":"%d","num":0,"total":2,"data":"%s"}`, n%16, bridgetest.Long(bridgetest.HostilePart))
 	},
 	"fragments of one message": func(n int) string {
-		return fmt.Sprintf(`{"op":"fragment","id":"a","num":%d,"total":200,"data":"%s"}`, n, long(1<<20))
+		return fmt.Sprintf(`{"op":"fragment","id":"a","num":%d,"total":200,"data":"%s"}`, n, bridgetest.Long(bridgetest.HostilePart))
 	},
 	"fragments to come": func(n int) string {
-		return fmt.Sprintf(`{"op":"fragment","id":"%d","num":0,"total":65536,"data":"x%s"}`, n, long(100))
+		return fmt.Sprintf(`{"op":"fragment","id":"%d","num":0,"total":65536,"data":"x%s"}`, n, bridgetest.Long(1000))
 	},
 	"calls": func(n int) string {
-		return fmt.Sprintf(`{"op":"call_service","id":"%d","service":"/slow%d","args":{"x":"%s"}}`, n, n%20, long(1<<20))
+		return fmt.Sprintf(`{"op":"call_service","id":"%d","service":"/slow%d","args":{"x":"%s"}}`, n, n%20, bridgetest.Long(bridgetest.HostilePart))
 	},
-	"long operations": func(n int) string { return fmt.Sprintf(`{"op":"%s"}`, long(1<<20)) },
-	"long levels":     func(n int) string { return fmt.Sprintf(`{"op":"set_level","level":"%s"}`, long(1<<20)) },
+	"long operations": func(n int) string { return fmt.Sprintf(`{"op":"%s"}`, bridgetest.Long(bridgetest.HostilePart)) },
+	"long levels": func(n int) string {
+		return fmt.Sprintf(`{"op":"set_level","level":"%s"}`, bridgetest.Long(bridgetest.HostilePart))
+	},
 	"long names in publications": func(n int) string {
-		return fmt.Sprintf(`{"op":"publish","topic":"/cmd_vel","msg":{"%s":1}}`, long(1<<20))
+		return fmt.Sprintf(`{"op":"publish","topic":"/cmd_vel","msg":{"%s":1}}`, bridgetest.Long(bridgetest.HostilePart))
 	},
 }
 
 // harmless are those that nothing is kept of: they aren't refused.
 var harmless = []string{"long names in publications"}
 
-var filler = strings.Repeat("x", 16<<20)
-
-func long(n int) string { return filler[:n] }
-
-// besieged returns a server with services that answer when the test ends.
+// besieged returns a server that keeps bridgetest.HostileKept for a client, with services that
+// answer when the test ends.
 func besieged(t *testing.T) *bridges.Bridge {
 	t.Helper()
-	b := listening(t, "")
+	b := openedOf(t, rosbridge.Keeping(bridgetest.HostileKept), "listen=0")
+	require.NoError(t, b.Connect(t.Context()))
 	_, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
 	require.NoError(t, err)
 	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/cmd_vel"}, func(*sample.VelocityCommand) {}))
@@ -78,11 +80,11 @@ func besieged(t *testing.T) *bridges.Bridge {
 	return b
 }
 
-// TestHostileClients: of 150 MB that a client sends, the server keeps 16 MiB at most. It tells
-// the client, counts it, and serves the others.
+// TestHostileClients: of ten times as much as the server keeps for a client, it keeps its limit
+// at most. It tells the client, counts it, and serves the others.
 func TestHostileClients(t *testing.T) {
 	if testing.Short() {
-		t.Skip("sends 150 MB of each thing")
+		t.Skip("sends 10 MiB of each thing")
 	}
 	for name, frame := range attacks {
 		t.Run(name, func(t *testing.T) {
@@ -99,10 +101,28 @@ func TestHostileClients(t *testing.T) {
 	}
 }
 
+// TestRegistrationsOfAClient: a client may have so many topics and subscriptions to one, and no
+// more, however little they take.
+func TestRegistrationsOfAClient(t *testing.T) {
+	c := visit(t, listening(t, ""))
+	for _, op := range []string{"subscribe", "advertise"} {
+		topic := func(n int) string { return fmt.Sprintf(`{"op":"%s","topic":"/t%d","type":"a/B"}`, op, n) }
+		for n := range guard.ClientTopics {
+			c.send(topic(n))
+		}
+		c.refused(topic(guard.ClientTopics), "4096 topics are enough for one client")
+	}
+	subscription := func(n int) string { return fmt.Sprintf(`{"op":"subscribe","topic":"/t0","type":"a/B","id":%d}`, n) }
+	for n := range guard.TopicSubscriptions - 1 { // and one without an id
+		c.send(subscription(n))
+	}
+	c.refused(subscription(guard.TopicSubscriptions), "64 subscriptions to one topic")
+}
+
 // TestDeafClients: one that asks and doesn't read is disconnected; nothing is kept of it.
 func TestDeafClients(t *testing.T) {
 	if testing.Short() {
-		t.Skip("sends 150 MB")
+		t.Skip("sends 10 MiB")
 	}
 	b := besieged(t)
 	before := bridgetest.Heap()
@@ -118,18 +138,18 @@ func TestDeafClients(t *testing.T) {
 	eventually(t, "counted", func() bool { return b.Diagnosis().Failures > 0 })
 }
 
-// TestLargeMessages: reading one of 15 MB takes 150 MB at the most, whatever it holds.
+// TestLargeMessages: reading one takes ten times its size at the most, whatever it holds.
 func TestLargeMessages(t *testing.T) {
 	if testing.Short() {
-		t.Skip("sends messages of 15 MB")
+		t.Skip("sends messages of 4 MiB")
 	}
-	const size = 15_000_000
+	const size = bridgetest.LargeMessage
 	twist := func(msg string) string { return `{"op":"publish","topic":"/cmd_vel","msg":` + msg + `}` }
 	array := func(element string) string {
 		return "[" + strings.Repeat(element+",", size/(len(element)+1)) + element + "]"
 	}
 	for name, message := range map[string]string{
-		"a text":            twist(`{"frame":"` + long(size) + `"}`),
+		"a text":            twist(`{"frame":"` + bridgetest.Long(size) + `"}`),
 		"escapes":           twist(`{"` + strings.Repeat(`\u0041`, size/6) + `":1}`),
 		"numbers":           twist(`{"linear":` + array("0") + `}`),
 		"objects":           twist(`{"linear":` + array("{}") + `}`),
@@ -137,10 +157,10 @@ func TestLargeMessages(t *testing.T) {
 		"nested":            twist(`{"linear":` + strings.Repeat(`{"a":`, size/5)),
 		"a fragment":        `{"op":"fragment","id":"a","num":0,"total":1,"data":"` + strings.Repeat(`\"`, size/2) + `"}`,
 		"detections":        `{"op":"publish","topic":"/boxes","msg":{"detections":` + array("{}") + `}}`,
-		"a topic":           `{"op":"advertise","topic":"` + long(size) + `"}`,
-		"an id":             `{"op":"call_service","service":"/reset","id":"` + long(size) + `"}`,
+		"a topic":           `{"op":"advertise","topic":"` + bridgetest.Long(size) + `"}`,
+		"an id":             `{"op":"call_service","service":"/reset","id":"` + bridgetest.Long(size) + `"}`,
 		"arguments":         `{"op":"call_service","service":"/reset","args":` + array("[]") + `}`,
-		"questions":         `{"op":"call_service","service":"/rosapi/topic_type","args":{"topic":"` + long(size) + `"}}`,
+		"questions":         `{"op":"call_service","service":"/rosapi/topic_type","args":{"topic":"` + bridgetest.Long(size) + `"}}`,
 		"no JSON":           strings.Repeat("[", size),
 		"an unknown member": `{"op":"set_level","level":"none","other":` + array(`{"a":[]}`) + `}`,
 	} {

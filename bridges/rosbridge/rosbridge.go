@@ -66,7 +66,10 @@ import (
 )
 
 // Factory is the bridge named "rosbridge".
-type Factory struct{ limit int64 } // of a message, bytes; 0 for what the formats have
+type Factory struct {
+	limit int64 // of a message, bytes; 0 for what the formats have
+	kept  int   // of the server for a client, bytes; 0 for guard.KeptBytes
+}
 
 // Info describes the bridge.
 func (Factory) Info() bridges.Info {
@@ -113,7 +116,9 @@ func (Factory) RegSubscription(p *bridges.Plugin, sub ros.Subscription) error {
 
 // NewInstance returns an instance without a connection.
 func (f Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
-	return newInstance(env, cmp.Or(f.limit, rosbridgev2.MaxMessage)), nil
+	return &instance{
+		env: env, limit: cmp.Or(f.limit, rosbridgev2.MaxMessage), kept: f.kept, ros: ros.ROS1, incoming: map[string]*incoming{},
+	}, nil
 }
 
 func open(i bridges.Instance, info *bridges.PublishedTopic, typeName string) (ros.Send, error) {
@@ -133,6 +138,7 @@ type instance struct {
 	bridges.Server[*server, *topic]
 	env    bridges.Env
 	limit  int64 // of a message in ROS's serialization, and of its BSON, bytes
+	kept   int   // as Factory has it
 	client rosbridgev2.Client
 
 	mu       sync.Mutex
@@ -150,10 +156,6 @@ var (
 	_ bridges.Diagnoser = (*instance)(nil)
 	_ bridges.Failer    = (*instance)(nil)
 )
-
-func newInstance(env bridges.Env, limit int64) *instance {
-	return &instance{env: env, limit: limit, ros: ros.ROS1, incoming: map[string]*incoming{}}
-}
 
 // incoming is a subscription; what clients of the server publish comes on several
 // goroutines.

@@ -39,7 +39,7 @@ type server struct {
 func newServer(i *instance, c connection, services []rosbridgev2.Service) *server {
 	s := &server{instance: i, ros: c.ros, desk: rosbridgev2.NewDesk(), sessions: map[*session]bool{}}
 	config := c.server
-	config.Log, config.WebSocket.Name = i.env.Log, "rosbridge"
+	config.Log, config.MaxControl, config.WebSocket.Name = i.env.Log, i.kept, "rosbridge"
 	config.WebSocket.Accept = func(client *transport.WebSocket) transport.WebSocketSession { return newSession(s, client) }
 	s.Server = transport.New(config)
 	for _, service := range services {
