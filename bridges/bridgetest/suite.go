@@ -675,6 +675,12 @@ var streams = []stream{
 	streamOf("LaneInvasion", func(seq int) *sample.LaneInvasion {
 		return &sample.LaneInvasion{Header: header(seq), Marks: []sample.CrossedMark{{ID: 3, Type: sample.LaneMarkSolid, Color: sample.LaneMarkYellow}}}
 	}),
+	streamOf("LaneMarks", func(seq int) *sample.LaneMarks {
+		return &sample.LaneMarks{Header: header(seq), Marks: []sample.LaneMark{{ID: 3, Type: sample.LaneMarkSolid, Points: []mgl64.Vec3{{0, 1, 0}, {9, 1, 0}}}}}
+	}),
+	streamOf("LaneLines", func(seq int) *sample.LaneLines {
+		return &sample.LaneLines{Header: header(seq), Lines: []sample.LaneLine{{Width: 0.12, Place: sample.LaneLineEgoLeft, MaxX: 40, C: [4]float64{1.75}}}}
+	}),
 	streamOf("Snapshot", func(seq int) *sample.Snapshot {
 		return &sample.Snapshot{Header: header(seq), DeltaNs: Period, Actors: []sample.ActorState{{TypeID: "vehicle.ego", Kind: sample.KindVehicle, Pose: spatial.Identity()}}}
 	}),

@@ -58,6 +58,8 @@ var kinds = []kind{
 	kindOf("CollisionData", writeCollision),
 	kindOf("ObstacleData", writeObstacle),
 	kindOf("LaneInvasionData", writeLaneInvasion),
+	kindOf("LaneMarksData", writeLaneMarks),
+	kindOf("LaneLinesData", writeLaneLines),
 	kindOf("SnapshotData", writeSnapshot),
 }
 
@@ -198,6 +200,10 @@ func (o *object) numbers32(name string, v []float32) {
 
 func (o *object) vector(name string, v mgl64.Vec3) {
 	o.key(name)
+	o.xyz(v)
+}
+
+func (o *object) xyz(v mgl64.Vec3) {
 	o.begin()
 	o.number("x", v[0])
 	o.number("y", v[1])
@@ -654,6 +660,48 @@ func writeLaneInvasion(o *object, topic *bridges.PublishedTopic, m *sample.LaneI
 		o.integer("Id", int64(mark.ID))
 		o.integer("Type", int64(mark.Type))
 		o.integer("Color", int64(mark.Color))
+		o.end()
+	}
+	o.endList()
+}
+
+func writeLaneMarks(o *object, topic *bridges.PublishedTopic, m *sample.LaneMarks) {
+	head(o, topic, &m.Header)
+	o.beginList("Marks")
+	for i := range m.Marks {
+		o.comma()
+		o.begin()
+		o.integer("Id", int64(m.Marks[i].ID))
+		o.integer("Type", int64(m.Marks[i].Type))
+		o.integer("Color", int64(m.Marks[i].Color))
+		o.beginList("Points")
+		for _, p := range m.Marks[i].Points {
+			o.comma()
+			o.xyz(p)
+		}
+		o.endList()
+		o.end()
+	}
+	o.endList()
+}
+
+func writeLaneLines(o *object, topic *bridges.PublishedTopic, m *sample.LaneLines) {
+	head(o, topic, &m.Header)
+	o.beginList("Lines")
+	for _, l := range m.Lines {
+		o.comma()
+		o.begin()
+		o.number("LineWidth", l.Width)
+		o.integer("Type", int64(l.Type))
+		o.integer("PositionType", int64(l.Place))
+		o.key("Curve")
+		o.begin()
+		o.number("MinX", l.MinX)
+		o.number("MaxX", l.MaxX)
+		for i, name := range [...]string{"C0", "C1", "C2", "C3"} {
+			o.number(name, l.C[i])
+		}
+		o.end()
 		o.end()
 	}
 	o.endList()

@@ -48,6 +48,7 @@
 //	Detections3D     Detected3DObjectData   Data: Id, Label, Score, Position, Rotation, Scale, LinearVelocity,
 //	                                        AngularVelocity, Acceleration; TypeId, Tag, Occlusion each
 //	Signals          SignalDataArray        Data: Id, Label, Score, Position, Rotation, Scale each
+//	LaneLines        LaneLinesData          Lines: LineWidth, Type, PositionType, Curve: MinX, MaxX, C0 to C3 each
 //
 // These have no counterpart in SVL:
 //
@@ -57,6 +58,7 @@
 //	Collision        CollisionData          Actor, ActorType, Other, OtherType, NormalImpulse
 //	Obstacle         ObstacleData           Actor, ActorType, Other, OtherType, Distance
 //	LaneInvasion     LaneInvasionData       Actor, Marks: Id, Type, Color each
+//	LaneMarks        LaneMarksData          Marks: Id, Type, Color, Points each
 //	Snapshot         SnapshotData           FrameNumber, DeltaNs, Actors: Id, TypeId, Position, Orientation, LinearVelocity,
 //	                                        AngularVelocity, Acceleration, BoxCenter, BoxHalf each; of vehicles Throttle,
 //	                                        Braking, Steering, Gear, InReverse; of lights Signal, SignalElapsed, Red,

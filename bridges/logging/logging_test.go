@@ -591,6 +591,18 @@ func TestLinesOfActors(t *testing.T) {
 			line(t, &sample.LaneInvasion{Header: header(), Actor: 1, Marks: []sample.CrossedMark{{ID: 5, Type: sample.LaneMarkSolid, Color: sample.LaneMarkYellow}}}),
 			"LaneInvasionData", headJSON + `"Actor":1,"Marks":[{"Id":5,"Type":2,"Color":4}]}`,
 		},
+		"lane marks": {
+			line(t, &sample.LaneMarks{Header: header(), Marks: []sample.LaneMark{
+				{ID: 5, Type: sample.LaneMarkSolid, Color: sample.LaneMarkYellow, Points: []mgl64.Vec3{{1, 2, 3}, {4, 5, 6}}}, {ID: 6},
+			}}),
+			"LaneMarksData", headJSON + `"Marks":[{"Id":5,"Type":2,"Color":4,"Points":[{"x":1,"y":2,"z":3},{"x":4,"y":5,"z":6}]},{"Id":6,"Type":0,"Color":0,"Points":[]}]}`,
+		},
+		"lane lines": {
+			line(t, &sample.LaneLines{Header: header(), Lines: []sample.LaneLine{
+				{Width: 0.12, Type: sample.LaneLineWhiteSolid, Place: sample.LaneLineEgoLeft, MinX: 1, MaxX: 40, C: [4]float64{1.75, 0.5, 0.25, 0.125}},
+			}}),
+			"LaneLinesData", headJSON + `"Lines":[{"LineWidth":0.12,"Type":1,"PositionType":-1,"Curve":{"MinX":1,"MaxX":40,"C0":1.75,"C1":0.5,"C2":0.25,"C3":0.125}}]}`,
+		},
 		"snapshot": {
 			line(t, &sample.Snapshot{Header: header(), DeltaNs: 10_000_000, Actors: []sample.ActorState{
 				{TypeID: "vehicle.ego", Kind: sample.KindVehicle, Pose: spatial.Identity(), Throttle: 0.5, Steering: -0.25, Gear: -1, Reverse: true},

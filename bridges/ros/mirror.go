@@ -203,6 +203,9 @@ func (m *Mirror) sequenceOf(t reflect.Type, within []reflect.Type) (visit, error
 	if p, ok := primitives[element.Kind()]; ok {
 		return func(v Visitor, name string, at unsafe.Pointer) { v.Array(name, p.sequence(at)) }, nil
 	}
+	if element == reflect.TypeFor[mgl64.Vec3]() { // which is laid out as Vector3
+		return func(v Visitor, name string, at unsafe.Pointer) { v.Messages(name, List((*[]Vector3)(at))) }, nil
+	}
 	if element.Kind() == reflect.String {
 		return func(v Visitor, name string, at unsafe.Pointer) { v.Array(name, Sequence((*[]string)(at))) }, nil
 	}

@@ -37,6 +37,7 @@ type Truck struct {
 	Pressures [4]uint16
 	Spare     Wheel
 	Wheels    []Wheel
+	Route     []mgl64.Vec3
 	HasABS    bool
 }
 
@@ -47,7 +48,8 @@ func truck() *Truck {
 		Moves:   spatial.Twist{Linear: mgl64.Vec3{8, 9, 10}, Angular: mgl64.Vec3{11, 12, 13}},
 		Turned:  mgl64.Quat{W: 14, V: mgl64.Vec3{15, 16, 17}}, Plates: []string{"a", ""}, Cargo: []byte{1, 2, 3},
 		Pressures: [4]uint16{18, 19, 20, 21}, Spare: Wheel{Label: "spare"},
-		Wheels: []Wheel{{"left", mgl64.Vec3{22}, []float32{23, 24}, 25}, {"right", mgl64.Vec3{}, nil, 26}}, HasABS: true,
+		Wheels: []Wheel{{"left", mgl64.Vec3{22}, []float32{23, 24}, 25}, {"right", mgl64.Vec3{}, nil, 26}},
+		Route:  []mgl64.Vec3{{27, 28, 29}, {30, 31, 32}}, HasABS: true,
 	}
 }
 
@@ -67,7 +69,7 @@ func TestMirror(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "std_msgs/Header header\nint8 gear\nint64 doors\ngeometry_msgs/Pose mounted\ngeometry_msgs/Twist moves\n"+
 		"geometry_msgs/Quaternion turned\nstring[] plates\nuint8[] cargo\nuint16[4] pressures\nraybridge_msgs/Wheel spare\n"+
-		"raybridge_msgs/Wheel[] wheels\nbool has_abs\n", text)
+		"raybridge_msgs/Wheel[] wheels\ngeometry_msgs/Vector3[] route\nbool has_abs\n", text)
 	text, err = ros.MessageFile("raybridge_msgs/Wheel")
 	require.NoError(t, err)
 	assert.Equal(t, "string label\ngeometry_msgs/Vector3 axle\nfloat32[] spokes\nfloat64 turns_ps\n", text)

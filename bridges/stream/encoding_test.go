@@ -25,7 +25,8 @@ func samples() []bridges.Stamped {
 		&sample.Clock{}, &sample.Image{}, &sample.CompressedImage{}, &sample.CameraInfo{}, &sample.PointCloud{},
 		&sample.LaserScan{}, &sample.Radar{}, &sample.Range{}, &sample.DvsEvents{}, &sample.Imu{}, &sample.GnssFix{},
 		&sample.Odometry{}, &sample.Transforms{}, &sample.Detections2D{}, &sample.Detections3D{}, &sample.RadarObjects{},
-		&sample.Signals{}, &sample.Collision{}, &sample.Obstacle{}, &sample.LaneInvasion{}, &sample.Speed{}, &sample.CanBus{},
+		&sample.Signals{}, &sample.Collision{}, &sample.Obstacle{}, &sample.LaneInvasion{}, &sample.LaneMarks{}, &sample.LaneLines{},
+		&sample.Speed{}, &sample.CanBus{},
 		&sample.VehicleOdometry{}, &sample.GpsOdometry{}, &sample.InsStatus{}, &sample.Snapshot{},
 	} {
 		msg := bridgetest.Filled(reflect.TypeOf(empty))

@@ -42,6 +42,7 @@ func Definitions() []*sensors.Definition {
 		motion.ControlDefinition,
 		world.CollisionDefinition,
 		world.LaneInvasionDefinition,
+		world.LaneMarksDefinition,
 		ranging.SafeDistanceDefinition,
 		world.SignalsDefinition,
 		world.SnapshotDefinition,

@@ -40,6 +40,7 @@ var numbers = map[uint16]string{
 	48: "sensor.other.speedometer",
 	49: "sensor.other.clock", 50: "sensor.other.control",
 	60: "sensor.other.snapshot",
+	61: "sensor.other.lane_marks",
 	62: "sensor.other.collision",
 	63: "sensor.other.obstacle",
 	64: "sensor.other.lane_invasion",

@@ -1,6 +1,10 @@
 package sample
 
-import "github.com/go-gl/mathgl/mgl64"
+import (
+	"slices"
+
+	"github.com/go-gl/mathgl/mgl64"
+)
 
 // Collision says that an actor touches another.
 type Collision struct {
@@ -65,6 +69,42 @@ const (
 	LaneMarkYellow
 	LaneMarkColorOther
 )
+
+// LaneMark is one line between lanes: paint, or a kerb.
+type LaneMark struct {
+	ID    uint32 // unique in the scene, from 1
+	Type  LaneMarkType
+	Color LaneMarkColor
+	// Points are joined by straight pieces on the ground, in the map frame, metres.
+	Points []mgl64.Vec3
+}
+
+// LaneMarks are all lane marks of the world, in the map frame.
+type LaneMarks struct {
+	Header
+	Marks []LaneMark
+}
+
+// CopyToCache makes dst a deep copy, reusing dst's list of marks where it is large enough.
+func (m *LaneMarks) CopyToCache(dst *LaneMarks) {
+	list := append(dst.Marks[:0], m.Marks...)
+	for i := range list {
+		list[i].Points = slices.Clone(list[i].Points)
+	}
+	*dst = *m
+	dst.Marks = list
+}
+
+// CacheKey groups all messages in one pool.
+func (m *LaneMarks) CacheKey() uint64 { return 0 }
+
+// SizeBytes returns about the size of the marks in memory.
+func (m *LaneMarks) SizeBytes() (bytes int64) {
+	for i := range m.Marks {
+		bytes += 32 + 24*int64(len(m.Marks[i].Points))
+	}
+	return bytes
+}
 
 // CrossedMark is one lane mark that was crossed.
 type CrossedMark struct {

@@ -10,7 +10,6 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
@@ -23,8 +22,8 @@ var ErrOwner = errors.New("only vehicles cross lane marks")
 // LaneInvasion describes sensor.other.lane_invasion, which tells when a vehicle crosses a
 // lane mark.
 //
-// It is a derived sensor: a pure function of the world's snapshots. LaneWatch computes it
-// wherever snapshots arrive, in the program that receives them, for instance; this
+// It is a derived sensor: a pure function of the world's snapshots and its lane marks. LaneWatch
+// computes it wherever both arrive, in the program that receives them, for instance; this
 // sensor has one in the pipeline.
 type LaneInvasion struct{}
 
@@ -64,7 +63,7 @@ func (s *laneInvasion) SetOwner(owner sensors.Owner) error {
 
 // Begin takes the marks and opens the output.
 func (s *laneInvasion) Begin(ctx context.Context, env *sensors.Env) error {
-	s.watch = NewLaneWatch(env.Owner, LaneMarksOf(env.Scene))
+	s.watch = NewLaneWatch(env.Owner, laneMarksOf(env.Scene))
 	s.world.Actors = []sample.ActorState{{ID: env.Owner, BoxCenter: s.owner.Box.Center, BoxHalf: s.owner.Box.Half}}
 	return s.Reading.Begin(ctx, env)
 }
@@ -94,27 +93,6 @@ func (s *laneInvasion) Tick(at sensors.Tick) error {
 	return nil
 }
 
-// LaneMarksOf returns a scene's lane marks as a LaneWatch takes them.
-func LaneMarksOf(s *scene.Scene) []LaneMark {
-	marks := make([]LaneMark, len(s.LaneMarks))
-	for i, m := range s.LaneMarks {
-		marks[i] = LaneMark{
-			CrossedMark: sample.CrossedMark{ID: m.ID, Type: sample.LaneMarkType(m.Type), Color: sample.LaneMarkColor(m.Color)},
-		}
-		for _, p := range m.Points {
-			marks[i].Line = append(marks[i].Line, [2]float64{p[0], p[1]})
-		}
-	}
-	return marks
-}
-
-// LaneMark is a lane mark with its line on the ground: points (x, y) in the map frame,
-// metres.
-type LaneMark struct {
-	sample.CrossedMark
-	Line [][2]float64
-}
-
 // LaneWatch follows one actor through the snapshots of one run and says which lane marks
 // the corners of its box have crossed. Snapshots may come from several goroutines and
 // out of order: one that isn't newer than the last counts for nothing. Where some are
@@ -122,7 +100,7 @@ type LaneMark struct {
 // there is no way.
 type LaneWatch struct {
 	actor  uint32
-	marks  []LaneMark
+	marks  []sample.LaneMark
 	bounds []bounds // of marks
 
 	mu      sync.Mutex
@@ -140,9 +118,9 @@ func emptyBounds() bounds {
 	return bounds{[2]float64{math.Inf(1), math.Inf(1)}, [2]float64{math.Inf(-1), math.Inf(-1)}}
 }
 
-func (b *bounds) add(p [2]float64) {
-	for i := range p {
-		b.low[i], b.high[i] = math.Min(b.low[i], p[i]), math.Max(b.high[i], p[i])
+func (b *bounds) add(x, y float64) {
+	for i, p := range [2]float64{x, y} {
+		b.low[i], b.high[i] = math.Min(b.low[i], p), math.Max(b.high[i], p)
 	}
 }
 
@@ -150,13 +128,13 @@ func (b *bounds) meets(c *bounds) bool {
 	return b.low[0] <= c.high[0] && c.low[0] <= b.high[0] && b.low[1] <= c.high[1] && c.low[1] <= b.high[1]
 }
 
-// NewLaneWatch returns a watch of an actor. It keeps the marks.
-func NewLaneWatch(actor uint32, marks []LaneMark) *LaneWatch {
+// NewLaneWatch returns a watch of an actor. It keeps the marks, of which the height doesn't count.
+func NewLaneWatch(actor uint32, marks []sample.LaneMark) *LaneWatch {
 	w := &LaneWatch{actor: actor, marks: marks, bounds: make([]bounds, len(marks))}
 	for i := range marks {
 		w.bounds[i] = emptyBounds()
-		for _, p := range marks[i].Line {
-			w.bounds[i].add(p)
+		for _, p := range marks[i].Points {
+			w.bounds[i].add(p[0], p[1])
 		}
 	}
 	return w
@@ -207,12 +185,12 @@ func (w *LaneWatch) jumped(s *sample.Snapshot) bool {
 func (w *LaneWatch) between(before, now *[4][2]float64) (crossed []sample.CrossedMark) {
 	swept := emptyBounds()
 	for i := range now {
-		swept.add(before[i])
-		swept.add(now[i])
+		swept.add(before[i][0], before[i][1])
+		swept.add(now[i][0], now[i][1])
 	}
 	for k := range w.marks {
-		if swept.meets(&w.bounds[k]) && crosses(before, now, w.marks[k].Line) {
-			crossed = append(crossed, w.marks[k].CrossedMark)
+		if m := &w.marks[k]; swept.meets(&w.bounds[k]) && crosses(before, now, m.Points) {
+			crossed = append(crossed, sample.CrossedMark{ID: m.ID, Type: m.Type, Color: m.Color})
 		}
 	}
 	return crossed
@@ -235,14 +213,14 @@ func groundCorners(a *sample.ActorState) (corners [4][2]float64) {
 }
 
 // crosses reports whether the way of a corner crosses a line.
-func crosses(before, now *[4][2]float64, line [][2]float64) bool {
+func crosses(before, now *[4][2]float64, line []mgl64.Vec3) bool {
 	for i := range now {
 		from, to := before[i], now[i]
 		if math.Hypot(to[0]-from[0], to[1]-from[1]) < standstill {
 			continue
 		}
 		for k := 1; k < len(line); k++ {
-			if segmentsCross(from, to, line[k-1], line[k]) {
+			if segmentsCross(from, to, [2]float64(line[k-1][:2]), [2]float64(line[k][:2])) {
 				return true
 			}
 		}

@@ -31,6 +31,14 @@ func road() *scene.Scene {
 	return s
 }
 
+// marks are the road's, as they are published.
+func marks() (list []sample.LaneMark) {
+	for _, m := range road().LaneMarks {
+		list = append(list, sample.LaneMark{ID: m.ID, Type: sample.LaneMarkType(m.Type), Color: sample.LaneMarkColor(m.Color), Points: m.Points})
+	}
+	return list
+}
+
 // frameNs is the time between two frames.
 const frameNs = 10_000_000
 
@@ -61,7 +69,7 @@ func TestLaneWatchCountsEachMarkOnce(t *testing.T) {
 		"beyond the line's end":             {{1, 150, -0.5, nil}, {2, 150, 8, nil}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world.NewLaneWatch(7, world.LaneMarksOf(road()))
+			w := world.NewLaneWatch(7, marks())
 			for _, s := range steps {
 				var got []uint32
 				for _, m := range w.Next(car(s.frame, s.x, s.y)) {
@@ -74,7 +82,7 @@ func TestLaneWatchCountsEachMarkOnce(t *testing.T) {
 }
 
 func TestLaneWatchForgetsAnActorThatHasGone(t *testing.T) {
-	w := world.NewLaneWatch(7, world.LaneMarksOf(road()))
+	w := world.NewLaneWatch(7, marks())
 	assert.Empty(t, w.Next(car(1, 0, -0.5)))
 	assert.Empty(t, w.Next(&sample.Snapshot{Header: sample.Header{Frame: 2}}))
 	assert.Empty(t, w.Next(car(3, 0, 8)), "it appeared there")
@@ -83,7 +91,7 @@ func TestLaneWatchForgetsAnActorThatHasGone(t *testing.T) {
 
 // TestLaneWatchAnOldFrameOfAnActorThatHasGone comes after the frame in which it isn't any more.
 func TestLaneWatchAnOldFrameOfAnActorThatHasGone(t *testing.T) {
-	w := world.NewLaneWatch(7, world.LaneMarksOf(road()))
+	w := world.NewLaneWatch(7, marks())
 	assert.Empty(t, w.Next(&sample.Snapshot{Header: sample.Header{Frame: 2, Stamp: 2 * frameNs}}))
 	assert.Empty(t, w.Next(car(1, 0, -0.5)), "older")
 	assert.Empty(t, w.Next(car(3, 0, 8)), "it has come there")
@@ -93,7 +101,7 @@ func TestLaneWatchAnOldFrameOfAnActorThatHasGone(t *testing.T) {
 func TestLaneWatchAJumpOfTheClockIsNoWay(t *testing.T) {
 	for name, jump := range map[string]int64{"back": -90, "far ahead": 500} {
 		t.Run(name, func(t *testing.T) {
-			w := world.NewLaneWatch(7, world.LaneMarksOf(road()))
+			w := world.NewLaneWatch(7, marks())
 			at := func(frame uint64, y float64) []sample.CrossedMark {
 				s := car(frame, 0, y)
 				if frame > 101 {
@@ -111,7 +119,7 @@ func TestLaneWatchAJumpOfTheClockIsNoWay(t *testing.T) {
 
 // TestLaneWatchCrossedMarksAreTheCallers: what one goroutine was given isn't another's.
 func TestLaneWatchCrossedMarksAreTheCallers(t *testing.T) {
-	w := world.NewLaneWatch(7, world.LaneMarksOf(road()))
+	w := world.NewLaneWatch(7, marks())
 	w.Next(car(0, 0, -0.5))
 	var wg sync.WaitGroup
 	for g := range uint64(4) {
@@ -128,7 +136,7 @@ func TestLaneWatchCrossedMarksAreTheCallers(t *testing.T) {
 }
 
 func TestLaneWatchTakesSnapshotsFromSeveralGoroutines(t *testing.T) {
-	w := world.NewLaneWatch(7, world.LaneMarksOf(road()))
+	w := world.NewLaneWatch(7, marks())
 	w.Next(car(0, 0, -0.5))
 	var wg sync.WaitGroup
 	for g := range uint64(4) {

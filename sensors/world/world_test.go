@@ -29,6 +29,7 @@ func TestConformance(t *testing.T) {
 	for d, suite := range map[*sensors.Definition]sensortest.Suite{
 		world.CollisionDefinition:    {Options: sensortest.Options{Scene: touched.Scene}},
 		world.LaneInvasionDefinition: {Options: sensortest.Options{Scene: lines}},
+		world.LaneMarksDefinition:    {Options: sensortest.Options{Scene: lines}, Still: true},
 		world.SignalsDefinition: {
 			Options: sensortest.Options{Scene: crossing(), Ego: scenetest.Linear{Start: crossing().Ego}},
 			Changed: map[string]any{"max_distance": 40.0},
