@@ -1,6 +1,7 @@
 package gltf
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -13,11 +14,16 @@ import (
 // maxSeconds bounds an animation, well inside what int64 nanoseconds hold.
 const maxSeconds = 1e9
 
-// readAnimations fills asset.Animations with what moves the scene's nodes.
+// readAnimations fills asset.Animations with what moves the scene's nodes. An animation that
+// breaks a rule of glTF is left out, and the others stay.
 func (l *loader) readAnimations(nodes map[int]placement) error {
 	for i := range l.doc.Animations {
 		r := animationReader{loader: l, source: l.doc.Animations[i], nodes: nodes, place: fmt.Sprintf("animations[%d]", i)}
 		a, err := r.read()
+		if errors.Is(err, ErrFormat) || errors.Is(err, ErrUnsupported) {
+			l.leaveOut(i, err)
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -29,6 +35,12 @@ func (l *loader) readAnimations(nodes map[int]placement) error {
 		}
 	}
 	return nil
+}
+
+// leaveOut warns of an animation's fault.
+func (l *loader) leaveOut(i int, err error) {
+	e := atItem("animations", i, err).(*Error) //nolint:errorlint // what atItem returns
+	l.warn(e.Where, "%v: the animation is left out", e.Err)
 }
 
 // animationReader reads one animation.
@@ -93,6 +105,9 @@ func (r *animationReader) readChannel(place string, source *gltf.AnimationChanne
 	here, ok := r.nodes[node]
 	if !ok {
 		return ch, false, nil // its node isn't in the scene, which has its warning
+	}
+	if here.sheared {
+		return ch, false, within("target.node", invalid("nodes[%d] has a sheared matrix, which no animation can move", node))
 	}
 	ch.Node = here.node
 	err = r.readSampler(&ch, r.source.Samplers[source.Sampler], here)

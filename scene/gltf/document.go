@@ -72,8 +72,8 @@ func chunk(data []byte, wantType uint32) (body, rest []byte, err error) {
 	return data[:size:size], data[size:], nil
 }
 
-// decode checks and decodes a document's JSON.
-func decode(data []byte) (*gltf.Document, error) {
+// decode checks and decodes the document's JSON. An animation that breaks the schema is emptied.
+func (l *loader) decode(data []byte) (*gltf.Document, error) {
 	var tree any
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -88,6 +88,13 @@ func decode(data []byte) (*gltf.Document, error) {
 	}
 	if err := documentSchema(tree); err != nil {
 		return nil, err
+	}
+	clips, _ := tree.(map[string]any)["animations"].([]any)
+	for i := range clips {
+		if err := animationSchema(clips[i]); err != nil {
+			l.leaveOut(i, err)
+			clips[i] = map[string]any{}
+		}
 	}
 	// What was checked is what is decoded: encoding/json would join a
 	// property's repetitions, where the tree holds the last.
@@ -176,7 +183,7 @@ var documentSchema = object(
 	optional("textures", list(0, object(
 		optional("name", text), optional("sampler", indexValue), optional("source", indexValue)))),
 	optional("materials", list(0, materialSchema)),
-	optional("animations", list(0, animationSchema)),
+	optional("animations", list(0, anything)), // each by itself: see decode
 )
 
 var nodeSchema = object(
@@ -364,6 +371,8 @@ func numbers(n int) check {
 	}
 }
 
+func anything(any) error { return nil }
+
 func number(v any) error {
 	n, ok := v.(json.Number)
 	if !ok {
@@ -461,9 +470,27 @@ const (
 	extEmissiveStrength = "KHR_materials_emissive_strength"
 	extUnlit            = "KHR_materials_unlit"
 	extAnimationPointer = "KHR_animation_pointer"
+	extInstancing       = "EXT_mesh_gpu_instancing"
+	extDraco            = "KHR_draco_mesh_compression"
 )
 
-var supportedExtensions = []string{extEmissiveStrength, extUnlit, extMeshQuantization, extTextureTransform}
+var supportedExtensions = []string{extEmissiveStrength, extUnlit, extMeshQuantization, extTextureTransform, extInstancing}
+
+// Compressions that the loader cannot undo. A file that has its data uncompressed, too, loads.
+var (
+	viewCompressions    = []string{"EXT_meshopt_compression", "KHR_meshopt_compression"}
+	pictureCompressions = []string{"KHR_texture_basisu", "EXT_texture_webp", "EXT_texture_avif", "MSFT_texture_dds"}
+)
+
+// extensionAmong returns the first of the names that an object has, or "".
+func extensionAmong(all gltf.Extensions, names []string) string {
+	for _, name := range names {
+		if _, ok := all[name]; ok {
+			return name
+		}
+	}
+	return ""
+}
 
 // checkExtensions refuses a file that needs what the loader hasn't, and warns
 // of what it would like.

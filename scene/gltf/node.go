@@ -12,6 +12,8 @@ import (
 // placement is where a document's node went in the asset.
 type placement struct {
 	node int // into asset.Nodes
+	// sheared: node has a second one below, which has the rest of its matrix.
+	sheared bool
 	// parentMirrored and mirrored: whether the parent's and the node's own
 	// frame is reflected (see mirrorX).
 	parentMirrored, mirrored bool
@@ -142,7 +144,7 @@ func (l *loader) roots(parents []int) ([]int, error) {
 // readNode appends one node to the asset.
 func (l *loader) readNode(i int, parent placement) (placement, error) {
 	source := l.doc.Nodes[i]
-	local, err := l.localTransform(i, source)
+	local, turn, err := localTransform(source)
 	if err != nil {
 		return parent, err
 	}
@@ -160,20 +162,117 @@ func (l *loader) readNode(i int, parent placement) (placement, error) {
 	if n.Name == "" {
 		n.Name = fmt.Sprintf("node_%d", i)
 	}
-	if source.Mesh != nil {
-		key := meshKey{*source.Mesh, here.mirrored}
-		if n.Mesh, err = l.nodeMesh(key); err != nil {
+	if turn != mgl64.QuatIdent() {
+		l.asset.Nodes = append(l.asset.Nodes, n)
+		here.parentMirrored, here.sheared = here.mirrored, true
+		inner := scene.IdentityTRS()
+		inner.Rotation = turn
+		n = scene.Node{Name: n.Name, Parent: here.node, Mesh: noMesh, Local: here.unmirror(l.axes.trs(inner))}
+		here.node = len(l.asset.Nodes)
+	}
+	instanced, err := l.readInstances(i, source, n, here)
+	if err != nil {
+		return parent, err
+	}
+	if source.Mesh != nil && !instanced {
+		if n.Mesh, err = l.nodeMesh(meshKey{*source.Mesh, here.mirrored}); err != nil {
 			return parent, err
 		}
 		if source.Skin != nil {
 			l.warn(fmt.Sprintf("nodes[%d]", i), "skins are not supported: its mesh stays in its bind pose")
 		}
 	}
-	if _, instanced := source.Extensions["EXT_mesh_gpu_instancing"]; instanced {
-		l.warn(fmt.Sprintf("nodes[%d]", i), "its instances are left out: its mesh is there once")
+	if !instanced {
+		l.asset.Nodes = append(l.asset.Nodes, n)
+	}
+	return here, nil
+}
+
+// bytesPerNode is what a node and its name take in a scene.Asset, about.
+const bytesPerNode = 192
+
+var instancesSchema = object(required("attributes", mapOf(indexValue)))
+
+// readInstances appends a node n with EXT_mesh_gpu_instancing, and below it one for each place
+// of its mesh. It returns false where the node has no such places, and appends nothing.
+func (l *loader) readInstances(i int, source *gltf.Node, n scene.Node, here placement) (bool, error) {
+	var instances struct {
+		Attributes map[string]int `json:"attributes"`
+	}
+	found, err := extension(source.Extensions, extInstancing, instancesSchema, &instances)
+	if err != nil || !found || source.Mesh == nil {
+		return false, err
+	}
+	if source.Skin != nil {
+		return false, invalid("has both %s and a skin", extInstancing)
+	}
+	places, err := l.instancePlaces(instances.Attributes)
+	if err != nil {
+		return false, within("extensions."+extInstancing, err)
 	}
 	l.asset.Nodes = append(l.asset.Nodes, n)
-	return here, nil
+	for k, place := range places {
+		one := placement{parentMirrored: here.mirrored, mirrored: here.mirrored != mirrors(place.Scale)}
+		each := scene.Node{Name: fmt.Sprintf("%s_%d", n.Name, k), Parent: here.node, Local: one.unmirror(l.axes.trs(place))}
+		if !finite(each.Local.Translation[:]...) {
+			return false, within("extensions."+extInstancing+".attributes.TRANSLATION", invalid("element %d at %v is out of range", k, each.Local.Translation))
+		}
+		if each.Mesh, err = l.nodeMesh(meshKey{*source.Mesh, one.mirrored}); err != nil {
+			return false, err
+		}
+		l.asset.Nodes = append(l.asset.Nodes, each)
+	}
+	return true, nil
+}
+
+// instancePlaces returns the transforms of EXT_mesh_gpu_instancing, in the file's axes.
+func (l *loader) instancePlaces(attributes map[string]int) ([]scene.TRS, error) {
+	var places []scene.TRS
+	for _, a := range []struct {
+		name string
+		format
+		set func(t *scene.TRS, v []float32) error
+	}{
+		{"TRANSLATION", format{typ: gltf.AccessorVec3}, func(t *scene.TRS, v []float32) error { t.Translation = vec3(v); return nil }},
+		{"ROTATION", format{gltf.AccessorVec4, normalizedIntegers}, func(t *scene.TRS, v []float32) (err error) {
+			t.Rotation, err = unitQuaternion([4]float64{float64(v[0]), float64(v[1]), float64(v[2]), float64(v[3])})
+			return err
+		}},
+		{"SCALE", format{typ: gltf.AccessorVec3}, func(t *scene.TRS, v []float32) error { t.Scale = vec3(v); return nil }},
+	} {
+		accessor, ok := attributes[a.name]
+		if !ok {
+			continue
+		}
+		place := "attributes." + a.name
+		values, err := l.floats(accessor, a.format)
+		if err != nil {
+			return nil, within(place, err)
+		}
+		width := a.typ.Components()
+		count := len(values) / width
+		if places == nil {
+			if err := l.spend(2 * bytesPerNode * int64(count)); err != nil {
+				return nil, within(place, err)
+			}
+			places = make([]scene.TRS, count)
+			for k := range places {
+				places[k] = scene.IdentityTRS()
+			}
+		}
+		if count != len(places) {
+			return nil, within(place, invalid("accessors[%d] has %d elements, another attribute has %d", accessor, count, len(places)))
+		}
+		for k := range places {
+			if err := a.set(&places[k], values[width*k:width*(k+1)]); err != nil {
+				return nil, within(place, invalid("element %d: %w", k, err))
+			}
+		}
+	}
+	if places == nil {
+		return nil, within("attributes", invalid("has none of TRANSLATION, ROTATION and SCALE"))
+	}
+	return places, nil
 }
 
 // nodeMesh places errors in the mesh itself, not in the node that uses it.
@@ -204,24 +303,22 @@ func (l *loader) label(n *scene.Node, source *gltf.Node) error {
 	return nil
 }
 
-// localTransform returns a node's transform in the file's axes.
-func (l *loader) localTransform(i int, n *gltf.Node) (scene.TRS, error) {
+// localTransform returns a node's transform in the file's axes: a turn, and then t. The turn is
+// none but for a sheared matrix.
+func localTransform(n *gltf.Node) (t scene.TRS, turn mgl64.Quat, err error) {
 	if n.Matrix != gltf.DefaultMatrix {
-		t, exact, err := decompose(n.Matrix)
-		if err == nil && !exact {
-			l.warn(fmt.Sprintf("nodes[%d].matrix", i), "is sheared: the shear is left out")
-		}
-		return t, within("matrix", err)
+		t, turn, err = decompose(n.Matrix)
+		return t, turn, within("matrix", err)
 	}
-	t := scene.TRS{Translation: n.Translation, Scale: n.Scale}
-	var err error
+	turn = mgl64.QuatIdent()
+	t = scene.TRS{Translation: n.Translation, Scale: n.Scale}
 	if t.Rotation, err = unitQuaternion(n.Rotation); err != nil {
-		return t, within("rotation", err)
+		return t, turn, within("rotation", err)
 	}
 	if !finite(n.Scale[:]...) {
-		return t, within("scale", invalid("%v is out of range", n.Scale))
+		return t, turn, within("scale", invalid("%v is out of range", n.Scale))
 	}
-	return t, nil
+	return t, turn, nil
 }
 
 // unitQuaternion normalizes x, y, z, w.
@@ -237,18 +334,32 @@ func unitQuaternion(v [4]float64) (mgl64.Quat, error) {
 	return q.Scale(1 / n), nil
 }
 
-// decompose splits a column-major matrix into translation, rotation and scale; a reflection
-// becomes a negative scale along x. It reports false where the matrix has shear, which no such
-// transform has. The rotation then keeps the first axis, and the plane of the first two.
-func decompose(m [16]float64) (t scene.TRS, exact bool, err error) {
+// decompose splits a column-major matrix into a turn, which is none where the matrix has no
+// shear, and then scale, rotation and translation: a singular value decomposition. A reflection
+// becomes a negative scale along x.
+func decompose(m [16]float64) (t scene.TRS, turn mgl64.Quat, err error) {
+	turn = mgl64.QuatIdent()
 	if !finite(m[:]...) {
-		return t, false, invalid("has a number that is out of range")
+		return t, turn, invalid("has a number that is out of range")
 	}
 	if m[3] != 0 || m[7] != 0 || m[11] != 0 || m[15] != 1 {
-		return t, false, invalid("its last row is not 0 0 0 1")
+		return t, turn, invalid("its last row is not 0 0 0 1")
+	}
+	linear := mgl64.Mat3{m[0], m[1], m[2], m[4], m[5], m[6], m[8], m[9], m[10]}
+	t, exact := decomposeLinear(linear)
+	if !exact {
+		axes := principalAxes(linear)
+		t, _ = decomposeLinear(withoutNoise(linear.Mul3(axes)))
+		turn = mgl64.Mat4ToQuat(axes.Transpose().Mat4()).Normalize()
 	}
 	t.Translation = mgl64.Vec3{m[12], m[13], m[14]}
-	columns := [3]mgl64.Vec3{{m[0], m[1], m[2]}, {m[4], m[5], m[6]}, {m[8], m[9], m[10]}}
+	return t, turn, nil
+}
+
+// decomposeLinear returns rotation and scale of a matrix; false where its columns aren't at
+// right angles.
+func decomposeLinear(m mgl64.Mat3) (t scene.TRS, exact bool) {
+	columns := [3]mgl64.Vec3{m.Col(0), m.Col(1), m.Col(2)}
 	for c := range columns {
 		t.Scale[c] = columns[c].Len()
 	}
@@ -264,7 +375,44 @@ func decompose(m [16]float64) (t scene.TRS, exact bool, err error) {
 	}
 	t.Rotation = mgl64.Mat4ToQuat(mgl64.Mat4FromCols(
 		basis[0].Vec4(0), basis[1].Vec4(0), basis[2].Vec4(0), mgl64.Vec4{0, 0, 0, 1})).Normalize()
-	return t, exact, nil
+	return t, exact
+}
+
+// withoutNoise clears columns that are there by rounding alone.
+func withoutNoise(m mgl64.Mat3) mgl64.Mat3 {
+	longest := max(m.Col(0).Len(), m.Col(1).Len(), m.Col(2).Len())
+	for c := range 3 {
+		if m.Col(c).Len() < 1e-9*longest {
+			m.SetCol(c, mgl64.Vec3{})
+		}
+	}
+	return m
+}
+
+// principalAxes returns a rotation whose columns m maps to vectors at right angles. They are
+// the eigenvectors of the product of m transposed and m, by Jacobi's rotations (Golub and Van
+// Loan, Matrix Computations, section 8.5).
+func principalAxes(m mgl64.Mat3) mgl64.Mat3 {
+	a, axes := m.Transpose().Mul3(m), mgl64.Ident3()
+	for range 32 {
+		p, q := 0, 1
+		for _, pair := range [][2]int{{0, 2}, {1, 2}} {
+			if math.Abs(a.At(pair[0], pair[1])) > math.Abs(a.At(p, q)) {
+				p, q = pair[0], pair[1]
+			}
+		}
+		if math.Abs(a.At(p, q)) < 1e-15*a.Trace() {
+			break
+		}
+		sin, cos := math.Sincos(0.5 * math.Atan2(2*a.At(p, q), a.At(q, q)-a.At(p, p)))
+		turn := mgl64.Ident3()
+		turn.Set(p, p, cos)
+		turn.Set(q, q, cos)
+		turn.Set(p, q, sin)
+		turn.Set(q, p, -sin)
+		a, axes = turn.Transpose().Mul3(a).Mul3(turn), axes.Mul3(turn)
+	}
+	return axes
 }
 
 // orthonormal returns the right-handed basis along the columns, by Gram and

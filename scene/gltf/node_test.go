@@ -1,6 +1,7 @@
 package gltf_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -79,12 +80,181 @@ func TestHierarchiesKeepPlaceAndWinding(t *testing.T) {
 	}
 }
 
-func TestMatrixOfShearIsAWarning(t *testing.T) {
-	m := arrow()
-	m.doc["nodes"].(list)[0].(object)["matrix"] = list{1, 0, 0, 0, 0.5, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}
-	a := m.load(t, gltf.Options{})
-	checkAsset(t, a)
-	assert.Equal(t, []string{"nodes[0].matrix: is sheared: the shear is left out"}, a.Warnings)
+// Matrices of any kind, sheared, mirrored and without volume: every triangle is where the
+// matrices put it, the normal at right angles to it on its front.
+func TestShearedMatrices(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for k := range 300 {
+		m := newModel()
+		corners := []float32{1, 0, 0, 0, 2, 0, 0, 0, 3}
+		mesh := m.triangle(corners...)
+		var matrices [2]mgl64.Mat4
+		for i := range matrices {
+			for c := range 12 {
+				matrices[i][c+c/3] = rng.NormFloat64()
+			}
+			matrices[i][15] = 1
+		}
+		if k%3 == 0 { // flat: the third axis lies in the plane of the others
+			matrices[1].SetCol(2, matrices[1].Col(0).Add(matrices[1].Col(1)))
+		}
+		m.doc["nodes"] = list{
+			object{"name": "car", "matrix": matrices[0][:], "mesh": mesh, "children": list{1}},
+			object{"name": "b", "matrix": matrices[1][:], "mesh": mesh},
+		}
+		a := m.load(t, gltf.Options{})
+		checkAsset(t, a)
+		require.Empty(t, a.Warnings)
+		globals := [2]mgl64.Mat4{matrices[0], matrices[0].Mul4(matrices[1])}
+		for i, tri := range worldTriangles(a) {
+			var want [3]mgl64.Vec3
+			for c := range want {
+				want[c] = toROS(globals[i].Mul4x1(wide([3]float32(corners[3*c:])).Vec4(1)).Vec3())
+			}
+			if i == 1 && k%3 == 0 {
+				require.NoError(t, sameCorners(tri, want))
+				continue
+			}
+			if globals[i].Det() < 0 {
+				want[1], want[2] = want[2], want[1]
+			}
+			normal := want[1].Sub(want[0]).Cross(want[2].Sub(want[0])).Normalize()
+			for c := range want {
+				assert.InDeltaSlice(t, want[c][:], tri[c].position[:], 2e-5)
+				assert.InDeltaSlice(t, normal[:], tri[c].normal[:], 2e-4)
+			}
+		}
+		assert.Equal(t, "car", a.Nodes[0].Name)
+		assert.Equal(t, scene.TagCar, a.Nodes[0].Tag)
+		actors, err := new(scene.Scene).Add(a, scene.Placement{Name: "it"})
+		require.NoError(t, err)
+		require.Len(t, actors, 1)
+		for _, p := range actors[0].Parts {
+			assert.Equal(t, scene.TagCar, p.Tag)
+		}
+	}
+}
+
+// sameCorners reports corners that are not where they should be, in either direction.
+func sameCorners(tri [3]corner, want [3]mgl64.Vec3) error {
+	for _, order := range [][3]int{{0, 1, 2}, {0, 2, 1}} {
+		worst := 0.0
+		for c := range want {
+			worst = max(worst, tri[c].position.Sub(want[order[c]]).Len())
+		}
+		if worst < 2e-5 {
+			return nil
+		}
+	}
+	return fmt.Errorf("triangle %v, want %v", tri, want)
+}
+
+// Instances are the node's transform after their own, mirrored ones too; the node's mesh is
+// there for each of them and not otherwise.
+func TestInstances(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	for k := range 8 { // the attributes that there are
+		m := newModel()
+		corners := []float32{1, 0, 0, 0, 2, 0, 0, 0, 3}
+		mesh := m.triangle(corners...)
+		const n = 5
+		var places [n]scene.TRS
+		var shift, scale []float32
+		var turn []int16
+		for i := range places {
+			places[i] = scene.IdentityTRS()
+			v, s, q := mgl64.Vec3{}, mgl64.Vec3{}, [4]int16{}
+			for c := range 3 {
+				v[c], s[c] = float64(float32(rng.NormFloat64())), float64(float32(rng.NormFloat64()))
+			}
+			for c := range q {
+				q[c] = int16(rng.IntN(65535) - 32767)
+			}
+			if k&1 != 0 {
+				places[i].Translation = v
+			}
+			if k&2 != 0 {
+				places[i].Rotation = mgl64.Quat{W: float64(q[3]), V: mgl64.Vec3{float64(q[0]), float64(q[1]), float64(q[2])}}.Normalize()
+			}
+			if k&4 != 0 {
+				places[i].Scale = s
+			}
+			for c := range 3 {
+				shift, scale = append(shift, float32(v[c])), append(scale, float32(s[c]))
+			}
+			turn = append(turn, q[:]...)
+		}
+		attributes := object{"_ID": 77}
+		if k&1 != 0 {
+			attributes["TRANSLATION"] = m.accessor("VEC3", shift)
+		}
+		if k&2 != 0 {
+			attributes["ROTATION"] = m.accessorWith("VEC4", turn, object{"normalized": true})
+		}
+		if k&4 != 0 {
+			attributes["SCALE"] = m.accessor("VEC3", scale)
+		}
+		node, local := randomNode(rng)
+		node["name"], node["mesh"] = "trees", mesh
+		node["extensions"] = object{"EXT_mesh_gpu_instancing": object{"attributes": attributes}}
+		m.doc["nodes"] = list{node}
+		m.doc["extensionsRequired"] = list{"EXT_mesh_gpu_instancing"}
+		m.doc["extensionsUsed"] = list{"EXT_mesh_gpu_instancing"}
+		if k == 0 {
+			_, err := m.tryLoad(gltf.Options{})
+			assert.ErrorIs(t, err, gltf.ErrFormat)
+			assert.ErrorContains(t, err, "nodes[0].extensions.EXT_mesh_gpu_instancing.attributes: has none of TRANSLATION, ROTATION and SCALE")
+			continue
+		}
+		a := m.load(t, gltf.Options{})
+		checkAsset(t, a)
+		require.Empty(t, a.Warnings)
+		got := worldTriangles(a)
+		require.Len(t, got, n)
+		for i := range places {
+			global := local.Mul4(places[i].Mat4())
+			var want [3]mgl64.Vec3
+			for c := range want {
+				want[c] = toROS(global.Mul4x1(wide([3]float32(corners[3*c:])).Vec4(1)).Vec3())
+			}
+			if global.Det() < 0 {
+				want[1], want[2] = want[2], want[1]
+			}
+			normal := want[1].Sub(want[0]).Cross(want[2].Sub(want[0])).Normalize()
+			for c := range want {
+				assert.InDeltaSlice(t, want[c][:], got[i][c].position[:], 1e-4, "attributes %d, instance %d", k, i)
+				assert.InDeltaSlice(t, normal[:], got[i][c].normal[:], 1e-3, "attributes %d, instance %d", k, i)
+			}
+		}
+		actors, err := new(scene.Scene).Add(a, scene.Placement{})
+		require.NoError(t, err)
+		require.Len(t, actors, 1, "the node is one actor")
+	}
+}
+
+func TestBadInstances(t *testing.T) {
+	for name, c := range map[string]struct {
+		attributes func(m *model) any
+		want       string
+	}{
+		"counts differ": {func(m *model) any {
+			return object{"SCALE": m.accessor("VEC3", make([]float32, 6)), "TRANSLATION": m.accessor("VEC3", make([]float32, 9))}
+		}, "attributes.SCALE: accessors[1] has 2 elements, another attribute has 3"},
+		"no rotation": {func(m *model) any { return object{"ROTATION": m.accessor("VEC4", make([]float32, 4))} },
+			"attributes.ROTATION: element 0: [0 0 0 0] is not a unit quaternion"},
+		"no accessor": {func(*model) any { return object{"SCALE": 99} }, "attributes.SCALE: accessors[99] is not there"},
+		"a list":      {func(*model) any { return list{} }, "attributes: want an object, have an array"},
+		"far away":    {func(m *model) any { return object{"TRANSLATION": m.accessor("VEC3", []float32{3e38, 0, 0})} }, "attributes.TRANSLATION: element 0 at"},
+		"too many": {func(m *model) any {
+			return object{"TRANSLATION": m.add("accessors", object{"componentType": 5126, "type": "VEC3", "count": 1_000_000})}
+		}, "attributes.TRANSLATION: the model unpacks to more than 64 MiB"},
+	} {
+		m := newModel()
+		oneNode(m, m.triangle(1, 0, 0, 0, 2, 0, 0, 0, 3))
+		m.doc["nodes"].(list)[0].(object)["extensions"] = object{"EXT_mesh_gpu_instancing": object{"attributes": c.attributes(m)}}
+		_, err := m.tryLoad(gltf.Options{Scale: 10})
+		assert.ErrorContains(t, err, "nodes[0].extensions.EXT_mesh_gpu_instancing."+c.want, name)
+	}
 }
 
 // Scales of zero are allowed: they hide a node.

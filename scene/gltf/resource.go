@@ -157,6 +157,16 @@ func (l *loader) buffer(i int) ([]byte, error) {
 	return b.Data, nil
 }
 
+// placeholder reports whether a buffer has no bytes, but stands for those that a compression
+// unpacks to.
+func (l *loader) placeholder(i int, compression string) bool {
+	if checkIndex("buffers", i, len(l.doc.Buffers)) != nil || l.doc.Buffers[i].URI != "" {
+		return false
+	}
+	_, marked := l.doc.Buffers[i].Extensions[compression]
+	return marked || i != 0 || l.bin == nil
+}
+
 func (l *loader) bufferSource(i int) ([]byte, error) {
 	b := l.doc.Buffers[i]
 	switch {
@@ -174,8 +184,8 @@ func (l *loader) view(i int) ([]byte, error) {
 		return nil, err
 	}
 	v := l.doc.BufferViews[i]
-	if _, meshopt := v.Extensions["EXT_meshopt_compression"]; meshopt {
-		return nil, faultf(ErrUnsupported, "bufferViews[%d] is compressed by EXT_meshopt_compression: export the model without it", i)
+	if name := extensionAmong(v.Extensions, viewCompressions); name != "" && l.placeholder(v.Buffer, name) {
+		return nil, faultf(ErrUnsupported, "bufferViews[%d] is compressed by %s, which is not supported: export the model without it", i, name)
 	}
 	data, err := l.buffer(v.Buffer)
 	if err != nil {
