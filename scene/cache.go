@@ -110,6 +110,10 @@ func (m *Mesh) hash(cuts []bool) [32]byte {
 	h.Write(gpu.BytesOf(m.Normals))
 	h.Write(gpu.BytesOf(m.UVs))
 	h.Write(gpu.BytesOf(m.Indices))
+	if m.Colors != nil {
+		put(uint64(len(m.Colors)))
+		h.Write(gpu.BytesOf(m.Colors))
+	}
 	for _, g := range m.Groups {
 		cut := g.Material >= 0 && g.Material < len(cuts) && cuts[g.Material]
 		put([]int64{int64(g.First), int64(g.Count), int64(g.Material), int64(boolBit(cut))})

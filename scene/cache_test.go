@@ -4,9 +4,11 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/go-gl/mathgl/mgl32"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -56,9 +58,12 @@ func TestCacheKeyFollowsTheContent(t *testing.T) {
 	dir := t.TempDir()
 	buildCached(t, scenetest.Soup(1, 60, true), dir)
 	for name, change := range map[string]func(*scene.Scene){
-		"a vertex":     func(s *scene.Scene) { s.Meshes[0].Positions[0][0] += 1e-4 },
-		"a pose":       func(s *scene.Scene) { s.Actors[0].Pose.Position[2]++ },
-		"a tag":        func(s *scene.Scene) { s.Actors[0].Parts[0].Tag = scene.TagTrain },
+		"a vertex": func(s *scene.Scene) { s.Meshes[0].Positions[0][0] += 1e-4 },
+		"a pose":   func(s *scene.Scene) { s.Actors[0].Pose.Position[2]++ },
+		"a tag":    func(s *scene.Scene) { s.Actors[0].Parts[0].Tag = scene.TagTrain },
+		"colours": func(s *scene.Scene) {
+			s.Meshes[0].Colors = slices.Repeat([]mgl32.Vec4{{1, 1, 1, 1}}, len(s.Meshes[0].Positions))
+		},
 		"an alpha cut": func(s *scene.Scene) { s.Materials[0].AlphaMode = scene.AlphaBlend },
 		"an id":        func(s *scene.Scene) { s.Actors[0].ID = 77 },
 	} {

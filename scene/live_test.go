@@ -7,6 +7,7 @@ import (
 	"image/color"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -255,6 +256,51 @@ func TestRaysPassWhereAlphaCutsOut(t *testing.T) {
 			require.Negative(t, hit.triangle, "ray %d", i)
 		}
 	}
+}
+
+// A blended pane stands 5 m away, and one that moves 7 m away, before a wall at 10 m. Of the
+// rays the share of its alpha stops at the first, a share of the rest at the second.
+func TestRaysPassBlendedSurfacesByTheirShare(t *testing.T) {
+	const first, second, n = 0.3, 0.6, 20_000
+	b := scenetest.NewBuilder("panes")
+	b.Put("wall", scenetest.Box(1, 40, 40), scenetest.Matte("wall", 0.5, 0.5, 0.5), scenetest.At(10.5, 0, 0, scene.TagWall))
+	for _, p := range []struct {
+		x     float64
+		alpha float32
+	}{{5.05, first}, {7.05, second}} {
+		pane := scenetest.Matte("pane", 1, 1, 1)
+		pane.AlphaMode, pane.BaseColor[3] = scene.AlphaBlend, p.alpha
+		place := scenetest.At(p.x, 0, 0, scene.TagFence)
+		if p.alpha == second {
+			place.Motion = scenetest.Linear{Start: place.Pose}
+			pane.BaseColor[3] = 1
+		}
+		box := scenetest.Box(0.1, 20, 20)
+		if p.alpha == second { // by its vertices
+			box.Colors = slices.Repeat([]mgl32.Vec4{{0.5, 1, 0, p.alpha}}, len(box.Positions))
+		}
+		b.Put("pane", front(box), pane, place)
+	}
+	s := b.Scene
+	w, h := buildWorld(t, s), recorded(s, nil)
+	c := newCaster(t, w, h)
+	rays := fanRays(n)
+	hits := c.cast(rays, scene.Window{Mount: spatial.Identity()}, 1)
+	counts := map[int]int{}
+	for i, hit := range hits {
+		x := float64(hit.t) * float64(rays[i].direction[0])
+		counts[int(math.Round(x))]++
+	}
+	for x, share := range map[int]float64{5: first, 7: (1 - first) * second, 10: (1 - first) * (1 - second)} {
+		assert.InDelta(t, share, float64(counts[x])/n, 4*math.Sqrt(share*(1-share)/n), "at %d m", x)
+	}
+	assert.Equal(t, hits, c.cast(rays, scene.Window{Mount: spatial.Identity()}, 1), "the lot is the rays'")
+}
+
+// front returns a box's side that faces -x alone.
+func front(box scene.Mesh) scene.Mesh {
+	box.Indices, box.Groups = box.Indices[:6], nil
+	return box
 }
 
 // Normals are unit vectors on the ray's side, for movers too; barycentrics and

@@ -147,12 +147,29 @@ func (w *World) moverRecords() [][4]uint32 {
 const (
 	flagRetro       = 1
 	flagDoubleSided = 2
+	flagUnlit       = 4
+	flagColored     = 8
 )
+
+// Colored returns, per material, whether a mesh shows it with colours of its vertices.
+func (s *Scene) Colored() []bool {
+	colored := make([]bool, len(s.Materials))
+	for i := range s.Meshes {
+		if s.Meshes[i].Colors == nil {
+			continue
+		}
+		for _, g := range s.Meshes[i].Groups {
+			colored[g.Material] = true
+		}
+	}
+	return colored
+}
 
 // materialRecords returns the table of materials; layers says where each
 // texture went.
 func (s *Scene) materialRecords(layers *textureLayers) []Row {
 	rows := make([]Row, 0, 4*len(s.Materials))
+	colored := s.Colored()
 	for i := range s.Materials {
 		m := &s.Materials[i]
 		var flags float32
@@ -161,6 +178,12 @@ func (s *Scene) materialRecords(layers *textureLayers) []Row {
 		}
 		if m.DoubleSided {
 			flags += flagDoubleSided
+		}
+		if m.Unlit {
+			flags += flagUnlit
+		}
+		if colored[i] {
+			flags += flagColored
 		}
 		base, baseWrap := layers.color(m.BaseColorTexture)
 		rough, roughWrap := layers.data(m.MetalRoughTexture)
@@ -175,13 +198,14 @@ func (s *Scene) materialRecords(layers *textureLayers) []Row {
 	return rows
 }
 
-// cutoff returns the alpha below which the surface is absent, 0 for never.
+// cutoff returns the alpha below which the surface is absent, 0 for never. Below 0 the alpha is
+// the share by which it is there, and minus that the least alpha of what casts a shadow.
 func (m *Material) cutoff() float32 {
 	switch m.AlphaMode {
 	case AlphaMask:
 		return m.AlphaCutoff
 	case AlphaBlend:
-		return 0.5
+		return -0.5
 	default:
 		return 0
 	}

@@ -93,15 +93,16 @@ func TestMaterialTable(t *testing.T) {
 	s.Materials[0] = scene.Material{
 		BaseColor: mgl32.Vec4{0.1, 0.2, 0.3, 0.4}, Metallic: 0.5, Roughness: 0.6, Emissive: mgl32.Vec3{7, 8, 9},
 		BaseColorTexture: 2, MetalRoughTexture: 0, EmissiveTexture: 0,
-		AlphaMode: scene.AlphaBlend, DoubleSided: true, Retro: true, Reflectance: 0.25,
+		AlphaMode: scene.AlphaBlend, DoubleSided: true, Retro: true, Unlit: true, Reflectance: 0.25,
 	}
+	s.Meshes[0].Colors = make([]mgl32.Vec4, len(s.Meshes[0].Positions))
 	s.Materials[1].BaseColorTexture = 1
 	s.Materials[2].AlphaMode, s.Materials[2].AlphaCutoff = scene.AlphaMask, 0.3
 	fake := fakeWithLimits(1<<20, 16)
 	_, err := uploaded(t, fake, buildWorld(t, s))
 	require.NoError(t, err)
 	rows := texels(fake.Bytes("scene materials"))
-	want := [][4]float64{{0.1, 0.2, 0.3, 0.4}, {7, 8, 9, 0.5}, {0.5, 0.6, 0.25, 3}, {0, 0, 1, 1 + 4*2 + 16*2}}
+	want := [][4]float64{{0.1, 0.2, 0.3, 0.4}, {7, 8, 9, -0.5}, {0.5, 0.6, 0.25, 1 + 2 + 4 + 8}, {0, 0, 1, 1 + 4*2 + 16*2}}
 	for i := range want {
 		assert.InDeltaSlice(t, want[i][:], rows[i][:], 1e-6)
 	}

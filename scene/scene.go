@@ -200,8 +200,9 @@ const (
 	AlphaOpaque AlphaMode = iota
 	// AlphaMask says that a surface point whose alpha is below the cutoff is not there.
 	AlphaMask
-	// AlphaBlend is treated as AlphaMask with cutoff 0.5: sensors see the
-	// nearest surface only.
+	// AlphaBlend says that a surface is there by the share of its alpha. A camera's point or a
+	// ray either sees it or passes it. A hash of the point or the ray and of the triangle says
+	// which. Its shadow is whole from alpha 0.5 on.
 	AlphaBlend
 )
 
@@ -222,6 +223,9 @@ type Material struct {
 	AlphaMode         AlphaMode
 	AlphaCutoff       float32
 	DoubleSided       bool
+	// Unlit is true for what cameras show as it is painted, whatever the light and the exposure
+	// (KHR_materials_unlit).
+	Unlit bool
 	// Reflectance is the diffuse reflectance at the lidar's wavelength,
 	// 0..1; negative means: the luminance of the base colour.
 	Reflectance float32
@@ -231,13 +235,16 @@ type Material struct {
 
 // Mesh is an indexed triangle mesh in its own frame, metres, REP-103 axes,
 // counter-clockwise front faces. Normals has Positions' length, unit vectors;
-// UVs has it too, or is nil.
+// UVs and Colors have it too, or are nil.
 type Mesh struct {
 	Name      string
 	Positions []mgl32.Vec3
 	Normals   []mgl32.Vec3
 	UVs       []mgl32.Vec2
-	Indices   []uint32
+	// Colors are linear RGB and alpha, 0..1, which the material's base colour is multiplied by.
+	// They are kept in 8 bits a channel.
+	Colors  []mgl32.Vec4
+	Indices []uint32
 	// Groups cover Indices without overlap, in order.
 	Groups []Group
 }

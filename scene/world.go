@@ -112,7 +112,8 @@ type World struct {
 	// Planes has 3 rows a triangle: the plane (unit normal, offset) and the two
 	// rows of barycentric coordinates of the slightly enlarged triangle.
 	Planes []Row
-	// Vertices has 3 rows a triangle: positions in metres, 1.
+	// Vertices has 3 rows a triangle: positions in metres, and the code of the vertex's colour,
+	// 1 for opaque white.
 	Vertices []Row
 	// Attributes has 3 words of four a triangle: see shaders/lib/scene.glsl.
 	Attributes [][4]uint32
@@ -541,9 +542,10 @@ func label(a *Actor, tag Tag) uint32 { return a.ID&0xffff | uint32(tag)<<16 }
 // checkMesh returns an error for indices that point to nothing and positions
 // that are no numbers.
 func (s *Scene) checkMesh(m *Mesh) error {
-	if len(m.Normals) != len(m.Positions) || (m.UVs != nil && len(m.UVs) != len(m.Positions)) {
-		return fmt.Errorf("%w: mesh %q has %d positions, %d normals and %d texture coordinates",
-			ErrIndex, m.Name, len(m.Positions), len(m.Normals), len(m.UVs))
+	if len(m.Normals) != len(m.Positions) || (m.UVs != nil && len(m.UVs) != len(m.Positions)) ||
+		(m.Colors != nil && len(m.Colors) != len(m.Positions)) {
+		return fmt.Errorf("%w: mesh %q has %d positions, %d normals, %d texture coordinates and %d colours",
+			ErrIndex, m.Name, len(m.Positions), len(m.Normals), len(m.UVs), len(m.Colors))
 	}
 	for i, p := range m.Positions {
 		for _, x := range p {
@@ -572,7 +574,7 @@ func (s *Scene) checkMesh(m *Mesh) error {
 func (s *Scene) cuts() []bool {
 	cuts := make([]bool, len(s.Materials))
 	for i := range s.Materials {
-		cuts[i] = s.Materials[i].cutoff() > 0
+		cuts[i] = s.Materials[i].cutoff() != 0
 	}
 	return cuts
 }
@@ -624,7 +626,11 @@ func (b *cornerBuffer) place(p *placement) error {
 		if m.UVs != nil {
 			w[1], w[2] = math.Float32bits(m.UVs[i][0]), math.Float32bits(m.UVs[i][1])
 		}
-		b.positions = append(b.positions, Row{float32(at[0]), float32(at[1]), float32(at[2]), 1})
+		color := float32(1)
+		if m.Colors != nil {
+			color = encodeColor(m.Colors[i])
+		}
+		b.positions = append(b.positions, Row{float32(at[0]), float32(at[1]), float32(at[2]), color})
 		b.words = append(b.words, w)
 	}
 	return nil
@@ -687,6 +693,29 @@ func encodeNormal(n mgl64.Vec3) uint32 {
 		x, y = math.Copysign(1-math.Abs(y), x), math.Copysign(1-math.Abs(x), y)
 	}
 	return uint32(uint16(int16(math.Round(x*32767)))) | uint32(uint16(int16(math.Round(y*32767))))<<16
+}
+
+// encodeColor packs a vertex's colour as the bits of a normal float32, opaque white as 1. The
+// colours' square roots have 8 bits each: what is dark has finer steps, as eyes want. Alpha has
+// 127 steps. See vertexColor of shaders/lib/scene.glsl.
+func encodeColor(c mgl32.Vec4) float32 {
+	if c == (mgl32.Vec4{1, 1, 1, 1}) {
+		return 1
+	}
+	var rgb uint32
+	for i := range 3 {
+		rgb |= uint32(math.Round(255*math.Sqrt(unit(c[i])))) << (8 * i)
+	}
+	alpha := uint32(math.Round(126 * unit(c[3])))
+	return math.Float32frombits(1<<30 | alpha<<23 | rgb&0x7fffff | rgb>>23<<31)
+}
+
+// unit brings a number into 0..1; NaN is 0.
+func unit(x float32) float64 {
+	if !(x > 0) {
+		return 0
+	}
+	return math.Min(float64(x), 1)
 }
 
 // bounds grows over points.

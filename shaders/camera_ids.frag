@@ -7,6 +7,7 @@ layout(location = 0) flat in uvec2 id;
 #if CUT
 layout(location = 1) in vec2 uv;
 layout(location = 2) flat in int material;
+layout(location = 3) in float alpha;
 #endif
 
 layout(location = 0) out uvec2 seen;
@@ -14,7 +15,7 @@ layout(location = 0) out uvec2 seen;
 void main() {
 #if CUT
     Material m = materialAt(material);
-    if (m.alphaCutoff > 0.0 && baseColor(m, uv, 0.0).a < m.alphaCutoff) discard;
+    if (m.alphaCutoff != 0.0 && absent(m.alphaCutoff, alpha * baseColor(m, uv, 0.0).a, uvec4(gl_FragCoord.xy, id))) discard;
 #endif
     seen = id;
 }

@@ -14,6 +14,7 @@ layout(location = 0) flat out uvec2 id;
 #if CUT
 layout(location = 1) out vec2 uv;
 layout(location = 2) flat out int material;
+layout(location = 3) out float alpha; // of the vertices
 #endif
 
 void main() {
@@ -25,5 +26,6 @@ void main() {
 #if CUT
     uv = uintBitsToFloat(texelFetch(attributes, gl_VertexID).yz);
     material = triangleMaterial(triangle);
+    alpha = vertexColor(gl_VertexID).a;
 #endif
 }

@@ -13,7 +13,8 @@
 //
 // What no picture needs isn't computed. With SAMPLES above 1, visible is that many
 // times the picture's size, and a picture of light alone is made. LENS is the lens;
-// GRADED says that light is shown otherwise than by the tone curve and sRGB.
+// GRADED says that light is shown otherwise than by the tone curve and sRGB. VERTEX_COLORS
+// says that some vertices have colours.
 
 #include "lib/lens.glsl"
 #include "lib/camera.glsl"
@@ -201,6 +202,9 @@ vec3 colorOf(Hit h, Corners k, Frame f, vec3 normal) {
     Surface s;
     s.normal = normal;
     s.base = baseColor(m, uv, level).rgb;
+#if VERTEX_COLORS
+    s.base *= colorOfVertices(h.triangle, vec2(k.u, k.v)).rgb;
+#endif
 #if SURFACE_TEXTURES
     vec2 mr = metallicRoughness(m, uv, level);
     s.metallic = mr.x;
@@ -222,9 +226,12 @@ vec3 colorOf(Hit h, Corners k, Frame f, vec3 normal) {
     color = h.pixel.seeing ? color : vec3(0.0);
 #if GRADED
     color = balanced(grade, color);
-    if ((how & FILM_CURVE) != 0u) return filmCurve(grade, color);
+    if ((how & FILM_CURVE) != 0u) color = filmCurve(grade, color);
+    else
 #endif
-    return (how & TONE_CURVE) != 0u ? toneCurve(color) : clamp(color, 0.0, 1.0);
+    color = (how & TONE_CURVE) != 0u ? toneCurve(color) : clamp(color, 0.0, 1.0);
+    // An unlit surface is shown as it is painted: neither light nor exposure changes it.
+    return m.unlit && h.seen && h.pixel.seeing ? s.base : color;
 }
 
 // encoded returns what a colour from 0 to 1 is in a picture.

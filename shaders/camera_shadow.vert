@@ -15,6 +15,7 @@ layout(binding = SLOT_SENSOR) uniform samplerBuffer sunFrames;
 #if CUT
 layout(location = 1) out vec2 uv;
 layout(location = 2) flat out int material;
+layout(location = 3) out float alpha; // of the vertices
 #endif
 
 void main() {
@@ -27,5 +28,6 @@ void main() {
 #if CUT
     uv = uintBitsToFloat(texelFetch(attributes, gl_VertexID).yz);
     material = triangleMaterial(gl_VertexID / 3);
+    alpha = vertexColor(gl_VertexID).a;
 #endif
 }

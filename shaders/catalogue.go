@@ -223,8 +223,8 @@ var CameraTrace = Entry{
 }
 
 // CameraShade turns what a camera sees into its pictures, each in a buffer of packed pixels,
-// row 0 the top. camera_shade.comp lists the constants that say which. SURFACE_TEXTURES and
-// EMISSION_TEXTURES are for scenes that have such, LENS is as for CameraTrace and 0 for a
+// row 0 the top. camera_shade.comp lists the constants that say which. SURFACE_TEXTURES,
+// EMISSION_TEXTURES and VERTEX_COLORS are for scenes that have such, LENS is as for CameraTrace and 0 for a
 // pinhole, and GRADED allows for lib/grade.glsl. A picture of light alone may have SAMPLES x
 // SAMPLES seen points a pixel.
 var CameraShade = Entry{
@@ -253,7 +253,7 @@ var CameraShade = Entry{
 		Flag("TAGS", true), Flag("TAG_COLORS", false), Flag("WIDE_TAG_COLORS", false), Flag("WIDE_TAGS", false),
 		Flag("INSTANCES", true), Flag("WIDE_INSTANCES", false), Flag("INSTANCE_CODES", false), Flag("INSTANCE_COLORS", false),
 		Flag("NORMALS", true), Flag("FLOW", true),
-		Flag("SURFACE_TEXTURES", true), Flag("EMISSION_TEXTURES", true), Int("SAMPLES", 1),
+		Flag("SURFACE_TEXTURES", true), Flag("EMISSION_TEXTURES", true), Flag("VERTEX_COLORS", true), Int("SAMPLES", 1),
 		Int("LENS", 0), Flag("GRADED", false),
 	},
 }

@@ -54,7 +54,7 @@ const float FOOTPRINT = 4.0;
 // reflectance returns a surface's diffuse reflectance at the laser's wavelength.
 float reflectance(Material m, int triangle, vec2 barycentric) {
     if (m.reflectance >= 0.0) return m.reflectance;
-    vec3 color = baseColor(m, textureCoordinates(triangle, barycentric), FOOTPRINT).rgb;
+    vec3 color = surfaceColor(m, triangle, barycentric, FOOTPRINT).rgb;
     return dot(color, vec3(0.2126, 0.7152, 0.0722));
 }
 
@@ -74,7 +74,7 @@ float intensity(Hit hit, float cosine, float transmission) {
 #elif SCALE == SCALE_COLOR
     Material m = materialAt(triangleMaterial(hit.triangle));
     vec2 uv = textureCoordinates(hit.triangle, hit.barycentric);
-    float mean = dot(baseColor(m, uv, FOOTPRINT).rgb, vec3(1.0 / 3.0));
+    float mean = dot(surfaceColor(m, hit.triangle, hit.barycentric, FOOTPRINT).rgb, vec3(1.0 / 3.0));
     return clamp(m.metalRoughLayer >= 0.0 ? metallicRoughness(m, uv, FOOTPRINT).x : mean, 0.0, 1.0);
 #else
     return 0.0;

@@ -185,27 +185,142 @@ var badDocuments = []struct {
 	{"textures.0.sampler", 4, gltf.ErrFormat, "textures[0]: samplers[4] is not there: the file has 0"},
 	{"images.0.uri", "no.png", fs.ErrNotExist, `materials[0].pbrMetallicRoughness.baseColorTexture: textures[0]: images[0]: file "no.png": file does not exist`},
 	{"images.0.uri", remove{}, gltf.ErrFormat, "images[0]: has neither uri nor bufferView"},
-	{"images.0.uri", "data:image/webp,RIFF1234WEBP", gltf.ErrUnsupported, `images[0]: is neither PNG nor JPEG: it starts with "RIFF1234"`},
-	{"images.0.uri", "data:,", gltf.ErrUnsupported, `images[0]: is neither PNG nor JPEG: it starts with ""`},
+	{"images.0.uri", "data:image/gif,GIF89a12", gltf.ErrUnsupported, `images[0]: is neither PNG nor JPEG (it starts with "GIF89a12"): export it as PNG or JPEG`},
+	{"images.0.uri", "data:,", gltf.ErrUnsupported, `images[0]: is neither PNG nor JPEG (it starts with "")`},
 	{"images.0.uri", "half.png", gltf.ErrFormat, "images[0]: decode PNG: png: invalid format: not enough pixel data"},
 	{"images.0.uri", "huge.png", gltf.ErrTooLarge, "images[0]: picture has 100000x100000 pixels: at most 16384 a side"},
 	{"images.0.uri", "liar.png", gltf.ErrFormat, "images[0]: picture says 8000x8000 pixels, its 70 bytes can't hold them"},
-	// Animations.
-	{"animations.0.channels.0.sampler", 1, gltf.ErrFormat, "animations[0].channels[0].sampler: samplers[1] is not there: the file has 1"},
-	{"animations.0.channels.0.target.node", 5, gltf.ErrFormat, "animations[0].channels[0].target.node: nodes[5] is not there: the file has 2"},
-	{"animations.0.channels.0.target.path", "colour", gltf.ErrFormat, `animations[0].channels[0].target.path: "colour" is not one of translation`},
-	{"animations.0.channels.0.target.path", "rotation", gltf.ErrFormat, "animations[0].samplers[0].output: accessors[5]: type is VEC3, want VEC4"},
-	{"animations.0.samplers.0.interpolation", "CUBIC", gltf.ErrFormat, `animations[0].samplers[0].interpolation: "CUBIC" is not one of LINEAR, STEP, CUBICSPLINE`},
-	{"animations.0.samplers.0.interpolation", "CUBICSPLINE", gltf.ErrFormat, "animations[0].samplers[0].output: accessors[5] has 2 elements, 2 keys need 6"},
-	{"animations.0.samplers.0.input", 5, gltf.ErrFormat, "animations[0].samplers[0].input: accessors[5]: type is VEC3, want SCALAR"},
-	{"accessors.4.byteOffset", 4, gltf.ErrFormat, "animations[0].samplers[0].input: accessors[4]: its 2 elements end at byte 12"},
-	{"accessors.4.bufferView", 5, gltf.ErrFormat, "animations[0].samplers[0].input: accessors[4]: time 0 s does not come after 0 s"},
+	// Not finite.
+	{"accessors.0.bufferView", notANumber, gltf.ErrFormat, "meshes[0].primitives[0].attributes.POSITION: accessors[0]: element 2 is not finite: [0 NaN 0]"},
+}
+
+// badClips are edits of the full model's animation, with the fault.
+var badClips = []struct {
+	path  string
+	value any
+	want  string
+}{
+	{"animations.0.channels.0.sampler", 1, "animations[0].channels[0].sampler: samplers[1] is not there: the file has 1"},
+	{"animations.0.channels.0.target.node", 5, "animations[0].channels[0].target.node: nodes[5] is not there: the file has 2"},
+	{"animations.0.channels.0.target.path", "colour", `animations[0].channels[0].target.path: "colour" is not one of translation`},
+	{"animations.0.channels.0.target.path", "rotation", "animations[0].samplers[0].output: accessors[5]: type is VEC3, want VEC4"},
+	{"animations.0.samplers.0.interpolation", "CUBIC", `animations[0].samplers[0].interpolation: "CUBIC" is not one of LINEAR, STEP, CUBICSPLINE`},
+	{"animations.0.samplers.0.interpolation", "CUBICSPLINE", "animations[0].samplers[0].output: accessors[5] has 2 elements, 2 keys need 6"},
+	{"animations.0.samplers.0.input", 5, "animations[0].samplers[0].input: accessors[5]: type is VEC3, want SCALAR"},
+	{"accessors.4.byteOffset", 4, "animations[0].samplers[0].input: accessors[4]: its 2 elements end at byte 12"},
+	{"accessors.4.bufferView", 5, "animations[0].samplers[0].input: accessors[4]: time 0 s does not come after 0 s"},
 	{"animations.0.channels", list{
 		object{"sampler": 0, "target": object{"node": 1, "path": "scale"}},
 		object{"sampler": 0, "target": object{"node": 1, "path": "scale"}},
-	}, gltf.ErrFormat, "animations[0].channels[1].target: another channel has the same"},
-	// Not finite.
-	{"accessors.0.bufferView", notANumber, gltf.ErrFormat, "meshes[0].primitives[0].attributes.POSITION: accessors[0]: element 2 is not finite: [0 NaN 0]"},
+	}, "animations[0].channels[1].target: another channel has the same"},
+	{"animations.0.samplers.0", nil, "animations[0].samplers[0]: want an object, have null"},
+	{"animations.0", 7, "animations[0]: want an object, have 7"},
+	{"bufferViews.5", object{"buffer": 1, "byteLength": 24, "extensions": object{"EXT_meshopt_compression": object{}}},
+		"animations[0].samplers[0].output: accessors[5]: bufferViews[5] is compressed by EXT_meshopt_compression"},
+}
+
+// One bad clip is left out with a warning that names its fault; the mesh and the other clip stay.
+func TestABadClipIsLeftOut(t *testing.T) {
+	for _, c := range badClips {
+		name := fmt.Sprintf("%s=%.60v", c.path, c.value)
+		m := full()
+		m.add("animations", object{
+			"name":     "good",
+			"channels": list{object{"sampler": 0, "target": object{"node": 0, "path": "translation"}}},
+			"samplers": list{object{"input": m.accessor("SCALAR", []float32{0, 1}), "output": m.accessor("VEC3", make([]float32, 6))}},
+		})
+		var doc object
+		require.NoError(t, json.Unmarshal(m.embedded(), &doc))
+		doc["buffers"] = append(doc["buffers"].(list), object{"byteLength": 24, "extensions": object{"EXT_meshopt_compression": object{"fallback": true}}})
+		edit(t, doc, c.path, c.value)
+		text, err := json.Marshal(doc)
+		require.NoError(t, err)
+		a, err := loadFiles(map[string][]byte{"m.gltf": text}, gltf.Options{})
+		require.NoError(t, err, name)
+		checkAsset(t, a)
+		assert.Len(t, a.Meshes, 1, name)
+		if assert.Len(t, a.Animations, 1, name) {
+			assert.Equal(t, "good", a.Animations[0].Name, name)
+		}
+		if assert.Len(t, a.Warnings, 1, name) {
+			assert.Contains(t, a.Warnings[0], c.want, name)
+			assert.Contains(t, a.Warnings[0], "the animation is left out", name)
+		}
+	}
+}
+
+// A clip too many for the budget is an error all the same: leaving it out would hide why.
+func TestAClipBeyondTheBudgetIsAnError(t *testing.T) {
+	m := full()
+	huge := m.add("accessors", object{"componentType": 5126, "type": "SCALAR", "count": 4_000_000_000})
+	m.doc["animations"].(list)[0].(object)["samplers"].(list)[0].(object)["input"] = huge
+	_, err := m.tryLoad(gltf.Options{})
+	assert.ErrorIs(t, err, gltf.ErrTooLarge)
+}
+
+// What a file has in compressed form alone is an error that names the compression, required or
+// not. With the plain data beside it, it loads.
+func TestCompressionsAreNamed(t *testing.T) {
+	draco := func(view any) *model {
+		m := full()
+		p := m.doc["meshes"].(list)[0].(object)["primitives"].(list)[0].(object)
+		p["extensions"] = object{"KHR_draco_mesh_compression": object{"bufferView": 0, "attributes": object{"POSITION": 0}}}
+		if view == nil {
+			delete(m.doc["accessors"].(list)[0].(object), "bufferView")
+		}
+		return m
+	}
+	meshopt := func(name string, fallback object) *model {
+		m := full()
+		m.doc["bufferViews"].(list)[0].(object)["extensions"] = object{name: object{"buffer": 0}}
+		m.doc["bufferViews"].(list)[0].(object)["buffer"] = 1
+		m.doc["fallback"] = fallback
+		return m
+	}
+	texture := func(extension string) *model {
+		m := full()
+		m.doc["textures"].(list)[0].(object)["extensions"] = object{extension: object{"source": 0}}
+		delete(m.doc["textures"].(list)[0].(object), "source")
+		return m
+	}
+	picture := func(uri string) *model {
+		m := full()
+		m.doc["images"].(list)[0].(object)["uri"] = uri
+		return m
+	}
+	plain := object{"byteLength": 36, "uri": "data:;base64," + strings.Repeat("AAAA", 12)}
+	for name, c := range map[string]struct {
+		m    *model
+		want string // empty: it loads
+	}{
+		"draco":              {draco(nil), "meshes[0].primitives[0].extensions: is compressed by KHR_draco_mesh_compression, which is not supported: export the model without it"},
+		"draco and plain":    {draco(0), ""},
+		"meshopt":            {meshopt("EXT_meshopt_compression", object{"byteLength": 36, "extensions": object{"EXT_meshopt_compression": object{"fallback": true}}}), "bufferViews[0] is compressed by EXT_meshopt_compression, which is not supported"},
+		"meshopt, unmarked":  {meshopt("EXT_meshopt_compression", object{"byteLength": 36}), "bufferViews[0] is compressed by EXT_meshopt_compression"},
+		"meshopt, Khronos's": {meshopt("KHR_meshopt_compression", object{"byteLength": 36}), "bufferViews[0] is compressed by KHR_meshopt_compression"},
+		"meshopt and plain":  {meshopt("EXT_meshopt_compression", plain), ""},
+		"KTX2 alone":         {texture("KHR_texture_basisu"), "textures[0] has its picture by KHR_texture_basisu alone, which is not supported: export it as PNG or JPEG"},
+		"WebP alone":         {texture("EXT_texture_webp"), "textures[0] has its picture by EXT_texture_webp alone"},
+		"a KTX2 file":        {picture("data:,%ABKTX%2020%BB%0D%0A"), "images[0]: is KTX2 (KHR_texture_basisu), which is not supported: export it as PNG or JPEG"},
+		"a WebP file":        {picture("data:,RIFF1234WEBP"), "images[0]: is WebP (EXT_texture_webp), which is not supported"},
+		"a DDS file":         {picture("data:,DDS%20"), "images[0]: is DDS (MSFT_texture_dds), which is not supported"},
+	} {
+		var doc object
+		require.NoError(t, json.Unmarshal(c.m.embedded(), &doc))
+		if extra, ok := doc["fallback"]; ok {
+			doc["buffers"] = append(doc["buffers"].(list), extra)
+		}
+		text, err := json.Marshal(doc)
+		require.NoError(t, err)
+		a, err := loadFiles(map[string][]byte{"m.gltf": text}, gltf.Options{})
+		if c.want == "" {
+			require.NoError(t, err, name)
+			assert.Len(t, a.Meshes, 1, name)
+			continue
+		}
+		assert.ErrorIs(t, err, gltf.ErrUnsupported, name)
+		assert.ErrorContains(t, err, c.want, name)
+	}
 }
 
 // Every broken document is answered with its place and fault.

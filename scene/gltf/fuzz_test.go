@@ -60,6 +60,11 @@ func rich() *model {
 	m.doc["meshes"].(list)[0].(object)["primitives"].(list)[0].(object)["mode"] = 5
 	material := m.doc["materials"].(list)[0].(object)
 	material["extensions"] = object{"KHR_materials_emissive_strength": object{"emissiveStrength": 2}}
+	attributes := m.doc["meshes"].(list)[0].(object)["primitives"].(list)[0].(object)["attributes"].(object)
+	attributes["COLOR_0"] = m.accessor("VEC3", []float32{1, 0, 0, 0, 1, 0, 0, 0, 1})
+	m.add("nodes", object{"mesh": 0, "matrix": list{1, 0, 0, 0, 0.5, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}, "extensions": object{
+		"EXT_mesh_gpu_instancing": object{"attributes": object{"TRANSLATION": 0, "SCALE": 1}}}})
+	m.doc["scenes"].(list)[0].(object)["nodes"] = list{0, 2, 4}
 	material["alphaMode"], material["extras"] = "MASK", object{"lidar_reflectance": 0.5, "retroreflective": true}
 	m.doc["samplers"] = list{object{"wrapS": 33071, "wrapT": 33071}}
 	m.doc["textures"].(list)[0].(object)["sampler"] = 0
@@ -194,7 +199,7 @@ func assetFault(a *scene.Asset) error {
 }
 
 func meshFault(m *scene.Mesh, materials int) error {
-	if len(m.Normals) != len(m.Positions) || m.UVs != nil && len(m.UVs) != len(m.Positions) {
+	if len(m.Normals) != len(m.Positions) || m.UVs != nil && len(m.UVs) != len(m.Positions) || m.Colors != nil && len(m.Colors) != len(m.Positions) {
 		return fmt.Errorf("%d positions, %d normals, %d uvs", len(m.Positions), len(m.Normals), len(m.UVs))
 	}
 	for i := range m.Positions {
@@ -204,6 +209,13 @@ func meshFault(m *scene.Mesh, materials int) error {
 		}
 		if m.UVs != nil && !finite(float64(m.UVs[i][0]), float64(m.UVs[i][1])) {
 			return fmt.Errorf("vertex %d: uv %v", i, m.UVs[i])
+		}
+	}
+	for i, c := range m.Colors {
+		for _, x := range c {
+			if !(x >= 0 && x <= 1) {
+				return fmt.Errorf("vertex %d: colour %v", i, c)
+			}
 		}
 	}
 	for _, v := range m.Indices {

@@ -11,21 +11,23 @@
 //
 // Front faces are counter-clockwise in each mesh and stay so in the scene. A node that mirrors
 // (a negative scale) becomes one that does not, and the reflection goes into a copy of its
-// mesh.
+// mesh. A node with a sheared matrix becomes two: rotation, scale and translation of the first
+// and a rotation of the second make that matrix.
 //
 // # What is read
 //
 // The loader reads the file's default scene and what it uses: buffers from files, data URIs and
 // the .glb's own chunk. It reads PNG and JPEG pictures. Accessors may be sparse, interleaved,
 // normalized and quantized; triangles may be strips and fans. Missing normals are computed
-// flat, as section 3.7.2.1 of the specification asks. One set of texture coordinates a material
-// is used: that of its base colour, of whatever number, with KHR_texture_transform worked in.
+// flat, as section 3.7.2.1 of the specification asks. Vertices may have colours (COLOR_0). One
+// set of texture coordinates a material is used: that of its base colour, of whatever number,
+// with KHR_texture_transform worked in.
 //
-// Extensions: KHR_mesh_quantization, KHR_texture_transform,
-// KHR_materials_emissive_strength, and KHR_materials_unlit, which becomes a
-// matte surface, since sensors need light. Any other is an error if the file
-// requires it and a warning if it doesn't. Left out with a warning: skins (the
-// mesh stays in its bind pose), morph targets, vertex colours, points and lines.
+// Extensions: KHR_mesh_quantization, KHR_texture_transform, KHR_materials_emissive_strength,
+// KHR_materials_unlit and EXT_mesh_gpu_instancing, whose instances are parts of their node's
+// actor. Any other is an error if the file requires it and a warning if it doesn't. Data that
+// is there in a compressed form alone (Draco, meshopt, KTX2, WebP) is always an error. Left
+// out with a warning: skins (the mesh stays in its bind pose), morph targets, points and lines.
 // Normal and occlusion textures and cameras are ignored.
 //
 // A material's extras may hold lidar_reflectance (0 to 1) and retroreflective
@@ -33,7 +35,8 @@
 //
 // # Bad input
 //
-// Everything wrong with a file is an *Error that says where. No input makes the loader panic,
+// Everything wrong with a file is an *Error that says where. An animation is different: one that
+// breaks a rule is left out with a warning, and the scene loads. No input makes the loader panic,
 // read outside the model's folder, or allocate far more than the input's size explains.
 // External files are named by relative URIs (percent-decoded) at or below the model's folder,
 // symbolic links included.
@@ -204,7 +207,7 @@ func (l *loader) load(src source, data []byte, o Options) (err error) {
 	if document, l.bin, err = split(data); err != nil {
 		return err
 	}
-	if l.doc, err = decode(document); err != nil {
+	if l.doc, err = l.decode(document); err != nil {
 		return err
 	}
 	l.allow(len(document))

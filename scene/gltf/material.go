@@ -70,13 +70,13 @@ func (l *loader) readMaterial(i int, source *gltf.Material) (scene.Material, uvM
 		// Above 1 nothing is there, however far above.
 		m.AlphaMode, m.AlphaCutoff = scene.AlphaMask, float32(mgl64.Clamp(source.AlphaCutoffOrDefault(), 0, 2))
 	case gltf.AlphaBlend:
-		m.AlphaMode, m.AlphaCutoff = scene.AlphaBlend, 0.5
+		m.AlphaMode = scene.AlphaBlend
 	}
 	if err := readEmission(&m, source); err != nil {
 		return m, uvMapping{}, err
 	}
-	if _, unlit := source.Extensions[extUnlit]; unlit {
-		m.Metallic, m.Roughness = 0, 1
+	if _, m.Unlit = source.Extensions[extUnlit]; m.Unlit {
+		m.Metallic, m.Roughness = 0, 1 // for sensors that ask for them
 	}
 	if err := readLidarExtras(&m, source.Extras); err != nil {
 		return m, uvMapping{}, within("extras", err)
@@ -233,6 +233,9 @@ func (l *loader) texture(i int) (int, error) {
 		return 0, err
 	}
 	t := l.doc.Textures[i]
+	if name := extensionAmong(t.Extensions, pictureCompressions); t.Source == nil && name != "" {
+		return 0, faultf(ErrUnsupported, "textures[%d] has its picture by %s alone, which is not supported: export it as PNG or JPEG", i, name)
+	}
 	if t.Source == nil {
 		return 0, invalid("textures[%d] has no source: export its picture as PNG or JPEG", i)
 	}
@@ -328,7 +331,7 @@ func (l *loader) decodePicture(data []byte) (*image.NRGBA, error) {
 	case bytes.HasPrefix(data, []byte{0xff, 0xd8, 0xff}):
 		configure, decode, kind = jpeg.DecodeConfig, jpeg.Decode, "JPEG"
 	default:
-		return nil, faultf(ErrUnsupported, "is neither PNG nor JPEG: it starts with %q", data[:min(len(data), 8)])
+		return nil, faultf(ErrUnsupported, "is %s: export it as PNG or JPEG", otherPicture(data))
 	}
 	c, err := configure(bytes.NewReader(data))
 	if err != nil {
@@ -347,6 +350,19 @@ func (l *loader) decodePicture(data []byte) (*image.NRGBA, error) {
 		return nil, invalid("decode %s: %w", kind, err)
 	}
 	return toNRGBA(decoded), nil
+}
+
+// otherPicture says what a picture is that is neither PNG nor JPEG.
+func otherPicture(data []byte) string {
+	switch {
+	case bytes.HasPrefix(data, []byte("\xabKTX 20\xbb")):
+		return "KTX2 (KHR_texture_basisu), which is not supported"
+	case bytes.HasPrefix(data, []byte("RIFF")) && len(data) >= 12 && string(data[8:12]) == "WEBP":
+		return "WebP (EXT_texture_webp), which is not supported"
+	case bytes.HasPrefix(data, []byte("DDS ")):
+		return "DDS (MSFT_texture_dds), which is not supported"
+	}
+	return fmt.Sprintf("neither PNG nor JPEG (it starts with %q)", data[:min(len(data), 8)])
 }
 
 func pixels(c image.Config) int64 { return int64(c.Width) * int64(c.Height) }

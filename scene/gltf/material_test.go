@@ -88,7 +88,7 @@ func TestMaterialFactors(t *testing.T) {
 		},
 		{
 			object{"name": "blend", "alphaMode": "BLEND"},
-			scene.Material{Name: "blend", BaseColor: mgl32.Vec4{1, 1, 1, 1}, Metallic: 1, Roughness: 1, Reflectance: -1, AlphaMode: scene.AlphaBlend, AlphaCutoff: 0.5},
+			scene.Material{Name: "blend", BaseColor: mgl32.Vec4{1, 1, 1, 1}, Metallic: 1, Roughness: 1, Reflectance: -1, AlphaMode: scene.AlphaBlend},
 		},
 		{
 			object{"name": "mask", "alphaMode": "MASK"},
@@ -97,7 +97,7 @@ func TestMaterialFactors(t *testing.T) {
 		{
 			object{"name": "lamp", "emissiveFactor": list{1, 0.5, 0}, "extensions": object{
 				"KHR_materials_emissive_strength": object{"emissiveStrength": 4}, "KHR_materials_unlit": object{}, "VENDOR_x": object{}}},
-			scene.Material{Name: "lamp", BaseColor: mgl32.Vec4{1, 1, 1, 1}, Roughness: 1, Reflectance: -1, Emissive: mgl32.Vec3{4, 2, 0}},
+			scene.Material{Name: "lamp", BaseColor: mgl32.Vec4{1, 1, 1, 1}, Roughness: 1, Unlit: true, Reflectance: -1, Emissive: mgl32.Vec3{4, 2, 0}},
 		},
 	} {
 		a := withMaterial(newModel(), c.json).load(t, gltf.Options{})

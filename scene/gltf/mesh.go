@@ -2,6 +2,8 @@ package gltf
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/go-gl/mathgl/mgl32"
 	"github.com/go-gl/mathgl/mgl64"
@@ -54,6 +56,9 @@ func (l *loader) primitive(w *vertexWriter, place string, p *gltf.Primitive) err
 		l.warn(place, "has no POSITION and is left out")
 		return nil
 	}
+	if err := l.checkUncompressed(p); err != nil {
+		return err
+	}
 	switch p.Mode {
 	case gltf.PrimitiveTriangles, gltf.PrimitiveTriangleStrip, gltf.PrimitiveTriangleFan:
 	default:
@@ -62,9 +67,6 @@ func (l *loader) primitive(w *vertexWriter, place string, p *gltf.Primitive) err
 	}
 	if len(p.Targets) > 0 {
 		l.warn(place, "morph targets are not supported: its base shape is used")
-	}
-	if _, ok := p.Attributes[gltf.COLOR_0]; ok {
-		l.warn(place, "vertex colours are not supported and left out")
 	}
 	m := noMaterial
 	if p.Material != nil {
@@ -85,11 +87,34 @@ func (l *loader) primitive(w *vertexWriter, place string, p *gltf.Primitive) err
 	return w.group(source, triangles, material)
 }
 
+// checkUncompressed reports a primitive whose vertices Draco alone has: its accessors are empty,
+// and would be read as zeros.
+func (l *loader) checkUncompressed(p *gltf.Primitive) error {
+	if _, draco := p.Extensions[extDraco]; !draco {
+		return nil
+	}
+	accessors := slices.Collect(maps.Values(p.Attributes))
+	if p.Indices != nil {
+		accessors = append(accessors, *p.Indices)
+	}
+	for _, i := range accessors {
+		if checkIndex("accessors", i, len(l.doc.Accessors)) != nil {
+			continue // its reader says so
+		}
+		if a := l.doc.Accessors[i]; a.BufferView == nil && a.Sparse == nil {
+			return within("extensions", faultf(ErrUnsupported, "is compressed by %s, which is not supported: export the model without it", extDraco))
+		}
+	}
+	return nil
+}
+
 // vertices are a primitive's attributes as the file has them.
 type vertices struct {
 	positions []float32 // 3 a vertex
 	normals   []float32 // 3 a vertex, or nil
 	uvs       []float32 // 2 a vertex, or nil
+	colors    []float32 // 3 or 4 a vertex, or nil
+	channels  int       // of a colour
 	mapping   *uvMapping
 }
 
@@ -97,6 +122,20 @@ func (v *vertices) count() int { return len(v.positions) / 3 }
 
 func (v *vertices) position(i uint32) mgl64.Vec3 { return vec3(v.positions[3*i:]) }
 func (v *vertices) normal(i uint32) mgl64.Vec3   { return vec3(v.normals[3*i:]) }
+
+var white = mgl32.Vec4{1, 1, 1, 1}
+
+// color returns a vertex's colour, each number from 0 to 1; white without one.
+func (v *vertices) color(i uint32) mgl32.Vec4 {
+	c := white
+	if v.colors == nil {
+		return c
+	}
+	for k, x := range v.colors[v.channels*int(i) : v.channels*(int(i)+1)] {
+		c[k] = unit(float64(x))
+	}
+	return c
+}
 
 func vec3(v []float32) mgl64.Vec3 {
 	return mgl64.Vec3{float64(v[0]), float64(v[1]), float64(v[2])}
@@ -111,8 +150,8 @@ func (l *loader) readVertices(place string, p *gltf.Primitive, mapping *uvMappin
 	if v.normals, err = l.attribute(p, gltf.NORMAL, format{gltf.AccessorVec3, normalizedIntegers}, v.count()); err != nil {
 		return v, err
 	}
-	if !mapping.textured {
-		return v, nil
+	if v.colors, v.channels, err = l.readColors(p, v.count()); err != nil || !mapping.textured {
+		return v, err
 	}
 	name := fmt.Sprintf("TEXCOORD_%d", mapping.set)
 	if v.uvs, err = l.attribute(p, name, format{gltf.AccessorVec2, anyIntegers}, v.count()); err != nil {
@@ -122,6 +161,16 @@ func (l *loader) readVertices(place string, p *gltf.Primitive, mapping *uvMappin
 		l.warn(place, "has a texture but no %s: it takes the colour at the texture's origin", name)
 	}
 	return v, nil
+}
+
+// readColors reads a primitive's colours, if it has some, and says how many numbers one has.
+func (l *loader) readColors(p *gltf.Primitive, want int) (colors []float32, channels int, err error) {
+	f := format{gltf.AccessorVec4, normalizedIntegers}
+	if i, ok := p.Attributes[gltf.COLOR_0]; ok && i >= 0 && i < len(l.doc.Accessors) && l.doc.Accessors[i].Type == gltf.AccessorVec3 {
+		f.typ = gltf.AccessorVec3
+	}
+	colors, err = l.attribute(p, gltf.COLOR_0, f, want)
+	return colors, f.typ.Components(), err
 }
 
 // attribute reads an attribute with the wanted count of elements (0 for any),
@@ -218,20 +267,33 @@ type vertexWriter struct {
 	mesh     scene.Mesh
 }
 
-// bytesPerVertex is what a vertex takes in a scene.Mesh.
-const bytesPerVertex = 12 + 12 + 8
+// bytesPerVertex is what a vertex takes in a scene.Mesh, without its colour.
+const (
+	bytesPerVertex = 12 + 12 + 8
+	bytesPerColor  = 16
+)
 
 // group appends triangles with one material.
 func (w *vertexWriter) group(v vertices, triangles []uint32, material int) error {
 	if len(triangles) == 0 {
 		return nil
 	}
+	perVertex := int64(bytesPerVertex)
+	if v.colors != nil || w.mesh.Colors != nil {
+		perVertex += bytesPerColor
+	}
 	perCorner := int64(4)
 	if v.normals == nil {
-		perCorner += bytesPerVertex
+		perCorner += perVertex
 	}
-	if err := w.loader.spend(perCorner*int64(len(triangles)) + bytesPerVertex*int64(min(v.count(), len(triangles)))); err != nil {
+	if err := w.loader.spend(perCorner*int64(len(triangles)) + perVertex*int64(min(v.count(), len(triangles)))); err != nil {
 		return err
+	}
+	if v.colors != nil && w.mesh.Colors == nil {
+		if err := w.loader.spend(bytesPerColor * int64(len(w.mesh.Positions))); err != nil {
+			return err
+		}
+		w.mesh.Colors = slices.Repeat([]mgl32.Vec4{white}, len(w.mesh.Positions))
 	}
 	if v.uvs != nil && w.mesh.UVs == nil {
 		w.mesh.UVs = make([]mgl32.Vec2, len(w.mesh.Positions))
@@ -313,6 +375,9 @@ func (w *vertexWriter) vertex(v *vertices, i uint32, normal mgl64.Vec3) error {
 	normal = mirror(w.mirrored, w.loader.axes.Out(normal.Normalize()))
 	w.mesh.Positions = append(w.mesh.Positions, vec32(position))
 	w.mesh.Normals = append(w.mesh.Normals, vec32(normal))
+	if w.mesh.Colors != nil {
+		w.mesh.Colors = append(w.mesh.Colors, v.color(i))
+	}
 	if w.mesh.UVs == nil {
 		return nil
 	}

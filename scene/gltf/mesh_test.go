@@ -197,7 +197,7 @@ func TestWhatSensorsCantSeeIsLeftOut(t *testing.T) {
 		object{"attributes": attributes, "mode": 0}, object{"attributes": attributes, "mode": 1},
 		object{"attributes": attributes, "mode": 2}, object{"attributes": attributes, "mode": 3},
 		object{"attributes": object{}})
-	shape := m.mesh(object{"attributes": object{"POSITION": positions, "COLOR_0": 99}, "targets": list{object{"POSITION": 98}}})
+	shape := m.mesh(object{"attributes": object{"POSITION": positions, "COLOR_1": 99}, "targets": list{object{"POSITION": 98}}})
 	m.doc["nodes"] = list{object{"mesh": lines, "children": list{1}}, object{"mesh": shape, "skin": 0}}
 	m.doc["extensionsUsed"] = list{"KHR_lights_punctual", "KHR_texture_transform"}
 	a := m.load(t, gltf.Options{})
@@ -209,7 +209,54 @@ func TestWhatSensorsCantSeeIsLeftOut(t *testing.T) {
 		"meshes[0].primitives[0] and 3 more: is of points or lines, which sensors can't see, and is left out",
 		"meshes[0].primitives[4]: has no POSITION and is left out",
 		"meshes[1].primitives[0]: morph targets are not supported: its base shape is used",
-		"meshes[1].primitives[0]: vertex colours are not supported and left out",
 		"nodes[1]: skins are not supported: its mesh stays in its bind pose",
 	}, a.Warnings)
+}
+
+// Colours of every kind of accessor are the factors that the file means; a mesh whose other
+// primitives have none has white there.
+func TestVertexColors(t *testing.T) {
+	normalized := object{"normalized": true}
+	for name, c := range map[string]struct {
+		color func(m *model) int
+		want  []mgl32.Vec4
+	}{
+		"floats with alpha": {func(m *model) int { return m.accessor("VEC4", []float32{1, 0.5, 0, 0.25, 2, -1, 0, 1, 0, 0, 0, 0}) },
+			[]mgl32.Vec4{{1, 0.5, 0, 0.25}, {1, 0, 0, 1}, {0, 0, 0, 0}}},
+		"floats": {func(m *model) int { return m.accessor("VEC3", []float32{1, 0.5, 0, 0, 1, 0, 0, 0, 1}) },
+			[]mgl32.Vec4{{1, 0.5, 0, 1}, {0, 1, 0, 1}, {0, 0, 1, 1}}},
+		"bytes": {func(m *model) int {
+			return m.accessorWith("VEC4", []uint8{255, 51, 0, 102, 0, 0, 0, 0, 255, 255, 255, 255}, normalized)
+		}, []mgl32.Vec4{{1, 0.2, 0, 0.4}, {0, 0, 0, 0}, {1, 1, 1, 1}}},
+		"shorts": {func(m *model) int {
+			return m.accessorWith("VEC3", []uint16{65535, 13107, 0, 0, 0, 0, 65535, 65535, 65535}, normalized)
+		}, []mgl32.Vec4{{1, 0.2, 0, 1}, {0, 0, 0, 1}, {1, 1, 1, 1}}},
+	} {
+		for _, normals := range []bool{true, false} {
+			m := newModel()
+			positions := m.accessor("VEC3", []float32{0, 0, 0, 1, 0, 0, 0, 1, 0})
+			plain, colored := object{"POSITION": positions}, object{"POSITION": positions, "COLOR_0": c.color(m)}
+			if normals {
+				colored["NORMAL"] = m.accessor("VEC3", []float32{0, 0, 1, 0, 0, 1, 0, 0, 1})
+			}
+			a := oneNode(m, m.mesh(object{"attributes": plain}, object{"attributes": colored}, object{"attributes": plain})).load(t, gltf.Options{})
+			checkAsset(t, a)
+			assert.Empty(t, a.Warnings)
+			got := a.Meshes[0].Colors
+			require.Len(t, got, 9, name)
+			for i := range 3 {
+				assert.Equal(t, mgl32.Vec4{1, 1, 1, 1}, got[i])
+				assert.InDeltaSlice(t, c.want[i][:], got[3+i][:], 1e-6, "%s, vertex %d", name, i)
+				assert.Equal(t, mgl32.Vec4{1, 1, 1, 1}, got[6+i])
+			}
+		}
+	}
+
+	m := newModel()
+	p := object{"attributes": object{
+		"POSITION": m.accessor("VEC3", []float32{0, 0, 0, 1, 0, 0, 0, 1, 0}),
+		"COLOR_0":  m.accessor("VEC2", []float32{0, 0, 0, 0, 0, 0}),
+	}}
+	_, err := oneNode(m, m.mesh(p)).tryLoad(gltf.Options{})
+	assert.ErrorContains(t, err, "meshes[0].primitives[0].attributes.COLOR_0: accessors[1]: type is VEC2, want VEC4")
 }

@@ -303,8 +303,8 @@ func (l *loader) label(n *scene.Node, source *gltf.Node) error {
 	return nil
 }
 
-// localTransform returns a node's transform in the file's axes: a turn, and then t. The turn is
-// none but for a sheared matrix.
+// localTransform returns a node's transform in the file's axes: a turn, and then t. Only a
+// sheared matrix has a turn.
 func localTransform(n *gltf.Node) (t scene.TRS, turn mgl64.Quat, err error) {
 	if n.Matrix != gltf.DefaultMatrix {
 		t, turn, err = decompose(n.Matrix)
@@ -334,8 +334,8 @@ func unitQuaternion(v [4]float64) (mgl64.Quat, error) {
 	return q.Scale(1 / n), nil
 }
 
-// decompose splits a column-major matrix into a turn, which is none where the matrix has no
-// shear, and then scale, rotation and translation: a singular value decomposition. A reflection
+// decompose splits a column-major matrix into a turn, and then scale, rotation and translation.
+// That is a singular value decomposition. A matrix without shear needs no turn. A reflection
 // becomes a negative scale along x.
 func decompose(m [16]float64) (t scene.TRS, turn mgl64.Quat, err error) {
 	turn = mgl64.QuatIdent()

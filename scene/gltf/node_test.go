@@ -80,8 +80,8 @@ func TestHierarchiesKeepPlaceAndWinding(t *testing.T) {
 	}
 }
 
-// Matrices of any kind, sheared, mirrored and without volume: every triangle is where the
-// matrices put it, the normal at right angles to it on its front.
+// Matrices of any kind: sheared, mirrored, without volume. Every triangle is where the
+// matrices put it, with its normal at right angles on its front.
 func TestShearedMatrices(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	for k := range 300 {

@@ -6,6 +6,7 @@ import (
 	"image"
 	"image/color"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/go-gl/mathgl/mgl32"
@@ -563,4 +564,122 @@ func TestWhiteBalanceMakesTheLightWhite(t *testing.T) {
 		assert.Greater(t, pink[0]-pink[1], 2, "tint: %v", pink)
 		assert.Greater(t, pink[2]-pink[1], 2, "tint: %v", pink)
 	}
+}
+
+// A panel 10 m wide, 5 m before the camera, whose left corners have one colour and whose right
+// ones another, over a base colour. Unlit, it is shown as it is painted, whatever the exposure.
+func TestVerticesHaveColors(t *testing.T) {
+	left, right, base := mgl32.Vec4{1, 0.25, 0, 1}, mgl32.Vec4{0, 0.25, 1, 1}, mgl32.Vec4{0.5, 1, 0.25, 1}
+	for _, moving := range []bool{false, true} {
+		b := scenetest.NewBuilder("panel")
+		wall := scene.Mesh{
+			Name: "panel", Positions: []mgl32.Vec3{{0, 5, -5}, {0, -5, -5}, {0, -5, 5}, {0, 5, 5}}, Normals: slices.Repeat([]mgl32.Vec3{{-1, 0, 0}}, 4),
+			Colors: []mgl32.Vec4{left, right, right, left}, Indices: []uint32{0, 1, 2, 0, 2, 3},
+		}
+		m := scenetest.Matte("panel", base[0], base[1], base[2])
+		m.Unlit = true
+		place := scenetest.At(5, 0, 0, scene.TagStatic)
+		if moving {
+			place.Motion = scenetest.Linear{Start: place.Pose}
+		}
+		b.Put("panel", wall, m, place)
+		// Beside it, a lit one of the colours' product, and one whose vertices have it.
+		grey := func(c float32) mgl32.Vec4 { return mgl32.Vec4{c, c, c, 1} }
+		both := scenetest.Box(1, 1, 1)
+		b.Put("painted", both, scenetest.Matte("painted", 0.36, 0.36, 0.36), scenetest.At(3, -20, 0, scene.TagStatic))
+		both.Colors = slices.Repeat([]mgl32.Vec4{grey(0.36)}, len(both.Positions))
+		b.Put("colored", both, scenetest.Matte("white", 1, 1, 1), scenetest.At(3, 20, 0, scene.TagStatic))
+		aside := func(y float64) spatial.Pose { return spatial.FromRPY(mgl64.Vec3{0, y, 0}, 0, 0, 0) }
+		r := newRig(t, b.Scene, nil,
+			mounted{camera.RGBDefinition, forward(0), size(20, 20)},
+			mounted{camera.RGBDefinition, forward(0), size(20, 20, "exposure_compensation", 3, "supersampling", 2)},
+			mounted{camera.RGBDefinition, aside(-20), size(8, 8)}, mounted{camera.RGBDefinition, aside(20), size(8, 8)})
+		r.fire(0)
+		for u := range 20 {
+			f := (float32(u) + 0.5) / 20
+			color := left.Mul(1 - f).Add(right.Mul(f))
+			want := shown(times(vec64(color.Vec3()), vec64(base.Vec3())), false)
+			assertPixel(t, want, r.picture(0), u, 7, 1.01, "unlit")
+			assertPixel(t, want, r.picture(1), u, 7, 2, "overexposed")
+		}
+		painted, colored := pixelAt(r.picture(2), 4, 4), pixelAt(r.picture(3), 4, 4)
+		assert.InDelta(t, painted[0], colored[0], 1.01)
+		assert.Greater(t, painted[0], 20)
+	}
+}
+
+// A pane 5 m before the camera and one 7 m before it, with a wall at 10 m. A pixel sees the first
+// for the share of its alpha and the second for a share of the rest; depth, tag and colour agree.
+func TestBlendedSurfacesAreThereByTheirShare(t *testing.T) {
+	const first, second = 0.3, 0.6
+	for _, moving := range []bool{false, true} {
+		b := scenetest.NewBuilder("panes")
+		b.Scene.Light = scene.Light{Exposure: 1}
+		pane := func(name string, x float64, alpha float32, tag scene.Tag, glow mgl32.Vec3, vertices bool) {
+			mesh := scenetest.Plane(40, 6)
+			for i, p := range mesh.Positions {
+				mesh.Positions[i], mesh.Normals[i] = mgl32.Vec3{0, p[0], p[1]}, mgl32.Vec3{-1, 0, 0}
+			}
+			m := scenetest.Matte(name, 0, 0, 0)
+			m.Emissive, m.AlphaMode, m.BaseColor[3] = glow, scene.AlphaBlend, alpha
+			if vertices {
+				m.BaseColor[3] = 1
+				mesh.Colors = slices.Repeat([]mgl32.Vec4{{1, 1, 1, alpha}}, len(mesh.Positions))
+			}
+			place := scenetest.At(x, 0, 0, tag)
+			if moving {
+				place.Motion = scenetest.Linear{Start: place.Pose}
+			}
+			b.Put(name, mesh, m, place)
+		}
+		pane("first", 5, first, scene.TagFence, mgl32.Vec3{1, 0, 0}, false)
+		pane("second", 7, second, scene.TagOther, mgl32.Vec3{0, 1, 0}, true)
+		wall := scenetest.Matte("wall", 0, 0, 0)
+		wall.Emissive = mgl32.Vec3{0, 0, 1}
+		b.Put("wall", scenetest.Box(1, 40, 40), wall, scenetest.At(10.5, 0, 0, scene.TagWall))
+		r := newRig(t, b.Scene, nil,
+			mounted{camera.DepthDefinition, forward(0), size(160, 120)}, mounted{camera.SemanticDefinition, forward(0), size(160, 120)},
+			mounted{camera.RGBDefinition, forward(0), size(160, 120, "tone_curve", "none")},
+			mounted{camera.RGBDefinition, forward(0), size(32, 24, "tone_curve", "none", "supersampling", 4)})
+		r.fire(0)
+		counts := map[scene.Tag]int{}
+		for v := range 120 {
+			for u := range 160 {
+				tag := scene.Tag(at(r.picture(1), u, v, 1)[0])
+				counts[tag]++
+				want := map[scene.Tag]struct {
+					depth float64
+					color [3]int
+				}{scene.TagFence: {5, [3]int{255, 0, 0}}, scene.TagOther: {7, [3]int{0, 255, 0}}, scene.TagWall: {10, [3]int{0, 0, 255}}}[tag]
+				require.InDelta(t, want.depth, depthAt(r.picture(0), u, v), 1e-3)
+				require.Equal(t, want.color, pixelAt(r.picture(2), u, v))
+			}
+		}
+		const n = 160 * 120
+		for tag, share := range map[scene.Tag]float64{scene.TagFence: first, scene.TagOther: (1 - first) * second, scene.TagWall: (1 - first) * (1 - second)} {
+			assert.InDelta(t, share, float64(counts[tag])/n, 4*math.Sqrt(share*(1-share)/n), "%v, moving %v", tag, moving)
+		}
+		// The mean of the points of a pixel is the blend, in linear light.
+		var mean [3]float64
+		for v := range 24 {
+			for u := range 32 {
+				for i, x := range pixelAt(r.picture(3), u, v) {
+					mean[i] += linear(x) / (32 * 24)
+				}
+			}
+		}
+		assert.InDeltaSlice(t, []float64{first, (1 - first) * second, (1 - first) * (1 - second)}, mean[:], 0.02)
+		before := slices.Clone(r.picture(0).Data)
+		r.fire(100_000_000)
+		assert.Equal(t, before, r.picture(0).Data, "the lot is the same in each picture")
+	}
+}
+
+// linear undoes sRGB's curve on a byte.
+func linear(b int) float64 {
+	x := float64(b) / 255
+	if x <= 0.04045 {
+		return x / 12.92
+	}
+	return math.Pow((x+0.055)/1.055, 2.4)
 }

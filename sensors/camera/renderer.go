@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/go-gl/mathgl/mgl64"
@@ -160,6 +161,7 @@ type programs struct {
 	// all would do much in vain for a few.
 	shades            map[shading]*gpu.Program
 	surface, emission bool // the scene has such textures
+	colored           bool // the scene has vertices with colours
 }
 
 func (p *programs) open(c *gpu.Ctx, s *scene.Scene) error {
@@ -167,6 +169,7 @@ func (p *programs) open(c *gpu.Ctx, s *scene.Scene) error {
 		p.surface = p.surface || s.Materials[i].MetalRoughTexture >= 0
 		p.emission = p.emission || s.Materials[i].EmissiveTexture >= 0
 	}
+	p.colored = slices.Contains(s.Colored(), true)
 	p.shades, p.traces = map[shading]*gpu.Program{}, map[int]*gpu.Program{}
 	for _, want := range []struct {
 		program **gpu.Program
@@ -200,7 +203,7 @@ func (p *programs) shade(c *gpu.Ctx, what shading) (*gpu.Program, error) {
 		return program, nil
 	}
 	defines := []shaders.Define{
-		shaders.Flag("SURFACE_TEXTURES", p.surface), shaders.Flag("EMISSION_TEXTURES", p.emission),
+		shaders.Flag("SURFACE_TEXTURES", p.surface), shaders.Flag("EMISSION_TEXTURES", p.emission), shaders.Flag("VERTEX_COLORS", p.colored),
 		shaders.Int("SAMPLES", what.samples), shaders.Int("LENS", what.lens), shaders.Flag("GRADED", what.graded),
 	}
 	for i, name := range pictureNames {

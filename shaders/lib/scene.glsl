@@ -16,18 +16,23 @@
 // triangles   3 texels: unit normal n and d with n.p + d = 0 on the plane; then
 //             two rows whose products with (p, 1) are u and v of a triangle
 //             enlarged by some 10 micrometres, so that neighbours leave no gap.
-// vertices    1 texel a vertex: position, 1.
+// vertices    1 texel a vertex: position, and the code of its colour (see vertexColor),
+//             1 for opaque white.
 // attributes  1 texel (uint) a vertex: unit normal as octahedral 2x16 bit snorm, bits
 //             of the texture coordinates, and of its triangle: the material
 //             (vertex 0), instance id | tag << 16 of a static one (vertex 1), 0.
 // materials   4 texels: base colour and alpha; emission, alpha cutoff (0: never
-//             cut out); metallic, roughness, lidar reflectance (negative: the base
-//             colour's luminance), flags (1 retroreflector, 2 double-sided);
+//             cut out, below 0: there by the share of its alpha, with a shadow from
+//             so much alpha on); metallic, roughness, lidar reflectance (negative: the
+//             base colour's luminance), flags (1 retroreflector, 2 double-sided, 4
+//             unlit, 8 some of its vertices have colours);
 //             layers of base colour (colorTextures), metallic-roughness
 //             (dataTextures) and emission (colorTextures), -1 for none, and their
 //             wraps, base + 4 metallic-roughness + 16 emission.
 // movers      1 texel (uint) a mover: reference of its root node, instance id |
 //             tag << 16, first triangle, number of triangles.
+
+#include "lib/noise.glsl"
 
 layout(binding = SLOT_NODES) uniform samplerBuffer nodes;
 layout(binding = SLOT_TRIANGLES) uniform samplerBuffer triangles;
@@ -47,6 +52,8 @@ struct Material {
     float reflectance;
     bool retro;
     bool doubleSided;
+    bool unlit;
+    bool colored; // some of its vertices have colours
     float baseLayer;
     float metalRoughLayer;
     float emissionLayer;
@@ -55,6 +62,17 @@ struct Material {
 
 // vertexPosition returns vertex i in its triangle's frame.
 vec3 vertexPosition(int i) { return texelFetch(vertices, i).xyz; }
+
+// vertexColor returns the linear colour and alpha of vertex i, which the base colour is
+// multiplied by. The code has the colour's square roots in 8 bits each: bits 0..22 and 31. Bits
+// 23..29 are the alpha in steps of 1/126. Bit 30 is 1, so that it is a normal float.
+vec4 vertexColor(int i) {
+    uint code = floatBitsToUint(texelFetch(vertices, i).w);
+    uint rgb = code & 0x7fffffu | code >> 31 << 23;
+    vec3 root = vec3(uvec3(rgb, rgb >> 8, rgb >> 16) & 255u) / 255.0;
+    vec4 color = vec4(root * root, float(code >> 23 & 127u) / 126.0);
+    return (code & 0x40000000u) != 0u ? color : vec4(1.0);
+}
 
 // octahedral returns the unit vector of an octahedral code.
 vec3 octahedral(uint code) {
@@ -85,6 +103,12 @@ vec2 textureCoordinates(int triangle, vec2 barycentric) {
     return a + barycentric.x * (b - a) + barycentric.y * (c - a);
 }
 
+// colorOfVertices returns the interpolated colour and alpha of a triangle's vertices.
+vec4 colorOfVertices(int triangle, vec2 barycentric) {
+    vec4 a = vertexColor(3 * triangle), b = vertexColor(3 * triangle + 1), c = vertexColor(3 * triangle + 2);
+    return a + barycentric.x * (b - a) + barycentric.y * (c - a);
+}
+
 // materialAt returns entry i of the material table.
 Material materialAt(int i) {
     vec4 base = texelFetch(materials, 4 * i);
@@ -93,7 +117,7 @@ Material materialAt(int i) {
     vec4 layers = texelFetch(materials, 4 * i + 3);
     uint flags = uint(surface.w);
     return Material(base, emission.rgb, emission.a, surface.x, surface.y, surface.z,
-        (flags & 1u) != 0u, (flags & 2u) != 0u, layers.x, layers.y, layers.z, uint(layers.w));
+        (flags & 1u) != 0u, (flags & 2u) != 0u, (flags & 4u) != 0u, (flags & 8u) != 0u, layers.x, layers.y, layers.z, uint(layers.w));
 }
 
 // wrapped applies a texture's wrap (0 repeat, 1 clamp, 2 mirror) to texture
@@ -129,12 +153,29 @@ vec3 emission(Material m, vec2 uv, float lod) {
     return m.emission * textureLod(colorTextures, vec3(at, m.emissionLayer), lod).rgb;
 }
 
-// cutOut tells whether the surface is absent there: a masked material whose
-// alpha is below its cutoff (glTF 2.0, section 3.9.4).
-bool cutOut(int triangle, vec2 barycentric, float lod) {
+// surfaceColor returns the linear base colour and alpha of a triangle of material m, from
+// mipmap level lod, with the colours of its vertices.
+vec4 surfaceColor(Material m, int triangle, vec2 barycentric, float lod) {
+    vec4 color = baseColor(m, textureCoordinates(triangle, barycentric), lod);
+    for (bool colored = m.colored; colored; colored = false) color *= colorOfVertices(triangle, barycentric);
+    return color;
+}
+
+// absent tells whether a surface with some alpha isn't there for a pixel or a ray, which who
+// tells from others. Below the cutoff of a masked material it never is (glTF 2.0, section
+// 3.9.4). One that is blended is there for a share alpha of all.
+bool absent(float cutoff, float alpha, uvec4 who) {
+    bool gone = alpha < cutoff;
+    for (bool blended = cutoff < 0.0; blended; blended = false) gone = alpha <= uniformOf(pcg4d(who).x);
+    return gone;
+}
+
+// cutOut tells whether a ray passes a hit because the surface is absent there. Its direction
+// tells it from others.
+bool cutOut(int triangle, int mover, vec2 barycentric, vec3 direction) {
     int i = triangleMaterial(triangle);
     float cutoff = texelFetch(materials, 4 * i + 1).a;
-    if (cutoff <= 0.0) return false;
-    Material m = materialAt(i);
-    return baseColor(m, textureCoordinates(triangle, barycentric), lod).a < cutoff;
+    if (cutoff == 0.0) return false;
+    uvec4 who = uvec4(floatBitsToUint(direction), uint(triangle) + 0x9e3779b9u * uint(mover));
+    return absent(cutoff, surfaceColor(materialAt(i), triangle, barycentric, 0.0).a, who);
 }
