@@ -101,14 +101,11 @@ func (d *drive) add(t *testing.T, id string, pose sensors.Pose, attributes map[s
 }
 
 // keep collects copies of all messages of an output.
-func keep[E any, M interface {
-	*E
-	CopyToCache(*E)
-}](t *testing.T, s *pipeline.Sensor, output string, into *[]E) {
+func keep[E any](t *testing.T, s *pipeline.Sensor, output string, into *[]E) {
 	t.Helper()
-	_, err := pipeline.Listen(s, output, func(_ sensors.Tick, m M) {
+	_, err := pipeline.Listen(s, output, func(_ sensors.Tick, m *E) {
 		*into = append(*into, *new(E))
-		m.CopyToCache(&(*into)[len(*into)-1])
+		sample.Copy(&(*into)[len(*into)-1], m)
 	})
 	require.NoError(t, err)
 }

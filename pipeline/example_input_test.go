@@ -38,9 +38,6 @@ type Follow struct {
 	Turn float64
 }
 
-func (m *Follow) CopyToCache(dst *Follow) { *dst = *m }
-func (m *Follow) CacheKey() uint64        { return 0 }
-
 // LaneFollowing is a sensor with an input.
 var LaneFollowing = &sensors.Definition{
 	ID: "sensor.other.lane_following", Number: 40001, Doc: "lane following: how to turn", Rate: simtime.Hz(10),

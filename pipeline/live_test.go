@@ -502,7 +502,7 @@ func TestACameraSeesFromItsActor(t *testing.T) {
 		name := c.Name
 		listen(t, add(t, p, c), camera.OutputImage, func(_ sensors.Tick, m *sample.Image) {
 			pictures[name] = &sample.Image{}
-			m.CopyToCache(pictures[name])
+			sample.Copy(pictures[name], m)
 		})
 	}
 	require.NoError(t, p.Step(t.Context(), 10))

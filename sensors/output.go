@@ -9,20 +9,21 @@ import (
 	"sync/atomic"
 
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 )
 
-// Message is what an output can carry: a pointer to a sample that has a stamp
-// and can be deep-copied into another of its kind.
+// Message is what an output can carry: a pointer to a structure that has a stamp, and that
+// [sample.Copy] can copy. Copies go into memory of messages before. One whose size differs
+// much from sensor to sensor also has a method CacheKey() uint64: messages of one key use
+// the same memory.
 type Message[E any] interface {
 	*E
 	// Captured returns the capture time.
 	Captured() simtime.Stamp
-	// CopyToCache makes dst a deep copy, reusing dst's memory.
-	CopyToCache(dst *E)
-	// CacheKey groups instances whose memory can serve one another.
-	CacheKey() uint64
 }
+
+type cacheKeyer interface{ CacheKey() uint64 }
 
 // OutputSpec declares one output of a sensor type.
 type OutputSpec struct {
@@ -36,8 +37,8 @@ type OutputSpec struct {
 	QoS flow.QoS
 	// Type is the message's Go type, a pointer.
 	Type reflect.Type
-	// New, Copy and Key are the message's constructor, CopyToCache and
-	// CacheKey with the type erased.
+	// New makes a message, Copy is [sample.Copy], and Key the message's CacheKey, or 0: all
+	// with the type erased.
 	New  func() any
 	Copy func(dst, src any)
 	Key  func(any) uint64
@@ -45,12 +46,19 @@ type OutputSpec struct {
 	open func() Port
 }
 
-// Declare makes the spec of an output that carries *E.
+// Declare makes the spec of an output that carries *E. It panics if E can't be copied, and
+// names the field.
 func Declare[E any, M Message[E]](spec OutputSpec) OutputSpec {
+	if err := sample.Copyable(reflect.TypeFor[E]()); err != nil {
+		panic(fmt.Errorf("sensors: output %s: %w", spec.Name, err))
+	}
 	spec.Type = reflect.TypeFor[M]()
 	spec.New = func() any { return M(new(E)) }
-	spec.Copy = func(dst, src any) { src.(M).CopyToCache((*E)(dst.(M))) }
-	spec.Key = func(m any) uint64 { return m.(M).CacheKey() }
+	spec.Copy = func(dst, src any) { sample.Copy((*E)(dst.(M)), (*E)(src.(M))) }
+	spec.Key = func(any) uint64 { return 0 }
+	if _, keyed := spec.New().(cacheKeyer); keyed {
+		spec.Key = func(m any) uint64 { return m.(cacheKeyer).CacheKey() }
+	}
 	self := spec
 	spec.open = func() Port { return &Output[M]{spec: self} }
 	return spec

@@ -3,6 +3,7 @@ package all_test
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/sensors/all"
 )
 
@@ -77,5 +79,29 @@ func TestAllPassTheConformanceSuite(t *testing.T) {
 			text, err := os.ReadFile(file)
 			return err == nil && strings.Contains(string(text), "sensortest.Run(") && strings.Contains(string(text), "."+d[2])
 		}), "%s.%s has no row in TestConformance of sensors/%[1]s", d[1], d[2])
+	}
+}
+
+// TestQueuesKeepDeepCopies: a copy of a message has all of it and shares no memory with it. It
+// allocates nothing where there is memory of one before (laws D3 and D8).
+func TestQueuesKeepDeepCopies(t *testing.T) {
+	for _, d := range all.Definitions() {
+		for _, out := range d.Outputs {
+			src, dst := bridgetest.Filled(out.Type), out.New()
+			out.Copy(dst, src)
+			clearSlices(reflect.ValueOf(src).Elem())
+			src = bridgetest.Filled(out.Type)
+			assert.Equal(t, src, dst, "%s of %s", out.Name, d.ID)
+			assert.Zero(t, testing.AllocsPerRun(10, func() { out.Copy(dst, src) }), "%s of %s", out.Name, d.ID)
+		}
+	}
+}
+
+// clearSlices sets the elements of a structure's slices to zero.
+func clearSlices(v reflect.Value) {
+	for i := range v.NumField() {
+		if f := v.Field(i); f.Kind() == reflect.Slice {
+			f.Clear()
+		}
 	}
 }

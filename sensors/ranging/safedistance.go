@@ -107,13 +107,3 @@ type SafeDistanceEvent struct {
 	sample.Header
 	Actors []uint32 // ids, rising; never empty
 }
-
-// CopyToCache makes dst a deep copy, reusing dst's slice where it is large enough.
-func (m *SafeDistanceEvent) CopyToCache(dst *SafeDistanceEvent) {
-	actors := append(dst.Actors[:0], m.Actors...)
-	*dst = *m
-	dst.Actors = actors
-}
-
-// CacheKey groups all events in one pool.
-func (m *SafeDistanceEvent) CacheKey() uint64 { return 0 }

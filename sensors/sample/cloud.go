@@ -94,14 +94,6 @@ type PointCloud struct {
 	Layout PointLayout
 }
 
-// CopyToCache makes dst a deep copy, reusing dst's Points where they are large
-// enough.
-func (m *PointCloud) CopyToCache(dst *PointCloud) {
-	points := append(dst.Points[:0], m.Points...)
-	*dst = *m
-	dst.Points = points
-}
-
 // CacheKey groups clouds by the scan's shape, so that a small lidar never holds
 // a large one's memory.
 func (m *PointCloud) CacheKey() uint64 { return uint64(m.Rings)<<32 | uint64(uint32(m.Columns)) }
@@ -122,13 +114,6 @@ type LaserScan struct {
 	TimeIncrement, ScanTime float32
 	RangeMin, RangeMax      float32
 	Ranges, Intensities     []float32
-}
-
-// CopyToCache makes dst a deep copy, reusing dst's slices where they are large enough.
-func (m *LaserScan) CopyToCache(dst *LaserScan) {
-	ranges, intensities := append(dst.Ranges[:0], m.Ranges...), append(dst.Intensities[:0], m.Intensities...)
-	*dst = *m
-	dst.Ranges, dst.Intensities = ranges, intensities
 }
 
 // CacheKey groups scans of one number of rays.
@@ -156,16 +141,6 @@ type Radar struct {
 	Detections []RadarDetection
 }
 
-// CopyToCache makes dst a deep copy, reusing dst's slice where it is large enough.
-func (m *Radar) CopyToCache(dst *Radar) {
-	list := append(dst.Detections[:0], m.Detections...)
-	*dst = *m
-	dst.Detections = list
-}
-
-// CacheKey groups all sweeps in one pool.
-func (m *Radar) CacheKey() uint64 { return 0 }
-
 // SizeBytes returns the size of the detections in memory.
 func (m *Radar) SizeBytes() int64 { return 24 * int64(len(m.Detections)) }
 
@@ -184,12 +159,6 @@ type Range struct {
 	MinRange, MaxRange, Range float32
 }
 
-// CopyToCache makes dst an independent copy.
-func (m *Range) CopyToCache(dst *Range) { *dst = *m }
-
-// CacheKey groups all distances in one pool.
-func (m *Range) CacheKey() uint64 { return 0 }
-
 // DvsEvent is one change of brightness at one pixel.
 type DvsEvent struct {
 	X, Y uint16 // pixel, (0, 0) at the top left
@@ -206,16 +175,6 @@ type DvsEvents struct {
 	FovDeg        float64 // horizontal, degrees
 	Events        []DvsEvent
 }
-
-// CopyToCache makes dst a deep copy, reusing dst's slice where it is large enough.
-func (m *DvsEvents) CopyToCache(dst *DvsEvents) {
-	list := append(dst.Events[:0], m.Events...)
-	*dst = *m
-	dst.Events = list
-}
-
-// CacheKey groups all intervals in one pool.
-func (m *DvsEvents) CacheKey() uint64 { return 0 }
 
 // SizeBytes returns the size of the events in memory.
 func (m *DvsEvents) SizeBytes() int64 { return 24 * int64(len(m.Events)) }

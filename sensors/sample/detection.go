@@ -32,16 +32,6 @@ type Detections2D struct {
 	Boxes         []Box2D
 }
 
-// CopyToCache makes dst a deep copy, reusing dst's slice where it is large enough.
-func (m *Detections2D) CopyToCache(dst *Detections2D) {
-	list := append(dst.Boxes[:0], m.Boxes...)
-	*dst = *m
-	dst.Boxes = list
-}
-
-// CacheKey groups all detections in one pool.
-func (m *Detections2D) CacheKey() uint64 { return 0 }
-
 // Box3D is the oriented box of one actor.
 type Box3D struct {
 	ID     uint32
@@ -67,16 +57,6 @@ type Detections3D struct {
 	Boxes []Box3D
 }
 
-// CopyToCache makes dst a deep copy, reusing dst's slice where it is large enough.
-func (m *Detections3D) CopyToCache(dst *Detections3D) {
-	list := append(dst.Boxes[:0], m.Boxes...)
-	*dst = *m
-	dst.Boxes = list
-}
-
-// CacheKey groups all detections in one pool.
-func (m *Detections3D) CacheKey() uint64 { return 0 }
-
 // RadarObject is one actor that a radar sees, as SVL's radar reports it. Vectors
 // are in the sensor's frame.
 type RadarObject struct {
@@ -95,16 +75,6 @@ type RadarObjects struct {
 	Header
 	Objects []RadarObject
 }
-
-// CopyToCache makes dst a deep copy, reusing dst's slice where it is large enough.
-func (m *RadarObjects) CopyToCache(dst *RadarObjects) {
-	list := append(dst.Objects[:0], m.Objects...)
-	*dst = *m
-	dst.Objects = list
-}
-
-// CacheKey groups all sweeps in one pool.
-func (m *RadarObjects) CacheKey() uint64 { return 0 }
 
 // SignalState is what a traffic light shows, numbered as CARLA's
 // TrafficLightState.
@@ -136,13 +106,3 @@ type Signals struct {
 	Header
 	Signals []Signal
 }
-
-// CopyToCache makes dst a deep copy, reusing dst's slice where it is large enough.
-func (m *Signals) CopyToCache(dst *Signals) {
-	list := append(dst.Signals[:0], m.Signals...)
-	*dst = *m
-	dst.Signals = list
-}
-
-// CacheKey groups all messages in one pool.
-func (m *Signals) CacheKey() uint64 { return 0 }

@@ -17,12 +17,6 @@ type Collision struct {
 	NormalImpulse mgl64.Vec3
 }
 
-// CopyToCache makes dst an independent copy.
-func (m *Collision) CopyToCache(dst *Collision) { *dst = *m }
-
-// CacheKey groups all events in one pool.
-func (m *Collision) CacheKey() uint64 { return 0 }
-
 // Obstacle says what is in an actor's way.
 type Obstacle struct {
 	Header
@@ -31,12 +25,6 @@ type Obstacle struct {
 	// Distance is from the sensor to the obstacle along the way, metres.
 	Distance float32
 }
-
-// CopyToCache makes dst an independent copy.
-func (m *Obstacle) CopyToCache(dst *Obstacle) { *dst = *m }
-
-// CacheKey groups all events in one pool.
-func (m *Obstacle) CacheKey() uint64 { return 0 }
 
 // LaneMarkType is the kind of a lane mark, numbered as CARLA's
 // LaneMarking.Type (OpenDRIVE).
@@ -120,16 +108,6 @@ type LaneInvasion struct {
 	Marks []CrossedMark
 }
 
-// CopyToCache makes dst a deep copy, reusing dst's slice where it is large enough.
-func (m *LaneInvasion) CopyToCache(dst *LaneInvasion) {
-	list := append(dst.Marks[:0], m.Marks...)
-	*dst = *m
-	dst.Marks = list
-}
-
-// CacheKey groups all events in one pool.
-func (m *LaneInvasion) CacheKey() uint64 { return 0 }
-
 // LaneLineType is how a lane line is painted, numbered as SVL and Apollo do.
 type LaneLineType uint8
 
@@ -172,13 +150,3 @@ type LaneLines struct {
 	Header
 	Lines []LaneLine
 }
-
-// CopyToCache makes dst a deep copy, reusing dst's slice where it is large enough.
-func (m *LaneLines) CopyToCache(dst *LaneLines) {
-	list := append(dst.Lines[:0], m.Lines...)
-	*dst = *m
-	dst.Lines = list
-}
-
-// CacheKey groups all messages in one pool.
-func (m *LaneLines) CacheKey() uint64 { return 0 }

@@ -26,13 +26,6 @@ type Image struct {
 	Data   []byte
 }
 
-// CopyToCache makes dst a deep copy, reusing dst's Data where it is large enough.
-func (m *Image) CopyToCache(dst *Image) {
-	data := append(dst.Data[:0], m.Data...)
-	*dst = *m
-	dst.Data = data
-}
-
 // CacheKey groups images of about one size in one pool.
 func (m *Image) CacheKey() uint64 { return uint64(len(m.Data)) }
 
@@ -42,17 +35,6 @@ type CompressedImage struct {
 	Format string
 	Data   []byte
 }
-
-// CopyToCache makes dst a deep copy, reusing dst's Data where it is large enough.
-func (m *CompressedImage) CopyToCache(dst *CompressedImage) {
-	data := append(dst.Data[:0], m.Data...)
-	*dst = *m
-	dst.Data = data
-}
-
-// CacheKey groups all compressed images in one pool: their sizes vary from
-// frame to frame.
-func (m *CompressedImage) CacheKey() uint64 { return 0 }
 
 // CameraInfo is the calibration of the camera that took the image with the same stamp and
 // frame. It follows sensor_msgs/CameraInfo's conventions: row-major matrices, pixel centres at
@@ -66,16 +48,6 @@ type CameraInfo struct {
 	R               [9]float64
 	P               [12]float64
 }
-
-// CopyToCache makes dst a deep copy.
-func (m *CameraInfo) CopyToCache(dst *CameraInfo) {
-	d := append(dst.D[:0], m.D...)
-	*dst = *m
-	dst.D = d
-}
-
-// CacheKey groups all calibrations in one pool.
-func (m *CameraInfo) CacheKey() uint64 { return 0 }
 
 // SizeBytes returns the size of the pixels.
 func (m *Image) SizeBytes() int64 { return int64(len(m.Data)) }

@@ -21,12 +21,6 @@ type Imu struct {
 	LinearAccelerationCovariance [9]float64
 }
 
-// CopyToCache makes dst an independent copy.
-func (m *Imu) CopyToCache(dst *Imu) { *dst = *m }
-
-// CacheKey groups all measurements in one pool.
-func (m *Imu) CacheKey() uint64 { return 0 }
-
 // GnssFix is one satellite fix: WGS84 latitude and longitude in degrees,
 // altitude above the ellipsoid in metres; covariance in m², east, north, up,
 // row-major. The integers are sensor_msgs/NavSatStatus' and NavSatFix's.
@@ -39,12 +33,6 @@ type GnssFix struct {
 	PositionCovarianceType        uint8
 }
 
-// CopyToCache makes dst an independent copy.
-func (m *GnssFix) CopyToCache(dst *GnssFix) { *dst = *m }
-
-// CacheKey groups all fixes in one pool.
-func (m *GnssFix) CacheKey() uint64 { return 0 }
-
 // Odometry is a pose in Header.FrameID and a twist in ChildFrameID, with
 // row-major covariances in the order x, y, z, rotation about x, y, z.
 type Odometry struct {
@@ -55,12 +43,6 @@ type Odometry struct {
 	Twist           spatial.Twist
 	TwistCovariance [36]float64
 }
-
-// CopyToCache makes dst an independent copy.
-func (m *Odometry) CopyToCache(dst *Odometry) { *dst = *m }
-
-// CacheKey groups all odometry in one pool.
-func (m *Odometry) CacheKey() uint64 { return 0 }
 
 // Transform places ChildFrameID in Header.FrameID.
 type Transform struct {
@@ -79,13 +61,3 @@ type Transforms struct {
 
 // Captured returns the time of the set.
 func (m *Transforms) Captured() simtime.Stamp { return m.Stamp }
-
-// CopyToCache makes dst a deep copy, reusing dst's slice where it is large enough.
-func (m *Transforms) CopyToCache(dst *Transforms) {
-	list := append(dst.Transforms[:0], m.Transforms...)
-	*dst = *m
-	dst.Transforms = list
-}
-
-// CacheKey groups all sets in one pool.
-func (m *Transforms) CacheKey() uint64 { return 0 }

@@ -4,7 +4,7 @@
 // # Ownership
 //
 // The receiver of a sample may read it until its callback or publisher returns. To keep it
-// longer, copy it with CopyToCache. Nobody changes a sample that came from elsewhere (law S4):
+// longer, copy it with [Copy]. Nobody changes a sample that came from elsewhere (law S4):
 // several bridges read the same one.
 //
 // # Time
@@ -14,7 +14,10 @@
 package sample
 
 import (
+	"fmt"
 	"log/slog"
+	"reflect"
+	"sync"
 
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
@@ -52,12 +55,6 @@ type Clock struct {
 // Captured returns the time that the clock shows.
 func (c *Clock) Captured() simtime.Stamp { return c.Stamp }
 
-// CopyToCache makes dst an independent copy.
-func (c *Clock) CopyToCache(dst *Clock) { *dst = *c }
-
-// CacheKey groups all clocks in one pool.
-func (c *Clock) CacheKey() uint64 { return 0 }
-
 // Log is a line of the run's log.
 type Log struct {
 	Stamp simtime.Stamp
@@ -70,12 +67,6 @@ type Log struct {
 
 // Captured returns the simulation time of the line.
 func (m *Log) Captured() simtime.Stamp { return m.Stamp }
-
-// CopyToCache makes dst an independent copy.
-func (m *Log) CopyToCache(dst *Log) { *dst = *m }
-
-// CacheKey groups all lines in one pool.
-func (m *Log) CacheKey() uint64 { return 0 }
 
 // EmptyRequest tells a service to do what it does (std_srvs/Empty).
 type EmptyRequest struct{}
@@ -99,4 +90,85 @@ type TriggerRequest struct{}
 type TriggerResponse struct {
 	Success bool
 	Message string
+}
+
+// Copy makes dst a deep copy of src, which shares no memory with it. It reuses the memory of
+// dst's slices where that is large enough, and then allocates nothing. E is a type that
+// [Copyable] allows. dst is the caller's alone; src is only read.
+func Copy[E any](dst, src *E) { copyValue(reflect.ValueOf(dst).Elem(), reflect.ValueOf(src).Elem()) }
+
+func copyValue(dst, src reflect.Value) {
+	switch t := dst.Type(); {
+	case flat(t):
+		dst.Set(src)
+	case t.Kind() == reflect.Struct:
+		for i := range dst.NumField() {
+			copyValue(dst.Field(i), src.Field(i))
+		}
+	case t.Kind() == reflect.Slice:
+		dst.SetLen(0)
+		dst.Grow(src.Len())
+		dst.SetLen(src.Len())
+		if flat(t.Elem()) {
+			reflect.Copy(dst, src)
+			return
+		}
+		fallthrough
+	default: // an array of slices
+		for i := range src.Len() {
+			copyValue(dst.Index(i), src.Index(i))
+		}
+	}
+}
+
+// flats remembers which structures are flat.
+var flats sync.Map // of bool, by reflect.Type
+
+// flat reports whether an assignment copies all: the type has no slices.
+func flat(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Slice:
+		return false
+	case reflect.Array:
+		return flat(t.Elem())
+	case reflect.Struct:
+		if known, ok := flats.Load(t); ok {
+			return known.(bool)
+		}
+		all := true
+		for i := range t.NumField() {
+			all = all && flat(t.Field(i).Type)
+		}
+		flats.Store(t, all)
+		return all
+	}
+	return true
+}
+
+// Copyable returns an error for a type that Copy can't copy. It names the field that is a
+// pointer, a map, an interface, a channel or a function, or isn't exported beside a slice.
+func Copyable(t reflect.Type) error { return copyable(t, map[reflect.Type]bool{}) }
+
+func copyable(t reflect.Type, within map[reflect.Type]bool) error {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.UnsafePointer, reflect.Map, reflect.Interface, reflect.Chan, reflect.Func:
+		return fmt.Errorf("a copy would share the memory of a %v", t)
+	case reflect.Slice, reflect.Array:
+		return copyable(t.Elem(), within)
+	case reflect.Struct:
+		if within[t] { // a tree
+			return nil
+		}
+		within[t] = true
+		for i := range t.NumField() {
+			f := t.Field(i)
+			if !f.IsExported() && !flat(t) {
+				return fmt.Errorf("field %s of %v isn't exported, so that it can't be copied", f.Name, t)
+			}
+			if err := copyable(f.Type, within); err != nil {
+				return fmt.Errorf("field %s of %v: %w", f.Name, t, err)
+			}
+		}
+	}
+	return nil
 }

@@ -48,15 +48,5 @@ type Snapshot struct {
 	Actors  []ActorState // by rising id; the ego is first, with id 0
 }
 
-// CopyToCache makes dst a deep copy, reusing dst's slice where it is large enough.
-func (m *Snapshot) CopyToCache(dst *Snapshot) {
-	list := append(dst.Actors[:0], m.Actors...)
-	*dst = *m
-	dst.Actors = list
-}
-
-// CacheKey groups all snapshots in one pool.
-func (m *Snapshot) CacheKey() uint64 { return 0 }
-
 // SizeBytes returns about the size of the snapshot in memory.
 func (m *Snapshot) SizeBytes() int64 { return 320 * int64(len(m.Actors)) }

@@ -11,12 +11,6 @@ type Speed struct {
 	MetresPerSecond float64
 }
 
-// CopyToCache makes dst an independent copy.
-func (m *Speed) CopyToCache(dst *Speed) { *dst = *m }
-
-// CacheKey groups all readings in one pool.
-func (m *Speed) CacheKey() uint64 { return 0 }
-
 // Gears of a CanBus.
 const (
 	GearNeutral = 0
@@ -45,12 +39,6 @@ type CanBus struct {
 	Velocity    mgl64.Vec3
 }
 
-// CopyToCache makes dst an independent copy.
-func (m *CanBus) CopyToCache(dst *CanBus) { *dst = *m }
-
-// CacheKey groups all messages in one pool.
-func (m *CanBus) CacheKey() uint64 { return 0 }
-
 // VehicleOdometry is speed and wheel angles.
 type VehicleOdometry struct {
 	Header
@@ -58,12 +46,6 @@ type VehicleOdometry struct {
 	// wheels, radians, positive to the left.
 	Velocity, FrontWheelAngle, RearWheelAngle float64
 }
-
-// CopyToCache makes dst an independent copy.
-func (m *VehicleOdometry) CopyToCache(dst *VehicleOdometry) { *dst = *m }
-
-// CacheKey groups all messages in one pool.
-func (m *VehicleOdometry) CacheKey() uint64 { return 0 }
 
 // GpsOdometry is a position on the earth with the vehicle's movement.
 type GpsOdometry struct {
@@ -81,24 +63,12 @@ type GpsOdometry struct {
 	WheelAngle float64
 }
 
-// CopyToCache makes dst an independent copy.
-func (m *GpsOdometry) CopyToCache(dst *GpsOdometry) { *dst = *m }
-
-// CacheKey groups all messages in one pool.
-func (m *GpsOdometry) CacheKey() uint64 { return 0 }
-
 // InsStatus is the state of an inertial navigation system, in NovAtel's numbers as Apollo has
 // them. Status 3 is good, position type 56 a fixed RTK solution.
 type InsStatus struct {
 	Header
 	Status, PositionType uint32
 }
-
-// CopyToCache makes dst an independent copy.
-func (m *InsStatus) CopyToCache(dst *InsStatus) { *dst = *m }
-
-// CacheKey groups all messages in one pool.
-func (m *InsStatus) CacheKey() uint64 { return 0 }
 
 // VehicleControl is what a driver asks of a vehicle, by its pedals and its steering
 // wheel: SVL's VehicleControlData, as a bridge receives it.
@@ -120,12 +90,6 @@ type VehicleControl struct {
 	ParkingBrake bool
 }
 
-// CopyToCache makes dst an independent copy.
-func (m *VehicleControl) CopyToCache(dst *VehicleControl) { *dst = *m }
-
-// CacheKey groups all messages in one pool.
-func (m *VehicleControl) CacheKey() uint64 { return 0 }
-
 // AckermannDrive asks a vehicle for a speed and a steering angle
 // (ackermann_msgs/AckermannDrive).
 type AckermannDrive struct {
@@ -138,12 +102,6 @@ type AckermannDrive struct {
 	Speed, Acceleration, Jerk float64
 }
 
-// CopyToCache makes dst an independent copy.
-func (m *AckermannDrive) CopyToCache(dst *AckermannDrive) { *dst = *m }
-
-// CacheKey groups all messages in one pool.
-func (m *AckermannDrive) CacheKey() uint64 { return 0 }
-
 // VelocityCommand asks a vehicle for velocities (geometry_msgs/Twist, mostly on
 // /cmd_vel). It has no stamp of its own in ROS: Stamp is 0 there.
 type VelocityCommand struct {
@@ -151,12 +109,6 @@ type VelocityCommand struct {
 	// Twist is in the vehicle's frame; of a car only Linear's x and Angular's z count.
 	Twist spatial.Twist
 }
-
-// CopyToCache makes dst an independent copy.
-func (m *VelocityCommand) CopyToCache(dst *VelocityCommand) { *dst = *m }
-
-// CacheKey groups all messages in one pool.
-func (m *VelocityCommand) CacheKey() uint64 { return 0 }
 
 // States of a VehicleState's lamps, wipers and mode, numbered as lgsvl_msgs does.
 const (
@@ -179,9 +131,3 @@ type VehicleState struct {
 	Blinker, Headlights, Wipers, Gear, Mode uint8
 	HandBrake, Horn, Autonomous             bool
 }
-
-// CopyToCache makes dst an independent copy.
-func (m *VehicleState) CopyToCache(dst *VehicleState) { *dst = *m }
-
-// CacheKey groups all messages in one pool.
-func (m *VehicleState) CacheKey() uint64 { return 0 }

@@ -273,7 +273,7 @@ func TestMessageIsReusedBetweenClouds(t *testing.T) {
 func TestConversionLeavesTheSampleAlone(t *testing.T) { // law S4
 	for _, src := range []*sample.PointCloud{cloud(""), organizedCloud()} {
 		var before sample.PointCloud
-		src.CopyToCache(&before)
+		sample.Copy(&before, src)
 		_, err := encoded(rossample.PointCloud2, src)()
 		require.NoError(t, err)
 		for i := range src.Points {

@@ -22,12 +22,6 @@ type SkyView struct {
 	Share float64
 }
 
-// CopyToCache lets queues keep a SkyView.
-func (m *SkyView) CopyToCache(dst *SkyView) { *dst = *m }
-
-// CacheKey groups all of them in one pool.
-func (m *SkyView) CacheKey() uint64 { return 0 }
-
 // Options are what a rig may set.
 type Options struct {
 	Rays int `attribute:"rays" default:"4096" min:"64" max:"65536" doc:"directions looked along"`

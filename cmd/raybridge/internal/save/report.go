@@ -90,9 +90,9 @@ func (r *Report) listen(s *pipeline.Sensor, output, topic string, example any) (
 		return pipeline.Listen(s, output, func(_ sensors.Tick, m *sample.Image) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			m.CopyToCache(&kept.last)
+			sample.Copy(&kept.last, m)
 			if kept.seen++; kept.seen == 1 {
-				m.CopyToCache(&kept.first)
+				sample.Copy(&kept.first, m)
 			}
 		})
 	case *sample.PointCloud:
@@ -101,7 +101,7 @@ func (r *Report) listen(s *pipeline.Sensor, output, topic string, example any) (
 		return pipeline.Listen(s, output, func(_ sensors.Tick, m *sample.PointCloud) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			m.CopyToCache(&kept.message)
+			sample.Copy(&kept.message, m)
 			kept.seen = true
 		})
 	}

@@ -13,8 +13,8 @@ import (
 // camera shows the newest image of one camera.
 type camera struct {
 	labels     bool // mono8 means semantic tags
-	images     latest[sample.Image, *sample.Image]
-	compressed latest[sample.CompressedImage, *sample.CompressedImage]
+	images     latest[sample.Image]
+	compressed latest[sample.CompressedImage]
 
 	shown   *sample.Image // nil before the first
 	packed  *sample.CompressedImage

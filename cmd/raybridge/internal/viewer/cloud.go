@@ -41,7 +41,7 @@ type point struct {
 // cloud holds the newest scan of one lidar, as its two views show it.
 type cloud struct {
 	mount    spatial.Pose // of the lidar in base_link
-	scans    latest[sample.PointCloud, *sample.PointCloud]
+	scans    latest[sample.PointCloud]
 	shown    *sample.PointCloud // nil before the first
 	points   []point
 	coloring coloring

@@ -7,19 +7,20 @@ import (
 
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 // latest holds the newest message of one output until the window takes it. Three
 // messages' memory goes round: the newest, the one shown and a spare one. Any
 // goroutine may use it.
-type latest[E any, M sensors.Message[E]] struct {
+type latest[E any] struct {
 	mu    sync.Mutex
 	fresh *E // guarded by mu; nil when taken
 	spare *E // guarded by mu
 }
 
 // put keeps a copy of m in place of what was not taken.
-func (l *latest[E, M]) put(m M) {
+func (l *latest[E]) put(m *E) {
 	l.mu.Lock()
 	dst := l.spare
 	l.spare = nil
@@ -27,7 +28,7 @@ func (l *latest[E, M]) put(m M) {
 	if dst == nil {
 		dst = new(E)
 	}
-	m.CopyToCache(dst)
+	sample.Copy(dst, m)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.fresh != nil {
@@ -38,7 +39,7 @@ func (l *latest[E, M]) put(m M) {
 
 // take returns the newest message, nil where there is none since the last call.
 // It gives back the one that the caller had before.
-func (l *latest[E, M]) take(before *E) *E {
+func (l *latest[E]) take(before *E) *E {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	m := l.fresh
@@ -53,8 +54,8 @@ func (l *latest[E, M]) take(before *E) *E {
 }
 
 // hear returns a listener that keeps and counts messages, and tells the window.
-func hear[E any, M sensors.Message[E]](v *Viewer, m *Meter, into *latest[E, M]) func(sensors.Tick, M) {
-	return func(at sensors.Tick, message M) {
+func hear[E any](v *Viewer, m *Meter, into *latest[E]) func(sensors.Tick, *E) {
+	return func(at sensors.Tick, message *E) {
 		into.put(message)
 		m.Note(at)
 		v.arrived.Store(true)

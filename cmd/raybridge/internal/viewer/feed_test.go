@@ -16,7 +16,7 @@ import (
 )
 
 func TestLatestKeepsTheNewestCopy(t *testing.T) {
-	var l latest[sample.Image, *sample.Image]
+	var l latest[sample.Image]
 	assert.Nil(t, l.take(nil))
 	m := &sample.Image{Data: []byte{1}}
 	l.put(m)
@@ -41,7 +41,7 @@ func TestLatestKeepsTheNewestCopy(t *testing.T) {
 
 func TestLatestAcrossGoroutines(t *testing.T) {
 	const n = 2000
-	var l latest[sample.PointCloud, *sample.PointCloud]
+	var l latest[sample.PointCloud]
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		m := &sample.PointCloud{Points: make([]sample.Point, 50)}

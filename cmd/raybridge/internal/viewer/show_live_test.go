@@ -58,7 +58,7 @@ func headlessFrame(t *testing.T) *sample.Image {
 	p, err := newCity(t, eglctx.Open(eglctx.Options{Device: os.Getenv("GL_DEVICE")}))
 	skipWithout(t, err)
 	var frame sample.Image
-	_, err = pipeline.Listen(p.Sensors()[0], "image", func(_ sensors.Tick, m *sample.Image) { m.CopyToCache(&frame) })
+	_, err = pipeline.Listen(p.Sensors()[0], "image", func(_ sensors.Tick, m *sample.Image) { sample.Copy(&frame, m) })
 	require.NoError(t, err)
 	require.NoError(t, p.Step(t.Context(), steps))
 	require.NoError(t, p.Close(t.Context()))
