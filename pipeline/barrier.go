@@ -76,7 +76,6 @@ type passageKey struct {
 // passage is one firing on its way.
 type passage struct {
 	Delivery
-	sensor  *Sensor
 	waiting int // messages that are with bridges
 	arrived int // messages that have left, one way or the other
 }
@@ -90,9 +89,9 @@ func (b *barrier) expect(s *Sensor, at sensors.Tick, skipped int) {
 		rate := s.schedule.Rate()
 		over := due
 		over.Due, over.Missing = rate.At(rate.IndexAt(at.Due)-int64(k)), flow.CauseSkipped
-		b.list = append(b.list, &passage{Delivery: over, sensor: s})
+		b.list = append(b.list, &passage{Delivery: over})
 	}
-	x := &passage{Delivery: due, sensor: s}
+	x := &passage{Delivery: due}
 	b.list = append(b.list, x)
 	b.open[passageKey{s, at.Seq}] = x
 }
@@ -103,23 +102,6 @@ func (b *barrier) miss(s *Sensor, seq uint64, cause flow.Cause) {
 	defer b.mu.Unlock()
 	if x := b.open[passageKey{s, seq}]; x != nil && x.Missing == "" {
 		x.Missing = cause
-	}
-}
-
-// lost declares firings missing whose captures a sensor has lost. They are the oldest from
-// which nothing has come, for captures come back in their order (law R1). Those for which there
-// was no room are declared where that is found.
-func (b *barrier) lost(s *Sensor, cause flow.Cause, n int) {
-	if cause != flow.CauseReadbackFailed && cause != flow.CauseClosed {
-		return
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, x := range b.list {
-		if n > 0 && x.sensor == s && x.Missing == "" && x.waiting+x.arrived == 0 {
-			x.Missing = cause
-			n--
-		}
 	}
 }
 

@@ -146,13 +146,15 @@ func TestWhatIsMissingHasACause(t *testing.T) {
 			return flow.CauseReadbackFull
 		case name == "failed" && at.Seq == 1:
 			return flow.CauseReadbackFailed
+		case name == "blurred" && at.Seq == 1:
+			return flow.CauseConvertFailed
 		case name == "unfit" && at.Seq == 1:
 			return "too_hot"
 		}
 		return ""
 	}}
 	p := newScripted(t, lose, pipeline.Config{Bridges: refuse.registry()})
-	for _, name := range []string{"full", "failed"} {
+	for _, name := range []string{"full", "failed", "blurred"} {
 		addScripted(t, p, laggyID, name, "100")
 	}
 	addScripted(t, p, plainID, "refused", "100")
@@ -176,6 +178,7 @@ func TestWhatIsMissingHasACause(t *testing.T) {
 	}
 	assert.Equal(t, map[string][]string{
 		"full": {"", "readback_full", ""}, "failed": {"", "readback_failed", ""}, "refused": {"", "write_failed", ""},
+		"blurred":   {"", "convert_failed", ""},
 		"panicking": {"", "callback_failed", ""}, "idle": {"idle", "idle", "idle"},
 		"unfit": {"", "too_hot", ""},
 	}, got)

@@ -182,8 +182,7 @@ func (i *instant) tickPlain() error {
 func (i *instant) drop() {
 	for k := range i.firings {
 		if f := &i.firings[k]; f.sensor.gpu {
-			f.sensor.dropped(flow.CauseReadbackFull, 1)
-			f.missed(flow.CauseReadbackFull)
+			f.sensor.dropped(f.at, flow.CauseReadbackFull)
 		}
 	}
 }

@@ -345,14 +345,11 @@ func (p *Pipeline) captureAll(c *gpu.Ctx, i *instant) {
 			continue
 		}
 		if !f.sensor.users.enter() { // it was ended before its turn came
-			f.sensor.dropped(flow.CauseClosed, 1)
+			f.sensor.dropped(f.at, flow.CauseClosed)
 			continue
 		}
 		f.captured, f.err = f.sensor.life.Capture(c, f.at)
 		f.sensor.users.exit()
-		if !f.captured && f.err == nil {
-			f.missed(flow.CauseReadbackFull)
-		}
 	}
 	if err := c.Flush(); err != nil {
 		p.fail(err)
@@ -714,7 +711,6 @@ func announce(i *instant) {
 // tick calls the sensor's Tick for the firing.
 func (f *firing) tick() error {
 	f.at.Started = time.Now()
-	f.sensor.ticked.Store(f.at.Seq)
 	return f.sensor.life.Tick(f.at)
 }
 

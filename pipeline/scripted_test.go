@@ -112,7 +112,7 @@ func (s *plain) Tick(at sensors.Tick) error {
 		}
 	}
 	if cause := s.lost(at); cause != "" {
-		s.env.Dropped(cause, 1)
+		s.env.Dropped(at, cause)
 		return nil
 	}
 	s.publish(at)
@@ -184,7 +184,7 @@ func (s *laggy) Capture(_ *gpu.Ctx, at sensors.Tick) (bool, error) {
 		}
 	}
 	if s.lost(at) == flow.CauseReadbackFull {
-		s.env.Dropped(flow.CauseReadbackFull, 1)
+		s.env.Dropped(at, flow.CauseReadbackFull)
 		return false, nil
 	}
 	s.mu.Lock()
@@ -209,7 +209,7 @@ func (s *laggy) Process(through simtime.Stamp) int {
 	s.mu.Unlock()
 	for _, at := range due {
 		if cause := s.lost(at); cause != "" {
-			s.env.Dropped(cause, 1)
+			s.env.Dropped(at, cause)
 			continue
 		}
 		s.publish(at)

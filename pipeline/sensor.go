@@ -43,8 +43,7 @@ type Sensor struct {
 	turn     chan struct{} // see takeTurn; nil where none is needed
 	ending   ending
 
-	joined atomic.Bool   // the frame loop has let its schedule run
-	ticked atomic.Uint64 // the firing that its Tick was called for last
+	joined atomic.Bool // the frame loop has let its schedule run
 	// The frame loop's own.
 	seq   uint64 // of the next firing
 	heard bool   // what hearer was told
@@ -294,17 +293,13 @@ func (s *Sensor) begin(ctx context.Context) error {
 	return wrap("begin sensor "+s.spec.Name, err)
 }
 
-// dropped counts captures that the sensor lost; all its outputs lack them.
-func (s *Sensor) dropped(cause flow.Cause, n int) {
+// dropped counts a firing that the sensor lost; all its outputs lack it.
+func (s *Sensor) dropped(at sensors.Tick, cause flow.Cause) {
 	for _, stats := range s.stats {
-		stats.dropped(cause, n)
+		stats.dropped(cause, 1)
 	}
-	switch b := s.p.barrier.Load(); {
-	case b == nil || cause == flow.CauseNoReturn: // such a scan is published
-	case s.gpu:
-		b.lost(s, cause, n)
-	default:
-		b.miss(s, s.ticked.Load(), cause)
+	if cause != flow.CauseNoReturn { // such a scan is published
+		_ = missed(s.p.barrier.Load(), s, at.Seq, cause)
 	}
 	s.p.wakeCompletion()
 }

@@ -44,8 +44,8 @@ type Ring[D, E any] struct {
 	// Owned by the GL thread.
 	targets [ringTargets]*gpu.Buffer
 	next    int
-	target  *gpu.Buffer   // of the capture between Take and Start
-	due     simtime.Stamp // its instant
+	target  *gpu.Buffer // of the capture between Take and Start
+	at      Tick        // its firing
 }
 
 // Open gives publish each capture that comes back, in Process: the lease ends when it
@@ -61,7 +61,7 @@ func (r *Ring[D, E]) Open(spec *Spec, env *Env, publish func(*Shot[D], readback.
 // Make makes the pool and the buffers for captures of so many records. GL thread.
 func (r *Ring[D, E]) Make(c *gpu.Ctx, records int) (err error) {
 	r.pool, err = readback.New(readback.Config{
-		Label: r.label, Slots: RingSlots, MaxElements: records, Notify: r.env.Completed, Tick: func() simtime.Stamp { return r.due },
+		Label: r.label, Slots: RingSlots, MaxElements: records, Notify: r.env.Completed, Tick: func() simtime.Stamp { return r.at.Due },
 	}, r.complete)
 	if err != nil {
 		return err
@@ -76,10 +76,10 @@ func (r *Ring[D, E]) Make(c *gpu.Ctx, records int) (err error) {
 	return r.pool.Prepare(c)
 }
 
-// Take returns the buffer that the next capture is to be written to, or nil where there is no
-// room, which it counts. GL thread.
-func (r *Ring[D, E]) Take(c *gpu.Ctx) (*gpu.Buffer, error) {
-	r.target = nil
+// Take returns the buffer that the capture of a firing is to be written to, or nil where there
+// is no room, which it counts. GL thread.
+func (r *Ring[D, E]) Take(c *gpu.Ctx, at Tick) (*gpu.Buffer, error) {
+	r.target, r.at = nil, at
 	err := r.pool.Begin(c)
 	for i := 0; err == nil && r.target == nil && i < ringTargets; i++ {
 		if b := r.targets[r.next]; !r.pool.Holds(b) {
@@ -95,7 +95,7 @@ func (r *Ring[D, E]) Take(c *gpu.Ctx) (*gpu.Buffer, error) {
 
 // full counts a capture for which there is no room.
 func (r *Ring[D, E]) full() error {
-	r.env.Dropped(flow.CauseReadbackFull, 1)
+	r.env.Dropped(r.at, flow.CauseReadbackFull)
 	return nil
 }
 
@@ -114,7 +114,6 @@ func (r *Ring[D, E]) StartRange(c *gpu.Ctx, shot Shot[D], first, records int) (i
 }
 
 func (r *Ring[D, E]) start(c *gpu.Ctx, shot Shot[D], from readback.Source) (issued bool, err error) {
-	r.due = shot.At.Due
 	started, err := r.pool.StartTick(c, from)
 	r.target = nil
 	if errors.Is(err, readback.ErrFull) {
@@ -153,9 +152,9 @@ func (r *Ring[D, E]) complete(k *readback.Capture[Shot[D], E], lease readback.Le
 	defer lease.Release()
 	switch {
 	case errors.Is(err, readback.ErrClosed):
-		r.env.Dropped(flow.CauseClosed, 1)
+		r.env.Dropped(k.Data.At, flow.CauseClosed)
 	case err != nil:
-		r.env.Dropped(flow.CauseReadbackFailed, 1)
+		r.env.Dropped(k.Data.At, flow.CauseReadbackFailed)
 		r.env.Log.Warn("a capture was lost", "error", err)
 	default:
 		r.publish(&k.Data, lease)

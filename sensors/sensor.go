@@ -132,9 +132,9 @@ type Env struct {
 	// Frames returns the fixed frames of the sensors on the owner, parents before
 	// children: an equal list until sensors come or go. It is not to be changed.
 	Frames func() []sample.Transform
-	// Dropped counts captures that were lost, by cause. Any goroutine may call it. A sensor
-	// without captures calls it in the Tick that comes to nothing, and publishes nothing there.
-	Dropped func(cause flow.Cause, n int)
+	// Dropped counts a firing of which an output lacks its message, by cause. Any goroutine may
+	// call it.
+	Dropped func(at Tick, cause flow.Cause)
 	// Completed must be called from Poll's or the pool's notification when a capture became
 	// ready for Process. It never blocks and may be called from any goroutine.
 	Completed func()

@@ -39,8 +39,8 @@ type camera struct {
 	// Owned by the GL thread.
 	target *gpu.Buffer // of the capture that the view makes, nil between
 	failed error       // of a capture that the view couldn't make
-	// periodNs is how long before that capture the firing before it was due.
-	periodNs int64
+	// drawn is the firing of that capture.
+	drawn sensors.Tick
 
 	// Owned by Process: messages that are used again, since outputs copy what
 	// they keep. Of the calibration the header alone changes.
@@ -131,7 +131,7 @@ func (s *camera) Tick(at sensors.Tick) error {
 // acquire takes the target of the capture that is about to be drawn, or drops
 // the capture where none is free. The view calls it as it draws, in Capture. GL thread.
 func (s *camera) acquire(c *gpu.Ctx) bool {
-	s.target, s.failed = s.Take(c)
+	s.target, s.failed = s.Take(c, s.drawn)
 	return s.target != nil
 }
 
@@ -223,7 +223,7 @@ func (s *camera) publish(k *shot, lease readback.Lease[uint32]) {
 	s.publishInfo(k)
 	if s.events != nil {
 		if err := s.events.publish(k.At, k.Header, lease.Slice()); err != nil {
-			s.notConverted(err)
+			s.notConverted(k.At, err)
 		}
 	} else if s.options.raw && s.image.Listening() {
 		o := &s.options
@@ -244,8 +244,8 @@ func (s *camera) publish(k *shot, lease readback.Lease[uint32]) {
 }
 
 // notConverted counts a picture that was seen, but can't be published as asked.
-func (s *camera) notConverted(err error) {
-	s.env.Dropped(flow.CauseConvertFailed, 1)
+func (s *camera) notConverted(at sensors.Tick, err error) {
+	s.env.Dropped(at, flow.CauseConvertFailed)
 	s.env.Log.Warn("camera: picture not converted", "camera", s.spec.Name, "err", err)
 }
 

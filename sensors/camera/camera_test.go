@@ -94,7 +94,7 @@ func (r *rig) add(i int, m mounted) {
 	require.NoError(r.tb, err)
 	env := &sensors.Env{
 		GL: r.thread, World: r.world, Resident: r.resident, History: r.history, Owner: scene.EgoID, Shared: r.shared,
-		Dropped: func(cause flow.Cause, n int) { r.drops[cause] += n }, Completed: func() {}, Log: slog.New(slog.NewTextHandler(&r.log, nil)),
+		Dropped: func(_ sensors.Tick, cause flow.Cause) { r.drops[cause]++ }, Completed: func() {}, Log: slog.New(slog.NewTextHandler(&r.log, nil)),
 	}
 	r.messages = append(r.messages, map[string][]any{})
 	r.deaf = append(r.deaf, false)

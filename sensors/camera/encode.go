@@ -99,7 +99,7 @@ func (e *encoder) publish(through simtime.Stamp) int {
 		n++
 		e.camera.encoding.Add(-1)
 		if first.err != nil {
-			e.camera.notConverted(fmt.Errorf("compress: %w", first.err))
+			e.camera.notConverted(first.at, fmt.Errorf("compress: %w", first.err))
 		} else {
 			e.camera.compressed.TryQueue(first.at, first.message)
 		}
@@ -115,12 +115,12 @@ func (e *encoder) close() {
 	close(e.jobs)
 	<-e.done
 	e.mu.Lock()
-	left := len(e.ready)
+	left := e.ready
 	e.ready = nil
 	e.mu.Unlock()
-	if left > 0 {
-		e.camera.encoding.Add(-int64(left))
-		e.camera.env.Dropped(flow.CauseClosed, left)
+	for i := range left {
+		e.camera.encoding.Add(-1)
+		e.camera.env.Dropped(left[i].at, flow.CauseClosed)
 	}
 }
 

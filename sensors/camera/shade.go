@@ -245,7 +245,7 @@ var OpticalFlowDefinition = define[OpticalFlowOwn](kindFlow,
 // anything was recorded. GL thread.
 func (s *camera) previousNs(r *renderer, stamp simtime.Stamp) simtime.Stamp {
 	oldest, _, _ := r.history.Span()
-	return min(max(stamp-simtime.Stamp(s.periodNs), oldest), stamp)
+	return min(max(stamp-simtime.Stamp(s.drawn.PeriodNs), oldest), stamp)
 }
 
 // writePrevious writes where the points of each frame of the scene were at an

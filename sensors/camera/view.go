@@ -61,9 +61,8 @@ type view struct {
 
 // announcement is a capture that is about to be made.
 type announcement struct {
-	stamp    simtime.Stamp
-	periodNs int64
-	by       *camera
+	at sensors.Tick
+	by *camera
 }
 
 // view returns the renderer's view for a key and makes it for its first camera; each
@@ -190,7 +189,7 @@ func (v *view) announce(by *camera, at sensors.Tick) {
 	if len(v.announced) == maxAnnounced {
 		v.announced = slices.Delete(v.announced, 0, 1)
 	}
-	v.announced = append(v.announced, announcement{at.Due, at.PeriodNs, by})
+	v.announced = append(v.announced, announcement{at, by})
 }
 
 // take appends the cameras announced for an instant to dst; earlier
@@ -200,11 +199,11 @@ func (v *view) take(dst []*camera, stamp simtime.Stamp) []*camera {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.announced = slices.DeleteFunc(v.announced, func(a announcement) bool {
-		if a.stamp == stamp && !slices.Contains(dst, a.by) {
-			a.by.periodNs = a.periodNs
+		if a.at.Due == stamp && !slices.Contains(dst, a.by) {
+			a.by.drawn = a.at
 			dst = append(dst, a.by)
 		}
-		return a.stamp <= stamp
+		return a.at.Due <= stamp
 	})
 	return dst
 }

@@ -147,7 +147,7 @@ func (s *Sensor[E]) openInputs(c *gpu.Ctx) (err error) {
 
 // Capture dispatches the shader and starts reading its results back. GL thread.
 func (s *Sensor[E]) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) {
-	target, err := s.Take(c)
+	target, err := s.Take(c, at)
 	if target == nil {
 		return false, err
 	}

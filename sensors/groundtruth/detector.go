@@ -90,7 +90,7 @@ func (d *detector) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error)
 	if !d.env.History.Present(d.env.Owner, at.Due) {
 		return false, nil
 	}
-	target, err := d.Take(c)
+	target, err := d.Take(c, at)
 	if target == nil {
 		return false, err
 	}

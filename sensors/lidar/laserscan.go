@@ -127,6 +127,6 @@ func (s *planarLidar) publish(of *scan, points []sample.Point) {
 			returns++
 		}
 	}
-	s.reportEmpty(returns)
+	s.reportEmpty(of.At, returns)
 	s.out.TryQueue(of.At, m)
 }

@@ -286,7 +286,7 @@ func (s *cloudLidar) publish(of *scan, points []sample.Point) {
 		m.Points = keepReturns(m.Points[:0], points)
 		returns = len(m.Points)
 	}
-	s.reportEmpty(returns)
+	s.reportEmpty(of.At, returns)
 	s.out.TryQueue(of.At, m)
 }
 

@@ -151,7 +151,7 @@ func (s *scanner) checkPeriod() error {
 
 // Capture traces the scan that ends at the due instant. GL thread.
 func (s *scanner) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) {
-	target, err := s.Take(c)
+	target, err := s.Take(c, at)
 	if target == nil {
 		return false, err
 	}
@@ -204,11 +204,11 @@ func (s *scanner) dispatch(c *gpu.Ctx, target *gpu.Buffer, at sensors.Tick) erro
 }
 
 // reportEmpty counts scans that saw nothing, and says so now and then (law S5).
-func (s *scanner) reportEmpty(points int) {
+func (s *scanner) reportEmpty(at sensors.Tick, points int) {
 	if points > 0 {
 		return
 	}
-	s.env.Dropped(flow.CauseNoReturn, 1)
+	s.env.Dropped(at, flow.CauseNoReturn)
 	if time.Since(s.warned) >= noReturnWarning {
 		s.warned = time.Now()
 		s.env.Log.Warn("a scan has no return: nothing is within the range of any ray that was fired", "cause", flow.CauseNoReturn)

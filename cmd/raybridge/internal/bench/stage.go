@@ -348,7 +348,7 @@ type lostCaptures struct {
 	cause flow.Cause // guarded by mu
 }
 
-func (l *lostCaptures) add(cause flow.Cause, _ int) {
+func (l *lostCaptures) add(_ sensors.Tick, cause flow.Cause) {
 	if cause == flow.CauseNoReturn {
 		return // a scan that saw nothing is complete
 	}
