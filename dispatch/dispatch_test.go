@@ -296,7 +296,7 @@ func TestBlockLimit(t *testing.T) {
 		var f fates
 		assert.False(t, topic.TryQueueTask(2, dispatch.Task{Done: f.done}))
 		assert.Equal(t, time.Second, time.Since(start))
-		assert.Equal(t, []error{dispatch.ErrFull}, f.all())
+		assert.Equal(t, []error{dispatch.ErrSlow}, f.all())
 		require.NoError(t, d.Drain(context.Background()))
 		require.NoError(t, d.Close(context.Background()))
 	})
@@ -323,7 +323,7 @@ func TestBlockLimitOfTheFirstInLine(t *testing.T) {
 		assert.True(t, topic.TryQueue(of(12)), "40 bytes were free")
 		assert.Equal(t, 3*time.Second/2, time.Since(start), "when the second in line gave up, too")
 		assert.True(t, topic.TryQueue(of(28)))
-		assert.Equal(t, flow.Drops{flow.CauseQueueFull: 2}, topic.Stats().Dropped)
+		assert.Equal(t, flow.Drops{flow.CausePeerSlow: 2}, topic.Stats().Dropped)
 		require.NoError(t, d.Drain(context.Background()))
 		require.NoError(t, d.Close(context.Background()))
 	})
@@ -771,6 +771,7 @@ func TestErrorsNameTheirCause(t *testing.T) {
 		{dispatch.ErrPaused, flow.CausePaused},
 		{dispatch.ErrTokenBusy, flow.CauseTokenBusy},
 		{dispatch.ErrFull, flow.CauseQueueFull},
+		{dispatch.ErrSlow, flow.CausePeerSlow},
 		{dispatch.ErrClosed, flow.CauseClosed},
 		{fmt.Errorf("send: %w", dispatch.ErrFull), flow.CauseQueueFull},
 		{&dispatch.PanicError{Value: 1}, flow.CauseConvertFailed},

@@ -29,6 +29,7 @@
 //	*PanicError     "exception was thrown by publisher delegate"
 //	any other error of the publisher: likewise
 //	ErrFull         the queue was full (SVL only blocks)
+//	ErrSlow         the queue was full for too long, where a wait has a limit
 //	ErrClosed       the dispatcher or topic was closed (SVL calls nothing back)
 //
 // # Concurrency

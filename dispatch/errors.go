@@ -16,9 +16,11 @@ var (
 	// ErrTokenBusy says that another task with the same exclusive token was
 	// queued or running.
 	ErrTokenBusy = flow.NewError(flow.CauseTokenBusy, "exclusive token is in use")
-	// ErrFull says that the topic's queue had no room. The message was refused (DropNewest, or
-	// Block at the end of its BlockLimit) or pushed out by a younger one (DropOldest).
+	// ErrFull says that the topic's queue had no room. The message was refused (DropNewest)
+	// or pushed out by a younger one (DropOldest).
 	ErrFull = flow.NewError(flow.CauseQueueFull, "topic queue is full")
+	// ErrSlow says that the topic's queue had no room up to the BlockLimit (Block).
+	ErrSlow = flow.NewError(flow.CausePeerSlow, "topic queue was full for too long")
 	// ErrClosed says that the dispatcher or the topic was closed, before or
 	// while the message waited.
 	ErrClosed = flow.NewError(flow.CauseClosed, "dispatcher is closed")

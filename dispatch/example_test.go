@@ -237,8 +237,8 @@ func ExampleTopicConfig_dropOldest() {
 func ExampleTopicConfig_block() {
 	full(dispatch.TopicConfig{Policy: flow.Block, BlockLimit: time.Millisecond})
 	// Output:
-	// 2 topic queue is full
-	// 3 topic queue is full
+	// 2 topic queue was full for too long
+	// 3 topic queue was full for too long
 	// 0 <nil>
 	// 1 <nil>
 }

@@ -227,7 +227,7 @@ func (t *Topic[T]) TryQueue(data T) bool { return t.TryQueueTask(data, Task{}) }
 // TryQueueTask offers a message and says at once whether it was taken (law D1); only policy
 // Block and WaitForToken may wait. If it returns true, the message will be published unless it
 // is pushed out or the dispatcher closes. If it returns false, Done has already been called, on
-// this goroutine. Its error is ErrPaused, ErrTokenBusy, ErrFull, ErrClosed, ErrToken, a
+// this goroutine. Its error is ErrPaused, ErrTokenBusy, ErrFull, ErrSlow, ErrClosed, ErrToken, a
 // configuration error, or the *PanicError of the message's own methods. If those end the
 // goroutine by runtime.Goexit, Done is called on the way out.
 func (t *Topic[T]) TryQueueTask(data T, task Task) bool {
@@ -589,7 +589,7 @@ func (t *topic) standInLine(k *task) error {
 	t.waiters.push(w)
 	if !t.await(w, &t.waiters) {
 		t.grantRoom() // to those who stood behind it
-		return ErrFull
+		return ErrSlow
 	}
 	return w.err
 }

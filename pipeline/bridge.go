@@ -296,7 +296,7 @@ func (b *attachedBridge) undelivered() flow.Drops {
 	defer b.mu.Unlock()
 	all := maps.Clone(b.former)
 	for _, r := range b.routes {
-		_, lost := r.drops()
+		_, lost := r.topic.Drops()
 		all.Merge(lost)
 	}
 	return all
@@ -306,7 +306,7 @@ func (b *attachedBridge) undelivered() flow.Drops {
 func (b *attachedBridge) leave(r *route) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	_, lost := r.drops()
+	_, lost := r.topic.Drops()
 	b.former.Merge(lost)
 	b.routes = slices.DeleteFunc(b.routes, func(other *route) bool { return other == r })
 }
@@ -438,27 +438,6 @@ func (r *route) send(ctx context.Context, e *envelope) error {
 	return nil
 }
 
-// drops returns what was not sent, by cause, and what of it the bridge never had: the
-// dispatcher alone counts it.
-func (r *route) drops() (all, undelivered flow.Drops) {
-	all, undelivered = r.topic.Drops()
-	for _, drops := range []flow.Drops{all, undelivered} {
-		if n := drops[flow.CauseQueueFull]; n > 0 && r.bridge.topicConfig.BlockLimit > 0 {
-			delete(drops, flow.CauseQueueFull)
-			drops.Add(flow.CausePeerSlow, n) // it was waited for
-		}
-	}
-	return all, undelivered
-}
-
-// causeOf names the reason of a message's fate for the summary.
-func (r *route) causeOf(err error) flow.Cause {
-	if errors.Is(err, dispatch.ErrFull) && r.bridge.topicConfig.BlockLimit > 0 {
-		return flow.CausePeerSlow // it was waited for
-	}
-	return flow.CauseOf(err)
-}
-
 // Listening reports whether the bridge takes messages: it is connected, and somebody
 // behind it wants the topic. Samples wait for the clock besides.
 func (r *route) Listening() bool {
@@ -506,11 +485,7 @@ func (r *route) take(at sensors.Tick, message any) (e *envelope, done func(error
 	if b := r.bridge.p.barrier.Load(); b != nil && r.sensor != nil {
 		arrived := b.sending(r.sensor, at.Seq)
 		done = func(err error) {
-			if err != nil {
-				arrived(r.causeOf(err))
-			} else {
-				arrived("")
-			}
+			arrived(flow.CauseOf(err))
 			r.done(err)
 		}
 	}

@@ -377,7 +377,7 @@ func (s *outputStats) snapshot() (delivered int64, p50, p99 float64, drops flow.
 	defer s.mu.Unlock()
 	drops = maps.Clone(s.drops)
 	for _, r := range s.routes {
-		lost, _ := r.drops()
+		lost, _ := r.topic.Drops()
 		drops.Merge(lost)
 	}
 	if s.latency != nil {
