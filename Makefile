@@ -107,5 +107,5 @@ bench-ros2dds: setup-peers ## measure the bridge ros2dds beside a program in C; 
 	RAYBRIDGE_BENCH=1 $(GO) test -count=1 -tags peers,ros2dds -timeout 30m -v -run 'TestThroughputBesideC|TestImages1080p' ./bridges/ros2dds/
 
 .PHONY: generate
-generate: ## write generated code, docs/config.md, docs/sensors.md and docs/rigs.md again
+generate: ## write generated code, docs/config.md, docs/sensors.md, docs/messages.md and docs/rigs.md again
 	$(GO) generate ./...

@@ -287,10 +287,10 @@ func AddPublisher[T any](b *Bridge, topic Topic) (Publisher[T], error) {
 	if create, ok := known.publisher.(PublisherCreator[T]); ok {
 		return addTopic(b, reflect.TypeFor[T](), known.wire, topic, create)
 	}
-	if !known.fallback {
+	if _, ok := known.publisher.(OpenSample); !ok {
 		return nil, fmt.Errorf("bridge %q doesn't publish %v: %w", b.plugin.info.Name, reflect.TypeFor[T](), ErrNoConverter)
 	}
-	erased, err := known.erase(b, topic) // a fallback's
+	erased, err := known.erase(b, topic)
 	if err != nil {
 		return nil, err
 	}

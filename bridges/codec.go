@@ -55,6 +55,15 @@ func Publish[T Stamped, M, S any](typeName string, schema S, converter func(inst
 	return publication(typeName, schema, converter)
 }
 
+// PublishAny is Publish for samples of a type t that is known at run time only. They are
+// Stamped.
+func PublishAny[M, S any](t reflect.Type, typeName string, schema S, converter func(instance Instance) func(Stamped) (M, error)) Publication[M, S] {
+	pub := Publish(typeName, schema, converter)
+	pub.Sample = t
+	pub.register = func(p *Plugin, wire string, open OpenSample) error { return p.addErased(t, wire, open) }
+	return pub
+}
+
 // publication is Publish for a T that is known to be Stamped at run time only.
 func publication[T, M, S any](typeName string, schema S, converter func(instance Instance) func(T) (M, error)) Publication[M, S] {
 	return Publication[M, S]{

@@ -48,8 +48,10 @@ package bridges
 
 import (
 	"context"
-	"github.com/raybridge/raybridge/simtime"
 	"log/slog"
+	"reflect"
+
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Info describes a bridge.
@@ -71,6 +73,29 @@ type Info struct {
 	Default string
 	// Options are those that may follow it.
 	Options []Option
+	// Gaps are the samples that the protocol has no room for.
+	Gaps []Gap
+}
+
+// Gap is a type of samples that a bridge doesn't publish.
+type Gap struct {
+	// Go is the samples' type in Go, such as "*sample.Image".
+	Go string `json:"go"`
+	// Reason says why, for users: half a sentence, without a full stop.
+	Reason string `json:"reason"`
+}
+
+// Lacks makes the Gap of samples of type T, mostly a pointer.
+func Lacks[T any](reason string) Gap { return Gap{reflect.TypeFor[T]().String(), reason} }
+
+// Gap returns why the bridge doesn't publish a type, "" if it has no reason.
+func (i Info) Gap(t reflect.Type) string {
+	for _, g := range i.Gaps {
+		if g.Go == t.String() {
+			return g.Reason
+		}
+	}
+	return ""
 }
 
 // Factory makes the instances of one bridge. There is one per program; it is

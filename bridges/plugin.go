@@ -3,6 +3,7 @@ package bridges
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -37,30 +38,18 @@ type Plugin struct {
 	mu       sync.RWMutex
 	types    map[reflect.Type]*messageType // guarded by mu
 	services map[serviceKey]serviceType    // guarded by mu
-	fallback *Fallback                     // guarded by mu
-}
-
-// Fallback carries message types that nobody declared, by what they can do: types
-// from outside raybridge that know their own encoding.
-type Fallback struct {
-	// Carries returns the name that the protocol has for messages of a type, and
-	// whether the bridge can publish them.
-	Carries func(t reflect.Type) (wire string, ok bool)
-	// Publisher makes the publisher of such a type; it is given messages of that type
-	// alone.
-	Publisher PublisherCreator[any]
+	fallback func(reflect.Type) error      // guarded by mu: adds a type, nil for none
 }
 
 // messageType is what a plugin knows of one Go type. The creators hold a
-// PublisherCreator[T] and a SubscriberCreator[T]; they are guarded by the
-// plugin's mu, wire, erase and subscribe never change.
+// PublisherCreator[T] and a SubscriberCreator[T], or an OpenSample of a type that is known at
+// run time only. They are guarded by the plugin's mu, wire, erase and subscribe never change.
 type messageType struct {
 	wire       string
 	publisher  any
 	subscriber any
 	erase      func(*Bridge, Topic) (Publisher[any], error)
-	subscribe  func(*Bridge, Topic, func(any)) error // nil for a fallback's type
-	fallback   bool                                  // made by the plugin's fallback, without creators
+	subscribe  func(*Bridge, Topic, func(any)) error // nil for a type that is known at run time only
 }
 
 // TypeInfo describes one message type of a bridge.
@@ -113,13 +102,16 @@ func (p *Plugin) Knows(t reflect.Type) bool {
 // its protocol has for them. A type declared before keeps its first name, and
 // the call returns ErrDuplicate.
 func AddType[T any](p *Plugin, wire string) error {
-	t := reflect.TypeFor[T]()
+	return p.addType(reflect.TypeFor[T](), &messageType{wire: wire, erase: erase[T], subscribe: subscribe[T]})
+}
+
+func (p *Plugin) addType(t reflect.Type, m *messageType) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if known, ok := p.types[t]; ok {
 		return fmt.Errorf("bridge %q: type %v is %s: %w", p.info.Name, t, known.wire, ErrDuplicate)
 	}
-	p.types[t] = &messageType{wire: wire, erase: erase[T], subscribe: subscribe[T]}
+	p.types[t] = m
 	return nil
 }
 
@@ -209,33 +201,58 @@ func addCreator[T any](p *Plugin, direction string, create any, slot func(*messa
 	return fmt.Errorf("bridge %q: %s of %v: %w", p.info.Name, direction, t, ErrDuplicate)
 }
 
-// SetFallback declares how types are carried that nobody added with AddType; those
-// that are added have precedence. A second call changes nothing and returns
-// ErrDuplicate.
-func SetFallback(p *Plugin, f Fallback) error {
+// SetFallback declares how the bridge comes to publish types that nobody declared. register is
+// given one when a publisher of it is first added. It declares the type, by a row of
+// [PublishAny] for instance, or returns why the bridge can't carry it. It may be called from any
+// goroutine. A second call of SetFallback changes nothing and returns ErrDuplicate.
+func SetFallback(p *Plugin, register func(t reflect.Type) error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.fallback != nil {
 		return fmt.Errorf("bridge %q: fallback: %w", p.info.Name, ErrDuplicate)
 	}
-	p.fallback = &f
+	p.fallback = register
 	return nil
 }
 
-// lookup returns a type's entry as it stands now. That of a fallback has no creators,
-// it is erased from the start.
+// Publishes returns the name that the bridge's protocol has for the messages of a type, and
+// nil. Else the error says why it doesn't publish them, and wraps ErrNoConverter.
+func (p *Plugin) Publishes(t reflect.Type) (wire string, err error) {
+	known, err := p.lookup(t)
+	if err == nil && known.publisher == nil {
+		err = fmt.Errorf("bridge %q doesn't publish %v: %w", p.info.Name, t, ErrNoConverter)
+	}
+	return known.wire, err
+}
+
+// lookup returns a type's entry as it stands now, once the fallback has had a try.
 func (p *Plugin) lookup(t reflect.Type) (messageType, error) {
+	known, fallback := p.entry(t)
+	if known.erase != nil {
+		return known, nil
+	}
+	err := fmt.Errorf("bridge %q: unknown type %v: %w", p.info.Name, t, ErrNoConverter)
+	if reason := p.info.Gap(t); reason != "" {
+		err = fmt.Errorf("%w: %s", err, reason)
+	}
+	if fallback == nil {
+		return known, err
+	}
+	refused := fallback(t) // an error too where another goroutine was first
+	if known, _ = p.entry(t); known.erase != nil {
+		return known, nil
+	}
+	return known, errors.Join(err, refused)
+}
+
+// entry returns a type's entry, a zero one for a type that isn't known, and the fallback.
+func (p *Plugin) entry(t reflect.Type) (messageType, func(reflect.Type) error) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	if known, ok := p.types[t]; ok {
-		return *known, nil
+		return *known, p.fallback
 	}
-	if f := p.fallback; f != nil {
-		if wire, ok := f.Carries(t); ok {
-			return messageType{wire: wire, erase: f.erase(t, wire), fallback: true}, nil
-		}
-	}
-	return messageType{}, fmt.Errorf("bridge %q: unknown type %v: %w", p.info.Name, t, ErrNoConverter)
+	return messageType{}, p.fallback
 }
 
 // AddPublisherOf is AddPublisher for callers that know the message type only as
@@ -267,11 +284,11 @@ func subscribe[T any](b *Bridge, topic Topic, callback func(msg any)) error {
 	return AddSubscriber(b, topic, func(msg T) { callback(msg) })
 }
 
-// erase returns what adds publishers of a type that the fallback carries.
-func (f *Fallback) erase(t reflect.Type, wire string) func(*Bridge, Topic) (Publisher[any], error) {
-	return func(b *Bridge, topic Topic) (Publisher[any], error) {
+// addErased is RegPublisher for a type that is known at run time only.
+func (p *Plugin) addErased(t reflect.Type, wire string, open OpenSample) error {
+	erase := func(b *Bridge, topic Topic) (Publisher[any], error) {
 		return addTopic(b, t, wire, topic, func(i Instance, info *PublishedTopic) (Publisher[any], error) {
-			publish, err := f.Publisher(i, info)
+			send, err := open(i, info)
 			if err != nil {
 				return nil, err
 			}
@@ -279,10 +296,11 @@ func (f *Fallback) erase(t reflect.Type, wire string) func(*Bridge, Topic) (Publ
 				if reflect.TypeOf(msg) != t {
 					return fmt.Errorf("%w: topic %q carries %v, not %T", ErrConvert, info.Name, t, msg)
 				}
-				return publish(ctx, msg)
+				return send(ctx, msg.(Stamped))
 			}, nil
 		})
 	}
+	return p.addType(t, &messageType{wire: wire, publisher: open, erase: erase})
 }
 
 // erase adds a publisher of T and hides T.

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/all"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -213,6 +215,39 @@ func TestPicturesAndScansGoEverywhere(t *testing.T) {
 		for _, sample := range []string{"Image", "CameraInfo", "LaserScan"} {
 			assert.Equal(t, !missing[name+" "+sample], publishes[sample], "%s publishes %s", name, sample)
 		}
+	}
+}
+
+// beeps is a type that no bridge knows.
+type beeps struct {
+	sample.Header
+	Tones []uint32
+}
+
+// TestWhatNobodyDeclared: bridges whose systems have ROS messages or schemas carry it field by
+// field. The others say why they don't carry what raybridge's own sensors publish.
+func TestWhatNobodyDeclared(t *testing.T) {
+	for _, f := range all.Factories() {
+		name := f.Info().Name
+		plugin, err := all.Registry().Plugin(name)
+		require.NoError(t, err)
+		wire, err := plugin.Publishes(reflect.TypeFor[*beeps]())
+		if name == "carla" || name == "cyber" {
+			assert.ErrorIs(t, err, bridges.ErrNoConverter, name)
+			_, err = plugin.Publishes(reflect.TypeFor[*sample.Range]())
+			assert.ErrorContains(t, err, f.Info().Gap(reflect.TypeFor[*sample.Range]()), name)
+			assert.ErrorIs(t, err, bridges.ErrNoConverter, name)
+			continue
+		}
+		require.NoError(t, err, name)
+		assert.Equal(t, "raybridge_msgs/Beeps", strings.Replace(wire, "/msg/", "/", 1), name)
+		again, err := plugin.Publishes(reflect.TypeFor[*beeps]())
+		assert.NoError(t, err)
+		assert.Equal(t, wire, again)
+		_, err = plugin.Publishes(reflect.TypeFor[*struct{ simtime.Stamp }]())
+		assert.ErrorIs(t, err, bridges.ErrNoConverter, name)
+		_, err = plugin.Publishes(reflect.TypeFor[*sample.Log]())
+		assert.Equal(t, name == "foxglove", err == nil, "%s: a log isn't data", name)
 	}
 }
 

@@ -84,7 +84,7 @@ const (
 )
 
 // Register declares the samples by the names of ROS 1 and of pb_msgs.
-func (RosApollo) Register(p *bridges.Plugin) error {
+func (f RosApollo) Register(p *bridges.Plugin) error {
 	var problems []error
 	replaced := map[string]bool{}
 	for _, pub := range publications() {
@@ -111,7 +111,7 @@ func (RosApollo) Register(p *bridges.Plugin) error {
 	for _, service := range rossample.Services() {
 		problems = append(problems, service.Register(p, ros.ROS1.TypeName(service.Type), offer))
 	}
-	return errors.Join(problems...)
+	return errors.Join(append(problems, ros.CarryMirrors(p, f))...)
 }
 
 // RegPublication lets the bridge publish one more type, as a ROS message, which the ROS

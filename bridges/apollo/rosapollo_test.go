@@ -153,7 +153,8 @@ func TestRosApolloTypes(t *testing.T) {
 		"gnss_fix": "pb_msgs/GnssBestPose", "gps_odometry": "pb_msgs/Gps", "imu": "pb_msgs/Imu", "corrected_imu": "pb_msgs/CorrectedImu",
 		"odometry": "nav_msgs/Odometry", "can_bus": "pb_msgs/Chassis", "radar_objects": "pb_msgs/ContiRadar",
 		"detections_2d": "lgsvl_msgs/Detection2DArray", "detections_3d": "pb_msgs/PerceptionObstacles", "signals": "pb_msgs/TrafficLightDetection",
-	}, got, "there is no message for ins_status")
+		"ins_status": "raybridge_msgs/InsStatus", "lane_lines": "raybridge_msgs/LaneLines",
+	}, got)
 }
 
 func TestRosApolloChassis(t *testing.T) {

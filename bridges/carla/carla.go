@@ -75,7 +75,29 @@ func (Factory) Info() bridges.Info {
 	return bridges.Info{
 		Name: "carla", Type: "carla", Kind: bridges.KindNetwork,
 		Summary:    "serves each sensor as a stream that CARLA's client code reads",
-		Connection: "[[HOST:]PORT]", Default: DefaultAddress, Options: bridges.OptionsOf(standard),
+		Connection: "[[HOST:]PORT]", Default: DefaultAddress, Options: bridges.OptionsOf(standard), Gaps: gaps(),
+	}
+}
+
+// gaps are the samples that CARLA 0.9.15 has no body for: its clients have them otherwise, or it
+// has no such sensor.
+func gaps() []bridges.Gap {
+	const none, actors = "CARLA has no such sensor", "the snapshot has each actor's pose, velocity and controls"
+	return []bridges.Gap{
+		bridges.Lacks[*sample.Clock]("each frame has its time"),
+		bridges.Lacks[*sample.CameraInfo]("a picture has its size and field of view, which is all that CARLA says of its lens"),
+		bridges.Lacks[*sample.CompressedImage]("CARLA's pictures aren't compressed"),
+		bridges.Lacks[*sample.Transforms]("each frame has its sensor's pose in the map"),
+		bridges.Lacks[*sample.Odometry](actors), bridges.Lacks[*sample.VehicleOdometry](actors),
+		bridges.Lacks[*sample.Speed](actors), bridges.Lacks[*sample.CanBus](actors),
+		bridges.Lacks[*sample.Signals]("the snapshot has each traffic light's state"),
+		bridges.Lacks[*sample.Detections3D]("the snapshot has each actor's pose"),
+		bridges.Lacks[*sample.LaneInvasion]("clients compute it of snapshots and marks, as CARLA's do"),
+		bridges.Lacks[*sample.LaneMarks]("CARLA's clients read their map, which has no stream; take them from stream"),
+		bridges.Lacks[*sample.LaneLines](none), bridges.Lacks[*sample.Detections2D](none),
+		bridges.Lacks[*sample.LaserScan](none), bridges.Lacks[*sample.Range](none), bridges.Lacks[*sample.RadarObjects](none),
+		bridges.Lacks[*sample.GpsOdometry](none), bridges.Lacks[*sample.InsStatus](none),
+		{Go: "*ranging.SafeDistanceEvent", Reason: "CARLA's tutorial has clients make it of snapshots"},
 	}
 }
 

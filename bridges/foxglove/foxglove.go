@@ -87,7 +87,7 @@ func (f Factory) Register(p *bridges.Plugin) error {
 	for _, sub := range rossample.StandardSubscriptions() {
 		list = append(list, f.RegSubscription(p, sub))
 	}
-	return errors.Join(append(list, registerServices(p))...)
+	return errors.Join(append(list, registerServices(p), ros.CarryMirrors(p, f))...)
 }
 
 // RegPublication lets the bridge publish one more type, as a ROS 2 message (cdr, ros2msg).

@@ -120,12 +120,12 @@ func (Factory) Info() bridges.Info {
 }
 
 // Register declares every sample under SVL's name for it.
-func (Factory) Register(p *bridges.Plugin) error {
+func (f Factory) Register(p *bridges.Plugin) error {
 	var errs []error
 	for _, k := range kinds {
 		errs = append(errs, k.Register(p, k.Type, open))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, ros.CarryMirrors(p, f))...)
 }
 
 // NewInstance returns a log of one run.

@@ -35,13 +35,7 @@ type decoding struct {
 }
 
 // readings are rossample's, by the messages' full names.
-var readings = sync.OnceValue(func() map[string]rossample.Reading {
-	byType := map[string]rossample.Reading{}
-	for _, r := range rossample.Readings() {
-		byType[r.Type] = r
-	}
-	return byType
-})
+var readings = sync.OnceValue(rossample.WholeReadings)
 
 // decoderOf says how a channel is read. Without a decoder the error tells why.
 func decoderOf(schema *mcap.Schema, c *mcap.Channel) (decoding, error) {

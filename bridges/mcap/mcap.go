@@ -107,11 +107,11 @@ func (Factory) Info() bridges.Info {
 	}
 }
 
-// Register declares the message of every sample that ROS has one for. What it has no
-// type for (InsStatus, Obstacle, Snapshot) isn't recorded. In ROS 2 boxes are
-// vision_msgs', which RViz and Foxglove show, in ROS 1 lgsvl_msgs'. Types are listed by
-// their ROS 2 names; a recording of another profile has its own in the statistics.
-func (Factory) Register(p *bridges.Plugin) error {
+// Register declares the message of every sample that ROS has one for. Other types are recorded
+// as their mirrors. In ROS 2 boxes are vision_msgs', which RViz and Foxglove show, in ROS 1
+// lgsvl_msgs'. Types are listed by their ROS 2 names; a recording of another profile has its own
+// in the statistics.
+func (f Factory) Register(p *bridges.Plugin) error {
 	svl := map[reflect.Type]ros.Publication{}
 	for _, pub := range rossample.SVL() {
 		svl[pub.Sample] = pub
@@ -124,7 +124,7 @@ func (Factory) Register(p *bridges.Plugin) error {
 		}
 		errs = append(errs, register(p, pub, rowsOf(pub, ros1)))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, ros.CarryMirrors(p, f))...)
 }
 
 // RegPublication lets the bridge record one more type: as a ROS 1 message in profile ros1,

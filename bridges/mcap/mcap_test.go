@@ -543,6 +543,7 @@ func differences(path string, want, got reflect.Value) []string {
 var groundTruth = []reflect.Type{
 	reflect.TypeFor[*sample.Detections2D](), reflect.TypeFor[*sample.Detections3D](), reflect.TypeFor[*sample.Signals](),
 	reflect.TypeFor[*sample.RadarObjects](), reflect.TypeFor[*sample.Radar](), reflect.TypeFor[*sample.Collision](), reflect.TypeFor[*sample.LaneInvasion](),
+	reflect.TypeFor[*sample.Obstacle](), reflect.TypeFor[*sample.Snapshot](), reflect.TypeFor[*sample.LaneMarks](), reflect.TypeFor[*sample.InsStatus](),
 }
 
 // TestWhatMessagesLackOfGroundTruth records a sample of each kind of ground truth with a value

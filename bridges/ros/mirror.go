@@ -66,6 +66,40 @@ func (m *Mirror) reflect(v any, filling bool) {
 // Value returns what Show or Fill was given last.
 func (m *Mirror) Value() any { return m.value }
 
+// MirrorOf makes a Publication of the samples of a type, a pointer to a structure with a stamp,
+// as its mirror. Errors wrap ErrMirror.
+func MirrorOf(t reflect.Type) (Publication, error) {
+	if t.Kind() != reflect.Pointer || !t.Implements(reflect.TypeFor[bridges.Stamped]()) {
+		return Publication{}, fmt.Errorf("%w: %v is not a pointer with a method Captured", ErrMirror, t)
+	}
+	first, err := NewMirror(t.Elem())
+	if err != nil {
+		return Publication{}, err
+	}
+	name := first.TypeName()
+	pub := bridges.PublishAny(t, name, name, func(bridges.Instance) func(bridges.Stamped) (Message, error) {
+		m, _ := NewMirror(t.Elem()) // as the first
+		return func(src bridges.Stamped) (Message, error) { return m, m.Show(src) }
+	})
+	pub.Declare = func() error { return declareMessage(first) }
+	return pub, nil
+}
+
+// CarryMirrors lets a bridge publish what nobody declared to it, as mirrors. The run's log isn't
+// data, and is left out.
+func CarryMirrors(p *bridges.Plugin, f Carrier) error {
+	return bridges.SetFallback(p, func(t reflect.Type) error {
+		pub, err := MirrorOf(t)
+		switch {
+		case err != nil:
+			return err
+		case t == reflect.TypeFor[*sample.Log]():
+			return fmt.Errorf("%w: a log isn't data", ErrMirror)
+		}
+		return f.RegPublication(p, pub)
+	})
+}
+
 // PublishMirror makes a Publication of samples T, a pointer to a structure, as its mirror.
 // It panics for a type that has none.
 func PublishMirror[T bridges.Stamped]() Publication {

@@ -102,7 +102,7 @@ func (f Factory) Register(p *bridges.Plugin) error {
 	for _, sub := range rossample.SVLSubscriptions() {
 		err = errors.Join(err, f.RegSubscription(p, sub))
 	}
-	return errors.Join(err, registerServices(p))
+	return errors.Join(err, registerServices(p), ros.CarryMirrors(p, f))
 }
 
 // RegPublication lets the bridge publish one more type, as a ROS message.

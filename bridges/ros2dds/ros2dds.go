@@ -116,7 +116,7 @@ func (f Factory) Register(p *bridges.Plugin) error {
 			return i.(topics).offer(name, answerer)
 		}))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, ros.CarryMirrors(p, f))...)
 }
 
 // RegPublication lets the bridge publish one more type, as a ROS message.

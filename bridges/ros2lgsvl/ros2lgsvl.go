@@ -76,7 +76,7 @@ func (f Factory) Register(p *bridges.Plugin) error {
 	for _, sub := range rossample.SVLSubscriptions() {
 		errs = append(errs, f.RegSubscription(p, sub))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, ros.CarryMirrors(p, f))...)
 }
 
 // RegPublication lets the bridge publish one more type, as a ROS message, which the ROS 2

@@ -100,7 +100,7 @@ func (f Factory) Register(p *bridges.Plugin) error {
 	for _, service := range rossample.Services() {
 		problems = append(problems, service.Register(p, ros.ROS1.TypeName(service.Type), offer))
 	}
-	return errors.Join(problems...)
+	return errors.Join(append(problems, ros.CarryMirrors(p, f))...)
 }
 
 // RegPublication lets the bridge publish one more type, as a ROS message, which the ROS

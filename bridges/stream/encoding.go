@@ -77,17 +77,11 @@ func EncodingOf(t reflect.Type) (*Encoding, error) {
 	if pub, ok := whole()[t]; ok {
 		return encodingOf(pub)
 	}
-	if t.Kind() != reflect.Pointer {
-		return nil, fmt.Errorf("%w: %v is not a pointer", ros.ErrMirror, t)
-	}
-	mirror, err := ros.NewMirror(t.Elem())
-	if err == nil {
-		err = ros.Declare(mirror)
-	}
+	pub, err := ros.MirrorOf(t)
 	if err != nil {
 		return nil, err
 	}
-	return newEncoding(mirror.TypeName(), func(msg bridges.Stamped) (ros.Message, error) { return mirror, mirror.Show(msg) })
+	return encodingOf(pub)
 }
 
 // encodingOf returns an encoding of a publication's samples, and declares its message.

@@ -1,14 +1,11 @@
 package stream
 
 import (
-	"context"
 	"errors"
-	"reflect"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
-	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 // Factory is the bridge named "stream".
@@ -30,7 +27,7 @@ func (f Factory) Register(p *bridges.Plugin) error {
 	for _, pub := range rossample.Whole() {
 		errs = append(errs, f.RegPublication(p, pub))
 	}
-	return errors.Join(append(errs, bridges.SetFallback(p, bridges.Fallback{Carries: carries, Publisher: publishMirror}))...)
+	return errors.Join(append(errs, ros.CarryMirrors(p, f))...)
 }
 
 // RegPublication lets the bridge serve one more type, as a ROS message in CDR.
@@ -52,25 +49,6 @@ func (Factory) RegCodec(p *bridges.Plugin, pub bridges.Publication[bridges.Appen
 	return pub.RegisterSample(p, pub.Type, func(i bridges.Instance, info *bridges.PublishedTopic) (bridges.SendSample, error) {
 		return i.(*instance).publisher(info, codecEncoding(pub))
 	})
-}
-
-// carries tells which types nobody declared become messages. The run's log isn't data.
-func carries(t reflect.Type) (name string, ok bool) {
-	reading, err := mirrorOf(t)
-	return reading.Type, err == nil && t != reflect.TypeFor[*sample.Log]()
-}
-
-// publishMirror makes the publisher of such a type.
-func publishMirror(b bridges.Instance, info *bridges.PublishedTopic) (bridges.Publisher[any], error) {
-	e, err := EncodingOf(info.GoType())
-	if err != nil {
-		return nil, err
-	}
-	publish, err := b.(*instance).publisher(info, e)
-	if err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context, msg any) error { return publish(ctx, msg.(bridges.Stamped)) }, nil
 }
 
 // NewInstance returns a server that doesn't listen yet.

@@ -76,6 +76,8 @@ type bridgeDescription struct {
 	Policy   string                `json:"policy"`
 	Messages []bridges.TypeInfo    `json:"messages"`
 	Services []bridges.ServiceInfo `json:"services"`
+	// Gaps are the samples that the protocol has no room for.
+	Gaps []bridges.Gap `json:"gaps"`
 }
 
 // describeBridges describes all bridges, by name.
@@ -98,7 +100,7 @@ func describeBridge(p *bridges.Plugin) bridgeDescription {
 		Default: info.Default, Policy: "drop_oldest",
 		// Readers of the JSON form find lists, also where nothing is in them.
 		Options: append([]bridges.Option{}, info.Options...), Messages: append([]bridges.TypeInfo{}, p.Types()...),
-		Services: append([]bridges.ServiceInfo{}, p.Services()...),
+		Services: append([]bridges.ServiceInfo{}, p.Services()...), Gaps: append([]bridges.Gap{}, info.Gaps...),
 	}
 	if info.Kind == bridges.KindFile {
 		d.Policy = "block"
@@ -134,6 +136,7 @@ func (d *bridgeDescription) print(out io.Writer) error {
 	section(w, "service\trequest\tresponse", d.Services, func(s *bridges.ServiceInfo) string {
 		return s.Wire + "\t" + s.Request + "\t" + s.Response
 	})
+	section(w, "not carried\twhy", d.Gaps, func(g *bridges.Gap) string { return g.Go + "\t" + g.Reason })
 	return w.Flush()
 }
 

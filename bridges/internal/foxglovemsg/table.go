@@ -37,6 +37,8 @@
 //	Log                      foxglove.Log
 //	all others of rossample.Standard                     ROS 2, in CDR with ros2msg
 //
+// A bridge has mirrors of the rest (ros.CarryMirrors), by RegisterROS.
+//
 // A SceneUpdate stands for itself: it first deletes all older entities of its topic. So a
 // viewer that missed the one before, or jumped, shows no box twice and none too long. Its
 // entities have no lifetime: they stay until the next update.

@@ -22,8 +22,8 @@ func shared() []ros.Publication {
 }
 
 // Standard returns the messages that ROS's own tools know best: boxes are vision_msgs',
-// distances sensor_msgs/Range. What ROS has no type for (InsStatus, Obstacle, Snapshot)
-// isn't among them.
+// distances sensor_msgs/Range. What ROS has no type for (InsStatus, Obstacle, Snapshot,
+// LaneMarks) isn't among them: bridges carry mirrors of it (ros.CarryMirrors).
 func Standard() []ros.Publication {
 	return append(shared(), ros.Publish(Range), ros.Publish(Detection2DArray), ros.Publish(Detection3DArray))
 }

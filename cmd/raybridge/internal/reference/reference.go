@@ -1,12 +1,13 @@
-// Package reference writes the pages docs/config.md, docs/sensors.md and docs/rigs.md from what
-// the program itself knows. That is the types that configurations are read into, the registry
-// of sensors, and the tables of other simulators' rigs. A test holds the pages in the
-// repository beside them, and writes them with its flag -update.
+// Package reference writes the pages docs/config.md, docs/sensors.md, docs/messages.md and
+// docs/rigs.md from what the program itself knows. That is the types that configurations are read
+// into, the registries of sensors and bridges, and the tables of other simulators' rigs. A test
+// holds the pages in the repository beside them, and writes them with its flag -update.
 package reference
 
 import (
 	_ "embed" // texts of the pages
 	"encoding"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -18,6 +19,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/doc"
@@ -510,6 +512,77 @@ func allowed(a *sensors.Attribute, set func([]string) string) string {
 		parts = append(parts, names)
 	}
 	return strings.Join(parts, "; ")
+}
+
+// Messages returns docs/messages.md: which bridge carries what sensors publish, and why another
+// doesn't. An error names those that do neither.
+func Messages(types *sensors.Registry, registry *bridges.Registry) ([]byte, error) {
+	var p page
+	p.WriteString(notice + `
+# What each bridge carries
+
+Rows are the messages that sensors publish ([sensors.md](sensors.md) says which sensor has which), columns the bridges.
+
+* **yes**: a message of the protocol's own, or of the system that it is for; ` + "`raybridge bridges show NAME`" + ` names it.
+* **mirror**: the message of that name in ` + "`raybridge_msgs`" + `, field by field, since the system has none.
+  [stream-protocol.md](stream-protocol.md#raybridge_msgs) has the definitions; recordings and Foxglove have them with the data.
+* **a number**: nothing; the reason is below.
+
+A type of your own is carried as its mirror by every bridge that has mirrors, unless it is
+[registered as another](adding-a-bridge.md#types-of-your-own). The run's log goes to Foxglove alone: it isn't data.
+
+`)
+	var rows, reasons [][]string
+	var holes []error
+	for _, t := range published(types) {
+		row := []string{code(strings.TrimPrefix(message(t), "sample."))}
+		for _, name := range registry.Names() {
+			plugin, err := registry.Plugin(name)
+			if err != nil {
+				return nil, err
+			}
+			cell, reason := carriage(plugin, t), plugin.Info().Gap(t)
+			if (cell == "") != (reason != "") {
+				holes = append(holes, fmt.Errorf("bridge %s and %v: one carried, or with a reason why not (bridges.Gap), and not both", name, t))
+			}
+			if cell == "" {
+				cell = strconv.Itoa(len(reasons) + 1)
+				reasons = append(reasons, []string{cell, code(name), row[0], reason})
+			}
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
+	}
+	p.table(append([]string{"message"}, registry.Names()...), rows)
+	p.WriteString("## Why not\n\n")
+	p.table([]string{"", "bridge", "message", "reason"}, reasons)
+	return []byte(strings.TrimRight(p.String(), "\n") + "\n"), errors.Join(holes...)
+}
+
+// published lists the types of all sensors' outputs, by name.
+func published(types *sensors.Registry) (list []reflect.Type) {
+	for _, id := range types.IDs() {
+		for _, out := range mustGet(types, id).Outputs {
+			if !slices.Contains(list, out.Type) {
+				list = append(list, out.Type)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b reflect.Type) int { return strings.Compare(a.String(), b.String()) })
+	return list
+}
+
+// carriage says how a bridge carries a type, "" if it doesn't.
+func carriage(p *bridges.Plugin, t reflect.Type) string {
+	wire, err := p.Publishes(t)
+	switch {
+	case err != nil:
+		return ""
+	case strings.HasPrefix(wire, "raybridge_msgs/"):
+		return "mirror"
+	default:
+		return "yes"
+	}
 }
 
 // ListSensors writes one line for each of the given types of sensors.

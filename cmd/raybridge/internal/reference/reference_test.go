@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/raybridge/raybridge"
+	bridges "github.com/raybridge/raybridge/bridges/all"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/reference"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/internal/doc"
@@ -32,8 +33,11 @@ var update = flag.Bool("update", false, "write the pages of docs")
 
 // TestPagesAreInStep fails when docs doesn't say what the program knows.
 func TestPagesAreInStep(t *testing.T) {
+	messages, err := reference.Messages(all.Registry(), bridges.Registry())
+	require.NoError(t, err)
 	for name, want := range map[string][]byte{
-		"config.md": reference.Config(), "sensors.md": reference.Sensors(all.Registry()), "rigs.md": reference.Rigs(rig.Dialects()),
+		"messages.md": messages,
+		"config.md":   reference.Config(), "sensors.md": reference.Sensors(all.Registry()), "rigs.md": reference.Rigs(rig.Dialects()),
 	} {
 		path := filepath.Join("../../../../docs", name)
 		if *update {
