@@ -7,7 +7,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"image"
+	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -22,6 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/logging"
 	"github.com/raybridge/raybridge/pipeline"
 )
 
@@ -138,6 +142,58 @@ func TestRunServesAProgramInPython(t *testing.T) {
 	assert.NoError(t, receiver.Wait())
 	o := run.end(t)
 	assert.Equal(t, exitDone, o.code, o.err)
+}
+
+// lanesRun drives the ego to and fro over the line between two lanes of the town.
+const lanesRun = `ego: {speed: 8, waypoints: [{x: -110, y: -41}, {x: -84, y: -41}, {x: -84, y: -37}, {x: -110, y: -37}]}
+sensors:
+  - {id: sensor.other.lane_marks, name: lane_marks, topic: /lane_marks}
+  - {id: sensor.other.lane_invasion, name: lane_invasion, topic: /lane_invasion}
+`
+
+// TestAProgramInPythonTellsCrossedMarks: a client that has snapshots and lane marks finds the
+// crossings that sensor.other.lane_invasion finds in the run.
+func TestAProgramInPythonTellsCrossedMarks(t *testing.T) {
+	t.Parallel()
+	needsOpenGL(t)
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3: ", err)
+	}
+	dir := t.TempDir()
+	run := begin(t, "run", "--headless", "--step", "--duration", "4s", "--config", write(t, dir, "run.yaml", lanesRun), "--out", dir,
+		"--bridge", "stream:127.0.0.1:0?policy=block", "--bridge", "logging:truth", "--wait-for", "stream")
+	served := endpoints(run.errOut.await(t, "waiting for 1 receiver"), "stream")["all"]
+	require.NotEmpty(t, served)
+	said, err := exec.CommandContext(t.Context(), python, "../../docs/examples/lane_invasion.py", served[0]).CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	o := run.end(t)
+	require.Equal(t, exitDone, o.code, o.err)
+
+	log, err := logging.Open(filepath.Join(dir, "truth.txt.gz"))
+	require.NoError(t, err)
+	defer log.Close()
+	var want strings.Builder
+	for {
+		m, err := log.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		if m.Type != "LaneInvasionData" {
+			continue
+		}
+		var event struct {
+			Time  float64
+			Marks []struct{ ID int }
+		}
+		require.NoError(t, json.Unmarshal(m.JSON, &event))
+		for _, mark := range event.Marks {
+			fmt.Fprintf(&want, "%.3f s: over mark %d\n", event.Time, mark.ID)
+		}
+	}
+	assert.Equal(t, want.String(), string(said))
+	assert.Greater(t, strings.Count(want.String(), "\n"), 4, "it crosses and comes back")
 }
 
 // newest returns the last of the files that a pattern below a folder names.
