@@ -208,12 +208,16 @@ func (s *Sim) connect(ctx context.Context, run *config.Config) error {
 			return &ConfigError{"sensors", err}
 		}
 	}
+	wanted := slices.ContainsFunc(run.Sensors, func(c sensors.Config) bool { return c.ID == "sensor.other.snapshot" })
 	for _, b := range run.Bridges {
-		qos := map[string]flow.QoS{}
+		c := pipeline.BridgeConfig{Spec: b.Type + ":" + b.Connection, Policy: b.Policy, QoS: map[string]flow.QoS{}}
 		for _, q := range b.QoS {
-			qos[q.Topic] = q.QoS()
+			c.QoS[q.Topic] = q.QoS()
 		}
-		if err := s.AddBridge(ctx, pipeline.BridgeConfig{Spec: b.Type + ":" + b.Connection, Policy: b.Policy, QoS: qos}); err != nil {
+		if !wanted && !worldBridges[b.Type] && b.Type != "logging" { // it is large, and was added for others
+			c.Without = []string{"/snapshot"}
+		}
+		if err := s.AddBridge(ctx, c); err != nil {
 			return &ConfigError{"bridges", err}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/scene/scenetest"
@@ -71,6 +73,22 @@ func TestStreamsGetTheSnapshot(t *testing.T) {
 	assert.NotEmpty(t, with.SensorsOf("sensor.other.snapshot"))
 	without := opened(t, "", raybridge.Config{})
 	assert.Empty(t, without.SensorsOf("sensor.other.snapshot"))
+}
+
+// TestOthersGetTheSnapshotThatTheRigNames: a recording beside a stream has what it would have
+// without the stream.
+func TestOthersGetTheSnapshotThatTheRigNames(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{"": false, "sensors: [{id: sensor.other.snapshot, name: all, topic: /snapshot}]": true} {
+		out := t.TempDir()
+		s := opened(t, text+"\nbridges: [{type: mcap, connection: a.mcap}, {type: stream, connection: \"127.0.0.1:0\"}]", raybridge.Config{OutDir: out})
+		require.NoError(t, s.Step(t.Context(), 1))
+		require.NoError(t, s.Close(t.Context()))
+		r, err := mcap.Open(filepath.Join(out, "a.mcap"))
+		require.NoError(t, err)
+		defer r.Close()
+		assert.Equal(t, want, slices.ContainsFunc(r.Topics(), func(t mcap.Topic) bool { return t.Name == "/snapshot" }), text)
+	}
 }
 
 func TestConfigErrorsNameTheKey(t *testing.T) {

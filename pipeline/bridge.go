@@ -36,6 +36,8 @@ type BridgeConfig struct {
 	Policy string
 	// QoS overrides the sensors' quality of service, by topic.
 	QoS map[string]flow.QoS
+	// Without are topics that the bridge doesn't carry though it could.
+	Without []string
 }
 
 // peerLimit is how long policy block waits for a network peer before a message
@@ -48,6 +50,7 @@ type attachedBridge struct {
 	bridge      *bridges.Bridge
 	topicConfig dispatch.TopicConfig
 	qos         map[string]flow.QoS
+	without     []string
 	topics      map[string]bool
 	// unknown are the topics of types that the bridge doesn't know, until its user is
 	// told of them. The pipeline's change guards it.
@@ -85,7 +88,7 @@ func (p *Pipeline) AddBridge(ctx context.Context, config BridgeConfig) error {
 		return fmt.Errorf("add bridge %s: the pipeline was made without a registry of bridges", config.Spec)
 	}
 	log := p.config.Log.With("bridge", config.Spec)
-	b := &attachedBridge{p: p, qos: config.QoS, topics: map[string]bool{}, received: map[string]*reception{}, former: flow.Drops{}}
+	b := &attachedBridge{p: p, qos: config.QoS, without: config.Without, topics: map[string]bool{}, received: map[string]*reception{}, former: flow.Drops{}}
 	b.topicConfig.Logger = log
 	// The last receiver has gone, or the connection, of which the bridge tells.
 	b.topicConfig.Expected = func(err error) bool { return errors.Is(err, bridges.ErrNotConnected) }
@@ -328,6 +331,9 @@ func (b *attachedBridge) serve(s *Sensor, made *routes) error {
 // carry makes a route of each of a sensor's outputs that the bridge knows.
 func (b *attachedBridge) carry(s *Sensor, made *routes) error {
 	for i, port := range s.ports {
+		if slices.Contains(b.without, s.topics[i]) {
+			continue
+		}
 		topic := bridges.Topic{
 			Name: s.topics[i], Sensor: s.spec.Name, SensorType: s.spec.Definition.ID,
 			SensorNumber: s.spec.Definition.Number, Output: s.outputs[i], QoS: port.Spec().QoS,
