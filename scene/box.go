@@ -26,7 +26,7 @@ const EgoTypeID = "vehicle.ego"
 // gaitNs. They enclose walkers and wheels through their cycle, and are a little larger than
 // what is seen. An animation that reaches further later on is not known here.
 func (s *Scene) BoxOf(a *Actor) Box {
-	b := boxer{scene: s, made: map[boxKey]bounds64{}}
+	b := newBoxer(s)
 	return b.box(a)
 }
 
@@ -41,6 +41,12 @@ const (
 type boxer struct {
 	scene *Scene
 	made  map[boxKey]bounds64
+	// shapes has the boxes of shaped meshes, one a sample.
+	shapes map[*Shape][]bounds64
+}
+
+func newBoxer(s *Scene) boxer {
+	return boxer{scene: s, made: map[boxKey]bounds64{}, shapes: map[*Shape][]bounds64{}}
 }
 
 // boxKey is a mesh under a linear map.
@@ -83,6 +89,12 @@ func (b *boxer) box(a *Actor) Box {
 		if p.Mesh < 0 || p.Mesh >= len(b.scene.Meshes) {
 			continue
 		}
+		if p.Shape != nil {
+			for k, own := range b.shape(p.Shape) {
+				all.addMapped(&own, p.At(simtime.Stamp(k)*gaitNs))
+			}
+			continue
+		}
 		if p.Joints == nil {
 			b.addFixed(&all, p)
 			continue
@@ -96,6 +108,28 @@ func (b *boxer) box(a *Actor) Box {
 		return Box{}
 	}
 	return Box{Center: all.low.Add(all.high).Mul(0.5), Half: all.high.Sub(all.low).Mul(0.5)}
+}
+
+// shape returns the boxes of a shape's vertices at the sampled times, in the part's frame.
+func (b *boxer) shape(s *Shape) []bounds64 {
+	if boxes, ok := b.shapes[s]; ok {
+		return boxes
+	}
+	boxes := make([]bounds64, gaitTimes)
+	p := poser{shape: s}
+	for k := range boxes {
+		boxes[k] = noBounds()
+		if k > 0 && s.still {
+			boxes[k] = boxes[0]
+			continue
+		}
+		p.pose(simtime.Stamp(k) * gaitNs)
+		for _, v := range p.positions {
+			boxes[k].add(v)
+		}
+	}
+	b.shapes[s] = boxes
+	return boxes
 }
 
 // addFixed grows a box over a part that stands still: the mesh's own box does for

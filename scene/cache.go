@@ -88,6 +88,10 @@ func (b *builder) cacheKey() [32]byte {
 			} else {
 				stretch, _ := fixedStretch(p.At(0).Mat3())
 				put(stretch)
+				if p.Shape != nil {
+					posed := p.Shape.meshAt(&b.scene.Meshes[p.Mesh], 0).hash(cuts)
+					put(posed)
+				}
 			}
 		}
 	}

@@ -46,7 +46,10 @@ func New(name string) *Scene {
 }
 
 // assetBase is where an asset's lists stand in the scene's.
-type assetBase struct{ texture, material, mesh int }
+type assetBase struct {
+	texture, material, mesh int
+	shapes                  map[int]*Shape // by node: nil for those that keep their shape
+}
 
 // Add puts an asset into the scene and returns the actors it became. They are one for each node
 // with Actor set, and one for each root node that has meshes outside those. The children count
@@ -71,7 +74,7 @@ func (s *Scene) Add(asset *Asset, p Placement) ([]*Actor, error) {
 	base := s.takeIn(asset)
 	actors := make([]*Actor, 0, len(roots))
 	for _, root := range roots {
-		a := g.actor(root, p.Pose, base.mesh)
+		a := g.actor(root, p.Pose, base)
 		if len(a.Parts) == 0 {
 			continue
 		}
@@ -143,7 +146,7 @@ func (s *Scene) takeIn(asset *Asset) assetBase {
 	if base, ok := s.taken[asset]; ok {
 		return base
 	}
-	base := assetBase{len(s.Textures), len(s.Materials), len(s.Meshes)}
+	base := assetBase{len(s.Textures), len(s.Materials), len(s.Meshes), map[int]*Shape{}}
 	s.Textures = append(s.Textures, asset.Textures...)
 	for _, m := range asset.Materials {
 		for _, t := range []*int{&m.BaseColorTexture, &m.MetalRoughTexture, &m.EmissiveTexture} {
@@ -179,6 +182,12 @@ func (a *Asset) check() error {
 		if n.Mesh < -1 || n.Mesh >= len(a.Meshes) {
 			return fmt.Errorf("%w: node %d %q names mesh %d of %d", ErrIndex, i, n.Name, n.Mesh, len(a.Meshes))
 		}
+		if n.Skin == nil {
+			continue
+		}
+		if err := n.Skin.check(a, n.Mesh); err != nil {
+			return fmt.Errorf("node %d %q: %w", i, n.Name, err)
+		}
 	}
 	for i := range a.Materials {
 		m := &a.Materials[i]
@@ -189,6 +198,9 @@ func (a *Asset) check() error {
 		}
 	}
 	for i := range a.Meshes {
+		if err := a.Meshes[i].checkShape(); err != nil {
+			return err
+		}
 		for _, g := range a.Meshes[i].Groups {
 			if g.Material < 0 || g.Material >= len(a.Materials) {
 				return fmt.Errorf("%w: mesh %d %q names material %d of %d", ErrIndex, i, a.Meshes[i].Name, g.Material, len(a.Materials))
@@ -210,6 +222,7 @@ type graph struct {
 	children [][]int
 	global   []mgl64.Mat4 // in the asset's frame, as the nodes stand
 	channels [][]clip     // that animate the node itself
+	weights  [][]clip     // that animate the weights of its mesh's targets
 	moving   []bool       // the node or one above it is animated
 }
 
@@ -217,13 +230,17 @@ func newGraph(asset *Asset, tag Tag) *graph {
 	n := len(asset.Nodes)
 	g := &graph{
 		asset: asset, tags: make([]Tag, n), children: make([][]int, n),
-		global: make([]mgl64.Mat4, n), channels: make([][]clip, n), moving: make([]bool, n),
+		global: make([]mgl64.Mat4, n), channels: make([][]clip, n), weights: make([][]clip, n), moving: make([]bool, n),
 	}
 	for i := range asset.Animations {
 		a := &asset.Animations[i]
 		for k := range a.Channels {
 			c := &a.Channels[k]
-			g.channels[c.Node] = append(g.channels[c.Node], clip{c, a.DurationNs})
+			of := g.channels
+			if c.Path == PathWeight {
+				of = g.weights
+			}
+			of[c.Node] = append(of[c.Node], clip{c, a.DurationNs})
 		}
 	}
 	for i := range asset.Nodes {
@@ -286,7 +303,7 @@ func (g *graph) roots() []int {
 
 // actor makes the actor of a root node, or of the whole asset. Its frame is the
 // root's, without scale, unless the root is animated: then the asset's.
-func (g *graph) actor(root int, pose spatial.Pose, firstMesh int) *Actor {
+func (g *graph) actor(root int, pose spatial.Pose, base assetBase) *Actor {
 	a := &Actor{Pose: pose}
 	into := mgl64.Ident4()
 	if root != wholeAsset && !g.moving[root] {
@@ -296,12 +313,12 @@ func (g *graph) actor(root int, pose spatial.Pose, firstMesh int) *Actor {
 		}
 	}
 	if root != wholeAsset {
-		g.collect(a, root, root, into, firstMesh)
+		g.collect(a, root, root, into, base)
 		return a
 	}
 	for i := range g.asset.Nodes {
 		if g.asset.Nodes[i].Parent < 0 {
-			g.collect(a, i, wholeAsset, into, firstMesh)
+			g.collect(a, i, wholeAsset, into, base)
 		}
 	}
 	return a
@@ -309,20 +326,29 @@ func (g *graph) actor(root int, pose spatial.Pose, firstMesh int) *Actor {
 
 // collect appends the parts of a node and those below it, but not those of
 // other actors below root.
-func (g *graph) collect(a *Actor, node, root int, into mgl64.Mat4, firstMesh int) {
+func (g *graph) collect(a *Actor, node, root int, into mgl64.Mat4, base assetBase) {
 	n := &g.asset.Nodes[node]
 	if n.Actor && node != root && root != wholeAsset {
 		return
 	}
 	if n.Mesh >= 0 {
-		p := Part{Name: n.Name, Mesh: firstMesh + n.Mesh, Local: into.Mul4(g.global[node]), Tag: g.tags[node]}
-		if g.moving[node] {
+		p := Part{Name: n.Name, Mesh: base.mesh + n.Mesh, Local: into.Mul4(g.global[node]), Tag: g.tags[node]}
+		shape, known := base.shapes[node]
+		if !known {
+			shape = newShape(g, node)
+			base.shapes[node] = shape
+		}
+		p.Shape = shape
+		switch {
+		case shape != nil && len(shape.joints) > 0:
+			p.Local = into // joints place the mesh, not its node
+		case g.moving[node]:
 			p.Joints = g.joints(node, into)
 		}
 		a.Parts = append(a.Parts, p)
 	}
 	for _, c := range g.children[node] {
-		g.collect(a, c, root, into, firstMesh)
+		g.collect(a, c, root, into, base)
 	}
 }
 

@@ -80,7 +80,7 @@ func NewHistory(s *Scene, ego Motion, capacity int) *History {
 		h.motions, h.here = append(h.motions, a.Motion), append(h.here, !a.Reserved)
 	}
 	h.boxes = make(map[uint32]Box, len(s.Actors)+1)
-	boxer := boxer{scene: s, made: map[boxKey]bounds64{}}
+	boxer := newBoxer(s)
 	for _, a := range s.Actors {
 		h.boxes[a.ID] = boxer.box(a)
 	}

@@ -64,7 +64,7 @@ func newCaster(t testing.TB, w *scene.World, h *scene.History, defines ...shader
 		if c.resident, err = w.Upload(ctx); err != nil {
 			return err
 		}
-		if c.motion, err = c.packer.NewMotionTable(ctx); err != nil {
+		if c.motion, err = c.packer.NewMotionTable(ctx, c.resident); err != nil {
 			return err
 		}
 		c.program, err = ctx.NewProgram(gpu.ProgramDesc(source))
@@ -181,6 +181,98 @@ func TestTraceAgreesWithTheReferenceInTheCity(t *testing.T) {
 		}
 	}
 	assert.Positive(t, moving)
+}
+
+// What moves in itself is, at any instant, where the reference has it. In a rolling scan it is as
+// in the middle of each part of the window.
+func TestShapesAgreeWithTheReference(t *testing.T) {
+	s := limbs()
+	w := buildWorld(t, s)
+	h := recorded(s, nil)
+	c := newCaster(t, w, h)
+	tr := scenetest.NewTracer(s, h.Pose)
+	rng := rand.New(rand.NewPCG(8, 8))
+	rays := make([]listedRay, 1500)
+	for i := range rays {
+		to := mgl64.Vec3{5 + rng.NormFloat64(), 2 - float64(i%2*5) + rng.NormFloat64(), rng.NormFloat64()}
+		from := mgl64.Vec3{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}
+		d := to.Sub(from).Normalize()
+		rays[i] = listedRay{tmin: 0.01, tmax: 50}
+		for a := range 3 {
+			rays[i].origin[a], rays[i].direction[a] = float32(from[a]), float32(d[a])
+		}
+	}
+	for _, at := range []simtime.Stamp{0, 130e6, 130e6, 0} {
+		hits := c.cast(rays, scene.Window{Mount: spatial.Identity(), StartNs: at, EndNs: at}, 1)
+		a := compare(tr, w, rays, hits, int64(at))
+		assert.Zero(t, a.Wrong, "at %d: %v", at, a)
+		shaped := 0
+		for _, hit := range hits {
+			if hit.mover >= 0 {
+				shaped++
+				assert.Zero(t, w.Movers[hit.mover].Copy)
+			}
+		}
+		assert.Greater(t, shaped, 200)
+	}
+	// 100 ms are eight parts of 12.5 ms. The one that drives is where it is at each ray's own time:
+	// only rays to the one that stands are compared.
+	for i := range rays {
+		rays[i].seconds = float32(rng.Float64() * 0.1)
+	}
+	hits := c.cast(rays, scene.Window{Mount: spatial.Identity(), StartNs: 50e6, EndNs: 150e6}, 1)
+	parts := map[int]int{}
+	var agreement scenetest.Agreement
+	for i, r := range rays {
+		if hits[i].mover < 0 || w.Movers[hits[i].mover].Actor.Name != "standing" {
+			continue
+		}
+		part := int(float64(r.seconds) / 0.0125)
+		assert.Equal(t, 1+part, w.Movers[hits[i].mover].Copy)
+		parts[part]++
+		agreement.Add(tr, wide(r.origin), wide(r.direction), 0.01, 50, simtime.Stamp(50e6+12_500_000*part+6_250_000), float64(hits[i].t))
+	}
+	assert.Len(t, parts, 8)
+	assert.Zero(t, agreement.Wrong, agreement.String())
+	assert.Greater(t, agreement.Equal, 100)
+}
+
+// A shape of ten thousand vertices is brought into the tables. It is that of an instant, or
+// of a window of 100 ms, which has eight.
+func BenchmarkShapes(b *testing.B) {
+	asset := limb()
+	fine := scenetest.Sphere(1, 71)
+	coarse := asset.Meshes[0]
+	fine.Groups = []scene.Group{{Count: len(fine.Indices)}}
+	for range fine.Positions {
+		fine.Joints, fine.Weights = append(fine.Joints, 0, 1, 1, 0), append(fine.Weights, 0.25, 0.5, 0.25, 0)
+	}
+	for range coarse.Targets {
+		fine.Targets = append(fine.Targets, scene.MorphTarget{Positions: fine.Positions})
+	}
+	asset.Meshes[0] = fine
+	s := scenetest.NewBuilder("limb").Scene
+	if _, err := s.Add(asset, scene.Placement{Whole: true}); err != nil {
+		b.Fatal(err)
+	}
+	w := buildWorld(b, s)
+	c := newCaster(b, w, recorded(s, nil))
+	for name, length := range map[string]simtime.Stamp{"instant": 0, "window": 100e6} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			gputest.Do(b, c.thread, func(ctx *gpu.Ctx) error {
+				for i := range b.N {
+					at := simtime.Stamp(i%100) * 1e6
+					if err := c.motion.Write(ctx, scene.Window{Mount: spatial.Identity(), StartNs: at, EndNs: at + length}); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			b.ReportMetric(float64(len(fine.Positions)), "vertices")
+			b.ReportMetric(float64(len(fine.Indices)/3), "triangles")
+		})
+	}
 }
 
 // fence stands at x = 5 in front of a wall at x = 10. Its texture is opaque on the left half (y >

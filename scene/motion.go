@@ -397,8 +397,11 @@ func (c clip) loop(stamp simtime.Stamp) int64 {
 
 // width returns the numbers of one value of the channel.
 func (c *Channel) width() int {
-	if c.Path == PathRotation {
+	switch c.Path {
+	case PathRotation:
 		return 4
+	case PathWeight:
+		return 1
 	}
 	return 3
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/go-gl/mathgl/mgl64"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -11,10 +12,11 @@ import (
 const sweepMargin = 1e-3
 
 // sweep returns the box that the mover's triangles stay in while it goes through the keys and
-// the middles between them. It holds the boxes there, and for the turns from one to the next
+// the middles between them. They have the shape of a time. It holds the boxes there, and for the turns from one to the next
 // how far an arc bends away from its chord.
-func (m *Mover) sweep(keys, middles []spatial.Pose, stretch mgl64.Mat3) (box prim) {
-	centre, half := m.Min.Add(m.Max).Mul(0.5), m.Max.Sub(m.Min).Mul(0.5)
+func (m *Mover) sweep(keys, middles []spatial.Pose, stretch mgl64.Mat3, at simtime.Stamp) (box prim) {
+	low, high := m.Bounds(at)
+	centre, half := low.Add(high).Mul(0.5), high.Sub(low).Mul(0.5)
 	centre, half = stretch.Mul3x1(centre), absolute(stretch).Mul3x1(half)
 	s := sweptBox{
 		centre: centre, half: half,

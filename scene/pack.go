@@ -33,6 +33,7 @@ type Packer struct {
 	history *History
 	keys    int           // the most keys that fit
 	startNs simtime.Stamp // of the current window
+	endNs   simtime.Stamp
 	times   []simtime.Stamp
 	actor   []spatial.Pose // of the current actor at each key
 	rigid   []spatial.Pose // of the current part at each key
@@ -94,7 +95,7 @@ func (p *Packer) Motion(dst []byte, w Window) (int, error) {
 	if w.EndNs < w.StartNs {
 		return 0, fmt.Errorf("pack motion: the window ends at %d ns, before its start at %d ns", w.EndNs, w.StartNs)
 	}
-	p.startNs = w.StartNs
+	p.startNs, p.endNs = w.StartNs, w.EndNs
 	p.times = p.history.keyTimes(p.times[:0], w.StartNs, w.EndNs, p.keys)
 	n := len(p.times)
 	if !p.history.poses(w.Parent, p.times, p.actor) {
@@ -162,6 +163,14 @@ func (p *Packer) putMovers(dst []byte, at, stride int) {
 		if !there {
 			continue
 		}
+		here, shapedAt := here, p.startNs
+		if m.shape != nil {
+			share, at, ok := during(m.Copy, p.startNs, p.endNs)
+			if here = here.within(share); !ok || here.from >= here.until {
+				continue
+			}
+			shapedAt = at
+		}
 		stretch, present := p.partKeys(m, n)
 		record := at + stride*i
 		undo := mgl64.Ident3()
@@ -174,7 +183,7 @@ func (p *Packer) putMovers(dst []byte, at, stride int) {
 		}
 		p.putKeys(dst, record+moverHead, n)
 		if present {
-			p.tree.add(i, m.sweep(p.rigid[:n], p.middle, stretch))
+			p.tree.add(i, m.sweep(p.rigid[:n], p.middle, stretch, shapedAt))
 		}
 	}
 }
@@ -357,7 +366,8 @@ func (h *History) keyTimes(times []simtime.Stamp, startNs, endNs simtime.Stamp, 
 
 // Places appends each mover's mesh-to-world matrix at an instant to dst, in float64. They are
 // rigid, animated scales aside. For a mover that is not there then they are zero in all places:
-// its triangles are a point, and At(3, 3) tells. One goroutine at a time, as all of a Packer.
+// its triangles are a point, and At(3, 3) tells. So they are for all copies except the first of
+// a part with a Shape. One goroutine at a time, as all of a Packer.
 func (p *Packer) Places(dst []mgl64.Mat4, stamp simtime.Stamp) []mgl64.Mat4 {
 	var actor *Actor
 	var pose spatial.Pose
@@ -369,7 +379,7 @@ func (p *Packer) Places(dst []mgl64.Mat4, stamp simtime.Stamp) []mgl64.Mat4 {
 			pose, there = p.history.Pose(actor.ID, stamp)
 			pose = p.world.FromMap(pose)
 		}
-		if !there {
+		if !there || m.Copy > 0 {
 			dst = append(dst, mgl64.Mat4{})
 			continue
 		}
@@ -381,14 +391,16 @@ func (p *Packer) Places(dst []mgl64.Mat4, stamp simtime.Stamp) []mgl64.Mat4 {
 // MotionTable is GPU memory for what a Packer's Motion writes, bound at its slot. Each
 // sensor has its own: commands issued before a Write still see what was there.
 type MotionTable struct {
-	packer  *Packer
-	packed  []byte
-	buffer  *gpu.Buffer
-	texture *gpu.Texture
+	packer   *Packer
+	resident *Resident
+	packed   []byte
+	buffer   *gpu.Buffer
+	texture  *gpu.Texture
 }
 
-// NewMotionTable makes the memory for Packer.Motion. GL thread only.
-func (p *Packer) NewMotionTable(c *gpu.Ctx) (*MotionTable, error) {
+// NewMotionTable makes the memory for Packer.Motion. The Resident is of the Packer's world; its
+// shapes are those of a window from Write on. GL thread only.
+func (p *Packer) NewMotionTable(c *gpu.Ctx, r *Resident) (*MotionTable, error) {
 	b, err := c.NewBuffer(gpu.BufferDesc{Label: "motion", Size: p.MotionBytes()})
 	if err != nil {
 		return nil, err
@@ -398,13 +410,16 @@ func (p *Packer) NewMotionTable(c *gpu.Ctx) (*MotionTable, error) {
 		b.Close()
 		return nil, err
 	}
-	return &MotionTable{packer: p, packed: make([]byte, p.MotionBytes()), buffer: b, texture: t}, nil
+	return &MotionTable{packer: p, resident: r, packed: make([]byte, p.MotionBytes()), buffer: b, texture: t}, nil
 }
 
 // Write replaces the table with the motion in a window. GL thread only.
 func (t *MotionTable) Write(c *gpu.Ctx, w Window) error {
 	n, err := t.packer.Motion(t.packed, w)
 	if err != nil {
+		return err
+	}
+	if err := t.resident.show(c, w.StartNs, w.EndNs); err != nil {
 		return err
 	}
 	return c.WriteBuffer(t.buffer, 0, t.packed[:n])

@@ -178,6 +178,9 @@ func (h *History) Present(id uint32, stamp simtime.Stamp) bool {
 // stay is when an actor was there: from <= t < until.
 type stay struct{ from, until simtime.Stamp }
 
+// within returns what two stays share; its end isn't after its beginning where they share nothing.
+func (s stay) within(o stay) stay { return stay{max(s.from, o.from), min(s.until, o.until)} }
+
 // always is a stay without a beginning or an end in sight.
 var always = stay{math.MinInt64, math.MaxInt64}
 

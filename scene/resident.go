@@ -15,13 +15,19 @@ type Resident struct {
 	World    *World
 	bindings []gpu.Binding
 	closers  []interface{ Close() }
+	// The tables that shapes change, by their slots, and those shapes. GL thread.
+	tables map[int]*gpu.Buffer
+	shapes []*reshaped
 }
 
 // Upload copies the world's tables and textures to the GPU. GL thread only. It
 // fails with ErrTooLarge where a table has more texels than the driver's
 // texture buffers can hold. The caller closes the Resident before the thread.
 func (w *World) Upload(c *gpu.Ctx) (*Resident, error) {
-	r := &Resident{World: w}
+	r := &Resident{World: w, tables: map[int]*gpu.Buffer{}}
+	for _, s := range w.shaped {
+		r.shapes = append(r.shapes, newReshaped(w, s))
+	}
 	if err := r.upload(c); err != nil {
 		r.Close()
 		return nil, fmt.Errorf("upload scene %q: %w", w.Scene.Name, err)
@@ -70,6 +76,7 @@ func (r *Resident) addTable(c *gpu.Ctx, label string, slot int, format gpu.Forma
 		return err
 	}
 	r.closers = append(r.closers, b)
+	r.tables[slot] = b
 	t, err := c.NewTexture(gpu.TextureDesc{Label: label + " view", Kind: gpu.TextureBuffer, Format: format, Buffer: b})
 	if err != nil {
 		return err
@@ -138,7 +145,11 @@ func (w *World) moverRecords() [][4]uint32 {
 	for i := range w.Movers {
 		m := &w.Movers[i]
 		tag := m.Actor.Parts[m.Part].Tag
-		records[i] = [4]uint32{uint32(m.Root), label(m.Actor, tag), uint32(m.First), uint32(m.Count)}
+		previous := uint32(0)
+		if m.shape != nil {
+			previous = uint32(m.First + (previousCopy-m.Copy)*m.Count)
+		}
+		records[i] = [4]uint32{uint32(m.Root), label(m.Actor, tag), uint32(m.First), previous}
 	}
 	return records
 }
@@ -227,6 +238,9 @@ func planeRows(a, b, c Row, margin float64) (plane, u, v Row, corners [3]mgl64.V
 	p0, p1, p2 := vec64(a), vec64(b), vec64(c)
 	n := p1.Sub(p0).Cross(p2.Sub(p0))
 	twice := n.Len()
+	if twice == 0 { // only a Shape makes such: no ray hits it
+		return plane, u, v, [3]mgl64.Vec3{p0, p1, p2}
+	}
 	n = n.Mul(1 / twice)
 
 	l0, l1, l2 := p2.Sub(p1).Len(), p0.Sub(p2).Len(), p1.Sub(p0).Len()

@@ -96,6 +96,8 @@ type Part struct {
 	// Joints, where not nil, animates the part: it returns Local at a
 	// simulation time. It must be a pure function.
 	Joints func(stamp simtime.Stamp) mgl64.Mat4
+	// Shape, where not nil, moves the mesh's vertices in the part's frame.
+	Shape *Shape
 }
 
 // Actor is one thing of the scene: it has one instance id, and moves as one
@@ -123,7 +125,7 @@ func (a *Actor) Static() bool {
 		return false
 	}
 	for i := range a.Parts {
-		if a.Parts[i].Joints != nil {
+		if a.Parts[i].Joints != nil || a.Parts[i].Shape != nil {
 			return false
 		}
 	}
@@ -245,6 +247,15 @@ type Mesh struct {
 	// They are kept in 8 bits a channel.
 	Colors  []mgl32.Vec4
 	Indices []uint32
+	// Joints and Weights bind vertices to a skin's joints: equally many for each vertex, and as
+	// many of one as of the other. Without a skin they mean nothing.
+	Joints  []uint16
+	Weights []float32
+	// Targets are what the vertices may move by.
+	Targets []MorphTarget
+	// Flat says that normals are the triangles' own, which share no vertices: they follow where
+	// a Shape moves these.
+	Flat bool
 	// Groups cover Indices without overlap, in order.
 	Groups []Group
 }
@@ -281,6 +292,10 @@ type Node struct {
 	Parent int // index, or -1; always less than the node's own index
 	Local  TRS
 	Mesh   int // index into Meshes, or -1
+	// Skin, where not nil, has joints place the mesh, and not the node itself.
+	Skin *Skin
+	// Weights are those of the mesh's targets while nothing animates them; those left out are 0.
+	Weights []float64
 	// Tag is the node's semantic tag, TagUnlabeled to inherit the parent's.
 	Tag Tag
 	// Actor is true where the node and all below it are one actor.
@@ -295,6 +310,7 @@ const (
 	PathTranslation Path = iota
 	PathRotation
 	PathScale
+	PathWeight
 )
 
 // Interpolation is how a Channel's values are joined (glTF 2.0, appendix C).
@@ -307,12 +323,13 @@ const (
 	InterpolationCubicSpline
 )
 
-// Channel animates one property of one node. Values holds 3 (translation,
-// scale) or 4 (rotation: x, y, z, w) numbers a key, three times that for cubic
-// splines (in-tangent, value, out-tangent).
+// Channel animates one property of one node. Values holds 3 (translation, scale), 4 (rotation: x,
+// y, z, w) or 1 (weight) numbers a key. For cubic splines it holds three times that (in-tangent,
+// value, out-tangent).
 type Channel struct {
 	Node          int
 	Path          Path
+	Target        int // of PathWeight: which of the mesh's
 	Interpolation Interpolation
 	TimesNs       []int64 // strictly increasing
 	Values        []float64
@@ -504,8 +521,8 @@ func (s *Scene) Bounds() (lo, hi mgl64.Vec3, ok bool) {
 				continue
 			}
 			at := pose.Mul4(p.At(0))
-			for _, v := range s.Meshes[p.Mesh].Positions {
-				q := mgl64.TransformCoordinate(mgl64.Vec3{float64(v[0]), float64(v[1]), float64(v[2])}, at)
+			for _, v := range p.positions(s, 0) {
+				q := mgl64.TransformCoordinate(v, at)
 				for k := range 3 {
 					lo[k], hi[k] = min(lo[k], q[k]), max(hi[k], q[k])
 				}

@@ -84,11 +84,16 @@ type Row = [4]float32
 type Mover struct {
 	Actor *Actor
 	Part  int // into Actor.Parts
+	// Copy is 0, or which of several of the part this is: each has the shape of a part of a
+	// scan's window. See shapedMesh.
+	Copy int
 	// First and Count are its triangles, Root its hierarchy.
 	First, Count int
 	Root         Ref
-	// Min and Max bound the triangles in the mover's frame, metres.
+	// Min and Max bound the triangles in the mover's frame, metres; those of a part with a Shape
+	// at time 0. See Bounds.
 	Min, Max mgl64.Vec3
+	shape    *Shape
 	// stretch is what was applied to the mesh, unstretch its inverse; rest is
 	// the mover's frame in the actor's frame where no joints move it.
 	stretch, unstretch mgl64.Mat3
@@ -120,6 +125,7 @@ type World struct {
 	// StaticCount is how many triangles, from 0, are static actors'.
 	StaticCount int
 	Movers      []Mover
+	shaped      []shapedMesh
 	// FromCache is true where the tables were read from the on-disk cache.
 	FromCache bool
 	// CacheErr says why the cache could not be read or written, for a log line;
@@ -312,7 +318,7 @@ func (b *builder) staticParts() ([]placement, error) {
 			if err != nil {
 				return nil, err
 			}
-			parts = append(parts, placement{a, m, pose.Mul4(a.Parts[i].Local), label(a, a.Parts[i].Tag)})
+			parts = append(parts, placement{actor: a, mesh: m, matrix: pose.Mul4(a.Parts[i].Local), label: label(a, a.Parts[i].Tag)})
 		}
 	}
 	return parts, nil
@@ -322,6 +328,12 @@ func (b *builder) staticParts() ([]placement, error) {
 type meshKey struct {
 	mesh    int
 	stretch mgl64.Mat3
+	shape   *Shape
+	copy    int
+}
+
+func (m *Mover) meshKey() meshKey {
+	return meshKey{m.Actor.Parts[m.Part].Mesh, m.stretch, m.shape, m.Copy}
 }
 
 // listMovers returns the moving parts without their triangles.
@@ -335,10 +347,14 @@ func (b *builder) listMovers() ([]Mover, error) {
 			if _, err := b.part(a, i); err != nil {
 				return nil, err
 			}
-			m := Mover{Actor: a, Part: i}
+			m := Mover{Actor: a, Part: i, shape: a.Parts[i].Shape}
 			m.stretch, m.unstretch = fixedStretch(a.Parts[i].At(0).Mat3())
 			m.rest, _, _ = rigidPart(m.place(0))
 			movers = append(movers, m)
+			for m.shape != nil && m.Copy < shapeCopies-1 {
+				m.Copy++
+				movers = append(movers, m)
+			}
 		}
 	}
 	if len(movers) > maxMovers {
@@ -352,15 +368,25 @@ func (b *builder) addMovers(movers []Mover) error {
 	made := map[meshKey]*Mover{}
 	for i := range movers {
 		m := &movers[i]
-		mesh := m.Actor.Parts[m.Part].Mesh
-		key := meshKey{mesh, m.stretch}
+		key := m.meshKey()
 		if like := made[key]; like != nil {
 			m.First, m.Count, m.Root, m.Min, m.Max = like.First, like.Count, like.Root, like.Min, like.Max
 			continue
 		}
 		made[key] = m
-		if err := b.addMoverMesh(m, &b.scene.Meshes[mesh]); err != nil {
+		mesh := &b.scene.Meshes[key.mesh]
+		if m.Copy > 0 { // copy 0 comes right before it
+			b.addCopy(m, &movers[i-1])
+			continue
+		}
+		if m.shape != nil {
+			mesh = m.shape.meshAt(mesh, 0)
+		}
+		if err := b.addMoverMesh(m, mesh); err != nil {
 			return err
+		}
+		if total := b.world.Triangles() + (shapeCopies-1)*m.Count; m.shape != nil && total > MaxTriangles {
+			return fmt.Errorf("%w: %d triangles, at most %d are possible", ErrTooLarge, total, MaxTriangles)
 		}
 	}
 	return nil
@@ -373,13 +399,14 @@ func (b *builder) setMovers(movers []Mover) {
 			b.world.Movers = append(b.world.Movers, m)
 		}
 	}
+	b.world.listShaped()
 }
 
 // maxMovers is how many moving parts the per-capture tables can number.
 const maxMovers = 1 << 16
 
 func (b *builder) addMoverMesh(m *Mover, mesh *Mesh) error {
-	set, err := b.flatten([]placement{{actor: m.Actor, mesh: mesh, matrix: m.stretch.Mat4()}})
+	set, err := b.flatten([]placement{{actor: m.Actor, mesh: mesh, matrix: m.stretch.Mat4(), shaped: m.shape != nil}})
 	if err != nil {
 		return err
 	}
@@ -535,6 +562,7 @@ type placement struct {
 	mesh   *Mesh
 	matrix mgl64.Mat4 // mesh to the soup's frame
 	label  uint32     // instance id | tag << 16
+	shaped bool       // a Shape moves the vertices
 }
 
 func label(a *Actor, tag Tag) uint32 { return a.ID&0xffff | uint32(tag)<<16 }
@@ -546,6 +574,9 @@ func (s *Scene) checkMesh(m *Mesh) error {
 		(m.Colors != nil && len(m.Colors) != len(m.Positions)) {
 		return fmt.Errorf("%w: mesh %q has %d positions, %d normals, %d texture coordinates and %d colours",
 			ErrIndex, m.Name, len(m.Positions), len(m.Normals), len(m.UVs), len(m.Colors))
+	}
+	if err := m.checkShape(); err != nil {
+		return err
 	}
 	for i, p := range m.Positions {
 		for _, x := range p {
@@ -646,11 +677,14 @@ func (b *cornerBuffer) emit(out *soup, p *placement, cuts []bool) {
 			if mirrored {
 				j, k = k, j
 			}
-			if !hasArea(b.positions[i], b.positions[j], b.positions[k]) {
+			if !p.shaped && !hasArea(b.positions[i], b.positions[j], b.positions[k]) {
 				continue
 			}
 			w0, w1, w2 := b.words[i], b.words[j], b.words[k]
 			w0[3], w1[3] = uint32(g.Material), p.label
+			if p.shaped { // reshaped finds the mesh's vertices by it
+				w2[3] = uint32(t)
+			}
 			out.vertices = append(out.vertices, b.positions[i], b.positions[j], b.positions[k])
 			out.attributes = append(out.attributes, w0, w1, w2)
 			out.cut = append(out.cut, cuts[g.Material])

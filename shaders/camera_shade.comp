@@ -307,12 +307,29 @@ vec3 instanceColor(uint tag, uint instance) {
 #endif
 
 #if FLOW
+// sinceOf returns how far a pixel's point lay at the previous firing from now of the optical
+// frame. It has the motion of its frame, and what changes its mover's shape.
+vec3 sinceOf(uvec2 id, Hit h, vec4 now) {
+    uvec4 mover = texelFetch(movers, max(int(id.y) - 1, 0));
+    vec3 since = sinceBefore(int(id.y), now);
+    for (bool changes = h.seen && id.y != 0u && mover.w != 0u; changes; changes = false) {
+        int t = 3 * h.triangle, before = t + 3 * int(mover.w - mover.z);
+        float u = dot(texelFetch(triangles, t + 1).xyz, h.local), v = dot(texelFetch(triangles, t + 2).xyz, h.local);
+        vec3 a = vertexPosition(before) - vertexPosition(t);
+        vec3 b = vertexPosition(before + 1) - vertexPosition(t + 1);
+        vec3 c = vertexPosition(before + 2) - vertexPosition(t + 2);
+        vec3 bent = directionToOptical(int(id.y), a + u * (b - a) + v * (c - a));
+        since = bent + sinceBefore(int(id.y), now + vec4(bent, 0.0));
+    }
+    return since;
+}
+
 // flowOf returns how far what a pixel sees moved over the picture since the firing before. It
 // is in widths and heights of the picture: x to the right, y down.
 uvec2 flowOf(uvec2 id, Hit h) {
     // The sky is at infinity: only the camera's rotation moves it.
     vec3 now = h.seen ? h.reach * h.pixel.direction : h.pixel.direction;
-    vec3 since = sinceBefore(int(id.y), vec4(now, h.seen ? 1.0 : 0.0));
+    vec3 since = sinceOf(id, h, vec4(now, h.seen ? 1.0 : 0.0));
 #if LENS == LENS_PINHOLE
     float depth = now.z + since.z;
     if (depth <= 0.0) return uvec2(NOT_A_NUMBER);

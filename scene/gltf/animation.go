@@ -60,37 +60,46 @@ func (r *animationReader) read() (scene.Animation, error) {
 	seen := map[target]bool{}
 	for i, channel := range r.source.Channels {
 		place := fmt.Sprintf("%s.channels[%d]", r.place, i)
-		ch, ok, err := r.readChannel(place, channel)
+		channels, err := r.readChannel(place, channel)
 		if err != nil {
 			return a, at(place, err)
 		}
-		if !ok {
+		if len(channels) == 0 {
 			continue
 		}
+		ch := &channels[0]
 		key := target{ch.Node, ch.Path}
 		if seen[key] {
 			return a, at(place+".target", invalid("another channel has the same"))
 		}
 		seen[key] = true
-		a.Channels = append(a.Channels, ch)
+		a.Channels = append(a.Channels, channels...)
 		a.DurationNs = max(a.DurationNs, ch.TimesNs[len(ch.TimesNs)-1])
 	}
 	return a, nil
 }
 
-// readChannel returns false for a channel that moves nothing in the asset.
-func (r *animationReader) readChannel(place string, source *gltf.AnimationChannel) (ch scene.Channel, ok bool, err error) {
+// readChannel returns a channel as the asset has it: that of weights becomes one for each target. It
+// returns nothing for one that moves nothing in the asset.
+func (r *animationReader) readChannel(place string, source *gltf.AnimationChannel) ([]scene.Channel, error) {
 	if _, pointer := source.Target.Extensions[extAnimationPointer]; pointer || source.Target.Node == nil {
 		r.warn(place, "does not move a node and is left out")
-		return ch, false, nil
+		return nil, nil
 	}
 	node := *source.Target.Node
 	if err := checkIndex("nodes", node, len(r.doc.Nodes)); err != nil {
-		return ch, false, within("target.node", err)
+		return nil, within("target.node", err)
 	}
 	if err := checkIndex("samplers", source.Sampler, len(r.source.Samplers)); err != nil {
-		return ch, false, within("sampler", err)
+		return nil, within("sampler", err)
 	}
+	here, ok := r.nodes[node]
+	if !ok {
+		return nil, nil // its node isn't in the scene, which has its warning
+	}
+	ch := scene.Channel{Node: here.node}
+	sampler := r.source.Samplers[source.Sampler]
+	samplerPlace := fmt.Sprintf("%s.samplers[%d]", r.place, source.Sampler)
 	switch source.Target.Path {
 	case gltf.TRSTranslation:
 		ch.Path = scene.PathTranslation
@@ -99,47 +108,73 @@ func (r *animationReader) readChannel(place string, source *gltf.AnimationChanne
 	case gltf.TRSScale:
 		ch.Path = scene.PathScale
 	default:
-		r.warn(place, "morph targets are not supported: it is left out")
-		return ch, false, nil
-	}
-	here, ok := r.nodes[node]
-	if !ok {
-		return ch, false, nil // its node isn't in the scene, which has its warning
+		ch.Path = scene.PathWeight
+		mesh := r.asset.Nodes[here.node].Mesh
+		if mesh == noMesh || len(r.asset.Meshes[mesh].Targets) == 0 {
+			r.warn(place, "has weights for a node without morph targets and is left out")
+			return nil, nil
+		}
+		channels, err := r.readWeights(ch, sampler, len(r.asset.Meshes[mesh].Targets))
+		return channels, at(samplerPlace, err)
 	}
 	if here.sheared {
-		return ch, false, within("target.node", invalid("nodes[%d] has a sheared matrix, which no animation can move", node))
+		return nil, within("target.node", invalid("nodes[%d] has a sheared matrix, which no animation can move", node))
 	}
-	ch.Node = here.node
-	err = r.readSampler(&ch, r.source.Samplers[source.Sampler], here)
-	return ch, true, at(fmt.Sprintf("%s.samplers[%d]", r.place, source.Sampler), err)
+	err := r.readSampler(&ch, sampler, here)
+	return []scene.Channel{ch}, at(samplerPlace, err)
 }
 
-// readSampler fills a channel's keys.
-func (l *loader) readSampler(ch *scene.Channel, s *gltf.AnimationSampler, here placement) error {
-	perKey := 1
+// readKeys fills a channel's interpolation and times. It returns the numbers of its values, of
+// which a key has so many times perKey.
+func (l *loader) readKeys(ch *scene.Channel, s *gltf.AnimationSampler, f format, perKey int) ([]float32, error) {
 	switch s.Interpolation {
 	case gltf.InterpolationStep:
 		ch.Interpolation = scene.InterpolationStep
 	case gltf.InterpolationCubicSpline:
-		ch.Interpolation, perKey = scene.InterpolationCubicSpline, 3
+		ch.Interpolation = scene.InterpolationCubicSpline
+		perKey *= 3
 	}
 	var err error
 	if ch.TimesNs, err = l.readTimes(s.Input); err != nil {
-		return within("input", err)
+		return nil, within("input", err)
 	}
+	values, err := l.floats(s.Output, f)
+	if err != nil {
+		return nil, within("output", err)
+	}
+	want := len(ch.TimesNs) * perKey
+	if have := len(values) / f.typ.Components(); have != want {
+		return nil, within("output", invalid("accessors[%d] has %d elements, %d keys need %d", s.Output, have, len(ch.TimesNs), want))
+	}
+	return values, l.spend(8 * int64(len(values)))
+}
+
+// readWeights returns a channel for each of a mesh's targets, with the keys of all.
+func (l *loader) readWeights(ch scene.Channel, s *gltf.AnimationSampler, targets int) ([]scene.Channel, error) {
+	values, err := l.readKeys(&ch, s, format{gltf.AccessorScalar, normalizedIntegers}, targets)
+	if err != nil {
+		return nil, err
+	}
+	channels := make([]scene.Channel, targets)
+	for k := range channels {
+		ch.Target, ch.Values = k, make([]float64, 0, len(values)/targets)
+		// A spline's key has the targets' tangents, then their values, then their tangents.
+		for i := k; i < len(values); i += targets {
+			ch.Values = append(ch.Values, float64(values[i]))
+		}
+		channels[k] = ch
+	}
+	return channels, nil
+}
+
+// readSampler fills the keys of a channel that moves a node.
+func (l *loader) readSampler(ch *scene.Channel, s *gltf.AnimationSampler, here placement) error {
 	f := format{typ: gltf.AccessorVec3}
 	if ch.Path == scene.PathRotation {
 		f = format{gltf.AccessorVec4, normalizedIntegers}
 	}
-	values, err := l.floats(s.Output, f)
+	values, err := l.readKeys(ch, s, f, 1)
 	if err != nil {
-		return within("output", err)
-	}
-	want := len(ch.TimesNs) * perKey
-	if have := len(values) / f.typ.Components(); have != want {
-		return within("output", invalid("accessors[%d] has %d elements, %d keys need %d", s.Output, have, len(ch.TimesNs), want))
-	}
-	if err := l.spend(8 * int64(len(values))); err != nil {
 		return err
 	}
 	return within("output", l.convertValues(ch, values, here))

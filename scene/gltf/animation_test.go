@@ -144,7 +144,7 @@ func TestChannelsThatMoveNothingAreLeftOut(t *testing.T) {
 	m := animated("weights", "", []float32{0}, "SCALAR", []float32{1}, nil)
 	a := m.load(t, gltf.Options{})
 	assert.Empty(t, a.Animations)
-	assert.Equal(t, []string{"animations[0].channels[0]: morph targets are not supported: it is left out"}, a.Warnings)
+	assert.Equal(t, []string{"animations[0].channels[0]: has weights for a node without morph targets and is left out"}, a.Warnings)
 
 	m = animated("translation", "", []float32{0}, "VEC3", []float32{1, 2, 3}, nil)
 	delete(m.doc["animations"].(list)[0].(object)["channels"].(list)[0].(object)["target"].(object), "node")

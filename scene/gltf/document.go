@@ -172,6 +172,8 @@ var documentSchema = object(
 	optional("scenes", list(0, object(optional("name", text), optional("nodes", list(0, indexValue))))),
 	optional("nodes", list(0, nodeSchema)),
 	optional("meshes", list(0, meshSchema)),
+	optional("skins", list(0, object(
+		optional("name", text), required("joints", list(1, indexValue)), optional("inverseBindMatrices", indexValue)))),
 	optional("accessors", list(0, accessorSchema)),
 	optional("bufferViews", list(0, bufferViewSchema)),
 	optional("buffers", list(0, object(
@@ -196,6 +198,7 @@ var nodeSchema = object(
 	optional("rotation", numbers(4)),
 	optional("scale", numbers(3)),
 	optional("translation", numbers(3)),
+	optional("weights", list(0, number)),
 )
 
 var meshSchema = object(
@@ -207,6 +210,7 @@ var meshSchema = object(
 		optional("mode", code(0, 1, 2, 3, 4, 5, 6)),
 		optional("targets", list(0, mapOf(indexValue))),
 	))),
+	optional("weights", list(0, number)),
 )
 
 var accessorSchema = object(

@@ -64,7 +64,17 @@ func rich() *model {
 	attributes["COLOR_0"] = m.accessor("VEC3", []float32{1, 0, 0, 0, 1, 0, 0, 0, 1})
 	m.add("nodes", object{"mesh": 0, "matrix": list{1, 0, 0, 0, 0.5, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}, "extensions": object{
 		"EXT_mesh_gpu_instancing": object{"attributes": object{"TRANSLATION": 0, "SCALE": 1}}}})
-	m.doc["scenes"].(list)[0].(object)["nodes"] = list{0, 2, 4}
+	m.doc["scenes"].(list)[0].(object)["nodes"] = list{0, 2, 4, 5}
+	// A skinned triangle with a target, bent by nodes[1].
+	m.add("nodes", object{"mesh": 1, "skin": 0, "weights": list{0.5}})
+	m.doc["skins"] = list{object{"joints": list{1, 2}}}
+	m.mesh(object{"targets": list{object{"POSITION": 1, "NORMAL": 1}}, "attributes": object{
+		"POSITION": 0, "JOINTS_0": m.accessor("VEC4", make([]uint8, 12)),
+		"WEIGHTS_0": m.accessorWith("VEC4", []uint8{255, 0, 0, 0, 128, 127, 0, 0, 0, 0, 0, 0}, object{"normalized": true})}})
+	m.add("animations", object{
+		"channels": list{object{"sampler": 0, "target": object{"node": 5, "path": "weights"}}},
+		"samplers": list{object{"input": 4, "output": m.accessor("SCALAR", []float32{0, 1})}},
+	})
 	material["alphaMode"], material["extras"] = "MASK", object{"lidar_reflectance": 0.5, "retroreflective": true}
 	m.doc["samplers"] = list{object{"wrapS": 33071, "wrapT": 33071}}
 	m.doc["textures"].(list)[0].(object)["sampler"] = 0
@@ -238,8 +248,11 @@ func meshFault(m *scene.Mesh, materials int) error {
 
 func channelFault(c *scene.Channel, nodes int) error {
 	per := 3
-	if c.Path == scene.PathRotation {
+	switch c.Path {
+	case scene.PathRotation:
 		per = 4
+	case scene.PathWeight:
+		per = 1
 	}
 	if c.Interpolation == scene.InterpolationCubicSpline {
 		per *= 3

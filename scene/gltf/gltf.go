@@ -27,8 +27,10 @@
 // KHR_materials_unlit and EXT_mesh_gpu_instancing, whose instances are parts of their node's
 // actor. Any other is an error if the file requires it and a warning if it doesn't. Data that
 // is there in a compressed form alone (Draco, meshopt, KTX2, WebP) is always an error. Left
-// out with a warning: skins (the mesh stays in its bind pose), morph targets, points and lines.
-// Normal and occlusion textures and cameras are ignored.
+// out with a warning: points and lines. Normal and occlusion textures and cameras are ignored.
+//
+// Skins and morph targets move. A vertex may follow any number of joints. All animations of a
+// file play together from time 0 on, each in a loop.
 //
 // A material's extras may hold lidar_reflectance (0 to 1) and retroreflective
 // (true or false).
@@ -157,6 +159,8 @@ type loader struct {
 
 	// budget is how many bytes the geometry may still unpack to.
 	budget int64
+	// skinned are the document's nodes with a skin.
+	skinned []int
 	// pixels is how many pixels the pictures may still have.
 	pixels int64
 
@@ -221,6 +225,9 @@ func (l *loader) load(src source, data []byte, o Options) (err error) {
 	}
 	nodes, err := l.readNodes()
 	if err != nil {
+		return err
+	}
+	if err := l.readSkins(nodes); err != nil {
 		return err
 	}
 	return l.readAnimations(nodes)

@@ -3,6 +3,7 @@ package gltf
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/go-gl/mathgl/mgl32"
@@ -31,6 +32,7 @@ func (l *loader) mesh(key meshKey) (int, error) {
 	}
 	source := l.doc.Meshes[key.mesh]
 	w := vertexWriter{loader: l, mirrored: key.mirrored}
+	w.mesh.Flat = true
 	w.mesh.Name = source.Name
 	if w.mesh.Name == "" {
 		w.mesh.Name = fmt.Sprintf("mesh_%d", key.mesh)
@@ -64,9 +66,6 @@ func (l *loader) primitive(w *vertexWriter, place string, p *gltf.Primitive) err
 	default:
 		l.warn(place, "is of points or lines, which sensors can't see, and is left out")
 		return nil
-	}
-	if len(p.Targets) > 0 {
-		l.warn(place, "morph targets are not supported: its base shape is used")
 	}
 	m := noMaterial
 	if p.Material != nil {
@@ -110,13 +109,19 @@ func (l *loader) checkUncompressed(p *gltf.Primitive) error {
 
 // vertices are a primitive's attributes as the file has them.
 type vertices struct {
-	positions []float32 // 3 a vertex
-	normals   []float32 // 3 a vertex, or nil
-	uvs       []float32 // 2 a vertex, or nil
-	colors    []float32 // 3 or 4 a vertex, or nil
-	channels  int       // of a colour
+	positions []float32   // 3 a vertex
+	normals   []float32   // 3 a vertex, or nil
+	uvs       []float32   // 2 a vertex, or nil
+	colors    []float32   // 3 or 4 a vertex, or nil
+	channels  int         // of a colour
+	joints    [][]float32 // by set: 4 a vertex
+	weights   [][]float32 // by set: 4 a vertex
+	targets   []targetVertices
 	mapping   *uvMapping
 }
+
+// targetVertices are what a morph target adds to vertices, as the file has it.
+type targetVertices struct{ positions, normals []float32 } // 3 a vertex, or nil
 
 func (v *vertices) count() int { return len(v.positions) / 3 }
 
@@ -150,6 +155,12 @@ func (l *loader) readVertices(place string, p *gltf.Primitive, mapping *uvMappin
 	if v.normals, err = l.attribute(p, gltf.NORMAL, format{gltf.AccessorVec3, normalizedIntegers}, v.count()); err != nil {
 		return v, err
 	}
+	if err := l.readInfluences(&v, p); err != nil {
+		return v, err
+	}
+	if err := l.readTargets(&v, p); err != nil {
+		return v, err
+	}
 	if v.colors, v.channels, err = l.readColors(p, v.count()); err != nil || !mapping.textured {
 		return v, err
 	}
@@ -161,6 +172,48 @@ func (l *loader) readVertices(place string, p *gltf.Primitive, mapping *uvMappin
 		l.warn(place, "has a texture but no %s: it takes the colour at the texture's origin", name)
 	}
 	return v, nil
+}
+
+// readInfluences reads the joints that vertices follow, and by how much.
+func (l *loader) readInfluences(v *vertices, p *gltf.Primitive) error {
+	for set := 0; ; set++ {
+		joints, err := l.attribute(p, fmt.Sprintf("JOINTS_%d", set), format{gltf.AccessorVec4, anyIntegers}, v.count())
+		if err != nil || joints == nil {
+			return err
+		}
+		name := fmt.Sprintf("WEIGHTS_%d", set)
+		weights, err := l.attribute(p, name, format{gltf.AccessorVec4, normalizedIntegers}, v.count())
+		if err != nil {
+			return err
+		}
+		if weights == nil {
+			return within("attributes", invalid("has JOINTS_%d but no %s", set, name))
+		}
+		for i, j := range joints {
+			if j < 0 || j > math.MaxUint16 || j != float32(int(j)) {
+				return within(fmt.Sprintf("attributes.JOINTS_%d", set), invalid("element %d has %v where a joint's number must be", i/4, j))
+			}
+		}
+		v.joints, v.weights = append(v.joints, joints), append(v.weights, weights)
+	}
+}
+
+// readTargets reads a primitive's morph targets.
+func (l *loader) readTargets(v *vertices, p *gltf.Primitive) error {
+	for k, t := range p.Targets {
+		place := fmt.Sprintf("targets[%d]", k)
+		target := &gltf.Primitive{Attributes: t}
+		positions, err := l.attribute(target, gltf.POSITION, format{gltf.AccessorVec3, anyIntegers}, v.count())
+		if err != nil {
+			return within(place, err)
+		}
+		normals, err := l.attribute(target, gltf.NORMAL, format{gltf.AccessorVec3, normalizedIntegers}, v.count())
+		if err != nil {
+			return within(place, err)
+		}
+		v.targets = append(v.targets, targetVertices{positions, normals})
+	}
+	return nil
 }
 
 // readColors reads a primitive's colours, if it has some, and says how many numbers one has.
@@ -264,6 +317,7 @@ const unset = ^uint32(0)
 type vertexWriter struct {
 	loader   *loader
 	mirrored bool
+	sets     int // of joints, 4 a vertex each
 	mesh     scene.Mesh
 }
 
@@ -289,6 +343,10 @@ func (w *vertexWriter) group(v vertices, triangles []uint32, material int) error
 	if err := w.loader.spend(perCorner*int64(len(triangles)) + perVertex*int64(min(v.count(), len(triangles)))); err != nil {
 		return err
 	}
+	if err := w.prepareShape(&v, int64(len(triangles))); err != nil {
+		return err
+	}
+	w.mesh.Flat = w.mesh.Flat && v.normals == nil
 	if v.colors != nil && w.mesh.Colors == nil {
 		if err := w.loader.spend(bytesPerColor * int64(len(w.mesh.Positions))); err != nil {
 			return err
@@ -307,6 +365,68 @@ func (w *vertexWriter) group(v vertices, triangles []uint32, material int) error
 		return err
 	}
 	w.mesh.Groups = append(w.mesh.Groups, scene.Group{First: first, Count: len(w.mesh.Indices) - first, Material: material})
+	return nil
+}
+
+// prepareShape makes room for a primitive's influences and targets, at most vertices of them. All
+// primitives of a mesh have equally many targets; those with fewer joints have weights of 0.
+func (w *vertexWriter) prepareShape(v *vertices, vertices int64) error {
+	have := len(w.mesh.Positions)
+	switch {
+	case have == 0:
+		w.sets = len(v.joints)
+		w.mesh.Targets = make([]scene.MorphTarget, len(v.targets))
+	case len(v.targets) != len(w.mesh.Targets):
+		return within("targets", invalid("has %d, the primitive before has %d", len(v.targets), len(w.mesh.Targets)))
+	case len(v.joints) > w.sets:
+		if err := w.widen(len(v.joints)); err != nil {
+			return err
+		}
+	}
+	return w.loader.spend(vertices * int64(24*w.sets+24*len(v.targets)))
+}
+
+// widen gives the vertices that are there more sets of joints, with weights of 0.
+func (w *vertexWriter) widen(sets int) error {
+	n := len(w.mesh.Positions)
+	if err := w.loader.spend(int64(n) * int64(24*sets)); err != nil {
+		return err
+	}
+	joints, weights := make([]uint16, 4*sets*n), make([]float32, 4*sets*n)
+	for i := range n {
+		copy(joints[4*sets*i:], w.mesh.Joints[4*w.sets*i:4*w.sets*(i+1)])
+		copy(weights[4*sets*i:], w.mesh.Weights[4*w.sets*i:4*w.sets*(i+1)])
+	}
+	w.mesh.Joints, w.mesh.Weights, w.sets = joints, weights, sets
+	return nil
+}
+
+// shape appends what moves the file's vertex i.
+func (w *vertexWriter) shape(v *vertices, i uint32) error {
+	for set := range w.sets {
+		var joints [4]uint16
+		var weights [4]float32
+		if set < len(v.joints) {
+			for k := range 4 {
+				joints[k], weights[k] = uint16(v.joints[set][4*int(i)+k]), v.weights[set][4*int(i)+k]
+			}
+		}
+		w.mesh.Joints, w.mesh.Weights = append(w.mesh.Joints, joints[:]...), append(w.mesh.Weights, weights[:]...)
+	}
+	for k, t := range v.targets {
+		to := &w.mesh.Targets[k]
+		var position, normal mgl64.Vec3
+		if t.positions != nil {
+			position = mirror(w.mirrored, w.loader.axes.point(vec3(t.positions[3*i:])))
+		}
+		if t.normals != nil {
+			normal = mirror(w.mirrored, w.loader.axes.Out(vec3(t.normals[3*i:])))
+		}
+		if !finite(position[:]...) {
+			return within(fmt.Sprintf("targets[%d].POSITION", k), invalid("element %d at %v is out of range", i, position))
+		}
+		to.Positions, to.Normals = append(to.Positions, vec32(position)), append(to.Normals, vec32(normal))
+	}
 	return nil
 }
 
@@ -377,6 +497,9 @@ func (w *vertexWriter) vertex(v *vertices, i uint32, normal mgl64.Vec3) error {
 	w.mesh.Normals = append(w.mesh.Normals, vec32(normal))
 	if w.mesh.Colors != nil {
 		w.mesh.Colors = append(w.mesh.Colors, v.color(i))
+	}
+	if err := w.shape(v, i); err != nil {
+		return err
 	}
 	if w.mesh.UVs == nil {
 		return nil

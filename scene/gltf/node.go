@@ -175,11 +175,16 @@ func (l *loader) readNode(i int, parent placement) (placement, error) {
 		return parent, err
 	}
 	if source.Mesh != nil && !instanced {
-		if n.Mesh, err = l.nodeMesh(meshKey{*source.Mesh, here.mirrored}); err != nil {
+		key := meshKey{*source.Mesh, here.mirrored && source.Skin == nil} // joints place a skin's mesh, not the node
+		if n.Mesh, err = l.nodeMesh(key); err != nil {
 			return parent, err
 		}
-		if source.Skin != nil {
-			l.warn(fmt.Sprintf("nodes[%d]", i), "skins are not supported: its mesh stays in its bind pose")
+		n.Weights = source.Weights
+		if n.Weights == nil {
+			n.Weights = l.doc.Meshes[key.mesh].Weights
+		}
+		if source.Skin != nil && n.Mesh != noMesh {
+			l.skinned = append(l.skinned, i)
 		}
 	}
 	if !instanced {
@@ -273,6 +278,80 @@ func (l *loader) instancePlaces(attributes map[string]int) ([]scene.TRS, error) 
 		return nil, within("attributes", invalid("has none of TRANSLATION, ROTATION and SCALE"))
 	}
 	return places, nil
+}
+
+// readSkins gives the nodes their skins, once all nodes that may be joints have their places.
+func (l *loader) readSkins(placed map[int]placement) error {
+	for _, i := range l.skinned {
+		n := &l.asset.Nodes[placed[i].node]
+		if len(l.asset.Meshes[n.Mesh].Joints) == 0 {
+			l.warn(fmt.Sprintf("nodes[%d]", i), "has a skin, but its mesh has no JOINTS_0: it keeps its shape")
+			continue
+		}
+		skin := *l.doc.Nodes[i].Skin
+		if err := checkIndex("skins", skin, len(l.doc.Skins)); err != nil {
+			return atItem("nodes", i, within("skin", err))
+		}
+		var err error
+		if n.Skin, err = l.skin(l.doc.Skins[skin], placed); err != nil {
+			return atItem("skins", skin, err)
+		}
+		for _, j := range l.asset.Meshes[n.Mesh].Joints {
+			if int(j) >= len(n.Skin.Joints) {
+				return atItem("nodes", i, within("skin", invalid("skins[%d] has %d joints, the mesh names joint %d", skin, len(n.Skin.Joints), j)))
+			}
+		}
+	}
+	return nil
+}
+
+// skin returns a skin in our axes, without reflections.
+func (l *loader) skin(source *gltf.Skin, placed map[int]placement) (*scene.Skin, error) {
+	var bind []float32
+	if source.InverseBindMatrices != nil {
+		var err error
+		if bind, err = l.floats(*source.InverseBindMatrices, format{typ: gltf.AccessorMat4}); err != nil {
+			return nil, within("inverseBindMatrices", err)
+		}
+		if len(bind) < 16*len(source.Joints) {
+			return nil, within("inverseBindMatrices", invalid("accessors[%d] has %d elements, %d joints need as many", *source.InverseBindMatrices, len(bind)/16, len(source.Joints)))
+		}
+	}
+	if err := l.spend(136 * int64(len(source.Joints))); err != nil {
+		return nil, err
+	}
+	s := &scene.Skin{}
+	for k, joint := range source.Joints {
+		place := fmt.Sprintf("joints[%d]", k)
+		if err := checkIndex("nodes", joint, len(l.doc.Nodes)); err != nil {
+			return nil, within(place, err)
+		}
+		at, ok := placed[joint]
+		if !ok {
+			return nil, within(place, invalid("nodes[%d] is not in the scene that is loaded", joint))
+		}
+		m := mgl64.Ident4()
+		if bind != nil {
+			for i, x := range bind[16*k : 16*k+16] {
+				m[i] = float64(x)
+			}
+		}
+		s.Joints, s.Bind = append(s.Joints, at.node), append(s.Bind, l.bindMatrix(m, at.mirrored))
+	}
+	return s, nil
+}
+
+// bindMatrix turns an inverse bind matrix into our axes. A joint that mirrors has its reflection
+// here, since its node has none.
+func (l *loader) bindMatrix(m mgl64.Mat4, mirrored bool) mgl64.Mat4 {
+	out := mgl64.Ident4()
+	for c := range 3 {
+		axis := mgl64.Vec3{}
+		axis[c] = 1
+		out.SetCol(c, mirror(mirrored, l.axes.Out(m.Mat3().Mul3x1(l.axes.In(axis)))).Vec4(0))
+	}
+	out.SetCol(3, mirror(mirrored, l.axes.point(m.Col(3).Vec3())).Vec4(1))
+	return out
 }
 
 // nodeMesh places errors in the mesh itself, not in the node that uses it.

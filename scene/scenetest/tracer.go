@@ -5,8 +5,11 @@ package scenetest
 
 import (
 	"math"
+	"slices"
 	"sort"
+	"sync"
 
+	"github.com/go-gl/mathgl/mgl32"
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/simtime"
@@ -45,6 +48,25 @@ type Tracer struct {
 	trees  []*tree // by mesh
 	static []placedPart
 	moving []*scene.Actor
+	shaped sync.Map // from shapedKey to *tree
+}
+
+// shapedKey is a mesh's shape at a time.
+type shapedKey struct {
+	mesh  int
+	shape *scene.Shape
+	stamp simtime.Stamp
+}
+
+// shapedTree returns the tree of a mesh's shape at a time, and keeps it.
+func (t *Tracer) shapedTree(mesh int, shape *scene.Shape, stamp simtime.Stamp) *tree {
+	key := shapedKey{mesh, shape, stamp}
+	if known, ok := t.shaped.Load(key); ok {
+		return known.(*tree)
+	}
+	made := newTree(Shaped(&t.scene.Meshes[mesh], shape, stamp))
+	t.shaped.Store(key, made)
+	return made
 }
 
 // placedPart is one part placed in the map frame.
@@ -54,6 +76,7 @@ type placedPart struct {
 	at    mgl64.Mat4
 	back  mgl64.Mat3 // inverse of at's linear part
 	box   node       // of the placed triangles
+	tree  *tree      // the mesh's, or that of its shape at a time
 }
 
 // NewTracer returns a tracer of a scene. poses may be nil: then each actor is where its Motion,
@@ -84,7 +107,33 @@ func (t *Tracer) place(a *scene.Actor, part int, at mgl64.Mat4) (p placedPart, o
 	if math.Abs(linear.Det()) < 1e-30 || len(t.trees[a.Parts[part].Mesh].nodes) == 0 {
 		return placedPart{}, false
 	}
-	return placedPart{actor: a, part: part, at: at, back: linear.Inv()}, true
+	return placedPart{actor: a, part: part, at: at, back: linear.Inv(), tree: t.trees[a.Parts[part].Mesh]}, true
+}
+
+// Shaped returns a mesh as its shape is at a time, by the textbook: the targets' sum, then the
+// weighted sum of the joints' matrices.
+func Shaped(mesh *scene.Mesh, shape *scene.Shape, stamp simtime.Stamp) *scene.Mesh {
+	joints, weights := shape.Joints(nil, stamp), shape.Weights(nil, stamp)
+	out := *mesh
+	out.Positions = slices.Clone(mesh.Positions)
+	for i := range out.Positions {
+		p := out.Positions[i]
+		for k, w := range weights {
+			p = p.Add(mesh.Targets[k].Positions[i].Mul(float32(w)))
+		}
+		v := mgl64.Vec4{float64(p[0]), float64(p[1]), float64(p[2]), 1}
+		if len(joints) > 0 {
+			n := len(mesh.Joints) / len(mesh.Positions)
+			var sum mgl64.Mat4
+			for k := n * i; k < n*(i+1); k++ {
+				sum = sum.Add(joints[mesh.Joints[k]].Mul(float64(mesh.Weights[k])))
+			}
+			v = sum.Mul4x1(v)
+			v = v.Mul(1 / v[3])
+		}
+		out.Positions[i] = mgl32.Vec3{float32(v[0]), float32(v[1]), float32(v[2])}
+	}
+	return &out
 }
 
 func (t *Tracer) box(p *placedPart) node {
@@ -137,9 +186,14 @@ func (t *Tracer) Trace(origin, direction mgl64.Vec3, tmin, tmax float64, stamp s
 			if a.Parts[i].Joints != nil {
 				local = a.Parts[i].Joints(stamp)
 			}
-			if p, ok := t.place(a, i, pose.Mul4(local)); ok {
-				t.tracePart(&p, origin, direction, tmin, &best)
+			p, ok := t.place(a, i, pose.Mul4(local))
+			if !ok {
+				continue
 			}
+			if shape := a.Parts[i].Shape; shape != nil {
+				p.tree = t.shapedTree(a.Parts[i].Mesh, shape, stamp)
+			}
+			t.tracePart(&p, origin, direction, tmin, &best)
 		}
 	}
 	return best, best.Actor != nil
@@ -147,7 +201,7 @@ func (t *Tracer) Trace(origin, direction mgl64.Vec3, tmin, tmax float64, stamp s
 
 // tracePart searches one part, and updates best if it is nearer.
 func (t *Tracer) tracePart(p *placedPart, origin, direction mgl64.Vec3, tmin float64, best *Hit) {
-	tr := t.trees[p.actor.Parts[p.part].Mesh]
+	tr := p.tree
 	o, d := p.back.Mul3x1(origin.Sub(p.at.Col(3).Vec3())), p.back.Mul3x1(direction)
 	hit, ok := tr.nearest(o, d, tmin, best.T, t.cutOut)
 	if !ok {

@@ -268,7 +268,7 @@ func newTracing(c *gpu.Ctx, r *renderer, key *viewKey) (*tracing, error) {
 	if t.pass, err = c.NewBuffer(gpu.BufferDesc{Label: "camera pass", Size: len(pass), Data: pass}); err != nil {
 		return nil, err
 	}
-	if t.motion, err = r.packer.NewMotionTable(c); err != nil {
+	if t.motion, err = r.packer.NewMotionTable(c, r.resident); err != nil {
 		t.close()
 		return nil, err
 	}

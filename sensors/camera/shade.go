@@ -222,8 +222,8 @@ func (o *options) step() int {
 // OpticalFlow is the camera of motion over the picture. A pixel's two numbers say how far the
 // surface point that it sees has moved since the sensor's previous firing. One is to the right
 // as a share of the picture's width, the other down as a share of its height. They are exact
-// for one point, not a match of pictures. The point is followed back with its actor and the
-// camera. The numbers are neither bounded nor rounded, where CARLA bounds them to [-2, 2].
+// for one point, not a match of pictures. The point is followed back with its actor, what bends
+// it, and the camera. The numbers are neither bounded nor rounded, where CARLA bounds them to [-2, 2].
 // Times the size in pixels they are pixels; over the period, pixels a second.
 //
 // The sky is infinitely far: the camera's rotation alone moves it. A point that lay behind the
@@ -252,6 +252,9 @@ func (s *camera) previousNs(r *renderer, stamp simtime.Stamp) simtime.Stamp {
 // instant, as lib/flow.glsl reads it. It follows look, at an instant that is not
 // earlier, whose fromOptical it is given. GL thread.
 func (v *view) writePrevious(c *gpu.Ctx, r *renderer, fromOptical mgl64.Mat4, stamp simtime.Stamp) error {
+	if err := r.resident.ShowPrevious(c, stamp); err != nil {
+		return err
+	}
 	toOptical := r.pose(v.key.owner, v.key.mount, stamp).Compose(spatial.OpticalInBody()).Mat4().Inv()
 	v.previous = r.packer.Places(append(v.previous[:0], mgl64.Ident4()), stamp)
 	for i := range v.previous {

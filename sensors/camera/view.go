@@ -256,6 +256,9 @@ func (v *view) capture(c *gpu.Ctx, r *renderer, at sensors.Tick) {
 
 // draw makes the batches' pictures.
 func (v *view) draw(c *gpu.Ctx, r *renderer, at sensors.Tick) error {
+	if err := r.resident.Show(c, at.Due); err != nil {
+		return err
+	}
 	before := r.sun.drawnStatic
 	for i := range v.batches {
 		if !v.batches[i].showsLight() {
@@ -540,6 +543,11 @@ func (s *stage) set(r *renderer, t sensors.Tick) {
 	s.number++
 	s.ego = r.pose(scene.EgoID, spatial.Identity(), t.Due)
 	s.places = r.packer.Places(append(s.places[:0], mgl64.Ident4()), t.Due)
+	for i := range r.world.Movers {
+		if m := &r.world.Movers[i]; m.Changes() {
+			r.drawing.movers[i].low, r.drawing.movers[i].high = m.Bounds(t.Due)
+		}
+	}
 }
 
 // frameTable is a texture buffer of one record a frame of the scene.
@@ -634,6 +642,9 @@ func (v *Visibility) Close() { v.renderer.leave(v.view) }
 
 // See draws what is seen at an instant, unless a camera has done so. GL thread.
 func (v *Visibility) See(c *gpu.Ctx, at sensors.Tick) error {
+	if err := v.renderer.resident.Show(c, at.Due); err != nil {
+		return err
+	}
 	if _, err := v.view.look(c, v.renderer, at); err != nil {
 		return fmt.Errorf("draw what the lens sees: %w", err)
 	}

@@ -78,7 +78,7 @@ func (d *detector) open(c *gpu.Ctx) (err error) {
 			return err
 		}
 	}
-	if err := d.caster.open(c, d.spec.Name, d.survey.packer); err != nil {
+	if err := d.caster.open(c, d.spec.Name, d.survey.packer, d.survey.env.Resident); err != nil {
 		return err
 	}
 	return d.Make(c, len(d.blank))

@@ -89,6 +89,41 @@ func TestTheBoxOfACubeIsTightToThePixel(t *testing.T) {
 	assert.EqualValues(t, simtime.Stamp(100_000_000), m.Stamp)
 }
 
+// A joint makes a cube twice as wide and lifts it by 1 m within 100 ms. It has the box that is
+// seen then. Its box in space holds all that the clip makes of it.
+func TestTheBoxOfWhatMovesInItself(t *testing.T) {
+	cube := scenetest.Box(2, 2, 2)
+	for range cube.Positions {
+		cube.Joints, cube.Weights = append(cube.Joints, 0), append(cube.Weights, 1)
+	}
+	cube.Groups = []scene.Group{{Count: len(cube.Indices)}}
+	keys := []int64{0, 1e8, 4e9}
+	asset := &scene.Asset{
+		Name: "cube", Materials: []scene.Material{scenetest.Matte("grey", 0.5, 0.5, 0.5)}, Meshes: []scene.Mesh{cube},
+		Nodes: []scene.Node{
+			{Name: "cube", Parent: -1, Local: scene.IdentityTRS(), Skin: &scene.Skin{Joints: []int{1}, Bind: []mgl64.Mat4{mgl64.Ident4()}}},
+			{Name: "joint", Parent: -1, Mesh: -1, Local: scene.IdentityTRS()},
+		},
+		Animations: []scene.Animation{{DurationNs: 4e9, Channels: []scene.Channel{
+			{Node: 1, Path: scene.PathScale, TimesNs: keys, Values: []float64{1, 1, 1, 1, 2, 1, 1, 2, 1}},
+			{Node: 1, Path: scene.PathTranslation, TimesNs: keys, Values: []float64{0, 0, 0, 0, 0, 1, 0, 0, 1}},
+		}}},
+	}
+	b := newTown()
+	p := scenetest.At(10, 0, 0, scene.TagCar)
+	p.TypeID, p.Whole = "vehicle.sedan", true
+	_, err := b.Scene.Add(asset, p)
+	require.NoError(t, err)
+	m := boxes2D(t, sensortest.Options{Scene: b.Scene})
+	require.Len(t, m.Boxes, 1)
+	// Its front is 9 m away, from -2 to 2 m and up to 2 m.
+	got := m.Boxes[0]
+	assert.Equal(t, []float32{100, 64, 44, 22}, []float32{got.CenterX, got.CenterY, got.Width, got.Height})
+	space := boxes3D(t, sensortest.Options{Scene: b.Scene})
+	require.Len(t, space.Boxes, 1)
+	assert.InDeltaSlice(t, []float64{2, 4, 3}, space.Boxes[0].Size[:], 1e-6)
+}
+
 func TestAWallBeforeHalfACube(t *testing.T) {
 	b := newTown()
 	b.car(10, 0, 0)

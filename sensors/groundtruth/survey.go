@@ -174,11 +174,11 @@ type settingsBlock struct {
 // firstCapacity is room for the sights of a few actors; it grows as they come.
 const firstCapacity = 16 * samplePoints
 
-func (k *caster) open(c *gpu.Ctx, name string, packer *scene.Packer) (err error) {
+func (k *caster) open(c *gpu.Ctx, name string, packer *scene.Packer, resident *scene.Resident) (err error) {
 	if k.program, err = compile(c, &shaders.GroundTruthSights); err != nil {
 		return err
 	}
-	if k.motion, err = packer.NewMotionTable(c); err != nil {
+	if k.motion, err = packer.NewMotionTable(c, resident); err != nil {
 		return err
 	}
 	size := int(unsafe.Sizeof(settingsBlock{}))

@@ -101,7 +101,7 @@ func possible(a *scene.Actor) bool {
 }
 
 // facesOf returns the triangles that have an area of the actors that are marked, by
-// their ids.
+// their ids. Those of a part with a Shape are as they are at time 0.
 func facesOf(w *scene.World, marked []uint32) map[uint32][]face {
 	faces := map[uint32][]face{}
 	add := func(id uint32, f face) {
@@ -117,7 +117,7 @@ func facesOf(w *scene.World, marked []uint32) map[uint32][]face {
 	}
 	for i := range w.Movers {
 		m := &w.Movers[i]
-		if marked[m.Actor.ID] == 0 {
+		if marked[m.Actor.ID] == 0 || m.Copy > 0 {
 			continue
 		}
 		for t := m.First; t < m.First+m.Count; t++ {

@@ -130,7 +130,7 @@ func (s *scanner) allocate(c *gpu.Ctx) error {
 	if s.settings, err = c.NewBuffer(gpu.BufferDesc{Label: s.spec.Name + " settings", Size: settingsBytes}); err != nil {
 		return err
 	}
-	if s.motion, err = scene.NewPacker(s.env.World, s.env.History).NewMotionTable(c); err != nil {
+	if s.motion, err = scene.NewPacker(s.env.World, s.env.History).NewMotionTable(c, s.env.Resident); err != nil {
 		return err
 	}
 	return s.Make(c, s.device.rays())

@@ -43,5 +43,12 @@ vec3 pointToOptical(int i, vec3 p) {
         dot(texelFetch(frames, 6 * i + 5), h));
 }
 
+// directionToOptical turns a direction of frame i into the optical frame.
+vec3 directionToOptical(int i, vec3 v) {
+    return vec3(dot(texelFetch(frames, 6 * i + 3).xyz, v),
+        dot(texelFetch(frames, 6 * i + 4).xyz, v),
+        dot(texelFetch(frames, 6 * i + 5).xyz, v));
+}
+
 // depthIn returns the depth alone of a point of frame i.
 float depthIn(uint i, vec3 p) { return dot(texelFetch(frames, 6 * int(i) + 5), vec4(p, 1.0)); }

@@ -20,7 +20,8 @@
 //             1 for opaque white.
 // attributes  1 texel (uint) a vertex: unit normal as octahedral 2x16 bit snorm, bits
 //             of the texture coordinates, and of its triangle: the material
-//             (vertex 0), instance id | tag << 16 of a static one (vertex 1), 0.
+//             (vertex 0), instance id | tag << 16 of a static one (vertex 1), 0 or
+//             where its shape changes its place in the mesh (vertex 2).
 // materials   4 texels: base colour and alpha; emission, alpha cutoff (0: never
 //             cut out, below 0: there by the share of its alpha, with a shadow from
 //             so much alpha on); metallic, roughness, lidar reflectance (negative: the
@@ -30,7 +31,8 @@
 //             (dataTextures) and emission (colorTextures), -1 for none, and their
 //             wraps, base + 4 metallic-roughness + 16 emission.
 // movers      1 texel (uint) a mover: reference of its root node, instance id |
-//             tag << 16, first triangle, number of triangles.
+//             tag << 16, first triangle, and where its shape changes the first of the
+//             triangles as they were at a camera's firing before (0: it doesn't).
 
 #include "lib/noise.glsl"
 
