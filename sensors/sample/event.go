@@ -1,8 +1,6 @@
 package sample
 
 import (
-	"slices"
-
 	"github.com/go-gl/mathgl/mgl64"
 )
 
@@ -72,19 +70,6 @@ type LaneMarks struct {
 	Header
 	Marks []LaneMark
 }
-
-// CopyToCache makes dst a deep copy, reusing dst's list of marks where it is large enough.
-func (m *LaneMarks) CopyToCache(dst *LaneMarks) {
-	list := append(dst.Marks[:0], m.Marks...)
-	for i := range list {
-		list[i].Points = slices.Clone(list[i].Points)
-	}
-	*dst = *m
-	dst.Marks = list
-}
-
-// CacheKey groups all messages in one pool.
-func (m *LaneMarks) CacheKey() uint64 { return 0 }
 
 // SizeBytes returns about the size of the marks in memory.
 func (m *LaneMarks) SizeBytes() (bytes int64) {

@@ -24,7 +24,7 @@ func TestLaneMarksComeOnce(t *testing.T) {
 	assert.EqualValues(t, 2*(32+3*24), m.SizeBytes())
 
 	var kept sample.LaneMarks
-	m.CopyToCache(&kept)
+	sample.Copy(&kept, m)
 	assert.Equal(t, m, &kept)
 	kept.Marks[0].Points[0][0] = 7
 	assert.Equal(t, marks(), m.Marks, "the copy is deep")
