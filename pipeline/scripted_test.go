@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/gputest"
@@ -61,9 +62,9 @@ func (s *script) registry() *sensors.Registry {
 		define(plainID, s.compute),
 		define(laggyID, func(p *plain) sensors.Sensor {
 			if s.attentive() {
-				return told{&laggy{plain: p}, attentive{p}}
+				return told{newLaggy(p), attentive{p}}
 			}
-			return &laggy{plain: p}
+			return newLaggy(p)
 		}),
 		eachFrame(define(eachID, s.compute)),
 		motion.TransformDefinition, motion.ControlDefinition,
@@ -170,14 +171,19 @@ func (s *plain) End() error {
 
 // laggy is a Capturer whose captures are back at the next poll.
 type laggy struct {
+	bridgetest.Captures
 	*plain
-	mu            sync.Mutex
-	flying, ready []sensors.Tick
+}
+
+func newLaggy(p *plain) *laggy {
+	s := &laggy{plain: p}
+	s.Publish = s.returned
+	return s
 }
 
 func (s *laggy) Tick(sensors.Tick) error { return nil }
 
-func (s *laggy) Capture(_ *gpu.Ctx, at sensors.Tick) (bool, error) {
+func (s *laggy) Capture(c *gpu.Ctx, at sensors.Tick) (bool, error) {
 	if s.script.capture != nil {
 		if err := s.script.capture(s.name, at); err != nil {
 			return false, err
@@ -187,43 +193,15 @@ func (s *laggy) Capture(_ *gpu.Ctx, at sensors.Tick) (bool, error) {
 		s.env.Dropped(at, flow.CauseReadbackFull)
 		return false, nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.flying = append(s.flying, at)
-	return true, nil
+	return s.Captures.Capture(c, at)
 }
 
-func (s *laggy) Poll(*gpu.Ctx) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ready, s.flying = append(s.ready, s.flying...), nil
-}
-
-func (s *laggy) Process(through simtime.Stamp) int {
-	s.mu.Lock()
-	n := 0
-	for n < len(s.ready) && s.ready[n].Due <= through {
-		n++
+func (s *laggy) returned(at sensors.Tick) {
+	if cause := s.lost(at); cause != "" {
+		s.env.Dropped(at, cause)
+		return
 	}
-	due := slices.Clone(s.ready[:n])
-	s.mu.Unlock()
-	for _, at := range due {
-		if cause := s.lost(at); cause != "" {
-			s.env.Dropped(at, cause)
-			continue
-		}
-		s.publish(at)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ready = s.ready[n:]
-	return n
-}
-
-func (s *laggy) Pending() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.flying) + len(s.ready)
+	s.publish(at)
 }
 
 // newScripted makes a pipeline of scripted sensors on a GPU that is Go memory; it

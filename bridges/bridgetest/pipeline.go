@@ -61,40 +61,36 @@ func (s *scripted[M]) Tick(at sensors.Tick) error {
 
 func (s *scripted[M]) End() error { return nil }
 
-// camera publishes a picture and its calibration when the picture is back from the GPU.
-type camera struct {
-	image *sensors.Output[*sample.Image]
-	info  *sensors.Output[*sample.CameraInfo]
+// Captures makes a sensor that embeds it a Capturer whose captures are back at the next poll,
+// without a GPU. Its methods may be called from any goroutine.
+type Captures struct {
+	// Publish is called in Process for each capture that is back.
+	Publish func(at sensors.Tick)
 
 	mu            sync.Mutex
 	flying, ready []sensors.Tick // guarded by mu
 }
 
-func (s *camera) Begin(_ context.Context, env *sensors.Env) (err error) {
-	if s.image, err = sensors.OutputOf[*sample.Image](env, "out"); err != nil {
-		return err
-	}
-	s.info, err = sensors.OutputOf[*sample.CameraInfo](env, "info")
-	return err
-}
+// Tick does nothing.
+func (s *Captures) Tick(sensors.Tick) error { return nil }
 
-func (s *camera) Tick(sensors.Tick) error { return nil }
-func (s *camera) End() error              { return nil }
-
-func (s *camera) Capture(_ *gpu.Ctx, at sensors.Tick) (bool, error) {
+// Capture begins a capture.
+func (s *Captures) Capture(_ *gpu.Ctx, at sensors.Tick) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.flying = append(s.flying, at)
 	return true, nil
 }
 
-func (s *camera) Poll(*gpu.Ctx) {
+// Poll brings all captures back.
+func (s *Captures) Poll(*gpu.Ctx) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ready, s.flying = append(s.ready, s.flying...), nil
 }
 
-func (s *camera) Process(through simtime.Stamp) int {
+// Process publishes what is back.
+func (s *Captures) Process(through simtime.Stamp) int {
 	s.mu.Lock()
 	n := 0
 	for n < len(s.ready) && s.ready[n].Due <= through {
@@ -103,12 +99,7 @@ func (s *camera) Process(through simtime.Stamp) int {
 	due := slices.Clone(s.ready[:n])
 	s.mu.Unlock()
 	for _, at := range due {
-		s.image.TryQueue(at, picture(at))
-		s.info.TryQueue(at, &sample.CameraInfo{
-			Header: headerAt(at, InfoTopic), Width: width, Height: height, DistortionModel: "plumb_bob", D: make([]float64, 5),
-			K: [9]float64{50, 0, 31.5, 0, 50, 23.5, 0, 0, 1}, R: [9]float64{1, 0, 0, 0, 1, 0, 0, 0, 1},
-			P: [12]float64{50, 0, 31.5, 0, 0, 50, 23.5, 0, 0, 0, 1, 0},
-		})
+		s.Publish(at)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,10 +107,38 @@ func (s *camera) Process(through simtime.Stamp) int {
 	return n
 }
 
-func (s *camera) Pending() int {
+// Pending returns how many captures aren't published yet.
+func (s *Captures) Pending() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.flying) + len(s.ready)
+}
+
+// camera publishes a picture and its calibration when the picture is back from the GPU.
+type camera struct {
+	Captures
+	image *sensors.Output[*sample.Image]
+	info  *sensors.Output[*sample.CameraInfo]
+}
+
+func (s *camera) Begin(_ context.Context, env *sensors.Env) (err error) {
+	s.Publish = s.publish
+	if s.image, err = sensors.OutputOf[*sample.Image](env, "out"); err != nil {
+		return err
+	}
+	s.info, err = sensors.OutputOf[*sample.CameraInfo](env, "info")
+	return err
+}
+
+func (s *camera) End() error { return nil }
+
+func (s *camera) publish(at sensors.Tick) {
+	s.image.TryQueue(at, picture(at))
+	s.info.TryQueue(at, &sample.CameraInfo{
+		Header: headerAt(at, InfoTopic), Width: width, Height: height, DistortionModel: "plumb_bob", D: make([]float64, 5),
+		K: [9]float64{50, 0, 31.5, 0, 50, 23.5, 0, 0, 1}, R: [9]float64{1, 0, 0, 0, 1, 0, 0, 0, 1},
+		P: [12]float64{50, 0, 31.5, 0, 0, 50, 23.5, 0, 0, 0, 1, 0},
+	})
 }
 
 func headerAt(at sensors.Tick, topic string) sample.Header {
