@@ -19,8 +19,8 @@ const RingSlots = 4
 // Copies after the fence need a source that stands still.
 const ringTargets = 2
 
-// Shot is one capture of a Ring, from its GPU work to its publication (law R3).
-type Shot[D any] struct {
+// Capture is what travels with one capture of a Ring, from its GPU work to its publication (law R3).
+type Capture[D any] struct {
 	At     Tick
 	Header sample.Header
 	Data   D // the sensor's own
@@ -38,8 +38,8 @@ type Shot[D any] struct {
 type Ring[D, E any] struct {
 	env     *Env
 	label   string
-	pool    *readback.Pool[Shot[D], E] // nil before Make
-	publish func(*Shot[D], readback.Lease[E])
+	pool    *readback.Pool[Capture[D], E] // nil before Make
+	publish func(*Capture[D], readback.Lease[E])
 
 	// Owned by the GL thread.
 	targets [ringTargets]*gpu.Buffer
@@ -50,7 +50,7 @@ type Ring[D, E any] struct {
 
 // Open gives publish each capture that comes back, in Process: the lease ends when it
 // returns, unless it retains it. Without a GL thread the error wraps a *gpu.UnsupportedError.
-func (r *Ring[D, E]) Open(spec *Spec, env *Env, publish func(*Shot[D], readback.Lease[E])) error {
+func (r *Ring[D, E]) Open(spec *Spec, env *Env, publish func(*Capture[D], readback.Lease[E])) error {
 	r.env, r.label, r.publish = env, spec.Name, publish
 	if env.GL == nil {
 		return fmt.Errorf("begin %s: %w", spec.Name, &gpu.UnsupportedError{Feature: "OpenGL", Need: "a pipeline with a GL thread"})
@@ -101,19 +101,19 @@ func (r *Ring[D, E]) full() error {
 
 // Start reads back what the commands so far write to Take's buffer. issued is false where
 // there is no room after all, which it counts. GL thread.
-func (r *Ring[D, E]) Start(c *gpu.Ctx, shot Shot[D]) (issued bool, err error) {
-	return r.start(c, shot, readback.Buffer(r.target))
+func (r *Ring[D, E]) Start(c *gpu.Ctx, k Capture[D]) (issued bool, err error) {
+	return r.start(c, k, readback.Buffer(r.target))
 }
 
 // StartRange is Start for some of the buffer's records alone: so many from first on, at
 // least one. The lease has these. GL thread.
-func (r *Ring[D, E]) StartRange(c *gpu.Ctx, shot Shot[D], first, records int) (issued bool, err error) {
+func (r *Ring[D, E]) StartRange(c *gpu.Ctx, k Capture[D], first, records int) (issued bool, err error) {
 	var record E
 	size := int(unsafe.Sizeof(record))
-	return r.start(c, shot, readback.BufferRange(r.target, first*size, records*size))
+	return r.start(c, k, readback.BufferRange(r.target, first*size, records*size))
 }
 
-func (r *Ring[D, E]) start(c *gpu.Ctx, shot Shot[D], from readback.Source) (issued bool, err error) {
+func (r *Ring[D, E]) start(c *gpu.Ctx, k Capture[D], from readback.Source) (issued bool, err error) {
 	started, err := r.pool.StartTick(c, from)
 	r.target = nil
 	if errors.Is(err, readback.ErrFull) {
@@ -122,7 +122,7 @@ func (r *Ring[D, E]) start(c *gpu.Ctx, shot Shot[D], from readback.Source) (issu
 	if err != nil {
 		return false, err
 	}
-	started.Data = shot
+	started.Data = k
 	return true, nil
 }
 
@@ -148,7 +148,7 @@ func (r *Ring[D, E]) Pending() int {
 func (r *Ring[D, E]) ReadbackStats() readback.Stats { return r.pool.Stats() }
 
 // complete publishes one capture; it runs in Process.
-func (r *Ring[D, E]) complete(k *readback.Capture[Shot[D], E], lease readback.Lease[E], err error) {
+func (r *Ring[D, E]) complete(k *readback.Capture[Capture[D], E], lease readback.Lease[E], err error) {
 	defer lease.Release()
 	switch {
 	case errors.Is(err, readback.ErrClosed):

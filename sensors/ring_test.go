@@ -24,7 +24,7 @@ type counter struct {
 	t     *testing.T
 	gl    *gpu.Thread
 	drops map[flow.Cause]int
-	got   []sensors.Shot[string]
+	got   []sensors.Capture[string]
 	read  []uint64
 }
 
@@ -34,8 +34,8 @@ func newCounter(t *testing.T, fake *gputest.Fake) *counter {
 		GL: s.gl, Log: slog.New(slog.DiscardHandler), Completed: func() {},
 		Dropped: func(_ sensors.Tick, cause flow.Cause) { s.drops[cause]++ },
 	}
-	require.NoError(t, s.Open(&sensors.Spec{Name: "counter"}, env, func(shot *sensors.Shot[string], numbers readback.Lease[uint64]) {
-		s.got, s.read = append(s.got, *shot), numbers.AppendTo(s.read)
+	require.NoError(t, s.Open(&sensors.Spec{Name: "counter"}, env, func(k *sensors.Capture[string], numbers readback.Lease[uint64]) {
+		s.got, s.read = append(s.got, *k), numbers.AppendTo(s.read)
 	}))
 	s.do(func(c *gpu.Ctx) error { return s.Make(c, 1) })
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
@@ -51,7 +51,7 @@ func (s *counter) capture(seq uint64) (issued bool, err error) {
 		at := sensors.Tick{Due: simtime.Stamp(int64(seq) * 10), Seq: seq}
 		if target, err = s.Take(c, at); target != nil {
 			require.NoError(s.t, c.WriteBuffer(target, 0, gpu.BytesOf([]uint64{seq})))
-			issued, err = s.Start(c, sensors.Shot[string]{At: at, Header: at.Header("counter", spatial.Identity()), Data: "own"})
+			issued, err = s.Start(c, sensors.Capture[string]{At: at, Header: at.Header("counter", spatial.Identity()), Data: "own"})
 		}
 		s.Poll(c)
 		return nil
@@ -98,8 +98,8 @@ func slowGPU(t *testing.T, fake *gputest.Fake, want []uint64) {
 		s.Process(1000)
 	}
 	require.Equal(t, want, s.read)
-	for i, shot := range s.got {
-		assert.Equal(t, []any{want[i], simtime.Stamp(want[i]) * 10, "own"}, []any{shot.At.Seq, shot.Header.Stamp, shot.Data})
+	for i, k := range s.got {
+		assert.Equal(t, []any{want[i], simtime.Stamp(want[i]) * 10, "own"}, []any{k.At.Seq, k.Header.Stamp, k.Data})
 	}
 }
 

@@ -17,8 +17,8 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// shot is a picture on its way back.
-type shot = sensors.Shot[struct{}]
+// capture is a picture on its way back.
+type capture = sensors.Capture[struct{}]
 
 // camera is one camera sensor.
 type camera struct {
@@ -139,7 +139,7 @@ func (s *camera) acquire(c *gpu.Ctx) bool {
 // before it has, and starts reading the picture back. GL thread.
 func (s *camera) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) {
 	s.view.capture(c, s.renderer, at)
-	k := shot{At: at, Header: at.Header(s.frameID, s.env.Pose(s.spec.Mount, at.Due))}
+	k := capture{At: at, Header: at.Header(s.frameID, s.env.Pose(s.spec.Mount, at.Due))}
 	switch {
 	case s.failed != nil:
 		s.failed, err = nil, s.failed
@@ -219,7 +219,7 @@ func (s *camera) release() error {
 }
 
 // publish sends one capture; it runs in Process.
-func (s *camera) publish(k *shot, lease readback.Lease[uint32]) {
+func (s *camera) publish(k *capture, lease readback.Lease[uint32]) {
 	s.publishInfo(k)
 	if s.events != nil {
 		if err := s.events.publish(k.At, k.Header, lease.Slice()); err != nil {
@@ -249,7 +249,7 @@ func (s *camera) notConverted(at sensors.Tick, err error) {
 	s.env.Log.Warn("camera: picture not converted", "camera", s.spec.Name, "err", err)
 }
 
-func (s *camera) publishInfo(k *shot) {
+func (s *camera) publishInfo(k *capture) {
 	if !s.info.Listening() {
 		return
 	}
@@ -263,7 +263,7 @@ func (s *camera) publishInfo(k *shot) {
 type unseen struct {
 	mu       sync.Mutex
 	expected []simtime.Stamp // guarded by mu: instants of captures that Tick announced
-	ready    []shot          // guarded by mu, oldest first
+	ready    []capture       // guarded by mu, oldest first
 }
 
 // expect says that the capture of an instant will have no picture.
@@ -277,7 +277,7 @@ func (u *unseen) expect(stamp simtime.Stamp) {
 }
 
 // add keeps a capture for Process, if it was expected; earlier ones are not any more.
-func (u *unseen) add(k shot) bool {
+func (u *unseen) add(k capture) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	expected := slices.Contains(u.expected, k.At.Due)
@@ -289,11 +289,11 @@ func (u *unseen) add(k shot) bool {
 }
 
 // take returns the oldest capture, if it is not later than an instant.
-func (u *unseen) take(through simtime.Stamp) (shot, bool) {
+func (u *unseen) take(through simtime.Stamp) (capture, bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.ready) == 0 || u.ready[0].At.Due > through {
-		return shot{}, false
+		return capture{}, false
 	}
 	k := u.ready[0]
 	u.ready = append(u.ready[:0], u.ready[1:]...)

@@ -95,8 +95,8 @@ func (s *Sensor[E]) Spec() *sensors.Spec { return &s.spec }
 // Begin compiles the shader and makes the buffers.
 func (s *Sensor[E]) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	s.env = env
-	err = s.Open(&s.spec, env, func(shot *sensors.Shot[struct{}], results readback.Lease[E]) {
-		s.shader.Publish(shot.At, shot.Header, results.Slice())
+	err = s.Open(&s.spec, env, func(k *sensors.Capture[struct{}], results readback.Lease[E]) {
+		s.shader.Publish(k.At, k.Header, results.Slice())
 	})
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (s *Sensor[E]) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error
 	if err := s.dispatch(c, target); err != nil {
 		return false, err
 	}
-	return s.Start(c, sensors.Shot[struct{}]{At: at, Header: at.Header(s.spec.FrameID, s.env.Pose(s.spec.Mount, at.Due))})
+	return s.Start(c, sensors.Capture[struct{}]{At: at, Header: at.Header(s.spec.FrameID, s.env.Pose(s.spec.Mount, at.Due))})
 }
 
 // write brings the inputs of a capture to the GPU.

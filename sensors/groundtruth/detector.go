@@ -22,7 +22,7 @@ type report interface {
 }
 
 // finding is a capture on its way back, with the actors that it is about.
-type finding = sensors.Shot[[]object]
+type finding = sensors.Capture[[]object]
 
 // detector is either sensor. Its fields are set before Begin ends, and then belong to
 // the GL thread where nothing else is said.

@@ -27,7 +27,7 @@ const noReturnWarning = time.Minute
 type scans = sensors.Ring[struct{}, sample.Point]
 
 // scan is one of them.
-type scan = sensors.Shot[struct{}]
+type scan = sensors.Capture[struct{}]
 
 // scanner traces a device's scans and hands over their points: what the sensor types
 // of this package have in common. Fields are owned by the GL thread from begin on
