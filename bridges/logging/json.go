@@ -181,21 +181,11 @@ func (o *object) bytes(name string, v []byte) {
 }
 
 func (o *object) numbers(name string, v ...float64) {
-	o.beginList(name)
-	for _, f := range v {
-		o.comma()
-		o.buf = appendFloat(o.buf, f, 64)
-	}
-	o.endList()
+	o.list(name, len(v), func(i int) { o.buf = appendFloat(o.buf, v[i], 64) })
 }
 
 func (o *object) numbers32(name string, v []float32) {
-	o.beginList(name)
-	for _, f := range v {
-		o.comma()
-		o.buf = appendFloat(o.buf, float64(f), 32)
-	}
-	o.endList()
+	o.list(name, len(v), func(i int) { o.buf = appendFloat(o.buf, float64(v[i]), 32) })
 }
 
 func (o *object) vector(name string, v mgl64.Vec3) {
@@ -221,12 +211,25 @@ func (o *object) quaternion(name string, q mgl64.Quat) {
 	o.end()
 }
 
-func (o *object) beginList(name string) {
+// list writes a list of n elements, of which write writes one.
+func (o *object) list(name string, n int, write func(i int)) {
 	o.key(name)
 	o.buf = append(o.buf, '[')
+	for i := range n {
+		o.comma()
+		write(i)
+	}
+	o.buf = append(o.buf, ']')
 }
 
-func (o *object) endList() { o.buf = append(o.buf, ']') }
+// objects writes a list of n objects, of which write writes the keys of one.
+func (o *object) objects(name string, n int, write func(i int)) {
+	o.list(name, n, func(i int) {
+		o.begin()
+		write(i)
+		o.end()
+	})
+}
 
 // appendFloat appends the shortest decimal that reads back as v of so many bits.
 func appendFloat(dst []byte, v float64, bits int) []byte {
@@ -321,33 +324,21 @@ func writePointCloud(o *object, topic *bridges.PublishedTopic, m *sample.PointCl
 	o.integer("LaserCount", int64(m.Rings))
 	transform := m.Pose.Mat4()
 	o.numbers("Transform", transform[:]...)
-	o.beginList("Points")
-	for i := range m.Points {
+	o.list("Points", len(m.Points), func(i int) {
 		p := &m.Points[i]
-		o.comma()
 		o.buf = append(o.buf, '[')
 		for _, v := range [4]float32{p.X, p.Y, p.Z, p.Intensity} {
 			o.comma()
 			o.buf = appendFloat(o.buf, float64(v), 32)
 		}
-		o.endList()
-	}
-	o.endList()
+		o.buf = append(o.buf, ']')
+	})
 	o.integer("PointCount", int64(len(m.Points)))
 	o.boolean("Organized", m.Organized)
 	o.integer("Columns", int64(m.Columns))
-	writeOfPoints(o, "Rings", m.Points, func(p *sample.Point) uint64 { return uint64(p.Ring) })
-	writeOfPoints(o, "Returns", m.Points, func(p *sample.Point) uint64 { return uint64(p.Return) })
-	writeOfPoints(o, "TimesNs", m.Points, func(p *sample.Point) uint64 { return uint64(p.TimeNs) })
-}
-
-func writeOfPoints(o *object, name string, points []sample.Point, value func(*sample.Point) uint64) {
-	o.beginList(name)
-	for i := range points {
-		o.comma()
-		o.buf = strconv.AppendUint(o.buf, value(&points[i]), 10)
-	}
-	o.endList()
+	o.list("Rings", len(m.Points), func(i int) { o.buf = strconv.AppendUint(o.buf, uint64(m.Points[i].Ring), 10) })
+	o.list("Returns", len(m.Points), func(i int) { o.buf = strconv.AppendUint(o.buf, uint64(m.Points[i].Return), 10) })
+	o.list("TimesNs", len(m.Points), func(i int) { o.buf = strconv.AppendUint(o.buf, uint64(m.Points[i].TimeNs), 10) })
 }
 
 func writeImu(o *object, topic *bridges.PublishedTopic, m *sample.Imu) {
@@ -390,20 +381,15 @@ func writeTransforms(o *object, topic *bridges.PublishedTopic, m *sample.Transfo
 	o.seconds("Time", m.Stamp)
 	o.integer("StampNs", int64(m.Stamp))
 	o.boolean("Static", m.Static)
-	o.beginList("Data")
-	for i := range m.Transforms {
+	o.objects("Data", len(m.Transforms), func(i int) {
 		t := &m.Transforms[i]
-		o.comma()
-		o.begin()
 		o.text("Frame", t.FrameID)
 		o.text("ChildFrame", t.ChildFrameID)
 		o.seconds("Time", t.Stamp)
 		o.integer("StampNs", int64(t.Stamp))
 		o.vector("Position", t.Relative.Position)
 		o.quaternion("Orientation", t.Relative.Orientation)
-		o.end()
-	}
-	o.endList()
+	})
 }
 
 func writeLaserScan(o *object, topic *bridges.PublishedTopic, m *sample.LaserScan) {
@@ -432,20 +418,15 @@ func writeRange(o *object, topic *bridges.PublishedTopic, m *sample.Range) {
 
 func writeRadar(o *object, topic *bridges.PublishedTopic, m *sample.Radar) {
 	head(o, topic, &m.Header)
-	o.beginList("Data")
-	for i := range m.Detections {
+	o.objects("Data", len(m.Detections), func(i int) {
 		d := &m.Detections[i]
-		o.comma()
-		o.begin()
 		o.number32("Velocity", d.Velocity)
 		o.number32("Azimuth", d.Azimuth)
 		o.number32("Altitude", d.Altitude)
 		o.number32("Depth", d.Depth)
 		o.integer("Instance", int64(d.Instance))
 		o.integer("Tag", int64(d.Tag))
-		o.end()
-	}
-	o.endList()
+	})
 }
 
 func writeDvsEvents(o *object, topic *bridges.PublishedTopic, m *sample.DvsEvents) {
@@ -453,21 +434,19 @@ func writeDvsEvents(o *object, topic *bridges.PublishedTopic, m *sample.DvsEvent
 	o.integer("Width", int64(m.Width))
 	o.integer("Height", int64(m.Height))
 	o.number("FieldOfView", m.FovDeg)
-	o.beginList("Events")
-	for _, e := range m.Events {
+	o.list("Events", len(m.Events), func(i int) {
+		e := &m.Events[i]
 		polarity := int64(0)
 		if e.Polarity {
 			polarity = 1
 		}
-		o.comma()
 		o.buf = append(o.buf, '[')
 		for _, v := range [4]int64{int64(e.X), int64(e.Y), int64(e.TimeNs), polarity} {
 			o.comma()
 			o.buf = strconv.AppendInt(o.buf, v, 10)
 		}
-		o.endList()
-	}
-	o.endList()
+		o.buf = append(o.buf, ']')
+	})
 }
 
 func writeSpeed(o *object, topic *bridges.PublishedTopic, m *sample.Speed) {
@@ -544,11 +523,8 @@ func (o *object) plane(name string, x, y float32) {
 
 func writeDetections2D(o *object, topic *bridges.PublishedTopic, m *sample.Detections2D) {
 	head(o, topic, &m.Header)
-	o.beginList("Data")
-	for i := range m.Boxes {
+	o.objects("Data", len(m.Boxes), func(i int) {
 		b := &m.Boxes[i]
-		o.comma()
-		o.begin()
 		o.integer("Id", int64(b.ID))
 		o.text("Label", b.Label)
 		o.number32("Score", b.Score)
@@ -560,20 +536,15 @@ func writeDetections2D(o *object, topic *bridges.PublishedTopic, m *sample.Detec
 		o.integer("Pixels", int64(b.Pixels))
 		o.number32("Occlusion", b.Occlusion)
 		o.number32("Truncation", b.Truncation)
-		o.end()
-	}
-	o.endList()
+	})
 	o.integer("Width", int64(m.Width))
 	o.integer("Height", int64(m.Height))
 }
 
 func writeDetections3D(o *object, topic *bridges.PublishedTopic, m *sample.Detections3D) {
 	head(o, topic, &m.Header)
-	o.beginList("Data")
-	for i := range m.Boxes {
+	o.objects("Data", len(m.Boxes), func(i int) {
 		b := &m.Boxes[i]
-		o.comma()
-		o.begin()
 		o.integer("Id", int64(b.ID))
 		o.text("Label", b.Label)
 		o.number32("Score", b.Score)
@@ -585,49 +556,37 @@ func writeDetections3D(o *object, topic *bridges.PublishedTopic, m *sample.Detec
 		o.text("TypeId", b.TypeID)
 		o.integer("Tag", int64(b.Tag))
 		o.number32("Occlusion", b.Occlusion)
-		o.end()
-	}
-	o.endList()
+	})
 }
 
 func writeRadarObjects(o *object, topic *bridges.PublishedTopic, m *sample.RadarObjects) {
 	head(o, topic, &m.Header)
-	o.beginList("Data")
-	for i := range m.Objects {
+	o.objects("Data", len(m.Objects), func(i int) {
 		r := &m.Objects[i]
 		state := int64(1)
 		if r.Moving {
 			state = 0
 		}
-		o.comma()
-		o.begin()
 		o.integer("Id", int64(r.ID))
 		o.vector("RelativePosition", r.Position)
 		o.vector("RelativeVelocity", r.Velocity)
 		o.vector("ColliderSize", r.Size)
 		o.integer("State", state)
 		o.boolean("NewDetection", r.New)
-		o.end()
-	}
-	o.endList()
+	})
 }
 
 func writeSignals(o *object, topic *bridges.PublishedTopic, m *sample.Signals) {
 	head(o, topic, &m.Header)
-	o.beginList("Data")
-	for i := range m.Signals {
+	o.objects("Data", len(m.Signals), func(i int) {
 		s := &m.Signals[i]
-		o.comma()
-		o.begin()
 		o.integer("Id", int64(s.ID))
 		o.text("Label", s.Label)
 		o.number32("Score", s.Score)
 		o.vector("Position", s.Pose.Position)
 		o.quaternion("Rotation", s.Pose.Orientation)
 		o.vector("Scale", s.Size)
-		o.end()
-	}
-	o.endList()
+	})
 }
 
 // pair writes who met whom.
@@ -653,44 +612,29 @@ func writeObstacle(o *object, topic *bridges.PublishedTopic, m *sample.Obstacle)
 func writeLaneInvasion(o *object, topic *bridges.PublishedTopic, m *sample.LaneInvasion) {
 	head(o, topic, &m.Header)
 	o.integer("Actor", int64(m.Actor))
-	o.beginList("Marks")
-	for _, mark := range m.Marks {
-		o.comma()
-		o.begin()
+	o.objects("Marks", len(m.Marks), func(i int) {
+		mark := &m.Marks[i]
 		o.integer("Id", int64(mark.ID))
 		o.integer("Type", int64(mark.Type))
 		o.integer("Color", int64(mark.Color))
-		o.end()
-	}
-	o.endList()
+	})
 }
 
 func writeLaneMarks(o *object, topic *bridges.PublishedTopic, m *sample.LaneMarks) {
 	head(o, topic, &m.Header)
-	o.beginList("Marks")
-	for i := range m.Marks {
-		o.comma()
-		o.begin()
-		o.integer("Id", int64(m.Marks[i].ID))
-		o.integer("Type", int64(m.Marks[i].Type))
-		o.integer("Color", int64(m.Marks[i].Color))
-		o.beginList("Points")
-		for _, p := range m.Marks[i].Points {
-			o.comma()
-			o.xyz(p)
-		}
-		o.endList()
-		o.end()
-	}
-	o.endList()
+	o.objects("Marks", len(m.Marks), func(i int) {
+		mark := &m.Marks[i]
+		o.integer("Id", int64(mark.ID))
+		o.integer("Type", int64(mark.Type))
+		o.integer("Color", int64(mark.Color))
+		o.list("Points", len(mark.Points), func(k int) { o.xyz(mark.Points[k]) })
+	})
 }
 
 func writeLaneLines(o *object, topic *bridges.PublishedTopic, m *sample.LaneLines) {
 	head(o, topic, &m.Header)
-	o.beginList("Lines")
-	for _, l := range m.Lines {
-		o.comma()
-		o.begin()
+	o.objects("Lines", len(m.Lines), func(i int) {
+		l := &m.Lines[i]
 		o.number("LineWidth", l.Width)
 		o.integer("Type", int64(l.Type))
 		o.integer("PositionType", int64(l.Place))
@@ -698,27 +642,18 @@ func writeLaneLines(o *object, topic *bridges.PublishedTopic, m *sample.LaneLine
 		o.begin()
 		o.number("MinX", l.MinX)
 		o.number("MaxX", l.MaxX)
-		for i, name := range [...]string{"C0", "C1", "C2", "C3"} {
-			o.number(name, l.C[i])
+		for k, name := range [...]string{"C0", "C1", "C2", "C3"} {
+			o.number(name, l.C[k])
 		}
 		o.end()
-		o.end()
-	}
-	o.endList()
+	})
 }
 
 func writeSnapshot(o *object, topic *bridges.PublishedTopic, m *sample.Snapshot) {
 	head(o, topic, &m.Header)
 	o.integer("FrameNumber", int64(m.Frame))
 	o.integer("DeltaNs", m.DeltaNs)
-	o.beginList("Actors")
-	for i := range m.Actors {
-		o.comma()
-		o.begin()
-		writeActor(o, &m.Actors[i])
-		o.end()
-	}
-	o.endList()
+	o.objects("Actors", len(m.Actors), func(i int) { writeActor(o, &m.Actors[i]) })
 }
 
 func writeActor(o *object, a *sample.ActorState) {
