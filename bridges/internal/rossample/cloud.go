@@ -16,88 +16,59 @@ import (
 
 // cloudLayout is how one point layout lies in memory.
 type cloudLayout struct {
-	step   int
-	fields []ros.PointField
+	pointFields
 	// put writes point i at dst[offsets[i]:].
 	put func(c *cloudBytes, dst []byte, points []sample.Point, offsets []int)
 }
 
-func pointField(name string, offset uint32, datatype uint8) ros.PointField {
-	return ros.PointField{Name: name, Offset: offset, Datatype: datatype, Count: 1}
+// pointFields are what lies in each point of a cloud, and the bytes that a point takes.
+type pointFields struct {
+	step   int
+	fields []ros.PointField
 }
+
+// and returns the fields with more of a type behind them, without a gap.
+func (f pointFields) and(datatype uint8, names ...string) pointFields {
+	for _, name := range names {
+		f.fields = append(slices.Clip(f.fields), ros.PointField{Name: name, Offset: uint32(f.step), Datatype: datatype, Count: 1})
+		f.step += datatypeSize(datatype)
+	}
+	return f
+}
+
+// skip returns the fields with a gap behind them.
+func (f pointFields) skip(bytes int) pointFields {
+	f.step += bytes
+	return f
+}
+
+var (
+	xyz  = pointFields{}.and(ros.PointFieldFloat32, "x", "y", "z")
+	xyzi = cloudLayout{xyz.and(ros.PointFieldFloat32, "intensity"), putXYZI}
+)
 
 var layouts = map[sample.PointLayout]*cloudLayout{
 	// Autoware's PointXYZIRCAEDT, 32 bytes without padding
 	// (autoware_point_types; Nebula's drivers write the same).
-	sample.LayoutXYZIRCAEDT: {step: 32, put: putXYZIRCAEDT, fields: []ros.PointField{
-		pointField("x", 0, ros.PointFieldFloat32),
-		pointField("y", 4, ros.PointFieldFloat32),
-		pointField("z", 8, ros.PointFieldFloat32),
-		pointField("intensity", 12, ros.PointFieldUint8),
-		pointField("return_type", 13, ros.PointFieldUint8),
-		pointField("channel", 14, ros.PointFieldUint16),
-		pointField("azimuth", 16, ros.PointFieldFloat32),
-		pointField("elevation", 20, ros.PointFieldFloat32),
-		pointField("distance", 24, ros.PointFieldFloat32),
-		pointField("time_stamp", 28, ros.PointFieldUint32),
-	}},
+	sample.LayoutXYZIRCAEDT: {xyz.and(ros.PointFieldUint8, "intensity", "return_type").and(ros.PointFieldUint16, "channel").
+		and(ros.PointFieldFloat32, "azimuth", "elevation", "distance").and(ros.PointFieldUint32, "time_stamp"), putXYZIRCAEDT},
 	// The ROS 2 Velodyne driver's fields in its offsets: packed, 22 bytes, so
 	// time is not aligned (velodyne_pointcloud, PointcloudXYZIRT).
-	sample.LayoutXYZIRT: {step: 22, put: putXYZIRT, fields: []ros.PointField{
-		pointField("x", 0, ros.PointFieldFloat32),
-		pointField("y", 4, ros.PointFieldFloat32),
-		pointField("z", 8, ros.PointFieldFloat32),
-		pointField("intensity", 12, ros.PointFieldFloat32),
-		pointField("ring", 16, ros.PointFieldUint16),
-		pointField("time", 18, ros.PointFieldFloat32),
-	}},
-	sample.LayoutXYZI: &xyzi,
+	sample.LayoutXYZIRT: {xyzi.and(ros.PointFieldUint16, "ring").and(ros.PointFieldFloat32, "time"), putXYZIRT},
+	sample.LayoutXYZI:   &xyzi,
 	// What CARLA's ROS bridge publishes for sensor.lidar.ray_cast; its axes are ours.
 	sample.LayoutCARLA: &xyzi,
 	// What it publishes for sensor.lidar.ray_cast_semantic.
-	sample.LayoutCARLASemantic: {step: 24, put: putCARLASemantic, fields: []ros.PointField{
-		pointField("x", 0, ros.PointFieldFloat32),
-		pointField("y", 4, ros.PointFieldFloat32),
-		pointField("z", 8, ros.PointFieldFloat32),
-		pointField("CosAngle", 12, ros.PointFieldFloat32),
-		pointField("ObjIdx", 16, ros.PointFieldUint32),
-		pointField("ObjTag", 20, ros.PointFieldUint32),
-	}},
+	sample.LayoutCARLASemantic: {xyz.and(ros.PointFieldFloat32, "CosAngle").and(ros.PointFieldUint32, "ObjIdx", "ObjTag"), putCARLASemantic},
 	// SVL Simulator's 32 bytes, of which 12 to 15 and 17 to 23 are 0. Unlike SVL,
 	// which leaves it 0, timestamp is the simulation time of the firing in seconds.
-	sample.LayoutSVL: {step: 32, put: putSVL, fields: []ros.PointField{
-		pointField("x", 0, ros.PointFieldFloat32),
-		pointField("y", 4, ros.PointFieldFloat32),
-		pointField("z", 8, ros.PointFieldFloat32),
-		pointField("intensity", 16, ros.PointFieldUint8),
-		pointField("timestamp", 24, ros.PointFieldFloat64),
-	}},
+	sample.LayoutSVL: {xyz.skip(4).and(ros.PointFieldUint8, "intensity").skip(7).and(ros.PointFieldFloat64, "timestamp"), putSVL},
 }
 
 // whole has everything that there is to a point.
-var whole = cloudLayout{step: 48, put: putWhole, fields: []ros.PointField{
-	pointField("x", 0, ros.PointFieldFloat32),
-	pointField("y", 4, ros.PointFieldFloat32),
-	pointField("z", 8, ros.PointFieldFloat32),
-	pointField("intensity", 12, ros.PointFieldFloat32),
-	pointField("distance", 16, ros.PointFieldFloat32),
-	pointField("azimuth", 20, ros.PointFieldFloat32),
-	pointField("elevation", 24, ros.PointFieldFloat32),
-	pointField("time_stamp", 28, ros.PointFieldUint32),
-	pointField("ring", 32, ros.PointFieldUint16),
-	pointField("return_type", 34, ros.PointFieldUint8),
-	pointField("ObjTag", 35, ros.PointFieldUint8),
-	pointField("ObjIdx", 36, ros.PointFieldUint32),
-	pointField("CosAngle", 40, ros.PointFieldFloat32),
-	pointField("ray", 44, ros.PointFieldUint32),
-}}
-
-var xyzi = cloudLayout{step: 16, put: putXYZI, fields: []ros.PointField{
-	pointField("x", 0, ros.PointFieldFloat32),
-	pointField("y", 4, ros.PointFieldFloat32),
-	pointField("z", 8, ros.PointFieldFloat32),
-	pointField("intensity", 12, ros.PointFieldFloat32),
-}}
+var whole = cloudLayout{xyzi.and(ros.PointFieldFloat32, "distance", "azimuth", "elevation").and(ros.PointFieldUint32, "time_stamp").
+	and(ros.PointFieldUint16, "ring").and(ros.PointFieldUint8, "return_type", "ObjTag").and(ros.PointFieldUint32, "ObjIdx").
+	and(ros.PointFieldFloat32, "CosAngle").and(ros.PointFieldUint32, "ray"), putWhole}
 
 // PointCloud2 sets dst to the cloud in its layout. The points are converted
 // when dst's Data is written, straight to where an encoder wants them.

@@ -41,16 +41,7 @@ func RadarCloud(dst *ros.PointCloud2, src *sample.Radar) error {
 }
 
 var radarLayout = packedLayout[sample.RadarDetection]{
-	step: 28,
-	fields: []ros.PointField{
-		pointField("x", 0, ros.PointFieldFloat32),
-		pointField("y", 4, ros.PointFieldFloat32),
-		pointField("z", 8, ros.PointFieldFloat32),
-		pointField("Range", 12, ros.PointFieldFloat32),
-		pointField("Velocity", 16, ros.PointFieldFloat32),
-		pointField("AzimuthAngle", 20, ros.PointFieldFloat32),
-		pointField("ElevationAngle", 24, ros.PointFieldFloat32),
-	},
+	pointFields: xyz.and(ros.PointFieldFloat32, "Range", "Velocity", "AzimuthAngle", "ElevationAngle"),
 	put: func(dst []byte, d *sample.RadarDetection) {
 		sinA, cosA := math.Sincos(float64(d.Azimuth))
 		sinE, cosE := math.Sincos(float64(d.Altitude))
@@ -73,13 +64,7 @@ func DvsCloud(dst *ros.PointCloud2, src *sample.DvsEvents) error {
 }
 
 var dvsLayout = packedLayout[sample.DvsEvent]{
-	step: 13,
-	fields: []ros.PointField{
-		pointField("x", 0, ros.PointFieldUint16),
-		pointField("y", 2, ros.PointFieldUint16),
-		pointField("t", 4, ros.PointFieldFloat64),
-		pointField("pol", 12, ros.PointFieldInt8),
-	},
+	pointFields: pointFields{}.and(ros.PointFieldUint16, "x", "y").and(ros.PointFieldFloat64, "t").and(ros.PointFieldInt8, "pol"),
 	put: func(dst []byte, e *sample.DvsEvent) {
 		binary.LittleEndian.PutUint16(dst, e.X)
 		binary.LittleEndian.PutUint16(dst[2:], e.Y)
@@ -93,8 +78,7 @@ var dvsLayout = packedLayout[sample.DvsEvent]{
 
 // packedLayout is how a point E lies in a cloud.
 type packedLayout[E any] struct {
-	step   int
-	fields []ros.PointField
+	pointFields
 	// put writes all of the point's step bytes.
 	put func(dst []byte, point *E)
 }
