@@ -49,6 +49,7 @@ type rig struct {
 	only     string // the one output that is listened to, "" for all
 	messages []map[string][]any
 	drops    map[flow.Cause]int
+	lost     map[int][]int64 // the instants of each camera's drops
 	seq      uint64
 	ended    bool
 	// forgetful keeps no messages, for benchmarks.
@@ -61,7 +62,7 @@ func newRigOn(tb testing.TB, thread *gpu.Thread, s *scene.Scene, ego scene.Motio
 	tb.Helper()
 	world, err := scene.Build(context.Background(), s, scene.BuildOptions{})
 	require.NoError(tb, err)
-	r := &rig{tb: tb, thread: thread, world: world, history: scene.NewHistory(s, ego, 0), shared: &sensors.Shared{}, drops: map[flow.Cause]int{}}
+	r := &rig{tb: tb, thread: thread, world: world, history: scene.NewHistory(s, ego, 0), shared: &sensors.Shared{}, drops: map[flow.Cause]int{}, lost: map[int][]int64{}}
 	r.do(func(c *gpu.Ctx) error {
 		r.resident, err = world.Upload(c)
 		return err
@@ -94,7 +95,11 @@ func (r *rig) add(i int, m mounted) {
 	require.NoError(r.tb, err)
 	env := &sensors.Env{
 		GL: r.thread, World: r.world, Resident: r.resident, History: r.history, Owner: scene.EgoID, Shared: r.shared,
-		Dropped: func(_ sensors.Tick, cause flow.Cause) { r.drops[cause]++ }, Completed: func() {}, Log: slog.New(slog.NewTextHandler(&r.log, nil)),
+		Dropped: func(at sensors.Tick, cause flow.Cause) {
+			r.drops[cause]++
+			r.lost[i] = append(r.lost[i], int64(at.Due))
+		},
+		Completed: func() {}, Log: slog.New(slog.NewTextHandler(&r.log, nil)),
 	}
 	r.messages = append(r.messages, map[string][]any{})
 	r.deaf = append(r.deaf, false)
@@ -369,6 +374,11 @@ func TestSlowGPU(t *testing.T) {
 			stamps = append(stamps, int64(m.(*sample.Image).Stamp))
 		}
 		assert.IsIncreasing(t, stamps)
+		all := []int64{0}
+		for k := int64(1); k <= captures; k++ {
+			all = append(all, k*second)
+		}
+		assert.ElementsMatch(t, all, append(stamps, r.lost[i]...), "each firing is published, or named as lost")
 	}
 	published := len(r.messages[0][camera.OutputImage]) + len(r.messages[1][camera.OutputImage])
 	assert.Equal(t, 2*(captures+1), published+full, "each capture was published or counted")
