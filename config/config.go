@@ -351,11 +351,7 @@ func ParseBridge(argument string) (Bridge, error) {
 	return Bridge{Type: kind, Connection: connection}, nil
 }
 
-// aliases are the keys of an AWSIM configuration's top level that we have in time;
-// they may be written in any case.
-var aliases = map[string]string{"timesource": "source", "timescale": "scale"}
-
-// DecodeYAML reads the keys of a whole file, aliases included.
+// DecodeYAML reads the keys of a whole file, those of AWSIM included.
 func (c *Config) DecodeYAML(n doc.Node) error {
 	entries, err := n.Entries()
 	if err != nil {
@@ -371,11 +367,7 @@ func (c *Config) DecodeYAML(n doc.Node) error {
 
 // decodeKey reads one of a file's entries.
 func (c *Config) decodeKey(e doc.Entry, all []doc.Entry) error {
-	if key, ok := aliases[strings.ToLower(e.Key)]; ok {
-		if timesGiven(all, key) > 1 {
-			return e.Place.Errorf("time.%s is given twice: %s is another name of it", key, e.Key)
-		}
-		_, err := doc.DecodeKey(&c.Time, doc.Entry{Key: key, Value: e.Value, Place: e.Place})
+	if known, err := c.decodeAWSIM(e, all); known || err != nil {
 		return err
 	}
 	if e.Key == "ego" {
@@ -392,26 +384,6 @@ func (c *Config) decodeKey(e doc.Entry, all []doc.Entry) error {
 		return e.UnknownKey(topKeys())
 	}
 	return err
-}
-
-// timesGiven counts how often a file's entries give a key of time, by any name.
-func timesGiven(all []doc.Entry, key string) int {
-	n := 0
-	for _, e := range all {
-		if aliases[strings.ToLower(e.Key)] == key {
-			n++
-		}
-		if e.Key != "time" {
-			continue
-		}
-		inner, _ := e.Value.Entries() // what is wrong there is told when it is decoded
-		for _, i := range inner {
-			if i.Key == key {
-				n++
-			}
-		}
-	}
-	return n
 }
 
 // topKeys lists the keys of a file.

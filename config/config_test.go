@@ -71,25 +71,31 @@ func TestFaults(t *testing.T) {
 		"scene: {city: true, file: a.glb}":                               "c.yaml: scene: give either city or file, not both",
 		"rig: a.yaml\nsensors: [{id: a, name: b}]":                       "c.yaml: rig: give either rig or sensors, not both",
 		"scene: {labels: a.yaml, label_rules: [{match: a, tag: car}]}":   "c.yaml: scene.label_rules: give either labels or label_rules, not both",
-		"time: {step: 2s}":                             "c.yaml: time.step: out of range: 2s, the range is 100µs to 1s",
-		"ego: {commands: {timeout: -1s}}":              "c.yaml:1:27: ego.commands.timeout: out of range: -1s, a duration is not negative",
-		"ego: {waypoints: [{x: 1}]}":                   "c.yaml: ego.waypoints: a loop needs at least 3 points, it has 1",
-		"actors: [{pose: {x: 1}}]":                     "c.yaml: actors[0]: it needs a file",
-		"scene: {triangles: 12}":                       "c.yaml:1:20: scene.triangles: out of range: 12, the range is 40000 to 4000000",
-		"ego: {speed: 0}":                              "c.yaml:1:14: ego.speed: out of range: 0, the range is 0.01 to 100",
-		"actors: [{file: a.glb, speed: 0}]":            "c.yaml:1:31: actors[0].speed: out of range: 0, the range is 0.01 to 100",
-		"bridges: [{connection: a}]":                   "c.yaml: bridges[0]: a bridge needs a type",
-		"scene: {origin: {latitude: 91}}":              "c.yaml:1:28: scene.origin.latitude: out of range: 91, the range is -90 to 90",
-		"time: {scale: -1}":                            "c.yaml:1:15: time.scale: out of range: -1, the range is 0.001 to 100",
-		"scene: {place: [{file: a.glb, scale: -1}]}":   "c.yaml:1:38: scene.place[0].scale: out of range: -1, the range is 1e-6 to 1e6",
-		"scene: {place: [{file: a, waypoints: [{}]}]}": "c.yaml: scene.place[0]: waypoints: a loop needs at least 3 points, it has 1",
-		"time: {source: moon}":                         `c.yaml:1:16: time.source: unknown value: "moon", known are engine, unity, ss2, external, system, dotnet_system, simulation, dotnet_simulation, ros2`,
-		"time: {source: simulated}":                    `c.yaml:1:16: time.source: unknown value: "simulated", did you mean simulation?`,
-		"TimeSource: dotnet_sys":                       `c.yaml:1:13: TimeSource: unknown value: "dotnet_sys", did you mean dotnet_system?`,
-		"TimeScale: 101":                               "c.yaml:1:12: TimeScale: out of range: 101, the range is 0.001 to 100",
-		"time: {scale: 1}\nTimeScale: 2":               "c.yaml:2:1: TimeScale: time.scale is given twice: TimeScale is another name of it",
-		"TimeSource: ss2\ntimesource: ros2":            "c.yaml:1:1: TimeSource: time.source is given twice: TimeSource is another name of it",
-		"TimeSource: ss2\ntime: {source: engine}":      "c.yaml:1:1: TimeSource: time.source is given twice: TimeSource is another name of it",
+		"time: {step: 2s}":                                      "c.yaml: time.step: out of range: 2s, the range is 100µs to 1s",
+		"ego: {commands: {timeout: -1s}}":                       "c.yaml:1:27: ego.commands.timeout: out of range: -1s, a duration is not negative",
+		"ego: {waypoints: [{x: 1}]}":                            "c.yaml: ego.waypoints: a loop needs at least 3 points, it has 1",
+		"actors: [{pose: {x: 1}}]":                              "c.yaml: actors[0]: it needs a file",
+		"scene: {triangles: 12}":                                "c.yaml:1:20: scene.triangles: out of range: 12, the range is 40000 to 4000000",
+		"ego: {speed: 0}":                                       "c.yaml:1:14: ego.speed: out of range: 0, the range is 0.01 to 100",
+		"actors: [{file: a.glb, speed: 0}]":                     "c.yaml:1:31: actors[0].speed: out of range: 0, the range is 0.01 to 100",
+		"bridges: [{connection: a}]":                            "c.yaml: bridges[0]: a bridge needs a type",
+		"scene: {origin: {latitude: 91}}":                       "c.yaml:1:28: scene.origin.latitude: out of range: 91, the range is -90 to 90",
+		"time: {scale: -1}":                                     "c.yaml:1:15: time.scale: out of range: -1, the range is 0.001 to 100",
+		"scene: {place: [{file: a.glb, scale: -1}]}":            "c.yaml:1:38: scene.place[0].scale: out of range: -1, the range is 1e-6 to 1e6",
+		"scene: {place: [{file: a, waypoints: [{}]}]}":          "c.yaml: scene.place[0]: waypoints: a loop needs at least 3 points, it has 1",
+		"time: {source: moon}":                                  `c.yaml:1:16: time.source: unknown value: "moon", known are engine, unity, ss2, external, system, dotnet_system, simulation, dotnet_simulation, ros2`,
+		"time: {source: simulated}":                             `c.yaml:1:16: time.source: unknown value: "simulated", did you mean simulation?`,
+		"TimeSource: dotnet_sys":                                `c.yaml:1:13: TimeSource: unknown value: "dotnet_sys", did you mean dotnet_system?`,
+		"TimeScale: 101":                                        "c.yaml:1:12: TimeScale: out of range: 101, the range is 0.001 to 100",
+		"time: {scale: 1}\nTimeScale: 2":                        "c.yaml:2:1: TimeScale: time.scale is given twice: TimeScale is another name of it",
+		"TimeSource: ss2\ntimesource: ros2":                     "c.yaml:1:1: TimeSource: time.source is given twice: TimeSource is another name of it",
+		"TimeSource: ss2\ntime: {source: engine}":               "c.yaml:1:1: TimeSource: time.source is given twice: TimeSource is another name of it",
+		"TimeSourceType: 5":                                     "c.yaml:1:17: TimeSourceType: out of range: 5, the range is 0 to 4",
+		"TimeSourceType: 1\nTimeSource: ss2":                    "c.yaml:1:1: TimeSourceType: time.source is given twice: TimeSourceType is another name of it",
+		"simulationConfiguration: {timeScale: 0}":               "c.yaml:1:38: simulationConfiguration.timeScale: out of range: 0, the range is 0.001 to 100",
+		"simulationConfiguration: {useTrafic: true}":            "c.yaml:1:27: simulationConfiguration.useTrafic: unknown key, did you mean useTraffic?",
+		"simulationConfiguration: 1":                            "c.yaml:1:26: simulationConfiguration: wrong kind of value: need key: value pairs",
+		"TimeScale: 2\nsimulationConfiguration: {timeScale: 1}": "c.yaml:1:1: TimeScale: time.scale is given twice: TimeScale is another name of it",
 	} {
 		_, err := config.Reader{}.Parse("c.yaml", []byte(text))
 		require.Error(t, err, text)
@@ -129,11 +135,43 @@ func TestAWSIMsKeys(t *testing.T) {
 		"timesource: ss2": {Source: "ss2", Scale: 1, ClockRate: simtime.Hz(100)},
 		"TIMESCALE: 2\ntime: {source: ros2, clock_hz: 50}":          {Source: "ros2", Scale: 2, ClockRate: simtime.Hz(50)},
 		"time: {clock_hz: 50}\nTimeSource: Unity\ntimeScale: 0.001": {Source: "Unity", Scale: 0.001, ClockRate: simtime.Hz(50)},
+		`{"TimeSource": "", "TimeScale": 0.5}`:                      {Source: "engine", Scale: 0.5, ClockRate: simtime.Hz(100)},
+		`{"TimeSourceType": 3}`:                                     {Source: "dotnet_simulation", Scale: 1, ClockRate: simtime.Hz(100)},
+		`{"TimeSourceType": "Ros2"}`:                                {Source: "Ros2", Scale: 1, ClockRate: simtime.Hz(100)},
+		`{"simulationConfiguration": {"timeScale": 0.1}}`:           {Source: "engine", Scale: 0.1, ClockRate: simtime.Hz(100)},
 	} {
 		c, err := config.Reader{}.Parse("c.yaml", []byte(text))
 		require.NoError(t, err, text)
 		want.Step = 10 * time.Millisecond
 		assert.Equal(t, want, c.Time, text)
+	}
+}
+
+// TestAWSIMsFiles: whole files of AWSIM 1 and 2 and of AWSIM Labs are configurations. What
+// has no counterpart is told, each with its place.
+func TestAWSIMsFiles(t *testing.T) {
+	const place = `"Position": {"x": 81380.7, "y": 49918.7, "z": 41.5}, "EulerAngles": {"x": 0, "y": 0, "z": 35}`
+	for text, lost := range map[string][]string{
+		`{"TimeScale": 0.2, "TimeSource": "simulation", "RandomTrafficSeed": 33, "MaxVehicleCount": 2, "G29DevicePath": "", "Ego": {` + place + `}}`: {
+			"RandomTrafficSeed", "MaxVehicleCount", "G29DevicePath", "Ego",
+		},
+		`{"TimeScale": 0.2, "TimeSourceType": 3, "LogitechG29Settings": {"_devicePath": "/dev/input/event3"}, "EgoVehicleSettings": {"_maxAccelerationInput": 2}, "EgoPose": {` + place + `}}`: {
+			"LogitechG29Settings", "EgoVehicleSettings", "EgoPose",
+		},
+		`{"mapConfiguration": {"mapName": "a"}, "simulationConfiguration": {"useTraffic": true, "timeScale": 0.2}, "egoConfiguration": {"egoPosition": {}}}`: {
+			"mapConfiguration", "simulationConfiguration.useTraffic", "egoConfiguration",
+		},
+	} {
+		c, err := config.Reader{}.Parse("awsim.json", []byte(text))
+		require.NoError(t, err, text)
+		assert.Equal(t, 0.2, c.Time.Scale, text)
+		var paths []string
+		for _, n := range c.Notices {
+			assert.True(t, n.Lost)
+			assert.Regexp(t, `^awsim\.json:1:\d+: `+regexp.QuoteMeta(n.Path)+`: no counterpart: .`, n.String())
+			paths = append(paths, n.Path)
+		}
+		assert.Equal(t, lost, paths)
 	}
 }
 

@@ -176,6 +176,7 @@ func newSensor(spec sensors.Spec) (*Sensor, error) {
 	for i := range s.spec.Definition.Outputs {
 		out := &s.spec.Definition.Outputs[i]
 		port := out.Open()
+		port.Spec().QoS = spec.Config.QoS.Over(out.QoS)
 		s.env.Ports = append(s.env.Ports, port)
 		if sel, ok := sensor.(sensors.Selective); ok && !sel.Publishes(out.Name) {
 			continue
@@ -190,7 +191,7 @@ func newSensor(spec sensors.Spec) (*Sensor, error) {
 		input := in.Open()
 		s.env.Inlets = append(s.env.Inlets, input)
 		if topic, given := spec.Topics[in.Name]; !given || topic != "" {
-			s.inlets = append(s.inlets, &inlet{topic: topicOf(&spec, in.Name, in.Suffix), typ: in.Type, qos: in.QoS, input: input})
+			s.inlets = append(s.inlets, &inlet{topic: topicOf(&spec, in.Name, in.Suffix), typ: in.Type, qos: spec.Config.QoS.Over(in.QoS), input: input})
 		}
 	}
 	return s, nil

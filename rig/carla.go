@@ -37,9 +37,12 @@ func (p carlaParent) place(pose sensors.Pose) sensors.Pose {
 }
 
 // readCARLA reads the sensors of one vehicle of objects.json, and lists what else
-// there is. The vehicle's origin is taken for base_link.
+// there is. The vehicle's origin is taken for base_link. Files older than that are one vehicle's sensors.
 func readCARLA(root doc.JSONNode, objects []doc.JSONNode, f *foreignReader) (*Rig, error) {
 	r := &carlaReader{foreignReader: f, seen: map[string]bool{}}
+	if root.Get("objects").Null() {
+		return r.readOlder(root, objects)
+	}
 	if err := r.knownKeys(root, "objects"); err != nil {
 		return nil, err
 	}
@@ -71,6 +74,25 @@ func readCARLA(root doc.JSONNode, objects []doc.JSONNode, f *foreignReader) (*Ri
 	}
 	if r.vehicle != "" && !r.tf {
 		r.addFrames(objects[ego])
+	}
+	return r.rig, nil
+}
+
+// olderVehicle is the role of the vehicle that carries the sensors of an older file.
+const olderVehicle = "ego_vehicle"
+
+// readOlder reads the file of carla_ego_vehicle, which has a list of sensors in place of
+// objects.
+func (r *carlaReader) readOlder(root doc.JSONNode, list []doc.JSONNode) (*Rig, error) {
+	if err := r.knownKeys(root, "sensors"); err != nil {
+		return nil, err
+	}
+	r.vehicle = olderVehicle
+	if err := r.readAttached(list, carlaParent{path: r.vehicle, frame: spatial.FrameBaseLink}); err != nil {
+		return nil, err
+	}
+	if !r.tf {
+		r.addFrames(root)
 	}
 	return r.rig, nil
 }

@@ -95,6 +95,30 @@ func TestCARLASensors(t *testing.T) {
 	}, lost)
 }
 
+// TestCARLAOlderFiles: before objects.json a file had the sensors of one vehicle, with poses in
+// CARLA's own axes and the sizes of pictures as width and height.
+func TestCARLAOlderFiles(t *testing.T) {
+	r := parse(t, `{"sensors": [
+		{"type": "sensor.camera.rgb", "id": "front", "x": 2.0, "y": 0.5, "z": 2.0, "roll": 1, "pitch": -20, "yaw": 30,
+			"width": 96, "height": 64, "fov": 100, "sensor_tick": 0.05, "gamma": 2.2},
+		{"type": "sensor.lidar.ray_cast", "id": "lidar1", "x": 0, "y": 0, "z": 2.4, "roll": 0, "pitch": 0, "yaw": 0, "range": 50,
+			"channels": 8, "points_per_second": 320000, "upper_fov": 2.0, "lower_fov": -26.8, "rotation_frequency": 20, "sensor_tick": 0.05},
+		{"type": "sensor.other.gnss", "id": "gnss1", "x": 1, "y": 0, "z": 2}
+	]}`)
+	assert.Empty(t, r.Notices)
+	front := entry(t, r, "front")
+	assert.Equal(t, sensors.Pose{X: 2, Y: -0.5, Z: 2, Roll: 1, Pitch: 20, Yaw: -30}, front.Pose)
+	assert.Equal(t, int64(96), front.Attributes["image_size_x"])
+	assert.Equal(t, int64(64), front.Attributes["image_size_y"])
+	assert.Equal(t, "ego_vehicle/front", front.FrameID)
+	assert.Equal(t, "/carla/ego_vehicle/front/image", front.Topics["image"])
+	assert.Equal(t, "20", entry(t, r, "lidar1").Rate.String())
+	assert.Equal(t, 50.0, entry(t, r, "lidar1").Attributes["range"])
+	assert.Equal(t, map[string]any{"base_frame": "ego_vehicle"}, entry(t, r, "tf").Attributes)
+	_, err := pipeline.CheckRig(r, all.Registry())
+	require.NoError(t, err)
+}
+
 // TestCARLAFrames: every run publishes frames, under the vehicle's name, once.
 func TestCARLAFrames(t *testing.T) {
 	r := parse(t, vehicle(`{"type": "sensor.other.gnss", "id": "a"}`))
@@ -240,6 +264,9 @@ func TestCARLAFaults(t *testing.T) {
 		{vehicle(`{"type": "sensor.camera.rgb", "id": "a", "exposure_mode": "auto"}`), `r.json:2:59: objects[0].sensors[0].exposure_mode: unknown value: "auto", known are histogram, manual`, doc.ErrValue},
 		{vehicle(`{"type": "sensor.other.imu", "id": "a", "x": 1, "spawn_point": {"x": 1}}`), `r.json:2:64: objects[0].sensors[0].spawn_point: unknown value: the sensor has a pose beside spawn_point too: leave one out`, doc.ErrValue},
 		{vehicle(`{"type": "sensor.other.imu", "id": "a"}, {"type": "sensor.other.imu", "id": "a"}`), `r.json:2:77: objects[0].sensors[1].id: bad sensor name: two sensors of type sensor.other.imu are named "a"`, rig.ErrName},
+		{`{"sensors": [{"type": "sensor.other.imu"}]}`, `r.json:1:14: sensors[0]: wrong kind of value: it needs the key id`, doc.ErrType},
+		{`{"sensors": [{"type": "sensor.other.imu", "id": "a"}], "vehicle": 1}`, `r.json:1:56: vehicle: unknown key, known are sensors`, doc.ErrUnknownKey},
+		{`{"sensors": [{"type": "sensor.other.imu", "id": "a", "x": "far"}]}`, `r.json:1:59: sensors[0].x: wrong kind of value: "far", need a number`, doc.ErrType},
 		{vehicle(`{"type": "sensor.other.imu", "id": "a", "attached_objects": 1}`), `r.json:2:61: objects[0].sensors[0].attached_objects: wrong kind of value: need an array, [ ... ]`, doc.ErrType},
 	} {
 		_, err := rig.Parse("r.json", []byte(c.text))
@@ -250,6 +277,7 @@ func TestCARLAFaults(t *testing.T) {
 
 func FuzzCARLA(f *testing.F) {
 	seed(f, "testdata/carla_objects.json")
+	f.Add([]byte(`{"sensors": [{"type": "sensor.camera.rgb", "id": "a", "x": 1, "width": 96}]}`))
 	f.Add([]byte(vehicle(`{"type": "sensor.camera.rgb", "id": "a", "attached_objects": [{"type": "sensor.other.imu", "id": "a"}]}`)))
 	fuzz(f)
 }

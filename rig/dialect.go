@@ -262,7 +262,7 @@ func (f *foreignReader) fault(err error) error {
 func (f *foreignReader) note(err error) { f.rig.Notices = append(f.rig.Notices, noticeOf(err, false)) }
 
 func (f *foreignReader) lose(n doc.JSONNode, format string, args ...any) {
-	f.rig.Notices = append(f.rig.Notices, noticeOf(n.Errorf(noCounterpart+format, args...), true))
+	f.rig.Notices = append(f.rig.Notices, NoCounterpart(n, fmt.Sprintf(format, args...)))
 }
 
 // name makes a name that a rig can have of any text, unlike those it has made before.

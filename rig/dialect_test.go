@@ -33,6 +33,59 @@ func svlLike() *sensors.Registry {
 	return sensors.Must(sensors.NewRegistry(list...))
 }
 
+// foreign reads a list of another program's types, "NAME = WHAT IT BECOMES".
+func foreign(t *testing.T, file string) (types [][2]string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", file))
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, becomes, ok := strings.Cut(strings.TrimSpace(line), " = ")
+		require.True(t, ok, line)
+		types = append(types, [2]string{name, becomes})
+	}
+	return types
+}
+
+// TestEveryForeignType holds the tables, and the page that is written from them, to the lists
+// of all types of SVL and CARLA. Each becomes what its list says, or is left out with a reason.
+func TestEveryForeignType(t *testing.T) {
+	page, err := os.ReadFile("../docs/rigs.md")
+	require.NoError(t, err)
+	for file, write := range map[string]func(name string) string{
+		"svl_sensors.txt":      func(name string) string { return jsonf(`{"type": %q, "name": "s", "params": {"Topic": "/s"}}`, name) },
+		"carla_blueprints.txt": func(name string) string { return vehicle(jsonf(`{"type": %q, "id": "s"}`, name)) },
+	} {
+		for _, row := range foreign(t, file) {
+			name, becomes := row[0], row[1]
+			r, err := rig.Parse("r.json", []byte(write(name)))
+			require.NoError(t, err, name)
+			_, err = pipeline.CheckRig(r, all.Registry())
+			require.NoError(t, err, name)
+			switch i := slices.IndexFunc(r.Sensors, func(c sensors.Config) bool { return c.Name == "s" }); {
+			case becomes == "external" || becomes == "keys":
+				assert.Equal(t, []string{becomes}, r.Drivers, name)
+			case becomes != "-":
+				require.GreaterOrEqual(t, i, 0, name)
+				assert.Equal(t, becomes, r.Sensors[i].ID, name)
+			default:
+				assert.Less(t, i, 0, name)
+			}
+			if plain := strings.NewReplacer(" ", "", "Sensor", ""); !strings.Contains(string(page), name) {
+				assert.Contains(t, plain.Replace(string(page)), plain.Replace(name), "docs/rigs.md")
+			}
+			if becomes == "-" && name != "Transform" {
+				require.NotEmpty(t, r.Notices, name)
+				assert.True(t, r.Notices[0].Lost, name)
+				_, why, _ := strings.Cut(r.Notices[0].Text, `"s": `)
+				assert.Contains(t, string(page), "nothing: "+why, "docs/rigs.md has the reason of %s", name)
+			}
+		}
+	}
+}
+
 func seed(f *testing.F, files ...string) {
 	f.Helper()
 	for _, file := range files {
@@ -465,7 +518,7 @@ func carlaFacts() map[string][]fact {
 	camera := append(plain(map[string]any{
 		"image_size_x": int64(800), "image_size_y": int64(600), "fov": 90.0, "lens_k": -1.0, "lens_kcube": 0.0,
 	}), fact{"lens_circle_falloff", 5.0, 0, 10}, fact{"lens_circle_multiplier", 0.0, 0, 10},
-		fact{"lens_x_size", 0.08, 0, 1}, fact{"lens_y_size", 0.08, 0, 1})
+		fact{"lens_x_size", 0.08, 0, 1}, fact{"lens_y_size", 0.08, 0, 1}, fact{"width", nil, 0, 0}, fact{"height", nil, 0, 0})
 	effects := plain(map[string]any{
 		"bloom_intensity": 0.675, "lens_flare_intensity": 0.1, "enable_postprocess_effects": true, "gamma": 2.2,
 		"exposure_mode": "histogram", "exposure_compensation": 0.0, "exposure_min_bright": 10.0, "exposure_max_bright": 12.0,
@@ -522,8 +575,9 @@ func carlaFacts() map[string][]fact {
 		"sensor.pseudo.traffic_lights": nil, "sensor.pseudo.actor_list": nil, "sensor.pseudo.markers": nil,
 		"sensor.pseudo.opendrive_map": nil, "actor.pseudo.control": nil,
 		"sensor.other.rss": nil, "sensor.other.v2x": slices.Concat(radio, awareness), "sensor.other.v2x_custom": radio,
-		"sensor.lidar.hss_lidar": nil, "sensor.camera.rgb_fisheye": nil, "sensor.camera.depth_fisheye": nil,
-		"sensor.camera.semantic_segmentation_fisheye": nil, "sensor.camera.instance_segmentation_fisheye": nil,
+		"sensor.lidar.hss_lidar": nil, "sensor.camera.rgb.wide_angle_lens": nil, "sensor.camera.depth.wide_angle_lens": nil,
+		"sensor.camera.semantic_segmentation.wide_angle_lens": nil, "sensor.camera.instance_segmentation.wide_angle_lens": nil,
+		"sensor.camera.normals.wide_angle_lens": nil, "sensor.camera.cosmos_visualization": nil,
 	}
 }
 

@@ -370,6 +370,11 @@ func (n Notice) brief() string {
 // noCounterpart begins the texts of what is lost.
 const noCounterpart = "no counterpart: "
 
+// NoCounterpart notes that what stands at a place does nothing, and why.
+func NoCounterpart(at sensors.Place, why string) Notice {
+	return noticeOf(at.Errorf(noCounterpart+"%s", why), true)
+}
+
 // noticeOf turns an error into a notice at its place.
 func noticeOf(err error, lost bool) Notice {
 	n := Notice{Text: err.Error(), Lost: lost}

@@ -182,7 +182,11 @@ func recognise(root doc.JSONNode) (kind string, list []doc.JSONNode, err error) 
 		kind = carlaName
 	case root.Get("sensors").IsArray():
 		list, err = root.Get("sensors").Items()
-		if len(list) > 0 && !list[0].Get("type").Null() {
+		switch {
+		case len(list) == 0 || list[0].Get("type").Null():
+		case isCARLA(list[0]):
+			return carlaName, list, err
+		default:
 			kind = svlName
 		}
 	case !root.Get("type").Null():
@@ -194,9 +198,15 @@ func recognise(root doc.JSONNode) (kind string, list []doc.JSONNode, err error) 
 		return kind, list, err
 	}
 	for _, n := range list {
-		if t, err := n.Get("type").Text(); err == nil && strings.HasPrefix(t, "sensor.") {
-			return "", nil, n.Errorf("%w: %q is CARLA's, whose rigs have their vehicles with sensors in a list named objects", ErrFormat, t)
+		if isCARLA(n) {
+			return "", nil, n.Errorf("%w: %s is CARLA's, whose rigs have their vehicles in a list named objects, or one vehicle's sensors in a list named sensors", ErrFormat, n.Get("type"))
 		}
 	}
 	return kind, list, nil
+}
+
+// isCARLA tells by its type that a sensor is CARLA's.
+func isCARLA(n doc.JSONNode) bool {
+	t, err := n.Get("type").Text()
+	return err == nil && strings.HasPrefix(t, "sensor.")
 }

@@ -4,15 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/doc"
+	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/all"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 )
@@ -183,4 +187,60 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%d sensors resolved of %d", len(list), len(r.Sensors))
 		}
 	})
+}
+
+// TestAWSIMsRig holds the ready rig to what AWSIM publishes: topics, rates and quality of
+// service by AWSIM's tables.
+func TestAWSIMsRig(t *testing.T) {
+	r, err := rig.Reader{}.Read("../docs/examples/awsim.yaml")
+	require.NoError(t, err)
+	list, err := r.Resolve(all.Registry())
+	require.NoError(t, err)
+	topics, err := pipeline.RigTopics(r, all.Registry())
+	require.NoError(t, err)
+	best, sure := flow.BestEffort, flow.Reliable
+	want := map[string]struct {
+		reliability flow.Reliability
+		depth       int
+		rate, frame string
+	}{
+		"/sensing/camera/traffic_light/image_raw":          {best, 1, "10", "traffic_light_left_camera/camera_link"},
+		"/sensing/camera/traffic_light/camera_info":        {best, 1, "10", "traffic_light_left_camera/camera_link"},
+		"/sensing/lidar/top/pointcloud_raw_ex":             {best, 5, "10", "sensor_kit_base_link"},
+		"/sensing/imu/tamagawa/imu_raw":                    {sure, 1000, "30", "tamagawa/imu_link"},
+		"/sensing/gnss/ublox/nav_sat_fix":                  {sure, 1000, "1", "map"},
+		"/awsim/ground_truth/localization/kinematic_state": {best, 1, "60", "base_link"},
+		"/vehicle/status/can_bus":                          {sure, 1, "30", "base_link"},
+		"/vehicle/status/speed":                            {sure, 1, "30", "base_link"},
+	}
+	for i, s := range list {
+		for _, topic := range topics[i] {
+			w, known := want[topic]
+			require.True(t, known, topic)
+			delete(want, topic)
+			q := s.Config.QoS.Over(flow.StaticQoS)
+			assert.Equal(t, flow.QoS{Reliability: w.reliability, Durability: flow.Volatile, History: flow.KeepLast, Depth: w.depth}, q, topic)
+			assert.Equal(t, w.rate, s.Rate.String(), topic)
+			assert.Equal(t, w.frame, s.FrameID, topic)
+		}
+	}
+	assert.Empty(t, want)
+}
+
+// TestQualityOfService: what a rig gives replaces the type's own, and is written again.
+func TestQualityOfService(t *testing.T) {
+	r, err := rig.Parse("r.yaml", []byte("sensors:\n  - {id: sensor.other.imu, name: a, qos: {reliability: reliable, depth: 7}}\n  - {id: sensor.other.imu, name: b}\n"))
+	require.NoError(t, err)
+	own := flow.DefaultQoS
+	assert.Equal(t, flow.QoS{Reliability: flow.Reliable, Durability: own.Durability, History: flow.KeepLast, Depth: 7}, r.Sensors[0].QoS.Over(own))
+	assert.Equal(t, own, r.Sensors[1].QoS.Over(own))
+	var text strings.Builder
+	require.NoError(t, r.WriteYAML(&text))
+	again, err := rig.Parse("r.yaml", []byte(text.String()))
+	require.NoError(t, err)
+	assert.Equal(t, r.Sensors[0].QoS, again.Sensors[0].QoS)
+	_, err = rig.Parse("r.yaml", []byte("sensors:\n  - {id: sensor.other.imu, name: a, qos: {reliability: sure}}"))
+	assert.EqualError(t, err, `r.yaml:2:56: sensors[0].qos.reliability: unknown value: "sure", known are reliable, best_effort`)
+	_, err = rig.Parse("r.yaml", []byte("sensors:\n  - {id: sensor.other.imu, name: a, qos: {depth: 0}}"))
+	assert.ErrorIs(t, err, doc.ErrRange)
 }

@@ -282,7 +282,7 @@ func TestSVLFaults(t *testing.T) {
 		{`[{"type": "IMU", "name": "a"}, {"type": "IMU", "name": "a"}, {"type": "IMU", "name": "b", "parent": "a"}]`, `r.json:1:101: [2].parent: bad parent frame: 2 sensors are named "a"`, rig.ErrParent},
 		{`[3]`, `r.json:1:2: [0]: wrong kind of value: need an object, { ... }`, doc.ErrType},
 		{`{}`, `r.json:1:1: unknown kind of rig: want our list of sensors, SVL's sensors, each with a type, or CARLA's list of objects`, rig.ErrFormat},
-		{`[{"type": "sensor.camera.rgb", "id": "a"}]`, `r.json:1:2: [0]: unknown kind of rig: "sensor.camera.rgb" is CARLA's, whose rigs have their vehicles with sensors in a list named objects`, rig.ErrFormat},
+		{`[{"type": "sensor.camera.rgb", "id": "a"}]`, `r.json:1:2: [0]: unknown kind of rig: "sensor.camera.rgb" is CARLA's, whose rigs have their vehicles in a list named objects, or one vehicle's sensors in a list named sensors`, rig.ErrFormat},
 	} {
 		_, err := rig.Parse("r.json", []byte(c.text))
 		require.ErrorIs(t, err, c.is, c.text)

@@ -103,6 +103,9 @@ func (w *yamlWriter) entry(e *sensors.Config, comment string) {
 	if len(e.Topics) > 0 {
 		w.printf("    topics: {%s}\n", strings.Join(pairs(e.Topics), ", "))
 	}
+	if parts := qualityOf(e.QoS); len(parts) > 0 {
+		w.printf("    qos: {%s}\n", strings.Join(parts, ", "))
+	}
 	if rate := e.Rate.String(); plainNumber.MatchString(rate) && !e.Rate.IsZero() {
 		w.printf("    rate: %s\n", rate)
 	} else if !e.Rate.IsZero() {
@@ -122,6 +125,19 @@ func pairs(topics map[string]string) (list []string) {
 		list = append(list, scalar(output)+": "+scalar(topics[output]))
 	}
 	return list
+}
+
+// qualityOf lists what a quality of service gives.
+func qualityOf(q sensors.Quality) (parts []string) {
+	for _, k := range []struct{ key, value string }{{"reliability", q.Reliability}, {"durability", q.Durability}} {
+		if k.value != "" {
+			parts = append(parts, k.key+": "+k.value)
+		}
+	}
+	if q.Depth > 0 {
+		parts = append(parts, fmt.Sprint("depth: ", q.Depth))
+	}
+	return parts
 }
 
 // pose writes the components that aren't 0.

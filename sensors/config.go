@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
@@ -42,6 +43,7 @@ type Config struct {
 	// Topics are the topics of single outputs and inputs by their names; an input whose
 	// topic is "" is not brought.
 	Topics map[string]string `yaml:"topics" doc:"whole topics of single outputs: docs/sensors.md names the outputs" default:"the start and the output's own end"`
+	QoS    Quality           `yaml:"qos" doc:"quality of service of its topics" default:"each output's own"`
 	// Rate is how often it fires. Types that fire each frame take the zero Rate alone.
 	Rate   simtime.Rate `yaml:"rate" doc:"Hz, a decimal number or the quotient of two, such as 10/3" default:"the type's own"`
 	Always bool         `yaml:"always" doc:"compute it even if nobody listens"`
@@ -59,6 +61,34 @@ type Config struct {
 
 	order  []string         // of Attributes, as written
 	places map[string]Place // of the keys that are written, and of those of topics as topics.OUTPUT
+}
+
+// Quality changes the quality of service that a type's outputs and inputs have. What is zero
+// stays the type's own.
+type Quality struct {
+	Reliability string `yaml:"reliability" doc:"whether lost messages are sent again" enum:"reliable,best_effort" default:"the output's own"`
+	Durability  string `yaml:"durability" doc:"whether who comes late gets the last message" enum:"volatile,transient_local" default:"the output's own"`
+	Depth       int    `yaml:"depth" doc:"keep-last depth" min:"1" max:"10000" default:"the output's own"`
+}
+
+// Over returns q with what the quality gives in place of its own.
+func (o Quality) Over(q flow.QoS) flow.QoS {
+	switch o.Reliability {
+	case flow.Reliable.String():
+		q.Reliability = flow.Reliable
+	case flow.BestEffort.String():
+		q.Reliability = flow.BestEffort
+	}
+	switch o.Durability {
+	case flow.TransientLocal.String():
+		q.Durability = flow.TransientLocal
+	case flow.Volatile.String():
+		q.Durability = flow.Volatile
+	}
+	if o.Depth > 0 {
+		q.History, q.Depth = flow.KeepLast, o.Depth
+	}
+	return q
 }
 
 // Place is where something stands in a file.
