@@ -363,7 +363,7 @@ func TestForeignRigs(t *testing.T) {
 		"svl_lidar.json": {"Top_Lidar", []int{5, 9, 12}},
 		"svl_roof.json":  {"CAN_Bus Left_Lidar Right_Lidar GPS IMU Rear_Camera", []int{2, 2, 8, 11, 26}},
 		"svl_vehicle.json": {"Roof_Lidar Front_Lidar Scanner Front_Camera Depth Segmentation Instances Radar Ultrasonic GPS GPS_Odometry " +
-			"INS IMU IMU_corrected CAN_Bus Vehicle_Odometry Signal Boxes_2D Boxes_3D", nil},
+			"INS IMU IMU_corrected CAN_Bus Vehicle_Odometry Signal Boxes_2D Boxes_3D Lane_Line", nil},
 		"carla_hero.json": {"chase events roof bumper fix imu bump lanes tf around odom speed", nil},
 		"carla_objects.json": {"objects front imu semantic instance depth normals flow events lidar semantic_lidar radar gnss collision " +
 			"lane_invasion obstacle tf ego_vehicle_objects odometry speedometer traffic_lights", nil},
@@ -478,8 +478,8 @@ func svlFacts() map[string][]fact {
 		"Control Calibration": {{"states", nil, 0, 0}},
 		"Transform":           nil, "Analysis": nil,
 		"Comfort": {
-			{"MaxAccelAllowed", 900.0, 0, 0}, {"MaxJerkAllowed", 600.0, 0, 0}, {"MaxBrake", 0.0, 0, 0}, {"SuddenSteer", 0.0, 0, 0},
-			{"AngularVelocity", 0.0, 0, 0}, {"AngularAcceleration", 0.0, 0, 0}, {"RollTolerance", 0.0, 0, 0}, {"MinSlipVelocity", 0.0, 0, 0},
+			{"MaxAccelAllowed", 900.0, 0, 0}, {"MaxJerkAllowed", 600.0, 0, 0}, {"MaxBrakeAllowed", 0.0, 0, 0}, {"MaxSuddenSteerAllowed", 0.0, 0, 0},
+			{"MaxAngularVelocityAllowed", 0.0, 0, 0}, {"MaxAngularAccelerationAllowed", 0.0, 0, 0}, {"RollTolerance", 0.0, 0, 0}, {"MinSlipVelocity", 0.0, 0, 0},
 			{"SlipTolerance", 0.0, 0, 0}, {"EventRate", 3.0, 0, 0},
 		},
 		"Lane Line": append(truth(50), fact{"SampleDelta", 0.5, 0.1, 2}),

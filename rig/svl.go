@@ -399,7 +399,7 @@ func horizontalFOV(vertical float64, width, height int) float64 {
 var svlDialect = sync.OnceValue(func() *Dialect {
 	return dialectOf("svl.yaml", map[string]func(*conversion) error{
 		"camera": finishSVLCamera, "lidar": finishSVLLidar, "velodyne": finishSVLVelodyne, "imu": finishSVLImu,
-		"clock": finishSVLClock, "truth": finishSVLTruth,
+		"clock": finishSVLClock, "truth": finishSVLTruth, "comfort": finishSVLComfort,
 	})
 })
 
@@ -470,6 +470,19 @@ func (c *conversion) chooseLens() error {
 // finishSVLTruth is for what sees pictures without publishing them.
 func finishSVLTruth(c *conversion) error {
 	c.fieldOfView()
+	return nil
+}
+
+// svlSteps is how many physics steps SVL makes in a second.
+const svlSteps = 100
+
+// finishSVLComfort makes rates of the changes that SVL allows in one physics step.
+func finishSVLComfort(c *conversion) error {
+	for _, p := range []struct{ name, attribute string }{{"MaxBrakeAllowed", "max_braking"}, {"MaxSuddenSteerAllowed", "max_steering_rate"}} {
+		if _, given := c.given[p.name]; given {
+			c.set(p.attribute, c.number(p.name)*svlSteps, p.name)
+		}
+	}
 	return nil
 }
 

@@ -189,7 +189,6 @@ func TestSVLSensors(t *testing.T) {
 		`v.json:14:119: [2].params.Frame: frame "base_link" is the vehicle's: the messages name it, as in SVL, though "Front Lidar" is mounted elsewhere; /tf has it as Front_Lidar`,
 		`v.json:26:138: [5].params.Frame: frame "camera" is also that of "Front Camera", which is mounted elsewhere: /tf has one of them`,
 		`v.json:36:3: [15]: every run publishes /clock: the clock is left out`,
-		`v.json:41:3: [20]: no counterpart: Lane Line "Lane Line": raybridge knows where lane marks lie, not which lane they bound`,
 	}, notices)
 }
 

@@ -31,7 +31,7 @@
 // A radar object has no orientation and an obstacle no tracking time, so those fields are
 // unset. A control command's steering rate is in per cent of an angle that isn't known
 // here, and is left out. perception.PerceptionLanes is
-// made of sample.LaneLines, which no sensor of raybridge publishes yet.
+// made of sample.LaneLines.
 package apollo
 
 import (

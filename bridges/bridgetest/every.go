@@ -25,6 +25,7 @@ func standard() []ros.Message {
 		&ros.LgsvlBoundingBox2D{},
 		&ros.LgsvlBoundingBox3D{},
 		&ros.CanBusData{},
+		&ros.ComfortData{},
 		&ros.DetectedRadarObject{},
 		&ros.DetectedRadarObjectArray{},
 		&ros.LgsvlDetection2D{},

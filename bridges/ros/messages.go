@@ -399,6 +399,40 @@ const (
 	CanBusDataGearLow     int8 = 4
 )
 
+// ComfortData is lgsvl_msgs/ComfortData.
+// How a ride feels, as SVL's Comfort sensor tells it: lengths of vectors. It has no header.
+// SVL writes angularVelocity and angularAcceleration, names that ROS 2 forbids.
+type ComfortData struct {
+	// m/s.
+	Velocity float32
+	// m/s².
+	Acceleration float32
+	// m/s³.
+	Jerk float32
+	// Degrees a second.
+	AngularVelocity float32
+	// Degrees a second squared.
+	AngularAcceleration float32
+	// Degrees.
+	Roll float32
+	// Degrees between the way that the vehicle goes and the way it looks.
+	Slip float32
+}
+
+// TypeName returns "lgsvl_msgs/msg/ComfortData".
+func (m *ComfortData) TypeName() string { return "lgsvl_msgs/msg/ComfortData" }
+
+// Fields visits the fields in order.
+func (m *ComfortData) Fields(v Visitor) {
+	v.Value("velocity", Of(&m.Velocity))
+	v.Value("acceleration", Of(&m.Acceleration))
+	v.Value("jerk", Of(&m.Jerk))
+	v.Value("angular_velocity", Of(&m.AngularVelocity))
+	v.Value("angular_acceleration", Of(&m.AngularAcceleration))
+	v.Value("roll", Of(&m.Roll))
+	v.Value("slip", Of(&m.Slip))
+}
+
 // DetectedRadarObject is lgsvl_msgs/DetectedRadarObject.
 // An object that a radar sees: metres, m/s.
 type DetectedRadarObject struct {

@@ -135,8 +135,8 @@ func TestEverySampleIsCarried(t *testing.T) {
 	assert.False(t, b.Listening("/nothing"))
 }
 
-// comfort is a type of somebody else, which nobody registers.
-type comfort struct {
+// seating is a type of somebody else, which nobody registers.
+type seating struct {
 	sample.Header
 	Jerk  uint16
 	Seats []seat
@@ -155,33 +155,33 @@ type other struct {
 
 func TestTypesFromOutsideNeedNoRegistration(t *testing.T) {
 	b := connect(t, bridges.Env{}, "127.0.0.1:0?policy=block")
-	publish, err := bridges.AddPublisher[*comfort](b, bridges.Topic{Name: "/comfort", SensorNumber: 40000})
+	publish, err := bridges.AddPublisher[*seating](b, bridges.Topic{Name: "/seating", SensorNumber: 40000})
 	require.NoError(t, err)
-	erased, err := bridges.AddPublisherOf(b, reflect.TypeFor[*comfort](), bridges.Topic{Name: "/comfort"})
+	erased, err := bridges.AddPublisherOf(b, reflect.TypeFor[*seating](), bridges.Topic{Name: "/seating"})
 	require.NoError(t, err, "the same topic")
-	_, err = bridges.AddPublisher[*other](b, bridges.Topic{Name: "/comfort"})
+	_, err = bridges.AddPublisher[*other](b, bridges.Topic{Name: "/seating"})
 	assert.ErrorIs(t, err, bridges.ErrTopicType)
 	_, err = bridges.AddPublisher[*struct{}](b, bridges.Topic{Name: "/nothing"})
 	assert.ErrorIs(t, err, bridges.ErrNoConverter)
 
 	c := receiveFrom(t, b)
-	got := make(chan comfort, 2)
-	require.NoError(t, c.Listen(t.Context(), "/comfort", func(d *stream.Data) {
+	got := make(chan seating, 2)
+	require.NoError(t, c.Listen(t.Context(), "/seating", func(d *stream.Data) {
 		assert.Equal(t, stream.NewTypeID(40000, 0), d.Stream.Type)
 		assert.EqualValues(t, 5, d.Logged(), "the stamp, without a clock")
-		assert.Equal(t, "raybridge_msgs/msg/Comfort", d.Stream.Schema.Name)
+		assert.Equal(t, "raybridge_msgs/msg/Seating", d.Stream.Schema.Name)
 		_, err := d.Sample()
 		assert.ErrorIs(t, err, stream.ErrUnknownType)
 		_, err = stream.Read[other](d)
 		assert.ErrorIs(t, err, stream.ErrUnknownType)
-		v, err := stream.Read[comfort](d)
+		v, err := stream.Read[seating](d)
 		if assert.NoError(t, err) {
 			got <- *v
 		}
 	}))
-	first := comfort{Header: sample.Header{Stamp: 5, FrameID: "seat"}, Jerk: 300, Seats: []seat{{"left", true}, {"right", false}}}
+	first := seating{Header: sample.Header{Stamp: 5, FrameID: "seat"}, Jerk: 300, Seats: []seat{{"left", true}, {"right", false}}}
 	require.NoError(t, publish(t.Context(), &first))
-	require.NoError(t, erased(t.Context(), &comfort{Header: sample.Header{Stamp: 5}, Jerk: 400}))
+	require.NoError(t, erased(t.Context(), &seating{Header: sample.Header{Stamp: 5}, Jerk: 400}))
 	assert.Equal(t, first, take(t, got))
 	assert.EqualValues(t, 400, take(t, got).Jerk)
 	assert.ErrorIs(t, erased(t.Context(), &other{}), bridges.ErrConvert)
@@ -196,25 +196,25 @@ func TestTypesWithACodec(t *testing.T) {
 	registry := bridges.MustRegistry(stream.Factory{})
 	plugin, err := registry.Plugin("stream")
 	require.NoError(t, err)
-	require.NoError(t, bridges.Codec[*comfort]{
+	require.NoError(t, bridges.Codec[*seating]{
 		Schema: bridges.Schema{Name: "Comfort", Encoding: "jsonschema", Data: []byte("{}"), MessageEncoding: "json"},
-		Append: func(dst []byte, m *comfort) ([]byte, error) { return fmt.Appendf(dst, `{"jerk": %d}`, m.Jerk), nil },
+		Append: func(dst []byte, m *seating) ([]byte, error) { return fmt.Appendf(dst, `{"jerk": %d}`, m.Jerk), nil },
 	}.Register(plugin))
 	b, err := registry.Open("stream:127.0.0.1:0?policy=block", bridges.Env{})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, b.Close(context.Background())) })
 	require.NoError(t, b.Connect(t.Context()))
-	publish, err := bridges.AddPublisher[*comfort](b, bridges.Topic{Name: "/comfort"})
+	publish, err := bridges.AddPublisher[*seating](b, bridges.Topic{Name: "/seating"})
 	require.NoError(t, err)
 	c := receiveFrom(t, b)
 	got := make(chan string, 1)
-	require.NoError(t, c.Listen(t.Context(), "/comfort", func(d *stream.Data) {
+	require.NoError(t, c.Listen(t.Context(), "/seating", func(d *stream.Data) {
 		assert.Equal(t, bridges.Schema{Name: "Comfort", Encoding: "jsonschema", Data: []byte("{}"), MessageEncoding: "json"}, d.Stream.Schema)
-		_, err := stream.Read[comfort](d)
+		_, err := stream.Read[seating](d)
 		assert.ErrorIs(t, err, stream.ErrUnknownType)
 		got <- d.FrameID() + string(d.Body())
 	}))
-	require.NoError(t, publish(t.Context(), &comfort{Header: sample.Header{FrameID: "seat"}, Jerk: 7}))
+	require.NoError(t, publish(t.Context(), &seating{Header: sample.Header{FrameID: "seat"}, Jerk: 7}))
 	assert.Equal(t, `seat{"jerk": 7}`, take(t, got))
 }
 

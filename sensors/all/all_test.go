@@ -41,6 +41,7 @@ var numbers = map[uint16]string{
 	47: "sensor.other.can_bus",
 	48: "sensor.other.speedometer",
 	49: "sensor.other.clock", 50: "sensor.other.control",
+	51: "sensor.other.comfort",
 	60: "sensor.other.snapshot",
 	61: "sensor.other.lane_marks",
 	62: "sensor.other.collision",
@@ -48,6 +49,7 @@ var numbers = map[uint16]string{
 	64: "sensor.other.lane_invasion",
 	65: "sensor.other.safe_distance",
 	66: "sensor.other.signals",
+	67: "sensor.other.lane_lines",
 	70: "sensor.ground_truth.boxes_2d",
 	71: "sensor.ground_truth.boxes_3d",
 }

@@ -63,6 +63,7 @@ func TestConformance(t *testing.T) {
 		motion.VehicleOdometryDefinition: onEarth,
 		motion.SpeedometerDefinition:     onEarth,
 		motion.ClockDefinition:           {Still: true},
+		motion.ComfortDefinition:         roughRide(),
 	} {
 		t.Run(d.ID, func(t *testing.T) { sensortest.Run(t, d, suite) })
 	}

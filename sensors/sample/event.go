@@ -117,7 +117,7 @@ const (
 
 // LaneLine is one line that bounds a lane, as a camera sees it.
 type LaneLine struct {
-	// Width is the paint's, metres.
+	// Width is the paint's, metres; 0 where it isn't known.
 	Width float64
 	Type  LaneLineType
 	// Place counts the lines from the vehicle outwards, -5 to 5, or is LaneLineOther or

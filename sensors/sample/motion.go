@@ -61,3 +61,16 @@ type Transforms struct {
 
 // Captured returns the time of the set.
 func (m *Transforms) Captured() simtime.Stamp { return m.Stamp }
+
+// Comfort is how a ride feels (SVL's ComfortData).
+type Comfort struct {
+	Header
+	// Velocity in m/s, Acceleration in m/s² and Jerk, its derivative, in m/s³ are the
+	// vehicle's, in its own frame.
+	Velocity, Acceleration, Jerk mgl64.Vec3
+	// AngularVelocity in rad/s and AngularAcceleration in rad/s² are lengths.
+	AngularVelocity, AngularAcceleration float64
+	// Roll is about the vehicle's x axis, Slip the angle between that axis and the way
+	// that the vehicle goes, both in radians.
+	Roll, Slip float64
+}

@@ -34,6 +34,10 @@ func TestConformance(t *testing.T) {
 			Options: sensortest.Options{Scene: crossing(), Ego: scenetest.Linear{Start: crossing().Ego}},
 			Changed: map[string]any{"max_distance": 40.0},
 		},
+		world.LaneLinesDefinition: {
+			Options: sensortest.Options{Scene: lanes(line(scene.LaneMarkSolid, -5, 60, func(x float64) float64 { return 2 + x*x/400 }))},
+			Changed: map[string]any{"detection_range": 30.0, "sample_delta": 2.0, "fov": 60.0},
+		},
 		world.SnapshotDefinition: {Options: sensortest.Options{Scene: street()}},
 	} {
 		t.Run(d.ID, func(t *testing.T) { sensortest.Run(t, d, suite) })

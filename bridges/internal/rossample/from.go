@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/go-gl/mathgl/mgl64"
+
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -76,6 +78,7 @@ func Readings() []Reading {
 		reading(FromDetection2DArray), reading(FromDetection3DArray),
 		reading(FromLgsvlDetection2DArray), reading(FromLgsvlDetection3DArray),
 		reading(FromCarlaCollisionEvent), reading(FromCarlaLaneInvasionEvent),
+		reading(FromComfortData),
 	}
 }
 
@@ -237,6 +240,17 @@ func FromUltrasonic(dst *sample.Range, src *ros.Ultrasonic) error {
 // FromSpeed sets dst to the speed; std_msgs/Float32 has no stamp.
 func FromSpeed(dst *sample.Speed, src *ros.Float32) error {
 	dst.MetresPerSecond = float64(src.Data)
+	return nil
+}
+
+// FromComfortData sets dst to how the ride feels. Of a vector its length comes back, as its x;
+// lgsvl_msgs/ComfortData has no stamp.
+func FromComfortData(dst *sample.Comfort, src *ros.ComfortData) error {
+	length := func(v float32) mgl64.Vec3 { return mgl64.Vec3{float64(v)} }
+	radians := func(degrees float32) float64 { return mgl64.DegToRad(float64(degrees)) }
+	dst.Velocity, dst.Acceleration, dst.Jerk = length(src.Velocity), length(src.Acceleration), length(src.Jerk)
+	dst.AngularVelocity, dst.AngularAcceleration = radians(src.AngularVelocity), radians(src.AngularAcceleration)
+	dst.Roll, dst.Slip = radians(src.Roll), radians(src.Slip)
 	return nil
 }
 

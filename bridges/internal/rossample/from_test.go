@@ -64,6 +64,10 @@ func carried() []bridges.Stamped {
 		}},
 		&sample.DvsEvents{Header: h, Events: []sample.DvsEvent{{X: 640, Y: 479, TimeNs: 12_345_600_001, Polarity: true}, {TimeNs: 5}}},
 		&sample.Speed{MetresPerSecond: 13.5, Header: sample.Header{Pose: spatial.Identity()}},
+		&sample.Comfort{
+			Header: sample.Header{Pose: spatial.Identity()}, Velocity: mgl64.Vec3{8}, Acceleration: mgl64.Vec3{2}, Jerk: mgl64.Vec3{0.5},
+			AngularVelocity: math.Pi, AngularAcceleration: math.Pi / 2, Roll: -math.Pi / 4, Slip: math.Pi / 2,
+		},
 		&sample.CanBus{
 			Header: h, Speed: 1, Throttle: 0.5, Braking: 0.25, Steering: -0.5, ParkingBrake: true, HighBeam: true, LowBeam: true,
 			HazardLights: true, FogLights: true, LeftTurn: true, RightTurn: true, Wipers: true, Reverse: true, EngineOn: true,

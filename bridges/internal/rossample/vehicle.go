@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/go-gl/mathgl/mgl64"
+
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
@@ -53,6 +55,17 @@ func VehicleOdometry(dst *ros.VehicleOdometry, src *sample.VehicleOdometry) erro
 	dst.Velocity = float32(src.Velocity)
 	dst.FrontWheelAngle, dst.RearWheelAngle = turned(src.FrontWheelAngle), turned(src.RearWheelAngle)
 	return ros.SetHeader(&dst.Header, &src.Header)
+}
+
+// ComfortData sets dst to how the ride feels: lengths, and degrees for radians.
+func ComfortData(dst *ros.ComfortData, src *sample.Comfort) error {
+	degrees := func(radians float64) float32 { return float32(mgl64.RadToDeg(radians)) }
+	*dst = ros.ComfortData{
+		Velocity: float32(src.Velocity.Len()), Acceleration: float32(src.Acceleration.Len()), Jerk: float32(src.Jerk.Len()),
+		AngularVelocity: degrees(src.AngularVelocity), AngularAcceleration: degrees(src.AngularAcceleration),
+		Roll: degrees(src.Roll), Slip: degrees(src.Slip),
+	}
+	return nil
 }
 
 // turned returns an angle counted the other way round; straight on stays 0, not -0.
