@@ -270,7 +270,7 @@ func seedOf(seed uint64, name string) uint64 {
 
 // listenedTo reports whether anybody would receive what the sensor computes.
 func (s *Sensor) listenedTo() bool {
-	if s.spec.Config.Always {
+	if s.spec.Config.Always || s.spec.Definition.Acts {
 		return true
 	}
 	for _, port := range s.ports {

@@ -95,8 +95,8 @@ func TestCARLASensors(t *testing.T) {
 	}, lost)
 }
 
-// TestCARLAOlderFiles: before objects.json a file had the sensors of one vehicle, with poses in
-// CARLA's own axes and the sizes of pictures as width and height.
+// TestCARLAOlderFiles: before objects.json a file had the sensors of one vehicle. Poses are in CARLA's
+// own axes, and pictures have width and height.
 func TestCARLAOlderFiles(t *testing.T) {
 	r := parse(t, `{"sensors": [
 		{"type": "sensor.camera.rgb", "id": "front", "x": 2.0, "y": 0.5, "z": 2.0, "roll": 1, "pitch": -20, "yaw": 30,

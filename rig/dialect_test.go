@@ -158,6 +158,9 @@ func other(p *rig.Parameter) any {
 		}
 		return 1
 	}
+	if p.Name == "states" {
+		return []any{map[string]any{"min_velocity": 0.2, "max_velocity": 10, "throttle": 23, "gear": "reverse", "duration": 4}}
+	}
 	if p.Name == "sensor_tick" {
 		return 0.2 // a quarter of its range is minutes
 	}
@@ -486,7 +489,10 @@ func svlFacts() map[string][]fact {
 		"Video Recording": {
 			{"Framerate", 15.0, 0, 0}, {"Bitrate", 3000.0, 0, 0}, {"MaxBitrate", 6000.0, 0, 0}, {"Quality", 22.0, 0, 0},
 		},
-		"Destination": nil, "Lane Following": nil, "Intel RealSense": nil,
+		"Destination": {
+			{"DestinationCheckRadius", 1.0, 1, 10}, {"DestinationCheckAngle", 10.0, 1, 360}, {"InitPoseTopic", nil, 0, 0}, {"InitPoseFrame", nil, 0, 0},
+		},
+		"Lane Following": {{"CruiseSpeed", 0.0, 0, 30}, {"SteeringSensitivity", 1.0, 0, 2}}, "Intel RealSense": nil,
 	}
 }
 

@@ -199,7 +199,7 @@ func recognise(root doc.JSONNode) (kind string, list []doc.JSONNode, err error) 
 	}
 	for _, n := range list {
 		if isCARLA(n) {
-			return "", nil, n.Errorf("%w: %s is CARLA's, whose rigs have their vehicles in a list named objects, or one vehicle's sensors in a list named sensors", ErrFormat, n.Get("type"))
+			return "", nil, n.Errorf("%w: %s is CARLA's, whose rigs have a list of objects, or one vehicle's in a list of sensors", ErrFormat, n.Get("type"))
 		}
 	}
 	return kind, list, nil

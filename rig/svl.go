@@ -218,12 +218,12 @@ func (r *svlReader) body(s *svlSensor) error {
 	if s.made, err = r.convert(s.kind, s.node, params); err != nil {
 		return err
 	}
+	if s.kind.Driver != "" && !slices.Contains(r.rig.Drivers, s.kind.Driver) {
+		r.rig.Drivers = append(r.rig.Drivers, s.kind.Driver)
+		slices.Sort(r.rig.Drivers)
+	}
 	switch {
-	case s.kind.Driver != "":
-		if !slices.Contains(r.rig.Drivers, s.kind.Driver) {
-			r.rig.Drivers = append(r.rig.Drivers, s.kind.Driver)
-			slices.Sort(r.rig.Drivers)
-		}
+	case s.kind.Driver != "" && s.kind.ID == "":
 		return r.control(s)
 	case s.kind.Anchor:
 		return nil
@@ -245,7 +245,7 @@ func (r *svlReader) add(s *svlSensor) {
 	if slices.ContainsFunc(r.sensors, func(o *svlSensor) bool { return o != s && o.entry >= 0 && o.name == s.name }) {
 		r.note(s.node.Errorf("two sensors are named %q: this one becomes %s", s.name, e.Name))
 	}
-	if topic := strings.TrimSpace(s.made.text("Topic")); topic != "" {
+	if topic := strings.TrimSpace(s.made.text("Topic")); topic != "" && s.made.output != "" {
 		s.made.topic(s.made.output, topic, "Topic")
 	}
 	s.frame = r.plainFrame(s.made, "Frame")
@@ -399,7 +399,7 @@ func horizontalFOV(vertical float64, width, height int) float64 {
 var svlDialect = sync.OnceValue(func() *Dialect {
 	return dialectOf("svl.yaml", map[string]func(*conversion) error{
 		"camera": finishSVLCamera, "lidar": finishSVLLidar, "velodyne": finishSVLVelodyne, "imu": finishSVLImu,
-		"clock": finishSVLClock, "truth": finishSVLTruth, "comfort": finishSVLComfort,
+		"clock": finishSVLClock, "truth": finishSVLTruth, "comfort": finishSVLComfort, "calibration": finishSVLCalibration,
 	})
 })
 
@@ -484,6 +484,83 @@ func finishSVLComfort(c *conversion) error {
 		}
 	}
 	return nil
+}
+
+// svlState has the keys of one state of SVL's Control Calibration, with the list that takes each.
+var svlState = []struct{ key, attribute string }{
+	{"min_velocity", "min_speed"}, {"max_velocity", "max_speed"}, {"throttle", "throttle"}, {"brakes", "brake"},
+	{"steering", "steering"}, {"gear", "reverse"}, {"duration", "duration"},
+}
+
+// finishSVLCalibration turns the list of states into a list for each of their keys.
+func finishSVLCalibration(c *conversion) error {
+	states, given := c.given["states"]
+	if !given {
+		return nil
+	}
+	items, err := states.Items()
+	if err != nil {
+		return err
+	}
+	lists := make([][]float64, len(svlState))
+	for _, item := range items {
+		if err := c.readState(item, lists); err != nil {
+			return err
+		}
+	}
+	for i, k := range svlState {
+		c.set(k.attribute, lists[i], "states")
+	}
+	return nil
+}
+
+// readState appends one state to the lists. What it doesn't give is 0, and its gear forward.
+func (c *conversion) readState(item doc.JSONNode, lists [][]float64) error {
+	entries, err := item.Entries()
+	if err != nil {
+		return err
+	}
+	var known []string
+	for _, k := range svlState {
+		known = append(known, k.key)
+	}
+	for _, e := range entries {
+		if !slices.Contains(known, e.Key) {
+			if err := c.reader.fault(e.UnknownKey(known)); err != nil {
+				return err
+			}
+		}
+	}
+	for i, k := range svlState {
+		value := 0.0
+		switch v := item.Get(k.key); {
+		case v.Null():
+		case k.key == "gear":
+			if value, err = svlGear(v); err != nil {
+				return err
+			}
+		default:
+			if value, err = numberOf(v); err != nil {
+				return err
+			}
+		}
+		lists[i] = append(lists[i], value)
+	}
+	return nil
+}
+
+// svlGear reads a gear: 1 is reverse.
+func svlGear(n doc.JSONNode) (float64, error) {
+	switch gear, err := n.Text(); {
+	case err != nil:
+		return 0, err
+	case gear == "forward":
+		return 0, nil
+	case gear == "reverse":
+		return 1, nil
+	default:
+		return 0, n.Errorf("%w: %q, known are forward, reverse", doc.ErrValue, gear)
+	}
 }
 
 // finishSVLLidar gives a lidar its lasers and columns. A lidar whose message is a

@@ -192,6 +192,35 @@ func TestSVLSensors(t *testing.T) {
 	}, notices)
 }
 
+// TestSVLDriversAreSensors: what drives becomes a sensor, and the vehicle obeys it.
+func TestSVLDriversAreSensors(t *testing.T) {
+	r := parse(t, `[
+		{"type": "Cruise Control", "name": "cruise", "params": {"CruiseSpeed": 12}},
+		{"type": "Control Calibration", "name": "calibration", "params": {"states": [
+			{"min_velocity": 0.2, "max_velocity": 10, "throttle": 23, "brakes": 0, "steering": 0, "gear": "forward", "duration": 4},
+			{"min_velocity": 0.2, "max_velocity": 5, "throttle": 0, "brakes": 40, "steering": -10, "gear": "reverse", "duration": 1}]}},
+		{"type": "LaneFollowingSensor", "name": "lane", "params": {"CruiseSpeed": 5, "Topic": "/lane/control"}},
+		{"type": "VehicleStateSensor", "name": "state", "params": {"Topic": "/state"}}
+	]`)
+	assert.Equal(t, []string{"external"}, r.Drivers)
+	assert.Empty(t, r.Notices)
+	assert.Equal(t, 12.0, entry(t, r, "cruise").Attributes["cruise_speed"])
+	assert.Equal(t, map[string]any{
+		"min_speed": []float64{0.2, 0.2}, "max_speed": []float64{10, 5}, "throttle": []float64{23, 0}, "brake": []float64{0, 40},
+		"steering": []float64{0, -10}, "reverse": []float64{0, 1}, "duration": []float64{4, 1},
+	}, entry(t, r, "calibration").Attributes)
+	assert.Equal(t, map[string]string{"steering": "/lane/control"}, entry(t, r, "lane").Topics)
+	assert.Equal(t, map[string]string{"state": "/state"}, entry(t, r, "state").Topics)
+	for state, message := range map[string]string{
+		`{"gear": "park"}`:         `r.json:1:77: params.states[0].gear: unknown value: "park", known are forward, reverse`,
+		`{"throtle": 1}`:           `r.json:1:69: params.states[0].throtle: unknown key, did you mean throttle?`,
+		`{"duration": "for ever"}`: `r.json:1:81: params.states[0].duration: wrong kind of value: "for ever", need a number`,
+	} {
+		_, err := rig.Parse("r.json", []byte(`{"type": "Control Calibration", "name": "a", "params": {"states": [`+state+`]}}`))
+		assert.EqualError(t, err, message)
+	}
+}
+
 func TestSVLLenses(t *testing.T) {
 	for _, c := range []struct {
 		params string
@@ -281,7 +310,7 @@ func TestSVLFaults(t *testing.T) {
 		{`[{"type": "IMU", "name": "a"}, {"type": "IMU", "name": "a"}, {"type": "IMU", "name": "b", "parent": "a"}]`, `r.json:1:101: [2].parent: bad parent frame: 2 sensors are named "a"`, rig.ErrParent},
 		{`[3]`, `r.json:1:2: [0]: wrong kind of value: need an object, { ... }`, doc.ErrType},
 		{`{}`, `r.json:1:1: unknown kind of rig: want our list of sensors, SVL's sensors, each with a type, or CARLA's list of objects`, rig.ErrFormat},
-		{`[{"type": "sensor.camera.rgb", "id": "a"}]`, `r.json:1:2: [0]: unknown kind of rig: "sensor.camera.rgb" is CARLA's, whose rigs have their vehicles in a list named objects, or one vehicle's sensors in a list named sensors`, rig.ErrFormat},
+		{`[{"type": "sensor.camera.rgb", "id": "a"}]`, `r.json:1:2: [0]: unknown kind of rig: "sensor.camera.rgb" is CARLA's, whose rigs have a list of objects, or one vehicle's in a list of sensors`, rig.ErrFormat},
 	} {
 		_, err := rig.Parse("r.json", []byte(c.text))
 		require.ErrorIs(t, err, c.is, c.text)

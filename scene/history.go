@@ -50,6 +50,8 @@ type History struct {
 	there   []bool          // guarded by mu: ring of ticks, one presence a track
 	first   int             // guarded by mu: oldest tick's place in the ring
 	length  int             // guarded by mu: ticks in the ring
+
+	switches map[uint32]Switches // guarded by mu: of those in which any were set
 }
 
 // DefaultHistory is the number of ticks that NewHistory keeps where it is given 0:

@@ -246,6 +246,44 @@ func (g *segment) at(s float64) (position, tangent mgl64.Vec3) {
 // centre returns that of an arc.
 func (g *segment) centre() mgl64.Vec3 { return g.from.Add(g.inward.Mul(g.radius)) }
 
+// At returns the route's point at a distance along it, metres, and its unit direction there.
+// The body is within the bends, where its own path is rounder.
+func (l *WaypointLoop) At(distance float64) (position, direction mgl64.Vec3) {
+	i, along := l.find(distance)
+	return l.segments[i].at(along)
+}
+
+// Nearest returns how far along the route, metres, its point is that is nearest to a pose. Points
+// where the route leads the way that the pose looks come before all others.
+func (l *WaypointLoop) Nearest(pose spatial.Pose) float64 {
+	forward, best, least := pose.Rotate(mgl64.Vec3{1, 0, 0}), 0.0, math.Inf(1)
+	const opposite = 1e6 // more than any distance: the other way counts only where there is no other
+	for i := range l.segments {
+		g := &l.segments[i]
+		along := g.nearest(pose.Position)
+		position, direction := g.at(along)
+		away := position.Sub(pose.Position).Len()
+		if direction.Dot(forward) <= 0 {
+			away += opposite
+		}
+		if away < least {
+			best, least = l.ends[i]-g.length+along, away
+		}
+	}
+	return best
+}
+
+// nearest returns how far along a segment its point is that is nearest to a place.
+func (g *segment) nearest(place mgl64.Vec3) float64 {
+	if g.radius == 0 {
+		return max(0, min(g.length, place.Sub(g.from).Dot(g.along)))
+	}
+	to := place.Sub(g.centre())
+	angle, half := math.Atan2(to.Dot(g.along), -to.Dot(g.inward)), g.length/g.radius/2
+	around := math.Remainder(angle-half, 2*math.Pi) // from the arc's middle
+	return (half + max(-half, min(half, around))) * g.radius
+}
+
 // integral returns the integral of position times weight along a segment, over a length
 // from from on. The weight begins with weight and rises by slope a metre.
 func (g *segment) integral(from, length, weight, slope float64) mgl64.Vec3 {
@@ -539,14 +577,16 @@ type Command struct {
 // Driven is a Motion steered from outside: the kinematic bicycle model about
 // the rear axle (Rajamani, Vehicle Dynamics and Control, section 2.2), on level
 // ground. Each tick is integrated exactly: a circular arc at constant
-// acceleration. Before the first command, and after one that has timed out, it brakes
-// to a standstill. SetCommand and the questions may come from any goroutine; Advance and
-// Jump belong to the frame loop.
+// acceleration. Before the first command, and after one that has timed out, it obeys its
+// standing order, which at first is to brake to a standstill. SetCommand, SetStanding and the
+// questions may come from any goroutine; Advance and Jump belong to the frame loop.
 type Driven struct {
 	vehicle Vehicle
 
 	mu       sync.Mutex
 	command  Command       // guarded by mu
+	standing Command       // guarded by mu: what it obeys while no command holds
+	switches Switches      // guarded by mu
 	lost     simtime.Stamp // guarded by mu: when the command times out
 	now      drivenTick    // guarded by mu
 	ticks    []drivenTick  // guarded by mu: ring of the latest ticks
@@ -578,7 +618,7 @@ func NewDriven(start spatial.Pose, v Vehicle) (*Driven, error) {
 		return nil, fmt.Errorf("%w: maximum steering %v rad must be below a right angle", ErrMotion, v.MaxSteering)
 	}
 	_, _, yaw := start.RPY()
-	d := &Driven{vehicle: v, ticks: make([]drivenTick, drivenTicks)}
+	d := &Driven{vehicle: v, ticks: make([]drivenTick, drivenTicks), standing: Command{BySpeed: true}}
 	d.now = drivenTick{position: start.Position, yaw: mgl64.DegToRad(yaw)}
 	d.keepLocked()
 	return d, nil
@@ -591,8 +631,8 @@ func (d *Driven) Vehicle() Vehicle { return d.vehicle }
 // vehicle's CommandTimeout, counted from the latest tick, so that time which stands still
 // doesn't count. A command with a NaN is refused with ErrMotion, and the one before holds on.
 func (d *Driven) SetCommand(c Command) error {
-	if math.IsNaN(c.Steering) || math.IsNaN(c.Speed) || math.IsNaN(c.Acceleration) {
-		return fmt.Errorf("%w: command %+v has a value that is not a number", ErrMotion, c)
+	if err := c.check(); err != nil {
+		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -603,19 +643,42 @@ func (d *Driven) SetCommand(c Command) error {
 	return nil
 }
 
+// check refuses a command that has a NaN.
+func (c Command) check() error {
+	if math.IsNaN(c.Steering) || math.IsNaN(c.Speed) || math.IsNaN(c.Acceleration) {
+		return fmt.Errorf("%w: command %+v has a value that is not a number", ErrMotion, c)
+	}
+	return nil
+}
+
+// SetStanding changes the standing order from the next tick on: what the vehicle does while no
+// command holds. Several may each change a part of it, one the speed and another the steering;
+// of one part the last change counts. An order with a NaN is refused with ErrMotion.
+func (d *Driven) SetStanding(change func(*Command)) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c := d.standing
+	change(&c)
+	if err := c.check(); err != nil {
+		return err
+	}
+	d.standing = c
+	return nil
+}
+
 // Advance integrates up to a tick's time; one that isn't later changes nothing. A command
 // that times out on the way holds up to that instant.
 func (d *Driven) Advance(stamp simtime.Stamp) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.now.stamp < d.lost && d.lost < stamp {
-		d.integrateLocked(d.command, d.lost)
+		d.integrateLocked(d.switches.limit(d.command, &d.vehicle), d.lost)
 	}
 	c := d.command
 	if d.now.stamp >= d.lost {
-		c = Command{BySpeed: true}
+		c = d.standing
 	}
-	d.integrateLocked(c, stamp)
+	d.integrateLocked(d.switches.limit(c, &d.vehicle), stamp)
 }
 
 // Jump implements Advancer: the vehicle is where it was and as fast, and its command as
@@ -746,9 +809,38 @@ var (
 	_ Advancer  = (*Driven)(nil)
 )
 
+// Switches are what is on in a vehicle beside its pedals and its steering wheel. The numbers
+// are those of lgsvl_msgs/VehicleStateData, which package sample names.
+type Switches struct {
+	// Given: somebody has set them. Otherwise nothing is on, and the mode is automatic.
+	Given                                   bool
+	Blinker, Headlights, Wipers, Gear, Mode uint8
+	HandBrake, Horn, Autonomous             bool
+}
+
+// The numbers of gears and modes that change how a vehicle moves.
+const (
+	gearReverse   = 2
+	gearParking   = 3
+	modeEmergency = 4
+)
+
+// limit returns what the switches leave of a command.
+func (s *Switches) limit(c Command, v *Vehicle) Command {
+	switch {
+	case s.HandBrake || s.Given && (s.Gear == gearParking || s.Mode == modeEmergency):
+		return Command{Steering: c.Steering, Acceleration: -v.MaxDeceleration}
+	case s.Given && s.Gear == gearReverse:
+		c.Reverse = true
+	}
+	return c
+}
+
 // Controls is what a vehicle's own instruments say: how fast it goes, and what its
 // driver does.
 type Controls struct {
+	// Switches are what is on.
+	Switches Switches
 	// Speed in m/s and Acceleration in m/s² are along the vehicle's x axis.
 	Speed, Acceleration float64
 	// Steering is the front wheels' angle in radians, positive to the left.
@@ -829,10 +921,33 @@ func (h *History) Controls(id uint32, v Vehicle, stamp simtime.Stamp) (c Control
 	if !ok {
 		return Controls{}, false
 	}
+	c = v.ControlsOf(s)
 	if m, _ := h.Motion(id); m != nil {
 		if d, driven := m.(*Driven); driven {
-			return d.Controls(stamp), true
+			c = d.Controls(stamp)
 		}
 	}
-	return v.ControlsOf(s), true
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	c.Switches = h.switches[id]
+	return c, true
+}
+
+// Switch sets what is on in an actor, or in the ego; of a Driven that counts for how it moves,
+// too. Any goroutine may call it.
+func (h *History) Switch(id uint32, s Switches) {
+	s.Given = true
+	if m, _ := h.Motion(id); m != nil {
+		if d, driven := m.(*Driven); driven {
+			d.mu.Lock()
+			d.switches = s
+			d.mu.Unlock()
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.switches == nil {
+		h.switches = map[uint32]Switches{}
+	}
+	h.switches[id] = s
 }

@@ -51,6 +51,8 @@ type Definition struct {
 	// EachFrame types fire at every instant at which anything happens, before all
 	// other sensors; they have no rate, and none can be given.
 	EachFrame bool
+	// Acts says that it does more than publish: it works though nobody listens.
+	Acts bool
 	// New makes a sensor that isn't begun yet. Errors that lie in the
 	// settings wrap ErrValue.
 	New func(Spec) (Sensor, error)

@@ -161,6 +161,8 @@ func gaps() []bridges.Gap {
 		bridges.Lacks[*sample.Range]("Apollo's Ultrasonic has the distances of all sensors in one message, a Range is one sensor's"),
 		bridges.Lacks[*sample.DvsEvents](none), bridges.Lacks[*sample.Collision](none),
 		bridges.Lacks[*sample.Obstacle](none), bridges.Lacks[*sample.LaneInvasion](none),
+		bridges.Lacks[*sample.Comfort]("Apollo has no message for it, and SVL's sensor has none there"),
+		bridges.Lacks[*sample.Destination]("Apollo's routing requests name lanes of its own map"),
 		bridges.Lacks[*sample.LaneMarks]("Apollo reads lanes from its own map"),
 		bridges.Lacks[*sample.Snapshot]("Apollo has the actors as PerceptionObstacles, made of 3-D boxes"),
 		{Go: "*ranging.SafeDistanceEvent", Reason: none},

@@ -35,7 +35,7 @@ func chassis(dst *apollopb.Chassis, src *sample.CanBus, _ *mapPlace) error {
 	set(&dst.SteeringPercentage, float32(-100*src.Steering))
 	set(&dst.ParkingBrake, src.ParkingBrake)
 	set(&dst.Wiper, src.Wipers)
-	set(&dst.DrivingMode, apollopb.Chassis_COMPLETE_AUTO_DRIVE)
+	set(&dst.DrivingMode, apollopb.Chassis_DrivingMode(src.Mode)) // the numbers are Apollo's
 	set(&dst.ErrorCode, apollopb.Chassis_NO_ERROR)
 	set(&dst.GearLocation, gearPosition(src))
 	set(&dst.SteeringTimestamp, h.GetTimestampSec())

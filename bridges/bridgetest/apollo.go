@@ -98,6 +98,7 @@ func apolloMotion() []ApolloSample {
 			Twist: spatial.Twist{Linear: mgl64.Vec3{5, 0.5, -0.25}, Angular: mgl64.Vec3{0.01, -0.02, 0.3}},
 		}},
 		{"can_bus", "/apollo/canbus/chassis", &sample.CanBus{
+			Mode:   sample.ModeAutomatic,
 			Header: apolloHeader("base_link"), Speed: 12.5, Throttle: 0.25, Braking: 0.5, Steering: 0.75, ParkingBrake: true, HighBeam: true,
 			HazardLights: true, RightTurn: true, Wipers: true, EngineOn: true, Gear: sample.GearLow, EngineRPM: 1500,
 			Latitude: 37.417, Longitude: -122.016, Altitude: 12.5,

@@ -15,6 +15,7 @@ func standard() []ros.Message {
 		&ros.CarlaLaneInvasionEvent{},
 		&ros.Point{},
 		&ros.Pose{},
+		&ros.PoseStamped{},
 		&ros.PoseWithCovariance{},
 		&ros.Quaternion{},
 		&ros.Transform{},

@@ -93,6 +93,8 @@ func gaps() []bridges.Gap {
 		bridges.Lacks[*sample.Signals]("the snapshot has each traffic light's state"),
 		bridges.Lacks[*sample.Detections3D]("the snapshot has each actor's pose"),
 		bridges.Lacks[*sample.LaneInvasion]("clients compute it of snapshots and marks, as CARLA's do"),
+		bridges.Lacks[*sample.Comfort]("CARLA measures no comfort"),
+		bridges.Lacks[*sample.Destination]("CARLA's clients plan their own routes"),
 		bridges.Lacks[*sample.LaneMarks]("CARLA's clients read their map, which has no stream; take them from stream"),
 		bridges.Lacks[*sample.LaneLines](none), bridges.Lacks[*sample.Detections2D](none),
 		bridges.Lacks[*sample.LaserScan](none), bridges.Lacks[*sample.Range](none), bridges.Lacks[*sample.RadarObjects](none),

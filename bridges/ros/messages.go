@@ -159,6 +159,22 @@ func (m *Pose) Fields(v Visitor) {
 	v.Message("orientation", &m.Orientation)
 }
 
+// PoseStamped is geometry_msgs/PoseStamped.
+// A pose with its frame and time.
+type PoseStamped struct {
+	Header Header
+	Pose   Pose
+}
+
+// TypeName returns "geometry_msgs/msg/PoseStamped".
+func (m *PoseStamped) TypeName() string { return "geometry_msgs/msg/PoseStamped" }
+
+// Fields visits the fields in order.
+func (m *PoseStamped) Fields(v Visitor) {
+	v.Message("header", &m.Header)
+	v.Message("pose", &m.Pose)
+}
+
 // PoseWithCovariance is geometry_msgs/PoseWithCovariance.
 // A pose with its uncertainty.
 type PoseWithCovariance struct {

@@ -27,7 +27,7 @@ func samples() []bridges.Stamped {
 		&sample.Odometry{}, &sample.Transforms{}, &sample.Detections2D{}, &sample.Detections3D{}, &sample.RadarObjects{},
 		&sample.Signals{}, &sample.Collision{}, &sample.Obstacle{}, &sample.LaneInvasion{}, &sample.LaneMarks{}, &sample.LaneLines{},
 		&sample.Speed{}, &sample.CanBus{},
-		&sample.VehicleOdometry{}, &sample.GpsOdometry{}, &sample.InsStatus{}, &sample.Snapshot{}, &sample.Comfort{},
+		&sample.VehicleOdometry{}, &sample.GpsOdometry{}, &sample.InsStatus{}, &sample.Snapshot{}, &sample.Comfort{}, &sample.Destination{},
 	} {
 		msg := bridgetest.Filled(reflect.TypeOf(empty))
 		switch m := msg.(type) {

@@ -31,6 +31,7 @@ import (
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
+	sensorsall "github.com/raybridge/raybridge/sensors/all"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/window"
 	"github.com/spf13/cobra"
@@ -574,7 +575,7 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 	if err := checkTwice(c.Bridges); err != nil {
 		return nil, err
 	}
-	pl := &plan{flags: f, config: c, window: f.window, leftToCommands: before != c.Ego.Driver && c.Ego.Driver == config.DriverExternal}
+	pl := &plan{flags: f, config: c, window: f.window, leftToCommands: before != c.Ego.Driver && c.Ego.Driver == config.DriverExternal && !drivesItself(c.Sensors)}
 	var err error
 	if pl.mode, err = modeOf(f, c); err != nil {
 		return nil, err
@@ -595,6 +596,14 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 	pl.progress = newProgressPrinter(cmd.ErrOrStderr(), c.Duration, f.quiet)
 	pl.warn()
 	return pl, nil
+}
+
+// drivesItself reports whether one of the sensors drives while no command holds.
+func drivesItself(list []sensors.Config) bool {
+	drivers := sensorsall.Registry().Match("driver")
+	return slices.ContainsFunc(list, func(c sensors.Config) bool {
+		return slices.ContainsFunc(drivers, func(d *sensors.Definition) bool { return d.ID == c.ID })
+	})
 }
 
 // idle reports whether the run would do nothing that anybody sees. No sensor has a listener,

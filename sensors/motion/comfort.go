@@ -13,7 +13,7 @@ import (
 )
 
 // Comfort describes sensor.other.comfort, which tells of a rough ride, as SVL's Comfort sensor
-// does. It publishes where the vehicle goes beyond one of its limits; 0 is no limit. Lengths of
+// does. It publishes where the vehicle goes beyond one of its limits; 0 sets none. Lengths of
 // vectors count. The vehicle's origin is where it measures; its mount changes only the
 // header's pose.
 //

@@ -66,7 +66,7 @@ func TestComfortFigures(t *testing.T) {
 	assert.Negative(t, m.Acceleration[0], "in the vehicle's frame it brakes")
 }
 
-// TestComfortTellsBeyondLimits: within the limits nothing is sent, 0 is no limit, and slip
+// TestComfortTellsBeyondLimits: within the limits nothing is sent, 0 sets none, and slip
 // counts above its speed.
 func TestComfortTellsBeyondLimits(t *testing.T) {
 	for name, c := range map[string]struct {

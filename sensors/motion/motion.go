@@ -11,7 +11,8 @@
 // Steering, throttle and brake are those that drive the vehicle where it is driven. Else they
 // are derived from how it moves (scene.Vehicle.ControlsOf): one that follows a path at constant
 // speed uses neither pedal. The gear is reverse where it rolls or sets off backwards, else
-// drive, as SVL has it. The engine is on, lights and wipers are off.
+// drive, as SVL has it. The engine is on. Lights, wipers, hand brake, gear and mode are what
+// VehicleState was told last; until then lights and wipers are off, and the mode is automatic.
 //
 // # Engine
 //

@@ -64,6 +64,11 @@ func TestConformance(t *testing.T) {
 		motion.SpeedometerDefinition:     onEarth,
 		motion.ClockDefinition:           {Still: true},
 		motion.ComfortDefinition:         roughRide(),
+		motion.DestinationDefinition: {
+			Options:    sensortest.Options{Attributes: map[string]any{"destination": []float64{0.5, 0, 3}}},
+			Changed:    map[string]any{"destination": []float64{7.0, 0, 0}, "check_radius": 9.0, "check_angle": 1.0},
+			Unchanging: map[string]string{"drive_speed": "it needs a vehicle that is driven: TestDestinationIsReached"},
+		},
 	} {
 		t.Run(d.ID, func(t *testing.T) { sensortest.Run(t, d, suite) })
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
@@ -49,6 +50,22 @@ func fillCanBus(m *sample.CanBus, r *reading) {
 	}
 	if c.Reverse {
 		m.Gear = sample.GearReverse
+	}
+	m.Mode = sample.ModeAutomatic
+	if on := &c.Switches; on.Given {
+		switchOn(m, on)
+	}
+}
+
+// switchOn reports what was switched on in the vehicle. Backwards it goes in the reverse gear,
+// whatever was asked for.
+func switchOn(m *sample.CanBus, on *scene.Switches) {
+	hazard := on.Blinker == sample.BlinkerHazard
+	m.LeftTurn, m.RightTurn, m.HazardLights = hazard || on.Blinker == sample.BlinkerLeft, hazard || on.Blinker == sample.BlinkerRight, hazard
+	m.LowBeam, m.HighBeam = on.Headlights == sample.HeadlightsLow, on.Headlights == sample.HeadlightsHigh
+	m.Wipers, m.ParkingBrake, m.Mode = on.Wipers > 0, on.HandBrake, on.Mode
+	if !m.Reverse {
+		m.Gear, m.Reverse = int8(on.Gear), on.Gear == sample.GearReverse
 	}
 }
 

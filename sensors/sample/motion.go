@@ -62,6 +62,16 @@ type Transforms struct {
 // Captured returns the time of the set.
 func (m *Transforms) Captured() simtime.Stamp { return m.Stamp }
 
+// Destination is where a vehicle is to go. Header.FrameID is the map.
+type Destination struct {
+	Header
+	// Goal is the place on the ground, in the map frame.
+	Goal spatial.Pose
+	// Distance is how far the vehicle is from there, metres; Reached, that it is there.
+	Distance float64
+	Reached  bool
+}
+
 // Comfort is how a ride feels (SVL's ComfortData).
 type Comfort struct {
 	Header

@@ -30,7 +30,9 @@ type CanBus struct {
 	Throttle, Braking, Steering float64
 	ParkingBrake, HighBeam, LowBeam, HazardLights, FogLights,
 	LeftTurn, RightTurn, Wipers, Reverse, EngineOn bool
-	Gear      int8
+	Gear int8
+	// Mode is one of a VehicleState's modes.
+	Mode      uint8
 	EngineRPM float64
 	// Latitude, Longitude in degrees and Altitude in metres are WGS84.
 	Latitude, Longitude, Altitude float64
@@ -120,6 +122,12 @@ const (
 	HeadlightsOff  = 0
 	HeadlightsLow  = 1
 	HeadlightsHigh = 2
+
+	ModeManual       = 0
+	ModeAutomatic    = 1
+	ModeSteeringOnly = 2
+	ModeSpeedOnly    = 3
+	ModeEmergency    = 4
 )
 
 // VehicleState asks a vehicle to switch its lamps, wipers and modes: SVL's
@@ -127,7 +135,7 @@ const (
 type VehicleState struct {
 	Header
 	// Blinker and Headlights are constants of this package, Wipers 0 (off) to 3, Gear one of
-	// CanBus's. Mode is 0 manual, 1 automatic, 2 steering only, 3 speed only, 4 emergency.
+	// CanBus's, and so are those of Mode.
 	Blinker, Headlights, Wipers, Gear, Mode uint8
 	HandBrake, Horn, Autonomous             bool
 }

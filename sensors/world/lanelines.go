@@ -19,8 +19,8 @@ import (
 // Lane Line sensor gives them. It is ground truth: it reads the scene's painted marks and
 // nothing hides them. Kerbs are no lines.
 //
-// A mark counts as far as it lies ahead in the range, in the field of view, and runs along
-// rather than across the sensor's x axis. A mark that continues another is one line with it,
+// A mark counts as far as it lies ahead, in the range and in the field of view. It has to run
+// along rather than across the sensor's x axis. A mark that continues another is one line with it,
 // also over a gap. Of each line comes a cubic, the least-squares fit of its points. Its place
 // counts from the sensor outwards to either side; beyond the fifth it is LaneLineOther.
 type LaneLines struct {
@@ -248,7 +248,7 @@ func placeLines(lines []sample.LaneLine) {
 const outermost = 5
 
 // fitCubic returns the coefficients of the cubic nearest to the points in the sense of least
-// squares, of fewer than four points those of a polynomial through them. It solves the normal
+// squares. Of fewer than four points they are those of a polynomial through them. It solves the normal
 // equations for the powers of u, which is x brought to -1..1.
 func fitCubic(points [][2]float64) (c [4]float64) {
 	low, high := points[0][0], points[len(points)-1][0]

@@ -101,8 +101,7 @@ func TestLaneLinesGoOn(t *testing.T) {
 	assert.InDelta(t, 2, got[0].C[0], 1e-6)
 }
 
-// TestLaneLinesInTheCity: on its route the vehicle keeps to the right of a line and to the left
-// of none that it would cross, wherever there are lines along its way.
+// TestLaneLinesInTheCity: on its route the vehicle has a line to its left nearly everywhere.
 func TestLaneLinesInTheCity(t *testing.T) {
 	s, err := city.Generate(city.Options{Seed: 1, Triangles: 40_000})
 	require.NoError(t, err)

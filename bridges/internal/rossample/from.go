@@ -78,7 +78,7 @@ func Readings() []Reading {
 		reading(FromDetection2DArray), reading(FromDetection3DArray),
 		reading(FromLgsvlDetection2DArray), reading(FromLgsvlDetection3DArray),
 		reading(FromCarlaCollisionEvent), reading(FromCarlaLaneInvasionEvent),
-		reading(FromComfortData),
+		reading(FromComfortData), reading(FromPoseStamped),
 	}
 }
 
@@ -243,6 +243,12 @@ func FromSpeed(dst *sample.Speed, src *ros.Float32) error {
 	return nil
 }
 
+// FromPoseStamped sets dst to the destination; how far it is isn't known.
+func FromPoseStamped(dst *sample.Destination, src *ros.PoseStamped) error {
+	*dst = sample.Destination{Header: ros.SampleHeader(&src.Header), Goal: src.Pose.Spatial()}
+	return nil
+}
+
 // FromComfortData sets dst to how the ride feels. Of a vector its length comes back, as its x;
 // lgsvl_msgs/ComfortData has no stamp.
 func FromComfortData(dst *sample.Comfort, src *ros.ComfortData) error {
@@ -254,7 +260,7 @@ func FromComfortData(dst *sample.Comfort, src *ros.ComfortData) error {
 	return nil
 }
 
-// FromCanBusData sets dst to what the vehicle reports of itself.
+// FromCanBusData sets dst to what the vehicle reports of itself. The message has no mode.
 func FromCanBusData(dst *sample.CanBus, src *ros.CanBusData) error {
 	*dst = sample.CanBus{
 		Header: ros.SampleHeader(&src.Header),
@@ -262,7 +268,7 @@ func FromCanBusData(dst *sample.CanBus, src *ros.CanBusData) error {
 		ParkingBrake: src.ParkingBrakeActive, HighBeam: src.HighBeamsActive, LowBeam: src.LowBeamsActive,
 		HazardLights: src.HazardLightsActive, FogLights: src.FogLightsActive,
 		LeftTurn: src.LeftTurnSignalActive, RightTurn: src.RightTurnSignalActive, Wipers: src.WipersActive,
-		Reverse: src.ReverseGearActive, Gear: src.SelectedGear, EngineOn: src.EngineActive, EngineRPM: float64(src.EngineRPM),
+		Reverse: src.ReverseGearActive, Gear: src.SelectedGear, Mode: sample.ModeAutomatic, EngineOn: src.EngineActive, EngineRPM: float64(src.EngineRPM),
 		Latitude: src.GPSLatitude, Longitude: src.GPSLongitude, Altitude: src.GPSAltitude,
 		Orientation: src.Orientation.Quat(), Velocity: src.LinearVelocities.Vec3(),
 	}

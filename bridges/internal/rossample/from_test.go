@@ -68,7 +68,9 @@ func carried() []bridges.Stamped {
 			Header: sample.Header{Pose: spatial.Identity()}, Velocity: mgl64.Vec3{8}, Acceleration: mgl64.Vec3{2}, Jerk: mgl64.Vec3{0.5},
 			AngularVelocity: math.Pi, AngularAcceleration: math.Pi / 2, Roll: -math.Pi / 4, Slip: math.Pi / 2,
 		},
+		&sample.Destination{Header: h, Goal: spatial.FromRPY(mgl64.Vec3{3, -4, 0}, 0, 0, 90)},
 		&sample.CanBus{
+			Mode:   sample.ModeAutomatic,
 			Header: h, Speed: 1, Throttle: 0.5, Braking: 0.25, Steering: -0.5, ParkingBrake: true, HighBeam: true, LowBeam: true,
 			HazardLights: true, FogLights: true, LeftTurn: true, RightTurn: true, Wipers: true, Reverse: true, EngineOn: true,
 			Gear: sample.GearReverse, EngineRPM: 800, Latitude: 49, Longitude: 8, Altitude: 116, Orientation: pose.Orientation, Velocity: twist.Linear,

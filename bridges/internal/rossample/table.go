@@ -18,7 +18,7 @@ func shared() []ros.Publication {
 		ros.Publish(DetectedRadarObjectArray), ros.Publish(DvsCloud), ros.Publish(Speed),
 		ros.Publish(GpsOdometry), ros.Publish(CanBusData), ros.Publish(VehicleOdometry),
 		ros.Publish(SignalArray), ros.Publish(CarlaCollisionEvent), ros.Publish(CarlaLaneInvasionEvent),
-		ros.Publish(ComfortData),
+		ros.Publish(ComfortData), ros.Publish(PoseStamped),
 	}
 }
 
@@ -47,7 +47,7 @@ func mirrored() []ros.Publication {
 		ros.PublishMirror[*sample.LaneLines](), ros.PublishMirror[*sample.Speed](),
 		ros.PublishMirror[*sample.CanBus](), ros.PublishMirror[*sample.VehicleOdometry](),
 		ros.PublishMirror[*sample.GpsOdometry](), ros.PublishMirror[*sample.InsStatus](),
-		ros.PublishMirror[*sample.Snapshot](), ros.PublishMirror[*sample.Comfort](),
+		ros.PublishMirror[*sample.Snapshot](), ros.PublishMirror[*sample.Comfort](), ros.PublishMirror[*sample.Destination](),
 	}
 }
 

@@ -57,6 +57,12 @@ func VehicleOdometry(dst *ros.VehicleOdometry, src *sample.VehicleOdometry) erro
 	return ros.SetHeader(&dst.Header, &src.Header)
 }
 
+// PoseStamped sets dst to the destination, in the map.
+func PoseStamped(dst *ros.PoseStamped, src *sample.Destination) error {
+	dst.Pose = ros.Pose{Position: ros.PointOf(src.Goal.Position), Orientation: ros.QuaternionOf(src.Goal.Orientation)}
+	return ros.SetHeader(&dst.Header, &src.Header)
+}
+
 // ComfortData sets dst to how the ride feels: lengths, and degrees for radians.
 func ComfortData(dst *ros.ComfortData, src *sample.Comfort) error {
 	degrees := func(radians float64) float32 { return float32(mgl64.RadToDeg(radians)) }
