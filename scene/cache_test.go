@@ -65,6 +65,7 @@ func TestCacheKeyFollowsTheContent(t *testing.T) {
 			s.Meshes[0].Colors = slices.Repeat([]mgl32.Vec4{{1, 1, 1, 1}}, len(s.Meshes[0].Positions))
 		},
 		"an alpha cut": func(s *scene.Scene) { s.Materials[0].AlphaMode = scene.AlphaBlend },
+		"occlusion":    func(s *scene.Scene) { s.Occlusion = true },
 		"an id":        func(s *scene.Scene) { s.Actors[0].ID = 77 },
 	} {
 		s := scenetest.Soup(1, 60, true)

@@ -158,6 +158,9 @@ type Scene struct {
 	Meshes    []Mesh
 	Actors    []*Actor
 	Light     Light
+	// Occlusion says that Build finds how much of the sky each mesh hides from its own vertices.
+	// Cameras darken the light of sky and ground there (ambient occlusion).
+	Occlusion bool
 	Origin    Origin
 	// Ego is the default pose of the ego vehicle's base_link (rear axle,
 	// on the ground) in the map frame, and Route its default loop.

@@ -463,7 +463,7 @@ func newReshaped(w *World, s shapedMesh) *reshaped {
 	r.planes, r.vertices, r.attributes = make([]Row, 3*s.count), slices.Clone(w.Vertices[first:end]), slices.Clone(w.Attributes[first:end])
 	r.corners = make([][3]uint32, s.count)
 	for t := range r.corners {
-		at := r.attributes[3*t+2][3]
+		at := r.attributes[3*t+1][3]
 		copy(r.corners[t][:], s.shape.mesh.Indices[at:at+3])
 		if s.stretch.Det() < 0 { // as cornerBuffer.emit turns it
 			r.corners[t][1], r.corners[t][2] = r.corners[t][2], r.corners[t][1]

@@ -202,6 +202,8 @@ type builder struct {
 	scene   *Scene
 	workers int
 	world   *World
+	// occlusion is each mesh's, nil for those without.
+	occlusion [][]uint8
 	// stackSize is the constant, except in tests.
 	stackSize int
 }
@@ -247,6 +249,10 @@ func (b *builder) build() ([]Mover, error) {
 		if err := b.scene.checkMesh(&b.scene.Meshes[i]); err != nil {
 			return nil, err
 		}
+	}
+	b.occlusion = make([][]uint8, len(b.scene.Meshes))
+	if b.scene.Occlusion {
+		b.each(len(b.occlusion), func(i int) { b.occlusion[i] = b.scene.Meshes[i].occlusion() })
 	}
 	static, err := b.staticParts()
 	if err != nil {
@@ -318,7 +324,9 @@ func (b *builder) staticParts() ([]placement, error) {
 			if err != nil {
 				return nil, err
 			}
-			parts = append(parts, placement{actor: a, mesh: m, matrix: pose.Mul4(a.Parts[i].Local), label: label(a, a.Parts[i].Tag)})
+			parts = append(parts, placement{
+				actor: a, mesh: m, matrix: pose.Mul4(a.Parts[i].Local), label: label(a, a.Parts[i].Tag), hidden: b.occlusion[a.Parts[i].Mesh],
+			})
 		}
 	}
 	return parts, nil
@@ -406,7 +414,8 @@ func (b *builder) setMovers(movers []Mover) {
 const maxMovers = 1 << 16
 
 func (b *builder) addMoverMesh(m *Mover, mesh *Mesh) error {
-	set, err := b.flatten([]placement{{actor: m.Actor, mesh: mesh, matrix: m.stretch.Mat4(), shaped: m.shape != nil}})
+	hidden := b.occlusion[m.Actor.Parts[m.Part].Mesh]
+	set, err := b.flatten([]placement{{actor: m.Actor, mesh: mesh, matrix: m.stretch.Mat4(), shaped: m.shape != nil, hidden: hidden}})
 	if err != nil {
 		return err
 	}
@@ -563,6 +572,7 @@ type placement struct {
 	matrix mgl64.Mat4 // mesh to the soup's frame
 	label  uint32     // instance id | tag << 16
 	shaped bool       // a Shape moves the vertices
+	hidden []uint8    // the mesh's occlusion, nil for none
 }
 
 func label(a *Actor, tag Tag) uint32 { return a.ID&0xffff | uint32(tag)<<16 }
@@ -683,7 +693,10 @@ func (b *cornerBuffer) emit(out *soup, p *placement, cuts []bool) {
 			w0, w1, w2 := b.words[i], b.words[j], b.words[k]
 			w0[3], w1[3] = uint32(g.Material), p.label
 			if p.shaped { // reshaped finds the mesh's vertices by it
-				w2[3] = uint32(t)
+				w1[3] = uint32(t)
+			}
+			if p.hidden != nil {
+				w2[3] = uint32(p.hidden[i]) | uint32(p.hidden[j])<<8 | uint32(p.hidden[k])<<16
 			}
 			out.vertices = append(out.vertices, b.positions[i], b.positions[j], b.positions[k])
 			out.attributes = append(out.attributes, w0, w1, w2)

@@ -201,6 +201,7 @@ vec3 colorOf(Hit h, Corners k, Frame f, vec3 normal) {
     Material m = materialAt(int(k.a.w));
     Surface s;
     s.normal = normal;
+    s.open = clamp(1.0 - dot(unpackUnorm4x8(k.c.w).xyz, vec3(1.0 - k.u - k.v, k.u, k.v)), 0.0, 1.0);
     s.base = baseColor(m, uv, level).rgb;
 #if VERTEX_COLORS
     s.base *= colorOfVertices(h.triangle, vec2(k.u, k.v)).rgb;

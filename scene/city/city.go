@@ -146,7 +146,7 @@ func build(o Options) (*scene.Scene, error) {
 	}
 	t.reserve(o.Reserve)
 	s := scene.New("city")
-	s.Materials, s.Light = materials(), afternoon()
+	s.Materials, s.Light, s.Occlusion = materials(), afternoon(), true
 	// A park in Lisbon; metres above the ellipsoid.
 	s.Origin = scene.Origin{Latitude: 38.7369, Longitude: -9.1427, Altitude: 132}
 	if err := t.emit(s); err != nil {

@@ -85,6 +85,21 @@ func Plane(size float64, cells int) scene.Mesh {
 	return m
 }
 
+// Corner returns a floor as Plane makes it, and a wall of the same size and cells. The wall stands
+// on the floor's edge at +x and looks to -x.
+func Corner(size float64, cells int) scene.Mesh {
+	m, wall := Plane(size, cells), Plane(size, cells)
+	first, half := uint32(len(m.Positions)), float32(size/2)
+	for i, p := range wall.Positions {
+		m.Positions = append(m.Positions, mgl32.Vec3{half, p[1], p[0] + half})
+		m.Normals, m.UVs = append(m.Normals, mgl32.Vec3{-1, 0, 0}), append(m.UVs, wall.UVs[i])
+	}
+	for _, i := range wall.Indices {
+		m.Indices = append(m.Indices, first+i)
+	}
+	return m
+}
+
 // Box returns a box of the given edge lengths about the origin.
 func Box(x, y, z float64) scene.Mesh {
 	m := scene.Mesh{Name: "box"}

@@ -70,6 +70,12 @@ func (l lighting) sky(d mgl64.Vec3) mgl64.Vec3 {
 	return c.Add(l.sun.Mul(glow))
 }
 
+// dimmed is the same light where only a share of that of sky and ground arrives.
+func (l lighting) dimmed(open float64) lighting {
+	l.zenith, l.horizon, l.ground, l.around = l.zenith.Mul(open), l.horizon.Mul(open), l.ground.Mul(open), l.around.Mul(open)
+	return l
+}
+
 // radiance is the light that a surface sends towards the eye under a fraction of
 // the sun.
 func (l lighting) radiance(m *scene.Material, n, eye mgl64.Vec3, sunlight float64) mgl64.Vec3 {
@@ -249,6 +255,39 @@ func TestShadowsFallWhereTheSunSaysTheyDo(t *testing.T) {
 			want := shown(light.radiance(&floor, mgl64.Vec3{0, 0, 1}, eye, c.sun), true)
 			assertPixel(t, want, r.picture(0), int(math.Round(u)), int(math.Round(v)), 2, "sunlight")
 		}
+	}
+}
+
+// TestOcclusionDarkensTheSkysLight looks down on a floor beside a wall, in the sun and in the
+// wall's shadow.
+func TestOcclusionDarkensTheSkysLight(t *testing.T) {
+	floor := scenetest.Matte("floor", 0.5, 0.5, 0.5)
+	down := spatial.FromRPY(mgl64.Vec3{1.4, 0, 2}, 0, 90, 0)
+	toOptical := down.Compose(spatial.OpticalInBody()).Inverse()
+	l := lens(t, 200, 200, 60)
+	for _, c := range []struct {
+		sun      mgl32.Vec3
+		sunlight float64
+	}{{mgl32.Vec3{-1, 0, 1}, 1}, {mgl32.Vec3{1, 0, 0.3}, 0}} {
+		b := scenetest.NewBuilder("corner")
+		b.Scene.Light.SunDirection, b.Scene.Occlusion = c.sun.Normalize(), true
+		b.Put("corner", scenetest.Corner(4.4, 44), floor, scenetest.At(0, 0, 0, scene.TagStatic))
+		r := newRig(t, b.Scene, nil, mounted{camera.RGBDefinition, down, size(200, 200, "fov", 60)})
+		r.fire(0)
+		light, darkest := lightingOf(b.Scene.Light), 0.0
+		for i, v := range r.world.Vertices {
+			p := mgl64.Vec3{float64(v[0]), float64(v[1]), float64(v[2])}
+			if p[2] > 0 || p[0] > 2.15 || p[0] < 1 || math.Abs(p[1]) > 0.5 {
+				continue
+			}
+			hidden := float64(r.world.Attributes[i/3*3+2][3]>>(8*(i%3))&255) / 255
+			darkest = max(darkest, hidden)
+			x, y, ok := l.Project(toOptical.Apply(p))
+			require.True(t, ok)
+			want := shown(light.dimmed(1-hidden).radiance(&floor, mgl64.Vec3{0, 0, 1}, down.Position.Sub(p).Normalize(), c.sunlight), true)
+			assertPixel(t, want, r.picture(0), int(math.Round(x)), int(math.Round(y)), 2, "occlusion")
+		}
+		assert.Greater(t, darkest, 0.1)
 	}
 }
 

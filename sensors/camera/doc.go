@@ -13,8 +13,8 @@
 //
 // Colour is sun light under a sky. It has Lambert and GGX surfaces (glTF 2.0's
 // metallic-roughness), shadows, two hemispheres of ambient light, and the reflection of the
-// sky. lib/shade.glsl has the equations; radiance times the scene's exposure times
-// 2^exposure_compensation goes through the tone curve
+// sky. The scene's occlusion dims these two. lib/shade.glsl has the equations; radiance times the
+// scene's exposure times 2^exposure_compensation goes through the tone curve
 //
 //	T(x) = x (2.51 x + 0.09) / (x (2.43 x + 0.59) + 0.14), at most 1,
 //

@@ -20,8 +20,9 @@
 //             1 for opaque white.
 // attributes  1 texel (uint) a vertex: unit normal as octahedral 2x16 bit snorm, bits
 //             of the texture coordinates, and of its triangle: the material
-//             (vertex 0), instance id | tag << 16 of a static one (vertex 1), 0 or
-//             where its shape changes its place in the mesh (vertex 2).
+//             (vertex 0), instance id | tag << 16 of a static one or the first index
+//             in its mesh of a shaped one (vertex 1), the ambient occlusion of the
+//             three vertices as 8 bit unorm (vertex 2).
 // materials   4 texels: base colour and alpha; emission, alpha cutoff (0: never
 //             cut out, below 0: there by the share of its alpha, with a shadow from
 //             so much alpha on); metallic, roughness, lidar reflectance (negative: the

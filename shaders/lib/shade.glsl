@@ -18,6 +18,7 @@ struct Surface {
     vec3 emission;
     float metallic;
     float roughness;
+    float open; // how much of the light of sky and ground reaches it, 0..1
 };
 
 // skyRadiance returns what an eye sees in a direction that meets no surface.
@@ -81,7 +82,7 @@ vec3 radiance(Surface s, Light l, vec3 toEye, float sunlight) {
     vec2 split = vec2(-1.04, 1.04) * a + r.zw;
     vec3 mirrored = skyReflection(l, reflect(-toEye, s.normal), roughness);
     vec3 around = diffuse * skyIrradiance(l, s.normal) + (specular * split.x + split.y) * mirrored;
-    return direct + around + s.emission;
+    return direct + s.open * around + s.emission;
 }
 
 // toneCurve maps radiance times exposure to what a display shows, 0..1: the
