@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -248,6 +249,72 @@ func TestSceneIsComplete(t *testing.T) {
 	assert.Equal(t, 2, retro, "signs and number plates")
 	assert.InDelta(t, 1, s.Light.SunDirection.Len(), 1e-6)
 	assert.Greater(t, s.Light.SunDirection.Dot(mgl32.Vec3{0, 0, 1}), float32(0.3))
+}
+
+// A vehicle stands on its wheels, is as wide to the left as to the right, and shows white lamps
+// ahead and red ones behind.
+func TestVehiclesAreBuiltForward(t *testing.T) {
+	s := town(t, city.Options{Triangles: 300_000})
+	seen := map[string]bool{}
+	for _, a := range s.Actors {
+		if !strings.HasPrefix(a.TypeID, "vehicle.") || a.TypeID == "vehicle.bicycle" || a.TypeID == "vehicle.motorcycle" {
+			continue
+		}
+		seen[a.TypeID] = true
+		m := &s.Meshes[a.Parts[0].Mesh]
+		low, high := m.Positions[0], m.Positions[0]
+		for _, p := range m.Positions {
+			for k, x := range p {
+				low[k], high[k] = min(low[k], x), max(high[k], x)
+			}
+		}
+		assert.InDelta(t, 0, low[2], 0.02, a.Name)
+		assert.InDelta(t, 0, low[1]+high[1], 0.02, a.Name)
+		lamps := map[string]int{}
+		for _, g := range m.Groups {
+			name := s.Materials[g.Material].Name
+			for _, i := range m.Indices[g.First : g.First+g.Count] {
+				switch x := m.Positions[i][0]; name {
+				case "head_lamp":
+					require.Greater(t, x, 0.7*high[0], a.Name)
+					lamps[name]++
+				case "tail_lamp":
+					require.Less(t, x, 0.7*low[0], a.Name)
+					lamps[name]++
+				}
+			}
+		}
+		assert.Len(t, lamps, 2, a.Name)
+	}
+	assert.Len(t, seen, 8)
+}
+
+// A walker has a foot on the ground all the time, and knees that bend backwards alone.
+func TestWalkersStepOnTheGround(t *testing.T) {
+	s := town(t, city.Options{})
+	walkers := 0
+	for _, a := range s.Actors {
+		if a.Motion == nil || a.Parts[0].Tag != scene.TagPedestrian {
+			continue
+		}
+		walkers++
+		for stamp := simtime.Stamp(0); stamp < 1_200_000_000; stamp += 60_000_000 {
+			lowest, joints := math.Inf(1), map[string]mgl64.Mat4{}
+			for i := range a.Parts {
+				p := &a.Parts[i]
+				joints[p.Name] = p.At(stamp)
+				for _, v := range s.Meshes[p.Mesh].Positions {
+					lowest = min(lowest, mgl64.TransformCoordinate(mgl64.Vec3{float64(v[0]), float64(v[1]), float64(v[2])}, p.At(stamp))[2])
+				}
+			}
+			require.InDelta(t, 0.01, lowest, 0.06, "%s at %v", a.Name, stamp)
+			for _, side := range []string{"left", "right"} {
+				bent := joints["leg_"+side].Inv().Mul4(joints["shin_"+side])
+				require.Less(t, mgl64.TransformNormal(mgl64.Vec3{0, 0, -1}, bent)[0], 0.0, "%s at %v", a.Name, stamp)
+			}
+		}
+	}
+	assert.Equal(t, city.DefaultWalkers, walkers)
 }
 
 func BenchmarkGenerate(b *testing.B) {

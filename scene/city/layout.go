@@ -369,7 +369,7 @@ type treeWish struct {
 // addTree plants a tree.
 func (t *town) addTree(p vec2, w treeWish) {
 	variant := w.rng.IntN(variantsPerSpecies)
-	weights := [4]float64{0.14, 0.36, 2.5, 14}
+	weights := [4]float64{0.14, 0.4, 2.8, 15}
 	details := make([]detail, len(weights))
 	for level, weight := range weights {
 		details[level] = detail{weight: weight * (1 + w.hidden), make: func() *model {

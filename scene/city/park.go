@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/scene"
 )
 
@@ -432,53 +433,115 @@ func treeModel(seed uint64, sp species, variant, level int) *model {
 // crownForm is a leaf tree's proportions, metres.
 type crownForm struct {
 	trunk, radius, height float64 // the trunk's height to the crown; the crown's half width and height
-	spread                float64 // how far the clumps lie apart, of the radius
-	clump                 float64 // a clump's size, of the radius
 	light, dark, bark     material
 }
 
 var crownForms = [allTrees]crownForm{
-	lime:   {2.5, 2.3, 5.4, 0.5, 0.68, leafBright, leafMid, bark},
-	plane:  {3.0, 3.5, 6.6, 0.56, 0.62, leafMid, leafDark, barkPale},
-	poplar: {4.0, 1.25, 9.5, 0.4, 0.85, leafOlive, leafDark, barkPale},
-	cherry: {2.6, 1.9, 3.2, 0.5, 0.66, blossomWhite, blossomPink, bark},
-	maple:  {2.5, 2.4, 5.0, 0.52, 0.66, leafYellow, leafOlive, bark},
+	lime:   {2.3, 2.4, 5.8, leafBright, leafMid, bark},
+	plane:  {2.8, 3.5, 6.8, leafMid, leafDark, barkPale},
+	poplar: {2.6, 1.35, 11, leafOlive, leafDark, barkPale},
+	cherry: {2.2, 2.0, 3.6, blossomWhite, blossomPink, bark},
+	maple:  {2.3, 2.4, 5.3, leafYellow, leafOlive, bark},
 }
 
-// clumps is how many leaf masses a crown has, and splits how finely each is
-// built, by level.
-var (
-	clumpsOfLevel = [4]int{4, 6, 9, 11}
-	splitsOfLevel = [4]int{0, 1, 1, 2}
-)
+// treeDetail is how finely a leaf tree is built. It has the sides of the trunk, how often the
+// crown's faces are split, and how many tufts of leaves are on it.
+type treeDetail struct{ sides, splits, tufts int }
+
+var treeDetails = [4]treeDetail{{4, 0, 12}, {4, 1, 44}, {6, 2, 64}, {9, 3, 240}}
 
 func buildLeafTree(s *shape, rng *rand.Rand, sp species, level int) {
-	f := crownForms[sp]
-	sides := [4]int{4, 5, 6, 9}[level]
-	top := f.trunk + f.height*0.55
-	lean := vec{between(rng, -0.25, 0.25), between(rng, -0.25, 0.25), 0}
-	s.limb(f.bark, sides, []vec{{0, 0, -0.05}, {0, 0, 0.3}, lean.Mul(0.3).Add(vec{0, 0, f.trunk * 0.8}), lean.Add(vec{0, 0, top})},
-		[]float64{0.07*f.radius + 0.09, 0.065 * f.radius, 0.05 * f.radius, 0.04})
+	f, d := crownForms[sp], treeDetails[level]
+	lean := vec{between(rng, -0.3, 0.3), between(rng, -0.3, 0.3), 0}
+	fork := lean.Mul(0.4).Add(vec{0, 0, f.trunk * 0.9})
+	thick := 0.045*f.radius + 0.05
+	s.limb(f.bark, d.sides, []vec{{0, 0, -0.05}, {0, 0, 0.3}, fork, lean.Add(vec{0, 0, f.trunk + f.height*0.4})},
+		[]float64{1.9 * thick, 1.15 * thick, 0.85 * thick, 0.3 * thick})
 	centre := lean.Add(vec{0, 0, f.trunk + f.height/2})
-	n := clumpsOfLevel[level]
-	turn := between(rng, 0, 2*math.Pi)
-	for i := range n {
-		// Clumps wind upwards around the trunk, the last one on top.
-		k := float64(i) / float64(n-1)
-		a := turn + float64(i)*2.4
-		out := f.radius * f.spread * math.Sqrt(1-k*k*0.98)
-		sn, c := math.Sincos(a)
-		at := centre.Add(vec{out * c, out * sn, (k - 0.45) * f.height * 0.62})
-		size := f.radius * f.clump * between(rng, 0.88, 1.15)
+	lobes := waves(rng, 3.4)
+	at := func(d vec) vec {
+		out := d.Normalize()
+		k := d.Len() * lobes.at(out, 0.26)
+		if out[2] < -0.3 {
+			k *= 1 + 0.45*(out[2]+0.3) // flatter below
+		}
+		return centre.Add(vec{out[0] * f.radius * k, out[1] * f.radius * k, out[2] * f.height / 2 * k})
+	}
+	from := len(s.verts)
+	for _, t := range split(icosahedron(), d.splits) {
 		m := f.dark
-		if k > 0.4 {
+		if t[0].Add(t[1]).Add(t[2])[2] > 0.1 {
 			m = f.light
 		}
-		if level >= 2 {
-			s.pole(f.bark, 4, lean.Mul(0.5).Add(vec{0, 0, f.trunk * 0.9}), at, [2]float64{0.03 * f.radius, 0.02})
-		}
-		s.clump(m, rng, clumpShape{at, vec{size, size, size * between(rng, 0.8, 1.0) * f.height / (2.2 * f.radius)}, splitsOfLevel[level]})
+		s.face(m, at(t[0]), at(t[1]), at(t[2]))
 	}
+	s.smooth(from, math.Pi/2)
+	if level > 0 {
+		for i := range 5 { // branches
+			sn, c := math.Sincos(2.4*float64(i) + lobes.phase[2])
+			s.pole(f.bark, 3, fork, at(vec{0.75 * c, 0.75 * sn, -0.55}), [2]float64{0.45 * thick, 0.2 * thick})
+		}
+	}
+	size := f.radius * min(0.28, 1.3/math.Sqrt(float64(d.tufts)))
+	for i := range d.tufts {
+		z := 1 - (2*float64(i)+1)/float64(d.tufts)
+		sn, c := math.Sincos(2.4*float64(i) + between(rng, -0.4, 0.4))
+		flat := math.Sqrt(1 - z*z)
+		out := vec{flat * c, flat * sn, z}
+		m := f.dark
+		if z > between(rng, -0.5, 0.4) {
+			m = f.light
+		}
+		s.tuft(m, rng, clumpShape{centre: at(out.Mul(0.96)), radii: vec{size, size, size}.Mul(between(rng, 0.8, 1.5))}, out)
+	}
+}
+
+// tuft adds a bunch of leaves on a crown, out from its middle: an uneven octahedron, turned by
+// chance, and lit like the crown.
+func (s *shape) tuft(m material, rng *rand.Rand, c clumpShape, out vec) {
+	axis := mgl64.QuatRotate(between(rng, 0, 2*math.Pi), vec{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}.Normalize())
+	bulges := waves(rng, 3)
+	from := len(s.verts)
+	at := func(d vec) vec {
+		d = axis.Rotate(d)
+		k := bulges.at(d, 0.3)
+		return vec{d[0] * c.radii[0] * k, d[1] * c.radii[1] * k, d[2] * c.radii[2] * k}.Add(c.centre)
+	}
+	for _, t := range octahedron {
+		s.face(m, at(t[0]), at(t[1]), at(t[2]))
+	}
+	s.smooth(from, math.Pi/2)
+	for i := from; i < len(s.verts); i++ {
+		v := &s.verts[i]
+		if n := v.n.Add(s.frame.direction(out).Mul(0.5)); n.Dot(v.n) > 0.6 {
+			v.n = n.Normalize()
+		}
+	}
+}
+
+// bulges are waves over the directions from a middle.
+type bulges struct {
+	waves [4]vec
+	phase [4]float64
+}
+
+// waves draws bulges of about so many radians to a metre of a unit sphere.
+func waves(rng *rand.Rand, number float64) bulges {
+	var b bulges
+	for i := range b.waves {
+		b.waves[i] = vec{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}.Normalize().Mul(between(rng, 0.6*number, 1.4*number))
+		b.phase[i] = between(rng, 0, 2*math.Pi)
+	}
+	return b
+}
+
+// at returns a factor about 1 on the way out in direction d.
+func (b *bulges) at(d vec, depth float64) float64 {
+	k := 1.0
+	for i, w := range b.waves {
+		k += depth / 2 * math.Sin(w.Dot(d)+b.phase[i])
+	}
+	return k
 }
 
 // clumpShape is where a leaf mass is, its half sizes and fineness.
@@ -487,64 +550,50 @@ type clumpShape struct {
 	splits        int
 }
 
-// clump adds a leaf mass: an uneven faceted ellipsoid.
+// clump adds a leaf mass: an uneven faceted ellipsoid, flatter below.
 func (s *shape) clump(m material, rng *rand.Rand, c clumpShape) {
-	var waves [4]vec
-	var phase [4]float64
-	for i := range waves {
-		k := between(rng, 2, 4.5)
-		waves[i] = vec{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}.Normalize().Mul(k)
-		phase[i] = between(rng, 0, 2*math.Pi)
-	}
-	bump := func(d vec) vec {
-		k := 1.0
-		for i, w := range waves {
-			k += 0.055 * math.Sin(w.Dot(d)+phase[i])
-		}
-		if c.splits > 1 { // finer leaves
-			k += 0.05 * math.Sin(9*d[0]+phase[0]) * math.Sin(11*d[1]+phase[1]) * math.Sin(10*d[2]+phase[2])
-		}
-		low := 1.0
+	bulges := waves(rng, 3.25)
+	at := func(d vec) vec {
+		k, low := bulges.at(d, 0.11), 1.0
 		if d[2] < -0.3 {
-			low = 0.82 // flatter below
+			low = 0.82
 		}
 		return vec{d[0] * c.radii[0] * k, d[1] * c.radii[1] * k, d[2] * c.radii[2] * k * low}.Add(c.centre)
 	}
-	for _, t := range icosphere(c.splits) {
-		s.face(m, bump(t[0]), bump(t[1]), bump(t[2]))
+	for _, t := range split(icosahedron(), c.splits) {
+		s.face(m, at(t[0]), at(t[1]), at(t[2]))
 	}
 }
 
-// buildSpruce builds tiers of drooping branches.
+// buildSpruce builds whorls of drooping branches.
 func buildSpruce(s *shape, rng *rand.Rand, level int) {
-	tiers, sides := [4]int{3, 5, 7, 10}[level], [4]int{7, 9, 14, 24}[level]
+	tiers, branches := [4]int{4, 7, 11, 18}[level], [4]int{5, 7, 9, 16}[level]
 	height := between(rng, 7, 10)
-	s.pole(bark, 5, vec{}, vec{0, 0, 1.6}, [2]float64{0.2, 0.16})
+	s.pole(bark, 5, vec{}, vec{0, 0, height * 0.8}, [2]float64{0.2, 0.05})
 	for i := range tiers {
 		k := float64(i) / float64(tiers)
-		z, r := 1.1+k*(height-1.1), 2.3*(1-k)+0.25
-		s.tier(rng, vec{z, r, (height - 1.1) / float64(tiers) * 1.55}, sides)
+		z, r := 0.9+k*(height-0.9), 2.4*math.Pow(1-k, 0.85)+0.2
+		s.whorl(rng, vec{z, r, (height - 0.9) / float64(tiers) * 1.7}, branches)
 	}
 }
 
-// tier adds one cone of branches with a jagged rim; dim is its height above
-// the ground, its radius and its own height.
-func (s *shape) tier(rng *rand.Rand, dim vec, sides int) {
-	rim := make([]vec, sides)
+// whorl adds one tier of branches, each a roof of needles that is lower at its sides. dim is the
+// height of its tips above the ground, its radius and its own height.
+func (s *shape) whorl(rng *rand.Rand, dim vec, branches int) {
 	turn := between(rng, 0, 2*math.Pi)
-	for i := range rim {
-		sn, c := math.Sincos(turn + 2*math.Pi*float64(i)/float64(sides))
-		r := dim[1]
-		if i%2 == 1 {
-			r *= 0.76
-		}
-		rim[i] = vec{r * c, r * sn, dim[0] + between(rng, -0.08, 0.08)}
+	top := vec{0, 0, dim[0] + dim[2]}
+	at := func(i, r, z float64) vec {
+		sn, c := math.Sincos(turn + 2*math.Pi*i/float64(branches))
+		return vec{r * c, r * sn, z}
 	}
-	tip, under := vec{0, 0, dim[0] + dim[2]}, vec{0, 0, dim[0] + 0.25*dim[2]}
-	for i := range rim {
-		j := (i + 1) % sides
-		s.face(needles, rim[i], rim[j], tip)
-		s.face(needles, rim[j], rim[i], under)
+	for i := range branches {
+		k := float64(i)
+		r := dim[1] * between(rng, 0.82, 1.12)
+		tip := at(k, r, dim[0]-0.1*r)
+		left, right := at(k+0.55, 0.55*r, dim[0]+0.2*dim[2]), at(k-0.55, 0.55*r, dim[0]+0.2*dim[2])
+		s.face(needles, tip, left, top)
+		s.face(needles, right, tip, top)
+		s.face(needles, left, tip, right)
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 
 // outfit is how a person looks.
 type outfit struct {
-	skin, hair, shirt, trousers, shoes material
-	longHair, skirt, bag, hat          bool
+	skin, hair, shirt, trousers, shoes      material
+	longHair, skirt, bag, hat, shortSleeves bool
 }
 
 func drawOutfit(rng *rand.Rand) outfit {
@@ -26,15 +26,38 @@ func drawOutfit(rng *rand.Rand) outfit {
 	if chance(rng, 0.5) {
 		o.longHair, o.skirt = chance(rng, 0.7), chance(rng, 0.3)
 	}
+	o.shortSleeves = chance(rng, 0.35)
 	return o
 }
 
 // personSides is how many sides limbs and heads have.
-var personSides = [3]int{4, 6, 10}
+var personSides = [3]int{4, 6, 9}
 
+// Joints of somebody 1.77 m tall, metres: heights, and distances from the middle.
 const (
 	hipHeight      = 0.92
-	shoulderHeight = 1.42
+	thighLength    = 0.45
+	shoulderHeight = 1.41
+	hipOut         = 0.095
+	shoulderOut    = 0.215
+)
+
+// A body's parts from the lowest slice up; limbs hang from their joint at the origin.
+var (
+	trunk    = []slice{{0.86, 0, 0.118, 0.168}, {1.05, 0.005, 0.108, 0.152}, {1.28, 0.012, 0.13, 0.19}, {1.4, -0.002, 0.1, 0.2}, {1.49, -0.008, 0.052, 0.065}}
+	pelvis   = []slice{{0.8, 0, 0.1, 0.155}, {0.94, 0, 0.116, 0.166}}
+	skirt    = []slice{{0.5, 0, 0.19, 0.235}, {0.94, 0, 0.118, 0.17}}
+	neck     = []slice{{1.46, -0.005, 0.052, 0.052}, {1.57, 0.005, 0.05, 0.05}}
+	head     = []slice{{1.54, 0.035, 0.035, 0.032}, {1.57, 0.025, 0.075, 0.056}, {1.66, 0.01, 0.097, 0.076}, {1.75, 0.002, 0.08, 0.064}}
+	shorn    = []slice{{1.62, -0.05, 0.05, 0.076}, {1.69, -0.016, 0.092, 0.086}, {1.75, -0.008, 0.09, 0.074}, {1.79, -0.008, 0, 0}}
+	locks    = []slice{{1.4, -0.075, 0.03, 0.08}, {1.62, -0.05, 0.062, 0.09}}
+	brim     = []slice{{1.7, 0.02, 0, 0}, {1.7, 0.02, 0.16, 0.13}, {1.715, 0, 0.112, 0.096}, {1.79, -0.005, 0.09, 0.078}, {1.81, -0.005, 0, 0}}
+	thigh    = []slice{{-thighLength - 0.02, 0.005, 0.06, 0.056}, {-0.22, 0, 0.08, 0.074}, {0.03, 0, 0.096, 0.085}}
+	shin     = []slice{{-0.41, -0.01, 0.046, 0.042}, {-0.15, -0.013, 0.068, 0.06}, {0.03, 0.006, 0.06, 0.056}}
+	shoe     = []slice{{-0.47, 0.055, 0.135, 0.046}, {-0.435, 0.05, 0.128, 0.046}, {-0.385, -0.005, 0.055, 0.042}}
+	upperArm = []slice{{-0.27, -0.022, 0.044, 0.04}, {-0.03, -0.002, 0.057, 0.052}, {0.04, 0, 0, 0}}
+	forearm  = []slice{{-0.5, 0.065, 0.032, 0.03}, {-0.25, -0.022, 0.044, 0.04}}
+	hand     = []slice{{-0.66, 0.1, 0, 0}, {-0.58, 0.088, 0.042, 0.022}, {-0.49, 0.065, 0.028, 0.026}}
 )
 
 // gait is how a walker's limbs swing.
@@ -44,38 +67,52 @@ type gait struct {
 	phase    float64
 }
 
-// angle returns a limb's swing at a simulation time, positive forwards.
-func (g gait) angle(stamp simtime.Stamp) float64 {
-	return g.swing * math.Sin(2*math.Pi*g.strideHz*float64(stamp)/1e9+g.phase)
+// turn returns where in a double step a limb is, in radians. At 0 a leg with lead 0 is below the
+// hip, on its way forwards; lead shifts it.
+func (g gait) turn(stamp simtime.Stamp, lead float64) float64 {
+	return 2*math.Pi*g.strideHz*float64(stamp)/1e9 + g.phase + lead
 }
 
-// limb returns the joint of a limb that hangs at pivot and swings by sign
-// times the gait.
-func (g gait) limb(pivot vec, sign float64) func(stamp simtime.Stamp) mgl64.Mat4 {
+// limb returns the joint of a limb that hangs at pivot and swings by amount times the gait.
+func (g gait) limb(pivot vec, amount, lead float64) func(stamp simtime.Stamp) mgl64.Mat4 {
 	return func(stamp simtime.Stamp) mgl64.Mat4 {
-		return mgl64.Translate3D(pivot[0], pivot[1], pivot[2]).Mul4(mgl64.HomogRotate3DY(-sign * g.angle(stamp)))
+		angle := amount * g.swing * math.Sin(g.turn(stamp, lead))
+		return mgl64.Translate3D(pivot[0], pivot[1], pivot[2]).Mul4(mgl64.HomogRotate3DY(-angle))
 	}
 }
 
-// walker returns a person 1.76 m tall, facing +x, with limbs that swing.
+// kneeBend is how far a knee bends while its leg swings forwards, and kneeRest else, radians.
+const kneeBend, kneeRest = 0.95, 0.07
+
+// shin returns the joint of the shin of a leg: it bends while the leg comes forwards.
+func (g gait) shin(hip func(stamp simtime.Stamp) mgl64.Mat4, lead float64) func(stamp simtime.Stamp) mgl64.Mat4 {
+	return func(stamp simtime.Stamp) mgl64.Mat4 {
+		forwards := max(0, math.Cos(g.turn(stamp, lead)))
+		return hip(stamp).Mul4(mgl64.Translate3D(0, 0, -thighLength)).Mul4(mgl64.HomogRotate3DY(kneeRest + (kneeBend-kneeRest)*forwards*forwards))
+	}
+}
+
+// walker returns a person facing +x, with limbs that swing.
 func (o outfit) walker(g gait, level int) *model {
 	n := personSides[level]
-	body := newShape()
+	body, upper, lower, arm := newShape(), newShape(), newShape(), newShape()
 	o.torso(body, n)
-	m := single("body", body, scene.TagPedestrian)
-	leg, arm := newShape(), newShape()
-	o.leg(leg, n)
+	o.thigh(upper, n)
+	o.shin(lower, n)
 	o.arm(arm, n)
-	for _, l := range []struct {
-		name  string
-		shape *shape
-		pivot vec
-		sign  float64
-	}{
-		{"leg_left", leg, vec{0, 0.1, hipHeight}, 1}, {"leg_right", leg, vec{0, -0.1, hipHeight}, -1},
-		{"arm_left", arm, vec{0, 0.23, shoulderHeight}, -0.8}, {"arm_right", arm, vec{0, -0.23, shoulderHeight}, 0.8},
-	} {
-		m.parts = append(m.parts, modelPart{name: l.name, shape: l.shape, tag: scene.TagPedestrian, joint: g.limb(l.pivot, l.sign)})
+	m := single("body", body, scene.TagPedestrian)
+	add := func(name string, s *shape, joint func(stamp simtime.Stamp) mgl64.Mat4) {
+		m.parts = append(m.parts, modelPart{name: name, shape: s, tag: scene.TagPedestrian, joint: joint})
+	}
+	for _, side := range []struct {
+		name string
+		y    float64
+		lead float64
+	}{{"left", 1, 0}, {"right", -1, math.Pi}} {
+		hip := g.limb(vec{0, side.y * hipOut, hipHeight}, 1, side.lead)
+		add("leg_"+side.name, upper, hip)
+		add("shin_"+side.name, lower, g.shin(hip, side.lead))
+		add("arm_"+side.name, arm, g.limb(vec{0, side.y * shoulderOut, shoulderHeight}, -0.8, side.lead))
 	}
 	return m
 }
@@ -86,10 +123,12 @@ func (o outfit) standing(level int) *model {
 	s := newShape()
 	o.torso(s, n)
 	for _, side := range []float64{-1, 1} {
-		restore := s.in(level0(vec{0, side * 0.1, hipHeight}).rolled(side * 0.04))
-		o.leg(s, n)
+		restore := s.in(level0(vec{0, side * hipOut, hipHeight}).rolled(side * 0.04))
+		o.thigh(s, n)
+		s.frame = s.frame.moved(0, 0, -thighLength)
+		o.shin(s, n)
 		restore()
-		restore = s.in(level0(vec{0, side * 0.23, shoulderHeight}).rolled(side * 0.1).pitched(-0.15))
+		restore = s.in(level0(vec{0, side * shoulderOut, shoulderHeight}).rolled(side * 0.1).pitched(-0.15 * (1.5 + side)))
 		o.arm(s, n)
 		restore()
 	}
@@ -100,82 +139,74 @@ func level0(p vec) frame { return level(p, 0) }
 
 // torso builds head, hair, trunk and what is carried.
 func (o outfit) torso(s *shape, n int) {
-	// oval turns a ring into an ellipse: broad shoulders, flat chest.
-	from := len(s.verts)
-	hem := 0.84
-	s.turned(o.shirt, n+2, ring{hem, 0}, ring{hem, 0.17}, ring{1.05, 0.155}, ring{1.3, 0.2}, ring{1.43, 0.19}, ring{1.49, 0.07}, ring{1.5, 0})
+	s.flesh(o.shirt, n+2, trunk)
+	lower := pelvis
 	if o.skirt {
-		s.turned(o.trousers, n+2, ring{0.5, 0}, ring{0.5, 0.26}, ring{0.9, 0.175}, ring{0.92, 0})
+		lower = skirt
+	}
+	s.flesh(o.trousers, n+2, lower)
+	s.flesh(o.skin, n, neck)
+	s.flesh(o.skin, n, head)
+	s.face(o.skin, vec{0.1, -0.016, 1.615}, vec{0.128, 0, 1.62}, vec{0.1, 0, 1.672})
+	s.face(o.skin, vec{0.128, 0, 1.62}, vec{0.1, 0.016, 1.615}, vec{0.1, 0, 1.672})
+	if o.hat {
+		s.flesh(o.trousers, n, brim)
 	} else {
-		s.turned(o.trousers, n+2, ring{0.8, 0}, ring{0.8, 0.145}, ring{0.9, 0.15})
+		s.flesh(o.hair, n, shorn)
 	}
-	s.squash(from, vec{0.68, 1.12, 1})
-	s.turned(o.skin, n, ring{1.46, 0.055}, ring{1.56, 0.055})
-	s.ball(o.skin, n, vec{0.01, 0, 1.64}, vec{0.1, 0.085, 0.125})
-	o.headdress(s, n)
+	if o.longHair {
+		s.flesh(o.hair, n, locks)
+	}
 	if o.bag {
-		s.box(pick(stream(uint64(o.shirt), "bag"), clothBlack, leather, clothRed, clothGreen), vec{-0.3, -0.15, 1.0}, vec{-0.12, 0.15, 1.42}, allSides)
+		m := pick(stream(uint64(o.shirt), "bag"), clothBlack, leather, clothRed, clothGreen)
+		s.flesh(m, n+1, []slice{{1.0, -0.19, 0, 0}, {1.0, -0.19, 0.075, 0.13}, {1.2, -0.2, 0.1, 0.155}, {1.38, -0.185, 0.075, 0.135}, {1.43, -0.16, 0, 0}})
+		for _, y := range []float64{-0.12, 0.12} { // straps
+			s.face(m, vec{0.15, y - 0.02, 1.2}, vec{0.15, y + 0.02, 1.2}, vec{0.075, y + 0.02, 1.44}, vec{0.075, y - 0.02, 1.44})
+		}
 	}
 }
 
-func (o outfit) headdress(s *shape, n int) {
-	switch {
-	case o.hat:
-		defer s.in(s.frame.moved(0, 0, 1.69))()
-		s.turned(o.trousers, n, ring{0, 0}, ring{0, 0.16}, ring{0.02, 0.11}, ring{0.11, 0.095}, ring{0.12, 0})
-	case o.longHair:
-		s.ball(o.hair, n, vec{-0.02, 0, 1.67}, vec{0.108, 0.1, 0.115})
-		s.box(o.hair, vec{-0.12, -0.09, 1.42}, vec{-0.04, 0.09, 1.68}, allSides)
-	default:
-		s.ball(o.hair, n, vec{-0.018, 0, 1.685}, vec{0.105, 0.092, 0.095})
-	}
+func (o outfit) thigh(s *shape, n int) { s.flesh(o.legwear(), n, thigh) }
+
+func (o outfit) shin(s *shape, n int) {
+	s.flesh(o.legwear(), n, shin)
+	s.flesh(o.shoes, n, shoe)
 }
 
-// leg builds a leg hanging from the hip at the origin.
-func (o outfit) leg(s *shape, n int) {
-	skinned := o.trousers
+// legwear is what a leg shows.
+func (o outfit) legwear() material {
 	if o.skirt {
-		skinned = o.skin
+		return o.skin
 	}
-	s.turned(skinned, n, ring{-0.86, 0.05}, ring{-0.5, 0.062}, ring{-0.44, 0.068}, ring{-0.05, 0.088})
-	s.box(o.shoes, vec{-0.07, -0.045, -hipHeight}, vec{0.17, 0.045, -0.84}, allSides)
+	return o.trousers
 }
 
-// arm builds an arm hanging from the shoulder at the origin, a little bent.
+// arm builds an arm, a little bent.
 func (o outfit) arm(s *shape, n int) {
-	elbow, hand := vec{-0.02, 0, -0.29}, vec{0.06, 0, -0.54}
-	s.pole(o.shirt, n, vec{}, elbow, [2]float64{0.058, 0.045})
-	s.pole(o.shirt, n, elbow, hand, [2]float64{0.045, 0.036})
-	s.pole(o.skin, n, hand, hand.Add(vec{0.02, 0, -0.13}), [2]float64{0.038, 0.03})
-}
-
-// squash scales the vertices added since from along the axes of the frame that they were built
-// in. The frame must be level at the origin of the model.
-func (s *shape) squash(from int, k vec) {
-	for i := from; i < len(s.verts); i++ {
-		v := &s.verts[i]
-		v.p = vec{v.p[0] * k[0], v.p[1] * k[1], v.p[2] * k[2]}
-		v.n = vec{v.n[0] / k[0], v.n[1] / k[1], v.n[2] / k[2]}.Normalize()
+	sleeve := o.shirt
+	if o.shortSleeves {
+		sleeve = o.skin
 	}
+	s.flesh(o.shirt, n, upperArm)
+	s.flesh(sleeve, n, forearm)
+	s.flesh(o.skin, n, hand)
 }
 
-// ball adds an ellipsoid with n sides.
-func (s *shape) ball(m material, n int, c, radii vec) {
-	f := s.frame
-	s.frame = worldFrame()
+// slice is one level section of a body: an ellipse at height z, its middle x forwards, deep and
+// wide as its half sizes. One without a size closes the skin.
+type slice struct{ z, x, deep, wide float64 }
+
+// flesh adds a rounded skin with n sides through slices, the lowest first.
+func (s *shape) flesh(m material, n int, slices []slice) {
 	from := len(s.verts)
-	rings := max(2, n/2)
-	profile := make([]ring, rings+1)
-	for i := range profile {
-		sn, co := math.Sincos(math.Pi * float64(i) / float64(rings))
-		profile[i] = ring{-co, sn}
+	sections := make([][]vec, len(slices))
+	for k, g := range slices {
+		for i := range n {
+			// Seen upwards, counter-clockwise is clockwise seen from above.
+			sn, c := math.Sincos(-2 * math.Pi * (float64(i) + 0.5) / float64(n))
+			sections[k] = append(sections[k], vec{g.x + g.deep*c, g.wide * sn, g.z})
+		}
 	}
-	profile[0].r, profile[rings].r = 0, 0
-	s.turned(m, n, profile...)
-	s.squash(from, radii)
-	s.frame = f
-	for i := from; i < len(s.verts); i++ {
-		s.verts[i].p = f.point(s.verts[i].p.Add(c))
-		s.verts[i].n = f.direction(s.verts[i].n)
-	}
+	s.skin(sections, true, func(int, int) material { return m })
+	s.smooth(from, 70*math.Pi/180)
 }

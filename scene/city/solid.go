@@ -293,24 +293,31 @@ func (s *shape) pole(m material, n int, a, b vec, radii [2]float64) {
 	s.turned(m, n, ring{0, radii[0]}, ring{length, radii[1]}, ring{length, 0})
 }
 
-// loft adds the skin through cross-sections with equal numbers of points. Seen
-// along the way from section to section, the points run counter-clockwise, so
-// that faces look outwards. It closes around where closed is set; the caller closes
-// the ends. Normals are smooth over edges below crease radians.
+// loft adds the skin of one material through cross-sections (see skin). Normals are smooth over
+// edges below crease radians.
 func (s *shape) loft(m material, sections [][]vec, closed bool, crease float64) {
 	from := len(s.verts)
-	for k := 1; k < len(sections); k++ {
-		a, b := sections[k-1], sections[k]
-		n := len(a)
-		for i := range n {
-			j := (i + 1) % n
+	s.skin(sections, closed, func(int, int) material { return m })
+	s.smooth(from, crease)
+}
+
+// skin adds the faces between cross-sections with equal numbers of points. Seen along the way
+// from section to section, the points run counter-clockwise, so that faces look outwards. It
+// closes around where closed is set; the caller closes the ends. look says what is between
+// sections k and k+1 and their points i and i+1, noMaterial for a hole.
+func (s *shape) skin(sections [][]vec, closed bool, look func(k, i int) material) {
+	for k := range len(sections) - 1 {
+		a, b := sections[k], sections[k+1]
+		for i := range a {
+			j := (i + 1) % len(a)
 			if j == 0 && !closed {
 				break
 			}
-			s.patch(m, a[i], b[i], b[j], a[j])
+			if m := look(k, i); m != noMaterial {
+				s.patch(m, a[i], b[i], b[j], a[j])
+			}
 		}
 	}
-	s.smooth(from, crease)
 }
 
 // patch adds a quadrilateral that need not be flat, as two triangles.
@@ -363,20 +370,30 @@ func (s *shape) plate(m material, outline []vec2, z float64) {
 	s.face(m, pts...)
 }
 
-// icosphere returns the triangles of a unit icosphere, each face split into
-// 4^splits.
-func icosphere(splits int) [][3]vec {
+// octahedron holds the triangles of the unit octahedron.
+var octahedron = [][3]vec{
+	{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {{0, 1, 0}, {-1, 0, 0}, {0, 0, 1}}, {{-1, 0, 0}, {0, -1, 0}, {0, 0, 1}}, {{0, -1, 0}, {1, 0, 0}, {0, 0, 1}},
+	{{0, 1, 0}, {1, 0, 0}, {0, 0, -1}}, {{-1, 0, 0}, {0, 1, 0}, {0, 0, -1}}, {{0, -1, 0}, {-1, 0, 0}, {0, 0, -1}}, {{1, 0, 0}, {0, -1, 0}, {0, 0, -1}},
+}
+
+// icosahedron returns the triangles of the unit icosahedron.
+func icosahedron() [][3]vec {
 	t := (1 + math.Sqrt(5)) / 2
 	v := []vec{{-1, t, 0}, {1, t, 0}, {-1, -t, 0}, {1, -t, 0}, {0, -1, t}, {0, 1, t},
 		{0, -1, -t}, {0, 1, -t}, {t, 0, -1}, {t, 0, 1}, {-t, 0, -1}, {-t, 0, 1}}
 	faces := [][3]int{{0, 11, 5}, {0, 5, 1}, {0, 1, 7}, {0, 7, 10}, {0, 10, 11}, {1, 5, 9}, {5, 11, 4},
 		{11, 10, 2}, {10, 7, 6}, {7, 1, 8}, {3, 9, 4}, {3, 4, 2}, {3, 2, 6}, {3, 6, 8}, {3, 8, 9},
 		{4, 9, 5}, {2, 4, 11}, {6, 2, 10}, {8, 6, 7}, {9, 8, 1}}
-	tris := make([][3]vec, 0, 20)
-	for _, f := range faces {
-		tris = append(tris, [3]vec{v[f[0]].Normalize(), v[f[1]].Normalize(), v[f[2]].Normalize()})
+	tris := make([][3]vec, len(faces))
+	for i, f := range faces {
+		tris[i] = [3]vec{v[f[0]].Normalize(), v[f[1]].Normalize(), v[f[2]].Normalize()}
 	}
-	for range splits {
+	return tris
+}
+
+// split returns triangles of the unit sphere, each split into 4^times.
+func split(tris [][3]vec, times int) [][3]vec {
+	for range times {
 		finer := make([][3]vec, 0, 4*len(tris))
 		for _, f := range tris {
 			ab, bc, ca := f[0].Add(f[1]).Normalize(), f[1].Add(f[2]).Normalize(), f[2].Add(f[0]).Normalize()

@@ -846,6 +846,8 @@ const (
 
 	namedMaterials // how many there are
 
+	noMaterial material = -1
+
 	firstWall  = brickRed
 	lastWall   = claddingBlue
 	firstPaint = carWhite
@@ -1071,8 +1073,8 @@ var plantLooks = []namedLook{
 	look(leafOlive, "leaf_olive", 0x98a456, leafFinish).with(picLeaves, 2.5),
 	look(leafYellow, "leaf_yellow", 0xd0b048, leafFinish).with(picLeaves, 2.5),
 	look(needles, "needles", 0x4e7654, leafFinish).with(picLeaves, 2.5),
-	look(blossomPink, "blossom_pink", 0xee9cb4, leafFinish).with(picPlaster, 1),
-	look(blossomWhite, "blossom_white", 0xf6cfd8, leafFinish).with(picPlaster, 1),
+	look(blossomPink, "blossom_pink", 0xf6a4bc, leafFinish).with(picGravel, 1.5),
+	look(blossomWhite, "blossom_white", 0xffd8e2, leafFinish).with(picGravel, 1.5),
 	look(flowerRed, "flower_red", 0xd04640, leafFinish).with(picLeaves, 1),
 	look(flowerYellow, "flower_yellow", 0xf0c83c, leafFinish).with(picLeaves, 1),
 	look(flowerViolet, "flower_violet", 0x9a64b4, leafFinish).with(picLeaves, 1),

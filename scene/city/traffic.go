@@ -136,7 +136,7 @@ func (t *town) addTraffic(n int) error {
 				return err
 			}
 			t.add(object{typeID: vehicles[m].typeID, motion: loop,
-				details: t.vehicleDetails(m, paint, [3]float64{0, 0.6, 5})}, b.nearestTo(t.start))
+				details: t.vehicleDetails(m, paint, [3]float64{0, 0.8, 6})}, b.nearestTo(t.start))
 		}
 	}
 	return nil
@@ -201,7 +201,7 @@ func (t *town) addWalker(w way, speed, at float64, rng *rand.Rand) error {
 	variant := rng.IntN(peopleVariants)
 	g := gait{strideHz: speed / stride, swing: 0.42, phase: between(rng, 0, 2*math.Pi)}
 	details := make([]detail, len(personSides))
-	for level, weight := range [3]float64{0, 0.9, 5} {
+	for level, weight := range [3]float64{0, 1.1, 6} {
 		details[level] = detail{weight: weight, make: func() *model {
 			return drawOutfit(stream(t.seed, "outfit", variant)).walker(g, level)
 		}}

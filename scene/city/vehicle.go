@@ -22,33 +22,9 @@ const (
 	taxiModel
 )
 
-// vehicle is what placing needs to know of a vehicle model.
-type vehicle struct {
-	typeID string
-	length float64
-	build  func(paint material, level int) *shape
-	tag    scene.Tag
-}
-
-var vehicles = [...]vehicle{
-	sedanModel:     {sedan.typeID, sedan.length, sedan.build, sedan.tag},
-	hatchbackModel: {hatchback.typeID, hatchback.length, hatchback.build, hatchback.tag},
-	suvModel:       {offRoader.typeID, offRoader.length, offRoader.build, offRoader.tag},
-	wagonModel:     {estate.typeID, estate.length, estate.build, estate.tag},
-	vanModel:       {van.typeID, van.length, van.build, van.tag},
-	lorryModel:     {lorry.typeID, lorry.length, lorry.build, lorry.tag},
-	busModel:       {bus.typeID, bus.length, bus.build, bus.tag},
-	taxiModel:      {"vehicle.taxi", sedan.length, buildTaxi, sedan.tag},
-}
-
-// buildTaxi is a sedan with a sign on its roof.
-func buildTaxi(paint material, level int) *shape {
-	s := sedan.build(paint, level)
-	s.boxAt(lampGlow, around(-0.35, 0, 0.11, 0.3), sedan.height, sedan.height+0.14)
-	z := sedan.height + 0.01
-	s.faceUV(shopSign, [4]vec{{-0.235, -0.28, z}, {-0.235, 0.28, z}, {-0.235, 0.28, z + 0.12}, {-0.235, -0.28, z + 0.12}},
-		faceUVs(faceTaxi, vec2{0, 0.3}, vec2{1, 0.7}))
-	return s
+var vehicles = [...]*form{
+	sedanModel: &sedan, hatchbackModel: &hatchback, suvModel: &offRoader, wagonModel: &estate,
+	vanModel: &van, lorryModel: &lorry, busModel: &bus, taxiModel: &taxi,
 }
 
 // drawVehicle chooses a vehicle for the street and its paint.
@@ -85,7 +61,7 @@ func (t *town) vehicleDetails(m vehicleModel, paint material, weights [3]float64
 }
 
 // parkedWeights are the prices of a parked car's levels.
-var parkedWeights = [3]float64{0.4, 1.3, 7}
+var parkedWeights = [3]float64{0.4, 1.7, 8}
 
 func (t *town) park(m vehicleModel, paint material, p vec2, yaw float64) {
 	t.add(object{typeID: vehicles[m].typeID, pose: standing(at3(p, 0), yaw), details: t.vehicleDetails(m, paint, parkedWeights)}, p)
@@ -138,7 +114,7 @@ func (t *town) addBusStop(k kerbside, rng *rand.Rand) {
 func (t *town) addBystander(p vec, yaw float64, rng *rand.Rand) {
 	variant := rng.IntN(peopleVariants)
 	details := make([]detail, len(personSides))
-	for level, w := range [3]float64{0.3, 1.2, 4} {
+	for level, w := range [3]float64{0.3, 1.6, 5} {
 		details[level] = detail{weight: w, make: func() *model {
 			return t.library.model(modelKey{"bystander", 0, variant, level}, func() *model {
 				return drawOutfit(stream(t.seed, "outfit", variant)).standing(level)
@@ -148,171 +124,391 @@ func (t *town) addBystander(p vec, yaw float64, rng *rand.Rand) {
 	t.add(object{typeID: pedestrianID(variant), pose: standing(p, yaw), size: between(rng, 0.92, 1.06), details: details}, vec2{p[0], p[1]})
 }
 
-// carForm is a passenger car's shape: x forward from the middle of the car, on
-// the ground, metres.
-type carForm struct {
-	typeID                string
-	tag                   scene.Tag
-	length, width, height float64
-	axles                 [2]float64 // x of the rear and the front axle
-	wheel                 float64    // radius
-	deck                  []vec2     // x and z of the body's upper edge, rear to front
-	cabin                 cabin
+// form is a vehicle's shape: x forward from its middle, on the ground, metres. Letters in
+// its tables stand for materials: see skins.
+type form struct {
+	typeID        string
+	tag           scene.Tag
+	length, width float64
+	clearance     float64    // height of the sills
+	axles         []float64  // x
+	wheel         float64    // radius
+	deck          []vec2     // x and z of the body's upper edge, rear to front
+	section       [5]vec2    // of the body, sill to roof: shares of its height and of half its width
+	taper         float64    // how much the ends are rounded in plan, 0..1
+	bulge         float64    // how far the middles of the ends stand out
+	tail, nose    [4]string  // what the ends show: rows from the sill up, three pieces across
+	panels        []panel    // what the sides show where they aren't painted
+	cabin         *cabin     // nil where the body reaches the roof
+	plates        [2]float64 // heights of the number plates, rear and front
+	blocks        []block3
+	decals        []decal
 }
 
-// cabin is what stands on the body: the glass and the roof.
+// panel is a piece of a body's skin: a row of its section between two x.
+type panel struct {
+	skin     byte
+	row      int
+	from, to float64
+}
+
+// cabin is what stands on a car's body: the windows and the roof.
 type cabin struct {
-	base, roof         [2]float64 // x of the rear and front ends at the belt and at the roof
-	baseHalf, roofHalf float64    // half widths
-	pillars            []float64  // where the side windows part, as fractions from the rear
+	belt, roof [2]float64 // x of the rear and front ends at the belt and at the roof
+	half       [2]float64 // half widths there
+	height     float64    // of the roof
+	ribs       []rib
+}
+
+// rib is what a cabin's sides show up to a share of their length, from the rear.
+type rib struct {
+	to   float64
+	skin byte
+}
+
+// block3 is a box on a vehicle. One that begins at y > 0 is on both sides.
+type block3 struct {
+	skin   byte
+	lo, hi vec
+}
+
+// decal is a rectangle on a vehicle's skin: x and z on a side, y and z at an end.
+type decal struct {
+	skin  byte
+	place place
+	r     rect
+}
+
+type place int
+
+const (
+	onSides place = iota
+	onKerbSide
+	onTail // one that begins at y > 0 is there twice
+	onNose
+)
+
+// skins are the materials of the letters; all other letters are the paint.
+var skins = map[byte]material{
+	'g': carGlass, 't': carTrim, 'c': chrome, 'w': carWhite, 'b': canvasBlue, 'k': plasticBlack,
+	'h': headLamp, 'r': tailLamp, 'i': indicatorLamp, 'l': lampGlow,
+}
+
+func skin(letter byte, paint material) material {
+	if m, ok := skins[letter]; ok {
+		return m
+	}
+	return paint
 }
 
 var (
-	sedan = carForm{
-		typeID: "vehicle.sedan", tag: scene.TagCar, length: 4.62, width: 1.82, height: 1.44, axles: [2]float64{-1.36, 1.38}, wheel: 0.33,
-		deck:  []vec2{{-2.31, 0.92}, {-2.1, 1.0}, {-1.5, 1.02}, {0.9, 0.96}, {1.7, 0.86}, {2.31, 0.68}},
-		cabin: cabin{base: [2]float64{-1.75, 1.05}, roof: [2]float64{-0.95, 0.2}, baseHalf: 0.78, roofHalf: 0.58, pillars: []float64{0.22, 0.56}},
+	carSection = [5]vec2{{0, 0.945}, {0.5, 1}, {0.79, 0.985}, {0.955, 0.9}, {1.03, 0.5}}
+	carNose    = [4]string{"ptp", "hth", "ppp", "ppp"}
+	carTail    = [4]string{"ppp", "rpr", "ppp", "ppp"}
+	carPlates  = [2]float64{0.62, 0.36}
+
+	sedan = form{
+		typeID: "vehicle.sedan", tag: scene.TagCar, length: 4.62, width: 1.82, clearance: 0.24, axles: []float64{-1.36, 1.38}, wheel: 0.33,
+		deck:    []vec2{{-2.31, 0.88}, {-2.2, 0.98}, {-1.6, 1.01}, {0.95, 0.96}, {1.75, 0.87}, {2.2, 0.77}, {2.31, 0.68}},
+		section: carSection, taper: 1, bulge: 0.05, tail: carTail, nose: carNose, plates: carPlates,
+		panels: []panel{{'h', 1, 2.02, 2.31}, {'r', 1, -2.31, -2.08}},
+		cabin: &cabin{[2]float64{-1.75, 1.08}, [2]float64{-0.92, 0.2}, [2]float64{0.79, 0.6}, 1.44,
+			[]rib{{0.1, 'p'}, {0.5, 'g'}, {0.535, 't'}, {0.95, 'g'}, {1, 'p'}}},
 	}
-	hatchback = carForm{
-		typeID: "vehicle.hatchback", tag: scene.TagCar, length: 3.98, width: 1.76, height: 1.48, axles: [2]float64{-1.24, 1.26}, wheel: 0.31,
-		deck:  []vec2{{-1.99, 0.84}, {-1.8, 0.98}, {0.9, 0.96}, {1.5, 0.86}, {1.99, 0.68}},
-		cabin: cabin{base: [2]float64{-1.88, 1.05}, roof: [2]float64{-1.45, 0.25}, baseHalf: 0.76, roofHalf: 0.58, pillars: []float64{0.28, 0.58}},
+	hatchback = form{
+		typeID: "vehicle.hatchback", tag: scene.TagCar, length: 3.98, width: 1.76, clearance: 0.23, axles: []float64{-1.24, 1.26}, wheel: 0.31,
+		deck:    []vec2{{-1.99, 0.86}, {-1.88, 0.98}, {0.9, 0.97}, {1.5, 0.88}, {1.87, 0.79}, {1.99, 0.69}},
+		section: carSection, taper: 1, bulge: 0.05, tail: carTail, nose: carNose, plates: carPlates,
+		panels: []panel{{'h', 1, 1.7, 1.99}, {'r', 1, -1.99, -1.8}},
+		cabin: &cabin{[2]float64{-1.9, 1.06}, [2]float64{-1.48, 0.25}, [2]float64{0.76, 0.6}, 1.48,
+			[]rib{{0.13, 'p'}, {0.48, 'g'}, {0.52, 't'}, {0.95, 'g'}, {1, 'p'}}},
 	}
-	offRoader = carForm{
-		typeID: "vehicle.suv", tag: scene.TagCar, length: 4.7, width: 1.92, height: 1.74, axles: [2]float64{-1.38, 1.42}, wheel: 0.38,
-		deck:  []vec2{{-2.35, 0.98}, {-2.2, 1.12}, {1.0, 1.1}, {1.8, 1.04}, {2.35, 0.86}},
-		cabin: cabin{base: [2]float64{-2.24, 1.15}, roof: [2]float64{-1.95, 0.4}, baseHalf: 0.84, roofHalf: 0.68, pillars: []float64{0.3, 0.6}},
+	offRoader = form{
+		typeID: "vehicle.suv", tag: scene.TagCar, length: 4.7, width: 1.92, clearance: 0.3, axles: []float64{-1.38, 1.42}, wheel: 0.38,
+		deck:    []vec2{{-2.35, 1.0}, {-2.24, 1.12}, {1.0, 1.11}, {1.8, 1.06}, {2.22, 0.98}, {2.35, 0.86}},
+		section: carSection, taper: 0.8, bulge: 0.05, tail: carTail, nose: carNose, plates: [2]float64{0.76, 0.44},
+		panels: []panel{{'h', 1, 2.1, 2.35}, {'r', 1, -2.35, -2.16}, {'t', 0, -2.35, 2.35}},
+		cabin: &cabin{[2]float64{-2.24, 1.17}, [2]float64{-1.98, 0.4}, [2]float64{0.85, 0.69}, 1.74,
+			[]rib{{0.06, 'p'}, {0.26, 'g'}, {0.3, 'p'}, {0.6, 'g'}, {0.63, 't'}, {0.95, 'g'}, {1, 'p'}}},
 	}
-	estate = carForm{
-		typeID: "vehicle.wagon", tag: scene.TagCar, length: 4.7, width: 1.82, height: 1.5, axles: [2]float64{-1.38, 1.4}, wheel: 0.33,
-		deck:  []vec2{{-2.35, 0.88}, {-2.15, 1.0}, {0.9, 0.97}, {1.75, 0.87}, {2.35, 0.68}},
-		cabin: cabin{base: [2]float64{-2.22, 1.05}, roof: [2]float64{-1.8, 0.22}, baseHalf: 0.78, roofHalf: 0.6, pillars: []float64{0.3, 0.6}},
+	estate = form{
+		typeID: "vehicle.wagon", tag: scene.TagCar, length: 4.7, width: 1.82, clearance: 0.24, axles: []float64{-1.38, 1.4}, wheel: 0.33,
+		deck:    []vec2{{-2.35, 0.9}, {-2.23, 1.0}, {0.95, 0.97}, {1.78, 0.88}, {2.24, 0.78}, {2.35, 0.68}},
+		section: carSection, taper: 1, bulge: 0.05, tail: carTail, nose: carNose, plates: carPlates,
+		panels: []panel{{'h', 1, 2.06, 2.35}, {'r', 1, -2.35, -2.14}},
+		cabin: &cabin{[2]float64{-2.24, 1.08}, [2]float64{-1.86, 0.22}, [2]float64{0.79, 0.61}, 1.5,
+			[]rib{{0.06, 'p'}, {0.27, 'g'}, {0.31, 'p'}, {0.6, 'g'}, {0.63, 't'}, {0.95, 'g'}, {1, 'p'}}},
+	}
+	taxi = sedan.with(taxiID, block3{'l', vec{-0.46, -0.3, 1.43}, vec{-0.24, 0.3, 1.58}})
+
+	van = form{
+		typeID: "vehicle.van", tag: scene.TagCar, length: 5.2, width: 1.98, clearance: 0.3, axles: []float64{-1.6, 1.65}, wheel: 0.35,
+		deck:    []vec2{{-2.6, 2.05}, {-2.48, 2.18}, {0.9, 2.2}, {1.2, 2.12}, {1.98, 1.22}, {2.42, 1.04}, {2.6, 0.86}},
+		section: [5]vec2{{0, 0.965}, {0.46, 1}, {0.83, 0.975}, {0.96, 0.93}, {1, 0.78}}, taper: 0.45, bulge: 0.04,
+		tail: [4]string{"ppp", "rgr", "ppp", "ppp"}, nose: [4]string{"ttt", "hth", "ppp", "ppp"}, plates: [2]float64{0.85, 0.4},
+		panels: []panel{{'g', 4, 1.22, 1.96}, {'g', 3, 1.28, 1.94}, {'g', 1, 0.42, 1.34}, {'h', 1, 2.38, 2.6}},
+		blocks: []block3{{'k', vec{1.35, 0.98, 1.1}, vec{1.47, 1.18, 1.42}}},
+		decals: []decal{
+			{'t', onTail, rect{-0.9, 0.36, 0.9, 0.56}}, {'t', onSides, rect{-1.1, 0.5, 1.15, 0.58}},
+			{'t', onSides, rect{0.34, 0.5, 0.352, 1.9}}, {'t', onSides, rect{1.12, 0.6, 1.132, 1.15}}, {'t', onSides, rect{-0.9, 1.0, 0.3, 1.02}},
+			{'t', onTail, rect{-0.008, 0.6, 0.008, 1.95}}, {'c', onSides, rect{0.46, 1.06, 0.62, 1.1}},
+		},
+	}
+	lorry = form{
+		typeID: "vehicle.truck", tag: scene.TagTruck, length: 7.2, width: 2.3, clearance: 0.42, axles: []float64{-2.0, 2.5}, wheel: 0.46,
+		deck:    []vec2{{1.65, 2.48}, {1.8, 2.55}, {2.9, 2.55}, {3.2, 2.4}, {3.46, 1.42}, {3.6, 1.24}},
+		section: [5]vec2{{0, 0.98}, {0.5, 1}, {0.83, 0.985}, {0.95, 0.95}, {1, 0.82}}, taper: 0.3, bulge: 0.03,
+		tail: [4]string{"ppp", "ppp", "ppp", "ppp"}, nose: [4]string{"tkt", "ptp", "ppp", "ppp"}, plates: [2]float64{0.66, 0.44},
+		panels: []panel{{'g', 4, 3.2, 3.45}, {'g', 3, 3.2, 3.45}, {'g', 1, 2.2, 3.08}},
+		blocks: []block3{
+			{'w', vec{-3.6, -1.2, 0.98}, vec{1.55, 1.2, 3.3}}, {'b', vec{-3.2, -1.21, 1.5}, vec{1.15, 1.21, 2.1}},
+			{'t', vec{-3.58, -0.5, 0.5}, vec{1.85, 0.5, 0.98}}, {'k', vec{3.12, 1.14, 1.45}, vec{3.22, 1.36, 2.05}},
+			{'t', vec{-3.55, 0.8, 0.55}, vec{-3.45, 1.15, 0.98}}, {'t', vec{-0.9, 0.9, 0.5}, vec{1.2, 1.1, 0.92}},
+		},
+		decals: []decal{
+			{'h', onNose, rect{0.66, 0.62, 0.96, 0.8}}, {'r', onTail, rect{0.9, 0.7, 1.1, 0.9}}, {'i', onTail, rect{0.72, 0.7, 0.88, 0.9}},
+			{'t', onTail, rect{-0.01, 1.0, 0.01, 3.2}}, {'t', onSides, rect{2.1, 0.95, 2.112, 2.2}},
+		},
+	}
+	bus = form{
+		typeID: "vehicle.bus", tag: scene.TagBus, length: 9.6, width: 2.4, clearance: 0.32, axles: []float64{-2.4, 2.6}, wheel: 0.48,
+		deck:    []vec2{{-4.8, 2.9}, {-4.6, 3.05}, {4.5, 3.05}, {4.8, 2.9}},
+		section: [5]vec2{{0, 0.975}, {0.36, 1}, {0.8, 0.985}, {0.95, 0.95}, {1, 0.8}}, taper: 0.35, bulge: 0.06,
+		tail: [4]string{"ppp", "ggg", "ppp", "ppp"}, nose: [4]string{"ppp", "ggg", "kkk", "ppp"}, plates: [2]float64{0.8, 0.46},
+		panels: []panel{{'g', 1, -4.5, -3.0}, {'g', 1, -2.94, -1.44}, {'g', 1, -1.38, 0.12}, {'g', 1, 0.18, 1.68}, {'g', 1, 1.74, 3.1},
+			{'g', 1, 3.16, 4.3}, {'g', 1, 4.42, 4.8}},
+		blocks: []block3{{'p', vec{-3.2, -0.8, 3.0}, vec{-0.9, 0.8, 3.28}}, {'k', vec{4.6, 1.16, 1.75}, vec{4.72, 1.4, 2.25}}},
+		decals: []decal{
+			{'t', onNose, rect{-1.0, 0.36, 1.0, 0.6}}, {'h', onNose, rect{0.66, 0.66, 1.0, 0.84}}, {'t', onTail, rect{-1.0, 0.37, 1.0, 0.6}},
+			{'r', onTail, rect{0.84, 0.9, 1.0, 1.25}}, {'i', onTail, rect{0.84, 0.78, 1.0, 0.88}},
+			{'g', onKerbSide, rect{3.2, 0.45, 4.3, 2.5}}, {'g', onKerbSide, rect{-0.6, 0.45, 0.65, 1.3}},
+			{'w', onSides, rect{-1.7, 0.98, 1.9, 1.12}}, {'t', onSides, rect{-1.7, 0.4, 1.9, 0.48}},
+		},
 	}
 )
 
+const taxiID = "vehicle.taxi"
+
+// with returns the form under another type id and with one more block.
+func (f form) with(typeID string, b block3) form {
+	f.typeID, f.blocks = typeID, append(slices.Clone(f.blocks), b)
+	return f
+}
+
 // carDetail is how finely a vehicle is built.
 type carDetail struct {
-	arch    int // segments of a wheel arch
-	wheel   int // sides of a wheel
+	arch    int     // segments of a wheel arch
+	wheel   int     // sides of a wheel
+	gap     float64 // the least distance of two cross-sections
 	fitting bool
 }
 
-var carDetails = [3]carDetail{{0, 8, false}, {6, 12, true}, {12, 22, true}}
+var carDetails = [3]carDetail{{2, 7, 0.12, false}, {5, 12, 0.05, true}, {12, 22, 0.02, true}}
 
-// build makes a car in one paint.
-func (c *carForm) build(paint material, level int) *shape {
+// build makes a vehicle in one paint.
+func (f *form) build(paint material, level int) *shape {
 	d := carDetails[level]
+	if f.cabin == nil {
+		d.gap = min(d.gap, 0.05) // the posts between windows
+	}
 	s := newShape()
-	c.body(s, paint, d)
-	c.cabinShell(s, paint)
-	c.fittings(s, paint, d)
-	for _, x := range c.axles {
-		s.wheelPair(vec2{x, c.width/2 - 0.02}, c.wheel, d)
+	f.body(s, paint, d)
+	if f.cabin != nil {
+		f.glasshouse(s, paint)
+	}
+	number := int(paint)*3 + int(f.length*10)
+	s.plateAt(-f.length/2-f.bulge-0.012, f.plates[0], -1, number)
+	s.plateAt(f.length/2+f.bulge+0.012, f.plates[1], 1, number)
+	f.fittings(s, paint, d)
+	for _, x := range f.axles {
+		s.wheelPair(vec2{x, f.width/2 - 0.02}, f.wheel, d)
 	}
 	return s
 }
 
 // deckAt returns the height of the body's upper edge.
-func (c *carForm) deckAt(x float64) float64 {
-	for i := 1; i < len(c.deck); i++ {
-		if a, b := c.deck[i-1], c.deck[i]; x <= b[0] {
+func (f *form) deckAt(x float64) float64 {
+	for i := 1; i < len(f.deck); i++ {
+		if a, b := f.deck[i-1], f.deck[i]; x <= b[0] {
 			return a[1] + (b[1]-a[1])*max(0, (x-a[0])/(b[0]-a[0]))
 		}
 	}
-	return c.deck[len(c.deck)-1][1]
+	return f.deck[len(f.deck)-1][1]
 }
 
-// halfWidth returns half the body's width: rounded towards the ends.
-func (c *carForm) halfWidth(x float64) float64 {
-	k := max(0, math.Abs(x)/(c.length/2)-0.7) / 0.3
-	return c.width / 2 * (1 - 0.16*k*k)
+// ends returns x of the body's rear and front.
+func (f *form) ends() (rear, front float64) { return f.deck[0][0], f.deck[len(f.deck)-1][0] }
+
+// endward is 0 along the body and rises to 1 over the last 0.7 m before its ends.
+func (f *form) endward(x float64) float64 {
+	rear, front := f.ends()
+	return max(0, 1-min(x-rear, front-x)/0.7)
 }
 
-// clearance is the height of the sills.
-const clearance = 0.24
-
-// stations returns where the body's cross-sections stand and the height of its
-// lower edge there: raised over the wheels.
-func (c *carForm) stations(arch int) []vec2 {
-	half := c.length / 2
-	out := []vec2{{-half, clearance + 0.14}, {-half + 0.07, clearance + 0.04}, {half - 0.1, clearance + 0.04}, {half, clearance + 0.14}}
-	for _, p := range c.deck[1 : len(c.deck)-1] {
-		out = append(out, vec2{p[0], clearance})
+// halfWidth returns half the body's width: rounded towards the ends, wider over the wheels.
+func (f *form) halfWidth(x float64) float64 {
+	k := f.endward(x)
+	k *= k
+	w := f.width / 2 * (1 - f.taper*(0.08*k+0.16*k*k*k*k))
+	for _, axle := range f.axles {
+		w += 0.018 * max(0, 1-math.Pow((x-axle)/(1.6*f.wheel), 2))
 	}
-	r := c.wheel + 0.06
-	for _, axle := range c.axles {
-		for k := range arch + 1 {
-			sn, co := math.Sincos(math.Pi * float64(k) / float64(max(arch, 1)))
-			out = append(out, vec2{axle - r*co, max(clearance, c.wheel+r*sn-0.02)})
+	return w
+}
+
+// archRadius is that of the openings for the wheels.
+func (f *form) archRadius() float64 { return f.wheel + 0.06 }
+
+// low returns the height of the body's lower edge: raised at the ends and over the wheels.
+func (f *form) low(x float64) float64 {
+	k := f.endward(x)
+	z := f.clearance + 0.06*k*k*k*k
+	r := f.archRadius()
+	for _, axle := range f.axles {
+		if d := math.Abs(x - axle); d <= r+1e-6 {
+			z = max(z, f.wheel-0.02+math.Sqrt(max(0, r*r-d*d)))
 		}
 	}
-	slices.SortFunc(out, func(a, b vec2) int { return int(math.Copysign(1, a[0]-b[0])) })
-	inArch := func(x float64) float64 {
-		z := clearance
-		for _, axle := range c.axles {
-			if d := math.Abs(x - axle); d < r && arch > 0 {
-				z = max(z, c.wheel+math.Sqrt(r*r-d*d)-0.02)
+	return z
+}
+
+// stations returns where the body's cross-sections stand: what matters most comes first, and what
+// is too near to it is left out.
+func (f *form) stations(d carDetail) []float64 {
+	rear, front := f.ends()
+	out := []float64{rear, front}
+	add := func(places ...float64) {
+		for _, x := range places {
+			if !slices.ContainsFunc(out, func(y float64) bool { return math.Abs(x-y) < d.gap }) {
+				out = append(out, x)
 			}
 		}
-		return z
 	}
-	for i := range out {
-		out[i][1] = max(out[i][1], inArch(out[i][0]))
+	r := f.archRadius()
+	for _, axle := range f.axles {
+		for k := range d.arch + 1 {
+			if x := axle - r*math.Cos(math.Pi*float64(k)/float64(d.arch)); rear < x && x < front {
+				add(x)
+			}
+		}
+		if d.fitting && axle-r-d.gap > rear {
+			add(axle-r-d.gap, axle+r+d.gap)
+		}
+	}
+	for _, p := range f.panels {
+		add(p.from, p.to)
+	}
+	for _, p := range f.deck {
+		add(p[0])
+	}
+	add(rear+0.14, front-0.14)
+	if d.fitting {
+		add(rear+0.05, front-0.05, rear+0.35, front-0.35)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// crossSection returns the body's outline at x, from the right sill over the deck to the left
+// sill. A coarse car has no shoulders.
+func (f *form) crossSection(x float64, d carDetail) []vec {
+	w, top, z := f.halfWidth(x), f.deckAt(x), f.low(x)
+	section := f.section[:]
+	if !d.fitting && f.cabin != nil {
+		section = []vec2{section[0], section[1], section[2], section[4]}
+	}
+	n := len(section)
+	out := make([]vec, 2*n)
+	tuck := 1 - min(1, (z-f.clearance)/0.3) // none where a wheel arch cuts in
+	for i, p := range section {
+		y := w * p[1]
+		if i == 0 {
+			y = w * (1 - tuck*(1-p[1]))
+		} else {
+			z = max(z+0.012, f.clearance+p[0]*(top-f.clearance))
+		}
+		out[i], out[2*n-1-i] = vec{x, -y, z}, vec{x, y, z}
 	}
 	return out
 }
 
-// section returns the body's outline at x, from the right sill over the deck
-// to the left sill.
-func (c *carForm) section(x, low float64) []vec {
-	w, top := c.halfWidth(x), c.deckAt(x)
-	mid := max(0.5, low+0.02)
-	high := max(mid+0.02, top-0.16)
-	tuck := 0.05 * min(1, (mid-low)/0.26) // less where a wheel arch cuts in
-	right := []vec{{x, -w + tuck, low}, {x, -w, mid}, {x, -w * 0.985, high}, {x, -w * 0.9, top}, {x, -w * 0.45, top + 0.025}}
-	out := slices.Clone(right)
-	for i := len(right) - 1; i >= 0; i-- {
-		out = append(out, vec{right[i][0], -right[i][1], right[i][2]})
-	}
-	return out
-}
-
-// body builds the painted lower body, the dark wheel houses and the floor.
-func (c *carForm) body(s *shape, paint material, d carDetail) {
-	stations := c.stations(d.arch)
+// body builds the skin, the dark wheel houses and the floor.
+func (f *form) body(s *shape, paint material, d carDetail) {
+	from := len(s.verts)
+	stations := f.stations(d)
 	sections := make([][]vec, len(stations))
-	for i, p := range stations {
-		sections[i] = c.section(p[0], p[1])
+	for i, x := range stations {
+		sections[i] = f.crossSection(x, d)
 	}
-	s.loft(paint, sections, false, 40*math.Pi/180)
-	last := len(sections) - 1
-	s.cap(paint, sections[0], false)
-	s.cap(paint, sections[last], true)
-	floor := c.width/2 - 0.3
-	c.underside(s)
-	for i := 1; i < len(stations) && d.arch > 0; i++ {
-		a, b := stations[i-1], stations[i]
-		for _, side := range []float64{-1, 1} {
-			ya, yb := side*(c.halfWidth(a[0])-0.05), side*(c.halfWidth(b[0])-0.05)
-			outerA, outerB := vec{a[0], ya, a[1]}, vec{b[0], yb, b[1]}
-			innerA, innerB := vec{a[0], side * floor, a[1]}, vec{b[0], side * floor, b[1]}
-			if side < 0 {
-				s.patch(carTrim, innerA, innerB, outerB, outerA)
+	rows := len(sections[0]) - 1
+	s.skin(sections, false, func(k, i int) material {
+		x, row := (stations[k]+stations[k+1])/2, min(i, rows-1-i)
+		for _, p := range f.panels {
+			if p.row == row && p.from < x && x < p.to {
+				return skin(p.skin, paint)
+			}
+		}
+		if c := f.cabin; c != nil && i == rows/2 && c.belt[0]+0.2 < stations[k] && stations[k+1] < c.belt[1]-0.2 {
+			return noMaterial // under the cabin
+		}
+		return paint
+	})
+	f.end(s, sections[0], f.tail, paint)
+	f.end(s, sections[len(sections)-1], f.nose, paint)
+	s.smooth(from, 42*math.Pi/180)
+	f.underside(s)
+	for i := 1; i < len(sections) && d.fitting; i++ {
+		f.wheelHouse(s, sections[i-1], sections[i])
+	}
+}
+
+// end closes the body at its first or last section.
+func (f *form) end(s *shape, section []vec, look [4]string, paint material) {
+	facing := 1.0
+	if rear, _ := f.ends(); section[0][0] == rear {
+		facing = -1
+	}
+	corner := func(i, column int) vec {
+		p, q := section[i], section[len(section)-1-i]
+		v := p.Add(q.Sub(p).Mul([4]float64{0, 0.21, 0.79, 1}[column]))
+		if last := len(section)/2 - 1; (column == 1 || column == 2) && i < last {
+			v[0] += facing * f.bulge * [4]float64{0.6, 1, 1, 0.5}[i]
+		}
+		return v
+	}
+	for row, letters := range look[:len(section)/2-1] {
+		for column := range letters {
+			a, b := corner(row, column), corner(row, column+1)
+			c, d := corner(row+1, column+1), corner(row+1, column)
+			m := skin(letters[column], paint)
+			if facing > 0 {
+				s.patch(m, a, b, c, d)
 			} else {
-				s.patch(carTrim, outerA, outerB, innerB, innerA)
+				s.patch(m, d, c, b, a)
 			}
 		}
 	}
 }
 
-// underside closes the body from below: level between the sills, rising to the
-// bumpers.
-func (c *carForm) underside(s *shape) {
-	half := c.length / 2
-	row := [4]vec2{{-half, clearance + 0.14}, {-half + 0.3, clearance}, {half - 0.3, clearance}, {half, clearance + 0.14}}
+// wheelHouse closes the space above a wheel between two cross-sections.
+func (f *form) wheelHouse(s *shape, a, b []vec) {
+	if max(a[0][2], b[0][2]) < f.wheel-0.03 {
+		return
+	}
+	inner := f.width/2 - 0.3
+	last := len(a) - 1
+	in := func(p vec, y float64) vec { return vec{p[0], y, p[2]} }
+	s.patch(carTrim, in(a[0], -inner), in(b[0], -inner), b[0], a[0])
+	s.patch(carTrim, a[last], b[last], in(b[last], inner), in(a[last], inner))
+}
+
+// underside closes the body from below: level between the sills, rising to the bumpers.
+func (f *form) underside(s *shape) {
+	rear, front := f.ends()
+	row := [4]vec2{{rear, f.low(rear)}, {rear + 0.3, f.clearance}, {front - 0.3, f.clearance}, {front, f.low(front)}}
+	w := f.halfWidth(front) - 0.05
 	for i := 1; i < len(row); i++ {
 		a, b := row[i-1], row[i]
-		w := c.halfWidth(half) - 0.05
 		s.face(carTrim, vec{a[0], -w, a[1]}, vec{a[0], w, a[1]}, vec{b[0], w, b[1]}, vec{b[0], -w, b[1]})
 	}
 }
@@ -331,61 +527,50 @@ func (s *shape) cap(m material, section []vec, forward bool) {
 	}
 }
 
-// cabinShell builds windscreen, windows, pillars and roof.
-func (c *carForm) cabinShell(s *shape, paint material) {
-	k := &c.cabin
-	roofZ := c.height - 0.07
-	corner := func(end int, side float64, up float64) vec {
-		base := vec{k.base[end], side * k.baseHalf, c.deckAt(k.base[end]) - 0.02}
-		roof := vec{k.roof[end], side * k.roofHalf, roofZ}
-		return base.Add(roof.Sub(base).Mul(up))
+// glasshouse builds a car's windows, pillars and roof: one skin over arches from side to side.
+// The first and the last arch lie on the body, at the feet of the rear window and the windscreen.
+func (f *form) glasshouse(s *shape, paint material) {
+	c := f.cabin
+	arch := func(t float64) []vec {
+		belt := vec{c.belt[0] + (c.belt[1]-c.belt[0])*t, -c.half[0], 0}
+		belt[2] = f.deckAt(belt[0]) - 0.03
+		x, end := c.roof[0]+(c.roof[1]-c.roof[0])*t, 2*t-1
+		rail := vec{x, -c.half[1], c.height - 0.075}
+		return mirrored(belt, belt.Add(rail.Sub(belt).Mul(0.87)), rail,
+			vec{x + 0.02*end, -c.half[1] + 0.08, c.height - 0.018}, vec{x + 0.06*end, 0, c.height})
 	}
-	s.face(carGlass, corner(1, -1, 0), corner(1, 1, 0), corner(1, 1, 1), corner(1, -1, 1))
-	s.face(carGlass, corner(0, 1, 0), corner(0, -1, 0), corner(0, -1, 1), corner(0, 1, 1))
-	for _, side := range []float64{-1, 1} {
-		at := func(along, up float64) vec {
-			p := corner(0, side, up)
-			p = p.Add(corner(1, side, up).Sub(p).Mul(along))
-			return p.Add(vec{0, side * 0.012, 0})
-		}
-		panel := func(m material, a, b vec2, out float64) {
-			q := [4]vec{at(a[0], a[1]), at(b[0], a[1]), at(b[0], b[1]), at(a[0], b[1])}
-			for i := range q {
-				q[i][1] += side * out
-			}
-			if side < 0 {
-				s.patch(m, q[0], q[1], q[2], q[3])
-			} else {
-				s.patch(m, q[3], q[2], q[1], q[0])
-			}
-		}
-		panel(carGlass, vec2{0, 0}, vec2{1, 1}, 0)
-		panel(paint, vec2{0, 0}, vec2{0.07, 1}, 0.006)
-		panel(paint, vec2{0.95, 0}, vec2{1, 1}, 0.006)
-		panel(paint, vec2{0, 0.9}, vec2{1, 1}, 0.006)
-		for _, p := range k.pillars {
-			panel(carTrim, vec2{p - 0.018, 0}, vec2{p + 0.018, 0.95}, 0.008)
-		}
+	foot := func(t float64) []vec {
+		p, end := arch(t)[0], 2*t-1
+		return mirrored(p, p, p, vec{p[0] + 0.03*end, 0.88 * p[1], p[2] + 0.015}, vec{p[0] + 0.13*end, 0, p[2] + 0.04})
 	}
-	c.roofPanel(s, paint)
+	arches := [][]vec{foot(0), arch(0)}
+	for _, r := range c.ribs {
+		arches = append(arches, arch(r.to))
+	}
+	arches = append(arches, foot(1))
+	from := len(s.verts)
+	s.skin(arches, false, func(k, i int) material {
+		row := min(i, 7-i)
+		switch {
+		case k == 0 || k == len(c.ribs)+1:
+			if row == 3 {
+				return carGlass
+			}
+		case row == 0:
+			return skin(c.ribs[k-1].skin, paint)
+		}
+		return paint
+	})
+	s.smooth(from, 42*math.Pi/180)
 }
 
-// roofPanel builds the rounded roof over the windows.
-func (c *carForm) roofPanel(s *shape, paint material) {
-	k := &c.cabin
-	low := c.height - 0.07
-	ring := func(in, z float64) [4]vec {
-		x0, x1, y := k.roof[0]+in, k.roof[1]-in, k.roofHalf+0.02-in
-		return [4]vec{{x0, -y, z}, {x1, -y, z}, {x1, y, z}, {x0, y, z}}
+// mirrored returns points from the right to the middle, the last, and on to the left.
+func mirrored(right ...vec) []vec {
+	out := slices.Clone(right)
+	for i := len(right) - 2; i >= 0; i-- {
+		out = append(out, vec{right[i][0], -right[i][1], right[i][2]})
 	}
-	from := len(s.verts)
-	a, b := ring(-0.03, low-0.01), ring(0.14, c.height)
-	for i := range a {
-		j := (i + 1) % 4
-		s.patch(paint, a[i], a[j], b[j], b[i])
-	}
-	s.face(paint, b[:]...)
-	s.smooth(from, 60*math.Pi/180)
+	return out
 }
 
 // wheelPair adds the two wheels of an axle: at[0] is its x, at[1] half the
@@ -409,15 +594,14 @@ func (s *shape) frameAt(f frame) frame {
 // wheel adds one wheel about z, its outer side at z = 0.
 func (s *shape) wheel(radius float64, d carDetail) {
 	const wide = 0.21
-	rimRadius := 0.66 * radius
+	rimRadius := 0.68 * radius
 	if d.wheel < 20 {
-		s.turned(tyre, d.wheel, ring{-wide, radius}, ring{0, radius}, ring{0, rimRadius})
-		s.discFace(rim, d.wheel, rimRadius, faceHubcap)
-		return
+		s.turned(tyre, d.wheel, ring{-wide, radius}, ring{0, 0.97 * radius}, ring{-0.01, rimRadius})
+	} else {
+		s.turned(tyre, d.wheel, ring{-wide, 0.5 * radius}, ring{-wide, 0.93 * radius}, ring{-wide + 0.03, radius}, ring{-0.03, radius}, ring{0, 0.93 * radius},
+			ring{0, rimRadius}, ring{-0.03, rimRadius - 0.01})
 	}
-	s.turned(tyre, d.wheel, ring{-wide, 0}, ring{-wide, 0.93 * radius}, ring{-wide + 0.03, radius}, ring{-0.03, radius}, ring{0, 0.93 * radius},
-		ring{0, rimRadius}, ring{-0.03, rimRadius - 0.01})
-	defer s.in(s.frame.moved(0, 0, -0.03))()
+	defer s.in(s.frame.moved(0, 0, -0.012))()
 	s.discFace(rim, d.wheel, rimRadius, faceHubcap)
 }
 
@@ -429,31 +613,6 @@ func (s *shape) plateAt(x0, z, facing float64, number int) {
 	s.faceUV(licensePlate, [4]vec{{x0, -facing * half, z}, {x0, facing * half, z}, {x0, facing * half, z + high}, {x0, -facing * half, z + high}}, uv)
 }
 
-// fittings adds lamps, plates, mirrors, bumpers and handles.
-func (c *carForm) fittings(s *shape, paint material, d carDetail) {
-	half := c.length / 2
-	number := int(paint)*3 + int(c.length*10)
-	nose := c.deckAt(half)
-	end := c.halfWidth(half)
-	s.plateAt(half+0.012, clearance+0.2, 1, number)
-	s.plateAt(-half-0.012, clearance+0.36, -1, number)
-	s.endPanel(carTrim, half+0.005, rect{-end + 0.12, clearance + 0.16, end - 0.12, clearance + 0.34}, 1)
-	s.endPanel(carTrim, half+0.005, rect{-0.42, nose - 0.2, 0.42, nose - 0.1}, 1)
-	s.endPanel(carTrim, -half-0.005, rect{-end + 0.12, clearance + 0.14, end - 0.12, clearance + 0.28}, -1)
-	for _, side := range []float64{-1, 1} {
-		lamp := func(a, b float64) (float64, float64) { return min(side*a, side*b), max(side*a, side*b) }
-		y0, y1 := lamp(end-0.3, end-0.05)
-		s.endPanel(headLamp, half+0.008, rect{y0, nose - 0.2, y1, nose - 0.06}, 1)
-		y0, y1 = lamp(end-0.24, end-0.06)
-		tail := c.deckAt(-half)
-		s.endPanel(tailLamp, -half-0.008, rect{y0, tail - 0.24, y1, tail - 0.07}, -1)
-		if d.fitting {
-			s.endPanel(indicatorLamp, -half-0.008, rect{y0, tail - 0.29, y1, tail - 0.245}, -1)
-			c.sideFittings(s, paint, side)
-		}
-	}
-}
-
 // endPanel adds a rectangle (y and z) in the plane x, looking along facing.
 func (s *shape) endPanel(m material, x float64, r rect, facing float64) {
 	if facing > 0 {
@@ -463,208 +622,79 @@ func (s *shape) endPanel(m material, x float64, r rect, facing float64) {
 	s.face(m, vec{x, r.x1, r.y0}, vec{x, r.x0, r.y0}, vec{x, r.x0, r.y1}, vec{x, r.x1, r.y1})
 }
 
-// sideFittings adds a mirror, door handles, the joints of the doors and a
-// sill strip to one side.
-func (c *carForm) sideFittings(s *shape, paint material, side float64) {
-	k := &c.cabin
-	belt := c.deckAt(0)
-	y := side * (c.width/2 + 0.01)
-	x := k.base[1] - 0.28
-	s.box(paint, vec{x, min(y-side*0.08, y+side*0.13), belt - 0.02}, vec{x + 0.1, max(y-side*0.08, y+side*0.13), belt + 0.13}, allSides)
-	panel := func(m material, r rect, out float64) {
-		yy := side * (c.width/2*0.992 + out)
-		a, b, cc, dd := vec{r.x0, yy, r.y0}, vec{r.x1, yy, r.y0}, vec{r.x1, yy, r.y1}, vec{r.x0, yy, r.y1}
-		if side < 0 {
-			s.face(m, a, b, cc, dd)
-		} else {
-			s.face(m, dd, cc, b, a)
+// fittings adds what a vehicle has besides its body, where it is built finely enough to show.
+func (f *form) fittings(s *shape, paint material, d carDetail) {
+	for _, b := range f.blocks {
+		m := skin(b.skin, paint)
+		s.box(m, b.lo, b.hi, allSides)
+		if b.lo[1] > 0 {
+			s.box(m, vec{b.lo[0], -b.hi[1], b.lo[2]}, vec{b.hi[0], -b.lo[1], b.hi[2]}, allSides)
 		}
 	}
-	length := k.base[1] - k.base[0]
-	joints := append([]float64{0.93}, k.pillars...)
-	for _, p := range joints {
-		x := k.base[0] + p*length
-		if math.Abs(x-c.axles[0]) > c.wheel+0.1 && math.Abs(x-c.axles[1]) > c.wheel+0.1 {
-			panel(carTrim, rect{x - 0.008, 0.38, x + 0.008, belt - 0.17}, 0.006)
-		}
+	for _, p := range f.decals {
+		f.decal(s, p, paint)
 	}
-	for _, p := range k.pillars {
-		x := k.base[0] + p*length
-		panel(chrome, rect{x + 0.06, belt - 0.26, x + 0.24, belt - 0.225}, 0.02)
+	if f.typeID == taxiID {
+		z := f.blocks[0].lo[2] + 0.015
+		s.faceUV(shopSign, [4]vec{{-0.235, -0.28, z}, {-0.235, 0.28, z}, {-0.235, 0.28, z + 0.12}, {-0.235, -0.28, z + 0.12}},
+			faceUVs(faceTaxi, vec2{0, 0.3}, vec2{1, 0.7}))
 	}
-	panel(carTrim, rect{c.axles[0] + c.wheel + 0.1, clearance, c.axles[1] - c.wheel - 0.1, clearance + 0.1}, 0.008)
-}
-
-// boxForm is a van's, lorry's or bus's shape: a body of one width whose side
-// elevation is drawn by its upper edge.
-type boxForm struct {
-	typeID        string
-	tag           scene.Tag
-	length, width float64
-	axles         []float64
-	wheel         float64
-	profile       []vec2 // x and z of the upper edge, rear to front
-	windows       []rect // on both sides: x and z
-	cargo         rect   // x and z of a lorry's box; empty for others
-	livery        material
-}
-
-var (
-	van = boxForm{
-		typeID: "vehicle.van", tag: scene.TagCar, length: 5.2, width: 1.98, axles: []float64{-1.6, 1.65}, wheel: 0.35,
-		profile: []vec2{{-2.6, 2.05}, {-2.45, 2.2}, {0.9, 2.2}, {1.25, 2.1}, {2.0, 1.2}, {2.45, 1.0}, {2.6, 0.85}},
-		windows: []rect{{0.45, 1.22, 1.42, 1.86}},
-	}
-	lorry = boxForm{
-		typeID: "vehicle.truck", tag: scene.TagTruck, length: 7.2, width: 2.3, axles: []float64{-2.0, 2.3}, wheel: 0.46,
-		profile: []vec2{{1.65, 2.5}, {2.9, 2.55}, {3.25, 2.3}, {3.5, 1.3}, {3.6, 1.1}},
-		windows: []rect{{2.2, 1.45, 3.1, 2.2}}, cargo: rect{-3.6, 0.95, 1.55, 3.3}, livery: carWhite,
-	}
-	bus = boxForm{
-		typeID: "vehicle.bus", tag: scene.TagBus, length: 9.6, width: 2.4, axles: []float64{-2.4, 2.6}, wheel: 0.48,
-		profile: []vec2{{-4.8, 2.85}, {-4.55, 3.05}, {4.35, 3.05}, {4.65, 2.85}, {4.8, 1.2}},
-		windows: []rect{{-4.3, 1.35, -2.8, 2.5}, {-2.7, 1.35, -1.2, 2.5}, {-1.1, 1.35, 0.4, 2.5}, {0.5, 1.35, 2.0, 2.5}, {2.1, 1.35, 3.1, 2.5}},
-	}
-)
-
-const boxClearance = 0.32
-
-func (b *boxForm) build(paint material, level int) *shape {
-	d := carDetails[level]
-	s := newShape()
-	b.shell(s, paint)
-	b.glass(s)
-	b.ends(s, int(paint))
-	if b.cargo.width() > 0 {
-		b.cargoBox(s)
-	}
-	if d.fitting {
-		b.trimmings(s, paint)
-	}
-	for _, x := range b.axles {
-		s.wheelPair(vec2{x, b.width/2 + 0.01}, b.wheel, d)
-	}
-	return s
-}
-
-// shell builds the body through cross-sections at the profile's points.
-func (b *boxForm) shell(s *shape, paint material) {
-	sections := make([][]vec, len(b.profile))
-	w := b.width / 2
-	for i, p := range b.profile {
-		x, top := p[0], p[1]
-		low := boxClearance
-		half := w
-		if i == 0 || i == len(b.profile)-1 {
-			half = w * 0.95
-		}
-		belt := min(1.15, top-0.15)
-		lean := 0.02 * max(0, top-1.2)
-		sections[i] = []vec{
-			{x, -half + 0.03, low}, {x, -half, 0.6}, {x, -half, belt}, {x, -half + lean + 0.02, top - 0.14}, {x, -half + lean + 0.16, top},
-			{x, half - lean - 0.16, top}, {x, half - lean - 0.02, top - 0.14}, {x, half, belt}, {x, half, 0.6}, {x, half - 0.03, low},
-		}
-	}
-	s.loft(paint, sections, false, 38*math.Pi/180)
-	s.cap(paint, sections[0], false)
-	s.cap(paint, sections[len(sections)-1], true)
-	s.face(carTrim, vec{b.profile[0][0], -w + 0.1, boxClearance}, vec{b.profile[0][0], w - 0.1, boxClearance},
-		vec{b.length / 2, w - 0.1, boxClearance}, vec{b.length / 2, -w + 0.1, boxClearance})
-}
-
-// glass adds the windscreen on the profile's steepest forward piece, the side
-// windows and, on a bus, the rear window.
-func (b *boxForm) glass(s *shape) {
-	w := b.width/2 - 0.14
-	a, c := b.screen()
-	p, q := lerp2(a, c, 0.06), lerp2(a, c, 0.9)
-	n := vec2{a[1] - c[1], c[0] - a[0]}.Normalize().Mul(0.03) // clear of the body
-	s.face(carGlass, vec{q[0] + n[0], -w, q[1] + n[1]}, vec{q[0] + n[0], w, q[1] + n[1]},
-		vec{p[0] + n[0], w - 0.04, p[1] + n[1]}, vec{p[0] + n[0], -w + 0.04, p[1] + n[1]})
-	for _, r := range b.windows {
-		for _, side := range []float64{-1, 1} {
-			b.sidePanel(s, carGlass, r, side)
-		}
-	}
-	if b.tag == scene.TagBus {
-		x := b.profile[0][0] - 0.01
-		s.endPanel(carGlass, x, rect{-w + 0.1, 1.5, w - 0.1, 2.5}, -1)
+	if d.fitting && f.cabin != nil {
+		f.doors(s, paint)
 	}
 }
 
-// screen returns the upper and lower ends of the windscreen in the profile.
-func (b *boxForm) screen() (upper, lower vec2) {
-	best := 0.0
-	for i := 1; i < len(b.profile); i++ {
-		if fall := b.profile[i-1][1] - b.profile[i][1]; fall > best {
-			best, upper, lower = fall, b.profile[i-1], b.profile[i]
+// decal adds one rectangle, just off the skin.
+func (f *form) decal(s *shape, p decal, paint material) {
+	m, r := skin(p.skin, paint), p.r
+	twin := rect{-r.x1, r.y0, -r.x0, r.y1}
+	switch p.place {
+	case onTail, onNose:
+		facing := 2*float64(p.place-onTail) - 1
+		x := facing * (f.length/2 + f.bulge + 0.008)
+		s.endPanel(m, x, r, facing)
+		if r.x0 > 0 {
+			s.endPanel(m, x, twin, facing)
 		}
+	case onSides:
+		s.sidePanel(m, r, f.width/2+0.008)
+		fallthrough
+	case onKerbSide:
+		s.sidePanel(m, r, -f.width/2-0.008)
 	}
-	return upper, lower
 }
 
-// sidePanel adds a rectangle (x and z) just off one side.
-func (b *boxForm) sidePanel(s *shape, m material, r rect, side float64) {
-	y := func(z float64) float64 { return side * (b.width/2 + 0.012 - 0.02*max(0, z-1.2)) }
-	q := [4]vec{{r.x0, y(r.y0), r.y0}, {r.x1, y(r.y0), r.y0}, {r.x1, y(r.y1), r.y1}, {r.x0, y(r.y1), r.y1}}
-	if side < 0 {
-		s.patch(m, q[0], q[1], q[2], q[3])
+// sidePanel adds a rectangle (x and z) in the plane y, looking outwards.
+func (s *shape) sidePanel(m material, r rect, y float64) {
+	a, b, c, d := vec{r.x0, y, r.y0}, vec{r.x1, y, r.y0}, vec{r.x1, y, r.y1}, vec{r.x0, y, r.y1}
+	if y < 0 {
+		s.face(m, a, b, c, d)
 	} else {
-		s.patch(m, q[3], q[2], q[1], q[0])
+		s.face(m, d, c, b, a)
 	}
 }
 
-// ends adds lamps, plates and bumpers.
-func (b *boxForm) ends(s *shape, number int) {
-	front, rear := b.length/2+0.012, b.profile[0][0]-0.012
-	if b.cargo.width() > 0 {
-		rear = b.cargo.x0 - 0.012
-	}
-	w := b.width/2*0.95 - 0.05
-	s.plateAt(front+0.01, 0.42, 1, number)
-	s.plateAt(rear-0.02, 1.0, -1, number)
-	s.endPanel(carTrim, front, rect{-w, boxClearance, w, 0.62}, 1)
-	s.endPanel(carTrim, rear-0.008, rect{-w, boxClearance + 0.05, w, 0.6}, -1)
+// doors adds a car's mirrors, and the joints and handles of its doors.
+func (f *form) doors(s *shape, paint material) {
+	c := f.cabin
+	w, belt := f.width/2, f.deckAt(0)
+	length := c.belt[1] - c.belt[0]
 	for _, side := range []float64{-1, 1} {
-		y0, y1 := min(side*(w-0.3), side*w), max(side*(w-0.3), side*w)
-		s.endPanel(headLamp, front, rect{y0, 0.66, y1, 0.84}, 1)
-		y0, y1 = min(side*(w-0.14), side*w), max(side*(w-0.14), side*w)
-		s.endPanel(tailLamp, rear-0.01, rect{y0, 0.95, y1, 1.3}, -1)
-	}
-}
-
-// cargoBox adds a lorry's box and its frame.
-func (b *boxForm) cargoBox(s *shape) {
-	w := b.width/2 + 0.05
-	r := b.cargo
-	s.box(b.livery, vec{r.x0, -w, r.y0}, vec{r.x1, w, r.y1}, allSides)
-	s.box(carTrim, vec{r.x0, -w + 0.2, 0.5}, vec{b.profile[0][0] + 0.2, w - 0.2, r.y0}, allSides)
-	s.box(canvasBlue, vec{r.x0 + 0.4, -w - 0.01, 1.5}, vec{r.x1 - 0.4, w + 0.01, 2.1}, front|back)
-}
-
-// trimmings adds mirrors, door joints, a stripe and a bus's doors and sign.
-func (b *boxForm) trimmings(s *shape, paint material) {
-	upper, lower := b.screen()
-	x, w := upper[0]*0.5+lower[0]*0.5, b.width/2
-	for _, side := range []float64{-1, 1} {
-		y0, y1 := min(side*w, side*(w+0.1)), max(side*w, side*(w+0.1))
-		s.box(carTrim, vec{x - 0.1, y0, 1.35}, vec{x, y1, 1.75}, allSides)
-		b.sidePanel(s, carTrim, rect{b.profile[0][0] + 0.2, 0.45, b.length/2 - 0.5, 0.55}, side)
-		for _, r := range b.windows[len(b.windows)-1:] {
-			b.sidePanel(s, carTrim, rect{r.x0 - 0.06, 0.6, r.x0 - 0.045, r.y1}, side)
+		x := c.belt[1] - 0.3
+		y0, y1 := side*(w-0.1), side*(w+0.14)
+		s.box(paint, vec{x, min(y0, y1), belt + 0.01}, vec{x + 0.1, max(y0, y1), belt + 0.14}, allSides)
+		at := func(x, out float64) float64 { return side * (f.halfWidth(x) + out) }
+		for i, r := range c.ribs {
+			x := c.belt[0] + r.to*length
+			if r.skin != 't' && i != len(c.ribs)-2 || math.Abs(x-f.axles[1]) < f.archRadius() {
+				continue
+			}
+			s.sidePanel(carTrim, rect{x - 0.007, 0.36, x + 0.007, belt - 0.12}, at(x, 0.005))
+			s.sidePanel(chrome, rect{x - 0.3, belt - 0.21, x - 0.13, belt - 0.18}, at(x-0.2, 0.012))
 		}
+		x = f.axles[0] + f.archRadius() + 0.02
+		s.sidePanel(carTrim, rect{x, f.clearance + 0.01, f.axles[1] - f.archRadius() - 0.02, f.clearance + 0.09}, at(0, 0.002))
 	}
-	if b.tag != scene.TagBus {
-		return
-	}
-	for _, d := range []rect{{3.2, 0.45, 4.3, 2.6}, {-0.6, 0.45, 0.65, 1.3}} {
-		b.sidePanel(s, carGlass, d, -1) // doors towards the kerb
-	}
-	s.endPanel(plasticBlack, b.length/2-0.1, rect{-0.9, 2.58, 0.9, 2.84}, 1)
-	for _, side := range []float64{-1, 1} {
-		b.sidePanel(s, carWhite, rect{-4.5, 0.95, 3.1, 1.12}, side)
-	}
-	s.box(paint, vec{-3.2, -0.8, 3.05}, vec{-0.9, 0.8, 3.28}, standsOn)
 }
 
 // hoop adds a wheel or another ring of rod in a plane of constant y: size.r is
