@@ -14,10 +14,12 @@
 // What no picture needs isn't computed. With SAMPLES above 1, visible is that many
 // times the picture's size, and a picture of light alone is made. LENS is the lens;
 // GRADED says that light is shown otherwise than by the tone curve and sRGB. VERTEX_COLORS
-// says that some vertices have colours.
+// says that some vertices have colours. TRACED takes shadows from camera_sun in place of
+// the maps.
 
 #include "lib/lens.glsl"
 #include "lib/camera.glsl"
+#include "lib/reach.glsl"
 #include "lib/flow.glsl"
 #include "lib/shade.glsl"
 #include "lib/grade.glsl"
@@ -27,6 +29,7 @@ layout(local_size_x = LOCAL_SIZE_X, local_size_y = LOCAL_SIZE_Y) in;
 layout(binding = SLOT_SENSOR + 1) uniform usampler2D visible;
 layout(binding = SLOT_SENSOR + 2) uniform sampler2D staticShadow;
 layout(binding = SLOT_SENSOR + 3) uniform sampler2DShadow moverShadow;
+layout(binding = SLOT_SENSOR + 5) uniform sampler2D sunlit; // where TRACED: 1 where the sun reaches what visible has, else 0
 layout(binding = SLOT_SENSOR + 4) uniform samplerBuffer palette; // 0..1: CARLA's colours of 256 tags, then SVL's
 
 const uint SWAP_RED = 1u, TONE_CURVE = 2u, FILM_CURVE = 4u, LINEAR = 8u, SVL_PALETTE = 16u;
@@ -42,9 +45,11 @@ layout(std140, binding = 0) uniform View {
     vec4 depthRange;   // metres: nearer than x is -Inf, farther than y +Inf; 1/z is SVL's white
     vec4 up, toSun;    // in the optical frame
     vec4 sun, zenith, horizon, ground, around;
-    // Rows from (p, 1) of the optical frame to the maps' coordinates. offsets.xy
-    // are how far a point is moved along its normal for each map, metres;
-    // offsets.z is a texel of the static map.
+    // Rows from (p, 1) of the optical frame to the maps' coordinates.
+    // offsets.x is how much nearer to the sun a point is taken, in the static map's depth.
+    // offsets.y is how far it is moved along its normal for the movers' map, metres.
+    // offsets.z is a texel of the static map. On a surface at 45 degrees, depth changes
+    // across it by offsets.w.
     vec4 staticMap[3], moverMap[3];
     vec4 offsets;
     Grade grade;       // where GRADED
@@ -75,31 +80,22 @@ struct Hit {
     vec3 plane;     // normal of the triangle, in its frame
     float across;   // 1 / dot(plane, ray)
     vec3 local;     // from the triangle's first vertex, in its frame
+    ivec2 at;       // where visible has it
 };
 
 // hitOf returns the exact hit of the ray through a pixel's centre with the plane
 // of the triangle that covers it.
 Hit hitOf(uvec2 id, Frame f, ivec2 at) {
     Hit h;
+    h.at = at;
     h.pixel = rayOf(vec2(at));
     h.seen = id.x != 0u;
     h.triangle = int(max(id.x, 1u)) - 1;
     h.ray = fromOptical(f, h.pixel.direction);
     h.plane = texelFetch(triangles, 3 * h.triangle).xyz;
     h.across = 1.0 / dot(h.plane, h.ray);
-    vec3 corner = vertexPosition(3 * h.triangle);
-    vec3 toCamera = f.camera - corner;
-    h.reach = -dot(h.plane, toCamera) * h.across;
-#if LENS != LENS_SVL_FISHEYE
-    // A triangle seen on its edge covers pixels by the rasteriser's rounding
-    // alone, whose rays may meet its plane anywhere: not beyond its corners.
-    vec3 depths = vec3(depthIn(id.y, corner), depthIn(id.y, vertexPosition(3 * h.triangle + 1)),
-        depthIn(id.y, vertexPosition(3 * h.triangle + 2)));
-    float nearest = min(min(depths.x, depths.y), depths.z), farthest = max(max(depths.x, depths.y), depths.z);
-    float slack = 1e-4 + 1e-5 * farthest;
-    h.reach = clamp(h.reach, max(nearest - slack, 0.0), farthest + slack);
-#endif
-    h.local = toCamera + h.reach * h.ray;
+    h.reach = reachOf(id, f, h.ray);
+    h.local = f.camera - vertexPosition(3 * h.triangle) + h.reach * h.ray;
     return h;
 }
 
@@ -148,33 +144,51 @@ float inside(vec3 at) {
     return clamp(20.0 - 40.0 * max(e.x, e.y), 0.0, 1.0);
 }
 
-// lit returns which of the 2x2 texels around a corner the sun reaches through,
-// in the order of textureGather.
-vec4 lit(sampler2D map, vec2 corner, float depth) {
-    return vec4(greaterThan(textureGather(map, corner), vec4(depth)));
+// lit returns which of the 2x2 texels around a corner the sun reaches through, in the order of
+// textureGather. They have nothing before the plane of the surface. Its depth is z at the
+// corner and changes by slope across a texel.
+vec4 lit(sampler2D map, vec2 corner, float z, vec2 slope) {
+    vec4 plane = z + 0.5 * (slope.x * vec4(-1.0, 1.0, 1.0, -1.0) + slope.y * vec4(1.0, 1.0, -1.0, -1.0));
+    return vec4(greaterThan(textureGather(map, corner), plane));
 }
 
 // softly returns how lit a point is by a map whose texels are t wide. It takes the 3x3 texels
 // around it under a quadratic B-spline, so that edges show no steps. Four gathers hold them,
-// those of the middle row and column twice.
-float softly(sampler2D map, vec3 at, float t) {
+// those of the middle row and column twice. slope is how the surface's depth changes across
+// a texel.
+float softly(sampler2D map, vec3 at, float t, vec2 slope) {
     vec2 texel = at.xy / t;
     vec2 corner = floor(texel);
     vec2 f = texel - corner - 0.5;
     vec2 low = 0.5 * (0.5 - f) * (0.5 - f), high = 0.5 * (0.5 + f) * (0.5 + f), middle = 0.375 - 0.5 * f * f;
     vec2 a = corner * t, b = a + t;
+    float z = at.z - dot(slope, f + 0.5); // at corner a
     vec4 x = vec4(low.x, middle.x, middle.x, low.x), right = vec4(middle.x, high.x, high.x, middle.x);
     vec4 y = vec4(middle.y, middle.y, low.y, low.y), below = vec4(high.y, high.y, middle.y, middle.y);
-    return dot(x * y, lit(map, a, at.z)) + dot(right * y, lit(map, vec2(b.x, a.y), at.z))
-        + dot(x * below, lit(map, vec2(a.x, b.y), at.z)) + dot(right * below, lit(map, b, at.z));
+    return dot(x * y, lit(map, a, z, slope)) + dot(right * y, lit(map, vec2(b.x, a.y), z + slope.x, slope))
+        + dot(x * below, lit(map, vec2(a.x, b.y), z + slope.y, slope)) + dot(right * below, lit(map, b, z + slope.x + slope.y, slope));
 }
 
-// sunlight returns how much of the sun reaches a point of the optical frame.
-float sunlight(vec3 p, vec3 normal) {
-    vec3 a = inMap(staticMap, p + normal * offsets.x);
+// slopeIn returns how the depth of a surface changes across a texel of a map: scale is that
+// for a surface at 45 degrees.
+vec2 slopeIn(vec4 map[3], vec3 normal, float scale) {
+    vec3 n = vec3(dot(map[0].xyz, normal), dot(map[1].xyz, normal), dot(map[2].xyz, normal));
+    return -scale * n.xy / min(n.z, -1e-9);
+}
+
+// sunlight returns how much of the sun reaches a hit, whose geometric normal is on the
+// camera's side, in the optical frame.
+float sunlight(Hit h, vec3 normal) {
+#if TRACED
+    return texelFetch(sunlit, h.at, 0).r;
+#else
+    vec3 p = h.reach * h.pixel.direction;
+    vec3 a = inMap(staticMap, p);
+    a.z -= offsets.x;
     vec3 b = inMap(moverMap, p + normal * offsets.y);
-    return mix(1.0, softly(staticShadow, a, offsets.z), inside(a))
+    return mix(1.0, softly(staticShadow, a, offsets.z, slopeIn(staticMap, normal, offsets.w)), inside(a))
         * mix(1.0, texture(moverShadow, b), inside(b));
+#endif
 }
 
 // levelOf returns the mipmap level for texture coordinates that move by x and y
@@ -222,7 +236,7 @@ vec3 colorOf(Hit h, Corners k, Frame f, vec3 normal) {
     vec3 toEye = -normalize(h.pixel.direction);
     Light light = Light(up.xyz, toSun.xyz, sun.rgb, zenith.rgb, horizon.rgb, ground.rgb, around.rgb);
     vec3 geometric = normalToOptical(f, h.across < 0.0 ? h.plane : -h.plane); // unit, but for animated scales
-    vec3 color = radiance(s, light, toEye, sunlight(h.reach * h.pixel.direction, geometric));
+    vec3 color = radiance(s, light, toEye, sunlight(h, geometric));
     color = exposure * (h.seen ? color : skyRadiance(light, -toEye));
     color = h.pixel.seeing ? color : vec3(0.0);
 #if GRADED

@@ -79,6 +79,7 @@ func All() []*Entry {
 		&CameraIDs,
 		&CameraTrace,
 		&CameraShadow,
+		&CameraSun,
 		&CameraShade,
 		&Lidar,
 		&Rays,
@@ -164,6 +165,7 @@ const (
 	SlotStaticShadow                     // depth of the static world from the sun
 	SlotMoverShadow                      // depth of the movers from the sun
 	SlotPalette                          // colours of the semantic tags
+	SlotSunlit                           // what the sun reaches of what each pixel sees
 )
 
 // stillTables are the tables that lib/scene.glsl alone declares: cameras see one
@@ -222,11 +224,28 @@ var CameraTrace = Entry{
 	Constants: []Define{Int("LENS", 1)},
 }
 
+// CameraSun traces a ray to the sun from what each pixel of a camera sees, and writes
+// which of them arrive. LENS is as for CameraTrace and 0 for a pinhole. An invocation traces
+// TracedRays pixels, two by two.
+var CameraSun = Entry{
+	Name:    "camera.sun",
+	Compute: "camera_sun.comp",
+	Bindings: append(SceneTables(),
+		Binding{"frames", "samplerBuffer", SlotFrames, KindSampler},
+		Binding{"visible", "usampler2D", SlotVisible, KindSampler},
+		Binding{"Lens", "", SlotLens, KindUniform},
+		Binding{"Sun", "", 0, KindUniform},
+		Binding{"sunlit", "image2D", 0, KindImage},
+	),
+	Workgroup: [3]int{8, 8, 1},
+	Constants: []Define{Int("LENS", 0)},
+}
+
 // CameraShade turns what a camera sees into its pictures, each in a buffer of packed pixels,
 // row 0 the top. camera_shade.comp lists the constants that say which. SURFACE_TEXTURES,
-// EMISSION_TEXTURES and VERTEX_COLORS are for scenes that have such, LENS is as for CameraTrace and 0 for a
-// pinhole, and GRADED allows for lib/grade.glsl. A picture of light alone may have SAMPLES x
-// SAMPLES seen points a pixel.
+// EMISSION_TEXTURES and VERTEX_COLORS are for scenes that have such. LENS is as for CameraTrace
+// and 0 for a pinhole. GRADED allows for lib/grade.glsl, and TRACED takes shadows from CameraSun.
+// A picture of light alone may have SAMPLES x SAMPLES seen points a pixel.
 var CameraShade = Entry{
 	Name:    "camera.shade",
 	Compute: "camera_shade.comp",
@@ -236,6 +255,7 @@ var CameraShade = Entry{
 		Binding{"staticShadow", "sampler2D", SlotStaticShadow, KindSampler},
 		Binding{"moverShadow", "sampler2DShadow", SlotMoverShadow, KindSampler},
 		Binding{"palette", "samplerBuffer", SlotPalette, KindSampler},
+		Binding{"sunlit", "sampler2D", SlotSunlit, KindSampler},
 		Binding{"View", "", 0, KindUniform},
 		Binding{"Lens", "", SlotLens, KindUniform},
 		Binding{"Color", "", 0, KindStorage},
@@ -254,7 +274,7 @@ var CameraShade = Entry{
 		Flag("INSTANCES", true), Flag("WIDE_INSTANCES", false), Flag("INSTANCE_CODES", false), Flag("INSTANCE_COLORS", false),
 		Flag("NORMALS", true), Flag("FLOW", true),
 		Flag("SURFACE_TEXTURES", true), Flag("EMISSION_TEXTURES", true), Flag("VERTEX_COLORS", true), Int("SAMPLES", 1),
-		Int("LENS", 0), Flag("GRADED", false),
+		Int("LENS", 0), Flag("GRADED", false), Flag("TRACED", false),
 	},
 }
 

@@ -64,6 +64,9 @@ func BenchmarkCaptureSmooth640x480(b *testing.B) {
 	benchmarkCapture(b, 640, 480, "supersampling", 2)
 }
 
+// BenchmarkCaptureTraced has traced shadows in the colour picture.
+func BenchmarkCaptureTraced640x480(b *testing.B) { benchmarkCapture(b, 640, 480, "shadows", "traced") }
+
 // What a rig of Autoware.Auto asks for: one colour camera, 1920 x 1080.
 func benchmarkColor(b *testing.B, more ...any) {
 	benchmarkCameras(b, mounted{camera.RGBDefinition, spatial.FromRPY(mgl64.Vec3{1.2, 0, 1.6}, 0, 0, 0), size(1920, 1080, append(more, "fov", 80)...)})

@@ -46,7 +46,7 @@ var changedCommon = map[string]any{
 
 // changedLight has one of each that decides how light is shown.
 var changedLight = map[string]any{
-	"exposure_compensation": 1.5, "tone_curve": "none", "supersampling": 3, "enable_postprocess_effects": false,
+	"exposure_compensation": 1.5, "tone_curve": "none", "supersampling": 3, "shadows": "traced", "enable_postprocess_effects": false,
 	"exposure_mode": "histogram", "iso": 500.0, "fstop": 2.8, "shutter_speed": 60.0, "calibration_constant": 12.0,
 	"gamma": 2.6, "temp": 4500.0, "tint": 0.5, "slope": 0.7, "toe": 0.3, "shoulder": 0.5, "black_clip": 0.2, "white_clip": 0.3,
 	// Inert ones:
@@ -70,6 +70,7 @@ func TestConformance(t *testing.T) {
 		maps.Copy(m, more)
 		return m
 	}
+	light := without(map[string]string{"shadows": "these are the same by both; TestTracedShadowsReachAnywhere has some that aren't"})
 	both := func(a, b map[string]any) map[string]any {
 		m := maps.Clone(a)
 		maps.Copy(m, b)
@@ -84,7 +85,7 @@ func TestConformance(t *testing.T) {
 	}{
 		{camera.RGBDefinition, both(manual, map[string]any{"compressed": "jpeg"}), both(changedLight, map[string]any{
 			"encoding": "bgr8", "compressed": "png", "jpeg_quality": 20, "publish_raw": false,
-		}), pinhole},
+		}), light},
 		{camera.DepthDefinition, map[string]any{"output": "svl", "compressed": "png"}, map[string]any{
 			"output": "carla", "min_depth": 5.0, "max_depth": 8.0, "compressed": "none", "publish_raw": false,
 		}, without(quality)},
@@ -102,7 +103,7 @@ func TestConformance(t *testing.T) {
 		{camera.DVSDefinition, manual, both(changedLight, map[string]any{
 			"positive_threshold": 0.05, "negative_threshold": 0.05, "sigma_positive_threshold": 0.1, "sigma_negative_threshold": 0.1,
 			"refractory_period_ns": 50_000_000, "use_log": false, "log_eps": 0.1,
-		}), pinhole},
+		}), light},
 	} {
 		t.Run(c.definition.ID, func(t *testing.T) {
 			world := scenetest.MovingWall(15, 4)
@@ -333,7 +334,8 @@ func TestCutOutMaterialsAreAbsentWhereTheirAlphaSays(t *testing.T) {
 		r := newRig(t, b.Scene, nil,
 			mounted{camera.DepthDefinition, forward(0), size(80, 80)},
 			mounted{camera.SemanticDefinition, forward(0), size(80, 80)},
-			mounted{camera.RGBDefinition, high, size(80, 80)})
+			mounted{camera.RGBDefinition, high, size(80, 80)},
+			mounted{camera.RGBDefinition, high, size(80, 80, "shadows", "traced")})
 		r.fire(0)
 		// u below 0.5 is right of the middle.
 		for u := 26; u < 54; u++ {
@@ -349,11 +351,13 @@ func TestCutOutMaterialsAreAbsentWhereTheirAlphaSays(t *testing.T) {
 		}
 		// The panel's shadow on the wall lies 1 m lower; the sun comes through
 		// where it is cut out. Pixel (40 - 4y, 40 + 4(6 - z)) sees (10, y, z).
-		shade := pixelAt(r.picture(2), 40-4*1, 40+4*7)
-		lit := pixelAt(r.picture(2), 40+4*1, 40+4*7)
-		open := pixelAt(r.picture(2), 40+4*4, 40+4*7)
-		assert.Greater(t, lit[0], shade[0]+30, "light falls through the cut-out half, moving %v", moving)
-		assert.InDelta(t, open[0], lit[0], 3, "as beside the panel, moving %v", moving)
+		for _, i := range []int{2, 3} {
+			shade := pixelAt(r.picture(i), 40-4*1, 40+4*7)
+			lit := pixelAt(r.picture(i), 40+4*1, 40+4*7)
+			open := pixelAt(r.picture(i), 40+4*4, 40+4*7)
+			assert.Greater(t, lit[0], shade[0]+30, "light falls through the cut-out half, moving %v", moving)
+			assert.InDelta(t, open[0], lit[0], 3, "as beside the panel, moving %v", moving)
+		}
 	}
 }
 

@@ -256,6 +256,7 @@ func TestACameraThatCannotBeginLeavesNothing(t *testing.T) {
 	}{
 		"pinhole": {camera.RGBDefinition, size(16, 12, "compressed", "jpeg")},
 		"fisheye": {camera.DVSDefinition, size(16, 12, "lens", "svl_fisheye", "xi", 1)},
+		"shadows": {camera.RGBDefinition, size(16, 12, "shadows", "traced")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sensortest.BeginFails(t, c.definition, sensortest.Options{Scene: scenetest.MovingWall(20, 1), Attributes: c.attributes})

@@ -80,7 +80,9 @@
 //
 // The shadows of the static world come from a map that is drawn once for a place. It is drawn
 // again when the ego has moved by some 30 m. Those of the movers come from a small one, drawn
-// for each instant. Where the maps lie follows from the ego's position alone (law T5).
+// for each instant. Where the maps lie follows from the ego's position alone (law T5). With
+// shadows traced, a compute shader sends a ray to the sun from each point that is seen, and
+// no map is needed. docs/rendering.md says how exact both are.
 //
 // # Concurrency
 //

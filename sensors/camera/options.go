@@ -106,6 +106,7 @@ type Compression struct {
 // where CARLA has them.
 type Light struct {
 	Supersampling        int     `attribute:"supersampling" default:"1" min:"1" max:"4" doc:"points seen across a pixel, and down it: 2 smooths edges at four times the work"`
+	Shadows              string  `attribute:"shadows" default:"mapped" enum:"mapped,traced" doc:"mapped looks shadows up in maps around the vehicle: quick, soft by some centimetres, and none far away. traced sends a ray to the sun from each point that is seen: exact at any distance, at about twice the work of a picture"`
 	ToneCurve            string  `attribute:"tone_curve" default:"filmic" enum:"filmic,none" doc:"how bright light is shown: filmic rolls off softly, none clips at white"`
 	Postprocess          *bool   `attribute:"enable_postprocess_effects" default:"true" doc:"without them the picture is linear: no tone curve, no balance, no gamma"`
 	ExposureMode         string  `attribute:"exposure_mode" default:"histogram" enum:"histogram,manual" doc:"histogram takes the scene's exposure for what a meter would find. manual multiplies it by what iso, fstop, shutter_speed and calibration_constant give, which is 1 at their defaults"`
@@ -236,7 +237,8 @@ type options struct {
 	gain       float64 // times the scene's exposure
 	toneCurve  bool
 	grade      grade
-	samples    int // points seen across a pixel, and down it
+	samples    int  // points seen across a pixel, and down it
+	traced     bool // shadows are traced
 	minDepth   float64
 	maxDepth   float64
 	svlPalette bool
@@ -338,6 +340,7 @@ func (p *Light) read(o *options) error {
 	o.grade = p.grade()
 	o.toneCurve = p.ToneCurve == "filmic" && !o.grade.linear
 	o.samples = p.Supersampling
+	o.traced = p.Shadows == "traced"
 	if side := o.samples * max(o.lens.Width, o.lens.Height); side > maxSize {
 		return fmt.Errorf("%w: supersampling %d makes %d points a side of the picture, at most %d are possible", sensors.ErrValue, o.samples, side, maxSize)
 	}

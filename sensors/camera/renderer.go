@@ -155,8 +155,8 @@ func newPalette(c *gpu.Ctx) (*frameTable, error) {
 // programs are the cameras' shader programs.
 type programs struct {
 	ids, idsCut, shadow, shadowCut *gpu.Program
-	// traces has a program for each lens that is traced.
-	traces map[int]*gpu.Program
+	// traces are those that trace rays.
+	traces map[rayProgram]*gpu.Program
 	// shades has a program for each set of pictures that was due together. One that makes them
 	// all would do much in vain for a few.
 	shades            map[shading]*gpu.Program
@@ -170,7 +170,7 @@ func (p *programs) open(c *gpu.Ctx, s *scene.Scene) error {
 		p.emission = p.emission || s.Materials[i].EmissiveTexture >= 0
 	}
 	p.colored = slices.Contains(s.Colored(), true)
-	p.shades, p.traces = map[shading]*gpu.Program{}, map[int]*gpu.Program{}
+	p.shades, p.traces = map[shading]*gpu.Program{}, map[rayProgram]*gpu.Program{}
 	for _, want := range []struct {
 		program **gpu.Program
 		entry   *shaders.Entry
@@ -195,6 +195,7 @@ type shading struct {
 	samples int
 	lens    int // LENS
 	graded  bool
+	traced  bool // its shadows
 }
 
 // shade returns the program for a set of pictures and compiles it the first time.
@@ -204,7 +205,7 @@ func (p *programs) shade(c *gpu.Ctx, what shading) (*gpu.Program, error) {
 	}
 	defines := []shaders.Define{
 		shaders.Flag("SURFACE_TEXTURES", p.surface), shaders.Flag("EMISSION_TEXTURES", p.emission), shaders.Flag("VERTEX_COLORS", p.colored),
-		shaders.Int("SAMPLES", what.samples), shaders.Int("LENS", what.lens), shaders.Flag("GRADED", what.graded),
+		shaders.Int("SAMPLES", what.samples), shaders.Int("LENS", what.lens), shaders.Flag("GRADED", what.graded), shaders.Flag("TRACED", what.traced),
 	}
 	for i, name := range pictureNames {
 		defines = append(defines, shaders.Flag(name, what.what>>i&1 != 0))
@@ -243,12 +244,19 @@ func vec4of(v mgl64.Vec3) [4]float32 {
 	return [4]float32{float32(v[0]), float32(v[1]), float32(v[2]), 0}
 }
 
-// tracing is how a view sees through a lens that no rasteriser can draw: a ray for
-// each pixel. It belongs to the GL thread.
+// tracing sends a ray for each point that a view sees, two by two. It belongs to the GL thread.
 type tracing struct {
+	entry   *shaders.Entry
 	program *gpu.Program // the renderer's
-	pass    *gpu.Buffer
+	block   *gpu.Buffer  // the program's uniform block
 	motion  *scene.MotionTable
+	bind    []gpu.Binding // what it reads and writes beside the scene and the lens
+}
+
+// rayProgram names a program that traces: an entry for a lens.
+type rayProgram struct {
+	entry *shaders.Entry
+	lens  int // LENS
 }
 
 // passBlock is camera_trace.comp's uniform block (std140).
@@ -257,17 +265,17 @@ type passBlock struct {
 	near, far float32
 }
 
-func newTracing(c *gpu.Ctx, r *renderer, key *viewKey) (*tracing, error) {
-	l := key.seen()
-	t := &tracing{}
+// newTracing makes what a program needs whose uniform block and other bindings don't change.
+func newTracing(c *gpu.Ctx, r *renderer, p rayProgram, block []byte, bind ...gpu.Binding) (*tracing, error) {
+	t := &tracing{entry: p.entry, bind: bind}
 	var err error
-	if t.program, err = r.programs.trace(c, l.constant()); err != nil {
+	if t.program, err = r.programs.trace(c, p); err != nil {
 		return nil, err
 	}
-	pass := gpu.BytesOf([]passBlock{{[2]int32{int32(l.Width), int32(l.Height)}, float32(key.near), float32(key.far)}})
-	if t.pass, err = c.NewBuffer(gpu.BufferDesc{Label: "camera pass", Size: len(pass), Data: pass}); err != nil {
+	if t.block, err = c.NewBuffer(gpu.BufferDesc{Label: "camera rays", Size: len(block), Data: block}); err != nil {
 		return nil, err
 	}
+	t.bind = append(t.bind, gpu.Binding{Kind: gpu.BindUniform, Slot: 0, Buffer: t.block})
 	if t.motion, err = r.packer.NewMotionTable(c, r.resident); err != nil {
 		t.close()
 		return nil, err
@@ -276,15 +284,14 @@ func newTracing(c *gpu.Ctx, r *renderer, key *viewKey) (*tracing, error) {
 }
 
 func (t *tracing) close() {
-	t.pass.Close()
+	t.block.Close()
 	if t.motion != nil {
 		t.motion.Close()
 	}
 }
 
-// trace writes the ids of what the view sees at an instant.
-func (v *view) trace(c *gpu.Ctx, r *renderer, stamp simtime.Stamp) error {
-	t, l := v.tracing, v.key.seen()
+// trace writes what the rays of an instant find.
+func (v *view) trace(c *gpu.Ctx, r *renderer, t *tracing, stamp simtime.Stamp) error {
 	err := t.motion.Write(c, scene.Window{
 		Parent: v.key.owner, Mount: v.key.mount.Compose(spatial.OpticalInBody()), StartNs: stamp, EndNs: stamp,
 	})
@@ -292,29 +299,25 @@ func (v *view) trace(c *gpu.Ctx, r *renderer, stamp simtime.Stamp) error {
 		return err
 	}
 	bind := append(r.scratch[:0], r.tables...)
-	bind = append(bind, t.motion.Binding(), v.lensBinding(),
-		gpu.Binding{Kind: gpu.BindUniform, Slot: 0, Buffer: t.pass},
-		gpu.Binding{Kind: gpu.BindImage, Slot: 0, Texture: v.ids, Access: gpu.WriteOnly},
-	)
+	bind = append(bind, t.motion.Binding(), v.lensBinding())
+	bind = append(bind, t.bind...)
 	r.scratch = bind
-	if err := c.Dispatch(&gpu.Dispatch{
-		Program: t.program, Bind: bind, Groups: shaders.CameraTrace.Groups((l.Width+1)/2, (l.Height+1)/2, 1),
-	}); err != nil {
+	l := v.key.seen()
+	if err := c.Dispatch(&gpu.Dispatch{Program: t.program, Bind: bind, Groups: t.entry.Groups((l.Width+1)/2, (l.Height+1)/2, 1)}); err != nil {
 		return err
 	}
 	return c.Barrier(gpu.BarrierTextureFetch)
 }
 
-// trace returns the program that traces rays of a lens, and compiles it the first
-// time.
-func (p *programs) trace(c *gpu.Ctx, lens int) (*gpu.Program, error) {
-	if program := p.traces[lens]; program != nil {
+// trace returns a program that traces, and compiles it the first time.
+func (p *programs) trace(c *gpu.Ctx, which rayProgram) (*gpu.Program, error) {
+	if program := p.traces[which]; program != nil {
 		return program, nil
 	}
-	program, err := compile(c, &shaders.CameraTrace, shaders.Int("LENS", lens))
+	program, err := compile(c, which.entry, shaders.Int("LENS", which.lens))
 	if err != nil {
 		return nil, fmt.Errorf("trace through a lens: %w", err)
 	}
-	p.traces[lens] = program
+	p.traces[which] = program
 	return program, nil
 }

@@ -53,11 +53,15 @@ func (v *view) shade(c *gpu.Ctx, r *renderer, index int, fromOptical mgl64.Mat4)
 		bind = append(bind, gpu.Binding{Kind: gpu.BindSampler, Slot: slot, Texture: t})
 	}
 	bind = append(bind, v.frames.binding(), v.lensBinding(), gpu.Binding{Kind: gpu.BindUniform, Slot: 0, Buffer: v.uniforms[index]})
-	sampler(shaders.SlotVisible, v.ids)
+	bind = append(bind, v.visibleBinding())
 	sampler(shaders.SlotStaticShadow, r.sun.static.depth)
 	sampler(shaders.SlotMoverShadow, r.sun.movers.depth)
 	sampler(shaders.SlotPalette, r.palette.texture)
 	what := shading{samples: v.key.samples, lens: v.key.lens.constant()}
+	if light := b.light(); light != nil && light.options.traced {
+		what.traced = true
+		sampler(shaders.SlotSunlit, v.sunlit.reached)
+	}
 	for k, member := range b {
 		if member != nil {
 			what.what |= member.options.form.picture
@@ -97,7 +101,7 @@ func (v *view) block(r *renderer, b *batch, fromOptical mgl64.Mat4) shadeBlock {
 		block.moverMap = s.movers.sampling(fromOptical)
 	}
 	block.offsets = [4]float32{
-		float32(s.static.texel()), float32(s.movers.texel()), 1 / float32(s.static.size), 0,
+		float32(staticBias * s.static.perMetre()), float32(s.movers.texel()), 1 / float32(s.static.size), float32(s.static.slope()),
 	}
 	return block
 }

@@ -15,20 +15,22 @@ import (
 // Shadow maps. The static world's is made once for a place and holds as long as the ego stays
 // there. The movers' is made again for each instant, and is small.
 const (
-	staticMapSize = 2048  // texels
+	staticMapSize = 3072  // texels
 	moverMapSize  = 1024  // texels
 	staticReach   = 90.0  // metres around the centre, at most
 	moverReach    = 32.0  // metres around the ego
 	staticStride  = 30.0  // metres that the ego may go before the static map follows
-	depthSlope    = 2.0   // glPolygonOffset: keeps a surface out of its own shadow
-	depthUnits    = 4.0   // smallest steps of the map's depth
+	staticBias    = 0.025 // metres towards the sun: what is thinner, as paint on a road, throws no shadow
+	moverSlope    = 2.0   // glPolygonOffset: keeps a mover out of its own shadow
+	moverUnits    = 4.0   // smallest steps of the map's depth
 	sunTowers     = 1000. // metres above the map's centre that can throw a shadow into it
 )
 
 // sunMap is one shadow map: an orthographic picture of depth from the sun.
 type sunMap struct {
 	size        int
-	reach       float64 // half the side, metres
+	reach       float64    // half the side, metres
+	bias        [2]float32 // glPolygonOffset
 	depth       *gpu.Texture
 	framebuffer *gpu.Framebuffer
 	frames      *frameTable
@@ -77,6 +79,15 @@ func (m *sunMap) Close() {
 
 // texel returns the size of a texel in metres.
 func (m *sunMap) texel() float64 { return 2 * m.reach / float64(m.size) }
+
+// perMetre returns how the map's depth, from 0 to 1, changes in a metre away from the sun.
+func (m *sunMap) perMetre() float64 { return 1 / (sunTowers + 2*m.reach) }
+
+// slope returns what slopeIn of camera_shade.comp takes.
+func (m *sunMap) slope() float64 {
+	across := 1 / (2 * m.reach) // the map's coordinates in a metre
+	return m.perMetre() * m.perMetre() / (across * across) / float64(m.size)
+}
 
 // lookAt points the map at a centre. The centre is rounded to whole texels, so
 // that the edges of shadows stand still while the map follows the ego.
@@ -172,6 +183,7 @@ func newSunlight(c *gpu.Ctx, w *scene.World) (*sunlight, error) {
 		return nil, err
 	}
 	s.static.reach, s.movers.reach = staticReach, moverReach
+	s.movers.bias = [2]float32{moverSlope, moverUnits}
 	return s, nil
 }
 
@@ -230,8 +242,47 @@ func (s *sunlight) draw(c *gpu.Ctx, r *renderer, m *sunMap) error {
 	bind = append(bind, m.frames.binding())
 	r.scratch = bind
 	return drawParts(c, &m.list, gpu.Draw{
-		Framebuffer: m.framebuffer, Bind: bind, DepthBias: [2]float32{depthSlope, depthUnits},
+		Framebuffer: m.framebuffer, Bind: bind, DepthBias: m.bias,
 	}, r.programs.shadow, r.programs.shadowCut)
+}
+
+// sunlit is what the sun reaches of what a view sees, found by tracing: a byte for each point
+// that is seen. It belongs to the GL thread.
+type sunlit struct {
+	tracing *tracing
+	reached *gpu.Texture // 1 where a ray arrives at the sun
+}
+
+// sunBlock is camera_sun.comp's uniform block (std140).
+type sunBlock struct {
+	size  [2]int32
+	_     [2]int32
+	toSun [4]float32
+}
+
+// openSunlit makes what traced shadows need, unless another camera of the view has. GL thread.
+func (v *view) openSunlit(c *gpu.Ctx, r *renderer) (err error) {
+	if v.sunlit != nil {
+		return nil
+	}
+	l, s := v.key.seen(), &sunlit{}
+	if s.reached, err = c.NewTexture(l.target("camera sunlit", gpu.FormatR8)); err != nil {
+		return err
+	}
+	block := sunBlock{size: [2]int32{int32(l.Width), int32(l.Height)}, toSun: vec4of(r.sun.toSun)}
+	s.tracing, err = newTracing(c, r, rayProgram{&shaders.CameraSun, l.constant()}, gpu.BytesOf([]sunBlock{block}),
+		imageBinding(s.reached), v.visibleBinding(), v.frames.binding())
+	if err != nil {
+		s.reached.Close()
+		return err
+	}
+	v.sunlit = s
+	return nil
+}
+
+func (s *sunlit) close() {
+	s.tracing.close()
+	s.reached.Close()
 }
 
 // sampling returns the rows that lead from the optical frame to the map's texture

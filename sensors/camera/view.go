@@ -47,6 +47,7 @@ type view struct {
 	frustum     region
 	list        drawList
 	tracing     *tracing // nil for a pinhole
+	sunlit      *sunlit  // nil until a camera asks for traced shadows
 
 	shown     uint64        // number of the stage that the ids show, 0 for none
 	toOptical []mgl64.Mat4  // from each frame of the scene, at the instant that is seen
@@ -107,11 +108,12 @@ func (v *view) open(c *gpu.Ctx, r *renderer) (err error) {
 	if err != nil {
 		return err
 	}
-	if l.constant() != 0 {
-		v.tracing, err = newTracing(c, r, &v.key)
-		return err
+	if l.constant() == 0 {
+		return v.openRaster(c)
 	}
-	return v.openRaster(c)
+	pass := passBlock{[2]int32{int32(l.Width), int32(l.Height)}, float32(v.key.near), float32(v.key.far)}
+	v.tracing, err = newTracing(c, r, rayProgram{&shaders.CameraTrace, l.constant()}, gpu.BytesOf([]passBlock{pass}), imageBinding(v.ids))
+	return err
 }
 
 // target describes a texture of the lens's size.
@@ -122,6 +124,16 @@ func (l Lens) target(label string, format gpu.Format) gpu.TextureDesc {
 // lensBinding binds lib/lens.glsl's block.
 func (v *view) lensBinding() gpu.Binding {
 	return gpu.Binding{Kind: gpu.BindUniform, Slot: shaders.SlotLens, Buffer: v.lens}
+}
+
+// imageBinding binds a texture that tracing writes.
+func imageBinding(t *gpu.Texture) gpu.Binding {
+	return gpu.Binding{Kind: gpu.BindImage, Slot: 0, Texture: t, Access: gpu.WriteOnly}
+}
+
+// visibleBinding binds what each pixel sees.
+func (v *view) visibleBinding() gpu.Binding {
+	return gpu.Binding{Kind: gpu.BindSampler, Slot: shaders.SlotVisible, Texture: v.ids}
 }
 
 // openRaster makes what rasterising a pinhole's view needs.
@@ -151,6 +163,9 @@ func (v *view) close() {
 	}
 	if v.tracing != nil {
 		v.tracing.close()
+	}
+	if v.sunlit != nil {
+		v.sunlit.close()
 	}
 	if v.lens != nil {
 		v.lens.Close()
@@ -218,13 +233,18 @@ func (v *view) forget(by *camera) {
 // batch is what one dispatch makes: at most one picture of each kind.
 type batch [kinds]*camera
 
-// showsLight reports whether a picture of the batch needs light and shadows.
-func (b *batch) showsLight() bool { return b[kindRGB] != nil || b[kindDVS] != nil }
+// light returns the camera of the batch whose picture needs light and shadows, if there is one.
+func (b *batch) light() *camera {
+	if b[kindRGB] != nil {
+		return b[kindRGB]
+	}
+	return b[kindDVS]
+}
 
 // takes reports whether there is room for a camera of a kind. A batch has one exposure.
 func (b *batch) takes(k kind) bool {
 	light := k == kindRGB || k == kindDVS
-	return b[k] == nil && !(light && b.showsLight())
+	return b[k] == nil && !(light && b.light() != nil)
 }
 
 // capture makes the pictures of all cameras that were announced for an instant,
@@ -260,18 +280,20 @@ func (v *view) draw(c *gpu.Ctx, r *renderer, at sensors.Tick) error {
 		return err
 	}
 	before := r.sun.drawnStatic
-	for i := range v.batches {
-		if !v.batches[i].showsLight() {
-			continue
-		}
+	mapped, traced := v.shadows()
+	if mapped {
 		if err := r.sun.update(c, r, r.at(at)); err != nil {
 			return fmt.Errorf("draw shadow maps: %w", err)
 		}
-		break
 	}
 	fromOptical, err := v.look(c, r, at)
 	if err != nil {
 		return fmt.Errorf("draw what the camera sees: %w", err)
+	}
+	if traced {
+		if err := v.trace(c, r, v.sunlit.tracing, at.Due); err != nil {
+			return fmt.Errorf("trace shadows: %w", err)
+		}
 	}
 	for i := range v.batches {
 		if flow := v.batches[i][kindFlow]; flow != nil {
@@ -285,6 +307,16 @@ func (v *view) draw(c *gpu.Ctx, r *renderer, at sensors.Tick) error {
 	}
 	r.count(stats{Shades: int64(len(v.batches)), StaticShadows: r.sun.drawnStatic - before})
 	return nil
+}
+
+// shadows tells which kinds of shadows the batches need.
+func (v *view) shadows() (mapped, traced bool) {
+	for i := range v.batches {
+		if light := v.batches[i].light(); light != nil {
+			mapped, traced = mapped || !light.options.traced, traced || light.options.traced
+		}
+	}
+	return mapped, traced
 }
 
 // place puts a camera into the first batch that has room for its kind.
@@ -336,7 +368,7 @@ func (v *view) see(c *gpu.Ctx, r *renderer, at *stage, fromOptical mgl64.Mat4) e
 		return err
 	}
 	if v.tracing != nil {
-		return v.trace(c, r, at.stamp)
+		return v.trace(c, r, v.tracing, at.stamp)
 	}
 	return v.rasterise(c, r)
 }
@@ -657,5 +689,5 @@ func (v *Visibility) See(c *gpu.Ctx, at sensors.Tick) error {
 // mover's number.
 func (v *Visibility) Bindings(dst []gpu.Binding) []gpu.Binding {
 	dst = append(dst, v.renderer.tables...)
-	return append(dst, gpu.Binding{Kind: gpu.BindSampler, Slot: shaders.SlotVisible, Texture: v.view.ids})
+	return append(dst, v.view.visibleBinding())
 }

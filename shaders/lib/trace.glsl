@@ -304,7 +304,8 @@ bool passCuts(inout Rays again, Rays r, Hits h, bvec4 cut) {
         if (!cut[k] || h.triangle[k] < 0) continue;
         Hit hit;
         hitAt(r, h, k, hit);
-        passed[k] = cutOut(hit.triangle, hit.mover, hit.barycentric, rayOf(r, k).direction);
+        Ray ray = rayOf(r, k);
+        passed[k] = cutOut(hit.triangle, hit.mover, hit.barycentric, floatBitsToUint(ray.direction) ^ floatBitsToUint(ray.origin));
         again.tmin[k] = passed[k] ? h.t[k] * 1.000002 + 1e-6 : again.tmin[k];
     }
     again.tmax = mix(vec4(-1.0), r.tmax, passed);
