@@ -148,7 +148,7 @@ var layouts = map[reflect.Type]written{
 	reflect.TypeFor[*sample.Collision]():    {kind: "CollisionData", keys: heading + "Actor ActorType Other OtherType NormalImpulse"},
 	reflect.TypeFor[*sample.Obstacle]():     {kind: "ObstacleData", keys: heading + "Actor ActorType Other OtherType Distance"},
 	reflect.TypeFor[*sample.LaneInvasion](): {kind: "LaneInvasionData", keys: heading + "Actor", list: "Marks=Marks", each: "Id=ID Type Color"},
-	reflect.TypeFor[*sample.LaneMarks]():    {kind: "LaneMarksData", keys: heading, list: "Marks=Marks", each: "Id=ID Type Color"},
+	reflect.TypeFor[*sample.LaneMarks]():    {kind: "LaneMarksData", keys: heading, list: "Marks=Marks", each: "Id=ID Type Color Points"},
 	reflect.TypeFor[*sample.LaneLines](): {kind: "LaneLinesData", keys: heading, list: "Lines=Lines",
 		each: "LineWidth=Width Type PositionType=Place Curve.MinX=MinX Curve.MaxX=MaxX Curve.C0=C.0 Curve.C1=C.1 Curve.C2=C.2 Curve.C3=C.3"},
 	reflect.TypeFor[*sample.Snapshot](): {kind: "SnapshotData", keys: heading + "FrameNumber=Frame DeltaNs", list: "Actors=Actors", each: actorKeys},
