@@ -95,7 +95,7 @@ func (f RosApollo) Register(p *bridges.Plugin) error {
 	}
 	for _, pub := range rossample.SVL() {
 		if !replaced[pub.Sample.String()] {
-			problems = append(problems, pub.Register(p, ros.ROS1.TypeName(pub.Type), openROS))
+			problems = append(problems, f.RegPublication(p, pub))
 		}
 	}
 	for _, sub := range subscriptions() {
@@ -105,13 +105,10 @@ func (f RosApollo) Register(p *bridges.Plugin) error {
 	}
 	for _, sub := range rossample.SVLSubscriptions() {
 		if sub.Type != control {
-			problems = append(problems, sub.Register(p, ros.ROS1.TypeName(sub.Type), listenROS))
+			problems = append(problems, f.RegSubscription(p, sub))
 		}
 	}
-	for _, service := range rossample.Services() {
-		problems = append(problems, service.Register(p, ros.ROS1.TypeName(service.Type), offer))
-	}
-	return errors.Join(append(problems, ros.CarryMirrors(p, f))...)
+	return errors.Join(append(problems, rossample.RegisterServices(p, ros.ROS1, offer), ros.CarryMirrors(p, f))...)
 }
 
 // RegPublication lets the bridge publish one more type, as a ROS message, which the ROS
@@ -243,41 +240,23 @@ func openApollo(i bridges.Instance, info *bridges.PublishedTopic, message protor
 	}, nil
 }
 
-// subscribe asks for a topic whose messages take reads.
-func (i *rosClient) subscribe(topic, typ string, take func(data []byte) error) error {
-	if err := rosbridgev2.CheckName(topic); err != nil {
-		return err
-	}
-	return i.Subscribe(&rosbridgev2.Subscription{
-		Topic: topic, Type: typ,
-		Receive: func(_ *rosbridgev2.Config, form rosbridgev2.Form, data []byte) error {
-			if form != rosbridgev2.JSON {
-				return fmt.Errorf("%w: a message that isn't JSON", rosbridgev2.ErrFrame)
-			}
-			return take(data)
-		},
-	})
-}
-
 func listenROS(i bridges.Instance, topic bridges.Topic, typeName string, in ros.Inbox) error {
-	return i.(*rosClient).subscribe(topic.Name, typeName, func(data []byte) error {
-		m := in.New()
-		if err := (&encode.TreeDecoder{Version: ros.ROS1}).Decode(data, m); err != nil {
-			return err
-		}
-		return in.Deliver(m)
-	})
+	return i.(*rosClient).Subscribe(rosbridgev2.Reads(topic.Name, typeName, in))
 }
 
 func listenApollo(i bridges.Instance, topic bridges.Topic, message protoreflect.MessageDescriptor, in protoInbox) error {
-	return i.(*rosClient).subscribe(topic.Name, shortName(message), func(data []byte) error {
+	receive := func(_ *rosbridgev2.Config, form rosbridgev2.Form, data []byte) error {
+		if form != rosbridgev2.JSON {
+			return fmt.Errorf("%w: a message that isn't JSON", rosbridgev2.ErrFrame)
+		}
 		m := in.New()
 		// Python's protobuf leaves required fields to the reader.
 		if err := (protojson.UnmarshalOptions{DiscardUnknown: true, AllowPartial: true}).Unmarshal(encode.StrictJSON(data), m); err != nil {
 			return fmt.Errorf("%s: %w", strings.TrimPrefix(shortName(message), "pb_msgs/"), err)
 		}
 		return in.Deliver(m)
-	})
+	}
+	return i.(*rosClient).Subscribe(&rosbridgev2.Subscription{Topic: topic.Name, Type: shortName(message), Receive: receive})
 }
 
 // offer offers a service.
@@ -285,26 +264,7 @@ func offer(i bridges.Instance, name string, a rossample.Answerer) error {
 	if err := rosbridgev2.CheckName(name); err != nil {
 		return err
 	}
-	i.(*rosClient).Offer(rosbridgev2.Service{
-		Name: name, Type: a.Type.Type,
-		Answer: func(ctx context.Context, _ rosbridgev2.Form, args []byte) ([]byte, error) {
-			request := a.Type.NewRequest()
-			switch {
-			case args == nil:
-			case args[0] != '{':
-				return nil, fmt.Errorf("%w: arguments: want an object", rosbridgev2.ErrFrame)
-			default:
-				if err := new(encode.TreeDecoder).Decode(args, request); err != nil {
-					return nil, fmt.Errorf("arguments: %w", err)
-				}
-			}
-			response, err := a.Answer(ctx, request)
-			if err != nil {
-				return nil, err
-			}
-			return new(encode.TreeEncoder).Append(nil, response), nil
-		},
-	})
+	i.(*rosClient).Offer(rosbridgev2.Answers(name, a))
 	return nil
 }
 

@@ -104,19 +104,10 @@ type topics interface {
 // Register declares the message of every sample that ROS has one for, the commands
 // that vehicles obey, and the services of std_srvs.
 func (f Factory) Register(p *bridges.Plugin) error {
-	var errs []error
-	for _, pub := range rossample.Standard() {
-		errs = append(errs, f.RegPublication(p, pub))
+	offer := func(i bridges.Instance, name string, answerer rossample.Answerer) error {
+		return i.(topics).offer(name, answerer)
 	}
-	for _, sub := range rossample.StandardSubscriptions() {
-		errs = append(errs, f.RegSubscription(p, sub))
-	}
-	for _, s := range rossample.Services() {
-		errs = append(errs, s.Register(p, s.Type, func(i bridges.Instance, name string, answerer rossample.Answerer) error {
-			return i.(topics).offer(name, answerer)
-		}))
-	}
-	return errors.Join(append(errs, ros.CarryMirrors(p, f))...)
+	return errors.Join(rossample.Register(p, f, rossample.Standard(), rossample.StandardSubscriptions()), rossample.RegisterServices(p, ros.ROS2, offer))
 }
 
 // RegPublication lets the bridge publish one more type, as a ROS message.

@@ -69,14 +69,7 @@ func (Factory) Info() bridges.Info {
 
 // Register declares SVL's messages in both directions.
 func (f Factory) Register(p *bridges.Plugin) error {
-	var errs []error
-	for _, pub := range rossample.SVL() {
-		errs = append(errs, f.RegPublication(p, pub))
-	}
-	for _, sub := range rossample.SVLSubscriptions() {
-		errs = append(errs, f.RegSubscription(p, sub))
-	}
-	return errors.Join(append(errs, ros.CarryMirrors(p, f))...)
+	return rossample.Register(p, f, rossample.SVL(), rossample.SVLSubscriptions())
 }
 
 // RegPublication lets the bridge publish one more type, as a ROS message, which the ROS 2

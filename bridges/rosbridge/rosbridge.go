@@ -86,21 +86,13 @@ const navSatFix = "sensor_msgs/msg/NavSatFix"
 // Register declares the samples and commands that SVL's ROS bridge knows, more of our
 // own, and std_srvs' services, by ROS 1's names.
 func (f Factory) Register(p *bridges.Plugin) error {
-	var problems []error
-	for _, pub := range rossample.SVL() {
-		if pub.Type == navSatFix {
-			problems = append(problems, pub.RegisterSample(p, ros.ROS1.TypeName(pub.Type), openGnss(pub)))
-			continue
-		}
-		problems = append(problems, f.RegPublication(p, pub))
-	}
-	for _, sub := range rossample.SVLSubscriptions() {
-		problems = append(problems, f.RegSubscription(p, sub))
-	}
-	for _, service := range rossample.Services() {
-		problems = append(problems, service.Register(p, ros.ROS1.TypeName(service.Type), offer))
-	}
-	return errors.Join(append(problems, ros.CarryMirrors(p, f))...)
+	publications := rossample.SVL()
+	fix := slices.IndexFunc(publications, func(pub ros.Publication) bool { return pub.Type == navSatFix })
+	gnss := publications[fix]
+	return errors.Join(
+		gnss.RegisterSample(p, ros.ROS1.TypeName(navSatFix), openGnss(gnss)),
+		rossample.Register(p, f, slices.Delete(publications, fix, fix+1), rossample.SVLSubscriptions()),
+		rossample.RegisterServices(p, ros.ROS1, offer))
 }
 
 // RegPublication lets the bridge publish one more type, as a ROS message, which the ROS
@@ -197,9 +189,6 @@ func (i *instance) addTopic(info *bridges.PublishedTopic, t *topic) (*topic, err
 }
 
 func (i *instance) subscribe(sub *rosbridgev2.Subscription) error {
-	if err := rosbridgev2.CheckName(sub.Topic); err != nil {
-		return err
-	}
 	if err := i.client.Subscribe(sub); err != nil {
 		return err
 	}

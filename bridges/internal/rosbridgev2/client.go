@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
 )
@@ -64,6 +66,32 @@ type Subscription struct {
 	// Receive is given each message, on the reading goroutine: it doesn't block. The
 	// message is good until it returns.
 	Receive func(config *Config, form Form, message []byte) error
+}
+
+// Reads makes the Subscription of a topic whose messages an inbox takes.
+func Reads(topic, typ string, in ros.Inbox) *Subscription {
+	return &Subscription{Topic: topic, Type: typ, Receive: func(config *Config, form Form, data []byte) error {
+		m := in.New()
+		if err := read(config.ROS, form, data, m); err != nil {
+			return err
+		}
+		return in.Deliver(m)
+	}}
+}
+
+// trees are the encodings that have names in them.
+var trees = [...]encode.Tree{JSON: encode.JSON, BSON: encode.BSON, CBOR: encode.CBOR}
+
+// read reads a message.
+func read(version ros.Version, form Form, data []byte, m ros.Message) error {
+	switch {
+	case form != Raw:
+		return (&encode.TreeDecoder{Format: trees[form], Version: version}).Decode(data, m)
+	case version == ros.ROS2:
+		return encode.CDR.Decoder().Decode(data, m)
+	default:
+		return encode.ROS1.Decoder().Decode(data, m)
+	}
 }
 
 // Connect disconnects, and begins to connect as config says.
@@ -148,8 +176,12 @@ func (c *Client) Retype(p *Publication, typ string) {
 	p.typ = typ
 }
 
-// Subscribe asks for a topic. One that is subscribed to already is an error.
+// Subscribe asks for a topic. One that is subscribed to already is an error, as is a name that
+// ROS doesn't allow.
 func (c *Client) Subscribe(sub *Subscription) error {
+	if err := CheckName(sub.Topic); err != nil {
+		return err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.subscriptions[sub.Topic] != nil {

@@ -15,6 +15,8 @@ import (
 	"github.com/fxamacker/cbor/v2"
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/encode"
+	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/internal/guard"
 )
 
@@ -484,6 +486,60 @@ type Service struct {
 	// response, in the form of the call. It runs on the service's goroutine, one call at a
 	// time; ctx ends with the connection. An error is told to the caller.
 	Answer func(ctx context.Context, form Form, args []byte) (values []byte, err error)
+}
+
+// Answers makes the Service of what answers its calls.
+func Answers(name string, a rossample.Answerer) Service {
+	return Service{Name: name, Type: a.Type.Type, Answer: func(ctx context.Context, form Form, args []byte) ([]byte, error) {
+		request := a.Type.NewRequest()
+		if err := decodeArguments(form, args, request); err != nil {
+			return nil, fmt.Errorf("arguments: %w", err)
+		}
+		response, err := a.Answer(ctx, request)
+		if err != nil {
+			return nil, err
+		}
+		return (&encode.TreeEncoder{Format: trees[form]}).Append(nil, response), nil
+	}}
+}
+
+// errArguments says that a list of arguments is too long.
+var errArguments = errors.New("more arguments than the request has fields")
+
+// decodeArguments reads the arguments of a call: an object, or, in JSON, a list of the
+// fields' values in their order.
+func decodeArguments(form Form, args []byte, request ros.Message) error {
+	if args == nil {
+		return nil
+	}
+	if form == JSON && args[0] == '[' {
+		var err error
+		if args, err = named(args, request); err != nil {
+			return err
+		}
+	}
+	return read(ros.ROS2, form, args, request) // services have no fields that differ
+}
+
+// fieldsOfRequests are the fields of those requests that have any.
+var fieldsOfRequests = map[string][]string{"std_srvs/srv/SetBool_Request": {"data"}}
+
+// named makes an object of a list.
+func named(list []byte, request ros.Message) ([]byte, error) {
+	fields := fieldsOfRequests[request.TypeName()]
+	object, n := []byte{'{'}, 0
+	err := encode.JSONElements(list, func(value []byte) error {
+		if n == len(fields) {
+			return fmt.Errorf("%w: it has %d", errArguments, n)
+		}
+		if n > 0 {
+			object = append(object, ',')
+		}
+		object = append(append(append(append(object, '"'), fields[n]...), `":`...), value...)
+		n++
+		return nil
+	})
+	return append(object, '}'), err
 }
 
 // ParseCall reads a call, and takes memory of its own for it. Calls in CBOR are refused:

@@ -2,6 +2,7 @@ package rossample
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/raybridge/raybridge/bridges"
@@ -57,6 +58,30 @@ func Whole() []ros.Publication {
 	return append(mirrored(), ros.Publish(Clock), ros.Publish(Image), ros.Publish(CompressedImage),
 		ros.Publish(CameraInfo), ros.Publish(WholePointCloud2), ros.Publish(LaserScan), ros.Publish(Range),
 		ros.Publish(Imu), ros.Publish(NavSatFix), ros.Publish(Odometry), ros.Publish(TFMessage))
+}
+
+// Register declares what a bridge to ROS publishes and subscribes to, and mirrors of all else.
+func Register(p *bridges.Plugin, f interface {
+	ros.Carrier
+	ros.Receiver
+}, publications []ros.Publication, subscriptions []ros.Subscription) error {
+	errs := []error{ros.CarryMirrors(p, f)}
+	for _, pub := range publications {
+		errs = append(errs, f.RegPublication(p, pub))
+	}
+	for _, sub := range subscriptions {
+		errs = append(errs, f.RegSubscription(p, sub))
+	}
+	return errors.Join(errs...)
+}
+
+// RegisterServices declares the services of std_srvs, by their names in a version of ROS.
+func RegisterServices(p *bridges.Plugin, version ros.Version, offer Offer) error {
+	var errs []error
+	for _, s := range Services() {
+		errs = append(errs, s.Register(p, version.TypeName(s.Type), offer))
+	}
+	return errors.Join(errs...)
 }
 
 // commands are the subscriptions that all bridges to ROS have: what vehicles obey, and
