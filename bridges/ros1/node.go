@@ -253,30 +253,20 @@ var pid = os.Getpid()
 // registration is something that the node has registered: a *topic, a *subscription or a
 // *service.
 type registration interface {
+	// called is the name that the master knows.
+	called() string
+	// taken says that another one of its kind wants that name.
+	taken(by registration) error
 	// enter registers it, leave takes that back; the node has an address and a name.
 	enter(api *apimaster.Client, n *node) error
 	leave(api *apimaster.Client, n *node) error
-}
-
-func (g graph) registrations() []registration {
-	var list []registration
-	for _, t := range g.topics {
-		list = append(list, t)
-	}
-	for _, s := range g.subscriptions {
-		list = append(list, s)
-	}
-	for _, s := range g.services {
-		list = append(list, s)
-	}
-	return list
 }
 
 // register registers what isn't yet, and once more the subscriptions whose publishers may have
 // changed: the master answers with those that there are. It runs on run's goroutine.
 func (n *node) register(m *master) error {
 	doubted := n.takeDoubted()
-	for _, r := range n.instance.graph().registrations() {
+	for _, r := range n.instance.all() {
 		if n.registered[r] && !doubted[r] {
 			continue
 		}
@@ -318,6 +308,22 @@ func (n *node) unregister(ctx context.Context, m *master) {
 		}
 	}
 	n.registered = nil
+}
+
+func (t *topic) called() string        { return t.name }
+func (s *subscription) called() string { return s.name }
+func (s *service) called() string      { return s.name }
+
+func (t *topic) taken(by registration) error {
+	return fmt.Errorf("%w: %q is the same as %q", bridges.ErrTopicName, by.(*topic).Info.Name, t.Info.Name)
+}
+
+func (s *subscription) taken(registration) error {
+	return fmt.Errorf("%w: %q is subscribed to under another name", bridges.ErrTopicName, s.name)
+}
+
+func (s *service) taken(registration) error {
+	return fmt.Errorf("%w: %s is offered already", bridges.ErrService, s.name)
 }
 
 func (t *topic) enter(api *apimaster.Client, n *node) error {
@@ -411,7 +417,7 @@ func list(params []any, i int) []any {
 
 func (n *node) getPublications([]any) rpcResult {
 	rows := []any{}
-	for _, t := range n.instance.graph().topics {
+	for _, t := range of[*topic](n.instance.all()) {
 		rows = append(rows, []string{t.name, t.typ.name})
 	}
 	return succeeded("publications", rows)
@@ -419,7 +425,7 @@ func (n *node) getPublications([]any) rpcResult {
 
 func (n *node) getSubscriptions([]any) rpcResult {
 	rows := []any{}
-	for _, s := range n.instance.graph().subscriptions {
+	for _, s := range of[*subscription](n.instance.all()) {
 		rows = append(rows, []string{s.name, s.typ.name})
 	}
 	return succeeded("subscriptions", rows)
@@ -448,7 +454,7 @@ func (n *node) getBusInfo([]any) rpcResult {
 // requestTopic tells a subscriber where to connect for a topic.
 func (n *node) requestTopic(params []any) rpcResult {
 	name := text(params, 1)
-	if n.instance.topic(name) == nil {
+	if named[*topic](n.instance, name) == nil {
 		return wrong(fmt.Sprintf("not a publisher of [%s]", name), []any{})
 	}
 	for _, p := range list(params, 2) {
@@ -464,7 +470,7 @@ func (n *node) requestTopic(params []any) rpcResult {
 // node asks its master who they are, and dials nobody whom the caller names.
 func (n *node) publisherUpdate(params []any) rpcResult {
 	name := text(params, 1)
-	s := n.instance.subscription(name)
+	s := named[*subscription](n.instance, name)
 	if s == nil {
 		return wrong(fmt.Sprintf("not a subscriber to [%s]", name), 0)
 	}

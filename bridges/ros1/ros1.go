@@ -66,7 +66,9 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -95,14 +97,7 @@ func (Factory) Info() bridges.Info {
 // Register declares the messages that SVL Simulator's users expect, what is subscribed
 // to, and services.
 func (f Factory) Register(p *bridges.Plugin) error {
-	var err error
-	for _, pub := range rossample.SVL() {
-		err = errors.Join(err, f.RegPublication(p, pub))
-	}
-	for _, sub := range rossample.SVLSubscriptions() {
-		err = errors.Join(err, f.RegSubscription(p, sub))
-	}
-	return errors.Join(err, registerServices(p), ros.CarryMirrors(p, f))
+	return errors.Join(rossample.Register(p, f, rossample.SVL(), rossample.SVLSubscriptions()), rossample.RegisterServices(p, ros.ROS1, offer))
 }
 
 // RegPublication lets the bridge publish one more type, as a ROS message.
@@ -177,10 +172,8 @@ type instance struct {
 	journal transport.Journal
 
 	mu            sync.Mutex
-	node          *node                    // guarded by mu: nil while disconnected
-	topics        map[string]*topic        // guarded by mu: by the master's name, as the others
-	subscriptions map[string]*subscription // guarded by mu
-	services      map[string]*service      // guarded by mu
+	node          *node          // guarded by mu: nil while disconnected
+	registrations []registration // guarded by mu: in the order of addition
 }
 
 var (
@@ -194,10 +187,7 @@ func newInstance(env bridges.Env, limit int64) *instance {
 	if env.Log == nil {
 		env.Log = slog.New(slog.DiscardHandler)
 	}
-	return &instance{
-		env: env, limit: limit,
-		topics: map[string]*topic{}, subscriptions: map[string]*subscription{}, services: map[string]*service{},
-	}
+	return &instance{env: env, limit: limit}
 }
 
 // Diagnosis counts the registrations at a master as connections.
@@ -239,7 +229,7 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 	i.SetStatus(bridges.Connecting)
 	i.journal.Begin(i.env.Log, words)
 	i.node = newNode(i, config)
-	for _, t := range i.topics { // before the first subscriber comes
+	for _, t := range of[*topic](i.registrations) { // before the first subscriber comes
 		t.open(i.node.server)
 	}
 	go i.node.run()
@@ -252,7 +242,7 @@ func (i *instance) Disconnect(ctx context.Context) error {
 	i.mu.Lock()
 	n := i.node
 	i.node = nil
-	for _, t := range i.topics {
+	for _, t := range of[*topic](i.registrations) {
 		t.Shut()
 	}
 	i.mu.Unlock()
@@ -264,87 +254,55 @@ func (i *instance) Disconnect(ctx context.Context) error {
 	return err
 }
 
-// addTopic makes the node a publisher of a topic, at once if it is connected.
-func (i *instance) addTopic(t *topic) error {
+// add makes a registration, at once if the node is connected. A name that is taken is the
+// error of the registration that has it.
+func (i *instance) add(r registration) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if other, ok := i.topics[t.name]; ok {
-		return fmt.Errorf("%w: %q is the same as %q", bridges.ErrTopicName, t.Info.Name, other.Info.Name)
+	for _, other := range i.registrations {
+		if reflect.TypeOf(other) == reflect.TypeOf(r) && other.called() == r.called() {
+			return other.taken(r)
+		}
 	}
-	i.topics[t.name] = t
-	i.byName.Store(t.Info.Name, t)
+	i.registrations = append(i.registrations, r)
+	t, publishes := r.(*topic)
+	if publishes {
+		i.byName.Store(t.Info.Name, t)
+	}
 	if i.node != nil {
-		t.open(i.node.server)
+		if publishes {
+			t.open(i.node.server)
+		}
 		i.node.wake()
 	}
 	return nil
 }
 
-func (i *instance) addSubscription(s *subscription) error {
+// all returns the registrations in the order of addition.
+func (i *instance) all() []registration {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if _, ok := i.subscriptions[s.name]; ok {
-		return fmt.Errorf("%w: %q is subscribed to under another name", bridges.ErrTopicName, s.name)
-	}
-	i.subscriptions[s.name] = s
-	if i.node != nil {
-		i.node.wake()
-	}
-	return nil
+	return slices.Clip(i.registrations)
 }
 
-func (i *instance) addService(s *service) error {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if _, ok := i.services[s.name]; ok {
-		return fmt.Errorf("%w: %s is offered already", bridges.ErrService, s.name)
+// of returns those of a kind.
+func of[R registration](list []registration) (kind []R) {
+	for _, r := range list {
+		if r, ok := r.(R); ok {
+			kind = append(kind, r)
+		}
 	}
-	i.services[s.name] = s
-	if i.node != nil {
-		i.node.wake()
-	}
-	return nil
+	return kind
 }
 
-func (i *instance) topic(name string) *topic {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.topics[name]
-}
-
-func (i *instance) subscription(name string) *subscription {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.subscriptions[name]
-}
-
-func (i *instance) service(name string) *service {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.services[name]
-}
-
-// graph is all that the node has with the master.
-type graph struct {
-	topics        []*topic
-	subscriptions []*subscription
-	services      []*service
-}
-
-func (i *instance) graph() graph {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	var g graph
-	for _, t := range i.topics {
-		g.topics = append(g.topics, t)
+// named returns the registration of a kind with the name that the master knows, nil for none.
+func named[R registration](i *instance, name string) (none R) {
+	for _, r := range of[R](i.all()) {
+		if r.called() == name {
+			return r
+		}
 	}
-	for _, s := range i.subscriptions {
-		g.subscriptions = append(g.subscriptions, s)
-	}
-	for _, s := range i.services {
-		g.services = append(g.services, s)
-	}
-	return g
+	return none
 }
 
 // words are the lines about the master.

@@ -26,15 +26,6 @@ type service struct {
 	turn chan struct{}
 }
 
-// registerServices declares those of std_srvs.
-func registerServices(p *bridges.Plugin) error {
-	var err error
-	for _, s := range rossample.Services() {
-		err = errors.Join(err, s.Register(p, ros.ROS1.TypeName(s.Type), offer))
-	}
-	return err
-}
-
 // offer is the rossample.Offer of this bridge.
 func offer(i bridges.Instance, name string, answerer rossample.Answerer) error {
 	md5, err := ros.ServiceMD5(answerer.Type.Type)
@@ -47,14 +38,14 @@ func offer(i bridges.Instance, name string, answerer rossample.Answerer) error {
 	}
 	s := &service{name: global, typ: ros.ROS1.TypeName(answerer.Type.Type), md5: md5, answerer: answerer, turn: make(chan struct{}, 1)}
 	s.turn <- struct{}{}
-	return i.(*instance).addService(s)
+	return i.(*instance).add(s)
 }
 
 // serve answers a caller of a service: one call, or as many as it likes if it says that
 // it is persistent.
 func (s *session) serve(header protocommon.HeaderRaw) error {
 	name := header["service"]
-	offered := s.node.instance.service(name)
+	offered := named[*service](s.node.instance, name)
 	if offered == nil {
 		s.refuse(fmt.Errorf("%s doesn't offer the service %s", s.node.caller(), name))
 		return nil

@@ -80,7 +80,7 @@ func (s *session) refuse(why error) {
 // subscribe sends a topic's messages until the subscriber goes.
 func (s *session) subscribe(header protocommon.HeaderRaw) error {
 	name := header["topic"]
-	t := s.node.instance.topic(name)
+	t := named[*topic](s.node.instance, name)
 	if t == nil {
 		s.refuse(fmt.Errorf("%s doesn't publish %s", s.node.caller(), name))
 		return nil

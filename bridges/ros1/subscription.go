@@ -58,7 +58,7 @@ func addSubscription(i bridges.Instance, topic bridges.Topic, typ messageType, h
 	if !ok {
 		return badName(topic.Name)
 	}
-	return i.(*instance).addSubscription(&subscription{name: name, typ: typ, handle: handle})
+	return i.(*instance).add(&subscription{name: name, typ: typ, handle: handle})
 }
 
 // deliver hands a message on, after those of other publishers.

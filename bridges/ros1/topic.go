@@ -61,7 +61,7 @@ func newTopic(i bridges.Instance, info *bridges.PublishedTopic, typ messageType)
 	}
 	instance := i.(*instance)
 	t := &topic{Outlet: bridges.Outlet[*transport.Stream]{Info: info}, encoder: encode.ROS1.Encoder(), name: name, typ: typ, limit: instance.limit}
-	return t, instance.addTopic(t)
+	return t, instance.add(t)
 }
 
 func badName(name string) error {
