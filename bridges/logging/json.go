@@ -410,7 +410,7 @@ func writeLaserScan(o *object, topic *bridges.PublishedTopic, m *sample.LaserSca
 func writeRange(o *object, topic *bridges.PublishedTopic, m *sample.Range) {
 	head(o, topic, &m.Header)
 	o.number32("MinimumDistance", m.Range)
-	o.integer("Radiation", int64(m.Radiation))
+	o.integer("Radiation", int64(m.RadiationType))
 	o.number32("FieldOfView", m.FieldOfView)
 	o.number32("RangeMin", m.MinRange)
 	o.number32("RangeMax", m.MaxRange)

@@ -124,7 +124,7 @@ var layouts = map[reflect.Type]written{
 		each: "Frame=FrameID ChildFrame=ChildFrameID StampNs=Stamp Position=Relative.Position Orientation=Relative.Orientation"},
 	reflect.TypeFor[*sample.LaserScan](): {kind: "LaserScanData", keys: heading + "MinAngle=AngleMin MaxAngle=AngleMax AngleStep=AngleIncrement " +
 		"RangeMin RangeMax TimeIncrement ScanTime Ranges Intensities", more: func(any) object { return object{"Transform": turnedMatrix} }},
-	reflect.TypeFor[*sample.Range](): {kind: "UltrasonicData", keys: heading + "MinimumDistance=Range Radiation FieldOfView RangeMin=MinRange RangeMax=MaxRange"},
+	reflect.TypeFor[*sample.Range](): {kind: "UltrasonicData", keys: heading + "MinimumDistance=Range Radiation=RadiationType FieldOfView RangeMin=MinRange RangeMax=MaxRange"},
 	reflect.TypeFor[*sample.Radar](): {kind: "RadarData", keys: heading, list: "Data=Detections", each: "Velocity Azimuth Altitude Depth Instance Tag"},
 	reflect.TypeFor[*sample.RadarObjects](): {kind: "DetectedRadarObjectData", keys: heading, list: "Data=Objects",
 		each: "Id=ID RelativePosition=Position RelativeVelocity=Velocity ColliderSize=Size State=Moving NewDetection=New"},

@@ -508,7 +508,7 @@ func TestLinesOfRanges(t *testing.T) {
 				`"Transform":[0,0,1,0,-1,0,0,0,0,-1,0,0,1,2,3,1],"Ranges":[1.1,"Infinity","-Infinity"],"Intensities":[7]}`,
 		},
 		"range": {
-			line(t, &sample.Range{Header: header(), Radiation: sample.RadiationInfrared, FieldOfView: 0.7, MinRange: 0.3, MaxRange: 2, Range: 1.25}),
+			line(t, &sample.Range{Header: header(), RadiationType: sample.RadiationInfrared, FieldOfView: 0.7, MinRange: 0.3, MaxRange: 2, Range: 1.25}),
 			"UltrasonicData", headJSON + `"MinimumDistance":1.25,"Radiation":1,"FieldOfView":0.7,"RangeMin":0.3,"RangeMax":2}`,
 		},
 		"radar": {

@@ -1,6 +1,7 @@
 package ros
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -20,7 +21,9 @@ import (
 var ErrMirror = errors.New("the type can't be a ROS message")
 
 // Mirror is the message raybridge_msgs/msg/T of a Go structure T, for types that ROS has no
-// message for. It has the structure's fields in their order, under their names in lower case
+// message for. A sample whose fields are those of a ROS message is that message instead.
+//
+// It has the structure's fields in their order, under their names in lower case
 // with underscores. A sample.Header becomes a std_msgs/Header; what that hasn't got isn't in the
 // message. Vectors, rotations, poses and twists are those of geometry_msgs, an int is an
 // int64, other structures are messages of raybridge_msgs. One goroutine at a time uses a
@@ -119,6 +122,14 @@ func PublishMirror[T bridges.Stamped]() Publication {
 	return pub
 }
 
+// plain are the samples whose fields are those of a ROS message, which Declare compares.
+var plain = map[reflect.Type]string{
+	reflect.TypeFor[sample.CompressedImage](): "sensor_msgs/msg/CompressedImage",
+	reflect.TypeFor[sample.Imu]():             "sensor_msgs/msg/Imu",
+	reflect.TypeFor[sample.LaserScan]():       "sensor_msgs/msg/LaserScan",
+	reflect.TypeFor[sample.Range]():           "sensor_msgs/msg/Range",
+}
+
 // structure is the message of a structure that lies at an address.
 type structure struct {
 	name   string
@@ -155,7 +166,7 @@ func (m *Mirror) structureOf(t reflect.Type, within []reflect.Type) (*structure,
 	if t.Kind() != reflect.Struct || t.Name() == "" || slices.Contains(within, t) {
 		return nil, fmt.Errorf("%w: %v is not a structure with a name, or is made of itself", ErrMirror, t)
 	}
-	s := &structure{name: "raybridge_msgs/msg/" + strings.ToUpper(t.Name()[:1]) + t.Name()[1:]}
+	s := &structure{name: cmp.Or(plain[t], "raybridge_msgs/msg/"+strings.ToUpper(t.Name()[:1])+t.Name()[1:])}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		if !f.IsExported() {

@@ -149,6 +149,7 @@ func (d *Data) Sample() (bridges.Stamped, error) {
 	if !ok || d.Stream.Schema.MessageEncoding != "cdr" {
 		return nil, d.unknown(nil)
 	}
+	reading.To = nil // a new one
 	return (&reader{reading: reading}).read(d)
 }
 
@@ -207,14 +208,18 @@ type reader struct {
 
 // read decodes a message.
 func (r *reader) read(d *Data) (s bridges.Stamped, err error) {
-	if r.sample == nil {
+	again := r.reading.To != nil
+	if r.message == nil || !again {
 		r.message = r.reading.New()
+	}
+	if r.sample == nil && again {
+		r.sample = reflect.New(r.reading.Sample.Elem()).Interface().(bridges.Stamped)
 	}
 	r.decoder.Borrow = true
 	if err := r.decoder.Decode(d.Body(), r.message); err != nil {
 		return nil, err
 	}
-	if s = r.sample; s != nil {
+	if s = r.sample; again {
 		err = r.reading.To(s, r.message)
 	} else {
 		s, err = r.reading.From(r.message)
@@ -227,9 +232,6 @@ func (r *reader) read(d *Data) (s bridges.Stamped, err error) {
 		d.copyHeader(s.SampleHeader())
 	case *sample.Transforms:
 		s.Stamp, s.Static = d.Stamp(), d.Stream.Latched
-	}
-	if r.reading.To != nil {
-		r.sample = s
 	}
 	return s, nil
 }

@@ -102,6 +102,31 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	}
 }
 
+func TestReadersAllocateNothing(t *testing.T) {
+	readsInPlace[sample.LaserScan](t)
+	readsInPlace[sample.CompressedImage](t)
+	readsInPlace[sample.Imu](t)
+	readsInPlace[sample.Range](t)
+	readsInPlace[sample.CanBus](t)
+	readsInPlace[sample.Radar](t)
+}
+
+func readsInPlace[T any](t *testing.T) {
+	t.Helper()
+	msg := bridgetest.Filled(reflect.TypeFor[*T]())
+	d, err := dataOf(encodingOf(t, msg), messageOf(t, msg))
+	require.NoError(t, err)
+	var r stream.Reader[T]
+	first, err := r.Read(d)
+	require.NoError(t, err)
+	assert.Zero(t, testing.AllocsPerRun(10, func() {
+		again, err := r.Read(d)
+		if err != nil || again != first {
+			t.Fatal(err)
+		}
+	}), "%T", msg)
+}
+
 // Every message that is cut anywhere is refused, and nothing panics.
 func TestMalformedMessagesAreRefused(t *testing.T) {
 	for _, msg := range samples() {

@@ -55,7 +55,7 @@ func newUltrasonic(spec sensors.Spec, o Ultrasonic) (sensors.Sensor, error) {
 		return nil, fmt.Errorf("%w: range_min %v m is not below range %v m", sensors.ErrValue, u.low, u.high)
 	}
 	u.focal = float64(u.rows) / (2 * math.Tan(mgl64.DegToRad(o.VerticalFOV)/2))
-	u.message.Radiation = sample.RadiationUltrasound
+	u.message.RadiationType = sample.RadiationUltrasound
 	u.message.FieldOfView = float32(2 * math.Atan(float64(max(u.columns, u.rows))/(2*u.focal)))
 	u.message.MinRange, u.message.MaxRange = float32(u.low), float32(u.high)
 	u.Sensor = compute.New(spec, compute.FixedRays(u.columns*u.rows, u.aim, u.publish))

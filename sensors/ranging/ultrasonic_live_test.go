@@ -84,7 +84,7 @@ func TestUltrasonicDefaults(t *testing.T) {
 	m := measure(t, ball(1, 0, 0), nil)
 	assert.InDelta(t, 2*math.Atan(2.5*math.Tan(20*math.Pi/180)), m.FieldOfView, 1e-6)
 	assert.Equal(t, []float32{0.3, 2}, []float32{m.MinRange, m.MaxRange})
-	assert.EqualValues(t, sample.RadiationUltrasound, m.Radiation)
+	assert.EqualValues(t, sample.RadiationUltrasound, m.RadiationType)
 }
 
 // TestUltrasonicRaysStayAsTheyWere: they are brought to the GPU once, and the ball is seen where

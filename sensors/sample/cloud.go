@@ -154,7 +154,7 @@ const (
 // cone's full angle in radians. Too near reads -Inf, nothing in range +Inf (REP-117).
 type Range struct {
 	Header
-	Radiation                 uint8
+	RadiationType             uint8
 	FieldOfView               float32
 	MinRange, MaxRange, Range float32
 }

@@ -1,9 +1,10 @@
 // Package rossample writes samples as ROS messages, and reads samples from them.
 //
-// Its functions set every field of the message. They share the sample's bytes rather than copy
-// them. So the message is good only while the sample is, and nothing may be decoded into it
-// (law S4). Those whose name begins with From do the opposite. [ros.Publication],
-// [ros.Subscription] and [Service] register them on a bridge.
+// A sample whose fields are those of a ROS message is that message: [ros.PublishMirror]. The
+// others have functions here, which set every field of the message. They share the sample's
+// bytes rather than copy them. So the message is good only while the sample is, and nothing may
+// be decoded into it (law S4). Those whose name begins with From do the opposite.
+// [ros.Publication], [ros.Subscription] and [Service] register them on a bridge.
 package rossample
 
 import (
@@ -40,13 +41,6 @@ func Image(dst *ros.Image, src *sample.Image) error {
 	return ros.SetHeader(&dst.Header, &src.Header)
 }
 
-// CompressedImage sets dst to the encoded picture.
-func CompressedImage(dst *ros.CompressedImage, src *sample.CompressedImage) error {
-	dst.Format = src.Format
-	dst.Data = ros.Bytes{Data: src.Data}
-	return ros.SetHeader(&dst.Header, &src.Header)
-}
-
 // CameraInfo sets dst to the calibration of the whole, unbinned picture.
 func CameraInfo(dst *ros.CameraInfo, src *sample.CameraInfo) error {
 	dst.Height, dst.Width = uint32(src.Height), uint32(src.Width)
@@ -54,17 +48,6 @@ func CameraInfo(dst *ros.CameraInfo, src *sample.CameraInfo) error {
 	dst.D, dst.K, dst.R, dst.P = src.D, src.K, src.R, src.P
 	dst.BinningX, dst.BinningY = 0, 0
 	dst.ROI = ros.RegionOfInterest{}
-	return ros.SetHeader(&dst.Header, &src.Header)
-}
-
-// Imu sets dst to the measurement.
-func Imu(dst *ros.Imu, src *sample.Imu) error {
-	dst.Orientation = ros.QuaternionOf(src.Orientation)
-	dst.OrientationCovariance = src.OrientationCovariance
-	dst.AngularVelocity = ros.Vector3Of(src.AngularVelocity)
-	dst.AngularVelocityCovariance = src.AngularVelocityCovariance
-	dst.LinearAcceleration = ros.Vector3Of(src.LinearAcceleration)
-	dst.LinearAccelerationCovariance = src.LinearAccelerationCovariance
 	return ros.SetHeader(&dst.Header, &src.Header)
 }
 

@@ -44,9 +44,7 @@ func reading[M any, P interface {
 		if err := convert(dst.(T), m.(P)); err != nil {
 			return err
 		}
-		if h, ok := dst.(interface{ SampleHeader() *sample.Header }); ok {
-			h.SampleHeader().Pose = spatial.Identity()
-		}
+		unplaced(dst)
 		return nil
 	}
 	return Reading{
@@ -62,18 +60,25 @@ func reading[M any, P interface {
 	}
 }
 
+// unplaced says that no message tells where the sensor was.
+func unplaced(s bridges.Stamped) {
+	if h, ok := s.(interface{ SampleHeader() *sample.Header }); ok {
+		h.SampleHeader().Pose = spatial.Identity()
+	}
+}
+
 // Readings returns a reading of every message that Standard and SVL make. Two of them
 // carry several samples: a nav_msgs/Odometry is read as *sample.Odometry, a
 // sensor_msgs/PointCloud2 as what its fields say.
 func Readings() []Reading {
 	return []Reading{
-		reading(FromClock), reading(FromImage), reading(FromCompressedImage), reading(FromCameraInfo),
+		reading(FromClock), reading(FromImage), mirrorReading[*sample.CompressedImage](), reading(FromCameraInfo),
 		{
 			Type: (&ros.PointCloud2{}).TypeName(), New: func() ros.Message { return &ros.PointCloud2{} },
 			From: func(m ros.Message) (bridges.Stamped, error) { return FromPointCloud2(m.(*ros.PointCloud2)) },
 		},
-		reading(FromImu), reading(FromNavSatFix), reading(FromOdometry), reading(FromTFMessage),
-		reading(FromLaserScan), reading(FromRange), reading(FromUltrasonic), reading(FromDetectedRadarObjectArray), reading(FromSpeed),
+		mirrorReading[*sample.Imu](), reading(FromNavSatFix), reading(FromOdometry), reading(FromTFMessage),
+		mirrorReading[*sample.LaserScan](), mirrorReading[*sample.Range](), reading(FromUltrasonic), reading(FromDetectedRadarObjectArray), reading(FromSpeed),
 		reading(FromCanBusData), reading(FromVehicleOdometry), reading(FromSignalArray),
 		reading(FromDetection2DArray), reading(FromDetection3DArray),
 		reading(FromLgsvlDetection2DArray), reading(FromLgsvlDetection3DArray),
@@ -82,8 +87,8 @@ func Readings() []Reading {
 	}
 }
 
-// MirrorReading returns the Reading of what a type is mirrored as, a pointer to a structure;
-// the samples have the header that the message has. Errors wrap ros.ErrMirror.
+// MirrorReading returns the Reading of what a type is mirrored as, a pointer to a structure.
+// Errors wrap ros.ErrMirror.
 func MirrorReading(t reflect.Type) (Reading, error) {
 	if t.Kind() != reflect.Pointer || !t.Implements(reflect.TypeFor[bridges.Stamped]()) {
 		return Reading{}, fmt.Errorf("%w: %v is not a pointer with a method Stamp", ros.ErrMirror, t)
@@ -107,9 +112,24 @@ func MirrorReading(t reflect.Type) (Reading, error) {
 			m := message.(*ros.Mirror)
 			s := m.Value().(bridges.Stamped)
 			idle.Put(m)
+			unplaced(s)
 			return s, nil
 		},
+		To: func(dst bridges.Stamped, message ros.Message) error {
+			reflect.ValueOf(dst).Elem().Set(reflect.ValueOf(message.(*ros.Mirror).Value()).Elem())
+			unplaced(dst)
+			return nil
+		},
 	}, nil
+}
+
+// mirrorReading is MirrorReading of a type that has a mirror.
+func mirrorReading[T bridges.Stamped]() Reading {
+	r, err := MirrorReading(reflect.TypeFor[T]())
+	if err != nil {
+		panic(err)
+	}
+	return r
 }
 
 // WholeReadings returns a reading of every message that Whole makes, by their full names, and
@@ -149,13 +169,6 @@ var wide = map[string]bool{
 	sample.Encoding32FC1: true, sample.Encoding32FC2: true, sample.Encoding32FC3: true,
 }
 
-// FromCompressedImage sets dst to the encoded picture, whose bytes it shares.
-func FromCompressedImage(dst *sample.CompressedImage, src *ros.CompressedImage) error {
-	dst.Header = ros.SampleHeader(&src.Header)
-	dst.Format, dst.Data = src.Format, src.Data.Data
-	return nil
-}
-
 // FromCameraInfo sets dst to the calibration of the whole picture; binning and a region
 // of interest are left out.
 func FromCameraInfo(dst *sample.CameraInfo, src *ros.CameraInfo) error {
@@ -163,15 +176,6 @@ func FromCameraInfo(dst *sample.CameraInfo, src *ros.CameraInfo) error {
 	dst.Width, dst.Height = int(src.Width), int(src.Height)
 	dst.DistortionModel = src.DistortionModel
 	dst.D, dst.K, dst.R, dst.P = src.D, src.K, src.R, src.P
-	return nil
-}
-
-// FromImu sets dst to the measurement.
-func FromImu(dst *sample.Imu, src *ros.Imu) error {
-	dst.Header = ros.SampleHeader(&src.Header)
-	dst.Orientation, dst.OrientationCovariance = src.Orientation.Quat(), src.OrientationCovariance
-	dst.AngularVelocity, dst.AngularVelocityCovariance = src.AngularVelocity.Vec3(), src.AngularVelocityCovariance
-	dst.LinearAcceleration, dst.LinearAccelerationCovariance = src.LinearAcceleration.Vec3(), src.LinearAccelerationCovariance
 	return nil
 }
 
@@ -213,27 +217,9 @@ func FromTFMessage(dst *sample.Transforms, src *ros.TFMessage) error {
 	return nil
 }
 
-// FromLaserScan sets dst to the planar scan, whose memory it shares.
-func FromLaserScan(dst *sample.LaserScan, src *ros.LaserScan) error {
-	dst.Header = ros.SampleHeader(&src.Header)
-	dst.AngleMin, dst.AngleMax, dst.AngleIncrement = src.AngleMin, src.AngleMax, src.AngleIncrement
-	dst.TimeIncrement, dst.ScanTime = src.TimeIncrement, src.ScanTime
-	dst.RangeMin, dst.RangeMax = src.RangeMin, src.RangeMax
-	dst.Ranges, dst.Intensities = src.Ranges, src.Intensities
-	return nil
-}
-
-// FromRange sets dst to the distance.
-func FromRange(dst *sample.Range, src *ros.Range) error {
-	dst.Header = ros.SampleHeader(&src.Header)
-	dst.Radiation, dst.FieldOfView = src.RadiationType, src.FieldOfView
-	dst.MinRange, dst.MaxRange, dst.Range = src.MinRange, src.MaxRange, src.Range
-	return nil
-}
-
 // FromUltrasonic sets dst to the distance of the nearest thing.
 func FromUltrasonic(dst *sample.Range, src *ros.Ultrasonic) error {
-	*dst = sample.Range{Header: ros.SampleHeader(&src.Header), Radiation: sample.RadiationUltrasound, Range: src.MinimumDistance}
+	*dst = sample.Range{Header: ros.SampleHeader(&src.Header), RadiationType: sample.RadiationUltrasound, Range: src.MinimumDistance}
 	return nil
 }
 

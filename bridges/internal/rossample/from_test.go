@@ -56,7 +56,7 @@ func carried() []bridges.Stamped {
 			Header: h, AngleMin: -1, AngleMax: 1, AngleIncrement: 1, TimeIncrement: 0.1, ScanTime: 0.5, RangeMin: 0.2, RangeMax: 30,
 			Ranges: []float32{1, float32(math.Inf(1)), 3}, Intensities: []float32{4, 5, 6},
 		},
-		&sample.Range{Header: h, Radiation: sample.RadiationInfrared, FieldOfView: 0.5, MinRange: 0.1, MaxRange: 4, Range: 2},
+		&sample.Range{Header: h, RadiationType: sample.RadiationInfrared, FieldOfView: 0.5, MinRange: 0.1, MaxRange: 4, Range: 2},
 		&sample.Radar{Header: h, Detections: []sample.RadarDetection{{Velocity: -3, Azimuth: 0.25, Altitude: -0.5, Depth: 40}, {Depth: 1}}},
 		&sample.RadarObjects{Header: h, Objects: []sample.RadarObject{
 			{ID: 7, Position: mgl64.Vec3{10, 1, 0}, Velocity: mgl64.Vec3{-1, 0, 0}, Size: mgl64.Vec3{4, 2, 1.5}, Moving: true, New: true},

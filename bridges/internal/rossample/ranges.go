@@ -8,23 +8,6 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
-// LaserScan sets dst to the planar scan.
-func LaserScan(dst *ros.LaserScan, src *sample.LaserScan) error {
-	dst.AngleMin, dst.AngleMax, dst.AngleIncrement = src.AngleMin, src.AngleMax, src.AngleIncrement
-	dst.TimeIncrement, dst.ScanTime = src.TimeIncrement, src.ScanTime
-	dst.RangeMin, dst.RangeMax = src.RangeMin, src.RangeMax
-	dst.Ranges, dst.Intensities = src.Ranges, src.Intensities
-	return ros.SetHeader(&dst.Header, &src.Header)
-}
-
-// Range sets dst to the distance.
-func Range(dst *ros.Range, src *sample.Range) error {
-	dst.RadiationType = src.Radiation
-	dst.FieldOfView = src.FieldOfView
-	dst.MinRange, dst.MaxRange, dst.Range = src.MinRange, src.MaxRange, src.Range
-	return ros.SetHeader(&dst.Header, &src.Header)
-}
-
 // Ultrasonic sets dst to the distance of the nearest thing, as SVL has it; -Inf if it is
 // too near, +Inf if there is none.
 func Ultrasonic(dst *ros.Ultrasonic, src *sample.Range) error {

@@ -13,9 +13,9 @@ import (
 // shared are the publications that all bridges to ROS have.
 func shared() []ros.Publication {
 	return []ros.Publication{
-		ros.Publish(Clock), ros.Publish(Image), ros.Publish(CompressedImage), ros.Publish(CameraInfo),
-		ros.Publish(PointCloud2), ros.Publish(Imu), ros.Publish(NavSatFix), ros.Publish(Odometry),
-		ros.Publish(TFMessage), ros.Publish(LaserScan), ros.Publish(RadarCloud),
+		ros.Publish(Clock), ros.Publish(Image), ros.PublishMirror[*sample.CompressedImage](), ros.Publish(CameraInfo),
+		ros.Publish(PointCloud2), ros.PublishMirror[*sample.Imu](), ros.Publish(NavSatFix), ros.Publish(Odometry),
+		ros.Publish(TFMessage), ros.PublishMirror[*sample.LaserScan](), ros.Publish(RadarCloud),
 		ros.Publish(DetectedRadarObjectArray), ros.Publish(DvsCloud), ros.Publish(Speed),
 		ros.Publish(GpsOdometry), ros.Publish(CanBusData), ros.Publish(VehicleOdometry),
 		ros.Publish(SignalArray), ros.Publish(CarlaCollisionEvent), ros.Publish(CarlaLaneInvasionEvent),
@@ -27,7 +27,7 @@ func shared() []ros.Publication {
 // distances sensor_msgs/Range. What ROS has no type for (InsStatus, Obstacle, Snapshot,
 // LaneMarks) isn't among them: bridges carry mirrors of it (ros.CarryMirrors).
 func Standard() []ros.Publication {
-	return append(shared(), ros.Publish(Range), ros.Publish(Detection2DArray), ros.Publish(Detection3DArray))
+	return append(shared(), ros.PublishMirror[*sample.Range](), ros.Publish(Detection2DArray), ros.Publish(Detection3DArray))
 }
 
 // SVL returns the messages that SVL Simulator's users expect: boxes and distances are
@@ -55,9 +55,9 @@ func mirrored() []ros.Publication {
 // Whole returns the messages that lose least: those of ROS that hold a whole sample, and
 // of the others mirrors.
 func Whole() []ros.Publication {
-	return append(mirrored(), ros.Publish(Clock), ros.Publish(Image), ros.Publish(CompressedImage),
-		ros.Publish(CameraInfo), ros.Publish(WholePointCloud2), ros.Publish(LaserScan), ros.Publish(Range),
-		ros.Publish(Imu), ros.Publish(NavSatFix), ros.Publish(Odometry), ros.Publish(TFMessage))
+	return append(mirrored(), ros.Publish(Clock), ros.Publish(Image), ros.PublishMirror[*sample.CompressedImage](),
+		ros.Publish(CameraInfo), ros.Publish(WholePointCloud2), ros.PublishMirror[*sample.LaserScan](), ros.PublishMirror[*sample.Range](),
+		ros.PublishMirror[*sample.Imu](), ros.Publish(NavSatFix), ros.Publish(Odometry), ros.Publish(TFMessage))
 }
 
 // Register declares what a bridge to ROS publishes and subscribes to, and mirrors of all else.

@@ -91,10 +91,10 @@ func radarObjects() *sample.RadarObjects {
 
 func TestMoreSamplesEncodeToTheVectors(t *testing.T) {
 	for name, encoded := range map[string]func() ([]byte, error){
-		"laser_scan":       encoded(rossample.LaserScan, laserScan(0.5, 0, 0, 12)),
-		"laser_scan_plain": encoded(rossample.LaserScan, laserScan()),
-		"range": encoded(rossample.Range, &sample.Range{
-			Header: header("sonar"), Radiation: sample.RadiationUltrasound, FieldOfView: 0.7, MinRange: 0.3, MaxRange: 2, Range: 1.25,
+		"laser_scan":       mirrored(laserScan(0.5, 0, 0, 12)),
+		"laser_scan_plain": mirrored(laserScan()),
+		"range": mirrored(&sample.Range{
+			Header: header("sonar"), RadiationType: sample.RadiationUltrasound, FieldOfView: 0.7, MinRange: 0.3, MaxRange: 2, Range: 1.25,
 		}),
 		"radar":               encoded(rossample.RadarCloud, radar()),
 		"dvs_events":          encoded(rossample.DvsCloud, dvsEvents()),
@@ -152,7 +152,7 @@ func TestLateStampsAreErrors(t *testing.T) {
 		"lgsvl detections 3d": encoded(rossample.LgsvlDetection3DArray, &sample.Detections3D{Header: late}),
 		"signals":             encoded(rossample.SignalArray, &sample.Signals{Header: late}),
 		"radar objects":       encoded(rossample.DetectedRadarObjectArray, &sample.RadarObjects{Header: late}),
-		"laser scan":          encoded(rossample.LaserScan, &sample.LaserScan{Header: late}),
+		"laser scan":          mirrored(&sample.LaserScan{Header: late}),
 	} {
 		_, err := encoded()
 		assert.ErrorIs(t, err, ros.ErrStampRange, name)
