@@ -176,8 +176,20 @@ func (s *Scene) Colored() []bool {
 	return colored
 }
 
+// rows returns the transform as the shaders read it: each row ends in by how many mipmap levels
+// a picture is finer under it.
+func (t UVTransform) rows() []Row {
+	if t == (UVTransform{}) {
+		t = UVTransform{{1, 0, 0}, {0, 1, 0}}
+	}
+	along := math.Hypot(float64(t[0][0]), float64(t[1][0]))
+	across := math.Hypot(float64(t[0][1]), float64(t[1][1]))
+	level := float32(math.Log2(max(along, across, 1e-9)))
+	return []Row{{t[0][0], t[0][1], t[0][2], level}, {t[1][0], t[1][1], t[1][2], level}}
+}
+
 // materialRecords returns the table of materials; layers says where each
-// texture went.
+// texture went. Behind the materials are the transforms of textures that have their own.
 func (s *Scene) materialRecords(layers *textureLayers) []Row {
 	rows := make([]Row, 0, 4*len(s.Materials))
 	colored := s.Colored()
@@ -205,6 +217,12 @@ func (s *Scene) materialRecords(layers *textureLayers) []Row {
 			Row{m.Metallic, m.Roughness, m.Reflectance, flags},
 			Row{base, rough, glow, float32(baseWrap) + 4*float32(roughWrap) + 16*float32(glowWrap)},
 		)
+	}
+	for i := range s.Materials {
+		if m := &s.Materials[i]; m.MetalRoughUV != (UVTransform{}) || m.EmissiveUV != (UVTransform{}) {
+			rows[4*i+3][3] += 64 * float32(len(rows)/4)
+			rows = append(rows, append(m.MetalRoughUV.rows(), m.EmissiveUV.rows()...)...)
+		}
 	}
 	return rows
 }

@@ -107,6 +107,13 @@ func TestMaterialTable(t *testing.T) {
 		assert.InDeltaSlice(t, want[i][:], rows[i][:], 1e-6)
 	}
 	assert.Equal(t, [4]float64{-1, -1, -1, 0}, rows[7])
+	s.Materials[1].EmissiveUV = scene.UVTransform{{4, 0, 1}, {0, -2, 3}}
+	fake = fakeWithLimits(1<<20, 16)
+	_, err = uploaded(t, fake, buildWorld(t, s))
+	require.NoError(t, err)
+	moved, n := texels(fake.Bytes("scene materials")), len(rows)
+	assert.Equal(t, [4]float64{-1, -1, -1, float64(64 * n / 4)}, moved[7])
+	assert.Equal(t, [][4]float64{{1, 0, 0, 0}, {0, 1, 0, 0}, {4, 0, 1, 2}, {0, -2, 3, 2}}, moved[n:])
 	assert.InDelta(t, 0.3, rows[9][3], 1e-7)
 	assert.Equal(t, 0.0, math.Abs(rows[13][3]), "an opaque material is never cut out")
 }

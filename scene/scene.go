@@ -225,9 +225,12 @@ type Material struct {
 	MetalRoughTexture int // linear; roughness in G, metallic in B
 	Emissive          mgl32.Vec3
 	EmissiveTexture   int // sRGB
-	AlphaMode         AlphaMode
-	AlphaCutoff       float32
-	DoubleSided       bool
+	// MetalRoughUV and EmissiveUV lead from the vertices' texture coordinates, which are those of
+	// the base colour's texture, to these textures' own.
+	MetalRoughUV, EmissiveUV UVTransform
+	AlphaMode                AlphaMode
+	AlphaCutoff              float32
+	DoubleSided              bool
 	// Unlit is true for what cameras show as it is painted, whatever the light and the exposure
 	// (KHR_materials_unlit).
 	Unlit bool
@@ -237,6 +240,10 @@ type Material struct {
 	// Retro is true for retroreflectors (signs, plates): intensities 101..255.
 	Retro bool
 }
+
+// UVTransform maps texture coordinates: its rows times (u, v, 1) are u and v. The zero value
+// leaves them as they are.
+type UVTransform [2][3]float32
 
 // Mesh is an indexed triangle mesh in its own frame, metres, REP-103 axes,
 // counter-clockwise front faces. Normals has Positions' length, unit vectors;

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/simtime"
@@ -113,6 +114,17 @@ func TestBoundsHoldTheShape(t *testing.T) {
 	}
 	box := s.BoxOf(s.Actors[2])
 	assert.InDelta(t, 1.3, box.Half[2], 0.35, "the ball goes up and down by 0.4 m")
+}
+
+// A world's copies of a shape are taken from the budget before they are made.
+func TestShapesTakeMemory(t *testing.T) {
+	s := scenetest.NewBuilder("limb").Scene
+	_, err := s.Add(limb(), scene.Placement{Whole: true})
+	require.NoError(t, err)
+	_, err = scene.Build(t.Context(), s, scene.BuildOptions{Memory: memory.New(1 << 20)})
+	assert.ErrorIs(t, err, memory.ErrExceeded)
+	_, err = scene.Build(t.Context(), s, scene.BuildOptions{Memory: memory.New(1 << 23)})
+	assert.NoError(t, err)
 }
 
 func TestBadShapes(t *testing.T) {

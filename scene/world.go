@@ -154,7 +154,7 @@ type BuildOptions struct {
 	Memory *memory.Budget
 }
 
-// A triangle of the static world takes buildBytes while the tables are made and keptBytes
+// A triangle of the static world, or of a copy of a shape, takes buildBytes while the tables are made and keptBytes
 // from then on. They were measured as the heap's growth with cities of 500,000 and 2,000,000
 // triangles, and rounded up.
 const (
@@ -167,7 +167,7 @@ const (
 // Errors: ErrEmptyScene, ErrVertex, ErrIndex, ErrTooLarge, memory.ErrExceeded. A cache that cannot
 // be read or written costs time, never the build.
 func Build(ctx context.Context, s *Scene, opts BuildOptions) (*World, error) {
-	n := s.staticTriangles()
+	n := s.countedTriangles()
 	if err := opts.Memory.Take(fmt.Sprintf("a world of %d triangles", n), buildBytes*n); err != nil {
 		return nil, fmt.Errorf("build world of scene %q: %w", s.Name, err)
 	}
@@ -180,10 +180,17 @@ func Build(ctx context.Context, s *Scene, opts BuildOptions) (*World, error) {
 	return w, nil
 }
 
-// staticTriangles counts what never moves, as often as it is placed.
-func (s *Scene) staticTriangles() int64 {
+// countedTriangles counts what never moves, as often as it is placed, and the copies of shapes.
+func (s *Scene) countedTriangles() int64 {
 	sum := int64(0)
+	shapes := map[*Shape]bool{}
 	for _, a := range s.Actors {
+		for i := range a.Parts {
+			if shape := a.Parts[i].Shape; shape != nil && !shapes[shape] {
+				shapes[shape] = true
+				sum += shapeCopies * int64(len(shape.mesh.Indices)/3)
+			}
+		}
 		if !a.Static() {
 			continue
 		}

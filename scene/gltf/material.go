@@ -129,8 +129,8 @@ func readLidarExtras(m *scene.Material, extras any) error {
 	return nil
 }
 
-// readTextures reads a material's textures. All share the first one's texture
-// coordinates: base colour, emission, metallic-roughness.
+// readTextures reads a material's textures: base colour, emission, metallic-roughness. Vertices
+// have the first one's texture coordinates, from which the others' follow.
 func (l *loader) readTextures(m *scene.Material, i int, source *gltf.Material) (uvMapping, error) {
 	var pbr gltf.PBRMetallicRoughness
 	if source.PBRMetallicRoughness != nil {
@@ -141,10 +141,11 @@ func (l *loader) readTextures(m *scene.Material, i int, source *gltf.Material) (
 		place string
 		info  *gltf.TextureInfo
 		index *int
+		own   *scene.UVTransform
 	}{
-		{"pbrMetallicRoughness.baseColorTexture", pbr.BaseColorTexture, &m.BaseColorTexture},
-		{"emissiveTexture", source.EmissiveTexture, &m.EmissiveTexture},
-		{"pbrMetallicRoughness.metallicRoughnessTexture", pbr.MetallicRoughnessTexture, &m.MetalRoughTexture},
+		{"pbrMetallicRoughness.baseColorTexture", pbr.BaseColorTexture, &m.BaseColorTexture, nil},
+		{"emissiveTexture", source.EmissiveTexture, &m.EmissiveTexture, &m.EmissiveUV},
+		{"pbrMetallicRoughness.metallicRoughnessTexture", pbr.MetallicRoughnessTexture, &m.MetalRoughTexture, &m.MetalRoughUV},
 	} {
 		*t.index = scene.NoTexture
 		if t.info == nil {
@@ -161,7 +162,10 @@ func (l *loader) readTextures(m *scene.Material, i int, source *gltf.Material) (
 		case !shared.textured:
 			shared = uv
 		case uv != shared:
-			l.warn(fmt.Sprintf("materials[%d].%s", i, t.place), "has its own texture coordinates: those of the material's first texture are used")
+			var ok bool
+			if *t.own, ok = uv.after(&shared); !ok {
+				l.warn(fmt.Sprintf("materials[%d].%s", i, t.place), "has its own texture coordinates: those of the material's first texture are used")
+			}
 		}
 	}
 	return shared, nil
@@ -192,6 +196,26 @@ func readUVMapping(info *gltf.TextureInfo) (uvMapping, error) {
 		{-sin * t.Scale[0], cos * t.Scale[1], t.Offset[1]},
 	}
 	return uv, nil
+}
+
+// after returns what leads from another mapping's coordinates to these. It returns false where
+// nothing does: they are of another set, or the other mapping flattens them.
+func (m *uvMapping) after(other *uvMapping) (t scene.UVTransform, ok bool) {
+	a, b := m.transform, other.transform
+	det := b[0][0]*b[1][1] - b[0][1]*b[1][0]
+	if m.set != other.set || math.Abs(det) < 1e-12 {
+		return t, false
+	}
+	for row := range 2 {
+		u := (a[row][0]*b[1][1] - a[row][1]*b[1][0]) / det
+		v := (a[row][1]*b[0][0] - a[row][0]*b[0][1]) / det
+		shift := a[row][2] - u*b[0][2] - v*b[1][2]
+		if !finite(u, v, shift) {
+			return scene.UVTransform{}, false
+		}
+		t[row] = [3]float32{float32(u), float32(v), float32(shift)}
+	}
+	return t, true
 }
 
 // apply maps a vertex's coordinates to the texture's.

@@ -238,6 +238,40 @@ func TestTextureCoordinateSets(t *testing.T) {
 	checkAsset(t, a)
 }
 
+// Textures of one set have transforms of their own, which start from the first one's.
+func TestTransformsOfEachTexture(t *testing.T) {
+	m := newModel()
+	index := m.add("textures", object{"source": m.add("images", object{"uri": pngURI(checker())})})
+	ref := func(transform object) object {
+		return object{"index": index, "extensions": object{"KHR_texture_transform": transform}}
+	}
+	a := withMaterial(m, object{
+		"pbrMetallicRoughness": object{
+			"baseColorTexture":         ref(object{"offset": list{0.25, 0.5}, "scale": list{2, 4}, "rotation": 0.3}),
+			"metallicRoughnessTexture": ref(object{"offset": list{-1, 0.125}, "scale": list{0, -1}, "rotation": 1}),
+		},
+		"emissiveTexture": ref(object{"texCoord": 0}),
+	}).load(t, gltf.Options{})
+	checkAsset(t, a)
+	assert.Empty(t, a.Warnings)
+	mesh, got := a.Meshes[0], a.Materials[0]
+	own := []mgl32.Vec2{{0, 0}, {1, 0}, {0, 1}} // of the model's vertices
+	sin, cos := float32(math.Sin(1)), float32(math.Cos(1))
+	for i, uv := range mesh.UVs {
+		apply := func(t scene.UVTransform) []float32 {
+			return []float32{t[0][0]*uv[0] + t[0][1]*uv[1] + t[0][2], t[1][0]*uv[0] + t[1][1]*uv[1] + t[1][2]}
+		}
+		assert.InDeltaSlice(t, own[i][:], apply(got.EmissiveUV), 1e-6)
+		assert.InDeltaSlice(t, []float32{-sin*own[i][1] - 1, -cos*own[i][1] + 0.125}, apply(got.MetalRoughUV), 1e-6)
+	}
+
+	// A first texture of one point has nothing that the others' coordinates could follow from.
+	m = newModel()
+	index = m.add("textures", object{"source": m.add("images", object{"uri": pngURI(checker())})})
+	a = withMaterial(m, object{"pbrMetallicRoughness": object{"baseColorTexture": ref(object{"scale": list{0, 0}})}, "emissiveTexture": object{"index": index}}).load(t, gltf.Options{})
+	assert.Equal(t, []string{"materials[0].emissiveTexture: has its own texture coordinates: those of the material's first texture are used"}, a.Warnings)
+}
+
 func TestOneSetOfCoordinatesAMaterial(t *testing.T) {
 	m := newModel()
 	ref := object{"index": m.add("textures", object{"source": m.add("images", object{"uri": pngURI(checker())})})}

@@ -722,3 +722,26 @@ func linear(b int) float64 {
 	}
 	return math.Pow((x+0.055)/1.055, 2.4)
 }
+
+// A texture with a transform of its own is turned by 90 degrees, halved and shifted.
+func TestATextureHasATransformOfItsOwn(t *testing.T) {
+	corners := [4]color.NRGBA{{255, 0, 0, 255}, {0, 255, 0, 255}, {0, 0, 255, 255}, {255, 255, 0, 255}}
+	img := image.NewNRGBA(image.Rect(0, 0, 64, 64))
+	for y := range 64 {
+		for x := range 64 {
+			img.SetNRGBA(x, y, corners[x/32+2*(y/32)])
+		}
+	}
+	b := scenetest.NewBuilder("picture")
+	putTextured(b, "floor", scenetest.Plane(10, 3), scene.Texture{Name: "corners", Image: img}, scenetest.At(0, 0, 0, scene.TagRoads))
+	b.Scene.Materials[0].EmissiveUV = scene.UVTransform{{0, 2, 0.5}, {-2, 0, 0.25}}
+	r := newRig(t, b.Scene, nil, mounted{camera.RGBDefinition, spatial.FromRPY(mgl64.Vec3{0, 0, 5}, 0, 90, 0), size(100, 100, "tone_curve", "none")})
+	r.fire(0)
+	for _, u := range []float64{0.05, 0.3, 0.55, 0.8} { // u runs up the picture, v to its left
+		for _, v := range []float64{0.1, 0.35, 0.6, 0.85} {
+			x, y := math.Mod(2*v+0.5, 1), math.Mod(-2*u+0.25+2, 1)
+			c := corners[int(2*x)+2*int(2*y)]
+			assert.Equal(t, [3]int{int(c.R), int(c.G), int(c.B)}, pixelAt(r.picture(0), int(100-100*v), int(100-100*u)), "at %v, %v", u, v)
+		}
+	}
+}

@@ -68,7 +68,9 @@ func TestWhatMovesInItself(t *testing.T) {
 			mounted{camera.DepthDefinition, forward(0), size(80, 80)}, mounted{camera.SemanticDefinition, forward(0), size(80, 80)},
 			mounted{camera.InstanceDefinition, forward(0), size(80, 80)}, mounted{camera.RGBDefinition, forward(0), size(80, 80)},
 			mounted{camera.NormalsDefinition, forward(0), size(80, 80)}, mounted{camera.OpticalFlowDefinition, forward(0), size(80, 80)},
-			mounted{camera.DepthDefinition, forward(0), size(80, 80, "lens", "plumb_bob", "distortion", "1e-6,0,0,0")})
+			mounted{camera.DepthDefinition, forward(0), size(80, 80, "lens", "plumb_bob", "distortion", "1e-6,0,0,0")},
+			// It looks past where the panel is at time 0.
+			mounted{camera.DepthDefinition, spatial.FromRPY(mgl64.Vec3{0, 2.6, 0}, 0, 0, 0), size(8, 8, "fov", 6)})
 		paint := shown(mgl64.Vec3{0.25, 0.5, 0.75}, false)
 		for step, seconds := range []float64{0.2, 0.3, 0.9, 1.0, 0.3} { // back, too
 			r.fire(simtime.Stamp(seconds * 1e9))
@@ -88,6 +90,11 @@ func TestWhatMovesInItself(t *testing.T) {
 					moved = 0
 				}
 				assert.InDelta(t, moved, flowAt(r.picture(5), u, v)[0], 1e-5, "flow at %v s, %v m, morph %v", seconds, off, morph)
+			}
+			if beside := depthAt(r.picture(7), 4, 4); y > 0.7 {
+				assert.InDelta(t, x, beside, 1e-3)
+			} else {
+				assert.InDelta(t, 20, beside, 1e-3)
 			}
 			assert.Equal(t, byte(scene.TagWall), at(r.picture(1), int(40-40*(y+2.3)/x), 40, 1)[0])
 			assert.Equal(t, byte(scene.TagWall), at(r.picture(1), int(40-40*(y-2.3)/x), 40, 1)[0])

@@ -6,8 +6,10 @@ import (
 	"image"
 	"maps"
 	"math"
+	"slices"
 	"testing"
 
+	"github.com/go-gl/mathgl/mgl32"
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -334,4 +336,26 @@ func TestConformance(t *testing.T) {
 			"rolling": false, "intensity": "svl", "atmosphere_attenuation_rate": 0.1, "noise_stddev": 0.1, "noise_seed": 5,
 		}})
 	})
+}
+
+// Colours of vertices dim what a surface sends back, as they dim what a camera sees.
+func TestVertexColorsDimTheReturn(t *testing.T) {
+	b := scenetest.NewBuilder("hall")
+	hall := scenetest.Box(120, 80, 30)
+	hall.Colors = slices.Repeat([]mgl32.Vec4{{0.25, 0.5, 1, 1}}, len(hall.Positions))
+	b.Put("hall", hall, scenetest.Matte("paint", 0.8, 0.6, 0.4), scenetest.At(1, 2, 3, scene.TagBuilding))
+	for scale, want := range map[string]func(p *sample.Point) float64{
+		"svl": func(*sample.Point) float64 { return (0.2 + 0.3 + 0.4) / 3 },
+		"surface": func(p *sample.Point) float64 {
+			return 100 * (0.2126*0.2 + 0.7152*0.3 + 0.0722*0.4) * float64(p.CosIncidence)
+		},
+	} {
+		o := exact(map[string]any{"intensity": scale, "atmosphere_attenuation_rate": 0.0})
+		o.Scene = b.Scene
+		points := scan(t, o, scanPeriod).Points
+		require.NotEmpty(t, points)
+		for i := range points {
+			require.InEpsilon(t, want(&points[i]), points[i].Intensity, 5e-3, "%s, ray %d", scale, i)
+		}
+	}
 }

@@ -30,7 +30,11 @@
 //             unlit, 8 some of its vertices have colours);
 //             layers of base colour (colorTextures), metallic-roughness
 //             (dataTextures) and emission (colorTextures), -1 for none, and their
-//             wraps, base + 4 metallic-roughness + 16 emission.
+//             wraps, base + 4 metallic-roughness + 16 emission + 64 times the place of
+//             its transforms among the records (0: it has none).
+//             Transforms are 4 texels, two rows for metallic-roughness and two for
+//             emission: times (u, v, 1) they are the texture's coordinates. They end
+//             in how many mipmap levels finer the picture is.
 // movers      1 texel (uint) a mover: reference of its root node, instance id |
 //             tag << 16, first triangle, and where its shape changes the first of the
 //             triangles as they were at a camera's firing before (0: it doesn't).
@@ -61,6 +65,7 @@ struct Material {
     float metalRoughLayer;
     float emissionLayer;
     uint wraps;
+    int transforms; // first texel, 0 for none
 };
 
 // vertexPosition returns vertex i in its triangle's frame.
@@ -120,7 +125,8 @@ Material materialAt(int i) {
     vec4 layers = texelFetch(materials, 4 * i + 3);
     uint flags = uint(surface.w);
     return Material(base, emission.rgb, emission.a, surface.x, surface.y, surface.z,
-        (flags & 1u) != 0u, (flags & 2u) != 0u, (flags & 4u) != 0u, (flags & 8u) != 0u, layers.x, layers.y, layers.z, uint(layers.w));
+        (flags & 1u) != 0u, (flags & 2u) != 0u, (flags & 4u) != 0u, (flags & 8u) != 0u, layers.x, layers.y, layers.z,
+        uint(layers.w) & 63u, 4 * int(uint(layers.w) >> 6));
 }
 
 // wrapped applies a texture's wrap (0 repeat, 1 clamp, 2 mirror) to texture
@@ -140,9 +146,20 @@ vec4 baseColor(Material m, vec2 uv, float lod) {
     return m.baseColor * textureLod(colorTextures, vec3(at, m.baseLayer), lod);
 }
 
+// transform brings texture coordinates and their mipmap level to those of another texture. Its
+// rows among the material's transforms begin at row. A material without such has the same.
+void transform(Material m, int row, inout vec2 uv, inout float lod) {
+    for (bool own = m.transforms != 0; own; own = false) {
+        vec4 u = texelFetch(materials, m.transforms + row), v = texelFetch(materials, m.transforms + row + 1);
+        uv = vec2(dot(u.xyz, vec3(uv, 1.0)), dot(v.xyz, vec3(uv, 1.0)));
+        lod += u.w;
+    }
+}
+
 // metallicRoughness returns a material's metallic and roughness factors at uv.
 vec2 metallicRoughness(Material m, vec2 uv, float lod) {
     if (m.metalRoughLayer < 0.0) return vec2(m.metallic, m.roughness);
+    transform(m, 0, uv, lod);
     float size = float(textureSize(dataTextures, 0).x);
     vec2 at = wrapped(uv, (m.wraps >> 2) & 3u, size);
     return vec2(m.metallic, m.roughness) * textureLod(dataTextures, vec3(at, m.metalRoughLayer), lod).bg;
@@ -151,6 +168,7 @@ vec2 metallicRoughness(Material m, vec2 uv, float lod) {
 // emission returns a material's emitted linear colour at uv.
 vec3 emission(Material m, vec2 uv, float lod) {
     if (m.emissionLayer < 0.0) return m.emission;
+    transform(m, 2, uv, lod);
     float size = float(textureSize(colorTextures, 0).x);
     vec2 at = wrapped(uv, (m.wraps >> 4) & 3u, size);
     return m.emission * textureLod(colorTextures, vec3(at, m.emissionLayer), lod).rgb;
