@@ -458,7 +458,7 @@ func buildLeafTree(s *shape, rng *rand.Rand, sp species, level int) {
 	s.limb(f.bark, d.sides, []vec{{0, 0, -0.05}, {0, 0, 0.3}, fork, lean.Add(vec{0, 0, f.trunk + f.height*0.4})},
 		[]float64{1.9 * thick, 1.15 * thick, 0.85 * thick, 0.3 * thick})
 	centre := lean.Add(vec{0, 0, f.trunk + f.height/2})
-	lobes := waves(rng, 3.4)
+	lobes := drawBulges(rng, 3.4)
 	at := func(d vec) vec {
 		out := d.Normalize()
 		k := d.Len() * lobes.at(out, 0.26)
@@ -500,7 +500,7 @@ func buildLeafTree(s *shape, rng *rand.Rand, sp species, level int) {
 // chance, and lit like the crown.
 func (s *shape) tuft(m material, rng *rand.Rand, c clumpShape, out vec) {
 	axis := mgl64.QuatRotate(between(rng, 0, 2*math.Pi), vec{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}.Normalize())
-	bulges := waves(rng, 3)
+	bulges := drawBulges(rng, 3)
 	from := len(s.verts)
 	at := func(d vec) vec {
 		d = axis.Rotate(d)
@@ -525,8 +525,8 @@ type bulges struct {
 	phase [4]float64
 }
 
-// waves draws bulges of about so many radians to a metre of a unit sphere.
-func waves(rng *rand.Rand, number float64) bulges {
+// drawBulges draws bulges with about so many radians of a wave to a radius.
+func drawBulges(rng *rand.Rand, number float64) bulges {
 	var b bulges
 	for i := range b.waves {
 		b.waves[i] = vec{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}.Normalize().Mul(between(rng, 0.6*number, 1.4*number))
@@ -552,7 +552,7 @@ type clumpShape struct {
 
 // clump adds a leaf mass: an uneven faceted ellipsoid, flatter below.
 func (s *shape) clump(m material, rng *rand.Rand, c clumpShape) {
-	bulges := waves(rng, 3.25)
+	bulges := drawBulges(rng, 3.25)
 	at := func(d vec) vec {
 		k, low := bulges.at(d, 0.11), 1.0
 		if d[2] < -0.3 {

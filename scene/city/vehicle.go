@@ -22,7 +22,7 @@ const (
 	taxiModel
 )
 
-var vehicles = [...]*form{
+var vehicles = [...]*vehicleForm{
 	sedanModel: &sedan, hatchbackModel: &hatchback, suvModel: &offRoader, wagonModel: &estate,
 	vanModel: &van, lorryModel: &lorry, busModel: &bus, taxiModel: &taxi,
 }
@@ -124,9 +124,9 @@ func (t *town) addBystander(p vec, yaw float64, rng *rand.Rand) {
 	t.add(object{typeID: pedestrianID(variant), pose: standing(p, yaw), size: between(rng, 0.92, 1.06), details: details}, vec2{p[0], p[1]})
 }
 
-// form is a vehicle's shape: x forward from its middle, on the ground, metres. Letters in
+// vehicleForm is a vehicle's shape: x forward from its middle, on the ground, metres. Letters in
 // its tables stand for materials: see skins.
-type form struct {
+type vehicleForm struct {
 	typeID        string
 	tag           scene.Tag
 	length, width float64
@@ -141,7 +141,7 @@ type form struct {
 	panels        []panel    // what the sides show where they aren't painted
 	cabin         *cabin     // nil where the body reaches the roof
 	plates        [2]float64 // heights of the number plates, rear and front
-	blocks        []block3
+	attachments   []attachment
 	decals        []decal
 }
 
@@ -166,8 +166,8 @@ type rib struct {
 	skin byte
 }
 
-// block3 is a box on a vehicle. One that begins at y > 0 is on both sides.
-type block3 struct {
+// attachment is a box on a vehicle. One that begins at y > 0 is on both sides.
+type attachment struct {
 	skin   byte
 	lo, hi vec
 }
@@ -194,7 +194,7 @@ var skins = map[byte]material{
 	'h': headLamp, 'r': tailLamp, 'i': indicatorLamp, 'l': lampGlow,
 }
 
-func skin(letter byte, paint material) material {
+func materialOf(letter byte, paint material) material {
 	if m, ok := skins[letter]; ok {
 		return m
 	}
@@ -207,7 +207,7 @@ var (
 	carTail    = [4]string{"ppp", "rpr", "ppp", "ppp"}
 	carPlates  = [2]float64{0.62, 0.36}
 
-	sedan = form{
+	sedan = vehicleForm{
 		typeID: "vehicle.sedan", tag: scene.TagCar, length: 4.62, width: 1.82, clearance: 0.24, axles: []float64{-1.36, 1.38}, wheel: 0.33,
 		deck:    []vec2{{-2.31, 0.88}, {-2.2, 0.98}, {-1.6, 1.01}, {0.95, 0.96}, {1.75, 0.87}, {2.2, 0.77}, {2.31, 0.68}},
 		section: carSection, taper: 1, bulge: 0.05, tail: carTail, nose: carNose, plates: carPlates,
@@ -215,7 +215,7 @@ var (
 		cabin: &cabin{[2]float64{-1.75, 1.08}, [2]float64{-0.92, 0.2}, [2]float64{0.79, 0.6}, 1.44,
 			[]rib{{0.1, 'p'}, {0.5, 'g'}, {0.535, 't'}, {0.95, 'g'}, {1, 'p'}}},
 	}
-	hatchback = form{
+	hatchback = vehicleForm{
 		typeID: "vehicle.hatchback", tag: scene.TagCar, length: 3.98, width: 1.76, clearance: 0.23, axles: []float64{-1.24, 1.26}, wheel: 0.31,
 		deck:    []vec2{{-1.99, 0.86}, {-1.88, 0.98}, {0.9, 0.97}, {1.5, 0.88}, {1.87, 0.79}, {1.99, 0.69}},
 		section: carSection, taper: 1, bulge: 0.05, tail: carTail, nose: carNose, plates: carPlates,
@@ -223,7 +223,7 @@ var (
 		cabin: &cabin{[2]float64{-1.9, 1.06}, [2]float64{-1.48, 0.25}, [2]float64{0.76, 0.6}, 1.48,
 			[]rib{{0.13, 'p'}, {0.48, 'g'}, {0.52, 't'}, {0.95, 'g'}, {1, 'p'}}},
 	}
-	offRoader = form{
+	offRoader = vehicleForm{
 		typeID: "vehicle.suv", tag: scene.TagCar, length: 4.7, width: 1.92, clearance: 0.3, axles: []float64{-1.38, 1.42}, wheel: 0.38,
 		deck:    []vec2{{-2.35, 1.0}, {-2.24, 1.12}, {1.0, 1.11}, {1.8, 1.06}, {2.22, 0.98}, {2.35, 0.86}},
 		section: carSection, taper: 0.8, bulge: 0.05, tail: carTail, nose: carNose, plates: [2]float64{0.76, 0.44},
@@ -231,7 +231,7 @@ var (
 		cabin: &cabin{[2]float64{-2.24, 1.17}, [2]float64{-1.98, 0.4}, [2]float64{0.85, 0.69}, 1.74,
 			[]rib{{0.06, 'p'}, {0.26, 'g'}, {0.3, 'p'}, {0.6, 'g'}, {0.63, 't'}, {0.95, 'g'}, {1, 'p'}}},
 	}
-	estate = form{
+	estate = vehicleForm{
 		typeID: "vehicle.wagon", tag: scene.TagCar, length: 4.7, width: 1.82, clearance: 0.24, axles: []float64{-1.38, 1.4}, wheel: 0.33,
 		deck:    []vec2{{-2.35, 0.9}, {-2.23, 1.0}, {0.95, 0.97}, {1.78, 0.88}, {2.24, 0.78}, {2.35, 0.68}},
 		section: carSection, taper: 1, bulge: 0.05, tail: carTail, nose: carNose, plates: carPlates,
@@ -239,45 +239,45 @@ var (
 		cabin: &cabin{[2]float64{-2.24, 1.08}, [2]float64{-1.86, 0.22}, [2]float64{0.79, 0.61}, 1.5,
 			[]rib{{0.06, 'p'}, {0.27, 'g'}, {0.31, 'p'}, {0.6, 'g'}, {0.63, 't'}, {0.95, 'g'}, {1, 'p'}}},
 	}
-	taxi = sedan.with(taxiID, block3{'l', vec{-0.46, -0.3, 1.43}, vec{-0.24, 0.3, 1.58}})
+	taxi = sedan.with(taxiID, attachment{'l', vec{-0.46, -0.3, 1.43}, vec{-0.24, 0.3, 1.58}})
 
-	van = form{
+	van = vehicleForm{
 		typeID: "vehicle.van", tag: scene.TagCar, length: 5.2, width: 1.98, clearance: 0.3, axles: []float64{-1.6, 1.65}, wheel: 0.35,
 		deck:    []vec2{{-2.6, 2.05}, {-2.48, 2.18}, {0.9, 2.2}, {1.2, 2.12}, {1.98, 1.22}, {2.42, 1.04}, {2.6, 0.86}},
 		section: [5]vec2{{0, 0.965}, {0.46, 1}, {0.83, 0.975}, {0.96, 0.93}, {1, 0.78}}, taper: 0.45, bulge: 0.04,
 		tail: [4]string{"ppp", "rgr", "ppp", "ppp"}, nose: [4]string{"ttt", "hth", "ppp", "ppp"}, plates: [2]float64{0.85, 0.4},
-		panels: []panel{{'g', 4, 1.22, 1.96}, {'g', 3, 1.28, 1.94}, {'g', 1, 0.42, 1.34}, {'h', 1, 2.38, 2.6}},
-		blocks: []block3{{'k', vec{1.35, 0.98, 1.1}, vec{1.47, 1.18, 1.42}}},
+		panels:      []panel{{'g', 4, 1.22, 1.96}, {'g', 3, 1.28, 1.94}, {'g', 1, 0.42, 1.34}, {'h', 1, 2.38, 2.6}},
+		attachments: []attachment{{'k', vec{1.35, 0.98, 1.1}, vec{1.47, 1.18, 1.42}}},
 		decals: []decal{
 			{'t', onTail, rect{-0.9, 0.36, 0.9, 0.56}}, {'t', onSides, rect{-1.1, 0.5, 1.15, 0.58}},
 			{'t', onSides, rect{0.34, 0.5, 0.352, 1.9}}, {'t', onSides, rect{1.12, 0.6, 1.132, 1.15}}, {'t', onSides, rect{-0.9, 1.0, 0.3, 1.02}},
 			{'t', onTail, rect{-0.008, 0.6, 0.008, 1.95}}, {'c', onSides, rect{0.46, 1.06, 0.62, 1.1}},
 		},
 	}
-	lorry = form{
+	lorry = vehicleForm{
 		typeID: "vehicle.truck", tag: scene.TagTruck, length: 7.2, width: 2.3, clearance: 0.42, axles: []float64{-2.0, 2.5}, wheel: 0.46,
 		deck:    []vec2{{1.65, 2.48}, {1.8, 2.55}, {2.9, 2.55}, {3.2, 2.4}, {3.46, 1.42}, {3.6, 1.24}},
 		section: [5]vec2{{0, 0.98}, {0.5, 1}, {0.83, 0.985}, {0.95, 0.95}, {1, 0.82}}, taper: 0.3, bulge: 0.03,
 		tail: [4]string{"ppp", "ppp", "ppp", "ppp"}, nose: [4]string{"tkt", "ptp", "ppp", "ppp"}, plates: [2]float64{0.66, 0.44},
 		panels: []panel{{'g', 4, 3.2, 3.45}, {'g', 3, 3.2, 3.45}, {'g', 1, 2.2, 3.08}},
-		blocks: []block3{
+		attachments: []attachment{
 			{'w', vec{-3.6, -1.2, 0.98}, vec{1.55, 1.2, 3.3}}, {'b', vec{-3.2, -1.21, 1.5}, vec{1.15, 1.21, 2.1}},
 			{'t', vec{-3.58, -0.5, 0.5}, vec{1.85, 0.5, 0.98}}, {'k', vec{3.12, 1.14, 1.45}, vec{3.22, 1.36, 2.05}},
-			{'t', vec{-3.55, 0.8, 0.55}, vec{-3.45, 1.15, 0.98}}, {'t', vec{-0.9, 0.9, 0.5}, vec{1.2, 1.1, 0.92}},
+			{'t', vec{-3.63, 0.8, 0.55}, vec{-3.55, 1.15, 0.98}}, {'t', vec{-0.9, 0.9, 0.5}, vec{1.2, 1.1, 0.92}},
 		},
 		decals: []decal{
 			{'h', onNose, rect{0.66, 0.62, 0.96, 0.8}}, {'r', onTail, rect{0.9, 0.7, 1.1, 0.9}}, {'i', onTail, rect{0.72, 0.7, 0.88, 0.9}},
 			{'t', onTail, rect{-0.01, 1.0, 0.01, 3.2}}, {'t', onSides, rect{2.1, 0.95, 2.112, 2.2}},
 		},
 	}
-	bus = form{
+	bus = vehicleForm{
 		typeID: "vehicle.bus", tag: scene.TagBus, length: 9.6, width: 2.4, clearance: 0.32, axles: []float64{-2.4, 2.6}, wheel: 0.48,
 		deck:    []vec2{{-4.8, 2.9}, {-4.6, 3.05}, {4.5, 3.05}, {4.8, 2.9}},
 		section: [5]vec2{{0, 0.975}, {0.36, 1}, {0.8, 0.985}, {0.95, 0.95}, {1, 0.8}}, taper: 0.35, bulge: 0.06,
 		tail: [4]string{"ppp", "ggg", "ppp", "ppp"}, nose: [4]string{"ppp", "ggg", "kkk", "ppp"}, plates: [2]float64{0.8, 0.46},
 		panels: []panel{{'g', 1, -4.5, -3.0}, {'g', 1, -2.94, -1.44}, {'g', 1, -1.38, 0.12}, {'g', 1, 0.18, 1.68}, {'g', 1, 1.74, 3.1},
 			{'g', 1, 3.16, 4.3}, {'g', 1, 4.42, 4.8}},
-		blocks: []block3{{'p', vec{-3.2, -0.8, 3.0}, vec{-0.9, 0.8, 3.28}}, {'k', vec{4.6, 1.16, 1.75}, vec{4.72, 1.4, 2.25}}},
+		attachments: []attachment{{'p', vec{-3.2, -0.8, 3.0}, vec{-0.9, 0.8, 3.28}}, {'k', vec{4.6, 1.16, 1.75}, vec{4.72, 1.4, 2.25}}},
 		decals: []decal{
 			{'t', onNose, rect{-1.0, 0.36, 1.0, 0.6}}, {'h', onNose, rect{0.66, 0.66, 1.0, 0.84}}, {'t', onTail, rect{-1.0, 0.37, 1.0, 0.6}},
 			{'r', onTail, rect{0.84, 0.9, 1.0, 1.25}}, {'i', onTail, rect{0.84, 0.78, 1.0, 0.88}},
@@ -289,9 +289,9 @@ var (
 
 const taxiID = "vehicle.taxi"
 
-// with returns the form under another type id and with one more block.
-func (f form) with(typeID string, b block3) form {
-	f.typeID, f.blocks = typeID, append(slices.Clone(f.blocks), b)
+// with returns the form under another type id and with one more attachment.
+func (f vehicleForm) with(typeID string, b attachment) vehicleForm {
+	f.typeID, f.attachments = typeID, append(slices.Clone(f.attachments), b)
 	return f
 }
 
@@ -306,7 +306,7 @@ type carDetail struct {
 var carDetails = [3]carDetail{{2, 7, 0.12, false}, {5, 12, 0.05, true}, {12, 22, 0.02, true}}
 
 // build makes a vehicle in one paint.
-func (f *form) build(paint material, level int) *shape {
+func (f *vehicleForm) build(paint material, level int) *shape {
 	d := carDetails[level]
 	if f.cabin == nil {
 		d.gap = min(d.gap, 0.05) // the posts between windows
@@ -327,7 +327,7 @@ func (f *form) build(paint material, level int) *shape {
 }
 
 // deckAt returns the height of the body's upper edge.
-func (f *form) deckAt(x float64) float64 {
+func (f *vehicleForm) deckAt(x float64) float64 {
 	for i := 1; i < len(f.deck); i++ {
 		if a, b := f.deck[i-1], f.deck[i]; x <= b[0] {
 			return a[1] + (b[1]-a[1])*max(0, (x-a[0])/(b[0]-a[0]))
@@ -337,16 +337,16 @@ func (f *form) deckAt(x float64) float64 {
 }
 
 // ends returns x of the body's rear and front.
-func (f *form) ends() (rear, front float64) { return f.deck[0][0], f.deck[len(f.deck)-1][0] }
+func (f *vehicleForm) ends() (rear, front float64) { return f.deck[0][0], f.deck[len(f.deck)-1][0] }
 
 // endward is 0 along the body and rises to 1 over the last 0.7 m before its ends.
-func (f *form) endward(x float64) float64 {
+func (f *vehicleForm) endward(x float64) float64 {
 	rear, front := f.ends()
 	return max(0, 1-min(x-rear, front-x)/0.7)
 }
 
 // halfWidth returns half the body's width: rounded towards the ends, wider over the wheels.
-func (f *form) halfWidth(x float64) float64 {
+func (f *vehicleForm) halfWidth(x float64) float64 {
 	k := f.endward(x)
 	k *= k
 	w := f.width / 2 * (1 - f.taper*(0.08*k+0.16*k*k*k*k))
@@ -357,10 +357,10 @@ func (f *form) halfWidth(x float64) float64 {
 }
 
 // archRadius is that of the openings for the wheels.
-func (f *form) archRadius() float64 { return f.wheel + 0.06 }
+func (f *vehicleForm) archRadius() float64 { return f.wheel + 0.06 }
 
 // low returns the height of the body's lower edge: raised at the ends and over the wheels.
-func (f *form) low(x float64) float64 {
+func (f *vehicleForm) low(x float64) float64 {
 	k := f.endward(x)
 	z := f.clearance + 0.06*k*k*k*k
 	r := f.archRadius()
@@ -374,7 +374,7 @@ func (f *form) low(x float64) float64 {
 
 // stations returns where the body's cross-sections stand: what matters most comes first, and what
 // is too near to it is left out.
-func (f *form) stations(d carDetail) []float64 {
+func (f *vehicleForm) stations(d carDetail) []float64 {
 	rear, front := f.ends()
 	out := []float64{rear, front}
 	add := func(places ...float64) {
@@ -411,7 +411,7 @@ func (f *form) stations(d carDetail) []float64 {
 
 // crossSection returns the body's outline at x, from the right sill over the deck to the left
 // sill. A coarse car has no shoulders.
-func (f *form) crossSection(x float64, d carDetail) []vec {
+func (f *vehicleForm) crossSection(x float64, d carDetail) []vec {
 	w, top, z := f.halfWidth(x), f.deckAt(x), f.low(x)
 	section := f.section[:]
 	if !d.fitting && f.cabin != nil {
@@ -433,7 +433,7 @@ func (f *form) crossSection(x float64, d carDetail) []vec {
 }
 
 // body builds the skin, the dark wheel houses and the floor.
-func (f *form) body(s *shape, paint material, d carDetail) {
+func (f *vehicleForm) body(s *shape, paint material, d carDetail) {
 	from := len(s.verts)
 	stations := f.stations(d)
 	sections := make([][]vec, len(stations))
@@ -445,7 +445,7 @@ func (f *form) body(s *shape, paint material, d carDetail) {
 		x, row := (stations[k]+stations[k+1])/2, min(i, rows-1-i)
 		for _, p := range f.panels {
 			if p.row == row && p.from < x && x < p.to {
-				return skin(p.skin, paint)
+				return materialOf(p.skin, paint)
 			}
 		}
 		if c := f.cabin; c != nil && i == rows/2 && c.belt[0]+0.2 < stations[k] && stations[k+1] < c.belt[1]-0.2 {
@@ -463,7 +463,7 @@ func (f *form) body(s *shape, paint material, d carDetail) {
 }
 
 // end closes the body at its first or last section.
-func (f *form) end(s *shape, section []vec, look [4]string, paint material) {
+func (f *vehicleForm) end(s *shape, section []vec, look [4]string, paint material) {
 	facing := 1.0
 	if rear, _ := f.ends(); section[0][0] == rear {
 		facing = -1
@@ -480,7 +480,7 @@ func (f *form) end(s *shape, section []vec, look [4]string, paint material) {
 		for column := range letters {
 			a, b := corner(row, column), corner(row, column+1)
 			c, d := corner(row+1, column+1), corner(row+1, column)
-			m := skin(letters[column], paint)
+			m := materialOf(letters[column], paint)
 			if facing > 0 {
 				s.patch(m, a, b, c, d)
 			} else {
@@ -491,7 +491,7 @@ func (f *form) end(s *shape, section []vec, look [4]string, paint material) {
 }
 
 // wheelHouse closes the space above a wheel between two cross-sections.
-func (f *form) wheelHouse(s *shape, a, b []vec) {
+func (f *vehicleForm) wheelHouse(s *shape, a, b []vec) {
 	if max(a[0][2], b[0][2]) < f.wheel-0.03 {
 		return
 	}
@@ -503,7 +503,7 @@ func (f *form) wheelHouse(s *shape, a, b []vec) {
 }
 
 // underside closes the body from below: level between the sills, rising to the bumpers.
-func (f *form) underside(s *shape) {
+func (f *vehicleForm) underside(s *shape) {
 	rear, front := f.ends()
 	row := [4]vec2{{rear, f.low(rear)}, {rear + 0.3, f.clearance}, {front - 0.3, f.clearance}, {front, f.low(front)}}
 	w := f.halfWidth(front) - 0.05
@@ -529,7 +529,7 @@ func (s *shape) cap(m material, section []vec, forward bool) {
 
 // glasshouse builds a car's windows, pillars and roof: one skin over arches from side to side.
 // The first and the last arch lie on the body, at the feet of the rear window and the windscreen.
-func (f *form) glasshouse(s *shape, paint material) {
+func (f *vehicleForm) glasshouse(s *shape, paint material) {
 	c := f.cabin
 	arch := func(t float64) []vec {
 		belt := vec{c.belt[0] + (c.belt[1]-c.belt[0])*t, -c.half[0], 0}
@@ -557,7 +557,7 @@ func (f *form) glasshouse(s *shape, paint material) {
 				return carGlass
 			}
 		case row == 0:
-			return skin(c.ribs[k-1].skin, paint)
+			return materialOf(c.ribs[k-1].skin, paint)
 		}
 		return paint
 	})
@@ -623,9 +623,9 @@ func (s *shape) endPanel(m material, x float64, r rect, facing float64) {
 }
 
 // fittings adds what a vehicle has besides its body, where it is built finely enough to show.
-func (f *form) fittings(s *shape, paint material, d carDetail) {
-	for _, b := range f.blocks {
-		m := skin(b.skin, paint)
+func (f *vehicleForm) fittings(s *shape, paint material, d carDetail) {
+	for _, b := range f.attachments {
+		m := materialOf(b.skin, paint)
 		s.box(m, b.lo, b.hi, allSides)
 		if b.lo[1] > 0 {
 			s.box(m, vec{b.lo[0], -b.hi[1], b.lo[2]}, vec{b.hi[0], -b.lo[1], b.hi[2]}, allSides)
@@ -635,7 +635,7 @@ func (f *form) fittings(s *shape, paint material, d carDetail) {
 		f.decal(s, p, paint)
 	}
 	if f.typeID == taxiID {
-		z := f.blocks[0].lo[2] + 0.015
+		z := f.attachments[0].lo[2] + 0.015
 		s.faceUV(shopSign, [4]vec{{-0.235, -0.28, z}, {-0.235, 0.28, z}, {-0.235, 0.28, z + 0.12}, {-0.235, -0.28, z + 0.12}},
 			faceUVs(faceTaxi, vec2{0, 0.3}, vec2{1, 0.7}))
 	}
@@ -645,8 +645,8 @@ func (f *form) fittings(s *shape, paint material, d carDetail) {
 }
 
 // decal adds one rectangle, just off the skin.
-func (f *form) decal(s *shape, p decal, paint material) {
-	m, r := skin(p.skin, paint), p.r
+func (f *vehicleForm) decal(s *shape, p decal, paint material) {
+	m, r := materialOf(p.skin, paint), p.r
 	twin := rect{-r.x1, r.y0, -r.x0, r.y1}
 	switch p.place {
 	case onTail, onNose:
@@ -675,7 +675,7 @@ func (s *shape) sidePanel(m material, r rect, y float64) {
 }
 
 // doors adds a car's mirrors, and the joints and handles of its doors.
-func (f *form) doors(s *shape, paint material) {
+func (f *vehicleForm) doors(s *shape, paint material) {
 	c := f.cabin
 	w, belt := f.width/2, f.deckAt(0)
 	length := c.belt[1] - c.belt[0]
