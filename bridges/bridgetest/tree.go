@@ -17,6 +17,8 @@ type Form struct {
 	// Number is what it shows of a float32, which has 32 bits, or a float64; nil stands
 	// for Finite.
 	Number func(v float64, bits int) any
+	// Int64 is what it shows of an int64; nil stands for a number.
+	Int64 func(v int64) any
 	// Array is what it shows of any other array; nil stands for a list.
 	Array func(v ros.Array) any
 }
@@ -77,6 +79,12 @@ func (t *tree) Value(name string, v ros.Ref) {
 		t.set(name, v.Bool())
 	case ros.KindFloat32, ros.KindFloat64:
 		t.set(name, t.form.Number(v.Float(), 8*v.Size()))
+	case ros.KindInt64:
+		if t.form.Int64 != nil {
+			t.set(name, t.form.Int64(v.Int()))
+			return
+		}
+		t.set(name, float64(v.Int()))
 	case ros.KindUint64:
 		t.set(name, float64(v.Uint()))
 	default:

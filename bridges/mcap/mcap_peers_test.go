@@ -243,6 +243,8 @@ func TestJavaScriptReadsEveryField(t *testing.T) {
 			dir := t.TempDir()
 			b := open(t, mcap.Factory{}, "a.mcap?profile="+profile, bridges.Env{OutDir: dir})
 			want := map[string]map[string]any{}
+			publications = append(publications, ros.PublishMirror[*sample.Snapshot](), ros.PublishMirror[*sample.Obstacle](),
+				ros.PublishMirror[*sample.InsStatus](), ros.PublishMirror[*sample.LaneMarks](), ros.PublishMirror[*sample.LaneLines]())
 			for _, pub := range publications {
 				topic, s := "/filled/"+pub.Sample.Elem().Name(), bridgetest.FoxgloveSample(pub.Sample)
 				publish, err := bridges.AddPublisherOf(b, pub.Sample, bridges.Topic{Name: topic})
@@ -292,6 +294,7 @@ func formOf(profile string) bridgetest.Form {
 	return bridgetest.Form{
 		ROS1: profile == "ros1", Rename: map[string]string{"secs": "sec", "nsecs": "nsec"},
 		Bytes: func(data []byte) any { return blob(data) },
+		Int64: func(v int64) any { return strconv.FormatInt(v, 10) }, // JavaScript's numbers have 53 bits
 		Array: func(v ros.Array) any {
 			b := blob(v.AppendBinary(nil))
 			b["n"] = float64(v.Len())

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -215,6 +216,32 @@ func TestRospyReadsEveryType(t *testing.T) {
 		assert.True(t, debian[typ], "%s was read by Debian's class", typ)
 	}
 	assert.Contains(t, debian, "lgsvl_msgs/Detection3DArray")
+}
+
+// TestRospyReadsMirrors: what ROS has no message for is read by classes that rospy makes of the
+// definition that the node sends.
+func TestRospyReadsMirrors(t *testing.T) {
+	r := startRos(t)
+	b := r.connected(t, "", nil)
+	for _, typ := range []reflect.Type{
+		reflect.TypeFor[*sample.Snapshot](), reflect.TypeFor[*sample.Obstacle](), reflect.TypeFor[*sample.InsStatus](),
+		reflect.TypeFor[*sample.LaneMarks](), reflect.TypeFor[*sample.LaneLines](),
+	} {
+		topic := "/mirror/" + typ.Elem().Name()
+		publish, err := bridges.AddPublisherOf(b, typ, bridges.Topic{Name: topic})
+		require.NoError(t, err)
+		subscriber := r.script(t, "subscriber.py", topic)
+		subscriber.Expect(t, "ready")
+		awaitListening(t, b, topic)
+		m := bridgetest.Filled(typ)
+		require.NoError(t, publish(t.Context(), m))
+		l := parseLine(t, subscriber.Expect(t, `"values"`))
+		mirror, err := ros.NewMirror(typ.Elem())
+		require.NoError(t, err)
+		require.NoError(t, mirror.Show(m))
+		assert.Equal(t, "raybridge_msgs/"+typ.Elem().Name(), l.Type)
+		assert.Equal(t, plain(mirror), l.Values, topic)
+	}
 }
 
 func TestRosbagRecordsAndReadsBack(t *testing.T) {
