@@ -46,8 +46,8 @@ SETTINGS = {
     "sensor.other.radar": "points_per_second: 20000",
 }
 
-# Sensors that publish nothing.
-SILENT = {"sensor.other.control"}
+# Sensors that drive: they publish nothing, and the ego of these runs obeys no commands.
+SILENT = {f"sensor.other.{name}" for name in ("control", "control_calibration", "cruise_control", "lane_following")}
 
 
 class Dump:
