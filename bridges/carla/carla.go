@@ -48,7 +48,8 @@
 // Camera pictures in other encodings than CARLA's are converted; an instance picture
 // without tags has tag 0. Lidar scans are whole turns, not what was swept in a frame. A
 // lane invasion is computed by CARLA's client from snapshots and its map, and has no
-// stream.
+// stream. What it needs of the map is our own: lane marks under lane invasion's type id, sent
+// once to each client.
 package carla
 
 import (
@@ -95,7 +96,6 @@ func gaps() []bridges.Gap {
 		bridges.Lacks[*sample.LaneInvasion]("clients compute it of snapshots and marks, as CARLA's do"),
 		bridges.Lacks[*sample.Comfort]("CARLA measures no comfort"),
 		bridges.Lacks[*sample.Destination]("CARLA's clients plan their own routes"),
-		bridges.Lacks[*sample.LaneMarks]("CARLA's clients read their map, which has no stream; take them from stream"),
 		bridges.Lacks[*sample.LaneLines](none), bridges.Lacks[*sample.Detections2D](none),
 		bridges.Lacks[*sample.LaserScan](none), bridges.Lacks[*sample.Range](none), bridges.Lacks[*sample.RadarObjects](none),
 		bridges.Lacks[*sample.GpsOdometry](none), bridges.Lacks[*sample.InsStatus](none),
@@ -133,6 +133,11 @@ func (Factory) Register(p *bridges.Plugin) error {
 		}),
 		register(p, "carla.IMU", typeIMU, func() encoder[*sample.Imu] {
 			return small(func(m *sample.Imu) *sample.Header { return &m.Header }, appendIMU)
+		}),
+		register(p, "LaneMarks", typeLaneInvasion, func() encoder[*sample.LaneMarks] {
+			return encoder[*sample.LaneMarks]{
+				header: func(m *sample.LaneMarks) *sample.Header { return &m.Header }, size: laneMarksBytes, body: appendLaneMarks,
+			}
 		}),
 		register(p, "carla.CollisionEvent", typeCollision, func() encoder[*sample.Collision] {
 			return small(func(m *sample.Collision) *sample.Header { return &m.Header }, appendCollision)

@@ -119,6 +119,36 @@ func packActor(dst []byte, id uint32, typeID string) []byte {
 	return packBin(dst, nil)
 }
 
+// Sizes of a lane mark and of its points, bytes.
+const (
+	markBytes      = 10
+	markPointBytes = 12
+)
+
+func laneMarksBytes(m *sample.LaneMarks) int {
+	size := 4
+	for i := range m.Marks {
+		size += markBytes + markPointBytes*len(m.Marks[i].Points)
+	}
+	return size
+}
+
+// appendLaneMarks appends what CARLA's clients read from their map, in a form of our own: how many
+// marks there are, u32. Of each come its id u32, its type and colour u8, the number of its
+// points u32, and the points in the map, 3 f32.
+func appendLaneMarks(dst []byte, m *sample.LaneMarks) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(m.Marks)))
+	for i := range m.Marks {
+		mark := &m.Marks[i]
+		dst = append(binary.LittleEndian.AppendUint32(dst, mark.ID), byte(mark.Type), byte(mark.Color))
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(mark.Points)))
+		for _, p := range mark.Points {
+			dst = appendVec(dst, spatial.UnrealAxes.Out(p))
+		}
+	}
+	return dst
+}
+
 // Sizes of a world snapshot's parts, bytes (LibCarla's EpisodeStateSerializer and
 // ActorDynamicState, both packed).
 const (

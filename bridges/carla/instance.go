@@ -101,7 +101,7 @@ func (i *instance) announce(server *transport.Server, streams ...*stream) {
 
 // Open makes the topic's stream on a server.
 func (s *stream) Open(_ context.Context, server *transport.Server) error {
-	s.SetStream(server.NewStream(bridges.Count(s.Info, transport.StreamConfig{Name: s.Info.Name})))
+	s.SetStream(server.NewStream(bridges.Count(s.Info, transport.StreamConfig{Name: s.Info.Name, Latched: s.Latched()})))
 	return nil
 }
 
@@ -116,7 +116,7 @@ func (s *stream) send(ctx context.Context, size int, encode func([]byte) []byte)
 	switch {
 	case !ok:
 		return bridges.ErrNotConnected
-	case out.Subscribers() == 0:
+	case out.Subscribers() == 0 && !s.Latched():
 		return s.unheard()
 	}
 	if err := s.fits(size); err != nil { // before there is memory for it

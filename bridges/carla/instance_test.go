@@ -2,6 +2,7 @@ package carla_test
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/carla"
@@ -51,6 +53,44 @@ func TestMessagesThatCARLAHasNot(t *testing.T) {
 	b, _ := open(t)
 	_, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
 	require.ErrorIs(t, err, bridges.ErrNoConverter)
+}
+
+// TestLaneMarksReachEachClientOnce: those who come later, too.
+func TestLaneMarksReachEachClientOnce(t *testing.T) {
+	b, addr := open(t)
+	publish, err := bridges.AddPublisher[*sample.LaneMarks](b, bridges.Topic{Name: "/lane_marks", SensorType: "sensor.other.lane_marks", QoS: flow.StaticQoS})
+	require.NoError(t, err)
+	require.NoError(t, publish(t.Context(), &sample.LaneMarks{Header: header(), Marks: []sample.LaneMark{
+		{ID: 7, Type: sample.LaneMarkSolid, Color: sample.LaneMarkYellow, Points: []mgl64.Vec3{{1, 2, 3}, {4, -5, 6}}}, {ID: 300},
+	}}), "it is kept for those to come")
+	for range 2 {
+		conn, err := net.Dial("tcp", addr)
+		require.NoError(t, err)
+		defer conn.Close()
+		_, err = conn.Write([]byte{2, 0, 0, 0})
+		require.NoError(t, err)
+		var frame struct {
+			Length           uint32
+			TypeID, Frame    uint64
+			Seconds          float64
+			Pose             [6]float32
+			Marks            uint32
+			First            uint32
+			Type, Color      uint8
+			Count            uint32
+			Points           [2][3]float32
+			Second           uint32
+			Other, Colorless uint8
+			None             uint32
+		}
+		require.NoError(t, conn.SetReadDeadline(time.Now().Add(30*time.Second)))
+		require.NoError(t, binary.Read(conn, binary.LittleEndian, &frame))
+		assert.EqualValues(t, binary.Size(frame)-4, frame.Length, "and no more")
+		assert.EqualValues(t, 6, frame.TypeID, "CARLA's lane invasion")
+		assert.Equal(t, []uint32{2, 7, 2, 300, 0}, []uint32{frame.Marks, frame.First, frame.Count, frame.Second, frame.None})
+		assert.Equal(t, []uint8{2, 4, 0, 0}, []uint8{frame.Type, frame.Color, frame.Other, frame.Colorless})
+		assert.Equal(t, [2][3]float32{{1, -2, 3}, {4, 5, 6}}, frame.Points, "to the right is positive")
+	}
 }
 
 func TestPicturesThatCannotBeSent(t *testing.T) {
