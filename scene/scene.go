@@ -531,7 +531,7 @@ func (s *Scene) Bounds() (lo, hi mgl64.Vec3, ok bool) {
 				continue
 			}
 			at := pose.Mul4(p.At(0))
-			for _, v := range p.positions(s, 0) {
+			for _, v := range p.Positions(s, 0) {
 				q := mgl64.TransformCoordinate(v, at)
 				for k := range 3 {
 					lo[k], hi[k] = min(lo[k], q[k]), max(hi[k], q[k])

@@ -363,8 +363,9 @@ func (s *Shape) meshAt(mesh *Mesh, stamp simtime.Stamp) *Mesh {
 	return &posed
 }
 
-// positions returns the vertices of the part's mesh at a time, in the part's frame.
-func (p *Part) positions(s *Scene, stamp simtime.Stamp) []mgl64.Vec3 {
+// Positions returns the vertices of the part's mesh at a time, in the part's frame, metres. The
+// slice is the caller's. Any goroutine may call it.
+func (p *Part) Positions(s *Scene, stamp simtime.Stamp) []mgl64.Vec3 {
 	if p.Shape != nil {
 		of := poser{shape: p.Shape}
 		of.pose(stamp)

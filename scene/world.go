@@ -134,7 +134,7 @@ type World struct {
 }
 
 // Triangles returns the number of triangles in the tables; a mesh that several
-// movers share counts once.
+// movers share counts once. Each copy of a Shape's mesh counts.
 func (w *World) Triangles() int { return len(w.Planes) / 3 }
 
 // FromMap returns a pose of the map frame in the world frame.

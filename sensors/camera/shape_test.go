@@ -22,7 +22,7 @@ import (
 // 1 m/s to the left. In the next it turns about z by 90 degrees. A morph target does the first
 // second alone.
 func door(morph bool) *scene.Asset {
-	mesh := scenetest.Plane(4, 4)
+	mesh := scenetest.Plane(4, 1)
 	target := scene.MorphTarget{}
 	for i, p := range mesh.Positions {
 		mesh.Positions[i], mesh.Normals[i] = mgl32.Vec3{0, p[0], p[1]}, mgl32.Vec3{-1, 0, 0}
@@ -106,6 +106,31 @@ func TestWhatMovesInItself(t *testing.T) {
 		r.fire(1.5e9)
 		normal := normalAt(r.picture(4), 40-40/5, 40)
 		assert.InDeltaSlice(t, []float64{math.Sqrt2 / 2, 0, -math.Sqrt2 / 2}, normal[:], 1e-3)
+	}
+}
+
+// Without normals of its own, what moves in itself has those of its triangles as they are.
+func TestFlatNormalsFollowTheShape(t *testing.T) {
+	for _, flat := range []bool{true, false} {
+		asset := door(true)
+		mesh := &asset.Meshes[0]
+		mesh.Flat = flat
+		for i, p := range mesh.Positions { // its left side comes nearer by 2 m
+			mesh.Targets[0].Positions[i] = mgl32.Vec3{-1 - p[1]/2, 0, 0}
+		}
+		b := scenetest.NewBuilder("door")
+		place := scenetest.At(7, 0, 0, scene.TagPedestrian)
+		place.Whole = true
+		_, err := b.Scene.Add(asset, place)
+		require.NoError(t, err)
+		r := newRig(t, b.Scene, nil, mounted{camera.NormalsDefinition, forward(0), size(80, 80)})
+		r.fire(1e9)
+		want := []float64{0, 0, -1}
+		if flat { // 2 m nearer over 4 m; optical x points to the right
+			want = []float64{1 / math.Sqrt(5), 0, -2 / math.Sqrt(5)}
+		}
+		normal := normalAt(r.picture(0), 40, 40)
+		assert.InDeltaSlice(t, want, normal[:], 1e-3, "flat %v", flat)
 	}
 }
 

@@ -268,7 +268,11 @@ func (m *meshes) touch(box *spatial.OrientedBox, b *body, pose spatial.Pose, sta
 	for i := range b.parts {
 		part := &b.parts[i]
 		at := toBox.Mul4(part.At(stamp))
-		if !c.mayReach(m.boxOf(part.Mesh), &at) {
+		var shaped []mgl64.Vec3
+		switch {
+		case part.Shape != nil: // of which the mesh's own box says nothing
+			shaped = part.Positions(m.scene, stamp)
+		case !c.mayReach(m.boxOf(part.Mesh), &at):
 			continue
 		}
 		mesh := &m.scene.Meshes[part.Mesh]
@@ -276,7 +280,11 @@ func (m *meshes) touch(box *spatial.OrientedBox, b *body, pose spatial.Pose, sta
 			var triangle [3]mgl64.Vec3
 			for v := range triangle {
 				p := mesh.Positions[mesh.Indices[k+v]]
-				triangle[v] = at.Mul4x1(mgl64.Vec4{float64(p[0]), float64(p[1]), float64(p[2]), 1}).Vec3()
+				place := mgl64.Vec4{float64(p[0]), float64(p[1]), float64(p[2]), 1}
+				if shaped != nil {
+					place = shaped[mesh.Indices[k+v]].Vec4(1)
+				}
+				triangle[v] = at.Mul4x1(place).Vec3()
 			}
 			c.add(&triangle)
 		}

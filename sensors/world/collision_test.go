@@ -63,6 +63,35 @@ func TestCollisionDrivingIntoAWall(t *testing.T) {
 	}
 }
 
+// TestCollisionWithWhatMovesInItself: a joint brings a wall from 6 m to the standing ego's front,
+// 3.8 m ahead, at 4 m/s.
+func TestCollisionWithWhatMovesInItself(t *testing.T) {
+	wall := scenetest.Box(1, 20, 2)
+	for range wall.Positions {
+		wall.Joints, wall.Weights = append(wall.Joints, 0), append(wall.Weights, 1)
+	}
+	wall.Groups = []scene.Group{{Count: len(wall.Indices)}}
+	asset := &scene.Asset{
+		Name: "gate", Materials: []scene.Material{scenetest.Matte("gate", 1, 1, 1)}, Meshes: []scene.Mesh{wall},
+		Nodes: []scene.Node{
+			{Name: "gate", Parent: -1, Local: scene.IdentityTRS(), Skin: &scene.Skin{Joints: []int{1}, Bind: []mgl64.Mat4{mgl64.Ident4()}}},
+			{Name: "joint", Parent: -1, Mesh: -1, Local: scene.IdentityTRS()},
+		},
+		Animations: []scene.Animation{{DurationNs: 1e9, Channels: []scene.Channel{
+			{Node: 1, Path: scene.PathTranslation, TimesNs: []int64{0, 1e9}, Values: []float64{0, 0, 0, -4, 0, 0}},
+		}}},
+	}
+	b := scenetest.NewBuilder("gate")
+	at := scenetest.At(6.5, 0, 1, scene.TagWall)
+	at.TypeID, at.Whole = "static.gate", true
+	_, err := b.Scene.Add(asset, at)
+	require.NoError(t, err)
+	events := fire(t, b.Scene, nil, 60)
+	require.NotEmpty(t, events)
+	assert.InDelta(t, 0.55, float64(events[0].Stamp)*1e-9, 0.0101)
+	assert.Equal(t, "static.gate", events[0].OtherType)
+}
+
 // TestCollisionBeingHitFromTheSide: a car of 1 m³ comes from the left at 4 m/s. Two bodies
 // that stay together share the momentum of the one.
 func TestCollisionBeingHitFromTheSide(t *testing.T) {
