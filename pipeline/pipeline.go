@@ -350,9 +350,9 @@ func historyTicks(step time.Duration, clock *simtime.Schedule, list []*Sensor) i
 		perSecond += clock.Rate().Float64()
 	}
 	for _, s := range list {
-		perSecond += s.spec.Rate.Float64()
+		perSecond += s.Rate().Float64()
 		if s.gpu && s.schedule != nil {
-			longest = max(longest, 1/s.spec.Rate.Float64())
+			longest = max(longest, 1/s.Rate().Float64())
 		}
 	}
 	return maxInstants + maxCaptures + 2 + int(min(math.Ceil(perSecond*longest), maxScanTicks))

@@ -339,6 +339,7 @@ func (i *instant) fail(err error) {
 
 // captureAll issues an instant's captures. GL thread.
 func (p *Pipeline) captureAll(c *gpu.Ctx, i *instant) {
+	i.tune()
 	for k := range i.firings {
 		f := &i.firings[k]
 		if !f.sensor.gpu || f.err != nil {
@@ -586,6 +587,9 @@ func (i *instant) list(ctx context.Context, s *Sensor, room int) error {
 		i.firings[len(i.firings)-1].turnless = true
 		return err
 	}
+	if err := s.changeRate(at); err != nil {
+		return wrap("sensor "+s.spec.Name, err)
+	}
 	if err := s.life.PreTick(at); err != nil {
 		return wrap("sensor "+s.spec.Name, err)
 	}
@@ -711,6 +715,11 @@ func announce(i *instant) {
 // tick calls the sensor's Tick for the firing.
 func (f *firing) tick() error {
 	f.at.Started = time.Now()
+	if !f.sensor.gpu {
+		if err := f.sensor.tune(f.at); err != nil {
+			return err
+		}
+	}
 	return f.sensor.life.Tick(f.at)
 }
 

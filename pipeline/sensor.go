@@ -42,6 +42,7 @@ type Sensor struct {
 	users    usage
 	turn     chan struct{} // see takeTurn; nil where none is needed
 	ending   ending
+	tuning   tuning
 
 	joined atomic.Bool // the frame loop has let its schedule run
 	// The frame loop's own.
@@ -59,7 +60,12 @@ func (s *Sensor) FrameID() string { return s.spec.BodyFrame() }
 func (s *Sensor) TypeID() string { return s.spec.Definition.ID }
 
 // Rate returns how often the sensor fires, zero for one that fires each frame.
-func (s *Sensor) Rate() simtime.Rate { return s.spec.Rate }
+func (s *Sensor) Rate() simtime.Rate {
+	if s.schedule == nil {
+		return s.spec.Rate
+	}
+	return s.schedule.Rate()
+}
 
 // Mount returns the pose of the sensor's body frame in the frame of the actor that it
 // rides on, the ego's base_link.

@@ -173,7 +173,7 @@ func (s *Sensor) rows(seconds float64) []SensorSummary {
 	for i, stats := range s.stats {
 		row := sensorRow(stats, seconds)
 		row.Name, row.Type, row.Topic = s.spec.Name, s.spec.Definition.ID, s.topics[i]
-		row.RateWantedHz = s.spec.Rate.Float64()
+		row.RateWantedHz = s.Rate().Float64()
 		row.Idle = row.Messages == 0 && !stats.heard(s.ports[i].Listening())
 		list = append(list, row)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -20,7 +21,7 @@ var (
 	ErrUnknownAttribute = errors.New("unknown attribute")
 	// ErrValue: the value doesn't parse, is out of range or not one of the allowed.
 	ErrValue = errors.New("bad attribute value")
-	// ErrFixed: the attribute describes the type and can't be set.
+	// ErrFixed: the attribute describes the type and can't be set, or not while it runs.
 	ErrFixed = errors.New("attribute can't be changed")
 )
 
@@ -61,6 +62,8 @@ type Attribute struct {
 	// Fixed attributes describe the type: they always have their default. Setting
 	// one to it is allowed, for rigs that spell it out.
 	Fixed bool
+	// Live attributes may change while the sensor runs (Tuner).
+	Live bool
 	// Inert says, where it isn't empty, why the attribute changes nothing: it is
 	// there because other simulators' rigs name it.
 	Inert string
@@ -287,7 +290,8 @@ func floats(value any) ([]float64, bool) {
 //	usual       Attribute.UsualMin and Attribute.UsualMax, with a space between them
 //	enum        Attribute.Recommended with commas between; there are no other values
 //	recommended the same where there are others
-//	fixed, inert  Attribute.Fixed where it is true, Attribute.Inert
+//	fixed, live   Attribute.Fixed and Attribute.Live where they are true
+//	inert         Attribute.Inert
 //
 // A field is a bool, a whole number, a float64, a string, a [3]uint8, a []float64 or a vector
 // of three float64. A string's type may have a method Values() []string in place of enum. A
@@ -421,7 +425,7 @@ func attributeOf(name string, t reflect.Type, tag reflect.StructTag) (a Attribut
 	if optional {
 		t = t.Elem()
 	}
-	a = Attribute{Name: name, Doc: tag.Get("doc"), Unit: tag.Get("unit"), Fixed: tag.Get("fixed") == "true"}
+	a = Attribute{Name: name, Doc: tag.Get("doc"), Unit: tag.Get("unit"), Fixed: tag.Get("fixed") == "true", Live: tag.Get("live") == "true"}
 	switch zero := reflect.Zero(t).Interface().(type) {
 	case []float64:
 		a.Type, a.Default = Floats, []float64{}
@@ -495,6 +499,21 @@ func (s *Settings) Set(name string, value any) error {
 	}
 	s.values[name], s.set[name] = v, true
 	return nil
+}
+
+// With returns a copy in which attributes have new values, for a sensor that runs: only Live
+// ones may change. Errors are those of Set, and wrap ErrFixed for others.
+func (s *Settings) With(attributes map[string]any) (*Settings, error) {
+	next := &Settings{definition: s.definition, values: maps.Clone(s.values), set: maps.Clone(s.set)}
+	for _, name := range slices.Sorted(maps.Keys(attributes)) {
+		if err := next.Set(name, attributes[name]); err != nil {
+			return nil, err
+		}
+		if !s.definition.Attribute(name).Live {
+			return nil, fmt.Errorf("%w while a %s runs: %s; those that can: %s", ErrFixed, s.definition.ID, name, s.definition.live())
+		}
+	}
+	return next, nil
 }
 
 // IsSet reports whether Set was called for the name.

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/simtime"
@@ -48,6 +49,8 @@ type Definition struct {
 	Inputs []InputSpec
 	// Rate is how often it fires where nothing else is given.
 	Rate simtime.Rate
+	// RateFixed says, where it isn't empty, why the rate can't change while a sensor runs.
+	RateFixed string
 	// EachFrame types fire at every instant at which anything happens, before all
 	// other sensors; they have no rate, and none can be given.
 	EachFrame bool
@@ -69,6 +72,20 @@ func (d *Definition) AttributeNames() []string {
 		names[i] = d.Attributes[i].Name
 	}
 	return names
+}
+
+// live names the attributes that may change while a sensor runs.
+func (d *Definition) live() string {
+	var names []string
+	for i := range d.Attributes {
+		if d.Attributes[i].Live {
+			names = append(names, d.Attributes[i].Name)
+		}
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
 }
 
 // Attribute returns the attribute of that name, nil if there is none.

@@ -154,6 +154,17 @@ func (l *Life) Tick(at Tick) error {
 	return l.sensor.Tick(at)
 }
 
+// Tune is Tuner.Tune; it does nothing for a sensor that is not a Tuner.
+func (l *Life) Tune(fresh Sensor) error {
+	if l.Stage() != StageBegun {
+		return l.outOfOrder("Tune", StageBegun)
+	}
+	if tuner, ok := l.sensor.(Tuner); ok {
+		return tuner.Tune(fresh)
+	}
+	return nil
+}
+
 // Capture is Capturer.Capture. GL thread.
 func (l *Life) Capture(c *gpu.Ctx, at Tick) (issued bool, err error) {
 	if l.Stage() != StageBegun {

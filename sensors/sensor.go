@@ -205,6 +205,14 @@ type PreTicker interface {
 	PreTick(at Tick) error
 }
 
+// Tuner is a sensor that takes other values of its Live attributes, and another rate, while it
+// runs. Tune takes them over from fresh, a sensor of its type that was made of them and never
+// begins. It is called before a firing, where Tick is. A Capturer's is called on the GL thread,
+// ahead of all captures of the instant. It must not wait.
+type Tuner interface {
+	Tune(fresh Sensor) error
+}
+
 // Hearer is a sensor that is told when the first listener comes and when the last has
 // gone. Frame loop; it must not wait.
 type Hearer interface {

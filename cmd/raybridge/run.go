@@ -452,10 +452,26 @@ func (s *controlServer) serve(p *pipeline.Pipeline) {
 	}
 	s.Serve(control.Run{
 		Clock: p.Clock(), Step: s.step, StepWait: stepWait,
+		Tune: func(sensor, rate string, attributes map[string]any) error { return tune(p, sensor, rate, attributes) },
 		Status: func() any {
 			return runStatus{Summary: p.Summary(), Time: control.TimeOf(p.Clock()), Load: p.Load(), Refused: s.Refused()}
 		},
 	}, s.log)
+}
+
+// tune changes a sensor while it runs; an empty rate leaves its own.
+func tune(p *pipeline.Pipeline, name, rate string, attributes map[string]any) error {
+	sensor, err := p.Sensor(name)
+	if err != nil {
+		return err
+	}
+	t := pipeline.Tuning{Attributes: attributes}
+	if rate != "" {
+		if t.Rate, err = simtime.ParseRate(rate); err != nil {
+			return err
+		}
+	}
+	return sensor.Tune(t)
 }
 
 // close ends the API; calling it again does nothing.

@@ -56,6 +56,15 @@ type camera struct {
 
 var _ sensors.Capturer = (*camera)(nil)
 
+// Tune takes over the exposure. GL thread.
+func (s *camera) Tune(fresh sensors.Sensor) error {
+	s.options.gain = fresh.(interface{ self() *camera }).self().options.gain
+	return nil
+}
+
+// self is the camera in a sensor that has more.
+func (s *camera) self() *camera { return s }
+
 // Begin opens the outputs and makes the camera's place on the GPU.
 func (s *camera) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	s.env = env

@@ -109,12 +109,12 @@ type Light struct {
 	Shadows              string  `attribute:"shadows" default:"mapped" enum:"mapped,traced" doc:"mapped looks shadows up in maps around the vehicle: quick, soft by some centimetres, and none far away. traced sends a ray to the sun from each point that is seen: exact at any distance, at about twice the work of a picture"`
 	ToneCurve            string  `attribute:"tone_curve" default:"filmic" enum:"filmic,none" doc:"how bright light is shown: filmic rolls off softly, none clips at white"`
 	Postprocess          *bool   `attribute:"enable_postprocess_effects" default:"true" doc:"without them the picture is linear: no tone curve, no balance, no gamma"`
-	ExposureMode         string  `attribute:"exposure_mode" default:"histogram" enum:"histogram,manual" doc:"histogram takes the scene's exposure for what a meter would find. manual multiplies it by what iso, fstop, shutter_speed and calibration_constant give, which is 1 at their defaults"`
-	ExposureCompensation float64 `attribute:"exposure_compensation" unit:"EV" min:"-16" max:"16" doc:"brightness over the scene's own exposure, in stops"`
-	ISO                  float64 `attribute:"iso" default:"100" min:"1" max:"1e6" usual:"25 25600" doc:"sensitivity, in exposure_mode manual"`
-	FStop                float64 `attribute:"fstop" default:"1.4" min:"0.1" max:"100" usual:"0.7 32" doc:"f-number of the aperture, in exposure_mode manual"`
-	ShutterSpeed         float64 `attribute:"shutter_speed" unit:"1/s" default:"200" min:"0.01" max:"1e6" usual:"1 10000" doc:"one over the time of exposure, in exposure_mode manual"`
-	CalibrationConstant  float64 `attribute:"calibration_constant" default:"16" min:"1" max:"100" doc:"of the light meter, in exposure_mode manual"`
+	ExposureMode         string  `attribute:"exposure_mode" live:"true" default:"histogram" enum:"histogram,manual" doc:"histogram takes the scene's exposure for what a meter would find. manual multiplies it by what iso, fstop, shutter_speed and calibration_constant give, which is 1 at their defaults"`
+	ExposureCompensation float64 `attribute:"exposure_compensation" live:"true" unit:"EV" min:"-16" max:"16" doc:"brightness over the scene's own exposure, in stops"`
+	ISO                  float64 `attribute:"iso" live:"true" default:"100" min:"1" max:"1e6" usual:"25 25600" doc:"sensitivity, in exposure_mode manual"`
+	FStop                float64 `attribute:"fstop" live:"true" default:"1.4" min:"0.1" max:"100" usual:"0.7 32" doc:"f-number of the aperture, in exposure_mode manual"`
+	ShutterSpeed         float64 `attribute:"shutter_speed" live:"true" unit:"1/s" default:"200" min:"0.01" max:"1e6" usual:"1 10000" doc:"one over the time of exposure, in exposure_mode manual"`
+	CalibrationConstant  float64 `attribute:"calibration_constant" live:"true" default:"16" min:"1" max:"100" doc:"of the light meter, in exposure_mode manual"`
 	adaptation           `inert:"the exposure doesn't adapt. It is the scene's own, so that a picture depends on its instant alone"`
 	Gamma                float64  `attribute:"gamma" default:"2.2" min:"0.1" max:"10" usual:"1 3" doc:"of the display: 2.2 is sRGB, more is brighter"`
 	Temperature          float64  `attribute:"temp" unit:"K" default:"6500" min:"1500" max:"15000" doc:"temperature of the light that is shown as white"`

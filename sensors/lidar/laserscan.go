@@ -26,7 +26,7 @@ type LaserScan struct {
 	Rolling                 *bool          `attribute:"rolling" default:"true" doc:"each ray at its own time; otherwise all at the scan's end"`
 	Intensity               IntensityScale `attribute:"intensity" default:"surface" enum:"surface,svl" doc:"0 to 255: surface, by reflectance, angle and range; svl, 255 times metallic or mean of the base colour"`
 	Attenuation             *float64       `attribute:"atmosphere_attenuation_rate" unit:"1/m" default:"0.004" max:"1" usual:"0 0.2" doc:"loss of intensity with the range"`
-	NoiseStddev             float64        `attribute:"noise_stddev" unit:"m" max:"10" usual:"0 0.5" doc:"white noise of the range"`
+	NoiseStddev             float64        `attribute:"noise_stddev" live:"true" unit:"m" max:"10" usual:"0 0.5" doc:"white noise of the range"`
 	NoiseSeed               uint64         `attribute:"noise_seed" max:"4294967296" doc:"seed of the noise; 0 means the run's"`
 }
 
@@ -107,6 +107,12 @@ func (s *planarLidar) Begin(ctx context.Context, env *sensors.Env) (err error) {
 		return err
 	}
 	return s.begin(ctx, env)
+}
+
+// Tune takes over noise and the scan's length. GL thread.
+func (s *planarLidar) Tune(fresh sensors.Sensor) error {
+	s.next = &fresh.(*planarLidar).scanner
+	return nil
 }
 
 // publish hands on the ranges of a scan.

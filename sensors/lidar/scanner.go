@@ -45,6 +45,8 @@ type scanner struct {
 	env     *sensors.Env
 
 	program  *tracer
+	own      *gpu.Program // compiled by tune, used in place of program; nil until then
+	next     *scanner     // what the next Capture takes over; nil for nothing
 	table    *gpu.Buffer
 	texture  *gpu.Texture
 	settings *gpu.Buffer
@@ -65,12 +67,17 @@ type variant struct {
 	random, rolling, compensated bool
 }
 
+// source returns the shader of a variant.
+func (v variant) source() (shaders.Program, error) {
+	return shaders.Source(&shaders.Lidar, shaders.Int("SCALE", scaleCodes[v.scale]), shaders.Flag("RANDOM", v.random),
+		shaders.Flag("ROLLING", v.rolling), shaders.Flag("COMPENSATED", v.compensated))
+}
+
 // tracerOf returns the pipeline's tracer for a variant and compiles it for the first
 // scanner that needs it.
 func tracerOf(ctx context.Context, env *sensors.Env, v variant) (*tracer, error) {
 	shared, err := env.Shared.Get(v, func() (io.Closer, error) {
-		source, err := shaders.Source(&shaders.Lidar, shaders.Int("SCALE", scaleCodes[v.scale]), shaders.Flag("RANDOM", v.random),
-			shaders.Flag("ROLLING", v.rolling), shaders.Flag("COMPENSATED", v.compensated))
+		source, err := v.source()
 		if err != nil {
 			return nil, err
 		}
@@ -136,6 +143,29 @@ func (s *scanner) allocate(c *gpu.Ctx) error {
 	return s.Make(c, s.device.rays())
 }
 
+// tune takes over next, another scanner of the device's shape: ranges, noise, the scan's length.
+// Noise where there was none needs a shader of its own, which it compiles. GL thread.
+func (s *scanner) tune(c *gpu.Ctx) error {
+	fresh := s.next
+	if fresh == nil {
+		return nil
+	}
+	s.next = nil
+	v := variant{fresh.receiver.scale, fresh.receiver.random(), s.rolling, s.compensated}
+	if v.random && !s.receiver.random() && s.own == nil {
+		source, err := v.source()
+		if err != nil {
+			return err
+		}
+		if s.own, err = c.NewProgram(gpu.ProgramDesc(source)); err != nil {
+			return err
+		}
+		s.program = &tracer{s.own}
+	}
+	s.device, s.receiver = fresh.device, fresh.receiver
+	return c.WriteBuffer(s.table, 0, s.device.table(fresh.periodNs()))
+}
+
 // periodNs is the nominal scan period: that of the grid, rounded down.
 func (s *scanner) periodNs() int64 { return s.spec.Rate.Period().Nanoseconds() }
 
@@ -151,6 +181,9 @@ func (s *scanner) checkPeriod() error {
 
 // Capture traces the scan that ends at the due instant. GL thread.
 func (s *scanner) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) {
+	if err := s.tune(c); err != nil {
+		return false, err
+	}
 	target, err := s.Take(c, at)
 	if target == nil {
 		return false, err
@@ -221,6 +254,9 @@ func (s *scanner) End() error {
 	closers := []interface{ Close() }{}
 	if s.texture != nil {
 		closers = append(closers, s.texture)
+	}
+	if s.own != nil {
+		closers = append(closers, s.own)
 	}
 	for _, b := range []*gpu.Buffer{s.table, s.settings} {
 		if b != nil {

@@ -35,14 +35,14 @@ const (
 // CARLA maps its world by a spherical Mercator projection; here the map frame is the
 // plane that touches WGS84 at the scene's origin.
 type GNSS struct {
-	HorizontalStddev float64 `attribute:"noise_horizontal_stddev" unit:"m" max:"1000" usual:"0 50" doc:"white noise east and north"`
-	VerticalStddev   float64 `attribute:"noise_vertical_stddev" unit:"m" max:"1000" usual:"0 100" doc:"white noise up"`
-	LatBias          float64 `attribute:"noise_lat_bias" unit:"°" min:"-90" max:"90" usual:"-0.01 0.01" doc:"added to the latitude"`
-	LatStddev        float64 `attribute:"noise_lat_stddev" unit:"°" max:"90" usual:"0 0.001" doc:"white noise of the latitude"`
-	LonBias          float64 `attribute:"noise_lon_bias" unit:"°" min:"-180" max:"180" usual:"-0.01 0.01" doc:"added to the longitude"`
-	LonStddev        float64 `attribute:"noise_lon_stddev" unit:"°" max:"180" usual:"0 0.001" doc:"white noise of the longitude"`
-	AltBias          float64 `attribute:"noise_alt_bias" unit:"m" min:"-10000" max:"10000" usual:"-100 100" doc:"added to the altitude"`
-	AltStddev        float64 `attribute:"noise_alt_stddev" unit:"m" max:"10000" usual:"0 100" doc:"white noise of the altitude"`
+	HorizontalStddev float64 `attribute:"noise_horizontal_stddev" live:"true" unit:"m" max:"1000" usual:"0 50" doc:"white noise east and north"`
+	VerticalStddev   float64 `attribute:"noise_vertical_stddev" live:"true" unit:"m" max:"1000" usual:"0 100" doc:"white noise up"`
+	LatBias          float64 `attribute:"noise_lat_bias" live:"true" unit:"°" min:"-90" max:"90" usual:"-0.01 0.01" doc:"added to the latitude"`
+	LatStddev        float64 `attribute:"noise_lat_stddev" live:"true" unit:"°" max:"90" usual:"0 0.001" doc:"white noise of the latitude"`
+	LonBias          float64 `attribute:"noise_lon_bias" live:"true" unit:"°" min:"-180" max:"180" usual:"-0.01 0.01" doc:"added to the longitude"`
+	LonStddev        float64 `attribute:"noise_lon_stddev" live:"true" unit:"°" max:"180" usual:"0 0.001" doc:"white noise of the longitude"`
+	AltBias          float64 `attribute:"noise_alt_bias" live:"true" unit:"m" min:"-10000" max:"10000" usual:"-100 100" doc:"added to the altitude"`
+	AltStddev        float64 `attribute:"noise_alt_stddev" live:"true" unit:"m" max:"10000" usual:"0 100" doc:"white noise of the altitude"`
 	Noise
 	IgnoreMapOrigin bool `attribute:"ignore_map_origin" inert:"a fix is latitude and longitude, which have no map's origin" doc:"SVL's choice of plane coordinates"`
 }
@@ -86,6 +86,13 @@ func (s *gnss) Begin(ctx context.Context, env *sensors.Env) error {
 	s.seed = s.noise.of(env)
 	s.plane = spatial.NewTangentPlane(spatial.Geodetic(env.Origin))
 	return s.Reading.Begin(ctx, env)
+}
+
+// Tune takes over the noise.
+func (s *gnss) Tune(fresh sensors.Sensor) error {
+	f := fresh.(*gnss)
+	s.metric, s.bias, s.deviation = f.metric, f.bias, f.deviation
+	return nil
 }
 
 // Tick publishes the fix at the due instant, if the owner is there then.

@@ -47,12 +47,12 @@ import (
 // The covariances are the white noise's variances; the biases are not in them, and a
 // matrix of zeros means unknown.
 type IMU struct {
-	AccelStddev   mgl64.Vec3 `attribute:"noise_accel_stddev" unit:"m/s²" max:"100" usual:"0 5" doc:"white noise of the specific force"`
-	AccelBias     mgl64.Vec3 `attribute:"noise_accel_bias" unit:"m/s²" min:"-100" max:"100" usual:"-5 5" doc:"constant bias of the specific force"`
-	GyroStddev    mgl64.Vec3 `attribute:"noise_gyro_stddev" unit:"rad/s" max:"10" usual:"0 1" doc:"white noise of the angular rate"`
-	GyroBias      mgl64.Vec3 `attribute:"noise_gyro_bias" unit:"rad/s" min:"-10" max:"10" usual:"-1 1" doc:"constant bias of the angular rate"`
-	AccelBiasWalk float64    `attribute:"noise_accel_bias_walk" unit:"m/s²/√s" max:"10" usual:"0 0.1" doc:"random walk of the specific force's biases"`
-	GyroBiasWalk  float64    `attribute:"noise_gyro_bias_walk" unit:"rad/s/√s" max:"1" usual:"0 0.1" doc:"random walk of the angular rate's biases"`
+	AccelStddev   mgl64.Vec3 `attribute:"noise_accel_stddev" live:"true" unit:"m/s²" max:"100" usual:"0 5" doc:"white noise of the specific force"`
+	AccelBias     mgl64.Vec3 `attribute:"noise_accel_bias" live:"true" unit:"m/s²" min:"-100" max:"100" usual:"-5 5" doc:"constant bias of the specific force"`
+	GyroStddev    mgl64.Vec3 `attribute:"noise_gyro_stddev" live:"true" unit:"rad/s" max:"10" usual:"0 1" doc:"white noise of the angular rate"`
+	GyroBias      mgl64.Vec3 `attribute:"noise_gyro_bias" live:"true" unit:"rad/s" min:"-10" max:"10" usual:"-1 1" doc:"constant bias of the angular rate"`
+	AccelBiasWalk float64    `attribute:"noise_accel_bias_walk" live:"true" unit:"m/s²/√s" max:"10" usual:"0 0.1" doc:"random walk of the specific force's biases"`
+	GyroBiasWalk  float64    `attribute:"noise_gyro_bias_walk" live:"true" unit:"rad/s/√s" max:"1" usual:"0 0.1" doc:"random walk of the angular rate's biases"`
 	Noise
 	Orientation *bool `attribute:"orientation" default:"true" doc:"report the orientation; without it its covariance starts with -1"`
 }
@@ -141,6 +141,14 @@ func (s *imu) Begin(ctx context.Context, env *sensors.Env) error {
 	s.accel.seed(s.seed, 1)
 	s.gyro.seed(s.seed, 4)
 	return s.Reading.Begin(ctx, env)
+}
+
+// Tune takes over the noise. The walks of the biases continue with their seeds.
+func (s *imu) Tune(fresh sensors.Sensor) error {
+	f := fresh.(*imu)
+	s.accel.deviation, s.accel.bias, s.accel.perStep = f.accel.deviation, f.accel.bias, f.accel.perStep
+	s.gyro.deviation, s.gyro.bias, s.gyro.perStep = f.gyro.deviation, f.gyro.bias, f.gyro.perStep
+	return nil
 }
 
 // Tick publishes the measurement at the due instant, if the owner is there then.

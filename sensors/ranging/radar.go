@@ -42,10 +42,11 @@ type Radar struct {
 
 // RadarDefinition describes sensor.other.radar.
 var RadarDefinition = sensors.Define(sensors.Definition{
-	ID:     "sensor.other.radar",
-	Number: 30,
-	Doc:    "radar: range, direction and radial speed (receding is positive) of what rays in a cone hit",
-	Tags:   []string{"other", "radar", "gpu"},
+	ID:        "sensor.other.radar",
+	Number:    30,
+	RateFixed: "the rays of a sweep are as many as its rate leaves, and have their memory from the beginning",
+	Doc:       "radar: range, direction and radial speed (receding is positive) of what rays in a cone hit",
+	Tags:      []string{"other", "radar", "gpu"},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Radar](sensors.OutputSpec{
 			Name: "detections", Suffix: "/points", Doc: "the rays that hit something, in the sensor's frame", QoS: flow.SensorDataQoS,

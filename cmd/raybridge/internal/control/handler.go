@@ -12,12 +12,15 @@ import (
 	"path"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/internal/guard"
+	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/simtime"
 )
 
@@ -44,6 +47,9 @@ type Run struct {
 	// StepWait is how long the answer to a step may wait for the run to have come
 	// there. (optional; default not at all)
 	StepWait time.Duration
+	// Tune changes a sensor by its name while it runs. Its errors are those of
+	// pipeline.Pipeline.Sensor, simtime.ParseRate and pipeline.Sensor.Tune.
+	Tune func(sensor, rate string, attributes map[string]any) error
 	// Status returns what GET /v1/status answers, for encoding/json. It is called
 	// by many goroutines.
 	Status func() any
@@ -133,9 +139,13 @@ func statusOf(err error) int {
 	}
 	is := func(target error) bool { return errors.Is(err, target) }
 	switch {
-	case slices.ContainsFunc([]error{simtime.ErrNotSettable, simtime.ErrNotPaused, simtime.ErrNotSteppable}, is):
+	case is(pipeline.ErrNoSensor):
+		return http.StatusNotFound
+	case slices.ContainsFunc([]error{simtime.ErrNotSettable, simtime.ErrNotPaused, simtime.ErrNotSteppable, sensors.ErrFixed, pipeline.ErrRateFixed}, is):
 		return http.StatusConflict
-	case slices.ContainsFunc([]error{simtime.ErrDuration, simtime.ErrScale, simtime.ErrUnknownSource}, is):
+	case slices.ContainsFunc([]error{
+		simtime.ErrDuration, simtime.ErrScale, simtime.ErrUnknownSource, simtime.ErrRate, sensors.ErrValue, sensors.ErrUnknownAttribute,
+	}, is):
 		return http.StatusBadRequest
 	default:
 		return http.StatusInternalServerError
@@ -172,6 +182,7 @@ func (h *handler) routes() []route {
 		{http.MethodPut, "/v1/time", change(h, `{"sec": 12, "nanosec": 500000000}`, h.set)},
 		{http.MethodPut, "/v1/time/source", change(h, `{"source": "simulation"}`, h.selectSource)},
 		{http.MethodPut, "/v1/time/scale", change(h, `{"scale": 0.5}`, h.scale)},
+		{http.MethodPut, "/v1/sensor", change(h, `{"sensor": "front", "rate": "5", "attributes": {"exposure_compensation": -1}}`, h.tune)},
 		{http.MethodPost, "/v1/pause", change(h, "", func(context.Context, nothing) error {
 			h.run.Clock.Pause()
 			return nil
@@ -217,6 +228,11 @@ type (
 	stepRequest struct {
 		Steps *int64 `json:"steps"`
 	}
+	tuneRequest struct {
+		Sensor     *string        `json:"sensor"`
+		Rate       any            `json:"rate"`
+		Attributes map[string]any `json:"attributes"`
+	}
 	nothing struct{}
 )
 
@@ -252,6 +268,27 @@ func (h *handler) scale(_ context.Context, r scaleRequest) error {
 		return err
 	}
 	return h.run.Clock.SetScale(scale)
+}
+
+// tune changes a sensor. Its rate is a number, or a text such as "10/3".
+func (h *handler) tune(_ context.Context, r tuneRequest) error {
+	rate := ""
+	switch v := r.Rate.(type) {
+	case nil:
+	case string:
+		rate = v
+	case float64:
+		rate = strconv.FormatFloat(v, 'f', -1, 64)
+	default:
+		return refuse(http.StatusBadRequest, "rate has to be a number or a text")
+	}
+	switch {
+	case r.Sensor == nil:
+		return missing("sensor")
+	case rate == "" && len(r.Attributes) == 0:
+		return refuse(http.StatusBadRequest, "neither rate nor attributes are given")
+	}
+	return h.run.Tune(*r.Sensor, rate, r.Attributes)
 }
 
 // maxSteps bounds one request's steps: some hours of simulated time.

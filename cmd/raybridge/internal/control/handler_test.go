@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -18,6 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
+	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/simtime"
 )
 
@@ -33,7 +36,7 @@ func newClock(t testing.TB, config simtime.Config) *simtime.Clock {
 // api serves a clock with steps of 10 ms.
 func api(clock control.Clock) http.Handler {
 	return control.NewHandler(control.Run{
-		Clock: clock, Step: 10 * time.Millisecond,
+		Clock: clock, Step: 10 * time.Millisecond, Tune: tuneNothing,
 		Status: func() any { return map[string]any{"sim_s": 1.5, "time": control.TimeOf(clock)} },
 	})
 }
@@ -87,6 +90,45 @@ func TestRequestsDriveTheClock(t *testing.T) {
 	assert.Equal(t, http.StatusOK, status)
 	assert.InDelta(t, 1.5, answer["sim_s"], 0)
 	assert.Equal(t, "engine", answer["time"].(object)["source"])
+}
+
+// tuneNothing knows the sensor front alone, and refuses the rate 7 and the attribute fov.
+func tuneNothing(sensor, rate string, attributes map[string]any) error {
+	switch {
+	case sensor != "front":
+		return fmt.Errorf("%w: %q", pipeline.ErrNoSensor, sensor)
+	case rate == "7":
+		return fmt.Errorf("tune: %w", simtime.ErrRate)
+	case attributes["fov"] != nil:
+		return fmt.Errorf("tune: %w: fov", sensors.ErrFixed)
+	case attributes["iso"] == 0.0:
+		return fmt.Errorf("tune: %w: iso is 0", sensors.ErrValue)
+	}
+	return nil
+}
+
+func TestRequestsTuneSensors(t *testing.T) {
+	h := api(newClock(t, simtime.Config{}))
+	for body, want := range map[string]struct {
+		status  int
+		message string
+	}{
+		`{"sensor": "front", "rate": 5}`:                                  {200, ""},
+		`{"sensor": "front", "rate": "10/3", "attributes": {"iso": 200}}`: {200, ""},
+		`{"sensor": "front"}`:                                             {400, "neither rate nor attributes are given; send JSON such as"},
+		`{"rate": 5}`:                                                     {400, "sensor is missing"},
+		`{"sensor": "front", "rate": [5]}`:                                {400, "rate has to be a number or a text"},
+		`{"sensor": "front", "rate": 7}`:                                  {400, "invalid rate"},
+		`{"sensor": "front", "attributes": {"iso": 0}}`:                   {400, "iso is 0"},
+		`{"sensor": "front", "attributes": {"fov": 5}}`:                   {409, "attribute can't be changed: fov"},
+		`{"sensor": "rear", "rate": 5}`:                                   {404, `no such sensor: "rear"`},
+	} {
+		status, answer := ask(t, h, "PUT", "/v1/sensor", body)
+		assert.Equal(t, want.status, status, body)
+		if want.message != "" {
+			assert.Contains(t, answer["error"], want.message, body)
+		}
+	}
 }
 
 // TestStepsEndOnTheGrid: also from between its points, and of several requests each

@@ -354,7 +354,7 @@ A rig lists sensors by these ids; ` + "`raybridge sensors list` and `raybridge s
 also has the keys that [docs/config.md](config.md#sensor) lists: its name, frame, pose, topic and rate. An attribute that
 isn't given has its default. One outside its range is an error that names the range, and one outside what is *usually* given a
 warning. A *fixed* attribute describes the type
-and can't be set to anything else; one that *changes nothing* is accepted because other simulators' rigs name it. A sensor
+and can't be set to anything else; one that *changes nothing* is accepted because other simulators' rigs name it. One that is *live* may change [while the sensor runs](time.md#changing-sensors). A sensor
 that fires each frame does so at every instant at which anything happens, before all others, and takes no rate. Its number
 stands for the type in wire formats and never changes. Coordinates are REP-103: metres, x forward, y left, z up.
 
@@ -437,6 +437,8 @@ func meaning(a *sensors.Attribute) string {
 		return "fixed: " + a.Doc
 	case a.Inert != "":
 		return strings.TrimPrefix(a.Doc+"; changes nothing: ", "; ") + a.Inert
+	case a.Live:
+		return a.Doc + "; *live*"
 	default:
 		return a.Doc
 	}

@@ -1,0 +1,125 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/simtime"
+)
+
+// Tuning is what is to change in a sensor that runs.
+type Tuning struct {
+	// Rate is the new one; zero leaves it as it is.
+	Rate simtime.Rate
+	// Attributes are new values by name, as in a rig; only sensors.Attribute.Live ones.
+	Attributes map[string]any
+}
+
+// ErrRateFixed says that a sensor's rate can't change while it runs.
+var ErrRateFixed = errors.New("the rate can't change while the sensor runs")
+
+// tuning is what a sensor has been told and not yet taken over.
+type tuning struct {
+	mu       sync.Mutex
+	settings *sensors.Settings // guarded by mu: with all that it was told; nil until then
+	rate     simtime.Rate      // guarded by mu: for the schedule at the next firing; zero for none
+	fresh    sensors.Sensor    // guarded by mu: to be taken over; nil for none
+	from     uint64            // guarded by mu: the first firing that takes it over
+}
+
+// Tune changes the sensor while it runs. Attributes count from its next firing on. A new rate
+// counts after that: the firing after it is the first one on the new rate's grid. Nothing
+// changes where one of the values is refused. The errors are those of a rig: they wrap sensors.ErrValue,
+// sensors.ErrUnknownAttribute, sensors.ErrFixed, simtime.ErrRate or ErrRateFixed. In a stepped
+// run a call between two steps counts from the same firing every time. Any goroutine may call it.
+func (s *Sensor) Tune(t Tuning) error {
+	if err := s.retune(t); err != nil {
+		return fmt.Errorf("tune sensor %s: %w", s.spec.Name, err)
+	}
+	return nil
+}
+
+func (s *Sensor) retune(t Tuning) error {
+	d := s.spec.Definition
+	switch {
+	case t.Rate.IsZero():
+	case d.EachFrame:
+		return fmt.Errorf("%w: a %s fires each frame", simtime.ErrRate, d.ID)
+	case d.RateFixed != "":
+		return fmt.Errorf("%w: %s", ErrRateFixed, d.RateFixed)
+	}
+	s.tuning.mu.Lock()
+	defer s.tuning.mu.Unlock()
+	spec := s.spec
+	if s.tuning.settings != nil {
+		spec.Settings = s.tuning.settings
+	}
+	settings, err := spec.Settings.With(t.Attributes)
+	if err != nil {
+		return err
+	}
+	spec.Settings, spec.Rate = settings, s.Rate()
+	for _, rate := range []simtime.Rate{s.tuning.rate, t.Rate} {
+		if !rate.IsZero() {
+			spec.Rate = rate
+		}
+	}
+	fresh, err := d.New(spec)
+	if err != nil {
+		return err
+	}
+	s.tuning.settings, s.tuning.fresh = settings, fresh
+	if !t.Rate.IsZero() {
+		s.tuning.rate = t.Rate
+	}
+	return nil
+}
+
+// changeRate lets a new rate count after a firing. Frame loop.
+func (s *Sensor) changeRate(at sensors.Tick) error {
+	t := &s.tuning
+	t.mu.Lock()
+	rate := t.rate
+	if !rate.IsZero() {
+		t.rate, t.from = simtime.Rate{}, at.Seq+1 // what depends on the period waits for it
+	}
+	t.mu.Unlock()
+	if rate.IsZero() {
+		return nil
+	}
+	if err := s.schedule.SetRate(rate, at.Due); err != nil {
+		return err
+	}
+	s.p.moving.Lock()
+	defer s.p.moving.Unlock()
+	s.p.history.Keep(historyTicks(s.p.config.Step, s.p.clockDue, s.p.live()))
+	return nil
+}
+
+// tune lets the sensor take over what it was told, ahead of a firing.
+func (s *Sensor) tune(at sensors.Tick) error {
+	t := &s.tuning
+	t.mu.Lock()
+	fresh := t.fresh
+	if fresh == nil || !t.rate.IsZero() || at.Seq < t.from {
+		t.mu.Unlock()
+		return nil
+	}
+	t.fresh = nil
+	t.mu.Unlock()
+	return s.life.Tune(fresh)
+}
+
+// tune lets the sensors of an instant take over what they were told. One may make the
+// captures of others, so that all of them come first. GL thread.
+func (i *instant) tune() {
+	for k := range i.firings {
+		f := &i.firings[k]
+		if f.sensor.gpu && f.err == nil && f.sensor.users.enter() {
+			f.err = f.sensor.tune(f.at)
+			f.sensor.users.exit()
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package pipeline_test
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/gpu/gputest"
+	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/all"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
+)
+
+// tuned is a stepped pipeline with one sensor, whose messages it collects.
+func tuned(t *testing.T, c sensors.Config) (*pipeline.Pipeline, *pipeline.Sensor, *[]sample.Imu) {
+	t.Helper()
+	p, err := pipeline.New(t.Context(), pipeline.Config{Scene: scenetest.MovingWall(30, 5), Sensors: all.Registry(), Open: gputest.NewFake().Open})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, p.Close(context.Background())) })
+	s, err := p.AddSensor(c)
+	require.NoError(t, err)
+	var got []sample.Imu
+	if c.ID == "sensor.other.imu" {
+		_, err = pipeline.Listen(s, "imu", func(_ sensors.Tick, m *sample.Imu) { got = append(got, *m) })
+		require.NoError(t, err)
+	}
+	return p, s, &got
+}
+
+// TestTuneCountsFromTheNextFiring: a bias is there from the firing after the call on, and the
+// same in every run.
+func TestTuneCountsFromTheNextFiring(t *testing.T) {
+	var runs [2][]float64
+	for k := range runs {
+		p, s, got := tuned(t, sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(50)})
+		require.NoError(t, p.Step(t.Context(), 10)) // 100 ms
+		require.NoError(t, s.Tune(pipeline.Tuning{Attributes: map[string]any{"noise_gyro_bias_z": 0.5}}))
+		require.NoError(t, p.Step(t.Context(), 10))
+		for _, m := range *got {
+			runs[k] = append(runs[k], math.Round(m.AngularVelocity[2]*1e6)/1e6)
+		}
+	}
+	assert.Equal(t, []float64{0, 0, 0, 0, 0, 0.5, 0.5, 0.5, 0.5, 0.5}, runs[0])
+	assert.Equal(t, runs[0], runs[1])
+}
+
+// TestTuneChangesTheRate after the next firing, onto the new rate's grid.
+func TestTuneChangesTheRate(t *testing.T) {
+	p, s, got := tuned(t, sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(50)})
+	require.NoError(t, p.Step(t.Context(), 5))
+	require.NoError(t, s.Tune(pipeline.Tuning{Rate: simtime.Hz(20)}))
+	require.NoError(t, s.Tune(pipeline.Tuning{Attributes: map[string]any{"noise_accel_bias_x": 1.0}}))
+	require.NoError(t, p.Step(t.Context(), 20))
+	var at []int64
+	var biased []bool
+	for _, m := range *got {
+		at = append(at, int64(m.Stamp)/1e6)
+		biased = append(biased, m.LinearAcceleration[0] > 0.5)
+	}
+	assert.Equal(t, []int64{20, 40, 60, 100, 150, 200, 250}, at)
+	assert.Equal(t, []bool{false, false, false, true, true, true, true}, biased)
+	assert.Equal(t, simtime.Hz(20), s.Rate())
+	assert.InDelta(t, 20, p.Summary().Sensors[0].RateWantedHz, 0)
+}
+
+// TestTuneRefuses what a rig couldn't have, with the rig's message, and what can't change. Then
+// nothing changes.
+func TestTuneRefuses(t *testing.T) {
+	p, s, got := tuned(t, sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(50)})
+	for name, c := range map[string]struct {
+		tuning  pipeline.Tuning
+		is      error
+		message string
+	}{
+		"range":   {pipeline.Tuning{Attributes: map[string]any{"noise_gyro_bias_z": 11.0}}, sensors.ErrValue, "bad attribute value: noise_gyro_bias_z is 11, the range is -10 to 10 rad/s"},
+		"unknown": {pipeline.Tuning{Attributes: map[string]any{"noise_giro_bias_z": 1.0}}, sensors.ErrUnknownAttribute, `unknown attribute "noise_giro_bias_z" of sensor.other.imu, did you mean noise_gyro_bias_z?`},
+		"not live": {
+			pipeline.Tuning{Rate: simtime.Hz(10), Attributes: map[string]any{"noise_gyro_bias_z": 1.0, "orientation": false}}, sensors.ErrFixed,
+			"attribute can't be changed while a sensor.other.imu runs: orientation; those that can: noise_accel_stddev_x, ",
+		},
+	} {
+		err := s.Tune(c.tuning)
+		require.ErrorIs(t, err, c.is, name)
+		assert.Contains(t, err.Error(), "tune sensor imu: "+c.message, name)
+	}
+	require.NoError(t, p.Step(t.Context(), 10))
+	require.Len(t, *got, 5)
+	assert.Zero(t, (*got)[4].AngularVelocity[2])
+
+	_, collision, _ := tuned(t, sensors.Config{ID: "sensor.other.collision", Name: "collision"})
+	assert.ErrorIs(t, collision.Tune(pipeline.Tuning{Rate: simtime.Hz(10)}), simtime.ErrRate)
+}
