@@ -11,7 +11,7 @@
 //       INSTANCE_COLORS SVL's in rgb8
 //   NORMALS, FLOW
 //
-// What no picture needs isn't computed. With SAMPLES above 1, visible is that many
+// What no picture needs isn't computed. With GRID above 1, visible is that many
 // times the picture's size, and a picture of light alone is made. LENS is the lens;
 // GRADED says that light is shown otherwise than by the tone curve and sRGB. VERTEX_COLORS
 // says that some vertices have colours. TRACED takes shadows from camera_sun in place of
@@ -376,19 +376,19 @@ shared uint greys[64];
 shared uint labels[64]; // tag | instance << 16
 #endif
 
-#if LIGHT && SAMPLES > 1
-// averageColor returns what a pixel of SAMPLES x SAMPLES seen points shows.
+#if LIGHT && GRID > 1
+// averageColor returns what a pixel of GRID x GRID seen points shows.
 vec3 averageColor(ivec2 at) {
     vec3 sum = vec3(0.0);
-    for (int k = 0; k < SAMPLES * SAMPLES; k++) {
-        ivec2 part = SAMPLES * at + ivec2(k % SAMPLES, k / SAMPLES);
+    for (int k = 0; k < GRID * GRID; k++) {
+        ivec2 part = GRID * at + ivec2(k % GRID, k / GRID);
         uvec2 id = texelFetch(visible, part, 0).xy;
         Frame f = frameAt(int(id.y));
         Hit h = hitOf(id, f, part);
         Corners corners = cornersOf(h);
         sum += colorOf(h, corners, f, normalOf(h, corners, f));
     }
-    return sum / float(SAMPLES * SAMPLES);
+    return sum / float(GRID * GRID);
 }
 #endif
 
@@ -396,18 +396,18 @@ vec3 averageColor(ivec2 at) {
 // rest to its group.
 void makePixel(ivec2 at, bool inside) {
     uint place = gl_LocalInvocationIndex;
-#if LIGHT && SAMPLES > 1
+#if LIGHT && GRID > 1
     vec3 color = averageColor(at);
 #else
     uvec2 id = texelFetch(visible, at, 0).xy;
     Frame f = frameAt(int(id.y));
     Hit h = hitOf(id, f, at);
 #endif
-#if NORMALS || LIGHT && SAMPLES == 1
+#if NORMALS || LIGHT && GRID == 1
     Corners corners = cornersOf(h);
     vec3 normal = normalOf(h, corners, f);
 #endif
-#if LIGHT && SAMPLES == 1
+#if LIGHT && GRID == 1
     vec3 color = colorOf(h, corners, f, normal);
 #endif
 #if LIGHT

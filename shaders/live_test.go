@@ -58,7 +58,7 @@ func TestCameraVariantsCompile(t *testing.T) {
 		}
 		compiles(t, thread, &shaders.CameraShade, defines...)
 		if name := names[i]; name == "COLOR" || name == "LUMINANCE" {
-			compiles(t, thread, &shaders.CameraShade, append(defines, shaders.Int("SAMPLES", 2))...)
+			compiles(t, thread, &shaders.CameraShade, append(defines, shaders.Int("GRID", 2))...)
 		}
 	}
 }

@@ -61,7 +61,7 @@ func BenchmarkCapture1280x720(b *testing.B) { benchmarkCapture(b, 1280, 720) }
 
 // BenchmarkCaptureSmooth sees four points a pixel in the colour picture.
 func BenchmarkCaptureSmooth640x480(b *testing.B) {
-	benchmarkCapture(b, 640, 480, "supersampling", 2)
+	benchmarkCapture(b, 640, 480, "samples", 4)
 }
 
 // BenchmarkCaptureTraced has traced shadows in the colour picture.

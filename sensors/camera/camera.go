@@ -111,7 +111,7 @@ func (s *camera) openOutputs() (err error) {
 // open makes the view and the targets. GL thread.
 func (s *camera) open(c *gpu.Ctx) (err error) {
 	o := &s.options
-	s.view, err = s.renderer.view(c, viewKey{s.env.Owner, s.spec.Mount, o.lens, o.samples, o.near, o.far})
+	s.view, err = s.renderer.view(c, viewKey{s.env.Owner, s.spec.Mount, o.lens, o.grid, o.near, o.far})
 	o.traced = o.traced && s.renderer.sun.shines
 	if err == nil && o.traced {
 		err = s.view.openSunlit(c, s.renderer)

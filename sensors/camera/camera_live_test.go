@@ -46,7 +46,7 @@ var changedCommon = map[string]any{
 
 // changedLight has one of each that decides how light is shown.
 var changedLight = map[string]any{
-	"exposure_compensation": 1.5, "tone_curve": "none", "supersampling": 3, "shadows": "traced", "enable_postprocess_effects": false,
+	"exposure_compensation": 1.5, "tone_curve": "none", "samples": 9, "shadows": "traced", "enable_postprocess_effects": false,
 	"exposure_mode": "histogram", "iso": 500.0, "fstop": 2.8, "shutter_speed": 60.0, "calibration_constant": 12.0,
 	"gamma": 2.6, "temp": 4500.0, "tint": 0.5, "slope": 0.7, "toe": 0.3, "shoulder": 0.5, "black_clip": 0.2, "white_clip": 0.3,
 	// Inert ones:

@@ -163,7 +163,7 @@ func TestAGlowingPanelHasItsExactColor(t *testing.T) {
 			mounted{camera.RGBDefinition, forward(0), size(16, 12, "tone_curve", "none")},
 			mounted{camera.RGBDefinition, forward(0), size(16, 12)},
 			mounted{camera.RGBDefinition, forward(0), size(16, 12, "exposure_compensation", -2.5)},
-			mounted{camera.RGBDefinition, forward(0), size(16, 12, "supersampling", 2)})
+			mounted{camera.RGBDefinition, forward(0), size(16, 12, "samples", 4)})
 		r.fire(0)
 		c := vec64(glow).Mul(0.8)
 		assertPixel(t, shown(c, false), r.picture(0), 8, 6, 0.51, "linear")
@@ -631,7 +631,7 @@ func TestVerticesHaveColors(t *testing.T) {
 		aside := func(y float64) spatial.Pose { return spatial.FromRPY(mgl64.Vec3{0, y, 0}, 0, 0, 0) }
 		r := newRig(t, b.Scene, nil,
 			mounted{camera.RGBDefinition, forward(0), size(20, 20)},
-			mounted{camera.RGBDefinition, forward(0), size(20, 20, "exposure_compensation", 3, "supersampling", 2)},
+			mounted{camera.RGBDefinition, forward(0), size(20, 20, "exposure_compensation", 3, "samples", 4)},
 			mounted{camera.RGBDefinition, aside(-20), size(8, 8)}, mounted{camera.RGBDefinition, aside(20), size(8, 8)})
 		r.fire(0)
 		for u := range 20 {
@@ -679,7 +679,7 @@ func TestBlendedSurfacesAreThereByTheirShare(t *testing.T) {
 		r := newRig(t, b.Scene, nil,
 			mounted{camera.DepthDefinition, forward(0), size(160, 120)}, mounted{camera.SemanticDefinition, forward(0), size(160, 120)},
 			mounted{camera.RGBDefinition, forward(0), size(160, 120, "tone_curve", "none")},
-			mounted{camera.RGBDefinition, forward(0), size(32, 24, "tone_curve", "none", "supersampling", 4)})
+			mounted{camera.RGBDefinition, forward(0), size(32, 24, "tone_curve", "none", "samples", 16)})
 		r.fire(0)
 		counts := map[scene.Tag]int{}
 		for v := range 120 {

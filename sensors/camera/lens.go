@@ -100,8 +100,8 @@ func (l Lens) Contains(u, v float64) bool {
 	return u >= -0.5 && u < float64(l.Width)-0.5 && v >= -0.5 && v < float64(l.Height)-0.5
 }
 
-// supersampled returns the lens of the same view with n x n pixels for each.
-func (l Lens) supersampled(n int) Lens {
+// divided returns the lens of the same view with n x n pixels for each.
+func (l Lens) divided(n int) Lens {
 	k := float64(n)
 	return Lens{
 		Width: n * l.Width, Height: n * l.Height, Fx: k * l.Fx, Fy: k * l.Fy,

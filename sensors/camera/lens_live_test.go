@@ -237,7 +237,7 @@ func TestTracingAgreesWithRasterising(t *testing.T) {
 	r := newRig(t, town, town.Route,
 		mounted{camera.InstanceDefinition, mount, pinhole}, mounted{camera.SemanticDefinition, mount, pinhole}, mounted{camera.RGBDefinition, mount, pinhole},
 		mounted{camera.InstanceDefinition, mount, traced}, mounted{camera.SemanticDefinition, mount, traced}, mounted{camera.RGBDefinition, mount, traced},
-		mounted{camera.RGBDefinition, mount, straight.attributesOf(320, 240, "supersampling", 2)}, mounted{camera.RGBDefinition, mount, size(320, 240, "supersampling", 2)},
+		mounted{camera.RGBDefinition, mount, straight.attributesOf(320, 240, "samples", 4)}, mounted{camera.RGBDefinition, mount, size(320, 240, "samples", 4)},
 	)
 	r.fire(simtime.Stamp(7 * second))
 	assert.EqualValues(t, 4, camera.StatsOf(r.shared).Visibility, "two lenses, and both again with more points")

@@ -105,7 +105,7 @@ type Compression struct {
 // Light are the options of the cameras that see light, with CARLA's names and defaults
 // where CARLA has them.
 type Light struct {
-	Supersampling        int     `attribute:"supersampling" default:"1" min:"1" max:"4" doc:"points seen across a pixel, and down it: 2 smooths edges at four times the work"`
+	Samples              int     `attribute:"samples" default:"1" min:"1" max:"16" doc:"points of a pixel that its colour is the mean of: 1, its centre, or 4, 9 or 16 in a square, which smooth edges. Depth, labels, normals and flow are those of the centre"`
 	Shadows              string  `attribute:"shadows" default:"mapped" enum:"mapped,traced" doc:"mapped looks shadows up in maps around the vehicle: quick, soft by some centimetres, and none far away. traced sends a ray to the sun from each point that is seen: exact at any distance, at about twice the work of a picture"`
 	ToneCurve            string  `attribute:"tone_curve" default:"filmic" enum:"filmic,none" doc:"how bright light is shown: filmic rolls off softly, none clips at white"`
 	Postprocess          *bool   `attribute:"enable_postprocess_effects" default:"true" doc:"without them the picture is linear: no tone curve, no balance, no gamma"`
@@ -237,7 +237,7 @@ type options struct {
 	gain       float64 // times the scene's exposure
 	toneCurve  bool
 	grade      grade
-	samples    int  // points seen across a pixel, and down it
+	grid       int  // points seen across a pixel, and down it
 	traced     bool // shadows are traced
 	minDepth   float64
 	maxDepth   float64
@@ -252,7 +252,7 @@ type options struct {
 
 // options works the options out. Errors wrap sensors.ErrValue.
 func (v *View[K]) options(k kind, spec *sensors.Spec) (o options, err error) {
-	o = options{kind: k, near: v.NearClip, far: v.FarClip, form: forms[k][""], toneCurve: true, grade: usualGrade, samples: 1, raw: true}
+	o = options{kind: k, near: v.NearClip, far: v.FarClip, form: forms[k][""], toneCurve: true, grade: usualGrade, grid: 1, raw: true}
 	if o.lens, err = v.lens(spec); err != nil {
 		return o, err
 	}
@@ -339,10 +339,14 @@ func (p *Light) read(o *options) error {
 	o.gain = p.gain()
 	o.grade = p.grade()
 	o.toneCurve = p.ToneCurve == "filmic" && !o.grade.linear
-	o.samples = p.Supersampling
+	for o.grid = 1; o.grid*o.grid < p.Samples; o.grid++ {
+	}
+	if o.grid*o.grid != p.Samples {
+		return fmt.Errorf("%w: samples is %d, a square of points has 1, 4, 9 or 16", sensors.ErrValue, p.Samples)
+	}
 	o.traced = p.Shadows == "traced"
-	if side := o.samples * max(o.lens.Width, o.lens.Height); side > maxSize {
-		return fmt.Errorf("%w: supersampling %d makes %d points a side of the picture, at most %d are possible", sensors.ErrValue, o.samples, side, maxSize)
+	if side := o.grid * max(o.lens.Width, o.lens.Height); side > maxSize {
+		return fmt.Errorf("%w: samples %d makes %d points a side of the picture, at most %d are possible", sensors.ErrValue, p.Samples, side, maxSize)
 	}
 	return nil
 }

@@ -70,16 +70,16 @@ func TestDrawListJoinsNeighbours(t *testing.T) {
 	assert.Empty(t, append(l.plain, l.cut...))
 }
 
-func TestSupersampledLensSeesTheSame(t *testing.T) {
+func TestDividedLensSeesTheSame(t *testing.T) {
 	l, err := NewLens(64, 48, 70)
 	require.NoError(t, err)
-	fine := l.supersampled(3)
+	fine := l.divided(3)
 	p := mgl64.Vec3{0.3, -0.2, 2}
 	u, v, _ := l.Project(p)
 	fu, fv, _ := fine.Project(p)
 	assert.InDelta(t, 3*(u+0.5), fu+0.5, 1e-9)
 	assert.InDelta(t, 3*(v+0.5), fv+0.5, 1e-9)
-	assert.Equal(t, l, l.supersampled(1))
+	assert.Equal(t, l, l.divided(1))
 }
 
 func TestProjectionPutsDepthInReverse(t *testing.T) {

@@ -191,11 +191,11 @@ func (p *programs) open(c *gpu.Ctx, s *scene.Scene) error {
 
 // shading is what a shade program makes.
 type shading struct {
-	what    pictures
-	samples int
-	lens    int // LENS
-	graded  bool
-	traced  bool // its shadows
+	what   pictures
+	grid   int
+	lens   int // LENS
+	graded bool
+	traced bool // its shadows
 }
 
 // shade returns the program for a set of pictures and compiles it the first time.
@@ -205,7 +205,7 @@ func (p *programs) shade(c *gpu.Ctx, what shading) (*gpu.Program, error) {
 	}
 	defines := []shaders.Define{
 		shaders.Flag("SURFACE_TEXTURES", p.surface), shaders.Flag("EMISSION_TEXTURES", p.emission), shaders.Flag("VERTEX_COLORS", p.colored),
-		shaders.Int("SAMPLES", what.samples), shaders.Int("LENS", what.lens), shaders.Flag("GRADED", what.graded), shaders.Flag("TRACED", what.traced),
+		shaders.Int("GRID", what.grid), shaders.Int("LENS", what.lens), shaders.Flag("GRADED", what.graded), shaders.Flag("TRACED", what.traced),
 	}
 	for i, name := range pictureNames {
 		defines = append(defines, shaders.Flag(name, what.what>>i&1 != 0))

@@ -57,7 +57,7 @@ func (v *view) shade(c *gpu.Ctx, r *renderer, index int, fromOptical mgl64.Mat4)
 	sampler(shaders.SlotStaticShadow, r.sun.static.depth)
 	sampler(shaders.SlotMoverShadow, r.sun.movers.depth)
 	sampler(shaders.SlotPalette, r.palette.texture)
-	what := shading{samples: v.key.samples, lens: v.key.lens.constant()}
+	what := shading{grid: v.key.grid, lens: v.key.lens.constant()}
 	if light := b.light(); light != nil && light.options.traced {
 		what.traced = true
 		sampler(shaders.SlotSunlit, v.sunlit.reached)

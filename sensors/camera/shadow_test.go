@@ -171,7 +171,7 @@ func TestTracedShadowsReachAnywhere(t *testing.T) {
 	down := spatial.FromRPY(mgl64.Vec3{off + 5, 0, 20}, 0, 90, 0)
 	bent := func(name string, k ...float64) []any { return []any{"lens", name, "distortion", k} }
 	for _, more := range [][]any{
-		nil, {"supersampling", 2}, bent("plumb_bob", -0.1, 0.01, 0.001, 0.002), bent("svl", -0.05, 0, 0, 0), append(bent("svl_fisheye", 0.01, 0, 0, 0), "xi", 0.9),
+		nil, {"samples", 4}, bent("plumb_bob", -0.1, 0.01, 0.001, 0.002), bent("svl", -0.05, 0, 0, 0), append(bent("svl_fisheye", 0.01, 0, 0, 0), "xi", 0.9),
 	} {
 		attributes := size(201, 201, append([]any{"fov", 60, "shadows", "traced"}, more...)...)
 		r := newRig(t, b.Scene, nil, mounted{camera.RGBDefinition, down, attributes})

@@ -21,12 +21,12 @@ type viewKey struct {
 	owner     uint32 // the actor that the mount is on
 	mount     spatial.Pose
 	lens      Lens
-	samples   int // points seen across a pixel, and down it
+	grid      int // points seen across a pixel, and down it
 	near, far float64
 }
 
 // seen returns the lens with a pixel for each point that is seen.
-func (k *viewKey) seen() Lens { return k.lens.supersampled(k.samples) }
+func (k *viewKey) seen() Lens { return k.lens.divided(k.grid) }
 
 // maxAnnounced bounds the announcements that a view keeps of captures that were
 // announced and then not made, as when the GL thread was busy.
