@@ -47,7 +47,7 @@ func (p *autopilot) order(change func(*scene.Command)) { _ = p.vehicle.SetStandi
 // CruiseControl describes sensor.other.cruise_control, which keeps a speed while no command
 // from outside holds. It doesn't steer.
 type CruiseControl struct {
-	Speed float64 `attribute:"cruise_speed" unit:"m/s" max:"200" usual:"0 50" doc:"speed to keep; the vehicle's own limit counts too"`
+	Speed float64 `attribute:"cruise_speed" live:"true" unit:"m/s" max:"200" usual:"0 50" doc:"speed to keep; the vehicle's own limit counts too"`
 }
 
 // CruiseControlDefinition describes sensor.other.cruise_control.
@@ -64,6 +64,12 @@ var CruiseControlDefinition = sensors.Define(sensors.Definition{
 type cruiseControl struct {
 	autopilot
 	speed float64
+}
+
+// Tune takes over the speed.
+func (s *cruiseControl) Tune(fresh sensors.Sensor) error {
+	s.speed = fresh.(*cruiseControl).speed
+	return nil
 }
 
 // PreTick orders the speed.
@@ -84,8 +90,8 @@ func (s *cruiseControl) End() error {
 // the scene's own route and slows down for its bends. It steers by pure pursuit (Coulter,
 // Implementation of the Pure Pursuit Path Tracking Algorithm, 1992). Without a route it goes straight on.
 type LaneFollowing struct {
-	Speed       float64  `attribute:"cruise_speed" unit:"m/s" max:"30" usual:"0 20" doc:"speed to keep where the lane is straight"`
-	Sensitivity *float64 `attribute:"steering_sensitivity" default:"1" max:"2" doc:"factor on the steering that it is told"`
+	Speed       float64  `attribute:"cruise_speed" live:"true" unit:"m/s" max:"30" usual:"0 20" doc:"speed to keep where the lane is straight"`
+	Sensitivity *float64 `attribute:"steering_sensitivity" live:"true" default:"1" max:"2" doc:"factor on the steering that it is told"`
 }
 
 // LaneFollowingDefinition describes sensor.other.lane_following.
@@ -119,6 +125,12 @@ func (s *laneFollowing) Begin(ctx context.Context, env *sensors.Env) (err error)
 		return err
 	}
 	return s.autopilot.Begin(ctx, env)
+}
+
+// Tune takes over speed and sensitivity.
+func (s *laneFollowing) Tune(fresh sensors.Sensor) error {
+	s.options = fresh.(*laneFollowing).options
+	return nil
 }
 
 // PreTick orders a speed and the steering.
@@ -193,9 +205,9 @@ func bendSpeed(route *scene.WaypointLoop, along float64) float64 {
 // and looks the way that the destination does, within the angle. With a speed it drives there by
 // itself, along the scene's own route to the point nearest to the destination, and stops.
 type Destination struct {
-	Place  []float64 `attribute:"destination" unit:"m, m, deg" doc:"x, y and yaw of the destination in the map; none is nowhere"`
-	Radius float64   `attribute:"check_radius" unit:"m" default:"1" min:"1" max:"10" doc:"how close is there"`
-	Angle  float64   `attribute:"check_angle" unit:"deg" default:"10" min:"1" max:"360" doc:"how far turned is there"`
+	Place  []float64 `attribute:"destination" live:"true" unit:"m, m, deg" doc:"x, y and yaw of the destination in the map; none is nowhere"`
+	Radius float64   `attribute:"check_radius" live:"true" unit:"m" default:"1" min:"1" max:"10" doc:"how close is there"`
+	Angle  float64   `attribute:"check_angle" live:"true" unit:"deg" default:"10" min:"1" max:"360" doc:"how far turned is there"`
 	Speed  float64   `attribute:"drive_speed" unit:"m/s" max:"30" usual:"0 20" doc:"speed at which it drives there; 0 leaves driving to others"`
 }
 
@@ -237,6 +249,13 @@ func (s *destination) SetOwner(o sensors.Owner) error {
 	if s.vehicle = o.Vehicle; s.vehicle == nil && s.options.Speed > 0 {
 		return fmt.Errorf("%w: an ego whose driver is external does; or leave drive_speed out", ErrNotDriven)
 	}
+	return nil
+}
+
+// Tune takes over another destination, and what counts as there.
+func (s *destination) Tune(fresh sensors.Sensor) error {
+	f := fresh.(*destination)
+	s.options, s.goal, s.known = f.options, f.goal, f.known
 	return nil
 }
 
