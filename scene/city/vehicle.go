@@ -681,8 +681,8 @@ func (f *vehicleForm) doors(s *shape, paint material) {
 	length := c.belt[1] - c.belt[0]
 	for _, side := range []float64{-1, 1} {
 		x := c.belt[1] - 0.3
-		y0, y1 := side*(w-0.1), side*(w+0.14)
-		s.box(paint, vec{x, min(y0, y1), belt + 0.01}, vec{x + 0.1, max(y0, y1), belt + 0.14}, allSides)
+		y0, y1 := side*(w-0.08), side*(w+0.11)
+		s.box(paint, vec{x, min(y0, y1), belt + 0.02}, vec{x + 0.07, max(y0, y1), belt + 0.12}, allSides)
 		at := func(x, out float64) float64 { return side * (f.halfWidth(x) + out) }
 		for i, r := range c.ribs {
 			x := c.belt[0] + r.to*length
