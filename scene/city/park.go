@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/scene"
 )
 
@@ -448,7 +447,7 @@ var crownForms = [allTrees]crownForm{
 // crown's faces are split, and how many tufts of leaves are on it.
 type treeDetail struct{ sides, splits, tufts int }
 
-var treeDetails = [4]treeDetail{{4, 0, 12}, {4, 1, 44}, {6, 2, 64}, {9, 3, 240}}
+var treeDetails = [4]treeDetail{{4, 0, 20}, {4, 1, 70}, {6, 2, 104}, {9, 3, 380}}
 
 func buildLeafTree(s *shape, rng *rand.Rand, sp species, level int) {
 	f, d := crownForms[sp], treeDetails[level]
@@ -482,7 +481,7 @@ func buildLeafTree(s *shape, rng *rand.Rand, sp species, level int) {
 			s.pole(f.bark, 3, fork, at(vec{0.75 * c, 0.75 * sn, -0.55}), [2]float64{0.45 * thick, 0.2 * thick})
 		}
 	}
-	size := f.radius * min(0.28, 1.3/math.Sqrt(float64(d.tufts)))
+	size := f.radius * min(0.34, 1.9/math.Sqrt(float64(d.tufts)))
 	for i := range d.tufts {
 		z := 1 - (2*float64(i)+1)/float64(d.tufts)
 		sn, c := math.Sincos(2.4*float64(i) + between(rng, -0.4, 0.4))
@@ -492,23 +491,29 @@ func buildLeafTree(s *shape, rng *rand.Rand, sp species, level int) {
 		if z > between(rng, -0.5, 0.4) {
 			m = f.light
 		}
-		s.tuft(m, rng, clumpShape{centre: at(out.Mul(0.96)), radii: vec{size, size, size}.Mul(between(rng, 0.8, 1.5))}, out)
+		s.tuft(m, rng, at(out.Mul(0.88)), out.Mul(size*between(rng, 0.8, 1.5)))
 	}
 }
 
-// tuft adds a bunch of leaves on a crown, out from its middle: an uneven octahedron, turned by
-// chance, and lit like the crown.
-func (s *shape) tuft(m material, rng *rand.Rand, c clumpShape, out vec) {
-	axis := mgl64.QuatRotate(between(rng, 0, 2*math.Pi), vec{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}.Normalize())
-	bulges := drawBulges(rng, 3)
-	from := len(s.verts)
-	at := func(d vec) vec {
-		d = axis.Rotate(d)
-		k := bulges.at(d, 0.3)
-		return vec{d[0] * c.radii[0] * k, d[1] * c.radii[1] * k, d[2] * c.radii[2] * k}.Add(c.centre)
+// tuft adds a bunch of leaves at a place in a crown, as large as out is long. It is an uneven
+// pyramid that leans, lit like the crown.
+func (s *shape) tuft(m material, rng *rand.Rand, at, out vec) {
+	size := out.Len()
+	out = out.Mul(1 / size)
+	aim := vec{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64() - 0.4}
+	side := aim.Sub(out.Mul(aim.Dot(out))).Normalize()
+	across := out.Cross(side)
+	tip := at.Add(out.Mul(size * between(rng, 0.7, 1.1))).Add(side.Mul(size * between(rng, 0.5, 1.1)))
+	var foot [5]vec
+	turn := between(rng, 0, 2*math.Pi)
+	for i := range foot {
+		sn, co := math.Sincos(turn + 2*math.Pi*float64(i)/float64(len(foot)))
+		r := size * between(rng, 0.7, 1.3)
+		foot[i] = at.Add(side.Mul(r * co)).Add(across.Mul(r * sn)).Sub(out.Mul(0.25 * size))
 	}
-	for _, t := range octahedron {
-		s.face(m, at(t[0]), at(t[1]), at(t[2]))
+	from := len(s.verts)
+	for i := range foot {
+		s.face(m, foot[i], foot[(i+1)%len(foot)], tip)
 	}
 	s.smooth(from, math.Pi/2)
 	for i := from; i < len(s.verts); i++ {

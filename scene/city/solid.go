@@ -370,12 +370,6 @@ func (s *shape) plate(m material, outline []vec2, z float64) {
 	s.face(m, pts...)
 }
 
-// octahedron holds the triangles of the unit octahedron.
-var octahedron = [][3]vec{
-	{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {{0, 1, 0}, {-1, 0, 0}, {0, 0, 1}}, {{-1, 0, 0}, {0, -1, 0}, {0, 0, 1}}, {{0, -1, 0}, {1, 0, 0}, {0, 0, 1}},
-	{{0, 1, 0}, {1, 0, 0}, {0, 0, -1}}, {{-1, 0, 0}, {0, 1, 0}, {0, 0, -1}}, {{0, -1, 0}, {-1, 0, 0}, {0, 0, -1}}, {{1, 0, 0}, {0, -1, 0}, {0, 0, -1}},
-}
-
 // icosahedron returns the triangles of the unit icosahedron.
 func icosahedron() [][3]vec {
 	t := (1 + math.Sqrt(5)) / 2
