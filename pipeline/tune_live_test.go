@@ -27,6 +27,12 @@ func TestTuneOnTheGPU(t *testing.T) {
 	var spread []float64 // of the ranges about a smooth wall, for each scan; NaN for an empty one
 	_, err = pipeline.Listen(scan, "points", func(_ sensors.Tick, m *sample.PointCloud) { spread = append(spread, roughness(m.Points)) })
 	require.NoError(t, err)
+	echoes, err := p.AddSensor(sensors.Config{ID: "sensor.other.radar", Name: "radar", Rate: simtime.Hz(20), Pose: sensors.Pose{Z: 2}})
+	require.NoError(t, err)
+	var seen []int
+	_, err = pipeline.Listen(echoes, "detections", func(_ sensors.Tick, m *sample.Radar) { seen = append(seen, len(m.Detections)) })
+	require.NoError(t, err)
+	assert.ErrorIs(t, echoes.Tune(pipeline.Tuning{Rate: simtime.Hz(10)}), pipeline.ErrRateFixed)
 	picture, err := p.AddSensor(sensors.Config{ID: "sensor.camera.rgb", Name: "camera", Rate: simtime.Hz(20), Pose: sensors.Pose{Z: 2}, Attributes: map[string]any{
 		"image_size_x": 16, "image_size_y": 16,
 	}})
@@ -39,7 +45,9 @@ func TestTuneOnTheGPU(t *testing.T) {
 	step()
 	require.NoError(t, scan.Tune(pipeline.Tuning{Attributes: map[string]any{"noise_stddev": 0.5}}))
 	require.NoError(t, picture.Tune(pipeline.Tuning{Attributes: map[string]any{"exposure_compensation": -3.0}}))
+	require.NoError(t, echoes.Tune(pipeline.Tuning{Attributes: map[string]any{"range": 5.0}}))
 	step()
+	require.NoError(t, echoes.Tune(pipeline.Tuning{Attributes: map[string]any{"range": 100.0}}))
 	require.NoError(t, scan.Tune(pipeline.Tuning{Attributes: map[string]any{"range": 1.0, "range_min": 0.5}}))
 	require.NoError(t, picture.Tune(pipeline.Tuning{Attributes: map[string]any{"exposure_compensation": 0.0}}))
 	step()
@@ -50,6 +58,10 @@ func TestTuneOnTheGPU(t *testing.T) {
 	assert.Greater(t, spread[1], 0.2)
 	assert.True(t, math.IsNaN(spread[2]), "nothing is within a metre")
 	assert.InDelta(t, spread[0], spread[3], 0.05)
+	require.Len(t, seen, 4)
+	assert.Greater(t, seen[0], 10)
+	assert.Zero(t, seen[1], "the floor is further away")
+	assert.Greater(t, seen[2], 10)
 	require.Len(t, light, 4)
 	assert.Less(t, light[1], 0.8*light[0])
 	assert.InDelta(t, light[0], light[2], 0.02*light[0])

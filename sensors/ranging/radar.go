@@ -35,7 +35,7 @@ import (
 type Radar struct {
 	HorizontalFOV   float64 `attribute:"horizontal_fov" unit:"deg" default:"30" min:"0.1" max:"170" usual:"5 150" doc:"width of the cone"`
 	VerticalFOV     float64 `attribute:"vertical_fov" unit:"deg" default:"30" min:"0.1" max:"170" usual:"1 90" doc:"height of the cone"`
-	Range           float64 `attribute:"range" unit:"m" default:"100" min:"0.1" max:"2000" usual:"1 500" doc:"longest range along the axis"`
+	Range           float64 `attribute:"range" live:"true" unit:"m" default:"100" min:"0.1" max:"2000" usual:"1 500" doc:"longest range along the axis"`
 	PointsPerSecond int64   `attribute:"points_per_second" default:"1500" min:"1" max:"10000000" usual:"100 1000000" doc:"rays a second, those that hit nothing too"`
 	NoiseSeed       uint64  `attribute:"noise_seed" max:"2147483647" doc:"seed of the rays' directions; 0 is the run's"`
 }
@@ -69,6 +69,8 @@ type radar struct {
 	perSweep      int    // at most
 	seed          uint64 // in place of the sensor's own, 0 for that
 
+	tuned float64 // what the range is of reach now; the GL thread's
+
 	// The fields below are Process's.
 	detections *sensors.Output[*sample.Radar]
 	objects    *sensors.Output[*sample.RadarObjects]
@@ -80,7 +82,7 @@ type radar struct {
 }
 
 func newRadar(spec sensors.Spec, o Radar) (sensors.Sensor, error) {
-	r := &radar{reach: o.Range, perSecond: o.PointsPerSecond, seed: o.NoiseSeed}
+	r := &radar{reach: o.Range, perSecond: o.PointsPerSecond, seed: o.NoiseSeed, tuned: 1}
 	r.width = r.reach * math.Tan(mgl64.DegToRad(o.HorizontalFOV)/2)
 	r.height = r.reach * math.Tan(mgl64.DegToRad(o.VerticalFOV)/2)
 	n := math.Ceil(float64(r.perSecond) / spec.Rate.Float64())
@@ -91,6 +93,9 @@ func newRadar(spec sensors.Spec, o Radar) (sensors.Sensor, error) {
 	r.perSweep = int(n)
 	r.Sensor = compute.New(spec, compute.Rays(r.perSweep, func(at sensors.Tick, rays []compute.Ray) bool {
 		r.aim(at, rays)
+		for i := range rays {
+			rays[i].Max *= r.tuned
+		}
 		return true
 	}, r.publish))
 	return r, nil
@@ -109,6 +114,12 @@ func (r *radar) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	}
 	r.aimed = make([]compute.Ray, r.perSweep)
 	return r.Sensor.Begin(ctx, env)
+}
+
+// Tune takes over the range. The rays keep their directions. GL thread.
+func (r *radar) Tune(fresh sensors.Sensor) error {
+	r.tuned = fresh.(*radar).reach / r.reach
+	return nil
 }
 
 // aim draws the rays of one sweep: as many as fit into its period, and a pure function
