@@ -275,6 +275,30 @@ func BenchmarkShapes(b *testing.B) {
 	}
 }
 
+// A mover that its animation brings to no place at all hides none of the others.
+func TestAMoverAtNoPlaceHidesNobody(t *testing.T) {
+	b := scenetest.NewBuilder("row")
+	for k := range 12 {
+		p := scenetest.At(10, float64(4*k-22), 0, scene.TagCar)
+		p.Motion = scenetest.Linear{Start: p.Pose}
+		a := b.Put("box", scenetest.Box(1, 1, 1), scenetest.Matte("grey", 0.5, 0.5, 0.5), p)
+		if k == 5 {
+			a.Parts[0].Joints = func(stamp simtime.Stamp) mgl64.Mat4 {
+				return mgl64.Translate3D(float64(stamp)*1e300, 0, 0).Mul(float64(stamp) * 1e300)
+			}
+		}
+	}
+	s := b.Scene
+	w, h := buildWorld(t, s), recorded(s, nil)
+	rays := make([]listedRay, 12)
+	for k := range rays {
+		rays[k] = listedRay{origin: [3]float32{0, float32(4*k - 22), 0}, direction: [3]float32{1, 0, 0}, tmax: 50}
+	}
+	for k, hit := range newCaster(t, w, h).cast(rays, scene.Window{Mount: spatial.Identity(), StartNs: 100e6, EndNs: 100e6}, 1) {
+		assert.Equal(t, k != 5, hit.mover >= 0, "box %d", k)
+	}
+}
+
 // fence stands at x = 5 in front of a wall at x = 10. Its texture is opaque on the left half (y >
 // 0) and absent on the right.
 func fence() *scene.Scene {

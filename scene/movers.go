@@ -92,7 +92,14 @@ func (t *moverTree) maxNodes(movers int) int { return max(movers, 1) }
 
 func (t *moverTree) reset() { t.boxes, t.nodes = t.boxes[:0], t.nodes[:0] }
 
+// add takes a mover in. One whose place is NaN is left out: its box would be that of all
+// that share a node with it.
 func (t *moverTree) add(mover int, box prim) {
+	for a := range 3 {
+		if !(box.min[a] <= box.max[a]) {
+			return
+		}
+	}
 	box.index = int32(mover)
 	t.boxes = append(t.boxes, box)
 }

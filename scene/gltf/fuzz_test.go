@@ -1,6 +1,7 @@
 package gltf_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/gltf"
+	"github.com/raybridge/raybridge/spatial"
 	"github.com/stretchr/testify/require"
 )
 
@@ -204,7 +206,20 @@ func assetFault(a *scene.Asset) error {
 			}
 		}
 	}
-	_, err := new(scene.Scene).Add(a, scene.Placement{})
+	s := scene.New("fuzzed")
+	actors, err := s.Add(a, scene.Placement{})
+	if err != nil || len(actors) == 0 {
+		return err
+	}
+	// Whatever its shapes do, they are boxed, built and packed.
+	w, err := scene.Build(context.Background(), s, scene.BuildOptions{Workers: 1})
+	if err != nil {
+		return nil // a vertex too far away, and the like
+	}
+	h := scene.NewHistory(s, nil, 2)
+	h.Record(0)
+	p := scene.NewPacker(w, h)
+	_, err = p.Motion(make([]byte, p.MotionBytes()), scene.Window{Mount: spatial.Identity(), EndNs: 100e6})
 	return err
 }
 
