@@ -491,7 +491,7 @@ func buildLeafTree(s *shape, rng *rand.Rand, sp species, level int) {
 		if z > between(rng, -0.5, 0.4) {
 			m = f.light
 		}
-		s.tuft(m, rng, at(out.Mul(0.88)), out.Mul(size*between(rng, 0.8, 1.5)))
+		s.tuft(m, rng, at(out.Mul(0.93)), out.Mul(size*between(rng, 0.8, 1.5)))
 	}
 }
 
@@ -503,7 +503,7 @@ func (s *shape) tuft(m material, rng *rand.Rand, at, out vec) {
 	aim := vec{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64() - 0.4}
 	side := aim.Sub(out.Mul(aim.Dot(out))).Normalize()
 	across := out.Cross(side)
-	tip := at.Add(out.Mul(size * between(rng, 0.7, 1.1))).Add(side.Mul(size * between(rng, 0.5, 1.1)))
+	tip := at.Add(out.Mul(size * between(rng, 0.4, 0.75))).Add(side.Mul(size * between(rng, 0.5, 1)))
 	var foot [5]vec
 	turn := between(rng, 0, 2*math.Pi)
 	for i := range foot {
