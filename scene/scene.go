@@ -10,6 +10,9 @@
 // instant (Places, for rasterising). The Packer also writes it over a scan's window (Motion,
 // for tracing) into a MotionTable.
 //
+// Parts with a Shape (skins, morph targets) change their triangles. MotionTable.Write brings them
+// to the GPU for its window. What rasterises calls Resident.Show for its instant before it draws.
+//
 // Actors may come and go during a run. Scene.Reserve holds some back from the start, so that
 // the World has room for them. History.Spawn and History.Remove make them present and absent
 // from the next tick on. What asks for a time before that (a scan that began earlier) gets who
