@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/motion"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
@@ -105,4 +106,8 @@ func TestComfortKeepsItsInterval(t *testing.T) {
 		at = append(at, math.Round(float64(m.(*sample.Comfort).Stamp)/1e8)/10)
 	}
 	require.Equal(t, []float64{0.1, 0.6, 1.1, 1.6}, at)
+
+	told := len(h.Messages["comfort"])
+	require.NoError(t, h.Sensor.Tick(sensors.Tick{Due: 1_500_000_000, PeriodNs: 100_000_000}))
+	assert.Len(t, h.Messages["comfort"], told+1, "the clock was set back")
 }
