@@ -73,10 +73,10 @@ func roughness(points []sample.Point) float64 {
 	for i := range points {
 		p := &points[i]
 		r := math.Sqrt(float64(p.X)*float64(p.X) + float64(p.Y)*float64(p.Y) + float64(p.Z)*float64(p.Z))
-		if last, known := before[uint16(p.Ring)]; known && math.Abs(r-last) < 3 {
+		if last, known := before[p.Ring]; known && math.Abs(r-last) < 3 {
 			sum, n = sum+math.Abs(r-last), n+1
 		}
-		before[uint16(p.Ring)] = r
+		before[p.Ring] = r
 	}
 	return sum / float64(n)
 }

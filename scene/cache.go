@@ -72,7 +72,7 @@ func (b *builder) cacheKey() [32]byte {
 	put([]uint32{cacheVersion, maxLeaf, largeNode, largeBins, smallBins})
 	put([]float64{costNode, costTriangle})
 	put(b.world.Anchor)
-	put(uint8(boolBit(b.scene.Occlusion)))
+	put(boolBit(b.scene.Occlusion))
 	put(meshes)
 	for _, a := range b.scene.Actors {
 		put(uint64(len(a.Parts))<<1 | uint64(boolBit(a.Static())))

@@ -40,8 +40,9 @@ type Poses func(id uint32, stamp simtime.Stamp) (spatial.Pose, bool)
 
 // Tracer finds ray hits by the textbook. It uses float64 and Möller and Trumbore's test (Fast,
 // Minimum Storage Ray/Triangle Intersection, 1997). It has a median-split tree a mesh, and a
-// box around each part of a static actor. Both sides of a triangle count. It is safe for
-// concurrent use.
+// box around each part of a static actor. Both sides of a triangle count. A blended surface is
+// there from alpha 0.5 on, whatever its vertices' alpha: sensors see it by its share. It is safe
+// for concurrent use.
 type Tracer struct {
 	scene  *scene.Scene
 	poses  Poses
