@@ -106,7 +106,7 @@ type Compression struct {
 // where CARLA has them.
 type Light struct {
 	Samples              int     `attribute:"samples" default:"1" min:"1" max:"16" doc:"points of a pixel that its colour is the mean of: 1, its centre, or 4, 9 or 16 in a square, which smooth edges. Depth, labels, normals and flow are those of the centre"`
-	Shadows              string  `attribute:"shadows" default:"mapped" enum:"mapped,traced" doc:"mapped looks shadows up in maps around the vehicle: quick, soft by some centimetres, and none far away. traced sends a ray to the sun from each point that is seen: exact at any distance, at about twice the work of a picture"`
+	Shadows              string  `attribute:"shadows" default:"mapped" enum:"mapped,traced" doc:"mapped looks shadows up in maps around the vehicle: quick, soft by some centimetres, and none far away. traced sends a ray to the sun from each point that is seen: exact at any distance, at two to three times the work"`
 	ToneCurve            string  `attribute:"tone_curve" default:"filmic" enum:"filmic,none" doc:"how bright light is shown: filmic rolls off softly, none clips at white"`
 	Postprocess          *bool   `attribute:"enable_postprocess_effects" default:"true" doc:"without them the picture is linear: no tone curve, no balance, no gamma"`
 	ExposureMode         string  `attribute:"exposure_mode" live:"true" default:"histogram" enum:"histogram,manual" doc:"histogram takes the scene's exposure for what a meter would find. manual multiplies it by what iso, fstop, shutter_speed and calibration_constant give, which is 1 at their defaults"`
