@@ -130,6 +130,11 @@ func vehicle() []published {
 		of("collision", &sample.Collision{Header: header, Actor: 1, Other: 7, NormalImpulse: mgl64.Vec3{-100, 25.5, 0}}),
 		of("lane_invasion", &sample.LaneInvasion{Header: header, Marks: []sample.CrossedMark{{Type: 2}, {Type: 10}}}),
 		of("speed", &sample.Speed{Header: header, MetresPerSecond: 8.5}),
+		of("comfort", &sample.Comfort{
+			Header: header, Velocity: mgl64.Vec3{3, 4, 0}, Acceleration: mgl64.Vec3{0, -2, 0}, Jerk: mgl64.Vec3{0, 0, 0.5},
+			AngularVelocity: math.Pi / 2, AngularAcceleration: math.Pi, Roll: -math.Pi / 4, Slip: math.Pi / 3,
+		}),
+		of("destination", &sample.Destination{Header: header, Goal: pose, Distance: 20}),
 		of("gps_odometry", &sample.GpsOdometry{
 			Header: header, ChildFrameID: "base_link", Latitude: 49.01, Longitude: -8.4, Altitude: 116.5, Easting: 456_000.5, Northing: 5_428_000.25,
 			Orientation: orientation, ForwardSpeed: 8.5, AngularVelocity: mgl64.Vec3{1, 2, 0.25},

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Makes the files in the folder above anew: what bridge ros2lgsvl sends for the samples of
+"""Makes the files in the folder above again: what bridge ros2lgsvl sends for the samples of
 bridges/ros2lgsvl/samples_test.go, each file an AddPublisher and a Publish.
 
     python3 testdata/wire/ros2lgsvl/generate/frames.py
@@ -84,6 +84,8 @@ BODIES = {
     "collision": ("carla_msgs/CarlaCollisionEvent", header() + u32(7) + f64(-100, 25.5, 0)),
     "lane_invasion": ("carla_msgs/CarlaLaneInvasionEvent", header() + array([i32(2), i32(10)])),
     "speed": ("std_msgs/Float32", f32(8.5)),
+    "comfort": ("lgsvl_msgs/ComfortData", f32(5, 2, 0.5, 90, 180, -45, 60)),
+    "destination": ("geometry_msgs/PoseStamped", header() + XYZW),
     "gps_odometry": ("nav_msgs/Odometry", header() + text("base_link") + f64(456000.5, 5428000.25, 116.5) + f64(0, 0, 0.6, 0.8)
                      + array([f64(0)] * 36) + f64(8.5, 0, 0) + f64(0, 0, 0.25) + array([f64(0)] * 36)),
 }
