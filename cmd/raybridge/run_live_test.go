@@ -407,6 +407,8 @@ func TestARunOfHugeCamerasIsRefused(t *testing.T) {
 
 // small keeps the sensors of everySensor quick, by id; the others have their defaults.
 var small = map[string]string{
+	"sensor.other.comfort":           "every: true",
+	"sensor.other.destination":       "destination: [10, 0, 0]",
 	"sensor.lidar.ray_cast":          "preset: VelodyneVLP16, columns: 90, noise_stddev: 0.02, dropoff_general_rate: 0.3",
 	"sensor.lidar.ray_cast_semantic": "range: 60, points_per_second: 20000",
 	"sensor.lidar.laser_scan":        "measurements_per_rotation: 180",
@@ -477,7 +479,6 @@ func TestEverySensorGivesTheSameBytesOnAnyNumberOfWorkers(t *testing.T) {
 		for topic, n := range sent {
 			switch topic {
 			case "/my_collision", "/my_lane_invasion": // the ego keeps its lane
-			case "/my_safe_distance": // a type of its own: streams carry it
 			default:
 				assert.Positive(t, n, "messages of %s", topic)
 			}
