@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 
@@ -17,9 +16,6 @@ type Tuning struct {
 	Attributes map[string]any
 }
 
-// ErrRateFixed says that a sensor's rate can't change while it runs.
-var ErrRateFixed = errors.New("the rate can't change while the sensor runs")
-
 // tuning is what a sensor has been told and not yet taken over.
 type tuning struct {
 	mu       sync.Mutex
@@ -32,8 +28,8 @@ type tuning struct {
 // Tune changes the sensor while it runs. Attributes count from its next firing on. A new rate
 // counts after that: the firing after it is the first one on the new rate's grid. Nothing
 // changes where one of the values is refused. The errors are those of a rig: they wrap sensors.ErrValue,
-// sensors.ErrUnknownAttribute, sensors.ErrFixed, simtime.ErrRate or ErrRateFixed. In a stepped
-// run a call between two steps counts from the same firing every time. Any goroutine may call it.
+// sensors.ErrUnknownAttribute, sensors.ErrFixed or simtime.ErrRate. In a stepped run a call
+// between two steps counts from the same firing every time. Any goroutine may call it.
 func (s *Sensor) Tune(t Tuning) error {
 	if err := s.retune(t); err != nil {
 		return fmt.Errorf("tune sensor %s: %w", s.spec.Name, err)
@@ -47,8 +43,6 @@ func (s *Sensor) retune(t Tuning) error {
 	case t.Rate.IsZero():
 	case d.EachFrame:
 		return fmt.Errorf("%w: a %s fires each frame", simtime.ErrRate, d.ID)
-	case d.RateFixed != "":
-		return fmt.Errorf("%w: %s", ErrRateFixed, d.RateFixed)
 	}
 	s.tuning.mu.Lock()
 	defer s.tuning.mu.Unlock()

@@ -32,7 +32,6 @@ func TestTuneOnTheGPU(t *testing.T) {
 	var seen []int
 	_, err = pipeline.Listen(echoes, "detections", func(_ sensors.Tick, m *sample.Radar) { seen = append(seen, len(m.Detections)) })
 	require.NoError(t, err)
-	assert.ErrorIs(t, echoes.Tune(pipeline.Tuning{Rate: simtime.Hz(10)}), pipeline.ErrRateFixed)
 	picture, err := p.AddSensor(sensors.Config{ID: "sensor.camera.rgb", Name: "camera", Rate: simtime.Hz(20), Pose: sensors.Pose{Z: 2}, Attributes: map[string]any{
 		"image_size_x": 16, "image_size_y": 16,
 	}})
@@ -65,6 +64,68 @@ func TestTuneOnTheGPU(t *testing.T) {
 	require.Len(t, light, 4)
 	assert.Less(t, light[1], 0.8*light[0])
 	assert.InDelta(t, light[0], light[2], 0.02*light[0])
+}
+
+// TestRangesAndRatesOnTheGPU: what is published has the ranges and the number of rays that its
+// firing had. The wall is some 30 m away, the floor 2 m below.
+func TestRangesAndRatesOnTheGPU(t *testing.T) {
+	p := newPipeline(t, pipeline.Config{Sensors: sensorsall.Registry()})
+	add := func(id string, attributes map[string]any) *pipeline.Sensor {
+		s, err := p.AddSensor(sensors.Config{ID: id, Name: id, Rate: simtime.Hz(20), Pose: sensors.Pose{Z: 2}, Attributes: attributes})
+		require.NoError(t, err)
+		return s
+	}
+	plane := add("sensor.lidar.laser_scan", map[string]any{"rolling": false})
+	var seen []int
+	var limits []float32
+	listen(t, plane, "scan", func(_ sensors.Tick, m *sample.LaserScan) {
+		n := 0
+		for _, r := range m.Ranges {
+			if !math.IsInf(float64(r), 0) {
+				n++
+			}
+		}
+		seen, limits = append(seen, n), append(limits, m.RangeMax)
+	})
+	sonar := add("sensor.other.ultrasonic", nil)
+	var distances, reach []float32
+	listen(t, sonar, "range", func(_ sensors.Tick, m *sample.Range) {
+		distances, reach = append(distances, m.Range), append(reach, m.MaxRange)
+	})
+	obstacle := add("sensor.other.obstacle", nil)
+	var obstacles []simtime.Stamp
+	listen(t, obstacle, "obstacle", func(_ sensors.Tick, m *sample.Obstacle) { obstacles = append(obstacles, m.Stamp) })
+	radar := add("sensor.other.radar", nil)
+	var echoes []int
+	listen(t, radar, "detections", func(_ sensors.Tick, m *sample.Radar) { echoes = append(echoes, len(m.Detections)) })
+
+	step := func(n int) { require.NoError(t, p.Step(t.Context(), n)) }
+	set := func(s *pipeline.Sensor, name string, value float64) {
+		require.NoError(t, s.Tune(pipeline.Tuning{Attributes: map[string]any{name: value}}))
+	}
+	step(5) // a firing of each
+	set(plane, "range", 5)
+	set(sonar, "range", 50)
+	set(obstacle, "distance", 50)
+	step(5)
+	set(plane, "range", 100)
+	set(sonar, "range", 1)
+	set(obstacle, "distance", 5)
+	require.NoError(t, radar.Tune(pipeline.Tuning{Rate: simtime.Hz(2)}))
+	step(5)
+	step(100)
+	inf := float32(math.Inf(1))
+	require.GreaterOrEqual(t, len(seen), 3)
+	assert.Equal(t, []float32{100, 5, 100}, limits[:3])
+	assert.Positive(t, seen[0])
+	assert.Zero(t, seen[1])
+	assert.Positive(t, seen[2])
+	assert.Equal(t, []float32{2, 50, 1}, reach[:3])
+	assert.Equal(t, []float32{inf, inf}, []float32{distances[0], distances[2]})
+	assert.Less(t, distances[1], float32(50))
+	assert.Equal(t, []simtime.Stamp{100e6}, obstacles, "only the longer way ends at the wall")
+	require.GreaterOrEqual(t, len(echoes), 5)
+	assert.Greater(t, echoes[4], 5*echoes[0], "a tenth of the rate is ten times the rays")
 }
 
 // roughness is the mean difference of the ranges of neighbours in a ring, metres, jumps left out.

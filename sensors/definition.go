@@ -49,8 +49,6 @@ type Definition struct {
 	Inputs []InputSpec
 	// Rate is how often it fires where nothing else is given.
 	Rate simtime.Rate
-	// RateFixed says, where it isn't empty, why the rate can't change while a sensor runs.
-	RateFixed string
 	// EachFrame types fire at every instant at which anything happens, before all
 	// other sensors; they have no rate, and none can be given.
 	EachFrame bool

@@ -42,6 +42,7 @@ type Ring[D, E any] struct {
 	publish func(*Capture[D], readback.Lease[E])
 
 	// Owned by the GL thread.
+	records int // of a capture
 	targets [ringTargets]*gpu.Buffer
 	next    int
 	target  *gpu.Buffer // of the capture between Take and Start
@@ -66,14 +67,31 @@ func (r *Ring[D, E]) Make(c *gpu.Ctx, records int) (err error) {
 	if err != nil {
 		return err
 	}
-	var record E
+	r.records = records
 	for i := range r.targets {
-		r.targets[i], err = c.NewBuffer(gpu.BufferDesc{Label: r.label + " records", Size: records * int(unsafe.Sizeof(record))})
-		if err != nil {
+		if r.targets[i], err = r.buffer(c); err != nil {
 			return err
 		}
 	}
 	return r.pool.Prepare(c)
+}
+
+// Resize lets captures have so many records from the next Take on. Those under way keep
+// theirs. GL thread.
+func (r *Ring[D, E]) Resize(records int) error {
+	r.records = records
+	return r.pool.Resize(records)
+}
+
+// buffer makes a target.
+func (r *Ring[D, E]) buffer(c *gpu.Ctx) (*gpu.Buffer, error) {
+	return c.NewBuffer(gpu.BufferDesc{Label: r.label + " records", Size: r.bytes()})
+}
+
+// bytes is the size of a target.
+func (r *Ring[D, E]) bytes() int {
+	var record E
+	return r.records * int(unsafe.Sizeof(record))
 }
 
 // Take returns the buffer that the capture of a firing is to be written to, or nil where there
@@ -82,8 +100,8 @@ func (r *Ring[D, E]) Take(c *gpu.Ctx, at Tick) (*gpu.Buffer, error) {
 	r.target, r.at = nil, at
 	err := r.pool.Begin(c)
 	for i := 0; err == nil && r.target == nil && i < ringTargets; i++ {
-		if b := r.targets[r.next]; !r.pool.Holds(b) {
-			r.target = b
+		if !r.pool.Holds(r.targets[r.next]) {
+			r.target, err = r.sized(c, r.next)
 		}
 		r.next = (r.next + 1) % ringTargets
 	}
@@ -91,6 +109,20 @@ func (r *Ring[D, E]) Take(c *gpu.Ctx, at Tick) (*gpu.Buffer, error) {
 		return nil, r.full()
 	}
 	return r.target, err
+}
+
+// sized returns a target that nothing is read from any more, in its present size.
+func (r *Ring[D, E]) sized(c *gpu.Ctx, i int) (*gpu.Buffer, error) {
+	if r.targets[i].Size() == r.bytes() {
+		return r.targets[i], nil
+	}
+	b, err := r.buffer(c)
+	if err != nil {
+		return nil, err
+	}
+	r.targets[i].Close()
+	r.targets[i] = b
+	return b, nil
 }
 
 // full counts a capture for which there is no room.

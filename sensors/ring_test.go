@@ -50,13 +50,28 @@ func (s *counter) capture(seq uint64) (issued bool, err error) {
 		var target *gpu.Buffer
 		at := sensors.Tick{Due: simtime.Stamp(int64(seq) * 10), Seq: seq}
 		if target, err = s.Take(c, at); target != nil {
-			require.NoError(s.t, c.WriteBuffer(target, 0, gpu.BytesOf([]uint64{seq})))
+			require.NoError(s.t, c.WriteBuffer(target, 0, gpu.BytesOf(slices.Repeat([]uint64{seq}, target.Size()/8))))
 			issued, err = s.Start(c, sensors.Capture[string]{At: at, Header: at.Header("counter", spatial.Identity()), Data: "own"})
 		}
 		s.Poll(c)
 		return nil
 	})
 	return issued, err
+}
+
+// finish lets all fences signal and publishes what was under way.
+func (s *counter) finish(fake *gputest.Fake) {
+	fake.SetFences(gputest.FenceScript{})
+	for s.Pending() > 0 {
+		for n := range fake.Fences() {
+			fake.Signal(n)
+		}
+		s.do(func(c *gpu.Ctx) error {
+			s.Poll(c)
+			return nil
+		})
+		s.Process(1000)
+	}
 }
 
 // TestASlowGPUDropsWhatFindsNoRoom has no fence signal until later captures have filled the
@@ -86,20 +101,36 @@ func slowGPU(t *testing.T, fake *gputest.Fake, want []uint64) {
 	assert.Equal(t, map[flow.Cause]int{flow.CauseReadbackFull: 10 - len(want)}, s.drops)
 	assert.Equal(t, len(want), s.Pending())
 	assert.Zero(t, s.Process(1000), "nothing is published before its fence")
-	fake.SetFences(gputest.FenceScript{})
-	for s.Pending() > 0 {
-		for n := range fake.Fences() {
-			fake.Signal(n)
-		}
-		s.do(func(c *gpu.Ctx) error {
-			s.Poll(c)
-			return nil
-		})
-		s.Process(1000)
-	}
+	s.finish(fake)
 	require.Equal(t, want, s.read)
 	for i, k := range s.got {
 		assert.Equal(t, []any{want[i], simtime.Stamp(want[i]) * 10, "own"}, []any{k.At.Seq, k.Header.Stamp, k.Data})
+	}
+}
+
+// TestResizeCountsFromTheNextCapture: those under way keep their size, also where their copies
+// are still to come.
+func TestResizeCountsFromTheNextCapture(t *testing.T) {
+	for _, software := range []bool{false, true} {
+		fake := gputest.NewFake()
+		info := fake.Info()
+		info.Software = software
+		fake.SetInfo(info)
+		fake.Fail("CreateProgram", errors.New("the probe measures nothing"))
+		s := newCounter(t, fake)
+		fake.SetFences(gputest.FenceScript{Hold: true})
+		for seq, records := range []int{1, 3} {
+			require.NoError(t, s.Resize(records))
+			_, err := s.capture(uint64(seq))
+			require.NoError(t, err)
+		}
+		s.finish(fake)
+		require.NoError(t, s.Resize(2))
+		_, err := s.capture(2)
+		require.NoError(t, err)
+		s.finish(fake)
+		assert.Equal(t, []uint64{0, 1, 1, 1, 2, 2}, s.read, "software: %v", software)
+		assert.Empty(t, s.drops)
 	}
 }
 

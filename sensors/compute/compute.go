@@ -66,12 +66,13 @@ type Shader[E any] struct {
 
 // Sensor generates its data by a Shader. It implements sensors.Capturer.
 type Sensor[E any] struct {
-	sensors.Ring[struct{}, E]
+	sensors.Ring[publish[E], E]
 	spec   sensors.Spec
-	shader Shader[E]
+	shader Shader[E] // the GL thread's from Begin on
 	env    *sensors.Env
 
 	// Owned by the GL thread.
+	next     *Shader[E] // what the next Capture takes over; nil for nothing
 	program  *gpu.Program
 	uniforms *gpu.Buffer
 	table    *gpu.Buffer
@@ -80,6 +81,9 @@ type Sensor[E any] struct {
 	scratch  struct{ uniforms, table []byte }
 	bind     []gpu.Binding
 }
+
+// publish is Shader.Publish. It travels with each capture, for TakeOver may replace it.
+type publish[E any] func(at sensors.Tick, header sample.Header, results []E)
 
 // New returns a sensor that isn't begun yet.
 func New[E any](spec sensors.Spec, shader Shader[E]) *Sensor[E] {
@@ -95,8 +99,8 @@ func (s *Sensor[E]) Spec() *sensors.Spec { return &s.spec }
 // Begin compiles the shader and makes the buffers.
 func (s *Sensor[E]) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	s.env = env
-	err = s.Open(&s.spec, env, func(k *sensors.Capture[struct{}], results readback.Lease[E]) {
-		s.shader.Publish(k.At, k.Header, results.Slice())
+	err = s.Open(&s.spec, env, func(k *sensors.Capture[publish[E]], results readback.Lease[E]) {
+		k.Data(k.At, k.Header, results.Slice())
 	})
 	if err != nil {
 		return err
@@ -133,20 +137,64 @@ func (s *Sensor[E]) openInputs(c *gpu.Ctx) (err error) {
 			return err
 		}
 	}
-	if n := s.shader.TableRows * texelBytes; n > 0 {
-		s.scratch.table = make([]byte, n)
-		if s.table, err = c.NewBuffer(gpu.BufferDesc{Label: s.spec.Name + " table", Size: n}); err != nil {
+	return s.openTable(c)
+}
+
+// openTable makes the table, in place of another where there is one. GL thread.
+func (s *Sensor[E]) openTable(c *gpu.Ctx) (err error) {
+	s.closeTable()
+	n := s.shader.TableRows * texelBytes
+	if n == 0 {
+		return nil
+	}
+	s.scratch.table = make([]byte, n)
+	if s.table, err = c.NewBuffer(gpu.BufferDesc{Label: s.spec.Name + " table", Size: n}); err != nil {
+		return err
+	}
+	s.texture, err = c.NewTexture(gpu.TextureDesc{
+		Label: s.spec.Name + " table", Kind: gpu.TextureBuffer, Format: gpu.FormatRGBA32UI, Buffer: s.table,
+	})
+	return err
+}
+
+func (s *Sensor[E]) closeTable() {
+	if s.texture != nil {
+		s.texture.Close()
+	}
+	if s.table != nil {
+		s.table.Close()
+	}
+	s.texture, s.table = nil, nil
+}
+
+// TakeOver lets captures be fresh's from the next one on: its Prepare, its Publish and its
+// numbers of invocations, results and rows. Captures under way are published as they were
+// made. fresh has the same Entry, Defines and UniformBytes. It never begins, and its Env is
+// the sensor's. A sensors.Tuner calls it. GL thread.
+func (s *Sensor[E]) TakeOver(fresh *Sensor[E]) {
+	fresh.env, s.next = s.env, &fresh.shader
+}
+
+// tune takes over what TakeOver was given. GL thread.
+func (s *Sensor[E]) tune(c *gpu.Ctx) error {
+	if s.next == nil {
+		return nil
+	}
+	before := s.shader.TableRows
+	s.shader, s.next = *s.next, nil
+	if s.shader.TableRows != before {
+		if err := s.openTable(c); err != nil {
 			return err
 		}
-		s.texture, err = c.NewTexture(gpu.TextureDesc{
-			Label: s.spec.Name + " table", Kind: gpu.TextureBuffer, Format: gpu.FormatRGBA32UI, Buffer: s.table,
-		})
 	}
-	return err
+	return s.Resize(s.shader.Results)
 }
 
 // Capture dispatches the shader and starts reading its results back. GL thread.
 func (s *Sensor[E]) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) {
+	if err := s.tune(c); err != nil {
+		return false, err
+	}
 	target, err := s.Take(c, at)
 	if target == nil {
 		return false, err
@@ -157,7 +205,8 @@ func (s *Sensor[E]) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error
 	if err := s.dispatch(c, target); err != nil {
 		return false, err
 	}
-	return s.Start(c, sensors.Capture[struct{}]{At: at, Header: at.Header(s.spec.FrameID, s.env.Pose(s.spec.Mount, at.Due))})
+	header := at.Header(s.spec.FrameID, s.env.Pose(s.spec.Mount, at.Due))
+	return s.Start(c, sensors.Capture[publish[E]]{At: at, Header: header, Data: s.shader.Publish})
 }
 
 // write brings the inputs of a capture to the GPU.
@@ -206,16 +255,12 @@ func (s *Sensor[E]) End() error {
 	if s.motion != nil {
 		s.motion.Close()
 	}
-	if s.texture != nil {
-		s.texture.Close()
-	}
+	s.closeTable()
 	if s.program != nil {
 		s.program.Close()
 	}
-	for _, b := range []*gpu.Buffer{s.uniforms, s.table} {
-		if b != nil {
-			b.Close()
-		}
+	if s.uniforms != nil {
+		s.uniforms.Close()
 	}
 	return err
 }

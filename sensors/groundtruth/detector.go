@@ -112,6 +112,12 @@ func span(objects []object) (first, last int) {
 	return objects[0].place, objects[len(objects)-1].place
 }
 
+// Tune takes over how far away the actors may be. GL thread.
+func (d *detector) Tune(fresh sensors.Sensor) error {
+	d.reach = fresh.(*detector).reach
+	return nil
+}
+
 // memory returns an empty list, used again if there is one.
 func (d *detector) memory() []object {
 	select {

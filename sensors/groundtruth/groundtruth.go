@@ -62,7 +62,7 @@ type Boxes2D struct {
 	FOV            float64 `attribute:"fov" unit:"deg" default:"91.492845" min:"0.1" max:"175" usual:"5 170" doc:"horizontal field of view, from edge to edge; the default is 60 degrees from top to bottom"`
 	NearClip       float64 `attribute:"near_clip" unit:"m" default:"0.1" min:"0.001" max:"1000" usual:"0.01 10" doc:"what is nearer isn't there"`
 	FarClip        float64 `attribute:"far_clip" unit:"m" default:"2000" min:"0.01" max:"100000" usual:"10 10000" doc:"what is farther isn't there"`
-	DetectionRange float64 `attribute:"detection_range" unit:"m" default:"100" min:"0.1" max:"100000" usual:"5 1000" doc:"actors whose box's centre is farther have no box"`
+	DetectionRange float64 `attribute:"detection_range" live:"true" unit:"m" default:"100" min:"0.1" max:"100000" usual:"5 1000" doc:"actors whose box's centre is farther have no box"`
 }
 
 // Boxes2DDefinition describes sensor.ground_truth.boxes_2d.
@@ -94,7 +94,7 @@ var Boxes2DDefinition = sensors.Define(sensors.Definition{
 
 // Boxes3D describes sensor.ground_truth.boxes_3d, SVL's 3D Ground Truth.
 type Boxes3D struct {
-	MaxDistance float64 `attribute:"max_distance" unit:"m" default:"100" min:"1" max:"1000" usual:"5 500" doc:"actors whose box's centre is farther are left out"`
+	MaxDistance float64 `attribute:"max_distance" live:"true" unit:"m" default:"100" min:"1" max:"1000" usual:"5 500" doc:"actors whose box's centre is farther are left out"`
 	Hidden      bool    `attribute:"hidden" doc:"those too of which nothing can be seen from the sensor"`
 }
 

@@ -18,8 +18,8 @@ const LaserScanID = "sensor.lidar.laser_scan"
 // LaserScan are the options of sensor.lidar.laser_scan, the planar lidar.
 type LaserScan struct {
 	CenterAngle             float64        `attribute:"center_angle" unit:"deg" min:"-45" max:"45" usual:"-30 30" doc:"angle of the laser below the horizon"`
-	RangeMin                float64        `attribute:"range_min" unit:"m" default:"0.5" min:"0.01" max:"1000" usual:"0.01 10" doc:"shortest range; what is nearer reads -Inf"`
-	Range                   float64        `attribute:"range" unit:"m" default:"100" min:"0.01" max:"2000" usual:"1 500" doc:"longest range; what is farther reads +Inf"`
+	RangeMin                float64        `attribute:"range_min" live:"true" unit:"m" default:"0.5" min:"0.01" max:"1000" usual:"0.01 10" doc:"shortest range; what is nearer reads -Inf"`
+	Range                   float64        `attribute:"range" live:"true" unit:"m" default:"100" min:"0.01" max:"2000" usual:"1 500" doc:"longest range; what is farther reads +Inf"`
 	MeasurementsPerRotation int            `attribute:"measurements_per_rotation" default:"1500" min:"18" max:"6000" doc:"rays of a whole turn; a scan has the share that its field of view is"`
 	ForwardAngle            float64        `attribute:"forward_angle" unit:"deg" min:"-360" max:"360" doc:"how far the scan is turned clockwise, seen from above"`
 	HorizontalFOV           *float64       `attribute:"horizontal_fov" unit:"deg" default:"360" max:"360" usual:"5 360" doc:"horizontal field of view, centred at forward_angle"`
@@ -79,7 +79,6 @@ func newPlanarLidar(spec sensors.Spec, o LaserScan) (sensors.Sensor, error) {
 	s.scan.AngleMin = float32(mgl64.DegToRad(first))
 	s.scan.AngleMax = float32(mgl64.DegToRad(first + float64(device.Columns-1)*step))
 	s.scan.AngleIncrement = float32(mgl64.DegToRad(step))
-	s.scan.RangeMin, s.scan.RangeMax = float32(device.MinM), float32(device.MaxM)
 	s.deliver = s.publish
 	return s, s.checkPeriod()
 }
@@ -109,7 +108,7 @@ func (s *planarLidar) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	return s.begin(ctx, env)
 }
 
-// Tune takes over noise and the scan's length. GL thread.
+// Tune takes over ranges, noise and the scan's length. GL thread.
 func (s *planarLidar) Tune(fresh sensors.Sensor) error {
 	s.next = &fresh.(*planarLidar).scanner
 	return nil
@@ -119,6 +118,7 @@ func (s *planarLidar) Tune(fresh sensors.Sensor) error {
 func (s *planarLidar) publish(of *scan, points []sample.Point) {
 	m := &s.scan
 	m.Header = of.Header
+	m.RangeMin, m.RangeMax = float32(of.Data.min), float32(of.Data.max)
 	m.ScanTime, m.TimeIncrement = float32(float64(of.At.PeriodNs)/1e9), 0
 	if s.rolling {
 		m.TimeIncrement = float32(float64(s.periodNs()) / 1e9 / float64(len(points)))

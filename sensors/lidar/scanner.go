@@ -24,10 +24,13 @@ import (
 const noReturnWarning = time.Minute
 
 // scans are the scans on their way back.
-type scans = sensors.Ring[struct{}, sample.Point]
+type scans = sensors.Ring[limits, sample.Point]
 
 // scan is one of them.
-type scan = sensors.Capture[struct{}]
+type scan = sensors.Capture[limits]
+
+// limits are the shortest and the longest range of a scan, metres.
+type limits struct{ min, max float64 }
 
 // scanner traces a device's scans and hands over their points: what the sensor types
 // of this package have in common. Fields are owned by the GL thread from begin on
@@ -195,7 +198,7 @@ func (s *scanner) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) 
 	if err := s.dispatch(c, target, at); err != nil {
 		return false, err
 	}
-	return s.Start(c, scan{At: at, Header: header})
+	return s.Start(c, scan{At: at, Header: header, Data: limits{s.device.MinM, s.device.MaxM}})
 }
 
 // frame says when and where a scan is.

@@ -65,7 +65,7 @@ func TestConformance(t *testing.T) {
 		motion.ClockDefinition:           {Still: true},
 		motion.ComfortDefinition:         roughRide(),
 		motion.DestinationDefinition: {
-			Options:    sensortest.Options{Attributes: map[string]any{"destination": []float64{0.5, 0, 3}}},
+			Options:    sensortest.Options{Attributes: map[string]any{"destination": []float64{0.5, 0, 9}}},
 			Changed:    map[string]any{"destination": []float64{7.0, 0, 0}, "check_radius": 9.0, "check_angle": 1.0},
 			Unchanging: map[string]string{"drive_speed": "it needs a vehicle that is driven: TestDestinationIsReached"},
 		},

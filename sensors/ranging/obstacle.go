@@ -17,7 +17,7 @@ import (
 // Obstacle describes sensor.other.obstacle, which tells what is in the way of the actor
 // that it rides on. Names and defaults of the attributes are CARLA's.
 type Obstacle struct {
-	Distance       float64  `attribute:"distance" unit:"m" default:"5" min:"0.01" max:"1000" usual:"0.5 200" doc:"how far the ball goes"`
+	Distance       float64  `attribute:"distance" live:"true" unit:"m" default:"5" min:"0.01" max:"1000" usual:"0.5 200" doc:"how far the ball goes"`
 	HitRadius      *float64 `attribute:"hit_radius" unit:"m" default:"0.5" max:"10" usual:"0.05 5" doc:"radius of the ball"`
 	OnlyDynamics   bool     `attribute:"only_dynamics" doc:"take notice of vehicles and walkers alone, also where something that stands is before them"`
 	DebugLinetrace bool     `attribute:"debug_linetrace" inert:"raybridge's window doesn't draw the ball's way" doc:"CARLA draws the way in its window"`
@@ -109,6 +109,14 @@ func (o *obstacle) Begin(ctx context.Context, env *sensors.Env) (err error) {
 		o.types[a.ID] = a.TypeID
 	}
 	return o.Sensor.Begin(ctx, env)
+}
+
+// Tune takes over the distance. GL thread.
+func (o *obstacle) Tune(fresh sensors.Sensor) error {
+	f := fresh.(*obstacle)
+	f.owner, f.out, f.types = o.owner, o.out, o.types
+	o.TakeOver(f.Sensor)
+	return nil
 }
 
 // publish sends the obstacle that the ball touches first.

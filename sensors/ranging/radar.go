@@ -42,11 +42,10 @@ type Radar struct {
 
 // RadarDefinition describes sensor.other.radar.
 var RadarDefinition = sensors.Define(sensors.Definition{
-	ID:        "sensor.other.radar",
-	Number:    30,
-	RateFixed: "the rays of a sweep are as many as its rate leaves, and have their memory from the beginning",
-	Doc:       "radar: range, direction and radial speed (receding is positive) of what rays in a cone hit",
-	Tags:      []string{"other", "radar", "gpu"},
+	ID:     "sensor.other.radar",
+	Number: 30,
+	Doc:    "radar: range, direction and radial speed (receding is positive) of what rays in a cone hit",
+	Tags:   []string{"other", "radar", "gpu"},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Radar](sensors.OutputSpec{
 			Name: "detections", Suffix: "/points", Doc: "the rays that hit something, in the sensor's frame", QoS: flow.SensorDataQoS,
@@ -66,12 +65,13 @@ type radar struct {
 	width, height float64 // of the ellipse at the range's end, half, metres
 	reach         float64
 	perSecond     int64
-	perSweep      int    // at most
 	seed          uint64 // in place of the sensor's own, 0 for that
 
-	tuned float64 // what the range is of reach now; the GL thread's
+	*sweeps
+}
 
-	// The fields below are Process's.
+// sweeps is what a radar publishes and what it remembers of the sweep before. It is Process's.
+type sweeps struct {
 	detections *sensors.Output[*sample.Radar]
 	objects    *sensors.Output[*sample.RadarObjects]
 	aimed      []compute.Ray
@@ -82,7 +82,7 @@ type radar struct {
 }
 
 func newRadar(spec sensors.Spec, o Radar) (sensors.Sensor, error) {
-	r := &radar{reach: o.Range, perSecond: o.PointsPerSecond, seed: o.NoiseSeed, tuned: 1}
+	r := &radar{reach: o.Range, perSecond: o.PointsPerSecond, seed: o.NoiseSeed, sweeps: &sweeps{}}
 	r.width = r.reach * math.Tan(mgl64.DegToRad(o.HorizontalFOV)/2)
 	r.height = r.reach * math.Tan(mgl64.DegToRad(o.VerticalFOV)/2)
 	n := math.Ceil(float64(r.perSecond) / spec.Rate.Float64())
@@ -90,12 +90,8 @@ func newRadar(spec sensors.Spec, o Radar) (sensors.Sensor, error) {
 		return nil, fmt.Errorf("%w: points_per_second %d at %v Hz makes %.0f rays a sweep, at most %d are possible: raise the rate or ask for fewer",
 			sensors.ErrValue, r.perSecond, spec.Rate, n, maxRays)
 	}
-	r.perSweep = int(n)
-	r.Sensor = compute.New(spec, compute.Rays(r.perSweep, func(at sensors.Tick, rays []compute.Ray) bool {
+	r.Sensor = compute.New(spec, compute.Rays(int(n), func(at sensors.Tick, rays []compute.Ray) bool {
 		r.aim(at, rays)
-		for i := range rays {
-			rays[i].Max *= r.tuned
-		}
 		return true
 	}, r.publish))
 	return r, nil
@@ -112,13 +108,15 @@ func (r *radar) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	if r.seed == 0 {
 		r.seed = env.Seed
 	}
-	r.aimed = make([]compute.Ray, r.perSweep)
 	return r.Sensor.Begin(ctx, env)
 }
 
-// Tune takes over the range. The rays keep their directions. GL thread.
+// Tune takes over the range, and as many rays a sweep as the rate leaves. They keep their
+// directions. GL thread.
 func (r *radar) Tune(fresh sensors.Sensor) error {
-	r.tuned = fresh.(*radar).reach / r.reach
+	f := fresh.(*radar)
+	f.seed, f.sweeps = r.seed, r.sweeps
+	r.TakeOver(f.Sensor)
 	return nil
 }
 
@@ -143,6 +141,7 @@ func uniform(bits *rand.PCG) float64 { return float64(bits.Uint64()>>11) * 0x1p-
 // publish makes detections of the hits. Its speeds are those of the instant that the
 // sweep shows.
 func (r *radar) publish(at sensors.Tick, header sample.Header, hits []compute.Hit) {
+	r.aimed = slices.Grow(r.aimed[:0], len(hits))[:len(hits)]
 	r.aim(at, r.aimed)
 	mine := r.body(r.Env().Owner, at.Due)
 	velocity := mine.at(header.Pose.Position)

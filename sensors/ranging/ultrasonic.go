@@ -21,8 +21,8 @@ type Ultrasonic struct {
 	Columns     int     `attribute:"image_size_x" unit:"px" default:"400" min:"1" max:"1920" doc:"rays side by side"`
 	Rows        int     `attribute:"image_size_y" unit:"px" default:"160" min:"1" max:"1080" doc:"rays above one another"`
 	VerticalFOV float64 `attribute:"vertical_fov" unit:"deg" default:"40" min:"1" max:"90" usual:"5 90" doc:"vertical field of view; the horizontal one follows from the rays' grid, whose cells are square"`
-	RangeMin    float64 `attribute:"range_min" unit:"m" default:"0.3" min:"0.01" max:"1000" usual:"0.01 1" doc:"shortest distance; what is nearer reads -Inf (REP-117)"`
-	Range       float64 `attribute:"range" unit:"m" default:"2" min:"0.01" max:"2000" usual:"0.1 20" doc:"longest distance; if nothing is in it, it reads +Inf (REP-117)"`
+	RangeMin    float64 `attribute:"range_min" live:"true" unit:"m" default:"0.3" min:"0.01" max:"1000" usual:"0.01 1" doc:"shortest distance; what is nearer reads -Inf (REP-117)"`
+	Range       float64 `attribute:"range" live:"true" unit:"m" default:"2" min:"0.01" max:"2000" usual:"0.1 20" doc:"longest distance; if nothing is in it, it reads +Inf (REP-117)"`
 }
 
 // UltrasonicDefinition describes sensor.other.ultrasonic.
@@ -77,6 +77,14 @@ func (u *ultrasonic) Begin(ctx context.Context, env *sensors.Env) (err error) {
 		return err
 	}
 	return u.Sensor.Begin(ctx, env)
+}
+
+// Tune takes over the ranges. GL thread.
+func (u *ultrasonic) Tune(fresh sensors.Sensor) error {
+	f := fresh.(*ultrasonic)
+	f.out = u.out
+	u.TakeOver(f.Sensor)
+	return nil
 }
 
 // publish sends the distance of the nearest hit, with the instant at which the rays

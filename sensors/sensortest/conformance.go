@@ -33,7 +33,8 @@ type Suite struct {
 }
 
 // Run checks what every sensor type keeps. Data names its stamp, is equal for equal seeds, and
-// changes with the pose and with every attribute. End may be called twice.
+// changes with the pose and with every attribute. Live ones count from the next firing on.
+// End may be called twice.
 func Run(t *testing.T, d *sensors.Definition, s Suite) {
 	t.Helper()
 	base := record(t, d, s.Options)
@@ -123,10 +124,40 @@ func checkAttribute(t *testing.T, d *sensors.Definition, s Suite, a *sensors.Att
 	if same := reflect.DeepEqual(base, record(t, d, o)); same != (a.Inert != "") {
 		t.Errorf("%s = %v changes nothing: %v, its definition says %v", name, value, same, a.Inert != "")
 	}
+	if a.Live {
+		checkLive(t, d, s.Options, o.Attributes, base)
+	}
+}
+
+// checkLive changes attributes after the first firing. That one's data is as without, and the
+// data of the others isn't.
+func checkLive(t *testing.T, d *sensors.Definition, o Options, attributes map[string]any, base map[string][]any) {
+	before := map[string]int{}
+	all := recordTuned(t, d, o, func(h *Harness) {
+		for output, list := range h.Messages {
+			before[output] = len(list)
+		}
+		o.Attributes = attributes
+		h.Tune(d, o)
+	})
+	for output, n := range before {
+		if !reflect.DeepEqual(all[output][:n], base[output][:n]) {
+			t.Errorf("%s: what a sensor published before a change isn't what it publishes without", output)
+		}
+	}
+	if reflect.DeepEqual(all, base) {
+		t.Errorf("%v changes nothing while the sensor runs, its definition says that it is live", attributes)
+	}
 }
 
 // record fires a sensor three times and returns everything it published.
 func record(t *testing.T, d *sensors.Definition, o Options) map[string][]any {
+	t.Helper()
+	return recordTuned(t, d, o, func(*Harness) {})
+}
+
+// recordTuned is record with a call after the first firing.
+func recordTuned(t *testing.T, d *sensors.Definition, o Options, tune func(*Harness)) map[string][]any {
 	t.Helper()
 	if o.Ego == nil {
 		o.Ego = drive{}
@@ -135,6 +166,9 @@ func record(t *testing.T, d *sensors.Definition, o Options) map[string][]any {
 	defer h.End()
 	for k := int64(1); k <= 3; k++ {
 		h.Fire(simtime.Stamp(k * 100_000_000))
+		if k == 1 {
+			tune(h)
+		}
 	}
 	checkStamps(t, h)
 	return h.Messages

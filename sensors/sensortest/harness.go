@@ -77,25 +77,55 @@ func prepare(tb testing.TB, d *sensors.Definition, o Options) (*Harness, error) 
 	if h.step == 0 {
 		h.step = 10_000_000
 	}
-	if o.Mount == (spatial.Pose{}) {
-		o.Mount = spatial.Identity()
-	}
-	settings := d.NewSettings()
-	for name, value := range o.Attributes {
-		if err := settings.Set(name, value); err != nil {
-			return nil, err
-		}
+	spec, err := o.spec(d)
+	if err != nil {
+		return nil, err
 	}
 	h.life = sensors.NewLife(d)
-	err := h.life.Set(sensors.Spec{
-		Name: "under_test", FrameID: "under_test", ParentFrame: "base_link",
-		Mount: o.Mount, Rate: simtime.Hz(10), Settings: settings,
-	})
-	if err != nil {
+	if err := h.life.Set(spec); err != nil {
 		return nil, err
 	}
 	h.Sensor, h.Env = h.life.Sensor(), h.env(d, o)
 	return h, h.life.SetOwner(h.owner())
+}
+
+// spec is what the sensor is made of.
+func (o *Options) spec(d *sensors.Definition) (sensors.Spec, error) {
+	s := sensors.Spec{
+		Name: "under_test", FrameID: "under_test", ParentFrame: "base_link",
+		Mount: o.Mount, Rate: simtime.Hz(10), Settings: d.NewSettings(),
+	}
+	if s.Mount == (spatial.Pose{}) {
+		s.Mount = spatial.Identity()
+	}
+	for name, value := range o.Attributes {
+		if err := s.Settings.Set(name, value); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// Tune lets the sensor take over o's attributes before its next firing, as pipeline.Sensor.Tune does.
+func (h *Harness) Tune(d *sensors.Definition, o Options) {
+	h.tb.Helper()
+	spec, err := o.spec(d)
+	if err != nil {
+		h.tb.Fatal(err)
+	}
+	fresh, err := d.New(spec)
+	if err != nil {
+		h.tb.Fatal(err)
+	}
+	tune := func(*gpu.Ctx) error { return h.life.Tune(fresh) }
+	if _, ok := h.Sensor.(sensors.Capturer); ok {
+		err = h.Env.GL.Do(context.Background(), tune)
+	} else {
+		err = tune(nil)
+	}
+	if err != nil {
+		h.tb.Fatal(err)
+	}
 }
 
 // owner describes the actor that carries the sensor.

@@ -24,7 +24,7 @@ import (
 // also over a gap. Of each line comes a cubic, the least-squares fit of its points. Its place
 // counts from the sensor outwards to either side; beyond the fifth it is LaneLineOther.
 type LaneLines struct {
-	DetectionRange float64 `attribute:"detection_range" unit:"m" default:"50" min:"1" max:"1000" usual:"10 200" doc:"how far ahead lines are known"`
+	DetectionRange float64 `attribute:"detection_range" live:"true" unit:"m" default:"50" min:"1" max:"1000" usual:"10 200" doc:"how far ahead lines are known"`
 	SampleDelta    float64 `attribute:"sample_delta" unit:"m" default:"0.5" min:"0.1" max:"10" doc:"distance of the points that the curves are fitted to"`
 	FOV            float64 `attribute:"fov" unit:"deg" default:"90" min:"1" max:"170" usual:"30 120" doc:"horizontal field of view"`
 }
@@ -61,6 +61,12 @@ type laneLines struct {
 type linePiece struct {
 	mark   *scene.LaneMark // the nearest
 	points [][2]float64
+}
+
+// Tune takes over the range.
+func (s *laneLines) Tune(fresh sensors.Sensor) error {
+	s.reach = fresh.(*laneLines).reach
+	return nil
 }
 
 // Tick publishes the lines ahead at the due instant, if the owner is there then.

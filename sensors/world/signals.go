@@ -36,7 +36,7 @@ const (
 // SVL keeps to the lights of the lane that the vehicle is on. Here those of the lanes beside it
 // in the same direction count too, and lanes are not asked. Walls hide nothing.
 type Signals struct {
-	MaxDistance float64 `attribute:"max_distance" unit:"m" default:"100" min:"1" max:"1000" usual:"10 500" doc:"how far away from the vehicle's origin the lamps may be"`
+	MaxDistance float64 `attribute:"max_distance" live:"true" unit:"m" default:"100" min:"1" max:"1000" usual:"10 500" doc:"how far away from the vehicle's origin the lamps may be"`
 }
 
 // SignalsDefinition describes sensor.other.signals.
@@ -66,6 +66,12 @@ type signals struct {
 type foundLight struct {
 	light    *scene.TrafficLight
 	distance float64
+}
+
+// Tune takes over the distance.
+func (s *signals) Tune(fresh sensors.Sensor) error {
+	s.distance = fresh.(*signals).distance
+	return nil
 }
 
 // Tick publishes what the lights show at the due instant, if the owner is there then.

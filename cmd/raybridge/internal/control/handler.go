@@ -141,7 +141,7 @@ func statusOf(err error) int {
 	switch {
 	case is(pipeline.ErrNoSensor):
 		return http.StatusNotFound
-	case slices.ContainsFunc([]error{simtime.ErrNotSettable, simtime.ErrNotPaused, simtime.ErrNotSteppable, sensors.ErrFixed, pipeline.ErrRateFixed}, is):
+	case slices.ContainsFunc([]error{simtime.ErrNotSettable, simtime.ErrNotPaused, simtime.ErrNotSteppable, sensors.ErrFixed}, is):
 		return http.StatusConflict
 	case slices.ContainsFunc([]error{
 		simtime.ErrDuration, simtime.ErrScale, simtime.ErrUnknownSource, simtime.ErrRate, sensors.ErrValue, sensors.ErrUnknownAttribute,
