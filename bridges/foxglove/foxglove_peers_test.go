@@ -156,6 +156,9 @@ func publications() []publication {
 			"velocity": 2.5, "front_wheel_angle": 0.25})),
 		of("/collision", "carla_msgs/msg/CarlaCollisionEvent", &sample.Collision{Header: header, Other: 7, NormalImpulse: mgl64.Vec3{-100, 0, 0}}, headed(object{
 			"other_actor_id": 7.0, "normal_impulse": vector(-100, 0, 0)})),
+		of("/comfort", "lgsvl_msgs/msg/ComfortData", &sample.Comfort{Header: header, Velocity: mgl64.Vec3{3, 4, 0}, Jerk: mgl64.Vec3{0, 0, 0.5}}, object{
+			"velocity": 5.0, "jerk": 0.5}),
+		of("/destination", "geometry_msgs/msg/PoseStamped", &sample.Destination{Header: header, Goal: turned}, headed(object{"pose": turnedJSON})),
 		of("/lane", "carla_msgs/msg/CarlaLaneInvasionEvent", &sample.LaneInvasion{Header: header, Marks: []sample.CrossedMark{{Type: sample.LaneMarkSolid}}}, headed(object{
 			"crossed_lane_markings": []any{2.0}})),
 	}

@@ -75,6 +75,8 @@ var samples = []bridges.Stamped{
 	&sample.Detections3D{Header: header(20), Boxes: []sample.Box3D{{ID: 7, TypeID: "vehicle.sedan", Label: "Sedan", Score: 0.9, Pose: pose, Size: mgl64.Vec3{4, 2, 1.5}}}},
 	&sample.Signals{Header: header(21), Signals: []sample.Signal{{ID: 1, Label: "red", State: sample.SignalRed, Score: 1, Pose: pose}}},
 	&sample.Collision{Header: header(22), Other: 7, NormalImpulse: mgl64.Vec3{-100, 0, 2}},
+	&sample.Comfort{Header: header(24), Velocity: mgl64.Vec3{3, 4, 0}, Jerk: mgl64.Vec3{0, 0, 0.1}, Roll: 0.1},
+	&sample.Destination{Header: header(25), Goal: pose, Distance: 20},
 	&sample.LaneInvasion{Header: header(23), Marks: []sample.CrossedMark{{ID: 3, Type: sample.LaneMarkSolid}}},
 }
 
