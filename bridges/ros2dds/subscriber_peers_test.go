@@ -233,7 +233,19 @@ module rmw_dds_common { module msg { module dds_ {
 // idlTypes are the primitives' names in IDL (design.ros2.org, "ROS 2 interfaces to IDL").
 var idlTypes = map[string]string{
 	"bool": "boolean", "int8": "int8", "uint8": "octet", "byte": "octet", "char": "octet", "int16": "short", "uint16": "unsigned short",
-	"int32": "long", "uint32": "unsigned long", "float32": "float", "float64": "double", "string": "string",
+	"int32": "long", "uint32": "unsigned long", "int64": "long long", "uint64": "unsigned long long", "float32": "float", "float64": "double", "string": "string",
+}
+
+// carried are the messages that the bridge publishes: the standard ones, and mirrors of the
+// samples that these don't carry.
+func carried() []ros.Publication {
+	all := rossample.Standard()
+	for _, pub := range rossample.Whole() {
+		if !slices.ContainsFunc(all, func(p ros.Publication) bool { return p.Sample == pub.Sample }) {
+			all = append(all, pub)
+		}
+	}
+	return all
 }
 
 // generate describes all types that the bridge carries and those they are made of.
@@ -242,7 +254,10 @@ func generate(t *testing.T) *generated {
 	g := &generated{}
 	g.idl.WriteString(discoveryIDL)
 	var done []string
-	for _, pub := range rossample.Standard() {
+	for _, pub := range carried() {
+		if pub.Declare != nil {
+			require.NoError(t, pub.Declare())
+		}
 		g.add(t, pub.Type, &done)
 	}
 	for _, sub := range rossample.StandardSubscriptions() {

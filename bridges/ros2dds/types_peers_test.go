@@ -59,7 +59,7 @@ func TestEveryTypeIsDecodedByOthers(t *testing.T) {
 			domain := freeDomain(t)
 			s := implementation.start(t, domain, "subscribe")
 			b := connect(t, domain, "")
-			for i, pub := range rossample.Standard() {
+			for i, pub := range carried() {
 				topic := fmt.Sprintf("/kind_%d/%s", i, pub.Sample.Elem().Name())
 				qos := flow.QoS{Reliability: flow.Reliable, History: flow.KeepLast, Depth: 5}
 				if i%2 == 1 {

@@ -37,6 +37,8 @@ static inline void print_short(FILE *f, int16_t v) { fprintf(f, "%d", v); }
 static inline void print_unsigned_short(FILE *f, uint16_t v) { fprintf(f, "%u", v); }
 static void print_long(FILE *f, int32_t v) { fprintf(f, "%d", v); }
 static void print_unsigned_long(FILE *f, uint32_t v) { fprintf(f, "%u", v); }
+static inline void print_long_long(FILE *f, int64_t v) { fprintf(f, "%lld", (long long)v); }
+static inline void print_unsigned_long_long(FILE *f, uint64_t v) { fprintf(f, "%llu", (unsigned long long)v); }
 static void print_float(FILE *f, float v) { print_number(f, (double)v); }
 static void print_double(FILE *f, double v) { print_number(f, v); }
 static void print_string(FILE *f, const char *v) { print_text(f, v); }

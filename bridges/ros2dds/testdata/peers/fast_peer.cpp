@@ -47,6 +47,8 @@ static void print_uint8(FILE *f, unsigned v) { fprintf(f, "%u", v); }
 static void print_uint16(FILE *f, unsigned v) { fprintf(f, "%u", v); }
 static void print_int32(FILE *f, int32_t v) { fprintf(f, "%d", v); }
 static void print_uint32(FILE *f, uint32_t v) { fprintf(f, "%u", v); }
+static void print_int64(FILE *f, int64_t v) { fprintf(f, "%lld", (long long)v); }
+static void print_uint64(FILE *f, uint64_t v) { fprintf(f, "%llu", (unsigned long long)v); }
 static void print_float32(FILE *f, float v) { print_number(f, v); }
 static void print_float64(FILE *f, double v) { print_number(f, v); }
 static void print_string(FILE *f, const std::string &v) { print_text(f, v.c_str()); }
