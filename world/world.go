@@ -1,0 +1,253 @@
+// Package world is how a simulation's actors are moved from outside: by a traffic simulator, a
+// trace, a planner or a program. It has what they all say, a Frame, and the contract of those
+// who bring frames, a Source. pipeline.StepTo takes a frame and answers with what the sensors
+// saw on the way.
+//
+// A frame says where everybody is at the end of a step. Between two frames actors move
+// smoothly, so that a scan that takes time sees them on their way. Positions are metres of
+// the map frame (REP-103) in float64: coordinates of UTM's size are fine.
+package world
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// Errors of a frame. They come in an *ActorError where one actor is at fault.
+var (
+	// ErrUnknownActor: no actor of that handle or name is there.
+	ErrUnknownActor = errors.New("no such actor")
+	// ErrDuplicate: two actors of a frame are one, or a spawned one's name is taken.
+	ErrDuplicate = errors.New("actor is named twice")
+	// ErrFull: as many actors are there as the world has room for.
+	ErrFull = errors.New("no room for another actor")
+	// ErrValue: a number is NaN, infinite, or of no use, such as a quaternion of length 0.
+	ErrValue = errors.New("value is not usable")
+	// ErrTime: the frame's time isn't after the simulation's.
+	ErrTime = errors.New("time is not ahead")
+	// ErrBusy: somebody else is stepping.
+	ErrBusy = errors.New("another step is under way")
+	// ErrMode: time passes by itself.
+	ErrMode = errors.New("the run follows a clock of its own")
+)
+
+// ActorError says which actor of a frame is at fault. Nothing of the frame was applied.
+type ActorError struct {
+	List  string // the frame's list: spawn, remove or actors; ego for the ego
+	Index int    // in that list
+	Actor Ref
+	Err   error
+}
+
+// Error names the list, the index and the actor.
+func (e *ActorError) Error() string {
+	if e.List == "ego" {
+		return fmt.Sprintf("ego: %v", e.Err)
+	}
+	return fmt.Sprintf("%s[%d] (actor %v): %v", e.List, e.Index, e.Actor, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *ActorError) Unwrap() error { return e.Err }
+
+// Ref names an actor: by its handle, which is the fast way, or by its name where Handle is 0.
+// A handle is an actor's from its spawn on, and nobody else's afterwards. The labels of pictures
+// and clouds are the handles' lowest 16 bits.
+type Ref struct {
+	Handle uint32
+	Name   string
+}
+
+// String returns the name, or else the handle.
+func (r Ref) String() string {
+	if r.Name != "" {
+		return fmt.Sprintf("%q", r.Name)
+	}
+	return fmt.Sprint(r.Handle)
+}
+
+// State is where an actor is, and how it moves.
+type State struct {
+	// Pose is that of the actor's reference point, in the map frame. Its orientation need not
+	// have length 1, but a length.
+	Pose spatial.Pose
+	// Velocity is in m/s and AngularVelocity in rad/s, both in the map frame. Each counts if
+	// its Known is true; otherwise it follows from this pose and the one before.
+	Velocity, AngularVelocity           mgl64.Vec3
+	VelocityKnown, AngularVelocityKnown bool
+	// Jump: the actor did not move here from where it was. It is here from the step's end on.
+	Jump bool
+}
+
+// Actor is an actor that is there, at the end of the step.
+type Actor struct {
+	Ref
+	State
+}
+
+// Reference says which point of an actor its poses are of.
+type Reference uint8
+
+// The references. Ground is the underside of the box.
+const (
+	// GroundCentre is the middle of the box, on the ground.
+	GroundCentre Reference = iota
+	// BoxCentre is the middle of the box, as ASAM OSI has it.
+	BoxCentre
+	// RearAxle is below the rear axle, on the ground: base_link. The axle is at 0.27 of the
+	// length behind the middle.
+	RearAxle
+	// FrontBumper is the middle of the front bumper, on the ground, as SUMO has it.
+	FrontBumper
+)
+
+var referenceNames = [...]string{GroundCentre: "ground_centre", BoxCentre: "box_centre", RearAxle: "rear_axle", FrontBumper: "front_bumper"}
+
+// String returns the name that files and the API have.
+func (r Reference) String() string {
+	if int(r) < len(referenceNames) {
+		return referenceNames[r]
+	}
+	return fmt.Sprintf("reference %d", r)
+}
+
+// ParseReference is String's inverse; "" is GroundCentre. The error wraps ErrValue.
+func ParseReference(name string) (Reference, error) {
+	if name == "" {
+		return GroundCentre, nil
+	}
+	for r, known := range referenceNames {
+		if name == known {
+			return Reference(r), nil
+		}
+	}
+	return 0, fmt.Errorf("%w: reference %q: want ground_centre, box_centre, rear_axle or front_bumper", ErrValue, name)
+}
+
+// rearAxle is how far the rear axle is behind the middle, as a share of the length. Facts of
+// single vehicles are rarely told; most cars are within 0.25 to 0.29.
+const rearAxle = 0.27
+
+// InBox returns the reference point in the frame of a box of a size in metres: that of the
+// middle of its underside, x forward.
+func (r Reference) InBox(size mgl64.Vec3) mgl64.Vec3 {
+	switch r {
+	case BoxCentre:
+		return mgl64.Vec3{0, 0, size[2] / 2}
+	case RearAxle:
+		return mgl64.Vec3{-rearAxle * size[0], 0, 0}
+	case FrontBumper:
+		return mgl64.Vec3{size[0] / 2, 0, 0}
+	default:
+		return mgl64.Vec3{}
+	}
+}
+
+// Spawn is an actor that comes. It is there from the first instant of the step on, where State
+// says; if the frame lists it among its Actors, too, it moves from there to that place.
+type Spawn struct {
+	// Name is the actor's own, "" for one of its model and a number.
+	Name string
+	// Model is the name of a model of the scene, such as vehicle.sedan. An unknown one is a
+	// plain box of the actor's size; the run's log says so once for each model.
+	Model string
+	// Size is the length, width and height that the source knows, in metres. 0 stands for the
+	// model's own, and for 4.5, 1.8 and 1.5 of a box. A model keeps its own shape.
+	Size mgl64.Vec3
+	// Reference is the point of a box of that size that all poses of the actor are of.
+	Reference Reference
+	// OnGround: the source knows no heights. The actor stands on the ground below or above it.
+	OnGround bool
+	State    State
+}
+
+// Wait says what a step waits for.
+type Wait uint8
+
+const (
+	// Delivered waits until all that was due has been delivered, or is known to be missing.
+	Delivered Wait = iota
+	// Captured waits until the sensors have all that was due, and their receivers may not.
+	Captured
+	// None waits for nothing. The next step waits for this one first.
+	None
+)
+
+var waitNames = [...]string{Delivered: "delivered", Captured: "captured", None: "none"}
+
+// String returns the name that the API has.
+func (w Wait) String() string {
+	if int(w) < len(waitNames) {
+		return waitNames[w]
+	}
+	return fmt.Sprintf("wait %d", w)
+}
+
+// ParseWait is String's inverse; "" is Delivered. The error wraps ErrValue.
+func ParseWait(name string) (Wait, error) {
+	if name == "" {
+		return Delivered, nil
+	}
+	for w, known := range waitNames {
+		if name == known {
+			return Wait(w), nil
+		}
+	}
+	return 0, fmt.Errorf("%w: wait %q: want delivered, captured or none", ErrValue, name)
+}
+
+// Frame is one step of a world. Its slices stay the caller's, who may change them when the step
+// has returned.
+type Frame struct {
+	// Until is the simulation time at which the step ends, after the present one.
+	Until simtime.Stamp
+	// Spawn and Remove take effect at the step's beginning.
+	Spawn  []Spawn
+	Remove []Ref
+	// Actors are at Until where their states say. Those that are not listed stay where they
+	// are, or leave with Complete.
+	Actors   []Actor
+	Complete bool
+	// Ego moves the vehicle that carries the sensors, by its rear axle on the ground. Nil lets
+	// it go on as the run has it.
+	Ego  *State
+	Wait Wait
+}
+
+// Source brings the frames of a world. One goroutine uses it.
+type Source interface {
+	// Next returns the next frame, which may be read until the following call. The times of
+	// frames are the simulation's and rise. ego is the vehicle that carries the sensors, at the
+	// present time: a source whose world has it takes it in. Next waits for a live world up to
+	// ctx's end, and returns its error then. io.EOF is the end of a world that ends.
+	Next(ctx context.Context, ego State) (*Frame, error)
+	// Gaps returns how many frames are known to have been lost on the way.
+	Gaps() int64
+	// Close lets go of what the source holds, and ends the programs that it started.
+	Close() error
+}
+
+// Options are what every source is opened with.
+type Options struct {
+	// EgoTheirs: the source moves the vehicle that carries the sensors, where its world has one.
+	// Otherwise that vehicle is ours, and the source's own is left out.
+	EgoTheirs bool
+	// Start is the simulation time at which the world begins.
+	Start simtime.Stamp
+	// Warn is told of what the user should know, such as a model that isn't known. (optional)
+	Warn func(message string, args ...any)
+}
+
+// Kind is a kind of sources.
+type Kind struct {
+	// Name stands before the colon of --world, and Form tells what follows it.
+	Name, Form, Doc string
+	// Open opens a source. The address is what follows the colon.
+	Open func(ctx context.Context, address string, o Options) (Source, error)
+}
