@@ -274,8 +274,8 @@ func WritePNG(file string, m *sample.Image) error {
 }
 
 // SceneOf makes the scene that a run's file describes: the city or glTF files, with the
-// actors that were placed in it. The content of files is taken from a budget, nil for no
-// limit. Warnings are what loaders left out, for the user.
+// actors that were placed in it. The ego's waypoints are its route. The content of files is
+// taken from a budget, nil for no limit. Warnings are what loaders left out, for the user.
 func SceneOf(ctx context.Context, c *config.Config, budget *memory.Budget) (s *scene.Scene, warnings []string, err error) {
 	if s, err = base(c); err != nil {
 		return nil, nil, err
@@ -298,6 +298,9 @@ func SceneOf(ctx context.Context, c *config.Config, budget *memory.Budget) (s *s
 	}
 	if o := c.Scene.Origin; o != nil {
 		s.Origin = scene.Origin{Latitude: o.Latitude, Longitude: o.Longitude, Altitude: o.Altitude}
+	}
+	if route, err := loop(c.Ego.Waypoints, c.Ego.Speed); err == nil { // without any, or with bad ones, which EgoOf names, it keeps its own
+		s.Route, s.Ego = route, route.PoseAt(0)
 	}
 	return s, builder.warnings, nil
 }
@@ -438,20 +441,23 @@ func EgoOf(c *config.Config, s *scene.Scene) (ego scene.Motion, warning string, 
 }
 
 func motion(c *config.Config, s *scene.Scene) (scene.Motion, error) {
-	start := s.Ego
+	route, start := s.Route, s.Ego
+	if len(c.Ego.Waypoints) > 0 {
+		var err error
+		if route, err = loop(c.Ego.Waypoints, c.Ego.Speed); err != nil {
+			return nil, err
+		}
+	}
 	if c.Ego.Pose != nil {
 		start = c.Ego.Pose.Spatial()
 	}
-	if c.Ego.Driver != config.DriverWaypoints {
-		return scene.NewDriven(start, scene.Vehicle{CommandTimeout: commandTimeout(c)})
-	}
 	switch {
-	case len(c.Ego.Waypoints) > 0:
-		return loop(c.Ego.Waypoints, c.Ego.Speed)
-	case c.Ego.Pose != nil:
+	case c.Ego.Driver != config.DriverWaypoints:
+		return scene.NewDriven(start, scene.Vehicle{CommandTimeout: commandTimeout(c)})
+	case len(c.Ego.Waypoints) == 0 && c.Ego.Pose != nil:
 		return standing{start}, nil
 	default:
-		return s.Route, nil
+		return route, nil
 	}
 }
 

@@ -2,7 +2,9 @@ package motion_test
 
 import (
 	"context"
+	"log/slog"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/go-gl/mathgl/mgl64"
@@ -135,7 +137,7 @@ func TestLaneFollowingObeysSteering(t *testing.T) {
 	require.NoError(t, life.Set(sensors.Spec{Name: "lane", Settings: settings}))
 	require.NoError(t, life.SetOwner(sensors.Owner{Vehicle: car}))
 	in := d.Inputs[0].Open()
-	require.NoError(t, life.Begin(t.Context(), &sensors.Env{Scene: karlsruhe(), Inlets: []sensors.Inlet{in}}))
+	require.NoError(t, life.Begin(t.Context(), &sensors.Env{Scene: karlsruhe(), Inlets: []sensors.Inlet{in}, Log: slog.New(slog.DiscardHandler)}))
 	in.Put(&sample.VehicleControl{SteeringAngle: 0.2, HasAngle: true, Acceleration: 1})
 	for k := int64(1); k <= 100; k++ {
 		now := simtime.Stamp(k * 10_000_000)
@@ -148,6 +150,40 @@ func TestLaneFollowingObeysSteering(t *testing.T) {
 		assert.InDelta(t, want, car.Controls(now-1).Steering, 1e-9, "step %d", k)
 	}
 	assert.InDelta(t, 4, speedOf(car), 1e-9, "the pedals of the message don't count")
+}
+
+// TestWhoFindsNoRouteSaysSo: a vehicle that would follow a route, in a scene without one.
+func TestWhoFindsNoRouteSaysSo(t *testing.T) {
+	for _, c := range []struct {
+		d          *sensors.Definition
+		attributes map[string]any
+		warned     string
+	}{
+		{motion.LaneFollowingDefinition, nil, "straight on"},
+		{motion.DestinationDefinition, map[string]any{"drive_speed": 5.0}, "stays where it is"},
+		{motion.DestinationDefinition, nil, ""},
+	} {
+		car, err := scene.NewDriven(spatial.Identity(), scene.Vehicle{})
+		require.NoError(t, err)
+		sensor, err := sensorOf(c.d, c.attributes)
+		require.NoError(t, err)
+		require.NoError(t, sensor.(sensors.Owned).SetOwner(sensors.Owner{Vehicle: car}))
+		var log strings.Builder
+		env := &sensors.Env{Scene: karlsruhe(), Log: slog.New(slog.NewTextHandler(&log, nil))}
+		for _, in := range c.d.Inputs {
+			env.Inlets = append(env.Inlets, in.Open())
+		}
+		for _, out := range c.d.Outputs {
+			env.Ports = append(env.Ports, out.Open())
+		}
+		require.NoError(t, sensor.Begin(t.Context(), env))
+		if c.warned == "" {
+			assert.Empty(t, log.String())
+			continue
+		}
+		assert.Contains(t, log.String(), c.warned)
+		assert.Contains(t, log.String(), "ego.waypoints")
+	}
 }
 
 // TestDestinationIsReached: the vehicle drives there along the route and stops, and says so.
