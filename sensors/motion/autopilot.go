@@ -265,11 +265,15 @@ func (s *destination) Begin(ctx context.Context, env *sensors.Env) error {
 	return s.Reading.Begin(ctx, env)
 }
 
-// Tune takes over another destination, and what counts as there.
-func (s *destination) Tune(fresh sensors.Sensor) error {
+// Tune takes over another destination, and what counts as there. The vehicle stops where there
+// is none any more.
+func (s *destination) Tune(fresh sensors.Sensor) (err error) {
 	f := fresh.(*destination)
+	if !f.known {
+		err = s.End()
+	}
 	s.options, s.goal, s.known = f.options, f.goal, f.known
-	return nil
+	return err
 }
 
 // drives reports whether there is somewhere to drive to, and a way.

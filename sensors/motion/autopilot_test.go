@@ -205,6 +205,12 @@ func TestDestinationIsReached(t *testing.T) {
 	require.NoError(t, to.Tune(pipeline.Tuning{Attributes: map[string]any{"destination": []float64{0, 20, -90}}}))
 	require.NoError(t, world.Step(t.Context(), 3000))
 	assert.InDelta(t, 20, car.PoseAt(math.MaxInt64).Position[1], 1, "the next destination")
+	require.NoError(t, to.Tune(pipeline.Tuning{Attributes: map[string]any{"destination": []float64{60, 40, 90}}}))
+	require.NoError(t, world.Step(t.Context(), 500))
+	assert.Greater(t, speedOf(car), 1.0, "on its way back")
+	require.NoError(t, to.Tune(pipeline.Tuning{Attributes: map[string]any{"destination": []float64{}}}))
+	require.NoError(t, world.Step(t.Context(), 300))
+	assert.InDelta(t, 0, speedOf(car), 1e-9, "there is nowhere to go")
 	require.NotEmpty(t, got)
 	first, last := got[0], got[len(got)-1]
 	assert.False(t, first.Reached)
