@@ -831,7 +831,7 @@ func (s *Switches) limit(c Command, v *Vehicle) Command {
 	case s.HandBrake || s.Given && (s.Gear == gearParking || s.Mode == modeEmergency):
 		return Command{Steering: c.Steering, Acceleration: -v.MaxDeceleration}
 	case s.Given && s.Gear == gearReverse:
-		c.Reverse = true
+		c.Reverse, c.Speed = true, -math.Abs(c.Speed)
 	}
 	return c
 }

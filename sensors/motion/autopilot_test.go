@@ -316,6 +316,10 @@ func TestVehicleStateReachesTheCANBus(t *testing.T) {
 	assert.InDelta(t, -2, m.Speed, 1e-9)
 	assert.EqualValues(t, sample.GearReverse, m.Gear)
 	assert.False(t, m.HazardLights)
+	now += 400_000_000
+	require.NoError(t, car.SetCommand(scene.Command{BySpeed: true, Speed: 3}))
+	history.Record(now)
+	assert.InDelta(t, -3, canBusOf(t, history, now).Speed, 1e-9, "a speed, too")
 
 	in.Put(&sample.VehicleState{Gear: sample.GearDrive, Mode: sample.ModeEmergency})
 	assert.InDelta(t, 0, drive().Speed, 1e-9)
