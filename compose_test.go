@@ -193,7 +193,7 @@ func TestWaypointsAreTheRoute(t *testing.T) {
 	require.NoError(t, err)
 	loop, ok := s.Route.(*scene.WaypointLoop)
 	require.True(t, ok)
-	on, along := loop.At(loop.Nearest(spatial.FromRPY(mgl64.Vec3{100, 8, 0}, 0, 0, 0)))
+	on, along := loop.At(loop.Nearest(spatial.FromRPY(mgl64.Vec3{100, 8, 0}, 0, 0, 0), 0))
 	assert.InDeltaSlice(t, []float64{100, 7, 0}, on[:], 1e-9)
 	assert.InDeltaSlice(t, []float64{1, 0, 0}, along[:], 1e-9)
 	ego, _, err := raybridge.EgoOf(c, s)

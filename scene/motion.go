@@ -253,11 +253,10 @@ func (l *WaypointLoop) At(distance float64) (position, direction mgl64.Vec3) {
 	return l.segments[i].at(along)
 }
 
-// Nearest returns how far along the route, metres, its point is that is nearest to a pose. Points
-// where the route leads the way that the pose looks come before all others.
-func (l *WaypointLoop) Nearest(pose spatial.Pose) float64 {
+// Nearest returns how far along the route, metres, its point is that is nearest to a pose. A
+// point where the route leads another way than the pose looks counts as so many metres farther.
+func (l *WaypointLoop) Nearest(pose spatial.Pose, opposite float64) float64 {
 	forward, best, least := pose.Rotate(mgl64.Vec3{1, 0, 0}), 0.0, math.Inf(1)
-	const opposite = 1e6 // more than any distance: the other way counts only where there is no other
 	for i := range l.segments {
 		g := &l.segments[i]
 		along := g.nearest(pose.Position)

@@ -150,7 +150,7 @@ func (s *laneFollowing) PreTick(at sensors.Tick) error {
 		steering = 0
 		if s.route != nil {
 			state := s.vehicle.StateAt(at.Due)
-			along := s.route.Nearest(state.Pose)
+			along := s.route.Nearest(state.Pose, onward)
 			steering = pursue(s.route, along, state, limits.Wheelbase)
 			speed = min(speed, bendSpeed(s.route, along))
 		}
@@ -165,9 +165,10 @@ func (s *laneFollowing) End() error {
 	return nil
 }
 
-// How a route is followed: how far ahead the point lies that is steered to, and how a bend
-// limits the speed.
+// How a route is followed: in which direction, how far ahead the point lies that is steered to,
+// and how a bend limits the speed.
 const (
+	onward         = 1e6 // metres, more than any distance: a vehicle goes on the way it looks
 	leastLookahead = 3   // metres
 	lookaheadTime  = 0.5 // seconds
 	lateralComfort = 3   // m/s² in a bend
@@ -285,8 +286,8 @@ func (s *destination) PreTick(at sensors.Tick) error {
 		return nil
 	}
 	route, state := s.route, s.vehicle.StateAt(at.Due)
-	along := route.Nearest(state.Pose)
-	left := math.Mod(route.Nearest(s.goal)-along+route.Length(), route.Length())
+	along := route.Nearest(state.Pose, onward)
+	left := math.Mod(route.Nearest(s.goal, s.options.Radius)-along+route.Length(), route.Length())
 	speed := min(s.options.Speed, bendSpeed(route, along), math.Sqrt(2*brakingComfort*left))
 	if there, _ := s.there(state.Pose); there || route.Length()-left < s.options.Radius {
 		speed = 0 // there, or just past it

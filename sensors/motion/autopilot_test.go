@@ -115,7 +115,7 @@ func TestLaneFollowingKeepsToTheRoute(t *testing.T) {
 		if k < 20 {
 			continue // it begins beside the route
 		}
-		on, direction := loop.At(loop.Nearest(pose))
+		on, direction := loop.At(loop.Nearest(pose, 0))
 		assert.Less(t, on.Sub(pose.Position).Len(), 0.6, "metres from the route, after %v m", way)
 		assert.Greater(t, direction.Dot(pose.Rotate(mgl64.Vec3{1, 0, 0})), 0.7)
 		turning := car.StateAt(math.MaxInt64)
@@ -219,6 +219,25 @@ func TestDestinationIsReached(t *testing.T) {
 	assert.True(t, last.Reached)
 	assert.Less(t, last.Distance, 1.0)
 	assert.InDelta(t, 0, speedOf(car), 1e-3)
+}
+
+// TestDestinationThatLooksTheOtherWay: the vehicle stops beside it, and doesn't say that it is
+// there.
+func TestDestinationThatLooksTheOtherWay(t *testing.T) {
+	s, _ := square(t)
+	world, car := drivenWorld(t, s, sensors.Config{ID: "sensor.other.destination", Name: "to", Attributes: map[string]any{
+		"destination": []float64{61, 40, -90}, "drive_speed": 8.0,
+	}})
+	to, err := world.Sensor("to")
+	require.NoError(t, err)
+	reached := false
+	_, err = pipeline.Listen(to, "destination", func(_ sensors.Tick, m *sample.Destination) { reached = reached || m.Reached })
+	require.NoError(t, err)
+	require.NoError(t, world.Step(t.Context(), 3000))
+	at := car.PoseAt(math.MaxInt64).Position
+	assert.InDeltaSlice(t, []float64{60, 40}, at[:2], 1)
+	assert.InDelta(t, 0, speedOf(car), 1e-3)
+	assert.False(t, reached)
 }
 
 // TestControlCalibration: each state has its pedals for its duration within its speeds; the
