@@ -703,6 +703,9 @@ func (d *Driven) integrateLocked(c Command, stamp simtime.Stamp) {
 	d.now.acceleration = d.vehicle.acceleration(c, d.now.speed, seconds)
 	d.ticks[(d.recorded-1)%drivenTicks] = d.now // the tick before now knows how it continues
 	d.now = d.now.after(stamp, d.vehicle.Wheelbase)
+	if math.Abs(d.now.speed) < still {
+		d.now.acceleration = 0 // its brake has done its work
+	}
 	d.keepLocked()
 }
 
@@ -859,6 +862,9 @@ const (
 	// standstill is the speed in m/s below which a vehicle stands: a turn of the
 	// body tells nothing of the wheels then.
 	standstill = 0.05
+	// still is the speed in m/s below which a speed is rounding. Above it, the way that the
+	// vehicle goes tells the brake from the throttle of the other gear.
+	still = 1e-6
 	// setOff is the acceleration in m/s² above which one that stands sets off: less
 	// is rounding.
 	setOff = 1e-3
@@ -886,9 +892,9 @@ func (v *Vehicle) controls(speed, acceleration, steering float64) Controls {
 	c := Controls{Speed: speed, Acceleration: acceleration, Steering: steering, SteeringShare: steering / v.MaxSteering}
 	onward := acceleration // in the direction of travel
 	switch {
-	case speed >= standstill:
+	case speed >= standstill, speed > still && acceleration < 0:
 		c.Gear = 1
-	case speed <= -standstill:
+	case speed <= -standstill, speed < -still && acceleration > 0:
 		c.Gear, onward = -1, -acceleration
 	case acceleration < -setOff:
 		c.Gear, onward = -1, -acceleration
