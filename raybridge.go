@@ -203,18 +203,18 @@ func (s *Sim) connect(ctx context.Context, run *config.Config) error {
 	if err := errors.Join(s.AddTransforms(), s.AddCommands(commands(run))); err != nil {
 		return &ConfigError{"sensors", err}
 	}
-	if slices.ContainsFunc(run.Bridges, func(b config.Bridge) bool { return worldBridges[b.Type] }) {
+	added := AddsSnapshot(run)
+	if added {
 		if err := s.AddSnapshot(); err != nil {
 			return &ConfigError{"sensors", err}
 		}
 	}
-	wanted := slices.ContainsFunc(run.Sensors, func(c sensors.Config) bool { return c.ID == "sensor.other.snapshot" })
 	for _, b := range run.Bridges {
 		c := pipeline.BridgeConfig{Spec: b.Type + ":" + b.Connection, Policy: b.Policy, QoS: map[string]flow.QoS{}}
 		for _, q := range b.QoS {
 			c.QoS[q.Topic] = q.QoS()
 		}
-		if !wanted && !worldBridges[b.Type] && b.Type != "logging" { // it is large, and was added for others
+		if added && !worldBridges[b.Type] && b.Type != "logging" { // it is large, and was added for others
 			c.Without = []string{"/snapshot"}
 		}
 		if err := s.AddBridge(ctx, c); err != nil {
@@ -226,6 +226,13 @@ func (s *Sim) connect(ctx context.Context, run *config.Config) error {
 
 // worldBridges are the types of bridges whose receivers look for the world's state, too.
 var worldBridges = map[string]bool{"stream": true, "carla": true}
+
+// AddsSnapshot reports whether a run has the world's state on /snapshot, though no sensor of its
+// rig publishes it: a bridge's receivers look for it.
+func AddsSnapshot(run *config.Config) bool {
+	return slices.ContainsFunc(run.Bridges, func(b config.Bridge) bool { return worldBridges[b.Type] }) &&
+		!slices.ContainsFunc(run.Sensors, func(c sensors.Config) bool { return c.ID == "sensor.other.snapshot" })
+}
 
 // At is a place in the frame of what carries a sensor: metres forward, to the left and up.
 // The pose's angles are 0; they are degrees.

@@ -220,7 +220,7 @@ func TestCARLAsClientsTellCrossedMarks(t *testing.T) {
 	needsOpenGL(t)
 	dir := t.TempDir()
 	run := begin(t, "run", "--headless", "--step", "--duration", "4s", "--config", write(t, dir, "run.yaml", lanesRun), "--out", dir,
-		"--bridge", "carla:127.0.0.1:0?policy=block", "--bridge", "logging:truth", "--wait-for", "carla")
+		"--bridge", "carla:127.0.0.1:0?policy=block", "--bridge", "logging:truth", "--wait-for", "/snapshot")
 	rows := endpoints(run.errOut.await(t, "waiting for 1 receiver"), "carla")
 	require.Contains(t, rows, "/lane_marks")
 	follow := func(topic string) *bufio.Reader {
