@@ -15,6 +15,7 @@ import (
 	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // model is a glTF model of one triangle in a node of that name; more is further
@@ -177,6 +178,26 @@ func TestEgo(t *testing.T) {
 		assert.Equal(t, want, driven.Vehicle().CommandTimeout, text)
 	}
 
-	_, _, err = raybridge.EgoOf(read(t, "ego: {waypoints: [{}, {}, {}]}"), s)
-	require.ErrorIs(t, err, scene.ErrMotion)
+	for _, driver := range []string{"waypoints", "external"} {
+		_, _, err = raybridge.EgoOf(read(t, "ego: {driver: "+driver+", waypoints: [{}, {}, {}]}"), s)
+		require.ErrorIs(t, err, scene.ErrMotion, driver)
+	}
+}
+
+// TestWaypointsAreTheRoute: what drives an external driver's vehicle finds the file's waypoints
+// as the scene's route, in a scene of files too. The vehicle starts there.
+func TestWaypointsAreTheRoute(t *testing.T) {
+	t.Parallel()
+	c := read(t, "scene: {file: house.gltf}\nego: {driver: external, waypoints: [{x: 50, y: 7}, {x: 150, y: 7}, {x: 150, y: 107}]}")
+	s, _, err := raybridge.SceneOf(t.Context(), c, nil)
+	require.NoError(t, err)
+	loop, ok := s.Route.(*scene.WaypointLoop)
+	require.True(t, ok)
+	on, along := loop.At(loop.Nearest(spatial.FromRPY(mgl64.Vec3{100, 8, 0}, 0, 0, 0), 0))
+	assert.InDeltaSlice(t, []float64{100, 7, 0}, on[:], 1e-9)
+	assert.InDeltaSlice(t, []float64{1, 0, 0}, along[:], 1e-9)
+	ego, _, err := raybridge.EgoOf(c, s)
+	require.NoError(t, err)
+	require.IsType(t, &scene.Driven{}, ego)
+	assert.Equal(t, loop.PoseAt(0).Position, ego.PoseAt(0).Position)
 }

@@ -203,18 +203,18 @@ func (s *Sim) connect(ctx context.Context, run *config.Config) error {
 	if err := errors.Join(s.AddTransforms(), s.AddCommands(commands(run))); err != nil {
 		return &ConfigError{"sensors", err}
 	}
-	if slices.ContainsFunc(run.Bridges, func(b config.Bridge) bool { return worldBridges[b.Type] }) {
+	added := AddsSnapshot(run)
+	if added {
 		if err := s.AddSnapshot(); err != nil {
 			return &ConfigError{"sensors", err}
 		}
 	}
-	wanted := slices.ContainsFunc(run.Sensors, func(c sensors.Config) bool { return c.ID == "sensor.other.snapshot" })
 	for _, b := range run.Bridges {
 		c := pipeline.BridgeConfig{Spec: b.Type + ":" + b.Connection, Policy: b.Policy, QoS: map[string]flow.QoS{}}
 		for _, q := range b.QoS {
 			c.QoS[q.Topic] = q.QoS()
 		}
-		if !wanted && !worldBridges[b.Type] && b.Type != "logging" { // it is large, and was added for others
+		if added && !worldBridges[b.Type] && b.Type != "logging" { // it is large, and was added for others
 			c.Without = []string{"/snapshot"}
 		}
 		if err := s.AddBridge(ctx, c); err != nil {
@@ -226,6 +226,13 @@ func (s *Sim) connect(ctx context.Context, run *config.Config) error {
 
 // worldBridges are the types of bridges whose receivers look for the world's state, too.
 var worldBridges = map[string]bool{"stream": true, "carla": true}
+
+// AddsSnapshot reports whether a run has the world's state on /snapshot, though no sensor of its
+// rig publishes it: a bridge's receivers look for it.
+func AddsSnapshot(run *config.Config) bool {
+	return slices.ContainsFunc(run.Bridges, func(b config.Bridge) bool { return worldBridges[b.Type] }) &&
+		!slices.ContainsFunc(run.Sensors, func(c sensors.Config) bool { return c.ID == "sensor.other.snapshot" })
+}
 
 // At is a place in the frame of what carries a sensor: metres forward, to the left and up.
 // The pose's angles are 0; they are degrees.
@@ -274,8 +281,8 @@ func WritePNG(file string, m *sample.Image) error {
 }
 
 // SceneOf makes the scene that a run's file describes: the city or glTF files, with the
-// actors that were placed in it. The content of files is taken from a budget, nil for no
-// limit. Warnings are what loaders left out, for the user.
+// actors that were placed in it. The ego's waypoints are its route. The content of files is
+// taken from a budget, nil for no limit. Warnings are what loaders left out, for the user.
 func SceneOf(ctx context.Context, c *config.Config, budget *memory.Budget) (s *scene.Scene, warnings []string, err error) {
 	if s, err = base(c); err != nil {
 		return nil, nil, err
@@ -298,6 +305,9 @@ func SceneOf(ctx context.Context, c *config.Config, budget *memory.Budget) (s *s
 	}
 	if o := c.Scene.Origin; o != nil {
 		s.Origin = scene.Origin{Latitude: o.Latitude, Longitude: o.Longitude, Altitude: o.Altitude}
+	}
+	if route, err := loop(c.Ego.Waypoints, c.Ego.Speed); err == nil { // without any, or with bad ones, which EgoOf names, it keeps its own
+		s.Route, s.Ego = route, route.PoseAt(0)
 	}
 	return s, builder.warnings, nil
 }
@@ -438,20 +448,23 @@ func EgoOf(c *config.Config, s *scene.Scene) (ego scene.Motion, warning string, 
 }
 
 func motion(c *config.Config, s *scene.Scene) (scene.Motion, error) {
-	start := s.Ego
+	route, start := s.Route, s.Ego
+	if len(c.Ego.Waypoints) > 0 {
+		var err error
+		if route, err = loop(c.Ego.Waypoints, c.Ego.Speed); err != nil {
+			return nil, err
+		}
+	}
 	if c.Ego.Pose != nil {
 		start = c.Ego.Pose.Spatial()
 	}
-	if c.Ego.Driver != config.DriverWaypoints {
-		return scene.NewDriven(start, scene.Vehicle{CommandTimeout: commandTimeout(c)})
-	}
 	switch {
-	case len(c.Ego.Waypoints) > 0:
-		return loop(c.Ego.Waypoints, c.Ego.Speed)
-	case c.Ego.Pose != nil:
+	case c.Ego.Driver != config.DriverWaypoints:
+		return scene.NewDriven(start, scene.Vehicle{CommandTimeout: commandTimeout(c)})
+	case len(c.Ego.Waypoints) == 0 && c.Ego.Pose != nil:
 		return standing{start}, nil
 	default:
-		return s.Route, nil
+		return route, nil
 	}
 }
 

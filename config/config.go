@@ -114,7 +114,7 @@ const (
 // Ego says how the vehicle that carries the sensors moves.
 type Ego struct {
 	Driver    string        `yaml:"driver" doc:"who drives: waypoints, external (a bicycle model steered by commands) or keys (the window's)" enum:"waypoints,external,keys" default:"waypoints"`
-	Waypoints []Waypoint    `yaml:"waypoints" doc:"a closed loop, its corners rounded: rate of turn and acceleration don't leap" default:"the scene's own route"`
+	Waypoints []Waypoint    `yaml:"waypoints" doc:"a closed loop, its corners rounded: rate of turn and acceleration don't leap. Another driver's vehicle begins on it, and sensors that drive follow it" default:"the scene's own route"`
 	Speed     float64       `yaml:"speed" doc:"metres per second between the corners, where it is a little less" min:"0.01" max:"100" default:"8"`
 	Pose      *sensors.Pose `yaml:"pose" doc:"where it stands, or starts" default:"the scene's own"`
 	Commands  Commands      `yaml:"commands" doc:"what steers an external driver's vehicle"`

@@ -253,11 +253,10 @@ func (l *WaypointLoop) At(distance float64) (position, direction mgl64.Vec3) {
 	return l.segments[i].at(along)
 }
 
-// Nearest returns how far along the route, metres, its point is that is nearest to a pose. Points
-// where the route leads the way that the pose looks come before all others.
-func (l *WaypointLoop) Nearest(pose spatial.Pose) float64 {
+// Nearest returns how far along the route, metres, its point is that is nearest to a pose. A
+// point where the route leads another way than the pose looks counts as so many metres farther.
+func (l *WaypointLoop) Nearest(pose spatial.Pose, opposite float64) float64 {
 	forward, best, least := pose.Rotate(mgl64.Vec3{1, 0, 0}), 0.0, math.Inf(1)
-	const opposite = 1e6 // more than any distance: the other way counts only where there is no other
 	for i := range l.segments {
 		g := &l.segments[i]
 		along := g.nearest(pose.Position)
@@ -704,6 +703,9 @@ func (d *Driven) integrateLocked(c Command, stamp simtime.Stamp) {
 	d.now.acceleration = d.vehicle.acceleration(c, d.now.speed, seconds)
 	d.ticks[(d.recorded-1)%drivenTicks] = d.now // the tick before now knows how it continues
 	d.now = d.now.after(stamp, d.vehicle.Wheelbase)
+	if math.Abs(d.now.speed) < still {
+		d.now.acceleration = 0 // its brake has done its work
+	}
 	d.keepLocked()
 }
 
@@ -831,7 +833,7 @@ func (s *Switches) limit(c Command, v *Vehicle) Command {
 	case s.HandBrake || s.Given && (s.Gear == gearParking || s.Mode == modeEmergency):
 		return Command{Steering: c.Steering, Acceleration: -v.MaxDeceleration}
 	case s.Given && s.Gear == gearReverse:
-		c.Reverse = true
+		c.Reverse, c.Speed = true, -math.Abs(c.Speed)
 	}
 	return c
 }
@@ -860,6 +862,9 @@ const (
 	// standstill is the speed in m/s below which a vehicle stands: a turn of the
 	// body tells nothing of the wheels then.
 	standstill = 0.05
+	// still is the speed in m/s below which a speed is rounding. Above it, the way that the
+	// vehicle goes tells the brake from the throttle of the other gear.
+	still = 1e-6
 	// setOff is the acceleration in m/s² above which one that stands sets off: less
 	// is rounding.
 	setOff = 1e-3
@@ -887,9 +892,9 @@ func (v *Vehicle) controls(speed, acceleration, steering float64) Controls {
 	c := Controls{Speed: speed, Acceleration: acceleration, Steering: steering, SteeringShare: steering / v.MaxSteering}
 	onward := acceleration // in the direction of travel
 	switch {
-	case speed >= standstill:
+	case speed >= standstill, speed > still && acceleration < 0:
 		c.Gear = 1
-	case speed <= -standstill:
+	case speed <= -standstill, speed < -still && acceleration > 0:
 		c.Gear, onward = -1, -acceleration
 	case acceleration < -setOff:
 		c.Gear, onward = -1, -acceleration

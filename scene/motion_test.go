@@ -409,6 +409,31 @@ func TestControlsOnACircle(t *testing.T) {
 	assert.Equal(t, scene.Controls{Acceleration: -2, Throttle: 0.5, Gear: -1, Reverse: true}, got, "it sets off backwards")
 }
 
+// TestControlsOfOneThatStops: on its way to a standstill, and there, nobody takes the brake for
+// the throttle of the other gear.
+func TestControlsOfOneThatStops(t *testing.T) {
+	for _, way := range []float64{1, -1} {
+		d, err := scene.NewDriven(spatial.Identity(), scene.Vehicle{})
+		require.NoError(t, err)
+		now := simtime.Stamp(0)
+		advance := func(c scene.Command) scene.Controls {
+			require.NoError(t, d.SetCommand(c))
+			now += 10_000_000
+			d.Advance(now)
+			return d.Controls(now)
+		}
+		for range 13 {
+			advance(scene.Command{BySpeed: true, Speed: way})
+		}
+		for range 12 {
+			c := advance(scene.Command{BySpeed: true})
+			assert.Zero(t, c.Throttle, "at %v m/s", c.Speed)
+			assert.GreaterOrEqual(t, way*float64(c.Gear), 0.0, "at %v m/s", c.Speed)
+		}
+		assert.Zero(t, d.Controls(now).Brake, "it stands")
+	}
+}
+
 // A Driven says what it was told, also where its motion says nothing: at a standstill.
 func TestControlsOfADriven(t *testing.T) {
 	car, err := scene.NewDriven(spatial.Identity(), scene.Vehicle{MaxAcceleration: 4, MaxDeceleration: 8})

@@ -14,6 +14,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/stream"
+	"github.com/raybridge/raybridge/sensors/all"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -192,7 +193,8 @@ func TestWhatHasNoMessage(t *testing.T) {
 	assert.ErrorIs(t, err, stream.ErrTooLarge)
 }
 
-// The document has the definitions of raybridge's own messages, with comments.
+// The document has the definitions of raybridge's own messages, with comments: of all that
+// sensors publish.
 func TestDocumentHasTheDefinitions(t *testing.T) {
 	page, err := os.ReadFile("../../docs/stream-protocol.md")
 	require.NoError(t, err)
@@ -209,11 +211,15 @@ func TestDocumentHasTheDefinitions(t *testing.T) {
 		}
 	}
 	want := map[string]string{}
-	for _, msg := range samples() {
-		for _, part := range strings.Split("MSG: "+short(encodingOf(t, msg).Schema.Name)+"\n"+string(encodingOf(t, msg).Schema.Data), strings.Repeat("=", 80)+"\n") {
-			name, text, _ := strings.Cut(strings.TrimPrefix(part, "MSG: "), "\n")
-			if strings.HasPrefix(name, "raybridge_msgs/") {
-				want[name] = text
+	for _, d := range all.Definitions() {
+		for _, out := range d.Outputs {
+			encoding, err := stream.EncodingOf(out.Type)
+			require.NoError(t, err)
+			for _, part := range strings.Split("MSG: "+short(encoding.Schema.Name)+"\n"+string(encoding.Schema.Data), strings.Repeat("=", 80)+"\n") {
+				name, text, _ := strings.Cut(strings.TrimPrefix(part, "MSG: "), "\n")
+				if strings.HasPrefix(name, "raybridge_msgs/") {
+					want[name] = text
+				}
 			}
 		}
 	}

@@ -177,7 +177,7 @@ func checkTwice(list []config.Bridge) error {
 	return nil
 }
 
-// publishedTopics lists the topics of the sensors and those of every run.
+// publishedTopics lists the topics of the sensors and those that the run adds.
 func publishedTopics(c *config.Config) ([]string, error) {
 	topics, err := pipeline.CheckRig(&rig.Rig{Sensors: c.Sensors}, sensorsall.Registry())
 	if err != nil {
@@ -185,6 +185,9 @@ func publishedTopics(c *config.Config) ([]string, error) {
 	}
 	for _, out := range motion.TransformDefinition.Outputs {
 		topics = append(topics, out.Suffix[1:])
+	}
+	if raybridge.AddsSnapshot(c) {
+		topics = append(topics, "/snapshot")
 	}
 	return append(topics, "/clock"), nil
 }

@@ -12,6 +12,7 @@ import (
 	"image"
 	"io"
 	"math"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,12 +22,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-gl/mathgl/mgl64"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/logging"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/sensors/world"
+	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // startServing begins a run of the small rig that serves streams, until it is
@@ -170,10 +177,17 @@ func TestAProgramInPythonTellsCrossedMarks(t *testing.T) {
 	o := run.end(t)
 	require.Equal(t, exitDone, o.code, o.err)
 
+	assert.Equal(t, crossings(t, dir), string(said))
+}
+
+// crossings are the lines that lane_invasion.py has for what sensor.other.lane_invasion found in
+// a run of lanesRun, of which the log is in the folder.
+func crossings(t *testing.T, dir string) string {
+	t.Helper()
 	log, err := logging.Open(filepath.Join(dir, "truth.txt.gz"))
 	require.NoError(t, err)
 	defer log.Close()
-	var want strings.Builder
+	var lines strings.Builder
 	for {
 		m, err := log.Next()
 		if errors.Is(err, io.EOF) {
@@ -189,11 +203,122 @@ func TestAProgramInPythonTellsCrossedMarks(t *testing.T) {
 		}
 		require.NoError(t, json.Unmarshal(m.JSON, &event))
 		for _, mark := range event.Marks {
-			fmt.Fprintf(&want, "%.3f s: over mark %d\n", event.Time, mark.ID)
+			fmt.Fprintf(&lines, "%.3f s: over mark %d\n", event.Time, mark.ID)
 		}
 	}
-	assert.Equal(t, want.String(), string(said))
-	assert.Greater(t, strings.Count(want.String(), "\n"), 4, "it crosses and comes back")
+	assert.Greater(t, strings.Count(lines.String(), "\n"), 4, "it crosses and comes back")
+	return lines.String()
+}
+
+// TestCARLAsClientsTellCrossedMarks: a client of CARLA's streams that knows the ego's box finds
+// the same of snapshots and lane marks. The axes are CARLA's: y to the right, yaw clockwise.
+func TestCARLAsClientsTellCrossedMarks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
+	t.Parallel()
+	needsOpenGL(t)
+	dir := t.TempDir()
+	run := begin(t, "run", "--headless", "--step", "--duration", "4s", "--config", write(t, dir, "run.yaml", lanesRun), "--out", dir,
+		"--bridge", "carla:127.0.0.1:0?policy=block", "--bridge", "logging:truth", "--wait-for", "/snapshot")
+	rows := endpoints(run.errOut.await(t, "waiting for 1 receiver"), "carla")
+	require.Contains(t, rows, "/lane_marks")
+	follow := func(topic string) *bufio.Reader {
+		number, err := strconv.ParseUint(rows[topic][2], 10, 32)
+		require.NoError(t, err)
+		conn, err := net.Dial("tcp", rows[topic][0])
+		require.NoError(t, err)
+		t.Cleanup(func() { conn.Close() })
+		require.NoError(t, binary.Write(conn, binary.LittleEndian, uint32(number)))
+		return bufio.NewReader(conn)
+	}
+	snapshots, marks := follow("/snapshot"), follow("/lane_marks") // the run begins with the first
+	watch := world.NewLaneWatch(scene.EgoID, carlaMarks(t, marks))
+	var found strings.Builder
+	for m := carlaEgo(t, snapshots); m != nil; m = carlaEgo(t, snapshots) {
+		for _, mark := range watch.Next(m) {
+			fmt.Fprintf(&found, "%.3f s: over mark %d\n", float64(m.Stamp)/1e9, mark.ID)
+		}
+	}
+	o := run.end(t)
+	require.Equal(t, exitDone, o.code, o.err)
+	assert.Equal(t, crossings(t, dir), found.String())
+}
+
+// carlaFrame is one frame of CARLA's streams behind its header, nil at the end.
+func carlaFrame(t *testing.T, r io.Reader) (number uint64, body *bytes.Reader) {
+	t.Helper()
+	var length uint32
+	if err := binary.Read(r, binary.LittleEndian, &length); errors.Is(err, io.EOF) {
+		return 0, nil
+	}
+	data := make([]byte, length)
+	_, err := io.ReadFull(r, data)
+	require.NoError(t, err)
+	return binary.LittleEndian.Uint64(data[8:]), bytes.NewReader(data[48:])
+}
+
+// carlaMarks reads lane marks in the map's axes.
+func carlaMarks(t *testing.T, r io.Reader) []sample.LaneMark {
+	t.Helper()
+	_, body := carlaFrame(t, r)
+	read := func(v any) { require.NoError(t, binary.Read(body, binary.LittleEndian, v)) }
+	var count uint32
+	read(&count)
+	marks := make([]sample.LaneMark, count)
+	for i := range marks {
+		var head struct {
+			ID          uint32
+			Type, Color uint8
+			Points      uint32
+		}
+		read(&head)
+		points := make([][3]float32, head.Points)
+		read(points)
+		marks[i] = sample.LaneMark{ID: head.ID, Type: sample.LaneMarkType(head.Type)}
+		for _, p := range points {
+			marks[i].Points = append(marks[i].Points, mgl64.Vec3{float64(p[0]), -float64(p[1]), float64(p[2])})
+		}
+	}
+	assert.Zero(t, body.Len())
+	return marks
+}
+
+// carlaEgo reads a snapshot and keeps the ego of it, in the map's axes; nil at the end.
+func carlaEgo(t *testing.T, r io.Reader) *sample.Snapshot {
+	t.Helper()
+	frame, body := carlaFrame(t, r)
+	if body == nil {
+		return nil
+	}
+	var head struct {
+		Episode uint64
+		Seconds float64
+		Delta   float32
+		_       [16]byte
+	}
+	require.NoError(t, binary.Read(body, binary.LittleEndian, &head))
+	m := &sample.Snapshot{DeltaNs: int64(math.Round(float64(head.Delta) * 1e9))}
+	m.Frame, m.Stamp = frame, simtime.Stamp(math.Round(head.Seconds*1e9))
+	for body.Len() > 0 {
+		var actor struct {
+			ID       uint32
+			_        uint8
+			Location [3]float32
+			Rotation [3]float32
+			_        [90]byte
+		}
+		require.NoError(t, binary.Read(body, binary.LittleEndian, &actor))
+		if actor.ID != 65536 {
+			continue
+		}
+		at := mgl64.Vec3{float64(actor.Location[0]), -float64(actor.Location[1]), float64(actor.Location[2])}
+		m.Actors = append(m.Actors, sample.ActorState{
+			ID: scene.EgoID, Pose: spatial.FromRPY(at, 0, 0, -float64(actor.Rotation[1])),
+			BoxCenter: mgl64.Vec3{1.35, 0, 0.75}, BoxHalf: mgl64.Vec3{2.45, 0.95, 0.75}, // as docs/carla-streams.md has it
+		})
+	}
+	return m
 }
 
 // newest returns the last of the files that a pattern below a folder names.

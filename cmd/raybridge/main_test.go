@@ -185,6 +185,7 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"run", "--wait-for", "mcap", "--bridge", "mcap:a"}, "--wait-for: files have no receivers: give --bridge with one to a network"},
 		{[]string{"run", "--wait-for", "foxglve", "--bridge", "foxglove:"}, "--wait-for foxglve: the run has no such topic or network bridge, did you mean foxglove?"},
 		{[]string{"run", "--wait-for", "/lidar/point", "--bridge", "foxglove:"}, "did you mean /lidar/points?"},
+		{[]string{"run", "--wait-for", "/snapshto", "--bridge", "carla:"}, "did you mean /snapshot?"},
 		{[]string{"run", "--wait-for", "foxglove=0", "--bridge", "foxglove:"}, `--wait-for foxglove=0: "0": want a number of receivers, 1 or more`},
 		{[]string{"run", "--wait-for", "--bridge", "foxglove:"}, `--wait-for "--bridge": want the name of a topic or of a bridge`},
 		{[]string{"run", "--wait-for", "--bridge=foxglove:"}, `--wait-for "--bridge=foxglove:": want the name of a topic or of a bridge`},
@@ -383,12 +384,12 @@ func TestConfigCheck(t *testing.T) {
 	dir := t.TempDir()
 	sceneFile(t, dir)
 	write(t, dir, "small.yaml", smallRig)
-	file := write(t, dir, "run.yaml", "scene: {file: wall.gltf}\nrig: small.yaml\nbridges: [{type: mcap, connection: a.mcap, qos: [{topic: /roof/points}]}]\n")
+	file := write(t, dir, "run.yaml", "scene: {file: wall.gltf}\nrig: small.yaml\nbridges: [{type: mcap, connection: a.mcap, qos: [{topic: /roof/points}]}, {type: stream, connection: '0', qos: [{topic: /snapshot}]}]\n")
 	o := call(t, "config", "check", file)
 	require.Equal(t, exitDone, o.code, o.err)
 	assert.Empty(t, o.err)
 	lines := strings.Split(strings.TrimSpace(o.out), "\n")
-	assert.Equal(t, file+": good; 8 sensors, 1 bridge", lines[0])
+	assert.Equal(t, file+": good; 8 sensors, 2 bridges", lines[0])
 	require.Len(t, lines, 9)
 	assert.Equal(t, []string{"gnss", "sensor.other.gnss", "13.4", "Hz", "/gnss/fix"}, strings.Fields(lines[7]))
 }

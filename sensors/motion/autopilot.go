@@ -19,8 +19,6 @@ import (
 // standing order (scene.Driven.SetStanding) before the scene moves, so that a stepped run
 // always drives the same way. A command from outside wins over them as long as it holds.
 type autopilot struct {
-	spec    sensors.Spec
-	env     *sensors.Env
 	vehicle *scene.Driven
 }
 
@@ -32,17 +30,24 @@ func (p *autopilot) SetOwner(o sensors.Owner) error {
 	return nil
 }
 
-// Begin keeps what the sensor works with.
-func (p *autopilot) Begin(_ context.Context, env *sensors.Env) error {
-	p.env = env
-	return nil
-}
+// Begin does nothing: the vehicle is there.
+func (p *autopilot) Begin(context.Context, *sensors.Env) error { return nil }
 
 // Tick does nothing: the order was given before the scene moved.
 func (p *autopilot) Tick(sensors.Tick) error { return nil }
 
 // order changes the standing order. Its figures are finite, so that it isn't refused.
 func (p *autopilot) order(change func(*scene.Command)) { _ = p.vehicle.SetStanding(change) }
+
+// routeOf returns the route that sensors follow, nil for none. Then it warns of what the vehicle
+// does instead.
+func routeOf(env *sensors.Env, instead string) *scene.WaypointLoop {
+	route, _ := env.Scene.Route.(*scene.WaypointLoop)
+	if route == nil {
+		env.Log.Warn("the scene has no route, so the vehicle " + instead + ": give ego.waypoints")
+	}
+	return route
+}
 
 // CruiseControl describes sensor.other.cruise_control, which keeps a speed while no command
 // from outside holds. It doesn't steer.
@@ -57,8 +62,8 @@ var CruiseControlDefinition = sensors.Define(sensors.Definition{
 	Doc:       "keeps the vehicle's speed while no command from outside holds",
 	Tags:      []string{"vehicle", "driver"},
 	EachFrame: true, Acts: true,
-}, func(spec sensors.Spec, o CruiseControl) (sensors.Sensor, error) {
-	return &cruiseControl{autopilot{spec: spec}, o.Speed}, nil
+}, func(_ sensors.Spec, o CruiseControl) (sensors.Sensor, error) {
+	return &cruiseControl{speed: o.Speed}, nil
 })
 
 type cruiseControl struct {
@@ -106,25 +111,24 @@ var LaneFollowingDefinition = sensors.Define(sensors.Definition{
 		}),
 	},
 	EachFrame: true, Acts: true,
-}, func(spec sensors.Spec, o LaneFollowing) (sensors.Sensor, error) {
-	return &laneFollowing{autopilot: autopilot{spec: spec}, options: o, until: math.MinInt64}, nil
+}, func(_ sensors.Spec, o LaneFollowing) (sensors.Sensor, error) {
+	return &laneFollowing{options: o, until: math.MinInt64}, nil
 })
 
 type laneFollowing struct {
 	autopilot
 	options  LaneFollowing
+	route    *scene.WaypointLoop // nil for none
 	told     *sensors.Input[*sample.VehicleControl]
 	steering float64       // radians, that it was told
 	until    simtime.Stamp // to when that holds
 }
 
-// Begin takes the input.
-func (s *laneFollowing) Begin(ctx context.Context, env *sensors.Env) (err error) {
+// Begin takes the input, and finds the route.
+func (s *laneFollowing) Begin(_ context.Context, env *sensors.Env) (err error) {
+	s.route = routeOf(env, "goes straight on where nobody steers")
 	s.told, err = sensors.InputOf[*sample.VehicleControl](env, "steering")
-	if err != nil {
-		return err
-	}
-	return s.autopilot.Begin(ctx, env)
+	return err
 }
 
 // Tune takes over speed and sensitivity.
@@ -142,13 +146,13 @@ func (s *laneFollowing) PreTick(at sensors.Tick) error {
 		}
 	}
 	speed, steering := s.options.Speed, s.steering
-	if route, _ := s.env.Scene.Route.(*scene.WaypointLoop); at.Due >= s.until {
+	if at.Due >= s.until {
 		steering = 0
-		if route != nil {
+		if s.route != nil {
 			state := s.vehicle.StateAt(at.Due)
-			along := route.Nearest(state.Pose)
-			steering = pursue(route, along, state, limits.Wheelbase)
-			speed = min(speed, bendSpeed(route, along))
+			along := s.route.Nearest(state.Pose, onward)
+			steering = pursue(s.route, along, state, limits.Wheelbase)
+			speed = min(speed, bendSpeed(s.route, along))
 		}
 	}
 	s.order(func(c *scene.Command) { c.BySpeed, c.Speed, c.Steering = true, speed, steering })
@@ -161,9 +165,10 @@ func (s *laneFollowing) End() error {
 	return nil
 }
 
-// How a route is followed: how far ahead the point lies that is steered to, and how a bend
-// limits the speed.
+// How a route is followed: in which direction, how far ahead the point lies that is steered to,
+// and how a bend limits the speed.
 const (
+	onward         = 1e6 // metres, more than any distance: a vehicle goes on the way it looks
 	leastLookahead = 3   // metres
 	lookaheadTime  = 0.5 // seconds
 	lateralComfort = 3   // m/s² in a bend
@@ -240,6 +245,7 @@ type destination struct {
 	sensors.Reading[sample.Destination]
 	options Destination
 	vehicle *scene.Driven
+	route   *scene.WaypointLoop // nil for none, and for one that doesn't drive
 	goal    spatial.Pose
 	known   bool
 }
@@ -252,25 +258,36 @@ func (s *destination) SetOwner(o sensors.Owner) error {
 	return nil
 }
 
-// Tune takes over another destination, and what counts as there.
-func (s *destination) Tune(fresh sensors.Sensor) error {
-	f := fresh.(*destination)
-	s.options, s.goal, s.known = f.options, f.goal, f.known
-	return nil
+// Begin finds the route, if the sensor drives.
+func (s *destination) Begin(ctx context.Context, env *sensors.Env) error {
+	if s.options.Speed > 0 {
+		s.route = routeOf(env, "stays where it is")
+	}
+	return s.Reading.Begin(ctx, env)
 }
 
-// drives reports whether there is somewhere to drive to.
-func (s *destination) drives() bool { return s.known && s.options.Speed > 0 }
+// Tune takes over another destination, and what counts as there. The vehicle stops where there
+// is none any more.
+func (s *destination) Tune(fresh sensors.Sensor) (err error) {
+	f := fresh.(*destination)
+	if !f.known {
+		err = s.End()
+	}
+	s.options, s.goal, s.known = f.options, f.goal, f.known
+	return err
+}
+
+// drives reports whether there is somewhere to drive to, and a way.
+func (s *destination) drives() bool { return s.known && s.route != nil }
 
 // PreTick drives on.
 func (s *destination) PreTick(at sensors.Tick) error {
-	route, _ := s.Env.Scene.Route.(*scene.WaypointLoop)
-	if !s.drives() || route == nil {
+	if !s.drives() {
 		return nil
 	}
-	state := s.vehicle.StateAt(at.Due)
-	along := route.Nearest(state.Pose)
-	left := math.Mod(route.Nearest(s.goal)-along+route.Length(), route.Length())
+	route, state := s.route, s.vehicle.StateAt(at.Due)
+	along := route.Nearest(state.Pose, onward)
+	left := math.Mod(route.Nearest(s.goal, s.options.Radius)-along+route.Length(), route.Length())
 	speed := min(s.options.Speed, bendSpeed(route, along), math.Sqrt(2*brakingComfort*left))
 	if there, _ := s.there(state.Pose); there || route.Length()-left < s.options.Radius {
 		speed = 0 // there, or just past it

@@ -2,7 +2,9 @@ package motion_test
 
 import (
 	"context"
+	"log/slog"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/go-gl/mathgl/mgl64"
@@ -113,7 +115,7 @@ func TestLaneFollowingKeepsToTheRoute(t *testing.T) {
 		if k < 20 {
 			continue // it begins beside the route
 		}
-		on, direction := loop.At(loop.Nearest(pose))
+		on, direction := loop.At(loop.Nearest(pose, 0))
 		assert.Less(t, on.Sub(pose.Position).Len(), 0.6, "metres from the route, after %v m", way)
 		assert.Greater(t, direction.Dot(pose.Rotate(mgl64.Vec3{1, 0, 0})), 0.7)
 		turning := car.StateAt(math.MaxInt64)
@@ -135,7 +137,7 @@ func TestLaneFollowingObeysSteering(t *testing.T) {
 	require.NoError(t, life.Set(sensors.Spec{Name: "lane", Settings: settings}))
 	require.NoError(t, life.SetOwner(sensors.Owner{Vehicle: car}))
 	in := d.Inputs[0].Open()
-	require.NoError(t, life.Begin(t.Context(), &sensors.Env{Scene: karlsruhe(), Inlets: []sensors.Inlet{in}}))
+	require.NoError(t, life.Begin(t.Context(), &sensors.Env{Scene: karlsruhe(), Inlets: []sensors.Inlet{in}, Log: slog.New(slog.DiscardHandler)}))
 	in.Put(&sample.VehicleControl{SteeringAngle: 0.2, HasAngle: true, Acceleration: 1})
 	for k := int64(1); k <= 100; k++ {
 		now := simtime.Stamp(k * 10_000_000)
@@ -148,6 +150,40 @@ func TestLaneFollowingObeysSteering(t *testing.T) {
 		assert.InDelta(t, want, car.Controls(now-1).Steering, 1e-9, "step %d", k)
 	}
 	assert.InDelta(t, 4, speedOf(car), 1e-9, "the pedals of the message don't count")
+}
+
+// TestWhoFindsNoRouteSaysSo: a vehicle that would follow a route, in a scene without one.
+func TestWhoFindsNoRouteSaysSo(t *testing.T) {
+	for _, c := range []struct {
+		d          *sensors.Definition
+		attributes map[string]any
+		warned     string
+	}{
+		{motion.LaneFollowingDefinition, nil, "straight on"},
+		{motion.DestinationDefinition, map[string]any{"drive_speed": 5.0}, "stays where it is"},
+		{motion.DestinationDefinition, nil, ""},
+	} {
+		car, err := scene.NewDriven(spatial.Identity(), scene.Vehicle{})
+		require.NoError(t, err)
+		sensor, err := sensorOf(c.d, c.attributes)
+		require.NoError(t, err)
+		require.NoError(t, sensor.(sensors.Owned).SetOwner(sensors.Owner{Vehicle: car}))
+		var log strings.Builder
+		env := &sensors.Env{Scene: karlsruhe(), Log: slog.New(slog.NewTextHandler(&log, nil))}
+		for _, in := range c.d.Inputs {
+			env.Inlets = append(env.Inlets, in.Open())
+		}
+		for _, out := range c.d.Outputs {
+			env.Ports = append(env.Ports, out.Open())
+		}
+		require.NoError(t, sensor.Begin(t.Context(), env))
+		if c.warned == "" {
+			assert.Empty(t, log.String())
+			continue
+		}
+		assert.Contains(t, log.String(), c.warned)
+		assert.Contains(t, log.String(), "ego.waypoints")
+	}
 }
 
 // TestDestinationIsReached: the vehicle drives there along the route and stops, and says so.
@@ -169,6 +205,12 @@ func TestDestinationIsReached(t *testing.T) {
 	require.NoError(t, to.Tune(pipeline.Tuning{Attributes: map[string]any{"destination": []float64{0, 20, -90}}}))
 	require.NoError(t, world.Step(t.Context(), 3000))
 	assert.InDelta(t, 20, car.PoseAt(math.MaxInt64).Position[1], 1, "the next destination")
+	require.NoError(t, to.Tune(pipeline.Tuning{Attributes: map[string]any{"destination": []float64{60, 40, 90}}}))
+	require.NoError(t, world.Step(t.Context(), 500))
+	assert.Greater(t, speedOf(car), 1.0, "on its way back")
+	require.NoError(t, to.Tune(pipeline.Tuning{Attributes: map[string]any{"destination": []float64{}}}))
+	require.NoError(t, world.Step(t.Context(), 300))
+	assert.InDelta(t, 0, speedOf(car), 1e-9, "there is nowhere to go")
 	require.NotEmpty(t, got)
 	first, last := got[0], got[len(got)-1]
 	assert.False(t, first.Reached)
@@ -177,6 +219,25 @@ func TestDestinationIsReached(t *testing.T) {
 	assert.True(t, last.Reached)
 	assert.Less(t, last.Distance, 1.0)
 	assert.InDelta(t, 0, speedOf(car), 1e-3)
+}
+
+// TestDestinationThatLooksTheOtherWay: the vehicle stops beside it, and doesn't say that it is
+// there.
+func TestDestinationThatLooksTheOtherWay(t *testing.T) {
+	s, _ := square(t)
+	world, car := drivenWorld(t, s, sensors.Config{ID: "sensor.other.destination", Name: "to", Attributes: map[string]any{
+		"destination": []float64{61, 40, -90}, "drive_speed": 8.0,
+	}})
+	to, err := world.Sensor("to")
+	require.NoError(t, err)
+	reached := false
+	_, err = pipeline.Listen(to, "destination", func(_ sensors.Tick, m *sample.Destination) { reached = reached || m.Reached })
+	require.NoError(t, err)
+	require.NoError(t, world.Step(t.Context(), 3000))
+	at := car.PoseAt(math.MaxInt64).Position
+	assert.InDeltaSlice(t, []float64{60, 40}, at[:2], 1)
+	assert.InDelta(t, 0, speedOf(car), 1e-3)
+	assert.False(t, reached)
 }
 
 // TestControlCalibration: each state has its pedals for its duration within its speeds; the
@@ -274,6 +335,10 @@ func TestVehicleStateReachesTheCANBus(t *testing.T) {
 	assert.InDelta(t, -2, m.Speed, 1e-9)
 	assert.EqualValues(t, sample.GearReverse, m.Gear)
 	assert.False(t, m.HazardLights)
+	now += 400_000_000
+	require.NoError(t, car.SetCommand(scene.Command{BySpeed: true, Speed: 3}))
+	history.Record(now)
+	assert.InDelta(t, -3, canBusOf(t, history, now).Speed, 1e-9, "a speed, too")
 
 	in.Put(&sample.VehicleState{Gear: sample.GearDrive, Mode: sample.ModeEmergency})
 	assert.InDelta(t, 0, drive().Speed, 1e-9)

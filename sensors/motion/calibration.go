@@ -37,7 +37,7 @@ var ControlCalibrationDefinition = sensors.Define(sensors.Definition{
 	EachFrame: true, Acts: true,
 }, newControlCalibration)
 
-func newControlCalibration(spec sensors.Spec, o ControlCalibration) (sensors.Sensor, error) {
+func newControlCalibration(_ sensors.Spec, o ControlCalibration) (sensors.Sensor, error) {
 	for _, list := range [][]float64{o.MinSpeed, o.MaxSpeed, o.Throttle, o.Brake, o.Steering, o.Reverse} {
 		if len(list) != len(o.Duration) {
 			return nil, fmt.Errorf("%w: a list of the states has %d numbers and duration has %d: need one a state in each", sensors.ErrValue, len(list), len(o.Duration))
@@ -48,7 +48,7 @@ func newControlCalibration(spec sensors.Spec, o ControlCalibration) (sensors.Sen
 			return nil, fmt.Errorf("%w: state %d has speeds from %v to %v m/s, need a range", sensors.ErrValue, i+1, o.MinSpeed[i], o.MaxSpeed[i])
 		}
 	}
-	return &controlCalibration{autopilot: autopilot{spec: spec}, states: o}, nil
+	return &controlCalibration{states: o}, nil
 }
 
 type controlCalibration struct {

@@ -11,7 +11,7 @@ import (
 // VehicleState describes sensor.other.vehicle_state: it switches the vehicle's lamps, wipers,
 // gear, hand brake and mode, as SVL's Vehicle State does. The CAN bus reports them. A vehicle
 // that obeys commands stands while its hand brake is on, its gear is parking or its mode is
-// emergency. In the reverse gear its throttle drives backwards.
+// emergency. In the reverse gear throttles and speeds drive backwards.
 type VehicleState struct{}
 
 // VehicleStateDefinition describes sensor.other.vehicle_state.

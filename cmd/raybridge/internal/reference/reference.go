@@ -621,7 +621,7 @@ func ShowSensor(out io.Writer, d *sensors.Definition) {
 	for i := range d.Attributes {
 		a := &d.Attributes[i]
 		values := wrap(withUnit(allowed(a, words), a.Unit), valuesWidth)
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", a.Name, a.Type, withUnit(value(a.Default), a.Unit), values[0], meaning(a))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", a.Name, a.Type, withUnit(value(a.Default), a.Unit), values[0], strings.ReplaceAll(meaning(a), "*", ""))
 		for _, more := range values[1:] {
 			fmt.Fprintf(w, "\t\t\t%s\t\n", more) // the last tab keeps the column one
 		}
