@@ -69,6 +69,30 @@ func TestTuneChangesTheRate(t *testing.T) {
 	assert.InDelta(t, 20, p.Summary().Sensors[0].RateWantedHz, 0)
 }
 
+// TestABiasWalksOn from where it is when its sensor's rate changes, or how fast it walks. It has
+// gone far by then.
+func TestABiasWalksOn(t *testing.T) {
+	for name, change := range map[string]pipeline.Tuning{
+		"rate":    {Rate: simtime.Hz(10)},
+		"slower":  {Attributes: map[string]any{"noise_gyro_bias_walk": 0.001}},
+		"no more": {Attributes: map[string]any{"noise_gyro_bias_walk": 0.0}},
+	} {
+		p, s, got := tuned(t, sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(50), Attributes: map[string]any{"noise_gyro_bias_walk": 0.1}})
+		require.NoError(t, p.Step(t.Context(), 2000))
+		require.NoError(t, s.Tune(change))
+		require.NoError(t, p.Step(t.Context(), 100))
+		far, steps := 0.0, 0.0
+		for i := 1; i < len(*got); i++ {
+			for axis := range 3 {
+				now, before := (*got)[i].AngularVelocity[axis], (*got)[i-1].AngularVelocity[axis]
+				far, steps = max(far, math.Abs(now)), max(steps, math.Abs(now-before))
+			}
+		}
+		assert.Greater(t, far, 0.3, name)
+		assert.Less(t, steps, 5*0.1/math.Sqrt(10), "%s: five deviations of the longest step", name)
+	}
+}
+
 // TestTuneRefuses what a rig couldn't have, with the rig's message, and what can't change. Then
 // nothing changes.
 func TestTuneRefuses(t *testing.T) {
