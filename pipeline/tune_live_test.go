@@ -128,8 +128,8 @@ func TestRangesAndRatesOnTheGPU(t *testing.T) {
 	assert.Greater(t, echoes[4], 5*echoes[0], "a tenth of the rate is ten times the rays")
 }
 
-// TestScansLastAsLongAsTheRateSays: the times of a rolling scan's rays fill the scan of its own
-// firing, that of the rate before the change and that of the rate after it.
+// TestScansLastAsLongAsTheRateSays: the times of a rolling scan's rays fill it, before a change
+// of the rate and after it.
 func TestScansLastAsLongAsTheRateSays(t *testing.T) {
 	p := newPipeline(t, pipeline.Config{Sensors: sensorsall.Registry()})
 	plane, err := p.AddSensor(sensors.Config{ID: "sensor.lidar.laser_scan", Name: "plane", Rate: simtime.Hz(20), Pose: sensors.Pose{Z: 2}})
