@@ -3,6 +3,7 @@ package pipeline_test
 import (
 	"context"
 	"math"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -91,6 +92,31 @@ func TestABiasWalksOn(t *testing.T) {
 		assert.Greater(t, far, 0.3, name)
 		assert.Less(t, steps, 5*0.1/math.Sqrt(10), "%s: five deviations of the longest step", name)
 	}
+}
+
+// TestTuneFromOtherGoroutines while the run steps: what was said last holds in the end.
+func TestTuneFromOtherGoroutines(t *testing.T) {
+	p, s, got := tuned(t, sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(50)})
+	var tuning sync.WaitGroup
+	for _, change := range []func(k int) pipeline.Tuning{
+		func(k int) pipeline.Tuning { return pipeline.Tuning{Rate: simtime.Hz(int64(20 + 5*(k%7)))} },
+		func(k int) pipeline.Tuning {
+			return pipeline.Tuning{Attributes: map[string]any{"noise_gyro_bias_z": float64(k) / 100}}
+		},
+	} {
+		tuning.Go(func() {
+			for k := range 501 { // the last rate is 35 Hz
+				assert.NoError(t, s.Tune(change(k)))
+			}
+		})
+	}
+	for range 200 {
+		require.NoError(t, p.Step(t.Context(), 1))
+	}
+	tuning.Wait()
+	require.NoError(t, p.Step(t.Context(), 20))
+	assert.Equal(t, simtime.Hz(35), s.Rate())
+	assert.InDelta(t, 5, (*got)[len(*got)-1].AngularVelocity[2], 1e-9)
 }
 
 // TestTuneRefuses what a rig couldn't have, with the rig's message, and what can't change. Then
