@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -64,13 +66,33 @@ func (c *Config) decodeAWSIMSimulation(e doc.Entry, all []doc.Entry) error {
 	for _, i := range inner {
 		known, err := c.decodeAWSIM(i, all)
 		if err == nil && !known {
-			err = i.UnknownKey([]string{"timeScale", "useTraffic"})
+			err = c.unknownKey(i, all, []string{"timeScale", "useTraffic"})
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// unknownKey refuses a key that isn't among the known. A lenient reader notes it where the file
+// is AWSIM's, whose later versions have more keys.
+func (c *Config) unknownKey(e doc.Entry, all []doc.Entry, known []string) error {
+	if slices.ContainsFunc(all, isAWSIM) {
+		if c.lenient {
+			c.notices = append(c.notices, rig.NoCounterpart(e.Place, "the key is unknown"))
+			return nil
+		}
+		known = slices.Concat(known, slices.Sorted(maps.Keys(awsimOther)))
+	}
+	return e.UnknownKey(known)
+}
+
+// isAWSIM tells that only AWSIM's configurations have an entry.
+func isAWSIM(e doc.Entry) bool {
+	_, ofTime := awsimTime[strings.ToLower(e.Key)]
+	_, other := awsimOther[e.Key]
+	return ofTime || other || e.Key == awsimSimulation
 }
 
 // decodeAWSIMTime reads a key of time by AWSIM's name. AWSIM takes an empty source for none,

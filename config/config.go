@@ -37,6 +37,7 @@ type Config struct {
 
 	notices        []rig.Notice // those of Notices that are this file's
 	driverGiven    bool         // the file says how the ego moves
+	lenient        bool         // Reader.Lenient
 	carriedControl string       // topic of commands that the carried rig brought
 	bridgePlaces   []doc.Node   // where the file's bridges stand
 }
@@ -183,7 +184,8 @@ func Default() *Config {
 
 // Reader reads configurations.
 type Reader struct {
-	// Lenient is the reader's of the rig file: see rig.Reader.
+	// Lenient is the reader's of the rig file: see rig.Reader. It also makes the keys of
+	// AWSIM's files that aren't known notices.
 	Lenient bool
 }
 
@@ -211,6 +213,7 @@ func (r Reader) Parse(file string, data []byte) (*Config, error) {
 		return nil, err
 	}
 	c := Default()
+	c.lenient = r.Lenient
 	if err := n.Decode(c); err != nil {
 		return nil, err
 	}
@@ -381,7 +384,7 @@ func (c *Config) decodeKey(e doc.Entry, all []doc.Entry) error {
 	}
 	known, err := doc.DecodeKey(c, e)
 	if !known {
-		return e.UnknownKey(topKeys())
+		return c.unknownKey(e, all, topKeys())
 	}
 	return err
 }

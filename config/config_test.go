@@ -175,6 +175,30 @@ func TestAWSIMsFiles(t *testing.T) {
 	}
 }
 
+// TestAWSIMsUnknownKeys: a key that AWSIM's versions up to now don't have is refused, with the
+// closest one. A lenient reader notes it. In our own files it is always refused.
+func TestAWSIMsUnknownKeys(t *testing.T) {
+	for text, message := range map[string]string{
+		`{"TimeScale": 0.2, "RandomTrafficSeeds": 1}`:                                `RandomTrafficSeeds: unknown key, did you mean RandomTrafficSeed?`,
+		`{"mapConfiguration": {}, "weather": 1}`:                                     `weather: unknown key, known are seed, `,
+		`{"simulationConfiguration": {"timeScale": 0.2, "useTrafic": true}}`:         `simulationConfiguration.useTrafic: unknown key, did you mean useTraffic?`,
+		`{"simulationConfiguration": {"timeScale": 0.2, "weather": {"rain": true}}}`: `simulationConfiguration.weather: unknown key, known are timeScale, `,
+	} {
+		_, err := config.Reader{}.Parse("a.json", []byte(text))
+		require.ErrorIs(t, err, doc.ErrUnknownKey, text)
+		assert.ErrorContains(t, err, message)
+		c, err := config.Reader{Lenient: true}.Parse("a.json", []byte(text))
+		require.NoError(t, err, text)
+		require.NotEmpty(t, c.Notices)
+		path, _, _ := strings.Cut(message, ":")
+		last := c.Notices[len(c.Notices)-1]
+		assert.Equal(t, path, last.Path)
+		assert.Equal(t, "no counterpart: the key is unknown", last.Text)
+	}
+	_, err := config.Reader{Lenient: true}.Parse("c.yaml", []byte("seeds: 1"))
+	assert.ErrorContains(t, err, "seeds: unknown key, did you mean seed?")
+}
+
 // TestNoTopicForCommands is docs/commands.md's row for Apollo: an empty topic means no topic,
 // and the others keep their defaults.
 func TestNoTopicForCommands(t *testing.T) {

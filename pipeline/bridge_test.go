@@ -302,6 +302,25 @@ func TestABridgeTellsWhatItDoesNotCarry(t *testing.T) {
 	assert.Len(t, lines(), 2)
 }
 
+// TestASensorsQualityReachesBridges, whether the sensor or the bridge is added first. What it
+// doesn't give is its output's own, and another sensor's stays as it is.
+func TestASensorsQualityReachesBridges(t *testing.T) {
+	bridge := &peer{}
+	p := newScripted(t, &script{}, pipeline.Config{Bridges: bridge.registry()})
+	given := func(name string, q sensors.Quality) {
+		_, err := p.AddSensor(sensors.Config{ID: plainID, Name: name, QoS: q})
+		require.NoError(t, err)
+	}
+	given("plain", sensors.Quality{})
+	given("before", sensors.Quality{Reliability: "reliable", Depth: 1000})
+	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "test:x"}))
+	given("after", sensors.Quality{Reliability: "best_effort", Durability: "transient_local", Depth: 5})
+	own := bridge.qos["/plain"]
+	assert.NotZero(t, own)
+	assert.Equal(t, flow.QoS{Reliability: flow.Reliable, Durability: own.Durability, History: flow.KeepLast, Depth: 1000}, bridge.qos["/before"])
+	assert.Equal(t, flow.QoS{Reliability: flow.BestEffort, Durability: flow.TransientLocal, History: flow.KeepLast, Depth: 5}, bridge.qos["/after"])
+}
+
 // renamed is a scripted bridge under another name.
 type renamed struct{ *peer }
 

@@ -269,6 +269,7 @@ type peer struct {
 	mu      sync.Mutex
 	env     bridges.Env
 	status  bridges.Status
+	qos     map[string]flow.QoS // of the topics it was told to publish
 	got     []delivery
 	arrived chan struct{} // closed, and replaced, with every delivery somebody awaits
 	closed  int
@@ -292,10 +293,20 @@ func carries[T bridges.Stamped](to *bridges.Plugin, wire string) error {
 			if refused := i.(*peer).refuse; refused != "" && refused == topic.Name {
 				return nil, bridges.ErrTopicName
 			}
+			i.(*peer).offer(topic)
 			return func(ctx context.Context, m T) error {
 				return i.(*peer).deliver(ctx, topic, m.Captured())
 			}, nil
 		}))
+}
+
+func (p *peer) offer(topic *bridges.PublishedTopic) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.qos == nil {
+		p.qos = map[string]flow.QoS{}
+	}
+	p.qos[topic.Name] = topic.QoS
 }
 
 func (p *peer) deliver(ctx context.Context, topic *bridges.PublishedTopic, stamp simtime.Stamp) error {

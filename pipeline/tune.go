@@ -21,8 +21,16 @@ type tuning struct {
 	mu       sync.Mutex
 	settings *sensors.Settings // guarded by mu: with all that it was told; nil until then
 	rate     simtime.Rate      // guarded by mu: for the schedule at the next firing; zero for none
-	fresh    sensors.Sensor    // guarded by mu: to be taken over; nil for none
-	from     uint64            // guarded by mu: the first firing that takes it over
+	after    sensors.Sensor    // guarded by mu: to be taken over once rate counts; nil for none
+	from     uint64            // guarded by mu: the first firing on the schedule's present rate
+	queue    []takeover        // guarded by mu: in the order of their firings
+}
+
+// takeover is what a sensor takes over ahead of a firing, or of a later one where that came to
+// nothing.
+type takeover struct {
+	fresh sensors.Sensor
+	from  uint64
 }
 
 // Tune changes the sensor while it runs. Attributes count from its next firing on. A new rate
@@ -55,37 +63,50 @@ func (s *Sensor) retune(t Tuning) error {
 		return err
 	}
 	spec.Settings, spec.Rate = settings, s.Rate()
-	for _, rate := range []simtime.Rate{s.tuning.rate, t.Rate} {
-		if !rate.IsZero() {
-			spec.Rate = rate
-		}
-	}
 	fresh, err := d.New(spec)
 	if err != nil {
 		return err
 	}
-	s.tuning.settings, s.tuning.fresh = settings, fresh
+	rate, after := s.tuning.rate, s.tuning.after
 	if !t.Rate.IsZero() {
-		s.tuning.rate = t.Rate
+		rate = t.Rate
+	}
+	if !rate.IsZero() {
+		spec.Rate = rate
+		if after, err = d.New(spec); err != nil {
+			return err
+		}
+	}
+	s.tuning.settings, s.tuning.rate, s.tuning.after = settings, rate, after
+	if len(t.Attributes) > 0 {
+		s.tuning.add(fresh)
 	}
 	return nil
+}
+
+// add queues what counts from the next firing on, in place of what was to count from there.
+// mu is held.
+func (t *tuning) add(fresh sensors.Sensor) {
+	if n := len(t.queue); n > 0 && t.queue[n-1].from == t.from {
+		t.queue = t.queue[:n-1]
+	}
+	t.queue = append(t.queue, takeover{fresh, t.from})
 }
 
 // changeRate lets a new rate count after a firing. Frame loop.
 func (s *Sensor) changeRate(at sensors.Tick) error {
 	t := &s.tuning
 	t.mu.Lock()
-	rate := t.rate
-	if !rate.IsZero() {
-		t.rate, t.from = simtime.Rate{}, at.Seq+1 // what depends on the period waits for it
-	}
-	t.mu.Unlock()
-	if rate.IsZero() {
+	defer t.mu.Unlock()
+	if t.rate.IsZero() {
 		return nil
 	}
-	if err := s.schedule.SetRate(rate, at.Due); err != nil {
+	if err := s.schedule.SetRate(t.rate, at.Due); err != nil {
 		return err
 	}
+	t.from = at.Seq + 1
+	t.add(t.after)
+	t.rate, t.after = simtime.Rate{}, nil
 	s.p.moving.Lock()
 	defer s.p.moving.Unlock()
 	s.p.history.Keep(historyTicks(s.p.config.Step, s.p.clockDue, s.p.live()))
@@ -96,13 +117,14 @@ func (s *Sensor) changeRate(at sensors.Tick) error {
 func (s *Sensor) tune(at sensors.Tick) error {
 	t := &s.tuning
 	t.mu.Lock()
-	fresh := t.fresh
-	if fresh == nil || !t.rate.IsZero() || at.Seq < t.from {
-		t.mu.Unlock()
+	var fresh sensors.Sensor
+	for len(t.queue) > 0 && t.queue[0].from <= at.Seq {
+		fresh, t.queue = t.queue[0].fresh, t.queue[1:]
+	}
+	t.mu.Unlock()
+	if fresh == nil {
 		return nil
 	}
-	t.fresh = nil
-	t.mu.Unlock()
 	return s.life.Tune(fresh)
 }
 

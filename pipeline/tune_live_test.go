@@ -128,6 +128,42 @@ func TestRangesAndRatesOnTheGPU(t *testing.T) {
 	assert.Greater(t, echoes[4], 5*echoes[0], "a tenth of the rate is ten times the rays")
 }
 
+// TestScansLastAsLongAsTheRateSays: the times of a rolling scan's rays fill it, before a change
+// of the rate and after it.
+func TestScansLastAsLongAsTheRateSays(t *testing.T) {
+	p := newPipeline(t, pipeline.Config{Sensors: sensorsall.Registry()})
+	plane, err := p.AddSensor(sensors.Config{ID: "sensor.lidar.laser_scan", Name: "plane", Rate: simtime.Hz(20), Pose: sensors.Pose{Z: 2}})
+	require.NoError(t, err)
+	cloud, err := p.AddSensor(sensors.Config{ID: "sensor.lidar.ray_cast", Name: "cloud", Rate: simtime.Hz(20), Pose: sensors.Pose{Z: 2}, Attributes: map[string]any{
+		"channels": 4, "columns": 360, "range": 200.0, "dropoff_general_rate": 0.0, "dropoff_zero_intensity": 0.0,
+	}})
+	require.NoError(t, err)
+	var scan, rays []float64 // ms
+	listen(t, plane, "scan", func(_ sensors.Tick, m *sample.LaserScan) {
+		scan = append(scan, math.Round(1e3*float64(m.ScanTime)))
+		rays = append(rays, math.Round(1e3*float64(m.TimeIncrement)*float64(len(m.Ranges))))
+	})
+	var last []float64 // of a cloud's points, ms
+	listen(t, cloud, "points", func(_ sensors.Tick, m *sample.PointCloud) {
+		latest := uint32(0)
+		for i := range m.Points {
+			latest = max(latest, m.Points[i].TimeNs)
+		}
+		last = append(last, math.Round(float64(latest)/1e6))
+	})
+	require.NoError(t, p.Step(t.Context(), 5))
+	for _, s := range []*pipeline.Sensor{plane, cloud} {
+		require.NoError(t, s.Tune(pipeline.Tuning{Rate: simtime.Hz(5)}))
+	}
+	require.NoError(t, p.Step(t.Context(), 40))
+	assert.Equal(t, []float64{50, 50, 200, 200}, scan)
+	assert.Equal(t, scan, rays)
+	require.Len(t, last, len(scan))
+	for i := range last {
+		assert.InDelta(t, scan[i], last[i], 0.02*scan[i], "scan %d", i)
+	}
+}
+
 // roughness is the mean difference of the ranges of neighbours in a ring, metres, jumps left out.
 func roughness(points []sample.Point) float64 {
 	sum, n, before := 0.0, 0, map[uint16]float64{}

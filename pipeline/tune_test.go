@@ -3,6 +3,7 @@ package pipeline_test
 import (
 	"context"
 	"math"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -64,9 +65,58 @@ func TestTuneChangesTheRate(t *testing.T) {
 		biased = append(biased, m.LinearAcceleration[0] > 0.5)
 	}
 	assert.Equal(t, []int64{20, 40, 60, 100, 150, 200, 250}, at)
-	assert.Equal(t, []bool{false, false, false, true, true, true, true}, biased)
+	assert.Equal(t, []bool{false, false, true, true, true, true, true}, biased, "the bias doesn't wait for the rate")
 	assert.Equal(t, simtime.Hz(20), s.Rate())
 	assert.InDelta(t, 20, p.Summary().Sensors[0].RateWantedHz, 0)
+}
+
+// TestABiasWalksOn from where it is when its sensor's rate changes, or how fast it walks. It has
+// gone far by then.
+func TestABiasWalksOn(t *testing.T) {
+	for name, change := range map[string]pipeline.Tuning{
+		"rate":    {Rate: simtime.Hz(10)},
+		"slower":  {Attributes: map[string]any{"noise_gyro_bias_walk": 0.001}},
+		"no more": {Attributes: map[string]any{"noise_gyro_bias_walk": 0.0}},
+	} {
+		p, s, got := tuned(t, sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(50), Attributes: map[string]any{"noise_gyro_bias_walk": 0.1}})
+		require.NoError(t, p.Step(t.Context(), 2000))
+		require.NoError(t, s.Tune(change))
+		require.NoError(t, p.Step(t.Context(), 100))
+		far, steps := 0.0, 0.0
+		for i := 1; i < len(*got); i++ {
+			for axis := range 3 {
+				now, before := (*got)[i].AngularVelocity[axis], (*got)[i-1].AngularVelocity[axis]
+				far, steps = max(far, math.Abs(now)), max(steps, math.Abs(now-before))
+			}
+		}
+		assert.Greater(t, far, 0.3, name)
+		assert.Less(t, steps, 5*0.1/math.Sqrt(10), "%s: five deviations of the longest step", name)
+	}
+}
+
+// TestTuneFromOtherGoroutines while the run steps: what was said last holds in the end.
+func TestTuneFromOtherGoroutines(t *testing.T) {
+	p, s, got := tuned(t, sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(50)})
+	var tuning sync.WaitGroup
+	for _, change := range []func(k int) pipeline.Tuning{
+		func(k int) pipeline.Tuning { return pipeline.Tuning{Rate: simtime.Hz(int64(20 + 5*(k%7)))} },
+		func(k int) pipeline.Tuning {
+			return pipeline.Tuning{Attributes: map[string]any{"noise_gyro_bias_z": float64(k) / 100}}
+		},
+	} {
+		tuning.Go(func() {
+			for k := range 501 { // the last rate is 35 Hz
+				assert.NoError(t, s.Tune(change(k)))
+			}
+		})
+	}
+	for range 200 {
+		require.NoError(t, p.Step(t.Context(), 1))
+	}
+	tuning.Wait()
+	require.NoError(t, p.Step(t.Context(), 20))
+	assert.Equal(t, simtime.Hz(35), s.Rate())
+	assert.InDelta(t, 5, (*got)[len(*got)-1].AngularVelocity[2], 1e-9)
 }
 
 // TestTuneRefuses what a rig couldn't have, with the rig's message, and what can't change. Then

@@ -2,6 +2,7 @@ package rig
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -377,7 +378,7 @@ var onVehicle = []string{"sensor.ground_truth.boxes_3d", "sensor.other.speedomet
 // carlaDialect is what the sensors of CARLA's objects.json become.
 var carlaDialect = sync.OnceValue(func() *Dialect {
 	return dialectOf("carla.yaml", map[string]func(*conversion) error{
-		"rate": finishCARLARate, "imu": finishCARLAImu, "lidar": finishCARLALidar,
+		"rate": finishCARLARate, "imu": finishCARLAImu, "lidar": finishCARLALidar, "solid": finishCARLASolidState,
 	})
 })
 
@@ -431,4 +432,15 @@ func finishCARLALidar(c *conversion) error {
 		return c.period(tick, "sensor_tick")
 	}
 	return c.rate(decimalRate(hz), "rotation_frequency")
+}
+
+// finishCARLASolidState gives a lidar that doesn't turn the columns of its field of view.
+func finishCARLASolidState(c *conversion) error {
+	const name = "horizontal_resolution"
+	step := c.number(name)
+	if step <= 0 {
+		return c.errorf(name, "%w: %v deg, need more than 0", doc.ErrRange, step)
+	}
+	c.set("columns", int64(math.Round(min(c.number("horizontal_fov")/step, math.MaxInt32))), name)
+	return finishCARLARate(c)
 }

@@ -119,6 +119,15 @@ func TestCARLAOlderFiles(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// TestCARLAOlderFilesBeginWithAnything that is CARLA's, and name what isn't.
+func TestCARLAOlderFilesBeginWithAnything(t *testing.T) {
+	r := parse(t, `{"sensors": [{"type": "actor.pseudo.control", "id": "control"}, {"type": "sensor.other.imu", "id": "imu", "y": 1}]}`)
+	assert.Equal(t, -1.0, entry(t, r, "imu").Pose.Y)
+	require.Len(t, r.Notices, 1)
+	_, err := rig.Parse("r.json", []byte(`{"sensors": [{"type": "Lidar", "name": "l"}, {"type": "sensor.other.imu", "id": "imu"}]}`))
+	assert.ErrorContains(t, err, `sensors[0].type: unknown value: CARLA has no sensor "Lidar"`)
+}
+
 // TestCARLAFrames: every run publishes frames, under the vehicle's name, once.
 func TestCARLAFrames(t *testing.T) {
 	r := parse(t, vehicle(`{"type": "sensor.other.gnss", "id": "a"}`))
@@ -196,9 +205,29 @@ func TestCARLAAttachedToNothing(t *testing.T) {
 // TestCARLANewerSensors: sensors that came after 0.9.15 are known by name, whatever
 // their attributes.
 func TestCARLANewerSensors(t *testing.T) {
-	r := parse(t, vehicle(`{"type": "sensor.lidar.hss_lidar", "id": "a", "horizontal_resolution": 0.1}`))
+	r := parse(t, vehicle(`{"type": "sensor.camera.rgb.wide_angle_lens", "id": "a", "camera_model": "stereographic"}`))
 	require.Len(t, r.Notices, 1)
-	assert.Contains(t, r.Notices[0].Text, `sensor.lidar.hss_lidar "a": it is newer than CARLA 0.9.15`)
+	assert.Contains(t, r.Notices[0].Text, `sensor.camera.rgb.wide_angle_lens "a": it is newer than CARLA 0.9.15`)
+}
+
+// TestCARLASolidStateLidar: a scan is the whole field of view, a column for each step of it.
+func TestCARLASolidStateLidar(t *testing.T) {
+	r := parse(t, vehicle(`{"type": "sensor.lidar.hss_lidar", "id": "a"}, {"type": "sensor.lidar.hss_lidar", "id": "b",
+		"channels": 16, "horizontal_fov": 90, "horizontal_resolution": 0.5, "sensor_tick": 0.1}`))
+	assert.Empty(t, r.Notices)
+	a, b := entry(t, r, "a"), entry(t, r, "b")
+	for name, want := range map[string]any{"channels": int64(128), "columns": int64(1200), "horizontal_fov": 120.0, "range": 200.0, "upper_fov": 12.9, "lower_fov": -12.5} {
+		assert.Equal(t, want, a.Attributes[name], name)
+	}
+	assert.Equal(t, "20", a.Rate.String())
+	assert.Equal(t, int64(180), b.Attributes["columns"])
+	assert.Equal(t, "10", b.Rate.String())
+	assert.Equal(t, map[string]string{"points": "/carla/ego_vehicle/b"}, b.Topics)
+	_, err := pipeline.CheckRig(r, all.Registry())
+	require.NoError(t, err)
+	_, err = rig.Parse("r.json", []byte(vehicle(`{"type": "sensor.lidar.hss_lidar", "id": "a", "horizontal_resolution": 0}`)))
+	require.ErrorIs(t, err, doc.ErrRange)
+	assert.ErrorContains(t, err, "sensors[0].horizontal_resolution: out of range: 0 deg, need more than 0")
 }
 
 func TestCARLALidarRates(t *testing.T) {

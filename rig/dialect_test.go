@@ -581,7 +581,13 @@ func carlaFacts() map[string][]fact {
 		"sensor.pseudo.traffic_lights": nil, "sensor.pseudo.actor_list": nil, "sensor.pseudo.markers": nil,
 		"sensor.pseudo.opendrive_map": nil, "actor.pseudo.control": nil,
 		"sensor.other.rss": nil, "sensor.other.v2x": slices.Concat(radio, awareness), "sensor.other.v2x_custom": radio,
-		"sensor.lidar.hss_lidar": nil, "sensor.camera.rgb.wide_angle_lens": nil, "sensor.camera.depth.wide_angle_lens": nil,
+		"sensor.lidar.hss_lidar": plain(map[string]any{
+			"channels": int64(128), "range": 200.0, "horizontal_fov": 120.0, "horizontal_resolution": 0.1, "upper_fov": 12.9, "lower_fov": -12.5,
+			"rotation_frequency": 10.0, "atmosphere_attenuation_rate": 0.004, "dropoff_general_rate": 0.45, "dropoff_intensity_limit": 0.8,
+			"dropoff_zero_intensity": 0.4, "noise_stddev": 0.0, "noise_seed": int64(0),
+		}),
+		"sensor.other.safe_distance": plain(map[string]any{"safe_distance_front": 1.0, "safe_distance_back": 0.5, "safe_distance_lateral": 0.5}),
+		"sensor.camera.rt_lens":      nil, "sensor.camera.ir": nil, "sensor.camera.rgb.wide_angle_lens": nil, "sensor.camera.depth.wide_angle_lens": nil,
 		"sensor.camera.semantic_segmentation.wide_angle_lens": nil, "sensor.camera.instance_segmentation.wide_angle_lens": nil,
 		"sensor.camera.normals.wide_angle_lens": nil, "sensor.camera.cosmos_visualization": nil,
 	}

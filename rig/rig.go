@@ -183,9 +183,9 @@ func recognise(root doc.JSONNode) (kind string, list []doc.JSONNode, err error) 
 	case root.Get("sensors").IsArray():
 		list, err = root.Get("sensors").Items()
 		switch {
-		case len(list) == 0 || list[0].Get("type").Null():
-		case isCARLA(list[0]):
+		case slices.ContainsFunc(list, isCARLA):
 			return carlaName, list, err
+		case len(list) == 0 || list[0].Get("type").Null():
 		default:
 			kind = svlName
 		}

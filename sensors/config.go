@@ -71,8 +71,12 @@ type Quality struct {
 	Depth       int    `yaml:"depth" doc:"keep-last depth" min:"1" max:"10000" default:"the output's own"`
 }
 
-// Over returns q with what the quality gives in place of its own.
+// Over returns q with what the quality gives in place of its own. It works on flow.DefaultQoS
+// where q is zero.
 func (o Quality) Over(q flow.QoS) flow.QoS {
+	if o != (Quality{}) {
+		q = q.OrDefault()
+	}
 	switch o.Reliability {
 	case flow.Reliable.String():
 		q.Reliability = flow.Reliable

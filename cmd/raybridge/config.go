@@ -117,7 +117,7 @@ func count[N int | int64](n N, one string) string {
 }
 
 // lenientUsage is the help of --lenient.
-const lenientUsage = "warn of what a rig has beyond the known parameters and their ranges, instead of refusing it"
+const lenientUsage = "warn of what a rig has beyond the known parameters and their ranges, and AWSIM's file beyond the known keys, instead of refusing it"
 
 // noteAttributes notes what there is to say of a configuration's sensors; with lenient it
 // leaves out attributes that the types don't have.

@@ -4,7 +4,9 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"math"
 	"net/http"
 	"os"
 	"os/exec"
@@ -466,6 +468,49 @@ func TestAnSS2RunIsSetByHTTP(t *testing.T) {
 		assert.Zero(t, m.stamp%100_000_000)
 		assert.GreaterOrEqual(t, m.stamp, simtime.Stamp(1000_000_000_000))
 	}
+}
+
+// TestARunsSensorsAreTunedByHTTP: the data has what was asked for from the next firing on, and the
+// new rate after that.
+func TestARunsSensorsAreTunedByHTTP(t *testing.T) {
+	t.Parallel()
+	needsOpenGL(t)
+	c := startControlled(t, "--step", "--paused")
+	step := func(to int64) {
+		c.time(t, http.MethodPost, "/v1/step", `{"steps": 20}`)
+		c.comesTo(t, to)
+	}
+	step(200_000_000)
+	c.reaches(t, "/eye/image_raw", 2)
+	c.time(t, http.MethodPut, "/v1/sensor", `{"sensor": "imu", "rate": "20", "attributes": {"noise_gyro_bias_z": 5}}`)
+	c.time(t, http.MethodPut, "/v1/sensor", `{"sensor": "eye", "attributes": {"exposure_compensation": -6}}`)
+	step(400_000_000)
+	require.NoError(t, c.Process.Signal(os.Interrupt))
+	o := c.finish(t)
+	require.Equal(t, exitDone, o.code, "%s%s", o.out, o.err)
+	recording := byTopic(readRecording(t, filepath.Join(c.dir, "out/bag/bag_0.mcap")))
+
+	eye := recording["/eye/image_raw"]
+	require.Len(t, eye, 4)
+	var light [4]int
+	for i := range eye {
+		for _, b := range eye[i].image().data {
+			light[i] += int(b)
+		}
+	}
+	assert.Less(t, 4*light[2], light[1], "%v", light)
+	assert.Less(t, 4*light[3], light[1], "%v", light)
+
+	var stamps []simtime.Stamp
+	for _, m := range recording["/imu/data"] {
+		m.body.take(8*(4+9+2), 8) // the orientation, its covariance and the rates about x and y
+		turn := math.Float64frombits(binary.LittleEndian.Uint64(m.body.take(8, 8)))
+		assert.Equal(t, m.stamp > 200_000_000, turn > 4, "%d: %v rad/s", m.stamp, turn)
+		if m.stamp > 190_000_000 {
+			stamps = append(stamps, m.stamp/1_000_000)
+		}
+	}
+	assert.Equal(t, []simtime.Stamp{200, 210, 250, 300, 350, 400}, stamps)
 }
 
 // TestARunWaitsForItsReceivers, then stands at its begin until it is resumed: nobody misses

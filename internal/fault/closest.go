@@ -72,8 +72,11 @@ func Want(name string, words ...string) string {
 }
 
 // Hint returns "did you mean X?" for the nearest candidate, or a list of all
-// candidates when none is near.
+// candidates when none is near. It says so where there are no candidates.
 func Hint(name string, candidates []string) string {
+	if len(candidates) == 0 {
+		return "there are none"
+	}
 	if c := Closest(name, candidates); c != "" {
 		return "did you mean " + c + "?"
 	}

@@ -199,4 +199,5 @@ func TestWant(t *testing.T) {
 func TestHintListsAllWhenNoneIsNear(t *testing.T) {
 	assert.Equal(t, "known are fov, range", fault.Hint("temperature", []string{"fov", "range"}))
 	assert.Equal(t, "did you mean fov?", fault.Hint("fvo", []string{"fov", "range"}))
+	assert.Equal(t, "there are none", fault.Hint("fov", nil))
 }

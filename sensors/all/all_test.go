@@ -89,6 +89,23 @@ func TestAllPassTheConformanceSuite(t *testing.T) {
 	}
 }
 
+// changing are names of what can change while a sensor runs: ranges, noise and exposure.
+var changing = regexp.MustCompile(`^range|_range$|^(max_)?distance$|noise|sigma|dropoff|exposure|^iso$|^fstop$|shutter_speed`)
+
+// TestRangesNoiseAndExposureAreLive in every type that has them, except for a noise's seed.
+func TestRangesNoiseAndExposureAreLive(t *testing.T) {
+	found := 0
+	for _, d := range all.Definitions() {
+		for _, a := range d.Attributes {
+			if changing.MatchString(a.Name) && a.Inert == "" && !a.Fixed && !strings.HasSuffix(a.Name, "_seed") {
+				found++
+				assert.True(t, a.Live, "%s of %s", a.Name, d.ID)
+			}
+		}
+	}
+	assert.Greater(t, found, 50)
+}
+
 // TestQueuesKeepDeepCopies: a copy of a message has all of it and shares no memory with it. It
 // allocates nothing where there is memory of one before (laws D3 and D8).
 func TestQueuesKeepDeepCopies(t *testing.T) {

@@ -18,11 +18,11 @@ import (
 )
 
 // capture is a picture on its way back.
-type capture = sensors.Capture[struct{}]
+type capture = sensors.Capture[thresholds]
 
 // camera is one camera sensor.
 type camera struct {
-	sensors.Ring[struct{}, uint32]
+	sensors.Ring[thresholds, uint32]
 	spec    sensors.Spec
 	options options
 	frameID string
@@ -56,9 +56,10 @@ type camera struct {
 
 var _ sensors.Capturer = (*camera)(nil)
 
-// Tune takes over the exposure. GL thread.
+// Tune takes over the exposure and the noise of events. GL thread.
 func (s *camera) Tune(fresh sensors.Sensor) error {
-	s.options.gain = fresh.(interface{ self() *camera }).self().options.gain
+	o := &fresh.(interface{ self() *camera }).self().options
+	s.options.gain, s.options.thresholds = o.gain, o.thresholds
 	return nil
 }
 
@@ -152,7 +153,7 @@ func (s *camera) acquire(c *gpu.Ctx) bool {
 // before it has, and starts reading the picture back. GL thread.
 func (s *camera) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) {
 	s.view.capture(c, s.renderer, at)
-	k := capture{At: at, Header: at.Header(s.frameID, s.env.Pose(s.spec.Mount, at.Due))}
+	k := capture{At: at, Header: at.Header(s.frameID, s.env.Pose(s.spec.Mount, at.Due)), Data: s.options.thresholds}
 	switch {
 	case s.failed != nil:
 		s.failed, err = nil, s.failed
@@ -235,7 +236,7 @@ func (s *camera) release() error {
 func (s *camera) publish(k *capture, lease readback.Lease[uint32]) {
 	s.publishInfo(k)
 	if s.events != nil {
-		if err := s.events.publish(k.At, k.Header, lease.Slice()); err != nil {
+		if err := s.events.publish(k, lease.Slice()); err != nil {
 			s.notConverted(k.At, err)
 		}
 	} else if s.options.raw && s.image.Listening() {

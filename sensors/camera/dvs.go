@@ -32,8 +32,8 @@ type DVSOwn struct {
 	Light
 	PositiveThreshold      float64 `attribute:"positive_threshold" default:"0.3" min:"0.01" max:"255" doc:"step of brightness that makes an event of a pixel that gets brighter"`
 	NegativeThreshold      float64 `attribute:"negative_threshold" default:"0.3" min:"0.01" max:"255" doc:"step of brightness that makes an event of a pixel that gets darker"`
-	SigmaPositiveThreshold float64 `attribute:"sigma_positive_threshold" max:"255" doc:"standard deviation of positive_threshold over pixels and pictures"`
-	SigmaNegativeThreshold float64 `attribute:"sigma_negative_threshold" max:"255" doc:"standard deviation of negative_threshold over pixels and pictures"`
+	SigmaPositiveThreshold float64 `attribute:"sigma_positive_threshold" live:"true" max:"255" doc:"standard deviation of positive_threshold over pixels and pictures"`
+	SigmaNegativeThreshold float64 `attribute:"sigma_negative_threshold" live:"true" max:"255" doc:"standard deviation of negative_threshold over pixels and pictures"`
 	RefractoryPeriodNs     int64   `attribute:"refractory_period_ns" unit:"ns" max:"1e12" doc:"for how long a pixel has no other event after one"`
 	UseLog                 *bool   `attribute:"use_log" default:"true" doc:"brightness is ln(log_eps + grey / 255); otherwise grey itself, 0 to 255"`
 	LogEps                 float64 `attribute:"log_eps" default:"0.001" min:"1e-9" max:"1" doc:"keeps the logarithm of black finite"`
@@ -51,11 +51,13 @@ type eventCamera struct {
 }
 
 func (p DVSOwn) read(o *options, _ *sensors.Spec) error {
+	o.thresholds = thresholds{
+		positive: threshold{p.PositiveThreshold, p.SigmaPositiveThreshold},
+		negative: threshold{p.NegativeThreshold, p.SigmaNegativeThreshold},
+	}
 	o.events = &eventCamera{
 		model: eventModel{
 			width: o.lens.Width, height: o.lens.Height,
-			positive:     threshold{p.PositiveThreshold, p.SigmaPositiveThreshold},
-			negative:     threshold{p.NegativeThreshold, p.SigmaNegativeThreshold},
 			refractoryNs: p.RefractoryPeriodNs,
 			useLog:       *p.UseLog, eps: p.LogEps, limit: maxEvents,
 		},
@@ -71,14 +73,15 @@ func (e *eventCamera) open(env *sensors.Env) (err error) {
 	return err
 }
 
-// publish sends the events that a picture of luminances makes, if there are any.
-func (e *eventCamera) publish(at sensors.Tick, header sample.Header, luminances []uint32) error {
-	events, err := e.model.events(luminances, at)
+// publish sends the events that a capture's picture of luminances makes, if there are any.
+func (e *eventCamera) publish(k *capture, luminances []uint32) error {
+	e.model.thresholds = k.Data
+	events, err := e.model.events(luminances, k.At)
 	if err != nil || len(events) == 0 {
 		return err
 	}
-	e.message.Header, e.message.Events = header, events
-	e.out.TryQueue(at, &e.message)
+	e.message.Header, e.message.Events = k.Header, events
+	e.out.TryQueue(k.At, &e.message)
 	e.message.Events = nil // the model's
 	return nil
 }
@@ -112,6 +115,9 @@ const noEvent = math.MinInt64
 // threshold is a step of brightness, and its standard deviation.
 type threshold struct{ mean, sigma float64 }
 
+// thresholds are those of an event camera. They travel with each capture.
+type thresholds struct{ positive, negative threshold }
+
 // eventModel turns the pictures of a camera into events, as CARLA's DVS camera and ESIM do.
 // ESIM is Rebecq, Gehrig and Scaramuzza, "ESIM: an Open Event Camera Simulator", CoRL 2018.
 // Between two pictures a pixel's brightness is linear in time. Each time that it has moved a
@@ -124,14 +130,14 @@ type threshold struct{ mean, sigma float64 }
 //
 // Rows are shared among goroutines; the events don't depend on how many there are.
 type eventModel struct {
-	width, height      int
-	positive, negative threshold
-	refractoryNs       int64
-	useLog             bool
-	eps                float64
-	seed               uint64
-	workers            int // 0: as many as are worth it
-	limit              int // of events of a picture
+	thresholds
+	width, height int
+	refractoryNs  int64
+	useLog        bool
+	eps           float64
+	seed          uint64
+	workers       int // 0: as many as are worth it
+	limit         int // of events of a picture
 
 	lastNs     simtime.Stamp
 	luminances []uint32        // of the last picture; empty before the first

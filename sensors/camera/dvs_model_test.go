@@ -36,7 +36,7 @@ func (m *eventModel) happened(luminances []uint32, at sensors.Tick) []sample.Dvs
 
 func modelOf(width, height int) *eventModel {
 	return &eventModel{
-		width: width, height: height, positive: threshold{mean: 0.3}, negative: threshold{mean: 0.3},
+		width: width, height: height, thresholds: thresholds{positive: threshold{mean: 0.3}, negative: threshold{mean: 0.3}},
 		useLog: true, eps: 0.001, seed: 5, limit: maxEvents,
 	}
 }

@@ -247,7 +247,8 @@ type options struct {
 	quality    int
 	raw        bool
 
-	events *eventCamera // of a DVS camera
+	events     *eventCamera // of a DVS camera
+	thresholds thresholds   // of its next capture
 }
 
 // options works the options out. Errors wrap sensors.ErrValue.

@@ -121,7 +121,7 @@ func (s *planarLidar) publish(of *scan, points []sample.Point) {
 	m.RangeMin, m.RangeMax = float32(of.Data.min), float32(of.Data.max)
 	m.ScanTime, m.TimeIncrement = float32(float64(of.At.PeriodNs)/1e9), 0
 	if s.rolling {
-		m.TimeIncrement = float32(float64(s.periodNs()) / 1e9 / float64(len(points)))
+		m.TimeIncrement = float32(float64(of.Data.periodNs) / 1e9 / float64(len(points)))
 	}
 	m.Ranges, m.Intensities = m.Ranges[:0], m.Intensities[:0]
 	returns := 0

@@ -119,9 +119,9 @@ type RayCast = Scan[Intensities]
 type Intensities struct {
 	Intensity             IntensityScale     `attribute:"intensity" default:"surface" enum:"surface,carla,svl" doc:"scale of the intensity. surface is 0 to 255 by reflectance, angle and range. carla is exp(-attenuation range). svl is metallic or mean of the base colour, 0 to 1"`
 	Attenuation           *float64           `attribute:"atmosphere_attenuation_rate" unit:"1/m" default:"0.004" max:"1" usual:"0 0.2" doc:"loss of intensity with the range"`
-	DropoffGeneralRate    *float64           `attribute:"dropoff_general_rate" default:"0.45" max:"1" doc:"share of rays that are never fired; presets but uniform fire all where this isn't set"`
-	DropoffIntensityLimit *float64           `attribute:"dropoff_intensity_limit" default:"0.8" max:"1" doc:"exp(-attenuation range) up to which returns may be lost"`
-	DropoffZeroIntensity  *float64           `attribute:"dropoff_zero_intensity" default:"0.4" max:"1" doc:"share of returns lost where no light comes back, falling to 0 at the limit; presets but uniform lose none where this isn't set"`
+	DropoffGeneralRate    *float64           `attribute:"dropoff_general_rate" live:"true" default:"0.45" max:"1" doc:"share of rays that are never fired; presets but uniform fire all where this isn't set"`
+	DropoffIntensityLimit *float64           `attribute:"dropoff_intensity_limit" live:"true" default:"0.8" max:"1" doc:"exp(-attenuation range) up to which returns may be lost"`
+	DropoffZeroIntensity  *float64           `attribute:"dropoff_zero_intensity" live:"true" default:"0.4" max:"1" doc:"share of returns lost where no light comes back, falling to 0 at the limit; presets but uniform lose none where this isn't set"`
 	NoiseStddev           float64            `attribute:"noise_stddev" live:"true" unit:"m" max:"10" usual:"0 0.5" doc:"white noise of the range: points move along their rays"`
 	NoiseSeed             uint64             `attribute:"noise_seed" max:"4294967296" doc:"seed of noise and drop-off; 0 means the run's"`
 	Layout                sample.PointLayout `attribute:"layout" default:"xyzircaedt" doc:"fields of the published points"`

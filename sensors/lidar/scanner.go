@@ -29,8 +29,11 @@ type scans = sensors.Ring[limits, sample.Point]
 // scan is one of them.
 type scan = sensors.Capture[limits]
 
-// limits are the shortest and the longest range of a scan, metres.
-type limits struct{ min, max float64 }
+// limits are the shortest and the longest range of a scan, metres, and its nominal period.
+type limits struct {
+	min, max float64
+	periodNs int64
+}
 
 // scanner traces a device's scans and hands over their points: what the sensor types
 // of this package have in common. Fields are owned by the GL thread from begin on
@@ -165,8 +168,8 @@ func (s *scanner) tune(c *gpu.Ctx) error {
 		}
 		s.program = &tracer{s.own}
 	}
-	s.device, s.receiver = fresh.device, fresh.receiver
-	return c.WriteBuffer(s.table, 0, s.device.table(fresh.periodNs()))
+	s.device, s.receiver, s.spec.Rate = fresh.device, fresh.receiver, fresh.spec.Rate
+	return c.WriteBuffer(s.table, 0, s.device.table(s.periodNs()))
 }
 
 // periodNs is the nominal scan period: that of the grid, rounded down.
@@ -198,7 +201,7 @@ func (s *scanner) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) 
 	if err := s.dispatch(c, target, at); err != nil {
 		return false, err
 	}
-	return s.Start(c, scan{At: at, Header: header, Data: limits{s.device.MinM, s.device.MaxM}})
+	return s.Start(c, scan{At: at, Header: header, Data: limits{s.device.MinM, s.device.MaxM, s.periodNs()}})
 }
 
 // frame says when and where a scan is.

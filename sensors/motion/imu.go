@@ -105,6 +105,7 @@ type imu struct {
 	seed          uint64
 	bits          rand.PCG
 	noOrientation bool
+	seq           uint64 // of the latest measurement
 }
 
 // axesNoise is the noise of three axes.
@@ -113,6 +114,8 @@ type axesNoise struct {
 	// perStep is the deviation of the bias walk's steps.
 	perStep float64
 	walks   [3]walk
+	// walked is how far a bias is off its walk because perStep was another one earlier.
+	walked mgl64.Vec3
 }
 
 // seed gives the walks seeds apart from one another and from the white noise's.
@@ -122,12 +125,23 @@ func (n *axesNoise) seed(seed, first uint64) {
 	}
 }
 
+// takeOver takes over another noise after a measurement; the walks continue from where they are.
+func (n *axesNoise) takeOver(other *axesNoise, seq uint64) {
+	if n.perStep != other.perStep {
+		for i := range n.walked {
+			n.walked[i] += (n.perStep - other.perStep) * n.walks[i].at(seq)
+		}
+	}
+	n.deviation, n.bias, n.perStep = other.deviation, other.bias, other.perStep
+}
+
 // biasAt returns the bias of an axis at a measurement.
 func (n *axesNoise) biasAt(axis int, seq uint64) float64 {
+	bias := n.bias[axis] + n.walked[axis]
 	if n.perStep == 0 {
-		return n.bias[axis]
+		return bias
 	}
-	return n.bias[axis] + n.perStep*n.walks[axis].at(seq)
+	return bias + n.perStep*n.walks[axis].at(seq)
 }
 
 func (n *axesNoise) covariance() [9]float64 {
@@ -143,11 +157,11 @@ func (s *imu) Begin(ctx context.Context, env *sensors.Env) error {
 	return s.Reading.Begin(ctx, env)
 }
 
-// Tune takes over the noise. The walks of the biases continue with their seeds.
+// Tune takes over the noise.
 func (s *imu) Tune(fresh sensors.Sensor) error {
 	f := fresh.(*imu)
-	s.accel.deviation, s.accel.bias, s.accel.perStep = f.accel.deviation, f.accel.bias, f.accel.perStep
-	s.gyro.deviation, s.gyro.bias, s.gyro.perStep = f.gyro.deviation, f.gyro.bias, f.gyro.perStep
+	s.accel.takeOver(&f.accel, s.seq)
+	s.gyro.takeOver(&f.gyro, s.seq)
 	return nil
 }
 
@@ -169,6 +183,7 @@ func (s *imu) Tick(at sensors.Tick) error {
 
 	m := &s.Message
 	m.Header = at.Header(s.Spec.FrameID, pose)
+	s.seq = at.Seq
 	s.bits.Seed(s.seed, at.Seq) // a measurement's noise depends on nothing before it
 	noise := rand.New(&s.bits)
 	for i := range 3 {
