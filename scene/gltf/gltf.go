@@ -11,8 +11,8 @@
 //
 // Front faces are counter-clockwise in each mesh and stay so in the scene. A node that mirrors
 // (a negative scale) becomes one that does not, and the reflection goes into a copy of its
-// mesh. A node with a sheared matrix becomes two: rotation, scale and translation of the first
-// and a rotation of the second make that matrix.
+// mesh. A node with a sheared matrix is turned by the rotation nearest to it, after a stretch
+// along axes of its own.
 //
 // # What is read
 //

@@ -13,7 +13,7 @@ import (
 	"github.com/raybridge/raybridge/scene"
 )
 
-// meshKey is a mesh of the document as it lies or reflected (see mirrorX).
+// meshKey is a mesh of the document as it lies or reflected (see mirror).
 type meshKey struct {
 	mesh     int
 	mirrored bool
