@@ -38,7 +38,7 @@
 // # Bad input
 //
 // Everything wrong with a file is an *Error that says where. An animation is different: one that
-// breaks a rule is left out with a warning, and the scene loads. No input makes the loader panic,
+// breaks a rule, or whose data is not there, is left out with a warning, and the scene loads. No input makes the loader panic,
 // read outside the model's folder, or allocate far more than the input's size explains.
 // External files are named by relative URIs (percent-decoded) at or below the model's folder,
 // symbolic links included.
