@@ -303,7 +303,7 @@ type carDetail struct {
 	fitting bool
 }
 
-var carDetails = [3]carDetail{{2, 7, 0.12, false}, {5, 12, 0.05, true}, {12, 22, 0.02, true}}
+var carDetails = [3]carDetail{{3, 7, 0.12, false}, {5, 12, 0.05, true}, {12, 22, 0.02, true}}
 
 // build makes a vehicle in one paint.
 func (f *vehicleForm) build(paint material, level int) *shape {
