@@ -285,6 +285,9 @@ type TRS struct {
 	Translation mgl64.Vec3
 	Rotation    mgl64.Quat
 	Scale       mgl64.Vec3
+	// ScaleOrientation turns the axes that Scale stretches along, as VRML97's Transform has it
+	// (section 6.52). The zero value turns nothing. Only with another one is there shear.
+	ScaleOrientation mgl64.Quat
 }
 
 // IdentityTRS returns the transform that maps every point to itself.
@@ -294,9 +297,11 @@ func IdentityTRS() TRS {
 
 // Mat4 returns the transform as a matrix.
 func (t TRS) Mat4() mgl64.Mat4 {
-	return mgl64.Translate3D(t.Translation[0], t.Translation[1], t.Translation[2]).
-		Mul4(t.Rotation.Mat4()).
-		Mul4(mgl64.Scale3D(t.Scale[0], t.Scale[1], t.Scale[2]))
+	stretch := mgl64.Scale3D(t.Scale[0], t.Scale[1], t.Scale[2])
+	if axes := t.ScaleOrientation; axes != (mgl64.Quat{}) {
+		stretch = axes.Mat4().Mul4(stretch).Mul4(axes.Conjugate().Mat4())
+	}
+	return mgl64.Translate3D(t.Translation[0], t.Translation[1], t.Translation[2]).Mul4(t.Rotation.Mat4()).Mul4(stretch)
 }
 
 // Node is one node of an asset's hierarchy.

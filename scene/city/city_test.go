@@ -289,6 +289,59 @@ func TestVehiclesAreBuiltForward(t *testing.T) {
 	assert.Len(t, seen, 8)
 }
 
+// Seen from its side a wheel is round: no arch of a body hides more of it than a sixth of its
+// radius.
+func TestWheelsShowInTheirArches(t *testing.T) {
+	s := town(t, city.Options{})
+	seen := map[string]bool{}
+	for _, a := range s.Actors {
+		if !strings.HasPrefix(a.TypeID, "vehicle.") || a.TypeID == "vehicle.bicycle" || a.TypeID == "vehicle.motorcycle" {
+			continue
+		}
+		seen[a.TypeID] = true
+		alone := scene.New("vehicle")
+		alone.Materials, alone.Meshes = s.Materials, []scene.Mesh{s.Meshes[a.Parts[0].Mesh]}
+		require.NoError(t, alone.AddActor(&scene.Actor{Pose: spatial.Identity(), Parts: []scene.Part{{Local: mgl64.Ident4()}}}))
+		tracer := scenetest.NewTracer(alone, nil)
+		m := &alone.Meshes[0]
+		for _, g := range m.Groups {
+			if s.Materials[g.Material].Name != "rim" {
+				continue
+			}
+			for i := g.First; i < g.First+g.Count; i += 3 { // of a fan: one middle a wheel
+				hub := middleOf(m, g, m.Positions[m.Indices[i]])
+				side, radius := math.Copysign(1, hub[1]), 0.83*hub[2] // it stands on the ground
+				for k := range 36 {
+					sin, cos := math.Sincos(float64(k) * math.Pi / 18)
+					from := mgl64.Vec3{hub[0] + radius*cos, 5 * side, hub[2] + radius*sin}
+					h, ok := tracer.Trace(from, mgl64.Vec3{0, -side, 0}, 0, 10, 0)
+					require.True(t, ok)
+					require.Contains(t, []string{"rim", "tyre"}, s.Materials[h.Material].Name, "%s: wheel at %.2f, %d degrees", a.TypeID, hub, 10*k)
+				}
+			}
+		}
+	}
+	assert.Len(t, seen, 8)
+}
+
+// middleOf returns the middle of a group's vertices that lie within 0.5 m of a place.
+func middleOf(m *scene.Mesh, g scene.Group, near mgl32.Vec3) (middle mgl64.Vec3) {
+	low, high := near, near
+	for _, i := range m.Indices[g.First : g.First+g.Count] {
+		p := m.Positions[i]
+		if p.Sub(near).Len() > 1 || p[1]*near[1] < 0 {
+			continue
+		}
+		for k := range p {
+			low[k], high[k] = min(low[k], p[k]), max(high[k], p[k])
+		}
+	}
+	for k := range middle {
+		middle[k] = float64(low[k]+high[k]) / 2
+	}
+	return middle
+}
+
 // A walker has a foot on the ground all the time, and knees that bend backwards alone.
 func TestWalkersStepOnTheGround(t *testing.T) {
 	s := town(t, city.Options{})

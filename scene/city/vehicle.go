@@ -303,7 +303,7 @@ type carDetail struct {
 	fitting bool
 }
 
-var carDetails = [3]carDetail{{2, 7, 0.12, false}, {5, 12, 0.05, true}, {12, 22, 0.02, true}}
+var carDetails = [3]carDetail{{3, 7, 0.12, false}, {5, 12, 0.05, true}, {12, 22, 0.02, true}}
 
 // build makes a vehicle in one paint.
 func (f *vehicleForm) build(paint material, level int) *shape {
@@ -314,7 +314,7 @@ func (f *vehicleForm) build(paint material, level int) *shape {
 	s := newShape()
 	f.body(s, paint, d)
 	if f.cabin != nil {
-		f.glasshouse(s, paint)
+		f.glasshouse(s, paint, d)
 	}
 	number := int(paint)*3 + int(f.length*10)
 	s.plateAt(-f.length/2-f.bulge-0.012, f.plates[0], -1, number)
@@ -529,11 +529,15 @@ func (s *shape) cap(m material, section []vec, forward bool) {
 
 // glasshouse builds a car's windows, pillars and roof: one skin over arches from side to side.
 // The first and the last arch lie on the body, at the feet of the rear window and the windscreen.
-func (f *vehicleForm) glasshouse(s *shape, paint material) {
-	c := f.cabin
+func (f *vehicleForm) glasshouse(s *shape, paint material, d carDetail) {
+	c, sunk := f.cabin, 0.03
+	if !d.fitting { // the body has no shoulders to stand on
+		sunk = 0.1
+	}
 	arch := func(t float64) []vec {
 		belt := vec{c.belt[0] + (c.belt[1]-c.belt[0])*t, -c.half[0], 0}
-		belt[2] = f.deckAt(belt[0]) - 0.03
+		belt[1] = max(belt[1], -0.87*f.halfWidth(belt[0])) // not beside the rounded ends
+		belt[2] = f.deckAt(belt[0]) - sunk
 		x, end := c.roof[0]+(c.roof[1]-c.roof[0])*t, 2*t-1
 		rail := vec{x, -c.half[1], c.height - 0.075}
 		return mirrored(belt, belt.Add(rail.Sub(belt).Mul(0.87)), rail,

@@ -3,7 +3,9 @@ package gltf
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
+	"slices"
 
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/qmuntal/gltf"
@@ -14,13 +16,16 @@ import (
 // maxSeconds bounds an animation, well inside what int64 nanoseconds hold.
 const maxSeconds = 1e9
 
-// readAnimations fills asset.Animations with what moves the scene's nodes. An animation that
-// breaks a rule of glTF is left out, and the others stay.
+// flaws are the errors of an animation that leave out no more than the animation.
+var flaws = []error{ErrFormat, ErrUnsupported, ErrPath, fs.ErrNotExist}
+
+// readAnimations fills asset.Animations with what moves the scene's nodes. An animation with a
+// flaw is left out, and the others stay.
 func (l *loader) readAnimations(nodes map[int]placement) error {
 	for i := range l.doc.Animations {
 		r := animationReader{loader: l, source: l.doc.Animations[i], nodes: nodes, place: fmt.Sprintf("animations[%d]", i)}
 		a, err := r.read()
-		if errors.Is(err, ErrFormat) || errors.Is(err, ErrUnsupported) {
+		if slices.ContainsFunc(flaws, func(flaw error) bool { return errors.Is(err, flaw) }) {
 			l.leaveOut(i, err)
 			continue
 		}

@@ -261,17 +261,20 @@ var materialSchema = object(
 	optional("doubleSided", boolean),
 )
 
+// extensions are those of an animation: encoding/json must be able to read them.
+var extensions = optional("extensions", mapOf(anything))
+
 var animationSchema = object(
-	optional("name", text),
+	optional("name", text), extensions,
 	required("channels", list(1, object(
-		required("sampler", indexValue),
+		required("sampler", indexValue), extensions,
 		required("target", object(
-			optional("node", indexValue),
+			optional("node", indexValue), extensions,
 			required("path", word("translation", "rotation", "scale", "weights", "pointer")))),
 	))),
 	required("samplers", list(1, object(
 		required("input", indexValue),
-		required("output", indexValue),
+		required("output", indexValue), extensions,
 		optional("interpolation", word("LINEAR", "STEP", "CUBICSPLINE")),
 	))),
 )

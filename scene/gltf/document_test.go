@@ -215,6 +215,12 @@ var badClips = []struct {
 	}, "animations[0].channels[1].target: another channel has the same"},
 	{"animations.0.samplers.0", nil, "animations[0].samplers[0]: want an object, have null"},
 	{"animations.0", 7, "animations[0]: want an object, have 7"},
+	{"animations.0.extensions", 7, "animations[0].extensions: want an object, have 7"},
+	{"animations.0.channels.0.extensions", list{}, "animations[0].channels[0].extensions: want an object, have an array"},
+	{"animations.0.channels.0.target.extensions", "x", `animations[0].channels[0].target.extensions: want an object, have "x"`},
+	{"animations.0.samplers.0.extensions", 7, "animations[0].samplers[0].extensions: want an object, have 7"},
+	{"buffers.1", object{"byteLength": 24, "uri": "lost.bin"}, `animations[0].samplers[0].output: accessors[5]: bufferViews[5]: buffers[1]: file "lost.bin": file does not exist`},
+	{"buffers.1", object{"byteLength": 24, "uri": "../x.bin"}, `accessors[5]: bufferViews[5]: buffers[1]: URI "../x.bin" leads out of the model's folder`},
 	{"bufferViews.5", object{"buffer": 1, "byteLength": 24, "extensions": object{"EXT_meshopt_compression": object{}}},
 		"animations[0].samplers[0].output: accessors[5]: bufferViews[5] is compressed by EXT_meshopt_compression"},
 }
@@ -232,6 +238,9 @@ func TestABadClipIsLeftOut(t *testing.T) {
 		var doc object
 		require.NoError(t, json.Unmarshal(m.embedded(), &doc))
 		doc["buffers"] = append(doc["buffers"].(list), object{"byteLength": 24, "extensions": object{"EXT_meshopt_compression": object{"fallback": true}}})
+		if c.path == "buffers.1" {
+			doc["bufferViews"].(list)[5].(object)["buffer"] = 1
+		}
 		edit(t, doc, c.path, c.value)
 		text, err := json.Marshal(doc)
 		require.NoError(t, err)
@@ -265,8 +274,11 @@ func TestCompressionsAreNamed(t *testing.T) {
 		m := full()
 		p := m.doc["meshes"].(list)[0].(object)["primitives"].(list)[0].(object)
 		p["extensions"] = object{"KHR_draco_mesh_compression": object{"bufferView": 0, "attributes": object{"POSITION": 0}}}
-		if view == nil {
+		switch view {
+		case nil:
 			delete(m.doc["accessors"].(list)[0].(object), "bufferView")
+		case "none":
+			p["attributes"] = object{}
 		}
 		return m
 	}
@@ -294,6 +306,7 @@ func TestCompressionsAreNamed(t *testing.T) {
 		want string // empty: it loads
 	}{
 		"draco":              {draco(nil), "meshes[0].primitives[0].extensions: is compressed by KHR_draco_mesh_compression, which is not supported: export the model without it"},
+		"draco, no accessor": {draco("none"), "meshes[0].primitives[0].extensions: is compressed by KHR_draco_mesh_compression"},
 		"draco and plain":    {draco(0), ""},
 		"meshopt":            {meshopt("EXT_meshopt_compression", object{"byteLength": 36, "extensions": object{"EXT_meshopt_compression": object{"fallback": true}}}), "bufferViews[0] is compressed by EXT_meshopt_compression, which is not supported"},
 		"meshopt, unmarked":  {meshopt("EXT_meshopt_compression", object{"byteLength": 36}), "bufferViews[0] is compressed by EXT_meshopt_compression"},

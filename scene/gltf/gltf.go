@@ -11,8 +11,8 @@
 //
 // Front faces are counter-clockwise in each mesh and stay so in the scene. A node that mirrors
 // (a negative scale) becomes one that does not, and the reflection goes into a copy of its
-// mesh. A node with a sheared matrix becomes two: rotation, scale and translation of the first
-// and a rotation of the second make that matrix.
+// mesh. A node with a sheared matrix is turned by the rotation nearest to it, after a stretch
+// along axes of its own.
 //
 // # What is read
 //
@@ -38,7 +38,7 @@
 // # Bad input
 //
 // Everything wrong with a file is an *Error that says where. An animation is different: one that
-// breaks a rule is left out with a warning, and the scene loads. No input makes the loader panic,
+// breaks a rule, or whose data is not there, is left out with a warning, and the scene loads. No input makes the loader panic,
 // read outside the model's folder, or allocate far more than the input's size explains.
 // External files are named by relative URIs (percent-decoded) at or below the model's folder,
 // symbolic links included.

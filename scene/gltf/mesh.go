@@ -13,7 +13,7 @@ import (
 	"github.com/raybridge/raybridge/scene"
 )
 
-// meshKey is a mesh of the document as it lies or reflected (see mirrorX).
+// meshKey is a mesh of the document as it lies or reflected (see mirror).
 type meshKey struct {
 	mesh     int
 	mirrored bool
@@ -54,12 +54,12 @@ func (l *loader) mesh(key meshKey) (int, error) {
 
 // primitive appends one primitive to a mesh, as one group.
 func (l *loader) primitive(w *vertexWriter, place string, p *gltf.Primitive) error {
+	if err := l.checkUncompressed(p); err != nil {
+		return err
+	}
 	if _, ok := p.Attributes[gltf.POSITION]; !ok {
 		l.warn(place, "has no POSITION and is left out")
 		return nil
-	}
-	if err := l.checkUncompressed(p); err != nil {
-		return err
 	}
 	switch p.Mode {
 	case gltf.PrimitiveTriangles, gltf.PrimitiveTriangleStrip, gltf.PrimitiveTriangleFan:
@@ -86,12 +86,13 @@ func (l *loader) primitive(w *vertexWriter, place string, p *gltf.Primitive) err
 	return w.group(source, triangles, material)
 }
 
-// checkUncompressed reports a primitive whose vertices Draco alone has: its accessors are empty,
-// and would be read as zeros.
+// checkUncompressed reports a primitive whose vertices Draco alone has: its accessors are not
+// there, or empty, and would be read as zeros.
 func (l *loader) checkUncompressed(p *gltf.Primitive) error {
 	if _, draco := p.Extensions[extDraco]; !draco {
 		return nil
 	}
+	_, plain := p.Attributes[gltf.POSITION]
 	accessors := slices.Collect(maps.Values(p.Attributes))
 	if p.Indices != nil {
 		accessors = append(accessors, *p.Indices)
@@ -100,9 +101,11 @@ func (l *loader) checkUncompressed(p *gltf.Primitive) error {
 		if checkIndex("accessors", i, len(l.doc.Accessors)) != nil {
 			continue // its reader says so
 		}
-		if a := l.doc.Accessors[i]; a.BufferView == nil && a.Sparse == nil {
-			return within("extensions", faultf(ErrUnsupported, "is compressed by %s, which is not supported: export the model without it", extDraco))
-		}
+		a := l.doc.Accessors[i]
+		plain = plain && (a.BufferView != nil || a.Sparse != nil)
+	}
+	if !plain {
+		return within("extensions", faultf(ErrUnsupported, "is compressed by %s, which is not supported: export the model without it", extDraco))
 	}
 	return nil
 }

@@ -12,10 +12,10 @@ import (
 // placement is where a document's node went in the asset.
 type placement struct {
 	node int // into asset.Nodes
-	// sheared: node has a second one below, which has the rest of its matrix.
+	// sheared: node has a matrix whose axes aren't at right angles.
 	sheared bool
 	// parentMirrored and mirrored: whether the parent's and the node's own
-	// frame is reflected (see mirrorX).
+	// frame is reflected (see mirror).
 	parentMirrored, mirrored bool
 	// inActor: the node or one above it is an actor.
 	inActor bool
@@ -144,13 +144,12 @@ func (l *loader) roots(parents []int) ([]int, error) {
 // readNode appends one node to the asset.
 func (l *loader) readNode(i int, parent placement) (placement, error) {
 	source := l.doc.Nodes[i]
-	local, turn, err := localTransform(source)
-	if err != nil {
+	here := placement{node: len(l.asset.Nodes), parentMirrored: parent.mirrored}
+	n := scene.Node{Name: source.Name, Parent: parent.node, Mesh: noMesh}
+	var err error
+	if n.Local, err = l.localTransform(source, &here); err != nil {
 		return parent, err
 	}
-	here := placement{node: len(l.asset.Nodes), parentMirrored: parent.mirrored}
-	here.mirrored = parent.mirrored != mirrors(local.Scale)
-	n := scene.Node{Name: source.Name, Parent: parent.node, Mesh: noMesh, Local: here.unmirror(l.axes.trs(local))}
 	if !finite(n.Local.Translation[:]...) {
 		return parent, within("translation", invalid("%v is out of range", n.Local.Translation))
 	}
@@ -161,14 +160,6 @@ func (l *loader) readNode(i int, parent placement) (placement, error) {
 	here.inActor = n.Actor || parent.inActor
 	if n.Name == "" {
 		n.Name = fmt.Sprintf("node_%d", i)
-	}
-	if turn != mgl64.QuatIdent() {
-		l.asset.Nodes = append(l.asset.Nodes, n)
-		here.parentMirrored, here.sheared = here.mirrored, true
-		inner := scene.IdentityTRS()
-		inner.Rotation = turn
-		n = scene.Node{Name: n.Name, Parent: here.node, Mesh: noMesh, Local: here.unmirror(l.axes.trs(inner))}
-		here.node = len(l.asset.Nodes)
 	}
 	instanced, err := l.readInstances(i, source, n, here)
 	if err != nil {
@@ -344,12 +335,7 @@ func (l *loader) skin(source *gltf.Skin, placed map[int]placement) (*scene.Skin,
 // bindMatrix turns an inverse bind matrix into our axes. A joint that mirrors has its reflection
 // here, since its node has none.
 func (l *loader) bindMatrix(m mgl64.Mat4, mirrored bool) mgl64.Mat4 {
-	out := mgl64.Ident4()
-	for c := range 3 {
-		axis := mgl64.Vec3{}
-		axis[c] = 1
-		out.SetCol(c, mirror(mirrored, l.axes.Out(m.Mat3().Mul3x1(l.axes.In(axis)))).Vec4(0))
-	}
+	out := l.axes.linear(m.Mat3(), placement{parentMirrored: mirrored}).Mat4()
 	out.SetCol(3, mirror(mirrored, l.axes.point(m.Col(3).Vec3())).Vec4(1))
 	return out
 }
@@ -382,22 +368,23 @@ func (l *loader) label(n *scene.Node, source *gltf.Node) error {
 	return nil
 }
 
-// localTransform returns a node's transform in the file's axes: a turn, and then t. Only a
-// sheared matrix has a turn.
-func localTransform(n *gltf.Node) (t scene.TRS, turn mgl64.Quat, err error) {
+// localTransform returns a node's transform in our axes and without reflections. It completes the
+// node's placement.
+func (l *loader) localTransform(n *gltf.Node, here *placement) (scene.TRS, error) {
 	if n.Matrix != gltf.DefaultMatrix {
-		t, turn, err = decompose(n.Matrix)
-		return t, turn, within("matrix", err)
+		t, err := l.decompose(n.Matrix, here)
+		return t, within("matrix", err)
 	}
-	turn = mgl64.QuatIdent()
-	t = scene.TRS{Translation: n.Translation, Scale: n.Scale}
+	t := scene.TRS{Translation: n.Translation, Scale: n.Scale}
+	var err error
 	if t.Rotation, err = unitQuaternion(n.Rotation); err != nil {
-		return t, turn, within("rotation", err)
+		return t, within("rotation", err)
 	}
 	if !finite(n.Scale[:]...) {
-		return t, turn, within("scale", invalid("%v is out of range", n.Scale))
+		return t, within("scale", invalid("%v is out of range", n.Scale))
 	}
-	return t, turn, nil
+	here.mirrored = here.parentMirrored != mirrors(t.Scale)
+	return here.unmirror(l.axes.trs(t)), nil
 }
 
 // unitQuaternion normalizes x, y, z, w.
@@ -413,48 +400,59 @@ func unitQuaternion(v [4]float64) (mgl64.Quat, error) {
 	return q.Scale(1 / n), nil
 }
 
-// decompose splits a column-major matrix into a turn, and then scale, rotation and translation.
-// That is a singular value decomposition. A matrix without shear needs no turn. A reflection
-// becomes a negative scale along x.
-func decompose(m [16]float64) (t scene.TRS, turn mgl64.Quat, err error) {
-	turn = mgl64.QuatIdent()
+// decompose splits a column-major matrix as localTransform wants it. A sheared one becomes the
+// rotation that is nearest to it, after a stretch along axes of its own. So a little shear turns
+// no actor. That is a polar decomposition, by way of the singular values.
+func (l *loader) decompose(m [16]float64, here *placement) (t scene.TRS, err error) {
 	if !finite(m[:]...) {
-		return t, turn, invalid("has a number that is out of range")
+		return t, invalid("has a number that is out of range")
 	}
 	if m[3] != 0 || m[7] != 0 || m[11] != 0 || m[15] != 1 {
-		return t, turn, invalid("its last row is not 0 0 0 1")
+		return t, invalid("its last row is not 0 0 0 1")
 	}
-	linear := mgl64.Mat3{m[0], m[1], m[2], m[4], m[5], m[6], m[8], m[9], m[10]}
-	t, exact := decomposeLinear(linear)
-	if !exact {
+	file := mgl64.Mat4(m)
+	here.mirrored = here.parentMirrored != (file.Mat3().Det() < 0)
+	linear := l.axes.linear(file.Mat3(), *here)
+	t, here.sheared = decomposeLinear(linear)
+	if here.sheared {
 		axes := principalAxes(linear)
 		t, _ = decomposeLinear(withoutNoise(linear.Mul3(axes)))
-		turn = mgl64.Mat4ToQuat(axes.Transpose().Mat4()).Normalize()
+		t.ScaleOrientation = mgl64.Mat4ToQuat(axes.Mat4()).Normalize()
+		t.Rotation = t.Rotation.Mul(t.ScaleOrientation.Conjugate()).Normalize()
 	}
-	t.Translation = mgl64.Vec3{m[12], m[13], m[14]}
-	return t, turn, nil
+	t.Translation = mirror(here.parentMirrored, l.axes.point(file.Col(3).Vec3()))
+	return t, nil
 }
 
-// decomposeLinear returns rotation and scale of a matrix; false where its columns aren't at
-// right angles.
-func decomposeLinear(m mgl64.Mat3) (t scene.TRS, exact bool) {
+// linear turns a linear map into our axes and takes the reflections out, on either side.
+func (a *modelAxes) linear(m mgl64.Mat3, at placement) (out mgl64.Mat3) {
+	for c := range 3 {
+		axis := mgl64.Vec3{}
+		axis[c] = 1
+		out.SetCol(c, mirror(at.parentMirrored, a.Out(m.Mul3x1(a.In(mirror(at.mirrored, axis))))))
+	}
+	return out
+}
+
+// decomposeLinear returns rotation and scale of a matrix. It is sheared where its columns aren't
+// at right angles.
+func decomposeLinear(m mgl64.Mat3) (t scene.TRS, sheared bool) {
 	columns := [3]mgl64.Vec3{m.Col(0), m.Col(1), m.Col(2)}
 	for c := range columns {
 		t.Scale[c] = columns[c].Len()
 	}
-	if columns[0].Cross(columns[1]).Dot(columns[2]) < 0 {
+	if columns[0].Cross(columns[1]).Dot(columns[2]) < 0 { // by rounding alone
 		t.Scale[0], columns[0] = -t.Scale[0], columns[0].Mul(-1)
 	}
 	basis := orthonormal(columns)
-	exact = true
 	for c := range columns {
 		if columns[c].Sub(basis[c].Mul(math.Abs(t.Scale[c]))).Len() > 1e-4*math.Abs(t.Scale[c]) {
-			exact = false
+			sheared = true
 		}
 	}
 	t.Rotation = mgl64.Mat4ToQuat(mgl64.Mat4FromCols(
 		basis[0].Vec4(0), basis[1].Vec4(0), basis[2].Vec4(0), mgl64.Vec4{0, 0, 0, 1})).Normalize()
-	return t, exact
+	return t, sheared
 }
 
 // withoutNoise clears columns that are there by rounding alone.
@@ -535,8 +533,8 @@ func anyPerpendicular(v mgl64.Vec3) mgl64.Vec3 {
 }
 
 // A node whose scale mirrors turns its meshes' triangles round (glTF 2.0, section 3.7.4). The
-// asset has no such node. With R the reflection that negates our x, a transform T that mirrors
-// is T = (T R) R, where T R doesn't. R passes to the meshes and the children of the node. A
+// asset has no such node. With R the reflection that swaps left and right, a transform T that
+// mirrors is T = (T R) R, where T R doesn't. R passes to the meshes and the children of the node. A
 // child's transform C then becomes R C, or R C R if it doesn't mirror back. On translation,
 // rotation and scale this only changes signs.
 
@@ -546,7 +544,7 @@ func mirrors(scale mgl64.Vec3) bool { return scale[0]*scale[1]*scale[2] < 0 }
 // mirror applies R to a vector where on is true.
 func mirror(on bool, v mgl64.Vec3) mgl64.Vec3 {
 	if on {
-		v[0] = -v[0]
+		v[1] = -v[1]
 	}
 	return v
 }
@@ -555,7 +553,7 @@ func mirror(on bool, v mgl64.Vec3) mgl64.Vec3 {
 // angle turned round.
 func mirrorRotation(on bool, q mgl64.Quat) mgl64.Quat {
 	if on {
-		q.V[1], q.V[2] = -q.V[1], -q.V[2]
+		q.V[0], q.V[2] = -q.V[0], -q.V[2]
 	}
 	return q
 }

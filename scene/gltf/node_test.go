@@ -135,6 +135,31 @@ func TestShearedMatrices(t *testing.T) {
 	}
 }
 
+// A matrix that is a little off a rotation makes an actor that is turned by that rotation.
+func TestASlightShearTurnsNoActor(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 14))
+	for k := range 100 {
+		turn := mgl64.QuatRotate(rng.Float64()*3, mgl64.Vec3{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}.Normalize())
+		stretch := mgl64.Ident3()
+		for i := range stretch {
+			stretch[i] += 0.002 * float64(k%3) * rng.NormFloat64()
+		}
+		if k%2 == 1 { // left and right are swapped
+			stretch.SetCol(0, stretch.Col(0).Mul(-1))
+		}
+		matrix := turn.Mat4().Mat3().Mul3(stretch).Mat4()
+		m := newModel()
+		m.doc["nodes"] = list{object{"name": "car", "matrix": matrix[:], "mesh": m.triangle(1, 0, 0, 0, 2, 0, 0, 0, 3)}}
+		actors, err := new(scene.Scene).Add(m.load(t, gltf.Options{}), scene.Placement{})
+		require.NoError(t, err)
+		require.Len(t, actors, 1)
+		for _, axis := range []mgl64.Vec3{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}} {
+			want, got := toROS(turn.Rotate(axis)), actors[0].Pose.Rotate(toROS(axis))
+			assert.InDeltaSlice(t, want[:], got[:], 0.02, "model %d", k)
+		}
+	}
+}
+
 // sameCorners reports corners that are not where they should be, in either direction.
 func sameCorners(tri [3]corner, want [3]mgl64.Vec3) error {
 	for _, order := range [][3]int{{0, 1, 2}, {0, 2, 1}} {

@@ -109,7 +109,7 @@ func TestShadowsOfTheDemo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds; runs without -short")
 	}
-	const width, height, fov, stride = 640, 480, 80.0, 3
+	const width, height, fov, stride = 640, 480, 80.0, 6
 	town, err := city.Generate(city.Options{Seed: 1})
 	require.NoError(t, err)
 	chalk(town)
@@ -125,7 +125,7 @@ func TestShadowsOfTheDemo(t *testing.T) {
 			mounted{camera.NormalsDefinition, mount, view()}),
 	}
 	var sum shadowCount
-	for _, stamp := range []int64{0, 4 * second, 9 * second} {
+	for stamp := int64(0); stamp < 10*second; stamp += second {
 		c.stamp = simtime.Stamp(stamp)
 		c.rig.fire(c.stamp)
 		c.pose = town.Route.PoseAt(c.stamp).Compose(mount).Compose(spatial.OpticalInBody())
@@ -150,8 +150,8 @@ func TestShadowsOfTheDemo(t *testing.T) {
 	}
 	share := func(differ int) float64 { return float64(differ) / float64(sum.shade) }
 	t.Logf("%.2f %% by maps, %.3f %% traced", 100*share(sum.mapped), 100*share(sum.traced))
-	assert.Greater(t, sum.shade, 20_000)
-	assert.Less(t, share(sum.mapped), 0.02)
+	assert.Greater(t, sum.shade, 15_000)
+	assert.Less(t, share(sum.mapped), 0.03)
 	assert.Less(t, share(sum.traced), 0.0002)
 }
 
