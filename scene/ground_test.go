@@ -53,6 +53,9 @@ func besideGround(tr *scenetest.Tracer, x, y, near, got float64) bool {
 // TestGroundOfTheCity compares with float64 rays, also where the city lies far from the map's
 // origin.
 func TestGroundOfTheCity(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	for _, at := range []mgl64.Vec3{{}, {80_000.37, -3_200.61, 412.3}, {300_000, 4_000_000, 50}} {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
 			s, err := city.Generate(city.Options{Seed: 5, Cars: -1, Walkers: -1, Triangles: city.MinTriangles})
@@ -64,10 +67,8 @@ func TestGroundOfTheCity(t *testing.T) {
 			low, high, _ := s.Bounds()
 			w, tr := buildWorld(t, s), scenetest.NewTracer(s, nil)
 			require.Equal(t, at != mgl64.Vec3{}, w.Anchor != mgl64.Vec3{})
-			n, edges := 4000, 0
-			if testing.Short() {
-				n = 400
-			}
+			const n = 4000
+			edges := 0
 			rng := rand.New(rand.NewPCG(17, 4))
 			for range n {
 				x, y := at[0]+town*(2*rng.Float64()-1), at[1]+town*(2*rng.Float64()-1)
