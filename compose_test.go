@@ -79,6 +79,10 @@ func TestScenesOfFiles(t *testing.T) {
 		{"labels of a file", "scene: {file: thing.gltf, labels: labels.yaml}", []placed{{"thing", scene.TagVegetation, mgl64.Vec3{}}}},
 		{"labels of its own", "scene: {file: thing.gltf, label_rules: [{match: thing, tag: fence}]}", []placed{{"thing", scene.TagFence, mgl64.Vec3{}}}},
 		{
+			"things on a plane", "scene: {plane: true, offset: {x: 300000, y: 4000000, z: 50}, place: [{file: house.gltf, pose: {x: 300004, y: 4000000, z: 50}}]}",
+			[]placed{{"ground", scene.TagRoads, mgl64.Vec3{300_000, 4_000_000, 50}}, {"house", scene.TagBuilding, mgl64.Vec3{300_004, 4_000_000, 50}}},
+		},
+		{
 			"actors come last", "scene: {file: house.gltf}\nactors: [{file: thing.gltf, tag: car, waypoints: [{x: 1}, {x: 9}, {x: 9, y: 9}], speed: 2}]",
 			[]placed{{"house", scene.TagBuilding, mgl64.Vec3{}}, {"thing", scene.TagCar, mgl64.Vec3{}}},
 		},
@@ -91,6 +95,26 @@ func TestScenesOfFiles(t *testing.T) {
 			assert.Equal(t, c.want, actors(s))
 		})
 	}
+}
+
+// TestTheEgoStandsOnThePlane: in the middle, wherever that is.
+func TestTheEgoStandsOnThePlane(t *testing.T) {
+	t.Parallel()
+	c := read(t, "scene: {plane: true, offset: {x: 300000, y: 4000000, z: 50}}")
+	s, _, err := raybridge.SceneOf(t.Context(), c, nil)
+	require.NoError(t, err)
+	ego, astray, err := raybridge.EgoOf(c, s)
+	require.NoError(t, err)
+	assert.Nil(t, ego)
+	assert.Empty(t, astray)
+	assert.Equal(t, mgl64.Vec3{300_000, 4_000_000, 50}, s.Ego.Position)
+
+	c = read(t, "scene: {plane: true}\nego: {driver: external}")
+	s, _, err = raybridge.SceneOf(t.Context(), c, nil)
+	require.NoError(t, err)
+	ego, _, err = raybridge.EgoOf(c, s)
+	require.NoError(t, err)
+	assert.Equal(t, mgl64.Vec3{}, ego.PoseAt(0).Position)
 }
 
 func TestWhatIsLeftOutIsAWarning(t *testing.T) {

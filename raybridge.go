@@ -280,7 +280,7 @@ func WritePNG(file string, m *sample.Image) error {
 	return errors.Join(png.Encode(f, kind.Paint(nil, m)), f.Close())
 }
 
-// SceneOf makes the scene that a run's file describes: the city or glTF files, with the
+// SceneOf makes the scene that a run's file describes: the city, the plane or glTF files, with the
 // actors that were placed in it. The ego's waypoints are its route. The content of files is
 // taken from a budget, nil for no limit. Warnings are what loaders left out, for the user.
 func SceneOf(ctx context.Context, c *config.Config, budget *memory.Budget) (s *scene.Scene, warnings []string, err error) {
@@ -331,8 +331,15 @@ func rules(c *config.Scene) (*gltf.Rules, error) {
 	return list, nil
 }
 
-// base is the city, or an empty scene for files.
+// base is the city, the plane, or an empty scene for files.
 func base(c *config.Config) (*scene.Scene, error) {
+	if c.Scene.Plane {
+		var middle mgl64.Vec3
+		if c.Scene.Offset != nil {
+			middle = c.Scene.Offset.Vec3()
+		}
+		return scene.Plane(middle), nil
+	}
 	if c.Scene.File != "" {
 		return scene.New(filepath.Base(c.Scene.File)), nil
 	}
@@ -360,14 +367,11 @@ type assetKey struct {
 	scale float64
 }
 
-// cityName is what stands for the procedural city where a file may be named.
-const cityName = "city"
-
 // find says of a model's file that isn't there what may be meant.
 func find(file string) error {
 	_, err := os.Stat(file)
-	if errors.Is(err, fs.ErrNotExist) && fault.Closest(file, []string{cityName}) != "" {
-		return fmt.Errorf("%s: no such file, did you mean %s?", file, cityName)
+	if closest := fault.Closest(file, []string{config.SceneCity, config.ScenePlane}); closest != "" && errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: no such file, did you mean %s?", file, closest)
 	}
 	return fault.File(err)
 }
@@ -432,7 +436,7 @@ func (c *composer) place(p *config.Place) error {
 func loop(points []config.Waypoint, speed float64) (scene.Motion, error) {
 	list := make([]mgl64.Vec3, len(points))
 	for i, p := range points {
-		list[i] = mgl64.Vec3{p.X, p.Y, p.Z}
+		list[i] = p.Vec3()
 	}
 	return scene.NewWaypointLoop(list, speed)
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-gl/mathgl/mgl64"
+
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/internal/fault"
@@ -42,9 +44,17 @@ type Config struct {
 	bridgePlaces   []doc.Node   // where the file's bridges stand
 }
 
-// Scene says what the sensors see: the procedural city, or glTF files.
+// The scenes that have a name.
+const (
+	SceneCity  = "city"
+	ScenePlane = "plane"
+)
+
+// Scene says what the sensors see: the procedural city, flat ground, or glTF files.
 type Scene struct {
-	City      bool    `yaml:"city" doc:"the procedural city; default where no file is named"`
+	City      bool    `yaml:"city" doc:"the procedural city; default where nothing else is named"`
+	Plane     bool    `yaml:"plane" doc:"flat ground, 4 km across, for worlds that bring everything else"`
+	Offset    *Point  `yaml:"offset" doc:"where the middle of the plane lies in the map, for coordinates such as UTM's" default:"the map's origin"`
 	File      string  `yaml:"file" doc:"a .gltf or .glb file"`
 	Seed      uint64  `yaml:"seed" doc:"seed of the city" default:"the run's seed"`
 	Triangles int     `yaml:"triangles" doc:"triangles of the city" min:"40000" max:"4000000" default:"100000"`
@@ -77,12 +87,30 @@ type Place struct {
 // Actor is one thing that moves: a Place with waypoints.
 type Actor = Place
 
-// Waypoint is a point of a closed loop, metres in the map.
-type Waypoint struct {
-	X float64 `yaml:"x" doc:"east, metres"`
-	Y float64 `yaml:"y" doc:"north, metres"`
-	Z float64 `yaml:"z" doc:"up, metres"`
+// Choose makes the scene the one that a name stands for: SceneCity, ScenePlane, or else a file.
+// It takes the place of what was there. A plane keeps the offset of a plane.
+func (s *Scene) Choose(name string) {
+	s.City, s.Plane, s.File, s.Place = name == SceneCity, name == ScenePlane, "", nil
+	if !s.Plane {
+		s.Offset = nil
+	}
+	if !s.City && !s.Plane {
+		s.File = name
+	}
 }
+
+// Point is a point of the map.
+type Point struct {
+	X float64 `yaml:"x" doc:"east, metres" min:"-1e7" max:"1e7"`
+	Y float64 `yaml:"y" doc:"north, metres" min:"-1e7" max:"1e7"`
+	Z float64 `yaml:"z" doc:"up, metres" min:"-1e7" max:"1e7"`
+}
+
+// Vec3 returns the point as a vector.
+func (p Point) Vec3() mgl64.Vec3 { return mgl64.Vec3{p.X, p.Y, p.Z} }
+
+// Waypoint is a point of a closed loop.
+type Waypoint = Point
 
 // Origin is the map's origin on the WGS84 ellipsoid.
 type Origin struct {
@@ -283,8 +311,11 @@ func (c *Config) validate(file string) error {
 	if c.Scene.Labels != "" && len(c.Scene.LabelRules) > 0 {
 		return fail("scene.label_rules", "give either labels or label_rules, not both")
 	}
-	if c.Scene.File != "" && c.Scene.City {
-		return fail("scene", "give either city or file, not both")
+	if file := c.Scene.File != ""; file && (c.Scene.City || c.Scene.Plane) || c.Scene.City && c.Scene.Plane {
+		return fail("scene", "give only one of city, plane and file")
+	}
+	if c.Scene.Offset != nil && !c.Scene.Plane {
+		return fail("scene.offset", "only a plane has an offset: give plane: true, or leave it out")
 	}
 	if c.Time.Step < 100*time.Microsecond || c.Time.Step > time.Second {
 		return fail("time.step", "%w: %v, the range is 100µs to 1s", doc.ErrRange, c.Time.Step)

@@ -68,38 +68,68 @@ func TestFaults(t *testing.T) {
 		"ego: {driver: waypoint}":               `c.yaml:1:15: ego.driver: unknown value: "waypoint", did you mean waypoints?`,
 		"bridges: [{type: mcap, policy: drop}]": `c.yaml:1:32: bridges[0].policy: unknown value: "drop", known are block, drop_newest, drop_oldest, exclusive`,
 		"bridges: [{type: mcap, qos: [{topic: /a, reliability: sure}]}]": `c.yaml:1:55: bridges[0].qos[0].reliability: unknown value: "sure", known are reliable, best_effort`,
-		"scene: {city: true, file: a.glb}":                               "c.yaml: scene: give either city or file, not both",
+		"scene: {city: true, file: a.glb}":                               "c.yaml: scene: give only one of city, plane and file",
+		"scene: {plane: true, file: a.glb}":                              "c.yaml: scene: give only one of city, plane and file",
+		"scene: {plane: true, city: true}":                               "c.yaml: scene: give only one of city, plane and file",
+		"scene: {city: true, offset: {x: 1}}":                            "c.yaml: scene.offset: only a plane has an offset: give plane: true, or leave it out",
+		"scene: {offset: {}}":                                            "c.yaml: scene.offset: only a plane has an offset: give plane: true, or leave it out",
+		"scene: {plane: true, offset: {y: 2e7}}":                         "c.yaml:1:34: scene.offset.y: out of range: 2e+07, the range is -1e7 to 1e7",
+		"scene: {plane: true, offset: {z: .nan}}":                        "c.yaml:1:34: scene.offset.z: out of range: NaN, the range is -1e7 to 1e7",
 		"rig: a.yaml\nsensors: [{id: a, name: b}]":                       "c.yaml: rig: give either rig or sensors, not both",
 		"scene: {labels: a.yaml, label_rules: [{match: a, tag: car}]}":   "c.yaml: scene.label_rules: give either labels or label_rules, not both",
-		"time: {step: 2s}":                                      "c.yaml: time.step: out of range: 2s, the range is 100µs to 1s",
-		"ego: {commands: {timeout: -1s}}":                       "c.yaml:1:27: ego.commands.timeout: out of range: -1s, a duration is not negative",
-		"ego: {waypoints: [{x: 1}]}":                            "c.yaml: ego.waypoints: a loop needs at least 3 points, it has 1",
-		"actors: [{pose: {x: 1}}]":                              "c.yaml: actors[0]: it needs a file",
-		"scene: {triangles: 12}":                                "c.yaml:1:20: scene.triangles: out of range: 12, the range is 40000 to 4000000",
-		"ego: {speed: 0}":                                       "c.yaml:1:14: ego.speed: out of range: 0, the range is 0.01 to 100",
-		"actors: [{file: a.glb, speed: 0}]":                     "c.yaml:1:31: actors[0].speed: out of range: 0, the range is 0.01 to 100",
-		"bridges: [{connection: a}]":                            "c.yaml: bridges[0]: a bridge needs a type",
-		"scene: {origin: {latitude: 91}}":                       "c.yaml:1:28: scene.origin.latitude: out of range: 91, the range is -90 to 90",
-		"time: {scale: -1}":                                     "c.yaml:1:15: time.scale: out of range: -1, the range is 0.001 to 100",
-		"scene: {place: [{file: a.glb, scale: -1}]}":            "c.yaml:1:38: scene.place[0].scale: out of range: -1, the range is 1e-6 to 1e6",
-		"scene: {place: [{file: a, waypoints: [{}]}]}":          "c.yaml: scene.place[0]: waypoints: a loop needs at least 3 points, it has 1",
-		"time: {source: moon}":                                  `c.yaml:1:16: time.source: unknown value: "moon", known are engine, unity, ss2, external, system, dotnet_system, simulation, dotnet_simulation, ros2`,
-		"time: {source: simulated}":                             `c.yaml:1:16: time.source: unknown value: "simulated", did you mean simulation?`,
-		"TimeSource: dotnet_sys":                                `c.yaml:1:13: TimeSource: unknown value: "dotnet_sys", did you mean dotnet_system?`,
-		"TimeScale: 101":                                        "c.yaml:1:12: TimeScale: out of range: 101, the range is 0.001 to 100",
-		"time: {scale: 1}\nTimeScale: 2":                        "c.yaml:2:1: TimeScale: time.scale is given twice: TimeScale is another name of it",
-		"TimeSource: ss2\ntimesource: ros2":                     "c.yaml:1:1: TimeSource: time.source is given twice: TimeSource is another name of it",
-		"TimeSource: ss2\ntime: {source: engine}":               "c.yaml:1:1: TimeSource: time.source is given twice: TimeSource is another name of it",
-		"TimeSourceType: 5":                                     "c.yaml:1:17: TimeSourceType: out of range: 5, the range is 0 to 4",
-		"TimeSourceType: 1\nTimeSource: ss2":                    "c.yaml:1:1: TimeSourceType: time.source is given twice: TimeSourceType is another name of it",
-		"simulationConfiguration: {timeScale: 0}":               "c.yaml:1:38: simulationConfiguration.timeScale: out of range: 0, the range is 0.001 to 100",
-		"simulationConfiguration: {useTrafic: true}":            "c.yaml:1:27: simulationConfiguration.useTrafic: unknown key, did you mean useTraffic?",
-		"simulationConfiguration: 1":                            "c.yaml:1:26: simulationConfiguration: wrong kind of value: need key: value pairs",
-		"TimeScale: 2\nsimulationConfiguration: {timeScale: 1}": "c.yaml:1:1: TimeScale: time.scale is given twice: TimeScale is another name of it",
+		"time: {step: 2s}":                                               "c.yaml: time.step: out of range: 2s, the range is 100µs to 1s",
+		"ego: {commands: {timeout: -1s}}":                                "c.yaml:1:27: ego.commands.timeout: out of range: -1s, a duration is not negative",
+		"ego: {waypoints: [{x: 1}]}":                                     "c.yaml: ego.waypoints: a loop needs at least 3 points, it has 1",
+		"actors: [{pose: {x: 1}}]":                                       "c.yaml: actors[0]: it needs a file",
+		"scene: {triangles: 12}":                                         "c.yaml:1:20: scene.triangles: out of range: 12, the range is 40000 to 4000000",
+		"ego: {speed: 0}":                                                "c.yaml:1:14: ego.speed: out of range: 0, the range is 0.01 to 100",
+		"actors: [{file: a.glb, speed: 0}]":                              "c.yaml:1:31: actors[0].speed: out of range: 0, the range is 0.01 to 100",
+		"bridges: [{connection: a}]":                                     "c.yaml: bridges[0]: a bridge needs a type",
+		"scene: {origin: {latitude: 91}}":                                "c.yaml:1:28: scene.origin.latitude: out of range: 91, the range is -90 to 90",
+		"time: {scale: -1}":                                              "c.yaml:1:15: time.scale: out of range: -1, the range is 0.001 to 100",
+		"scene: {place: [{file: a.glb, scale: -1}]}":                     "c.yaml:1:38: scene.place[0].scale: out of range: -1, the range is 1e-6 to 1e6",
+		"scene: {place: [{file: a, waypoints: [{}]}]}":                   "c.yaml: scene.place[0]: waypoints: a loop needs at least 3 points, it has 1",
+		"time: {source: moon}":                                           `c.yaml:1:16: time.source: unknown value: "moon", known are engine, unity, ss2, external, system, dotnet_system, simulation, dotnet_simulation, ros2`,
+		"time: {source: simulated}":                                      `c.yaml:1:16: time.source: unknown value: "simulated", did you mean simulation?`,
+		"TimeSource: dotnet_sys":                                         `c.yaml:1:13: TimeSource: unknown value: "dotnet_sys", did you mean dotnet_system?`,
+		"TimeScale: 101":                                                 "c.yaml:1:12: TimeScale: out of range: 101, the range is 0.001 to 100",
+		"time: {scale: 1}\nTimeScale: 2":                                 "c.yaml:2:1: TimeScale: time.scale is given twice: TimeScale is another name of it",
+		"TimeSource: ss2\ntimesource: ros2":                              "c.yaml:1:1: TimeSource: time.source is given twice: TimeSource is another name of it",
+		"TimeSource: ss2\ntime: {source: engine}":                        "c.yaml:1:1: TimeSource: time.source is given twice: TimeSource is another name of it",
+		"TimeSourceType: 5":                                              "c.yaml:1:17: TimeSourceType: out of range: 5, the range is 0 to 4",
+		"TimeSourceType: 1\nTimeSource: ss2":                             "c.yaml:1:1: TimeSourceType: time.source is given twice: TimeSourceType is another name of it",
+		"simulationConfiguration: {timeScale: 0}":                        "c.yaml:1:38: simulationConfiguration.timeScale: out of range: 0, the range is 0.001 to 100",
+		"simulationConfiguration: {useTrafic: true}":                     "c.yaml:1:27: simulationConfiguration.useTrafic: unknown key, did you mean useTraffic?",
+		"simulationConfiguration: 1":                                     "c.yaml:1:26: simulationConfiguration: wrong kind of value: need key: value pairs",
+		"TimeScale: 2\nsimulationConfiguration: {timeScale: 1}":          "c.yaml:1:1: TimeScale: time.scale is given twice: TimeScale is another name of it",
 	} {
 		_, err := config.Reader{}.Parse("c.yaml", []byte(text))
 		require.Error(t, err, text)
 		assert.Equal(t, message, err.Error(), text)
+	}
+}
+
+// TestChooseAScene: what a name stands for takes the place of all that the file has, but a
+// plane keeps its offset.
+func TestChooseAScene(t *testing.T) {
+	offset := &config.Point{X: 300_000, Y: 4_000_000, Z: 50}
+	placed := config.Scene{Place: []config.Place{{File: "a.glb"}}}
+	plane := config.Scene{Plane: true, Offset: offset}
+	for _, c := range []struct {
+		from config.Scene
+		name string
+		want config.Scene
+	}{
+		{placed, "city", config.Scene{City: true}},
+		{placed, "plane", config.Scene{Plane: true}},
+		{placed, "b.gltf", config.Scene{File: "b.gltf"}},
+		{plane, "plane", plane},
+		{plane, "city", config.Scene{City: true}},
+		{plane, "b.gltf", config.Scene{File: "b.gltf"}},
+		{config.Scene{File: "b.gltf"}, "plane", config.Scene{Plane: true}},
+	} {
+		c.from.Choose(c.name)
+		assert.Equal(t, c.want, c.from, c.name)
 	}
 }
 

@@ -80,6 +80,16 @@ func (t Tag) RoadUser() bool {
 	}
 }
 
+// Ground reports whether the tag is of what is driven and walked on.
+func (t Tag) Ground() bool {
+	switch t {
+	case TagRoads, TagSidewalks, TagTerrain, TagRoadLine, TagGround, TagBridge, TagRailTrack:
+		return true
+	default:
+		return false
+	}
+}
+
 // ParseTag returns the tag of a CARLA name. Case, underscores, hyphens and
 // spaces don't matter: "traffic_light" and "TrafficLight" are one. Any other
 // name is an error that wraps ErrUnknownTag and names the closest tag.

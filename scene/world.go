@@ -280,26 +280,29 @@ func (b *builder) build() ([]Mover, error) {
 	return movers, b.addMovers(movers)
 }
 
-// anchor returns the world frame's origin: the map's own unless the actors
-// stand far from it, then the middle of their poses in whole metres.
+// anchor returns the world frame's origin: the map's own unless the actors stand far from it, then
+// the middle of their poses in whole metres. What moves may come from anywhere, and counts only
+// where nothing stands. Without any actor the ego counts.
 func anchor(s *Scene) mgl64.Vec3 {
-	lo := mgl64.Vec3{math.Inf(1), math.Inf(1), math.Inf(1)}
-	hi := lo.Mul(-1)
-	add := func(p mgl64.Vec3) {
-		for i := range 3 {
-			lo[i], hi[i] = min(lo[i], p[i]), max(hi[i], p[i])
+	poses := noBounds()
+	for _, static := range []bool{true, false} {
+		for _, a := range s.Actors {
+			if a.Reserved || a.Static() != static {
+				continue
+			}
+			pose := a.poseAt(0).Mat4()
+			for i := range a.Parts {
+				poses.add(mgl64.TransformCoordinate(mgl64.Vec3{}, pose.Mul4(a.Parts[i].Local)))
+			}
+		}
+		if !poses.empty() {
+			break
 		}
 	}
-	for _, a := range s.Actors {
-		if a.Reserved {
-			continue
-		}
-		pose := a.poseAt(0)
-		for i := range a.Parts {
-			add(mgl64.TransformCoordinate(mgl64.Vec3{}, pose.Mat4().Mul4(a.Parts[i].Local)))
-		}
+	if poses.empty() {
+		poses.add(s.Ego.Position)
 	}
-	mid := lo.Add(hi).Mul(0.5)
+	mid := poses.low.Add(poses.high).Mul(0.5)
 	if !(mid.Len() > nearOrigin) || math.IsInf(mid.Len(), 0) {
 		return mgl64.Vec3{}
 	}

@@ -160,6 +160,36 @@ func TestAnchorKeepsFarScenesExact(t *testing.T) {
 	assert.InDelta(t, 10, h.t, 1e-5)
 }
 
+// TestAnchorIsWhereSomethingStands: what moves, or is held back, may be elsewhere for now.
+func TestAnchorIsWhereSomethingStands(t *testing.T) {
+	far, ego := mgl64.Vec3{300_000, 4_000_000, 50}, mgl64.Vec3{-80_000, 0, 0}
+	crate, grey := scenetest.Box(1, 1, 1), scenetest.Matte("grey", 0.5, 0.5, 0.5)
+	for _, c := range []struct {
+		name          string
+		stands, moves bool
+		want          mgl64.Vec3
+	}{
+		{"a mover elsewhere", true, true, far},
+		{"movers alone", false, true, mgl64.Vec3{9_000, 0, 0}},
+		{"the ego alone", false, false, ego},
+	} {
+		b := scenetest.NewBuilder(c.name)
+		b.Scene.Ego.Position = ego
+		if c.stands {
+			b.Put("ground", scenetest.Plane(100, 1), grey, scenetest.At(far[0], far[1], far[2], scene.TagRoads))
+		}
+		if c.moves {
+			p := scenetest.At(9_000, 0, 0, scene.TagCar)
+			p.Motion = scenetest.Linear{Start: p.Pose}
+			b.Put("car", crate, grey, p)
+		}
+		p := scenetest.At(0, 0, 0, scene.TagCar)
+		p.Reserved = true
+		b.Put("reserve", crate, grey, p)
+		assert.Equal(t, c.want, buildWorld(t, b.Scene).Anchor, c.name)
+	}
+}
+
 // quad is a square metre facing up with a mistake made by spoil.
 func quad(spoil func(*scene.Mesh)) *scene.Scene {
 	b := scenetest.NewBuilder("spoilt")

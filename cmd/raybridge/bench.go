@@ -68,7 +68,7 @@ func newBench() *cobra.Command {
 		},
 	}
 	flags := cmd.PersistentFlags()
-	flags.StringVar(&f.scene, "scene", "city", "`SCENE`: city, or a .gltf or .glb file")
+	flags.StringVar(&f.scene, "scene", config.SceneCity, sceneUsage)
 	flags.IntVar(&f.triangles, "triangles", 0, "triangles of the city; 0 is 100000 for sensors, 1000000 for bvh")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the city")
 	flags.StringVar(&f.gpu, "gpu", "auto", "`DEVICE`: auto, software, or a number that raybridge gpu lists")
@@ -218,18 +218,12 @@ func (f *benchFlags) config() (bench.Config, error) {
 
 // source makes the scene that --scene names.
 func (f *benchFlags) source() bench.Source {
-	name := f.scene
-	if name != "city" {
-		name = filepath.Base(name)
-	}
 	return bench.Source{
-		Name: name, Sized: f.scene == "city",
+		Name: filepath.Base(f.scene), Sized: f.scene == config.SceneCity,
 		Load: func(ctx context.Context, triangles int) (*scene.Scene, error) {
 			c := config.Default()
 			c.Seed, c.Scene.Triangles = f.seed, triangles
-			if f.scene != "city" {
-				c.Scene.File = f.scene
-			}
+			c.Scene.Choose(f.scene)
 			s, _, err := raybridge.SceneOf(ctx, c, nil)
 			return s, usage(err)
 		},

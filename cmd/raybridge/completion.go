@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
+	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/flow"
 
 	"github.com/raybridge/raybridge/bridges"
@@ -115,9 +116,12 @@ func bridgeNames(registry *bridges.Registry, after string) []cobra.Completion {
 	return list
 }
 
-// completeScene completes city, folders and glTF files.
+// completeScene completes the scenes with a name, folders and glTF files.
 func completeScene(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	list := matching(typed, []cobra.Completion{cobra.CompletionWithDesc("city", "the procedural city")})
+	list := matching(typed, []cobra.Completion{
+		cobra.CompletionWithDesc(config.SceneCity, "the procedural city"),
+		cobra.CompletionWithDesc(config.ScenePlane, "flat ground, 4 km across"),
+	})
 	if list == nil || typed == "" {
 		for _, kind := range []string{".gltf", ".glb"} {
 			// A malformed pattern completes nothing.

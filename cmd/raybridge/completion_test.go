@@ -44,6 +44,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"replay", "--policy", ""}, []string{"block", "drop_newest", "drop_oldest", "exclusive"}, ":4"},
 		{[]string{"run", "--time-source", ""}, []string{"engine", "ss2", "system", "simulation", "ros2"}, ":4"},
 		{[]string{"run", "--scene", "c"}, []string{"city"}, ":4"},
+		{[]string{"run", "--scene", "p"}, []string{"plane"}, ":4"},
 		{[]string{"bench", "lidar", "--scene", "c"}, []string{"city"}, ":4"},
 		{[]string{"run", "--scene", "nowhere/"}, []string{"gltf", "glb"}, ":8"},
 	} {

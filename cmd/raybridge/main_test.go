@@ -253,7 +253,7 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"config", "check"}, "give a configuration file"},
 		{[]string{"rig", "check"}, "give a rig file"},
 		{[]string{"rig", "convert", "a", "b"}, "give one only: "},
-		{[]string{"scene", "info"}, "give a .gltf or .glb file, or city"},
+		{[]string{"scene", "info"}, "give a .gltf or .glb file, city, or plane"},
 		{[]string{"scene", "info", filepath.Join(dir, "no.gltf")}, "no.gltf"},
 		{[]string{"scene", "info", "city", "--triangles", "5"}, "triangles is 5, must be 40000 to 4000000"},
 		{[]string{"sensors", "show", "sensor.camera.rbg"}, `unknown sensor type "sensor.camera.rbg", did you mean sensor.camera.rgb?`},
@@ -422,6 +422,11 @@ func TestSceneInfo(t *testing.T) {
 	o = call(t, "scene", "info", "city", "--seed", "5", "--triangles", "40000")
 	require.Equal(t, exitDone, o.code, o.err)
 	for _, want := range []string{"scene city", "building", "pedestrian", "vegetation", "40 of them move"} {
+		assert.Contains(t, strings.Join(strings.Fields(o.out), " "), want)
+	}
+	o = call(t, "scene", "info", "plane")
+	require.Equal(t, exitDone, o.code, o.err)
+	for _, want := range []string{"scene plane", "instances 1, 0 of them move", "bounds (-2000.00, -2000.00, 0.00) to (2000.00, 2000.00, 0.00) m", "1 roads 1 12800"} {
 		assert.Contains(t, strings.Join(strings.Fields(o.out), " "), want)
 	}
 }

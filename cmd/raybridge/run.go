@@ -93,7 +93,7 @@ const defaultOut = "out"
 func (f *runFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.config, "config", "", "configuration `FILE.yaml`; flags win over it")
-	flags.StringVar(&f.scene, "scene", "city", "`SCENE`: city, or a .gltf or .glb file")
+	flags.StringVar(&f.scene, "scene", config.SceneCity, sceneUsage)
 	flags.StringVar(&f.rig, "rig", "", "rig `FILE`: our YAML, an SVL vehicle's JSON, or CARLA's objects.json;\nwithout it the demo rig")
 	flags.BoolVar(&f.lenient, "lenient", false, lenientUsage)
 	flags.DurationVar(&f.duration, "duration", 0, "simulated time to run; 0 is until Ctrl-C")
@@ -698,10 +698,7 @@ func applyFlags(cmd *cobra.Command, f *runFlags, c *config.Config) error {
 		return err
 	}
 	if given("scene") {
-		c.Scene.City, c.Scene.File, c.Scene.Place = f.scene == "city", "", nil
-		if f.scene != "city" {
-			c.Scene.File = f.scene
-		}
+		c.Scene.Choose(f.scene)
 	}
 	if err := carryRig(f, c); err != nil {
 		return err

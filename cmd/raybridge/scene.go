@@ -12,21 +12,22 @@ import (
 	"github.com/raybridge/raybridge/scene"
 )
 
+// sceneUsage describes the flag --scene.
+const sceneUsage = "`SCENE`: city, plane, or a .gltf or .glb file"
+
 func newScene() *cobra.Command {
 	cmd := group(&cobra.Command{Use: "scene", Short: "Look into scenes"})
 	var seed uint64
 	var triangles int
 	var limit memoryLimit
 	info := &cobra.Command{
-		Use:   "info FILE|city",
+		Use:   "info FILE|city|plane",
 		Short: "Print triangles, instances, labels and bounds",
-		Args:  oneArg("a .gltf or .glb file, or city"),
+		Args:  oneArg("a .gltf or .glb file, city, or plane"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c := config.Default()
 			c.Seed, c.Scene.Triangles = seed, triangles
-			if args[0] != "city" {
-				c.Scene.File = args[0]
-			}
+			c.Scene.Choose(args[0])
 			s, warnings, err := raybridge.SceneOf(cmd.Context(), c, limit.budget())
 			if err != nil {
 				return usage(err)

@@ -222,13 +222,7 @@ func standing(b body, pose spatial.Pose) body {
 
 // isSolid reports whether a part stands in the way: not what is driven and walked on.
 func isSolid(p scene.Part) bool {
-	switch p.Tag {
-	case scene.TagRoads, scene.TagSidewalks, scene.TagTerrain, scene.TagGround, scene.TagRoadLine,
-		scene.TagSky, scene.TagWater, scene.TagRailTrack, scene.TagBridge:
-		return false
-	default:
-		return true
-	}
+	return !p.Tag.Ground() && p.Tag != scene.TagSky && p.Tag != scene.TagWater
 }
 
 // near reports whether the body, whose place meets the sphere, may overlap what is in
