@@ -285,3 +285,12 @@ func BenchmarkNext200(b *testing.B) {
 	}
 	b.ReportMetric(float64(time.Since(begun).Nanoseconds())/float64(200*b.N), "ns/row")
 }
+
+// TestThePageShowsTheFile: what docs/world.md shows is what the tests read.
+func TestThePageShowsTheFile(t *testing.T) {
+	page, err := os.ReadFile("../../docs/world.md")
+	require.NoError(t, err)
+	file, err := os.ReadFile("testdata/overtake.csv")
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "```csv\n"+string(file)+"```\n")
+}

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// header is how each datagram begins: an int32 that counts those of a message from 1 and is negative
-	// for the last one, and a uint32 with the number of bytes that follow. Both are little endian.
+	// header is how each datagram begins, little endian. An int32 counts the datagrams of a message from 1,
+	// and is negative for the last one. A uint32 is the number of bytes that follow.
 	header = 8
 	// mostData is how many bytes follow at most.
 	mostData = 8192

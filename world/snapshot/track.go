@@ -74,8 +74,8 @@ func (t *Track) Name(name []byte) string {
 }
 
 // Add returns the frame that ends at a snapshot. It may be read until the next call. It is nil where
-// there is no step: for the first snapshot, and for one of the same instant as the one before, which
-// does not count. Where an actor is at fault the error is a *world.ActorError with the index in the
+// there is no step. That is for the first snapshot, and for one of an instant that is told already,
+// which does not count. Where an actor is at fault the error is a *world.ActorError with the index in the
 // snapshot. Others wrap world.ErrTime or world.ErrFull. After an error the track is of no use.
 func (t *Track) Add(s Snapshot) (*world.Frame, error) {
 	switch {

@@ -1,6 +1,6 @@
 // Package worldtest has the conformance suite of sources of worlds. A kind of sources runs it with one
-// call, and plays the worlds that the suite makes up: as a file that it writes, or as a fake of
-// the program that the kind speaks to.
+// call. It plays the worlds that the suite makes up, as a file or as a fake of the program
+// that the kind speaks to.
 package worldtest
 
 import (
