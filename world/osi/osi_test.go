@@ -1,6 +1,7 @@
 package osi
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -119,8 +120,21 @@ func freePort(t testing.TB) int {
 	return c.LocalAddr().(*net.UDPAddr).Port
 }
 
-// send sends datagrams to a port of this machine as soon as somebody listens there, slowly enough
-// for small buffers.
+// queued returns how many bytes wait in the socket of a port of this machine.
+func queued(port int) (n int) {
+	text, _ := os.ReadFile("/proc/net/udp")
+	for line := range strings.Lines(string(text)) {
+		field := strings.Fields(line) // number, local, remote, state, queues
+		if len(field) > 4 && field[1] == fmt.Sprintf("0100007F:%04X", port) {
+			var out int
+			_, _ = fmt.Sscanf(field[4], "%x:%x", &out, &n)
+		}
+	}
+	return n
+}
+
+// send sends datagrams to a port of this machine as soon as somebody listens there. It waits
+// until each is read, so that none is lost.
 func send(t *testing.T, port int, delay time.Duration, packets [][]byte) {
 	at := &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port}
 	done, stop := make(chan struct{}), make(chan struct{})
@@ -146,15 +160,16 @@ func send(t *testing.T, port int, delay time.Duration, packets [][]byte) {
 		}
 		defer c.Close()
 		for _, p := range packets {
-			select {
-			case <-stop:
-				return
-			default:
-			}
 			if _, err := c.Write(p); err != nil {
 				return
 			}
-			time.Sleep(100 * time.Microsecond)
+			for queued(port) > 0 {
+				select {
+				case <-stop:
+					return
+				case <-time.After(100 * time.Microsecond):
+				}
+			}
 		}
 	}()
 }
@@ -656,4 +671,16 @@ func FuzzDatagrams(f *testing.F) {
 			require.Len(t, fates, header+len(m))
 		}
 	})
+}
+
+// TestBomb: what a gzip file unpacks to has an end.
+func TestBomb(t *testing.T) {
+	file := framed(truthAt(0), truthAt(1), truthAt(2))
+	endless := &bounded{Reader: bytes.NewReader(file), left: int64(len(file)) - 3}
+	source := newSource(&trace{path: "a.osi.gz", reader: bufio.NewReader(endless)}, world.Options{})
+	_, err := source.Next(context.Background(), still())
+	require.NoError(t, err)
+	_, err = source.Next(context.Background(), still())
+	assert.ErrorIs(t, err, ErrDamaged)
+	assert.ErrorContains(t, err, "it unpacks to more than 1073741824 bytes")
 }
