@@ -1,0 +1,159 @@
+// Package osi drives a world by messages of ASAM OSI 3: GroundTruth, or SensorView, which has one inside. They
+// come from a trace, from an MCAP file, or from esmini over UDP.
+//
+// Moving objects are actors. Their names are their ids, their poses those of the middle of their boxes.
+// Stationary objects are boxes of the names static.ID, which stay until a message has others. The
+// messages are read by walking the wire: ASAM's numbers of fields stand in walk.go, after the .proto files of
+// https://github.com/OpenSimulationInterface/open-simulation-interface, versions 3.0 to 3.8.
+package osi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/raybridge/raybridge/world"
+	"github.com/raybridge/raybridge/world/snapshot"
+)
+
+// Kind is osi:FILE and osi:udp:[HOST:]PORT. Errors name the message, and the byte of a trace where it
+// begins. They wrap ErrDamaged, world.ErrValue, ErrTime, ErrDuplicate or ErrFull.
+var Kind = world.Kind{
+	Name: "osi", Form: "FILE.osi, FILE.osi.gz, FILE.mcap or udp:[HOST:]PORT",
+	Doc:  "ASAM OSI 3 GroundTruth or SensorView: a trace, or esmini's datagrams",
+	Open: open,
+}
+
+// mostMessage is how many bytes a message may have.
+const mostMessage = 64 << 20
+
+// messages brings one message after the other.
+type messages interface {
+	// next returns the next message, until the following call. io.EOF is an end without fault.
+	next(ctx context.Context) ([]byte, error)
+	// place says where the last message was found.
+	place() string
+	gaps() int64
+	io.Closer
+}
+
+// source makes frames of messages.
+type source struct {
+	messages
+	theirs bool
+	warn   func(string, ...any)
+	track  *snapshot.Track
+
+	views  bool // the messages are SensorViews
+	truth  groundTruth
+	static []world.Spawn // what stands there, until a message has others
+	all    []world.Spawn
+	host   uint64
+	hosted bool // host is known
+	ego    world.State
+	name   []byte
+	warned bool
+	err    error // of the last message
+}
+
+func open(_ context.Context, address string, o world.Options) (world.Source, error) {
+	if o.Warn == nil {
+		o.Warn = func(string, ...any) {}
+	}
+	var m messages
+	var err error
+	if port, ok := strings.CutPrefix(address, "udp:"); ok {
+		m, err = listen(port, o.Warn)
+	} else {
+		m, err = openFile(address, o.Warn)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return newSource(m, o), nil
+}
+
+func newSource(m messages, o world.Options) *source {
+	return &source{messages: m, theirs: o.EgoTheirs, warn: o.Warn, track: snapshot.NewTrack(o.Start)}
+}
+
+// Next returns the frame that the next message ends.
+func (s *source) Next(ctx context.Context, _ world.State) (*world.Frame, error) {
+	for s.err == nil {
+		message, err := s.next(ctx)
+		if err != nil && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err == nil {
+			var frame *world.Frame
+			if frame, err = s.take(message); frame != nil {
+				return frame, nil
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			err = s.track.End()
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			err = fmt.Errorf("%s: %w", s.place(), err)
+		}
+		s.err = err
+	}
+	return nil, s.err
+}
+
+// take returns the frame that a message ends. It is nil where there is no step.
+func (s *source) take(message []byte) (*world.Frame, error) {
+	if s.views = s.views || isView(message); s.views {
+		if has, err := s.truth.readView(message); err != nil || !has {
+			return nil, err
+		}
+	} else if err := s.truth.read(message); err != nil {
+		return nil, err
+	}
+	if s.truth.hosted {
+		s.host, s.hosted = s.truth.host, true
+	}
+	if len(s.truth.static) > 0 {
+		s.keepStatic()
+	}
+	told := snapshot.Snapshot{At: s.truth.at}
+	s.all = append(s.all[:0], s.static...)
+	for i := range s.truth.moving {
+		o := &s.truth.moving[i]
+		if !s.hosted || o.id != s.host {
+			s.all = append(s.all, world.Spawn{Name: s.nameOf("", o.id), Model: o.model(), Size: o.size, Reference: world.BoxCentre, State: o.state()})
+			continue
+		}
+		if s.theirs {
+			s.ego = o.ego()
+			told.Ego = &s.ego
+		}
+	}
+	if s.theirs && told.Ego == nil && !s.warned {
+		s.warned = true
+		s.warn("the OSI messages have no host vehicle: the vehicle with the sensors stays with us")
+	}
+	told.Actors = s.all
+	return s.track.Add(told)
+}
+
+// keepStatic keeps the stationary objects of the last message.
+func (s *source) keepStatic() {
+	s.static = s.static[:0]
+	for i := range s.truth.static {
+		o := &s.truth.static[i]
+		s.static = append(s.static, world.Spawn{Name: s.nameOf("static.", o.id), Model: box, Size: o.size, Reference: world.BoxCentre, State: world.State{Pose: o.pose()}})
+	}
+}
+
+// nameOf returns the name of an object. It makes none for one that is there.
+func (s *source) nameOf(kind string, id uint64) string {
+	s.name = strconv.AppendUint(append(s.name[:0], kind...), id, 10)
+	return s.track.Name(s.name)
+}
+
+// Gaps returns how many messages are known to have been lost.
+func (s *source) Gaps() int64 { return s.gaps() }
