@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# peers.sh: installs the software that nobody here wrote and that the bridges are tested
-# against: Cyclone DDS and Fast DDS, ROS 1's master and tools, Python's protobuf, BSON, CBOR and
-# JSON modules, and the npm packages of scripts/peers/package-lock.json (into .cache/peers). The
-# second time it installs nothing and needs no network. Debian 12, as root or with sudo.
+# peers.sh: installs the software that nobody here wrote and that the bridges and worlds are
+# tested against: Cyclone DDS and Fast DDS, ROS 1's master and tools, SUMO, Python's protobuf,
+# BSON, CBOR and JSON modules, and the npm packages of scripts/peers/package-lock.json (into
+# .cache/peers). The second time it installs nothing and needs no network. Debian 12, as root or
+# with sudo.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 apt="g++ cyclonedds-dev cyclonedds-tools libfastrtps-dev fastddsgen
  python3-rosmaster python3-rostopic python3-rosservice python3-rosbag python3-rosnode
  python3-sensor-msgs python3-rosgraph-msgs python3-geometry-msgs python3-nav-msgs python3-tf2-msgs python3-std-srvs
- python3-protobuf protobuf-compiler python3-bson python3-cbor2 python3-ujson python3-simplejson"
+ python3-protobuf protobuf-compiler python3-bson python3-cbor2 python3-ujson python3-simplejson
+ sumo"
 command -v node >/dev/null || apt+=" nodejs"
 command -v npm >/dev/null || apt+=" npm"
 least_node=18 # Debian 12's, and what the npm packages are tested with

@@ -63,6 +63,7 @@ var policy = map[string][]string{
 	"config":              {"flow", "rig", "sensors", "internal/...", "simtime"},
 	"pipeline":            {"flow", "gpu", "memory", "scene", "sensors", "sensors/sample", "readback", "dispatch", "simtime", "bridges", "config", "rig", "spatial", "internal/..."},
 	"cmd/raybridge":       {"..."},
+	"world/sumo":          {"world", "simtime", "spatial", "internal/..."},
 	"docs":                {},
 	"docs/examples":       {"flow", "sensors", "sensors/compute", "sensors/sample", "shaders", "simtime"},
 }

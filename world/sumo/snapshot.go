@@ -1,0 +1,91 @@
+package sumo
+
+// snapshot is what SUMO says after a step. It is reused: the ids are the message's.
+type snapshot struct {
+	time     float64 // seconds
+	expected int     // vehicles and persons that are there or to come
+	objects  []object
+}
+
+// object is a vehicle or a person on the road, in the net's coordinates.
+type object struct {
+	id     []byte
+	person bool
+	actor  *actor // set by meet
+
+	position            [3]float64
+	angle, slope, speed float64 // degrees clockwise from +y, degrees uphill, m/s
+}
+
+// The variables of the two contexts. Persons that ride are where their vehicle is.
+var (
+	vehicleVariables = []byte{varPosition, varAngle, varSlope, varSpeed}
+	personVariables  = []byte{varPosition, varAngle, varSlope, varSpeed, varRidesIn}
+)
+
+// read reads the answer to a step.
+func (s *snapshot) read(message []byte) error {
+	r := &reader{message: message}
+	if err := r.status(cmdStep); err != nil {
+		return err
+	}
+	s.objects = s.objects[:0]
+	for range r.count(2) {
+		s.result(r)
+	}
+	return r.err
+}
+
+// result reads what one subscription brings.
+func (s *snapshot) result(r *reader) {
+	id, end := r.enter()
+	r.text()
+	switch id {
+	case cmdSubscribe + answer:
+		for range r.byte() {
+			switch variable, v, ok := r.subscribed(); {
+			case ok && variable == varTime:
+				s.time = v.number[0]
+			case ok && variable == varExpected:
+				s.expected = int(v.number[0])
+			}
+		}
+	case cmdContext + answer:
+		person := r.byte() == cmdGetPerson
+		variables := int(r.byte())
+		for range r.count(4 + 3*variables) {
+			s.object(r, person, variables)
+		}
+	default:
+		r.fail("the result of subscription 0x%02x", id)
+	}
+	r.leave(end)
+}
+
+// object reads one of a context. It is left out where it has no place on the road.
+func (s *snapshot) object(r *reader, person bool, variables int) {
+	o := object{id: r.text(), person: person}
+	there, rides := false, false
+	for range variables {
+		variable, v, ok := r.subscribed()
+		if !ok {
+			continue
+		}
+		switch variable {
+		case varPosition:
+			o.position = v.number
+			there = o.position[0] != absent && o.position[1] != absent && o.position[2] != absent
+		case varAngle:
+			o.angle = v.number[0]
+		case varSlope:
+			o.slope = v.number[0]
+		case varSpeed:
+			o.speed = v.number[0]
+		case varRidesIn:
+			rides = len(v.text) > 0
+		}
+	}
+	if there && !rides && r.err == nil {
+		s.objects = append(s.objects, o)
+	}
+}

@@ -1,0 +1,328 @@
+package sumo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
+)
+
+// source is the traffic of one SUMO. It is one goroutine's.
+type source struct {
+	talk   conversation
+	child  *child // nil where somebody else started SUMO
+	ego    string // its id in SUMO, "" for none
+	theirs bool   // SUMO moves it
+	offset mgl64.Vec3
+	step   float64 // seconds
+	start  simtime.Stamp
+	begin  float64 // SUMO's time at start
+
+	now      snapshot
+	steps    int64                      // since begin
+	gaps     int64                      // steps that others took in between
+	actors   map[bool]map[string]*actor // persons at true; ids are unique among either
+	fresh    []*actor                   // of the step
+	frame    world.Frame
+	egoState world.State
+	egoSize  mgl64.Vec3 // known when length is above 0: SUMO has our ego
+	failed   error
+}
+
+// actor is a vehicle or a person of the last step.
+type actor struct {
+	id      string
+	person  bool
+	model   string
+	size    mgl64.Vec3
+	top     float64 // m/s
+	state   world.State
+	spawned bool
+	seen    int64 // the step
+}
+
+// Next moves our ego in SUMO, steps it and returns the traffic of then. A SUMO that we started
+// ends the world when all its traffic has left.
+func (s *source) Next(ctx context.Context, ego world.State) (*world.Frame, error) {
+	if s.failed == nil {
+		s.failed = s.explain(s.next(ctx, ego))
+	}
+	if s.failed != nil {
+		return nil, s.failed
+	}
+	return &s.frame, nil
+}
+
+func (s *source) next(ctx context.Context, ego world.State) error {
+	if s.child != nil && s.steps > 0 && s.left() <= 0 {
+		return io.EOF
+	}
+	if s.ego != "" && !s.theirs {
+		if err := s.place(ctx, ego); err != nil {
+			return fmt.Errorf("move the ego: %w", err)
+		}
+	}
+	s.talk.say()
+	s.talk.command(cmdStep, appendDouble(nil, 0)) // one step of its own length
+	if _, err := s.talk.exchange(ctx); err != nil {
+		return fmt.Errorf("step %d: %w", s.steps+1, err)
+	}
+	if err := s.now.read(s.talk.in); err != nil {
+		return fmt.Errorf("step %d: %w", s.steps+1, err)
+	}
+	steps := math.Round((s.now.time - s.begin) / s.step)
+	if !(steps > float64(s.steps)) || steps > 1e15 {
+		return fmt.Errorf("%w: SUMO's is %g s after step %d", world.ErrTime, s.now.time, s.steps+1)
+	}
+	s.gaps += int64(steps) - s.steps - 1
+	s.steps = int64(steps)
+	if err := s.meet(ctx); err != nil {
+		return fmt.Errorf("step %d: %w", s.steps, err)
+	}
+	s.tell()
+	return nil
+}
+
+// left returns how many vehicles and persons of SUMO's are there or to come.
+func (s *source) left() int {
+	if !s.theirs && s.egoSize[0] > 0 {
+		return s.now.expected - 1
+	}
+	return s.now.expected
+}
+
+// explain adds what a SUMO of ours said at its end.
+func (s *source) explain(err error) error {
+	if s.child != nil && errors.Is(err, ErrEnded) && s.child.ended(patience) {
+		return fmt.Errorf("%w (%w)", s.child.last(), err)
+	}
+	return err
+}
+
+// meet finds the actor of each object. Of those that are new it asks SUMO what doesn't change,
+// in one message. The ids of the objects are gone afterwards.
+func (s *source) meet(ctx context.Context) error {
+	s.fresh = s.fresh[:0]
+	for i := range s.now.objects {
+		o := &s.now.objects[i]
+		a := s.actors[o.person][string(o.id)]
+		if a == nil {
+			a = &actor{id: string(o.id), person: o.person}
+			s.fresh = append(s.fresh, a)
+			s.actors[o.person][a.id] = a
+		}
+		o.actor, a.seen = a, s.steps
+	}
+	for _, actors := range s.actors {
+		for id, a := range actors {
+			if a.seen != s.steps {
+				delete(actors, id)
+			}
+		}
+	}
+	if len(s.fresh) == 0 {
+		return nil
+	}
+	return s.describe(ctx)
+}
+
+// constants are the variables that describe asks for.
+var constants = [...]byte{varLength, varWidth, varHeight, varTopSpeed, varClass}
+
+// describe asks what the new actors are.
+func (s *source) describe(ctx context.Context) error {
+	s.talk.say()
+	for _, a := range s.fresh {
+		for _, variable := range constants {
+			q := a.query(variable)
+			s.talk.command(q.command, q.payload())
+		}
+	}
+	r, err := s.talk.exchange(ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range s.fresh {
+		for i, variable := range constants {
+			q := a.query(variable)
+			if err := r.status(q.command); err != nil {
+				return err
+			}
+			switch v := r.answer(q); variable {
+			case varTopSpeed:
+				a.top = v.number[0]
+			case varClass:
+				a.model = model(string(v.text))
+			default:
+				a.size[i] = v.number[0]
+			}
+		}
+	}
+	return r.err
+}
+
+func (a *actor) query(variable byte) query {
+	if a.person {
+		return query{cmdGetPerson, variable, a.id}
+	}
+	return query{cmdGetVehicle, variable, a.id}
+}
+
+// models are the scene's, by SUMO's classes of vehicles.
+var models = map[string]string{
+	"bus": "vehicle.bus", "coach": "vehicle.bus",
+	"truck": "vehicle.truck", "trailer": "vehicle.truck",
+	"delivery": "vehicle.van", "emergency": "vehicle.van",
+	"taxi":       "vehicle.taxi",
+	"motorcycle": "vehicle.motorcycle", "moped": "vehicle.motorcycle",
+	"bicycle":    "vehicle.bicycle",
+	"pedestrian": "walker.pedestrian.0001",
+	"tram":       "vehicle.tram", "rail_urban": "vehicle.rail", "rail": "vehicle.rail", "rail_electric": "vehicle.rail", "rail_fast": "vehicle.rail",
+	"ship": "vehicle.ship",
+}
+
+// model returns the model of a class. Classes that say who may drive where are cars.
+func model(class string) string {
+	if m := models[class]; m != "" {
+		return m
+	}
+	return "vehicle.sedan"
+}
+
+// ref is the actor's name: SUMO's id. A person may have the id of a vehicle.
+func (a *actor) ref() world.Ref {
+	if a.person {
+		return world.Ref{Name: "person/" + a.id}
+	}
+	return world.Ref{Name: a.id}
+}
+
+// tell makes the frame of the step. Those that are new come to their place at the speed that
+// they have there.
+func (s *source) tell() {
+	f := &s.frame
+	*f = world.Frame{Until: s.start + simtime.Stamp(s.steps)*simtime.Stamp(math.Round(s.step*1e9)), Complete: true, Spawn: f.Spawn[:0], Actors: f.Actors[:0]}
+	for i := range s.now.objects {
+		o := &s.now.objects[i]
+		a := o.actor
+		before, state := a.state, s.state(o)
+		a.state = state
+		isNew := before == world.State{}
+		if isNew {
+			before = state
+			before.Pose.Position = state.Pose.Position.Sub(state.Velocity.Mul(s.step))
+		}
+		reach := max(a.top, o.speed) * s.step
+		state.Jump = !isNew && state.Pose.Position.Sub(before.Pose.Position).Len() > reach
+		if !a.person && a.id == s.ego {
+			if s.theirs {
+				s.carry(a, state, isNew)
+			}
+			continue
+		}
+		if !a.spawned {
+			f.Spawn = append(f.Spawn, world.Spawn{Name: a.ref().Name, Model: a.model, Size: a.size,
+				Reference: world.FrontBumper, OnGround: o.position[2] == 0, State: before})
+			a.spawned = true
+		}
+		f.Actors = append(f.Actors, world.Actor{Ref: a.ref(), State: state})
+	}
+}
+
+// carry gives the frame the vehicle that carries the sensors, by its rear axle.
+func (s *source) carry(a *actor, state world.State, isNew bool) {
+	s.egoState = state
+	s.egoState.Pose.Position = state.Pose.Apply(axleToBumper(a.size).Mul(-1))
+	s.egoState.Jump = state.Jump || isNew
+	s.frame.Ego = &s.egoState
+}
+
+// axleToBumper is where the front bumper is, as seen from the rear axle.
+func axleToBumper(size mgl64.Vec3) mgl64.Vec3 {
+	return world.FrontBumper.InBox(size).Sub(world.RearAxle.InBox(size))
+}
+
+// state converts: SUMO's angles are degrees clockwise from +y, and uphill.
+func (s *source) state(o *object) world.State {
+	heading := mgl64.QuatRotate(math.Pi/2-mgl64.DegToRad(o.angle), mgl64.Vec3{0, 0, 1}).
+		Mul(mgl64.QuatRotate(-mgl64.DegToRad(o.slope), mgl64.Vec3{0, 1, 0}))
+	return world.State{
+		Pose:          spatial.Pose{Position: mgl64.Vec3(o.position).Sub(s.offset), Orientation: heading},
+		Velocity:      heading.Rotate(mgl64.Vec3{o.speed}),
+		VelocityKnown: true,
+	}
+}
+
+// place moves our ego in SUMO to where it is at the step's end if it keeps its velocity. SUMO
+// gets a vehicle if it doesn't have it, or has it no longer: one leaves at its route's end.
+func (s *source) place(ctx context.Context, ego world.State) error {
+	for try := 0; ; try++ {
+		err := s.appear(ctx)
+		if err == nil {
+			_, err = s.talk.ask(ctx, cmdSetVehicle, s.move(ego))
+		}
+		if try > 0 || !errors.Is(err, ErrRefused) {
+			return err
+		}
+		s.egoSize = mgl64.Vec3{}
+	}
+}
+
+// appear adds our ego to SUMO, on a route of SUMO's choice, and asks for its length.
+func (s *source) appear(ctx context.Context) error {
+	if s.egoSize[0] > 0 {
+		return nil
+	}
+	length := query{cmdGetVehicle, varLength, s.ego}
+	v, err := s.talk.get(ctx, length)
+	if errors.Is(err, ErrRefused) {
+		// Route, type; depart time, lane, position, speed; arrival lane, position, speed; taxi
+		// stands, line; room for persons, persons.
+		add := appendCompound(append([]byte{varAdd}, appendText(nil, s.ego)...), "", "DEFAULT_VEHTYPE",
+			"now", "first", "base", "0", "current", "max", "current", "", "", "", 0, 0)
+		if _, err := s.talk.ask(ctx, cmdSetVehicle, add); err != nil {
+			return err
+		}
+		v, err = s.talk.get(ctx, length)
+	}
+	s.egoSize[0] = v.number[0]
+	return err
+}
+
+// move is the payload of moveToXY: exactly there, off the road too.
+func (s *source) move(ego world.State) []byte {
+	pose := ego.Pose
+	pose.Orientation = pose.Orientation.Normalize()
+	bumper := pose.Apply(axleToBumper(s.egoSize)).Add(s.offset)
+	if ego.VelocityKnown {
+		bumper = bumper.Add(ego.Velocity.Mul(s.step))
+	}
+	ahead := pose.Rotate(mgl64.Vec3{1, 0, 0})
+	angle := math.Mod(mgl64.RadToDeg(math.Atan2(ahead[0], ahead[1]))+360, 360)
+	const exactly, anyDistance = byte(2), 100.0
+	return appendCompound(append([]byte{varMove}, appendText(nil, s.ego)...), "", 0, bumper[0], bumper[1], angle, exactly, anyDistance)
+}
+
+// Gaps counts the steps that SUMO took without us.
+func (s *source) Gaps() int64 { return s.gaps }
+
+// Close takes leave of SUMO. One that we started is gone afterwards.
+func (s *source) Close() error {
+	if s.talk.conn != nil {
+		s.talk.close()
+	}
+	if s.child != nil {
+		if s.talk.conn == nil {
+			_ = s.child.cmd.Process.Kill()
+		}
+		s.child.end()
+	}
+	return nil
+}
