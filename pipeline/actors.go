@@ -18,12 +18,12 @@ type Actor struct {
 }
 
 // Actor returns the actor with an id, scene.EgoID for the ego. The error wraps
-// scene.ErrNoActor, or scene.ErrAbsent for one in reserve and one that was removed.
+// scene.ErrNoActor, or scene.ErrAbsent for one that was removed.
 func (p *Pipeline) Actor(id uint32) (*Actor, error) {
 	if id == scene.EgoID {
 		return &Actor{p: p, id: id, typeID: scene.EgoTypeID, name: "ego"}, nil
 	}
-	a := p.config.Scene.Actor(id)
+	a := p.history.Actor(id)
 	switch {
 	case a == nil:
 		return nil, fmt.Errorf("actor %d: %w", id, scene.ErrNoActor)
@@ -49,6 +49,13 @@ func (p *Pipeline) Actors(pattern string) []*Actor {
 			found = append(found, p.actor(a))
 		}
 	}
+	p.moving.Lock()
+	defer p.moving.Unlock()
+	for _, a := range p.history.Coming(nil) {
+		if ok, err := path.Match(pattern, a.TypeID); err == nil && ok {
+			found = append(found, p.actor(a))
+		}
+	}
 	return found
 }
 
@@ -56,17 +63,14 @@ func (p *Pipeline) Actors(pattern string) []*Actor {
 func (p *Pipeline) present(a *scene.Actor) bool {
 	p.moving.Lock()
 	defer p.moving.Unlock()
-	if here, changed := p.came[a.ID]; changed {
-		return here
-	}
-	return !a.Reserved
+	return a.Static() || p.history.IsComing(a.ID)
 }
 
-// SpawnActor makes one of the actors that the scene holds in reserve present from the next
-// instant on. It takes the first whose type id matches a wildcard pattern ("vehicle.sedan"). It
-// follows the motion, which is asked with the simulation's time. scene.Standing is that of what
-// stands at a pose, nil stands at the reserved actor's own. Any goroutine may call it. Errors
-// wrap scene.ErrNoActor or scene.ErrReserveEmpty.
+// SpawnActor makes an actor present from the next instant on. It has the first of the scene's
+// models whose name matches a wildcard pattern ("vehicle.sedan"). It follows the motion, which is
+// asked with the simulation's time. scene.Standing is that of what stands at a pose, nil stands at
+// the model's own. Any goroutine may call it. Errors wrap scene.ErrNoActor or
+// scene.ErrReserveEmpty.
 func (p *Pipeline) SpawnActor(pattern string, motion scene.Motion) (*Actor, error) {
 	p.moving.Lock()
 	defer p.moving.Unlock()
@@ -74,7 +78,6 @@ func (p *Pipeline) SpawnActor(pattern string, motion scene.Motion) (*Actor, erro
 	if err != nil {
 		return nil, err
 	}
-	p.came[a.ID] = true
 	return p.actor(a), nil
 }
 
@@ -106,7 +109,8 @@ func (a *Actor) Present() bool {
 	if a.id == scene.EgoID {
 		return true
 	}
-	return a.p.present(a.p.config.Scene.Actor(a.id))
+	known := a.p.history.Actor(a.id)
+	return known != nil && a.p.present(known)
 }
 
 // Sensors returns the sensors that ride on the actor.
@@ -134,9 +138,5 @@ func (a *Actor) Destroy() error {
 func (a *Actor) remove() error {
 	a.p.moving.Lock()
 	defer a.p.moving.Unlock()
-	if err := a.p.history.Remove(a.id); err != nil {
-		return err
-	}
-	a.p.came[a.id] = false
-	return nil
+	return a.p.history.Remove(a.id)
 }

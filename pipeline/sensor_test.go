@@ -345,15 +345,14 @@ func TestLookUp(t *testing.T) {
 	}
 }
 
-// fleet is a scene of a static house, two cars of which one waits in reserve, and a bus.
+// fleet is a scene of a static house, a bus, and a model of cars of which two may come.
 func fleet(t testing.TB) *scene.Scene {
 	b := scenetest.NewBuilder("fleet")
 	grey := scenetest.Matte("grey", 0.5, 0.5, 0.5)
 	b.Put("house", scenetest.Box(10, 10, 10), grey, scenetest.At(50, 0, 0, scene.TagBuilding)).TypeID = "building.house"
 	bus := b.Put("bus", scenetest.Box(10, 3, 3), grey, scene.Placement{Tag: scene.TagBus, Motion: driving{mgl64.Vec3{0, 10, 0}, 1}})
 	bus.TypeID = "vehicle.bus"
-	_, err := b.Scene.Reserve(&scene.Actor{TypeID: "vehicle.sedan", Parts: bus.Parts}, 2)
-	require.NoError(t, err)
+	b.Scene.Reserve(&scene.Actor{TypeID: "vehicle.sedan", Parts: bus.Parts}, 2)
 	return b.Scene
 }
 
@@ -382,7 +381,7 @@ func TestSensorsRideOnActors(t *testing.T) {
 	busTop, err := p.AddSensor(sensors.Config{ID: plainID, Name: "bus_top", Rate: simtime.Hz(100), AttachTo: bus.ID(), Pose: sensors.Pose{Z: 3}})
 	require.NoError(t, err)
 	_, err = p.AddSensor(sensors.Config{ID: plainID, Name: "sedan_top", AttachTo: 3})
-	require.ErrorIs(t, err, scene.ErrAbsent)
+	require.ErrorIs(t, err, scene.ErrNoActor)
 	own := recorded(t, addScripted(t, p, plainID, "own", "100"))
 	require.NoError(t, p.Step(t.Context(), 10))
 
@@ -446,7 +445,7 @@ func TestActorsAreLookedUp(t *testing.T) {
 	_, err := p.Actor(99)
 	require.ErrorIs(t, err, scene.ErrNoActor)
 	_, err = p.Actor(3)
-	require.ErrorIs(t, err, scene.ErrAbsent)
+	require.ErrorIs(t, err, scene.ErrNoActor, "it comes below")
 	first, err := p.SpawnActor("vehicle.sedan", nil)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"0 vehicle.ego", "2 vehicle.bus", "3 vehicle.sedan"}, names("vehicle.*"), "at once")

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"unsafe"
@@ -74,16 +75,17 @@ func (b *builder) cacheKey() [32]byte {
 	put(b.world.Anchor)
 	put(boolBit(b.scene.Occlusion))
 	put(meshes)
-	for _, a := range b.scene.Actors {
-		put(uint64(len(a.Parts))<<1 | uint64(boolBit(a.Static())))
-		if a.Static() {
+	for at, a := range slices.Concat(b.scene.Actors, b.scene.Models) {
+		static := at < len(b.scene.Actors) && a.Static()
+		put(uint64(len(a.Parts))<<1 | uint64(boolBit(static)))
+		if static {
 			put(a.ID)
 			put(a.Pose.Mat4())
 		}
 		for i := range a.Parts {
 			p := &a.Parts[i]
 			put(int64(p.Mesh))
-			if a.Static() {
+			if static {
 				put(p.Local)
 				put(uint8(p.Tag))
 			} else {
@@ -243,8 +245,7 @@ func (b *builder) adopt(h *cacheHead, t *tables) error {
 	}
 	w.Nodes, w.Planes, w.Vertices, w.Attributes = t.nodes, t.planes, t.vertices, t.attributes
 	w.Static, w.StaticCount, w.FromCache = Ref(h.Static), int(h.StaticCount), true
-	b.setMovers(movers)
-	return nil
+	return b.setMovers(movers)
 }
 
 // save writes the world into the cache and makes room for it. The file appears

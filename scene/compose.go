@@ -35,8 +35,7 @@ type Placement struct {
 	// Whole makes one actor of the asset whatever its nodes say; so do Motion and
 	// Reserved.
 	Whole bool
-	// Reserved holds the actor back until History.Spawn: it is there to be
-	// spawned, and to be a template for Scene.Reserve.
+	// Reserved makes a model of the asset, with a slot, and no actor: History.Spawn brings it.
 	Reserved bool
 }
 
@@ -51,7 +50,7 @@ type assetBase struct {
 	shapes                  map[int]*Shape // by node: nil for those that keep their shape
 }
 
-// Add puts an asset into the scene and returns the actors it became. They are one for each node
+// Add puts an asset into the scene and returns the actors it became, or its model. They are one for each node
 // with Actor set, and one for each root node that has meshes outside those. The children count
 // as roots below a single root without a mesh. An asset that is added again shares its meshes
 // with the first time. The scene keeps references into the asset, which must not change
@@ -78,11 +77,14 @@ func (s *Scene) Add(asset *Asset, p Placement) ([]*Actor, error) {
 		if len(a.Parts) == 0 {
 			continue
 		}
-		a.TypeID, a.Motion, a.Reserved = p.TypeID, p.Motion, p.Reserved
+		a.TypeID, a.Motion = p.TypeID, p.Motion
 		if a.Name = p.Name; root >= 0 && len(roots) > 1 {
 			a.Name += "/" + asset.Nodes[root].Name
 		}
-		if err := s.AddActor(a); err != nil {
+		if p.Reserved {
+			s.Reserve(a, 1)
+			a = s.Model(a.TypeID)
+		} else if err := s.AddActor(a); err != nil {
 			return actors, fmt.Errorf("add asset %q: %w", asset.Name, err)
 		}
 		actors = append(actors, a)
@@ -116,7 +118,7 @@ func (s *Scene) AddActor(a *Actor) error {
 }
 
 // ActorsOf returns the actors whose TypeID matches a wildcard pattern
-// ("vehicle.*", as path.Match has it), reserved ones too, sorted by id.
+// ("vehicle.*", as path.Match has it), sorted by id.
 func (s *Scene) ActorsOf(pattern string) []*Actor {
 	var found []*Actor
 	for _, a := range s.Actors {

@@ -1,6 +1,7 @@
 package scene
 
 import (
+	"cmp"
 	"sync"
 
 	"github.com/go-gl/mathgl/mgl64"
@@ -27,29 +28,38 @@ type Advancer interface {
 // began some ticks ago sees them where they were. One goroutine, the frame loop, records; any
 // goroutine may ask.
 //
-// Actors come and go: Spawn makes one of the scene's reserve present, Remove takes one away.
+// Actors come and go: Spawn makes one of a model's shape present, Remove takes one away.
 // Presence is recorded with the states, and holds from its tick up to the next. An actor
 // spawned before tick T is there from T on. One removed before T is there up to T, and
 // continues along its motion until then. What answers for an earlier time answers for who was
 // there then.
 type History struct {
-	scene  *Scene
-	moving []*Actor       // all that aren't static: tracks 1.. ; track 0 is the ego
-	track  map[uint32]int // actor id to track
-	fixed  map[uint32]spatial.Pose
-	boxes  map[uint32]Box
-	// The frame loop's own, a track each. states is scratch of Record, here who is to be there
-	// at the next tick, was who was there at the latest.
+	scene      *Scene
+	fixed      map[uint32]spatial.Pose // of static actors
+	boxes      map[uint32]Box          // of those
+	modelBoxes []Box
+	// firstSlot is the first slot's track. Track 0 is the ego; those between are the scene's own
+	// actors that aren't static.
+	firstSlot int
+	// The frame loop's own lists have an entry for each track. States is scratch of Record. Here has
+	// those who are to be there at the next tick, was those of the latest.
 	states    []State
-	here, was []bool
+	here, was []*visit
+	lastID    uint32 // of an actor
+	ownIDs    uint32 // the scene's own are up to it; 0 where they leave no label to others
 
-	mu      sync.RWMutex
-	motions []Motion        // guarded by mu, written by the frame loop: nil stands still
-	times   []simtime.Stamp // guarded by mu: ring of tick times
-	ring    []State         // guarded by mu: ring of ticks, one State a track
-	there   []bool          // guarded by mu: ring of ticks, one presence a track
-	first   int             // guarded by mu: oldest tick's place in the ring
-	length  int             // guarded by mu: ticks in the ring
+	mu sync.RWMutex
+	// members are all that move, or may, by their ids, and occupants the ids of those who took
+	// slots last. guarded by mu, written by the frame loop.
+	members   map[uint32]*member
+	occupants []uint32
+	motions   []Motion        // guarded by mu, written by the frame loop: nil stands still
+	tracks    int             // guarded by mu: in the ring
+	times     []simtime.Stamp // guarded by mu: ring of tick times
+	ring      []State         // guarded by mu: ring of ticks, one State a track
+	there     []*visit        // guarded by mu: ring of ticks, who was there on each track
+	first     int             // guarded by mu: oldest tick's place in the ring
+	length    int             // guarded by mu: ticks in the ring
 
 	switches map[uint32]Switches // guarded by mu: of those in which any were set
 }
@@ -66,62 +76,56 @@ func NewHistory(s *Scene, ego Motion, capacity int) *History {
 		capacity = DefaultHistory
 	}
 	h := &History{
-		scene: s, motions: []Motion{ego},
-		here:  []bool{true},
-		track: map[uint32]int{EgoID: 0},
-		fixed: map[uint32]spatial.Pose{},
+		scene: s, members: map[uint32]*member{}, fixed: map[uint32]spatial.Pose{}, boxes: map[uint32]Box{},
 		times: make([]simtime.Stamp, capacity),
 	}
+	boxer := newBoxer(s)
+	h.enter(&Actor{ID: EgoID, Name: "ego", TypeID: EgoTypeID, Pose: s.Ego, Motion: ego}, cmp.Or(s.EgoBox, DefaultEgoBox))
 	for _, a := range s.Actors {
+		h.lastID = max(h.lastID, a.ID)
 		if a.Static() {
-			h.fixed[a.ID] = a.Pose
+			h.fixed[a.ID], h.boxes[a.ID] = a.Pose, boxer.box(a)
 			continue
 		}
-		h.moving = append(h.moving, a)
-		h.track[a.ID] = len(h.moving)
-		h.motions, h.here = append(h.motions, a.Motion), append(h.here, !a.Reserved)
+		h.enter(a, boxer.box(a))
 	}
-	h.boxes = make(map[uint32]Box, len(s.Actors)+1)
-	boxer := newBoxer(s)
-	for _, a := range s.Actors {
-		h.boxes[a.ID] = boxer.box(a)
+	for _, m := range s.Models {
+		h.modelBoxes = append(h.modelBoxes, boxer.box(m))
 	}
-	h.boxes[EgoID] = s.EgoBox
-	if s.EgoBox == (Box{}) {
-		h.boxes[EgoID] = DefaultEgoBox
-	}
-	h.states, h.was = make([]State, 1+len(h.moving)), make([]bool, 1+len(h.moving))
-	for track := range h.states {
-		h.states[track].Pose = h.standing(track)
-	}
-	h.ring, h.there = make([]State, capacity*len(h.states)), make([]bool, capacity*len(h.states))
+	h.ownIDs = h.lastID % labelMask
+	h.firstSlot, h.tracks = len(h.here), len(h.here)
+	h.was, h.occupants = make([]*visit, h.tracks), make([]uint32, h.tracks)
+	h.ring, h.there = make([]State, capacity*h.tracks), make([]*visit, capacity*h.tracks)
 	return h
 }
 
-// standing returns where a track's actor stands without a motion.
-func (h *History) standing(track int) spatial.Pose {
-	if track == 0 {
-		return h.scene.Ego
-	}
-	return h.moving[track-1].Pose
+// enter gives a track to somebody who is there from the start.
+func (h *History) enter(a *Actor, box Box) {
+	h.members[a.ID] = &member{a, len(h.here), box}
+	h.here = append(h.here, &visit{a, -1})
+	h.motions = append(h.motions, a.Motion)
+	h.states = append(h.states, State{Pose: a.Pose})
 }
 
 // Keep makes the history keep at least so many of the latest ticks. Frame loop only.
 func (h *History) Keep(ticks int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if ticks <= len(h.times) {
-		return
+	if ticks > len(h.times) {
+		h.resizeLocked(ticks, h.tracks)
 	}
-	tracks := len(h.states)
-	times, ring, there := make([]simtime.Stamp, ticks), make([]State, ticks*tracks), make([]bool, ticks*tracks)
+}
+
+// resizeLocked makes room for more ticks or tracks; mu must be held.
+func (h *History) resizeLocked(ticks, tracks int) {
+	times, ring, there := make([]simtime.Stamp, ticks), make([]State, ticks*tracks), make([]*visit, ticks*tracks)
 	for k := range h.length {
-		from := (h.first + k) % len(h.times) * tracks
+		from := (h.first + k) % len(h.times) * h.tracks
 		times[k] = h.timeLocked(k)
-		copy(ring[k*tracks:], h.ring[from:from+tracks])
-		copy(there[k*tracks:], h.there[from:from+tracks])
+		copy(ring[k*tracks:], h.ring[from:from+h.tracks])
+		copy(there[k*tracks:], h.there[from:from+h.tracks])
 	}
-	h.times, h.ring, h.there, h.first = times, ring, there, 0
+	h.times, h.ring, h.there, h.first, h.tracks = times, ring, there, 0, tracks
 }
 
 // Record moves the Advancers to a tick's time and stores every state, and who is there. What
@@ -135,11 +139,12 @@ func (h *History) Jump(stamp simtime.Stamp) { h.record(stamp, Advancer.Jump) }
 
 func (h *History) record(stamp simtime.Stamp, move func(Advancer, simtime.Stamp)) {
 	for track, m := range h.motions {
+		who := cmp.Or(h.here[track], h.was[track])
 		switch {
-		case !h.here[track] && !h.was[track]: // nowhere: the place it had last is kept
+		case who == nil: // nowhere: the place it had last is kept
 			h.states[track] = State{Pose: h.states[track].Pose}
 		case m == nil:
-			h.states[track] = State{Pose: h.standing(track)}
+			h.states[track] = State{Pose: who.actor.Pose}
 		default:
 			if a, ok := m.(Advancer); ok {
 				move(a, stamp)
@@ -167,8 +172,15 @@ func (h *History) record(stamp simtime.Stamp, move func(Advancer, simtime.Stamp)
 // Box returns the bounding box of an actor, or of the ego, in its own frame; ok is
 // false for an unknown id.
 func (h *History) Box(id uint32) (box Box, ok bool) {
-	box, ok = h.boxes[id]
-	return box, ok
+	if box, ok = h.boxes[id]; ok {
+		return box, true
+	}
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if member, known := h.members[id]; known {
+		return member.box, true
+	}
+	return Box{}, false
 }
 
 // Span returns the times of the oldest and the newest tick; ok is false before
@@ -192,12 +204,12 @@ func (h *History) Pose(id uint32, stamp simtime.Stamp) (pose spatial.Pose, ok bo
 	}
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	track, known := h.track[id]
+	member, known := h.members[id]
 	if !known || h.length == 0 {
 		return spatial.Identity(), false
 	}
 	at := h.placeLocked(stamp)
-	return h.poseLocked(track, at), h.thereLocked(track, at.tick)
+	return h.poseLocked(member.track, at), h.thereLocked(member, at.tick)
 }
 
 // poses writes where an actor was at each time into out, as Pose does. It returns false for an
@@ -211,12 +223,12 @@ func (h *History) poses(id uint32, times []simtime.Stamp, out []spatial.Pose) bo
 	}
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	track, known := h.track[id]
+	member, known := h.members[id]
 	if !known || h.length == 0 {
 		return false
 	}
 	for k, t := range times {
-		out[k] = h.poseLocked(track, h.placeLocked(t))
+		out[k] = h.poseLocked(member.track, h.placeLocked(t))
 	}
 	return true
 }
@@ -229,15 +241,18 @@ func (h *History) State(id uint32, stamp simtime.Stamp) (state State, ok bool) {
 	}
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	track, known := h.track[id]
+	member, known := h.members[id]
 	if !known || h.length == 0 {
 		return State{Pose: spatial.Identity()}, false
 	}
-	at := h.placeLocked(stamp)
-	if !h.thereLocked(track, at.tick) {
+	at, track := h.placeLocked(stamp), member.track
+	if !h.thereLocked(member, at.tick) {
 		return State{Pose: h.poseLocked(track, at)}, false
 	}
 	a, b := h.stateLocked(track, at.tick), h.stateLocked(track, at.next)
+	if h.jumpsLocked(track, at) {
+		b = a
+	}
 	mix := func(x, y mgl64.Vec3) mgl64.Vec3 { return x.Add(y.Sub(x).Mul(at.fraction)) }
 	return State{
 		Pose:                h.poseLocked(track, at),
@@ -280,18 +295,33 @@ func (h *History) placeLocked(stamp simtime.Stamp) tickPlace {
 func (h *History) timeLocked(tick int) simtime.Stamp { return h.times[(h.first+tick)%len(h.times)] }
 
 func (h *History) stateLocked(track, tick int) *State {
-	return &h.ring[(h.first+tick)%len(h.times)*len(h.states)+track]
+	return &h.ring[(h.first+tick)%len(h.times)*h.tracks+track]
 }
 
-// thereLocked reports whether a track's actor was there at a tick, and so up to the
-// next; mu must be held.
-func (h *History) thereLocked(track, tick int) bool {
-	return h.there[(h.first+tick)%len(h.times)*len(h.states)+track]
+// visitLocked returns who was there on a track at a tick, and so up to the next, nil for nobody;
+// mu must be held.
+func (h *History) visitLocked(track, tick int) *visit {
+	return h.there[(h.first+tick)%len(h.times)*h.tracks+track]
+}
+
+// thereLocked reports whether a member was there at a tick, and so up to the next; mu must be
+// held. A slot may have been another's before.
+func (h *History) thereLocked(m *member, tick int) bool {
+	v := h.visitLocked(m.track, tick)
+	return v != nil && v.actor.ID == m.actor.ID
+}
+
+// jumpsLocked reports whether the actor of the tick before a time is not on its way to the track's
+// next state. Mu must be held.
+func (h *History) jumpsLocked(track int, at tickPlace) bool {
+	v := h.visitLocked(track, at.tick)
+	next := h.visitLocked(track, at.next)
+	return v == nil || next != nil && next != v
 }
 
 func (h *History) poseLocked(track int, at tickPlace) spatial.Pose {
 	a := h.stateLocked(track, at.tick).Pose
-	if at.tick == at.next || !h.thereLocked(track, at.tick) {
+	if at.tick == at.next || h.jumpsLocked(track, at) {
 		return a
 	}
 	return spatial.Interpolate(a, h.stateLocked(track, at.next).Pose, at.fraction)

@@ -11,13 +11,20 @@ import (
 // sweepMargin covers float32 rounding of the boxes that movers sweep, metres.
 const sweepMargin = 1e-3
 
+// sweeping is what a mover's triangles are like on its way.
+type sweeping struct {
+	stretch mgl64.Mat3
+	jointed bool          // the way between keys leads through the middles
+	at      simtime.Stamp // the time that the shape is of
+}
+
 // sweep returns the box that the mover's triangles stay in while it goes through the keys and
-// the middles between them. They have the shape of a time. It holds the boxes there, and for the turns from one to the next
+// the middles between them. It holds the boxes there, and for the turns from one to the next
 // how far an arc bends away from its chord.
-func (m *Mover) sweep(keys, middles []spatial.Pose, stretch mgl64.Mat3, at simtime.Stamp) (box prim) {
-	low, high := m.Bounds(at)
+func (m *Mover) sweep(keys, middles []spatial.Pose, how sweeping) (box prim) {
+	low, high := m.Bounds(how.at)
 	centre, half := low.Add(high).Mul(0.5), high.Sub(low).Mul(0.5)
-	centre, half = stretch.Mul3x1(centre), absolute(stretch).Mul3x1(half)
+	centre, half = how.stretch.Mul3x1(centre), absolute(how.stretch).Mul3x1(half)
 	s := sweptBox{
 		centre: centre, half: half,
 		lo: mgl64.Vec3{math.Inf(1), math.Inf(1), math.Inf(1)}, hi: mgl64.Vec3{math.Inf(-1), math.Inf(-1), math.Inf(-1)},
@@ -29,7 +36,7 @@ func (m *Mover) sweep(keys, middles []spatial.Pose, stretch mgl64.Mat3, at simti
 		if k == len(keys)-1 {
 			break
 		}
-		if m.Actor.Parts[m.Part].Joints != nil {
+		if how.jointed {
 			s.add(&middles[k])
 		}
 		// Half the turn has the quaternions' product as cosine.
@@ -84,11 +91,8 @@ type moverTree struct {
 
 func (t *moverTree) reserve(movers int) {
 	t.boxes = make([]prim, 0, movers)
-	t.nodes = make([]BVHNode, 0, t.maxNodes(movers))
+	t.nodes = make([]BVHNode, 0, max(movers, 1)) // each has two children or more
 }
-
-// maxNodes is how many nodes movers can need: each has two children or more.
-func (t *moverTree) maxNodes(movers int) int { return max(movers, 1) }
 
 func (t *moverTree) reset() { t.boxes, t.nodes = t.boxes[:0], t.nodes[:0] }
 

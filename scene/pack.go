@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/gpu"
@@ -31,7 +32,7 @@ type Window struct {
 type Packer struct {
 	world   *World
 	history *History
-	keys    int           // the most keys that fit
+	tracks  []int         // in the history, of the scene's own movers
 	startNs simtime.Stamp // of the current window
 	endNs   simtime.Stamp
 	times   []simtime.Stamp
@@ -40,31 +41,38 @@ type Packer struct {
 	middle  []spatial.Pose // of the current animated part between each key and the next
 	bends   []bend         // of the current part between each key and the next
 	tree    moverTree
+	records [][4]uint32 // scratch of Resident.seat
 }
 
 // NewPacker returns a packer for a world whose actors a history follows.
 func NewPacker(w *World, h *History) *Packer {
-	keys := maxKeys
-	if n := len(w.Movers); n > 0 {
-		keys = max(2, min(keys, (64<<20)/(16*keyTexels*n)))
-	}
 	p := &Packer{
-		world: w, history: h, keys: keys,
-		times:  make([]simtime.Stamp, 0, keys),
-		actor:  make([]spatial.Pose, keys),
-		rigid:  make([]spatial.Pose, keys),
-		middle: make([]spatial.Pose, keys),
-		bends:  make([]bend, keys),
+		world: w, history: h,
+		times:  make([]simtime.Stamp, 0, maxKeys),
+		actor:  make([]spatial.Pose, maxKeys),
+		rigid:  make([]spatial.Pose, maxKeys),
+		middle: make([]spatial.Pose, maxKeys),
+		bends:  make([]bend, maxKeys),
 	}
-	p.tree.reserve(len(w.Movers))
+	p.tree.reserve(w.own)
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	for i := range w.Movers[:w.own] {
+		p.tracks = append(p.tracks, h.members[w.Movers[i].Actor.ID].track)
+	}
 	return p
 }
 
-// MotionBytes returns the most that Motion writes.
-func (p *Packer) MotionBytes() int {
-	n := len(p.world.Movers)
-	return 16 * (motionHead + keyTexels*p.keys + n*(moverHead+keyTexels*p.keys) + shaders.NodeTexels*p.tree.maxNodes(n))
+// motionBytes returns the most that Motion writes for so many rows and keys.
+func motionBytes(rows, keys int) int {
+	return 16 * (motionHead + keyTexels*keys + rows*(moverHead+keyTexels*keys) + shaders.NodeTexels*max(rows, 1))
 }
+
+// mostBytes bounds what the keys of a capture take. Where many move a long window has fewer keys.
+const mostBytes = 64 << 20
+
+// keysFor returns the most keys of a window with so many rows.
+func keysFor(rows int) int { return max(2, min(maxKeys, mostBytes/(16*keyTexels*max(rows, 1)))) }
 
 const (
 	motionHead = 2 // texels before the sensor's keys
@@ -72,34 +80,40 @@ const (
 	keyTexels  = 4
 )
 
-// place returns the mover's frame in the actor's frame, as a matrix: rigid except for animated
-// scales.
-func (m *Mover) place(stamp simtime.Stamp) mgl64.Mat4 {
-	at := m.Actor.Parts[m.Part].At(stamp)
+// place returns the mover's frame in the frame of an actor that has its parts, as a matrix: rigid
+// except for animated scales.
+func (m *Mover) place(a *Actor, stamp simtime.Stamp) mgl64.Mat4 {
+	at := a.Parts[m.Part].At(stamp)
 	out := at.Mat3().Mul3(m.unstretch).Mat4()
 	out.SetCol(3, at.Col(3))
 	return out
 }
 
+// restsIn reports whether the mover's frame stands at rest in the frame of an actor that has its
+// parts. One that was spawned may have the part elsewhere.
+func (m *Mover) restsIn(a *Actor) bool {
+	part, own := &a.Parts[m.Part], &m.Actor.Parts[m.Part]
+	return part.Joints == nil && (part == own || own.Joints == nil && part.Local == own.Local)
+}
+
 // Motion writes the sensor's and the movers' keyframes over the window, and the hierarchy over
-// the boxes that the movers sweep, into dst. dst must hold MotionBytes. It returns how many
-// bytes it wrote. Keys stand at the recorded ticks where those are evenly spaced, as they are
-// in fixed steps. A mover that is not there in the window has no box, and its record is left as
-// it was: no ray gets there. One that comes or goes in it is there for the rays of its time, of
-// its last stay if it comes more than once. A sensor on an actor that is gone stays where the
-// actor was last.
-func (p *Packer) Motion(dst []byte, w Window) (int, error) {
-	if len(dst) < p.MotionBytes() {
-		return 0, fmt.Errorf("pack motion: %d bytes for up to %d", len(dst), p.MotionBytes())
-	}
+// the boxes that the movers sweep. It appends them to dst[:0] and returns that. Keys stand at the
+// recorded ticks where those are evenly spaced, as they are in fixed steps. A mover that is not
+// there in the window has no box, and its record is of no meaning: no ray gets there. One that
+// comes or goes in it is there for the rays of its time, of its last stay if it comes more than
+// once. A sensor on an actor that is gone stays where the actor was last.
+func (p *Packer) Motion(dst []byte, w Window) ([]byte, error) {
 	if w.EndNs < w.StartNs {
-		return 0, fmt.Errorf("pack motion: the window ends at %d ns, before its start at %d ns", w.EndNs, w.StartNs)
+		return dst, fmt.Errorf("pack motion: the window ends at %d ns, before its start at %d ns", w.EndNs, w.StartNs)
 	}
 	p.startNs, p.endNs = w.StartNs, w.EndNs
-	p.times = p.history.keyTimes(p.times[:0], w.StartNs, w.EndNs, p.keys)
+	slots := p.history.slotsInUse()
+	rows := p.world.slotRow(slots)
+	p.times = p.history.keyTimes(p.times[:0], w.StartNs, w.EndNs, keysFor(rows))
 	n := len(p.times)
+	dst = slices.Grow(dst[:0], motionBytes(rows, n))[:motionBytes(rows, n)]
 	if !p.history.poses(w.Parent, p.times, p.actor) {
-		return 0, fmt.Errorf("pack motion: the history has no actor %d at %d ns", w.Parent, w.StartNs)
+		return dst, fmt.Errorf("pack motion: the history has no actor %d at %d ns", w.Parent, w.StartNs)
 	}
 	for k := range n {
 		p.actor[k] = p.world.FromMap(p.actor[k])
@@ -109,8 +123,8 @@ func (p *Packer) Motion(dst []byte, w Window) (int, error) {
 
 	movers := motionHead + keyTexels*n
 	stride := moverHead + keyTexels*n
-	nodes := movers + stride*len(p.world.Movers)
-	p.putMovers(dst, movers, stride)
+	nodes := movers + stride*rows
+	p.putMovers(dst[16*movers:], stride, slots)
 	root := p.tree.build()
 	for i := range p.tree.nodes {
 		for r, row := range &p.tree.nodes[i] {
@@ -127,7 +141,7 @@ func (p *Packer) Motion(dst []byte, w Window) (int, error) {
 	}
 	putRow(dst, 0, float64(n), first, rate, float64(math.Float32frombits(uint32(root))))
 	putRow(dst, 1, float64(movers), float64(nodes), float64(stride), float64(math.Float32frombits(uint32(p.world.Static))))
-	return 16 * (nodes + shaders.NodeTexels*len(p.tree.nodes)), nil
+	return dst[:16*(nodes+shaders.NodeTexels*len(p.tree.nodes))], nil
 }
 
 // farSeconds stands for a time outside every window.
@@ -145,66 +159,90 @@ func (p *Packer) seconds(stamp simtime.Stamp) float64 {
 }
 
 // putMovers writes the movers' records and gives the hierarchy their boxes.
-func (p *Packer) putMovers(dst []byte, at, stride int) {
-	n := len(p.times)
+func (p *Packer) putMovers(dst []byte, stride, slots int) {
 	p.tree.reset()
-	var actor *Actor
+	var v *visit
 	var here stay
-	there := false
-	for i := range p.world.Movers {
-		m := &p.world.Movers[i]
-		if m.Actor != actor {
-			actor = m.Actor
-			here, there = p.history.stays(actor.ID, p.times, p.actor)
-			for k := range n {
-				p.actor[k] = p.world.FromMap(p.actor[k])
-			}
+	for i := range p.world.own {
+		if i == 0 || p.tracks[i] != p.tracks[i-1] {
+			v, here = p.follow(p.tracks[i])
 		}
-		if !there {
+		if v != nil {
+			p.putMover(dst[16*stride*i:], i, subject{&p.world.Movers[i], v.actor, here})
+		}
+	}
+	for slot := range slots {
+		if v, here = p.follow(p.history.firstSlot + slot); v == nil {
 			continue
 		}
-		here, shapedAt := here, p.startNs
-		if m.shape != nil {
-			share, at, ok := during(m.Copy, p.startNs, p.endNs)
-			if here = here.within(share); !ok || here.from >= here.until {
-				continue
-			}
-			shapedAt = at
+		row := p.world.slotRow(slot)
+		for k := range p.world.models[v.model].count {
+			m := &p.world.Movers[p.world.models[v.model].first+k]
+			p.putMover(dst[16*stride*(row+k):], row+k, subject{m, v.actor, here})
 		}
-		stretch, present := p.partKeys(m, n)
-		record := at + stride*i
-		undo := mgl64.Ident3()
-		if present {
-			undo = stretch.Inv()
+	}
+}
+
+// subject is a mover of somebody who is there for some time.
+type subject struct {
+	mover *Mover
+	actor *Actor
+	here  stay
+}
+
+// follow sets p.actor to the way of the actor on a track, nil for nobody.
+func (p *Packer) follow(track int) (v *visit, here stay) {
+	v, here = p.history.stays(track, Window{StartNs: p.startNs, EndNs: p.endNs}, keys{p.times, p.actor})
+	if v != nil {
+		for k := range p.times {
+			p.actor[k] = p.world.FromMap(p.actor[k])
 		}
-		times := [3]float64{p.seconds(here.from), p.seconds(here.until)}
-		for r := range 3 {
-			putRow(dst, record+r, undo[r], undo[3+r], undo[6+r], times[r])
+	}
+	return v, here
+}
+
+// putMover writes the record of a row's mover, and its box.
+func (p *Packer) putMover(record []byte, row int, s subject) {
+	n, m, here, shapedAt := len(p.times), s.mover, s.here, p.startNs
+	if m.shape != nil {
+		share, at, ok := during(m.Copy, p.startNs, p.endNs)
+		if here = here.within(share); !ok || here.from >= here.until {
+			return
 		}
-		p.putKeys(dst, record+moverHead, n)
-		if present {
-			p.tree.add(i, m.sweep(p.rigid[:n], p.middle, stretch, shapedAt))
-		}
+		shapedAt = at
+	}
+	stretch, present := p.partKeys(m, s.actor, n)
+	undo := mgl64.Ident3()
+	if present {
+		undo = stretch.Inv()
+	}
+	times := [3]float64{p.seconds(here.from), p.seconds(here.until)}
+	for r := range 3 {
+		putRow(record, r, undo[r], undo[3+r], undo[6+r], times[r])
+	}
+	p.putKeys(record, moverHead, n)
+	if present {
+		p.tree.add(row, m.sweep(p.rigid[:n], p.middle, sweeping{stretch, !m.restsIn(s.actor), shapedAt}))
 	}
 }
 
 // partKeys sets p.rigid and p.middle to the mover's frame in the world. It returns the stretch
 // that its scale animation adds in the middle of the window; present is false where that leaves
 // no volume.
-func (p *Packer) partKeys(m *Mover, n int) (stretch mgl64.Mat3, present bool) {
-	if m.Actor.Parts[m.Part].Joints == nil {
+func (p *Packer) partKeys(m *Mover, a *Actor, n int) (stretch mgl64.Mat3, present bool) {
+	if m.restsIn(a) {
 		p.carry(m.rest, n)
 		return mgl64.Ident3(), true
 	}
 	stretch, present = mgl64.Ident3(), true
 	for k := range n {
-		rigid, s, ok := rigidPart(m.place(p.times[k]))
+		rigid, s, ok := rigidPart(m.place(a, p.times[k]))
 		p.rigid[k] = p.actor[k].Compose(rigid)
 		if k == n/2 {
 			stretch, present = s, ok
 		}
 		if k+1 < n {
-			rigid, _, _ = rigidPart(m.place((p.times[k] + p.times[k+1]) / 2))
+			rigid, _, _ = rigidPart(m.place(a, (p.times[k]+p.times[k+1])/2))
 			p.middle[k] = between(&p.actor[k], &p.actor[k+1]).Compose(rigid)
 		}
 	}
@@ -364,26 +402,75 @@ func (h *History) keyTimes(times []simtime.Stamp, startNs, endNs simtime.Stamp, 
 	return times
 }
 
-// Places appends each mover's mesh-to-world matrix at an instant to dst, in float64. They are
-// rigid, animated scales aside. For a mover that is not there then they are zero in all places:
-// its triangles are a point, and At(3, 3) tells. So they are for all copies except the first of
-// a part with a Shape. One goroutine at a time, as all of a Packer.
-func (p *Packer) Places(dst []mgl64.Mat4, stamp simtime.Stamp) []mgl64.Mat4 {
-	var actor *Actor
+// Shown is who has a row of the tables at an instant.
+type Shown struct {
+	// Mover is the row's, into the world's Movers; -1 in the row of a slot that has none.
+	Mover int
+	// Slot is the slot whose row it is, -1 for one of the scene's own actors'. Model is that of the
+	// actor in the slot, into the scene's Models.
+	Slot, Model int
+	// Actor is whose mover it is, nil while he isn't there.
+	Actor *Actor
+	track int
+	visit *visit // nil while he isn't there
+}
+
+// now sets who is there.
+func (s *Shown) now(v *visit) {
+	s.visit, s.Actor, s.Model = v, nil, -1
+	if v != nil {
+		s.Actor, s.Model = v.actor, v.model
+	}
+}
+
+// Cast appends who has each row at an instant to dst. Rows behind the last slot that was ever in
+// use are left out. One goroutine at a time.
+func (p *Packer) Cast(dst []Shown, stamp simtime.Stamp) []Shown {
+	who := Shown{track: -1, Slot: -1}
+	for i := range p.world.own {
+		if who.Mover = i; who.track != p.tracks[i] {
+			who.track = p.tracks[i]
+			v, _ := p.history.visitAt(who.track, stamp)
+			who.now(v)
+		}
+		dst = append(dst, who)
+	}
+	for slot := range p.history.slotsInUse() {
+		who.Slot, who.track = slot, p.history.firstSlot+slot
+		v, _ := p.history.visitAt(who.track, stamp)
+		who.now(v)
+		for k := range p.world.slotRows {
+			who.Mover = -1
+			if v != nil && k < p.world.models[v.model].count {
+				who.Mover = p.world.models[v.model].first + k
+			}
+			dst = append(dst, who)
+		}
+	}
+	return dst
+}
+
+// Places appends the mesh-to-world matrix at an instant of each row of a cast to dst, in float64.
+// They are rigid, animated scales aside. For a mover that is not there then they are zero in all
+// places: its triangles are a point, and At(3, 3) tells. So they are for an actor that was not
+// there then, or has jumped since. They also are for all copies of a part with a Shape, except
+// the first. One goroutine at a time, as all of a Packer.
+func (p *Packer) Places(dst []mgl64.Mat4, cast []Shown, stamp simtime.Stamp) []mgl64.Mat4 {
+	track := -1
+	var then *visit
 	var pose spatial.Pose
-	there := false
-	for i := range p.world.Movers {
-		m := &p.world.Movers[i]
-		if m.Actor != actor {
-			actor = m.Actor
-			pose, there = p.history.Pose(actor.ID, stamp)
+	for i := range cast {
+		who := &cast[i]
+		if track != who.track {
+			track = who.track
+			then, pose = p.history.visitAt(track, stamp)
 			pose = p.world.FromMap(pose)
 		}
-		if !there || m.Copy > 0 {
+		if then == nil || then != who.visit || who.Mover < 0 || p.world.Movers[who.Mover].Copy > 0 {
 			dst = append(dst, mgl64.Mat4{})
 			continue
 		}
-		dst = append(dst, pose.Mat4().Mul4(m.place(stamp)))
+		dst = append(dst, pose.Mat4().Mul4(p.world.Movers[who.Mover].place(then.actor, stamp)))
 	}
 	return dst
 }
@@ -394,35 +481,55 @@ type MotionTable struct {
 	packer   *Packer
 	resident *Resident
 	packed   []byte
+	size     int // of the buffer
 	buffer   *gpu.Buffer
 	texture  *gpu.Texture
 }
 
 // NewMotionTable makes the memory for Packer.Motion. The Resident is of the Packer's world; its
-// shapes are those of a window from Write on. GL thread only.
+// shapes, and whom its slots show, are those of a window from Write on. GL thread only.
 func (p *Packer) NewMotionTable(c *gpu.Ctx, r *Resident) (*MotionTable, error) {
-	b, err := c.NewBuffer(gpu.BufferDesc{Label: "motion", Size: p.MotionBytes()})
-	if err != nil {
+	t := &MotionTable{packer: p, resident: r}
+	if err := t.reserve(c, motionBytes(p.world.own, keysFor(p.world.own))); err != nil {
 		return nil, err
 	}
-	t, err := c.NewTexture(gpu.TextureDesc{Label: "motion view", Kind: gpu.TextureBuffer, Format: gpu.FormatRGBA32F, Buffer: b})
-	if err != nil {
-		b.Close()
-		return nil, err
-	}
-	return &MotionTable{packer: p, resident: r, packed: make([]byte, p.MotionBytes()), buffer: b, texture: t}, nil
+	return t, nil
 }
 
-// Write replaces the table with the motion in a window. GL thread only.
-func (t *MotionTable) Write(c *gpu.Ctx, w Window) error {
-	n, err := t.packer.Motion(t.packed, w)
+// reserve makes the table hold so many bytes. Its former memory is deleted when the commands that
+// read it have ended.
+func (t *MotionTable) reserve(c *gpu.Ctx, size int) error {
+	b, err := c.NewBuffer(gpu.BufferDesc{Label: "motion", Size: size})
 	if err != nil {
 		return err
 	}
-	if err := t.resident.show(c, w.StartNs, w.EndNs); err != nil {
+	view, err := c.NewTexture(gpu.TextureDesc{Label: "motion view", Kind: gpu.TextureBuffer, Format: gpu.FormatRGBA32F, Buffer: b})
+	if err != nil {
+		b.Close()
 		return err
 	}
-	return c.WriteBuffer(t.buffer, 0, t.packed[:n])
+	if t.buffer != nil {
+		t.Close()
+	}
+	t.buffer, t.texture, t.size = b, view, size
+	return nil
+}
+
+// Write replaces the table with the motion in a window. The table's Binding may be another
+// afterwards. GL thread only.
+func (t *MotionTable) Write(c *gpu.Ctx, w Window) (err error) {
+	if t.packed, err = t.packer.Motion(t.packed, w); err != nil {
+		return err
+	}
+	if err := t.resident.show(c, t.packer, w); err != nil {
+		return err
+	}
+	if len(t.packed) > t.size {
+		if err := t.reserve(c, len(t.packed)+len(t.packed)/2); err != nil {
+			return err
+		}
+	}
+	return c.WriteBuffer(t.buffer, 0, t.packed)
 }
 
 // Binding returns the table's binding.

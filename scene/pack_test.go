@@ -28,11 +28,9 @@ func texels(b []byte) [][4]float64 {
 
 func packMotion(t testing.TB, w *scene.World, h *scene.History, window scene.Window) [][4]float64 {
 	t.Helper()
-	p := scene.NewPacker(w, h)
-	buf := make([]byte, p.MotionBytes())
-	n, err := p.Motion(buf, window)
+	packed, err := scene.NewPacker(w, h).Motion(nil, window)
 	require.NoError(t, err)
-	return texels(buf[:n])
+	return texels(packed)
 }
 
 // keyPose interpolates packed keys as lib/motion.glsl does.
@@ -163,7 +161,7 @@ func TestPlacesAreMatrices(t *testing.T) {
 	s := scenetest.Soup(3, 600, true)
 	w, h := buildWorld(t, s), recorded(s, nil)
 	p := scene.NewPacker(w, h)
-	place := p.Places(nil, 123e6)[1]
+	place := p.Places(nil, p.Cast(nil, 123e6), 123e6)[1]
 	m := &w.Movers[1]
 	want := m.Actor.Pose.Mat4().Mul4(m.Actor.Parts[0].Joints(123e6))
 	// The matrix takes a stored vertex to where the mesh's vertex is.
@@ -173,12 +171,32 @@ func TestPlacesAreMatrices(t *testing.T) {
 		got := mgl64.TransformCoordinate(mgl64.Vec3{float64(v[0]), float64(v[1]), float64(v[2])}, place)
 		assertVec(t, mgl64.TransformCoordinate(inMesh, want), got, 1e-4)
 	}
-	_, err := p.Motion(make([]byte, 10), scene.Window{})
-	assert.Error(t, err)
-	_, err = p.Motion(make([]byte, p.MotionBytes()), scene.Window{StartNs: 2, EndNs: 1})
-	assert.ErrorContains(t, err, "before its start")
-	_, err = p.Motion(make([]byte, p.MotionBytes()), scene.Window{Parent: 99})
-	assert.ErrorContains(t, err, "no actor 99")
+}
+
+// Motion grows what it is given, writes into what is large enough, and refuses what can't be.
+func TestMotionGrowsItsBytes(t *testing.T) {
+	s := scenetest.Soup(3, 600, true)
+	w, h := buildWorld(t, s), recorded(s, nil)
+	p := scene.NewPacker(w, h)
+	window := scene.Window{Mount: spatial.Identity(), StartNs: 100e6, EndNs: 150e6}
+	want, err := p.Motion(nil, window)
+	require.NoError(t, err)
+	for _, room := range []int{1, 10, len(want) - 1, 2 * len(want), 1 << 20} {
+		dst := make([]byte, room)
+		got, err := p.Motion(dst, window)
+		require.NoError(t, err)
+		assert.Equal(t, want, got, "%d bytes", room)
+		assert.Equal(t, room >= len(want), &dst[0] == &got[0], "%d bytes", room)
+	}
+	for text, window := range map[string]scene.Window{
+		"before its start": {StartNs: 2, EndNs: 1},
+		"no actor 99":      {Parent: 99},
+	} {
+		dst := make([]byte, 10)
+		got, err := p.Motion(dst, window)
+		require.ErrorContains(t, err, text)
+		assert.NotNil(t, got, "the bytes stay for the next time")
+	}
 }
 
 // The corrected linear interpolation against slerp's closed form.
@@ -203,7 +221,7 @@ func BenchmarkPackMotion(b *testing.B) {
 	}
 	w, h := buildWorld(b, s.Scene), recorded(s.Scene, nil)
 	p := scene.NewPacker(w, h)
-	buf := make([]byte, p.MotionBytes())
+	var buf []byte
 	for _, bench := range []struct {
 		name   string
 		window scene.Window
@@ -214,7 +232,8 @@ func BenchmarkPackMotion(b *testing.B) {
 		b.Run(bench.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := p.Motion(buf, bench.window); err != nil {
+				var err error
+				if buf, err = p.Motion(buf, bench.window); err != nil {
 					b.Fatal(err)
 				}
 			}

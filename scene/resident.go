@@ -15,16 +15,17 @@ type Resident struct {
 	World    *World
 	bindings []gpu.Binding
 	closers  []interface{ Close() }
-	// The tables that shapes change, by their slots, and those shapes. GL thread.
+	// The tables that shapes and visits change, by their slots. GL thread.
 	tables map[int]*gpu.Buffer
 	shapes []*reshaped
+	seated []*visit // whose movers the rows of each of the scene's slots have
 }
 
 // Upload copies the world's tables and textures to the GPU. GL thread only. It
 // fails with ErrTooLarge where a table has more texels than the driver's
 // texture buffers can hold. The caller closes the Resident before the thread.
 func (w *World) Upload(c *gpu.Ctx) (*Resident, error) {
-	r := &Resident{World: w, tables: map[int]*gpu.Buffer{}}
+	r := &Resident{World: w, tables: map[int]*gpu.Buffer{}, seated: make([]*visit, w.Scene.Slots)}
 	for _, s := range w.shaped {
 		r.shapes = append(r.shapes, newReshaped(w, s))
 	}
@@ -139,19 +140,43 @@ func (r *Resident) Close() {
 	}
 }
 
-// moverRecords returns the table of movers.
+// moverRecords returns the table of movers, of which the slots' rows wait for seat.
 func (w *World) moverRecords() [][4]uint32 {
-	records := make([][4]uint32, len(w.Movers))
-	for i := range w.Movers {
-		m := &w.Movers[i]
-		tag := m.Actor.Parts[m.Part].Tag
-		previous := uint32(0)
-		if m.shape != nil {
-			previous = uint32(m.First + (previousCopy-m.Copy)*m.Count)
-		}
-		records[i] = [4]uint32{uint32(m.Root), label(m.Actor, tag), uint32(m.First), previous}
+	records := make([][4]uint32, w.Rows())
+	for i := range w.Movers[:w.own] {
+		records[i] = w.moverRecord(&w.Movers[i], w.Movers[i].Actor)
 	}
 	return records
+}
+
+// moverRecord returns the record of a mover that somebody has.
+func (w *World) moverRecord(m *Mover, a *Actor) [4]uint32 {
+	previous := uint32(0)
+	if m.shape != nil {
+		previous = uint32(m.First + (previousCopy-m.Copy)*m.Count)
+	}
+	return [4]uint32{uint32(m.Root), label(a, a.Parts[m.Part].Tag), uint32(m.First), previous}
+}
+
+// seat brings those who are in the slots, last in a window, into the table of movers. Few actors
+// come from one capture to the next. GL thread only.
+func (r *Resident) seat(c *gpu.Ctx, p *Packer, w Window) error {
+	for slot := range p.history.slotsInUse() {
+		v := p.history.visitIn(p.history.firstSlot+slot, w)
+		if v == nil || v == r.seated[slot] {
+			continue
+		}
+		of := r.World.models[v.model]
+		p.records = p.records[:0]
+		for k := range of.count {
+			p.records = append(p.records, r.World.moverRecord(&r.World.Movers[of.first+k], v.actor))
+		}
+		if err := c.WriteBuffer(r.tables[shaders.SlotMovers], r.World.slotRow(slot)*16, gpu.BytesOf(p.records)); err != nil {
+			return fmt.Errorf("show actor %d (%s): %w", v.actor.ID, v.actor.Name, err)
+		}
+		r.seated[slot] = v
+	}
+	return nil
 }
 
 // Flags of a material record.

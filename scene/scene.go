@@ -13,9 +13,9 @@
 // Parts with a Shape (skins, morph targets) change their triangles. MotionTable.Write brings them
 // to the GPU for its window. What rasterises calls Resident.Show for its instant before it draws.
 //
-// Actors may come and go during a run. Scene.Reserve holds some back from the start, so that
-// the World has room for them. History.Spawn and History.Remove make them present and absent
-// from the next tick on. What asks for a time before that (a scan that began earlier) gets who
+// Actors may come and go during a run. They have the shapes of the scene's Models, which are in
+// the World from the start, and take its Slots. History.Spawn and History.Remove make them present
+// and absent from the next tick on. What asks for a time before that (a scan that began earlier) gets who
 // was there then.
 //
 // # Frames
@@ -116,15 +116,12 @@ type Actor struct {
 	// Motion moves the actor; nil for a static one. A *Driven is steered
 	// from outside.
 	Motion Motion
-	// Reserved holds the actor back: it is nowhere until History.Spawn. See
-	// Scene.Reserve.
-	Reserved bool
 }
 
-// Static reports whether neither the actor nor a part of it ever moves, and it is always there.
-// Then it is part of the World's one set of static triangles.
+// Static reports whether neither the actor nor a part of it ever moves. Then it is part of the
+// World's one set of static triangles.
 func (a *Actor) Static() bool {
-	if a.Motion != nil || a.Reserved {
+	if a.Motion != nil {
 		return false
 	}
 	for i := range a.Parts {
@@ -160,7 +157,12 @@ type Scene struct {
 	Materials []Material
 	Meshes    []Mesh
 	Actors    []*Actor
-	Light     Light
+	// Models are the shapes of actors that come during a run. Slots is how many of these may be
+	// there at a time, of any models. A model's parts name the scene's meshes. Its TypeID is its
+	// name, of which the first counts. See Reserve and History.Spawn.
+	Models []*Actor
+	Slots  int
+	Light  Light
 	// Occlusion says that Build finds how much of the sky each mesh hides from its own vertices.
 	// Cameras darken the light of sky and ground there (ambient occlusion).
 	Occlusion bool
@@ -454,9 +456,9 @@ type Stats struct {
 	// Triangles counts every part's mesh, each time it is shown; Stored counts
 	// each mesh once.
 	Triangles, Stored int
-	// Instances is the number of actors, Moving those that move. Reserved ones
-	// are counted apart, and nowhere else but in Stored.
-	Instances, Moving, Reserved int
+	// Instances is the number of actors, Moving those that move. Models are counted apart, and
+	// nowhere else but in Stored.
+	Instances, Moving, Models   int
 	Meshes, Materials, Textures int
 	Tags                        []TagStats // of the tags that occur, in order
 	// Min and Max bound these actors at time 0, map frame, metres.
@@ -473,7 +475,7 @@ type TagStats struct {
 // Stats counts what the scene holds.
 func (s *Scene) Stats() Stats {
 	out := Stats{
-		Meshes: len(s.Meshes), Materials: len(s.Materials), Textures: len(s.Textures),
+		Models: len(s.Models), Meshes: len(s.Meshes), Materials: len(s.Materials), Textures: len(s.Textures),
 	}
 	counts := make([]int, len(s.Meshes))
 	for i := range s.Meshes {
@@ -482,10 +484,6 @@ func (s *Scene) Stats() Stats {
 	}
 	var tags [256]TagStats
 	for _, a := range s.Actors {
-		if a.Reserved {
-			out.Reserved++
-			continue
-		}
 		out.Instances++
 		if !a.Static() {
 			out.Moving++
@@ -523,15 +521,12 @@ func (m *Mesh) Triangles() int {
 	return n
 }
 
-// Bounds returns the box of all actors' vertices at time 0 in the map frame, metres. It leaves
-// out reserved ones; ok is false where there are no vertices.
+// Bounds returns the box of all actors' vertices at time 0 in the map frame, metres; ok is false
+// where there are no vertices.
 func (s *Scene) Bounds() (lo, hi mgl64.Vec3, ok bool) {
 	inf := math.Inf(1)
 	lo, hi = mgl64.Vec3{inf, inf, inf}, mgl64.Vec3{-inf, -inf, -inf}
 	for _, a := range s.Actors {
-		if a.Reserved {
-			continue
-		}
 		pose := a.poseAt(0).Mat4()
 		for i := range a.Parts {
 			p := &a.Parts[i]

@@ -479,18 +479,20 @@ func newReshaped(w *World, s shapedMesh) *reshaped {
 // Show brings all shapes into the tables as they are at an instant, for sensors that see one
 // without a MotionTable. Commands that were issued before still see what was there. GL thread
 // only.
-func (r *Resident) Show(c *gpu.Ctx, stamp simtime.Stamp) error { return r.show(c, stamp, stamp) }
+func (r *Resident) Show(c *gpu.Ctx, p *Packer, stamp simtime.Stamp) error {
+	return r.show(c, p, Window{StartNs: stamp, EndNs: stamp})
+}
 
-// show brings all shapes of a window into the tables.
-func (r *Resident) show(c *gpu.Ctx, startNs, endNs simtime.Stamp) error {
+// show brings all shapes of a window into the tables, and who is in the slots.
+func (r *Resident) show(c *gpu.Ctx, p *Packer, w Window) error {
 	for k := range shapeCopies {
-		if _, at, ok := during(k, startNs, endNs); ok {
+		if _, at, ok := during(k, w.StartNs, w.EndNs); ok {
 			if err := r.showCopy(c, k, at); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return r.seat(c, p, w)
 }
 
 // ShowPrevious brings all shapes into the tables as they were at an earlier instant, for

@@ -53,7 +53,7 @@ func limb() *scene.Asset {
 	}
 }
 
-// limbs is a scene with limbs: one that stands, one that drives and turns, and one in reserve.
+// limbs is a scene with limbs: one that stands, one that drives and turns, and a model.
 func limbs() *scene.Scene {
 	b := scenetest.NewBuilder("limbs")
 	b.Put("floor", scenetest.Plane(60, 3), scenetest.Matte("floor", 0.5, 0.5, 0.5), scenetest.At(0, 0, -2, scene.TagRoads))
@@ -118,13 +118,15 @@ func TestBoundsHoldTheShape(t *testing.T) {
 
 // A world's copies of a shape are taken from the budget before they are made.
 func TestShapesTakeMemory(t *testing.T) {
-	s := scenetest.NewBuilder("limb").Scene
-	_, err := s.Add(limb(), scene.Placement{Whole: true})
-	require.NoError(t, err)
-	_, err = scene.Build(t.Context(), s, scene.BuildOptions{Memory: memory.New(1 << 20)})
-	assert.ErrorIs(t, err, memory.ErrExceeded)
-	_, err = scene.Build(t.Context(), s, scene.BuildOptions{Memory: memory.New(1 << 23)})
-	assert.NoError(t, err)
+	for _, model := range []bool{false, true} {
+		s := scenetest.NewBuilder("limb").Scene
+		_, err := s.Add(limb(), scene.Placement{Whole: true, Reserved: model})
+		require.NoError(t, err)
+		_, err = scene.Build(t.Context(), s, scene.BuildOptions{Memory: memory.New(1 << 20)})
+		assert.ErrorIs(t, err, memory.ErrExceeded, "model %v", model)
+		_, err = scene.Build(t.Context(), s, scene.BuildOptions{Memory: memory.New(1 << 23)})
+		assert.NoError(t, err, "model %v", model)
+	}
 }
 
 func TestBadShapes(t *testing.T) {

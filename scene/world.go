@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -82,8 +83,9 @@ type Row = [4]float32
 // The mover's frame is the part's frame with the part's scale applied to the
 // triangles, so that it moves as a rigid body.
 type Mover struct {
-	Actor *Actor
-	Part  int // into Actor.Parts
+	Actor *Actor // one of the scene's own, or a model
+	Part  int    // into Actor.Parts
+	model int    // into the scene's Models; -1 for its own actors
 	// Copy is 0, or which of several of the part this is: each has the shape of a part of a
 	// scan's window. See shapedMesh.
 	Copy int
@@ -124,14 +126,36 @@ type World struct {
 	Attributes [][4]uint32
 	// StaticCount is how many triangles, from 0, are static actors'.
 	StaticCount int
-	Movers      []Mover
-	shaped      []shapedMesh
+	// Movers are the moving parts of the scene's own actors, and then those of its models.
+	Movers []Mover
+	own    int    // how many of Movers are the scene's own actors'
+	models []span // the movers of each of the scene's models
+	// slotRows is the most movers of a model. See Rows.
+	slotRows int
+	shaped   []shapedMesh
 	// FromCache is true where the tables were read from the on-disk cache.
 	FromCache bool
 	// CacheErr says why the cache could not be read or written, for a log line;
 	// the world is complete all the same.
 	CacheErr error
 }
+
+// span is a run of movers.
+type span struct{ first, count int }
+
+// Rows returns how many rows the tables of a capture may have, one for each moving part that may
+// be there. The first are those of Movers that the scene's own actors have, in order. Behind them
+// each slot has as many rows as the model with the most movers. The actor in the slot has those
+// from the first on.
+func (w *World) Rows() int { return w.slotRow(w.Scene.Slots) }
+
+// ModelMovers returns the first and the number of a model's movers.
+func (w *World) ModelMovers(model int) (first, count int) {
+	return w.models[model].first, w.models[model].count
+}
+
+// slotRow returns a slot's first row.
+func (w *World) slotRow(slot int) int { return w.own + slot*w.slotRows }
 
 // Triangles returns the number of triangles in the tables; a mesh that several
 // movers share counts once. Each copy of a Shape's mesh counts.
@@ -184,14 +208,14 @@ func Build(ctx context.Context, s *Scene, opts BuildOptions) (*World, error) {
 func (s *Scene) countedTriangles() int64 {
 	sum := int64(0)
 	shapes := map[*Shape]bool{}
-	for _, a := range s.Actors {
+	for at, a := range slices.Concat(s.Actors, s.Models) {
 		for i := range a.Parts {
 			if shape := a.Parts[i].Shape; shape != nil && !shapes[shape] {
 				shapes[shape] = true
 				sum += shapeCopies * int64(len(shape.mesh.Indices)/3)
 			}
 		}
-		if !a.Static() {
+		if at >= len(s.Actors) || !a.Static() {
 			continue
 		}
 		for i := range a.Parts {
@@ -246,8 +270,7 @@ func build(ctx context.Context, s *Scene, opts BuildOptions) (*World, error) {
 			w.CacheErr = errors.Join(w.CacheErr, err)
 		}
 	}
-	b.setMovers(movers)
-	return w, nil
+	return w, b.setMovers(movers)
 }
 
 // build makes the tables and returns all movers, those without triangles too.
@@ -287,7 +310,7 @@ func anchor(s *Scene) mgl64.Vec3 {
 	poses := noBounds()
 	for _, static := range []bool{true, false} {
 		for _, a := range s.Actors {
-			if a.Reserved || a.Static() != static {
+			if a.Static() != static {
 				continue
 			}
 			pose := a.poseAt(0).Mat4()
@@ -354,29 +377,27 @@ func (m *Mover) meshKey() meshKey {
 	return meshKey{m.Actor.Parts[m.Part].Mesh, m.stretch, m.shape, m.Copy}
 }
 
-// listMovers returns the moving parts without their triangles.
+// listMovers returns the moving parts, and those of models, without their triangles.
 func (b *builder) listMovers() ([]Mover, error) {
 	var movers []Mover
-	for _, a := range b.scene.Actors {
-		if a.Static() {
+	for at, a := range slices.Concat(b.scene.Actors, b.scene.Models) {
+		model := at - len(b.scene.Actors)
+		if model < 0 && a.Static() {
 			continue
 		}
 		for i := range a.Parts {
 			if _, err := b.part(a, i); err != nil {
 				return nil, err
 			}
-			m := Mover{Actor: a, Part: i, shape: a.Parts[i].Shape}
+			m := Mover{Actor: a, Part: i, model: max(model, -1), shape: a.Parts[i].Shape}
 			m.stretch, m.unstretch = fixedStretch(a.Parts[i].At(0).Mat3())
-			m.rest, _, _ = rigidPart(m.place(0))
+			m.rest, _, _ = rigidPart(m.place(a, 0))
 			movers = append(movers, m)
 			for m.shape != nil && m.Copy < shapeCopies-1 {
 				m.Copy++
 				movers = append(movers, m)
 			}
 		}
-	}
-	if len(movers) > maxMovers {
-		return nil, fmt.Errorf("%w: %d moving parts, at most %d are possible", ErrTooLarge, len(movers), maxMovers)
 	}
 	return movers, nil
 }
@@ -411,13 +432,30 @@ func (b *builder) addMovers(movers []Mover) error {
 }
 
 // setMovers gives the world the movers that have triangles.
-func (b *builder) setMovers(movers []Mover) {
+func (b *builder) setMovers(movers []Mover) error {
+	w := b.world
+	w.models = make([]span, len(b.scene.Models))
 	for _, m := range movers {
-		if m.Count > 0 {
-			b.world.Movers = append(b.world.Movers, m)
+		if m.Count == 0 {
+			continue
 		}
+		w.Movers = append(w.Movers, m)
+		if m.model < 0 {
+			w.own++
+			continue
+		}
+		of := &w.models[m.model]
+		if of.count++; of.count == 1 {
+			of.first = len(w.Movers) - 1
+		}
+		w.slotRows = max(w.slotRows, of.count)
 	}
-	b.world.listShaped()
+	w.listShaped()
+	if rows := w.Rows(); rows > maxMovers {
+		return fmt.Errorf("%w: %d moving parts, at most %d are possible: %d of the scene's own actors, and %d slots of %d",
+			ErrTooLarge, rows, maxMovers, w.own, w.Scene.Slots, w.slotRows)
+	}
+	return nil
 }
 
 // maxMovers is how many moving parts the per-capture tables can number.
@@ -585,7 +623,13 @@ type placement struct {
 	hidden []uint8    // the mesh's occlusion, nil for none
 }
 
-func label(a *Actor, tag Tag) uint32 { return a.ID&0xffff | uint32(tag)<<16 }
+// labelMask is what the labels of pictures and clouds have of an id.
+const labelMask = 0xffff
+
+// LabelOf returns what the labels of pictures and clouds have of an actor's id: its lowest 16 bits.
+func LabelOf(id uint32) uint32 { return id & labelMask }
+
+func label(a *Actor, tag Tag) uint32 { return LabelOf(a.ID) | uint32(tag)<<16 }
 
 // checkMesh returns an error for indices that point to nothing and positions
 // that are no numbers.

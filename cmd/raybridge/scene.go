@@ -53,7 +53,7 @@ func printScene(out io.Writer, s *scene.Scene) {
 	w := columns(out)
 	fmt.Fprintf(w, "scene\t%s\n", s.Name)
 	fmt.Fprintf(w, "triangles\t%d (%d stored)\n", stats.Triangles, stats.Stored)
-	fmt.Fprintf(w, "instances\t%d, %d of them move, %d more in reserve\n", stats.Instances, stats.Moving, stats.Reserved)
+	fmt.Fprintf(w, "instances\t%d, %d of them move; %d models of actors that may come\n", stats.Instances, stats.Moving, stats.Models)
 	fmt.Fprintf(w, "meshes\t%d\nmaterials\t%d\ntextures\t%d\n", stats.Meshes, stats.Materials, stats.Textures)
 	fmt.Fprintf(w, "bounds\t%s to %s m\n", point(stats.Min), point(stats.Max))
 	fmt.Fprintln(w, "\ntag\tinstances\ttriangles")

@@ -20,11 +20,11 @@
 // begin at different times, by the seed. The lamps are part of the static geometry: pictures
 // show them as they are at time 0. The traffic drives in loops and heeds no light.
 //
-// # Reserve
+// # Models
 //
-// Some vehicles of each kind and some walkers are held in reserve, to be spawned during a run
-// (scene.History.Spawn). They come last in the list of actors, share their meshes with those
-// who are there, and count into no budget.
+// Each kind of vehicle and some of the people are models, too, of which actors may be spawned
+// during a run (scene.History.Spawn). They share their meshes with those who are there, and count
+// into no budget.
 //
 // # Detail
 //
@@ -67,10 +67,10 @@ const (
 	MaxTriangles     = 4_000_000
 	DefaultCars      = 20
 	DefaultWalkers   = 20
-	DefaultReserve   = 2
+	DefaultSlots     = 256
 	MaxCars          = 60
 	MaxWalkers       = 90
-	MaxReserve       = 50
+	MaxSlots         = 8192
 )
 
 // ErrOptions is wrapped by every error about Options.
@@ -86,11 +86,10 @@ type Options struct {
 	// Cars and Walkers are how many of them move; default 20 each, negative
 	// for none, at most MaxCars and MaxWalkers.
 	Cars, Walkers int
-	// Reserve is how many of each kind of vehicle, and how many walkers, are also held in
-	// reserve for scene.History.Spawn. The default is DefaultReserve; negative means none, and
-	// MaxReserve is the most. Until they are spawned they cost nothing to see. The walkers go
-	// on the spot where they don't move.
-	Reserve int
+	// Slots is how many actors scene.History.Spawn may bring at a time. The default is
+	// DefaultSlots; negative means none, and MaxSlots is the most. They cost nothing until they
+	// are used. People go on the spot where they don't move.
+	Slots int
 }
 
 // withDefaults returns the options with their defaults filled in, or an error
@@ -105,7 +104,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Triangles == 0 {
 		o.Triangles = DefaultTriangles
 	}
-	o.Cars, o.Walkers, o.Reserve = fill(o.Cars, DefaultCars), fill(o.Walkers, DefaultWalkers), fill(o.Reserve, DefaultReserve)
+	o.Cars, o.Walkers, o.Slots = fill(o.Cars, DefaultCars), fill(o.Walkers, DefaultWalkers), fill(o.Slots, DefaultSlots)
 	switch {
 	case o.Triangles < MinTriangles || o.Triangles > MaxTriangles:
 		return o, fmt.Errorf("%w: triangles is %d, must be %d to %d", ErrOptions, o.Triangles, MinTriangles, MaxTriangles)
@@ -113,8 +112,8 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("%w: cars is %d, must be at most %d", ErrOptions, o.Cars, MaxCars)
 	case o.Walkers > MaxWalkers:
 		return o, fmt.Errorf("%w: walkers is %d, must be at most %d", ErrOptions, o.Walkers, MaxWalkers)
-	case o.Reserve > MaxReserve:
-		return o, fmt.Errorf("%w: reserve is %d, must be at most %d", ErrOptions, o.Reserve, MaxReserve)
+	case o.Slots > MaxSlots:
+		return o, fmt.Errorf("%w: slots is %d, must be at most %d", ErrOptions, o.Slots, MaxSlots)
 	}
 	return o, nil
 }
@@ -138,14 +137,38 @@ func Generate(o Options) (*scene.Scene, error) {
 	return s, nil
 }
 
+// Furnish adds the town's vehicles and people to another scene as models, for actors that come
+// from outside. Any goroutine may call it that has the scene.
+func Furnish(s *scene.Scene, seed uint64) {
+	t := newTown(seed, 1)
+	t.addModels()
+	material, texture := len(s.Materials), len(s.Textures)
+	for _, m := range materials() {
+		for _, of := range []*int{&m.BaseColorTexture, &m.MetalRoughTexture, &m.EmissiveTexture} {
+			if *of != scene.NoTexture {
+				*of += texture
+			}
+		}
+		s.Materials = append(s.Materials, m)
+	}
+	s.Textures = append(s.Textures, paintTextures(seed)...)
+	for _, o := range t.models {
+		t.useModel(s, o, material)
+		s.Reserve(o.actor(o.typeID), 0)
+	}
+}
+
 // build makes all of the scene but its textures.
 func build(o Options) (*scene.Scene, error) {
 	t, err := plan(o)
 	if err != nil {
 		return nil, err
 	}
-	t.reserve(o.Reserve)
+	if o.Slots > 0 {
+		t.addModels()
+	}
 	s := scene.New("city")
+	s.Slots = o.Slots
 	s.Materials, s.Light, s.Occlusion = materials(), afternoon(), true
 	// A park in Lisbon; metres above the ellipsoid.
 	s.Origin = scene.Origin{Latitude: 38.7369, Longitude: -9.1427, Altitude: 132}
@@ -330,21 +353,21 @@ func (t *town) spend(budget int) int {
 	return total
 }
 
-// emit writes the objects that are there, and those in reserve, into the scene, with
+// emit writes the objects that are there, and the models, into the scene, with
 // the lane marks and signals. Errors are
 // scene.AddActor's.
 func (t *town) emit(s *scene.Scene) error {
 	counts := make(map[string]int)
-	for i, o := range slices.Concat(t.objects, t.reserved) {
+	for i, o := range slices.Concat(t.objects, t.models) {
 		if o.model == nil {
 			continue
 		}
-		t.useModel(s, o)
+		t.useModel(s, o, 0)
 		counts[o.typeID]++
-		actor := &scene.Actor{
-			Name:   fmt.Sprintf("%s_%04d", o.typeID, counts[o.typeID]),
-			TypeID: o.typeID, Parts: o.actorParts(), Pose: o.pose, Motion: o.motion,
-			Reserved: i >= len(t.objects),
+		actor := o.actor(fmt.Sprintf("%s_%04d", o.typeID, counts[o.typeID]))
+		if i >= len(t.objects) {
+			s.Reserve(actor, 0)
+			continue
 		}
 		if err := s.AddActor(actor); err != nil {
 			return fmt.Errorf("place %s: %w", actor.Name, err)
@@ -355,8 +378,9 @@ func (t *town) emit(s *scene.Scene) error {
 	return nil
 }
 
-// useModel appends the meshes of an object's model to the scene once.
-func (t *town) useModel(s *scene.Scene, o *object) {
+// useModel appends the meshes of an object's model to the scene once. The scene's materials begin
+// with the town's at a place.
+func (t *town) useModel(s *scene.Scene, o *object, material int) {
 	if o.model.used {
 		return
 	}
@@ -364,8 +388,17 @@ func (t *town) useModel(s *scene.Scene, o *object) {
 	for i := range o.model.parts {
 		p := &o.model.parts[i]
 		p.mesh = len(s.Meshes)
-		s.Meshes = append(s.Meshes, p.shape.mesh(fmt.Sprintf("%s_%s_%d", o.typeID, p.name, p.mesh)))
+		mesh := p.shape.mesh(fmt.Sprintf("%s_%s_%d", o.typeID, p.name, p.mesh))
+		for g := range mesh.Groups {
+			mesh.Groups[g].Material += material
+		}
+		s.Meshes = append(s.Meshes, mesh)
 	}
+}
+
+// actor returns the object as an actor of a name.
+func (o *object) actor(name string) *scene.Actor {
+	return &scene.Actor{Name: name, TypeID: o.typeID, Parts: o.actorParts(), Pose: o.pose, Motion: o.motion}
 }
 
 func (o *object) actorParts() []scene.Part {
@@ -382,34 +415,36 @@ func (o *object) actorParts() []scene.Part {
 	return parts
 }
 
-// reserve lists the actors held in reserve: n of each kind of vehicle, and n walkers.
-// It comes after spend, for they look like somebody who is there: so they share
-// their meshes, and cost nothing until they are spawned.
-func (t *town) reserve(n int) {
+// walkerModels is how many of the people are models.
+const walkerModels = 4
+
+// addModels lists the models: each kind of vehicle, and some people. It comes after spend, for
+// they look like somebody who is there, where there is one: so they share their meshes.
+func (t *town) addModels() {
 	for m := range vehicles {
 		look := t.moverLike(vehicles[m].typeID)
 		if look == nil {
-			look = t.vehicleDetails(vehicleModel(m), firstPaint, [3]float64{})[0].make()
+			look = t.vehicleDetails(vehicleModel(m), firstPaint, [3]float64{})[middleLevel].make()
 		}
-		for range n {
-			t.hold(vehicles[m].typeID, look)
-		}
+		t.addModel(vehicles[m].typeID, look)
 	}
-	walkers := t.walkersLike(n)
-	for i := range n {
-		if len(walkers) == 0 {
+	t.addModel("vehicle.bicycle", bicycle(firstPaint, middleLevel))
+	t.addModel("vehicle.motorcycle", motorcycle(firstPaint, middleLevel))
+	for i := range walkerModels {
+		look := t.moverLike(pedestrianID(i))
+		if look == nil || len(look.parts) == 1 { // one who stands has no limbs to move
 			g := gait{strideHz: 1, swing: 0.42}
-			t.hold(pedestrianID(i%peopleVariants), drawOutfit(stream(t.seed, "outfit", i%peopleVariants)).walker(g, 0))
-			continue
+			look = drawOutfit(stream(t.seed, "outfit", i)).walker(g, middleLevel)
 		}
-		like := walkers[i%len(walkers)]
-		t.hold(like.typeID, like.model)
+		t.addModel(pedestrianID(i), look)
 	}
 }
 
-// hold adds one actor to the reserve.
-func (t *town) hold(typeID string, look *model) {
-	t.reserved = append(t.reserved, &object{
+// middleLevel is the level of detail of what isn't there from the start.
+const middleLevel = 1
+
+func (t *town) addModel(typeID string, look *model) {
+	t.models = append(t.models, &object{
 		typeID: typeID, size: 1, model: look,
 		pose: spatial.Pose{Orientation: mgl64.QuatIdent()},
 	})
@@ -430,21 +465,6 @@ func (t *town) moverLike(typeID string) *model {
 		}
 	}
 	return standing
-}
-
-// walkersLike returns up to n walkers of different types.
-func (t *town) walkersLike(n int) (out []*object) {
-	var types []string
-	for _, o := range t.objects {
-		if len(out) == n {
-			break
-		}
-		walks := o.motion != nil && o.model != nil && o.model.parts[0].tag == scene.TagPedestrian
-		if walks && !slices.Contains(types, o.typeID) {
-			types, out = append(types, o.typeID), append(out, o)
-		}
-	}
-	return out
 }
 
 // stream returns the stream of chance of one thing: what names the purpose,

@@ -56,8 +56,9 @@ func fingerprint(s *scene.Scene) uint64 {
 		h.Write(s.Textures[i].Image.Pix)
 	}
 	write(s.Materials, s.Meshes, s.Light, s.Origin, s.Ego, s.LaneMarks, s.Signals)
-	for _, a := range s.Actors {
-		write(a.ID, a.Name, a.TypeID, a.Pose, a.Reserved)
+	write(s.Slots)
+	for _, a := range slices.Concat(s.Actors, s.Models) {
+		write(a.ID, a.Name, a.TypeID, a.Pose)
 		for _, stamp := range []int64{0, 1e9, 77e9} {
 			if a.Motion != nil {
 				write(a.Motion.PoseAt(simtime.Stamp(stamp)))
@@ -82,7 +83,7 @@ func TestSameOptionsSameScene(t *testing.T) {
 }
 
 func TestDefaultsAreWritten(t *testing.T) {
-	written := city.Options{Triangles: city.DefaultTriangles, Cars: city.DefaultCars, Walkers: city.DefaultWalkers, Reserve: city.DefaultReserve}
+	written := city.Options{Triangles: city.DefaultTriangles, Cars: city.DefaultCars, Walkers: city.DefaultWalkers, Slots: city.DefaultSlots}
 	assert.Equal(t, fingerprint(generate(t, city.Options{})), fingerprint(generate(t, written)))
 }
 
@@ -136,7 +137,7 @@ func planBounds(m *scene.Mesh, below float32) [4]float32 {
 func TestOptionsAreChecked(t *testing.T) {
 	for _, o := range []city.Options{
 		{Triangles: city.MinTriangles - 1}, {Triangles: -5}, {Triangles: city.MaxTriangles + 1},
-		{Cars: city.MaxCars + 1}, {Walkers: city.MaxWalkers + 1}, {Reserve: city.MaxReserve + 1},
+		{Cars: city.MaxCars + 1}, {Walkers: city.MaxWalkers + 1}, {Slots: city.MaxSlots + 1},
 	} {
 		_, err := city.Generate(o)
 		assert.ErrorIs(t, err, city.ErrOptions, "%+v", o)
@@ -145,7 +146,7 @@ func TestOptionsAreChecked(t *testing.T) {
 
 func TestNoMovers(t *testing.T) {
 	for _, a := range generate(t, city.Options{Triangles: 60_000, Cars: -1, Walkers: -1}).Actors {
-		assert.True(t, a.Static() || a.Reserved, a.Name)
+		assert.True(t, a.Static(), a.Name)
 	}
 }
 

@@ -51,16 +51,16 @@ type block struct {
 
 // town is the plan that everything is placed by.
 type town struct {
-	seed     uint64
-	size     int       // blocks across and down, odd
-	xs, ys   []float64 // centre lines of the streets, ascending
-	blocks   []block   // row by row
-	objects  []*object
-	route    []vec2    // the ego's loop
-	start    vec2      // where the ego starts
-	reserved []*object // held in reserve, besides
-	marks    []scene.LaneMark
-	lights   []light
+	seed    uint64
+	size    int       // blocks across and down, odd
+	xs, ys  []float64 // centre lines of the streets, ascending
+	blocks  []block   // row by row
+	objects []*object
+	route   []vec2    // the ego's loop
+	start   vec2      // where the ego starts
+	models  []*object // of actors that may come
+	marks   []scene.LaneMark
+	lights  []light
 	// library keeps the models that many objects share.
 	library library
 }

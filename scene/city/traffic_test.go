@@ -30,7 +30,7 @@ type footprint struct {
 func footprints(s *scene.Scene, keep func(*scene.Actor) bool) []footprint {
 	var out []footprint
 	for _, a := range s.Actors {
-		if a.Reserved || !keep(a) {
+		if !keep(a) {
 			continue
 		}
 		f := footprint{name: a.Name, pose: func(simtime.Stamp) spatial.Pose { return a.Pose }}
@@ -413,44 +413,66 @@ func TestSignalsFaceTheirTraffic(t *testing.T) {
 	}
 }
 
-func TestReserveOfTheCity(t *testing.T) {
+func TestModelsOfTheCity(t *testing.T) {
 	s := town(t, city.Options{})
-	types, walkers := map[string]int{}, 0
-	last := false
-	for _, a := range s.Actors {
-		require.True(t, a.Reserved || !last, "the reserve comes last")
-		if last = a.Reserved; !a.Reserved {
-			continue
-		}
-		if strings.HasPrefix(a.TypeID, "walker.") {
-			walkers++
-			assert.NotNil(t, a.Parts[1].Joints)
-		} else {
-			types[a.TypeID]++
+	var types []string
+	for _, m := range s.Models {
+		types = append(types, m.TypeID)
+		assert.Zero(t, m.ID, m.Name)
+		assert.Nil(t, m.Motion, m.Name)
+		if strings.HasPrefix(m.TypeID, "walker.") {
+			assert.NotNil(t, m.Parts[1].Joints, "%s goes", m.TypeID)
 		}
 	}
-	assert.Equal(t, 2, walkers)
-	assert.Len(t, types, 8)
-	for id, n := range types {
-		assert.Equal(t, 2, n, id)
+	assert.Equal(t, city.DefaultSlots, s.Slots)
+	assert.Len(t, types, 14)
+	slices.Sort(types)
+	assert.Equal(t, types, slices.Compact(slices.Clone(types)), "each is there once")
+	for _, a := range s.Actors { // bicycles, cars and people that are there may come, too
+		if strings.HasPrefix(a.TypeID, "vehicle.") {
+			assert.Contains(t, types, a.TypeID)
+		}
 	}
-	none := town(t, city.Options{Reserve: -1})
+	none := town(t, city.Options{Slots: -1})
 	bare, stats := none.Stats(), s.Stats()
-	assert.Equal(t, 18, stats.Reserved)
-	assert.Zero(t, bare.Reserved)
-	assert.Less(t, float64(stats.Stored), 1.05*float64(bare.Stored), "the reserve shares its meshes")
-	stats.Reserved, stats.Stored, stats.Meshes = bare.Reserved, bare.Stored, bare.Meshes
-	assert.Equal(t, bare, stats, "nothing of it is there")
-
-	h := scene.NewHistory(s, s.Route, 0)
-	h.Record(0)
-	bus, err := h.Spawn("vehicle.bus", nil)
-	require.NoError(t, err)
-	assert.Equal(t, "vehicle.bus", bus.TypeID)
-	box, _ := h.Box(bus.ID)
-	assert.Greater(t, box.Half[0], 4.0)
+	assert.Equal(t, 14, stats.Models)
+	assert.Zero(t, bare.Models)
+	assert.Less(t, float64(stats.Stored), 1.05*float64(bare.Stored), "models share their meshes")
+	stats.Models, stats.Stored, stats.Meshes = bare.Models, bare.Stored, bare.Meshes
+	assert.Equal(t, bare, stats, "nothing of them is there")
+	assert.Equal(t, [2]int{0, 0}, [2]int{len(none.Models), max(none.Slots, 0)})
 
 	// Without anybody to look like, too.
-	alone := generate(t, city.Options{Triangles: city.MinTriangles, Cars: -1, Walkers: -1, Reserve: 1})
-	assert.Equal(t, 9, alone.Stats().Reserved)
+	alone := generate(t, city.Options{Triangles: city.MinTriangles, Cars: -1, Walkers: -1, Slots: 1})
+	assert.Equal(t, 14, alone.Stats().Models)
+	furnished := func() *scene.Scene {
+		s := scene.Plane(mgl64.Vec3{})
+		city.Furnish(s, 1)
+		s.Slots = 300
+		return s
+	}
+	outside := furnished()
+	assert.Len(t, outside.Actors, 1)
+	assert.Len(t, outside.Models, 14)
+
+	for name, s := range map[string]*scene.Scene{"town": s, "alone": alone, "plane": outside} {
+		t.Run(name, func(t *testing.T) {
+			h := scene.NewHistory(s, s.Route, 0)
+			h.Record(0)
+			for pattern, least := range map[string]mgl64.Vec3{
+				"vehicle.bus": {4, 1, 1}, "vehicle.bicycle": {0.7, 0.2, 0.4}, "vehicle.motorcycle": {0.8, 0.25, 0.5}, "walker.*": {0.2, 0.2, 0.75},
+			} {
+				a, err := h.Spawn(pattern, nil)
+				require.NoError(t, err, pattern)
+				box, _ := h.Box(a.ID)
+				for axis := range 3 {
+					assert.Greater(t, box.Half[axis], least[axis], "%s, axis %d", pattern, axis)
+					assert.Less(t, box.Half[axis], 3*least[axis], "%s, axis %d", pattern, axis)
+				}
+				require.NoError(t, h.Remove(a.ID))
+			}
+		})
+	}
+	assert.NotEqual(t, fingerprint(outside), fingerprint(none))
+	assert.Equal(t, fingerprint(outside), fingerprint(furnished()))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/go-gl/mathgl/mgl32"
 	"github.com/go-gl/mathgl/mgl64"
@@ -54,6 +55,32 @@ func (b *Builder) Put(name string, m scene.Mesh, material scene.Material, p scen
 		panic(fmt.Sprintf("scenetest: put %q: %d actors, %v", name, len(actors), err))
 	}
 	return actors[0]
+}
+
+// Hold takes the actors whose type id matches out of a scene and makes models of them, each with a
+// slot. What it returns spawns them, as they were except for their ids. It panics where the
+// history refuses: a mistake of the test.
+func Hold(s *scene.Scene, pattern string) func(h *scene.History) []*scene.Actor {
+	held := s.ActorsOf(pattern)
+	s.Actors = slices.DeleteFunc(s.Actors, func(a *scene.Actor) bool { return slices.Contains(held, a) })
+	for _, a := range held {
+		s.Reserve(&scene.Actor{TypeID: fmt.Sprintf("%s, once %d", a.TypeID, a.ID), Parts: a.Parts}, 1)
+	}
+	first := len(s.Models) - len(held)
+	return func(h *scene.History) (came []*scene.Actor) {
+		for i, a := range held {
+			motion := a.Motion
+			if motion == nil {
+				motion = scene.Standing(a.Pose)
+			}
+			spawned, err := h.SpawnActor(s.Models[first+i], scene.Actor{Name: a.Name, TypeID: a.TypeID, Pose: a.Pose}, motion)
+			if err != nil {
+				panic(fmt.Sprintf("scenetest: %v", err))
+			}
+			came = append(came, spawned)
+		}
+		return came
+	}
 }
 
 // At returns a placement at (x, y, z) metres with a tag.

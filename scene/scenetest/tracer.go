@@ -49,7 +49,8 @@ type Tracer struct {
 	trees  []*tree // by mesh
 	static []placedPart
 	moving []*scene.Actor
-	shaped sync.Map // from shapedKey to *tree
+	come   func(dst []*scene.Actor, stamp simtime.Stamp) []*scene.Actor // nil where nobody comes
+	shaped sync.Map                                                     // from shapedKey to *tree
 }
 
 // shapedKey is a mesh's shape at a time.
@@ -81,7 +82,7 @@ type placedPart struct {
 }
 
 // NewTracer returns a tracer of a scene. poses may be nil: then each actor is where its Motion,
-// else its Pose, says, and reserved ones are nowhere.
+// else its Pose, says.
 func NewTracer(s *scene.Scene, poses Poses) *Tracer {
 	t := &Tracer{scene: s, poses: poses}
 	for i := range s.Meshes {
@@ -99,6 +100,14 @@ func NewTracer(s *scene.Scene, poses Poses) *Tracer {
 			}
 		}
 	}
+	return t
+}
+
+// TracerOf returns a tracer of a scene whose actors a history follows, those that it spawned too.
+// One whose slot another has taken since is found no more, at any time.
+func TracerOf(s *scene.Scene, h *scene.History) *Tracer {
+	t := NewTracer(s, h.Pose)
+	t.come = h.Spawned
 	return t
 }
 
@@ -161,9 +170,9 @@ func (t *Tracer) pose(a *scene.Actor, stamp simtime.Stamp) (pose spatial.Pose, t
 	case t.poses != nil:
 		return t.poses(a.ID, stamp)
 	case a.Motion != nil:
-		return a.Motion.PoseAt(stamp), !a.Reserved
+		return a.Motion.PoseAt(stamp), true
 	}
-	return a.Pose, !a.Reserved
+	return a.Pose, true
 }
 
 // Trace returns the nearest surface at tmin <= t < tmax metres along a ray of the map frame at
@@ -176,7 +185,11 @@ func (t *Tracer) Trace(origin, direction mgl64.Vec3, tmin, tmax float64, stamp s
 			t.tracePart(p, origin, direction, tmin, &best)
 		}
 	}
-	for _, a := range t.moving {
+	moving := t.moving
+	if t.come != nil {
+		moving = t.come(slices.Clone(moving), stamp)
+	}
+	for _, a := range moving {
 		place, there := t.pose(a, stamp)
 		if !there {
 			continue

@@ -13,7 +13,7 @@ import (
 )
 
 // TestNothingComesFromOwnersThatAreNotThere: sensors that need no GPU say nothing of
-// an actor that is held in reserve.
+// an actor that is to come at the next instant.
 func TestNothingComesFromOwnersThatAreNotThere(t *testing.T) {
 	for id, output := range map[string]string{
 		"sensor.other.imu": "imu", "sensor.other.gnss": "fix", "sensor.other.gps_odometry": "gps_odometry",
@@ -24,10 +24,12 @@ func TestNothingComesFromOwnersThatAreNotThere(t *testing.T) {
 		d, err := all.Registry().Get(id)
 		require.NoError(t, err)
 		world := &scene.Scene{Ego: spatial.Identity()}
-		reserved, err := world.Reserve(&scene.Actor{Name: "bus", TypeID: "vehicle.bus"}, 1)
-		require.NoError(t, err)
-		h := sensortest.New(t, d, sensortest.Options{Scene: world, Owner: reserved[0].ID})
+		world.Reserve(&scene.Actor{Name: "bus", TypeID: "vehicle.bus"}, 1)
+		h := sensortest.New(t, d, sensortest.Options{Scene: world, Owner: 1})
 		h.Fire(100_000_000)
+		bus, err := h.Env.History.Spawn("vehicle.bus", nil)
+		require.NoError(t, err)
+		require.Equal(t, h.Env.Owner, bus.ID)
 		assert.Empty(t, h.Messages[output], id)
 		h.Env.Owner = scene.EgoID
 		h.Fire(200_000_000)

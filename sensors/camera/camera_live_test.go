@@ -509,20 +509,19 @@ func TestACameraRidesOnAnotherActor(t *testing.T) {
 	}
 }
 
-// An actor held in reserve is neither seen nor does it throw a shadow. Once it is spawned it
-// does both in the next picture, and neither in the one after its removal.
+// A model is neither seen nor does it throw a shadow. An actor of it that is spawned does both in
+// the next picture, and neither in the one after its removal. The next one has another id.
 func TestSpawnedActorIsInThePictureAtOnce(t *testing.T) {
 	b := scenetest.NewBuilder("reserve")
 	b.Put("floor", scenetest.Plane(60, 4), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagRoads))
 	b.Put("box", scenetest.Box(2, 2, 2), scenetest.Matte("red", 1, 0, 0), scene.Placement{TypeID: "vehicle.box", Tag: scene.TagCar, Reserved: true})
-	box := b.Scene.Actors[1]
 	down := spatial.FromRPY(mgl64.Vec3{0, 0, 12}, 0, 90, 0)
 	r := newRig(t, b.Scene, nil, mounted{camera.InstanceDefinition, down, size(64, 64)}, mounted{camera.RGBDefinition, down, size(64, 64)})
-	count := func() (pixels int) {
+	count := func(id uint32) (pixels int) {
 		m := r.picture(0)
 		for v := range 64 {
 			for u := range 64 {
-				if p := at(m, u, v, 2); uint32(p[0])|uint32(p[1])<<8 == box.ID {
+				if p := at(m, u, v, 2); uint32(p[0])|uint32(p[1])<<8 == id {
 					pixels++
 				}
 			}
@@ -535,11 +534,13 @@ func TestSpawnedActorIsInThePictureAtOnce(t *testing.T) {
 	}
 
 	empty := fire(100e6)
-	assert.Zero(t, count())
-	_, err := r.history.Spawn("vehicle.*", scene.Standing(spatial.FromRPY(mgl64.Vec3{0, 0, 2}, 0, 0, 30)))
+	assert.Zero(t, count(2))
+	turned := scene.Standing(spatial.FromRPY(mgl64.Vec3{0, 0, 2}, 0, 0, 30))
+	box, err := r.history.Spawn("vehicle.*", turned)
 	require.NoError(t, err)
+	require.EqualValues(t, 2, box.ID)
 	there := fire(200e6)
-	seen := count()
+	seen := count(box.ID)
 	assert.InDelta(t, 64*64*4/(18*18.), seen, 12, "a roof of 4 m² from 9 m above, where 18 m are in view")
 	changed := 0
 	for i := 0; i < len(empty); i += 3 {
@@ -550,7 +551,12 @@ func TestSpawnedActorIsInThePictureAtOnce(t *testing.T) {
 	assert.Greater(t, changed, seen+5, "its shadow beside it")
 	require.NoError(t, r.history.Remove(box.ID))
 	assert.Equal(t, empty, fire(300e6))
-	assert.Zero(t, count())
+	assert.Zero(t, count(box.ID))
+	other, err := r.history.Spawn("vehicle.*", turned)
+	require.NoError(t, err)
+	assert.Equal(t, there, fire(400e6), "it looks like the one before")
+	assert.Zero(t, count(box.ID))
+	assert.Equal(t, seen, count(other.ID))
 }
 
 // steered is an ego that somebody outside drives: where it is doesn't follow from time.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -63,8 +64,10 @@ func TestDrawListJoinsNeighbours(t *testing.T) {
 	there, away := mgl64.Ident4(), mgl64.Translate3D(20, 0, 0)
 	var l drawList
 	l.addWorld(d, near, &there)
-	l.addMovers(d, near, []mgl64.Mat4{there, there, away})
-	assert.Equal(t, []gpu.DrawCall{{First: 0, Count: 3 * 512, Index: 0}, {First: 2700, Count: 30, Index: 1}}, l.plain)
+	// The second row is of a slot whose model has no second mover.
+	r := &renderer{drawing: d, stage: stage{cast: []scene.Shown{{Mover: 0}, {Mover: -1}, {Mover: 1}, {Mover: 1}}}}
+	l.addMovers(r, near, []mgl64.Mat4{there, there, {}, away, there})
+	assert.Equal(t, []gpu.DrawCall{{First: 0, Count: 3 * 512, Index: 0}, {First: 2700, Count: 30, Index: 1}, {First: 2700, Count: 30, Index: 4}}, l.plain)
 	assert.Equal(t, []gpu.DrawCall{{First: 3 * 768, Count: 300, Index: 0}}, l.cut)
 	l.reset()
 	assert.Empty(t, append(l.plain, l.cut...))

@@ -108,8 +108,8 @@ func (r *renderer) pose(owner uint32, mount spatial.Pose, stamp simtime.Stamp) s
 	return r.world.FromMap(p.Compose(mount))
 }
 
-// frameCount returns the number of the scene's frames.
-func (r *renderer) frameCount() int { return moverFrame(len(r.world.Movers)) }
+// frameCount returns the most frames that the scene may have.
+func (r *renderer) frameCount() int { return rowFrame(r.world.Rows()) }
 
 // at returns where everything is at an instant, which the frame tells from others of
 // the same time: time may be set. GL thread.

@@ -260,7 +260,7 @@ func (v *view) writePrevious(c *gpu.Ctx, r *renderer, fromOptical mgl64.Mat4, st
 		return err
 	}
 	toOptical := r.pose(v.key.owner, v.key.mount, stamp).Compose(spatial.OpticalInBody()).Mat4().Inv()
-	v.previous = r.packer.Places(append(v.previous[:0], mgl64.Ident4()), stamp)
+	v.previous = r.packer.Places(append(v.previous[:0], mgl64.Ident4()), r.stage.cast, stamp)
 	for i := range v.previous {
 		// From the optical frame of now to that of then, with the frame.
 		back := fromOptical
@@ -270,7 +270,7 @@ func (v *view) writePrevious(c *gpu.Ctx, r *renderer, fromOptical mgl64.Mat4, st
 		m := toOptical.Mul4(v.previous[i]).Mul4(back).Sub(mgl64.Ident4())
 		v.frames.add(&m)
 	}
-	return v.frames.writeFrom(c, len(v.previous)*shaders.FrameTexels)
+	return v.frames.writeFrom(c, r.frameCount()*shaders.FrameTexels)
 }
 
 // The classes of SVL Simulator's segmentation cameras, by their colours. Its

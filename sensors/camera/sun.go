@@ -178,7 +178,7 @@ func newSunlight(c *gpu.Ctx, w *scene.World) (*sunlight, error) {
 	if s.static, err = newSunMap(c, "shadows of the static world", staticMapSize, 1, gpu.FilterNearest); err != nil {
 		return nil, err
 	}
-	if s.movers, err = newSunMap(c, "shadows of the movers", moverMapSize, 1+len(w.Movers), gpu.FilterLinear); err != nil {
+	if s.movers, err = newSunMap(c, "shadows of the movers", moverMapSize, rowFrame(w.Rows()), gpu.FilterLinear); err != nil {
 		s.static.Close()
 		return nil, err
 	}
@@ -222,7 +222,7 @@ func (s *sunlight) update(c *gpu.Ctx, r *renderer, at *stage) error {
 			m.frames.add(&m.toSun[i])
 		}
 		m.list.reset()
-		m.list.addMovers(r.drawing, sunBox, m.toSun)
+		m.list.addMovers(r, sunBox, m.toSun)
 		if err := s.draw(c, r, m); err != nil {
 			return err
 		}

@@ -276,7 +276,7 @@ func (v *view) capture(c *gpu.Ctx, r *renderer, at sensors.Tick) {
 
 // draw makes the batches' pictures.
 func (v *view) draw(c *gpu.Ctx, r *renderer, at sensors.Tick) error {
-	if err := r.resident.Show(c, at.Due); err != nil {
+	if err := r.resident.Show(c, r.packer, at.Due); err != nil {
 		return err
 	}
 	before := r.sun.drawnStatic
@@ -377,7 +377,7 @@ func (v *view) see(c *gpu.Ctx, r *renderer, at *stage, fromOptical mgl64.Mat4) e
 func (v *view) rasterise(c *gpu.Ctx, r *renderer) error {
 	v.list.reset()
 	v.list.addWorld(r.drawing, v.frustum, &v.toOptical[worldFrame])
-	v.list.addMovers(r.drawing, v.frustum, v.toOptical)
+	v.list.addMovers(r, v.frustum, v.toOptical)
 	if err := c.Clear(v.framebuffer, gpu.ClearColor{}); err != nil {
 		return err
 	}
@@ -471,7 +471,7 @@ type chunk struct {
 // drawing is a scene's triangles in pieces that are drawn or left out.
 type drawing struct {
 	world  []chunk // of the static world
-	movers []chunk // one a mover, in the mover's frame
+	movers []chunk // one for each of the world's movers, in its frame
 }
 
 func newDrawing(w *scene.World) *drawing {
@@ -523,17 +523,18 @@ func (l *drawList) addWorld(d *drawing, r region, toRegion *mgl64.Mat4) {
 	}
 }
 
-// addMovers appends the movers that are in the region. toRegion leads from each frame of the
-// scene to the region's, and is zero for a mover that is not there.
-func (l *drawList) addMovers(d *drawing, r region, toRegion []mgl64.Mat4) {
-	for i := range d.movers {
-		c := &d.movers[i]
-		if toRegion[moverFrame(i)].At(3, 3) == 0 {
+// addMovers appends the movers of the renderer's stage that are in the region. toRegion leads from
+// each frame of the scene to the region's, and is zero for a mover that is not there.
+func (l *drawList) addMovers(of *renderer, r region, toRegion []mgl64.Mat4) {
+	for row := range of.stage.cast {
+		to := &toRegion[rowFrame(row)]
+		if to.At(3, 3) == 0 {
 			continue
 		}
-		l.planes = r.inFrame(l.planes[:0], &toRegion[moverFrame(i)])
+		c := &of.drawing.movers[of.stage.cast[row].Mover]
+		l.planes = r.inFrame(l.planes[:0], to)
 		if !l.planes.excludes(c.low, c.high) {
-			l.add(c, moverFrame(i))
+			l.add(c, rowFrame(row))
 		}
 	}
 }
@@ -554,10 +555,10 @@ func (l *drawList) add(c *chunk, frame int) {
 }
 
 // The frames of a scene are numbered as the shaders number them: the world's,
-// then the movers'.
+// then those of the rows of scene.World.
 const worldFrame = 0
 
-func moverFrame(mover int) int { return 1 + mover }
+func rowFrame(row int) int { return 1 + row }
 
 // stage is where everything is at one instant.
 type stage struct {
@@ -565,7 +566,8 @@ type stage struct {
 	frame  uint64       // the world's
 	number uint64       // rises whenever the stage moves, from 1
 	ego    spatial.Pose // in the world frame
-	// places lead from each frame of the scene to the world's.
+	// cast has who is in each row of the scene, places lead from each frame to the world's.
+	cast   []scene.Shown
 	places []mgl64.Mat4
 }
 
@@ -574,7 +576,8 @@ func (s *stage) set(r *renderer, t sensors.Tick) {
 	s.stamp, s.frame = t.Due, t.Frame
 	s.number++
 	s.ego = r.pose(scene.EgoID, spatial.Identity(), t.Due)
-	s.places = r.packer.Places(append(s.places[:0], mgl64.Ident4()), t.Due)
+	s.cast = r.packer.Cast(s.cast[:0], t.Due)
+	s.places = r.packer.Places(append(s.places[:0], mgl64.Ident4()), s.cast, t.Due)
 	for i := range r.world.Movers {
 		if m := &r.world.Movers[i]; m.Changes() {
 			r.drawing.movers[i].low, r.drawing.movers[i].high = m.Bounds(t.Due)
@@ -674,7 +677,7 @@ func (v *Visibility) Close() { v.renderer.leave(v.view) }
 
 // See draws what is seen at an instant, unless a camera has done so. GL thread.
 func (v *Visibility) See(c *gpu.Ctx, at sensors.Tick) error {
-	if err := v.renderer.resident.Show(c, at.Due); err != nil {
+	if err := v.renderer.resident.Show(c, v.renderer.packer, at.Due); err != nil {
 		return err
 	}
 	if _, err := v.view.look(c, v.renderer, at); err != nil {

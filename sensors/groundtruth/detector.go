@@ -56,11 +56,12 @@ func (d *detector) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	if d.survey.targets, err = targetsOf(env); err != nil {
 		return err
 	}
-	d.blank = make([]tally, max(len(d.survey.targets.list), 1))
+	d.blank = make([]tally, max(len(d.survey.targets.list)+env.Scene.Slots, 1))
 	for i := range d.blank {
 		d.blank[i] = noPixel
 	}
 	if p := d.picture; p != nil {
+		p.seated = make([]uint32, env.Scene.Slots)
 		if p.visibility, err = camera.NewVisibility(ctx, env, p.sight); err != nil {
 			return errors.Join(fmt.Errorf("begin %s: %w", d.spec.Name, err), d.End())
 		}
@@ -130,10 +131,14 @@ func (d *detector) memory() []object {
 
 // count fills a target with the tallies of an instant.
 func (d *detector) count(c *gpu.Ctx, at sensors.Tick, target *gpu.Buffer) error {
-	if err := c.WriteBuffer(target, 0, gpu.BytesOf(d.blank)); err != nil {
+	used := max(len(d.survey.targets.list)+d.survey.slots, 1)
+	if err := c.WriteBuffer(target, 0, gpu.BytesOf(d.blank[:used])); err != nil {
 		return err
 	}
 	if d.picture != nil {
+		if err := d.picture.seat(c, &d.survey); err != nil {
+			return err
+		}
 		if err := d.picture.tally(c, at, target); err != nil {
 			return err
 		}

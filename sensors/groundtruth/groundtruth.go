@@ -39,7 +39,9 @@
 package groundtruth
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/raybridge/raybridge/flow"
@@ -188,7 +190,7 @@ func (r *report2D) publish(f *finding, tallies []tally) {
 		if n.Pixels == 0 {
 			continue
 		}
-		t := &r.detector.survey.targets.list[o.place]
+		t := &o.of
 		m.Boxes = append(m.Boxes, sample.Box2D{
 			ID: t.actor.ID, TypeID: t.actor.TypeID, Label: t.label, Tag: uint8(t.tag), Score: 1,
 			// A pixel reaches from its number to the next.
@@ -200,6 +202,7 @@ func (r *report2D) publish(f *finding, tallies []tally) {
 			Twist:      twistIn(f.Header.Pose, &o.state),
 		})
 	}
+	slices.SortFunc(m.Boxes, func(a, b sample.Box2D) int { return cmp.Compare(a.ID, b.ID) })
 	r.out.TryQueue(f.At, m)
 }
 
@@ -233,7 +236,7 @@ func (r *report3D) publish(f *finding, tallies []tally) {
 		if o.asked > 0 && hidden == o.asked && !r.hidden {
 			continue
 		}
-		t := &r.detector.survey.targets.list[o.place]
+		t := &o.of
 		m.Boxes = append(m.Boxes, sample.Box3D{
 			ID: t.actor.ID, TypeID: t.actor.TypeID, Label: t.label, Tag: uint8(t.tag), Score: 1,
 			Pose: toSensor.Compose(o.box.Pose), Size: o.box.Half.Mul(2),
@@ -242,6 +245,7 @@ func (r *report3D) publish(f *finding, tallies []tally) {
 			Acceleration: toSensor.Rotate(o.state.Acceleration),
 		})
 	}
+	slices.SortFunc(m.Boxes, func(a, b sample.Box3D) int { return cmp.Compare(a.ID, b.ID) })
 	r.out.TryQueue(f.At, m)
 }
 

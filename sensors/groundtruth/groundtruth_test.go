@@ -460,8 +460,8 @@ func (r *reference) occlusion(a *scene.Actor, sensor spatial.Pose) float64 {
 	return float64(hidden) / float64(max(asked, 1))
 }
 
-// TestReservedActorsHaveNoBox spawns one between two firings.
-func TestReservedActorsHaveNoBox(t *testing.T) {
+// TestModelsHaveNoBox spawns one between two firings.
+func TestModelsHaveNoBox(t *testing.T) {
 	b := newTown()
 	b.Put("floor", scenetest.Plane(60, 4), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, -2, scene.TagRoads))
 	b.Put("car", scenetest.Box(2, 2, 2), scenetest.Matte("red", 1, 0, 0), scene.Placement{TypeID: "vehicle.sedan", Tag: scene.TagCar, Reserved: true})
@@ -481,11 +481,12 @@ func TestAnOwnerThatIsNotThereSeesNothing(t *testing.T) {
 	b.car(10, 0, 0)
 	b.Put("bus", scenetest.Box(2, 2, 2), scenetest.Matte("red", 1, 0, 0), scene.Placement{TypeID: "vehicle.bus", Tag: scene.TagBus, Reserved: true})
 	for _, d := range definitions {
-		h := sensortest.New(t, d, sensortest.Options{Scene: b.Scene, Owner: b.Scene.Actors[1].ID, GL: gputest.Thread(t)})
+		h := sensortest.New(t, d, sensortest.Options{Scene: b.Scene, Owner: 2, GL: gputest.Thread(t)})
 		h.Fire(100_000_000)
 		assert.Empty(t, h.Messages[groundtruth.OutputBoxes], d.ID)
-		_, err := h.Env.History.Spawn("vehicle.bus", scene.Standing(spatial.Identity()))
+		bus, err := h.Env.History.Spawn("vehicle.bus", scene.Standing(spatial.Identity()))
 		require.NoError(t, err)
+		require.Equal(t, h.Env.Owner, bus.ID)
 		h.Fire(200_000_000)
 		assert.Len(t, h.Messages[groundtruth.OutputBoxes], 1, d.ID)
 		assert.Empty(t, h.Drops, d.ID)
@@ -509,4 +510,140 @@ func BenchmarkBoxes(b *testing.B) {
 			}
 		})
 	}
+}
+
+// TestWhoWasSpawnedHasTheSameBoxes as one who was there from the start, with another id. Some are
+// partly hidden, one by another and one by a wall.
+func TestWhoWasSpawnedHasTheSameBoxes(t *testing.T) {
+	b := newTown()
+	b.wall(mgl64.Vec3{0.5, 3, 5}, 6, 4, 0)
+	for i, c := range []struct {
+		typeID string
+		tag    scene.Tag
+		x, y   float64
+	}{{"vehicle.sedan", scene.TagCar, 10, 0}, {"vehicle.bus", scene.TagBus, 14, 2}, {"walker.x", scene.TagPedestrian, 13, 4.6}, {"vehicle.sedan", scene.TagCar, 12, -5}} {
+		p := scenetest.At(c.x, c.y, 0, c.tag)
+		p.TypeID, p.Name = c.typeID, string(rune('a'+i))
+		p.Motion = scenetest.Linear{Start: p.Pose, Velocity: mgl64.Vec3{1, float64(i) - 1, 0}, YawRate: 1}
+		b.Put(p.Name, scenetest.Box(2, 2, 2), scenetest.Matte("grey", 0.5, 0.5, 0.5), p)
+	}
+	want2D, want3D := boxes2D(t, sensortest.Options{Scene: b.Scene}), boxes3D(t, sensortest.Options{Scene: b.Scene})
+	require.Len(t, want2D.Boxes, 4)
+	require.Len(t, want3D.Boxes, 4)
+	spawn := scenetest.Hold(b.Scene, "*[^l]") // not the wall
+	require.Len(t, b.Scene.Actors, 1)
+	for _, d := range definitions {
+		t.Run(d.ID, func(t *testing.T) {
+			attributes := map[string]any{}
+			if d == groundtruth.Boxes2DDefinition {
+				attributes = map[string]any{"image_size_x": 200, "image_size_y": 150, "fov": 90}
+			}
+			h := sensortest.New(t, d, sensortest.Options{Scene: b.Scene, GL: gputest.Thread(t), Attributes: attributes})
+			// In the second round they take the slots of those before.
+			for round := range uint32(3) {
+				came := spawn(h.Env.History)
+				if round == 0 { // all are where they would have been
+					h.Fire(100_000_000)
+				} else {
+					for _, a := range came {
+						m, _ := h.Env.History.Motion(a.ID)
+						require.NoError(t, h.Env.History.SetMotion(a.ID, shifted{m, simtime.Stamp(round) * 200_000_000}))
+					}
+					h.Fire(simtime.Stamp(round)*200_000_000 + 100_000_000)
+				}
+				switch m := h.Messages[groundtruth.OutputBoxes][2*round].(type) {
+				case *sample.Detections2D:
+					require.Len(t, m.Boxes, 4, "round %d", round)
+					for i, want := range want2D.Boxes {
+						got := m.Boxes[i]
+						assert.Equal(t, 2+4*round+uint32(i), got.ID)
+						assert.InDelta(t, want.Occlusion, got.Occlusion, 0.03)
+						assert.InDelta(t, want.Truncation, got.Truncation, 0.03)
+						got.ID, got.Occlusion, got.Truncation = want.ID, want.Occlusion, want.Truncation
+						assert.Equal(t, want, got, "round %d", round)
+					}
+				case *sample.Detections3D:
+					require.Len(t, m.Boxes, 4, "round %d", round)
+					for i, want := range want3D.Boxes {
+						got := m.Boxes[i]
+						assert.Equal(t, 2+4*round+uint32(i), got.ID)
+						assert.InDelta(t, want.Occlusion, got.Occlusion, 0.03)
+						got.ID, got.Occlusion = want.ID, want.Occlusion
+						assert.InDeltaSlice(t, want.Twist.Linear[:], got.Twist.Linear[:], 1e-6)
+						assert.InDeltaSlice(t, want.Acceleration[:], got.Acceleration[:], 1e-3)
+						assert.InDeltaSlice(t, want.Pose.Position[:], got.Pose.Position[:], 1e-9)
+						got.Twist, got.Acceleration, got.Pose = want.Twist, want.Acceleration, want.Pose
+						assert.Equal(t, want, got, "round %d", round)
+					}
+				}
+				for _, a := range came {
+					require.NoError(t, h.Env.History.Remove(a.ID))
+				}
+				h.Fire(simtime.Stamp(round+1) * 200_000_000)
+				assert.Empty(t, boxesOf(h.Messages[groundtruth.OutputBoxes][2*round+1]), "they have left")
+			}
+		})
+	}
+}
+
+// boxesOf returns whose boxes a message has.
+func boxesOf(message any) (ids []uint32) {
+	switch m := message.(type) {
+	case *sample.Detections2D:
+		for i := range m.Boxes {
+			ids = append(ids, m.Boxes[i].ID)
+		}
+	case *sample.Detections3D:
+		for i := range m.Boxes {
+			ids = append(ids, m.Boxes[i].ID)
+		}
+	}
+	return ids
+}
+
+// shifted is a motion that begins later.
+type shifted struct {
+	scene.Motion
+	by simtime.Stamp
+}
+
+func (s shifted) PoseAt(stamp simtime.Stamp) spatial.Pose { return s.Motion.PoseAt(stamp - s.by) }
+
+// TestBoxesOfPartsOfOnesOwn are those of the analytic box: constant joints make a unit cube as
+// large as it says. Its tag and its type are its own too.
+func TestBoxesOfPartsOfOnesOwn(t *testing.T) {
+	b := newTown()
+	b.car(30, 20, 0)
+	unit := b.Put("unit", scenetest.Box(1, 1, 1), scenetest.Matte("grey", 0.5, 0.5, 0.5), scene.Placement{TypeID: "any", Tag: scene.TagCar, Reserved: true})
+	size, middle := mgl64.Vec3{6, 3, 2}, mgl64.Vec3{1, 0.5, 0.25}
+	parts := []scene.Part{unit.Parts[0]}
+	parts[0].Tag = scene.TagBus
+	parts[0].Joints = func(simtime.Stamp) mgl64.Mat4 {
+		return mgl64.Translate3D(middle[0], middle[1], middle[2]).Mul4(mgl64.Scale3D(size[0], size[1], size[2]))
+	}
+	fire := func(d *sensors.Definition, attributes map[string]any) any {
+		h := sensortest.New(t, d, sensortest.Options{Scene: b.Scene, GL: gputest.Thread(t), Attributes: attributes})
+		bus, err := h.Env.History.SpawnActor(unit, scene.Actor{TypeID: "vehicle.bus", Parts: parts}, scene.Standing(scenetest.At(12, 0, 0, 0).Pose))
+		require.NoError(t, err)
+		require.EqualValues(t, 2, bus.ID)
+		h.Fire(100_000_000)
+		return h.Messages[groundtruth.OutputBoxes][0]
+	}
+	three := fire(groundtruth.Boxes3DDefinition, nil).(*sample.Detections3D)
+	require.Len(t, three.Boxes, 2)
+	got := three.Boxes[1]
+	assert.Equal(t, [4]any{uint32(2), "vehicle.bus", "SchoolBus", uint8(scene.TagBus)}, [4]any{got.ID, got.TypeID, got.Label, got.Tag})
+	assert.InDeltaSlice(t, size[:], got.Size[:], 1e-9)
+	assert.InDeltaSlice(t, []float64{13, 0.5, 0.25}, got.Pose.Position[:], 1e-9)
+	assert.Zero(t, got.Occlusion)
+
+	two := fire(groundtruth.Boxes2DDefinition, map[string]any{"image_size_x": 200, "image_size_y": 150, "fov": 90}).(*sample.Detections2D)
+	require.NotEmpty(t, two.Boxes)
+	box := two.Boxes[len(two.Boxes)-1]
+	assert.Equal(t, [3]any{uint32(2), "SchoolBus", uint8(scene.TagBus)}, [3]any{box.ID, box.Label, box.Tag})
+	// Its front is 10 m away, y from -1 to 2 m (to the left), z from -0.75 to 1.25 m. Pixel u looks
+	// at (u - 99.5) / 100: across from 80 to 109, and down from 62 to 81.
+	assert.Equal(t, [4]float32{95, 72, 30, 20}, [4]float32{float32(box.CenterX), float32(box.CenterY), float32(box.Width), float32(box.Height)})
+	assert.EqualValues(t, 30*20, box.Pixels)
+	assert.Zero(t, box.Occlusion)
 }

@@ -27,16 +27,13 @@ func (r *read) publish(f *finding, tallies []tally) {
 	r.report.publish(f, tallies)
 }
 
-// TestTalliesOfPresentTargetsAreRead: of five cars the second and the fourth are there,
-// so that three tallies are read, and each box is its car's.
+// TestTalliesOfPresentTargetsAreRead: of five cars the second and the fourth are there, and the
+// others have left. So three tallies are read, and each box is its car's.
 func TestTalliesOfPresentTargetsAreRead(t *testing.T) {
 	b := scenetest.NewBuilder("town")
-	var ids []uint32
-	for i := range 5 {
-		p := scenetest.At(8, float64(4*i-8), 0, scene.TagCar)
-		p.TypeID, p.Reserved = "vehicle.sedan", i != 1 && i != 3
-		ids = append(ids, b.Put("car", scenetest.Box(2, 2, 2), scenetest.Matte("grey", 0.5, 0.5, 0.5), p).ID)
-	}
+	car := b.Put("car", scenetest.Box(2, 2, 2), scenetest.Matte("grey", 0.5, 0.5, 0.5),
+		scene.Placement{Tag: scene.TagCar, TypeID: "vehicle.sedan", Reserved: true})
+	b.Scene.Reserve(car, 4)
 	for _, of := range []*sensors.Definition{Boxes2DDefinition, Boxes3DDefinition} {
 		t.Run(of.ID, func(t *testing.T) {
 			d, spy := *of, &read{}
@@ -49,10 +46,22 @@ func TestTalliesOfPresentTargetsAreRead(t *testing.T) {
 				return s, err
 			}
 			h := sensortest.New(t, &d, sensortest.Options{Scene: b.Scene, GL: gputest.Thread(t)})
+			var ids []uint32
+			for i := range 5 {
+				a, err := h.Env.History.Spawn("vehicle.*", scene.Standing(scenetest.At(8, float64(4*i-8), 0, 0).Pose))
+				require.NoError(t, err)
+				ids = append(ids, a.ID)
+			}
 			h.Fire(100_000_000)
+			assert.Equal(t, 5, spy.tallies)
+			for _, i := range []int{0, 2, 4} {
+				require.NoError(t, h.Env.History.Remove(ids[i]))
+			}
+			h.Fire(200_000_000)
 			assert.Equal(t, 3, spy.tallies)
-			require.Len(t, h.Messages[OutputBoxes], 1)
-			assert.Equal(t, []uint32{ids[1], ids[3]}, boxesOf(h.Messages[OutputBoxes][0]))
+			require.Len(t, h.Messages[OutputBoxes], 2)
+			assert.Equal(t, ids, boxesOf(h.Messages[OutputBoxes][0]))
+			assert.Equal(t, []uint32{ids[1], ids[3]}, boxesOf(h.Messages[OutputBoxes][1]))
 		})
 	}
 }

@@ -1,6 +1,8 @@
 package groundtruth
 
 import (
+	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/go-gl/mathgl/mgl64"
@@ -34,7 +36,9 @@ const (
 
 // object is a target within reach at one instant.
 type object struct {
-	place int // in targets.list, and of its tally
+	// place is that of its tally: those of targets.list come first, then those of slots.
+	place int
+	of    target
 	state scene.State
 	box   spatial.OrientedBox // in the map frame
 	// facing counts the points whose surface faces the sensor, asked those of them that
@@ -47,39 +51,58 @@ type survey struct {
 	env     *sensors.Env
 	targets *targets
 	packer  *scene.Packer
+	cast    []scene.Shown
 	places  []mgl64.Mat4
 	sights  []sight
+	slots   int // that may have somebody
 }
 
-// look lists the objects within reach of the sensor, by rising id, and the sights to
-// their points. With a picture only those points count that are in it.
+// look lists the objects within reach of the sensor in the order of their tallies, and the sights
+// to their points. With a picture only those points count that are in it.
 func (s *survey) look(objects []object, pose spatial.Pose, stamp simtime.Stamp, d *detector) []object {
 	s.sights = s.sights[:0]
-	s.places = s.packer.Places(append(s.places[:0], mgl64.Ident4()), stamp)
+	s.cast = s.packer.Cast(s.cast[:0], stamp)
+	s.places = s.packer.Places(append(s.places[:0], mgl64.Ident4()), s.cast, stamp)
 	from := s.env.World.FromMap(pose)
+	add := func(o object, places []mgl64.Mat4) {
+		id := o.of.actor.ID
+		if id == s.env.Owner || !s.env.History.Present(id, stamp) {
+			return
+		}
+		o.state, _ = s.env.History.State(id, stamp)
+		box, _ := s.env.History.Box(id)
+		o.box = box.At(o.state.Pose)
+		if o.box.Pose.Position.Sub(pose.Position).Len() <= d.reach {
+			s.ask(&o, places, from, d.picture)
+			objects = append(objects, o)
+		}
+	}
 	for i := range s.targets.list {
-		t := &s.targets.list[i]
-		if t.actor.ID == s.env.Owner || !s.env.History.Present(t.actor.ID, stamp) {
+		add(object{place: i, of: s.targets.list[i]}, s.places)
+	}
+	s.slots = 0
+	for row := range s.cast {
+		who := &s.cast[row]
+		if who.Slot < s.slots { // not the first row of a slot
 			continue
 		}
-		o := object{place: i}
-		o.state, _ = s.env.History.State(t.actor.ID, stamp)
-		o.box = t.box.At(o.state.Pose)
-		if o.box.Pose.Position.Sub(pose.Position).Len() > d.reach {
+		s.slots++
+		if who.Actor == nil {
 			continue
 		}
-		s.ask(&o, t, from, d.picture)
-		objects = append(objects, o)
+		if t, ok := s.targets.models[who.Model].as(who.Actor); ok {
+			add(object{place: len(s.targets.list) + who.Slot, of: t}, s.places[1+row:])
+		}
 	}
 	return objects
 }
 
-// ask adds the sights to an object's points.
-func (s *survey) ask(o *object, t *target, from spatial.Pose, p *picture) {
+// ask adds the sights to an object's points, whose frames lie at places.
+func (s *survey) ask(o *object, places []mgl64.Mat4, from spatial.Pose, p *picture) {
 	toOptical := from.Compose(spatial.OpticalInBody()).Inverse()
-	for i := range t.points {
-		point := &t.points[i]
-		place := &s.places[point.frame]
+	for i := range o.of.points {
+		point := &o.of.points[i]
+		place := &places[point.frame]
 		at := place.Mul4x1(point.at.Vec4(1)).Vec3()
 		way := at.Sub(from.Position)
 		if !point.bothSides && place.Mul4x1(point.normal.Vec4(0)).Vec3().Dot(way) >= 0 {
@@ -94,7 +117,7 @@ func (s *survey) ask(o *object, t *target, from spatial.Pose, p *picture) {
 		way = way.Mul(1 / max(distance, 1e-9))
 		s.sights = append(s.sights, sight{
 			way:   [4]float32{float32(way[0]), float32(way[1]), float32(way[2]), float32(distance*(1-shortByShare) - shortBy)},
-			whose: [4]uint32{uint32(o.place), t.actor.ID},
+			whose: [4]uint32{uint32(o.place), scene.LabelOf(o.of.actor.ID)},
 		})
 	}
 }
@@ -104,7 +127,8 @@ type picture struct {
 	sight      camera.Sight
 	visibility *camera.Visibility
 	bounds     *gpu.Program
-	places     *gpu.Buffer // targets.places
+	places     *gpu.Buffer // of the tallies by labels: targets.places, and those of slots
+	seated     []uint32    // the labels of those in the slots
 	bind       []gpu.Binding
 }
 
@@ -120,9 +144,48 @@ func (p *picture) open(c *gpu.Ctx, name string, t *targets) (err error) {
 	if p.bounds, err = compile(c, &shaders.GroundTruthBounds); err != nil {
 		return err
 	}
-	places := gpu.BytesOf(t.places)
+	list := t.places
+	if len(p.seated) > 0 {
+		list = append(slices.Clone(list), make([]uint32, scene.LabelOf(math.MaxUint32)+1-uint32(len(list)))...)
+	}
+	places := gpu.BytesOf(list)
 	p.places, err = c.NewBuffer(gpu.BufferDesc{Label: name + " places", Size: len(places), Data: places})
 	return err
+}
+
+// seat brings the tallies of those who are in slots to their labels. GL thread.
+func (p *picture) seat(c *gpu.Ctx, s *survey) error {
+	put := func(label, tally uint32) error {
+		return c.WriteBuffer(p.places, 4*int(label), gpu.BytesOf([]uint32{tally}))
+	}
+	next := 0
+	for row := range s.cast {
+		who := &s.cast[row]
+		if who.Slot < next {
+			continue
+		}
+		next++
+		label := uint32(0)
+		if who.Actor != nil {
+			label = scene.LabelOf(who.Actor.ID)
+		}
+		before := p.seated[who.Slot]
+		if label == before {
+			continue
+		}
+		if before != 0 {
+			if err := put(before, 0); err != nil {
+				return err
+			}
+		}
+		if p.seated[who.Slot] = label; label == 0 {
+			continue
+		}
+		if err := put(label, uint32(len(s.targets.list)+who.Slot+1)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // tally draws what is seen at an instant and takes its pixels into the tallies. GL
@@ -224,7 +287,7 @@ func (k *caster) cast(c *gpu.Ctx, d *detector, at sensors.Tick, tallies *gpu.Buf
 	}
 	block := settingsBlock{count: uint32(len(list)), near: float32(d.near)}
 	if d.picture == nil {
-		block.transparent = d.env.Owner // the ego's is 0, as that of nothing
+		block.transparent = scene.LabelOf(d.env.Owner) // the ego's is 0, as that of nothing
 	}
 	if err := c.WriteBuffer(k.settings, 0, gpu.BytesOf([]settingsBlock{block})); err != nil {
 		return err

@@ -16,26 +16,26 @@ import (
 // hidden.
 const samplePoints = 256
 
-// target is an actor that ground truth is about.
+// target is an actor that ground truth is about, or a model of such.
 type target struct {
 	actor  *scene.Actor
 	label  string
 	tag    scene.Tag
-	box    scene.Box // in the actor's frame
 	points []surfacePoint
 }
 
 // surfacePoint is a point of a surface and the way out of it, in one frame of the scene. 0 is
-// the world's, 1 + m that of mover m.
+// the world's, 1 + m that of row m. Of a model it is counted from the slot's first.
 type surfacePoint struct {
 	frame      int
 	at, normal mgl64.Vec3
 	bothSides  bool // there is no inside
 }
 
-// targets are all of a scene's, by rising actor id. It never changes.
+// targets are all of a scene's own, by rising actor id, and those of its models. It never changes.
 type targets struct {
-	list []target
+	list   []target
+	models []target // no points: actors of that model don't count
 	// places has, for each instance id, the place in list plus one, or 0.
 	places []uint32
 }
@@ -48,7 +48,7 @@ type targetsKey struct{}
 // targetsOf returns the targets of a pipeline's scene, found once for all sensors.
 func targetsOf(env *sensors.Env) (*targets, error) {
 	shared, err := env.Shared.Get(targetsKey{}, func() (io.Closer, error) {
-		return findTargets(env.World, env.History), nil
+		return findTargets(env.World), nil
 	})
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ type face struct {
 	tag             scene.Tag
 }
 
-func findTargets(w *scene.World, h *scene.History) *targets {
+func findTargets(w *scene.World) *targets {
 	t := &targets{places: make([]uint32, 1)}
 	for _, a := range w.Scene.Actors {
 		for len(t.places) <= int(a.ID) {
@@ -82,14 +82,43 @@ func findTargets(w *scene.World, h *scene.History) *targets {
 		if !ok || len(own) == 0 {
 			continue
 		}
-		box, _ := h.Box(a.ID)
-		t.list = append(t.list, target{actor: a, label: label, tag: tag, box: box, points: pointsOn(w, own)})
+		t.list = append(t.list, target{actor: a, label: label, tag: tag, points: pointsOn(w, own)})
 	}
 	slices.SortFunc(t.list, func(a, b target) int { return cmp.Compare(a.actor.ID, b.actor.ID) })
 	for i := range t.list {
 		t.places[t.list[i].actor.ID] = uint32(i + 1)
 	}
+	for i := range w.Scene.Models {
+		t.models = append(t.models, modelTarget(w, i))
+	}
 	return t
+}
+
+// modelTarget returns what the actors of a model have in common.
+func modelTarget(w *scene.World, model int) target {
+	t := target{actor: w.Scene.Models[model]}
+	var faces []face
+	first, count := w.ModelMovers(model)
+	for k := range count {
+		faces = appendFaces(faces, w, &w.Movers[first+k], k)
+	}
+	if len(faces) > 0 {
+		t.tag, t.points = largestTag(faces), pointsOn(w, faces)
+	}
+	return t
+}
+
+// as returns the target that an actor of the model is; ok is false if it doesn't count.
+func (t target) as(a *scene.Actor) (of target, ok bool) {
+	for i := range t.actor.Parts { // those of the actor may have other tags
+		if t.actor.Parts[i].Tag == t.tag {
+			t.tag = a.Parts[i].Tag
+			break
+		}
+	}
+	t.actor = a
+	t.label, ok = Label(a.TypeID, t.tag)
+	return t, ok && len(t.points) > 0
 }
 
 // possible reports whether an actor may count, whatever tag most of it has.
@@ -116,12 +145,18 @@ func facesOf(w *scene.World, marked []uint32) map[uint32][]face {
 		}
 	}
 	for i := range w.Movers {
-		m := &w.Movers[i]
-		if marked[m.Actor.ID] == 0 || m.Copy > 0 {
-			continue
+		if m := &w.Movers[i]; m.Actor.ID != 0 && marked[m.Actor.ID] != 0 { // a model has no id
+			faces[m.Actor.ID] = appendFaces(faces[m.Actor.ID], w, m, 1+i)
 		}
-		for t := m.First; t < m.First+m.Count; t++ {
-			add(m.Actor.ID, face{1 + i, t, areaOf(w, t), m.Actor.Parts[m.Part].Tag})
+	}
+	return faces
+}
+
+// appendFaces appends the faces of a mover in a frame of the scene.
+func appendFaces(faces []face, w *scene.World, m *scene.Mover, frame int) []face {
+	for t := m.First; t < m.First+m.Count && m.Copy == 0; t++ {
+		if area := areaOf(w, t); area > 0 {
+			faces = append(faces, face{frame, t, area, m.Actor.Parts[m.Part].Tag})
 		}
 	}
 	return faces

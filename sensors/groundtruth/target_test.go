@@ -13,11 +13,11 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-func build(t *testing.T, s *scene.Scene) (*scene.World, *scene.History) {
+func build(t *testing.T, s *scene.Scene) *scene.World {
 	t.Helper()
 	w, err := scene.Build(t.Context(), s, scene.BuildOptions{})
 	require.NoError(t, err)
-	return w, scene.NewHistory(s, nil, 0)
+	return w
 }
 
 func TestPointsAreSpreadEvenly(t *testing.T) {
@@ -74,8 +74,7 @@ func TestTheLargestSurfaceGivesTheTag(t *testing.T) {
 	lamp := put("prop.lamp", 2, scene.TagPole)
 	lamp.Parts = append(lamp.Parts, scene.Part{Mesh: rider.Parts[0].Mesh, Local: mgl64.Ident4(), Tag: scene.TagCar})
 	put("vehicle.bus", 1, scene.TagOther)
-	w, h := build(t, b.Scene)
-	found := findTargets(w, h)
+	found := findTargets(build(t, b.Scene))
 	require.Len(t, found.list, 2, "a pole with a sticker is not a car")
 	assert.Equal(t, []uint32{0, 0, 1, 0, 2}, found.places)
 	assert.Equal(t, "Bicycle", found.list[0].label)

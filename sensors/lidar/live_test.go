@@ -305,14 +305,13 @@ func TestSpawnedActorIsInTheScanAtOnce(t *testing.T) {
 	b.Put("floor", scenetest.Plane(60, 4), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagRoads))
 	// A ball around the sensor: whatever time it is, rays look at it.
 	b.Put("ball", scenetest.Sphere(6, 12), scenetest.Matte("red", 1, 0, 0), scene.Placement{TypeID: "static.ball", Tag: scene.TagWall, Reserved: true})
-	ball := b.Scene.Actors[1]
 	h := sensortest.New(t, lidar.RayCastDefinition, sensortest.Options{
 		Scene: b.Scene, GL: gputest.Thread(t), Mount: mast, Attributes: map[string]any{"noise_stddev": 0.0},
 	})
-	seen := func() (first, last uint32, n int) {
+	seen := func(id uint32) (first, last uint32, n int) {
 		m := sensortest.Last[*sample.PointCloud](h, "points")
 		for i := range m.Points {
-			if p := &m.Points[i]; p.Instance == ball.ID {
+			if p := &m.Points[i]; p.Instance == id {
 				if n++; n == 1 {
 					first, last = p.TimeNs, p.TimeNs
 				}
@@ -322,23 +321,91 @@ func TestSpawnedActorIsInTheScanAtOnce(t *testing.T) {
 		return first, last, n
 	}
 	h.Fire(scanPeriod)
-	_, _, n := seen()
+	_, _, n := seen(2) // the one that comes
 	assert.Zero(t, n)
 	h.Fire(3 * scanPeriod / 2) // the next scan begins before the spawn
-	_, err := h.Env.History.Spawn("static.ball", scene.Standing(spatial.FromRPY(mgl64.Vec3{0, 0, height}, 0, 0, 0)))
+	ball, err := h.Env.History.Spawn("static.ball", scene.Standing(spatial.FromRPY(mgl64.Vec3{0, 0, height}, 0, 0, 0)))
 	require.NoError(t, err)
+	require.EqualValues(t, 2, ball.ID)
 	h.Fire(2 * scanPeriod)
-	first, last, n := seen()
+	first, last, n := seen(ball.ID)
 	assert.Positive(t, n)
 	assert.InDelta(t, scanPeriod/2+10e6, first, 1e6, "spawned at the tick after")
 	assert.InDelta(t, scanPeriod, last, 1e6)
 	require.NoError(t, h.Env.History.Remove(ball.ID))
 	h.Fire(3 * scanPeriod)
-	first, last, n = seen()
+	first, last, n = seen(ball.ID)
 	assert.Positive(t, n)
 	assert.InDelta(t, 0, first, 1e6)
 	assert.InDelta(t, 10e6, last, 1e6, "removed at the tick after")
 	h.Fire(4 * scanPeriod)
-	_, _, n = seen()
+	_, _, n = seen(ball.ID)
 	assert.Zero(t, n)
+}
+
+// Two slots are others' within a scan. It has those who came last from their time on, by their own
+// ids and tags, where the analytic boxes of their own parts are.
+func TestScanOfWhoTookASlot(t *testing.T) {
+	b := scenetest.NewBuilder("slots")
+	b.Put("floor", scenetest.Plane(60, 4), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, -20, scene.TagRoads))
+	unit := b.Put("unit", scenetest.Box(1, 1, 1), scenetest.Matte("red", 1, 0, 0), scene.Placement{TypeID: "any", Tag: scene.TagCar, Reserved: true})
+	b.Put("ball", scenetest.Sphere(2, 12), scenetest.Matte("blue", 0, 0, 1), scene.Placement{TypeID: "ball", Tag: scene.TagDynamic, Reserved: true})
+	h := sensortest.New(t, lidar.RayCastDefinition, sensortest.Options{
+		Scene: b.Scene, GL: gputest.Thread(t), Attributes: map[string]any{"noise_stddev": 0.0, "range": 60},
+	})
+	// It surrounds the sensor: whatever the time, rays look at it.
+	size := mgl64.Vec3{24, 16, 8}
+	parts := []scene.Part{unit.Parts[0]}
+	parts[0].Tag = scene.TagBus
+	parts[0].Joints = func(simtime.Stamp) mgl64.Mat4 { return mgl64.Scale3D(size[0], size[1], size[2]) }
+	motion := scenetest.Linear{Start: spatial.FromRPY(mgl64.Vec3{1, -1, 0.5}, 0, 0, 25), Velocity: mgl64.Vec3{8, -4, 0}, YawRate: 0.5}
+	history := h.Env.History
+	h.Fire(scanPeriod)
+	spawn := func(model *scene.Actor, as scene.Actor, m scene.Motion) *scene.Actor {
+		a, err := history.SpawnActor(model, as, m)
+		require.NoError(t, err)
+		return a
+	}
+	ball := spawn(b.Scene.Models[1], scene.Actor{}, scene.Standing(spatial.Identity()))
+	small := spawn(unit, scene.Actor{}, scene.Standing(scenetest.At(0, 5, 0, 0).Pose))
+	h.Fire(2 * scanPeriod)
+	count := func() map[uint32]int {
+		m, n := sensortest.Last[*sample.PointCloud](h, "points"), map[uint32]int{}
+		for i := range m.Points {
+			n[m.Points[i].Instance]++
+		}
+		return n
+	}
+	assert.Greater(t, count()[ball.ID], 1000)
+	// In the third scan both leave, and others come.
+	h.Fire(2*scanPeriod + scanPeriod/5)
+	require.NoError(t, history.Remove(ball.ID))
+	require.NoError(t, history.Remove(small.ID))
+	h.Fire(2*scanPeriod + 3*scanPeriod/10)
+	around := spawn(unit, scene.Actor{TypeID: "vehicle.bus", Parts: parts}, motion)
+	h.Fire(3 * scanPeriod)
+	m := sensortest.Last[*sample.PointCloud](h, "points")
+	n := count()
+	assert.Zero(t, n[ball.ID], "another took its slot")
+	require.Greater(t, n[around.ID], 1000)
+	first := uint32(math.MaxUint32)
+	for i := range m.Points {
+		p := &m.Points[i]
+		if p.Instance != around.ID {
+			continue
+		}
+		first = min(first, p.TimeNs)
+		require.Equal(t, scene.TagBus, scene.Tag(p.Tag))
+		to := motion.PoseAt(m.Stamp + simtime.Stamp(p.TimeNs)).Inverse()
+		at := to.Apply(mgl64.Vec3{float64(p.X), float64(p.Y), float64(p.Z)})
+		off := math.Inf(1) // from the nearest face
+		for axis := range 3 {
+			off = min(off, math.Abs(math.Abs(at[axis])-size[axis]/2))
+			require.Less(t, math.Abs(at[axis]), size[axis]/2+2e-3, "point %d", i)
+		}
+		require.Less(t, off, 2e-3, "point %d", i)
+	}
+	assert.InDelta(t, 3*scanPeriod/10+10e6, first, 1e6, "from the tick on at which it came")
+	h.Fire(4 * scanPeriod)
+	assert.Greater(t, count()[around.ID], n[around.ID])
 }

@@ -56,7 +56,6 @@ type obstacle struct {
 	ahead    []float64 // how far the ball's front is ahead of its middle, along each ray
 
 	out   *sensors.Output[*sample.Obstacle]
-	types map[uint32]string
 	event sample.Obstacle // reused: outputs copy what they keep
 }
 
@@ -104,17 +103,13 @@ func (o *obstacle) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	if o.out, err = sensors.OutputOf[*sample.Obstacle](env, "obstacle"); err != nil {
 		return err
 	}
-	o.types = map[uint32]string{}
-	for _, a := range env.Scene.Actors {
-		o.types[a.ID] = a.TypeID
-	}
 	return o.Sensor.Begin(ctx, env)
 }
 
 // Tune takes over the distance. GL thread.
 func (o *obstacle) Tune(fresh sensors.Sensor) error {
 	f := fresh.(*obstacle)
-	f.owner, f.out, f.types = o.owner, o.out, o.types
+	f.owner, f.out = o.owner, o.out
 	o.TakeOver(f.Sensor)
 	return nil
 }
@@ -135,7 +130,10 @@ func (o *obstacle) publish(at sensors.Tick, header sample.Header, hits []compute
 	}
 	o.event = sample.Obstacle{
 		Header: header, Actor: o.Env().Owner, ActorType: o.owner.TypeID,
-		Other: other, OtherType: o.types[other], Distance: float32(nearest),
+		Other: other, Distance: float32(nearest),
+	}
+	if a := o.Env().History.Actor(other); a != nil {
+		o.event.OtherType = a.TypeID
 	}
 	o.out.TryQueue(at, &o.event)
 }

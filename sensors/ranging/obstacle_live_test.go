@@ -16,6 +16,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/ranging"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 type thing struct {
@@ -87,6 +88,27 @@ func TestObstacleWhatIsInTheWay(t *testing.T) {
 }
 
 // TestObstacleDefaults are CARLA's.
+// TestObstacleIsWhoWasSpawned, by its own type, and then who took its slot.
+func TestObstacleIsWhoWasSpawned(t *testing.T) {
+	s := cubes(thing{"vehicle.car", scene.TagCar, 3.5, 0, 0})
+	want := look(t, s, nil)
+	require.NotNil(t, want)
+	scenetest.Hold(s, "vehicle.*")
+	h := sensortest.New(t, ranging.ObstacleDefinition, sensortest.Options{Scene: s, GL: gputest.Thread(t)})
+	for k, typeID := range []string{"vehicle.red", "vehicle.blue"} {
+		a, err := h.Env.History.SpawnActor(s.Models[0], scene.Actor{TypeID: typeID}, scene.Standing(scenetest.At(3.5, 0, 0, 0).Pose))
+		require.NoError(t, err)
+		h.Fire(simtime.Stamp(200_000_000*k + 100_000_000))
+		got := sensortest.Last[*sample.Obstacle](h, "obstacle")
+		assert.Equal(t, [2]any{a.ID, typeID}, [2]any{got.Other, got.OtherType})
+		assert.Equal(t, want.Distance, got.Distance)
+		require.Len(t, h.Messages["obstacle"], k+1)
+		require.NoError(t, h.Env.History.Remove(a.ID))
+		h.Fire(simtime.Stamp(200_000_000*k + 200_000_000))
+		require.Len(t, h.Messages["obstacle"], k+1, "it is gone")
+	}
+}
+
 func TestObstacleDefaults(t *testing.T) {
 	o := sensors.DefaultsOf[ranging.Obstacle]()
 	assert.Equal(t, []float64{5, 0.5}, []float64{o.Distance, *o.HitRadius})

@@ -120,6 +120,33 @@ func TestRadarOnAnotherActor(t *testing.T) {
 	assert.NotEqual(t, carrier.ID, objects.Objects[0].ID)
 }
 
+// TestRadarOfWhoWasSpawned: the speeds and the object are those of one that was there from the
+// start. The one that takes its slot is another object.
+func TestRadarOfWhoWasSpawned(t *testing.T) {
+	s := target(30, mgl64.Vec3{-7, 2, 0}, 0)
+	want, wantObjects := sweep(t, sensortest.Options{Scene: s})
+	spawn := scenetest.Hold(s, "*")
+	h := sensortest.New(t, ranging.RadarDefinition, sensortest.Options{
+		Scene: s, GL: gputest.Thread(t), Attributes: map[string]any{"points_per_second": 20_000},
+	})
+	first := spawn(h.Env.History)[0]
+	h.Fire(100_000_000)
+	assert.Equal(t, want.Detections, sensortest.Last[*sample.Radar](h, "detections").Detections)
+	assert.Equal(t, wantObjects.Objects, sensortest.Last[*sample.RadarObjects](h, "objects").Objects)
+	require.NoError(t, h.Env.History.Remove(first.ID))
+	h.Fire(200_000_000)
+	assert.Empty(t, sensortest.Last[*sample.Radar](h, "detections").Detections)
+	second := spawn(h.Env.History)[0]
+	h.Fire(300_000_000)
+	objects := sensortest.Last[*sample.RadarObjects](h, "objects").Objects
+	require.Len(t, objects, 1)
+	assert.Equal(t, second.ID, objects[0].ID)
+	assert.NotEqual(t, first.ID, objects[0].ID)
+	assert.True(t, objects[0].New)
+	assert.InDelta(t, 32-7*0.3, objects[0].Position[0], 1e-6)
+	assert.InDeltaSlice(t, []float64{-7, 2, 0}, objects[0].Velocity[:], 1e-6)
+}
+
 // TestRadarTooManyRays are refused, with what can be done.
 func TestRadarTooManyRays(t *testing.T) {
 	s := ranging.RadarDefinition.NewSettings()

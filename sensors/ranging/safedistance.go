@@ -51,6 +51,7 @@ type safeDistance struct {
 	sensors.Reading[SafeDistanceEvent]
 	box      scene.Box // the trigger, in the sensor's frame
 	vehicles []*scene.Actor
+	spawned  []*scene.Actor // scratch
 }
 
 // SetOwner grows the trigger by the owner's box.
@@ -63,7 +64,7 @@ func (s *safeDistance) SetOwner(owner sensors.Owner) error {
 // Begin lists the vehicles that could come close and opens the output.
 func (s *safeDistance) Begin(ctx context.Context, env *sensors.Env) error {
 	for _, a := range env.Scene.Actors {
-		if a.ID != env.Owner && strings.HasPrefix(a.TypeID, "vehicle.") {
+		if isVehicle(a) {
 			s.vehicles = append(s.vehicles, a)
 		}
 	}
@@ -79,9 +80,12 @@ func (s *safeDistance) Tick(at sensors.Tick) error {
 	if s.Env.Owner != scene.EgoID && s.inside(trigger, scene.EgoID, at.Due) {
 		s.Message.Actors = append(s.Message.Actors, scene.EgoID)
 	}
-	for _, a := range s.vehicles {
-		if s.inside(trigger, a.ID, at.Due) {
-			s.Message.Actors = append(s.Message.Actors, a.ID)
+	s.spawned = slices.DeleteFunc(s.Env.History.Spawned(s.spawned[:0], at.Due), func(a *scene.Actor) bool { return !isVehicle(a) })
+	for _, list := range [...][]*scene.Actor{s.vehicles, s.spawned} {
+		for _, a := range list {
+			if a.ID != s.Env.Owner && s.inside(trigger, a.ID, at.Due) {
+				s.Message.Actors = append(s.Message.Actors, a.ID)
+			}
 		}
 	}
 	if len(s.Message.Actors) == 0 {
@@ -91,6 +95,8 @@ func (s *safeDistance) Tick(at sensors.Tick) error {
 	s.Publish(at)
 	return nil
 }
+
+func isVehicle(a *scene.Actor) bool { return strings.HasPrefix(a.TypeID, "vehicle.") }
 
 // inside reports whether an actor is there and overlaps the trigger.
 func (s *safeDistance) inside(trigger spatial.OrientedBox, id uint32, stamp simtime.Stamp) bool {

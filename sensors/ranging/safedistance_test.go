@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
@@ -91,6 +92,29 @@ func TestSafeDistanceWhoIsTooClose(t *testing.T) {
 				}
 			}
 			assert.Equal(t, c.want, got)
+			assert.LessOrEqual(t, len(h.Messages["event"]), 1)
+
+			// Spawned ones count as those who are there from the start, while they are there.
+			if len(c.cars) == 0 {
+				return
+			}
+			spawn := scenetest.Hold(s, "*")
+			h = sensortest.New(t, ranging.SafeDistanceDefinition, sensortest.Options{Scene: s, Attributes: c.attributes})
+			h.Fire(50_000_000)
+			assert.Empty(t, h.Messages["event"])
+			came := spawn(h.Env.History)
+			h.Fire(100_000_000)
+			got = nil
+			for _, m := range h.Messages["event"] {
+				for _, id := range m.(*ranging.SafeDistanceEvent).Actors {
+					got = append(got, came[id-1].Name)
+				}
+			}
+			assert.Equal(t, c.want, got)
+			for _, a := range came {
+				require.NoError(t, h.Env.History.Remove(a.ID))
+			}
+			h.Fire(150_000_000)
 			assert.LessOrEqual(t, len(h.Messages["event"]), 1)
 		})
 	}

@@ -57,6 +57,9 @@ type collision struct {
 	bodies []body
 	places []sphere // of bodies; apart, for they are looked through at every instant
 	meshes meshes
+	// come are those who are there and were spawned, spawned the bodies of some who were.
+	come    []*scene.Actor
+	spawned map[uint32]*body
 }
 
 // SetOwner takes the owner's box.
@@ -73,6 +76,7 @@ func (s *collision) SetOwner(owner sensors.Owner) error {
 func (s *collision) Begin(ctx context.Context, env *sensors.Env) error {
 	s.meshes = newMeshes(env.Scene)
 	s.bodies, s.places = bodiesFor(env)
+	s.spawned = map[uint32]*body{}
 	return s.Reading.Begin(ctx, env)
 }
 
@@ -85,30 +89,58 @@ func (s *collision) Tick(at sensors.Tick) error {
 	mine := s.box.At(state.Pose)
 	around := sphere{mine.Pose.Position, mine.Radius()}
 	for i := range s.places {
-		if !s.places[i].meets(&around) {
-			continue
+		if s.places[i].meets(&around) {
+			s.meet(at, &s.bodies[i], &around, &state)
 		}
-		other := &s.bodies[i]
-		if !other.near(s.Env.History, &around, at.Due) {
-			continue
+	}
+	s.come = s.Env.History.Spawned(s.come[:0], at.Due)
+	for _, a := range s.come {
+		if b := s.bodyOf(a); b != nil {
+			s.meet(at, b, &around, &state)
 		}
-		theirs, there := s.Env.History.State(other.id, at.Due)
-		if !there || !mine.Overlaps(other.box.At(theirs.Pose)) {
-			continue
-		}
-		contact, touches := s.meshes.touch(&mine, other, theirs.Pose, at.Due)
-		if !touches {
-			continue
-		}
-		s.Message = sample.Collision{
-			Header: at.Header(s.Spec.FrameID, state.Pose.Compose(s.Spec.Mount)),
-			Actor:  s.Env.Owner, Other: other.id, ActorType: s.owner.TypeID, OtherType: other.typeID,
-		}
-		normal := mine.Pose.Rotate(normalAt(contact, mine.Half))
-		s.Message.NormalImpulse = impulse(normal, state.Twist.Linear.Sub(theirs.Twist.Linear), s.mass, other.mass)
-		s.Publish(at)
 	}
 	return nil
+}
+
+// bodyOf returns the body of an actor that was spawned, nil for one that nothing collides with.
+func (s *collision) bodyOf(a *scene.Actor) *body {
+	b, known := s.spawned[a.ID]
+	if known {
+		return b
+	}
+	if len(s.spawned) > 2*len(s.come)+64 { // most have left
+		clear(s.spawned)
+	}
+	if made, ok := solidBody(s.Env, a); ok {
+		made = moving(made)
+		b = &made
+	}
+	s.spawned[a.ID] = b
+	return b
+}
+
+// meet publishes a collision with another, if it touches the owner, whose state is given, and who
+// is within a sphere.
+func (s *collision) meet(at sensors.Tick, other *body, around *sphere, state *scene.State) {
+	if !other.near(s.Env.History, around, at.Due) {
+		return
+	}
+	mine := s.box.At(state.Pose)
+	theirs, there := s.Env.History.State(other.id, at.Due)
+	if !there || !mine.Overlaps(other.box.At(theirs.Pose)) {
+		return
+	}
+	contact, touches := s.meshes.touch(&mine, other, theirs.Pose, at.Due)
+	if !touches {
+		return
+	}
+	s.Message = sample.Collision{
+		Header: at.Header(s.Spec.FrameID, state.Pose.Compose(s.Spec.Mount)),
+		Actor:  s.Env.Owner, Other: other.id, ActorType: s.owner.TypeID, OtherType: other.typeID,
+	}
+	normal := mine.Pose.Rotate(normalAt(contact, mine.Half))
+	s.Message.NormalImpulse = impulse(normal, state.Twist.Linear.Sub(theirs.Twist.Linear), s.mass, other.mass)
+	s.Publish(at)
 }
 
 // normalAt returns the unit vector that leads the box out of a contact the shortest
@@ -184,12 +216,10 @@ func bodiesFor(env *sensors.Env) (list []body, places []sphere) {
 		}))
 	}
 	for _, a := range env.Scene.Actors {
-		box, ok := env.History.Box(a.ID)
-		parts := slices.DeleteFunc(slices.Clone(a.Parts), func(p scene.Part) bool { return !isSolid(p) })
-		if !ok || a.ID == env.Owner || len(parts) == 0 {
+		b, ok := solidBody(env, a)
+		if !ok {
 			continue
 		}
-		b := body{id: a.ID, typeID: a.TypeID, mass: massOf(a.TypeID, box), box: box, parts: parts}
 		if a.Static() {
 			b = standing(b, a.Pose)
 		} else {
@@ -203,6 +233,17 @@ func bodiesFor(env *sensors.Env) (list []body, places []sphere) {
 		places[i] = list[i].place
 	}
 	return list, places
+}
+
+// solidBody returns the body of an actor, false for the owner and for one that nothing collides
+// with.
+func solidBody(env *sensors.Env, a *scene.Actor) (b body, ok bool) {
+	box, ok := env.History.Box(a.ID)
+	parts := slices.DeleteFunc(slices.Clone(a.Parts), func(p scene.Part) bool { return !isSolid(p) })
+	if !ok || a.ID == env.Owner || len(parts) == 0 {
+		return body{}, false
+	}
+	return body{id: a.ID, typeID: a.TypeID, mass: massOf(a.TypeID, box), box: box, parts: parts}, true
 }
 
 func moving(b body) body {

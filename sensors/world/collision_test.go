@@ -1,6 +1,7 @@
 package world_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/go-gl/mathgl/mgl64"
@@ -135,25 +136,67 @@ func TestCollisionTheEgoIsTouchedToo(t *testing.T) {
 	assert.InDeltaSlice(t, first.NormalImpulse[:], negative[:], 1e-6*egoMass)
 }
 
-// TestCollisionWhatIsHeldBackIsNotTouched: until it is spawned.
-func TestCollisionWhatIsHeldBackIsNotTouched(t *testing.T) {
+// TestCollisionAModelIsNotTouched, only who has its shape.
+func TestCollisionAModelIsNotTouched(t *testing.T) {
 	b := obstacles()
 	start := spatial.Identity()
 	start.Position = mgl64.Vec3{2, 0, 0.75}
-	held := b.Put("held", scenetest.Box(1, 1, 1), scenetest.Matte("held", 1, 0, 0), scene.Placement{
-		TypeID: "vehicle.cart", Tag: scene.TagCar, Motion: scenetest.Linear{Start: start},
+	b.Put("held", scenetest.Box(1, 1, 1), scenetest.Matte("held", 1, 0, 0), scene.Placement{
+		TypeID: "vehicle.cart", Tag: scene.TagCar, Pose: start, Reserved: true,
 	})
-	held.Reserved = true
 	h := sensortest.New(t, world.CollisionDefinition, sensortest.Options{Scene: b.Scene})
 	h.Fire(10_000_000)
 	assert.Empty(t, h.Messages["collision"])
-	_, err := h.Env.History.SpawnActor(held.ID, nil)
+	held, err := h.Env.History.Spawn("vehicle.cart", nil)
 	require.NoError(t, err)
 	h.Fire(20_000_000)
 	assert.Len(t, h.Messages["collision"], 1)
 	require.NoError(t, h.Env.History.Remove(held.ID))
 	h.Fire(30_000_000)
 	assert.Len(t, h.Messages["collision"], 1)
+}
+
+// TestCollisionWithWhoWasSpawned is one with a box of its own size, again and again: each has an
+// id of its own.
+func TestCollisionWithWhoWasSpawned(t *testing.T) {
+	b := obstacles()
+	unit := b.Put("unit", scenetest.Box(1, 1, 1), scenetest.Matte("unit", 1, 0, 0), scene.Placement{
+		TypeID: "any", Tag: scene.TagCar, Reserved: true,
+	})
+	b.Scene.Reserve(unit, 1)
+	sized := func(x float64) []scene.Part {
+		parts := slices.Clone(unit.Parts)
+		parts[0].Joints = func(simtime.Stamp) mgl64.Mat4 { return mgl64.Translate3D(0, 0, 0.5).Mul4(mgl64.Scale3D(x, 1, 1)) }
+		return parts
+	}
+	standing := func(x float64) scene.Motion { return scene.Standing(scenetest.At(x, 0, 0, 0).Pose) }
+	// The ego's front is 3.8 m ahead.
+	for name, c := range map[string]struct {
+		at, length float64
+		touches    bool
+	}{
+		"short": {4.6, 1.5, false},
+		"long":  {4.6, 1.7, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := sensortest.New(t, world.CollisionDefinition, sensortest.Options{Scene: b.Scene})
+			last := uint32(0)
+			for k := range 300 {
+				car, err := h.Env.History.SpawnActor(unit, scene.Actor{TypeID: "vehicle.own", Parts: sized(c.length)}, standing(c.at))
+				require.NoError(t, err)
+				h.Fire(simtime.Stamp(20_000_000*k + 10_000_000))
+				require.Equal(t, c.touches, len(h.Messages["collision"]) == k+1, "car %d", k)
+				if c.touches {
+					m := sensortest.Last[*sample.Collision](h, "collision")
+					require.Equal(t, [2]any{car.ID, "vehicle.own"}, [2]any{m.Other, m.OtherType})
+					require.Greater(t, m.Other, last)
+					last = m.Other
+				}
+				require.NoError(t, h.Env.History.Remove(car.ID))
+				h.Fire(simtime.Stamp(20_000_000*k + 20_000_000))
+			}
+		})
+	}
 }
 
 func TestCollisionSeveralAtOnceAndLeaving(t *testing.T) {

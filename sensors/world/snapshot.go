@@ -58,6 +58,7 @@ type snapshot struct {
 	sensors.Reading[sample.Snapshot]
 	actors []sample.ActorState // what doesn't change of each, by rising id
 	lights map[uint32]*scene.TrafficLight
+	come   []*scene.Actor // scratch
 }
 
 // Begin lists the actors: all that move, and of those that stand the vehicles,
@@ -81,10 +82,13 @@ func (s *snapshot) Begin(ctx context.Context, env *sensors.Env) error {
 }
 
 func (s *snapshot) add(id uint32, typeID string) {
+	s.actors = append(s.actors, s.lasting(id, typeID))
+}
+
+// lasting returns what doesn't change of an actor.
+func (s *snapshot) lasting(id uint32, typeID string) sample.ActorState {
 	box, _ := s.Env.History.Box(id)
-	s.actors = append(s.actors, sample.ActorState{
-		ID: id, TypeID: typeID, Kind: ActorKindOf(typeID), BoxCenter: box.Center, BoxHalf: box.Half,
-	})
+	return sample.ActorState{ID: id, TypeID: typeID, Kind: ActorKindOf(typeID), BoxCenter: box.Center, BoxHalf: box.Half}
 }
 
 // Tick publishes the state of all actors that are there.
@@ -94,13 +98,21 @@ func (s *snapshot) Tick(at sensors.Tick) error {
 	m.DeltaNs = at.PeriodNs // of the world's frames, heard or not, and across a jump of the clock
 	m.Actors = m.Actors[:0]
 	for i := range s.actors {
-		m.Actors = append(m.Actors, s.actors[i])
-		if there := s.complete(&m.Actors[len(m.Actors)-1], at.Due); !there {
-			m.Actors = m.Actors[:len(m.Actors)-1]
-		}
+		s.append(s.actors[i], at.Due)
+	}
+	s.come = s.Env.History.Spawned(s.come[:0], at.Due)
+	for _, a := range s.come {
+		s.append(s.lasting(a.ID, a.TypeID), at.Due)
 	}
 	s.Publish(at)
 	return nil
+}
+
+// append adds an actor to the message if it is there.
+func (s *snapshot) append(a sample.ActorState, stamp simtime.Stamp) {
+	if s.complete(&a, stamp) {
+		s.Message.Actors = append(s.Message.Actors, a)
+	}
 }
 
 // complete fills in what changes of an actor; it reports whether the actor is there.

@@ -2,6 +2,7 @@ package world_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/go-gl/mathgl/mgl64"
@@ -64,6 +65,54 @@ func TestSnapshotHasTheActorsAndNotTheHouses(t *testing.T) {
 	assert.Equal(t, sample.SignalGreen, light.Signal)
 	assert.InDelta(t, 0.15, light.SignalElapsed, 1e-6)
 	assert.Equal(t, []float32{10, 3, 12}, []float32{light.Green, light.Yellow, light.Red})
+}
+
+// TestSnapshotHasWhoWasSpawned as if they had been there from the start, by rising id, while they
+// are there.
+func TestSnapshotHasWhoWasSpawned(t *testing.T) {
+	s := street()
+	last := func(s *scene.Scene, then func(*scene.History)) *sample.Snapshot {
+		h := sensortest.New(t, world.SnapshotDefinition, sensortest.Options{Scene: s})
+		then(h.Env.History)
+		h.Fire(100_000_000)
+		h.Fire(200_000_000)
+		return sensortest.Last[*sample.Snapshot](h, "snapshot")
+	}
+	want := last(s, func(*scene.History) {}).Actors
+	spawn := scenetest.Hold(s, "vehicle.*")
+	got := last(s, func(h *scene.History) { spawn(h) }).Actors
+	require.Len(t, got, len(want))
+	for i, k := range []int{0, 3, 1, 2} { // the light has a lower id than those who came
+		got, want := got[i], want[k]
+		if k == 1 || k == 2 {
+			assert.EqualValues(t, 4+k, got.ID)
+			got.ID = want.ID
+		}
+		assert.Equal(t, want, got)
+	}
+
+	// Parts, type and box of its own; it is there from one frame to another.
+	h := sensortest.New(t, world.SnapshotDefinition, sensortest.Options{Scene: s})
+	h.Fire(10_000_000)
+	parts := slices.Clone(s.Models[0].Parts)
+	parts[0].Joints = func(simtime.Stamp) mgl64.Mat4 { return mgl64.Scale3D(0.125, 0.25, 1.2) }
+	walker, err := h.Env.History.SpawnActor(s.Models[0], scene.Actor{TypeID: "walker.tall", Parts: parts},
+		scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{0, 1.5, 0}})
+	require.NoError(t, err)
+	h.Fire(20_000_000)
+	require.NoError(t, h.Env.History.Remove(walker.ID))
+	h.Fire(30_000_000)
+	for i, there := range []bool{false, true, false} {
+		m := h.Messages["snapshot"][i].(*sample.Snapshot)
+		require.Equal(t, there, len(m.Actors) == 3, "frame %d", i)
+		if there {
+			a := m.Actors[2]
+			assert.Equal(t, sample.KindWalker, a.Kind)
+			assert.Equal(t, [2]any{walker.ID, "walker.tall"}, [2]any{a.ID, a.TypeID})
+			assert.InDeltaSlice(t, []float64{0.25, 0.25, 0.9}, a.BoxHalf[:], 1e-9)
+			assert.InDelta(t, 1.5, a.Twist.Linear[1], 1e-6)
+		}
+	}
 }
 
 // TestSnapshotDeltaIsTheFrames: also of the first that is heard, and after a jump of the clock.

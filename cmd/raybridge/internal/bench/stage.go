@@ -111,12 +111,14 @@ func (st *stage) triangles() *triangles {
 		// The second corner's words end in the label; see shaders/lib/scene.glsl.
 		out.add(st.world, i, mgl64.Ident4(), w.Attributes[3*i+1][3])
 	}
-	places := scene.NewPacker(w, st.history).Places(nil, 0)
-	for k := range w.Movers {
-		m := &w.Movers[k]
-		if places[k].At(3, 3) == 0 { // held in reserve
+	packer := scene.NewPacker(w, st.history)
+	cast := packer.Cast(nil, 0)
+	places := packer.Places(nil, cast, 0)
+	for k := range cast {
+		if places[k].At(3, 3) == 0 { // a copy of a shape
 			continue
 		}
+		m := &w.Movers[cast[k].Mover]
 		label := m.Actor.ID&0xffff | uint32(m.Actor.Parts[m.Part].Tag)<<16
 		for i := m.First; i < m.First+m.Count; i++ {
 			out.add(st.world, i, places[k], label)

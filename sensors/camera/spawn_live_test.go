@@ -1,0 +1,215 @@
+//go:build cgo
+
+package camera_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors/camera"
+	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// ownBox is a box that a spawned actor has by constant joints of a unit cube.
+type ownBox struct {
+	size, middle mgl64.Vec3
+	motion       scenetest.Linear
+	tag          scene.Tag
+}
+
+func (b *ownBox) parts(unit *scene.Actor) []scene.Part {
+	at := mgl64.Translate3D(b.middle[0], b.middle[1], b.middle[2]).Mul4(mgl64.Scale3D(b.size[0], b.size[1], b.size[2]))
+	parts := []scene.Part{unit.Parts[0]}
+	parts[0].Tag, parts[0].Joints = b.tag, func(simtime.Stamp) mgl64.Mat4 { return at }
+	return parts
+}
+
+// meet returns how far a ray of the map goes to the box at a time, +Inf if it misses it. It also
+// returns how long the ray is in the box, below 0 where it passes beside.
+func (b *ownBox) meet(o, d mgl64.Vec3, at simtime.Stamp) (far, within float64) {
+	to := b.motion.PoseAt(at).Inverse()
+	o, d = to.Apply(o).Sub(b.middle), to.Rotate(d)
+	enter, leave := math.Inf(-1), math.Inf(1)
+	for a := range 3 {
+		t0, t1 := (-b.size[a]/2-o[a])/d[a], (b.size[a]/2-o[a])/d[a]
+		enter, leave = max(enter, min(t0, t1)), min(leave, max(t0, t1))
+	}
+	if enter > leave {
+		return math.Inf(1), enter - leave
+	}
+	return enter, leave - enter
+}
+
+// unitTown is a floor, and a unit cube as a model with slots.
+func unitTown(slots int) (s *scene.Scene, unit *scene.Actor) {
+	b := scenetest.NewBuilder("units")
+	b.Put("floor", scenetest.Plane(100, 4), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, -2, scene.TagRoads))
+	unit = b.Put("unit", scenetest.Box(1, 1, 1), scenetest.Matte("red", 1, 0, 0), scene.Placement{TypeID: "any", Tag: scene.TagCar, Reserved: true})
+	b.Scene.Slots = slots
+	return b.Scene, unit
+}
+
+// TestPicturesOfPartsOfOnesOwn: depth, tag and id of each pixel are those of the analytic boxes,
+// also of those who took the slots of others.
+func TestPicturesOfPartsOfOnesOwn(t *testing.T) {
+	const width, height = 96, 72
+	s, unit := unitTown(3)
+	mount := forward(1)
+	r := newRig(t, s, nil,
+		mounted{camera.DepthDefinition, mount, size(width, height)},
+		mounted{camera.SemanticDefinition, mount, size(width, height)},
+		mounted{camera.InstanceDefinition, mount, size(width, height)},
+		mounted{camera.NormalsDefinition, mount, size(width, height)})
+	place := func(x, y, yaw float64) spatial.Pose { return spatial.FromRPY(mgl64.Vec3{x, y, 0}, 0, 0, yaw) }
+	rounds := [][]ownBox{
+		{
+			{mgl64.Vec3{4.8, 2.2, 1.5}, mgl64.Vec3{0.1, 0, 0.75}, scenetest.Linear{Start: place(9, 3, 30)}, scene.TagCar},
+			{mgl64.Vec3{0.4, 0.5, 1.8}, mgl64.Vec3{0, 0.3, 0.9}, scenetest.Linear{Start: place(5, -1, 10), Velocity: mgl64.Vec3{3, 1, 0}}, scene.TagPedestrian},
+		},
+		{
+			{mgl64.Vec3{12, 2.5, 3.5}, mgl64.Vec3{1, 0, 1.75}, scenetest.Linear{Start: place(16, -6, 80), Velocity: mgl64.Vec3{-2, 0, 0}, YawRate: 0.6}, scene.TagBus},
+			{mgl64.Vec3{1, 1, 1}, mgl64.Vec3{2, -1, 0.5}, scenetest.Linear{Start: place(6, 2, 45)}, scene.TagMotorcycle},
+			{mgl64.Vec3{2, 1, 1}, mgl64.Vec3{}, scenetest.Linear{Start: place(8, -1, 0)}, scene.TagTruck},
+		},
+		{{mgl64.Vec3{3, 3, 3}, mgl64.Vec3{}, scenetest.Linear{Start: place(9, 3, 30)}, scene.TagTrain}},
+	}
+	optical := mount.Compose(spatial.OpticalInBody())
+	l := lens(t, width, height, 90)
+	stamp := simtime.Stamp(0)
+	fire := func() { r.fire(stamp); stamp += 100e6 }
+	fire()
+	for round, boxes := range rounds {
+		var came []*scene.Actor
+		for i := range boxes {
+			a, err := r.history.SpawnActor(unit, scene.Actor{TypeID: "own", Parts: boxes[i].parts(unit)}, boxes[i].motion)
+			require.NoError(t, err)
+			came = append(came, a)
+		}
+		for range 2 {
+			now := stamp
+			fire()
+			seen, wrong := map[int]int{}, 0
+			for v := range height {
+				for u := range width {
+					ray := unproject(l, float64(u), float64(v), 1) // depth 1
+					d := optical.Rotate(ray)
+					want, who, edge := math.Inf(1), -1, math.Inf(1)
+					if d[2] < 0 {
+						want = (-2 - 1) / d[2]
+					}
+					for i := range boxes {
+						far, near := boxes[i].meet(optical.Position, d, now)
+						edge = min(edge, math.Abs(near))
+						if far < want {
+							want, who = far, i
+						}
+					}
+					if edge < 0.05 { // beside an edge
+						continue
+					}
+					tag, id := scene.TagSky, uint32(0)
+					if d[2] < 0 && want < 50 {
+						tag, id = scene.TagRoads, 1
+					}
+					if who >= 0 {
+						tag, id = boxes[who].tag, came[who].ID
+						seen[who]++
+					}
+					if who < 0 && want > 45 {
+						continue
+					}
+					p := at2(r, 2, u, v)
+					if math.Abs(depthAt(r.picture(0), u, v)-want) > 2e-3 || at(r.picture(1), u, v, 1)[0] != byte(tag) || p != id {
+						if !(math.IsInf(want, 1) && math.IsInf(depthAt(r.picture(0), u, v), 1)) {
+							wrong++
+						}
+					}
+					if who >= 0 { // normals are unit vectors of a face, across the scale
+						n := boxes[who].motion.PoseAt(now).Inverse().Rotate(optical.Rotate(normalAt(r.picture(3), u, v)))
+						assert.Greater(t, max(math.Abs(n[0]), math.Abs(n[1]), math.Abs(n[2])), 0.999)
+					}
+				}
+			}
+			assert.Zero(t, wrong, "round %d", round)
+			for i := range boxes {
+				assert.Greater(t, seen[i], 20, "round %d, box %d", round, i)
+			}
+		}
+		for _, a := range came {
+			require.NoError(t, r.history.Remove(a.ID))
+		}
+		fire()
+		for _, id := range []uint32{1, 0} { // the floor and the sky are left
+			row := map[uint32]int{1: height - 1, 0: 0}[id]
+			for u := range width {
+				assert.Equal(t, id, at2(r, 2, u, row))
+			}
+		}
+	}
+}
+
+// at2 returns the id of a pixel of an instance picture.
+func at2(r *rig, picture, u, v int) uint32 {
+	p := at(r.picture(picture), u, v, 2)
+	return uint32(p[0]) | uint32(p[1])<<8
+}
+
+// TestFlowOfWhoCameAndJumped: only who was there at the firing before, and hasn't jumped since, has a
+// flow. It is that of the analytic box's point.
+func TestFlowOfWhoCameAndJumped(t *testing.T) {
+	const width, height = 64, 48
+	s, unit := unitTown(2)
+	mount := forward(0)
+	r := newRig(t, s, nil,
+		mounted{camera.OpticalFlowDefinition, mount, size(width, height)},
+		mounted{camera.DepthDefinition, mount, size(width, height)})
+	box := ownBox{mgl64.Vec3{2, 4, 3}, mgl64.Vec3{}, scenetest.Linear{
+		Start: spatial.FromRPY(mgl64.Vec3{6, 0, 0}, 0, 0, 20), Velocity: mgl64.Vec3{1, 2, 0.5}, YawRate: 0.7,
+	}, scene.TagCar}
+	spawn := func() *scene.Actor {
+		a, err := r.history.SpawnActor(unit, scene.Actor{Parts: box.parts(unit)}, box.motion)
+		require.NoError(t, err)
+		return a
+	}
+	stamp := simtime.Stamp(0)
+	fire := func() { r.fire(stamp); stamp += simtime.Stamp(period) }
+	middle := func() mgl64.Vec2 { return flowAt(r.picture(0), width/2, height/2) }
+	follows := func(why string) {
+		t.Helper()
+		now, then := stamp-simtime.Stamp(period), stamp-2*simtime.Stamp(period)
+		l, optical := lens(t, width, height, 90), mount.Compose(spatial.OpticalInBody())
+		p := unproject(l, width/2, height/2, depthAt(r.picture(1), width/2, height/2))
+		onBox := box.motion.PoseAt(now).Inverse().Apply(optical.Apply(p))
+		before := optical.Inverse().Apply(box.motion.PoseAt(then).Apply(onBox))
+		require.False(t, math.IsNaN(middle()[0]), why)
+		assertFlow(t, l, middle(), before, p)
+		assert.Greater(t, middle().Len(), 0.005, why)
+	}
+	fire()
+	first := spawn()
+	fire()
+	assert.True(t, math.IsNaN(middle()[0]), "it was nowhere")
+	fire()
+	follows("it was there")
+	require.NoError(t, r.history.Jumped(first.ID))
+	fire()
+	assert.True(t, math.IsNaN(middle()[0]), "it jumped")
+	fire()
+	follows("it has moved since")
+	// Another takes the slot between two firings.
+	require.NoError(t, r.history.Remove(first.ID))
+	r.history.Record(stamp - simtime.Stamp(period)/2)
+	second := spawn()
+	assert.Greater(t, second.ID, first.ID)
+	fire()
+	assert.True(t, math.IsNaN(middle()[0]), "it was another's place")
+	fire()
+	follows("it was there")
+}
