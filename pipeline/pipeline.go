@@ -81,6 +81,10 @@ type Config struct {
 	// scene's Ego pose.
 	Ego scene.Motion
 
+	// Capacity is how many actors StepTo may bring at a time. The scene has twice as many slots:
+	// who leaves at an instant has one up to the next.
+	Capacity int
+
 	// OutDir is where bridges put files with relative names.
 	OutDir string
 	// CacheDir is where built scenes are kept, "" for nowhere.
@@ -144,9 +148,13 @@ type Pipeline struct {
 	barrier atomic.Pointer[barrier]   // of StepSensors, nil otherwise
 
 	// moving serialises what moves the scene: the frame loop's ticks, and actors that
-	// come and go between them. It guards came.
+	// come and go between them.
 	moving sync.Mutex
-	came   map[uint32]bool // actors that were spawned or removed: whether they are there
+	guests theWorld
+
+	turn      chan struct{} // has room for the one who runs
+	goal      instantCell   // the end of the latest StepTo, at which there is an instant
+	lastFrame atomic.Uint64 // the number of the latest instant
 
 	simNs   instantCell   // the frame loop's instant
 	frame   uint64        // the frame loop's: number of the next instant
@@ -177,9 +185,12 @@ func New(ctx context.Context, config Config) (*Pipeline, error) {
 	if err := config.setDefaults(); err != nil {
 		return nil, err
 	}
-	p := &Pipeline{config: config, lastClock: math.MinInt64, came: map[uint32]bool{}, wake: make(chan struct{}, 1), clockStats: newOutputStats()}
+	p := &Pipeline{config: config, lastClock: math.MinInt64, wake: make(chan struct{}, 1), clockStats: newOutputStats()}
 	p.pollHop = p.pollInTurn
-	p.rest.wanted = make(chan struct{}, 1)
+	p.rest.wanted, p.rest.left = make(chan struct{}, 1), make(chan struct{}, 1)
+	p.guests.open()
+	p.turn = make(chan struct{}, 1)
+	p.goal.Store(math.MinInt64)
 	p.clockPort = clockSpec.Open().(*sensors.Output[*sample.Clock])
 	p.logLines = &logLines{stats: newOutputStats(), now: func() simtime.Stamp { return p.clock.Now() }, out: logSpec.Open().(*sensors.Output[*sample.Log])}
 	p.log = slog.New(&logHandler{next: config.Log.Handler(), lines: p.logLines})

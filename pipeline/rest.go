@@ -15,6 +15,7 @@ import (
 type rest struct {
 	underway atomic.Int64  // instants that were begun and not yet released
 	wanted   chan struct{} // pinged when time has come to stand
+	left     chan struct{} // pinged when an instant was released
 
 	mu    sync.Mutex
 	begun uint64 // guarded by mu: instants

@@ -45,6 +45,17 @@ func (p *Pipeline) stepEnd(n int) simtime.Stamp {
 // run runs until the simulation time that until returns when time has begun. It waits for what
 // it has queued to be sent, as long as patience hasn't ended.
 func (p *Pipeline) run(ctx, patience context.Context, until func() simtime.Stamp) error {
+	select {
+	case p.turn <- struct{}{}: // a step of StepTo may be under way
+		defer func() { <-p.turn }()
+		return p.runInTurn(ctx, patience, until)
+	case <-ctx.Done():
+		return p.failed()
+	}
+}
+
+// runInTurn is run for the one whose turn it is.
+func (p *Pipeline) runInTurn(ctx, patience context.Context, until func() simtime.Stamp) error {
 	if ctx.Err() != nil && !p.isClosed() {
 		return p.failed()
 	}
@@ -468,9 +479,12 @@ func (p *Pipeline) queueClock(t simtime.Stamp) {
 	p.clockPort.TryQueue(at, &sample.Clock{Stamp: t})
 }
 
-// nextInstant is the earliest of the next step, clock and due sensor.
+// nextInstant is the earliest of the next step, clock and due sensor, and of the end of a StepTo.
 func (p *Pipeline) nextInstant() simtime.Stamp {
 	next := p.steps.Next()
+	if goal := p.goal.Load(); goal > p.simNs.Load() {
+		next = min(next, goal)
+	}
 	if p.clockDue != nil {
 		next = min(next, p.clockDue.Next())
 	}
@@ -486,6 +500,7 @@ func (p *Pipeline) nextInstant() simtime.Stamp {
 // released, also on an error: a sensor's, or the run's end. Frame loop.
 func (p *Pipeline) beginInstant(r *run, t simtime.Stamp) (*instant, error) {
 	i := &instant{stamp: t, frame: p.frame, rest: &p.rest}
+	p.lastFrame.Store(p.frame)
 	p.frame++
 	for range p.steps.Until(t) { // a late realtime loop passes over some
 	}
@@ -700,6 +715,10 @@ func (i *instant) release() {
 		i.firings[k].release()
 	}
 	i.rest.underway.Add(-1)
+	select {
+	case i.rest.left <- struct{}{}:
+	default: // who waits looks again for the one before
+	}
 }
 
 // announce tells the sensors of an instant that their captures follow.

@@ -39,6 +39,8 @@ type Summary struct {
 	Bridges        []BridgeSummary `json:"bridges"`
 	// Inputs are the topics that sensors are brought.
 	Inputs []InputSummary `json:"inputs,omitempty"`
+	// World is what frames of StepTo brought, nil without any.
+	World *WorldSummary `json:"world,omitempty"`
 }
 
 // GPUSummary names what the sensors' data was generated on.
@@ -130,7 +132,7 @@ func (p *Pipeline) Summary() Summary {
 		WallS: wall, SimS: simulated, StartupS: startup,
 		GPU: GPUSummary{Vendor: info.Vendor, Renderer: info.Renderer, Version: info.Version, Device: info.Device, Software: info.Software},
 		// Readers of the JSON form find lists, also where nothing is in them.
-		Sensors: []SensorSummary{}, Bridges: []BridgeSummary{},
+		Sensors: []SensorSummary{}, Bridges: []BridgeSummary{}, World: p.worldSummary(),
 	}
 	if s.WallS > 0 {
 		s.RealTimeFactor = s.SimS / s.WallS

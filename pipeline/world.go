@@ -1,0 +1,658 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/world"
+)
+
+// StepResult is what became of a step.
+type StepResult struct {
+	// Frame is the number of the step's last instant, and Stamp its time, the step's end.
+	Frame uint64
+	Stamp simtime.Stamp
+	// Spawned are the handles of those who came, in the order of the frame's Spawn.
+	Spawned []uint32
+	// Deliveries are the firings of the step, as StepSensors returns them. They are nil where the
+	// step didn't wait.
+	Deliveries []Delivery
+	// Ego is the vehicle that carries the sensors, at the end of the step: by its rear axle on the
+	// ground, in the map frame.
+	Ego world.State
+}
+
+// guest is an actor that came by a frame.
+type guest struct {
+	actor    *scene.Actor
+	name     string
+	motion   *scene.Guided
+	offset   mgl64.Vec3 // of the actor's origin from its reference point, in its frame
+	onGround bool
+	told     uint64 // the last frame that told of it
+}
+
+// theWorld is what a pipeline knows of a world from outside. Its lists are of those who came by
+// frames. It is guarded by the pipeline's moving, but stepping, which is its own guard.
+type theWorld struct {
+	stepping chan struct{} // has room for the one who steps
+	guests   map[uint32]*guest
+	names    map[string]*guest
+	frame    uint64
+	unknown  map[string]bool // models that were asked for and aren't known
+	ego      *scene.Guided   // nil until a frame moves the ego
+	plan     plan            // scratch
+	most     int             // guests at a time, so far
+	steps    int64
+	followed string       // the kind of the source that frames come from, "" for none
+	gaps     atomic.Int64 // of that source
+}
+
+func (w *theWorld) open() {
+	w.stepping, w.guests, w.names, w.unknown = make(chan struct{}, 1), map[uint32]*guest{}, map[string]*guest{}, map[string]bool{}
+}
+
+// plan is a frame that was checked and not yet applied.
+type plan struct {
+	leave []*guest
+	come  []coming
+	move  []moving
+}
+
+type coming struct {
+	guest *guest
+	model *scene.Actor
+	as    scene.Actor
+	at    scene.Waypoint
+	then  *world.State // where it is at the step's end; nil stays
+}
+
+type moving struct {
+	guest *guest
+	to    scene.Waypoint
+	jump  bool
+}
+
+// StepTo moves the actors of a world, and simulated time to the frame's end. It is one barrier. By
+// the frame's Wait it returns when every firing that was due on the way has been delivered, or is
+// declared missing with its cause.
+//
+// All of the frame is checked before anything is applied: an error of it changes nothing, and time
+// stands. Such errors wrap those of package world. Actors come and go at the first instant of the
+// step, and move up to its last. The sensors see all of them on the way.
+//
+// A pipeline that nobody runs is stepped by the call itself, and Wait's None is as Captured there.
+// One that somebody else runs has to be paused, or the error wraps world.ErrMode. A second step
+// meanwhile gets world.ErrBusy at once. If ctx ends first, the call returns its error, and the step
+// continues. The next step waits for it. Any goroutine may call it.
+func (p *Pipeline) StepTo(ctx context.Context, f *world.Frame) (StepResult, error) {
+	select {
+	case p.guests.stepping <- struct{}{}:
+		defer func() { <-p.guests.stepping }()
+		return p.stepTo(ctx, f)
+	default:
+		return StepResult{}, fmt.Errorf("step to %d ns: %w", f.Until, world.ErrBusy)
+	}
+}
+
+// Following says how a pipeline follows a world.
+type Following struct {
+	// Kind names the source's kind, for the summary.
+	Kind   string
+	Source world.Source
+	// Duration ends it when so much simulated time has passed; 0 is without end.
+	Duration time.Duration
+	// Scale is how many simulated seconds may pass in one of the host's; 0 sets no limit.
+	Scale float64
+}
+
+// Follow steps the pipeline from frame to frame of a source. It returns nil when the source ends,
+// the duration has passed, or ctx ends. Nobody else steps meanwhile: StepTo returns world.ErrBusy.
+// Follow doesn't close the source.
+func (p *Pipeline) Follow(ctx context.Context, w Following) error {
+	select {
+	case p.guests.stepping <- struct{}{}:
+		defer func() { <-p.guests.stepping }()
+	default:
+		return fmt.Errorf("follow a world: %w", world.ErrBusy)
+	}
+	p.moving.Lock()
+	p.guests.followed = w.Kind
+	p.moving.Unlock()
+	ego, begun, start := p.egoNow(), time.Now(), p.simNs.Load()
+	for ctx.Err() == nil {
+		f, err := w.Source.Next(ctx, ego)
+		p.guests.gaps.Store(w.Source.Gaps())
+		switch {
+		case errors.Is(err, io.EOF), err != nil && ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return fmt.Errorf("world %s: %w", w.Kind, err)
+		case w.Duration > 0 && f.Until > later(start, int64(w.Duration)):
+			return nil
+		}
+		if w.Scale > 0 && !wait(ctx, time.Until(begun.Add(time.Duration(float64(f.Until-start)/w.Scale)))) {
+			return nil
+		}
+		result, err := p.stepTo(ctx, f)
+		if err != nil {
+			if ctx.Err() != nil {
+				return p.failed()
+			}
+			return fmt.Errorf("world %s: %w", w.Kind, err)
+		}
+		ego = result.Ego
+	}
+	return nil
+}
+
+// wait waits for some time, and reports whether ctx is still there.
+func wait(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// egoNow returns the vehicle that carries the sensors, at the present time.
+func (p *Pipeline) egoNow() world.State {
+	p.moving.Lock()
+	defer p.moving.Unlock()
+	m, _ := p.history.Motion(scene.EgoID)
+	if m == nil {
+		return world.State{Pose: p.config.Scene.Ego, VelocityKnown: true, AngularVelocityKnown: true}
+	}
+	return worldState(scene.StateOf(m, p.simNs.Load()))
+}
+
+func worldState(s scene.State) world.State {
+	return world.State{
+		Pose: s.Pose, Velocity: s.Twist.Linear, AngularVelocity: s.Twist.Angular, VelocityKnown: true, AngularVelocityKnown: true,
+	}
+}
+
+// stepTo is StepTo for the one who steps.
+func (p *Pipeline) stepTo(ctx context.Context, f *world.Frame) (StepResult, error) {
+	b := &barrier{open: map[passageKey]*passage{}}
+	result := StepResult{Stamp: f.Until}
+	step := p.stepAmong
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+		step = p.stepAlone
+	default: // somebody runs it
+	}
+	if err := step(ctx, f, b, &result); err != nil {
+		return StepResult{}, fmt.Errorf("step to %d ns: %w", f.Until, err)
+	}
+	if f.Wait != world.None {
+		result.Deliveries = b.result(nil)
+	}
+	state, _ := p.history.State(scene.EgoID, f.Until)
+	result.Ego = worldState(state)
+	return result, nil
+}
+
+// stepAlone steps a pipeline that nobody runs.
+func (p *Pipeline) stepAlone(ctx context.Context, f *world.Frame, b *barrier, result *StepResult) error {
+	if p.config.Mode == Realtime {
+		return fmt.Errorf("%w: step a pipeline of mode Stepped, or one whose run is paused", world.ErrMode)
+	}
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	if err := p.start(ctx); err != nil {
+		return err
+	}
+	if err := p.applyAt(f, result, p.simNs.Load, p.passIfPaused(f)); err != nil {
+		return err
+	}
+	p.barrier.Store(b)
+	defer p.barrier.Store(nil)
+	patience := ctx
+	if f.Wait != world.Delivered {
+		over, cancel := context.WithCancel(ctx)
+		cancel()
+		patience = over
+	}
+	err := p.runInTurn(ctx, patience, func() simtime.Stamp { return f.Until })
+	if f.Wait != world.Delivered && errors.Is(err, ErrUndelivered) {
+		err = nil
+	}
+	result.Frame = p.lastFrame.Load()
+	if err == nil && p.simNs.Load() < f.Until {
+		err = context.Cause(ctx)
+	}
+	return err
+}
+
+// stepAmong steps a pipeline whose run is another's, and paused.
+func (p *Pipeline) stepAmong(ctx context.Context, f *world.Frame, b *barrier, result *StepResult) error {
+	if !p.clock.Paused() {
+		return fmt.Errorf("%w: pause it first", world.ErrMode)
+	}
+	if err := p.arrive(ctx, p.clock.Pace(), world.Captured); err != nil {
+		return err
+	}
+	p.barrier.Store(b)
+	defer p.barrier.Store(nil)
+	err := p.applyAt(f, result, p.clock.Pace, p.pass(f))
+	if err != nil || f.Wait == world.None {
+		return err
+	}
+	err = p.arrive(ctx, f.Until, f.Wait)
+	result.Frame = p.lastFrame.Load()
+	return err
+}
+
+// pass returns what has a paused clock go to a frame's end.
+func (p *Pipeline) pass(f *world.Frame) func(now simtime.Stamp) error {
+	return func(now simtime.Stamp) error {
+		err := p.clock.Step(int64(f.Until - now))
+		if errors.Is(err, simtime.ErrNotPaused) || errors.Is(err, simtime.ErrNotSteppable) {
+			err = fmt.Errorf("%w: %w", world.ErrMode, err)
+		}
+		return err
+	}
+}
+
+// passIfPaused is pass for a clock that may not be paused: then the run itself lets time pass.
+func (p *Pipeline) passIfPaused(f *world.Frame) func(now simtime.Stamp) error {
+	if p.clock.Paused() {
+		return p.pass(f)
+	}
+	return func(simtime.Stamp) error { return nil }
+}
+
+// arrive waits until the run has come to a time and all that it began is done: captured, and
+// delivered if asked for.
+func (p *Pipeline) arrive(ctx context.Context, at simtime.Stamp, wait world.Wait) error {
+	look := time.NewTicker(pollPause)
+	defer look.Stop()
+	for p.simNs.Load() < at || p.rest.underway.Load() > 0 || p.issuing.Load() > 0 || p.pending() > 0 {
+		select {
+		case <-look.C:
+		case <-p.rest.left:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if len(p.turn) == 0 {
+			return errors.Join(fmt.Errorf("%w: the run has ended", ErrClosed), p.failed())
+		}
+	}
+	if wait != world.Delivered {
+		return nil
+	}
+	return p.dispatcher.Drain(ctx)
+}
+
+// applyAt checks a frame and applies it, and has time pass, if that isn't the caller's, in
+// between. now is the time at which the step begins. The frame loop doesn't move the scene
+// meanwhile.
+func (p *Pipeline) applyAt(f *world.Frame, result *StepResult, now func() simtime.Stamp, pass func(now simtime.Stamp) error) error {
+	p.moving.Lock()
+	defer p.moving.Unlock()
+	begin := now()
+	if err := p.check(f, begin); err != nil {
+		return err
+	}
+	before := p.goal.Load()
+	p.goal.Store(f.Until)
+	if err := pass(begin); err != nil {
+		p.goal.Store(before)
+		return err
+	}
+	p.apply(f, begin, result)
+	return nil
+}
+
+// check plans a frame without changing anything. The pipeline's moving must be held.
+func (p *Pipeline) check(f *world.Frame, now simtime.Stamp) error {
+	w, plan := &p.guests, &p.guests.plan
+	plan.leave, plan.come, plan.move = plan.leave[:0], plan.come[:0], plan.move[:0]
+	if f.Until <= now {
+		return fmt.Errorf("%w: it is %d ns already", world.ErrTime, now)
+	}
+	w.frame++ // what a refused frame has told of is told of by no other
+	for i, ref := range f.Remove {
+		g, err := w.find(ref)
+		if err == nil && g.told == w.frame {
+			err = world.ErrDuplicate
+		}
+		if err != nil {
+			return &world.ActorError{List: "remove", Index: i, Actor: ref, Err: err}
+		}
+		g.told = w.frame
+		plan.leave = append(plan.leave, g)
+	}
+	for i := range f.Spawn {
+		if err := p.planSpawn(&f.Spawn[i], now); err != nil {
+			return &world.ActorError{List: "spawn", Index: i, Actor: world.Ref{Name: f.Spawn[i].Name}, Err: err}
+		}
+	}
+	for i := range f.Actors {
+		if err := p.planMove(&f.Actors[i], f.Until); err != nil {
+			return &world.ActorError{List: "actors", Index: i, Actor: f.Actors[i].Ref, Err: err}
+		}
+	}
+	if f.Complete {
+		for _, g := range w.guests {
+			if g.told != w.frame {
+				plan.leave = append(plan.leave, g)
+			}
+		}
+		slices.SortFunc(plan.leave, func(a, b *guest) int { return int(a.actor.ID) - int(b.actor.ID) })
+	}
+	if room := p.config.Capacity; len(w.guests)+len(plan.come)-len(plan.leave) > room {
+		last := len(plan.come) - 1
+		return &world.ActorError{List: "spawn", Index: last, Actor: world.Ref{Name: f.Spawn[last].Name},
+			Err: fmt.Errorf("%w: it is for %d, of whom %d are there; world.capacity makes more", world.ErrFull, room, len(w.guests)-len(plan.leave))}
+	}
+	if f.Ego != nil {
+		if _, err := waypoint(f.Ego, f.Until); err != nil {
+			return &world.ActorError{List: "ego", Err: err}
+		}
+	}
+	return nil
+}
+
+// find returns the guest that is meant.
+func (w *theWorld) find(ref world.Ref) (*guest, error) {
+	g := w.names[ref.Name]
+	if ref.Handle != 0 {
+		g = w.guests[ref.Handle]
+	}
+	if g == nil {
+		return nil, world.ErrUnknownActor
+	}
+	return g, nil
+}
+
+// planSpawn plans the coming of an actor.
+func (p *Pipeline) planSpawn(s *world.Spawn, now simtime.Stamp) error {
+	w := &p.guests
+	if s.Name != "" {
+		if g := w.names[s.Name]; g != nil && !slices.Contains(w.plan.leave, g) {
+			return fmt.Errorf("%w: the name is taken", world.ErrDuplicate)
+		}
+		for i := range w.plan.come {
+			if w.plan.come[i].guest.name == s.Name {
+				return fmt.Errorf("%w: so is spawn[%d]", world.ErrDuplicate, i)
+			}
+		}
+	}
+	for _, x := range s.Size {
+		if !(x >= 0) || math.IsInf(x, 0) {
+			return fmt.Errorf("%w: size %v", world.ErrValue, s.Size)
+		}
+	}
+	at, err := waypoint(&s.State, now)
+	if err != nil {
+		return err
+	}
+	c := coming{guest: &guest{name: s.Name, motion: &scene.Guided{}, onGround: s.OnGround, told: w.frame}, at: at}
+	if err := p.body(&c, s); err != nil {
+		return err
+	}
+	w.plan.come = append(w.plan.come, c)
+	return nil
+}
+
+// BoxModel is the model of those whose own isn't known: a box of a metre's sides.
+const BoxModel = scene.BoxModel
+
+// usualSize is the size in metres of a box of which nothing is known.
+var usualSize = mgl64.Vec3{4.5, 1.8, 1.5}
+
+// body finds the shape of somebody who comes.
+func (p *Pipeline) body(c *coming, s *world.Spawn) error {
+	c.as = scene.Actor{Name: s.Name, TypeID: s.Model}
+	c.model = p.config.Scene.Model(s.Model)
+	size := s.Size
+	if c.model == nil || s.Model == BoxModel {
+		if c.model = p.config.Scene.Model(BoxModel); c.model == nil {
+			return fmt.Errorf("%w: model %q: the scene has no such model, and no box either", world.ErrUnknownActor, s.Model)
+		}
+		for i := range size {
+			if size[i] == 0 {
+				size[i] = usualSize[i]
+			}
+		}
+		c.as.Parts = scaled(c.model, size, tagOf(s.Model))
+		c.guest.offset = s.Reference.InBox(size).Mul(-1)
+		return nil
+	}
+	box := p.config.Scene.BoxOf(c.model)
+	for i := range size {
+		if size[i] == 0 {
+			size[i] = 2 * box.Half[i]
+		}
+	}
+	// The middles of both undersides are one.
+	underside := mgl64.Vec3{box.Center[0], box.Center[1], box.Center[2] - box.Half[2]}
+	c.guest.offset = s.Reference.InBox(size).Add(underside).Mul(-1)
+	return nil
+}
+
+// scaled returns the parts of a model of a metre's size at another size.
+func scaled(model *scene.Actor, size mgl64.Vec3, tag scene.Tag) []scene.Part {
+	parts := slices.Clone(model.Parts)
+	scale := mgl64.Scale3D(size[0], size[1], size[2])
+	for i := range parts {
+		at := scale.Mul4(parts[i].Local)
+		parts[i].Tag, parts[i].Local, parts[i].Joints = tag, at, func(simtime.Stamp) mgl64.Mat4 { return at }
+	}
+	return parts
+}
+
+// tagOf returns the semantic tag of a box that stands for a model.
+func tagOf(model string) scene.Tag {
+	for _, known := range []struct {
+		prefix string
+		tag    scene.Tag
+	}{
+		{"vehicle.truck", scene.TagTruck}, {"vehicle.bus", scene.TagBus}, {"vehicle.motorcycle", scene.TagMotorcycle},
+		{"vehicle.bicycle", scene.TagBicycle}, {"vehicle.train", scene.TagTrain}, {"vehicle.", scene.TagCar}, {"walker.", scene.TagPedestrian},
+		{"static.", scene.TagStatic},
+	} {
+		if strings.HasPrefix(model, known.prefix) {
+			return known.tag
+		}
+	}
+	return scene.TagDynamic
+}
+
+// planMove plans where somebody is at the step's end.
+func (p *Pipeline) planMove(a *world.Actor, until simtime.Stamp) error {
+	w := &p.guests
+	to, err := waypoint(&a.State, until)
+	if err != nil {
+		return err
+	}
+	if a.Handle == 0 {
+		for i := range w.plan.come {
+			c := &w.plan.come[i]
+			if c.guest.name != a.Name || a.Name == "" {
+				continue
+			}
+			if c.then != nil {
+				return world.ErrDuplicate
+			}
+			c.then = &a.State
+			return nil
+		}
+	}
+	g, err := w.find(a.Ref)
+	switch {
+	case err != nil:
+		return err
+	case g.told == w.frame:
+		return world.ErrDuplicate
+	}
+	g.told = w.frame
+	w.plan.move = append(w.plan.move, moving{g, to, a.Jump})
+	return nil
+}
+
+// waypoint checks a state and returns it.
+func waypoint(s *world.State, at simtime.Stamp) (scene.Waypoint, error) {
+	w := scene.Waypoint{
+		Stamp: at, Pose: s.Pose, Velocity: s.Velocity, AngularVelocity: s.AngularVelocity,
+		VelocityKnown: s.VelocityKnown, AngularVelocityKnown: s.AngularVelocityKnown,
+	}
+	if !s.VelocityKnown {
+		w.Velocity = mgl64.Vec3{}
+	}
+	if !s.AngularVelocityKnown {
+		w.AngularVelocity = mgl64.Vec3{}
+	}
+	for _, v := range [...]struct {
+		what string
+		v    mgl64.Vec3
+	}{{"position", w.Pose.Position}, {"velocity", w.Velocity}, {"angular velocity", w.AngularVelocity}} {
+		for _, x := range v.v {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return w, fmt.Errorf("%w: %s %v", world.ErrValue, v.what, v.v)
+			}
+		}
+	}
+	length := w.Pose.Orientation.Len()
+	if !(length > 1e-6) || math.IsInf(length, 0) {
+		return w, fmt.Errorf("%w: orientation %v has no direction", world.ErrValue, w.Pose.Orientation)
+	}
+	w.Pose.Orientation = w.Pose.Orientation.Scale(1 / length)
+	return w, nil
+}
+
+// apply does what check has planned. Nothing of it can fail. The pipeline's moving must be held.
+func (p *Pipeline) apply(f *world.Frame, now simtime.Stamp, result *StepResult) {
+	w := &p.guests
+	for _, g := range w.plan.leave {
+		_ = p.history.Remove(g.actor.ID) // it is there
+		delete(w.guests, g.actor.ID)
+		delete(w.names, g.name)
+	}
+	stayed := len(w.plan.move) < len(w.guests)
+	for i := range w.plan.come {
+		p.applySpawn(&w.plan.come[i], f, result)
+	}
+	for i := range w.plan.move {
+		m := &w.plan.move[i]
+		from, to := m.guest.motion.End(), p.placed(m.guest, m.to)
+		from.Stamp = now
+		if m.jump {
+			_ = p.history.Jumped(m.guest.actor.ID) // it is there
+			from = to
+		}
+		m.guest.motion.Lead(from, to)
+	}
+	if stayed {
+		for _, g := range w.guests {
+			if g.told != w.frame {
+				g.motion.Stand()
+			}
+		}
+	}
+	p.applyEgo(f, now)
+	w.most = max(w.most, len(w.guests))
+	w.steps++
+	clear(w.plan.come) // the frame is the caller's
+}
+
+// applySpawn lets an actor come.
+func (p *Pipeline) applySpawn(c *coming, f *world.Frame, result *StepResult) {
+	w, g := &p.guests, c.guest
+	at := p.placed(g, c.at)
+	g.motion.Lead(at, at)
+	if c.then != nil {
+		to, _ := waypoint(c.then, f.Until) // it was checked
+		g.motion.Lead(at, p.placed(g, to))
+	}
+	g.actor, _ = p.history.SpawnActor(c.model, c.as, g.motion) // the room was counted
+	g.name = g.actor.Name
+	w.guests[g.actor.ID], w.names[g.name] = g, g
+	result.Spawned = append(result.Spawned, g.actor.ID)
+	if c.as.Parts != nil && c.as.TypeID != BoxModel && !w.unknown[c.as.TypeID] {
+		w.unknown[c.as.TypeID] = true
+		p.log.Warn("the model of an actor is not known, so that it is a box", "model", c.as.TypeID, "actor", g.name)
+	}
+}
+
+// placed returns the waypoint of an actor's origin, given its reference point's.
+func (p *Pipeline) placed(g *guest, at scene.Waypoint) scene.Waypoint {
+	arm := at.Pose.Rotate(g.offset)
+	at.Pose.Position = at.Pose.Position.Add(arm)
+	at.Velocity = at.Velocity.Add(at.AngularVelocity.Cross(arm))
+	if g.onGround {
+		x := at.Pose.Position
+		if z, ok := p.world.Ground(x[0], x[1], x[2]); ok {
+			at.Pose.Position[2] = z
+		}
+	}
+	return at
+}
+
+// applyEgo moves the vehicle that carries the sensors, if the frame does.
+func (p *Pipeline) applyEgo(f *world.Frame, now simtime.Stamp) {
+	w := &p.guests
+	if f.Ego == nil {
+		if w.ego != nil {
+			w.ego.Stand() // where the last frame put it
+		}
+		return
+	}
+	to, _ := waypoint(f.Ego, f.Until) // it was checked
+	var from scene.Waypoint
+	if w.ego == nil {
+		w.ego = &scene.Guided{}
+		_ = p.history.SetMotion(scene.EgoID, w.ego) // the ego is there
+		state, _ := p.history.State(scene.EgoID, now)
+		from = scene.Waypoint{Pose: state.Pose}
+	} else {
+		from = w.ego.End()
+	}
+	if from.Stamp = now; f.Ego.Jump {
+		from = to
+	}
+	w.ego.Lead(from, to)
+}
+
+// WorldSummary is what came from outside.
+type WorldSummary struct {
+	Kind   string `json:"kind,omitempty"`
+	Frames int64  `json:"frames"`
+	Gaps   int64  `json:"gaps"`
+	Actors struct {
+		Now  int `json:"now"`
+		Most int `json:"most"`
+	} `json:"actors"`
+}
+
+// worldSummary returns what frames brought, nil before the first.
+func (p *Pipeline) worldSummary() *WorldSummary {
+	p.moving.Lock()
+	defer p.moving.Unlock()
+	w := &p.guests
+	if w.steps == 0 && w.followed == "" {
+		return nil
+	}
+	s := &WorldSummary{Kind: w.followed, Frames: w.steps, Gaps: w.gaps.Load()}
+	s.Actors.Now, s.Actors.Most = len(w.guests), w.most
+	return s
+}

@@ -1,0 +1,459 @@
+package pipeline_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
+)
+
+// plaza is a floor, with slots for so many actors. Its models are the box and a car, whose origin
+// is its middle.
+func plaza(capacity int) *scene.Scene {
+	b := scenetest.NewBuilder("plaza")
+	b.Put("floor", scenetest.Plane(100, 10), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagRoads))
+	b.Put("car", scenetest.Box(4, 2, 1.5), scenetest.Matte("red", 1, 0, 0),
+		scene.Placement{TypeID: "vehicle.sedan", Reserved: true, Tag: scene.TagCar})
+	b.Scene.AddBox()
+	b.Scene.Slots = 2 * capacity
+	return b.Scene
+}
+
+func stepped(t testing.TB, capacity int, s *script) *pipeline.Pipeline {
+	t.Helper()
+	return newScriptedIn(t, plaza(capacity), s, pipeline.Config{Capacity: capacity})
+}
+
+func at(x, y, yaw float64) world.State {
+	return world.State{Pose: spatial.FromRPY(mgl64.Vec3{x, y, 0}, 0, 0, yaw)}
+}
+
+func moved(name string, s world.State) world.Actor {
+	return world.Actor{Ref: world.Ref{Name: name}, State: s}
+}
+
+// TestAStepMovesTheWorld goes through two steps of one car, whose reference is its front bumper.
+func TestAStepMovesTheWorld(t *testing.T) {
+	p := stepped(t, 4, &script{})
+	addScripted(t, p, plainID, "imu", "100")
+	s, err := p.Sensor("imu")
+	require.NoError(t, err)
+	hear(t, s, func(sensors.Tick, *sample.Imu) {})
+	result, err := p.StepTo(t.Context(), &world.Frame{
+		Until:  100_000_000,
+		Spawn:  []world.Spawn{{Name: "a", Model: "vehicle.sedan", Reference: world.FrontBumper, State: at(10, 2, 0)}},
+		Actors: []world.Actor{moved("a", at(12, 2, 0))},
+	})
+	require.NoError(t, err)
+	require.Len(t, result.Spawned, 1)
+	assert.Equal(t, simtime.Stamp(100_000_000), result.Stamp)
+	assert.Len(t, result.Deliveries, 10)
+	for _, d := range result.Deliveries {
+		assert.True(t, d.Delivered(), "%+v", d)
+	}
+	assert.Equal(t, simtime.Stamp(100_000_000), p.Clock().Now())
+
+	// The front of a box of 4 m is 2 m before its middle; the box's origin is its centre.
+	id := result.Spawned[0]
+	for stamp, x := range map[simtime.Stamp]float64{10_000_000: 8.2, 50_000_000: 9, 55_000_000: 9.1, 100_000_000: 10} {
+		state, there := p.History().State(id, stamp)
+		require.True(t, there)
+		assert.InDelta(t, x, state.Pose.Position[0], 1e-9, "at %d", stamp)
+		assert.InDelta(t, 2, state.Pose.Position[1], 1e-9)
+		assert.InDelta(t, 20, state.Twist.Linear[0], 1e-9)
+	}
+
+	// By its handle, turned and with velocities: a quarter circle is near what Hermite makes.
+	turned := at(22, 12, 90)
+	turned.Velocity, turned.VelocityKnown = mgl64.Vec3{0, 15.7, 0}, true
+	result, err = p.StepTo(t.Context(), &world.Frame{Until: 1_100_000_000, Actors: []world.Actor{{Ref: world.Ref{Handle: id}, State: turned}}})
+	require.NoError(t, err)
+	state, _ := p.History().State(id, 1_100_000_000)
+	assert.InDelta(t, 22, state.Pose.Position[0], 1e-9)
+	assert.InDelta(t, 10, state.Pose.Position[1], 1e-9)
+	assert.Equal(t, 10*10, len(result.Deliveries))
+
+	// Who isn't listed stays, and stands.
+	_, err = p.StepTo(t.Context(), &world.Frame{Until: 1_200_000_000})
+	require.NoError(t, err)
+	state, there := p.History().State(id, 1_200_000_000)
+	assert.True(t, there)
+	assert.InDelta(t, 10, state.Pose.Position[1], 1e-9)
+	assert.Zero(t, state.Twist.Linear.Len())
+
+	// With Complete he leaves, and his handle is nobody's.
+	_, err = p.StepTo(t.Context(), &world.Frame{Until: 1_300_000_000, Complete: true})
+	require.NoError(t, err)
+	assert.False(t, p.History().Present(id, 1_300_000_000))
+	again, err := p.StepTo(t.Context(), &world.Frame{Until: 1_400_000_000, Spawn: []world.Spawn{{Name: "a", Model: "vehicle.sedan", State: at(0, 0, 0)}}})
+	require.NoError(t, err)
+	assert.Greater(t, again.Spawned[0], id)
+	summary := p.Summary()
+	assert.Equal(t, int64(5), summary.World.Frames)
+	assert.Equal(t, 1, summary.World.Actors.Now)
+}
+
+// TestHermiteFollowsACircle holds the way between frames to a circle, which it is to leave by
+// less than a millimetre at 0.1 s.
+func TestHermiteFollowsACircle(t *testing.T) {
+	const radius, speed = 20.0, 10.0
+	on := func(seconds float64) world.State {
+		a := speed / radius * seconds
+		s := at(radius*math.Sin(a), radius*(1-math.Cos(a)), a*180/math.Pi)
+		s.Velocity, s.VelocityKnown = mgl64.Vec3{speed * math.Cos(a), speed * math.Sin(a), 0}, true
+		return s
+	}
+	p := stepped(t, 1, &script{})
+	result, err := p.StepTo(t.Context(), &world.Frame{
+		Until: 100_000_000, Spawn: []world.Spawn{{Model: "vehicle.sedan", Reference: world.BoxCentre, State: on(0)}},
+	})
+	require.NoError(t, err)
+	for k := 2; k < 12; k++ {
+		_, err = p.StepTo(t.Context(), &world.Frame{
+			Until:  simtime.Stamp(k * 100_000_000),
+			Actors: []world.Actor{{Ref: world.Ref{Handle: result.Spawned[0]}, State: on(float64(k-1) / 10)}},
+		})
+		require.NoError(t, err)
+		if k == 2 {
+			continue
+		}
+		for ms := 10; ms <= 100; ms += 10 {
+			state, _ := p.History().State(result.Spawned[0], simtime.Stamp(k*100_000_000-100_000_000+ms*1_000_000))
+			want := on(float64(k-2)/10 + float64(ms)/1000)
+			assert.InDelta(t, 0, state.Pose.Position.Sub(want.Pose.Position).Len(), 1e-3)
+			assert.InDelta(t, 0, state.Twist.Linear.Sub(want.Velocity).Len(), 0.02)
+			assert.InDelta(t, speed*speed/radius, state.Acceleration.Len(), 0.1)
+		}
+	}
+}
+
+// TestABadFrameChangesNothing gives frames with one fault each; afterwards a good one works as
+// if they had not been.
+func TestABadFrameChangesNothing(t *testing.T) {
+	p := stepped(t, 3, &script{})
+	first, err := p.StepTo(t.Context(), &world.Frame{Until: 10_000_000, Spawn: []world.Spawn{
+		{Name: "a", Model: "vehicle.sedan", State: at(1, 0, 0)}, {Name: "b", Model: "vehicle.sedan", State: at(5, 0, 0)},
+	}})
+	require.NoError(t, err)
+	a := first.Spawned[0]
+	nan, still := at(math.NaN(), 0, 0), at(0, 0, 0)
+	still.Pose.Orientation = mgl64.Quat{}
+	spawn := func(names ...string) (list []world.Spawn) {
+		for _, n := range names {
+			list = append(list, world.Spawn{Name: n, Model: "vehicle.sedan", State: at(0, 9, 0)})
+		}
+		return list
+	}
+	for name, c := range map[string]struct {
+		frame world.Frame
+		err   error
+		text  string
+	}{
+		"the present":       {world.Frame{Until: 10_000_000}, world.ErrTime, "step to 10000000 ns: time is not ahead: it is 10000000 ns already"},
+		"the past":          {world.Frame{Until: 5}, world.ErrTime, ""},
+		"unknown name":      {world.Frame{Actors: []world.Actor{moved("a", at(2, 0, 0)), moved("c", at(2, 0, 0))}}, world.ErrUnknownActor, `actors[1] (actor "c"): no such actor`},
+		"unknown handle":    {world.Frame{Remove: []world.Ref{{Handle: 999}}}, world.ErrUnknownActor, "remove[0] (actor 999): no such actor"},
+		"nan":               {world.Frame{Actors: []world.Actor{moved("a", nan)}}, world.ErrValue, `actors[0] (actor "a"): value is not usable: position`},
+		"no direction":      {world.Frame{Spawn: []world.Spawn{{Name: "c", State: still}}}, world.ErrValue, "orientation"},
+		"twice":             {world.Frame{Actors: []world.Actor{moved("a", at(2, 0, 0)), {Ref: world.Ref{Handle: a}, State: at(3, 0, 0)}}}, world.ErrDuplicate, "actors[1]"},
+		"twice spawned":     {world.Frame{Spawn: spawn("c", "c")}, world.ErrDuplicate, "spawn[1]"},
+		"name is taken":     {world.Frame{Spawn: spawn("a")}, world.ErrDuplicate, "the name is taken"},
+		"moved and removed": {world.Frame{Remove: []world.Ref{{Name: "a"}}, Actors: []world.Actor{moved("a", at(2, 0, 0))}}, world.ErrDuplicate, "actors[0]"},
+		"no room":           {world.Frame{Spawn: spawn("c", "d")}, world.ErrFull, `spawn[1] (actor "d"): no room for another actor: it is for 3, of whom 2 are there`},
+		"a size":            {world.Frame{Spawn: []world.Spawn{{Name: "c", Size: mgl64.Vec3{-1, 0, 0}, State: at(0, 0, 0)}}}, world.ErrValue, "size"},
+		"the ego":           {world.Frame{Ego: &nan}, world.ErrValue, "ego: value is not usable"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.frame.Until == 0 {
+				c.frame.Until = 20_000_000
+			}
+			_, err := p.StepTo(t.Context(), &c.frame)
+			require.ErrorIs(t, err, c.err)
+			assert.Contains(t, err.Error(), c.text)
+			assert.Equal(t, simtime.Stamp(10_000_000), p.Clock().Now(), "time stands")
+			assert.Len(t, p.Actors("vehicle.sedan"), 2)
+		})
+	}
+	_, err = p.StepTo(t.Context(), &world.Frame{Until: 20_000_000, Spawn: spawn("c"), Actors: []world.Actor{moved("a", at(2, 0, 0))}})
+	require.NoError(t, err)
+	state, _ := p.History().State(a, 20_000_000)
+	assert.InDelta(t, 2, state.Pose.Position[0], 1e-9)
+	// One who leaves makes room at once.
+	_, err = p.StepTo(t.Context(), &world.Frame{Until: 30_000_000, Remove: []world.Ref{{Name: "a"}, {Name: "b"}}, Spawn: spawn("a", "e")})
+	require.NoError(t, err)
+	assert.Len(t, p.Actors("vehicle.sedan"), 3)
+}
+
+// TestAnUnknownModelIsABox looks at its box, and at what is said of it.
+func TestAnUnknownModelIsABox(t *testing.T) {
+	p := stepped(t, 4, &script{})
+	result, err := p.StepTo(t.Context(), &world.Frame{Until: 10_000_000, Spawn: []world.Spawn{
+		{Name: "t", Model: "vehicle.tank", Size: mgl64.Vec3{7, 3, 2.5}, Reference: world.BoxCentre, State: world.State{Pose: spatial.FromRPY(mgl64.Vec3{4, 5, 1.25}, 0, 0, 90)}},
+		{Name: "u", Model: "vehicle.tank", Reference: world.RearAxle, State: at(0, 0, 0)},
+	}})
+	require.NoError(t, err)
+	box, ok := p.History().Box(result.Spawned[0])
+	require.True(t, ok)
+	assert.Equal(t, mgl64.Vec3{3.5, 1.5, 1.25}, box.Half)
+	state, _ := p.History().State(result.Spawned[0], 10_000_000)
+	place := box.At(state.Pose)
+	assert.InDelta(t, 0, place.Pose.Position.Sub(mgl64.Vec3{4, 5, 1.25}).Len(), 1e-9)
+	box, _ = p.History().Box(result.Spawned[1])
+	assert.Equal(t, mgl64.Vec3{2.25, 0.9, 0.75}, box.Half)
+	state, _ = p.History().State(result.Spawned[1], 10_000_000)
+	assert.InDelta(t, 0.27*4.5, state.Pose.Position[0], 1e-9)
+	a, err := p.Actor(result.Spawned[0])
+	require.NoError(t, err)
+	assert.Equal(t, "vehicle.tank", a.TypeID())
+	assert.Equal(t, "t", a.Name())
+}
+
+// TestWhoJumpsIsNowhereBetween compares the places right before and at the step's end.
+func TestWhoJumpsIsNowhereBetween(t *testing.T) {
+	p := stepped(t, 1, &script{})
+	result, err := p.StepTo(t.Context(), &world.Frame{Until: 10_000_000, Spawn: []world.Spawn{{Name: "a", Model: "vehicle.sedan", State: at(1, 0, 0)}}})
+	require.NoError(t, err)
+	far := at(90, 0, 0)
+	far.Jump = true
+	_, err = p.StepTo(t.Context(), &world.Frame{Until: 20_000_000, Actors: []world.Actor{moved("a", far)}})
+	require.NoError(t, err)
+	for stamp, x := range map[simtime.Stamp]float64{10_000_000: 1, 19_999_999: 1, 20_000_000: 90} {
+		pose, there := p.History().Pose(result.Spawned[0], stamp)
+		assert.True(t, there)
+		assert.InDelta(t, x, pose.Position[0], 1e-9, "at %d", stamp)
+	}
+	state, _ := p.History().State(result.Spawned[0], 20_000_000)
+	assert.Zero(t, state.Twist.Linear.Len())
+}
+
+// TestTheEgoOfAFrame moves the vehicle from outside.
+func TestTheEgoOfAFrame(t *testing.T) {
+	p := stepped(t, 1, &script{})
+	there := at(5, 6, 90)
+	result, err := p.StepTo(t.Context(), &world.Frame{Until: 100_000_000, Ego: &there})
+	require.NoError(t, err)
+	assert.InDelta(t, 0, result.Ego.Pose.Position.Sub(mgl64.Vec3{5, 6, 0}).Len(), 1e-9)
+	half, _ := p.History().Pose(scene.EgoID, 50_000_000)
+	assert.InDelta(t, 2.5, half.Position[0], 1e-9)
+	result, err = p.StepTo(t.Context(), &world.Frame{Until: 200_000_000})
+	require.NoError(t, err)
+	assert.InDelta(t, 5, result.Ego.Pose.Position[0], 1e-9, "it stays")
+	assert.Zero(t, result.Ego.Velocity.Len())
+}
+
+// TestAPausedRunIsStepped steps a pipeline whose Run is under way, in both modes.
+func TestAPausedRunIsStepped(t *testing.T) {
+	for _, mode := range []pipeline.Mode{pipeline.Stepped, pipeline.Realtime} {
+		t.Run(fmt.Sprint(mode), func(t *testing.T) {
+			p := newScriptedIn(t, plaza(2), &script{}, pipeline.Config{Capacity: 2, Mode: mode})
+			addScripted(t, p, laggyID, "cam", "20")
+			s, err := p.Sensor("cam")
+			require.NoError(t, err)
+			hear(t, s, func(sensors.Tick, *sample.Imu) {})
+			p.Clock().Pause()
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- p.Run(ctx, 0) }()
+			defer func() {
+				cancel()
+				assert.NoError(t, <-ended)
+			}()
+			require.Eventually(t, func() bool { // the run has begun
+				_, err := p.StepTo(ctx, &world.Frame{Until: 0})
+				return errors.Is(err, world.ErrTime)
+			}, 5*time.Second, time.Millisecond)
+			for k := 1; k <= 5; k++ {
+				until := simtime.Stamp(k * 50_000_001)
+				f := &world.Frame{Until: until}
+				if k == 1 {
+					f.Spawn = []world.Spawn{{Name: "a", Model: "vehicle.sedan", State: at(0, 0, 0)}}
+				}
+				f.Actors = []world.Actor{moved("a", at(float64(k), 0, 0))}
+				result, err := p.StepTo(ctx, f)
+				require.NoError(t, err)
+				require.Len(t, result.Deliveries, 1)
+				assert.True(t, result.Deliveries[0].Delivered(), "%+v", result.Deliveries[0])
+				pose, there := p.History().Pose(p.Actors("vehicle.*")[1].ID(), until)
+				assert.True(t, there)
+				assert.InDelta(t, float64(k), pose.Position[0], 1e-9, "there is an instant at the step's end")
+				assert.Equal(t, until, p.Clock().Now())
+			}
+			p.Clock().Resume()
+			_, err = p.StepTo(ctx, &world.Frame{Until: 900_000_000_000})
+			require.ErrorIs(t, err, world.ErrMode)
+		})
+	}
+}
+
+// TestOneSteps has a second step come while the first is under way.
+func TestOneSteps(t *testing.T) {
+	busy := make(chan error, 1)
+	var p *pipeline.Pipeline
+	p = stepped(t, 1, &script{})
+	addScripted(t, p, plainID, "imu", "100")
+	s, err := p.Sensor("imu")
+	require.NoError(t, err)
+	hear(t, s, func(sensors.Tick, *sample.Imu) {
+		_, err := p.StepTo(context.Background(), &world.Frame{Until: 1})
+		busy <- err
+	})
+	_, err = p.StepTo(t.Context(), &world.Frame{Until: 10_000_000})
+	require.NoError(t, err)
+	require.ErrorIs(t, <-busy, world.ErrBusy)
+}
+
+// TestAStepOfThousands brings and moves 4,096 actors.
+func TestAStepOfThousands(t *testing.T) {
+	const n = 4096
+	p := stepped(t, n, &script{})
+	f := &world.Frame{Until: 10_000_000}
+	for i := range n {
+		f.Spawn = append(f.Spawn, world.Spawn{Name: fmt.Sprint("car", i), Model: "vehicle.sedan", State: at(float64(i%64), float64(i/64), 0)})
+	}
+	result, err := p.StepTo(t.Context(), f)
+	require.NoError(t, err)
+	require.Len(t, result.Spawned, n)
+	next := &world.Frame{Until: 20_000_000}
+	for i, id := range result.Spawned {
+		next.Actors = append(next.Actors, world.Actor{Ref: world.Ref{Handle: id}, State: at(float64(i%64)+1, float64(i/64), 0)})
+	}
+	_, err = p.StepTo(t.Context(), next)
+	require.NoError(t, err)
+	for i, id := range result.Spawned {
+		pose, there := p.History().Pose(id, 20_000_000)
+		require.True(t, there)
+		require.InDelta(t, float64(i%64)+1, pose.Position[0], 1e-9)
+	}
+}
+
+// BenchmarkStepTo is a step of many actors without sensors.
+func BenchmarkStepTo(b *testing.B) {
+	for _, n := range []int{200, 2000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			p := stepped(b, n, &script{})
+			f := &world.Frame{Until: 10_000_000}
+			for i := range n {
+				f.Spawn = append(f.Spawn, world.Spawn{Model: "vehicle.sedan", State: at(float64(i), 0, 0)})
+			}
+			result, err := p.StepTo(b.Context(), f)
+			require.NoError(b, err)
+			f.Spawn = nil
+			for i, id := range result.Spawned {
+				f.Actors = append(f.Actors, world.Actor{Ref: world.Ref{Handle: id}, State: at(float64(i), 1, 0)})
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				f.Until += 10_000_000
+				if _, err := p.StepTo(b.Context(), f); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// frames is a source of some frames, which then ends with an error.
+type frames struct {
+	list  []world.Frame
+	then  error
+	egos  []world.State
+	gaps  int64
+	onEnd func()
+}
+
+func (s *frames) Next(ctx context.Context, ego world.State) (*world.Frame, error) {
+	s.egos = append(s.egos, ego)
+	if len(s.list) == 0 {
+		if s.onEnd != nil {
+			s.onEnd()
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return nil, s.then
+	}
+	f := &s.list[0]
+	s.list = s.list[1:]
+	return f, nil
+}
+
+func (s *frames) Gaps() int64 { return s.gaps }
+
+func (*frames) Close() error { return nil }
+
+// TestFollow goes through a source's frames, by each way to its end.
+func TestFollow(t *testing.T) {
+	broken := errors.New("the line is dead")
+	there := at(3, 0, 0)
+	list := func() []world.Frame {
+		return []world.Frame{{Until: 10_000_000, Ego: &there}, {Until: 20_000_000}, {Until: 40_000_000}}
+	}
+	for name, c := range map[string]struct {
+		then     error
+		duration time.Duration
+		frames   int64
+		stamp    simtime.Stamp
+		err      error
+	}{
+		"to its end":      {io.EOF, 0, 3, 40_000_000, nil},
+		"to its fault":    {broken, 0, 3, 40_000_000, broken},
+		"for a duration":  {io.EOF, 20 * time.Millisecond, 2, 20_000_000, nil},
+		"until ctx ended": {nil, 0, 3, 40_000_000, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := stepped(t, 1, &script{})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			source := &frames{list: list(), then: c.then, gaps: 7}
+			if c.then == nil {
+				source.onEnd = cancel
+			}
+			require.ErrorIs(t, p.Follow(ctx, pipeline.Following{Kind: "test", Source: source, Duration: c.duration}), c.err)
+			assert.Equal(t, c.stamp, p.Clock().Now())
+			summary := p.Summary().World
+			assert.Equal(t, [2]int64{c.frames, 7}, [2]int64{summary.Frames, summary.Gaps})
+			assert.Equal(t, "test", summary.Kind)
+			assert.InDelta(t, 0, source.egos[0].Pose.Position[0], 1e-9, "the source is told where the ego is")
+			assert.InDelta(t, 3, source.egos[1].Pose.Position[0], 1e-9)
+		})
+	}
+}
+
+// TestFollowKeepsToItsPace lets no more simulated time pass than the scale says.
+func TestFollowKeepsToItsPace(t *testing.T) {
+	p := stepped(t, 1, &script{})
+	begun := time.Now()
+	source := &frames{list: []world.Frame{{Until: 10_000_000}, {Until: 100_000_000}}, then: io.EOF}
+	require.NoError(t, p.Follow(t.Context(), pipeline.Following{Kind: "test", Source: source, Scale: 2}))
+	assert.GreaterOrEqual(t, time.Since(begun), 50*time.Millisecond)
+	assert.Equal(t, simtime.Stamp(100_000_000), p.Clock().Now())
+}
+
+// TestWhoFollowsSteps: nobody else steps while a source is followed.
+func TestWhoFollowsSteps(t *testing.T) {
+	p := stepped(t, 1, &script{})
+	source := &frames{then: io.EOF}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	source.onEnd = func() {
+		_, err := p.StepTo(ctx, &world.Frame{Until: 10_000_000})
+		assert.ErrorIs(t, err, world.ErrBusy)
+		cancel()
+	}
+	require.NoError(t, p.Follow(ctx, pipeline.Following{Kind: "test", Source: source}))
+}
