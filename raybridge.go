@@ -138,7 +138,7 @@ func Open(ctx context.Context, c Config) (*Sim, error) {
 		own.Log.Warn(astray)
 	}
 	own.Step, own.ClockRate, own.TimeSource, own.Scale = run.Time.Step, run.Time.ClockRate, run.Time.Source, run.Time.Scale
-	own.Seed = run.Seed
+	own.Seed, own.Capacity = run.Seed, run.World.Capacity
 	own.Run.Scene, own.Run.Seed = own.Scene.Name, run.Seed
 	p, err := pipeline.New(ctx, own)
 	if err != nil {
@@ -303,6 +303,9 @@ func SceneOf(ctx context.Context, c *config.Config, budget *memory.Budget) (s *s
 			return nil, nil, err
 		}
 	}
+	if err := builder.furnish(c); err != nil {
+		return nil, nil, err
+	}
 	if o := c.Scene.Origin; o != nil {
 		s.Origin = scene.Origin{Latitude: o.Latitude, Longitude: o.Longitude, Altitude: o.Altitude}
 	}
@@ -338,7 +341,10 @@ func base(c *config.Config) (*scene.Scene, error) {
 		if c.Scene.Offset != nil {
 			middle = c.Scene.Offset.Vec3()
 		}
-		return scene.Plane(middle), nil
+		s := scene.Plane(middle)
+		s.Slots = 2 * c.World.Capacity
+		city.Furnish(s, c.Seed)
+		return s, nil
 	}
 	if c.Scene.File != "" {
 		return scene.New(filepath.Base(c.Scene.File)), nil
@@ -350,7 +356,39 @@ func base(c *config.Config) (*scene.Scene, error) {
 	if seed == 0 {
 		seed = c.Seed
 	}
-	return city.Generate(city.Options{Seed: seed, Triangles: c.Scene.Triangles})
+	o := city.Options{Seed: seed, Triangles: c.Scene.Triangles, Slots: 2 * c.World.Capacity}
+	if !c.World.HasTraffic() {
+		o.Cars, o.Walkers = -1, -1
+	}
+	return city.Generate(o)
+}
+
+// furnish gives a scene what actors from outside look like.
+func (c *composer) furnish(run *config.Config) error {
+	s := c.scene
+	if s.Slots == 0 && (run.World.Source != "" || len(run.World.Models) > 0) {
+		city.Furnish(s, run.Seed)
+		s.Slots = 2 * run.World.Capacity
+	}
+	if s.Slots > 0 {
+		s.AddBox()
+	}
+	for _, file := range run.World.Models {
+		asset, err := c.load(file, 1)
+		if err != nil {
+			return fmt.Errorf("world.models: %w", err)
+		}
+		name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+		if s.Model(name) != nil {
+			return fmt.Errorf("world.models: %s: the scene has a model %s already: rename the file", file, name)
+		}
+		slots := s.Slots
+		if _, err := s.Add(asset, scene.Placement{Name: name, TypeID: name, Reserved: true}); err != nil {
+			return fmt.Errorf("world.models: %s: %w", file, err)
+		}
+		s.Slots = slots
+	}
+	return nil
 }
 
 // composer places files in one scene; a file that is placed again is read once.

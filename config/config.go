@@ -32,6 +32,7 @@ type Config struct {
 	Sensors  []sensors.Config `yaml:"sensors" doc:"the sensors, in place of a rig file" default:"the demo rig"`
 	Rig      string           `yaml:"rig" doc:"a rig file, in place of sensors: our own form, an SVL vehicle's JSON or CARLA's objects.json"`
 	Bridges  []Bridge         `yaml:"bridges" doc:"where the messages go"`
+	World    World            `yaml:"world" doc:"a world from outside that moves the actors"`
 
 	// Drivers and Notices are the rig file's: see rig.Rig. Notices has those of this file too.
 	Drivers []string
@@ -158,6 +159,28 @@ type Commands struct {
 	Timeout time.Duration `yaml:"timeout" doc:"simulation time after which a command no longer holds and the vehicle brakes to a standstill; 0 lets it hold until the next" default:"500ms"`
 }
 
+// Values of World's keys.
+const (
+	TrafficOwn  = "own"
+	TrafficNone = "none"
+	EgoOurs     = "ours"
+	EgoTheirs   = "theirs"
+)
+
+// World says who moves the actors from outside, and how many may come.
+type World struct {
+	Source   string   `yaml:"source" doc:"KIND:ADDRESS of the world, such as csv:FILE, osi:FILE or sumo:FILE.sumocfg; paths are relative to the working directory"`
+	Capacity int      `yaml:"capacity" doc:"how many actors from outside may be there at a time" min:"1" max:"4096" default:"256"`
+	Models   []string `yaml:"models" doc:"glTF files that such actors may look like; a model's name is its file's, without the ending"`
+	Traffic  string   `yaml:"traffic" doc:"the city's own cars and walkers" enum:"own,none" default:"none with a source, else own"`
+	Ego      string   `yaml:"ego" doc:"who moves the vehicle that carries the sensors: ours is moved as the key ego says" enum:"ours,theirs" default:"ours"`
+}
+
+// HasTraffic reports whether the city's own cars and walkers are there.
+func (w *World) HasTraffic() bool {
+	return w.Traffic == TrafficOwn || w.Traffic == "" && w.Source == ""
+}
+
 // Bridge is one receiver of the messages.
 type Bridge struct {
 	Type       string    `yaml:"type" doc:"mcap, logging, ..."`
@@ -207,6 +230,7 @@ func Default() *Config {
 			},
 		},
 		Scene: Scene{Triangles: 100_000},
+		World: World{Capacity: 256, Ego: EgoOurs},
 	}
 }
 
@@ -368,6 +392,9 @@ func (c *Config) resolvePaths(dir string) {
 	fix(&c.Rig)
 	fix(&c.Scene.File)
 	fix(&c.Scene.Labels)
+	for i := range c.World.Models {
+		fix(&c.World.Models[i])
+	}
 	for _, list := range [][]Place{c.Scene.Place, c.Actors} {
 		for i := range list {
 			fix(&list[i].File)

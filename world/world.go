@@ -150,7 +150,7 @@ func (r Reference) InBox(size mgl64.Vec3) mgl64.Vec3 {
 }
 
 // Spawn is an actor that comes. It is there from the first instant of the step on, where State
-// says; if the frame lists it among its Actors, too, it moves from there to that place.
+// says. If the frame lists it among its Actors, too, it moves from there to that place.
 type Spawn struct {
 	// Name is the actor's own, "" for one of its model and a number.
 	Name string
@@ -215,7 +215,7 @@ type Frame struct {
 	Actors   []Actor
 	Complete bool
 	// Ego moves the vehicle that carries the sensors, by its rear axle on the ground. Nil lets
-	// it go on as the run has it.
+	// it be ours: it moves as the run has it, or stands where the last frame put it.
 	Ego  *State
 	Wait Wait
 }

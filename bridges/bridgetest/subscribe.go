@@ -214,8 +214,8 @@ func (s Suite) unreadable(t *testing.T) {
 	in.counted()
 }
 
-// late returns what came behind the messages of before, up to the one that ends a test: the last
-// ones of both bursts, which a slow peer writes when the bridge is there again.
+// late returns what came behind the messages of before, up to the one that ends a test. A slow peer
+// writes the last ones of both bursts when the bridge is there again.
 func (in *inbox) late(before []int) []int {
 	in.f.t.Helper()
 	require.Eventually(in.f.t, func() bool { return slices.Contains(in.numbers(), numbers) }, patience, tick, "message %d on %s", numbers, in.topic)

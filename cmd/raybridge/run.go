@@ -34,6 +34,7 @@ import (
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/window"
+	"github.com/raybridge/raybridge/world"
 	"github.com/spf13/cobra"
 )
 
@@ -41,6 +42,7 @@ import (
 // configuration file.
 type runFlags struct {
 	config, scene, rig string
+	world              string
 	duration           time.Duration
 	timeSource         string
 	timeScale          float64
@@ -70,6 +72,7 @@ func newRun() *cobra.Command {
 			"Without flags it runs the demo rig in the procedural city.",
 		Example: "  raybridge run --duration 10s --bridge mcap:recording --out out/drive --report\n" +
 			"  raybridge run --config drive.yaml --realtime --window\n" +
+			"  raybridge run --scene plane --world sumo:town.sumocfg --rig rig.yaml --bridge mcap:drive.mcap\n" +
 			"  raybridge run --realtime --bridge mcap:drive.mcap --control 8080   # then: curl -X POST localhost:8080/v1/pause",
 		Args: func(cmd *cobra.Command, args []string) error {
 			for _, text := range f.waitFor { // first: a flag taken for a name leaves its own value as an argument
@@ -94,6 +97,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.config, "config", "", "configuration `FILE.yaml`; flags win over it")
 	flags.StringVar(&f.scene, "scene", config.SceneCity, sceneUsage)
+	flags.StringVar(&f.world, "world", "", "`KIND:ADDRESS` of a world that moves the actors: "+worldForms())
 	flags.StringVar(&f.rig, "rig", "", "rig `FILE`: our YAML, an SVL vehicle's JSON, or CARLA's objects.json;\nwithout it the demo rig")
 	flags.BoolVar(&f.lenient, "lenient", false, lenientUsage)
 	flags.DurationVar(&f.duration, "duration", 0, "simulated time to run; 0 is until Ctrl-C")
@@ -115,6 +119,15 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.summary, "summary", "", "write what the run did to `FILE.json`")
 	flags.BoolVar(&f.report, "report", false, "write report.html into the output folder")
 	addMemoryLimit(cmd, &f.memory)
+}
+
+// worldForms lists the kinds of worlds with what follows their colon.
+func worldForms() string {
+	var forms []string
+	for _, k := range raybridge.Worlds() {
+		forms = append(forms, k.Name+":"+k.Form)
+	}
+	return strings.Join(forms, "; ")
 }
 
 func run(cmd *cobra.Command, f *runFlags) error {
@@ -150,6 +163,11 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 		return usage(err)
 	}
 	defer server.close()
+	source, err := pl.openWorld(ctx)
+	if err != nil {
+		return usage(err)
+	}
+	defer source.close()
 	p, err := pl.build(ctx, open)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // ended before it began, as it was told to
@@ -169,7 +187,11 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 	pl.pause(p, server)
 	server.serve(p)
 	runErr := pl.await(ctx, p)
-	if runErr == nil {
+	switch {
+	case runErr != nil:
+	case source != nil:
+		runErr = p.Follow(ctx, source.Following)
+	default:
 		runErr = p.Run(ctx, pl.config.Duration)
 	}
 	server.close()
@@ -181,6 +203,28 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 		closeErr = errors.Join(closeErr, v.finish(p))
 	}
 	return pl.conclude(cmd, p, errors.Join(runErr, closeErr))
+}
+
+// openSource is a world that the run follows; without one nil, whose close does nothing.
+type openSource struct{ pipeline.Following }
+
+// openWorld opens the world that moves the actors, before anything costly is begun.
+func (pl *plan) openWorld(ctx context.Context) (*openSource, error) {
+	c := &pl.config.World
+	if c.Source == "" {
+		return nil, nil
+	}
+	kind, source, err := raybridge.OpenWorld(ctx, c.Source, world.Options{EgoTheirs: c.Ego == config.EgoTheirs, Warn: pl.log.Warn})
+	if err != nil {
+		return nil, err
+	}
+	return &openSource{pipeline.Following{Kind: kind, Source: source, Duration: pl.config.Duration, Scale: pl.pace}}, nil
+}
+
+func (s *openSource) close() {
+	if s != nil {
+		_ = s.Source.Close() // the run is over
+	}
 }
 
 // closeLimit is how long queued messages may take to be sent at the end.
@@ -555,6 +599,7 @@ type plan struct {
 	flags  *runFlags
 	config *config.Config
 	mode   pipeline.Mode
+	pace   float64 // simulated seconds in one of the host's that a world may make; 0 for no limit
 	window bool
 	// leftToCommands: the rig leaves the vehicle to commands from outside.
 	leftToCommands bool
@@ -596,6 +641,9 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 	if pl.mode, err = modeOf(f, c); err != nil {
 		return nil, err
 	}
+	if err := pl.stepByWorld(); err != nil {
+		return nil, err
+	}
 	if pl.control, err = controlAddress(cmd, f); err != nil {
 		return nil, err
 	}
@@ -627,6 +675,23 @@ func drivesItself(list []sensors.Config) bool {
 func (pl *plan) idle() bool {
 	return len(pl.config.Bridges) == 0 && !pl.flags.report && !pl.window && pl.control == nil &&
 		!slices.ContainsFunc(pl.config.Sensors, func(s sensors.Config) bool { return s.Always })
+}
+
+// stepByWorld has a run with a world go from frame to frame of it. In real time it doesn't go
+// faster than that.
+func (pl *plan) stepByWorld() error {
+	source, _ := simtime.ParseSource(pl.config.Time.Source) // modeOf has told of an error
+	switch {
+	case pl.config.World.Source == "":
+		return nil
+	case pl.flags.paused:
+		return errors.New("--paused: a world lets time pass by itself: leave it out")
+	case source == simtime.SS2 || source == simtime.ROS2:
+		return fmt.Errorf("--world: time is the world's, and can't be that of the source %s: give --time-source engine", source)
+	case pl.mode == pipeline.Realtime:
+		pl.mode, pl.pace = pipeline.Stepped, pl.config.Time.Scale
+	}
+	return nil
 }
 
 // modeOf decides how simulation time passes. What drives a source from outside
@@ -699,6 +764,9 @@ func applyFlags(cmd *cobra.Command, f *runFlags, c *config.Config) error {
 	}
 	if given("scene") {
 		c.Scene.Choose(f.scene)
+	}
+	if given("world") {
+		c.World.Source = f.world
 	}
 	if err := carryRig(f, c); err != nil {
 		return err

@@ -22,7 +22,7 @@ const module = "github.com/raybridge/raybridge/"
 // module. A room covers the folders below it that have no line of their own;
 // "room/..." allows a room and all below it.
 var policy = map[string][]string{
-	".":                   {"bridges", "bridges/all", "config", "flow", "gpu", "gpu/eglctx", "internal/...", "memory", "pipeline", "rig", "scene", "scene/...", "sensors", "sensors/all", "sensors/sample", "simtime", "spatial"},
+	".":                   {"world", "world/...", "bridges", "bridges/all", "config", "flow", "gpu", "gpu/eglctx", "internal/...", "memory", "pipeline", "rig", "scene", "scene/...", "sensors", "sensors/all", "sensors/sample", "simtime", "spatial"},
 	"internal":            {"internal/..."},
 	"internal/picture":    {"scene", "sensors/sample"},
 	"internal/gen":        {"bridges/ros"},
@@ -61,7 +61,7 @@ var policy = map[string][]string{
 	"world/osi":           {"internal/fault", "simtime", "spatial", "world", "world/snapshot"},
 	"world/worldtest":     {"simtime", "spatial", "world"},
 	"config":              {"flow", "rig", "sensors", "internal/...", "simtime"},
-	"pipeline":            {"flow", "gpu", "memory", "scene", "sensors", "sensors/sample", "readback", "dispatch", "simtime", "bridges", "config", "rig", "spatial", "internal/..."},
+	"pipeline":            {"world", "flow", "gpu", "memory", "scene", "sensors", "sensors/sample", "readback", "dispatch", "simtime", "bridges", "config", "rig", "spatial", "internal/..."},
 	"cmd/raybridge":       {"..."},
 	"world/sumo":          {"world", "simtime", "spatial", "internal/..."},
 	"docs":                {},

@@ -1,0 +1,94 @@
+//go:build cgo
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/pipeline"
+)
+
+// planner is a log of two actors, of whom one is of no known model and leaves.
+const planner = `time,id,model,x,y,yaw
+0.0,a,vehicle.sedan,10,0,0
+0.0,b,vehicle.ufo,14,3,90
+0.1,a,vehicle.sedan,11,0,0
+0.1,b,vehicle.ufo,14,4,90
+0.25,a,vehicle.sedan,12,0,0
+`
+
+const worldRig = `sensors:
+  - {id: sensor.lidar.ray_cast, name: roof, rate: 20, pose: {z: 2}, channels: 8, points_per_second: 20000}
+  - {id: sensor.camera.instance_segmentation, name: eye, rate: 20, pose: {z: 1.5}, image_size_x: 64, image_size_y: 48}
+  - {id: sensor.ground_truth.boxes_3d, name: boxes, rate: 20, pose: {z: 2}}
+  - {id: sensor.other.snapshot, name: world}
+`
+
+// TestAWorldFromOutside runs a planner's log twice: equal bytes, and what the summary says of it.
+func TestAWorldFromOutside(t *testing.T) {
+	t.Parallel()
+	needsOpenGL(t)
+	dir := t.TempDir()
+	log, rig := write(t, dir, "planner.csv", planner), write(t, dir, "rig.yaml", worldRig)
+	run := func(name string, more ...string) (recording []byte, summary pipeline.Summary, o outcome) {
+		out := filepath.Join(dir, name)
+		o = call(t, append([]string{"run", "--step", "--scene", "plane", "--world", "csv:" + log, "--rig", rig, "--bridge", "mcap:a.mcap",
+			"--out", out, "--summary", filepath.Join(dir, name+".json")}, more...)...)
+		require.Equal(t, exitDone, o.code, o.err)
+		recording, err := os.ReadFile(filepath.Join(out, "a.mcap"))
+		require.NoError(t, err)
+		text, err := os.ReadFile(filepath.Join(dir, name+".json"))
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(text, &summary))
+		return recording, summary, o
+	}
+	first, summary, o := run("first")
+	again, _, _ := run("second")
+	assert.True(t, bytes.Equal(first, again), "the recordings differ")
+	require.NotNil(t, summary.World)
+	want := pipeline.WorldSummary{Kind: "csv", Frames: 2}
+	want.Actors.Now, want.Actors.Most = 1, 2
+	assert.Equal(t, want, *summary.World)
+	assert.InDelta(t, 0.25, summary.SimS, 1e-9)
+	assert.Contains(t, o.err, "model=vehicle.ufo")
+	assert.NotContains(t, o.err, "model=vehicle.sedan")
+
+	// Half of it.
+	_, summary, _ = run("short", "--duration", "100ms")
+	assert.EqualValues(t, 1, summary.World.Frames)
+
+	// A configuration says the same, with its models beside it.
+	config := write(t, dir, "drive.yaml", "scene: {plane: true}\nworld: {source: 'csv:"+log+"', capacity: 1}\n"+worldRig)
+	o = call(t, "run", "--step", "--config", config, "--bridge", "mcap:b.mcap", "--out", filepath.Join(dir, "config"))
+	assert.Equal(t, exitFailed, o.code)
+	assert.Contains(t, o.err, `world csv: step to 100000000 ns: spawn[1] (actor "b"): no room for another actor: it is for 1`)
+}
+
+// TestWorldsAreRefused: wrong use of --world exits with 2, and says what to give.
+func TestWorldsAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	log := write(t, dir, "planner.csv", planner)
+	for name, c := range map[string]struct {
+		args []string
+		text string
+	}{
+		"unknown kind": {[]string{"--world", "cvs:x"}, `world "cvs:x": need KIND:ADDRESS, did you mean csv?`},
+		"no address":   {[]string{"--world", "csv"}, `world "csv": need csv:FILE`},
+		"no file":      {[]string{"--world", "csv:absent.csv"}, "world csv: absent.csv: no such file"},
+		"paused":       {[]string{"--world", "csv:" + log, "--paused", "--control", "0"}, "--paused: a world lets time pass by itself"},
+		"time":         {[]string{"--world", "csv:" + log, "--time-source", "ss2", "--control", "0"}, "--world: time is the world's"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := call(t, append([]string{"run", "--scene", "plane", "--bridge", "mcap:a.mcap", "--out", filepath.Join(dir, "out")}, c.args...)...)
+			assert.Equal(t, exitUsage, o.code, o.err)
+			assert.Contains(t, o.err, c.text)
+		})
+	}
+}
