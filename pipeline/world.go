@@ -53,6 +53,8 @@ type theWorld struct {
 	unknown  map[string]bool // models that were asked for and aren't known
 	ego      *scene.Guided   // nil until a frame moves the ego
 	plan     plan            // scratch
+	account  barrier         // of the latest step
+	look     *time.Timer     // of arrive
 	most     int             // guests at a time, so far
 	steps    int64
 	followed string       // the kind of the source that frames come from, "" for none
@@ -61,6 +63,7 @@ type theWorld struct {
 
 func (w *theWorld) open() {
 	w.stepping, w.guests, w.names, w.unknown = make(chan struct{}, 1), map[uint32]*guest{}, map[string]*guest{}, map[string]bool{}
+	w.look = time.NewTimer(0)
 }
 
 // plan is a frame that was checked and not yet applied.
@@ -189,7 +192,8 @@ func worldState(s scene.State) world.State {
 
 // stepTo is StepTo for the one who steps.
 func (p *Pipeline) stepTo(ctx context.Context, f *world.Frame) (StepResult, error) {
-	b := &barrier{open: map[passageKey]*passage{}}
+	b := &p.guests.account
+	b.reset()
 	result := StepResult{Stamp: f.Until}
 	step := p.stepAmong
 	select {
@@ -220,7 +224,7 @@ func (p *Pipeline) stepAlone(ctx context.Context, f *world.Frame, b *barrier, re
 	if err := p.start(ctx); err != nil {
 		return err
 	}
-	if err := p.applyAt(f, result, p.simNs.Load, p.passIfPaused(f)); err != nil {
+	if err := p.applyAt(f, result, p.simNs.Load(), true); err != nil {
 		return err
 	}
 	p.barrier.Store(b)
@@ -252,7 +256,7 @@ func (p *Pipeline) stepAmong(ctx context.Context, f *world.Frame, b *barrier, re
 	}
 	p.barrier.Store(b)
 	defer p.barrier.Store(nil)
-	err := p.applyAt(f, result, p.clock.Pace, p.pass(f))
+	err := p.applyAt(f, result, p.clock.Pace(), false)
 	if err != nil || f.Wait == world.None {
 		return err
 	}
@@ -261,31 +265,25 @@ func (p *Pipeline) stepAmong(ctx context.Context, f *world.Frame, b *barrier, re
 	return err
 }
 
-// pass returns what has a paused clock go to a frame's end.
-func (p *Pipeline) pass(f *world.Frame) func(now simtime.Stamp) error {
-	return func(now simtime.Stamp) error {
-		err := p.clock.Step(int64(f.Until - now))
-		if errors.Is(err, simtime.ErrNotPaused) || errors.Is(err, simtime.ErrNotSteppable) {
-			err = fmt.Errorf("%w: %w", world.ErrMode, err)
-		}
-		return err
+// pass has the paused clock of a run go on. In a run of the step's own it need not be paused.
+func (p *Pipeline) pass(d simtime.Stamp, alone bool) error {
+	if alone && !p.clock.Paused() {
+		return nil
 	}
-}
-
-// passIfPaused is pass for a clock that may not be paused: then the run itself lets time pass.
-func (p *Pipeline) passIfPaused(f *world.Frame) func(now simtime.Stamp) error {
-	if p.clock.Paused() {
-		return p.pass(f)
+	err := p.clock.Step(int64(d))
+	if errors.Is(err, simtime.ErrNotPaused) || errors.Is(err, simtime.ErrNotSteppable) {
+		err = fmt.Errorf("%w: %w", world.ErrMode, err)
 	}
-	return func(simtime.Stamp) error { return nil }
+	return err
 }
 
 // arrive waits until the run has come to a time and all that it began is done: captured, and
 // delivered if asked for.
 func (p *Pipeline) arrive(ctx context.Context, at simtime.Stamp, wait world.Wait) error {
-	look := time.NewTicker(pollPause)
+	look := p.guests.look
 	defer look.Stop()
 	for p.simNs.Load() < at || p.rest.underway.Load() > 0 || p.issuing.Load() > 0 || p.pending() > 0 {
+		look.Reset(pollPause)
 		select {
 		case <-look.C:
 		case <-p.rest.left:
@@ -302,23 +300,21 @@ func (p *Pipeline) arrive(ctx context.Context, at simtime.Stamp, wait world.Wait
 	return p.dispatcher.Drain(ctx)
 }
 
-// applyAt checks a frame and applies it, and has time pass, if that isn't the caller's, in
-// between. now is the time at which the step begins. The frame loop doesn't move the scene
-// meanwhile.
-func (p *Pipeline) applyAt(f *world.Frame, result *StepResult, now func() simtime.Stamp, pass func(now simtime.Stamp) error) error {
+// applyAt checks a frame and applies it, and has time pass in between. now is the time at which
+// the step begins. The frame loop doesn't move the scene meanwhile.
+func (p *Pipeline) applyAt(f *world.Frame, result *StepResult, now simtime.Stamp, alone bool) error {
 	p.moving.Lock()
 	defer p.moving.Unlock()
-	begin := now()
-	if err := p.check(f, begin); err != nil {
+	if err := p.check(f, now); err != nil {
 		return err
 	}
 	before := p.goal.Load()
 	p.goal.Store(f.Until)
-	if err := pass(begin); err != nil {
+	if err := p.pass(f.Until-now, alone); err != nil {
 		p.goal.Store(before)
 		return err
 	}
-	p.apply(f, begin, result)
+	p.apply(f, now, result)
 	return nil
 }
 

@@ -342,29 +342,45 @@ func TestAStepOfThousands(t *testing.T) {
 	}
 }
 
-// BenchmarkStepTo is a step of many actors without sensors.
+// BenchmarkStepTo is a step of many actors without sensors, of a pipeline that nobody runs and of
+// one whose run is paused, as the API's is.
 func BenchmarkStepTo(b *testing.B) {
-	for _, n := range []int{200, 2000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			p := stepped(b, n, &script{})
-			f := &world.Frame{Until: 10_000_000}
-			for i := range n {
-				f.Spawn = append(f.Spawn, world.Spawn{Model: "vehicle.sedan", State: at(float64(i), 0, 0)})
-			}
-			result, err := p.StepTo(b.Context(), f)
-			require.NoError(b, err)
-			f.Spawn = nil
-			for i, id := range result.Spawned {
-				f.Actors = append(f.Actors, world.Actor{Ref: world.Ref{Handle: id}, State: at(float64(i), 1, 0)})
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				f.Until += 10_000_000
-				if _, err := p.StepTo(b.Context(), f); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+	for _, running := range []bool{false, true} {
+		for _, n := range []int{200, 2000} {
+			b.Run(fmt.Sprintf("running=%v/%d", running, n), func(b *testing.B) { benchmarkStepTo(b, running, n) })
+		}
+	}
+}
+
+func benchmarkStepTo(b *testing.B, running bool, n int) {
+	p := stepped(b, n, &script{})
+	f := &world.Frame{Until: 10_000_000}
+	for i := range n {
+		f.Spawn = append(f.Spawn, world.Spawn{Model: "vehicle.sedan", State: at(float64(i), 0, 0)})
+	}
+	result, err := p.StepTo(b.Context(), f)
+	require.NoError(b, err)
+	f.Spawn = nil
+	for i, id := range result.Spawned {
+		f.Actors = append(f.Actors, world.Actor{Ref: world.Ref{Handle: id}, State: at(float64(i), 1, 0)})
+	}
+	if running {
+		p.Clock().Pause()
+		ctx, cancel := context.WithCancel(b.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- p.Run(ctx, 0) }()
+		defer func() {
+			cancel()
+			require.NoError(b, <-ended)
+		}()
+		time.Sleep(50 * time.Millisecond)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		f.Until += 10_000_000
+		if _, err := p.StepTo(b.Context(), f); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
