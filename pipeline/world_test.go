@@ -304,8 +304,7 @@ func TestAPausedRunIsStepped(t *testing.T) {
 // TestOneSteps has a second step come while the first is under way.
 func TestOneSteps(t *testing.T) {
 	busy := make(chan error, 1)
-	var p *pipeline.Pipeline
-	p = stepped(t, 1, &script{})
+	p := stepped(t, 1, &script{})
 	addScripted(t, p, plainID, "imu", "100")
 	s, err := p.Sensor("imu")
 	require.NoError(t, err)

@@ -387,7 +387,7 @@ func TestMCAPFaults(t *testing.T) {
 		{"cut", "a.mcap: message 3: it is damaged: ", file[:last]},
 		{"flipped", "a.mcap: message 3: it is damaged: ", flipped},
 		// The library copies a name of any length into 32 bytes.
-		{"name of a compression", "a.mcap: message 1: it is damaged: ", bytes.Replace(file, []byte(compressed), []byte("\xff\xff\x00\x00zstd"), -1)},
+		{"name of a compression", "a.mcap: message 1: it is damaged: ", bytes.ReplaceAll(file, []byte(compressed), []byte("\xff\xff\x00\x00zstd"))},
 		{"nothing of a world", "a.mcap: message 1: the world has fewer than two instants", recorded(t, mcap.CompressionLZ4, "osi3.SensorData", message("else"))},
 	} {
 		t.Run(c.name, func(t *testing.T) {

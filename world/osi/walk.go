@@ -13,7 +13,7 @@ import (
 	"github.com/raybridge/raybridge/world/snapshot"
 )
 
-// ErrDamaged: a file or a message is not what it should be, or is cut.
+// ErrDamaged says that a file or a message is not what it should be, or is cut.
 var ErrDamaged = errors.New("it is damaged")
 
 // cursor goes through the fields of a protobuf message. It allocates nothing.
