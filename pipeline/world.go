@@ -510,7 +510,7 @@ func (p *Pipeline) planMove(a *world.Actor, until simtime.Stamp) error {
 func waypoint(s *world.State, at simtime.Stamp) (scene.Waypoint, error) {
 	w := scene.Waypoint{
 		Stamp: at, Pose: s.Pose, Velocity: s.Velocity, AngularVelocity: s.AngularVelocity,
-		VelocityKnown: s.VelocityKnown, AngularVelocityKnown: s.AngularVelocityKnown,
+		VelocityKnown: s.VelocityKnown, AngularVelocityKnown: s.AngularVelocityKnown, Lamps: scene.Lamps(s.Lights),
 	}
 	if !s.VelocityKnown {
 		w.Velocity = mgl64.Vec3{}

@@ -242,6 +242,29 @@ func TestWhoJumpsIsNowhereBetween(t *testing.T) {
 	assert.Zero(t, state.Twist.Linear.Len())
 }
 
+// TestLightsAreLamps: a frame's lights are those of the scene, bit by bit, and stay until another
+// frame says otherwise.
+func TestLightsAreLamps(t *testing.T) {
+	for light, lamp := range map[world.Lights]scene.Lamps{
+		world.LightHead: scene.LampHead, world.LightBrake: scene.LampBrake, world.LightLeft: scene.LampLeft,
+		world.LightRight: scene.LampRight, world.LightReverse: scene.LampReverse,
+	} {
+		p := stepped(t, 1, &script{})
+		s := at(1, 0, 0)
+		s.Lights = light
+		result, err := p.StepTo(t.Context(), &world.Frame{
+			Until: 10_000_000, Spawn: []world.Spawn{{Name: "a", Model: "vehicle.sedan", State: at(0, 0, 0)}}, Actors: []world.Actor{moved("a", s)},
+		})
+		require.NoError(t, err)
+		_, err = p.StepTo(t.Context(), &world.Frame{Until: 20_000_000})
+		require.NoError(t, err)
+		for _, stamp := range []simtime.Stamp{10_000_000, 20_000_000} {
+			state, _ := p.History().State(result.Spawned[0], stamp)
+			assert.Equal(t, lamp, state.Lamps)
+		}
+	}
+}
+
 // TestTheEgoOfAFrame moves the vehicle from outside.
 func TestTheEgoOfAFrame(t *testing.T) {
 	p := stepped(t, 1, &script{})

@@ -83,7 +83,21 @@ type State struct {
 	VelocityKnown, AngularVelocityKnown bool
 	// Jump: the actor did not move here from where it was. It is here from the step's end on.
 	Jump bool
+	// Lights are those that are on in a vehicle, up to there.
+	Lights Lights
 }
+
+// Lights are lamps of a vehicle, a bit each.
+type Lights uint8
+
+// The lights.
+const (
+	LightHead Lights = 1 << iota
+	LightBrake
+	LightLeft  // indicator
+	LightRight // indicator
+	LightReverse
+)
 
 // Actor is an actor that is there, at the end of the step.
 type Actor struct {
