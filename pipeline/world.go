@@ -265,7 +265,7 @@ func (p *Pipeline) stepAmong(ctx context.Context, f *world.Frame, b *barrier, re
 	return err
 }
 
-// pass has the paused clock of a run go on. In a run of the step's own it need not be paused.
+// pass lets the paused clock of a run continue. In a run of the step's own it need not be paused.
 func (p *Pipeline) pass(d simtime.Stamp, alone bool) error {
 	if alone && !p.clock.Paused() {
 		return nil

@@ -364,8 +364,8 @@ func TestAStepOfThousands(t *testing.T) {
 	}
 }
 
-// BenchmarkStepTo is a step of many actors without sensors, of a pipeline that nobody runs and of
-// one whose run is paused, as the API's is.
+// BenchmarkStepTo is a step of many actors without sensors. The pipeline is one that nobody runs,
+// or one whose run is paused, as the API's is.
 func BenchmarkStepTo(b *testing.B) {
 	for _, running := range []bool{false, true} {
 		for _, n := range []int{200, 2000} {
