@@ -100,6 +100,23 @@ type moving struct {
 // meanwhile gets world.ErrBusy at once. If ctx ends first, the call returns its error, and the step
 // continues. The next step waits for it. Any goroutine may call it.
 func (p *Pipeline) StepTo(ctx context.Context, f *world.Frame) (StepResult, error) {
+	return p.stepTo(ctx, f, p.stepAlone)
+}
+
+// StepRunning is StepTo for those who don't own the pipeline, such as a client of its server. It
+// steps a run that is under way and paused. Where nobody runs the pipeline, the error wraps
+// world.ErrMode.
+func (p *Pipeline) StepRunning(ctx context.Context, f *world.Frame) (StepResult, error) {
+	return p.stepTo(ctx, f, func(context.Context, *world.Frame, *barrier, *StepResult) error {
+		return fmt.Errorf("%w: it has not begun, or has ended", world.ErrMode)
+	})
+}
+
+// Running reports whether a run or a step is under way. Any goroutine may ask.
+func (p *Pipeline) Running() bool { return len(p.turn) > 0 }
+
+// stepTo is StepTo with what steps a pipeline that nobody runs.
+func (p *Pipeline) stepTo(ctx context.Context, f *world.Frame, alone func(context.Context, *world.Frame, *barrier, *StepResult) error) (StepResult, error) {
 	select {
 	case p.guests.stepping <- struct{}{}:
 		defer func() { <-p.guests.stepping }()
@@ -199,7 +216,7 @@ func (p *Pipeline) stepTo(ctx context.Context, f *world.Frame) (StepResult, erro
 	select {
 	case p.turn <- struct{}{}:
 		defer func() { <-p.turn }()
-		step = p.stepAlone
+		step = alone
 	default: // somebody runs it
 	}
 	if err := step(ctx, f, b, &result); err != nil {

@@ -326,7 +326,7 @@ func startControlled(t *testing.T, args ...string) *controlled {
 	t.Cleanup(func() { _ = c.Process.Kill() }) // it has ended, unless the test failed
 	select {
 	case line := <-stderr.line:
-		url, ok := strings.CutPrefix(line, "control on ")
+		url, ok := strings.CutPrefix(line, "API on ")
 		require.True(t, ok, line)
 		c.url = url
 	case <-time.After(patience):
