@@ -269,8 +269,10 @@ func TestLightsAreLamps(t *testing.T) {
 func TestTheEgoOfAFrame(t *testing.T) {
 	p := stepped(t, 1, &script{})
 	there := at(5, 6, 90)
+	assert.Nil(t, p.Ego())
 	result, err := p.StepTo(t.Context(), &world.Frame{Until: 100_000_000, Ego: &there})
 	require.NoError(t, err)
+	assert.IsType(t, &scene.Guided{}, p.Ego(), "it follows frames from now on")
 	assert.InDelta(t, 0, result.Ego.Pose.Position.Sub(mgl64.Vec3{5, 6, 0}).Len(), 1e-9)
 	half, _ := p.History().Pose(scene.EgoID, 50_000_000)
 	assert.InDelta(t, 2.5, half.Position[0], 1e-9)
@@ -322,6 +324,43 @@ func TestAPausedRunIsStepped(t *testing.T) {
 			require.ErrorIs(t, err, world.ErrMode)
 		})
 	}
+}
+
+// TestStepRunningStepsNoOneElses pipeline: one that nobody runs stands.
+func TestStepRunningStepsNoOneElses(t *testing.T) {
+	p := stepped(t, 1, &script{})
+	p.Clock().Pause()
+	assert.False(t, p.Running())
+	_, err := p.StepRunning(t.Context(), &world.Frame{Until: 10_000_000})
+	require.ErrorIs(t, err, world.ErrMode)
+	assert.Zero(t, p.Clock().Now())
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(ctx, 0) }()
+	require.Eventually(t, p.Running, 5*time.Second, time.Millisecond)
+	_, err = p.StepRunning(t.Context(), &world.Frame{Until: 10_000_000})
+	require.NoError(t, err)
+	assert.Equal(t, simtime.Stamp(10_000_000), p.Clock().Now())
+	cancel()
+	require.NoError(t, <-ended)
+	_, err = p.StepRunning(t.Context(), &world.Frame{Until: 20_000_000})
+	require.ErrorIs(t, err, world.ErrMode)
+	assert.Equal(t, simtime.Stamp(10_000_000), p.Clock().Now())
+}
+
+// TestWhoHasLeftIsNotPresent: neither one whose model never moves by itself.
+func TestWhoHasLeftIsNotPresent(t *testing.T) {
+	p := stepped(t, 1, &script{})
+	result, err := p.StepTo(t.Context(), &world.Frame{Until: 10_000_000, Spawn: []world.Spawn{{Model: "vehicle.sedan", State: at(0, 0, 0)}}})
+	require.NoError(t, err)
+	a, err := p.Actor(result.Spawned[0])
+	require.NoError(t, err)
+	assert.True(t, a.Present())
+	_, err = p.StepTo(t.Context(), &world.Frame{Until: 20_000_000, Complete: true})
+	require.NoError(t, err)
+	assert.False(t, a.Present())
+	_, err = p.Actor(result.Spawned[0])
+	require.ErrorIs(t, err, scene.ErrAbsent)
 }
 
 // TestOneSteps has a second step come while the first is under way.

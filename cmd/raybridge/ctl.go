@@ -86,6 +86,9 @@ func newCtl() *cobra.Command {
 		plain("actors", "List the actors that may move", http.MethodGet, "/v1/actors"),
 		plain("status", "Tell what the run did so far", http.MethodGet, "/v1/status"),
 	)
+	for _, below := range cmd.Commands() {
+		below.ValidArgsFunction = cobra.NoFileCompletions
+	}
 	return cmd
 }
 

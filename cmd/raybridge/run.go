@@ -110,7 +110,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.waitFor, "wait-for", nil, "begin when `NAME[=N]` has N receivers, 1 without: a topic, or a bridge such as foxglove; repeatable")
 	flags.StringVar(&f.timeSource, "time-source", "engine", "`NAME` of the time source: engine, ss2, system, simulation or ros2")
 	flags.Float64Var(&f.timeScale, "time-scale", 1, "simulated seconds per second, with --realtime")
-	flags.StringVar(&f.api, "api", "", "HTTP API at `ADDR`, [HOST:]PORT or unix:PATH, that steps time, moves actors and changes sensors;\non this machine only without a host, 0 is any free port; raybridge ctl uses it")
+	flags.StringVar(&f.api, "api", "", "HTTP API at `ADDR`, [HOST:]PORT or unix:PATH: time, actors and sensors. Without a host it is this\nmachine's alone; 0 is any free port. raybridge ctl is a client")
 	flags.StringVar(&f.api, "control", "", "another name of --api")
 	flags.Lookup("control").Hidden = true
 	flags.StringVar(&f.apiTokenFile, "api-token-file", "", "`FILE` with the token that --api asks for; without it that of RAYBRIDGE_API_TOKEN")

@@ -1,11 +1,13 @@
 package control_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/http"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +17,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
+	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // schema is as much of a JSON Schema as docs/openapi.yaml uses.
@@ -192,5 +196,38 @@ func (page *openapi) check(t *testing.T, where string, s *schema, answer any) {
 		kind, _ := json.Marshal(s.Type)
 		want := map[reflect.Kind][]string{reflect.String: {"string"}, reflect.Bool: {"boolean"}, reflect.Float64: {"number", "integer"}, reflect.Invalid: {"null"}}
 		assert.True(t, slices.ContainsFunc(want[reflect.ValueOf(v).Kind()], func(w string) bool { return strings.Contains(string(kind), w) }), "%s: %v is not of type %s", where, v, kind)
+	}
+}
+
+// commands are those of docs/api.md with curl.
+var commands = regexp.MustCompile(`(?m)^curl (?:-X (\w+) )?(?:--json '([^']*)' )?localhost:7741(\S+)`)
+
+// TestTheDocumentedCommandsWork: each command of docs/api.md does, in their order.
+func TestTheDocumentedCommandsWork(t *testing.T) {
+	text, err := os.ReadFile("../../../../docs/api.md")
+	require.NoError(t, err)
+	p, _ := paused(t, 4)
+	hearIMU(t, p)
+	run := runOf(p)
+	run.Tune = func(sensor, rate string, attributes map[string]any) error {
+		s, err := p.Sensor(sensor)
+		if err != nil {
+			return err
+		}
+		return s.Tune(pipeline.Tuning{Rate: simtime.MustRate(rate), Attributes: attributes})
+	}
+	h := control.NewHandler(run)
+	found := commands.FindAllStringSubmatch(string(text), -1)
+	require.Len(t, found, strings.Count(string(text), "\ncurl ")-1, "but that with a token")
+	for _, m := range found {
+		method, body := cmp.Or(m[1], http.MethodGet), m[2]
+		if m[1] == "" && body != "" {
+			method = http.MethodPost
+		}
+		status, answer := ask(t, h, method, m[3], body)
+		assert.Equal(t, http.StatusOK, status, "%s: %v", m[0], answer)
+		if m[3] == "/v1/resume" {
+			p.Clock().Pause() // at once: the next frame's time is a constant
+		}
 	}
 }

@@ -124,7 +124,7 @@ func (h *handler) endSensor(w http.ResponseWriter, r *http.Request) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	h.unhurried(w)
+	defer unhurried(w)()
 	if err := s.Destroy(r.Context()); err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
@@ -238,7 +239,7 @@ func (h *handler) frame(w http.ResponseWriter, r *http.Request, request *stepReq
 	if err != nil {
 		return nil, advise(err, stepExample)
 	}
-	h.unhurried(w)
+	defer unhurried(w)()
 	begin, cancel := context.WithTimeout(r.Context(), h.run.StepWait)
 	defer cancel()
 	h.awaitBegin(begin)
@@ -249,10 +250,12 @@ func (h *handler) frame(w http.ResponseWriter, r *http.Request, request *stepReq
 	return h.answerOf(&result), nil
 }
 
-// unhurried lets an answer take its time; a client that leaves ends the request all the same.
-func (h *handler) unhurried(w http.ResponseWriter) {
+// unhurried lets a request take its time up to the call of hurry, from which on its answer has
+// the usual. A client that leaves ends the request all the same.
+func unhurried(w http.ResponseWriter) (hurry func()) {
 	c := http.NewResponseController(w)
 	_ = errors.Join(c.SetReadDeadline(time.Time{}), c.SetWriteDeadline(time.Time{})) // without deadlines there is nothing to lift
+	return func() { _ = c.SetWriteDeadline(time.Now().Add(guard.RequestTime)) }
 }
 
 // answerOf tells what became of a frame.
