@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 
+	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/simtime"
@@ -66,13 +67,8 @@ type poseRequest struct {
 	Yaw   float64 `json:"yaw"`
 }
 
-const (
-	// maxSensors is how many sensors a run may have for the API to add another.
-	maxSensors = 256
-	// farthest is how far a pose may be from its frame's origin, along each axis, in metres: as
-	// in a rig.
-	farthest = 1e7
-)
+// maxSensors is how many sensors a run may have for the API to add another.
+const maxSensors = 256
 
 // addSensor adds a sensor to the run.
 func (h *handler) addSensor(w http.ResponseWriter, r *http.Request) (any, error) {
@@ -93,6 +89,8 @@ func (h *handler) add(r *sensorRequest) (*pipeline.Sensor, error) {
 		return nil, missing("type")
 	case r.Name == "":
 		return nil, missing("name")
+	case len(r.Name) > guard.NameBytes:
+		return nil, refuse(http.StatusBadRequest, "name has %d bytes, the most is %d", len(r.Name), guard.NameBytes)
 	case math.Max(math.Abs(r.Pose.X), math.Max(math.Abs(r.Pose.Y), math.Abs(r.Pose.Z))) > farthest:
 		return nil, refuse(http.StatusBadRequest, "pose is beyond %v m", farthest)
 	case len(h.run.Pipeline.Sensors()) >= maxSensors:

@@ -31,6 +31,9 @@ const (
 	valuesEach = 32
 	// maxSteps is some hours of simulated time.
 	maxSteps = 1_000_000
+	// farthest is how far anything may be from its frame's origin, along each axis, in metres: as
+	// in files. It bounds sizes and velocities, too.
+	farthest = 1e7
 )
 
 // stepExample is a step as it is sent.
@@ -350,8 +353,11 @@ func (r *spawnRequest) spawn() (world.Spawn, error) {
 			return s, err
 		}
 	}
-	if r.Model == "" {
+	switch {
+	case r.Model == "":
 		return s, fmt.Errorf("%w: model is missing", world.ErrValue)
+	case len(r.Model) > guard.NameBytes, len(r.Name) > guard.NameBytes:
+		return s, fmt.Errorf("%w: a name has more than %d bytes", world.ErrValue, guard.NameBytes)
 	}
 	s.State, err = r.world()
 	return s, err
@@ -401,6 +407,11 @@ func (r *state) world() (s world.State, err error) {
 func vector(what string, v []float64) (mgl64.Vec3, error) {
 	if len(v) != 3 {
 		return mgl64.Vec3{}, fmt.Errorf("%w: %s has %d numbers, need 3", world.ErrValue, what, len(v))
+	}
+	for _, x := range v {
+		if math.Abs(x) > farthest {
+			return mgl64.Vec3{}, fmt.Errorf("%w: %s is %v, the range is %v to %v", world.ErrValue, what, x, -farthest, farthest)
+		}
 	}
 	return mgl64.Vec3{v[0], v[1], v[2]}, nil
 }

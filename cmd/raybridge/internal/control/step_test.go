@@ -227,6 +227,10 @@ func TestABadFrameChangesNothing(t *testing.T) {
 		{move(`"name": "a", "position": [0, 0, 0], "orientation": [0, 0, 0, 0]`), 400, "has no direction"},
 		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "velocity": []`), 400, "velocity has 0 numbers"},
 		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "angular_velocity": [1]`), 400, "angular_velocity has 1 numbers"},
+		{move(`"name": "a", "position": [1e308, 0, 0], "yaw": 0`), 400, "position is 1e+308, the range is -1e+07 to 1e+07"},
+		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "velocity": [0, 0, -2e7]`), 400, "velocity is -2e+07"},
+		{spawn(`"model": "` + strings.Repeat("m", 257) + `", "position": [0, 0, 0], "yaw": 0`), 400, "a name has more than 256 bytes"},
+		{`{"ego": {"position": [0, 0, 0], "orientation": [1e308, 1e308, 1e308, 1e308]}}`, 400, "has no direction"},
 		{`{"ego": {"yaw": 0}}`, 400, "ego: value is not usable: position is missing"},
 	} {
 		status, answer := ask(t, h, "POST", "/v1/step", c.body)
@@ -476,6 +480,7 @@ func TestSensorsComeAndGo(t *testing.T) {
 		`{"type": "sensor.other.imu"}`:                                                        {400, "name is missing"},
 		`{"type": "sensor.other.imv", "name": "x"}`:                                           {400, "unknown sensor type"},
 		`{"type": "sensor.other.imu", "name": "imu"}`:                                         {400, `two sensors are named "imu"`},
+		`{"type": "sensor.other.imu", "name": "` + strings.Repeat("x", 257) + `"}`:            {400, "name has 257 bytes, the most is 256"},
 		`{"type": "sensor.other.imu", "name": "../x"}`:                                        {400, "bad sensor name"},
 		`{"type": "sensor.other.imu", "name": "x", "o": 1}`:                                   {400, `unknown field "o"`},
 		`{"type": "sensor.other.imu", "name": "x", "rate": -1}`:                               {400, "rate"},
@@ -508,6 +513,18 @@ func TestSensorsComeAndGo(t *testing.T) {
 	status, answer = ask(t, h, "POST", "/v1/sensors", fmt.Sprintf(`{"type": "sensor.other.imu", "name": "imu", "attach_to": %v}`, car))
 	assert.Equal(t, http.StatusNotFound, status, "who has left carries nothing")
 	assert.Contains(t, answer["error"], "actor is not there")
+}
+
+// TestARunHasSoManySensors and no more by the API.
+func TestARunHasSoManySensors(t *testing.T) {
+	_, h := paused(t, 1)
+	for i := range 256 {
+		status, answer := ask(t, h, "POST", "/v1/sensors", fmt.Sprintf(`{"type": "sensor.other.imu", "name": "imu%d"}`, i))
+		require.Equal(t, http.StatusOK, status, "%v", answer)
+	}
+	status, answer := ask(t, h, "POST", "/v1/sensors", `{"type": "sensor.other.imu", "name": "more"}`)
+	assert.Equal(t, http.StatusConflict, status)
+	assert.Contains(t, answer["error"], "the run has 256 sensors, and no room for another: remove one")
 }
 
 // served is a run's API over HTTP, and what posts to it.
