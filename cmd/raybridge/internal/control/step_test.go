@@ -269,6 +269,27 @@ func TestWhatAFramesRunRefuses(t *testing.T) {
 	assert.Contains(t, answer["error"], "pause it first")
 }
 
+// TestWhoIsEarlyWaits for the run to begin, with a number of steps and with a frame.
+func TestWhoIsEarlyWaits(t *testing.T) {
+	for _, body := range []string{"", `{"until": {"sec": 0, "nanosec": 10000000}}`} {
+		t.Run(body, func(t *testing.T) {
+			p := newRun(t, pipeline.Config{Capacity: 1, Mode: pipeline.Realtime})
+			h := control.NewHandler(runOf(p))
+			p.Clock().Pause()
+			asked, answered := make(chan struct{}), make(chan int, 1)
+			go func() {
+				close(asked)
+				status, _ := ask(t, h, "POST", "/v1/step", body)
+				answered <- status
+			}()
+			<-asked
+			begin(t, p)
+			assert.Equal(t, http.StatusOK, <-answered)
+			assert.EqualValues(t, 10_000_000, p.Clock().Now())
+		})
+	}
+}
+
 // TestTwoStep at once: a frame doesn't wait for another, numbers of steps take turns.
 func TestTwoStep(t *testing.T) {
 	p := newRun(t, pipeline.Config{Capacity: 1})
