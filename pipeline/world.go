@@ -100,14 +100,14 @@ type moving struct {
 // meanwhile gets world.ErrBusy at once. If ctx ends first, the call returns its error, and the step
 // continues. The next step waits for it. Any goroutine may call it.
 func (p *Pipeline) StepTo(ctx context.Context, f *world.Frame) (StepResult, error) {
-	return p.stepTo(ctx, f, p.stepAlone)
+	return p.stepOnce(ctx, f, p.stepAlone)
 }
 
 // StepRunning is StepTo for those who don't own the pipeline, such as a client of its server. It
 // steps a run that is under way and paused. Where nobody runs the pipeline, the error wraps
 // world.ErrMode.
 func (p *Pipeline) StepRunning(ctx context.Context, f *world.Frame) (StepResult, error) {
-	return p.stepTo(ctx, f, func(context.Context, *world.Frame, *barrier, *StepResult) error {
+	return p.stepOnce(ctx, f, func(context.Context, *world.Frame, *barrier, *StepResult) error {
 		return fmt.Errorf("%w: it has not begun, or has ended", world.ErrMode)
 	})
 }
@@ -115,14 +115,23 @@ func (p *Pipeline) StepRunning(ctx context.Context, f *world.Frame) (StepResult,
 // Running reports whether a run or a step is under way. Any goroutine may ask.
 func (p *Pipeline) Running() bool { return len(p.turn) > 0 }
 
-// stepTo is StepTo with what steps a pipeline that nobody runs.
-func (p *Pipeline) stepTo(ctx context.Context, f *world.Frame, alone func(context.Context, *world.Frame, *barrier, *StepResult) error) (StepResult, error) {
+// stepper makes a step and keeps the barrier's account of it.
+type stepper func(context.Context, *world.Frame, *barrier, *StepResult) error
+
+// stepOnce is StepTo with what steps a pipeline that nobody runs.
+func (p *Pipeline) stepOnce(ctx context.Context, f *world.Frame, alone stepper) (StepResult, error) {
 	select {
 	case p.guests.stepping <- struct{}{}:
 		defer func() { <-p.guests.stepping }()
-		return p.stepTo(ctx, f)
 	default:
 		return StepResult{}, fmt.Errorf("step to %d ns: %w", f.Until, world.ErrBusy)
+	}
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+		return p.stepBy(ctx, f, alone)
+	default: // somebody runs it
+		return p.stepBy(ctx, f, p.stepAmong)
 	}
 }
 
@@ -147,6 +156,12 @@ func (p *Pipeline) Follow(ctx context.Context, w Following) error {
 	default:
 		return fmt.Errorf("follow a world: %w", world.ErrBusy)
 	}
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	default:
+		return fmt.Errorf("follow a world: %w: a run is under way", world.ErrBusy)
+	}
 	p.moving.Lock()
 	p.guests.followed = w.Kind
 	p.moving.Unlock()
@@ -165,7 +180,7 @@ func (p *Pipeline) Follow(ctx context.Context, w Following) error {
 		if w.Scale > 0 && !wait(ctx, time.Until(begun.Add(time.Duration(float64(f.Until-start)/w.Scale)))) {
 			return nil
 		}
-		result, err := p.stepTo(ctx, f)
+		result, err := p.stepBy(ctx, f, p.stepAlone)
 		if err != nil {
 			if ctx.Err() != nil {
 				return p.failed()
@@ -207,18 +222,11 @@ func worldState(s scene.State) world.State {
 	}
 }
 
-// stepTo is StepTo for the one who steps.
-func (p *Pipeline) stepTo(ctx context.Context, f *world.Frame) (StepResult, error) {
+// stepBy makes a step for the one who steps.
+func (p *Pipeline) stepBy(ctx context.Context, f *world.Frame, step stepper) (StepResult, error) {
 	b := &p.guests.account
 	b.reset()
 	result := StepResult{Stamp: f.Until}
-	step := p.stepAmong
-	select {
-	case p.turn <- struct{}{}:
-		defer func() { <-p.turn }()
-		step = alone
-	default: // somebody runs it
-	}
 	if err := step(ctx, f, b, &result); err != nil {
 		return StepResult{}, fmt.Errorf("step to %d ns: %w", f.Until, err)
 	}

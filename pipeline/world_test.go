@@ -530,6 +530,9 @@ func TestWhoFollowsSteps(t *testing.T) {
 	source.onEnd = func() {
 		_, err := p.StepTo(ctx, &world.Frame{Until: 10_000_000})
 		assert.ErrorIs(t, err, world.ErrBusy)
+		_, err = p.StepRunning(ctx, &world.Frame{Until: 10_000_000})
+		assert.ErrorIs(t, err, world.ErrBusy)
+		assert.True(t, p.Running())
 		cancel()
 	}
 	require.NoError(t, p.Follow(ctx, pipeline.Following{Kind: "test", Source: source}))
