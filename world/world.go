@@ -99,6 +99,22 @@ const (
 	LightReverse
 )
 
+// lightNames are those that the API has.
+var lightNames = map[string]Lights{"head": LightHead, "brake": LightBrake, "left": LightLeft, "right": LightRight, "reverse": LightReverse}
+
+// ParseLights returns the lights of some names: head, brake, left, right and reverse. The error
+// wraps ErrValue.
+func ParseLights(names []string) (on Lights, err error) {
+	for _, name := range names {
+		light, known := lightNames[name]
+		if !known {
+			return 0, fmt.Errorf("%w: light %q: want head, brake, left, right or reverse", ErrValue, name)
+		}
+		on |= light
+	}
+	return on, nil
+}
+
 // Actor is an actor that is there, at the end of the step.
 type Actor struct {
 	Ref

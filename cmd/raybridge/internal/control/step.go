@@ -83,6 +83,7 @@ type state struct {
 	Velocity        []float64 `json:"velocity,omitempty"`
 	AngularVelocity []float64 `json:"angular_velocity,omitempty"`
 	Jump            bool      `json:"jump,omitempty"`
+	Lights          []string  `json:"lights,omitempty"`
 }
 
 // actorRef names an actor: a handle, or a text that is its name.
@@ -392,6 +393,9 @@ func (r *state) world() (s world.State, err error) {
 		s.Pose.Orientation = mgl64.Quat{V: mgl64.Vec3{q[0], q[1], q[2]}, W: q[3]}
 	}
 	s.Jump = r.Jump
+	if s.Lights, err = world.ParseLights(r.Lights); err != nil {
+		return s, err
+	}
 	if s.VelocityKnown = r.Velocity != nil; s.VelocityKnown {
 		if s.Velocity, err = vector("velocity", r.Velocity); err != nil {
 			return s, err

@@ -120,9 +120,11 @@ func TestAFrameMovesAWorld(t *testing.T) {
 
 			handle := answer["spawned"].([]any)[0].(float64)
 			status, answer = ask(t, h, "POST", "/v1/step", fmt.Sprintf(`{"steps": 3, "actors": [{"handle": %v, "position": [12, 2, 0], "orientation": [0, 0, 0, 2],
-				"velocity": [1, 0, 0], "angular_velocity": [0, 0, 0]}], "remove": ["b"], "wait": "captured"}`, handle))
+				"velocity": [1, 0, 0], "angular_velocity": [0, 0, 0], "lights": ["brake", "left"]}], "remove": ["b"], "wait": "captured"}`, handle))
 			require.Equal(t, http.StatusOK, status, "%v", answer)
 			assert.EqualValues(t, 50e6, answer["nanosec"], "the grid's third point")
+			state, _ := p.History().State(uint32(handle), 50e6)
+			assert.Equal(t, scene.LampBrake|scene.LampLeft, state.Lamps)
 			assert.Equal(t, []any{}, answer["spawned"])
 
 			_, answer = ask(t, h, "GET", "/v1/actors", "")
@@ -193,6 +195,7 @@ func TestABadFrameChangesNothing(t *testing.T) {
 		{`{"until": {"sec": 10001, "nanosec": 0}}`, 400, "until is 1000099 steps ahead, the most is 1000000"},
 		{`{"until": {"sec": 1, "nanosec": 0}, "steps": 1}`, 400, "give either steps or until, not both"},
 		{`{"steps": 0, "complete": true}`, 400, "the range is 1 to 1000000"},
+		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "lights": ["disco"]`), 400, `light "disco": want head, brake, left, right or reverse`},
 		{`{"wait": "forever"}`, 400, `wait "forever": want delivered, captured or none`},
 		{`{"until": 3}`, 400, "until has to be an object, not number"},
 		{`{"actors": {}}`, 400, "actors has to be a list, not object"},
