@@ -47,7 +47,8 @@ type Client struct {
 	wg     sync.WaitGroup // listeners; added to under mu while not closed
 }
 
-// Dial connects to a server, HOST:PORT. ctx is the client's life: when it ends, so do the
+// Dial connects to a server: HOST:PORT, or http://HOST:PORT or unix:PATH of a run's API, whose
+// clients may Step. ctx is the client's life: when it ends, so do the
 // connection and all callbacks. The first connection's failure is returned, such as ErrVersion
 // with the server's reason, unless Options.Wait is set. Then Dial returns a client that isn't
 // connected yet. In either case it returns after one attempt; later the client connects by
@@ -334,7 +335,9 @@ type Options struct {
 	// Events is told what happens to the connection, one event after the other on a
 	// goroutine of its own; it may call the client. Nil for nobody.
 	Events func(Event)
-	// Dial opens the connection; by default a TCP one.
+	// Token is what an API beyond this machine asks for.
+	Token string
+	// Dial opens the connection; by default a TCP one, or an API's.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 }
 
@@ -355,10 +358,7 @@ func (o Options) orDefaults() Options {
 		o.MaxBackoff = max(10*time.Second, o.MinBackoff)
 	}
 	if o.Dial == nil {
-		dialer := net.Dialer{Timeout: 5 * time.Second}
-		o.Dial = func(ctx context.Context, address string) (net.Conn, error) {
-			return dialer.DialContext(ctx, "tcp", address)
-		}
+		o.Dial = o.dial
 	}
 	return o
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"io"
 
 	"github.com/raybridge/raybridge/bridges/transport"
 )
@@ -32,11 +33,18 @@ func Reencode(b []byte, fromClient bool) ([]byte, error) {
 
 // ReadRequest reads a client's frame and writes it again.
 func ReadRequest(b []byte) ([]byte, error) {
-	request, name, err := readRequest(bytes.NewReader(b))
-	if err != nil || request == controlAlive {
+	if len(b) < frameSize {
+		return nil, io.ErrUnexpectedEOF
+	}
+	h := parseFrame(b)
+	if err := h.checkRequest(maxRequest); err != nil {
 		return nil, err
 	}
-	return appendControl(nil, request, appendString(nil, name)), nil
+	name, err := readRequest(bytes.NewReader(b[frameSize:]), h)
+	if err != nil || h.control == controlAlive {
+		return nil, err
+	}
+	return appendControl(nil, h.control, appendString(nil, name)), nil
 }
 
 // Received is the sequel of b as a client reads it that has been welcomed, and listens to the

@@ -9,11 +9,12 @@ import (
 	"github.com/raybridge/raybridge/bridges/transport"
 )
 
-// instance is one  Its methods may be called from any goroutine.
+// instance is one server. Its methods may be called from any goroutine.
 type instance struct {
 	bridges.Server[*Server, *topic]
 	env   bridges.Env
-	limit int // of a message, bytes; 0 for the protocol's
+	limit int   // of a message, bytes; 0 for the protocol's
+	port  *Port // nil where the instance listens by itself
 }
 
 var (
@@ -86,6 +87,9 @@ func (t *topic) publish(ctx context.Context, msg bridges.Stamped) error {
 
 // Check reads a connection string as Connect does.
 func (i *instance) Check(connection string) error {
+	if i.port != nil && connection == "" {
+		return nil
+	}
 	_, _, err := parseConnection(connection)
 	return err
 }
@@ -96,9 +100,16 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 	if err != nil {
 		return err
 	}
+	if i.port != nil {
+		config = i.port.config()
+	}
 	if err := i.Disconnect(ctx); err != nil {
 		return err
 	}
 	config.Log, config.MaxFrame = i.env.Log, i.limit
-	return i.Serve(ctx, address, NewServer(config))
+	server := NewServer(config)
+	if server.port = i.port; server.port != nil {
+		server.results = server.newResults()
+	}
+	return i.Serve(ctx, address, server)
 }

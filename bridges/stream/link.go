@@ -29,13 +29,15 @@ type link struct {
 	beat    time.Duration
 	ended   chan struct{} // closed when run ends
 
-	writing sync.Mutex
-	out     []byte // guarded by writing
+	stepping sync.Mutex // held while a step is sent
+	writing  sync.Mutex
+	out      []byte // guarded by writing
 
 	mu      sync.Mutex
-	streams map[uint16]*Info // guarded by mu
-	order   []*Info          // guarded by mu
-	asked   []*question      // guarded by mu: what the server hasn't answered yet
+	streams map[uint16]*Info    // guarded by mu
+	order   []*Info             // guarded by mu
+	asked   []*question         // guarded by mu: what the server hasn't answered yet
+	steps   []chan<- stepAnswer // guarded by mu: those of steps that aren't answered yet
 
 	// Owned by run.
 	packed  flow.Buffer // a compressed message
@@ -350,6 +352,8 @@ func (l *link) control(h frame) error {
 	f := fields{b: payload}
 	switch h.control {
 	case controlAlive:
+	case controlStepResult:
+		return l.stepped(payload)
 	case controlStream:
 		id, info := f.info()
 		if err := f.end("description of a stream"); err != nil {

@@ -60,6 +60,8 @@ const (
 	controlBye         control = 5 // from the server: the last frame
 	controlSubscribe   control = 6 // from the client: a name
 	controlUnsubscribe control = 7 // from the client: a name
+	controlStep        control = 8 // from the client: a Step of step.proto
+	controlStepResult  control = 9 // from the server: a StepResult
 )
 
 // Status is the server's answer to a hello or a request.

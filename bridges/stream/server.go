@@ -54,6 +54,10 @@ type Server struct {
 	core     *transport.Server
 	instance uint64
 	encoder  *zstd.Encoder // nil with NoZstd
+	// port is what the server belongs to whose clients may step, and results how they are
+	// answered; both nil for others.
+	port    *Port
+	results *transport.Stream
 
 	mu       sync.Mutex
 	streams  []*Stream         // guarded by mu: the one with id i+1 at i
@@ -81,11 +85,22 @@ func NewServer(config ServerConfig) *Server {
 	return s
 }
 
-// Listen accepts clients on HOST:PORT until Close.
-func (s *Server) Listen(address string) error { return s.core.Listen(address) }
+// Listen accepts clients on HOST:PORT until Close. The server of a Port is handed its own.
+func (s *Server) Listen(address string) error {
+	if s.port != nil {
+		return nil
+	}
+	return s.core.Listen(address)
+}
 
-// Addr returns the address that the server listens on, nil while it doesn't.
-func (s *Server) Addr() net.Addr { return s.core.Addr() }
+// Addr returns the address that the server listens on, nil while it doesn't. That of a Port is
+// where its connections are accepted.
+func (s *Server) Addr() net.Addr {
+	if s.port != nil {
+		return s.port.address
+	}
+	return s.core.Addr()
+}
 
 // Close delivers what waits for as long as ctx allows, says goodbye and disconnects
 // all clients. It returns when the server's goroutines have ended.
@@ -242,6 +257,10 @@ type session struct {
 	all      bool // guarded by server.mu: the client wants every stream
 	form     int  // set before welcomed
 
+	// Owned by the goroutine of Serve.
+	head  [frameSize]byte
+	drive drive
+
 	// Owned by the writing goroutine.
 	deliveries []transport.Delivery
 	lost       map[*transport.Stream]int64 // as last told
@@ -250,17 +269,18 @@ type session struct {
 var _ transport.Session = (*session)(nil)
 
 // Serve greets the client and answers its requests.
-func (s *session) Serve(context.Context) error {
+func (s *session) Serve(ctx context.Context) error {
 	r := bufio.NewReaderSize(s.client.Conn(), 4096)
 	wait := patience * s.server.config.Beat
 	if err := s.client.ExtendRead(wait); err != nil {
 		return err
 	}
 	err := s.greet(r)
+	defer s.drive.payload.Release()
 	defer s.forget()
 	for err == nil {
 		if err = s.client.ExtendRead(wait); err == nil {
-			err = s.request(r)
+			err = s.request(ctx, r)
 		}
 	}
 	var refusal *refusalError
@@ -287,6 +307,7 @@ type refusalError struct {
 func (e *refusalError) Error() string { return e.reason.Error() }
 
 func (s *session) forget() {
+	s.disown()
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
 	delete(s.server.sessions, s)
@@ -366,44 +387,58 @@ func (s *session) announce(stream *Stream, announcement []byte) {
 }
 
 // request answers one frame of the client.
-func (s *session) request(r io.Reader) error {
-	request, name, err := readRequest(r)
+func (s *session) request(ctx context.Context, r io.Reader) error {
+	if _, err := io.ReadFull(r, s.head[:]); err != nil {
+		return err
+	}
+	h, limit := parseFrame(s.head[:]), maxRequest
+	if s.server.port != nil {
+		limit = maxStep
+	}
+	err := h.checkRequest(limit)
+	if err == nil && h.control == controlStep && s.server.port != nil {
+		return s.step(ctx, r, h)
+	}
+	name := ""
+	if err == nil {
+		name, err = readRequest(r, h)
+	}
 	switch {
 	case errors.Is(err, ErrMalformed), errors.Is(err, ErrTooLarge):
 		return s.bye(err)
-	case err != nil, request == controlAlive:
+	case err != nil, h.control == controlAlive:
 		return err
 	}
-	return s.answer(request, name)
+	return s.answer(h.control, name)
 }
 
-// readRequest reads one frame of a client: a sign of life, or what it wants of the
-// named stream.
-func readRequest(r io.Reader) (request control, name string, err error) {
-	var head [frameSize]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return 0, "", err
-	}
-	h := parseFrame(head[:])
-	if err := h.check(maxRequest); err != nil {
-		return 0, "", err
+// checkRequest refuses a client's frame that is longer than limit, or has a message.
+func (h *frame) checkRequest(limit int) error {
+	if err := h.check(limit); err != nil {
+		return err
 	}
 	if h.stream != 0 || h.flags != 0 {
-		return 0, "", fmt.Errorf("%w: a client sends no data", ErrMalformed)
+		return fmt.Errorf("%w: a client sends no data", ErrMalformed)
 	}
+	return nil
+}
+
+// readRequest reads the rest of a client's frame: a sign of life, or what it wants of the named
+// stream.
+func readRequest(r io.Reader, h frame) (name string, err error) {
 	payload, err := readControl(r, h.length)
 	if err != nil {
-		return 0, "", err
+		return "", err
 	}
 	switch h.control {
 	case controlAlive:
-		return h.control, "", nil
+		return "", nil
 	case controlSubscribe, controlUnsubscribe:
 		f := fields{b: payload}
 		name = f.string()
-		return h.control, name, f.end("request")
+		return name, f.end("request")
 	default:
-		return 0, "", fmt.Errorf("%w: control %d", ErrMalformed, h.control)
+		return "", fmt.Errorf("%w: control %d", ErrMalformed, h.control)
 	}
 }
 
@@ -472,7 +507,7 @@ func (s *session) appendLosses(dst []byte) []byte {
 	n := 0
 	for i := range s.deliveries {
 		d := &s.deliveries[i]
-		if d.Dropped == s.lost[d.Stream] {
+		if d.Dropped == s.lost[d.Stream] || d.Stream == s.server.results {
 			continue
 		}
 		if s.lost == nil {

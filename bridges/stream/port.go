@@ -1,0 +1,162 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/world"
+)
+
+// maxStep bounds the frames of clients that may step, bytes.
+const maxStep = 4 << 20
+
+// Stepper is what clients of a Port may step. It is used by one goroutine at a time.
+type Stepper interface {
+	// Now returns the simulation time at which the next step begins.
+	Now() simtime.Stamp
+	// StepTo moves the world to the frame's end, as pipeline.StepTo does. The result is valid up to
+	// the next call.
+	StepTo(ctx context.Context, f *world.Frame) (*StepResult, error)
+}
+
+// Port is a bridge that listens nowhere. It serves the connections that somebody else has
+// accepted, such as an HTTP server that was asked for an upgrade. They may step the run, and
+// receive all its topics. A Port makes one instance in its life. Its methods may be called from
+// any goroutine.
+type Port struct {
+	Factory
+	address  net.Addr
+	instance atomic.Pointer[instance]
+	stepper  atomic.Pointer[Stepper]
+	owner    atomic.Pointer[session] // the connection that steps
+}
+
+// PortName is the type of the bridge that a Port is.
+const PortName = "api"
+
+// NewPort returns a port whose connections are accepted at an address.
+func NewPort(address net.Addr) *Port { return &Port{address: address} }
+
+// Info describes the bridge.
+func (p *Port) Info() bridges.Info {
+	return bridges.Info{
+		Name: PortName, Type: PortName, Kind: bridges.KindNetwork, Summary: "serves every topic to clients of the API, which may step the run",
+		Connection: "",
+	}
+}
+
+// NewInstance returns the bridge's only instance.
+func (p *Port) NewInstance(env bridges.Env) (bridges.Instance, error) {
+	i := newInstance(env, p.limit)
+	i.port = p
+	if !p.instance.CompareAndSwap(nil, i) {
+		return nil, fmt.Errorf("bridge %s: there is one already", PortName)
+	}
+	return i, nil
+}
+
+// Drive lets connections step from now on.
+func (p *Port) Drive(s Stepper) { p.stepper.Store(&s) }
+
+// Owned reports whether a connection steps the run. Until it is closed nobody else may.
+func (p *Port) Owned() bool { return p.owner.Load() != nil }
+
+// Serve makes a client of a connection, and closes it when it is over. The client speaks first,
+// as docs/stream-protocol.md has it.
+func (p *Port) Serve(conn net.Conn) {
+	if i := p.instance.Load(); i != nil {
+		if server, ok := i.Serving(); ok {
+			server.core.Admit(conn)
+			return
+		}
+	}
+	_ = conn.Close() // the run ends
+}
+
+// config is how the port's server treats its clients. One that steps has the server wait for
+// it, until it takes nothing at all for so long that its connection ends.
+func (p *Port) config() ServerConfig {
+	return ServerConfig{Queue: flow.QueueConfig{BlockLimit: time.Minute}}
+}
+
+// drive is what a session keeps that steps.
+type drive struct {
+	payload flow.Buffer
+	request stepRequest
+	writer  stepWriter
+	out     []byte
+}
+
+// step reads a Step and answers it. Meanwhile nothing else of the client is read.
+func (s *session) step(ctx context.Context, r io.Reader, h frame) error {
+	d := &s.drive
+	if err := readInto(r, &d.payload, int(h.length)); err != nil {
+		return err
+	}
+	result, failure := s.move(ctx)
+	if s.server.port.owner.Load() != s {
+		d.out = d.writer.result(d.out[:0], result, failure)
+		return s.client.Post(appendControl(nil, controlStepResult, d.out))
+	}
+	// It comes behind all that the step has brought.
+	m := s.server.results.NewMessage()
+	f := m.Frame(formPlain, frameSize)
+	f.Reset(frameSize)
+	b := d.writer.result(f.Bytes(), result, failure)
+	n := uint32(len(b) - frameSize)
+	(&frame{length: n, control: controlStepResult, plain: n}).put(b)
+	f.Adopt(b)
+	_ = s.server.results.Send(ctx, m) // a client that has gone needs no answer
+	return nil
+}
+
+// move does a step that was read.
+func (s *session) move(ctx context.Context) (*StepResult, error) {
+	port, d := s.server.port, &s.drive
+	if err := d.request.read(d.payload.Bytes()); err != nil {
+		return nil, err
+	}
+	stepper := port.stepper.Load()
+	if stepper == nil {
+		return nil, fmt.Errorf("%w: the run has not begun", world.ErrMode)
+	}
+	first := port.owner.CompareAndSwap(nil, s)
+	if !first && port.owner.Load() != s {
+		return nil, fmt.Errorf("%w: another connection steps this run until it closes", world.ErrBusy)
+	}
+	if first { // the step's data waits for the client, and none of it is dropped
+		s.client.SetPolicy(flow.Block)
+		s.server.results.Subscribe(s.client, formPlain)
+	}
+	if !d.request.timed {
+		d.request.frame.Until = (*stepper).Now() + d.request.duration
+	}
+	result, err := (*stepper).StepTo(ctx, &d.request.frame)
+	if err != nil && first {
+		s.disown()
+	}
+	return result, err
+}
+
+// disown lets others step.
+func (s *session) disown() {
+	port := s.server.port
+	if port == nil || !port.owner.CompareAndSwap(s, nil) {
+		return
+	}
+	s.server.results.Unsubscribe(s.client)
+	s.client.SetPolicy(flow.DropOldest)
+}
+
+// newResults makes the stream by which the one who steps is answered. It has no id.
+func (s *Server) newResults() *transport.Stream {
+	return s.core.NewStream(transport.StreamConfig{Name: "results"})
+}

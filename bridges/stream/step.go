@@ -1,0 +1,586 @@
+package stream
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/world"
+)
+
+// StepResult is what a step brought, as the server tells it.
+type StepResult struct {
+	// Stamp is the simulation time at the step's end, Frame the number of the world's frame there.
+	Stamp simtime.Stamp
+	Frame uint64
+	// Spawned are the handles of those who came, in the order of the frame's Spawn.
+	Spawned []uint32
+	// Deliveries are the firings of the step.
+	Deliveries []Delivery
+	// Ego is the vehicle that carries the sensors, by its rear axle on the ground, in the map frame.
+	Ego world.State
+}
+
+// Delivery is what became of one firing of a sensor that was due in a step.
+type Delivery struct {
+	Sensor string
+	// Seq counts the sensor's firings from 0, Due is when it was due.
+	Seq uint64
+	Due simtime.Stamp
+	// Messages is how many messages were sent of it; Missing the cause of those that weren't, "" for none.
+	Messages int
+	Missing  string
+}
+
+// stepFailures are the errors of a step by their status in step.proto; nil for one of no kind.
+var stepFailures = [...]error{
+	1: world.ErrBusy, 2: world.ErrMode, 3: world.ErrTime, 4: world.ErrValue, 5: world.ErrUnknownActor,
+	6: world.ErrDuplicate, 7: world.ErrFull, 8: ErrMalformed,
+}
+
+// Flags of a State, and how many values it has at most.
+const (
+	stateVelocity = 1 << 0
+	stateAngular  = 1 << 1
+	stateJump     = 1 << 2
+	maxValues     = 13
+	poseValues    = 7
+)
+
+// maxEntries bounds each list of a step: an entry takes less room in a frame than in memory.
+const maxEntries = 1 << 16
+
+// stepRequest is a step as it is read. Its memory is used again, and belongs to one session.
+type stepRequest struct {
+	frame    world.Frame
+	duration simtime.Stamp // 0 where the frame says until when
+	timed    bool          // it says until when
+	ego      world.State
+	values   [maxValues]float64
+	count    int // of values
+}
+
+// read takes a Step of step.proto apart. What it doesn't know it passes over. Errors wrap ErrMalformed
+// or ErrTooLarge, in a *world.ActorError where an entry of a list is at fault.
+func (s *stepRequest) read(b []byte) error {
+	f := &s.frame
+	*f = world.Frame{Spawn: f.Spawn[:0], Remove: f.Remove[:0], Actors: f.Actors[:0]}
+	s.duration, s.timed = 0, false
+	w := walk{rest: b}
+	for w.next() {
+		switch w.field {
+		case 1:
+			f.Until, s.timed = simtime.Stamp(w.fixed64()), true
+		case 2:
+			s.duration = simtime.Stamp(w.fixed64())
+		case 3:
+			var spawn *world.Spawn
+			if f.Spawn, spawn = entry(&w, f.Spawn, "spawn"); spawn != nil {
+				w.blame(s.spawn(spawn, w.message()), "spawn", len(f.Spawn)-1, world.Ref{Name: spawn.Name})
+			}
+		case 4:
+			var ref *world.Ref
+			if f.Remove, ref = entry(&w, f.Remove, "remove"); ref != nil {
+				a := world.Actor{Ref: *ref}
+				err := s.actor(&a, w.message(), true)
+				*ref = a.Ref
+				w.blame(err, "remove", len(f.Remove)-1, a.Ref)
+			}
+		case 5:
+			var a *world.Actor
+			if f.Actors, a = entry(&w, f.Actors, "actors"); a != nil {
+				w.blame(s.actor(a, w.message(), false), "actors", len(f.Actors)-1, a.Ref)
+			}
+		case 6:
+			f.Complete = w.varint() != 0
+		case 7:
+			f.Ego = &s.ego
+			w.blame(s.state(&s.ego, w.message()), "ego", 0, world.Ref{})
+		case 8:
+			if f.Wait = world.Wait(min(w.varint(), math.MaxUint8)); f.Wait > world.None {
+				w.fail(fmt.Errorf("%w: wait %d", ErrMalformed, f.Wait))
+			}
+		}
+	}
+	if w.err != nil {
+		return w.err
+	}
+	if s.timed == (s.duration != 0) {
+		return fmt.Errorf("%w: a step has until or a duration, one of them", ErrMalformed)
+	}
+	return nil
+}
+
+// actor reads an Actor; without is one of which only the name counts.
+func (s *stepRequest) actor(a *world.Actor, b []byte, without bool) error {
+	name := a.Name
+	*a = world.Actor{}
+	flags, w := s.begin(b)
+	for w.next() {
+		switch w.field {
+		case 1:
+			flags = w.varint()
+		case 2:
+			s.doubles(&w)
+		case 3:
+			a.Handle = w.fixed32()
+		case 4:
+			a.Name = w.text(name)
+		}
+	}
+	if w.err != nil || without {
+		return w.err
+	}
+	return s.fill(&a.State, flags)
+}
+
+// state reads a State.
+func (s *stepRequest) state(to *world.State, b []byte) error {
+	*to = world.State{}
+	flags, w := s.begin(b)
+	for w.next() {
+		switch w.field {
+		case 1:
+			flags = w.varint()
+		case 2:
+			s.doubles(&w)
+		}
+	}
+	if w.err != nil {
+		return w.err
+	}
+	return s.fill(to, flags)
+}
+
+// spawn reads a Spawn.
+func (s *stepRequest) spawn(to *world.Spawn, b []byte) error {
+	name, model := to.Name, to.Model
+	*to = world.Spawn{}
+	var state []byte
+	_, w := s.begin(b)
+	for w.next() {
+		switch w.field {
+		case 1:
+			to.Name = w.text(name)
+		case 2:
+			to.Model = w.text(model)
+		case 3:
+			s.doubles(&w)
+		case 4:
+			if to.Reference = world.Reference(min(w.varint(), math.MaxUint8)); to.Reference > world.FrontBumper {
+				w.fail(fmt.Errorf("%w: reference %d", ErrMalformed, to.Reference))
+			}
+		case 5:
+			to.OnGround = w.varint() != 0
+		case 6:
+			state = w.message()
+		}
+	}
+	switch {
+	case w.err != nil:
+		return w.err
+	case s.count != 0 && s.count != len(to.Size):
+		return fmt.Errorf("%w: a size of %d numbers, it has %d", ErrMalformed, s.count, len(to.Size))
+	}
+	copy(to.Size[:], s.values[:s.count])
+	return s.state(&to.State, state)
+}
+
+// begin begins to read a message with values.
+func (s *stepRequest) begin(b []byte) (flags uint64, w walk) {
+	s.count = 0
+	return 0, walk{rest: b}
+}
+
+// doubles reads some of a message's values: packed ones, or a single one.
+func (s *stepRequest) doubles(w *walk) {
+	b := w.bytes
+	switch w.kind {
+	case protowire.Fixed64Type:
+		s.value(w, w.bits)
+		return
+	case protowire.BytesType:
+		if len(b)%8 == 0 {
+			break
+		}
+		fallthrough
+	default:
+		w.fail(fmt.Errorf("%w: field %d has no doubles", ErrMalformed, w.field))
+		return
+	}
+	for ; len(b) > 0 && w.err == nil; b = b[8:] {
+		s.value(w, le.Uint64(b))
+	}
+}
+
+func (s *stepRequest) value(w *walk, bits uint64) {
+	if s.count == maxValues {
+		w.fail(fmt.Errorf("%w: more than %d values", ErrMalformed, maxValues))
+		return
+	}
+	s.values[s.count] = math.Float64frombits(bits)
+	s.count++
+}
+
+// fill makes a state of the values.
+func (s *stepRequest) fill(to *world.State, flags uint64) error {
+	v, want := s.values[:s.count], poseValues
+	to.VelocityKnown, to.AngularVelocityKnown, to.Jump = flags&stateVelocity != 0, flags&stateAngular != 0, flags&stateJump != 0
+	for _, known := range [...]bool{to.VelocityKnown, to.AngularVelocityKnown} {
+		if known {
+			want += 3
+		}
+	}
+	if len(v) != want {
+		return fmt.Errorf("%w: a state of flags %d has %d values, not %d", ErrMalformed, flags, want, len(v))
+	}
+	copy(to.Pose.Position[:], v)
+	copy(to.Pose.Orientation.V[:], v[3:])
+	to.Pose.Orientation.W, v = v[6], v[poseValues:]
+	if to.VelocityKnown {
+		v = v[copy(to.Velocity[:], v):]
+	}
+	copy(to.AngularVelocity[:], v)
+	return nil
+}
+
+// entry makes a list longer by one, in the memory that it has. The entry is what was there before.
+func entry[T any](w *walk, list []T, what string) ([]T, *T) {
+	if len(list) == maxEntries {
+		w.fail(fmt.Errorf("%w: more than %d entries of %s", ErrTooLarge, maxEntries, what))
+		return list, nil
+	}
+	if len(list) < cap(list) {
+		list = list[:len(list)+1]
+	} else {
+		var none T
+		list = append(list, none)
+	}
+	return list, &list[len(list)-1]
+}
+
+// walk goes over the fields of a protobuf message.
+type walk struct {
+	rest  []byte
+	field protowire.Number
+	kind  protowire.Type
+	bits  uint64
+	bytes []byte
+	err   error // the first one
+}
+
+// next goes to the next field; false at the end and after an error.
+func (w *walk) next() bool {
+	if len(w.rest) == 0 || w.err != nil {
+		return false
+	}
+	field, kind, n := protowire.ConsumeTag(w.rest)
+	if n < 0 {
+		return w.cut(n)
+	}
+	w.field, w.kind, w.bits, w.bytes, w.rest = field, kind, 0, nil, w.rest[n:]
+	switch kind {
+	case protowire.VarintType:
+		w.bits, n = protowire.ConsumeVarint(w.rest)
+	case protowire.Fixed64Type:
+		w.bits, n = protowire.ConsumeFixed64(w.rest)
+	case protowire.Fixed32Type:
+		var bits uint32
+		bits, n = protowire.ConsumeFixed32(w.rest)
+		w.bits = uint64(bits)
+	case protowire.BytesType:
+		w.bytes, n = protowire.ConsumeBytes(w.rest)
+	default:
+		n = protowire.ConsumeFieldValue(field, kind, w.rest)
+	}
+	if n < 0 {
+		return w.cut(n)
+	}
+	w.rest = w.rest[n:]
+	return true
+}
+
+func (w *walk) cut(n int) bool {
+	w.fail(fmt.Errorf("%w: %w", ErrMalformed, protowire.ParseError(n)))
+	return false
+}
+
+// fail keeps the first error.
+func (w *walk) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// blame keeps an error of an entry, with its place.
+func (w *walk) blame(err error, list string, index int, who world.Ref) {
+	if err != nil {
+		w.fail(&world.ActorError{List: list, Index: index, Actor: who, Err: err})
+	}
+}
+
+// is reports whether the field has the wire type that it should have.
+func (w *walk) is(kind protowire.Type) bool {
+	if w.kind != kind {
+		w.fail(fmt.Errorf("%w: field %d has wire type %d, want %d", ErrMalformed, w.field, w.kind, kind))
+	}
+	return w.kind == kind
+}
+
+func (w *walk) varint() uint64 {
+	w.is(protowire.VarintType)
+	return w.bits
+}
+
+func (w *walk) fixed64() uint64 {
+	w.is(protowire.Fixed64Type)
+	return w.bits
+}
+
+func (w *walk) fixed32() uint32 {
+	w.is(protowire.Fixed32Type)
+	return uint32(w.bits)
+}
+
+func (w *walk) message() []byte {
+	w.is(protowire.BytesType)
+	return w.bytes
+}
+
+// text returns a string, which is the one from before if it is the same.
+func (w *walk) text(before string) string {
+	switch b := w.message(); {
+	case string(b) == before:
+		return before
+	case !utf8.Valid(b):
+		w.fail(fmt.Errorf("%w: field %d is not UTF-8", ErrMalformed, w.field))
+		return ""
+	default:
+		return string(b)
+	}
+}
+
+// stepWriter appends messages of step.proto. Its memory is used again.
+type stepWriter struct{ part []byte }
+
+// result appends a StepResult: what the step brought, or why it was refused.
+func (s *stepWriter) result(b []byte, r *StepResult, failure error) []byte {
+	if failure != nil {
+		s.part = appendFailure(s.part[:0], failure)
+		return appendBytes(b, 6, s.part)
+	}
+	b = appendFixed64(b, 1, uint64(r.Stamp))
+	b = appendVarint(b, 2, r.Frame)
+	if len(r.Spawned) > 0 {
+		b = protowire.AppendVarint(protowire.AppendTag(b, 3, protowire.BytesType), uint64(4*len(r.Spawned)))
+		for _, handle := range r.Spawned {
+			b = protowire.AppendFixed32(b, handle)
+		}
+	}
+	for i := range r.Deliveries {
+		d := &r.Deliveries[i]
+		s.part = appendText(s.part[:0], 1, d.Sensor)
+		s.part = appendVarint(s.part, 2, d.Seq)
+		s.part = appendFixed64(s.part, 3, uint64(d.Due))
+		s.part = appendVarint(s.part, 4, uint64(d.Messages))
+		s.part = appendText(s.part, 5, d.Missing)
+		b = appendBytes(b, 4, s.part)
+	}
+	s.part = appendState(s.part[:0], &r.Ego)
+	return appendBytes(b, 5, s.part)
+}
+
+func appendFailure(b []byte, err error) []byte {
+	for status, known := range stepFailures {
+		if known != nil && errors.Is(err, known) {
+			b = appendVarint(b, 1, uint64(status))
+			break
+		}
+	}
+	b = appendText(b, 2, err.Error())
+	var actor *world.ActorError
+	if errors.As(err, &actor) {
+		b = appendText(b, 3, actor.List)
+		b = appendVarint(b, 4, uint64(actor.Index))
+		b = protowire.AppendFixed32(protowire.AppendTag(b, 5, protowire.Fixed32Type), actor.Actor.Handle)
+		b = appendText(b, 6, actor.Actor.Name)
+	}
+	return b
+}
+
+// step appends a Step.
+func (s *stepWriter) step(b []byte, f *world.Frame) []byte {
+	b = appendFixed64(b, 1, uint64(f.Until))
+	for i := range f.Spawn {
+		spawn := &f.Spawn[i]
+		s.part = appendText(appendText(s.part[:0], 1, spawn.Name), 2, spawn.Model)
+		s.part = appendDoubles(s.part, 3, spawn.Size[:])
+		s.part = appendVarint(s.part, 4, uint64(spawn.Reference))
+		s.part = appendVarint(s.part, 5, protowire.EncodeBool(spawn.OnGround))
+		s.part = appendBytes(s.part, 6, appendState(nil, &spawn.State))
+		b = appendBytes(b, 3, s.part)
+	}
+	for _, ref := range f.Remove {
+		s.part = appendRef(s.part[:0], ref)
+		b = appendBytes(b, 4, s.part)
+	}
+	for i := range f.Actors {
+		s.part = appendState(appendRef(s.part[:0], f.Actors[i].Ref), &f.Actors[i].State)
+		b = appendBytes(b, 5, s.part)
+	}
+	b = appendVarint(b, 6, protowire.EncodeBool(f.Complete))
+	if f.Ego != nil {
+		s.part = appendState(s.part[:0], f.Ego)
+		b = appendBytes(b, 7, s.part)
+	}
+	return appendVarint(b, 8, uint64(f.Wait))
+}
+
+func appendRef(b []byte, ref world.Ref) []byte {
+	b = protowire.AppendFixed32(protowire.AppendTag(b, 3, protowire.Fixed32Type), ref.Handle)
+	return appendText(b, 4, ref.Name)
+}
+
+// appendState appends the fields of a State, which an Actor has, too.
+func appendState(b []byte, s *world.State) []byte {
+	x, q, v, w := s.Pose.Position, s.Pose.Orientation, s.Velocity, s.AngularVelocity
+	values := [maxValues]float64{x[0], x[1], x[2], q.V[0], q.V[1], q.V[2], q.W}
+	n, flags := poseValues, uint64(0)
+	if s.VelocityKnown {
+		flags |= stateVelocity
+		n += copy(values[n:], v[:])
+	}
+	if s.AngularVelocityKnown {
+		flags |= stateAngular
+		n += copy(values[n:], w[:])
+	}
+	if s.Jump {
+		flags |= stateJump
+	}
+	return appendDoubles(appendVarint(b, 1, flags), 2, values[:n])
+}
+
+func appendDoubles(b []byte, field protowire.Number, values []float64) []byte {
+	b = protowire.AppendVarint(protowire.AppendTag(b, field, protowire.BytesType), uint64(8*len(values)))
+	for _, v := range values {
+		b = protowire.AppendFixed64(b, math.Float64bits(v))
+	}
+	return b
+}
+
+func appendVarint(b []byte, field protowire.Number, v uint64) []byte {
+	if v == 0 {
+		return b
+	}
+	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), v)
+}
+
+func appendFixed64(b []byte, field protowire.Number, v uint64) []byte {
+	return protowire.AppendFixed64(protowire.AppendTag(b, field, protowire.Fixed64Type), v)
+}
+
+func appendBytes(b []byte, field protowire.Number, v []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), v)
+}
+
+func appendText(b []byte, field protowire.Number, v string) []byte {
+	if v == "" {
+		return b
+	}
+	return protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), v)
+}
+
+// readStepResult is the inverse of stepWriter.result. The error is the step's, with its kind and
+// the server's text, or wraps ErrMalformed.
+func readStepResult(b []byte) (r StepResult, err error) {
+	var s stepRequest
+	w := walk{rest: b}
+	for w.next() {
+		switch w.field {
+		case 1:
+			r.Stamp = simtime.Stamp(w.fixed64())
+		case 2:
+			r.Frame = w.varint()
+		case 3:
+			for list := w.message(); len(list) >= 4; list = list[4:] {
+				r.Spawned = append(r.Spawned, le.Uint32(list))
+			}
+		case 4:
+			r.Deliveries = append(r.Deliveries, readDelivery(&w))
+		case 5:
+			w.blame(s.state(&r.Ego, w.message()), "ego", 0, world.Ref{})
+		case 6:
+			w.fail(readFailure(w.message()))
+		}
+	}
+	return r, w.err
+}
+
+func readDelivery(outer *walk) (d Delivery) {
+	w := walk{rest: outer.message()}
+	for w.next() {
+		switch w.field {
+		case 1:
+			d.Sensor = w.text("")
+		case 2:
+			d.Seq = w.varint()
+		case 3:
+			d.Due = simtime.Stamp(w.fixed64())
+		case 4:
+			d.Messages = int(w.varint())
+		case 5:
+			d.Missing = w.text("")
+		}
+	}
+	if w.err != nil {
+		outer.fail(w.err)
+	}
+	return d
+}
+
+// stepError is why a server refused a step, in its words.
+type stepError struct {
+	text string
+	kind error
+}
+
+func (e *stepError) Error() string { return e.text }
+
+func (e *stepError) Unwrap() error { return e.kind }
+
+func readFailure(b []byte) error {
+	var status uint64
+	var e stepError
+	var actor world.ActorError
+	w := walk{rest: b}
+	for w.next() {
+		switch w.field {
+		case 1:
+			status = w.varint()
+		case 2:
+			e.text = w.text("")
+		case 3:
+			actor.List = w.text("")
+		case 4:
+			actor.Index = int(w.varint())
+		case 5:
+			actor.Actor.Handle = w.fixed32()
+		case 6:
+			actor.Actor.Name = w.text("")
+		}
+	}
+	if w.err != nil {
+		return w.err
+	}
+	if status < uint64(len(stepFailures)) {
+		e.kind = stepFailures[status]
+	}
+	if actor.List != "" {
+		actor.Err, e.kind = e.kind, &actor
+	}
+	return &e
+}
