@@ -7,6 +7,8 @@ import (
 	"io"
 
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/world"
 )
 
 // Clients returns the connected clients with their counts, in no order.
@@ -79,3 +81,26 @@ func Received(b []byte, maxFrame int) (messages int, largest int64, err error) {
 
 // Limited is the bridge with another limit of messages, bytes.
 func Limited(limit int) Factory { return Factory{limit: limit} }
+
+// StepReader reads one Step after the other into the same memory.
+type StepReader struct{ request stepRequest }
+
+// Read returns the frame, and the duration where it doesn't say until when.
+func (s *StepReader) Read(b []byte) (*world.Frame, simtime.Stamp, error) {
+	err := s.request.read(b)
+	return &s.request.frame, s.request.duration, err
+}
+
+// AppendStep is what a client sends.
+func AppendStep(b []byte, f *world.Frame) []byte { return new(stepWriter).step(b, f) }
+
+// AppendStepResult is what a server answers.
+func AppendStepResult(b []byte, r *StepResult, failure error) []byte {
+	return new(stepWriter).result(b, r, failure)
+}
+
+// ReadStepResult is what a client makes of it.
+func ReadStepResult(b []byte) (StepResult, error) { return readStepResult(b) }
+
+// MaxStep is how long a Step may be, bytes.
+const MaxStep = maxStep

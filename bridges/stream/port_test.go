@@ -1,0 +1,261 @@
+package stream_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/stream"
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/world"
+)
+
+// stepper is a world of one sensor that has data every nanosecond.
+type stepper struct {
+	mu      sync.Mutex
+	now     simtime.Stamp
+	frames  []world.Frame
+	publish func(stamp simtime.Stamp)
+	began   chan struct{} // told of each step, if it isn't nil
+	result  stream.StepResult
+}
+
+func (s *stepper) Now() simtime.Stamp {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
+}
+
+func (s *stepper) StepTo(_ context.Context, f *world.Frame) (*stream.StepResult, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f.Until <= s.now {
+		return nil, fmt.Errorf("step to %d ns: %w", f.Until, world.ErrTime)
+	}
+	s.frames = append(s.frames, *f)
+	for s.now < f.Until {
+		s.now++
+		if s.publish != nil {
+			s.publish(s.now)
+		}
+	}
+	s.result = stream.StepResult{Stamp: s.now, Frame: uint64(len(s.frames))}
+	return &s.result, nil
+}
+
+// site is a port behind a listener that answers an upgrade.
+type site struct {
+	port    *stream.Port
+	stepper *stepper
+	address string
+}
+
+// newSite serves on a network's address. The stream /speed has a message for each nanosecond.
+func newSite(t testing.TB, network, address string) *site {
+	t.Helper()
+	noGoroutines(t)
+	listener, err := net.Listen(network, address)
+	require.NoError(t, err)
+	s := &site{port: stream.NewPort(listener.Addr()), stepper: &stepper{}, address: "http://" + listener.Addr().String()}
+	if network == "unix" {
+		s.address = "unix:" + address
+	}
+	registry, err := bridges.NewRegistry(s.port)
+	require.NoError(t, err)
+	b, err := registry.Open(stream.PortName+":", bridges.Env{})
+	require.NoError(t, err)
+	require.NoError(t, b.Connect(t.Context()))
+	publish, err := bridges.AddPublisher[*sample.Speed](b, bridges.Topic{Name: "/speed"})
+	require.NoError(t, err)
+	s.stepper.publish = func(stamp simtime.Stamp) {
+		if err := publish(context.Background(), speed(int(stamp))); b.Listening("/speed") {
+			assert.NoError(t, err)
+		}
+	}
+	s.port.Drive(s.stepper)
+	var accepting sync.WaitGroup
+	accepting.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			request, err := http.ReadRequest(bufio.NewReader(conn))
+			if err == nil && request.Header.Get("Upgrade") == stream.Upgrade && request.URL.Path == stream.UpgradePath {
+				_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n\r\n")
+				s.port.Serve(conn)
+				continue
+			}
+			_ = conn.Close()
+		}
+	})
+	t.Cleanup(func() {
+		assert.NoError(t, listener.Close())
+		accepting.Wait()
+		assert.NoError(t, b.Close(context.Background()))
+	})
+	return s
+}
+
+func (s *site) dial(t testing.TB) *stream.Client {
+	t.Helper()
+	c, err := stream.Dial(t.Context(), s.address, stream.Options{Queue: flow.QueueConfig{Policy: flow.Block}})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return c
+}
+
+// The answer to a step comes behind the step's data, more of it than a queue holds.
+func TestStepOverTheWire(t *testing.T) {
+	for network, address := range map[string]string{"tcp": "127.0.0.1:0", "unix": filepath.Join(t.TempDir(), "api")} {
+		t.Run(network, func(t *testing.T) {
+			s := newSite(t, network, address)
+			c := s.dial(t)
+			var mu sync.Mutex
+			received := 0
+			require.NoError(t, c.Listen(t.Context(), "/speed", func(d *stream.Data) {
+				mu.Lock()
+				defer mu.Unlock()
+				received++
+				assert.Equal(t, simtime.Stamp(received), d.Stamp())
+				assert.Zero(t, d.Missed)
+			}))
+			frame := placesFrame()
+			frame.Until = 1000
+			r, err := c.Step(t.Context(), frame)
+			require.NoError(t, err)
+			assert.Equal(t, simtime.Stamp(1000), r.Stamp)
+			assert.Eventually(t, func() bool {
+				mu.Lock()
+				defer mu.Unlock()
+				return received == 1000
+			}, limit, time.Millisecond, "nothing is dropped")
+			assert.Equal(t, frame.Actors, s.stepper.frames[0].Actors)
+			assert.True(t, s.port.Owned())
+
+			_, err = c.Step(t.Context(), &world.Frame{Until: 5})
+			assert.ErrorIs(t, err, world.ErrTime)
+			assert.True(t, s.port.Owned(), "an error of the owner changes nothing")
+		})
+	}
+}
+
+// One connection steps; another is told so at once, until the first is closed.
+func TestOneOwner(t *testing.T) {
+	s := newSite(t, "tcp", "127.0.0.1:0")
+	first, second := s.dial(t), s.dial(t)
+	_, err := second.Step(t.Context(), &world.Frame{Until: 0})
+	require.ErrorIs(t, err, world.ErrTime)
+	assert.False(t, s.port.Owned(), "who has not stepped owns nothing")
+	_, err = first.Step(t.Context(), &world.Frame{Until: 1})
+	require.NoError(t, err)
+	_, err = second.Step(t.Context(), &world.Frame{Until: 2})
+	require.ErrorIs(t, err, world.ErrBusy)
+	assert.ErrorContains(t, err, "another connection steps this run until it closes")
+	first.Close()
+	require.Eventually(t, func() bool { return !s.port.Owned() }, limit, time.Millisecond)
+	r, err := second.Step(t.Context(), &world.Frame{Until: 2})
+	require.NoError(t, err)
+	assert.Equal(t, simtime.Stamp(2), r.Stamp)
+}
+
+// raw speaks to a port in bytes.
+func (s *site) raw(t *testing.T) (net.Conn, func() (control byte, payload []byte)) {
+	t.Helper()
+	conn, err := net.Dial("tcp", s.address[len("http://"):])
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	require.NoError(t, conn.SetDeadline(time.Now().Add(limit)))
+	_, err = io.WriteString(conn, "GET /v1/stream HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: raybridge-stream\r\n\r\n")
+	require.NoError(t, err)
+	r := bufio.NewReader(conn)
+	answer, err := http.ReadResponse(r, nil)
+	require.NoError(t, err)
+	require.Equal(t, 101, answer.StatusCode)
+	_, err = io.WriteString(conn, helloNone)
+	require.NoError(t, err)
+	head := make([]byte, 16)
+	_, err = io.ReadFull(r, head)
+	require.NoError(t, err)
+	_, err = r.Discard(int(head[12]) | int(head[13])<<8)
+	require.NoError(t, err)
+	return conn, func() (byte, []byte) {
+		_, err := io.ReadFull(r, head)
+		require.NoError(t, err)
+		payload := make([]byte, int(head[0])|int(head[1])<<8)
+		_, err = io.ReadFull(r, payload)
+		require.NoError(t, err)
+		return head[7], payload
+	}
+}
+
+// What is no step is answered, and the connection stays. A frame above the limit ends it.
+func TestBadSteps(t *testing.T) {
+	s := newSite(t, "tcp", "127.0.0.1:0")
+	conn, next := s.raw(t)
+	_, err := conn.Write(framed(0, 0, 8, 3, []byte("abc")))
+	require.NoError(t, err)
+	result := func() (stream.StepResult, error) {
+		for {
+			if control, payload := next(); control == 9 {
+				return stream.ReadStepResult(payload)
+			}
+		}
+	}
+	_, err = result()
+	require.ErrorIs(t, err, stream.ErrMalformed)
+	step := []byte("\x11\x05\x00\x00\x00\x00\x00\x00\x00") // a duration of 5 ns
+	for want := range 2 {
+		_, err = conn.Write(framed(0, 0, 8, len(step), step))
+		require.NoError(t, err)
+		r, err := result()
+		require.NoError(t, err)
+		assert.Equal(t, simtime.Stamp(5*(want+1)), r.Stamp, "from the present time on")
+	}
+	_, err = conn.Write(framed(0, 0, 8, 4<<20+1, nil))
+	require.NoError(t, err)
+	for {
+		if control, payload := next(); control == 5 {
+			assert.Equal(t, byte(stream.StatusTooLarge), payload[0])
+			break
+		}
+	}
+	require.Eventually(t, func() bool { return !s.port.Owned() }, limit, time.Millisecond, "the owner has gone")
+}
+
+// A stream bridge's own port takes no steps: there the control is unknown.
+func TestNoStepsOnABridgesPort(t *testing.T) {
+	status, reason := answer(t, serve(t, stream.ServerConfig{}), helloNone+string(framed(0, 0, 8, 0, nil)))
+	assert.Equal(t, uint16(stream.StatusMalformed), status)
+	assert.Contains(t, reason, "control 8")
+}
+
+// What isn't an API says so.
+func TestNoAPI(t *testing.T) {
+	plain := serve(t, stream.ServerConfig{})
+	_, err := stream.Dial(t.Context(), "http://"+plain.Addr().String(), stream.Options{})
+	assert.ErrorIs(t, err, stream.ErrNoAPI)
+	_, err = stream.Dial(t.Context(), "unix:"+filepath.Join(t.TempDir(), "none"), stream.Options{})
+	assert.ErrorContains(t, err, "no such file")
+}
+
+// A client that was closed steps nothing.
+func TestStepOfAClosedClient(t *testing.T) {
+	c := newSite(t, "tcp", "127.0.0.1:0").dial(t)
+	c.Close()
+	_, err := c.Step(t.Context(), &world.Frame{Until: 1})
+	assert.ErrorContains(t, err, "not connected")
+}

@@ -1,0 +1,19 @@
+"""raybridge: camera and lidar data of a robot's sensors from a 3-D scene, stepped from Python.
+
+    import raybridge as rb
+    with rb.launch(scene="city") as sim:
+        car = sim.spawn("vehicle.sedan", x=10, y=2)
+        frame = sim.step(0.1, {car: rb.Pose(11, 2)})
+        image = frame["front/image"]
+"""
+from ._errors import Busy, Closed, ConnectionFailed, Error, Refused, Timeout, VersionMismatch
+from ._launch import binary, launch
+from ._messages import Array, Info, Record
+from ._sim import Actor, Ego, Frame, Pose, Sensor, Sim, connect, png
+
+__version__ = "0.2.0"
+
+__all__ = [
+    "Actor", "Array", "Busy", "Closed", "ConnectionFailed", "Ego", "Error", "Frame", "Info", "Pose", "Record", "Refused", "Sensor", "Sim",
+    "Timeout", "VersionMismatch", "binary", "connect", "launch", "png",
+]

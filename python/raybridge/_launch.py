@@ -1,0 +1,119 @@
+"""Starts the program."""
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sysconfig
+import tempfile
+import time
+from typing import Any, Mapping, Optional, Sequence, Union
+
+from ._errors import Closed, ConnectionFailed, Error
+from ._sim import Sim
+
+
+def binary() -> str:
+    """Return where the program is: RAYBRIDGE_BINARY, the wheel's, or one on PATH."""
+    named = os.environ.get("RAYBRIDGE_BINARY")
+    if named:
+        return named
+    own = os.path.join(sysconfig.get_path("scripts"), "raybridge")
+    if os.access(own, os.X_OK):
+        return own
+    found = shutil.which("raybridge")
+    if found is None:
+        raise Error("the program raybridge is not found: install the wheel that has it, set RAYBRIDGE_BINARY, or put it on PATH")
+    return found
+
+
+class Launched(Sim):
+    """A simulation whose program ends with it."""
+
+    def __init__(self, command: Sequence[str], folder: str, sensors: Optional[Sequence[str]], timeout: float) -> None:
+        self._folder = folder
+        self._log = open(os.path.join(folder, "stderr"), "w+b")
+        self._program: Optional[subprocess.Popen[bytes]] = None
+        try:
+            try:
+                self._program = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._log)
+            except OSError as e:
+                raise ConnectionFailed(f"start {command[0]}: {e.strerror}") from e
+            atexit.register(self.close)
+            path = os.path.join(folder, "api")
+            end = time.monotonic() + timeout
+            while not os.path.exists(path):
+                if self._program.poll() is not None:
+                    raise Closed(self._epitaph("the program has ended before it began"))
+                if time.monotonic() > end:
+                    raise ConnectionFailed(self._epitaph(f"the program is not there after {timeout} s"))
+                time.sleep(0.005)
+            try:
+                super().__init__("unix:" + path, None, sensors, max(1.0, end - time.monotonic()))
+            except (Closed, ConnectionFailed) as e:
+                raise type(e)(self._epitaph(str(e))) from None
+        except BaseException:
+            self._end()
+            raise
+
+    def _epitaph(self, text: str) -> str:
+        program = self._program
+        if program is None:
+            return text
+        try:
+            code = program.wait(0.5)
+            text += f"; it ended with {'signal ' + signal.Signals(-code).name if code < 0 else 'exit code ' + str(code)}"
+        except subprocess.TimeoutExpired:
+            pass
+        self._log.seek(0)
+        said = self._log.read()[-2000:].decode("utf-8", "replace").strip()
+        return f"{text}:\n{said}" if said else text
+
+    def close(self) -> None:
+        """End the simulation and the program. It may be called again."""
+        if hasattr(self, "_stream"):
+            super().close()
+        self._end()
+
+    def _end(self) -> None:
+        atexit.unregister(self.close)
+        program, self._program = self._program, None
+        if program is not None:
+            program.send_signal(signal.SIGINT)
+            try:
+                program.wait(10)
+            except subprocess.TimeoutExpired:
+                program.kill()
+                program.wait()
+        self._log.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def launch(scene: Optional[str] = None, rig: Union[None, str, Mapping[str, Any]] = None, *, config: Optional[str] = None,
+           seed: Optional[int] = None, gpu: Optional[str] = None, args: Sequence[str] = (), sensors: Optional[Sequence[str]] = None,
+           timeout: float = 60.0) -> Sim:
+    """Start the program, paused, and connect to it. It ends with the simulation.
+
+    scene and rig are those of raybridge run; a rig may be a dictionary in place of a file. args are
+    more arguments of raybridge run. sensors are the keys of those whose data is wanted, None for
+    all. timeout is how long the program may take to begin, in seconds.
+    """
+    program = binary()
+    folder = tempfile.mkdtemp(prefix="raybridge-")  # of mode 0700
+    try:
+        command = [program, "run", "--step", "--paused", "--quiet", "--api", "unix:" + os.path.join(folder, "api"), "--out", folder]
+        if rig is not None and not isinstance(rig, str):
+            path = os.path.join(folder, "rig.yaml")
+            with open(path, "w", encoding="utf-8") as f:
+                json.dump(rig, f)  # JSON is YAML
+            rig = path
+        for flag, value in (("--scene", scene), ("--rig", rig), ("--config", config), ("--seed", seed), ("--gpu", gpu)):
+            if value is not None:
+                command += [flag, str(value)]
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return Launched([*command, *args], folder, sensors, timeout)

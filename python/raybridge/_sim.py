@@ -1,0 +1,493 @@
+"""A simulation: actors in, sensor data out."""
+from __future__ import annotations
+
+import base64
+import math
+import struct
+import time as clock
+import zlib
+from collections.abc import Mapping as AbstractMapping
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from ._errors import Busy, Closed, Refused, Timeout
+from ._messages import Decoder
+from ._wire import SUBSCRIBE, Address, Api, Bytes, Connection, Stream, proto_fields, varint
+
+_KINDS = ["failed", "busy", "wrong_mode", "time", "value", "unknown_actor", "duplicate", "full", "malformed"]
+_WAITS = {"delivered": 0, "captured": 1, "none": 2}
+_REFERENCES = {"ground_centre": 0, "box_centre": 1, "rear_axle": 2, "front_bumper": 3}
+_ACTOR = struct.Struct("<BBBIBB7d")
+_VELOCITY, _ANGULAR, _JUMP = 1, 2, 4
+
+Vector = Sequence[float]
+
+
+class Pose(NamedTuple):
+    """Where something is: metres and radians, x forward, y left, z up, in the map frame.
+
+    orientation (x, y, z, w) counts in place of the angles. velocity (m/s) and angular_velocity
+    (rad/s) are in the map frame; without them they follow from the pose before. jump: it did not
+    move here, it is here from now on.
+    """
+
+    x: float
+    y: float
+    z: float = 0.0
+    yaw: float = 0.0
+    pitch: float = 0.0
+    roll: float = 0.0
+    orientation: Optional[Vector] = None
+    velocity: Optional[Vector] = None
+    angular_velocity: Optional[Vector] = None
+    jump: bool = False
+
+    @property
+    def quaternion(self) -> Tuple[float, ...]:
+        """The orientation as x, y, z, w."""
+        if self.orientation is not None:
+            return tuple(self.orientation)
+        if self.pitch == 0 and self.roll == 0:
+            return 0.0, 0.0, math.sin(self.yaw / 2), math.cos(self.yaw / 2)
+        (sr, cr), (sp, cp), (sy, cy) = ((math.sin(a / 2), math.cos(a / 2)) for a in (self.roll, self.pitch, self.yaw))
+        return (sr * cp * cy - cr * sp * sy, cr * sp * cy + sr * cp * sy, cr * cp * sy - sr * sp * cy, cr * cp * cy + sr * sp * sy)
+
+
+def _values(pose: Pose) -> Tuple[int, List[float]]:
+    flags, values = 0, [float(pose.x), float(pose.y), float(pose.z), *pose.quaternion]
+    if pose.velocity is not None:
+        flags, values = flags | _VELOCITY, values + [*pose.velocity]
+    if pose.angular_velocity is not None:
+        flags, values = flags | _ANGULAR, values + [*pose.angular_velocity]
+    if pose.jump:
+        flags |= _JUMP
+    return flags, values
+
+
+def _part(field: int, content: bytes) -> bytes:
+    return bytes((field << 3 | 2,)) + varint(len(content)) + content
+
+
+def _state(pose: Pose) -> bytes:
+    flags, values = _values(pose)
+    return bytes((0x08, flags)) + _part(2, struct.pack(f"<{len(values)}d", *values))
+
+
+def _who(ref: Union[int, str]) -> bytes:
+    return b"\x1d" + struct.pack("<I", ref) if isinstance(ref, int) else _part(4, ref.encode())
+
+
+class Actor:
+    """Somebody who was spawned. It comes with the next step, which gives it its handle."""
+
+    def __init__(self, sim: "Sim", name: str, model: str) -> None:
+        self._sim, self.name, self.model = sim, name, model
+        self.handle: Optional[int] = None
+
+    def destroy(self) -> None:
+        """Let it go with the next step. It may be called again."""
+        self._sim._remove(self)
+
+    def __repr__(self) -> str:
+        return f"Actor({self.name!r}, handle={self.handle})"
+
+
+class Sensor(NamedTuple):
+    """An output of a sensor."""
+
+    key: str  # sensor/output
+    sensor: str
+    output: str
+    type: str
+    topic: str
+    message: str
+    definition: str
+
+
+class Ego(NamedTuple):
+    """The vehicle that carries the sensors: by its rear axle on the ground, in the map frame."""
+
+    position: Tuple[float, ...]
+    orientation: Tuple[float, ...]
+    velocity: Tuple[float, ...]
+    angular_velocity: Tuple[float, ...]
+
+    @property
+    def yaw(self) -> float:
+        """Heading in radians, counter-clockwise from x."""
+        x, y, z, w = self.orientation
+        return math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+
+
+class Frame(AbstractMapping):  # type: ignore[type-arg]
+    """What a step brought. frame["front/image"] is the newest sample, None where nothing was due.
+
+    time is the simulation time in ns and number the world's frame at the step's end. missing says of
+    sensors whose data was due why it is not here.
+    """
+
+    def __init__(self, sim: "Sim", data: Dict[int, List[Bytes]]) -> None:
+        self._sim, self._data = sim, data
+        self._made: Dict[Tuple[int, int], Any] = {}
+        self.time = 0
+        self.number = 0
+        self.ego: Optional[Ego] = None
+        self.missing: Dict[str, str] = {}
+
+    def _sample(self, id: int, i: int) -> Any:
+        if (id, i) not in self._made:
+            self._made[id, i] = self._sim._decode(id, self._data[id][i])
+        return self._made[id, i]
+
+    def __getitem__(self, key: str) -> Any:
+        id = self._sim._id(key)
+        return self._sample(id, -1) if self._data.get(id) else None
+
+    def all(self, key: str) -> List[Any]:
+        """Return all samples of the step, the oldest first."""
+        id = self._sim._id(key)
+        return [self._sample(id, i - len(self._data[id])) for i in range(len(self._data.get(id, [])))]
+
+    def __iter__(self) -> Iterator[str]:
+        """The keys that have data."""
+        return iter([self._sim._key(id) for id in sorted(self._data)])
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __contains__(self, key: object) -> bool:
+        return key in list(self)
+
+    def __repr__(self) -> str:
+        return f"Frame(time={self.time}, {', '.join(self)})"
+
+    def _repr_html_(self) -> str:
+        pictures = ""
+        for key in self:
+            sample = self[key]
+            if isinstance(sample, np.ndarray) and sample.dtype == np.uint8 and sample.ndim == 3 and sample.shape[2] in (3, 4):
+                text = base64.b64encode(png(sample)).decode()
+                pictures += f'<figure><img src="data:image/png;base64,{text}"><figcaption>{key}</figcaption></figure>'
+        return pictures or repr(self)
+
+    def show(self) -> None:
+        """Show the pictures in a notebook; elsewhere print what there is."""
+        try:
+            from IPython.display import display  # type: ignore[import]
+        except ImportError:
+            print(self)
+            return
+        display(self)
+
+
+def png(picture: Any) -> bytes:
+    """Return a picture of HxWx3 or HxWx4 bytes as a PNG file."""
+    height, width, channels = picture.shape
+    rows = np.empty((height, 1 + width * channels), np.uint8)
+    rows[:, 0], rows[:, 1:] = 0, np.ascontiguousarray(picture).reshape(height, -1)
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 6, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows.tobytes(), 1)) + chunk(b"IEND", b"")
+
+
+class Sim:
+    """A run of the program, on the other side of its API. launch and connect make one."""
+
+    def __init__(self, address: str, token: Optional[str] = None, sensors: Optional[Sequence[str]] = None, timeout: float = 10.0) -> None:
+        at = Address(address)
+        self._early: Dict[int, List[Bytes]] = {}
+        self._taking: Optional[Dict[int, List[Bytes]]] = None
+        self._decoders: Dict[int, Decoder] = {}
+        self._coming: List[Tuple[Actor, bytes]] = []
+        self._going: List[Union[int, str]] = []
+        self._names = 0
+        self._timeout = timeout
+        self.time: Optional[int] = None  # of the last step's end, ns
+        self.api = Api(at, token, timeout)
+        self._stream = Connection(at, token, timeout, ["*"] if sensors is None else [], self._take)
+        try:
+            self._learn()
+            for key in sensors or ():
+                self._subscribe(key)
+            self._await_ready(timeout)
+        except BaseException:
+            self.close()
+            raise
+
+    # Streams
+
+    def _take(self, stream: Stream, data: Bytes) -> None:
+        if self._taking is not None:
+            self._taking.setdefault(stream.id, []).append(data)
+        else:
+            self._early[stream.id] = [data]  # the newest
+
+    def _learn(self) -> None:
+        """Learn which sensors and outputs the topics are."""
+        outputs = {}
+        for s in self.api("GET", "/v1/sensors")["sensors"]:
+            for topic, output in zip(s["topics"], s["outputs"]):
+                outputs[topic] = (s["name"], output)
+        self._keys: Dict[str, int] = {}
+        self.sensors: Mapping[str, Sensor]
+        sensors = {}
+        for id, s in sorted(self._stream.streams.items()):
+            sensor, output = outputs.get(s.topic, ("", s.topic.strip("/")))
+            key = f"{sensor}/{output}" if sensor else output
+            self._keys[key] = id
+            if sensor:
+                sensors[key] = Sensor(key, sensor, output, s.sensor_type, s.topic, s.message, s.definition)
+        self.sensors = sensors
+        self._known = len(self._stream.streams)
+
+    def _refresh(self) -> None:
+        if self._known != len(self._stream.streams):
+            self._learn()
+
+    def _id(self, key: str) -> int:
+        self._refresh()
+        if key not in self._keys:
+            raise KeyError(f"no sensor has {key!r}; there are: {', '.join(sorted(self._keys))}")
+        return self._keys[key]
+
+    def _key(self, id: int) -> str:
+        self._refresh()
+        return next(k for k, i in self._keys.items() if i == id)
+
+    def _decode(self, id: int, data: Bytes) -> Any:
+        if id not in self._decoders:
+            self._decoders[id] = Decoder(self._stream.streams[id], self._key(id))
+        return self._decoders[id](data)
+
+    def _subscribe(self, key: str) -> None:
+        topic = self._stream.streams[self._id(key)].topic.encode()
+        self._stream.send(SUBSCRIBE, struct.pack("<H", len(topic)) + topic)
+
+    def _await_ready(self, timeout: float) -> None:
+        end = clock.monotonic() + timeout
+        while True:
+            try:
+                self.api("GET", "/readyz")
+                return
+            except Refused as e:
+                if clock.monotonic() > end:
+                    raise Timeout(f"the run has not begun within {timeout} s: {e}") from e
+            clock.sleep(0.01)
+
+    # Actors
+
+    def spawn(self, model: str, x: float = 0.0, y: float = 0.0, z: float = 0.0, yaw: float = 0.0, *, name: str = "",
+              pose: Optional[Pose] = None, size: Optional[Vector] = None, reference: str = "ground_centre", on_ground: bool = False) -> Actor:
+        """Let an actor come at the beginning of the next step.
+
+        An unknown model is a box of that size (length, width, height). reference is the point that
+        the actor's poses are of: ground_centre, box_centre, rear_axle or front_bumper. on_ground
+        puts it on the ground, whatever z says.
+        """
+        if not name:
+            self._names += 1
+            name = f"{model}-py{self._names}"
+        if reference not in _REFERENCES:
+            raise Refused(f"reference {reference!r}: want {', '.join(_REFERENCES)}", "value")
+        spec = _part(1, name.encode()) + _part(2, model.encode()) + bytes((0x20, _REFERENCES[reference], 0x28, on_ground))
+        if size is not None:
+            spec += _part(3, struct.pack("<3d", *size))
+        actor = Actor(self, name, model)
+        self._coming.append((actor, spec + _part(6, _state(pose if pose is not None else Pose(x, y, z, yaw)))))
+        return actor
+
+    def _remove(self, actor: Actor) -> None:
+        before = len(self._coming)
+        self._coming = [c for c in self._coming if c[0] is not actor]
+        if before == len(self._coming) and actor.handle is not None:
+            self._going.append(actor.handle)
+            actor.handle = None
+
+    def remove(self, actor: Union[Actor, int, str]) -> None:
+        """Let an actor go with the next step: one of ours, a handle or a name."""
+        if isinstance(actor, Actor):
+            self._remove(actor)
+        else:
+            self._going.append(actor)
+
+    # Time
+
+    def step(self, duration: Optional[float] = None, actors: Optional[Mapping[Union[Actor, int, str], Pose]] = None, *,
+             until: Optional[int] = None, ego: Optional[Pose] = None, complete: bool = False, wait: str = "delivered") -> Frame:
+        """Let time pass, and return what the sensors saw.
+
+        duration is in seconds; or until is a time in ns. actors says where somebody is at the step's
+        end, on the way there from where they are. Who is not named stays, or leaves with complete. ego
+        moves the vehicle that carries the sensors. The step returns when all that was due is here;
+        wait="captured" or "none" returns earlier. Refused changes nothing.
+        """
+        if (duration is None) == (until is None):
+            raise Refused("a step needs a duration or until, one of them", "value")
+        if wait not in _WAITS:
+            raise Refused(f"wait {wait!r}: want {', '.join(_WAITS)}", "value")
+        out = bytearray()
+        if until is not None:
+            out += b"\x09" + struct.pack("<q", until)
+        else:
+            assert duration is not None
+            if not 0 < duration < 9e9:
+                raise Refused(f"a step of {duration} s: want more than 0", "time")
+            out += b"\x11" + struct.pack("<q", round(duration * 1e9))
+        coming, going = self._coming, self._going
+        for _, spec in coming:
+            out += _part(3, spec)
+        for ref in going:
+            out += _part(4, _who(ref))
+        for who, pose in (actors or {}).items():
+            ref = who if not isinstance(who, Actor) else who.handle if who.handle is not None else who.name
+            flags, values = _values(pose)
+            if flags == 0 and isinstance(ref, int):
+                out += _ACTOR.pack(0x2a, 63, 0x1d, ref, 0x12, 56, *values)
+            else:
+                out += _part(5, bytes((0x08, flags)) + _part(2, struct.pack(f"<{len(values)}d", *values)) + _who(ref))
+        if ego is not None:
+            out += _part(7, _state(ego))
+        out += bytes((0x30, complete, 0x40, _WAITS[wait]))
+        self._taking, self._early = self._early, {}
+        frame = Frame(self, self._taking)
+        try:
+            result = self._call(bytes(out))
+        finally:
+            self._taking = None
+        self._answer(frame, result, coming)
+        self._coming = [c for c in self._coming if c not in coming]
+        self._going = self._going[len(going):] if self._going is going else self._going
+        return frame
+
+    def _call(self, payload: bytes) -> bytes:
+        try:
+            return self._stream.step(payload)
+        except Closed as e:
+            raise Closed(self._epitaph(str(e))) from None
+
+    def _epitaph(self, text: str) -> str:
+        """Say what is known of a program's end."""
+        return text
+
+    def _answer(self, frame: Frame, result: bytes, coming: List[Tuple[Actor, bytes]]) -> None:
+        for field, value in proto_fields(result):
+            if field == 1:
+                frame.time = self.time = struct.unpack("<q", value)[0]
+            elif field == 2:
+                frame.number = value
+            elif field == 3:
+                for (actor, _), handle in zip(coming, struct.unpack(f"<{len(value) // 4}I", value)):
+                    actor.handle = handle
+            elif field == 4:
+                delivery = dict(proto_fields(value))
+                if 5 in delivery:
+                    frame.missing[delivery[1].decode()] = delivery[5].decode()
+            elif field == 5:
+                v = struct.unpack("<13d", dict(proto_fields(value))[2])
+                frame.ego = Ego(v[:3], v[3:7], v[7:10], v[10:])
+            elif field == 6:
+                self._refuse(dict(proto_fields(value)), coming, frame)
+
+    def _refuse(self, failure: Dict[int, Any], coming: List[Tuple[Actor, bytes]], frame: Frame) -> None:
+        kind = _KINDS[failure.get(1, 0)] if failure.get(1, 0) < len(_KINDS) else "failed"
+        where, index = failure.get(3, b"").decode(), failure.get(4, 0)
+        self._early = frame._data  # it comes with the next step
+        if where == "spawn" and index < len(coming):
+            self._coming = [c for i, c in enumerate(coming) if i != index]  # the others can come
+        elif where == "remove" and index < len(self._going):
+            del self._going[index]
+        actor: object = failure.get(6, b"").decode() or struct.unpack("<I", failure.get(5, bytes(4)))[0] or None
+        error = Busy if kind == "busy" else Refused
+        raise error(failure.get(2, b"").decode(), kind, where, index if where else None, actor)
+
+    def read(self, key: str, timeout: float = 10.0) -> Any:
+        """Wait for the next sample of a run that goes on by itself, and return it."""
+        id, end = self._id(key), clock.monotonic() + timeout
+        self._early.pop(id, None)
+        while id not in self._early:
+            left = end - clock.monotonic()
+            if left <= 0:
+                raise Timeout(f"read {key}: nothing came within {timeout} s")
+            self._stream.pump(left)
+        return self._decode(id, self._early.pop(id)[-1])
+
+    def pause(self) -> None:
+        """Stop time."""
+        self.api("POST", "/v1/pause")
+
+    def resume(self) -> None:
+        """Let time go on by itself, in a run that follows a clock."""
+        self.api("POST", "/v1/resume")
+
+    def status(self) -> Dict[str, Any]:
+        """Return what the run did so far."""
+        answer: Dict[str, Any] = self.api("GET", "/v1/status")
+        return answer
+
+    @property
+    def models(self) -> Dict[str, Tuple[float, ...]]:
+        """The models that actors may have, with length, width and height."""
+        return {m["name"]: tuple(m["size"]) for m in self.api("GET", "/v1/models")["models"]}
+
+    # The ego and its sensors
+
+    def control(self, throttle: float = 0.0, brake: float = 0.0, steering: float = 0.0) -> None:
+        """Drive the ego: pedals 0 to 1, and the wheel -1 to 1, right positive.
+
+        It obeys where the configuration has ego.driver: external, and no step has moved it.
+        """
+        self.api("POST", "/v1/ego/control", {"throttle": throttle, "brake": brake, "steering": steering})
+
+    def spawn_sensor(self, type: str, name: str, x: float = 0.0, y: float = 0.0, z: float = 0.0, yaw: float = 0.0, *, pitch: float = 0.0,
+                     roll: float = 0.0, rate: Union[None, float, str] = None, attach_to: Union[None, Actor, int] = None,
+                     **attributes: Any) -> List[str]:
+        """Add a sensor to the run, on the ego or on an actor, and return the keys of its outputs."""
+        body: Dict[str, Any] = {
+            "type": type, "name": name, "attributes": attributes,
+            "pose": {"x": x, "y": y, "z": z, "yaw": math.degrees(yaw), "pitch": math.degrees(pitch), "roll": math.degrees(roll)},
+        }
+        if rate is not None:
+            body["rate"] = rate
+        if attach_to is not None:
+            body["attach_to"] = attach_to.handle if isinstance(attach_to, Actor) else attach_to
+        topics = set(self.api("POST", "/v1/sensors", body)["topics"])
+        end = clock.monotonic() + self._timeout
+        while not topics <= {s.topic for s in self._stream.streams.values()}:
+            left = end - clock.monotonic()
+            if left <= 0:
+                raise Timeout(f"the streams of sensor {name} did not come within {self._timeout} s")
+            self._stream.pump(left)
+        self._learn()
+        return [s.key for s in self.sensors.values() if s.topic in topics]
+
+    def remove_sensor(self, name: str) -> None:
+        """End a sensor."""
+        self.api("DELETE", "/v1/sensors/" + name)
+
+    # Life
+
+    def close(self) -> None:
+        """End the connection. It may be called again."""
+        self._stream.close()
+        self.api.close()
+
+    def __enter__(self) -> "Sim":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def connect(address: str, *, token: Optional[str] = None, sensors: Optional[Sequence[str]] = None, timeout: float = 10.0) -> Sim:
+    """Connect to a run with --api: HOST:PORT or unix:PATH.
+
+    sensors are the keys of those whose data is wanted, None for all.
+    """
+    return Sim(address, token, sensors, timeout)
+
+
+__all__ = ["Actor", "Ego", "Frame", "Pose", "Sensor", "Sim", "connect", "png"]
