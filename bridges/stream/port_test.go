@@ -202,7 +202,7 @@ func (s *site) raw(t *testing.T) (net.Conn, func() (control byte, payload []byte
 	}
 }
 
-// What is no step is answered, and the connection stays. A frame above the limit ends it.
+// What can't be read is answered, and the connection stays. A frame above the limit ends it.
 func TestBadSteps(t *testing.T) {
 	s := newSite(t, "tcp", "127.0.0.1:0")
 	conn, next := s.raw(t)

@@ -20,6 +20,7 @@ import (
 	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/bridges"
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
+	"github.com/raybridge/raybridge/bridges/stream"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/save"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/viewer"
@@ -171,7 +172,7 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 		return usage(err)
 	}
 	defer source.close()
-	p, err := pl.build(ctx, open)
+	p, err := pl.build(ctx, open, server)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // ended before it began, as it was told to
 	}
@@ -277,9 +278,14 @@ func proveWritable(folder string) error {
 }
 
 // build opens the simulation with its sensors and bridges.
-func (pl *plan) build(ctx context.Context, open gpu.Opener) (*pipeline.Pipeline, error) {
+func (pl *plan) build(ctx context.Context, open gpu.Opener, server *controlServer) (*pipeline.Pipeline, error) {
+	run, own := *pl.config, []bridges.Factory(nil)
+	if server != nil {
+		own = []bridges.Factory{server.port}
+		run.Bridges = append(slices.Clip(run.Bridges), config.Bridge{Type: stream.PortName})
+	}
 	sim, err := raybridge.Open(ctx, raybridge.Config{
-		Run: pl.config, Realtime: pl.mode == pipeline.Realtime, Open: open, Memory: pl.flags.memory.budget(), OutDir: pl.flags.out,
+		Run: &run, Bridges: own, Realtime: pl.mode == pipeline.Realtime, Open: open, Memory: pl.flags.memory.budget(), OutDir: pl.flags.out,
 		About: bridges.Run{Version: version, Rig: pl.rigName()}, Log: pl.log, OnProgress: pl.progress.update,
 	})
 	if fault := new(raybridge.ConfigError); errors.As(err, &fault) {
@@ -466,6 +472,7 @@ type runStatus struct {
 // controlServer is the API of --api; without it nil, which does nothing.
 type controlServer struct {
 	*control.Server
+	port *stream.Port // its connections receive data and step
 	step time.Duration
 	log  *slog.Logger
 }
@@ -489,7 +496,7 @@ func (pl *plan) listen(ctx context.Context) (*controlServer, error) {
 	if !pl.flags.quiet || pl.api.at.Port == 0 && pl.api.at.Path == "" { // else nobody would know which
 		fmt.Fprintln(pl.progress.out, "API on", urlOf(server.Addr()))
 	}
-	return &controlServer{Server: server, step: pl.config.Time.Step, log: pl.log}, nil
+	return &controlServer{Server: server, port: stream.NewPort(server.Listener()), step: pl.config.Time.Step, log: pl.log}, nil
 }
 
 // urlOf is where programs find the API: of a UNIX socket its address.
@@ -514,7 +521,7 @@ func (s *controlServer) serve(p *pipeline.Pipeline) {
 		return
 	}
 	s.Serve(control.Run{
-		Clock: p.Clock(), Step: s.step, StepWait: stepWait, StepTo: p.StepRunning, Pipeline: p,
+		Clock: p.Clock(), Step: s.step, StepWait: stepWait, StepTo: p.StepRunning, Pipeline: p, Port: s.port,
 		Tune: func(sensor, rate string, attributes map[string]any) error { return tune(p, sensor, rate, attributes) },
 		Status: func() any {
 			return runStatus{Summary: p.Summary(), Time: control.TimeOf(p.Clock()), Load: p.Load(), Refused: s.Refused()}

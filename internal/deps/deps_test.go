@@ -52,7 +52,7 @@ var policy = map[string][]string{
 	"sensors/sensortest":  {"flow", "gpu", "gpu/gputest", "scene", "sensors", "sensors/sample", "simtime", "spatial"},
 	"sensors/all":         {"sensors/..."},
 	"bridges/transport":   {"flow", "internal/guard", "internal/fault"},
-	"bridges":             {"flow", "bridges/...", "memory", "sensors/sample", "simtime", "spatial", "internal/..."},
+	"bridges":             {"world", "flow", "bridges/...", "memory", "sensors/sample", "simtime", "spatial", "internal/..."},
 	"bridges/bridgetest":  {"flow", "bridges", "bridges/ros", "bridges/transport", "gpu", "gpu/gputest", "internal/...", "pipeline", "scene/scenetest", "sensors", "sensors/motion", "sensors/sample", "simtime", "spatial"},
 	"rig":                 {"sensors", "simtime", "spatial", "internal/..."},
 	"world":               {"simtime", "spatial"},

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/raybridge/raybridge/bridges/stream"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/memory"
@@ -54,6 +55,8 @@ type Run struct {
 	StepWait time.Duration
 	// StepTo steps the run, as pipeline.Pipeline's StepRunning does.
 	StepTo func(context.Context, *world.Frame) (pipeline.StepResult, error)
+	// Port is the bridge that serves connections which ask for the stream protocol. (optional)
+	Port *stream.Port
 	// Pipeline is the run's, whose sensors and actors the API shows and changes.
 	Pipeline *pipeline.Pipeline
 	// Tune changes a sensor by its name while it runs. Its errors are those of
@@ -108,6 +111,11 @@ func NewHandler(run Run) http.Handler {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
 			reply(w, nil, refuse(http.StatusMethodNotAllowed, "%s takes %s, not %s", path, strings.Join(allowed, " and "), request.Method))
 		})
+	}
+	if run.Port != nil {
+		run.Port.Drive(&stepper{h: h})
+		known = append(known, "GET "+stream.UpgradePath)
+		h.mux.HandleFunc("GET "+stream.UpgradePath, h.upgrade)
 	}
 	h.mux.HandleFunc("/", func(w http.ResponseWriter, request *http.Request) {
 		reply(w, nil, notFound(request, known))

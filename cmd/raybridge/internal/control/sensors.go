@@ -11,13 +11,14 @@ import (
 	"github.com/raybridge/raybridge/simtime"
 )
 
-// sensorAnswer is a sensor. AttachedTo is the handle of the actor that it rides on, 0 for the
+// sensorAnswer is a sensor. Outputs are the names of what is on its Topics, in their order. AttachedTo is the handle of the actor that it rides on, 0 for the
 // ego. Live are the attributes that may change while it runs.
 type sensorAnswer struct {
 	Name       string         `json:"name"`
 	Type       string         `json:"type"`
 	Rate       string         `json:"rate,omitempty"`
 	Topics     []string       `json:"topics"`
+	Outputs    []string       `json:"outputs"`
 	AttachedTo uint32         `json:"attached_to"`
 	Live       map[string]any `json:"live"`
 }
@@ -30,6 +31,10 @@ func sensorOf(s *pipeline.Sensor) sensorAnswer {
 	answer := sensorAnswer{Name: s.Name(), Type: s.TypeID(), Topics: s.Topics(), AttachedTo: s.Owner(), Live: s.Live()}
 	if rate := s.Rate(); !rate.IsZero() {
 		answer.Rate = rate.String()
+	}
+	answer.Outputs = []string{}
+	for _, output := range s.Outputs() {
+		answer.Outputs = append(answer.Outputs, output.Name)
 	}
 	if answer.Topics == nil {
 		answer.Topics = []string{}

@@ -203,6 +203,9 @@ func (s *Server) Addr() string {
 	return unixPrefix + s.listener.Addr().String()
 }
 
+// Listener is the address that the server listens on.
+func (s *Server) Listener() net.Addr { return s.listener.Addr() }
+
 // Serve begins to answer requests on a goroutine of the server's own; log receives
 // what goes wrong there.
 func (s *Server) Serve(run Run, log *slog.Logger) {

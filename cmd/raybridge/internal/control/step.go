@@ -201,7 +201,7 @@ func (h *handler) stepOn(ctx context.Context, n int64) error {
 	}
 	h.awaitBegin(ctx)
 	to := h.gridAfter(n)
-	_, err := h.run.StepTo(ctx, &world.Frame{Until: to})
+	_, err := h.stepAsOther(ctx, &world.Frame{Until: to})
 	switch {
 	case err == nil || ctx.Err() == nil:
 		return err
@@ -237,6 +237,13 @@ func (h *handler) awaitBegin(ctx context.Context) {
 	}
 }
 
+// awaitBriefly is awaitBegin for StepWait at most.
+func (h *handler) awaitBriefly(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, h.run.StepWait)
+	defer cancel()
+	h.awaitBegin(ctx)
+}
+
 // frame makes the step of a frame. Its answer waits for as long as the client does.
 func (h *handler) frame(w http.ResponseWriter, r *http.Request, request *stepRequest) (any, error) {
 	f, err := h.frameOf(request)
@@ -244,10 +251,8 @@ func (h *handler) frame(w http.ResponseWriter, r *http.Request, request *stepReq
 		return nil, advise(err, stepExample)
 	}
 	defer unhurried(w)()
-	begin, cancel := context.WithTimeout(r.Context(), h.run.StepWait)
-	defer cancel()
-	h.awaitBegin(begin)
-	result, err := h.run.StepTo(r.Context(), f)
+	h.awaitBriefly(r.Context())
+	result, err := h.stepAsOther(r.Context(), f)
 	if err != nil {
 		return nil, err
 	}

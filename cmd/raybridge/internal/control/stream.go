@@ -1,0 +1,103 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/raybridge/raybridge/bridges/stream"
+	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/world"
+)
+
+// stepper lets the connections of the stream protocol step the run.
+type stepper struct {
+	h      *handler
+	result stream.StepResult // used again
+}
+
+// Now returns where the run is told to go already.
+func (s *stepper) Now() simtime.Stamp { return s.h.run.Clock.Pace() }
+
+// StepTo steps the run.
+func (s *stepper) StepTo(ctx context.Context, f *world.Frame) (*stream.StepResult, error) {
+	s.h.awaitBriefly(ctx)
+	result, err := s.h.run.StepTo(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	s.result = stream.StepResult{
+		Stamp: result.Stamp, Frame: result.Frame, Spawned: result.Spawned, Ego: result.Ego, Deliveries: s.result.Deliveries[:0],
+	}
+	for i := range result.Deliveries {
+		d := &result.Deliveries[i]
+		s.result.Deliveries = append(s.result.Deliveries, stream.Delivery{
+			Sensor: d.Sensor, Seq: d.Seq, Due: d.Due, Messages: d.Messages, Missing: string(d.Missing),
+		})
+	}
+	return &s.result, nil
+}
+
+// stepAsOther is the run's StepTo for requests: while a connection owns the run, they can't step.
+func (h *handler) stepAsOther(ctx context.Context, f *world.Frame) (pipeline.StepResult, error) {
+	if h.run.Port != nil && h.run.Port.Owned() {
+		return pipeline.StepResult{}, fmt.Errorf("%w: a connection of %s steps this run until it closes", world.ErrBusy, stream.UpgradePath)
+	}
+	return h.run.StepTo(ctx, f)
+}
+
+// upgrade hands a connection to the port, which speaks the stream protocol on it.
+func (h *handler) upgrade(w http.ResponseWriter, r *http.Request) {
+	if !has(r.Header, "Connection", "upgrade") || !has(r.Header, "Upgrade", stream.Upgrade) {
+		w.Header().Set("Upgrade", stream.Upgrade)
+		w.Header().Set("Connection", "Upgrade")
+		reply(w, nil, refuse(http.StatusUpgradeRequired, "send the headers Connection: Upgrade and Upgrade: %s", stream.Upgrade))
+		return
+	}
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		reply(w, nil, fmt.Errorf("upgrade: %w", err))
+		return
+	}
+	if n := buffered.Reader.Buffered(); n > 0 { // the client didn't wait for the answer
+		early, _ := buffered.Peek(n)
+		conn = &begunConn{Conn: conn, rest: append([]byte(nil), early...)}
+	}
+	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+stream.Upgrade+"\r\n\r\n"); err != nil {
+		_ = conn.Close()
+		return
+	}
+	h.run.Port.Serve(conn)
+}
+
+// has reports whether a header lists a value, in any case.
+func has(h http.Header, name, value string) bool {
+	for _, line := range h.Values(name) {
+		for one := range strings.SplitSeq(line, ",") {
+			if strings.EqualFold(strings.TrimSpace(one), value) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// begunConn is a connection of which something was read.
+type begunConn struct {
+	net.Conn
+	rest []byte
+}
+
+// Read reads what is left first.
+func (c *begunConn) Read(b []byte) (int, error) {
+	if len(c.rest) > 0 {
+		n := copy(b, c.rest)
+		c.rest = c.rest[n:]
+		return n, nil
+	}
+	return c.Conn.Read(b)
+}
