@@ -16,8 +16,9 @@ SOAK     ?= 60s
 
 FORMATTED = $(GO) mod tidy -diff && files=$$(gofmt -l .) && { [ -z "$$files" ] || { echo "run gofmt -w on" $$files; exit 1; }; }
 
-# Live tests need an OpenGL context; scripts/setup.sh sees to it.
+# Live tests need an OpenGL context, and those of python/ need numpy; scripts/setup.sh sees to it.
 export REQUIRE_GL ?= 1
+export REQUIRE_PYTHON ?= 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -45,10 +46,7 @@ build-ros2dds: setup ## build bin/raybridge-ros2dds, which speaks ROS 2's DDS na
 
 .PHONY: demo
 demo: build ## record ten seconds of the city; writes out/demo
-	$(BIN)/raybridge run --scene city --duration 10s --out out/demo --bridge mcap:recording --report
-	@echo
-	@echo "Open file://$(CURDIR)/out/demo/report.html in a browser."
-	@echo "out/demo/recording is a rosbag2: ros2 bag play out/demo/recording, or open its .mcap file in Foxglove."
+	$(BIN)/raybridge demo
 
 .PHONY: pictures
 pictures: build ## make the pictures of docs/images again

@@ -11,11 +11,11 @@ build_pacman="gcc libglvnd mesa"
 ros2dds_apt="cyclonedds-dev"
 ros2dds_dnf="cyclonedds-devel"
 ros2dds_pacman="cyclonedds"
-test_apt="xvfb"
-test_dnf="xorg-x11-server-Xvfb"
-test_pacman="xorg-server-xvfb"
+test_apt="xvfb python3-numpy python3-venv mypy"
+test_dnf="xorg-x11-server-Xvfb python3-numpy python3-mypy"
+test_pacman="xorg-server-xvfb python-numpy mypy"
 
-apt="" dnf="" pacman="" headers="stdlib.h" programs="gcc" again="make demo"
+apt="" dnf="" pacman="" headers="stdlib.h" programs="gcc" modules="" again="make demo"
 need() { apt+=" $1" dnf+=" $2" pacman+=" $3"; }
 for set in "$@"; do
   case "$set" in
@@ -26,7 +26,7 @@ for set in "$@"; do
       headers+=" dds/dds.h" again="make build-ros2dds" ;;
     test)
       need "$test_apt" "$test_dnf" "$test_pacman"
-      programs+=" Xvfb" again="make test" ;;
+      programs+=" Xvfb mypy" modules="numpy ensurepip" again="make test" ;;
     *) echo "setup.sh: unknown set $set, known are build, ros2dds and test" >&2; exit 2 ;;
   esac
 done
@@ -53,9 +53,13 @@ driver() {
 
 # satisfied tells by what is there, not by who installed it.
 satisfied() {
-  local program header
+  local program header module
   for program in $programs; do command -v "$program" >/dev/null || return 1; done
   for header in $headers; do gcc -E -include "$header" -x c /dev/null >/dev/null 2>&1 || return 1; done
+  for module in $modules; do
+    # One in a home folder may stand before the system's.
+    python3 -c "import $module" 2>/dev/null || /usr/bin/python3 -c "import $module" 2>/dev/null || return 1
+  done
   driver
 }
 

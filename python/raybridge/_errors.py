@@ -24,6 +24,13 @@ class Closed(Error):
     """The simulation is over: the program has ended, or the connection was closed."""
 
 
+class UnknownSensor(Error, KeyError):
+    """The simulation has no sensor and output of that name. The text lists those there are."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class Refused(Error):
     """The program refuses a request, and nothing of it was done.
 

@@ -14,6 +14,7 @@ from typing import Any, Mapping, Optional, Sequence, Union
 
 from ._errors import Closed, ConnectionFailed, Error
 from ._sim import Sim
+from ._wire import Address
 
 
 def binary() -> str:
@@ -45,7 +46,7 @@ class Launched(Sim):
             atexit.register(self.close)
             path = os.path.join(folder, "api")
             end = time.monotonic() + timeout
-            while not os.path.exists(path):
+            while not self._listens(path):
                 if self._program.poll() is not None:
                     raise Closed(self._epitaph("the program has ended before it began"))
                 if time.monotonic() > end:
@@ -58,6 +59,14 @@ class Launched(Sim):
         except BaseException:
             self._end()
             raise
+
+    @staticmethod
+    def _listens(path: str) -> bool:
+        try:
+            Address("unix:" + path).open(1).close()
+        except ConnectionFailed:
+            return False
+        return True
 
     def _epitaph(self, text: str) -> str:
         program = self._program

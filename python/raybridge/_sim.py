@@ -11,7 +11,7 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Seq
 
 import numpy as np
 
-from ._errors import Busy, Closed, Refused, Timeout
+from ._errors import Busy, Closed, Refused, Timeout, UnknownSensor
 from ._messages import Decoder
 from ._wire import SUBSCRIBE, Address, Api, Bytes, Connection, Stream, proto_fields, varint
 
@@ -206,6 +206,7 @@ class Sim:
         self._going: List[Union[int, str]] = []
         self._names = 0
         self._timeout = timeout
+        self.address = address
         self.time: Optional[int] = None  # of the last step's end, ns
         self.api = Api(at, token, timeout)
         self._stream = Connection(at, token, timeout, ["*"] if sensors is None else [], self._take)
@@ -251,7 +252,7 @@ class Sim:
     def _id(self, key: str) -> int:
         self._refresh()
         if key not in self._keys:
-            raise KeyError(f"no sensor has {key!r}; there are: {', '.join(sorted(self._keys))}")
+            raise UnknownSensor(f"no sensor has {key!r}; there are: {', '.join(sorted(self._keys))}")
         return self._keys[key]
 
     def _key(self, id: int) -> str:

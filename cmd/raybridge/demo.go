@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// newDemo is the run that people begin with.
+func newDemo() *cobra.Command {
+	f := runFlags{}
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Record ten seconds of the city, with a report",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			one := newRun()
+			one.SilenceUsage, one.SilenceErrors = true, true
+			one.SetOut(cmd.OutOrStdout())
+			one.SetErr(cmd.ErrOrStderr())
+			one.SetArgs([]string{
+				"--scene", "city", "--duration", f.duration.String(), "--out", f.out, "--bridge", "mcap:recording", "--report", "--gpu", f.gpu,
+			})
+			if err := one.ExecuteContext(cmd.Context()); err != nil {
+				return err
+			}
+			report, err := filepath.Abs(filepath.Join(f.out, "report.html"))
+			if err != nil {
+				return err
+			}
+			recording := filepath.Join(f.out, "recording")
+			fmt.Fprintf(cmd.OutOrStdout(), "\nOpen file://%s in a browser.\n"+
+				"%s is a rosbag2: ros2 bag play %s, or open its .mcap file in Foxglove.\n", report, recording, recording)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&f.out, "out", filepath.Join("out", "demo"), "`DIR` for the recording and the report")
+	cmd.Flags().DurationVar(&f.duration, "duration", 10*time.Second, "simulated time to run")
+	cmd.Flags().StringVar(&f.gpu, "gpu", "auto", "`DEVICE`: auto, software, or a number that raybridge gpu lists")
+	return cmd
+}

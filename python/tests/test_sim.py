@@ -1,0 +1,325 @@
+"""Tests against the real program: RAYBRIDGE_BINARY, or one on PATH. They need numpy alone.
+
+    python3 -m unittest discover -s python/tests
+"""
+import math
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+
+import raybridge as rb  # noqa: E402
+
+RIG = {"sensors": [
+    {"id": "sensor.camera.rgb", "name": "front", "rate": 10, "image_size_x": 64, "image_size_y": 48, "pose": {"x": 1.5, "z": 1.5}},
+    {"id": "sensor.lidar.ray_cast", "name": "lidar", "rate": 10, "preset": "VelodyneVLP16", "pose": {"z": 1.8}},
+    {"id": "sensor.other.imu", "name": "imu", "rate": 100},
+]}
+SMALL = {"sensors": [{"id": "sensor.other.imu", "name": "imu", "rate": 100}]}
+
+
+def launch(rig=SMALL, **more):
+    return rb.launch(scene="plane", rig=rig, gpu="software", **more)
+
+
+class TestStep(unittest.TestCase):
+    def test_a_step_brings_all_that_was_due(self):
+        with launch(RIG) as sim:
+            self.assertEqual({"front/image", "front/camera_info", "lidar/points", "imu/imu"} - set(sim.sensors), set())
+            self.assertEqual(sim.sensors["front/image"].message, "sensor_msgs/msg/Image")
+            car = sim.spawn("vehicle.sedan", x=12, yaw=0.1)
+            self.assertIsNone(car.handle)
+            before = None
+            for k in range(4):
+                frame = sim.step(0.1, {car: rb.Pose(12 + k, 0)})
+                self.assertEqual(frame.time, (k + 1) * 100_000_000)
+                self.assertEqual(frame.missing, {})
+                image = frame["front/image"]
+                self.assertEqual((image.shape, image.dtype), ((48, 64, 3), "uint8"))
+                self.assertEqual(image.stamp, frame.time)
+                self.assertEqual(image.info.frame_id, "front_optical")
+                self.assertEqual([i.stamp for i in frame.all("imu/imu")], [frame.time - 90_000_000 + 10_000_000 * i for i in range(10)])
+                points = frame["lidar/points"]
+                mine = points[points["ObjIdx"] == car.handle]
+                self.assertGreater(len(mine), 10)
+                nearest = float(mine["x"].min())
+                if k > 1:  # a scan is of the time of a whole step, in which the car drives from here on
+                    self.assertAlmostEqual(nearest - before, 1, delta=0.3)
+                before = nearest
+            self.assertEqual(frame["front/image"][::2].info.sequence, 3, "a view keeps what is known of it")
+            half = sim.step(0.05)
+            self.assertIsNone(half["front/image"])
+            self.assertEqual(half.all("front/image"), [])
+            self.assertNotIn("front/image", half)
+            self.assertEqual(len(half.all("imu/imu")), 5)
+            with self.assertRaisesRegex(rb.UnknownSensor, "no sensor has 'rear/image'; there are: .*front/image"):
+                half["rear/image"]
+            handle = car.handle
+            car.destroy()
+            car.destroy()
+            sim.step(0.05)
+            points = sim.step(0.1)["lidar/points"]
+            self.assertEqual(int((points["ObjIdx"] == handle).sum()), 0)
+
+    def test_two_runs_have_the_same_bytes(self):
+        runs = []
+        for _ in range(2):
+            with launch(RIG, seed=7) as sim:
+                car = sim.spawn("vehicle.sedan", x=12, name="car")
+                data = b""
+                for k in range(3):
+                    frame = sim.step(0.1, {car: rb.Pose(12 + k, k / 4, yaw=0.1 * k, velocity=(10, 2, 0))}, ego=rb.Pose(k, 0))
+                    data += frame["front/image"].tobytes() + frame["lidar/points"].tobytes()
+                self.assertAlmostEqual(frame.ego.position[0], 2)
+                runs.append(data)
+        self.assertEqual(runs[0], runs[1])
+
+    def test_only_wanted_sensors_send(self):
+        with launch(RIG, sensors=["imu/imu"]) as sim:
+            self.assertEqual(list(sim.step(0.1)), ["imu/imu"])
+            with self.assertRaises(rb.UnknownSensor):
+                rb.connect(sim.address, sensors=["no/such"])
+
+    def test_names_handles_and_complete(self):
+        with launch() as sim:
+            sim.spawn("box", x=5, name="a", size=(1, 1, 1))
+            b = sim.spawn("box", x=9, name="b", pose=rb.Pose(9, 0, roll=0.1, pitch=0.2, yaw=0.3))
+            sim.step(0.01)
+            sim.step(0.01, {"a": rb.Pose(6, 0), b.handle: rb.Pose(9, 1, angular_velocity=(0, 0, 1))})
+            sim.step(until=30_000_000, actors={b: rb.Pose(9, 2)}, complete=True)
+            with self.assertRaises(rb.Refused) as caught:
+                sim.step(0.01, {"a": rb.Pose(6, 0)})
+            self.assertEqual((caught.exception.kind, caught.exception.list, caught.exception.index, caught.exception.actor),
+                             ("unknown_actor", "actors", 0, "a"))
+            self.assertEqual([a["name"] for a in sim.api("GET", "/v1/actors")["actors"]], ["b"])
+            self.assertEqual(sim.step(0.01, wait="none").time, 40_000_000)
+
+    def test_the_run_stays_whole_after_errors(self):
+        with launch() as sim:
+            a = sim.spawn("box", x=5, name="a")
+            sim.spawn("box", x=5, name="a")  # twice
+            other = sim.spawn("box", x=9, name="b")
+            with self.assertRaises(rb.Refused) as caught:
+                sim.step(0.01)
+            self.assertEqual((caught.exception.kind, caught.exception.list, caught.exception.index), ("duplicate", "spawn", 1))
+            frame = sim.step(0.01)  # the others come
+            self.assertEqual(frame.time, 10_000_000, "time stood")
+            self.assertTrue(a.handle and other.handle)
+            for pose, kind in ((rb.Pose(math.nan, 0), "value"), (rb.Pose(0, 0, orientation=(0, 0, 0, 0)), "value")):
+                with self.assertRaises(rb.Refused) as caught:
+                    sim.step(0.01, {a: pose})
+                self.assertEqual((caught.exception.kind, caught.exception.actor), (kind, a.handle))
+            for bad in (lambda: sim.step(), lambda: sim.step(0), lambda: sim.step(0.1, wait="long"), lambda: sim.spawn("box", reference="top"),
+                        lambda: sim.step(until=1)):
+                self.assertRaises(rb.Refused, bad)
+            self.assertEqual(sim.step(0.01).time, 20_000_000)
+
+    def test_one_owner(self):
+        with launch() as sim:
+            sim.step(0.01)
+            with rb.connect(sim.address) as other:
+                with self.assertRaisesRegex(rb.Busy, "another connection steps this run"):
+                    other.step(0.01)
+                with self.assertRaisesRegex(rb.Refused, "steps this run") as caught:
+                    other.api("POST", "/v1/step", {"steps": 1})
+                self.assertEqual(caught.exception.kind, "http_409")
+            with rb.connect(sim.address) as third:
+                sim._stream.close()  # the owner vanishes
+                for _ in range(500):
+                    try:
+                        self.assertEqual(third.step(0.01).time, 20_000_000, "a paused run is left")
+                        break
+                    except rb.Busy:
+                        time.sleep(0.01)
+
+    def test_sensors_come_and_go(self):
+        with launch() as sim:
+            keys = sim.spawn_sensor("sensor.camera.rgb", "rear", x=-1, z=1.5, yaw=math.pi, rate=10, image_size_x=32, image_size_y=16)
+            self.assertIn("rear/image", keys)
+            images = [sim.step(0.1)["rear/image"] for _ in range(4)]
+            self.assertEqual({i.shape for i in images if i is not None}, {(16, 32, 3)})
+            sim.remove_sensor("rear")
+            sim.step(0.1)
+            with self.assertRaises(rb.Refused):
+                sim.spawn_sensor("sensor.camera.none", "x")
+            self.assertIn("vehicle.sedan", sim.models)
+            self.assertTrue(sim.status()["time"]["paused"])
+
+    def test_control(self):
+        with launch(config=self.external()) as sim:
+            for _ in range(20):
+                sim.control(throttle=1)
+                frame = sim.step(0.1)
+            self.assertGreater(frame.ego.velocity[0], 1)
+
+    def external(self):
+        file = tempfile.NamedTemporaryFile("w", suffix=".yaml", delete=False)
+        self.addCleanup(os.unlink, file.name)
+        with file:
+            file.write("ego:\n  driver: external\n")
+        return file.name
+
+
+class TestLife(unittest.TestCase):
+    def test_a_connection_rests(self):
+        with launch() as sim:
+            sim.step(0.01)
+            time.sleep(6.5)  # longer than a server waits for a sign of life
+            self.assertEqual(sim.step(0.01).time, 20_000_000)
+
+    def test_a_dead_program_is_an_exception(self):
+        sim = launch()
+        sim.step(0.01)
+        sim._program.kill()
+        begun = time.monotonic()
+        with self.assertRaisesRegex(rb.Closed, "signal SIGKILL"):
+            while True:
+                sim.step(0.01)
+        self.assertLess(time.monotonic() - begun, 30)
+        with self.assertRaises(rb.Closed):
+            sim.step(0.01)
+        with self.assertRaises(rb.Closed):
+            sim.pause()
+        sim.close()
+        sim.close()
+
+    def test_a_program_that_dies_in_a_step(self):
+        sim = launch(RIG)
+        self.addCleanup(sim.close)
+        threading.Timer(1, sim._program.kill).start()
+        with self.assertRaisesRegex(rb.Closed, "SIGKILL"):
+            sim.step(1e6)
+
+    def test_a_program_that_does_not_begin(self):
+        with self.assertRaisesRegex(rb.Closed, r"exit code \d(.|\n)*no-such-rig"):
+            launch("no-such-rig.yaml")
+        os_binary = os.environ.get("RAYBRIDGE_BINARY")
+        try:
+            os.environ["RAYBRIDGE_BINARY"] = "/no/such/program"
+            with self.assertRaisesRegex(rb.ConnectionFailed, "start /no/such/program"):
+                launch()
+        finally:
+            if os_binary is None:
+                del os.environ["RAYBRIDGE_BINARY"]
+            else:
+                os.environ["RAYBRIDGE_BINARY"] = os_binary
+
+    def test_close_ends_the_program(self):
+        with launch() as sim:
+            program, folder = sim._program, os.path.dirname(sim.address[len("unix:"):])
+            self.assertEqual(os.stat(folder).st_mode & 0o777, 0o700)
+            sim.step(0.01)
+        self.assertIsNotNone(program.poll())
+        self.assertFalse(os.path.exists(folder))
+        with self.assertRaises(rb.Closed):
+            sim.step(0.01)
+
+    def test_a_child_process_is_told(self):
+        with launch() as sim:
+            sim.step(0.01)
+            child = os.fork()
+            if child == 0:
+                try:
+                    sim.step(0.01)
+                except rb.Closed as e:
+                    os._exit(0 if "fork" in str(e) else 1)
+                os._exit(2)
+            self.assertEqual(os.waitpid(child, 0)[1], 0)
+            sim.step(0.01)
+
+    def test_tcp_and_token(self):
+        environment = {**os.environ, "RAYBRIDGE_API_TOKEN": "a-secret-of-this-test"}
+        with tempfile.TemporaryDirectory() as folder:
+            command = [rb.binary(), "run", "--scene", "plane", "--gpu", "software", "--step", "--paused", "--api", "127.0.0.1:0", "--out", folder]
+            program = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment)
+            try:
+                for line in program.stderr:
+                    found = re.search(rb"API on http://(\S+)", line)
+                    if found:
+                        break
+                address = found[1].decode()
+                threading.Thread(target=program.stderr.read, daemon=True).start()
+                with self.assertRaisesRegex(rb.ConnectionFailed, "401"):
+                    rb.connect(address)
+                with rb.connect(address, token="a-secret-of-this-test", sensors=["imu/imu"], timeout=60) as sim:
+                    self.assertEqual(len(sim.step(0.1).all("imu/imu")), 10)
+                    program.send_signal(signal.SIGINT)
+                    with self.assertRaises(rb.Closed):
+                        for _ in range(10_000):
+                            sim.step(0.1)
+            finally:
+                program.kill()
+                program.wait()
+                program.stderr.close()
+
+
+class Peer:
+    """A server that says what it was told to, once."""
+
+    def __init__(self, *answers):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
+        self.answers = answers
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def serve(self):
+        connection, _ = self.listener.accept()
+        with connection:
+            for answer in self.answers:
+                connection.recv(4096)
+                connection.sendall(answer)
+            while connection.recv(4096):
+                pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.close()
+        self.thread.join(5)
+
+
+UPGRADED = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n\r\n"
+
+
+class TestPeers(unittest.TestCase):
+    def test_another_version_names_both(self):
+        rest = struct.pack("<H", 3) + b"old"
+        with Peer(UPGRADED, struct.pack("<8sHHI", b"RBSTREAM", 7, 2, len(rest)) + rest) as peer:
+            with self.assertRaisesRegex(rb.VersionMismatch, "version 2 .*version 7"):
+                rb.connect(peer.address)
+
+    def test_what_is_no_api(self):
+        with Peer(b"HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n\r\nno...") as peer:
+            with self.assertRaisesRegex(rb.ConnectionFailed, "404 Not Found no..."):
+                rb.connect(peer.address)
+        with Peer(b"SSH-2.0-x\r\n\r\n") as peer:
+            with self.assertRaisesRegex(rb.ConnectionFailed, "SSH"):
+                rb.connect(peer.address)
+        with Peer(UPGRADED, b"x" * 16) as peer:
+            with self.assertRaisesRegex(rb.ConnectionFailed, "does not speak"):
+                rb.connect(peer.address)
+        with Peer(UPGRADED) as peer:
+            with self.assertRaisesRegex(rb.Timeout, "no answer within 0.2 s"):
+                rb.connect(peer.address, timeout=0.2)
+
+    def test_nobody_is_there(self):
+        for address in ("127.0.0.1:1", "unix:/no/such/socket"):
+            with self.assertRaisesRegex(rb.ConnectionFailed, "is a run with --api there"):
+                rb.connect(address)
+        with self.assertRaisesRegex(rb.ConnectionFailed, "want HOST:PORT"):
+            rb.connect("here")
+
+
+if __name__ == "__main__":
+    unittest.main()
