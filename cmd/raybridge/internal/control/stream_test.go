@@ -1,0 +1,92 @@
+package control_test
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/stream"
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
+)
+
+// streaming is a paused run with an IMU of 100 Hz whose API has a port.
+func streaming(t *testing.T) (h http.Handler, address string) {
+	t.Helper()
+	port := stream.NewPort(&net.TCPAddr{})
+	registry, err := bridges.NewRegistry(port)
+	require.NoError(t, err)
+	p := newRun(t, pipeline.Config{Capacity: 4, Bridges: registry})
+	_, err = p.AddSensor(sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(100)})
+	require.NoError(t, err)
+	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: stream.PortName + ":"}))
+	begin(t, p)
+	run := runOf(p)
+	run.Port = port
+	h = control.NewHandler(run)
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return h, server.URL
+}
+
+// The API's port has the stream protocol: a client gets the step's data, then the answer.
+func TestStreamOfTheAPI(t *testing.T) {
+	h, address := streaming(t)
+	c, err := stream.Dial(t.Context(), address, stream.Options{Queue: flow.QueueConfig{Policy: flow.Block}})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	stamps := make(chan simtime.Stamp, 100)
+	require.NoError(t, c.Listen(t.Context(), c.Streams()[len(c.Streams())-1].Name, func(d *stream.Data) { stamps <- d.Stamp() }))
+	r, err := c.Step(t.Context(), &world.Frame{Until: 25_000_000, Spawn: []world.Spawn{{
+		Name: "a", Model: "vehicle.tank", Size: [3]float64{7, 3, 2}, State: world.State{Pose: at(10)},
+	}}})
+	require.NoError(t, err)
+	assert.Equal(t, simtime.Stamp(25_000_000), r.Stamp)
+	require.Len(t, r.Spawned, 1)
+	require.Len(t, r.Deliveries, 2)
+	assert.Equal(t, stream.Delivery{Sensor: "imu", Seq: 1, Due: 20_000_000, Messages: 1}, r.Deliveries[1])
+	assert.Equal(t, []simtime.Stamp{10_000_000, 20_000_000}, []simtime.Stamp{<-stamps, <-stamps})
+
+	_, err = c.Step(t.Context(), &world.Frame{Until: 50_000_000, Actors: []world.Actor{{Ref: world.Ref{Handle: 77}, State: world.State{Pose: at(0)}}}})
+	require.ErrorIs(t, err, world.ErrUnknownActor)
+	var actor *world.ActorError
+	require.ErrorAs(t, err, &actor)
+	assert.Equal(t, uint32(77), actor.Actor.Handle)
+
+	for _, body := range []string{"", `{"steps": 2, "wait": "none"}`} {
+		status, answer := ask(t, h, "POST", "/v1/step", body)
+		assert.Equal(t, http.StatusConflict, status)
+		assert.Contains(t, fmt.Sprint(answer), "a connection of /v1/stream steps this run until it closes")
+	}
+}
+
+// Who doesn't ask for the upgrade is told what to send.
+func TestStreamNeedsAnUpgrade(t *testing.T) {
+	_, address := streaming(t)
+	for _, header := range []map[string]string{{}, {"Connection": "Upgrade", "Upgrade": "websocket"}, {"Upgrade": stream.Upgrade}} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+stream.UpgradePath, http.NoBody)
+		require.NoError(t, err)
+		for name, value := range header {
+			request.Header.Set(name, value)
+		}
+		answer, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		assert.Equal(t, http.StatusUpgradeRequired, answer.StatusCode)
+		assert.Equal(t, stream.Upgrade, answer.Header.Get("Upgrade"))
+	}
+}
+
+func at(x float64) spatial.Pose { return spatial.FromRPY(mgl64.Vec3{x, 0, 0}, 0, 0, 0) }
