@@ -19,6 +19,7 @@ require (
 	github.com/stretchr/testify v1.12.1
 	go.yaml.in/yaml/v3 v3.0.5
 	golang.org/x/image v0.30.0
+	golang.org/x/sys v0.10.0
 	google.golang.org/protobuf v1.36.10
 )
 
@@ -28,6 +29,5 @@ require (
 	github.com/x448/float16 v0.8.4 // indirect
 	github.com/xo/terminfo v0.0.0-20210125001918-ca9a967f8778 // indirect
 	golang.org/x/sync v0.16.0 // indirect
-	golang.org/x/sys v0.10.0 // indirect
 	golang.org/x/text v0.28.0 // indirect
 )

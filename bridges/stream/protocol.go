@@ -47,21 +47,26 @@ const Wildcard = "*"
 const greetingZstd = 1 << 0
 
 // Flags of a frame.
-const frameZstd = 1 << 0
+const (
+	frameZstd = 1 << 0
+	frameRing = 1 << 1 // the message is in shared memory; the payload says where
+)
 
 // control is what a frame of stream 0 says.
 type control uint8
 
 const (
-	controlAlive       control = 1 // both ways: empty
-	controlStream      control = 2 // from the server: a new stream
-	controlAnswer      control = 3 // from the server, to subscribe and unsubscribe
-	controlLosses      control = 4 // from the server: messages dropped for this client
-	controlBye         control = 5 // from the server: the last frame
-	controlSubscribe   control = 6 // from the client: a name
-	controlUnsubscribe control = 7 // from the client: a name
-	controlStep        control = 8 // from the client: a Step of step.proto
-	controlStepResult  control = 9 // from the server: a StepResult
+	controlAlive       control = 1  // both ways: empty
+	controlStream      control = 2  // from the server: a new stream
+	controlAnswer      control = 3  // from the server, to subscribe and unsubscribe
+	controlLosses      control = 4  // from the server: messages dropped for this client
+	controlBye         control = 5  // from the server: the last frame
+	controlSubscribe   control = 6  // from the client: a name
+	controlUnsubscribe control = 7  // from the client: a name
+	controlStep        control = 8  // from the client: a Step of step.proto
+	controlStepResult  control = 9  // from the server: a StepResult
+	controlRing        control = 10 // from the client, on a UNIX socket: shared memory; and the answer
+	controlRelease     control = 11 // from the client: messages in shared memory that it has read
 )
 
 // Status is the server's answer to a hello or a request.

@@ -260,6 +260,7 @@ type session struct {
 	// Owned by the goroutine of Serve.
 	head  [frameSize]byte
 	drive drive
+	ring  *ring // written under server.mu; nil without shared memory
 
 	// Owned by the writing goroutine.
 	deliveries []transport.Delivery
@@ -276,7 +277,7 @@ func (s *session) Serve(ctx context.Context) error {
 		return err
 	}
 	err := s.greet(r)
-	defer s.drive.payload.Release()
+	defer s.end()
 	defer s.forget()
 	for err == nil {
 		if err = s.client.ExtendRead(wait); err == nil {
@@ -305,6 +306,23 @@ type refusalError struct {
 }
 
 func (e *refusalError) Error() string { return e.reason.Error() }
+
+// end gives up what the session's goroutine owns.
+func (s *session) end() {
+	s.drive.payload.Release()
+	if err := s.ring.close(); err != nil && s.server.config.Log != nil {
+		s.server.config.Log.Warn("shared memory was not unmapped", "error", err)
+	}
+}
+
+// subscribeLocked subscribes to a stream; server.mu must be held.
+func (s *session) subscribeLocked(stream *Stream) {
+	r := transport.Receiver{Form: s.form}
+	if s.ring != nil {
+		r.Place = s.ring.place
+	}
+	stream.core.SubscribeWith(s.client, r)
+}
 
 func (s *session) forget() {
 	s.disown()
@@ -373,7 +391,7 @@ func (s *session) welcome(h *hello) error {
 	server.sessions[s] = true
 	s.client.Welcome()
 	for _, stream := range wanted {
-		stream.core.Subscribe(s.client, s.form)
+		s.subscribeLocked(stream)
 	}
 	return nil
 }
@@ -382,7 +400,7 @@ func (s *session) welcome(h *hello) error {
 // doesn't read is disconnected by its own session.
 func (s *session) announce(stream *Stream, announcement []byte) {
 	if err := s.client.Post(announcement); err == nil && s.all {
-		stream.core.Subscribe(s.client, s.form)
+		s.subscribeLocked(stream)
 	}
 }
 
@@ -398,6 +416,9 @@ func (s *session) request(ctx context.Context, r io.Reader) error {
 	err := h.checkRequest(limit)
 	if err == nil && h.control == controlStep && s.server.port != nil {
 		return s.step(ctx, r, h)
+	}
+	if err == nil && s.server.port != nil && (h.control == controlRing || h.control == controlRelease) {
+		return s.share(r, h)
 	}
 	name := ""
 	if err == nil {
@@ -477,7 +498,7 @@ func (s *session) answer(request control, name string) error {
 	}
 	for _, stream := range streams {
 		if request == controlSubscribe {
-			stream.core.Subscribe(s.client, s.form)
+			s.subscribeLocked(stream)
 		} else {
 			stream.core.Unsubscribe(s.client)
 		}

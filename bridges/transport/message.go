@@ -293,6 +293,10 @@ func (c *Conn) flush() error {
 		if prefix := d.subscription.receiver.Prefix; prefix != nil {
 			c.slices[n] = prefix(c.prefix[i][:0], len(frame))
 			n++
+		} else if place := d.subscription.receiver.Place; place != nil {
+			if short := place(c.prefix[i][:0], frame); short != nil {
+				frame = short
+			}
 		}
 		c.slices[n] = frame
 		n++

@@ -108,6 +108,10 @@ type Receiver struct {
 	// at most 32 bytes. It runs on the client's writing goroutine and isn't counted. It
 	// may be nil.
 	Prefix func(dst []byte, frame int) []byte
+	// Place appends what is written in place of a frame, for this client alone: at most 32 bytes.
+	// It has put the frame elsewhere then. With nil the frame itself is written. It runs on the
+	// client's writing goroutine, and counts as the frame. It may be nil.
+	Place func(dst, frame []byte) []byte
 	// Strict drops what is queued when the subscription ends, for protocols that use the
 	// prefix for something else then.
 	Strict bool

@@ -183,6 +183,10 @@ func (c *gated) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// NetConn returns the connection that is guarded, for what only its own type can do. It is not
+// to be closed.
+func (c *gated) NetConn() net.Conn { return c.Conn }
+
 // Close closes the connection, and tells of it if the gate has ended it.
 func (c *gated) Close() error {
 	if err := c.pass.Cut(); c.pass.Leave() && err != nil {

@@ -34,7 +34,7 @@ def binary() -> str:
 class Launched(Sim):
     """A simulation whose program ends with it."""
 
-    def __init__(self, command: Sequence[str], folder: str, sensors: Optional[Sequence[str]], timeout: float) -> None:
+    def __init__(self, command: Sequence[str], folder: str, sensors: Optional[Sequence[str]], timeout: float, shared: int) -> None:
         self._folder = folder
         self._log = open(os.path.join(folder, "stderr"), "w+b")
         self._program: Optional[subprocess.Popen[bytes]] = None
@@ -53,7 +53,7 @@ class Launched(Sim):
                     raise ConnectionFailed(self._epitaph(f"the program is not there after {timeout} s"))
                 time.sleep(0.005)
             try:
-                super().__init__("unix:" + path, None, sensors, max(1.0, end - time.monotonic()))
+                super().__init__("unix:" + path, None, sensors, max(1.0, end - time.monotonic()), shared)
             except (Closed, ConnectionFailed) as e:
                 raise type(e)(self._epitaph(str(e))) from None
         except BaseException:
@@ -103,12 +103,13 @@ class Launched(Sim):
 
 def launch(scene: Optional[str] = None, rig: Union[None, str, Mapping[str, Any]] = None, *, config: Optional[str] = None,
            seed: Optional[int] = None, gpu: Optional[str] = None, args: Sequence[str] = (), sensors: Optional[Sequence[str]] = None,
-           timeout: float = 60.0) -> Sim:
+           timeout: float = 60.0, shared: int = 256 << 20) -> Sim:
     """Start the program, paused, and connect to it. It ends with the simulation.
 
     scene and rig are those of raybridge run; a rig may be a dictionary in place of a file. args are
     more arguments of raybridge run. sensors are the keys of those whose data is wanted, None for
-    all. timeout is how long the program may take to begin, in seconds.
+    all. timeout is how long the program may take to begin, in seconds. shared is how many
+    bytes of memory are shared with the program, 0 for none.
     """
     program = binary()
     folder = tempfile.mkdtemp(prefix="raybridge-")  # of mode 0700
@@ -125,4 +126,4 @@ def launch(scene: Optional[str] = None, rig: Union[None, str, Mapping[str, Any]]
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    return Launched([*command, *args], folder, sensors, timeout)
+    return Launched([*command, *args], folder, sensors, timeout, shared)

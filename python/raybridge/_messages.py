@@ -54,6 +54,9 @@ class Info:
         return f"Info({self.key}, sequence={self.sequence}, stamp={self.stamp}, frame_id={self.frame_id!r})"
 
 
+_NOTHING = Info("", "", (0,) * 13, "")
+
+
 class Array(npt.NDArray[Any]):
     """A picture or a cloud: an array with stamp, the capture time in ns, and info."""
 
@@ -62,7 +65,7 @@ class Array(npt.NDArray[Any]):
 
     def __array_finalize__(self, source: Any) -> None:
         self.stamp = getattr(source, "stamp", 0)
-        self.info = getattr(source, "info", None)
+        self.info = getattr(source, "info", _NOTHING)
 
 
 _PIXELS: Dict[str, Tuple[str, int]] = {
@@ -88,7 +91,7 @@ class Decoder:
         """Return an Array for pictures and clouds, a Record for others, with stamp and info."""
         if len(data) < _ENVELOPE.size:
             raise Error(f"{self._key}: a message of {len(data)} bytes is too short")
-        envelope = _ENVELOPE.unpack_from(data)
+        envelope = _ENVELOPE.unpack_from(data.data)
         begin = _ENVELOPE.size
         frame_id = data[begin:begin + envelope[12]].tobytes().decode("utf-8", "replace")
         body = data[begin + (envelope[12] + 7) // 8 * 8:]
@@ -124,8 +127,9 @@ def _picture(m: Any) -> npt.NDArray[Any]:
     rows = m.data[:m.height * m.step].reshape(m.height, m.step)[:, :row]
     shape = (m.height, m.width, channels) if channels > 1 else (m.height, m.width)
     if m.step == row:
-        return rows.reshape(-1).view(form).reshape(shape)  # no copy
-    return np.ascontiguousarray(rows).view(form).reshape(shape)
+        rows = rows.reshape(-1)  # no copy
+    picture: npt.NDArray[Any] = np.ascontiguousarray(rows).view(form).reshape(shape)
+    return picture
 
 
 def _cloud(m: Any) -> npt.NDArray[Any]:
@@ -133,7 +137,7 @@ def _cloud(m: Any) -> npt.NDArray[Any]:
         "names": [f.name for f in m.fields], "offsets": [f.offset for f in m.fields], "itemsize": m.point_step,
         "formats": [_POINT_TYPES[f.datatype] if f.count <= 1 else (_POINT_TYPES[f.datatype], (f.count,)) for f in m.fields],
     })
-    points = m.data[:m.width * m.height * m.point_step].view(form)
+    points: npt.NDArray[Any] = m.data[:m.width * m.height * m.point_step].view(form)
     return points.reshape(m.height, m.width) if m.height > 1 else points
 
 
@@ -230,7 +234,7 @@ def _single(base: str, reader: Callable[[str], Reader]) -> Reader:
 
     def number(b: Bytes, at: int) -> Tuple[Any, int]:
         at = -(-at // size) * size
-        return unpack(b, at)[0], at + size
+        return unpack(b.data, at)[0], at + size
 
     return number
 
@@ -240,7 +244,7 @@ _U32 = struct.Struct("<I")
 
 def _length(b: Bytes, at: int) -> Tuple[int, int]:
     at = -(-at // 4) * 4
-    n = int(_U32.unpack_from(b, at)[0])
+    n = int(_U32.unpack_from(b.data, at)[0])
     if n > len(b):
         raise ValueError(f"{n} elements in {len(b)} bytes")
     return n, at + 4

@@ -120,6 +120,12 @@ class Ego(NamedTuple):
         return math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
 
 
+def _ego(state: Dict[int, Any]) -> Ego:
+    flags, none = state.get(1, 0), (0.0, 0.0, 0.0)
+    v = struct.unpack(f"<{len(state[2]) // 8}d", state[2])
+    return Ego(v[:3], v[3:7], v[7:10] if flags & _VELOCITY else none, v[-3:] if flags & _ANGULAR else none)
+
+
 class Frame(AbstractMapping):  # type: ignore[type-arg]
     """What a step brought. frame["front/image"] is the newest sample, None where nothing was due.
 
@@ -197,7 +203,8 @@ def png(picture: Any) -> bytes:
 class Sim:
     """A run of the program, on the other side of its API. launch and connect make one."""
 
-    def __init__(self, address: str, token: Optional[str] = None, sensors: Optional[Sequence[str]] = None, timeout: float = 10.0) -> None:
+    def __init__(self, address: str, token: Optional[str] = None, sensors: Optional[Sequence[str]] = None, timeout: float = 10.0,
+                 shared: int = 256 << 20) -> None:
         at = Address(address)
         self._early: Dict[int, List[Bytes]] = {}
         self._taking: Optional[Dict[int, List[Bytes]]] = None
@@ -209,11 +216,11 @@ class Sim:
         self.address = address
         self.time: Optional[int] = None  # of the last step's end, ns
         self.api = Api(at, token, timeout)
-        self._stream = Connection(at, token, timeout, ["*"] if sensors is None else [], self._take)
+        self._stream = Connection(at, token, timeout, shared, self._take)
         try:
             self._learn()
-            for key in sensors or ():
-                self._subscribe(key)
+            for topic in ["*"] if sensors is None else [self._stream.streams[self._id(key)].topic for key in sensors]:
+                self._stream.send(SUBSCRIBE, struct.pack("<H", len(topic.encode())) + topic.encode())
             self._await_ready(timeout)
         except BaseException:
             self.close()
@@ -263,10 +270,6 @@ class Sim:
         if id not in self._decoders:
             self._decoders[id] = Decoder(self._stream.streams[id], self._key(id))
         return self._decoders[id](data)
-
-    def _subscribe(self, key: str) -> None:
-        topic = self._stream.streams[self._id(key)].topic.encode()
-        self._stream.send(SUBSCRIBE, struct.pack("<H", len(topic)) + topic)
 
     def _await_ready(self, timeout: float) -> None:
         end = clock.monotonic() + timeout
@@ -388,8 +391,7 @@ class Sim:
                 if 5 in delivery:
                     frame.missing[delivery[1].decode()] = delivery[5].decode()
             elif field == 5:
-                v = struct.unpack("<13d", dict(proto_fields(value))[2])
-                frame.ego = Ego(v[:3], v[3:7], v[7:10], v[10:])
+                frame.ego = _ego(dict(proto_fields(value)))
             elif field == 6:
                 self._refuse(dict(proto_fields(value)), coming, frame)
 
@@ -428,6 +430,11 @@ class Sim:
         """Return what the run did so far."""
         answer: Dict[str, Any] = self.api("GET", "/v1/status")
         return answer
+
+    @property
+    def shared(self) -> Dict[str, int]:
+        """How many large messages were read in shared memory, and how many were copied since it was full or is not there."""
+        return {"viewed": self._stream.viewed, "copied": self._stream.copied}
 
     @property
     def models(self) -> Dict[str, Tuple[float, ...]]:
@@ -483,12 +490,14 @@ class Sim:
         self.close()
 
 
-def connect(address: str, *, token: Optional[str] = None, sensors: Optional[Sequence[str]] = None, timeout: float = 10.0) -> Sim:
+def connect(address: str, *, token: Optional[str] = None, sensors: Optional[Sequence[str]] = None, timeout: float = 10.0,
+            shared: int = 256 << 20) -> Sim:
     """Connect to a run with --api: HOST:PORT or unix:PATH.
 
-    sensors are the keys of those whose data is wanted, None for all.
+    sensors are the keys of those whose data is wanted, None for all. shared is how many bytes of
+    memory are shared with a program on a UNIX socket, 0 for none.
     """
-    return Sim(address, token, sensors, timeout)
+    return Sim(address, token, sensors, timeout, shared)
 
 
 __all__ = ["Actor", "Ego", "Frame", "Pose", "Sensor", "Sim", "connect", "png"]

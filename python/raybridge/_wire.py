@@ -1,14 +1,17 @@
 """A connection to a run's API: docs/stream-protocol.md in Python."""
 from __future__ import annotations
 
+import collections
 import http.client
 import json
+import mmap
 import os
 import select
 import socket
 import struct
 import threading
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+import weakref
+from typing import Any, Callable, Deque, Dict, Iterator, List, Optional, Tuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +21,10 @@ from ._errors import Closed, ConnectionFailed, Error, Refused, Timeout, VersionM
 VERSION = 2
 _GREETING = struct.Struct("<8sHHI")
 _FRAME = struct.Struct("<IHBBII")
+_PLACE = struct.Struct("<QQ")
+_SHARED = 2
 _LONGEST_TABLE = 16 << 20
-ALIVE, STREAM, ANSWER, LOSSES, BYE, SUBSCRIBE, UNSUBSCRIBE, STEP, STEP_RESULT = range(1, 10)
+ALIVE, STREAM, ANSWER, LOSSES, BYE, SUBSCRIBE, UNSUBSCRIBE, STEP, STEP_RESULT, RING, RELEASE = range(1, 12)
 _PATIENCE = 5  # beats without a frame
 
 Bytes = npt.NDArray[np.uint8]
@@ -163,8 +168,7 @@ class Connection:
     callee's.
     """
 
-    def __init__(self, address: Address, token: Optional[str], timeout: float, streams: List[str],
-                 message: Callable[[Stream, Bytes], None]) -> None:
+    def __init__(self, address: Address, token: Optional[str], timeout: float, shared: int, message: Callable[[Stream, Bytes], None]) -> None:
         self._message, self._pid = message, os.getpid()
         self.streams: Dict[int, Stream] = {}
         self.lost: Dict[str, int] = {}
@@ -174,10 +178,16 @@ class Connection:
         self._reading = threading.RLock()
         self._ending = threading.Event()
         self._head = bytearray(_FRAME.size)
+        self._memory: Optional[mmap.mmap] = None
+        self._least = 1 << 32
+        self._read_out: Deque[int] = collections.deque()
+        self.viewed = self.copied = 0
         self._socket = address.open(timeout)
         try:
             self._upgrade(address, token)
-            self._greet(streams)
+            self._greet([])
+            if address.path and shared:
+                self._share(shared)
         except socket.timeout as e:
             self._socket.close()
             raise Timeout(f"connect to {address.text}: no answer within {timeout} s") from e
@@ -228,6 +238,57 @@ class Connection:
             s = f.stream()
             self.streams[s.id] = s
 
+    def _share(self, size: int) -> None:
+        """Ask for shared memory, in which large messages are read without a copy. Without it they are copied."""
+        self.send(RING, struct.pack("<Q", size))
+        files: List[int] = []
+
+        def take(n: int) -> bytes:
+            data = b""
+            while len(data) < n:
+                part, more, _, _ = socket.recv_fds(self._socket, n - len(data), 1)
+                files.extend(more)
+                if not part:
+                    raise Closed("the program closed the connection")
+                data += part
+            return data
+
+        try:
+            while True:
+                length, _, _, control, _, _ = _FRAME.unpack(take(_FRAME.size))
+                f = _Fields(take(length) if length else b"")
+                if control == BYE:
+                    f.number("H")
+                    raise Closed(f.text())
+                if control == STREAM:
+                    s = f.stream()
+                    self.streams[s.id] = s
+                if control == RING:
+                    break
+            status, _ = f.number("H"), f.text()
+            if status == 0 and files:
+                self._memory = mmap.mmap(files[0], f.number("Q"), mmap.MAP_SHARED, mmap.PROT_READ)
+                self._least = f.number("I")
+        finally:
+            for file in files:
+                os.close(file)
+
+    def _view(self, at: int, size: int) -> Bytes:
+        """Return a message in shared memory. It stays there until the array and its views are gone."""
+        assert self._memory is not None
+        data: Bytes = np.frombuffer(self._memory, np.uint8, size, at)
+        weakref.finalize(data, self._read_out.append, at).atexit = False
+        self.viewed += 1
+        return data
+
+    def release(self) -> None:
+        """Give back what was read in shared memory."""
+        places: List[int] = []
+        while self._read_out and len(places) < 4096:
+            places.append(self._read_out.popleft())
+        if places:
+            self.send(RELEASE, struct.pack(f"<{len(places)}Q", *places))
+
     def _read(self, n: int) -> bytes:
         b = bytearray(n)
         self._fill(memoryview(b))
@@ -249,6 +310,7 @@ class Connection:
         try:
             while not self._ending.wait(self._beat / 2):
                 self.send(ALIVE, b"")
+                self.release()
                 if self._reading.acquire(blocking=False):
                     try:
                         while self._failure is None and select.select([self._socket], [], [], 0)[0]:
@@ -284,6 +346,7 @@ class Connection:
             self.check()
             self._result = None
             try:
+                self.release()
                 self.send(STEP, payload)
                 while self._result is None:
                     self._receive()
@@ -313,11 +376,16 @@ class Connection:
         """Take one frame."""
         self._fill(memoryview(self._head))
         length, stream, flags, control, _, plain = _FRAME.unpack(self._head)
-        if flags or length != plain or length > max(self.longest, _LONGEST_TABLE):
+        if flags & ~_SHARED or length != plain or length > max(self.longest, _LONGEST_TABLE):
             raise Closed(f"the program sent a malformed frame of {length} bytes, flags {flags}")
         if stream:
-            data: Bytes = np.empty(length, np.uint8)
-            self._fill(memoryview(data))
+            data: Bytes
+            if flags:
+                data = self._view(*_PLACE.unpack(self._read(length)))
+            else:
+                data = np.empty(length, np.uint8)
+                self._fill(data.data)
+                self.copied += length >= self._least
             known = self.streams.get(stream)
             if known is not None:
                 self._message(known, data)

@@ -83,6 +83,27 @@ class TestStep(unittest.TestCase):
                 runs.append(data)
         self.assertEqual(runs[0], runs[1])
 
+    def test_shared_memory(self):
+        rig = {"sensors": [{"id": "sensor.camera.rgb", "name": "front", "rate": 10, "image_size_x": 320, "image_size_y": 240, "pose": {"z": 1.5}}]}
+        runs = {}
+        for shared in (64 << 20, 1 << 20, 0):
+            with launch(rig, shared=shared) as sim:
+                car = sim.spawn("vehicle.sedan", x=12)
+                kept = [sim.step(0.1, {car: rb.Pose(12 + k, 0)})["front/image"] for k in range(6)]
+                for _ in range(50):  # what nobody keeps is given back
+                    last = sim.step(0.1)["front/image"]
+                if shared == 64 << 20:
+                    self.assertEqual(sim.shared, {"viewed": 56, "copied": 0})
+                    self.assertFalse(kept[0].flags.writeable)
+                elif shared:
+                    self.assertEqual(sum(sim.shared.values()), 56)
+                    self.assertGreater(sim.shared["copied"], 50, "four pictures fill it, which are kept")
+                else:
+                    self.assertEqual(sim.shared["viewed"], 0)
+                    kept[0][0, 0, 0] += 0  # may be written
+            runs[shared] = b"".join(image.tobytes() for image in [*kept, last])  # after the program's end, too
+        self.assertEqual(len(set(runs.values())), 1)
+
     def test_only_wanted_sensors_send(self):
         with launch(RIG, sensors=["imu/imu"]) as sim:
             self.assertEqual(list(sim.step(0.1)), ["imu/imu"])

@@ -92,6 +92,9 @@ type begunConn struct {
 	rest []byte
 }
 
+// NetConn returns the connection.
+func (c *begunConn) NetConn() net.Conn { return c.Conn }
+
 // Read reads what is left first.
 func (c *begunConn) Read(b []byte) (int, error) {
 	if len(c.rest) > 0 {

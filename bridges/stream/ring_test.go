@@ -1,0 +1,190 @@
+//go:build linux
+
+package stream_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges/stream"
+)
+
+// placeOf returns where a message is, as the frame says it.
+func placeOf(t *testing.T, short []byte) (at, size uint64) {
+	t.Helper()
+	require.Len(t, short, 32)
+	assert.Equal(t, byte(2), short[6], "the flag")
+	return binary.LittleEndian.Uint64(short[16:]), binary.LittleEndian.Uint64(short[24:])
+}
+
+// What is in the memory stays as it was until it is given back, whatever comes and goes beside it.
+func TestRingKeepsMessages(t *testing.T) {
+	const size = 1 << 20
+	r := stream.NewRing(size)
+	random := rand.New(rand.NewPCG(1, 2))
+	kept := map[uint64][]byte{}
+	full := 0
+	for range 5000 {
+		if random.IntN(2) == 0 {
+			for at, want := range kept { // any of them
+				require.True(t, bytes.Equal(want, r.Memory()[at:][:len(want)]))
+				require.NoError(t, r.Release(at))
+				delete(kept, at)
+				break
+			}
+			continue
+		}
+		message := bytes.Repeat([]byte{byte(random.Uint32())}, stream.RingLeast+random.IntN(150_000))
+		short := r.Place(message)
+		if short == nil {
+			full++
+			continue
+		}
+		at, n := placeOf(t, short)
+		require.EqualValues(t, len(message), n)
+		require.Zero(t, at%64)
+		kept[at] = message
+	}
+	assert.Positive(t, full, "it was full now and then")
+	for at, want := range kept {
+		require.True(t, bytes.Equal(want, r.Memory()[at:][:len(want)]))
+		require.NoError(t, r.Release(at))
+		require.ErrorIs(t, r.Release(at), stream.ErrMalformed, "twice")
+	}
+	assert.Equal(t, 1, r.Free())
+	assert.NotNil(t, r.Place(make([]byte, size)), "all of it is free again")
+	assert.Nil(t, r.Place(make([]byte, stream.RingLeast)))
+}
+
+func TestRingLeavesShortMessages(t *testing.T) {
+	assert.Nil(t, stream.NewRing(1<<20).Place(make([]byte, stream.RingLeast-1)))
+}
+
+// ringFrame asks for shared memory.
+func ringFrame(size uint64) []byte {
+	return framed(0, 0, 10, 8, binary.LittleEndian.AppendUint64(nil, size))
+}
+
+// local is a connection to a site's UNIX socket that was greeted.
+func local(t *testing.T, s *site, hello string) *net.UnixConn {
+	t.Helper()
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Net: "unix", Name: strings.TrimPrefix(s.address, "unix:")})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	require.NoError(t, conn.SetDeadline(time.Now().Add(limit)))
+	_, err = io.WriteString(conn, "GET /v1/stream HTTP/1.1\r\nHost: a\r\nUpgrade: raybridge-stream\r\n\r\n")
+	require.NoError(t, err)
+	answer := []byte{}
+	for b := make([]byte, 1); !bytes.HasSuffix(answer, []byte("\r\n\r\n")); answer = append(answer, b[0]) {
+		_, err := io.ReadFull(conn, b)
+		require.NoError(t, err)
+	}
+	require.Contains(t, string(answer), http.StatusText(http.StatusSwitchingProtocols))
+	_, err = io.WriteString(conn, hello)
+	require.NoError(t, err)
+	greeting := make([]byte, 16)
+	_, err = io.ReadFull(conn, greeting)
+	require.NoError(t, err)
+	_, err = io.CopyN(io.Discard, conn, int64(binary.LittleEndian.Uint32(greeting[12:])))
+	require.NoError(t, err)
+	return conn
+}
+
+// control reads frames up to one of that control, with a file that comes with it, or -1.
+func control(t *testing.T, conn *net.UnixConn, want byte) (payload []byte, file int) {
+	t.Helper()
+	for {
+		head, rights := make([]byte, 16), make([]byte, 64)
+		n, n2, _, _, err := conn.ReadMsgUnix(head, rights)
+		require.NoError(t, err)
+		require.Equal(t, 16, n)
+		payload = make([]byte, binary.LittleEndian.Uint32(head))
+		_, err = io.ReadFull(conn, payload)
+		require.NoError(t, err)
+		if head[7] != want {
+			continue
+		}
+		if n2 == 0 {
+			return payload, -1
+		}
+		messages, err := syscall.ParseSocketControlMessage(rights[:n2])
+		require.NoError(t, err)
+		files, err := syscall.ParseUnixRights(&messages[0])
+		require.NoError(t, err)
+		return payload, files[0]
+	}
+}
+
+// A client on a UNIX socket is given memory that it can read, and neither write nor shrink.
+func TestSharedMemory(t *testing.T) {
+	s := newSite(t, "unix", filepath.Join(t.TempDir(), "api"))
+	conn := local(t, s, helloNone)
+	_, err := conn.Write(ringFrame(1 << 20))
+	require.NoError(t, err)
+	payload, file := control(t, conn, 10)
+	require.NotEqual(t, -1, file)
+	t.Cleanup(func() { _ = syscall.Close(file) })
+	assert.Equal(t, "\x00\x00\x00\x00\x00\x00\x10\x00\x00\x00\x00\x00\x00\x40\x00\x00", string(payload))
+	_, err = syscall.Mmap(file, 0, 1<<20, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	assert.ErrorIs(t, err, syscall.EPERM)
+	assert.ErrorIs(t, syscall.Ftruncate(file, 0), syscall.EPERM)
+	memory, err := syscall.Mmap(file, 0, 1<<20, syscall.PROT_READ, syscall.MAP_SHARED)
+	require.NoError(t, err)
+	assert.NoError(t, syscall.Munmap(memory))
+
+	for name, frame := range map[string][]byte{
+		"twice": ringFrame(1 << 20), "unknown place": framed(0, 0, 11, 8, make([]byte, 8)), "half a place": framed(0, 0, 11, 7, make([]byte, 7)),
+	} {
+		conn := local(t, s, helloNone)
+		_, err := conn.Write(append(ringFrame(1<<20), frame...))
+		require.NoError(t, err, name)
+		_, file := control(t, conn, 10)
+		_ = syscall.Close(file)
+		payload, _ := control(t, conn, 5)
+		assert.Equal(t, byte(stream.StatusMalformed), payload[0], name)
+	}
+	conn = local(t, s, helloAll)
+	_, err = conn.Write(ringFrame(1 << 20))
+	require.NoError(t, err)
+	payload, _ = control(t, conn, 5)
+	assert.Contains(t, string(payload), "before any stream")
+}
+
+// Where there is no shared memory the client is told, and the connection stays.
+func TestNoSharedMemory(t *testing.T) {
+	s := newSite(t, "unix", filepath.Join(t.TempDir(), "api"))
+	conn := local(t, s, helloNone)
+	for _, size := range []uint64{0, 512<<20 + 1, 1 << 63} {
+		_, err := conn.Write(ringFrame(size))
+		require.NoError(t, err)
+		payload, file := control(t, conn, 10)
+		assert.Equal(t, -1, file)
+		assert.Contains(t, string(payload), "the range is 1 MiB to 512 MiB")
+	}
+}
+
+// Over TCP there is none.
+func TestNoSharedMemoryOverTCP(t *testing.T) {
+	remote := newSite(t, "tcp", "127.0.0.1:0")
+	over, next := remote.raw(t)
+	_, err := over.Write(ringFrame(1 << 20))
+	require.NoError(t, err)
+	for {
+		if kind, payload := next(); kind == 10 {
+			assert.Contains(t, string(payload), "it needs a UNIX socket")
+			return
+		}
+	}
+}
