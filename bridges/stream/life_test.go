@@ -2,6 +2,7 @@ package stream_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"net"
@@ -433,4 +434,50 @@ func TestUseAfterRelease(t *testing.T) {
 	assert.Equal(t, 3.0, v.MetresPerSecond, "another holds it")
 	again.Release()
 	assert.Zero(t, c.Outstanding())
+}
+
+// A client that only answers the server's signs of life stays connected, while messages flow.
+func TestAnsweringSignsOfLifeIsEnough(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a second; runs without -short")
+	}
+	const beat = 50 * time.Millisecond
+	s := serve(t, stream.ServerConfig{Beat: beat})
+	a := add(t, s, "a")
+	conn, err := net.Dial("tcp", s.Addr().String())
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetDeadline(time.Now().Add(limit)))
+	_, err = io.WriteString(conn, helloAll)
+	require.NoError(t, err)
+	read := func(n int) []byte {
+		b := make([]byte, n)
+		_, err := io.ReadFull(conn, b)
+		require.NoError(t, err)
+		return b
+	}
+	read(int(binary.LittleEndian.Uint32(read(16)[12:])))
+	ended := make(chan struct{})
+	var publishing sync.WaitGroup
+	publishing.Go(func() {
+		for seq := 0; ; seq++ {
+			select {
+			case <-ended:
+				return
+			case <-time.After(beat / 10):
+				_ = a.Publish(context.Background(), 0, speed(seq))
+			}
+		}
+	})
+	defer publishing.Wait()
+	defer close(ended)
+	for answered := 0; answered < 20; { // four times as many beats as a silent client has
+		head := read(16)
+		read(int(binary.LittleEndian.Uint32(head)))
+		if head[7] == 1 {
+			answered++
+			_, err := conn.Write(head)
+			require.NoError(t, err)
+		}
+	}
 }

@@ -506,18 +506,13 @@ func (s *session) answer(request control, name string) error {
 	return s.client.Post(appendControl(nil, controlAnswer, payload))
 }
 
-// Beat tells of messages that were dropped since the last beat, or shows that the
-// server is alive.
-func (s *session) Beat(dst []byte, idle bool) []byte {
+// Beat tells of messages that were dropped since the last beat, and shows that the server is
+// alive. It does so while messages flow, too: a client that only answers signs of life stays.
+func (s *session) Beat(dst []byte, _ bool) []byte {
 	if !s.welcomed.Load() {
 		return dst
 	}
-	before := len(dst)
-	dst = s.appendLosses(dst)
-	if len(dst) == before && idle {
-		return appendControl(dst, controlAlive, nil)
-	}
-	return dst
+	return appendControl(s.appendLosses(dst), controlAlive, nil)
 }
 
 // appendLosses appends the number of dropped messages of each stream where it has
