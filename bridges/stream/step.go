@@ -47,6 +47,7 @@ const (
 	stateVelocity = 1 << 0
 	stateAngular  = 1 << 1
 	stateJump     = 1 << 2
+	stateLights   = 8 // the first bit of world.Lights
 	maxValues     = 13
 	poseValues    = 7
 )
@@ -230,6 +231,7 @@ func (s *stepRequest) value(w *walk, bits uint64) {
 func (s *stepRequest) fill(to *world.State, flags uint64) error {
 	v, want := s.values[:s.count], poseValues
 	to.VelocityKnown, to.AngularVelocityKnown, to.Jump = flags&stateVelocity != 0, flags&stateAngular != 0, flags&stateJump != 0
+	to.Lights = world.Lights(flags >> stateLights)
 	for _, known := range [...]bool{to.VelocityKnown, to.AngularVelocityKnown} {
 		if known {
 			want += 3
@@ -449,7 +451,7 @@ func appendRef(b []byte, ref world.Ref) []byte {
 func appendState(b []byte, s *world.State) []byte {
 	x, q, v, w := s.Pose.Position, s.Pose.Orientation, s.Velocity, s.AngularVelocity
 	values := [maxValues]float64{x[0], x[1], x[2], q.V[0], q.V[1], q.V[2], q.W}
-	n, flags := poseValues, uint64(0)
+	n, flags := poseValues, uint64(s.Lights)<<stateLights
 	if s.VelocityKnown {
 		flags |= stateVelocity
 		n += copy(values[n:], v[:])

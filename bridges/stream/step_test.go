@@ -47,7 +47,7 @@ spawn {name: "a" model: "vehicle.sedan" size: [4, 2, 1.5] reference: REAR_AXLE o
 remove {handle: 9}
 remove {name: "old"}
 actors {handle: 7 flags: 3 values: [1, 2, 3, 0, 0, 0.6, 0.8, 4, 5, 6, 7, 8, 9]}
-actors {name: "b" flags: 2 values: [-1, -2, -3, 0, 0, 0, 1, 0.5, 0.25, 0.125]}
+actors {name: "b" flags: 1538 values: [-1, -2, -3, 0, 0, 0, 1, 0.5, 0.25, 0.125]}
 complete: true
 ego {flags: 1 values: [10, 20, 0, 0, 0, 0, 1, 3, 0, 0]}
 wait: NONE
@@ -70,6 +70,7 @@ func placesFrame() *world.Frame {
 			}},
 			{Ref: world.Ref{Name: "b"}, State: world.State{
 				Pose: at(-1, -2, -3, 0, 1), AngularVelocity: mgl64.Vec3{0.5, 0.25, 0.125}, AngularVelocityKnown: true,
+				Lights: world.LightBrake | world.LightLeft,
 			}},
 		},
 		Ego: &world.State{Pose: at(10, 20, 0, 0, 1), Velocity: mgl64.Vec3{3, 0, 0}, VelocityKnown: true},

@@ -20,6 +20,7 @@ _WAITS = {"delivered": 0, "captured": 1, "none": 2}
 _REFERENCES = {"ground_centre": 0, "box_centre": 1, "rear_axle": 2, "front_bumper": 3}
 _ACTOR = struct.Struct("<BBBIBB7d")
 _VELOCITY, _ANGULAR, _JUMP = 1, 2, 4
+_LIGHTS = {"head": 256, "brake": 512, "left": 1024, "right": 2048, "reverse": 4096}
 
 Vector = Sequence[float]
 
@@ -29,7 +30,8 @@ class Pose(NamedTuple):
 
     orientation (x, y, z, w) counts in place of the angles. velocity (m/s) and angular_velocity
     (rad/s) are in the map frame; without them they follow from the pose before. jump: it did not
-    move here, it is here from now on.
+    move here, it is here from now on. lights are those of a vehicle that are on: head, brake, left,
+    right, reverse.
     """
 
     x: float
@@ -42,6 +44,7 @@ class Pose(NamedTuple):
     velocity: Optional[Vector] = None
     angular_velocity: Optional[Vector] = None
     jump: bool = False
+    lights: Sequence[str] = ()
 
     @property
     def quaternion(self) -> Tuple[float, ...]:
@@ -62,6 +65,10 @@ def _values(pose: Pose) -> Tuple[int, List[float]]:
         flags, values = flags | _ANGULAR, values + [*pose.angular_velocity]
     if pose.jump:
         flags |= _JUMP
+    for light in pose.lights:
+        if light not in _LIGHTS:
+            raise Refused(f"light {light!r}: want {', '.join(_LIGHTS)}", "value")
+        flags |= _LIGHTS[light]
     return flags, values
 
 
@@ -71,7 +78,7 @@ def _part(field: int, content: bytes) -> bytes:
 
 def _state(pose: Pose) -> bytes:
     flags, values = _values(pose)
-    return bytes((0x08, flags)) + _part(2, struct.pack(f"<{len(values)}d", *values))
+    return b"\x08" + varint(flags) + _part(2, struct.pack(f"<{len(values)}d", *values))
 
 
 def _who(ref: Union[int, str]) -> bytes:
@@ -352,7 +359,7 @@ class Sim:
             if flags == 0 and isinstance(ref, int):
                 out += _ACTOR.pack(0x2a, 63, 0x1d, ref, 0x12, 56, *values)
             else:
-                out += _part(5, bytes((0x08, flags)) + _part(2, struct.pack(f"<{len(values)}d", *values)) + _who(ref))
+                out += _part(5, b"\x08" + varint(flags) + _part(2, struct.pack(f"<{len(values)}d", *values)) + _who(ref))
         if ego is not None:
             out += _part(7, _state(ego))
         out += bytes((0x30, complete, 0x40, _WAITS[wait]))

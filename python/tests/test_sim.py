@@ -121,8 +121,11 @@ class TestStep(unittest.TestCase):
                 sim.step(0.01, {"a": rb.Pose(6, 0)})
             self.assertEqual((caught.exception.kind, caught.exception.list, caught.exception.index, caught.exception.actor),
                              ("unknown_actor", "actors", 0, "a"))
+            sim.step(0.01, {b: rb.Pose(9, 2, lights=("brake", "left"))})
+            with self.assertRaisesRegex(rb.Refused, "light 'high': want head"):
+                sim.step(0.01, {b: rb.Pose(9, 2, lights=["high"])})
             self.assertEqual([a["name"] for a in sim.api("GET", "/v1/actors")["actors"]], ["b"])
-            self.assertEqual(sim.step(0.01, wait="none").time, 40_000_000)
+            self.assertEqual(sim.step(0.01, wait="none").time, 50_000_000)
 
     def test_the_run_stays_whole_after_errors(self):
         with launch() as sim:
