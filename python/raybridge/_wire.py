@@ -90,11 +90,13 @@ class Api:
                     self.close()
                     if isinstance(e, socket.timeout):
                         raise Timeout(f"{method} {path}: no answer within {self._timeout} s") from e
-                    if fresh or attempt == 2 or method == "POST":  # else the program has ended a connection that rested
+                    if fresh or attempt == 2 or method == "POST":
                         raise Closed(f"{method} {path}: {e}") from e
         raise AssertionError("not reached")
 
     def _ask(self, method: str, path: str, body: Any) -> Any:
+        if self._connection is not None and select.select([self._connection.sock], [], [], 0)[0]:
+            self.close()  # the program has ended a connection that rested
         if self._connection is None:
             c = http.client.HTTPConnection("localhost", timeout=self._timeout)
             c.sock = self._address.open(self._timeout)

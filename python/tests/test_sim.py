@@ -200,6 +200,13 @@ class TestLife(unittest.TestCase):
             time.sleep(6.5)  # longer than a server waits for a sign of life
             self.assertEqual(sim.step(0.01).time, 20_000_000)
 
+    def test_requests_survive_a_connection_that_was_ended(self):
+        with launch() as sim:
+            for method, path in (("POST", "/v1/pause"), ("GET", "/v1/status")):
+                sim.api("GET", "/healthz")
+                sim.api._connection.sock.shutdown(socket.SHUT_RDWR)
+                sim.api(method, path)
+
     def test_a_dead_program_is_an_exception(self):
         sim = launch()
         sim.step(0.01)
