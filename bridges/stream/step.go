@@ -578,6 +578,9 @@ func readFailure(b []byte) error {
 	if w.err != nil {
 		return w.err
 	}
+	if e.text == "" {
+		e.text = "the step failed, and the server doesn't say why"
+	}
 	if status < uint64(len(stepFailures)) {
 		e.kind = stepFailures[status]
 	}
