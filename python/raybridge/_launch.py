@@ -35,7 +35,7 @@ class Launched(Sim):
     """A simulation whose program ends with it."""
 
     def __init__(self, command: Sequence[str], folder: str, sensors: Optional[Sequence[str]], timeout: float, shared: int) -> None:
-        self._folder = folder
+        self._folder, self._owner = folder, os.getpid()
         self._log = open(os.path.join(folder, "stderr"), "w+b")
         self._program: Optional[subprocess.Popen[bytes]] = None
         try:
@@ -89,6 +89,8 @@ class Launched(Sim):
 
     def _end(self) -> None:
         atexit.unregister(self.close)
+        if self._owner != os.getpid():
+            return  # the program is the parent's
         program, self._program = self._program, None
         if program is not None:
             program.send_signal(signal.SIGINT)

@@ -411,13 +411,16 @@ class Connection:
 
     def close(self) -> None:
         """End the connection."""
+        if self._pid != os.getpid():
+            self._socket.close()  # the parent's stays
+            return
         self._ending.set()
         self._fail(Closed("the simulation was closed"))
         try:
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass
-        if self._pid == os.getpid() and threading.current_thread() is not self._alive:
+        if threading.current_thread() is not self._alive:
             self._alive.join(2)
         self._socket.close()
 

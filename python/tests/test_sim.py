@@ -259,11 +259,13 @@ class TestLife(unittest.TestCase):
             sim.step(0.01)
             child = os.fork()
             if child == 0:
+                code = 2
                 try:
                     sim.step(0.01)
                 except rb.Closed as e:
-                    os._exit(0 if "fork" in str(e) else 1)
-                os._exit(2)
+                    code = 0 if "fork" in str(e) else 1
+                sim.close()  # which is not the parent's
+                os._exit(code)
             self.assertEqual(os.waitpid(child, 0)[1], 0)
             sim.step(0.01)
 
