@@ -48,10 +48,10 @@ func (d *Delivery) Delivered() bool { return d.Missing == "" }
 // missing as peer_slow, and are sent when it moves again.
 func (p *Pipeline) StepSensors(ctx context.Context, n int) ([]Delivery, error) {
 	b := &barrier{open: map[passageKey]*passage{}}
-	p.barrier.Store(b)
-	defer p.barrier.Store(nil)
+	defer p.barrier.CompareAndSwap(b, nil)
 	target := simtime.Stamp(math.MaxInt64) // until time has begun
 	err := p.run(ctx, ctx, func() simtime.Stamp {
+		p.barrier.Store(b) // not before its turn: a step of StepTo may be under way
 		target = p.stepEnd(n)
 		return target
 	})

@@ -93,9 +93,13 @@ type moving struct {
 // step, and move up to its last. The sensors see all of them on the way.
 //
 // A pipeline that nobody runs is stepped by the call itself, and Wait's None is as Captured there.
-// One that somebody else runs has to be paused, or the error wraps world.ErrMode. A second step
-// meanwhile gets world.ErrBusy at once. If ctx ends first, the call returns its error, and the step
-// continues. The next step waits for it. Any goroutine may call it.
+// One that somebody else runs has to be paused, or the error wraps world.ErrMode. It also does if the
+// clock is changed so that the step can't end. A second step meanwhile gets world.ErrBusy at once.
+//
+// If ctx ends first, the call returns its error. The frame was applied then. A step of the call's own
+// ends where it is, and the next one begins there. That of somebody else's run continues, and the next
+// one waits for it. The error wraps ErrUndelivered, and the result is whole, if ctx ends, or two minutes
+// pass, while only a bridge still has messages. Any goroutine may call it.
 func (p *Pipeline) StepTo(ctx context.Context, f *world.Frame) (StepResult, error) {
 	select {
 	case p.guests.stepping <- struct{}{}:
@@ -198,15 +202,19 @@ func (p *Pipeline) stepTo(ctx context.Context, f *world.Frame) (StepResult, erro
 		step = p.stepAlone
 	default: // somebody runs it
 	}
-	if err := step(ctx, f, b, &result); err != nil {
-		return StepResult{}, fmt.Errorf("step to %d ns: %w", f.Until, err)
+	err := step(ctx, f, b, &result)
+	if err != nil {
+		err = fmt.Errorf("step to %d ns: %w", f.Until, err)
+	}
+	if err != nil && !errors.Is(err, ErrUndelivered) {
+		return StepResult{}, err
 	}
 	if f.Wait != world.None {
 		result.Deliveries = b.result(nil)
 	}
 	state, _ := p.history.State(scene.EgoID, f.Until)
 	result.Ego = worldState(state)
-	return result, nil
+	return result, err
 }
 
 // stepAlone steps a pipeline that nobody runs.
@@ -220,7 +228,12 @@ func (p *Pipeline) stepAlone(ctx context.Context, f *world.Frame, b *barrier, re
 	if err := p.start(ctx); err != nil {
 		return err
 	}
-	if err := p.applyAt(f, result, p.simNs.Load, p.passIfPaused(f)); err != nil {
+	p.follow() // a clock may have a time of its own from the start
+	begin, err := p.applyAt(f, result, p.simNs.Load)
+	if err == nil && p.clock.Paused() { // otherwise the run itself lets time pass
+		err = p.pass(f, begin)
+	}
+	if err != nil {
 		return err
 	}
 	p.barrier.Store(b)
@@ -231,7 +244,7 @@ func (p *Pipeline) stepAlone(ctx context.Context, f *world.Frame, b *barrier, re
 		cancel()
 		patience = over
 	}
-	err := p.runInTurn(ctx, patience, func() simtime.Stamp { return f.Until })
+	err = p.runInTurn(ctx, patience, func() simtime.Stamp { return f.Until })
 	if f.Wait != world.Delivered && errors.Is(err, ErrUndelivered) {
 		err = nil
 	}
@@ -244,15 +257,18 @@ func (p *Pipeline) stepAlone(ctx context.Context, f *world.Frame, b *barrier, re
 
 // stepAmong steps a pipeline whose run is another's, and paused.
 func (p *Pipeline) stepAmong(ctx context.Context, f *world.Frame, b *barrier, result *StepResult) error {
-	if !p.clock.Paused() {
-		return fmt.Errorf("%w: pause it first", world.ErrMode)
+	if err := p.clock.Steppable(); err != nil {
+		return fmt.Errorf("%w: %w", world.ErrMode, err)
 	}
 	if err := p.arrive(ctx, p.clock.Pace(), world.Captured); err != nil {
 		return err
 	}
 	p.barrier.Store(b)
 	defer p.barrier.Store(nil)
-	err := p.applyAt(f, result, p.clock.Pace, p.pass(f))
+	begin, err := p.applyAt(f, result, p.clock.Pace)
+	if err == nil {
+		err = p.pass(f, begin)
+	}
 	if err != nil || f.Wait == world.None {
 		return err
 	}
@@ -261,27 +277,17 @@ func (p *Pipeline) stepAmong(ctx context.Context, f *world.Frame, b *barrier, re
 	return err
 }
 
-// pass returns what has a paused clock go to a frame's end.
-func (p *Pipeline) pass(f *world.Frame) func(now simtime.Stamp) error {
-	return func(now simtime.Stamp) error {
-		err := p.clock.Step(int64(f.Until - now))
-		if errors.Is(err, simtime.ErrNotPaused) || errors.Is(err, simtime.ErrNotSteppable) {
-			err = fmt.Errorf("%w: %w", world.ErrMode, err)
-		}
-		return err
+// pass has a paused clock go to a frame's end. One that was resumed meanwhile gets there by itself.
+func (p *Pipeline) pass(f *world.Frame, now simtime.Stamp) error {
+	err := p.clock.Step(int64(f.Until - now))
+	if errors.Is(err, simtime.ErrNotPaused) {
+		return nil
 	}
-}
-
-// passIfPaused is pass for a clock that may not be paused: then the run itself lets time pass.
-func (p *Pipeline) passIfPaused(f *world.Frame) func(now simtime.Stamp) error {
-	if p.clock.Paused() {
-		return p.pass(f)
-	}
-	return func(simtime.Stamp) error { return nil }
+	return err
 }
 
 // arrive waits until the run has come to a time and all that it began is done: captured, and
-// delivered if asked for.
+// delivered if asked for. It fails where the clock was changed and won't come there.
 func (p *Pipeline) arrive(ctx context.Context, at simtime.Stamp, wait world.Wait) error {
 	look := time.NewTicker(pollPause)
 	defer look.Stop()
@@ -295,31 +301,33 @@ func (p *Pipeline) arrive(ctx context.Context, at simtime.Stamp, wait world.Wait
 		if len(p.turn) == 0 {
 			return errors.Join(fmt.Errorf("%w: the run has ended", ErrClosed), p.failed())
 		}
+		if pace := p.clock.Pace(); pace < at && p.clock.Paused() {
+			return fmt.Errorf("%w: somebody else has changed it, and it stands at %d ns", world.ErrMode, pace)
+		}
 	}
 	if wait != world.Delivered {
 		return nil
 	}
-	return p.dispatcher.Drain(ctx)
+	ctx, cancel := context.WithTimeout(ctx, deliveryLimit)
+	defer cancel()
+	if err := p.dispatcher.Drain(ctx); err != nil {
+		return fmt.Errorf("%w: %w", ErrUndelivered, err)
+	}
+	return nil
 }
 
-// applyAt checks a frame and applies it, and has time pass, if that isn't the caller's, in
-// between. now is the time at which the step begins. The frame loop doesn't move the scene
-// meanwhile.
-func (p *Pipeline) applyAt(f *world.Frame, result *StepResult, now func() simtime.Stamp, pass func(now simtime.Stamp) error) error {
+// applyAt checks a frame and applies it. now is the time at which the step begins, which it returns.
+// The frame loop doesn't move the scene meanwhile.
+func (p *Pipeline) applyAt(f *world.Frame, result *StepResult, now func() simtime.Stamp) (begin simtime.Stamp, err error) {
 	p.moving.Lock()
 	defer p.moving.Unlock()
-	begin := now()
+	begin = now()
 	if err := p.check(f, begin); err != nil {
-		return err
+		return begin, err
 	}
-	before := p.goal.Load()
 	p.goal.Store(f.Until)
-	if err := pass(begin); err != nil {
-		p.goal.Store(before)
-		return err
-	}
 	p.apply(f, begin, result)
-	return nil
+	return begin, nil
 }
 
 // check plans a frame without changing anything. The pipeline's moving must be held.
@@ -359,10 +367,8 @@ func (p *Pipeline) check(f *world.Frame, now simtime.Stamp) error {
 		}
 		slices.SortFunc(plan.leave, func(a, b *guest) int { return int(a.actor.ID) - int(b.actor.ID) })
 	}
-	if room := p.config.Capacity; len(w.guests)+len(plan.come)-len(plan.leave) > room {
-		last := len(plan.come) - 1
-		return &world.ActorError{List: "spawn", Index: last, Actor: world.Ref{Name: f.Spawn[last].Name},
-			Err: fmt.Errorf("%w: it is for %d, of whom %d are there; world.capacity makes more", world.ErrFull, room, len(w.guests)-len(plan.leave))}
+	if err := p.checkRoom(f); err != nil {
+		return err
 	}
 	if f.Ego != nil {
 		if _, err := waypoint(f.Ego, f.Until); err != nil {
@@ -370,6 +376,32 @@ func (p *Pipeline) check(f *world.Frame, now simtime.Stamp) error {
 		}
 	}
 	return nil
+}
+
+// checkRoom returns an error for the first who has no room.
+func (p *Pipeline) checkRoom(f *world.Frame) error {
+	come := len(p.guests.plan.come)
+	stay := len(p.guests.guests) - len(p.guests.plan.leave)
+	full := func(first int, err error) error {
+		return &world.ActorError{List: "spawn", Index: first, Actor: world.Ref{Name: f.Spawn[first].Name}, Err: err}
+	}
+	if room := p.config.Capacity - stay; come > max(room, 0) {
+		return full(max(room, 0), fmt.Errorf("%w: it is for %d, of whom %d are there; world.capacity makes more", world.ErrFull, p.config.Capacity, stay))
+	}
+	if come > 0 { // SpawnActor's take slots, too
+		if room := p.history.Room(); come > room {
+			return full(room, fmt.Errorf("%w: the scene has %d slots, and others have taken the rest", world.ErrFull, p.config.Scene.Slots))
+		}
+	}
+	return nil
+}
+
+// forget takes out somebody who has left.
+func (w *theWorld) forget(g *guest) {
+	delete(w.guests, g.actor.ID)
+	if w.names[g.name] == g {
+		delete(w.names, g.name)
+	}
 }
 
 // find returns the guest that is meant.
@@ -545,8 +577,7 @@ func (p *Pipeline) apply(f *world.Frame, now simtime.Stamp, result *StepResult) 
 	w := &p.guests
 	for _, g := range w.plan.leave {
 		_ = p.history.Remove(g.actor.ID) // it is there
-		delete(w.guests, g.actor.ID)
-		delete(w.names, g.name)
+		w.forget(g)
 	}
 	stayed := len(w.plan.move) < len(w.guests)
 	for i := range w.plan.come {
@@ -554,8 +585,7 @@ func (p *Pipeline) apply(f *world.Frame, now simtime.Stamp, result *StepResult) 
 	}
 	for i := range w.plan.move {
 		m := &w.plan.move[i]
-		from, to := m.guest.motion.End(), p.placed(m.guest, m.to)
-		from.Stamp = now
+		from, to := m.guest.motion.At(now), p.placed(m.guest, m.to)
 		if m.jump {
 			_ = p.history.Jumped(m.guest.actor.ID) // it is there
 			from = to
@@ -565,7 +595,7 @@ func (p *Pipeline) apply(f *world.Frame, now simtime.Stamp, result *StepResult) 
 	if stayed {
 		for _, g := range w.guests {
 			if g.told != w.frame {
-				g.motion.Stand()
+				g.motion.Stand(now)
 			}
 		}
 	}
@@ -586,7 +616,10 @@ func (p *Pipeline) applySpawn(c *coming, f *world.Frame, result *StepResult) {
 	}
 	g.actor, _ = p.history.SpawnActor(c.model, c.as, g.motion) // the room was counted
 	g.name = g.actor.Name
-	w.guests[g.actor.ID], w.names[g.name] = g, g
+	w.guests[g.actor.ID] = g
+	if c.as.Name != "" || w.names[g.name] == nil { // a name of its model and a number may be another's
+		w.names[g.name] = g
+	}
 	result.Spawned = append(result.Spawned, g.actor.ID)
 	if c.as.Parts != nil && c.as.TypeID != BoxModel && !w.unknown[c.as.TypeID] {
 		w.unknown[c.as.TypeID] = true
@@ -613,7 +646,7 @@ func (p *Pipeline) applyEgo(f *world.Frame, now simtime.Stamp) {
 	w := &p.guests
 	if f.Ego == nil {
 		if w.ego != nil {
-			w.ego.Stand() // where the last frame put it
+			w.ego.Stand(now) // where the last frame put it
 		}
 		return
 	}
@@ -623,11 +656,11 @@ func (p *Pipeline) applyEgo(f *world.Frame, now simtime.Stamp) {
 		w.ego = &scene.Guided{}
 		_ = p.history.SetMotion(scene.EgoID, w.ego) // the ego is there
 		state, _ := p.history.State(scene.EgoID, now)
-		from = scene.Waypoint{Pose: state.Pose}
+		from = scene.Waypoint{Stamp: now, Pose: state.Pose}
 	} else {
-		from = w.ego.End()
+		from = w.ego.At(now)
 	}
-	if from.Stamp = now; f.Ego.Jump {
+	if f.Ego.Jump {
 		from = to
 	}
 	w.ego.Lead(from, to)

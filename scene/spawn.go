@@ -188,6 +188,17 @@ func (h *History) freeTrack() (int, error) {
 	return 0, fmt.Errorf("%w: all %d are taken", ErrReserveEmpty, h.scene.Slots)
 }
 
+// Room returns how many actors Spawn has room for up to the next tick. Frame loop only.
+func (h *History) Room() int {
+	room := h.scene.Slots
+	for track := h.firstSlot; track < len(h.here); track++ {
+		if h.here[track] != nil || h.was[track] != nil {
+			room--
+		}
+	}
+	return room
+}
+
 // grow gives the history tracks for more slots. Few runs use them all.
 func (h *History) grow(slots int) {
 	tracks := h.firstSlot + slots

@@ -220,6 +220,7 @@ func TestSpawnAndRemoveErrors(t *testing.T) {
 		require.ErrorIs(t, err, want)
 		assert.ErrorContains(t, err, text)
 	}
+	assert.Equal(t, 2, h.Room())
 	_, err := h.Spawn("vehicle.sedam", nil)
 	fail(scene.ErrNoActor, err, "did you mean vehicle.sedan?")
 	_, err = h.Spawn("[", nil)
@@ -245,6 +246,7 @@ func TestSpawnAndRemoveErrors(t *testing.T) {
 		require.NoError(t, err)
 		came = append(came, a.ID)
 	}
+	assert.Zero(t, h.Room())
 	_, err = h.SpawnActor(model, scene.Actor{}, nil)
 	fail(scene.ErrReserveEmpty, err, "all 2 are taken")
 	// Spawned and removed before a tick: it never appears, and its slot is free at once.
@@ -259,9 +261,11 @@ func TestSpawnAndRemoveErrors(t *testing.T) {
 	fail(scene.ErrNoActor, h.Remove(came[0]), "no such actor")
 	// The slot of one that was there is free only after the tick at which it goes.
 	require.NoError(t, h.Remove(came[1]))
+	assert.Zero(t, h.Room())
 	_, err = h.Spawn("vehicle.*", nil)
 	require.ErrorIs(t, err, scene.ErrReserveEmpty)
 	h.Record(20e6)
+	assert.Equal(t, 1, h.Room())
 	_, err = h.Spawn("vehicle.*", nil)
 	require.NoError(t, err)
 
