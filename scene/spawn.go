@@ -160,7 +160,7 @@ func (h *History) SpawnActor(model *Actor, as Actor, m Motion) (*Actor, error) {
 	h.here[track] = &visit{&as, at}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if left := h.occupants[track]; left != 0 {
+	if left := h.occupants[track]; left != 0 && !h.hasTickLocked(track, left) {
 		delete(h.members, left)
 	}
 	h.occupants[track] = as.ID
@@ -252,7 +252,7 @@ func (h *History) SetMotion(id uint32, m Motion) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	member, known := h.members[id]
-	if !known {
+	if !known || !h.ownsLocked(member) {
 		_, err := h.comingAndGoing(id)
 		return fmt.Errorf("move actor %d: %w", id, cmp.Or(err, ErrNoActor))
 	}
@@ -283,14 +283,48 @@ func (h *History) Motion(id uint32) (m Motion, ok bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	member, ok := h.members[id]
-	if !ok {
+	if !ok || !h.ownsLocked(member) {
 		return nil, false
 	}
 	return h.motions[member.track], true
 }
 
+// ownsLocked reports whether no other has taken the member's slot since. Mu must be held.
+func (h *History) ownsLocked(m *member) bool {
+	return m.track < h.firstSlot || h.occupants[m.track] == m.actor.ID
+}
+
+// hasTickLocked reports whether an actor is at some tick. Mu must be held.
+func (h *History) hasTickLocked(track int, id uint32) bool {
+	for tick := h.length - 1; tick >= 0; tick-- {
+		if v := h.visitLocked(track, tick); v != nil && v.actor.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// dropLocked drops the oldest tick, and those who were there last then and whose slots others have
+// taken. Mu must be held.
+func (h *History) dropLocked() {
+	for track := h.firstSlot; track < h.tracks; track++ {
+		v := h.visitLocked(track, 0)
+		if v == nil || v.actor.ID == h.occupants[track] {
+			continue
+		}
+		if h.length > 1 {
+			if next := h.visitLocked(track, 1); next != nil && next.actor == v.actor {
+				continue
+			}
+		}
+		delete(h.members, v.actor.ID)
+	}
+	h.first = (h.first + 1) % len(h.times)
+	h.length--
+}
+
 // Actor returns an actor of the scene, or one that was spawned, nil if the id is unknown. One
-// that has left is known until another takes its slot. Any goroutine may ask.
+// that has left is known as long as a tick has it, or nobody else its slot. Any goroutine may ask.
 func (h *History) Actor(id uint32) *Actor {
 	if a := h.scene.Actor(id); a != nil {
 		return a

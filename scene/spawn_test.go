@@ -304,17 +304,14 @@ func TestSpawnSharesSlotsAmongModels(t *testing.T) {
 				gone := here[round%2]
 				require.NoError(t, h.Remove(gone.ID))
 				tick()
-				assert.Same(t, gone, h.Actor(gone.ID), "known until the slot is another's")
 				came := spawn([]string{c.third, c.first, c.second}[round%3], float64(100+round))
 				assert.Equal(t, last+1, came.ID)
 				last, here[round%2] = came.ID, came
 				tick()
-				assert.Nil(t, h.Actor(gone.ID))
 				assert.False(t, h.Present(gone.ID, now))
 				_, known := h.Motion(gone.ID)
-				assert.False(t, known)
-				_, known = h.Box(gone.ID)
-				assert.False(t, known)
+				assert.False(t, known, "the slot is another's")
+				require.ErrorIs(t, h.SetMotion(gone.ID, nil), scene.ErrNoActor)
 				pose, there := h.Pose(came.ID, now)
 				assert.True(t, there)
 				assert.Equal(t, float64(100+round), pose.Position[1])
@@ -323,6 +320,52 @@ func TestSpawnSharesSlotsAmongModels(t *testing.T) {
 				box, _ := h.Box(came.ID)
 				assert.Equal(t, s.BoxOf(s.Model(came.TypeID)), box)
 			}
+		})
+	}
+}
+
+// Sensors ask late: what they measured is some ticks ago, and the slot may be another's by then.
+func TestWhoLeftIsKnownAsLongAsATickHasHim(t *testing.T) {
+	for name, forget := range map[string]func(h *scene.History){
+		"ticks pass":     func(h *scene.History) { h.Record(40e6); h.Record(50e6) },
+		"time goes back": func(h *scene.History) { h.Jump(5e6) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := fleet()
+			s.Slots = 1
+			w, err := scene.Build(t.Context(), s, scene.BuildOptions{})
+			require.NoError(t, err)
+			h := scene.NewHistory(s, nil, 4)
+			h.Record(0)
+			gone, err := h.Spawn("vehicle.car", standing(0, 10, 0))
+			require.NoError(t, err)
+			h.Record(10e6)
+			require.NoError(t, h.Remove(gone.ID))
+			h.Record(20e6)
+			came, err := h.Spawn("vehicle.van", standing(0, 20, 0))
+			require.NoError(t, err)
+			h.Record(30e6)
+
+			assert.Same(t, gone, h.Actor(gone.ID))
+			box, known := h.Box(gone.ID)
+			assert.True(t, known)
+			assert.Equal(t, s.BoxOf(gone), box)
+			for _, c := range []struct {
+				stamp simtime.Stamp
+				there bool
+			}{{10e6, true}, {20e6, false}, {30e6, false}} {
+				pose, there := h.Pose(gone.ID, c.stamp)
+				state, also := h.State(gone.ID, c.stamp)
+				assert.Equal(t, []bool{c.there, c.there, c.there}, []bool{there, also, h.Present(gone.ID, c.stamp)}, "at %d", c.stamp)
+				assert.Equal(t, []float64{10, 10}, []float64{pose.Position[1], state.Pose.Position[1]}, "at %d", c.stamp)
+			}
+			_, err = scene.NewPacker(w, h).Motion(nil, scene.Window{Parent: gone.ID, Mount: spatial.Identity(), StartNs: 10e6, EndNs: 20e6})
+			require.NoError(t, err, "the sensor that he carried")
+			require.ErrorIs(t, h.Remove(gone.ID), scene.ErrAbsent)
+
+			forget(h)
+			assert.Nil(t, h.Actor(gone.ID))
+			assert.Same(t, came, h.Actor(came.ID))
 		})
 	}
 }
