@@ -572,7 +572,7 @@ func TestStepSensorsWaitsForItsTurn(t *testing.T) {
 	}
 }
 
-// pausedPlaza returns a pipeline whose run is under way and paused.
+// pausedPlaza returns a pipeline whose run is under way, and paused at 10 ms.
 func pausedPlaza(t *testing.T, mode pipeline.Mode) *pipeline.Pipeline {
 	t.Helper()
 	begun := make(chan struct{})
@@ -590,6 +590,8 @@ func pausedPlaza(t *testing.T, mode pipeline.Mode) *pipeline.Pipeline {
 		assert.NoError(t, <-ended)
 	})
 	<-begun
+	_, err := p.StepTo(ctx, &world.Frame{Until: 10_000_000})
+	require.NoError(t, err) // and its loop, too
 	return p
 }
 
@@ -623,7 +625,7 @@ func TestThoseWhoHearOfAStepMayAsk(t *testing.T) {
 	p.Clock().Subscribe(func(simtime.Change) { p.Actors("*") })
 	done := make(chan error, 1)
 	go func() {
-		_, err := p.StepTo(t.Context(), &world.Frame{Until: 10_000_000})
+		_, err := p.StepTo(t.Context(), &world.Frame{Until: 20_000_000})
 		done <- err
 	}()
 	select {
@@ -685,4 +687,51 @@ func TestAWorldOfAClockWithItsOwnTime(t *testing.T) {
 	result, err := p.StepTo(ctx, &world.Frame{Until: p.Clock().Now() + 10_000_000})
 	require.NoError(t, err)
 	assert.Equal(t, p.Clock().Now(), result.Stamp)
+}
+
+// TestManyAskWhileAWorldSteps has sensors and actors of others come and go meanwhile. It is for the
+// race detector.
+func TestManyAskWhileAWorldSteps(t *testing.T) {
+	p := stepped(t, 16, &script{})
+	hear(t, addScripted(t, p, laggyID, "cam", "20"), func(sensors.Tick, *sample.Imu) { p.Actors("*") })
+	ctx, stop := context.WithCancel(t.Context())
+	var others sync.WaitGroup
+	for _, do := range []func(k int){
+		func(int) { p.Summary() },
+		func(int) {
+			_, newest, _ := p.History().Span()
+			for _, a := range p.History().Spawned(nil, newest) {
+				_, _ = p.History().State(a.ID, newest)
+				_, _ = p.History().Box(a.ID)
+				_, _ = p.History().Motion(a.ID)
+			}
+		},
+		func(k int) {
+			a, err := p.SpawnActor("vehicle.sedan", nil)
+			if err != nil {
+				return
+			}
+			_, _ = p.AddSensor(sensors.Config{AttachTo: a.ID(), ID: laggyID, Name: fmt.Sprint("on ", k), Rate: simtime.Hz(50)})
+			assert.NoError(t, a.Destroy())
+		},
+	} {
+		others.Go(func() {
+			for k := 0; ctx.Err() == nil; k++ {
+				do(k)
+				time.Sleep(time.Millisecond)
+			}
+		})
+	}
+	for k := 1; k <= 100; k++ {
+		name := fmt.Sprint("a", k)
+		_, err := p.StepTo(t.Context(), &world.Frame{
+			Until: simtime.Stamp(k * 10_000_000), Wait: world.Wait(k % 3), Complete: k%4 == 0,
+			Spawn:  []world.Spawn{{Name: name, Model: "vehicle.sedan", State: at(float64(k), 0, 0)}},
+			Actors: []world.Actor{moved(name, at(float64(k), 1, 0))},
+		})
+		require.NoError(t, err)
+	}
+	stop()
+	others.Wait()
+	require.NoError(t, p.Close(t.Context()))
 }
