@@ -56,6 +56,7 @@ type theWorld struct {
 	most     int             // guests at a time, so far
 	steps    int64
 	followed string       // the kind of the source that frames come from, "" for none
+	follows  bool         // frames come from it now; the one who steps uses it
 	gaps     atomic.Int64 // of that source
 }
 
@@ -123,7 +124,7 @@ type Following struct {
 
 // Follow steps the pipeline from frame to frame of a source. It returns nil when the source ends,
 // the duration has passed, or ctx ends. Nobody else steps meanwhile: StepTo returns world.ErrBusy.
-// Follow doesn't close the source.
+// A paused clock holds it up. Follow doesn't close the source.
 func (p *Pipeline) Follow(ctx context.Context, w Following) error {
 	select {
 	case p.guests.stepping <- struct{}{}:
@@ -134,6 +135,8 @@ func (p *Pipeline) Follow(ctx context.Context, w Following) error {
 	p.moving.Lock()
 	p.guests.followed = w.Kind
 	p.moving.Unlock()
+	p.guests.follows = true
+	defer func() { p.guests.follows = false }()
 	ego, begun, start := p.egoNow(), time.Now(), p.simNs.Load()
 	for ctx.Err() == nil {
 		f, err := w.Source.Next(ctx, ego)
@@ -230,7 +233,7 @@ func (p *Pipeline) stepAlone(ctx context.Context, f *world.Frame, b *barrier, re
 	}
 	p.follow() // a clock may have a time of its own from the start
 	begin, err := p.applyAt(f, result, p.simNs.Load)
-	if err == nil && p.clock.Paused() { // otherwise the run itself lets time pass
+	if err == nil && !p.guests.follows && p.clock.Paused() { // otherwise the run itself lets time pass
 		err = p.pass(f, begin)
 	}
 	if err != nil {

@@ -735,3 +735,20 @@ func TestManyAskWhileAWorldSteps(t *testing.T) {
 	others.Wait()
 	require.NoError(t, p.Close(t.Context()))
 }
+
+// TestAPauseHoldsUpWhoFollows: others may pause the clock between two frames, and resume it.
+func TestAPauseHoldsUpWhoFollows(t *testing.T) {
+	p := stepped(t, 1, &script{})
+	p.Clock().Pause()
+	released := make(chan struct{})
+	go func() {
+		defer close(released)
+		time.Sleep(30 * time.Millisecond)
+		assert.Zero(t, p.Clock().Now(), "it stands")
+		p.Clock().Resume()
+	}()
+	source := &frames{list: []world.Frame{{Until: 10_000_000}, {Until: 20_000_000}}, then: io.EOF}
+	require.NoError(t, p.Follow(t.Context(), pipeline.Following{Kind: "test", Source: source, Scale: 1}))
+	assert.Equal(t, simtime.Stamp(20_000_000), p.Clock().Now())
+	<-released
+}
