@@ -152,6 +152,9 @@ func (p *Pipeline) Follow(ctx context.Context, w Following) error {
 		if w.Scale > 0 && !wait(ctx, time.Until(begun.Add(time.Duration(float64(f.Until-start)/w.Scale)))) {
 			return nil
 		}
+		stood := time.Now()
+		_ = p.clock.WaitUntil(ctx, p.simNs.Load()+1) // the step tells why not
+		begun = begun.Add(time.Since(stood))         // what a pause takes isn't made good
 		result, err := p.stepTo(ctx, f)
 		if err != nil {
 			if ctx.Err() != nil {

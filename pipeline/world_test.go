@@ -740,15 +740,18 @@ func TestManyAskWhileAWorldSteps(t *testing.T) {
 func TestAPauseHoldsUpWhoFollows(t *testing.T) {
 	p := stepped(t, 1, &script{})
 	p.Clock().Pause()
+	var resumed time.Time
 	released := make(chan struct{})
 	go func() {
 		defer close(released)
-		time.Sleep(30 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
 		assert.Zero(t, p.Clock().Now(), "it stands")
+		resumed = time.Now()
 		p.Clock().Resume()
 	}()
-	source := &frames{list: []world.Frame{{Until: 10_000_000}, {Until: 20_000_000}}, then: io.EOF}
+	source := &frames{list: []world.Frame{{Until: 10_000_000}, {Until: 50_000_000}}, then: io.EOF}
 	require.NoError(t, p.Follow(t.Context(), pipeline.Following{Kind: "test", Source: source, Scale: 1}))
-	assert.Equal(t, simtime.Stamp(20_000_000), p.Clock().Now())
 	<-released
+	assert.Equal(t, simtime.Stamp(50_000_000), p.Clock().Now())
+	assert.GreaterOrEqual(t, time.Since(resumed), 20*time.Millisecond, "and doesn't hurry afterwards")
 }
