@@ -147,10 +147,7 @@ func (h *History) SpawnActor(model *Actor, as Actor, m Motion) (*Actor, error) {
 	} else {
 		as.Parts = model.Parts
 	}
-	h.lastID++
-	if label := LabelOf(h.lastID); label <= h.ownIDs { // of nothing, or of one of the scene's own
-		h.lastID += 1 + h.ownIDs - label
-	}
+	h.lastID = h.nextID()
 	as.ID, as.Motion = h.lastID, m
 	if m == nil {
 		as.Motion = Standing(as.Pose) // it isn't Static: it can go
@@ -167,6 +164,48 @@ func (h *History) SpawnActor(model *Actor, as Actor, m Motion) (*Actor, error) {
 	h.members[as.ID] = &member{&as, track, box}
 	h.motions[track] = m
 	return &as, nil
+}
+
+// nextID returns the next id whose label isn't that of nothing, of one of the scene's own, or of
+// one who is there.
+func (h *History) nextID() uint32 {
+	id := h.lastID
+	for range labelMask {
+		if id++; LabelOf(id) > h.ownIDs && !(id > labelMask && h.isLabelInUse(LabelOf(id))) {
+			break
+		}
+	}
+	return id
+}
+
+// isLabelInUse reports whether somebody in a slot has a label. Frame loop only.
+func (h *History) isLabelInUse(label uint32) bool {
+	for track := h.firstSlot; track < len(h.here); track++ {
+		if v := cmp.Or(h.here[track], h.was[track]); v != nil && LabelOf(v.actor.ID) == label {
+			return true
+		}
+	}
+	return false
+}
+
+// Labelled returns the id of the actor of a label that was there at a time. It is the label itself
+// where nobody of another id was. Any goroutine may ask.
+func (h *History) Labelled(label uint32, stamp simtime.Stamp) uint32 {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if label <= h.ownIDs || h.length == 0 {
+		return label
+	}
+	tick := h.placeLocked(stamp).tick
+	if m, ok := h.members[label]; ok && h.thereLocked(m, tick) {
+		return label
+	}
+	for track := h.firstSlot; track < h.tracks; track++ {
+		if v := h.visitLocked(track, tick); v != nil && LabelOf(v.actor.ID) == label {
+			return v.actor.ID
+		}
+	}
+	return label
 }
 
 // freeTrack returns the track of the first slot where nobody is to be at the next tick, and nobody

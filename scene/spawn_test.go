@@ -118,6 +118,31 @@ func TestTooManySlots(t *testing.T) {
 	assert.ErrorContains(t, err, "65538 slots of 1")
 }
 
+// Nobody has the label of another who is there, however many came meanwhile.
+func TestLabelsOfThoseWhoAreThereDiffer(t *testing.T) {
+	s := fleet()
+	s.Slots = 3
+	h := scene.NewHistory(s, nil, 4)
+	stays, err := h.Spawn("vehicle.car", nil)
+	require.NoError(t, err)
+	for k := range 140_000 {
+		a, err := h.Spawn("vehicle.car", nil)
+		require.NoError(t, err)
+		if scene.LabelOf(a.ID) == scene.LabelOf(stays.ID) {
+			t.Fatalf("actors %d and %d have one label", stays.ID, a.ID)
+		}
+		if k%30_000 == 0 {
+			h.Record(simtime.Stamp(k))
+			assert.Equal(t, a.ID, h.Labelled(scene.LabelOf(a.ID), simtime.Stamp(k)))
+			assert.Equal(t, stays.ID, h.Labelled(stays.ID, simtime.Stamp(k)))
+			require.NoError(t, h.Remove(a.ID))
+			h.Record(simtime.Stamp(k + 1))
+			continue
+		}
+		require.NoError(t, h.Remove(a.ID))
+	}
+}
+
 // Whom a scene brings never has the label of one that it had from the start, nor that of nothing.
 func TestSpawnNumbersRise(t *testing.T) {
 	for _, own := range []int{0, 1, 40, 3000, scene.MaxActors} {
