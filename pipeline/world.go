@@ -100,7 +100,8 @@ type moving struct {
 // If ctx ends first, the call returns its error. The frame was applied then. A step of the call's own
 // ends where it is, and the next one begins there. That of somebody else's run continues, and the next
 // one waits for it. The error wraps ErrUndelivered, and the result is whole, if ctx ends, or two minutes
-// pass, while only a bridge still has messages. Any goroutine may call it.
+// pass, while only a bridge still has messages. Any goroutine may call it, but a sensor's listener: the step
+// waits for that.
 func (p *Pipeline) StepTo(ctx context.Context, f *world.Frame) (StepResult, error) {
 	select {
 	case p.guests.stepping <- struct{}{}:

@@ -45,6 +45,7 @@ type History struct {
 	// those who are to be there at the next tick, was those of the latest.
 	states    []State
 	here, was []*visit
+	recorded  int    // ticks
 	lastID    uint32 // of an actor
 	ownIDs    uint32 // the scene's own are up to it; 0 where they leave no label to others
 
@@ -101,7 +102,7 @@ func NewHistory(s *Scene, ego Motion, capacity int) *History {
 
 // enter gives a track to somebody who is there from the start.
 func (h *History) enter(a *Actor, box Box) {
-	h.members[a.ID] = &member{a, len(h.here), box}
+	h.members[a.ID] = &member{actor: a, track: len(h.here), box: box}
 	h.here = append(h.here, &visit{a, -1})
 	h.motions = append(h.motions, a.Motion)
 	h.states = append(h.states, State{Pose: a.Pose})
@@ -153,6 +154,7 @@ func (h *History) record(stamp simtime.Stamp, move func(Advancer, simtime.Stamp)
 		}
 	}
 	copy(h.was, h.here)
+	h.recorded++
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	again := h.length > 0 && stamp <= h.timeLocked(h.length-1)

@@ -103,6 +103,7 @@ type member struct {
 	actor *Actor
 	track int
 	box   Box
+	last  int // the number of the last tick that has one who has left, 0 for none
 }
 
 // Spawn makes an actor present from the next tick on and returns it. It has the first model
@@ -157,11 +158,11 @@ func (h *History) SpawnActor(model *Actor, as Actor, m Motion) (*Actor, error) {
 	h.here[track] = &visit{&as, at}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if left := h.occupants[track]; left != 0 && !h.hasTickLocked(track, left) {
+	if left := h.occupants[track]; left != 0 && h.members[left].last <= h.recorded-h.length { // no tick has him
 		delete(h.members, left)
 	}
 	h.occupants[track] = as.ID
-	h.members[as.ID] = &member{&as, track, box}
+	h.members[as.ID] = &member{actor: &as, track: track, box: box}
 	h.motions[track] = m
 	return &as, nil
 }
@@ -266,6 +267,9 @@ func (h *History) Remove(id uint32) error {
 	if v := h.here[member.track]; v == nil || v.actor.ID != id {
 		return fmt.Errorf("remove actor %d: %w", id, ErrAbsent)
 	}
+	if v := h.was[member.track]; v != nil && v.actor.ID == id {
+		member.last = h.recorded
+	}
 	h.here[member.track] = nil
 	return nil
 }
@@ -331,16 +335,6 @@ func (h *History) Motion(id uint32) (m Motion, ok bool) {
 // ownsLocked reports whether no other has taken the member's slot since. Mu must be held.
 func (h *History) ownsLocked(m *member) bool {
 	return m.track < h.firstSlot || h.occupants[m.track] == m.actor.ID
-}
-
-// hasTickLocked reports whether an actor is at some tick. Mu must be held.
-func (h *History) hasTickLocked(track int, id uint32) bool {
-	for tick := h.length - 1; tick >= 0; tick-- {
-		if v := h.visitLocked(track, tick); v != nil && v.actor.ID == id {
-			return true
-		}
-	}
-	return false
 }
 
 // dropLocked drops the oldest tick, and those who were there last then and whose slots others have
