@@ -55,8 +55,9 @@ type theWorld struct {
 	plan     plan            // scratch
 	most     int             // guests at a time, so far
 	steps    int64
-	followed string       // the kind of the source that frames come from, "" for none
-	follows  bool         // frames come from it now; the one who steps uses it
+	followed string // the kind of the source that frames come from, "" for none
+	follows  bool   // frames come from it now; the one who steps uses it, and end
+	end      simtime.Stamp
 	gaps     atomic.Int64 // of that source
 }
 
@@ -117,7 +118,8 @@ type Following struct {
 	// Kind names the source's kind, for the summary.
 	Kind   string
 	Source world.Source
-	// Duration ends it when so much simulated time has passed; 0 is without end.
+	// Duration ends it when so much simulated time has passed, also within a frame's step; 0 is
+	// without end.
 	Duration time.Duration
 	// Scale is how many simulated seconds may pass in one of the host's; 0 sets no limit.
 	Scale float64
@@ -136,10 +138,13 @@ func (p *Pipeline) Follow(ctx context.Context, w Following) error {
 	p.moving.Lock()
 	p.guests.followed = w.Kind
 	p.moving.Unlock()
-	p.guests.follows = true
-	defer func() { p.guests.follows = false }()
 	ego, begun, start := p.egoNow(), time.Now(), p.simNs.Load()
-	for ctx.Err() == nil {
+	p.guests.follows, p.guests.end = true, math.MaxInt64
+	if w.Duration > 0 {
+		p.guests.end = later(start, int64(w.Duration))
+	}
+	defer func() { p.guests.follows = false }()
+	for ctx.Err() == nil && p.simNs.Load() < p.guests.end {
 		f, err := w.Source.Next(ctx, ego)
 		p.guests.gaps.Store(w.Source.Gaps())
 		switch {
@@ -147,8 +152,6 @@ func (p *Pipeline) Follow(ctx context.Context, w Following) error {
 			return nil
 		case err != nil:
 			return fmt.Errorf("world %s: %w", w.Kind, err)
-		case w.Duration > 0 && f.Until > later(start, int64(w.Duration)):
-			return nil
 		}
 		if w.Scale > 0 && !wait(ctx, time.Until(begun.Add(time.Duration(float64(f.Until-start)/w.Scale)))) {
 			return nil
@@ -251,12 +254,16 @@ func (p *Pipeline) stepAlone(ctx context.Context, f *world.Frame, b *barrier, re
 		cancel()
 		patience = over
 	}
-	err = p.runInTurn(ctx, patience, func() simtime.Stamp { return f.Until })
+	until := f.Until
+	if p.guests.follows {
+		until = min(until, p.guests.end)
+	}
+	err = p.runInTurn(ctx, patience, func() simtime.Stamp { return until })
 	if f.Wait != world.Delivered && errors.Is(err, ErrUndelivered) {
 		err = nil
 	}
 	result.Frame = p.lastFrame.Load()
-	if err == nil && p.simNs.Load() < f.Until {
+	if err == nil && p.simNs.Load() < until {
 		err = context.Cause(ctx)
 	}
 	return err

@@ -416,6 +416,7 @@ func TestFollow(t *testing.T) {
 		"to its end":      {io.EOF, 0, 3, 40_000_000, nil},
 		"to its fault":    {broken, 0, 3, 40_000_000, broken},
 		"for a duration":  {io.EOF, 20 * time.Millisecond, 2, 20_000_000, nil},
+		"into a step":     {io.EOF, 30 * time.Millisecond, 3, 30_000_000, nil},
 		"until ctx ended": {nil, 0, 3, 40_000_000, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
