@@ -63,7 +63,8 @@ func (p *Pipeline) Actors(pattern string) []*Actor {
 func (p *Pipeline) present(a *scene.Actor) bool {
 	p.moving.Lock()
 	defer p.moving.Unlock()
-	return a.Static() || p.history.IsComing(a.ID)
+	own := p.config.Scene.Actor(a.ID) // one that was spawned may have a model that never moves
+	return own != nil && own.Static() || p.history.IsComing(a.ID)
 }
 
 // SpawnActor makes an actor present from the next instant on. It has the first of the scene's

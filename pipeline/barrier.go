@@ -47,7 +47,8 @@ func (d *Delivery) Delivered() bool { return d.Missing == "" }
 // ends, or two minutes pass, while a bridge that doesn't move still has messages. Those are
 // missing as peer_slow, and are sent when it moves again.
 func (p *Pipeline) StepSensors(ctx context.Context, n int) ([]Delivery, error) {
-	b := &barrier{open: map[passageKey]*passage{}}
+	b := &barrier{}
+	b.reset()
 	defer p.barrier.CompareAndSwap(b, nil)
 	target := simtime.Stamp(math.MaxInt64) // until time has begun
 	err := p.run(ctx, ctx, func() simtime.Stamp {
@@ -66,6 +67,17 @@ type barrier struct {
 	mu   sync.Mutex
 	list []*passage              // guarded by mu: in the order they were due
 	open map[passageKey]*passage // guarded by mu
+}
+
+// reset begins another account. What is still under way is of the one before.
+func (b *barrier) reset() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.list = b.list[:0]
+	if b.open == nil {
+		b.open = map[passageKey]*passage{}
+	}
+	clear(b.open)
 }
 
 type passageKey struct {

@@ -451,5 +451,13 @@ func (p *Pipeline) closeGPU() error {
 // window. It is closed by Close.
 func (p *Pipeline) GL() *gpu.Thread { return p.gl }
 
-// Ego returns the motion that the vehicle follows; nil for one that stands.
-func (p *Pipeline) Ego() scene.Motion { return p.config.Ego }
+// Ego returns the motion that the vehicle follows: a *scene.Guided from the first frame on that
+// moves it (StepTo), nil for one that stands. Any goroutine may ask.
+func (p *Pipeline) Ego() scene.Motion {
+	p.moving.Lock()
+	defer p.moving.Unlock()
+	if p.guests.ego != nil {
+		return p.guests.ego
+	}
+	return p.config.Ego
+}

@@ -45,6 +45,24 @@ func (s *Sensor) Tune(t Tuning) error {
 	return nil
 }
 
+// Live returns the attributes that Tune may change, with the values that the sensor was told
+// last. Any goroutine may call it.
+func (s *Sensor) Live() map[string]any {
+	s.tuning.mu.Lock()
+	defer s.tuning.mu.Unlock()
+	settings := s.spec.Settings
+	if s.tuning.settings != nil {
+		settings = s.tuning.settings
+	}
+	live := map[string]any{}
+	for _, a := range s.spec.Definition.Attributes {
+		if a.Live {
+			live[a.Name] = settings.Value(a.Name)
+		}
+	}
+	return live
+}
+
 func (s *Sensor) retune(t Tuning) error {
 	d := s.spec.Definition
 	switch {

@@ -56,7 +56,9 @@ func TestTuneChangesTheRate(t *testing.T) {
 	p, s, got := tuned(t, sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(50)})
 	require.NoError(t, p.Step(t.Context(), 5))
 	require.NoError(t, s.Tune(pipeline.Tuning{Rate: simtime.Hz(20)}))
+	assert.Equal(t, 0.0, s.Live()["noise_accel_bias_x"])
 	require.NoError(t, s.Tune(pipeline.Tuning{Attributes: map[string]any{"noise_accel_bias_x": 1.0}}))
+	assert.Equal(t, 1.0, s.Live()["noise_accel_bias_x"], "as told")
 	require.NoError(t, p.Step(t.Context(), 20))
 	var at []int64
 	var biased []bool

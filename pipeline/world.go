@@ -53,6 +53,8 @@ type theWorld struct {
 	unknown  map[string]bool // models that were asked for and aren't known
 	ego      *scene.Guided   // nil until a frame moves the ego
 	plan     plan            // scratch
+	account  barrier         // of the latest step
+	look     *time.Timer     // of arrive
 	most     int             // guests at a time, so far
 	steps    int64
 	followed string // the kind of the source that frames come from, "" for none
@@ -63,6 +65,7 @@ type theWorld struct {
 
 func (w *theWorld) open() {
 	w.stepping, w.guests, w.names, w.unknown = make(chan struct{}, 1), map[uint32]*guest{}, map[string]*guest{}, map[string]bool{}
+	w.look = time.NewTimer(0)
 }
 
 // plan is a frame that was checked and not yet applied.
@@ -104,12 +107,38 @@ type moving struct {
 // pass, while only a bridge still has messages. Any goroutine may call it, but a sensor's listener: the step
 // waits for that.
 func (p *Pipeline) StepTo(ctx context.Context, f *world.Frame) (StepResult, error) {
+	return p.stepOnce(ctx, f, p.stepAlone)
+}
+
+// StepRunning is StepTo for those who don't own the pipeline, such as a client of its server. It
+// steps a run that is under way and paused. Where nobody runs the pipeline, the error wraps
+// world.ErrMode.
+func (p *Pipeline) StepRunning(ctx context.Context, f *world.Frame) (StepResult, error) {
+	return p.stepOnce(ctx, f, func(context.Context, *world.Frame, *barrier, *StepResult) error {
+		return fmt.Errorf("%w: it has not begun, or has ended", world.ErrMode)
+	})
+}
+
+// Running reports whether a run or a step is under way. Any goroutine may ask.
+func (p *Pipeline) Running() bool { return len(p.turn) > 0 }
+
+// stepper makes a step and keeps the barrier's account of it.
+type stepper func(context.Context, *world.Frame, *barrier, *StepResult) error
+
+// stepOnce is StepTo with what steps a pipeline that nobody runs.
+func (p *Pipeline) stepOnce(ctx context.Context, f *world.Frame, alone stepper) (StepResult, error) {
 	select {
 	case p.guests.stepping <- struct{}{}:
 		defer func() { <-p.guests.stepping }()
-		return p.stepTo(ctx, f)
 	default:
 		return StepResult{}, fmt.Errorf("step to %d ns: %w", f.Until, world.ErrBusy)
+	}
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+		return p.stepBy(ctx, f, alone)
+	default: // somebody runs it
+		return p.stepBy(ctx, f, p.stepAmong)
 	}
 }
 
@@ -135,6 +164,12 @@ func (p *Pipeline) Follow(ctx context.Context, w Following) error {
 	default:
 		return fmt.Errorf("follow a world: %w", world.ErrBusy)
 	}
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	default:
+		return fmt.Errorf("follow a world: %w: a run is under way", world.ErrBusy)
+	}
 	p.moving.Lock()
 	p.guests.followed = w.Kind
 	p.moving.Unlock()
@@ -159,7 +194,7 @@ func (p *Pipeline) Follow(ctx context.Context, w Following) error {
 		stood := time.Now()
 		_ = p.clock.WaitUntil(ctx, p.simNs.Load()+1) // the step tells why not
 		begun = begun.Add(time.Since(stood))         // what a pause takes isn't made good
-		result, err := p.stepTo(ctx, f)
+		result, err := p.stepBy(ctx, f, p.stepAlone)
 		if err != nil {
 			if ctx.Err() != nil {
 				return p.failed()
@@ -201,17 +236,11 @@ func worldState(s scene.State) world.State {
 	}
 }
 
-// stepTo is StepTo for the one who steps.
-func (p *Pipeline) stepTo(ctx context.Context, f *world.Frame) (StepResult, error) {
-	b := &barrier{open: map[passageKey]*passage{}}
+// stepBy makes a step for the one who steps.
+func (p *Pipeline) stepBy(ctx context.Context, f *world.Frame, step stepper) (StepResult, error) {
+	b := &p.guests.account
+	b.reset()
 	result := StepResult{Stamp: f.Until}
-	step := p.stepAmong
-	select {
-	case p.turn <- struct{}{}:
-		defer func() { <-p.turn }()
-		step = p.stepAlone
-	default: // somebody runs it
-	}
 	err := step(ctx, f, b, &result)
 	if err != nil {
 		err = fmt.Errorf("step to %d ns: %w", f.Until, err)
@@ -239,7 +268,8 @@ func (p *Pipeline) stepAlone(ctx context.Context, f *world.Frame, b *barrier, re
 		return err
 	}
 	p.follow() // a clock may have a time of its own from the start
-	begin, err := p.applyAt(f, result, p.simNs.Load)
+	begin := p.simNs.Load()
+	err := p.applyAt(f, result, begin)
 	if err == nil && !p.guests.follows && p.clock.Paused() { // otherwise the run itself lets time pass
 		err = p.pass(f, begin)
 	}
@@ -272,6 +302,9 @@ func (p *Pipeline) stepAlone(ctx context.Context, f *world.Frame, b *barrier, re
 // stepAmong steps a pipeline whose run is another's, and paused.
 func (p *Pipeline) stepAmong(ctx context.Context, f *world.Frame, b *barrier, result *StepResult) error {
 	if err := p.clock.Steppable(); err != nil {
+		if errors.Is(err, simtime.ErrNotPaused) {
+			err = fmt.Errorf("%w: pause it first", err)
+		}
 		return fmt.Errorf("%w: %w", world.ErrMode, err)
 	}
 	if err := p.arrive(ctx, p.clock.Pace(), world.Captured); err != nil {
@@ -279,7 +312,8 @@ func (p *Pipeline) stepAmong(ctx context.Context, f *world.Frame, b *barrier, re
 	}
 	p.barrier.Store(b)
 	defer p.barrier.Store(nil)
-	begin, err := p.applyAt(f, result, p.clock.Pace)
+	begin := p.clock.Pace()
+	err := p.applyAt(f, result, begin)
 	if err == nil {
 		err = p.pass(f, begin)
 	}
@@ -303,9 +337,10 @@ func (p *Pipeline) pass(f *world.Frame, now simtime.Stamp) error {
 // arrive waits until the run has come to a time and all that it began is done: captured, and
 // delivered if asked for. It fails where the clock was changed and won't come there.
 func (p *Pipeline) arrive(ctx context.Context, at simtime.Stamp, wait world.Wait) error {
-	look := time.NewTicker(pollPause)
+	look := p.guests.look
 	defer look.Stop()
 	for p.simNs.Load() < at || p.rest.underway.Load() > 0 || p.issuing.Load() > 0 || p.pending() > 0 {
+		look.Reset(pollPause)
 		select {
 		case <-look.C:
 		case <-p.rest.left:
@@ -330,18 +365,17 @@ func (p *Pipeline) arrive(ctx context.Context, at simtime.Stamp, wait world.Wait
 	return nil
 }
 
-// applyAt checks a frame and applies it. now is the time at which the step begins, which it returns.
-// The frame loop doesn't move the scene meanwhile.
-func (p *Pipeline) applyAt(f *world.Frame, result *StepResult, now func() simtime.Stamp) (begin simtime.Stamp, err error) {
+// applyAt checks a frame and applies it. now is the time at which the step begins. The frame loop
+// doesn't move the scene meanwhile.
+func (p *Pipeline) applyAt(f *world.Frame, result *StepResult, now simtime.Stamp) error {
 	p.moving.Lock()
 	defer p.moving.Unlock()
-	begin = now()
-	if err := p.check(f, begin); err != nil {
-		return begin, err
+	if err := p.check(f, now); err != nil {
+		return err
 	}
 	p.goal.Store(f.Until)
-	p.apply(f, begin, result)
-	return begin, nil
+	p.apply(f, now, result)
+	return nil
 }
 
 // check plans a frame without changing anything. The pipeline's moving must be held.
@@ -560,7 +594,7 @@ func (p *Pipeline) planMove(a *world.Actor, until simtime.Stamp) error {
 func waypoint(s *world.State, at simtime.Stamp) (scene.Waypoint, error) {
 	w := scene.Waypoint{
 		Stamp: at, Pose: s.Pose, Velocity: s.Velocity, AngularVelocity: s.AngularVelocity,
-		VelocityKnown: s.VelocityKnown, AngularVelocityKnown: s.AngularVelocityKnown,
+		VelocityKnown: s.VelocityKnown, AngularVelocityKnown: s.AngularVelocityKnown, Lamps: scene.Lamps(s.Lights),
 	}
 	if !s.VelocityKnown {
 		w.Velocity = mgl64.Vec3{}

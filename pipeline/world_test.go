@@ -245,12 +245,37 @@ func TestWhoJumpsIsNowhereBetween(t *testing.T) {
 	assert.Zero(t, state.Twist.Linear.Len())
 }
 
+// TestLightsAreLamps: a frame's lights are those of the scene, bit by bit, and stay until another
+// frame says otherwise.
+func TestLightsAreLamps(t *testing.T) {
+	for light, lamp := range map[world.Lights]scene.Lamps{
+		world.LightHead: scene.LampHead, world.LightBrake: scene.LampBrake, world.LightLeft: scene.LampLeft,
+		world.LightRight: scene.LampRight, world.LightReverse: scene.LampReverse,
+	} {
+		p := stepped(t, 1, &script{})
+		s := at(1, 0, 0)
+		s.Lights = light
+		result, err := p.StepTo(t.Context(), &world.Frame{
+			Until: 10_000_000, Spawn: []world.Spawn{{Name: "a", Model: "vehicle.sedan", State: at(0, 0, 0)}}, Actors: []world.Actor{moved("a", s)},
+		})
+		require.NoError(t, err)
+		_, err = p.StepTo(t.Context(), &world.Frame{Until: 20_000_000})
+		require.NoError(t, err)
+		for _, stamp := range []simtime.Stamp{10_000_000, 20_000_000} {
+			state, _ := p.History().State(result.Spawned[0], stamp)
+			assert.Equal(t, lamp, state.Lamps)
+		}
+	}
+}
+
 // TestTheEgoOfAFrame moves the vehicle from outside.
 func TestTheEgoOfAFrame(t *testing.T) {
 	p := stepped(t, 1, &script{})
 	there := at(5, 6, 90)
+	assert.Nil(t, p.Ego())
 	result, err := p.StepTo(t.Context(), &world.Frame{Until: 100_000_000, Ego: &there})
 	require.NoError(t, err)
+	assert.IsType(t, &scene.Guided{}, p.Ego(), "it follows frames from now on")
 	assert.InDelta(t, 0, result.Ego.Pose.Position.Sub(mgl64.Vec3{5, 6, 0}).Len(), 1e-9)
 	half, _ := p.History().Pose(scene.EgoID, 50_000_000)
 	assert.InDelta(t, 2.5, half.Position[0], 1e-9)
@@ -304,11 +329,47 @@ func TestAPausedRunIsStepped(t *testing.T) {
 	}
 }
 
+// TestStepRunningStepsNoOneElses pipeline: one that nobody runs stands.
+func TestStepRunningStepsNoOneElses(t *testing.T) {
+	p := stepped(t, 1, &script{})
+	p.Clock().Pause()
+	assert.False(t, p.Running())
+	_, err := p.StepRunning(t.Context(), &world.Frame{Until: 10_000_000})
+	require.ErrorIs(t, err, world.ErrMode)
+	assert.Zero(t, p.Clock().Now())
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(ctx, 0) }()
+	require.Eventually(t, p.Running, 5*time.Second, time.Millisecond)
+	_, err = p.StepRunning(t.Context(), &world.Frame{Until: 10_000_000})
+	require.NoError(t, err)
+	assert.Equal(t, simtime.Stamp(10_000_000), p.Clock().Now())
+	cancel()
+	require.NoError(t, <-ended)
+	_, err = p.StepRunning(t.Context(), &world.Frame{Until: 20_000_000})
+	require.ErrorIs(t, err, world.ErrMode)
+	assert.Equal(t, simtime.Stamp(10_000_000), p.Clock().Now())
+}
+
+// TestWhoHasLeftIsNotPresent: neither one whose model never moves by itself.
+func TestWhoHasLeftIsNotPresent(t *testing.T) {
+	p := stepped(t, 1, &script{})
+	result, err := p.StepTo(t.Context(), &world.Frame{Until: 10_000_000, Spawn: []world.Spawn{{Model: "vehicle.sedan", State: at(0, 0, 0)}}})
+	require.NoError(t, err)
+	a, err := p.Actor(result.Spawned[0])
+	require.NoError(t, err)
+	assert.True(t, a.Present())
+	_, err = p.StepTo(t.Context(), &world.Frame{Until: 20_000_000, Complete: true})
+	require.NoError(t, err)
+	assert.False(t, a.Present())
+	_, err = p.Actor(result.Spawned[0])
+	require.ErrorIs(t, err, scene.ErrAbsent)
+}
+
 // TestOneSteps has a second step come while the first is under way.
 func TestOneSteps(t *testing.T) {
 	busy := make(chan error, 1)
-	var p *pipeline.Pipeline
-	p = stepped(t, 1, &script{})
+	p := stepped(t, 1, &script{})
 	addScripted(t, p, plainID, "imu", "100")
 	s, err := p.Sensor("imu")
 	require.NoError(t, err)
@@ -345,29 +406,45 @@ func TestAStepOfThousands(t *testing.T) {
 	}
 }
 
-// BenchmarkStepTo is a step of many actors without sensors.
+// BenchmarkStepTo is a step of many actors without sensors. The pipeline is one that nobody runs,
+// or one whose run is paused, as the API's is.
 func BenchmarkStepTo(b *testing.B) {
-	for _, n := range []int{200, 2000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			p := stepped(b, n, &script{})
-			f := &world.Frame{Until: 10_000_000}
-			for i := range n {
-				f.Spawn = append(f.Spawn, world.Spawn{Model: "vehicle.sedan", State: at(float64(i), 0, 0)})
-			}
-			result, err := p.StepTo(b.Context(), f)
-			require.NoError(b, err)
-			f.Spawn = nil
-			for i, id := range result.Spawned {
-				f.Actors = append(f.Actors, world.Actor{Ref: world.Ref{Handle: id}, State: at(float64(i), 1, 0)})
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				f.Until += 10_000_000
-				if _, err := p.StepTo(b.Context(), f); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+	for _, running := range []bool{false, true} {
+		for _, n := range []int{200, 2000} {
+			b.Run(fmt.Sprintf("running=%v/%d", running, n), func(b *testing.B) { benchmarkStepTo(b, running, n) })
+		}
+	}
+}
+
+func benchmarkStepTo(b *testing.B, running bool, n int) {
+	p := stepped(b, n, &script{})
+	f := &world.Frame{Until: 10_000_000}
+	for i := range n {
+		f.Spawn = append(f.Spawn, world.Spawn{Model: "vehicle.sedan", State: at(float64(i), 0, 0)})
+	}
+	result, err := p.StepTo(b.Context(), f)
+	require.NoError(b, err)
+	f.Spawn = nil
+	for i, id := range result.Spawned {
+		f.Actors = append(f.Actors, world.Actor{Ref: world.Ref{Handle: id}, State: at(float64(i), 1, 0)})
+	}
+	if running {
+		p.Clock().Pause()
+		ctx, cancel := context.WithCancel(b.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- p.Run(ctx, 0) }()
+		defer func() {
+			cancel()
+			require.NoError(b, <-ended)
+		}()
+		time.Sleep(50 * time.Millisecond)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		f.Until += 10_000_000
+		if _, err := p.StepTo(b.Context(), f); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
@@ -457,6 +534,9 @@ func TestWhoFollowsSteps(t *testing.T) {
 	source.onEnd = func() {
 		_, err := p.StepTo(ctx, &world.Frame{Until: 10_000_000})
 		assert.ErrorIs(t, err, world.ErrBusy)
+		_, err = p.StepRunning(ctx, &world.Frame{Until: 10_000_000})
+		assert.ErrorIs(t, err, world.ErrBusy)
+		assert.True(t, p.Running())
 		cancel()
 	}
 	require.NoError(t, p.Follow(ctx, pipeline.Following{Kind: "test", Source: source}))

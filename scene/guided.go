@@ -16,6 +16,8 @@ type Waypoint struct {
 	Pose                                spatial.Pose
 	Velocity, AngularVelocity           mgl64.Vec3 // m/s and rad/s, map frame
 	VelocityKnown, AngularVelocityKnown bool
+	// Lamps are on up to there.
+	Lamps Lamps
 }
 
 // Guided is a Motion that is led from outside, step by step: from one Waypoint to the next. Where
@@ -40,7 +42,8 @@ func (g *Guided) Lead(from, to Waypoint) {
 
 // Stand leaves the body where it is at a time, and at rest.
 func (g *Guided) Stand(stamp simtime.Stamp) {
-	at := Waypoint{Stamp: stamp, Pose: g.At(stamp).Pose}
+	here := g.At(stamp)
+	at := Waypoint{Stamp: stamp, Pose: here.Pose, Lamps: here.Lamps}
 	g.Lead(at, at)
 }
 
@@ -66,11 +69,11 @@ func (g *Guided) StateAt(stamp simtime.Stamp) State {
 	a, b := g.from, g.to
 	g.mu.RUnlock()
 	if a.Stamp >= b.Stamp { // it stands, and may say otherwise
-		return State{Pose: b.Pose, Twist: spatial.Twist{Linear: b.Velocity, Angular: b.AngularVelocity}}
+		return State{Pose: b.Pose, Twist: spatial.Twist{Linear: b.Velocity, Angular: b.AngularVelocity}, Lamps: b.Lamps}
 	}
 	seconds := float64(b.Stamp-a.Stamp) * 1e-9
 	share := min(max(float64(stamp-a.Stamp)/float64(b.Stamp-a.Stamp), 0), 1)
-	s := State{Pose: spatial.Interpolate(a.Pose, b.Pose, share)}
+	s := State{Pose: spatial.Interpolate(a.Pose, b.Pose, share), Lamps: b.Lamps}
 	way := b.Pose.Position.Sub(a.Pose.Position)
 	s.Twist.Linear = way.Mul(1 / seconds)
 	if a.VelocityKnown && b.VelocityKnown {

@@ -22,6 +22,8 @@ type State struct {
 	Twist               spatial.Twist
 	Acceleration        mgl64.Vec3
 	AngularAcceleration mgl64.Vec3
+	// Lamps are those that are on.
+	Lamps Lamps
 }
 
 // Kinematic is a Motion that knows its derivatives.

@@ -18,14 +18,20 @@ type Resident struct {
 	// The tables that shapes and visits change, by their slots. GL thread.
 	tables map[int]*gpu.Buffer
 	shapes []*reshaped
-	seated []*visit // whose movers the rows of each of the scene's slots have
+	seated []seated // what the rows of each of the scene's slots have
+}
+
+// seated is an actor in a slot, and the lamps that are on.
+type seated struct {
+	visit *visit
+	lamps Lamps
 }
 
 // Upload copies the world's tables and textures to the GPU. GL thread only. It
 // fails with ErrTooLarge where a table has more texels than the driver's
 // texture buffers can hold. The caller closes the Resident before the thread.
 func (w *World) Upload(c *gpu.Ctx) (*Resident, error) {
-	r := &Resident{World: w, tables: map[int]*gpu.Buffer{}, seated: make([]*visit, w.Scene.Slots)}
+	r := &Resident{World: w, tables: map[int]*gpu.Buffer{}, seated: make([]seated, w.Scene.Slots)}
 	for _, s := range w.shaped {
 		r.shapes = append(r.shapes, newReshaped(w, s))
 	}
@@ -162,19 +168,22 @@ func (w *World) moverRecord(m *Mover, a *Actor) [4]uint32 {
 // come from one capture to the next. GL thread only.
 func (r *Resident) seat(c *gpu.Ctx, p *Packer, w Window) error {
 	for slot := range p.history.slotsInUse() {
-		v := p.history.visitIn(p.history.firstSlot+slot, w)
-		if v == nil || v == r.seated[slot] {
+		now := p.history.seatedIn(p.history.firstSlot+slot, w)
+		v := now.visit
+		if v == nil || now == r.seated[slot] {
 			continue
 		}
 		of := r.World.models[v.model]
 		p.records = p.records[:0]
 		for k := range of.count {
-			p.records = append(p.records, r.World.moverRecord(&r.World.Movers[of.first+k], v.actor))
+			record := r.World.moverRecord(&r.World.Movers[of.first+k], v.actor)
+			record[1] |= uint32(now.lamps) << 24
+			p.records = append(p.records, record)
 		}
 		if err := c.WriteBuffer(r.tables[shaders.SlotMovers], r.World.slotRow(slot)*16, gpu.BytesOf(p.records)); err != nil {
 			return fmt.Errorf("show actor %d (%s): %w", v.actor.ID, v.actor.Name, err)
 		}
-		r.seated[slot] = v
+		r.seated[slot] = now
 	}
 	return nil
 }
@@ -185,6 +194,7 @@ const (
 	flagDoubleSided = 2
 	flagUnlit       = 4
 	flagColored     = 8
+	flagLamp        = 16 // times the lamps
 )
 
 // Colored returns, per material, whether a mesh shows it with colours of its vertices.
@@ -233,6 +243,7 @@ func (s *Scene) materialRecords(layers *textureLayers) []Row {
 		if colored[i] {
 			flags += flagColored
 		}
+		flags += flagLamp * float32(m.Lamps)
 		base, baseWrap := layers.color(m.BaseColorTexture)
 		rough, roughWrap := layers.data(m.MetalRoughTexture)
 		glow, glowWrap := layers.color(m.EmissiveTexture)

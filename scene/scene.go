@@ -244,7 +244,22 @@ type Material struct {
 	Reflectance float32
 	// Retro is true for retroreflectors (signs, plates): intensities 101..255.
 	Retro bool
+	// Lamps are what surfaces of the material are, 0 for no lamps. They shine while one of these is
+	// on in their actor. Indicators on both sides are the one on whose side of the part they lie.
+	Lamps Lamps
 }
+
+// Lamps are lamps of a vehicle, a bit each.
+type Lamps uint8
+
+// The lamps.
+const (
+	LampHead Lamps = 1 << iota
+	LampBrake
+	LampLeft  // indicator
+	LampRight // indicator
+	LampReverse
+)
 
 // UVTransform maps texture coordinates: its rows times (u, v, 1) are u and v. The zero value
 // leaves them as they are.

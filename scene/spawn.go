@@ -437,15 +437,19 @@ func (h *History) visitAt(track int, stamp simtime.Stamp) (*visit, spatial.Pose)
 	return h.visitLocked(track, at.tick), h.poseLocked(track, at)
 }
 
-// visitIn returns who was on a track last in a window, nil for nobody.
-func (h *History) visitIn(track int, w Window) *visit {
+// seatedIn returns who was on a track last in a window, a nil visit for nobody, with the lamps that
+// were on in the end.
+func (h *History) seatedIn(track int, w Window) seated {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	if h.length == 0 || track >= h.tracks {
-		return nil
+		return seated{}
 	}
-	v, _ := h.stayLocked(track, w.StartNs, w.EndNs)
-	return v
+	v, s := h.stayLocked(track, w.StartNs, w.EndNs)
+	if v == nil {
+		return seated{}
+	}
+	return seated{v, h.stateLocked(track, h.placeLocked(min(w.EndNs, s.until-1)).tick).Lamps}
 }
 
 // stay is when an actor was there: from <= t < until.

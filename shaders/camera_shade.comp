@@ -199,8 +199,21 @@ float levelOf(vec2 x, vec2 y) {
     return 0.5 * log2(max(widest * size * size, 1e-8));
 }
 
+#if LAMPS
+// LAMP is the radiance of a lamp that is on, times its colour.
+const float LAMP = 6.0;
+
+// shines tells whether a hit is on a lamp that is on.
+bool shines(Material m, uvec2 id, Hit h) {
+    uint on = labelLamps(labelOf(id, h));
+    uint side = vertexPosition(3 * h.triangle).y > 0.0 ? 4u : 8u;
+    uint lamps = (m.lamps & 12u) == 12u ? m.lamps & ~12u | side : m.lamps;
+    return (lamps & on) != 0u;
+}
+#endif
+
 // colorOf returns what a hit shows, 0..1, linear.
-vec3 colorOf(Hit h, Corners k, Frame f, vec3 normal) {
+vec3 colorOf(uvec2 id, Hit h, Corners k, Frame f, vec3 normal) {
     // Ray differentials: how the hit moves on its plane for one pixel's step.
     vec3 right = fromOptical(f, h.pixel.right), down = fromOptical(f, h.pixel.down);
     vec3 stepX = h.reach * (right - h.ray * (dot(h.plane, right) * h.across));
@@ -232,6 +245,9 @@ vec3 colorOf(Hit h, Corners k, Frame f, vec3 normal) {
     s.emission = emission(m, uv, level);
 #else
     s.emission = m.emission;
+#endif
+#if LAMPS
+    s.emission = shines(m, id, h) ? LAMP * s.base : s.emission;
 #endif
     vec3 toEye = -normalize(h.pixel.direction);
     Light light = Light(up.xyz, toSun.xyz, sun.rgb, zenith.rgb, horizon.rgb, ground.rgb, around.rgb);
@@ -386,7 +402,7 @@ vec3 averageColor(ivec2 at) {
         Frame f = frameAt(int(id.y));
         Hit h = hitOf(id, f, part);
         Corners corners = cornersOf(h);
-        sum += colorOf(h, corners, f, normalOf(h, corners, f));
+        sum += colorOf(id, h, corners, f, normalOf(h, corners, f));
     }
     return sum / float(GRID * GRID);
 }
@@ -408,7 +424,7 @@ void makePixel(ivec2 at, bool inside) {
     vec3 normal = normalOf(h, corners, f);
 #endif
 #if LIGHT && GRID == 1
-    vec3 color = colorOf(h, corners, f, normal);
+    vec3 color = colorOf(id, h, corners, f, normal);
 #endif
 #if LIGHT
     color = encoded(color);

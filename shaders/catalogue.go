@@ -243,7 +243,7 @@ var CameraSun = Entry{
 
 // CameraShade turns what a camera sees into its pictures, each in a buffer of packed pixels,
 // row 0 the top. camera_shade.comp lists the constants that say which. SURFACE_TEXTURES,
-// EMISSION_TEXTURES and VERTEX_COLORS are for scenes that have such. LENS is as for CameraTrace
+// EMISSION_TEXTURES, VERTEX_COLORS and LAMPS are for scenes that have such. LENS is as for CameraTrace
 // and 0 for a pinhole. GRADED allows for lib/grade.glsl, and TRACED takes shadows from CameraSun.
 // A picture of light alone may have GRID x GRID seen points a pixel.
 var CameraShade = Entry{
@@ -273,7 +273,7 @@ var CameraShade = Entry{
 		Flag("TAGS", true), Flag("TAG_COLORS", false), Flag("WIDE_TAG_COLORS", false), Flag("WIDE_TAGS", false),
 		Flag("INSTANCES", true), Flag("WIDE_INSTANCES", false), Flag("INSTANCE_CODES", false), Flag("INSTANCE_COLORS", false),
 		Flag("NORMALS", true), Flag("FLOW", true),
-		Flag("SURFACE_TEXTURES", true), Flag("EMISSION_TEXTURES", true), Flag("VERTEX_COLORS", true), Int("GRID", 1),
+		Flag("SURFACE_TEXTURES", true), Flag("EMISSION_TEXTURES", true), Flag("VERTEX_COLORS", true), Flag("LAMPS", true), Int("GRID", 1),
 		Int("LENS", 0), Flag("GRADED", false), Flag("TRACED", false),
 	},
 }

@@ -84,6 +84,36 @@ type State struct {
 	// Jump: the actor did not move here from where it was. It is here from the step's first
 	// instant on.
 	Jump bool
+	// Lights are those that are on in a vehicle, up to there.
+	Lights Lights
+}
+
+// Lights are lamps of a vehicle, a bit each.
+type Lights uint8
+
+// The lights.
+const (
+	LightHead Lights = 1 << iota
+	LightBrake
+	LightLeft  // indicator
+	LightRight // indicator
+	LightReverse
+)
+
+// lightNames are those that the API has.
+var lightNames = map[string]Lights{"head": LightHead, "brake": LightBrake, "left": LightLeft, "right": LightRight, "reverse": LightReverse}
+
+// ParseLights returns the lights of some names: head, brake, left, right and reverse. The error
+// wraps ErrValue.
+func ParseLights(names []string) (on Lights, err error) {
+	for _, name := range names {
+		light, known := lightNames[name]
+		if !known {
+			return 0, fmt.Errorf("%w: light %q: want head, brake, left, right or reverse", ErrValue, name)
+		}
+		on |= light
+	}
+	return on, nil
 }
 
 // Actor is an actor that is there, at the end of the step.

@@ -26,7 +26,7 @@ func completeFlags(cmd *cobra.Command) {
 	}
 	sources := []cobra.Completion{
 		cobra.CompletionWithDesc(simtime.Engine, "advanced by the run itself, from 0"),
-		cobra.CompletionWithDesc(simtime.SS2, "set over --control"),
+		cobra.CompletionWithDesc(simtime.SS2, "set over --api"),
 		cobra.CompletionWithDesc(simtime.System, "the host's clock, since the UNIX epoch"),
 		cobra.CompletionWithDesc(simtime.Simulation, "the host's clock, from 0"),
 		cobra.CompletionWithDesc(simtime.ROS2, "/clock of a bridge"),

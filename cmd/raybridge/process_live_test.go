@@ -326,7 +326,7 @@ func startControlled(t *testing.T, args ...string) *controlled {
 	t.Cleanup(func() { _ = c.Process.Kill() }) // it has ended, unless the test failed
 	select {
 	case line := <-stderr.line:
-		url, ok := strings.CutPrefix(line, "control on ")
+		url, ok := strings.CutPrefix(line, "API on ")
 		require.True(t, ok, line)
 		c.url = url
 	case <-time.After(patience):
@@ -550,6 +550,40 @@ func TestARunWaitsForItsReceivers(t *testing.T) {
 			assert.Equal(t, exitDone, o.code, o.err)
 		})
 	}
+}
+
+// TestARunIsSteppedOverAUNIXSocket by the program itself, with a token, and ends in order.
+func TestARunIsSteppedOverAUNIXSocket(t *testing.T) {
+	needsOpenGL(t)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "api")
+	t.Setenv(tokenVariable, aToken)
+	t.Setenv(apiVariable, "unix:"+path)
+	run := startServing(t, dir, "--step", "--paused", "--bridge", "stream:127.0.0.1:0", "--api", "unix:"+path)
+	said := run.errOut.await(t, "paused: resume with raybridge ctl --api unix:"+path+" resume")
+	assert.Contains(t, said, "API on unix:"+path)
+	ctl := func(args ...string) (answer map[string]any) {
+		o := call(t, append([]string{"ctl"}, args...)...)
+		require.Equal(t, exitDone, o.code, o.err)
+		require.NoError(t, json.Unmarshal([]byte(o.out), &answer))
+		return answer
+	}
+	assert.EqualValues(t, 30_000_000, ctl("step", "3")["nanosec"])
+	assert.NotEmpty(t, ctl("sensors")["sensors"])
+	assert.Empty(t, ctl("actors")["actors"])
+	assert.EqualValues(t, 30_000_000, ctl("status")["time"].(map[string]any)["nanosec"])
+	o := call(t, "ctl", "remove", "nobody")
+	assert.Equal(t, exitFailed, o.code)
+	assert.Contains(t, o.err, `remove[0] (actor "nobody"): no such actor`)
+	t.Setenv(tokenVariable, "")
+	o = call(t, "ctl", "pause")
+	assert.Equal(t, exitFailed, o.code)
+	assert.Contains(t, o.err, "the run asks for its token")
+	run.interrupt()
+	ended := run.end(t)
+	assert.Equal(t, exitDone, ended.code, ended.err)
+	_, err := os.Stat(path)
+	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
 // TestCtrlCEndsARunThatHasNotBegun: one that waits for its receivers, and one that is

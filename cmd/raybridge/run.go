@@ -46,7 +46,7 @@ type runFlags struct {
 	duration           time.Duration
 	timeSource         string
 	timeScale          float64
-	control            string
+	api, apiTokenFile  string
 	seed               uint64
 	headless, window   bool
 	step, realtime     bool
@@ -73,7 +73,7 @@ func newRun() *cobra.Command {
 		Example: "  raybridge run --duration 10s --bridge mcap:recording --out out/drive --report\n" +
 			"  raybridge run --config drive.yaml --realtime --window\n" +
 			"  raybridge run --scene plane --world sumo:town.sumocfg --rig rig.yaml --bridge mcap:drive.mcap\n" +
-			"  raybridge run --realtime --bridge mcap:drive.mcap --control 8080   # then: curl -X POST localhost:8080/v1/pause",
+			"  raybridge run --realtime --bridge mcap:drive.mcap --api 8080   # then: curl -X POST localhost:8080/v1/pause",
 		Args: func(cmd *cobra.Command, args []string) error {
 			for _, text := range f.waitFor { // first: a flag taken for a name leaves its own value as an argument
 				if _, err := parseAudience(text); err != nil {
@@ -106,11 +106,14 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.window, "window", false, "show the sensors in a window; h lists its keys")
 	flags.BoolVar(&f.step, "step", false, "fixed steps as fast as the machine goes (default when recording)")
 	flags.BoolVar(&f.realtime, "realtime", false, "follow the host's clock")
-	flags.BoolVar(&f.paused, "paused", false, "begin paused, until --control or the window resumes")
+	flags.BoolVar(&f.paused, "paused", false, "begin paused, until --api or the window resumes")
 	flags.StringArrayVar(&f.waitFor, "wait-for", nil, "begin when `NAME[=N]` has N receivers, 1 without: a topic, or a bridge such as foxglove; repeatable")
 	flags.StringVar(&f.timeSource, "time-source", "engine", "`NAME` of the time source: engine, ss2, system, simulation or ros2")
 	flags.Float64Var(&f.timeScale, "time-scale", 1, "simulated seconds per second, with --realtime")
-	flags.StringVar(&f.control, "control", "", "HTTP API at `ADDR`, [HOST:]PORT, that sets, scales, pauses and steps time;\non this machine only without a host, 0 is any free port")
+	flags.StringVar(&f.api, "api", "", "HTTP API at `ADDR`, [HOST:]PORT or unix:PATH: time, actors and sensors. Without a host it is this\nmachine's alone; 0 is any free port. raybridge ctl is a client")
+	flags.StringVar(&f.api, "control", "", "another name of --api")
+	flags.Lookup("control").Hidden = true
+	flags.StringVar(&f.apiTokenFile, "api-token-file", "", "`FILE` with the token that --api asks for; without it that of RAYBRIDGE_API_TOKEN")
 	flags.StringVar(&f.gpu, "gpu", "auto", "`DEVICE`: auto, software, or a number that raybridge gpu lists")
 	flags.StringArrayVar(&f.bridges, "bridge", nil, "`TYPE:CONNECTION` of a bridge, such as mcap:recording; repeatable")
 	flags.StringVar(&f.policy, "policy", "", "`POLICY` of full queues: block, drop_newest, drop_oldest or exclusive")
@@ -441,7 +444,7 @@ func (pl *plan) pause(p *pipeline.Pipeline, server *controlServer) {
 	p.Clock().Pause()
 	var ways []string
 	if server != nil {
-		ways = append(ways, fmt.Sprintf("curl -X POST http://%s/v1/resume", server.Addr()))
+		ways = append(ways, server.resumedBy(pl.api))
 	}
 	if pl.window {
 		ways = append(ways, "the space key in the window")
@@ -460,7 +463,7 @@ type runStatus struct {
 	Refused map[string]int64 `json:"control_refused,omitempty"`
 }
 
-// controlServer is the API of --control; without it nil, which does nothing.
+// controlServer is the API of --api; without it nil, which does nothing.
 type controlServer struct {
 	*control.Server
 	step time.Duration
@@ -470,23 +473,39 @@ type controlServer struct {
 // stepWait is how long a request to step waits for the steps to be done.
 const stepWait = time.Second
 
-// listen takes the address of --control before anything costly is begun, and says
+// listen takes the address of --api before anything costly is begun, and says
 // which one it is.
 func (pl *plan) listen(ctx context.Context) (*controlServer, error) {
-	if pl.control == nil {
+	if pl.api == nil {
 		return nil, nil
 	}
-	server, err := control.Listen(ctx, *pl.control)
+	server, err := control.Listen(ctx, pl.api.at, pl.api.token)
+	if errors.Is(err, control.ErrToken) {
+		return nil, fmt.Errorf("%s: %w: give --api-token-file FILE, or set %s", pl.api.flag, err, tokenVariable)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("--control: %w", err)
+		return nil, fmt.Errorf("%s: %w", pl.api.flag, err)
 	}
-	if !pl.flags.quiet || pl.control.Port == 0 { // else nobody would know which
-		fmt.Fprintf(pl.progress.out, "control on http://%s\n", server.Addr())
-	}
-	if !server.Loopback() {
-		pl.log.Warn("anyone who reaches this machine can control the run: --control asks for no password", "address", server.Addr().String())
+	if !pl.flags.quiet || pl.api.at.Port == 0 && pl.api.at.Path == "" { // else nobody would know which
+		fmt.Fprintln(pl.progress.out, "API on", urlOf(server.Addr()))
 	}
 	return &controlServer{Server: server, step: pl.config.Time.Step, log: pl.log}, nil
+}
+
+// urlOf is where programs find the API: of a UNIX socket its address.
+func urlOf(address string) string {
+	if at, err := control.ParseAddress(address); err == nil && at.Path != "" {
+		return address
+	}
+	return "http://" + address
+}
+
+// resumedBy is a command that resumes the run.
+func (s *controlServer) resumedBy(api *apiPlan) string {
+	if api.at.Path != "" || api.token != "" {
+		return fmt.Sprintf("raybridge ctl --api %s resume", s.Addr())
+	}
+	return fmt.Sprintf("curl -X POST %s/v1/resume", urlOf(s.Addr()))
 }
 
 // serve answers requests, those that have come already first.
@@ -495,7 +514,7 @@ func (s *controlServer) serve(p *pipeline.Pipeline) {
 		return
 	}
 	s.Serve(control.Run{
-		Clock: p.Clock(), Step: s.step, StepWait: stepWait,
+		Clock: p.Clock(), Step: s.step, StepWait: stepWait, StepTo: p.StepRunning, Pipeline: p,
 		Tune: func(sensor, rate string, attributes map[string]any) error { return tune(p, sensor, rate, attributes) },
 		Status: func() any {
 			return runStatus{Summary: p.Summary(), Time: control.TimeOf(p.Clock()), Load: p.Load(), Refused: s.Refused()}
@@ -524,7 +543,7 @@ func (s *controlServer) close() {
 		return
 	}
 	if err := s.Close(); err != nil {
-		s.log.Warn("the control API did not end in order", "error", err)
+		s.log.Warn("the API did not end in order", "error", err)
 	}
 }
 
@@ -603,8 +622,8 @@ type plan struct {
 	window bool
 	// leftToCommands: the rig leaves the vehicle to commands from outside.
 	leftToCommands bool
-	control        *control.Address // nil where nothing listens
-	audience       []audience       // whom the run waits for
+	api            *apiPlan   // nil where nothing listens
+	audience       []audience // whom the run waits for
 	log            *slog.Logger
 	progress       *progressPrinter
 }
@@ -644,17 +663,17 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 	if err := pl.stepByWorld(); err != nil {
 		return nil, err
 	}
-	if pl.control, err = controlAddress(cmd, f); err != nil {
+	if pl.api, err = planAPI(cmd, f); err != nil {
 		return nil, err
 	}
-	if f.paused && pl.control == nil && !pl.window {
-		return nil, errors.New("--paused: nothing could resume the run: give --control or --window")
+	if f.paused && pl.api == nil && !pl.window {
+		return nil, errors.New("--paused: nothing could resume the run: give --api or --window")
 	}
 	if pl.audience, err = readAudience(f.waitFor, c); err != nil {
 		return nil, err
 	}
 	if pl.idle() {
-		return nil, errors.New("nobody listens, so sensors stay idle: give --bridge, --report, --window or --control")
+		return nil, errors.New("nobody listens, so sensors stay idle: give --bridge, --report, --window or --api")
 	}
 	pl.log = newLog(cmd.ErrOrStderr(), f.quiet)
 	pl.progress = newProgressPrinter(cmd.ErrOrStderr(), c.Duration, f.quiet)
@@ -673,7 +692,7 @@ func drivesItself(list []sensors.Config) bool {
 // idle reports whether the run would do nothing that anybody sees. No sensor has a listener,
 // none computes always, and nobody can add either while it runs.
 func (pl *plan) idle() bool {
-	return len(pl.config.Bridges) == 0 && !pl.flags.report && !pl.window && pl.control == nil &&
+	return len(pl.config.Bridges) == 0 && !pl.flags.report && !pl.window && pl.api == nil &&
 		!slices.ContainsFunc(pl.config.Sensors, func(s sensors.Config) bool { return s.Always })
 }
 
@@ -712,16 +731,35 @@ func modeOf(f *runFlags, c *config.Config) (pipeline.Mode, error) {
 	}
 }
 
-// controlAddress reads --control; nil where it isn't given.
-func controlAddress(cmd *cobra.Command, f *runFlags) (*control.Address, error) {
-	if !cmd.Flags().Changed("control") {
+// apiPlan is where the API listens, and the token that it asks for, "" for none.
+type apiPlan struct {
+	flag  string // that named it
+	at    control.Address
+	token string
+}
+
+// planAPI reads --api, or its other name --control, and the token; nil where neither is given.
+func planAPI(cmd *cobra.Command, f *runFlags) (*apiPlan, error) {
+	given := cmd.Flags().Changed
+	api := &apiPlan{flag: "--api"}
+	switch {
+	case given("api") && given("control"):
+		return nil, errors.New("--control is another name of --api: give one of them")
+	case given("control"):
+		api.flag = "--control"
+	case !given("api") && given("api-token-file"):
+		return nil, errors.New("--api-token-file: nothing asks for the token: give --api, too")
+	case !given("api"):
 		return nil, nil
 	}
-	address, err := control.ParseAddress(f.control)
-	if err != nil {
-		return nil, fmt.Errorf("--control: %w", err)
+	var err error
+	if api.at, err = control.ParseAddress(f.api); err != nil {
+		return nil, fmt.Errorf("%s: %w", api.flag, err)
 	}
-	return &address, nil
+	if api.token, err = readToken(f.apiTokenFile); err != nil {
+		return nil, err
+	}
+	return api, nil
 }
 
 // warn says what of the plan will have no effect.
@@ -734,8 +772,8 @@ func (pl *plan) warn() {
 	if c.Ego.Driver == config.DriverKeys && !f.window {
 		pl.log.Warn("ego.driver is keys, which only --window has: the vehicle stands")
 	}
-	if source, _ := simtime.ParseSource(c.Time.Source); source == simtime.SS2 && pl.control == nil {
-		pl.log.Warn("the time source is ss2 and nothing sets it, so time stands at 0: give --control")
+	if source, _ := simtime.ParseSource(c.Time.Source); source == simtime.SS2 && pl.api == nil {
+		pl.log.Warn("the time source is ss2 and nothing sets it, so time stands at 0: give --api")
 	}
 	if pl.mode == pipeline.Stepped && c.Time.Scale != 1 {
 		pl.log.Warn("a stepped run goes as fast as it can: the time scale counts with --realtime", "scale", c.Time.Scale)

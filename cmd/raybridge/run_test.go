@@ -459,9 +459,9 @@ func TestWhatTimeFlagsHaveNoEffect(t *testing.T) {
 func TestNothingListensUnasked(t *testing.T) {
 	t.Parallel()
 	pl, _ := planOf(t, "--report")
-	assert.Nil(t, pl.control)
+	assert.Nil(t, pl.api)
 	pl, _ = planOf(t, "--control", ":8080")
-	assert.Equal(t, &control.Address{Host: "127.0.0.1", Port: 8080}, pl.control)
+	assert.Equal(t, &apiPlan{flag: "--control", at: control.Address{Host: "127.0.0.1", Port: 8080}}, pl.api)
 }
 
 func TestKeysNeedAWindow(t *testing.T) {

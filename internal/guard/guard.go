@@ -39,11 +39,19 @@
 // the oldest. Limits of one address are for other machines alone: on the loopback interface,
 // one client could lock out all others.
 //
+// # Tokens and users
+//
+// A server may ask for a token ([Guard.Token]), as RFC 6750 has it: a request has it in the
+// header Authorization. On a UNIX socket only this process's user and root are let in, whatever
+// the file's mode is: the system tells who has connected.
+//
 // Everything that is refused is an error of type [*Refusal] with its [Rule], which the
 // servers count.
 package guard
 
 import (
+	"crypto/sha256"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"maps"
@@ -72,6 +80,8 @@ type Guard struct {
 	// "dashboard.example", "localhost:*", "https://*.example" and "null"; "*" is every page
 	// under any Host.
 	Pages []string
+	// Token is what each request has to have, as "Authorization: Bearer TOKEN"; empty for none.
+	Token string
 	// NameOption and PageOption are what the user says to add to Names and to Pages; empty
 	// where the user can't.
 	NameOption, PageOption string
@@ -81,16 +91,26 @@ type Guard struct {
 // context has the local address as http.Server puts it there (http.LocalAddrContextKey);
 // request.TLS is set where the connection is encrypted.
 func (g *Guard) Check(r *http.Request) error {
-	if slices.Contains(g.Pages, "*") {
-		return nil
+	if !slices.Contains(g.Pages, "*") {
+		if r.TLS == nil && !g.own(r.Host) {
+			return refuse(BadHost, "the host %q is not this server's: use its IP address%s", r.Host, orIn(g.NameOption))
+		}
+		if origin := r.Header.Get("Origin"); !g.welcomes(origin, r) || len(r.Header.Values("Origin")) > 1 {
+			return refuse(BadOrigin, "pages of %q may not use this server%s", origin, unlessIn(g.PageOption))
+		}
 	}
-	if r.TLS == nil && !g.own(r.Host) {
-		return refuse(BadHost, "the host %q is not this server's: use its IP address%s", r.Host, orIn(g.NameOption))
-	}
-	if origin := r.Header.Get("Origin"); !g.welcomes(origin, r) || len(r.Header.Values("Origin")) > 1 {
-		return refuse(BadOrigin, "pages of %q may not use this server%s", origin, unlessIn(g.PageOption))
+	if g.Token != "" && !g.knows(r.Header.Get("Authorization")) {
+		return refuse(BadToken, "this server asks for its token: send the header Authorization: Bearer TOKEN")
 	}
 	return nil
+}
+
+// knows reports whether a header Authorization has the token. It takes the same time for all
+// that hasn't: comparing digests doesn't even tell the token's length.
+func (g *Guard) knows(authorization string) bool {
+	scheme, token, _ := strings.Cut(authorization, " ")
+	given, own := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(g.Token))
+	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(given[:], own[:]) == 1
 }
 
 func orIn(option string) string {
@@ -226,6 +246,10 @@ const (
 	BadHost Rule = "bad_host"
 	// BadOrigin: the request is a page's that may not use this server.
 	BadOrigin Rule = "bad_origin"
+	// BadToken: the request hasn't the server's token.
+	BadToken Rule = "bad_token"
+	// BadUser: on a UNIX socket, somebody who is neither this process's user nor root.
+	BadUser Rule = "bad_user"
 	// SlowHandshake: a handshake took longer than HandshakeTime.
 	SlowHandshake Rule = "slow_handshake"
 	// Handshaking: there were too many handshakes, and it was the oldest.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 )
 
 // Server is an HTTP server behind a guard and a gate.
@@ -86,6 +87,9 @@ func (s *Server) guarded(handler http.Handler) http.Handler {
 		}
 		if err != nil {
 			s.refused(fmt.Errorf("refuse request of %s: %w", r.RemoteAddr, err))
+			if Status(err) == http.StatusUnauthorized {
+				w.Header().Set("WWW-Authenticate", "Bearer")
+			}
 			w.Header().Set("Connection", "close")
 			s.answer(w, err)
 			return
@@ -109,11 +113,16 @@ type readFirst struct {
 
 // Status is the status of the answer to a request that was refused.
 func Status(err error) int {
-	var refusal *Refusal
-	if errors.As(err, &refusal) && (refusal.Rule == BadHost || refusal.Rule == BadOrigin) {
+	refusal := &Refusal{}
+	errors.As(err, &refusal)
+	switch refusal.Rule {
+	case BadHost, BadOrigin:
 		return http.StatusForbidden
+	case BadToken:
+		return http.StatusUnauthorized
+	default:
+		return http.StatusServiceUnavailable
 	}
-	return http.StatusServiceUnavailable
 }
 
 // listener admits connections to the gate.
@@ -122,14 +131,41 @@ type listener struct {
 	server *Server
 }
 
-// Accept waits for the next connection.
+// Accept waits for the next connection. On a UNIX socket it passes over those of other users.
 func (l *listener) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if err := checkUser(conn); err != nil {
+			l.server.refused(fmt.Errorf("end connection of another user: %w", err))
+			_ = conn.Close()
+			continue
+		}
+		return &gated{Conn: conn, server: l.server, pass: l.server.gate.Admit(conn)}, nil
 	}
-	return &gated{Conn: conn, server: l.server, pass: l.server.gate.Admit(conn)}, nil
 }
+
+// checkUser refuses a connection of a UNIX socket whose other end is neither this process's
+// user nor root.
+func checkUser(conn net.Conn) error {
+	local, ok := conn.(*net.UnixConn)
+	if !ok {
+		return nil
+	}
+	user, err := userOf(local)
+	if err != nil {
+		return refuse(BadUser, "who has connected isn't known: %v", err)
+	}
+	if !admits(user, os.Geteuid()) {
+		return refuse(BadUser, "the user %d may not use this server", user)
+	}
+	return nil
+}
+
+// admits reports whether a user may use the UNIX socket of another.
+func admits(user, own int) bool { return user == own || user == 0 }
 
 // gated is a connection that leaves the gate when it is closed.
 type gated struct {

@@ -418,13 +418,19 @@ func (o *object) actorParts() []scene.Part {
 // walkerModels is how many of the people are models.
 const walkerModels = 4
 
+// modelPaints are the paints of vehicles that look like nobody who is there.
+var modelPaints = [...]material{
+	sedanModel: carSilver, hatchbackModel: carBlue, suvModel: carGraphite, wagonModel: carRed,
+	vanModel: carWhite, lorryModel: carOrange, busModel: carRed, taxiModel: carYellow,
+}
+
 // addModels lists the models: each kind of vehicle, and some people. It comes after spend, for
 // they look like somebody who is there, where there is one: so they share their meshes.
 func (t *town) addModels() {
 	for m := range vehicles {
 		look := t.moverLike(vehicles[m].typeID)
 		if look == nil {
-			look = t.vehicleDetails(vehicleModel(m), firstPaint, [3]float64{})[middleLevel].make()
+			look = t.vehicleDetails(vehicleModel(m), modelPaints[m], [3]float64{})[middleLevel].make()
 		}
 		t.addModel(vehicles[m].typeID, look)
 	}

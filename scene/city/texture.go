@@ -906,6 +906,7 @@ type surfaceLook struct {
 	emissive float32 // times the colour
 	retro    bool
 	thin     bool // seen from both sides
+	lamps    scene.Lamps
 }
 
 // palette holds every material of the town. It is never written after start-up.
@@ -937,7 +938,7 @@ func materials() []scene.Material {
 			Name: l.name, BaseColor: c.Vec4(1), BaseColorTexture: scene.NoTexture,
 			Metallic: l.finish.metallic, Roughness: l.finish.roughness,
 			MetalRoughTexture: scene.NoTexture, EmissiveTexture: scene.NoTexture,
-			Emissive: c.Mul(l.emissive), Reflectance: l.finish.reflectance, Retro: l.retro, DoubleSided: l.thin,
+			Emissive: c.Mul(l.emissive), Reflectance: l.finish.reflectance, Retro: l.retro, DoubleSided: l.thin, Lamps: l.lamps,
 		}
 		if l.texture != noPicture {
 			m.BaseColorTexture = int(l.texture)
@@ -989,6 +990,9 @@ func (l namedLook) with(p picture, tile float64) namedLook {
 }
 
 func (l namedLook) glowing(times float32) namedLook { l.emissive = times; return l }
+
+// switched marks the material of lamps that those who drive switch on and off.
+func (l namedLook) switched(lamps scene.Lamps) namedLook { l.lamps = lamps; return l }
 
 // sheet marks a material that thin things are made of: it is seen from both sides.
 func (l namedLook) sheet() namedLook { l.thin = true; return l }
@@ -1104,9 +1108,9 @@ var streetLooks = []namedLook{
 	look(lightAmber, "light_amber", 0xffa81c, lampFinish).glowing(3),
 	look(lightGreen, "light_green", 0x28ff9a, lampFinish).glowing(2.5),
 	look(lensOff, "lens_off", 0x26221e, lampFinish),
-	look(headLamp, "head_lamp", 0xf4f6f8, lampFinish).glowing(0.5),
-	look(tailLamp, "tail_lamp", 0xb81418, lampFinish).glowing(0.35),
-	look(indicatorLamp, "indicator_lamp", 0xe88a1c, lampFinish).glowing(0.2),
+	look(headLamp, "head_lamp", 0xf4f6f8, lampFinish).glowing(0.5).switched(scene.LampHead),
+	look(tailLamp, "tail_lamp", 0xb81418, lampFinish).glowing(0.35).switched(scene.LampBrake),
+	look(indicatorLamp, "indicator_lamp", 0xe88a1c, lampFinish).glowing(0.2).switched(scene.LampLeft | scene.LampRight),
 }
 
 var vehicleLooks = []namedLook{

@@ -7,12 +7,15 @@ import (
 	"image/color"
 	"image/jpeg"
 	"image/png"
+	"maps"
 	"math"
 	"path"
+	"slices"
 
 	"github.com/go-gl/mathgl/mgl32"
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/qmuntal/gltf"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/scene"
 )
 
@@ -78,7 +81,7 @@ func (l *loader) readMaterial(i int, source *gltf.Material) (scene.Material, uvM
 	if _, m.Unlit = source.Extensions[extUnlit]; m.Unlit {
 		m.Metallic, m.Roughness = 0, 1 // for sensors that ask for them
 	}
-	if err := readLidarExtras(&m, source.Extras); err != nil {
+	if err := readExtras(&m, source.Extras); err != nil {
 		return m, uvMapping{}, within("extras", err)
 	}
 	uv, err := l.readTextures(&m, i, source)
@@ -109,8 +112,8 @@ func readEmission(m *scene.Material, source *gltf.Material) error {
 	return nil
 }
 
-// readLidarExtras reads what glTF has no property for.
-func readLidarExtras(m *scene.Material, extras any) error {
+// readExtras reads what glTF has no property for.
+func readExtras(m *scene.Material, extras any) error {
 	all, _ := extras.(map[string]any)
 	if v, ok := all["lidar_reflectance"]; ok {
 		r, isNumber := v.(float64)
@@ -125,6 +128,32 @@ func readLidarExtras(m *scene.Material, extras any) error {
 			return within("retroreflective", invalid("want true or false"))
 		}
 		m.Retro = retro
+	}
+	return readLamps(m, all["lamps"])
+}
+
+// lampNames are the lamps that a material's extras may name.
+var lampNames = map[string]scene.Lamps{
+	"head": scene.LampHead, "brake": scene.LampBrake, "left": scene.LampLeft, "right": scene.LampRight,
+	"indicator": scene.LampLeft | scene.LampRight, "reverse": scene.LampReverse,
+}
+
+// readLamps reads which lamps a material is: a list of names.
+func readLamps(m *scene.Material, v any) error {
+	if v == nil {
+		return nil
+	}
+	list, ok := v.([]any)
+	if !ok {
+		return within("lamps", invalid("want a list of lamps, such as [\"brake\"]"))
+	}
+	for _, x := range list {
+		name, _ := x.(string)
+		lamp, known := lampNames[name]
+		if !known {
+			return within("lamps", invalid("%v: %s", x, fault.Hint(name, slices.Sorted(maps.Keys(lampNames)))))
+		}
+		m.Lamps |= lamp
 	}
 	return nil
 }

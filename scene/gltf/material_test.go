@@ -79,11 +79,11 @@ func TestMaterialFactors(t *testing.T) {
 			object{
 				"name": "all", "doubleSided": true, "alphaMode": "MASK", "alphaCutoff": 0.25, "emissiveFactor": list{0.5, 0, 2},
 				"pbrMetallicRoughness": object{"baseColorFactor": list{0.5, 0.25, 1, 0.75}, "metallicFactor": 0, "roughnessFactor": 0.5},
-				"extras":               object{"lidar_reflectance": 0.75, "retroreflective": true, "other": "x"},
+				"extras":               object{"lidar_reflectance": 0.75, "retroreflective": true, "lamps": list{"brake", "indicator"}, "other": "x"},
 			},
 			scene.Material{
 				Name: "all", BaseColor: mgl32.Vec4{0.5, 0.25, 1, 0.75}, Metallic: 0, Roughness: 0.5, DoubleSided: true, Reflectance: 0.75,
-				Retro: true, AlphaMode: scene.AlphaMask, AlphaCutoff: 0.25, Emissive: mgl32.Vec3{0.5, 0, 1},
+				Retro: true, Lamps: scene.LampBrake | scene.LampLeft | scene.LampRight, AlphaMode: scene.AlphaMask, AlphaCutoff: 0.25, Emissive: mgl32.Vec3{0.5, 0, 1},
 			},
 		},
 		{

@@ -162,6 +162,7 @@ type programs struct {
 	shades            map[shading]*gpu.Program
 	surface, emission bool // the scene has such textures
 	colored           bool // the scene has vertices with colours
+	lamps             bool // the scene has lamps that actors may switch
 }
 
 func (p *programs) open(c *gpu.Ctx, s *scene.Scene) error {
@@ -170,6 +171,7 @@ func (p *programs) open(c *gpu.Ctx, s *scene.Scene) error {
 		p.emission = p.emission || s.Materials[i].EmissiveTexture >= 0
 	}
 	p.colored = slices.Contains(s.Colored(), true)
+	p.lamps = s.Slots > 0 && slices.ContainsFunc(s.Materials, func(m scene.Material) bool { return m.Lamps != 0 })
 	p.shades, p.traces = map[shading]*gpu.Program{}, map[rayProgram]*gpu.Program{}
 	for _, want := range []struct {
 		program **gpu.Program
@@ -205,6 +207,7 @@ func (p *programs) shade(c *gpu.Ctx, what shading) (*gpu.Program, error) {
 	}
 	defines := []shaders.Define{
 		shaders.Flag("SURFACE_TEXTURES", p.surface), shaders.Flag("EMISSION_TEXTURES", p.emission), shaders.Flag("VERTEX_COLORS", p.colored),
+		shaders.Flag("LAMPS", p.lamps),
 		shaders.Int("GRID", what.grid), shaders.Int("LENS", what.lens), shaders.Flag("GRADED", what.graded), shaders.Flag("TRACED", what.traced),
 	}
 	for i, name := range pictureNames {

@@ -213,3 +213,60 @@ func TestFlowOfWhoCameAndJumped(t *testing.T) {
 	fire()
 	follows("it was there")
 }
+
+// TestLampsShine switches the lamps of an actor: two on its left, of which one is an indicator, and
+// an indicator on its right. Each surface shines while its lamp is on, and only then.
+func TestLampsShine(t *testing.T) {
+	b := scenetest.NewBuilder("lamps")
+	b.Put("floor", scenetest.Plane(100, 4), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, -2, scene.TagRoads))
+	panel := func(name string, lamps scene.Lamps, y float64) scene.Part {
+		material := scenetest.Matte(name, 0.2, 0.1, 0.1)
+		material.Lamps = lamps
+		b.Scene.Materials = append(b.Scene.Materials, material)
+		mesh := scenetest.Box(0.2, 1, 1)
+		for i := range mesh.Positions {
+			mesh.Positions[i][1] += float32(y)
+		}
+		mesh.Groups = []scene.Group{{Count: len(mesh.Indices), Material: len(b.Scene.Materials) - 1}}
+		b.Scene.Meshes = append(b.Scene.Meshes, mesh)
+		return scene.Part{Name: name, Mesh: len(b.Scene.Meshes) - 1, Local: mgl64.Ident4(), Tag: scene.TagCar}
+	}
+	both := scene.LampLeft | scene.LampRight
+	b.Scene.Reserve(&scene.Actor{TypeID: "car", Pose: spatial.Identity(), Parts: []scene.Part{
+		panel("brake", scene.LampBrake, 3), panel("left", both, 1), panel("right", both, -1), panel("none", 0, -3),
+	}}, 1)
+	r := newRig(t, b.Scene, nil, mounted{camera.RGBDefinition, forward(0), size(80, 20)})
+	way := &scene.Guided{}
+	_, err := r.history.SpawnActor(b.Scene.Model("car"), scene.Actor{}, way)
+	require.NoError(t, err)
+	stamp := simtime.Stamp(0)
+	shown := func(lamps scene.Lamps) (red [4]int) { // of the panels, from left to right
+		here := scene.Waypoint{Stamp: stamp, Pose: spatial.FromRPY(mgl64.Vec3{5, 0, 0}, 0, 0, 0), Lamps: lamps}
+		way.Lead(here, here)
+		r.fire(stamp)
+		stamp += 100e6
+		for i, y := range []float64{3, 1, -1, -3} {
+			u := int(math.Round(39.5 - y/4.9*40))
+			red[i] = int(at(r.picture(0), u, 10, 3)[0])
+		}
+		return red
+	}
+	off := shown(0)
+	for _, x := range off {
+		assert.Equal(t, off[3], x, "all are alike while they are off")
+	}
+	for lamps, on := range map[scene.Lamps][4]bool{
+		scene.LampBrake: {true, false, false, false}, scene.LampLeft: {false, true, false, false},
+		scene.LampRight: {false, false, true, false}, both | scene.LampBrake: {true, true, true, false}, scene.LampHead: {},
+	} {
+		now := shown(lamps)
+		for i, shines := range on {
+			if shines {
+				assert.Greater(t, now[i], off[i]+50, "panel %d with %b", i, lamps)
+			} else {
+				assert.Equal(t, off[i], now[i], "panel %d with %b", i, lamps)
+			}
+		}
+	}
+	assert.Equal(t, off, shown(0), "off again")
+}

@@ -141,7 +141,7 @@ func (s *laneFollowing) Tune(fresh sensors.Sensor) error {
 func (s *laneFollowing) PreTick(at sensors.Tick) error {
 	limits := s.vehicle.Vehicle()
 	for m := range s.told.Take() {
-		if angle := controlCommand(m, limits).Steering; !math.IsNaN(angle) {
+		if angle := ControlCommand(m, limits).Steering; !math.IsNaN(angle) {
 			s.steering, s.until = angle**s.options.Sensitivity, at.Due+simtime.Stamp(scene.DefaultCommandTimeout)
 		}
 	}

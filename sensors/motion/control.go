@@ -67,7 +67,7 @@ func (s *control) Begin(_ context.Context, env *sensors.Env) error {
 	s.log = env.Log
 	limits := s.vehicle.Vehicle()
 	return errors.Join(
-		sensors.Handle(env, "control", func(m *sample.VehicleControl) { s.steer(controlCommand(m, limits)) }),
+		sensors.Handle(env, "control", func(m *sample.VehicleControl) { s.steer(ControlCommand(m, limits)) }),
 		sensors.Handle(env, "ackermann", func(m *sample.AckermannDrive) {
 			s.steer(scene.Command{BySpeed: true, Speed: m.Speed, Steering: m.SteeringAngle})
 		}),
@@ -88,10 +88,10 @@ func (s *control) steer(c scene.Command) {
 	}
 }
 
-// controlCommand is what pedals, wheel and gear ask of a vehicle. The steering rate isn't
+// ControlCommand is what pedals, wheel and gear ask of a vehicle. The steering rate isn't
 // modelled: the wheels are where they are asked to be. A neutral gear drives forwards,
 // because many senders never set one. Pedals beyond 0..1 are cut off.
-func controlCommand(m *sample.VehicleControl, limits scene.Vehicle) scene.Command {
+func ControlCommand(m *sample.VehicleControl, limits scene.Vehicle) scene.Command {
 	throttle, brake := min(max(m.Acceleration, 0), 1), min(max(m.Braking, 0), 1)
 	c := scene.Command{
 		Steering:     -m.Steering * limits.MaxSteering,

@@ -27,7 +27,8 @@
 //             cut out, below 0: there by the share of its alpha, with a shadow from
 //             so much alpha on); metallic, roughness, lidar reflectance (negative: the
 //             base colour's luminance), flags (1 retroreflector, 2 double-sided, 4
-//             unlit, 8 some of its vertices have colours);
+//             unlit, 8 some of its vertices have colours, 16 times the lamps that it
+//             is, see below);
 //             layers of base colour (colorTextures), metallic-roughness
 //             (dataTextures) and emission (colorTextures), -1 for none, and their
 //             wraps, base + 4 metallic-roughness + 16 emission + 64 times the place of
@@ -36,8 +37,11 @@
 //             emission: times (u, v, 1) they are the texture's coordinates. They end
 //             in how many mipmap levels finer the picture is.
 // movers      1 texel (uint) a mover: reference of its root node, instance id |
-//             tag << 16, first triangle, and where its shape changes the first of the
-//             triangles as they were at a camera's firing before (0: it doesn't).
+//             tag << 16 | lamps that are on << 24, first triangle, and where its shape
+//             changes the first of the triangles as they were at a camera's firing
+//             before (0: it doesn't).
+// Lamps are bits: 1 head, 2 brake, 4 left and 8 right indicator, 16 reverse. A material
+// that is both indicators is the one on whose side of its frame it lies.
 
 #include "lib/noise.glsl"
 
@@ -61,6 +65,7 @@ struct Material {
     bool doubleSided;
     bool unlit;
     bool colored; // some of its vertices have colours
+    uint lamps;
     float baseLayer;
     float metalRoughLayer;
     float emissionLayer;
@@ -101,7 +106,8 @@ uint label(int triangle, int mover) {
 }
 
 uint labelInstance(uint l) { return l & 0xffffu; }
-uint labelTag(uint l) { return l >> 16; }
+uint labelTag(uint l) { return (l >> 16) & 0xffu; }
+uint labelLamps(uint l) { return l >> 24; }
 
 // textureCoordinates returns the interpolated texture coordinates.
 vec2 textureCoordinates(int triangle, vec2 barycentric) {
@@ -125,7 +131,7 @@ Material materialAt(int i) {
     vec4 layers = texelFetch(materials, 4 * i + 3);
     uint flags = uint(surface.w);
     return Material(base, emission.rgb, emission.a, surface.x, surface.y, surface.z,
-        (flags & 1u) != 0u, (flags & 2u) != 0u, (flags & 4u) != 0u, (flags & 8u) != 0u, layers.x, layers.y, layers.z,
+        (flags & 1u) != 0u, (flags & 2u) != 0u, (flags & 4u) != 0u, (flags & 8u) != 0u, flags >> 4, layers.x, layers.y, layers.z,
         uint(layers.w) & 63u, 4 * int(uint(layers.w) >> 6));
 }
 

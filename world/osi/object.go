@@ -58,7 +58,7 @@ func (o *object) pose() spatial.Pose {
 
 // state returns how the middle of the box moves.
 func (o *object) state() world.State {
-	s := world.State{Pose: o.pose(), Velocity: o.velocity, VelocityKnown: o.moves}
+	s := world.State{Pose: o.pose(), Velocity: o.velocity, VelocityKnown: o.moves, Lights: o.lights}
 	if o.turns {
 		s.AngularVelocity, s.AngularVelocityKnown = o.spin(), true
 	}

@@ -270,6 +270,30 @@ func TestSensorView(t *testing.T) {
 	assert.Equal(t, frames, views, "an MCAP file says the same")
 }
 
+// TestLights: a vehicle's light state says which of its lights are on.
+func TestLights(t *testing.T) {
+	for name, c := range map[string]struct {
+		state message
+		want  world.Lights
+	}{
+		"all off":  {message{}.number(1, 2).number(4, 2).number(5, 2).number(6, 2).number(7, 2), 0},
+		"unknown":  {message{}.number(1, 0).number(7, 1), 0},
+		"left":     {message{}.number(1, 3), world.LightLeft},
+		"right":    {message{}.number(1, 4), world.LightRight},
+		"warning":  {message{}.number(1, 5), world.LightLeft | world.LightRight},
+		"braking":  {message{}.number(7, 4).number(4, 3), world.LightBrake | world.LightHead},
+		"backward": {message{}.number(6, 3).number(5, 3), world.LightReverse | world.LightHead},
+		"others":   {message{}.number(2, 3).number(9, 4).put(99, message{}.number(1, 1)), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			moving := message{}.id(1, 5).put(2, base(1, 2, 0.75, 0)).number(3, kindVehicle).put(6, message{}.number(1, 4).put(2, c.state))
+			frames, err := read(t, write(t, "a.osi", framed(truthAt(0).put(5, moving), truthAt(1e8).put(5, moving))), world.Options{})
+			require.ErrorIs(t, err, io.EOF)
+			assert.Equal(t, c.want, frames[0].Actors[0].Lights)
+		})
+	}
+}
+
 // TestEgoThatTurns: a point behind the middle of a car that turns left moves to the right of it.
 func TestEgoThatTurns(t *testing.T) {
 	of := base(10, 20, 0.75, math.Pi/2).vector(4, 0, 5, 0).vector(6, 0, 0, 0.5)
@@ -387,7 +411,7 @@ func TestMCAPFaults(t *testing.T) {
 		{"cut", "a.mcap: message 3: it is damaged: ", file[:last]},
 		{"flipped", "a.mcap: message 3: it is damaged: ", flipped},
 		// The library copies a name of any length into 32 bytes.
-		{"name of a compression", "a.mcap: message 1: it is damaged: ", bytes.Replace(file, []byte(compressed), []byte("\xff\xff\x00\x00zstd"), -1)},
+		{"name of a compression", "a.mcap: message 1: it is damaged: ", bytes.ReplaceAll(file, []byte(compressed), []byte("\xff\xff\x00\x00zstd"))},
 		{"nothing of a world", "a.mcap: message 1: the world has fewer than two instants", recorded(t, mcap.CompressionLZ4, "osi3.SensorData", message("else"))},
 	} {
 		t.Run(c.name, func(t *testing.T) {

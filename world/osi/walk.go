@@ -13,7 +13,7 @@ import (
 	"github.com/raybridge/raybridge/world/snapshot"
 )
 
-// ErrDamaged: a file or a message is not what it should be, or is cut.
+// ErrDamaged says that a file or a message is not what it should be, or is cut.
 var ErrDamaged = errors.New("it is damaged")
 
 // cursor goes through the fields of a protobuf message. It allocates nothing.
@@ -143,6 +143,7 @@ type object struct {
 	turns       bool       // rates is there
 	kind        uint64     // of a moving object: a vehicle, a pedestrian, ...
 	class       uint64     // of a vehicle
+	lights      world.Lights
 	rear        mgl64.Vec3 // from the middle of the box to that of the rear axle
 	axled       bool       // rear is there
 }
@@ -325,9 +326,43 @@ func (o *object) readAttributes(message []byte) error {
 func (o *object) readClassification(message []byte) error {
 	c := cursor{rest: message}
 	for c.next() {
-		if c.field == 1 {
+		switch c.field {
+		case 1:
 			o.class = c.number()
+		case 2:
+			if err := o.readLights(c.message()); err != nil {
+				return err
+			}
 		}
 	}
 	return c.err
+}
+
+// readLights reads a LightState. Most of its lights are off with 2 and on with a higher number.
+func (o *object) readLights(message []byte) error {
+	c := cursor{rest: message}
+	for c.next() {
+		switch c.field {
+		case 1:
+			o.lights |= indicators[c.number()]
+		case 4, 5:
+			o.lights |= lightOn(c.number(), world.LightHead)
+		case 6:
+			o.lights |= lightOn(c.number(), world.LightReverse)
+		case 7:
+			o.lights |= lightOn(c.number(), world.LightBrake)
+		}
+	}
+	return c.err
+}
+
+// indicators are the lights of an IndicatorState.
+var indicators = map[uint64]world.Lights{3: world.LightLeft, 4: world.LightRight, 5: world.LightLeft | world.LightRight}
+
+// lightOn returns the light for a state of OSI that says it is on: one above 2, which is off.
+func lightOn(state uint64, light world.Lights) world.Lights {
+	if state > 2 {
+		return light
+	}
+	return 0
 }

@@ -25,7 +25,7 @@ import (
 // Most is how many actors a snapshot may have. Their labels in pictures have 16 bits.
 const Most = 1 << 16
 
-// ErrHeight: an actor stands on the ground at one instant and has a height at another.
+// ErrHeight says that an actor stands on the ground at one instant and has a height at another.
 var ErrHeight = errors.New("its height is known at some instants and not at others")
 
 // errShort: there is nothing to move between.

@@ -23,6 +23,7 @@ type car struct {
 	id, class, rides                  string
 	person                            bool
 	x, y, z, angle, slope, speed, top float64
+	signals                           int
 }
 
 // town is a SUMO that does what it is told to. It speaks TraCI as
@@ -231,10 +232,7 @@ func (w *town) simulation() []byte {
 
 func (w *town) around(domain byte) []byte {
 	var all []byte
-	n, variables := 0, byte(4)
-	if domain == 0xAE {
-		variables = 5
-	}
+	n, variables := 0, byte(5)
 	for _, a := range w.cars() {
 		if a.person != (domain == 0xAE) {
 			continue
@@ -244,6 +242,8 @@ func (w *town) around(domain byte) []byte {
 			[]byte{0x43, 0}, double(a.angle), []byte{0x36, 0}, double(a.slope), []byte{0x40, 0}, double(a.speed))...)
 		if a.person {
 			all = append(all, join([]byte{0xC3, 0}, typedText(a.rides))...)
+		} else {
+			all = append(all, join([]byte{0x5B, 0, 0x09}, be32(a.signals))...)
 		}
 	}
 	return framed(join([]byte{0x99}, beText("J1"), []byte{domain, variables}, be32(n), all))

@@ -1,5 +1,7 @@
 package sumo
 
+import "github.com/raybridge/raybridge/world"
+
 // snapshot is what SUMO says after a step. It is reused: the ids are the message's.
 type snapshot struct {
 	time     float64 // seconds
@@ -15,11 +17,12 @@ type object struct {
 
 	position            [3]float64
 	angle, slope, speed float64 // degrees clockwise from +y, degrees uphill, m/s
+	signals             int     // of a vehicle, see lights
 }
 
 // The variables of the two contexts. Persons that ride are where their vehicle is.
 var (
-	vehicleVariables = []byte{varPosition, varAngle, varSlope, varSpeed}
+	vehicleVariables = []byte{varPosition, varAngle, varSlope, varSpeed, varSignals}
 	personVariables  = []byte{varPosition, varAngle, varSlope, varSpeed, varRidesIn}
 )
 
@@ -81,6 +84,8 @@ func (s *snapshot) object(r *reader, person bool, variables int) {
 			o.slope = v.number[0]
 		case varSpeed:
 			o.speed = v.number[0]
+		case varSignals:
+			o.signals = int(v.number[0])
 		case varRidesIn:
 			rides = len(v.text) > 0
 		}
@@ -88,4 +93,21 @@ func (s *snapshot) object(r *reader, person bool, variables int) {
 	if there && !rides && r.err == nil {
 		s.objects = append(s.objects, o)
 	}
+}
+
+// lights returns the lights that SUMO's signals are.
+// (https://sumo.dlr.de/docs/TraCI/Vehicle_Signalling.html)
+func (o *object) lights() (on world.Lights) {
+	for _, signal := range [...]struct {
+		bits int
+		are  world.Lights
+	}{
+		{1, world.LightRight}, {2, world.LightLeft}, {4, world.LightLeft | world.LightRight}, {8, world.LightBrake},
+		{16, world.LightHead}, {64, world.LightHead}, {128, world.LightReverse},
+	} {
+		if o.signals&signal.bits != 0 {
+			on |= signal.are
+		}
+	}
+	return on
 }

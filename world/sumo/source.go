@@ -260,6 +260,7 @@ func (s *source) state(o *object) world.State {
 		Pose:          spatial.Pose{Position: mgl64.Vec3(o.position).Sub(s.offset), Orientation: heading},
 		Velocity:      heading.Rotate(mgl64.Vec3{o.speed}),
 		VelocityKnown: true,
+		Lights:        o.lights(),
 	}
 }
 

@@ -2,7 +2,7 @@
 // persons come, move and leave as SUMO has them, and SUMO's cars see our ego. Each frame is
 // one step of SUMO, which waits for the next.
 //
-// Known gaps: traffic lights and vehicles' lamps are not taken over.
+// A known gap: traffic lights are not taken over.
 package sumo
 
 import (

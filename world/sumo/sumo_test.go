@@ -178,7 +178,7 @@ func TestCommandsAreTraCI(t *testing.T) {
 	assert.Equal(t, []string{"7f"}, hexes(0x7F))
 	assert.Equal(t, []string{"db" + always + "00000000" + "02" + "667d"}, hexes(0xDB))
 	assert.ElementsMatch(t, []string{
-		"89" + always + "000000024a31" + "a4" + "412e848000000000" + "04" + "39433640",
+		"89" + always + "000000024a31" + "a4" + "412e848000000000" + "05" + "394336405b",
 		"89" + always + "000000024a31" + "ae" + "412e848000000000" + "05" + "39433640c3",
 	}, hexes(0x89))
 	text := func(s string) string { return "0c" + hex.EncodeToString(beText(s)) }
@@ -568,5 +568,17 @@ func BenchmarkDecode(b *testing.B) {
 		if n := frame(b, message); n != 300 {
 			b.Fatalf("%d actors, want 300", n)
 		}
+	}
+}
+
+// TestSignalsAreLights: each signal of SUMO that we show, alone and together.
+func TestSignalsAreLights(t *testing.T) {
+	const both = world.LightLeft | world.LightRight
+	for signals, want := range map[int]world.Lights{
+		0: 0, 1: world.LightRight, 2: world.LightLeft, 4: both, 8: world.LightBrake, 16: world.LightHead, 64: world.LightHead, 128: world.LightReverse,
+		1 | 8 | 16: world.LightRight | world.LightBrake | world.LightHead, 32 | 256 | 4096: 0, // fog, wipers, a flash
+	} {
+		w := newTown(func(int) []car { return []car{{id: "a", class: "passenger", x: 5, top: 50, signals: signals}} })
+		assert.Equal(t, want, next(t, connect(t, w, "?ego=off", world.Options{})).Actors[0].Lights, "signals %b", signals)
 	}
 }

@@ -26,6 +26,7 @@ const (
 	answer                = 0x10 // is added to a command's id
 	varIDs                = 0x00
 	varSlope              = 0x36
+	varSignals            = 0x5B
 	varPosition           = 0x39
 	varSpeed              = 0x40
 	varTopSpeed           = 0x41

@@ -315,7 +315,7 @@ func (h Harness) death(t *testing.T) {
 	w.End = Dead
 	r := h.open(t, w)
 	r.frames(2)
-	r.fails()
+	_ = r.fails()
 }
 
 func (h Harness) back(t *testing.T) {

@@ -19,9 +19,14 @@ import (
 
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/internal/guard"
+	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/rig"
+	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/motion"
 	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/world"
 )
 
 // Clock is the simulation clock that the API drives: *simtime.Clock, with its
@@ -44,9 +49,13 @@ type Run struct {
 	Clock Clock
 	// Step is the length of one step.
 	Step time.Duration
-	// StepWait is how long the answer to a step may wait for the run to have come
-	// there. (optional; default not at all)
+	// StepWait is how long the answer to a number of steps may wait for them. A frame's waits as
+	// long as its client does.
 	StepWait time.Duration
+	// StepTo steps the run, as pipeline.Pipeline's StepRunning does.
+	StepTo func(context.Context, *world.Frame) (pipeline.StepResult, error)
+	// Pipeline is the run's, whose sensors and actors the API shows and changes.
+	Pipeline *pipeline.Pipeline
 	// Tune changes a sensor by its name while it runs. Its errors are those of
 	// pipeline.Pipeline.Sensor, simtime.ParseRate and pipeline.Sensor.Tune.
 	Tune func(sensor, rate string, attributes map[string]any) error
@@ -67,34 +76,37 @@ type Time struct {
 // TimeOf returns the clock's time now.
 func TimeOf(c Clock) Time {
 	s := c.State()
-	sec, rest := int64(s.Now)/int64(time.Second), int64(s.Now)%int64(time.Second)
-	if rest < 0 {
-		sec, rest = sec-1, rest+int64(time.Second)
-	}
-	return Time{Source: s.Source, Scale: s.Scale.Float64(), Paused: s.Paused, Sec: sec, Nanosec: uint32(rest)}
+	now := instantOf(s.Now)
+	return Time{Source: s.Source, Scale: s.Scale.Float64(), Paused: s.Paused, Sec: now.Sec, Nanosec: now.Nanosec}
 }
 
 // handler answers the API's requests.
 type handler struct {
 	run      Run
 	mux      *http.ServeMux
-	stepping sync.Mutex // held while a step's length is found and told
+	stepping chan struct{} // has room for the one who makes a number of steps
+	large    chan struct{} // has room for requests whose body is large
+	decoding sync.Mutex    // held while a step is decoded
 }
 
 // NewHandler returns the API of a run. It answers every request; the server's guard comes
 // before it. Its methods may be called from any goroutine.
 func NewHandler(run Run) http.Handler {
-	h := &handler{run: run, mux: http.NewServeMux()}
+	h := &handler{run: run, mux: http.NewServeMux(), stepping: make(chan struct{}, 1), large: make(chan struct{}, largeBodies)}
 	var known []string
+	methods := map[string][]string{}
 	for _, r := range h.routes() {
 		known = append(known, r.method+" "+r.path)
+		methods[r.path] = append(methods[r.path], r.method)
 		h.mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, request *http.Request) {
 			answer, err := r.serve(w, request)
 			reply(w, answer, err)
 		})
-		h.mux.HandleFunc(r.path, func(w http.ResponseWriter, request *http.Request) {
-			w.Header().Set("Allow", r.method)
-			reply(w, nil, refuse(http.StatusMethodNotAllowed, "%s takes %s, not %s", r.path, r.method, request.Method))
+	}
+	for path, allowed := range methods {
+		h.mux.HandleFunc(path, func(w http.ResponseWriter, request *http.Request) {
+			w.Header().Set("Allow", strings.Join(allowed, ", "))
+			reply(w, nil, refuse(http.StatusMethodNotAllowed, "%s takes %s, not %s", path, strings.Join(allowed, " and "), request.Method))
 		})
 	}
 	h.mux.HandleFunc("/", func(w http.ResponseWriter, request *http.Request) {
@@ -138,18 +150,30 @@ func statusOf(err error) int {
 		return guard.Status(err)
 	}
 	is := func(target error) bool { return errors.Is(err, target) }
-	switch {
-	case is(pipeline.ErrNoSensor):
-		return http.StatusNotFound
-	case slices.ContainsFunc([]error{simtime.ErrNotSettable, simtime.ErrNotPaused, simtime.ErrNotSteppable, sensors.ErrFixed}, is):
-		return http.StatusConflict
-	case slices.ContainsFunc([]error{
-		simtime.ErrDuration, simtime.ErrScale, simtime.ErrUnknownSource, simtime.ErrRate, sensors.ErrValue, sensors.ErrUnknownAttribute,
-	}, is):
-		return http.StatusBadRequest
-	default:
-		return http.StatusInternalServerError
+	for _, s := range statuses {
+		if slices.ContainsFunc(s.errors, is) {
+			return s.status
+		}
 	}
+	return http.StatusInternalServerError
+}
+
+// statuses are those of errors that aren't the server's fault. The first that fits counts.
+var statuses = []struct {
+	status int
+	errors []error
+}{
+	{http.StatusNotFound, []error{pipeline.ErrNoSensor, scene.ErrNoActor, scene.ErrAbsent, world.ErrUnknownActor}},
+	{http.StatusConflict, []error{
+		simtime.ErrNotSettable, simtime.ErrNotPaused, simtime.ErrNotSteppable, sensors.ErrFixed, motion.ErrNotDriven,
+		world.ErrMode, world.ErrBusy, world.ErrTime, pipeline.ErrTopic, pipeline.ErrMounted, pipeline.ErrClosed, memory.ErrExceeded,
+	}},
+	{http.StatusBadRequest, []error{
+		simtime.ErrDuration, simtime.ErrScale, simtime.ErrUnknownSource, simtime.ErrRate, sensors.ErrValue, sensors.ErrUnknownAttribute,
+		sensors.ErrUnknownSensor, rig.ErrName, rig.ErrFrame, rig.ErrParent, rig.ErrTopic, rig.ErrOutput,
+		world.ErrValue, world.ErrDuplicate, world.ErrFull,
+	}},
+	{http.StatusServiceUnavailable, []error{context.Canceled, context.DeadlineExceeded}},
 }
 
 // reply writes an answer, or the error's.
@@ -191,9 +215,32 @@ func (h *handler) routes() []route {
 			h.run.Clock.Resume()
 			return nil
 		})},
-		{http.MethodPost, "/v1/step", change(h, `{"steps": 10}`, h.step)},
+		{http.MethodPost, "/v1/step", h.step},
 		{http.MethodGet, "/v1/status", func(http.ResponseWriter, *http.Request) (any, error) { return h.run.Status(), nil }},
+		{http.MethodGet, "/v1/models", h.models},
+		{http.MethodGet, "/v1/actors", h.actors},
+		{http.MethodPost, "/v1/actors", h.spawn},
+		{http.MethodDelete, "/v1/actors/{actor}", h.remove},
+		{http.MethodPost, "/v1/ego/control", change(h, `{"throttle": 0.3, "brake": 0, "steering": -0.1}`, h.drive)},
+		{http.MethodGet, "/v1/sensors", h.sensors},
+		{http.MethodPost, "/v1/sensors", h.addSensor},
+		{http.MethodDelete, "/v1/sensors/{sensor}", h.endSensor},
+		{http.MethodGet, "/healthz", func(http.ResponseWriter, *http.Request) (any, error) { return health{"ok"}, nil }},
+		{http.MethodGet, "/readyz", h.ready},
 	}
+}
+
+// health is the answer to those who only ask whether the run is well.
+type health struct {
+	Status string `json:"status"`
+}
+
+// ready tells whether the run has begun.
+func (h *handler) ready(http.ResponseWriter, *http.Request) (any, error) {
+	if !h.run.Pipeline.Running() {
+		return nil, refuse(http.StatusServiceUnavailable, "the run has not begun, or has ended")
+	}
+	return health{"ok"}, nil
 }
 
 // change serves a request with a body of type T, such as the example, and answers
@@ -205,12 +252,17 @@ func change[T any](h *handler, example string, apply func(context.Context, T) er
 		if err == nil {
 			err = apply(r.Context(), request)
 		}
-		var refused *requestError
-		if errors.As(err, &refused) && refused.status == http.StatusBadRequest && example != "" {
-			refused.message += "; send JSON such as " + example
-		}
-		return TimeOf(h.run.Clock), err
+		return TimeOf(h.run.Clock), advise(err, example)
 	}
+}
+
+// advise adds an example to an error about what was sent.
+func advise(err error, example string) error {
+	var refused *requestError
+	if errors.As(err, &refused) && refused.status == http.StatusBadRequest && example != "" {
+		refused.message += "; send JSON such as " + example
+	}
+	return err
 }
 
 // Bodies of requests. Pointers tell what was left out.
@@ -224,9 +276,6 @@ type (
 	}
 	scaleRequest struct {
 		Scale *float64 `json:"scale"`
-	}
-	stepRequest struct {
-		Steps *int64 `json:"steps"`
 	}
 	tuneRequest struct {
 		Sensor     *string        `json:"sensor"`
@@ -272,15 +321,9 @@ func (h *handler) scale(_ context.Context, r scaleRequest) error {
 
 // tune changes a sensor. Its rate is a number, or a text such as "10/3".
 func (h *handler) tune(_ context.Context, r tuneRequest) error {
-	rate := ""
-	switch v := r.Rate.(type) {
-	case nil:
-	case string:
-		rate = v
-	case float64:
-		rate = strconv.FormatFloat(v, 'f', -1, 64)
-	default:
-		return refuse(http.StatusBadRequest, "rate has to be a number or a text")
+	rate, err := rateOf(r.Rate)
+	if err != nil {
+		return err
 	}
 	switch {
 	case r.Sensor == nil:
@@ -291,65 +334,34 @@ func (h *handler) tune(_ context.Context, r tuneRequest) error {
 	return h.run.Tune(*r.Sensor, rate, r.Attributes)
 }
 
-// maxSteps bounds one request's steps: some hours of simulated time.
-const maxSteps = 1_000_000
-
-// step moves a paused run on to the end of the n-th step from where it is told to go already.
-// So time lies on the grid of steps.
-func (h *handler) step(ctx context.Context, r stepRequest) error {
-	n := int64(1)
-	if r.Steps != nil {
-		n = *r.Steps
-	}
-	if n < 1 || n > maxSteps {
-		return refuse(http.StatusBadRequest, "steps is %d, the range is 1 to %d", n, maxSteps)
-	}
-	to, err := h.tellSteps(n)
-	if err == nil {
-		h.awaitRun(ctx, int64(to))
-	}
-	return err
-}
-
-// tellSteps tells the clock to go n steps, and returns where they end.
-func (h *handler) tellSteps(n int64) (to simtime.Stamp, err error) {
-	h.stepping.Lock()
-	defer h.stepping.Unlock()
-	clock, length := h.run.Clock, simtime.Stamp(h.run.Step)
-	if !clock.Paused() {
-		return 0, fmt.Errorf("step: %w: pause it first", simtime.ErrNotPaused)
-	}
-	from := clock.Pace()
-	to = (from/length + simtime.Stamp(n)) * length
-	return to, clock.Step(int64(to - from))
-}
-
-// glance is how often awaitRun looks.
-const glance = 2 * time.Millisecond
-
-// awaitRun waits until the run has come to a time, for StepWait at most, or until ctx ends. A
-// run that has not begun, or has much to do, is there later.
-func (h *handler) awaitRun(ctx context.Context, to int64) {
-	ticker := time.NewTicker(glance)
-	defer ticker.Stop()
-	enough := time.After(h.run.StepWait)
-	for h.run.Clock.Now() < simtime.Stamp(to) {
-		select {
-		case <-ticker.C:
-		case <-enough:
-			return
-		case <-ctx.Done():
-			return
-		}
+// rateOf returns the text of a rate, "" for none.
+func rateOf(rate any) (string, error) {
+	switch v := rate.(type) {
+	case nil:
+		return "", nil
+	case string:
+		return v, nil
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64), nil
+	default:
+		return "", refuse(http.StatusBadRequest, "rate has to be a number or a text")
 	}
 }
 
 // read decodes a request's body, which may be empty, and nothing but one JSON value
 // of the request's fields.
 func read(w http.ResponseWriter, r *http.Request, request any) error {
-	text, err := body(w, r)
-	if err != nil || len(text) == 0 {
+	text, err := body(w, r, bodyLimit)
+	if err != nil {
 		return err
+	}
+	return decode(text, request)
+}
+
+// decode is read for a body that is there.
+func decode(text []byte, request any) error {
+	if len(text) == 0 {
+		return nil
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
@@ -362,10 +374,10 @@ func read(w http.ResponseWriter, r *http.Request, request any) error {
 	return nil
 }
 
-// body returns a request's body. What has one says that it is JSON, which a
+// body returns a request's body of so many bytes at most. What has one says that it is JSON, which a
 // browser lets no page of another site do unasked.
-func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyLimit))
+func body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
@@ -396,6 +408,10 @@ func malformed(err error) error {
 		need = "a text"
 	case reflect.Float64:
 		need = "a number"
+	case reflect.Bool:
+		need = "true or false"
+	case reflect.Slice:
+		need = "a list"
 	case reflect.Int64, reflect.Uint32:
 		need = fmt.Sprintf("a whole number (%v)", kind)
 	}

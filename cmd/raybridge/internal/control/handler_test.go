@@ -22,6 +22,7 @@ import (
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/world"
 )
 
 var _ control.Clock = (*simtime.Clock)(nil)
@@ -33,10 +34,17 @@ func newClock(t testing.TB, config simtime.Config) *simtime.Clock {
 	return c
 }
 
+// stepping steps a clock alone. It doesn't wait for those who follow it.
+func stepping(clock control.Clock) func(context.Context, *world.Frame) (pipeline.StepResult, error) {
+	return func(_ context.Context, f *world.Frame) (pipeline.StepResult, error) {
+		return pipeline.StepResult{}, clock.Step(int64(f.Until - clock.Pace()))
+	}
+}
+
 // api serves a clock with steps of 10 ms.
 func api(clock control.Clock) http.Handler {
 	return control.NewHandler(control.Run{
-		Clock: clock, Step: 10 * time.Millisecond, Tune: tuneNothing,
+		Clock: clock, Step: 10 * time.Millisecond, StepWait: time.Minute, StepTo: stepping(clock), Tune: tuneNothing,
 		Status: func() any { return map[string]any{"sim_s": 1.5, "time": control.TimeOf(clock)} },
 	})
 }
@@ -197,6 +205,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{"step while running", "POST /v1/step", "", nil, 409, "clock is not paused: pause it first"},
 
 		{"unknown path", "GET /v1/stats", "", nil, 404, `nothing at "/v1/stats"; there is PUT /v1/time, PUT /v1/time/source`},
+		{"another step", "PATCH /v1/sensors", "", nil, 405, "/v1/sensors takes GET and POST, not PATCH"},
 		{"root", "GET /", "", nil, 404, "there is PUT /v1/time"},
 		{"trailing slash", "GET /v1/status/", "", nil, 404, "nothing at"},
 		{"path to be cleaned", "GET //v1/status", "", nil, 404, "nothing at"},
@@ -227,7 +236,18 @@ func TestAStepIsAnsweredWhenTheRunIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := newClock(t, simtime.Config{})
 		clock.Pause()
-		h := control.NewHandler(control.Run{Clock: clock, Step: 10 * time.Millisecond, StepWait: time.Second})
+		h := control.NewHandler(control.Run{Clock: clock, Step: 10 * time.Millisecond, StepWait: time.Second,
+			StepTo: func(ctx context.Context, f *world.Frame) (pipeline.StepResult, error) {
+				result, err := stepping(clock)(ctx, f)
+				for err == nil && clock.Now() < f.Until {
+					select {
+					case <-time.After(2 * time.Millisecond):
+					case <-ctx.Done():
+						err = context.Cause(ctx)
+					}
+				}
+				return result, err
+			}})
 		go func() {
 			assert.NoError(t, clock.WaitUntil(context.Background(), 20_000_000))
 			time.Sleep(299 * time.Millisecond)
@@ -323,10 +343,14 @@ func FuzzRequests(f *testing.F) {
 	f.Add(uint8(1), "/v1/../v1/step", "a", "text/plain", []byte(`[[[[`))
 	f.Add(uint8(2), "*", "[", ";", []byte{0xff})
 	methods := []string{"PUT", "POST", "GET", "HEAD", "DELETE", "OPTIONS", "CONNECT"}
-	clock, err := simtime.NewClock(simtime.Config{})
-	require.NoError(f, err)
-	h := api(clock)
-	known := map[int]bool{200: true, 400: true, 403: true, 404: true, 405: true, 409: true, 413: true, 415: true}
+	f.Add(uint8(1), "/v1/sensors", "a", "application/json", []byte(`{"type": "sensor.other.imu", "name": "imu", "rate": 5, "attributes": {}}`))
+	f.Add(uint8(1), "/v1/ego/control", "a", "application/json", []byte(`{"throttle": 1}`))
+	f.Add(uint8(2), "/v1/actors", "a", "", []byte{})
+	f.Add(uint8(4), "/v1/actors/7", "a", "", []byte{})
+	run := runOf(newRun(f, pipeline.Config{}))
+	run.StepWait, run.StepTo, run.Tune = time.Nanosecond, stepping(run.Clock), tuneNothing
+	h := control.NewHandler(run)
+	known := map[int]bool{200: true, 400: true, 403: true, 404: true, 405: true, 409: true, 413: true, 415: true, 503: true}
 	f.Fuzz(func(t *testing.T, method uint8, path, host, kind string, body []byte) {
 		r := httptest.NewRequest(methods[int(method)%len(methods)], "http://x/", io.NopCloser(strings.NewReader(string(body))))
 		r.URL.Path, r.URL.RawPath, r.Host = path, "", host

@@ -1,33 +1,49 @@
-// Package control is the HTTP API that drives a run's time from outside:
-// `raybridge run --control`. Requests and answers are JSON.
+// Package control is the HTTP API that drives a run from outside: `raybridge run --api`.
+// Requests and answers are JSON; docs/api.md is their page, and docs/openapi.yaml has all of
+// their fields.
 //
-//	PUT  /v1/time         {"sec": 12, "nanosec": 500000000}   set the time; source ss2
-//	PUT  /v1/time/source  {"source": "simulation"}            select another source
-//	PUT  /v1/time/scale   {"scale": 0.5}                      change the time scale
-//	POST /v1/pause                                            stop time
-//	POST /v1/resume                                           let it go on
-//	POST /v1/step         {"steps": 10}                       move a paused run on; 1 without a body
-//	GET  /v1/status                                           what the run did so far
+//	PUT    /v1/time            {"sec": 12, "nanosec": 500000000}   set the time; source ss2
+//	PUT    /v1/time/source     {"source": "simulation"}            select another source
+//	PUT    /v1/time/scale      {"scale": 0.5}                      change the time scale
+//	POST   /v1/pause                                               stop time
+//	POST   /v1/resume                                              let it go on
+//	POST   /v1/step            {"steps": 10}                       move a paused run on; 1 without a body
+//	POST   /v1/step            {"until": ..., "actors": [...]}     move a paused run and a world on
+//	GET    /v1/status                                              what the run did so far
+//	GET    /v1/models                                              what actors may look like
+//	GET    /v1/actors                                              who is there
+//	POST   /v1/actors          {"model": ..., "position": ...}     let one come in the next step
+//	DELETE /v1/actors/ACTOR                                        let one go in the next step
+//	POST   /v1/ego/control     {"throttle": 0.3}                   steer the ego
+//	GET    /v1/sensors                                             the sensors
+//	POST   /v1/sensors         {"type": ..., "name": ...}          add one
+//	PUT    /v1/sensor          {"sensor": "front", "rate": 5}      change one
+//	DELETE /v1/sensors/SENSOR                                      end one
+//	GET    /healthz, /readyz                                       whether it lives, and has begun
 //
-// All but the last are answered with the [Time] after it; a step when the run has
-// come there, or after some time. What the client got wrong
+// What changes something is answered with the [Time] after it. What the client got wrong
 // is answered with 400, what the run's state doesn't allow with 409, and every
 // error with {"error": "..."}.
 //
-// Any program that reaches the API may use it, so that it listens on the loopback interface
-// unless told otherwise. Package internal/guard says which browsers' pages may use it, and how
-// many connections there are at a time.
+// Any program that reaches the API may use it, unless the server has a token. It listens on the
+// loopback interface unless told otherwise, and beyond that needs one. Package internal/guard
+// says which browsers' pages may use it, which users a UNIX socket lets in, and how many
+// connections there are at a time.
 package control
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/raybridge/raybridge/flow"
@@ -35,21 +51,39 @@ import (
 	"github.com/raybridge/raybridge/internal/guard"
 )
 
-// ErrAddress says that an address to listen on isn't valid.
-var ErrAddress = errors.New("bad address")
+// Errors of addresses; callers test them with errors.Is.
+var (
+	// ErrAddress says that an address to listen on isn't valid.
+	ErrAddress = errors.New("bad address")
+	// ErrToken says that an address that other machines reach needs a token.
+	ErrToken = errors.New("other machines reach this address, so that it needs a token")
+)
 
 // Address is where a Server listens.
 type Address struct {
 	Host string // "127.0.0.1" where none was named
 	Port uint16 // 0 for any free one
+	Path string // of a UNIX socket, in place of both; "" for TCP
 }
 
-// ParseAddress reads PORT, :PORT or HOST:PORT. Errors wrap ErrAddress.
+// unixPrefix begins the address of a UNIX socket.
+const unixPrefix = "unix:"
+
+// longestPath is how long the path of a UNIX socket may be, in bytes: unix(7).
+const longestPath = 107
+
+// ParseAddress reads PORT, :PORT, HOST:PORT or unix:PATH. Errors wrap ErrAddress.
 func ParseAddress(text string) (Address, error) {
+	if path, ok := strings.CutPrefix(text, unixPrefix); ok {
+		if path == "" || len(path) > longestPath {
+			return Address{}, fmt.Errorf("%w %q: the path has %d bytes, the range is 1 to %d", ErrAddress, text, len(path), longestPath)
+		}
+		return Address{Path: path}, nil
+	}
 	host, port := "", text
 	if _, err := strconv.ParseUint(text, 10, 64); err != nil {
 		if host, port, err = net.SplitHostPort(text); err != nil {
-			return Address{}, fmt.Errorf("%w %q: need PORT or HOST:PORT, such as 8080", ErrAddress, text)
+			return Address{}, fmt.Errorf("%w %q: need PORT, HOST:PORT or unix:PATH, such as 8080", ErrAddress, text)
 		}
 	}
 	n, err := strconv.ParseUint(port, 10, 16)
@@ -60,6 +94,28 @@ func ParseAddress(text string) (Address, error) {
 		host = "127.0.0.1"
 	}
 	return Address{Host: host, Port: uint16(n)}, nil
+}
+
+// Network returns the network and the address as package net takes them.
+func (a Address) Network() (network, address string) {
+	switch ip := net.ParseIP(a.Host); {
+	case a.Path != "":
+		return "unix", a.Path
+	case ip != nil && ip.To4() != nil:
+		network = "tcp4" // 0.0.0.0 is all of IPv4, not of IPv6 as well
+	default:
+		network = "tcp"
+	}
+	return network, net.JoinHostPort(a.Host, strconv.Itoa(int(a.Port)))
+}
+
+// String returns what ParseAddress reads.
+func (a Address) String() string {
+	network, address := a.Network()
+	if network == "unix" {
+		return unixPrefix + address
+	}
+	return address
 }
 
 // Bounds of what a client may make the server wait for or keep, beside the guard's.
@@ -73,6 +129,7 @@ const (
 type Server struct {
 	listener net.Listener
 	host     string
+	token    string
 	http     *guard.Server
 	ending   func()        // ends what requests wait for
 	served   chan struct{} // closed when Serve's goroutine has ended; nil before Serve
@@ -84,28 +141,66 @@ type Server struct {
 }
 
 // Listen takes an address. Clients that connect already wait for Serve. Close ends
-// it.
-func Listen(ctx context.Context, at Address) (*Server, error) {
-	var config net.ListenConfig
-	address := net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port)))
-	network := "tcp"
-	if ip := net.ParseIP(at.Host); ip != nil && ip.To4() != nil {
-		network = "tcp4" // 0.0.0.0 is all of IPv4, not of IPv6 as well
+// it. With a token each request has to have it. Without one, an address that isn't this
+// machine's alone is refused with ErrToken.
+//
+// A UNIX socket has the mode 0600. The file of one that nobody listens at any more is replaced.
+func Listen(ctx context.Context, at Address, token string) (*Server, error) {
+	network, address := at.Network()
+	if network == "unix" {
+		if err := clearStale(ctx, address); err != nil {
+			return nil, fmt.Errorf("listen on %v: %w", at, err)
+		}
 	}
+	var config net.ListenConfig
 	listener, err := config.Listen(ctx, network, address)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", address, fault.NetReason(err))
+		return nil, fmt.Errorf("listen on %v: %w", at, fault.NetReason(err))
 	}
-	return &Server{listener: listener, host: at.Host}, nil
+	s := &Server{listener: listener, host: at.Host, token: token}
+	switch {
+	case network == "unix":
+		err = os.Chmod(address, 0o600)
+	case token == "" && !listener.Addr().(*net.TCPAddr).IP.IsLoopback():
+		err = ErrToken
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("listen on %v: %w", at, err), listener.Close())
+	}
+	return s, nil
 }
 
-// Addr returns where the server listens, with the port that was picked.
-func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+// clearStale removes the file of a UNIX socket that nobody listens at. What isn't a socket
+// stays.
+func clearStale(ctx context.Context, path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fault.File(err)
+	case info.Mode().Type() != fs.ModeSocket:
+		return errors.New("the file is there and isn't a socket: choose another path")
+	}
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "unix", path)
+	switch {
+	case err == nil:
+		return errors.Join(errors.New("address already in use: end the program that has it, or choose another path"), conn.Close())
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return os.Remove(path)
+	default:
+		return fault.NetReason(err)
+	}
+}
 
-// Loopback reports whether only this machine reaches the server.
-func (s *Server) Loopback() bool {
-	tcp, ok := s.listener.Addr().(*net.TCPAddr)
-	return ok && tcp.IP.IsLoopback()
+// Addr returns where the server listens, with the port that was picked, as ParseAddress reads
+// it.
+func (s *Server) Addr() string {
+	if tcp, ok := s.listener.Addr().(*net.TCPAddr); ok {
+		return tcp.String()
+	}
+	return unixPrefix + s.listener.Addr().String()
 }
 
 // Serve begins to answer requests on a goroutine of the server's own; log receives
@@ -115,7 +210,7 @@ func (s *Server) Serve(run Run, log *slog.Logger) {
 	s.ending = cancel
 	s.log = log
 	s.http = guard.NewServer(NewHandler(run), guard.Config{
-		Guard:       &guard.Guard{Names: []string{s.host}, NameOption: "--control"},
+		Guard:       &guard.Guard{Names: []string{s.host}, NameOption: "--api", Token: s.token},
 		Connections: guard.ControlConnections,
 		Body:        bodyLimit,
 		Answer:      func(w http.ResponseWriter, err error) { reply(w, nil, err) },
@@ -127,7 +222,7 @@ func (s *Server) Serve(run Run, log *slog.Logger) {
 	go func() {
 		defer close(s.served)
 		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-			log.Warn("the control API has ended", "error", err)
+			log.Warn("the API has ended", "error", err)
 		}
 	}()
 }
@@ -138,7 +233,7 @@ func (s *Server) bar(err error) {
 	defer s.mu.Unlock()
 	s.refused = guard.Count(s.refused, err)
 	if untold, tell := s.rate.Tell(time.Now()); tell {
-		s.log.Warn("the control API refused somebody", "error", err, "more_since", untold)
+		s.log.Warn("the API refused somebody", "error", err, "more_since", untold)
 	}
 }
 

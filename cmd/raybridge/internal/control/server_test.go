@@ -30,20 +30,28 @@ func TestParseAddress(t *testing.T) {
 		"simbox.lan:1":   {Host: "simbox.lan", Port: 1},
 		"[::1]:65535":    {Host: "::1", Port: 65535},
 		"localhost:8080": {Host: "localhost", Port: 8080},
+		"unix:a b/c:1":   {Path: "a b/c:1"},
 	} {
 		got, err := control.ParseAddress(text)
 		require.NoError(t, err, text)
 		assert.Equal(t, want, got, text)
 	}
-	for _, text := range []string{"", "here", "here:", ":", ":http", ":-1", "65536", ":65536", "99999999999999999999", "::1:80", "http://127.0.0.1:80", "a:1:2"} {
+	for _, text := range []string{"", "here", "here:", ":", ":http", ":-1", "65536", ":65536", "99999999999999999999", "::1:80", "unix:", "unix:" + strings.Repeat("a", 108), "http://127.0.0.1:80", "a:1:2"} {
 		_, err := control.ParseAddress(text)
 		require.ErrorIs(t, err, control.ErrAddress, text)
 	}
 }
 
+func portOf(t *testing.T, s *control.Server) uint16 {
+	t.Helper()
+	at, err := control.ParseAddress(s.Addr())
+	require.NoError(t, err)
+	return at.Port
+}
+
 func listen(t *testing.T) *control.Server {
 	t.Helper()
-	s, err := control.Listen(t.Context(), control.Address{Host: "127.0.0.1"})
+	s, err := control.Listen(t.Context(), control.Address{Host: "127.0.0.1"}, "")
 	require.NoError(t, err)
 	return s
 }
@@ -51,16 +59,15 @@ func listen(t *testing.T) *control.Server {
 func serve(t *testing.T, s *control.Server, status func() any, log io.Writer) *simtime.Clock {
 	t.Helper()
 	clock := newClock(t, simtime.Config{})
-	s.Serve(control.Run{Clock: clock, Step: time.Millisecond, Status: status}, slog.New(slog.NewTextHandler(log, nil)))
+	s.Serve(control.Run{Clock: clock, Step: time.Millisecond, StepWait: time.Minute, StepTo: stepping(clock), Status: status}, slog.New(slog.NewTextHandler(log, nil)))
 	return clock
 }
 
 func TestServerAnswersUntilItIsClosed(t *testing.T) {
 	s := listen(t)
-	assert.True(t, s.Loopback())
-	assert.NotZero(t, s.Addr().(*net.TCPAddr).Port)
+	assert.NotZero(t, portOf(t, s))
 	clock := serve(t, s, func() any { return object{} }, io.Discard)
-	url := "http://" + s.Addr().String()
+	url := "http://" + s.Addr()
 	response, err := http.Post(url+"/v1/pause", "", nil)
 	require.NoError(t, err)
 	text, err := io.ReadAll(response.Body)
@@ -72,7 +79,7 @@ func TestServerAnswersUntilItIsClosed(t *testing.T) {
 	require.NoError(t, s.Close())
 	_, err = http.Get(url + "/v1/status") //nolint:bodyclose // there is none
 	require.Error(t, err)
-	again, err := control.Listen(t.Context(), control.Address{Host: "127.0.0.1", Port: uint16(s.Addr().(*net.TCPAddr).Port)})
+	again, err := control.Listen(t.Context(), control.Address{Host: "127.0.0.1", Port: portOf(t, s)}, "")
 	require.NoError(t, err, "the port is free again")
 	require.NoError(t, again.Close(), "also without having served")
 }
@@ -80,9 +87,9 @@ func TestServerAnswersUntilItIsClosed(t *testing.T) {
 func TestAnAddressInUse(t *testing.T) {
 	s := listen(t)
 	defer s.Close()
-	_, err := control.Listen(t.Context(), control.Address{Host: "127.0.0.1", Port: uint16(s.Addr().(*net.TCPAddr).Port)})
+	_, err := control.Listen(t.Context(), control.Address{Host: "127.0.0.1", Port: portOf(t, s)}, "")
 	require.ErrorContains(t, err, "address already in use: end the program that has it, or choose another port")
-	_, err = control.Listen(t.Context(), control.Address{Host: "203.0.113.7", Port: 80}) // TEST-NET-3, nobody's
+	_, err = control.Listen(t.Context(), control.Address{Host: "203.0.113.7", Port: 80}, "") // TEST-NET-3, nobody's
 	require.ErrorContains(t, err, "listen on 203.0.113.7:80")
 }
 
@@ -91,7 +98,7 @@ func TestAnAddressInUse(t *testing.T) {
 func TestClientsWaitForTheRun(t *testing.T) {
 	s := listen(t)
 	defer s.Close()
-	connection, err := net.Dial("tcp", s.Addr().String())
+	connection, err := net.Dial("tcp", s.Addr())
 	require.NoError(t, err)
 	defer connection.Close()
 	_, err = fmt.Fprintf(connection, "GET /v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -118,12 +125,12 @@ func TestCloseLetsAnAnswerComeToItsEnd(t *testing.T) {
 		<-tell
 		return object{"all": true}
 	}, io.Discard)
-	silent, err := net.Dial("tcp", s.Addr().String())
+	silent, err := net.Dial("tcp", s.Addr())
 	require.NoError(t, err)
 	defer silent.Close()
 	answer := make(chan string, 1)
 	go func() {
-		response, err := http.Get("http://" + s.Addr().String() + "/v1/status")
+		response, err := http.Get("http://" + s.Addr() + "/v1/status")
 		if !assert.NoError(t, err) {
 			answer <- ""
 			return
@@ -150,9 +157,9 @@ func TestAPanicIsOneRequests(t *testing.T) {
 	s := listen(t)
 	var log bytes.Buffer
 	serve(t, s, func() any { panic("status") }, &log)
-	_, err := http.Get("http://" + s.Addr().String() + "/v1/status") //nolint:bodyclose // there is none
+	_, err := http.Get("http://" + s.Addr() + "/v1/status") //nolint:bodyclose // there is none
 	require.Error(t, err)
-	response, err := http.Post("http://"+s.Addr().String()+"/v1/resume", "", nil)
+	response, err := http.Post("http://"+s.Addr()+"/v1/resume", "", nil)
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
 	require.NoError(t, s.Close())
@@ -164,7 +171,7 @@ func TestWhoMayUseTheAPI(t *testing.T) {
 	s := listen(t)
 	var log bytes.Buffer
 	clock := serve(t, s, func() any { return object{} }, &log)
-	url := "http://" + s.Addr().String()
+	url := "http://" + s.Addr()
 	for _, c := range []struct {
 		name, request string
 		headers       []string
@@ -174,7 +181,7 @@ func TestWhoMayUseTheAPI(t *testing.T) {
 		{"a page of this server's", "POST /v1/resume", []string{"Origin", url}, ""},
 		{"a page of another port", "POST /v1/resume", []string{"Origin", "http://127.0.0.1:3000"}, ""},
 		{"a name without a dot", "GET /v1/status", []string{"Host", "raybridge:8080"}, ""},
-		{"name that points here", "GET /v1/status", []string{"Host", "evil.example:8080"}, `the host "evil.example:8080" is not this server's: use its IP address, or name it in --control`},
+		{"name that points here", "GET /v1/status", []string{"Host", "evil.example:8080"}, `the host "evil.example:8080" is not this server's: use its IP address, or name it in --api`},
 		{"top-level name that points here", "GET /v1/status", []string{"Host", "example."}, `the host "example." is not this server's`},
 		{"page of another site", "POST /v1/pause", []string{"Origin", "https://evil.example"}, `pages of "https://evil.example" may not use this server`},
 		{"page of another site that asks", "GET /v1/status", []string{"Origin", "https://evil.example"}, "may not use this server"},
@@ -209,7 +216,7 @@ func TestWhoMayUseTheAPI(t *testing.T) {
 	assert.False(t, clock.Paused())
 	assert.Equal(t, map[string]int64{"bad_host": 2, "bad_origin": 4}, s.Refused())
 	require.NoError(t, s.Close())
-	assert.Contains(t, log.String(), "the control API refused somebody")
+	assert.Contains(t, log.String(), "the API refused somebody")
 }
 
 // TestConnectionsAreLimited: silent ones lock nobody out, and one that has been answered makes
@@ -219,7 +226,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 	serve(t, s, func() any { return object{} }, io.Discard)
 	var conns []net.Conn
 	connect := func() net.Conn {
-		conn, err := net.Dial("tcp", s.Addr().String())
+		conn, err := net.Dial("tcp", s.Addr())
 		require.NoError(t, err)
 		require.NoError(t, conn.SetReadDeadline(time.Now().Add(30*time.Second)))
 		conns = append(conns, conn)

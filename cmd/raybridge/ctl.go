@@ -1,0 +1,279 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
+	"github.com/raybridge/raybridge/internal/fault"
+	"github.com/spf13/cobra"
+)
+
+// What clients of the API and its server take from the environment.
+const (
+	apiVariable   = "RAYBRIDGE_API"
+	tokenVariable = "RAYBRIDGE_API_TOKEN"
+)
+
+// defaultAPI is where `raybridge ctl` looks for a run.
+const defaultAPI = "127.0.0.1:7741"
+
+// The shortest and the longest token, in bytes.
+const shortestToken, longestToken = 16, 1024
+
+// readToken reads the token of a file, or without one that of the environment; "" for none.
+func readToken(file string) (string, error) {
+	from, text := tokenVariable, os.Getenv(tokenVariable)
+	if file != "" {
+		read, err := os.ReadFile(file)
+		if err != nil {
+			return "", fmt.Errorf("--api-token-file: %w", fault.File(err))
+		}
+		from, text = file, string(read)
+	}
+	token := strings.TrimSpace(text)
+	switch bad := strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }); {
+	case token == "" && file == "":
+		return "", nil
+	case bad, len(token) < shortestToken, len(token) > longestToken:
+		return "", fmt.Errorf("%s: a token has %d to %d letters, digits and signs of ASCII: openssl rand -hex 32 makes one", from, shortestToken, longestToken)
+	}
+	return token, nil
+}
+
+// ctl is a client of a run's API.
+type ctl struct{ address, tokenFile string }
+
+func newCtl() *cobra.Command {
+	c := &ctl{}
+	cmd := group(&cobra.Command{
+		Use:   "ctl",
+		Short: "Control a run that has --api",
+		Long: "Control a run that has --api: step it, move its actors, look at its sensors.\n\n" +
+			"The answer is the API's, in JSON. " + apiVariable + " names the run, and " + tokenVariable + " has its token.",
+		Example: "  raybridge run --step --paused --api 7741 --bridge mcap:drive.mcap\n" +
+			"  raybridge ctl spawn vehicle.sedan --name a --at 10,2 --yaw 90\n" +
+			"  raybridge ctl step 100",
+	})
+	cmd.PersistentFlags().StringVar(&c.address, "api", "", "the run's `ADDR`, [HOST:]PORT or unix:PATH (default $"+apiVariable+", else "+defaultAPI+")")
+	cmd.PersistentFlags().StringVar(&c.tokenFile, "api-token-file", "", "`FILE` with the run's token; without it that of "+tokenVariable)
+	plain := func(name, short, method, path string) *cobra.Command {
+		return &cobra.Command{Use: name, Short: short, Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.ask(cmd, method, path, nil)
+		}}
+	}
+	cmd.AddCommand(
+		c.newStep(), c.newSpawn(), c.newMove(),
+		&cobra.Command{Use: "remove ACTOR", Short: "Remove an actor, by handle or name, in the next step", Args: oneArg("an actor's handle or name"),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return c.ask(cmd, http.MethodDelete, "/v1/actors/"+url.PathEscape(args[0]), nil)
+			}},
+		plain("pause", "Stop time", http.MethodPost, "/v1/pause"),
+		plain("resume", "Let time continue", http.MethodPost, "/v1/resume"),
+		plain("sensors", "List the sensors", http.MethodGet, "/v1/sensors"),
+		plain("models", "List the models that actors may have", http.MethodGet, "/v1/models"),
+		plain("actors", "List the actors that may move", http.MethodGet, "/v1/actors"),
+		plain("status", "Tell what the run did so far", http.MethodGet, "/v1/status"),
+	)
+	for _, below := range cmd.Commands() {
+		below.ValidArgsFunction = cobra.NoFileCompletions
+	}
+	return cmd
+}
+
+func (c *ctl) newStep() *cobra.Command {
+	return &cobra.Command{
+		Use: "step [N | -]", Short: "Move a paused run on by N steps, 1 without, or by a frame in JSON from the standard input", Args: upToArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && args[0] == "-" {
+				frame, err := io.ReadAll(cmd.InOrStdin())
+				if err != nil {
+					return fmt.Errorf("read the frame: %w", err)
+				}
+				return c.ask(cmd, http.MethodPost, "/v1/step", frame)
+			}
+			n := int64(1)
+			if len(args) == 1 {
+				var err error
+				if n, err = strconv.ParseInt(args[0], 10, 64); err != nil || n < 1 {
+					return usage(fmt.Errorf("step %s: want a number of steps, 1 or more, or - for a frame from the standard input", args[0]))
+				}
+			}
+			return c.send(cmd, "/v1/step", map[string]any{"steps": n})
+		},
+	}
+}
+
+// place is where an actor is put.
+type place struct {
+	at  string
+	yaw float64
+}
+
+func (p *place) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.at, "at", "", "its place `X,Y[,Z]`, metres; without Z a new actor stands on the ground")
+	cmd.Flags().Float64Var(&p.yaw, "yaw", 0, "its heading, `DEGREES` counter-clockwise from x")
+}
+
+// fields returns the place as the API takes it; whole is false without a height.
+func (p *place) fields() (fields map[string]any, whole bool, err error) {
+	numbers := strings.Split(p.at, ",")
+	position := make([]float64, 3)
+	for i, text := range numbers {
+		var x float64
+		if x, err = strconv.ParseFloat(strings.TrimSpace(text), 64); err == nil && i < len(position) {
+			position[i] = x
+		}
+		if err != nil || len(numbers) < 2 || len(numbers) > 3 || x-x != 0 {
+			return nil, false, usage(fmt.Errorf("--at %q: want X,Y or X,Y,Z in metres, such as 10,-2.5", p.at))
+		}
+	}
+	return map[string]any{"position": position, "yaw": p.yaw}, len(numbers) == 3, nil
+}
+
+func (c *ctl) newSpawn() *cobra.Command {
+	var p place
+	var name, reference string
+	cmd := &cobra.Command{
+		Use: "spawn MODEL --at X,Y[,Z]", Short: "Add an actor in the next step", Args: oneArg("a model, such as vehicle.sedan"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			fields, whole, err := p.fields()
+			if err != nil {
+				return err
+			}
+			fields["model"], fields["name"], fields["reference"], fields["on_ground"] = args[0], name, reference, !whole
+			return c.send(cmd, "/v1/actors", fields)
+		},
+	}
+	p.register(cmd)
+	cmd.Flags().StringVar(&name, "name", "", "its `NAME`; without it that of its model and a number")
+	cmd.Flags().StringVar(&reference, "reference", "", "the `POINT` of it that --at is about: ground_centre, box_centre, rear_axle or front_bumper")
+	return cmd
+}
+
+func (c *ctl) newMove() *cobra.Command {
+	var p place
+	cmd := &cobra.Command{
+		Use: "move ACTOR --at X,Y[,Z]", Short: "Move an actor, by handle or name, to a place in the next step", Args: oneArg("an actor's handle or name"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			fields, _, err := p.fields()
+			if err != nil {
+				return err
+			}
+			if handle, err := strconv.ParseUint(args[0], 10, 32); err == nil {
+				fields["handle"] = handle
+			} else {
+				fields["name"] = args[0]
+			}
+			return c.send(cmd, "/v1/step", map[string]any{"steps": 1, "actors": []any{fields}})
+		},
+	}
+	p.register(cmd)
+	return cmd
+}
+
+// send posts what JSON can express.
+func (c *ctl) send(cmd *cobra.Command, path string, body any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	return c.ask(cmd, http.MethodPost, path, text)
+}
+
+// where returns the run's address.
+func (c *ctl) where() (at control.Address, err error) {
+	text, from := c.address, "--api"
+	if text == "" {
+		text, from = os.Getenv(apiVariable), apiVariable
+	}
+	if text == "" {
+		text = defaultAPI
+	}
+	if at, err = control.ParseAddress(strings.TrimSuffix(strings.TrimPrefix(text, "http://"), "/")); err != nil {
+		return at, usage(fmt.Errorf("%s: %w", from, err))
+	}
+	return at, nil
+}
+
+// ask makes one request and prints its answer.
+func (c *ctl) ask(cmd *cobra.Command, method, path string, body []byte) error {
+	at, err := c.where()
+	if err != nil {
+		return err
+	}
+	token, err := readToken(c.tokenFile)
+	if err != nil {
+		return usage(err)
+	}
+	host := "raybridge"
+	if at.Path == "" {
+		_, host = at.Network()
+	}
+	request, err := http.NewRequestWithContext(cmd.Context(), method, "http://"+host+path, bytes.NewReader(body))
+	if err != nil {
+		return usage(err)
+	}
+	if len(body) > 0 {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	client := http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var dialer net.Dialer
+			network, address := at.Network()
+			return dialer.DialContext(ctx, network, address)
+		},
+	}}
+	response, err := client.Do(request)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("no run listens at %v: start one with raybridge run --api %v, or name another by --api or %s", at, at, apiVariable)
+	case err != nil:
+		return fmt.Errorf("ask the run at %v: %w", at, fault.NetReason(err))
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		return fmt.Errorf("read the answer of the run at %v: %w", at, fault.NetReason(err))
+	}
+	return show(cmd.OutOrStdout(), response.StatusCode, answer)
+}
+
+// show prints an answer, for people over several lines, or returns the error that it is.
+func show(out io.Writer, status int, answer []byte) error {
+	if status != http.StatusOK {
+		var refusal struct {
+			Error string `json:"error"`
+		}
+		if err := json.Unmarshal(answer, &refusal); err != nil || refusal.Error == "" {
+			return fmt.Errorf("the server answers with status %d, which is not raybridge's way: is it a run's --api?", status)
+		}
+		if status == http.StatusUnauthorized {
+			return fmt.Errorf("the run asks for its token: give --api-token-file FILE, or set %s", tokenVariable)
+		}
+		return errors.New(refusal.Error)
+	}
+	if isTerminal(out) {
+		var pretty bytes.Buffer
+		if err := json.Indent(&pretty, answer, "", "  "); err == nil {
+			answer = pretty.Bytes()
+		}
+	}
+	_, err := out.Write(answer)
+	return err
+}

@@ -1,0 +1,23 @@
+package control
+
+// Routes are the API's, as METHOD /path.
+func Routes() []string {
+	var list []string
+	for _, r := range (&handler{}).routes() {
+		list = append(list, r.method+" "+r.path)
+	}
+	return list
+}
+
+// Schemas are a value of each type that requests and answers have, by its name in
+// docs/openapi.yaml.
+var Schemas = map[string]any{
+	"Error": struct {
+		Error string `json:"error"`
+	}{},
+	"Time": Time{}, "Instant": instant{}, "TimeRequest": timeRequest{}, "SourceRequest": sourceRequest{}, "ScaleRequest": scaleRequest{},
+	"TuneRequest": tuneRequest{}, "StepRequest": stepRequest{}, "Spawn": spawnRequest{}, "Move": moveRequest{}, "State": state{},
+	"StepAnswer": stepAnswer{}, "Delivery": delivery{}, "Model": modelAnswer{}, "ModelList": modelList{}, "Actor": actorAnswer{},
+	"ActorList": actorList{}, "DriveRequest": driveRequest{}, "Sensor": sensorAnswer{}, "SensorList": sensorList{},
+	"SensorRequest": sensorRequest{}, "Pose": poseRequest{}, "Health": health{},
+}

@@ -1,0 +1,233 @@
+package control_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
+	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/simtime"
+)
+
+// schema is as much of a JSON Schema as docs/openapi.yaml uses.
+type schema struct {
+	Ref                  string             `yaml:"$ref"`
+	Type                 any                `yaml:"type"`
+	Properties           map[string]*schema `yaml:"properties"`
+	Required             []string           `yaml:"required"`
+	Items                *schema            `yaml:"items"`
+	OneOf                []*schema          `yaml:"oneOf"`
+	AdditionalProperties any                `yaml:"additionalProperties"`
+}
+
+type content struct {
+	Content map[string]struct{ Schema *schema }
+	Ref     string `yaml:"$ref"`
+}
+
+type openapi struct {
+	Paths map[string]map[string]struct {
+		RequestBody *content `yaml:"requestBody"`
+		Responses   map[string]*content
+	}
+	Components struct {
+		Schemas   map[string]*schema
+		Responses map[string]*content
+	}
+}
+
+func readOpenAPI(t *testing.T) *openapi {
+	t.Helper()
+	text, err := os.ReadFile("../../../../docs/openapi.yaml")
+	require.NoError(t, err)
+	var page openapi
+	require.NoError(t, yaml.Unmarshal(text, &page))
+	return &page
+}
+
+// TestOpenAPIHasTheRoutes: docs/openapi.yaml has each of the server's routes and no other.
+func TestOpenAPIHasTheRoutes(t *testing.T) {
+	page := readOpenAPI(t)
+	var told []string
+	for path, methods := range page.Paths {
+		for method, operation := range methods {
+			told = append(told, strings.ToUpper(method)+" "+path)
+			for status, answer := range operation.Responses {
+				if name, ok := strings.CutPrefix(answer.Ref, "#/components/responses/"); ok {
+					assert.Contains(t, page.Components.Responses, name)
+				} else {
+					assert.Contains(t, answer.Content, "application/json", "%s %s %s", method, path, status)
+				}
+			}
+			assert.Contains(t, operation.Responses, "200")
+			assert.Contains(t, operation.Responses, "default")
+		}
+	}
+	assert.ElementsMatch(t, control.Routes(), told)
+}
+
+// TestOpenAPIHasTheFields: each schema has the fields of its Go type, of the same types.
+func TestOpenAPIHasTheFields(t *testing.T) {
+	schemas := readOpenAPI(t).Components.Schemas
+	assert.ElementsMatch(t, slices.Collect(maps.Keys(control.Schemas)), slices.Collect(maps.Keys(schemas)))
+	for name, value := range control.Schemas {
+		s := schemas[name]
+		if s == nil {
+			continue
+		}
+		fields := fieldsOf(reflect.TypeOf(value))
+		assert.ElementsMatch(t, slices.Collect(maps.Keys(fields)), slices.Collect(maps.Keys(s.Properties)), name)
+		assert.Subset(t, slices.Collect(maps.Keys(fields)), s.Required, name)
+		if requested := s.AdditionalProperties != nil; requested {
+			assert.Equal(t, false, s.AdditionalProperties, name)
+		}
+		for field, typ := range fields {
+			if p := s.Properties[field]; p != nil {
+				agree(t, schemas, name+"."+field, p, typ)
+			}
+		}
+	}
+}
+
+// fieldsOf returns the types of a struct's fields by their names in JSON.
+func fieldsOf(typ reflect.Type) map[string]reflect.Type {
+	fields := map[string]reflect.Type{}
+	for _, f := range reflect.VisibleFields(typ) {
+		if f.Anonymous {
+			continue
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		fields[name] = f.Type
+	}
+	return fields
+}
+
+// agree compares the type of a schema with that of a field.
+func agree(t *testing.T, schemas map[string]*schema, where string, s *schema, typ reflect.Type) {
+	t.Helper()
+	if typ.Kind() == reflect.Pointer {
+		typ = typ.Elem()
+	}
+	if name, ok := strings.CutPrefix(s.Ref, "#/components/schemas/"); ok {
+		require.Contains(t, schemas, name, where)
+		assert.Equal(t, reflect.TypeOf(control.Schemas[name]), typ, where)
+		return
+	}
+	want := map[reflect.Kind]string{
+		reflect.String: "string", reflect.Bool: "boolean", reflect.Float64: "number", reflect.Slice: "array", reflect.Map: "object",
+		reflect.Int: "integer", reflect.Int64: "integer", reflect.Uint32: "integer", reflect.Uint64: "integer",
+	}[typ.Kind()]
+	switch told := s.Type.(type) {
+	case string:
+		assert.Equal(t, want, told, where)
+	case []any: // one of several: a field that takes any, or a list that may be null
+		assert.True(t, typ.Kind() == reflect.Interface || slices.Contains(told, any(want)), where)
+	default:
+		assert.Fail(t, "no type", where)
+	}
+	if typ.Kind() == reflect.Slice && s.Items.OneOf == nil {
+		agree(t, schemas, where+"[]", s.Items, typ.Elem())
+	}
+}
+
+// TestOpenAPIHasTheAnswers: what the server answers has the fields that docs/openapi.yaml requires,
+// and no others.
+func TestOpenAPIHasTheAnswers(t *testing.T) {
+	p, h := paused(t, 2)
+	hearIMU(t, p)
+	page := readOpenAPI(t)
+	for _, c := range []struct{ request, body, schema string }{
+		{"POST /v1/step", "", "Time"},
+		{"POST /v1/step", `{"spawn": [{"model": "vehicle.sedan", "name": "a", "position": [1, 2, 0], "yaw": 3}]}`, "StepAnswer"},
+		{"POST /v1/step", `{"wait": "none"}`, "StepAnswer"},
+		{"GET /v1/models", "", "ModelList"},
+		{"GET /v1/actors", "", "ActorList"},
+		{"GET /v1/sensors", "", "SensorList"},
+		{"POST /v1/sensors", `{"type": "sensor.other.gnss", "name": "gnss"}`, "Sensor"},
+		{"DELETE /v1/sensors/gnss", "", "Time"},
+		{"DELETE /v1/actors/a", "", "StepAnswer"},
+		{"POST /v1/ego/control", "{}", "Time"},
+		{"GET /healthz", "", "Health"},
+		{"GET /readyz", "", "Health"},
+	} {
+		method, path, _ := strings.Cut(c.request, " ")
+		status, answer := ask(t, h, method, path, c.body)
+		require.Equal(t, http.StatusOK, status, "%s: %v", c.request, answer)
+		page.check(t, c.request, page.Components.Schemas[c.schema], answer)
+	}
+}
+
+// check compares an answer with a schema.
+func (page *openapi) check(t *testing.T, where string, s *schema, answer any) {
+	t.Helper()
+	if name, ok := strings.CutPrefix(s.Ref, "#/components/schemas/"); ok {
+		s = page.Components.Schemas[name]
+	}
+	switch v := answer.(type) {
+	case object:
+		if s.Properties == nil {
+			return // of any keys
+		}
+		for _, key := range s.Required {
+			assert.Contains(t, v, key, where)
+		}
+		for key, value := range v {
+			if assert.Contains(t, s.Properties, key, where) {
+				page.check(t, where+"."+key, s.Properties[key], value)
+			}
+		}
+	case []any:
+		for _, each := range v {
+			page.check(t, where+"[]", s.Items, each)
+		}
+	default:
+		kind, _ := json.Marshal(s.Type)
+		want := map[reflect.Kind][]string{reflect.String: {"string"}, reflect.Bool: {"boolean"}, reflect.Float64: {"number", "integer"}, reflect.Invalid: {"null"}}
+		assert.True(t, slices.ContainsFunc(want[reflect.ValueOf(v).Kind()], func(w string) bool { return strings.Contains(string(kind), w) }), "%s: %v is not of type %s", where, v, kind)
+	}
+}
+
+// commands are those of docs/api.md with curl.
+var commands = regexp.MustCompile(`(?m)^curl (?:-X (\w+) )?(?:--json '([^']*)' )?localhost:7741(\S+)`)
+
+// TestTheDocumentedCommandsWork: each command of docs/api.md does, in their order.
+func TestTheDocumentedCommandsWork(t *testing.T) {
+	text, err := os.ReadFile("../../../../docs/api.md")
+	require.NoError(t, err)
+	p, _ := paused(t, 4)
+	hearIMU(t, p)
+	run := runOf(p)
+	run.Tune = func(sensor, rate string, attributes map[string]any) error {
+		s, err := p.Sensor(sensor)
+		if err != nil {
+			return err
+		}
+		return s.Tune(pipeline.Tuning{Rate: simtime.MustRate(rate), Attributes: attributes})
+	}
+	h := control.NewHandler(run)
+	found := commands.FindAllStringSubmatch(string(text), -1)
+	require.Len(t, found, strings.Count(string(text), "\ncurl ")-1, "but that with a token")
+	for _, m := range found {
+		method, body := cmp.Or(m[1], http.MethodGet), m[2]
+		if m[1] == "" && body != "" {
+			method = http.MethodPost
+		}
+		status, answer := ask(t, h, method, m[3], body)
+		assert.Equal(t, http.StatusOK, status, "%s: %v", m[0], answer)
+		if m[3] == "/v1/resume" {
+			p.Clock().Pause() // at once: the next frame's time is a constant
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package control
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+
+	"github.com/raybridge/raybridge/internal/guard"
+	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/simtime"
+)
+
+// sensorAnswer is a sensor. AttachedTo is the handle of the actor that it rides on, 0 for the
+// ego. Live are the attributes that may change while it runs.
+type sensorAnswer struct {
+	Name       string         `json:"name"`
+	Type       string         `json:"type"`
+	Rate       string         `json:"rate,omitempty"`
+	Topics     []string       `json:"topics"`
+	AttachedTo uint32         `json:"attached_to"`
+	Live       map[string]any `json:"live"`
+}
+
+type sensorList struct {
+	Sensors []sensorAnswer `json:"sensors"`
+}
+
+func sensorOf(s *pipeline.Sensor) sensorAnswer {
+	answer := sensorAnswer{Name: s.Name(), Type: s.TypeID(), Topics: s.Topics(), AttachedTo: s.Owner(), Live: s.Live()}
+	if rate := s.Rate(); !rate.IsZero() {
+		answer.Rate = rate.String()
+	}
+	if answer.Topics == nil {
+		answer.Topics = []string{}
+	}
+	return answer
+}
+
+// sensors lists the run's sensors.
+func (h *handler) sensors(http.ResponseWriter, *http.Request) (any, error) {
+	list := sensorList{Sensors: []sensorAnswer{}}
+	for _, s := range h.run.Pipeline.Sensors() {
+		list.Sensors = append(list.Sensors, sensorOf(s))
+	}
+	return list, nil
+}
+
+// sensorRequest is a sensor that comes.
+type sensorRequest struct {
+	Type       string         `json:"type"`
+	Name       string         `json:"name"`
+	Parent     string         `json:"parent"`
+	Pose       poseRequest    `json:"pose"`
+	Rate       any            `json:"rate"`
+	Attributes map[string]any `json:"attributes"`
+	AttachTo   uint32         `json:"attach_to"`
+}
+
+// poseRequest is a sensors.Pose: where a sensor is in its parent's frame.
+type poseRequest struct {
+	X     float64 `json:"x"`
+	Y     float64 `json:"y"`
+	Z     float64 `json:"z"`
+	Roll  float64 `json:"roll"`
+	Pitch float64 `json:"pitch"`
+	Yaw   float64 `json:"yaw"`
+}
+
+// maxSensors is how many sensors a run may have for the API to add another.
+const maxSensors = 256
+
+// addSensor adds a sensor to the run.
+func (h *handler) addSensor(w http.ResponseWriter, r *http.Request) (any, error) {
+	var request sensorRequest
+	err := read(w, r, &request)
+	if err == nil {
+		var added *pipeline.Sensor
+		if added, err = h.add(&request); err == nil {
+			return sensorOf(added), nil
+		}
+	}
+	return nil, advise(err, `{"type": "sensor.camera.rgb", "name": "rear", "pose": {"x": -1, "z": 1.4, "yaw": 180}, "rate": 5, "attributes": {"width": 640}}`)
+}
+
+func (h *handler) add(r *sensorRequest) (*pipeline.Sensor, error) {
+	switch {
+	case r.Type == "":
+		return nil, missing("type")
+	case r.Name == "":
+		return nil, missing("name")
+	case len(r.Name) > guard.NameBytes:
+		return nil, refuse(http.StatusBadRequest, "name has %d bytes, the most is %d", len(r.Name), guard.NameBytes)
+	case math.Max(math.Abs(r.Pose.X), math.Max(math.Abs(r.Pose.Y), math.Abs(r.Pose.Z))) > farthest:
+		return nil, refuse(http.StatusBadRequest, "pose is beyond %v m", farthest)
+	case len(h.run.Pipeline.Sensors()) >= maxSensors:
+		return nil, refuse(http.StatusConflict, "the run has %d sensors, and no room for another: remove one", maxSensors)
+	}
+	c := sensors.Config{
+		ID: r.Type, Name: r.Name, Parent: r.Parent, Pose: sensors.Pose(r.Pose), Attributes: r.Attributes, AttachTo: r.AttachTo,
+	}
+	rate, err := rateOf(r.Rate)
+	if err == nil && rate != "" {
+		c.Rate, err = simtime.ParseRate(rate)
+	}
+	if err != nil {
+		return nil, err
+	}
+	added, err := h.run.Pipeline.AddSensor(c)
+	if err != nil {
+		return nil, fmt.Errorf("add sensor %s: %w", r.Name, err)
+	}
+	return added, nil
+}
+
+// endSensor ends a sensor, and answers when it is gone.
+func (h *handler) endSensor(w http.ResponseWriter, r *http.Request) (any, error) {
+	if err := read(w, r, &nothing{}); err != nil {
+		return nil, err
+	}
+	s, err := h.run.Pipeline.Sensor(r.PathValue("sensor"))
+	if err != nil {
+		return nil, err
+	}
+	defer unhurried(w)()
+	if err := s.Destroy(r.Context()); err != nil {
+		return nil, err
+	}
+	return TimeOf(h.run.Clock), nil
+}

@@ -1,0 +1,421 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/internal/guard"
+	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
+)
+
+// Bounds of one step.
+const (
+	// stepLimit is how large its body may be, in bytes, and largeBodies how many bodies beyond
+	// bodyLimit are read at a time.
+	stepLimit   = 4 << 20
+	largeBodies = 4
+	// maxEntries bounds the JSON objects of a frame, and valuesEach the values for each.
+	maxEntries = 8192
+	valuesEach = 32
+	// maxSteps is some hours of simulated time.
+	maxSteps = 1_000_000
+	// farthest is how far anything may be from its frame's origin, along each axis, in metres: as
+	// in files. It bounds sizes and velocities, too.
+	farthest = 1e7
+)
+
+// stepExample is a step as it is sent.
+const stepExample = `{"steps": 10} or {"until": {"sec": 1, "nanosec": 0}, "actors": [{"name": "a", "position": [1, 2, 0], "yaw": 90}]}`
+
+// stepRequest is a number of steps, or a frame of a world that ends at a time or after a number
+// of steps.
+type stepRequest struct {
+	Steps    *int64         `json:"steps"`
+	Until    *timeRequest   `json:"until"`
+	Spawn    []spawnRequest `json:"spawn"`
+	Remove   []actorRef     `json:"remove"`
+	Actors   []moveRequest  `json:"actors"`
+	Complete bool           `json:"complete"`
+	Ego      *state         `json:"ego"`
+	Wait     string         `json:"wait"`
+}
+
+// isFrame reports whether more is asked for than steps.
+func (r *stepRequest) isFrame() bool {
+	return r.Until != nil || r.Spawn != nil || r.Remove != nil || r.Actors != nil || r.Complete || r.Ego != nil || r.Wait != ""
+}
+
+// spawnRequest is an actor that comes.
+type spawnRequest struct {
+	Name      string    `json:"name"`
+	Model     string    `json:"model"`
+	Size      []float64 `json:"size"`
+	Reference string    `json:"reference"`
+	OnGround  bool      `json:"on_ground"`
+	state
+}
+
+// moveRequest is where an actor is at the step's end.
+type moveRequest struct {
+	Handle uint32 `json:"handle"`
+	Name   string `json:"name"`
+	state
+}
+
+// state is where something is and how it moves, in metres, radians a second and, for the yaw
+// alone, degrees. An orientation is x, y, z, w.
+type state struct {
+	Position        []float64 `json:"position"`
+	Yaw             *float64  `json:"yaw,omitempty"`
+	Orientation     []float64 `json:"orientation,omitempty"`
+	Velocity        []float64 `json:"velocity,omitempty"`
+	AngularVelocity []float64 `json:"angular_velocity,omitempty"`
+	Jump            bool      `json:"jump,omitempty"`
+	Lights          []string  `json:"lights,omitempty"`
+}
+
+// actorRef names an actor: a handle, or a text that is its name.
+type actorRef world.Ref
+
+// UnmarshalJSON reads either.
+func (r *actorRef) UnmarshalJSON(text []byte) error {
+	if text[0] == '"' {
+		return json.Unmarshal(text, &r.Name)
+	}
+	if err := json.Unmarshal(text, &r.Handle); err != nil || r.Handle == 0 {
+		return errors.New("who is removed has to be a handle, a whole number from 1, or a name")
+	}
+	return nil
+}
+
+// stepAnswer is what became of a frame.
+type stepAnswer struct {
+	Time
+	Frame      uint64     `json:"frame"`
+	Spawned    []uint32   `json:"spawned"`
+	Deliveries []delivery `json:"deliveries"`
+	Ego        state      `json:"ego"`
+}
+
+// delivery is what became of one firing of a sensor.
+type delivery struct {
+	Sensor   string     `json:"sensor"`
+	Seq      uint64     `json:"seq"`
+	Stamp    instant    `json:"stamp"`
+	Messages int        `json:"messages"`
+	Missing  flow.Cause `json:"missing,omitempty"`
+}
+
+// instant is a point of simulation time.
+type instant struct {
+	Sec     int64  `json:"sec"`
+	Nanosec uint32 `json:"nanosec"`
+}
+
+// instantOf splits a stamp; the nanoseconds count upwards.
+func instantOf(s simtime.Stamp) instant {
+	sec, rest := int64(s)/int64(time.Second), int64(s)%int64(time.Second)
+	if rest < 0 {
+		sec, rest = sec-1, rest+int64(time.Second)
+	}
+	return instant{sec, uint32(rest)}
+}
+
+// step makes steps, or a frame's.
+func (h *handler) step(w http.ResponseWriter, r *http.Request) (any, error) {
+	request, err := h.readStep(w, r)
+	if err != nil {
+		return nil, advise(err, stepExample)
+	}
+	if request.isFrame() {
+		return h.frame(w, r, request)
+	}
+	n, err := request.count()
+	if err == nil {
+		err = h.stepOn(r.Context(), n)
+	}
+	return TimeOf(h.run.Clock), advise(err, stepExample)
+}
+
+// readStep reads a step. Few large bodies are read at a time, and one is decoded: that bounds
+// what all clients together can have the server keep.
+func (h *handler) readStep(w http.ResponseWriter, r *http.Request) (*stepRequest, error) {
+	if r.ContentLength < 0 || r.ContentLength > bodyLimit {
+		select {
+		case h.large <- struct{}{}:
+			defer func() { <-h.large }()
+		case <-r.Context().Done():
+			return nil, context.Cause(r.Context())
+		}
+	}
+	text, err := body(w, r, stepLimit)
+	switch {
+	case err != nil:
+		return nil, err
+	case bytes.Count(text, []byte("{")) > maxEntries, bytes.Count(text, []byte(",")) > maxEntries*valuesEach:
+		return nil, refuse(http.StatusBadRequest, "the frame has more than %d entries", maxEntries)
+	}
+	h.decoding.Lock()
+	defer h.decoding.Unlock()
+	request := &stepRequest{}
+	return request, decode(text, request)
+}
+
+// count is how many steps are asked for.
+func (r *stepRequest) count() (int64, error) {
+	if r.Steps == nil {
+		return 1, nil
+	}
+	if n := *r.Steps; n < 1 || n > maxSteps {
+		return 0, refuse(http.StatusBadRequest, "steps is %d, the range is 1 to %d", n, maxSteps)
+	}
+	return *r.Steps, nil
+}
+
+// stepOn moves a paused run on to the end of the n-th step from where it is told to go already.
+// So time lies on the grid of steps, and each of several requests counts. A run that has much to
+// do is there later.
+func (h *handler) stepOn(ctx context.Context, n int64) error {
+	ctx, cancel := context.WithTimeout(ctx, h.run.StepWait)
+	defer cancel()
+	select {
+	case h.stepping <- struct{}{}:
+		defer func() { <-h.stepping }()
+	case <-ctx.Done():
+		return fmt.Errorf("step: %w", world.ErrBusy)
+	}
+	if !h.run.Clock.Paused() {
+		return fmt.Errorf("step: %w: pause it first", simtime.ErrNotPaused)
+	}
+	h.awaitBegin(ctx)
+	to := h.gridAfter(n)
+	_, err := h.run.StepTo(ctx, &world.Frame{Until: to})
+	switch {
+	case err == nil || ctx.Err() == nil:
+		return err
+	case h.run.Clock.Pace() >= to: // it was told
+		return nil
+	default:
+		return fmt.Errorf("step: %w", world.ErrBusy)
+	}
+}
+
+// gridAfter is the end of the n-th step from where the run is told to go already.
+func (h *handler) gridAfter(n int64) simtime.Stamp {
+	length := simtime.Stamp(h.run.Step)
+	return (h.run.Clock.Pace()/length + simtime.Stamp(n)) * length
+}
+
+// glance is how often awaitBegin looks.
+const glance = 2 * time.Millisecond
+
+// awaitBegin waits until somebody runs the pipeline, or ctx ends: a client may be there first.
+func (h *handler) awaitBegin(ctx context.Context) {
+	if h.run.Pipeline == nil || h.run.Pipeline.Running() {
+		return
+	}
+	ticker := time.NewTicker(glance)
+	defer ticker.Stop()
+	for !h.run.Pipeline.Running() {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// frame makes the step of a frame. Its answer waits for as long as the client does.
+func (h *handler) frame(w http.ResponseWriter, r *http.Request, request *stepRequest) (any, error) {
+	f, err := h.frameOf(request)
+	if err != nil {
+		return nil, advise(err, stepExample)
+	}
+	defer unhurried(w)()
+	begin, cancel := context.WithTimeout(r.Context(), h.run.StepWait)
+	defer cancel()
+	h.awaitBegin(begin)
+	result, err := h.run.StepTo(r.Context(), f)
+	if err != nil {
+		return nil, err
+	}
+	return h.answerOf(&result), nil
+}
+
+// unhurried lets a request take its time up to the call of hurry, from which on its answer has
+// the usual. A client that leaves ends the request all the same.
+func unhurried(w http.ResponseWriter) (hurry func()) {
+	c := http.NewResponseController(w)
+	_ = errors.Join(c.SetReadDeadline(time.Time{}), c.SetWriteDeadline(time.Time{})) // without deadlines there is nothing to lift
+	return func() { _ = c.SetWriteDeadline(time.Now().Add(guard.RequestTime)) }
+}
+
+// answerOf tells what became of a frame.
+func (h *handler) answerOf(result *pipeline.StepResult) *stepAnswer {
+	answer := &stepAnswer{Time: TimeOf(h.run.Clock), Frame: result.Frame, Spawned: result.Spawned, Ego: stateOf(result.Ego)}
+	if answer.Spawned == nil {
+		answer.Spawned = []uint32{}
+	}
+	if result.Deliveries != nil {
+		answer.Deliveries = make([]delivery, len(result.Deliveries))
+	}
+	for i, d := range result.Deliveries {
+		answer.Deliveries[i] = delivery{Sensor: d.Sensor, Seq: d.Seq, Stamp: instantOf(d.Due), Messages: d.Messages, Missing: d.Missing}
+	}
+	return answer
+}
+
+// stateOf returns a state as it is sent.
+func stateOf(s world.State) state {
+	p, q := s.Pose.Position, s.Pose.Orientation
+	return state{
+		Position: p[:], Orientation: []float64{q.V[0], q.V[1], q.V[2], q.W},
+		Velocity: s.Velocity[:], AngularVelocity: s.AngularVelocity[:],
+	}
+}
+
+// frameOf returns the frame of a request. Errors about an actor are *world.ActorError, as those
+// of StepTo.
+func (h *handler) frameOf(r *stepRequest) (*world.Frame, error) {
+	f := &world.Frame{Complete: r.Complete, Spawn: make([]world.Spawn, len(r.Spawn)), Actors: make([]world.Actor, len(r.Actors))}
+	var err error
+	if f.Until, err = h.end(r); err != nil {
+		return nil, err
+	}
+	if f.Wait, err = world.ParseWait(r.Wait); err != nil {
+		return nil, err
+	}
+	for i := range r.Spawn {
+		if f.Spawn[i], err = r.Spawn[i].spawn(); err != nil {
+			return nil, &world.ActorError{List: "spawn", Index: i, Actor: world.Ref{Name: r.Spawn[i].Name}, Err: err}
+		}
+	}
+	for _, ref := range r.Remove {
+		f.Remove = append(f.Remove, world.Ref(ref))
+	}
+	for i := range r.Actors {
+		if f.Actors[i], err = r.Actors[i].actor(); err != nil {
+			return nil, &world.ActorError{List: "actors", Index: i, Actor: world.Ref{Handle: r.Actors[i].Handle, Name: r.Actors[i].Name}, Err: err}
+		}
+	}
+	if r.Ego != nil {
+		s, err := r.Ego.world()
+		if err != nil {
+			return nil, &world.ActorError{List: "ego", Err: err}
+		}
+		f.Ego = &s
+	}
+	return f, nil
+}
+
+// end is the time at which a frame ends.
+func (h *handler) end(r *stepRequest) (simtime.Stamp, error) {
+	u := r.Until
+	switch {
+	case u == nil:
+		n, err := r.count()
+		return h.gridAfter(n), err
+	case r.Steps != nil:
+		return 0, refuse(http.StatusBadRequest, "give either steps or until, not both")
+	case u.Sec == nil:
+		return 0, missing("until.sec")
+	case u.Nanosec == nil:
+		return 0, missing("until.nanosec")
+	case *u.Sec < 0 || *u.Sec > math.MaxInt64/int64(time.Second)-1 || *u.Nanosec >= uint32(time.Second):
+		return 0, fmt.Errorf("until: %w: %d s %d ns", simtime.ErrDuration, *u.Sec, *u.Nanosec)
+	}
+	until := simtime.Stamp(*u.Sec*int64(time.Second) + int64(*u.Nanosec))
+	if ahead := (until - h.run.Clock.Pace()) / simtime.Stamp(h.run.Step); ahead > maxSteps {
+		return 0, refuse(http.StatusBadRequest, "until is %d steps ahead, the most is %d", ahead, maxSteps)
+	}
+	return until, nil
+}
+
+func (r *spawnRequest) spawn() (world.Spawn, error) {
+	s := world.Spawn{Name: r.Name, Model: r.Model, OnGround: r.OnGround}
+	var err error
+	if s.Reference, err = world.ParseReference(r.Reference); err != nil {
+		return s, err
+	}
+	if r.Size != nil {
+		if s.Size, err = vector("size", r.Size); err != nil {
+			return s, err
+		}
+	}
+	switch {
+	case r.Model == "":
+		return s, fmt.Errorf("%w: model is missing", world.ErrValue)
+	case len(r.Model) > guard.NameBytes, len(r.Name) > guard.NameBytes:
+		return s, fmt.Errorf("%w: a name has more than %d bytes", world.ErrValue, guard.NameBytes)
+	}
+	s.State, err = r.world()
+	return s, err
+}
+
+func (r *moveRequest) actor() (world.Actor, error) {
+	a := world.Actor{Ref: world.Ref{Handle: r.Handle, Name: r.Name}}
+	if (r.Handle == 0) == (r.Name == "") {
+		return a, fmt.Errorf("%w: give either handle or name", world.ErrValue)
+	}
+	var err error
+	a.State, err = r.world()
+	return a, err
+}
+
+// world returns the state as the pipeline takes it.
+func (r *state) world() (s world.State, err error) {
+	if r.Position == nil {
+		return s, fmt.Errorf("%w: position is missing", world.ErrValue)
+	}
+	if s.Pose.Position, err = vector("position", r.Position); err != nil {
+		return s, err
+	}
+	switch q := r.Orientation; {
+	case (r.Yaw == nil) == (q == nil):
+		return s, fmt.Errorf("%w: give either yaw or orientation", world.ErrValue)
+	case r.Yaw != nil:
+		s.Pose = spatial.FromRPY(s.Pose.Position, 0, 0, *r.Yaw)
+	case len(q) != 4:
+		return s, fmt.Errorf("%w: orientation has %d numbers, need 4: x, y, z, w", world.ErrValue, len(q))
+	default:
+		s.Pose.Orientation = mgl64.Quat{V: mgl64.Vec3{q[0], q[1], q[2]}, W: q[3]}
+	}
+	s.Jump = r.Jump
+	if s.Lights, err = world.ParseLights(r.Lights); err != nil {
+		return s, err
+	}
+	if s.VelocityKnown = r.Velocity != nil; s.VelocityKnown {
+		if s.Velocity, err = vector("velocity", r.Velocity); err != nil {
+			return s, err
+		}
+	}
+	if s.AngularVelocityKnown = r.AngularVelocity != nil; s.AngularVelocityKnown {
+		s.AngularVelocity, err = vector("angular_velocity", r.AngularVelocity)
+	}
+	return s, err
+}
+
+// vector returns three numbers.
+func vector(what string, v []float64) (mgl64.Vec3, error) {
+	if len(v) != 3 {
+		return mgl64.Vec3{}, fmt.Errorf("%w: %s has %d numbers, need 3", world.ErrValue, what, len(v))
+	}
+	for _, x := range v {
+		if math.Abs(x) > farthest {
+			return mgl64.Vec3{}, fmt.Errorf("%w: %s is %v, the range is %v to %v", world.ErrValue, what, x, -farthest, farthest)
+		}
+	}
+	return mgl64.Vec3{v[0], v[1], v[2]}, nil
+}
