@@ -139,5 +139,11 @@ func (a *Actor) Destroy() error {
 func (a *Actor) remove() error {
 	a.p.moving.Lock()
 	defer a.p.moving.Unlock()
-	return a.p.history.Remove(a.id)
+	if err := a.p.history.Remove(a.id); err != nil {
+		return err
+	}
+	if g := a.p.guests.guests[a.id]; g != nil {
+		a.p.guests.forget(g)
+	}
+	return nil
 }

@@ -49,10 +49,10 @@ func (d *Delivery) Delivered() bool { return d.Missing == "" }
 func (p *Pipeline) StepSensors(ctx context.Context, n int) ([]Delivery, error) {
 	b := &barrier{}
 	b.reset()
-	p.barrier.Store(b)
-	defer p.barrier.Store(nil)
+	defer p.barrier.CompareAndSwap(b, nil)
 	target := simtime.Stamp(math.MaxInt64) // until time has begun
 	err := p.run(ctx, ctx, func() simtime.Stamp {
+		p.barrier.Store(b) // not before its turn: a step of StepTo may be under way
 		target = p.stepEnd(n)
 		return target
 	})

@@ -145,7 +145,7 @@ type Pipeline struct {
 	roster  atomic.Pointer[[]*Sensor] // the members that the loops work with, see live
 	fixed   frameLists                // their frames
 	endings sync.WaitGroup            // of sensors that end before the pipeline
-	barrier atomic.Pointer[barrier]   // of StepSensors, nil otherwise
+	barrier atomic.Pointer[barrier]   // of StepSensors or StepTo, nil otherwise
 
 	// moving serialises what moves the scene: the frame loop's ticks, and actors that
 	// come and go between them.

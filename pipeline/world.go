@@ -57,7 +57,9 @@ type theWorld struct {
 	look     *time.Timer     // of arrive
 	most     int             // guests at a time, so far
 	steps    int64
-	followed string       // the kind of the source that frames come from, "" for none
+	followed string // the kind of the source that frames come from, "" for none
+	follows  bool   // frames come from it now; the one who steps uses it, and end
+	end      simtime.Stamp
 	gaps     atomic.Int64 // of that source
 }
 
@@ -96,9 +98,14 @@ type moving struct {
 // step, and move up to its last. The sensors see all of them on the way.
 //
 // A pipeline that nobody runs is stepped by the call itself, and Wait's None is as Captured there.
-// One that somebody else runs has to be paused, or the error wraps world.ErrMode. A second step
-// meanwhile gets world.ErrBusy at once. If ctx ends first, the call returns its error, and the step
-// continues. The next step waits for it. Any goroutine may call it.
+// One that somebody else runs has to be paused, or the error wraps world.ErrMode. It also does if the
+// clock is changed so that the step can't end. A second step meanwhile gets world.ErrBusy at once.
+//
+// If ctx ends first, the call returns its error. The frame was applied then. A step of the call's own
+// ends where it is, and the next one begins there. That of somebody else's run continues, and the next
+// one waits for it. The error wraps ErrUndelivered, and the result is whole, if ctx ends, or two minutes
+// pass, while only a bridge still has messages. Any goroutine may call it, but a sensor's listener: the step
+// waits for that.
 func (p *Pipeline) StepTo(ctx context.Context, f *world.Frame) (StepResult, error) {
 	return p.stepOnce(ctx, f, p.stepAlone)
 }
@@ -140,7 +147,8 @@ type Following struct {
 	// Kind names the source's kind, for the summary.
 	Kind   string
 	Source world.Source
-	// Duration ends it when so much simulated time has passed; 0 is without end.
+	// Duration ends it when so much simulated time has passed, also within a frame's step; 0 is
+	// without end.
 	Duration time.Duration
 	// Scale is how many simulated seconds may pass in one of the host's; 0 sets no limit.
 	Scale float64
@@ -148,7 +156,7 @@ type Following struct {
 
 // Follow steps the pipeline from frame to frame of a source. It returns nil when the source ends,
 // the duration has passed, or ctx ends. Nobody else steps meanwhile: StepTo returns world.ErrBusy.
-// Follow doesn't close the source.
+// A paused clock holds it up. Follow doesn't close the source.
 func (p *Pipeline) Follow(ctx context.Context, w Following) error {
 	select {
 	case p.guests.stepping <- struct{}{}:
@@ -166,7 +174,12 @@ func (p *Pipeline) Follow(ctx context.Context, w Following) error {
 	p.guests.followed = w.Kind
 	p.moving.Unlock()
 	ego, begun, start := p.egoNow(), time.Now(), p.simNs.Load()
-	for ctx.Err() == nil {
+	p.guests.follows, p.guests.end = true, math.MaxInt64
+	if w.Duration > 0 {
+		p.guests.end = later(start, int64(w.Duration))
+	}
+	defer func() { p.guests.follows = false }()
+	for ctx.Err() == nil && p.simNs.Load() < p.guests.end {
 		f, err := w.Source.Next(ctx, ego)
 		p.guests.gaps.Store(w.Source.Gaps())
 		switch {
@@ -174,12 +187,13 @@ func (p *Pipeline) Follow(ctx context.Context, w Following) error {
 			return nil
 		case err != nil:
 			return fmt.Errorf("world %s: %w", w.Kind, err)
-		case w.Duration > 0 && f.Until > later(start, int64(w.Duration)):
-			return nil
 		}
 		if w.Scale > 0 && !wait(ctx, time.Until(begun.Add(time.Duration(float64(f.Until-start)/w.Scale)))) {
 			return nil
 		}
+		stood := time.Now()
+		_ = p.clock.WaitUntil(ctx, p.simNs.Load()+1) // the step tells why not
+		begun = begun.Add(time.Since(stood))         // what a pause takes isn't made good
 		result, err := p.stepBy(ctx, f, p.stepAlone)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -227,15 +241,19 @@ func (p *Pipeline) stepBy(ctx context.Context, f *world.Frame, step stepper) (St
 	b := &p.guests.account
 	b.reset()
 	result := StepResult{Stamp: f.Until}
-	if err := step(ctx, f, b, &result); err != nil {
-		return StepResult{}, fmt.Errorf("step to %d ns: %w", f.Until, err)
+	err := step(ctx, f, b, &result)
+	if err != nil {
+		err = fmt.Errorf("step to %d ns: %w", f.Until, err)
+	}
+	if err != nil && !errors.Is(err, ErrUndelivered) {
+		return StepResult{}, err
 	}
 	if f.Wait != world.None {
 		result.Deliveries = b.result(nil)
 	}
 	state, _ := p.history.State(scene.EgoID, f.Until)
 	result.Ego = worldState(state)
-	return result, nil
+	return result, err
 }
 
 // stepAlone steps a pipeline that nobody runs.
@@ -249,7 +267,13 @@ func (p *Pipeline) stepAlone(ctx context.Context, f *world.Frame, b *barrier, re
 	if err := p.start(ctx); err != nil {
 		return err
 	}
-	if err := p.applyAt(f, result, p.simNs.Load(), true); err != nil {
+	p.follow() // a clock may have a time of its own from the start
+	begin := p.simNs.Load()
+	err := p.applyAt(f, result, begin)
+	if err == nil && !p.guests.follows && p.clock.Paused() { // otherwise the run itself lets time pass
+		err = p.pass(f, begin)
+	}
+	if err != nil {
 		return err
 	}
 	p.barrier.Store(b)
@@ -260,12 +284,16 @@ func (p *Pipeline) stepAlone(ctx context.Context, f *world.Frame, b *barrier, re
 		cancel()
 		patience = over
 	}
-	err := p.runInTurn(ctx, patience, func() simtime.Stamp { return f.Until })
+	until := f.Until
+	if p.guests.follows {
+		until = min(until, p.guests.end)
+	}
+	err = p.runInTurn(ctx, patience, func() simtime.Stamp { return until })
 	if f.Wait != world.Delivered && errors.Is(err, ErrUndelivered) {
 		err = nil
 	}
 	result.Frame = p.lastFrame.Load()
-	if err == nil && p.simNs.Load() < f.Until {
+	if err == nil && p.simNs.Load() < until {
 		err = context.Cause(ctx)
 	}
 	return err
@@ -273,15 +301,22 @@ func (p *Pipeline) stepAlone(ctx context.Context, f *world.Frame, b *barrier, re
 
 // stepAmong steps a pipeline whose run is another's, and paused.
 func (p *Pipeline) stepAmong(ctx context.Context, f *world.Frame, b *barrier, result *StepResult) error {
-	if !p.clock.Paused() {
-		return fmt.Errorf("%w: pause it first", world.ErrMode)
+	if err := p.clock.Steppable(); err != nil {
+		if errors.Is(err, simtime.ErrNotPaused) {
+			err = fmt.Errorf("%w: pause it first", err)
+		}
+		return fmt.Errorf("%w: %w", world.ErrMode, err)
 	}
 	if err := p.arrive(ctx, p.clock.Pace(), world.Captured); err != nil {
 		return err
 	}
 	p.barrier.Store(b)
 	defer p.barrier.Store(nil)
-	err := p.applyAt(f, result, p.clock.Pace(), false)
+	begin := p.clock.Pace()
+	err := p.applyAt(f, result, begin)
+	if err == nil {
+		err = p.pass(f, begin)
+	}
 	if err != nil || f.Wait == world.None {
 		return err
 	}
@@ -290,20 +325,17 @@ func (p *Pipeline) stepAmong(ctx context.Context, f *world.Frame, b *barrier, re
 	return err
 }
 
-// pass lets the paused clock of a run continue. In a run of the step's own it need not be paused.
-func (p *Pipeline) pass(d simtime.Stamp, alone bool) error {
-	if alone && !p.clock.Paused() {
+// pass has a paused clock go to a frame's end. One that was resumed meanwhile gets there by itself.
+func (p *Pipeline) pass(f *world.Frame, now simtime.Stamp) error {
+	err := p.clock.Step(int64(f.Until - now))
+	if errors.Is(err, simtime.ErrNotPaused) {
 		return nil
-	}
-	err := p.clock.Step(int64(d))
-	if errors.Is(err, simtime.ErrNotPaused) || errors.Is(err, simtime.ErrNotSteppable) {
-		err = fmt.Errorf("%w: %w", world.ErrMode, err)
 	}
 	return err
 }
 
 // arrive waits until the run has come to a time and all that it began is done: captured, and
-// delivered if asked for.
+// delivered if asked for. It fails where the clock was changed and won't come there.
 func (p *Pipeline) arrive(ctx context.Context, at simtime.Stamp, wait world.Wait) error {
 	look := p.guests.look
 	defer look.Stop()
@@ -318,27 +350,30 @@ func (p *Pipeline) arrive(ctx context.Context, at simtime.Stamp, wait world.Wait
 		if len(p.turn) == 0 {
 			return errors.Join(fmt.Errorf("%w: the run has ended", ErrClosed), p.failed())
 		}
+		if pace := p.clock.Pace(); pace < at && p.clock.Paused() {
+			return fmt.Errorf("%w: somebody else has changed it, and it stands at %d ns", world.ErrMode, pace)
+		}
 	}
 	if wait != world.Delivered {
 		return nil
 	}
-	return p.dispatcher.Drain(ctx)
+	ctx, cancel := context.WithTimeout(ctx, deliveryLimit)
+	defer cancel()
+	if err := p.dispatcher.Drain(ctx); err != nil {
+		return fmt.Errorf("%w: %w", ErrUndelivered, err)
+	}
+	return nil
 }
 
-// applyAt checks a frame and applies it, and has time pass in between. now is the time at which
-// the step begins. The frame loop doesn't move the scene meanwhile.
-func (p *Pipeline) applyAt(f *world.Frame, result *StepResult, now simtime.Stamp, alone bool) error {
+// applyAt checks a frame and applies it. now is the time at which the step begins. The frame loop
+// doesn't move the scene meanwhile.
+func (p *Pipeline) applyAt(f *world.Frame, result *StepResult, now simtime.Stamp) error {
 	p.moving.Lock()
 	defer p.moving.Unlock()
 	if err := p.check(f, now); err != nil {
 		return err
 	}
-	before := p.goal.Load()
 	p.goal.Store(f.Until)
-	if err := p.pass(f.Until-now, alone); err != nil {
-		p.goal.Store(before)
-		return err
-	}
 	p.apply(f, now, result)
 	return nil
 }
@@ -380,10 +415,8 @@ func (p *Pipeline) check(f *world.Frame, now simtime.Stamp) error {
 		}
 		slices.SortFunc(plan.leave, func(a, b *guest) int { return int(a.actor.ID) - int(b.actor.ID) })
 	}
-	if room := p.config.Capacity; len(w.guests)+len(plan.come)-len(plan.leave) > room {
-		last := len(plan.come) - 1
-		return &world.ActorError{List: "spawn", Index: last, Actor: world.Ref{Name: f.Spawn[last].Name},
-			Err: fmt.Errorf("%w: it is for %d, of whom %d are there; world.capacity makes more", world.ErrFull, room, len(w.guests)-len(plan.leave))}
+	if err := p.checkRoom(f); err != nil {
+		return err
 	}
 	if f.Ego != nil {
 		if _, err := waypoint(f.Ego, f.Until); err != nil {
@@ -391,6 +424,32 @@ func (p *Pipeline) check(f *world.Frame, now simtime.Stamp) error {
 		}
 	}
 	return nil
+}
+
+// checkRoom returns an error for the first who has no room.
+func (p *Pipeline) checkRoom(f *world.Frame) error {
+	come := len(p.guests.plan.come)
+	stay := len(p.guests.guests) - len(p.guests.plan.leave)
+	full := func(first int, err error) error {
+		return &world.ActorError{List: "spawn", Index: first, Actor: world.Ref{Name: f.Spawn[first].Name}, Err: err}
+	}
+	if room := p.config.Capacity - stay; come > max(room, 0) {
+		return full(max(room, 0), fmt.Errorf("%w: it is for %d, of whom %d are there; world.capacity makes more", world.ErrFull, p.config.Capacity, stay))
+	}
+	if come > 0 { // SpawnActor's take slots, too
+		if room := p.history.Room(); come > room {
+			return full(room, fmt.Errorf("%w: the scene has %d slots, and others have taken the rest", world.ErrFull, p.config.Scene.Slots))
+		}
+	}
+	return nil
+}
+
+// forget takes out somebody who has left.
+func (w *theWorld) forget(g *guest) {
+	delete(w.guests, g.actor.ID)
+	if w.names[g.name] == g {
+		delete(w.names, g.name)
+	}
 }
 
 // find returns the guest that is meant.
@@ -566,8 +625,7 @@ func (p *Pipeline) apply(f *world.Frame, now simtime.Stamp, result *StepResult) 
 	w := &p.guests
 	for _, g := range w.plan.leave {
 		_ = p.history.Remove(g.actor.ID) // it is there
-		delete(w.guests, g.actor.ID)
-		delete(w.names, g.name)
+		w.forget(g)
 	}
 	stayed := len(w.plan.move) < len(w.guests)
 	for i := range w.plan.come {
@@ -575,8 +633,7 @@ func (p *Pipeline) apply(f *world.Frame, now simtime.Stamp, result *StepResult) 
 	}
 	for i := range w.plan.move {
 		m := &w.plan.move[i]
-		from, to := m.guest.motion.End(), p.placed(m.guest, m.to)
-		from.Stamp = now
+		from, to := m.guest.motion.At(now), p.placed(m.guest, m.to)
 		if m.jump {
 			_ = p.history.Jumped(m.guest.actor.ID) // it is there
 			from = to
@@ -586,7 +643,7 @@ func (p *Pipeline) apply(f *world.Frame, now simtime.Stamp, result *StepResult) 
 	if stayed {
 		for _, g := range w.guests {
 			if g.told != w.frame {
-				g.motion.Stand()
+				g.motion.Stand(now)
 			}
 		}
 	}
@@ -607,7 +664,10 @@ func (p *Pipeline) applySpawn(c *coming, f *world.Frame, result *StepResult) {
 	}
 	g.actor, _ = p.history.SpawnActor(c.model, c.as, g.motion) // the room was counted
 	g.name = g.actor.Name
-	w.guests[g.actor.ID], w.names[g.name] = g, g
+	w.guests[g.actor.ID] = g
+	if c.as.Name != "" || w.names[g.name] == nil { // a name of its model and a number may be another's
+		w.names[g.name] = g
+	}
 	result.Spawned = append(result.Spawned, g.actor.ID)
 	if c.as.Parts != nil && c.as.TypeID != BoxModel && !w.unknown[c.as.TypeID] {
 		w.unknown[c.as.TypeID] = true
@@ -634,7 +694,7 @@ func (p *Pipeline) applyEgo(f *world.Frame, now simtime.Stamp) {
 	w := &p.guests
 	if f.Ego == nil {
 		if w.ego != nil {
-			w.ego.Stand() // where the last frame put it
+			w.ego.Stand(now) // where the last frame put it
 		}
 		return
 	}
@@ -644,11 +704,11 @@ func (p *Pipeline) applyEgo(f *world.Frame, now simtime.Stamp) {
 		w.ego = &scene.Guided{}
 		_ = p.history.SetMotion(scene.EgoID, w.ego) // the ego is there
 		state, _ := p.history.State(scene.EgoID, now)
-		from = scene.Waypoint{Pose: state.Pose}
+		from = scene.Waypoint{Stamp: now, Pose: state.Pose}
 	} else {
-		from = w.ego.End()
+		from = w.ego.At(now)
 	}
-	if from.Stamp = now; f.Ego.Jump {
+	if f.Ego.Jump {
 		from = to
 	}
 	w.ego.Lead(from, to)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
@@ -175,7 +178,7 @@ func TestABadFrameChangesNothing(t *testing.T) {
 		"twice spawned":     {world.Frame{Spawn: spawn("c", "c")}, world.ErrDuplicate, "spawn[1]"},
 		"name is taken":     {world.Frame{Spawn: spawn("a")}, world.ErrDuplicate, "the name is taken"},
 		"moved and removed": {world.Frame{Remove: []world.Ref{{Name: "a"}}, Actors: []world.Actor{moved("a", at(2, 0, 0))}}, world.ErrDuplicate, "actors[0]"},
-		"no room":           {world.Frame{Spawn: spawn("c", "d")}, world.ErrFull, `spawn[1] (actor "d"): no room for another actor: it is for 3, of whom 2 are there`},
+		"no room":           {world.Frame{Spawn: spawn("c", "d", "e")}, world.ErrFull, `spawn[1] (actor "d"): no room for another actor: it is for 3, of whom 2 are there`},
 		"a size":            {world.Frame{Spawn: []world.Spawn{{Name: "c", Size: mgl64.Vec3{-1, 0, 0}, State: at(0, 0, 0)}}}, world.ErrValue, "size"},
 		"the ego":           {world.Frame{Ego: &nan}, world.ErrValue, "ego: value is not usable"},
 	} {
@@ -490,6 +493,7 @@ func TestFollow(t *testing.T) {
 		"to its end":      {io.EOF, 0, 3, 40_000_000, nil},
 		"to its fault":    {broken, 0, 3, 40_000_000, broken},
 		"for a duration":  {io.EOF, 20 * time.Millisecond, 2, 20_000_000, nil},
+		"into a step":     {io.EOF, 30 * time.Millisecond, 3, 30_000_000, nil},
 		"until ctx ended": {nil, 0, 3, 40_000_000, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -536,4 +540,299 @@ func TestWhoFollowsSteps(t *testing.T) {
 		cancel()
 	}
 	require.NoError(t, p.Follow(ctx, pipeline.Following{Kind: "test", Source: source}))
+}
+
+// TestActorsOfTheProgramTakeRoom: SpawnActor's have slots, too.
+func TestActorsOfTheProgramTakeRoom(t *testing.T) {
+	p := stepped(t, 2, &script{})
+	for range 3 {
+		_, err := p.SpawnActor("vehicle.sedan", nil)
+		require.NoError(t, err)
+	}
+	f := &world.Frame{Until: 10_000_000, Spawn: []world.Spawn{{Name: "a", State: at(0, 0, 0)}, {Name: "b", State: at(0, 9, 0)}}}
+	_, err := p.StepTo(t.Context(), f)
+	require.ErrorIs(t, err, world.ErrFull)
+	assert.Contains(t, err.Error(), `spawn[1] (actor "b")`)
+	f.Spawn = f.Spawn[:1]
+	_, err = p.StepTo(t.Context(), f)
+	require.NoError(t, err)
+}
+
+// TestWhoIsDestroyedHasLeft: a frame's actor may go by the program's hand.
+func TestWhoIsDestroyedHasLeft(t *testing.T) {
+	p := stepped(t, 1, &script{})
+	f := &world.Frame{Until: 10_000_000, Spawn: []world.Spawn{{Name: "a", Model: "vehicle.sedan", State: at(0, 0, 0)}}}
+	result, err := p.StepTo(t.Context(), f)
+	require.NoError(t, err)
+	a, err := p.Actor(result.Spawned[0])
+	require.NoError(t, err)
+	require.NoError(t, a.Destroy())
+	_, err = p.StepTo(t.Context(), &world.Frame{Until: 20_000_000, Actors: []world.Actor{moved("a", at(1, 0, 0))}})
+	require.ErrorIs(t, err, world.ErrUnknownActor)
+	f.Until = 20_000_000
+	_, err = p.StepTo(t.Context(), f)
+	require.NoError(t, err, "his name and his room are free")
+}
+
+// TestAMadeNameYields: an actor without a name is given one that another may have already.
+func TestAMadeNameYields(t *testing.T) {
+	p := stepped(t, 4, &script{})
+	spawn := func(name string) world.Spawn {
+		return world.Spawn{Name: name, Model: "vehicle.sedan", State: at(0, 0, 0)}
+	}
+	result, err := p.StepTo(t.Context(), &world.Frame{Until: 10_000_000, Spawn: []world.Spawn{spawn("vehicle.sedan_3"), spawn("")}})
+	require.NoError(t, err)
+	require.Equal(t, uint32(3), result.Spawned[1])
+	_, err = p.StepTo(t.Context(), &world.Frame{Until: 20_000_000, Remove: []world.Ref{{Name: "vehicle.sedan_3"}}})
+	require.NoError(t, err)
+	assert.Equal(t, []bool{false, true}, []bool{p.History().Present(result.Spawned[0], 20_000_000), p.History().Present(3, 20_000_000)})
+}
+
+// TestABrokenStepContinues: who was on his way continues from where he is.
+func TestABrokenStepContinues(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	p := stepped(t, 2, &script{pretick: func(_ string, at sensors.Tick) {
+		if at.Due == 50_000_000 {
+			cancel()
+		}
+	}})
+	s := addScripted(t, p, plainID, "imu", "100")
+	hear(t, s, func(sensors.Tick, *sample.Imu) {})
+	there := at(1000, 9, 0)
+	f := &world.Frame{
+		Until: 10_000_000_000, Ego: &there, Actors: []world.Actor{moved("a", there)},
+		Spawn: []world.Spawn{{Name: "a", Model: "vehicle.sedan", State: at(0, 9, 0)}, {Name: "b", Model: "vehicle.sedan", State: at(0, 9, 0)}},
+	}
+	f.Actors = append(f.Actors, moved("b", there))
+	_, err := p.StepTo(ctx, f)
+	require.ErrorIs(t, err, context.Canceled)
+	now := p.Clock().Now()
+	require.Equal(t, simtime.Stamp(50_000_000), now)
+	_, err = p.StepTo(t.Context(), &world.Frame{Until: now + 100_000_000, Ego: f.Ego, Actors: f.Actors[:1]})
+	require.NoError(t, err)
+	for k, x := range map[string][2]float64{"a": {5, 104.5}, "b": {5, 5}, "ego": {5, 104.5}} {
+		id := uint32(scene.EgoID)
+		for _, a := range p.Actors("vehicle.*") {
+			if a.Name() == k {
+				id = a.ID()
+			}
+		}
+		for i, want := range x {
+			pose, _ := p.History().Pose(id, now+simtime.Stamp(i)*10_000_000)
+			assert.InDelta(t, want, pose.Position[0], 1e-9, "%s, %d ticks on", k, i)
+		}
+	}
+}
+
+// TestStepSensorsWaitsForItsTurn: each has the account of its own firings.
+func TestStepSensorsWaitsForItsTurn(t *testing.T) {
+	p := stepped(t, 2, &script{})
+	s := addScripted(t, p, plainID, "imu", "100")
+	others := make(chan []pipeline.Delivery, 1)
+	hear(t, s, func(at sensors.Tick, _ *sample.Imu) {
+		if at.Due != 10_000_000 {
+			return
+		}
+		called := make(chan struct{})
+		go func() {
+			close(called)
+			list, err := p.StepSensors(t.Context(), 3)
+			assert.NoError(t, err)
+			others <- list
+		}()
+		<-called
+		time.Sleep(20 * time.Millisecond) // it has come to where it waits, most likely
+	})
+	result, err := p.StepTo(t.Context(), &world.Frame{Until: 100_000_000})
+	require.NoError(t, err)
+	for want, list := range map[int][]pipeline.Delivery{10: result.Deliveries, 3: <-others} {
+		require.Len(t, list, want)
+		for _, d := range list {
+			assert.Equal(t, 1, d.Messages, "%+v", d)
+		}
+	}
+}
+
+// pausedPlaza returns a pipeline whose run is under way, and paused at 10 ms.
+func pausedPlaza(t *testing.T, mode pipeline.Mode) *pipeline.Pipeline {
+	t.Helper()
+	begun := make(chan struct{})
+	p := newScriptedIn(t, plaza(2), &script{begin: func(context.Context, string) error {
+		close(begun)
+		return nil
+	}}, pipeline.Config{Capacity: 2, Mode: mode})
+	addScripted(t, p, plainID, "imu", "100")
+	p.Clock().Pause()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(ctx, 0) }()
+	t.Cleanup(func() {
+		cancel()
+		assert.NoError(t, <-ended)
+	})
+	<-begun
+	_, err := p.StepTo(ctx, &world.Frame{Until: 10_000_000})
+	require.NoError(t, err) // and its loop, too
+	return p
+}
+
+// TestAClockThatIsChangedEndsTheStep: others resume and pause it, or choose another source.
+func TestAClockThatIsChangedEndsTheStep(t *testing.T) {
+	for name, change := range map[string]func(c *simtime.Clock){
+		"resumed and paused": func(c *simtime.Clock) { c.Resume(); c.Pause() },
+		"another source":     func(c *simtime.Clock) { _ = c.Select("simulation") },
+	} {
+		for _, mode := range []pipeline.Mode{pipeline.Stepped, pipeline.Realtime} {
+			t.Run(fmt.Sprint(name, mode), func(t *testing.T) {
+				p := pausedPlaza(t, mode)
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				defer cancel()
+				var once sync.Once
+				p.Clock().Subscribe(func(c simtime.Change) {
+					if c.Kind == simtime.Stepped {
+						once.Do(func() { go change(p.Clock()) })
+					}
+				})
+				_, err := p.StepTo(ctx, &world.Frame{Until: math.MaxInt64 / 2})
+				require.ErrorIs(t, err, world.ErrMode)
+			})
+		}
+	}
+}
+
+// TestThoseWhoHearOfAStepMayAsk: the clock's subscribers may call the pipeline.
+func TestThoseWhoHearOfAStepMayAsk(t *testing.T) {
+	p := pausedPlaza(t, pipeline.Stepped)
+	p.Clock().Subscribe(func(simtime.Change) { p.Actors("*") })
+	done := make(chan error, 1)
+	go func() {
+		_, err := p.StepTo(t.Context(), &world.Frame{Until: 20_000_000})
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		require.NoError(t, err)
+	case <-time.After(20 * time.Second):
+		t.Fatal("the step and a subscriber wait for each other")
+	}
+}
+
+// TestAStepTellsWhoIsSlow: the caller doesn't wait for a peer that doesn't move. Either he runs the
+// pipeline, or somebody else does.
+func TestAStepTellsWhoIsSlow(t *testing.T) {
+	for _, alone := range []bool{true, false} {
+		t.Run(fmt.Sprint(alone), func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			stall := make(chan struct{})
+			to := &peer{kind: bridges.KindNetwork, publish: func(context.Context, string, simtime.Stamp) error {
+				cancel()
+				<-stall
+				return nil
+			}}
+			begun := make(chan struct{})
+			p := newScriptedIn(t, plaza(1), &script{begin: func(context.Context, string) error {
+				close(begun)
+				return nil
+			}}, pipeline.Config{Capacity: 1, Bridges: to.registry()})
+			addScripted(t, p, plainID, "imu", "100")
+			to.attach(t, p, "block")
+			ended, end := make(chan error, 1), func() {}
+			if alone {
+				ended <- nil
+			} else {
+				p.Clock().Pause()
+				var running context.Context
+				running, end = context.WithCancel(t.Context())
+				go func() { ended <- p.Run(running, 0) }()
+				<-begun
+			}
+			result, err := p.StepTo(ctx, &world.Frame{Until: 10_000_000, Spawn: []world.Spawn{{Name: "a", State: at(0, 0, 0)}}})
+			require.ErrorIs(t, err, pipeline.ErrUndelivered)
+			require.Len(t, result.Deliveries, 1)
+			assert.Equal(t, flow.CausePeerSlow, result.Deliveries[0].Missing)
+			assert.Len(t, result.Spawned, 1)
+			close(stall)
+			end()
+			require.NoError(t, <-ended)
+		})
+	}
+}
+
+// TestAWorldOfAClockWithItsOwnTime steps one whose time doesn't begin at 0.
+func TestAWorldOfAClockWithItsOwnTime(t *testing.T) {
+	p := newScriptedIn(t, plaza(1), &script{}, pipeline.Config{Capacity: 1, TimeSource: simtime.System})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	_, err := p.StepTo(ctx, &world.Frame{Until: 10_000_000})
+	require.ErrorIs(t, err, world.ErrTime)
+	result, err := p.StepTo(ctx, &world.Frame{Until: p.Clock().Now() + 10_000_000})
+	require.NoError(t, err)
+	assert.Equal(t, p.Clock().Now(), result.Stamp)
+}
+
+// TestManyAskWhileAWorldSteps has sensors and actors of others come and go meanwhile. It is for the
+// race detector.
+func TestManyAskWhileAWorldSteps(t *testing.T) {
+	p := stepped(t, 16, &script{})
+	hear(t, addScripted(t, p, laggyID, "cam", "20"), func(sensors.Tick, *sample.Imu) { p.Actors("*") })
+	ctx, stop := context.WithCancel(t.Context())
+	var others sync.WaitGroup
+	for _, do := range []func(k int){
+		func(int) { p.Summary() },
+		func(int) {
+			_, newest, _ := p.History().Span()
+			for _, a := range p.History().Spawned(nil, newest) {
+				_, _ = p.History().State(a.ID, newest)
+				_, _ = p.History().Box(a.ID)
+				_, _ = p.History().Motion(a.ID)
+			}
+		},
+		func(k int) {
+			a, err := p.SpawnActor("vehicle.sedan", nil)
+			if err != nil {
+				return
+			}
+			_, _ = p.AddSensor(sensors.Config{AttachTo: a.ID(), ID: laggyID, Name: fmt.Sprint("on ", k), Rate: simtime.Hz(50)})
+			assert.NoError(t, a.Destroy())
+		},
+	} {
+		others.Go(func() {
+			for k := 0; ctx.Err() == nil; k++ {
+				do(k)
+				time.Sleep(time.Millisecond)
+			}
+		})
+	}
+	for k := 1; k <= 100; k++ {
+		name := fmt.Sprint("a", k)
+		_, err := p.StepTo(t.Context(), &world.Frame{
+			Until: simtime.Stamp(k * 10_000_000), Wait: world.Wait(k % 3), Complete: k%4 == 0,
+			Spawn:  []world.Spawn{{Name: name, Model: "vehicle.sedan", State: at(float64(k), 0, 0)}},
+			Actors: []world.Actor{moved(name, at(float64(k), 1, 0))},
+		})
+		require.NoError(t, err)
+	}
+	stop()
+	others.Wait()
+	require.NoError(t, p.Close(t.Context()))
+}
+
+// TestAPauseHoldsUpWhoFollows: others may pause the clock between two frames, and resume it.
+func TestAPauseHoldsUpWhoFollows(t *testing.T) {
+	p := stepped(t, 1, &script{})
+	p.Clock().Pause()
+	var resumed time.Time
+	released := make(chan struct{})
+	go func() {
+		defer close(released)
+		time.Sleep(100 * time.Millisecond)
+		assert.Zero(t, p.Clock().Now(), "it stands")
+		resumed = time.Now()
+		p.Clock().Resume()
+	}()
+	source := &frames{list: []world.Frame{{Until: 10_000_000}, {Until: 50_000_000}}, then: io.EOF}
+	require.NoError(t, p.Follow(t.Context(), pipeline.Following{Kind: "test", Source: source, Scale: 1}))
+	<-released
+	assert.Equal(t, simtime.Stamp(50_000_000), p.Clock().Now())
+	assert.GreaterOrEqual(t, time.Since(resumed), 20*time.Millisecond, "and doesn't hurry afterwards")
 }

@@ -40,19 +40,24 @@ func (g *Guided) Lead(from, to Waypoint) {
 	g.from, g.to = from, to
 }
 
-// Stand leaves the body at the way's end, and at rest.
-func (g *Guided) Stand() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.to = Waypoint{Stamp: g.to.Stamp, Pose: g.to.Pose, Lamps: g.to.Lamps}
-	g.from = g.to
+// Stand leaves the body where it is at a time, and at rest.
+func (g *Guided) Stand(stamp simtime.Stamp) {
+	here := g.At(stamp)
+	at := Waypoint{Stamp: stamp, Pose: here.Pose, Lamps: here.Lamps}
+	g.Lead(at, at)
 }
 
-// End returns the waypoint at the way's end.
-func (g *Guided) End() Waypoint {
+// At returns the waypoint of a time, which is on the way only where a step was broken off.
+func (g *Guided) At(stamp simtime.Stamp) Waypoint {
 	g.mu.RLock()
-	defer g.mu.RUnlock()
-	return g.to
+	at := g.to
+	g.mu.RUnlock()
+	if stamp < at.Stamp {
+		s := g.StateAt(stamp)
+		at.Pose, at.Velocity, at.AngularVelocity = s.Pose, s.Twist.Linear, s.Twist.Angular
+	}
+	at.Stamp = stamp
+	return at
 }
 
 // PoseAt implements Motion.

@@ -45,6 +45,7 @@ type History struct {
 	// those who are to be there at the next tick, was those of the latest.
 	states    []State
 	here, was []*visit
+	recorded  int    // ticks
 	lastID    uint32 // of an actor
 	ownIDs    uint32 // the scene's own are up to it; 0 where they leave no label to others
 
@@ -101,7 +102,7 @@ func NewHistory(s *Scene, ego Motion, capacity int) *History {
 
 // enter gives a track to somebody who is there from the start.
 func (h *History) enter(a *Actor, box Box) {
-	h.members[a.ID] = &member{a, len(h.here), box}
+	h.members[a.ID] = &member{actor: a, track: len(h.here), box: box}
 	h.here = append(h.here, &visit{a, -1})
 	h.motions = append(h.motions, a.Motion)
 	h.states = append(h.states, State{Pose: a.Pose})
@@ -153,14 +154,12 @@ func (h *History) record(stamp simtime.Stamp, move func(Advancer, simtime.Stamp)
 		}
 	}
 	copy(h.was, h.here)
+	h.recorded++
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.length > 0 && stamp <= h.timeLocked(h.length-1) {
-		h.length = 0
-	}
-	if h.length == len(h.times) {
-		h.first = (h.first + 1) % len(h.times)
-		h.length--
+	again := h.length > 0 && stamp <= h.timeLocked(h.length-1)
+	for h.length == len(h.times) || again && h.length > 0 {
+		h.dropLocked()
 	}
 	at := (h.first + h.length) % len(h.times)
 	h.times[at] = stamp
@@ -208,8 +207,8 @@ func (h *History) Pose(id uint32, stamp simtime.Stamp) (pose spatial.Pose, ok bo
 	if !known || h.length == 0 {
 		return spatial.Identity(), false
 	}
-	at := h.placeLocked(stamp)
-	return h.poseLocked(member.track, at), h.thereLocked(member, at.tick)
+	at := h.placeOfLocked(member, stamp)
+	return h.poseLocked(member.track, at), h.thereLocked(member, h.placeLocked(stamp).tick)
 }
 
 // poses writes where an actor was at each time into out, as Pose does. It returns false for an
@@ -228,7 +227,7 @@ func (h *History) poses(id uint32, times []simtime.Stamp, out []spatial.Pose) bo
 		return false
 	}
 	for k, t := range times {
-		out[k] = h.poseLocked(member.track, h.placeLocked(t))
+		out[k] = h.poseLocked(member.track, h.placeOfLocked(member, t))
 	}
 	return true
 }
@@ -247,7 +246,7 @@ func (h *History) State(id uint32, stamp simtime.Stamp) (state State, ok bool) {
 	}
 	at, track := h.placeLocked(stamp), member.track
 	if !h.thereLocked(member, at.tick) {
-		return State{Pose: h.poseLocked(track, at)}, false
+		return State{Pose: h.poseLocked(track, h.placeOfLocked(member, stamp))}, false
 	}
 	a, b := h.stateLocked(track, at.tick), h.stateLocked(track, at.next)
 	if h.jumpsLocked(track, at) {
@@ -291,6 +290,20 @@ func (h *History) placeLocked(stamp simtime.Stamp) tickPlace {
 		return tickPlace{tick: lo - 1, next: lo - 1}
 	}
 	return tickPlace{lo - 1, lo, float64(stamp-t0) / float64(t1-t0)}
+}
+
+// placeOfLocked is placeLocked for a member. Where another has its slot it is the last tick of before.
+func (h *History) placeOfLocked(m *member, stamp simtime.Stamp) tickPlace {
+	at := h.placeLocked(stamp)
+	for tick := at.tick; tick >= 0; tick-- {
+		if v := h.visitLocked(m.track, tick); v == nil || v.actor.ID == m.actor.ID {
+			if tick < at.tick {
+				return tickPlace{tick: tick, next: tick}
+			}
+			break
+		}
+	}
+	return at
 }
 
 func (h *History) timeLocked(tick int) simtime.Stamp { return h.times[(h.first+tick)%len(h.times)] }

@@ -103,6 +103,7 @@ type member struct {
 	actor *Actor
 	track int
 	box   Box
+	last  int // the number of the last tick that has one who has left, 0 for none
 }
 
 // Spawn makes an actor present from the next tick on and returns it. It has the first model
@@ -147,10 +148,7 @@ func (h *History) SpawnActor(model *Actor, as Actor, m Motion) (*Actor, error) {
 	} else {
 		as.Parts = model.Parts
 	}
-	h.lastID++
-	if label := LabelOf(h.lastID); label <= h.ownIDs { // of nothing, or of one of the scene's own
-		h.lastID += 1 + h.ownIDs - label
-	}
+	h.lastID = h.nextID()
 	as.ID, as.Motion = h.lastID, m
 	if m == nil {
 		as.Motion = Standing(as.Pose) // it isn't Static: it can go
@@ -160,13 +158,55 @@ func (h *History) SpawnActor(model *Actor, as Actor, m Motion) (*Actor, error) {
 	h.here[track] = &visit{&as, at}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if left := h.occupants[track]; left != 0 {
+	if left := h.occupants[track]; left != 0 && h.members[left].last <= h.recorded-h.length { // no tick has him
 		delete(h.members, left)
 	}
 	h.occupants[track] = as.ID
-	h.members[as.ID] = &member{&as, track, box}
+	h.members[as.ID] = &member{actor: &as, track: track, box: box}
 	h.motions[track] = m
 	return &as, nil
+}
+
+// nextID returns the next id whose label isn't that of nothing, of one of the scene's own, or of
+// one who is there.
+func (h *History) nextID() uint32 {
+	id := h.lastID
+	for range labelMask {
+		if id++; LabelOf(id) > h.ownIDs && !(id > labelMask && h.isLabelInUse(LabelOf(id))) {
+			break
+		}
+	}
+	return id
+}
+
+// isLabelInUse reports whether somebody in a slot has a label. Frame loop only.
+func (h *History) isLabelInUse(label uint32) bool {
+	for track := h.firstSlot; track < len(h.here); track++ {
+		if v := cmp.Or(h.here[track], h.was[track]); v != nil && LabelOf(v.actor.ID) == label {
+			return true
+		}
+	}
+	return false
+}
+
+// Labelled returns the id of the actor of a label that was there at a time. It is the label itself
+// where nobody of another id was. Any goroutine may ask.
+func (h *History) Labelled(label uint32, stamp simtime.Stamp) uint32 {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if label <= h.ownIDs || h.length == 0 {
+		return label
+	}
+	tick := h.placeLocked(stamp).tick
+	if m, ok := h.members[label]; ok && h.thereLocked(m, tick) {
+		return label
+	}
+	for track := h.firstSlot; track < h.tracks; track++ {
+		if v := h.visitLocked(track, tick); v != nil && LabelOf(v.actor.ID) == label {
+			return v.actor.ID
+		}
+	}
+	return label
 }
 
 // freeTrack returns the track of the first slot where nobody is to be at the next tick, and nobody
@@ -186,6 +226,17 @@ func (h *History) freeTrack() (int, error) {
 		return 0, fmt.Errorf("%w: the scene has none: Scene.Reserve makes them before the run", ErrReserveEmpty)
 	}
 	return 0, fmt.Errorf("%w: all %d are taken", ErrReserveEmpty, h.scene.Slots)
+}
+
+// Room returns how many actors Spawn has room for up to the next tick. Frame loop only.
+func (h *History) Room() int {
+	room := h.scene.Slots
+	for track := h.firstSlot; track < len(h.here); track++ {
+		if h.here[track] != nil || h.was[track] != nil {
+			room--
+		}
+	}
+	return room
 }
 
 // grow gives the history tracks for more slots. Few runs use them all.
@@ -216,6 +267,9 @@ func (h *History) Remove(id uint32) error {
 	if v := h.here[member.track]; v == nil || v.actor.ID != id {
 		return fmt.Errorf("remove actor %d: %w", id, ErrAbsent)
 	}
+	if v := h.was[member.track]; v != nil && v.actor.ID == id {
+		member.last = h.recorded
+	}
 	h.here[member.track] = nil
 	return nil
 }
@@ -241,7 +295,7 @@ func (h *History) SetMotion(id uint32, m Motion) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	member, known := h.members[id]
-	if !known {
+	if !known || !h.ownsLocked(member) {
 		_, err := h.comingAndGoing(id)
 		return fmt.Errorf("move actor %d: %w", id, cmp.Or(err, ErrNoActor))
 	}
@@ -272,14 +326,38 @@ func (h *History) Motion(id uint32) (m Motion, ok bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	member, ok := h.members[id]
-	if !ok {
+	if !ok || !h.ownsLocked(member) {
 		return nil, false
 	}
 	return h.motions[member.track], true
 }
 
+// ownsLocked reports whether no other has taken the member's slot since. Mu must be held.
+func (h *History) ownsLocked(m *member) bool {
+	return m.track < h.firstSlot || h.occupants[m.track] == m.actor.ID
+}
+
+// dropLocked drops the oldest tick, and those who were there last then and whose slots others have
+// taken. Mu must be held.
+func (h *History) dropLocked() {
+	for track := h.firstSlot; track < h.tracks; track++ {
+		v := h.visitLocked(track, 0)
+		if v == nil || v.actor.ID == h.occupants[track] {
+			continue
+		}
+		if h.length > 1 {
+			if next := h.visitLocked(track, 1); next != nil && next.actor == v.actor {
+				continue
+			}
+		}
+		delete(h.members, v.actor.ID)
+	}
+	h.first = (h.first + 1) % len(h.times)
+	h.length--
+}
+
 // Actor returns an actor of the scene, or one that was spawned, nil if the id is unknown. One
-// that has left is known until another takes its slot. Any goroutine may ask.
+// that has left is known as long as a tick has it, or nobody else its slot. Any goroutine may ask.
 func (h *History) Actor(id uint32) *Actor {
 	if a := h.scene.Actor(id); a != nil {
 		return a

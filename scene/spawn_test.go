@@ -118,6 +118,31 @@ func TestTooManySlots(t *testing.T) {
 	assert.ErrorContains(t, err, "65538 slots of 1")
 }
 
+// Nobody has the label of another who is there, however many came meanwhile.
+func TestLabelsOfThoseWhoAreThereDiffer(t *testing.T) {
+	s := fleet()
+	s.Slots = 3
+	h := scene.NewHistory(s, nil, 4)
+	stays, err := h.Spawn("vehicle.car", nil)
+	require.NoError(t, err)
+	for k := range 140_000 {
+		a, err := h.Spawn("vehicle.car", nil)
+		require.NoError(t, err)
+		if scene.LabelOf(a.ID) == scene.LabelOf(stays.ID) {
+			t.Fatalf("actors %d and %d have one label", stays.ID, a.ID)
+		}
+		if k%30_000 == 0 {
+			h.Record(simtime.Stamp(k))
+			assert.Equal(t, a.ID, h.Labelled(scene.LabelOf(a.ID), simtime.Stamp(k)))
+			assert.Equal(t, stays.ID, h.Labelled(stays.ID, simtime.Stamp(k)))
+			require.NoError(t, h.Remove(a.ID))
+			h.Record(simtime.Stamp(k + 1))
+			continue
+		}
+		require.NoError(t, h.Remove(a.ID))
+	}
+}
+
 // Whom a scene brings never has the label of one that it had from the start, nor that of nothing.
 func TestSpawnNumbersRise(t *testing.T) {
 	for _, own := range []int{0, 1, 40, 3000, scene.MaxActors} {
@@ -220,6 +245,7 @@ func TestSpawnAndRemoveErrors(t *testing.T) {
 		require.ErrorIs(t, err, want)
 		assert.ErrorContains(t, err, text)
 	}
+	assert.Equal(t, 2, h.Room())
 	_, err := h.Spawn("vehicle.sedam", nil)
 	fail(scene.ErrNoActor, err, "did you mean vehicle.sedan?")
 	_, err = h.Spawn("[", nil)
@@ -245,6 +271,7 @@ func TestSpawnAndRemoveErrors(t *testing.T) {
 		require.NoError(t, err)
 		came = append(came, a.ID)
 	}
+	assert.Zero(t, h.Room())
 	_, err = h.SpawnActor(model, scene.Actor{}, nil)
 	fail(scene.ErrReserveEmpty, err, "all 2 are taken")
 	// Spawned and removed before a tick: it never appears, and its slot is free at once.
@@ -259,9 +286,11 @@ func TestSpawnAndRemoveErrors(t *testing.T) {
 	fail(scene.ErrNoActor, h.Remove(came[0]), "no such actor")
 	// The slot of one that was there is free only after the tick at which it goes.
 	require.NoError(t, h.Remove(came[1]))
+	assert.Zero(t, h.Room())
 	_, err = h.Spawn("vehicle.*", nil)
 	require.ErrorIs(t, err, scene.ErrReserveEmpty)
 	h.Record(20e6)
+	assert.Equal(t, 1, h.Room())
 	_, err = h.Spawn("vehicle.*", nil)
 	require.NoError(t, err)
 
@@ -300,17 +329,14 @@ func TestSpawnSharesSlotsAmongModels(t *testing.T) {
 				gone := here[round%2]
 				require.NoError(t, h.Remove(gone.ID))
 				tick()
-				assert.Same(t, gone, h.Actor(gone.ID), "known until the slot is another's")
 				came := spawn([]string{c.third, c.first, c.second}[round%3], float64(100+round))
 				assert.Equal(t, last+1, came.ID)
 				last, here[round%2] = came.ID, came
 				tick()
-				assert.Nil(t, h.Actor(gone.ID))
 				assert.False(t, h.Present(gone.ID, now))
 				_, known := h.Motion(gone.ID)
-				assert.False(t, known)
-				_, known = h.Box(gone.ID)
-				assert.False(t, known)
+				assert.False(t, known, "the slot is another's")
+				require.ErrorIs(t, h.SetMotion(gone.ID, nil), scene.ErrNoActor)
 				pose, there := h.Pose(came.ID, now)
 				assert.True(t, there)
 				assert.Equal(t, float64(100+round), pose.Position[1])
@@ -319,6 +345,52 @@ func TestSpawnSharesSlotsAmongModels(t *testing.T) {
 				box, _ := h.Box(came.ID)
 				assert.Equal(t, s.BoxOf(s.Model(came.TypeID)), box)
 			}
+		})
+	}
+}
+
+// Sensors ask late: what they measured is some ticks ago, and the slot may be another's by then.
+func TestWhoLeftIsKnownAsLongAsATickHasHim(t *testing.T) {
+	for name, forget := range map[string]func(h *scene.History){
+		"ticks pass":     func(h *scene.History) { h.Record(40e6); h.Record(50e6) },
+		"time goes back": func(h *scene.History) { h.Jump(5e6) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := fleet()
+			s.Slots = 1
+			w, err := scene.Build(t.Context(), s, scene.BuildOptions{})
+			require.NoError(t, err)
+			h := scene.NewHistory(s, nil, 4)
+			h.Record(0)
+			gone, err := h.Spawn("vehicle.car", standing(0, 10, 0))
+			require.NoError(t, err)
+			h.Record(10e6)
+			require.NoError(t, h.Remove(gone.ID))
+			h.Record(20e6)
+			came, err := h.Spawn("vehicle.van", standing(0, 20, 0))
+			require.NoError(t, err)
+			h.Record(30e6)
+
+			assert.Same(t, gone, h.Actor(gone.ID))
+			box, known := h.Box(gone.ID)
+			assert.True(t, known)
+			assert.Equal(t, s.BoxOf(gone), box)
+			for _, c := range []struct {
+				stamp simtime.Stamp
+				there bool
+			}{{10e6, true}, {20e6, false}, {30e6, false}} {
+				pose, there := h.Pose(gone.ID, c.stamp)
+				state, also := h.State(gone.ID, c.stamp)
+				assert.Equal(t, []bool{c.there, c.there, c.there}, []bool{there, also, h.Present(gone.ID, c.stamp)}, "at %d", c.stamp)
+				assert.Equal(t, []float64{10, 10}, []float64{pose.Position[1], state.Pose.Position[1]}, "at %d", c.stamp)
+			}
+			_, err = scene.NewPacker(w, h).Motion(nil, scene.Window{Parent: gone.ID, Mount: spatial.Identity(), StartNs: 10e6, EndNs: 20e6})
+			require.NoError(t, err, "the sensor that he carried")
+			require.ErrorIs(t, h.Remove(gone.ID), scene.ErrAbsent)
+
+			forget(h)
+			assert.Nil(t, h.Actor(gone.ID))
+			assert.Same(t, came, h.Actor(came.ID))
 		})
 	}
 }

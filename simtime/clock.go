@@ -477,26 +477,40 @@ func (c *Clock) Resume() {
 	}
 }
 
+// Steppable returns the error that Step would return now, other than for a duration.
+func (c *Clock) Steppable() error {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.steppableLocked()
+}
+
+func (c *Clock) steppableLocked() error {
+	if !c.paused {
+		return ErrNotPaused
+	}
+	if _, ok := c.source.(Stepper); !ok {
+		return fmt.Errorf("%w: %s is driven from outside", ErrNotSteppable, c.name)
+	}
+	return nil
+}
+
 // Step moves a paused clock on by d nanoseconds. The engine's loop may then
 // Advance that far; other sources' time changes at once. Errors wrap
 // ErrNotPaused, ErrNotSteppable for a source from outside, or ErrDuration.
 func (c *Clock) Step(d int64) error {
 	c.mu.Lock()
 	defer c.unlockAndTell()
-	stepper, ok := c.source.(Stepper)
 	from := c.paceLocked()
-	switch {
-	case !c.paused:
-		return fmt.Errorf("step clock: %w", ErrNotPaused)
-	case d <= 0 || from > math.MaxInt64-Stamp(d):
+	if err := c.steppableLocked(); err != nil {
+		return fmt.Errorf("step clock: %w", err)
+	}
+	if d <= 0 || from > math.MaxInt64-Stamp(d) {
 		return fmt.Errorf("step clock: %w: %d ns", ErrDuration, d)
-	case !ok:
-		return fmt.Errorf("step clock: %w: %s is driven from outside", ErrNotSteppable, c.name)
 	}
 	if c.cfg.Stepped {
 		c.limit += Stamp(d)
 	} else {
-		stepper.Step(d)
+		c.source.(Stepper).Step(d)
 		c.steps.extend(from, from+Stamp(d))
 	}
 	c.recordLocked(Change{Kind: Stepped, From: from, To: from + Stamp(d)})

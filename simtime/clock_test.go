@@ -114,7 +114,9 @@ func TestSteppedClock(t *testing.T) {
 				}
 				assert.ErrorIs(t, c.Advance(start), simtime.ErrBackward)
 				assert.ErrorIs(t, c.Step(1), simtime.ErrNotPaused)
+				assert.ErrorIs(t, c.Steppable(), simtime.ErrNotPaused)
 				c.Pause()
+				assert.NoError(t, c.Steppable())
 				assert.ErrorIs(t, c.Advance(start+10*ms), simtime.ErrAhead)
 				assert.ErrorIs(t, c.Step(0), simtime.ErrDuration)
 				require.NoError(t, c.Step(ms))

@@ -246,12 +246,14 @@ func ExampleClock_Step() {
 	err := clock.Step(1)
 	fmt.Println(errors.Is(err, simtime.ErrNotPaused))
 	clock.Pause()
+	fmt.Println(clock.Steppable())
 	before := clock.Now()
 	_ = clock.Step(10_000_000)
 	_ = clock.Step(10_000_000)
 	fmt.Println(clock.Now() - before)
 	// Output:
 	// true
+	// <nil>
 	// 20000000
 }
 

@@ -81,7 +81,8 @@ type State struct {
 	// its Known is true; otherwise it follows from this pose and the one before.
 	Velocity, AngularVelocity           mgl64.Vec3
 	VelocityKnown, AngularVelocityKnown bool
-	// Jump: the actor did not move here from where it was. It is here from the step's end on.
+	// Jump: the actor did not move here from where it was. It is here from the step's first
+	// instant on.
 	Jump bool
 	// Lights are those that are on in a vehicle, up to there.
 	Lights Lights

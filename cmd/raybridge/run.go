@@ -712,7 +712,7 @@ func (pl *plan) stepByWorld() error {
 		return nil
 	case pl.flags.paused:
 		return errors.New("--paused: a world lets time pass by itself: leave it out")
-	case source == simtime.SS2 || source == simtime.ROS2:
+	case source == simtime.SS2 || source == simtime.ROS2 || source == simtime.System:
 		return fmt.Errorf("--world: time is the world's, and can't be that of the source %s: give --time-source engine", source)
 	case pl.mode == pipeline.Realtime:
 		pl.mode, pl.pace = pipeline.Stepped, pl.config.Time.Scale

@@ -25,7 +25,8 @@ type Hit struct {
 	Range float32
 	// Cosine is that between the ray and the surface's normal, 0..1.
 	Cosine float32
-	// Instance and Tag are the id and the semantic tag of the actor that was hit.
+	// Instance and Tag are the label and the semantic tag of the actor that was hit. See
+	// scene.History.Labelled.
 	Instance, Tag uint32
 }
 
@@ -49,7 +50,7 @@ func Rays(n int, aim func(at sensors.Tick, rays []Ray) (changed bool), publish f
 			if rays == nil { // only of a sensor that works: many are made to be checked
 				rays = make([]Ray, n)
 			}
-			binary.LittleEndian.PutUint32(uniforms, env.Owner)
+			binary.LittleEndian.PutUint32(uniforms, scene.LabelOf(env.Owner))
 			binary.LittleEndian.PutUint32(uniforms[4:], math.MaxUint32)
 			if changed = aim(at, rays); !changed {
 				return false

@@ -128,6 +128,7 @@ func (o *obstacle) publish(at sensors.Tick, header sample.Header, hits []compute
 	if nearest > o.distance {
 		return
 	}
+	other = o.Env().History.Labelled(other, at.Due)
 	o.event = sample.Obstacle{
 		Header: header, Actor: o.Env().Owner, ActorType: o.owner.TypeID,
 		Other: other, Distance: float32(nearest),

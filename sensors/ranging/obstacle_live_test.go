@@ -87,7 +87,6 @@ func TestObstacleWhatIsInTheWay(t *testing.T) {
 	}
 }
 
-// TestObstacleDefaults are CARLA's.
 // TestObstacleIsWhoWasSpawned, by its own type, and then who took its slot.
 func TestObstacleIsWhoWasSpawned(t *testing.T) {
 	s := cubes(thing{"vehicle.car", scene.TagCar, 3.5, 0, 0})
@@ -106,9 +105,15 @@ func TestObstacleIsWhoWasSpawned(t *testing.T) {
 		require.NoError(t, h.Env.History.Remove(a.ID))
 		h.Fire(simtime.Stamp(200_000_000*k + 200_000_000))
 		require.Len(t, h.Messages["obstacle"], k+1, "it is gone")
+		for range 1 << 16 { // his label is no longer his id
+			a, err := h.Env.History.Spawn("*", nil)
+			require.NoError(t, err)
+			require.NoError(t, h.Env.History.Remove(a.ID))
+		}
 	}
 }
 
+// TestObstacleDefaults are CARLA's.
 func TestObstacleDefaults(t *testing.T) {
 	o := sensors.DefaultsOf[ranging.Obstacle]()
 	assert.Equal(t, []float64{5, 0.5}, []float64{o.Distance, *o.HitRadius})

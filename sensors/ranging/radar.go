@@ -155,14 +155,15 @@ func (r *radar) publish(at sensors.Tick, header sample.Header, hits []compute.Hi
 		d := r.aimed[i].Direction
 		direction := header.Pose.Rotate(d)
 		point := header.Pose.Position.Add(direction.Mul(float64(hit.Range)))
-		theirs := r.body(hit.Instance, at.Due)
+		id := r.Env().History.Labelled(hit.Instance, at.Due)
+		theirs := r.body(id, at.Due)
 		r.sweep.Detections = append(r.sweep.Detections, sample.RadarDetection{
 			Velocity: float32(theirs.at(point).Sub(velocity).Dot(direction)),
 			Azimuth:  float32(math.Atan2(d[1], d[0])), Altitude: float32(math.Asin(d[2])), Depth: hit.Range,
 			Instance: hit.Instance, Tag: uint8(hit.Tag),
 		})
 		if scene.Tag(hit.Tag).RoadUser() {
-			r.found = append(r.found, hit.Instance)
+			r.found = append(r.found, id)
 		}
 	}
 	slices.Sort(r.found)

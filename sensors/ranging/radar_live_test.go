@@ -136,6 +136,11 @@ func TestRadarOfWhoWasSpawned(t *testing.T) {
 	require.NoError(t, h.Env.History.Remove(first.ID))
 	h.Fire(200_000_000)
 	assert.Empty(t, sensortest.Last[*sample.Radar](h, "detections").Detections)
+	for range 1 << 16 { // his label is no longer his id
+		a, err := h.Env.History.Spawn("*", nil)
+		require.NoError(t, err)
+		require.NoError(t, h.Env.History.Remove(a.ID))
+	}
 	second := spawn(h.Env.History)[0]
 	h.Fire(300_000_000)
 	objects := sensortest.Last[*sample.RadarObjects](h, "objects").Objects

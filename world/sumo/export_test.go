@@ -36,7 +36,7 @@ func Frames() func(t testing.TB, message []byte) int {
 		if err := s.meet(t.Context()); err != nil && !first {
 			t.Fatal(err)
 		}
-		s.tell()
+		s.tell(0)
 		return len(s.frame.Actors)
 	}
 }

@@ -86,7 +86,7 @@ func (s *source) next(ctx context.Context, ego world.State) error {
 	if err := s.meet(ctx); err != nil {
 		return fmt.Errorf("step %d: %w", s.steps, err)
 	}
-	s.tell()
+	s.tell(ego.Pose.Position[2])
 	return nil
 }
 
@@ -205,8 +205,8 @@ func (a *actor) ref() world.Ref {
 }
 
 // tell makes the frame of the step. Those that are new come to their place at the speed that
-// they have there.
-func (s *source) tell() {
+// they have there. A net without heights leaves the ego at its own.
+func (s *source) tell(egoHeight float64) {
 	f := &s.frame
 	*f = world.Frame{Until: s.start + simtime.Stamp(s.steps)*simtime.Stamp(math.Round(s.step*1e9)), Complete: true, Spawn: f.Spawn[:0], Actors: f.Actors[:0]}
 	for i := range s.now.objects {
@@ -224,6 +224,9 @@ func (s *source) tell() {
 		if !a.person && a.id == s.ego {
 			if s.theirs {
 				s.carry(a, state, isNew)
+				if o.position[2] == 0 {
+					s.egoState.Pose.Position[2] = egoHeight
+				}
 			}
 			continue
 		}

@@ -231,17 +231,22 @@ func TestTheirEgoCarriesTheSensors(t *testing.T) {
 		if step < 2 {
 			return nil
 		}
-		return []car{{id: "e", class: "passenger", x: float64(step), y: 10, angle: 90, speed: 10, top: 50}}
+		return []car{{id: "e", class: "passenger", x: float64(step), y: 10, z: float64(max(0, step-2)), angle: 90, speed: 10, top: 50}}
 	})
 	s := connect(t, w, "?ego=e", world.Options{EgoTheirs: true})
 	assert.Nil(t, next(t, s).Ego)
-	f := next(t, s)
+	high := world.State{Pose: spatial.Identity()}
+	high.Pose.Position[2] = 3
+	f, err := s.Next(t.Context(), high)
+	require.NoError(t, err)
 	require.NotNil(t, f.Ego)
 	assert.Empty(t, f.Actors)
 	assert.Empty(t, f.Spawn)
 	assert.True(t, f.Ego.Jump, "it comes")
-	assert.InDelta(t, 0, f.Ego.Pose.Position.Sub(mgl64.Vec3{2 - 0.77*4.5, 10, 0}).Len(), 1e-9, "the rear axle")
-	assert.False(t, next(t, s).Ego.Jump)
+	assert.InDelta(t, 0, f.Ego.Pose.Position.Sub(mgl64.Vec3{2 - 0.77*4.5, 10, 3}).Len(), 1e-9, "the rear axle, at the height that it has")
+	f = next(t, s)
+	assert.False(t, f.Ego.Jump)
+	assert.InDelta(t, 1, f.Ego.Pose.Position[2], 1e-9, "SUMO's own height")
 	assert.Empty(t, w.commands(0xC4))
 }
 
