@@ -152,9 +152,10 @@ type Pipeline struct {
 	moving sync.Mutex
 	guests theWorld
 
-	turn      chan struct{} // has room for the one who runs
-	goal      instantCell   // the end of the latest StepTo, at which there is an instant
-	lastFrame atomic.Uint64 // the number of the latest instant
+	turn      chan struct{}            // has room for the one who runs
+	goal      instantCell              // the end of the latest StepTo, at which there is an instant
+	lastFrame atomic.Uint64            // the number of the latest instant
+	line      atomic.Pointer[timeline] // of the latest run, nil before the first
 
 	simNs   instantCell   // the frame loop's instant
 	frame   uint64        // the frame loop's: number of the next instant

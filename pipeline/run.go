@@ -143,6 +143,7 @@ func (p *Pipeline) newRun(ctx context.Context) (*run, error) {
 		cancelCompletion(err)
 	}
 	p.failure.cancel = r.cancel
+	p.line.Store(r.line)
 	r.untell = p.clock.Subscribe(func(change simtime.Change) {
 		p.rest.follow(p, change.Kind)
 		p.tellParameters(change)
@@ -749,7 +750,7 @@ const (
 	there     arrival = iota // at an instant at which something is due
 	ended                    // at the run's end, or the caller ended it
 	nowhere                  // paused or stepped meanwhile: try again
-	elsewhere                // the clock has jumped
+	elsewhere                // the clock has jumped, or another instant comes first
 )
 
 // advance waits for the next instant, at the latest until, and advances the clock to it. A
@@ -791,7 +792,7 @@ func (p *Pipeline) await(r *run, t simtime.Stamp) arrival {
 	switch {
 	case r.loop.Err() != nil:
 		return ended
-	case err != nil: // it jumped, which also ends the line's context
+	case err != nil: // it jumped, or the line was interrupted
 		return elsewhere
 	default:
 		return there
@@ -855,8 +856,8 @@ func later(t simtime.Stamp, d int64) simtime.Stamp {
 	return t + simtime.Stamp(d)
 }
 
-// timeline ends a context when the clock jumps, however the loop is occupied then. A wait that
-// began before the jump would be for an instant without meaning.
+// timeline ends a context when the clock jumps, or an instant comes in between, however the loop is
+// occupied then. A wait that began before would be for an instant without meaning, or too late.
 type timeline struct {
 	parent      context.Context
 	unsubscribe func()
@@ -871,12 +872,18 @@ func newTimeline(parent context.Context, clock *simtime.Clock) *timeline {
 	l.renew()
 	l.unsubscribe = clock.Subscribe(func(c simtime.Change) {
 		if c.Jump() {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.cancel()
+			l.interrupt()
 		}
 	})
 	return l
+}
+
+// interrupt ends the context: what the loop waits for is chosen again. Any goroutine may call it,
+// also when the run has ended.
+func (l *timeline) interrupt() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cancel()
 }
 
 // renew begins a new stretch of time; its caller reads the clock afterwards.
@@ -897,9 +904,7 @@ func (l *timeline) context() context.Context {
 
 func (l *timeline) end() {
 	l.unsubscribe()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.cancel()
+	l.interrupt()
 }
 
 // elapsed adds up what a pipeline has spent. Any goroutine may use it.

@@ -112,10 +112,13 @@ func (p *Pipeline) StepTo(ctx context.Context, f *world.Frame) (StepResult, erro
 
 // StepRunning is StepTo for those who don't own the pipeline, such as a client of its server. It
 // steps a run that is under way and paused. Where nobody runs the pipeline, the error wraps
-// world.ErrMode.
+// world.ErrMode before the first run, and world.ErrEnded afterwards.
 func (p *Pipeline) StepRunning(ctx context.Context, f *world.Frame) (StepResult, error) {
 	return p.stepOnce(ctx, f, func(context.Context, *world.Frame, *barrier, *StepResult) error {
-		return fmt.Errorf("%w: it has not begun, or has ended", world.ErrMode)
+		if p.hasStarted() {
+			return world.ErrEnded
+		}
+		return fmt.Errorf("%w: it has not begun", world.ErrMode)
 	})
 }
 
@@ -348,7 +351,7 @@ func (p *Pipeline) arrive(ctx context.Context, at simtime.Stamp, wait world.Wait
 			return context.Cause(ctx)
 		}
 		if len(p.turn) == 0 {
-			return errors.Join(fmt.Errorf("%w: the run has ended", ErrClosed), p.failed())
+			return errors.Join(world.ErrEnded, p.failed())
 		}
 		if pace := p.clock.Pace(); pace < at && p.clock.Paused() {
 			return fmt.Errorf("%w: somebody else has changed it, and it stands at %d ns", world.ErrMode, pace)
@@ -373,8 +376,12 @@ func (p *Pipeline) applyAt(f *world.Frame, result *StepResult, now simtime.Stamp
 	if err := p.check(f, now); err != nil {
 		return err
 	}
+	sooner := f.Until < p.nextInstant()
 	p.goal.Store(f.Until)
 	p.apply(f, now, result)
+	if line := p.line.Load(); sooner && line != nil { // the loop waits for a later instant
+		line.interrupt()
+	}
 	return nil
 }
 

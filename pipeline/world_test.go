@@ -306,6 +306,12 @@ func TestAPausedRunIsStepped(t *testing.T) {
 				_, err := p.StepTo(ctx, &world.Frame{Until: 0})
 				return errors.Is(err, world.ErrTime)
 			}, 5*time.Second, time.Millisecond)
+			for _, until := range []simtime.Stamp{1, 3, 1_000_000, 1_000_001, 49_999_999} { // before what the run waits for
+				result, err := p.StepTo(ctx, &world.Frame{Until: until})
+				require.NoError(t, err)
+				assert.Empty(t, result.Deliveries)
+				assert.Equal(t, until, p.Clock().Now())
+			}
 			for k := 1; k <= 5; k++ {
 				until := simtime.Stamp(k * 50_000_001)
 				f := &world.Frame{Until: until}
@@ -347,7 +353,7 @@ func TestStepRunningStepsNoOneElses(t *testing.T) {
 	cancel()
 	require.NoError(t, <-ended)
 	_, err = p.StepRunning(t.Context(), &world.Frame{Until: 20_000_000})
-	require.ErrorIs(t, err, world.ErrMode)
+	require.ErrorIs(t, err, world.ErrEnded)
 	assert.Equal(t, simtime.Stamp(10_000_000), p.Clock().Now())
 }
 

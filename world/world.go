@@ -35,6 +35,8 @@ var (
 	ErrBusy = errors.New("another step is under way")
 	// ErrMode: time passes by itself.
 	ErrMode = errors.New("the run follows a clock of its own")
+	// ErrEnded: nobody runs what is to be stepped any more.
+	ErrEnded = errors.New("the run has ended")
 )
 
 // ActorError says which actor of a frame is at fault. Nothing of the frame was applied.

@@ -39,7 +39,7 @@ type Delivery struct {
 // stepFailures are the errors of a step by their status in step.proto; nil for one of no kind.
 var stepFailures = [...]error{
 	1: world.ErrBusy, 2: world.ErrMode, 3: world.ErrTime, 4: world.ErrValue, 5: world.ErrUnknownActor,
-	6: world.ErrDuplicate, 7: world.ErrFull, 8: ErrMalformed,
+	6: world.ErrDuplicate, 7: world.ErrFull, 8: ErrMalformed, 9: world.ErrEnded,
 }
 
 // Flags of a State, and how many values it has at most.
@@ -81,7 +81,8 @@ func (s *stepRequest) read(b []byte) error {
 		case 3:
 			var spawn *world.Spawn
 			if f.Spawn, spawn = entry(&w, f.Spawn, "spawn"); spawn != nil {
-				w.blame(s.spawn(spawn, w.message()), "spawn", len(f.Spawn)-1, world.Ref{Name: spawn.Name})
+				err := s.spawn(spawn, w.message())
+				w.blame(err, "spawn", len(f.Spawn)-1, world.Ref{Name: spawn.Name})
 			}
 		case 4:
 			var ref *world.Ref
@@ -94,7 +95,8 @@ func (s *stepRequest) read(b []byte) error {
 		case 5:
 			var a *world.Actor
 			if f.Actors, a = entry(&w, f.Actors, "actors"); a != nil {
-				w.blame(s.actor(a, w.message(), false), "actors", len(f.Actors)-1, a.Ref)
+				err := s.actor(a, w.message(), false)
+				w.blame(err, "actors", len(f.Actors)-1, a.Ref)
 			}
 		case 6:
 			f.Complete = w.varint() != 0

@@ -15,7 +15,7 @@ from ._errors import Busy, Closed, Refused, Timeout, UnknownSensor
 from ._messages import Decoder
 from ._wire import SUBSCRIBE, Address, Api, Bytes, Connection, Stream, proto_fields, varint
 
-_KINDS = ["failed", "busy", "wrong_mode", "time", "value", "unknown_actor", "duplicate", "full", "malformed"]
+_KINDS = ["failed", "busy", "wrong_mode", "time", "value", "unknown_actor", "duplicate", "full", "malformed", "ended"]
 _WAITS = {"delivered": 0, "captured": 1, "none": 2}
 _REFERENCES = {"ground_centre": 0, "box_centre": 1, "rear_axle": 2, "front_bumper": 3}
 _ACTOR = struct.Struct("<BBBIBB7d")
@@ -411,6 +411,8 @@ class Sim:
         elif where == "remove" and index < len(self._going):
             del self._going[index]
         actor: object = failure.get(6, b"").decode() or struct.unpack("<I", failure.get(5, bytes(4)))[0] or None
+        if kind == "ended":
+            raise Closed(self._epitaph(failure.get(2, b"").decode()))
         error = Busy if kind == "busy" else Refused
         raise error(failure.get(2, b"").decode(), kind, where, index if where else None, actor)
 

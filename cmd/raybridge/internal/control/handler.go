@@ -174,7 +174,7 @@ var statuses = []struct {
 	{http.StatusNotFound, []error{pipeline.ErrNoSensor, scene.ErrNoActor, scene.ErrAbsent, world.ErrUnknownActor}},
 	{http.StatusConflict, []error{
 		simtime.ErrNotSettable, simtime.ErrNotPaused, simtime.ErrNotSteppable, sensors.ErrFixed, motion.ErrNotDriven,
-		world.ErrMode, world.ErrBusy, world.ErrTime, pipeline.ErrTopic, pipeline.ErrMounted, pipeline.ErrClosed, memory.ErrExceeded,
+		world.ErrMode, world.ErrBusy, world.ErrTime, world.ErrEnded, pipeline.ErrTopic, pipeline.ErrMounted, pipeline.ErrClosed, memory.ErrExceeded,
 	}},
 	{http.StatusBadRequest, []error{
 		simtime.ErrDuration, simtime.ErrScale, simtime.ErrUnknownSource, simtime.ErrRate, sensors.ErrValue, sensors.ErrUnknownAttribute,

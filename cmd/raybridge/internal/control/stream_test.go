@@ -23,12 +23,12 @@ import (
 )
 
 // streaming is a paused run with an IMU of 100 Hz whose API has a port.
-func streaming(t *testing.T) (h http.Handler, address string) {
+func streaming(t testing.TB, capacity int) (h http.Handler, address string) {
 	t.Helper()
 	port := stream.NewPort(&net.TCPAddr{})
 	registry, err := bridges.NewRegistry(port)
 	require.NoError(t, err)
-	p := newRun(t, pipeline.Config{Capacity: 4, Bridges: registry})
+	p := newRun(t, pipeline.Config{Capacity: capacity, Bridges: registry})
 	_, err = p.AddSensor(sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(100)})
 	require.NoError(t, err)
 	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: stream.PortName + ":"}))
@@ -43,7 +43,7 @@ func streaming(t *testing.T) (h http.Handler, address string) {
 
 // The API's port has the stream protocol: a client gets the step's data, then the answer.
 func TestStreamOfTheAPI(t *testing.T) {
-	h, address := streaming(t)
+	h, address := streaming(t, 4)
 	c, err := stream.Dial(t.Context(), address, stream.Options{Queue: flow.QueueConfig{Policy: flow.Block}})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
@@ -74,7 +74,7 @@ func TestStreamOfTheAPI(t *testing.T) {
 
 // Who doesn't ask for the upgrade is told what to send.
 func TestStreamNeedsAnUpgrade(t *testing.T) {
-	_, address := streaming(t)
+	_, address := streaming(t, 4)
 	for _, header := range []map[string]string{{}, {"Connection": "Upgrade", "Upgrade": "websocket"}, {"Upgrade": stream.Upgrade}} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+stream.UpgradePath, http.NoBody)
 		require.NoError(t, err)
@@ -90,3 +90,32 @@ func TestStreamNeedsAnUpgrade(t *testing.T) {
 }
 
 func at(x float64) spatial.Pose { return spatial.FromRPY(mgl64.Vec3{x, 0, 0}, 0, 0, 0) }
+
+// BenchmarkStreamStep makes steps in which nothing is due, from a client in Go.
+func BenchmarkStreamStep(b *testing.B) {
+	for _, n := range []int{0, 200, 2000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			_, address := streaming(b, max(n, 1))
+			c, err := stream.Dial(b.Context(), address, stream.Options{})
+			require.NoError(b, err)
+			b.Cleanup(c.Close)
+			f := &world.Frame{Until: 1}
+			for range n {
+				f.Spawn = append(f.Spawn, world.Spawn{Model: "vehicle.tank", State: world.State{Pose: at(10)}})
+			}
+			r, err := c.Step(b.Context(), f)
+			require.NoError(b, err)
+			f.Spawn = nil
+			for _, handle := range r.Spawned {
+				f.Actors = append(f.Actors, world.Actor{Ref: world.Ref{Handle: handle}, State: world.State{Pose: at(10)}})
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				f.Until++
+				if _, err := c.Step(b.Context(), f); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
