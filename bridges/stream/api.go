@@ -80,7 +80,7 @@ func (o *Options) askUpgrade(conn net.Conn) error {
 		}
 		answer = append(answer, b[0])
 	}
-	response, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(answer)), nil)
+	response, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(answer)), nil) //nolint:bodyclose // only the head was read
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrNoAPI, err)

@@ -29,7 +29,6 @@ type stepper struct {
 	now     simtime.Stamp
 	frames  []world.Frame
 	publish func(stamp simtime.Stamp)
-	began   chan struct{} // told of each step, if it isn't nil
 	result  stream.StepResult
 }
 
@@ -182,7 +181,7 @@ func (s *site) raw(t *testing.T) (net.Conn, func() (control byte, payload []byte
 	_, err = io.WriteString(conn, "GET /v1/stream HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: raybridge-stream\r\n\r\n")
 	require.NoError(t, err)
 	r := bufio.NewReader(conn)
-	answer, err := http.ReadResponse(r, nil)
+	answer, err := http.ReadResponse(r, nil) //nolint:bodyclose // the connection goes on
 	require.NoError(t, err)
 	require.Equal(t, 101, answer.StatusCode)
 	_, err = io.WriteString(conn, helloNone)

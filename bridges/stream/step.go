@@ -204,7 +204,7 @@ func (s *stepRequest) doubles(w *walk) {
 	b := w.bytes
 	switch w.kind {
 	case protowire.Fixed64Type:
-		s.value(w, w.bits)
+		s.value(w.bits)
 		return
 	case protowire.BytesType:
 		if len(b)%8 == 0 {
@@ -215,23 +215,22 @@ func (s *stepRequest) doubles(w *walk) {
 		w.fail(fmt.Errorf("%w: field %d has no doubles", ErrMalformed, w.field))
 		return
 	}
-	for ; len(b) > 0 && w.err == nil; b = b[8:] {
-		s.value(w, le.Uint64(b))
+	for ; len(b) > 0; b = b[8:] {
+		s.value(le.Uint64(b))
 	}
 }
 
-func (s *stepRequest) value(w *walk, bits uint64) {
-	if s.count == maxValues {
-		w.fail(fmt.Errorf("%w: more than %d values", ErrMalformed, maxValues))
-		return
+// value keeps one of a message's values. Of too many it counts the rest.
+func (s *stepRequest) value(bits uint64) {
+	if s.count < maxValues {
+		s.values[s.count] = math.Float64frombits(bits)
 	}
-	s.values[s.count] = math.Float64frombits(bits)
 	s.count++
 }
 
 // fill makes a state of the values.
 func (s *stepRequest) fill(to *world.State, flags uint64) error {
-	v, want := s.values[:s.count], poseValues
+	want := poseValues
 	to.VelocityKnown, to.AngularVelocityKnown, to.Jump = flags&stateVelocity != 0, flags&stateAngular != 0, flags&stateJump != 0
 	to.Lights = world.Lights(flags >> stateLights)
 	for _, known := range [...]bool{to.VelocityKnown, to.AngularVelocityKnown} {
@@ -239,9 +238,10 @@ func (s *stepRequest) fill(to *world.State, flags uint64) error {
 			want += 3
 		}
 	}
-	if len(v) != want {
-		return fmt.Errorf("%w: a state of flags %d has %d values, not %d", ErrMalformed, flags, want, len(v))
+	if s.count != want {
+		return fmt.Errorf("%w: a state of flags %d has %d values, not %d", ErrMalformed, flags, want, s.count)
 	}
+	v := s.values[:want]
 	copy(to.Pose.Position[:], v)
 	copy(to.Pose.Orientation.V[:], v[3:])
 	to.Pose.Orientation.W, v = v[6], v[poseValues:]
