@@ -102,8 +102,8 @@ type moving struct {
 // clock is changed so that the step can't end. A second step meanwhile gets world.ErrBusy at once.
 //
 // If ctx ends first, the call returns its error. The frame was applied then. A step of the call's own
-// ends where it is, and the next one begins there. That of somebody else's run continues, and the next
-// one waits for it. The error wraps ErrUndelivered, and the result is whole, if ctx ends, or two minutes
+// ends where it is, and the next one begins there. That of somebody else's run continues, unless its
+// clock is halted, and the next one waits for it. The error wraps ErrUndelivered, and the result is whole, if ctx ends, or two minutes
 // pass, while only a bridge still has messages. Any goroutine may call it, but a sensor's listener: the step
 // waits for that.
 func (p *Pipeline) StepTo(ctx context.Context, f *world.Frame) (StepResult, error) {
@@ -392,6 +392,9 @@ func (p *Pipeline) check(f *world.Frame, now simtime.Stamp) error {
 	if f.Until <= now {
 		return fmt.Errorf("%w: it is %d ns already", world.ErrTime, now)
 	}
+	if len(f.Spawn) > p.config.Capacity { // each is compared with the others
+		return p.full(f, p.config.Capacity, len(w.guests))
+	}
 	w.frame++ // what a refused frame has told of is told of by no other
 	for i, ref := range f.Remove {
 		g, err := w.find(ref)
@@ -437,18 +440,24 @@ func (p *Pipeline) check(f *world.Frame, now simtime.Stamp) error {
 func (p *Pipeline) checkRoom(f *world.Frame) error {
 	come := len(p.guests.plan.come)
 	stay := len(p.guests.guests) - len(p.guests.plan.leave)
-	full := func(first int, err error) error {
-		return &world.ActorError{List: "spawn", Index: first, Actor: world.Ref{Name: f.Spawn[first].Name}, Err: err}
-	}
 	if room := p.config.Capacity - stay; come > max(room, 0) {
-		return full(max(room, 0), fmt.Errorf("%w: it is for %d, of whom %d are there; world.capacity makes more", world.ErrFull, p.config.Capacity, stay))
+		return p.full(f, max(room, 0), stay)
 	}
 	if come > 0 { // SpawnActor's take slots, too
 		if room := p.history.Room(); come > room {
-			return full(room, fmt.Errorf("%w: the scene has %d slots, and others have taken the rest", world.ErrFull, p.config.Scene.Slots))
+			return noRoom(f, room, fmt.Errorf("%w: the scene has %d slots, and others have taken the rest", world.ErrFull, p.config.Scene.Slots))
 		}
 	}
 	return nil
+}
+
+// full is the error for the first who is beyond the world's capacity, of which some stay.
+func (p *Pipeline) full(f *world.Frame, first, stay int) error {
+	return noRoom(f, first, fmt.Errorf("%w: it is for %d, of whom %d are there; world.capacity makes more", world.ErrFull, p.config.Capacity, stay))
+}
+
+func noRoom(f *world.Frame, first int, err error) error {
+	return &world.ActorError{List: "spawn", Index: first, Actor: world.Ref{Name: f.Spawn[first].Name}, Err: err}
 }
 
 // forget takes out somebody who has left.

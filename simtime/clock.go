@@ -517,6 +517,25 @@ func (c *Clock) Step(d int64) error {
 	return nil
 }
 
+// Halt has a paused clock stay where it is: what Step moved it on by, and the loop has not come to,
+// is given up. The time of sources other than the engine has changed already, unless the clock
+// is stepped. A running clock is left alone.
+func (c *Clock) Halt() {
+	c.mu.Lock()
+	defer c.unlockAndTell()
+	if !c.paused {
+		return
+	}
+	if c.cfg.Stepped {
+		c.limit = c.readLocked()
+		return
+	}
+	if e, ok := c.source.(*engine); ok {
+		e.pace.Step(int64(e.time - e.pace.Now()))
+		c.steps.to = min(c.steps.to, e.time)
+	}
+}
+
 // Select changes to another source, which starts at its start value; selecting
 // the current one does nothing. Errors wrap ErrUnknownSource, or ErrNotSteppable
 // for a source from outside on a stepped clock; then the source stays.

@@ -100,6 +100,26 @@ func TestEngineIsAdvancedByTheLoop(t *testing.T) {
 	})
 }
 
+// TestHalt has an engine give up what its loop hasn't come to.
+func TestHalt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClock(t, simtime.Config{})
+		c.Pause()
+		require.NoError(t, c.Step(100*ms))
+		require.NoError(t, c.Advance(30*ms))
+		c.Halt()
+		assert.EqualValues(t, 30*ms, c.Pace())
+		assert.ErrorIs(t, c.Advance(31*ms), simtime.ErrAhead)
+		assert.False(t, c.Stepping(31*ms))
+		require.NoError(t, c.Step(10*ms))
+		assert.True(t, c.Stepping(31*ms))
+		require.NoError(t, c.Advance(40*ms))
+		c.Resume()
+		time.Sleep(5 * time.Millisecond)
+		assert.EqualValues(t, 45*ms, c.Pace(), "time passes from where it was")
+	})
+}
+
 func TestSteppedClock(t *testing.T) {
 	for _, source := range []string{simtime.Engine, simtime.Simulation, simtime.System} {
 		t.Run(source, func(t *testing.T) {
@@ -122,7 +142,12 @@ func TestSteppedClock(t *testing.T) {
 				require.NoError(t, c.Step(ms))
 				require.NoError(t, c.Advance(start+10*ms))
 				assert.ErrorIs(t, c.Advance(start+11*ms), simtime.ErrAhead)
+				require.NoError(t, c.Step(time.Hour.Nanoseconds()))
+				c.Halt()
+				assert.Equal(t, start+10*ms, c.Pace())
+				assert.ErrorIs(t, c.Advance(start+11*ms), simtime.ErrAhead, "the step was given up")
 				c.Resume()
+				c.Halt() // of a clock that runs: nothing
 				require.NoError(t, c.Advance(start+11*ms))
 				assert.ErrorIs(t, c.Select(simtime.ROS2), simtime.ErrNotSteppable)
 				assert.Equal(t, source, c.Source())

@@ -251,10 +251,19 @@ func ExampleClock_Step() {
 	_ = clock.Step(10_000_000)
 	_ = clock.Step(10_000_000)
 	fmt.Println(clock.Now() - before)
+
+	engine, _ := simtime.NewClock(simtime.Config{}) // its time is where the loop is
+	engine.Pause()
+	_ = engine.Step(10_000_000)
+	fmt.Println(engine.Pace() - engine.Now())
+	engine.Halt() // it needn't go there
+	fmt.Println(engine.Pace() - engine.Now())
 	// Output:
 	// true
 	// <nil>
 	// 20000000
+	// 10000000
+	// 0
 }
 
 // The source can be changed at any time, by name in any case of letters.

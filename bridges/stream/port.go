@@ -93,6 +93,7 @@ type drive struct {
 	request stepRequest
 	writer  stepWriter
 	out     []byte
+	counts  []transport.Delivery
 }
 
 // step reads a Step and answers it. Meanwhile nothing else of the client is read.
@@ -115,6 +116,12 @@ func (s *session) step(ctx context.Context, r io.Reader, h frame) error {
 	(&frame{length: n, control: controlStepResult, plain: n}).put(b)
 	f.Adopt(b)
 	_ = s.server.results.Send(ctx, m) // a client that has gone needs no answer
+	d.counts = s.client.Deliveries(d.counts)
+	for i := range d.counts {
+		if d.counts[i].Stream == s.server.results && d.counts[i].Dropped > 0 { // the client would wait for it for ever
+			return fmt.Errorf("its queue had no room for the answer of a step for %v", s.server.port.config().Queue.BlockLimit)
+		}
+	}
 	return nil
 }
 

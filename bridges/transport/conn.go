@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -186,12 +187,16 @@ func (c *Conn) leave() {
 
 // run is the client's life.
 func (c *Conn) run() {
+	ctx, unwritten := context.WithCancel(c.server.ctx) // a client that nothing reaches gets no more work done
+	defer unwritten()
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
-		c.write()
+		if c.write(); c.Failed() != nil {
+			unwritten()
+		}
 	}()
-	failure := fault.NetReason(c.failure(c.session.Serve(c.server.ctx)))
+	failure := fault.NetReason(c.failure(c.session.Serve(ctx)))
 	c.leave()
 	c.finish(flow.CauseNotConnected)
 	c.queue.Close()

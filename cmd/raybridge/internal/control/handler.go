@@ -43,6 +43,7 @@ type Clock interface {
 	Pause()
 	Resume()
 	Step(ns int64) error
+	Halt()
 }
 
 // Run is what the API drives.

@@ -2,6 +2,7 @@ package control
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -322,7 +323,7 @@ func (h *handler) frameOf(r *stepRequest) (*world.Frame, error) {
 		}
 		f.Ego = &s
 	}
-	return f, nil
+	return f, h.within(f)
 }
 
 // end is the time at which a frame ends.
@@ -341,11 +342,50 @@ func (h *handler) end(r *stepRequest) (simtime.Stamp, error) {
 	case *u.Sec < 0 || *u.Sec > math.MaxInt64/int64(time.Second)-1 || *u.Nanosec >= uint32(time.Second):
 		return 0, fmt.Errorf("until: %w: %d s %d ns", simtime.ErrDuration, *u.Sec, *u.Nanosec)
 	}
-	until := simtime.Stamp(*u.Sec*int64(time.Second) + int64(*u.Nanosec))
-	if ahead := (until - h.run.Clock.Pace()) / simtime.Stamp(h.run.Step); ahead > maxSteps {
-		return 0, refuse(http.StatusBadRequest, "until is %d steps ahead, the most is %d", ahead, maxSteps)
+	return simtime.Stamp(*u.Sec*int64(time.Second) + int64(*u.Nanosec)), nil
+}
+
+// within checks what a client may ask for, by whatever way its frame came: the time ahead, the
+// lengths of names, and places.
+func (h *handler) within(f *world.Frame) error {
+	if ahead := (f.Until - h.run.Clock.Pace()) / simtime.Stamp(h.run.Step); ahead > maxSteps {
+		return fmt.Errorf("%w: until is %d steps ahead, the most is %d", world.ErrValue, ahead, maxSteps)
 	}
-	return until, nil
+	for i := range f.Spawn {
+		s := &f.Spawn[i]
+		err := cmp.Or(near("size", s.Size), nearState(&s.State))
+		if len(s.Model) > guard.NameBytes || len(s.Name) > guard.NameBytes {
+			err = fmt.Errorf("%w: a name has more than %d bytes", world.ErrValue, guard.NameBytes)
+		}
+		if err != nil {
+			return &world.ActorError{List: "spawn", Index: i, Actor: world.Ref{Name: s.Name}, Err: err}
+		}
+	}
+	for i := range f.Actors {
+		if err := nearState(&f.Actors[i].State); err != nil {
+			return &world.ActorError{List: "actors", Index: i, Actor: f.Actors[i].Ref, Err: err}
+		}
+	}
+	if f.Ego != nil {
+		if err := nearState(f.Ego); err != nil {
+			return &world.ActorError{List: "ego", Err: err}
+		}
+	}
+	return nil
+}
+
+func nearState(s *world.State) error {
+	return cmp.Or(near("position", s.Pose.Position), near("velocity", s.Velocity), near("angular_velocity", s.AngularVelocity))
+}
+
+// near refuses what is too far away, or too large.
+func near(what string, v mgl64.Vec3) error {
+	for _, x := range v {
+		if math.Abs(x) > farthest {
+			return fmt.Errorf("%w: %s is %v, the range is %v to %v", world.ErrValue, what, x, -farthest, farthest)
+		}
+	}
+	return nil
 }
 
 func (r *spawnRequest) spawn() (world.Spawn, error) {
@@ -359,11 +399,8 @@ func (r *spawnRequest) spawn() (world.Spawn, error) {
 			return s, err
 		}
 	}
-	switch {
-	case r.Model == "":
+	if r.Model == "" {
 		return s, fmt.Errorf("%w: model is missing", world.ErrValue)
-	case len(r.Model) > guard.NameBytes, len(r.Name) > guard.NameBytes:
-		return s, fmt.Errorf("%w: a name has more than %d bytes", world.ErrValue, guard.NameBytes)
 	}
 	s.State, err = r.world()
 	return s, err
@@ -416,11 +453,6 @@ func (r *state) world() (s world.State, err error) {
 func vector(what string, v []float64) (mgl64.Vec3, error) {
 	if len(v) != 3 {
 		return mgl64.Vec3{}, fmt.Errorf("%w: %s has %d numbers, need 3", world.ErrValue, what, len(v))
-	}
-	for _, x := range v {
-		if math.Abs(x) > farthest {
-			return mgl64.Vec3{}, fmt.Errorf("%w: %s is %v, the range is %v to %v", world.ErrValue, what, x, -farthest, farthest)
-		}
 	}
 	return mgl64.Vec3{v[0], v[1], v[2]}, nil
 }

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -26,8 +27,14 @@ func (s *stepper) Now() simtime.Stamp { return s.h.run.Clock.Pace() }
 // StepTo steps the run.
 func (s *stepper) StepTo(ctx context.Context, f *world.Frame) (*stream.StepResult, error) {
 	s.h.awaitBriefly(ctx)
+	if err := s.h.within(f); err != nil {
+		return nil, err
+	}
 	result, err := s.h.run.StepTo(ctx, f)
-	if err != nil {
+	if err != nil && ctx.Err() != nil { // the owner has gone, and nobody waits for what is left of its step
+		s.h.run.Clock.Halt()
+	}
+	if err != nil && !errors.Is(err, pipeline.ErrUndelivered) { // of which the deliveries tell
 		return nil, err
 	}
 	s.result = stream.StepResult{

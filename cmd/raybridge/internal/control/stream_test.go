@@ -1,11 +1,17 @@
 package control_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/stretchr/testify/assert"
@@ -25,16 +31,38 @@ import (
 // streaming is a paused run with an IMU of 100 Hz whose API has a port.
 func streaming(t testing.TB, capacity int) (h http.Handler, address string) {
 	t.Helper()
+	p, run := portedRun(t, capacity)
+	_, err := p.AddSensor(sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(100)})
+	require.NoError(t, err)
+	return serveAPI(t, run)
+}
+
+// streamingBy is a paused run without sensors that is stepped by a function.
+func streamingBy(t *testing.T, step func(*pipeline.Pipeline, context.Context, *world.Frame) (pipeline.StepResult, error)) (address string) {
+	t.Helper()
+	p, run := portedRun(t, 4)
+	run.StepTo = func(ctx context.Context, f *world.Frame) (pipeline.StepResult, error) { return step(p, ctx, f) }
+	_, address = serveAPI(t, run)
+	return address
+}
+
+// portedRun makes a paused run with a port.
+func portedRun(t testing.TB, capacity int) (*pipeline.Pipeline, control.Run) {
+	t.Helper()
 	port := stream.NewPort(&net.TCPAddr{})
 	registry, err := bridges.NewRegistry(port)
 	require.NoError(t, err)
 	p := newRun(t, pipeline.Config{Capacity: capacity, Bridges: registry})
-	_, err = p.AddSensor(sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(100)})
-	require.NoError(t, err)
 	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: stream.PortName + ":"}))
 	begin(t, p)
 	run := runOf(p)
 	run.Port = port
+	return p, run
+}
+
+// serveAPI serves a run's API.
+func serveAPI(t testing.TB, run control.Run) (h http.Handler, address string) {
+	t.Helper()
 	h = control.NewHandler(run)
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
@@ -70,6 +98,75 @@ func TestStreamOfTheAPI(t *testing.T) {
 		assert.Equal(t, http.StatusConflict, status)
 		assert.Contains(t, fmt.Sprint(answer), "a connection of /v1/stream steps this run until it closes")
 	}
+}
+
+// A connection that ends within a step ends the step, too, and leaves the run to others.
+func TestStreamLeftWithinAStep(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes two signs of life")
+	}
+	begun, endless := make(chan *simtime.Clock, 1), true
+	address := streamingBy(t, func(p *pipeline.Pipeline, ctx context.Context, f *world.Frame) (pipeline.StepResult, error) {
+		if endless {
+			endless = false
+			assert.NoError(t, p.Clock().Step(1e18)) // that the run never gets to
+			begun <- p.Clock()
+			<-ctx.Done()
+			return pipeline.StepResult{}, ctx.Err()
+		}
+		return p.StepRunning(ctx, f)
+	})
+	first, err := stream.Dial(t.Context(), address, stream.Options{})
+	require.NoError(t, err)
+	left := make(chan error, 1)
+	go func() {
+		_, err := first.Step(t.Context(), &world.Frame{Until: 10_000_000})
+		left <- err
+	}()
+	clock := <-begun
+	first.Close()
+	require.Error(t, <-left)
+	second, err := stream.Dial(t.Context(), address, stream.Options{})
+	require.NoError(t, err)
+	t.Cleanup(second.Close)
+	require.Eventually(t, func() bool {
+		_, err := second.Step(t.Context(), &world.Frame{Until: clock.Pace() + 10_000_000})
+		return err == nil
+	}, 20*time.Second, 10*time.Millisecond)
+}
+
+// TestStreamsAreBounded as requests are.
+func TestStreamsAreBounded(t *testing.T) {
+	_, address := streaming(t, 4)
+	c, err := stream.Dial(t.Context(), address, stream.Options{})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	spawn := world.Spawn{Name: "a", Model: "vehicle.tank", State: world.State{Pose: at(10)}}
+	far, long := spawn, spawn
+	far.State.Pose, long.Name = at(1e300), strings.Repeat("a", 257)
+	for want, f := range map[string]*world.Frame{
+		"the most is 1000000":    {Until: math.MaxInt64},
+		"position is 1e+300":     {Until: 1, Spawn: []world.Spawn{far}},
+		"more than 256 bytes":    {Until: 1, Spawn: []world.Spawn{long}},
+		"spawn[4] (actor \"a\")": {Until: 1, Spawn: slices.Repeat([]world.Spawn{spawn}, 30_000)},
+	} {
+		_, err := c.Step(t.Context(), f)
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+// A step whose data a bridge still has is made: its answer says so.
+func TestStreamTellsOfAStepThatWasMade(t *testing.T) {
+	address := streamingBy(t, func(p *pipeline.Pipeline, ctx context.Context, f *world.Frame) (pipeline.StepResult, error) {
+		result, err := p.StepRunning(ctx, f)
+		return result, errors.Join(err, pipeline.ErrUndelivered)
+	})
+	c, err := stream.Dial(t.Context(), address, stream.Options{})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	r, err := c.Step(t.Context(), &world.Frame{Until: 25_000_000})
+	require.NoError(t, err)
+	assert.Equal(t, simtime.Stamp(25_000_000), r.Stamp)
 }
 
 // Who doesn't ask for the upgrade is told what to send.
