@@ -310,7 +310,7 @@ class Connection:
     def _live(self) -> None:
         """Show that we are there, and take what comes while nobody steps."""
         try:
-            while not self._ending.wait(self._beat / 2):
+            while self._failure is None and not self._ending.wait(self._beat / 2):
                 self.send(ALIVE, b"")
                 self.release()
                 if self._reading.acquire(blocking=False):
@@ -323,8 +323,18 @@ class Connection:
             self._fail(e)
 
     def _fail(self, e: BaseException) -> None:
+        """End the connection, so that the program knows. A frame may be half read."""
         if self._failure is None:
-            self._failure = str(e)
+            if isinstance(e, Error):
+                self._failure = str(e)
+            elif isinstance(e, OSError):
+                self._failure = f"the connection broke: {e.strerror or e}"
+            else:
+                self._failure = f"the connection was interrupted ({e!r}): connect again"
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
 
     def check(self) -> None:
         """Raise what has ended the connection, if it has ended."""
@@ -339,7 +349,7 @@ class Connection:
             with self._writing:
                 self._socket.sendall(_FRAME.pack(len(payload), 0, 0, control, 0, len(payload)) + payload)
         except OSError as e:
-            self._fail(Closed(f"the connection broke: {e.strerror or e}"))
+            self._fail(e)
             self.check()
 
     def step(self, payload: bytes) -> bytes:
@@ -353,8 +363,8 @@ class Connection:
                 while self._result is None:
                     self._receive()
                 return self._result
-            except BaseException as e:  # an interrupt too: a frame may be half read
-                self._fail(e if isinstance(e, Error) else Closed(f"a step was interrupted ({type(e).__name__}): connect again"))
+            except BaseException as e:  # an interrupt too
+                self._fail(e)
                 if isinstance(e, OSError) and not isinstance(e, Error):
                     raise Closed(f"the connection broke: {e}") from e
                 raise
@@ -416,10 +426,6 @@ class Connection:
             return
         self._ending.set()
         self._fail(Closed("the simulation was closed"))
-        try:
-            self._socket.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
         if threading.current_thread() is not self._alive:
             self._alive.join(2)
         self._socket.close()

@@ -231,6 +231,27 @@ class TestLife(unittest.TestCase):
         with self.assertRaisesRegex(rb.Closed, "SIGKILL"):
             sim.step(1e6)
 
+    def test_an_interrupted_step_frees_the_run(self):
+        with launch(RIG) as sim:
+            sim.step(0.1)
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+            with self.assertRaises(KeyboardInterrupt):
+                sim.step(10)
+            with self.assertRaisesRegex(rb.Closed, "interrupted .*: connect again"):
+                sim.step(0.1)
+            sim._stream._alive.join(5)
+            self.assertFalse(sim._stream._alive.is_alive())
+            with rb.connect(sim.address) as other:
+                self.wait_to_own(other)
+
+    def wait_to_own(self, sim):
+        for _ in range(2000):
+            try:
+                return sim.step(0.01)
+            except rb.Busy:
+                time.sleep(0.01)
+        self.fail("the run is still another's")
+
     def test_a_program_that_does_not_begin(self):
         with self.assertRaisesRegex(rb.Closed, r"exit code \d(.|\n)*no-such-rig"):
             launch("no-such-rig.yaml")
