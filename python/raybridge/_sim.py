@@ -236,8 +236,9 @@ class Sim:
     # Streams
 
     def _take(self, stream: Stream, data: Bytes) -> None:
-        if self._taking is not None:
-            self._taking.setdefault(stream.id, []).append(data)
+        taking = self._taking  # a step's end clears it
+        if taking is not None:
+            taking.setdefault(stream.id, []).append(data)
         else:
             self._early[stream.id] = [data]  # the newest
 

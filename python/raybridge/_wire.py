@@ -286,8 +286,11 @@ class Connection:
     def release(self) -> None:
         """Give back what was read in shared memory."""
         places: List[int] = []
-        while self._read_out and len(places) < 4096:
-            places.append(self._read_out.popleft())
+        try:
+            while len(places) < 4096:
+                places.append(self._read_out.popleft())
+        except IndexError:  # empty; another thread may take from it, too
+            pass
         if places:
             self.send(RELEASE, struct.pack(f"<{len(places)}Q", *places))
 
@@ -319,7 +322,7 @@ class Connection:
                             self._receive()
                     finally:
                         self._reading.release()
-        except (Error, OSError, ValueError) as e:
+        except Exception as e:
             self._fail(e)
 
     def _fail(self, e: BaseException) -> None:

@@ -2,6 +2,7 @@
 
     python3 -m unittest discover -s python/tests
 """
+import collections
 import math
 import os
 import re
@@ -200,6 +201,34 @@ class TestLife(unittest.TestCase):
             sim.step(0.01)
             time.sleep(6.5)  # longer than a server waits for a sign of life
             self.assertEqual(sim.step(0.01).time, 20_000_000)
+
+    def test_races_with_the_resting_thread(self):
+        class Emptied(collections.deque):
+            def __bool__(self):  # it was not empty when it was asked
+                return True
+
+        class Ends(rb.Sim):
+            @property
+            def _taking(self):  # the step ends after the first look
+                self.looks += 1
+                return {} if self.looks == 1 else None
+
+        with launch() as sim:
+            sim._stream._read_out = Emptied([])
+            sim._stream.release()
+            ends = Ends.__new__(Ends)
+            ends.looks, ends._early = 0, {}
+            ends._take(sim._stream.streams[1], b"")
+
+    def test_a_fault_in_the_resting_thread_is_told(self):
+        def fault():
+            raise RuntimeError("a fault of this test")
+
+        with launch() as sim:
+            sim._stream.release = fault
+            sim._stream._alive.join(10)
+            with self.assertRaisesRegex(rb.Closed, "a fault of this test"):
+                sim.step(0.01)
 
     def test_requests_survive_a_connection_that_was_ended(self):
         with launch() as sim:
