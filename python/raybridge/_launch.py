@@ -16,6 +16,8 @@ from ._errors import Closed, ConnectionFailed, Error
 from ._sim import Sim
 from ._wire import Address
 
+_CLOSE = 130  # seconds; the program allows itself 120 to finish its recording
+
 
 def binary() -> str:
     """Return where the program is: RAYBRIDGE_BINARY, the wheel's, or one on PATH."""
@@ -40,7 +42,9 @@ class Launched(Sim):
         self._program: Optional[subprocess.Popen[bytes]] = None
         try:
             try:
-                self._program = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._log)
+                # In a session of its own a terminal's Ctrl-C leaves it to us: two interrupts would cut its recording.
+                self._program = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._log,
+                                                 start_new_session=True)
             except OSError as e:
                 raise ConnectionFailed(f"start {command[0]}: {e.strerror}") from e
             atexit.register(self.close)
@@ -95,8 +99,10 @@ class Launched(Sim):
         if program is not None:
             program.send_signal(signal.SIGINT)
             try:
-                program.wait(10)
+                program.wait(_CLOSE)
             except subprocess.TimeoutExpired:
+                pass
+            finally:  # after an interrupt, too
                 program.kill()
                 program.wait()
         self._log.close()

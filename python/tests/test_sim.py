@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 
@@ -304,6 +305,37 @@ class TestLife(unittest.TestCase):
         self.assertFalse(os.path.exists(folder))
         with self.assertRaises(rb.Closed):
             sim.step(0.01)
+
+    def test_an_interrupt_of_the_terminal_leaves_the_program_to_us(self):
+        script = self.script("import time, raybridge as rb\n"
+                             "with rb.launch(scene='plane', rig={'sensors': []}, gpu='software') as sim:\n"
+                             "    try:\n"
+                             "        print('ready', flush=True)\n"
+                             "        time.sleep(60)\n"
+                             "    except KeyboardInterrupt:\n"
+                             "        time.sleep(1)\n"
+                             "        print(sim.step(0.1).time)\n")
+        self.assertEqual(script.stdout.readline(), b"ready\n")
+        os.killpg(script.pid, signal.SIGINT)
+        self.assertEqual(script.communicate()[0], b"100000000\n")
+
+    def script(self, text):
+        script = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+                                  env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(rb.__file__))})
+        self.addCleanup(script.__exit__, None, None, None)
+        self.addCleanup(script.kill)
+        return script
+
+    def test_close_waits_as_long_as_the_program_may_take(self):
+        with tempfile.TemporaryDirectory() as folder:
+            slow = os.path.join(folder, "slow")
+            with open(slow, "w") as f:
+                f.write(f"#!/bin/sh\ntrap 'sleep 11; : >{folder}/whole; exit' INT\nwhile :; do sleep 0.1; done\n")
+            os.chmod(slow, 0o700)
+            with unittest.mock.patch.dict(os.environ, RAYBRIDGE_BINARY=slow):
+                with self.assertRaisesRegex(rb.ConnectionFailed, "is not there after 1 s"):
+                    launch(timeout=1)
+            self.assertTrue(os.path.exists(os.path.join(folder, "whole")))
 
     def test_a_child_process_is_told(self):
         with launch() as sim:
