@@ -3,11 +3,12 @@ from __future__ import annotations
 
 import base64
 import math
+import operator
 import struct
 import time as clock
 import zlib
 from collections.abc import Mapping as AbstractMapping
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, SupportsIndex, Tuple, Union
 
 import numpy as np
 
@@ -79,6 +80,25 @@ def _part(field: int, content: bytes) -> bytes:
 def _state(pose: Pose) -> bytes:
     flags, values = _values(pose)
     return b"\x08" + varint(flags) + _part(2, struct.pack(f"<{len(values)}d", *values))
+
+
+def _ref(who: object) -> Union[int, str]:
+    """What the program knows an actor by: a handle, of numpy too, or a name."""
+    if isinstance(who, Actor):
+        who = who.name if who.handle is None else who.handle
+    if isinstance(who, str):
+        return who
+    handle = _whole(who, f"actor {who!r}: want an Actor, a name or a handle", "value")
+    if not 0 < handle < 1 << 32:
+        raise Refused(f"handle {handle}: want 1 to {(1 << 32) - 1}", "value")
+    return handle
+
+
+def _whole(n: Any, want: str, kind: str) -> int:
+    try:
+        return operator.index(n)
+    except TypeError:
+        raise Refused(want, kind) from None
 
 
 def _who(ref: Union[int, str]) -> bytes:
@@ -319,12 +339,12 @@ class Sim:
             self._going.append(actor.handle)
             actor.handle = None
 
-    def remove(self, actor: Union[Actor, int, str]) -> None:
+    def remove(self, actor: Union[Actor, SupportsIndex, str]) -> None:
         """Let an actor go with the next step: one of ours, a handle or a name."""
         if isinstance(actor, Actor):
             self._remove(actor)
         else:
-            self._going.append(actor)
+            self._going.append(_ref(actor))
 
     # Time
 
@@ -343,7 +363,10 @@ class Sim:
             raise Refused(f"wait {wait!r}: want {', '.join(_WAITS)}", "value")
         out = bytearray()
         if until is not None:
-            out += b"\x09" + struct.pack("<q", until)
+            end = _whole(until, f"until {until!r}: want whole nanoseconds", "time")
+            if not 0 < end < 1 << 63:
+                raise Refused(f"until {end} ns: want a time that is to come", "time")
+            out += b"\x09" + struct.pack("<q", end)
         else:
             assert duration is not None
             if not 0 < duration < 9e9:
@@ -355,7 +378,7 @@ class Sim:
         for ref in going:
             out += _part(4, _who(ref))
         for who, pose in (actors or {}).items():
-            ref = who if not isinstance(who, Actor) else who.handle if who.handle is not None else who.name
+            ref = _ref(who)
             flags, values = _values(pose)
             if flags == 0 and isinstance(ref, int):
                 out += _ACTOR.pack(0x2a, 63, 0x1d, ref, 0x12, 56, *values)
@@ -461,7 +484,7 @@ class Sim:
         self.api("POST", "/v1/ego/control", {"throttle": throttle, "brake": brake, "steering": steering})
 
     def spawn_sensor(self, type: str, name: str, x: float = 0.0, y: float = 0.0, z: float = 0.0, yaw: float = 0.0, *, pitch: float = 0.0,
-                     roll: float = 0.0, rate: Union[None, float, str] = None, attach_to: Union[None, Actor, int] = None,
+                     roll: float = 0.0, rate: Union[None, float, str] = None, attach_to: Union[None, Actor, SupportsIndex] = None,
                      **attributes: Any) -> List[str]:
         """Add a sensor to the run, on the ego or on an actor, and return the keys of its outputs."""
         body: Dict[str, Any] = {
@@ -471,7 +494,7 @@ class Sim:
         if rate is not None:
             body["rate"] = rate
         if attach_to is not None:
-            body["attach_to"] = attach_to.handle if isinstance(attach_to, Actor) else attach_to
+            body["attach_to"] = attach_to.handle if isinstance(attach_to, Actor) else _ref(attach_to)
         topics = set(self.api("POST", "/v1/sensors", body)["topics"])
         end = clock.monotonic() + self._timeout
         while not topics <= {s.topic for s in self._stream.streams.values()}:

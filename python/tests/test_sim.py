@@ -19,6 +19,8 @@ import unittest.mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 
+import numpy as np  # noqa: E402
+
 import raybridge as rb  # noqa: E402
 
 RIG = {"sensors": [
@@ -129,6 +131,33 @@ class TestStep(unittest.TestCase):
                 sim.step(0.01, {b: rb.Pose(9, 2, lights=["high"])})
             self.assertEqual([a["name"] for a in sim.api("GET", "/v1/actors")["actors"]], ["b"])
             self.assertEqual(sim.step(0.01, wait="none").time, 50_000_000)
+
+    def test_handles_of_numpy(self):
+        with launch(RIG) as sim:
+            car = sim.spawn("vehicle.sedan", x=12, name="car")
+            points = sim.step(0.1)["lidar/points"]
+            handle = points["ObjIdx"][points["ObjIdx"] == car.handle][0]
+            sim.step(0.01, {handle: rb.Pose(13, 0)})
+            sim.step(until=np.int64(120_000_000), actors={handle: rb.Pose(13, 0, jump=True)})
+            self.assertEqual(sim.api("GET", "/v1/actors")["actors"][0]["position"][0], 13)
+            sim.spawn_sensor("sensor.other.imu", "its", attach_to=handle)
+            sim.remove_sensor("its")
+            sim.remove(handle)
+            sim.step(0.01)
+            self.assertEqual(sim.api("GET", "/v1/actors")["actors"], [])
+
+    def test_what_is_no_actor_or_time_is_refused_before_it_is_kept(self):
+        with launch() as sim:
+            for bad in (0, -1, 1 << 32, np.int64(-1), 1.5, None, b"a"):
+                for use in (lambda: sim.remove(bad), lambda: sim.step(0.01, {bad: rb.Pose(0, 0)}), lambda: sim.step(0.01, {bad: rb.Pose(0, 0, jump=True)})):
+                    with self.subTest(bad=bad), self.assertRaises(rb.Refused) as caught:
+                        use()
+                    self.assertEqual(caught.exception.kind, "value")
+            for bad in (1e7, "10", -1, 0, 1 << 63):
+                with self.subTest(until=bad), self.assertRaises(rb.Refused) as caught:
+                    sim.step(until=bad)
+                self.assertEqual(caught.exception.kind, "time")
+            self.assertEqual(sim.step(0.01).time, 10_000_000)
 
     def test_the_run_stays_whole_after_errors(self):
         with launch() as sim:
