@@ -30,6 +30,13 @@ _PATIENCE = 5  # beats without a frame
 Bytes = npt.NDArray[np.uint8]
 
 
+def _readable(s: socket.socket, wait: float) -> bool:
+    """Wait so many seconds for something to read. select would refuse descriptors above 1023."""
+    poll = select.poll()
+    poll.register(s, select.POLLIN)
+    return bool(poll.poll(wait * 1000))
+
+
 class Address:
     """HOST:PORT, http://HOST:PORT or unix:PATH."""
 
@@ -95,7 +102,7 @@ class Api:
         raise AssertionError("not reached")
 
     def _ask(self, method: str, path: str, body: Any) -> Any:
-        if self._connection is not None and select.select([self._connection.sock], [], [], 0)[0]:
+        if self._connection is not None and _readable(self._connection.sock, 0):
             self.close()  # the program has ended a connection that rested
         if self._connection is None:
             c = http.client.HTTPConnection("localhost", timeout=self._timeout)
@@ -318,7 +325,7 @@ class Connection:
                 self.release()
                 if self._reading.acquire(blocking=False):
                     try:
-                        while self._failure is None and select.select([self._socket], [], [], 0)[0]:
+                        while self._failure is None and _readable(self._socket, 0):
                             self._receive()
                     finally:
                         self._reading.release()
@@ -376,7 +383,7 @@ class Connection:
         """Take one frame; False if none comes in that time."""
         with self._reading:
             self.check()
-            if not select.select([self._socket], [], [], wait)[0]:
+            if not _readable(self._socket, wait):
                 return False
             try:
                 self._receive()

@@ -6,6 +6,7 @@ import collections
 import math
 import os
 import re
+import resource
 import signal
 import socket
 import struct
@@ -259,6 +260,25 @@ class TestLife(unittest.TestCase):
             sim._stream._alive.join(10)
             with self.assertRaisesRegex(rb.Closed, "a fault of this test"):
                 sim.step(0.01)
+
+    def test_many_open_files(self):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if 0 <= hard < 2048:
+            self.skipTest(f"only {hard} files may be open")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2048), hard))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        files = [os.open(os.devnull, os.O_RDONLY) for _ in range(1024)]
+        try:
+            with launch() as sim:
+                self.assertGreater(sim._stream._socket.fileno(), 1023)
+                sim.spawn_sensor("sensor.other.imu", "second")
+                with self.assertRaises(rb.Timeout):
+                    sim.read("imu/imu", 0.01)
+                time.sleep(1.5)
+                self.assertEqual(sim.step(0.01).time, 10_000_000)
+        finally:
+            for file in files:
+                os.close(file)
 
     def test_requests_survive_a_connection_that_was_ended(self):
         with launch() as sim:
