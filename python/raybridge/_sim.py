@@ -6,6 +6,7 @@ import math
 import operator
 import struct
 import time as clock
+import weakref
 import zlib
 from collections.abc import Mapping as AbstractMapping
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, SupportsIndex, Tuple, Union
@@ -243,6 +244,7 @@ class Sim:
         self.address = address
         self.time: Optional[int] = None  # of the last step's end, ns
         self.api = Api(at, token, timeout)
+        weakref.finalize(self, self.api.close)
         self._stream = Connection(at, token, timeout, shared, self._take)
         try:
             self._learn()

@@ -173,12 +173,12 @@ class _Fields:
 class Connection:
     """The stream protocol on one socket. One thread steps; another shows that we are there.
 
-    message is called with each message that comes: its stream and its bytes, an array that is the
-    callee's.
+    message, a bound method, is called with each message that comes: its stream and its bytes, an
+    array that is the callee's. Neither it nor the thread keeps its owner.
     """
 
     def __init__(self, address: Address, token: Optional[str], timeout: float, shared: int, message: Callable[[Stream, Bytes], None]) -> None:
-        self._message, self._pid = message, os.getpid()
+        self._message, self._pid = weakref.WeakMethod(message), os.getpid()
         self.streams: Dict[int, Stream] = {}
         self.lost: Dict[str, int] = {}
         self._failure: Optional[str] = None
@@ -209,7 +209,8 @@ class Connection:
         wait = _PATIENCE * self._beat
         self._socket.settimeout(None)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", int(wait), int(wait % 1 * 1e6)))
-        self._alive = threading.Thread(target=self._live, name="raybridge", daemon=True)
+        self._finish = weakref.finalize(self, _end, self._socket, self._ending, self._pid)
+        self._alive = threading.Thread(target=_live, args=(weakref.ref(self), self._ending, self._beat / 2), name="raybridge", daemon=True)
         self._alive.start()
 
     def _upgrade(self, address: Address, token: Optional[str]) -> None:
@@ -317,20 +318,20 @@ class Connection:
                 raise Closed("the program closed the connection")
             view = view[n:]
 
-    def _live(self) -> None:
-        """Show that we are there, and take what comes while nobody steps."""
+    def rest(self) -> bool:
+        """Show that we are there, and take what comes while nobody steps. False if the connection has ended."""
         try:
-            while self._failure is None and not self._ending.wait(self._beat / 2):
-                self.send(ALIVE, b"")
-                self.release()
-                if self._reading.acquire(blocking=False):
-                    try:
-                        while self._failure is None and _readable(self._socket, 0):
-                            self._receive()
-                    finally:
-                        self._reading.release()
+            self.send(ALIVE, b"")
+            self.release()
+            if self._reading.acquire(blocking=False):
+                try:
+                    while self._failure is None and _readable(self._socket, 0):
+                        self._receive()
+                finally:
+                    self._reading.release()
         except Exception as e:
             self._fail(e)
+        return self._failure is None
 
     def _fail(self, e: BaseException) -> None:
         """End the connection, so that the program knows. A frame may be half read."""
@@ -409,8 +410,9 @@ class Connection:
                 self._fill(data.data)
                 self.copied += length >= self._least
             known = self.streams.get(stream)
-            if known is not None:
-                self._message(known, data)
+            take = self._message()
+            if known is not None and take is not None:
+                take(known, data)
             return
         payload = self._read(length) if length else b""
         if control == STEP_RESULT:
@@ -431,14 +433,32 @@ class Connection:
 
     def close(self) -> None:
         """End the connection."""
-        if self._pid != os.getpid():
-            self._socket.close()  # the parent's stays
+        if self._pid == os.getpid():
+            self._fail(Closed("the simulation was closed"))
+            self._ending.set()
+            if threading.current_thread() is not self._alive:
+                self._alive.join(2)
+        self._finish()
+
+
+def _live(connection: "weakref.ref[Connection]", ending: threading.Event, every: float) -> None:
+    """Let a connection rest until it ends or nobody has it."""
+    while not ending.wait(every):
+        c = connection()
+        if c is None or not c.rest():
             return
-        self._ending.set()
-        self._fail(Closed("the simulation was closed"))
-        if threading.current_thread() is not self._alive:
-            self._alive.join(2)
-        self._socket.close()
+        del c
+
+
+def _end(s: socket.socket, ending: threading.Event, pid: int) -> None:
+    """End what a connection leaves behind. After a fork the parent's stays."""
+    if pid == os.getpid():
+        ending.set()
+        try:
+            s.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+    s.close()
 
 
 def varint(n: int) -> bytes:

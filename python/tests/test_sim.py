@@ -3,6 +3,7 @@
     python3 -m unittest discover -s python/tests
 """
 import collections
+import gc
 import math
 import os
 import re
@@ -385,6 +386,30 @@ class TestLife(unittest.TestCase):
                 with self.assertRaisesRegex(rb.ConnectionFailed, "is not there after 1 s"):
                     launch(timeout=1)
             self.assertTrue(os.path.exists(os.path.join(folder, "whole")))
+
+    def test_what_nobody_has_ends(self):
+        sim = launch(RIG)
+        other = rb.connect(sim.address)
+        car = sim.spawn("vehicle.sedan", x=12)
+        frame = sim.step(0.1, {car: rb.Pose(13, 0)})
+        program, folder, threads = sim._program, os.path.dirname(sim.address[len("unix:"):]), [sim._stream._alive, other._stream._alive]
+        image = frame["front/image"]
+        del sim, other, car, frame
+        gc.collect()
+        self.assertIsNotNone(program.poll())
+        self.assertFalse(os.path.exists(folder))
+        for thread in threads:
+            thread.join(10)
+            self.assertFalse(thread.is_alive())
+        self.assertEqual(image.copy().shape, (48, 64, 3))
+
+    def test_the_end_of_python_is_the_programs(self):
+        script = self.script("import raybridge as rb\n"
+                             "sim = rb.launch(scene='plane', rig={'sensors': []}, gpu='software')\n"
+                             "frame = sim.step(0.1)\n"
+                             "print(sim._program.pid)\n")
+        out, _ = script.communicate()
+        self.assertRaises(ProcessLookupError, os.kill, int(out), 0)
 
     def test_a_child_process_is_told(self):
         with launch() as sim:
