@@ -4,6 +4,7 @@ from __future__ import annotations
 import base64
 import math
 import operator
+import re
 import struct
 import time as clock
 import weakref
@@ -251,6 +252,8 @@ class Sim:
             for topic in ["*"] if sensors is None else [self._stream.streams[self._id(key)].topic for key in sensors]:
                 self._stream.send(SUBSCRIBE, struct.pack("<H", len(topic.encode())) + topic.encode())
             self._await_ready(timeout)
+            taken = (re.search(r"-py(\d+)$", a["name"]) for a in self.api("GET", "/v1/actors")["actors"])
+            self._names = max((int(number[1]) for number in taken if number), default=0)  # actors stay when their owner goes
         except BaseException:
             self.close()
             raise

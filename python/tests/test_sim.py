@@ -199,6 +199,25 @@ class TestStep(unittest.TestCase):
                     except rb.Busy:
                         time.sleep(0.01)
 
+    def test_names_go_on_after_those_of_an_owner_who_went(self):
+        with launch() as sim:
+            names = [sim.spawn("box", x=5 + 3 * i).name for i in range(11)]
+            self.assertEqual((names[0], names[-1]), ("box-py1", "box-py11"))
+            sim.spawn("box", y=9, name="box-python")
+            sim.step(0.01)
+            with rb.connect(sim.address) as other:
+                sim._stream.close()
+                car = other.spawn("vehicle.sedan", y=20)
+                self.assertEqual(car.name, "vehicle.sedan-py12")
+                self.assertEqual(other.spawn("box", y=30).name, "box-py13")
+                for _ in range(500):
+                    try:
+                        other.step(0.01)
+                        break
+                    except rb.Busy:
+                        time.sleep(0.01)
+                self.assertIsNotNone(car.handle)
+
     def test_sensors_come_and_go(self):
         with launch() as sim:
             keys = sim.spawn_sensor("sensor.camera.rgb", "rear", x=-1, z=1.5, yaw=math.pi, rate=10, image_size_x=32, image_size_y=16)
