@@ -24,6 +24,7 @@ _REFERENCES = {"ground_centre": 0, "box_centre": 1, "rear_axle": 2, "front_bumpe
 _ACTOR = struct.Struct("<BBBIBB7d")
 _VELOCITY, _ANGULAR, _JUMP = 1, 2, 4
 _LIGHTS = {"head": 256, "brake": 512, "left": 1024, "right": 2048, "reverse": 4096}
+_EARLY, _EARLY_BYTES = 1000, 16 << 20  # what is kept of an output between steps
 
 Vector = Sequence[float]
 
@@ -159,7 +160,7 @@ class Frame(AbstractMapping):  # type: ignore[type-arg]
     """What a step brought. frame["front/image"] is the newest sample, None where nothing was due.
 
     time is the simulation time in ns and number the world's frame at the step's end. missing says of
-    sensors whose data was due why it is not here.
+    sensors whose data was due why it is not here, and of outputs how many samples were left out.
     """
 
     def __init__(self, sim: "Sim", data: Dict[int, List[Bytes]]) -> None:
@@ -237,6 +238,7 @@ class Sim:
         at = Address(address)
         self._early: Dict[int, List[Bytes]] = {}
         self._taking: Optional[Dict[int, List[Bytes]]] = None
+        self._left_out: Dict[int, int] = {}
         self._decoders: Dict[int, Decoder] = {}
         self._coming: List[Tuple[Actor, bytes]] = []
         self._going: List[Union[int, str]] = []
@@ -264,8 +266,14 @@ class Sim:
         taking = self._taking  # a step's end clears it
         if taking is not None:
             taking.setdefault(stream.id, []).append(data)
-        else:
-            self._early[stream.id] = [data]  # the newest
+            return
+        early = self._early.setdefault(stream.id, [])
+        early.append(data)
+        if self.time is None:
+            del early[:-1]  # of a run that somebody else lets pass, the newest
+        elif len(early) > _EARLY or len(early) > 1 and len(early) * len(data) > _EARLY_BYTES:
+            del early[0]
+            self._left_out[stream.id] = self._left_out.get(stream.id, 0) + 1
 
     def _learn(self) -> None:
         """Learn which sensors and outputs the topics are."""
@@ -399,6 +407,9 @@ class Sim:
         finally:
             self._taking = None
         self._answer(frame, result, coming)
+        left_out, self._left_out = self._left_out, {}
+        for id, n in left_out.items():
+            frame.missing[self._key(id)] = f"{n} samples that came between steps were left out: step more often or wait for them"
         self._coming = [c for c in self._coming if c not in coming]
         self._going = self._going[len(going):] if self._going is going else self._going
         return frame
@@ -449,6 +460,7 @@ class Sim:
         """Wait for the next sample of a run that goes on by itself, and return it."""
         id, end = self._id(key), clock.monotonic() + timeout
         self._early.pop(id, None)
+        self._left_out.pop(id, None)
         while id not in self._early:
             left = end - clock.monotonic()
             if left <= 0:

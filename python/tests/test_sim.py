@@ -199,6 +199,32 @@ class TestStep(unittest.TestCase):
                     except rb.Busy:
                         time.sleep(0.01)
 
+    def test_what_comes_between_steps_is_in_the_next(self):
+        with launch(RIG) as sim:
+            sim.step(0.1)
+            frames = [sim.step(1, wait="none")]
+            time.sleep(3)  # it comes meanwhile
+            frames.append(sim.step(0.1))
+            for key, times in (("imu/imu", range(110, 1201, 10)), ("front/image", range(200, 1201, 100))):
+                self.assertEqual([s.stamp for f in frames for s in f.all(key)], [1_000_000 * t for t in times])
+            self.assertEqual(frames[1].missing, {})
+
+    def test_what_is_too_much_between_steps_is_counted(self):
+        with launch() as sim:
+            frame = sim.step(0.01)
+            stream = sim._stream.streams[sim._id("imu/imu")]
+            for _ in range(1005):
+                sim._take(stream, frame._data[stream.id][0])
+            frame = sim.step(0.01)
+            self.assertEqual(len(frame.all("imu/imu")), 1001)
+            self.assertRegex(frame.missing["imu/imu"], "^5 samples .* left out")
+            for _ in range(4):
+                sim._take(stream, np.zeros(6 << 20, np.uint8))
+            frame = sim.step(0.01)
+            self.assertEqual(len(frame._data[stream.id]), 3)
+            self.assertRegex(frame.missing["imu/imu"], "^2 samples")
+            self.assertEqual(sim.step(0.01).missing, {})
+
     def test_names_go_on_after_those_of_an_owner_who_went(self):
         with launch() as sim:
             names = [sim.spawn("box", x=5 + 3 * i).name for i in range(11)]
