@@ -1,7 +1,6 @@
 """Starts the program."""
 from __future__ import annotations
 
-import atexit
 import json
 import os
 import shutil
@@ -10,11 +9,14 @@ import subprocess
 import sysconfig
 import tempfile
 import time
-from typing import Any, Mapping, Optional, Sequence, Union
+import weakref
+from typing import IO, Any, Mapping, Optional, Sequence, Union
 
 from ._errors import Closed, ConnectionFailed, Error
 from ._sim import Sim
 from ._wire import Address
+
+_CLOSE = 130  # seconds; the program allows itself 120 to finish its recording
 
 
 def binary() -> str:
@@ -35,15 +37,17 @@ class Launched(Sim):
     """A simulation whose program ends with it."""
 
     def __init__(self, command: Sequence[str], folder: str, sensors: Optional[Sequence[str]], timeout: float, shared: int) -> None:
-        self._folder, self._owner = folder, os.getpid()
         self._log = open(os.path.join(folder, "stderr"), "w+b")
         self._program: Optional[subprocess.Popen[bytes]] = None
         try:
             try:
-                self._program = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._log)
+                # In a session of its own a terminal's Ctrl-C leaves it to us: two interrupts would cut its recording.
+                self._program = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._log,
+                                                 start_new_session=True)
             except OSError as e:
                 raise ConnectionFailed(f"start {command[0]}: {e.strerror}") from e
-            atexit.register(self.close)
+            finally:
+                self._finish = weakref.finalize(self, _end, self._program, self._log, folder, os.getpid())
             path = os.path.join(folder, "api")
             end = time.monotonic() + timeout
             while not self._listens(path):
@@ -57,7 +61,7 @@ class Launched(Sim):
             except (Closed, ConnectionFailed) as e:
                 raise type(e)(self._epitaph(str(e))) from None
         except BaseException:
-            self._end()
+            self._finish()
             raise
 
     @staticmethod
@@ -85,22 +89,26 @@ class Launched(Sim):
         """End the simulation and the program. It may be called again."""
         if hasattr(self, "_stream"):
             super().close()
-        self._end()
+        self._program = None
+        self._finish()
 
-    def _end(self) -> None:
-        atexit.unregister(self.close)
-        if self._owner != os.getpid():
-            return  # the program is the parent's
-        program, self._program = self._program, None
+
+def _end(program: "Optional[subprocess.Popen[bytes]]", log: IO[bytes], folder: str, pid: int) -> None:
+    """End a program that a simulation leaves behind. After a fork it is the parent's."""
+    if pid != os.getpid():
+        return
+    try:
         if program is not None:
             program.send_signal(signal.SIGINT)
-            try:
-                program.wait(10)
-            except subprocess.TimeoutExpired:
-                program.kill()
-                program.wait()
-        self._log.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+            program.wait(_CLOSE)
+    except subprocess.TimeoutExpired:
+        pass
+    finally:  # after an interrupt, too
+        if program is not None:
+            program.kill()
+            program.wait()
+        log.close()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def launch(scene: Optional[str] = None, rig: Union[None, str, Mapping[str, Any]] = None, *, config: Optional[str] = None,

@@ -3,11 +3,14 @@ from __future__ import annotations
 
 import base64
 import math
+import operator
+import re
 import struct
 import time as clock
+import weakref
 import zlib
 from collections.abc import Mapping as AbstractMapping
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, SupportsIndex, Tuple, Union
 
 import numpy as np
 
@@ -21,6 +24,7 @@ _REFERENCES = {"ground_centre": 0, "box_centre": 1, "rear_axle": 2, "front_bumpe
 _ACTOR = struct.Struct("<BBBIBB7d")
 _VELOCITY, _ANGULAR, _JUMP = 1, 2, 4
 _LIGHTS = {"head": 256, "brake": 512, "left": 1024, "right": 2048, "reverse": 4096}
+_EARLY, _EARLY_BYTES = 1000, 16 << 20  # what is kept of an output between steps
 
 Vector = Sequence[float]
 
@@ -81,6 +85,25 @@ def _state(pose: Pose) -> bytes:
     return b"\x08" + varint(flags) + _part(2, struct.pack(f"<{len(values)}d", *values))
 
 
+def _ref(who: object) -> Union[int, str]:
+    """What the program knows an actor by: a handle, of numpy too, or a name."""
+    if isinstance(who, Actor):
+        who = who.name if who.handle is None else who.handle
+    if isinstance(who, str):
+        return who
+    handle = _whole(who, f"actor {who!r}: want an Actor, a name or a handle", "value")
+    if not 0 < handle < 1 << 32:
+        raise Refused(f"handle {handle}: want 1 to {(1 << 32) - 1}", "value")
+    return handle
+
+
+def _whole(n: Any, want: str, kind: str) -> int:
+    try:
+        return operator.index(n)
+    except TypeError:
+        raise Refused(want, kind) from None
+
+
 def _who(ref: Union[int, str]) -> bytes:
     return b"\x1d" + struct.pack("<I", ref) if isinstance(ref, int) else _part(4, ref.encode())
 
@@ -137,7 +160,7 @@ class Frame(AbstractMapping):  # type: ignore[type-arg]
     """What a step brought. frame["front/image"] is the newest sample, None where nothing was due.
 
     time is the simulation time in ns and number the world's frame at the step's end. missing says of
-    sensors whose data was due why it is not here.
+    sensors whose data was due why it is not here, and of outputs how many samples were left out.
     """
 
     def __init__(self, sim: "Sim", data: Dict[int, List[Bytes]]) -> None:
@@ -215,6 +238,7 @@ class Sim:
         at = Address(address)
         self._early: Dict[int, List[Bytes]] = {}
         self._taking: Optional[Dict[int, List[Bytes]]] = None
+        self._left_out: Dict[int, int] = {}
         self._decoders: Dict[int, Decoder] = {}
         self._coming: List[Tuple[Actor, bytes]] = []
         self._going: List[Union[int, str]] = []
@@ -223,12 +247,15 @@ class Sim:
         self.address = address
         self.time: Optional[int] = None  # of the last step's end, ns
         self.api = Api(at, token, timeout)
+        weakref.finalize(self, self.api.close)
         self._stream = Connection(at, token, timeout, shared, self._take)
         try:
             self._learn()
             for topic in ["*"] if sensors is None else [self._stream.streams[self._id(key)].topic for key in sensors]:
                 self._stream.send(SUBSCRIBE, struct.pack("<H", len(topic.encode())) + topic.encode())
             self._await_ready(timeout)
+            taken = (re.search(r"-py(\d+)$", a["name"]) for a in self.api("GET", "/v1/actors")["actors"])
+            self._names = max((int(number[1]) for number in taken if number), default=0)  # actors stay when their owner goes
         except BaseException:
             self.close()
             raise
@@ -236,10 +263,17 @@ class Sim:
     # Streams
 
     def _take(self, stream: Stream, data: Bytes) -> None:
-        if self._taking is not None:
-            self._taking.setdefault(stream.id, []).append(data)
-        else:
-            self._early[stream.id] = [data]  # the newest
+        taking = self._taking  # a step's end clears it
+        if taking is not None:
+            taking.setdefault(stream.id, []).append(data)
+            return
+        early = self._early.setdefault(stream.id, [])
+        early.append(data)
+        if self.time is None:
+            del early[:-1]  # of a run that somebody else lets pass, the newest
+        elif len(early) > _EARLY or len(early) > 1 and len(early) * len(data) > _EARLY_BYTES:
+            del early[0]
+            self._left_out[stream.id] = self._left_out.get(stream.id, 0) + 1
 
     def _learn(self) -> None:
         """Learn which sensors and outputs the topics are."""
@@ -318,12 +352,12 @@ class Sim:
             self._going.append(actor.handle)
             actor.handle = None
 
-    def remove(self, actor: Union[Actor, int, str]) -> None:
+    def remove(self, actor: Union[Actor, SupportsIndex, str]) -> None:
         """Let an actor go with the next step: one of ours, a handle or a name."""
         if isinstance(actor, Actor):
             self._remove(actor)
         else:
-            self._going.append(actor)
+            self._going.append(_ref(actor))
 
     # Time
 
@@ -342,7 +376,10 @@ class Sim:
             raise Refused(f"wait {wait!r}: want {', '.join(_WAITS)}", "value")
         out = bytearray()
         if until is not None:
-            out += b"\x09" + struct.pack("<q", until)
+            end = _whole(until, f"until {until!r}: want whole nanoseconds", "time")
+            if not 0 < end < 1 << 63:
+                raise Refused(f"until {end} ns: want a time that is to come", "time")
+            out += b"\x09" + struct.pack("<q", end)
         else:
             assert duration is not None
             if not 0 < duration < 9e9:
@@ -354,7 +391,7 @@ class Sim:
         for ref in going:
             out += _part(4, _who(ref))
         for who, pose in (actors or {}).items():
-            ref = who if not isinstance(who, Actor) else who.handle if who.handle is not None else who.name
+            ref = _ref(who)
             flags, values = _values(pose)
             if flags == 0 and isinstance(ref, int):
                 out += _ACTOR.pack(0x2a, 63, 0x1d, ref, 0x12, 56, *values)
@@ -370,6 +407,9 @@ class Sim:
         finally:
             self._taking = None
         self._answer(frame, result, coming)
+        left_out, self._left_out = self._left_out, {}
+        for id, n in left_out.items():
+            frame.missing[self._key(id)] = f"{n} samples that came between steps were left out: step more often or wait for them"
         self._coming = [c for c in self._coming if c not in coming]
         self._going = self._going[len(going):] if self._going is going else self._going
         return frame
@@ -420,6 +460,7 @@ class Sim:
         """Wait for the next sample of a run that goes on by itself, and return it."""
         id, end = self._id(key), clock.monotonic() + timeout
         self._early.pop(id, None)
+        self._left_out.pop(id, None)
         while id not in self._early:
             left = end - clock.monotonic()
             if left <= 0:
@@ -460,7 +501,7 @@ class Sim:
         self.api("POST", "/v1/ego/control", {"throttle": throttle, "brake": brake, "steering": steering})
 
     def spawn_sensor(self, type: str, name: str, x: float = 0.0, y: float = 0.0, z: float = 0.0, yaw: float = 0.0, *, pitch: float = 0.0,
-                     roll: float = 0.0, rate: Union[None, float, str] = None, attach_to: Union[None, Actor, int] = None,
+                     roll: float = 0.0, rate: Union[None, float, str] = None, attach_to: Union[None, Actor, SupportsIndex] = None,
                      **attributes: Any) -> List[str]:
         """Add a sensor to the run, on the ego or on an actor, and return the keys of its outputs."""
         body: Dict[str, Any] = {
@@ -470,7 +511,7 @@ class Sim:
         if rate is not None:
             body["rate"] = rate
         if attach_to is not None:
-            body["attach_to"] = attach_to.handle if isinstance(attach_to, Actor) else attach_to
+            body["attach_to"] = attach_to.handle if isinstance(attach_to, Actor) else _ref(attach_to)
         topics = set(self.api("POST", "/v1/sensors", body)["topics"])
         end = clock.monotonic() + self._timeout
         while not topics <= {s.topic for s in self._stream.streams.values()}:

@@ -30,6 +30,13 @@ _PATIENCE = 5  # beats without a frame
 Bytes = npt.NDArray[np.uint8]
 
 
+def _readable(s: socket.socket, wait: float) -> bool:
+    """Wait so many seconds for something to read. select would refuse descriptors above 1023."""
+    poll = select.poll()
+    poll.register(s, select.POLLIN)
+    return bool(poll.poll(wait * 1000))
+
+
 class Address:
     """HOST:PORT, http://HOST:PORT or unix:PATH."""
 
@@ -95,7 +102,7 @@ class Api:
         raise AssertionError("not reached")
 
     def _ask(self, method: str, path: str, body: Any) -> Any:
-        if self._connection is not None and select.select([self._connection.sock], [], [], 0)[0]:
+        if self._connection is not None and _readable(self._connection.sock, 0):
             self.close()  # the program has ended a connection that rested
         if self._connection is None:
             c = http.client.HTTPConnection("localhost", timeout=self._timeout)
@@ -166,12 +173,12 @@ class _Fields:
 class Connection:
     """The stream protocol on one socket. One thread steps; another shows that we are there.
 
-    message is called with each message that comes: its stream and its bytes, an array that is the
-    callee's.
+    message, a bound method, is called with each message that comes: its stream and its bytes, an
+    array that is the callee's. Neither it nor the thread keeps its owner.
     """
 
     def __init__(self, address: Address, token: Optional[str], timeout: float, shared: int, message: Callable[[Stream, Bytes], None]) -> None:
-        self._message, self._pid = message, os.getpid()
+        self._message, self._pid = weakref.WeakMethod(message), os.getpid()
         self.streams: Dict[int, Stream] = {}
         self.lost: Dict[str, int] = {}
         self._failure: Optional[str] = None
@@ -202,7 +209,8 @@ class Connection:
         wait = _PATIENCE * self._beat
         self._socket.settimeout(None)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", int(wait), int(wait % 1 * 1e6)))
-        self._alive = threading.Thread(target=self._live, name="raybridge", daemon=True)
+        self._finish = weakref.finalize(self, _end, self._socket, self._ending, self._pid)
+        self._alive = threading.Thread(target=_live, args=(weakref.ref(self), self._ending, self._beat / 2), name="raybridge", daemon=True)
         self._alive.start()
 
     def _upgrade(self, address: Address, token: Optional[str]) -> None:
@@ -286,8 +294,11 @@ class Connection:
     def release(self) -> None:
         """Give back what was read in shared memory."""
         places: List[int] = []
-        while self._read_out and len(places) < 4096:
-            places.append(self._read_out.popleft())
+        try:
+            while len(places) < 4096:
+                places.append(self._read_out.popleft())
+        except IndexError:  # empty; another thread may take from it, too
+            pass
         if places:
             self.send(RELEASE, struct.pack(f"<{len(places)}Q", *places))
 
@@ -307,24 +318,34 @@ class Connection:
                 raise Closed("the program closed the connection")
             view = view[n:]
 
-    def _live(self) -> None:
-        """Show that we are there, and take what comes while nobody steps."""
+    def rest(self) -> bool:
+        """Show that we are there, and take what comes while nobody steps. False if the connection has ended."""
         try:
-            while not self._ending.wait(self._beat / 2):
-                self.send(ALIVE, b"")
-                self.release()
-                if self._reading.acquire(blocking=False):
-                    try:
-                        while self._failure is None and select.select([self._socket], [], [], 0)[0]:
-                            self._receive()
-                    finally:
-                        self._reading.release()
-        except (Error, OSError, ValueError) as e:
+            self.send(ALIVE, b"")
+            self.release()
+            if self._reading.acquire(blocking=False):
+                try:
+                    while self._failure is None and _readable(self._socket, 0):
+                        self._receive()
+                finally:
+                    self._reading.release()
+        except Exception as e:
             self._fail(e)
+        return self._failure is None
 
     def _fail(self, e: BaseException) -> None:
+        """End the connection, so that the program knows. A frame may be half read."""
         if self._failure is None:
-            self._failure = str(e)
+            if isinstance(e, Error):
+                self._failure = str(e)
+            elif isinstance(e, OSError):
+                self._failure = f"the connection broke: {e.strerror or e}"
+            else:
+                self._failure = f"the connection was interrupted ({e!r}): connect again"
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
 
     def check(self) -> None:
         """Raise what has ended the connection, if it has ended."""
@@ -339,7 +360,7 @@ class Connection:
             with self._writing:
                 self._socket.sendall(_FRAME.pack(len(payload), 0, 0, control, 0, len(payload)) + payload)
         except OSError as e:
-            self._fail(Closed(f"the connection broke: {e.strerror or e}"))
+            self._fail(e)
             self.check()
 
     def step(self, payload: bytes) -> bytes:
@@ -353,8 +374,8 @@ class Connection:
                 while self._result is None:
                     self._receive()
                 return self._result
-            except BaseException as e:  # an interrupt too: a frame may be half read
-                self._fail(e if isinstance(e, Error) else Closed(f"a step was interrupted ({type(e).__name__}): connect again"))
+            except BaseException as e:  # an interrupt too
+                self._fail(e)
                 if isinstance(e, OSError) and not isinstance(e, Error):
                     raise Closed(f"the connection broke: {e}") from e
                 raise
@@ -363,7 +384,7 @@ class Connection:
         """Take one frame; False if none comes in that time."""
         with self._reading:
             self.check()
-            if not select.select([self._socket], [], [], wait)[0]:
+            if not _readable(self._socket, wait):
                 return False
             try:
                 self._receive()
@@ -389,8 +410,9 @@ class Connection:
                 self._fill(data.data)
                 self.copied += length >= self._least
             known = self.streams.get(stream)
-            if known is not None:
-                self._message(known, data)
+            take = self._message()
+            if known is not None and take is not None:
+                take(known, data)
             return
         payload = self._read(length) if length else b""
         if control == STEP_RESULT:
@@ -411,18 +433,32 @@ class Connection:
 
     def close(self) -> None:
         """End the connection."""
-        if self._pid != os.getpid():
-            self._socket.close()  # the parent's stays
+        if self._pid == os.getpid():
+            self._fail(Closed("the simulation was closed"))
+            self._ending.set()
+            if threading.current_thread() is not self._alive:
+                self._alive.join(2)
+        self._finish()
+
+
+def _live(connection: "weakref.ref[Connection]", ending: threading.Event, every: float) -> None:
+    """Let a connection rest until it ends or nobody has it."""
+    while not ending.wait(every):
+        c = connection()
+        if c is None or not c.rest():
             return
-        self._ending.set()
-        self._fail(Closed("the simulation was closed"))
+        del c
+
+
+def _end(s: socket.socket, ending: threading.Event, pid: int) -> None:
+    """End what a connection leaves behind. After a fork the parent's stays."""
+    if pid == os.getpid():
+        ending.set()
         try:
-            self._socket.shutdown(socket.SHUT_RDWR)
+            s.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass
-        if threading.current_thread() is not self._alive:
-            self._alive.join(2)
-        self._socket.close()
+    s.close()
 
 
 def varint(n: int) -> bytes:

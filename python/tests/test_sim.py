@@ -2,9 +2,12 @@
 
     python3 -m unittest discover -s python/tests
 """
+import collections
+import gc
 import math
 import os
 import re
+import resource
 import signal
 import socket
 import struct
@@ -14,8 +17,11 @@ import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+
+import numpy as np  # noqa: E402
 
 import raybridge as rb  # noqa: E402
 
@@ -128,6 +134,33 @@ class TestStep(unittest.TestCase):
             self.assertEqual([a["name"] for a in sim.api("GET", "/v1/actors")["actors"]], ["b"])
             self.assertEqual(sim.step(0.01, wait="none").time, 50_000_000)
 
+    def test_handles_of_numpy(self):
+        with launch(RIG) as sim:
+            car = sim.spawn("vehicle.sedan", x=12, name="car")
+            points = sim.step(0.1)["lidar/points"]
+            handle = points["ObjIdx"][points["ObjIdx"] == car.handle][0]
+            sim.step(0.01, {handle: rb.Pose(13, 0)})
+            sim.step(until=np.int64(120_000_000), actors={handle: rb.Pose(13, 0, jump=True)})
+            self.assertEqual(sim.api("GET", "/v1/actors")["actors"][0]["position"][0], 13)
+            sim.spawn_sensor("sensor.other.imu", "its", attach_to=handle)
+            sim.remove_sensor("its")
+            sim.remove(handle)
+            sim.step(0.01)
+            self.assertEqual(sim.api("GET", "/v1/actors")["actors"], [])
+
+    def test_what_is_no_actor_or_time_is_refused_before_it_is_kept(self):
+        with launch() as sim:
+            for bad in (0, -1, 1 << 32, np.int64(-1), 1.5, None, b"a"):
+                for use in (lambda: sim.remove(bad), lambda: sim.step(0.01, {bad: rb.Pose(0, 0)}), lambda: sim.step(0.01, {bad: rb.Pose(0, 0, jump=True)})):
+                    with self.subTest(bad=bad), self.assertRaises(rb.Refused) as caught:
+                        use()
+                    self.assertEqual(caught.exception.kind, "value")
+            for bad in (1e7, "10", -1, 0, 1 << 63):
+                with self.subTest(until=bad), self.assertRaises(rb.Refused) as caught:
+                    sim.step(until=bad)
+                self.assertEqual(caught.exception.kind, "time")
+            self.assertEqual(sim.step(0.01).time, 10_000_000)
+
     def test_the_run_stays_whole_after_errors(self):
         with launch() as sim:
             a = sim.spawn("box", x=5, name="a")
@@ -166,6 +199,51 @@ class TestStep(unittest.TestCase):
                     except rb.Busy:
                         time.sleep(0.01)
 
+    def test_what_comes_between_steps_is_in_the_next(self):
+        with launch(RIG) as sim:
+            sim.step(0.1)
+            frames = [sim.step(1, wait="none")]
+            time.sleep(3)  # it comes meanwhile
+            frames.append(sim.step(0.1))
+            for key, times in (("imu/imu", range(110, 1201, 10)), ("front/image", range(200, 1201, 100))):
+                self.assertEqual([s.stamp for f in frames for s in f.all(key)], [1_000_000 * t for t in times])
+            self.assertEqual(frames[1].missing, {})
+
+    def test_what_is_too_much_between_steps_is_counted(self):
+        with launch() as sim:
+            frame = sim.step(0.01)
+            stream = sim._stream.streams[sim._id("imu/imu")]
+            for _ in range(1005):
+                sim._take(stream, frame._data[stream.id][0])
+            frame = sim.step(0.01)
+            self.assertEqual(len(frame.all("imu/imu")), 1001)
+            self.assertRegex(frame.missing["imu/imu"], "^5 samples .* left out")
+            for _ in range(4):
+                sim._take(stream, np.zeros(6 << 20, np.uint8))
+            frame = sim.step(0.01)
+            self.assertEqual(len(frame._data[stream.id]), 3)
+            self.assertRegex(frame.missing["imu/imu"], "^2 samples")
+            self.assertEqual(sim.step(0.01).missing, {})
+
+    def test_names_go_on_after_those_of_an_owner_who_went(self):
+        with launch() as sim:
+            names = [sim.spawn("box", x=5 + 3 * i).name for i in range(11)]
+            self.assertEqual((names[0], names[-1]), ("box-py1", "box-py11"))
+            sim.spawn("box", y=9, name="box-python")
+            sim.step(0.01)
+            with rb.connect(sim.address) as other:
+                sim._stream.close()
+                car = other.spawn("vehicle.sedan", y=20)
+                self.assertEqual(car.name, "vehicle.sedan-py12")
+                self.assertEqual(other.spawn("box", y=30).name, "box-py13")
+                for _ in range(500):
+                    try:
+                        other.step(0.01)
+                        break
+                    except rb.Busy:
+                        time.sleep(0.01)
+                self.assertIsNotNone(car.handle)
+
     def test_sensors_come_and_go(self):
         with launch() as sim:
             keys = sim.spawn_sensor("sensor.camera.rgb", "rear", x=-1, z=1.5, yaw=math.pi, rate=10, image_size_x=32, image_size_y=16)
@@ -201,6 +279,53 @@ class TestLife(unittest.TestCase):
             time.sleep(6.5)  # longer than a server waits for a sign of life
             self.assertEqual(sim.step(0.01).time, 20_000_000)
 
+    def test_races_with_the_resting_thread(self):
+        class Emptied(collections.deque):
+            def __bool__(self):  # it was not empty when it was asked
+                return True
+
+        class Ends(rb.Sim):
+            @property
+            def _taking(self):  # the step ends after the first look
+                self.looks += 1
+                return {} if self.looks == 1 else None
+
+        with launch() as sim:
+            sim._stream._read_out = Emptied([])
+            sim._stream.release()
+            ends = Ends.__new__(Ends)
+            ends.looks, ends._early = 0, {}
+            ends._take(sim._stream.streams[1], b"")
+
+    def test_a_fault_in_the_resting_thread_is_told(self):
+        def fault():
+            raise RuntimeError("a fault of this test")
+
+        with launch() as sim:
+            sim._stream.release = fault
+            sim._stream._alive.join(10)
+            with self.assertRaisesRegex(rb.Closed, "a fault of this test"):
+                sim.step(0.01)
+
+    def test_many_open_files(self):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if 0 <= hard < 2048:
+            self.skipTest(f"only {hard} files may be open")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2048), hard))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        files = [os.open(os.devnull, os.O_RDONLY) for _ in range(1024)]
+        try:
+            with launch() as sim:
+                self.assertGreater(sim._stream._socket.fileno(), 1023)
+                sim.spawn_sensor("sensor.other.imu", "second")
+                with self.assertRaises(rb.Timeout):
+                    sim.read("imu/imu", 0.01)
+                time.sleep(1.5)
+                self.assertEqual(sim.step(0.01).time, 10_000_000)
+        finally:
+            for file in files:
+                os.close(file)
+
     def test_requests_survive_a_connection_that_was_ended(self):
         with launch() as sim:
             for method, path in (("POST", "/v1/pause"), ("GET", "/v1/status")):
@@ -231,6 +356,27 @@ class TestLife(unittest.TestCase):
         with self.assertRaisesRegex(rb.Closed, "SIGKILL"):
             sim.step(1e6)
 
+    def test_an_interrupted_step_frees_the_run(self):
+        with launch(RIG) as sim:
+            sim.step(0.1)
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+            with self.assertRaises(KeyboardInterrupt):
+                sim.step(10)
+            with self.assertRaisesRegex(rb.Closed, "interrupted .*: connect again"):
+                sim.step(0.1)
+            sim._stream._alive.join(5)
+            self.assertFalse(sim._stream._alive.is_alive())
+            with rb.connect(sim.address) as other:
+                self.wait_to_own(other)
+
+    def wait_to_own(self, sim):
+        for _ in range(2000):
+            try:
+                return sim.step(0.01)
+            except rb.Busy:
+                time.sleep(0.01)
+        self.fail("the run is still another's")
+
     def test_a_program_that_does_not_begin(self):
         with self.assertRaisesRegex(rb.Closed, r"exit code \d(.|\n)*no-such-rig"):
             launch("no-such-rig.yaml")
@@ -254,6 +400,61 @@ class TestLife(unittest.TestCase):
         self.assertFalse(os.path.exists(folder))
         with self.assertRaises(rb.Closed):
             sim.step(0.01)
+
+    def test_an_interrupt_of_the_terminal_leaves_the_program_to_us(self):
+        script = self.script("import time, raybridge as rb\n"
+                             "with rb.launch(scene='plane', rig={'sensors': []}, gpu='software') as sim:\n"
+                             "    try:\n"
+                             "        print('ready', flush=True)\n"
+                             "        time.sleep(60)\n"
+                             "    except KeyboardInterrupt:\n"
+                             "        time.sleep(1)\n"
+                             "        print(sim.step(0.1).time)\n")
+        self.assertEqual(script.stdout.readline(), b"ready\n")
+        os.killpg(script.pid, signal.SIGINT)
+        self.assertEqual(script.communicate()[0], b"100000000\n")
+
+    def script(self, text):
+        script = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+                                  env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(rb.__file__))})
+        self.addCleanup(script.__exit__, None, None, None)
+        self.addCleanup(script.kill)
+        return script
+
+    def test_close_waits_as_long_as_the_program_may_take(self):
+        with tempfile.TemporaryDirectory() as folder:
+            slow = os.path.join(folder, "slow")
+            with open(slow, "w") as f:
+                f.write(f"#!/bin/sh\ntrap 'sleep 11; : >{folder}/whole; exit' INT\nwhile :; do sleep 0.1; done\n")
+            os.chmod(slow, 0o700)
+            with unittest.mock.patch.dict(os.environ, RAYBRIDGE_BINARY=slow):
+                with self.assertRaisesRegex(rb.ConnectionFailed, "is not there after 1 s"):
+                    launch(timeout=1)
+            self.assertTrue(os.path.exists(os.path.join(folder, "whole")))
+
+    def test_what_nobody_has_ends(self):
+        sim = launch(RIG)
+        other = rb.connect(sim.address)
+        car = sim.spawn("vehicle.sedan", x=12)
+        frame = sim.step(0.1, {car: rb.Pose(13, 0)})
+        program, folder, threads = sim._program, os.path.dirname(sim.address[len("unix:"):]), [sim._stream._alive, other._stream._alive]
+        image = frame["front/image"]
+        del sim, other, car, frame
+        gc.collect()
+        self.assertIsNotNone(program.poll())
+        self.assertFalse(os.path.exists(folder))
+        for thread in threads:
+            thread.join(10)
+            self.assertFalse(thread.is_alive())
+        self.assertEqual(image.copy().shape, (48, 64, 3))
+
+    def test_the_end_of_python_is_the_programs(self):
+        script = self.script("import raybridge as rb\n"
+                             "sim = rb.launch(scene='plane', rig={'sensors': []}, gpu='software')\n"
+                             "frame = sim.step(0.1)\n"
+                             "print(sim._program.pid)\n")
+        out, _ = script.communicate()
+        self.assertRaises(ProcessLookupError, os.kill, int(out), 0)
 
     def test_a_child_process_is_told(self):
         with launch() as sim:
