@@ -12,7 +12,7 @@ import (
 // where there is nothing.
 //
 // The height is that of the triangle's plane through its vertices. A triangle counts where a
-// sensor's vertical ray would meet it, so that there is no gap between neighbours. One that
+// sensor's vertical ray would meet it, so neighbours leave no gap. One that
 // stands upright has no height. What a material's alpha cuts out counts as surface. Any
 // goroutine may call it; it allocates nothing.
 func (w *World) Ground(x, y, near float64) (z float64, ok bool) {

@@ -19,7 +19,7 @@ const (
 	ringAlign = 64
 )
 
-// errNoRing says that there is no shared memory for a connection.
+// errNoRing is the error for a connection that can't have shared memory.
 var errNoRing = errors.New("no shared memory")
 
 // ring is memory that the server writes and one client on this machine reads. Each message in it is
@@ -39,8 +39,8 @@ func newRing(memory []byte, unmap func([]byte) error) *ring {
 }
 
 // place puts a frame's message into the memory, and appends the frame that says where it is. It
-// returns nil for a frame that is to be sent as it is: a short or compressed one, or where
-// there is no room.
+// returns nil for a frame that is sent as it is, for it is short or compressed, or the memory is
+// full.
 func (r *ring) place(dst, whole []byte) []byte {
 	h := parseFrame(whole)
 	if h.length < ringLeast || h.flags != 0 || h.stream == 0 {

@@ -162,7 +162,7 @@ func TestSharedMemory(t *testing.T) {
 	assert.Contains(t, string(payload), "before any stream")
 }
 
-// Where there is no shared memory the client is told, and the connection stays.
+// A client that can't have shared memory is told so, and stays connected.
 func TestNoSharedMemory(t *testing.T) {
 	s := newSite(t, "unix", filepath.Join(t.TempDir(), "api"))
 	conn := local(t, s, helloNone)

@@ -72,7 +72,7 @@ func Want(name string, words ...string) string {
 }
 
 // Hint returns "did you mean X?" for the nearest candidate, or a list of all
-// candidates when none is near. It says so where there are no candidates.
+// candidates when none is near. An empty list of candidates is named as such.
 func Hint(name string, candidates []string) string {
 	if len(candidates) == 0 {
 		return "there are none"
