@@ -169,11 +169,17 @@ const (
 
 // ProgramDesc is the source of a program: either Compute alone, or Vertex and
 // Fragment. The sources are complete GLSL with #version, includes resolved.
+//
+// Entry and Constants say the same to a driver without a compiler. Entry is the name in package
+// shaders' catalogue, "" for a source that is not from there. Constants are the values of its
+// constants, by their names.
 type ProgramDesc struct {
-	Label    string
-	Compute  string
-	Vertex   string
-	Fragment string
+	Label     string
+	Compute   string
+	Vertex    string
+	Fragment  string
+	Entry     string
+	Constants map[string]string
 }
 
 // Dispatch is one compute dispatch. The slice of bindings is read during the

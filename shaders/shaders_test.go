@@ -25,6 +25,7 @@ func TestSourceTakesEachFileOnce(t *testing.T) {
 	p, err := shaders.Source(e, shaders.Int("N", 7))
 	require.NoError(t, err)
 	assert.Equal(t, "mine", p.Label)
+	assert.Empty(t, p.Entry, "it is not in the catalogue")
 	assert.Equal(t, 1, strings.Count(p.Compute, "int a;"))
 	assert.True(t, strings.HasPrefix(p.Compute, shaders.Version+"\n// source 1: mine.comp\n// source 2: lib/a.glsl\n// source 3: lib/b.glsl\n"))
 	for _, line := range []string{
@@ -35,6 +36,14 @@ func TestSourceTakesEachFileOnce(t *testing.T) {
 		assert.Contains(t, p.Compute, line)
 	}
 	assert.Equal(t, [3]int{3, 3, 1}, e.Groups(9, 5, 1))
+}
+
+// A driver without a compiler learns from it which entry of the catalogue it is, and its constants.
+func TestSourceNamesTheEntryAndItsConstants(t *testing.T) {
+	p, err := shaders.Source(&shaders.Lidar, shaders.Flag("ROLLING", false), shaders.Int("SCALE", 3))
+	require.NoError(t, err)
+	assert.Equal(t, "lidar.scan", p.Entry)
+	assert.Equal(t, map[string]string{"SCALE": "3", "RANDOM": "1", "ROLLING": "0", "COMPENSATED": "0"}, p.Constants)
 }
 
 func TestSourceFindsTheLibraryForForeignEntries(t *testing.T) {

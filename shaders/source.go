@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -37,12 +38,14 @@ func Flag(name string, v bool) Define {
 }
 
 // Program is complete GLSL, fields as in gpu.ProgramDesc: gpu.ProgramDesc(p)
-// converts it.
+// converts it. Entry is empty where the entry is not in this package's catalogue.
 type Program struct {
-	Label    string
-	Compute  string
-	Vertex   string
-	Fragment string
+	Label     string
+	Compute   string
+	Vertex    string
+	Fragment  string
+	Entry     string
+	Constants map[string]string
 }
 
 // Source resolves an entry's files into complete GLSL. The defines replace the
@@ -55,7 +58,13 @@ func Source(e *Entry, defines ...Define) (Program, error) {
 	if err != nil {
 		return Program{}, fmt.Errorf("%w: %q: %w", ErrSource, e.Name, err)
 	}
-	p := Program{Label: e.Name}
+	p := Program{Label: e.Name, Constants: map[string]string{}}
+	if slices.Contains(All(), e) {
+		p.Entry = e.Name
+	}
+	for _, c := range all[len(all)-len(e.Constants):] {
+		p.Constants[c.Name] = c.Value
+	}
 	for _, stage := range []struct {
 		file string
 		into *string

@@ -18,7 +18,6 @@ import (
 // kept are the exported names that nothing in the product or its examples uses, with the
 // reason why they stay.
 var kept = map[string]string{
-	"All":         "package shaders: the tests compile and compare every entry",
 	"Blocks":      "package cyclone: the tests of ros2dds ask the library what it still holds",
 	"Cosine":      "a field of the layout that a shader writes",
 	"DVS":         "the options of a type of camera, for programs: Sim.Add",
