@@ -35,6 +35,8 @@ var policy = map[string][]string{
 	"gpu/glcore":          {"gpu", "gpu/glcore/..."},
 	"gpu/eglctx":          {"gpu", "gpu/glcore"},
 	"gpu/gputest":         {"gpu", "gpu/eglctx"},
+	"gpu/hostdev":         {"gpu", "kernels", "shaders"},
+	"kernels":             {},
 	"window":              {"gpu"},
 	"scene":               {"simtime", "spatial", "gpu", "shaders", "memory", "internal/..."},
 	"scene/gltf":          {"scene", "spatial", "memory", "internal/..."},
@@ -72,7 +74,7 @@ var policy = map[string][]string{
 // may import. The benchmarks load libcuda.
 var foreign = map[string][]string{
 	"github.com/jezek/xgb": {"window"},
-	"C":                    {"gpu/eglctx", "gpu/glcore", "cmd/raybridge/internal/bench", "bridges/ros2dds/internal/cyclone"},
+	"C":                    {"gpu/eglctx", "gpu/glcore", "cmd/raybridge/internal/bench", "bridges/ros2dds/internal/cyclone", "kernels"},
 }
 
 func TestImports(t *testing.T) {

@@ -1,0 +1,574 @@
+//go:build cgo
+
+package hostdev
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/kernels"
+)
+
+// Driver is a gpu.Driver on this machine's CPU. All methods must be called on one thread at a
+// time, as a gpu.Thread does.
+type Driver struct {
+	info    gpu.Info
+	pool    *kernels.Pool
+	queue   *queue
+	mipmaps *kernels.Program
+	next    gpu.Handle
+	// waiting are clears and draws that a dispatch may take, in their order.
+	waiting []*command
+
+	buffers  map[gpu.Handle]*buffer
+	textures map[gpu.Handle]*texture
+	programs map[gpu.Handle]*kernels.Program
+	frames   map[gpu.Handle]*framebuffer
+	fences   map[gpu.Handle]*fence
+	queries  map[gpu.Handle]*query
+}
+
+var _ gpu.Driver = (*Driver)(nil)
+
+// storage is memory and how many objects have it.
+type storage struct {
+	*kernels.Memory
+	owners int
+}
+
+type buffer struct{ *storage }
+
+type texture struct {
+	*kernels.Texture
+	*storage
+	desc    gpu.TextureDesc
+	offsets []int
+}
+
+type framebuffer struct {
+	target kernels.Target
+	uses   []use
+	format []gpu.Format
+}
+
+// close ends the threads; all objects are deleted before.
+func (d *Driver) close() error {
+	d.settle()
+	d.queue.stop()
+	if d.mipmaps != nil {
+		d.mipmaps.Close()
+	}
+	d.pool.Close()
+	return nil
+}
+
+// handle returns a handle that was never given out.
+func (d *Driver) handle() gpu.Handle {
+	d.next++
+	return d.next
+}
+
+// Info implements gpu.Driver.
+func (d *Driver) Info() gpu.Info { return d.info }
+
+// Reset implements gpu.Driver: a CPU isn't lost.
+func (d *Driver) Reset() error { return nil }
+
+// DebugErrors implements gpu.Driver: the works that failed.
+func (d *Driver) DebugErrors() []error { return d.queue.takeErrors() }
+
+// CreateBuffer implements gpu.Driver.
+func (d *Driver) CreateBuffer(desc gpu.BufferDesc) (gpu.Handle, error) {
+	m, err := kernels.NewMemory(desc.Size)
+	if err != nil {
+		return 0, err
+	}
+	copy(m.Bytes(), desc.Data)
+	h := d.handle()
+	d.buffers[h] = &buffer{&storage{m, 1}}
+	return h, nil
+}
+
+// MapBuffer implements gpu.Driver.
+func (d *Driver) MapBuffer(h gpu.Handle, size int) ([]byte, error) {
+	return d.buffers[h].Bytes()[:size:size], nil
+}
+
+// WriteBuffer implements gpu.Driver.
+func (d *Driver) WriteBuffer(h gpu.Handle, offset int, data []byte) error {
+	b := d.buffers[h]
+	return d.write(b.storage, data, func(data []byte) { b.replace(offset, data) })
+}
+
+// replace writes bytes.
+func (s *storage) replace(offset int, data []byte) {
+	copy(s.Bytes()[offset:], data)
+	s.Wrote(offset, len(data))
+}
+
+// write has data put in place, now if nothing is under way, else in its turn, of a copy.
+func (d *Driver) write(s *storage, data []byte, put func([]byte)) error {
+	d.disturb(use{s, true})
+	if d.queue.idle() {
+		put(data)
+		return nil
+	}
+	kept := slices.Clone(data)
+	return d.do(func() error {
+		put(kept)
+		return nil
+	})
+}
+
+// do queues a function.
+func (d *Driver) do(f func() error) error {
+	c, err := d.queue.fresh()
+	if err != nil {
+		return err
+	}
+	c.do = f
+	d.queue.add(c)
+	return nil
+}
+
+// ReadBuffer implements gpu.Driver.
+func (d *Driver) ReadBuffer(h gpu.Handle, offset int, dst []byte) error {
+	if err := d.Finish(); err != nil {
+		return err
+	}
+	copy(dst, d.buffers[h].Bytes()[offset:])
+	return nil
+}
+
+// CopyBuffer implements gpu.Driver.
+func (d *Driver) CopyBuffer(dst, src gpu.Handle, dstOffset, srcOffset, size int) error {
+	to, from := d.buffers[dst].storage, d.buffers[src].storage
+	d.disturb(use{from, false}, use{to, true})
+	return d.do(func() error {
+		to.replace(dstOffset, from.Bytes()[srcOffset:srcOffset+size])
+		return nil
+	})
+}
+
+// CreateTexture implements gpu.Driver.
+func (d *Driver) CreateTexture(desc gpu.TextureDesc, of gpu.Handle) (gpu.Handle, error) {
+	t := &texture{desc: desc}
+	shape := kernels.Shape{
+		Kind: int(desc.Kind), Format: int(desc.Format), Width: desc.Width, Height: desc.Height, Layers: max(desc.Layers, 1),
+		Levels: desc.Levels, Filter: int(desc.Filter), Wrap: int(desc.Wrap), Compare: desc.DepthCompare,
+	}
+	var err error
+	if desc.Kind == gpu.TextureBuffer {
+		t.storage = d.buffers[of].storage
+		t.owners++
+		t.offsets = []int{0}
+		shape.Width, shape.Height, shape.Levels = len(t.Bytes())/desc.Format.PixelBytes(), 1, 1
+	} else {
+		size := 0
+		for level := range desc.Levels {
+			t.offsets = append(t.offsets, size)
+			size += (desc.LevelBytes(level, desc.Format) + 63) / 64 * 64
+		}
+		m, err := kernels.NewMemory(size)
+		if err != nil {
+			return 0, err
+		}
+		t.storage = &storage{m, 1}
+	}
+	shape.Offsets = t.offsets
+	if t.Texture, err = kernels.NewTexture(t.Memory, shape); err != nil {
+		d.release(t.storage)
+		return 0, err
+	}
+	h := d.handle()
+	d.textures[h] = t
+	return h, nil
+}
+
+// release gives up an object's share of memory, which is freed in its turn with the last.
+func (d *Driver) release(s *storage) {
+	if s.owners--; s.owners == 0 {
+		d.later(s.Memory.Close)
+	}
+}
+
+// later has an end carried out when all before is done.
+func (d *Driver) later(end func()) {
+	if d.queue.idle() || d.do(func() error { end(); return nil }) != nil {
+		d.queue.wait()
+		end()
+	}
+}
+
+// level returns the bytes of a level.
+func (t *texture) level(level int) []byte {
+	at := t.offsets[level]
+	return t.Bytes()[at : at+t.desc.LevelBytes(level, t.desc.Format)]
+}
+
+// WriteTexture implements gpu.Driver.
+func (d *Driver) WriteTexture(h gpu.Handle, desc *gpu.TextureDesc, r gpu.TextureRegion, data []byte) error {
+	t := d.textures[h]
+	width, height := desc.LevelSize(r.Level)
+	pixel := desc.Format.PixelBytes()
+	return d.write(t.storage, data, func(data []byte) {
+		for y := range r.Height {
+			at := ((r.Layer*height+r.Y+y)*width + r.X) * pixel
+			t.replace(t.offsets[r.Level]+at, data[y*r.Width*pixel:(y+1)*r.Width*pixel])
+		}
+	})
+}
+
+// GenerateMipmaps implements gpu.Driver.
+func (d *Driver) GenerateMipmaps(h gpu.Handle) error {
+	t := d.textures[h]
+	c, err := d.queue.fresh()
+	if err != nil {
+		return err
+	}
+	c.own.Dispatch(d.mipmaps, [3]int{1, 1, 1})
+	return d.issue(c, c.own.Image(0, t.Texture, 0, true), use{t.storage, true})
+}
+
+// ReadTexture implements gpu.Driver.
+func (d *Driver) ReadTexture(h gpu.Handle, level int, format gpu.Format, dst []byte) error {
+	t := d.textures[h]
+	if err := d.Finish(); err != nil {
+		return err
+	}
+	if format != t.desc.Format {
+		return errConversion
+	}
+	copy(dst, t.level(level))
+	return nil
+}
+
+var errConversion = errors.New("the host device converts no pixel formats")
+
+// CopyTextureToBuffer implements gpu.Driver for the texture's own format.
+func (d *Driver) CopyTextureToBuffer(src gpu.Handle, level int, format gpu.Format, dst gpu.Handle, offset, size int) error {
+	from, to := d.textures[src], d.buffers[dst].storage
+	if format != from.desc.Format {
+		return errConversion
+	}
+	d.disturb(use{from.storage, false}, use{to, true})
+	return d.do(func() error {
+		to.replace(offset, from.level(level)[:size])
+		return nil
+	})
+}
+
+// CreateProgram implements gpu.Driver: it finds the kernel of a catalogue's entry. Others fail
+// with a *gpu.UnsupportedError.
+func (d *Driver) CreateProgram(desc gpu.ProgramDesc) (gpu.Handle, error) {
+	if desc.Entry == "" {
+		return 0, noKernel(desc.Label, nil)
+	}
+	constants := make(map[string]int, len(desc.Constants))
+	for name, value := range desc.Constants {
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			return 0, fmt.Errorf("constant %s of %q is %q, the host device takes integers", name, desc.Entry, value)
+		}
+		constants[name] = n
+	}
+	p, err := d.pool.NewProgram(desc.Entry, constants)
+	if errors.Is(err, kernels.ErrNoKernel) {
+		return 0, noKernel(desc.Label, err)
+	}
+	if err != nil {
+		return 0, err
+	}
+	h := d.handle()
+	d.programs[h] = p
+	return h, nil
+}
+
+func noKernel(label string, err error) error {
+	return &gpu.UnsupportedError{
+		Feature: fmt.Sprintf("kernel of the shader %q on the host device", label),
+		Need:    "a sensor with a shader of its own needs OpenGL: run with --gpu software, or with a GPU",
+		Err:     err,
+	}
+}
+
+// CreateFramebuffer implements gpu.Driver.
+func (d *Driver) CreateFramebuffer(desc gpu.FramebufferDesc, colors []gpu.Handle, depth gpu.Handle) (gpu.Handle, error) {
+	f := &framebuffer{target: kernels.Target{Layer: desc.Layer, Reversed: desc.ReversedDepth}}
+	for _, h := range append(slices.Clone(colors), depth) {
+		t := d.textures[h]
+		if t == nil {
+			continue // no depth
+		}
+		f.uses = append(f.uses, use{t.storage, true})
+		f.target.Width, f.target.Height = t.desc.Width, t.desc.Height
+		if h == depth {
+			f.target.Depth = t.Texture
+			continue
+		}
+		f.target.Color = append(f.target.Color, t.Texture)
+		f.format = append(f.format, t.desc.Format)
+	}
+	if len(f.target.Color) > kernels.Colors {
+		return 0, fmt.Errorf("%d colours: the host device has %d", len(f.target.Color), kernels.Colors)
+	}
+	h := d.handle()
+	d.frames[h] = f
+	return h, nil
+}
+
+// ClearFramebuffer implements gpu.Driver.
+func (d *Driver) ClearFramebuffer(h gpu.Handle, attachments int, colors []gpu.ClearColor, _ bool) error {
+	f := d.frames[h]
+	bits := make([][4]uint32, attachments)
+	for i := range attachments {
+		bits[i] = pixel(f.format[i], &colors[i])
+	}
+	c, err := d.queue.fresh()
+	if err != nil {
+		return err
+	}
+	c.own.Clear(&f.target, bits)
+	c.work, c.uses = c.own, append(c.uses, f.uses...)
+	d.waiting = append(d.waiting, c)
+	return nil
+}
+
+// pixel returns a clear colour as a pixel of a format.
+func pixel(format gpu.Format, c *gpu.ClearColor) (bits [4]uint32) {
+	switch format {
+	case gpu.FormatR32UI, gpu.FormatRG32UI, gpu.FormatRGBA32UI:
+		return c.Uint
+	case gpu.FormatR8, gpu.FormatRGBA8:
+		for i, v := range c.Float {
+			bits[0] |= uint32(math.Round(float64(min(max(v, 0), 1))*255)) << (8 * i)
+		}
+		return bits
+	}
+	for i, v := range c.Float {
+		bits[i] = math.Float32bits(v)
+	}
+	return bits
+}
+
+// Dispatch implements gpu.Driver.
+func (d *Driver) Dispatch(program gpu.Handle, bind []gpu.BoundResource, groups [3]int) error {
+	p := d.programs[program]
+	c, err := d.queue.fresh()
+	if err != nil {
+		return err
+	}
+	c.own.Dispatch(p, groups)
+	err = d.bind(c, bind)
+	if err == nil && p.Takes() {
+		err = d.take(c)
+	}
+	return d.issue(c, err, c.uses...)
+}
+
+// issue queues a work, unless there is an error.
+func (d *Driver) issue(c *command, err error, uses ...use) error {
+	if err != nil {
+		c.own.Close()
+		return err
+	}
+	d.disturb(uses...)
+	c.work = c.own
+	d.queue.add(c)
+	return nil
+}
+
+// bind fills in what is bound.
+func (d *Driver) bind(c *command, bind []gpu.BoundResource) (err error) {
+	for i := range bind {
+		b := &bind[i]
+		switch b.Kind {
+		case gpu.BindUniform, gpu.BindStorage:
+			s := d.buffers[b.Handle].storage
+			bound := c.own.Uniform
+			if b.Kind == gpu.BindStorage {
+				bound = c.own.Storage
+			}
+			err = errors.Join(err, bound(b.Slot, s.Memory, b.Offset, b.Size))
+			c.uses = append(c.uses, use{s, b.Kind == gpu.BindStorage})
+		case gpu.BindSampler:
+			t := d.textures[b.Handle]
+			err = errors.Join(err, c.own.Sampler(b.Slot, t.Texture))
+			c.uses = append(c.uses, use{t.storage, false})
+		case gpu.BindImage:
+			t, written := d.textures[b.Handle], b.Access != gpu.ReadOnly
+			err = errors.Join(err, c.own.Image(b.Slot, t.Texture, b.Level, written))
+			c.uses = append(c.uses, use{t.storage, written})
+		}
+	}
+	return err
+}
+
+// take gives a dispatch the draws and clears of the targets that it reads. Those before them
+// that it doesn't take are queued.
+func (d *Driver) take(c *command) error {
+	var works []*kernels.Work
+	left := d.waiting[:0]
+	for _, w := range d.waiting {
+		if !slices.ContainsFunc(w.uses, func(u use) bool { return u.writes && slices.Contains(c.uses, use{u.of, false}) }) {
+			left = append(left, w)
+			continue
+		}
+		c.taken = append(c.taken, w)
+		works = append(works, w.own)
+	}
+	d.waiting = left
+	return c.own.Take(works)
+}
+
+// Draw implements gpu.Driver.
+func (d *Driver) Draw(program, fb gpu.Handle, bind []gpu.BoundResource, draw *gpu.Draw) error {
+	p, f := d.programs[program], d.frames[fb]
+	c, err := d.queue.fresh()
+	if err != nil {
+		return err
+	}
+	calls := make([]kernels.Call, len(draw.Calls))
+	for i, x := range draw.Calls {
+		calls[i] = kernels.Call{First: x.First, Count: x.Count, Instances: max(x.Instances, 1), Index: x.Index}
+	}
+	viewport := draw.Viewport
+	if viewport == [4]int{} {
+		viewport = [4]int{0, 0, f.target.Width, f.target.Height}
+	}
+	err = c.own.Draw(p, &f.target, calls)
+	c.own.Raster(viewport, draw.CullBack, draw.DepthBias)
+	err = errors.Join(err, d.bind(c, bind))
+	if err != nil || !p.Deferred() {
+		return d.issue(c, err, append(c.uses, f.uses...)...)
+	}
+	c.work, c.uses = c.own, append(c.uses, f.uses...)
+	d.waiting = append(d.waiting, c)
+	return nil
+}
+
+// disturb queues the draws that wait, if they write what a command uses, or read what it
+// writes.
+func (d *Driver) disturb(uses ...use) {
+	for _, w := range d.waiting {
+		for _, a := range w.uses {
+			for _, b := range uses {
+				if a.of == b.of && (a.writes || b.writes) {
+					d.settle()
+					return
+				}
+			}
+		}
+	}
+}
+
+// settle queues the draws that wait.
+func (d *Driver) settle() {
+	if len(d.waiting) > 0 {
+		d.queue.add(d.waiting...)
+		d.waiting = d.waiting[:0]
+	}
+}
+
+// Barrier implements gpu.Driver: commands are in order.
+func (d *Driver) Barrier(gpu.BarrierBits) error { return nil }
+
+// CreateFence implements gpu.Driver.
+func (d *Driver) CreateFence() (gpu.Handle, error) {
+	d.settle()
+	c, err := d.queue.fresh()
+	if err != nil {
+		return 0, err
+	}
+	c.fence = &fence{}
+	h := d.handle()
+	d.fences[h] = c.fence
+	d.queue.add(c)
+	return h, nil
+}
+
+// PollFence implements gpu.Driver. A fence fails where a command has failed since the one
+// before.
+func (d *Driver) PollFence(h gpu.Handle) gpu.FenceStatus {
+	switch d.fences[h].state.Load() {
+	case pending:
+		return gpu.FencePending
+	case signaled:
+		return gpu.FenceSignaled
+	}
+	return gpu.FenceFailed
+}
+
+// Flush implements gpu.Driver: commands start by themselves. Draws wait for who takes them
+// until a fence.
+func (d *Driver) Flush() error { return nil }
+
+// Finish implements gpu.Driver.
+func (d *Driver) Finish() error {
+	d.settle()
+	d.queue.wait()
+	return nil
+}
+
+// CreateQuery implements gpu.Driver.
+func (d *Driver) CreateQuery() (gpu.Handle, error) {
+	h := d.handle()
+	d.queries[h] = &query{}
+	return h, nil
+}
+
+// Timestamp implements gpu.Driver.
+func (d *Driver) Timestamp(h gpu.Handle) error {
+	c, err := d.queue.fresh()
+	if err != nil {
+		return err
+	}
+	c.query = d.queries[h]
+	c.query.ns.Store(0)
+	d.settle()
+	d.queue.add(c)
+	return nil
+}
+
+// QueryResult implements gpu.Driver.
+func (d *Driver) QueryResult(h gpu.Handle) (ns int64, ready bool, err error) {
+	ns = d.queries[h].ns.Load()
+	return ns, ns != 0, nil
+}
+
+// Clock implements gpu.Driver: the device's clock is the host's.
+func (d *Driver) Clock() (gpuNs int64, host time.Time, err error) {
+	now := time.Now()
+	return now.Sub(epoch).Nanoseconds(), now, nil
+}
+
+// Delete implements gpu.Driver. Commands already issued still have the object.
+func (d *Driver) Delete(kind gpu.ObjectKind, h gpu.Handle) {
+	switch kind {
+	case gpu.ObjectBuffer:
+		d.disturb(use{d.buffers[h].storage, true})
+		d.release(d.buffers[h].storage)
+		delete(d.buffers, h)
+	case gpu.ObjectTexture:
+		t := d.textures[h]
+		d.disturb(use{t.storage, true})
+		d.later(t.Texture.Close)
+		d.release(t.storage)
+		delete(d.textures, h)
+	case gpu.ObjectProgram:
+		d.settle()
+		d.later(d.programs[h].Close)
+		delete(d.programs, h)
+	case gpu.ObjectFramebuffer:
+		delete(d.frames, h)
+	case gpu.ObjectFence:
+		delete(d.fences, h)
+	case gpu.ObjectQuery:
+		delete(d.queries, h)
+	}
+}

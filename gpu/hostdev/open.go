@@ -1,0 +1,67 @@
+//go:build cgo
+
+package hostdev
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/kernels"
+)
+
+// Options choose the threads; the zero value is usable.
+type Options struct {
+	// ISA is the instruction set, one of ISAs; "" or "auto" for the fastest.
+	ISA string
+	// Threads is how many there are; 0 means one for each core that Go uses.
+	Threads int
+}
+
+// ISAs returns the instruction sets that this machine has, the widest first.
+func ISAs() []string { return kernels.ISAs() }
+
+// Open returns an opener for gpu.Start. Its error wraps kernels.ErrISA or kernels.ErrMemory.
+func Open(o Options) gpu.Opener {
+	return func() (*gpu.Context, error) {
+		d, err := newDriver(o)
+		if err != nil {
+			return nil, fmt.Errorf("open the host device: %w", err)
+		}
+		return &gpu.Context{Driver: d, Close: d.close}, nil
+	}
+}
+
+func newDriver(o Options) (*Driver, error) {
+	if o.ISA == "auto" {
+		o.ISA = ""
+	}
+	pool, err := kernels.Open(o.ISA, o.Threads)
+	if err != nil {
+		return nil, err
+	}
+	d := &Driver{
+		pool: pool, queue: newQueue(pool),
+		buffers: map[gpu.Handle]*buffer{}, textures: map[gpu.Handle]*texture{},
+		programs: map[gpu.Handle]*kernels.Program{}, frames: map[gpu.Handle]*framebuffer{},
+		fences: map[gpu.Handle]*fence{}, queries: map[gpu.Handle]*query{},
+	}
+	d.mipmaps, err = pool.NewProgram("texture.mipmaps", nil)
+	if err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	const many = math.MaxInt32
+	d.info = gpu.Info{
+		Vendor:   "raybridge",
+		Renderer: fmt.Sprintf("host device, %s, %d threads", pool.ISA(), pool.Threads()),
+		Version:  fmt.Sprintf("%s on %s", runtime.Version(), runtime.GOARCH), GLSL: "none", Device: "host", TimestampBits: 64,
+		Limits: gpu.Limits{
+			MaxTextureSize: 1 << 15, MaxTextureLayers: many, MaxTextureBufferTexels: many,
+			MaxStorageBlockBytes: math.MaxInt, MaxUniformBlockBytes: math.MaxInt,
+			MaxComputeGroups: [3]int{many, many, many}, MaxComputeInvocations: many, MaxStorageBindings: 8,
+		},
+	}
+	return d, nil
+}

@@ -1,0 +1,4 @@
+// What every CPU of the architecture has: SSE2 on x86-64, NEON on arm64.
+#define PACKETS 4
+#define ISA base
+#include "body.h"

@@ -1,0 +1,15 @@
+// The kernels of one instruction set. avx512.c, avx2.c and base.c include this once each, with
+// ISA the name of the table. All that is compiled for the instruction set is static.
+#include "device.h"
+#include "mipmaps.h"
+#include "scene.h"
+#include "simd.h"
+
+#define TABLE_(isa) hd_kernels_##isa
+#define TABLE(isa) TABLE_(isa)
+
+// A camera's kernels would be of HD_DEFERRED or HD_TAKES.
+const hd_kernel TABLE(ISA)[] = {
+    {.entry = "texture.mipmaps", .run = hd_mipmaps},
+    {.entry = NULL},
+};
