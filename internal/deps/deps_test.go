@@ -34,7 +34,7 @@ var policy = map[string][]string{
 	"gpu":                 {},
 	"gpu/glcore":          {"gpu", "gpu/glcore/..."},
 	"gpu/eglctx":          {"gpu", "gpu/glcore"},
-	"gpu/gputest":         {"gpu", "gpu/eglctx"},
+	"gpu/gputest":         {"gpu", "gpu/eglctx", "gpu/hostdev"},
 	"gpu/hostdev":         {"gpu", "kernels", "shaders"},
 	"kernels":             {},
 	"window":              {"gpu"},
