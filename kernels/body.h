@@ -5,11 +5,19 @@
 #include "scene.h"
 #include "simd.h"
 
+#include <float.h>
+#include <stdlib.h>
+
+#include "camera_raster.h"
+#include "camera_picture.h"
+#include "camera_lens.h"
+#include "camera_shade.h"
+
 #define TABLE_(isa) hd_kernels_##isa
 #define TABLE(isa) TABLE_(isa)
 
-// A camera's kernels would be of HD_DEFERRED or HD_TAKES.
 const hd_kernel TABLE(ISA)[] = {
     {.entry = "texture.mipmaps", .run = hd_mipmaps},
+    CAMERA_KERNELS,
     {.entry = NULL},
 };
