@@ -4,15 +4,23 @@
 #include "mipmaps.h"
 #include "sensors.h"
 
+#include <float.h>
+#include <stdlib.h>
+
+#include "camera_raster.h"
+#include "camera_picture.h"
+#include "camera_lens.h"
+#include "camera_shade.h"
+
 #define TABLE_(isa) hd_kernels_##isa
 #define TABLE(isa) TABLE_(isa)
 
-// A camera's kernels would be of HD_DEFERRED or HD_TAKES.
 const hd_kernel TABLE(ISA)[] = {
     {.entry = "texture.mipmaps", .run = hd_mipmaps},
     {.entry = "scene.trace", .constants = TRACE_CONSTANTS, .run = scene_trace},
     {.entry = "lidar.scan", .constants = LIDAR_CONSTANTS, .run = lidar_scan},
     {.entry = "sensor.rays", .run = sensor_rays},
     {.entry = "groundtruth.sights", .run = groundtruth_sights},
+    CAMERA_KERNELS,
     {.entry = NULL},
 };

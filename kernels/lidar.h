@@ -49,7 +49,7 @@ static vf metal_share(const lidar *c, const material *m, vm of, const vf at[2]) 
             uv[0] = u, uv[1] = v, level += row[3];
         }
         vi wrap = i_set(m->wraps[k] >> 2 & 3);
-        for (int i = 0; i < 2; i++) uv[i] = wrapped(v_set(uv[i]), wrap, size)[0];
+        for (int i = 0; i < 2; i++) uv[i] = wrap_of(v_set(uv[i]), wrap, size)[0];
         hd_sample(t->data, uv, level, color);
         out[k] = m->metallic[k] * color[2];
     }

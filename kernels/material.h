@@ -59,8 +59,8 @@ INLINE void texture_coordinates(const corners *k, vf u, vf v, vf out[2]) {
     for (int i = 0; i < 2; i++) out[i] = k->a[1 + i] + u * (k->b[1 + i] - k->a[1 + i]) + v * (k->c[1 + i] - k->a[1 + i]);
 }
 
-// wrapped applies a texture's wrap (0 repeat, 1 clamp, 2 mirror) to a coordinate.
-INLINE vf wrapped(vf x, vi wrap, float size) {
+// wrap_of applies a texture's wrap (0 repeat, 1 clamp, 2 mirror) to a coordinate.
+INLINE vf wrap_of(vf x, vi wrap, float size) {
     vm other = m_not(i_eq(wrap, i_set(0)));
     if (!m_any(other)) return x;
     vf mirror = 1.0f - v_abs(x - 2.0f * v_floor(x * 0.5f) - 1.0f);
@@ -99,8 +99,8 @@ INLINE vf blend(const taps *t, vf a, vf b, vf c, vf d) {
 // layer_of returns a layer's number; 0 for none, which the caller leaves out.
 INLINE vi layer_of(const hd_texture *t, vf layer) { return v_trunc(v_min(v_max(layer, v_set(0)), v_set((float)(t->layers - 1)))); }
 
-// vertex_color returns the linear colour and alpha of a vertex from its code.
-INLINE void vertex_color(vi code, vf out[4]) {
+// corner_color returns the linear colour and alpha of a vertex from its code.
+INLINE void corner_color(vi code, vf out[4]) {
     vi rgb = (code & 0x7fffff) | (vi)((vu)code >> 31 << 23);
     vm plain = i_eq(code & 0x40000000, i_set(0));
     for (int i = 0; i < 3; i++) {
@@ -113,7 +113,7 @@ INLINE void vertex_color(vi code, vf out[4]) {
 // tint multiplies the colours of lanes by those of their triangles' vertices.
 INLINE void tint(const hd_tables *t, vm colored, vi triangle, vf u, vf v, vf color[4]) {
     vf c[3][4];
-    for (int i = 0; i < 3; i++) vertex_color(as_i(v_gather(t->vertices + 4 * i + 3, triangle * 12)), c[i]);
+    for (int i = 0; i < 3; i++) corner_color(as_i(v_gather(t->vertices + 4 * i + 3, triangle * 12)), c[i]);
     for (int i = 0; i < 4; i++) {
         vf mean = c[0][i] + u * (c[1][i] - c[0][i]) + v * (c[2][i] - c[0][i]);
         color[i] = v_sel(colored, color[i] * mean, color[i]);
@@ -128,7 +128,7 @@ INLINE void surface_color(const hd_tables *t, const footprint *f, const material
     if (m_any(textured)) {
         vf uv[2], p[4][4];
         texture_coordinates(k, u, v, uv);
-        for (int i = 0; i < 2; i++) uv[i] = wrapped(uv[i], m->wraps & 3, (float)t->color->width);
+        for (int i = 0; i < 2; i++) uv[i] = wrap_of(uv[i], m->wraps & 3, (float)t->color->width);
         taps at = taps_of(f->width, f->height, layer_of(t->color, m->base_layer), uv[0], uv[1]);
         for (int i = 0; i < 4; i++) v_rows(f->texels, at.at[i], p[i]);
         for (int i = 0; i < 4; i++) color[i] = v_sel(textured, color[i] * blend(&at, p[0][i], p[1][i], p[2][i], p[3][i]), color[i]);
@@ -152,7 +152,7 @@ INLINE vm cut_out(const hd_tables *t, vi triangle, vi mover, vf u, vf v, const v
         corners k = corners_of(t, triangle);
         vf uv[2], a[4];
         texture_coordinates(&k, u, v, uv);
-        for (int j = 0; j < 2; j++) uv[j] = wrapped(uv[j], m.wraps & 3, (float)p->width);
+        for (int j = 0; j < 2; j++) uv[j] = wrap_of(uv[j], m.wraps & 3, (float)p->width);
         taps at = taps_of(p->width, p->height, layer_of(p, m.base_layer), uv[0], uv[1]);
         for (int j = 0; j < 4; j++) a[j] = i_float((vi)((vu)i_gather(p->memory->bytes + p->level[0], at.at[j]) >> 24)) * (1.0f / 255.0f);
         alpha[3] = v_sel(textured, alpha[3] * blend(&at, a[0], a[1], a[2], a[3]), alpha[3]);

@@ -1,0 +1,146 @@
+// Pictures of the scene for shading, and mathematics of light.
+
+// pictures are a texture's texels as shading reads them: square roots of linear light, 10 bits
+// a channel. A texel is two words, itself and the one below, and a row ends in its first once
+// more. So a bilinear tap is one read of four words.
+typedef struct {
+    uint32_t *texels;
+    size_t bytes;
+    int32_t size, layers, levels, start[HD_LEVELS]; // of each level, in texels
+    const hd_texture *from;
+    uint32_t roots[256];
+} pictures;
+
+static const char pictures_key;
+
+static void pictures_drop(void *data) {
+    pictures *p = data;
+    hd_room_free(p->texels, p->bytes);
+    free(p);
+}
+
+// pictures_block makes one layer of one level.
+static void pictures_block(void *data, hd_worker *w, uint32_t i) {
+    (void)w;
+    pictures *p = data;
+    int level = (int)i / p->layers, n = (int)i % p->layers, size = p->size >> level;
+    const uint8_t *from = p->from->memory->bytes + p->from->level[level] + 4 * (size_t)n * (size_t)size * (size_t)size;
+    uint32_t *to = p->texels + 2 * ((size_t)p->start[level] + (size_t)n * (size_t)size * (size_t)(size + 1));
+    for (int y = 0; y < size; y++) {
+        const uint8_t *row[2] = {from + 4 * (size_t)y * (size_t)size, from + 4 * (size_t)((y + 1) & (size - 1)) * (size_t)size};
+        for (int x = 0; x <= size; x++)
+            for (int k = 0; k < 2; k++) {
+                const uint8_t *b = row[k] + 4 * (x & (size - 1));
+                *to++ = p->roots[b[0]] | p->roots[b[1]] << 10 | p->roots[b[2]] << 20;
+            }
+    }
+}
+
+// pictures_of returns the pictures of a texture, and makes them where it was written since.
+// NULL after hd_fail.
+static const pictures *pictures_of(hd_pool *pool, hd_work *w, const hd_texture *t) {
+    hd_derived *kept = t ? hd_derive(t->memory, &pictures_key) : NULL;
+    if (kept && kept->data && kept->lo >= kept->hi) return kept->data;
+    if (!kept || t->kind != HD_2D_ARRAY || t->width != t->height || (t->width & (t->width - 1)) || (t->format != HD_SRGB8A8 && t->format != HD_RGBA8)) {
+        hd_fail(w, "the scene's pictures are not what shading reads");
+        return NULL;
+    }
+    pictures *p = kept->data ? kept->data : calloc(1, sizeof *p);
+    size_t texels = 0;
+    for (int l = 0; p && l < t->levels; l++) {
+        p->start[l] = (int32_t)texels;
+        size_t size = (size_t)(t->width >> l);
+        texels += size * (size + 1) * (size_t)t->layers;
+    }
+    if (p && !p->texels) p->bytes = 8 * texels, p->texels = texels < (1u << 30) ? hd_room(p->bytes + 64) : NULL;
+    if (!p || !p->texels) {
+        free(kept->data ? NULL : p);
+        hd_fail(w, "no memory for %zu texels of the scene's pictures", texels);
+        return NULL;
+    }
+    p->size = t->width, p->layers = t->layers, p->levels = t->levels, p->from = t;
+    for (int i = 0; i < 256; i++) {
+        double v = i / 255.0;
+        if (t->format == HD_SRGB8A8) v = v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4);
+        p->roots[i] = (uint32_t)(1023 * sqrt(v) + 0.5);
+    }
+    hd_parallel(pool, pictures_block, p, (uint32_t)(p->levels * p->layers));
+    kept->data = p, kept->drop = pictures_drop, kept->lo = kept->hi = 0;
+    return p;
+}
+
+INLINE vf clamp01(vf x) { return v_min(v_max(x, v_set(0)), v_set(1.0f)); }
+INLINE vf mixed(vf a, vf b, vf f) { return a + f * (b - a); }
+INLINE vf dot3(const vf a[3], const vf b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+INLINE vf dot3s(const vf a[3], const float b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+INLINE vf smoothly(vf t) { return t * t * (3.0f - 2.0f * t); }
+
+// log2_of is for normal numbers above 0. Its polynomial is the series of the inverse
+// hyperbolic tangent.
+INLINE vf log2_of(vf x) {
+    vi bits = as_i(x), e = (bits - 0x3f3504f3) >> 23; // mantissas from sqrt(1/2) to sqrt(2)
+    vf m = as_f(bits - (e << 23));
+    vf s = (m - 1.0f) / (m + 1.0f), q = s * s;
+    return i_float(e) + s * (2.88539008f + q * (0.961796694f + q * (0.577078016f + q * 0.412198583f)));
+}
+
+INLINE vf exp2_of(vf x) {
+    x = v_min(v_max(x, v_set(-126.0f)), v_set(127.0f));
+    vf k = v_floor(x + 0.5f), f = x - k;
+    vf y = 1.0f + f * (0.693147181f + f * (0.240226507f + f * (0.0555041087f + f * (0.00961812911f + f * (0.00133335581f + f * 0.000154035304f)))));
+    return y * as_f((v_trunc(k) + 127) << 23);
+}
+
+// power_of returns x to some power above 0, for x from 0 on.
+INLINE vf power_of(vf x, float power) {
+    return v_sel(v_lt(v_set(0), x), exp2_of(power * log2_of(v_max(x, v_set(1e-30f)))), v_set(0));
+}
+
+// tap reads texels of one level, bilinearly. u and v are from 0 to 1.
+INLINE void tap(const pictures *p, vi level, vi n, vf u, vf v, vm on, vf out[3]) {
+    vi size = i_set(p->size) >> level, mask = size - 1;
+    vf x = u * i_float(size) - 0.5f, y = v * i_float(size) - 0.5f, fx = v_floor(x), fy = v_floor(y), quad[4];
+    vi at = i_gather(p->start, level) + (n * size + (v_trunc(fy) & mask)) * (size + 1) + (v_trunc(fx) & mask);
+    fx = x - fx, fy = y - fy;
+    v_quads(p->texels, i_sel(on, at, i_set(0)) * 2, quad);
+    vf weight[4] = {(1.0f - fx) * (1.0f - fy), (1.0f - fx) * fy, fx * (1.0f - fy), fx * fy};
+    for (int k = 0; k < 3; k++) out[k] = v_set(0);
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 3; k++) {
+            vf root = i_float((as_i(quad[i]) >> (10 * k)) & 1023);
+            out[k] = out[k] + weight[i] * (root * root);
+        }
+    for (int k = 0; k < 3; k++) out[k] = out[k] * (1.0f / (1023.0f * 1023.0f));
+}
+
+// wrapped applies a texture's wrap (0 repeat, 1 clamp, 2 mirror), and brings what repeats to 0
+// to 1.
+INLINE vf wrapped(vf x, vi wrap, float size) {
+    vf mirrored = 1.0f - v_abs(x - 2.0f * v_floor(x * 0.5f) - 1.0f);
+    vf held = v_min(v_max(v_sel(i_eq(wrap, i_set(2)), mirrored, x), v_set(0.5f / size)), v_set(1.0f - 0.5f / size));
+    return v_sel(i_eq(wrap, i_set(0)), x - v_floor(x), held);
+}
+
+// sampled is the colour of layer n at u and v, trilinearly.
+INLINE void sampled(const pictures *p, vi n, vi wrap, vf u, vf v, vf lod, vm on, vf out[3]) {
+    u = wrapped(u, wrap, (float)p->size), v = wrapped(v, wrap, (float)p->size);
+    lod = v_min(v_max(lod, v_set(0)), v_set((float)(p->levels - 1)));
+    vf floor = v_floor(lod), f = lod - floor;
+    vi level = v_trunc(floor);
+    tap(p, level, n, u, v, on, out);
+    vm more = on & v_lt(v_set(0), f);
+    if (!m_any(more)) return;
+    vf next[3];
+    tap(p, i_sel(more, level + 1, level), n, u, v, more, next);
+    for (int k = 0; k < 3; k++) out[k] = v_sel(more, mixed(out[k], next[k], f), out[k]);
+}
+
+INLINE vf tone_curve(vf x) {
+    x = v_min(x, v_set(1e6f));
+    return clamp01(x * (2.51f * x + 0.09f) / (x * (2.43f * x + 0.59f) + 0.14f));
+}
+
+INLINE vf encode_srgb(vf c) {
+    vf high = 1.055f * exp2_of(log2_of(v_max(c, v_set(1e-6f))) * (1.0f / 2.4f)) - 0.055f;
+    return v_sel(v_le(c, v_set(0.0031308f)), 12.92f * c, high);
+}

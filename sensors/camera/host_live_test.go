@@ -1,0 +1,327 @@
+//go:build cgo
+
+package camera_test
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl32"
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/gputest"
+	"github.com/raybridge/raybridge/gpu/hostdev"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/city"
+	"github.com/raybridge/raybridge/scene/gltf"
+	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors/camera"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// stand is a scene that both devices show, and from where.
+type stand struct {
+	scene  *scene.Scene
+	ego    scene.Motion
+	mount  spatial.Pose
+	stamps []simtime.Stamp
+	width  int
+	height int
+}
+
+func still(s *scene.Scene, mount spatial.Pose, stamps ...simtime.Stamp) stand {
+	return stand{scene: s, mount: mount, stamps: stamps, width: 321, height: 243}
+}
+
+// cutOuts are fences and panes of every kind, still and moving, on a textured floor.
+func cutOuts(t *testing.T) *scene.Scene {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(5, 6))
+	picture := image.NewNRGBA(image.Rect(0, 0, 64, 64))
+	for y := range 64 {
+		for x := range 64 {
+			picture.SetNRGBA(x, y, color.NRGBA{uint8(4 * x), uint8(4 * y), uint8(rng.IntN(256)), uint8(255 * ((x/8 + y/8) % 2))})
+		}
+	}
+	b := scenetest.NewBuilder("cut-outs")
+	floor := scenetest.Matte("floor", 0.7, 0.6, 0.5)
+	floor.BaseColorTexture = 0
+	textures := func(wrap scene.Wrap) []scene.Texture {
+		return []scene.Texture{{Name: "picture", Image: picture, Wrap: wrap}, {Name: "rough", Image: picture, Wrap: wrap}}
+	}
+	put := func(m scene.Mesh, material scene.Material, wrap scene.Wrap, p scene.Placement) {
+		m.Groups = []scene.Group{{Count: len(m.Indices)}}
+		for i := range m.UVs {
+			m.UVs[i] = m.UVs[i].Mul(2.5).Sub(mgl32.Vec2{0.7, 0.9})
+		}
+		_, err := b.Scene.Add(&scene.Asset{
+			Name: material.Name, Textures: textures(wrap), Materials: []scene.Material{material}, Meshes: []scene.Mesh{m},
+			Nodes: []scene.Node{{Name: material.Name, Parent: -1, Local: scene.IdentityTRS()}},
+		}, p)
+		require.NoError(t, err)
+	}
+	put(scenetest.Plane(80, 4), floor, scene.WrapRepeat, scenetest.At(0, 0, 0, scene.TagRoads))
+	for i := range 24 {
+		m := scenetest.Matte(fmt.Sprintf("pane %d", i), rng.Float32(), rng.Float32(), rng.Float32())
+		m.BaseColorTexture, m.AlphaCutoff = 0, 0.5
+		m.AlphaMode = []scene.AlphaMode{scene.AlphaMask, scene.AlphaBlend, scene.AlphaOpaque}[i%3]
+		m.BaseColor[3] = 0.4 + 0.6*rng.Float32()
+		m.Metallic, m.Roughness = rng.Float32(), rng.Float32()
+		if i%4 == 1 {
+			m.MetalRoughTexture, m.MetalRoughUV = 1, scene.UVTransform{{0.5, 0.3, 0.1}, {-0.3, 0.5, 0.2}}
+		}
+		if i%4 == 2 {
+			m.EmissiveTexture, m.Emissive = 0, mgl32.Vec3{0.4, 0.2, 0.6}
+		}
+		m.Unlit = i%7 == 3
+		mesh := scenetest.Box(0.1+rng.Float64(), 2, 2)
+		if i%5 == 0 {
+			for range mesh.Positions {
+				mesh.Colors = append(mesh.Colors, mgl32.Vec4{rng.Float32(), rng.Float32(), rng.Float32(), 0.5 + 0.5*rng.Float32()})
+			}
+		}
+		p := scenetest.At(4+20*rng.Float64(), 16*rng.Float64()-8, 1.2, scene.TagFence)
+		p.Pose.Orientation = spatial.FromRPY(mgl64.Vec3{}, 0, 0, 360*rng.Float64()).Orientation
+		if i%2 == 0 {
+			p.Motion = scenetest.Linear{Start: p.Pose, Velocity: mgl64.Vec3{rng.Float64() - 0.5, rng.Float64() - 0.5, 0}}
+		}
+		put(mesh, m, scene.Wrap(i%3), p)
+	}
+	return b.Scene
+}
+
+// stands are the scenes of the suite.
+func stands(t *testing.T) map[string]stand {
+	t.Helper()
+	town, err := city.Generate(city.Options{})
+	require.NoError(t, err)
+	mount := spatial.FromRPY(mgl64.Vec3{1.2, 0.3, 1.6}, 0, 2, 5)
+	list := map[string]stand{
+		"city":      {scene: town, ego: town.Route, mount: mount, stamps: []simtime.Stamp{0, simtime.Stamp(9 * second)}, width: 417, height: 235},
+		"street":    still(ownStreet(t), forward(1.7), 0),
+		"cut-outs":  still(cutOuts(t), forward(1.6), 0, simtime.Stamp(second)),
+		"wall":      still(scenetest.MovingWall(20, 4), forward(1), 0, simtime.Stamp(second)),
+		"one pixel": {scene: scenetest.MovingWall(20, 4), mount: forward(1), stamps: []simtime.Stamp{0}, width: 1, height: 1},
+	}
+	for seed := range uint64(3) {
+		pose := []spatial.Pose{forward(1), spatial.FromRPY(mgl64.Vec3{-20, 13, 7}, 12, 20, 140), spatial.FromRPY(mgl64.Vec3{40, -40, -3}, -30, -15, 100)}[seed]
+		s := still(scenetest.Soup(seed, 6000, true), pose, simtime.Stamp(int64(seed)*second/2))
+		list[fmt.Sprintf("soup %d", seed)] = s
+	}
+	for _, name := range []string{"car.gltf", "arrow.glb"} {
+		s := scene.New(name)
+		asset, err := gltf.Load(filepath.Join("../../scene/gltf/testdata", name), gltf.Options{})
+		require.NoError(t, err)
+		_, err = s.Add(asset, scene.Placement{Pose: spatial.FromRPY(mgl64.Vec3{6, 0.5, 0}, 0, 0, 30)})
+		require.NoError(t, err)
+		list[name] = still(s, forward(1.2), 0)
+	}
+	return list
+}
+
+// everyPicture are cameras of all kinds, encodings and ways to show light.
+func everyPicture(s *stand, lens ...any) []mounted {
+	view := func(more ...any) map[string]any { return size(s.width, s.height, append(more, lens...)...) }
+	list := everyForm(view)
+	for _, light := range [][]any{
+		{"samples", 4}, {"samples", 9}, {"samples", 16}, {"tone_curve", "none"}, {"enable_postprocess_effects", false},
+		{"gamma", 2.6, "temp", 4500.0, "tint", 0.5}, {"slope", 0.7, "toe", 0.3, "shoulder", 0.5, "black_clip", 0.05, "white_clip", 0.3},
+	} {
+		list = append(list, mounted{camera.RGBDefinition, forward(1), view(light...)})
+	}
+	for i := range list {
+		list[i].mount = s.mount
+		delete(list[i].attributes, "compressed")
+	}
+	return list
+}
+
+// album has what a stand's cameras published, an instant after the other.
+type album [][]*sample.Image
+
+func (s *stand) show(t *testing.T, thread *gpu.Thread, list []mounted) (all album) {
+	t.Helper()
+	r := newRigOn(t, thread, s.scene, s.ego, list...)
+	defer r.end()
+	for _, stamp := range s.stamps {
+		r.fire(stamp)
+		assert.Empty(t, r.drops)
+		var pictures []*sample.Image
+		for i := range list {
+			pictures = append(pictures, r.picture(i))
+		}
+		all = append(all, pictures)
+	}
+	return all
+}
+
+// hostThread runs a thread on a host device, which has no object left in the end.
+func hostThread(t *testing.T, isa string, threads int) *gpu.Thread {
+	t.Helper()
+	thread, err := gpu.Start(hostdev.Open(hostdev.Options{ISA: isa, Threads: threads}))
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		assert.Empty(t, thread.DebugErrors())
+		assert.Empty(t, thread.Live())
+		assert.NoError(t, thread.Close())
+	})
+	return thread
+}
+
+// difference counts the pixels of two pictures that differ by more than the contract allows.
+type difference struct{ pixels, off, worst int }
+
+func (d *difference) share() float64 { return float64(d.off) / float64(max(d.pixels, 1)) }
+
+// steep are the ways to show light under which a dark texture's colour counts as much as a bright
+// one's. llvmpipe decodes sRGB by a polynomial that is up to 3 % off in the dark. A tone curve
+// hides it.
+func steep(m *mounted) bool {
+	return m.attributes["enable_postprocess_effects"] == false || m.attributes["slope"] != nil
+}
+
+// compare holds a picture of the host device against OpenGL's. same has, for each pixel, whether
+// the labels of both devices are equal.
+func compare(kind, encoding string, got, want *sample.Image, same []bool) (d difference) {
+	bytesOf := map[string]int{
+		sample.EncodingRGB8: 3, sample.EncodingBGR8: 3, sample.EncodingBGRA8: 4, sample.EncodingMono8: 1, sample.Encoding16UC1: 2,
+		sample.Encoding32SC1: 4, sample.Encoding32FC1: 4, sample.Encoding32FC2: 8, sample.Encoding32FC3: 12,
+	}[encoding]
+	for v := range want.Height {
+		for u := range want.Width {
+			a, b := at(got, u, v, bytesOf), at(want, u, v, bytesOf)
+			if kind != "label" && kind != "light" && kind != "steep" && !same[v*want.Width+u] {
+				continue
+			}
+			d.pixels++
+			if bytes.Equal(a, b) {
+				continue
+			}
+			off := true
+			switch {
+			case kind == "light" || kind == "steep" || kind == "grey":
+				most := 0
+				for i := range a {
+					most = max(most, int(math.Abs(float64(a[i])-float64(b[i]))))
+				}
+				d.worst = max(d.worst, most)
+				off = most > map[string]int{"light": 2, "steep": 4, "grey": 1}[kind]
+			case kind == "code":
+				code := func(p []byte) float64 { return float64(p[2]) + 256*float64(p[1]) + 65536*float64(p[0]) }
+				off = math.Abs(code(a)-code(b)) > 1+1e-5*code(b)
+			case kind == "number":
+				off = false
+				for i := 0; i < len(a); i += 4 {
+					x, y := float(a[i:]), float(b[i:])
+					near := math.Abs(x-y) <= 1e-5*math.Abs(y) || x == y || math.IsNaN(x) && math.IsNaN(y)
+					if encoding != sample.Encoding32FC1 {
+						near = near || math.Abs(x-y) <= 1e-3
+					}
+					off = off || !near
+				}
+			}
+			if off {
+				d.off++
+			}
+		}
+	}
+	return d
+}
+
+// kindOf says how a camera's pictures are compared.
+func kindOf(m *mounted) string {
+	switch m.definition {
+	case camera.RGBDefinition:
+		if steep(m) {
+			return "steep"
+		}
+		return "light"
+	case camera.DepthDefinition:
+		if output, ok := m.attributes["output"]; ok {
+			return map[string]string{"carla": "code", "svl": "grey"}[output.(string)]
+		}
+		return "number"
+	case camera.NormalsDefinition, camera.OpticalFlowDefinition:
+		return "number"
+	}
+	return "label"
+}
+
+// TestHostPicturesAgreeWithOpenGL holds each kernel's pictures against the shader's.
+func TestHostPicturesAgreeWithOpenGL(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
+	host := hostThread(t, "", 2)
+	for name, s := range stands(t) {
+		t.Run(name, func(t *testing.T) {
+			list := everyPicture(&s)
+			want, got := s.show(t, gputest.Thread(t), list), s.show(t, host, list)
+			for k := range want {
+				same := make([]bool, s.width*s.height)
+				tags, ids := 6, 11 // of everyForm
+				for i := range same {
+					u, v := i%s.width, i/s.width
+					same[i] = bytes.Equal(at(got[k][tags], u, v, 1), at(want[k][tags], u, v, 1)) && bytes.Equal(at(got[k][ids], u, v, 2), at(want[k][ids], u, v, 2))
+				}
+				for i := range list {
+					kind := kindOf(&list[i])
+					d := compare(kind, want[k][i].Encoding, got[k][i], want[k][i], same)
+					most := map[string]float64{"light": 0.005, "steep": 0.005, "label": 0.001, "number": 0.001, "code": 0.001, "grey": 0.001}[kind]
+					if d.off > 0 {
+						t.Logf("%s %v at %d: %.4f %% of %d off, worst %d", list[i].definition.ID, list[i].attributes, s.stamps[k], 100*d.share(), d.pixels, d.worst)
+					}
+					assert.LessOrEqual(t, d.share(), most, "%s %v at %d", list[i].definition.ID, list[i].attributes, s.stamps[k])
+				}
+			}
+		})
+	}
+}
+
+// TestHostPicturesAreTheSameBytes: any instruction set, any number of threads, and again.
+func TestHostPicturesAreTheSameBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
+	for name, s := range stands(t) {
+		t.Run(name, func(t *testing.T) {
+			list := everyPicture(&s)
+			var want album
+			for _, isa := range hostdev.ISAs() {
+				for threads := 1; threads <= 3; threads++ {
+					got := s.show(t, hostThread(t, isa, threads), list)
+					if want == nil {
+						want = got
+					}
+					for k := range got {
+						for i := range list {
+							if !bytes.Equal(want[k][i].Data, got[k][i].Data) {
+								d := compare("", got[k][i].Encoding, got[k][i], want[k][i], every(s.width*s.height))
+								t.Errorf("%s, %d threads: %s %v at %d differs at %d pixels", isa, threads, list[i].definition.ID, list[i].attributes, s.stamps[k], d.off)
+							}
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+func every(n int) []bool {
+	all := make([]bool, n)
+	for i := range all {
+		all[i] = true
+	}
+	return all
+}
