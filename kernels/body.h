@@ -11,6 +11,7 @@
 #include "camera_picture.h"
 #include "camera_lens.h"
 #include "camera_shade.h"
+#include "camera_trace.h"
 
 #define TABLE_(isa) hd_kernels_##isa
 #define TABLE(isa) TABLE_(isa)
@@ -22,5 +23,7 @@ const hd_kernel TABLE(ISA)[] = {
     {.entry = "sensor.rays", .run = sensor_rays},
     {.entry = "groundtruth.sights", .run = groundtruth_sights},
     CAMERA_KERNELS,
+    {.entry = "camera.trace", .constants = CAMERA_TRACE_CONSTANTS, .run = camera_trace},
+    {.entry = "camera.sun", .constants = CAMERA_TRACE_CONSTANTS, .run = camera_sun},
     {.entry = NULL},
 };
