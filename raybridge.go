@@ -38,6 +38,7 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/eglctx"
+	"github.com/raybridge/raybridge/gpu/hostdev"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/internal/picture"
 	"github.com/raybridge/raybridge/memory"
@@ -63,8 +64,9 @@ type Config struct {
 	Scene *scene.Scene
 	// Realtime follows the host's clock.
 	Realtime bool
-	// GPU is the name of the OpenGL device, as Device takes it.
-	GPU string
+	// GPU is the name of the device, as Device takes it, and Host how the host device computes.
+	GPU  string
+	Host hostdev.Options
 	// Open opens the OpenGL context, in place of that of GPU. (optional)
 	Open gpu.Opener
 	// Memory is what files, the scene and the GPU's objects are taken from. (optional; nil
@@ -164,7 +166,7 @@ func (c *Config) pipeline() (p pipeline.Config, err error) {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
 	if p.Open == nil {
-		if p.Open, err = Device(c.GPU); err != nil {
+		if p.Open, err = Device(c.GPU, c.Host); err != nil {
 			return p, fmt.Errorf("choose the GPU %w", err)
 		}
 	}
@@ -182,15 +184,27 @@ func (c *Config) pipeline() (p pipeline.Config, err error) {
 	return p, nil
 }
 
-// Device returns what opens an OpenGL device by its name. That is auto or "" for the best,
-// software for none, or a number of those that `raybridge gpu` lists.
-func Device(name string) (gpu.Opener, error) {
+// Device returns what opens a device by its name. That is auto or "" for OpenGL on the best,
+// software for OpenGL on the CPU, or a number of those that `raybridge gpu` lists. It is host for
+// the host device, which needs no OpenGL; no other device takes options of it.
+func Device(name string, host hostdev.Options) (gpu.Opener, error) {
 	switch name {
+	case "host":
+		if isas := hostdev.ISAs(); host.ISA != "" && host.ISA != "auto" && len(isas) > 0 && !slices.Contains(isas, host.ISA) {
+			return nil, fmt.Errorf("host: instruction set %q: %s", host.ISA, fault.Want(host.ISA, append([]string{"auto"}, isas...)...))
+		}
+		if host.Threads < 0 {
+			return nil, fmt.Errorf("host: %d threads: take 1 or more, or 0 for one each core", host.Threads)
+		}
+		return hostdev.Open(host), nil
 	case "", "auto", "software":
 	default:
 		if n, err := strconv.Atoi(name); err != nil || n < 0 {
-			return nil, fmt.Errorf("%q: %s, and raybridge gpu lists the numbers", name, fault.Want(name, "a number", "auto", "software"))
+			return nil, fmt.Errorf("%q: %s, and raybridge gpu lists the numbers", name, fault.Want(name, "a number", "auto", "software", "host"))
 		}
+	}
+	if host != (hostdev.Options{}) {
+		return nil, fmt.Errorf("%q: the instruction set and the threads are the host device's: take host", name)
 	}
 	return eglctx.Open(eglctx.Options{Device: name}), nil
 }

@@ -1,9 +1,8 @@
 // The kernels of one instruction set. avx512.c, avx2.c and base.c include this once each, with
 // ISA the name of the table. All that is compiled for the instruction set is static.
-#include "device.h"
+#include "lidar.h"
 #include "mipmaps.h"
-#include "scene.h"
-#include "simd.h"
+#include "sensors.h"
 
 #include <float.h>
 #include <stdlib.h>
@@ -18,6 +17,10 @@
 
 const hd_kernel TABLE(ISA)[] = {
     {.entry = "texture.mipmaps", .run = hd_mipmaps},
+    {.entry = "scene.trace", .constants = TRACE_CONSTANTS, .run = scene_trace},
+    {.entry = "lidar.scan", .constants = LIDAR_CONSTANTS, .run = lidar_scan},
+    {.entry = "sensor.rays", .run = sensor_rays},
+    {.entry = "groundtruth.sights", .run = groundtruth_sights},
     CAMERA_KERNELS,
     {.entry = NULL},
 };

@@ -69,13 +69,16 @@ static int children(const tree *t, const float *four, uint32_t ref, child out[4]
     return n;
 }
 
-// collapse makes the subtree of an inner reference. Its largest inner children are replaced by
-// their own while there is room for eight. UNKNOWN for no memory or a broken hierarchy.
-static uint32_t collapse(tree *t, const float *four, uint32_t ref) {
+enum { DEEPEST = 60 }; // see STACK of trace.h
+
+// collapse makes the subtree of an inner reference at a depth. Its largest inner children are
+// replaced by their own while there is room for eight. UNKNOWN for no memory or a broken
+// hierarchy.
+static uint32_t collapse(tree *t, const float *four, uint32_t ref, int depth) {
     if (!ref || ref & HD_LEAF) return ref;
     child list[8];
     int n = children(t, four, ref, list);
-    if (n < 0 || t->count > t->sources) return UNKNOWN; // the latter: it has a circle
+    if (n < 0 || depth > DEEPEST || t->count > t->sources) return UNKNOWN; // the latter: it has a circle
     for (;;) {
         int best = -1;
         child inside[4];
@@ -101,7 +104,7 @@ static uint32_t collapse(tree *t, const float *four, uint32_t ref) {
     uint32_t at = new_node(t);
     if (at == UNKNOWN) return UNKNOWN;
     for (int i = 0; i < n; i++) {
-        uint32_t below = collapse(t, four, list[i].ref);
+        uint32_t below = collapse(t, four, list[i].ref, depth + 1);
         if (below == UNKNOWN) return UNKNOWN;
         hd_node *node = &t->nodes[at]; // may have moved
         for (int a = 0; a < 3; a++) node->lo[a][i] = list[i].lo[a], node->hi[a][i] = list[i].hi[a];
@@ -172,7 +175,7 @@ static uint32_t below(hd_work *w, tree *t, const float *four, uint32_t ref) {
     if (!ref || ref & HD_LEAF) return ref;
     uint32_t at = ref & HD_NODE;
     if (at < t->sources && t->roots[at]) return t->roots[at];
-    uint32_t made = at < t->sources ? collapse(t, four, ref) : UNKNOWN;
+    uint32_t made = at < t->sources ? collapse(t, four, ref, 0) : UNKNOWN;
     if (made == UNKNOWN) {
         hd_fail(w, "the hierarchy below node %u can't be made: it is broken, or there is no memory", at);
         return UNKNOWN;
@@ -264,7 +267,7 @@ static const hd_node *top_of(hd_work *w, const float *motion, uint32_t texels, u
         memcpy(root, &motion[3], 4);
         t->count = 0;
         t->sources = first < texels ? (texels - first) / 7 : 0;
-        t->roots[0] = collapse(t, motion + 4 * (size_t)first, *root);
+        t->roots[0] = collapse(t, motion + 4 * (size_t)first, *root, 0);
         kept->lo = kept->hi = 0;
     }
     if ((*root = t->roots[0]) == UNKNOWN) {

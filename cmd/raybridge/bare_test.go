@@ -62,6 +62,7 @@ func useBareMachine(t *testing.T, m bareMachine) {
 	data, err := os.ReadFile(replayable(t, "drive.mcap", true))
 	require.NoError(t, err)
 	drive, cut := m.file(t, "drive.mcap", data), m.file(t, "cut.mcap", data[:len(data)-100])
+	lidar := m.file(t, "lidar.yaml", []byte("sensors: [{id: sensor.lidar.ray_cast, name: top, pose: {z: 2}}]\n"))
 	server, built := serve(t, "127.0.0.1:0"), revision(t)
 	add(t, server, "/speed", "speed")
 
@@ -78,6 +79,8 @@ func useBareMachine(t *testing.T, m bareMachine) {
 		{"rig check " + rig, exitDone, "sensor"},
 		{"config check " + config, exitDone, ""},
 		{"mcap recover " + cut, exitDone, "not finished"},
+		{"gpu --gpu host", exitDone, "host device"},
+		{"run --gpu host --scene city --rig " + lidar + " --duration 300ms --bridge mcap:scan.mcap --out /out", exitDone, "on host device"},
 		{"gpu", exitNoOpenGL, "apt-get install libegl1 libgl1-mesa-dri"},
 		{"run --headless --scene city --duration 1s --report", exitNoOpenGL, "apt-get install libegl1 libgl1-mesa-dri"},
 		{"run --window --scene city", exitNoOpenGL, "DISPLAY"},

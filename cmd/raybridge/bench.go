@@ -25,7 +25,7 @@ type benchFlags struct {
 	scene     string
 	triangles int
 	seed      uint64
-	gpu       string
+	device    deviceFlags
 	json      string
 	dump      string
 	runs      int
@@ -71,7 +71,7 @@ func newBench() *cobra.Command {
 	flags.StringVar(&f.scene, "scene", config.SceneCity, sceneUsage)
 	flags.IntVar(&f.triangles, "triangles", 0, "triangles of the city; 0 is 100000 for sensors, 1000000 for bvh")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the city")
-	flags.StringVar(&f.gpu, "gpu", "auto", "`DEVICE`: auto, software, or a number that raybridge gpu lists")
+	f.device.register(flags)
 	flags.StringVar(&f.json, "json", "", "write the figures to `FILE.json`")
 	flags.StringVar(&f.plot, "plot", "", "draw frame times and histograms into `FILE.png`, .svg or .html; a .html has the figures too")
 	flags.StringVar(&f.dump, "dump", "", "write what lidars and cameras measured to `DIR`, to compare other programs with")
@@ -112,7 +112,7 @@ func newBench() *cobra.Command {
 // runBench measures and writes the figures. Whatever can't be written is found
 // before anything is measured.
 func runBench(cmd *cobra.Command, f *benchFlags, s subject) (err error) {
-	open, err := deviceOpener(f.gpu)
+	open, err := f.device.opener()
 	if err != nil {
 		return usage(err)
 	}

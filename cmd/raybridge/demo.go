@@ -20,9 +20,8 @@ func newDemo() *cobra.Command {
 			one.SilenceUsage, one.SilenceErrors = true, true
 			one.SetOut(cmd.OutOrStdout())
 			one.SetErr(cmd.ErrOrStderr())
-			one.SetArgs([]string{
-				"--scene", "city", "--duration", f.duration.String(), "--out", f.out, "--bridge", "mcap:recording", "--report", "--gpu", f.gpu,
-			})
+			one.SetArgs(append(f.device.arguments(),
+				"--scene", "city", "--duration", f.duration.String(), "--out", f.out, "--bridge", "mcap:recording", "--report"))
 			if err := one.ExecuteContext(cmd.Context()); err != nil {
 				return err
 			}
@@ -38,6 +37,6 @@ func newDemo() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&f.out, "out", filepath.Join("out", "demo"), "`DIR` for the recording and the report")
 	cmd.Flags().DurationVar(&f.duration, "duration", 10*time.Second, "simulated time to run")
-	cmd.Flags().StringVar(&f.gpu, "gpu", "auto", "`DEVICE`: auto, software, or a number that raybridge gpu lists")
+	f.device.register(cmd.Flags())
 	return cmd
 }

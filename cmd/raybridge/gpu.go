@@ -1,21 +1,48 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/eglctx"
+	"github.com/raybridge/raybridge/gpu/hostdev"
 )
 
-// deviceOpener reads --gpu.
-func deviceOpener(device string) (gpu.Opener, error) {
-	open, err := raybridge.Device(device)
+// deviceFlags say what computes.
+type deviceFlags struct {
+	gpu  string
+	host hostdev.Options
+}
+
+// gpuVariable is the variable of the environment that --gpu is without the flag.
+const gpuVariable = "RAYBRIDGE_GPU"
+
+func (f *deviceFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.gpu, "gpu", "", "`DEVICE`: auto, software, host, or a number that raybridge gpu lists;\nwithout it "+gpuVariable+", else auto")
+	flags.StringVar(&f.host.ISA, "isa", "", "instruction `SET` of --gpu host: auto, avx512, avx2, sse2 or neon")
+	flags.IntVar(&f.host.Threads, "threads", 0, "`N` threads of --gpu host; 0 is one for each core")
+}
+
+// arguments are the flags for another command.
+func (f *deviceFlags) arguments() []string {
+	return []string{"--gpu", f.gpu, "--isa", f.host.ISA, "--threads", strconv.Itoa(f.host.Threads)}
+}
+
+// opener returns what opens the device.
+func (f *deviceFlags) opener() (gpu.Opener, error) {
+	open, err := raybridge.Device(cmp.Or(f.gpu, os.Getenv(gpuVariable)), f.host)
+	if err != nil && f.gpu == "" {
+		return nil, fmt.Errorf("%s %w", gpuVariable, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("--gpu %w", err)
 	}
@@ -23,20 +50,20 @@ func deviceOpener(device string) (gpu.Opener, error) {
 }
 
 func newGPU() *cobra.Command {
-	var device string
+	var f deviceFlags
 	cmd := &cobra.Command{
 		Use:   "gpu",
-		Short: "Show the OpenGL devices, and what the chosen one can do",
+		Short: "Show the devices, and what the chosen one can do",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			open, err := deviceOpener(device)
+			open, err := f.opener()
 			if err != nil {
 				return usage(err)
 			}
 			return showGPU(cmd.OutOrStdout(), open)
 		},
 	}
-	cmd.Flags().StringVar(&device, "gpu", "auto", "`DEVICE`: auto, software, or a number from the list")
+	f.register(cmd.Flags())
 	return cmd
 }
 
@@ -46,6 +73,9 @@ func showGPU(out io.Writer, open gpu.Opener) error {
 		for _, d := range devices {
 			fmt.Fprintf(out, "  %v\n", d)
 		}
+	}
+	if isas := hostdev.ISAs(); len(isas) > 0 {
+		fmt.Fprintf(out, "host device: %s\n", strings.Join(isas, ", "))
 	}
 	t, err := gpu.Start(open)
 	if err != nil {

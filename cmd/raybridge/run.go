@@ -53,7 +53,7 @@ type runFlags struct {
 	step, realtime     bool
 	paused             bool
 	waitFor            []string
-	gpu                string
+	device             deviceFlags
 	bridges            []string
 	policy             string
 	out                string
@@ -115,7 +115,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.api, "control", "", "another name of --api")
 	flags.Lookup("control").Hidden = true
 	flags.StringVar(&f.apiTokenFile, "api-token-file", "", "`FILE` with the token that --api asks for; without it that of RAYBRIDGE_API_TOKEN")
-	flags.StringVar(&f.gpu, "gpu", "auto", "`DEVICE`: auto, software, or a number that raybridge gpu lists")
+	f.device.register(flags)
 	flags.StringArrayVar(&f.bridges, "bridge", nil, "`TYPE:CONNECTION` of a bridge, such as mcap:recording; repeatable")
 	flags.StringVar(&f.policy, "policy", "", "`POLICY` of full queues: block, drop_newest, drop_oldest or exclusive")
 	flags.StringVar(&f.out, "out", defaultOut, "`DIR` for recordings and the report")
@@ -139,7 +139,7 @@ func run(cmd *cobra.Command, f *runFlags) error {
 	if err != nil {
 		return usage(err)
 	}
-	open, err := deviceOpener(f.gpu)
+	open, err := f.device.opener()
 	if err != nil {
 		return usage(err)
 	}

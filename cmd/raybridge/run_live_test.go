@@ -587,7 +587,7 @@ func TestALostContextEndsTheProgram(t *testing.T) {
 	}))
 	pl, err := newPlan(cmd, &f)
 	require.NoError(t, err)
-	open, err := deviceOpener("auto")
+	open, err := f.device.opener()
 	require.NoError(t, err)
 	err = pl.execute(t.Context(), cmd, func() (*gpu.Context, error) {
 		c, err := open()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/eglctx"
+	"github.com/raybridge/raybridge/gpu/hostdev"
 )
 
 // live is the context that the tests of one package, hence one process, share. Compiling
@@ -39,7 +40,7 @@ func Main(m *testing.M) {
 // no OpenGL, and fails instead if REQUIRE_GL=1. When the test ends, each error
 // that debug output reported meanwhile fails it (law G5); a test that provokes
 // errors fetches them with Thread.DebugErrors before. GL_DEVICE names the
-// device as eglctx.Options does.
+// device as eglctx.Options does, or is host for the host device.
 func Thread(t testing.TB) *gpu.Thread {
 	t.Helper()
 	thread, err := openLive()
@@ -71,7 +72,11 @@ func openLive() (*gpu.Thread, error) {
 	defer live.Unlock()
 	if !live.opened {
 		live.opened = true
-		live.thread, live.err = gpu.Start(eglctx.Open(eglctx.Options{Device: os.Getenv("GL_DEVICE"), Debug: true}))
+		open := eglctx.Open(eglctx.Options{Device: os.Getenv("GL_DEVICE"), Debug: true})
+		if os.Getenv("GL_DEVICE") == "host" {
+			open = hostdev.Open(hostdev.Options{})
+		}
+		live.thread, live.err = gpu.Start(open)
 	}
 	return live.thread, live.err
 }

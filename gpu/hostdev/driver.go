@@ -267,7 +267,7 @@ func (d *Driver) CopyTextureToBuffer(src gpu.Handle, level int, format gpu.Forma
 // with a *gpu.UnsupportedError.
 func (d *Driver) CreateProgram(desc gpu.ProgramDesc) (gpu.Handle, error) {
 	if desc.Entry == "" {
-		return 0, noKernel(desc.Label, nil)
+		return 0, noKernel(desc.Label, "a sensor with a shader of its own needs OpenGL")
 	}
 	constants := make(map[string]int, len(desc.Constants))
 	for name, value := range desc.Constants {
@@ -279,7 +279,7 @@ func (d *Driver) CreateProgram(desc gpu.ProgramDesc) (gpu.Handle, error) {
 	}
 	p, err := d.pool.NewProgram(desc.Entry, constants)
 	if errors.Is(err, kernels.ErrNoKernel) {
-		return 0, noKernel(desc.Label, err)
+		return 0, noKernel(desc.Label, "the host device can't do what it does")
 	}
 	if err != nil {
 		return 0, err
@@ -289,11 +289,10 @@ func (d *Driver) CreateProgram(desc gpu.ProgramDesc) (gpu.Handle, error) {
 	return h, nil
 }
 
-func noKernel(label string, err error) error {
+func noKernel(label, why string) error {
 	return &gpu.UnsupportedError{
 		Feature: fmt.Sprintf("kernel of the shader %q on the host device", label),
-		Need:    "a sensor with a shader of its own needs OpenGL: run with --gpu software, or with a GPU",
-		Err:     err,
+		Need:    why + ": run with --gpu software, or with a GPU",
 	}
 }
 

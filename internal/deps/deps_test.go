@@ -22,7 +22,7 @@ const module = "github.com/raybridge/raybridge/"
 // module. A room covers the folders below it that have no line of their own;
 // "room/..." allows a room and all below it.
 var policy = map[string][]string{
-	".":                   {"world", "world/...", "bridges", "bridges/all", "config", "flow", "gpu", "gpu/eglctx", "internal/...", "memory", "pipeline", "rig", "scene", "scene/...", "sensors", "sensors/all", "sensors/sample", "simtime", "spatial"},
+	".":                   {"world", "world/...", "bridges", "bridges/all", "config", "flow", "gpu", "gpu/eglctx", "gpu/hostdev", "internal/...", "memory", "pipeline", "rig", "scene", "scene/...", "sensors", "sensors/all", "sensors/sample", "simtime", "spatial"},
 	"internal":            {"internal/..."},
 	"internal/picture":    {"scene", "sensors/sample"},
 	"internal/gen":        {"bridges/ros"},
@@ -34,7 +34,7 @@ var policy = map[string][]string{
 	"gpu":                 {},
 	"gpu/glcore":          {"gpu", "gpu/glcore/..."},
 	"gpu/eglctx":          {"gpu", "gpu/glcore"},
-	"gpu/gputest":         {"gpu", "gpu/eglctx"},
+	"gpu/gputest":         {"gpu", "gpu/eglctx", "gpu/hostdev"},
 	"gpu/hostdev":         {"gpu", "kernels", "shaders"},
 	"kernels":             {},
 	"window":              {"gpu"},

@@ -1,0 +1,501 @@
+//go:build cgo
+
+package hostdev_test
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"image"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl32"
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/gputest"
+	"github.com/raybridge/raybridge/gpu/hostdev"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/city"
+	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors/lidar"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/shaders"
+	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+func TestMain(m *testing.M) { gputest.Main(m) }
+
+const period = simtime.Stamp(100_000_000)
+
+// textured is a soup whose materials cut out, tint and reflect in every way that a ray's result
+// depends on. Where surfaces are blended, the bits of a ray decide whether it passes.
+func textured(seed uint64, n int, blended bool) *scene.Scene {
+	s := scenetest.Soup(seed, n, true)
+	rng := rand.New(rand.NewPCG(seed, 3))
+	for k, wrap := range []scene.Wrap{scene.WrapRepeat, scene.WrapMirror, scene.WrapClamp} {
+		img := image.NewNRGBA(image.Rect(0, 0, 64, 64))
+		for i := range img.Pix {
+			img.Pix[i] = byte(128 + 100*math.Sin(float64(i%4)+float64(i/4%64)/5+float64(i/256)/(3+float64(k))))
+		}
+		s.Textures = append(s.Textures, scene.Texture{Name: fmt.Sprint(k), Image: img, Wrap: wrap})
+	}
+	for i := range s.Meshes {
+		m := &s.Meshes[i]
+		for range m.Positions {
+			m.UVs = append(m.UVs, mgl32.Vec2{4*rng.Float32() - 2, 4*rng.Float32() - 2})
+			if i%2 == 1 {
+				m.Colors = append(m.Colors, mgl32.Vec4{rng.Float32(), rng.Float32(), rng.Float32(), rng.Float32()})
+			}
+		}
+	}
+	for i := range s.Materials {
+		m := &s.Materials[i]
+		m.Reflectance, m.BaseColorTexture = -1, i%4-1
+		if i%3 < 2 {
+			m.AlphaMode, m.AlphaCutoff = scene.AlphaMask, 0.5
+		}
+		if blended && i%3 == 1 {
+			m.AlphaMode, m.BaseColor[3] = scene.AlphaBlend, 0.7
+		}
+		if i%2 == 0 {
+			m.MetalRoughTexture, m.Metallic = i%3, 0.9
+		}
+		if i == 2 {
+			m.MetalRoughUV = scene.UVTransform{{0.5, 0.1, 0.3}, {-0.1, 0.5, 0.2}}
+		}
+		if i == 5 {
+			m.Retro, m.Reflectance = true, 0.7
+		}
+	}
+	return s
+}
+
+// scenes are what rays are traced in.
+func scenes(t *testing.T) map[string]*scene.Scene {
+	t.Helper()
+	if testing.Short() {
+		return map[string]*scene.Scene{"cut outs": textured(3, 3000, false)}
+	}
+	town, err := city.Generate(city.Options{Seed: 3, Triangles: 40_000})
+	require.NoError(t, err)
+	return map[string]*scene.Scene{
+		"city": town, "soup": scenetest.Soup(1, 3000, false), "movers": scenetest.Soup(2, 3000, true),
+		"cut outs": textured(3, 3000, false), "blended": textured(4, 3000, true),
+	}
+}
+
+// world is a scene on one device.
+type world struct {
+	thread   *gpu.Thread
+	resident *scene.Resident
+	motion   *scene.MotionTable
+}
+
+func newWorld(t *testing.T, thread *gpu.Thread, s *scene.Scene) *world {
+	t.Helper()
+	built, err := scene.Build(t.Context(), s, scene.BuildOptions{})
+	require.NoError(t, err)
+	history := scene.NewHistory(s, s.Route, 64)
+	for at := simtime.Stamp(0); at <= 2*period; at += period / 10 {
+		history.Record(at)
+	}
+	w := &world{thread: thread}
+	gputest.Do(t, thread, func(c *gpu.Ctx) error {
+		if w.resident, err = built.Upload(c); err != nil {
+			return err
+		}
+		if w.motion, err = scene.NewPacker(built, history).NewMotionTable(c, w.resident); err != nil {
+			return err
+		}
+		mast := spatial.FromRPY(mgl64.Vec3{0.9, 0, 1.9}, 1, 2, 3)
+		return w.motion.Write(c, scene.Window{Parent: scene.EgoID, Mount: mast, StartNs: period, EndNs: 2 * period})
+	})
+	t.Cleanup(func() { w.resident.Close(); w.motion.Close() })
+	return w
+}
+
+// job is a dispatch of an entry: what is bound beside the scene, and how large what it writes is.
+type job struct {
+	entry    *shaders.Entry
+	defines  []shaders.Define
+	uniform  []byte
+	storage  [2][]byte // nil where the result is, or nothing
+	table    []uint32  // of the sensor's sampler
+	result   int       // slot
+	resultOf []byte    // its contents before
+	groups   [3]int
+}
+
+// run returns what a dispatch has written.
+func (w *world) run(t *testing.T, j *job) []byte {
+	t.Helper()
+	out := make([]byte, len(j.resultOf))
+	gputest.Do(t, w.thread, func(c *gpu.Ctx) error {
+		source, err := shaders.Source(j.entry, j.defines...)
+		if err != nil {
+			return err
+		}
+		program, err := c.NewProgram(gpu.ProgramDesc(source))
+		if err != nil {
+			return err
+		}
+		defer program.Close()
+		bind := append(w.resident.Bindings(nil), w.motion.Binding())
+		add := func(kind gpu.BindingKind, slot int, data []byte) *gpu.Buffer {
+			b, err := c.NewBuffer(gpu.BufferDesc{Label: "bound", Size: len(data), Data: data})
+			require.NoError(t, err)
+			bind = append(bind, gpu.Binding{Kind: kind, Slot: slot, Buffer: b})
+			return b
+		}
+		if j.uniform != nil {
+			defer add(gpu.BindUniform, 0, j.uniform).Close()
+		}
+		for slot, data := range j.storage {
+			if data != nil {
+				defer add(gpu.BindStorage, slot, data).Close()
+			}
+		}
+		if j.table != nil {
+			b, err := c.NewBuffer(gpu.BufferDesc{Label: "table", Size: 4 * len(j.table), Data: gpu.BytesOf(j.table)})
+			require.NoError(t, err)
+			defer b.Close()
+			view, err := c.NewTexture(gpu.TextureDesc{Label: "table", Kind: gpu.TextureBuffer, Format: gpu.FormatRGBA32UI, Buffer: b})
+			require.NoError(t, err)
+			defer view.Close()
+			bind = append(bind, gpu.Binding{Kind: gpu.BindSampler, Slot: shaders.SlotSensor, Texture: view})
+		}
+		result := add(gpu.BindStorage, j.result, j.resultOf)
+		defer result.Close()
+		if err := c.Dispatch(&gpu.Dispatch{Program: program, Bind: bind, Groups: j.groups}); err != nil {
+			return err
+		}
+		if err := c.Barrier(gpu.BarrierBufferUpdate); err != nil {
+			return err
+		}
+		return c.ReadBuffer(result, 0, out)
+	})
+	return out
+}
+
+// directions returns n unit vectors, most of them near the horizon, neighbours side by side.
+func directions(rng *rand.Rand, n int) []mgl32.Vec3 {
+	list := make([]mgl32.Vec3, n)
+	for i := range list {
+		around, up := float64(i)/float64(n)*40*math.Pi, 0.3*rng.NormFloat64()
+		list[i] = mgl32.Vec3{float32(math.Cos(around) * math.Cos(up)), float32(math.Sin(around) * math.Cos(up)), float32(math.Sin(up))}
+	}
+	return list
+}
+
+// Words of hits, rays and sights are float32 or uint32 alike.
+func words(floats ...float32) []uint32 {
+	list := make([]uint32, len(floats))
+	for i, v := range floats {
+		list[i] = math.Float32bits(v)
+	}
+	return list
+}
+
+const listedRays = 10_000
+
+func traceJob(seed uint64, anyHit bool) *job {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	var list []uint32
+	for _, d := range directions(rng, listedRays) {
+		o := mgl32.Vec3{float32(rng.NormFloat64()), float32(rng.NormFloat64()), 2}
+		list = append(list, words(o[0], o[1], o[2], 0.01, d[0], d[1], d[2], 200, 0.1*rng.Float32(), 0, 0, 0)...)
+	}
+	return &job{
+		entry: &shaders.SceneTrace, defines: []shaders.Define{shaders.Flag("OCCLUSION", anyHit)}, result: 1,
+		storage: [2][]byte{gpu.BytesOf(list)}, resultOf: make([]byte, 32*listedRays),
+		groups: shaders.SceneTrace.Groups(8, listedRays/shaders.TracedRays/8+8, 1),
+	}
+}
+
+func raysJob(seed uint64, owner uint32) *job {
+	rng := rand.New(rand.NewPCG(seed, 2))
+	var table []uint32
+	for i, d := range directions(rng, listedRays) {
+		far := float32(150)
+		if i%11 == 0 {
+			far = 0 // isn't cast
+		}
+		table = append(table, words(0, 0, 0.1, 0.02, d[0], d[1], d[2], far)...)
+	}
+	return &job{
+		entry: &shaders.Rays, uniform: gpu.BytesOf([]uint32{owner, ^uint32(1<<scene.TagRoads | 1<<scene.TagVegetation), 0, 0}),
+		table: table, resultOf: make([]byte, 16*listedRays), groups: shaders.Rays.Groups(listedRays/shaders.TracedRays+1, 1, 1),
+	}
+}
+
+const actors = 40
+
+func sightsJob(seed uint64, owner uint32) *job {
+	rng := rand.New(rand.NewPCG(seed, 4))
+	var list []uint32
+	for _, d := range directions(rng, listedRays) {
+		list = append(list, words(d[0], d[1], d[2], 60*rng.Float32())...)
+		who := rng.Uint32N(actors)
+		list = append(list, who, who+1, 0, 0)
+	}
+	return &job{
+		entry: &shaders.GroundTruthSights, uniform: gpu.BytesOf(append([]uint32{listedRays, owner, 0, 0}, words(0.5, 0, 0, 0)...)),
+		storage: [2][]byte{1: gpu.BytesOf(list)}, resultOf: make([]byte, 24*actors),
+		groups: shaders.GroundTruthSights.Groups(listedRays/shaders.TracedRays+1, 1, 1),
+	}
+}
+
+// TestListsOfRaysAgree holds the kernels of listed rays against their shaders on OpenGL, within
+// what two classes of devices may differ by.
+func TestListsOfRaysAgree(t *testing.T) {
+	gl, host := gputest.Thread(t), start(t, hostdev.Options{})
+	for name, s := range scenes(t) {
+		t.Run(name, func(t *testing.T) {
+			shader, kernel := newWorld(t, gl, s), newWorld(t, host, s)
+			for _, anyHit := range []bool{false, true} {
+				j := traceJob(1, anyHit)
+				agreeOnHits(t, hitsOf(shader.run(t, j)), hitsOf(kernel.run(t, j)), anyHit)
+			}
+			for _, owner := range []uint32{0, 2} {
+				j := raysJob(1, owner)
+				agreeOnResults(t, shader.run(t, j), kernel.run(t, j))
+				j = sightsJob(1, owner)
+				want, got := wordsOf(shader.run(t, j)), wordsOf(kernel.run(t, j))
+				for i := range want {
+					require.InDelta(t, want[i], got[i], 2, "tally %d, word %d", i/6, i%6)
+				}
+			}
+		})
+	}
+}
+
+func wordsOf(b []byte) []uint32 {
+	list := make([]uint32, len(b)/4)
+	copy(gpu.BytesOf(list), b)
+	return list
+}
+
+// listedHit is a record of shaders.SceneTrace.
+type listedHit struct {
+	t, u, v  float32
+	triangle int32
+	normal   [3]float32
+	mover    int32
+}
+
+func hitsOf(b []byte) []listedHit {
+	list := make([]listedHit, len(b)/32)
+	copy(gpu.BytesOf(list), b)
+	return list
+}
+
+// near is whether two ranges are one to within what devices differ by.
+func near(a, b float32) bool {
+	return a == b || math.Abs(float64(a-b)) <= 1e-4+3e-5*math.Abs(float64(a))
+}
+
+func agreeOnHits(t *testing.T, want, got []listedHit, anyHit bool) {
+	t.Helper()
+	var seen, alone, ranges, labels, normals int
+	for i := range want {
+		w, g := &want[i], &got[i]
+		if (w.triangle < 0) != (g.triangle < 0) {
+			alone++
+		}
+		if w.triangle < 0 || g.triangle < 0 {
+			continue
+		}
+		seen++
+		switch {
+		case anyHit: // which one it is depends on the order of the search
+		case !near(w.t, g.t):
+			ranges++
+		case w.triangle != g.triangle || w.mover != g.mover:
+			labels++
+		case math.Abs(float64(w.u-g.u)) > 2e-3 || math.Abs(float64(w.normal[0]-g.normal[0])) > 1e-4 || math.Abs(float64(w.normal[2]-g.normal[2])) > 1e-4:
+			normals++
+		}
+	}
+	t.Logf("%d hits, %d on one side alone, %d ranges, %d triangles, %d normals differ", seen, alone, ranges, labels, normals)
+	few := len(want) / 5000
+	assert.LessOrEqual(t, alone, few, "hit here or there alone")
+	assert.LessOrEqual(t, ranges, few, "ranges")
+	assert.LessOrEqual(t, labels, len(want)/1000, "triangles")
+	assert.LessOrEqual(t, normals, few, "normals")
+}
+
+func agreeOnResults(t *testing.T, want, got []byte) {
+	t.Helper()
+	w, g := wordsOf(want), wordsOf(got)
+	differ, found := 0, 0
+	for i := 0; i < len(w); i += 4 {
+		a, b := math.Float32frombits(w[i]), math.Float32frombits(g[i])
+		if !math.IsInf(float64(a), 1) {
+			found++
+		}
+		ca, cb := math.Float32frombits(w[i+1]), math.Float32frombits(g[i+1])
+		if !near(a, b) || w[i+2] != g[i+2] || w[i+3] != g[i+3] || math.Abs(float64(ca-cb)) > 1e-4 {
+			differ++
+		}
+	}
+	t.Logf("%d found, %d differ", found, differ)
+	assert.LessOrEqual(t, differ, len(w)/4/1000)
+}
+
+// firings are lidars in every variant of their shader.
+func firings() map[string]map[string]any {
+	all := map[string]map[string]any{}
+	for _, scale := range []string{"surface", "carla", "svl"} {
+		for _, noisy := range []bool{false, true} {
+			for _, rolling := range []bool{false, true} {
+				a := map[string]any{
+					"preset": "VelodyneVLP16", "organized": true, "intensity": scale, "rolling": rolling, "range": 80.0, "range_min": 6.0,
+					"atmosphere_attenuation_rate": 0.01, "compensated": rolling && scale == "surface", "columns": 600,
+				}
+				if noisy {
+					a["noise_stddev"], a["dropoff_general_rate"], a["dropoff_zero_intensity"] = 0.05, 0.2, 0.5
+				}
+				all[fmt.Sprintf("%s noisy %t rolling %t", scale, noisy, rolling)] = a
+			}
+		}
+	}
+	return all
+}
+
+// scan fires a lidar on a device.
+func scan(t *testing.T, thread *gpu.Thread, s *scene.Scene, attributes map[string]any) []sample.Point {
+	t.Helper()
+	h := sensortest.New(t, lidar.RayCastDefinition, sensortest.Options{
+		Scene: s, GL: thread, Mount: spatial.FromRPY(mgl64.Vec3{0.9, 0, 1.9}, 2, 1, 0), Ego: s.Route, Seed: 5, Attributes: attributes,
+	})
+	defer h.End()
+	h.Fire(2 * period)
+	return sensortest.Last[*sample.PointCloud](h, "points").Points
+}
+
+// TestLidarsAgree holds lidar.scan against its shader: in all variants, each in one scene that
+// has everything, and one in the others.
+func TestLidarsAgree(t *testing.T) {
+	gl, host := gputest.Thread(t), start(t, hostdev.Options{})
+	for name, s := range scenes(t) {
+		t.Run(name, func(t *testing.T) {
+			for variant, attributes := range firings() {
+				if name == "blended" && attributes["rolling"] == true {
+					continue // the last bits of directions differ
+				}
+				if (testing.Short() || name != "cut outs") && variant != "surface noisy true rolling true" && name != "blended" {
+					continue
+				}
+				t.Run(variant, func(t *testing.T) {
+					agreeOnPoints(t, scan(t, gl, s, attributes), scan(t, host, s, attributes))
+				})
+			}
+		})
+	}
+}
+
+func agreeOnPoints(t *testing.T, want, got []sample.Point) {
+	t.Helper()
+	require.Len(t, got, len(want))
+	var alone, ranges, labels, intensities, returns int
+	for i := range want {
+		w, g := &want[i], &got[i]
+		require.Equal(t, w.Ring, g.Ring)
+		require.Equal(t, w.TimeNs, g.TimeNs)
+		require.Equal(t, w.Ray, g.Ray)
+		require.InDelta(t, w.Azimuth, g.Azimuth, 1e-5)     // OpenGL says nothing of how exact its atan is
+		require.InDelta(t, w.Elevation, g.Elevation, 1e-5) // OpenGL says nothing of how exact its atan is
+		if w.Return != g.Return || w.Return == 0 && w.Distance != g.Distance {
+			alone++
+			continue
+		}
+		if w.Return == 0 {
+			continue
+		}
+		returns++
+		off := math.Hypot(math.Hypot(float64(w.X-g.X), float64(w.Y-g.Y)), float64(w.Z-g.Z))
+		switch {
+		case !near(w.Distance, g.Distance) || off > 3e-4+6e-5*float64(w.Distance):
+			ranges++
+		case w.Instance != g.Instance || w.Tag != g.Tag:
+			labels++
+		case math.Abs(float64(w.Intensity-g.Intensity)) > 0.4 || math.Abs(float64(w.CosIncidence-g.CosIncidence)) > 1e-3:
+			intensities++
+		}
+	}
+	t.Logf("%d returns of %d, %d on one side alone, %d ranges, %d labels, %d intensities differ", returns, len(want), alone, ranges, labels, intensities)
+	assert.LessOrEqual(t, alone, max(len(want)/20_000, 1), "returns here or there alone")
+	assert.LessOrEqual(t, ranges, max(len(want)/20_000, 1), "ranges")
+	assert.LessOrEqual(t, labels, len(want)/1000, "labels")
+	assert.LessOrEqual(t, intensities, len(want)/1000, "intensities")
+}
+
+// TestBitsDependOnNothing: every instruction set, any number of threads and a second run give
+// the same bytes.
+func TestBitsDependOnNothing(t *testing.T) {
+	s := textured(7, 3000, true)
+	attributes := firings()["surface noisy true rolling true"]
+	var first map[string]uint64
+	for _, isa := range hostdev.ISAs() {
+		for threads := 1; threads <= 3; threads++ {
+			if testing.Short() && threads != 2 {
+				continue
+			}
+			for range 2 {
+				thread := start(t, hostdev.Options{ISA: isa, Threads: threads})
+				w := newWorld(t, thread, s)
+				sums := map[string]uint64{"lidar": sum(gpu.BytesOf(scan(t, thread, s, attributes)))}
+				for name, j := range map[string]*job{"trace": traceJob(2, false), "occlusion": traceJob(2, true), "rays": raysJob(2, 3), "sights": sightsJob(2, 3)} {
+					sums[name] = sum(w.run(t, j))
+				}
+				w.resident.Close()
+				w.motion.Close()
+				if first == nil {
+					first = sums
+				}
+				require.Equal(t, first, sums, "%s, %d threads", isa, threads)
+			}
+		}
+	}
+}
+
+func sum(b []byte) uint64 {
+	h := fnv.New64a()
+	h.Write(b)
+	return h.Sum64()
+}
+
+// TestAFailedKernelFailsItsFence: what a kernel can't do is an error of the next entry, its fence
+// fails, and the device works on.
+func TestAFailedKernelFailsItsFence(t *testing.T) {
+	thread := start(t, hostdev.Options{Threads: 1})
+	w := newWorld(t, thread, scenetest.Soup(1, 60, false))
+	j := raysJob(1, 0)
+	j.uniform = j.uniform[:8]
+	err := thread.Do(context.Background(), func(c *gpu.Ctx) error {
+		source, err := shaders.Source(j.entry)
+		require.NoError(t, err)
+		program, err := c.NewProgram(gpu.ProgramDesc(source))
+		require.NoError(t, err)
+		defer program.Close()
+		require.NoError(t, c.Dispatch(&gpu.Dispatch{Program: program, Bind: w.resident.Bindings(nil), Groups: j.groups}))
+		fence, err := c.NewFence()
+		require.NoError(t, err)
+		defer fence.Close()
+		require.NoError(t, c.Finish())
+		assert.Equal(t, gpu.FenceFailed, c.PollFence(fence))
+		require.NoError(t, c.ResetFence(fence))
+		require.NoError(t, c.Finish())
+		assert.Equal(t, gpu.FenceSignaled, c.PollFence(fence))
+		return nil
+	})
+	require.ErrorContains(t, err, "uniform block 0 has 0 bytes")
+	assert.Len(t, w.run(t, raysJob(1, 0)), 16*listedRays)
+}

@@ -1,0 +1,199 @@
+// lidar.scan: lidar_scan.comp. A block is 32 columns of all lasers, so that what it needs stays
+// in the caches. A packet is 16 columns of one laser.
+#ifndef LIDAR_H
+#define LIDAR_H
+
+#include "angles.h"
+#include "trace.h"
+
+enum { LIDAR_SCALE, LIDAR_RANDOM, LIDAR_ROLLING, LIDAR_COMPENSATED };
+#define LIDAR_CONSTANTS {"SCALE", "RANDOM", "ROLLING", "COMPENSATED"}
+enum { SCALE_NONE, SCALE_SURFACE, SCALE_TRANSMISSION, SCALE_COLOR };
+enum { LIDAR_BLOCK = 32, POINT_BYTES = 48 };
+
+// Settings of the shader.
+typedef struct {
+    uint32_t lasers, columns, frame, pad;
+    uint32_t key[4];
+    float attenuation, deviation, unfired, lossy; // light of the shader
+    float kept[4];
+} lidar_settings;
+
+typedef struct {
+    hd_scene s;
+    lidar_settings set;
+    const uint32_t *table, *turns; // of lasers and of columns
+    const angles *angles;
+    const footprint *color;
+    uint8_t *points;
+    int32_t scale, random, rolling, compensated;
+} lidar;
+
+// random_of returns the random words of rays.
+INLINE void random_of(const lidar *c, vi ray, vu out[4]) {
+    out[0] = (vu)i_set((int32_t)c->set.key[0]), out[1] = (vu)i_set((int32_t)c->set.key[1]);
+    out[2] = (vu)i_set((int32_t)c->set.frame), out[3] = (vu)ray;
+    pcg4d(out);
+}
+
+// metal_share is the metallic factor of lanes whose material has a texture of it.
+static vf metal_share(const lidar *c, const material *m, vm of, const vf at[2]) {
+    const hd_tables *t = &c->s.t;
+    vf out = m->metallic;
+    for (unsigned left = m_bits(of); left; left &= left - 1) {
+        int k = __builtin_ctz(left);
+        float uv[3] = {at[0][k], at[1][k], m->metal_rough_layer[k]}, level = HD_FOOTPRINT, color[4], size = (float)t->data->width;
+        if (m->transforms[k] && (uint32_t)m->transforms[k] + 1 < 4 * t->material_count) {
+            const float *row = t->materials + 4 * (size_t)m->transforms[k];
+            float u = row[0] * uv[0] + row[1] * uv[1] + row[2], v = row[4] * uv[0] + row[5] * uv[1] + row[6];
+            uv[0] = u, uv[1] = v, level += row[3];
+        }
+        vi wrap = i_set(m->wraps[k] >> 2 & 3);
+        for (int i = 0; i < 2; i++) uv[i] = wrap_of(v_set(uv[i]), wrap, size)[0];
+        hd_sample(t->data, uv, level, color);
+        out[k] = m->metallic[k] * color[2];
+    }
+    return out;
+}
+
+INLINE vf clamped(vf x) { return v_min(v_max(x, v_set(0)), v_set(1.0f)); }
+
+// intensity_of returns the intensity of returns.
+INLINE vf intensity_of(const lidar *c, vm returned, vi triangle, const hit *h, vf cosine, vf transmission) {
+    if (c->scale == SCALE_TRANSMISSION) return transmission;
+    if (c->scale == SCALE_NONE) return v_set(0);
+    const hd_tables *t = &c->s.t;
+    corners k = corners_of(t, triangle);
+    material m = material_at(t, as_i(k.a[3]));
+    vf color[4];
+    if (c->scale == SCALE_COLOR) {
+        surface_color(t, c->color, &m, &k, triangle, h->u, h->v, color);
+        vf share = color[0] * (1.0f / 3.0f) + color[1] * (1.0f / 3.0f) + color[2] * (1.0f / 3.0f), uv[2];
+        vm metal = returned & v_ge(m.metal_rough_layer, v_set(0));
+        if (m_any(metal)) {
+            texture_coordinates(&k, h->u, h->v, uv);
+            share = v_sel(metal, metal_share(c, &m, metal, uv), share);
+        }
+        return clamped(share);
+    }
+    vf rho = m.reflectance;
+    vm colored = returned & m_not(v_ge(rho, v_set(0)));
+    if (m_any(colored)) {
+        surface_color(t, c->color, &m, &k, triangle, h->u, h->v, color);
+        rho = v_sel(colored, color[0] * 0.2126f + color[1] * 0.7152f + color[2] * 0.0722f, rho);
+    }
+    rho = clamped(rho);
+    return v_sel(i_eq(m.flags & 1, i_set(1)), 101.0f + 154.0f * rho * transmission, 100.0f * rho * cosine * transmission);
+}
+
+// firing is what LANES columns of one laser have in common with nobody else.
+typedef struct {
+    vf azimuth[2], origin[3], direction[3]; // in the sensor's frame
+    vi ns, ray;
+} firing;
+
+INLINE void lidar_packet(const lidar *c, uint32_t laser, uint32_t column, uint32_t end) {
+    const uint32_t *l = c->table + 12 * (size_t)laser;
+    float head[12];
+    memcpy(head, l, sizeof head);
+    rays r[PACKETS];
+    firing f[PACKETS];
+    for (int k = 0; k < PACKETS; k++) {
+        vi col = i_ramp() + (int32_t)column + k * LANES;
+        vm in = i_lt(col, i_set((int32_t)end));
+        col = i_sel(in, col, i_set((int32_t)end - 1));
+        vf turn[4];
+        v_rows(c->turns, col, turn);
+        firing *g = &f[k];
+        g->azimuth[0] = turn[0] * head[2] - turn[1] * head[3];
+        g->azimuth[1] = turn[1] * head[2] + turn[0] * head[3];
+        g->ns = c->rolling ? as_i(turn[2]) + (int32_t)l[5] : i_set(0);
+        g->ray = col * (int32_t)c->set.lasers + (int32_t)laser;
+        g->origin[0] = g->origin[1] = v_set(0), g->origin[2] = v_set(head[4]);
+        g->direction[0] = head[0] * g->azimuth[0], g->direction[1] = head[0] * g->azimuth[1], g->direction[2] = v_set(head[1]);
+        r[k].seconds = i_float(g->ns) * 1e-9f;
+        pose sensor = sensor_pose(c->s.motion, moment_at(c->s.motion, r[k].seconds));
+        rotate(sensor.q, g->origin, r[k].o);
+        rotate(sensor.q, g->direction, r[k].d);
+        for (int i = 0; i < 3; i++) r[k].o[i] = sensor.p[i] + r[k].o[i];
+        r[k].tmin = v_set(0);
+        if (c->random) {
+            vu random[4];
+            random_of(c, g->ray, random);
+            in = in & v_ge(uniform_of(random[2]), v_set(c->set.unfired));
+        }
+        r[k].tmax = v_sel(in, v_set(head[7]), v_set(-1.0f));
+    }
+    found hits[PACKETS];
+    trace(&c->s, r, hits, 0);
+    for (int k = 0; k < PACKETS; k++) {
+        int first = (int)column + k * LANES, n = (int)end - first < LANES ? (int)end - first : LANES;
+        if (n <= 0) break;
+        const firing *g = &f[k];
+        vm there = m_not(i_lt(hits[k].triangle, i_set(0)));
+        vi triangle = i_sel(there, hits[k].triangle, i_set(0));
+        hit h = hit_of(&c->s, &r[k], &hits[k]);
+        // The shortest range of even columns, then that of odd ones.
+        vf shortest = v_sel(i_eq((i_ramp() + first) & 1, i_set(0)), v_set(head[8]), v_set(head[9]));
+        vf transmission = exp_of(-c->set.attenuation * h.t), range = h.t;
+        vm near = there & v_lt(range, shortest), returned = there & m_not(near);
+        if (c->random) {
+            vu random[4];
+            random_of(c, g->ray, random);
+            vm kept = v_lt(v_set(c->set.lossy), transmission) | v_lt(uniform_of(random[3]), c->set.kept[0] * transmission + c->set.kept[1]);
+            returned = returned & kept;
+            range = v_max(range + c->set.deviation * gaussian_of(random[0], random[1]), v_set(0));
+        }
+        vf cosine = v_min(-dot(h.normal, r[k].d), v_set(1.0f)), zero = v_set(0), place[3];
+        if (c->compensated) {
+            pose start = sensor_pose(c->s.motion, moment_at(c->s.motion, zero));
+            for (int i = 0; i < 3; i++) place[i] = r[k].o[i] - start.p[i] + range * r[k].d[i];
+            vf world[3] = {place[0], place[1], place[2]};
+            unrotate(start.q, world, place);
+        } else {
+            for (int i = 0; i < 3; i++) place[i] = g->origin[i] + range * g->direction[i];
+        }
+        vf intensity = intensity_of(c, returned, triangle, &h, cosine, transmission);
+        vi label = i_sel(returned, label_of(&c->s.t, triangle, hits[k].mover), i_set(0));
+        vf angle = azimuth_of(c->angles, laser, first, n), elevation = v_set(c->angles->elevation[laser]);
+        size_t stride = c->set.lasers * (size_t)POINT_BYTES;
+        char *to = (char *)c->points + (size_t)first * stride + laser * (size_t)POINT_BYTES;
+        v_write_rows(to, stride, n, v_sel(returned, place[0], zero), v_sel(returned, place[1], zero),
+                     v_sel(returned, place[2], zero), v_sel(returned, intensity, zero));
+        v_write_rows(to + 16, stride, n, v_sel(returned, range, v_sel(near, v_set(-INFINITY), v_set(INFINITY))), angle,
+                     elevation, as_f(g->ns));
+        v_write_rows(to + 32, stride, n, as_f((int32_t)l[6] | i_sel(returned, i_set(1 << 16), i_set(0)) | label_tag(label) << 24),
+                     as_f(label_instance(label)), v_sel(returned, cosine, zero), as_f(g->ray));
+    }
+}
+
+static void lidar_block(void *data, hd_worker *worker, uint32_t block) {
+    (void)worker;
+    const lidar *c = data;
+    uint32_t first = block * LIDAR_BLOCK, end = first + LIDAR_BLOCK < c->set.columns ? first + LIDAR_BLOCK : c->set.columns;
+    for (uint32_t column = first; column < end; column += RAYS)
+        for (uint32_t laser = 0; laser < c->set.lasers; laser++) lidar_packet(c, laser, column, end);
+}
+
+static int lidar_scan(hd_pool *pool, hd_work *w) {
+    lidar c = {0};
+    uint32_t texels = 0;
+    const lidar_settings *set = hd_block(w, 0, sizeof *set);
+    if (!set || !hd_scene_of(w, &c.s) || !(c.table = hd_table(w, HD_SLOT_SENSOR, 16, &texels))) return 0;
+    c.set = *set;
+    uint64_t points = (uint64_t)c.set.lasers * c.set.columns;
+    if (3 * (uint64_t)c.set.lasers + c.set.columns > texels || points * POINT_BYTES > w->storage[0].size || points > INT32_MAX)
+        return hd_fail(w, "%u lasers and %u columns are more than the table of %u texels and the %zu bytes of points hold",
+                       c.set.lasers, c.set.columns, texels, w->storage[0].size);
+    c.turns = c.table + 12 * (size_t)c.set.lasers;
+    c.points = w->storage[0].bytes;
+    const int32_t *constants = w->program->constants;
+    c.scale = constants[LIDAR_SCALE], c.random = constants[LIDAR_RANDOM];
+    c.rolling = constants[LIDAR_ROLLING], c.compensated = constants[LIDAR_COMPENSATED];
+    if (!(c.color = hd_footprint_of(w, c.s.t.color))) return 0;
+    if (!(c.angles = hd_angles_of(w, w->sampler[HD_SLOT_SENSOR]->memory, c.set.lasers, c.set.columns))) return 0;
+    hd_parallel(pool, lidar_block, &c, (c.set.columns + LIDAR_BLOCK - 1) / LIDAR_BLOCK);
+    return 1;
+}
+
+#endif

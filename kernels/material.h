@@ -1,0 +1,168 @@
+// Labels, materials and pictures of lib/scene.glsl for LANES hits. Triangles must be numbers of
+// the table.
+#ifndef MATERIAL_H
+#define MATERIAL_H
+
+#include "footprint.h"
+#include "noise.h"
+#include "scene.h"
+
+// corners are the attributes of three vertices: of each the normal's code, the texture
+// coordinates and a word (material, label, occlusion).
+typedef struct {
+    vf a[4], b[4], c[4];
+} corners;
+
+INLINE corners corners_of(const hd_tables *t, vi triangle) {
+    corners k;
+    v_rows(t->attributes, triangle * 3, k.a);
+    v_rows(t->attributes, triangle * 3 + 1, k.b);
+    v_rows(t->attributes, triangle * 3 + 2, k.c);
+    return k;
+}
+
+// label_of returns instance id | tag << 16 | lamps << 24 of what was hit.
+INLINE vi label_of(const hd_tables *t, vi triangle, vi mover) {
+    vm still = i_lt(mover, i_set(0));
+    vi label = i_gather(t->attributes + 7, triangle * 12);
+    if (m_bits(still) == m_bits(m_all())) return label;
+    return i_sel(still, label, i_gather(t->movers + 1, i_sel(still, i_set(0), mover) * 4));
+}
+
+INLINE vi label_instance(vi label) { return label & 0xffff; }
+INLINE vi label_tag(vi label) { return label >> 16 & 0xff; }
+
+// material is a row of the table, as far as rays need it.
+typedef struct {
+    vf base[4], reflectance, cutoff, metallic;
+    vi flags, wraps, transforms; // as the shader's Material
+    vf base_layer, metal_rough_layer;
+} material;
+
+INLINE material material_at(const hd_tables *t, vi i) {
+    vf emission[4], surface[4], layers[4];
+    material m;
+    v_rows(t->materials, i * 4, m.base);
+    v_rows(t->materials, i * 4 + 1, emission);
+    v_rows(t->materials, i * 4 + 2, surface);
+    v_rows(t->materials, i * 4 + 3, layers);
+    m.cutoff = emission[3], m.metallic = surface[0], m.reflectance = surface[2];
+    m.flags = v_trunc(surface[3]);
+    vi places = v_trunc(layers[3]);
+    m.wraps = places & 63, m.transforms = (places >> 6) * 4;
+    m.base_layer = layers[0], m.metal_rough_layer = layers[1];
+    return m;
+}
+
+// texture_coordinates returns the interpolated texture coordinates.
+INLINE void texture_coordinates(const corners *k, vf u, vf v, vf out[2]) {
+    for (int i = 0; i < 2; i++) out[i] = k->a[1 + i] + u * (k->b[1 + i] - k->a[1 + i]) + v * (k->c[1 + i] - k->a[1 + i]);
+}
+
+// wrap_of applies a texture's wrap (0 repeat, 1 clamp, 2 mirror) to a coordinate.
+INLINE vf wrap_of(vf x, vi wrap, float size) {
+    vm other = m_not(i_eq(wrap, i_set(0)));
+    if (!m_any(other)) return x;
+    vf mirror = 1.0f - v_abs(x - 2.0f * v_floor(x * 0.5f) - 1.0f);
+    vf y = v_sel(i_eq(wrap, i_set(2)), mirror, x);
+    y = v_min(v_max(y, v_set(0.5f / size)), v_set(1.0f - 0.5f / size));
+    return v_sel(other, y, x);
+}
+
+// taps are the four texels of a repeated picture around a point, as numbers in its level, and
+// the shares of the second ones.
+typedef struct {
+    vi at[4];
+    vf x, y;
+} taps;
+
+// taps_of takes a picture's layer, and coordinates in units of the picture.
+INLINE taps taps_of(int width, int height, vi layer, vf u, vf v) {
+    taps t;
+    vf x = (u - v_floor(u)) * (float)width - 0.5f, y = (v - v_floor(v)) * (float)height - 0.5f;
+    vf fx = v_floor(x), fy = v_floor(y);
+    t.x = x - fx, t.y = y - fy;
+    // Clamped against NaN and infinity, which leave any texel.
+    vi x0 = v_trunc(v_min(v_max(fx, v_set(-1.0f)), v_set((float)(width - 1))));
+    vi y0 = v_trunc(v_min(v_max(fy, v_set(-1.0f)), v_set((float)(height - 1))));
+    vi x1 = i_sel(i_eq(x0, i_set(width - 1)), i_set(0), x0 + 1), y1 = i_sel(i_eq(y0, i_set(height - 1)), i_set(0), y0 + 1);
+    x0 = i_sel(i_lt(x0, i_set(0)), i_set(width - 1), x0), y0 = i_sel(i_lt(y0, i_set(0)), i_set(height - 1), y0);
+    vi row0 = (layer * height + y0) * width, row1 = (layer * height + y1) * width;
+    t.at[0] = row0 + x0, t.at[1] = row0 + x1, t.at[2] = row1 + x0, t.at[3] = row1 + x1;
+    return t;
+}
+
+INLINE vf blend(const taps *t, vf a, vf b, vf c, vf d) {
+    return (a * (1.0f - t->x) + b * t->x) * (1.0f - t->y) + (c * (1.0f - t->x) + d * t->x) * t->y;
+}
+
+// layer_of returns a layer's number; 0 for none, which the caller leaves out.
+INLINE vi layer_of(const hd_texture *t, vf layer) { return v_trunc(v_min(v_max(layer, v_set(0)), v_set((float)(t->layers - 1)))); }
+
+// corner_color returns the linear colour and alpha of a vertex from its code.
+INLINE void corner_color(vi code, vf out[4]) {
+    vi rgb = (code & 0x7fffff) | (vi)((vu)code >> 31 << 23);
+    vm plain = i_eq(code & 0x40000000, i_set(0));
+    for (int i = 0; i < 3; i++) {
+        vf root = i_float(rgb >> (8 * i) & 255) / 255.0f;
+        out[i] = v_sel(plain, v_set(1.0f), root * root);
+    }
+    out[3] = v_sel(plain, v_set(1.0f), i_float(code >> 23 & 127) / 126.0f);
+}
+
+// tint multiplies the colours of lanes by those of their triangles' vertices.
+INLINE void tint(const hd_tables *t, vm colored, vi triangle, vf u, vf v, vf color[4]) {
+    vf c[3][4];
+    for (int i = 0; i < 3; i++) corner_color(as_i(v_gather(t->vertices + 4 * i + 3, triangle * 12)), c[i]);
+    for (int i = 0; i < 4; i++) {
+        vf mean = c[0][i] + u * (c[1][i] - c[0][i]) + v * (c[2][i] - c[0][i]);
+        color[i] = v_sel(colored, color[i] * mean, color[i]);
+    }
+}
+
+// surface_color returns the linear base colour and alpha of hits of material m on triangles,
+// over a beam's footprint, which covers many texels.
+INLINE void surface_color(const hd_tables *t, const footprint *f, const material *m, const corners *k, vi triangle, vf u, vf v, vf color[4]) {
+    for (int i = 0; i < 4; i++) color[i] = m->base[i];
+    vm textured = v_ge(m->base_layer, v_set(0));
+    if (m_any(textured)) {
+        vf uv[2], p[4][4];
+        texture_coordinates(k, u, v, uv);
+        for (int i = 0; i < 2; i++) uv[i] = wrap_of(uv[i], m->wraps & 3, (float)t->color->width);
+        taps at = taps_of(f->width, f->height, layer_of(t->color, m->base_layer), uv[0], uv[1]);
+        for (int i = 0; i < 4; i++) v_rows(f->texels, at.at[i], p[i]);
+        for (int i = 0; i < 4; i++) color[i] = v_sel(textured, color[i] * blend(&at, p[0][i], p[1][i], p[2][i], p[3][i]), color[i]);
+    }
+    vm colored = i_eq(m->flags & 8, i_set(8));
+    if (m_any(colored)) tint(t, colored, triangle, u, v, color);
+}
+
+// cut_out tells whether rays pass hits because the surface is absent there: cutOut and absent
+// of the shader. who has the bits of the rays.
+INLINE vm cut_out(const hd_tables *t, vi triangle, vi mover, vf u, vf v, const vi who[3]) {
+    vi i = i_gather(t->attributes + 3, triangle * 12);
+    vf cutoff = v_gather(t->materials + 7, i * 16);
+    vm may = v_lt(cutoff, v_set(0)) | v_lt(v_set(0), cutoff);
+    if (!m_any(may)) return may;
+    material m = material_at(t, i);
+    vf alpha[4] = {m.base[3], m.base[3], m.base[3], m.base[3]};
+    vm textured = may & v_ge(m.base_layer, v_set(0));
+    if (m_any(textured)) {
+        const hd_texture *p = t->color;
+        corners k = corners_of(t, triangle);
+        vf uv[2], a[4];
+        texture_coordinates(&k, u, v, uv);
+        for (int j = 0; j < 2; j++) uv[j] = wrap_of(uv[j], m.wraps & 3, (float)p->width);
+        taps at = taps_of(p->width, p->height, layer_of(p, m.base_layer), uv[0], uv[1]);
+        for (int j = 0; j < 4; j++) a[j] = i_float((vi)((vu)i_gather(p->memory->bytes + p->level[0], at.at[j]) >> 24)) * (1.0f / 255.0f);
+        alpha[3] = v_sel(textured, alpha[3] * blend(&at, a[0], a[1], a[2], a[3]), alpha[3]);
+    }
+    vm colored = may & i_eq(m.flags & 8, i_set(8));
+    if (m_any(colored)) tint(t, colored, triangle, u, v, alpha);
+    vu words[4] = {(vu)who[0], (vu)who[1], (vu)who[2], (vu)triangle + 0x9e3779b9u * (vu)mover};
+    pcg4d(words);
+    vm gone = v_lt(alpha[3], cutoff), blended = v_lt(cutoff, v_set(0));
+    return may & ((gone & m_not(blended)) | (blended & v_le(alpha[3], uniform_of(words[0]))));
+}
+
+#endif

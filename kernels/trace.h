@@ -1,0 +1,398 @@
+// The search of lib/trace.glsl for packets of 16 rays, as PACKETS x LANES of them.
+//
+// A packet walks the tree once, as a beam: the interval of its rays' origins and of the inverses
+// of their directions. A node's eight boxes are tested against the beam at once, whatever the
+// number of rays. Since subtraction and multiplication round monotonically, the beam's entry is
+// never later and its exit never earlier than any ray's own, bit for bit. What the beam passes
+// by, no ray of the shader would have met. The few boxes that are left, and triangles, are
+// tested ray by ray with the shader's own arithmetic.
+//
+// Rays of a packet should lie side by side. What a ray hits doesn't depend on its company, but
+// for the order in which surfaces at one place are found.
+#ifndef TRACE_H
+#define TRACE_H
+
+#include "material.h"
+#include "motion.h"
+
+enum { RAYS = PACKETS * LANES, STACK = 512 };
+
+#define FAR 1e30f
+
+// rays are LANES rays in the world frame. A surface counts at tmin <= t < tmax metres, at
+// seconds after the window's start. A tmax below 0 leaves a ray out.
+typedef struct {
+    vf o[3], d[3], tmin, tmax, seconds;
+} rays;
+
+// found is what LANES rays hit: triangle and mover are -1 for none, the mover also for the
+// static world. t is good to float32 in the frame of the triangle; hit_of makes it exact.
+typedef struct {
+    vf t;
+    vi triangle, mover;
+} found;
+
+// hit is the surface point: t in metres along the ray; the geometric unit normal in the world
+// frame, on the ray's side.
+typedef struct {
+    vf t, u, v, normal[3];
+} hit;
+
+// lanes are rays in the frame that is searched, and the nearest hit so far. cut says that its
+// material may be cut out by its alpha.
+typedef struct {
+    vf o[3], d[3], inverse[3], tmin, tmax;
+    vi triangle, mover;
+    vm cut;
+} lanes;
+
+typedef struct {
+    lanes r[PACKETS];
+} packet;
+
+typedef struct {
+    float near_o[3], far_o[3], a[3], b[3]; // origin's bounds, inverse's bounds
+    float tmin;
+    int behind[3]; // 1: the near plane is hi
+    int mixed;     // bit of an axis whose directions have both signs
+} beam;
+
+// no_rays are rays that hit nothing.
+INLINE rays no_rays(void) {
+    vf zero = v_set(0);
+    return (rays){{zero, zero, zero}, {zero, zero, v_set(1.0f)}, zero, v_set(-1.0f), zero};
+}
+
+INLINE vf finite_inverse(vf d) {
+    vf size = v_max(v_abs(d), v_set(1e-20f));
+    return v_sel(v_lt(d, v_set(0)), v_set(-1.0f), v_set(1.0f)) / size;
+}
+
+// beam_of bounds the rays that are traced: tmax >= 0 and tmin < FAR. 0: there are none.
+INLINE int beam_of(beam *b, packet *p) {
+    vf lo[6], hi[6], tmin = v_set(FAR);
+    for (int i = 0; i < 6; i++) lo[i] = v_set(INFINITY), hi[i] = v_set(-INFINITY);
+    int any = 0;
+    for (int k = 0; k < PACKETS; k++) {
+        lanes *r = &p->r[k];
+        for (int i = 0; i < 3; i++) r->inverse[i] = finite_inverse(r->d[i]);
+        vm on = v_ge(r->tmax, v_set(0)) & v_lt(r->tmin, v_set(FAR));
+        any |= m_any(on);
+        tmin = v_min(tmin, v_sel(on, r->tmin, v_set(FAR)));
+        for (int i = 0; i < 3; i++) {
+            vf inverse = r->inverse[i];
+            lo[i] = v_min(lo[i], v_sel(on, r->o[i], lo[i]));
+            hi[i] = v_max(hi[i], v_sel(on, r->o[i], hi[i]));
+            lo[3 + i] = v_min(lo[3 + i], v_sel(on, inverse, lo[3 + i]));
+            hi[3 + i] = v_max(hi[3 + i], v_sel(on, inverse, hi[3 + i]));
+        }
+    }
+    if (!any) return 0;
+    b->tmin = v_least(tmin);
+    b->mixed = 0;
+    for (int i = 0; i < 3; i++) {
+        float omin = v_least(lo[i]), omax = v_greatest(hi[i]);
+        b->a[i] = v_least(lo[3 + i]);
+        b->b[i] = v_greatest(hi[3 + i]);
+        b->behind[i] = b->b[i] < 0;
+        if (b->a[i] < 0 && b->b[i] > 0) {
+            // The steepest on each side: the least inverse above 0, the greatest below.
+            b->mixed |= 1 << i;
+            vf up = v_set(1e20f), down = v_set(-1e20f);
+            for (int k = 0; k < PACKETS; k++) {
+                const lanes *r = &p->r[k];
+                vm on = v_ge(r->tmax, v_set(0)) & v_lt(r->tmin, v_set(FAR));
+                vf inverse = r->inverse[i];
+                up = v_min(up, v_sel(on & v_lt(v_set(0), inverse), inverse, up));
+                down = v_max(down, v_sel(on & v_lt(inverse, v_set(0)), inverse, down));
+            }
+            b->a[i] = v_least(up);
+            b->b[i] = v_greatest(down);
+        }
+        b->near_o[i] = b->behind[i] ? omin : omax;
+        b->far_o[i] = b->behind[i] ? omax : omin;
+    }
+    return 1;
+}
+
+// enter_boxes returns which of a node's children the beam meets, and where at the earliest.
+INLINE unsigned enter_boxes(const hd_node *n, const beam *b, float reach, float enter[8]) {
+    f8 from = b->tmin - (f8){0}, to = reach - (f8){0};
+#pragma GCC unroll 3
+    for (int i = 0; i < 3; i++) {
+        const float *near = b->behind[i] ? n->hi[i] : n->lo[i], *far = b->behind[i] ? n->lo[i] : n->hi[i];
+        f8 e = f8_load(near) - b->near_o[i], x = f8_load(far) - b->far_o[i];
+        if (__builtin_expect(b->mixed >> i & 1, 0)) {
+            // Rays go both ways: those that start outside enter by the side they start on.
+            from = f8_max(from, f8_max(e * b->a[i], x * b->b[i]));
+            continue;
+        }
+        from = f8_max(from, f8_min(e * b->a[i], e * b->b[i]));
+        to = f8_min(to, f8_max(x * b->a[i], x * b->b[i]));
+    }
+    memcpy(enter, &from, sizeof from);
+    // The factor covers the rounding of three slabs, as in the shader.
+    return f8_le(from, to * 1.0000005f) & ((1u << n->count) - 1);
+}
+
+// test_triangle updates the rays that meet the triangle nearer than before; it is testTriangle
+// of the shader.
+INLINE int test_triangle(packet *p, const float *rows, int triangle, int cut) {
+    int any = 0;
+#pragma GCC unroll 2
+    for (int k = 0; k < PACKETS; k++) {
+        lanes *r = &p->r[k];
+        vf *o = r->o, *d = r->d;
+        vf t = -(rows[0] * o[0] + rows[1] * o[1] + rows[2] * o[2] + rows[3]) / (rows[0] * d[0] + rows[1] * d[1] + rows[2] * d[2]);
+        vm met = v_ge(t - r->tmin, v_set(0)) & v_lt(t, r->tmax);
+        if (!m_any(met)) continue;
+        vf x = o[0] + t * d[0], y = o[1] + t * d[1], z = o[2] + t * d[2];
+        vf a = rows[4] * x + rows[5] * y + rows[6] * z + rows[7];
+        vf b = rows[8] * x + rows[9] * y + rows[10] * z + rows[11];
+        // A ray in the plane has NaN or infinity here: both fail a comparison.
+        met = met & v_ge(v_min(v_min(a, b), 1.0f - a - b), v_set(0));
+        if (!m_any(met)) continue;
+        r->tmax = v_sel(met, t, r->tmax);
+        r->triangle = i_sel(met, i_set(triangle), r->triangle);
+        r->cut = cut ? r->cut | met : r->cut & m_not(met);
+        any = 1;
+    }
+    return any;
+}
+
+INLINE float reach_of(const packet *p) {
+    vf most = p->r[0].tmax;
+    for (int k = 1; k < PACKETS; k++) most = v_max(most, p->r[k].tmax);
+    return v_greatest(most);
+}
+
+typedef struct {
+    uint32_t ref;
+    float t;
+} entry;
+
+// rays_enter tells whether any ray meets a child's box: enterBox of the shader. Many of the
+// children that the beam meets are met by no ray of it where triangles are small.
+INLINE int rays_enter(const packet *p, const hd_node *n, int c) {
+    const float *lo = &n->lo[0][c], *hi = &n->hi[0][c];
+    unsigned met = 0;
+#pragma GCC unroll 2
+    for (int k = 0; k < PACKETS; k++) {
+        const lanes *r = &p->r[k];
+        vf from = r->tmin, to = r->tmax;
+#pragma GCC unroll 3
+        for (int i = 0; i < 3; i++) {
+            vf x = (lo[8 * i] - r->o[i]) * r->inverse[i], y = (hi[8 * i] - r->o[i]) * r->inverse[i];
+            from = v_max(from, v_min(x, y)), to = v_min(to, v_max(x, y));
+        }
+        met |= m_bits(v_le(from, to * 1.0000005f));
+    }
+    return met != 0;
+}
+
+// push puts the children that some ray meets on the stack, the nearest on top, and has the
+// caches fetch them.
+INLINE int push(entry *stack, int top, const hd_node *n, unsigned met, const float *enter, const packet *p, const hd_node *nodes, const float *planes) {
+    int base = top;
+    while (met) {
+        int c = __builtin_ctz(met);
+        met &= met - 1;
+        if (!rays_enter(p, n, c)) continue;
+        entry e = {n->ref[c], enter[c]};
+        const char *next = e.ref & HD_LEAF ? (const char *)(planes + 12 * (size_t)(e.ref & HD_TRIANGLE)) : (const char *)(nodes + (e.ref & HD_NODE));
+        for (int line = 0; line < 256; line += 64) __builtin_prefetch(next + line);
+        int i = top++;
+        for (; i > base && stack[i - 1].t < e.t; i--) stack[i] = stack[i - 1];
+        stack[i] = e;
+    }
+    return top;
+}
+
+// search finds the nearest triangles below root. With any, a ray ends at the first that is there
+// for certain: its tmax becomes -1.
+static __attribute__((noinline)) void search(packet *p, const beam *b, const hd_scene *s, uint32_t root, int any) {
+    entry stack[STACK];
+    float enter[8];
+    const hd_node *nodes = s->nodes;
+    const float *planes = s->t.planes;
+    stack[0] = (entry){root, 0};
+    int top = root != 0;
+    float reach = reach_of(p);
+    while (top > 0) {
+        entry e = stack[--top];
+        if (!(e.t < reach)) continue;
+        if (!(e.ref & HD_LEAF)) {
+            const hd_node *n = nodes + (e.ref & HD_NODE);
+            unsigned met = enter_boxes(n, b, reach, enter);
+            top = push(stack, top, n, met, enter, p, nodes, planes);
+            continue;
+        }
+        int first = (int)(e.ref & HD_TRIANGLE), end = first + (int)(e.ref >> 26 & 3) + 1, cut = (e.ref & HD_CUT) != 0, met = 0;
+        for (int i = first; i < end; i++) met |= test_triangle(p, planes + 12 * (size_t)i, i, cut);
+        if (!met) continue;
+        if (any)
+            for (int k = 0; k < PACKETS; k++) {
+                lanes *r = &p->r[k];
+                vm ends = m_not(i_lt(r->triangle, i_set(0))) & m_not(r->cut);
+                r->tmax = v_sel(ends, v_set(-1.0f), r->tmax);
+            }
+        reach = reach_of(p);
+    }
+}
+
+// search_movers goes on with the movers whose boxes the beam meets, nearest first, each ray
+// where the mover is at the ray's own time.
+static __attribute__((noinline)) void search_movers(packet *p, const beam *world, const hd_scene *s, const rays *r, int any) {
+    entry stack[STACK];
+    float enter[8];
+    stack[0] = (entry){s->top_root, 0};
+    int top = 1;
+    float reach = reach_of(p);
+    while (top > 0) {
+        entry e = stack[--top];
+        if (!(e.t < reach)) continue;
+        if (!(e.ref & HD_LEAF)) {
+            const hd_node *n = s->top + (e.ref & HD_NODE);
+            unsigned met = enter_boxes(n, world, reach, enter);
+            top = push(stack, top, n, met, enter, p, s->top, s->t.planes);
+            continue;
+        }
+        int mover = (int)(e.ref & HD_TRIANGLE), record = mover_record(s->motion, mover);
+        const float *when = s->motion + 4 * (ptrdiff_t)record;
+        packet q;
+        for (int k = 0; k < PACKETS; k++) {
+            lanes *l = &q.r[k];
+            into_mover(s->motion, record, moment_at(s->motion, r[k].seconds), p->r[k].o, p->r[k].d, l->o, l->d);
+            vm there = v_ge(r[k].seconds, v_set(when[3])) & v_lt(r[k].seconds, v_set(when[7]));
+            l->tmin = v_sel(there, p->r[k].tmin, v_set(FAR));
+            l->tmax = p->r[k].tmax;
+            l->triangle = i_set(-1);
+            l->cut = p->r[k].cut;
+        }
+        beam b;
+        if (!beam_of(&b, &q)) continue;
+        search(&q, &b, s, s->mover_root[mover], any);
+        for (int k = 0; k < PACKETS; k++) {
+            lanes *to = &p->r[k], *l = &q.r[k];
+            vm missed = i_lt(l->triangle, i_set(0));
+            to->triangle = i_sel(missed, to->triangle, l->triangle);
+            to->mover = i_sel(missed, to->mover, i_set(mover));
+            to->tmax = l->tmax;
+            to->cut = l->cut;
+        }
+        reach = reach_of(p);
+    }
+}
+
+// search_scene searches the static world and then the movers; it is searchScene of the shader.
+// It returns which hits may be cut out: whether there are any.
+INLINE int search_scene(const hd_scene *s, const rays r[PACKETS], found out[PACKETS], vm cut[PACKETS], int any) {
+    packet p;
+    for (int k = 0; k < PACKETS; k++) {
+        lanes *l = &p.r[k];
+        for (int i = 0; i < 3; i++) l->o[i] = r[k].o[i], l->d[i] = r[k].d[i];
+        l->tmin = r[k].tmin, l->tmax = r[k].tmax;
+        l->triangle = l->mover = i_set(-1);
+        l->cut = m_not(m_all());
+    }
+    beam world;
+    if (beam_of(&world, &p)) {
+        search(&p, &world, s, s->root, any);
+        if (s->top_root) search_movers(&p, &world, s, r, any);
+    }
+    int cuts = 0;
+    for (int k = 0; k < PACKETS; k++) {
+        out[k] = (found){p.r[k].tmax, p.r[k].triangle, p.r[k].mover};
+        cut[k] = p.r[k].cut & m_not(i_lt(p.r[k].triangle, i_set(0)));
+        cuts |= m_any(cut[k]);
+    }
+    return cuts;
+}
+
+// hit_of computes hits again from the triangles' vertices relative to the rays, as hitAt and
+// refine of the shader. That keeps distances exact far from the frame's origin. Where a ray hits
+// nothing it is of triangle 0.
+static __attribute__((noinline)) hit hit_of(const hd_scene *s, const rays *r, const found *f) {
+    vi triangle = i_sel(i_lt(f->triangle, i_set(0)), i_set(0), f->triangle);
+    vf o[3], d[3];
+    for (int i = 0; i < 3; i++) o[i] = r->o[i], d[i] = r->d[i];
+    vm moving = m_not(i_lt(f->mover, i_set(0)));
+    moment m = moment_at(s->motion, r->seconds);
+    // Movers differ from lane to lane: one after the other.
+    for (unsigned left = m_bits(moving); left;) {
+        int id = f->mover[__builtin_ctz(left)];
+        vm of = i_eq(f->mover, i_set(id));
+        vf a[3], b[3];
+        into_mover(s->motion, mover_record(s->motion, id), m, r->o, r->d, a, b);
+        for (int i = 0; i < 3; i++) o[i] = v_sel(of, a[i], o[i]), d[i] = v_sel(of, b[i], d[i]);
+        left &= ~m_bits(of);
+    }
+    vf a[4], b[4], c[4], e1[3], e2[3], n[3], to[3], p[3];
+    v_rows(s->t.vertices, triangle * 3, a);
+    v_rows(s->t.vertices, triangle * 3 + 1, b);
+    v_rows(s->t.vertices, triangle * 3 + 2, c);
+    for (int i = 0; i < 3; i++) e1[i] = b[i] - a[i], e2[i] = c[i] - a[i], to[i] = a[i] - o[i];
+    cross(e1, e2, n);
+    hit h;
+    h.t = dot(n, to) / dot(n, d);
+    for (int i = 0; i < 3; i++) p[i] = h.t * d[i] - to[i];
+    vf pu[3], pv[3], scale = dot(n, n);
+    cross(p, e2, pu);
+    cross(e1, p, pv);
+    h.u = v_min(v_max(dot(pu, n) / scale, v_set(0)), v_set(1.0f));
+    h.v = v_min(v_max(dot(pv, n) / scale, v_set(0)), v_set(1.0f));
+    for (unsigned left = m_bits(moving); left;) {
+        int id = f->mover[__builtin_ctz(left)];
+        vm of = i_eq(f->mover, i_set(id));
+        vf out[3];
+        normal_from_mover(s->motion, mover_record(s->motion, id), m, n, out);
+        for (int i = 0; i < 3; i++) n[i] = v_sel(of, out[i], n[i]);
+        left &= ~m_bits(of);
+    }
+    vf length = 1.0f / v_sqrt(dot(n, n));
+    for (int i = 0; i < 3; i++) n[i] = n[i] * length;
+    vm away = v_lt(v_set(0), dot(n, r->d));
+    for (int i = 0; i < 3; i++) h.normal[i] = v_sel(away, -n[i], n[i]);
+    return h;
+}
+
+// pass_cuts starts those rays again behind their hits that hit where a material is cut out. It
+// leaves the others out, and tells whether there are any.
+static __attribute__((noinline)) int pass_cuts(const hd_scene *s, rays again[PACKETS], const rays r[PACKETS], const found f[PACKETS], const vm cut[PACKETS]) {
+    int any = 0;
+    for (int k = 0; k < PACKETS; k++) {
+        vm passed = cut[k];
+        if (m_any(passed)) {
+            hit h = hit_of(s, &r[k], &f[k]);
+            vi who[3];
+            for (int i = 0; i < 3; i++) who[i] = as_i(r[k].d[i]) ^ as_i(r[k].o[i]);
+            passed = passed & cut_out(&s->t, i_sel(passed, f[k].triangle, i_set(0)), f[k].mover, h.u, h.v, who);
+        }
+        again[k].tmin = v_sel(passed, f[k].t * 1.000002f + 1e-6f, again[k].tmin);
+        again[k].tmax = v_sel(passed, r[k].tmax, v_set(-1.0f));
+        any |= m_any(passed);
+    }
+    return any;
+}
+
+// trace finds the nearest surface of each ray, with any any surface: traceAny of the shader.
+INLINE void trace(const hd_scene *s, const rays r[PACKETS], found out[PACKETS], int any) {
+    vm cut[PACKETS];
+    if (!search_scene(s, r, out, cut, any)) return;
+    rays left[PACKETS];
+    found f[PACKETS];
+    memcpy(left, r, sizeof left);
+    memcpy(f, out, sizeof f);
+    while (pass_cuts(s, left, r, f, cut)) {
+        int more = search_scene(s, left, f, cut, any);
+        for (int k = 0; k < PACKETS; k++) {
+            vm traced = v_ge(left[k].tmax, v_set(0));
+            out[k].t = v_sel(traced, f[k].t, out[k].t);
+            out[k].triangle = i_sel(traced, f[k].triangle, out[k].triangle);
+            out[k].mover = i_sel(traced, f[k].mover, out[k].mover);
+        }
+        if (!more) break;
+    }
+}
+
+#endif
