@@ -529,7 +529,8 @@ INLINE void write_depth(const shading *s, const seen *h, int x0, int y0) {
         z = v_sel(beyond, v_set(INFINITY), v_sel(v_lt(z, near), v_set(-INFINITY), z));
         words = i_sel(seeing, as_i(z), i_set(NOT_A_NUMBER));
     } else if (s->on[DEPTH_CODES]) {
-        vi code = v_trunc(v_floor(v_min(v_max(z, v_set(0)) * 16777.215f, v_set(16777215.0f)) + 0.5f));
+        vf exact = v_min(v_max(z, v_set(0)) * 16777.215f, v_set(16777215.0f)), whole = v_floor(exact);
+        vi code = i_sel(v_ge(exact - whole, v_set(0.5f)), v_trunc(whole) + 1, v_trunc(whole)); // a half added would round again
         code = i_sel(v_lt(z, near), i_set(0), code);
         code = i_sel(m_not(h->some) | v_lt(far, z), i_set(0xffffff), code);
         words = swapped(i_sel(seeing, code, i_set(0))) | (int32_t)0xff000000;
