@@ -103,7 +103,7 @@ type world struct {
 	motion   *scene.MotionTable
 }
 
-func newWorld(t *testing.T, thread *gpu.Thread, s *scene.Scene) *world {
+func newWorld(t testing.TB, thread *gpu.Thread, s *scene.Scene) *world {
 	t.Helper()
 	built, err := scene.Build(t.Context(), s, scene.BuildOptions{})
 	require.NoError(t, err)
