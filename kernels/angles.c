@@ -19,6 +19,8 @@ static float angle_of(float y, float x) {
     return (float)(y < 0 ? -angle : angle);
 }
 
+enum { SPARE = 16 }; // columns: LANES at most
+
 static void drop(void *data) {
     free(((angles *)data)->elevation);
     free(data);
@@ -32,7 +34,7 @@ const angles *hd_angles_of(hd_work *w, hd_memory *m, uint32_t lasers, uint32_t c
     if (a && kept->lo >= kept->hi && a->lasers == lasers && a->columns == columns) return a;
     if (a) drop(a);
     a = calloc(1, sizeof *a);
-    if (a) a->elevation = malloc(sizeof(float) * (2 * (size_t)lasers + columns + 1));
+    if (a) a->elevation = calloc(2 * (size_t)lasers + columns + SPARE, sizeof(float));
     if (!kept || !a || !a->elevation) {
         free(a);
         if (kept) kept->data = NULL;

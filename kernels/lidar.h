@@ -155,7 +155,7 @@ INLINE void lidar_packet(const lidar *c, uint32_t laser, uint32_t column, uint32
         }
         vf intensity = intensity_of(c, returned, triangle, &h, cosine, transmission);
         vi label = i_sel(returned, label_of(&c->s.t, triangle, hits[k].mover), i_set(0));
-        vf angle = azimuth_of(c->angles, laser, first, n), elevation = v_set(c->angles->elevation[laser]);
+        vf angle = azimuth_of(c->angles, laser, first), elevation = v_set(c->angles->elevation[laser]);
         size_t stride = c->set.lasers * (size_t)POINT_BYTES;
         char *to = (char *)c->points + (size_t)first * stride + laser * (size_t)POINT_BYTES;
         v_write_rows(to, stride, n, v_sel(returned, place[0], zero), v_sel(returned, place[1], zero),

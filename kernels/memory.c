@@ -10,21 +10,21 @@ static float linear_of(int code) {
     return (float)(v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4));
 }
 
+enum { STEPS = 4096 };
+
 typedef struct {
     const hd_texture *t;
     int32_t level, srgb;
-    // Light of each code, and from which light on the code is the next.
-    float light[256], next[255];
+    // Light of each code, from which light on the code is the next, and the code of the least
+    // light of each step.
+    float light[256], plain[256], next[256];
+    uint8_t step[STEPS + 1];
 } halving;
 
 static uint8_t code_of(const halving *h, float light) {
-    int lo = 0, hi = 255;
-    while (lo < hi) {
-        int mid = (lo + hi) / 2;
-        if (light < h->next[mid]) hi = mid;
-        else lo = mid + 1;
-    }
-    return (uint8_t)lo;
+    int code = h->step[(int)(light * STEPS)];
+    while (light >= h->next[code]) code++;
+    return (uint8_t)code;
 }
 
 // taps are the two places of a line that a pixel lies between, and the share of the second.
@@ -50,18 +50,16 @@ static void layer(void *data, hd_worker *w, uint32_t index) {
         int32_t row[2], column[2];
         float fy, fx;
         taps(y, fh, th, row, &fy);
+        const uint8_t *line[2] = {from + 4 * (size_t)fw * (size_t)row[0], from + 4 * (size_t)fw * (size_t)row[1]};
         for (int32_t x = 0; x < tw; x++, to += 4) {
             taps(x, fw, tw, column, &fx);
             for (int c = 0; c < 4; c++) {
+                const float *light = c < 3 ? h->light : h->plain;
                 float v[2];
-                for (int k = 0; k < 2; k++) {
-                    const uint8_t *line = from + 4 * (size_t)fw * (size_t)row[k] + c;
-                    uint8_t a = line[4 * column[0]], b = line[4 * column[1]];
-                    float p = h->srgb && c < 3 ? h->light[a] : (float)a, q = h->srgb && c < 3 ? h->light[b] : (float)b;
-                    v[k] = p * (1.0f - fx) + q * fx;
-                }
+                for (int k = 0; k < 2; k++)
+                    v[k] = light[line[k][4 * column[0] + c]] * (1.0f - fx) + light[line[k][4 * column[1] + c]] * fx;
                 float mean = v[0] * (1.0f - fy) + v[1] * fy;
-                to[c] = h->srgb && c < 3 ? code_of(h, mean) : (uint8_t)(mean + 0.5f);
+                to[c] = c < 3 && h->srgb ? code_of(h, mean) : (uint8_t)(mean + 0.5f);
             }
         }
     }
@@ -71,10 +69,15 @@ int hd_mipmaps(hd_pool *pool, hd_work *w) {
     halving h = {.t = w->image[0].texture};
     h.srgb = h.t->format == HD_SRGB8A8;
     if (h.t->format != HD_RGBA8 && !h.srgb) return hd_fail(w, "mipmaps of format %d aren't made", h.t->format);
-    for (int i = 0; i < 256; i++) h.light[i] = linear_of(i);
+    for (int i = 0; i < 256; i++) h.plain[i] = (float)i, h.light[i] = h.srgb ? linear_of(i) : (float)i;
     for (int i = 0; i < 255; i++) {
         double v = (i + 0.5) / 255.0;
         h.next[i] = (float)(v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4));
+    }
+    h.next[255] = INFINITY;
+    for (int i = 0, code = 0; i <= STEPS; i++) {
+        while ((float)i / STEPS >= h.next[code]) code++;
+        h.step[i] = (uint8_t)code;
     }
     for (h.level = 1; h.level < h.t->levels; h.level++) hd_parallel(pool, layer, &h, (uint32_t)h.t->layers);
     return 1;

@@ -210,7 +210,7 @@ INLINE int push(entry *stack, int top, const hd_node *n, unsigned met, const flo
 
 // search finds the nearest triangles below root. With any, a ray ends at the first that is there
 // for certain: its tmax becomes -1.
-static __attribute__((noinline)) void search(packet *p, const beam *b, const hd_scene *s, uint32_t root, int any) {
+INLINE void search(packet *p, const beam *b, const hd_scene *s, uint32_t root, int any) {
     entry stack[STACK];
     float enter[8];
     const hd_node *nodes = s->nodes;
