@@ -363,7 +363,8 @@ INLINE void draw(const raster *r, tile *t, const drawn *d, uint32_t id, int sun)
     float ly = most_of(ceilf(least3(d->y)), 0) - (float)t->y, hy = least_of(floorf(most3(d->y)), (float)(r->height - 1)) - (float)t->y;
     int bx0 = (int)most_of(lx, 0) >> 2, bx1 = (int)least_of(hx, (float)(t->width - 1)) >> 2;
     int by0 = (int)most_of(ly, 0) >> 2, by1 = (int)least_of(hy, (float)(t->height - 1)) >> 2;
-    cutting cut = {0};
+    cutting cut;
+    cut.cutoff = 0;
     if (a->cut) cutting_of(r, d, &cut);
     vf e[3][HALVES], z[HALVES], out[3];
     float corner[3], least[3];

@@ -165,7 +165,8 @@ typedef struct {
     vf reach, normal[3], plane[3], closed, color[3], since[3];
     vf uv[2], uv_x[2], uv_y[2]; // texture coordinates, and their change to the next pixels
     vi material, label, lit;
-    paint paint; // of light alone
+    paint paint; // of light alone, and the place in the static map
+    vf sun[3];
 } seen;
 
 // point_of adds a triangle's points to what the pixels that are on see. The first triangle's
@@ -392,6 +393,19 @@ INLINE vf compared(const relief *r, const vf at[3], vm on) {
     return v_sel(open, mixed(mixed(s[0], s[1], fx), mixed(s[2], s[3], fx), fy), sum);
 }
 
+// shaded_by finds where the pixels are in the static map, and asks for what is there.
+INLINE void shaded_by(const shading *s, seen *h) {
+    const relief *r = s->static_map;
+    vf p[3], most = v_set((float)(r->map->width - 1)), zero = v_set(0), size = v_set((float)r->map->width);
+    for (int i = 0; i < 3; i++) p[i] = h->reach * h->ray.direction[i];
+    in_map(s->view->static_map, p, h->sun);
+    vi x = v_trunc(v_min(v_max(h->sun[0] * size, zero), most)), y = v_trunc(v_min(v_max(h->sun[1] * size, zero), most));
+    vi place = y * r->map->width + x, block = ((y >> 4) * r->across + (x >> 4)) * 2;
+    const float *texels = (const float *)(r->map->memory->bytes + r->map->level[0]);
+    for (int l = 0; l < LANES; l += 3 - 2 * (l % 4 / 3)) __builtin_prefetch(texels + place[l]);
+    for (int l = 0; l < LANES; l += LANES - 1) __builtin_prefetch(r->range + block[l]);
+}
+
 // sunlight is how much of the sun reaches what the pixels see, of those that are on.
 INLINE vf sunlight(const shading *s, const seen *h, vm on) {
     const view *v = s->view;
@@ -402,10 +416,8 @@ INLINE vf sunlight(const shading *s, const seen *h, vm on) {
         for (int l = 0; l < LANES; l++) lit[l] = (float)bytes[place[l]] * (1.0f / 255.0f);
         return lit;
     }
-    vf p[3], b[3], at[3];
-    for (int i = 0; i < 3; i++) p[i] = h->reach * h->ray.direction[i], b[i] = p[i] + h->plane[i] * v->offsets[1];
-    in_map(v->static_map, p, at);
-    at[2] = at[2] - v->offsets[0];
+    vf at[3] = {h->sun[0], h->sun[1], h->sun[2] - v->offsets[0]}, b[3];
+    for (int i = 0; i < 3; i++) b[i] = h->reach * h->ray.direction[i] + h->plane[i] * v->offsets[1];
     vf within = inside_map(at);
     vm some = on & v_lt(v_set(0), within);
     if (m_any(some)) {
@@ -755,7 +767,9 @@ INLINE void look(const shading *s, const tile *t, int at, seen *h, facts *memory
     h->x = i_sel(i_lt(h->x, last_x), h->x, last_x), h->y = i_sel(i_lt(h->y, last_y), h->y, last_y);
     rays_of(s->lens, s->kind, i_float(h->x), i_float(h->y), &h->ray);
     find(s, i_load(&t->triangle[at]), i_load(&t->frame[at]), h, memory);
-    if (s->light && m_any(h->some)) paint_of(s, h);
+    if (!s->light || !m_any(h->some)) return;
+    paint_of(s, h);
+    if (!s->on[TRACED]) shaded_by(s, h);
 }
 
 // next_in returns the first place from at on whose pixels are on the picture.
