@@ -68,6 +68,7 @@ check: setup-test $(GOLANGCI) ## what each commit must pass: format, build, vet,
 .PHONY: test
 test: setup-test ## run all tests, live OpenGL ones too, with the race detector
 	scripts/with-display.sh $(GO) test -race -timeout 20m ./...
+	GL_DEVICE=host $(GO) test -timeout 20m . ./scene ./sensors/... ./pipeline
 
 .PHONY: setup-peers
 setup-peers: setup-test ## install the software of others that the bridges are tested against

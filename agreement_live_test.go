@@ -21,7 +21,7 @@ import (
 	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/gpu"
-	"github.com/raybridge/raybridge/gpu/eglctx"
+	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
@@ -72,7 +72,7 @@ func newDrive(t *testing.T, c *config.Config) *drive {
 	require.NoError(t, err)
 	p, err := pipeline.New(t.Context(), pipeline.Config{
 		Scene: s, Ego: ego, Sensors: all.Registry(),
-		Open: eglctx.Open(eglctx.Options{Device: os.Getenv("GL_DEVICE"), Debug: true}),
+		Open: gputest.Opener(),
 	})
 	if errors.Is(err, gpu.ErrNotSupported) && os.Getenv("REQUIRE_GL") != "1" {
 		t.Skipf("no live OpenGL: %v", err)

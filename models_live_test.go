@@ -23,7 +23,7 @@ import (
 	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/gpu"
-	"github.com/raybridge/raybridge/gpu/eglctx"
+	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
@@ -258,7 +258,7 @@ func newLook(t *testing.T, c *config.Config) *look {
 	t.Helper()
 	s, _, err := raybridge.SceneOf(t.Context(), c, nil)
 	require.NoError(t, err)
-	p, err := pipeline.New(t.Context(), pipeline.Config{Scene: s, Sensors: all.Registry(), Open: eglctx.Open(eglctx.Options{Device: os.Getenv("GL_DEVICE"), Debug: true})})
+	p, err := pipeline.New(t.Context(), pipeline.Config{Scene: s, Sensors: all.Registry(), Open: gputest.Opener()})
 	if errors.Is(err, gpu.ErrNotSupported) && os.Getenv("REQUIRE_GL") != "1" {
 		t.Skipf("no live OpenGL: %v", err)
 	}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/gpu"
-	"github.com/raybridge/raybridge/gpu/eglctx"
+	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -71,7 +71,7 @@ sensors:
 	car.Motion, car.TypeID = scenetest.Linear{Start: car.Pose, Velocity: mgl64.Vec3{-9, 3, 0}, YawRate: 0.3}, "vehicle.box"
 	b.Put("car", scenetest.Box(4.5, 1.8, 1.5), scenetest.Matte("white", 0.8, 0.8, 0.8), car)
 	sim, err := raybridge.Open(t.Context(), raybridge.Config{
-		Run: c, Scene: s, Open: eglctx.Open(eglctx.Options{Device: os.Getenv("GL_DEVICE"), Debug: true}),
+		Run: c, Scene: s, Open: gputest.Opener(),
 	})
 	if errors.Is(err, gpu.ErrNotSupported) && os.Getenv("REQUIRE_GL") != "1" {
 		t.Skipf("no live OpenGL: %v", err)

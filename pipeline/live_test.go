@@ -26,7 +26,6 @@ import (
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
-	"github.com/raybridge/raybridge/gpu/eglctx"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
@@ -51,7 +50,7 @@ func registry() *sensors.Registry {
 func opener(t testing.TB) gpu.Opener {
 	t.Helper()
 	return func() (*gpu.Context, error) {
-		c, err := eglctx.Open(eglctx.Options{Device: os.Getenv("GL_DEVICE"), Debug: true})()
+		c, err := gputest.Opener()()
 		if errors.Is(err, gpu.ErrNotSupported) && os.Getenv("REQUIRE_GL") != "1" {
 			return nil, errSkip
 		}

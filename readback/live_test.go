@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"runtime"
 	"testing"
 	"time"
 
@@ -330,6 +331,7 @@ func TestLiveSteadyStateAllocatesNothing(t *testing.T) {
 				if pool.Poll(c) > 0 {
 					break
 				}
+				runtime.Gosched() // to the host device
 			}
 			pool.Process()
 		})

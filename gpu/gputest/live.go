@@ -67,16 +67,21 @@ func Do(t testing.TB, thread *gpu.Thread, f func(*gpu.Ctx) error) {
 	}
 }
 
+// Opener returns what opens the device that GL_DEVICE names, for tests that need one of their own.
+func Opener() gpu.Opener {
+	device := os.Getenv("GL_DEVICE")
+	if device == "host" {
+		return hostdev.Open(hostdev.Options{})
+	}
+	return eglctx.Open(eglctx.Options{Device: device, Debug: true})
+}
+
 func openLive() (*gpu.Thread, error) {
 	live.Lock()
 	defer live.Unlock()
 	if !live.opened {
 		live.opened = true
-		open := eglctx.Open(eglctx.Options{Device: os.Getenv("GL_DEVICE"), Debug: true})
-		if os.Getenv("GL_DEVICE") == "host" {
-			open = hostdev.Open(hostdev.Options{})
-		}
-		live.thread, live.err = gpu.Start(open)
+		live.thread, live.err = gpu.Start(Opener())
 	}
 	return live.thread, live.err
 }

@@ -3,10 +3,13 @@
 package hostdev_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"hash/fnv"
 	"image"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -22,6 +25,8 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/city"
 	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/sensors/lidar"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
@@ -98,7 +103,7 @@ type world struct {
 	motion   *scene.MotionTable
 }
 
-func newWorld(t *testing.T, thread *gpu.Thread, s *scene.Scene) *world {
+func newWorld(t testing.TB, thread *gpu.Thread, s *scene.Scene) *world {
 	t.Helper()
 	built, err := scene.Build(t.Context(), s, scene.BuildOptions{})
 	require.NoError(t, err)
@@ -437,6 +442,79 @@ func agreeOnPoints(t *testing.T, want, got []sample.Point) {
 	assert.LessOrEqual(t, intensities, len(want)/1000, "intensities")
 }
 
+// photo fires a camera on a device.
+func photo(t *testing.T, thread *gpu.Thread, s *scene.Scene, d *sensors.Definition, attributes map[string]any) *sample.Image {
+	t.Helper()
+	o := sensortest.Options{
+		Scene: s, GL: thread, Mount: spatial.FromRPY(mgl64.Vec3{1.4, 0, 1.6}, 3, 2, 11), Ego: s.Route,
+		Attributes: map[string]any{"image_size_x": 221, "image_size_y": 165},
+	}
+	maps.Copy(o.Attributes, attributes)
+	h := sensortest.New(t, d, o)
+	defer h.End()
+	h.Fire(2 * period)
+	return sensortest.Last[*sample.Image](h, "image")
+}
+
+// lenses are those whose rays are traced.
+func lenses() map[string]map[string]any {
+	return map[string]map[string]any{
+		"plumb_bob":   {"lens": "plumb_bob", "distortion": []float64{-0.25, 0.08, 0.002, -0.001, 0.01}},
+		"svl":         {"lens": "svl", "distortion": []float64{-0.05, 0.01, 0, 0}},
+		"svl_fisheye": {"lens": "svl_fisheye", "xi": 0.9, "distortion": []float64{-0.1, 0.02, 0, 0}},
+	}
+}
+
+// TestTracedCamerasAgree holds camera.trace with each lens and camera.sun against their shaders:
+// labels, depth where labels are equal, and colours under traced shadows. One scene has all
+// lenses.
+func TestTracedCamerasAgree(t *testing.T) {
+	gl, host := gputest.Thread(t), start(t, hostdev.Options{})
+	for name, s := range scenes(t) {
+		for lens, attributes := range lenses() {
+			// Which rays pass what is blended depends on the last bits of their directions.
+			if name == "blended" || name != "cut outs" && lens != "svl_fisheye" {
+				continue
+			}
+			t.Run(name+" "+lens, func(t *testing.T) {
+				want, got := photo(t, gl, s, camera.InstanceDefinition, attributes), photo(t, host, s, camera.InstanceDefinition, attributes)
+				depth, depthGot := photo(t, gl, s, camera.DepthDefinition, attributes), photo(t, host, s, camera.DepthDefinition, attributes)
+				labels, depths := 0, 0
+				for i := range want.Width * want.Height {
+					x, y := i%want.Width, i/want.Width
+					at := y*want.Step + 2*x
+					if !bytes.Equal(want.Data[at:at+2], got.Data[at:at+2]) {
+						labels++
+						continue
+					}
+					at = y*depth.Step + 4*x
+					a := math.Float32frombits(binary.LittleEndian.Uint32(depth.Data[at:]))
+					b := math.Float32frombits(binary.LittleEndian.Uint32(depthGot.Data[at:]))
+					if !near(a, b) {
+						depths++
+					}
+				}
+				pixels := want.Width * want.Height
+				t.Logf("%d pixels, %d labels and %d depths differ", pixels, labels, depths)
+				assert.LessOrEqual(t, labels, pixels/1000)
+				assert.LessOrEqual(t, depths, pixels/1000)
+			})
+		}
+		t.Run(name+" sun", func(t *testing.T) {
+			traced := map[string]any{"shadows": "traced"}
+			want, got := photo(t, gl, s, camera.RGBDefinition, traced), photo(t, host, s, camera.RGBDefinition, traced)
+			off := 0
+			for i := range want.Data {
+				if math.Abs(float64(want.Data[i])-float64(got.Data[i])) > 2 {
+					off++
+				}
+			}
+			t.Logf("%d of %d values differ by more than 2", off, len(want.Data))
+			assert.LessOrEqual(t, off, len(want.Data)/200)
+		})
+	}
+}
+
 // TestBitsDependOnNothing: every instruction set, any number of threads and a second run give
 // the same bytes.
 func TestBitsDependOnNothing(t *testing.T) {
@@ -452,6 +530,10 @@ func TestBitsDependOnNothing(t *testing.T) {
 				thread := start(t, hostdev.Options{ISA: isa, Threads: threads})
 				w := newWorld(t, thread, s)
 				sums := map[string]uint64{"lidar": sum(gpu.BytesOf(scan(t, thread, s, attributes)))}
+				for lens, attributes := range lenses() {
+					sums[lens] = sum(photo(t, thread, s, camera.InstanceDefinition, attributes).Data)
+				}
+				sums["sun"] = sum(photo(t, thread, s, camera.RGBDefinition, map[string]any{"shadows": "traced"}).Data)
 				for name, j := range map[string]*job{"trace": traceJob(2, false), "occlusion": traceJob(2, true), "rays": raysJob(2, 3), "sights": sightsJob(2, 3)} {
 					sums[name] = sum(w.run(t, j))
 				}

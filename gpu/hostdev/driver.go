@@ -21,6 +21,7 @@ type Driver struct {
 	pool    *kernels.Pool
 	queue   *queue
 	mipmaps *kernels.Program
+	copying *kernels.Program
 	next    gpu.Handle
 	// waiting are clears and draws that a dispatch may take, in their order.
 	waiting []*command
@@ -29,8 +30,12 @@ type Driver struct {
 	textures map[gpu.Handle]*texture
 	programs map[gpu.Handle]*kernels.Program
 	frames   map[gpu.Handle]*framebuffer
-	fences   map[gpu.Handle]*fence
-	queries  map[gpu.Handle]*query
+	// fences are in slots, which are used again: a capture allocates nothing.
+	fences     []*fence
+	freeFences []gpu.Handle
+	calls      []kernels.Call  // scratch of Draw
+	works      []*kernels.Work // scratch of take
+	queries    map[gpu.Handle]*query
 }
 
 var _ gpu.Driver = (*Driver)(nil)
@@ -60,8 +65,10 @@ type framebuffer struct {
 func (d *Driver) close() error {
 	d.settle()
 	d.queue.stop()
-	if d.mipmaps != nil {
-		d.mipmaps.Close()
+	for _, p := range []*kernels.Program{d.mipmaps, d.copying} {
+		if p != nil {
+			p.Close()
+		}
 	}
 	d.pool.Close()
 	return nil
@@ -101,8 +108,19 @@ func (d *Driver) MapBuffer(h gpu.Handle, size int) ([]byte, error) {
 
 // WriteBuffer implements gpu.Driver.
 func (d *Driver) WriteBuffer(h gpu.Handle, offset int, data []byte) error {
-	b := d.buffers[h]
-	return d.write(b.storage, data, func(data []byte) { b.replace(offset, data) })
+	s := d.buffers[h].storage
+	d.disturb(use{s, true})
+	if d.queue.idle() {
+		s.replace(offset, data)
+		return nil
+	}
+	c, err := d.queue.fresh()
+	if err != nil {
+		return err
+	}
+	c.to, c.place, c.data = s, offset, append(c.data, data...)
+	d.queue.add(c)
+	return nil
 }
 
 // replace writes bytes.
@@ -111,29 +129,23 @@ func (s *storage) replace(offset int, data []byte) {
 	s.Wrote(offset, len(data))
 }
 
-// write has data put in place, now if nothing is under way, else in its turn, of a copy.
-func (d *Driver) write(s *storage, data []byte, put func([]byte)) error {
-	d.disturb(use{s, true})
-	if d.queue.idle() {
-		put(data)
-		return nil
-	}
-	kept := slices.Clone(data)
-	return d.do(func() error {
-		put(kept)
-		return nil
-	})
-}
+// largeCopy is a copy that is worth to be shared among the threads, bytes.
+const largeCopy = 1 << 18
 
-// do queues a function.
-func (d *Driver) do(f func() error) error {
+// move queues a copy.
+func (d *Driver) move(to, from *storage, place, start, size int) error {
+	d.disturb(use{from, false}, use{to, true})
 	c, err := d.queue.fresh()
 	if err != nil {
 		return err
 	}
-	c.do = f
-	d.queue.add(c)
-	return nil
+	if size < largeCopy {
+		c.to, c.place, c.from, c.start, c.size = to, place, from, start, size
+		d.queue.add(c)
+		return nil
+	}
+	c.own.Dispatch(d.copying, [3]int{1, 1, 1})
+	return d.issue(c, errors.Join(c.own.Storage(0, to.Memory, place, size), c.own.Uniform(0, from.Memory, start, size)))
 }
 
 // ReadBuffer implements gpu.Driver.
@@ -147,12 +159,7 @@ func (d *Driver) ReadBuffer(h gpu.Handle, offset int, dst []byte) error {
 
 // CopyBuffer implements gpu.Driver.
 func (d *Driver) CopyBuffer(dst, src gpu.Handle, dstOffset, srcOffset, size int) error {
-	to, from := d.buffers[dst].storage, d.buffers[src].storage
-	d.disturb(use{from, false}, use{to, true})
-	return d.do(func() error {
-		to.replace(dstOffset, from.Bytes()[srcOffset:srcOffset+size])
-		return nil
-	})
+	return d.move(d.buffers[dst].storage, d.buffers[src].storage, dstOffset, srcOffset, size)
 }
 
 // CreateTexture implements gpu.Driver.
@@ -199,10 +206,14 @@ func (d *Driver) release(s *storage) {
 
 // later has an end carried out when all before is done.
 func (d *Driver) later(end func()) {
-	if d.queue.idle() || d.do(func() error { end(); return nil }) != nil {
+	c, err := d.queue.fresh()
+	if err != nil {
 		d.queue.wait()
 		end()
+		return
 	}
+	c.do = end
+	d.queue.add(c)
 }
 
 // level returns the bytes of a level.
@@ -211,17 +222,18 @@ func (t *texture) level(level int) []byte {
 	return t.Bytes()[at : at+t.desc.LevelBytes(level, t.desc.Format)]
 }
 
-// WriteTexture implements gpu.Driver.
+// WriteTexture implements gpu.Driver. It waits: a run writes its textures when it begins.
 func (d *Driver) WriteTexture(h gpu.Handle, desc *gpu.TextureDesc, r gpu.TextureRegion, data []byte) error {
 	t := d.textures[h]
 	width, height := desc.LevelSize(r.Level)
 	pixel := desc.Format.PixelBytes()
-	return d.write(t.storage, data, func(data []byte) {
-		for y := range r.Height {
-			at := ((r.Layer*height+r.Y+y)*width + r.X) * pixel
-			t.replace(t.offsets[r.Level]+at, data[y*r.Width*pixel:(y+1)*r.Width*pixel])
-		}
-	})
+	d.disturb(use{t.storage, true})
+	d.queue.wait()
+	for y := range r.Height {
+		at := ((r.Layer*height+r.Y+y)*width + r.X) * pixel
+		t.replace(t.offsets[r.Level]+at, data[y*r.Width*pixel:(y+1)*r.Width*pixel])
+	}
+	return nil
 }
 
 // GenerateMipmaps implements gpu.Driver.
@@ -252,15 +264,11 @@ var errConversion = errors.New("the host device converts no pixel formats")
 
 // CopyTextureToBuffer implements gpu.Driver for the texture's own format.
 func (d *Driver) CopyTextureToBuffer(src gpu.Handle, level int, format gpu.Format, dst gpu.Handle, offset, size int) error {
-	from, to := d.textures[src], d.buffers[dst].storage
+	from := d.textures[src]
 	if format != from.desc.Format {
 		return errConversion
 	}
-	d.disturb(use{from.storage, false}, use{to, true})
-	return d.do(func() error {
-		to.replace(offset, from.level(level)[:size])
-		return nil
-	})
+	return d.move(d.buffers[dst].storage, from.storage, offset, from.offsets[level], size)
 }
 
 // CreateProgram implements gpu.Driver: it finds the kernel of a catalogue's entry. Others fail
@@ -324,7 +332,7 @@ func (d *Driver) CreateFramebuffer(desc gpu.FramebufferDesc, colors []gpu.Handle
 // ClearFramebuffer implements gpu.Driver.
 func (d *Driver) ClearFramebuffer(h gpu.Handle, attachments int, colors []gpu.ClearColor, _ bool) error {
 	f := d.frames[h]
-	bits := make([][4]uint32, attachments)
+	var bits [kernels.Colors][4]uint32
 	for i := range attachments {
 		bits[i] = pixel(f.format[i], &colors[i])
 	}
@@ -332,7 +340,7 @@ func (d *Driver) ClearFramebuffer(h gpu.Handle, attachments int, colors []gpu.Cl
 	if err != nil {
 		return err
 	}
-	c.own.Clear(&f.target, bits)
+	c.own.Clear(&f.target, bits[:attachments])
 	c.work, c.uses = c.own, append(c.uses, f.uses...)
 	d.waiting = append(d.waiting, c)
 	return nil
@@ -387,14 +395,14 @@ func (d *Driver) bind(c *command, bind []gpu.BoundResource) (err error) {
 	for i := range bind {
 		b := &bind[i]
 		switch b.Kind {
-		case gpu.BindUniform, gpu.BindStorage:
+		case gpu.BindUniform:
 			s := d.buffers[b.Handle].storage
-			bound := c.own.Uniform
-			if b.Kind == gpu.BindStorage {
-				bound = c.own.Storage
-			}
-			err = errors.Join(err, bound(b.Slot, s.Memory, b.Offset, b.Size))
-			c.uses = append(c.uses, use{s, b.Kind == gpu.BindStorage})
+			err = errors.Join(err, c.own.Uniform(b.Slot, s.Memory, b.Offset, b.Size))
+			c.uses = append(c.uses, use{s, false})
+		case gpu.BindStorage:
+			s := d.buffers[b.Handle].storage
+			err = errors.Join(err, c.own.Storage(b.Slot, s.Memory, b.Offset, b.Size))
+			c.uses = append(c.uses, use{s, true})
 		case gpu.BindSampler:
 			t := d.textures[b.Handle]
 			err = errors.Join(err, c.own.Sampler(b.Slot, t.Texture))
@@ -411,7 +419,7 @@ func (d *Driver) bind(c *command, bind []gpu.BoundResource) (err error) {
 // take gives a dispatch the draws and clears of the targets that it reads. Those before them
 // that it doesn't take are queued.
 func (d *Driver) take(c *command) error {
-	var works []*kernels.Work
+	works := d.works[:0]
 	left := d.waiting[:0]
 	for _, w := range d.waiting {
 		if !slices.ContainsFunc(w.uses, func(u use) bool { return u.writes && slices.Contains(c.uses, use{u.of, false}) }) {
@@ -421,7 +429,7 @@ func (d *Driver) take(c *command) error {
 		c.taken = append(c.taken, w)
 		works = append(works, w.own)
 	}
-	d.waiting = left
+	d.waiting, d.works = left, works
 	return c.own.Take(works)
 }
 
@@ -432,15 +440,15 @@ func (d *Driver) Draw(program, fb gpu.Handle, bind []gpu.BoundResource, draw *gp
 	if err != nil {
 		return err
 	}
-	calls := make([]kernels.Call, len(draw.Calls))
-	for i, x := range draw.Calls {
-		calls[i] = kernels.Call{First: x.First, Count: x.Count, Instances: max(x.Instances, 1), Index: x.Index}
+	d.calls = d.calls[:0]
+	for _, x := range draw.Calls {
+		d.calls = append(d.calls, kernels.Call{First: x.First, Count: x.Count, Instances: max(x.Instances, 1), Index: x.Index})
 	}
 	viewport := draw.Viewport
 	if viewport == [4]int{} {
 		viewport = [4]int{0, 0, f.target.Width, f.target.Height}
 	}
-	err = c.own.Draw(p, &f.target, calls)
+	err = c.own.Draw(p, &f.target, d.calls)
 	c.own.Raster(viewport, draw.CullBack, draw.DepthBias)
 	err = errors.Join(err, d.bind(c, bind))
 	if err != nil || !p.Deferred() {
@@ -484,17 +492,24 @@ func (d *Driver) CreateFence() (gpu.Handle, error) {
 	if err != nil {
 		return 0, err
 	}
+	if n := len(d.freeFences); n > 0 {
+		h := d.freeFences[n-1]
+		d.freeFences = d.freeFences[:n-1]
+		c.fence = d.fences[h-1]
+		c.fence.state.Store(pending)
+		d.queue.add(c)
+		return h, nil
+	}
 	c.fence = &fence{}
-	h := d.handle()
-	d.fences[h] = c.fence
+	d.fences = append(d.fences, c.fence)
 	d.queue.add(c)
-	return h, nil
+	return gpu.Handle(len(d.fences)), nil
 }
 
 // PollFence implements gpu.Driver. A fence fails where a command has failed since the one
 // before.
 func (d *Driver) PollFence(h gpu.Handle) gpu.FenceStatus {
-	switch d.fences[h].state.Load() {
+	switch d.fences[h-1].state.Load() {
 	case pending:
 		return gpu.FencePending
 	case signaled:
@@ -566,7 +581,10 @@ func (d *Driver) Delete(kind gpu.ObjectKind, h gpu.Handle) {
 	case gpu.ObjectFramebuffer:
 		delete(d.frames, h)
 	case gpu.ObjectFence:
-		delete(d.fences, h)
+		if d.fences[h-1].state.Load() == pending { // it is not to signal the next in its slot
+			d.fences[h-1] = &fence{}
+		}
+		d.freeFences = append(d.freeFences, h)
 	case gpu.ObjectQuery:
 		delete(d.queries, h)
 	}

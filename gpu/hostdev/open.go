@@ -46,9 +46,11 @@ func newDriver(o Options) (*Driver, error) {
 		pool: pool, queue: newQueue(pool),
 		buffers: map[gpu.Handle]*buffer{}, textures: map[gpu.Handle]*texture{},
 		programs: map[gpu.Handle]*kernels.Program{}, frames: map[gpu.Handle]*framebuffer{},
-		fences: map[gpu.Handle]*fence{}, queries: map[gpu.Handle]*query{},
+		queries: map[gpu.Handle]*query{},
 	}
-	d.mipmaps, err = pool.NewProgram("texture.mipmaps", nil)
+	if d.mipmaps, err = pool.NewProgram("texture.mipmaps", nil); err == nil {
+		d.copying, err = pool.NewProgram("memory.copy", nil)
+	}
 	if err != nil {
 		return nil, errors.Join(err, d.close())
 	}

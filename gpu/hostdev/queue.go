@@ -3,6 +3,7 @@
 package hostdev
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,7 @@ type queue struct {
 	arrived sync.Cond
 	settled sync.Cond
 	list    []*command // guarded by mu
+	head    int        // of list: those before are carried out; guarded by mu
 	spare   []*command // carried out, to be used again; guarded by mu
 	busy    bool       // a command is carried out; guarded by mu
 	ending  bool       // guarded by mu
@@ -27,12 +29,19 @@ type queue struct {
 	failed bool // a work has failed since the last fence; the goroutine's
 }
 
-// command is one of the queue. One of work, fence, query and do is set.
+// command is one of the queue. One of work, to, fence, query and do is set.
 type command struct {
 	work  *kernels.Work
+	to    *storage // written at a place: with size bytes of from, or with data
+	place int
+	from  *storage
+	start int // in from
+	size  int
 	fence *fence
 	query *query
-	do    func() error
+	do    func()
+	// What is kept from one use to the next.
+	data  []byte
 	uses  []use      // of a work, for those that wait
 	taken []*command // the clears and draws that work does as well
 	own   *kernels.Work
@@ -84,6 +93,10 @@ func (q *queue) fresh() (*command, error) {
 func (q *queue) add(list ...*command) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.head > 0 && len(q.list)+len(list) > cap(q.list) {
+		q.list = slices.Delete(q.list, 0, q.head)
+		q.head = 0
+	}
 	q.list = append(q.list, list...)
 	q.arrived.Signal()
 }
@@ -92,14 +105,14 @@ func (q *queue) add(list ...*command) {
 func (q *queue) idle() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.list) == 0 && !q.busy
+	return q.head == len(q.list) && !q.busy
 }
 
 // wait returns when everything is done.
 func (q *queue) wait() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(q.list) > 0 || q.busy {
+	for q.head < len(q.list) || q.busy {
 		q.settled.Wait()
 	}
 }
@@ -145,20 +158,20 @@ func (q *queue) next(done *command) *command {
 		q.spare = append(q.spare, done)
 		for _, c := range append(done.taken, done) {
 			c.own.Reset()
-			*c = command{own: c.own, uses: c.uses[:0], taken: c.taken[:0]}
+			*c = command{own: c.own, data: c.data[:0], uses: c.uses[:0], taken: c.taken[:0]}
 		}
 	}
 	q.busy = false
-	for len(q.list) == 0 {
+	for q.head == len(q.list) {
+		q.list, q.head = q.list[:0], 0
 		q.settled.Broadcast()
 		if q.ending {
 			return nil
 		}
 		q.arrived.Wait()
 	}
-	c := q.list[0]
-	q.list[0] = nil
-	q.list = q.list[1:]
+	c := q.list[q.head]
+	q.head++
 	q.busy = true
 	return c
 }
@@ -168,8 +181,14 @@ func (q *queue) carryOut(c *command) {
 	switch {
 	case c.work != nil:
 		err = q.pool.Run(c.work)
+	case c.to != nil:
+		data := c.data
+		if c.from != nil {
+			data = c.from.Bytes()[c.start : c.start+c.size]
+		}
+		c.to.replace(c.place, data)
 	case c.do != nil:
-		err = c.do()
+		c.do()
 	case c.query != nil:
 		c.query.ns.Store(time.Since(epoch).Nanoseconds())
 	case c.fence != nil:

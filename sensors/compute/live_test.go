@@ -4,6 +4,7 @@ package compute_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 
@@ -36,7 +37,9 @@ func TestASensorThatCannotBeginHoldsNothing(t *testing.T) {
 	gl := gputest.Thread(t)
 	err := s.Begin(t.Context(), &sensors.Env{GL: gl, Log: slog.New(slog.DiscardHandler), Completed: func() {}})
 	require.ErrorContains(t, err, "begin broken: ")
-	assert.NotEmpty(t, gl.DebugErrors(), "OpenGL's own report")
+	if !errors.Is(err, gpu.ErrNotSupported) { // as on a device without a compiler
+		assert.NotEmpty(t, gl.DebugErrors(), "OpenGL's own report")
+	}
 	require.NoError(t, s.End())
 	require.NoError(t, s.End())
 	assert.Zero(t, s.Pending())

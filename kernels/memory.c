@@ -1,8 +1,9 @@
-// Mipmaps: each level is the one before it at half the size, through a bilinear filter. Colours
+// Mipmaps and copies. Of mipmaps, each level is the one before it at half the size, through a bilinear filter. Colours
 // of sRGB are averaged as light.
-#include "mipmaps.h"
+#include "memory.h"
 
 #include <math.h>
+#include <string.h>
 
 static float linear_of(int code) {
     double v = code / 255.0;
@@ -76,5 +77,19 @@ int hd_mipmaps(hd_pool *pool, hd_work *w) {
         h.next[i] = (float)(v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4));
     }
     for (h.level = 1; h.level < h.t->levels; h.level++) hd_parallel(pool, layer, &h, (uint32_t)h.t->layers);
+    return 1;
+}
+
+enum { COPY_BLOCK = 1 << 18 };
+
+static void copy_block(void *data, hd_worker *w, uint32_t i) {
+    (void)w;
+    const hd_work *of = data;
+    size_t at = (size_t)i * COPY_BLOCK, left = of->storage[0].size - at;
+    memcpy(of->storage[0].bytes + at, of->uniform[0].bytes + at, left < COPY_BLOCK ? left : COPY_BLOCK);
+}
+
+int hd_copy(hd_pool *pool, hd_work *w) {
+    hd_parallel(pool, copy_block, w, (uint32_t)((w->storage[0].size + COPY_BLOCK - 1) / COPY_BLOCK));
     return 1;
 }
