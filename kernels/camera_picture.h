@@ -96,23 +96,6 @@ INLINE vf power_of(vf x, float power) {
     return v_sel(v_lt(v_set(0), x), exp2_of(power * log2_of(v_max(x, v_set(1e-30f)))), v_set(0));
 }
 
-// tap reads texels of one level, bilinearly. u and v are from 0 to 1.
-INLINE void tap(const pictures *p, vi level, vi n, vf u, vf v, vm on, vf out[3]) {
-    vi size = i_set(p->size) >> level, mask = size - 1;
-    vf x = u * i_float(size) - 0.5f, y = v * i_float(size) - 0.5f, fx = v_floor(x), fy = v_floor(y), quad[4];
-    vi at = i_gather(p->start, level) + (n * size + (v_trunc(fy) & mask)) * (size + 1) + (v_trunc(fx) & mask);
-    fx = x - fx, fy = y - fy;
-    v_quads(p->texels, i_sel(on, at, i_set(0)) * 2, quad);
-    vf weight[4] = {(1.0f - fx) * (1.0f - fy), (1.0f - fx) * fy, fx * (1.0f - fy), fx * fy};
-    for (int k = 0; k < 3; k++) out[k] = v_set(0);
-    for (int i = 0; i < 4; i++)
-        for (int k = 0; k < 3; k++) {
-            vf root = i_float((as_i(quad[i]) >> (10 * k)) & 1023);
-            out[k] = out[k] + weight[i] * (root * root);
-        }
-    for (int k = 0; k < 3; k++) out[k] = out[k] * (1.0f / (1023.0f * 1023.0f));
-}
-
 // wrapped applies a texture's wrap (0 repeat, 1 clamp, 2 mirror), and brings what repeats to 0
 // to 1.
 INLINE vf wrapped(vf x, vi wrap, float size) {
@@ -121,18 +104,59 @@ INLINE vf wrapped(vf x, vi wrap, float size) {
     return v_sel(i_eq(wrap, i_set(0)), x - v_floor(x), held);
 }
 
-// sampled is the colour of layer n at u and v, trilinearly.
-INLINE void sampled(const pictures *p, vi n, vi wrap, vf u, vf v, vf lod, vm on, vf out[3]) {
+// reading is where a picture is read: a point in one level or two, each between four texels.
+typedef struct {
+    vi at[2];
+    vf x[2], y[2], share; // the share of the second level
+    vm more;              // has one
+} reading;
+
+INLINE void read_at(const pictures *p, vi level, vi n, vf u, vf v, vm on, reading *t, int k) {
+    vi size = i_set(p->size) >> level, mask = size - 1;
+    vf x = u * i_float(size) - 0.5f, y = v * i_float(size) - 0.5f, fx = v_floor(x), fy = v_floor(y);
+    vi at = i_gather(p->start, level) + (n * size + (v_trunc(fy) & mask)) * (size + 1) + (v_trunc(fx) & mask);
+    t->at[k] = i_sel(on, at, i_set(0)) * 2, t->x[k] = x - fx, t->y[k] = y - fy;
+}
+
+// reading_of finds where layer n is read for coordinates u and v.
+INLINE void reading_of(const pictures *p, vi n, vi wrap, vf u, vf v, vf lod, vm on, reading *t) {
     u = wrapped(u, wrap, (float)p->size), v = wrapped(v, wrap, (float)p->size);
     lod = v_min(v_max(lod, v_set(0)), v_set((float)(p->levels - 1)));
-    vf floor = v_floor(lod), f = lod - floor;
+    vf floor = v_floor(lod);
     vi level = v_trunc(floor);
-    tap(p, level, n, u, v, on, out);
-    vm more = on & v_lt(v_set(0), f);
-    if (!m_any(more)) return;
+    t->share = lod - floor, t->more = on & v_lt(v_set(0), t->share);
+    read_at(p, level, n, u, v, on, t, 0);
+    if (m_any(t->more)) read_at(p, i_sel(t->more, level + 1, level), n, u, v, t->more, t, 1);
+}
+
+// fetch asks for the texels of a block's corners, and of the lines between: they come while
+// other work is done.
+INLINE void fetch(const pictures *p, const reading *t) {
+    for (int k = 0; k < (m_any(t->more) ? 2 : 1); k++)
+        for (int l = 0; l < LANES; l += 3 - 2 * (l % 4 / 3)) __builtin_prefetch(p->texels + t->at[k][l]); // both ends of a line
+}
+
+INLINE void tap(const pictures *p, const reading *t, int k, vf out[3]) {
+    vf quad[4], fx = t->x[k], fy = t->y[k];
+    v_quads(p->texels, t->at[k], quad);
+    vf weight[4] = {(1.0f - fx) * (1.0f - fy), (1.0f - fx) * fy, fx * (1.0f - fy), fx * fy};
+    for (int i = 0; i < 3; i++) out[i] = v_set(0);
+    for (int j = 0; j < 4; j++)
+        for (int i = 0; i < 3; i++) {
+            vf root = i_float(as_i(quad[j]) & 1023 << (10 * i)); // times a power of two, which is exact
+            out[i] = out[i] + weight[j] * (root * root);
+        }
+    static const float scale[3] = {1.0f / (1023.0f * 1023.0f), 1.0f / (1023.0f * 1023.0f * 0x1p20f), 1.0f / (1023.0f * 1023.0f * 0x1p40f)};
+    for (int i = 0; i < 3; i++) out[i] = out[i] * scale[i];
+}
+
+// sampled is the colour that is read, trilinearly.
+INLINE void sampled(const pictures *p, const reading *t, vf out[3]) {
+    tap(p, t, 0, out);
+    if (!m_any(t->more)) return;
     vf next[3];
-    tap(p, i_sel(more, level + 1, level), n, u, v, more, next);
-    for (int k = 0; k < 3; k++) out[k] = v_sel(more, mixed(out[k], next[k], f), out[k]);
+    tap(p, t, 1, next);
+    for (int i = 0; i < 3; i++) out[i] = v_sel(t->more, mixed(out[i], next[i], t->share), out[i]);
 }
 
 INLINE vf tone_curve(vf x) {
@@ -140,7 +164,10 @@ INLINE vf tone_curve(vf x) {
     return clamp01(x * (2.51f * x + 0.09f) / (x * (2.43f * x + 0.59f) + 0.14f));
 }
 
+// encode_srgb is the transfer function of sRGB from 0 to 1. Above its straight part it is the
+// polynomial of the square root that is least far from it, 0.00015 at most: a 26th of a level.
 INLINE vf encode_srgb(vf c) {
-    vf high = 1.055f * exp2_of(log2_of(v_max(c, v_set(1e-6f))) * (1.0f / 2.4f)) - 0.055f;
+    vf s = v_sqrt(c);
+    vf high = -0.0422319501f + s * (1.57527088f + s * (-1.89947649f + s * (3.89844153f + s * (-5.0031687f + s * (3.41868736f + s * -0.947671612f)))));
     return v_sel(v_le(c, v_set(0.0031308f)), 12.92f * c, high);
 }

@@ -363,7 +363,8 @@ INLINE void draw(const raster *r, tile *t, const drawn *d, uint32_t id, int sun)
     float ly = most_of(ceilf(least3(d->y)), 0) - (float)t->y, hy = least_of(floorf(most3(d->y)), (float)(r->height - 1)) - (float)t->y;
     int bx0 = (int)most_of(lx, 0) >> 2, bx1 = (int)least_of(hx, (float)(t->width - 1)) >> 2;
     int by0 = (int)most_of(ly, 0) >> 2, by1 = (int)least_of(hy, (float)(t->height - 1)) >> 2;
-    cutting cut = {0};
+    cutting cut;
+    cut.cutoff = 0;
     if (a->cut) cutting_of(r, d, &cut);
     vf e[3][HALVES], z[HALVES], out[3];
     float corner[3], least[3];
@@ -423,6 +424,9 @@ INLINE void draw(const raster *r, tile *t, const drawn *d, uint32_t id, int sun)
     }
 }
 
+// left_of and top_of are where a place of a tile's arrays lies in the tile, pixel_at goes back.
+INLINE int left_of(int at) { return at / 16 % BLOCKS * 4 + at % 4; }
+INLINE int top_of(int at) { return at / 16 / BLOCKS * 4 + at % 16 / 4; }
 INLINE int pixel_at(int x, int y) { return (y >> 2) * (BLOCKS * 16) + (x >> 2) * 16 + (y & 3) * 4 + (x & 3); }
 
 // tile_at says which part of a picture a tile is.
@@ -431,17 +435,23 @@ INLINE void tile_at(tile *t, uint32_t number, int tiles_x, int width, int height
     t->width = width - t->x < TILE ? width - t->x : TILE, t->height = height - t->y < TILE ? height - t->y : TILE;
 }
 
-// rows calls move(picture, tile, n) for each row of n pixels, at most four, of a tile's blocks.
-#define ROWS(t, picture_width, place, at, n)                                                                             \
-    for (int y_ = 0; y_ < (t)->height; y_++)                                                                             \
-        for (int x_ = 0; x_ < (t)->width; x_ += 4)                                                                       \
-            for (size_t place = (size_t)((t)->y + y_) * (size_t)(picture_width) + (size_t)((t)->x + x_), at = (size_t)pixel_at(x_, y_), \
-                        n = (size_t)((t)->width - x_ < 4 ? (t)->width - x_ : 4), once_ = 1; once_; once_ = 0)
+// copy_words copies n words, most of which as a rule: a number that the compiler knows.
+INLINE void copy_words(void *to, const void *from, int n, int most) {
+    if (n == most) memcpy(to, from, 4 * (size_t)most);
+    else for (int i = 0; i < n; i++) ((uint32_t *)to)[i] = ((const uint32_t *)from)[i];
+}
+
+// LINES_OF goes through the lines of a tile's blocks: n pixels, four as a rule, from place on in a
+// picture and from at on in the tile.
+#define LINES_OF(t, picture_width, place, at, n)                                                                                     \
+    for (int y_ = 0; y_ < (t)->height; y_++)                                                                                         \
+        for (int x_ = 0, n = 4, at; n = (t)->width - x_ < 4 ? (t)->width - x_ : 4, at = pixel_at(x_, y_), x_ < (t)->width; x_ += 4) \
+            for (size_t place = (size_t)((t)->y + y_) * (size_t)(picture_width) + (size_t)((t)->x + x_), once_ = 1; once_; once_ = 0)
 
 // read_ids takes what a tile's pixels see from a texture.
 static void read_ids(tile *t, const uint32_t *ids, int width) {
-    ROWS(t, width, place, at, n)
-        for (size_t i = 0; i < n; i++) t->triangle[at + i] = ids[2 * (place + i)], t->frame[at + i] = ids[2 * (place + i) + 1];
+    LINES_OF(t, width, place, at, n)
+        for (int i = 0; i < n; i++) t->triangle[at + i] = ids[2 * (place + (size_t)i)], t->frame[at + i] = ids[2 * (place + (size_t)i) + 1];
 }
 
 // pad gives pixels beside the picture, in blocks that reach beyond it, what the nearest pixel has.
@@ -465,7 +475,7 @@ INLINE void draw_tile_of(raster *r, tile *t, uint32_t number, int sun) {
         float far = sun ? 1 : 0;
         for (int i = 0; i < TILE_PIXELS; i++) t->depth[i] = far;
     } else {
-        ROWS(t, r->width, place, at, n) memcpy(&t->depth[at], r->depth + place, 4 * n);
+        LINES_OF(t, r->width, place, at, n) copy_words(&t->depth[at], r->depth + place, n, 4);
         if (!sun) read_ids(t, r->ids, r->width);
     }
     if (!sun) memset(t->id, 0, sizeof t->id);
@@ -473,7 +483,8 @@ INLINE void draw_tile_of(raster *r, tile *t, uint32_t number, int sun) {
         const list *l = &r->chunks[k].tiles[number];
         for (uint32_t i = 0; i < l->count; i++) draw(r, t, &r->chunks[k].items[l->items[i]], k << ENTRY_BITS | (l->items[i] + 1), sun);
     }
-    if (count || r->cleared) ROWS(t, r->width, place, at, n) memcpy(r->depth + place, &t->depth[at], 4 * n);
+    if (count || r->cleared)
+        LINES_OF(t, r->width, place, at, n) copy_words(r->depth + place, &t->depth[at], n, 4);
     if (sun) return;
     for (int i = 0; i < TILE_PIXELS; i += LANES) {
         vi id = i_load(&t->id[i]);
@@ -487,8 +498,11 @@ INLINE void draw_tile_of(raster *r, tile *t, uint32_t number, int sun) {
         }
         i_store(&t->triangle[i], triangle), i_store(&t->frame[i], frame);
     }
-    ROWS(t, r->width, place, at, n)
-        for (size_t i = 0; i < n; i++) r->ids[2 * (place + i)] = t->triangle[at + i], r->ids[2 * (place + i) + 1] = t->frame[at + i];
+    LINES_OF(t, r->width, place, at, n) {
+        uint32_t pairs[8];
+        for (int i = 0; i < 4; i++) pairs[2 * i] = t->triangle[at + i], pairs[2 * i + 1] = t->frame[at + i];
+        copy_words(r->ids + 2 * place, pairs, 2 * n, 8);
+    }
 }
 
 static void draw_ids_tile(raster *r, tile *t, uint32_t number) { draw_tile_of(r, t, number, 0); }

@@ -31,7 +31,8 @@ typedef struct {
     const uint32_t *attributes, *movers;
     uint32_t frame_count;
     const pictures *colors, *data;
-    const hd_texture *static_map, *mover_map, *sunlit;
+    const struct relief *static_map, *mover_map;
+    const hd_texture *sunlit;
     const uint32_t *visible;
     int seen_width, seen_height, tile_width, tile_height, tiles_x, tiles_y; // of the points that are seen
     int light, points, labels, corners, kind;
@@ -147,91 +148,191 @@ static void learn(const shading *s, uint32_t triangle, uint32_t frame, facts *t)
     if (s->on[FLOW]) learn_flow(s, t, p);
 }
 
+// paint is what a surface is made of.
+typedef struct {
+    vf base[4], glow[4], rough[4], layers[4]; // the material's rows; colours are under their textures
+    vf level;                                 // of the base colour's picture
+    reading place;                                // likewise
+    vm with;                                  // has one
+} paint;
+
 // seen is what a vector's pixels see.
 typedef struct {
     vi x, y;
     pixel_rays ray;
     vm some; // which see a surface
+    int32_t one; // the material, where all have the same, else -1
     vf reach, normal[3], plane[3], closed, color[3], since[3];
     vf uv[2], uv_x[2], uv_y[2]; // texture coordinates, and their change to the next pixels
     vi material, label, lit;
+    paint paint; // of light alone, and the place in the static map
+    vf sun[3];
 } seen;
+
+// point_of adds a triangle's points to what the pixels that are on see. The first triangle's
+// are everyone's, until another's come.
+INLINE void point_of(const shading *s, const facts *t, vm on, seen *h, int first) {
+#define SET(to, value) to = first ? (value) : v_sel(on, value, to)
+#define SET_I(to, value) to = first ? i_set((int32_t)(value)) : i_sel(on, i_set((int32_t)(value)), to)
+    vf zero = v_set(0), one = v_set(1.0f);
+    const vf *d = h->ray.direction;
+    const float *step = s->lens->pixels;
+    SET_I(h->label, t->label);
+    if (!s->points) return;
+    vf across = 1.0f / dot3s(d, t->plane);
+    vf r = v_min(v_max(t->over * across, v_set(t->nearest)), v_set(t->farthest));
+    SET(h->reach, r);
+    if (!s->corners && !s->on[FLOW]) return;
+    vf du = dot3s(d, t->u), dv = dot3s(d, t->v), a = t->u0 + r * du, b = t->v0 + r * dv, rest = 1.0f - a - b;
+    if (s->on[FLOW]) {
+        vf p[3], bent[3], since[3];
+        for (int i = 0; i < 3; i++) {
+            bent[i] = t->changes ? t->bent[0][i] + a * t->bent[1][i] + b * t->bent[2][i] : zero;
+            p[i] = t->changes ? r * d[i] + bent[i] : r * d[i];
+        }
+        for (int i = 0; i < 3; i++) {
+            since[i] = dot3s(p, t->since + 4 * i) + t->since[4 * i + 3];
+            if (t->changes) since[i] = bent[i] + since[i];
+            h->since[i] = v_sel(on, since[i], h->since[i]);
+        }
+    }
+    if (!s->corners) return;
+    vf side = t->side[0] * rest + t->side[1] * a + t->side[2] * b;
+    vf sign = v_sel(v_lt(side * across, zero), one, -one), facing = v_sel(v_lt(across, zero), one, -one);
+    for (int i = 0; i < 3; i++) {
+        SET(h->normal[i], sign * (t->normal[0][i] * rest + t->normal[1][i] * a + t->normal[2][i] * b));
+        SET(h->plane[i], facing * t->plane[i]);
+    }
+    if (!s->light) return;
+    // How u and v change to the neighbouring pixels, and with them the texture's.
+    vf px, py, ux, vx, uy, vy, rx = r, ry = r;
+    if (s->kind == LENS_PINHOLE) {
+        rx = r * step[0], ry = r * step[1];
+        px = t->plane[0] * across, py = t->plane[1] * across;
+        ux = v_set(t->u[0]), vx = v_set(t->v[0]), uy = v_set(t->u[1]), vy = v_set(t->v[1]);
+    } else {
+        px = dot3s(h->ray.right, t->plane) * across, py = dot3s(h->ray.down, t->plane) * across;
+        ux = dot3s(h->ray.right, t->u), vx = dot3s(h->ray.right, t->v), uy = dot3s(h->ray.down, t->u), vy = dot3s(h->ray.down, t->v);
+    }
+    ux = rx * (ux - du * px), vx = rx * (vx - dv * px), uy = ry * (uy - du * py), vy = ry * (vy - dv * py);
+    for (int i = 0; i < 2; i++) {
+        SET(h->uv[i], t->uv[i] + a * t->edge_u[i] + b * t->edge_v[i]);
+        SET(h->uv_x[i], ux * t->edge_u[i] + vx * t->edge_v[i]);
+        SET(h->uv_y[i], uy * t->edge_u[i] + vy * t->edge_v[i]);
+    }
+    SET(h->closed, t->closed[0] + a * t->closed[1] + b * t->closed[2]);
+    SET_I(h->material, t->material);
+    if (s->on[LAMPS]) SET_I(h->lit, t->lit);
+    if (s->on[VERTEX_COLORS])
+        for (int i = 0; i < 3; i++) SET(h->color[i], t->color[0][i] + a * t->color[1][i] + b * t->color[2][i]);
+#undef SET
+#undef SET_I
+}
 
 // find finds the points of the triangles that the pixels show, one triangle after the other.
 INLINE void find(const shading *s, vi triangle, vi frame, seen *h, facts *memory) {
     vf zero = v_set(0), one = v_set(1.0f);
-    const vf *d = h->ray.direction;
-    const float *step = s->lens->pixels;
     h->some = m_not(i_eq(triangle, i_set(0)));
-    h->reach = one, h->closed = zero, h->material = h->label = h->lit = i_set(0);
-    for (int i = 0; i < 3; i++) h->normal[i] = h->plane[i] = i == 2 ? one : zero, h->color[i] = one, h->since[i] = zero;
-    for (int i = 0; i < 2; i++) h->uv[i] = h->uv_x[i] = h->uv_y[i] = zero;
+    h->one = -1;
+    for (int i = 0; i < 3; i++) h->since[i] = zero;
     if (s->on[FLOW]) { // of the sky
         const float *since = s->frames + 24 * (size_t)s->frame_count;
-        for (int i = 0; i < 3; i++) h->since[i] = dot3s(d, since + 4 * i);
+        for (int i = 0; i < 3; i++) h->since[i] = dot3s(h->ray.direction, since + 4 * i);
     }
-    for (unsigned left = m_bits(h->some); left;) {
+    h->reach = one, h->closed = zero, h->material = h->label = h->lit = i_set(0);
+    for (int i = 0; i < 3; i++) h->normal[i] = h->plane[i] = i == 2 ? one : zero, h->color[i] = one;
+    for (int i = 0; i < 2; i++) h->uv[i] = h->uv_x[i] = h->uv_y[i] = zero;
+    unsigned left = m_bits(h->some);
+    for (int first = 1; left; first = 0) {
         int l = __builtin_ctz(left);
         uint32_t next = (uint32_t)triangle[l], of = (uint32_t)frame[l];
         vm on = i_eq(triangle, i_set((int32_t)next)) & i_eq(frame, i_set((int32_t)of));
         left &= ~m_bits(on);
         facts *t = &memory[(next ^ of * 77) % KNOWN];
         if (t->triangle != next || t->frame != of) learn(s, next, of, t);
-        h->label = i_sel(on, i_set((int32_t)t->label), h->label);
-        if (!s->points) continue;
-        vf across = 1.0f / dot3s(d, t->plane);
-        vf r = v_min(v_max(t->over * across, v_set(t->nearest)), v_set(t->farthest));
-        h->reach = v_sel(on, r, h->reach);
-        if (!s->corners && !s->on[FLOW]) continue;
-        vf du = dot3s(d, t->u), dv = dot3s(d, t->v), a = t->u0 + r * du, b = t->v0 + r * dv, rest = 1.0f - a - b;
-        if (s->on[FLOW]) {
-            vf p[3], bent[3], since[3];
-            for (int i = 0; i < 3; i++) {
-                bent[i] = t->changes ? t->bent[0][i] + a * t->bent[1][i] + b * t->bent[2][i] : zero;
-                p[i] = t->changes ? r * d[i] + bent[i] : r * d[i];
-            }
-            for (int i = 0; i < 3; i++) {
-                since[i] = dot3s(p, t->since + 4 * i) + t->since[4 * i + 3];
-                if (t->changes) since[i] = bent[i] + since[i];
-                h->since[i] = v_sel(on, since[i], h->since[i]);
-            }
+        if (first) {
+            h->one = (int32_t)t->material;
+            point_of(s, t, on, h, 1);
+            continue;
         }
-        if (!s->corners) continue;
-        vf side = t->side[0] * rest + t->side[1] * a + t->side[2] * b;
-        vf sign = v_sel(v_lt(side * across, zero), one, -one), facing = v_sel(v_lt(across, zero), one, -one);
-        for (int i = 0; i < 3; i++) {
-            h->normal[i] = v_sel(on, sign * (t->normal[0][i] * rest + t->normal[1][i] * a + t->normal[2][i] * b), h->normal[i]);
-            h->plane[i] = v_sel(on, facing * t->plane[i], h->plane[i]);
-        }
-        if (!s->light) continue;
-        // How u and v change to the neighbouring pixels, and with them the texture's.
-        vf px, py, ux, vx, uy, vy, rx = r, ry = r;
-        if (s->kind == LENS_PINHOLE) {
-            rx = r * step[0], ry = r * step[1];
-            px = t->plane[0] * across, py = t->plane[1] * across;
-            ux = v_set(t->u[0]), vx = v_set(t->v[0]), uy = v_set(t->u[1]), vy = v_set(t->v[1]);
-        } else {
-            px = dot3s(h->ray.right, t->plane) * across, py = dot3s(h->ray.down, t->plane) * across;
-            ux = dot3s(h->ray.right, t->u), vx = dot3s(h->ray.right, t->v), uy = dot3s(h->ray.down, t->u), vy = dot3s(h->ray.down, t->v);
-        }
-        ux = rx * (ux - du * px), vx = rx * (vx - dv * px), uy = ry * (uy - du * py), vy = ry * (vy - dv * py);
-        for (int i = 0; i < 2; i++) {
-            h->uv[i] = v_sel(on, t->uv[i] + a * t->edge_u[i] + b * t->edge_v[i], h->uv[i]);
-            h->uv_x[i] = v_sel(on, ux * t->edge_u[i] + vx * t->edge_v[i], h->uv_x[i]);
-            h->uv_y[i] = v_sel(on, uy * t->edge_u[i] + vy * t->edge_v[i], h->uv_y[i]);
-        }
-        h->closed = v_sel(on, t->closed[0] + a * t->closed[1] + b * t->closed[2], h->closed);
-        h->material = i_sel(on, i_set((int32_t)t->material), h->material);
-        if (s->on[LAMPS]) h->lit = i_sel(on, i_set((int32_t)t->lit), h->lit);
-        if (s->on[VERTEX_COLORS])
-            for (int i = 0; i < 3; i++) h->color[i] = v_sel(on, t->color[0][i] + a * t->color[1][i] + b * t->color[2][i], h->color[i]);
+        if (h->one != (int32_t)t->material) h->one = -1;
+        point_of(s, t, on, h, 0);
     }
     if (!s->corners) return;
     vf size = 1.0f / v_sqrt(dot3(h->normal, h->normal));
     for (int i = 0; i < 3; i++) h->normal[i] = h->normal[i] * size;
 }
 
-// Shadows.
+// Shadows. What is in a map's blocks of 16 x 16 texels tells of most pixels whether the sun
+// reaches them.
+
+enum { REGION = 16 };
+
+// relief has, of each block and the texels around it, the least depth and the greatest.
+typedef struct relief {
+    const hd_texture *map;
+    float *range;
+    int across;
+} relief;
+
+static const char relief_key;
+
+static void relief_drop(void *data) {
+    free(((relief *)data)->range);
+    free(data);
+}
+
+// relief_block makes a row of blocks.
+static void relief_block(void *data, hd_worker *w, uint32_t row) {
+    (void)w;
+    const relief *r = data;
+    int width = r->map->width, height = r->map->height;
+    const float *texels = (const float *)(r->map->memory->bytes + r->map->level[0]);
+    for (int b = 0; b < r->across; b++) {
+        vf least = v_set(INFINITY), most = v_set(-INFINITY);
+        int left = b > 0 ? b * REGION - 1 : 0, right = (b + 1 < r->across ? (b + 1) * REGION + 1 : width) - LANES; // of the outermost vectors
+        for (int y = (int)row * REGION - 1; y <= (int)(row + 1) * REGION; y++) {
+            if (y < 0 || y >= height) continue;
+            const float *line = texels + (size_t)y * (size_t)width;
+            for (int x = left; x < right + LANES; x += LANES) {
+                vf here = v_load(line + (x < right ? x : right));
+                least = v_min(least, here), most = v_max(most, here);
+            }
+        }
+        float *to = r->range + 2 * ((size_t)row * (size_t)r->across + (size_t)b);
+        to[0] = v_least(least), to[1] = v_greatest(most);
+    }
+}
+
+// relief_of returns that of a map as it is; NULL after hd_fail.
+static const relief *relief_of(hd_pool *p, hd_work *w, const hd_texture *map) {
+    hd_derived *kept = hd_derive(map->memory, &relief_key);
+    if (kept && kept->data && kept->lo >= kept->hi) return kept->data;
+    int across = map->width / REGION, down = map->height / REGION;
+    if (map->width % REGION || map->height % REGION) {
+        hd_fail(w, "a map of shadows has %d x %d texels, not whole blocks of %d", map->width, map->height, REGION);
+        return NULL;
+    }
+    relief *r = !kept ? NULL : kept->data ? kept->data : calloc(1, sizeof *r);
+    if (r && !r->range) r->range = calloc((size_t)across * (size_t)down, 8);
+    if (!r || !r->range) {
+        free(kept && kept->data ? NULL : r);
+        hd_fail(w, "no memory for a map of shadows");
+        return NULL;
+    }
+    r->map = map, r->across = across;
+    hd_parallel(p, relief_block, r, (uint32_t)down);
+    kept->data = r, kept->drop = relief_drop, kept->lo = kept->hi = 0;
+    return r;
+}
+
+// range_at returns the least and the greatest depth around texels, of those that are on.
+INLINE void range_at(const relief *r, vi x, vi y, vm on, vf range[2]) {
+    vi block = i_sel(on, ((y >> 4) * r->across + (x >> 4)) * 2, i_set(0));
+    int32_t first = block[__builtin_ctz(m_bits(on))];
+    if (!m_any(on & m_not(i_eq(block, i_set(first))))) range[0] = v_set(r->range[first]), range[1] = v_set(r->range[first + 1]);
+    else range[0] = v_gather(r->range, block), range[1] = v_gather(r->range + 1, block);
+}
 
 INLINE void in_map(const float map[3][4], const vf p[3], vf at[3]) {
     for (int i = 0; i < 3; i++) at[i] = dot3s(p, map[i]) + map[i][3];
@@ -244,41 +345,65 @@ INLINE vf inside_map(const vf at[3]) {
 
 // softly is that of the shader: 3 x 3 texels under a quadratic B-spline, each compared with the
 // surface's plane. Next to the map's edge, where shadows have ended, it takes those further in.
-INLINE vf softly(const hd_texture *m, const vf at[3], const vf slope[2], vm on) {
-    int size = m->width;
+INLINE vf softly(const relief *r, const vf at[3], const vf slope[2], vm on) {
+    int size = r->map->width;
     vf x = v_min(v_max(at[0] * (float)size, v_set(1.0f)), v_set((float)(size - 2))), y = v_min(v_max(at[1] * (float)size, v_set(1.0f)), v_set((float)(size - 2)));
-    vf fx = v_floor(x), fy = v_floor(y), f[2] = {x - fx - 0.5f, y - fy - 0.5f};
-    vf weight[2][3];
+    vf fx = v_floor(x), fy = v_floor(y), f[2] = {x - fx - 0.5f, y - fy - 0.5f}, range[2];
+    vf middle = at[2] - (slope[0] * f[0] + slope[1] * f[1]), spread = v_abs(slope[0]) + v_abs(slope[1]); // the plane's depth there, and around
+    vi column = v_trunc(fx), line = v_trunc(fy);
+    range_at(r, column, line, on, range);
+    vm clear = v_lt(middle + spread, range[0]), dark = v_le(range[1], middle - spread);
+    vf sum = v_sel(clear, v_set(1.0f), v_set(0));
+    vm open = on & m_not(clear) & m_not(dark);
+    if (!m_any(open)) return sum;
+    vf weight[2][3], all = v_set(0);
     for (int i = 0; i < 2; i++) {
         weight[i][0] = 0.5f * (0.5f - f[i]) * (0.5f - f[i]), weight[i][2] = 0.5f * (0.5f + f[i]) * (0.5f + f[i]);
         weight[i][1] = 0.75f - f[i] * f[i];
     }
-    vf middle = at[2] - (slope[0] * f[0] + slope[1] * f[1]); // the plane's depth there
-    vi first = i_sel(on, v_trunc(fy) * size + v_trunc(fx), i_set(size + 1)) - (size + 1);
-    vf sum = v_set(0);
+    vi first = i_sel(open, line * size + column, i_set(size + 1)) - (size + 1);
     for (int j = 0; j < 3; j++) {
         vf row = v_set(0), texels[4], plane = middle + slope[1] * (float)(j - 1);
-        v_quads(m->memory->bytes + m->level[0], first + j * size, texels);
+        v_quads(r->map->memory->bytes + r->map->level[0], first + j * size, texels);
         for (int i = 0; i < 3; i++) row = row + v_sel(v_lt(plane + slope[0] * (float)(i - 1), texels[i]), weight[0][i], v_set(0));
-        sum = sum + weight[1][j] * row;
+        all = all + weight[1][j] * row;
     }
-    return sum;
+    return v_sel(open, all, sum);
 }
 
 // compared is texture of a sampler2DShadow: at the four texels around, interpolated.
-INLINE vf compared(const hd_texture *m, const vf at[3], vm on) {
-    int size = m->width;
-    vf most = v_set((float)(size - 1)), zero = v_set(0), one = v_set(1.0f);
+INLINE vf compared(const relief *r, const vf at[3], vm on) {
+    int size = r->map->width;
+    vf most = v_set((float)(size - 1)), zero = v_set(0), one = v_set(1.0f), range[2];
     vf x = v_min(v_max(at[0] * (float)size - 0.5f, zero), most), y = v_min(v_max(at[1] * (float)size - 0.5f, zero), most);
     vf fx = v_min(v_floor(x), most - 1.0f), fy = v_min(v_floor(y), most - 1.0f);
-    vi corner = i_sel(on, v_trunc(fy) * size + v_trunc(fx), i_set(0));
+    vi column = v_trunc(fx), line = v_trunc(fy);
+    range_at(r, column, line, on, range);
+    vm clear = v_le(at[2], range[0]), dark = v_lt(range[1], at[2]);
+    vf sum = v_sel(clear, one, zero);
+    vm open = on & m_not(clear) & m_not(dark);
+    if (!m_any(open)) return sum;
+    vi corner = i_sel(open, line * size + column, i_set(0));
     fx = x - fx, fy = y - fy;
     vf s[4], texels[4];
     for (int k = 0; k < 4; k += 2) {
-        v_quads(m->memory->bytes + m->level[0], corner + (k >> 1) * size, texels);
+        v_quads(r->map->memory->bytes + r->map->level[0], corner + (k >> 1) * size, texels);
         for (int i = 0; i < 2; i++) s[k + i] = v_sel(v_le(at[2], texels[i]), one, zero);
     }
-    return mixed(mixed(s[0], s[1], fx), mixed(s[2], s[3], fx), fy);
+    return v_sel(open, mixed(mixed(s[0], s[1], fx), mixed(s[2], s[3], fx), fy), sum);
+}
+
+// shaded_by finds where the pixels are in the static map, and asks for what is there.
+INLINE void shaded_by(const shading *s, seen *h) {
+    const relief *r = s->static_map;
+    vf p[3], most = v_set((float)(r->map->width - 1)), zero = v_set(0), size = v_set((float)r->map->width);
+    for (int i = 0; i < 3; i++) p[i] = h->reach * h->ray.direction[i];
+    in_map(s->view->static_map, p, h->sun);
+    vi x = v_trunc(v_min(v_max(h->sun[0] * size, zero), most)), y = v_trunc(v_min(v_max(h->sun[1] * size, zero), most));
+    vi place = y * r->map->width + x, block = ((y >> 4) * r->across + (x >> 4)) * 2;
+    const float *texels = (const float *)(r->map->memory->bytes + r->map->level[0]);
+    for (int l = 0; l < LANES; l += 3 - 2 * (l % 4 / 3)) __builtin_prefetch(texels + place[l]);
+    for (int l = 0; l < LANES; l += LANES - 1) __builtin_prefetch(r->range + block[l]);
 }
 
 // sunlight is how much of the sun reaches what the pixels see, of those that are on.
@@ -291,10 +416,8 @@ INLINE vf sunlight(const shading *s, const seen *h, vm on) {
         for (int l = 0; l < LANES; l++) lit[l] = (float)bytes[place[l]] * (1.0f / 255.0f);
         return lit;
     }
-    vf p[3], b[3], at[3];
-    for (int i = 0; i < 3; i++) p[i] = h->reach * h->ray.direction[i], b[i] = p[i] + h->plane[i] * v->offsets[1];
-    in_map(v->static_map, p, at);
-    at[2] = at[2] - v->offsets[0];
+    vf at[3] = {h->sun[0], h->sun[1], h->sun[2] - v->offsets[0]}, b[3];
+    for (int i = 0; i < 3; i++) b[i] = h->reach * h->ray.direction[i] + h->plane[i] * v->offsets[1];
     vf within = inside_map(at);
     vm some = on & v_lt(v_set(0), within);
     if (m_any(some)) {
@@ -313,48 +436,69 @@ INLINE vf sunlight(const shading *s, const seen *h, vm on) {
 
 // Light.
 
-typedef struct {
-    vf base[4], glow[4], rough[4], layers[4]; // the material's rows; colours are under their textures
-    vi flags;
-} paint;
+// paint_of finds what the surfaces are made of, and asks for the texels of their base colours.
+INLINE void paint_of(const shading *s, seen *h) {
+    paint *m = &h->paint;
+    if (h->one >= 0) {
+        const float *row = s->materials + 16 * (size_t)h->one;
+        for (int k = 0; k < 4; k++) m->base[k] = v_set(row[k]), m->glow[k] = v_set(row[4 + k]), m->rough[k] = v_set(row[8 + k]), m->layers[k] = v_set(row[12 + k]);
+    } else {
+        v_rows(s->materials, h->material * 4, m->base);
+        v_rows(s->materials, h->material * 4 + 1, m->glow);
+        v_rows(s->materials, h->material * 4 + 2, m->rough);
+        v_rows(s->materials, h->material * 4 + 3, m->layers);
+    }
+    float texels = (float)s->colors->size;
+    vf widest = v_max(dot2(h->uv_x, h->uv_x), dot2(h->uv_y, h->uv_y));
+    m->level = 0.5f * log2_of(v_max(widest * texels * texels, v_set(1e-8f)));
+    vi layer = v_trunc(m->layers[0]);
+    m->with = h->some & i_lt(i_set(-1), layer);
+    if (!m_any(m->with)) return;
+    reading_of(s->colors, layer, v_trunc(m->layers[3]) & 3, h->uv[0], h->uv[1], m->level, m->with, &m->place);
+    fetch(s->colors, &m->place);
+}
+
+// second reads the picture of metallic and roughness, or of emission: k is 0 or 1.
+INLINE void second(const shading *s, const seen *h, int k, vi layer, vm on, vf out[3]) {
+    const paint *m = &h->paint;
+    const pictures *of = k ? s->colors : s->data;
+    vf u = h->uv[0], v = h->uv[1], lod = m->level;
+    vi wraps = v_trunc(m->layers[3]), transforms = (wraps >> 6) * 4;
+    vm own = on & m_not(i_eq(transforms, i_set(0)));
+    if (m_any(own)) {
+        vf to_u[4], to_v[4];
+        vi row = i_sel(own, transforms + 2 * k, i_set(0));
+        v_rows(s->materials, row, to_u), v_rows(s->materials, row + 1, to_v);
+        u = v_sel(own, to_u[0] * h->uv[0] + to_u[1] * h->uv[1] + to_u[2], u), v = v_sel(own, to_v[0] * h->uv[0] + to_v[1] * h->uv[1] + to_v[2], v);
+        lod = v_sel(own, lod + to_u[3], lod);
+    }
+    reading t;
+    reading_of(of, layer, wraps >> (k ? 4 : 2) & 3, u, v, lod, on, &t);
+    sampled(of, &t, out);
+}
 
 // textured takes what textures say of the materials.
-INLINE void textured(const shading *s, const seen *h, paint *m) {
-    v_rows(s->materials, h->material * 4, m->base);
-    v_rows(s->materials, h->material * 4 + 1, m->glow);
-    v_rows(s->materials, h->material * 4 + 2, m->rough);
-    v_rows(s->materials, h->material * 4 + 3, m->layers);
-    m->flags = v_trunc(m->rough[3]);
-    vi base = v_trunc(m->layers[0]), rough = v_trunc(m->layers[1]), glow = v_trunc(m->layers[2]), none = i_set(-1);
-    vm with = h->some & i_lt(none, base), with_rough = h->some & i_lt(none, rough), with_glow = h->some & i_lt(none, glow);
-    if (!s->on[SURFACE_TEXTURES]) with_rough = with_rough & m_not(with_rough);
-    if (!s->on[EMISSION_TEXTURES]) with_glow = with_glow & m_not(with_glow);
-    if (m_any(with) || m_any(with_rough) || m_any(with_glow)) {
-        vi wraps = v_trunc(m->layers[3]);
-        float texels = (float)s->colors->size;
-        vf widest = v_max(dot2(h->uv_x, h->uv_x), dot2(h->uv_y, h->uv_y));
-        vf level = 0.5f * log2_of(v_max(widest * texels * texels, v_set(1e-8f))), t[3];
-        if (m_any(with)) {
-            sampled(s->colors, base, wraps & 3, h->uv[0], h->uv[1], level, with, t);
-            for (int k = 0; k < 3; k++) m->base[k] = v_sel(with, m->base[k] * t[k], m->base[k]);
+INLINE void textured(const shading *s, seen *h) {
+    paint *m = &h->paint;
+    vf t[3];
+    if (m_any(m->with)) {
+        sampled(s->colors, &m->place, t);
+        for (int k = 0; k < 3; k++) m->base[k] = v_sel(m->with, m->base[k] * t[k], m->base[k]);
+    }
+    if (s->on[SURFACE_TEXTURES]) {
+        vi layer = v_trunc(m->layers[1]);
+        vm on = h->some & i_lt(i_set(-1), layer);
+        if (m_any(on)) {
+            second(s, h, 0, layer, on, t);
+            m->rough[0] = v_sel(on, m->rough[0] * t[2], m->rough[0]), m->rough[1] = v_sel(on, m->rough[1] * t[1], m->rough[1]);
         }
-        for (int k = 0; k < 2; k++) { // metallic-roughness, and emission
-            vm on = k ? with_glow : with_rough;
-            if (!m_any(on)) continue;
-            vf u = h->uv[0], v = h->uv[1], lod = level;
-            vi transforms = (wraps >> 6) * 4;
-            vm own = on & m_not(i_eq(transforms, i_set(0)));
-            if (m_any(own)) {
-                vf to_u[4], to_v[4];
-                vi row = i_sel(own, transforms + 2 * k, i_set(0));
-                v_rows(s->materials, row, to_u), v_rows(s->materials, row + 1, to_v);
-                u = v_sel(own, to_u[0] * h->uv[0] + to_u[1] * h->uv[1] + to_u[2], u), v = v_sel(own, to_v[0] * h->uv[0] + to_v[1] * h->uv[1] + to_v[2], v);
-                lod = v_sel(own, lod + to_u[3], lod);
-            }
-            sampled(k ? s->colors : s->data, k ? glow : rough, wraps >> (k ? 4 : 2) & 3, u, v, lod, on, t);
-            if (k) {
-                for (int i = 0; i < 3; i++) m->glow[i] = v_sel(on, m->glow[i] * t[i], m->glow[i]);
-            } else m->rough[0] = v_sel(on, m->rough[0] * t[2], m->rough[0]), m->rough[1] = v_sel(on, m->rough[1] * t[1], m->rough[1]);
+    }
+    if (s->on[EMISSION_TEXTURES]) {
+        vi layer = v_trunc(m->layers[2]);
+        vm on = h->some & i_lt(i_set(-1), layer);
+        if (m_any(on)) {
+            second(s, h, 1, layer, on, t);
+            for (int k = 0; k < 3; k++) m->glow[k] = v_sel(on, m->glow[k] * t[k], m->glow[k]);
         }
     }
     if (s->on[VERTEX_COLORS])
@@ -364,8 +508,9 @@ INLINE void textured(const shading *s, const seen *h, paint *m) {
 }
 
 // radiance is that of lib/shade.glsl.
-INLINE void radiance(const shading *s, const seen *h, const paint *m, const vf eye[3], vf color[3]) {
+INLINE void radiance(const shading *s, const seen *h, const vf eye[3], vf color[3]) {
     const view *l = s->view;
+    const paint *m = &h->paint;
     vf zero = v_set(0), one = v_set(1.0f), ns = v_max(dot3s(h->normal, l->to_sun), zero), lit = one;
     vm sunny = h->some & v_lt(zero, ns);
     if (m_any(sunny)) lit = sunlight(s, h, sunny);
@@ -423,16 +568,15 @@ INLINE vf film_curve(const view *g, vf c) {
 }
 
 // color_of is what the pixels show, 0 to 1, linear.
-INLINE void color_of(const shading *s, const seen *h, vf color[3]) {
+INLINE void color_of(const shading *s, seen *h, vf color[3]) {
     const view *v = s->view;
     vf away = 1.0f / v_sqrt(dot3(h->ray.direction, h->ray.direction)), eye[3], toward[3], zero = v_set(0);
     for (int i = 0; i < 3; i++) toward[i] = h->ray.direction[i] * away, eye[i] = -toward[i], color[i] = zero;
-    paint m;
     vm plain = h->some & m_not(h->some);
     if (m_any(h->some)) {
-        textured(s, h, &m);
-        radiance(s, h, &m, eye, color);
-        plain = h->some & m_not(i_eq(m.flags & 4, i_set(0))) & h->ray.seeing;
+        textured(s, h);
+        radiance(s, h, eye, color);
+        plain = h->some & m_not(i_eq(v_trunc(h->paint.rough[3]) & 4, i_set(0))) & h->ray.seeing;
     }
     if (m_any(m_not(h->some) & m_all())) {
         vf sky[3];
@@ -448,7 +592,7 @@ INLINE void color_of(const shading *s, const seen *h, vf color[3]) {
         if (s->on[GRADED] && v->how & FILM_CURVE) color[i] = film_curve(v, color[i]);
         else color[i] = v->how & TONE_CURVE ? tone_curve(color[i]) : clamp01(color[i]);
         // An unlit surface is shown as it is painted.
-        if (m_any(plain)) color[i] = v_sel(plain, m.base[i], color[i]);
+        if (m_any(plain)) color[i] = v_sel(plain, h->paint.base[i], color[i]);
     }
 }
 
@@ -485,13 +629,13 @@ static uint32_t instance_color(const shading *s, uint32_t tag, uint32_t instance
 
 // What is written. A line of a block has four pixels, of which n are on the picture.
 
-INLINE void write_words(uint32_t *picture, size_t at, const uint32_t *words, int n) { memcpy(picture + at, words, 4 * (size_t)n); }
+INLINE void write_words(uint32_t *picture, size_t at, const uint32_t *words, int n) { copy_words(picture + at, words, n, 4); }
 
 // write_triples packs three bytes a pixel. Rows are padded to whole words, which hold what the
 // last pixel would have beside the picture.
 INLINE void write_triples(uint32_t *picture, int width, int x, int y, const uint32_t *c, int n) {
     uint32_t words[3] = {c[0] | c[1] << 24, c[1] >> 8 | c[2] << 16, c[2] >> 16 | c[3] << 8};
-    memcpy(picture + (size_t)y * (size_t)((3 * width + 3) / 4) + 3 * (size_t)(x / 4), words, (3 * (size_t)n + 3) / 4 * 4);
+    copy_words(picture + (size_t)y * (size_t)((3 * width + 3) / 4) + 3 * (size_t)(x / 4), words, (3 * n + 3) / 4, 3);
 }
 
 INLINE void write_quads(uint32_t *picture, int width, int x, int y, const uint32_t *b) {
@@ -579,7 +723,7 @@ INLINE void write_labels(const shading *s, const seen *h, int x0, int y0) {
         }
         if (s->on[INSTANCES]) {
             uint32_t words[2] = {k[0] | k[1] << 16, k[2] | k[3] << 16};
-            memcpy(s->instances + (size_t)y * (size_t)((width + 1) / 2) + (size_t)(x / 2), words, n > 2 ? 8 : 4);
+            copy_words(s->instances + (size_t)y * (size_t)((width + 1) / 2) + (size_t)(x / 2), words, (n + 1) / 2, 2);
         }
         if (s->on[WIDE_INSTANCES]) write_words(s->instances, at, k, n);
         if (s->on[INSTANCE_CODES]) write_words(s->instances, at, coded + l, n);
@@ -616,41 +760,52 @@ INLINE void write_flow(const shading *s, const seen *h, int x0, int y0) {
             for (int k = 0; k < 2; k++) s->flow[2 * ((size_t)y * (size_t)width + (size_t)(x + i)) + (size_t)k] = rows[k][l + i];
 }
 
-// look sets what the pixels from x0 and y0 on see along, and find's results.
-INLINE void look(const shading *s, const tile *t, int at, int x0, int y0, seen *h, facts *memory) {
+// look finds what the pixels of a tile from at on see, and asks for what it takes to shade them.
+INLINE void look(const shading *s, const tile *t, int at, seen *h, facts *memory) {
     vi last_x = i_set(s->seen_width - 1), last_y = i_set(s->seen_height - 1);
-    h->x = (i_ramp() & 3) + x0, h->y = (i_ramp() >> 2) + y0;
+    h->x = (i_ramp() & 3) + (t->x + left_of(at)), h->y = (i_ramp() >> 2) + (t->y + top_of(at));
     h->x = i_sel(i_lt(h->x, last_x), h->x, last_x), h->y = i_sel(i_lt(h->y, last_y), h->y, last_y);
     rays_of(s->lens, s->kind, i_float(h->x), i_float(h->y), &h->ray);
     find(s, i_load(&t->triangle[at]), i_load(&t->frame[at]), h, memory);
+    if (!s->light || !m_any(h->some)) return;
+    paint_of(s, h);
+    if (!s->on[TRACED]) shaded_by(s, h);
+}
+
+// next_in returns the first place from at on whose pixels are on the picture.
+INLINE int next_in(const tile *t, int at) {
+    while (at < TILE_PIXELS && (left_of(at) >= t->width || top_of(at) >= t->height)) at += LANES;
+    return at;
 }
 
 // shade_tile makes the pictures of a tile whose points see what it has. Colours of several
-// points a pixel are gathered in light.
+// points a pixel are gathered in light. While some pixels are shaded, the next ones' texels come.
 INLINE void shade_tile(const shading *s, tile *t, facts *memory, float (*light)[TILE_PIXELS]) {
     for (int i = 0; i < KNOWN; i++) memory[i].triangle = 0;
-    for (int at = 0; at < TILE_PIXELS; at += LANES) {
-        int block = at / 16, x = block % BLOCKS * 4, y = block / BLOCKS * 4 + at % 16 / 4;
-        if (x >= t->width || y >= t->height) continue;
-        seen h;
+    seen pixels[2];
+    int at = next_in(t, 0), turn = 0;
+    look(s, t, at, &pixels[0], memory);
+    for (int next; at < TILE_PIXELS; at = next, turn = !turn) {
+        next = next_in(t, at + LANES);
+        if (next < TILE_PIXELS) look(s, t, next, &pixels[!turn], memory);
+        seen *h = &pixels[turn];
         vf color[3];
-        look(s, t, at, t->x + x, t->y + y, &h, memory);
-        if (s->light) color_of(s, &h, color);
+        if (s->light) color_of(s, h, color);
         if (s->on[GRID] > 1) {
             for (int k = 0; k < 3; k++) v_store(&light[k][at], color[k]);
             continue;
         }
-        x += t->x, y += t->y;
+        int x = t->x + left_of(at), y = t->y + top_of(at);
         if (s->light) write_color(s, x, y, encoded(s, color));
-        if (s->depth) write_depth(s, &h, x, y);
-        if (s->labels) write_labels(s, &h, x, y);
-        if (s->normals) write_normals(s, &h, x, y);
-        if (s->flow) write_flow(s, &h, x, y);
+        if (s->depth) write_depth(s, h, x, y);
+        if (s->labels) write_labels(s, h, x, y);
+        if (s->normals) write_normals(s, h, x, y);
+        if (s->flow) write_flow(s, h, x, y);
     }
     int grid = s->on[GRID];
     if (grid < 2) return;
     for (int at = 0; at < TILE_PIXELS; at += LANES) {
-        int block = at / 16, x = block % BLOCKS * 4, y = block / BLOCKS * 4 + at % 16 / 4;
+        int x = left_of(at), y = top_of(at);
         if (x * grid >= t->width || y * grid >= t->height) continue;
         vf color[3];
         for (int k = 0; k < 3; k++)
@@ -760,8 +915,8 @@ static int shading_of(shading *s, hd_pool *p, hd_work *w) {
     for (int i = 0; i < 512; i++)
         for (int k = 0; k < 3; k++) s->words[i] |= (uint32_t)(s->palette[4 * i + k] * 255.0f + 0.5f) << (8 * k);
     if (!s->light) return 1;
-    s->static_map = w->sampler[SLOT_STATIC_SHADOW], s->mover_map = w->sampler[SLOT_MOVER_SHADOW], s->sunlit = w->sampler[SLOT_SUNLIT];
-    if (on[TRACED] ? !s->sunlit : !s->static_map || !s->mover_map) return hd_fail(w, "camera.shade lacks shadows");
+    s->sunlit = w->sampler[SLOT_SUNLIT];
+    if (on[TRACED] ? !s->sunlit : !w->sampler[SLOT_STATIC_SHADOW] || !w->sampler[SLOT_MOVER_SHADOW]) return hd_fail(w, "camera.shade lacks shadows");
     s->colors = pictures_of(p, w, w->sampler[SLOT_COLOR_TEXTURES]);
     return s->colors && (!on[SURFACE_TEXTURES] || (s->data = pictures_of(p, w, w->sampler[SLOT_DATA_TEXTURES])));
 }
@@ -778,6 +933,14 @@ static int camera_shade(hd_pool *p, hd_work *w) {
         if (i == 0 && s.tile_width == TILE) s.draws = &k->rasters[i];
         else if (!raster_draw(&k->rasters[i], p, w)) return 0;
     }
+    for (uint32_t i = 0; i < w->draw_count; i++)
+        for (int32_t c = 0; c <= w->draws[i]->target.colors; c++) {
+            const hd_target *to = &w->draws[i]->target;
+            const hd_texture *t = c < to->colors ? to->color[c] : to->depth;
+            if (t) hd_touch(t->memory, 0, t->memory->size);
+        }
+    if (s.light && !s.on[TRACED] &&
+        (!(s.static_map = relief_of(p, w, w->sampler[SLOT_STATIC_SHADOW])) || !(s.mover_map = relief_of(p, w, w->sampler[SLOT_MOVER_SHADOW])))) return 0;
     hd_parallel(p, shade_block, &s, (uint32_t)(s.tiles_x * s.tiles_y));
     return s.failed || (s.draws && s.draws->failed) ? hd_fail(w, "no memory for the tiles of a picture") : 1;
 }
