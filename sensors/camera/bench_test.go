@@ -75,7 +75,7 @@ func benchmarkCameras(b *testing.B, list ...mounted) {
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "frames/s")
 	b.ReportMetric(best.Seconds()*1e3, "best-ms")
-	b.ReportMetric((spent() - before).Seconds()*1e3/float64(b.N), "cpu-ms/frame")
+	b.ReportMetric((spent()-before).Seconds()*1e3/float64(b.N), "cpu-ms/frame")
 }
 
 func BenchmarkCapture640x480(b *testing.B)  { benchmarkCapture(b, 640, 480) }
