@@ -369,7 +369,7 @@ func TestFaults(t *testing.T) {
 		{"no id", with(message{}.put(2, base(0, 0, 0, 0))), at + "moving object 1: value is not usable: it has no id", world.ErrValue, 1},
 		{"no position", with(message{}.id(1, 6)), at + "moving object 1: value is not usable: id 6 has no position", world.ErrValue, 1},
 		{"negative size", with(message{}.id(1, 6).put(2, message{}.vector(1, 1, -1, 1).vector(2, 0, 0, 0))), at + "moving object 1: value is not usable: id 6 has a negative dimension", world.ErrValue, 1},
-		{"twice", framed(one, two, two[:len(two):len(two)].times(2, 3e9).put(5, car(1, base(0, 0, 0, 0)))), at + `actors[1] (actor "1"): actor is named twice`, world.ErrDuplicate, 1},
+		{"twice", framed(one, two, two[:len(two):len(two)].times(2, 3e9).put(5, car(1, base(0, 0, 0, 0)))), at + `actors[1] (actor "1"): it is named twice`, world.ErrDuplicate, 1},
 		{"gzip cut", zip(t, whole)[:40], "it is damaged: the file ends in it", ErrDamaged, 0},
 		{"gzip of nothing", []byte{0x1f, 0x8b, 8, 0}, "a.osi: it is damaged: gzip: unexpected EOF", ErrDamaged, 0},
 	} {
