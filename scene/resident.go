@@ -38,7 +38,7 @@ type lit struct {
 
 // newLit finds the lights whose lamps cameras see.
 func newLit(w *World) (all []lit) {
-	seen := map[uint32]bool{0: true} // is no actor
+	seen := map[uint32]bool{0: true} // of a light without an actor
 	for i := range w.Scene.Signals {
 		a := w.Scene.Actor(w.Scene.Signals[i].Actor)
 		if a == nil || seen[a.ID] {

@@ -66,6 +66,17 @@ func (l *TrafficLight) StateAt(stamp simtime.Stamp) (state SignalState, elapsedN
 	}
 }
 
+// SignalNames returns the names by which traffic lights are set, one for each actor.
+func (s *Scene) SignalNames() (names []string) {
+	l := newLights(s)
+	for i := range s.Signals {
+		if name := s.Signals[i].Name; name != "" && l.first[i] == i && l.byName[name] == i {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // addLight makes a traffic light of an actor that has lamps of one. It looks where its lamps
 // look. Where they look to all sides that is along the actor's x axis.
 func (s *Scene) addLight(a *Actor, name string) bool {
@@ -164,8 +175,8 @@ func (h *History) Light(id uint32, name string) (light int, ok bool) {
 	return light, ok
 }
 
-// SetSignal has a light of the scene's Signals, and those of its actor, show a state from the next
-// tick on, until they are set again. Cameras see its lamps, where it has an actor. Frame loop only.
+// SetSignal has a light of the scene's Signals show a state from the next tick on, until it is set
+// again. So do the others of its actor. Cameras see its lamps, where it has an actor. Frame loop only.
 func (h *History) SetSignal(light int, state SignalState) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -202,6 +213,8 @@ func (h *History) recordSignalsLocked(stamp simtime.Stamp, again bool) {
 		for k := range list {
 			s := &list[k]
 			switch {
+			case s.from == unseen && k > 0 && list[k-1].state == s.state:
+				list = list[:k] // nothing has changed
 			case s.from == unseen:
 				before, elapsed := h.signalLocked(light, stamp)
 				if s.from, s.since = stamp, stamp; before == s.state {

@@ -100,6 +100,7 @@ func TestLightsOfOneActorShowTheSame(t *testing.T) {
 			assert.Equal(t, c.light, light, "%+v", c)
 		}
 	}
+	assert.Equal(t, []string{"pole", "other"}, s.SignalNames())
 	h.SetSignal(3, scene.SignalOff)
 	h.Record(0)
 	for light, want := range []scene.SignalState{scene.SignalGreen, scene.SignalOff, scene.SignalGreen, scene.SignalOff, scene.SignalGreen} {
@@ -158,7 +159,7 @@ func TestLightsOfAssets(t *testing.T) {
 	_, err = s.Add(asset, placed)
 	require.NoError(t, err)
 
-	require.Len(t, s.Signals, 2, "the post is none, and what moves neither")
+	require.Len(t, s.Signals, 2, "neither the post nor what moves")
 	first, second := &s.Signals[0], &s.Signals[1]
 	assert.Equal(t, []any{uint32(1), "J7", uint32(2), "street/J7_2"}, []any{first.ID, first.Name, second.ID, second.Name})
 	assert.Equal(t, []string{scene.TypeTrafficLight, "static.gantry"}, []string{s.Actor(first.Actor).TypeID, s.Actor(second.Actor).TypeID})

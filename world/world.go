@@ -326,9 +326,9 @@ type Options struct {
 	EgoTheirs bool
 	// Start is the simulation time at which the world begins.
 	Start simtime.Stamp
-	// Lights are the names of the scene's traffic lights. A source leaves out what it knows of
-	// others.
-	Lights []string
+	// Lights returns the names of the scene's traffic lights, as scene.Scene.SignalNames does. It
+	// is called before the first frame. A source leaves out what it knows of others. (optional)
+	Lights func() []string
 	// Warn is told of what the user should know, such as a model that isn't known. (optional)
 	Warn func(message string, args ...any)
 }

@@ -273,7 +273,7 @@ func TestLampsShine(t *testing.T) {
 }
 
 // TestLampsOfLightsShine: each lamp of a traffic light shines while the light is in its state. One
-// light is static, and one has a part that moves. What has a lamp beside them and is no light stays dark.
+// light is static, and one has a part that moves. Another actor's lamp beside them stays dark.
 func TestLampsOfLightsShine(t *testing.T) {
 	b := scenetest.NewBuilder("lights")
 	b.Put("floor", scenetest.Plane(100, 4), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, -2, scene.TagRoads))

@@ -34,7 +34,7 @@ import (
 	"github.com/raybridge/raybridge/world"
 )
 
-// plaza is a floor with a model of a car, 4 m long, and the box.
+// plaza is a floor with a model of a car, 4 m long, and the box. It has two traffic lights.
 func plaza(capacity int) *scene.Scene {
 	b := scenetest.NewBuilder("plaza")
 	b.Put("floor", scenetest.Plane(100, 10), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagRoads))
@@ -42,6 +42,7 @@ func plaza(capacity int) *scene.Scene {
 		scene.Placement{TypeID: "vehicle.sedan", Reserved: true, Tag: scene.TagCar})
 	b.Scene.AddBox()
 	b.Scene.Slots = 2 * capacity
+	b.Scene.Signals = []scene.TrafficLight{{ID: 3, Name: "J7"}, {ID: 4, Name: "J8"}}
 	return b.Scene
 }
 
@@ -120,11 +121,16 @@ func TestAFrameMovesAWorld(t *testing.T) {
 
 			handle := answer["spawned"].([]any)[0].(float64)
 			status, answer = ask(t, h, "POST", "/v1/step", fmt.Sprintf(`{"steps": 3, "actors": [{"handle": %v, "position": [12, 2, 0], "orientation": [0, 0, 0, 2],
-				"velocity": [1, 0, 0], "angular_velocity": [0, 0, 0], "lights": ["brake", "left"]}], "remove": ["b"], "wait": "captured"}`, handle))
+				"velocity": [1, 0, 0], "angular_velocity": [0, 0, 0], "lights": ["brake", "left"]}], "remove": ["b"], "wait": "captured",
+				"signals": [{"id": 3, "state": "green"}, {"name": "J8", "state": "yellow"}]}`, handle))
 			require.Equal(t, http.StatusOK, status, "%v", answer)
 			assert.EqualValues(t, 50e6, answer["nanosec"], "the grid's third point")
 			state, _ := p.History().State(uint32(handle), 50e6)
 			assert.Equal(t, scene.LampBrake|scene.LampLeft, state.Lamps)
+			for light, want := range []scene.SignalState{scene.SignalGreen, scene.SignalYellow} {
+				shown, _ := p.History().Signal(light, 50e6)
+				assert.Equal(t, want, shown)
+			}
 			assert.Equal(t, []any{}, answer["spawned"])
 
 			_, answer = ask(t, h, "GET", "/v1/actors", "")
@@ -234,6 +240,14 @@ func TestABadFrameChangesNothing(t *testing.T) {
 		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "velocity": [0, 0, -2e7]`), 400, "velocity is -2e+07"},
 		{spawn(`"model": "` + strings.Repeat("m", 257) + `", "position": [0, 0, 0], "yaw": 0`), 400, "a name has more than 256 bytes"},
 		{`{"ego": {"position": [0, 0, 0], "orientation": [1e308, 1e308, 1e308, 1e308]}}`, 400, "has no direction"},
+		{`{"signals": [{"name": "J7", "state": "red"}, {"name": "J9", "state": "red"}]}`, 404, `signals[1] (light "J9"): no such traffic light`},
+		{`{"signals": [{"id": 9, "state": "red"}]}`, 404, `signals[0] (light 9): no such traffic light`},
+		{`{"signals": [{"name": "J7", "state": "red"}, {"id": 3, "state": "red"}]}`, 400, `signals[1] (light 3): it is named twice`},
+		{`{"signals": [{"name": "J7", "state": "blue"}]}`, 400, `signals[0] (light "J7"): value is not usable: state "blue": want red, yellow, green or off`},
+		{`{"signals": [{"name": "J7"}]}`, 400, `state "": want red`},
+		{`{"signals": [{"name": "J7", "id": 3, "state": "red"}]}`, 400, "give either id or name"},
+		{`{"signals": [{"state": "red"}]}`, 400, "signals[0] (light 0): value is not usable: give either id or name"},
+		{`{"signals": {"J7": "red"}}`, 400, "signals has to be a list, not object"},
 		{`{"ego": {"yaw": 0}}`, 400, "ego: value is not usable: position is missing"},
 	} {
 		status, answer := ask(t, h, "POST", "/v1/step", c.body)
