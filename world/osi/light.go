@@ -120,7 +120,7 @@ func (l *lights) read(message []byte) (id uint64, b bulb, err error) {
 		b.light = l.known[string(strconv.AppendUint(digits[:0], id, 10))]
 	}
 	if _, told := l.bulbs[id]; !told && len(l.bulbs) == snapshot.Most {
-		return id, b, fmt.Errorf("%w: the limit is %d", world.ErrFull, snapshot.Most)
+		return id, b, fmt.Errorf("%w: there are more than %d", world.ErrValue, snapshot.Most)
 	}
 	return id, b, nil
 }

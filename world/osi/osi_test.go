@@ -342,11 +342,16 @@ func TestTrafficLights(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 	assert.Empty(t, frames[0].Signals)
 	for text, bad := range map[string]message{
-		"traffic light 1: value is not usable: it has no id": message{}.put(5, message{}.put(3, message("J7"))),
-		"traffic light 1: classification: it is damaged":     message{}.id(1, 4).put(3, message("\x08")),
-		"traffic light 1: source reference: it is damaged":   message{}.id(1, 4).put(5, message("\x1a\x05x")),
+		"traffic light 1: value is not usable: it has no id":             message{}.put(5, message{}.put(3, message("J7"))),
+		"traffic light 1: classification: it is damaged":                 message{}.id(1, 4).put(3, message("\x08")),
+		"traffic lights: value is not usable: there are more than 65536": message(strings.Repeat("\x3a\x00", 1<<16+1)),
+		"traffic light 1: source reference: it is damaged":               message{}.id(1, 4).put(5, message("\x1a\x05x")),
 	} {
-		_, err = read(t, write(t, "a.osi", framed(messages[0], truthAt(1e8).put(7, bad))), options)
+		with := truthAt(1e8).put(7, bad)
+		if len(bad) > 1<<16 {
+			with = append(truthAt(1e8), bad...)
+		}
+		_, err = read(t, write(t, "a.osi", framed(messages[0], with)), options)
 		assert.ErrorContains(t, err, text)
 	}
 }
@@ -698,6 +703,10 @@ func sound(t *testing.T, frames []world.Frame, err error) {
 	for _, f := range frames {
 		require.Greater(t, f.Until, until)
 		until = f.Until
+		require.LessOrEqual(t, len(f.Signals), 2)
+		for _, s := range f.Signals {
+			require.True(t, s.State.Known())
+		}
 		for _, a := range f.Actors {
 			require.False(t, math.IsNaN(a.Pose.Position.Len()) || math.IsNaN(a.Pose.Orientation.Len()), "%+v", a)
 		}
@@ -708,8 +717,9 @@ func FuzzTrace(f *testing.F) {
 	f.Add(framed(drive()...))
 	f.Add(framed(truthAt(1).put(5, car(1, base(1, 2, 3, 4))), truthAt(2)))
 	f.Add(zip(f, framed(drive()...)))
+	f.Add(framed(truthAt(1).put(7, lamp(1, 2, 3, "J7")), truthAt(2).put(7, lamp(1, 3, 3)).put(7, lamp(20, 4, 3)), truthAt(3)))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		frames, err := read(t, write(t, "a.osi", file), world.Options{EgoTheirs: true})
+		frames, err := read(t, write(t, "a.osi", file), world.Options{EgoTheirs: true, Lights: func() []string { return []string{"J7", "20"} }})
 		sound(t, frames, err)
 	})
 }

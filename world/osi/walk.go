@@ -208,6 +208,9 @@ func (g *groundTruth) read(message []byte) error {
 		case 5:
 			g.moving = c.object(g.moving, true)
 		case 7:
+			if len(g.lights) == snapshot.Most {
+				c.keep("traffic lights", fmt.Errorf("%w: there are more than %d", world.ErrValue, snapshot.Most))
+			}
 			g.lights = append(g.lights, c.message())
 		}
 	}

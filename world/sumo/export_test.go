@@ -17,7 +17,7 @@ func Process(s world.Source) int {
 
 // Decode reads the answer to a step and returns how many objects it has.
 func Decode(message []byte) (int, error) {
-	var s snapshot
+	s := snapshot{lights: []light{{id: "J7", link: 2}}}
 	err := s.read(message)
 	return len(s.objects), err
 }

@@ -545,6 +545,9 @@ func FuzzDecode(f *testing.F) {
 		return []car{{id: "a", person: true, rides: "b"}, {id: "b", class: "bus", x: -1073741824}, {id: "c", person: true}}
 	})))
 	f.Add(refusal(0x02, "no"))
+	lit := standing(1)
+	lit.watched = []tls{{"J7", []string{"rGy"}}}
+	f.Add(answerOf(lit))
 	f.Add(join(status(2), be32(1), framed(join([]byte{0x99}, beText("J"), []byte{0xA4, 1}, be32(1), beText("a"), []byte{0x39, 0, 0x0E}, be32(1), beText("x")))))
 	f.Add(join(status(2), be32(1), []byte{0, 0xFF, 0xFF, 0xFF, 0xFF, 0x99}))
 	f.Fuzz(func(t *testing.T, message []byte) {
