@@ -546,6 +546,20 @@ func (c *Clock) Select(name string) error {
 	if err == nil && resolved == c.name {
 		return nil
 	}
+	return c.beginLocked(name, SourceChanged)
+}
+
+// Restart lets the source begin again at its start value, as it was when it was made. That is 0 of
+// the engine and the simulation; what comes from outside shows its own time. A pause and the scale
+// stay. The error is Select's, of a program's own source that can't be made again.
+func (c *Clock) Restart() error {
+	c.mu.Lock()
+	defer c.unlockAndTell()
+	return c.beginLocked(c.name, Jumped)
+}
+
+// beginLocked makes a source and shows its time, a change of a kind.
+func (c *Clock) beginLocked(name string, kind ChangeKind) error {
 	resolved, source, err := c.makeSource(name)
 	if err != nil {
 		return fmt.Errorf("select time source: %w", err)
@@ -553,11 +567,11 @@ func (c *Clock) Select(name string) error {
 	from := c.readLocked()
 	c.name, c.source = resolved, source
 	c.noteLocked(source.Now())
-	c.frozen = c.last
+	c.frozen, c.steps = c.last, noInterval
 	if c.cfg.Stepped && c.standsLocked() {
 		c.limit = c.last
 	}
-	c.recordLocked(Change{Kind: SourceChanged, From: from, To: c.last})
+	c.recordLocked(Change{Kind: kind, From: from, To: c.last})
 	return nil
 }
 
