@@ -304,13 +304,7 @@ func (p *Pipeline) stepAlone(ctx context.Context, f *world.Frame, b *barrier, re
 
 // stepAmong steps a pipeline whose run is another's, and paused.
 func (p *Pipeline) stepAmong(ctx context.Context, f *world.Frame, b *barrier, result *StepResult) error {
-	if err := p.clock.Steppable(); err != nil {
-		if errors.Is(err, simtime.ErrNotPaused) {
-			err = fmt.Errorf("%w: pause it first", err)
-		}
-		return fmt.Errorf("%w: %w", world.ErrMode, err)
-	}
-	if err := p.arrive(ctx, p.clock.Pace(), world.Captured); err != nil {
+	if err := p.stand(ctx, world.Captured); err != nil {
 		return err
 	}
 	p.barrier.Store(b)
@@ -326,6 +320,17 @@ func (p *Pipeline) stepAmong(ctx context.Context, f *world.Frame, b *barrier, re
 	err = p.arrive(ctx, f.Until, f.Wait)
 	result.Frame = p.lastFrame.Load()
 	return err
+}
+
+// stand waits until a paused run has done all that it was told.
+func (p *Pipeline) stand(ctx context.Context, wait world.Wait) error {
+	if err := p.clock.Steppable(); err != nil {
+		if errors.Is(err, simtime.ErrNotPaused) {
+			err = fmt.Errorf("%w: pause it first", err)
+		}
+		return fmt.Errorf("%w: %w", world.ErrMode, err)
+	}
+	return p.arrive(ctx, p.clock.Pace(), wait)
 }
 
 // pass has a paused clock go to a frame's end. One that was resumed meanwhile gets there by itself.
