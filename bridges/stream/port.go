@@ -25,6 +25,8 @@ type Stepper interface {
 	// StepTo moves the world to the frame's end, as pipeline.StepTo does. The result is valid up to
 	// the next call.
 	StepTo(ctx context.Context, f *world.Frame) (*StepResult, error)
+	// Reset takes the run back to its beginning, as pipeline.Reset does. The result is as StepTo's.
+	Reset(ctx context.Context, seed uint64) (*StepResult, error)
 }
 
 // Port is a bridge that listens nowhere. It serves the connections that somebody else has
@@ -143,14 +145,22 @@ func (s *session) move(ctx context.Context) (*StepResult, error) {
 		s.client.SetPolicy(flow.Block)
 		s.server.results.Subscribe(s.client, formPlain)
 	}
-	if !d.request.timed {
-		d.request.frame.Until = (*stepper).Now() + d.request.duration
-	}
-	result, err := (*stepper).StepTo(ctx, &d.request.frame)
+	result, err := d.request.make(ctx, *stepper)
 	if err != nil && first {
 		s.disown()
 	}
 	return result, err
+}
+
+// make makes the step that was read.
+func (s *stepRequest) make(ctx context.Context, by Stepper) (*StepResult, error) {
+	switch {
+	case s.resets:
+		return by.Reset(ctx, s.seed)
+	case !s.timed:
+		s.frame.Until = by.Now() + s.duration
+	}
+	return by.StepTo(ctx, &s.frame)
 }
 
 // disown lets others step.

@@ -60,6 +60,8 @@ type stepRequest struct {
 	frame    world.Frame
 	duration simtime.Stamp // 0 where the frame says until when
 	timed    bool          // it says until when
+	resets   bool          // it is a reset, to this seed
+	seed     uint64
 	ego      world.State
 	values   [maxValues]float64
 	count    int // of values
@@ -70,7 +72,7 @@ type stepRequest struct {
 func (s *stepRequest) read(b []byte) error {
 	f := &s.frame
 	*f = world.Frame{Spawn: f.Spawn[:0], Remove: f.Remove[:0], Actors: f.Actors[:0]}
-	s.duration, s.timed = 0, false
+	s.duration, s.timed, s.resets = 0, false, false
 	w := walk{rest: b}
 	for w.next() {
 		switch w.field {
@@ -107,10 +109,19 @@ func (s *stepRequest) read(b []byte) error {
 			if f.Wait = world.Wait(min(w.varint(), math.MaxUint8)); f.Wait > world.None {
 				w.fail(fmt.Errorf("%w: wait %d", ErrMalformed, f.Wait))
 			}
+		case 15:
+			s.resets, s.seed = true, w.varint()
 		}
 	}
 	if w.err != nil {
 		return w.err
+	}
+	switch {
+	case !s.resets:
+	case s.timed, s.duration != 0, len(f.Spawn)+len(f.Remove)+len(f.Actors) > 0, f.Complete, f.Ego != nil:
+		return fmt.Errorf("%w: a reset has nothing else", ErrMalformed)
+	default:
+		return nil
 	}
 	if s.timed == (s.duration != 0) {
 		return fmt.Errorf("%w: a step has until or a duration, one of them", ErrMalformed)
@@ -442,6 +453,11 @@ func (s *stepWriter) step(b []byte, f *world.Frame) []byte {
 		b = appendBytes(b, 7, s.part)
 	}
 	return appendVarint(b, 8, uint64(f.Wait))
+}
+
+// reset appends a Step that takes the run back.
+func (s *stepWriter) reset(b []byte, seed uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(b, 15, protowire.VarintType), seed)
 }
 
 func appendRef(b []byte, ref world.Ref) []byte {

@@ -132,6 +132,8 @@ func TestStepIsRefused(t *testing.T) {
 		`until: 1 spawn {name: "x" state {values: [0,0,0,0,0,0,1]} size: [1]}`:     `spawn[0] (actor "x"): malformed frame: a size of 1 numbers`,
 		`until: 1 spawn {name: "x" reference: 17 state {values: [0,0,0,0,0,0,1]}}`: `spawn[0] (actor "x"): malformed frame: reference 17`,
 		"until: 1 wait: 900": "wait 255",
+		"until: 1 reset: 0":  "a reset has nothing else",
+		"reset: 5 ego {flags: 0 values: [0,0,0,0,0,0,1]}": "a reset has nothing else",
 	} {
 		b, err := proto.MarshalOptions{Deterministic: true}.Marshal(schema(t, "Step", text)) // in the fields' order
 		require.NoError(t, err)

@@ -456,6 +456,21 @@ class Sim:
         error = Busy if kind == "busy" else Refused
         raise error(failure.get(2, b"").decode(), kind, where, index if where else None, actor)
 
+    def reset(self, seed: Optional[int] = None) -> None:
+        """Take the run back to its beginning, with another seed of the sensors' noise, or the one that it has.
+
+        What it publishes from then on is what a fresh run of that seed would. Actors that came are gone, and the
+        sensors are those of the beginning.
+        """
+        n = self.status()["seed"] if seed is None else _whole(seed, f"seed {seed!r}: want a whole number", "value")
+        if not 0 <= n < 1 << 64:
+            raise Refused(f"seed {n}: want 0 to 2^64 - 1", "value")
+        frame = Frame(self, {})
+        self._answer(frame, self._call(b"\x78" + varint(n)), [])
+        self._early, self._left_out = {}, {}
+        self._coming, self._going, self._names = [], [], 0
+        self._learn()
+
     def read(self, key: str, timeout: float = 10.0) -> Any:
         """Wait for the next sample of a run that goes on by itself, and return it."""
         id, end = self._id(key), clock.monotonic() + timeout

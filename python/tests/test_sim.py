@@ -77,18 +77,43 @@ class TestStep(unittest.TestCase):
             points = sim.step(0.1)["lidar/points"]
             self.assertEqual(int((points["ObjIdx"] == handle).sum()), 0)
 
+    def drive(self, sim):
+        car = sim.spawn("vehicle.sedan", x=12, name="car")
+        data = b""
+        for k in range(3):
+            frame = sim.step(0.1, {car: rb.Pose(12 + k, k / 4, yaw=0.1 * k, velocity=(10, 2, 0))}, ego=rb.Pose(k, 0))
+            data += frame["front/image"].tobytes() + frame["lidar/points"].tobytes()
+        self.assertAlmostEqual(frame.ego.position[0], 2)
+        return data + str((frame.number, frame.time, car.handle, frame["lidar/points"].stamp)).encode()
+
     def test_two_runs_have_the_same_bytes(self):
         runs = []
         for _ in range(2):
             with launch(RIG, seed=7) as sim:
-                car = sim.spawn("vehicle.sedan", x=12, name="car")
-                data = b""
-                for k in range(3):
-                    frame = sim.step(0.1, {car: rb.Pose(12 + k, k / 4, yaw=0.1 * k, velocity=(10, 2, 0))}, ego=rb.Pose(k, 0))
-                    data += frame["front/image"].tobytes() + frame["lidar/points"].tobytes()
-                self.assertAlmostEqual(frame.ego.position[0], 2)
-                runs.append(data)
+                runs.append(self.drive(sim))
         self.assertEqual(runs[0], runs[1])
+
+    def test_a_reset_run_has_the_bytes_of_a_fresh_one(self):
+        with launch(RIG, seed=7) as sim:
+            fresh = self.drive(sim)
+            sim.spawn_sensor("sensor.other.gnss", "late")
+            sim.spawn("vehicle.truck", x=30, name="truck")
+            sim.step(0.2)
+            sim.spawn("vehicle.sedan", x=30)  # it never comes
+            sim.reset(7)
+            self.assertEqual(sim.time, 0)
+            self.assertNotIn("late/fix", sim.sensors)
+            self.assertEqual(self.drive(sim), fresh)
+            sim.reset()
+            self.assertEqual(sim.status()["seed"], 7)
+            self.assertEqual(self.drive(sim), fresh)
+            for seed in (-1, 1 << 64, 0.5):
+                with self.assertRaises(rb.Refused):
+                    sim.reset(seed)
+            with rb.connect(sim.address) as other:
+                with self.assertRaises(rb.Busy):
+                    other.reset(1)
+            self.assertEqual(sim.api("GET", "/v1/status")["resets"], 2)
 
     def test_shared_memory(self):
         rig = {"sensors": [{"id": "sensor.camera.rgb", "name": "front", "rate": 10, "image_size_x": 320, "image_size_y": 240, "pose": {"z": 1.5}}]}

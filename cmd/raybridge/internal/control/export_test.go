@@ -16,7 +16,7 @@ var Schemas = map[string]any{
 		Error string `json:"error"`
 	}{},
 	"Time": Time{}, "Instant": instant{}, "TimeRequest": timeRequest{}, "SourceRequest": sourceRequest{}, "ScaleRequest": scaleRequest{},
-	"TuneRequest": tuneRequest{}, "StepRequest": stepRequest{}, "Spawn": spawnRequest{}, "Move": moveRequest{}, "State": state{},
+	"TuneRequest": tuneRequest{}, "ResetRequest": resetRequest{}, "StepRequest": stepRequest{}, "Spawn": spawnRequest{}, "Move": moveRequest{}, "State": state{},
 	"StepAnswer": stepAnswer{}, "Delivery": delivery{}, "Model": modelAnswer{}, "ModelList": modelList{}, "Actor": actorAnswer{},
 	"ActorList": actorList{}, "DriveRequest": driveRequest{}, "Sensor": sensorAnswer{}, "SensorList": sensorList{},
 	"SensorRequest": sensorRequest{}, "Pose": poseRequest{}, "Health": health{},

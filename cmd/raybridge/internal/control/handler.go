@@ -225,6 +225,7 @@ func (h *handler) routes() []route {
 			return nil
 		})},
 		{http.MethodPost, "/v1/step", h.step},
+		{http.MethodPost, "/v1/reset", h.reset},
 		{http.MethodGet, "/v1/status", func(http.ResponseWriter, *http.Request) (any, error) { return h.run.Status(), nil }},
 		{http.MethodGet, "/v1/models", h.models},
 		{http.MethodGet, "/v1/actors", h.actors},
@@ -290,6 +291,9 @@ type (
 		Sensor     *string        `json:"sensor"`
 		Rate       any            `json:"rate"`
 		Attributes map[string]any `json:"attributes"`
+	}
+	resetRequest struct {
+		Seed *uint64 `json:"seed"`
 	}
 	nothing struct{}
 )
@@ -421,7 +425,7 @@ func malformed(err error) error {
 		need = "true or false"
 	case reflect.Slice:
 		need = "a list"
-	case reflect.Int64, reflect.Uint32:
+	case reflect.Int64, reflect.Uint32, reflect.Uint64:
 		need = fmt.Sprintf("a whole number (%v)", kind)
 	}
 	if wrong.Field != "" {

@@ -260,6 +260,27 @@ func (h *handler) frame(w http.ResponseWriter, r *http.Request, request *stepReq
 	return h.answerOf(&result), nil
 }
 
+// reset takes the run back to its beginning, with the seed that it has or another.
+func (h *handler) reset(w http.ResponseWriter, r *http.Request) (any, error) {
+	var request resetRequest
+	if err := read(w, r, &request); err != nil {
+		return nil, advise(err, `{"seed": 7}`)
+	}
+	defer unhurried(w)()
+	h.awaitBriefly(r.Context())
+	if err := h.unowned(); err != nil {
+		return nil, fmt.Errorf("reset: %w", err)
+	}
+	seed := h.run.Pipeline.Seed()
+	if request.Seed != nil {
+		seed = *request.Seed
+	}
+	if _, err := h.run.Pipeline.Reset(r.Context(), seed); err != nil {
+		return nil, err
+	}
+	return TimeOf(h.run.Clock), nil
+}
+
 // unhurried lets a request take its time up to the call of hurry, from which on its answer has
 // the usual. A client that leaves ends the request all the same.
 func unhurried(w http.ResponseWriter) (hurry func()) {
