@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/raybridge/raybridge/world"
@@ -191,27 +192,9 @@ func TestConformanceOfDatagrams(t *testing.T) {
 
 func still() world.State { return world.State{Pose: spatial.Identity()} }
 
-// read returns all frames of a file, deep copies, and the error after them.
-func read(t testing.TB, path string, o world.Options) (frames []world.Frame, err error) {
-	ctx := context.Background()
-	source, err := Kind.Open(ctx, path, o)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { assert.NoError(t, source.Close()) }()
-	for {
-		f, err := source.Next(ctx, still())
-		if err != nil {
-			return frames, err
-		}
-		c := *f
-		c.Spawn, c.Actors = append([]world.Spawn(nil), f.Spawn...), append([]world.Actor(nil), f.Actors...)
-		if f.Ego != nil {
-			ego := *f.Ego
-			c.Ego = &ego
-		}
-		frames = append(frames, c)
-	}
+// read returns all frames of a file, and the error after them.
+func read(t testing.TB, path string, o world.Options) ([]world.Frame, error) {
+	return worldtest.Frames(t, Kind, path, o)
 }
 
 // drive is a SensorView trace: a host, a bus that brakes, a pedestrian, and a house in the first message.
@@ -700,7 +683,7 @@ func FuzzDatagrams(f *testing.F) {
 // TestBomb: what a gzip file unpacks to has an end.
 func TestBomb(t *testing.T) {
 	file := framed(truthAt(0), truthAt(1), truthAt(2))
-	endless := &bounded{Reader: bytes.NewReader(file), left: int64(len(file)) - 3}
+	endless := &fault.Bounded{Reader: bytes.NewReader(file), Left: int64(len(file)) - 3, Err: errBomb}
 	source := newSource(&trace{path: "a.osi.gz", reader: bufio.NewReader(endless)}, world.Options{})
 	_, err := source.Next(context.Background(), still())
 	require.NoError(t, err)
