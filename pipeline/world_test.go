@@ -26,21 +26,9 @@ import (
 	"github.com/raybridge/raybridge/world"
 )
 
-// plaza is a floor, with slots for so many actors. Its models are the box and a car, whose origin
-// is its middle.
-func plaza(capacity int) *scene.Scene {
-	b := scenetest.NewBuilder("plaza")
-	b.Put("floor", scenetest.Plane(100, 10), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagRoads))
-	b.Put("car", scenetest.Box(4, 2, 1.5), scenetest.Matte("red", 1, 0, 0),
-		scene.Placement{TypeID: "vehicle.sedan", Reserved: true, Tag: scene.TagCar})
-	b.Scene.AddBox()
-	b.Scene.Slots = 2 * capacity
-	return b.Scene
-}
-
 func stepped(t testing.TB, capacity int, s *script) *pipeline.Pipeline {
 	t.Helper()
-	return newScriptedIn(t, plaza(capacity), s, pipeline.Config{Capacity: capacity})
+	return newScriptedIn(t, scenetest.Plaza(capacity), s, pipeline.Config{Capacity: capacity})
 }
 
 func at(x, y, yaw float64) world.State {
@@ -289,7 +277,7 @@ func TestTheEgoOfAFrame(t *testing.T) {
 func TestAPausedRunIsStepped(t *testing.T) {
 	for _, mode := range []pipeline.Mode{pipeline.Stepped, pipeline.Realtime} {
 		t.Run(fmt.Sprint(mode), func(t *testing.T) {
-			p := newScriptedIn(t, plaza(2), &script{}, pipeline.Config{Capacity: 2, Mode: mode})
+			p := newScriptedIn(t, scenetest.Plaza(2), &script{}, pipeline.Config{Capacity: 2, Mode: mode})
 			addScripted(t, p, laggyID, "cam", "20")
 			s, err := p.Sensor("cam")
 			require.NoError(t, err)
@@ -673,7 +661,7 @@ func TestStepSensorsWaitsForItsTurn(t *testing.T) {
 func pausedPlaza(t *testing.T, mode pipeline.Mode) *pipeline.Pipeline {
 	t.Helper()
 	begun := make(chan struct{})
-	p := newScriptedIn(t, plaza(2), &script{begin: func(context.Context, string) error {
+	p := newScriptedIn(t, scenetest.Plaza(2), &script{begin: func(context.Context, string) error {
 		close(begun)
 		return nil
 	}}, pipeline.Config{Capacity: 2, Mode: mode})
@@ -746,7 +734,7 @@ func TestAStepTellsWhoIsSlow(t *testing.T) {
 				return nil
 			}}
 			begun := make(chan struct{})
-			p := newScriptedIn(t, plaza(1), &script{begin: func(context.Context, string) error {
+			p := newScriptedIn(t, scenetest.Plaza(1), &script{begin: func(context.Context, string) error {
 				close(begun)
 				return nil
 			}}, pipeline.Config{Capacity: 1, Bridges: to.registry()})
@@ -776,7 +764,7 @@ func TestAStepTellsWhoIsSlow(t *testing.T) {
 
 // TestAWorldOfAClockWithItsOwnTime steps one whose time doesn't begin at 0.
 func TestAWorldOfAClockWithItsOwnTime(t *testing.T) {
-	p := newScriptedIn(t, plaza(1), &script{}, pipeline.Config{Capacity: 1, TimeSource: simtime.System})
+	p := newScriptedIn(t, scenetest.Plaza(1), &script{}, pipeline.Config{Capacity: 1, TimeSource: simtime.System})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	_, err := p.StepTo(ctx, &world.Frame{Until: 10_000_000})

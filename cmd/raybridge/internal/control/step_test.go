@@ -34,17 +34,6 @@ import (
 	"github.com/raybridge/raybridge/world"
 )
 
-// plaza is a floor with a model of a car, 4 m long, and the box.
-func plaza(capacity int) *scene.Scene {
-	b := scenetest.NewBuilder("plaza")
-	b.Put("floor", scenetest.Plane(100, 10), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagRoads))
-	b.Put("car", scenetest.Box(4, 2, 1.5), scenetest.Matte("red", 1, 0, 0),
-		scene.Placement{TypeID: "vehicle.sedan", Reserved: true, Tag: scene.TagCar})
-	b.Scene.AddBox()
-	b.Scene.Slots = 2 * capacity
-	return b.Scene
-}
-
 // newRun opens a run of a plaza with a vehicle that obeys commands, without OpenGL.
 func newRun(t testing.TB, c pipeline.Config) *pipeline.Pipeline {
 	t.Helper()
@@ -52,7 +41,7 @@ func newRun(t testing.TB, c pipeline.Config) *pipeline.Pipeline {
 	fake.StopLog()
 	vehicle, err := scene.NewDriven(spatial.Identity(), scene.Vehicle{})
 	require.NoError(t, err)
-	c.Scene, c.Open, c.Sensors, c.Ego = plaza(c.Capacity), fake.Open, sensorsall.Registry(), vehicle
+	c.Scene, c.Open, c.Sensors, c.Ego = scenetest.Plaza(c.Capacity), fake.Open, sensorsall.Registry(), vehicle
 	p, err := pipeline.New(t.Context(), c)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, p.Close(context.Background())) })
@@ -293,16 +282,23 @@ func TestWhoIsEarlyWaits(t *testing.T) {
 	}
 }
 
-// TestTwoStep at once: a frame doesn't wait for another, numbers of steps take turns.
-func TestTwoStep(t *testing.T) {
-	p := newRun(t, pipeline.Config{Capacity: 1})
-	inside, leave := make(chan struct{}), make(chan struct{})
+// hold adds a sensor. Its first sample closes inside, and is delivered when leave is closed.
+func hold(t *testing.T, p *pipeline.Pipeline) (inside, leave chan struct{}) {
+	t.Helper()
+	inside, leave = make(chan struct{}), make(chan struct{})
 	s, err := p.AddSensor(sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(100)})
 	require.NoError(t, err)
 	once := sync.OnceFunc(func() { close(inside); <-leave })
 	stop, err := pipeline.Listen(s, s.Outputs()[0].Name, func(sensors.Tick, *sample.Imu) { once() })
 	require.NoError(t, err)
-	defer stop()
+	t.Cleanup(stop)
+	return inside, leave
+}
+
+// TestTwoStep at once: a frame doesn't wait for another, numbers of steps take turns.
+func TestTwoStep(t *testing.T) {
+	p := newRun(t, pipeline.Config{Capacity: 1})
+	inside, leave := hold(t, p)
 	begin(t, p)
 	h := control.NewHandler(runOf(p))
 	var wg sync.WaitGroup
@@ -331,13 +327,7 @@ func TestTwoStep(t *testing.T) {
 // TestAClientLeavesInAStep: the run stands at the step's end, and the next client steps on.
 func TestAClientLeavesInAStep(t *testing.T) {
 	p := newRun(t, pipeline.Config{Capacity: 1})
-	inside, leave := make(chan struct{}), make(chan struct{})
-	s, err := p.AddSensor(sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(100)})
-	require.NoError(t, err)
-	once := sync.OnceFunc(func() { close(inside); <-leave })
-	stop, err := pipeline.Listen(s, s.Outputs()[0].Name, func(sensors.Tick, *sample.Imu) { once() })
-	require.NoError(t, err)
-	defer stop()
+	inside, leave := hold(t, p)
 	begin(t, p)
 	server := listen(t)
 	defer server.Close()
