@@ -54,6 +54,7 @@ type theWorld struct {
 	ego      *scene.Guided   // nil until a frame moves the ego
 	plan     plan            // scratch
 	account  barrier         // of the latest step
+	result   StepResult      // of the latest step
 	look     *time.Timer     // of arrive
 	most     int             // guests at a time, so far
 	steps    int64
@@ -241,10 +242,10 @@ func worldState(s scene.State) world.State {
 
 // stepBy makes a step for the one who steps.
 func (p *Pipeline) stepBy(ctx context.Context, f *world.Frame, step stepper) (StepResult, error) {
-	b := &p.guests.account
+	b, result := &p.guests.account, &p.guests.result
 	b.reset()
-	result := StepResult{Stamp: f.Until}
-	err := step(ctx, f, b, &result)
+	*result = StepResult{Stamp: f.Until}
+	err := step(ctx, f, b, result)
 	if err != nil {
 		err = fmt.Errorf("step to %d ns: %w", f.Until, err)
 	}
@@ -256,7 +257,7 @@ func (p *Pipeline) stepBy(ctx context.Context, f *world.Frame, step stepper) (St
 	}
 	state, _ := p.history.State(scene.EgoID, f.Until)
 	result.Ego = worldState(state)
-	return result, err
+	return *result, err
 }
 
 // stepAlone steps a pipeline that nobody runs.
@@ -283,9 +284,7 @@ func (p *Pipeline) stepAlone(ctx context.Context, f *world.Frame, b *barrier, re
 	defer p.barrier.Store(nil)
 	patience := ctx
 	if f.Wait != world.Delivered {
-		over, cancel := context.WithCancel(ctx)
-		cancel()
-		patience = over
+		patience = noTime
 	}
 	until := f.Until
 	if p.guests.follows {
@@ -342,6 +341,13 @@ func (p *Pipeline) pass(f *world.Frame, now simtime.Stamp) error {
 	return err
 }
 
+// noTime is a context that has ended.
+var noTime = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
+
 // arrive waits until the run has come to a time and all that it began is done: captured, and
 // delivered if asked for. It fails where the clock was changed and won't come there.
 func (p *Pipeline) arrive(ctx context.Context, at simtime.Stamp, wait world.Wait) error {
@@ -363,6 +369,9 @@ func (p *Pipeline) arrive(ctx context.Context, at simtime.Stamp, wait world.Wait
 		}
 	}
 	if wait != world.Delivered {
+		return nil
+	}
+	if p.dispatcher.Drain(noTime) == nil { // most often
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, deliveryLimit)
