@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -23,7 +24,7 @@ type Stepper interface {
 	// Now returns the simulation time at which the next step begins.
 	Now() simtime.Stamp
 	// StepTo moves the world to the frame's end, as pipeline.StepTo does. The result is valid up to
-	// the next call.
+	// the next call. It is there with an error that wraps world.ErrUnfinished, too.
 	StepTo(ctx context.Context, f *world.Frame) (*StepResult, error)
 }
 
@@ -147,7 +148,7 @@ func (s *session) move(ctx context.Context) (*StepResult, error) {
 		d.request.frame.Until = (*stepper).Now() + d.request.duration
 	}
 	result, err := (*stepper).StepTo(ctx, &d.request.frame)
-	if err != nil && first {
+	if err != nil && first && !errors.Is(err, world.ErrUnfinished) {
 		s.disown()
 	}
 	return result, err

@@ -254,11 +254,22 @@ func (h *handler) frame(w http.ResponseWriter, r *http.Request, request *stepReq
 	defer unhurried(w)()
 	h.awaitBriefly(r.Context())
 	result, err := h.stepAsOther(r.Context(), f)
-	if err != nil {
+	switch {
+	case errors.Is(err, world.ErrUnfinished):
+		return nil, &unfinishedError{err, result.Spawned}
+	case err != nil:
 		return nil, err
 	}
 	return h.answerOf(&result), nil
 }
+
+// unfinishedError is of a step that wraps world.ErrUnfinished, with the handles of those who came.
+type unfinishedError struct {
+	error
+	spawned []uint32
+}
+
+func (e *unfinishedError) Unwrap() error { return e.error }
 
 // unhurried lets a request take its time up to the call of hurry, from which on its answer has
 // the usual. A client that leaves ends the request all the same.
