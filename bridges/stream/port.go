@@ -12,6 +12,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/world"
 )
@@ -35,6 +36,7 @@ type Stepper interface {
 type Port struct {
 	Factory
 	address  net.Addr
+	memory   *memory.Budget
 	instance atomic.Pointer[instance]
 	stepper  atomic.Pointer[Stepper]
 	owner    atomic.Pointer[session] // the connection that steps
@@ -43,8 +45,11 @@ type Port struct {
 // PortName is the type of the bridge that a Port is.
 const PortName = "api"
 
-// NewPort returns a port whose connections are accepted at an address.
-func NewPort(address net.Addr) *Port { return &Port{address: address} }
+// NewPort returns a port whose connections are accepted at an address. The memory that clients share with it
+// is taken from a budget while they are connected; nil is without a limit.
+func NewPort(address net.Addr, budget *memory.Budget) *Port {
+	return &Port{address: address, memory: budget}
+}
 
 // Info describes the bridge.
 func (p *Port) Info() bridges.Info {

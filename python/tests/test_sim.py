@@ -106,10 +106,20 @@ class TestStep(unittest.TestCase):
                     self.assertEqual(sum(sim.shared.values()), 56)
                     self.assertGreater(sim.shared["copied"], 50, "four pictures fill it, which are kept")
                 else:
-                    self.assertEqual(sim.shared["viewed"], 0)
+                    self.assertEqual(sim.shared, {"viewed": 0, "copied": 56})
                     kept[0][0, 0, 0] += 0  # may be written
             runs[shared] = b"".join(image.tobytes() for image in [*kept, last])  # after the program's end, too
         self.assertEqual(len(set(runs.values())), 1)
+
+    def test_programs_share_one_budget(self):
+        rig = {"sensors": [{"id": "sensor.camera.rgb", "name": "front", "rate": 10, "image_size_x": 320, "image_size_y": 240, "pose": {"z": 1.5}}]}
+        with launch(rig, args=["--max-memory", "400MiB"]) as sim:  # of which 256 are the first one's
+            self.assertEqual(sim.step(0.1)["front/image"].shape, (240, 320, 3))
+            with rb.connect(sim.address) as other:
+                sim.step(0.1)
+                self.assertEqual(other.read("front/image").shape, (240, 320, 3))
+                self.assertEqual((sim.shared["viewed"], other.shared["viewed"]), (2, 0))
+                self.assertGreater(other.shared["copied"], 0)
 
     def test_only_wanted_sensors_send(self):
         with launch(RIG, sensors=["imu/imu"]) as sim:
