@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,16 +21,17 @@ import (
 
 // StepResult is what became of a step.
 type StepResult struct {
-	// Frame is the number of the step's last instant, and Stamp its time, the step's end.
+	// Frame is the number of the step's last instant, and Stamp its time, the step's end. Of a step that
+	// did not end Stamp is where the next one begins.
 	Frame uint64
 	Stamp simtime.Stamp
 	// Spawned are the handles of those who came, in the order of the frame's Spawn.
 	Spawned []uint32
 	// Deliveries are the firings of the step, as StepSensors returns them. They are nil where the
-	// step didn't wait.
+	// step didn't wait, and where it did not end.
 	Deliveries []Delivery
-	// Ego is the vehicle that carries the sensors, at the end of the step: by its rear axle on the
-	// ground, in the map frame.
+	// Ego is the vehicle that carries the sensors, at Stamp: by its rear axle on the ground, in the
+	// map frame.
 	Ego world.State
 }
 
@@ -99,12 +101,16 @@ type moving struct {
 // step, and move up to its last. The sensors see all of them on the way.
 //
 // A pipeline that nobody runs is stepped by the call itself, and Wait's None is as Captured there.
-// One that somebody else runs has to be paused, or the error wraps world.ErrMode. It also does if the
-// clock is changed so that the step can't end. A second step meanwhile gets world.ErrBusy at once.
+// One that somebody else runs has to be paused, or the error wraps world.ErrMode. A second step
+// meanwhile gets world.ErrBusy at once.
 //
-// If ctx ends first, the call returns its error. The frame was applied then. A step of the call's own
+// A step may fail after its frame was applied. Then the error wraps world.ErrUnfinished and the reason,
+// and the result tells who came and where the next step begins. The reason is ctx's, or world.ErrMode where somebody
+// else has changed the clock, or world.ErrEnded. A step of the call's own
 // ends where it is, and the next one begins there. That of somebody else's run continues, unless its
-// clock is halted, and the next one waits for it. The error wraps ErrUndelivered, and the result is whole, if ctx ends, or two minutes
+// clock is halted, and the next one waits for it.
+//
+// The error wraps ErrUndelivered, and the result is whole, if ctx ends, or two minutes
 // pass, while only a bridge still has messages. Any goroutine may call it, but a sensor's listener: the step
 // waits for that.
 func (p *Pipeline) StepTo(ctx context.Context, f *world.Frame) (StepResult, error) {
@@ -249,13 +255,15 @@ func (p *Pipeline) stepBy(ctx context.Context, f *world.Frame, step stepper) (St
 	if err != nil {
 		err = fmt.Errorf("step to %d ns: %w", f.Until, err)
 	}
-	if err != nil && !errors.Is(err, ErrUndelivered) {
+	switch {
+	case errors.Is(err, world.ErrUnfinished):
+		result.Frame = p.lastFrame.Load()
+	case err != nil && !errors.Is(err, ErrUndelivered):
 		return StepResult{}, err
-	}
-	if f.Wait != world.None {
+	case f.Wait != world.None:
 		result.Deliveries = b.result(nil)
 	}
-	state, _ := p.history.State(scene.EgoID, f.Until)
+	state, _ := p.history.State(scene.EgoID, result.Stamp)
 	result.Ego = worldState(state)
 	return *result, err
 }
@@ -273,12 +281,14 @@ func (p *Pipeline) stepAlone(ctx context.Context, f *world.Frame, b *barrier, re
 	}
 	p.follow() // a clock may have a time of its own from the start
 	begin := p.simNs.Load()
-	err := p.applyAt(f, result, begin)
-	if err == nil && !p.guests.follows && p.clock.Paused() { // otherwise the run itself lets time pass
-		err = p.pass(f, begin)
-	}
-	if err != nil {
+	if err := p.applyAt(f, result, begin); err != nil {
 		return err
+	}
+	if !p.guests.follows && p.clock.Paused() { // otherwise the run itself lets time pass
+		if err := p.pass(f, begin); err != nil {
+			result.Stamp = begin
+			return unfinished(err)
+		}
 	}
 	p.barrier.Store(b)
 	defer p.barrier.Store(nil)
@@ -290,15 +300,29 @@ func (p *Pipeline) stepAlone(ctx context.Context, f *world.Frame, b *barrier, re
 	if p.guests.follows {
 		until = min(until, p.guests.end)
 	}
-	err = p.runInTurn(ctx, patience, func() simtime.Stamp { return until })
-	if f.Wait != world.Delivered && errors.Is(err, ErrUndelivered) {
-		err = nil
-	}
+	err := p.runInTurn(ctx, patience, func() simtime.Stamp { return until })
 	result.Frame = p.lastFrame.Load()
-	if err == nil && p.simNs.Load() < until {
-		err = context.Cause(ctx)
+	switch {
+	case p.simNs.Load() < until:
+		result.Stamp = p.simNs.Load()
+		if err == nil || errors.Is(err, ErrUndelivered) { // that is the lesser fault
+			err = cmp.Or(context.Cause(ctx), err)
+		}
+		return unfinished(err)
+	case errors.Is(err, ErrUndelivered) && f.Wait != world.Delivered:
+		return nil
+	case errors.Is(err, ErrUndelivered):
+		return err
 	}
-	return err
+	return unfinished(err)
+}
+
+// unfinished is the error of a step whose frame was applied; nil stays.
+func unfinished(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", world.ErrUnfinished, err)
 }
 
 // stepAmong steps a pipeline whose run is another's, and paused.
@@ -309,16 +333,19 @@ func (p *Pipeline) stepAmong(ctx context.Context, f *world.Frame, b *barrier, re
 	p.barrier.Store(b)
 	defer p.barrier.Store(nil)
 	begin := p.clock.Pace()
-	err := p.applyAt(f, result, begin)
-	if err == nil {
-		err = p.pass(f, begin)
-	}
-	if err != nil || f.Wait == world.None {
+	if err := p.applyAt(f, result, begin); err != nil {
 		return err
 	}
-	err = p.arrive(ctx, f.Until, f.Wait)
-	result.Frame = p.lastFrame.Load()
-	return err
+	err := p.pass(f, begin)
+	if err == nil && f.Wait != world.None {
+		err = p.arrive(ctx, f.Until, f.Wait)
+		result.Frame = p.lastFrame.Load()
+	}
+	if err == nil || errors.Is(err, ErrUndelivered) {
+		return err
+	}
+	result.Stamp = p.clock.Pace()
+	return unfinished(err)
 }
 
 // stand waits until a paused run has done all that it was told.
@@ -332,13 +359,17 @@ func (p *Pipeline) stand(ctx context.Context, wait world.Wait) error {
 	return p.arrive(ctx, p.clock.Pace(), wait)
 }
 
-// pass has a paused clock go to a frame's end. One that was resumed meanwhile gets there by itself.
+// pass has a paused clock go to the end of a frame that was applied. One that was resumed meanwhile gets there
+// by itself.
 func (p *Pipeline) pass(f *world.Frame, now simtime.Stamp) error {
 	err := p.clock.Step(int64(f.Until - now))
 	if errors.Is(err, simtime.ErrNotPaused) {
 		return nil
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("%w: %w", world.ErrMode, err)
+	}
+	return nil
 }
 
 // noTime is a context that has ended.

@@ -37,6 +37,9 @@ var (
 	ErrMode = errors.New("the run follows a clock of its own")
 	// ErrEnded: nobody runs what is to be stepped any more.
 	ErrEnded = errors.New("the run has ended")
+	// ErrUnfinished: the frame was applied, and time did not come to its end. Others say why, which the
+	// error wraps, too. All other errors of a frame change nothing.
+	ErrUnfinished = errors.New("the frame was applied, but the step did not end")
 )
 
 // ActorError says which actor of a frame is at fault. Nothing of the frame was applied.

@@ -96,7 +96,8 @@ func (o *Options) askUpgrade(conn net.Conn) error {
 // there. With the frame's Wait of Delivered all data of the step has been received by then, and
 // callbacks may still run. The client owns the run from its first step to the end of its
 // connection. An error wraps one of package world's where the frame or the run is at fault, in a
-// *world.ActorError where one actor is. After a connection that broke it isn't known whether
+// *world.ActorError where one actor is. One that wraps world.ErrUnfinished comes with a result: the frame was
+// applied, and the next step begins at the result's Stamp. After a connection that broke it isn't known whether
 // the step was made. ctx ends the wait alone.
 func (c *Client) Step(ctx context.Context, f *world.Frame) (StepResult, error) {
 	var w stepWriter

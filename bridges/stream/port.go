@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/world"
 )
@@ -23,7 +25,7 @@ type Stepper interface {
 	// Now returns the simulation time at which the next step begins.
 	Now() simtime.Stamp
 	// StepTo moves the world to the frame's end, as pipeline.StepTo does. The result is valid up to
-	// the next call.
+	// the next call. It is there with an error that wraps world.ErrUnfinished, too.
 	StepTo(ctx context.Context, f *world.Frame) (*StepResult, error)
 	// Reset takes the run back to its beginning, as pipeline.Reset does. The result is as StepTo's.
 	Reset(ctx context.Context, seed uint64) (*StepResult, error)
@@ -36,6 +38,7 @@ type Stepper interface {
 type Port struct {
 	Factory
 	address  net.Addr
+	memory   *memory.Budget
 	instance atomic.Pointer[instance]
 	stepper  atomic.Pointer[Stepper]
 	owner    atomic.Pointer[session] // the connection that steps
@@ -44,8 +47,11 @@ type Port struct {
 // PortName is the type of the bridge that a Port is.
 const PortName = "api"
 
-// NewPort returns a port whose connections are accepted at an address.
-func NewPort(address net.Addr) *Port { return &Port{address: address} }
+// NewPort returns a port whose connections are accepted at an address. The memory that clients share with it
+// is taken from a budget while they are connected; nil is without a limit.
+func NewPort(address net.Addr, budget *memory.Budget) *Port {
+	return &Port{address: address, memory: budget}
+}
 
 // Info describes the bridge.
 func (p *Port) Info() bridges.Info {
@@ -146,7 +152,7 @@ func (s *session) move(ctx context.Context) (*StepResult, error) {
 		s.server.results.Subscribe(s.client, formPlain)
 	}
 	result, err := d.request.make(ctx, *stepper)
-	if err != nil && first {
+	if err != nil && first && !errors.Is(err, world.ErrUnfinished) {
 		s.disown()
 	}
 	return result, err

@@ -19,6 +19,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/stream"
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/world"
@@ -68,8 +69,12 @@ func (s *stepper) Reset(_ context.Context, seed uint64) (*stream.StepResult, err
 	return &s.result, nil
 }
 
+// siteMemory is what clients of a site may share, bytes.
+const siteMemory = 64 << 20
+
 // site is a port behind a listener that answers an upgrade.
 type site struct {
+	memory  *memory.Budget // siteMemory
 	port    *stream.Port
 	stepper *stepper
 	address string
@@ -81,7 +86,8 @@ func newSite(t testing.TB, network, address string) *site {
 	noGoroutines(t)
 	listener, err := net.Listen(network, address)
 	require.NoError(t, err)
-	s := &site{port: stream.NewPort(listener.Addr()), stepper: &stepper{}, address: "http://" + listener.Addr().String()}
+	s := &site{memory: memory.New(siteMemory), stepper: &stepper{}, address: "http://" + listener.Addr().String()}
+	s.port = stream.NewPort(listener.Addr(), s.memory)
 	if network == "unix" {
 		s.address = "unix:" + address
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/raybridge/raybridge/world"
 )
 
-// StepResult is what a step brought, as the server tells it.
+// StepResult is what a step brought, as the server tells it. Of one that wraps world.ErrUnfinished it tells
+// where time stands, who came and the ego.
 type StepResult struct {
 	// Stamp is the simulation time at the step's end, Frame the number of the world's frame there.
 	Stamp simtime.Stamp
@@ -268,11 +269,15 @@ func (w *walk) blame(err error, list string, index int, who world.Ref) {
 // stepWriter appends messages of step.proto. Its memory is used again.
 type stepWriter struct{ part []byte }
 
-// result appends a StepResult: what the step brought, or why it was refused.
+// result appends a StepResult: what the step brought, or why it was refused. One that was applied
+// has both.
 func (s *stepWriter) result(b []byte, r *StepResult, failure error) []byte {
 	if failure != nil {
 		s.part = appendFailure(s.part[:0], failure)
-		return appendBytes(b, 6, s.part)
+		b = appendBytes(b, 6, s.part)
+		if !errors.Is(failure, world.ErrUnfinished) {
+			return b
+		}
 	}
 	b = appendFixed64(b, 1, uint64(r.Stamp))
 	b = appendVarint(b, 2, r.Frame)
@@ -310,7 +315,7 @@ func appendFailure(b []byte, err error) []byte {
 		b = protowire.AppendFixed32(protowire.AppendTag(b, 5, protowire.Fixed32Type), actor.Actor.Handle)
 		b = appendText(b, 6, actor.Actor.Name)
 	}
-	return b
+	return appendVarint(b, 7, protowire.EncodeBool(errors.Is(err, world.ErrUnfinished)))
 }
 
 // step appends a Step.
@@ -404,6 +409,7 @@ func appendText(b []byte, field protowire.Number, v string) []byte {
 // the server's text, or wraps ErrMalformed.
 func readStepResult(b []byte) (r StepResult, err error) {
 	var s stepRequest
+	var failure error
 	w := over(b)
 	for w.Next() {
 		switch w.Field {
@@ -420,9 +426,10 @@ func readStepResult(b []byte) (r StepResult, err error) {
 		case 5:
 			w.blame(s.state(&r.Ego, w.Message()), "ego", 0, world.Ref{})
 		case 6:
-			w.Fail(readFailure(w.Message()))
+			failure = readFailure(w.Message())
 		}
 	}
+	w.Fail(failure)
 	return r, w.Err
 }
 
@@ -446,7 +453,7 @@ func readDelivery(outer *walk) (d Delivery) {
 	return d
 }
 
-// stepError is why a server refused a step, in its words.
+// stepError is why a server refused a step or did not end it, in its words.
 type stepError struct {
 	text string
 	kind error
@@ -458,6 +465,7 @@ func (e *stepError) Unwrap() error { return e.kind }
 
 func readFailure(b []byte) error {
 	var status uint64
+	var applied bool
 	var e stepError
 	var actor world.ActorError
 	w := over(b)
@@ -475,6 +483,8 @@ func readFailure(b []byte) error {
 			actor.Actor.Handle = w.Fixed32()
 		case 6:
 			actor.Actor.Name = w.Text("")
+		case 7:
+			applied = w.Varint() != 0
 		}
 	}
 	if w.Err != nil {
@@ -488,6 +498,9 @@ func readFailure(b []byte) error {
 	}
 	if actor.List != "" {
 		actor.Err, e.kind = e.kind, &actor
+	}
+	if applied {
+		e.kind = errors.Join(world.ErrUnfinished, e.kind)
 	}
 	return &e
 }

@@ -200,6 +200,28 @@ func TestStepErrorsArrive(t *testing.T) {
 	}
 	_, err := stream.ReadStepResult(stream.AppendStepResult(nil, nil, errors.New("disk full")))
 	assert.EqualError(t, err, "disk full")
+	assert.NotErrorIs(t, err, world.ErrUnfinished)
+}
+
+// TestAnUnfinishedStepArrives with what it brought, in any order of the fields.
+func TestAnUnfinishedStepArrives(t *testing.T) {
+	want := stream.StepResult{Stamp: 5, Frame: 3, Spawned: []uint32{7}, Ego: world.State{Pose: spatial.Identity()}}
+	for _, why := range []error{world.ErrMode, world.ErrEnded, errors.New("disk full")} {
+		sent := fmt.Errorf("%w: %w", world.ErrUnfinished, why)
+		b := stream.AppendStepResult(nil, &want, sent)
+		message := schema(t, "StepResult", "")
+		require.NoError(t, proto.Unmarshal(b, message))
+		sorted, err := proto.MarshalOptions{Deterministic: true}.Marshal(message) // the error comes last
+		require.NoError(t, err)
+		require.NotEqual(t, b, sorted)
+		for _, answer := range [][]byte{b, sorted} {
+			got, err := stream.ReadStepResult(answer)
+			assert.Equal(t, want, got)
+			assert.EqualError(t, err, sent.Error())
+			require.ErrorIs(t, err, world.ErrUnfinished)
+			assert.Equal(t, why != world.ErrMode, !errors.Is(err, world.ErrMode)) //nolint:errorlint // this one
+		}
+	}
 }
 
 // crowd is a step of n actors by their handles.
@@ -264,6 +286,7 @@ func FuzzStepResult(f *testing.F) {
 	f.Add(stream.AppendStepResult(nil, &stream.StepResult{Spawned: []uint32{1}, Deliveries: []stream.Delivery{{Sensor: "a"}}}, nil))
 	f.Add([]byte("\x32\x00")) // a failure that says nothing
 	f.Add(stream.AppendStepResult(nil, nil, &world.ActorError{List: "ego", Err: world.ErrValue}))
+	f.Add(stream.AppendStepResult(nil, &stream.StepResult{Stamp: 1}, world.ErrUnfinished))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := stream.ReadStepResult(b)
 		if err != nil {

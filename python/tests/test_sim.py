@@ -131,10 +131,20 @@ class TestStep(unittest.TestCase):
                     self.assertEqual(sum(sim.shared.values()), 56)
                     self.assertGreater(sim.shared["copied"], 50, "four pictures fill it, which are kept")
                 else:
-                    self.assertEqual(sim.shared["viewed"], 0)
+                    self.assertEqual(sim.shared, {"viewed": 0, "copied": 56})
                     kept[0][0, 0, 0] += 0  # may be written
             runs[shared] = b"".join(image.tobytes() for image in [*kept, last])  # after the program's end, too
         self.assertEqual(len(set(runs.values())), 1)
+
+    def test_programs_share_one_budget(self):
+        rig = {"sensors": [{"id": "sensor.camera.rgb", "name": "front", "rate": 10, "image_size_x": 320, "image_size_y": 240, "pose": {"z": 1.5}}]}
+        with launch(rig, args=["--max-memory", "400MiB"]) as sim:  # of which 256 are the first one's
+            self.assertEqual(sim.step(0.1)["front/image"].shape, (240, 320, 3))
+            with rb.connect(sim.address) as other:
+                sim.step(0.1)
+                self.assertEqual(other.read("front/image").shape, (240, 320, 3))
+                self.assertEqual((sim.shared["viewed"], other.shared["viewed"]), (2, 0))
+                self.assertGreater(other.shared["copied"], 0)
 
     def test_only_wanted_sensors_send(self):
         with launch(RIG, sensors=["imu/imu"]) as sim:
@@ -205,6 +215,50 @@ class TestStep(unittest.TestCase):
                         lambda: sim.step(until=1)):
                 self.assertRaises(rb.Refused, bad)
             self.assertEqual(sim.step(0.01).time, 20_000_000)
+
+    def test_vectors_of_another_length_are_refused(self):
+        with launch() as sim:
+            for bad in (rb.Pose(0, 0, orientation=(0, 0, 1)), rb.Pose(0, 0, orientation=(0, 0, 0, 1, 0)), rb.Pose(0, 0, orientation=1),
+                        rb.Pose(0, 0, velocity=(1, 2)), rb.Pose(0, 0, angular_velocity="abc"), rb.Pose("here", 0), rb.Pose(0, None), (1, 2, 3), None):
+                for use in (lambda: sim.step(0.01, {1: bad}), lambda: sim.spawn("box", pose=(1, 2) if bad is None else bad),
+                            lambda: sim.step(0.01, ego=0 if bad is None else bad)):
+                    with self.subTest(bad=bad), self.assertRaises(rb.Refused) as caught:
+                        use()
+                    self.assertEqual(caught.exception.kind, "value")
+            with self.assertRaisesRegex(rb.Refused, r"^orientation \(0, 0, 1\): want 4 numbers$"):
+                sim.step(0.01, {1: rb.Pose(0, 0, orientation=(0, 0, 1))})
+            with self.assertRaisesRegex(rb.Refused, r"^size \[4, 2\]: want 3 numbers$"):
+                sim.spawn("box", size=[4, 2])
+            self.assertEqual(sim.step(0.01).time, 10_000_000)
+            sim.spawn("box", pose=rb.Pose(5, 0, orientation=np.array([0, 0, 0, 1])), size=np.ones(3))
+            sim.step(0.01)
+
+    def test_a_step_that_cannot_end_was_applied(self):
+        with launch(RIG) as sim:
+            gone, a = sim.spawn("box", x=20, name="gone"), sim.spawn("box", x=5)
+            sim.step(0.1)
+            gone.destroy()
+            b = sim.spawn("box", x=9, name="b")
+
+            def change():
+                sim.resume()
+                sim.pause()
+
+            other = threading.Timer(0.3, change)
+            other.start()
+            with self.assertRaisesRegex(rb.Unfinished, "the frame was applied, but the step did not end") as caught:
+                sim.step(9e3, {a: rb.Pose(6, 0)})
+            other.join()
+            self.assertEqual(caught.exception.kind, "wrong_mode")
+            self.assertNotIsInstance(caught.exception, rb.Refused)
+            self.assertTrue(b.handle)
+            self.assertEqual({x["name"] for x in sim.api("GET", "/v1/actors")["actors"]}, {a.name, "b"})
+            stands = sim.time
+            self.assertLess(stands, 9_000_000_000_000)
+            frame = sim.step(0.1, {a: rb.Pose(7, 0), b: rb.Pose(9, 1)})
+            self.assertEqual(frame.time, stands + 100_000_000)
+            stamps = [s.stamp for s in frame.all("front/image")]
+            self.assertEqual(stamps[0], 200_000_000, "what the step before brought is here")
 
     def test_one_owner(self):
         with launch() as sim:

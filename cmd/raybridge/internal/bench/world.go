@@ -209,7 +209,7 @@ func openSite(ctx context.Context, cfg *Config, address string, own ...*sensors.
 	if s.server, err = control.Listen(ctx, at, ""); err != nil {
 		return nil, err
 	}
-	port := streams.NewPort(s.server.Listener())
+	port := streams.NewPort(s.server.Listener(), nil)
 	run := config.Default()
 	run.Scene.Choose(config.ScenePlane)
 	run.Time.Step, run.Time.ClockRate, run.Sensors, run.World.Capacity = siteStep, simtime.Rate{}, nil, 2*crowds[len(crowds)-1].actors

@@ -185,6 +185,22 @@ var statuses = []struct {
 	{http.StatusServiceUnavailable, []error{context.Canceled, context.DeadlineExceeded}},
 }
 
+// failure is the answer to a request that isn't done.
+type failure struct {
+	Error string `json:"error"`
+	// Applied: it was a step whose frame was applied all the same. Spawned are those who came.
+	Applied bool     `json:"applied,omitempty"`
+	Spawned []uint32 `json:"spawned,omitempty"`
+}
+
+func failureOf(err error) failure {
+	f := failure{Error: err.Error(), Applied: errors.Is(err, world.ErrUnfinished)}
+	if unfinished := new(unfinishedError); errors.As(err, &unfinished) {
+		f.Spawned = unfinished.spawned
+	}
+	return f
+}
+
 // reply writes an answer, or the error's.
 func reply(w http.ResponseWriter, answer any, err error) {
 	status := http.StatusOK
@@ -194,7 +210,7 @@ func reply(w http.ResponseWriter, answer any, err error) {
 	}
 	if err != nil {
 		status = statusOf(err)
-		text, _ = json.Marshal(map[string]string{"error": err.Error()}) // a string can be written
+		text, _ = json.Marshal(failureOf(err)) // it can be written
 	}
 	header := w.Header()
 	header.Set("Content-Type", "application/json")

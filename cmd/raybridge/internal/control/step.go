@@ -254,11 +254,22 @@ func (h *handler) frame(w http.ResponseWriter, r *http.Request, request *stepReq
 	defer unhurried(w)()
 	h.awaitBriefly(r.Context())
 	result, err := h.stepAsOther(r.Context(), f)
-	if err != nil {
+	switch {
+	case errors.Is(err, world.ErrUnfinished):
+		return nil, &unfinishedError{err, result.Spawned}
+	case err != nil:
 		return nil, err
 	}
 	return h.answerOf(&result), nil
 }
+
+// unfinishedError is of a step that wraps world.ErrUnfinished, with the handles of those who came.
+type unfinishedError struct {
+	error
+	spawned []uint32
+}
+
+func (e *unfinishedError) Unwrap() error { return e.error }
 
 // reset takes the run back to its beginning, with the seed that it has or another.
 func (h *handler) reset(w http.ResponseWriter, r *http.Request) (any, error) {

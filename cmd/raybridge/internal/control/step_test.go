@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/bridges/stream"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/internal/guard"
@@ -322,6 +323,48 @@ func TestTwoStep(t *testing.T) {
 	}
 	wg.Wait()
 	assert.EqualValues(t, 110_000_000, p.Clock().Now(), "each counts")
+}
+
+// TestAStepThatCannotEnd tells that its frame was applied: somebody else resumes and pauses the clock, or
+// chooses another one.
+func TestAStepThatCannotEnd(t *testing.T) {
+	for name, change := range map[string]func(c *simtime.Clock){
+		"resumed and paused": func(c *simtime.Clock) { c.Resume(); c.Pause() },
+		"another source":     func(c *simtime.Clock) { _ = c.Select("simulation"); _ = c.Select("engine") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, run := portedRun(t, 2)
+			h, address := serveAPI(t, run)
+			p.Clock().Subscribe(func(c simtime.Change) {
+				if c.Kind == simtime.Stepped && c.To > 3e12 {
+					go change(p.Clock())
+				}
+			})
+			status, answer := ask(t, h, "POST", "/v1/step", `{"until": {"sec": 4000, "nanosec": 0},
+				"spawn": [{"name": "a", "model": "vehicle.sedan", "position": [5, 0, 0], "yaw": 0}]}`)
+			assert.Equal(t, http.StatusConflict, status)
+			assert.Contains(t, answer["error"], "the frame was applied, but the step did not end")
+			assert.Equal(t, true, answer["applied"])
+			assert.Len(t, answer["spawned"], 1)
+			readOpenAPI(t).check(t, "an error", readOpenAPI(t).Components.Schemas["Error"], answer)
+			assert.Len(t, p.Actors("vehicle.*"), 2, "it is there")
+
+			status, answer = ask(t, h, "POST", "/v1/step", `{"remove": ["b"]}`)
+			assert.NotEqual(t, http.StatusOK, status)
+			assert.NotContains(t, answer, "applied", "nothing was done")
+
+			c, err := stream.Dial(t.Context(), address, stream.Options{})
+			require.NoError(t, err)
+			t.Cleanup(c.Close)
+			r, err := c.Step(t.Context(), &world.Frame{Until: 5e12, Spawn: []world.Spawn{{Name: "b", Model: "vehicle.sedan", State: world.State{Pose: at(9)}}}})
+			require.ErrorIs(t, err, world.ErrUnfinished)
+			require.ErrorIs(t, err, world.ErrMode)
+			assert.Len(t, r.Spawned, 1)
+			assert.Less(t, r.Stamp, simtime.Stamp(5e12))
+			status, _ = ask(t, h, "POST", "/v1/step", "")
+			assert.Equal(t, http.StatusConflict, status, "the connection owns the run: it has stepped")
+		})
+	}
 }
 
 // TestAClientLeavesInAStep: the run stands at the step's end, and the next client steps on.

@@ -30,14 +30,14 @@ func (s *stepper) StepTo(ctx context.Context, f *world.Frame) (*stream.StepResul
 	if err := s.h.within(f); err != nil {
 		return nil, err
 	}
-	result, err := s.h.run.StepTo(ctx, f)
+	result, err := s.h.stepTo(ctx, f)
 	if err != nil && ctx.Err() != nil { // the owner has gone, and nobody waits for what is left of its step
 		s.h.run.Clock.Halt()
 	}
-	if err != nil && !errors.Is(err, pipeline.ErrUndelivered) { // of which the deliveries tell
+	if err != nil && !errors.Is(err, world.ErrUnfinished) {
 		return nil, err
 	}
-	return s.tell(&result), nil
+	return s.tell(&result), err
 }
 
 // Reset takes the run back to its beginning.
@@ -64,12 +64,21 @@ func (s *stepper) tell(result *pipeline.StepResult) *stream.StepResult {
 	return &s.result
 }
 
-// stepAsOther is the run's StepTo for requests: while a connection owns the run, they can't step.
+// stepTo is the run's StepTo. A bridge that still has messages is not an error here: the deliveries tell of it.
+func (h *handler) stepTo(ctx context.Context, f *world.Frame) (pipeline.StepResult, error) {
+	result, err := h.run.StepTo(ctx, f)
+	if errors.Is(err, pipeline.ErrUndelivered) && !errors.Is(err, world.ErrUnfinished) {
+		err = nil
+	}
+	return result, err
+}
+
+// stepAsOther is stepTo for requests: while a connection owns the run, they can't step.
 func (h *handler) stepAsOther(ctx context.Context, f *world.Frame) (pipeline.StepResult, error) {
 	if err := h.unowned(); err != nil {
 		return pipeline.StepResult{}, err
 	}
-	return h.run.StepTo(ctx, f)
+	return h.stepTo(ctx, f)
 }
 
 // unowned returns an error while a connection owns the run.
