@@ -531,6 +531,25 @@ func TestFollowKeepsToItsPace(t *testing.T) {
 	assert.Equal(t, simtime.Stamp(100_000_000), p.Clock().Now())
 }
 
+// TestALongFrameKeepsToItsPace: time passes within it, too, instead of standing and then going at once.
+func TestALongFrameKeepsToItsPace(t *testing.T) {
+	p := stepped(t, 1, &script{})
+	begun := time.Now()
+	hear(t, addScripted(t, p, plainID, "imu", "100"), func(at sensors.Tick, _ *sample.Imu) {
+		assert.GreaterOrEqual(t, time.Since(begun), time.Duration(at.Due))
+		if at.Due == 10_000_000 {
+			p.Clock().Pause() // in the middle of it
+			time.AfterFunc(50*time.Millisecond, func() {
+				begun = begun.Add(40 * time.Millisecond)
+				p.Clock().Resume()
+			})
+		}
+	})
+	source := &frames{list: []world.Frame{{Until: 100_000_000}}, then: io.EOF}
+	require.NoError(t, p.Follow(t.Context(), pipeline.Following{Kind: "test", Source: source, Scale: 1}))
+	assert.Equal(t, simtime.Stamp(100_000_000), p.Clock().Now())
+}
+
 // TestWhoFollowsSteps: nobody else steps while a source is followed.
 func TestWhoFollowsSteps(t *testing.T) {
 	p := stepped(t, 1, &script{})
@@ -540,6 +559,7 @@ func TestWhoFollowsSteps(t *testing.T) {
 	source.onEnd = func() {
 		_, err := p.StepTo(ctx, &world.Frame{Until: 10_000_000})
 		assert.ErrorIs(t, err, world.ErrBusy)
+		assert.ErrorContains(t, err, "the world test moves the actors and time")
 		_, err = p.StepRunning(ctx, &world.Frame{Until: 10_000_000})
 		assert.ErrorIs(t, err, world.ErrBusy)
 		assert.True(t, p.Running())

@@ -257,9 +257,11 @@ func TestWhatAFramesRunRefuses(t *testing.T) {
 		return status == http.StatusOK
 	}, 20*time.Second, time.Millisecond)
 	p.Clock().Resume()
-	status, answer = ask(t, h, "POST", "/v1/step", `{"complete": true}`)
-	assert.Equal(t, http.StatusConflict, status)
-	assert.Contains(t, answer["error"], "pause it first")
+	for _, body := range []string{"", `{"complete": true}`, `{"until": {"sec": 1, "nanosec": 0}}`} {
+		status, answer = ask(t, h, "POST", "/v1/step", body)
+		assert.Equal(t, http.StatusConflict, status)
+		assert.Equal(t, "step: the run follows a clock of its own: clock is not paused: pause it first", answer["error"])
+	}
 }
 
 // TestWhoIsEarlyWaits for the run to begin, with a number of steps and with a frame.
