@@ -682,7 +682,8 @@ func waypoint(s *world.State, at simtime.Stamp) (scene.Waypoint, error) {
 	}
 	length := w.Pose.Orientation.Len()
 	if !(length > 1e-6) || math.IsInf(length, 0) {
-		return w, fmt.Errorf("%w: orientation %v has no direction", world.ErrValue, w.Pose.Orientation)
+		q := w.Pose.Orientation
+		return w, fmt.Errorf("%w: orientation [%v %v %v %v] has no direction", world.ErrValue, q.V[0], q.V[1], q.V[2], q.W)
 	}
 	w.Pose.Orientation = w.Pose.Orientation.Scale(1 / length)
 	return w, nil
