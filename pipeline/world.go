@@ -60,9 +60,10 @@ type theWorld struct {
 	look     *time.Timer     // of arrive
 	most     int             // guests at a time, so far
 	steps    int64
-	followed string // the kind of the source that frames come from, "" for none
-	follows  bool   // frames come from it now; the one who steps uses it, and end
-	end      simtime.Stamp
+	followed string        // the kind of the source that frames come from, "" for none
+	follows  atomic.Bool   // frames come from it now
+	end      simtime.Stamp // of what follows; the one who steps uses it, and pace
+	pace     pace
 	gaps     atomic.Int64 // of that source
 }
 
@@ -141,7 +142,7 @@ func (p *Pipeline) stepOnce(ctx context.Context, f *world.Frame, alone stepper) 
 	case p.guests.stepping <- struct{}{}:
 		defer func() { <-p.guests.stepping }()
 	default:
-		return StepResult{}, fmt.Errorf("step to %d ns: %w", f.Until, world.ErrBusy)
+		return StepResult{}, fmt.Errorf("step to %d ns: %w", f.Until, p.busy())
 	}
 	select {
 	case p.turn <- struct{}{}:
@@ -150,6 +151,16 @@ func (p *Pipeline) stepOnce(ctx context.Context, f *world.Frame, alone stepper) 
 	default: // somebody runs it
 		return p.stepBy(ctx, f, p.stepAmong)
 	}
+}
+
+// busy says who steps.
+func (p *Pipeline) busy() error {
+	if !p.guests.follows.Load() {
+		return world.ErrBusy
+	}
+	p.moving.Lock()
+	defer p.moving.Unlock()
+	return fmt.Errorf("%w: the world %s moves the actors and time", world.ErrBusy, p.guests.followed)
 }
 
 // Following says how a pipeline follows a world.
@@ -183,12 +194,16 @@ func (p *Pipeline) Follow(ctx context.Context, w Following) error {
 	p.moving.Lock()
 	p.guests.followed = w.Kind
 	p.moving.Unlock()
-	ego, begun, start := p.egoNow(), time.Now(), p.simNs.Load()
-	p.guests.follows, p.guests.end = true, math.MaxInt64
+	ego, start := p.egoNow(), p.simNs.Load()
+	p.guests.end, p.guests.pace = math.MaxInt64, pace{time.Now(), start, w.Scale}
+	p.guests.follows.Store(true)
 	if w.Duration > 0 {
 		p.guests.end = later(start, int64(w.Duration))
 	}
-	defer func() { p.guests.follows = false }()
+	defer func() {
+		p.guests.follows.Store(false)
+		p.guests.pace = pace{}
+	}()
 	for ctx.Err() == nil && p.simNs.Load() < p.guests.end {
 		f, err := w.Source.Next(ctx, ego)
 		p.guests.gaps.Store(w.Source.Gaps())
@@ -198,12 +213,6 @@ func (p *Pipeline) Follow(ctx context.Context, w Following) error {
 		case err != nil:
 			return fmt.Errorf("world %s: %w", w.Kind, err)
 		}
-		if w.Scale > 0 && !wait(ctx, time.Until(begun.Add(time.Duration(float64(f.Until-start)/w.Scale)))) {
-			return nil
-		}
-		stood := time.Now()
-		_ = p.clock.WaitUntil(ctx, p.simNs.Load()+1) // the step tells why not
-		begun = begun.Add(time.Since(stood))         // what a pause takes isn't made good
 		result, err := p.stepBy(ctx, f, p.stepAlone)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -216,18 +225,30 @@ func (p *Pipeline) Follow(ctx context.Context, w Following) error {
 	return nil
 }
 
-// wait waits for some time, and reports whether ctx is still there.
-func wait(ctx context.Context, d time.Duration) bool {
+// pace is how fast simulated time may pass, from an instant of both clocks on. The zero pace has no limit.
+type pace struct {
+	begun time.Time
+	start simtime.Stamp
+	scale float64 // simulated seconds in one of the host's
+}
+
+// wait waits for the instant at which time may be t, or for ctx's end.
+func (p *pace) wait(ctx context.Context, t simtime.Stamp) {
+	if p.scale == 0 {
+		return
+	}
+	d := time.Until(p.begun.Add(time.Duration(float64(t-p.start) / p.scale)))
 	if d <= 0 {
-		return true
+		return
 	}
 	select {
 	case <-time.After(d):
-		return true
 	case <-ctx.Done():
-		return false
 	}
 }
+
+// stood makes up for a pause since a time: it isn't made good.
+func (p *pace) stood(since time.Time) { p.begun = p.begun.Add(time.Since(since)) }
 
 // egoNow returns the vehicle that carries the sensors, at the present time.
 func (p *Pipeline) egoNow() world.State {
@@ -284,7 +305,7 @@ func (p *Pipeline) stepAlone(ctx context.Context, f *world.Frame, b *barrier, re
 	if err := p.applyAt(f, result, begin); err != nil {
 		return err
 	}
-	if !p.guests.follows && p.clock.Paused() { // otherwise the run itself lets time pass
+	if !p.guests.follows.Load() && p.clock.Paused() { // otherwise the run itself lets time pass
 		if err := p.pass(f, begin); err != nil {
 			result.Stamp = begin
 			return unfinished(err)
@@ -297,7 +318,7 @@ func (p *Pipeline) stepAlone(ctx context.Context, f *world.Frame, b *barrier, re
 		patience = noTime
 	}
 	until := f.Until
-	if p.guests.follows {
+	if p.guests.follows.Load() {
 		until = min(until, p.guests.end)
 	}
 	err := p.runInTurn(ctx, patience, func() simtime.Stamp { return until })
@@ -675,7 +696,8 @@ func waypoint(s *world.State, at simtime.Stamp) (scene.Waypoint, error) {
 	}
 	length := w.Pose.Orientation.Len()
 	if !(length > 1e-6) || math.IsInf(length, 0) {
-		return w, fmt.Errorf("%w: orientation %v has no direction", world.ErrValue, w.Pose.Orientation)
+		q := w.Pose.Orientation
+		return w, fmt.Errorf("%w: orientation [%v %v %v %v] has no direction", world.ErrValue, q.V[0], q.V[1], q.V[2], q.W)
 	}
 	w.Pose.Orientation = w.Pose.Orientation.Scale(1 / length)
 	return w, nil

@@ -531,6 +531,22 @@ func TestFollowKeepsToItsPace(t *testing.T) {
 	assert.Equal(t, simtime.Stamp(100_000_000), p.Clock().Now())
 }
 
+// TestALongFrameKeepsToItsPace: time passes within it, too, instead of standing and then going at once.
+func TestALongFrameKeepsToItsPace(t *testing.T) {
+	p := stepped(t, 1, &script{})
+	begun, samples := time.Now(), 0
+	hear(t, addScripted(t, p, plainID, "imu", "100"), func(at sensors.Tick, _ *sample.Imu) {
+		assert.GreaterOrEqual(t, time.Since(begun), time.Duration(at.Due))
+		samples++
+		p.Clock().Pause() // it is resumed in time, and what the pause takes isn't made good
+		p.Clock().Resume()
+	})
+	source := &frames{list: []world.Frame{{Until: 100_000_000}}, then: io.EOF}
+	require.NoError(t, p.Follow(t.Context(), pipeline.Following{Kind: "test", Source: source, Scale: 1}))
+	assert.Equal(t, simtime.Stamp(100_000_000), p.Clock().Now())
+	assert.Equal(t, 10, samples)
+}
+
 // TestWhoFollowsSteps: nobody else steps while a source is followed.
 func TestWhoFollowsSteps(t *testing.T) {
 	p := stepped(t, 1, &script{})
@@ -540,6 +556,7 @@ func TestWhoFollowsSteps(t *testing.T) {
 	source.onEnd = func() {
 		_, err := p.StepTo(ctx, &world.Frame{Until: 10_000_000})
 		assert.ErrorIs(t, err, world.ErrBusy)
+		assert.ErrorContains(t, err, "the world test moves the actors and time")
 		_, err = p.StepRunning(ctx, &world.Frame{Until: 10_000_000})
 		assert.ErrorIs(t, err, world.ErrBusy)
 		assert.True(t, p.Running())

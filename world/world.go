@@ -50,10 +50,13 @@ type ActorError struct {
 	Err   error
 }
 
-// Error names the list, the index and the actor.
+// Error names the list, the index and the actor, where that has a name or a handle.
 func (e *ActorError) Error() string {
-	if e.List == "ego" {
+	switch {
+	case e.List == "ego":
 		return fmt.Sprintf("ego: %v", e.Err)
+	case e.Actor == Ref{}:
+		return fmt.Sprintf("%s[%d]: %v", e.List, e.Index, e.Err)
 	}
 	return fmt.Sprintf("%s[%d] (actor %v): %v", e.List, e.Index, e.Actor, e.Err)
 }

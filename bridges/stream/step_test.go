@@ -126,7 +126,7 @@ func TestStepIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                  "until or a duration",
 		"until: 1 duration: 1":              "until or a duration",
-		"until: 1 actors {values: [1, 2]}":  "actors[0] (actor 0): malformed frame: a state of flags 0 has 7 values, not 2",
+		"until: 1 actors {values: [1, 2]}":  "actors[0]: malformed frame: a state of flags 0 has 7 values, not 2",
 		"until: 1 ego {flags: 3 values: 1}": "ego: malformed frame: a state of flags 3 has 13 values, not 1",
 		"until: 1 actors {handle: 3 values: [0,0,0,0,0,0,1,2,3,4,5,6,7,8]}":        "actors[0] (actor 3): malformed frame: a state of flags 0 has 7 values, not 14",
 		`until: 1 spawn {name: "x" state {values: [0,0,0,0,0,0,1]} size: [1]}`:     `spawn[0] (actor "x"): malformed frame: a size of 1 numbers`,

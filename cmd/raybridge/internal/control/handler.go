@@ -444,10 +444,12 @@ func malformed(err error) error {
 	case reflect.Int64, reflect.Uint32, reflect.Uint64:
 		need = fmt.Sprintf("a whole number (%v)", kind)
 	}
-	if wrong.Field != "" {
-		need = wrong.Field + " has to be " + need
-	} else {
-		need = "the body has to be " + need
+	field := strings.ReplaceAll(wrong.Field, ".state.", ".") // which is embedded, and not the client's
+	if field == "" {
+		field = "the body"
 	}
-	return refuse(http.StatusBadRequest, "%s, not %s", need, wrong.Value)
+	if number, ok := strings.CutPrefix(wrong.Value, "number "); ok && wrong.Type.Kind() == reflect.Float64 {
+		return refuse(http.StatusBadRequest, "%s is %s, which is too large", field, number)
+	}
+	return refuse(http.StatusBadRequest, "%s has to be %s, not %s", field, need, wrong.Value)
 }

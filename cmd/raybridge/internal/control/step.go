@@ -197,8 +197,8 @@ func (h *handler) stepOn(ctx context.Context, n int64) error {
 	case <-ctx.Done():
 		return fmt.Errorf("step: %w", world.ErrBusy)
 	}
-	if !h.run.Clock.Paused() {
-		return fmt.Errorf("step: %w: pause it first", simtime.ErrNotPaused)
+	if err := h.standing(); err != nil {
+		return err
 	}
 	h.awaitBegin(ctx)
 	to := h.gridAfter(n)
@@ -211,6 +211,14 @@ func (h *handler) stepOn(ctx context.Context, n int64) error {
 	default:
 		return fmt.Errorf("step: %w", world.ErrBusy)
 	}
+}
+
+// standing refuses a step where time passes by itself: there is no present time to step on from.
+func (h *handler) standing() error {
+	if h.run.Clock.Paused() {
+		return nil
+	}
+	return fmt.Errorf("step: %w: %w: pause it first", world.ErrMode, simtime.ErrNotPaused)
 }
 
 // gridAfter is the end of the n-th step from where the run is told to go already.
@@ -247,6 +255,9 @@ func (h *handler) awaitBriefly(ctx context.Context) {
 
 // frame makes the step of a frame. Its answer waits for as long as the client does.
 func (h *handler) frame(w http.ResponseWriter, r *http.Request, request *stepRequest) (any, error) {
+	if err := h.standing(); err != nil {
+		return nil, err
+	}
 	f, err := h.frameOf(request)
 	if err != nil {
 		return nil, advise(err, stepExample)

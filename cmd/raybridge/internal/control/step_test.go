@@ -194,7 +194,7 @@ func TestABadFrameChangesNothing(t *testing.T) {
 		{`{"actors": [{"Speed": 3}]}`, 400, `unknown field "Speed"`},
 		{`{"until": {"sec": 1, "nanosec": 0, "ns": 0}}`, 400, `unknown field "ns"`},
 		{`{"actors": [{"name": "a", "position": [NaN, 0, 0]}]}`, 400, "invalid character 'N'"},
-		{`{"actors": [{"name": "a", "position": [1e999, 0, 0]}]}`, 400, "not number 1e999"},
+		{`{"actors": [{"name": "a", "position": [1e999, 0, 0]}]}`, 400, "actors.position is 1e999, which is too large"},
 		{`{"remove": [0]}`, 400, "a handle, a whole number from 1, or a name"},
 		{`{"remove": [1.5]}`, 400, "a handle, a whole number from 1, or a name"},
 		{`{"remove": [null]}`, 400, "a handle, a whole number from 1, or a name"},
@@ -202,22 +202,22 @@ func TestABadFrameChangesNothing(t *testing.T) {
 		{`{"remove": [""]}`, 404, "remove[0]"},
 		{`{"remove": ["a", "a"]}`, 400, `remove[1] (actor "a"): actor is named twice`},
 		{spawn(`"name": "c", "position": [0, 0, 0], "yaw": 0`), 400, `spawn[1] (actor "c"): value is not usable: model is missing`},
-		{spawn(`"model": "x", "yaw": 0`), 400, "spawn[1] (actor 0): value is not usable: position is missing"},
+		{spawn(`"model": "x", "yaw": 0`), 400, "spawn[1]: value is not usable: position is missing"},
 		{spawn(`"model": "x", "position": [0, 0], "yaw": 0`), 400, "position has 2 numbers, need 3"},
 		{spawn(`"model": "x", "position": [0, 0, 0]`), 400, "give either yaw or orientation"},
 		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "size": [1, 2, 3, 4]`), 400, "size has 4 numbers, need 3"},
-		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "size": [-1, 2, 3]`), 400, "spawn[1] (actor 0): value is not usable: size"},
+		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "size": [-1, 2, 3]`), 400, "spawn[1]: value is not usable: size"},
 		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "reference": "roof"`), 400, `reference "roof": want ground_centre`},
 		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "name": "b"`), 400, "spawn[1] (actor \"b\"): actor is named twice"},
 		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0`), 400, "no room for another actor"},
 		{move(`"name": "c", "position": [0, 0, 0], "yaw": 0`), 404, `actors[1] (actor "c"): no such actor`},
 		{move(`"handle": 999, "position": [0, 0, 0], "yaw": 0`), 404, "actors[1] (actor 999): no such actor"},
-		{move(`"position": [0, 0, 0], "yaw": 0`), 400, "actors[1] (actor 0): value is not usable: give either handle or name"},
+		{move(`"position": [0, 0, 0], "yaw": 0`), 400, "actors[1]: value is not usable: give either handle or name"},
 		{move(`"name": "a", "handle": 1, "position": [0, 0, 0], "yaw": 0`), 400, "give either handle or name"},
 		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0`), 400, `actors[1] (actor "a"): actor is named twice`},
 		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "orientation": [0, 0, 0, 1]`), 400, "give either yaw or orientation"},
 		{move(`"name": "a", "position": [0, 0, 0], "orientation": [0, 0, 1]`), 400, "orientation has 3 numbers, need 4: x, y, z, w"},
-		{move(`"name": "a", "position": [0, 0, 0], "orientation": [0, 0, 0, 0]`), 400, "has no direction"},
+		{move(`"name": "a", "position": [0, 0, 0], "orientation": [0, 0, 0, 0]`), 400, "orientation [0 0 0 0] has no direction"},
 		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "velocity": []`), 400, "velocity has 0 numbers"},
 		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "angular_velocity": [1]`), 400, "angular_velocity has 1 numbers"},
 		{move(`"name": "a", "position": [1e308, 0, 0], "yaw": 0`), 400, "position is 1e+308, the range is -1e+07 to 1e+07"},
@@ -257,9 +257,11 @@ func TestWhatAFramesRunRefuses(t *testing.T) {
 		return status == http.StatusOK
 	}, 20*time.Second, time.Millisecond)
 	p.Clock().Resume()
-	status, answer = ask(t, h, "POST", "/v1/step", `{"complete": true}`)
-	assert.Equal(t, http.StatusConflict, status)
-	assert.Contains(t, answer["error"], "pause it first")
+	for _, body := range []string{"", `{"complete": true}`, `{"until": {"sec": 1, "nanosec": 0}}`} {
+		status, answer = ask(t, h, "POST", "/v1/step", body)
+		assert.Equal(t, http.StatusConflict, status)
+		assert.Equal(t, "step: the run follows a clock of its own: clock is not paused: pause it first", answer["error"])
+	}
 }
 
 // TestWhoIsEarlyWaits for the run to begin, with a number of steps and with a frame.

@@ -26,6 +26,9 @@ func (s *stepper) Now() simtime.Stamp { return s.h.run.Clock.Pace() }
 
 // StepTo steps the run.
 func (s *stepper) StepTo(ctx context.Context, f *world.Frame) (*stream.StepResult, error) {
+	if err := s.h.standing(); err != nil {
+		return nil, err
+	}
 	s.h.awaitBriefly(ctx)
 	if err := s.h.within(f); err != nil {
 		return nil, err
