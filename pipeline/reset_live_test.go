@@ -161,6 +161,12 @@ func change(t *testing.T, p *pipeline.Pipeline) {
 	add(t, p, c)
 	_, err := p.SpawnActor("vehicle.*", nil)
 	require.NoError(t, err)
+	lights := p.World().Scene.SignalNames()
+	require.NotEmpty(t, lights)
+	_, err = p.StepTo(t.Context(), &world.Frame{
+		Until: p.Clock().Now() + 10e6, Signals: []world.Signal{{Ref: world.Ref{Name: lights[0]}, State: world.SignalOff}},
+	})
+	require.NoError(t, err)
 	p.History().Switch(scene.EgoID, scene.Switches{Headlights: 2})
 	for _, a := range p.Actors("walker.*")[:2] {
 		require.NoError(t, a.Destroy())

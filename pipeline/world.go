@@ -77,6 +77,13 @@ type plan struct {
 	leave []*guest
 	come  []coming
 	move  []moving
+	shows []showing
+}
+
+// showing is what a traffic light of the scene is to show.
+type showing struct {
+	light int
+	state scene.SignalState
 }
 
 type coming struct {
@@ -454,7 +461,7 @@ func (p *Pipeline) applyAt(f *world.Frame, result *StepResult, now simtime.Stamp
 // check plans a frame without changing anything. The pipeline's moving must be held.
 func (p *Pipeline) check(f *world.Frame, now simtime.Stamp) error {
 	w, plan := &p.guests, &p.guests.plan
-	plan.leave, plan.come, plan.move = plan.leave[:0], plan.come[:0], plan.move[:0]
+	plan.leave, plan.come, plan.move, plan.shows = plan.leave[:0], plan.come[:0], plan.move[:0], plan.shows[:0]
 	if f.Until <= now {
 		return fmt.Errorf("%w: it is %d ns already", world.ErrTime, now)
 	}
@@ -481,6 +488,11 @@ func (p *Pipeline) check(f *world.Frame, now simtime.Stamp) error {
 	for i := range f.Actors {
 		if err := p.planMove(&f.Actors[i], f.Until); err != nil {
 			return &world.ActorError{List: "actors", Index: i, Actor: f.Actors[i].Ref, Err: err}
+		}
+	}
+	for i := range f.Signals {
+		if err := p.planSignal(&f.Signals[i]); err != nil {
+			return &world.ActorError{List: world.ListSignals, Index: i, Actor: f.Signals[i].Ref, Err: err}
 		}
 	}
 	if f.Complete {
@@ -672,6 +684,22 @@ func (p *Pipeline) planMove(a *world.Actor, until simtime.Stamp) error {
 	return nil
 }
 
+// planSignal plans what a traffic light shows.
+func (p *Pipeline) planSignal(s *world.Signal) error {
+	plan := &p.guests.plan
+	light, ok := p.history.Light(s.Handle, s.Name)
+	switch {
+	case !ok:
+		return world.ErrUnknownSignal
+	case !s.State.Known():
+		return fmt.Errorf("%w: %v", world.ErrValue, s.State)
+	case slices.ContainsFunc(plan.shows, func(other showing) bool { return other.light == light }):
+		return world.ErrDuplicate
+	}
+	plan.shows = append(plan.shows, showing{light, scene.SignalState(s.State)})
+	return nil
+}
+
 // waypoint checks a state and returns it.
 func waypoint(s *world.State, at simtime.Stamp) (scene.Waypoint, error) {
 	w := scene.Waypoint{
@@ -729,6 +757,9 @@ func (p *Pipeline) apply(f *world.Frame, now simtime.Stamp, result *StepResult) 
 				g.motion.Stand(now)
 			}
 		}
+	}
+	for _, s := range w.plan.shows {
+		p.history.SetSignal(s.light, s.state)
 	}
 	p.applyEgo(f, now)
 	w.most = max(w.most, len(w.guests))

@@ -168,6 +168,11 @@ func TestABadFrameChangesNothing(t *testing.T) {
 		"moved and removed": {world.Frame{Remove: []world.Ref{{Name: "a"}}, Actors: []world.Actor{moved("a", at(2, 0, 0))}}, world.ErrDuplicate, "actors[0]"},
 		"no room":           {world.Frame{Spawn: spawn("c", "d", "e")}, world.ErrFull, `spawn[1] (actor "d"): no room for another actor: it is for 3, of whom 2 are there`},
 		"a size":            {world.Frame{Spawn: []world.Spawn{{Name: "c", Size: mgl64.Vec3{-1, 0, 0}, State: at(0, 0, 0)}}}, world.ErrValue, "size"},
+		"unknown light":     {world.Frame{Signals: []world.Signal{shows("J7", world.SignalOff), shows("J9", world.SignalRed)}}, world.ErrUnknownSignal, `signals[1] (light "J9"): no such traffic light`},
+		"unknown light id":  {world.Frame{Signals: []world.Signal{{Ref: world.Ref{Handle: 1, Name: "J7"}}}}, world.ErrUnknownSignal, `signals[0] (light "J7")`},
+		"light twice":       {world.Frame{Signals: []world.Signal{shows("J7", world.SignalOff), {Ref: world.Ref{Handle: 5}}}}, world.ErrDuplicate, "signals[1] (light 5): it is named twice"},
+		"a state":           {world.Frame{Signals: []world.Signal{shows("J7", 4)}}, world.ErrValue, `signals[0] (light "J7"): value is not usable: state 4`},
+		"after its signals": {world.Frame{Signals: []world.Signal{shows("J7", world.SignalOff)}, Ego: &nan}, world.ErrValue, "ego"},
 		"the ego":           {world.Frame{Ego: &nan}, world.ErrValue, "ego: value is not usable"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -181,10 +186,14 @@ func TestABadFrameChangesNothing(t *testing.T) {
 			assert.Len(t, p.Actors("vehicle.sedan"), 2)
 		})
 	}
+	signal, _ := p.History().Signal(0, 10_000_000)
+	assert.Equal(t, scene.SignalGreen, signal)
 	_, err = p.StepTo(t.Context(), &world.Frame{Until: 20_000_000, Spawn: spawn("c"), Actors: []world.Actor{moved("a", at(2, 0, 0))}})
 	require.NoError(t, err)
 	state, _ := p.History().State(a, 20_000_000)
 	assert.InDelta(t, 2, state.Pose.Position[0], 1e-9)
+	signal, _ = p.History().Signal(0, 20_000_000)
+	assert.Equal(t, scene.SignalRed, signal, "as it is by itself")
 	// One who leaves makes room at once.
 	_, err = p.StepTo(t.Context(), &world.Frame{Until: 30_000_000, Remove: []world.Ref{{Name: "a"}, {Name: "b"}}, Spawn: spawn("a", "e")})
 	require.NoError(t, err)
@@ -254,6 +263,49 @@ func TestLightsAreLamps(t *testing.T) {
 			assert.Equal(t, lamp, state.Lamps)
 		}
 	}
+}
+
+// shows is what a light of a name is to show.
+func shows(name string, state world.SignalState) world.Signal {
+	return world.Signal{Ref: world.Ref{Name: name}, State: state}
+}
+
+// TestSignalsOfAFrame: lights show what a frame says on the whole way to its end, and afterwards. So
+// do all of one actor.
+func TestSignalsOfAFrame(t *testing.T) {
+	p := stepped(t, 1, &script{})
+	step := func(until simtime.Stamp, complete bool, signals ...world.Signal) {
+		t.Helper()
+		_, err := p.StepTo(t.Context(), &world.Frame{Until: until, Signals: signals, Complete: complete})
+		require.NoError(t, err)
+	}
+	step(10e6, false)
+	step(40e6, false, world.Signal{Ref: world.Ref{Handle: 5}, State: world.SignalYellow}, shows("J8", world.SignalGreen))
+	step(50e6, false, shows("J8", world.SignalRed))
+	step(60e6, true)
+	for stamp, want := range map[simtime.Stamp][3]scene.SignalState{
+		10e6: {scene.SignalGreen, scene.SignalGreen, scene.SignalOff}, // by themselves
+		20e6: {scene.SignalYellow, scene.SignalYellow, scene.SignalGreen},
+		40e6: {scene.SignalYellow, scene.SignalYellow, scene.SignalGreen},
+		50e6: {scene.SignalYellow, scene.SignalYellow, scene.SignalRed},
+		60e6: {scene.SignalYellow, scene.SignalYellow, scene.SignalRed},
+	} {
+		for light := range want {
+			state, _ := p.History().Signal(light, stamp)
+			assert.Equal(t, want[light], state, "light %d at %d", light, stamp)
+		}
+	}
+	for state, want := range map[world.SignalState]scene.SignalState{
+		world.SignalRed: scene.SignalRed, world.SignalYellow: scene.SignalYellow, world.SignalGreen: scene.SignalGreen, world.SignalOff: scene.SignalOff,
+	} {
+		assert.Equal(t, want, scene.SignalState(state), "a frame's states are the scene's")
+		parsed, err := world.ParseSignal(state.String())
+		require.NoError(t, err)
+		assert.Equal(t, state, parsed)
+	}
+	_, err := world.ParseSignal("blue")
+	assert.ErrorIs(t, err, world.ErrValue)
+	assert.ErrorContains(t, err, `state "blue": want red, yellow, green or off`)
 }
 
 // TestTheEgoOfAFrame moves the vehicle from outside.

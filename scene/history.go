@@ -66,6 +66,7 @@ type History struct {
 	length    int             // guarded by mu: ticks in the ring
 
 	switches map[uint32]Switches // guarded by mu: of those in which any were set
+	lights   lights
 }
 
 // DefaultHistory is the number of ticks that NewHistory keeps where it is given 0:
@@ -81,7 +82,7 @@ func NewHistory(s *Scene, ego Motion, capacity int) *History {
 	}
 	h := &History{
 		scene: s, members: map[uint32]*member{}, fixed: map[uint32]spatial.Pose{}, boxes: map[uint32]Box{},
-		times: make([]simtime.Stamp, capacity),
+		times: make([]simtime.Stamp, capacity), lights: newLights(s),
 	}
 	boxer := newBoxer(s)
 	h.enter(&Actor{ID: EgoID, Name: "ego", TypeID: EgoTypeID, Pose: s.Ego, Motion: ego}, cmp.Or(s.EgoBox, DefaultEgoBox))
@@ -123,6 +124,7 @@ func (h *History) Restart() {
 		}
 	}
 	h.recorded, h.lastID, h.switches = 0, h.ownLast, nil
+	clear(h.lights.shown)
 	h.first, h.length = 0, 0
 	h.ring, h.there = make([]State, len(h.times)*own), make([]*visit, len(h.times)*own)
 }
@@ -193,6 +195,7 @@ func (h *History) record(stamp simtime.Stamp, move func(Advancer, simtime.Stamp)
 	copy(h.ring[at*len(h.states):], h.states)
 	copy(h.there[at*len(h.states):], h.here)
 	h.length++
+	h.recordSignalsLocked(stamp, again)
 }
 
 // Box returns the bounding box of an actor, or of the ego, in its own frame; ok is

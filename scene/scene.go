@@ -175,8 +175,8 @@ type Scene struct {
 	// for DefaultEgoBox.
 	EgoBox Box
 	// LaneMarks are the painted lines and kerbs that lane sensors know, Signals the traffic
-	// lights. A city lists its own. glTF files have no place for them, so that their scenes
-	// have only those that a program sets before the run.
+	// lights. A city lists its own. Add finds lights by their lamps. glTF files have no place for
+	// lane marks, so that their scenes have only those that a program sets before the run.
 	LaneMarks []LaneMark
 	Signals   []TrafficLight
 
@@ -249,7 +249,7 @@ type Material struct {
 	Lamps Lamps
 }
 
-// Lamps are lamps of a vehicle, a bit each.
+// Lamps are lamps of a vehicle or of a traffic light, a bit each.
 type Lamps uint8
 
 // The lamps.
@@ -259,6 +259,9 @@ const (
 	LampLeft  // indicator
 	LampRight // indicator
 	LampReverse
+	LampRed // of a traffic light, as the following
+	LampYellow
+	LampGreen
 )
 
 // UVTransform maps texture coordinates: its rows times (u, v, 1) are u and v. The zero value
@@ -418,52 +421,6 @@ type LaneMark struct {
 	Type   LaneMarkType
 	Color  LaneMarkColor
 	Points []mgl64.Vec3
-}
-
-// SignalState is what a traffic light shows, numbered as CARLA's TrafficLightState.
-type SignalState uint8
-
-// States of a traffic light.
-const (
-	SignalRed SignalState = iota
-	SignalYellow
-	SignalGreen
-	SignalOff
-)
-
-// TrafficLight is one traffic light: where its lamps are and what they show when.
-type TrafficLight struct {
-	// ID is unique among the scene's lights, from 1; Actor is the actor whose part
-	// the lamps are, 0 for none.
-	ID, Actor uint32
-	// Pose is the centre of the lamps in the map frame, x pointing to the traffic that they are
-	// for. Size is the full extents along its axes, metres.
-	Pose spatial.Pose
-	Size mgl64.Vec3
-	// Green, Yellow and Red are how long each is shown, in this order, nanoseconds;
-	// the cycle begins with green at OffsetNs. All zero: off.
-	Green, Yellow, Red, OffsetNs int64
-}
-
-// StateAt returns what the light shows at a simulation time, and for how long it has
-// shown it, nanoseconds. It is a pure function.
-func (l *TrafficLight) StateAt(stamp simtime.Stamp) (state SignalState, elapsedNs int64) {
-	cycle := l.Green + l.Yellow + l.Red
-	if cycle <= 0 {
-		return SignalOff, 0
-	}
-	into := (int64(stamp) - l.OffsetNs) % cycle
-	if into < 0 {
-		into += cycle
-	}
-	switch {
-	case into < l.Green:
-		return SignalGreen, into
-	case into < l.Green+l.Yellow:
-		return SignalYellow, into - l.Green
-	default:
-		return SignalRed, into - l.Green - l.Yellow
-	}
 }
 
 // Stats describes a scene, for people.

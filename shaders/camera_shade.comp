@@ -205,7 +205,8 @@ const float LAMP = 6.0;
 
 // shines tells whether a hit is on a lamp that is on.
 bool shines(Material m, uvec2 id, Hit h) {
-    uint on = labelLamps(labelOf(id, h));
+    uint label = labelOf(id, h);
+    uint on = id.y == 0u ? standingLamps(labelInstance(label)) : labelLamps(label);
     uint side = vertexPosition(3 * h.triangle).y > 0.0 ? 4u : 8u;
     uint lamps = (m.lamps & 12u) == 12u ? m.lamps & ~12u | side : m.lamps;
     return (lamps & on) != 0u;

@@ -23,8 +23,10 @@ import (
 var (
 	// ErrUnknownActor: no actor of that handle or name is there.
 	ErrUnknownActor = errors.New("no such actor")
-	// ErrDuplicate: two actors of a frame are one, or a spawned one's name is taken.
-	ErrDuplicate = errors.New("actor is named twice")
+	// ErrUnknownSignal: the scene has no traffic light of that id or name.
+	ErrUnknownSignal = errors.New("no such traffic light")
+	// ErrDuplicate: two actors or lights of a frame are one, or a spawned one's name is taken.
+	ErrDuplicate = errors.New("it is named twice")
 	// ErrFull: as many actors are there as the world has room for.
 	ErrFull = errors.New("no room for another actor")
 	// ErrValue: a number is NaN, infinite, or of no use, such as a quaternion of length 0.
@@ -42,13 +44,16 @@ var (
 	ErrUnfinished = errors.New("the frame was applied, but the step did not end")
 )
 
-// ActorError says which actor of a frame is at fault. Nothing of the frame was applied.
+// ActorError says which actor or traffic light of a frame is at fault. Nothing of the frame was applied.
 type ActorError struct {
-	List  string // the frame's list: spawn, remove or actors; ego for the ego
+	List  string // the frame's list: spawn, remove, actors or ListSignals; ego for the ego
 	Index int    // in that list
 	Actor Ref
 	Err   error
 }
+
+// ListSignals is the list of the traffic lights, whose Ref is a Signal's.
+const ListSignals = "signals"
 
 // Error names the list, the index and the actor, where that has a name or a handle.
 func (e *ActorError) Error() string {
@@ -58,7 +63,11 @@ func (e *ActorError) Error() string {
 	case e.Actor == Ref{}:
 		return fmt.Sprintf("%s[%d]: %v", e.List, e.Index, e.Err)
 	}
-	return fmt.Sprintf("%s[%d] (actor %v): %v", e.List, e.Index, e.Actor, e.Err)
+	who := "actor"
+	if e.List == ListSignals {
+		who = "light"
+	}
+	return fmt.Sprintf("%s[%d] (%s %v): %v", e.List, e.Index, who, e.Actor, e.Err)
 }
 
 // Unwrap returns Err.
@@ -206,6 +215,47 @@ type Spawn struct {
 	State    State
 }
 
+// Signal is what a traffic light of the scene shows. Handle is the light's id, which sensors tell,
+// or Name its name where Handle is 0. Lights of one actor show the same.
+type Signal struct {
+	Ref
+	State SignalState
+}
+
+// SignalState is what a traffic light shows.
+type SignalState uint8
+
+// The states.
+const (
+	SignalRed SignalState = iota
+	SignalYellow
+	SignalGreen
+	SignalOff
+)
+
+var signalNames = [...]string{SignalRed: "red", SignalYellow: "yellow", SignalGreen: "green", SignalOff: "off"}
+
+// String returns the name that the API has.
+func (s SignalState) String() string {
+	if s.Known() {
+		return signalNames[s]
+	}
+	return fmt.Sprintf("state %d", s)
+}
+
+// Known reports whether it is one of the states.
+func (s SignalState) Known() bool { return int(s) < len(signalNames) }
+
+// ParseSignal is String's inverse. The error wraps ErrValue.
+func ParseSignal(name string) (SignalState, error) {
+	for s, known := range signalNames {
+		if name == known {
+			return SignalState(s), nil
+		}
+	}
+	return 0, fmt.Errorf("%w: state %q: want red, yellow, green or off", ErrValue, name)
+}
+
 // Wait says what a step waits for.
 type Wait uint8
 
@@ -253,6 +303,9 @@ type Frame struct {
 	// are, or leave with Complete.
 	Actors   []Actor
 	Complete bool
+	// Signals show their states throughout the step, and until they are told others. A light that
+	// no frame has named does as the scene has it.
+	Signals []Signal
 	// Ego moves the vehicle that carries the sensors, by its rear axle on the ground. Nil lets
 	// it be ours: it moves as the run has it, or stands where the last frame put it.
 	Ego  *State
@@ -279,6 +332,9 @@ type Options struct {
 	EgoTheirs bool
 	// Start is the simulation time at which the world begins.
 	Start simtime.Stamp
+	// Lights returns the names of the scene's traffic lights, as scene.Scene.SignalNames does. It
+	// is called before the first frame. A source leaves out what it knows of others. (optional)
+	Lights func() []string
 	// Warn is told of what the user should know, such as a model that isn't known. (optional)
 	Warn func(message string, args ...any)
 }

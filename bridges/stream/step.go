@@ -41,6 +41,7 @@ type Delivery struct {
 var stepFailures = [...]error{
 	1: world.ErrBusy, 2: world.ErrMode, 3: world.ErrTime, 4: world.ErrValue, 5: world.ErrUnknownActor,
 	6: world.ErrDuplicate, 7: world.ErrFull, 8: ErrMalformed, 9: world.ErrEnded,
+	10: world.ErrUnknownSignal,
 }
 
 // Flags of a State, and how many values it has at most.
@@ -73,7 +74,7 @@ type stepRequest struct {
 // or ErrTooLarge, in a *world.ActorError where an entry of a list is at fault.
 func (s *stepRequest) read(b []byte) error {
 	f := &s.frame
-	*f = world.Frame{Spawn: f.Spawn[:0], Remove: f.Remove[:0], Actors: f.Actors[:0]}
+	*f = world.Frame{Spawn: f.Spawn[:0], Remove: f.Remove[:0], Actors: f.Actors[:0], Signals: f.Signals[:0]}
 	s.duration, s.timed, s.resets = 0, false, false
 	w := over(b)
 	for w.Next() {
@@ -111,6 +112,12 @@ func (s *stepRequest) read(b []byte) error {
 			if f.Wait = world.Wait(min(w.Varint(), math.MaxUint8)); f.Wait > world.None {
 				w.Fail(fmt.Errorf("%w: wait %d", ErrMalformed, f.Wait))
 			}
+		case 9:
+			var signal *world.Signal
+			if f.Signals, signal = entry(&w, f.Signals, world.ListSignals); signal != nil {
+				err := readSignal(signal, w.Message())
+				w.blame(err, world.ListSignals, len(f.Signals)-1, signal.Ref)
+			}
 		case 15:
 			s.resets, s.seed = true, w.Varint()
 		}
@@ -129,6 +136,26 @@ func (s *stepRequest) read(b []byte) error {
 		return fmt.Errorf("%w: a step has until or a duration, one of them", ErrMalformed)
 	}
 	return nil
+}
+
+// readSignal reads a Signal.
+func readSignal(to *world.Signal, b []byte) error {
+	name := to.Name
+	*to = world.Signal{}
+	w := over(b)
+	for w.Next() {
+		switch w.Field {
+		case 1:
+			to.Handle = w.Fixed32()
+		case 2:
+			to.Name = w.Text(name)
+		case 3:
+			if to.State = world.SignalState(min(w.Varint(), math.MaxUint8)); !to.State.Known() {
+				w.Fail(fmt.Errorf("%w: %v", ErrMalformed, to.State))
+			}
+		}
+	}
+	return w.Err
 }
 
 // actor reads an Actor; without is one of which only the name counts.
@@ -343,7 +370,14 @@ func (s *stepWriter) step(b []byte, f *world.Frame) []byte {
 		s.part = appendState(s.part[:0], f.Ego)
 		b = appendBytes(b, 7, s.part)
 	}
-	return appendVarint(b, 8, uint64(f.Wait))
+	b = appendVarint(b, 8, uint64(f.Wait))
+	for i := range f.Signals {
+		signal := &f.Signals[i]
+		s.part = protowire.AppendFixed32(protowire.AppendTag(s.part[:0], 1, protowire.Fixed32Type), signal.Handle)
+		s.part = appendVarint(appendText(s.part, 2, signal.Name), 3, uint64(signal.State))
+		b = appendBytes(b, 9, s.part)
+	}
+	return b
 }
 
 // reset appends a Step that takes the run back.

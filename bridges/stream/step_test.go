@@ -51,6 +51,9 @@ actors {name: "b" flags: 1538 values: [-1, -2, -3, 0, 0, 0, 1, 0.5, 0.25, 0.125]
 complete: true
 ego {flags: 1 values: [10, 20, 0, 0, 0, 0, 1, 3, 0, 0]}
 wait: NONE
+signals {id: 3 state: YELLOW}
+signals {name: "J7" state: OFF}
+signals {name: "J8"}
 `
 
 func placesFrame() *world.Frame {
@@ -74,6 +77,9 @@ func placesFrame() *world.Frame {
 			}},
 		},
 		Ego: &world.State{Pose: at(10, 20, 0, 0, 1), Velocity: mgl64.Vec3{3, 0, 0}, VelocityKnown: true},
+		Signals: []world.Signal{
+			{Ref: world.Ref{Handle: 3}, State: world.SignalYellow}, {Ref: world.Ref{Name: "J7"}, State: world.SignalOff}, {Ref: world.Ref{Name: "J8"}},
+		},
 	}
 }
 
@@ -98,7 +104,7 @@ func TestStepIsProtobuf(t *testing.T) {
 	f, duration, err := reader.Read(b)
 	require.NoError(t, err)
 	assert.Equal(t, simtime.Stamp(100), duration)
-	assert.Equal(t, &world.Frame{Spawn: f.Spawn[:0], Remove: f.Remove[:0], Actors: []world.Actor{
+	assert.Equal(t, &world.Frame{Spawn: f.Spawn[:0], Remove: f.Remove[:0], Signals: f.Signals[:0], Actors: []world.Actor{
 		{Ref: world.Ref{Handle: 1}, State: world.State{Pose: spatial.Pose{Orientation: mgl64.Quat{W: 1}}}},
 	}}, f, "nothing of the step before is left")
 }
@@ -133,7 +139,9 @@ func TestStepIsRefused(t *testing.T) {
 		`until: 1 spawn {name: "x" reference: 17 state {values: [0,0,0,0,0,0,1]}}`: `spawn[0] (actor "x"): malformed frame: reference 17`,
 		"until: 1 wait: 900": "wait 255",
 		"until: 1 reset: 0":  "a reset has nothing else",
-		"reset: 5 ego {flags: 0 values: [0,0,0,0,0,0,1]}": "a reset has nothing else",
+		"reset: 5 ego {flags: 0 values: [0,0,0,0,0,0,1]}":             "a reset has nothing else",
+		`until: 1 signals {name: "J7"} signals {name: "J8" state: 4}`: `signals[1] (light "J8"): malformed frame: state 4`,
+		`until: 1 signals {id: 3 state: 256}`:                         "signals[0] (light 3): malformed frame: state 255",
 	} {
 		b, err := proto.MarshalOptions{Deterministic: true}.Marshal(schema(t, "Step", text)) // in the fields' order
 		require.NoError(t, err)
@@ -184,6 +192,7 @@ func TestStepErrorsArrive(t *testing.T) {
 	for _, sent := range []error{
 		world.ErrBusy, world.ErrMode, world.ErrTime, world.ErrUnknownActor, world.ErrDuplicate, world.ErrFull, stream.ErrMalformed, place,
 		&world.ActorError{List: "spawn", Actor: world.Ref{Name: "x"}, Err: world.ErrFull},
+		&world.ActorError{List: world.ListSignals, Index: 2, Actor: world.Ref{Name: "J7"}, Err: world.ErrUnknownSignal},
 	} {
 		_, err := stream.ReadStepResult(stream.AppendStepResult(nil, nil, fmt.Errorf("step to 5 ns: %w", sent)))
 		assert.EqualError(t, err, "step to 5 ns: "+sent.Error())

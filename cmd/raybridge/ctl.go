@@ -74,7 +74,7 @@ func newCtl() *cobra.Command {
 		}}
 	}
 	cmd.AddCommand(
-		c.newStep(), c.newSpawn(), c.newMove(),
+		c.newStep(), c.newSpawn(), c.newMove(), c.newSignal(),
 		&cobra.Command{Use: "remove ACTOR", Short: "Remove an actor, by handle or name, in the next step", Args: oneArg("an actor's handle or name"),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return c.ask(cmd, http.MethodDelete, "/v1/actors/"+url.PathEscape(args[0]), nil)
@@ -188,16 +188,35 @@ func (c *ctl) newMove() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if handle, err := strconv.ParseUint(args[0], 10, 32); err == nil {
-				fields["handle"] = handle
-			} else {
-				fields["name"] = args[0]
-			}
+			refer(fields, args[0], "handle")
 			return c.send(cmd, "/v1/step", map[string]any{"steps": 1, "actors": []any{fields}})
 		},
 	}
 	p.register(cmd)
 	return cmd
+}
+
+// refer says who is meant: by a number, which the API calls so, or by name.
+func refer(fields map[string]any, who, number string) {
+	if n, err := strconv.ParseUint(who, 10, 32); err == nil {
+		fields[number] = n
+	} else {
+		fields["name"] = who
+	}
+}
+
+func (c *ctl) newSignal() *cobra.Command {
+	return &cobra.Command{
+		Use: "signal LIGHT red|yellow|green|off", Short: "Switch a traffic light, by id or name, in the next step", Args: upToArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return usage(errors.New("give a light's id or name, and red, yellow, green or off"))
+			}
+			fields := map[string]any{"state": args[1]}
+			refer(fields, args[0], "id")
+			return c.send(cmd, "/v1/step", map[string]any{"steps": 1, "signals": []any{fields}})
+		},
+	}
 }
 
 // send posts what JSON can express.

@@ -68,6 +68,8 @@ func TestCtlAsks(t *testing.T) {
 		{[]string{"spawn", "box", "--at=1,2,3"}, `POST /v1/actors  {"model":"box","name":"","on_ground":false,"position":[1,2,3],"reference":"","yaw":0}`},
 		{[]string{"move", "a", "--at", "1, 2", "--yaw", "3"}, `POST /v1/step  {"actors":[{"name":"a","position":[1,2,0],"yaw":3}],"steps":1}`},
 		{[]string{"move", "17", "--at", "1,2,3"}, `POST /v1/step  {"actors":[{"handle":17,"position":[1,2,3],"yaw":0}],"steps":1}`},
+		{[]string{"signal", "J7", "red"}, `POST /v1/step  {"signals":[{"name":"J7","state":"red"}],"steps":1}`},
+		{[]string{"signal", "3", "off"}, `POST /v1/step  {"signals":[{"id":3,"state":"off"}],"steps":1}`},
 	} {
 		o := call(t, append([]string{"ctl"}, c.args...)...)
 		require.Equal(t, exitDone, o.code, "%v: %s", c.args, o.err)
@@ -147,6 +149,7 @@ func TestCtlFails(t *testing.T) {
 		{[]string{"move", "a", "--at", "1,Inf"}, 0, "", exitUsage, "want X,Y"},
 		{[]string{"move"}, 0, "", exitUsage, "give an actor's handle or name"},
 		{[]string{"remove"}, 0, "", exitUsage, "give an actor's handle or name"},
+		{[]string{"signal", "J7"}, 0, "", exitUsage, "give a light's id or name, and red, yellow, green or off"},
 		{[]string{"stop"}, 0, "", exitUsage, `unknown command "stop" for "raybridge ctl", did you mean step?`},
 	} {
 		r.status, r.answer = c.status, c.answer

@@ -180,6 +180,7 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 	if err != nil {
 		return err
 	}
+	source.see(p)
 	views, err := pl.views(p, extra)
 	if err != nil {
 		return errors.Join(err, p.Close(context.Background()))
@@ -211,7 +212,10 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 }
 
 // openSource is a world that the run follows; without one nil, whose close does nothing.
-type openSource struct{ pipeline.Following }
+type openSource struct {
+	pipeline.Following
+	scene *scene.Scene // once it is there
+}
 
 // openWorld opens the world that moves the actors, before anything costly is begun.
 func (pl *plan) openWorld(ctx context.Context) (*openSource, error) {
@@ -219,11 +223,22 @@ func (pl *plan) openWorld(ctx context.Context) (*openSource, error) {
 	if c.Source == "" {
 		return nil, nil
 	}
-	kind, source, err := raybridge.OpenWorld(ctx, c.Source, world.Options{EgoTheirs: c.Ego == config.EgoTheirs, Warn: pl.log.Warn})
+	s := &openSource{}
+	kind, source, err := raybridge.OpenWorld(ctx, c.Source, world.Options{
+		EgoTheirs: c.Ego == config.EgoTheirs, Warn: pl.log.Warn, Lights: func() []string { return s.scene.SignalNames() },
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &openSource{pipeline.Following{Kind: kind, Source: source, Duration: pl.config.Duration, Scale: pl.pace}}, nil
+	s.Following = pipeline.Following{Kind: kind, Source: source, Duration: pl.config.Duration, Scale: pl.pace}
+	return s, nil
+}
+
+// see tells the world which scene it is in.
+func (s *openSource) see(p *pipeline.Pipeline) {
+	if s != nil {
+		s.scene = p.World().Scene
+	}
 }
 
 func (s *openSource) close() {

@@ -143,6 +143,32 @@ func TestWorldPageCommands(t *testing.T) {
 	})
 }
 
+// TestAWorldKnowsTheScenesLights: a trace of OSI may switch the lights of the city. Of those that a scene
+// doesn't have the log tells once.
+func TestAWorldKnowsTheScenesLights(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a city; runs without -short")
+	}
+	t.Parallel()
+	needsOpenGL(t)
+	dir := t.TempDir()
+	var trace []byte
+	for second := range byte(3) { // a red bulb that is lit, in messages of OSI after their lengths
+		name := "traffic.traffic_light_0001"
+		source := append([]byte{0x1a, byte(len(name))}, name...)
+		light := append([]byte{0x0a, 2, 0x08, 1, 0x1a, 4, 0x08, 2, 0x18, 3, 0x2a, byte(len(source))}, source...)
+		message := append([]byte{0x12, 2, 0x08, second, 0x3a, byte(len(light))}, light...)
+		trace = append(append(trace, byte(len(message)), 0, 0, 0), message...)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "drive.osi"), trace, 0o600))
+	rig := write(t, dir, "rig.yaml", "sensors: [{id: sensor.other.imu, name: imu}]\n")
+	for scene, unknown := range map[string]int{"city": 0, "plane": 1} {
+		o := call(t, "run", "--step", "--scene", scene, "--world", "osi:"+filepath.Join(dir, "drive.osi"), "--rig", rig, "--bridge", "mcap:a.mcap", "--out", filepath.Join(dir, scene))
+		require.Equal(t, exitDone, o.code, o.err)
+		assert.Equal(t, unknown, strings.Count(o.err, "the scene doesn't have a traffic light"), "%s: %s", scene, o.err)
+	}
+}
+
 // TestWorldsAreRefused: wrong use of --world exits with 2, and says what to give.
 func TestWorldsAreRefused(t *testing.T) {
 	dir := t.TempDir()

@@ -46,9 +46,9 @@ class Unfinished(Error):
 class Refused(Error):
     """The program refuses a request, and nothing of it was done.
 
-    kind is one of failed, busy, wrong_mode, time, value, unknown_actor, duplicate, full, malformed,
+    kind is one of failed, busy, wrong_mode, time, value, unknown_actor, duplicate, full, malformed, unknown_signal,
     or for requests other than a step http_ and the status. list, index and actor say which entry of
-    a step is at fault, where one is.
+    a step is at fault, where one is; actor is the light of an entry of signals.
     """
 
     def __init__(self, text: str, kind: str = "failed", list: str = "", index: Optional[int] = None, actor: object = None) -> None:

@@ -18,12 +18,14 @@ from ._errors import Busy, Closed, Refused, Timeout, Unfinished, UnknownSensor
 from ._messages import Decoder
 from ._wire import SUBSCRIBE, Address, Api, Bytes, Connection, Stream, proto_fields, varint
 
-_KINDS = ["failed", "busy", "wrong_mode", "time", "value", "unknown_actor", "duplicate", "full", "malformed", "ended"]
+_KINDS = ["failed", "busy", "wrong_mode", "time", "value", "unknown_actor", "duplicate", "full", "malformed", "ended",
+          "unknown_signal"]
 _WAITS = {"delivered": 0, "captured": 1, "none": 2}
 _REFERENCES = {"ground_centre": 0, "box_centre": 1, "rear_axle": 2, "front_bumper": 3}
 _ACTOR = struct.Struct("<BBBIBB7d")
 _VELOCITY, _ANGULAR, _JUMP = 1, 2, 4
 _LIGHTS = {"head": 256, "brake": 512, "left": 1024, "right": 2048, "reverse": 4096}
+_SIGNALS = {"red": 0, "yellow": 1, "green": 2, "off": 3}
 _EARLY, _EARLY_BYTES = 1000, 16 << 20  # what is kept of an output between steps
 
 Vector = Sequence[float]
@@ -106,12 +108,25 @@ def _ref(who: object) -> Union[int, str]:
     """What the program knows an actor by: a handle, of numpy too, or a name."""
     if isinstance(who, Actor):
         who = who.name if who.handle is None else who.handle
-    if isinstance(who, str):
-        return who
-    handle = _whole(who, f"actor {who!r}: want an Actor, a name or a handle", "value")
-    if not 0 < handle < 1 << 32:
-        raise Refused(f"handle {handle}: want 1 to {(1 << 32) - 1}", "value")
-    return handle
+    return who if isinstance(who, str) else _number(who, f"actor {who!r}: want an Actor, a name or a handle", "handle")
+
+
+def _signal(light: Union[SupportsIndex, str], state: str) -> bytes:
+    """What a traffic light shows."""
+    if state not in _SIGNALS:
+        raise Refused(f"state {state!r}: want {', '.join(_SIGNALS)}", "value")
+    if isinstance(light, str):
+        who = _part(2, light.encode())
+    else:
+        who = b"\x0d" + struct.pack("<I", _number(light, f"light {light!r}: want a name or an id", "id"))
+    return who + bytes((0x18, _SIGNALS[state]))
+
+
+def _number(n: Any, want: str, what: str) -> int:
+    number = _whole(n, want, "value")
+    if not 0 < number < 1 << 32:
+        raise Refused(f"{what} {number}: want 1 to {(1 << 32) - 1}", "value")
+    return number
 
 
 def _whole(n: Any, want: str, kind: str) -> int:
@@ -385,13 +400,16 @@ class Sim:
     # Time
 
     def step(self, duration: Optional[float] = None, actors: Optional[Mapping[Union[Actor, int, str], Pose]] = None, *,
-             until: Optional[int] = None, ego: Optional[Pose] = None, complete: bool = False, wait: str = "delivered") -> Frame:
+             until: Optional[int] = None, ego: Optional[Pose] = None, complete: bool = False, wait: str = "delivered",
+             signals: Optional[Mapping[Union[SupportsIndex, str], str]] = None) -> Frame:
         """Let time pass, and return what the sensors saw.
 
         duration is in seconds; or until is a time in ns. actors says where somebody is at the step's
         end, on the way there from where they are. Who is not named stays, or leaves with complete. ego
-        moves the vehicle that carries the sensors. The step returns when all that was due is here;
-        wait="captured" or "none" returns earlier. Refused changes nothing. After Unfinished the frame was applied.
+        moves the vehicle that carries the sensors. signals says what traffic lights show, by their names
+        or ids: red, yellow, green or off, until they are told others. The step returns when all that was due is here;
+        wait="captured" or "none" returns earlier. Refused changes nothing. After Unfinished the frame
+        was applied.
         """
         if (duration is None) == (until is None):
             raise Refused("a step needs a duration or until, one of them", "value")
@@ -422,6 +440,8 @@ class Sim:
                 out += _part(5, b"\x08" + varint(flags) + _part(2, struct.pack(f"<{len(values)}d", *values)) + _who(ref))
         if ego is not None:
             out += _part(7, _state(ego))
+        for light, state in (signals or {}).items():
+            out += _part(9, _signal(light, state))
         out += bytes((0x30, complete, 0x40, _WAITS[wait]))
         self._taking, self._early = self._early, {}
         frame = Frame(self, self._taking)

@@ -169,6 +169,29 @@ class TestStep(unittest.TestCase):
             self.assertEqual([a["name"] for a in sim.api("GET", "/v1/actors")["actors"]], ["b"])
             self.assertEqual(sim.step(0.01, wait="none").time, 50_000_000)
 
+    def test_signals(self):
+        rig = {"sensors": [{"id": "sensor.other.snapshot", "name": "all"}]}
+        with rb.launch(scene="city", rig=rig, gpu="software") as sim:
+            name = "traffic.traffic_light_0001"
+
+            def shown(frame):
+                return [a for a in frame["all/snapshot"].actors if a.type_id == "traffic.traffic_light"][0].signal
+
+            for state, number in {"red": 0, "yellow": 1, "green": 2, "off": 3}.items():
+                self.assertEqual(shown(sim.step(0.01, signals={name: state})), number)
+                self.assertEqual(shown(sim.step(0.01)), number, "until it is told another")
+            self.assertEqual(shown(sim.step(0.01, signals={np.uint32(1): "red"})), 0, "by the id of one of its heads")
+            for signals, kind, index, light in (({name: "red", "no such": "red"}, "unknown_signal", 1, "no such"), ({1: "red", 2: "red"}, "duplicate", 1, 2)):
+                with self.assertRaises(rb.Refused) as caught:
+                    sim.step(0.01, signals=signals)
+                e = caught.exception
+                self.assertEqual((e.kind, e.list, e.index, e.actor), (kind, "signals", index, light))
+            for light, state, text in ((name, "blue", "state 'blue': want red, yellow, green, off"), (0, "red", "id 0: want 1 to"),
+                                       (1.5, "red", "light 1.5: want a name or an id"), (None, "red", "light None: want a name")):
+                with self.assertRaisesRegex(rb.Refused, text) as caught:
+                    sim.step(0.01, signals={light: state})
+                self.assertEqual(caught.exception.kind, "value")
+
     def test_handles_of_numpy(self):
         with launch(RIG) as sim:
             car = sim.spawn("vehicle.sedan", x=12, name="car")

@@ -17,8 +17,8 @@
 //
 // Scene.Signals has two lights for each traffic light, one a head for vehicles. Green is 12 s,
 // yellow 3 s, then all have red for 1 s. Opposite arms show the same, and the crossings' cycles
-// begin at different times, by the seed. The lamps are part of the static geometry: pictures
-// show them as they are at time 0. The traffic drives in loops and heeds no light.
+// begin at different times, by the seed. Their names are those of their actors. Walkers' lights are
+// green while the drivers' are red. The traffic drives in loops and heeds no light.
 //
 // # Models
 //
@@ -289,7 +289,8 @@ type object struct {
 	// with weight 0 comes free.
 	details []detail
 	model   *model // the level bought; nil while absent
-	id      uint32 // the actor's, once it was emitted
+	id      uint32 // the actor's, as the name, once it was emitted
+	name    string
 }
 
 // detail is one level of an object. It is bought once distance times weight
@@ -372,7 +373,7 @@ func (t *town) emit(s *scene.Scene) error {
 		if err := s.AddActor(actor); err != nil {
 			return fmt.Errorf("place %s: %w", actor.Name, err)
 		}
-		o.id = actor.ID
+		o.id, o.name = actor.ID, actor.Name
 	}
 	s.LaneMarks, s.Signals = t.marks, t.signals()
 	return nil

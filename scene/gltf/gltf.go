@@ -32,8 +32,9 @@
 // Skins and morph targets move. A vertex may follow any number of joints. All animations of a
 // file play together from time 0 on, each in a loop.
 //
-// A material's extras may hold lidar_reflectance (0 to 1) and retroreflective
-// (true or false).
+// A material's extras may hold lidar_reflectance (0 to 1) and retroreflective (true or false). They
+// may hold lamps, a list of those that it is. A vehicle has head, brake, left, right, indicator and
+// reverse, a traffic light red, yellow and green.
 //
 // # Bad input
 //

@@ -136,6 +136,7 @@ func readExtras(m *scene.Material, extras any) error {
 var lampNames = map[string]scene.Lamps{
 	"head": scene.LampHead, "brake": scene.LampBrake, "left": scene.LampLeft, "right": scene.LampRight,
 	"indicator": scene.LampLeft | scene.LampRight, "reverse": scene.LampReverse,
+	"red": scene.LampRed, "yellow": scene.LampYellow, "green": scene.LampGreen,
 }
 
 // readLamps reads which lamps a material is: a list of names.

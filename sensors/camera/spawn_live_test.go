@@ -4,6 +4,7 @@ package camera_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/go-gl/mathgl/mgl64"
@@ -269,4 +270,68 @@ func TestLampsShine(t *testing.T) {
 		}
 	}
 	assert.Equal(t, off, shown(0), "off again")
+}
+
+// TestLampsOfLightsShine: each lamp of a traffic light shines while the light is in its state. One
+// light is static, and one has a part that moves. Another actor's lamp beside them stays dark.
+func TestLampsOfLightsShine(t *testing.T) {
+	b := scenetest.NewBuilder("lights")
+	b.Put("floor", scenetest.Plane(100, 4), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, -2, scene.TagRoads))
+	for range 40 { // further ids than a texel has
+		b.Put("stone", scenetest.Box(0.1, 0.1, 0.1), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(-5, 0, -2, scene.TagStatic))
+	}
+	places := []float64{3.5, 2.5, 1.5, -0.5, -1.5, -3.5}
+	all := []scene.Lamps{scene.LampRed, scene.LampYellow, scene.LampGreen, scene.LampRed, scene.LampYellow | scene.LampGreen, scene.LampRed | scene.LampBrake}
+	panel := func(i int) scene.Part {
+		material := scenetest.Matte("panel", 0.2, 0.1, 0.1)
+		material.Lamps = all[i]
+		b.Scene.Materials = append(b.Scene.Materials, material)
+		mesh := scenetest.Box(0.2, 0.8, 1)
+		mesh.Groups = []scene.Group{{Count: len(mesh.Indices), Material: len(b.Scene.Materials) - 1}}
+		b.Scene.Meshes = append(b.Scene.Meshes, mesh)
+		return scene.Part{Name: "panel", Mesh: len(b.Scene.Meshes) - 1, Local: mgl64.Translate3D(0, places[i], 0), Tag: scene.TagTrafficLight}
+	}
+	here := spatial.FromRPY(mgl64.Vec3{5, 0, 0}, 0, 0, 0)
+	turns := panel(3)
+	turns.Joints = func(simtime.Stamp) mgl64.Mat4 { return turns.Local }
+	for _, a := range []*scene.Actor{
+		{Name: "static", Pose: here, Parts: []scene.Part{panel(0), panel(1), panel(2)}},
+		{Name: "moving", Pose: here, Parts: []scene.Part{turns, panel(4)}},
+		{Name: "none", Pose: here, Parts: []scene.Part{panel(5)}},
+	} {
+		require.NoError(t, b.Scene.AddActor(a))
+	}
+	n := uint32(len(b.Scene.Actors))
+	b.Scene.Signals = []scene.TrafficLight{
+		{ID: 1, Actor: n - 2, Pose: here}, {ID: 2, Actor: n - 2, Pose: here}, {ID: 3, Actor: n - 1, Pose: here, Green: 1e9, Red: 1e9},
+		{ID: 4, Pose: here},
+	}
+	r := newRig(t, b.Scene, nil, mounted{camera.RGBDefinition, forward(0), size(100, 20)})
+	shown := func(stamp simtime.Stamp) (red [6]int) {
+		r.fire(stamp)
+		for i, y := range places {
+			red[i] = int(at(r.picture(0), int(math.Round(49.5-y/4.9*50)), 10, 3)[0])
+		}
+		return red
+	}
+	shows := func(stamp simtime.Stamp, want ...int) {
+		t.Helper()
+		now := shown(stamp)
+		for i := range now {
+			if lit := slices.Contains(want, i); lit {
+				assert.Greater(t, now[i], now[5]+50, "panel %d at %d: %v", i, stamp, now)
+			} else {
+				assert.InDelta(t, now[5], now[i], 2, "panel %d at %d: %v", i, stamp, now)
+			}
+		}
+	}
+	shows(0, 4) // the first is off, and the other begins with green
+	r.history.SetSignal(0, scene.SignalRed)
+	shows(500e6, 0, 4)
+	shows(1500e6, 0, 3) // by itself
+	for k, want := range [][]int{{0, 3}, {1, 4}, {2, 4}, nil} {
+		r.history.SetSignal(1, scene.SignalState(k)) // the other light of the first actor
+		r.history.SetSignal(2, scene.SignalState(k))
+		shows(simtime.Stamp(2000e6+k*100e6), want...)
+	}
 }

@@ -39,9 +39,11 @@
 // movers      1 texel (uint) a mover: reference of its root node, instance id |
 //             tag << 16 | lamps that are on << 24, first triangle, and where its shape
 //             changes the first of the triangles as they were at a camera's firing
-//             before (0: it doesn't).
-// Lamps are bits: 1 head, 2 brake, 4 left and 8 right indicator, 16 reverse. A material
-// that is both indicators is the one on whose side of its frame it lies.
+//             before (0: it doesn't). Behind the movers are the lamps that are on in what
+//             stands, a byte for each instance id. Those of ids 0 to 15 are the last texel.
+// Lamps are bits: 1 head, 2 brake, 4 left and 8 right indicator, 16 reverse, 32 red, 64
+// yellow, 128 green. A material that is both indicators is the one on whose side of its
+// frame it lies.
 
 #include "lib/noise.glsl"
 
@@ -108,6 +110,12 @@ uint label(int triangle, int mover) {
 uint labelInstance(uint l) { return l & 0xffffu; }
 uint labelTag(uint l) { return (l >> 16) & 0xffu; }
 uint labelLamps(uint l) { return l >> 24; }
+
+// standingLamps returns the lamps that are on in an instance of the static world.
+uint standingLamps(uint instance) {
+    uvec4 lamps = texelFetch(movers, textureSize(movers) - 1 - int(instance >> 4));
+    return lamps[instance >> 2 & 3u] >> 8u * (instance & 3u) & 255u;
+}
 
 // textureCoordinates returns the interpolated texture coordinates.
 vec2 textureCoordinates(int triangle, vec2 barycentric) {

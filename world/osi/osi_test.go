@@ -277,6 +277,62 @@ func TestLights(t *testing.T) {
 	}
 }
 
+// lamp writes a TrafficLight: one bulb, with identifiers of its source.
+func lamp(id, color, mode uint64, identifiers ...string) message {
+	source := message{}
+	for _, identifier := range identifiers {
+		source = source.put(3, message(identifier))
+	}
+	m := message{}.id(1, id).put(2, base(1, 2, 3, 0)).put(3, message{}.number(1, color).number(3, mode))
+	if len(identifiers) == 0 {
+		return m
+	}
+	return m.put(5, source)
+}
+
+// TestTrafficLights: bulbs of one light make its state, and stay until they are told again. The
+// light is one of the scene, by what its source calls it or by its id.
+func TestTrafficLights(t *testing.T) {
+	const off, on, flashing, red, yellow, green, blue = 2, 3, 4, 2, 3, 4, 5
+	messages := []message{
+		truthAt(0).put(7, lamp(10, red, on, "road:7", "traffic_light_id:J7")).put(7, lamp(11, yellow, off, "J7")).put(7, lamp(12, green, off, "J7")),
+		truthAt(1e8).put(7, lamp(20, green, on)).put(7, lamp(21, green, on)).put(7, lamp(22, red, on, "J9")),
+		truthAt(2e8).put(7, lamp(11, yellow, on)),
+		truthAt(3e8).put(7, lamp(10, red, off)).put(7, lamp(11, yellow, flashing)).put(7, lamp(20, blue, on)),
+		truthAt(4e8).put(7, lamp(11, yellow, 0)).put(7, lamp(12, green, on)),
+		truthAt(5e8).put(7, lamp(12, green, off)),
+		truthAt(6e8),
+	}
+	shows := func(j7, twenty world.SignalState) []world.Signal {
+		return []world.Signal{{Ref: world.Ref{Name: "J7"}, State: j7}, {Ref: world.Ref{Name: "20"}, State: twenty}}
+	}
+	want := [][]world.Signal{
+		shows(world.SignalRed, world.SignalGreen), shows(world.SignalRed, world.SignalGreen), // red and yellow is red
+		shows(world.SignalYellow, world.SignalOff), shows(world.SignalGreen, world.SignalOff), shows(world.SignalOff, world.SignalOff), shows(world.SignalOff, world.SignalOff),
+	}
+	var told [][]any
+	options := world.Options{Lights: func() []string { return []string{"other", "20", "J7"} }, Warn: func(_ string, args ...any) { told = append(told, args) }}
+	frames, err := read(t, write(t, "a.osi", framed(messages...)), options)
+	require.ErrorIs(t, err, io.EOF)
+	require.Len(t, frames, len(want))
+	for i := range want {
+		assert.Equal(t, want[i], frames[i].Signals, "frame %d", i)
+	}
+	assert.Equal(t, [][]any{{"id", uint64(21)}}, told, "what the scene doesn't have is told once")
+
+	frames, err = read(t, write(t, "a.osi", framed(messages...)), world.Options{})
+	require.ErrorIs(t, err, io.EOF)
+	assert.Empty(t, frames[0].Signals)
+	for text, bad := range map[string]message{
+		"traffic light 1: value is not usable: it has no id": message{}.put(5, message{}.put(3, message("J7"))),
+		"traffic light 1: classification: it is damaged":     message{}.id(1, 4).put(3, message("\x08")),
+		"traffic light 1: source reference: it is damaged":   message{}.id(1, 4).put(5, message("\x1a\x05x")),
+	} {
+		_, err = read(t, write(t, "a.osi", framed(messages[0], truthAt(1e8).put(7, bad))), options)
+		assert.ErrorContains(t, err, text)
+	}
+}
+
 // TestEgoThatTurns: a point behind the middle of a car that turns left moves to the right of it.
 func TestEgoThatTurns(t *testing.T) {
 	of := base(10, 20, 0.75, math.Pi/2).vector(4, 0, 5, 0).vector(6, 0, 0, 0.5)
@@ -352,7 +408,7 @@ func TestFaults(t *testing.T) {
 		{"no id", with(message{}.put(2, base(0, 0, 0, 0))), at + "moving object 1: value is not usable: it has no id", world.ErrValue, 1},
 		{"no position", with(message{}.id(1, 6)), at + "moving object 1: value is not usable: id 6 has no position", world.ErrValue, 1},
 		{"negative size", with(message{}.id(1, 6).put(2, message{}.vector(1, 1, -1, 1).vector(2, 0, 0, 0))), at + "moving object 1: value is not usable: id 6 has a negative dimension", world.ErrValue, 1},
-		{"twice", framed(one, two, two[:len(two):len(two)].times(2, 3e9).put(5, car(1, base(0, 0, 0, 0)))), at + `actors[1] (actor "1"): actor is named twice`, world.ErrDuplicate, 1},
+		{"twice", framed(one, two, two[:len(two):len(two)].times(2, 3e9).put(5, car(1, base(0, 0, 0, 0)))), at + `actors[1] (actor "1"): it is named twice`, world.ErrDuplicate, 1},
 		{"gzip cut", zip(t, whole)[:40], "it is damaged: the file ends in it", ErrDamaged, 0},
 		{"gzip of nothing", []byte{0x1f, 0x8b, 8, 0}, "a.osi: it is damaged: gzip: unexpected EOF", ErrDamaged, 0},
 	} {

@@ -59,6 +59,7 @@ type groundTruth struct {
 	host           uint64
 	hosted         bool
 	moving, static []object
+	lights         [][]byte // TrafficLights
 }
 
 // object is a MovingObject or a StationaryObject.
@@ -128,7 +129,7 @@ func (g *groundTruth) readView(message []byte) (bool, error) {
 
 // read reads a GroundTruth.
 func (g *groundTruth) read(message []byte) error {
-	*g = groundTruth{moving: g.moving[:0], static: g.static[:0]}
+	*g = groundTruth{moving: g.moving[:0], static: g.static[:0], lights: g.lights[:0]}
 	c := over(message)
 	for c.Next() {
 		switch c.Field {
@@ -140,6 +141,8 @@ func (g *groundTruth) read(message []byte) error {
 			g.static = c.object(g.static, false)
 		case 5:
 			g.moving = c.object(g.moving, true)
+		case 7:
+			g.lights = append(g.lights, c.Message())
 		}
 	}
 	if c.Err == nil && !g.timed {

@@ -23,7 +23,9 @@ type source struct {
 	offset mgl64.Vec3
 	step   float64 // seconds
 	start  simtime.Stamp
-	begin  float64 // SUMO's time at start
+	begin  float64         // SUMO's time at start
+	lights func() []string // the scene's; nil once it was called
+	warn   func(string, ...any)
 
 	now      snapshot
 	steps    int64                      // since begin
@@ -67,6 +69,14 @@ func (s *source) next(ctx context.Context, ego world.State) error {
 	if s.ego != "" && !s.theirs {
 		if err := s.place(ctx, ego); err != nil {
 			return fmt.Errorf("move the ego: %w", err)
+		}
+	}
+	if s.lights != nil {
+		names := s.lights()
+		if s.lights = nil; len(names) > 0 {
+			if err := s.findLights(ctx, names); err != nil {
+				return fmt.Errorf("ask for traffic lights: %w", err)
+			}
 		}
 	}
 	s.talk.say()
@@ -208,7 +218,12 @@ func (a *actor) ref() world.Ref {
 // they have there. A net without heights leaves the ego at its own.
 func (s *source) tell(egoHeight float64) {
 	f := &s.frame
-	*f = world.Frame{Until: s.start + simtime.Stamp(s.steps)*simtime.Stamp(math.Round(s.step*1e9)), Complete: true, Spawn: f.Spawn[:0], Actors: f.Actors[:0]}
+	*f = world.Frame{Until: s.start + simtime.Stamp(s.steps)*simtime.Stamp(math.Round(s.step*1e9)), Complete: true, Spawn: f.Spawn[:0], Actors: f.Actors[:0], Signals: f.Signals[:0]}
+	for i := range s.now.lights {
+		if l := &s.now.lights[i]; l.seen {
+			f.Signals = append(f.Signals, world.Signal{Ref: world.Ref{Name: l.name}, State: l.is})
+		}
+	}
 	for i := range s.now.objects {
 		o := &s.now.objects[i]
 		a := o.actor

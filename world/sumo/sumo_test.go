@@ -582,3 +582,37 @@ func TestSignalsAreLights(t *testing.T) {
 		assert.Equal(t, want, next(t, connect(t, w, "?ego=off", world.Options{})).Actors[0].Lights, "signals %b", signals)
 	}
 }
+
+// TestTrafficLightsAreSignals: lights of the scene show the states of SUMO's links.
+func TestTrafficLightsAreSignals(t *testing.T) {
+	w := standing(1)
+	w.lights = []tls{{"J7", []string{"rGy", "Grs", "yuO", "goY"}}, {"J8", []string{"G"}}, {"a:b", []string{"x", "r"}}}
+	var told [][]any
+	s := connect(t, w, "?ego=off", world.Options{
+		Lights: func() []string { return []string{"J7", "J7:1", "J7:2", "J7:3", "J9", "J9:1", "J7:x", "17", "a:b"} },
+		Warn:   func(_ string, args ...any) { told = append(told, args) },
+	})
+	for step, want := range []map[string]world.SignalState{
+		{"J7": world.SignalGreen, "J7:1": world.SignalRed, "J7:2": world.SignalRed, "a:b": world.SignalRed},
+		{"J7": world.SignalYellow, "J7:1": world.SignalRed, "J7:2": world.SignalOff, "a:b": world.SignalRed},
+		{"J7": world.SignalGreen, "J7:1": world.SignalYellow, "J7:2": world.SignalYellow, "a:b": world.SignalRed},
+	} {
+		shown := map[string]world.SignalState{}
+		f := next(t, s)
+		for _, signal := range f.Signals {
+			shown[signal.Name] = signal.State
+		}
+		assert.Equal(t, want, shown, "step %d", step+1)
+		assert.Len(t, f.Signals, len(want))
+		assert.Len(t, f.Actors, 1)
+	}
+	assert.Equal(t, [][]any{{"id", "J8"}}, told, "what the scene doesn't have is told once")
+	for _, c := range w.commands(0x89) {
+		assert.Contains(t, string(c), "\x00\x00\x00\x02J1", "the traffic is that around a junction")
+	}
+	assert.Len(t, w.commands(0xD2), 2, "each light is asked for once, and those alone that the scene has")
+
+	w = standing(1)
+	s = connect(t, w, "?ego=off", world.Options{Lights: func() []string { return []string{"J7"} }})
+	assert.Empty(t, next(t, s).Signals)
+}

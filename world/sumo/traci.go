@@ -17,14 +17,17 @@ const (
 	cmdOrder              = 0x03
 	cmdClose              = 0x7F
 	cmdContext            = 0x89 // subscribe to what is around a junction
+	cmdGetLight           = 0xA2
 	cmdGetVehicle         = 0xA4
 	cmdGetJunction        = 0xA9
 	cmdGetSimulation      = 0xAB
 	cmdGetPerson          = 0xAE
 	cmdSetVehicle         = 0xC4
+	cmdWatchLight         = 0xD2
 	cmdSubscribe          = 0xDB // to variables of the simulation
 	answer                = 0x10 // is added to a command's id
 	varIDs                = 0x00
+	varState              = 0x20
 	varSlope              = 0x36
 	varSignals            = 0x5B
 	varPosition           = 0x39
@@ -303,10 +306,11 @@ func (r *reader) answer(q query) value {
 	return v
 }
 
-// value is a variable's: numbers, or text that is the message's. Of a list it is the first.
+// value is a variable's: numbers, or text that is the message's. A list has all of its texts, and the first.
 type value struct {
 	number [3]float64
 	text   []byte
+	list   [][]byte
 }
 
 func (r *reader) value() (v value) {
@@ -322,10 +326,11 @@ func (r *reader) value() (v value) {
 	case typeString:
 		v.text = r.text()
 	case typeList:
-		for i := range r.count(4) {
-			if text := r.text(); i == 0 {
-				v.text = text
-			}
+		for range r.count(4) {
+			v.list = append(v.list, r.text())
+		}
+		if len(v.list) > 0 {
+			v.text = v.list[0]
 		}
 	default:
 		r.fail("a value of type 0x%02x", kind)

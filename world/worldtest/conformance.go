@@ -106,7 +106,7 @@ func Frames(t testing.TB, kind world.Kind, address string, o world.Options) (fra
 			return frames, err
 		}
 		c := *f
-		c.Spawn, c.Actors = slices.Clone(f.Spawn), slices.Clone(f.Actors)
+		c.Spawn, c.Actors, c.Signals = slices.Clone(f.Spawn), slices.Clone(f.Actors), slices.Clone(f.Signals)
 		if f.Ego != nil {
 			ego := *f.Ego
 			c.Ego = &ego

@@ -172,7 +172,7 @@ var statuses = []struct {
 	status int
 	errors []error
 }{
-	{http.StatusNotFound, []error{pipeline.ErrNoSensor, scene.ErrNoActor, scene.ErrAbsent, world.ErrUnknownActor}},
+	{http.StatusNotFound, []error{pipeline.ErrNoSensor, scene.ErrNoActor, scene.ErrAbsent, world.ErrUnknownActor, world.ErrUnknownSignal}},
 	{http.StatusConflict, []error{
 		simtime.ErrNotSettable, simtime.ErrNotPaused, simtime.ErrNotSteppable, sensors.ErrFixed, motion.ErrNotDriven,
 		world.ErrMode, world.ErrBusy, world.ErrTime, world.ErrEnded, pipeline.ErrTopic, pipeline.ErrMounted, pipeline.ErrClosed, memory.ErrExceeded,

@@ -49,13 +49,14 @@ type stepRequest struct {
 	Remove   []actorRef     `json:"remove"`
 	Actors   []moveRequest  `json:"actors"`
 	Complete bool           `json:"complete"`
+	Signals  []signal       `json:"signals"`
 	Ego      *state         `json:"ego"`
 	Wait     string         `json:"wait"`
 }
 
 // isFrame reports whether more is asked for than steps.
 func (r *stepRequest) isFrame() bool {
-	return r.Until != nil || r.Spawn != nil || r.Remove != nil || r.Actors != nil || r.Complete || r.Ego != nil || r.Wait != ""
+	return r.Until != nil || r.Spawn != nil || r.Remove != nil || r.Actors != nil || r.Complete || r.Signals != nil || r.Ego != nil || r.Wait != ""
 }
 
 // spawnRequest is an actor that comes.
@@ -99,6 +100,23 @@ func (r *actorRef) UnmarshalJSON(text []byte) error {
 		return errors.New("who is removed has to be a handle, a whole number from 1, or a name")
 	}
 	return nil
+}
+
+// signal is what a traffic light shows, by its id or its name.
+type signal struct {
+	ID    uint32 `json:"id"`
+	Name  string `json:"name"`
+	State string `json:"state"`
+}
+
+// world returns it as the pipeline takes it.
+func (r *signal) world() (s world.Signal, err error) {
+	s.Ref = world.Ref{Handle: r.ID, Name: r.Name}
+	if (r.ID == 0) == (r.Name == "") {
+		return s, fmt.Errorf("%w: give either id or name", world.ErrValue)
+	}
+	s.State, err = world.ParseSignal(r.State)
+	return s, err
 }
 
 // stepAnswer is what became of a frame.
@@ -357,6 +375,12 @@ func (h *handler) frameOf(r *stepRequest) (*world.Frame, error) {
 	for i := range r.Actors {
 		if f.Actors[i], err = r.Actors[i].actor(); err != nil {
 			return nil, &world.ActorError{List: "actors", Index: i, Actor: world.Ref{Handle: r.Actors[i].Handle, Name: r.Actors[i].Name}, Err: err}
+		}
+	}
+	f.Signals = make([]world.Signal, len(r.Signals))
+	for i := range r.Signals {
+		if f.Signals[i], err = r.Signals[i].world(); err != nil {
+			return nil, &world.ActorError{List: world.ListSignals, Index: i, Actor: f.Signals[i].Ref, Err: err}
 		}
 	}
 	if r.Ego != nil {

@@ -43,6 +43,7 @@ func newRun(t testing.TB, c pipeline.Config) *pipeline.Pipeline {
 	vehicle, err := scene.NewDriven(spatial.Identity(), scene.Vehicle{})
 	require.NoError(t, err)
 	c.Scene, c.Open, c.Sensors, c.Ego = scenetest.Plaza(c.Capacity), fake.Open, sensorsall.Registry(), vehicle
+	c.Scene.Signals = []scene.TrafficLight{{ID: 3, Name: "J7"}, {ID: 4, Name: "J8"}}
 	p, err := pipeline.New(t.Context(), c)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, p.Close(context.Background())) })
@@ -110,11 +111,16 @@ func TestAFrameMovesAWorld(t *testing.T) {
 
 			handle := answer["spawned"].([]any)[0].(float64)
 			status, answer = ask(t, h, "POST", "/v1/step", fmt.Sprintf(`{"steps": 3, "actors": [{"handle": %v, "position": [12, 2, 0], "orientation": [0, 0, 0, 2],
-				"velocity": [1, 0, 0], "angular_velocity": [0, 0, 0], "lights": ["brake", "left"]}], "remove": ["b"], "wait": "captured"}`, handle))
+				"velocity": [1, 0, 0], "angular_velocity": [0, 0, 0], "lights": ["brake", "left"]}], "remove": ["b"], "wait": "captured",
+				"signals": [{"id": 3, "state": "green"}, {"name": "J8", "state": "yellow"}]}`, handle))
 			require.Equal(t, http.StatusOK, status, "%v", answer)
 			assert.EqualValues(t, 50e6, answer["nanosec"], "the grid's third point")
 			state, _ := p.History().State(uint32(handle), 50e6)
 			assert.Equal(t, scene.LampBrake|scene.LampLeft, state.Lamps)
+			for light, want := range []scene.SignalState{scene.SignalGreen, scene.SignalYellow} {
+				shown, _ := p.History().Signal(light, 50e6)
+				assert.Equal(t, want, shown)
+			}
 			assert.Equal(t, []any{}, answer["spawned"])
 
 			_, answer = ask(t, h, "GET", "/v1/actors", "")
@@ -200,7 +206,7 @@ func TestABadFrameChangesNothing(t *testing.T) {
 		{`{"remove": [null]}`, 400, "a handle, a whole number from 1, or a name"},
 		{`{"remove": ["a", "c"]}`, 404, `remove[1] (actor "c"): no such actor`},
 		{`{"remove": [""]}`, 404, "remove[0]"},
-		{`{"remove": ["a", "a"]}`, 400, `remove[1] (actor "a"): actor is named twice`},
+		{`{"remove": ["a", "a"]}`, 400, `remove[1] (actor "a"): it is named twice`},
 		{spawn(`"name": "c", "position": [0, 0, 0], "yaw": 0`), 400, `spawn[1] (actor "c"): value is not usable: model is missing`},
 		{spawn(`"model": "x", "yaw": 0`), 400, "spawn[1]: value is not usable: position is missing"},
 		{spawn(`"model": "x", "position": [0, 0], "yaw": 0`), 400, "position has 2 numbers, need 3"},
@@ -208,13 +214,13 @@ func TestABadFrameChangesNothing(t *testing.T) {
 		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "size": [1, 2, 3, 4]`), 400, "size has 4 numbers, need 3"},
 		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "size": [-1, 2, 3]`), 400, "spawn[1]: value is not usable: size"},
 		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "reference": "roof"`), 400, `reference "roof": want ground_centre`},
-		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "name": "b"`), 400, "spawn[1] (actor \"b\"): actor is named twice"},
+		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "name": "b"`), 400, "spawn[1] (actor \"b\"): it is named twice"},
 		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0`), 400, "no room for another actor"},
 		{move(`"name": "c", "position": [0, 0, 0], "yaw": 0`), 404, `actors[1] (actor "c"): no such actor`},
 		{move(`"handle": 999, "position": [0, 0, 0], "yaw": 0`), 404, "actors[1] (actor 999): no such actor"},
 		{move(`"position": [0, 0, 0], "yaw": 0`), 400, "actors[1]: value is not usable: give either handle or name"},
 		{move(`"name": "a", "handle": 1, "position": [0, 0, 0], "yaw": 0`), 400, "give either handle or name"},
-		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0`), 400, `actors[1] (actor "a"): actor is named twice`},
+		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0`), 400, `actors[1] (actor "a"): it is named twice`},
 		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "orientation": [0, 0, 0, 1]`), 400, "give either yaw or orientation"},
 		{move(`"name": "a", "position": [0, 0, 0], "orientation": [0, 0, 1]`), 400, "orientation has 3 numbers, need 4: x, y, z, w"},
 		{move(`"name": "a", "position": [0, 0, 0], "orientation": [0, 0, 0, 0]`), 400, "orientation [0 0 0 0] has no direction"},
@@ -224,6 +230,14 @@ func TestABadFrameChangesNothing(t *testing.T) {
 		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "velocity": [0, 0, -2e7]`), 400, "velocity is -2e+07"},
 		{spawn(`"model": "` + strings.Repeat("m", 257) + `", "position": [0, 0, 0], "yaw": 0`), 400, "a name has more than 256 bytes"},
 		{`{"ego": {"position": [0, 0, 0], "orientation": [1e308, 1e308, 1e308, 1e308]}}`, 400, "has no direction"},
+		{`{"signals": [{"name": "J7", "state": "red"}, {"name": "J9", "state": "red"}]}`, 404, `signals[1] (light "J9"): no such traffic light`},
+		{`{"signals": [{"id": 9, "state": "red"}]}`, 404, `signals[0] (light 9): no such traffic light`},
+		{`{"signals": [{"name": "J7", "state": "red"}, {"id": 3, "state": "red"}]}`, 400, `signals[1] (light 3): it is named twice`},
+		{`{"signals": [{"name": "J7", "state": "blue"}]}`, 400, `signals[0] (light "J7"): value is not usable: state "blue": want red, yellow, green or off`},
+		{`{"signals": [{"name": "J7"}]}`, 400, `state "": want red`},
+		{`{"signals": [{"name": "J7", "id": 3, "state": "red"}]}`, 400, "give either id or name"},
+		{`{"signals": [{"state": "red"}]}`, 400, "signals[0]: value is not usable: give either id or name"},
+		{`{"signals": {"J7": "red"}}`, 400, "signals has to be a list, not object"},
 		{`{"ego": {"yaw": 0}}`, 400, "ego: value is not usable: position is missing"},
 	} {
 		status, answer := ask(t, h, "POST", "/v1/step", c.body)
