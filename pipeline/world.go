@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,16 +21,17 @@ import (
 
 // StepResult is what became of a step.
 type StepResult struct {
-	// Frame is the number of the step's last instant, and Stamp its time, the step's end.
+	// Frame is the number of the step's last instant, and Stamp its time, the step's end. Of a step that
+	// did not end Stamp is where the next one begins.
 	Frame uint64
 	Stamp simtime.Stamp
 	// Spawned are the handles of those who came, in the order of the frame's Spawn.
 	Spawned []uint32
 	// Deliveries are the firings of the step, as StepSensors returns them. They are nil where the
-	// step didn't wait.
+	// step didn't wait, and where it did not end.
 	Deliveries []Delivery
-	// Ego is the vehicle that carries the sensors, at the end of the step: by its rear axle on the
-	// ground, in the map frame.
+	// Ego is the vehicle that carries the sensors, at Stamp: by its rear axle on the ground, in the
+	// map frame.
 	Ego world.State
 }
 
@@ -54,12 +56,14 @@ type theWorld struct {
 	ego      *scene.Guided   // nil until a frame moves the ego
 	plan     plan            // scratch
 	account  barrier         // of the latest step
+	result   StepResult      // of the latest step
 	look     *time.Timer     // of arrive
 	most     int             // guests at a time, so far
 	steps    int64
-	followed string // the kind of the source that frames come from, "" for none
-	follows  bool   // frames come from it now; the one who steps uses it, and end
-	end      simtime.Stamp
+	followed string        // the kind of the source that frames come from, "" for none
+	follows  atomic.Bool   // frames come from it now
+	end      simtime.Stamp // of what follows; the one who steps uses it, and pace
+	pace     pace
 	gaps     atomic.Int64 // of that source
 }
 
@@ -105,12 +109,16 @@ type moving struct {
 // step, and move up to its last. The sensors see all of them on the way.
 //
 // A pipeline that nobody runs is stepped by the call itself, and Wait's None is as Captured there.
-// One that somebody else runs has to be paused, or the error wraps world.ErrMode. It also does if the
-// clock is changed so that the step can't end. A second step meanwhile gets world.ErrBusy at once.
+// One that somebody else runs has to be paused, or the error wraps world.ErrMode. A second step
+// meanwhile gets world.ErrBusy at once.
 //
-// If ctx ends first, the call returns its error. The frame was applied then. A step of the call's own
+// A step may fail after its frame was applied. Then the error wraps world.ErrUnfinished and the reason,
+// and the result tells who came and where the next step begins. The reason is ctx's, or world.ErrMode where somebody
+// else has changed the clock, or world.ErrEnded. A step of the call's own
 // ends where it is, and the next one begins there. That of somebody else's run continues, unless its
-// clock is halted, and the next one waits for it. The error wraps ErrUndelivered, and the result is whole, if ctx ends, or two minutes
+// clock is halted, and the next one waits for it.
+//
+// The error wraps ErrUndelivered, and the result is whole, if ctx ends, or two minutes
 // pass, while only a bridge still has messages. Any goroutine may call it, but a sensor's listener: the step
 // waits for that.
 func (p *Pipeline) StepTo(ctx context.Context, f *world.Frame) (StepResult, error) {
@@ -141,7 +149,7 @@ func (p *Pipeline) stepOnce(ctx context.Context, f *world.Frame, alone stepper) 
 	case p.guests.stepping <- struct{}{}:
 		defer func() { <-p.guests.stepping }()
 	default:
-		return StepResult{}, fmt.Errorf("step to %d ns: %w", f.Until, world.ErrBusy)
+		return StepResult{}, fmt.Errorf("step to %d ns: %w", f.Until, p.busy())
 	}
 	select {
 	case p.turn <- struct{}{}:
@@ -150,6 +158,16 @@ func (p *Pipeline) stepOnce(ctx context.Context, f *world.Frame, alone stepper) 
 	default: // somebody runs it
 		return p.stepBy(ctx, f, p.stepAmong)
 	}
+}
+
+// busy says who steps.
+func (p *Pipeline) busy() error {
+	if !p.guests.follows.Load() {
+		return world.ErrBusy
+	}
+	p.moving.Lock()
+	defer p.moving.Unlock()
+	return fmt.Errorf("%w: the world %s moves the actors and time", world.ErrBusy, p.guests.followed)
 }
 
 // Following says how a pipeline follows a world.
@@ -183,12 +201,16 @@ func (p *Pipeline) Follow(ctx context.Context, w Following) error {
 	p.moving.Lock()
 	p.guests.followed = w.Kind
 	p.moving.Unlock()
-	ego, begun, start := p.egoNow(), time.Now(), p.simNs.Load()
-	p.guests.follows, p.guests.end = true, math.MaxInt64
+	ego, start := p.egoNow(), p.simNs.Load()
+	p.guests.end, p.guests.pace = math.MaxInt64, pace{time.Now(), start, w.Scale}
+	p.guests.follows.Store(true)
 	if w.Duration > 0 {
 		p.guests.end = later(start, int64(w.Duration))
 	}
-	defer func() { p.guests.follows = false }()
+	defer func() {
+		p.guests.follows.Store(false)
+		p.guests.pace = pace{}
+	}()
 	for ctx.Err() == nil && p.simNs.Load() < p.guests.end {
 		f, err := w.Source.Next(ctx, ego)
 		p.guests.gaps.Store(w.Source.Gaps())
@@ -198,12 +220,6 @@ func (p *Pipeline) Follow(ctx context.Context, w Following) error {
 		case err != nil:
 			return fmt.Errorf("world %s: %w", w.Kind, err)
 		}
-		if w.Scale > 0 && !wait(ctx, time.Until(begun.Add(time.Duration(float64(f.Until-start)/w.Scale)))) {
-			return nil
-		}
-		stood := time.Now()
-		_ = p.clock.WaitUntil(ctx, p.simNs.Load()+1) // the step tells why not
-		begun = begun.Add(time.Since(stood))         // what a pause takes isn't made good
 		result, err := p.stepBy(ctx, f, p.stepAlone)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -216,18 +232,30 @@ func (p *Pipeline) Follow(ctx context.Context, w Following) error {
 	return nil
 }
 
-// wait waits for some time, and reports whether ctx is still there.
-func wait(ctx context.Context, d time.Duration) bool {
+// pace is how fast simulated time may pass, from an instant of both clocks on. The zero pace has no limit.
+type pace struct {
+	begun time.Time
+	start simtime.Stamp
+	scale float64 // simulated seconds in one of the host's
+}
+
+// wait waits for the instant at which time may be t, or for ctx's end.
+func (p *pace) wait(ctx context.Context, t simtime.Stamp) {
+	if p.scale == 0 {
+		return
+	}
+	d := time.Until(p.begun.Add(time.Duration(float64(t-p.start) / p.scale)))
 	if d <= 0 {
-		return true
+		return
 	}
 	select {
 	case <-time.After(d):
-		return true
 	case <-ctx.Done():
-		return false
 	}
 }
+
+// stood makes up for a pause since a time: it isn't made good.
+func (p *pace) stood(since time.Time) { p.begun = p.begun.Add(time.Since(since)) }
 
 // egoNow returns the vehicle that carries the sensors, at the present time.
 func (p *Pipeline) egoNow() world.State {
@@ -248,22 +276,24 @@ func worldState(s scene.State) world.State {
 
 // stepBy makes a step for the one who steps.
 func (p *Pipeline) stepBy(ctx context.Context, f *world.Frame, step stepper) (StepResult, error) {
-	b := &p.guests.account
+	b, result := &p.guests.account, &p.guests.result
 	b.reset()
-	result := StepResult{Stamp: f.Until}
-	err := step(ctx, f, b, &result)
+	*result = StepResult{Stamp: f.Until}
+	err := step(ctx, f, b, result)
 	if err != nil {
 		err = fmt.Errorf("step to %d ns: %w", f.Until, err)
 	}
-	if err != nil && !errors.Is(err, ErrUndelivered) {
+	switch {
+	case errors.Is(err, world.ErrUnfinished):
+		result.Frame = p.lastFrame.Load()
+	case err != nil && !errors.Is(err, ErrUndelivered):
 		return StepResult{}, err
-	}
-	if f.Wait != world.None {
+	case f.Wait != world.None:
 		result.Deliveries = b.result(nil)
 	}
-	state, _ := p.history.State(scene.EgoID, f.Until)
+	state, _ := p.history.State(scene.EgoID, result.Stamp)
 	result.Ego = worldState(state)
-	return result, err
+	return *result, err
 }
 
 // stepAlone steps a pipeline that nobody runs.
@@ -279,70 +309,103 @@ func (p *Pipeline) stepAlone(ctx context.Context, f *world.Frame, b *barrier, re
 	}
 	p.follow() // a clock may have a time of its own from the start
 	begin := p.simNs.Load()
-	err := p.applyAt(f, result, begin)
-	if err == nil && !p.guests.follows && p.clock.Paused() { // otherwise the run itself lets time pass
-		err = p.pass(f, begin)
-	}
-	if err != nil {
+	if err := p.applyAt(f, result, begin); err != nil {
 		return err
+	}
+	if !p.guests.follows.Load() && p.clock.Paused() { // otherwise the run itself lets time pass
+		if err := p.pass(f, begin); err != nil {
+			result.Stamp = begin
+			return unfinished(err)
+		}
 	}
 	p.barrier.Store(b)
 	defer p.barrier.Store(nil)
 	patience := ctx
 	if f.Wait != world.Delivered {
-		over, cancel := context.WithCancel(ctx)
-		cancel()
-		patience = over
+		patience = noTime
 	}
 	until := f.Until
-	if p.guests.follows {
+	if p.guests.follows.Load() {
 		until = min(until, p.guests.end)
 	}
-	err = p.runInTurn(ctx, patience, func() simtime.Stamp { return until })
-	if f.Wait != world.Delivered && errors.Is(err, ErrUndelivered) {
-		err = nil
-	}
+	err := p.runInTurn(ctx, patience, func() simtime.Stamp { return until })
 	result.Frame = p.lastFrame.Load()
-	if err == nil && p.simNs.Load() < until {
-		err = context.Cause(ctx)
+	switch {
+	case p.simNs.Load() < until:
+		result.Stamp = p.simNs.Load()
+		if err == nil || errors.Is(err, ErrUndelivered) { // that is the lesser fault
+			err = cmp.Or(context.Cause(ctx), err)
+		}
+		return unfinished(err)
+	case errors.Is(err, ErrUndelivered) && f.Wait != world.Delivered:
+		return nil
+	case errors.Is(err, ErrUndelivered):
+		return err
 	}
-	return err
+	return unfinished(err)
+}
+
+// unfinished is the error of a step whose frame was applied; nil stays.
+func unfinished(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", world.ErrUnfinished, err)
 }
 
 // stepAmong steps a pipeline whose run is another's, and paused.
 func (p *Pipeline) stepAmong(ctx context.Context, f *world.Frame, b *barrier, result *StepResult) error {
+	if err := p.stand(ctx, world.Captured); err != nil {
+		return err
+	}
+	p.barrier.Store(b)
+	defer p.barrier.Store(nil)
+	begin := p.clock.Pace()
+	if err := p.applyAt(f, result, begin); err != nil {
+		return err
+	}
+	err := p.pass(f, begin)
+	if err == nil && f.Wait != world.None {
+		err = p.arrive(ctx, f.Until, f.Wait)
+		result.Frame = p.lastFrame.Load()
+	}
+	if err == nil || errors.Is(err, ErrUndelivered) {
+		return err
+	}
+	result.Stamp = p.clock.Pace()
+	return unfinished(err)
+}
+
+// stand waits until a paused run has done all that it was told.
+func (p *Pipeline) stand(ctx context.Context, wait world.Wait) error {
 	if err := p.clock.Steppable(); err != nil {
 		if errors.Is(err, simtime.ErrNotPaused) {
 			err = fmt.Errorf("%w: pause it first", err)
 		}
 		return fmt.Errorf("%w: %w", world.ErrMode, err)
 	}
-	if err := p.arrive(ctx, p.clock.Pace(), world.Captured); err != nil {
-		return err
-	}
-	p.barrier.Store(b)
-	defer p.barrier.Store(nil)
-	begin := p.clock.Pace()
-	err := p.applyAt(f, result, begin)
-	if err == nil {
-		err = p.pass(f, begin)
-	}
-	if err != nil || f.Wait == world.None {
-		return err
-	}
-	err = p.arrive(ctx, f.Until, f.Wait)
-	result.Frame = p.lastFrame.Load()
-	return err
+	return p.arrive(ctx, p.clock.Pace(), wait)
 }
 
-// pass has a paused clock go to a frame's end. One that was resumed meanwhile gets there by itself.
+// pass has a paused clock go to the end of a frame that was applied. One that was resumed meanwhile gets there
+// by itself.
 func (p *Pipeline) pass(f *world.Frame, now simtime.Stamp) error {
 	err := p.clock.Step(int64(f.Until - now))
 	if errors.Is(err, simtime.ErrNotPaused) {
 		return nil
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("%w: %w", world.ErrMode, err)
+	}
+	return nil
 }
+
+// noTime is a context that has ended.
+var noTime = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
 
 // arrive waits until the run has come to a time and all that it began is done: captured, and
 // delivered if asked for. It fails where the clock was changed and won't come there.
@@ -365,6 +428,9 @@ func (p *Pipeline) arrive(ctx context.Context, at simtime.Stamp, wait world.Wait
 		}
 	}
 	if wait != world.Delivered {
+		return nil
+	}
+	if p.dispatcher.Drain(noTime) == nil { // most often
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, deliveryLimit)
@@ -658,7 +724,8 @@ func waypoint(s *world.State, at simtime.Stamp) (scene.Waypoint, error) {
 	}
 	length := w.Pose.Orientation.Len()
 	if !(length > 1e-6) || math.IsInf(length, 0) {
-		return w, fmt.Errorf("%w: orientation %v has no direction", world.ErrValue, w.Pose.Orientation)
+		q := w.Pose.Orientation
+		return w, fmt.Errorf("%w: orientation [%v %v %v %v] has no direction", world.ErrValue, q.V[0], q.V[1], q.V[2], q.W)
 	}
 	w.Pose.Orientation = w.Pose.Orientation.Scale(1 / length)
 	return w, nil

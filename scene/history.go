@@ -14,11 +14,13 @@ import (
 const EgoID = 0
 
 // Advancer is a Motion with a state that time moves. History.Record and Jump call Advance or
-// Jump once a tick, before they ask for the state.
+// Jump once a tick, before they ask for the state. History.Restart calls Restart.
 type Advancer interface {
 	Motion
 	// Advance moves the state to a tick's time. Frame loop only.
 	Advance(stamp simtime.Stamp)
+	// Restart takes the state back to how it was made, at time 0. Frame loop only.
+	Restart()
 	// Jump continues from another time, earlier or later, with the state as it is: the clock
 	// was set, and nothing happened in between. Frame loop only.
 	Jump(stamp simtime.Stamp)
@@ -47,6 +49,7 @@ type History struct {
 	here, was []*visit
 	recorded  int    // ticks
 	lastID    uint32 // of an actor
+	ownLast   uint32 // highest id of the scene's own
 	ownIDs    uint32 // the scene's own are up to it; 0 where they leave no label to others
 
 	mu sync.RWMutex
@@ -94,11 +97,36 @@ func NewHistory(s *Scene, ego Motion, capacity int) *History {
 	for _, m := range s.Models {
 		h.modelBoxes = append(h.modelBoxes, boxer.box(m))
 	}
-	h.ownIDs = h.lastID % labelMask
+	h.ownLast, h.ownIDs = h.lastID, h.lastID%labelMask
 	h.firstSlot, h.tracks = len(h.here), len(h.here)
 	h.was, h.occupants = make([]*visit, h.tracks), make([]uint32, h.tracks)
 	h.ring, h.there = make([]State, capacity*h.tracks), make([]*visit, capacity*h.tracks)
 	return h
+}
+
+// Restart takes the history back to how NewHistory made it. Who came is gone. The scene's own and
+// the ego are there, and follow the motions that they had, from the beginning. Frame loop only.
+func (h *History) Restart() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	own := h.firstSlot
+	h.states, h.here, h.was = h.states[:own], h.here[:own], make([]*visit, own)
+	h.motions, h.occupants, h.tracks = h.motions[:own], make([]uint32, own), own
+	for id, m := range h.members {
+		if m.track >= own {
+			delete(h.members, id)
+			continue
+		}
+		m.last = 0
+		h.here[m.track], h.motions[m.track], h.states[m.track] = &visit{m.actor, -1}, m.actor.Motion, State{Pose: m.actor.Pose}
+		if a, ok := m.actor.Motion.(Advancer); ok {
+			a.Restart()
+		}
+	}
+	h.recorded, h.lastID, h.switches = 0, h.ownLast, nil
+	clear(h.lights.shown)
+	h.first, h.length = 0, 0
+	h.ring, h.there = make([]State, len(h.times)*own), make([]*visit, len(h.times)*own)
 }
 
 // enter gives a track to somebody who is there from the start.

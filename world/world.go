@@ -39,6 +39,9 @@ var (
 	ErrMode = errors.New("the run follows a clock of its own")
 	// ErrEnded: nobody runs what is to be stepped any more.
 	ErrEnded = errors.New("the run has ended")
+	// ErrUnfinished: the frame was applied, and time did not come to its end. Others say why, which the
+	// error wraps, too. All other errors of a frame change nothing.
+	ErrUnfinished = errors.New("the frame was applied, but the step did not end")
 )
 
 // ActorError says which actor or traffic light of a frame is at fault. Nothing of the frame was applied.
@@ -52,10 +55,13 @@ type ActorError struct {
 // ListSignals is the list of the traffic lights, whose Ref is a Signal's.
 const ListSignals = "signals"
 
-// Error names the list, the index and the actor.
+// Error names the list, the index and the actor, where that has a name or a handle.
 func (e *ActorError) Error() string {
-	if e.List == "ego" {
+	switch {
+	case e.List == "ego":
 		return fmt.Sprintf("ego: %v", e.Err)
+	case e.Actor == Ref{}:
+		return fmt.Sprintf("%s[%d]: %v", e.List, e.Index, e.Err)
 	}
 	who := "actor"
 	if e.List == ListSignals {

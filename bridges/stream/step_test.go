@@ -132,12 +132,14 @@ func TestStepIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                  "until or a duration",
 		"until: 1 duration: 1":              "until or a duration",
-		"until: 1 actors {values: [1, 2]}":  "actors[0] (actor 0): malformed frame: a state of flags 0 has 7 values, not 2",
+		"until: 1 actors {values: [1, 2]}":  "actors[0]: malformed frame: a state of flags 0 has 7 values, not 2",
 		"until: 1 ego {flags: 3 values: 1}": "ego: malformed frame: a state of flags 3 has 13 values, not 1",
 		"until: 1 actors {handle: 3 values: [0,0,0,0,0,0,1,2,3,4,5,6,7,8]}":        "actors[0] (actor 3): malformed frame: a state of flags 0 has 7 values, not 14",
 		`until: 1 spawn {name: "x" state {values: [0,0,0,0,0,0,1]} size: [1]}`:     `spawn[0] (actor "x"): malformed frame: a size of 1 numbers`,
 		`until: 1 spawn {name: "x" reference: 17 state {values: [0,0,0,0,0,0,1]}}`: `spawn[0] (actor "x"): malformed frame: reference 17`,
 		"until: 1 wait: 900": "wait 255",
+		"until: 1 reset: 0":  "a reset has nothing else",
+		"reset: 5 ego {flags: 0 values: [0,0,0,0,0,0,1]}":             "a reset has nothing else",
 		`until: 1 signals {name: "J7"} signals {name: "J8" state: 4}`: `signals[1] (light "J8"): malformed frame: state 4`,
 		`until: 1 signals {id: 3 state: 256}`:                         "signals[0] (light 3): malformed frame: state 255",
 	} {
@@ -207,6 +209,28 @@ func TestStepErrorsArrive(t *testing.T) {
 	}
 	_, err := stream.ReadStepResult(stream.AppendStepResult(nil, nil, errors.New("disk full")))
 	assert.EqualError(t, err, "disk full")
+	assert.NotErrorIs(t, err, world.ErrUnfinished)
+}
+
+// TestAnUnfinishedStepArrives with what it brought, in any order of the fields.
+func TestAnUnfinishedStepArrives(t *testing.T) {
+	want := stream.StepResult{Stamp: 5, Frame: 3, Spawned: []uint32{7}, Ego: world.State{Pose: spatial.Identity()}}
+	for _, why := range []error{world.ErrMode, world.ErrEnded, errors.New("disk full")} {
+		sent := fmt.Errorf("%w: %w", world.ErrUnfinished, why)
+		b := stream.AppendStepResult(nil, &want, sent)
+		message := schema(t, "StepResult", "")
+		require.NoError(t, proto.Unmarshal(b, message))
+		sorted, err := proto.MarshalOptions{Deterministic: true}.Marshal(message) // the error comes last
+		require.NoError(t, err)
+		require.NotEqual(t, b, sorted)
+		for _, answer := range [][]byte{b, sorted} {
+			got, err := stream.ReadStepResult(answer)
+			assert.Equal(t, want, got)
+			assert.EqualError(t, err, sent.Error())
+			require.ErrorIs(t, err, world.ErrUnfinished)
+			assert.Equal(t, why != world.ErrMode, !errors.Is(err, world.ErrMode)) //nolint:errorlint // this one
+		}
+	}
 }
 
 // crowd is a step of n actors by their handles.
@@ -271,6 +295,7 @@ func FuzzStepResult(f *testing.F) {
 	f.Add(stream.AppendStepResult(nil, &stream.StepResult{Spawned: []uint32{1}, Deliveries: []stream.Delivery{{Sensor: "a"}}}, nil))
 	f.Add([]byte("\x32\x00")) // a failure that says nothing
 	f.Add(stream.AppendStepResult(nil, nil, &world.ActorError{List: "ego", Err: world.ErrValue}))
+	f.Add(stream.AppendStepResult(nil, &stream.StepResult{Stamp: 1}, world.ErrUnfinished))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := stream.ReadStepResult(b)
 		if err != nil {

@@ -81,6 +81,7 @@ func newCtl() *cobra.Command {
 			}},
 		plain("pause", "Stop time", http.MethodPost, "/v1/pause"),
 		plain("resume", "Let time continue", http.MethodPost, "/v1/resume"),
+		c.newReset(),
 		plain("sensors", "List the sensors", http.MethodGet, "/v1/sensors"),
 		plain("models", "List the models that actors may have", http.MethodGet, "/v1/models"),
 		plain("actors", "List the actors that may move", http.MethodGet, "/v1/actors"),
@@ -113,6 +114,22 @@ func (c *ctl) newStep() *cobra.Command {
 			return c.send(cmd, "/v1/step", map[string]any{"steps": n})
 		},
 	}
+}
+
+func (c *ctl) newReset() *cobra.Command {
+	var seed uint64
+	cmd := &cobra.Command{
+		Use: "reset", Short: "Take a paused run back to its beginning", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			body := map[string]any{}
+			if cmd.Flags().Changed("seed") {
+				body["seed"] = seed
+			}
+			return c.send(cmd, "/v1/reset", body)
+		},
+	}
+	cmd.Flags().Uint64Var(&seed, "seed", 0, "`SEED` of the sensors' noise (default: the one that it has)")
+	return cmd
 }
 
 // place is where an actor is put.

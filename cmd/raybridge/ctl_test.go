@@ -57,6 +57,8 @@ func TestCtlAsks(t *testing.T) {
 		{[]string{"sensors"}, "GET /v1/sensors"},
 		{[]string{"models"}, "GET /v1/models"},
 		{[]string{"actors"}, "GET /v1/actors"},
+		{[]string{"reset"}, "POST /v1/reset  {}"},
+		{[]string{"reset", "--seed", "7"}, `POST /v1/reset  {"seed":7}`},
 		{[]string{"step"}, `POST /v1/step  {"steps":1}`},
 		{[]string{"step", "100"}, `POST /v1/step  {"steps":100}`},
 		{[]string{"remove", "17"}, "DELETE /v1/actors/17"},

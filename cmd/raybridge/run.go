@@ -28,6 +28,7 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/internal/fault"
+	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
@@ -300,7 +301,7 @@ func (pl *plan) build(ctx context.Context, open gpu.Opener, server *controlServe
 		run.Bridges = append(slices.Clip(run.Bridges), config.Bridge{Type: stream.PortName})
 	}
 	sim, err := raybridge.Open(ctx, raybridge.Config{
-		Run: &run, Bridges: own, Realtime: pl.mode == pipeline.Realtime, Open: open, Memory: pl.flags.memory.budget(), OutDir: pl.flags.out,
+		Run: &run, Bridges: own, Realtime: pl.mode == pipeline.Realtime, Open: open, Memory: pl.memory, OutDir: pl.flags.out,
 		About: bridges.Run{Version: version, Rig: pl.rigName()}, Log: pl.log, OnProgress: pl.progress.update,
 	})
 	if fault := new(raybridge.ConfigError); errors.As(err, &fault) {
@@ -511,7 +512,7 @@ func (pl *plan) listen(ctx context.Context) (*controlServer, error) {
 	if !pl.flags.quiet || pl.api.at.Port == 0 && pl.api.at.Path == "" { // else nobody would know which
 		fmt.Fprintln(pl.progress.out, "API on", urlOf(server.Addr()))
 	}
-	return &controlServer{Server: server, port: stream.NewPort(server.Listener()), step: pl.config.Time.Step, log: pl.log}, nil
+	return &controlServer{Server: server, port: stream.NewPort(server.Listener(), pl.memory), step: pl.config.Time.Step, log: pl.log}, nil
 }
 
 // urlOf is where programs find the API: of a UNIX socket its address.
@@ -646,6 +647,7 @@ type plan struct {
 	leftToCommands bool
 	api            *apiPlan   // nil where nothing listens
 	audience       []audience // whom the run waits for
+	memory         *memory.Budget
 	log            *slog.Logger
 	progress       *progressPrinter
 }
@@ -677,7 +679,7 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 	if err := checkTwice(c.Bridges); err != nil {
 		return nil, err
 	}
-	pl := &plan{flags: f, config: c, window: f.window, leftToCommands: before != c.Ego.Driver && c.Ego.Driver == config.DriverExternal && !drivesItself(c.Sensors)}
+	pl := &plan{flags: f, config: c, window: f.window, memory: f.memory.budget(), leftToCommands: before != c.Ego.Driver && c.Ego.Driver == config.DriverExternal && !drivesItself(c.Sensors)}
 	var err error
 	if pl.mode, err = modeOf(f, c); err != nil {
 		return nil, err

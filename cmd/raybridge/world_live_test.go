@@ -5,8 +5,11 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,6 +73,74 @@ func TestAWorldFromOutside(t *testing.T) {
 	o = call(t, "run", "--step", "--config", config, "--bridge", "mcap:b.mcap", "--out", filepath.Join(dir, "config"))
 	assert.Equal(t, exitFailed, o.code)
 	assert.Contains(t, o.err, `world csv: step to 100000000 ns: spawn[1] (actor "b"): no room for another actor: it is for 1`)
+}
+
+// worldRuns are the commands of docs/world.md by the kind of their world, without the program's name.
+func worldRuns(t *testing.T) map[string]string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/world.md")
+	require.NoError(t, err)
+	runs := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^raybridge (run .*--world (\w+:[a-z.]+).*)$`).FindAllStringSubmatch(string(page), -1) {
+		runs[m[2]] = m[1]
+	}
+	require.ElementsMatch(t, []string{"csv:overtake.csv", "osi:drive.osi", "osi:udp", "sumo:.."}, slices.Collect(maps.Keys(runs)))
+	return runs
+}
+
+// runTwice runs a command of the page twice in a folder, as it stands there. It returns what the summary says of
+// the world, and holds the recordings against each other.
+func runTwice(t *testing.T, dir, line string) pipeline.WorldSummary {
+	t.Helper()
+	write(t, dir, "rig.yaml", worldRig)
+	assets, err := filepath.Abs("../../../shared")
+	require.NoError(t, err)
+	line = strings.ReplaceAll(line, "../shared", assets)
+	var recordings [2][]byte
+	var summary pipeline.Summary
+	for i := range recordings {
+		cmd := command(t, append(strings.Fields(line), "--summary", "s.json")...)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s\n%s", line, out)
+		recordings[i], err = os.ReadFile(filepath.Join(dir, "out", "drive.mcap"))
+		require.NoError(t, err)
+		text, err := os.ReadFile(filepath.Join(dir, "s.json"))
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(text, &summary))
+		require.NoError(t, os.RemoveAll(filepath.Join(dir, "out")))
+	}
+	assert.True(t, bytes.Equal(recordings[0], recordings[1]), "the recordings differ")
+	require.NotNil(t, summary.World)
+	return *summary.World
+}
+
+// TestWorldPageCommands: the commands of docs/world.md for files run as they stand. That of SUMO needs SUMO, and
+// is a test of its own.
+func TestWorldPageCommands(t *testing.T) {
+	t.Parallel()
+	needsOpenGL(t)
+	runs := worldRuns(t)
+	t.Run("csv", func(t *testing.T) {
+		dir := t.TempDir()
+		log, err := os.ReadFile("../../world/csv/testdata/overtake.csv") // which the page shows
+		require.NoError(t, err)
+		write(t, dir, "overtake.csv", string(log))
+		world := runTwice(t, dir, runs["csv:overtake.csv"])
+		assert.EqualValues(t, 3, world.Frames)
+		assert.Equal(t, 2, world.Actors.Most)
+	})
+	t.Run("osi", func(t *testing.T) {
+		dir := t.TempDir()
+		trace, err := os.ReadFile("../../../shared/assets/maps/example_sv_trace.osi")
+		if err != nil {
+			t.Skip("no ../shared/assets/maps beside the checkout; package osi has traces of its own")
+		}
+		write(t, dir, "drive.osi", string(trace))
+		world := runTwice(t, dir, runs["osi:drive.osi"])
+		assert.EqualValues(t, 546, world.Frames)
+		assert.Equal(t, 1, world.Actors.Most)
+	})
 }
 
 // TestAWorldKnowsTheScenesLights: a trace of OSI may switch the lights of the city. Of those that a scene

@@ -14,7 +14,7 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Seq
 
 import numpy as np
 
-from ._errors import Busy, Closed, Refused, Timeout, UnknownSensor
+from ._errors import Busy, Closed, Refused, Timeout, Unfinished, UnknownSensor
 from ._messages import Decoder
 from ._wire import SUBSCRIBE, Address, Api, Bytes, Connection, Stream, proto_fields, varint
 
@@ -63,12 +63,29 @@ class Pose(NamedTuple):
         return (sr * cp * cy - cr * sp * sy, cr * sp * cy + sr * cp * sy, cr * cp * sy - sr * sp * cy, cr * cp * cy + sr * sp * sy)
 
 
+def _numbers(what: str, given: Vector, n: int) -> List[float]:
+    """Return the n numbers that were given."""
+    try:
+        numbers = [float(x) for x in given]
+    except (TypeError, ValueError):
+        numbers = []
+    if len(numbers) != n:
+        raise Refused(f"{what} {given!r}: want {n} numbers", "value")
+    return numbers
+
+
 def _values(pose: Pose) -> Tuple[int, List[float]]:
-    flags, values = 0, [float(pose.x), float(pose.y), float(pose.z), *pose.quaternion]
+    if not isinstance(pose, Pose):
+        raise Refused(f"{pose!r}: want a Pose", "value")
+    try:
+        flags, values = 0, [float(pose.x), float(pose.y), float(pose.z)]
+        values += pose.quaternion if pose.orientation is None else _numbers("orientation", pose.orientation, 4)
+    except (TypeError, ValueError) as e:
+        raise Refused(f"{pose}: {e}", "value") from None
     if pose.velocity is not None:
-        flags, values = flags | _VELOCITY, values + [*pose.velocity]
+        flags, values = flags | _VELOCITY, values + _numbers("velocity", pose.velocity, 3)
     if pose.angular_velocity is not None:
-        flags, values = flags | _ANGULAR, values + [*pose.angular_velocity]
+        flags, values = flags | _ANGULAR, values + _numbers("angular_velocity", pose.angular_velocity, 3)
     if pose.jump:
         flags |= _JUMP
     for light in pose.lights:
@@ -117,6 +134,12 @@ def _whole(n: Any, want: str, kind: str) -> int:
         return operator.index(n)
     except TypeError:
         raise Refused(want, kind) from None
+
+
+def _why(failure: Dict[int, Any]) -> Tuple[str, str]:
+    """Return the text and the kind of a step's failure."""
+    status = failure.get(1, 0)
+    return failure.get(2, b"").decode(), _KINDS[status] if status < len(_KINDS) else "failed"
 
 
 def _who(ref: Union[int, str]) -> bytes:
@@ -355,7 +378,7 @@ class Sim:
             raise Refused(f"reference {reference!r}: want {', '.join(_REFERENCES)}", "value")
         spec = _part(1, name.encode()) + _part(2, model.encode()) + bytes((0x20, _REFERENCES[reference], 0x28, on_ground))
         if size is not None:
-            spec += _part(3, struct.pack("<3d", *size))
+            spec += _part(3, struct.pack("<3d", *_numbers("size", size, 3)))
         actor = Actor(self, name, model)
         self._coming.append((actor, spec + _part(6, _state(pose if pose is not None else Pose(x, y, z, yaw)))))
         return actor
@@ -385,7 +408,8 @@ class Sim:
         end, on the way there from where they are. Who is not named stays, or leaves with complete. ego
         moves the vehicle that carries the sensors. signals says what traffic lights show, by their names
         or ids: red, yellow, green or off, until they are told others. The step returns when all that was due is here;
-        wait="captured" or "none" returns earlier. Refused changes nothing.
+        wait="captured" or "none" returns earlier. Refused changes nothing. After Unfinished the frame
+        was applied.
         """
         if (duration is None) == (until is None):
             raise Refused("a step needs a duration or until, one of them", "value")
@@ -425,12 +449,18 @@ class Sim:
             result = self._call(bytes(out))
         finally:
             self._taking = None
-        self._answer(frame, result, coming)
+        failure = self._answer(frame, result, coming)
+        if failure is not None:
+            self._early = frame._data  # it comes with the next step
+            if not failure.get(7):
+                self._refuse(failure, coming)
+        self._coming = [c for c in self._coming if c not in coming]
+        self._going = self._going[len(going):] if self._going is going else self._going
+        if failure is not None:
+            raise Unfinished(*_why(failure))
         left_out, self._left_out = self._left_out, {}
         for id, n in left_out.items():
             frame.missing[self._key(id)] = f"{n} samples that came between steps were left out: step more often or wait for them"
-        self._coming = [c for c in self._coming if c not in coming]
-        self._going = self._going[len(going):] if self._going is going else self._going
         return frame
 
     def _call(self, payload: bytes) -> bytes:
@@ -443,7 +473,9 @@ class Sim:
         """Say what is known of a program's end."""
         return text
 
-    def _answer(self, frame: Frame, result: bytes, coming: List[Tuple[Actor, bytes]]) -> None:
+    def _answer(self, frame: Frame, result: bytes, coming: List[Tuple[Actor, bytes]]) -> Optional[Dict[int, Any]]:
+        """Take a StepResult over into a frame, and return its failure if it has one."""
+        failure: Optional[Dict[int, Any]] = None
         for field, value in proto_fields(result):
             if field == 1:
                 frame.time = self.time = struct.unpack("<q", value)[0]
@@ -459,21 +491,36 @@ class Sim:
             elif field == 5:
                 frame.ego = _ego(dict(proto_fields(value)))
             elif field == 6:
-                self._refuse(dict(proto_fields(value)), coming, frame)
+                failure = dict(proto_fields(value))
+                if _why(failure)[1] == "ended":
+                    raise Closed(self._epitaph(_why(failure)[0]))
+        return failure
 
-    def _refuse(self, failure: Dict[int, Any], coming: List[Tuple[Actor, bytes]], frame: Frame) -> None:
-        kind = _KINDS[failure.get(1, 0)] if failure.get(1, 0) < len(_KINDS) else "failed"
+    def _refuse(self, failure: Dict[int, Any], coming: List[Tuple[Actor, bytes]]) -> None:
+        text, kind = _why(failure)
         where, index = failure.get(3, b"").decode(), failure.get(4, 0)
-        self._early = frame._data  # it comes with the next step
         if where == "spawn" and index < len(coming):
             self._coming = [c for i, c in enumerate(coming) if i != index]  # the others can come
         elif where == "remove" and index < len(self._going):
             del self._going[index]
         actor: object = failure.get(6, b"").decode() or struct.unpack("<I", failure.get(5, bytes(4)))[0] or None
-        if kind == "ended":
-            raise Closed(self._epitaph(failure.get(2, b"").decode()))
         error = Busy if kind == "busy" else Refused
-        raise error(failure.get(2, b"").decode(), kind, where, index if where else None, actor)
+        raise error(text, kind, where, index if where else None, actor)
+
+    def reset(self, seed: Optional[int] = None) -> None:
+        """Take the run back to its beginning, with another seed of the sensors' noise, or the one that it has.
+
+        What it publishes from then on is what a fresh run of that seed would. Actors that came are gone, and the
+        sensors are those of the beginning.
+        """
+        n = self.status()["seed"] if seed is None else _whole(seed, f"seed {seed!r}: want a whole number", "value")
+        if not 0 <= n < 1 << 64:
+            raise Refused(f"seed {n}: want 0 to 2^64 - 1", "value")
+        frame = Frame(self, {})
+        self._answer(frame, self._call(b"\x78" + varint(n)), [])
+        self._early, self._left_out = {}, {}
+        self._coming, self._going, self._names = [], [], 0
+        self._learn()
 
     def read(self, key: str, timeout: float = 10.0) -> Any:
         """Wait for the next sample of a run that goes on by itself, and return it."""

@@ -26,6 +26,7 @@ _SHARED = 2
 _LONGEST_TABLE = 16 << 20
 ALIVE, STREAM, ANSWER, LOSSES, BYE, SUBSCRIBE, UNSUBSCRIBE, STEP, STEP_RESULT, RING, RELEASE = range(1, 12)
 _PATIENCE = 5  # beats without a frame
+_LARGE = 16 << 10  # bytes of a message that comes through shared memory, where the program doesn't say
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -188,7 +189,7 @@ class Connection:
         self._ending = threading.Event()
         self._head = bytearray(_FRAME.size)
         self._memory: Optional[mmap.mmap] = None
-        self._least = 1 << 32
+        self._least = _LARGE
         self._read_out: Deque[int] = collections.deque()
         self.viewed = self.copied = 0
         self._socket = address.open(timeout)

@@ -77,18 +77,43 @@ class TestStep(unittest.TestCase):
             points = sim.step(0.1)["lidar/points"]
             self.assertEqual(int((points["ObjIdx"] == handle).sum()), 0)
 
+    def drive(self, sim):
+        car = sim.spawn("vehicle.sedan", x=12, name="car")
+        data = b""
+        for k in range(3):
+            frame = sim.step(0.1, {car: rb.Pose(12 + k, k / 4, yaw=0.1 * k, velocity=(10, 2, 0))}, ego=rb.Pose(k, 0))
+            data += frame["front/image"].tobytes() + frame["lidar/points"].tobytes()
+        self.assertAlmostEqual(frame.ego.position[0], 2)
+        return data + str((frame.number, frame.time, car.handle, frame["lidar/points"].stamp)).encode()
+
     def test_two_runs_have_the_same_bytes(self):
         runs = []
         for _ in range(2):
             with launch(RIG, seed=7) as sim:
-                car = sim.spawn("vehicle.sedan", x=12, name="car")
-                data = b""
-                for k in range(3):
-                    frame = sim.step(0.1, {car: rb.Pose(12 + k, k / 4, yaw=0.1 * k, velocity=(10, 2, 0))}, ego=rb.Pose(k, 0))
-                    data += frame["front/image"].tobytes() + frame["lidar/points"].tobytes()
-                self.assertAlmostEqual(frame.ego.position[0], 2)
-                runs.append(data)
+                runs.append(self.drive(sim))
         self.assertEqual(runs[0], runs[1])
+
+    def test_a_reset_run_has_the_bytes_of_a_fresh_one(self):
+        with launch(RIG, seed=7) as sim:
+            fresh = self.drive(sim)
+            sim.spawn_sensor("sensor.other.gnss", "late")
+            sim.spawn("vehicle.truck", x=30, name="truck")
+            sim.step(0.2)
+            sim.spawn("vehicle.sedan", x=30)  # it never comes
+            sim.reset(7)
+            self.assertEqual(sim.time, 0)
+            self.assertNotIn("late/fix", sim.sensors)
+            self.assertEqual(self.drive(sim), fresh)
+            sim.reset()
+            self.assertEqual(sim.status()["seed"], 7)
+            self.assertEqual(self.drive(sim), fresh)
+            for seed in (-1, 1 << 64, 0.5):
+                with self.assertRaises(rb.Refused):
+                    sim.reset(seed)
+            with rb.connect(sim.address) as other:
+                with self.assertRaises(rb.Busy):
+                    other.reset(1)
+            self.assertEqual(sim.api("GET", "/v1/status")["resets"], 2)
 
     def test_shared_memory(self):
         rig = {"sensors": [{"id": "sensor.camera.rgb", "name": "front", "rate": 10, "image_size_x": 320, "image_size_y": 240, "pose": {"z": 1.5}}]}
@@ -106,10 +131,20 @@ class TestStep(unittest.TestCase):
                     self.assertEqual(sum(sim.shared.values()), 56)
                     self.assertGreater(sim.shared["copied"], 50, "four pictures fill it, which are kept")
                 else:
-                    self.assertEqual(sim.shared["viewed"], 0)
+                    self.assertEqual(sim.shared, {"viewed": 0, "copied": 56})
                     kept[0][0, 0, 0] += 0  # may be written
             runs[shared] = b"".join(image.tobytes() for image in [*kept, last])  # after the program's end, too
         self.assertEqual(len(set(runs.values())), 1)
+
+    def test_programs_share_one_budget(self):
+        rig = {"sensors": [{"id": "sensor.camera.rgb", "name": "front", "rate": 10, "image_size_x": 320, "image_size_y": 240, "pose": {"z": 1.5}}]}
+        with launch(rig, args=["--max-memory", "400MiB"]) as sim:  # of which 256 are the first one's
+            self.assertEqual(sim.step(0.1)["front/image"].shape, (240, 320, 3))
+            with rb.connect(sim.address) as other:
+                sim.step(0.1)
+                self.assertEqual(other.read("front/image").shape, (240, 320, 3))
+                self.assertEqual((sim.shared["viewed"], other.shared["viewed"]), (2, 0))
+                self.assertGreater(other.shared["copied"], 0)
 
     def test_only_wanted_sensors_send(self):
         with launch(RIG, sensors=["imu/imu"]) as sim:
@@ -203,6 +238,50 @@ class TestStep(unittest.TestCase):
                         lambda: sim.step(until=1)):
                 self.assertRaises(rb.Refused, bad)
             self.assertEqual(sim.step(0.01).time, 20_000_000)
+
+    def test_vectors_of_another_length_are_refused(self):
+        with launch() as sim:
+            for bad in (rb.Pose(0, 0, orientation=(0, 0, 1)), rb.Pose(0, 0, orientation=(0, 0, 0, 1, 0)), rb.Pose(0, 0, orientation=1),
+                        rb.Pose(0, 0, velocity=(1, 2)), rb.Pose(0, 0, angular_velocity="abc"), rb.Pose("here", 0), rb.Pose(0, None), (1, 2, 3), None):
+                for use in (lambda: sim.step(0.01, {1: bad}), lambda: sim.spawn("box", pose=(1, 2) if bad is None else bad),
+                            lambda: sim.step(0.01, ego=0 if bad is None else bad)):
+                    with self.subTest(bad=bad), self.assertRaises(rb.Refused) as caught:
+                        use()
+                    self.assertEqual(caught.exception.kind, "value")
+            with self.assertRaisesRegex(rb.Refused, r"^orientation \(0, 0, 1\): want 4 numbers$"):
+                sim.step(0.01, {1: rb.Pose(0, 0, orientation=(0, 0, 1))})
+            with self.assertRaisesRegex(rb.Refused, r"^size \[4, 2\]: want 3 numbers$"):
+                sim.spawn("box", size=[4, 2])
+            self.assertEqual(sim.step(0.01).time, 10_000_000)
+            sim.spawn("box", pose=rb.Pose(5, 0, orientation=np.array([0, 0, 0, 1])), size=np.ones(3))
+            sim.step(0.01)
+
+    def test_a_step_that_cannot_end_was_applied(self):
+        with launch(RIG) as sim:
+            gone, a = sim.spawn("box", x=20, name="gone"), sim.spawn("box", x=5)
+            sim.step(0.1)
+            gone.destroy()
+            b = sim.spawn("box", x=9, name="b")
+
+            def change():
+                sim.resume()
+                sim.pause()
+
+            other = threading.Timer(0.3, change)
+            other.start()
+            with self.assertRaisesRegex(rb.Unfinished, "the frame was applied, but the step did not end") as caught:
+                sim.step(9e3, {a: rb.Pose(6, 0)})
+            other.join()
+            self.assertEqual(caught.exception.kind, "wrong_mode")
+            self.assertNotIsInstance(caught.exception, rb.Refused)
+            self.assertTrue(b.handle)
+            self.assertEqual({x["name"] for x in sim.api("GET", "/v1/actors")["actors"]}, {a.name, "b"})
+            stands = sim.time
+            self.assertLess(stands, 9_000_000_000_000)
+            frame = sim.step(0.1, {a: rb.Pose(7, 0), b: rb.Pose(9, 1)})
+            self.assertEqual(frame.time, stands + 100_000_000)
+            stamps = [s.stamp for s in frame.all("front/image")]
+            self.assertEqual(stamps[0], 200_000_000, "what the step before brought is here")
 
     def test_one_owner(self):
         with launch() as sim:

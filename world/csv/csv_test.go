@@ -51,28 +51,9 @@ func write(t testing.TB, text string) string {
 
 func still() world.State { return world.State{Pose: spatial.Identity()} }
 
-// read returns all frames of a file, deep copies, and the error after them. A file that
-// can't be opened has none.
-func read(t testing.TB, path string, o world.Options) (frames []world.Frame, err error) {
-	ctx := context.Background()
-	source, err := csv.Kind.Open(ctx, path, o)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { assert.NoError(t, source.Close()) }()
-	for {
-		f, err := source.Next(ctx, still())
-		if err != nil {
-			return frames, err
-		}
-		c := *f
-		c.Spawn, c.Actors = append([]world.Spawn(nil), f.Spawn...), append([]world.Actor(nil), f.Actors...)
-		if f.Ego != nil {
-			ego := *f.Ego
-			c.Ego = &ego
-		}
-		frames = append(frames, c)
-	}
+// read returns all frames of a file, and the error after them.
+func read(t testing.TB, path string, o world.Options) ([]world.Frame, error) {
+	return worldtest.Frames(t, csv.Kind, path, o)
 }
 
 func TestTenLinesDriveActors(t *testing.T) {

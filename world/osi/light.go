@@ -80,35 +80,35 @@ const modeOff = 2
 // read reads a TrafficLight. Its bulb has no light where the scene has none of its names.
 func (l *lights) read(message []byte) (id uint64, b bulb, err error) {
 	named := false
-	c := cursor{rest: message}
-	for c.next() {
-		switch c.field {
+	c := over(message)
+	for c.Next() {
+		switch c.Field {
 		case 1:
 			id, named = c.identifier()
 		case 3:
-			in := cursor{rest: c.message()}
-			for in.next() {
-				switch in.field {
+			in := over(c.Message())
+			for in.Next() {
+				switch in.Field {
 				case 1:
-					b.color = in.number()
+					b.color = in.Varint()
 				case 3:
-					b.lit = in.number() > modeOff
+					b.lit = in.Varint() > modeOff
 				}
 			}
-			c.keep("classification", in.err)
+			c.Within("classification", in.Err)
 		case 5:
-			in := cursor{rest: c.message()}
-			for in.next() {
-				if in.field == 3 && b.light == "" {
-					b.light = l.nameOf(in.message())
+			in := over(c.Message())
+			for in.Next() {
+				if in.Field == 3 && b.light == "" {
+					b.light = l.nameOf(in.Message())
 				}
 			}
-			c.keep("source reference", in.err)
+			c.Within("source reference", in.Err)
 		}
 	}
 	switch {
-	case c.err != nil:
-		return id, b, c.err
+	case c.Err != nil:
+		return id, b, c.Err
 	case !named:
 		return id, b, fmt.Errorf("%w: it has no id", world.ErrValue)
 	}

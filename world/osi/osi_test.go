@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/raybridge/raybridge/world"
@@ -191,28 +192,9 @@ func TestConformanceOfDatagrams(t *testing.T) {
 
 func still() world.State { return world.State{Pose: spatial.Identity()} }
 
-// read returns all frames of a file, deep copies, and the error after them.
-func read(t testing.TB, path string, o world.Options) (frames []world.Frame, err error) {
-	ctx := context.Background()
-	source, err := Kind.Open(ctx, path, o)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { assert.NoError(t, source.Close()) }()
-	for {
-		f, err := source.Next(ctx, still())
-		if err != nil {
-			return frames, err
-		}
-		c := *f
-		c.Spawn, c.Actors = append([]world.Spawn(nil), f.Spawn...), append([]world.Actor(nil), f.Actors...)
-		c.Signals = append([]world.Signal(nil), f.Signals...)
-		if f.Ego != nil {
-			ego := *f.Ego
-			c.Ego = &ego
-		}
-		frames = append(frames, c)
-	}
+// read returns all frames of a file, and the error after them.
+func read(t testing.TB, path string, o world.Options) ([]world.Frame, error) {
+	return worldtest.Frames(t, Kind, path, o)
 }
 
 // drive is a SensorView trace: a host, a bus that brakes, a pedestrian, and a house in the first message.
@@ -421,8 +403,8 @@ func TestFaults(t *testing.T) {
 		{"cut in a length", append(framed(one, two), 1, 2), at + "it is damaged: the file ends in it, after 2 of 4 bytes", io.ErrUnexpectedEOF, 1},
 		{"long message", append(framed(one, two), 1, 0, 0, 4), at + "it is damaged: it says that it has 67108865 bytes, the limit is 67108864", ErrDamaged, 1},
 		{"text", []byte("hello, world"), "message 1 at byte 0: it is damaged: it says that it has", ErrDamaged, 0},
-		{"garbage", append(framed(one, two), framed(message("\x12\x03\x08\x01\x12\x05"))...), at + "timestamp: it is damaged: unexpected EOF", ErrDamaged, 1},
-		{"another protocol", framed(one, two, message{}.number(2, 5)), at + "it is damaged: field 2 has wire type 0, want 2: is it a message of OSI 3?", ErrDamaged, 1},
+		{"garbage", append(framed(one, two), framed(message("\x12\x03\x08\x01\x12\x05"))...), at + "timestamp: it is damaged, or it is not a message of OSI 3: in field 2: unexpected EOF", ErrDamaged, 1},
+		{"another protocol", framed(one, two, message{}.number(2, 5)), at + "it is damaged, or it is not a message of OSI 3: field 2 has wire type 0, want 2", ErrDamaged, 1},
 		{"no timestamp", framed(one, two, message{}.put(5, car(1, base(0, 0, 0, 0)))), at + "time is not ahead: it has no timestamp", world.ErrTime, 1},
 		{"nanoseconds", framed(one, two, message{}.put(2, message{}.number(2, 1e9))), at + "timestamp: time is not ahead: 0 s and 1000000000 ns", world.ErrTime, 1},
 		{"time goes back", framed(one, two, one), at + "time is not ahead: it goes back from 2 to 1 s", world.ErrTime, 1},
@@ -767,7 +749,7 @@ func FuzzDatagrams(f *testing.F) {
 // TestBomb: what a gzip file unpacks to has an end.
 func TestBomb(t *testing.T) {
 	file := framed(truthAt(0), truthAt(1), truthAt(2))
-	endless := &bounded{Reader: bytes.NewReader(file), left: int64(len(file)) - 3}
+	endless := &fault.Bounded{Reader: bytes.NewReader(file), Left: int64(len(file)) - 3, Err: errBomb}
 	source := newSource(&trace{path: "a.osi.gz", reader: bufio.NewReader(endless)}, world.Options{})
 	_, err := source.Next(context.Background(), still())
 	require.NoError(t, err)

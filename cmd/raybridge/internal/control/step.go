@@ -215,8 +215,8 @@ func (h *handler) stepOn(ctx context.Context, n int64) error {
 	case <-ctx.Done():
 		return fmt.Errorf("step: %w", world.ErrBusy)
 	}
-	if !h.run.Clock.Paused() {
-		return fmt.Errorf("step: %w: pause it first", simtime.ErrNotPaused)
+	if err := h.standing(); err != nil {
+		return err
 	}
 	h.awaitBegin(ctx)
 	to := h.gridAfter(n)
@@ -229,6 +229,14 @@ func (h *handler) stepOn(ctx context.Context, n int64) error {
 	default:
 		return fmt.Errorf("step: %w", world.ErrBusy)
 	}
+}
+
+// standing refuses a step where time passes by itself: there is no present time to step on from.
+func (h *handler) standing() error {
+	if h.run.Clock.Paused() {
+		return nil
+	}
+	return fmt.Errorf("step: %w: %w: pause it first", world.ErrMode, simtime.ErrNotPaused)
 }
 
 // gridAfter is the end of the n-th step from where the run is told to go already.
@@ -265,6 +273,9 @@ func (h *handler) awaitBriefly(ctx context.Context) {
 
 // frame makes the step of a frame. Its answer waits for as long as the client does.
 func (h *handler) frame(w http.ResponseWriter, r *http.Request, request *stepRequest) (any, error) {
+	if err := h.standing(); err != nil {
+		return nil, err
+	}
 	f, err := h.frameOf(request)
 	if err != nil {
 		return nil, advise(err, stepExample)
@@ -272,10 +283,42 @@ func (h *handler) frame(w http.ResponseWriter, r *http.Request, request *stepReq
 	defer unhurried(w)()
 	h.awaitBriefly(r.Context())
 	result, err := h.stepAsOther(r.Context(), f)
-	if err != nil {
+	switch {
+	case errors.Is(err, world.ErrUnfinished):
+		return nil, &unfinishedError{err, result.Spawned}
+	case err != nil:
 		return nil, err
 	}
 	return h.answerOf(&result), nil
+}
+
+// unfinishedError is of a step that wraps world.ErrUnfinished, with the handles of those who came.
+type unfinishedError struct {
+	error
+	spawned []uint32
+}
+
+func (e *unfinishedError) Unwrap() error { return e.error }
+
+// reset takes the run back to its beginning, with the seed that it has or another.
+func (h *handler) reset(w http.ResponseWriter, r *http.Request) (any, error) {
+	var request resetRequest
+	if err := read(w, r, &request); err != nil {
+		return nil, advise(err, `{"seed": 7}`)
+	}
+	defer unhurried(w)()
+	h.awaitBriefly(r.Context())
+	if err := h.unowned(); err != nil {
+		return nil, fmt.Errorf("reset: %w", err)
+	}
+	seed := h.run.Pipeline.Seed()
+	if request.Seed != nil {
+		seed = *request.Seed
+	}
+	if _, err := h.run.Pipeline.Reset(r.Context(), seed); err != nil {
+		return nil, err
+	}
+	return TimeOf(h.run.Clock), nil
 }
 
 // unhurried lets a request take its time up to the call of hurry, from which on its answer has
