@@ -170,15 +170,12 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 	defer server.close()
 	source, err := pl.openWorld(ctx)
 	if err != nil {
-		return usage(err)
+		return unbegun(ctx, usage(err))
 	}
 	defer source.close()
 	p, err := pl.build(ctx, open, server)
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil // ended before it began, as it was told to
-	}
 	if err != nil {
-		return err
+		return unbegun(ctx, err)
 	}
 	source.see(p)
 	views, err := pl.views(p, extra)
@@ -209,6 +206,15 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 		closeErr = errors.Join(closeErr, v.finish(p))
 	}
 	return pl.conclude(cmd, p, errors.Join(runErr, closeErr))
+}
+
+// unbegun is the error of a run that hasn't begun. It is nil where that was told to end, as by Ctrl-C while it waited
+// for its world.
+func unbegun(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
 }
 
 // openSource is a world that the run follows; without one nil, whose close does nothing.

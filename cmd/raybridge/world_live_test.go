@@ -4,14 +4,17 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -167,6 +170,25 @@ func TestAWorldKnowsTheScenesLights(t *testing.T) {
 		require.Equal(t, exitDone, o.code, o.err)
 		assert.Equal(t, unknown, strings.Count(o.err, "the scene doesn't have a traffic light"), "%s: %s", scene, o.err)
 	}
+}
+
+// TestARunWhoseWorldIsLateCanBeEnded: Ctrl-C while it waits for a simulator is not a fault.
+func TestARunWhoseWorldIsLateCanBeEnded(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := l.Addr().String()
+	require.NoError(t, l.Close()) // nobody listens there
+	ctx, cancel := context.WithCancel(t.Context())
+	out, errOut := newTranscript(), newTranscript()
+	ended := make(chan int, 1)
+	go func() {
+		ended <- program(ctx, []string{"run", "--scene", "plane", "--world", "sumo:" + address, "--bridge", "mcap:a.mcap", "--out", t.TempDir()}, out, errOut)
+	}()
+	require.Eventually(t, func() bool { return strings.Contains(errOut.String(), "SUMO doesn't listen yet") }, 20*time.Second, time.Millisecond)
+	cancel()
+	assert.Equal(t, exitDone, <-ended, errOut)
+	assert.NotContains(t, errOut.String(), "canceled")
 }
 
 // TestWorldsAreRefused: wrong use of --world exits with 2, and says what to give.

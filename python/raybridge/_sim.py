@@ -15,7 +15,7 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Seq
 import numpy as np
 
 from ._errors import Busy, Closed, Refused, Timeout, Unfinished, UnknownSensor
-from ._messages import Decoder
+from ._messages import Array, Decoder
 from ._wire import SUBSCRIBE, Address, Api, Bytes, Connection, Stream, proto_fields, varint
 
 _KINDS = ["failed", "busy", "wrong_mode", "time", "value", "unknown_actor", "duplicate", "full", "malformed", "ended",
@@ -239,9 +239,9 @@ class Frame(AbstractMapping):  # type: ignore[type-arg]
     def _repr_html_(self) -> str:
         pictures = ""
         for key in self:
-            sample = self[key]
-            if isinstance(sample, np.ndarray) and sample.dtype == np.uint8 and sample.ndim == 3 and sample.shape[2] in (3, 4):
-                text = base64.b64encode(png(sample)).decode()
+            picture = _visible(self[key])
+            if picture is not None:
+                text = base64.b64encode(png(picture)).decode()
                 pictures += f'<figure><img src="data:image/png;base64,{text}"><figcaption>{key}</figcaption></figure>'
         return pictures or repr(self)
 
@@ -255,16 +255,32 @@ class Frame(AbstractMapping):  # type: ignore[type-arg]
         display(self)
 
 
+def _visible(sample: Any) -> Any:
+    """Return a picture as png takes it, None for other samples. One of a number a pixel is grey, its largest white."""
+    if not isinstance(sample, Array):
+        return None
+    encoding = sample.info.fields.get("encoding", "")
+    if encoding in ("rgb8", "rgba8"):
+        return sample
+    if encoding in ("bgr8", "bgra8"):
+        return sample[..., [2, 1, 0, 3][:sample.shape[2]]]
+    if not encoding or sample.ndim != 2:
+        return None
+    known = np.where(np.isfinite(sample), sample, 0)
+    return (known * (255 / max(1e-9, float(known.max(initial=0))))).clip(0, 255).astype(np.uint8)
+
+
 def png(picture: Any) -> bytes:
-    """Return a picture of HxWx3 or HxWx4 bytes as a PNG file."""
-    height, width, channels = picture.shape
+    """Return a picture of HxW, HxWx3 or HxWx4 bytes as a PNG file: grey, RGB or RGBA."""
+    height, width = picture.shape[:2]
+    channels = picture.shape[2] if picture.ndim == 3 else 1
     rows = np.empty((height, 1 + width * channels), np.uint8)
     rows[:, 0], rows[:, 1:] = 0, np.ascontiguousarray(picture).reshape(height, -1)
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    head = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 6, 0, 0, 0)
+    head = struct.pack(">IIBBBBB", width, height, 8, {1: 0, 3: 2, 4: 6}[channels], 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows.tobytes(), 1)) + chunk(b"IEND", b"")
 
 

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+import types
 import unittest
 import unittest.mock
 
@@ -145,6 +146,28 @@ class TestStep(unittest.TestCase):
                 self.assertEqual(other.read("front/image").shape, (240, 320, 3))
                 self.assertEqual((sim.shared["viewed"], other.shared["viewed"]), (2, 0))
                 self.assertGreater(other.shared["copied"], 0)
+
+    def test_a_frame_shows_its_pictures(self):
+        rig = {"sensors": [
+            {"id": "sensor.camera.rgb", "name": name, "rate": 10, "image_size_x": 32, "image_size_y": 24, "encoding": encoding}
+            for name, encoding in (("front", "rgb8"), ("carla", "bgra8"))
+        ] + [{"id": "sensor.camera.depth", "name": "depth", "rate": 10, "image_size_x": 32, "image_size_y": 24}]}
+        shown = []
+        notebook = types.ModuleType("IPython.display")
+        notebook.display = shown.append
+        with launch(rig) as sim, unittest.mock.patch.dict(sys.modules, {"IPython": types.ModuleType("IPython"), "IPython.display": notebook}):
+            frame = sim.step(0.1)
+            frame.show()
+            self.assertIs(shown[0], frame)
+            html = frame._repr_html_()
+            pictures = dict(re.findall(r'base64,([^"]*)"><figcaption>([^<]*)<', html))
+            self.assertEqual(sorted(pictures.values()), ["carla/image", "depth/image", "front/image"])
+            blue, red = (frame["carla/image"][..., c].mean() for c in (0, 2))
+            self.assertGreater(blue, red, "the sky")
+            self.assertEqual(frame["carla/image"][..., 2::-1].tolist(), frame["front/image"].tolist())
+            with unittest.mock.patch.dict(sys.modules, {"IPython.display": None}), unittest.mock.patch("builtins.print") as printed:
+                frame.show()
+            printed.assert_called_once_with(frame)
 
     def test_only_wanted_sensors_send(self):
         with launch(RIG, sensors=["imu/imu"]) as sim:
@@ -482,6 +505,9 @@ class TestLife(unittest.TestCase):
     def test_a_program_that_does_not_begin(self):
         with self.assertRaisesRegex(rb.Closed, r"exit code \d(.|\n)*no-such-rig"):
             launch("no-such-rig.yaml")
+        for _ in range(5):  # whether it ends before it listens or after
+            with self.assertRaisesRegex(rb.Closed, r"exit code 2(.|\n)*nowhere\.glb: no such file"):
+                rb.launch(scene="nowhere.glb", gpu="software")
         os_binary = os.environ.get("RAYBRIDGE_BINARY")
         try:
             os.environ["RAYBRIDGE_BINARY"] = "/no/such/program"

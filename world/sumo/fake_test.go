@@ -311,6 +311,7 @@ func program(how string) int {
 	if how == "dies" {
 		w.fault = func(_ byte, step int, answer []byte) ([]byte, bool) {
 			if step == 2 {
+				fmt.Fprintln(os.Stderr, "Answered with error to command 0xa4: Vehicle 'ego' is not known.")
 				fmt.Fprintln(os.Stderr, "Error: Vehicle 'car1' has no valid route.")
 				os.Exit(3)
 			}

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"io/fs"
 	"math"
 	"net"
 	"os"
@@ -412,7 +413,7 @@ func TestAddresses(t *testing.T) {
 		"127.0.0.1:1?order=-1":        "want a number",
 		"127.0.0.1:1?%zz":             "options",
 		"a.sumocfg?order=1":           "--num-clients",
-		"nowhere/to/be/found.sumocfg": "no such file",
+		"nowhere/to/be/found.sumocfg": "no folder nowhere/to/be",
 	} {
 		asSUMO(t, "deaf")
 		_, err := sumo.Kind.Open(t.Context(), address, world.Options{})
@@ -463,6 +464,7 @@ func TestAProgramThatDiesInAStep(t *testing.T) {
 	require.ErrorIs(t, err, sumo.ErrEnded)
 	assert.ErrorContains(t, err, "exit status 3: Vehicle 'car1' has no valid route.")
 	assert.NotContains(t, err.Error(), "it is late")
+	assert.NotContains(t, err.Error(), "not known", "what it answered to us")
 	assert.ErrorIs(t, syscall.Kill(pid, 0), syscall.ESRCH)
 	require.NoError(t, s.Close())
 }
@@ -474,6 +476,10 @@ func TestAProgramThatDoesNotStart(t *testing.T) {
 	_, err := sumo.Kind.Open(t.Context(), config, world.Options{})
 	require.ErrorIs(t, err, sumo.ErrEnded)
 	assert.ErrorContains(t, err, "exit status 1: The net is broken In file 'x.net.xml'")
+
+	_, err = sumo.Kind.Open(t.Context(), filepath.Join(filepath.Dir(config), "absent.sumocfg"), world.Options{})
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	assert.ErrorContains(t, err, "no such file")
 
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("SUMO_HOME", "")
