@@ -519,6 +519,9 @@ var usualSize = mgl64.Vec3{4.5, 1.8, 1.5}
 // body finds the shape of somebody who comes.
 func (p *Pipeline) body(c *coming, s *world.Spawn) error {
 	c.as = scene.Actor{Name: s.Name, TypeID: s.Model}
+	if s.Color.Known {
+		c.as.Paint = &[3]uint8{s.Color.R, s.Color.G, s.Color.B}
+	}
 	c.model = p.config.Scene.Model(s.Model)
 	size := s.Size
 	if c.model == nil || s.Model == BoxModel {

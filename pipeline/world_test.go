@@ -268,6 +268,20 @@ func TestLightsAreLamps(t *testing.T) {
 	}
 }
 
+// TestColorIsPaint: a spawned actor has the colour that its frame says, and none without one.
+func TestColorIsPaint(t *testing.T) {
+	p := stepped(t, 3, &script{})
+	blue, err := world.ParseColor("#0063bc")
+	require.NoError(t, err)
+	result, err := p.StepTo(t.Context(), &world.Frame{Until: 10_000_000, Spawn: []world.Spawn{
+		{Model: "vehicle.sedan", State: at(0, 0, 0), Color: blue}, {Model: "vehicle.sedan", State: at(0, 9, 0)}, {Model: "?", State: at(9, 9, 0), Color: blue},
+	}})
+	require.NoError(t, err)
+	for i, want := range []*[3]uint8{{0, 99, 188}, nil, {0, 99, 188}} {
+		assert.Equal(t, want, p.History().Actor(result.Spawned[i]).Paint)
+	}
+}
+
 // TestTheEgoOfAFrame moves the vehicle from outside.
 func TestTheEgoOfAFrame(t *testing.T) {
 	p := stepped(t, 1, &script{})

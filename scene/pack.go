@@ -41,7 +41,7 @@ type Packer struct {
 	middle  []spatial.Pose // of the current animated part between each key and the next
 	bends   []bend         // of the current part between each key and the next
 	tree    moverTree
-	records [][4]uint32 // scratch of Resident.seat
+	records []moverRow // scratch of Resident.seat
 }
 
 // NewPacker returns a packer for a world whose actors a history follows.

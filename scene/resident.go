@@ -146,9 +146,14 @@ func (r *Resident) Close() {
 	}
 }
 
+// moverRow is a row of the table of movers: two texels, of moverBytes.
+type moverRow [8]uint32
+
+const moverBytes = 32
+
 // moverRecords returns the table of movers, of which the slots' rows wait for seat.
-func (w *World) moverRecords() [][4]uint32 {
-	records := make([][4]uint32, w.Rows())
+func (w *World) moverRecords() []moverRow {
+	records := make([]moverRow, w.Rows())
 	for i := range w.Movers[:w.own] {
 		records[i] = w.moverRecord(&w.Movers[i], w.Movers[i].Actor)
 	}
@@ -156,12 +161,18 @@ func (w *World) moverRecords() [][4]uint32 {
 }
 
 // moverRecord returns the record of a mover that somebody has.
-func (w *World) moverRecord(m *Mover, a *Actor) [4]uint32 {
-	previous := uint32(0)
+func (w *World) moverRecord(m *Mover, a *Actor) moverRow {
+	row := moverRow{uint32(m.Root), label(a, a.Parts[m.Part].Tag), uint32(m.First)}
 	if m.shape != nil {
-		previous = uint32(m.First + (previousCopy-m.Copy)*m.Count)
+		row[3] = uint32(m.First + (previousCopy-m.Copy)*m.Count)
 	}
-	return [4]uint32{uint32(m.Root), label(a, a.Parts[m.Part].Tag), uint32(m.First), previous}
+	if a.Paint != nil {
+		for i, level := range a.Paint {
+			row[4+i] = math.Float32bits(float32(linearSRGB(level)))
+		}
+		row[7] = 1
+	}
+	return row
 }
 
 // seat brings those who are in the slots, last in a window, into the table of movers. Few actors
@@ -180,7 +191,7 @@ func (r *Resident) seat(c *gpu.Ctx, p *Packer, w Window) error {
 			record[1] |= uint32(now.lamps) << 24
 			p.records = append(p.records, record)
 		}
-		if err := c.WriteBuffer(r.tables[shaders.SlotMovers], r.World.slotRow(slot)*16, gpu.BytesOf(p.records)); err != nil {
+		if err := c.WriteBuffer(r.tables[shaders.SlotMovers], r.World.slotRow(slot)*moverBytes, gpu.BytesOf(p.records)); err != nil {
 			return fmt.Errorf("show actor %d (%s): %w", v.actor.ID, v.actor.Name, err)
 		}
 		r.seated[slot] = now
@@ -194,7 +205,8 @@ const (
 	flagDoubleSided = 2
 	flagUnlit       = 4
 	flagColored     = 8
-	flagLamp        = 16 // times the lamps
+	flagLamp        = 16 // times the lamps, up to 31
+	flagPaint       = 512
 )
 
 // Colored returns, per material, whether a mesh shows it with colours of its vertices.
@@ -242,6 +254,9 @@ func (s *Scene) materialRecords(layers *textureLayers) []Row {
 		}
 		if colored[i] {
 			flags += flagColored
+		}
+		if m.Paint {
+			flags += flagPaint
 		}
 		flags += flagLamp * float32(m.Lamps)
 		base, baseWrap := layers.color(m.BaseColorTexture)

@@ -116,6 +116,9 @@ type Actor struct {
 	// Motion moves the actor; nil for a static one. A *Driven is steered
 	// from outside.
 	Motion Motion
+	// Paint is the sRGB colour of the materials that are paint, red first. Nil is their own. It
+	// counts in an actor that History.SpawnActor brings.
+	Paint *[3]uint8
 }
 
 // Static reports whether neither the actor nor a part of it ever moves. Then it is part of the
@@ -244,6 +247,8 @@ type Material struct {
 	Reflectance float32
 	// Retro is true for retroreflectors (signs, plates): intensities 101..255.
 	Retro bool
+	// Paint is true for what an actor's Paint colours.
+	Paint bool
 	// Lamps are what surfaces of the material are, 0 for no lamps. They shine while one of these is
 	// on in their actor. Indicators on both sides are the one on whose side of the part they lie.
 	Lamps Lamps

@@ -60,6 +60,13 @@ func (s *Scene) Model(name string) *Actor {
 	return nil
 }
 
+// HasPaint reports whether a model shows an actor's Paint.
+func (s *Scene) HasPaint(model *Actor) bool {
+	return slices.ContainsFunc(model.Parts, func(p Part) bool {
+		return slices.ContainsFunc(s.Meshes[p.Mesh].Groups, func(g Group) bool { return s.Materials[g.Material].Paint })
+	})
+}
+
 // BoxModel is the name of the model that AddBox makes.
 const BoxModel = "box"
 
@@ -85,7 +92,7 @@ func (s *Scene) AddBox() {
 		}
 	}
 	s.Materials = append(s.Materials, Material{
-		Name: BoxModel, BaseColor: mgl32.Vec4{0.5, 0.5, 0.5, 1}, Roughness: 0.8, Reflectance: -1,
+		Name: BoxModel, BaseColor: mgl32.Vec4{0.5, 0.5, 0.5, 1}, Roughness: 0.8, Reflectance: -1, Paint: true,
 		BaseColorTexture: NoTexture, MetalRoughTexture: NoTexture, EmissiveTexture: NoTexture,
 	})
 	s.Reserve(&Actor{Name: BoxModel, TypeID: BoxModel, Pose: spatial.Identity(), Parts: []Part{{Name: BoxModel, Mesh: len(s.Meshes), Local: mgl64.Ident4(), Tag: TagDynamic}}}, 0)

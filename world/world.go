@@ -12,6 +12,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/go-gl/mathgl/mgl64"
 
@@ -118,6 +120,34 @@ func ParseLights(names []string) (on Lights, err error) {
 	return on, nil
 }
 
+// Color is a colour in sRGB. It counts if Known is true; otherwise none is given.
+type Color struct {
+	R, G, B uint8
+	Known   bool
+}
+
+// RGB returns the colour of a number, 0xrrggbb. The error wraps ErrValue.
+func RGB(number uint64) (Color, error) {
+	if number > 0xffffff {
+		return Color{}, fmt.Errorf("%w: color 0x%x: want 0xrrggbb", ErrValue, number)
+	}
+	return Color{uint8(number >> 16), uint8(number >> 8), uint8(number), true}, nil
+}
+
+// ParseColor returns the colour of a text such as #1e90ff, and no colour for "". The error wraps
+// ErrValue.
+func ParseColor(text string) (Color, error) {
+	if text == "" {
+		return Color{}, nil
+	}
+	digits, marked := strings.CutPrefix(text, "#")
+	number, err := strconv.ParseUint(digits, 16, 24)
+	if !marked || len(digits) != 6 || err != nil {
+		return Color{}, fmt.Errorf("%w: color %q: want #rrggbb", ErrValue, text)
+	}
+	return RGB(number)
+}
+
 // Actor is an actor that is there, at the end of the step.
 type Actor struct {
 	Ref
@@ -197,7 +227,10 @@ type Spawn struct {
 	Reference Reference
 	// OnGround: the source knows no heights. The actor stands on the ground below or above it.
 	OnGround bool
-	State    State
+	// Color is that of the model's paint, where it has some: the body of a vehicle of the city, or
+	// all of a box. Cameras and lidars see it. Without it the model has its own.
+	Color Color
+	State State
 }
 
 // Wait says what a step waits for.

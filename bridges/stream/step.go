@@ -181,6 +181,11 @@ func (s *stepRequest) spawn(to *world.Spawn, b []byte) error {
 			to.OnGround = w.varint() != 0
 		case 6:
 			state = w.message()
+		case 7:
+			var err error
+			if to.Color, err = world.RGB(w.varint()); err != nil {
+				w.fail(fmt.Errorf("%w: %w", ErrMalformed, err))
+			}
 		}
 	}
 	switch {
@@ -426,6 +431,10 @@ func (s *stepWriter) step(b []byte, f *world.Frame) []byte {
 		s.part = appendVarint(s.part, 4, uint64(spawn.Reference))
 		s.part = appendVarint(s.part, 5, protowire.EncodeBool(spawn.OnGround))
 		s.part = appendBytes(s.part, 6, appendState(nil, &spawn.State))
+		if c := spawn.Color; c.Known {
+			s.part = protowire.AppendTag(s.part, 7, protowire.VarintType)
+			s.part = protowire.AppendVarint(s.part, uint64(c.R)<<16|uint64(c.G)<<8|uint64(c.B))
+		}
 		b = appendBytes(b, 3, s.part)
 	}
 	for _, ref := range f.Remove {

@@ -42,7 +42,7 @@ func schema(t testing.TB, name, text string) *dynamicpb.Message {
 // places are the reference for a frame, in text.
 const places = `
 until: 1500000000
-spawn {name: "a" model: "vehicle.sedan" size: [4, 2, 1.5] reference: REAR_AXLE on_ground: true
+spawn {name: "a" model: "vehicle.sedan" size: [4, 2, 1.5] reference: REAR_AXLE on_ground: true color: 0x1e90ff
   state {flags: 4 values: [1, 2, 3, 0, 0, 0, 1]}}
 remove {handle: 9}
 remove {name: "old"}
@@ -61,6 +61,7 @@ func placesFrame() *world.Frame {
 		Until: 1_500_000_000, Complete: true, Wait: world.None,
 		Spawn: []world.Spawn{{
 			Name: "a", Model: "vehicle.sedan", Size: mgl64.Vec3{4, 2, 1.5}, Reference: world.RearAxle, OnGround: true,
+			Color: world.Color{R: 0x1e, G: 0x90, B: 0xff, Known: true},
 			State: world.State{Pose: at(1, 2, 3, 0, 1), Jump: true},
 		}},
 		Remove: []world.Ref{{Handle: 9}, {Name: "old"}},
@@ -128,9 +129,10 @@ func TestStepIsRefused(t *testing.T) {
 		"until: 1 duration: 1":              "until or a duration",
 		"until: 1 actors {values: [1, 2]}":  "actors[0] (actor 0): malformed frame: a state of flags 0 has 7 values, not 2",
 		"until: 1 ego {flags: 3 values: 1}": "ego: malformed frame: a state of flags 3 has 13 values, not 1",
-		"until: 1 actors {handle: 3 values: [0,0,0,0,0,0,1,2,3,4,5,6,7,8]}":        "actors[0] (actor 3): malformed frame: a state of flags 0 has 7 values, not 14",
-		`until: 1 spawn {name: "x" state {values: [0,0,0,0,0,0,1]} size: [1]}`:     `spawn[0] (actor "x"): malformed frame: a size of 1 numbers`,
-		`until: 1 spawn {name: "x" reference: 17 state {values: [0,0,0,0,0,0,1]}}`: `spawn[0] (actor "x"): malformed frame: reference 17`,
+		"until: 1 actors {handle: 3 values: [0,0,0,0,0,0,1,2,3,4,5,6,7,8]}":           "actors[0] (actor 3): malformed frame: a state of flags 0 has 7 values, not 14",
+		`until: 1 spawn {name: "x" state {values: [0,0,0,0,0,0,1]} size: [1]}`:        `spawn[0] (actor "x"): malformed frame: a size of 1 numbers`,
+		`until: 1 spawn {name: "x" reference: 17 state {values: [0,0,0,0,0,0,1]}}`:    `spawn[0] (actor "x"): malformed frame: reference 17`,
+		`until: 1 spawn {name: "x" color: 0x1000000 state {values: [0,0,0,0,0,0,1]}}`: `spawn[0] (actor "x"): malformed frame: value is not usable: color 0x1000000`,
 		"until: 1 wait: 900": "wait 255",
 	} {
 		b, err := proto.MarshalOptions{Deterministic: true}.Marshal(schema(t, "Step", text)) // in the fields' order

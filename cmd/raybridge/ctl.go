@@ -144,7 +144,7 @@ func (p *place) fields() (fields map[string]any, whole bool, err error) {
 
 func (c *ctl) newSpawn() *cobra.Command {
 	var p place
-	var name, reference string
+	var name, reference, color string
 	cmd := &cobra.Command{
 		Use: "spawn MODEL --at X,Y[,Z]", Short: "Add an actor in the next step", Args: oneArg("a model, such as vehicle.sedan"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -153,12 +153,14 @@ func (c *ctl) newSpawn() *cobra.Command {
 				return err
 			}
 			fields["model"], fields["name"], fields["reference"], fields["on_ground"] = args[0], name, reference, !whole
+			fields["color"] = color
 			return c.send(cmd, "/v1/actors", fields)
 		},
 	}
 	p.register(cmd)
 	cmd.Flags().StringVar(&name, "name", "", "its `NAME`; without it that of its model and a number")
 	cmd.Flags().StringVar(&reference, "reference", "", "the `POINT` of it that --at is about: ground_centre, box_centre, rear_axle or front_bumper")
+	cmd.Flags().StringVar(&color, "color", "", "the colour of its paint, `#RRGGBB`; without it the model's own")
 	return cmd
 }
 

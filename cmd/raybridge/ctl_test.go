@@ -62,8 +62,8 @@ func TestCtlAsks(t *testing.T) {
 		{[]string{"remove", "17"}, "DELETE /v1/actors/17"},
 		{[]string{"remove", "person/1 %"}, "DELETE /v1/actors/person%2F1%20%25"},
 		{[]string{"spawn", "vehicle.sedan", "--at", "-10,2.5", "--yaw", "-90", "--name", "a", "--reference", "rear_axle"},
-			`POST /v1/actors  {"model":"vehicle.sedan","name":"a","on_ground":true,"position":[-10,2.5,0],"reference":"rear_axle","yaw":-90}`},
-		{[]string{"spawn", "box", "--at=1,2,3"}, `POST /v1/actors  {"model":"box","name":"","on_ground":false,"position":[1,2,3],"reference":"","yaw":0}`},
+			`POST /v1/actors  {"color":"","model":"vehicle.sedan","name":"a","on_ground":true,"position":[-10,2.5,0],"reference":"rear_axle","yaw":-90}`},
+		{[]string{"spawn", "box", "--at=1,2,3", "--color=#1e90ff"}, `POST /v1/actors  {"color":"#1e90ff","model":"box","name":"","on_ground":false,"position":[1,2,3],"reference":"","yaw":0}`},
 		{[]string{"move", "a", "--at", "1, 2", "--yaw", "3"}, `POST /v1/step  {"actors":[{"name":"a","position":[1,2,0],"yaw":3}],"steps":1}`},
 		{[]string{"move", "17", "--at", "1,2,3"}, `POST /v1/step  {"actors":[{"handle":17,"position":[1,2,3],"yaw":0}],"steps":1}`},
 	} {

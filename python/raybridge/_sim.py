@@ -123,6 +123,13 @@ class Actor:
         return f"Actor({self.name!r}, handle={self.handle})"
 
 
+class Model(NamedTuple):
+    """A model that actors may have: its length, width and height in metres, and whether a color shows."""
+
+    size: Tuple[float, ...]
+    paint: bool
+
+
 class Sensor(NamedTuple):
     """An output of a sensor."""
 
@@ -326,12 +333,14 @@ class Sim:
     # Actors
 
     def spawn(self, model: str, x: float = 0.0, y: float = 0.0, z: float = 0.0, yaw: float = 0.0, *, name: str = "",
-              pose: Optional[Pose] = None, size: Optional[Vector] = None, reference: str = "ground_centre", on_ground: bool = False) -> Actor:
+              pose: Optional[Pose] = None, size: Optional[Vector] = None, reference: str = "ground_centre", on_ground: bool = False,
+              color: Optional[str] = None) -> Actor:
         """Let an actor come at the beginning of the next step.
 
         An unknown model is a box of that size (length, width, height). reference is the point that
         the actor's poses are of: ground_centre, box_centre, rear_axle or front_bumper. on_ground
-        puts it on the ground, whatever z says.
+        puts it on the ground, whatever z says. color is that of its paint in sRGB, such as "#1e90ff";
+        without it the model has its own.
         """
         if not name:
             self._names += 1
@@ -341,6 +350,10 @@ class Sim:
         spec = _part(1, name.encode()) + _part(2, model.encode()) + bytes((0x20, _REFERENCES[reference], 0x28, on_ground))
         if size is not None:
             spec += _part(3, struct.pack("<3d", *size))
+        if color is not None:
+            if not re.fullmatch("#[0-9a-fA-F]{6}", color):
+                raise Refused(f"color {color!r}: want #rrggbb", "value")
+            spec += b"\x38" + varint(int(color[1:], 16))
         actor = Actor(self, name, model)
         self._coming.append((actor, spec + _part(6, _state(pose if pose is not None else Pose(x, y, z, yaw)))))
         return actor
@@ -487,9 +500,9 @@ class Sim:
         return {"viewed": self._stream.viewed, "copied": self._stream.copied}
 
     @property
-    def models(self) -> Dict[str, Tuple[float, ...]]:
-        """The models that actors may have, with length, width and height."""
-        return {m["name"]: tuple(m["size"]) for m in self.api("GET", "/v1/models")["models"]}
+    def models(self) -> Dict[str, Model]:
+        """The models that actors may have."""
+        return {m["name"]: Model(tuple(m["size"]), m["paint"]) for m in self.api("GET", "/v1/models")["models"]}
 
     # The ego and its sensors
 
@@ -550,4 +563,4 @@ def connect(address: str, *, token: Optional[str] = None, sensors: Optional[Sequ
     return Sim(address, token, sensors, timeout, shared)
 
 
-__all__ = ["Actor", "Ego", "Frame", "Pose", "Sensor", "Sim", "connect", "png"]
+__all__ = ["Actor", "Ego", "Frame", "Model", "Pose", "Sensor", "Sim", "connect", "png"]

@@ -254,8 +254,22 @@ class TestStep(unittest.TestCase):
             sim.step(0.1)
             with self.assertRaises(rb.Refused):
                 sim.spawn_sensor("sensor.camera.none", "x")
-            self.assertIn("vehicle.sedan", sim.models)
+            self.assertTrue(sim.models["vehicle.sedan"].paint)
+            self.assertFalse(sim.models["walker.pedestrian.0001"].paint)
             self.assertTrue(sim.status()["time"]["paused"])
+
+    def test_color(self):
+        rig = {"sensors": [dict(RIG["sensors"][0], pose={"x": 0, "z": 1})]}
+        with launch(rig) as sim:
+            with self.assertRaises(rb.Refused):
+                sim.spawn("box", color="blue")
+            a = sim.spawn("box", x=5, size=(1, 4, 3), color="#0000ff")
+            middle = sim.step(0.1)["front/image"][20, 32]
+            self.assertGreater(int(middle[2]), int(middle[0]) + 100)
+            a.destroy()
+            sim.spawn("box", x=5, size=(1, 4, 3))
+            middle = sim.step(0.1)["front/image"][20, 32]
+            self.assertLess(abs(int(middle[2]) - int(middle[0])), 20)
 
     def test_control(self):
         with launch(config=self.external()) as sim:

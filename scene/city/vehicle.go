@@ -190,7 +190,7 @@ const (
 
 // skins are the materials of the letters; all other letters are the paint.
 var skins = map[byte]material{
-	'g': carGlass, 't': carTrim, 'c': chrome, 'w': carWhite, 'b': canvasBlue, 'k': plasticBlack,
+	'g': carGlass, 't': carTrim, 'c': chrome, 'w': carLettering, 'b': canvasBlue, 'k': plasticBlack,
 	'h': headLamp, 'r': tailLamp, 'i': indicatorLamp, 'l': lampGlow,
 }
 

@@ -32,8 +32,9 @@
 // Skins and morph targets move. A vertex may follow any number of joints. All animations of a
 // file play together from time 0 on, each in a loop.
 //
-// A material's extras may hold lidar_reflectance (0 to 1) and retroreflective
-// (true or false).
+// A material's extras may hold lidar_reflectance (0 to 1), retroreflective
+// (true or false), lamps (a list of names) and paint (true or false). Without
+// the last, a material is paint where its name has "paint" in it.
 //
 // # Bad input
 //

@@ -4,6 +4,7 @@ package camera_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/go-gl/mathgl/mgl64"
@@ -269,4 +270,60 @@ func TestLampsShine(t *testing.T) {
 		}
 	}
 	assert.Equal(t, off, shown(0), "off again")
+}
+
+// TestPaint: an actor with a colour looks like one whose material has it. Its other materials and its
+// labels are as ever, and others of its model keep their own.
+func TestPaint(t *testing.T) {
+	b := scenetest.NewBuilder("paint")
+	b.Put("floor", scenetest.Plane(100, 4), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, -2, scene.TagRoads))
+	model := func(name string, body scene.Material) *scene.Actor {
+		actor := &scene.Actor{TypeID: name, Pose: spatial.Identity()}
+		for i, material := range []scene.Material{body, scenetest.Matte("trim", 0.5, 0.5, 0.5)} {
+			b.Scene.Materials = append(b.Scene.Materials, material)
+			mesh := scenetest.Box(0.2, 1, 1)
+			for k := range mesh.Positions {
+				mesh.Positions[k][2] += float32(i)
+			}
+			mesh.Groups = []scene.Group{{Count: len(mesh.Indices), Material: len(b.Scene.Materials) - 1}}
+			b.Scene.Meshes = append(b.Scene.Meshes, mesh)
+			actor.Parts = append(actor.Parts, scene.Part{Name: material.Name, Mesh: len(b.Scene.Meshes) - 1, Local: mgl64.Ident4(), Tag: scene.TagCar})
+		}
+		b.Scene.Reserve(actor, 2)
+		return b.Scene.Model(name)
+	}
+	grey := scenetest.Matte("body", 0.5, 0.5, 0.5)
+	grey.Paint = true
+	// sRGB 188 is 0.5029 in linear light, and 99 is 0.1248 (IEC 61966-2-1).
+	painted, blue := model("painted", grey), model("blue", scenetest.Matte("body", 0, 0.1248, 0.5029))
+	assert.True(t, b.Scene.HasPaint(painted))
+	assert.False(t, b.Scene.HasPaint(blue))
+	r := newRig(t, b.Scene, nil, mounted{camera.RGBDefinition, forward(0), size(80, 40)}, mounted{camera.InstanceDefinition, forward(0), size(80, 40)})
+	stamp := simtime.Stamp(0)
+	shown := func(model *scene.Actor, paint *[3]uint8) []byte {
+		t.Helper()
+		here := scene.Standing(spatial.FromRPY(mgl64.Vec3{5, 0, 0}, 0, 0, 0))
+		a, err := r.history.SpawnActor(model, scene.Actor{Paint: paint}, here)
+		require.NoError(t, err)
+		beside, err := r.history.SpawnActor(painted, scene.Actor{}, scene.Standing(spatial.FromRPY(mgl64.Vec3{5, 2, 0}, 0, 0, 0)))
+		require.NoError(t, err)
+		r.fire(stamp)
+		stamp += 100e6
+		assert.Equal(t, a.ID, at2(r, 1, 40, 20), "its label")
+		pixels := slices.Clone(r.picture(0).Data)
+		require.NoError(t, r.history.Remove(a.ID))
+		require.NoError(t, r.history.Remove(beside.ID))
+		for range 2 { // so that the next ones have the same slots
+			r.fire(stamp)
+			stamp += 100e6
+		}
+		return pixels
+	}
+	plain, inBlue, isBlue := shown(painted, nil), shown(painted, &[3]uint8{0, 99, 188}), shown(blue, nil)
+	assert.NotEqual(t, plain, inBlue)
+	for i := range inBlue {
+		require.InDelta(t, isBlue[i], inBlue[i], 1, "byte %d", i)
+	}
+	assert.Equal(t, isBlue, shown(blue, &[3]uint8{255, 0, 0}), "it has no paint")
+	assert.Equal(t, plain, shown(painted, nil), "nobody's colour is left")
 }

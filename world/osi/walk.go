@@ -146,6 +146,7 @@ type object struct {
 	lights      world.Lights
 	rear        mgl64.Vec3 // from the middle of the box to that of the rear axle
 	axled       bool       // rear is there
+	color       world.Color
 }
 
 // isView reports whether a message is a SensorView and not a GroundTruth. Field 7 is the ground truth of the
@@ -251,6 +252,8 @@ func (c *cursor) object(list []object, moving bool) []object {
 			o.id, o.named = in.identifier()
 		case in.field == 2:
 			in.keep("base", o.readBase(in.message(), moving))
+		case in.field == 11 && moving, in.field == 6 && !moving:
+			in.keep("color description", o.readColor(in.message()))
 		case !moving: // what follows, a StationaryObject doesn't have
 		case in.field == 3:
 			o.kind = in.number()
@@ -318,6 +321,21 @@ func (o *object) readAttributes(message []byte) error {
 			c.vector("bbcenter_to_rear", &o.rear)
 			o.axled = true
 		}
+	}
+	return c.err
+}
+
+// readColor reads a ColorDescription in RGB, each from 0 to 1. Other forms of it are passed over.
+func (o *object) readColor(message []byte) error {
+	c := cursor{rest: message}
+	for c.next() {
+		if c.field != 2 {
+			continue
+		}
+		var rgb mgl64.Vec3
+		c.vector("rgb", &rgb)
+		level := func(v float64) uint8 { return uint8(math.Round(255 * mgl64.Clamp(v, 0, 1))) }
+		o.color = world.Color{R: level(rgb[0]), G: level(rgb[1]), B: level(rgb[2]), Known: true}
 	}
 	return c.err
 }

@@ -24,6 +24,7 @@ type car struct {
 	person                            bool
 	x, y, z, angle, slope, speed, top float64
 	signals                           int
+	color                             [4]byte // red, green, blue and how opaque
 }
 
 // town is a SUMO that does what it is told to. It speaks TraCI as
@@ -214,7 +215,7 @@ func (w *town) get(c []byte) []byte {
 		if !ok {
 			return refusal(id, "'"+object+"' is not known")
 		}
-		v = map[byte][]byte{0x44: double(4.5), 0x4D: double(1.75), 0xBC: double(1.5), 0x41: double(a.top), 0x49: typedText(a.class)}[variable]
+		v = map[byte][]byte{0x44: double(4.5), 0x4D: double(1.75), 0xBC: double(1.5), 0x41: double(a.top), 0x49: typedText(a.class), 0x45: append([]byte{0x11}, a.color[:]...)}[variable]
 	}
 	return join(status(id), framed(join([]byte{id + 0x10, variable}, beText(object), v)))
 }

@@ -42,6 +42,7 @@ type actor struct {
 	person  bool
 	model   string
 	size    mgl64.Vec3
+	color   world.Color
 	top     float64 // m/s
 	state   world.State
 	spawned bool
@@ -134,7 +135,10 @@ func (s *source) meet(ctx context.Context) error {
 }
 
 // constants are the variables that describe asks for.
-var constants = [...]byte{varLength, varWidth, varHeight, varTopSpeed, varClass}
+var constants = [...]byte{varLength, varWidth, varHeight, varTopSpeed, varClass, varColor}
+
+// usualColor is SUMO's of vehicles to which nobody gave one.
+var usualColor = [3]float64{255, 255, 0}
 
 // describe asks what the new actors are.
 func (s *source) describe(ctx context.Context) error {
@@ -160,6 +164,10 @@ func (s *source) describe(ctx context.Context) error {
 				a.top = v.number[0]
 			case varClass:
 				a.model = model(string(v.text))
+			case varColor:
+				if rgb := v.number; rgb != usualColor {
+					a.color = world.Color{R: uint8(rgb[0]), G: uint8(rgb[1]), B: uint8(rgb[2]), Known: true}
+				}
 			default:
 				a.size[i] = v.number[0]
 			}
@@ -232,7 +240,7 @@ func (s *source) tell(egoHeight float64) {
 		}
 		if !a.spawned {
 			f.Spawn = append(f.Spawn, world.Spawn{Name: a.ref().Name, Model: a.model, Size: a.size,
-				Reference: world.FrontBumper, OnGround: o.position[2] == 0, State: before})
+				Reference: world.FrontBumper, OnGround: o.position[2] == 0, Color: a.color, State: before})
 			a.spawned = true
 		}
 		f.Actors = append(f.Actors, world.Actor{Ref: a.ref(), State: state})

@@ -582,3 +582,13 @@ func TestSignalsAreLights(t *testing.T) {
 		assert.Equal(t, want, next(t, connect(t, w, "?ego=off", world.Options{})).Actors[0].Lights, "signals %b", signals)
 	}
 }
+
+// TestColorsOfVehicles: SUMO's colour of a vehicle is its paint's, and yellow, SUMO's own, counts as no colour.
+func TestColorsOfVehicles(t *testing.T) {
+	for rgba, want := range map[[4]byte]world.Color{
+		{30, 144, 255, 255}: {R: 30, G: 144, B: 255, Known: true}, {0, 0, 0, 255}: {Known: true}, {255, 255, 0, 255}: {},
+	} {
+		w := newTown(func(int) []car { return []car{{id: "a", class: "passenger", x: 5, top: 50, color: rgba}} })
+		assert.Equal(t, want, next(t, connect(t, w, "?ego=off", world.Options{})).Spawn[0].Color, "%v", rgba)
+	}
+}

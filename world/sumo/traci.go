@@ -32,6 +32,7 @@ const (
 	varTopSpeed           = 0x41
 	varAngle              = 0x43
 	varLength             = 0x44
+	varColor              = 0x45
 	varClass              = 0x49
 	varWidth              = 0x4D
 	varTime               = 0x66
@@ -49,6 +50,7 @@ const (
 	typeString            = 0x0C
 	typeList              = 0x0E
 	typeCompound          = 0x0F
+	typeColor             = 0x11
 	apiVersion            = 20
 	absent                = -1073741824.0 // in place of a number: there is none
 	everything            = 1e6           // metres around a junction
@@ -317,6 +319,9 @@ func (r *reader) value() (v value) {
 		v.number[0] = float64(r.int())
 	case typeDouble:
 		v.number[0] = r.double()
+	case typeColor:
+		v.number = [3]float64{float64(r.byte()), float64(r.byte()), float64(r.byte())}
+		r.byte() // how opaque it is
 	case typePosition:
 		v.number = [3]float64{r.double(), r.double(), r.double()}
 	case typeString:

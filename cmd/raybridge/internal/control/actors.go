@@ -12,10 +12,12 @@ import (
 	"github.com/raybridge/raybridge/world"
 )
 
-// modelAnswer is a model that actors may have, with its length, width and height in metres.
+// modelAnswer is a model that actors may have, with its length, width and height in metres. Paint says
+// that a color shows.
 type modelAnswer struct {
-	Name string    `json:"name"`
-	Size []float64 `json:"size"`
+	Name  string    `json:"name"`
+	Size  []float64 `json:"size"`
+	Paint bool      `json:"paint"`
 }
 
 type modelList struct {
@@ -28,7 +30,7 @@ func (h *handler) models(http.ResponseWriter, *http.Request) (any, error) {
 	list := modelList{Models: []modelAnswer{}}
 	for _, m := range s.Models {
 		size := s.BoxOf(m).Half.Mul(2)
-		list.Models = append(list.Models, modelAnswer{m.TypeID, size[:]})
+		list.Models = append(list.Models, modelAnswer{m.TypeID, size[:], s.HasPaint(m)})
 	}
 	return list, nil
 }

@@ -65,6 +65,7 @@ type spawnRequest struct {
 	Size      []float64 `json:"size"`
 	Reference string    `json:"reference"`
 	OnGround  bool      `json:"on_ground"`
+	Color     string    `json:"color"`
 	state
 }
 
@@ -392,6 +393,9 @@ func (r *spawnRequest) spawn() (world.Spawn, error) {
 	s := world.Spawn{Name: r.Name, Model: r.Model, OnGround: r.OnGround}
 	var err error
 	if s.Reference, err = world.ParseReference(r.Reference); err != nil {
+		return s, err
+	}
+	if s.Color, err = world.ParseColor(r.Color); err != nil {
 		return s, err
 	}
 	if r.Size != nil {

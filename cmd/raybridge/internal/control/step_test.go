@@ -167,8 +167,8 @@ func TestActorsComeAndGo(t *testing.T) {
 	assert.EqualValues(t, 40_000_000, p.Clock().Now(), "what is refused takes no time")
 
 	_, answer = ask(t, h, "GET", "/v1/models", "")
-	assert.Contains(t, answer["models"], object{"name": "vehicle.sedan", "size": []any{4.0, 2.0, 1.5}})
-	assert.Contains(t, answer["models"], object{"name": "box", "size": []any{1.0, 1.0, 1.0}})
+	assert.Contains(t, answer["models"], object{"name": "vehicle.sedan", "size": []any{4.0, 2.0, 1.5}, "paint": false})
+	assert.Contains(t, answer["models"], object{"name": "box", "size": []any{1.0, 1.0, 1.0}, "paint": true})
 }
 
 // TestABadFrameChangesNothing: each is refused with its place, and time stands.
@@ -218,6 +218,9 @@ func TestABadFrameChangesNothing(t *testing.T) {
 		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "size": [1, 2, 3, 4]`), 400, "size has 4 numbers, need 3"},
 		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "size": [-1, 2, 3]`), 400, "spawn[1] (actor 0): value is not usable: size"},
 		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "reference": "roof"`), 400, `reference "roof": want ground_centre`},
+		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "color": "red"`), 400, `spawn[1] (actor 0): value is not usable: color "red": want #rrggbb`},
+		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "color": "1e90ff"`), 400, `color "1e90ff": want #rrggbb`},
+		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "color": "#+1e90f"`), 400, `color "#+1e90f": want #rrggbb`},
 		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "name": "b"`), 400, "spawn[1] (actor \"b\"): actor is named twice"},
 		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0`), 400, "no room for another actor"},
 		{move(`"name": "c", "position": [0, 0, 0], "yaw": 0`), 404, `actors[1] (actor "c"): no such actor`},
