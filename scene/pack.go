@@ -96,6 +96,13 @@ func (m *Mover) restsIn(a *Actor) bool {
 	return part.Joints == nil && (part == own || own.Joints == nil && part.Local == own.Local)
 }
 
+// evenly reports whether only joints move the mover's part in its actor. They are at ticks what they
+// are told, and change evenly in between.
+func (m *Mover) evenly() bool {
+	own := &m.Actor.Parts[m.Part]
+	return own.Posed != nil && own.Joints == nil
+}
+
 // Motion writes the sensor's and the movers' keyframes over the window, and the hierarchy over
 // the boxes that the movers sweep. It appends them to dst[:0] and returns that. Keys stand at the
 // recorded ticks where those are evenly spaced, as they are in fixed steps. A mover that is not
@@ -235,16 +242,22 @@ func (p *Packer) partKeys(m *Mover, a *Actor, n int) (stretch mgl64.Mat3, presen
 		return mgl64.Ident3(), true
 	}
 	stretch, present = mgl64.Ident3(), true
+	evenly := m.evenly()
+	var before spatial.Pose
 	for k := range n {
 		rigid, s, ok := rigidPart(m.place(a, p.times[k]))
 		p.rigid[k] = p.actor[k].Compose(rigid)
 		if k == n/2 {
 			stretch, present = s, ok
 		}
-		if k+1 < n {
-			rigid, _, _ = rigidPart(m.place(a, (p.times[k]+p.times[k+1])/2))
-			p.middle[k] = between(&p.actor[k], &p.actor[k+1]).Compose(rigid)
+		if k > 0 {
+			halfway := between(&before, &rigid)
+			if !evenly {
+				halfway, _, _ = rigidPart(m.place(a, (p.times[k-1]+p.times[k])/2))
+			}
+			p.middle[k-1] = between(&p.actor[k-1], &p.actor[k]).Compose(halfway)
 		}
+		before = rigid
 	}
 	for k := range n - 1 {
 		p.bends[k] = bendOf(&p.rigid[k], &p.middle[k], &p.rigid[k+1])

@@ -99,6 +99,9 @@ type Part struct {
 	// Joints, where not nil, animates the part: it returns Local at a
 	// simulation time. It must be a pure function.
 	Joints func(stamp simtime.Stamp) mgl64.Mat4
+	// Posed, where not nil, is what Joints is for an actor that History.SpawnActor brings. It
+	// depends on the values of the actor's Joints, too. It must be a pure function.
+	Posed func(values JointValues, stamp simtime.Stamp) mgl64.Mat4
 	// Shape, where not nil, moves the mesh's vertices in the part's frame.
 	Shape *Shape
 }
@@ -111,6 +114,8 @@ type Actor struct {
 	// Name is unique in the scene; TypeID is in CARLA's manner: "vehicle.sedan".
 	Name, TypeID string
 	Parts        []Part
+	// Joints are those of a model. History.SpawnActor gives its parts their values.
+	Joints []Joint
 	// Pose is where the actor stands, in the map frame, if Motion is nil.
 	Pose spatial.Pose
 	// Motion moves the actor; nil for a static one. A *Driven is steered

@@ -45,7 +45,7 @@ var _ Kinematic = Standing{}
 // may be one of the scene's actors, and is not changed.
 func (s *Scene) Reserve(model *Actor, n int) {
 	if s.Model(model.TypeID) == nil {
-		s.Models = append(s.Models, &Actor{Name: model.Name, TypeID: model.TypeID, Parts: model.Parts, Pose: model.Pose})
+		s.Models = append(s.Models, &Actor{Name: model.Name, TypeID: model.TypeID, Parts: model.Parts, Joints: model.Joints, Pose: model.Pose})
 	}
 	s.Slots += max(n, 0)
 }
@@ -154,6 +154,7 @@ func (h *History) SpawnActor(model *Actor, as Actor, m Motion) (*Actor, error) {
 		box = h.scene.BoxOf(&as)
 	} else {
 		as.Parts = model.Parts
+		h.joint(&as, model, track)
 	}
 	h.lastID = h.nextID()
 	as.ID, as.Motion = h.lastID, m
@@ -256,6 +257,7 @@ func (h *History) grow(slots int) {
 		states[track].Pose = spatial.Identity()
 	}
 	h.states, h.here, h.was = states, here, was
+	h.values = append(h.values, make([]float64, slots*h.stride-len(h.values))...)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.motions = append(h.motions, make([]Motion, tracks-len(h.motions))...)

@@ -31,6 +31,8 @@ var (
 	ErrFull = errors.New("no room for another actor")
 	// ErrValue: a number is NaN, infinite, or of no use, such as a quaternion of length 0.
 	ErrValue = errors.New("value is not usable")
+	// ErrUnknownJoint: the actor's model has no joint of that name, or not as many. It is an ErrValue.
+	ErrUnknownJoint = fmt.Errorf("%w: no such joint", ErrValue)
 	// ErrTime: the frame's time isn't after the simulation's.
 	ErrTime = errors.New("time is not ahead")
 	// ErrBusy: somebody else is stepping.
@@ -90,6 +92,12 @@ type State struct {
 	Jump bool
 	// Lights are those that are on in a vehicle, up to there.
 	Lights Lights
+	// Joints are values of the model's joints, in radians or metres. They lead there from where the
+	// joints are, in a straight line. JointNames says which, and without it they are the model's
+	// first ones, in its order. Joints of which no state has told yet are the model's to move, such
+	// as wheels that roll. The others keep their value.
+	Joints     []float64
+	JointNames []string
 }
 
 // Lights are lamps of a vehicle, a bit each.

@@ -120,7 +120,7 @@ func (s *stepRequest) read(b []byte) error {
 
 // actor reads an Actor; without is one of which only the name counts.
 func (s *stepRequest) actor(a *world.Actor, b []byte, without bool) error {
-	name := a.Name
+	name, room := a.Name, a.State
 	*a = world.Actor{}
 	flags, w := s.begin(b)
 	for w.next() {
@@ -133,6 +133,8 @@ func (s *stepRequest) actor(a *world.Actor, b []byte, without bool) error {
 			a.Handle = w.fixed32()
 		case 4:
 			a.Name = w.text(name)
+		case 5, 6:
+			readJoints(&w, &a.State, room)
 		}
 	}
 	if w.err != nil || without {
@@ -143,6 +145,7 @@ func (s *stepRequest) actor(a *world.Actor, b []byte, without bool) error {
 
 // state reads a State.
 func (s *stepRequest) state(to *world.State, b []byte) error {
+	room := *to
 	*to = world.State{}
 	flags, w := s.begin(b)
 	for w.next() {
@@ -151,6 +154,8 @@ func (s *stepRequest) state(to *world.State, b []byte) error {
 			flags = w.varint()
 		case 2:
 			s.doubles(&w)
+		case 5, 6:
+			readJoints(&w, to, room)
 		}
 	}
 	if w.err != nil {
@@ -159,9 +164,28 @@ func (s *stepRequest) state(to *world.State, b []byte) error {
 	return s.fill(to, flags)
 }
 
+// readJoints reads some of a state's joints, into the room that another state has for them.
+func readJoints(w *walk, to *world.State, room world.State) {
+	if w.field == 6 {
+		if to.JointNames == nil {
+			to.JointNames = room.JointNames[:0]
+		}
+		before := ""
+		if n := len(to.JointNames); n < len(room.JointNames) {
+			before = room.JointNames[n]
+		}
+		to.JointNames = append(to.JointNames, w.text(before))
+		return
+	}
+	if to.Joints == nil {
+		to.Joints = room.Joints[:0]
+	}
+	w.eachDouble(func(bits uint64) { to.Joints = append(to.Joints, math.Float64frombits(bits)) })
+}
+
 // spawn reads a Spawn.
 func (s *stepRequest) spawn(to *world.Spawn, b []byte) error {
-	name, model := to.Name, to.Model
+	name, model, room := to.Name, to.Model, to.State
 	*to = world.Spawn{}
 	var state []byte
 	_, w := s.begin(b)
@@ -195,6 +219,7 @@ func (s *stepRequest) spawn(to *world.Spawn, b []byte) error {
 		return fmt.Errorf("%w: a size of %d numbers, it has %d", ErrMalformed, s.count, len(to.Size))
 	}
 	copy(to.Size[:], s.values[:s.count])
+	to.State = room
 	return s.state(&to.State, state)
 }
 
@@ -205,11 +230,14 @@ func (s *stepRequest) begin(b []byte) (flags uint64, w walk) {
 }
 
 // doubles reads some of a message's values: packed ones, or a single one.
-func (s *stepRequest) doubles(w *walk) {
+func (s *stepRequest) doubles(w *walk) { w.eachDouble(s.value) }
+
+// eachDouble calls a function with the bits of a field's doubles: packed ones, or a single one.
+func (w *walk) eachDouble(value func(bits uint64)) {
 	b := w.bytes
 	switch w.kind {
 	case protowire.Fixed64Type:
-		s.value(w.bits)
+		value(w.bits)
 		return
 	case protowire.BytesType:
 		if len(b)%8 == 0 {
@@ -221,7 +249,7 @@ func (s *stepRequest) doubles(w *walk) {
 		return
 	}
 	for ; len(b) > 0; b = b[8:] {
-		s.value(le.Uint64(b))
+		value(le.Uint64(b))
 	}
 }
 
@@ -474,7 +502,14 @@ func appendState(b []byte, s *world.State) []byte {
 	if s.Jump {
 		flags |= stateJump
 	}
-	return appendDoubles(appendVarint(b, 1, flags), 2, values[:n])
+	b = appendDoubles(appendVarint(b, 1, flags), 2, values[:n])
+	if len(s.Joints) > 0 {
+		b = appendDoubles(b, 5, s.Joints)
+	}
+	for _, name := range s.JointNames {
+		b = protowire.AppendString(protowire.AppendTag(b, 6, protowire.BytesType), name)
+	}
+	return b
 }
 
 func appendDoubles(b []byte, field protowire.Number, values []float64) []byte {

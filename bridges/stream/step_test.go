@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -43,10 +44,10 @@ func schema(t testing.TB, name, text string) *dynamicpb.Message {
 const places = `
 until: 1500000000
 spawn {name: "a" model: "vehicle.sedan" size: [4, 2, 1.5] reference: REAR_AXLE on_ground: true color: 0x1e90ff
-  state {flags: 4 values: [1, 2, 3, 0, 0, 0, 1]}}
+  state {flags: 4 values: [1, 2, 3, 0, 0, 0, 1] joints: [0.5, -0.25] joint_names: ["door", "wheel"]}}
 remove {handle: 9}
 remove {name: "old"}
-actors {handle: 7 flags: 3 values: [1, 2, 3, 0, 0, 0.6, 0.8, 4, 5, 6, 7, 8, 9]}
+actors {handle: 7 flags: 3 values: [1, 2, 3, 0, 0, 0.6, 0.8, 4, 5, 6, 7, 8, 9] joints: [0.125]}
 actors {name: "b" flags: 1538 values: [-1, -2, -3, 0, 0, 0, 1, 0.5, 0.25, 0.125]}
 complete: true
 ego {flags: 1 values: [10, 20, 0, 0, 0, 0, 1, 3, 0, 0]}
@@ -62,12 +63,13 @@ func placesFrame() *world.Frame {
 		Spawn: []world.Spawn{{
 			Name: "a", Model: "vehicle.sedan", Size: mgl64.Vec3{4, 2, 1.5}, Reference: world.RearAxle, OnGround: true,
 			Color: world.Color{R: 0x1e, G: 0x90, B: 0xff, Known: true},
-			State: world.State{Pose: at(1, 2, 3, 0, 1), Jump: true},
+			State: world.State{Pose: at(1, 2, 3, 0, 1), Jump: true, Joints: []float64{0.5, -0.25}, JointNames: []string{"door", "wheel"}},
 		}},
 		Remove: []world.Ref{{Handle: 9}, {Name: "old"}},
 		Actors: []world.Actor{
 			{Ref: world.Ref{Handle: 7}, State: world.State{
 				Pose: at(1, 2, 3, 0.6, 0.8), Velocity: mgl64.Vec3{4, 5, 6}, AngularVelocity: mgl64.Vec3{7, 8, 9}, VelocityKnown: true, AngularVelocityKnown: true,
+				Joints: []float64{0.125},
 			}},
 			{Ref: world.Ref{Name: "b"}, State: world.State{
 				Pose: at(-1, -2, -3, 0, 1), AngularVelocity: mgl64.Vec3{0.5, 0.25, 0.125}, AngularVelocityKnown: true,
@@ -215,7 +217,8 @@ func TestReadingStepsAllocatesNothing(t *testing.T) {
 	var reader stream.StepReader
 	named, err := proto.Marshal(schema(t, "Step", places))
 	require.NoError(t, err)
-	for _, b := range [][]byte{crowd(200), named} {
+	jointed := &world.Frame{Until: 1, Actors: slices.Repeat([]world.Actor{{Ref: world.Ref{Handle: 1}, State: placesFrame().Spawn[0].State}}, 200)}
+	for _, b := range [][]byte{crowd(200), named, stream.AppendStep(nil, jointed)} {
 		assert.Zero(t, testing.AllocsPerRun(50, func() {
 			if _, _, err := reader.Read(b); err != nil {
 				t.Fatal(err)

@@ -65,6 +65,7 @@ func TestCtlAsks(t *testing.T) {
 			`POST /v1/actors  {"color":"","model":"vehicle.sedan","name":"a","on_ground":true,"position":[-10,2.5,0],"reference":"rear_axle","yaw":-90}`},
 		{[]string{"spawn", "box", "--at=1,2,3", "--color=#1e90ff"}, `POST /v1/actors  {"color":"#1e90ff","model":"box","name":"","on_ground":false,"position":[1,2,3],"reference":"","yaw":0}`},
 		{[]string{"move", "a", "--at", "1, 2", "--yaw", "3"}, `POST /v1/step  {"actors":[{"name":"a","position":[1,2,0],"yaw":3}],"steps":1}`},
+		{[]string{"move", "b", "--at", "1,2", "--joint", "arm=-0.5,door=1"}, `POST /v1/step  {"actors":[{"joints":{"arm":-0.5,"door":1},"name":"b","position":[1,2,0],"yaw":0}],"steps":1}`},
 		{[]string{"move", "17", "--at", "1,2,3"}, `POST /v1/step  {"actors":[{"handle":17,"position":[1,2,3],"yaw":0}],"steps":1}`},
 	} {
 		o := call(t, append([]string{"ctl"}, c.args...)...)
@@ -141,6 +142,8 @@ func TestCtlFails(t *testing.T) {
 		{[]string{"spawn", "box"}, 0, "", exitUsage, `--at "": want X,Y or X,Y,Z in metres, such as 10,-2.5`},
 		{[]string{"spawn", "box", "--at", "1"}, 0, "", exitUsage, `--at "1": want X,Y`},
 		{[]string{"spawn", "box", "--at", "1,2,3,4"}, 0, "", exitUsage, "want X,Y"},
+		{[]string{"move", "a", "--at", "1,2", "--joint", "arm=half"}, 0, "", exitUsage, "--joint arm=half: want a number"},
+		{[]string{"move", "a", "--at", "1,2", "--joint", "arm=NaN"}, 0, "", exitUsage, "--joint arm=NaN: want a number"},
 		{[]string{"move", "a", "--at", "NaN,2"}, 0, "", exitUsage, "want X,Y"},
 		{[]string{"move", "a", "--at", "1,Inf"}, 0, "", exitUsage, "want X,Y"},
 		{[]string{"move"}, 0, "", exitUsage, "give an actor's handle or name"},

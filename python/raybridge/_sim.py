@@ -35,7 +35,8 @@ class Pose(NamedTuple):
     orientation (x, y, z, w) counts in place of the angles. velocity (m/s) and angular_velocity
     (rad/s) are in the map frame; without them they follow from the pose before. jump: it did not
     move here, it is here from now on. lights are those of a vehicle that are on: head, brake, left,
-    right, reverse.
+    right, reverse. joints are values of the model's joints, in radians or metres: by their names, or
+    those of the first ones in the order that Sim.models has.
     """
 
     x: float
@@ -49,6 +50,7 @@ class Pose(NamedTuple):
     angular_velocity: Optional[Vector] = None
     jump: bool = False
     lights: Sequence[str] = ()
+    joints: Union[Mapping[str, float], Vector] = ()
 
     @property
     def quaternion(self) -> Tuple[float, ...]:
@@ -82,7 +84,13 @@ def _part(field: int, content: bytes) -> bytes:
 
 def _state(pose: Pose) -> bytes:
     flags, values = _values(pose)
-    return b"\x08" + varint(flags) + _part(2, struct.pack(f"<{len(values)}d", *values))
+    out = b"\x08" + varint(flags) + _part(2, struct.pack(f"<{len(values)}d", *values))
+    if len(pose.joints) == 0:
+        return out
+    named = isinstance(pose.joints, AbstractMapping)
+    numbers = [*pose.joints.values()] if isinstance(pose.joints, AbstractMapping) else [*pose.joints]
+    out += _part(5, struct.pack(f"<{len(numbers)}d", *numbers))
+    return out + b"".join(_part(6, str(name).encode()) for name in pose.joints if named)
 
 
 def _ref(who: object) -> Union[int, str]:
@@ -124,10 +132,14 @@ class Actor:
 
 
 class Model(NamedTuple):
-    """A model that actors may have: its length, width and height in metres, and whether a color shows."""
+    """A model that actors may have: its length, width and height in metres, and whether a color shows.
+
+    joints are the units (rad or m) of its joints by their names, in the order of their values.
+    """
 
     size: Tuple[float, ...]
     paint: bool
+    joints: Dict[str, str]
 
 
 class Sensor(NamedTuple):
@@ -406,10 +418,10 @@ class Sim:
         for who, pose in (actors or {}).items():
             ref = _ref(who)
             flags, values = _values(pose)
-            if flags == 0 and isinstance(ref, int):
+            if flags == 0 and isinstance(ref, int) and len(pose.joints) == 0:
                 out += _ACTOR.pack(0x2a, 63, 0x1d, ref, 0x12, 56, *values)
             else:
-                out += _part(5, b"\x08" + varint(flags) + _part(2, struct.pack(f"<{len(values)}d", *values)) + _who(ref))
+                out += _part(5, _state(pose) + _who(ref))
         if ego is not None:
             out += _part(7, _state(ego))
         out += bytes((0x30, complete, 0x40, _WAITS[wait]))
@@ -502,7 +514,8 @@ class Sim:
     @property
     def models(self) -> Dict[str, Model]:
         """The models that actors may have."""
-        return {m["name"]: Model(tuple(m["size"]), m["paint"]) for m in self.api("GET", "/v1/models")["models"]}
+        return {m["name"]: Model(tuple(m["size"]), m["paint"], {j["name"]: j["unit"] for j in m["joints"]})
+                for m in self.api("GET", "/v1/models")["models"]}
 
     # The ego and its sensors
 

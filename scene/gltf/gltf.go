@@ -32,6 +32,9 @@
 // Skins and morph targets move. A vertex may follow any number of joints. All animations of a
 // file play together from time 0 on, each in a loop.
 //
+// A node whose animation only turns it about one axis, or only moves it along one line, is a
+// joint of the actor: see scene.Joint. Its value is 0 at the animation's first key.
+//
 // A material's extras may hold lidar_reflectance (0 to 1), retroreflective
 // (true or false), lamps (a list of names) and paint (true or false). Without
 // the last, a material is paint where its name has "paint" in it.

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/city"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/simtime"
@@ -326,4 +327,41 @@ func TestPaint(t *testing.T) {
 	}
 	assert.Equal(t, isBlue, shown(blue, &[3]uint8{255, 0, 0}), "it has no paint")
 	assert.Equal(t, plain, shown(painted, nil), "nobody's colour is left")
+}
+
+// TestJointsShow: a car of the city whose front wheel is steered looks otherwise there, and nowhere
+// else. Steered back it looks as before.
+func TestJointsShow(t *testing.T) {
+	const width, height = 96, 64
+	s := scene.Plane(mgl64.Vec3{})
+	city.Furnish(s, 1)
+	s.Slots = 1
+	r := newRig(t, s, nil, mounted{camera.RGBDefinition, spatial.FromRPY(mgl64.Vec3{0, 0, 0.6}, 0, 0, 0), size(width, height)})
+	way := &scene.Guided{}
+	a, err := r.history.SpawnActor(s.Model("vehicle.sedan"), scene.Actor{}, way)
+	require.NoError(t, err)
+	require.Equal(t, "front_left_steer", a.Joints[0].Name)
+	stamp := simtime.Stamp(0)
+	shown := func(angle float64) []byte {
+		here := scene.Waypoint{Stamp: stamp, Pose: spatial.FromRPY(mgl64.Vec3{3.5, 0, 0}, 0, 0, 90)} // its front is on the left
+		way.Lead(here, here)
+		way.Turn(0, angle)
+		r.fire(stamp)
+		stamp += 100e6
+		return slices.Clone(r.picture(0).Data)
+	}
+	straight, steered := shown(0), shown(0.5)
+	changed := 0
+	for u := range width {
+		for v := range height {
+			if i := 3 * (v*width + u); !slices.Equal(straight[i:i+3], steered[i:i+3]) {
+				changed++
+				// The axle is 1.38 m to the left, 2.6 m away: at 48 - 48 * 1.38 / 2.6. Its shadow moves, too.
+				assert.InDelta(t, 22, u, 12, "row %d", v)
+				assert.Greater(t, v, height/2-8)
+			}
+		}
+	}
+	assert.Greater(t, changed, 40)
+	assert.Equal(t, straight, shown(0))
 }

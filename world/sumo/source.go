@@ -45,6 +45,7 @@ type actor struct {
 	color   world.Color
 	top     float64 // m/s
 	state   world.State
+	met     bool // state is known
 	spawned bool
 	seen    int64 // the step
 }
@@ -221,8 +222,8 @@ func (s *source) tell(egoHeight float64) {
 		o := &s.now.objects[i]
 		a := o.actor
 		before, state := a.state, s.state(o)
-		a.state = state
-		isNew := before == world.State{}
+		isNew := !a.met
+		a.state, a.met = state, true
 		if isNew {
 			before = state
 			before.Pose.Position = state.Pose.Position.Sub(state.Velocity.Mul(s.step))

@@ -234,7 +234,7 @@ func (s *source) subscribe(ctx context.Context, junction string) error {
 			return err
 		}
 		for _, o := range s.now.objects {
-			o.actor.state = s.state(&o)
+			o.actor.state, o.actor.met = s.state(&o), true
 		}
 	}
 	s.begin = s.now.time

@@ -17,7 +17,7 @@ var Schemas = map[string]any{
 	}{},
 	"Time": Time{}, "Instant": instant{}, "TimeRequest": timeRequest{}, "SourceRequest": sourceRequest{}, "ScaleRequest": scaleRequest{},
 	"TuneRequest": tuneRequest{}, "StepRequest": stepRequest{}, "Spawn": spawnRequest{}, "Move": moveRequest{}, "State": state{},
-	"StepAnswer": stepAnswer{}, "Delivery": delivery{}, "Model": modelAnswer{}, "ModelList": modelList{}, "Actor": actorAnswer{},
+	"StepAnswer": stepAnswer{}, "Delivery": delivery{}, "Model": modelAnswer{}, "Joint": jointAnswer{}, "ModelList": modelList{}, "Actor": actorAnswer{},
 	"ActorList": actorList{}, "DriveRequest": driveRequest{}, "Sensor": sensorAnswer{}, "SensorList": sensorList{},
 	"SensorRequest": sensorRequest{}, "Pose": poseRequest{}, "Health": health{},
 }

@@ -167,8 +167,8 @@ func TestActorsComeAndGo(t *testing.T) {
 	assert.EqualValues(t, 40_000_000, p.Clock().Now(), "what is refused takes no time")
 
 	_, answer = ask(t, h, "GET", "/v1/models", "")
-	assert.Contains(t, answer["models"], object{"name": "vehicle.sedan", "size": []any{4.0, 2.0, 1.5}, "paint": false})
-	assert.Contains(t, answer["models"], object{"name": "box", "size": []any{1.0, 1.0, 1.0}, "paint": true})
+	assert.Contains(t, answer["models"], object{"name": "vehicle.sedan", "size": []any{4.0, 2.0, 1.5}, "paint": false, "joints": []any{}})
+	assert.Contains(t, answer["models"], object{"name": "box", "size": []any{1.0, 1.0, 1.0}, "paint": true, "joints": []any{}})
 }
 
 // TestABadFrameChangesNothing: each is refused with its place, and time stands.
@@ -229,6 +229,8 @@ func TestABadFrameChangesNothing(t *testing.T) {
 		{move(`"name": "a", "handle": 1, "position": [0, 0, 0], "yaw": 0`), 400, "give either handle or name"},
 		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0`), 400, `actors[1] (actor "a"): actor is named twice`},
 		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "orientation": [0, 0, 0, 1]`), 400, "give either yaw or orientation"},
+		{`{"actors": [{"name": "a", "position": [0, 0, 0], "yaw": 0, "joints": {"wing": 1}}]}`, 400, `actors[0] (actor "a"): value is not usable: no such joint`},
+		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "joints": [1]`), 400, "joints has to be an object"},
 		{move(`"name": "a", "position": [0, 0, 0], "orientation": [0, 0, 1]`), 400, "orientation has 3 numbers, need 4: x, y, z, w"},
 		{move(`"name": "a", "position": [0, 0, 0], "orientation": [0, 0, 0, 0]`), 400, "has no direction"},
 		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "velocity": []`), 400, "velocity has 0 numbers"},
