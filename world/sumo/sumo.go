@@ -112,7 +112,7 @@ func open(ctx context.Context, address string, o world.Options) (world.Source, e
 	if o.Warn == nil {
 		o.Warn = func(string, ...any) {}
 	}
-	s := &source{ego: at.ego, theirs: o.EgoTheirs, start: o.Start, actors: map[bool]map[string]*actor{false: {}, true: {}}}
+	s := &source{ego: at.ego, theirs: o.EgoTheirs, start: o.Start, actors: map[bool]map[string]*actor{false: {}, true: {}}, colors: map[string]world.Color{}}
 	if at.config != "" {
 		if s.child, err = start(at.config); err != nil {
 			return nil, err

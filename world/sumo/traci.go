@@ -18,6 +18,7 @@ const (
 	cmdClose              = 0x7F
 	cmdContext            = 0x89 // subscribe to what is around a junction
 	cmdGetVehicle         = 0xA4
+	cmdGetType            = 0xA5
 	cmdGetJunction        = 0xA9
 	cmdGetSimulation      = 0xAB
 	cmdGetPerson          = 0xAE
@@ -35,6 +36,7 @@ const (
 	varColor              = 0x45
 	varClass              = 0x49
 	varWidth              = 0x4D
+	varType               = 0x4F
 	varTime               = 0x66
 	varStepLength         = 0x7B
 	varExpected           = 0x7D
