@@ -132,9 +132,9 @@ func (h *History) Spawn(pattern string, m Motion) (*Actor, error) {
 	return nil, fmt.Errorf("spawn %q: %w: the scene has no such model, %s", pattern, ErrNoActor, fault.Hint(pattern, known))
 }
 
-// SpawnActor is Spawn with a model of the scene, for an actor with a name, a type id and parts of
+// SpawnActor is Spawn with a model of the scene, for an actor with a name, a type id, a Paint and parts of
 // its own. Empty ones are the model's. Parts of its own are the model's in other places: each has
-// the mesh and the Shape of the model's. The actor that it returns has an id that no other actor
+// the mesh and the Shape of the model's, and no joints. The actor that it returns has an id that no other actor
 // of the run has had. The caller doesn't change it. Errors: ErrNoActor, ErrReserveEmpty, and ErrIndex
 // for another number of parts.
 func (h *History) SpawnActor(model *Actor, as Actor, m Motion) (*Actor, error) {

@@ -379,6 +379,11 @@ func (h *handler) within(f *world.Frame) error {
 }
 
 func nearState(s *world.State) error {
+	for _, name := range s.JointNames {
+		if len(name) > guard.NameBytes {
+			return fmt.Errorf("%w: the name of a joint has more than %d bytes", world.ErrValue, guard.NameBytes)
+		}
+	}
 	return cmp.Or(near("position", s.Pose.Position), near("velocity", s.Velocity), near("angular_velocity", s.AngularVelocity))
 }
 
