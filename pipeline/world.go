@@ -42,7 +42,9 @@ type guest struct {
 	motion   *scene.Guided
 	offset   mgl64.Vec3 // of the actor's origin from its reference point, in its frame
 	onGround bool
-	told     uint64 // the last frame that told of it
+	joints   []scene.Joint // of its model
+	boxed    bool          // a box stands for its model
+	told     uint64        // the last frame that told of it
 }
 
 // theWorld is what a pipeline knows of a world from outside. Its lists are of those who came by
@@ -91,13 +93,14 @@ type coming struct {
 	model *scene.Actor
 	as    scene.Actor
 	at    scene.Waypoint
+	first *world.State // at the step's beginning
 	then  *world.State // where it is at the step's end; nil stays
 }
 
 type moving struct {
 	guest *guest
 	to    scene.Waypoint
-	jump  bool
+	state *world.State
 }
 
 // StepTo moves the actors of a world, and simulated time to the frame's end. It is one barrier. By
@@ -584,6 +587,10 @@ func (p *Pipeline) planSpawn(s *world.Spawn, now simtime.Stamp) error {
 	if err := p.body(&c, s); err != nil {
 		return err
 	}
+	if err := c.guest.checkJoints(&s.State); err != nil {
+		return err
+	}
+	c.first = &s.State
 	w.plan.come = append(w.plan.come, c)
 	return nil
 }
@@ -597,6 +604,9 @@ var usualSize = mgl64.Vec3{4.5, 1.8, 1.5}
 // body finds the shape of somebody who comes.
 func (p *Pipeline) body(c *coming, s *world.Spawn) error {
 	c.as = scene.Actor{Name: s.Name, TypeID: s.Model}
+	if s.Color.Known {
+		c.as.Paint = &[3]uint8{s.Color.R, s.Color.G, s.Color.B}
+	}
 	c.model = p.config.Scene.Model(s.Model)
 	size := s.Size
 	if c.model == nil || s.Model == BoxModel {
@@ -609,9 +619,11 @@ func (p *Pipeline) body(c *coming, s *world.Spawn) error {
 			}
 		}
 		c.as.Parts = scaled(c.model, size, tagOf(s.Model))
+		c.guest.boxed = s.Model != BoxModel
 		c.guest.offset = s.Reference.InBox(size).Mul(-1)
 		return nil
 	}
+	c.guest.joints = c.model.Joints
 	box := p.config.Scene.BoxOf(c.model)
 	for i := range size {
 		if size[i] == 0 {
@@ -668,6 +680,9 @@ func (p *Pipeline) planMove(a *world.Actor, until simtime.Stamp) error {
 			if c.then != nil {
 				return world.ErrDuplicate
 			}
+			if err := c.guest.checkJoints(&a.State); err != nil {
+				return err
+			}
 			c.then = &a.State
 			return nil
 		}
@@ -679,8 +694,11 @@ func (p *Pipeline) planMove(a *world.Actor, until simtime.Stamp) error {
 	case g.told == w.frame:
 		return world.ErrDuplicate
 	}
+	if err := g.checkJoints(&a.State); err != nil {
+		return err
+	}
 	g.told = w.frame
-	w.plan.move = append(w.plan.move, moving{g, to, a.Jump})
+	w.plan.move = append(w.plan.move, moving{g, to, &a.State})
 	return nil
 }
 
@@ -698,6 +716,51 @@ func (p *Pipeline) planSignal(s *world.Signal) error {
 	}
 	plan.shows = append(plan.shows, showing{light, scene.SignalState(s.State)})
 	return nil
+}
+
+// checkJoints says what is wrong with a state's values of joints. A box that stands for a model has
+// none of them, and takes any.
+func (g *guest) checkJoints(s *world.State) error {
+	if named := len(s.JointNames); named > 0 && named != len(s.Joints) {
+		return fmt.Errorf("%w: %d values of joints, and %d names", world.ErrValue, len(s.Joints), named)
+	}
+	if len(s.Joints) > len(g.joints) && !g.boxed {
+		return fmt.Errorf("%w: %d values, the model has %d joints", world.ErrUnknownJoint, len(s.Joints), len(g.joints))
+	}
+	for k, value := range s.Joints {
+		if math.IsNaN(value) || math.IsInf(value, 0) {
+			return fmt.Errorf("%w: value %d of joints is %v", world.ErrValue, k, value)
+		}
+		if g.joint(s, k) < 0 && !g.boxed {
+			return fmt.Errorf("%w: %q: want %s", world.ErrUnknownJoint, s.JointNames[k], strings.Join(g.jointNames(), ", "))
+		}
+	}
+	return nil
+}
+
+func (g *guest) jointNames() (names []string) {
+	for _, j := range g.joints {
+		names = append(names, j.Name)
+	}
+	return names
+}
+
+// joint returns which joint a state's value is of, -1 for one that the model doesn't have.
+func (g *guest) joint(s *world.State, value int) int {
+	if len(s.JointNames) == 0 {
+		return value
+	}
+	return slices.IndexFunc(g.joints, func(j scene.Joint) bool { return j.Name == s.JointNames[value] })
+}
+
+// lead moves a guest to where a state has it, and its joints.
+func (g *guest) lead(from, to scene.Waypoint, s *world.State) {
+	g.motion.Lead(from, to)
+	for k, value := range s.Joints {
+		if joint := g.joint(s, k); !g.boxed {
+			g.motion.Turn(joint, value)
+		}
+	}
 }
 
 // waypoint checks a state and returns it.
@@ -745,11 +808,11 @@ func (p *Pipeline) apply(f *world.Frame, now simtime.Stamp, result *StepResult) 
 	for i := range w.plan.move {
 		m := &w.plan.move[i]
 		from, to := m.guest.motion.At(now), p.placed(m.guest, m.to)
-		if m.jump {
+		if m.state.Jump {
 			_ = p.history.Jumped(m.guest.actor.ID) // it is there
 			from = to
 		}
-		m.guest.motion.Lead(from, to)
+		m.guest.lead(from, to, m.state)
 	}
 	if stayed {
 		for _, g := range w.guests {
@@ -765,16 +828,17 @@ func (p *Pipeline) apply(f *world.Frame, now simtime.Stamp, result *StepResult) 
 	w.most = max(w.most, len(w.guests))
 	w.steps++
 	clear(w.plan.come) // the frame is the caller's
+	clear(w.plan.move)
 }
 
 // applySpawn lets an actor come.
 func (p *Pipeline) applySpawn(c *coming, f *world.Frame, result *StepResult) {
 	w, g := &p.guests, c.guest
 	at := p.placed(g, c.at)
-	g.motion.Lead(at, at)
+	g.lead(at, at, c.first)
 	if c.then != nil {
 		to, _ := waypoint(c.then, f.Until) // it was checked
-		g.motion.Lead(at, p.placed(g, to))
+		g.lead(at, p.placed(g, to), c.then)
 	}
 	g.actor, _ = p.history.SpawnActor(c.model, c.as, g.motion) // the room was counted
 	g.name = g.actor.Name

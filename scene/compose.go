@@ -230,6 +230,7 @@ type graph struct {
 	channels [][]clip     // that animate the node itself
 	weights  [][]clip     // that animate the weights of its mesh's targets
 	moving   []bool       // the node or one above it is animated
+	places   map[int]int  // of the nodes that are joints, among those of the actor that is made
 }
 
 func newGraph(asset *Asset, tag Tag) *graph {
@@ -311,6 +312,7 @@ func (g *graph) roots() []int {
 // root's, without scale, unless the root is animated: then the asset's.
 func (g *graph) actor(root int, pose spatial.Pose, base assetBase) *Actor {
 	a := &Actor{Pose: pose}
+	g.places = map[int]int{}
 	into := mgl64.Ident4()
 	if root != wholeAsset && !g.moving[root] {
 		if frame, _, ok := rigidPart(g.global[root]); ok {
@@ -349,7 +351,7 @@ func (g *graph) collect(a *Actor, node, root int, into mgl64.Mat4, base assetBas
 		case shape != nil && len(shape.joints) > 0:
 			p.Local = into // joints place the mesh, not its node
 		case g.moving[node]:
-			p.Joints = g.joints(node, into)
+			g.move(a, &p, node, into)
 		}
 		a.Parts = append(a.Parts, p)
 	}
@@ -358,16 +360,31 @@ func (g *graph) collect(a *Actor, node, root int, into mgl64.Mat4, base assetBas
 	}
 }
 
-// joints returns a node's place in the actor's frame as a function of time.
-func (g *graph) joints(node int, into mgl64.Mat4) func(stamp simtime.Stamp) mgl64.Mat4 {
+// move gives a part its node's place in the actor's frame, by time and by the actor's joints.
+func (g *graph) move(a *Actor, p *Part, node int, into mgl64.Mat4) {
 	var chain []joint // from the node up
+	jointed := false
 	for i := node; i >= 0; i = g.asset.Nodes[i].Parent {
-		chain = append(chain, joint{local: g.asset.Nodes[i].Local, clips: g.channels[i]})
+		j := joint{local: g.asset.Nodes[i].Local, clips: g.channels[i]}
+		if axis, ok := g.axis(i); ok {
+			j.axis, j.index, jointed = axis, g.index(a, i, axis), true
+		}
+		chain = append(chain, j)
 	}
-	return func(stamp simtime.Stamp) mgl64.Mat4 {
+	p.Joints = func(stamp simtime.Stamp) mgl64.Mat4 {
 		m := into
 		for i := len(chain) - 1; i >= 0; i-- {
 			m = m.Mul4(chain[i].at(stamp))
+		}
+		return m
+	}
+	if !jointed {
+		return
+	}
+	p.Posed = func(values JointValues, stamp simtime.Stamp) mgl64.Mat4 {
+		m := into
+		for i := len(chain) - 1; i >= 0; i-- {
+			m = m.Mul4(chain[i].posed(values, stamp))
 		}
 		return m
 	}

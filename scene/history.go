@@ -47,6 +47,8 @@ type History struct {
 	// those who are to be there at the next tick, was those of the latest.
 	states    []State
 	here, was []*visit
+	values    []float64 // of the joints of those in the slots, stride for each
+	stride    int
 	recorded  int    // ticks
 	lastID    uint32 // of an actor
 	ownLast   uint32 // highest id of the scene's own
@@ -62,6 +64,7 @@ type History struct {
 	times     []simtime.Stamp // guarded by mu: ring of tick times
 	ring      []State         // guarded by mu: ring of ticks, one State a track
 	there     []*visit        // guarded by mu: ring of ticks, who was there on each track
+	turned    []float64       // guarded by mu: ring of ticks, the joints' values of each slot
 	first     int             // guarded by mu: oldest tick's place in the ring
 	length    int             // guarded by mu: ticks in the ring
 
@@ -82,7 +85,7 @@ func NewHistory(s *Scene, ego Motion, capacity int) *History {
 	}
 	h := &History{
 		scene: s, members: map[uint32]*member{}, fixed: map[uint32]spatial.Pose{}, boxes: map[uint32]Box{},
-		times: make([]simtime.Stamp, capacity), lights: newLights(s),
+		times: make([]simtime.Stamp, capacity), lights: newLights(s), stride: s.mostJoints(),
 	}
 	boxer := newBoxer(s)
 	h.enter(&Actor{ID: EgoID, Name: "ego", TypeID: EgoTypeID, Pose: s.Ego, Motion: ego}, cmp.Or(s.EgoBox, DefaultEgoBox))
@@ -149,13 +152,17 @@ func (h *History) Keep(ticks int) {
 // resizeLocked makes room for more ticks or tracks; mu must be held.
 func (h *History) resizeLocked(ticks, tracks int) {
 	times, ring, there := make([]simtime.Stamp, ticks), make([]State, ticks*tracks), make([]*visit, ticks*tracks)
+	before, row := (h.tracks-h.firstSlot)*h.stride, (tracks-h.firstSlot)*h.stride
+	turned := make([]float64, ticks*row)
 	for k := range h.length {
 		from := (h.first + k) % len(h.times) * h.tracks
 		times[k] = h.timeLocked(k)
 		copy(ring[k*tracks:], h.ring[from:from+h.tracks])
 		copy(there[k*tracks:], h.there[from:from+h.tracks])
+		at := (h.first + k) % len(h.times) * before
+		copy(turned[k*row:], h.turned[at:at+before])
 	}
-	h.times, h.ring, h.there, h.first, h.tracks = times, ring, there, 0, tracks
+	h.times, h.ring, h.there, h.turned, h.first, h.tracks = times, ring, there, turned, 0, tracks
 }
 
 // Record moves the Advancers to a tick's time and stores every state, and who is there. What
@@ -169,7 +176,7 @@ func (h *History) Jump(stamp simtime.Stamp) { h.record(stamp, Advancer.Jump) }
 
 func (h *History) record(stamp simtime.Stamp, move func(Advancer, simtime.Stamp)) {
 	for track, m := range h.motions {
-		who := cmp.Or(h.here[track], h.was[track])
+		who, before := cmp.Or(h.here[track], h.was[track]), h.states[track]
 		switch {
 		case who == nil: // nowhere: the place it had last is kept
 			h.states[track] = State{Pose: h.states[track].Pose}
@@ -180,6 +187,9 @@ func (h *History) record(stamp simtime.Stamp, move func(Advancer, simtime.Stamp)
 				move(a, stamp)
 			}
 			h.states[track] = StateOf(m, stamp)
+		}
+		if who != nil && len(who.actor.Joints) > 0 && track >= h.firstSlot {
+			h.turn(track, who, before, stamp)
 		}
 	}
 	copy(h.was, h.here)
@@ -194,6 +204,7 @@ func (h *History) record(stamp simtime.Stamp, move func(Advancer, simtime.Stamp)
 	h.times[at] = stamp
 	copy(h.ring[at*len(h.states):], h.states)
 	copy(h.there[at*len(h.states):], h.here)
+	copy(h.turned[at*len(h.values):], h.values)
 	h.length++
 	h.recordSignalsLocked(stamp, again)
 }

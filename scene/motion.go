@@ -407,6 +407,8 @@ type clip struct {
 type joint struct {
 	local TRS
 	clips []clip
+	axis  axis // that of the actor's joint of an index
+	index int
 }
 
 // at returns the local transform at a time.
@@ -420,7 +422,7 @@ func (j *joint) at(stamp simtime.Stamp) mgl64.Mat4 {
 		case PathScale:
 			trs.Scale = mgl64.Vec3{v[0], v[1], v[2]}
 		case PathRotation:
-			trs.Rotation = mgl64.Quat{W: v[3], V: mgl64.Vec3{v[0], v[1], v[2]}}.Normalize()
+			trs.Rotation = quaternion(v)
 		}
 	}
 	return trs.Mat4()

@@ -48,7 +48,7 @@ func newLit(w *World) (all []lit) {
 		l := lit{light: i, places: []int{w.standingLamps(a.ID)}}
 		for k := range w.Movers[:w.own] {
 			if w.Movers[k].Actor == a {
-				l.places = append(l.places, 16*k+7) // the highest of its label
+				l.places = append(l.places, moverBytes*k+7) // the highest of its label
 			}
 		}
 		all = append(all, l)
@@ -175,37 +175,48 @@ func (r *Resident) Close() {
 	}
 }
 
+// moverRow is a row of the table of movers: two texels, of moverBytes.
+type moverRow [8]uint32
+
+const moverBytes, texelBytes = 32, 16
+
 // moverRecords returns the table of movers, of which the slots' rows wait for seat. Behind them it
-// has a byte of lamps for each of the scene's own actors, those of id 0 in the last record.
-func (w *World) moverRecords() [][4]uint32 {
-	records := make([][4]uint32, w.Rows()+w.lampRecords())
+// has a byte of lamps for each of the scene's own actors, those of id 0 in the last texel.
+func (w *World) moverRecords() []moverRow {
+	records := make([]moverRow, w.Rows()+w.lampRows())
 	for i := range w.Movers[:w.own] {
 		records[i] = w.moverRecord(&w.Movers[i], w.Movers[i].Actor)
 	}
 	return records
 }
 
-// lampRecords is how many records hold a byte for each of the scene's own actors.
-func (w *World) lampRecords() int {
+// lampRows is how many rows hold a byte for each of the scene's own actors.
+func (w *World) lampRows() int {
 	most := uint32(0)
 	for _, a := range w.Scene.Actors {
 		most = max(most, a.ID)
 	}
-	return int(most/16) + 1
+	return int(most/moverBytes) + 1
 }
 
 // standingLamps returns the place in the table of movers of the lamps of one of the scene's own actors.
 func (w *World) standingLamps(id uint32) int {
-	return 16*(w.Rows()+w.lampRecords()-1-int(id/16)) + int(id%16)
+	return moverBytes*(w.Rows()+w.lampRows()) - texelBytes*(int(id/texelBytes)+1) + int(id%texelBytes)
 }
 
 // moverRecord returns the record of a mover that somebody has.
-func (w *World) moverRecord(m *Mover, a *Actor) [4]uint32 {
-	previous := uint32(0)
+func (w *World) moverRecord(m *Mover, a *Actor) moverRow {
+	row := moverRow{uint32(m.Root), label(a, a.Parts[m.Part].Tag), uint32(m.First)}
 	if m.shape != nil {
-		previous = uint32(m.First + (previousCopy-m.Copy)*m.Count)
+		row[3] = uint32(m.First + (previousCopy-m.Copy)*m.Count)
 	}
-	return [4]uint32{uint32(m.Root), label(a, a.Parts[m.Part].Tag), uint32(m.First), previous}
+	if a.Paint != nil {
+		for i, level := range a.Paint {
+			row[4+i] = math.Float32bits(float32(linearSRGB(level)))
+		}
+		row[7] = 1
+	}
+	return row
 }
 
 // seat brings those who are in the slots, last in a window, into the table of movers, and what the
@@ -224,7 +235,7 @@ func (r *Resident) seat(c *gpu.Ctx, p *Packer, w Window) error {
 			record[1] |= uint32(now.lamps) << 24
 			p.records = append(p.records, record)
 		}
-		if err := c.WriteBuffer(r.tables[shaders.SlotMovers], r.World.slotRow(slot)*16, gpu.BytesOf(p.records)); err != nil {
+		if err := c.WriteBuffer(r.tables[shaders.SlotMovers], r.World.slotRow(slot)*moverBytes, gpu.BytesOf(p.records)); err != nil {
 			return fmt.Errorf("show actor %d (%s): %w", v.actor.ID, v.actor.Name, err)
 		}
 		r.seated[slot] = now
@@ -253,7 +264,8 @@ const (
 	flagDoubleSided = 2
 	flagUnlit       = 4
 	flagColored     = 8
-	flagLamp        = 16 // times the lamps
+	flagLamp        = 16 // times the lamps, up to 255
+	flagPaint       = 4096
 )
 
 // Colored returns, per material, whether a mesh shows it with colours of its vertices.
@@ -301,6 +313,9 @@ func (s *Scene) materialRecords(layers *textureLayers) []Row {
 		}
 		if colored[i] {
 			flags += flagColored
+		}
+		if m.Paint {
+			flags += flagPaint
 		}
 		flags += flagLamp * float32(m.Lamps)
 		base, baseWrap := layers.color(m.BaseColorTexture)

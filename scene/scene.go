@@ -99,6 +99,9 @@ type Part struct {
 	// Joints, where not nil, animates the part: it returns Local at a
 	// simulation time. It must be a pure function.
 	Joints func(stamp simtime.Stamp) mgl64.Mat4
+	// Posed, where not nil, is what Joints is for an actor that History.SpawnActor brings. It
+	// depends on the values of the actor's Joints, too. It must be a pure function.
+	Posed func(values JointValues, stamp simtime.Stamp) mgl64.Mat4
 	// Shape, where not nil, moves the mesh's vertices in the part's frame.
 	Shape *Shape
 }
@@ -111,11 +114,16 @@ type Actor struct {
 	// Name is unique in the scene; TypeID is in CARLA's manner: "vehicle.sedan".
 	Name, TypeID string
 	Parts        []Part
+	// Joints are those of a model. History.SpawnActor gives its parts their values.
+	Joints []Joint
 	// Pose is where the actor stands, in the map frame, if Motion is nil.
 	Pose spatial.Pose
 	// Motion moves the actor; nil for a static one. A *Driven is steered
 	// from outside.
 	Motion Motion
+	// Paint is the sRGB colour of the materials that are paint, red first. Nil is their own. It
+	// counts in an actor that History.SpawnActor brings.
+	Paint *[3]uint8
 }
 
 // Static reports whether neither the actor nor a part of it ever moves. Then it is part of the
@@ -244,6 +252,8 @@ type Material struct {
 	Reflectance float32
 	// Retro is true for retroreflectors (signs, plates): intensities 101..255.
 	Retro bool
+	// Paint is true for what an actor's Paint colours.
+	Paint bool
 	// Lamps are what surfaces of the material are, 0 for no lamps. They shine while one of these is
 	// on in their actor. Indicators on both sides are the one on whose side of the part they lie.
 	Lamps Lamps

@@ -12,6 +12,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/go-gl/mathgl/mgl64"
 
@@ -31,6 +33,8 @@ var (
 	ErrFull = errors.New("no room for another actor")
 	// ErrValue: a number is NaN, infinite, or of no use, such as a quaternion of length 0.
 	ErrValue = errors.New("value is not usable")
+	// ErrUnknownJoint: the actor's model has no joint of that name, or not as many. It is an ErrValue.
+	ErrUnknownJoint = fmt.Errorf("%w: no such joint", ErrValue)
 	// ErrTime: the frame's time isn't after the simulation's.
 	ErrTime = errors.New("time is not ahead")
 	// ErrBusy: somebody else is stepping.
@@ -103,6 +107,12 @@ type State struct {
 	Jump bool
 	// Lights are those that are on in a vehicle, up to there.
 	Lights Lights
+	// Joints are values of the model's joints, in radians or metres. They lead there from where the
+	// joints are, in a straight line. JointNames says which, and without it they are the model's
+	// first ones, in its order. Joints of which no state has told yet are the model's to move, such
+	// as wheels that roll. The others keep their value.
+	Joints     []float64
+	JointNames []string
 }
 
 // Lights are lamps of a vehicle, a bit each.
@@ -131,6 +141,34 @@ func ParseLights(names []string) (on Lights, err error) {
 		on |= light
 	}
 	return on, nil
+}
+
+// Color is a colour in sRGB. It counts if Known is true; otherwise none is given.
+type Color struct {
+	R, G, B uint8
+	Known   bool
+}
+
+// RGB returns the colour of a number, 0xrrggbb. The error wraps ErrValue.
+func RGB(number uint64) (Color, error) {
+	if number > 0xffffff {
+		return Color{}, fmt.Errorf("%w: color 0x%x: want 0xrrggbb", ErrValue, number)
+	}
+	return Color{uint8(number >> 16), uint8(number >> 8), uint8(number), true}, nil
+}
+
+// ParseColor returns the colour of a text such as #1e90ff, and no colour for "". The error wraps
+// ErrValue.
+func ParseColor(text string) (Color, error) {
+	if text == "" {
+		return Color{}, nil
+	}
+	digits, marked := strings.CutPrefix(text, "#")
+	number, err := strconv.ParseUint(digits, 16, 24)
+	if !marked || len(digits) != 6 || err != nil {
+		return Color{}, fmt.Errorf("%w: color %q: want #rrggbb", ErrValue, text)
+	}
+	return RGB(number)
 }
 
 // Actor is an actor that is there, at the end of the step.
@@ -212,7 +250,10 @@ type Spawn struct {
 	Reference Reference
 	// OnGround: the source knows no heights. The actor stands on the ground below or above it.
 	OnGround bool
-	State    State
+	// Color is that of the model's paint, where it has some: the body of a vehicle of the city, or
+	// all of a box. Cameras and lidars see it. Without it the model has its own.
+	Color Color
+	State State
 }
 
 // Signal is what a traffic light of the scene shows. Handle is the light's id, which sensors tell,

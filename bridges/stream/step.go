@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -160,7 +161,7 @@ func readSignal(to *world.Signal, b []byte) error {
 
 // actor reads an Actor; without is one of which only the name counts.
 func (s *stepRequest) actor(a *world.Actor, b []byte, without bool) error {
-	name := a.Name
+	name, room := a.Name, a.State
 	*a = world.Actor{}
 	w := s.begin(b)
 	for w.Next() {
@@ -171,6 +172,8 @@ func (s *stepRequest) actor(a *world.Actor, b []byte, without bool) error {
 			a.Handle = w.Fixed32()
 		case 4:
 			a.Name = w.Text(name)
+		case 5, 6:
+			readJoints(&w, &a.State, room)
 		}
 	}
 	if w.Err != nil || without {
@@ -181,10 +184,16 @@ func (s *stepRequest) actor(a *world.Actor, b []byte, without bool) error {
 
 // state reads a State.
 func (s *stepRequest) state(to *world.State, b []byte) error {
+	room := *to
 	*to = world.State{}
 	w := s.begin(b)
 	for w.Next() {
-		s.part(&w)
+		switch w.Field {
+		case 5, 6:
+			readJoints(&w, to, room)
+		default:
+			s.part(&w)
+		}
 	}
 	if w.Err != nil {
 		return w.Err
@@ -192,9 +201,30 @@ func (s *stepRequest) state(to *world.State, b []byte) error {
 	return s.fill(to)
 }
 
+// readJoints reads some of a state's joints, into the room that another state has for them.
+func readJoints(w *walk, to *world.State, room world.State) {
+	if w.Field == 6 {
+		if to.JointNames == nil {
+			to.JointNames = room.JointNames[:0]
+		}
+		before := ""
+		if n := len(to.JointNames); n < len(room.JointNames) {
+			before = room.JointNames[n]
+		}
+		to.JointNames = append(to.JointNames, w.Text(before))
+		return
+	}
+	if to.Joints == nil {
+		to.Joints = room.Joints[:0]
+	}
+	at, n := len(to.Joints), w.Doubles(nil, 0)
+	to.Joints = slices.Grow(to.Joints, n)[:at+n]
+	w.Doubles(to.Joints, at)
+}
+
 // spawn reads a Spawn.
 func (s *stepRequest) spawn(to *world.Spawn, b []byte) error {
-	name, model := to.Name, to.Model
+	name, model, room := to.Name, to.Model, to.State
 	*to = world.Spawn{}
 	var state []byte
 	w := s.begin(b)
@@ -214,6 +244,11 @@ func (s *stepRequest) spawn(to *world.Spawn, b []byte) error {
 			to.OnGround = w.Varint() != 0
 		case 6:
 			state = w.Message()
+		case 7:
+			var err error
+			if to.Color, err = world.RGB(w.Varint()); err != nil {
+				w.Fail(fmt.Errorf("%w: %w", ErrMalformed, err))
+			}
 		}
 	}
 	switch {
@@ -223,6 +258,7 @@ func (s *stepRequest) spawn(to *world.Spawn, b []byte) error {
 		return fmt.Errorf("%w: a size of %d numbers, it has %d", ErrMalformed, s.count, len(to.Size))
 	}
 	copy(to.Size[:], s.values[:s.count])
+	to.State = room
 	return s.state(&to.State, state)
 }
 
@@ -355,6 +391,10 @@ func (s *stepWriter) step(b []byte, f *world.Frame) []byte {
 		s.part = appendVarint(s.part, 4, uint64(spawn.Reference))
 		s.part = appendVarint(s.part, 5, protowire.EncodeBool(spawn.OnGround))
 		s.part = appendBytes(s.part, 6, appendState(nil, &spawn.State))
+		if c := spawn.Color; c.Known {
+			s.part = protowire.AppendTag(s.part, 7, protowire.VarintType)
+			s.part = protowire.AppendVarint(s.part, uint64(c.R)<<16|uint64(c.G)<<8|uint64(c.B))
+		}
 		b = appendBytes(b, 3, s.part)
 	}
 	for _, ref := range f.Remove {
@@ -406,7 +446,14 @@ func appendState(b []byte, s *world.State) []byte {
 	if s.Jump {
 		flags |= stateJump
 	}
-	return appendDoubles(appendVarint(b, 1, flags), 2, values[:n])
+	b = appendDoubles(appendVarint(b, 1, flags), 2, values[:n])
+	if len(s.Joints) > 0 {
+		b = appendDoubles(b, 5, s.Joints)
+	}
+	for _, name := range s.JointNames {
+		b = protowire.AppendString(protowire.AppendTag(b, 6, protowire.BytesType), name)
+	}
+	return b
 }
 
 func appendDoubles(b []byte, field protowire.Number, values []float64) []byte {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -42,11 +43,11 @@ func schema(t testing.TB, name, text string) *dynamicpb.Message {
 // places are the reference for a frame, in text.
 const places = `
 until: 1500000000
-spawn {name: "a" model: "vehicle.sedan" size: [4, 2, 1.5] reference: REAR_AXLE on_ground: true
-  state {flags: 4 values: [1, 2, 3, 0, 0, 0, 1]}}
+spawn {name: "a" model: "vehicle.sedan" size: [4, 2, 1.5] reference: REAR_AXLE on_ground: true color: 0x1e90ff
+  state {flags: 4 values: [1, 2, 3, 0, 0, 0, 1] joints: [0.5, -0.25] joint_names: ["door", "wheel"]}}
 remove {handle: 9}
 remove {name: "old"}
-actors {handle: 7 flags: 3 values: [1, 2, 3, 0, 0, 0.6, 0.8, 4, 5, 6, 7, 8, 9]}
+actors {handle: 7 flags: 3 values: [1, 2, 3, 0, 0, 0.6, 0.8, 4, 5, 6, 7, 8, 9] joints: [0.125]}
 actors {name: "b" flags: 1538 values: [-1, -2, -3, 0, 0, 0, 1, 0.5, 0.25, 0.125]}
 complete: true
 ego {flags: 1 values: [10, 20, 0, 0, 0, 0, 1, 3, 0, 0]}
@@ -64,12 +65,14 @@ func placesFrame() *world.Frame {
 		Until: 1_500_000_000, Complete: true, Wait: world.None,
 		Spawn: []world.Spawn{{
 			Name: "a", Model: "vehicle.sedan", Size: mgl64.Vec3{4, 2, 1.5}, Reference: world.RearAxle, OnGround: true,
-			State: world.State{Pose: at(1, 2, 3, 0, 1), Jump: true},
+			Color: world.Color{R: 0x1e, G: 0x90, B: 0xff, Known: true},
+			State: world.State{Pose: at(1, 2, 3, 0, 1), Jump: true, Joints: []float64{0.5, -0.25}, JointNames: []string{"door", "wheel"}},
 		}},
 		Remove: []world.Ref{{Handle: 9}, {Name: "old"}},
 		Actors: []world.Actor{
 			{Ref: world.Ref{Handle: 7}, State: world.State{
 				Pose: at(1, 2, 3, 0.6, 0.8), Velocity: mgl64.Vec3{4, 5, 6}, AngularVelocity: mgl64.Vec3{7, 8, 9}, VelocityKnown: true, AngularVelocityKnown: true,
+				Joints: []float64{0.125},
 			}},
 			{Ref: world.Ref{Name: "b"}, State: world.State{
 				Pose: at(-1, -2, -3, 0, 1), AngularVelocity: mgl64.Vec3{0.5, 0.25, 0.125}, AngularVelocityKnown: true,
@@ -134,9 +137,10 @@ func TestStepIsRefused(t *testing.T) {
 		"until: 1 duration: 1":              "until or a duration",
 		"until: 1 actors {values: [1, 2]}":  "actors[0]: malformed frame: a state of flags 0 has 7 values, not 2",
 		"until: 1 ego {flags: 3 values: 1}": "ego: malformed frame: a state of flags 3 has 13 values, not 1",
-		"until: 1 actors {handle: 3 values: [0,0,0,0,0,0,1,2,3,4,5,6,7,8]}":        "actors[0] (actor 3): malformed frame: a state of flags 0 has 7 values, not 14",
-		`until: 1 spawn {name: "x" state {values: [0,0,0,0,0,0,1]} size: [1]}`:     `spawn[0] (actor "x"): malformed frame: a size of 1 numbers`,
-		`until: 1 spawn {name: "x" reference: 17 state {values: [0,0,0,0,0,0,1]}}`: `spawn[0] (actor "x"): malformed frame: reference 17`,
+		"until: 1 actors {handle: 3 values: [0,0,0,0,0,0,1,2,3,4,5,6,7,8]}":           "actors[0] (actor 3): malformed frame: a state of flags 0 has 7 values, not 14",
+		`until: 1 spawn {name: "x" state {values: [0,0,0,0,0,0,1]} size: [1]}`:        `spawn[0] (actor "x"): malformed frame: a size of 1 numbers`,
+		`until: 1 spawn {name: "x" reference: 17 state {values: [0,0,0,0,0,0,1]}}`:    `spawn[0] (actor "x"): malformed frame: reference 17`,
+		`until: 1 spawn {name: "x" color: 0x1000000 state {values: [0,0,0,0,0,0,1]}}`: `spawn[0] (actor "x"): malformed frame: value is not usable: color 0x1000000`,
 		"until: 1 wait: 900": "wait 255",
 		"until: 1 reset: 0":  "a reset has nothing else",
 		"reset: 5 ego {flags: 0 values: [0,0,0,0,0,0,1]}":             "a reset has nothing else",
@@ -246,7 +250,8 @@ func TestReadingStepsAllocatesNothing(t *testing.T) {
 	var reader stream.StepReader
 	named, err := proto.Marshal(schema(t, "Step", places))
 	require.NoError(t, err)
-	for _, b := range [][]byte{crowd(200), named} {
+	jointed := &world.Frame{Until: 1, Actors: slices.Repeat([]world.Actor{{Ref: world.Ref{Handle: 1}, State: placesFrame().Spawn[0].State}}, 200)}
+	for _, b := range [][]byte{crowd(200), named, stream.AppendStep(nil, jointed)} {
 		assert.Zero(t, testing.AllocsPerRun(50, func() {
 			if _, _, err := reader.Read(b); err != nil {
 				t.Fatal(err)

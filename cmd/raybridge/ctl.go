@@ -132,15 +132,17 @@ func (c *ctl) newReset() *cobra.Command {
 	return cmd
 }
 
-// place is where an actor is put.
+// place is where an actor is put, and how its joints are.
 type place struct {
-	at  string
-	yaw float64
+	at     string
+	yaw    float64
+	joints map[string]string
 }
 
 func (p *place) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.at, "at", "", "its place `X,Y[,Z]`, metres; without Z a new actor stands on the ground")
 	cmd.Flags().Float64Var(&p.yaw, "yaw", 0, "its heading, `DEGREES` counter-clockwise from x")
+	cmd.Flags().StringToStringVar(&p.joints, "joint", nil, "values of its joints, `NAME=VALUE,...` in radians or metres; raybridge ctl models lists them")
 }
 
 // fields returns the place as the API takes it; whole is false without a height.
@@ -156,12 +158,20 @@ func (p *place) fields() (fields map[string]any, whole bool, err error) {
 			return nil, false, usage(fmt.Errorf("--at %q: want X,Y or X,Y,Z in metres, such as 10,-2.5", p.at))
 		}
 	}
-	return map[string]any{"position": position, "yaw": p.yaw}, len(numbers) == 3, nil
+	fields = map[string]any{"position": position, "yaw": p.yaw}
+	joints := map[string]float64{}
+	for name, text := range p.joints {
+		if joints[name], err = strconv.ParseFloat(text, 64); err != nil || joints[name]-joints[name] != 0 {
+			return nil, false, usage(fmt.Errorf("--joint %s=%s: want a number in radians or metres", name, text))
+		}
+		fields["joints"] = joints
+	}
+	return fields, len(numbers) == 3, nil
 }
 
 func (c *ctl) newSpawn() *cobra.Command {
 	var p place
-	var name, reference string
+	var name, reference, color string
 	cmd := &cobra.Command{
 		Use: "spawn MODEL --at X,Y[,Z]", Short: "Add an actor in the next step", Args: oneArg("a model, such as vehicle.sedan"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -170,12 +180,14 @@ func (c *ctl) newSpawn() *cobra.Command {
 				return err
 			}
 			fields["model"], fields["name"], fields["reference"], fields["on_ground"] = args[0], name, reference, !whole
+			fields["color"] = color
 			return c.send(cmd, "/v1/actors", fields)
 		},
 	}
 	p.register(cmd)
 	cmd.Flags().StringVar(&name, "name", "", "its `NAME`; without it that of its model and a number")
 	cmd.Flags().StringVar(&reference, "reference", "", "the `POINT` of it that --at is about: ground_centre, box_centre, rear_axle or front_bumper")
+	cmd.Flags().StringVar(&color, "color", "", "the colour of its paint, `#RRGGBB`; without it the model's own")
 	return cmd
 }
 

@@ -37,7 +37,8 @@ class Pose(NamedTuple):
     orientation (x, y, z, w) counts in place of the angles. velocity (m/s) and angular_velocity
     (rad/s) are in the map frame; without them they follow from the pose before. jump: it did not
     move here, it is here from now on. lights are those of a vehicle that are on: head, brake, left,
-    right, reverse.
+    right, reverse. joints are values of the model's joints, in radians or metres: by their names, or
+    those of the first ones in the order that Sim.models has.
     """
 
     x: float
@@ -51,6 +52,7 @@ class Pose(NamedTuple):
     angular_velocity: Optional[Vector] = None
     jump: bool = False
     lights: Sequence[str] = ()
+    joints: Union[Mapping[str, float], Vector] = ()
 
     @property
     def quaternion(self) -> Tuple[float, ...]:
@@ -101,7 +103,13 @@ def _part(field: int, content: bytes) -> bytes:
 
 def _state(pose: Pose) -> bytes:
     flags, values = _values(pose)
-    return b"\x08" + varint(flags) + _part(2, struct.pack(f"<{len(values)}d", *values))
+    out = b"\x08" + varint(flags) + _part(2, struct.pack(f"<{len(values)}d", *values))
+    if len(pose.joints) == 0:
+        return out
+    named = isinstance(pose.joints, AbstractMapping)
+    numbers = [*pose.joints.values()] if isinstance(pose.joints, AbstractMapping) else [*pose.joints]
+    out += _part(5, struct.pack(f"<{len(numbers)}d", *numbers))
+    return out + b"".join(_part(6, str(name).encode()) for name in pose.joints if named)
 
 
 def _ref(who: object) -> Union[int, str]:
@@ -159,6 +167,17 @@ class Actor:
 
     def __repr__(self) -> str:
         return f"Actor({self.name!r}, handle={self.handle})"
+
+
+class Model(NamedTuple):
+    """A model that actors may have: its length, width and height in metres, and whether a color shows.
+
+    joints are the units (rad or m) of its joints by their names, in the order of their values.
+    """
+
+    size: Tuple[float, ...]
+    paint: bool
+    joints: Dict[str, str]
 
 
 class Sensor(NamedTuple):
@@ -380,12 +399,14 @@ class Sim:
     # Actors
 
     def spawn(self, model: str, x: float = 0.0, y: float = 0.0, z: float = 0.0, yaw: float = 0.0, *, name: str = "",
-              pose: Optional[Pose] = None, size: Optional[Vector] = None, reference: str = "ground_centre", on_ground: bool = False) -> Actor:
+              pose: Optional[Pose] = None, size: Optional[Vector] = None, reference: str = "ground_centre", on_ground: bool = False,
+              color: Optional[str] = None) -> Actor:
         """Let an actor come at the beginning of the next step.
 
         An unknown model is a box of that size (length, width, height). reference is the point that
         the actor's poses are of: ground_centre, box_centre, rear_axle or front_bumper. on_ground
-        puts it on the ground, whatever z says.
+        puts it on the ground, whatever z says. color is that of its paint in sRGB, such as "#1e90ff";
+        without it the model has its own.
         """
         if not name:
             self._names += 1
@@ -395,6 +416,10 @@ class Sim:
         spec = _part(1, name.encode()) + _part(2, model.encode()) + bytes((0x20, _REFERENCES[reference], 0x28, on_ground))
         if size is not None:
             spec += _part(3, struct.pack("<3d", *_numbers("size", size, 3)))
+        if color is not None:
+            if not re.fullmatch("#[0-9a-fA-F]{6}", color):
+                raise Refused(f"color {color!r}: want #rrggbb", "value")
+            spec += b"\x38" + varint(int(color[1:], 16))
         actor = Actor(self, name, model)
         self._coming.append((actor, spec + _part(6, _state(pose if pose is not None else Pose(x, y, z, yaw)))))
         return actor
@@ -450,10 +475,10 @@ class Sim:
         for who, pose in (actors or {}).items():
             ref = _ref(who)
             flags, values = _values(pose)
-            if flags == 0 and isinstance(ref, int):
+            if flags == 0 and isinstance(ref, int) and len(pose.joints) == 0:
                 out += _ACTOR.pack(0x2a, 63, 0x1d, ref, 0x12, 56, *values)
             else:
-                out += _part(5, b"\x08" + varint(flags) + _part(2, struct.pack(f"<{len(values)}d", *values)) + _who(ref))
+                out += _part(5, _state(pose) + _who(ref))
         if ego is not None:
             out += _part(7, _state(ego))
         for light, state in (signals or {}).items():
@@ -569,9 +594,10 @@ class Sim:
         return {"viewed": self._stream.viewed, "copied": self._stream.copied}
 
     @property
-    def models(self) -> Dict[str, Tuple[float, ...]]:
-        """The models that actors may have, with length, width and height."""
-        return {m["name"]: tuple(m["size"]) for m in self.api("GET", "/v1/models")["models"]}
+    def models(self) -> Dict[str, Model]:
+        """The models that actors may have."""
+        return {m["name"]: Model(tuple(m["size"]), m["paint"], {j["name"]: j["unit"] for j in m["joints"]})
+                for m in self.api("GET", "/v1/models")["models"]}
 
     # The ego and its sensors
 
@@ -632,4 +658,4 @@ def connect(address: str, *, token: Optional[str] = None, sensors: Optional[Sequ
     return Sim(address, token, sensors, timeout, shared)
 
 
-__all__ = ["Actor", "Ego", "Frame", "Pose", "Sensor", "Sim", "connect", "png"]
+__all__ = ["Actor", "Ego", "Frame", "Model", "Pose", "Sensor", "Sim", "connect", "png"]

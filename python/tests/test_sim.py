@@ -379,8 +379,41 @@ class TestStep(unittest.TestCase):
             sim.step(0.1)
             with self.assertRaises(rb.Refused):
                 sim.spawn_sensor("sensor.camera.none", "x")
-            self.assertIn("vehicle.sedan", sim.models)
+            self.assertTrue(sim.models["vehicle.sedan"].paint)
+            self.assertFalse(sim.models["walker.pedestrian.0001"].paint)
             self.assertTrue(sim.status()["time"]["paused"])
+
+    def test_color(self):
+        rig = {"sensors": [dict(RIG["sensors"][0], pose={"x": 0, "z": 1})]}
+        with launch(rig) as sim:
+            with self.assertRaises(rb.Refused):
+                sim.spawn("box", color="blue")
+            a = sim.spawn("box", x=5, size=(1, 4, 3), color="#0000ff")
+            middle = sim.step(0.1)["front/image"][20, 32]
+            self.assertGreater(int(middle[2]), int(middle[0]) + 100)
+            a.destroy()
+            sim.spawn("box", x=5, size=(1, 4, 3))
+            middle = sim.step(0.1)["front/image"][20, 32]
+            self.assertLess(abs(int(middle[2]) - int(middle[0])), 20)
+
+    def test_joints(self):
+        rig = {"sensors": [dict(RIG["sensors"][0], pose={"x": 0, "z": 0.6})]}
+        with launch(rig) as sim:
+            joints = sim.models["vehicle.sedan"].joints
+            self.assertEqual(list(joints)[:2], ["front_left_steer", "front_left_spin"])
+            self.assertEqual(set(joints.values()), {"rad"})
+            at = dict(x=3.5, y=0.0, yaw=math.pi / 2)
+            car = sim.spawn("vehicle.sedan", pose=rb.Pose(**at, joints={"front_left_steer": 0.5}))
+            steered = sim.step(0.1)["front/image"].copy()
+            straight = sim.step(0.1, {car: rb.Pose(**at, joints=[0, 0, 0, 0.0])})["front/image"].copy()
+            self.assertFalse(np.array_equal(steered, straight))
+            again = sim.step(0.1, {car: rb.Pose(**at, joints={"front_left_steer": np.float64(0.5)})})["front/image"]
+            self.assertTrue(np.array_equal(steered, again))
+            self.assertTrue(np.array_equal(steered, sim.step(0.1, {car: rb.Pose(**at)})["front/image"]), "it is held")
+            for bad, why in (({"wing": 1}, "no such joint: .wing.: want front_left_steer"), ([0] * 7, "7 values, the model has 6"), ([math.nan], "NaN")):
+                with self.assertRaisesRegex(rb.Refused, why) as caught:
+                    sim.step(0.1, {car: rb.Pose(**at, joints=bad)})
+                self.assertEqual((caught.exception.kind, caught.exception.list, caught.exception.index), ("value", "actors", 0))
 
     def test_control(self):
         with launch(config=self.external()) as sim:

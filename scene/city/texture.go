@@ -845,6 +845,8 @@ const (
 	clothTeal
 	leather
 
+	carLettering // white on vehicles, and what they carry
+
 	namedMaterials // how many there are
 
 	noMaterial material = -1
@@ -908,6 +910,7 @@ type surfaceLook struct {
 	retro    bool
 	thin     bool // seen from both sides
 	lamps    scene.Lamps
+	paint    bool // an actor may have a colour of its own for it
 }
 
 // palette holds every material of the town. It is never written after start-up.
@@ -939,7 +942,7 @@ func materials() []scene.Material {
 			Name: l.name, BaseColor: c.Vec4(1), BaseColorTexture: scene.NoTexture,
 			Metallic: l.finish.metallic, Roughness: l.finish.roughness,
 			MetalRoughTexture: scene.NoTexture, EmissiveTexture: scene.NoTexture,
-			Emissive: c.Mul(l.emissive), Reflectance: l.finish.reflectance, Retro: l.retro, DoubleSided: l.thin, Lamps: l.lamps,
+			Emissive: c.Mul(l.emissive), Reflectance: l.finish.reflectance, Retro: l.retro, DoubleSided: l.thin, Lamps: l.lamps, Paint: l.paint,
 		}
 		if l.texture != noPicture {
 			m.BaseColorTexture = int(l.texture)
@@ -970,6 +973,9 @@ func namedPalette() []surfaceLook {
 		for _, l := range table {
 			p[l.id] = l.surfaceLook
 		}
+	}
+	for m := firstPaint; m <= lastPaint; m++ {
+		p[m].paint = true
 	}
 	return p
 }
@@ -1138,6 +1144,7 @@ var vehicleLooks = []namedLook{
 	look(tyre, "tyre", 0x232323, darkFinish),
 	look(rim, "rim", 0xd8dade, metalFinish).with(picSigns, 1),
 	look(chrome, "chrome", 0xd4d8da, finish{0.15, 1, 0.6}),
+	look(carLettering, "car_lettering", 0xeeeeec, carFinish),
 }
 
 var personLooks = []namedLook{

@@ -199,7 +199,7 @@ func (t *town) addWalker(w way, speed, at float64, rng *rand.Rand) error {
 		return err
 	}
 	variant := rng.IntN(peopleVariants)
-	g := gait{strideHz: speed / stride, swing: 0.42, phase: between(rng, 0, 2*math.Pi)}
+	g := gait{strideHz: speed / stride, swing: usualSwing, phase: between(rng, 0, 2*math.Pi)}
 	details := make([]detail, len(personSides))
 	for level, weight := range [3]float64{0, 1.1, 6} {
 		details[level] = detail{weight: weight, make: func() *model {

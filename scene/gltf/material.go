@@ -11,6 +11,7 @@ import (
 	"math"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/go-gl/mathgl/mgl32"
 	"github.com/go-gl/mathgl/mgl64"
@@ -128,6 +129,14 @@ func readExtras(m *scene.Material, extras any) error {
 			return within("retroreflective", invalid("want true or false"))
 		}
 		m.Retro = retro
+	}
+	m.Paint = strings.Contains(strings.ToLower(m.Name), "paint")
+	if v, ok := all["paint"]; ok {
+		paint, isBool := v.(bool)
+		if !isBool {
+			return within("paint", invalid("want true or false"))
+		}
+		m.Paint = paint
 	}
 	return readLamps(m, all["lamps"])
 }

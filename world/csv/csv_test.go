@@ -101,13 +101,13 @@ func TestTenLinesDriveActors(t *testing.T) {
 }
 
 func TestColumns(t *testing.T) {
-	frames, err := read(t, write(t, "\ufeffyaw , reference,roll,pitch,x,y,z,model,id,time,length,width,height,vy,vx,vz\r\n"+
-		"90,rear_axle,3,-2,1.5,-2.5,0.25,\"a, b\",\"7\",-1e-05,4,1.8,1.5,2,1,3\r\n"+
-		"90,rear_axle,3,-2,1.5,-2.5,0.25,\"a, b\",\"7\",1e-05,,,,,,\r\n"), world.Options{})
+	frames, err := read(t, write(t, "\ufeffyaw , reference,roll,pitch,x,y,z,model,id,time,length,width,height,vy,vx,vz,color\r\n"+
+		"90,rear_axle,3,-2,1.5,-2.5,0.25,\"a, b\",\"7\",-1e-05,4,1.8,1.5,2,1,3,#1e90FF\r\n"+
+		"90,rear_axle,3,-2,1.5,-2.5,0.25,\"a, b\",\"7\",1e-05,,,,,,,\r\n"), world.Options{})
 	require.ErrorIs(t, err, io.EOF)
 	require.Len(t, frames, 1)
 	want := world.Spawn{
-		Name: "7", Model: "a, b", Size: mgl64.Vec3{4, 1.8, 1.5}, Reference: world.RearAxle,
+		Name: "7", Model: "a, b", Size: mgl64.Vec3{4, 1.8, 1.5}, Reference: world.RearAxle, Color: world.Color{R: 0x1e, G: 0x90, B: 0xff, Known: true},
 		State: world.State{Pose: spatial.FromRPY(mgl64.Vec3{1.5, -2.5, 0.25}, 3, -2, 90), Velocity: mgl64.Vec3{1, 2, 3}, VelocityKnown: true},
 	}
 	assert.Equal(t, []world.Spawn{want}, frames[0].Spawn)
@@ -168,6 +168,7 @@ func TestFaults(t *testing.T) {
 		{"time", header + "1:30,a,m,1,2,,0\n", `log.csv:2: column time: value is not usable: "1:30": want seconds as a decimal number, below 4.6e9`, world.ErrValue, 0},
 		{"negative size", "time,id,model,x,y,yaw,width\n0,a,m,1,2,0,-1\n", "log.csv:2: column width: value is not usable: -1: want a length in metres, 0 or more", world.ErrValue, 0},
 		{"reference", "time,id,model,x,y,yaw,reference\n0,a,m,1,2,0,nose\n", `log.csv:2: column reference: value is not usable: reference "nose": want ground_centre, box_centre, rear_axle or front_bumper`, world.ErrValue, 0},
+		{"color", "time,id,model,x,y,yaw,color\n0,a,m,1,2,0,red\n", `log.csv:2: column color: value is not usable: color "red": want #rrggbb`, world.ErrValue, 0},
 		{"missing field", header + a + "1,a,m,1,2,0\n", "log.csv:3: value is not usable: the line has 6 fields, the header 7", world.ErrValue, 0},
 		{"quote", header + a + "1,\"a\"b,m,1,2,,0\n", `log.csv:3: value is not usable: extraneous or missing " in quoted-field`, world.ErrValue, 0},
 		{"open quote", header + a + "1,\"a,m\n", `log.csv:3: value is not usable: extraneous or missing " in quoted-field`, world.ErrValue, 0},

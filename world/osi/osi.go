@@ -129,7 +129,7 @@ func (s *source) take(message []byte) (*world.Frame, error) {
 	for i := range s.truth.moving {
 		o := &s.truth.moving[i]
 		if !s.hosted || o.id != s.host {
-			s.all = append(s.all, world.Spawn{Name: s.nameOf("", o.id), Model: o.model(), Size: o.size, Reference: world.BoxCentre, State: o.state()})
+			s.all = append(s.all, world.Spawn{Name: s.nameOf("", o.id), Model: o.model(), Size: o.size, Reference: world.BoxCentre, Color: o.color, State: o.state()})
 			continue
 		}
 		if s.theirs {
@@ -150,7 +150,7 @@ func (s *source) keepStatic() {
 	s.static = s.static[:0]
 	for i := range s.truth.static {
 		o := &s.truth.static[i]
-		s.static = append(s.static, world.Spawn{Name: s.nameOf("static.", o.id), Model: box, Size: o.size, Reference: world.BoxCentre, State: world.State{Pose: o.pose()}})
+		s.static = append(s.static, world.Spawn{Name: s.nameOf("static.", o.id), Model: box, Size: o.size, Reference: world.BoxCentre, Color: o.color, State: world.State{Pose: o.pose()}})
 	}
 }
 

@@ -338,6 +338,21 @@ func TestTrafficLights(t *testing.T) {
 	}
 }
 
+// TestColors: a description in RGB is the colour of a moving and of a stationary object.
+func TestColors(t *testing.T) {
+	rgb := message{}.vector(2, 1, 0.5, -0.1)
+	moving := message{}.id(1, 5).put(2, base(1, 2, 0.75, 0)).number(3, kindVehicle).put(11, rgb)
+	grey := message{}.id(1, 6).put(2, base(1, 9, 0.75, 0)).number(3, kindVehicle).put(11, message{}.vector(1, 0.5))
+	standing := message{}.id(1, 7).put(2, base(9, 2, 0.75, 0)).put(6, rgb)
+	truth := func(at int64) message { return truthAt(at).put(5, moving).put(5, grey).put(4, standing) }
+	frames, err := read(t, write(t, "a.osi", framed(truth(0), truth(1e8))), world.Options{})
+	require.ErrorIs(t, err, io.EOF)
+	orange := world.Color{R: 255, G: 128, Known: true}
+	for i, want := range []world.Color{orange, orange, {}} { // what stands comes first
+		assert.Equal(t, want, frames[0].Spawn[i].Color, frames[0].Spawn[i].Name)
+	}
+}
+
 // TestEgoThatTurns: a point behind the middle of a car that turns left moves to the right of it.
 func TestEgoThatTurns(t *testing.T) {
 	of := base(10, 20, 0.75, math.Pi/2).vector(4, 0, 5, 0).vector(6, 0, 0, 0.5)

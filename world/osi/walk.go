@@ -79,6 +79,7 @@ type object struct {
 	lights      world.Lights
 	rear        mgl64.Vec3 // from the middle of the box to that of the rear axle
 	axled       bool       // rear is there
+	color       world.Color
 }
 
 // isView reports whether a message is a SensorView and not a GroundTruth. Field 7 is the ground truth of the
@@ -191,6 +192,8 @@ func (c *cursor) object(list []object, moving bool) []object {
 			o.id, o.named = in.identifier()
 		case in.Field == 2:
 			in.Within("base", o.readBase(in.Message(), moving))
+		case in.Field == 11 && moving, in.Field == 6 && !moving:
+			in.Within("color description", o.readColor(in.Message()))
 		case !moving: // what follows, a StationaryObject doesn't have
 		case in.Field == 3:
 			o.kind = in.Varint()
@@ -258,6 +261,21 @@ func (o *object) readAttributes(message []byte) error {
 			c.vector("bbcenter_to_rear", &o.rear)
 			o.axled = true
 		}
+	}
+	return c.Err
+}
+
+// readColor reads a ColorDescription in RGB, each from 0 to 1. Other forms of it are passed over.
+func (o *object) readColor(message []byte) error {
+	c := over(message)
+	for c.Next() {
+		if c.Field != 2 {
+			continue
+		}
+		var rgb mgl64.Vec3
+		c.vector("rgb", &rgb)
+		level := func(v float64) uint8 { return uint8(math.Round(255 * mgl64.Clamp(v, 0, 1))) }
+		o.color = world.Color{R: level(rgb[0]), G: level(rgb[1]), B: level(rgb[2]), Known: true}
 	}
 	return c.Err
 }

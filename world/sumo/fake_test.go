@@ -24,6 +24,8 @@ type car struct {
 	person                            bool
 	x, y, z, angle, slope, speed, top float64
 	signals                           int
+	color                             [4]byte // red, green, blue and how opaque
+	kind                              string
 }
 
 // tls is a traffic light, with the states of its links at each step; the last one lasts.
@@ -196,7 +198,7 @@ func (w *town) obey(c []byte) []byte {
 	case 0x89:
 		domain := c[1+16+4+int(binary.BigEndian.Uint32(c[17:]))]
 		return join(status(id), w.around(domain))
-	case 0xA2, 0xA4, 0xAE, 0xA9, 0xAB:
+	case 0xA2, 0xA4, 0xA5, 0xAE, 0xA9, 0xAB:
 		return w.get(c)
 	case 0xC4:
 		name := string(c[6 : 6+binary.BigEndian.Uint32(c[2:])])
@@ -224,6 +226,8 @@ func (w *town) get(c []byte) []byte {
 		}
 	case id == 0xA9:
 		v = join([]byte{0x0E}, be32(2), beText("J1"), beText("J2"))
+	case id == 0xA5:
+		v = append([]byte{0x11}, map[string][]byte{"painted": {1, 2, 3, 255}, "": {255, 255, 0, 255}}[object]...)
 	case id == 0xAB:
 		v = double(w.step)
 	case variable == 0x44 && w.own[object]:
@@ -239,7 +243,7 @@ func (w *town) get(c []byte) []byte {
 		if !ok {
 			return refusal(id, "'"+object+"' is not known")
 		}
-		v = map[byte][]byte{0x44: double(4.5), 0x4D: double(1.75), 0xBC: double(1.5), 0x41: double(a.top), 0x49: typedText(a.class)}[variable]
+		v = map[byte][]byte{0x44: double(4.5), 0x4D: double(1.75), 0xBC: double(1.5), 0x41: double(a.top), 0x49: typedText(a.class), 0x45: append([]byte{0x11}, a.color[:]...), 0x4F: typedText(a.kind)}[variable]
 	}
 	return join(status(id), framed(join([]byte{id + 0x10, variable}, beText(object), v)))
 }

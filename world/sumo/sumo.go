@@ -115,7 +115,10 @@ func open(ctx context.Context, address string, o world.Options) (world.Source, e
 	if o.Warn == nil {
 		o.Warn = func(string, ...any) {}
 	}
-	s := &source{ego: at.ego, theirs: o.EgoTheirs, start: o.Start, lights: o.Lights, warn: o.Warn, actors: map[bool]map[string]*actor{false: {}, true: {}}}
+	s := &source{
+		ego: at.ego, theirs: o.EgoTheirs, start: o.Start, lights: o.Lights, warn: o.Warn,
+		actors: map[bool]map[string]*actor{false: {}, true: {}}, colors: map[string]world.Color{},
+	}
 	if at.config != "" {
 		if s.child, err = start(at.config); err != nil {
 			return nil, err
@@ -272,7 +275,7 @@ func (s *source) subscribe(ctx context.Context, junction string) error {
 			return err
 		}
 		for _, o := range s.now.objects {
-			o.actor.state = s.state(&o)
+			o.actor.state, o.actor.met = s.state(&o), true
 		}
 	}
 	s.begin = s.now.time

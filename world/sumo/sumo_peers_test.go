@@ -144,7 +144,7 @@ func netOf(t *testing.T, vehicles, persons int) string {
 	require.NoError(t, err, "%s", out)
 	var routes strings.Builder
 	routes.WriteString(`<routes>
-<vType id="car"/><vType id="bus" vClass="bus"/><vType id="bike" vClass="bicycle"/><vType id="lorry" vClass="truck"/>
+<vType id="car"/><vType id="bus" vClass="bus" color="30,144,255"/><vType id="bike" vClass="bicycle"/><vType id="lorry" vClass="truck"/>
 `)
 	types := []string{"car", "car", "car", "bus", "bike", "lorry"}
 	column := func(i int) string { return string(rune('A' + i%8)) }
@@ -175,6 +175,11 @@ func TestPeerSUMOWithThreeHundredVehicles(t *testing.T) {
 				known[spawn.Name] = true
 				assert.Equal(t, world.FrontBumper, spawn.Reference)
 				assert.True(t, spawn.OnGround, "a grid has no heights")
+				color := world.Color{}
+				if spawn.Model == "vehicle.bus" { // its type's
+					color = world.Color{R: 30, G: 144, B: 255, Known: true}
+				}
+				assert.Equal(t, color, spawn.Color, spawn.Model)
 			}
 			for _, a := range f.Actors {
 				assert.True(t, known[a.Name], "%s moves without a spawn", a.Name)

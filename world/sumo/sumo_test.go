@@ -625,3 +625,26 @@ func TestTrafficLightsAreSignals(t *testing.T) {
 	s = connect(t, w, "?ego=off", world.Options{Lights: func() []string { return []string{"J7"} }})
 	assert.Empty(t, next(t, s).Signals)
 }
+
+// TestColorsOfVehicles: a vehicle has its own colour, or else its type's, which is asked for once.
+// Yellow, SUMO's own, counts as no colour.
+func TestColorsOfVehicles(t *testing.T) {
+	yellow := [4]byte{255, 255, 0, 255}
+	cars := []car{
+		{id: "own", class: "passenger", color: [4]byte{30, 144, 255, 255}, kind: "painted"}, {id: "black", class: "passenger", color: [4]byte{3: 255}},
+		{id: "yellow", class: "passenger", color: yellow}, {id: "painted", class: "passenger", color: yellow, kind: "painted"},
+		{id: "late", class: "passenger", color: yellow, kind: "painted"},
+	}
+	for i := range cars {
+		cars[i].x, cars[i].top = float64(9*i), 50
+	}
+	w := newTown(func(step int) []car { return cars[:min(4+step, 5)] })
+	painted := world.Color{R: 1, G: 2, B: 3, Known: true}
+	want := map[string]world.Color{"own": {R: 30, G: 144, B: 255, Known: true}, "black": {Known: true}, "yellow": {}, "painted": painted, "late": painted}
+	f := next(t, connect(t, w, "?ego=off", world.Options{}))
+	require.Len(t, f.Spawn, len(want))
+	for _, spawn := range f.Spawn {
+		assert.Equal(t, want[spawn.Name], spawn.Color, spawn.Name)
+	}
+	assert.Len(t, w.commands(0xA5), 2)
+}

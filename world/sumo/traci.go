@@ -19,6 +19,7 @@ const (
 	cmdContext            = 0x89 // subscribe to what is around a junction
 	cmdGetLight           = 0xA2
 	cmdGetVehicle         = 0xA4
+	cmdGetType            = 0xA5
 	cmdGetJunction        = 0xA9
 	cmdGetSimulation      = 0xAB
 	cmdGetPerson          = 0xAE
@@ -35,8 +36,10 @@ const (
 	varTopSpeed           = 0x41
 	varAngle              = 0x43
 	varLength             = 0x44
+	varColor              = 0x45
 	varClass              = 0x49
 	varWidth              = 0x4D
+	varType               = 0x4F
 	varTime               = 0x66
 	varStepLength         = 0x7B
 	varExpected           = 0x7D
@@ -52,6 +55,7 @@ const (
 	typeString            = 0x0C
 	typeList              = 0x0E
 	typeCompound          = 0x0F
+	typeColor             = 0x11
 	apiVersion            = 20
 	absent                = -1073741824.0 // in place of a number: there is none
 	everything            = 1e6           // metres around a junction
@@ -321,6 +325,9 @@ func (r *reader) value() (v value) {
 		v.number[0] = float64(r.int())
 	case typeDouble:
 		v.number[0] = r.double()
+	case typeColor:
+		v.number = [3]float64{float64(r.byte()), float64(r.byte()), float64(r.byte())}
+		r.byte() // how opaque it is
 	case typePosition:
 		v.number = [3]float64{r.double(), r.double(), r.double()}
 	case typeString:

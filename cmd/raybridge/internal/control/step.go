@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/go-gl/mathgl/mgl64"
@@ -66,6 +68,7 @@ type spawnRequest struct {
 	Size      []float64 `json:"size"`
 	Reference string    `json:"reference"`
 	OnGround  bool      `json:"on_ground"`
+	Color     string    `json:"color"`
 	state
 }
 
@@ -77,15 +80,16 @@ type moveRequest struct {
 }
 
 // state is where something is and how it moves, in metres, radians a second and, for the yaw
-// alone, degrees. An orientation is x, y, z, w.
+// alone, degrees. An orientation is x, y, z, w. Joints are values by their names.
 type state struct {
-	Position        []float64 `json:"position"`
-	Yaw             *float64  `json:"yaw,omitempty"`
-	Orientation     []float64 `json:"orientation,omitempty"`
-	Velocity        []float64 `json:"velocity,omitempty"`
-	AngularVelocity []float64 `json:"angular_velocity,omitempty"`
-	Jump            bool      `json:"jump,omitempty"`
-	Lights          []string  `json:"lights,omitempty"`
+	Position        []float64          `json:"position"`
+	Yaw             *float64           `json:"yaw,omitempty"`
+	Orientation     []float64          `json:"orientation,omitempty"`
+	Velocity        []float64          `json:"velocity,omitempty"`
+	AngularVelocity []float64          `json:"angular_velocity,omitempty"`
+	Jump            bool               `json:"jump,omitempty"`
+	Lights          []string           `json:"lights,omitempty"`
+	Joints          map[string]float64 `json:"joints,omitempty"`
 }
 
 // actorRef names an actor: a handle, or a text that is its name.
@@ -442,6 +446,11 @@ func (h *handler) within(f *world.Frame) error {
 }
 
 func nearState(s *world.State) error {
+	for _, name := range s.JointNames {
+		if len(name) > guard.NameBytes {
+			return fmt.Errorf("%w: the name of a joint has more than %d bytes", world.ErrValue, guard.NameBytes)
+		}
+	}
 	return cmp.Or(near("position", s.Pose.Position), near("velocity", s.Velocity), near("angular_velocity", s.AngularVelocity))
 }
 
@@ -459,6 +468,9 @@ func (r *spawnRequest) spawn() (world.Spawn, error) {
 	s := world.Spawn{Name: r.Name, Model: r.Model, OnGround: r.OnGround}
 	var err error
 	if s.Reference, err = world.ParseReference(r.Reference); err != nil {
+		return s, err
+	}
+	if s.Color, err = world.ParseColor(r.Color); err != nil {
 		return s, err
 	}
 	if r.Size != nil {
@@ -501,7 +513,10 @@ func (r *state) world() (s world.State, err error) {
 	default:
 		s.Pose.Orientation = mgl64.Quat{V: mgl64.Vec3{q[0], q[1], q[2]}, W: q[3]}
 	}
-	s.Jump = r.Jump
+	s.Jump, s.JointNames = r.Jump, slices.Sorted(maps.Keys(r.Joints))
+	for _, name := range s.JointNames {
+		s.Joints = append(s.Joints, r.Joints[name])
+	}
 	if s.Lights, err = world.ParseLights(r.Lights); err != nil {
 		return s, err
 	}

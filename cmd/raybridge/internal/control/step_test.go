@@ -163,8 +163,8 @@ func TestActorsComeAndGo(t *testing.T) {
 	assert.EqualValues(t, 40_000_000, p.Clock().Now(), "what is refused takes no time")
 
 	_, answer = ask(t, h, "GET", "/v1/models", "")
-	assert.Contains(t, answer["models"], object{"name": "vehicle.sedan", "size": []any{4.0, 2.0, 1.5}})
-	assert.Contains(t, answer["models"], object{"name": "box", "size": []any{1.0, 1.0, 1.0}})
+	assert.Contains(t, answer["models"], object{"name": "vehicle.sedan", "size": []any{4.0, 2.0, 1.5}, "paint": false, "joints": []any{}})
+	assert.Contains(t, answer["models"], object{"name": "box", "size": []any{1.0, 1.0, 1.0}, "paint": true, "joints": []any{}})
 }
 
 // TestABadFrameChangesNothing: each is refused with its place, and time stands.
@@ -214,6 +214,9 @@ func TestABadFrameChangesNothing(t *testing.T) {
 		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "size": [1, 2, 3, 4]`), 400, "size has 4 numbers, need 3"},
 		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "size": [-1, 2, 3]`), 400, "spawn[1]: value is not usable: size"},
 		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "reference": "roof"`), 400, `reference "roof": want ground_centre`},
+		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "color": "red"`), 400, `spawn[1]: value is not usable: color "red": want #rrggbb`},
+		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "color": "1e90ff"`), 400, `color "1e90ff": want #rrggbb`},
+		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "color": "#+1e90f"`), 400, `color "#+1e90f": want #rrggbb`},
 		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "name": "b"`), 400, "spawn[1] (actor \"b\"): it is named twice"},
 		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0`), 400, "no room for another actor"},
 		{move(`"name": "c", "position": [0, 0, 0], "yaw": 0`), 404, `actors[1] (actor "c"): no such actor`},
@@ -222,6 +225,9 @@ func TestABadFrameChangesNothing(t *testing.T) {
 		{move(`"name": "a", "handle": 1, "position": [0, 0, 0], "yaw": 0`), 400, "give either handle or name"},
 		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0`), 400, `actors[1] (actor "a"): it is named twice`},
 		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "orientation": [0, 0, 0, 1]`), 400, "give either yaw or orientation"},
+		{`{"actors": [{"name": "a", "position": [0, 0, 0], "yaw": 0, "joints": {"wing": 1}}]}`, 400, `actors[0] (actor "a"): value is not usable: no such joint`},
+		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "joints": {"` + strings.Repeat("j", 257) + `": 1}`), 400, "the name of a joint has more than 256 bytes"},
+		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "joints": [1]`), 400, "joints has to be an object"},
 		{move(`"name": "a", "position": [0, 0, 0], "orientation": [0, 0, 1]`), 400, "orientation has 3 numbers, need 4: x, y, z, w"},
 		{move(`"name": "a", "position": [0, 0, 0], "orientation": [0, 0, 0, 0]`), 400, "orientation [0 0 0 0] has no direction"},
 		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "velocity": []`), 400, "velocity has 0 numbers"},
