@@ -557,8 +557,9 @@ class Sim:
         n = self.status()["seed"] if seed is None else _whole(seed, f"seed {seed!r}: want a whole number", "value")
         if not 0 <= n < 1 << 64:
             raise Refused(f"seed {n}: want 0 to 2^64 - 1", "value")
-        frame = Frame(self, {})
-        self._answer(frame, self._call(b"\x78" + varint(n)), [])
+        failure = self._answer(Frame(self, {}), self._call(b"\x78" + varint(n)), [])
+        if failure is not None:
+            self._refuse(failure, [])
         self._early, self._left_out = {}, {}
         self._coming, self._going, self._names = [], [], 0
         self._learn()
