@@ -275,6 +275,7 @@ class Sim:
     def __init__(self, address: str, token: Optional[str] = None, sensors: Optional[Sequence[str]] = None, timeout: float = 10.0,
                  shared: int = 256 << 20) -> None:
         at = Address(address)
+        token = token and token.strip()  # a file that has it ends with a line's end
         self._early: Dict[int, List[Bytes]] = {}
         self._taking: Optional[Dict[int, List[Bytes]]] = None
         self._left_out: Dict[int, int] = {}

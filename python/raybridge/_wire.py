@@ -198,6 +198,9 @@ class Connection:
             self._greet([])
             if address.path and shared:
                 self._share(shared)
+        except Error:
+            self._socket.close()
+            raise
         except socket.timeout as e:
             self._socket.close()
             raise Timeout(f"connect to {address.text}: no answer within {timeout} s") from e

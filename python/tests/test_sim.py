@@ -563,9 +563,9 @@ class TestLife(unittest.TestCase):
                         break
                 address = found[1].decode()
                 threading.Thread(target=program.stderr.read, daemon=True).start()
-                with self.assertRaisesRegex(rb.ConnectionFailed, "401"):
+                with self.assertRaisesRegex(rb.ConnectionFailed, f"^{address} refuses: HTTP/1.1 401"):
                     rb.connect(address)
-                with rb.connect(address, token="a-secret-of-this-test", sensors=["imu/imu"], timeout=60) as sim:
+                with rb.connect(address, token="a-secret-of-this-test\n", sensors=["imu/imu"], timeout=60) as sim:
                     self.assertEqual(len(sim.step(0.1).all("imu/imu")), 10)
                     program.send_signal(signal.SIGINT)
                     with self.assertRaises(rb.Closed):
