@@ -200,6 +200,11 @@ func TestWorldsAreRefused(t *testing.T) {
 		text string
 	}{
 		"unknown kind": {[]string{"--world", "cvs:x"}, `world "cvs:x": need KIND:ADDRESS, did you mean csv?`},
+		"csv alone":    {[]string{"--world", "a/b.csv"}, `world "a/b.csv": need KIND:ADDRESS, did you mean csv:a/b.csv?`},
+		"osi alone":    {[]string{"--world", "b.osi"}, "did you mean osi:b.osi?"},
+		"mcap alone":   {[]string{"--world", "b.mcap"}, "did you mean osi:b.mcap?"},
+		"sumo alone":   {[]string{"--world", "b.sumocfg"}, "did you mean sumo:b.sumocfg?"},
+		"other alone":  {[]string{"--world", "b.xosc"}, "known are csv, osi, sumo"},
 		"no address":   {[]string{"--world", "csv"}, `world "csv": need csv:FILE`},
 		"no file":      {[]string{"--world", "csv:absent.csv"}, "world csv: absent.csv: no such file"},
 		"paused":       {[]string{"--world", "csv:" + log, "--paused", "--control", "0"}, "--paused: a world lets time pass by itself"},

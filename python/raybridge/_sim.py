@@ -7,6 +7,7 @@ import operator
 import re
 import struct
 import time as clock
+import urllib.parse
 import weakref
 import zlib
 from collections.abc import Mapping as AbstractMapping
@@ -137,6 +138,14 @@ def _number(n: Any, want: str, what: str) -> int:
     return number
 
 
+def _text(what: str, text: Any) -> bytes:
+    try:
+        encoded: bytes = text.encode()
+        return encoded
+    except (AttributeError, UnicodeEncodeError):
+        raise Refused(f"{what} {text!r}: want a text", "value") from None
+
+
 def _whole(n: Any, want: str, kind: str) -> int:
     try:
         return operator.index(n)
@@ -151,7 +160,7 @@ def _why(failure: Dict[int, Any]) -> Tuple[str, str]:
 
 
 def _who(ref: Union[int, str]) -> bytes:
-    return b"\x1d" + struct.pack("<I", ref) if isinstance(ref, int) else _part(4, ref.encode())
+    return b"\x1d" + struct.pack("<I", ref) if isinstance(ref, int) else _part(4, _text("actor", ref))
 
 
 class Actor:
@@ -309,6 +318,7 @@ class Sim:
     def __init__(self, address: str, token: Optional[str] = None, sensors: Optional[Sequence[str]] = None, timeout: float = 10.0,
                  shared: int = 256 << 20) -> None:
         at = Address(address)
+        token = token and token.strip()  # a file that has it ends with a line's end
         self._early: Dict[int, List[Bytes]] = {}
         self._taking: Optional[Dict[int, List[Bytes]]] = None
         self._left_out: Dict[int, int] = {}
@@ -413,7 +423,7 @@ class Sim:
             name = f"{model}-py{self._names}"
         if reference not in _REFERENCES:
             raise Refused(f"reference {reference!r}: want {', '.join(_REFERENCES)}", "value")
-        spec = _part(1, name.encode()) + _part(2, model.encode()) + bytes((0x20, _REFERENCES[reference], 0x28, on_ground))
+        spec = _part(1, _text("name", name)) + _part(2, _text("model", model)) + bytes((0x20, _REFERENCES[reference], 0x28, on_ground))
         if size is not None:
             spec += _part(3, struct.pack("<3d", *_numbers("size", size, 3)))
         if color is not None:
@@ -464,14 +474,20 @@ class Sim:
             out += b"\x09" + struct.pack("<q", end)
         else:
             assert duration is not None
-            if not 0 < duration < 9e9:
-                raise Refused(f"a step of {duration} s: want more than 0", "time")
-            out += b"\x11" + struct.pack("<q", round(duration * 1e9))
+            try:
+                ns = round(duration * 1e9) if 0 < duration < 9e9 else 0
+            except TypeError:
+                ns = 0
+            if ns == 0:
+                raise Refused(f"a step of {duration!r} s: want a number, a nanosecond (1e-9) at least", "time")
+            out += b"\x11" + struct.pack("<q", ns)
         coming, going = self._coming, self._going
         for _, spec in coming:
             out += _part(3, spec)
         for ref in going:
             out += _part(4, _who(ref))
+        if not isinstance(actors, (AbstractMapping, type(None))):
+            raise Refused(f"actors {actors!r}: want a mapping of actors to poses", "value")
         for who, pose in (actors or {}).items():
             ref = _ref(who)
             flags, values = _values(pose)
@@ -633,7 +649,7 @@ class Sim:
 
     def remove_sensor(self, name: str) -> None:
         """End a sensor."""
-        self.api("DELETE", "/v1/sensors/" + name)
+        self.api("DELETE", "/v1/sensors/" + urllib.parse.quote(name, ""))
 
     # Life
 

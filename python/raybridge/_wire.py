@@ -114,7 +114,7 @@ class Api:
             headers["Authorization"] = "Bearer " + self._token
         text: Optional[bytes] = None
         if body is not None:
-            text, headers["Content-Type"] = json.dumps(body).encode(), "application/json"
+            text, headers["Content-Type"] = json.dumps(body, default=_plain).encode(), "application/json"
         self._connection.request(method, path, text, headers)
         answer = self._connection.getresponse()
         content = answer.read()
@@ -134,6 +134,13 @@ class Api:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has for a number or an array of numpy."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    raise Refused(f"{value!r}: want a number, a text, a list or a dictionary", "value")
 
 
 class Stream:
@@ -198,6 +205,9 @@ class Connection:
             self._greet([])
             if address.path and shared:
                 self._share(shared)
+        except Error:
+            self._socket.close()
+            raise
         except socket.timeout as e:
             self._socket.close()
             raise Timeout(f"connect to {address.text}: no answer within {timeout} s") from e

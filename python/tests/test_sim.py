@@ -240,6 +240,21 @@ class TestStep(unittest.TestCase):
                 with self.subTest(until=bad), self.assertRaises(rb.Refused) as caught:
                     sim.step(until=bad)
                 self.assertEqual(caught.exception.kind, "time")
+            for bad in (lambda: sim.spawn(None), lambda: sim.spawn("box", name=5), lambda: sim.spawn("box", name="\ud800"), lambda: sim.step(0.01, [1]),
+                        lambda: sim.step(0.01, {"\ud800": rb.Pose(0, 0)}), lambda: sim.spawn_sensor("sensor.other.imu", "x", y={1, 2})):
+                with self.assertRaises(rb.Refused) as caught:
+                    bad()
+                self.assertEqual(caught.exception.kind, "value")
+            for bad in ("0.1", 1e-10, math.nan, math.inf, -1, [1]):
+                with self.assertRaisesRegex(rb.Refused, "want a number, a nanosecond"):
+                    sim.step(bad)
+            sim.spawn("")
+            with self.assertRaisesRegex(rb.Refused, "spawn.0. .*: value is not usable: model is missing"):
+                sim.step(0.01)
+            with self.assertRaisesRegex(rb.Refused, 'no such sensor: "a/b c"'):
+                sim.remove_sensor("a/b c")
+            keys = sim.spawn_sensor("sensor.camera.rgb", "small", rate=np.int64(10), image_size_x=np.int64(32), image_size_y=np.uint8(16))
+            self.assertEqual(keys, ["small/image", "small/camera_info"])
             self.assertEqual(sim.step(0.01).time, 10_000_000)
 
     def test_the_run_stays_whole_after_errors(self):
@@ -644,9 +659,9 @@ class TestLife(unittest.TestCase):
                         break
                 address = found[1].decode()
                 threading.Thread(target=program.stderr.read, daemon=True).start()
-                with self.assertRaisesRegex(rb.ConnectionFailed, "401"):
+                with self.assertRaisesRegex(rb.ConnectionFailed, f"^{address} refuses: HTTP/1.1 401"):
                     rb.connect(address)
-                with rb.connect(address, token="a-secret-of-this-test", sensors=["imu/imu"], timeout=60) as sim:
+                with rb.connect(address, token="a-secret-of-this-test\n", sensors=["imu/imu"], timeout=60) as sim:
                     self.assertEqual(len(sim.step(0.1).all("imu/imu")), 10)
                     program.send_signal(signal.SIGINT)
                     with self.assertRaises(rb.Closed):

@@ -416,7 +416,7 @@ func (h *handler) end(r *stepRequest) (simtime.Stamp, error) {
 	return simtime.Stamp(*u.Sec*int64(time.Second) + int64(*u.Nanosec)), nil
 }
 
-// within checks what a client may ask for, by whatever way its frame came: the time ahead, the
+// within checks what a client may ask for, by whatever way its frame came: the time ahead, models, the
 // lengths of names, and places.
 func (h *handler) within(f *world.Frame) error {
 	if ahead := (f.Until - h.run.Clock.Pace()) / simtime.Stamp(h.run.Step); ahead > maxSteps {
@@ -425,6 +425,9 @@ func (h *handler) within(f *world.Frame) error {
 	for i := range f.Spawn {
 		s := &f.Spawn[i]
 		err := cmp.Or(near("size", s.Size), nearState(&s.State))
+		if s.Model == "" {
+			err = fmt.Errorf("%w: model is missing", world.ErrValue)
+		}
 		if len(s.Model) > guard.NameBytes || len(s.Name) > guard.NameBytes {
 			err = fmt.Errorf("%w: a name has more than %d bytes", world.ErrValue, guard.NameBytes)
 		}
@@ -477,9 +480,6 @@ func (r *spawnRequest) spawn() (world.Spawn, error) {
 		if s.Size, err = vector("size", r.Size); err != nil {
 			return s, err
 		}
-	}
-	if r.Model == "" {
-		return s, fmt.Errorf("%w: model is missing", world.ErrValue)
 	}
 	s.State, err = r.world()
 	return s, err
