@@ -191,7 +191,6 @@ type site struct {
 	sim    *raybridge.Sim
 	server *control.Server
 	http   http.Client
-	until  simtime.Stamp
 	ended  chan error // of the run
 	cancel func()
 }
