@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/raybridge/raybridge/world"
@@ -100,8 +101,10 @@ func (o *Options) askUpgrade(conn net.Conn) error {
 // applied, and the next step begins at the result's Stamp. After a connection that broke it isn't known whether
 // the step was made. ctx ends the wait alone.
 func (c *Client) Step(ctx context.Context, f *world.Frame) (StepResult, error) {
-	var w stepWriter
-	result, err := c.ask(ctx, w.step(nil, f))
+	d := drafts.Get().(*draft)
+	defer drafts.Put(d)
+	d.payload = d.step(d.payload[:0], f)
+	result, err := c.ask(ctx, d.payload)
 	if err != nil && !isServers(err) {
 		err = fmt.Errorf("step to %d ns: %w", f.Until, err)
 	}
@@ -111,13 +114,20 @@ func (c *Client) Step(ctx context.Context, f *world.Frame) (StepResult, error) {
 // Reset takes the run back to its beginning, with another seed of the sensors' noise, as
 // pipeline.Reset does. Its errors are Step's.
 func (c *Client) Reset(ctx context.Context, seed uint64) (StepResult, error) {
-	var w stepWriter
-	result, err := c.ask(ctx, w.reset(nil, seed))
+	result, err := c.ask(ctx, appendReset(nil, seed))
 	if err != nil && !isServers(err) {
 		err = fmt.Errorf("reset: %w", err)
 	}
 	return result, err
 }
+
+// draft is a step as it is written; its memory is used again.
+type draft struct {
+	stepWriter
+	payload []byte
+}
+
+var drafts = sync.Pool{New: func() any { return new(draft) }}
 
 // isServers reports whether an error is in the server's words, which say what failed.
 func isServers(err error) bool {
@@ -125,7 +135,7 @@ func isServers(err error) bool {
 	return errors.As(err, &told)
 }
 
-// ask sends a Step and waits for its answer.
+// ask sends a Step, of which it keeps nothing, and waits for its answer.
 func (c *Client) ask(ctx context.Context, step []byte) (StepResult, error) {
 	c.mu.Lock()
 	l := c.link

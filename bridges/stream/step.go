@@ -420,8 +420,8 @@ func (s *stepWriter) step(b []byte, f *world.Frame) []byte {
 	return b
 }
 
-// reset appends a Step that takes the run back.
-func (s *stepWriter) reset(b []byte, seed uint64) []byte {
+// appendReset appends a Step that takes the run back.
+func appendReset(b []byte, seed uint64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(b, 15, protowire.VarintType), seed)
 }
 
