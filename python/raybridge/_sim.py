@@ -305,6 +305,7 @@ class Sim:
             self._await_ready(timeout)
             taken = (re.search(r"-py(\d+)$", a["name"]) for a in self.api("GET", "/v1/actors")["actors"])
             self._names = max((int(number[1]) for number in taken if number), default=0)  # actors stay when their owner goes
+            self.api.begun()
         except BaseException:
             self.close()
             raise

@@ -441,6 +441,19 @@ class TestLife(unittest.TestCase):
         sim.close()
         sim.close()
 
+    def test_a_program_that_hangs(self):
+        with unittest.mock.patch("raybridge._wire._ANSWER", 0.2), launch() as sim:
+            sim.step(0.01)
+            sim._program.send_signal(signal.SIGSTOP)
+            try:
+                os.waitpid(sim._program.pid, os.WUNTRACED)  # it has stopped
+                with self.assertRaisesRegex(rb.Timeout, "no answer within 0.2 s"):
+                    sim.status()
+                with self.assertRaisesRegex(rb.Closed, "silent for 5 s"):
+                    sim.step(0.01)
+            finally:
+                sim._program.send_signal(signal.SIGCONT)
+
     def test_a_program_that_dies_in_a_step(self):
         sim = launch(RIG)
         self.addCleanup(sim.close)
