@@ -512,7 +512,9 @@ class Sim:
     def _refuse(self, failure: Dict[int, Any], coming: List[Tuple[Actor, bytes]]) -> None:
         text, kind = _why(failure)
         where, index = failure.get(3, b"").decode(), failure.get(4, 0)
-        if where == "spawn" and index < len(coming):
+        if where == "spawn" and kind == "full":
+            self._coming = coming[:index]  # from there on nobody has room
+        elif where == "spawn" and index < len(coming):
             self._coming = [c for i, c in enumerate(coming) if i != index]  # the others can come
         elif where == "remove" and index < len(self._going):
             del self._going[index]

@@ -273,6 +273,19 @@ class TestStep(unittest.TestCase):
             stamps = [s.stamp for s in frame.all("front/image")]
             self.assertEqual(stamps[0], 200_000_000, "what the step before brought is here")
 
+    def test_a_full_world(self):
+        with tempfile.TemporaryDirectory() as folder:
+            config = os.path.join(folder, "two.yaml")
+            with open(config, "w") as f:
+                f.write("world: {capacity: 2}\n")
+            with launch(config=config) as sim:
+                come = [sim.spawn("box", x=5 + 3 * i) for i in range(5)]
+                with self.assertRaisesRegex(rb.Refused, "world.capacity makes more") as caught:
+                    sim.step(0.01)
+                self.assertEqual((caught.exception.kind, caught.exception.list, caught.exception.index), ("full", "spawn", 2))
+                sim.step(0.01)
+                self.assertEqual([bool(a.handle) for a in come], [True, True, False, False, False])
+
     def test_one_owner(self):
         with launch() as sim:
             sim.step(0.01)
