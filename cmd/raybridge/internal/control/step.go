@@ -2,7 +2,6 @@ package control
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,9 +31,6 @@ const (
 	valuesEach = 32
 	// maxSteps is some hours of simulated time.
 	maxSteps = 1_000_000
-	// farthest is how far anything may be from its frame's origin, along each axis, in metres: as
-	// in files. It bounds sizes and velocities, too.
-	farthest = 1e7
 )
 
 // stepExample is a step as it is sent.
@@ -367,15 +363,15 @@ func (h *handler) end(r *stepRequest) (simtime.Stamp, error) {
 	return simtime.Stamp(*u.Sec*int64(time.Second) + int64(*u.Nanosec)), nil
 }
 
-// within checks what a client may ask for, by whatever way its frame came: the time ahead, models, the
-// lengths of names, and places.
+// within checks what a client may ask for, by whatever way its frame came: the time ahead, models and the
+// lengths of names.
 func (h *handler) within(f *world.Frame) error {
 	if ahead := (f.Until - h.run.Clock.Pace()) / simtime.Stamp(h.run.Step); ahead > maxSteps {
 		return fmt.Errorf("%w: until is %d steps ahead, the most is %d", world.ErrValue, ahead, maxSteps)
 	}
 	for i := range f.Spawn {
 		s := &f.Spawn[i]
-		err := cmp.Or(near("size", s.Size), nearState(&s.State))
+		var err error
 		if s.Model == "" {
 			err = fmt.Errorf("%w: model is missing", world.ErrValue)
 		}
@@ -384,30 +380,6 @@ func (h *handler) within(f *world.Frame) error {
 		}
 		if err != nil {
 			return &world.ActorError{List: "spawn", Index: i, Actor: world.Ref{Name: s.Name}, Err: err}
-		}
-	}
-	for i := range f.Actors {
-		if err := nearState(&f.Actors[i].State); err != nil {
-			return &world.ActorError{List: "actors", Index: i, Actor: f.Actors[i].Ref, Err: err}
-		}
-	}
-	if f.Ego != nil {
-		if err := nearState(f.Ego); err != nil {
-			return &world.ActorError{List: "ego", Err: err}
-		}
-	}
-	return nil
-}
-
-func nearState(s *world.State) error {
-	return cmp.Or(near("position", s.Pose.Position), near("velocity", s.Velocity), near("angular_velocity", s.AngularVelocity))
-}
-
-// near refuses what is too far away, or too large.
-func near(what string, v mgl64.Vec3) error {
-	for _, x := range v {
-		if math.Abs(x) > farthest {
-			return fmt.Errorf("%w: %s is %v, the range is %v to %v", world.ErrValue, what, x, -farthest, farthest)
 		}
 	}
 	return nil
