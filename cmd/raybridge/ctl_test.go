@@ -65,6 +65,7 @@ func TestCtlAsks(t *testing.T) {
 			`POST /v1/actors  {"model":"vehicle.sedan","name":"a","on_ground":true,"position":[-10,2.5,0],"reference":"rear_axle","yaw":-90}`},
 		{[]string{"spawn", "box", "--at=1,2,3"}, `POST /v1/actors  {"model":"box","name":"","on_ground":false,"position":[1,2,3],"reference":"","yaw":0}`},
 		{[]string{"move", "a", "--at", "1, 2", "--yaw", "3"}, `POST /v1/step  {"actors":[{"name":"a","position":[1,2,0],"yaw":3}],"steps":1}`},
+		{[]string{"move", "a", "--at", "1,2", "--jump"}, `POST /v1/step  {"actors":[{"jump":true,"name":"a","position":[1,2,0],"yaw":0}],"steps":1}`},
 		{[]string{"move", "17", "--at", "1,2,3"}, `POST /v1/step  {"actors":[{"handle":17,"position":[1,2,3],"yaw":0}],"steps":1}`},
 	} {
 		o := call(t, append([]string{"ctl"}, c.args...)...)
