@@ -574,10 +574,8 @@ func (p *Pipeline) planSpawn(s *world.Spawn, now simtime.Stamp) error {
 			}
 		}
 	}
-	for _, x := range s.Size {
-		if !(x >= 0) || math.IsInf(x, 0) {
-			return fmt.Errorf("%w: size %v", world.ErrValue, s.Size)
-		}
+	if err := near("size", s.Size); err != nil || min(s.Size[0], s.Size[1], s.Size[2]) < 0 {
+		return cmp.Or(err, fmt.Errorf("%w: size %v", world.ErrValue, s.Size))
 	}
 	at, err := waypoint(&s.State, now)
 	if err != nil {
@@ -779,10 +777,8 @@ func waypoint(s *world.State, at simtime.Stamp) (scene.Waypoint, error) {
 		what string
 		v    mgl64.Vec3
 	}{{"position", w.Pose.Position}, {"velocity", w.Velocity}, {"angular velocity", w.AngularVelocity}} {
-		for _, x := range v.v {
-			if math.IsNaN(x) || math.IsInf(x, 0) {
-				return w, fmt.Errorf("%w: %s %v", world.ErrValue, v.what, v.v)
-			}
+		if err := near(v.what, v.v); err != nil {
+			return w, err
 		}
 	}
 	length := w.Pose.Orientation.Len()
@@ -792,6 +788,20 @@ func waypoint(s *world.State, at simtime.Stamp) (scene.Waypoint, error) {
 	}
 	w.Pose.Orientation = w.Pose.Orientation.Scale(1 / length)
 	return w, nil
+}
+
+// farthest is how far anything may be from the map's origin, along each axis, in metres: as in files. It bounds
+// sizes and velocities, too.
+const farthest = 1e7
+
+// near refuses what is too far away, too large, or not a number.
+func near(what string, v mgl64.Vec3) error {
+	for _, x := range v {
+		if !(math.Abs(x) <= farthest) {
+			return fmt.Errorf("%w: %s is %v, the range is %v to %v", world.ErrValue, what, x, -farthest, farthest)
+		}
+	}
+	return nil
 }
 
 // apply does what check has planned. Nothing of it can fail. The pipeline's moving must be held.

@@ -161,7 +161,7 @@ func TestABadFrameChangesNothing(t *testing.T) {
 		"the past":          {world.Frame{Until: 5}, world.ErrTime, ""},
 		"unknown name":      {world.Frame{Actors: []world.Actor{moved("a", at(2, 0, 0)), moved("c", at(2, 0, 0))}}, world.ErrUnknownActor, `actors[1] (actor "c"): no such actor`},
 		"unknown handle":    {world.Frame{Remove: []world.Ref{{Handle: 999}}}, world.ErrUnknownActor, "remove[0] (actor 999): no such actor"},
-		"nan":               {world.Frame{Actors: []world.Actor{moved("a", nan)}}, world.ErrValue, `actors[0] (actor "a"): value is not usable: position`},
+		"nan":               {world.Frame{Actors: []world.Actor{moved("a", nan)}}, world.ErrValue, `actors[0] (actor "a"): value is not usable: position is NaN`},
 		"no direction":      {world.Frame{Spawn: []world.Spawn{{Name: "c", State: still}}}, world.ErrValue, "orientation"},
 		"twice":             {world.Frame{Actors: []world.Actor{moved("a", at(2, 0, 0)), {Ref: world.Ref{Handle: a}, State: at(3, 0, 0)}}}, world.ErrDuplicate, "actors[1]"},
 		"twice spawned":     {world.Frame{Spawn: spawn("c", "c")}, world.ErrDuplicate, "spawn[1]"},
@@ -174,6 +174,9 @@ func TestABadFrameChangesNothing(t *testing.T) {
 		"light twice":       {world.Frame{Signals: []world.Signal{shows("J7", world.SignalOff), {Ref: world.Ref{Handle: 5}}}}, world.ErrDuplicate, "signals[1] (light 5): it is named twice"},
 		"a state":           {world.Frame{Signals: []world.Signal{shows("J7", 4)}}, world.ErrValue, `signals[0] (light "J7"): value is not usable: state 4`},
 		"after its signals": {world.Frame{Signals: []world.Signal{shows("J7", world.SignalOff)}, Ego: &nan}, world.ErrValue, "ego"},
+		"a large size":      {world.Frame{Spawn: []world.Spawn{{Name: "c", Size: mgl64.Vec3{1, 2e7, 1}, State: still}}}, world.ErrValue, "size is 2e+07, the range is"},
+		"far away":          {world.Frame{Actors: []world.Actor{moved("a", at(0, -2e7, 0))}}, world.ErrValue, "position is -2e+07, the range is -1e+07 to 1e+07"},
+		"a fast ego":        {world.Frame{Ego: &world.State{Pose: spatial.Identity(), VelocityKnown: true, Velocity: mgl64.Vec3{math.Inf(1), 0, 0}}}, world.ErrValue, "velocity is +Inf"},
 		"the ego":           {world.Frame{Ego: &nan}, world.ErrValue, "ego: value is not usable"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -193,6 +193,7 @@ func (c *ctl) newSpawn() *cobra.Command {
 
 func (c *ctl) newMove() *cobra.Command {
 	var p place
+	var jump bool
 	cmd := &cobra.Command{
 		Use: "move ACTOR --at X,Y[,Z]", Short: "Move an actor, by handle or name, to a place in the next step", Args: oneArg("an actor's handle or name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -201,10 +202,14 @@ func (c *ctl) newMove() *cobra.Command {
 				return err
 			}
 			refer(fields, args[0], "handle")
+			if jump {
+				fields["jump"] = true
+			}
 			return c.send(cmd, "/v1/step", map[string]any{"steps": 1, "actors": []any{fields}})
 		},
 	}
 	p.register(cmd)
+	cmd.Flags().BoolVar(&jump, "jump", false, "it is there at once, instead of driving there within the step at whatever speed that takes")
 	return cmd
 }
 

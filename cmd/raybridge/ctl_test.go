@@ -68,6 +68,7 @@ func TestCtlAsks(t *testing.T) {
 		{[]string{"spawn", "box", "--at=1,2,3", "--color=#1e90ff"}, `POST /v1/actors  {"color":"#1e90ff","model":"box","name":"","on_ground":false,"position":[1,2,3],"reference":"","yaw":0}`},
 		{[]string{"move", "a", "--at", "1, 2", "--yaw", "3"}, `POST /v1/step  {"actors":[{"name":"a","position":[1,2,0],"yaw":3}],"steps":1}`},
 		{[]string{"move", "b", "--at", "1,2", "--joint", "arm=-0.5,door=1"}, `POST /v1/step  {"actors":[{"joints":{"arm":-0.5,"door":1},"name":"b","position":[1,2,0],"yaw":0}],"steps":1}`},
+		{[]string{"move", "a", "--at", "1,2", "--jump"}, `POST /v1/step  {"actors":[{"jump":true,"name":"a","position":[1,2,0],"yaw":0}],"steps":1}`},
 		{[]string{"move", "17", "--at", "1,2,3"}, `POST /v1/step  {"actors":[{"handle":17,"position":[1,2,3],"yaw":0}],"steps":1}`},
 		{[]string{"signal", "J7", "red"}, `POST /v1/step  {"signals":[{"name":"J7","state":"red"}],"steps":1}`},
 		{[]string{"signal", "3", "off"}, `POST /v1/step  {"signals":[{"id":3,"state":"off"}],"steps":1}`},

@@ -339,6 +339,7 @@ class Sim:
             self._await_ready(timeout)
             taken = (re.search(r"-py(\d+)$", a["name"]) for a in self.api("GET", "/v1/actors")["actors"])
             self._names = max((int(number[1]) for number in taken if number), default=0)  # actors stay when their owner goes
+            self.api.begun()
         except BaseException:
             self.close()
             raise
@@ -556,7 +557,9 @@ class Sim:
     def _refuse(self, failure: Dict[int, Any], coming: List[Tuple[Actor, bytes]]) -> None:
         text, kind = _why(failure)
         where, index = failure.get(3, b"").decode(), failure.get(4, 0)
-        if where == "spawn" and index < len(coming):
+        if where == "spawn" and kind == "full":
+            self._coming = coming[:index]  # from there on nobody has room
+        elif where == "spawn" and index < len(coming):
             self._coming = [c for i, c in enumerate(coming) if i != index]  # the others can come
         elif where == "remove" and index < len(self._going):
             del self._going[index]

@@ -26,6 +26,7 @@ _SHARED = 2
 _LONGEST_TABLE = 16 << 20
 ALIVE, STREAM, ANSWER, LOSSES, BYE, SUBSCRIBE, UNSUBSCRIBE, STEP, STEP_RESULT, RING, RELEASE = range(1, 12)
 _PATIENCE = 5  # beats without a frame
+_ANSWER = 10.0  # seconds that a program which has begun may take to answer a request
 _LARGE = 16 << 10  # bytes of a message that comes through shared memory, where the program doesn't say
 
 Bytes = npt.NDArray[np.uint8]
@@ -128,6 +129,11 @@ class Api:
             why = value.get("error", content) if isinstance(value, dict) else content
             raise Refused(f"{why}", f"http_{answer.status}")
         return value
+
+    def begun(self) -> None:
+        """From now on answers come soon: a program that hangs is not waited for as one that begins is."""
+        self._timeout = min(self._timeout, _ANSWER)
+        self.close()
 
     def close(self) -> None:
         """Close the connection; the next request opens another."""

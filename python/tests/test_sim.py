@@ -321,6 +321,19 @@ class TestStep(unittest.TestCase):
             stamps = [s.stamp for s in frame.all("front/image")]
             self.assertEqual(stamps[0], 200_000_000, "what the step before brought is here")
 
+    def test_a_full_world(self):
+        with tempfile.TemporaryDirectory() as folder:
+            config = os.path.join(folder, "two.yaml")
+            with open(config, "w") as f:
+                f.write("world: {capacity: 2}\n")
+            with launch(config=config) as sim:
+                come = [sim.spawn("box", x=5 + 3 * i) for i in range(5)]
+                with self.assertRaisesRegex(rb.Refused, "world.capacity makes more") as caught:
+                    sim.step(0.01)
+                self.assertEqual((caught.exception.kind, caught.exception.list, caught.exception.index), ("full", "spawn", 2))
+                sim.step(0.01)
+                self.assertEqual([bool(a.handle) for a in come], [True, True, False, False, False])
+
     def test_one_owner(self):
         with launch() as sim:
             sim.step(0.01)
@@ -521,6 +534,19 @@ class TestLife(unittest.TestCase):
             sim.pause()
         sim.close()
         sim.close()
+
+    def test_a_program_that_hangs(self):
+        with unittest.mock.patch("raybridge._wire._ANSWER", 0.2), launch() as sim:
+            sim.step(0.01)
+            sim._program.send_signal(signal.SIGSTOP)
+            try:
+                os.waitpid(sim._program.pid, os.WUNTRACED)  # it has stopped
+                with self.assertRaisesRegex(rb.Timeout, "no answer within 0.2 s"):
+                    sim.status()
+                with self.assertRaisesRegex(rb.Closed, "silent for 5 s"):
+                    sim.step(0.01)
+            finally:
+                sim._program.send_signal(signal.SIGCONT)
 
     def test_a_program_that_dies_in_a_step(self):
         sim = launch(RIG)

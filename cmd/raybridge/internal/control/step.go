@@ -34,9 +34,6 @@ const (
 	valuesEach = 32
 	// maxSteps is some hours of simulated time.
 	maxSteps = 1_000_000
-	// farthest is how far anything may be from its frame's origin, along each axis, in metres: as
-	// in files. It bounds sizes and velocities, too.
-	farthest = 1e7
 )
 
 // stepExample is a step as it is sent.
@@ -416,52 +413,35 @@ func (h *handler) end(r *stepRequest) (simtime.Stamp, error) {
 	return simtime.Stamp(*u.Sec*int64(time.Second) + int64(*u.Nanosec)), nil
 }
 
-// within checks what a client may ask for, by whatever way its frame came: the time ahead, models, the
-// lengths of names, and places.
+// within checks what a client may ask for, by whatever way its frame came: the time ahead, models and the
+// lengths of names.
 func (h *handler) within(f *world.Frame) error {
 	if ahead := (f.Until - h.run.Clock.Pace()) / simtime.Stamp(h.run.Step); ahead > maxSteps {
 		return fmt.Errorf("%w: until is %d steps ahead, the most is %d", world.ErrValue, ahead, maxSteps)
 	}
 	for i := range f.Spawn {
 		s := &f.Spawn[i]
-		err := cmp.Or(near("size", s.Size), nearState(&s.State))
+		err := cmp.Or(short(s.Model, s.Name), short(s.State.JointNames...))
 		if s.Model == "" {
 			err = fmt.Errorf("%w: model is missing", world.ErrValue)
-		}
-		if len(s.Model) > guard.NameBytes || len(s.Name) > guard.NameBytes {
-			err = fmt.Errorf("%w: a name has more than %d bytes", world.ErrValue, guard.NameBytes)
 		}
 		if err != nil {
 			return &world.ActorError{List: "spawn", Index: i, Actor: world.Ref{Name: s.Name}, Err: err}
 		}
 	}
 	for i := range f.Actors {
-		if err := nearState(&f.Actors[i].State); err != nil {
+		if err := short(f.Actors[i].JointNames...); err != nil {
 			return &world.ActorError{List: "actors", Index: i, Actor: f.Actors[i].Ref, Err: err}
-		}
-	}
-	if f.Ego != nil {
-		if err := nearState(f.Ego); err != nil {
-			return &world.ActorError{List: "ego", Err: err}
 		}
 	}
 	return nil
 }
 
-func nearState(s *world.State) error {
-	for _, name := range s.JointNames {
+// short refuses long names, which errors would tell again.
+func short(names ...string) error {
+	for _, name := range names {
 		if len(name) > guard.NameBytes {
-			return fmt.Errorf("%w: the name of a joint has more than %d bytes", world.ErrValue, guard.NameBytes)
-		}
-	}
-	return cmp.Or(near("position", s.Pose.Position), near("velocity", s.Velocity), near("angular_velocity", s.AngularVelocity))
-}
-
-// near refuses what is too far away, or too large.
-func near(what string, v mgl64.Vec3) error {
-	for _, x := range v {
-		if math.Abs(x) > farthest {
-			return fmt.Errorf("%w: %s is %v, the range is %v to %v", world.ErrValue, what, x, -farthest, farthest)
+			return fmt.Errorf("%w: a name has more than %d bytes", world.ErrValue, guard.NameBytes)
 		}
 	}
 	return nil

@@ -226,7 +226,7 @@ func TestABadFrameChangesNothing(t *testing.T) {
 		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0`), 400, `actors[1] (actor "a"): it is named twice`},
 		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "orientation": [0, 0, 0, 1]`), 400, "give either yaw or orientation"},
 		{`{"actors": [{"name": "a", "position": [0, 0, 0], "yaw": 0, "joints": {"wing": 1}}]}`, 400, `actors[0] (actor "a"): value is not usable: no such joint`},
-		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "joints": {"` + strings.Repeat("j", 257) + `": 1}`), 400, "the name of a joint has more than 256 bytes"},
+		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "joints": {"` + strings.Repeat("j", 257) + `": 1}`), 400, "a name has more than 256 bytes"},
 		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "joints": [1]`), 400, "joints has to be an object"},
 		{move(`"name": "a", "position": [0, 0, 0], "orientation": [0, 0, 1]`), 400, "orientation has 3 numbers, need 4: x, y, z, w"},
 		{move(`"name": "a", "position": [0, 0, 0], "orientation": [0, 0, 0, 0]`), 400, "orientation [0 0 0 0] has no direction"},
