@@ -28,8 +28,9 @@ typedef struct {
     const view *view;
     const lens *lens;
     const float *planes, *vertices, *materials, *frames, *palette;
-    const uint32_t *attributes, *movers;
-    uint32_t frame_count;
+    const uint32_t *attributes, *movers; // movers have 8 words
+    uint32_t frame_count, mover_texels;
+    int painted; // some mover has a colour of its own
     const pictures *colors, *data;
     const struct relief *static_map, *mover_map;
     const hd_texture *sunlit;
@@ -53,6 +54,8 @@ typedef struct {
     float closed[3];                    // occlusion of a corner, and its changes
     float color[3][3];                  // likewise, of the vertices' colours
     uint32_t material, label, lit;      // lit: it is a lamp that is on
+    uint32_t owned;                     // the paint has a colour of the mover's own
+    float own[3];
     float bent[3][3];                   // of a shape that changes
     int changes;
     const float *since;                 // rows of lib/flow.glsl
@@ -82,6 +85,13 @@ static void turned(const float (*f)[4], const float row[3], float out[3]) {
     for (int i = 0; i < 3; i++) out[i] = row[0] * f[0][i] + row[1] * f[1][i] + row[2] * f[2][i];
 }
 
+// standing_lamps are those that are on in an instance of the static world.
+static uint32_t standing_lamps(const shading *s, uint32_t instance) {
+    uint32_t texel = instance >> 4;
+    if (texel >= s->mover_texels) return 0;
+    return ((const uint8_t *)s->movers)[16 * (size_t)(s->mover_texels - 1 - texel) + (instance & 15)];
+}
+
 static void learn_light(const shading *s, facts *t, const float *p, const uint32_t *a) {
     float uv[3][2];
     for (int i = 0; i < 3; i++) memcpy(uv[i], a + 4 * i + 1, 8);
@@ -92,16 +102,20 @@ static void learn_light(const shading *s, facts *t, const float *p, const uint32
         for (int i = 0; i < 3; i++) vertex_color(p + 4 * i, t->color[i]);
         for (int k = 0; k < 3; k++) t->color[1][k] -= t->color[0][k], t->color[2][k] -= t->color[0][k];
     }
+    uint32_t flags = (uint32_t)s->materials[16 * (size_t)t->material + 11];
     if (s->on[LAMPS]) {
-        uint32_t lamps = (uint32_t)s->materials[16 * (size_t)t->material + 11] >> 4, side = p[1] > 0 ? 4 : 8;
+        uint32_t lamps = flags >> 4 & 255, side = p[1] > 0 ? 4 : 8;
         if ((lamps & 12) == 12) lamps = (lamps & ~12u) | side;
-        t->lit = (lamps & t->label >> 24) != 0;
+        t->lit = (lamps & (t->frame ? t->label >> 24 : standing_lamps(s, t->label & 0xffff))) != 0;
     }
+    const uint32_t *own = s->movers + 8 * (size_t)(t->frame ? t->frame - 1 : 0) + 4;
+    t->owned = t->frame != 0 && flags & 4096 && own[3] != 0;
+    memcpy(t->own, own, sizeof t->own);
 }
 
 static void learn_flow(const shading *s, facts *t, const float *p) {
     t->since = s->frames + 24 * (size_t)s->frame_count + 12 * (size_t)t->frame;
-    const uint32_t *mover = s->movers + 4 * (size_t)(t->frame ? t->frame - 1 : 0);
+    const uint32_t *mover = s->movers + 8 * (size_t)(t->frame ? t->frame - 1 : 0);
     t->changes = t->frame != 0 && mover[3] != 0;
     if (!t->changes) return;
     const float *before = p + 12 * (ptrdiff_t)(int32_t)(mover[3] - mover[2]);
@@ -121,7 +135,7 @@ static void learn(const shading *s, uint32_t triangle, uint32_t frame, facts *t)
     const float *rows = s->planes + 12 * n, *p = s->vertices + 12 * n;
     const uint32_t *a = s->attributes + 12 * n;
     t->triangle = triangle, t->frame = frame;
-    t->label = frame ? s->movers[4 * (size_t)(frame - 1) + 1] : a[7];
+    t->label = frame ? s->movers[8 * (size_t)(frame - 1) + 1] : a[7];
     if (!s->points) return;
     float to[3];
     for (int i = 0; i < 3; i++) to[i] = f[i][3] - p[i];
@@ -164,7 +178,8 @@ typedef struct {
     int32_t one; // the material, where all have the same, else -1
     vf reach, normal[3], plane[3], closed, color[3], since[3];
     vf uv[2], uv_x[2], uv_y[2]; // texture coordinates, and their change to the next pixels
-    vi material, label, lit;
+    vi material, label, lit, owned;
+    vf own[3]; // base colour, where it is owned
     paint paint; // of light alone, and the place in the static map
     vf sun[3];
 } seen;
@@ -223,6 +238,10 @@ INLINE void point_of(const shading *s, const facts *t, vm on, seen *h, int first
     SET(h->closed, t->closed[0] + a * t->closed[1] + b * t->closed[2]);
     SET_I(h->material, t->material);
     if (s->on[LAMPS]) SET_I(h->lit, t->lit);
+    if (s->painted) {
+        SET_I(h->owned, t->owned);
+        for (int i = 0; i < 3; i++) SET(h->own[i], v_set(t->own[i]));
+    }
     if (s->on[VERTEX_COLORS])
         for (int i = 0; i < 3; i++) SET(h->color[i], t->color[0][i] + a * t->color[1][i] + b * t->color[2][i]);
 #undef SET
@@ -239,7 +258,7 @@ INLINE void find(const shading *s, vi triangle, vi frame, seen *h, facts *memory
         const float *since = s->frames + 24 * (size_t)s->frame_count;
         for (int i = 0; i < 3; i++) h->since[i] = dot3s(h->ray.direction, since + 4 * i);
     }
-    h->reach = one, h->closed = zero, h->material = h->label = h->lit = i_set(0);
+    h->reach = one, h->closed = zero, h->material = h->label = h->lit = h->owned = i_set(0);
     for (int i = 0; i < 3; i++) h->normal[i] = h->plane[i] = i == 2 ? one : zero, h->color[i] = one;
     for (int i = 0; i < 2; i++) h->uv[i] = h->uv_x[i] = h->uv_y[i] = zero;
     unsigned left = m_bits(h->some);
@@ -448,6 +467,9 @@ INLINE void paint_of(const shading *s, seen *h) {
         v_rows(s->materials, h->material * 4 + 2, m->rough);
         v_rows(s->materials, h->material * 4 + 3, m->layers);
     }
+    vm owned = s->painted ? h->some & i_eq(h->owned, i_set(1)) : m_not(m_all());
+    if (m_any(owned))
+        for (int k = 0; k < 3; k++) m->base[k] = v_sel(owned, h->own[k], m->base[k]);
     float texels = (float)s->colors->size;
     vf widest = v_max(dot2(h->uv_x, h->uv_x), dot2(h->uv_y, h->uv_y));
     m->level = 0.5f * log2_of(v_max(widest * texels * texels, v_set(1e-8f)));
@@ -896,6 +918,8 @@ static int shading_of(shading *s, hd_pool *p, hd_work *w) {
     if (!s->planes || !s->vertices || !s->attributes || !s->materials || !s->movers || !s->frames || !s->palette || !visible)
         return hd_fail(w, "camera.shade lacks tables of the scene");
     s->frame_count = (uint32_t)frames->width / 9;
+    s->mover_texels = (uint32_t)w->sampler[SLOT_MOVERS]->width;
+    for (uint32_t i = 0; 2 * i + 1 < s->mover_texels && i + 1 < s->frame_count && !s->painted; i++) s->painted = s->movers[8 * (size_t)i + 7] != 0;
     int grid = on[GRID], width = s->view->size[0], height = s->view->size[1];
     if (grid < 1 || grid > 4 || visible->format != HD_RG32UI || width < 1 || height < 1 || visible->width != width * grid || visible->height != height * grid)
         return hd_fail(w, "what is seen has %d x %d pixels, and the picture %d x %d", visible->width, visible->height, width, height);
@@ -981,7 +1005,7 @@ static void bounds_block(void *data, hd_worker *w, uint32_t i) {
             uint32_t triangle = row[2 * x], frame = row[2 * x + 1];
             for (next = x + 1; next < b->width && row[2 * next] == triangle && row[2 * next + 1] == frame; next++) {}
             if (!triangle) continue;
-            uint32_t label = frame ? b->movers[4 * (size_t)(frame - 1) + 1] : b->attributes[12 * (size_t)(triangle - 1) + 7];
+            uint32_t label = frame ? b->movers[8 * (size_t)(frame - 1) + 1] : b->attributes[12 * (size_t)(triangle - 1) + 7];
             uint32_t id = label & 0xffff, place = id < b->place_count ? b->places[id] : 0;
             if (!place) continue;
             tally *t = &b->tallies[place - 1];
