@@ -28,9 +28,8 @@ typedef struct {
     const view *view;
     const lens *lens;
     const float *planes, *vertices, *materials, *frames, *palette;
-    const uint32_t *attributes, *movers; // movers have 8 words
+    const uint32_t *attributes, *movers;
     uint32_t frame_count, mover_texels;
-    int painted; // some mover has a colour of its own
     const pictures *colors, *data;
     const struct relief *static_map, *mover_map;
     const hd_texture *sunlit;
@@ -54,8 +53,7 @@ typedef struct {
     float closed[3];                    // occlusion of a corner, and its changes
     float color[3][3];                  // likewise, of the vertices' colours
     uint32_t material, label, lit;      // lit: it is a lamp that is on
-    uint32_t owned;                     // the paint has a colour of the mover's own
-    float own[3];
+    const float *paint;                 // its mover's colour for the material, or NULL
     float bent[3][3];                   // of a shape that changes
     int changes;
     const float *since;                 // rows of lib/flow.glsl
@@ -87,9 +85,8 @@ static void turned(const float (*f)[4], const float row[3], float out[3]) {
 
 // standing_lamps are those that are on in an instance of the static world.
 static uint32_t standing_lamps(const shading *s, uint32_t instance) {
-    uint32_t texel = instance >> 4;
-    if (texel >= s->mover_texels) return 0;
-    return ((const uint8_t *)s->movers)[16 * (size_t)(s->mover_texels - 1 - texel) + (instance & 15)];
+    uint32_t texel = s->mover_texels - 1 - (instance >> 4);
+    return texel < s->mover_texels ? s->movers[4 * (size_t)texel + (instance >> 2 & 3)] >> (8 * (instance & 3)) & 255 : 0;
 }
 
 static void learn_light(const shading *s, facts *t, const float *p, const uint32_t *a) {
@@ -104,13 +101,12 @@ static void learn_light(const shading *s, facts *t, const float *p, const uint32
     }
     uint32_t flags = (uint32_t)s->materials[16 * (size_t)t->material + 11];
     if (s->on[LAMPS]) {
-        uint32_t lamps = flags >> 4 & 255, side = p[1] > 0 ? 4 : 8;
+        uint32_t lamps = flags >> 4 & 255, side = p[1] > 0 ? 4 : 8, on = t->frame ? t->label >> 24 : standing_lamps(s, t->label & 0xffff);
         if ((lamps & 12) == 12) lamps = (lamps & ~12u) | side;
-        t->lit = (lamps & (t->frame ? t->label >> 24 : standing_lamps(s, t->label & 0xffff))) != 0;
+        t->lit = (lamps & on) != 0;
     }
-    const uint32_t *own = s->movers + 8 * (size_t)(t->frame ? t->frame - 1 : 0) + 4;
-    t->owned = t->frame != 0 && flags & 4096 && own[3] != 0;
-    memcpy(t->own, own, sizeof t->own);
+    const uint32_t *own = t->frame && flags & 4096 ? s->movers + 8 * (size_t)(t->frame - 1) + 4 : NULL;
+    t->paint = own && own[3] ? (const float *)own : NULL;
 }
 
 static void learn_flow(const shading *s, facts *t, const float *p) {
@@ -178,10 +174,11 @@ typedef struct {
     int32_t one; // the material, where all have the same, else -1
     vf reach, normal[3], plane[3], closed, color[3], since[3];
     vf uv[2], uv_x[2], uv_y[2]; // texture coordinates, and their change to the next pixels
-    vi material, label, lit, owned;
-    vf own[3]; // base colour, where it is owned
+    vi material, label, lit;
     paint paint; // of light alone, and the place in the static map
     vf sun[3];
+    vm painted; // these have a colour of their mover's
+    vf own[3];
 } seen;
 
 // point_of adds a triangle's points to what the pixels that are on see. The first triangle's
@@ -237,11 +234,11 @@ INLINE void point_of(const shading *s, const facts *t, vm on, seen *h, int first
     }
     SET(h->closed, t->closed[0] + a * t->closed[1] + b * t->closed[2]);
     SET_I(h->material, t->material);
-    if (s->on[LAMPS]) SET_I(h->lit, t->lit);
-    if (s->painted) {
-        SET_I(h->owned, t->owned);
-        for (int i = 0; i < 3; i++) SET(h->own[i], v_set(t->own[i]));
+    if (t->paint) {
+        h->painted = h->painted | on;
+        for (int i = 0; i < 3; i++) h->own[i] = v_sel(on, v_set(t->paint[i]), h->own[i]);
     }
+    if (s->on[LAMPS]) SET_I(h->lit, t->lit);
     if (s->on[VERTEX_COLORS])
         for (int i = 0; i < 3; i++) SET(h->color[i], t->color[0][i] + a * t->color[1][i] + b * t->color[2][i]);
 #undef SET
@@ -252,13 +249,13 @@ INLINE void point_of(const shading *s, const facts *t, vm on, seen *h, int first
 INLINE void find(const shading *s, vi triangle, vi frame, seen *h, facts *memory) {
     vf zero = v_set(0), one = v_set(1.0f);
     h->some = m_not(i_eq(triangle, i_set(0)));
-    h->one = -1;
-    for (int i = 0; i < 3; i++) h->since[i] = zero;
+    h->one = -1, h->painted = m_first(0);
+    for (int i = 0; i < 3; i++) h->since[i] = h->own[i] = zero;
     if (s->on[FLOW]) { // of the sky
         const float *since = s->frames + 24 * (size_t)s->frame_count;
         for (int i = 0; i < 3; i++) h->since[i] = dot3s(h->ray.direction, since + 4 * i);
     }
-    h->reach = one, h->closed = zero, h->material = h->label = h->lit = h->owned = i_set(0);
+    h->reach = one, h->closed = zero, h->material = h->label = h->lit = i_set(0);
     for (int i = 0; i < 3; i++) h->normal[i] = h->plane[i] = i == 2 ? one : zero, h->color[i] = one;
     for (int i = 0; i < 2; i++) h->uv[i] = h->uv_x[i] = h->uv_y[i] = zero;
     unsigned left = m_bits(h->some);
@@ -467,9 +464,8 @@ INLINE void paint_of(const shading *s, seen *h) {
         v_rows(s->materials, h->material * 4 + 2, m->rough);
         v_rows(s->materials, h->material * 4 + 3, m->layers);
     }
-    vm owned = s->painted ? h->some & i_eq(h->owned, i_set(1)) : m_not(m_all());
-    if (m_any(owned))
-        for (int k = 0; k < 3; k++) m->base[k] = v_sel(owned, h->own[k], m->base[k]);
+    if (m_any(h->painted))
+        for (int k = 0; k < 3; k++) m->base[k] = v_sel(h->painted, h->own[k], m->base[k]);
     float texels = (float)s->colors->size;
     vf widest = v_max(dot2(h->uv_x, h->uv_x), dot2(h->uv_y, h->uv_y));
     m->level = 0.5f * log2_of(v_max(widest * texels * texels, v_set(1e-8f)));
@@ -917,9 +913,7 @@ static int shading_of(shading *s, hd_pool *p, hd_work *w) {
     s->materials = table(w, SLOT_MATERIALS), s->movers = table(w, SLOT_MOVERS), s->frames = table(w, SLOT_FRAMES), s->palette = table(w, SLOT_PALETTE);
     if (!s->planes || !s->vertices || !s->attributes || !s->materials || !s->movers || !s->frames || !s->palette || !visible)
         return hd_fail(w, "camera.shade lacks tables of the scene");
-    s->frame_count = (uint32_t)frames->width / 9;
-    s->mover_texels = (uint32_t)w->sampler[SLOT_MOVERS]->width;
-    for (uint32_t i = 0; 2 * i + 1 < s->mover_texels && i + 1 < s->frame_count && !s->painted; i++) s->painted = s->movers[8 * (size_t)i + 7] != 0;
+    s->frame_count = (uint32_t)frames->width / 9, s->mover_texels = (uint32_t)w->sampler[SLOT_MOVERS]->width;
     int grid = on[GRID], width = s->view->size[0], height = s->view->size[1];
     if (grid < 1 || grid > 4 || visible->format != HD_RG32UI || width < 1 || height < 1 || visible->width != width * grid || visible->height != height * grid)
         return hd_fail(w, "what is seen has %d x %d pixels, and the picture %d x %d", visible->width, visible->height, width, height);
