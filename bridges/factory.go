@@ -171,7 +171,10 @@ type Run struct {
 	Version string
 	// Scene names the scene, Rig the rig.
 	Scene, Rig string
-	Seed       uint64
+	// Device is the class of the device that computes (gpu.Info.Class). What else it is called would
+	// make equal runs differ.
+	Device string
+	Seed   uint64
 }
 
 // HandedOver returns Now's time, or stamp where there is no Now.

@@ -432,6 +432,21 @@ type Info struct {
 	Missing []string
 }
 
+// Class is the class of the device, within which equal inputs give equal bytes: host, software, or
+// gpu: and the vendor.
+func (i *Info) Class() string {
+	switch {
+	case i.Device == HostDevice:
+		return HostDevice
+	case i.Software:
+		return "software"
+	}
+	return "gpu:" + strings.ToLower(i.Vendor)
+}
+
+// HostDevice is the Device of the host device, which computes on the CPU without OpenGL.
+const HostDevice = "host"
+
 // Limits are the driver's limits that raybridge's shaders come near to.
 type Limits struct {
 	MaxTextureSize         int // pixels

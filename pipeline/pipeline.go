@@ -207,6 +207,8 @@ func New(ctx context.Context, config Config) (*Pipeline, error) {
 	if err := p.build(ctx); err != nil {
 		return nil, err
 	}
+	info := p.gl.Info()
+	p.config.Run.Device = info.Class()
 	// Publishers end by Close, after what was queued has been sent.
 	p.dispatcher = dispatch.New(dispatch.Config{Context: context.WithoutCancel(ctx), Logger: config.Log})
 	p.initROSClock()

@@ -47,6 +47,8 @@ type Summary struct {
 
 // GPUSummary names what the sensors' data was generated on.
 type GPUSummary struct {
+	// Class is the class of devices that give equal bytes: host, software, or gpu: and the vendor.
+	Class    string `json:"class"`
 	Vendor   string `json:"vendor"`
 	Renderer string `json:"renderer"`
 	Version  string `json:"version"`
@@ -132,7 +134,7 @@ func (p *Pipeline) Summary() Summary {
 	s := Summary{
 		Schema: SummarySchema, Version: p.config.Run.Version, Seed: p.seed.Load(), Resets: p.resets.Load(),
 		WallS: wall, SimS: simulated, StartupS: startup,
-		GPU: GPUSummary{Vendor: info.Vendor, Renderer: info.Renderer, Version: info.Version, Device: info.Device, Software: info.Software},
+		GPU: GPUSummary{Class: info.Class(), Vendor: info.Vendor, Renderer: info.Renderer, Version: info.Version, Device: info.Device, Software: info.Software},
 		// Readers of the JSON form find lists, also where nothing is in them.
 		Sensors: []SensorSummary{}, Bridges: []BridgeSummary{}, World: p.worldSummary(),
 	}

@@ -162,7 +162,7 @@ func TestParameters(t *testing.T) {
 	all := c.text("parameterValues")
 	assert.Equal(t, "all", all["id"])
 	assert.Equal(t, []any{
-		value("/raybridge/version", "1.2.3"), value("/raybridge/scene", "city"), value("/raybridge/rig", "car"), value("/raybridge/seed", 42.0),
+		value("/raybridge/version", "1.2.3"), value("/raybridge/scene", "city"), value("/raybridge/rig", "car"), value("/raybridge/device", "host"), value("/raybridge/seed", 42.0),
 		value("/speed", 1.0), map[string]any{"name": "/nan"},
 	}, all["parameters"])
 

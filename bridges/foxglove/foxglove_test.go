@@ -44,7 +44,7 @@ func openOf(t testing.TB, factory foxglove.Factory, connection string, env bridg
 // connected returns a bridge that listens on a free port.
 func connected(t testing.TB, options string) *bridges.Bridge {
 	t.Helper()
-	b := open(t, "127.0.0.1:0"+options, bridges.Env{Run: bridges.Run{Version: "1.2.3", Scene: "city", Rig: "car", Seed: 42}})
+	b := open(t, "127.0.0.1:0"+options, bridges.Env{Run: bridges.Run{Version: "1.2.3", Scene: "city", Rig: "car", Device: "host", Seed: 42}})
 	require.NoError(t, b.Connect(t.Context()))
 	return b
 }

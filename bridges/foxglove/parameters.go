@@ -30,6 +30,7 @@ func (p *parameters) addRun(run bridges.Run) {
 	constant("version", run.Version)
 	constant("scene", run.Scene)
 	constant("rig", run.Rig)
+	constant("device", run.Device)
 	const exact = 1 << 53 // up to here a JSON number is exact in every language
 	if run.Seed <= exact {
 		constant("seed", float64(run.Seed))

@@ -148,11 +148,11 @@ func open(t testing.TB, f bridges.Factory, connection string, env bridges.Env) *
 }
 
 func TestRecordingHasWhatROS2Expects(t *testing.T) {
-	dir := drive(t, "a.mcap", bridges.Run{Version: "1.2.3", Scene: "city", Rig: "demo", Seed: 42})
+	dir := drive(t, "a.mcap", bridges.Run{Version: "1.2.3", Scene: "city", Rig: "demo", Device: "host", Seed: 42})
 	r := readFile(t, filepath.Join(dir, "a.mcap"))
 	assert.Equal(t, "ros2", r.info.Header.Profile)
 	assert.Equal(t, "raybridge 1.2.3", r.info.Header.Library)
-	assert.Equal(t, []map[string]string{{"version": "1.2.3", "scene": "city", "rig": "demo", "seed": "42"}}, r.metadata)
+	assert.Equal(t, []map[string]string{{"version": "1.2.3", "scene": "city", "rig": "demo", "device": "host", "seed": "42"}}, r.metadata)
 	assert.Len(t, r.info.Channels, 3, "also the topic without messages")
 	require.Len(t, r.messages, 60)
 

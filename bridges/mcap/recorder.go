@@ -105,7 +105,7 @@ func newRecorder(file *bridges.File, o options, run bridges.Run) (*recorder, err
 	}
 	if run != (bridges.Run{}) {
 		err := w.WriteMetadata(&mcap.Metadata{Name: "raybridge", Metadata: map[string]string{
-			"version": run.Version, "scene": run.Scene, "rig": run.Rig, "seed": strconv.FormatUint(run.Seed, 10),
+			"version": run.Version, "scene": run.Scene, "rig": run.Rig, "device": run.Device, "seed": strconv.FormatUint(run.Seed, 10),
 		}})
 		if err != nil {
 			return nil, fmt.Errorf("write metadata: %w", err)

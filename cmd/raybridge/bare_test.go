@@ -54,7 +54,8 @@ func neededBy(t *testing.T, path string) []string {
 	return needed
 }
 
-// useBareMachine runs what needs no OpenGL, and what says that it is missing.
+// useBareMachine runs what needs no OpenGL, the demo's rig on the host device too, and what says that it is
+// missing.
 func useBareMachine(t *testing.T, m bareMachine) {
 	t.Helper()
 	rig := m.file(t, "rig.yaml", []byte(smallRig))
@@ -62,7 +63,6 @@ func useBareMachine(t *testing.T, m bareMachine) {
 	data, err := os.ReadFile(replayable(t, "drive.mcap", true))
 	require.NoError(t, err)
 	drive, cut := m.file(t, "drive.mcap", data), m.file(t, "cut.mcap", data[:len(data)-100])
-	lidar := m.file(t, "lidar.yaml", []byte("sensors: [{id: sensor.lidar.ray_cast, name: top, pose: {z: 2}}]\n"))
 	server, built := serve(t, "127.0.0.1:0"), revision(t)
 	add(t, server, "/speed", "speed")
 
@@ -79,10 +79,10 @@ func useBareMachine(t *testing.T, m bareMachine) {
 		{"rig check " + rig, exitDone, "sensor"},
 		{"config check " + config, exitDone, ""},
 		{"mcap recover " + cut, exitDone, "not finished"},
-		{"gpu --gpu host", exitDone, "host device"},
-		{"run --gpu host --scene city --rig " + lidar + " --duration 300ms --bridge mcap:scan.mcap --out /out", exitDone, "on host device"},
-		{"gpu", exitNoOpenGL, "apt-get install libegl1 libgl1-mesa-dri"},
-		{"run --headless --scene city --duration 1s --report", exitNoOpenGL, "apt-get install libegl1 libgl1-mesa-dri"},
+		{"gpu --gpu auto", exitDone, "host device"},
+		{"run --gpu auto --scene city --duration 2s --bridge mcap:x.mcap --out /out", exitDone, "on host device"},
+		{"gpu --gpu software", exitNoOpenGL, "apt-get install libegl1 libgl1-mesa-dri"},
+		{"run --gpu software --scene city --duration 1s --report", exitNoOpenGL, "apt-get install libegl1 libgl1-mesa-dri"},
 		{"run --window --scene city", exitNoOpenGL, "DISPLAY"},
 	} {
 		o := m.execute(t, strings.Fields(c.args)...)

@@ -27,9 +27,9 @@ type deviceFlags struct {
 const gpuVariable = "RAYBRIDGE_GPU"
 
 func (f *deviceFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.gpu, "gpu", "", "`DEVICE`: auto, software, host, or a number that raybridge gpu lists;\nwithout it "+gpuVariable+", else auto")
-	flags.StringVar(&f.host.ISA, "isa", "", "instruction `SET` of --gpu host: auto, avx512, avx2, sse2 or neon")
-	flags.IntVar(&f.host.Threads, "threads", 0, "`N` threads of --gpu host; 0 is one for each core")
+	flags.StringVar(&f.gpu, "gpu", "", "`DEVICE`: auto (a GPU, else host), host, software, or a number that raybridge gpu lists;\nwithout it "+gpuVariable+", else auto")
+	flags.StringVar(&f.host.ISA, "isa", "", "instruction `SET` of the host device: auto, avx512, avx2, sse2 or neon")
+	flags.IntVar(&f.host.Threads, "threads", 0, "`N` threads of the host device; 0 is one for each core")
 }
 
 // arguments are the flags for another command.
@@ -37,9 +37,15 @@ func (f *deviceFlags) arguments() []string {
 	return []string{"--gpu", f.gpu, "--isa", f.host.ISA, "--threads", strconv.Itoa(f.host.Threads)}
 }
 
+// name is what the flag or the environment says.
+func (f *deviceFlags) name() string { return cmp.Or(f.gpu, os.Getenv(gpuVariable)) }
+
+// isAuto reports whether nobody has chosen a device.
+func (f *deviceFlags) isAuto() bool { return f.name() == "" || f.name() == "auto" }
+
 // opener returns what opens the device.
 func (f *deviceFlags) opener() (gpu.Opener, error) {
-	open, err := raybridge.Device(cmp.Or(f.gpu, os.Getenv(gpuVariable)), f.host)
+	open, err := raybridge.Device(f.name(), f.host)
 	if err != nil && f.gpu == "" {
 		return nil, fmt.Errorf("%s %w", gpuVariable, err)
 	}
@@ -87,7 +93,7 @@ func showGPU(out io.Writer, open gpu.Opener) error {
 		timestamps = "none"
 	}
 	for _, row := range [][2]string{
-		{"device", info.Device}, {"vendor", info.Vendor}, {"renderer", info.Renderer},
+		{"device", info.Device}, {"class", info.Class()}, {"vendor", info.Vendor}, {"renderer", info.Renderer},
 		{"version", info.Version}, {"GLSL", info.GLSL}, {"software", strconv.FormatBool(info.Software)},
 		{"timer queries", timestamps},
 		{"texture size", fmt.Sprint(info.Limits.MaxTextureSize)},

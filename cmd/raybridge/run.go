@@ -27,6 +27,7 @@ import (
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/eglctx"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/pipeline"
@@ -145,6 +146,9 @@ func run(cmd *cobra.Command, f *runFlags) error {
 		return usage(err)
 	}
 	if pl.window {
+		if f.device.isAuto() { // a display's machine has OpenGL
+			open = eglctx.Open(eglctx.Options{})
+		}
 		return runWindowed(cmd, pl, open)
 	}
 	return pl.execute(cmd.Context(), cmd, open, nil)

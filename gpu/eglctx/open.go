@@ -18,8 +18,9 @@ import (
 // Options choose a device and how its context is made; the zero value is
 // usable.
 type Options struct {
-	// Device is "" or "auto", "software", or the number of a hardware device, as Devices counts
-	// them. Auto is the first hardware device that works, or software where no device does.
+	// Device is "" or "auto", "hardware", "software", or the number of a hardware device, as Devices
+	// counts them. Hardware is the first such device that works. Auto is that, or software where
+	// no device does.
 	Device string
 	// Debug asks for a debug context (KHR_debug): slower, for tests.
 	Debug bool
@@ -46,6 +47,12 @@ func Open(opts Options) gpu.Opener {
 		switch opts.Device {
 		case "", "auto":
 			return openAuto(devices, opts)
+		case "hardware":
+			ctx, causes := openHardware(devices, opts)
+			if ctx == nil {
+				return nil, unsupported(append(causes, errNoHardware)...)
+			}
+			return ctx, nil
 		case "software":
 			return openSoftware(devices, opts)
 		}
@@ -57,8 +64,10 @@ func Open(opts Options) gpu.Opener {
 	}
 }
 
-func openAuto(devices []Device, opts Options) (*gpu.Context, error) {
-	var causes []error
+var errNoHardware = errors.New("EGL lists no hardware device that works")
+
+// openHardware opens the first hardware device that works; nil with the causes where none does.
+func openHardware(devices []Device, opts Options) (ctx *gpu.Context, causes []error) {
 	for _, d := range devices {
 		if d.Software {
 			continue
@@ -68,6 +77,14 @@ func openAuto(devices []Device, opts Options) (*gpu.Context, error) {
 			return ctx, nil
 		}
 		causes = append(causes, err)
+	}
+	return nil, causes
+}
+
+func openAuto(devices []Device, opts Options) (*gpu.Context, error) {
+	ctx, causes := openHardware(devices, opts)
+	if ctx != nil {
+		return ctx, nil
 	}
 	opts.anyRenderer = true
 	ctx, err := openSoftware(devices, opts)

@@ -83,6 +83,10 @@ func (d *Driver) handle() gpu.Handle {
 // Info implements gpu.Driver.
 func (d *Driver) Info() gpu.Info { return d.info }
 
+// AddMissing adds a line to Info.Missing, such as why this device was chosen. It comes before the
+// thread is used.
+func (d *Driver) AddMissing(line string) { d.info.Missing = append(d.info.Missing, line) }
+
 // Reset implements gpu.Driver: a CPU isn't lost.
 func (d *Driver) Reset() error { return nil }
 

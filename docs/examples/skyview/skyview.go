@@ -29,7 +29,7 @@ type Options struct {
 
 // Definition describes the sensor.
 var Definition = sensors.Define(sensors.Definition{
-	ID: "sensor.example.sky_view", Number: 1 << 15, Doc: "share of the sky that is visible", Tags: []string{"gpu"},
+	ID: "sensor.example.sky_view", Number: 1 << 15, Doc: "share of the sky that is visible", Tags: []string{"gpu"}, OpenGL: true,
 	Outputs: []sensors.OutputSpec{sensors.Declare[SkyView](sensors.OutputSpec{Name: "sky_view"})}, Rate: simtime.Hz(10),
 }, func(spec sensors.Spec, o Options) (sensors.Sensor, error) {
 	s := &sensor{}

@@ -200,7 +200,7 @@ func (m *Machine) rows() [][2]string {
 		{"program", fmt.Sprintf("%s %s", m.GoVersion, m.Platform)},
 	}
 	if g := m.GPU; g != nil {
-		rows = append(rows, [2]string{"OpenGL", fmt.Sprintf("%s; %s; %s", g.Renderer, g.Version, g.Device)})
+		rows = append(rows, [2]string{"device", fmt.Sprintf("%s; %s; %s", g.Renderer, g.Version, g.Device)})
 	}
 	if m.LoadBefore >= 0 {
 		text := fmt.Sprintf("%.2f before, %.2f after", m.LoadBefore, m.LoadAfter)
