@@ -26,7 +26,7 @@ INLINE vi label_of(const hd_tables *t, vi triangle, vi mover) {
     vm still = i_lt(mover, i_set(0));
     vi label = i_gather(t->attributes + 7, triangle * 12);
     if (m_bits(still) == m_bits(m_all())) return label;
-    return i_sel(still, label, i_gather(t->movers + 1, i_sel(still, i_set(0), mover) * 4));
+    return i_sel(still, label, i_gather(t->movers + 1, i_sel(still, i_set(0), mover) * 8));
 }
 
 INLINE vi label_instance(vi label) { return label & 0xffff; }
@@ -52,6 +52,18 @@ INLINE material material_at(const hd_tables *t, vi i) {
     m.wraps = places & 63, m.transforms = (places >> 6) * 4;
     m.base_layer = layers[0], m.metal_rough_layer = layers[1];
     return m;
+}
+
+// painted is a material as a mover has it, -1 for the static world. A colour of the mover's takes the
+// place of a paint's own.
+INLINE void painted(const hd_tables *t, material *m, vi mover) {
+    vm paint = m_not(i_eq(m->flags & 4096, i_set(0)) | i_lt(mover, i_set(0)));
+    if (!m_any(paint)) return;
+    vf own[4];
+    v_rows(t->movers, i_sel(paint, mover * 2 + 1, i_set(0)), own);
+    paint = paint & m_not(i_eq(as_i(own[3]), i_set(0)));
+    for (int k = 0; k < 3; k++) m->base[k] = v_sel(paint, own[k], m->base[k]);
+    m->reflectance = v_sel(paint, v_set(-1.0f), m->reflectance);
 }
 
 // texture_coordinates returns the interpolated texture coordinates.
