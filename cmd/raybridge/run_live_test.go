@@ -348,18 +348,27 @@ func TestTheReportTestSeesReferences(t *testing.T) {
 	assert.NotRegexp(t, outside, `<svg xmlns="http://www.w3.org/2000/svg"><img src="data:image/png;base64,//8=">`)
 }
 
+// devices are those that the tests of equal bytes run on.
+var devices = []string{"software", "host"}
+
 // TestSameSeedSameBytes runs the city (law T5).
 func TestSameSeedSameBytes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds; runs without -short")
 	}
-	t.Parallel()
 	needsOpenGL(t)
+	for _, device := range devices {
+		t.Run(device, func(t *testing.T) { sameSeedSameBytes(t, device) })
+	}
+}
+
+func sameSeedSameBytes(t *testing.T, device string) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := write(t, dir, "run.yaml", "scene: {triangles: 40000}\n"+smallRig)
 	run := func(name, seed string) (mcap, log []byte) {
 		out := filepath.Join(dir, name)
-		o := call(t, "run", "--step", "--quiet", "--config", file, "--seed", seed, "--duration", "300ms",
+		o := call(t, "run", "--step", "--quiet", "--gpu", device, "--config", file, "--seed", seed, "--duration", "300ms",
 			"--bridge", "mcap:a.mcap", "--bridge", "logging:a", "--out", out)
 		require.Equal(t, exitDone, o.code, o.err)
 		assert.Empty(t, o.out+o.err, "--quiet")
@@ -453,6 +462,12 @@ func TestEverySensorGivesTheSameBytesOnAnyNumberOfWorkers(t *testing.T) {
 		t.Skip("takes seconds; runs without -short")
 	}
 	needsOpenGL(t)
+	for _, device := range devices {
+		t.Run(device, func(t *testing.T) { everySensorOnWorkers(t, device) })
+	}
+}
+
+func everySensorOnWorkers(t *testing.T, device string) {
 	config := filepath.Join(t.TempDir(), "every.yaml")
 	require.NoError(t, os.WriteFile(config, []byte(everySensor()), 0o600))
 	recorded := map[int]map[string][]byte{}
@@ -460,7 +475,7 @@ func TestEverySensorGivesTheSameBytesOnAnyNumberOfWorkers(t *testing.T) {
 		before := runtime.GOMAXPROCS(processors)
 		dir := t.TempDir()
 		summary := filepath.Join(dir, "summary.json")
-		o := call(t, "run", "--config", config, "--duration", "400ms", "--step", "--seed", "9",
+		o := call(t, "run", "--gpu", device, "--config", config, "--duration", "400ms", "--step", "--seed", "9",
 			"--bridge", "mcap:drive.mcap", "--bridge", "logging:drive", "--out", dir, "--summary", summary)
 		runtime.GOMAXPROCS(before)
 		require.Equal(t, exitDone, o.code, "%s", o.err)
