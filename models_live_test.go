@@ -15,10 +15,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/config"
@@ -29,6 +31,7 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/all"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/world"
 )
 
 type (
@@ -390,4 +393,106 @@ func (l *look) check(t *testing.T, want seen) {
 		assert.InDelta(t, want.high[k]-want.low[k], box.Size[k], 1e-3, "axis %d", k)
 		assert.InDelta(t, (want.high[k]+want.low[k])/2, box.Pose.Position[k], 1e-3, "axis %d", k)
 	}
+}
+
+// streetLights is a glTF file of a light, J7, and a wall behind it. The light has a red lamp on the left
+// and a green one on the right.
+func streetLights(t *testing.T, file string) {
+	t.Helper()
+	p := newPanel()
+	meshes := p.doc["meshes"].(list)
+	lamp := func(name string) object {
+		return object{"name": name, "pbrMetallicRoughness": object{"baseColorFactor": list{0.2, 0.2, 0.2, 1}, "metallicFactor": 0}, "extras": object{"lamps": list{name}}}
+	}
+	p.doc["materials"] = list{lamp("red"), lamp("green"), object{"name": "grey"}}
+	for material := 1; material < 3; material++ {
+		p.doc["meshes"] = append(p.doc["meshes"].(list), object{"primitives": list{object{
+			"attributes": meshes[0].(object)["primitives"].(list)[0].(object)["attributes"], "material": material,
+		}}})
+	}
+	p.doc["nodes"] = list{
+		object{"name": "J7", "children": list{1, 2}, "translation": list{0, 0, 10}, "extras": object{"semantic_actor": true}},
+		object{"mesh": 0, "translation": list{2, 0, 0}}, object{"mesh": 1, "translation": list{-2, 0, 0}},
+		object{"name": "wall", "mesh": 2, "translation": list{0, 0, 20}, "scale": list{9, 9, 1}},
+	}
+	p.write(t, file)
+}
+
+// bulbs is a message of OSI, after its length: the lamps of a light, of which one is on.
+func bulbs(at int64, on uint64) []byte {
+	put := func(field protowire.Number, in ...[]byte) []byte {
+		return protowire.AppendBytes(protowire.AppendTag(nil, field, protowire.BytesType), slices.Concat(in...))
+	}
+	number := func(field protowire.Number, n uint64) []byte {
+		return protowire.AppendVarint(protowire.AppendTag(nil, field, protowire.VarintType), n)
+	}
+	m := put(2, number(2, uint64(at)))
+	for color := uint64(2); color <= 4; color++ { // red, yellow, green
+		mode := uint64(2)
+		if color == on {
+			mode = 3
+		}
+		m = append(m, put(7, put(1, number(1, 100+color)), put(3, number(1, color), number(3, mode)), put(5, put(3, []byte("traffic_light_id:J7"))))...)
+	}
+	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(m))), m...)
+}
+
+// TestATraceSwitchesTheLampsOfAModel: lights of a glTF file follow a trace of OSI. Pictures show their
+// lamps, and sensors tell what they show.
+func TestATraceSwitchesTheLampsOfAModel(t *testing.T) {
+	dir := t.TempDir()
+	streetLights(t, filepath.Join(dir, "street.gltf"))
+	trace := slices.Concat(bulbs(0, 0), bulbs(1e8, 2), bulbs(2e8, 4), bulbs(3e8, 3), bulbs(4e8, 2))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "drive.osi"), trace, 0o600))
+	cfg, err := config.Reader{}.Parse(filepath.Join(dir, "run.yaml"), []byte(`
+scene: {file: street.gltf}
+sensors:
+  - {id: sensor.camera.rgb, name: eye, rate: 10, image_size_x: 40, image_size_y: 20, fov: 60}
+  - {id: sensor.other.signals, name: ahead, rate: 10}
+  - {id: sensor.other.snapshot, name: all}
+`))
+	require.NoError(t, err)
+	sim, err := raybridge.Open(t.Context(), raybridge.Config{Run: cfg, Open: eglctx.Open(eglctx.Options{Device: os.Getenv("GL_DEVICE"), Debug: true})})
+	if errors.Is(err, gpu.ErrNotSupported) && os.Getenv("REQUIRE_GL") != "1" {
+		t.Skipf("no live OpenGL: %v", err)
+	}
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, sim.Close(context.Background())) })
+	var pictures []sample.Image
+	var ahead []sample.Signals
+	var all []sample.Snapshot
+	for name, hear := range map[string]func(*pipeline.Sensor){
+		"eye": func(s *pipeline.Sensor) { keep(t, s, "image", &pictures) }, "ahead": func(s *pipeline.Sensor) { keep(t, s, "signals", &ahead) },
+		"all": func(s *pipeline.Sensor) { keep(t, s, "snapshot", &all) },
+	} {
+		s, err := sim.Sensor(name)
+		require.NoError(t, err)
+		hear(s)
+	}
+	kind, source, err := raybridge.OpenWorld(t.Context(), "osi:"+filepath.Join(dir, "drive.osi"), world.Options{
+		Lights: sim.World().Scene.SignalNames, Warn: func(text string, args ...any) { assert.Fail(t, text, args...) },
+	})
+	require.NoError(t, err)
+	require.NoError(t, sim.Follow(t.Context(), pipeline.Following{Kind: kind, Source: source}))
+	require.NoError(t, source.Close())
+
+	require.Len(t, pictures, 4)
+	require.Len(t, ahead, 4)
+	glows := func(m *sample.Image, u int) bool { return m.Data[10*m.Step+3*u] > 230 }
+	for i, want := range []sample.SignalState{sample.SignalRed, sample.SignalGreen, sample.SignalYellow, sample.SignalRed} {
+		assert.Equal(t, want == sample.SignalRed, glows(&pictures[i], 13), "the red lamp in picture %d", i)
+		assert.Equal(t, want == sample.SignalGreen, glows(&pictures[i], 26), "the green lamp in picture %d", i)
+		require.Len(t, ahead[i].Signals, 1)
+		light := &ahead[i].Signals[0]
+		assert.Equal(t, want, light.State)
+		assert.InDeltaSlice(t, []float64{10, 0, 0}, light.Pose.Position[:], 1e-6)
+		assert.InDeltaSlice(t, []float64{0, 8, 2}, light.Size[:], 1e-6)
+	}
+	for _, a := range last(t, all).Actors {
+		if a.Kind == sample.KindTrafficLight {
+			assert.Equal(t, sample.SignalRed, a.Signal)
+			return
+		}
+	}
+	assert.Fail(t, "the snapshot has no light")
 }

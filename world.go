@@ -3,6 +3,7 @@ package raybridge
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/raybridge/raybridge/internal/fault"
@@ -32,5 +33,13 @@ func OpenWorld(ctx context.Context, spec string, o world.Options) (kind string, 
 		}
 		return kind, s, nil
 	}
-	return "", nil, fmt.Errorf("world %q: need KIND:ADDRESS, %s", spec, fault.Hint(kind, known))
+	hint := fault.Hint(kind, known)
+	if ending := filepath.Ext(spec); !ok && ending != "" { // a file alone
+		for _, k := range Worlds() {
+			if ending == "."+k.Name || strings.Contains(k.Form, ending) {
+				hint = fmt.Sprintf("did you mean %s:%s?", k.Name, spec)
+			}
+		}
+	}
+	return "", nil, fmt.Errorf("world %q: need KIND:ADDRESS, %s", spec, hint)
 }

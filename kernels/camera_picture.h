@@ -96,14 +96,6 @@ INLINE vf power_of(vf x, float power) {
     return v_sel(v_lt(v_set(0), x), exp2_of(power * log2_of(v_max(x, v_set(1e-30f)))), v_set(0));
 }
 
-// wrapped applies a texture's wrap (0 repeat, 1 clamp, 2 mirror), and brings what repeats to 0
-// to 1.
-INLINE vf wrapped(vf x, vi wrap, float size) {
-    vf mirrored = 1.0f - v_abs(x - 2.0f * v_floor(x * 0.5f) - 1.0f);
-    vf held = v_min(v_max(v_sel(i_eq(wrap, i_set(2)), mirrored, x), v_set(0.5f / size)), v_set(1.0f - 0.5f / size));
-    return v_sel(i_eq(wrap, i_set(0)), x - v_floor(x), held);
-}
-
 // reading is where a picture is read: a point in one level or two, each between four texels.
 typedef struct {
     vi at[2];
@@ -120,7 +112,8 @@ INLINE void read_at(const pictures *p, vi level, vi n, vf u, vf v, vm on, readin
 
 // reading_of finds where layer n is read for coordinates u and v.
 INLINE void reading_of(const pictures *p, vi n, vi wrap, vf u, vf v, vf lod, vm on, reading *t) {
-    u = wrapped(u, wrap, (float)p->size), v = wrapped(v, wrap, (float)p->size);
+    u = wrap_of(u, wrap, (float)p->size), v = wrap_of(v, wrap, (float)p->size);
+    u = u - v_floor(u), v = v - v_floor(v);
     lod = v_min(v_max(lod, v_set(0)), v_set((float)(p->levels - 1)));
     vf floor = v_floor(lod);
     vi level = v_trunc(floor);

@@ -12,11 +12,8 @@ enum {
     HALVES = 16 / LANES,   // vectors of a block
 };
 
-// Samplers of the cameras' kernels: those of the catalogue, of which shaders.SlotSensor is 9.
-enum {
-    SLOT_TRIANGLES = 1, SLOT_VERTICES, SLOT_ATTRIBUTES, SLOT_MATERIALS, SLOT_COLOR_TEXTURES, SLOT_DATA_TEXTURES, SLOT_MOVERS,
-    SLOT_FRAMES = 9, SLOT_VISIBLE, SLOT_STATIC_SHADOW, SLOT_MOVER_SHADOW, SLOT_PALETTE, SLOT_SUNLIT,
-};
+// Samplers of the cameras' own, of the catalogue.
+enum { SLOT_FRAMES = HD_SLOT_SENSOR, SLOT_VISIBLE, SLOT_STATIC_SHADOW, SLOT_MOVER_SHADOW, SLOT_PALETTE, SLOT_SUNLIT };
 
 // drawn is a triangle on the picture: its corners in pixels, whose centres are whole numbers,
 // and at each 1 / depth, or the depth of a map of the sun.
@@ -39,9 +36,8 @@ typedef struct {
 typedef struct {
     const hd_call *calls;
     uint32_t call_count, groups; // of 16 triangles
-    const float *vertices, *materials, *frames;
-    const uint32_t *attributes;
-    const hd_texture *colors;
+    hd_tables t;
+    const float *frames;
     int cut, cull;
     // Of camera.ids: pixels and depth from the camera's frame. x, y: fx, fy; z, w: cx, cy.
     float pixels[4], range[2];
@@ -154,7 +150,7 @@ INLINE void place(raster *r, chunk *k, const layer *a, uint32_t first, int some,
     vf p[3][3];
     for (int j = 0; j < 3; j++) {
         vf v[4];
-        v_rows(a->vertices, row + j, v);
+        v_rows(a->t.vertices, row + j, v);
         for (int i = 0; i < 3; i++) p[j][i] = v[0] * to[i][0] + v[1] * to[i][1] + v[2] * to[i][2] + to[i][3];
     }
     vm whole = in, through = in & m_not(in);
@@ -228,68 +224,22 @@ typedef struct {
 INLINE vf block_x(void) { return i_float(i_ramp() & 3); }
 INLINE vf block_y(int half) { return i_float((i_ramp() >> 2) + half * (LANES / 4)); }
 
-// texel_alpha returns the alpha of a picture's whole size at texture coordinates, bilinearly.
-static float texel_alpha(const hd_texture *t, int texture_layer, float u, float v) {
-    int size = t->width;
-    const uint8_t *from = t->memory->bytes + t->level[0] + 4 * (size_t)texture_layer * (size_t)size * (size_t)t->height;
-    u -= floorf(u), v -= floorf(v);
-    float x = u * (float)size - 0.5f, y = v * (float)t->height - 0.5f, left = floorf(x), top = floorf(y), fx = x - left, fy = y - top;
-    int x0 = (int)left & (size - 1), y0 = (int)top & (t->height - 1), x1 = (x0 + 1) & (size - 1), y1 = (y0 + 1) & (t->height - 1);
-    float a = from[4 * (y0 * size + x0) + 3], b = from[4 * (y0 * size + x1) + 3], c = from[4 * (y1 * size + x0) + 3], d = from[4 * (y1 * size + x1) + 3];
-    float above = a + fx * (b - a), below = c + fx * (d - c);
-    return (above + fy * (below - above)) * (1.0f / 255.0f);
-}
-
-INLINE float wrapped_of(float x, uint32_t wrap, float size) {
-    if (wrap == 0) return x;
-    if (wrap == 2) x = 1.0f - fabsf(x - 2.0f * floorf(x * 0.5f) - 1.0f);
-    return least_of(most_of(x, 0.5f / size), 1.0f - 0.5f / size);
-}
-
-// vertex_alpha is that of a vertex's colour code: see lib/scene.glsl.
-INLINE float vertex_alpha(const float *vertex) {
-    uint32_t code;
-    memcpy(&code, vertex + 3, 4);
-    return code & 0x40000000u ? (float)(code >> 23 & 127) / 126.0f : 1.0f;
-}
-
-// hash is pcg4d of lib/noise.glsl; it returns the first word.
-INLINE uint32_t hash(uint32_t x, uint32_t y, uint32_t z, uint32_t w) {
-    x = x * 1664525u + 1013904223u, y = y * 1664525u + 1013904223u, z = z * 1664525u + 1013904223u, w = w * 1664525u + 1013904223u;
-    x += y * w, y += z * x, z += x * y, w += y * z;
-    x ^= x >> 16, y ^= y >> 16, z ^= z >> 16, w ^= w >> 16;
-    return x + y * w;
-}
-
-// cutting is what a triangle's fragments need to tell whether its material is cut out there.
+// part is where the corners that are drawn lie in the triangle: barycentric coordinates.
 typedef struct {
-    float cutoff;                  // 0: never
-    float u[3], v[3], alpha[3];    // of the corners on the picture
-    float base;
-    const hd_texture *picture;     // NULL for none
-    int layer;
-    uint32_t wrap;
-} cutting;
+    vi material;
+    float u[3], v[3];
+} part;
 
-// barycentric returns the coordinates of a corner of a clipped triangle, by its place in the
-// frame's; whole triangles have their own corners.
-static void cutting_of(const raster *r, const drawn *d, cutting *c) {
+// part_of tells whether a triangle's material may be cut out, and if so what is drawn of it.
+static int part_of(const raster *r, const drawn *d, part *c) {
     const layer *a = &r->layers[d->draw];
-    const uint32_t *attributes = a->attributes + 12 * (size_t)d->triangle;
-    const float *m = a->materials + 16 * (size_t)attributes[3], *p = a->vertices + 12 * (size_t)d->triangle;
-    c->cutoff = m[7];
-    if (c->cutoff == 0) return;
-    c->base = m[3];
-    c->picture = m[12] >= 0 ? a->colors : NULL;
-    c->layer = (int)m[12], c->wrap = (uint32_t)m[15] & 3;
-    for (int i = 0; i < 3; i++) {
-        memcpy(&c->u[i], &attributes[4 * i + 1], 4), memcpy(&c->v[i], &attributes[4 * i + 2], 4);
-        c->alpha[i] = vertex_alpha(p + 4 * i);
-    }
-    if (r->sun) return;
-    // The corners may be those of a part: each is a mixture of the triangle's own.
-    const float(*to)[4] = (const float(*)[4])(a->frames + (size_t)d->frame * 24 + 12);
-    double q[3][3], e1[3], e2[3], n[3], g11 = 0, g12 = 0, g22 = 0;
+    uint32_t material = a->t.attributes[12 * (size_t)d->triangle + 3];
+    if (!a->cut || a->t.materials[16 * (size_t)material + 7] == 0) return 0;
+    *c = (part){i_set((int32_t)material), {0, 1, 0}, {0, 0, 1}};
+    if (r->sun) return 1;
+    // The near plane may have taken a piece.
+    const float(*to)[4] = (const float(*)[4])(a->frames + (size_t)d->frame * 24 + 12), *p = a->t.vertices + 12 * (size_t)d->triangle;
+    double q[3][3], e1[3], e2[3], g11 = 0, g12 = 0, g22 = 0;
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < 3; k++) q[i][k] = (double)to[k][0] * p[4 * i] + (double)to[k][1] * p[4 * i + 1] + (double)to[k][2] * p[4 * i + 2] + to[k][3];
     for (int k = 0; k < 3; k++) {
@@ -297,36 +247,29 @@ static void cutting_of(const raster *r, const drawn *d, cutting *c) {
         g11 += e1[k] * e1[k], g12 += e1[k] * e2[k], g22 += e2[k] * e2[k];
     }
     double det = g11 * g22 - g12 * g12;
-    if (!(det > 0)) return;
-    float u[3], v[3], alpha[3];
+    if (!(det > 0)) return 1;
     for (int i = 0; i < 3; i++) {
-        double z = 1 / (double)d->w[i], b1 = 0, b2 = 0;
-        n[0] = ((double)d->x[i] - a->pixels[2]) / a->pixels[0] * z, n[1] = ((double)d->y[i] - a->pixels[3]) / a->pixels[1] * z, n[2] = z;
-        for (int k = 0; k < 3; k++) b1 += (n[k] - q[0][k]) * e1[k], b2 += (n[k] - q[0][k]) * e2[k];
-        float s = (float)((b1 * g22 - b2 * g12) / det), t = (float)((b2 * g11 - b1 * g12) / det);
-        u[i] = c->u[0] + s * (c->u[1] - c->u[0]) + t * (c->u[2] - c->u[0]);
-        v[i] = c->v[0] + s * (c->v[1] - c->v[0]) + t * (c->v[2] - c->v[0]);
-        alpha[i] = c->alpha[0] + s * (c->alpha[1] - c->alpha[0]) + t * (c->alpha[2] - c->alpha[0]);
+        double z = 1 / (double)d->w[i], at[3] = {(d->x[i] - a->pixels[2]) / a->pixels[0] * z, (d->y[i] - a->pixels[3]) / a->pixels[1] * z, z}, b1 = 0, b2 = 0;
+        for (int k = 0; k < 3; k++) b1 += (at[k] - q[0][k]) * e1[k], b2 += (at[k] - q[0][k]) * e2[k];
+        c->u[i] = (float)((b1 * g22 - b2 * g12) / det), c->v[i] = (float)((b2 * g11 - b1 * g12) / det);
     }
-    memcpy(c->u, u, sizeof u), memcpy(c->v, v, sizeof v), memcpy(c->alpha, alpha, sizeof alpha);
+    return 1;
 }
 
-// cut_away tells whether a fragment at a pixel is absent. e are the edges' values there, whose
-// sum is the area.
-static int cut_away(const raster *r, const drawn *d, const cutting *c, const float e[3], uint32_t x, uint32_t y) {
-    float b[3], sum = 0;
-    for (int i = 0; i < 3; i++) b[i] = r->sun ? e[i] : e[i] * d->w[i], sum += b[i];
-    float scale = 1 / sum, u = 0, v = 0, alpha = 0;
-    for (int i = 0; i < 3; i++) b[i] *= scale, u += b[i] * c->u[i], v += b[i] * c->v[i], alpha += b[i] * c->alpha[i];
-    float there = c->base;
-    if (c->picture) {
-        float size = (float)c->picture->width;
-        there *= texel_alpha(c->picture, c->layer, wrapped_of(u, c->wrap, size), wrapped_of(v, c->wrap, size));
+// gone tells which fragments are absent. e are the edges' values there, x and y the pixels.
+INLINE vm gone(const raster *r, const drawn *d, const part *c, const vf e[3], vi x, vi y, vm on) {
+    const hd_tables *t = &r->layers[d->draw].t;
+    vf sum = v_set(0), u = sum, v = sum;
+    for (int i = 0; i < 3; i++) {
+        vf share = r->sun ? e[i] : e[i] * d->w[i];
+        sum = sum + share, u = u + share * c->u[i], v = v + share * c->v[i];
     }
-    alpha *= there;
-    if (r->sun) return alpha < fabsf(c->cutoff);
-    if (c->cutoff < 0) return alpha <= (float)(hash(x, y, d->triangle + 1, d->frame) >> 8) * (1.0f / 16777216.0f);
-    return alpha < c->cutoff;
+    vi triangle = i_set((int32_t)d->triangle);
+    material m = material_at(t, c->material);
+    vf alpha = alpha_of(t, &m, on, triangle, u / sum, v / sum);
+    if (r->sun) return v_lt(alpha, v_abs(m.cutoff)); // what is blended casts a shadow as a whole, or none
+    vu who[4] = {(vu)x, (vu)y, (vu)triangle + 1, (vu)i_set((int32_t)d->frame)};
+    return absent(m.cutoff, alpha, who);
 }
 
 // draw draws a triangle into a tile. Edges that two triangles share are exact opposites, since
@@ -363,9 +306,8 @@ INLINE void draw(const raster *r, tile *t, const drawn *d, uint32_t id, int sun)
     float ly = most_of(ceilf(least3(d->y)), 0) - (float)t->y, hy = least_of(floorf(most3(d->y)), (float)(r->height - 1)) - (float)t->y;
     int bx0 = (int)most_of(lx, 0) >> 2, bx1 = (int)least_of(hx, (float)(t->width - 1)) >> 2;
     int by0 = (int)most_of(ly, 0) >> 2, by1 = (int)least_of(hy, (float)(t->height - 1)) >> 2;
-    cutting cut;
-    cut.cutoff = 0;
-    if (a->cut) cutting_of(r, d, &cut);
+    part drawn_part;
+    int cut = part_of(r, d, &drawn_part);
     vf e[3][HALVES], z[HALVES], out[3];
     float corner[3], least[3];
     for (int h = 0; h < HALVES; h++) {
@@ -407,15 +349,9 @@ INLINE void draw(const raster *r, tile *t, const drawn *d, uint32_t id, int sun)
                     on = on & v_lt(here, old);
                 } else on = on & v_lt(old, here);
                 if (!m_any(on)) continue;
-                if (cut.cutoff != 0) {
-                    vi keep = i_set(0);
-                    for (unsigned left = m_bits(on); left; left &= left - 1) {
-                        int l = __builtin_ctz(left);
-                        const float values[3] = {edge[0][l], edge[1][l], edge[2][l]};
-                        int n = l + h * LANES;
-                        if (!cut_away(r, d, &cut, values, (uint32_t)(t->x + 4 * bx + (n & 3)), (uint32_t)(t->y + 4 * by + (n >> 2)))) keep[l] = 1;
-                    }
-                    on = i_eq(keep, i_set(1));
+                if (cut) {
+                    vi x = (i_ramp() & 3) + (t->x + 4 * bx), y = (i_ramp() >> 2) + (t->y + 4 * by + h * (LANES / 4));
+                    on = on & m_not(gone(r, d, &drawn_part, edge, x, y, on));
                 }
                 v_store(&t->depth[at + h * LANES], v_sel(on, here, old));
                 if (!sun) i_store(&t->id[at + h * LANES], i_sel(on, i_set((int32_t)id), i_load(&t->id[at + h * LANES])));
@@ -526,8 +462,6 @@ static void draw_block(void *data, hd_worker *w, uint32_t i) {
 
 // Making a picture of draws.
 
-static void *table(const hd_work *w, int slot) { return w->sampler[slot] ? w->sampler[slot]->memory->bytes : NULL; }
-
 // raster_begin makes r ready for draws into a target.
 static int raster_begin(raster *r, hd_work *w, const hd_target *to, int sun) {
     if (!to->depth || to->reversed == sun || (!sun && (to->colors != 1 || to->color[0]->format != HD_RG32UI)))
@@ -549,7 +483,7 @@ static int raster_begin(raster *r, hd_work *w, const hd_target *to, int sun) {
 }
 
 // raster_add adds a draw, or a clear, to a picture.
-static int raster_add(raster *r, hd_work *w, const hd_work *d) {
+static int raster_add(raster *r, hd_work *w, hd_work *d) {
     if (!d->program) {
         r->cleared = 1, r->layer_count = r->groups = 0;
         r->blank[0] = d->clear[0][0], r->blank[1] = d->clear[0][1];
@@ -559,10 +493,10 @@ static int raster_add(raster *r, hd_work *w, const hd_work *d) {
     if (!layers) return hd_fail(w, "no memory for %u draws", r->layer_count);
     r->layers = layers;
     layer *a = &layers[r->layer_count];
-    *a = (layer){.calls = d->calls, .call_count = d->call_count, .vertices = table(d, SLOT_VERTICES), .materials = table(d, SLOT_MATERIALS),
-        .frames = table(d, SLOT_FRAMES), .attributes = table(d, SLOT_ATTRIBUTES), .colors = d->sampler[SLOT_COLOR_TEXTURES],
+    uint32_t texels;
+    *a = (layer){.calls = d->calls, .call_count = d->call_count, .frames = hd_table(d, SLOT_FRAMES, 16, &texels),
         .cut = d->program->constants[0], .cull = d->cull_back, .slope = d->bias[0], .units = d->bias[1]};
-    if (!a->vertices || !a->frames || (a->cut && (!a->materials || !a->attributes || !a->colors))) return hd_fail(w, "a draw lacks tables of the scene");
+    if (!a->frames || !hd_tables_of(d, &a->t)) return d == w ? 0 : hd_fail(w, "%s", d->error);
     if (d->viewport[2] > 0 && (d->viewport[0] || d->viewport[1] || d->viewport[2] != r->width || d->viewport[3] != r->height))
         return hd_fail(w, "the host device draws on whole pictures, not on a part of one");
     double half[2] = {0.5 * r->width, 0.5 * r->height}, scale[4] = {1, 1, 0, 0};

@@ -27,9 +27,9 @@ typedef struct {
     const int32_t *on; // the constants
     const view *view;
     const lens *lens;
-    const float *planes, *vertices, *materials, *frames, *palette;
-    const uint32_t *attributes, *movers;
-    uint32_t frame_count;
+    hd_tables t;
+    const float *frames, *palette;
+    uint32_t frame_count, mover_texels;
     const pictures *colors, *data;
     const struct relief *static_map, *mover_map;
     const hd_texture *sunlit;
@@ -53,6 +53,7 @@ typedef struct {
     float closed[3];                    // occlusion of a corner, and its changes
     float color[3][3];                  // likewise, of the vertices' colours
     uint32_t material, label, lit;      // lit: it is a lamp that is on
+    const float *paint;                 // its mover's colour for the material, or NULL
     float bent[3][3];                   // of a shape that changes
     int changes;
     const float *since;                 // rows of lib/flow.glsl
@@ -82,6 +83,12 @@ static void turned(const float (*f)[4], const float row[3], float out[3]) {
     for (int i = 0; i < 3; i++) out[i] = row[0] * f[0][i] + row[1] * f[1][i] + row[2] * f[2][i];
 }
 
+// standing_lamps are those that are on in an instance of the static world.
+static uint32_t standing_lamps(const shading *s, uint32_t instance) {
+    uint32_t texel = s->mover_texels - 1 - (instance >> 4);
+    return texel < s->mover_texels ? s->t.movers[4 * (size_t)texel + (instance >> 2 & 3)] >> (8 * (instance & 3)) & 255 : 0;
+}
+
 static void learn_light(const shading *s, facts *t, const float *p, const uint32_t *a) {
     float uv[3][2];
     for (int i = 0; i < 3; i++) memcpy(uv[i], a + 4 * i + 1, 8);
@@ -92,16 +99,19 @@ static void learn_light(const shading *s, facts *t, const float *p, const uint32
         for (int i = 0; i < 3; i++) vertex_color(p + 4 * i, t->color[i]);
         for (int k = 0; k < 3; k++) t->color[1][k] -= t->color[0][k], t->color[2][k] -= t->color[0][k];
     }
+    uint32_t flags = (uint32_t)s->t.materials[16 * (size_t)t->material + 11];
     if (s->on[LAMPS]) {
-        uint32_t lamps = (uint32_t)s->materials[16 * (size_t)t->material + 11] >> 4, side = p[1] > 0 ? 4 : 8;
+        uint32_t lamps = flags >> 4 & 255, side = p[1] > 0 ? 4 : 8, on = t->frame ? t->label >> 24 : standing_lamps(s, t->label & 0xffff);
         if ((lamps & 12) == 12) lamps = (lamps & ~12u) | side;
-        t->lit = (lamps & t->label >> 24) != 0;
+        t->lit = (lamps & on) != 0;
     }
+    const uint32_t *own = t->frame && flags & 4096 ? s->t.movers + 8 * (size_t)(t->frame - 1) + 4 : NULL;
+    t->paint = own && own[3] ? (const float *)own : NULL;
 }
 
 static void learn_flow(const shading *s, facts *t, const float *p) {
     t->since = s->frames + 24 * (size_t)s->frame_count + 12 * (size_t)t->frame;
-    const uint32_t *mover = s->movers + 4 * (size_t)(t->frame ? t->frame - 1 : 0);
+    const uint32_t *mover = s->t.movers + 8 * (size_t)(t->frame ? t->frame - 1 : 0);
     t->changes = t->frame != 0 && mover[3] != 0;
     if (!t->changes) return;
     const float *before = p + 12 * (ptrdiff_t)(int32_t)(mover[3] - mover[2]);
@@ -118,10 +128,10 @@ static void learn_flow(const shading *s, facts *t, const float *p) {
 static void learn(const shading *s, uint32_t triangle, uint32_t frame, facts *t) {
     size_t n = triangle - 1;
     const float(*f)[4] = (const float(*)[4])(s->frames + 24 * (size_t)frame);
-    const float *rows = s->planes + 12 * n, *p = s->vertices + 12 * n;
-    const uint32_t *a = s->attributes + 12 * n;
+    const float *rows = s->t.planes + 12 * n, *p = s->t.vertices + 12 * n;
+    const uint32_t *a = s->t.attributes + 12 * n;
     t->triangle = triangle, t->frame = frame;
-    t->label = frame ? s->movers[4 * (size_t)(frame - 1) + 1] : a[7];
+    t->label = frame ? s->t.movers[8 * (size_t)(frame - 1) + 1] : a[7];
     if (!s->points) return;
     float to[3];
     for (int i = 0; i < 3; i++) to[i] = f[i][3] - p[i];
@@ -167,6 +177,8 @@ typedef struct {
     vi material, label, lit;
     paint paint; // of light alone, and the place in the static map
     vf sun[3];
+    vm painted; // these have a colour of their mover's
+    vf own[3];
 } seen;
 
 // point_of adds a triangle's points to what the pixels that are on see. The first triangle's
@@ -222,6 +234,10 @@ INLINE void point_of(const shading *s, const facts *t, vm on, seen *h, int first
     }
     SET(h->closed, t->closed[0] + a * t->closed[1] + b * t->closed[2]);
     SET_I(h->material, t->material);
+    if (t->paint) {
+        h->painted = h->painted | on;
+        for (int i = 0; i < 3; i++) h->own[i] = v_sel(on, v_set(t->paint[i]), h->own[i]);
+    }
     if (s->on[LAMPS]) SET_I(h->lit, t->lit);
     if (s->on[VERTEX_COLORS])
         for (int i = 0; i < 3; i++) SET(h->color[i], t->color[0][i] + a * t->color[1][i] + b * t->color[2][i]);
@@ -233,8 +249,8 @@ INLINE void point_of(const shading *s, const facts *t, vm on, seen *h, int first
 INLINE void find(const shading *s, vi triangle, vi frame, seen *h, facts *memory) {
     vf zero = v_set(0), one = v_set(1.0f);
     h->some = m_not(i_eq(triangle, i_set(0)));
-    h->one = -1;
-    for (int i = 0; i < 3; i++) h->since[i] = zero;
+    h->one = -1, h->painted = m_first(0);
+    for (int i = 0; i < 3; i++) h->since[i] = h->own[i] = zero;
     if (s->on[FLOW]) { // of the sky
         const float *since = s->frames + 24 * (size_t)s->frame_count;
         for (int i = 0; i < 3; i++) h->since[i] = dot3s(h->ray.direction, since + 4 * i);
@@ -440,14 +456,16 @@ INLINE vf sunlight(const shading *s, const seen *h, vm on) {
 INLINE void paint_of(const shading *s, seen *h) {
     paint *m = &h->paint;
     if (h->one >= 0) {
-        const float *row = s->materials + 16 * (size_t)h->one;
+        const float *row = s->t.materials + 16 * (size_t)h->one;
         for (int k = 0; k < 4; k++) m->base[k] = v_set(row[k]), m->glow[k] = v_set(row[4 + k]), m->rough[k] = v_set(row[8 + k]), m->layers[k] = v_set(row[12 + k]);
     } else {
-        v_rows(s->materials, h->material * 4, m->base);
-        v_rows(s->materials, h->material * 4 + 1, m->glow);
-        v_rows(s->materials, h->material * 4 + 2, m->rough);
-        v_rows(s->materials, h->material * 4 + 3, m->layers);
+        v_rows(s->t.materials, h->material * 4, m->base);
+        v_rows(s->t.materials, h->material * 4 + 1, m->glow);
+        v_rows(s->t.materials, h->material * 4 + 2, m->rough);
+        v_rows(s->t.materials, h->material * 4 + 3, m->layers);
     }
+    if (m_any(h->painted))
+        for (int k = 0; k < 3; k++) m->base[k] = v_sel(h->painted, h->own[k], m->base[k]);
     float texels = (float)s->colors->size;
     vf widest = v_max(dot2(h->uv_x, h->uv_x), dot2(h->uv_y, h->uv_y));
     m->level = 0.5f * log2_of(v_max(widest * texels * texels, v_set(1e-8f)));
@@ -468,7 +486,7 @@ INLINE void second(const shading *s, const seen *h, int k, vi layer, vm on, vf o
     if (m_any(own)) {
         vf to_u[4], to_v[4];
         vi row = i_sel(own, transforms + 2 * k, i_set(0));
-        v_rows(s->materials, row, to_u), v_rows(s->materials, row + 1, to_v);
+        v_rows(s->t.materials, row, to_u), v_rows(s->t.materials, row + 1, to_v);
         u = v_sel(own, to_u[0] * h->uv[0] + to_u[1] * h->uv[1] + to_u[2], u), v = v_sel(own, to_v[0] * h->uv[0] + to_v[1] * h->uv[1] + to_v[2], v);
         lod = v_sel(own, lod + to_u[3], lod);
     }
@@ -556,10 +574,9 @@ INLINE void sky_radiance(const view *l, const vf direction[3], vf color[3]) {
 
 // film_curve is that of lib/grade.glsl.
 INLINE vf film_curve(const view *g, vf c) {
-    const float log2_e = 1.44269504f;
-    vf x = log2_of(v_min(v_max(c, v_set(1e-8f)), v_set(3e38f))) * 0.30103f, line = g->slope * (x + g->straight);
-    vf low = 2.0f * g->toe / (1.0f + exp2_of((-2.0f * g->slope / g->toe * log2_e) * (x - g->toe_end))) - g->black_clip;
-    vf high = (1.0f + g->white_clip) - 2.0f * g->shoulder / (1.0f + exp2_of((2.0f * g->slope / g->shoulder * log2_e) * (x - g->shoulder_start)));
+    vf x = log_of(v_min(v_max(c, v_set(1e-8f)), v_set(3e38f))) * 0.43429448f, line = g->slope * (x + g->straight);
+    vf low = 2.0f * g->toe / (1.0f + exp_of((-2.0f * g->slope / g->toe) * (x - g->toe_end))) - g->black_clip;
+    vf high = (1.0f + g->white_clip) - 2.0f * g->shoulder / (1.0f + exp_of((2.0f * g->slope / g->shoulder) * (x - g->shoulder_start)));
     low = v_sel(v_lt(x, v_set(g->toe_end)), low, line);
     high = v_sel(v_lt(v_set(g->shoulder_start), x), high, line);
     vf t = clamp01((x - g->toe_end) / (g->shoulder_start - g->toe_end));
@@ -864,7 +881,7 @@ static int draws_for(raster *r, hd_pool *p, hd_work *w, int slot, int sun) {
     const hd_texture *t = w->sampler[slot];
     int some = 0;
     for (uint32_t i = 0; i < w->draw_count; i++) {
-        const hd_work *d = w->draws[i];
+        hd_work *d = w->draws[i];
         if (!t || (sun ? d->target.depth : d->target.color[0]) != t) continue;
         if (!some && !raster_begin(r, w, &d->target, sun)) return -1;
         some = 1;
@@ -890,12 +907,12 @@ static int shading_of(shading *s, hd_pool *p, hd_work *w) {
     int depths = on[DEPTH] || on[DEPTH_CODES] || on[DEPTH_GREYS];
     s->points = s->corners || depths || on[FLOW];
     s->kind = on[LENS];
-    const hd_texture *visible = w->sampler[SLOT_VISIBLE], *frames = w->sampler[SLOT_FRAMES];
-    s->planes = table(w, SLOT_TRIANGLES), s->vertices = table(w, SLOT_VERTICES), s->attributes = table(w, SLOT_ATTRIBUTES);
-    s->materials = table(w, SLOT_MATERIALS), s->movers = table(w, SLOT_MOVERS), s->frames = table(w, SLOT_FRAMES), s->palette = table(w, SLOT_PALETTE);
-    if (!s->planes || !s->vertices || !s->attributes || !s->materials || !s->movers || !s->frames || !s->palette || !visible)
-        return hd_fail(w, "camera.shade lacks tables of the scene");
-    s->frame_count = (uint32_t)frames->width / 9;
+    const hd_texture *visible = w->sampler[SLOT_VISIBLE];
+    uint32_t frames, colors;
+    s->frames = hd_table(w, SLOT_FRAMES, 16, &frames), s->palette = hd_table(w, SLOT_PALETTE, 16, &colors);
+    if (!s->frames || !s->palette || !hd_tables_of(w, &s->t)) return 0;
+    if (!visible || colors < 512) return hd_fail(w, "camera.shade lacks what is seen, or colours");
+    s->frame_count = frames / 9, s->mover_texels = (uint32_t)w->sampler[HD_SLOT_MOVERS]->width;
     int grid = on[GRID], width = s->view->size[0], height = s->view->size[1];
     if (grid < 1 || grid > 4 || visible->format != HD_RG32UI || width < 1 || height < 1 || visible->width != width * grid || visible->height != height * grid)
         return hd_fail(w, "what is seen has %d x %d pixels, and the picture %d x %d", visible->width, visible->height, width, height);
@@ -917,8 +934,8 @@ static int shading_of(shading *s, hd_pool *p, hd_work *w) {
     if (!s->light) return 1;
     s->sunlit = w->sampler[SLOT_SUNLIT];
     if (on[TRACED] ? !s->sunlit : !w->sampler[SLOT_STATIC_SHADOW] || !w->sampler[SLOT_MOVER_SHADOW]) return hd_fail(w, "camera.shade lacks shadows");
-    s->colors = pictures_of(p, w, w->sampler[SLOT_COLOR_TEXTURES]);
-    return s->colors && (!on[SURFACE_TEXTURES] || (s->data = pictures_of(p, w, w->sampler[SLOT_DATA_TEXTURES])));
+    s->colors = pictures_of(p, w, s->t.color);
+    return s->colors && (!on[SURFACE_TEXTURES] || (s->data = pictures_of(p, w, s->t.data)));
 }
 
 static int camera_shade(hd_pool *p, hd_work *w) {
@@ -952,7 +969,8 @@ typedef struct {
 } tally;
 
 typedef struct {
-    const uint32_t *visible, *attributes, *movers, *places;
+    hd_tables t;
+    const uint32_t *visible, *places;
     size_t place_count;
     tally *tallies;
     int width, height;
@@ -981,7 +999,7 @@ static void bounds_block(void *data, hd_worker *w, uint32_t i) {
             uint32_t triangle = row[2 * x], frame = row[2 * x + 1];
             for (next = x + 1; next < b->width && row[2 * next] == triangle && row[2 * next + 1] == frame; next++) {}
             if (!triangle) continue;
-            uint32_t label = frame ? b->movers[4 * (size_t)(frame - 1) + 1] : b->attributes[12 * (size_t)(triangle - 1) + 7];
+            uint32_t label = frame ? b->t.movers[8 * (size_t)(frame - 1) + 1] : b->t.attributes[12 * (size_t)(triangle - 1) + 7];
             uint32_t id = label & 0xffff, place = id < b->place_count ? b->places[id] : 0;
             if (!place) continue;
             tally *t = &b->tallies[place - 1];
@@ -994,9 +1012,9 @@ static void bounds_block(void *data, hd_worker *w, uint32_t i) {
 
 static int groundtruth_bounds(hd_pool *p, hd_work *w) {
     const hd_texture *t = w->sampler[SLOT_VISIBLE];
-    bounding b = {.attributes = table(w, SLOT_ATTRIBUTES), .movers = table(w, SLOT_MOVERS),
-        .places = (const uint32_t *)w->storage[1].bytes, .place_count = w->storage[1].size / 4, .tallies = (tally *)w->storage[0].bytes};
-    if (!t || t->format != HD_RG32UI || !b.attributes || !b.movers || !b.places || !b.tallies) return hd_fail(w, "groundtruth.bounds lacks tables");
+    bounding b = {.places = (const uint32_t *)w->storage[1].bytes, .place_count = w->storage[1].size / 4, .tallies = (tally *)w->storage[0].bytes};
+    if (!hd_tables_of(w, &b.t)) return 0;
+    if (!t || t->format != HD_RG32UI || !b.places || !b.tallies) return hd_fail(w, "groundtruth.bounds lacks what is seen, or its tallies");
     b.visible = (const uint32_t *)(t->memory->bytes + t->level[0]), b.width = t->width, b.height = t->height;
     hd_parallel(p, bounds_block, &b, (uint32_t)((b.height + BAND - 1) / BAND));
     return 1;

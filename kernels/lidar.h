@@ -59,12 +59,14 @@ static vf metal_share(const lidar *c, const material *m, vm of, const vf at[2]) 
 INLINE vf clamped(vf x) { return v_min(v_max(x, v_set(0)), v_set(1.0f)); }
 
 // intensity_of returns the intensity of returns.
-INLINE vf intensity_of(const lidar *c, vm returned, vi triangle, const hit *h, vf cosine, vf transmission) {
+INLINE vf intensity_of(const lidar *c, vm returned, const found *at, const hit *h, vf cosine, vf transmission) {
     if (c->scale == SCALE_TRANSMISSION) return transmission;
     if (c->scale == SCALE_NONE) return v_set(0);
     const hd_tables *t = &c->s.t;
+    vi triangle = i_sel(i_lt(at->triangle, i_set(0)), i_set(0), at->triangle);
     corners k = corners_of(t, triangle);
     material m = material_at(t, as_i(k.a[3]));
+    painted(t, &m, at->mover);
     vf color[4];
     if (c->scale == SCALE_COLOR) {
         surface_color(t, c->color, &m, &k, triangle, h->u, h->v, color);
@@ -153,7 +155,7 @@ INLINE void lidar_packet(const lidar *c, uint32_t laser, uint32_t column, uint32
         } else {
             for (int i = 0; i < 3; i++) place[i] = g->origin[i] + range * g->direction[i];
         }
-        vf intensity = intensity_of(c, returned, triangle, &h, cosine, transmission);
+        vf intensity = intensity_of(c, returned, &hits[k], &h, cosine, transmission);
         vi label = i_sel(returned, label_of(&c->s.t, triangle, hits[k].mover), i_set(0));
         vf angle = azimuth_of(c->angles, laser, first), elevation = v_set(c->angles->elevation[laser]);
         size_t stride = c->set.lasers * (size_t)POINT_BYTES;

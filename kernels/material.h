@@ -26,7 +26,7 @@ INLINE vi label_of(const hd_tables *t, vi triangle, vi mover) {
     vm still = i_lt(mover, i_set(0));
     vi label = i_gather(t->attributes + 7, triangle * 12);
     if (m_bits(still) == m_bits(m_all())) return label;
-    return i_sel(still, label, i_gather(t->movers + 1, i_sel(still, i_set(0), mover) * 4));
+    return i_sel(still, label, i_gather(t->movers + 1, i_sel(still, i_set(0), mover) * 8));
 }
 
 INLINE vi label_instance(vi label) { return label & 0xffff; }
@@ -52,6 +52,18 @@ INLINE material material_at(const hd_tables *t, vi i) {
     m.wraps = places & 63, m.transforms = (places >> 6) * 4;
     m.base_layer = layers[0], m.metal_rough_layer = layers[1];
     return m;
+}
+
+// painted is a material as a mover has it, -1 for the static world. A colour of the mover's takes the
+// place of a paint's own.
+INLINE void painted(const hd_tables *t, material *m, vi mover) {
+    vm paint = m_not(i_eq(m->flags & 4096, i_set(0)) | i_lt(mover, i_set(0)));
+    if (!m_any(paint)) return;
+    vf own[4];
+    v_rows(t->movers, i_sel(paint, mover * 2 + 1, i_set(0)), own);
+    paint = paint & m_not(i_eq(as_i(own[3]), i_set(0)));
+    for (int k = 0; k < 3; k++) m->base[k] = v_sel(paint, own[k], m->base[k]);
+    m->reflectance = v_sel(paint, v_set(-1.0f), m->reflectance);
 }
 
 // texture_coordinates returns the interpolated texture coordinates.
@@ -137,32 +149,43 @@ INLINE void surface_color(const hd_tables *t, const footprint *f, const material
     if (m_any(colored)) tint(t, colored, triangle, u, v, color);
 }
 
-// cut_out tells whether rays pass hits because the surface is absent there: cutOut and absent
-// of the shader. who has the bits of the rays.
+// alpha_of returns the alpha of the base colour of hits that may be cut out.
+INLINE vf alpha_of(const hd_tables *t, const material *m, vm may, vi triangle, vf u, vf v) {
+    vf alpha[4] = {m->base[3], m->base[3], m->base[3], m->base[3]};
+    vm textured = may & v_ge(m->base_layer, v_set(0));
+    if (m_any(textured)) {
+        const hd_texture *p = t->color;
+        corners k = corners_of(t, triangle);
+        vf uv[2], a[4];
+        texture_coordinates(&k, u, v, uv);
+        for (int j = 0; j < 2; j++) uv[j] = wrap_of(uv[j], m->wraps & 3, (float)p->width);
+        taps at = taps_of(p->width, p->height, layer_of(p, m->base_layer), uv[0], uv[1]);
+        for (int j = 0; j < 4; j++) a[j] = i_float((vi)((vu)i_gather(p->memory->bytes + p->level[0], at.at[j]) >> 24)) * (1.0f / 255.0f);
+        alpha[3] = v_sel(textured, alpha[3] * blend(&at, a[0], a[1], a[2], a[3]), alpha[3]);
+    }
+    vm colored = may & i_eq(m->flags & 8, i_set(8));
+    if (m_any(colored)) tint(t, colored, triangle, u, v, alpha);
+    return alpha[3];
+}
+
+// absent is that of the shader. It changes the words that tell a hit from others.
+INLINE vm absent(vf cutoff, vf alpha, vu who[4]) {
+    pcg4d(who);
+    vm gone = v_lt(alpha, cutoff), blended = v_lt(cutoff, v_set(0));
+    return (gone & m_not(blended)) | (blended & v_le(alpha, uniform_of(who[0])));
+}
+
+// cut_out tells whether rays pass hits because the surface is absent there: cutOut of the shader.
+// who has the bits of the rays.
 INLINE vm cut_out(const hd_tables *t, vi triangle, vi mover, vf u, vf v, const vi who[3]) {
     vi i = i_gather(t->attributes + 3, triangle * 12);
     vf cutoff = v_gather(t->materials + 7, i * 16);
     vm may = v_lt(cutoff, v_set(0)) | v_lt(v_set(0), cutoff);
     if (!m_any(may)) return may;
     material m = material_at(t, i);
-    vf alpha[4] = {m.base[3], m.base[3], m.base[3], m.base[3]};
-    vm textured = may & v_ge(m.base_layer, v_set(0));
-    if (m_any(textured)) {
-        const hd_texture *p = t->color;
-        corners k = corners_of(t, triangle);
-        vf uv[2], a[4];
-        texture_coordinates(&k, u, v, uv);
-        for (int j = 0; j < 2; j++) uv[j] = wrap_of(uv[j], m.wraps & 3, (float)p->width);
-        taps at = taps_of(p->width, p->height, layer_of(p, m.base_layer), uv[0], uv[1]);
-        for (int j = 0; j < 4; j++) a[j] = i_float((vi)((vu)i_gather(p->memory->bytes + p->level[0], at.at[j]) >> 24)) * (1.0f / 255.0f);
-        alpha[3] = v_sel(textured, alpha[3] * blend(&at, a[0], a[1], a[2], a[3]), alpha[3]);
-    }
-    vm colored = may & i_eq(m.flags & 8, i_set(8));
-    if (m_any(colored)) tint(t, colored, triangle, u, v, alpha);
+    vf alpha = alpha_of(t, &m, may, triangle, u, v);
     vu words[4] = {(vu)who[0], (vu)who[1], (vu)who[2], (vu)triangle + 0x9e3779b9u * (vu)mover};
-    pcg4d(words);
-    vm gone = v_lt(alpha[3], cutoff), blended = v_lt(cutoff, v_set(0));
-    return may & ((gone & m_not(blended)) | (blended & v_le(alpha[3], uniform_of(words[0]))));
+    return may & absent(cutoff, alpha, words);
 }
 
 #endif

@@ -210,7 +210,7 @@ int hd_tables_of(hd_work *w, hd_tables *out) {
     out->attributes = hd_table(w, HD_SLOT_ATTRIBUTES, 16, &attributes);
     out->materials = hd_table(w, HD_SLOT_MATERIALS, 16, &out->material_count);
     out->movers = hd_table(w, HD_SLOT_MOVERS, 16, &out->mover_count);
-    out->material_count /= 4;
+    out->material_count /= 4, out->mover_count /= 2;
     out->color = w->sampler[HD_SLOT_COLOR_TEXTURES], out->data = w->sampler[HD_SLOT_DATA_TEXTURES];
     if (!out->planes || !out->vertices || !out->attributes || !out->materials || !out->movers) return 0;
     if (!out->color || !out->data || out->color->kind != HD_2D_ARRAY || out->data->kind != HD_2D_ARRAY)
@@ -224,7 +224,8 @@ int hd_tables_of(hd_work *w, hd_tables *out) {
 // rooted is the list of the movers' roots.
 typedef struct {
     uint32_t *root;
-    uint64_t of; // the tree's number
+    uint32_t count; // of those that are made
+    uint64_t of;    // the tree's number
 } rooted;
 
 static void drop_roots(void *data) {
@@ -232,7 +233,8 @@ static void drop_roots(void *data) {
     free(data);
 }
 
-static const uint32_t *roots_of(hd_work *w, const hd_tables *tables, tree *t, const float *four) {
+// roots_of returns the roots of the first movers. Behind the movers their table has other things.
+static const uint32_t *roots_of(hd_work *w, const hd_tables *tables, tree *t, const float *four, uint32_t movers) {
     hd_derived *kept = hd_derive(w->sampler[HD_SLOT_MOVERS]->memory, &keep_roots);
     rooted *r = kept ? kept->data : NULL;
     if (!r && kept && (r = calloc(1, sizeof *r))) {
@@ -243,10 +245,10 @@ static const uint32_t *roots_of(hd_work *w, const hd_tables *tables, tree *t, co
         hd_fail(w, "there is no memory for %u movers", tables->mover_count);
         return NULL;
     }
-    if (kept->lo >= kept->hi && r->of == t->number) return r->root;
-    for (uint32_t i = 0; i < tables->mover_count; i++)
-        if ((r->root[i] = below(w, t, four, tables->movers[4 * i])) == UNKNOWN) return NULL;
-    kept->lo = kept->hi = 0, r->of = t->number;
+    if (kept->lo >= kept->hi && r->of == t->number && r->count >= movers) return r->root;
+    for (uint32_t i = 0; i < movers; i++)
+        if ((r->root[i] = below(w, t, four, tables->movers[8 * (size_t)i])) == UNKNOWN) return NULL;
+    kept->lo = kept->hi = 0, r->of = t->number, r->count = movers;
     return r->root;
 }
 
@@ -290,7 +292,10 @@ int hd_scene_of(hd_work *w, hd_scene *out) {
     if (!t) return 0;
     memcpy(&root, &out->motion[7], 4);
     if ((out->root = below(w, t, four, root)) == UNKNOWN) return 0;
-    if (!(out->mover_root = roots_of(w, &out->t, t, four))) return 0;
+    float room = out->motion[5] - out->motion[4];
+    uint32_t movers = out->motion[6] >= 1 && room >= 0 && room < 1e9f ? (uint32_t)(room / out->motion[6]) : 0;
+    if (movers > out->t.mover_count) return hd_fail(w, "%u movers move, and the table has %u", movers, out->t.mover_count);
+    if (!(out->mover_root = roots_of(w, &out->t, t, four, movers))) return 0;
     if (!(out->top = top_of(w, out->motion, texels, &out->top_root))) return 0;
     out->nodes = t->nodes; // when all are made, since they move
     return 1;

@@ -30,6 +30,7 @@ import (
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/city"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
@@ -39,6 +40,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -512,6 +514,76 @@ func TestACameraSeesFromItsActor(t *testing.T) {
 	assert.InDeltaSlice(t, there.Position[:], at[:], 1e-9)
 	assert.NotEqual(t, spatial.Identity().Position, at)
 	assert.NotEqual(t, mgl64.Vec3{}, at)
+}
+
+// TestFramesSwitchTheLampsOfTheCity steps the city before one of its lights. A camera sees each of its
+// lamps while a frame has switched it on, and what tells of lights has the same. So has a second run.
+func TestFramesSwitchTheLampsOfTheCity(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a city twice")
+	}
+	run := func() (recording []byte) {
+		s, err := city.Generate(city.Options{Cars: -1, Walkers: -1, Triangles: city.MinTriangles})
+		require.NoError(t, err)
+		light := &s.Signals[0]
+		s.Ego, s.Route = light.Pose.Compose(spatial.FromRPY(mgl64.Vec3{3, 0, 0}, 0, 0, 180)), nil
+		dir, registry := t.TempDir(), sensorsall.Registry()
+		p := newPipelineIn(t, s, pipeline.Config{Sensors: registry, Bridges: bridgesall.Registry(), OutDir: dir})
+		var colors []string
+		var told []sample.SignalState
+		picture := small(camera.RGBDefinition.ID, "front")
+		picture.Pose, picture.Rate = sensors.Pose{}, simtime.Hz(10)
+		picture.Attributes = map[string]any{"image_size_x": 40, "image_size_y": 40, "fov": 20.0}
+		listen(t, add(t, p, picture), camera.OutputImage, func(_ sensors.Tick, m *sample.Image) { colors = append(colors, shining(m)) })
+		ahead := sensors.Config{ID: "sensor.other.signals", Name: "signals", Rate: simtime.Hz(10)}
+		listen(t, add(t, p, ahead), "signals", func(_ sensors.Tick, m *sample.Signals) {
+			require.NotEmpty(t, m.Signals)
+			assert.Equal(t, light.ID, m.Signals[0].ID)
+			told = append(told, m.Signals[0].State)
+		})
+		listen(t, add(t, p, sensors.Config{ID: "sensor.other.snapshot", Name: "all"}), "snapshot", func(at sensors.Tick, m *sample.Snapshot) {
+			for _, a := range m.Actors {
+				if state, _ := p.History().Signal(0, at.Due); a.ID == light.Actor {
+					assert.Equal(t, sample.SignalState(state), a.Signal)
+				}
+			}
+		})
+		require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "mcap:a.mcap"}))
+		for k, state := range []world.SignalState{world.SignalRed, world.SignalYellow, world.SignalGreen, world.SignalOff, world.SignalRed} {
+			_, err := p.StepTo(t.Context(), &world.Frame{
+				Until: simtime.Stamp(k+1) * 100e6, Signals: []world.Signal{{Ref: world.Ref{Name: light.Name}, State: state}},
+			})
+			require.NoError(t, err)
+		}
+		assert.Equal(t, []string{"red above", "yellow amid", "green below", "dark", "red above"}, colors)
+		assert.Equal(t, []sample.SignalState{sample.SignalRed, sample.SignalYellow, sample.SignalGreen, sample.SignalOff, sample.SignalRed}, told)
+		require.NoError(t, p.Close(t.Context()))
+		recording, err = os.ReadFile(filepath.Join(dir, "a.mcap"))
+		require.NoError(t, err)
+		return recording
+	}
+	assert.True(t, bytes.Equal(run(), run()), "the same bytes")
+}
+
+// shining tells which of a light's lamps shines in a picture, by its colour and its place.
+func shining(m *sample.Image) string {
+	lamp := "dark"
+	for row, place := range map[int]string{7: "above", 20: "amid", 33: "below"} {
+		pixel := m.Data[row*m.Step+3*20:]
+		r, g, b := int(pixel[0]), int(pixel[1]), int(pixel[2])
+		if max(r, g) < 180 {
+			continue
+		}
+		switch {
+		case r > 2*g:
+			lamp = "red " + place
+		case r > g && g > 2*b:
+			lamp = "yellow " + place
+		case g > r && g > b:
+			lamp = "green " + place
+		}
+	}
+	return lamp
 }
 
 // TestACalibrationKeepsItsTurn: a camera of which nothing else is listened to

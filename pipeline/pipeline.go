@@ -156,6 +156,9 @@ type Pipeline struct {
 	goal      instantCell              // the end of the latest StepTo, at which there is an instant
 	lastFrame atomic.Uint64            // the number of the latest instant
 	line      atomic.Pointer[timeline] // of the latest run, nil before the first
+	seed      atomic.Uint64            // of the sensors' noise
+	resets    atomic.Int64
+	first     []*Sensor // that were there when the first run began; the one whose turn it is uses it
 
 	simNs   instantCell   // the frame loop's instant
 	frame   uint64        // the frame loop's: number of the next instant
@@ -175,6 +178,8 @@ type Pipeline struct {
 		sync.Mutex
 		err    error
 		cancel func(error) // ends the current run; nil between runs
+		stop   func(error) // ends its loop alone
+		again  *rewind     // what is to be done when it has ended; only while cancel isn't nil
 	}
 }
 
@@ -188,6 +193,7 @@ func New(ctx context.Context, config Config) (*Pipeline, error) {
 	}
 	p := &Pipeline{config: config, lastClock: math.MinInt64, wake: make(chan struct{}, 1), clockStats: newOutputStats()}
 	p.pollHop = p.pollInTurn
+	p.seed.Store(config.Seed)
 	p.rest.wanted, p.rest.left = make(chan struct{}, 1), make(chan struct{}, 1)
 	p.guests.open()
 	p.turn = make(chan struct{}, 1)
@@ -342,6 +348,7 @@ func (p *Pipeline) start(ctx context.Context) error {
 		return p.failed()
 	}
 	begun := time.Now()
+	p.first = p.lasting(list)
 	p.history.Keep(historyTicks(p.config.Step, p.clockDue, list))
 	for _, s := range list {
 		if err := s.begin(ctx); err != nil {
@@ -412,7 +419,7 @@ func (p *Pipeline) Close(ctx context.Context) error {
 	errs := []error{p.awaitEndings(ctx)}
 	list := p.live()
 	for i := len(list) - 1; i >= 0; i-- {
-		errs = append(errs, wrap("end sensor "+list[i].spec.Name, list[i].life.End()))
+		errs = append(errs, wrap("end sensor "+list[i].spec.Name, list[i].life.Load().End()))
 	}
 	errs = append(errs, p.shared.Close())
 	p.dispatcher.ReleaseAll()

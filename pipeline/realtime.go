@@ -203,7 +203,7 @@ func (p *Pipeline) completeRealtime(ctx context.Context, drain <-chan struct{}) 
 		processed := 0
 		for _, s := range p.live() {
 			if s.gpu && s.users.enter() {
-				processed += s.life.Process(math.MaxInt64)
+				processed += s.life.Load().Process(math.MaxInt64)
 				s.users.exit()
 			}
 		}
@@ -227,7 +227,7 @@ func (p *Pipeline) completeRealtime(ctx context.Context, drain <-chan struct{}) 
 func (p *Pipeline) pending() int {
 	n := 0
 	for _, s := range p.live() {
-		n += s.life.Pending()
+		n += s.life.Load().Pending()
 	}
 	return n
 }

@@ -57,10 +57,12 @@ func (x *rest) keep(ctx context.Context, p *Pipeline) {
 	if p.clock.Paused() {
 		x.want() // it was paused before the run
 	}
+	look := time.NewTimer(pollPause)
+	defer look.Stop()
 	for {
 		select {
 		case <-x.wanted:
-			x.begin(ctx, p)
+			x.begin(ctx, p, look)
 		case <-ctx.Done():
 			p.dispatcher.Resume()
 			return
@@ -69,14 +71,15 @@ func (x *rest) keep(ctx context.Context, p *Pipeline) {
 }
 
 // begin waits until all that was begun has been sent and pauses the dispatcher, unless
-// time passes again.
-func (x *rest) begin(ctx context.Context, p *Pipeline) {
+// time passes again. Look is its timer.
+func (x *rest) begin(ctx context.Context, p *Pipeline, look *time.Timer) {
 	x.mu.Lock()
 	begun := x.begun
 	x.mu.Unlock()
 	for x.underway.Load() > 0 || p.issuing.Load() > 0 || p.pending() > 0 {
+		look.Reset(pollPause)
 		select {
-		case <-time.After(pollPause):
+		case <-look.C:
 		case <-ctx.Done():
 			return
 		}

@@ -65,9 +65,25 @@ func (p *Pipeline) runInTurn(ctx, patience context.Context, until func() simtime
 		}
 		return err
 	}
+	for {
+		again, err := p.stretch(ctx, patience, until)
+		if again == nil {
+			return err
+		}
+		if err == nil {
+			err = p.restart(again.seed)
+		}
+		if again.done <- err; err != nil {
+			return err
+		}
+	}
+}
+
+// stretch is a run up to its end, or to a Reset, which it returns then.
+func (p *Pipeline) stretch(ctx, patience context.Context, until func() simtime.Stamp) (again *rewind, err error) {
 	r, err := p.newRun(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer r.end()
 	defer p.elapsed.run()()
@@ -142,7 +158,7 @@ func (p *Pipeline) newRun(ctx context.Context) (*run, error) {
 		cancelLoop(err)
 		cancelCompletion(err)
 	}
-	p.failure.cancel = r.cancel
+	p.failure.cancel, p.failure.stop = r.cancel, cancelLoop
 	p.line.Store(r.line)
 	r.untell = p.clock.Subscribe(func(change simtime.Change) {
 		p.rest.follow(p, change.Kind)
@@ -168,15 +184,16 @@ func (r *run) end() {
 }
 
 // verdict is what Run returns: the failure that ended the run, else the drain's
-// error, and nothing if the caller ended it.
-func (p *Pipeline) verdict(err error) error {
+// error, and nothing if the caller ended it. It returns the Reset that ended it, too.
+func (p *Pipeline) verdict(err error) (again *rewind, _ error) {
 	p.failure.Lock()
 	defer p.failure.Unlock()
-	p.failure.cancel = nil
+	again = p.failure.again
+	p.failure.cancel, p.failure.stop, p.failure.again = nil, nil, nil
 	if p.failure.err != nil {
-		return p.failure.err
+		return again, p.failure.err
 	}
-	return err
+	return again, err
 }
 
 // Bounds of what a stepped run has begun and not yet published. They let the GL thread work on
@@ -361,7 +378,7 @@ func (p *Pipeline) captureAll(c *gpu.Ctx, i *instant) {
 			f.sensor.dropped(f.at, flow.CauseClosed)
 			continue
 		}
-		f.captured, f.err = f.sensor.life.Capture(c, f.at)
+		f.captured, f.err = f.sensor.life.Load().Capture(c, f.at)
 		f.sensor.users.exit()
 	}
 	if err := c.Flush(); err != nil {
@@ -374,7 +391,7 @@ func (p *Pipeline) captureAll(c *gpu.Ctx, i *instant) {
 func (p *Pipeline) pollAll(c *gpu.Ctx) {
 	for _, s := range p.live() {
 		if s.gpu && s.users.enter() {
-			s.life.Poll(c)
+			s.life.Load().Poll(c)
 			s.users.exit()
 		}
 	}
@@ -430,8 +447,8 @@ func (p *Pipeline) publishCapture(ctx context.Context, i *instant, f *firing) er
 	if !f.captured {
 		return nil
 	}
-	for f.sensor.life.Process(f.at.Due) == 0 {
-		if f.sensor.life.Pending() == 0 {
+	for f.sensor.life.Load().Process(f.at.Due) == 0 {
+		if f.sensor.life.Load().Pending() == 0 {
 			return nil // it failed and was counted
 		}
 		if err := p.awaitReadback(ctx); err != nil {
@@ -606,7 +623,7 @@ func (i *instant) list(ctx context.Context, s *Sensor, room int) error {
 	if err := s.changeRate(at); err != nil {
 		return wrap("sensor "+s.spec.Name, err)
 	}
-	if err := s.life.PreTick(at); err != nil {
+	if err := s.life.Load().PreTick(at); err != nil {
 		return wrap("sensor "+s.spec.Name, err)
 	}
 	return nil
@@ -740,7 +757,7 @@ func (f *firing) tick() error {
 			return err
 		}
 	}
-	return f.sensor.life.Tick(f.at)
+	return f.sensor.life.Load().Tick(f.at)
 }
 
 // arrival says where advance has got to.
@@ -788,6 +805,12 @@ func (p *Pipeline) advance(r *run, until simtime.Stamp) (t simtime.Stamp, reache
 
 // await waits until the loop may advance to t.
 func (p *Pipeline) await(r *run, t simtime.Stamp) arrival {
+	if pace := &p.guests.pace; pace.scale > 0 {
+		pace.wait(r.line.context(), t)
+		if p.clock.Paused() {
+			defer pace.stood(time.Now())
+		}
+	}
 	err := p.clock.WaitUntil(r.line.context(), t)
 	switch {
 	case r.loop.Err() != nil:

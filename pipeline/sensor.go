@@ -27,10 +27,10 @@ type Sensor struct {
 	spec     sensors.Spec
 	owner    uint32
 	rank     rank
-	schedule *simtime.Schedule // nil for a type that fires each frame
-	life     *sensors.Life
-	gpu      bool           // it is a sensors.Capturer
-	hearer   sensors.Hearer // nil for one that isn't told
+	schedule *simtime.Schedule            // nil for a type that fires each frame
+	life     atomic.Pointer[sensors.Life] // another one after Reset
+	gpu      bool                         // it is a sensors.Capturer
+	hearer   sensors.Hearer               // nil for one that isn't told
 	env      *sensors.Env
 	ports    []sensors.Port // of env.Ports those that the settings leave
 	topics   []string       // of ports
@@ -164,18 +164,17 @@ func rankOf(d *sensors.Definition) rank {
 }
 
 func newSensor(spec sensors.Spec) (*Sensor, error) {
-	s := &Sensor{spec: spec, life: sensors.NewLife(spec.Definition), env: &sensors.Env{}, rank: rankOf(spec.Definition)}
+	s := &Sensor{spec: spec, env: &sensors.Env{}, rank: rankOf(spec.Definition)}
 	s.users.init()
 	s.ending.init()
 	if err := s.schedules(); err != nil {
 		return nil, s.fault("rate", err)
 	}
-	if err := s.life.Set(s.spec); err != nil {
-		return nil, s.fault("", err)
+	if err := s.beBorn(); err != nil {
+		return nil, err
 	}
-	sensor := s.life.Sensor()
-	s.gpu = s.life.Capturer() != nil
-	s.hearer, _ = sensor.(sensors.Hearer)
+	sensor := s.life.Load().Sensor()
+	s.gpu = s.life.Load().Capturer() != nil
 	if _, ok := sensor.(sensors.PreTicker); !s.gpu && (ok || s.hearer != nil) {
 		s.turn = make(chan struct{}, 1)
 	}
@@ -203,6 +202,17 @@ func newSensor(spec sensors.Spec) (*Sensor, error) {
 	return s, nil
 }
 
+// beBorn begins the sensor's life, with the settings of the rig.
+func (s *Sensor) beBorn() error {
+	life := sensors.NewLife(s.spec.Definition)
+	if err := life.Set(s.spec); err != nil {
+		return s.fault("", err)
+	}
+	s.hearer, _ = life.Sensor().(sensors.Hearer)
+	s.life.Store(life)
+	return nil
+}
+
 // fault places an error in the rig's file.
 func (s *Sensor) fault(key string, err error) error { return s.spec.Config.Fault(key, err) }
 
@@ -221,7 +231,7 @@ func (s *Sensor) schedules() (err error) {
 func (s *Sensor) join(p *Pipeline, owner uint32) error {
 	about, err := p.ownerOf(owner)
 	if err == nil {
-		err = s.life.SetOwner(about)
+		err = s.life.Load().SetOwner(about)
 	}
 	if err != nil {
 		return s.fault("", err)
@@ -229,7 +239,7 @@ func (s *Sensor) join(p *Pipeline, owner uint32) error {
 	s.p, s.owner = p, owner
 	*s.env = sensors.Env{
 		GL: p.gl, World: p.world, Resident: p.resident, History: p.history, Scene: p.config.Scene, Owner: owner,
-		Shared: &p.shared, Seed: seedOf(p.config.Seed, s.spec.Name), Frames: func() []sample.Transform { return p.frames(owner) },
+		Shared: &p.shared, Seed: seedOf(p.seed.Load(), s.spec.Name), Frames: func() []sample.Transform { return p.frames(owner) },
 		Dropped: s.dropped, Completed: p.wakeCompletion, Origin: p.config.Scene.Origin,
 		Log: p.log.With("sensor", s.spec.Name), Ports: s.env.Ports,
 		Inlets: s.env.Inlets,
@@ -292,7 +302,7 @@ func (s *Sensor) listenedTo() bool {
 func (s *Sensor) begin(ctx context.Context) error {
 	err := ctx.Err()
 	if err == nil {
-		err = s.life.Begin(context.WithoutCancel(ctx), s.env)
+		err = s.life.Load().Begin(context.WithoutCancel(ctx), s.env)
 	}
 	if err == nil {
 		err = ctx.Err()
@@ -578,7 +588,7 @@ func (p *Pipeline) strike(gone []*Sensor) error {
 	})
 	var errs []error
 	for _, s := range gone {
-		errs = append(errs, wrap("end sensor "+s.spec.Name, s.life.End()))
+		errs = append(errs, wrap("end sensor "+s.spec.Name, s.life.Load().End()))
 		s.routes.close()
 	}
 	p.closeInlets(gone)
@@ -667,7 +677,7 @@ func (p *Pipeline) letEnd(s *Sensor) {
 
 // end ends a sensor that nobody works with.
 func (p *Pipeline) end(s *Sensor) error {
-	err := wrap("end sensor "+s.spec.Name, s.life.End())
+	err := wrap("end sensor "+s.spec.Name, s.life.Load().End())
 	ctx, cancel := context.WithTimeout(context.Background(), deliveryLimit)
 	defer cancel()
 	s.routes.disconnect(ctx)
@@ -805,7 +815,7 @@ func framesOf(list []*Sensor, owner uint32) []sample.Transform {
 		open = append(open, sample.Transform{
 			Header: sample.Header{FrameID: s.spec.ParentFrame}, ChildFrameID: s.spec.BodyFrame(), Relative: s.spec.Relative,
 		})
-		if f, ok := s.life.Sensor().(sensors.Framer); ok {
+		if f, ok := s.life.Load().Sensor().(sensors.Framer); ok {
 			within = append(within, f.Frames()...)
 		}
 	}

@@ -28,6 +28,8 @@ type Summary struct {
 	Schema  int    `json:"schema"`
 	Version string `json:"version"`
 	Seed    uint64 `json:"seed"`
+	// Resets counts how often the run began again (Reset).
+	Resets int64 `json:"resets,omitempty"`
 	// RealTimeFactor is SimS / WallS; the wall time goes from the first tick to
 	// the last delivery.
 	RealTimeFactor float64         `json:"real_time_factor"`
@@ -128,7 +130,7 @@ func (p *Pipeline) Summary() Summary {
 	info := p.gl.Info()
 	startup, wall, simulated := p.elapsed.seconds()
 	s := Summary{
-		Schema: SummarySchema, Version: p.config.Run.Version, Seed: p.config.Seed,
+		Schema: SummarySchema, Version: p.config.Run.Version, Seed: p.seed.Load(), Resets: p.resets.Load(),
 		WallS: wall, SimS: simulated, StartupS: startup,
 		GPU: GPUSummary{Vendor: info.Vendor, Renderer: info.Renderer, Version: info.Version, Device: info.Device, Software: info.Software},
 		// Readers of the JSON form find lists, also where nothing is in them.
@@ -443,7 +445,7 @@ type readbackReporter interface{ ReadbackStats() readback.Stats }
 func (p *Pipeline) Stages() []Stage {
 	var list []Stage
 	for _, s := range p.live() {
-		if r, ok := s.life.Sensor().(readbackReporter); ok && s.life.Stage() >= sensors.StageBegun {
+		if r, ok := s.life.Load().Sensor().(readbackReporter); ok && s.life.Load().Stage() >= sensors.StageBegun {
 			list = append(list, readbackStages(s.spec.Name, r.ReadbackStats())...)
 		}
 		for _, r := range s.routes {

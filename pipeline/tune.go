@@ -143,7 +143,7 @@ func (s *Sensor) tune(at sensors.Tick) error {
 	if fresh == nil {
 		return nil
 	}
-	return s.life.Tune(fresh)
+	return s.life.Load().Tune(fresh)
 }
 
 // tune lets the sensors of an instant take over what they were told. One may make the

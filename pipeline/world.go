@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,16 +21,17 @@ import (
 
 // StepResult is what became of a step.
 type StepResult struct {
-	// Frame is the number of the step's last instant, and Stamp its time, the step's end.
+	// Frame is the number of the step's last instant, and Stamp its time, the step's end. Of a step that
+	// did not end Stamp is where the next one begins.
 	Frame uint64
 	Stamp simtime.Stamp
 	// Spawned are the handles of those who came, in the order of the frame's Spawn.
 	Spawned []uint32
 	// Deliveries are the firings of the step, as StepSensors returns them. They are nil where the
-	// step didn't wait.
+	// step didn't wait, and where it did not end.
 	Deliveries []Delivery
-	// Ego is the vehicle that carries the sensors, at the end of the step: by its rear axle on the
-	// ground, in the map frame.
+	// Ego is the vehicle that carries the sensors, at Stamp: by its rear axle on the ground, in the
+	// map frame.
 	Ego world.State
 }
 
@@ -40,7 +42,9 @@ type guest struct {
 	motion   *scene.Guided
 	offset   mgl64.Vec3 // of the actor's origin from its reference point, in its frame
 	onGround bool
-	told     uint64 // the last frame that told of it
+	joints   []scene.Joint // of its model
+	boxed    bool          // a box stands for its model
+	told     uint64        // the last frame that told of it
 }
 
 // theWorld is what a pipeline knows of a world from outside. Its lists are of those who came by
@@ -54,12 +58,14 @@ type theWorld struct {
 	ego      *scene.Guided   // nil until a frame moves the ego
 	plan     plan            // scratch
 	account  barrier         // of the latest step
+	result   StepResult      // of the latest step
 	look     *time.Timer     // of arrive
 	most     int             // guests at a time, so far
 	steps    int64
-	followed string // the kind of the source that frames come from, "" for none
-	follows  bool   // frames come from it now; the one who steps uses it, and end
-	end      simtime.Stamp
+	followed string        // the kind of the source that frames come from, "" for none
+	follows  atomic.Bool   // frames come from it now
+	end      simtime.Stamp // of what follows; the one who steps uses it, and pace
+	pace     pace
 	gaps     atomic.Int64 // of that source
 }
 
@@ -73,6 +79,13 @@ type plan struct {
 	leave []*guest
 	come  []coming
 	move  []moving
+	shows []showing
+}
+
+// showing is what a traffic light of the scene is to show.
+type showing struct {
+	light int
+	state scene.SignalState
 }
 
 type coming struct {
@@ -80,13 +93,14 @@ type coming struct {
 	model *scene.Actor
 	as    scene.Actor
 	at    scene.Waypoint
+	first *world.State // at the step's beginning
 	then  *world.State // where it is at the step's end; nil stays
 }
 
 type moving struct {
 	guest *guest
 	to    scene.Waypoint
-	jump  bool
+	state *world.State
 }
 
 // StepTo moves the actors of a world, and simulated time to the frame's end. It is one barrier. By
@@ -98,12 +112,16 @@ type moving struct {
 // step, and move up to its last. The sensors see all of them on the way.
 //
 // A pipeline that nobody runs is stepped by the call itself, and Wait's None is as Captured there.
-// One that somebody else runs has to be paused, or the error wraps world.ErrMode. It also does if the
-// clock is changed so that the step can't end. A second step meanwhile gets world.ErrBusy at once.
+// One that somebody else runs has to be paused, or the error wraps world.ErrMode. A second step
+// meanwhile gets world.ErrBusy at once.
 //
-// If ctx ends first, the call returns its error. The frame was applied then. A step of the call's own
+// A step may fail after its frame was applied. Then the error wraps world.ErrUnfinished and the reason,
+// and the result tells who came and where the next step begins. The reason is ctx's, or world.ErrMode where somebody
+// else has changed the clock, or world.ErrEnded. A step of the call's own
 // ends where it is, and the next one begins there. That of somebody else's run continues, unless its
-// clock is halted, and the next one waits for it. The error wraps ErrUndelivered, and the result is whole, if ctx ends, or two minutes
+// clock is halted, and the next one waits for it.
+//
+// The error wraps ErrUndelivered, and the result is whole, if ctx ends, or two minutes
 // pass, while only a bridge still has messages. Any goroutine may call it, but a sensor's listener: the step
 // waits for that.
 func (p *Pipeline) StepTo(ctx context.Context, f *world.Frame) (StepResult, error) {
@@ -134,7 +152,7 @@ func (p *Pipeline) stepOnce(ctx context.Context, f *world.Frame, alone stepper) 
 	case p.guests.stepping <- struct{}{}:
 		defer func() { <-p.guests.stepping }()
 	default:
-		return StepResult{}, fmt.Errorf("step to %d ns: %w", f.Until, world.ErrBusy)
+		return StepResult{}, fmt.Errorf("step to %d ns: %w", f.Until, p.busy())
 	}
 	select {
 	case p.turn <- struct{}{}:
@@ -143,6 +161,16 @@ func (p *Pipeline) stepOnce(ctx context.Context, f *world.Frame, alone stepper) 
 	default: // somebody runs it
 		return p.stepBy(ctx, f, p.stepAmong)
 	}
+}
+
+// busy says who steps.
+func (p *Pipeline) busy() error {
+	if !p.guests.follows.Load() {
+		return world.ErrBusy
+	}
+	p.moving.Lock()
+	defer p.moving.Unlock()
+	return fmt.Errorf("%w: the world %s moves the actors and time", world.ErrBusy, p.guests.followed)
 }
 
 // Following says how a pipeline follows a world.
@@ -176,12 +204,16 @@ func (p *Pipeline) Follow(ctx context.Context, w Following) error {
 	p.moving.Lock()
 	p.guests.followed = w.Kind
 	p.moving.Unlock()
-	ego, begun, start := p.egoNow(), time.Now(), p.simNs.Load()
-	p.guests.follows, p.guests.end = true, math.MaxInt64
+	ego, start := p.egoNow(), p.simNs.Load()
+	p.guests.end, p.guests.pace = math.MaxInt64, pace{time.Now(), start, w.Scale}
+	p.guests.follows.Store(true)
 	if w.Duration > 0 {
 		p.guests.end = later(start, int64(w.Duration))
 	}
-	defer func() { p.guests.follows = false }()
+	defer func() {
+		p.guests.follows.Store(false)
+		p.guests.pace = pace{}
+	}()
 	for ctx.Err() == nil && p.simNs.Load() < p.guests.end {
 		f, err := w.Source.Next(ctx, ego)
 		p.guests.gaps.Store(w.Source.Gaps())
@@ -191,12 +223,6 @@ func (p *Pipeline) Follow(ctx context.Context, w Following) error {
 		case err != nil:
 			return fmt.Errorf("world %s: %w", w.Kind, err)
 		}
-		if w.Scale > 0 && !wait(ctx, time.Until(begun.Add(time.Duration(float64(f.Until-start)/w.Scale)))) {
-			return nil
-		}
-		stood := time.Now()
-		_ = p.clock.WaitUntil(ctx, p.simNs.Load()+1) // the step tells why not
-		begun = begun.Add(time.Since(stood))         // what a pause takes isn't made good
 		result, err := p.stepBy(ctx, f, p.stepAlone)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -209,18 +235,30 @@ func (p *Pipeline) Follow(ctx context.Context, w Following) error {
 	return nil
 }
 
-// wait waits for some time, and reports whether ctx is still there.
-func wait(ctx context.Context, d time.Duration) bool {
+// pace is how fast simulated time may pass, from an instant of both clocks on. The zero pace has no limit.
+type pace struct {
+	begun time.Time
+	start simtime.Stamp
+	scale float64 // simulated seconds in one of the host's
+}
+
+// wait waits for the instant at which time may be t, or for ctx's end.
+func (p *pace) wait(ctx context.Context, t simtime.Stamp) {
+	if p.scale == 0 {
+		return
+	}
+	d := time.Until(p.begun.Add(time.Duration(float64(t-p.start) / p.scale)))
 	if d <= 0 {
-		return true
+		return
 	}
 	select {
 	case <-time.After(d):
-		return true
 	case <-ctx.Done():
-		return false
 	}
 }
+
+// stood makes up for a pause since a time: it isn't made good.
+func (p *pace) stood(since time.Time) { p.begun = p.begun.Add(time.Since(since)) }
 
 // egoNow returns the vehicle that carries the sensors, at the present time.
 func (p *Pipeline) egoNow() world.State {
@@ -241,22 +279,24 @@ func worldState(s scene.State) world.State {
 
 // stepBy makes a step for the one who steps.
 func (p *Pipeline) stepBy(ctx context.Context, f *world.Frame, step stepper) (StepResult, error) {
-	b := &p.guests.account
+	b, result := &p.guests.account, &p.guests.result
 	b.reset()
-	result := StepResult{Stamp: f.Until}
-	err := step(ctx, f, b, &result)
+	*result = StepResult{Stamp: f.Until}
+	err := step(ctx, f, b, result)
 	if err != nil {
 		err = fmt.Errorf("step to %d ns: %w", f.Until, err)
 	}
-	if err != nil && !errors.Is(err, ErrUndelivered) {
+	switch {
+	case errors.Is(err, world.ErrUnfinished):
+		result.Frame = p.lastFrame.Load()
+	case err != nil && !errors.Is(err, ErrUndelivered):
 		return StepResult{}, err
-	}
-	if f.Wait != world.None {
+	case f.Wait != world.None:
 		result.Deliveries = b.result(nil)
 	}
-	state, _ := p.history.State(scene.EgoID, f.Until)
+	state, _ := p.history.State(scene.EgoID, result.Stamp)
 	result.Ego = worldState(state)
-	return result, err
+	return *result, err
 }
 
 // stepAlone steps a pipeline that nobody runs.
@@ -272,70 +312,103 @@ func (p *Pipeline) stepAlone(ctx context.Context, f *world.Frame, b *barrier, re
 	}
 	p.follow() // a clock may have a time of its own from the start
 	begin := p.simNs.Load()
-	err := p.applyAt(f, result, begin)
-	if err == nil && !p.guests.follows && p.clock.Paused() { // otherwise the run itself lets time pass
-		err = p.pass(f, begin)
-	}
-	if err != nil {
+	if err := p.applyAt(f, result, begin); err != nil {
 		return err
+	}
+	if !p.guests.follows.Load() && p.clock.Paused() { // otherwise the run itself lets time pass
+		if err := p.pass(f, begin); err != nil {
+			result.Stamp = begin
+			return unfinished(err)
+		}
 	}
 	p.barrier.Store(b)
 	defer p.barrier.Store(nil)
 	patience := ctx
 	if f.Wait != world.Delivered {
-		over, cancel := context.WithCancel(ctx)
-		cancel()
-		patience = over
+		patience = noTime
 	}
 	until := f.Until
-	if p.guests.follows {
+	if p.guests.follows.Load() {
 		until = min(until, p.guests.end)
 	}
-	err = p.runInTurn(ctx, patience, func() simtime.Stamp { return until })
-	if f.Wait != world.Delivered && errors.Is(err, ErrUndelivered) {
-		err = nil
-	}
+	err := p.runInTurn(ctx, patience, func() simtime.Stamp { return until })
 	result.Frame = p.lastFrame.Load()
-	if err == nil && p.simNs.Load() < until {
-		err = context.Cause(ctx)
+	switch {
+	case p.simNs.Load() < until:
+		result.Stamp = p.simNs.Load()
+		if err == nil || errors.Is(err, ErrUndelivered) { // that is the lesser fault
+			err = cmp.Or(context.Cause(ctx), err)
+		}
+		return unfinished(err)
+	case errors.Is(err, ErrUndelivered) && f.Wait != world.Delivered:
+		return nil
+	case errors.Is(err, ErrUndelivered):
+		return err
 	}
-	return err
+	return unfinished(err)
+}
+
+// unfinished is the error of a step whose frame was applied; nil stays.
+func unfinished(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", world.ErrUnfinished, err)
 }
 
 // stepAmong steps a pipeline whose run is another's, and paused.
 func (p *Pipeline) stepAmong(ctx context.Context, f *world.Frame, b *barrier, result *StepResult) error {
+	if err := p.stand(ctx, world.Captured); err != nil {
+		return err
+	}
+	p.barrier.Store(b)
+	defer p.barrier.Store(nil)
+	begin := p.clock.Pace()
+	if err := p.applyAt(f, result, begin); err != nil {
+		return err
+	}
+	err := p.pass(f, begin)
+	if err == nil && f.Wait != world.None {
+		err = p.arrive(ctx, f.Until, f.Wait)
+		result.Frame = p.lastFrame.Load()
+	}
+	if err == nil || errors.Is(err, ErrUndelivered) {
+		return err
+	}
+	result.Stamp = p.clock.Pace()
+	return unfinished(err)
+}
+
+// stand waits until a paused run has done all that it was told.
+func (p *Pipeline) stand(ctx context.Context, wait world.Wait) error {
 	if err := p.clock.Steppable(); err != nil {
 		if errors.Is(err, simtime.ErrNotPaused) {
 			err = fmt.Errorf("%w: pause it first", err)
 		}
 		return fmt.Errorf("%w: %w", world.ErrMode, err)
 	}
-	if err := p.arrive(ctx, p.clock.Pace(), world.Captured); err != nil {
-		return err
-	}
-	p.barrier.Store(b)
-	defer p.barrier.Store(nil)
-	begin := p.clock.Pace()
-	err := p.applyAt(f, result, begin)
-	if err == nil {
-		err = p.pass(f, begin)
-	}
-	if err != nil || f.Wait == world.None {
-		return err
-	}
-	err = p.arrive(ctx, f.Until, f.Wait)
-	result.Frame = p.lastFrame.Load()
-	return err
+	return p.arrive(ctx, p.clock.Pace(), wait)
 }
 
-// pass has a paused clock go to a frame's end. One that was resumed meanwhile gets there by itself.
+// pass has a paused clock go to the end of a frame that was applied. One that was resumed meanwhile gets there
+// by itself.
 func (p *Pipeline) pass(f *world.Frame, now simtime.Stamp) error {
 	err := p.clock.Step(int64(f.Until - now))
 	if errors.Is(err, simtime.ErrNotPaused) {
 		return nil
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("%w: %w", world.ErrMode, err)
+	}
+	return nil
 }
+
+// noTime is a context that has ended.
+var noTime = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
 
 // arrive waits until the run has come to a time and all that it began is done: captured, and
 // delivered if asked for. It fails where the clock was changed and won't come there.
@@ -358,6 +431,9 @@ func (p *Pipeline) arrive(ctx context.Context, at simtime.Stamp, wait world.Wait
 		}
 	}
 	if wait != world.Delivered {
+		return nil
+	}
+	if p.dispatcher.Drain(noTime) == nil { // most often
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, deliveryLimit)
@@ -388,7 +464,7 @@ func (p *Pipeline) applyAt(f *world.Frame, result *StepResult, now simtime.Stamp
 // check plans a frame without changing anything. The pipeline's moving must be held.
 func (p *Pipeline) check(f *world.Frame, now simtime.Stamp) error {
 	w, plan := &p.guests, &p.guests.plan
-	plan.leave, plan.come, plan.move = plan.leave[:0], plan.come[:0], plan.move[:0]
+	plan.leave, plan.come, plan.move, plan.shows = plan.leave[:0], plan.come[:0], plan.move[:0], plan.shows[:0]
 	if f.Until <= now {
 		return fmt.Errorf("%w: it is %d ns already", world.ErrTime, now)
 	}
@@ -415,6 +491,11 @@ func (p *Pipeline) check(f *world.Frame, now simtime.Stamp) error {
 	for i := range f.Actors {
 		if err := p.planMove(&f.Actors[i], f.Until); err != nil {
 			return &world.ActorError{List: "actors", Index: i, Actor: f.Actors[i].Ref, Err: err}
+		}
+	}
+	for i := range f.Signals {
+		if err := p.planSignal(&f.Signals[i]); err != nil {
+			return &world.ActorError{List: world.ListSignals, Index: i, Actor: f.Signals[i].Ref, Err: err}
 		}
 	}
 	if f.Complete {
@@ -493,10 +574,8 @@ func (p *Pipeline) planSpawn(s *world.Spawn, now simtime.Stamp) error {
 			}
 		}
 	}
-	for _, x := range s.Size {
-		if !(x >= 0) || math.IsInf(x, 0) {
-			return fmt.Errorf("%w: size %v", world.ErrValue, s.Size)
-		}
+	if err := near("size", s.Size); err != nil || min(s.Size[0], s.Size[1], s.Size[2]) < 0 {
+		return cmp.Or(err, fmt.Errorf("%w: size %v", world.ErrValue, s.Size))
 	}
 	at, err := waypoint(&s.State, now)
 	if err != nil {
@@ -506,6 +585,10 @@ func (p *Pipeline) planSpawn(s *world.Spawn, now simtime.Stamp) error {
 	if err := p.body(&c, s); err != nil {
 		return err
 	}
+	if err := c.guest.checkJoints(&s.State); err != nil {
+		return err
+	}
+	c.first = &s.State
 	w.plan.come = append(w.plan.come, c)
 	return nil
 }
@@ -519,6 +602,9 @@ var usualSize = mgl64.Vec3{4.5, 1.8, 1.5}
 // body finds the shape of somebody who comes.
 func (p *Pipeline) body(c *coming, s *world.Spawn) error {
 	c.as = scene.Actor{Name: s.Name, TypeID: s.Model}
+	if s.Color.Known {
+		c.as.Paint = &[3]uint8{s.Color.R, s.Color.G, s.Color.B}
+	}
 	c.model = p.config.Scene.Model(s.Model)
 	size := s.Size
 	if c.model == nil || s.Model == BoxModel {
@@ -531,9 +617,11 @@ func (p *Pipeline) body(c *coming, s *world.Spawn) error {
 			}
 		}
 		c.as.Parts = scaled(c.model, size, tagOf(s.Model))
+		c.guest.boxed = s.Model != BoxModel
 		c.guest.offset = s.Reference.InBox(size).Mul(-1)
 		return nil
 	}
+	c.guest.joints = c.model.Joints
 	box := p.config.Scene.BoxOf(c.model)
 	for i := range size {
 		if size[i] == 0 {
@@ -590,6 +678,9 @@ func (p *Pipeline) planMove(a *world.Actor, until simtime.Stamp) error {
 			if c.then != nil {
 				return world.ErrDuplicate
 			}
+			if err := c.guest.checkJoints(&a.State); err != nil {
+				return err
+			}
 			c.then = &a.State
 			return nil
 		}
@@ -601,9 +692,73 @@ func (p *Pipeline) planMove(a *world.Actor, until simtime.Stamp) error {
 	case g.told == w.frame:
 		return world.ErrDuplicate
 	}
+	if err := g.checkJoints(&a.State); err != nil {
+		return err
+	}
 	g.told = w.frame
-	w.plan.move = append(w.plan.move, moving{g, to, a.Jump})
+	w.plan.move = append(w.plan.move, moving{g, to, &a.State})
 	return nil
+}
+
+// planSignal plans what a traffic light shows.
+func (p *Pipeline) planSignal(s *world.Signal) error {
+	plan := &p.guests.plan
+	light, ok := p.history.Light(s.Handle, s.Name)
+	switch {
+	case !ok:
+		return world.ErrUnknownSignal
+	case !s.State.Known():
+		return fmt.Errorf("%w: %v", world.ErrValue, s.State)
+	case slices.ContainsFunc(plan.shows, func(other showing) bool { return other.light == light }):
+		return world.ErrDuplicate
+	}
+	plan.shows = append(plan.shows, showing{light, scene.SignalState(s.State)})
+	return nil
+}
+
+// checkJoints says what is wrong with a state's values of joints. A box that stands for a model has
+// none of them, and takes any.
+func (g *guest) checkJoints(s *world.State) error {
+	if named := len(s.JointNames); named > 0 && named != len(s.Joints) {
+		return fmt.Errorf("%w: %d values of joints, and %d names", world.ErrValue, len(s.Joints), named)
+	}
+	if len(s.Joints) > len(g.joints) && !g.boxed {
+		return fmt.Errorf("%w: %d values, the model has %d joints", world.ErrUnknownJoint, len(s.Joints), len(g.joints))
+	}
+	for k, value := range s.Joints {
+		if math.IsNaN(value) || math.IsInf(value, 0) {
+			return fmt.Errorf("%w: value %d of joints is %v", world.ErrValue, k, value)
+		}
+		if g.joint(s, k) < 0 && !g.boxed {
+			return fmt.Errorf("%w: %q: want %s", world.ErrUnknownJoint, s.JointNames[k], strings.Join(g.jointNames(), ", "))
+		}
+	}
+	return nil
+}
+
+func (g *guest) jointNames() (names []string) {
+	for _, j := range g.joints {
+		names = append(names, j.Name)
+	}
+	return names
+}
+
+// joint returns which joint a state's value is of, -1 for one that the model doesn't have.
+func (g *guest) joint(s *world.State, value int) int {
+	if len(s.JointNames) == 0 {
+		return value
+	}
+	return slices.IndexFunc(g.joints, func(j scene.Joint) bool { return j.Name == s.JointNames[value] })
+}
+
+// lead moves a guest to where a state has it, and its joints.
+func (g *guest) lead(from, to scene.Waypoint, s *world.State) {
+	g.motion.Lead(from, to)
+	for k, value := range s.Joints {
+		if joint := g.joint(s, k); !g.boxed {
+			g.motion.Turn(joint, value)
+		}
+	}
 }
 
 // waypoint checks a state and returns it.
@@ -622,18 +777,31 @@ func waypoint(s *world.State, at simtime.Stamp) (scene.Waypoint, error) {
 		what string
 		v    mgl64.Vec3
 	}{{"position", w.Pose.Position}, {"velocity", w.Velocity}, {"angular velocity", w.AngularVelocity}} {
-		for _, x := range v.v {
-			if math.IsNaN(x) || math.IsInf(x, 0) {
-				return w, fmt.Errorf("%w: %s %v", world.ErrValue, v.what, v.v)
-			}
+		if err := near(v.what, v.v); err != nil {
+			return w, err
 		}
 	}
 	length := w.Pose.Orientation.Len()
 	if !(length > 1e-6) || math.IsInf(length, 0) {
-		return w, fmt.Errorf("%w: orientation %v has no direction", world.ErrValue, w.Pose.Orientation)
+		q := w.Pose.Orientation
+		return w, fmt.Errorf("%w: orientation [%v %v %v %v] has no direction", world.ErrValue, q.V[0], q.V[1], q.V[2], q.W)
 	}
 	w.Pose.Orientation = w.Pose.Orientation.Scale(1 / length)
 	return w, nil
+}
+
+// farthest is how far anything may be from the map's origin, along each axis, in metres: as in files. It bounds
+// sizes and velocities, too.
+const farthest = 1e7
+
+// near refuses what is too far away, too large, or not a number.
+func near(what string, v mgl64.Vec3) error {
+	for _, x := range v {
+		if !(math.Abs(x) <= farthest) {
+			return fmt.Errorf("%w: %s is %v, the range is %v to %v", world.ErrValue, what, x, -farthest, farthest)
+		}
+	}
+	return nil
 }
 
 // apply does what check has planned. Nothing of it can fail. The pipeline's moving must be held.
@@ -650,11 +818,11 @@ func (p *Pipeline) apply(f *world.Frame, now simtime.Stamp, result *StepResult) 
 	for i := range w.plan.move {
 		m := &w.plan.move[i]
 		from, to := m.guest.motion.At(now), p.placed(m.guest, m.to)
-		if m.jump {
+		if m.state.Jump {
 			_ = p.history.Jumped(m.guest.actor.ID) // it is there
 			from = to
 		}
-		m.guest.motion.Lead(from, to)
+		m.guest.lead(from, to, m.state)
 	}
 	if stayed {
 		for _, g := range w.guests {
@@ -663,20 +831,24 @@ func (p *Pipeline) apply(f *world.Frame, now simtime.Stamp, result *StepResult) 
 			}
 		}
 	}
+	for _, s := range w.plan.shows {
+		p.history.SetSignal(s.light, s.state)
+	}
 	p.applyEgo(f, now)
 	w.most = max(w.most, len(w.guests))
 	w.steps++
 	clear(w.plan.come) // the frame is the caller's
+	clear(w.plan.move)
 }
 
 // applySpawn lets an actor come.
 func (p *Pipeline) applySpawn(c *coming, f *world.Frame, result *StepResult) {
 	w, g := &p.guests, c.guest
 	at := p.placed(g, c.at)
-	g.motion.Lead(at, at)
+	g.lead(at, at, c.first)
 	if c.then != nil {
 		to, _ := waypoint(c.then, f.Until) // it was checked
-		g.motion.Lead(at, p.placed(g, to))
+		g.lead(at, p.placed(g, to), c.then)
 	}
 	g.actor, _ = p.history.SpawnActor(c.model, c.as, g.motion) // the room was counted
 	g.name = g.actor.Name

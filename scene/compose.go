@@ -1,6 +1,7 @@
 package scene
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -24,7 +25,8 @@ type Placement struct {
 	// Name is the actor's name; empty means the asset's. An asset that becomes
 	// several actors gives each Name/node. A name that is taken gets a number: car_2.
 	Name string
-	// TypeID is the actors' kind in CARLA's manner; empty means "static.prop".
+	// TypeID is the actors' kind in CARLA's manner; empty means "static.prop", and TypeTrafficLight of
+	// what has such lamps.
 	TypeID string
 	// Pose places the asset's frame in the map frame, unless Motion does.
 	// A zero Orientation stands for none.
@@ -52,7 +54,8 @@ type assetBase struct {
 
 // Add puts an asset into the scene and returns the actors it became, or its model. They are one for each node
 // with Actor set, and one for each root node that has meshes outside those. The children count
-// as roots below a single root without a mesh. An asset that is added again shares its meshes
+// as roots below a single root without a mesh. An actor that stands and has lamps of a traffic light
+// is one of the scene's Signals, by the name of its node. An asset that is added again shares its meshes
 // with the first time. The scene keeps references into the asset, which must not change
 // afterwards. Errors: ErrIndex for indices that point to nothing, ErrTooManyActors.
 func (s *Scene) Add(asset *Asset, p Placement) ([]*Actor, error) {
@@ -61,9 +64,6 @@ func (s *Scene) Add(asset *Asset, p Placement) ([]*Actor, error) {
 	}
 	if p.Name == "" {
 		p.Name = asset.Name
-	}
-	if p.TypeID == "" {
-		p.TypeID = "static.prop"
 	}
 	if err := asset.check(); err != nil {
 		return nil, fmt.Errorf("add asset %q: %w", asset.Name, err)
@@ -77,15 +77,19 @@ func (s *Scene) Add(asset *Asset, p Placement) ([]*Actor, error) {
 		if len(a.Parts) == 0 {
 			continue
 		}
-		a.TypeID, a.Motion = p.TypeID, p.Motion
+		a.TypeID, a.Motion = cmp.Or(p.TypeID, "static.prop"), p.Motion
+		name := p.Name
 		if a.Name = p.Name; root >= 0 && len(roots) > 1 {
-			a.Name += "/" + asset.Nodes[root].Name
+			name = asset.Nodes[root].Name
+			a.Name += "/" + name
 		}
 		if p.Reserved {
 			s.Reserve(a, 1)
 			a = s.Model(a.TypeID)
 		} else if err := s.AddActor(a); err != nil {
 			return actors, fmt.Errorf("add asset %q: %w", asset.Name, err)
+		} else if a.Motion == nil && s.addLight(a, name) && p.TypeID == "" {
+			a.TypeID = TypeTrafficLight
 		}
 		actors = append(actors, a)
 	}
@@ -226,6 +230,7 @@ type graph struct {
 	channels [][]clip     // that animate the node itself
 	weights  [][]clip     // that animate the weights of its mesh's targets
 	moving   []bool       // the node or one above it is animated
+	places   map[int]int  // of the nodes that are joints, among those of the actor that is made
 }
 
 func newGraph(asset *Asset, tag Tag) *graph {
@@ -307,6 +312,7 @@ func (g *graph) roots() []int {
 // root's, without scale, unless the root is animated: then the asset's.
 func (g *graph) actor(root int, pose spatial.Pose, base assetBase) *Actor {
 	a := &Actor{Pose: pose}
+	g.places = map[int]int{}
 	into := mgl64.Ident4()
 	if root != wholeAsset && !g.moving[root] {
 		if frame, _, ok := rigidPart(g.global[root]); ok {
@@ -345,7 +351,7 @@ func (g *graph) collect(a *Actor, node, root int, into mgl64.Mat4, base assetBas
 		case shape != nil && len(shape.joints) > 0:
 			p.Local = into // joints place the mesh, not its node
 		case g.moving[node]:
-			p.Joints = g.joints(node, into)
+			g.move(a, &p, node, into)
 		}
 		a.Parts = append(a.Parts, p)
 	}
@@ -354,16 +360,31 @@ func (g *graph) collect(a *Actor, node, root int, into mgl64.Mat4, base assetBas
 	}
 }
 
-// joints returns a node's place in the actor's frame as a function of time.
-func (g *graph) joints(node int, into mgl64.Mat4) func(stamp simtime.Stamp) mgl64.Mat4 {
+// move gives a part its node's place in the actor's frame, by time and by the actor's joints.
+func (g *graph) move(a *Actor, p *Part, node int, into mgl64.Mat4) {
 	var chain []joint // from the node up
+	jointed := false
 	for i := node; i >= 0; i = g.asset.Nodes[i].Parent {
-		chain = append(chain, joint{local: g.asset.Nodes[i].Local, clips: g.channels[i]})
+		j := joint{local: g.asset.Nodes[i].Local, clips: g.channels[i]}
+		if axis, ok := g.axis(i); ok {
+			j.axis, j.index, jointed = axis, g.index(a, i, axis), true
+		}
+		chain = append(chain, j)
 	}
-	return func(stamp simtime.Stamp) mgl64.Mat4 {
+	p.Joints = func(stamp simtime.Stamp) mgl64.Mat4 {
 		m := into
 		for i := len(chain) - 1; i >= 0; i-- {
 			m = m.Mul4(chain[i].at(stamp))
+		}
+		return m
+	}
+	if !jointed {
+		return
+	}
+	p.Posed = func(values JointValues, stamp simtime.Stamp) mgl64.Mat4 {
+		m := into
+		for i := len(chain) - 1; i >= 0; i-- {
+			m = m.Mul4(chain[i].posed(values, stamp))
 		}
 		return m
 	}

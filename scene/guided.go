@@ -26,7 +26,8 @@ type Waypoint struct {
 // body is there. Lead belongs to the frame loop, the questions to any goroutine.
 type Guided struct {
 	mu       sync.RWMutex
-	from, to Waypoint // guarded by mu
+	from, to Waypoint   // guarded by mu
+	joints   []jointWay // guarded by mu
 }
 
 // Lead sets the way of the next step. A from that isn't earlier is not counted: the body is at
@@ -36,6 +37,11 @@ func (g *Guided) Lead(from, to Waypoint) {
 	defer g.mu.Unlock()
 	if from.Stamp >= to.Stamp {
 		from = to
+	}
+	share := g.shareLocked(from.Stamp)
+	for k := range g.joints {
+		held := g.joints[k].at(share)
+		g.joints[k] = jointWay{held, held}
 	}
 	g.from, g.to = from, to
 }

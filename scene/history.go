@@ -14,11 +14,13 @@ import (
 const EgoID = 0
 
 // Advancer is a Motion with a state that time moves. History.Record and Jump call Advance or
-// Jump once a tick, before they ask for the state.
+// Jump once a tick, before they ask for the state. History.Restart calls Restart.
 type Advancer interface {
 	Motion
 	// Advance moves the state to a tick's time. Frame loop only.
 	Advance(stamp simtime.Stamp)
+	// Restart takes the state back to how it was made, at time 0. Frame loop only.
+	Restart()
 	// Jump continues from another time, earlier or later, with the state as it is: the clock
 	// was set, and nothing happened in between. Frame loop only.
 	Jump(stamp simtime.Stamp)
@@ -45,8 +47,11 @@ type History struct {
 	// those who are to be there at the next tick, was those of the latest.
 	states    []State
 	here, was []*visit
+	values    []float64 // of the joints of those in the slots, stride for each
+	stride    int
 	recorded  int    // ticks
 	lastID    uint32 // of an actor
+	ownLast   uint32 // highest id of the scene's own
 	ownIDs    uint32 // the scene's own are up to it; 0 where they leave no label to others
 
 	mu sync.RWMutex
@@ -59,10 +64,12 @@ type History struct {
 	times     []simtime.Stamp // guarded by mu: ring of tick times
 	ring      []State         // guarded by mu: ring of ticks, one State a track
 	there     []*visit        // guarded by mu: ring of ticks, who was there on each track
+	turned    []float64       // guarded by mu: ring of ticks, the joints' values of each slot
 	first     int             // guarded by mu: oldest tick's place in the ring
 	length    int             // guarded by mu: ticks in the ring
 
 	switches map[uint32]Switches // guarded by mu: of those in which any were set
+	lights   lights
 }
 
 // DefaultHistory is the number of ticks that NewHistory keeps where it is given 0:
@@ -78,7 +85,7 @@ func NewHistory(s *Scene, ego Motion, capacity int) *History {
 	}
 	h := &History{
 		scene: s, members: map[uint32]*member{}, fixed: map[uint32]spatial.Pose{}, boxes: map[uint32]Box{},
-		times: make([]simtime.Stamp, capacity),
+		times: make([]simtime.Stamp, capacity), lights: newLights(s), stride: s.mostJoints(),
 	}
 	boxer := newBoxer(s)
 	h.enter(&Actor{ID: EgoID, Name: "ego", TypeID: EgoTypeID, Pose: s.Ego, Motion: ego}, cmp.Or(s.EgoBox, DefaultEgoBox))
@@ -93,11 +100,36 @@ func NewHistory(s *Scene, ego Motion, capacity int) *History {
 	for _, m := range s.Models {
 		h.modelBoxes = append(h.modelBoxes, boxer.box(m))
 	}
-	h.ownIDs = h.lastID % labelMask
+	h.ownLast, h.ownIDs = h.lastID, h.lastID%labelMask
 	h.firstSlot, h.tracks = len(h.here), len(h.here)
 	h.was, h.occupants = make([]*visit, h.tracks), make([]uint32, h.tracks)
 	h.ring, h.there = make([]State, capacity*h.tracks), make([]*visit, capacity*h.tracks)
 	return h
+}
+
+// Restart takes the history back to how NewHistory made it. Who came is gone. The scene's own and
+// the ego are there, and follow the motions that they had, from the beginning. Frame loop only.
+func (h *History) Restart() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	own := h.firstSlot
+	h.states, h.here, h.was = h.states[:own], h.here[:own], make([]*visit, own)
+	h.motions, h.occupants, h.tracks = h.motions[:own], make([]uint32, own), own
+	for id, m := range h.members {
+		if m.track >= own {
+			delete(h.members, id)
+			continue
+		}
+		m.last = 0
+		h.here[m.track], h.motions[m.track], h.states[m.track] = &visit{m.actor, -1}, m.actor.Motion, State{Pose: m.actor.Pose}
+		if a, ok := m.actor.Motion.(Advancer); ok {
+			a.Restart()
+		}
+	}
+	h.recorded, h.lastID, h.switches = 0, h.ownLast, nil
+	clear(h.lights.shown)
+	h.first, h.length = 0, 0
+	h.ring, h.there = make([]State, len(h.times)*own), make([]*visit, len(h.times)*own)
 }
 
 // enter gives a track to somebody who is there from the start.
@@ -120,13 +152,17 @@ func (h *History) Keep(ticks int) {
 // resizeLocked makes room for more ticks or tracks; mu must be held.
 func (h *History) resizeLocked(ticks, tracks int) {
 	times, ring, there := make([]simtime.Stamp, ticks), make([]State, ticks*tracks), make([]*visit, ticks*tracks)
+	before, row := (h.tracks-h.firstSlot)*h.stride, (tracks-h.firstSlot)*h.stride
+	turned := make([]float64, ticks*row)
 	for k := range h.length {
 		from := (h.first + k) % len(h.times) * h.tracks
 		times[k] = h.timeLocked(k)
 		copy(ring[k*tracks:], h.ring[from:from+h.tracks])
 		copy(there[k*tracks:], h.there[from:from+h.tracks])
+		at := (h.first + k) % len(h.times) * before
+		copy(turned[k*row:], h.turned[at:at+before])
 	}
-	h.times, h.ring, h.there, h.first, h.tracks = times, ring, there, 0, tracks
+	h.times, h.ring, h.there, h.turned, h.first, h.tracks = times, ring, there, turned, 0, tracks
 }
 
 // Record moves the Advancers to a tick's time and stores every state, and who is there. What
@@ -140,7 +176,7 @@ func (h *History) Jump(stamp simtime.Stamp) { h.record(stamp, Advancer.Jump) }
 
 func (h *History) record(stamp simtime.Stamp, move func(Advancer, simtime.Stamp)) {
 	for track, m := range h.motions {
-		who := cmp.Or(h.here[track], h.was[track])
+		who, before := cmp.Or(h.here[track], h.was[track]), h.states[track]
 		switch {
 		case who == nil: // nowhere: the place it had last is kept
 			h.states[track] = State{Pose: h.states[track].Pose}
@@ -151,6 +187,9 @@ func (h *History) record(stamp simtime.Stamp, move func(Advancer, simtime.Stamp)
 				move(a, stamp)
 			}
 			h.states[track] = StateOf(m, stamp)
+		}
+		if who != nil && len(who.actor.Joints) > 0 && track >= h.firstSlot {
+			h.turn(track, who, before, stamp)
 		}
 	}
 	copy(h.was, h.here)
@@ -165,7 +204,9 @@ func (h *History) record(stamp simtime.Stamp, move func(Advancer, simtime.Stamp)
 	h.times[at] = stamp
 	copy(h.ring[at*len(h.states):], h.states)
 	copy(h.there[at*len(h.states):], h.here)
+	copy(h.turned[at*len(h.values):], h.values)
 	h.length++
+	h.recordSignalsLocked(stamp, again)
 }
 
 // Box returns the bounding box of an actor, or of the ego, in its own frame; ok is

@@ -407,6 +407,8 @@ type clip struct {
 type joint struct {
 	local TRS
 	clips []clip
+	axis  axis // that of the actor's joint of an index
+	index int
 }
 
 // at returns the local transform at a time.
@@ -420,7 +422,7 @@ func (j *joint) at(stamp simtime.Stamp) mgl64.Mat4 {
 		case PathScale:
 			trs.Scale = mgl64.Vec3{v[0], v[1], v[2]}
 		case PathRotation:
-			trs.Rotation = mgl64.Quat{W: v[3], V: mgl64.Vec3{v[0], v[1], v[2]}}.Normalize()
+			trs.Rotation = quaternion(v)
 		}
 	}
 	return trs.Mat4()
@@ -583,6 +585,7 @@ type Command struct {
 // questions may come from any goroutine; Advance and Jump belong to the frame loop.
 type Driven struct {
 	vehicle Vehicle
+	start   drivenTick
 
 	mu       sync.Mutex
 	command  Command       // guarded by mu
@@ -619,10 +622,20 @@ func NewDriven(start spatial.Pose, v Vehicle) (*Driven, error) {
 		return nil, fmt.Errorf("%w: maximum steering %v rad must be below a right angle", ErrMotion, v.MaxSteering)
 	}
 	_, _, yaw := start.RPY()
-	d := &Driven{vehicle: v, ticks: make([]drivenTick, drivenTicks), standing: Command{BySpeed: true}}
-	d.now = drivenTick{position: start.Position, yaw: mgl64.DegToRad(yaw)}
-	d.keepLocked()
+	d := &Driven{vehicle: v, ticks: make([]drivenTick, drivenTicks)}
+	d.start = drivenTick{position: start.Position, yaw: mgl64.DegToRad(yaw)}
+	d.Restart()
 	return d, nil
+}
+
+// Restart implements Advancer: the vehicle stands where it did at first. All that it was told is
+// forgotten.
+func (d *Driven) Restart() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.command, d.standing, d.switches, d.lost = Command{}, Command{BySpeed: true}, Switches{}, 0
+	d.now, d.recorded = d.start, 0
+	d.keepLocked()
 }
 
 // Vehicle returns the vehicle's figures, defaults filled in.

@@ -41,7 +41,7 @@ type Packer struct {
 	middle  []spatial.Pose // of the current animated part between each key and the next
 	bends   []bend         // of the current part between each key and the next
 	tree    moverTree
-	records [][4]uint32 // scratch of Resident.seat
+	records []moverRow // scratch of Resident.seat
 }
 
 // NewPacker returns a packer for a world whose actors a history follows.
@@ -94,6 +94,13 @@ func (m *Mover) place(a *Actor, stamp simtime.Stamp) mgl64.Mat4 {
 func (m *Mover) restsIn(a *Actor) bool {
 	part, own := &a.Parts[m.Part], &m.Actor.Parts[m.Part]
 	return part.Joints == nil && (part == own || own.Joints == nil && part.Local == own.Local)
+}
+
+// evenly reports whether only joints move the mover's part in its actor. They are at ticks what they
+// are told, and change evenly in between.
+func (m *Mover) evenly() bool {
+	own := &m.Actor.Parts[m.Part]
+	return own.Posed != nil && own.Joints == nil
 }
 
 // Motion writes the sensor's and the movers' keyframes over the window, and the hierarchy over
@@ -235,16 +242,22 @@ func (p *Packer) partKeys(m *Mover, a *Actor, n int) (stretch mgl64.Mat3, presen
 		return mgl64.Ident3(), true
 	}
 	stretch, present = mgl64.Ident3(), true
+	evenly := m.evenly()
+	var before spatial.Pose
 	for k := range n {
 		rigid, s, ok := rigidPart(m.place(a, p.times[k]))
 		p.rigid[k] = p.actor[k].Compose(rigid)
 		if k == n/2 {
 			stretch, present = s, ok
 		}
-		if k+1 < n {
-			rigid, _, _ = rigidPart(m.place(a, (p.times[k]+p.times[k+1])/2))
-			p.middle[k] = between(&p.actor[k], &p.actor[k+1]).Compose(rigid)
+		if k > 0 {
+			halfway := between(&before, &rigid)
+			if !evenly {
+				halfway, _, _ = rigidPart(m.place(a, (p.times[k-1]+p.times[k])/2))
+			}
+			p.middle[k-1] = between(&p.actor[k-1], &p.actor[k]).Compose(halfway)
 		}
+		before = rigid
 	}
 	for k := range n - 1 {
 		p.bends[k] = bendOf(&p.rigid[k], &p.middle[k], &p.rigid[k+1])

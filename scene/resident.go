@@ -19,6 +19,8 @@ type Resident struct {
 	tables map[int]*gpu.Buffer
 	shapes []*reshaped
 	seated []seated // what the rows of each of the scene's slots have
+	lit    []lit    // of the traffic lights
+	lamps  []byte   // one, scratch
 }
 
 // seated is an actor in a slot, and the lamps that are on.
@@ -27,11 +29,38 @@ type seated struct {
 	lamps Lamps
 }
 
+// lit is what the table of movers has of a traffic light's lamps.
+type lit struct {
+	light  int   // the first of its actor, among the scene's Signals
+	places []int // of bytes in the table
+	on     Lamps
+}
+
+// newLit finds the lights whose lamps cameras see.
+func newLit(w *World) (all []lit) {
+	seen := map[uint32]bool{0: true} // of a light without an actor
+	for i := range w.Scene.Signals {
+		a := w.Scene.Actor(w.Scene.Signals[i].Actor)
+		if a == nil || seen[a.ID] {
+			continue
+		}
+		seen[a.ID] = true
+		l := lit{light: i, places: []int{w.standingLamps(a.ID)}}
+		for k := range w.Movers[:w.own] {
+			if w.Movers[k].Actor == a {
+				l.places = append(l.places, moverBytes*k+7) // the highest of its label
+			}
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
 // Upload copies the world's tables and textures to the GPU. GL thread only. It
 // fails with ErrTooLarge where a table has more texels than the driver's
 // texture buffers can hold. The caller closes the Resident before the thread.
 func (w *World) Upload(c *gpu.Ctx) (*Resident, error) {
-	r := &Resident{World: w, tables: map[int]*gpu.Buffer{}, seated: make([]seated, w.Scene.Slots)}
+	r := &Resident{World: w, tables: map[int]*gpu.Buffer{}, seated: make([]seated, w.Scene.Slots), lit: newLit(w)}
 	for _, s := range w.shaped {
 		r.shapes = append(r.shapes, newReshaped(w, s))
 	}
@@ -146,26 +175,52 @@ func (r *Resident) Close() {
 	}
 }
 
-// moverRecords returns the table of movers, of which the slots' rows wait for seat.
-func (w *World) moverRecords() [][4]uint32 {
-	records := make([][4]uint32, w.Rows())
+// moverRow is a row of the table of movers: two texels, of moverBytes.
+type moverRow [8]uint32
+
+const moverBytes, texelBytes = 32, 16
+
+// moverRecords returns the table of movers, of which the slots' rows wait for seat. Behind them it
+// has a byte of lamps for each of the scene's own actors, those of id 0 in the last texel.
+func (w *World) moverRecords() []moverRow {
+	records := make([]moverRow, w.Rows()+w.lampRows())
 	for i := range w.Movers[:w.own] {
 		records[i] = w.moverRecord(&w.Movers[i], w.Movers[i].Actor)
 	}
 	return records
 }
 
-// moverRecord returns the record of a mover that somebody has.
-func (w *World) moverRecord(m *Mover, a *Actor) [4]uint32 {
-	previous := uint32(0)
-	if m.shape != nil {
-		previous = uint32(m.First + (previousCopy-m.Copy)*m.Count)
+// lampRows is how many rows hold a byte for each of the scene's own actors.
+func (w *World) lampRows() int {
+	most := uint32(0)
+	for _, a := range w.Scene.Actors {
+		most = max(most, a.ID)
 	}
-	return [4]uint32{uint32(m.Root), label(a, a.Parts[m.Part].Tag), uint32(m.First), previous}
+	return int(most/moverBytes) + 1
 }
 
-// seat brings those who are in the slots, last in a window, into the table of movers. Few actors
-// come from one capture to the next. GL thread only.
+// standingLamps returns the place in the table of movers of the lamps of one of the scene's own actors.
+func (w *World) standingLamps(id uint32) int {
+	return moverBytes*(w.Rows()+w.lampRows()) - texelBytes*(int(id/texelBytes)+1) + int(id%texelBytes)
+}
+
+// moverRecord returns the record of a mover that somebody has.
+func (w *World) moverRecord(m *Mover, a *Actor) moverRow {
+	row := moverRow{uint32(m.Root), label(a, a.Parts[m.Part].Tag), uint32(m.First)}
+	if m.shape != nil {
+		row[3] = uint32(m.First + (previousCopy-m.Copy)*m.Count)
+	}
+	if a.Paint != nil {
+		for i, level := range a.Paint {
+			row[4+i] = math.Float32bits(float32(linearSRGB(level)))
+		}
+		row[7] = 1
+	}
+	return row
+}
+
+// seat brings those who are in the slots, last in a window, into the table of movers, and what the
+// lights show at its end. Little changes from one capture to the next. GL thread only.
 func (r *Resident) seat(c *gpu.Ctx, p *Packer, w Window) error {
 	for slot := range p.history.slotsInUse() {
 		now := p.history.seatedIn(p.history.firstSlot+slot, w)
@@ -180,10 +235,25 @@ func (r *Resident) seat(c *gpu.Ctx, p *Packer, w Window) error {
 			record[1] |= uint32(now.lamps) << 24
 			p.records = append(p.records, record)
 		}
-		if err := c.WriteBuffer(r.tables[shaders.SlotMovers], r.World.slotRow(slot)*16, gpu.BytesOf(p.records)); err != nil {
+		if err := c.WriteBuffer(r.tables[shaders.SlotMovers], r.World.slotRow(slot)*moverBytes, gpu.BytesOf(p.records)); err != nil {
 			return fmt.Errorf("show actor %d (%s): %w", v.actor.ID, v.actor.Name, err)
 		}
 		r.seated[slot] = now
+	}
+	for i := range r.lit {
+		l := &r.lit[i]
+		state, _ := p.history.Signal(l.light, w.EndNs)
+		on := signalLamps[state]
+		if on == l.on {
+			continue
+		}
+		r.lamps = append(r.lamps[:0], byte(on))
+		for _, at := range l.places {
+			if err := c.WriteBuffer(r.tables[shaders.SlotMovers], at, r.lamps); err != nil {
+				return fmt.Errorf("show traffic light %d: %w", r.World.Scene.Signals[l.light].ID, err)
+			}
+		}
+		l.on = on
 	}
 	return nil
 }
@@ -194,7 +264,8 @@ const (
 	flagDoubleSided = 2
 	flagUnlit       = 4
 	flagColored     = 8
-	flagLamp        = 16 // times the lamps
+	flagLamp        = 16 // times the lamps, up to 255
+	flagPaint       = 4096
 )
 
 // Colored returns, per material, whether a mesh shows it with colours of its vertices.
@@ -242,6 +313,9 @@ func (s *Scene) materialRecords(layers *textureLayers) []Row {
 		}
 		if colored[i] {
 			flags += flagColored
+		}
+		if m.Paint {
+			flags += flagPaint
 		}
 		flags += flagLamp * float32(m.Lamps)
 		base, baseWrap := layers.color(m.BaseColorTexture)

@@ -99,6 +99,9 @@ type Part struct {
 	// Joints, where not nil, animates the part: it returns Local at a
 	// simulation time. It must be a pure function.
 	Joints func(stamp simtime.Stamp) mgl64.Mat4
+	// Posed, where not nil, is what Joints is for an actor that History.SpawnActor brings. It
+	// depends on the values of the actor's Joints, too. It must be a pure function.
+	Posed func(values JointValues, stamp simtime.Stamp) mgl64.Mat4
 	// Shape, where not nil, moves the mesh's vertices in the part's frame.
 	Shape *Shape
 }
@@ -111,11 +114,16 @@ type Actor struct {
 	// Name is unique in the scene; TypeID is in CARLA's manner: "vehicle.sedan".
 	Name, TypeID string
 	Parts        []Part
+	// Joints are those of a model. History.SpawnActor gives its parts their values.
+	Joints []Joint
 	// Pose is where the actor stands, in the map frame, if Motion is nil.
 	Pose spatial.Pose
 	// Motion moves the actor; nil for a static one. A *Driven is steered
 	// from outside.
 	Motion Motion
+	// Paint is the sRGB colour of the materials that are paint, red first. Nil is their own. It
+	// counts in an actor that History.SpawnActor brings.
+	Paint *[3]uint8
 }
 
 // Static reports whether neither the actor nor a part of it ever moves. Then it is part of the
@@ -175,8 +183,8 @@ type Scene struct {
 	// for DefaultEgoBox.
 	EgoBox Box
 	// LaneMarks are the painted lines and kerbs that lane sensors know, Signals the traffic
-	// lights. A city lists its own. glTF files have no place for them, so that their scenes
-	// have only those that a program sets before the run.
+	// lights. A city lists its own. Add finds lights by their lamps. glTF files have no place for
+	// lane marks, so that their scenes have only those that a program sets before the run.
 	LaneMarks []LaneMark
 	Signals   []TrafficLight
 
@@ -244,12 +252,14 @@ type Material struct {
 	Reflectance float32
 	// Retro is true for retroreflectors (signs, plates): intensities 101..255.
 	Retro bool
+	// Paint is true for what an actor's Paint colours.
+	Paint bool
 	// Lamps are what surfaces of the material are, 0 for no lamps. They shine while one of these is
 	// on in their actor. Indicators on both sides are the one on whose side of the part they lie.
 	Lamps Lamps
 }
 
-// Lamps are lamps of a vehicle, a bit each.
+// Lamps are lamps of a vehicle or of a traffic light, a bit each.
 type Lamps uint8
 
 // The lamps.
@@ -259,6 +269,9 @@ const (
 	LampLeft  // indicator
 	LampRight // indicator
 	LampReverse
+	LampRed // of a traffic light, as the following
+	LampYellow
+	LampGreen
 )
 
 // UVTransform maps texture coordinates: its rows times (u, v, 1) are u and v. The zero value
@@ -418,52 +431,6 @@ type LaneMark struct {
 	Type   LaneMarkType
 	Color  LaneMarkColor
 	Points []mgl64.Vec3
-}
-
-// SignalState is what a traffic light shows, numbered as CARLA's TrafficLightState.
-type SignalState uint8
-
-// States of a traffic light.
-const (
-	SignalRed SignalState = iota
-	SignalYellow
-	SignalGreen
-	SignalOff
-)
-
-// TrafficLight is one traffic light: where its lamps are and what they show when.
-type TrafficLight struct {
-	// ID is unique among the scene's lights, from 1; Actor is the actor whose part
-	// the lamps are, 0 for none.
-	ID, Actor uint32
-	// Pose is the centre of the lamps in the map frame, x pointing to the traffic that they are
-	// for. Size is the full extents along its axes, metres.
-	Pose spatial.Pose
-	Size mgl64.Vec3
-	// Green, Yellow and Red are how long each is shown, in this order, nanoseconds;
-	// the cycle begins with green at OffsetNs. All zero: off.
-	Green, Yellow, Red, OffsetNs int64
-}
-
-// StateAt returns what the light shows at a simulation time, and for how long it has
-// shown it, nanoseconds. It is a pure function.
-func (l *TrafficLight) StateAt(stamp simtime.Stamp) (state SignalState, elapsedNs int64) {
-	cycle := l.Green + l.Yellow + l.Red
-	if cycle <= 0 {
-		return SignalOff, 0
-	}
-	into := (int64(stamp) - l.OffsetNs) % cycle
-	if into < 0 {
-		into += cycle
-	}
-	switch {
-	case into < l.Green:
-		return SignalGreen, into
-	case into < l.Green+l.Yellow:
-		return SignalYellow, into - l.Green
-	default:
-		return SignalRed, into - l.Green - l.Yellow
-	}
 }
 
 // Stats describes a scene, for people.

@@ -45,7 +45,7 @@ var _ Kinematic = Standing{}
 // may be one of the scene's actors, and is not changed.
 func (s *Scene) Reserve(model *Actor, n int) {
 	if s.Model(model.TypeID) == nil {
-		s.Models = append(s.Models, &Actor{Name: model.Name, TypeID: model.TypeID, Parts: model.Parts, Pose: model.Pose})
+		s.Models = append(s.Models, &Actor{Name: model.Name, TypeID: model.TypeID, Parts: model.Parts, Joints: model.Joints, Pose: model.Pose})
 	}
 	s.Slots += max(n, 0)
 }
@@ -58,6 +58,13 @@ func (s *Scene) Model(name string) *Actor {
 		}
 	}
 	return nil
+}
+
+// HasPaint reports whether a model shows an actor's Paint.
+func (s *Scene) HasPaint(model *Actor) bool {
+	return slices.ContainsFunc(model.Parts, func(p Part) bool {
+		return slices.ContainsFunc(s.Meshes[p.Mesh].Groups, func(g Group) bool { return s.Materials[g.Material].Paint })
+	})
 }
 
 // BoxModel is the name of the model that AddBox makes.
@@ -85,7 +92,7 @@ func (s *Scene) AddBox() {
 		}
 	}
 	s.Materials = append(s.Materials, Material{
-		Name: BoxModel, BaseColor: mgl32.Vec4{0.5, 0.5, 0.5, 1}, Roughness: 0.8, Reflectance: -1,
+		Name: BoxModel, BaseColor: mgl32.Vec4{0.5, 0.5, 0.5, 1}, Roughness: 0.8, Reflectance: -1, Paint: true,
 		BaseColorTexture: NoTexture, MetalRoughTexture: NoTexture, EmissiveTexture: NoTexture,
 	})
 	s.Reserve(&Actor{Name: BoxModel, TypeID: BoxModel, Pose: spatial.Identity(), Parts: []Part{{Name: BoxModel, Mesh: len(s.Meshes), Local: mgl64.Ident4(), Tag: TagDynamic}}}, 0)
@@ -125,9 +132,9 @@ func (h *History) Spawn(pattern string, m Motion) (*Actor, error) {
 	return nil, fmt.Errorf("spawn %q: %w: the scene has no such model, %s", pattern, ErrNoActor, fault.Hint(pattern, known))
 }
 
-// SpawnActor is Spawn with a model of the scene, for an actor with a name, a type id and parts of
+// SpawnActor is Spawn with a model of the scene, for an actor with a name, a type id, a Paint and parts of
 // its own. Empty ones are the model's. Parts of its own are the model's in other places: each has
-// the mesh and the Shape of the model's. The actor that it returns has an id that no other actor
+// the mesh and the Shape of the model's, and no joints. The actor that it returns has an id that no other actor
 // of the run has had. The caller doesn't change it. Errors: ErrNoActor, ErrReserveEmpty, and ErrIndex
 // for another number of parts.
 func (h *History) SpawnActor(model *Actor, as Actor, m Motion) (*Actor, error) {
@@ -147,6 +154,7 @@ func (h *History) SpawnActor(model *Actor, as Actor, m Motion) (*Actor, error) {
 		box = h.scene.BoxOf(&as)
 	} else {
 		as.Parts = model.Parts
+		h.joint(&as, model, track)
 	}
 	h.lastID = h.nextID()
 	as.ID, as.Motion = h.lastID, m
@@ -249,6 +257,7 @@ func (h *History) grow(slots int) {
 		states[track].Pose = spatial.Identity()
 	}
 	h.states, h.here, h.was = states, here, was
+	h.values = append(h.values, make([]float64, slots*h.stride-len(h.values))...)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.motions = append(h.motions, make([]Motion, tracks-len(h.motions))...)

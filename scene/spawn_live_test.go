@@ -354,7 +354,7 @@ func TestResidentSeatsWhoIsInASlot(t *testing.T) {
 	labels := func() (list []uint32) {
 		table := fake.Bytes("scene movers")
 		for row := range w.Rows() {
-			list = append(list, binary.LittleEndian.Uint32(table[16*row+4:]))
+			list = append(list, binary.LittleEndian.Uint32(table[32*row+4:]))
 		}
 		return list
 	}
@@ -397,7 +397,7 @@ func TestResidentSeatsWhoIsInASlot(t *testing.T) {
 	assert.Equal(t, []uint32{label(truck, scene.TagTruck), label(truck, scene.TagTruck), label(second, scene.TagCar)}, labels()[:3])
 	roots := fake.Bytes("scene movers")
 	assert.Equal(t, uint32(w.Movers[1].Root), binary.LittleEndian.Uint32(roots))
-	assert.Equal(t, uint32(w.Movers[0].Root), binary.LittleEndian.Uint32(roots[32:]))
+	assert.Equal(t, uint32(w.Movers[0].Root), binary.LittleEndian.Uint32(roots[64:]))
 	assert.Empty(t, fake.Faults())
 }
 

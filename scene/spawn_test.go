@@ -512,8 +512,14 @@ func TestSpawnedDrivenIsAdvanced(t *testing.T) {
 // The history is read while the loop records, spawns and removes, and its tables grow; run with
 // the race detector it also proves the locks.
 func TestConcurrentReadersWhileActorsComeAndGo(t *testing.T) {
-	s, _, driving, _ := garage(t)
+	s, _, driving, model := garage(t)
 	s.Reserve(driving, 40)
+	model.Joints = []scene.Joint{{Name: "lift", Slides: true, Follow: func(before float64, m scene.Moved) float64 { return before + m.Way }}}
+	model.Parts = slices.Clone(model.Parts)
+	model.Parts[0].Posed = func(v scene.JointValues, _ simtime.Stamp) mgl64.Mat4 {
+		lift, _ := v.Of(0)
+		return mgl64.Translate3D(0, 0, lift)
+	}
 	w := buildWorld(t, s)
 	h := scene.NewHistory(s, nil, 16)
 	h.Record(0)

@@ -44,6 +44,8 @@ type Inlet interface {
 	Put(message any)
 	// Dropped returns how many messages were dropped because the sensor didn't take them.
 	Dropped() int64
+	// Restart forgets what there is, and who takes it: another sensor begins with it.
+	Restart()
 	// Close lets nothing more in and forgets what there is.
 	Close()
 }
@@ -86,6 +88,13 @@ func (in *Input[M]) Put(message any) {
 		in.dropped++
 	}
 	in.waiting = append(in.waiting, m)
+}
+
+// Restart forgets what there is, and who takes it: another sensor begins with it.
+func (in *Input[M]) Restart() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.waiting, in.handle = nil, nil
 }
 
 // Close lets nothing more in and forgets what there is.

@@ -87,6 +87,8 @@ type Port interface {
 	Listening() bool
 	// Status is the best state of the sinks' connections.
 	Status() flow.Status
+	// Unlatch lets a message that holds for ever reach the sinks again.
+	Unlatch()
 }
 
 // Open makes the output that spec declares.

@@ -101,7 +101,7 @@ Hit hitOf(uvec2 id, Frame f, ivec2 at) {
 
 uint labelOf(uvec2 id, Hit h) {
     uint still = texelFetch(attributes, 3 * h.triangle + 1).w;
-    uint moving = texelFetch(movers, max(int(id.y) - 1, 0)).y;
+    uint moving = moverAt(max(int(id.y) - 1, 0)).y;
     return id.y == 0u ? still : moving;
 }
 
@@ -205,7 +205,8 @@ const float LAMP = 6.0;
 
 // shines tells whether a hit is on a lamp that is on.
 bool shines(Material m, uvec2 id, Hit h) {
-    uint on = labelLamps(labelOf(id, h));
+    uint label = labelOf(id, h);
+    uint on = id.y == 0u ? standingLamps(labelInstance(label)) : labelLamps(label);
     uint side = vertexPosition(3 * h.triangle).y > 0.0 ? 4u : 8u;
     uint lamps = (m.lamps & 12u) == 12u ? m.lamps & ~12u | side : m.lamps;
     return (lamps & on) != 0u;
@@ -225,7 +226,7 @@ vec3 colorOf(uvec2 id, Hit h, Corners k, Frame f, vec3 normal) {
     vec2 uvY = dot(k.rowU, stepY) * edgeU + dot(k.rowV, stepY) * edgeV;
     float level = levelOf(uvX, uvY);
 
-    Material m = materialAt(int(k.a.w));
+    Material m = painted(materialAt(int(k.a.w)), int(id.y) - 1);
     Surface s;
     s.normal = normal;
     s.open = clamp(1.0 - dot(unpackUnorm4x8(k.c.w).xyz, vec3(1.0 - k.u - k.v, k.u, k.v)), 0.0, 1.0);
@@ -341,7 +342,7 @@ vec3 instanceColor(uint tag, uint instance) {
 // sinceOf returns how far a pixel's point lay at the previous firing from now of the optical
 // frame. It has the motion of its frame, and what changes its mover's shape.
 vec3 sinceOf(uvec2 id, Hit h, vec4 now) {
-    uvec4 mover = texelFetch(movers, max(int(id.y) - 1, 0));
+    uvec4 mover = moverAt(max(int(id.y) - 1, 0));
     vec3 since = sinceBefore(int(id.y), now);
     for (bool changes = h.seen && id.y != 0u && mover.w != 0u; changes; changes = false) {
         int t = 3 * h.triangle, before = t + 3 * int(mover.w - mover.z);

@@ -66,13 +66,13 @@ float reflectance(Material m, int triangle, vec2 barycentric) {
 //                 of them, the mean of the base colour of the others
 float intensity(Hit hit, float cosine, float transmission) {
 #if SCALE == SCALE_SURFACE
-    Material m = materialAt(triangleMaterial(hit.triangle));
+    Material m = painted(materialAt(triangleMaterial(hit.triangle)), hit.mover);
     float rho = clamp(reflectance(m, hit.triangle, hit.barycentric), 0.0, 1.0);
     return m.retro ? 101.0 + 154.0 * rho * transmission : 100.0 * rho * cosine * transmission;
 #elif SCALE == SCALE_TRANSMISSION
     return transmission;
 #elif SCALE == SCALE_COLOR
-    Material m = materialAt(triangleMaterial(hit.triangle));
+    Material m = painted(materialAt(triangleMaterial(hit.triangle)), hit.mover);
     vec2 uv = textureCoordinates(hit.triangle, hit.barycentric);
     float mean = dot(surfaceColor(m, hit.triangle, hit.barycentric, FOOTPRINT).rgb, vec3(1.0 / 3.0));
     return clamp(m.metalRoughLayer >= 0.0 ? metallicRoughness(m, uv, FOOTPRINT).x : mean, 0.0, 1.0);

@@ -76,7 +76,8 @@ type Clock struct {
 	last     Stamp    // the last reading, for sources that may jump
 	lastHost int64    // host time of that reading
 	jumps    uint64
-	changed  chan struct{} // closed, and replaced, at every change
+	waiting  []chan struct{} // of those in WaitUntil
+	spare    []chan struct{} // of those who have waited
 	watchers []*watcher
 	pending  []Change // not yet delivered
 	telling  bool     // a goroutine is delivering
@@ -98,7 +99,7 @@ func NewClock(cfg Config) (*Clock, error) {
 	if cfg.JumpLimit <= 0 {
 		cfg.JumpLimit = time.Second
 	}
-	c := &Clock{cfg: cfg, start: time.Now(), scale: cfg.Scale, limit: math.MaxInt64, steps: noInterval, changed: make(chan struct{})}
+	c := &Clock{cfg: cfg, start: time.Now(), scale: cfg.Scale, limit: math.MaxInt64, steps: noInterval}
 	if c.cfg.ROSClock == nil {
 		c.cfg.ROSClock = c.unixTime
 	}
@@ -400,8 +401,12 @@ func (c *Clock) recordLocked(change Change) {
 
 // announceLocked wakes those who wait in WaitUntil.
 func (c *Clock) announceLocked() {
-	close(c.changed)
-	c.changed = make(chan struct{})
+	for _, changed := range c.waiting {
+		select {
+		case changed <- struct{}{}:
+		default: // it has one to see yet
+		}
+	}
 }
 
 // unlockAndTell unlocks mu and delivers the pending changes, unless another
@@ -418,10 +423,9 @@ func (c *Clock) unlockAndTell() {
 	}()
 	for len(c.pending) > 0 {
 		change := c.pending[0]
-		c.pending = c.pending[1:]
+		c.pending = slices.Delete(c.pending, 0, 1)
 		c.tellUnlocked(change, c.watchers)
 	}
-	c.pending = nil
 }
 
 // tellUnlocked delivers one change with mu released, and locks it again even if
@@ -546,6 +550,20 @@ func (c *Clock) Select(name string) error {
 	if err == nil && resolved == c.name {
 		return nil
 	}
+	return c.beginLocked(name, SourceChanged)
+}
+
+// Restart lets the source begin again at its start value, as it was when it was made. That is 0 of
+// the engine and the simulation; what comes from outside shows its own time. A pause and the scale
+// stay. The error is Select's, of a program's own source that can't be made again.
+func (c *Clock) Restart() error {
+	c.mu.Lock()
+	defer c.unlockAndTell()
+	return c.beginLocked(c.name, Jumped)
+}
+
+// beginLocked makes a source and shows its time, a change of a kind.
+func (c *Clock) beginLocked(name string, kind ChangeKind) error {
 	resolved, source, err := c.makeSource(name)
 	if err != nil {
 		return fmt.Errorf("select time source: %w", err)
@@ -553,11 +571,11 @@ func (c *Clock) Select(name string) error {
 	from := c.readLocked()
 	c.name, c.source = resolved, source
 	c.noteLocked(source.Now())
-	c.frozen = c.last
+	c.frozen, c.steps = c.last, noInterval
 	if c.cfg.Stepped && c.standsLocked() {
 		c.limit = c.last
 	}
-	c.recordLocked(Change{Kind: SourceChanged, From: from, To: c.last})
+	c.recordLocked(Change{Kind: kind, From: from, To: c.last})
 	return nil
 }
 
@@ -716,9 +734,8 @@ const pollLimit = 10 * time.Millisecond
 // steps. The error wraps ErrJumped if the clock jumped meanwhile, or ctx's error
 // if ctx ended.
 func (c *Clock) WaitUntil(ctx context.Context, t Stamp) error {
-	c.mu.RLock()
-	jumps := c.jumps
-	c.mu.RUnlock()
+	jumps, changed := c.wait()
+	defer c.leave(changed)
 	for {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("wait for simulation time: %w", context.Cause(ctx))
@@ -730,16 +747,40 @@ func (c *Clock) WaitUntil(ctx context.Context, t Stamp) error {
 		case left.reached:
 			return nil
 		}
-		waitChange(ctx, left.changed, left.sleep)
+		waitChange(ctx, changed, left.sleep)
 	}
+}
+
+// wait returns a channel that tells of every change from now on, up to leave, and the jumps up to now.
+func (c *Clock) wait() (jumps uint64, changed chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := len(c.spare); n > 0 {
+		changed, c.spare = c.spare[n-1], c.spare[:n-1]
+	} else {
+		changed = make(chan struct{}, 1)
+	}
+	c.waiting = append(c.waiting, changed)
+	return c.jumps, changed
+}
+
+func (c *Clock) leave(changed chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := slices.Index(c.waiting, changed)
+	c.waiting = slices.Delete(c.waiting, at, at+1)
+	select {
+	case <-changed:
+	default:
+	}
+	c.spare = append(c.spare, changed) // so that the next wait allocates nothing
 }
 
 // remaining is what keeps a waiting loop from an instant.
 type remaining struct {
 	reached bool
-	sleep   time.Duration   // until then; negative where only a change can bring it
-	changed <-chan struct{} // closed at the next change
-	jumps   uint64          // of the clock until now
+	sleep   time.Duration // until then; negative where only a change can bring it
+	jumps   uint64        // of the clock until now
 }
 
 // remaining looks at the clock once.
@@ -747,7 +788,7 @@ func (c *Clock) remaining(t Stamp) (left remaining) {
 	c.mu.Lock()
 	defer c.unlockAndTell()
 	left.sleep, left.reached = c.sleepLocked(t)
-	left.changed, left.jumps = c.changed, c.jumps
+	left.jumps = c.jumps
 	return left
 }
 

@@ -709,3 +709,31 @@ func TestAJumpForgetsSteps(t *testing.T) {
 		assert.False(t, c.Stepping(10*ms))
 	})
 }
+
+// TestRestart: each source begins as it was made, in a pause too, and who waits learns of it.
+func TestRestart(t *testing.T) {
+	for _, stepped := range []bool{false, true} {
+		for _, paused := range []bool{false, true} {
+			c, err := simtime.NewClock(simtime.Config{Stepped: stepped})
+			require.NoError(t, err)
+			require.NoError(t, c.WaitUntil(t.Context(), 10_000_000))
+			require.NoError(t, c.Advance(10_000_000))
+			if paused {
+				c.Pause()
+				require.NoError(t, c.Step(5_000_000))
+			}
+			jumps := c.Jumps()
+			require.NoError(t, c.Restart())
+			assert.Zero(t, c.Now())
+			assert.Equal(t, jumps+1, c.Jumps())
+			assert.Equal(t, paused, c.Paused())
+			if paused {
+				assert.Zero(t, c.Pace(), "what it was told to go is forgotten")
+				require.NoError(t, c.Step(2_000_000))
+			}
+			require.NoError(t, c.WaitUntil(t.Context(), 2_000_000))
+			require.NoError(t, c.Advance(2_000_000))
+			assert.EqualValues(t, 2_000_000, c.Now())
+		}
+	}
+}

@@ -279,6 +279,17 @@ func ExampleClock_Select() {
 	// engine select time source: unknown time source "sundial" (known: engine, ss2, system, simulation, ros2, and unity for engine)
 }
 
+// A run that begins again, such as an episode of training, has its source begin again, too.
+func ExampleClock_Restart() {
+	clock, _ := simtime.NewClock(simtime.Config{Stepped: true})
+	_ = clock.Advance(10_000_000)
+	clock.Pause()
+	_ = clock.Step(10_000_000) // the loop won't go there
+	_ = clock.Restart()
+	fmt.Println(clock.Now(), clock.Pace(), clock.Paused())
+	// Output: 0 0 true
+}
+
 // A scenario runner outside sets the time, seconds and nanoseconds at once.
 func ExampleClock_Set() {
 	clock, _ := simtime.NewClock(simtime.Config{Source: simtime.SS2})

@@ -12,6 +12,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/go-gl/mathgl/mgl64"
 
@@ -23,12 +25,16 @@ import (
 var (
 	// ErrUnknownActor: no actor of that handle or name is there.
 	ErrUnknownActor = errors.New("no such actor")
-	// ErrDuplicate: two actors of a frame are one, or a spawned one's name is taken.
-	ErrDuplicate = errors.New("actor is named twice")
+	// ErrUnknownSignal: the scene has no traffic light of that id or name.
+	ErrUnknownSignal = errors.New("no such traffic light")
+	// ErrDuplicate: two actors or lights of a frame are one, or a spawned one's name is taken.
+	ErrDuplicate = errors.New("it is named twice")
 	// ErrFull: as many actors are there as the world has room for.
 	ErrFull = errors.New("no room for another actor")
 	// ErrValue: a number is NaN, infinite, or of no use, such as a quaternion of length 0.
 	ErrValue = errors.New("value is not usable")
+	// ErrUnknownJoint: the actor's model has no joint of that name, or not as many. It is an ErrValue.
+	ErrUnknownJoint = fmt.Errorf("%w: no such joint", ErrValue)
 	// ErrTime: the frame's time isn't after the simulation's.
 	ErrTime = errors.New("time is not ahead")
 	// ErrBusy: somebody else is stepping.
@@ -37,22 +43,35 @@ var (
 	ErrMode = errors.New("the run follows a clock of its own")
 	// ErrEnded: nobody runs what is to be stepped any more.
 	ErrEnded = errors.New("the run has ended")
+	// ErrUnfinished: the frame was applied, and time did not come to its end. Others say why, which the
+	// error wraps, too. All other errors of a frame change nothing.
+	ErrUnfinished = errors.New("the frame was applied, but the step did not end")
 )
 
-// ActorError says which actor of a frame is at fault. Nothing of the frame was applied.
+// ActorError says which actor or traffic light of a frame is at fault. Nothing of the frame was applied.
 type ActorError struct {
-	List  string // the frame's list: spawn, remove or actors; ego for the ego
+	List  string // the frame's list: spawn, remove, actors or ListSignals; ego for the ego
 	Index int    // in that list
 	Actor Ref
 	Err   error
 }
 
-// Error names the list, the index and the actor.
+// ListSignals is the list of the traffic lights, whose Ref is a Signal's.
+const ListSignals = "signals"
+
+// Error names the list, the index and the actor, where that has a name or a handle.
 func (e *ActorError) Error() string {
-	if e.List == "ego" {
+	switch {
+	case e.List == "ego":
 		return fmt.Sprintf("ego: %v", e.Err)
+	case e.Actor == Ref{}:
+		return fmt.Sprintf("%s[%d]: %v", e.List, e.Index, e.Err)
 	}
-	return fmt.Sprintf("%s[%d] (actor %v): %v", e.List, e.Index, e.Actor, e.Err)
+	who := "actor"
+	if e.List == ListSignals {
+		who = "light"
+	}
+	return fmt.Sprintf("%s[%d] (%s %v): %v", e.List, e.Index, who, e.Actor, e.Err)
 }
 
 // Unwrap returns Err.
@@ -88,6 +107,12 @@ type State struct {
 	Jump bool
 	// Lights are those that are on in a vehicle, up to there.
 	Lights Lights
+	// Joints are values of the model's joints, in radians or metres. They lead there from where the
+	// joints are, in a straight line. JointNames says which, and without it they are the model's
+	// first ones, in its order. Joints of which no state has told yet are the model's to move, such
+	// as wheels that roll. The others keep their value.
+	Joints     []float64
+	JointNames []string
 }
 
 // Lights are lamps of a vehicle, a bit each.
@@ -116,6 +141,34 @@ func ParseLights(names []string) (on Lights, err error) {
 		on |= light
 	}
 	return on, nil
+}
+
+// Color is a colour in sRGB. It counts if Known is true; otherwise none is given.
+type Color struct {
+	R, G, B uint8
+	Known   bool
+}
+
+// RGB returns the colour of a number, 0xrrggbb. The error wraps ErrValue.
+func RGB(number uint64) (Color, error) {
+	if number > 0xffffff {
+		return Color{}, fmt.Errorf("%w: color 0x%x: want 0xrrggbb", ErrValue, number)
+	}
+	return Color{uint8(number >> 16), uint8(number >> 8), uint8(number), true}, nil
+}
+
+// ParseColor returns the colour of a text such as #1e90ff, and no colour for "". The error wraps
+// ErrValue.
+func ParseColor(text string) (Color, error) {
+	if text == "" {
+		return Color{}, nil
+	}
+	digits, marked := strings.CutPrefix(text, "#")
+	number, err := strconv.ParseUint(digits, 16, 24)
+	if !marked || len(digits) != 6 || err != nil {
+		return Color{}, fmt.Errorf("%w: color %q: want #rrggbb", ErrValue, text)
+	}
+	return RGB(number)
 }
 
 // Actor is an actor that is there, at the end of the step.
@@ -197,7 +250,51 @@ type Spawn struct {
 	Reference Reference
 	// OnGround: the source knows no heights. The actor stands on the ground below or above it.
 	OnGround bool
-	State    State
+	// Color is that of the model's paint, where it has some: the body of a vehicle of the city, or
+	// all of a box. Cameras and lidars see it. Without it the model has its own.
+	Color Color
+	State State
+}
+
+// Signal is what a traffic light of the scene shows. Handle is the light's id, which sensors tell,
+// or Name its name where Handle is 0. Lights of one actor show the same.
+type Signal struct {
+	Ref
+	State SignalState
+}
+
+// SignalState is what a traffic light shows.
+type SignalState uint8
+
+// The states.
+const (
+	SignalRed SignalState = iota
+	SignalYellow
+	SignalGreen
+	SignalOff
+)
+
+var signalNames = [...]string{SignalRed: "red", SignalYellow: "yellow", SignalGreen: "green", SignalOff: "off"}
+
+// String returns the name that the API has.
+func (s SignalState) String() string {
+	if s.Known() {
+		return signalNames[s]
+	}
+	return fmt.Sprintf("state %d", s)
+}
+
+// Known reports whether it is one of the states.
+func (s SignalState) Known() bool { return int(s) < len(signalNames) }
+
+// ParseSignal is String's inverse. The error wraps ErrValue.
+func ParseSignal(name string) (SignalState, error) {
+	for s, known := range signalNames {
+		if name == known {
+			return SignalState(s), nil
+		}
+	}
+	return 0, fmt.Errorf("%w: state %q: want red, yellow, green or off", ErrValue, name)
 }
 
 // Wait says what a step waits for.
@@ -247,6 +344,9 @@ type Frame struct {
 	// are, or leave with Complete.
 	Actors   []Actor
 	Complete bool
+	// Signals show their states throughout the step, and until they are told others. A light that
+	// no frame has named does as the scene has it.
+	Signals []Signal
 	// Ego moves the vehicle that carries the sensors, by its rear axle on the ground. Nil lets
 	// it be ours: it moves as the run has it, or stands where the last frame put it.
 	Ego  *State
@@ -273,6 +373,9 @@ type Options struct {
 	EgoTheirs bool
 	// Start is the simulation time at which the world begins.
 	Start simtime.Stamp
+	// Lights returns the names of the scene's traffic lights, as scene.Scene.SignalNames does. It
+	// is called before the first frame. A source leaves out what it knows of others. (optional)
+	Lights func() []string
 	// Warn is told of what the user should know, such as a model that isn't known. (optional)
 	Warn func(message string, args ...any)
 }

@@ -424,6 +424,47 @@ type Peer interface {
 	Received() map[string]int
 }
 
+// Gate is Stall and Resume of a Peer, which embeds it and passes it before it reads. The zero Gate is open.
+type Gate struct {
+	mu   sync.Mutex
+	shut chan struct{} // guarded by mu: not nil while shut, closed by Resume
+}
+
+// Stall lets nobody pass until Resume.
+func (g *Gate) Stall(*testing.T) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shut == nil {
+		g.shut = make(chan struct{})
+	}
+}
+
+// Resume lets everybody pass.
+func (g *Gate) Resume(*testing.T) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shut != nil {
+		close(g.shut)
+		g.shut = nil
+	}
+}
+
+// Pass waits until the gate is open. The error is ctx's.
+func (g *Gate) Pass(ctx context.Context) error {
+	g.mu.Lock()
+	shut := g.shut
+	g.mu.Unlock()
+	if shut == nil {
+		return nil
+	}
+	select {
+	case <-shut:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // Sender is the Peer of a bridge that subscribes. It sends messages of the type that the
 // protocol has for *sample.VehicleControl, encoded by means of its own.
 type Sender interface {

@@ -67,13 +67,13 @@ func (s *servers) of(address string) map[string]uint32 {
 // receiver is CARLA's client: it has a connection for each stream that there is, and makes
 // another one when the server ended it.
 type receiver struct {
+	bridgetest.Gate
 	servers *servers
 	address string
 
 	mu       sync.Mutex
 	cancel   context.CancelFunc  // guarded by mu: nil while it doesn't run
 	wg       sync.WaitGroup      // of what runs
-	gate     chan struct{}       // guarded by mu: not nil while stalled, closed by Resume
 	conns    map[string]net.Conn // guarded by mu: by topic
 	received map[string]int      // guarded by mu
 }
@@ -149,14 +149,9 @@ func (r *receiver) receive(ctx context.Context, topic string, id uint32) {
 		}
 		r.mu.Lock()
 		r.received[topic]++
-		gate := r.gate
 		r.mu.Unlock()
-		if gate != nil {
-			select {
-			case <-gate:
-			case <-ctx.Done():
-				return
-			}
+		if r.Pass(ctx) != nil {
+			return
 		}
 	}
 }
@@ -178,21 +173,6 @@ func (r *receiver) Kill(t *testing.T) {
 	if cancel != nil {
 		cancel()
 		r.wg.Wait()
-	}
-}
-
-func (r *receiver) Stall(*testing.T) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.gate = make(chan struct{})
-}
-
-func (r *receiver) Resume(*testing.T) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.gate != nil {
-		close(r.gate)
-		r.gate = nil
 	}
 }
 

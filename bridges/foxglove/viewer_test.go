@@ -22,13 +22,13 @@ import (
 // viewer is a client of the server, written after the protocol's specification alone. It
 // subscribes to whatever is advertised, and comes again when it was disconnected.
 type viewer struct {
+	bridgetest.Gate
 	port int
 
 	mu       sync.Mutex
 	cancel   context.CancelFunc // guarded by mu: nil while it doesn't run
 	done     chan struct{}      // guarded by mu
 	conn     *websocket.Conn    // guarded by mu: nil while disconnected
-	gate     chan struct{}      // guarded by mu: not nil while stalled, closed by Resume
 	ready    map[string]bool    // guarded by mu
 	received map[string]int     // guarded by mu
 	statuses []string           // guarded by mu
@@ -84,15 +84,8 @@ func (v *viewer) visit(ctx context.Context) {
 	}()
 	topics := map[uint32]string{}
 	for {
-		v.mu.Lock()
-		gate := v.gate
-		v.mu.Unlock()
-		if gate != nil {
-			select {
-			case <-gate:
-			case <-ctx.Done():
-				return
-			}
+		if v.Pass(ctx) != nil {
+			return
 		}
 		kind, data, err := conn.Read(ctx)
 		if err != nil {
@@ -161,21 +154,6 @@ func (v *viewer) Kill(t *testing.T) {
 	if cancel != nil {
 		cancel()
 		<-done
-	}
-}
-
-func (v *viewer) Stall(*testing.T) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.gate = make(chan struct{})
-}
-
-func (v *viewer) Resume(*testing.T) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.gate != nil {
-		close(v.gate)
-		v.gate = nil
 	}
 }
 

@@ -31,8 +31,8 @@ import (
 type peer struct {
 	master *testMaster
 	talker *talker // nil while it doesn't run; the test's goroutine's
-	gate   gate
-	wg     sync.WaitGroup
+	bridgetest.Gate
+	wg sync.WaitGroup
 
 	mu     sync.Mutex
 	alive  bool
@@ -66,7 +66,7 @@ func (p *peer) Start(t *testing.T) {
 	p.talker = startTalker(t, p.master)
 }
 
-func (p *peer) Kill(*testing.T) {
+func (p *peer) Kill(t *testing.T) {
 	p.mu.Lock()
 	p.alive = false
 	for conn := range p.conns {
@@ -74,17 +74,13 @@ func (p *peer) Kill(*testing.T) {
 		_ = conn.Close()
 	}
 	p.mu.Unlock()
-	p.gate.open()
+	p.Resume(t)
 	p.master.kill()
 	if p.talker != nil {
 		p.talker.kill()
 		p.talker = nil
 	}
 }
-
-func (p *peer) Stall(*testing.T) { p.gate.shut() }
-
-func (p *peer) Resume(*testing.T) { p.gate.open() }
 
 func (p *peer) Ready(topic string) bool {
 	p.mu.Lock()
@@ -140,7 +136,7 @@ func (p *peer) receive(topic, uri string, life int) error {
 		defer p.mu.Unlock()
 		delete(p.conns, conn)
 	}()
-	in := gated{&p.gate, conn}
+	in := gated{&p.Gate, conn}
 	header, err := subscribeTo(conn, in, topic, "*", "*")
 	if err != nil || header["topic"] != topic {
 		return fmt.Errorf("%v: %w", header, err)
@@ -293,45 +289,13 @@ func mustHost(t *testing.T, uri string) string {
 	return u.Host
 }
 
-// gate holds up readers.
-type gate struct {
-	mu     sync.Mutex
-	closed chan struct{} // nil while it is open
-}
-
-func (g *gate) shut() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed == nil {
-		g.closed = make(chan struct{})
-	}
-}
-
-func (g *gate) open() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed != nil {
-		close(g.closed)
-		g.closed = nil
-	}
-}
-
-func (g *gate) pass() {
-	g.mu.Lock()
-	closed := g.closed
-	g.mu.Unlock()
-	if closed != nil {
-		<-closed
-	}
-}
-
 type gated struct {
-	gate *gate
+	gate *bridgetest.Gate
 	conn net.Conn
 }
 
 func (g gated) Read(b []byte) (int, error) {
-	g.gate.pass()
+	_ = g.gate.Pass(context.Background())
 	return g.conn.Read(b[:min(len(b), 64<<10)])
 }
 

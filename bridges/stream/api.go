@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/raybridge/raybridge/world"
@@ -96,16 +97,53 @@ func (o *Options) askUpgrade(conn net.Conn) error {
 // there. With the frame's Wait of Delivered all data of the step has been received by then, and
 // callbacks may still run. The client owns the run from its first step to the end of its
 // connection. An error wraps one of package world's where the frame or the run is at fault, in a
-// *world.ActorError where one actor is. After a connection that broke it isn't known whether
+// *world.ActorError where one actor is. One that wraps world.ErrUnfinished comes with a result: the frame was
+// applied, and the next step begins at the result's Stamp. After a connection that broke it isn't known whether
 // the step was made. ctx ends the wait alone.
 func (c *Client) Step(ctx context.Context, f *world.Frame) (StepResult, error) {
+	d := drafts.Get().(*draft)
+	defer drafts.Put(d)
+	d.payload = d.step(d.payload[:0], f)
+	result, err := c.ask(ctx, d.payload)
+	if err != nil && !isServers(err) {
+		err = fmt.Errorf("step to %d ns: %w", f.Until, err)
+	}
+	return result, err
+}
+
+// Reset takes the run back to its beginning, with another seed of the sensors' noise, as
+// pipeline.Reset does. Its errors are Step's.
+func (c *Client) Reset(ctx context.Context, seed uint64) (StepResult, error) {
+	result, err := c.ask(ctx, appendReset(nil, seed))
+	if err != nil && !isServers(err) {
+		err = fmt.Errorf("reset: %w", err)
+	}
+	return result, err
+}
+
+// draft is a step as it is written; its memory is used again.
+type draft struct {
+	stepWriter
+	payload []byte
+}
+
+var drafts = sync.Pool{New: func() any { return new(draft) }}
+
+// isServers reports whether an error is in the server's words, which say what failed.
+func isServers(err error) bool {
+	var told *stepError
+	return errors.As(err, &told)
+}
+
+// ask sends a Step, of which it keeps nothing, and waits for its answer.
+func (c *Client) ask(ctx context.Context, step []byte) (StepResult, error) {
 	c.mu.Lock()
 	l := c.link
 	c.mu.Unlock()
 	if l == nil {
-		return StepResult{}, fmt.Errorf("step to %d ns: the client is not connected", f.Until)
+		return StepResult{}, errors.New("the client is not connected")
 	}
-	answer, err := l.step(f)
+	answer, err := l.step(step)
 	if err != nil {
 		return StepResult{}, err
 	}
@@ -120,7 +158,7 @@ func (c *Client) Step(ctx context.Context, f *world.Frame) (StepResult, error) {
 	case a := <-answer: // it was the last thing to come
 		return a.result, a.err
 	default:
-		return StepResult{}, fmt.Errorf("step to %d ns: the connection broke", f.Until)
+		return StepResult{}, errors.New("the connection broke")
 	}
 }
 
@@ -131,11 +169,9 @@ type stepAnswer struct {
 }
 
 // step sends a step, whose answer comes on the channel.
-func (l *link) step(f *world.Frame) (<-chan stepAnswer, error) {
-	var w stepWriter
-	payload := w.step(nil, f)
+func (l *link) step(payload []byte) (<-chan stepAnswer, error) {
 	if len(payload) > maxStep {
-		return nil, fmt.Errorf("step to %d ns: %w: %d bytes, the most are %d", f.Until, ErrTooLarge, len(payload), maxStep)
+		return nil, fmt.Errorf("%w: %d bytes, the most are %d", ErrTooLarge, len(payload), maxStep)
 	}
 	answer := make(chan stepAnswer, 1)
 	l.stepping.Lock() // steps are answered in the order in which they are sent

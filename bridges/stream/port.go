@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/world"
 )
@@ -23,8 +25,10 @@ type Stepper interface {
 	// Now returns the simulation time at which the next step begins.
 	Now() simtime.Stamp
 	// StepTo moves the world to the frame's end, as pipeline.StepTo does. The result is valid up to
-	// the next call.
+	// the next call. It is there with an error that wraps world.ErrUnfinished, too.
 	StepTo(ctx context.Context, f *world.Frame) (*StepResult, error)
+	// Reset takes the run back to its beginning, as pipeline.Reset does. The result is as StepTo's.
+	Reset(ctx context.Context, seed uint64) (*StepResult, error)
 }
 
 // Port is a bridge that listens nowhere. It serves the connections that somebody else has
@@ -34,6 +38,7 @@ type Stepper interface {
 type Port struct {
 	Factory
 	address  net.Addr
+	memory   *memory.Budget
 	instance atomic.Pointer[instance]
 	stepper  atomic.Pointer[Stepper]
 	owner    atomic.Pointer[session] // the connection that steps
@@ -42,8 +47,11 @@ type Port struct {
 // PortName is the type of the bridge that a Port is.
 const PortName = "api"
 
-// NewPort returns a port whose connections are accepted at an address.
-func NewPort(address net.Addr) *Port { return &Port{address: address} }
+// NewPort returns a port whose connections are accepted at an address. The memory that clients share with it
+// is taken from a budget while they are connected; nil is without a limit.
+func NewPort(address net.Addr, budget *memory.Budget) *Port {
+	return &Port{address: address, memory: budget}
+}
 
 // Info describes the bridge.
 func (p *Port) Info() bridges.Info {
@@ -143,14 +151,22 @@ func (s *session) move(ctx context.Context) (*StepResult, error) {
 		s.client.SetPolicy(flow.Block)
 		s.server.results.Subscribe(s.client, formPlain)
 	}
-	if !d.request.timed {
-		d.request.frame.Until = (*stepper).Now() + d.request.duration
-	}
-	result, err := (*stepper).StepTo(ctx, &d.request.frame)
-	if err != nil && first {
+	result, err := d.request.make(ctx, *stepper)
+	if err != nil && first && !errors.Is(err, world.ErrUnfinished) {
 		s.disown()
 	}
 	return result, err
+}
+
+// make makes the step that was read.
+func (s *stepRequest) make(ctx context.Context, by Stepper) (*StepResult, error) {
+	switch {
+	case s.resets:
+		return by.Reset(ctx, s.seed)
+	case !s.timed:
+		s.frame.Until = by.Now() + s.duration
+	}
+	return by.StepTo(ctx, &s.frame)
 }
 
 // disown lets others step.

@@ -22,13 +22,13 @@ import (
 // receiver is a client of the test's own making, after docs/stream-protocol.md. It wants
 // everything, shows that it is alive, and comes again when it was disconnected.
 type receiver struct {
+	bridgetest.Gate
 	address string
 
 	mu       sync.Mutex
 	cancel   context.CancelFunc // guarded by mu: nil while it doesn't run
 	done     chan struct{}      // guarded by mu
 	conn     net.Conn           // guarded by mu: nil while disconnected
-	gate     chan struct{}      // guarded by mu: not nil while stalled, closed by Resume
 	ready    map[string]bool    // guarded by mu
 	received map[string]int     // guarded by mu
 }
@@ -127,15 +127,8 @@ func (r *receiver) read(ctx context.Context, in io.Reader) error {
 		if err := r.frame(topics, in); err != nil {
 			return err
 		}
-		r.mu.Lock()
-		gate := r.gate
-		r.mu.Unlock()
-		if gate != nil {
-			select {
-			case <-gate:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+		if err := r.Pass(ctx); err != nil {
+			return err
 		}
 	}
 }
@@ -188,21 +181,6 @@ func (r *receiver) Kill(t *testing.T) {
 	if cancel != nil {
 		cancel()
 		<-done
-	}
-}
-
-func (r *receiver) Stall(*testing.T) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.gate = make(chan struct{})
-}
-
-func (r *receiver) Resume(*testing.T) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.gate != nil {
-		close(r.gate)
-		r.gate = nil
 	}
 }
 

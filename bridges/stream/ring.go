@@ -7,6 +7,8 @@ import (
 	"net"
 	"slices"
 	"sync"
+
+	"github.com/raybridge/raybridge/memory"
 )
 
 // Bounds of the memory that a client shares.
@@ -30,6 +32,7 @@ type ring struct {
 	free   []span            // guarded by mu: by offset, none beside another
 	leased map[uint64]uint64 // guarded by mu: the ends of messages by their offsets
 	unmap  func([]byte) error
+	budget *memory.Budget // of all clients, from which the memory was taken
 }
 
 type span struct{ begin, end uint64 }
@@ -105,16 +108,18 @@ func (r *ring) release(at uint64) error {
 	return nil
 }
 
-// close gives the server's view of the memory up. The client's stays.
+// close gives the server's view of the memory up, and its share of the budget back. The client's view
+// stays until the client unmaps it.
 func (r *ring) close() error {
 	if r == nil {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	memory := r.memory
+	b := r.memory
 	r.memory = nil
-	return r.unmap(memory)
+	r.budget.Give(int64(len(b)))
+	return r.unmap(b)
 }
 
 // share reads a frame about shared memory.
@@ -141,7 +146,7 @@ func (s *session) openRing(payload []byte) error {
 	if s.drive.counts = s.client.Deliveries(s.drive.counts); len(s.drive.counts) > 0 || s.ring != nil {
 		return s.bye(fmt.Errorf("%w: shared memory is asked for once, before any stream", ErrMalformed))
 	}
-	made, err := shareWith(s.client.Conn(), size)
+	made, err := shareWith(s.client.Conn(), size, s.server.port.memory)
 	if err != nil {
 		refusal := appendString(le.AppendUint16(nil, uint16(StatusTooLarge)), err.Error())
 		return s.client.Post(appendControl(nil, controlRing, append(refusal, make([]byte, 12)...)))
@@ -152,8 +157,8 @@ func (s *session) openRing(payload []byte) error {
 	return nil
 }
 
-// shareWith makes memory and sends it over a connection.
-func shareWith(conn net.Conn, size uint64) (*ring, error) {
+// shareWith takes memory from a budget and sends it over a connection.
+func shareWith(conn net.Conn, size uint64, budget *memory.Budget) (*ring, error) {
 	local, err := localConn(conn)
 	switch {
 	case err != nil:
@@ -161,7 +166,16 @@ func shareWith(conn net.Conn, size uint64) (*ring, error) {
 	case size < 1<<20 || size > maxRing:
 		return nil, fmt.Errorf("%w of %d bytes, the range is 1 MiB to %d MiB", errNoRing, size, maxRing>>20)
 	}
-	return shareRing(local, size)
+	if err := budget.Take("the memory that a client shares", int64(size)); err != nil {
+		return nil, fmt.Errorf("%w: %w", errNoRing, err)
+	}
+	made, err := shareRing(local, size)
+	if err != nil {
+		budget.Give(int64(size))
+		return nil, err
+	}
+	made.budget = budget
+	return made, nil
 }
 
 // ringAnswer is the frame that comes with the memory's descriptor.

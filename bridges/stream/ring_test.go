@@ -175,6 +175,34 @@ func TestNoSharedMemory(t *testing.T) {
 	}
 }
 
+// TestSharedMemoryHasABudget: all clients share one, and who leaves gives back what he had.
+func TestSharedMemoryHasABudget(t *testing.T) {
+	s := newSite(t, "unix", filepath.Join(t.TempDir(), "api"))
+	ask := func(conn *net.UnixConn, size uint64) (payload []byte, given bool) {
+		t.Helper()
+		_, err := conn.Write(ringFrame(size))
+		require.NoError(t, err)
+		payload, file := control(t, conn, 10)
+		if file != -1 {
+			_ = syscall.Close(file)
+		}
+		return payload, file != -1
+	}
+	first, second := local(t, s, helloNone), local(t, s, helloNone)
+	_, given := ask(first, siteMemory-1<<20)
+	require.True(t, given)
+	payload, given := ask(second, 2<<20)
+	require.False(t, given)
+	assert.Contains(t, string(payload), "not enough memory: the memory that a client shares needs 2.0 MiB beside 63.0 MiB that are held, the limit is 64.0 MiB")
+	_, given = ask(second, 1<<20)
+	require.True(t, given, "less is there, and the connection lives")
+	assert.EqualValues(t, siteMemory, s.memory.Held())
+	require.NoError(t, first.Close())
+	require.Eventually(t, func() bool { return s.memory.Held() == 1<<20 }, limit, time.Millisecond)
+	require.NoError(t, second.Close())
+	require.Eventually(t, func() bool { return s.memory.Held() == 0 }, limit, time.Millisecond)
+}
+
 // Over TCP there is none.
 func TestNoSharedMemoryOverTCP(t *testing.T) {
 	remote := newSite(t, "tcp", "127.0.0.1:0")

@@ -4,15 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"unicode/utf8"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/raybridge/raybridge/internal/protowalk"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/world"
 )
 
-// StepResult is what a step brought, as the server tells it.
+// StepResult is what a step brought, as the server tells it. Of one that wraps world.ErrUnfinished it tells
+// where time stands, who came and the ego.
 type StepResult struct {
 	// Stamp is the simulation time at the step's end, Frame the number of the world's frame there.
 	Stamp simtime.Stamp
@@ -40,6 +42,7 @@ type Delivery struct {
 var stepFailures = [...]error{
 	1: world.ErrBusy, 2: world.ErrMode, 3: world.ErrTime, 4: world.ErrValue, 5: world.ErrUnknownActor,
 	6: world.ErrDuplicate, 7: world.ErrFull, 8: ErrMalformed, 9: world.ErrEnded,
+	10: world.ErrUnknownSignal,
 }
 
 // Flags of a State, and how many values it has at most.
@@ -60,7 +63,10 @@ type stepRequest struct {
 	frame    world.Frame
 	duration simtime.Stamp // 0 where the frame says until when
 	timed    bool          // it says until when
+	resets   bool          // it is a reset, to this seed
+	seed     uint64
 	ego      world.State
+	flags    uint64
 	values   [maxValues]float64
 	count    int // of values
 }
@@ -69,48 +75,63 @@ type stepRequest struct {
 // or ErrTooLarge, in a *world.ActorError where an entry of a list is at fault.
 func (s *stepRequest) read(b []byte) error {
 	f := &s.frame
-	*f = world.Frame{Spawn: f.Spawn[:0], Remove: f.Remove[:0], Actors: f.Actors[:0]}
-	s.duration, s.timed = 0, false
-	w := walk{rest: b}
-	for w.next() {
-		switch w.field {
+	*f = world.Frame{Spawn: f.Spawn[:0], Remove: f.Remove[:0], Actors: f.Actors[:0], Signals: f.Signals[:0]}
+	s.duration, s.timed, s.resets = 0, false, false
+	w := over(b)
+	for w.Next() {
+		switch w.Field {
 		case 1:
-			f.Until, s.timed = simtime.Stamp(w.fixed64()), true
+			f.Until, s.timed = simtime.Stamp(w.Fixed64()), true
 		case 2:
-			s.duration = simtime.Stamp(w.fixed64())
+			s.duration = simtime.Stamp(w.Fixed64())
 		case 3:
 			var spawn *world.Spawn
 			if f.Spawn, spawn = entry(&w, f.Spawn, "spawn"); spawn != nil {
-				err := s.spawn(spawn, w.message())
+				err := s.spawn(spawn, w.Message())
 				w.blame(err, "spawn", len(f.Spawn)-1, world.Ref{Name: spawn.Name})
 			}
 		case 4:
 			var ref *world.Ref
 			if f.Remove, ref = entry(&w, f.Remove, "remove"); ref != nil {
 				a := world.Actor{Ref: *ref}
-				err := s.actor(&a, w.message(), true)
+				err := s.actor(&a, w.Message(), true)
 				*ref = a.Ref
 				w.blame(err, "remove", len(f.Remove)-1, a.Ref)
 			}
 		case 5:
 			var a *world.Actor
 			if f.Actors, a = entry(&w, f.Actors, "actors"); a != nil {
-				err := s.actor(a, w.message(), false)
+				err := s.actor(a, w.Message(), false)
 				w.blame(err, "actors", len(f.Actors)-1, a.Ref)
 			}
 		case 6:
-			f.Complete = w.varint() != 0
+			f.Complete = w.Varint() != 0
 		case 7:
 			f.Ego = &s.ego
-			w.blame(s.state(&s.ego, w.message()), "ego", 0, world.Ref{})
+			w.blame(s.state(&s.ego, w.Message()), "ego", 0, world.Ref{})
 		case 8:
-			if f.Wait = world.Wait(min(w.varint(), math.MaxUint8)); f.Wait > world.None {
-				w.fail(fmt.Errorf("%w: wait %d", ErrMalformed, f.Wait))
+			if f.Wait = world.Wait(min(w.Varint(), math.MaxUint8)); f.Wait > world.None {
+				w.Fail(fmt.Errorf("%w: wait %d", ErrMalformed, f.Wait))
 			}
+		case 9:
+			var signal *world.Signal
+			if f.Signals, signal = entry(&w, f.Signals, world.ListSignals); signal != nil {
+				err := readSignal(signal, w.Message())
+				w.blame(err, world.ListSignals, len(f.Signals)-1, signal.Ref)
+			}
+		case 15:
+			s.resets, s.seed = true, w.Varint()
 		}
 	}
-	if w.err != nil {
-		return w.err
+	if w.Err != nil {
+		return w.Err
+	}
+	switch {
+	case !s.resets:
+	case s.timed, s.duration != 0, len(f.Spawn)+len(f.Remove)+len(f.Actors) > 0, f.Complete, f.Ego != nil:
+		return fmt.Errorf("%w: a reset has nothing else", ErrMalformed)
+	default:
+		return nil
 	}
 	if s.timed == (s.duration != 0) {
 		return fmt.Errorf("%w: a step has until or a duration, one of them", ErrMalformed)
@@ -118,119 +139,148 @@ func (s *stepRequest) read(b []byte) error {
 	return nil
 }
 
-// actor reads an Actor; without is one of which only the name counts.
-func (s *stepRequest) actor(a *world.Actor, b []byte, without bool) error {
-	name := a.Name
-	*a = world.Actor{}
-	flags, w := s.begin(b)
-	for w.next() {
-		switch w.field {
+// readSignal reads a Signal.
+func readSignal(to *world.Signal, b []byte) error {
+	name := to.Name
+	*to = world.Signal{}
+	w := over(b)
+	for w.Next() {
+		switch w.Field {
 		case 1:
-			flags = w.varint()
+			to.Handle = w.Fixed32()
 		case 2:
-			s.doubles(&w)
+			to.Name = w.Text(name)
 		case 3:
-			a.Handle = w.fixed32()
-		case 4:
-			a.Name = w.text(name)
+			if to.State = world.SignalState(min(w.Varint(), math.MaxUint8)); !to.State.Known() {
+				w.Fail(fmt.Errorf("%w: %v", ErrMalformed, to.State))
+			}
 		}
 	}
-	if w.err != nil || without {
-		return w.err
+	return w.Err
+}
+
+// actor reads an Actor; without is one of which only the name counts.
+func (s *stepRequest) actor(a *world.Actor, b []byte, without bool) error {
+	name, room := a.Name, a.State
+	*a = world.Actor{}
+	w := s.begin(b)
+	for w.Next() {
+		switch w.Field {
+		case 1, 2:
+			s.part(&w)
+		case 3:
+			a.Handle = w.Fixed32()
+		case 4:
+			a.Name = w.Text(name)
+		case 5, 6:
+			readJoints(&w, &a.State, room)
+		}
 	}
-	return s.fill(&a.State, flags)
+	if w.Err != nil || without {
+		return w.Err
+	}
+	return s.fill(&a.State)
 }
 
 // state reads a State.
 func (s *stepRequest) state(to *world.State, b []byte) error {
+	room := *to
 	*to = world.State{}
-	flags, w := s.begin(b)
-	for w.next() {
-		switch w.field {
-		case 1:
-			flags = w.varint()
-		case 2:
-			s.doubles(&w)
+	w := s.begin(b)
+	for w.Next() {
+		switch w.Field {
+		case 5, 6:
+			readJoints(&w, to, room)
+		default:
+			s.part(&w)
 		}
 	}
-	if w.err != nil {
-		return w.err
+	if w.Err != nil {
+		return w.Err
 	}
-	return s.fill(to, flags)
+	return s.fill(to)
+}
+
+// readJoints reads some of a state's joints, into the room that another state has for them.
+func readJoints(w *walk, to *world.State, room world.State) {
+	if w.Field == 6 {
+		if to.JointNames == nil {
+			to.JointNames = room.JointNames[:0]
+		}
+		before := ""
+		if n := len(to.JointNames); n < len(room.JointNames) {
+			before = room.JointNames[n]
+		}
+		to.JointNames = append(to.JointNames, w.Text(before))
+		return
+	}
+	if to.Joints == nil {
+		to.Joints = room.Joints[:0]
+	}
+	at, n := len(to.Joints), w.Doubles(nil, 0)
+	to.Joints = slices.Grow(to.Joints, n)[:at+n]
+	w.Doubles(to.Joints, at)
 }
 
 // spawn reads a Spawn.
 func (s *stepRequest) spawn(to *world.Spawn, b []byte) error {
-	name, model := to.Name, to.Model
+	name, model, room := to.Name, to.Model, to.State
 	*to = world.Spawn{}
 	var state []byte
-	_, w := s.begin(b)
-	for w.next() {
-		switch w.field {
+	w := s.begin(b)
+	for w.Next() {
+		switch w.Field {
 		case 1:
-			to.Name = w.text(name)
+			to.Name = w.Text(name)
 		case 2:
-			to.Model = w.text(model)
+			to.Model = w.Text(model)
 		case 3:
-			s.doubles(&w)
+			s.count = w.Doubles(s.values[:], s.count)
 		case 4:
-			if to.Reference = world.Reference(min(w.varint(), math.MaxUint8)); to.Reference > world.FrontBumper {
-				w.fail(fmt.Errorf("%w: reference %d", ErrMalformed, to.Reference))
+			if to.Reference = world.Reference(min(w.Varint(), math.MaxUint8)); to.Reference > world.FrontBumper {
+				w.Fail(fmt.Errorf("%w: reference %d", ErrMalformed, to.Reference))
 			}
 		case 5:
-			to.OnGround = w.varint() != 0
+			to.OnGround = w.Varint() != 0
 		case 6:
-			state = w.message()
+			state = w.Message()
+		case 7:
+			var err error
+			if to.Color, err = world.RGB(w.Varint()); err != nil {
+				w.Fail(fmt.Errorf("%w: %w", ErrMalformed, err))
+			}
 		}
 	}
 	switch {
-	case w.err != nil:
-		return w.err
+	case w.Err != nil:
+		return w.Err
 	case s.count != 0 && s.count != len(to.Size):
 		return fmt.Errorf("%w: a size of %d numbers, it has %d", ErrMalformed, s.count, len(to.Size))
 	}
 	copy(to.Size[:], s.values[:s.count])
+	to.State = room
 	return s.state(&to.State, state)
 }
 
 // begin begins to read a message with values.
-func (s *stepRequest) begin(b []byte) (flags uint64, w walk) {
-	s.count = 0
-	return 0, walk{rest: b}
+func (s *stepRequest) begin(b []byte) walk {
+	s.flags, s.count = 0, 0
+	return over(b)
 }
 
-// doubles reads some of a message's values: packed ones, or a single one.
-func (s *stepRequest) doubles(w *walk) {
-	b := w.bytes
-	switch w.kind {
-	case protowire.Fixed64Type:
-		s.value(w.bits)
-		return
-	case protowire.BytesType:
-		if len(b)%8 == 0 {
-			break
-		}
-		fallthrough
-	default:
-		w.fail(fmt.Errorf("%w: field %d has no doubles", ErrMalformed, w.field))
-		return
+// part reads the field if it is one of a State. An Actor has them, too.
+func (s *stepRequest) part(w *walk) {
+	switch w.Field {
+	case 1:
+		s.flags = w.Varint()
+	case 2:
+		s.count = w.Doubles(s.values[:], s.count)
 	}
-	for ; len(b) > 0; b = b[8:] {
-		s.value(le.Uint64(b))
-	}
-}
-
-// value keeps one of a message's values. Of too many it counts the rest.
-func (s *stepRequest) value(bits uint64) {
-	if s.count < maxValues {
-		s.values[s.count] = math.Float64frombits(bits)
-	}
-	s.count++
 }
 
 // fill makes a state of the values.
-func (s *stepRequest) fill(to *world.State, flags uint64) error {
-	want := poseValues
+func (s *stepRequest) fill(to *world.State) error {
+	want, flags := poseValues, s.flags
 	to.VelocityKnown, to.AngularVelocityKnown, to.Jump = flags&stateVelocity != 0, flags&stateAngular != 0, flags&stateJump != 0
 	to.Lights = world.Lights(flags >> stateLights)
 	for _, known := range [...]bool{to.VelocityKnown, to.AngularVelocityKnown} {
@@ -255,7 +305,7 @@ func (s *stepRequest) fill(to *world.State, flags uint64) error {
 // entry makes a list longer by one, in the memory that it has. The entry is what was there before.
 func entry[T any](w *walk, list []T, what string) ([]T, *T) {
 	if len(list) == maxEntries {
-		w.fail(fmt.Errorf("%w: more than %d entries of %s", ErrTooLarge, maxEntries, what))
+		w.Fail(fmt.Errorf("%w: more than %d entries of %s", ErrTooLarge, maxEntries, what))
 		return list, nil
 	}
 	if len(list) < cap(list) {
@@ -267,115 +317,30 @@ func entry[T any](w *walk, list []T, what string) ([]T, *T) {
 	return list, &list[len(list)-1]
 }
 
-// walk goes over the fields of a protobuf message.
-type walk struct {
-	rest  []byte
-	field protowire.Number
-	kind  protowire.Type
-	bits  uint64
-	bytes []byte
-	err   error // the first one
-}
+// walk goes over the fields of a message of step.proto.
+type walk struct{ protowalk.Walk }
 
-// next goes to the next field; false at the end and after an error.
-func (w *walk) next() bool {
-	if len(w.rest) == 0 || w.err != nil {
-		return false
-	}
-	field, kind, n := protowire.ConsumeTag(w.rest)
-	if n < 0 {
-		return w.cut(n)
-	}
-	w.field, w.kind, w.bits, w.bytes, w.rest = field, kind, 0, nil, w.rest[n:]
-	switch kind {
-	case protowire.VarintType:
-		w.bits, n = protowire.ConsumeVarint(w.rest)
-	case protowire.Fixed64Type:
-		w.bits, n = protowire.ConsumeFixed64(w.rest)
-	case protowire.Fixed32Type:
-		var bits uint32
-		bits, n = protowire.ConsumeFixed32(w.rest)
-		w.bits = uint64(bits)
-	case protowire.BytesType:
-		w.bytes, n = protowire.ConsumeBytes(w.rest)
-	default:
-		n = protowire.ConsumeFieldValue(field, kind, w.rest)
-	}
-	if n < 0 {
-		return w.cut(n)
-	}
-	w.rest = w.rest[n:]
-	return true
-}
-
-func (w *walk) cut(n int) bool {
-	w.fail(fmt.Errorf("%w: %w", ErrMalformed, protowire.ParseError(n)))
-	return false
-}
-
-// fail keeps the first error.
-func (w *walk) fail(err error) {
-	if w.err == nil {
-		w.err = err
-	}
-}
+func over(message []byte) walk { return walk{protowalk.Over(message, ErrMalformed)} }
 
 // blame keeps an error of an entry, with its place.
 func (w *walk) blame(err error, list string, index int, who world.Ref) {
 	if err != nil {
-		w.fail(&world.ActorError{List: list, Index: index, Actor: who, Err: err})
-	}
-}
-
-// is reports whether the field has the wire type that it should have.
-func (w *walk) is(kind protowire.Type) bool {
-	if w.kind != kind {
-		w.fail(fmt.Errorf("%w: field %d has wire type %d, want %d", ErrMalformed, w.field, w.kind, kind))
-	}
-	return w.kind == kind
-}
-
-func (w *walk) varint() uint64 {
-	w.is(protowire.VarintType)
-	return w.bits
-}
-
-func (w *walk) fixed64() uint64 {
-	w.is(protowire.Fixed64Type)
-	return w.bits
-}
-
-func (w *walk) fixed32() uint32 {
-	w.is(protowire.Fixed32Type)
-	return uint32(w.bits)
-}
-
-func (w *walk) message() []byte {
-	w.is(protowire.BytesType)
-	return w.bytes
-}
-
-// text returns a string, which is the one from before if it is the same.
-func (w *walk) text(before string) string {
-	switch b := w.message(); {
-	case string(b) == before:
-		return before
-	case !utf8.Valid(b):
-		w.fail(fmt.Errorf("%w: field %d is not UTF-8", ErrMalformed, w.field))
-		return ""
-	default:
-		return string(b)
+		w.Fail(&world.ActorError{List: list, Index: index, Actor: who, Err: err})
 	}
 }
 
 // stepWriter appends messages of step.proto. Its memory is used again.
 type stepWriter struct{ part []byte }
 
-// result appends a StepResult: what the step brought, or why it was refused.
+// result appends a StepResult: what the step brought, or why it was refused. One that was applied
+// has both.
 func (s *stepWriter) result(b []byte, r *StepResult, failure error) []byte {
 	if failure != nil {
 		s.part = appendFailure(s.part[:0], failure)
-		return appendBytes(b, 6, s.part)
+		b = appendBytes(b, 6, s.part)
+		if !errors.Is(failure, world.ErrUnfinished) {
+			return b
+		}
 	}
 	b = appendFixed64(b, 1, uint64(r.Stamp))
 	b = appendVarint(b, 2, r.Frame)
@@ -413,7 +378,7 @@ func appendFailure(b []byte, err error) []byte {
 		b = protowire.AppendFixed32(protowire.AppendTag(b, 5, protowire.Fixed32Type), actor.Actor.Handle)
 		b = appendText(b, 6, actor.Actor.Name)
 	}
-	return b
+	return appendVarint(b, 7, protowire.EncodeBool(errors.Is(err, world.ErrUnfinished)))
 }
 
 // step appends a Step.
@@ -426,6 +391,10 @@ func (s *stepWriter) step(b []byte, f *world.Frame) []byte {
 		s.part = appendVarint(s.part, 4, uint64(spawn.Reference))
 		s.part = appendVarint(s.part, 5, protowire.EncodeBool(spawn.OnGround))
 		s.part = appendBytes(s.part, 6, appendState(nil, &spawn.State))
+		if c := spawn.Color; c.Known {
+			s.part = protowire.AppendTag(s.part, 7, protowire.VarintType)
+			s.part = protowire.AppendVarint(s.part, uint64(c.R)<<16|uint64(c.G)<<8|uint64(c.B))
+		}
 		b = appendBytes(b, 3, s.part)
 	}
 	for _, ref := range f.Remove {
@@ -441,7 +410,19 @@ func (s *stepWriter) step(b []byte, f *world.Frame) []byte {
 		s.part = appendState(s.part[:0], f.Ego)
 		b = appendBytes(b, 7, s.part)
 	}
-	return appendVarint(b, 8, uint64(f.Wait))
+	b = appendVarint(b, 8, uint64(f.Wait))
+	for i := range f.Signals {
+		signal := &f.Signals[i]
+		s.part = protowire.AppendFixed32(protowire.AppendTag(s.part[:0], 1, protowire.Fixed32Type), signal.Handle)
+		s.part = appendVarint(appendText(s.part, 2, signal.Name), 3, uint64(signal.State))
+		b = appendBytes(b, 9, s.part)
+	}
+	return b
+}
+
+// appendReset appends a Step that takes the run back.
+func appendReset(b []byte, seed uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(b, 15, protowire.VarintType), seed)
 }
 
 func appendRef(b []byte, ref world.Ref) []byte {
@@ -465,7 +446,14 @@ func appendState(b []byte, s *world.State) []byte {
 	if s.Jump {
 		flags |= stateJump
 	}
-	return appendDoubles(appendVarint(b, 1, flags), 2, values[:n])
+	b = appendDoubles(appendVarint(b, 1, flags), 2, values[:n])
+	if len(s.Joints) > 0 {
+		b = appendDoubles(b, 5, s.Joints)
+	}
+	for _, name := range s.JointNames {
+		b = protowire.AppendString(protowire.AppendTag(b, 6, protowire.BytesType), name)
+	}
+	return b
 }
 
 func appendDoubles(b []byte, field protowire.Number, values []float64) []byte {
@@ -502,51 +490,51 @@ func appendText(b []byte, field protowire.Number, v string) []byte {
 // the server's text, or wraps ErrMalformed.
 func readStepResult(b []byte) (r StepResult, err error) {
 	var s stepRequest
-	w := walk{rest: b}
-	for w.next() {
-		switch w.field {
+	var failure error
+	w := over(b)
+	for w.Next() {
+		switch w.Field {
 		case 1:
-			r.Stamp = simtime.Stamp(w.fixed64())
+			r.Stamp = simtime.Stamp(w.Fixed64())
 		case 2:
-			r.Frame = w.varint()
+			r.Frame = w.Varint()
 		case 3:
-			for list := w.message(); len(list) >= 4; list = list[4:] {
+			for list := w.Message(); len(list) >= 4; list = list[4:] {
 				r.Spawned = append(r.Spawned, le.Uint32(list))
 			}
 		case 4:
 			r.Deliveries = append(r.Deliveries, readDelivery(&w))
 		case 5:
-			w.blame(s.state(&r.Ego, w.message()), "ego", 0, world.Ref{})
+			w.blame(s.state(&r.Ego, w.Message()), "ego", 0, world.Ref{})
 		case 6:
-			w.fail(readFailure(w.message()))
+			failure = readFailure(w.Message())
 		}
 	}
-	return r, w.err
+	w.Fail(failure)
+	return r, w.Err
 }
 
 func readDelivery(outer *walk) (d Delivery) {
-	w := walk{rest: outer.message()}
-	for w.next() {
-		switch w.field {
+	w := over(outer.Message())
+	for w.Next() {
+		switch w.Field {
 		case 1:
-			d.Sensor = w.text("")
+			d.Sensor = w.Text("")
 		case 2:
-			d.Seq = w.varint()
+			d.Seq = w.Varint()
 		case 3:
-			d.Due = simtime.Stamp(w.fixed64())
+			d.Due = simtime.Stamp(w.Fixed64())
 		case 4:
-			d.Messages = int(w.varint())
+			d.Messages = int(w.Varint())
 		case 5:
-			d.Missing = w.text("")
+			d.Missing = w.Text("")
 		}
 	}
-	if w.err != nil {
-		outer.fail(w.err)
-	}
+	outer.Fail(w.Err)
 	return d
 }
 
-// stepError is why a server refused a step, in its words.
+// stepError is why a server refused a step or did not end it, in its words.
 type stepError struct {
 	text string
 	kind error
@@ -558,27 +546,30 @@ func (e *stepError) Unwrap() error { return e.kind }
 
 func readFailure(b []byte) error {
 	var status uint64
+	var applied bool
 	var e stepError
 	var actor world.ActorError
-	w := walk{rest: b}
-	for w.next() {
-		switch w.field {
+	w := over(b)
+	for w.Next() {
+		switch w.Field {
 		case 1:
-			status = w.varint()
+			status = w.Varint()
 		case 2:
-			e.text = w.text("")
+			e.text = w.Text("")
 		case 3:
-			actor.List = w.text("")
+			actor.List = w.Text("")
 		case 4:
-			actor.Index = int(w.varint())
+			actor.Index = int(w.Varint())
 		case 5:
-			actor.Actor.Handle = w.fixed32()
+			actor.Actor.Handle = w.Fixed32()
 		case 6:
-			actor.Actor.Name = w.text("")
+			actor.Actor.Name = w.Text("")
+		case 7:
+			applied = w.Varint() != 0
 		}
 	}
-	if w.err != nil {
-		return w.err
+	if w.Err != nil {
+		return w.Err
 	}
 	if e.text == "" {
 		e.text = "the step failed, and the server doesn't say why"
@@ -588,6 +579,9 @@ func readFailure(b []byte) error {
 	}
 	if actor.List != "" {
 		actor.Err, e.kind = e.kind, &actor
+	}
+	if applied {
+		e.kind = errors.Join(world.ErrUnfinished, e.kind)
 	}
 	return &e
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -42,15 +43,18 @@ func schema(t testing.TB, name, text string) *dynamicpb.Message {
 // places are the reference for a frame, in text.
 const places = `
 until: 1500000000
-spawn {name: "a" model: "vehicle.sedan" size: [4, 2, 1.5] reference: REAR_AXLE on_ground: true
-  state {flags: 4 values: [1, 2, 3, 0, 0, 0, 1]}}
+spawn {name: "a" model: "vehicle.sedan" size: [4, 2, 1.5] reference: REAR_AXLE on_ground: true color: 0x1e90ff
+  state {flags: 4 values: [1, 2, 3, 0, 0, 0, 1] joints: [0.5, -0.25] joint_names: ["door", "wheel"]}}
 remove {handle: 9}
 remove {name: "old"}
-actors {handle: 7 flags: 3 values: [1, 2, 3, 0, 0, 0.6, 0.8, 4, 5, 6, 7, 8, 9]}
+actors {handle: 7 flags: 3 values: [1, 2, 3, 0, 0, 0.6, 0.8, 4, 5, 6, 7, 8, 9] joints: [0.125]}
 actors {name: "b" flags: 1538 values: [-1, -2, -3, 0, 0, 0, 1, 0.5, 0.25, 0.125]}
 complete: true
 ego {flags: 1 values: [10, 20, 0, 0, 0, 0, 1, 3, 0, 0]}
 wait: NONE
+signals {id: 3 state: YELLOW}
+signals {name: "J7" state: OFF}
+signals {name: "J8"}
 `
 
 func placesFrame() *world.Frame {
@@ -61,12 +65,14 @@ func placesFrame() *world.Frame {
 		Until: 1_500_000_000, Complete: true, Wait: world.None,
 		Spawn: []world.Spawn{{
 			Name: "a", Model: "vehicle.sedan", Size: mgl64.Vec3{4, 2, 1.5}, Reference: world.RearAxle, OnGround: true,
-			State: world.State{Pose: at(1, 2, 3, 0, 1), Jump: true},
+			Color: world.Color{R: 0x1e, G: 0x90, B: 0xff, Known: true},
+			State: world.State{Pose: at(1, 2, 3, 0, 1), Jump: true, Joints: []float64{0.5, -0.25}, JointNames: []string{"door", "wheel"}},
 		}},
 		Remove: []world.Ref{{Handle: 9}, {Name: "old"}},
 		Actors: []world.Actor{
 			{Ref: world.Ref{Handle: 7}, State: world.State{
 				Pose: at(1, 2, 3, 0.6, 0.8), Velocity: mgl64.Vec3{4, 5, 6}, AngularVelocity: mgl64.Vec3{7, 8, 9}, VelocityKnown: true, AngularVelocityKnown: true,
+				Joints: []float64{0.125},
 			}},
 			{Ref: world.Ref{Name: "b"}, State: world.State{
 				Pose: at(-1, -2, -3, 0, 1), AngularVelocity: mgl64.Vec3{0.5, 0.25, 0.125}, AngularVelocityKnown: true,
@@ -74,6 +80,9 @@ func placesFrame() *world.Frame {
 			}},
 		},
 		Ego: &world.State{Pose: at(10, 20, 0, 0, 1), Velocity: mgl64.Vec3{3, 0, 0}, VelocityKnown: true},
+		Signals: []world.Signal{
+			{Ref: world.Ref{Handle: 3}, State: world.SignalYellow}, {Ref: world.Ref{Name: "J7"}, State: world.SignalOff}, {Ref: world.Ref{Name: "J8"}},
+		},
 	}
 }
 
@@ -98,7 +107,7 @@ func TestStepIsProtobuf(t *testing.T) {
 	f, duration, err := reader.Read(b)
 	require.NoError(t, err)
 	assert.Equal(t, simtime.Stamp(100), duration)
-	assert.Equal(t, &world.Frame{Spawn: f.Spawn[:0], Remove: f.Remove[:0], Actors: []world.Actor{
+	assert.Equal(t, &world.Frame{Spawn: f.Spawn[:0], Remove: f.Remove[:0], Signals: f.Signals[:0], Actors: []world.Actor{
 		{Ref: world.Ref{Handle: 1}, State: world.State{Pose: spatial.Pose{Orientation: mgl64.Quat{W: 1}}}},
 	}}, f, "nothing of the step before is left")
 }
@@ -126,12 +135,17 @@ func TestStepIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                  "until or a duration",
 		"until: 1 duration: 1":              "until or a duration",
-		"until: 1 actors {values: [1, 2]}":  "actors[0] (actor 0): malformed frame: a state of flags 0 has 7 values, not 2",
+		"until: 1 actors {values: [1, 2]}":  "actors[0]: malformed frame: a state of flags 0 has 7 values, not 2",
 		"until: 1 ego {flags: 3 values: 1}": "ego: malformed frame: a state of flags 3 has 13 values, not 1",
-		"until: 1 actors {handle: 3 values: [0,0,0,0,0,0,1,2,3,4,5,6,7,8]}":        "actors[0] (actor 3): malformed frame: a state of flags 0 has 7 values, not 14",
-		`until: 1 spawn {name: "x" state {values: [0,0,0,0,0,0,1]} size: [1]}`:     `spawn[0] (actor "x"): malformed frame: a size of 1 numbers`,
-		`until: 1 spawn {name: "x" reference: 17 state {values: [0,0,0,0,0,0,1]}}`: `spawn[0] (actor "x"): malformed frame: reference 17`,
+		"until: 1 actors {handle: 3 values: [0,0,0,0,0,0,1,2,3,4,5,6,7,8]}":           "actors[0] (actor 3): malformed frame: a state of flags 0 has 7 values, not 14",
+		`until: 1 spawn {name: "x" state {values: [0,0,0,0,0,0,1]} size: [1]}`:        `spawn[0] (actor "x"): malformed frame: a size of 1 numbers`,
+		`until: 1 spawn {name: "x" reference: 17 state {values: [0,0,0,0,0,0,1]}}`:    `spawn[0] (actor "x"): malformed frame: reference 17`,
+		`until: 1 spawn {name: "x" color: 0x1000000 state {values: [0,0,0,0,0,0,1]}}`: `spawn[0] (actor "x"): malformed frame: value is not usable: color 0x1000000`,
 		"until: 1 wait: 900": "wait 255",
+		"until: 1 reset: 0":  "a reset has nothing else",
+		"reset: 5 ego {flags: 0 values: [0,0,0,0,0,0,1]}":             "a reset has nothing else",
+		`until: 1 signals {name: "J7"} signals {name: "J8" state: 4}`: `signals[1] (light "J8"): malformed frame: state 4`,
+		`until: 1 signals {id: 3 state: 256}`:                         "signals[0] (light 3): malformed frame: state 255",
 	} {
 		b, err := proto.MarshalOptions{Deterministic: true}.Marshal(schema(t, "Step", text)) // in the fields' order
 		require.NoError(t, err)
@@ -182,6 +196,7 @@ func TestStepErrorsArrive(t *testing.T) {
 	for _, sent := range []error{
 		world.ErrBusy, world.ErrMode, world.ErrTime, world.ErrUnknownActor, world.ErrDuplicate, world.ErrFull, stream.ErrMalformed, place,
 		&world.ActorError{List: "spawn", Actor: world.Ref{Name: "x"}, Err: world.ErrFull},
+		&world.ActorError{List: world.ListSignals, Index: 2, Actor: world.Ref{Name: "J7"}, Err: world.ErrUnknownSignal},
 	} {
 		_, err := stream.ReadStepResult(stream.AppendStepResult(nil, nil, fmt.Errorf("step to 5 ns: %w", sent)))
 		assert.EqualError(t, err, "step to 5 ns: "+sent.Error())
@@ -198,6 +213,28 @@ func TestStepErrorsArrive(t *testing.T) {
 	}
 	_, err := stream.ReadStepResult(stream.AppendStepResult(nil, nil, errors.New("disk full")))
 	assert.EqualError(t, err, "disk full")
+	assert.NotErrorIs(t, err, world.ErrUnfinished)
+}
+
+// TestAnUnfinishedStepArrives with what it brought, in any order of the fields.
+func TestAnUnfinishedStepArrives(t *testing.T) {
+	want := stream.StepResult{Stamp: 5, Frame: 3, Spawned: []uint32{7}, Ego: world.State{Pose: spatial.Identity()}}
+	for _, why := range []error{world.ErrMode, world.ErrEnded, errors.New("disk full")} {
+		sent := fmt.Errorf("%w: %w", world.ErrUnfinished, why)
+		b := stream.AppendStepResult(nil, &want, sent)
+		message := schema(t, "StepResult", "")
+		require.NoError(t, proto.Unmarshal(b, message))
+		sorted, err := proto.MarshalOptions{Deterministic: true}.Marshal(message) // the error comes last
+		require.NoError(t, err)
+		require.NotEqual(t, b, sorted)
+		for _, answer := range [][]byte{b, sorted} {
+			got, err := stream.ReadStepResult(answer)
+			assert.Equal(t, want, got)
+			assert.EqualError(t, err, sent.Error())
+			require.ErrorIs(t, err, world.ErrUnfinished)
+			assert.Equal(t, why != world.ErrMode, !errors.Is(err, world.ErrMode)) //nolint:errorlint // this one
+		}
+	}
 }
 
 // crowd is a step of n actors by their handles.
@@ -213,7 +250,8 @@ func TestReadingStepsAllocatesNothing(t *testing.T) {
 	var reader stream.StepReader
 	named, err := proto.Marshal(schema(t, "Step", places))
 	require.NoError(t, err)
-	for _, b := range [][]byte{crowd(200), named} {
+	jointed := &world.Frame{Until: 1, Actors: slices.Repeat([]world.Actor{{Ref: world.Ref{Handle: 1}, State: placesFrame().Spawn[0].State}}, 200)}
+	for _, b := range [][]byte{crowd(200), named, stream.AppendStep(nil, jointed)} {
 		assert.Zero(t, testing.AllocsPerRun(50, func() {
 			if _, _, err := reader.Read(b); err != nil {
 				t.Fatal(err)
@@ -262,6 +300,7 @@ func FuzzStepResult(f *testing.F) {
 	f.Add(stream.AppendStepResult(nil, &stream.StepResult{Spawned: []uint32{1}, Deliveries: []stream.Delivery{{Sensor: "a"}}}, nil))
 	f.Add([]byte("\x32\x00")) // a failure that says nothing
 	f.Add(stream.AppendStepResult(nil, nil, &world.ActorError{List: "ego", Err: world.ErrValue}))
+	f.Add(stream.AppendStepResult(nil, &stream.StepResult{Stamp: 1}, world.ErrUnfinished))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := stream.ReadStepResult(b)
 		if err != nil {

@@ -55,15 +55,15 @@ func newBench() *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure sensors, scenes, readback, dispatcher, clock, streams and bridges",
-		Long: "Measure sensors, the building of scenes, the readback pool, the dispatcher, the clock, streams and bridges on this machine.\n\n" +
-			"Without a subcommand it measures everything. Leave the machine alone meanwhile.",
+		Short: "Measure sensors, scenes, readback, dispatcher, clock, streams, bridges and steps",
+		Long: "Measure sensors, the building of scenes, the readback pool, the dispatcher, the clock, streams, bridges and steps of a world on this machine.\n\n" +
+			"Without a subcommand it measures everything but Python. Leave the machine alone meanwhile.",
 		Example: "  raybridge bench --json out/bench.json\n" +
 			"  raybridge bench readback --plot out/readback.html\n" +
 			"  raybridge bench lidar --triangles 1000000 --dump out/dump",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			all := []measurement{bench.Lidar, bench.Camera, bench.BVH, bench.Readback, bench.Dispatch, bench.Clock, bench.Stream, bench.Bridges}
+			all := []measurement{bench.Lidar, bench.Camera, bench.BVH, bench.Readback, bench.Dispatch, bench.Clock, bench.Stream, bench.Bridges, bench.World}
 			return runBench(cmd, &f, subject{measure: all, needsGL: true, draws: true})
 		},
 	}
@@ -91,6 +91,8 @@ func newBench() *cobra.Command {
 		{"clock", "Measure how late the clock's publisher is", bench.Clock, true, true, true},
 		{"stream", "Measure the stream server and client against a bare TCP connection", bench.Stream, false, false, true},
 		{"bridges", "Measure bridges against the plain writers of their protocols", bench.Bridges, false, false, true},
+		{"world", "Measure steps of a world by Go, the stream and JSON", bench.World, false, false, true},
+		{"python", "Measure steps and pictures by the package of Python", bench.Python, false, false, true},
 		{"bvh", "Measure how long a scene takes to be built, and to be loaded from the cache", bench.BVH, false, false, false},
 	} {
 		s := subject{[]measurement{b.measure}, b.gl, b.draws}
@@ -123,7 +125,7 @@ func runBench(cmd *cobra.Command, f *benchFlags, s subject) (err error) {
 	if err != nil {
 		return usage(err)
 	}
-	c.Progress = cmd.ErrOrStderr()
+	c.Progress, c.Open = cmd.ErrOrStderr(), open
 	report := &bench.Report{Machine: bench.ThisMachine()}
 	if s.needsGL {
 		if c.GL, err = gpu.Start(open); err != nil {

@@ -46,7 +46,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"run", "--scene", "c"}, []string{"city"}, ":4"},
 		{[]string{"run", "--scene", "p"}, []string{"plane"}, ":4"},
 		{[]string{"bench", "lidar", "--scene", "c"}, []string{"city"}, ":4"},
-		{[]string{"ctl", "s"}, []string{"sensors", "spawn", "status", "step"}, ":4"},
+		{[]string{"ctl", "s"}, []string{"sensors", "signal", "spawn", "status", "step"}, ":4"},
 		{[]string{"ctl", "remove", ""}, []string{}, ":4"},
 		{[]string{"run", "--scene", "nowhere/"}, []string{"gltf", "glb"}, ":8"},
 	} {

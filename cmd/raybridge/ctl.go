@@ -74,13 +74,14 @@ func newCtl() *cobra.Command {
 		}}
 	}
 	cmd.AddCommand(
-		c.newStep(), c.newSpawn(), c.newMove(),
+		c.newStep(), c.newSpawn(), c.newMove(), c.newSignal(),
 		&cobra.Command{Use: "remove ACTOR", Short: "Remove an actor, by handle or name, in the next step", Args: oneArg("an actor's handle or name"),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return c.ask(cmd, http.MethodDelete, "/v1/actors/"+url.PathEscape(args[0]), nil)
 			}},
 		plain("pause", "Stop time", http.MethodPost, "/v1/pause"),
 		plain("resume", "Let time continue", http.MethodPost, "/v1/resume"),
+		c.newReset(),
 		plain("sensors", "List the sensors", http.MethodGet, "/v1/sensors"),
 		plain("models", "List the models that actors may have", http.MethodGet, "/v1/models"),
 		plain("actors", "List the actors that may move", http.MethodGet, "/v1/actors"),
@@ -115,15 +116,33 @@ func (c *ctl) newStep() *cobra.Command {
 	}
 }
 
-// place is where an actor is put.
+func (c *ctl) newReset() *cobra.Command {
+	var seed uint64
+	cmd := &cobra.Command{
+		Use: "reset", Short: "Take a paused run back to its beginning", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			body := map[string]any{}
+			if cmd.Flags().Changed("seed") {
+				body["seed"] = seed
+			}
+			return c.send(cmd, "/v1/reset", body)
+		},
+	}
+	cmd.Flags().Uint64Var(&seed, "seed", 0, "`SEED` of the sensors' noise (default: the one that it has)")
+	return cmd
+}
+
+// place is where an actor is put, and how its joints are.
 type place struct {
-	at  string
-	yaw float64
+	at     string
+	yaw    float64
+	joints map[string]string
 }
 
 func (p *place) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.at, "at", "", "its place `X,Y[,Z]`, metres; without Z a new actor stands on the ground")
 	cmd.Flags().Float64Var(&p.yaw, "yaw", 0, "its heading, `DEGREES` counter-clockwise from x")
+	cmd.Flags().StringToStringVar(&p.joints, "joint", nil, "values of its joints, `NAME=VALUE,...` in radians or metres; raybridge ctl models lists them")
 }
 
 // fields returns the place as the API takes it; whole is false without a height.
@@ -139,12 +158,20 @@ func (p *place) fields() (fields map[string]any, whole bool, err error) {
 			return nil, false, usage(fmt.Errorf("--at %q: want X,Y or X,Y,Z in metres, such as 10,-2.5", p.at))
 		}
 	}
-	return map[string]any{"position": position, "yaw": p.yaw}, len(numbers) == 3, nil
+	fields = map[string]any{"position": position, "yaw": p.yaw}
+	joints := map[string]float64{}
+	for name, text := range p.joints {
+		if joints[name], err = strconv.ParseFloat(text, 64); err != nil || joints[name]-joints[name] != 0 {
+			return nil, false, usage(fmt.Errorf("--joint %s=%s: want a number in radians or metres", name, text))
+		}
+		fields["joints"] = joints
+	}
+	return fields, len(numbers) == 3, nil
 }
 
 func (c *ctl) newSpawn() *cobra.Command {
 	var p place
-	var name, reference string
+	var name, reference, color string
 	cmd := &cobra.Command{
 		Use: "spawn MODEL --at X,Y[,Z]", Short: "Add an actor in the next step", Args: oneArg("a model, such as vehicle.sedan"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -153,17 +180,20 @@ func (c *ctl) newSpawn() *cobra.Command {
 				return err
 			}
 			fields["model"], fields["name"], fields["reference"], fields["on_ground"] = args[0], name, reference, !whole
+			fields["color"] = color
 			return c.send(cmd, "/v1/actors", fields)
 		},
 	}
 	p.register(cmd)
 	cmd.Flags().StringVar(&name, "name", "", "its `NAME`; without it that of its model and a number")
 	cmd.Flags().StringVar(&reference, "reference", "", "the `POINT` of it that --at is about: ground_centre, box_centre, rear_axle or front_bumper")
+	cmd.Flags().StringVar(&color, "color", "", "the colour of its paint, `#RRGGBB`; without it the model's own")
 	return cmd
 }
 
 func (c *ctl) newMove() *cobra.Command {
 	var p place
+	var jump bool
 	cmd := &cobra.Command{
 		Use: "move ACTOR --at X,Y[,Z]", Short: "Move an actor, by handle or name, to a place in the next step", Args: oneArg("an actor's handle or name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -171,16 +201,39 @@ func (c *ctl) newMove() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if handle, err := strconv.ParseUint(args[0], 10, 32); err == nil {
-				fields["handle"] = handle
-			} else {
-				fields["name"] = args[0]
+			refer(fields, args[0], "handle")
+			if jump {
+				fields["jump"] = true
 			}
 			return c.send(cmd, "/v1/step", map[string]any{"steps": 1, "actors": []any{fields}})
 		},
 	}
 	p.register(cmd)
+	cmd.Flags().BoolVar(&jump, "jump", false, "it is there at once, instead of driving there within the step at whatever speed that takes")
 	return cmd
+}
+
+// refer says who is meant: by a number, which the API calls so, or by name.
+func refer(fields map[string]any, who, number string) {
+	if n, err := strconv.ParseUint(who, 10, 32); err == nil {
+		fields[number] = n
+	} else {
+		fields["name"] = who
+	}
+}
+
+func (c *ctl) newSignal() *cobra.Command {
+	return &cobra.Command{
+		Use: "signal LIGHT red|yellow|green|off", Short: "Switch a traffic light, by id or name, in the next step", Args: upToArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return usage(errors.New("give a light's id or name, and red, yellow, green or off"))
+			}
+			fields := map[string]any{"state": args[1]}
+			refer(fields, args[0], "id")
+			return c.send(cmd, "/v1/step", map[string]any{"steps": 1, "signals": []any{fields}})
+		},
+	}
 }
 
 // send posts what JSON can express.

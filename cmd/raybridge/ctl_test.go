@@ -57,15 +57,21 @@ func TestCtlAsks(t *testing.T) {
 		{[]string{"sensors"}, "GET /v1/sensors"},
 		{[]string{"models"}, "GET /v1/models"},
 		{[]string{"actors"}, "GET /v1/actors"},
+		{[]string{"reset"}, "POST /v1/reset  {}"},
+		{[]string{"reset", "--seed", "7"}, `POST /v1/reset  {"seed":7}`},
 		{[]string{"step"}, `POST /v1/step  {"steps":1}`},
 		{[]string{"step", "100"}, `POST /v1/step  {"steps":100}`},
 		{[]string{"remove", "17"}, "DELETE /v1/actors/17"},
 		{[]string{"remove", "person/1 %"}, "DELETE /v1/actors/person%2F1%20%25"},
 		{[]string{"spawn", "vehicle.sedan", "--at", "-10,2.5", "--yaw", "-90", "--name", "a", "--reference", "rear_axle"},
-			`POST /v1/actors  {"model":"vehicle.sedan","name":"a","on_ground":true,"position":[-10,2.5,0],"reference":"rear_axle","yaw":-90}`},
-		{[]string{"spawn", "box", "--at=1,2,3"}, `POST /v1/actors  {"model":"box","name":"","on_ground":false,"position":[1,2,3],"reference":"","yaw":0}`},
+			`POST /v1/actors  {"color":"","model":"vehicle.sedan","name":"a","on_ground":true,"position":[-10,2.5,0],"reference":"rear_axle","yaw":-90}`},
+		{[]string{"spawn", "box", "--at=1,2,3", "--color=#1e90ff"}, `POST /v1/actors  {"color":"#1e90ff","model":"box","name":"","on_ground":false,"position":[1,2,3],"reference":"","yaw":0}`},
 		{[]string{"move", "a", "--at", "1, 2", "--yaw", "3"}, `POST /v1/step  {"actors":[{"name":"a","position":[1,2,0],"yaw":3}],"steps":1}`},
+		{[]string{"move", "b", "--at", "1,2", "--joint", "arm=-0.5,door=1"}, `POST /v1/step  {"actors":[{"joints":{"arm":-0.5,"door":1},"name":"b","position":[1,2,0],"yaw":0}],"steps":1}`},
+		{[]string{"move", "a", "--at", "1,2", "--jump"}, `POST /v1/step  {"actors":[{"jump":true,"name":"a","position":[1,2,0],"yaw":0}],"steps":1}`},
 		{[]string{"move", "17", "--at", "1,2,3"}, `POST /v1/step  {"actors":[{"handle":17,"position":[1,2,3],"yaw":0}],"steps":1}`},
+		{[]string{"signal", "J7", "red"}, `POST /v1/step  {"signals":[{"name":"J7","state":"red"}],"steps":1}`},
+		{[]string{"signal", "3", "off"}, `POST /v1/step  {"signals":[{"id":3,"state":"off"}],"steps":1}`},
 	} {
 		o := call(t, append([]string{"ctl"}, c.args...)...)
 		require.Equal(t, exitDone, o.code, "%v: %s", c.args, o.err)
@@ -141,10 +147,13 @@ func TestCtlFails(t *testing.T) {
 		{[]string{"spawn", "box"}, 0, "", exitUsage, `--at "": want X,Y or X,Y,Z in metres, such as 10,-2.5`},
 		{[]string{"spawn", "box", "--at", "1"}, 0, "", exitUsage, `--at "1": want X,Y`},
 		{[]string{"spawn", "box", "--at", "1,2,3,4"}, 0, "", exitUsage, "want X,Y"},
+		{[]string{"move", "a", "--at", "1,2", "--joint", "arm=half"}, 0, "", exitUsage, "--joint arm=half: want a number"},
+		{[]string{"move", "a", "--at", "1,2", "--joint", "arm=NaN"}, 0, "", exitUsage, "--joint arm=NaN: want a number"},
 		{[]string{"move", "a", "--at", "NaN,2"}, 0, "", exitUsage, "want X,Y"},
 		{[]string{"move", "a", "--at", "1,Inf"}, 0, "", exitUsage, "want X,Y"},
 		{[]string{"move"}, 0, "", exitUsage, "give an actor's handle or name"},
 		{[]string{"remove"}, 0, "", exitUsage, "give an actor's handle or name"},
+		{[]string{"signal", "J7"}, 0, "", exitUsage, "give a light's id or name, and red, yellow, green or off"},
 		{[]string{"stop"}, 0, "", exitUsage, `unknown command "stop" for "raybridge ctl", did you mean step?`},
 	} {
 		r.status, r.answer = c.status, c.answer

@@ -424,7 +424,7 @@ func TestSceneInfo(t *testing.T) {
 	}
 	o = call(t, "scene", "info", "city", "--seed", "5", "--triangles", "40000")
 	require.Equal(t, exitDone, o.code, o.err)
-	for _, want := range []string{"scene city", "building", "pedestrian", "vegetation", "40 of them move"} {
+	for _, want := range []string{"scene city", "building", "pedestrian", "vegetation", "40 of them move", "traffic light id place traffic.traffic_light_0001 1 ("} {
 		assert.Contains(t, strings.Join(strings.Fields(o.out), " "), want)
 	}
 	o = call(t, "scene", "info", "plane")

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -51,6 +52,32 @@ func absent(t *testing.T, what string) {
 		t.Fatal(what)
 	}
 	t.Skip(what)
+}
+
+// The program measures with the package.
+func TestPythonBench(t *testing.T) {
+	t.Parallel()
+	cmd := python(t, ".")
+	at, err := filepath.Abs(cmd.Path)
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "figures.json")
+	self, err := os.Executable()
+	require.NoError(t, err)
+	measure := exec.CommandContext(t.Context(), self, "bench", "python", "--quick", "--runs", "1", "--gpu", "software", "--json", file)
+	measure.Env = append(cmd.Env, "PATH="+filepath.Dir(at)+":"+os.Getenv("PATH"))
+	out, err := measure.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	var figures []struct {
+		Name, Case string
+		Value      float64
+	}
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &figures))
+	require.Len(t, figures, 8, "%s", text)
+	for _, f := range figures {
+		assert.Positive(t, f.Value, f.Name)
+	}
 }
 
 // The package's own tests, against this program.

@@ -28,6 +28,7 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/internal/fault"
+	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
@@ -169,16 +170,14 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 	defer server.close()
 	source, err := pl.openWorld(ctx)
 	if err != nil {
-		return usage(err)
+		return unbegun(ctx, usage(err))
 	}
 	defer source.close()
 	p, err := pl.build(ctx, open, server)
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil // ended before it began, as it was told to
-	}
 	if err != nil {
-		return err
+		return unbegun(ctx, err)
 	}
+	source.see(p)
 	views, err := pl.views(p, extra)
 	if err != nil {
 		return errors.Join(err, p.Close(context.Background()))
@@ -209,8 +208,20 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 	return pl.conclude(cmd, p, errors.Join(runErr, closeErr))
 }
 
+// unbegun is the error of a run that hasn't begun. It is nil where that was told to end, as by Ctrl-C while it waited
+// for its world.
+func unbegun(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
 // openSource is a world that the run follows; without one nil, whose close does nothing.
-type openSource struct{ pipeline.Following }
+type openSource struct {
+	pipeline.Following
+	scene *scene.Scene // once it is there
+}
 
 // openWorld opens the world that moves the actors, before anything costly is begun.
 func (pl *plan) openWorld(ctx context.Context) (*openSource, error) {
@@ -218,11 +229,22 @@ func (pl *plan) openWorld(ctx context.Context) (*openSource, error) {
 	if c.Source == "" {
 		return nil, nil
 	}
-	kind, source, err := raybridge.OpenWorld(ctx, c.Source, world.Options{EgoTheirs: c.Ego == config.EgoTheirs, Warn: pl.log.Warn})
+	s := &openSource{}
+	kind, source, err := raybridge.OpenWorld(ctx, c.Source, world.Options{
+		EgoTheirs: c.Ego == config.EgoTheirs, Warn: pl.log.Warn, Lights: func() []string { return s.scene.SignalNames() },
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &openSource{pipeline.Following{Kind: kind, Source: source, Duration: pl.config.Duration, Scale: pl.pace}}, nil
+	s.Following = pipeline.Following{Kind: kind, Source: source, Duration: pl.config.Duration, Scale: pl.pace}
+	return s, nil
+}
+
+// see tells the world which scene it is in.
+func (s *openSource) see(p *pipeline.Pipeline) {
+	if s != nil {
+		s.scene = p.World().Scene
+	}
 }
 
 func (s *openSource) close() {
@@ -285,7 +307,7 @@ func (pl *plan) build(ctx context.Context, open gpu.Opener, server *controlServe
 		run.Bridges = append(slices.Clip(run.Bridges), config.Bridge{Type: stream.PortName})
 	}
 	sim, err := raybridge.Open(ctx, raybridge.Config{
-		Run: &run, Bridges: own, Realtime: pl.mode == pipeline.Realtime, Open: open, Memory: pl.flags.memory.budget(), OutDir: pl.flags.out,
+		Run: &run, Bridges: own, Realtime: pl.mode == pipeline.Realtime, Open: open, Memory: pl.memory, OutDir: pl.flags.out,
 		About: bridges.Run{Version: version, Rig: pl.rigName()}, Log: pl.log, OnProgress: pl.progress.update,
 	})
 	if fault := new(raybridge.ConfigError); errors.As(err, &fault) {
@@ -496,7 +518,7 @@ func (pl *plan) listen(ctx context.Context) (*controlServer, error) {
 	if !pl.flags.quiet || pl.api.at.Port == 0 && pl.api.at.Path == "" { // else nobody would know which
 		fmt.Fprintln(pl.progress.out, "API on", urlOf(server.Addr()))
 	}
-	return &controlServer{Server: server, port: stream.NewPort(server.Listener()), step: pl.config.Time.Step, log: pl.log}, nil
+	return &controlServer{Server: server, port: stream.NewPort(server.Listener(), pl.memory), step: pl.config.Time.Step, log: pl.log}, nil
 }
 
 // urlOf is where programs find the API: of a UNIX socket its address.
@@ -631,6 +653,7 @@ type plan struct {
 	leftToCommands bool
 	api            *apiPlan   // nil where nothing listens
 	audience       []audience // whom the run waits for
+	memory         *memory.Budget
 	log            *slog.Logger
 	progress       *progressPrinter
 }
@@ -662,7 +685,7 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 	if err := checkTwice(c.Bridges); err != nil {
 		return nil, err
 	}
-	pl := &plan{flags: f, config: c, window: f.window, leftToCommands: before != c.Ego.Driver && c.Ego.Driver == config.DriverExternal && !drivesItself(c.Sensors)}
+	pl := &plan{flags: f, config: c, window: f.window, memory: f.memory.budget(), leftToCommands: before != c.Ego.Driver && c.Ego.Driver == config.DriverExternal && !drivesItself(c.Sensors)}
 	var err error
 	if pl.mode, err = modeOf(f, c); err != nil {
 		return nil, err

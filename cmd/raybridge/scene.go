@@ -22,7 +22,7 @@ func newScene() *cobra.Command {
 	var limit memoryLimit
 	info := &cobra.Command{
 		Use:   "info FILE|city|plane",
-		Short: "Print triangles, instances, labels and bounds",
+		Short: "Print triangles, instances, labels, bounds and traffic lights",
 		Args:  oneArg("a .gltf or .glb file, city, or plane"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c := config.Default()
@@ -59,6 +59,12 @@ func printScene(out io.Writer, s *scene.Scene) {
 	fmt.Fprintln(w, "\ntag\tinstances\ttriangles")
 	for _, t := range stats.Tags {
 		fmt.Fprintf(w, "%d %s\t%d\t%d\n", t.Tag, t.Tag, t.Instances, t.Triangles)
+	}
+	if len(s.Signals) > 0 {
+		fmt.Fprintln(w, "\ntraffic light\tid\tplace")
+	}
+	for i := range s.Signals {
+		fmt.Fprintf(w, "%s\t%d\t%s m\n", s.Signals[i].Name, s.Signals[i].ID, point(s.Signals[i].Pose.Position))
 	}
 	_ = w.Flush() // a terminal that is gone needs no table
 }

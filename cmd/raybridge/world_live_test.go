@@ -4,10 +4,17 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"maps"
+	"net"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -71,6 +78,119 @@ func TestAWorldFromOutside(t *testing.T) {
 	assert.Contains(t, o.err, `world csv: step to 100000000 ns: spawn[1] (actor "b"): no room for another actor: it is for 1`)
 }
 
+// worldRuns are the commands of docs/world.md by the kind of their world, without the program's name.
+func worldRuns(t *testing.T) map[string]string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/world.md")
+	require.NoError(t, err)
+	runs := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^raybridge (run .*--world (\w+:[a-z.]+).*)$`).FindAllStringSubmatch(string(page), -1) {
+		runs[m[2]] = m[1]
+	}
+	require.ElementsMatch(t, []string{"csv:overtake.csv", "osi:drive.osi", "osi:udp", "sumo:.."}, slices.Collect(maps.Keys(runs)))
+	return runs
+}
+
+// runTwice runs a command of the page twice in a folder, as it stands there. It returns what the summary says of
+// the world, and holds the recordings against each other.
+func runTwice(t *testing.T, dir, line string) pipeline.WorldSummary {
+	t.Helper()
+	write(t, dir, "rig.yaml", worldRig)
+	assets, err := filepath.Abs("../../../shared")
+	require.NoError(t, err)
+	line = strings.ReplaceAll(line, "../shared", assets)
+	var recordings [2][]byte
+	var summary pipeline.Summary
+	for i := range recordings {
+		cmd := command(t, append(strings.Fields(line), "--summary", "s.json")...)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s\n%s", line, out)
+		recordings[i], err = os.ReadFile(filepath.Join(dir, "out", "drive.mcap"))
+		require.NoError(t, err)
+		text, err := os.ReadFile(filepath.Join(dir, "s.json"))
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(text, &summary))
+		require.NoError(t, os.RemoveAll(filepath.Join(dir, "out")))
+	}
+	assert.True(t, bytes.Equal(recordings[0], recordings[1]), "the recordings differ")
+	require.NotNil(t, summary.World)
+	return *summary.World
+}
+
+// TestWorldPageCommands: the commands of docs/world.md for files run as they stand. That of SUMO needs SUMO, and
+// is a test of its own.
+func TestWorldPageCommands(t *testing.T) {
+	t.Parallel()
+	needsOpenGL(t)
+	runs := worldRuns(t)
+	t.Run("csv", func(t *testing.T) {
+		dir := t.TempDir()
+		log, err := os.ReadFile("../../world/csv/testdata/overtake.csv") // which the page shows
+		require.NoError(t, err)
+		write(t, dir, "overtake.csv", string(log))
+		world := runTwice(t, dir, runs["csv:overtake.csv"])
+		assert.EqualValues(t, 3, world.Frames)
+		assert.Equal(t, 2, world.Actors.Most)
+	})
+	t.Run("osi", func(t *testing.T) {
+		dir := t.TempDir()
+		trace, err := os.ReadFile("../../../shared/assets/maps/example_sv_trace.osi")
+		if err != nil {
+			t.Skip("no ../shared/assets/maps beside the checkout; package osi has traces of its own")
+		}
+		write(t, dir, "drive.osi", string(trace))
+		world := runTwice(t, dir, runs["osi:drive.osi"])
+		assert.EqualValues(t, 546, world.Frames)
+		assert.Equal(t, 1, world.Actors.Most)
+	})
+}
+
+// TestAWorldKnowsTheScenesLights: a trace of OSI may switch the lights of the city. Of those that a scene
+// doesn't have the log tells once.
+func TestAWorldKnowsTheScenesLights(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a city; runs without -short")
+	}
+	t.Parallel()
+	needsOpenGL(t)
+	dir := t.TempDir()
+	var trace []byte
+	for second := range byte(3) { // a red bulb that is lit, in messages of OSI after their lengths
+		name := "traffic.traffic_light_0001"
+		source := append([]byte{0x1a, byte(len(name))}, name...)
+		light := append([]byte{0x0a, 2, 0x08, 1, 0x1a, 4, 0x08, 2, 0x18, 3, 0x2a, byte(len(source))}, source...)
+		message := append([]byte{0x12, 2, 0x08, second, 0x3a, byte(len(light))}, light...)
+		trace = append(append(trace, byte(len(message)), 0, 0, 0), message...)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "drive.osi"), trace, 0o600))
+	rig := write(t, dir, "rig.yaml", "sensors: [{id: sensor.other.imu, name: imu}]\n")
+	for scene, unknown := range map[string]int{"city": 0, "plane": 1} {
+		o := call(t, "run", "--step", "--scene", scene, "--world", "osi:"+filepath.Join(dir, "drive.osi"), "--rig", rig, "--bridge", "mcap:a.mcap", "--out", filepath.Join(dir, scene))
+		require.Equal(t, exitDone, o.code, o.err)
+		assert.Equal(t, unknown, strings.Count(o.err, "the scene doesn't have a traffic light"), "%s: %s", scene, o.err)
+	}
+}
+
+// TestARunWhoseWorldIsLateCanBeEnded: Ctrl-C while it waits for a simulator is not a fault.
+func TestARunWhoseWorldIsLateCanBeEnded(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := l.Addr().String()
+	require.NoError(t, l.Close()) // nobody listens there
+	ctx, cancel := context.WithCancel(t.Context())
+	out, errOut := newTranscript(), newTranscript()
+	ended := make(chan int, 1)
+	go func() {
+		ended <- program(ctx, []string{"run", "--scene", "plane", "--world", "sumo:" + address, "--bridge", "mcap:a.mcap", "--out", t.TempDir()}, out, errOut)
+	}()
+	require.Eventually(t, func() bool { return strings.Contains(errOut.String(), "SUMO doesn't listen yet") }, 20*time.Second, time.Millisecond)
+	cancel()
+	assert.Equal(t, exitDone, <-ended, errOut)
+	assert.NotContains(t, errOut.String(), "canceled")
+}
+
 // TestWorldsAreRefused: wrong use of --world exits with 2, and says what to give.
 func TestWorldsAreRefused(t *testing.T) {
 	dir := t.TempDir()
@@ -80,6 +200,11 @@ func TestWorldsAreRefused(t *testing.T) {
 		text string
 	}{
 		"unknown kind": {[]string{"--world", "cvs:x"}, `world "cvs:x": need KIND:ADDRESS, did you mean csv?`},
+		"csv alone":    {[]string{"--world", "a/b.csv"}, `world "a/b.csv": need KIND:ADDRESS, did you mean csv:a/b.csv?`},
+		"osi alone":    {[]string{"--world", "b.osi"}, "did you mean osi:b.osi?"},
+		"mcap alone":   {[]string{"--world", "b.mcap"}, "did you mean osi:b.mcap?"},
+		"sumo alone":   {[]string{"--world", "b.sumocfg"}, "did you mean sumo:b.sumocfg?"},
+		"other alone":  {[]string{"--world", "b.xosc"}, "known are csv, osi, sumo"},
 		"no address":   {[]string{"--world", "csv"}, `world "csv": need csv:FILE`},
 		"no file":      {[]string{"--world", "csv:absent.csv"}, "world csv: absent.csv: no such file"},
 		"paused":       {[]string{"--world", "csv:" + log, "--paused", "--control", "0"}, "--paused: a world lets time pass by itself"},

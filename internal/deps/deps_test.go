@@ -60,7 +60,7 @@ var policy = map[string][]string{
 	"world":               {"simtime", "spatial"},
 	"world/snapshot":      {"world", "simtime"},
 	"world/csv":           {"internal/fault", "simtime", "spatial", "world", "world/snapshot"},
-	"world/osi":           {"internal/fault", "simtime", "spatial", "world", "world/snapshot"},
+	"world/osi":           {"internal/fault", "internal/protowalk", "simtime", "spatial", "world", "world/snapshot"},
 	"world/worldtest":     {"simtime", "spatial", "world"},
 	"config":              {"flow", "rig", "sensors", "internal/...", "simtime"},
 	"pipeline":            {"world", "flow", "gpu", "memory", "scene", "sensors", "sensors/sample", "readback", "dispatch", "simtime", "bridges", "config", "rig", "spatial", "internal/..."},

@@ -13,8 +13,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -200,4 +202,21 @@ func TestHintListsAllWhenNoneIsNear(t *testing.T) {
 	assert.Equal(t, "known are fov, range", fault.Hint("temperature", []string{"fov", "range"}))
 	assert.Equal(t, "did you mean fov?", fault.Hint("fvo", []string{"fov", "range"}))
 	assert.Equal(t, "there are none", fault.Hint("fov", nil))
+}
+
+// TestBounded: what is read goes up to the bound and no further, in pieces of any size.
+func TestBounded(t *testing.T) {
+	long := errors.New("it is too long")
+	for _, c := range []struct {
+		left int64
+		want string
+		err  error
+	}{{0, "", long}, {3, "abc", long}, {6, "abcdef", long}, {7, "abcdef", nil}} {
+		for _, piece := range []func(io.Reader) io.Reader{iotest.OneByteReader, func(r io.Reader) io.Reader { return r }} {
+			got, err := io.ReadAll(piece(&fault.Bounded{Reader: strings.NewReader("abcdef"), Left: c.left, Err: long}))
+			if string(got) != c.want || !errors.Is(err, c.err) {
+				t.Errorf("of %d bytes: %q, %v", c.left, got, err)
+			}
+		}
+	}
 }

@@ -48,6 +48,24 @@ func ReadUpTo(path string, most int64) ([]byte, error) {
 	return data, File(err)
 }
 
+// Bounded is a reader that fails with Err once Left bytes have been read, where [io.LimitedReader] would seem to
+// have come to the end. It is for what has a length of its own that nobody knows before.
+type Bounded struct {
+	Reader io.Reader
+	Left   int64 // goes down as it is read
+	Err    error
+}
+
+// Read reads at most Left bytes.
+func (b *Bounded) Read(p []byte) (int, error) {
+	if b.Left <= 0 {
+		return 0, b.Err
+	}
+	n, err := b.Reader.Read(p[:min(int64(len(p)), b.Left)])
+	b.Left -= int64(n)
+	return n, err
+}
+
 func unusable(path string, cause error) string {
 	switch {
 	case errors.Is(cause, fs.ErrNotExist):

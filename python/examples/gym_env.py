@@ -23,11 +23,12 @@ class KeepDistance(Base):  # type: ignore[misc]
             self.observation_space = gymnasium.spaces.Box(0, 255, (84, 84, 3), np.uint8)
             self.action_space = gymnasium.spaces.Box(0.0, 20.0, (1,), np.float32)
         self.sim = rb.launch(scene="plane", rig=RIG)
-        self.car = self.sim.spawn("vehicle.sedan", x=15)
 
     def reset(self, *, seed: Optional[int] = None, options: Any = None) -> Tuple[Any, Dict[str, Any]]:
+        self.sim.reset(seed)
+        self.car = self.sim.spawn("vehicle.sedan", x=15)
         self.random, self.x, self.lead, self.k = np.random.default_rng(seed), 0.0, 15.0, 0
-        return self._see(jump=True), {}
+        return self._see(), {}
 
     def step(self, action: Any) -> Tuple[Any, float, bool, bool, Dict[str, Any]]:
         self.x += 0.1 * float(action[0])
@@ -36,8 +37,8 @@ class KeepDistance(Base):  # type: ignore[misc]
         gap = self.lead - self.x
         return self._see(), -abs(gap - 10), gap < 4, self.k >= 200, {"gap": gap}
 
-    def _see(self, jump: bool = False) -> Any:
-        frame = self.sim.step(0.1, {self.car: rb.Pose(self.lead, 0, jump=jump)}, ego=rb.Pose(self.x, 0, jump=jump))
+    def _see(self) -> Any:
+        frame = self.sim.step(0.1, {self.car: rb.Pose(self.lead, 0)}, ego=rb.Pose(self.x, 0))
         return frame["front/image"]
 
     def close(self) -> None:

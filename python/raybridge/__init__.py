@@ -6,14 +6,14 @@
         frame = sim.step(0.1, {car: rb.Pose(11, 2)})
         image = frame["front/image"]
 """
-from ._errors import Busy, Closed, ConnectionFailed, Error, Refused, Timeout, UnknownSensor, VersionMismatch
+from ._errors import Busy, Closed, ConnectionFailed, Error, Refused, Timeout, Unfinished, UnknownSensor, VersionMismatch
 from ._launch import binary, launch
 from ._messages import Array, Info, Record
-from ._sim import Actor, Ego, Frame, Pose, Sensor, Sim, connect, png
+from ._sim import Actor, Ego, Frame, Model, Pose, Sensor, Sim, connect, png
 
 __version__ = "0.2.0"
 
 __all__ = [
-    "Actor", "Array", "Busy", "Closed", "ConnectionFailed", "Ego", "Error", "Frame", "Info", "Pose", "Record", "Refused", "Sensor", "Sim",
-    "Timeout", "UnknownSensor", "VersionMismatch", "binary", "connect", "launch", "png",
+    "Actor", "Array", "Busy", "Closed", "ConnectionFailed", "Ego", "Error", "Frame", "Info", "Model", "Pose", "Record", "Refused", "Sensor", "Sim",
+    "Timeout", "Unfinished", "UnknownSensor", "VersionMismatch", "binary", "connect", "launch", "png",
 ]

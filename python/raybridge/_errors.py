@@ -31,12 +31,24 @@ class UnknownSensor(Error, KeyError):
         return str(self.args[0])
 
 
+class Unfinished(Error):
+    """A step's frame was applied, and the step did not end: somebody else has changed the clock.
+
+    Who came has a handle, and who went is gone. sim.time is where time stands. The next step begins there, and
+    its frame has the data that came. kind is as Refused has it.
+    """
+
+    def __init__(self, text: str, kind: str = "failed") -> None:
+        super().__init__(text)
+        self.kind = kind
+
+
 class Refused(Error):
     """The program refuses a request, and nothing of it was done.
 
-    kind is one of failed, busy, wrong_mode, time, value, unknown_actor, duplicate, full, malformed,
+    kind is one of failed, busy, wrong_mode, time, value, unknown_actor, duplicate, full, malformed, unknown_signal,
     or for requests other than a step http_ and the status. list, index and actor say which entry of
-    a step is at fault, where one is.
+    a step is at fault, where one is; actor is the light of an entry of signals.
     """
 
     def __init__(self, text: str, kind: str = "failed", list: str = "", index: Optional[int] = None, actor: object = None) -> None:

@@ -59,7 +59,8 @@ class Launched(Sim):
             try:
                 super().__init__("unix:" + path, None, sensors, max(1.0, end - time.monotonic()), shared)
             except (Closed, ConnectionFailed) as e:
-                raise type(e)(self._epitaph(str(e))) from None
+                text = self._epitaph(str(e))  # which waits a little for its end
+                raise (type(e) if self._program.poll() is None else Closed)(text) from None
         except BaseException:
             self._finish()
             raise

@@ -7,6 +7,7 @@ import operator
 import re
 import struct
 import time as clock
+import urllib.parse
 import weakref
 import zlib
 from collections.abc import Mapping as AbstractMapping
@@ -14,16 +15,18 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Seq
 
 import numpy as np
 
-from ._errors import Busy, Closed, Refused, Timeout, UnknownSensor
-from ._messages import Decoder
+from ._errors import Busy, Closed, Refused, Timeout, Unfinished, UnknownSensor
+from ._messages import Array, Decoder
 from ._wire import SUBSCRIBE, Address, Api, Bytes, Connection, Stream, proto_fields, varint
 
-_KINDS = ["failed", "busy", "wrong_mode", "time", "value", "unknown_actor", "duplicate", "full", "malformed", "ended"]
+_KINDS = ["failed", "busy", "wrong_mode", "time", "value", "unknown_actor", "duplicate", "full", "malformed", "ended",
+          "unknown_signal"]
 _WAITS = {"delivered": 0, "captured": 1, "none": 2}
 _REFERENCES = {"ground_centre": 0, "box_centre": 1, "rear_axle": 2, "front_bumper": 3}
 _ACTOR = struct.Struct("<BBBIBB7d")
 _VELOCITY, _ANGULAR, _JUMP = 1, 2, 4
 _LIGHTS = {"head": 256, "brake": 512, "left": 1024, "right": 2048, "reverse": 4096}
+_SIGNALS = {"red": 0, "yellow": 1, "green": 2, "off": 3}
 _EARLY, _EARLY_BYTES = 1000, 16 << 20  # what is kept of an output between steps
 
 Vector = Sequence[float]
@@ -35,7 +38,8 @@ class Pose(NamedTuple):
     orientation (x, y, z, w) counts in place of the angles. velocity (m/s) and angular_velocity
     (rad/s) are in the map frame; without them they follow from the pose before. jump: it did not
     move here, it is here from now on. lights are those of a vehicle that are on: head, brake, left,
-    right, reverse.
+    right, reverse. joints are values of the model's joints, in radians or metres: by their names, or
+    those of the first ones in the order that Sim.models has.
     """
 
     x: float
@@ -49,6 +53,7 @@ class Pose(NamedTuple):
     angular_velocity: Optional[Vector] = None
     jump: bool = False
     lights: Sequence[str] = ()
+    joints: Union[Mapping[str, float], Vector] = ()
 
     @property
     def quaternion(self) -> Tuple[float, ...]:
@@ -61,12 +66,29 @@ class Pose(NamedTuple):
         return (sr * cp * cy - cr * sp * sy, cr * sp * cy + sr * cp * sy, cr * cp * sy - sr * sp * cy, cr * cp * cy + sr * sp * sy)
 
 
+def _numbers(what: str, given: Vector, n: int) -> List[float]:
+    """Return the n numbers that were given."""
+    try:
+        numbers = [float(x) for x in given]
+    except (TypeError, ValueError):
+        numbers = []
+    if len(numbers) != n:
+        raise Refused(f"{what} {given!r}: want {n} numbers", "value")
+    return numbers
+
+
 def _values(pose: Pose) -> Tuple[int, List[float]]:
-    flags, values = 0, [float(pose.x), float(pose.y), float(pose.z), *pose.quaternion]
+    if not isinstance(pose, Pose):
+        raise Refused(f"{pose!r}: want a Pose", "value")
+    try:
+        flags, values = 0, [float(pose.x), float(pose.y), float(pose.z)]
+        values += pose.quaternion if pose.orientation is None else _numbers("orientation", pose.orientation, 4)
+    except (TypeError, ValueError) as e:
+        raise Refused(f"{pose}: {e}", "value") from None
     if pose.velocity is not None:
-        flags, values = flags | _VELOCITY, values + [*pose.velocity]
+        flags, values = flags | _VELOCITY, values + _numbers("velocity", pose.velocity, 3)
     if pose.angular_velocity is not None:
-        flags, values = flags | _ANGULAR, values + [*pose.angular_velocity]
+        flags, values = flags | _ANGULAR, values + _numbers("angular_velocity", pose.angular_velocity, 3)
     if pose.jump:
         flags |= _JUMP
     for light in pose.lights:
@@ -82,19 +104,46 @@ def _part(field: int, content: bytes) -> bytes:
 
 def _state(pose: Pose) -> bytes:
     flags, values = _values(pose)
-    return b"\x08" + varint(flags) + _part(2, struct.pack(f"<{len(values)}d", *values))
+    out = b"\x08" + varint(flags) + _part(2, struct.pack(f"<{len(values)}d", *values))
+    if len(pose.joints) == 0:
+        return out
+    named = isinstance(pose.joints, AbstractMapping)
+    numbers = [*pose.joints.values()] if isinstance(pose.joints, AbstractMapping) else [*pose.joints]
+    out += _part(5, struct.pack(f"<{len(numbers)}d", *numbers))
+    return out + b"".join(_part(6, str(name).encode()) for name in pose.joints if named)
 
 
 def _ref(who: object) -> Union[int, str]:
     """What the program knows an actor by: a handle, of numpy too, or a name."""
     if isinstance(who, Actor):
         who = who.name if who.handle is None else who.handle
-    if isinstance(who, str):
-        return who
-    handle = _whole(who, f"actor {who!r}: want an Actor, a name or a handle", "value")
-    if not 0 < handle < 1 << 32:
-        raise Refused(f"handle {handle}: want 1 to {(1 << 32) - 1}", "value")
-    return handle
+    return who if isinstance(who, str) else _number(who, f"actor {who!r}: want an Actor, a name or a handle", "handle")
+
+
+def _signal(light: Union[SupportsIndex, str], state: str) -> bytes:
+    """What a traffic light shows."""
+    if state not in _SIGNALS:
+        raise Refused(f"state {state!r}: want {', '.join(_SIGNALS)}", "value")
+    if isinstance(light, str):
+        who = _part(2, light.encode())
+    else:
+        who = b"\x0d" + struct.pack("<I", _number(light, f"light {light!r}: want a name or an id", "id"))
+    return who + bytes((0x18, _SIGNALS[state]))
+
+
+def _number(n: Any, want: str, what: str) -> int:
+    number = _whole(n, want, "value")
+    if not 0 < number < 1 << 32:
+        raise Refused(f"{what} {number}: want 1 to {(1 << 32) - 1}", "value")
+    return number
+
+
+def _text(what: str, text: Any) -> bytes:
+    try:
+        encoded: bytes = text.encode()
+        return encoded
+    except (AttributeError, UnicodeEncodeError):
+        raise Refused(f"{what} {text!r}: want a text", "value") from None
 
 
 def _whole(n: Any, want: str, kind: str) -> int:
@@ -104,8 +153,14 @@ def _whole(n: Any, want: str, kind: str) -> int:
         raise Refused(want, kind) from None
 
 
+def _why(failure: Dict[int, Any]) -> Tuple[str, str]:
+    """Return the text and the kind of a step's failure."""
+    status = failure.get(1, 0)
+    return failure.get(2, b"").decode(), _KINDS[status] if status < len(_KINDS) else "failed"
+
+
 def _who(ref: Union[int, str]) -> bytes:
-    return b"\x1d" + struct.pack("<I", ref) if isinstance(ref, int) else _part(4, ref.encode())
+    return b"\x1d" + struct.pack("<I", ref) if isinstance(ref, int) else _part(4, _text("actor", ref))
 
 
 class Actor:
@@ -121,6 +176,17 @@ class Actor:
 
     def __repr__(self) -> str:
         return f"Actor({self.name!r}, handle={self.handle})"
+
+
+class Model(NamedTuple):
+    """A model that actors may have: its length, width and height in metres, and whether a color shows.
+
+    joints are the units (rad or m) of its joints by their names, in the order of their values.
+    """
+
+    size: Tuple[float, ...]
+    paint: bool
+    joints: Dict[str, str]
 
 
 class Sensor(NamedTuple):
@@ -201,9 +267,9 @@ class Frame(AbstractMapping):  # type: ignore[type-arg]
     def _repr_html_(self) -> str:
         pictures = ""
         for key in self:
-            sample = self[key]
-            if isinstance(sample, np.ndarray) and sample.dtype == np.uint8 and sample.ndim == 3 and sample.shape[2] in (3, 4):
-                text = base64.b64encode(png(sample)).decode()
+            picture = _visible(self[key])
+            if picture is not None:
+                text = base64.b64encode(png(picture)).decode()
                 pictures += f'<figure><img src="data:image/png;base64,{text}"><figcaption>{key}</figcaption></figure>'
         return pictures or repr(self)
 
@@ -217,16 +283,32 @@ class Frame(AbstractMapping):  # type: ignore[type-arg]
         display(self)
 
 
+def _visible(sample: Any) -> Any:
+    """Return a picture as png takes it, None for other samples. One of a number a pixel is grey, its largest white."""
+    if not isinstance(sample, Array):
+        return None
+    encoding = sample.info.fields.get("encoding", "")
+    if encoding in ("rgb8", "rgba8"):
+        return sample
+    if encoding in ("bgr8", "bgra8"):
+        return sample[..., [2, 1, 0, 3][:sample.shape[2]]]
+    if not encoding or sample.ndim != 2:
+        return None
+    known = np.where(np.isfinite(sample), sample, 0)
+    return (known * (255 / max(1e-9, float(known.max(initial=0))))).clip(0, 255).astype(np.uint8)
+
+
 def png(picture: Any) -> bytes:
-    """Return a picture of HxWx3 or HxWx4 bytes as a PNG file."""
-    height, width, channels = picture.shape
+    """Return a picture of HxW, HxWx3 or HxWx4 bytes as a PNG file: grey, RGB or RGBA."""
+    height, width = picture.shape[:2]
+    channels = picture.shape[2] if picture.ndim == 3 else 1
     rows = np.empty((height, 1 + width * channels), np.uint8)
     rows[:, 0], rows[:, 1:] = 0, np.ascontiguousarray(picture).reshape(height, -1)
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    head = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 6, 0, 0, 0)
+    head = struct.pack(">IIBBBBB", width, height, 8, {1: 0, 3: 2, 4: 6}[channels], 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows.tobytes(), 1)) + chunk(b"IEND", b"")
 
 
@@ -236,6 +318,7 @@ class Sim:
     def __init__(self, address: str, token: Optional[str] = None, sensors: Optional[Sequence[str]] = None, timeout: float = 10.0,
                  shared: int = 256 << 20) -> None:
         at = Address(address)
+        token = token and token.strip()  # a file that has it ends with a line's end
         self._early: Dict[int, List[Bytes]] = {}
         self._taking: Optional[Dict[int, List[Bytes]]] = None
         self._left_out: Dict[int, int] = {}
@@ -256,6 +339,7 @@ class Sim:
             self._await_ready(timeout)
             taken = (re.search(r"-py(\d+)$", a["name"]) for a in self.api("GET", "/v1/actors")["actors"])
             self._names = max((int(number[1]) for number in taken if number), default=0)  # actors stay when their owner goes
+            self.api.begun()
         except BaseException:
             self.close()
             raise
@@ -326,21 +410,27 @@ class Sim:
     # Actors
 
     def spawn(self, model: str, x: float = 0.0, y: float = 0.0, z: float = 0.0, yaw: float = 0.0, *, name: str = "",
-              pose: Optional[Pose] = None, size: Optional[Vector] = None, reference: str = "ground_centre", on_ground: bool = False) -> Actor:
+              pose: Optional[Pose] = None, size: Optional[Vector] = None, reference: str = "ground_centre", on_ground: bool = False,
+              color: Optional[str] = None) -> Actor:
         """Let an actor come at the beginning of the next step.
 
         An unknown model is a box of that size (length, width, height). reference is the point that
         the actor's poses are of: ground_centre, box_centre, rear_axle or front_bumper. on_ground
-        puts it on the ground, whatever z says.
+        puts it on the ground, whatever z says. color is that of its paint in sRGB, such as "#1e90ff";
+        without it the model has its own.
         """
         if not name:
             self._names += 1
             name = f"{model}-py{self._names}"
         if reference not in _REFERENCES:
             raise Refused(f"reference {reference!r}: want {', '.join(_REFERENCES)}", "value")
-        spec = _part(1, name.encode()) + _part(2, model.encode()) + bytes((0x20, _REFERENCES[reference], 0x28, on_ground))
+        spec = _part(1, _text("name", name)) + _part(2, _text("model", model)) + bytes((0x20, _REFERENCES[reference], 0x28, on_ground))
         if size is not None:
-            spec += _part(3, struct.pack("<3d", *size))
+            spec += _part(3, struct.pack("<3d", *_numbers("size", size, 3)))
+        if color is not None:
+            if not re.fullmatch("#[0-9a-fA-F]{6}", color):
+                raise Refused(f"color {color!r}: want #rrggbb", "value")
+            spec += b"\x38" + varint(int(color[1:], 16))
         actor = Actor(self, name, model)
         self._coming.append((actor, spec + _part(6, _state(pose if pose is not None else Pose(x, y, z, yaw)))))
         return actor
@@ -362,13 +452,16 @@ class Sim:
     # Time
 
     def step(self, duration: Optional[float] = None, actors: Optional[Mapping[Union[Actor, int, str], Pose]] = None, *,
-             until: Optional[int] = None, ego: Optional[Pose] = None, complete: bool = False, wait: str = "delivered") -> Frame:
+             until: Optional[int] = None, ego: Optional[Pose] = None, complete: bool = False, wait: str = "delivered",
+             signals: Optional[Mapping[Union[SupportsIndex, str], str]] = None) -> Frame:
         """Let time pass, and return what the sensors saw.
 
         duration is in seconds; or until is a time in ns. actors says where somebody is at the step's
         end, on the way there from where they are. Who is not named stays, or leaves with complete. ego
-        moves the vehicle that carries the sensors. The step returns when all that was due is here;
-        wait="captured" or "none" returns earlier. Refused changes nothing.
+        moves the vehicle that carries the sensors. signals says what traffic lights show, by their names
+        or ids: red, yellow, green or off, until they are told others. The step returns when all that was due is here;
+        wait="captured" or "none" returns earlier. Refused changes nothing. After Unfinished the frame
+        was applied.
         """
         if (duration is None) == (until is None):
             raise Refused("a step needs a duration or until, one of them", "value")
@@ -382,23 +475,31 @@ class Sim:
             out += b"\x09" + struct.pack("<q", end)
         else:
             assert duration is not None
-            if not 0 < duration < 9e9:
-                raise Refused(f"a step of {duration} s: want more than 0", "time")
-            out += b"\x11" + struct.pack("<q", round(duration * 1e9))
+            try:
+                ns = round(duration * 1e9) if 0 < duration < 9e9 else 0
+            except TypeError:
+                ns = 0
+            if ns == 0:
+                raise Refused(f"a step of {duration!r} s: want a number, a nanosecond (1e-9) at least", "time")
+            out += b"\x11" + struct.pack("<q", ns)
         coming, going = self._coming, self._going
         for _, spec in coming:
             out += _part(3, spec)
         for ref in going:
             out += _part(4, _who(ref))
+        if not isinstance(actors, (AbstractMapping, type(None))):
+            raise Refused(f"actors {actors!r}: want a mapping of actors to poses", "value")
         for who, pose in (actors or {}).items():
             ref = _ref(who)
             flags, values = _values(pose)
-            if flags == 0 and isinstance(ref, int):
+            if flags == 0 and isinstance(ref, int) and len(pose.joints) == 0:
                 out += _ACTOR.pack(0x2a, 63, 0x1d, ref, 0x12, 56, *values)
             else:
-                out += _part(5, b"\x08" + varint(flags) + _part(2, struct.pack(f"<{len(values)}d", *values)) + _who(ref))
+                out += _part(5, _state(pose) + _who(ref))
         if ego is not None:
             out += _part(7, _state(ego))
+        for light, state in (signals or {}).items():
+            out += _part(9, _signal(light, state))
         out += bytes((0x30, complete, 0x40, _WAITS[wait]))
         self._taking, self._early = self._early, {}
         frame = Frame(self, self._taking)
@@ -406,12 +507,18 @@ class Sim:
             result = self._call(bytes(out))
         finally:
             self._taking = None
-        self._answer(frame, result, coming)
+        failure = self._answer(frame, result, coming)
+        if failure is not None:
+            self._early = frame._data  # it comes with the next step
+            if not failure.get(7):
+                self._refuse(failure, coming)
+        self._coming = [c for c in self._coming if c not in coming]
+        self._going = self._going[len(going):] if self._going is going else self._going
+        if failure is not None:
+            raise Unfinished(*_why(failure))
         left_out, self._left_out = self._left_out, {}
         for id, n in left_out.items():
             frame.missing[self._key(id)] = f"{n} samples that came between steps were left out: step more often or wait for them"
-        self._coming = [c for c in self._coming if c not in coming]
-        self._going = self._going[len(going):] if self._going is going else self._going
         return frame
 
     def _call(self, payload: bytes) -> bytes:
@@ -424,7 +531,9 @@ class Sim:
         """Say what is known of a program's end."""
         return text
 
-    def _answer(self, frame: Frame, result: bytes, coming: List[Tuple[Actor, bytes]]) -> None:
+    def _answer(self, frame: Frame, result: bytes, coming: List[Tuple[Actor, bytes]]) -> Optional[Dict[int, Any]]:
+        """Take a StepResult over into a frame, and return its failure if it has one."""
+        failure: Optional[Dict[int, Any]] = None
         for field, value in proto_fields(result):
             if field == 1:
                 frame.time = self.time = struct.unpack("<q", value)[0]
@@ -440,21 +549,39 @@ class Sim:
             elif field == 5:
                 frame.ego = _ego(dict(proto_fields(value)))
             elif field == 6:
-                self._refuse(dict(proto_fields(value)), coming, frame)
+                failure = dict(proto_fields(value))
+                if _why(failure)[1] == "ended":
+                    raise Closed(self._epitaph(_why(failure)[0]))
+        return failure
 
-    def _refuse(self, failure: Dict[int, Any], coming: List[Tuple[Actor, bytes]], frame: Frame) -> None:
-        kind = _KINDS[failure.get(1, 0)] if failure.get(1, 0) < len(_KINDS) else "failed"
+    def _refuse(self, failure: Dict[int, Any], coming: List[Tuple[Actor, bytes]]) -> None:
+        text, kind = _why(failure)
         where, index = failure.get(3, b"").decode(), failure.get(4, 0)
-        self._early = frame._data  # it comes with the next step
-        if where == "spawn" and index < len(coming):
+        if where == "spawn" and kind == "full":
+            self._coming = coming[:index]  # from there on nobody has room
+        elif where == "spawn" and index < len(coming):
             self._coming = [c for i, c in enumerate(coming) if i != index]  # the others can come
         elif where == "remove" and index < len(self._going):
             del self._going[index]
         actor: object = failure.get(6, b"").decode() or struct.unpack("<I", failure.get(5, bytes(4)))[0] or None
-        if kind == "ended":
-            raise Closed(self._epitaph(failure.get(2, b"").decode()))
         error = Busy if kind == "busy" else Refused
-        raise error(failure.get(2, b"").decode(), kind, where, index if where else None, actor)
+        raise error(text, kind, where, index if where else None, actor)
+
+    def reset(self, seed: Optional[int] = None) -> None:
+        """Take the run back to its beginning, with another seed of the sensors' noise, or the one that it has.
+
+        What it publishes from then on is what a fresh run of that seed would. Actors that came are gone, and the
+        sensors are those of the beginning.
+        """
+        n = self.status()["seed"] if seed is None else _whole(seed, f"seed {seed!r}: want a whole number", "value")
+        if not 0 <= n < 1 << 64:
+            raise Refused(f"seed {n}: want 0 to 2^64 - 1", "value")
+        failure = self._answer(Frame(self, {}), self._call(b"\x78" + varint(n)), [])
+        if failure is not None:
+            self._refuse(failure, [])
+        self._early, self._left_out = {}, {}
+        self._coming, self._going, self._names = [], [], 0
+        self._learn()
 
     def read(self, key: str, timeout: float = 10.0) -> Any:
         """Wait for the next sample of a run that goes on by itself, and return it."""
@@ -487,9 +614,10 @@ class Sim:
         return {"viewed": self._stream.viewed, "copied": self._stream.copied}
 
     @property
-    def models(self) -> Dict[str, Tuple[float, ...]]:
-        """The models that actors may have, with length, width and height."""
-        return {m["name"]: tuple(m["size"]) for m in self.api("GET", "/v1/models")["models"]}
+    def models(self) -> Dict[str, Model]:
+        """The models that actors may have."""
+        return {m["name"]: Model(tuple(m["size"]), m["paint"], {j["name"]: j["unit"] for j in m["joints"]})
+                for m in self.api("GET", "/v1/models")["models"]}
 
     # The ego and its sensors
 
@@ -524,7 +652,7 @@ class Sim:
 
     def remove_sensor(self, name: str) -> None:
         """End a sensor."""
-        self.api("DELETE", "/v1/sensors/" + name)
+        self.api("DELETE", "/v1/sensors/" + urllib.parse.quote(name, ""))
 
     # Life
 
@@ -550,4 +678,4 @@ def connect(address: str, *, token: Optional[str] = None, sensors: Optional[Sequ
     return Sim(address, token, sensors, timeout, shared)
 
 
-__all__ = ["Actor", "Ego", "Frame", "Pose", "Sensor", "Sim", "connect", "png"]
+__all__ = ["Actor", "Ego", "Frame", "Model", "Pose", "Sensor", "Sim", "connect", "png"]

@@ -26,6 +26,8 @@ _SHARED = 2
 _LONGEST_TABLE = 16 << 20
 ALIVE, STREAM, ANSWER, LOSSES, BYE, SUBSCRIBE, UNSUBSCRIBE, STEP, STEP_RESULT, RING, RELEASE = range(1, 12)
 _PATIENCE = 5  # beats without a frame
+_ANSWER = 10.0  # seconds that a program which has begun may take to answer a request
+_LARGE = 16 << 10  # bytes of a message that comes through shared memory, where the program doesn't say
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -113,7 +115,7 @@ class Api:
             headers["Authorization"] = "Bearer " + self._token
         text: Optional[bytes] = None
         if body is not None:
-            text, headers["Content-Type"] = json.dumps(body).encode(), "application/json"
+            text, headers["Content-Type"] = json.dumps(body, default=_plain).encode(), "application/json"
         self._connection.request(method, path, text, headers)
         answer = self._connection.getresponse()
         content = answer.read()
@@ -128,11 +130,23 @@ class Api:
             raise Refused(f"{why}", f"http_{answer.status}")
         return value
 
+    def begun(self) -> None:
+        """From now on answers come soon: a program that hangs is not waited for as one that begins is."""
+        self._timeout = min(self._timeout, _ANSWER)
+        self.close()
+
     def close(self) -> None:
         """Close the connection; the next request opens another."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has for a number or an array of numpy."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    raise Refused(f"{value!r}: want a number, a text, a list or a dictionary", "value")
 
 
 class Stream:
@@ -188,7 +202,7 @@ class Connection:
         self._ending = threading.Event()
         self._head = bytearray(_FRAME.size)
         self._memory: Optional[mmap.mmap] = None
-        self._least = 1 << 32
+        self._least = _LARGE
         self._read_out: Deque[int] = collections.deque()
         self.viewed = self.copied = 0
         self._socket = address.open(timeout)
@@ -197,6 +211,9 @@ class Connection:
             self._greet([])
             if address.path and shared:
                 self._share(shared)
+        except Error:
+            self._socket.close()
+            raise
         except socket.timeout as e:
             self._socket.close()
             raise Timeout(f"connect to {address.text}: no answer within {timeout} s") from e

@@ -10,10 +10,22 @@ import numpy as np
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 
 import raybridge as rb  # noqa: E402
-from raybridge._messages import Decoder  # noqa: E402
+from raybridge._messages import Decoder, Info  # noqa: E402
+from raybridge._sim import _visible  # noqa: E402
 from raybridge._wire import Stream, proto_fields, varint  # noqa: E402
 
 RULE = "=" * 80 + "\n"
+
+
+def read_png(file):
+    """Return the type of colour and the pixels of a PNG file whose rows have no filter."""
+    assert file[:8] == b"\x89PNG\r\n\x1a\n"
+    width, height, _, kind = struct.unpack(">IIBB", file[16:26])
+    begin = file.index(b"IDAT")
+    length = struct.unpack(">I", file[begin - 4:begin])[0]
+    rows = np.frombuffer(zlib.decompress(file[begin + 4:begin + 4 + length]), np.uint8).reshape(height, -1)
+    assert not rows[:, 0].any() and (rows.shape[1] - 1) % width == 0
+    return kind, rows[:, 1:].tobytes()
 
 
 def stream(message, definition, encoding="cdr", language="ros2msg"):
@@ -100,14 +112,30 @@ class TestWire(unittest.TestCase):
             list(proto_fields(b"\x0b"))
 
     def test_png(self):
-        picture = np.arange(2 * 3 * 3, dtype=np.uint8).reshape(2, 3, 3)
-        file = rb.png(picture)
-        self.assertEqual(file[:8], b"\x89PNG\r\n\x1a\n")
-        begin = file.index(b"IDAT")
-        length = struct.unpack(">I", file[begin - 4:begin])[0]
-        rows = np.frombuffer(zlib.decompress(file[begin + 4:begin + 4 + length]), np.uint8).reshape(2, 10)
-        self.assertEqual(rows[:, 0].tolist(), [0, 0])
-        self.assertEqual(rows[:, 1:].tobytes(), picture.tobytes())
+        for shape, kind in (((2, 3, 3), 2), ((2, 3, 4), 6), ((2, 3), 0)):
+            picture = np.arange(np.prod(shape), dtype=np.uint8).reshape(shape)
+            self.assertEqual(read_png(rb.png(picture)), (kind, picture.tobytes()))
+
+    def test_what_a_notebook_shows(self):
+        def visible(array, encoding, like=rb.Array):
+            array = np.asarray(array).view(like)
+            if like is rb.Array:
+                array.info = Info("k", "m", (0,) * 13, "")
+                array.info.fields = {"encoding": encoding} if encoding else {}
+            return _visible(array)
+
+        rgb, bgra = [[[1, 2, 3]]], [[[3, 2, 1, 255]]]
+        self.assertEqual(visible(np.uint8(rgb), "rgb8").tolist(), rgb)
+        self.assertEqual(visible(np.uint8(rgb), "bgr8").tolist(), [[[3, 2, 1]]])
+        self.assertEqual(visible(np.uint8(bgra), "bgra8").tolist(), [[[1, 2, 3, 255]]])
+        self.assertEqual(visible(np.float32([[0, 5, 10, np.inf, np.nan, -1]]), "32FC1").tolist(), [[0, 127, 255, 0, 0, 0]])
+        self.assertEqual(visible(np.uint16([[0, 300]]), "16UC1").tolist(), [[0, 255]])
+        self.assertEqual(visible(np.uint8([[0, 0]]), "mono8").tolist(), [[0, 0]])
+        for other in (np.float32(rgb), np.zeros((1, 1, 2), np.float32)):
+            self.assertIsNone(visible(other, "32FC3"))
+        self.assertIsNone(visible(np.zeros((2, 2), [("x", "<f4")]), ""), "a cloud of rows")
+        self.assertIsNone(visible(np.uint8(rgb), "rgb8", np.ndarray))
+        self.assertIsNone(_visible(None))
 
     def test_quaternions(self):
         for pose in (rb.Pose(0, 0, yaw=0.3), rb.Pose(0, 0, yaw=0.3, pitch=-0.2, roll=0.1)):

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+import types
 import unittest
 import unittest.mock
 
@@ -77,18 +78,43 @@ class TestStep(unittest.TestCase):
             points = sim.step(0.1)["lidar/points"]
             self.assertEqual(int((points["ObjIdx"] == handle).sum()), 0)
 
+    def drive(self, sim):
+        car = sim.spawn("vehicle.sedan", x=12, name="car")
+        data = b""
+        for k in range(3):
+            frame = sim.step(0.1, {car: rb.Pose(12 + k, k / 4, yaw=0.1 * k, velocity=(10, 2, 0))}, ego=rb.Pose(k, 0))
+            data += frame["front/image"].tobytes() + frame["lidar/points"].tobytes()
+        self.assertAlmostEqual(frame.ego.position[0], 2)
+        return data + str((frame.number, frame.time, car.handle, frame["lidar/points"].stamp)).encode()
+
     def test_two_runs_have_the_same_bytes(self):
         runs = []
         for _ in range(2):
             with launch(RIG, seed=7) as sim:
-                car = sim.spawn("vehicle.sedan", x=12, name="car")
-                data = b""
-                for k in range(3):
-                    frame = sim.step(0.1, {car: rb.Pose(12 + k, k / 4, yaw=0.1 * k, velocity=(10, 2, 0))}, ego=rb.Pose(k, 0))
-                    data += frame["front/image"].tobytes() + frame["lidar/points"].tobytes()
-                self.assertAlmostEqual(frame.ego.position[0], 2)
-                runs.append(data)
+                runs.append(self.drive(sim))
         self.assertEqual(runs[0], runs[1])
+
+    def test_a_reset_run_has_the_bytes_of_a_fresh_one(self):
+        with launch(RIG, seed=7) as sim:
+            fresh = self.drive(sim)
+            sim.spawn_sensor("sensor.other.gnss", "late")
+            sim.spawn("vehicle.truck", x=30, name="truck")
+            sim.step(0.2)
+            sim.spawn("vehicle.sedan", x=30)  # it never comes
+            sim.reset(7)
+            self.assertEqual(sim.time, 0)
+            self.assertNotIn("late/fix", sim.sensors)
+            self.assertEqual(self.drive(sim), fresh)
+            sim.reset()
+            self.assertEqual(sim.status()["seed"], 7)
+            self.assertEqual(self.drive(sim), fresh)
+            for seed in (-1, 1 << 64, 0.5):
+                with self.assertRaises(rb.Refused):
+                    sim.reset(seed)
+            with rb.connect(sim.address) as other:
+                with self.assertRaises(rb.Busy):
+                    other.reset(1)
+            self.assertEqual(sim.api("GET", "/v1/status")["resets"], 2)
 
     def test_shared_memory(self):
         rig = {"sensors": [{"id": "sensor.camera.rgb", "name": "front", "rate": 10, "image_size_x": 320, "image_size_y": 240, "pose": {"z": 1.5}}]}
@@ -106,10 +132,42 @@ class TestStep(unittest.TestCase):
                     self.assertEqual(sum(sim.shared.values()), 56)
                     self.assertGreater(sim.shared["copied"], 50, "four pictures fill it, which are kept")
                 else:
-                    self.assertEqual(sim.shared["viewed"], 0)
+                    self.assertEqual(sim.shared, {"viewed": 0, "copied": 56})
                     kept[0][0, 0, 0] += 0  # may be written
             runs[shared] = b"".join(image.tobytes() for image in [*kept, last])  # after the program's end, too
         self.assertEqual(len(set(runs.values())), 1)
+
+    def test_programs_share_one_budget(self):
+        rig = {"sensors": [{"id": "sensor.camera.rgb", "name": "front", "rate": 10, "image_size_x": 320, "image_size_y": 240, "pose": {"z": 1.5}}]}
+        with launch(rig, args=["--max-memory", "400MiB"]) as sim:  # of which 256 are the first one's
+            self.assertEqual(sim.step(0.1)["front/image"].shape, (240, 320, 3))
+            with rb.connect(sim.address) as other:
+                sim.step(0.1)
+                self.assertEqual(other.read("front/image").shape, (240, 320, 3))
+                self.assertEqual((sim.shared["viewed"], other.shared["viewed"]), (2, 0))
+                self.assertGreater(other.shared["copied"], 0)
+
+    def test_a_frame_shows_its_pictures(self):
+        rig = {"sensors": [
+            {"id": "sensor.camera.rgb", "name": name, "rate": 10, "image_size_x": 32, "image_size_y": 24, "encoding": encoding}
+            for name, encoding in (("front", "rgb8"), ("carla", "bgra8"))
+        ] + [{"id": "sensor.camera.depth", "name": "depth", "rate": 10, "image_size_x": 32, "image_size_y": 24}]}
+        shown = []
+        notebook = types.ModuleType("IPython.display")
+        notebook.display = shown.append
+        with launch(rig) as sim, unittest.mock.patch.dict(sys.modules, {"IPython": types.ModuleType("IPython"), "IPython.display": notebook}):
+            frame = sim.step(0.1)
+            frame.show()
+            self.assertIs(shown[0], frame)
+            html = frame._repr_html_()
+            pictures = dict(re.findall(r'base64,([^"]*)"><figcaption>([^<]*)<', html))
+            self.assertEqual(sorted(pictures.values()), ["carla/image", "depth/image", "front/image"])
+            blue, red = (frame["carla/image"][..., c].mean() for c in (0, 2))
+            self.assertGreater(blue, red, "the sky")
+            self.assertEqual(frame["carla/image"][..., 2::-1].tolist(), frame["front/image"].tolist())
+            with unittest.mock.patch.dict(sys.modules, {"IPython.display": None}), unittest.mock.patch("builtins.print") as printed:
+                frame.show()
+            printed.assert_called_once_with(frame)
 
     def test_only_wanted_sensors_send(self):
         with launch(RIG, sensors=["imu/imu"]) as sim:
@@ -133,6 +191,29 @@ class TestStep(unittest.TestCase):
                 sim.step(0.01, {b: rb.Pose(9, 2, lights=["high"])})
             self.assertEqual([a["name"] for a in sim.api("GET", "/v1/actors")["actors"]], ["b"])
             self.assertEqual(sim.step(0.01, wait="none").time, 50_000_000)
+
+    def test_signals(self):
+        rig = {"sensors": [{"id": "sensor.other.snapshot", "name": "all"}]}
+        with rb.launch(scene="city", rig=rig, gpu="software") as sim:
+            name = "traffic.traffic_light_0001"
+
+            def shown(frame):
+                return [a for a in frame["all/snapshot"].actors if a.type_id == "traffic.traffic_light"][0].signal
+
+            for state, number in {"red": 0, "yellow": 1, "green": 2, "off": 3}.items():
+                self.assertEqual(shown(sim.step(0.01, signals={name: state})), number)
+                self.assertEqual(shown(sim.step(0.01)), number, "until it is told another")
+            self.assertEqual(shown(sim.step(0.01, signals={np.uint32(1): "red"})), 0, "by the id of one of its heads")
+            for signals, kind, index, light in (({name: "red", "no such": "red"}, "unknown_signal", 1, "no such"), ({1: "red", 2: "red"}, "duplicate", 1, 2)):
+                with self.assertRaises(rb.Refused) as caught:
+                    sim.step(0.01, signals=signals)
+                e = caught.exception
+                self.assertEqual((e.kind, e.list, e.index, e.actor), (kind, "signals", index, light))
+            for light, state, text in ((name, "blue", "state 'blue': want red, yellow, green, off"), (0, "red", "id 0: want 1 to"),
+                                       (1.5, "red", "light 1.5: want a name or an id"), (None, "red", "light None: want a name")):
+                with self.assertRaisesRegex(rb.Refused, text) as caught:
+                    sim.step(0.01, signals={light: state})
+                self.assertEqual(caught.exception.kind, "value")
 
     def test_handles_of_numpy(self):
         with launch(RIG) as sim:
@@ -159,6 +240,21 @@ class TestStep(unittest.TestCase):
                 with self.subTest(until=bad), self.assertRaises(rb.Refused) as caught:
                     sim.step(until=bad)
                 self.assertEqual(caught.exception.kind, "time")
+            for bad in (lambda: sim.spawn(None), lambda: sim.spawn("box", name=5), lambda: sim.spawn("box", name="\ud800"), lambda: sim.step(0.01, [1]),
+                        lambda: sim.step(0.01, {"\ud800": rb.Pose(0, 0)}), lambda: sim.spawn_sensor("sensor.other.imu", "x", y={1, 2})):
+                with self.assertRaises(rb.Refused) as caught:
+                    bad()
+                self.assertEqual(caught.exception.kind, "value")
+            for bad in ("0.1", 1e-10, math.nan, math.inf, -1, [1]):
+                with self.assertRaisesRegex(rb.Refused, "want a number, a nanosecond"):
+                    sim.step(bad)
+            sim.spawn("")
+            with self.assertRaisesRegex(rb.Refused, "spawn.0. .*: value is not usable: model is missing"):
+                sim.step(0.01)
+            with self.assertRaisesRegex(rb.Refused, 'no such sensor: "a/b c"'):
+                sim.remove_sensor("a/b c")
+            keys = sim.spawn_sensor("sensor.camera.rgb", "small", rate=np.int64(10), image_size_x=np.int64(32), image_size_y=np.uint8(16))
+            self.assertEqual(keys, ["small/image", "small/camera_info"])
             self.assertEqual(sim.step(0.01).time, 10_000_000)
 
     def test_the_run_stays_whole_after_errors(self):
@@ -180,6 +276,63 @@ class TestStep(unittest.TestCase):
                         lambda: sim.step(until=1)):
                 self.assertRaises(rb.Refused, bad)
             self.assertEqual(sim.step(0.01).time, 20_000_000)
+
+    def test_vectors_of_another_length_are_refused(self):
+        with launch() as sim:
+            for bad in (rb.Pose(0, 0, orientation=(0, 0, 1)), rb.Pose(0, 0, orientation=(0, 0, 0, 1, 0)), rb.Pose(0, 0, orientation=1),
+                        rb.Pose(0, 0, velocity=(1, 2)), rb.Pose(0, 0, angular_velocity="abc"), rb.Pose("here", 0), rb.Pose(0, None), (1, 2, 3), None):
+                for use in (lambda: sim.step(0.01, {1: bad}), lambda: sim.spawn("box", pose=(1, 2) if bad is None else bad),
+                            lambda: sim.step(0.01, ego=0 if bad is None else bad)):
+                    with self.subTest(bad=bad), self.assertRaises(rb.Refused) as caught:
+                        use()
+                    self.assertEqual(caught.exception.kind, "value")
+            with self.assertRaisesRegex(rb.Refused, r"^orientation \(0, 0, 1\): want 4 numbers$"):
+                sim.step(0.01, {1: rb.Pose(0, 0, orientation=(0, 0, 1))})
+            with self.assertRaisesRegex(rb.Refused, r"^size \[4, 2\]: want 3 numbers$"):
+                sim.spawn("box", size=[4, 2])
+            self.assertEqual(sim.step(0.01).time, 10_000_000)
+            sim.spawn("box", pose=rb.Pose(5, 0, orientation=np.array([0, 0, 0, 1])), size=np.ones(3))
+            sim.step(0.01)
+
+    def test_a_step_that_cannot_end_was_applied(self):
+        with launch(RIG) as sim:
+            gone, a = sim.spawn("box", x=20, name="gone"), sim.spawn("box", x=5)
+            sim.step(0.1)
+            gone.destroy()
+            b = sim.spawn("box", x=9, name="b")
+
+            def change():
+                sim.resume()
+                sim.pause()
+
+            other = threading.Timer(0.3, change)
+            other.start()
+            with self.assertRaisesRegex(rb.Unfinished, "the frame was applied, but the step did not end") as caught:
+                sim.step(9e3, {a: rb.Pose(6, 0)})
+            other.join()
+            self.assertEqual(caught.exception.kind, "wrong_mode")
+            self.assertNotIsInstance(caught.exception, rb.Refused)
+            self.assertTrue(b.handle)
+            self.assertEqual({x["name"] for x in sim.api("GET", "/v1/actors")["actors"]}, {a.name, "b"})
+            stands = sim.time
+            self.assertLess(stands, 9_000_000_000_000)
+            frame = sim.step(0.1, {a: rb.Pose(7, 0), b: rb.Pose(9, 1)})
+            self.assertEqual(frame.time, stands + 100_000_000)
+            stamps = [s.stamp for s in frame.all("front/image")]
+            self.assertEqual(stamps[0], 200_000_000, "what the step before brought is here")
+
+    def test_a_full_world(self):
+        with tempfile.TemporaryDirectory() as folder:
+            config = os.path.join(folder, "two.yaml")
+            with open(config, "w") as f:
+                f.write("world: {capacity: 2}\n")
+            with launch(config=config) as sim:
+                come = [sim.spawn("box", x=5 + 3 * i) for i in range(5)]
+                with self.assertRaisesRegex(rb.Refused, "world.capacity makes more") as caught:
+                    sim.step(0.01)
+                self.assertEqual((caught.exception.kind, caught.exception.list, caught.exception.index), ("full", "spawn", 2))
+                sim.step(0.01)
+                self.assertEqual([bool(a.handle) for a in come], [True, True, False, False, False])
 
     def test_one_owner(self):
         with launch() as sim:
@@ -254,8 +407,41 @@ class TestStep(unittest.TestCase):
             sim.step(0.1)
             with self.assertRaises(rb.Refused):
                 sim.spawn_sensor("sensor.camera.none", "x")
-            self.assertIn("vehicle.sedan", sim.models)
+            self.assertTrue(sim.models["vehicle.sedan"].paint)
+            self.assertFalse(sim.models["walker.pedestrian.0001"].paint)
             self.assertTrue(sim.status()["time"]["paused"])
+
+    def test_color(self):
+        rig = {"sensors": [dict(RIG["sensors"][0], pose={"x": 0, "z": 1})]}
+        with launch(rig) as sim:
+            with self.assertRaises(rb.Refused):
+                sim.spawn("box", color="blue")
+            a = sim.spawn("box", x=5, size=(1, 4, 3), color="#0000ff")
+            middle = sim.step(0.1)["front/image"][20, 32]
+            self.assertGreater(int(middle[2]), int(middle[0]) + 100)
+            a.destroy()
+            sim.spawn("box", x=5, size=(1, 4, 3))
+            middle = sim.step(0.1)["front/image"][20, 32]
+            self.assertLess(abs(int(middle[2]) - int(middle[0])), 20)
+
+    def test_joints(self):
+        rig = {"sensors": [dict(RIG["sensors"][0], pose={"x": 0, "z": 0.6})]}
+        with launch(rig) as sim:
+            joints = sim.models["vehicle.sedan"].joints
+            self.assertEqual(list(joints)[:2], ["front_left_steer", "front_left_spin"])
+            self.assertEqual(set(joints.values()), {"rad"})
+            at = dict(x=3.5, y=0.0, yaw=math.pi / 2)
+            car = sim.spawn("vehicle.sedan", pose=rb.Pose(**at, joints={"front_left_steer": 0.5}))
+            steered = sim.step(0.1)["front/image"].copy()
+            straight = sim.step(0.1, {car: rb.Pose(**at, joints=[0, 0, 0, 0.0])})["front/image"].copy()
+            self.assertFalse(np.array_equal(steered, straight))
+            again = sim.step(0.1, {car: rb.Pose(**at, joints={"front_left_steer": np.float64(0.5)})})["front/image"]
+            self.assertTrue(np.array_equal(steered, again))
+            self.assertTrue(np.array_equal(steered, sim.step(0.1, {car: rb.Pose(**at)})["front/image"]), "it is held")
+            for bad, why in (({"wing": 1}, "no such joint: .wing.: want front_left_steer"), ([0] * 7, "7 values, the model has 6"), ([math.nan], "NaN")):
+                with self.assertRaisesRegex(rb.Refused, why) as caught:
+                    sim.step(0.1, {car: rb.Pose(**at, joints=bad)})
+                self.assertEqual((caught.exception.kind, caught.exception.list, caught.exception.index), ("value", "actors", 0))
 
     def test_control(self):
         with launch(config=self.external()) as sim:
@@ -349,6 +535,19 @@ class TestLife(unittest.TestCase):
         sim.close()
         sim.close()
 
+    def test_a_program_that_hangs(self):
+        with unittest.mock.patch("raybridge._wire._ANSWER", 0.2), launch() as sim:
+            sim.step(0.01)
+            sim._program.send_signal(signal.SIGSTOP)
+            try:
+                os.waitpid(sim._program.pid, os.WUNTRACED)  # it has stopped
+                with self.assertRaisesRegex(rb.Timeout, "no answer within 0.2 s"):
+                    sim.status()
+                with self.assertRaisesRegex(rb.Closed, "silent for 5 s"):
+                    sim.step(0.01)
+            finally:
+                sim._program.send_signal(signal.SIGCONT)
+
     def test_a_program_that_dies_in_a_step(self):
         sim = launch(RIG)
         self.addCleanup(sim.close)
@@ -380,6 +579,9 @@ class TestLife(unittest.TestCase):
     def test_a_program_that_does_not_begin(self):
         with self.assertRaisesRegex(rb.Closed, r"exit code \d(.|\n)*no-such-rig"):
             launch("no-such-rig.yaml")
+        for _ in range(5):  # whether it ends before it listens or after
+            with self.assertRaisesRegex(rb.Closed, r"exit code 2(.|\n)*nowhere\.glb: no such file"):
+                rb.launch(scene="nowhere.glb", gpu="software")
         os_binary = os.environ.get("RAYBRIDGE_BINARY")
         try:
             os.environ["RAYBRIDGE_BINARY"] = "/no/such/program"
@@ -483,9 +685,9 @@ class TestLife(unittest.TestCase):
                         break
                 address = found[1].decode()
                 threading.Thread(target=program.stderr.read, daemon=True).start()
-                with self.assertRaisesRegex(rb.ConnectionFailed, "401"):
+                with self.assertRaisesRegex(rb.ConnectionFailed, f"^{address} refuses: HTTP/1.1 401"):
                     rb.connect(address)
-                with rb.connect(address, token="a-secret-of-this-test", sensors=["imu/imu"], timeout=60) as sim:
+                with rb.connect(address, token="a-secret-of-this-test\n", sensors=["imu/imu"], timeout=60) as sim:
                     self.assertEqual(len(sim.step(0.1).all("imu/imu")), 10)
                     program.send_signal(signal.SIGINT)
                     with self.assertRaises(rb.Closed):

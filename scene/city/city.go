@@ -17,8 +17,8 @@
 //
 // Scene.Signals has two lights for each traffic light, one a head for vehicles. Green is 12 s,
 // yellow 3 s, then all have red for 1 s. Opposite arms show the same, and the crossings' cycles
-// begin at different times, by the seed. The lamps are part of the static geometry: pictures
-// show them as they are at time 0. The traffic drives in loops and heeds no light.
+// begin at different times, by the seed. Their names are those of their actors. Walkers' lights are
+// green while the drivers' are red. The traffic drives in loops and heeds no light.
 //
 // # Models
 //
@@ -249,17 +249,21 @@ func afternoon() scene.Light {
 
 // model is the shape of an object at one level of detail. Objects may share it.
 type model struct {
-	parts []modelPart
+	parts  []modelPart
+	joints []scene.Joint
+	// apart returns the same with its wheels as parts; nil for what has no wheels.
+	apart func() *model
 	used  bool // its meshes are in the scene
 }
 
 // modelPart is one part of a model. Parts with the same geometry pointer share
-// a mesh; joint, where not nil, moves the part.
+// a mesh. Joint, where not nil, moves the part, and so does posed by the model's joints.
 type modelPart struct {
 	name  string
 	shape *shape
 	tag   scene.Tag
 	joint func(stamp simtime.Stamp) mgl64.Mat4
+	posed func(values scene.JointValues) mgl64.Mat4
 	mesh  int // once used
 }
 
@@ -289,7 +293,8 @@ type object struct {
 	// with weight 0 comes free.
 	details []detail
 	model   *model // the level bought; nil while absent
-	id      uint32 // the actor's, once it was emitted
+	id      uint32 // the actor's, as the name, once it was emitted
+	name    string
 }
 
 // detail is one level of an object. It is bought once distance times weight
@@ -372,7 +377,7 @@ func (t *town) emit(s *scene.Scene) error {
 		if err := s.AddActor(actor); err != nil {
 			return fmt.Errorf("place %s: %w", actor.Name, err)
 		}
-		o.id = actor.ID
+		o.id, o.name = actor.ID, actor.Name
 	}
 	s.LaneMarks, s.Signals = t.marks, t.signals()
 	return nil
@@ -398,7 +403,7 @@ func (t *town) useModel(s *scene.Scene, o *object, material int) {
 
 // actor returns the object as an actor of a name.
 func (o *object) actor(name string) *scene.Actor {
-	return &scene.Actor{Name: name, TypeID: o.typeID, Parts: o.actorParts(), Pose: o.pose, Motion: o.motion}
+	return &scene.Actor{Name: name, TypeID: o.typeID, Parts: o.actorParts(), Joints: o.model.joints, Pose: o.pose, Motion: o.motion}
 }
 
 func (o *object) actorParts() []scene.Part {
@@ -406,9 +411,12 @@ func (o *object) actorParts() []scene.Part {
 	scale := mgl64.Scale3D(o.size, o.size, o.size)
 	for i, p := range o.model.parts {
 		parts[i] = scene.Part{Name: p.name, Mesh: p.mesh, Local: scale, Tag: p.tag}
+		if p.posed != nil {
+			parts[i].Posed = func(values scene.JointValues, _ simtime.Stamp) mgl64.Mat4 { return scale.Mul4(p.posed(values)) }
+			parts[i].Local = parts[i].Posed(scene.JointValues{}, 0)
+		}
 		if p.joint != nil {
-			joint := p.joint
-			parts[i].Joints = func(stamp simtime.Stamp) mgl64.Mat4 { return scale.Mul4(joint(stamp)) }
+			parts[i].Joints = func(stamp simtime.Stamp) mgl64.Mat4 { return scale.Mul4(p.joint(stamp)) }
 			parts[i].Local = parts[i].Joints(0)
 		}
 	}
@@ -439,7 +447,7 @@ func (t *town) addModels() {
 	for i := range walkerModels {
 		look := t.moverLike(pedestrianID(i))
 		if look == nil || len(look.parts) == 1 { // one who stands has no limbs to move
-			g := gait{strideHz: 1, swing: 0.42}
+			g := gait{strideHz: 1, swing: usualSwing}
 			look = drawOutfit(stream(t.seed, "outfit", i)).walker(g, middleLevel)
 		}
 		t.addModel(pedestrianID(i), look)
@@ -450,6 +458,9 @@ func (t *town) addModels() {
 const middleLevel = 1
 
 func (t *town) addModel(typeID string, look *model) {
+	if look.apart != nil {
+		look = look.apart()
+	}
 	t.models = append(t.models, &object{
 		typeID: typeID, size: 1, model: look,
 		pose: spatial.Pose{Orientation: mgl64.QuatIdent()},

@@ -67,16 +67,37 @@ type gait struct {
 	phase    float64
 }
 
-// turn returns where in a double step a limb is, in radians. At 0 a leg with lead 0 is below the
-// hip, on its way forwards; lead shifts it.
-func (g gait) turn(stamp simtime.Stamp, lead float64) float64 {
-	return 2*math.Pi*g.strideHz*float64(stamp)/1e9 + g.phase + lead
+// at returns what a walker does at a time.
+func (g gait) at(stamp simtime.Stamp) pace {
+	return pace{2*math.Pi*g.strideHz*float64(stamp)/1e9 + g.phase, g.swing}
 }
 
-// limb returns the joint of a limb that hangs at pivot and swings by amount times the gait.
-func (g gait) limb(pivot vec, amount, lead float64) func(stamp simtime.Stamp) mgl64.Mat4 {
-	return func(stamp simtime.Stamp) mgl64.Mat4 {
-		angle := amount * g.swing * math.Sin(g.turn(stamp, lead))
+// pace is where in a double step somebody is, and how far the limbs swing, both in radians. At 0 a
+// leg with lead 0 is below the hip, on its way forwards; a limb's lead shifts it.
+type pace struct{ turn, swing float64 }
+
+// The joints of walkers are a pace.
+var walkerJoints = []scene.Joint{
+	{Name: "gait", Follow: func(before float64, m scene.Moved) float64 { return before + 2*math.Pi*m.Way/stride }},
+	{Name: "swing", Follow: func(_ float64, m scene.Moved) float64 {
+		return usualSwing * min(m.State.Twist.Linear.Len()/usualPace, 1)
+	}},
+}
+
+// usualSwing is how far the limbs of those swing who walk at usualPace (m/s) or faster.
+const usualSwing, usualPace = 0.42, 1.0
+
+// paceOf returns the pace that joints have.
+func paceOf(values scene.JointValues) (p pace) {
+	p.turn, _ = values.Of(0)
+	p.swing, _ = values.Of(1)
+	return p
+}
+
+// limb returns the joint of a limb that hangs at pivot and swings by amount times the pace.
+func limb(pivot vec, amount, lead float64) func(p pace) mgl64.Mat4 {
+	return func(p pace) mgl64.Mat4 {
+		angle := amount * p.swing * math.Sin(p.turn+lead)
 		return mgl64.Translate3D(pivot[0], pivot[1], pivot[2]).Mul4(mgl64.HomogRotate3DY(-angle))
 	}
 }
@@ -84,11 +105,12 @@ func (g gait) limb(pivot vec, amount, lead float64) func(stamp simtime.Stamp) mg
 // kneeBend is how far a knee bends while its leg swings forwards, and kneeRest else, radians.
 const kneeBend, kneeRest = 0.95, 0.07
 
-// shin returns the joint of the shin of a leg: it bends while the leg comes forwards.
-func (g gait) shin(hip func(stamp simtime.Stamp) mgl64.Mat4, lead float64) func(stamp simtime.Stamp) mgl64.Mat4 {
-	return func(stamp simtime.Stamp) mgl64.Mat4 {
-		forwards := max(0, math.Cos(g.turn(stamp, lead)))
-		return hip(stamp).Mul4(mgl64.Translate3D(0, 0, -thighLength)).Mul4(mgl64.HomogRotate3DY(kneeRest + (kneeBend-kneeRest)*forwards*forwards))
+// shinOf returns the joint of the shin of a leg: it bends while the leg comes forwards.
+func shinOf(hip func(p pace) mgl64.Mat4, lead float64) func(p pace) mgl64.Mat4 {
+	return func(p pace) mgl64.Mat4 {
+		forwards := max(0, math.Cos(p.turn+lead))
+		bend := kneeRest + (kneeBend-kneeRest)*forwards*forwards*(p.swing/usualSwing)
+		return hip(p).Mul4(mgl64.Translate3D(0, 0, -thighLength)).Mul4(mgl64.HomogRotate3DY(bend))
 	}
 }
 
@@ -101,18 +123,21 @@ func (o outfit) walker(g gait, level int) *model {
 	o.shin(lower, n)
 	o.arm(arm, n)
 	m := single("body", body, scene.TagPedestrian)
-	add := func(name string, s *shape, joint func(stamp simtime.Stamp) mgl64.Mat4) {
-		m.parts = append(m.parts, modelPart{name: name, shape: s, tag: scene.TagPedestrian, joint: joint})
+	m.joints = walkerJoints
+	add := func(name string, s *shape, joint func(p pace) mgl64.Mat4) {
+		m.parts = append(m.parts, modelPart{name: name, shape: s, tag: scene.TagPedestrian,
+			joint: func(stamp simtime.Stamp) mgl64.Mat4 { return joint(g.at(stamp)) },
+			posed: func(values scene.JointValues) mgl64.Mat4 { return joint(paceOf(values)) }})
 	}
 	for _, side := range []struct {
 		name string
 		y    float64
 		lead float64
 	}{{"left", 1, 0}, {"right", -1, math.Pi}} {
-		hip := g.limb(vec{0, side.y * hipOut, hipHeight}, 1, side.lead)
+		hip := limb(vec{0, side.y * hipOut, hipHeight}, 1, side.lead)
 		add("leg_"+side.name, upper, hip)
-		add("shin_"+side.name, lower, g.shin(hip, side.lead))
-		add("arm_"+side.name, arm, g.limb(vec{0, side.y * shoulderOut, shoulderHeight}, -0.8, side.lead))
+		add("shin_"+side.name, lower, shinOf(hip, side.lead))
+		add("arm_"+side.name, arm, limb(vec{0, side.y * shoulderOut, shoulderHeight}, -0.8, side.lead))
 	}
 	return m
 }

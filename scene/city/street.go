@@ -81,6 +81,7 @@ var (
 	columnProp    = prop{"column", "static.advertising_column", 0, 0.4, column}
 	shelterProp   = prop{"shelter", "static.bus_stop", 0, 0.3, busShelter}
 	kioskProp     = prop{"kiosk", "static.kiosk", 0, 0.3, kiosk}
+	lightProp     = prop{"traffic_light", scene.TypeTrafficLight, 0, 0.15, trafficLight}
 	bikeStandProp = prop{"bike_stand", "static.bike_stand", 0, 0.5, bikeStand}
 )
 
@@ -559,33 +560,20 @@ func streetNames(index, level int) *model {
 	return &model{parts: []modelPart{{name: "pole", shape: pole, tag: scene.TagPole}, {name: "names", shape: plates, tag: scene.TagTrafficSign}}}
 }
 
-// aspect is what a traffic light shows.
-type aspect int
-
-const (
-	showRed aspect = iota
-	showAmber
-	showGreen
-)
-
 // trafficLight stands at the kerb and faces +x. It has a second head on an arm over the lane,
 // which lies towards -y, and one for walkers on the pole.
-func trafficLight(show aspect, level int) *model {
+func trafficLight(level int) *model {
 	pole, heads := newShape(), newShape()
 	n := sidesOf(level)
 	pole.turned(ironDark, n, ring{0, 0.16}, ring{0.3, 0.14}, ring{0.35, 0.09}, ring{5.6, 0.07}, ring{5.6, 0})
 	pole.pole(ironDark, n, vec{0, 0, 5.35}, vec{0, -4.3, 5.65}, [2]float64{0.06, 0.045})
 	for _, at := range signalHeads {
-		signalHead(heads, at, show, n)
+		signalHead(heads, at, n)
 	}
-	// The walkers' light looks across the street.
+	// The walkers' light looks across the street. They go while the drivers have red.
 	restore := heads.in(level0(vec{0, 0.12, 2.35}).turned(math.Pi / 2))
 	heads.boxAt(plasticBlack, around(0.06, 0, 0.09, 0.12), 0, 0.5)
-	lens := [2]material{lightRed, lensOff}
-	if show == showRed {
-		lens = [2]material{lensOff, lightGreen}
-	}
-	for i, m := range lens {
+	for i, m := range [2]material{walkersRed, walkersGreen} {
 		heads.lens(m, vec{0.16, 0, 0.37 - 0.24*float64(i)}, 0.085, n)
 	}
 	restore()
@@ -593,16 +581,12 @@ func trafficLight(show aspect, level int) *model {
 }
 
 // signalHead adds three lamps in a housing with hoods, facing +x.
-func signalHead(s *shape, at vec, show aspect, n int) {
+func signalHead(s *shape, at vec, n int) {
 	defer s.in(s.frame.moved(at[0], at[1], at[2]))()
 	s.box(paintYellow, vec{-0.02, -0.24, -0.06}, vec{0, 0.24, 1.12}, allSides)
 	s.box(plasticBlack, housingMin, housingMax, allSides&^left)
-	for i, on := range [3]material{lightGreen, lightAmber, lightRed} {
+	for i, m := range [3]material{lightGreen, lightAmber, lightRed} {
 		z := 0.19 + 0.34*float64(i)
-		m := lensOff
-		if int(show) == 2-i {
-			m = on
-		}
 		s.lens(m, vec{0.165, 0, z}, 0.125, n)
 		s.face(plasticBlack, vec{0.16, -0.14, z + 0.06}, vec{0.36, -0.12, z + 0.08}, vec{0.36, 0, z + 0.15}, vec{0.16, 0, z + 0.15})
 		s.face(plasticBlack, vec{0.16, 0, z + 0.15}, vec{0.36, 0, z + 0.15}, vec{0.36, 0.12, z + 0.08}, vec{0.16, 0.14, z + 0.06})

@@ -801,7 +801,8 @@ const (
 	lightRed
 	lightAmber
 	lightGreen
-	lensOff
+	walkersRed
+	walkersGreen
 	headLamp
 	tailLamp
 	indicatorLamp
@@ -843,6 +844,8 @@ const (
 	clothPurple
 	clothTeal
 	leather
+
+	carLettering // white on vehicles, and what they carry
 
 	namedMaterials // how many there are
 
@@ -907,6 +910,7 @@ type surfaceLook struct {
 	retro    bool
 	thin     bool // seen from both sides
 	lamps    scene.Lamps
+	paint    bool // an actor may have a colour of its own for it
 }
 
 // palette holds every material of the town. It is never written after start-up.
@@ -938,7 +942,7 @@ func materials() []scene.Material {
 			Name: l.name, BaseColor: c.Vec4(1), BaseColorTexture: scene.NoTexture,
 			Metallic: l.finish.metallic, Roughness: l.finish.roughness,
 			MetalRoughTexture: scene.NoTexture, EmissiveTexture: scene.NoTexture,
-			Emissive: c.Mul(l.emissive), Reflectance: l.finish.reflectance, Retro: l.retro, DoubleSided: l.thin, Lamps: l.lamps,
+			Emissive: c.Mul(l.emissive), Reflectance: l.finish.reflectance, Retro: l.retro, DoubleSided: l.thin, Lamps: l.lamps, Paint: l.paint,
 		}
 		if l.texture != noPicture {
 			m.BaseColorTexture = int(l.texture)
@@ -970,6 +974,9 @@ func namedPalette() []surfaceLook {
 			p[l.id] = l.surfaceLook
 		}
 	}
+	for m := firstPaint; m <= lastPaint; m++ {
+		p[m].paint = true
+	}
 	return p
 }
 
@@ -991,7 +998,7 @@ func (l namedLook) with(p picture, tile float64) namedLook {
 
 func (l namedLook) glowing(times float32) namedLook { l.emissive = times; return l }
 
-// switched marks the material of lamps that those who drive switch on and off.
+// switched marks the material of lamps that are switched on and off.
 func (l namedLook) switched(lamps scene.Lamps) namedLook { l.lamps = lamps; return l }
 
 // sheet marks a material that thin things are made of: it is seen from both sides.
@@ -1084,6 +1091,12 @@ var plantLooks = []namedLook{
 	look(flowerViolet, "flower_violet", 0x9a64b4, leafFinish).with(picLeaves, 1),
 }
 
+// Lenses of traffic lights are dark while they are off.
+const (
+	signalRed   = 0x8a150d
+	signalGreen = 0x128050
+)
+
 var streetLooks = []namedLook{
 	look(ironDark, "iron_dark", 0x3c4044, metalFinish),
 	look(ironGreen, "iron_green", 0x2c4a3e, paintFinish),
@@ -1104,10 +1117,11 @@ var streetLooks = []namedLook{
 	look(shopSign, "shop_sign", 0xffffff, paintFinish).with(picSigns, 1),
 	look(licensePlate, "license_plate", 0xffffff, finish{0.4, 0, 0.8}).with(picSigns, 1).retroreflective(),
 	look(lampGlow, "lamp_glow", 0xfff2d8, lampFinish).glowing(0.6),
-	look(lightRed, "light_red", 0xff2a1c, lampFinish).glowing(3),
-	look(lightAmber, "light_amber", 0xffa81c, lampFinish).glowing(3),
-	look(lightGreen, "light_green", 0x28ff9a, lampFinish).glowing(2.5),
-	look(lensOff, "lens_off", 0x26221e, lampFinish),
+	look(lightRed, "light_red", signalRed, lampFinish).switched(scene.LampRed),
+	look(lightAmber, "light_amber", 0x8a5a0c, lampFinish).switched(scene.LampYellow),
+	look(lightGreen, "light_green", signalGreen, lampFinish).switched(scene.LampGreen),
+	look(walkersRed, "walkers_red", signalRed, lampFinish).switched(scene.LampYellow | scene.LampGreen),
+	look(walkersGreen, "walkers_green", signalGreen, lampFinish).switched(scene.LampRed),
 	look(headLamp, "head_lamp", 0xf4f6f8, lampFinish).glowing(0.5).switched(scene.LampHead),
 	look(tailLamp, "tail_lamp", 0xb81418, lampFinish).glowing(0.35).switched(scene.LampBrake),
 	look(indicatorLamp, "indicator_lamp", 0xe88a1c, lampFinish).glowing(0.2).switched(scene.LampLeft | scene.LampRight),
@@ -1130,6 +1144,7 @@ var vehicleLooks = []namedLook{
 	look(tyre, "tyre", 0x232323, darkFinish),
 	look(rim, "rim", 0xd8dade, metalFinish).with(picSigns, 1),
 	look(chrome, "chrome", 0xd4d8da, finish{0.15, 1, 0.6}),
+	look(carLettering, "car_lettering", 0xeeeeec, carFinish),
 }
 
 var personLooks = []namedLook{

@@ -199,7 +199,7 @@ func (t *town) addWalker(w way, speed, at float64, rng *rand.Rand) error {
 		return err
 	}
 	variant := rng.IntN(peopleVariants)
-	g := gait{strideHz: speed / stride, swing: 0.42, phase: between(rng, 0, 2*math.Pi)}
+	g := gait{strideHz: speed / stride, swing: usualSwing, phase: between(rng, 0, 2*math.Pi)}
 	details := make([]detail, len(personSides))
 	for level, weight := range [3]float64{0, 1.1, 6} {
 		details[level] = detail{weight: weight, make: func() *model {
@@ -237,8 +237,7 @@ type light struct {
 }
 
 // signalOffset draws when a crossing's cycle begins. It is before time 0. At time 0 the first
-// arms have had green for some seconds and keep it for one at least. The lamps are shaded as at
-// time 0.
+// arms have had green for some seconds and keep it for one at least.
 func (t *town) signalOffset(i, j int) int64 {
 	return -stream(t.seed, "phase", t.gridIndex(i, j)).Int64N(greenNs - allRedNs)
 }
@@ -257,7 +256,7 @@ func (t *town) signals() []scene.TrafficLight {
 		for _, head := range signalHeads {
 			center := spatial.Pose{Position: head.Add(housingMin.Add(housingMax).Mul(0.5)), Orientation: mgl64.QuatIdent()}
 			out = append(out, scene.TrafficLight{
-				ID: uint32(len(out) + 1), Actor: l.object.id,
+				ID: uint32(len(out) + 1), Actor: l.object.id, Name: l.object.name,
 				Pose: l.object.pose.Compose(center), Size: housingMax.Sub(housingMin),
 				Green: greenNs, Yellow: yellowNs, Red: 2*turnNs - greenNs - yellowNs, OffsetNs: offset,
 			})
@@ -284,12 +283,8 @@ func (t *town) addTrafficControl(i, j int) {
 			return at3(at.Add(d.Mul(out)).Add(r.Mul(furnitureLine)), kerbHeight)
 		}
 		if lights {
-			show := showRed
-			if (arm%2 == 0) == eastWest {
-				show = showGreen
-			}
-			o := t.put(lightProp(show), place(stopLine-0.6), yaw)
-			t.lights = append(t.lights, light{object: o, first: show == showGreen, offsetNs: t.signalOffset(i, j)})
+			o := t.put(lightProp, place(stopLine-0.6), yaw)
+			t.lights = append(t.lights, light{object: o, first: (arm%2 == 0) == eastWest, offsetNs: t.signalOffset(i, j)})
 			continue
 		}
 		sign := signProp(prioritySign)
@@ -305,10 +300,6 @@ func (t *town) addTrafficControl(i, j int) {
 func armAxes(arm int) (along, left vec2) {
 	sn, co := math.Sincos(float64(arm) * math.Pi / 2)
 	return vec2{math.Round(co), math.Round(sn)}, vec2{-math.Round(sn), math.Round(co)}
-}
-
-func lightProp(show aspect) prop {
-	return prop{"traffic_light", "traffic.traffic_light", int(show), 0.15, func(level int) *model { return trafficLight(show, level) }}
 }
 
 // besidePark reports the four crossings at the park's corners.

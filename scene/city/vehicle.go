@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/go-gl/mathgl/mgl64"
+
 	"github.com/raybridge/raybridge/scene"
 )
 
@@ -53,7 +55,9 @@ func (t *town) vehicleDetails(m vehicleModel, paint material, weights [3]float64
 	for level, w := range weights {
 		out[level] = detail{weight: w, make: func() *model {
 			return t.library.model(modelKey{"vehicle", int(m), int(paint), level}, func() *model {
-				return single("body", vehicles[m].build(paint, level), vehicles[m].tag)
+				look := single("body", vehicles[m].build(paint, level), vehicles[m].tag)
+				look.apart = func() *model { return vehicles[m].apart(paint, level) }
+				return look
 			})
 		}}
 	}
@@ -190,7 +194,7 @@ const (
 
 // skins are the materials of the letters; all other letters are the paint.
 var skins = map[byte]material{
-	'g': carGlass, 't': carTrim, 'c': chrome, 'w': carWhite, 'b': canvasBlue, 'k': plasticBlack,
+	'g': carGlass, 't': carTrim, 'c': chrome, 'w': carLettering, 'b': canvasBlue, 'k': plasticBlack,
 	'h': headLamp, 'r': tailLamp, 'i': indicatorLamp, 'l': lampGlow,
 }
 
@@ -307,6 +311,71 @@ var carDetails = [3]carDetail{{3, 7, 0.12, false}, {5, 12, 0.05, true}, {12, 22,
 
 // build makes a vehicle in one paint.
 func (f *vehicleForm) build(paint material, level int) *shape {
+	s := f.hull(paint, level)
+	for _, x := range f.axles {
+		s.wheelPair(vec2{x, f.width/2 - 0.02}, f.wheel, carDetails[level])
+	}
+	return s
+}
+
+// apart makes a vehicle whose wheels turn, and whose front wheels steer.
+func (f *vehicleForm) apart(paint material, level int) *model {
+	const middle = wheelWidth / 2
+	m := single("body", f.hull(paint, level), f.tag)
+	for _, side := range []struct {
+		name string
+		y    float64
+	}{{"left", 1}, {"right", -1}} {
+		wheel := newShape()
+		restore := wheel.in(wheelFrame(vec{0, side.y * middle, 0}, side.y))
+		wheel.wheel(f.wheel, carDetails[level])
+		restore()
+		for i, x := range slices.Backward(f.axles) {
+			hub := vec{x, side.y * (f.width/2 - 0.02 - middle), f.wheel}
+			if i == len(f.axles)-1 {
+				m.addWheel("front_"+side.name, wheel, wheelMount{hub, f.wheel, x - f.axles[0]})
+			} else {
+				m.addWheel("rear_"+side.name, wheel, wheelMount{hub, f.wheel, 0})
+			}
+		}
+	}
+	return m
+}
+
+// wheelMount is where a wheel is. The wheelbase is 0 for one that isn't steered.
+type wheelMount struct {
+	hub               vec
+	radius, wheelbase float64
+}
+
+// addWheel adds a wheel about the y axis with a joint that turns it as the vehicle rolls. One that
+// is steered has a joint for that, too.
+func (m *model) addWheel(name string, s *shape, at wheelMount) {
+	steer := -1
+	if at.wheelbase > 0 {
+		vehicle := scene.Vehicle{Wheelbase: at.wheelbase}
+		steer = len(m.joints)
+		m.joints = append(m.joints, scene.Joint{Name: name + "_steer", Follow: func(_ float64, m scene.Moved) float64 {
+			return vehicle.ControlsOf(m.State).Steering
+		}})
+	}
+	spin := len(m.joints)
+	m.joints = append(m.joints, scene.Joint{Name: name + "_spin", Follow: func(before float64, m scene.Moved) float64 {
+		return before + m.Way/at.radius
+	}})
+	m.parts = append(m.parts, modelPart{name: "wheel_" + name, shape: s, tag: m.parts[0].tag, posed: func(values scene.JointValues) mgl64.Mat4 {
+		place := mgl64.Translate3D(at.hub[0], at.hub[1], at.hub[2])
+		if steer >= 0 {
+			angle, _ := values.Of(steer)
+			place = place.Mul4(mgl64.HomogRotate3DZ(angle))
+		}
+		angle, _ := values.Of(spin)
+		return place.Mul4(mgl64.HomogRotate3DY(angle))
+	}})
+}
+
+// hull makes a vehicle without its wheels.
+func (f *vehicleForm) hull(paint material, level int) *shape {
 	d := carDetails[level]
 	if f.cabin == nil {
 		d.gap = min(d.gap, 0.05) // the posts between windows
@@ -320,9 +389,6 @@ func (f *vehicleForm) build(paint material, level int) *shape {
 	s.plateAt(-f.length/2-f.bulge-0.012, f.plates[0], -1, number)
 	s.plateAt(f.length/2+f.bulge+0.012, f.plates[1], 1, number)
 	f.fittings(s, paint, d)
-	for _, x := range f.axles {
-		s.wheelPair(vec2{x, f.width/2 - 0.02}, f.wheel, d)
-	}
 	return s
 }
 
@@ -581,12 +647,16 @@ func mirrored(right ...vec) []vec {
 // distance between the wheels' outer sides.
 func (s *shape) wheelPair(at vec2, radius float64, d carDetail) {
 	for _, side := range []float64{-1, 1} {
-		// The wheel is turned about its frame's z axis, which points outwards.
-		f := frame{origin: vec{at[0], side * at[1], radius}, x: vec{1, 0, 0}, y: vec{0, 0, -side}, z: vec{0, side, 0}}
-		restore := s.in(s.frameAt(f))
+		restore := s.in(s.frameAt(wheelFrame(vec{at[0], side * at[1], radius}, side)))
 		s.wheel(radius, d)
 		restore()
 	}
+}
+
+// wheelFrame returns the frame that a wheel is turned about, by its z axis. That points outwards, to
+// the left (1) or the right (-1).
+func wheelFrame(origin vec, side float64) frame {
+	return frame{origin: origin, x: vec{1, 0, 0}, y: vec{0, 0, -side}, z: vec{0, side, 0}}
 }
 
 // frameAt returns the frame f, given in the current frame, in the shape's.
@@ -595,9 +665,12 @@ func (s *shape) frameAt(f frame) frame {
 	return frame{origin: g.point(f.origin), x: g.direction(f.x), y: g.direction(f.y), z: g.direction(f.z)}
 }
 
+// wheelWidth is how wide wheels are, metres.
+const wheelWidth = 0.21
+
 // wheel adds one wheel about z, its outer side at z = 0.
 func (s *shape) wheel(radius float64, d carDetail) {
-	const wide = 0.21
+	const wide = wheelWidth
 	rimRadius := 0.68 * radius
 	if d.wheel < 20 {
 		s.turned(tyre, d.wheel, ring{-wide, radius}, ring{0, 0.97 * radius}, ring{-0.01, rimRadius})
@@ -715,22 +788,59 @@ func (s *shape) hoop(m material, c vec, size ring, n int) {
 	}
 }
 
-// bicycle stands upright, its front along +x.
-func bicycle(paint material, level int) *model {
+// cycle is what stands upright on two wheels, the rear one first, its front along +x.
+type cycle struct {
+	name   string
+	tag    scene.Tag
+	hubs   [2]vec
+	radius float64
+	wheel  func(s *shape, hub vec)
+	frame  func(s *shape)
+}
+
+// model makes it in one part.
+func (c *cycle) model() *model {
 	s := newShape()
-	n := [3]int{8, 14, 24}[level]
-	rear, front := vec{-0.52, 0, 0.34}, vec{0.54, 0, 0.34}
-	crank, seat, head := vec{-0.08, 0, 0.3}, vec{-0.22, 0, 0.82}, vec{0.38, 0, 0.86}
-	for _, c := range []vec{rear, front} {
-		s.hoop(tyre, c, ring{0.018, 0.33}, n)
-		if level > 0 {
-			for i := range 6 {
-				sn, co := math.Sincos(math.Pi * float64(i) / 6)
-				d := vec{0.31 * co, 0, 0.31 * sn}
-				s.pole(steel, 3, c.Sub(d), c.Add(d), [2]float64{0.004, 0.004})
-			}
+	for _, hub := range c.hubs {
+		c.wheel(s, hub)
+	}
+	c.frame(s)
+	m := single(c.name, s, c.tag)
+	m.apart = c.apart
+	return m
+}
+
+// apart makes it with wheels that turn.
+func (c *cycle) apart() *model {
+	s, wheel := newShape(), newShape()
+	c.frame(s)
+	c.wheel(wheel, vec{})
+	m := single(c.name, s, c.tag)
+	m.addWheel("front", wheel, wheelMount{hub: c.hubs[1], radius: c.radius})
+	m.addWheel("rear", wheel, wheelMount{hub: c.hubs[0], radius: c.radius})
+	return m
+}
+
+func bicycle(paint material, level int) *model {
+	c := cycle{name: "bicycle", tag: scene.TagBicycle, hubs: [2]vec{{-0.52, 0, 0.34}, {0.54, 0, 0.34}}, radius: 0.348}
+	c.wheel = func(s *shape, hub vec) {
+		s.hoop(tyre, hub, ring{0.018, 0.33}, [3]int{8, 14, 24}[level])
+		if level == 0 {
+			return
+		}
+		for i := range 6 {
+			sn, co := math.Sincos(math.Pi * float64(i) / 6)
+			d := vec{0.31 * co, 0, 0.31 * sn}
+			s.pole(steel, 3, hub.Sub(d), hub.Add(d), [2]float64{0.004, 0.004})
 		}
 	}
+	c.frame = func(s *shape) { s.bicycleFrame(paint, level, c.hubs) }
+	return c.model()
+}
+
+func (s *shape) bicycleFrame(paint material, level int, hubs [2]vec) {
+	rear, front := hubs[0], hubs[1]
+	crank, seat, head := vec{-0.08, 0, 0.3}, vec{-0.22, 0, 0.82}, vec{0.38, 0, 0.86}
 	rods := [][2]vec{{rear, crank}, {rear, seat}, {crank, seat}, {crank, head}, {seat, head}, {front, vec{0.36, 0, 0.95}}}
 	for _, r := range rods {
 		s.pole(paint, max(3, sidesOf(level)-3), r[0], r[1], [2]float64{0.018, 0.018})
@@ -739,7 +849,6 @@ func bicycle(paint material, level int) *model {
 	s.boxAt(plasticBlack, around(-0.25, 0, 0.13, 0.07), 0.95, 1.0)
 	s.pole(steel, 4, vec{0.36, -0.26, 1.0}, vec{0.36, 0.26, 1.0}, [2]float64{0.014, 0.014})
 	s.pole(plasticBlack, 4, vec{-0.08, -0.14, 0.2}, vec{-0.08, 0.14, 0.4}, [2]float64{0.02, 0.02})
-	return single("bicycle", s, scene.TagBicycle)
 }
 
 // bikeStand is a row of steel hoops.
@@ -755,14 +864,17 @@ func bikeStand(level int) *model {
 	return single("stand", s, scene.TagPole)
 }
 
-// motorcycle stands upright, its front along +x.
 func motorcycle(paint material, level int) *model {
-	s := newShape()
-	n := [3]int{8, 12, 20}[level]
-	for _, x := range []float64{-0.68, 0.68} {
-		s.hoop(tyre, vec{x, 0, 0.31}, ring{0.06, 0.26}, n)
-		s.boxAt(steel, around(x, 0, 0.05, 0.09), 0.26, 0.36)
+	c := cycle{name: "motorcycle", tag: scene.TagMotorcycle, hubs: [2]vec{{-0.68, 0, 0.31}, {0.68, 0, 0.31}}, radius: 0.32}
+	c.wheel = func(s *shape, hub vec) {
+		s.hoop(tyre, hub, ring{0.06, 0.26}, [3]int{8, 12, 20}[level])
+		s.boxAt(steel, around(hub[0], 0, 0.05, 0.09), hub[2]-0.05, hub[2]+0.05)
 	}
+	c.frame = func(s *shape) { s.motorcycleFrame(paint) }
+	return c.model()
+}
+
+func (s *shape) motorcycleFrame(paint material) {
 	s.boxAt(carTrim, around(0, 0, 0.28, 0.16), 0.25, 0.58)
 	s.loft(paint, [][]vec{tankSection(-0.05, 0.12, 0.62, 0.8), tankSection(0.12, 0.17, 0.6, 0.92), tankSection(0.42, 0.1, 0.64, 0.86)}, true, 1)
 	s.cap(paint, tankSection(-0.05, 0.12, 0.62, 0.8), false)
@@ -774,7 +886,6 @@ func motorcycle(paint material, level int) *model {
 	s.boxAt(headLamp, around(0.54, 0, 0.06, 0.08), 0.8, 0.95)
 	s.boxAt(tailLamp, around(-0.76, 0, 0.03, 0.06), 0.68, 0.74)
 	s.pole(chrome, 6, vec{-0.1, -0.16, 0.3}, vec{-0.8, -0.18, 0.36}, [2]float64{0.05, 0.06})
-	return single("motorcycle", s, scene.TagMotorcycle)
 }
 
 // tankSection is a hexagon across x.

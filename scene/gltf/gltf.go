@@ -32,8 +32,13 @@
 // Skins and morph targets move. A vertex may follow any number of joints. All animations of a
 // file play together from time 0 on, each in a loop.
 //
-// A material's extras may hold lidar_reflectance (0 to 1) and retroreflective
-// (true or false).
+// A node whose animation only turns it about one axis, or only moves it along one line, is a
+// joint of the actor: see scene.Joint. Its value is 0 at the animation's first key.
+//
+// A material's extras may hold lidar_reflectance (0 to 1), retroreflective and paint (true or
+// false). Without paint, a material is paint where its name has "paint" in it. They may hold lamps,
+// a list of those that it is. A vehicle has head, brake, left, right, indicator and reverse, a
+// traffic light red, yellow and green.
 //
 // # Bad input
 //

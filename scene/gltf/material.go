@@ -11,6 +11,7 @@ import (
 	"math"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/go-gl/mathgl/mgl32"
 	"github.com/go-gl/mathgl/mgl64"
@@ -129,6 +130,14 @@ func readExtras(m *scene.Material, extras any) error {
 		}
 		m.Retro = retro
 	}
+	m.Paint = strings.Contains(strings.ToLower(m.Name), "paint")
+	if v, ok := all["paint"]; ok {
+		paint, isBool := v.(bool)
+		if !isBool {
+			return within("paint", invalid("want true or false"))
+		}
+		m.Paint = paint
+	}
 	return readLamps(m, all["lamps"])
 }
 
@@ -136,6 +145,7 @@ func readExtras(m *scene.Material, extras any) error {
 var lampNames = map[string]scene.Lamps{
 	"head": scene.LampHead, "brake": scene.LampBrake, "left": scene.LampLeft, "right": scene.LampRight,
 	"indicator": scene.LampLeft | scene.LampRight, "reverse": scene.LampReverse,
+	"red": scene.LampRed, "yellow": scene.LampYellow, "green": scene.LampGreen,
 }
 
 // readLamps reads which lamps a material is: a list of names.

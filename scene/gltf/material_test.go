@@ -79,16 +79,21 @@ func TestMaterialFactors(t *testing.T) {
 			object{
 				"name": "all", "doubleSided": true, "alphaMode": "MASK", "alphaCutoff": 0.25, "emissiveFactor": list{0.5, 0, 2},
 				"pbrMetallicRoughness": object{"baseColorFactor": list{0.5, 0.25, 1, 0.75}, "metallicFactor": 0, "roughnessFactor": 0.5},
-				"extras":               object{"lidar_reflectance": 0.75, "retroreflective": true, "lamps": list{"brake", "indicator"}, "other": "x"},
+				"extras":               object{"lidar_reflectance": 0.75, "retroreflective": true, "lamps": list{"brake", "indicator"}, "paint": true, "other": "x"},
 			},
 			scene.Material{
 				Name: "all", BaseColor: mgl32.Vec4{0.5, 0.25, 1, 0.75}, Metallic: 0, Roughness: 0.5, DoubleSided: true, Reflectance: 0.75,
-				Retro: true, Lamps: scene.LampBrake | scene.LampLeft | scene.LampRight, AlphaMode: scene.AlphaMask, AlphaCutoff: 0.25, Emissive: mgl32.Vec3{0.5, 0, 1},
+				Retro: true, Paint: true, Lamps: scene.LampBrake | scene.LampLeft | scene.LampRight, AlphaMode: scene.AlphaMask, AlphaCutoff: 0.25, Emissive: mgl32.Vec3{0.5, 0, 1},
 			},
 		},
 		{
 			object{"name": "blend", "alphaMode": "BLEND"},
 			scene.Material{Name: "blend", BaseColor: mgl32.Vec4{1, 1, 1, 1}, Metallic: 1, Roughness: 1, Reflectance: -1, AlphaMode: scene.AlphaBlend},
+		},
+		{object{"name": "CarPaint_red"}, scene.Material{Name: "CarPaint_red", BaseColor: mgl32.Vec4{1, 1, 1, 1}, Metallic: 1, Roughness: 1, Reflectance: -1, Paint: true}},
+		{
+			object{"name": "painted wall", "extras": object{"paint": false}},
+			scene.Material{Name: "painted wall", BaseColor: mgl32.Vec4{1, 1, 1, 1}, Metallic: 1, Roughness: 1, Reflectance: -1},
 		},
 		{
 			object{"name": "mask", "alphaMode": "MASK"},

@@ -191,6 +191,20 @@ func (l Linear) PoseAt(stamp simtime.Stamp) spatial.Pose {
 	}
 }
 
+// Plaza returns a floor at z = 0 with slots for so many actors that come in a run. They look like a car, 4 m
+// long, whose origin is its middle, or like the box. Two traffic lights turn by themselves, and one is off.
+func Plaza(capacity int) *scene.Scene {
+	b := NewBuilder("plaza")
+	b.Put("floor", Plane(100, 10), Matte("grey", 0.5, 0.5, 0.5), At(0, 0, 0, scene.TagRoads))
+	b.Put("car", Box(4, 2, 1.5), Matte("red", 1, 0, 0), scene.Placement{TypeID: "vehicle.sedan", Reserved: true, Tag: scene.TagCar})
+	b.Scene.AddBox()
+	b.Scene.Slots = 2 * capacity
+	b.Scene.Signals = []scene.TrafficLight{
+		{ID: 4, Actor: 1, Name: "J7", Green: 15e6, Red: 1e9}, {ID: 5, Actor: 1, Name: "J7", Green: 15e6, Red: 1e9}, {ID: 6, Name: "J8"},
+	}
+	return b.Scene
+}
+
 // MovingWall returns a scene with a floor at z = 0 and a wall, 20 m wide and 10 m high. The
 // wall's front stands at x = distance at time 0 and comes nearer at speed m/s along -x.
 func MovingWall(distance, speed float64) *scene.Scene {

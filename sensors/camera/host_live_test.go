@@ -40,6 +40,8 @@ type stand struct {
 	width  int
 	height int
 	lens   []any // attributes; nil for a pinhole
+	// begin changes what is there before the first instant (optional).
+	begin func(*rig)
 }
 
 func still(s *scene.Scene, mount spatial.Pose, stamps ...simtime.Stamp) stand {
@@ -103,6 +105,43 @@ func cutOuts(t *testing.T) *scene.Scene {
 	return b.Scene
 }
 
+// lights are a traffic light that shows red, and two actors of one model: one has a paint of its own.
+func lights(t *testing.T) stand {
+	t.Helper()
+	b := scenetest.NewBuilder("lights")
+	b.Put("floor", scenetest.Plane(100, 4), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagRoads))
+	part := func(material scene.Material, y, z float64) scene.Part {
+		b.Scene.Materials = append(b.Scene.Materials, material)
+		mesh := scenetest.Box(0.5, 0.8, 0.8)
+		mesh.Groups = []scene.Group{{Count: len(mesh.Indices), Material: len(b.Scene.Materials) - 1}}
+		b.Scene.Meshes = append(b.Scene.Meshes, mesh)
+		return scene.Part{Name: material.Name, Mesh: len(b.Scene.Meshes) - 1, Local: mgl64.Translate3D(0, y, z), Tag: scene.TagTrafficLight}
+	}
+	light := &scene.Actor{Name: "light", Pose: spatial.FromRPY(mgl64.Vec3{6, 1, 0}, 0, 0, 0)}
+	for i, lamp := range []scene.Lamps{scene.LampRed, scene.LampYellow, scene.LampGreen} {
+		material := scenetest.Matte("lamp", 0.3, 0.2, 0.1)
+		material.Lamps = lamp
+		light.Parts = append(light.Parts, part(material, 0, 1+float64(i)))
+	}
+	require.NoError(t, b.Scene.AddActor(light))
+	b.Scene.Signals = []scene.TrafficLight{{ID: 1, Actor: uint32(len(b.Scene.Actors)), Pose: light.Pose}}
+	body, brake := scenetest.Matte("body", 0.5, 0.5, 0.5), scenetest.Matte("brake", 0.4, 0.1, 0.1)
+	body.Paint, brake.Lamps = true, scene.LampBrake
+	b.Scene.Reserve(&scene.Actor{TypeID: "car", Pose: spatial.Identity(), Parts: []scene.Part{part(body, 0, 1), part(brake, 1, 1)}}, 2)
+	s := still(b.Scene, forward(1.5), 0)
+	s.begin = func(r *rig) {
+		r.history.SetSignal(0, scene.SignalRed)
+		for i, paint := range []*[3]uint8{{0, 99, 188}, nil} {
+			at := scene.Waypoint{Pose: spatial.FromRPY(mgl64.Vec3{5, -1 - 1.5*float64(i), 0}, 0, 0, 20), Lamps: scene.LampBrake}
+			way := &scene.Guided{}
+			way.Lead(at, at)
+			_, err := r.history.SpawnActor(r.world.Scene.Model("car"), scene.Actor{Paint: paint}, way)
+			require.NoError(t, err)
+		}
+	}
+	return s
+}
+
 // stands are the scenes of the suite.
 func stands(t *testing.T) map[string]stand {
 	t.Helper()
@@ -112,6 +151,7 @@ func stands(t *testing.T) map[string]stand {
 	list := map[string]stand{
 		"city":      {scene: town, ego: town.Route, mount: mount, stamps: []simtime.Stamp{0, simtime.Stamp(9 * second)}, width: 417, height: 235},
 		"street":    still(ownStreet(t), forward(1.7), 0),
+		"lights":    lights(t),
 		"cut-outs":  still(cutOuts(t), forward(1.6), 0, simtime.Stamp(second)),
 		"wall":      still(scenetest.MovingWall(20, 4), forward(1), 0, simtime.Stamp(second)),
 		"one pixel": {scene: scenetest.MovingWall(20, 4), mount: forward(1), stamps: []simtime.Stamp{0}, width: 1, height: 1},
@@ -163,6 +203,9 @@ func (s *stand) show(t *testing.T, thread *gpu.Thread, list []mounted) (all albu
 	t.Helper()
 	r := newRigOn(t, thread, s.scene, s.ego, list...)
 	defer r.end()
+	if s.begin != nil {
+		s.begin(r)
+	}
 	for _, stamp := range s.stamps {
 		r.fire(stamp)
 		assert.Empty(t, r.drops)

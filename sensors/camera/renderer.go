@@ -162,7 +162,7 @@ type programs struct {
 	shades            map[shading]*gpu.Program
 	surface, emission bool // the scene has such textures
 	colored           bool // the scene has vertices with colours
-	lamps             bool // the scene has lamps that actors may switch
+	lamps             bool // the scene has lamps that may be switched
 }
 
 func (p *programs) open(c *gpu.Ctx, s *scene.Scene) error {
@@ -171,7 +171,7 @@ func (p *programs) open(c *gpu.Ctx, s *scene.Scene) error {
 		p.emission = p.emission || s.Materials[i].EmissiveTexture >= 0
 	}
 	p.colored = slices.Contains(s.Colored(), true)
-	p.lamps = s.Slots > 0 && slices.ContainsFunc(s.Materials, func(m scene.Material) bool { return m.Lamps != 0 })
+	p.lamps = s.Slots+len(s.Signals) > 0 && slices.ContainsFunc(s.Materials, func(m scene.Material) bool { return m.Lamps != 0 })
 	p.shades, p.traces = map[shading]*gpu.Program{}, map[rayProgram]*gpu.Program{}
 	for _, want := range []struct {
 		program **gpu.Program

@@ -4,6 +4,7 @@ package camera_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/go-gl/mathgl/mgl64"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/city"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/simtime"
@@ -269,4 +271,161 @@ func TestLampsShine(t *testing.T) {
 		}
 	}
 	assert.Equal(t, off, shown(0), "off again")
+}
+
+// TestLampsOfLightsShine: each lamp of a traffic light shines while the light is in its state. One
+// light is static, and one has a part that moves. Another actor's lamp beside them stays dark.
+func TestLampsOfLightsShine(t *testing.T) {
+	b := scenetest.NewBuilder("lights")
+	b.Put("floor", scenetest.Plane(100, 4), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, -2, scene.TagRoads))
+	for range 40 { // further ids than a texel has
+		b.Put("stone", scenetest.Box(0.1, 0.1, 0.1), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(-5, 0, -2, scene.TagStatic))
+	}
+	places := []float64{3.5, 2.5, 1.5, -0.5, -1.5, -3.5}
+	all := []scene.Lamps{scene.LampRed, scene.LampYellow, scene.LampGreen, scene.LampRed, scene.LampYellow | scene.LampGreen, scene.LampRed | scene.LampBrake}
+	panel := func(i int) scene.Part {
+		material := scenetest.Matte("panel", 0.2, 0.1, 0.1)
+		material.Lamps = all[i]
+		b.Scene.Materials = append(b.Scene.Materials, material)
+		mesh := scenetest.Box(0.2, 0.8, 1)
+		mesh.Groups = []scene.Group{{Count: len(mesh.Indices), Material: len(b.Scene.Materials) - 1}}
+		b.Scene.Meshes = append(b.Scene.Meshes, mesh)
+		return scene.Part{Name: "panel", Mesh: len(b.Scene.Meshes) - 1, Local: mgl64.Translate3D(0, places[i], 0), Tag: scene.TagTrafficLight}
+	}
+	here := spatial.FromRPY(mgl64.Vec3{5, 0, 0}, 0, 0, 0)
+	turns := panel(3)
+	turns.Joints = func(simtime.Stamp) mgl64.Mat4 { return turns.Local }
+	for _, a := range []*scene.Actor{
+		{Name: "static", Pose: here, Parts: []scene.Part{panel(0), panel(1), panel(2)}},
+		{Name: "moving", Pose: here, Parts: []scene.Part{turns, panel(4)}},
+		{Name: "none", Pose: here, Parts: []scene.Part{panel(5)}},
+	} {
+		require.NoError(t, b.Scene.AddActor(a))
+	}
+	n := uint32(len(b.Scene.Actors))
+	b.Scene.Signals = []scene.TrafficLight{
+		{ID: 1, Actor: n - 2, Pose: here}, {ID: 2, Actor: n - 2, Pose: here}, {ID: 3, Actor: n - 1, Pose: here, Green: 1e9, Red: 1e9},
+		{ID: 4, Pose: here},
+	}
+	r := newRig(t, b.Scene, nil, mounted{camera.RGBDefinition, forward(0), size(100, 20)})
+	shown := func(stamp simtime.Stamp) (red [6]int) {
+		r.fire(stamp)
+		for i, y := range places {
+			red[i] = int(at(r.picture(0), int(math.Round(49.5-y/4.9*50)), 10, 3)[0])
+		}
+		return red
+	}
+	shows := func(stamp simtime.Stamp, want ...int) {
+		t.Helper()
+		now := shown(stamp)
+		for i := range now {
+			if lit := slices.Contains(want, i); lit {
+				assert.Greater(t, now[i], now[5]+50, "panel %d at %d: %v", i, stamp, now)
+			} else {
+				assert.InDelta(t, now[5], now[i], 2, "panel %d at %d: %v", i, stamp, now)
+			}
+		}
+	}
+	shows(0, 4) // the first is off, and the other begins with green
+	r.history.SetSignal(0, scene.SignalRed)
+	shows(500e6, 0, 4)
+	shows(1500e6, 0, 3) // by itself
+	for k, want := range [][]int{{0, 3}, {1, 4}, {2, 4}, nil} {
+		r.history.SetSignal(1, scene.SignalState(k)) // the other light of the first actor
+		r.history.SetSignal(2, scene.SignalState(k))
+		shows(simtime.Stamp(2000e6+k*100e6), want...)
+	}
+}
+
+// TestPaint: an actor with a colour looks like one whose material has it. Its other materials and its
+// labels are as ever, and others of its model keep their own.
+func TestPaint(t *testing.T) {
+	b := scenetest.NewBuilder("paint")
+	b.Put("floor", scenetest.Plane(100, 4), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, -2, scene.TagRoads))
+	model := func(name string, body scene.Material) *scene.Actor {
+		actor := &scene.Actor{TypeID: name, Pose: spatial.Identity()}
+		for i, material := range []scene.Material{body, scenetest.Matte("trim", 0.5, 0.5, 0.5)} {
+			b.Scene.Materials = append(b.Scene.Materials, material)
+			mesh := scenetest.Box(0.2, 1, 1)
+			for k := range mesh.Positions {
+				mesh.Positions[k][2] += float32(i)
+			}
+			mesh.Groups = []scene.Group{{Count: len(mesh.Indices), Material: len(b.Scene.Materials) - 1}}
+			b.Scene.Meshes = append(b.Scene.Meshes, mesh)
+			actor.Parts = append(actor.Parts, scene.Part{Name: material.Name, Mesh: len(b.Scene.Meshes) - 1, Local: mgl64.Ident4(), Tag: scene.TagCar})
+		}
+		b.Scene.Reserve(actor, 2)
+		return b.Scene.Model(name)
+	}
+	grey := scenetest.Matte("body", 0.5, 0.5, 0.5)
+	grey.Paint = true
+	// sRGB 188 is 0.5029 in linear light, and 99 is 0.1248 (IEC 61966-2-1).
+	painted, blue := model("painted", grey), model("blue", scenetest.Matte("body", 0, 0.1248, 0.5029))
+	assert.True(t, b.Scene.HasPaint(painted))
+	assert.False(t, b.Scene.HasPaint(blue))
+	r := newRig(t, b.Scene, nil, mounted{camera.RGBDefinition, forward(0), size(80, 40)}, mounted{camera.InstanceDefinition, forward(0), size(80, 40)})
+	stamp := simtime.Stamp(0)
+	shown := func(model *scene.Actor, paint *[3]uint8) []byte {
+		t.Helper()
+		here := scene.Standing(spatial.FromRPY(mgl64.Vec3{5, 0, 0}, 0, 0, 0))
+		a, err := r.history.SpawnActor(model, scene.Actor{Paint: paint}, here)
+		require.NoError(t, err)
+		beside, err := r.history.SpawnActor(painted, scene.Actor{}, scene.Standing(spatial.FromRPY(mgl64.Vec3{5, 2, 0}, 0, 0, 0)))
+		require.NoError(t, err)
+		r.fire(stamp)
+		stamp += 100e6
+		assert.Equal(t, a.ID, at2(r, 1, 40, 20), "its label")
+		pixels := slices.Clone(r.picture(0).Data)
+		require.NoError(t, r.history.Remove(a.ID))
+		require.NoError(t, r.history.Remove(beside.ID))
+		for range 2 { // so that the next ones have the same slots
+			r.fire(stamp)
+			stamp += 100e6
+		}
+		return pixels
+	}
+	plain, inBlue, isBlue := shown(painted, nil), shown(painted, &[3]uint8{0, 99, 188}), shown(blue, nil)
+	assert.NotEqual(t, plain, inBlue)
+	for i := range inBlue {
+		require.InDelta(t, isBlue[i], inBlue[i], 1, "byte %d", i)
+	}
+	assert.Equal(t, isBlue, shown(blue, &[3]uint8{255, 0, 0}), "it has no paint")
+	assert.Equal(t, plain, shown(painted, nil), "nobody's colour is left")
+}
+
+// TestJointsShow: a car of the city whose front wheel is steered looks otherwise there, and nowhere
+// else. Steered back it looks as before.
+func TestJointsShow(t *testing.T) {
+	const width, height = 96, 64
+	s := scene.Plane(mgl64.Vec3{})
+	city.Furnish(s, 1)
+	s.Slots = 1
+	r := newRig(t, s, nil, mounted{camera.RGBDefinition, spatial.FromRPY(mgl64.Vec3{0, 0, 0.6}, 0, 0, 0), size(width, height)})
+	way := &scene.Guided{}
+	a, err := r.history.SpawnActor(s.Model("vehicle.sedan"), scene.Actor{}, way)
+	require.NoError(t, err)
+	require.Equal(t, "front_left_steer", a.Joints[0].Name)
+	stamp := simtime.Stamp(0)
+	shown := func(angle float64) []byte {
+		here := scene.Waypoint{Stamp: stamp, Pose: spatial.FromRPY(mgl64.Vec3{3.5, 0, 0}, 0, 0, 90)} // its front is on the left
+		way.Lead(here, here)
+		way.Turn(0, angle)
+		r.fire(stamp)
+		stamp += 100e6
+		return slices.Clone(r.picture(0).Data)
+	}
+	straight, steered := shown(0), shown(0.5)
+	changed := 0
+	for u := range width {
+		for v := range height {
+			if i := 3 * (v*width + u); !slices.Equal(straight[i:i+3], steered[i:i+3]) {
+				changed++
+				// The axle is 1.38 m to the left, 2.6 m away: at 48 - 48 * 1.38 / 2.6. Its shadow moves, too.
+				assert.InDelta(t, 22, u, 12, "row %d", v)
+				assert.Greater(t, v, height/2-8)
+			}
+		}
+	}
+	assert.Greater(t, changed, 40)
+	assert.Equal(t, straight, shown(0))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
@@ -356,6 +357,41 @@ func TestVertexColorsDimTheReturn(t *testing.T) {
 		require.NotEmpty(t, points)
 		for i := range points {
 			require.InEpsilon(t, want(&points[i]), points[i].Intensity, 5e-3, "%s, ray %d", scale, i)
+		}
+	}
+}
+
+// An actor's paint sends back what its own colour does, whatever reflectance its material has.
+func TestPaintReturnsByItsColour(t *testing.T) {
+	for scale, want := range map[string][2]float64{ // without paint and with
+		"svl":     {0.25, (1 + 0.2159 + 0) / 3}, // sRGB 128 is 0.2159 in linear light
+		"surface": {90, 100 * (0.2126 + 0.7152*0.2159)},
+	} {
+		b := scenetest.NewBuilder("paint")
+		b.Put("floor", scenetest.Plane(60, 4), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, -20, scene.TagRoads))
+		body := scenetest.Matte("body", 0.25, 0.25, 0.25)
+		body.Paint, body.Reflectance = true, 0.9
+		room := b.Put("room", scenetest.Box(10, 10, 10), body, scene.Placement{TypeID: "room", Tag: scene.TagWall, Reserved: true})
+		b.Scene.Slots = 2
+		h := sensortest.New(t, lidar.RayCastDefinition, sensortest.Options{Scene: b.Scene, GL: gputest.Thread(t),
+			Attributes: map[string]any{"noise_stddev": 0.0, "intensity": scale, "atmosphere_attenuation_rate": 0.0}})
+		for i, paint := range []*[3]uint8{nil, {255, 128, 0}} {
+			a, err := h.Env.History.SpawnActor(room, scene.Actor{Paint: paint}, scene.Standing(spatial.Identity()))
+			require.NoError(t, err)
+			h.Fire(simtime.Stamp(i*2+1) * scanPeriod)
+			h.Fire(simtime.Stamp(i*2+2) * scanPeriod)
+			points := sensortest.Last[*sample.PointCloud](h, "points").Points
+			require.NotEmpty(t, points)
+			for k := range points {
+				p := &points[k]
+				require.Equal(t, a.ID, p.Instance)
+				cosine := 1.0
+				if scale == "surface" {
+					cosine = float64(p.CosIncidence)
+				}
+				require.InEpsilon(t, want[i]*cosine, p.Intensity, 1e-3, "%s, ray %d", scale, k)
+			}
+			require.NoError(t, h.Env.History.Remove(a.ID))
 		}
 	}
 }

@@ -64,6 +64,7 @@ type signals struct {
 
 // foundLight is a light that is for the owner.
 type foundLight struct {
+	place    int // among the scene's
 	light    *scene.TrafficLight
 	distance float64
 }
@@ -87,7 +88,7 @@ func (s *signals) Tick(at sensors.Tick) error {
 	m.Signals = m.Signals[:0]
 	toSensor := pose.Inverse()
 	for _, f := range s.found {
-		state, _ := f.light.StateAt(at.Due)
+		state, _ := s.Env.History.Signal(f.place, at.Due)
 		m.Signals = append(m.Signals, sample.Signal{
 			ID: f.light.ID, Label: signalLabels[state], State: sample.SignalState(state), Score: 1,
 			Pose: toSensor.Compose(f.light.Pose), Size: f.light.Size,
@@ -120,7 +121,7 @@ func (s *signals) find(owner spatial.Pose, stamp simtime.Stamp) {
 		if way.Dot(looks) >= 0 || looks.Dot(ahead) > -cosAgainst {
 			continue
 		}
-		s.found = append(s.found, foundLight{light, way.Len()})
+		s.found = append(s.found, foundLight{i, light, way.Len()})
 	}
 	slices.SortFunc(s.found, func(a, b foundLight) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.light.ID, b.light.ID))

@@ -119,6 +119,24 @@ func TestSignalsPhases(t *testing.T) {
 	}
 }
 
+// TestSignalsThatAreSet: they are told as they were at the due instant.
+func TestSignalsThatAreSet(t *testing.T) {
+	town := &scene.Scene{Ego: spatial.Identity(), Signals: []scene.TrafficLight{light(1, 20, 0, 180), light(2, 30, 0, 180)}}
+	h := sensortest.New(t, world.SignalsDefinition, sensortest.Options{Scene: town, StepNs: 1e9})
+	h.Fire(1e9)
+	h.Env.History.SetSignal(1, scene.SignalOff)
+	var shown [][]sample.SignalState
+	for stamp := simtime.Stamp(2e9); stamp <= 5e9; stamp += 1e9 {
+		h.Fire(stamp)
+		m := sensortest.Last[*sample.Signals](h, "signals")
+		require.Len(t, m.Signals, 2)
+		shown = append(shown, []sample.SignalState{m.Signals[0].State, m.Signals[1].State})
+	}
+	assert.Equal(t, [][]sample.SignalState{
+		{sample.SignalGreen, sample.SignalOff}, {sample.SignalGreen, sample.SignalOff}, {sample.SignalYellow, sample.SignalOff}, {sample.SignalRed, sample.SignalOff},
+	}, shown)
+}
+
 func TestSignalsRidesOnItsOwner(t *testing.T) {
 	town := crossing()
 	town.Actors = []*scene.Actor{{

@@ -45,7 +45,7 @@ func ActorKindOf(typeID string) sample.ActorKind {
 		return sample.KindVehicle
 	case strings.HasPrefix(typeID, "walker."):
 		return sample.KindWalker
-	case typeID == "traffic.traffic_light":
+	case typeID == scene.TypeTrafficLight:
 		return sample.KindTrafficLight
 	case strings.HasPrefix(typeID, "traffic."):
 		return sample.KindTrafficSign
@@ -57,8 +57,8 @@ func ActorKindOf(typeID string) sample.ActorKind {
 type snapshot struct {
 	sensors.Reading[sample.Snapshot]
 	actors []sample.ActorState // what doesn't change of each, by rising id
-	lights map[uint32]*scene.TrafficLight
-	come   []*scene.Actor // scratch
+	lights map[uint32]int      // by the actor, their places among the scene's
+	come   []*scene.Actor      // scratch
 }
 
 // Begin lists the actors: all that move, and of those that stand the vehicles,
@@ -67,9 +67,9 @@ func (s *snapshot) Begin(ctx context.Context, env *sensors.Env) error {
 	if err := s.Reading.Begin(ctx, env); err != nil {
 		return err
 	}
-	s.lights = map[uint32]*scene.TrafficLight{}
+	s.lights = map[uint32]int{}
 	for i := range env.Scene.Signals { // they never change while the sensor lives
-		s.lights[env.Scene.Signals[i].Actor] = &env.Scene.Signals[i]
+		s.lights[env.Scene.Signals[i].Actor] = i
 	}
 	s.add(scene.EgoID, scene.EgoTypeID)
 	for _, a := range env.Scene.Actors {
@@ -127,8 +127,9 @@ func (s *snapshot) complete(a *sample.ActorState, stamp simtime.Stamp) (there bo
 		s.drive(a, stamp)
 	case sample.KindTrafficLight:
 		a.Signal = sample.SignalUnknown
-		if light := s.lights[a.ID]; light != nil {
-			shown, elapsed := light.StateAt(stamp)
+		if place, ok := s.lights[a.ID]; ok {
+			light := &s.Env.Scene.Signals[place]
+			shown, elapsed := s.Env.History.Signal(place, stamp)
 			a.Signal, a.SignalElapsed = sample.SignalState(shown), seconds(elapsed)
 			a.Red, a.Yellow, a.Green = seconds(light.Red), seconds(light.Yellow), seconds(light.Green)
 		}

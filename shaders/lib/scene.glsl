@@ -28,7 +28,7 @@
 //             so much alpha on); metallic, roughness, lidar reflectance (negative: the
 //             base colour's luminance), flags (1 retroreflector, 2 double-sided, 4
 //             unlit, 8 some of its vertices have colours, 16 times the lamps that it
-//             is, see below);
+//             is, see below, 4096 it is paint);
 //             layers of base colour (colorTextures), metallic-roughness
 //             (dataTextures) and emission (colorTextures), -1 for none, and their
 //             wraps, base + 4 metallic-roughness + 16 emission + 64 times the place of
@@ -36,12 +36,16 @@
 //             Transforms are 4 texels, two rows for metallic-roughness and two for
 //             emission: times (u, v, 1) they are the texture's coordinates. They end
 //             in how many mipmap levels finer the picture is.
-// movers      1 texel (uint) a mover: reference of its root node, instance id |
+// movers      2 texels (uint) a mover: reference of its root node, instance id |
 //             tag << 16 | lamps that are on << 24, first triangle, and where its shape
 //             changes the first of the triangles as they were at a camera's firing
-//             before (0: it doesn't).
-// Lamps are bits: 1 head, 2 brake, 4 left and 8 right indicator, 16 reverse. A material
-// that is both indicators is the one on whose side of its frame it lies.
+//             before (0: it doesn't); then the bits of the linear colour that its
+//             paint has, and 1 (0: the material's own). Behind the movers are the lamps that are
+//             on in what stands, a byte for each instance id. Those of ids 0 to 15 are the last
+//             texel.
+// Lamps are bits: 1 head, 2 brake, 4 left and 8 right indicator, 16 reverse, 32 red, 64
+// yellow, 128 green. A material that is both indicators is the one on whose side of its
+// frame it lies.
 
 #include "lib/noise.glsl"
 
@@ -66,6 +70,7 @@ struct Material {
     bool unlit;
     bool colored; // some of its vertices have colours
     uint lamps;
+    bool paint; // a mover may have a colour for it
     float baseLayer;
     float metalRoughLayer;
     float emissionLayer;
@@ -100,14 +105,23 @@ vec3 octahedral(uint code) {
 // triangleMaterial returns the index of a triangle's material.
 int triangleMaterial(int triangle) { return int(texelFetch(attributes, 3 * triangle).w); }
 
+// moverAt returns what a mover is and shows: the first texel of its record.
+uvec4 moverAt(int mover) { return texelFetch(movers, 2 * mover); }
+
 // label returns instance id | tag << 16 of what was hit.
 uint label(int triangle, int mover) {
-    return mover < 0 ? texelFetch(attributes, 3 * triangle + 1).w : texelFetch(movers, mover).y;
+    return mover < 0 ? texelFetch(attributes, 3 * triangle + 1).w : moverAt(mover).y;
 }
 
 uint labelInstance(uint l) { return l & 0xffffu; }
 uint labelTag(uint l) { return (l >> 16) & 0xffu; }
 uint labelLamps(uint l) { return l >> 24; }
+
+// standingLamps returns the lamps that are on in an instance of the static world.
+uint standingLamps(uint instance) {
+    uvec4 lamps = texelFetch(movers, textureSize(movers) - 1 - int(instance >> 4));
+    return lamps[instance >> 2 & 3u] >> 8u * (instance & 3u) & 255u;
+}
 
 // textureCoordinates returns the interpolated texture coordinates.
 vec2 textureCoordinates(int triangle, vec2 barycentric) {
@@ -131,8 +145,19 @@ Material materialAt(int i) {
     vec4 layers = texelFetch(materials, 4 * i + 3);
     uint flags = uint(surface.w);
     return Material(base, emission.rgb, emission.a, surface.x, surface.y, surface.z,
-        (flags & 1u) != 0u, (flags & 2u) != 0u, (flags & 4u) != 0u, (flags & 8u) != 0u, flags >> 4, layers.x, layers.y, layers.z,
+        (flags & 1u) != 0u, (flags & 2u) != 0u, (flags & 4u) != 0u, (flags & 8u) != 0u, flags >> 4 & 255u, (flags & 4096u) != 0u, layers.x, layers.y, layers.z,
         uint(layers.w) & 63u, 4 * int(uint(layers.w) >> 6));
+}
+
+// painted returns a material as a mover has it, -1 for the static world. A colour of the mover's
+// takes the place of a paint's own. What it reflects of a lidar's light follows from that colour.
+Material painted(Material m, int mover) {
+    for (bool paint = m.paint && mover >= 0; paint; paint = false) {
+        uvec4 own = texelFetch(movers, 2 * mover + 1);
+        m.baseColor.rgb = own.w != 0u ? uintBitsToFloat(own.xyz) : m.baseColor.rgb;
+        m.reflectance = own.w != 0u ? -1.0 : m.reflectance;
+    }
+    return m;
 }
 
 // wrapped applies a texture's wrap (0 repeat, 1 clamp, 2 mirror) to texture

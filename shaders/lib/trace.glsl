@@ -260,7 +260,7 @@ Hits searchScene(Rays r, bool anyHit, out bvec4 cut) {
             }
         }
         if (mover < 0) break;
-        root = texelFetch(movers, mover).x;
+        root = moverAt(mover).x;
         enterMover(s, r, moverRecord(layout1, mover));
         s.triangle = ivec4(-1);
     }

@@ -35,13 +35,14 @@ const (
 	colWidth
 	colHeight
 	colReference
+	colColor
 	columns
 )
 
 // required is how many columns each file has: the first ones.
 const required = colZ
 
-var columnNames = []string{"time", "id", "model", "x", "y", "yaw", "z", "pitch", "roll", "vx", "vy", "vz", "length", "width", "height", "reference"}
+var columnNames = []string{"time", "id", "model", "x", "y", "yaw", "z", "pitch", "roll", "vx", "vy", "vz", "length", "width", "height", "reference", "color"}
 
 func (c column) String() string { return columnNames[c] }
 
@@ -174,6 +175,9 @@ func (r *reading) row() (simtime.Stamp, world.Spawn) {
 	}
 	if s.Reference, err = world.ParseReference(r.text(colReference)); err != nil {
 		r.fail(colReference, err)
+	}
+	if s.Color, err = world.ParseColor(r.text(colColor)); err != nil {
+		r.fail(colColor, err)
 	}
 	if s.Name == ego {
 		r.toRearAxle(&s)

@@ -1,8 +1,8 @@
 // Package csv drives a world by a file of comma-separated values: a line tells where an actor is at a time.
 //
 // The first line names the columns, in any order. time (s), id, model, x, y (m) and yaw (degrees,
-// counter-clockwise from x) are always there. z, pitch, roll, vx, vy, vz (m/s), length, width, height and
-// reference may be. The lines are sorted by time. Those of one time are a snapshot, as package
+// counter-clockwise from x) are always there. z, pitch, roll, vx, vy, vz (m/s), length, width, height,
+// reference and color (#rrggbb) may be. The lines are sorted by time. Those of one time are a snapshot, as package
 // snapshot has it: an id that it doesn't have leaves.
 package csv
 
@@ -40,7 +40,7 @@ var errLong = fmt.Errorf("a line has more than %d bytes: is this a CSV file?", l
 type source struct {
 	path   string
 	file   *os.File
-	bound  *bounded
+	bound  fault.Bounded // of a line: the file may have no end of one
 	reader *csv.Reader
 	header header
 	theirs bool // the ego moves as the file says
@@ -91,8 +91,8 @@ func (s *source) begin() error {
 	if mark = mark[:n]; string(mark) == "\ufeff" {
 		mark = nil
 	}
-	s.bound = &bounded{Reader: io.MultiReader(bytes.NewReader(mark), s.file)}
-	s.reader = csv.NewReader(s.bound)
+	s.bound = fault.Bounded{Reader: io.MultiReader(bytes.NewReader(mark), s.file), Err: errLong}
+	s.reader = csv.NewReader(&s.bound)
 	s.reader.ReuseRecord = true
 	names, err := s.fields()
 	if err == nil {
@@ -109,7 +109,7 @@ func (s *source) begin() error {
 
 // fields reads the next line.
 func (s *source) fields() ([]string, error) {
-	s.bound.left = longest
+	s.bound.Left = longest
 	fields, err := s.reader.Read()
 	var wrong *csv.ParseError
 	switch {
@@ -243,18 +243,3 @@ func (s *source) Gaps() int64 { return 0 }
 
 // Close closes the file.
 func (s *source) Close() error { return s.file.Close() }
-
-// bounded reads so many bytes. The file may have no end of a line.
-type bounded struct {
-	io.Reader
-	left int
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, errLong
-	}
-	n, err := b.Reader.Read(p[:min(len(p), b.left)])
-	b.left -= n
-	return n, err
-}

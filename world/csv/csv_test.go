@@ -51,28 +51,9 @@ func write(t testing.TB, text string) string {
 
 func still() world.State { return world.State{Pose: spatial.Identity()} }
 
-// read returns all frames of a file, deep copies, and the error after them. A file that
-// can't be opened has none.
-func read(t testing.TB, path string, o world.Options) (frames []world.Frame, err error) {
-	ctx := context.Background()
-	source, err := csv.Kind.Open(ctx, path, o)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { assert.NoError(t, source.Close()) }()
-	for {
-		f, err := source.Next(ctx, still())
-		if err != nil {
-			return frames, err
-		}
-		c := *f
-		c.Spawn, c.Actors = append([]world.Spawn(nil), f.Spawn...), append([]world.Actor(nil), f.Actors...)
-		if f.Ego != nil {
-			ego := *f.Ego
-			c.Ego = &ego
-		}
-		frames = append(frames, c)
-	}
+// read returns all frames of a file, and the error after them.
+func read(t testing.TB, path string, o world.Options) ([]world.Frame, error) {
+	return worldtest.Frames(t, csv.Kind, path, o)
 }
 
 func TestTenLinesDriveActors(t *testing.T) {
@@ -120,13 +101,13 @@ func TestTenLinesDriveActors(t *testing.T) {
 }
 
 func TestColumns(t *testing.T) {
-	frames, err := read(t, write(t, "\ufeffyaw , reference,roll,pitch,x,y,z,model,id,time,length,width,height,vy,vx,vz\r\n"+
-		"90,rear_axle,3,-2,1.5,-2.5,0.25,\"a, b\",\"7\",-1e-05,4,1.8,1.5,2,1,3\r\n"+
-		"90,rear_axle,3,-2,1.5,-2.5,0.25,\"a, b\",\"7\",1e-05,,,,,,\r\n"), world.Options{})
+	frames, err := read(t, write(t, "\ufeffyaw , reference,roll,pitch,x,y,z,model,id,time,length,width,height,vy,vx,vz,color\r\n"+
+		"90,rear_axle,3,-2,1.5,-2.5,0.25,\"a, b\",\"7\",-1e-05,4,1.8,1.5,2,1,3,#1e90FF\r\n"+
+		"90,rear_axle,3,-2,1.5,-2.5,0.25,\"a, b\",\"7\",1e-05,,,,,,,\r\n"), world.Options{})
 	require.ErrorIs(t, err, io.EOF)
 	require.Len(t, frames, 1)
 	want := world.Spawn{
-		Name: "7", Model: "a, b", Size: mgl64.Vec3{4, 1.8, 1.5}, Reference: world.RearAxle,
+		Name: "7", Model: "a, b", Size: mgl64.Vec3{4, 1.8, 1.5}, Reference: world.RearAxle, Color: world.Color{R: 0x1e, G: 0x90, B: 0xff, Known: true},
 		State: world.State{Pose: spatial.FromRPY(mgl64.Vec3{1.5, -2.5, 0.25}, 3, -2, 90), Velocity: mgl64.Vec3{1, 2, 3}, VelocityKnown: true},
 	}
 	assert.Equal(t, []world.Spawn{want}, frames[0].Spawn)
@@ -187,13 +168,14 @@ func TestFaults(t *testing.T) {
 		{"time", header + "1:30,a,m,1,2,,0\n", `log.csv:2: column time: value is not usable: "1:30": want seconds as a decimal number, below 4.6e9`, world.ErrValue, 0},
 		{"negative size", "time,id,model,x,y,yaw,width\n0,a,m,1,2,0,-1\n", "log.csv:2: column width: value is not usable: -1: want a length in metres, 0 or more", world.ErrValue, 0},
 		{"reference", "time,id,model,x,y,yaw,reference\n0,a,m,1,2,0,nose\n", `log.csv:2: column reference: value is not usable: reference "nose": want ground_centre, box_centre, rear_axle or front_bumper`, world.ErrValue, 0},
+		{"color", "time,id,model,x,y,yaw,color\n0,a,m,1,2,0,red\n", `log.csv:2: column color: value is not usable: color "red": want #rrggbb`, world.ErrValue, 0},
 		{"missing field", header + a + "1,a,m,1,2,0\n", "log.csv:3: value is not usable: the line has 6 fields, the header 7", world.ErrValue, 0},
 		{"quote", header + a + "1,\"a\"b,m,1,2,,0\n", `log.csv:3: value is not usable: extraneous or missing " in quoted-field`, world.ErrValue, 0},
 		{"open quote", header + a + "1,\"a,m\n", `log.csv:3: value is not usable: extraneous or missing " in quoted-field`, world.ErrValue, 0},
 		{"long line", header + a + "1," + strings.Repeat("a", 100_000), "value is not usable: a line has more than 65536 bytes: is this a CSV file?", world.ErrValue, 0},
 		{"time goes back", header + a + "1,a,m,1,2,,0\n0.5,a,m,1,2,,0\n", "log.csv:4: column time: time is not ahead: 0.5 s comes after 1 s: sort the lines by time", world.ErrTime, 1},
-		{"twice", header + a + "1,b,m,1,2,,0\n1,a,m,1,2,,0\n1,b,m,1,2,,0\n", `log.csv:5: column id: "b": actor is named twice`, world.ErrDuplicate, 0},
-		{"ego twice", header + "0,ego,,1,2,,0\n0,ego,,1,2,,0\n", `log.csv:3: column id: "ego": actor is named twice`, world.ErrDuplicate, 0},
+		{"twice", header + a + "1,b,m,1,2,,0\n1,a,m,1,2,,0\n1,b,m,1,2,,0\n", `log.csv:5: column id: "b": it is named twice`, world.ErrDuplicate, 0},
+		{"ego twice", header + "0,ego,,1,2,,0\n0,ego,,1,2,,0\n", `log.csv:3: column id: "ego": it is named twice`, world.ErrDuplicate, 0},
 		{"height that comes", header + a + "1,a,m,1,2,3,0\n", `log.csv:3: column z: "a": value is not usable: its height is known at some instants and not at others`, world.ErrValue, 0},
 		{"reference that changes", "time,id,model,x,y,yaw,reference\n0,a,m,1,2,0,\n1,a,m,1,2,0,rear_axle\n", `log.csv:3: column reference: "a": value is not usable: reference rear_axle was ground_centre before`, world.ErrValue, 0},
 		{"one instant", header + a, "log.csv: the world has fewer than two instants: want two or more, to move between", nil, 0},

@@ -2,8 +2,9 @@
 // come from a trace, from an MCAP file, or from esmini over UDP.
 //
 // Moving objects are actors. Their names are their ids, their poses those of the middle of their boxes.
-// Stationary objects are boxes of the names static.ID, which stay until a message has others. The
-// messages are read by walking the wire: ASAM's numbers of fields stand in walk.go, after the .proto files of
+// Stationary objects are boxes of the names static.ID, which stay until a message has others. Traffic
+// lights are those of the scene that have a name of their source, or else their id. The
+// messages are read by walking the wire. ASAM's numbers of fields stand in walk.go and light.go, after the .proto files of
 // https://github.com/OpenSimulationInterface/open-simulation-interface, versions 3.0 to 3.8.
 package osi
 
@@ -49,6 +50,7 @@ type source struct {
 
 	views  bool // the messages are SensorViews
 	truth  groundTruth
+	lights lights
 	static []world.Spawn // what stands there, until a message has others
 	all    []world.Spawn
 	host   uint64
@@ -77,7 +79,7 @@ func open(_ context.Context, address string, o world.Options) (world.Source, err
 }
 
 func newSource(m messages, o world.Options) *source {
-	return &source{messages: m, theirs: o.EgoTheirs, warn: o.Warn, track: snapshot.NewTrack(o.Start)}
+	return &source{messages: m, theirs: o.EgoTheirs, warn: o.Warn, track: snapshot.NewTrack(o.Start), lights: lights{ask: o.Lights}}
 }
 
 // Next returns the frame that the next message ends.
@@ -119,12 +121,15 @@ func (s *source) take(message []byte) (*world.Frame, error) {
 	if len(s.truth.static) > 0 {
 		s.keepStatic()
 	}
-	told := snapshot.Snapshot{At: s.truth.at}
+	if err := s.lights.take(s.truth.lights, s.warn); err != nil {
+		return nil, err
+	}
+	told := snapshot.Snapshot{At: s.truth.at, Signals: s.lights.shown}
 	s.all = append(s.all[:0], s.static...)
 	for i := range s.truth.moving {
 		o := &s.truth.moving[i]
 		if !s.hosted || o.id != s.host {
-			s.all = append(s.all, world.Spawn{Name: s.nameOf("", o.id), Model: o.model(), Size: o.size, Reference: world.BoxCentre, State: o.state()})
+			s.all = append(s.all, world.Spawn{Name: s.nameOf("", o.id), Model: o.model(), Size: o.size, Reference: world.BoxCentre, Color: o.color, State: o.state()})
 			continue
 		}
 		if s.theirs {
@@ -145,7 +150,7 @@ func (s *source) keepStatic() {
 	s.static = s.static[:0]
 	for i := range s.truth.static {
 		o := &s.truth.static[i]
-		s.static = append(s.static, world.Spawn{Name: s.nameOf("static.", o.id), Model: box, Size: o.size, Reference: world.BoxCentre, State: world.State{Pose: o.pose()}})
+		s.static = append(s.static, world.Spawn{Name: s.nameOf("static.", o.id), Model: box, Size: o.size, Reference: world.BoxCentre, Color: o.color, State: world.State{Pose: o.pose()}})
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/raybridge/raybridge/world"
@@ -191,27 +192,9 @@ func TestConformanceOfDatagrams(t *testing.T) {
 
 func still() world.State { return world.State{Pose: spatial.Identity()} }
 
-// read returns all frames of a file, deep copies, and the error after them.
-func read(t testing.TB, path string, o world.Options) (frames []world.Frame, err error) {
-	ctx := context.Background()
-	source, err := Kind.Open(ctx, path, o)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { assert.NoError(t, source.Close()) }()
-	for {
-		f, err := source.Next(ctx, still())
-		if err != nil {
-			return frames, err
-		}
-		c := *f
-		c.Spawn, c.Actors = append([]world.Spawn(nil), f.Spawn...), append([]world.Actor(nil), f.Actors...)
-		if f.Ego != nil {
-			ego := *f.Ego
-			c.Ego = &ego
-		}
-		frames = append(frames, c)
-	}
+// read returns all frames of a file, and the error after them.
+func read(t testing.TB, path string, o world.Options) ([]world.Frame, error) {
+	return worldtest.Frames(t, Kind, path, o)
 }
 
 // drive is a SensorView trace: a host, a bus that brakes, a pedestrian, and a house in the first message.
@@ -294,6 +277,82 @@ func TestLights(t *testing.T) {
 	}
 }
 
+// lamp writes a TrafficLight: one bulb, with identifiers of its source.
+func lamp(id, color, mode uint64, identifiers ...string) message {
+	source := message{}
+	for _, identifier := range identifiers {
+		source = source.put(3, message(identifier))
+	}
+	m := message{}.id(1, id).put(2, base(1, 2, 3, 0)).put(3, message{}.number(1, color).number(3, mode))
+	if len(identifiers) == 0 {
+		return m
+	}
+	return m.put(5, source)
+}
+
+// TestTrafficLights: bulbs of one light make its state, and stay until they are told again. The
+// light is one of the scene, by what its source calls it or by its id.
+func TestTrafficLights(t *testing.T) {
+	const off, on, flashing, red, yellow, green, blue = 2, 3, 4, 2, 3, 4, 5
+	messages := []message{
+		truthAt(0).put(7, lamp(10, red, on, "road:7", "traffic_light_id:J7")).put(7, lamp(11, yellow, off, "J7")).put(7, lamp(12, green, off, "J7")),
+		truthAt(1e8).put(7, lamp(20, green, on)).put(7, lamp(21, green, on)).put(7, lamp(22, red, on, "J9")),
+		truthAt(2e8).put(7, lamp(11, yellow, on)),
+		truthAt(3e8).put(7, lamp(10, red, off)).put(7, lamp(11, yellow, flashing)).put(7, lamp(20, blue, on)),
+		truthAt(4e8).put(7, lamp(11, yellow, 0)).put(7, lamp(12, green, on)),
+		truthAt(5e8).put(7, lamp(12, green, off)),
+		truthAt(6e8),
+	}
+	shows := func(j7, twenty world.SignalState) []world.Signal {
+		return []world.Signal{{Ref: world.Ref{Name: "J7"}, State: j7}, {Ref: world.Ref{Name: "20"}, State: twenty}}
+	}
+	want := [][]world.Signal{
+		shows(world.SignalRed, world.SignalGreen), shows(world.SignalRed, world.SignalGreen), // red and yellow is red
+		shows(world.SignalYellow, world.SignalOff), shows(world.SignalGreen, world.SignalOff), shows(world.SignalOff, world.SignalOff), shows(world.SignalOff, world.SignalOff),
+	}
+	var told [][]any
+	options := world.Options{Lights: func() []string { return []string{"other", "20", "J7"} }, Warn: func(_ string, args ...any) { told = append(told, args) }}
+	frames, err := read(t, write(t, "a.osi", framed(messages...)), options)
+	require.ErrorIs(t, err, io.EOF)
+	require.Len(t, frames, len(want))
+	for i := range want {
+		assert.Equal(t, want[i], frames[i].Signals, "frame %d", i)
+	}
+	assert.Equal(t, [][]any{{"id", uint64(21)}}, told, "what the scene doesn't have is told once")
+
+	frames, err = read(t, write(t, "a.osi", framed(messages...)), world.Options{})
+	require.ErrorIs(t, err, io.EOF)
+	assert.Empty(t, frames[0].Signals)
+	for text, bad := range map[string]message{
+		"traffic light 1: value is not usable: it has no id":             message{}.put(5, message{}.put(3, message("J7"))),
+		"traffic light 1: classification: it is damaged":                 message{}.id(1, 4).put(3, message("\x08")),
+		"traffic lights: value is not usable: there are more than 65536": message(strings.Repeat("\x3a\x00", 1<<16+1)),
+		"traffic light 1: source reference: it is damaged":               message{}.id(1, 4).put(5, message("\x1a\x05x")),
+	} {
+		with := truthAt(1e8).put(7, bad)
+		if len(bad) > 1<<16 {
+			with = append(truthAt(1e8), bad...)
+		}
+		_, err = read(t, write(t, "a.osi", framed(messages[0], with)), options)
+		assert.ErrorContains(t, err, text)
+	}
+}
+
+// TestColors: a description in RGB is the colour of a moving and of a stationary object.
+func TestColors(t *testing.T) {
+	rgb := message{}.vector(2, 1, 0.5, -0.1)
+	moving := message{}.id(1, 5).put(2, base(1, 2, 0.75, 0)).number(3, kindVehicle).put(11, rgb)
+	grey := message{}.id(1, 6).put(2, base(1, 9, 0.75, 0)).number(3, kindVehicle).put(11, message{}.vector(1, 0.5))
+	standing := message{}.id(1, 7).put(2, base(9, 2, 0.75, 0)).put(6, rgb)
+	truth := func(at int64) message { return truthAt(at).put(5, moving).put(5, grey).put(4, standing) }
+	frames, err := read(t, write(t, "a.osi", framed(truth(0), truth(1e8))), world.Options{})
+	require.ErrorIs(t, err, io.EOF)
+	orange := world.Color{R: 255, G: 128, Known: true}
+	for i, want := range []world.Color{orange, orange, {}} { // what stands comes first
+		assert.Equal(t, want, frames[0].Spawn[i].Color, frames[0].Spawn[i].Name)
+	}
+}
+
 // TestEgoThatTurns: a point behind the middle of a car that turns left moves to the right of it.
 func TestEgoThatTurns(t *testing.T) {
 	of := base(10, 20, 0.75, math.Pi/2).vector(4, 0, 5, 0).vector(6, 0, 0, 0.5)
@@ -359,8 +418,8 @@ func TestFaults(t *testing.T) {
 		{"cut in a length", append(framed(one, two), 1, 2), at + "it is damaged: the file ends in it, after 2 of 4 bytes", io.ErrUnexpectedEOF, 1},
 		{"long message", append(framed(one, two), 1, 0, 0, 4), at + "it is damaged: it says that it has 67108865 bytes, the limit is 67108864", ErrDamaged, 1},
 		{"text", []byte("hello, world"), "message 1 at byte 0: it is damaged: it says that it has", ErrDamaged, 0},
-		{"garbage", append(framed(one, two), framed(message("\x12\x03\x08\x01\x12\x05"))...), at + "timestamp: it is damaged: unexpected EOF", ErrDamaged, 1},
-		{"another protocol", framed(one, two, message{}.number(2, 5)), at + "it is damaged: field 2 has wire type 0, want 2: is it a message of OSI 3?", ErrDamaged, 1},
+		{"garbage", append(framed(one, two), framed(message("\x12\x03\x08\x01\x12\x05"))...), at + "timestamp: it is damaged, or it is not a message of OSI 3: in field 2: unexpected EOF", ErrDamaged, 1},
+		{"another protocol", framed(one, two, message{}.number(2, 5)), at + "it is damaged, or it is not a message of OSI 3: field 2 has wire type 0, want 2", ErrDamaged, 1},
 		{"no timestamp", framed(one, two, message{}.put(5, car(1, base(0, 0, 0, 0)))), at + "time is not ahead: it has no timestamp", world.ErrTime, 1},
 		{"nanoseconds", framed(one, two, message{}.put(2, message{}.number(2, 1e9))), at + "timestamp: time is not ahead: 0 s and 1000000000 ns", world.ErrTime, 1},
 		{"time goes back", framed(one, two, one), at + "time is not ahead: it goes back from 2 to 1 s", world.ErrTime, 1},
@@ -369,7 +428,7 @@ func TestFaults(t *testing.T) {
 		{"no id", with(message{}.put(2, base(0, 0, 0, 0))), at + "moving object 1: value is not usable: it has no id", world.ErrValue, 1},
 		{"no position", with(message{}.id(1, 6)), at + "moving object 1: value is not usable: id 6 has no position", world.ErrValue, 1},
 		{"negative size", with(message{}.id(1, 6).put(2, message{}.vector(1, 1, -1, 1).vector(2, 0, 0, 0))), at + "moving object 1: value is not usable: id 6 has a negative dimension", world.ErrValue, 1},
-		{"twice", framed(one, two, two[:len(two):len(two)].times(2, 3e9).put(5, car(1, base(0, 0, 0, 0)))), at + `actors[1] (actor "1"): actor is named twice`, world.ErrDuplicate, 1},
+		{"twice", framed(one, two, two[:len(two):len(two)].times(2, 3e9).put(5, car(1, base(0, 0, 0, 0)))), at + `actors[1] (actor "1"): it is named twice`, world.ErrDuplicate, 1},
 		{"gzip cut", zip(t, whole)[:40], "it is damaged: the file ends in it", ErrDamaged, 0},
 		{"gzip of nothing", []byte{0x1f, 0x8b, 8, 0}, "a.osi: it is damaged: gzip: unexpected EOF", ErrDamaged, 0},
 	} {
@@ -641,6 +700,10 @@ func sound(t *testing.T, frames []world.Frame, err error) {
 	for _, f := range frames {
 		require.Greater(t, f.Until, until)
 		until = f.Until
+		require.LessOrEqual(t, len(f.Signals), 2)
+		for _, s := range f.Signals {
+			require.True(t, s.State.Known())
+		}
 		for _, a := range f.Actors {
 			require.False(t, math.IsNaN(a.Pose.Position.Len()) || math.IsNaN(a.Pose.Orientation.Len()), "%+v", a)
 		}
@@ -651,8 +714,9 @@ func FuzzTrace(f *testing.F) {
 	f.Add(framed(drive()...))
 	f.Add(framed(truthAt(1).put(5, car(1, base(1, 2, 3, 4))), truthAt(2)))
 	f.Add(zip(f, framed(drive()...)))
+	f.Add(framed(truthAt(1).put(7, lamp(1, 2, 3, "J7")), truthAt(2).put(7, lamp(1, 3, 3)).put(7, lamp(20, 4, 3)), truthAt(3)))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		frames, err := read(t, write(t, "a.osi", file), world.Options{EgoTheirs: true})
+		frames, err := read(t, write(t, "a.osi", file), world.Options{EgoTheirs: true, Lights: func() []string { return []string{"J7", "20"} }})
 		sound(t, frames, err)
 	})
 }
@@ -700,7 +764,7 @@ func FuzzDatagrams(f *testing.F) {
 // TestBomb: what a gzip file unpacks to has an end.
 func TestBomb(t *testing.T) {
 	file := framed(truthAt(0), truthAt(1), truthAt(2))
-	endless := &bounded{Reader: bytes.NewReader(file), left: int64(len(file)) - 3}
+	endless := &fault.Bounded{Reader: bytes.NewReader(file), Left: int64(len(file)) - 3, Err: errBomb}
 	source := newSource(&trace{path: "a.osi.gz", reader: bufio.NewReader(endless)}, world.Options{})
 	_, err := source.Next(context.Background(), still())
 	require.NoError(t, err)

@@ -57,7 +57,7 @@ func (t *trace) recognize(warn func(string, ...any)) (messages, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: gzip: %w", ErrDamaged, err)
 		}
-		t.reader = bufio.NewReaderSize(&bounded{Reader: unpacked, left: mostUnpacked}, 64<<10)
+		t.reader = bufio.NewReaderSize(&fault.Bounded{Reader: unpacked, Left: mostUnpacked, Err: errBomb}, 64<<10)
 		begin, _ = t.reader.Peek(8) // the first message has the error
 	}
 	if string(begin) == magic {
@@ -138,18 +138,3 @@ func (t *trace) gaps() int64  { return 0 }
 func (t *trace) Close() error { return t.file.Close() }
 
 var errBomb = fmt.Errorf("it unpacks to more than %d bytes", mostUnpacked)
-
-// bounded reads so many bytes.
-type bounded struct {
-	io.Reader
-	left int64
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, errBomb
-	}
-	n, err := b.Reader.Read(p[:min(int64(len(p)), b.left)])
-	b.left -= int64(n)
-	return n, err
-}

@@ -38,6 +38,8 @@ type Snapshot struct {
 	// Actors are there, each with its name and its state at that instant. What else is told of an
 	// actor counts in the snapshot that has it first, and its reference may not change.
 	Actors []world.Spawn
+	// Signals are what traffic lights show then. (optional)
+	Signals []world.Signal
 	// Ego is the vehicle that carries the sensors, by its rear axle on the ground. (optional)
 	Ego *world.State
 }
@@ -95,7 +97,7 @@ func (t *Track) Add(s Snapshot) (*world.Frame, error) {
 		return nil, fmt.Errorf("%w: %s s is too far from the beginning", world.ErrTime, Seconds(s.At))
 	}
 	t.count++
-	t.frame = world.Frame{Until: until, Complete: true, Spawn: t.frame.Spawn[:0], Actors: t.frame.Actors[:0]}
+	t.frame = world.Frame{Until: until, Complete: true, Signals: s.Signals, Spawn: t.frame.Spawn[:0], Actors: t.frame.Actors[:0]}
 	for i := range s.Actors {
 		if err := t.put(&s.Actors[i], s.At-t.last); err != nil {
 			return nil, &world.ActorError{List: "actors", Index: i, Actor: world.Ref{Name: s.Actors[i].Name}, Err: err}

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // patience is how long SUMO may take to end by itself, and to say why it has.
@@ -32,7 +34,7 @@ func start(config string) (*child, error) {
 		return nil, err
 	}
 	if _, err := os.Stat(config); err != nil {
-		return nil, fmt.Errorf("start SUMO: %w", err)
+		return nil, fmt.Errorf("start SUMO: %w", fault.File(err))
 	}
 	port, err := freePort()
 	if err != nil {
@@ -133,12 +135,13 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// errors returns what isn't a warning, in one line.
+// errors returns what isn't a warning, in one line. What SUMO has answered to us doesn't count: we ask
+// for our ego to see whether it is there.
 func (t *tail) errors() string {
 	var kept []string
 	for line := range strings.Lines(string(t.text)) {
 		line = strings.TrimSpace(line)
-		if line != "" && !strings.HasPrefix(line, "Warning:") && !strings.HasPrefix(line, "Quitting") {
+		if line != "" && !strings.HasPrefix(line, "Warning:") && !strings.HasPrefix(line, "Quitting") && !strings.HasPrefix(line, "Answered with error") {
 			kept = append(kept, strings.TrimPrefix(line, "Error: "))
 		}
 	}

@@ -17,7 +17,7 @@ func Process(s world.Source) int {
 
 // Decode reads the answer to a step and returns how many objects it has.
 func Decode(message []byte) (int, error) {
-	var s snapshot
+	s := snapshot{lights: []light{{id: "J7", link: 2}}}
 	err := s.read(message)
 	return len(s.objects), err
 }
@@ -25,7 +25,7 @@ func Decode(message []byte) (int, error) {
 // Frames returns a function that makes a frame of each answer to a step. It returns how many
 // actors move.
 func Frames() func(t testing.TB, message []byte) int {
-	s := &source{talk: conversation{failed: net.ErrClosed}, step: 0.1, actors: map[bool]map[string]*actor{false: {}, true: {}}}
+	s := &source{talk: conversation{failed: net.ErrClosed}, step: 0.1, actors: map[bool]map[string]*actor{false: {}, true: {}}, colors: map[string]world.Color{}}
 	return func(t testing.TB, message []byte) int {
 		if err := s.now.read(message); err != nil {
 			t.Fatal(err)

@@ -24,6 +24,14 @@ type car struct {
 	person                            bool
 	x, y, z, angle, slope, speed, top float64
 	signals                           int
+	color                             [4]byte // red, green, blue and how opaque
+	kind                              string
+}
+
+// tls is a traffic light, with the states of its links at each step; the last one lasts.
+type tls struct {
+	id     string
+	states []string
 }
 
 // town is a SUMO that does what it is told to. It speaks TraCI as
@@ -32,15 +40,17 @@ type town struct {
 	version  int
 	step     float64
 	traffic  func(step int) []car
+	lights   []tls
 	expected func(step int) int
 	now      func(step int) float64
 	// fault may change the answer to a message, given its last command. False hangs up after it.
 	fault func(command byte, step int, answer []byte) ([]byte, bool)
 
-	mu    sync.Mutex
-	heard [][]byte        // guarded by mu: commands without their lengths
-	own   map[string]bool // guarded by mu: vehicles that were added
-	steps int             // guarded by mu
+	mu      sync.Mutex
+	heard   [][]byte        // guarded by mu: commands without their lengths
+	own     map[string]bool // guarded by mu: vehicles that were added
+	watched []tls           // guarded by mu: of lights
+	steps   int             // guarded by mu
 	// guarded by mu: the traffic of the step by id and person, nil where nobody has asked
 	listed map[car]car
 }
@@ -170,13 +180,25 @@ func (w *town) obey(c []byte) []byte {
 	case 0x02:
 		w.steps, w.listed = w.steps+1, nil
 		results := [][]byte{w.simulation(), w.around(0xA4), w.around(0xAE)}
+		for _, l := range w.watched {
+			results = append(results, w.light(l))
+		}
 		return join(status(id), be32(len(results)), join(results...))
 	case 0xDB:
 		return join(status(id), w.simulation())
+	case 0xD2:
+		name := string(c[21 : len(c)-2])
+		for _, l := range w.lights {
+			if l.id == name {
+				w.watched = append(w.watched, l)
+				return join(status(id), w.light(l))
+			}
+		}
+		return refusal(id, "Traffic light '"+name+"' is not known")
 	case 0x89:
 		domain := c[1+16+4+int(binary.BigEndian.Uint32(c[17:]))]
 		return join(status(id), w.around(domain))
-	case 0xA4, 0xAE, 0xA9, 0xAB:
+	case 0xA2, 0xA4, 0xA5, 0xAE, 0xA9, 0xAB:
 		return w.get(c)
 	case 0xC4:
 		name := string(c[6 : 6+binary.BigEndian.Uint32(c[2:])])
@@ -197,8 +219,15 @@ func (w *town) get(c []byte) []byte {
 	id, variable, object := c[0], c[1], string(c[6:])
 	var v []byte
 	switch {
+	case id == 0xA2:
+		v = join([]byte{0x0E}, be32(len(w.lights)))
+		for _, l := range w.lights {
+			v = append(v, beText(l.id)...)
+		}
 	case id == 0xA9:
 		v = join([]byte{0x0E}, be32(2), beText("J1"), beText("J2"))
+	case id == 0xA5:
+		v = append([]byte{0x11}, map[string][]byte{"painted": {1, 2, 3, 255}, "": {255, 255, 0, 255}}[object]...)
 	case id == 0xAB:
 		v = double(w.step)
 	case variable == 0x44 && w.own[object]:
@@ -214,9 +243,14 @@ func (w *town) get(c []byte) []byte {
 		if !ok {
 			return refusal(id, "'"+object+"' is not known")
 		}
-		v = map[byte][]byte{0x44: double(4.5), 0x4D: double(1.75), 0xBC: double(1.5), 0x41: double(a.top), 0x49: typedText(a.class)}[variable]
+		v = map[byte][]byte{0x44: double(4.5), 0x4D: double(1.75), 0xBC: double(1.5), 0x41: double(a.top), 0x49: typedText(a.class), 0x45: append([]byte{0x11}, a.color[:]...), 0x4F: typedText(a.kind)}[variable]
 	}
 	return join(status(id), framed(join([]byte{id + 0x10, variable}, beText(object), v)))
+}
+
+// light is what the subscription to one brings.
+func (w *town) light(l tls) []byte {
+	return framed(join([]byte{0xE2}, beText(l.id), []byte{1, 0x20, 0}, typedText(l.states[min(w.steps, len(l.states)-1)])))
 }
 
 func (w *town) cars() []car { return w.traffic(w.steps) }
@@ -281,6 +315,7 @@ func program(how string) int {
 	if how == "dies" {
 		w.fault = func(_ byte, step int, answer []byte) ([]byte, bool) {
 			if step == 2 {
+				fmt.Fprintln(os.Stderr, "Answered with error to command 0xa4: Vehicle 'ego' is not known.")
 				fmt.Fprintln(os.Stderr, "Error: Vehicle 'car1' has no valid route.")
 				os.Exit(3)
 			}

@@ -7,6 +7,34 @@ type snapshot struct {
 	time     float64 // seconds
 	expected int     // vehicles and persons that are there or to come
 	objects  []object
+	lights   []light
+}
+
+// light is a traffic light of the scene that SUMO has.
+type light struct {
+	name string // the scene's
+	id   string // SUMO's
+	link int    // of SUMO's light, whose states are one a link
+	seen bool   // state is known
+	is   world.SignalState
+}
+
+// signals are the states that SUMO's letters stand for. A light that blinks is yellow.
+// (https://sumo.dlr.de/docs/Simulation/Traffic_Lights.html)
+var signals = map[byte]world.SignalState{
+	'r': world.SignalRed, 's': world.SignalRed, 'u': world.SignalRed, 'y': world.SignalYellow, 'Y': world.SignalYellow,
+	'g': world.SignalGreen, 'G': world.SignalGreen, 'o': world.SignalYellow, 'O': world.SignalOff,
+}
+
+// show takes in the states of the links of one of SUMO's lights.
+func (s *snapshot) show(id, links []byte) {
+	for i := range s.lights {
+		if l := &s.lights[i]; l.id == string(id) && l.link < len(links) {
+			if is, known := signals[links[l.link]]; known {
+				l.is, l.seen = is, true
+			}
+		}
+	}
 }
 
 // object is a vehicle or a person on the road, in the net's coordinates.
@@ -42,8 +70,14 @@ func (s *snapshot) read(message []byte) error {
 // result reads what one subscription brings.
 func (s *snapshot) result(r *reader) {
 	id, end := r.enter()
-	r.text()
+	object := r.text()
 	switch id {
+	case cmdWatchLight + answer:
+		for range r.byte() {
+			if variable, v, ok := r.subscribed(); ok && variable == varState {
+				s.show(object, v.text)
+			}
+		}
 	case cmdSubscribe + answer:
 		for range r.byte() {
 			switch variable, v, ok := r.subscribed(); {

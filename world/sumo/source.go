@@ -23,13 +23,16 @@ type source struct {
 	offset mgl64.Vec3
 	step   float64 // seconds
 	start  simtime.Stamp
-	begin  float64 // SUMO's time at start
+	begin  float64         // SUMO's time at start
+	lights func() []string // the scene's; nil once it was called
+	warn   func(string, ...any)
 
 	now      snapshot
 	steps    int64                      // since begin
 	gaps     int64                      // steps that others took in between
 	actors   map[bool]map[string]*actor // persons at true; ids are unique among either
 	fresh    []*actor                   // of the step
+	colors   map[string]world.Color     // of types that were asked for
 	frame    world.Frame
 	egoState world.State
 	egoSize  mgl64.Vec3 // known when length is above 0: SUMO has our ego
@@ -41,9 +44,12 @@ type actor struct {
 	id      string
 	person  bool
 	model   string
+	kind    string // SUMO's type
 	size    mgl64.Vec3
+	color   world.Color
 	top     float64 // m/s
 	state   world.State
+	met     bool // state is known
 	spawned bool
 	seen    int64 // the step
 }
@@ -67,6 +73,14 @@ func (s *source) next(ctx context.Context, ego world.State) error {
 	if s.ego != "" && !s.theirs {
 		if err := s.place(ctx, ego); err != nil {
 			return fmt.Errorf("move the ego: %w", err)
+		}
+	}
+	if s.lights != nil {
+		names := s.lights()
+		if s.lights = nil; len(names) > 0 {
+			if err := s.findLights(ctx, names); err != nil {
+				return fmt.Errorf("ask for traffic lights: %w", err)
+			}
 		}
 	}
 	s.talk.say()
@@ -134,7 +148,16 @@ func (s *source) meet(ctx context.Context) error {
 }
 
 // constants are the variables that describe asks for.
-var constants = [...]byte{varLength, varWidth, varHeight, varTopSpeed, varClass}
+var constants = [...]byte{varLength, varWidth, varHeight, varTopSpeed, varClass, varColor, varType}
+
+// color returns a variable that is a colour. Yellow is SUMO's where nobody gave one.
+func (v value) color() world.Color {
+	c := world.Color{R: uint8(v.number[0]), G: uint8(v.number[1]), B: uint8(v.number[2]), Known: true}
+	if c == (world.Color{R: 255, G: 255, Known: true}) {
+		return world.Color{}
+	}
+	return c
+}
 
 // describe asks what the new actors are.
 func (s *source) describe(ctx context.Context) error {
@@ -160,12 +183,54 @@ func (s *source) describe(ctx context.Context) error {
 				a.top = v.number[0]
 			case varClass:
 				a.model = model(string(v.text))
+			case varColor:
+				a.color = v.color()
+			case varType:
+				a.kind = string(v.text)
 			default:
 				a.size[i] = v.number[0]
 			}
 		}
 	}
-	return r.err
+	if r.err != nil {
+		return r.err
+	}
+	return s.paint(ctx)
+}
+
+// paint gives new actors without a colour that of their type. SUMO is asked once for each type.
+func (s *source) paint(ctx context.Context) error {
+	var asked []query
+	s.talk.say()
+	for _, a := range s.fresh {
+		if _, known := s.colors[a.kind]; known || a.color.Known {
+			continue
+		}
+		q := query{cmdGetType, varColor, a.kind}
+		s.talk.command(q.command, q.payload())
+		asked, s.colors[a.kind] = append(asked, q), world.Color{}
+	}
+	if len(asked) > 0 {
+		r, err := s.talk.exchange(ctx)
+		if err != nil {
+			return err
+		}
+		for _, q := range asked {
+			if err := r.status(q.command); err != nil {
+				return err
+			}
+			s.colors[q.object] = r.answer(q).color()
+		}
+		if r.err != nil {
+			return r.err
+		}
+	}
+	for _, a := range s.fresh {
+		if !a.color.Known {
+			a.color = s.colors[a.kind]
+		}
+	}
+	return nil
 }
 
 func (a *actor) query(variable byte) query {
@@ -208,13 +273,18 @@ func (a *actor) ref() world.Ref {
 // they have there. A net without heights leaves the ego at its own.
 func (s *source) tell(egoHeight float64) {
 	f := &s.frame
-	*f = world.Frame{Until: s.start + simtime.Stamp(s.steps)*simtime.Stamp(math.Round(s.step*1e9)), Complete: true, Spawn: f.Spawn[:0], Actors: f.Actors[:0]}
+	*f = world.Frame{Until: s.start + simtime.Stamp(s.steps)*simtime.Stamp(math.Round(s.step*1e9)), Complete: true, Spawn: f.Spawn[:0], Actors: f.Actors[:0], Signals: f.Signals[:0]}
+	for i := range s.now.lights {
+		if l := &s.now.lights[i]; l.seen {
+			f.Signals = append(f.Signals, world.Signal{Ref: world.Ref{Name: l.name}, State: l.is})
+		}
+	}
 	for i := range s.now.objects {
 		o := &s.now.objects[i]
 		a := o.actor
 		before, state := a.state, s.state(o)
-		a.state = state
-		isNew := before == world.State{}
+		isNew := !a.met
+		a.state, a.met = state, true
 		if isNew {
 			before = state
 			before.Pose.Position = state.Pose.Position.Sub(state.Velocity.Mul(s.step))
@@ -232,7 +302,7 @@ func (s *source) tell(egoHeight float64) {
 		}
 		if !a.spawned {
 			f.Spawn = append(f.Spawn, world.Spawn{Name: a.ref().Name, Model: a.model, Size: a.size,
-				Reference: world.FrontBumper, OnGround: o.position[2] == 0, State: before})
+				Reference: world.FrontBumper, OnGround: o.position[2] == 0, Color: a.color, State: before})
 			a.spawned = true
 		}
 		f.Actors = append(f.Actors, world.Actor{Ref: a.ref(), State: state})

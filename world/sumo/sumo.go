@@ -2,16 +2,19 @@
 // persons come, move and leave as SUMO has them, and SUMO's cars see our ego. Each frame is
 // one step of SUMO, which waits for the next.
 //
-// A known gap: traffic lights are not taken over.
+// A traffic light of the scene with the name of one of SUMO's shows the state of its first link.
+// One named ID:LINK shows that of another.
 package sumo
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -112,7 +115,10 @@ func open(ctx context.Context, address string, o world.Options) (world.Source, e
 	if o.Warn == nil {
 		o.Warn = func(string, ...any) {}
 	}
-	s := &source{ego: at.ego, theirs: o.EgoTheirs, start: o.Start, actors: map[bool]map[string]*actor{false: {}, true: {}}}
+	s := &source{
+		ego: at.ego, theirs: o.EgoTheirs, start: o.Start, lights: o.Lights, warn: o.Warn,
+		actors: map[bool]map[string]*actor{false: {}, true: {}}, colors: map[string]world.Color{},
+	}
 	if at.config != "" {
 		if s.child, err = start(at.config); err != nil {
 			return nil, err
@@ -207,36 +213,84 @@ func (s *source) greet(ctx context.Context, order string) error {
 	return s.subscribe(ctx, string(junction.text))
 }
 
+// findLights finds SUMO's lights that the scene has, asks for their states after each step, and takes
+// those of now. It tells of another, once.
+func (s *source) findLights(ctx context.Context, names []string) error {
+	all, err := s.talk.get(ctx, query{cmdGetLight, varIDs, ""})
+	if err != nil {
+		return err
+	}
+	has := map[string]bool{} // by SUMO's ids
+	for _, id := range all.list {
+		has[string(id)] = false
+	}
+	for _, name := range names {
+		id, link := name, uint64(0)
+		if _, ok := has[id]; !ok {
+			at := strings.LastIndexByte(name, ':')
+			if link, err = strconv.ParseUint(name[at+1:], 10, 16); err != nil {
+				continue
+			}
+			id = name[:max(at, 0)]
+		}
+		if _, ok := has[id]; ok {
+			has[id] = true
+			s.now.lights = append(s.now.lights, light{name: name, id: id, link: int(link)})
+		}
+	}
+	told := false
+	for _, id := range slices.Sorted(maps.Keys(has)) {
+		switch {
+		case has[id]:
+			if err := s.watch(ctx, cmdWatchLight, append(appendText(always(), id), 1, varState)); err != nil {
+				return err
+			}
+		case !told:
+			told = true
+			s.warn("the scene doesn't have a traffic light of SUMO's: those like it are left out", "id", id)
+		}
+	}
+	return nil
+}
+
 // subscribe asks for time and traffic after each step, and takes those of now.
 func (s *source) subscribe(ctx context.Context, junction string) error {
-	always := appendDouble(appendDouble(nil, absent), absent)
 	around := func(domain byte, variables []byte) []byte {
-		b := append(appendText(append([]byte{}, always...), junction), domain)
+		b := append(appendText(always(), junction), domain)
 		return append(append(appendDouble(b, everything), byte(len(variables))), variables...)
 	}
 	for _, subscription := range []struct {
 		command byte
 		payload []byte
 	}{
-		{cmdSubscribe, append(appendText(append([]byte{}, always...), ""), 2, varTime, varExpected)},
+		{cmdSubscribe, append(appendText(always(), ""), 2, varTime, varExpected)},
 		{cmdContext, around(cmdGetPerson, personVariables)},
 		{cmdContext, around(cmdGetVehicle, vehicleVariables)},
 	} {
-		r, err := s.talk.ask(ctx, subscription.command, subscription.payload)
-		if err != nil {
-			return err
-		}
 		s.now.objects = s.now.objects[:0]
-		if s.now.result(r); r.err != nil {
-			return r.err
+		if err := s.watch(ctx, subscription.command, subscription.payload); err != nil {
+			return err
 		}
 		if err := s.meet(ctx); err != nil {
 			return err
 		}
 		for _, o := range s.now.objects {
-			o.actor.state = s.state(&o)
+			o.actor.state, o.actor.met = s.state(&o), true
 		}
 	}
 	s.begin = s.now.time
 	return nil
+}
+
+// always begins a subscription without an end.
+func always() []byte { return appendDouble(appendDouble(nil, absent), absent) }
+
+// watch subscribes, and takes what comes of it now.
+func (s *source) watch(ctx context.Context, command byte, payload []byte) error {
+	r, err := s.talk.ask(ctx, command, payload)
+	if err != nil {
+		return err
+	}
+	s.now.result(r)
+	return r.err
 }

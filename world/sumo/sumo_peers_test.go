@@ -81,6 +81,32 @@ func TestPeerSUMODrivesTheSameCarsTwice(t *testing.T) {
 	}
 }
 
+// TestPeerSUMOsLightsFollowTheirProgram: light 146 of the net has "GGgrrrGGgrrr" for 42 s, "yyyrrryyyrrr"
+// for 3 s, "rrrGGgrrrGGg" for 42 s.
+func TestPeerSUMOsLightsFollowTheirProgram(t *testing.T) {
+	folder, err := filepath.Abs(filepath.Dir(multiIntersections(t)))
+	require.NoError(t, err)
+	config := filepath.Join(t.TempDir(), "lights.sumocfg")
+	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, `<configuration><input><net-file value="%[1]s/multi_intersections.net.xml"/>
+		<route-files value="%[1]s/multi_intersections.rou.xml"/></input><time><step-length value="1"/></time></configuration>`, folder), 0o600))
+	warned := 0
+	s := openSUMO(t, config+"?ego=off", world.Options{Lights: func() []string { return []string{"146", "146:3", "nobody"} }, Warn: func(string, ...any) { warned++ }})
+	shown := map[int][2]world.SignalState{}
+	for step := 1; step <= 60; step++ {
+		f, err := s.Next(t.Context(), at(0, 0, 0))
+		require.NoError(t, err)
+		require.Len(t, f.Signals, 2)
+		assert.Equal(t, []string{"146", "146:3"}, []string{f.Signals[0].Name, f.Signals[1].Name})
+		shown[step] = [2]world.SignalState{f.Signals[0].State, f.Signals[1].State}
+	}
+	for step, want := range map[int][2]world.SignalState{
+		1: {world.SignalGreen, world.SignalRed}, 41: {world.SignalGreen, world.SignalRed}, 44: {world.SignalYellow, world.SignalRed}, 50: {world.SignalRed, world.SignalGreen},
+	} {
+		assert.Equal(t, want, shown[step], "at %d s", step)
+	}
+	assert.Equal(t, 1, warned, "of the four others")
+}
+
 func TestPeerSUMOsCarsMoveAtTheirVelocity(t *testing.T) {
 	s := openSUMO(t, multiIntersections(t)+"?ego=off", world.Options{})
 	play(t, s, 1000)
@@ -118,7 +144,7 @@ func netOf(t *testing.T, vehicles, persons int) string {
 	require.NoError(t, err, "%s", out)
 	var routes strings.Builder
 	routes.WriteString(`<routes>
-<vType id="car"/><vType id="bus" vClass="bus"/><vType id="bike" vClass="bicycle"/><vType id="lorry" vClass="truck"/>
+<vType id="car"/><vType id="bus" vClass="bus" color="30,144,255"/><vType id="bike" vClass="bicycle"/><vType id="lorry" vClass="truck"/>
 `)
 	types := []string{"car", "car", "car", "bus", "bike", "lorry"}
 	column := func(i int) string { return string(rune('A' + i%8)) }
@@ -149,6 +175,11 @@ func TestPeerSUMOWithThreeHundredVehicles(t *testing.T) {
 				known[spawn.Name] = true
 				assert.Equal(t, world.FrontBumper, spawn.Reference)
 				assert.True(t, spawn.OnGround, "a grid has no heights")
+				color := world.Color{}
+				if spawn.Model == "vehicle.bus" { // its type's
+					color = world.Color{R: 30, G: 144, B: 255, Known: true}
+				}
+				assert.Equal(t, color, spawn.Color, spawn.Model)
 			}
 			for _, a := range f.Actors {
 				assert.True(t, known[a.Name], "%s moves without a spawn", a.Name)

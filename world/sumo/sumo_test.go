@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"io/fs"
 	"math"
 	"net"
 	"os"
@@ -412,7 +413,7 @@ func TestAddresses(t *testing.T) {
 		"127.0.0.1:1?order=-1":        "want a number",
 		"127.0.0.1:1?%zz":             "options",
 		"a.sumocfg?order=1":           "--num-clients",
-		"nowhere/to/be/found.sumocfg": "no such file",
+		"nowhere/to/be/found.sumocfg": "no folder nowhere/to/be",
 	} {
 		asSUMO(t, "deaf")
 		_, err := sumo.Kind.Open(t.Context(), address, world.Options{})
@@ -463,6 +464,7 @@ func TestAProgramThatDiesInAStep(t *testing.T) {
 	require.ErrorIs(t, err, sumo.ErrEnded)
 	assert.ErrorContains(t, err, "exit status 3: Vehicle 'car1' has no valid route.")
 	assert.NotContains(t, err.Error(), "it is late")
+	assert.NotContains(t, err.Error(), "not known", "what it answered to us")
 	assert.ErrorIs(t, syscall.Kill(pid, 0), syscall.ESRCH)
 	require.NoError(t, s.Close())
 }
@@ -474,6 +476,10 @@ func TestAProgramThatDoesNotStart(t *testing.T) {
 	_, err := sumo.Kind.Open(t.Context(), config, world.Options{})
 	require.ErrorIs(t, err, sumo.ErrEnded)
 	assert.ErrorContains(t, err, "exit status 1: The net is broken In file 'x.net.xml'")
+
+	_, err = sumo.Kind.Open(t.Context(), filepath.Join(filepath.Dir(config), "absent.sumocfg"), world.Options{})
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	assert.ErrorContains(t, err, "no such file")
 
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("SUMO_HOME", "")
@@ -545,6 +551,9 @@ func FuzzDecode(f *testing.F) {
 		return []car{{id: "a", person: true, rides: "b"}, {id: "b", class: "bus", x: -1073741824}, {id: "c", person: true}}
 	})))
 	f.Add(refusal(0x02, "no"))
+	lit := standing(1)
+	lit.watched = []tls{{"J7", []string{"rGy"}}}
+	f.Add(answerOf(lit))
 	f.Add(join(status(2), be32(1), framed(join([]byte{0x99}, beText("J"), []byte{0xA4, 1}, be32(1), beText("a"), []byte{0x39, 0, 0x0E}, be32(1), beText("x")))))
 	f.Add(join(status(2), be32(1), []byte{0, 0xFF, 0xFF, 0xFF, 0xFF, 0x99}))
 	f.Fuzz(func(t *testing.T, message []byte) {
@@ -581,4 +590,61 @@ func TestSignalsAreLights(t *testing.T) {
 		w := newTown(func(int) []car { return []car{{id: "a", class: "passenger", x: 5, top: 50, signals: signals}} })
 		assert.Equal(t, want, next(t, connect(t, w, "?ego=off", world.Options{})).Actors[0].Lights, "signals %b", signals)
 	}
+}
+
+// TestTrafficLightsAreSignals: lights of the scene show the states of SUMO's links.
+func TestTrafficLightsAreSignals(t *testing.T) {
+	w := standing(1)
+	w.lights = []tls{{"J7", []string{"rGy", "Grs", "yuO", "goY"}}, {"J8", []string{"G"}}, {"a:b", []string{"x", "r"}}}
+	var told [][]any
+	s := connect(t, w, "?ego=off", world.Options{
+		Lights: func() []string { return []string{"J7", "J7:1", "J7:2", "J7:3", "J9", "J9:1", "J7:x", "17", "a:b"} },
+		Warn:   func(_ string, args ...any) { told = append(told, args) },
+	})
+	for step, want := range []map[string]world.SignalState{
+		{"J7": world.SignalGreen, "J7:1": world.SignalRed, "J7:2": world.SignalRed, "a:b": world.SignalRed},
+		{"J7": world.SignalYellow, "J7:1": world.SignalRed, "J7:2": world.SignalOff, "a:b": world.SignalRed},
+		{"J7": world.SignalGreen, "J7:1": world.SignalYellow, "J7:2": world.SignalYellow, "a:b": world.SignalRed},
+	} {
+		shown := map[string]world.SignalState{}
+		f := next(t, s)
+		for _, signal := range f.Signals {
+			shown[signal.Name] = signal.State
+		}
+		assert.Equal(t, want, shown, "step %d", step+1)
+		assert.Len(t, f.Signals, len(want))
+		assert.Len(t, f.Actors, 1)
+	}
+	assert.Equal(t, [][]any{{"id", "J8"}}, told, "what the scene doesn't have is told once")
+	for _, c := range w.commands(0x89) {
+		assert.Contains(t, string(c), "\x00\x00\x00\x02J1", "the traffic is that around a junction")
+	}
+	assert.Len(t, w.commands(0xD2), 2, "each light is asked for once, and those alone that the scene has")
+
+	w = standing(1)
+	s = connect(t, w, "?ego=off", world.Options{Lights: func() []string { return []string{"J7"} }})
+	assert.Empty(t, next(t, s).Signals)
+}
+
+// TestColorsOfVehicles: a vehicle has its own colour, or else its type's, which is asked for once.
+// Yellow, SUMO's own, counts as no colour.
+func TestColorsOfVehicles(t *testing.T) {
+	yellow := [4]byte{255, 255, 0, 255}
+	cars := []car{
+		{id: "own", class: "passenger", color: [4]byte{30, 144, 255, 255}, kind: "painted"}, {id: "black", class: "passenger", color: [4]byte{3: 255}},
+		{id: "yellow", class: "passenger", color: yellow}, {id: "painted", class: "passenger", color: yellow, kind: "painted"},
+		{id: "late", class: "passenger", color: yellow, kind: "painted"},
+	}
+	for i := range cars {
+		cars[i].x, cars[i].top = float64(9*i), 50
+	}
+	w := newTown(func(step int) []car { return cars[:min(4+step, 5)] })
+	painted := world.Color{R: 1, G: 2, B: 3, Known: true}
+	want := map[string]world.Color{"own": {R: 30, G: 144, B: 255, Known: true}, "black": {Known: true}, "yellow": {}, "painted": painted, "late": painted}
+	f := next(t, connect(t, w, "?ego=off", world.Options{}))
+	require.Len(t, f.Spawn, len(want))
+	for _, spawn := range f.Spawn {
+		assert.Equal(t, want[spawn.Name], spawn.Color, spawn.Name)
+	}
+	assert.Len(t, w.commands(0xA5), 2)
 }

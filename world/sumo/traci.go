@@ -17,14 +17,18 @@ const (
 	cmdOrder              = 0x03
 	cmdClose              = 0x7F
 	cmdContext            = 0x89 // subscribe to what is around a junction
+	cmdGetLight           = 0xA2
 	cmdGetVehicle         = 0xA4
+	cmdGetType            = 0xA5
 	cmdGetJunction        = 0xA9
 	cmdGetSimulation      = 0xAB
 	cmdGetPerson          = 0xAE
 	cmdSetVehicle         = 0xC4
+	cmdWatchLight         = 0xD2
 	cmdSubscribe          = 0xDB // to variables of the simulation
 	answer                = 0x10 // is added to a command's id
 	varIDs                = 0x00
+	varState              = 0x20
 	varSlope              = 0x36
 	varSignals            = 0x5B
 	varPosition           = 0x39
@@ -32,8 +36,10 @@ const (
 	varTopSpeed           = 0x41
 	varAngle              = 0x43
 	varLength             = 0x44
+	varColor              = 0x45
 	varClass              = 0x49
 	varWidth              = 0x4D
+	varType               = 0x4F
 	varTime               = 0x66
 	varStepLength         = 0x7B
 	varExpected           = 0x7D
@@ -49,6 +55,7 @@ const (
 	typeString            = 0x0C
 	typeList              = 0x0E
 	typeCompound          = 0x0F
+	typeColor             = 0x11
 	apiVersion            = 20
 	absent                = -1073741824.0 // in place of a number: there is none
 	everything            = 1e6           // metres around a junction
@@ -303,10 +310,11 @@ func (r *reader) answer(q query) value {
 	return v
 }
 
-// value is a variable's: numbers, or text that is the message's. Of a list it is the first.
+// value is a variable's: numbers, or text that is the message's. A list has all of its texts, and the first.
 type value struct {
 	number [3]float64
 	text   []byte
+	list   [][]byte
 }
 
 func (r *reader) value() (v value) {
@@ -317,15 +325,19 @@ func (r *reader) value() (v value) {
 		v.number[0] = float64(r.int())
 	case typeDouble:
 		v.number[0] = r.double()
+	case typeColor:
+		v.number = [3]float64{float64(r.byte()), float64(r.byte()), float64(r.byte())}
+		r.byte() // how opaque it is
 	case typePosition:
 		v.number = [3]float64{r.double(), r.double(), r.double()}
 	case typeString:
 		v.text = r.text()
 	case typeList:
-		for i := range r.count(4) {
-			if text := r.text(); i == 0 {
-				v.text = text
-			}
+		for range r.count(4) {
+			v.list = append(v.list, r.text())
+		}
+		if len(v.list) > 0 {
+			v.text = v.list[0]
 		}
 	default:
 		r.fail("a value of type 0x%02x", kind)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -84,6 +85,34 @@ func Run(t *testing.T, h Harness) {
 	t.Run("dies", h.death)
 	t.Run("goes back in time", h.back)
 	t.Run("ends with its context", h.cancelled)
+}
+
+// Frames returns all frames of a world, as deep copies, and the error after them. That is io.EOF at the end of
+// a file, or why it can't be opened. The ego stands at the origin.
+func Frames(t testing.TB, kind world.Kind, address string, o world.Options) (frames []world.Frame, err error) {
+	ctx := context.Background()
+	source, err := kind.Open(ctx, address, o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err := source.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	}()
+	for {
+		f, err := source.Next(ctx, still())
+		if err != nil {
+			return frames, err
+		}
+		c := *f
+		c.Spawn, c.Actors, c.Signals = slices.Clone(f.Spawn), slices.Clone(f.Actors), slices.Clone(f.Signals)
+		if f.Ego != nil {
+			ego := *f.Ego
+			c.Ego = &ego
+		}
+		frames = append(frames, c)
+	}
 }
 
 // start is when worlds begin, in simulation time.

@@ -69,6 +69,8 @@ type Config struct {
 	// GL is the thread that sensors run on; only BVH needs none. It stays the
 	// caller's, who closes it.
 	GL *gpu.Thread
+	// Open opens the device of the runs that World and Python step.
+	Open gpu.Opener
 	// Runs is how many runs a figure is the median of; 0 means 5.
 	Runs int
 	// RunTime is how long a run of a sensor lasts at least; 0 means one second.

@@ -12,10 +12,19 @@ import (
 	"github.com/raybridge/raybridge/world"
 )
 
-// modelAnswer is a model that actors may have, with its length, width and height in metres.
+// modelAnswer is a model that actors may have, with its length, width and height in metres. Paint says
+// that a color shows. The joints are in the order of their values.
 type modelAnswer struct {
-	Name string    `json:"name"`
-	Size []float64 `json:"size"`
+	Name   string        `json:"name"`
+	Size   []float64     `json:"size"`
+	Paint  bool          `json:"paint"`
+	Joints []jointAnswer `json:"joints"`
+}
+
+// jointAnswer is a joint, and the unit of its values: rad or m.
+type jointAnswer struct {
+	Name string `json:"name"`
+	Unit string `json:"unit"`
 }
 
 type modelList struct {
@@ -28,7 +37,15 @@ func (h *handler) models(http.ResponseWriter, *http.Request) (any, error) {
 	list := modelList{Models: []modelAnswer{}}
 	for _, m := range s.Models {
 		size := s.BoxOf(m).Half.Mul(2)
-		list.Models = append(list.Models, modelAnswer{m.TypeID, size[:]})
+		answer := modelAnswer{m.TypeID, size[:], s.HasPaint(m), []jointAnswer{}}
+		for _, j := range m.Joints {
+			unit := "rad"
+			if j.Slides {
+				unit = "m"
+			}
+			answer.Joints = append(answer.Joints, jointAnswer{j.Name, unit})
+		}
+		list.Models = append(list.Models, answer)
 	}
 	return list, nil
 }

@@ -12,12 +12,10 @@ func Routes() []string {
 // Schemas are a value of each type that requests and answers have, by its name in
 // docs/openapi.yaml.
 var Schemas = map[string]any{
-	"Error": struct {
-		Error string `json:"error"`
-	}{},
-	"Time": Time{}, "Instant": instant{}, "TimeRequest": timeRequest{}, "SourceRequest": sourceRequest{}, "ScaleRequest": scaleRequest{},
-	"TuneRequest": tuneRequest{}, "StepRequest": stepRequest{}, "Spawn": spawnRequest{}, "Move": moveRequest{}, "State": state{},
-	"StepAnswer": stepAnswer{}, "Delivery": delivery{}, "Model": modelAnswer{}, "ModelList": modelList{}, "Actor": actorAnswer{},
+	"Error": failure{},
+	"Time":  Time{}, "Instant": instant{}, "TimeRequest": timeRequest{}, "SourceRequest": sourceRequest{}, "ScaleRequest": scaleRequest{},
+	"TuneRequest": tuneRequest{}, "ResetRequest": resetRequest{}, "StepRequest": stepRequest{}, "Spawn": spawnRequest{}, "Move": moveRequest{}, "State": state{}, "Signal": signal{},
+	"StepAnswer": stepAnswer{}, "Delivery": delivery{}, "Model": modelAnswer{}, "Joint": jointAnswer{}, "ModelList": modelList{}, "Actor": actorAnswer{},
 	"ActorList": actorList{}, "DriveRequest": driveRequest{}, "Sensor": sensorAnswer{}, "SensorList": sensorList{},
 	"SensorRequest": sensorRequest{}, "Pose": poseRequest{}, "Health": health{},
 }

@@ -172,7 +172,7 @@ var statuses = []struct {
 	status int
 	errors []error
 }{
-	{http.StatusNotFound, []error{pipeline.ErrNoSensor, scene.ErrNoActor, scene.ErrAbsent, world.ErrUnknownActor}},
+	{http.StatusNotFound, []error{pipeline.ErrNoSensor, scene.ErrNoActor, scene.ErrAbsent, world.ErrUnknownActor, world.ErrUnknownSignal}},
 	{http.StatusConflict, []error{
 		simtime.ErrNotSettable, simtime.ErrNotPaused, simtime.ErrNotSteppable, sensors.ErrFixed, motion.ErrNotDriven,
 		world.ErrMode, world.ErrBusy, world.ErrTime, world.ErrEnded, pipeline.ErrTopic, pipeline.ErrMounted, pipeline.ErrClosed, memory.ErrExceeded,
@@ -185,6 +185,22 @@ var statuses = []struct {
 	{http.StatusServiceUnavailable, []error{context.Canceled, context.DeadlineExceeded}},
 }
 
+// failure is the answer to a request that isn't done.
+type failure struct {
+	Error string `json:"error"`
+	// Applied: it was a step whose frame was applied all the same. Spawned are those who came.
+	Applied bool     `json:"applied,omitempty"`
+	Spawned []uint32 `json:"spawned,omitempty"`
+}
+
+func failureOf(err error) failure {
+	f := failure{Error: err.Error(), Applied: errors.Is(err, world.ErrUnfinished)}
+	if unfinished := new(unfinishedError); errors.As(err, &unfinished) {
+		f.Spawned = unfinished.spawned
+	}
+	return f
+}
+
 // reply writes an answer, or the error's.
 func reply(w http.ResponseWriter, answer any, err error) {
 	status := http.StatusOK
@@ -194,7 +210,7 @@ func reply(w http.ResponseWriter, answer any, err error) {
 	}
 	if err != nil {
 		status = statusOf(err)
-		text, _ = json.Marshal(map[string]string{"error": err.Error()}) // a string can be written
+		text, _ = json.Marshal(failureOf(err)) // it can be written
 	}
 	header := w.Header()
 	header.Set("Content-Type", "application/json")
@@ -225,6 +241,7 @@ func (h *handler) routes() []route {
 			return nil
 		})},
 		{http.MethodPost, "/v1/step", h.step},
+		{http.MethodPost, "/v1/reset", h.reset},
 		{http.MethodGet, "/v1/status", func(http.ResponseWriter, *http.Request) (any, error) { return h.run.Status(), nil }},
 		{http.MethodGet, "/v1/models", h.models},
 		{http.MethodGet, "/v1/actors", h.actors},
@@ -290,6 +307,9 @@ type (
 		Sensor     *string        `json:"sensor"`
 		Rate       any            `json:"rate"`
 		Attributes map[string]any `json:"attributes"`
+	}
+	resetRequest struct {
+		Seed *uint64 `json:"seed"`
 	}
 	nothing struct{}
 )
@@ -421,13 +441,15 @@ func malformed(err error) error {
 		need = "true or false"
 	case reflect.Slice:
 		need = "a list"
-	case reflect.Int64, reflect.Uint32:
+	case reflect.Int64, reflect.Uint32, reflect.Uint64:
 		need = fmt.Sprintf("a whole number (%v)", kind)
 	}
-	if wrong.Field != "" {
-		need = wrong.Field + " has to be " + need
-	} else {
-		need = "the body has to be " + need
+	field := strings.ReplaceAll(wrong.Field, ".state.", ".") // which is embedded, and not the client's
+	if field == "" {
+		field = "the body"
 	}
-	return refuse(http.StatusBadRequest, "%s, not %s", need, wrong.Value)
+	if number, ok := strings.CutPrefix(wrong.Value, "number "); ok && wrong.Type.Kind() == reflect.Float64 {
+		return refuse(http.StatusBadRequest, "%s is %s, which is too large", field, number)
+	}
+	return refuse(http.StatusBadRequest, "%s has to be %s, not %s", field, need, wrong.Value)
 }

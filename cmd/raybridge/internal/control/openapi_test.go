@@ -159,6 +159,7 @@ func TestOpenAPIHasTheAnswers(t *testing.T) {
 		{"DELETE /v1/sensors/gnss", "", "Time"},
 		{"DELETE /v1/actors/a", "", "StepAnswer"},
 		{"POST /v1/ego/control", "{}", "Time"},
+		{"POST /v1/reset", `{"seed": 7}`, "Time"},
 		{"GET /healthz", "", "Health"},
 		{"GET /readyz", "", "Health"},
 	} {

@@ -75,6 +75,9 @@ type poseRequest struct {
 // maxSensors is how many sensors a run may have for the API to add another.
 const maxSensors = 256
 
+// farthest is how far a sensor may be mounted from its frame's origin, along each axis, in metres.
+const farthest = 1e7
+
 // addSensor adds a sensor to the run.
 func (h *handler) addSensor(w http.ResponseWriter, r *http.Request) (any, error) {
 	var request sensorRequest

@@ -9,6 +9,7 @@
 //	POST   /v1/resume                                              let it go on
 //	POST   /v1/step            {"steps": 10}                       move a paused run on; 1 without a body
 //	POST   /v1/step            {"until": ..., "actors": [...]}     move a paused run and a world on
+//	POST   /v1/reset           {"seed": 7}                         take a paused run back to its beginning
 //	GET    /v1/status                                              what the run did so far
 //	GET    /v1/models                                              what actors may look like
 //	GET    /v1/actors                                              who is there

@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/go-gl/mathgl/mgl64"
@@ -32,9 +34,6 @@ const (
 	valuesEach = 32
 	// maxSteps is some hours of simulated time.
 	maxSteps = 1_000_000
-	// farthest is how far anything may be from its frame's origin, along each axis, in metres: as
-	// in files. It bounds sizes and velocities, too.
-	farthest = 1e7
 )
 
 // stepExample is a step as it is sent.
@@ -49,13 +48,14 @@ type stepRequest struct {
 	Remove   []actorRef     `json:"remove"`
 	Actors   []moveRequest  `json:"actors"`
 	Complete bool           `json:"complete"`
+	Signals  []signal       `json:"signals"`
 	Ego      *state         `json:"ego"`
 	Wait     string         `json:"wait"`
 }
 
 // isFrame reports whether more is asked for than steps.
 func (r *stepRequest) isFrame() bool {
-	return r.Until != nil || r.Spawn != nil || r.Remove != nil || r.Actors != nil || r.Complete || r.Ego != nil || r.Wait != ""
+	return r.Until != nil || r.Spawn != nil || r.Remove != nil || r.Actors != nil || r.Complete || r.Signals != nil || r.Ego != nil || r.Wait != ""
 }
 
 // spawnRequest is an actor that comes.
@@ -65,6 +65,7 @@ type spawnRequest struct {
 	Size      []float64 `json:"size"`
 	Reference string    `json:"reference"`
 	OnGround  bool      `json:"on_ground"`
+	Color     string    `json:"color"`
 	state
 }
 
@@ -76,15 +77,16 @@ type moveRequest struct {
 }
 
 // state is where something is and how it moves, in metres, radians a second and, for the yaw
-// alone, degrees. An orientation is x, y, z, w.
+// alone, degrees. An orientation is x, y, z, w. Joints are values by their names.
 type state struct {
-	Position        []float64 `json:"position"`
-	Yaw             *float64  `json:"yaw,omitempty"`
-	Orientation     []float64 `json:"orientation,omitempty"`
-	Velocity        []float64 `json:"velocity,omitempty"`
-	AngularVelocity []float64 `json:"angular_velocity,omitempty"`
-	Jump            bool      `json:"jump,omitempty"`
-	Lights          []string  `json:"lights,omitempty"`
+	Position        []float64          `json:"position"`
+	Yaw             *float64           `json:"yaw,omitempty"`
+	Orientation     []float64          `json:"orientation,omitempty"`
+	Velocity        []float64          `json:"velocity,omitempty"`
+	AngularVelocity []float64          `json:"angular_velocity,omitempty"`
+	Jump            bool               `json:"jump,omitempty"`
+	Lights          []string           `json:"lights,omitempty"`
+	Joints          map[string]float64 `json:"joints,omitempty"`
 }
 
 // actorRef names an actor: a handle, or a text that is its name.
@@ -99,6 +101,23 @@ func (r *actorRef) UnmarshalJSON(text []byte) error {
 		return errors.New("who is removed has to be a handle, a whole number from 1, or a name")
 	}
 	return nil
+}
+
+// signal is what a traffic light shows, by its id or its name.
+type signal struct {
+	ID    uint32 `json:"id"`
+	Name  string `json:"name"`
+	State string `json:"state"`
+}
+
+// world returns it as the pipeline takes it.
+func (r *signal) world() (s world.Signal, err error) {
+	s.Ref = world.Ref{Handle: r.ID, Name: r.Name}
+	if (r.ID == 0) == (r.Name == "") {
+		return s, fmt.Errorf("%w: give either id or name", world.ErrValue)
+	}
+	s.State, err = world.ParseSignal(r.State)
+	return s, err
 }
 
 // stepAnswer is what became of a frame.
@@ -197,8 +216,8 @@ func (h *handler) stepOn(ctx context.Context, n int64) error {
 	case <-ctx.Done():
 		return fmt.Errorf("step: %w", world.ErrBusy)
 	}
-	if !h.run.Clock.Paused() {
-		return fmt.Errorf("step: %w: pause it first", simtime.ErrNotPaused)
+	if err := h.standing(); err != nil {
+		return err
 	}
 	h.awaitBegin(ctx)
 	to := h.gridAfter(n)
@@ -211,6 +230,14 @@ func (h *handler) stepOn(ctx context.Context, n int64) error {
 	default:
 		return fmt.Errorf("step: %w", world.ErrBusy)
 	}
+}
+
+// standing refuses a step where time passes by itself: there is no present time to step on from.
+func (h *handler) standing() error {
+	if h.run.Clock.Paused() {
+		return nil
+	}
+	return fmt.Errorf("step: %w: %w: pause it first", world.ErrMode, simtime.ErrNotPaused)
 }
 
 // gridAfter is the end of the n-th step from where the run is told to go already.
@@ -247,6 +274,9 @@ func (h *handler) awaitBriefly(ctx context.Context) {
 
 // frame makes the step of a frame. Its answer waits for as long as the client does.
 func (h *handler) frame(w http.ResponseWriter, r *http.Request, request *stepRequest) (any, error) {
+	if err := h.standing(); err != nil {
+		return nil, err
+	}
 	f, err := h.frameOf(request)
 	if err != nil {
 		return nil, advise(err, stepExample)
@@ -254,10 +284,42 @@ func (h *handler) frame(w http.ResponseWriter, r *http.Request, request *stepReq
 	defer unhurried(w)()
 	h.awaitBriefly(r.Context())
 	result, err := h.stepAsOther(r.Context(), f)
-	if err != nil {
+	switch {
+	case errors.Is(err, world.ErrUnfinished):
+		return nil, &unfinishedError{err, result.Spawned}
+	case err != nil:
 		return nil, err
 	}
 	return h.answerOf(&result), nil
+}
+
+// unfinishedError is of a step that wraps world.ErrUnfinished, with the handles of those who came.
+type unfinishedError struct {
+	error
+	spawned []uint32
+}
+
+func (e *unfinishedError) Unwrap() error { return e.error }
+
+// reset takes the run back to its beginning, with the seed that it has or another.
+func (h *handler) reset(w http.ResponseWriter, r *http.Request) (any, error) {
+	var request resetRequest
+	if err := read(w, r, &request); err != nil {
+		return nil, advise(err, `{"seed": 7}`)
+	}
+	defer unhurried(w)()
+	h.awaitBriefly(r.Context())
+	if err := h.unowned(); err != nil {
+		return nil, fmt.Errorf("reset: %w", err)
+	}
+	seed := h.run.Pipeline.Seed()
+	if request.Seed != nil {
+		seed = *request.Seed
+	}
+	if _, err := h.run.Pipeline.Reset(r.Context(), seed); err != nil {
+		return nil, err
+	}
+	return TimeOf(h.run.Clock), nil
 }
 
 // unhurried lets a request take its time up to the call of hurry, from which on its answer has
@@ -316,6 +378,12 @@ func (h *handler) frameOf(r *stepRequest) (*world.Frame, error) {
 			return nil, &world.ActorError{List: "actors", Index: i, Actor: world.Ref{Handle: r.Actors[i].Handle, Name: r.Actors[i].Name}, Err: err}
 		}
 	}
+	f.Signals = make([]world.Signal, len(r.Signals))
+	for i := range r.Signals {
+		if f.Signals[i], err = r.Signals[i].world(); err != nil {
+			return nil, &world.ActorError{List: world.ListSignals, Index: i, Actor: f.Signals[i].Ref, Err: err}
+		}
+	}
 	if r.Ego != nil {
 		s, err := r.Ego.world()
 		if err != nil {
@@ -345,44 +413,35 @@ func (h *handler) end(r *stepRequest) (simtime.Stamp, error) {
 	return simtime.Stamp(*u.Sec*int64(time.Second) + int64(*u.Nanosec)), nil
 }
 
-// within checks what a client may ask for, by whatever way its frame came: the time ahead, the
-// lengths of names, and places.
+// within checks what a client may ask for, by whatever way its frame came: the time ahead, models and the
+// lengths of names.
 func (h *handler) within(f *world.Frame) error {
 	if ahead := (f.Until - h.run.Clock.Pace()) / simtime.Stamp(h.run.Step); ahead > maxSteps {
 		return fmt.Errorf("%w: until is %d steps ahead, the most is %d", world.ErrValue, ahead, maxSteps)
 	}
 	for i := range f.Spawn {
 		s := &f.Spawn[i]
-		err := cmp.Or(near("size", s.Size), nearState(&s.State))
-		if len(s.Model) > guard.NameBytes || len(s.Name) > guard.NameBytes {
-			err = fmt.Errorf("%w: a name has more than %d bytes", world.ErrValue, guard.NameBytes)
+		err := cmp.Or(short(s.Model, s.Name), short(s.State.JointNames...))
+		if s.Model == "" {
+			err = fmt.Errorf("%w: model is missing", world.ErrValue)
 		}
 		if err != nil {
 			return &world.ActorError{List: "spawn", Index: i, Actor: world.Ref{Name: s.Name}, Err: err}
 		}
 	}
 	for i := range f.Actors {
-		if err := nearState(&f.Actors[i].State); err != nil {
+		if err := short(f.Actors[i].JointNames...); err != nil {
 			return &world.ActorError{List: "actors", Index: i, Actor: f.Actors[i].Ref, Err: err}
-		}
-	}
-	if f.Ego != nil {
-		if err := nearState(f.Ego); err != nil {
-			return &world.ActorError{List: "ego", Err: err}
 		}
 	}
 	return nil
 }
 
-func nearState(s *world.State) error {
-	return cmp.Or(near("position", s.Pose.Position), near("velocity", s.Velocity), near("angular_velocity", s.AngularVelocity))
-}
-
-// near refuses what is too far away, or too large.
-func near(what string, v mgl64.Vec3) error {
-	for _, x := range v {
-		if math.Abs(x) > farthest {
-			return fmt.Errorf("%w: %s is %v, the range is %v to %v", world.ErrValue, what, x, -farthest, farthest)
+// short refuses long names, which errors would tell again.
+func short(names ...string) error {
+	for _, name := range names {
+		if len(name) > guard.NameBytes {
+			return fmt.Errorf("%w: a name has more than %d bytes", world.ErrValue, guard.NameBytes)
 		}
 	}
 	return nil
@@ -394,13 +453,13 @@ func (r *spawnRequest) spawn() (world.Spawn, error) {
 	if s.Reference, err = world.ParseReference(r.Reference); err != nil {
 		return s, err
 	}
+	if s.Color, err = world.ParseColor(r.Color); err != nil {
+		return s, err
+	}
 	if r.Size != nil {
 		if s.Size, err = vector("size", r.Size); err != nil {
 			return s, err
 		}
-	}
-	if r.Model == "" {
-		return s, fmt.Errorf("%w: model is missing", world.ErrValue)
 	}
 	s.State, err = r.world()
 	return s, err
@@ -434,7 +493,10 @@ func (r *state) world() (s world.State, err error) {
 	default:
 		s.Pose.Orientation = mgl64.Quat{V: mgl64.Vec3{q[0], q[1], q[2]}, W: q[3]}
 	}
-	s.Jump = r.Jump
+	s.Jump, s.JointNames = r.Jump, slices.Sorted(maps.Keys(r.Joints))
+	for _, name := range s.JointNames {
+		s.Joints = append(s.Joints, r.Joints[name])
+	}
 	if s.Lights, err = world.ParseLights(r.Lights); err != nil {
 		return s, err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/bridges/stream"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/internal/guard"
@@ -34,17 +35,6 @@ import (
 	"github.com/raybridge/raybridge/world"
 )
 
-// plaza is a floor with a model of a car, 4 m long, and the box.
-func plaza(capacity int) *scene.Scene {
-	b := scenetest.NewBuilder("plaza")
-	b.Put("floor", scenetest.Plane(100, 10), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagRoads))
-	b.Put("car", scenetest.Box(4, 2, 1.5), scenetest.Matte("red", 1, 0, 0),
-		scene.Placement{TypeID: "vehicle.sedan", Reserved: true, Tag: scene.TagCar})
-	b.Scene.AddBox()
-	b.Scene.Slots = 2 * capacity
-	return b.Scene
-}
-
 // newRun opens a run of a plaza with a vehicle that obeys commands, without OpenGL.
 func newRun(t testing.TB, c pipeline.Config) *pipeline.Pipeline {
 	t.Helper()
@@ -52,7 +42,8 @@ func newRun(t testing.TB, c pipeline.Config) *pipeline.Pipeline {
 	fake.StopLog()
 	vehicle, err := scene.NewDriven(spatial.Identity(), scene.Vehicle{})
 	require.NoError(t, err)
-	c.Scene, c.Open, c.Sensors, c.Ego = plaza(c.Capacity), fake.Open, sensorsall.Registry(), vehicle
+	c.Scene, c.Open, c.Sensors, c.Ego = scenetest.Plaza(c.Capacity), fake.Open, sensorsall.Registry(), vehicle
+	c.Scene.Signals = []scene.TrafficLight{{ID: 3, Name: "J7"}, {ID: 4, Name: "J8"}}
 	p, err := pipeline.New(t.Context(), c)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, p.Close(context.Background())) })
@@ -120,11 +111,16 @@ func TestAFrameMovesAWorld(t *testing.T) {
 
 			handle := answer["spawned"].([]any)[0].(float64)
 			status, answer = ask(t, h, "POST", "/v1/step", fmt.Sprintf(`{"steps": 3, "actors": [{"handle": %v, "position": [12, 2, 0], "orientation": [0, 0, 0, 2],
-				"velocity": [1, 0, 0], "angular_velocity": [0, 0, 0], "lights": ["brake", "left"]}], "remove": ["b"], "wait": "captured"}`, handle))
+				"velocity": [1, 0, 0], "angular_velocity": [0, 0, 0], "lights": ["brake", "left"]}], "remove": ["b"], "wait": "captured",
+				"signals": [{"id": 3, "state": "green"}, {"name": "J8", "state": "yellow"}]}`, handle))
 			require.Equal(t, http.StatusOK, status, "%v", answer)
 			assert.EqualValues(t, 50e6, answer["nanosec"], "the grid's third point")
 			state, _ := p.History().State(uint32(handle), 50e6)
 			assert.Equal(t, scene.LampBrake|scene.LampLeft, state.Lamps)
+			for light, want := range []scene.SignalState{scene.SignalGreen, scene.SignalYellow} {
+				shown, _ := p.History().Signal(light, 50e6)
+				assert.Equal(t, want, shown)
+			}
 			assert.Equal(t, []any{}, answer["spawned"])
 
 			_, answer = ask(t, h, "GET", "/v1/actors", "")
@@ -167,8 +163,8 @@ func TestActorsComeAndGo(t *testing.T) {
 	assert.EqualValues(t, 40_000_000, p.Clock().Now(), "what is refused takes no time")
 
 	_, answer = ask(t, h, "GET", "/v1/models", "")
-	assert.Contains(t, answer["models"], object{"name": "vehicle.sedan", "size": []any{4.0, 2.0, 1.5}})
-	assert.Contains(t, answer["models"], object{"name": "box", "size": []any{1.0, 1.0, 1.0}})
+	assert.Contains(t, answer["models"], object{"name": "vehicle.sedan", "size": []any{4.0, 2.0, 1.5}, "paint": false, "joints": []any{}})
+	assert.Contains(t, answer["models"], object{"name": "box", "size": []any{1.0, 1.0, 1.0}, "paint": true, "joints": []any{}})
 }
 
 // TestABadFrameChangesNothing: each is refused with its place, and time stands.
@@ -204,36 +200,50 @@ func TestABadFrameChangesNothing(t *testing.T) {
 		{`{"actors": [{"Speed": 3}]}`, 400, `unknown field "Speed"`},
 		{`{"until": {"sec": 1, "nanosec": 0, "ns": 0}}`, 400, `unknown field "ns"`},
 		{`{"actors": [{"name": "a", "position": [NaN, 0, 0]}]}`, 400, "invalid character 'N'"},
-		{`{"actors": [{"name": "a", "position": [1e999, 0, 0]}]}`, 400, "not number 1e999"},
+		{`{"actors": [{"name": "a", "position": [1e999, 0, 0]}]}`, 400, "actors.position is 1e999, which is too large"},
 		{`{"remove": [0]}`, 400, "a handle, a whole number from 1, or a name"},
 		{`{"remove": [1.5]}`, 400, "a handle, a whole number from 1, or a name"},
 		{`{"remove": [null]}`, 400, "a handle, a whole number from 1, or a name"},
 		{`{"remove": ["a", "c"]}`, 404, `remove[1] (actor "c"): no such actor`},
 		{`{"remove": [""]}`, 404, "remove[0]"},
-		{`{"remove": ["a", "a"]}`, 400, `remove[1] (actor "a"): actor is named twice`},
+		{`{"remove": ["a", "a"]}`, 400, `remove[1] (actor "a"): it is named twice`},
 		{spawn(`"name": "c", "position": [0, 0, 0], "yaw": 0`), 400, `spawn[1] (actor "c"): value is not usable: model is missing`},
-		{spawn(`"model": "x", "yaw": 0`), 400, "spawn[1] (actor 0): value is not usable: position is missing"},
+		{spawn(`"model": "x", "yaw": 0`), 400, "spawn[1]: value is not usable: position is missing"},
 		{spawn(`"model": "x", "position": [0, 0], "yaw": 0`), 400, "position has 2 numbers, need 3"},
 		{spawn(`"model": "x", "position": [0, 0, 0]`), 400, "give either yaw or orientation"},
 		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "size": [1, 2, 3, 4]`), 400, "size has 4 numbers, need 3"},
-		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "size": [-1, 2, 3]`), 400, "spawn[1] (actor 0): value is not usable: size"},
+		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "size": [-1, 2, 3]`), 400, "spawn[1]: value is not usable: size"},
 		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "reference": "roof"`), 400, `reference "roof": want ground_centre`},
-		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "name": "b"`), 400, "spawn[1] (actor \"b\"): actor is named twice"},
+		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "color": "red"`), 400, `spawn[1]: value is not usable: color "red": want #rrggbb`},
+		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "color": "1e90ff"`), 400, `color "1e90ff": want #rrggbb`},
+		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "color": "#+1e90f"`), 400, `color "#+1e90f": want #rrggbb`},
+		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0, "name": "b"`), 400, "spawn[1] (actor \"b\"): it is named twice"},
 		{spawn(`"model": "x", "position": [0, 0, 0], "yaw": 0`), 400, "no room for another actor"},
 		{move(`"name": "c", "position": [0, 0, 0], "yaw": 0`), 404, `actors[1] (actor "c"): no such actor`},
 		{move(`"handle": 999, "position": [0, 0, 0], "yaw": 0`), 404, "actors[1] (actor 999): no such actor"},
-		{move(`"position": [0, 0, 0], "yaw": 0`), 400, "actors[1] (actor 0): value is not usable: give either handle or name"},
+		{move(`"position": [0, 0, 0], "yaw": 0`), 400, "actors[1]: value is not usable: give either handle or name"},
 		{move(`"name": "a", "handle": 1, "position": [0, 0, 0], "yaw": 0`), 400, "give either handle or name"},
-		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0`), 400, `actors[1] (actor "a"): actor is named twice`},
+		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0`), 400, `actors[1] (actor "a"): it is named twice`},
 		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "orientation": [0, 0, 0, 1]`), 400, "give either yaw or orientation"},
+		{`{"actors": [{"name": "a", "position": [0, 0, 0], "yaw": 0, "joints": {"wing": 1}}]}`, 400, `actors[0] (actor "a"): value is not usable: no such joint`},
+		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "joints": {"` + strings.Repeat("j", 257) + `": 1}`), 400, "a name has more than 256 bytes"},
+		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "joints": [1]`), 400, "joints has to be an object"},
 		{move(`"name": "a", "position": [0, 0, 0], "orientation": [0, 0, 1]`), 400, "orientation has 3 numbers, need 4: x, y, z, w"},
-		{move(`"name": "a", "position": [0, 0, 0], "orientation": [0, 0, 0, 0]`), 400, "has no direction"},
+		{move(`"name": "a", "position": [0, 0, 0], "orientation": [0, 0, 0, 0]`), 400, "orientation [0 0 0 0] has no direction"},
 		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "velocity": []`), 400, "velocity has 0 numbers"},
 		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "angular_velocity": [1]`), 400, "angular_velocity has 1 numbers"},
 		{move(`"name": "a", "position": [1e308, 0, 0], "yaw": 0`), 400, "position is 1e+308, the range is -1e+07 to 1e+07"},
 		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "velocity": [0, 0, -2e7]`), 400, "velocity is -2e+07"},
 		{spawn(`"model": "` + strings.Repeat("m", 257) + `", "position": [0, 0, 0], "yaw": 0`), 400, "a name has more than 256 bytes"},
 		{`{"ego": {"position": [0, 0, 0], "orientation": [1e308, 1e308, 1e308, 1e308]}}`, 400, "has no direction"},
+		{`{"signals": [{"name": "J7", "state": "red"}, {"name": "J9", "state": "red"}]}`, 404, `signals[1] (light "J9"): no such traffic light`},
+		{`{"signals": [{"id": 9, "state": "red"}]}`, 404, `signals[0] (light 9): no such traffic light`},
+		{`{"signals": [{"name": "J7", "state": "red"}, {"id": 3, "state": "red"}]}`, 400, `signals[1] (light 3): it is named twice`},
+		{`{"signals": [{"name": "J7", "state": "blue"}]}`, 400, `signals[0] (light "J7"): value is not usable: state "blue": want red, yellow, green or off`},
+		{`{"signals": [{"name": "J7"}]}`, 400, `state "": want red`},
+		{`{"signals": [{"name": "J7", "id": 3, "state": "red"}]}`, 400, "give either id or name"},
+		{`{"signals": [{"state": "red"}]}`, 400, "signals[0]: value is not usable: give either id or name"},
+		{`{"signals": {"J7": "red"}}`, 400, "signals has to be a list, not object"},
 		{`{"ego": {"yaw": 0}}`, 400, "ego: value is not usable: position is missing"},
 	} {
 		status, answer := ask(t, h, "POST", "/v1/step", c.body)
@@ -267,9 +277,11 @@ func TestWhatAFramesRunRefuses(t *testing.T) {
 		return status == http.StatusOK
 	}, 20*time.Second, time.Millisecond)
 	p.Clock().Resume()
-	status, answer = ask(t, h, "POST", "/v1/step", `{"complete": true}`)
-	assert.Equal(t, http.StatusConflict, status)
-	assert.Contains(t, answer["error"], "pause it first")
+	for _, body := range []string{"", `{"complete": true}`, `{"until": {"sec": 1, "nanosec": 0}}`} {
+		status, answer = ask(t, h, "POST", "/v1/step", body)
+		assert.Equal(t, http.StatusConflict, status)
+		assert.Equal(t, "step: the run follows a clock of its own: clock is not paused: pause it first", answer["error"])
+	}
 }
 
 // TestWhoIsEarlyWaits for the run to begin, with a number of steps and with a frame.
@@ -293,16 +305,23 @@ func TestWhoIsEarlyWaits(t *testing.T) {
 	}
 }
 
-// TestTwoStep at once: a frame doesn't wait for another, numbers of steps take turns.
-func TestTwoStep(t *testing.T) {
-	p := newRun(t, pipeline.Config{Capacity: 1})
-	inside, leave := make(chan struct{}), make(chan struct{})
+// hold adds a sensor. Its first sample closes inside, and is delivered when leave is closed.
+func hold(t *testing.T, p *pipeline.Pipeline) (inside, leave chan struct{}) {
+	t.Helper()
+	inside, leave = make(chan struct{}), make(chan struct{})
 	s, err := p.AddSensor(sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(100)})
 	require.NoError(t, err)
 	once := sync.OnceFunc(func() { close(inside); <-leave })
 	stop, err := pipeline.Listen(s, s.Outputs()[0].Name, func(sensors.Tick, *sample.Imu) { once() })
 	require.NoError(t, err)
-	defer stop()
+	t.Cleanup(stop)
+	return inside, leave
+}
+
+// TestTwoStep at once: a frame doesn't wait for another, numbers of steps take turns.
+func TestTwoStep(t *testing.T) {
+	p := newRun(t, pipeline.Config{Capacity: 1})
+	inside, leave := hold(t, p)
 	begin(t, p)
 	h := control.NewHandler(runOf(p))
 	var wg sync.WaitGroup
@@ -328,16 +347,52 @@ func TestTwoStep(t *testing.T) {
 	assert.EqualValues(t, 110_000_000, p.Clock().Now(), "each counts")
 }
 
+// TestAStepThatCannotEnd tells that its frame was applied: somebody else resumes and pauses the clock, or
+// chooses another one.
+func TestAStepThatCannotEnd(t *testing.T) {
+	for name, change := range map[string]func(c *simtime.Clock){
+		"resumed and paused": func(c *simtime.Clock) { c.Resume(); c.Pause() },
+		"another source":     func(c *simtime.Clock) { _ = c.Select("simulation"); _ = c.Select("engine") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, run := portedRun(t, 2)
+			h, address := serveAPI(t, run)
+			p.Clock().Subscribe(func(c simtime.Change) {
+				if c.Kind == simtime.Stepped && c.To > 3e12 {
+					go change(p.Clock())
+				}
+			})
+			status, answer := ask(t, h, "POST", "/v1/step", `{"until": {"sec": 4000, "nanosec": 0},
+				"spawn": [{"name": "a", "model": "vehicle.sedan", "position": [5, 0, 0], "yaw": 0}]}`)
+			assert.Equal(t, http.StatusConflict, status)
+			assert.Contains(t, answer["error"], "the frame was applied, but the step did not end")
+			assert.Equal(t, true, answer["applied"])
+			assert.Len(t, answer["spawned"], 1)
+			readOpenAPI(t).check(t, "an error", readOpenAPI(t).Components.Schemas["Error"], answer)
+			assert.Len(t, p.Actors("vehicle.*"), 2, "it is there")
+
+			status, answer = ask(t, h, "POST", "/v1/step", `{"remove": ["b"]}`)
+			assert.NotEqual(t, http.StatusOK, status)
+			assert.NotContains(t, answer, "applied", "nothing was done")
+
+			c, err := stream.Dial(t.Context(), address, stream.Options{})
+			require.NoError(t, err)
+			t.Cleanup(c.Close)
+			r, err := c.Step(t.Context(), &world.Frame{Until: 5e12, Spawn: []world.Spawn{{Name: "b", Model: "vehicle.sedan", State: world.State{Pose: at(9)}}}})
+			require.ErrorIs(t, err, world.ErrUnfinished)
+			require.ErrorIs(t, err, world.ErrMode)
+			assert.Len(t, r.Spawned, 1)
+			assert.Less(t, r.Stamp, simtime.Stamp(5e12))
+			status, _ = ask(t, h, "POST", "/v1/step", "")
+			assert.Equal(t, http.StatusConflict, status, "the connection owns the run: it has stepped")
+		})
+	}
+}
+
 // TestAClientLeavesInAStep: the run stands at the step's end, and the next client steps on.
 func TestAClientLeavesInAStep(t *testing.T) {
 	p := newRun(t, pipeline.Config{Capacity: 1})
-	inside, leave := make(chan struct{}), make(chan struct{})
-	s, err := p.AddSensor(sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(100)})
-	require.NoError(t, err)
-	once := sync.OnceFunc(func() { close(inside); <-leave })
-	stop, err := pipeline.Listen(s, s.Outputs()[0].Name, func(sensors.Tick, *sample.Imu) { once() })
-	require.NoError(t, err)
-	defer stop()
+	inside, leave := hold(t, p)
 	begin(t, p)
 	server := listen(t)
 	defer server.Close()

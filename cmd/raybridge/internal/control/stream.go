@@ -26,17 +26,35 @@ func (s *stepper) Now() simtime.Stamp { return s.h.run.Clock.Pace() }
 
 // StepTo steps the run.
 func (s *stepper) StepTo(ctx context.Context, f *world.Frame) (*stream.StepResult, error) {
+	if err := s.h.standing(); err != nil {
+		return nil, err
+	}
 	s.h.awaitBriefly(ctx)
 	if err := s.h.within(f); err != nil {
 		return nil, err
 	}
-	result, err := s.h.run.StepTo(ctx, f)
+	result, err := s.h.stepTo(ctx, f)
 	if err != nil && ctx.Err() != nil { // the owner has gone, and nobody waits for what is left of its step
 		s.h.run.Clock.Halt()
 	}
-	if err != nil && !errors.Is(err, pipeline.ErrUndelivered) { // of which the deliveries tell
+	if err != nil && !errors.Is(err, world.ErrUnfinished) {
 		return nil, err
 	}
+	return s.tell(&result), err
+}
+
+// Reset takes the run back to its beginning.
+func (s *stepper) Reset(ctx context.Context, seed uint64) (*stream.StepResult, error) {
+	s.h.awaitBriefly(ctx)
+	result, err := s.h.run.Pipeline.Reset(ctx, seed)
+	if err != nil {
+		return nil, err
+	}
+	return s.tell(&result), nil
+}
+
+// tell returns a result as the stream has it.
+func (s *stepper) tell(result *pipeline.StepResult) *stream.StepResult {
 	s.result = stream.StepResult{
 		Stamp: result.Stamp, Frame: result.Frame, Spawned: result.Spawned, Ego: result.Ego, Deliveries: s.result.Deliveries[:0],
 	}
@@ -46,15 +64,32 @@ func (s *stepper) StepTo(ctx context.Context, f *world.Frame) (*stream.StepResul
 			Sensor: d.Sensor, Seq: d.Seq, Due: d.Due, Messages: d.Messages, Missing: string(d.Missing),
 		})
 	}
-	return &s.result, nil
+	return &s.result
 }
 
-// stepAsOther is the run's StepTo for requests: while a connection owns the run, they can't step.
-func (h *handler) stepAsOther(ctx context.Context, f *world.Frame) (pipeline.StepResult, error) {
-	if h.run.Port != nil && h.run.Port.Owned() {
-		return pipeline.StepResult{}, fmt.Errorf("%w: a connection of %s steps this run until it closes", world.ErrBusy, stream.UpgradePath)
+// stepTo is the run's StepTo. A bridge that still has messages is not an error here: the deliveries tell of it.
+func (h *handler) stepTo(ctx context.Context, f *world.Frame) (pipeline.StepResult, error) {
+	result, err := h.run.StepTo(ctx, f)
+	if errors.Is(err, pipeline.ErrUndelivered) && !errors.Is(err, world.ErrUnfinished) {
+		err = nil
 	}
-	return h.run.StepTo(ctx, f)
+	return result, err
+}
+
+// stepAsOther is stepTo for requests: while a connection owns the run, they can't step.
+func (h *handler) stepAsOther(ctx context.Context, f *world.Frame) (pipeline.StepResult, error) {
+	if err := h.unowned(); err != nil {
+		return pipeline.StepResult{}, err
+	}
+	return h.stepTo(ctx, f)
+}
+
+// unowned returns an error while a connection owns the run.
+func (h *handler) unowned() error {
+	if h.run.Port != nil && h.run.Port.Owned() {
+		return fmt.Errorf("%w: a connection of %s steps this run until it closes", world.ErrBusy, stream.UpgradePath)
+	}
+	return nil
 }
 
 // upgrade hands a connection to the port, which speaks the stream protocol on it.

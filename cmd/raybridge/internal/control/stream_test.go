@@ -49,7 +49,7 @@ func streamingBy(t *testing.T, step func(*pipeline.Pipeline, context.Context, *w
 // portedRun makes a paused run with a port.
 func portedRun(t testing.TB, capacity int) (*pipeline.Pipeline, control.Run) {
 	t.Helper()
-	port := stream.NewPort(&net.TCPAddr{})
+	port := stream.NewPort(&net.TCPAddr{}, nil)
 	registry, err := bridges.NewRegistry(port)
 	require.NoError(t, err)
 	p := newRun(t, pipeline.Config{Capacity: capacity, Bridges: registry})

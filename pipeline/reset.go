@@ -1,0 +1,260 @@
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/world"
+)
+
+// Reset takes the pipeline back to the beginning of its first run, with another seed of the
+// sensors' noise. From then on it publishes what a fresh pipeline of that seed would. The time
+// source begins again, and so do frames and sequence numbers. The scene is the same. The ego and the scene's own actors
+// are where they were at first. Who came by SpawnActor or a frame is gone, and handles are given out
+// again. The sensors are those that were there at first, as they were, also those that were destroyed
+// since. Listeners and bridges stay. A recording continues, and its times go back.
+//
+// The scale and the pause of the clock stay, and so do the counts of the Summary. Before the
+// first run only the seed changes.
+//
+// A pipeline that somebody runs has to be paused, or the error wraps world.ErrMode. It does, too,
+// where frames come from a Source. While a step is under way the error wraps world.ErrBusy. If ctx ends
+// before the reset begins, nothing has changed, and Reset returns its error. A sensor that can't
+// begin again ends the pipeline. Any goroutine may call it, but a sensor's listener.
+//
+// The result has the time and the ego at the beginning.
+func (p *Pipeline) Reset(ctx context.Context, seed uint64) (StepResult, error) {
+	if err := p.reset(ctx, seed); err != nil {
+		return StepResult{}, fmt.Errorf("reset: %w", err)
+	}
+	return StepResult{Stamp: p.clock.Now(), Ego: p.egoNow()}, nil
+}
+
+// Seed returns the seed of the sensors' noise. Any goroutine may ask.
+func (p *Pipeline) Seed() uint64 { return p.seed.Load() }
+
+func (p *Pipeline) reset(ctx context.Context, seed uint64) error {
+	if kind := p.followedKind(); kind != "" {
+		return fmt.Errorf("%w: the actors follow a world of %s, which can't be taken back", world.ErrMode, kind)
+	}
+	select {
+	case p.guests.stepping <- struct{}{}:
+		defer func() { <-p.guests.stepping }()
+	default:
+		return world.ErrBusy
+	}
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+		return p.restart(seed)
+	default: // somebody runs it
+		return p.resetRun(ctx, seed)
+	}
+}
+
+// followedKind is the kind of the source that frames come from, or came from; "" for none.
+func (p *Pipeline) followedKind() string {
+	p.moving.Lock()
+	defer p.moving.Unlock()
+	return p.guests.followed
+}
+
+// rewind is a Reset that the one who runs the pipeline makes.
+type rewind struct {
+	seed uint64
+	done chan error
+}
+
+// resetRun has a run end its present stretch and begin again.
+func (p *Pipeline) resetRun(ctx context.Context, seed uint64) error {
+	if err := p.stand(ctx, world.Delivered); err != nil {
+		return err
+	}
+	again := &rewind{seed, make(chan error, 1)}
+	for !p.ask(again) { // its sensors begin, or it ends
+		select {
+		case <-time.After(pollPause):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if !p.Running() {
+			return errors.Join(world.ErrEnded, p.failed())
+		}
+	}
+	return <-again.done // the loop had nothing to do, so that this is soon
+}
+
+// errRewound ends a run's loop for a Reset.
+var errRewound = errors.New("the run begins again")
+
+// ask has a run that is under way begin again; false where none is.
+func (p *Pipeline) ask(again *rewind) bool {
+	p.failure.Lock()
+	defer p.failure.Unlock()
+	if p.failure.stop == nil {
+		return false
+	}
+	p.failure.again = again
+	p.failure.stop(errRewound)
+	return true
+}
+
+// lasting returns those of a list that a Reset keeps: their actors are there at the beginning.
+func (p *Pipeline) lasting(list []*Sensor) []*Sensor {
+	return slices.DeleteFunc(slices.Clone(list), func(s *Sensor) bool {
+		return s.owner != scene.EgoID && p.config.Scene.Actor(s.owner) == nil
+	})
+}
+
+// restart takes everything back to the beginning. The caller has the turn, and no loop is at work.
+func (p *Pipeline) restart(seed uint64) error {
+	if err := p.failed(); err != nil {
+		return err
+	}
+	p.change.Lock()
+	started, closed := p.started, p.closed
+	if !started {
+		for _, s := range p.members {
+			s.env.Seed = seedOf(seed, s.spec.Name)
+		}
+	}
+	p.change.Unlock()
+	if closed {
+		return ErrClosed
+	}
+	p.seed.Store(seed)
+	if !started {
+		return nil
+	}
+	begun := time.Now()
+	defer p.elapsed.start(begun)
+	err := p.endSensors()
+	if err == nil {
+		err = p.restartScene()
+	}
+	if err == nil {
+		err = p.beginSensors()
+	}
+	if err != nil {
+		p.fail(err)
+		return err
+	}
+	p.resets.Add(1)
+	return nil
+}
+
+// endSensors ends the sensors that came later for good, and what the first ones began.
+func (p *Pipeline) endSensors() error {
+	p.change.Lock()
+	var gone []*Sensor
+	for _, s := range p.members {
+		if !slices.Contains(p.first, s) || s.users.isClosing() {
+			p.letEnd(s)
+			gone = append(gone, s)
+		}
+	}
+	p.change.Unlock()
+	var errs []error
+	for _, s := range gone {
+		<-s.ending.done
+		errs = append(errs, s.ending.err)
+	}
+	for _, s := range slices.Backward(p.first) {
+		errs = append(errs, wrap("end sensor "+s.spec.Name, s.life.Load().End()))
+	}
+	return errors.Join(append(errs, p.shared.Close())...)
+}
+
+// restartScene takes time and all that moves back.
+func (p *Pipeline) restartScene() error {
+	if err := p.clock.Restart(); err != nil {
+		return err
+	}
+	p.moving.Lock()
+	defer p.moving.Unlock()
+	p.history.Restart()
+	w := &p.guests
+	clear(w.guests)
+	clear(w.names)
+	w.ego, w.plan = nil, plan{}
+	p.goal.Store(math.MinInt64)
+	p.simNs.Store(0)
+	p.publishing.Store(0)
+	p.lastFrame.Store(0)
+	p.frame, p.lastNs, p.lastClock = 0, 0, math.MinInt64
+	p.steps.Realign(1)
+	if p.clockDue != nil {
+		p.clockDue.Realign(1)
+	}
+	return nil
+}
+
+// beginSensors begins the first sensors again, in their order.
+func (p *Pipeline) beginSensors() error {
+	ctx := context.Background()
+	for i, s := range p.first {
+		if !s.users.isClosing() {
+			if err := s.beginAgain(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		added, err := p.add([]sensors.Config{*s.spec.Config}, s.owner)
+		if err != nil {
+			return err
+		}
+		p.first[i] = added[0]
+		added[0].joined.Store(true)
+	}
+	p.change.Lock()
+	defer p.change.Unlock()
+	place := func(name string) int {
+		return slices.IndexFunc(p.first, func(s *Sensor) bool { return s.spec.Name == name })
+	}
+	p.members = slices.SortedFunc(slices.Values(p.members), func(a, b *Sensor) int { return cmp.Compare(place(a.spec.Name), place(b.spec.Name)) })
+	p.rig.Sensors = slices.SortedFunc(slices.Values(p.rig.Sensors), func(a, b sensors.Config) int { return cmp.Compare(place(a.Name), place(b.Name)) })
+	p.refresh(nil)
+	return nil
+}
+
+// beginAgain gives a sensor another life, with the settings of the rig. Its outputs and inputs stay, and
+// those who are connected with them.
+func (s *Sensor) beginAgain(ctx context.Context) error {
+	s.tuning.mu.Lock()
+	t := &s.tuning
+	t.settings, t.rate, t.after, t.from, t.queue = nil, simtime.Rate{}, nil, 0, nil
+	s.tuning.mu.Unlock()
+	if s.schedule != nil {
+		if err := s.schedule.SetRate(s.spec.Rate, 0); err != nil {
+			return err
+		}
+		s.schedule.Realign(1)
+	}
+	for _, port := range s.env.Ports {
+		port.Unlatch()
+	}
+	for _, in := range s.env.Inlets {
+		in.Restart()
+	}
+	s.seq, s.heard = 0, false
+	s.env.Seed = seedOf(s.p.seed.Load(), s.spec.Name)
+	about, err := s.p.ownerOf(s.owner)
+	if err == nil {
+		err = s.beBorn()
+	}
+	if err == nil {
+		err = s.life.Load().SetOwner(about)
+	}
+	if err != nil {
+		return s.fault("", err)
+	}
+	return s.begin(ctx)
+}
