@@ -69,7 +69,7 @@ static int children(const tree *t, const float *four, uint32_t ref, child out[4]
     return n;
 }
 
-enum { DEEPEST = 60 }; // see STACK of trace.h
+enum { DEEPEST = 60, ROUNDS = 16 }; // see STACK of trace.h
 
 // collapse makes the subtree of an inner reference at a depth. Its largest inner children are
 // replaced by their own while there is room for eight. UNKNOWN for no memory or a broken
@@ -79,7 +79,7 @@ static uint32_t collapse(tree *t, const float *four, uint32_t ref, int depth) {
     child list[8];
     int n = children(t, four, ref, list);
     if (n < 0 || depth > DEEPEST || t->count > t->sources) return UNKNOWN; // the latter: it has a circle
-    for (;;) {
+    for (int round = 0; round < ROUNDS; round++) { // a circle has no end
         int best = -1;
         child inside[4];
         float area = -1;

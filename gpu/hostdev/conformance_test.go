@@ -12,6 +12,7 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/go-gl/mathgl/mgl32"
@@ -552,6 +553,72 @@ func sum(b []byte) uint64 {
 	h := fnv.New64a()
 	h.Write(b)
 	return h.Sum64()
+}
+
+// TestBrokenTablesAreErrors: hierarchies that lead nowhere or in a circle, and tables that are
+// missing or too short, are errors that name them.
+func TestBrokenTablesAreErrors(t *testing.T) {
+	thread := start(t, hostdev.Options{Threads: 2})
+	const valid = 1 << 30
+	node := func(ref uint32) []uint32 { // its first child is a cube
+		axis := words(-1, 1, 1, 1, 1, -1, -1, -1)
+		return append(slices.Concat(axis, axis, axis), ref, 0, 0, 0)
+	}
+	motion := func(root, top uint32) []uint32 {
+		return slices.Concat(words(1, 0, 0), []uint32{top}, words(6, 6, 11), []uint32{root}, words(make([]float32, 16)...), node(valid))
+	}
+	row, none := make([]uint32, 12), make([]uint32, 28)
+	for _, c := range []struct {
+		says                string
+		nodes, motion, rows []uint32
+	}{
+		{"the hierarchy below node 0 can't be made", node(valid), motion(valid, 0), row},
+		{"the hierarchy below node 7 can't be made", node(valid), motion(valid|7, 0), row},
+		{"the movers' hierarchy can't be made", none, motion(0, valid), row},
+		{"the motion table has 1 texels", none, make([]uint32, 4), row},
+		{"the scene's tables have 6, 3 and 3 rows", none, motion(0, 0), make([]uint32, 24)},
+		{"sampler 0 has no table", nil, motion(0, 0), row},
+		{"", none, motion(0, 0), row}, // an empty scene
+	} {
+		err := thread.Do(context.Background(), func(ctx *gpu.Ctx) error {
+			source, err := shaders.Source(&shaders.SceneTrace)
+			require.NoError(t, err)
+			program, err := ctx.NewProgram(gpu.ProgramDesc(source))
+			require.NoError(t, err)
+			defer program.Close()
+			var bind []gpu.Binding
+			for slot, data := range [][]uint32{c.nodes, c.rows, row, row, none, {0}, {0}, row, c.motion} {
+				if data == nil {
+					continue
+				}
+				b, err := ctx.NewBuffer(gpu.BufferDesc{Label: "table", Size: 4 * len(data), Data: gpu.BytesOf(data)})
+				require.NoError(t, err)
+				defer b.Close()
+				desc := gpu.TextureDesc{Label: "table", Kind: gpu.TextureBuffer, Format: gpu.FormatRGBA32F, Buffer: b}
+				if len(data) == 1 {
+					desc = gpu.TextureDesc{Label: "pictures", Kind: gpu.Texture2DArray, Format: gpu.FormatRGBA8, Width: 1, Height: 1, Layers: 1}
+				}
+				view, err := ctx.NewTexture(desc)
+				require.NoError(t, err)
+				defer view.Close()
+				bind = append(bind, gpu.Binding{Kind: gpu.BindSampler, Slot: slot, Texture: view})
+			}
+			list := traceJob(1, false).storage[0]
+			for slot := range 2 {
+				b, err := ctx.NewBuffer(gpu.BufferDesc{Label: "rays", Size: len(list), Data: list})
+				require.NoError(t, err)
+				defer b.Close()
+				bind = append(bind, gpu.Binding{Kind: gpu.BindStorage, Slot: slot, Buffer: b})
+			}
+			require.NoError(t, ctx.Dispatch(&gpu.Dispatch{Program: program, Bind: bind, Groups: [3]int{8, 200, 1}}))
+			return ctx.Finish()
+		})
+		if c.says == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, c.says)
+	}
 }
 
 // TestAFailedKernelFailsItsFence: what a kernel can't do is an error of the next entry, its fence
