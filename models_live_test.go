@@ -452,7 +452,7 @@ sensors:
   - {id: sensor.other.snapshot, name: all}
 `))
 	require.NoError(t, err)
-	sim, err := raybridge.Open(t.Context(), raybridge.Config{Run: cfg, Open: eglctx.Open(eglctx.Options{Device: os.Getenv("GL_DEVICE"), Debug: true})})
+	sim, err := raybridge.Open(t.Context(), raybridge.Config{Run: cfg, Open: gputest.Opener()})
 	if errors.Is(err, gpu.ErrNotSupported) && os.Getenv("REQUIRE_GL") != "1" {
 		t.Skipf("no live OpenGL: %v", err)
 	}
