@@ -220,7 +220,7 @@ func (w *Work) Close() {
 	C.free(unsafe.Pointer(w.work))
 }
 
-// ErrSlot: a slot is beyond those that the device has.
+// ErrSlot says that a slot is beyond those that the device has.
 var ErrSlot = errors.New("no such slot on the host device")
 
 // Dispatch makes the work a dispatch of a program.

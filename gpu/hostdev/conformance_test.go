@@ -290,7 +290,8 @@ func wordsOf(b []byte) []uint32 {
 
 // listedHit is a record of shaders.SceneTrace.
 type listedHit struct {
-	t, u, v  float32
+	t, u     float32
+	_        float32 // v
 	triangle int32
 	normal   [3]float32
 	mover    int32
