@@ -125,6 +125,34 @@ func TestJointsAreLedAndFollow(t *testing.T) {
 	assert.Zero(t, lift, "what it had first")
 }
 
+// TestRestartForgetsJoints: a history that many with joints were in begins again with room for fewer.
+func TestRestartForgetsJoints(t *testing.T) {
+	b := scenetest.NewBuilder("carts")
+	model := cart(b, 40)
+	h := scene.NewHistory(b.Scene, nil, 4)
+	drive := func(carts int) float64 {
+		h.Record(0)
+		way := &scene.Guided{}
+		way.Lead(waypoint(100, 0, 0), waypoint(300, 4, 0))
+		var last *scene.Actor
+		for range carts {
+			var err error
+			last, err = h.SpawnActor(model, scene.Actor{}, way)
+			require.NoError(t, err)
+		}
+		for stamp := simtime.Stamp(100); stamp <= 300; stamp += 100 {
+			h.Record(stamp)
+		}
+		_, lift := joints(last, 300)
+		return lift
+	}
+	want := drive(20)
+	assert.NotZero(t, want)
+	h.Restart()
+	h.Keep(8)
+	assert.InDelta(t, want, drive(1), 1e-12)
+}
+
 // TestRecordingJointsAllocatesNothing, nor does leading them.
 func TestRecordingJointsAllocatesNothing(t *testing.T) {
 	b := scenetest.NewBuilder("carts")
