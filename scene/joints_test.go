@@ -343,3 +343,28 @@ func TestMotionKeysFollowJoints(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkPackJoints packs a scan among 200 cars of the city, whose wheels turn.
+func BenchmarkPackJoints(b *testing.B) {
+	s := scene.Plane(mgl64.Vec3{})
+	city.Furnish(s, 1)
+	s.Slots = 200
+	w, h := buildWorld(b, s), scene.NewHistory(s, nil, 0)
+	for i := range 200 {
+		way := &scene.Guided{}
+		at := float64(i * 10)
+		way.Lead(waypoint(0, at, 0), waypoint(300e6, at+3, 3))
+		_, err := h.SpawnActor(s.Model("vehicle.sedan"), scene.Actor{}, way)
+		require.NoError(b, err)
+	}
+	for stamp := simtime.Stamp(0); stamp <= 300e6; stamp += 10e6 {
+		h.Record(stamp)
+	}
+	p := scene.NewPacker(w, h)
+	var buf []byte
+	for b.Loop() {
+		var err error
+		buf, err = p.Motion(buf, scene.Window{Mount: spatial.Identity(), StartNs: 100e6, EndNs: 200e6})
+		require.NoError(b, err)
+	}
+}
