@@ -268,11 +268,15 @@ func (p *Packer) partKeys(m *Mover, a *Actor, n int) (stretch mgl64.Mat3, presen
 	evenly, part := m.evenly(), &a.Parts[m.Part]
 	var before spatial.Pose
 	for k := range n {
-		rigid, s, ok := rigidPart(m.place(p.partAt(part, k)))
-		p.rigid[k] = p.actor[k].Compose(rigid)
-		if k == n/2 {
-			stretch, present = s, ok
+		var rigid spatial.Pose
+		if at := m.place(p.partAt(part, k)); isRotation(&at) {
+			rigid = turned(&at)
+		} else if k != n/2 {
+			rigid, _, _ = rigidPart(at)
+		} else {
+			rigid, stretch, present = rigidPart(at)
 		}
+		p.rigid[k] = p.actor[k].Compose(rigid)
 		if k > 0 {
 			halfway := between(&before, &rigid)
 			if !evenly {
@@ -345,16 +349,20 @@ func bendOf(a, middle, b *spatial.Pose) (c bend) {
 
 // rigidPart splits an affine map into a pose after a stretch.
 func rigidPart(m mgl64.Mat4) (pose spatial.Pose, stretch mgl64.Mat3, ok bool) {
-	stretch, ok = mgl64.Ident3(), true
-	pose.Position = mgl64.Vec3{m[12], m[13], m[14]}
-	if !isRotation(&m) {
-		var r mgl64.Mat3
-		r, stretch, ok = polar(m.Mat3())
-		m = r.Mat4()
+	if isRotation(&m) {
+		return turned(&m), mgl64.Ident3(), true
 	}
-	pose.Orientation = mgl64.Mat4ToQuat(m)
-	pose.Orientation = pose.Orientation.Scale(1 / pose.Orientation.Len())
+	r, stretch, ok := polar(m.Mat3())
+	turn := r.Mat4()
+	pose = turned(&turn)
+	pose.Position = mgl64.Vec3{m[12], m[13], m[14]}
 	return pose, stretch, ok
+}
+
+// turned returns what turns and moves only as a pose.
+func turned(m *mgl64.Mat4) spatial.Pose {
+	q := mgl64.Mat4ToQuat(*m)
+	return spatial.Pose{Position: mgl64.Vec3{m[12], m[13], m[14]}, Orientation: q.Scale(1 / q.Len())}
 }
 
 // isRotation reports whether a map turns and moves only.
