@@ -145,6 +145,7 @@ type Pipeline struct {
 	roster  atomic.Pointer[[]*Sensor] // the members that the loops work with, see live
 	fixed   frameLists                // their frames
 	endings sync.WaitGroup            // of sensors that end before the pipeline
+	coming  sync.RWMutex              // read by those who add sensors, written by a Reset
 	barrier atomic.Pointer[barrier]   // of StepSensors or StepTo, nil otherwise
 
 	// moving serialises what moves the scene: the frame loop's ticks, and actors that
@@ -353,7 +354,12 @@ func (p *Pipeline) start(ctx context.Context) error {
 	p.first = p.lasting(list)
 	p.history.Keep(historyTicks(p.config.Step, p.clockDue, list))
 	for _, s := range list {
-		if err := s.begin(ctx); err != nil {
+		if !s.users.begin() { // somebody ends it
+			continue
+		}
+		err := s.begin(ctx)
+		s.users.exit()
+		if err != nil {
 			p.fail(err)
 			return err
 		}

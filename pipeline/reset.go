@@ -42,6 +42,9 @@ func (p *Pipeline) Reset(ctx context.Context, seed uint64) (StepResult, error) {
 func (p *Pipeline) Seed() uint64 { return p.seed.Load() }
 
 func (p *Pipeline) reset(ctx context.Context, seed uint64) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if kind := p.followedKind(); kind != "" {
 		return fmt.Errorf("%w: the actors follow a world of %s, which can't be taken back", world.ErrMode, kind)
 	}
@@ -136,12 +139,17 @@ func (p *Pipeline) restart(seed uint64) error {
 	}
 	begun := time.Now()
 	defer p.elapsed.start(begun)
-	err := p.endSensors()
+	p.coming.Lock() // what is added meanwhile would begin with what the others end
+	defer p.coming.Unlock()
+	kept, err := p.endSensors()
 	if err == nil {
 		err = p.restartScene()
 	}
 	if err == nil {
-		err = p.beginSensors()
+		err = p.beginSensors(kept)
+	}
+	for _, s := range kept {
+		s.users.exit()
 	}
 	if err != nil {
 		p.fail(err)
@@ -151,26 +159,29 @@ func (p *Pipeline) restart(seed uint64) error {
 	return nil
 }
 
-// endSensors ends the sensors that came later for good, and what the first ones began.
-func (p *Pipeline) endSensors() error {
+// endSensors ends the sensors that came later for good, and what the first ones began. It returns
+// those of them that stay. Nobody ends them meanwhile: the caller is one of their users.
+func (p *Pipeline) endSensors() (kept []*Sensor, _ error) {
+	errs := []error{p.settle()} // a look at the readbacks may be under way yet
 	p.change.Lock()
 	var gone []*Sensor
 	for _, s := range p.members {
-		if !slices.Contains(p.first, s) || s.users.isClosing() {
-			p.letEnd(s)
-			gone = append(gone, s)
+		if slices.Contains(p.first, s) && s.users.begin() {
+			kept = append(kept, s)
+			continue
 		}
+		p.letEnd(s)
+		gone = append(gone, s)
 	}
 	p.change.Unlock()
-	var errs []error
 	for _, s := range gone {
 		<-s.ending.done
 		errs = append(errs, s.ending.err)
 	}
-	for _, s := range slices.Backward(p.first) {
+	for _, s := range slices.Backward(kept) {
 		errs = append(errs, wrap("end sensor "+s.spec.Name, s.life.Load().End()))
 	}
-	return errors.Join(append(errs, p.shared.Close())...)
+	return kept, errors.Join(append(errs, p.shared.Close())...)
 }
 
 // restartScene takes time and all that moves back.
@@ -197,22 +208,26 @@ func (p *Pipeline) restartScene() error {
 	return nil
 }
 
-// beginSensors begins the first sensors again, in their order.
-func (p *Pipeline) beginSensors() error {
-	ctx := context.Background()
-	for i, s := range p.first {
-		if !s.users.isClosing() {
-			if err := s.beginAgain(ctx); err != nil {
-				return err
-			}
-			continue
+// beginSensors begins the first sensors again, in their order. Those that aren't kept are made again.
+func (p *Pipeline) beginSensors(kept []*Sensor) error {
+	lost := map[uint32][]sensors.Config{} // by their owners: one may be mounted on another
+	for _, s := range p.first {
+		if !slices.Contains(kept, s) {
+			lost[s.owner] = append(lost[s.owner], *s.spec.Config)
+		} else if err := s.beginAgain(context.Background()); err != nil {
+			return err
 		}
-		added, err := p.add([]sensors.Config{*s.spec.Config}, s.owner)
+	}
+	for owner, entries := range lost {
+		added, err := p.add(entries, owner)
 		if err != nil {
 			return err
 		}
-		p.first[i] = added[0]
-		added[0].joined.Store(true)
+		for _, s := range added {
+			at := slices.IndexFunc(p.first, func(other *Sensor) bool { return other.spec.Name == s.spec.Name })
+			p.first[at] = s
+			s.joined.Store(true)
+		}
 	}
 	p.change.Lock()
 	defer p.change.Unlock()
@@ -228,15 +243,8 @@ func (p *Pipeline) beginSensors() error {
 // beginAgain gives a sensor another life, with the settings of the rig. Its outputs and inputs stay, and
 // those who are connected with them.
 func (s *Sensor) beginAgain(ctx context.Context) error {
-	s.tuning.mu.Lock()
-	t := &s.tuning
-	t.settings, t.rate, t.after, t.from, t.queue = nil, simtime.Rate{}, nil, 0, nil
-	s.tuning.mu.Unlock()
-	if s.schedule != nil {
-		if err := s.schedule.SetRate(s.spec.Rate, 0); err != nil {
-			return err
-		}
-		s.schedule.Realign(1)
+	if err := s.untune(); err != nil {
+		return err
 	}
 	for _, port := range s.env.Ports {
 		port.Unlatch()
@@ -257,4 +265,18 @@ func (s *Sensor) beginAgain(ctx context.Context) error {
 		return s.fault("", err)
 	}
 	return s.begin(ctx)
+}
+
+// untune takes back what the sensor was told.
+func (s *Sensor) untune() error {
+	t := &s.tuning
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.settings, t.rate, t.after, t.from, t.queue = nil, simtime.Rate{}, nil, 0, nil
+	if s.schedule == nil {
+		return nil
+	}
+	err := s.schedule.SetRate(s.spec.Rate, 0)
+	s.schedule.Realign(1)
+	return err
 }

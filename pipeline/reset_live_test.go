@@ -6,12 +6,14 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +24,7 @@ import (
 
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/city"
 	"github.com/raybridge/raybridge/sensors"
@@ -221,4 +224,92 @@ func TestResetIsRefused(t *testing.T) {
 	require.NoError(t, p.Follow(t.Context(), pipeline.Following{Kind: "test", Source: &frames{then: io.EOF}}))
 	refused("a world's")
 	require.NoError(t, p.Close(context.Background()))
+}
+
+// TestResetAmongOthers: sensors come and go, and others reset, while resets are under way. Each call
+// ends, none ends the pipeline, and the sensors of the beginning are there in the end.
+func TestResetAmongOthers(t *testing.T) {
+	for _, mode := range []pipeline.Mode{pipeline.Stepped, pipeline.Realtime} {
+		p := newPipeline(t, pipeline.Config{Mode: mode, Sensors: sensorsall.Registry(), Bridges: bridgesall.Registry(), OutDir: t.TempDir()})
+		for _, name := range []string{"a", "b"} {
+			c := small("sensor.camera.depth", name)
+			c.Rate = simtime.Hz(100)
+			add(t, p, c)
+		}
+		require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "mcap:a.mcap"}))
+		p.Clock().Pause()
+		runs, end := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- p.Run(runs, 0) }()
+		require.Eventually(t, p.Running, 10*time.Second, time.Millisecond)
+		var others sync.WaitGroup
+		for _, other := range []func() error{
+			func() error {
+				late := small("sensor.camera.depth", "late")
+				s, err := p.AddSensor(late)
+				if err != nil {
+					return err
+				}
+				return s.Destroy(t.Context())
+			},
+			func() error {
+				s, err := p.Sensor("b")
+				if err != nil { // it ends
+					return nil
+				}
+				return s.Destroy(t.Context())
+			},
+			func() error {
+				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Millisecond)
+				defer cancel()
+				_, _ = p.Reset(ctx, 2)
+				return nil
+			},
+		} {
+			others.Go(func() {
+				for range 10 {
+					assert.NoError(t, other())
+				}
+			})
+		}
+		for range 10 {
+			_, err := p.StepRunning(t.Context(), &world.Frame{Until: p.Clock().Pace() + 20e6})
+			if err == nil {
+				_, err = p.Reset(t.Context(), 1)
+			}
+			for errors.Is(err, world.ErrBusy) || errors.Is(err, world.ErrTime) || errors.Is(err, world.ErrUnfinished) {
+				_, err = p.Reset(t.Context(), 1)
+			}
+			assert.NoError(t, err)
+		}
+		others.Wait()
+		for _, err := p.Reset(t.Context(), 1); err != nil; _, err = p.Reset(t.Context(), 1) {
+			require.ErrorIs(t, err, world.ErrBusy)
+		}
+		assert.Len(t, p.Sensors(), 2)
+		end()
+		require.NoError(t, <-ended)
+		require.NoError(t, p.Close(context.Background()))
+	}
+}
+
+// TestResetOfMounted: a sensor may be listed ahead of the one that it is mounted on.
+func TestResetOfMounted(t *testing.T) {
+	p := newPipeline(t, pipeline.Config{})
+	on := sensors.Config{ID: "sensor.other.imu", Name: "on", Parent: "under_link"}
+	under := sensors.Config{ID: "sensor.other.imu", Name: "under", Frame: "under_link"}
+	list, err := p.AddRig(&rig.Rig{Sensors: []sensors.Config{on, under}})
+	require.NoError(t, err)
+	require.NoError(t, p.Step(t.Context(), 1))
+	for _, s := range list {
+		require.NoError(t, s.Destroy(t.Context()))
+	}
+	resetTo(t, p, 1)
+	require.Len(t, p.Sensors(), 2)
+	assert.Equal(t, "on", p.Sensors()[0].Name())
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = p.Reset(ended, 2)
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.EqualValues(t, 1, p.Seed())
 }

@@ -92,6 +92,8 @@ func (s *Sensor) Topics() []string { return append([]string(nil), s.topics...) }
 // thread's time, in which a realtime run may drop captures, but holds up no loop. On an error,
 // also of a bridge that refuses a topic now, nothing is added.
 func (p *Pipeline) AddSensor(c sensors.Config) (*Sensor, error) {
+	p.coming.RLock()
+	defer p.coming.RUnlock()
 	added, err := p.add([]sensors.Config{c}, c.AttachTo)
 	if err != nil {
 		return nil, err
@@ -101,7 +103,11 @@ func (p *Pipeline) AddSensor(c sensors.Config) (*Sensor, error) {
 
 // AddRig adds all sensors of a rig to the ego, as AddSensor does. On an error none is
 // added.
-func (p *Pipeline) AddRig(r *rig.Rig) ([]*Sensor, error) { return p.add(r.Sensors, scene.EgoID) }
+func (p *Pipeline) AddRig(r *rig.Rig) ([]*Sensor, error) {
+	p.coming.RLock()
+	defer p.coming.RUnlock()
+	return p.add(r.Sensors, scene.EgoID)
+}
 
 // CheckRig returns the topics of a rig's sensors in order, or the error for which
 // AddRig would refuse it. It needs no pipeline and no OpenGL.

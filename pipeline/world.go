@@ -726,8 +726,8 @@ func (g *guest) checkJoints(s *world.State) error {
 		return fmt.Errorf("%w: %d values, the model has %d joints", world.ErrUnknownJoint, len(s.Joints), len(g.joints))
 	}
 	for k, value := range s.Joints {
-		if math.IsNaN(value) || math.IsInf(value, 0) {
-			return fmt.Errorf("%w: value %d of joints is %v", world.ErrValue, k, value)
+		if !(math.Abs(value) <= mostTurned) {
+			return fmt.Errorf("%w: value %d of joints is %v, the range is %v to %v", world.ErrValue, k, value, -mostTurned, mostTurned)
 		}
 		if g.joint(s, k) < 0 && !g.boxed {
 			return fmt.Errorf("%w: %q: want %s", world.ErrUnknownJoint, s.JointNames[k], strings.Join(g.jointNames(), ", "))
@@ -793,6 +793,9 @@ func waypoint(s *world.State, at simtime.Stamp) (scene.Waypoint, error) {
 // farthest is how far anything may be from the map's origin, along each axis, in metres: as in files. It bounds
 // sizes and velocities, too.
 const farthest = 1e7
+
+// mostTurned bounds values of joints, radians or metres: wheels turn on and on.
+const mostTurned = 1e9
 
 // near refuses what is too far away, too large, or not a number.
 func near(what string, v mgl64.Vec3) error {

@@ -401,6 +401,7 @@ func TestBadJointsChangeNothing(t *testing.T) {
 		{[]string{"door"}, []float64{1, 2}, world.ErrValue, "2 values of joints, and 1 names"},
 		{[]string{"door"}, nil, world.ErrValue, "0 values of joints, and 1 names"},
 		{nil, []float64{1, math.NaN()}, world.ErrValue, "value 1 of joints is NaN"},
+		{nil, []float64{1e300}, world.ErrValue, "value 0 of joints is 1e+300, the range is -1e+09 to 1e+09"},
 		{[]string{"door"}, []float64{math.Inf(-1)}, world.ErrValue, "value 0 of joints is -Inf"},
 	} {
 		bad := at(5, 0, 0)

@@ -130,6 +130,7 @@ func (h *History) Restart() {
 	clear(h.lights.shown)
 	h.first, h.length = 0, 0
 	h.ring, h.there = make([]State, len(h.times)*own), make([]*visit, len(h.times)*own)
+	h.values, h.turned = nil, nil
 }
 
 // enter gives a track to somebody who is there from the start.

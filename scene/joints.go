@@ -144,6 +144,23 @@ func (h *History) jointsLocked(a *Actor, track int, stamp simtime.Stamp) JointVa
 	return JointValues{h.valuesLocked(a, track, at.tick), h.valuesLocked(a, track, at.next), at.fraction}
 }
 
+// jointsAt appends the values of an actor's joints at each time to dst, NaN for none.
+func (h *History) jointsAt(dst []float64, a *Actor, track int, times []simtime.Stamp) []float64 {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	for _, t := range times {
+		values := h.jointsLocked(a, track, t)
+		for k := range a.Joints {
+			value, given := values.Of(k)
+			if !given {
+				value = math.NaN()
+			}
+			dst = append(dst, value)
+		}
+	}
+	return dst
+}
+
 // valuesLocked returns the values at a tick; mu must be held.
 func (h *History) valuesLocked(a *Actor, track, tick int) []float64 {
 	slots := h.tracks - h.firstSlot

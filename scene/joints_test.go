@@ -125,6 +125,34 @@ func TestJointsAreLedAndFollow(t *testing.T) {
 	assert.Zero(t, lift, "what it had first")
 }
 
+// TestRestartForgetsJoints: a history that many with joints were in begins again with room for fewer.
+func TestRestartForgetsJoints(t *testing.T) {
+	b := scenetest.NewBuilder("carts")
+	model := cart(b, 40)
+	h := scene.NewHistory(b.Scene, nil, 4)
+	drive := func(carts int) float64 {
+		h.Record(0)
+		way := &scene.Guided{}
+		way.Lead(waypoint(100, 0, 0), waypoint(300, 4, 0))
+		var last *scene.Actor
+		for range carts {
+			var err error
+			last, err = h.SpawnActor(model, scene.Actor{}, way)
+			require.NoError(t, err)
+		}
+		for stamp := simtime.Stamp(100); stamp <= 300; stamp += 100 {
+			h.Record(stamp)
+		}
+		_, lift := joints(last, 300)
+		return lift
+	}
+	want := drive(20)
+	assert.NotZero(t, want)
+	h.Restart()
+	h.Keep(8)
+	assert.InDelta(t, want, drive(1), 1e-12)
+}
+
 // TestRecordingJointsAllocatesNothing, nor does leading them.
 func TestRecordingJointsAllocatesNothing(t *testing.T) {
 	b := scenetest.NewBuilder("carts")
@@ -313,5 +341,30 @@ func TestMotionKeysFollowJoints(t *testing.T) {
 				assertVec(t, mgl64.TransformCoordinate(v, want), got.Apply(v), within, "part %d at %d", m.Part, at)
 			}
 		}
+	}
+}
+
+// BenchmarkPackJoints packs a scan among 200 cars of the city, whose wheels turn.
+func BenchmarkPackJoints(b *testing.B) {
+	s := scene.Plane(mgl64.Vec3{})
+	city.Furnish(s, 1)
+	s.Slots = 200
+	w, h := buildWorld(b, s), scene.NewHistory(s, nil, 0)
+	for i := range 200 {
+		way := &scene.Guided{}
+		at := float64(i * 10)
+		way.Lead(waypoint(0, at, 0), waypoint(300e6, at+3, 3))
+		_, err := h.SpawnActor(s.Model("vehicle.sedan"), scene.Actor{}, way)
+		require.NoError(b, err)
+	}
+	for stamp := simtime.Stamp(0); stamp <= 300e6; stamp += 10e6 {
+		h.Record(stamp)
+	}
+	p := scene.NewPacker(w, h)
+	var buf []byte
+	for b.Loop() {
+		var err error
+		buf, err = p.Motion(buf, scene.Window{Mount: spatial.Identity(), StartNs: 100e6, EndNs: 200e6})
+		require.NoError(b, err)
 	}
 }

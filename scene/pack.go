@@ -37,6 +37,8 @@ type Packer struct {
 	endNs   simtime.Stamp
 	times   []simtime.Stamp
 	actor   []spatial.Pose // of the current actor at each key
+	halfway []spatial.Pose // of the current actor between each key and the next; empty until a part needs it
+	joints  []float64      // values of the current actor's at each key, NaN for none; empty where nobody gives any
 	rigid   []spatial.Pose // of the current part at each key
 	middle  []spatial.Pose // of the current animated part between each key and the next
 	bends   []bend         // of the current part between each key and the next
@@ -48,11 +50,13 @@ type Packer struct {
 func NewPacker(w *World, h *History) *Packer {
 	p := &Packer{
 		world: w, history: h,
-		times:  make([]simtime.Stamp, 0, maxKeys),
-		actor:  make([]spatial.Pose, maxKeys),
-		rigid:  make([]spatial.Pose, maxKeys),
-		middle: make([]spatial.Pose, maxKeys),
-		bends:  make([]bend, maxKeys),
+		times:   make([]simtime.Stamp, 0, maxKeys),
+		actor:   make([]spatial.Pose, maxKeys),
+		halfway: make([]spatial.Pose, 0, maxKeys),
+		joints:  make([]float64, 0, maxKeys*w.Scene.mostJoints()),
+		rigid:   make([]spatial.Pose, maxKeys),
+		middle:  make([]spatial.Pose, maxKeys),
+		bends:   make([]bend, maxKeys),
 	}
 	p.tree.reserve(w.own)
 	h.mu.RLock()
@@ -80,10 +84,12 @@ const (
 	keyTexels  = 4
 )
 
-// place returns the mover's frame in the frame of an actor that has its parts, as a matrix: rigid
-// except for animated scales.
-func (m *Mover) place(a *Actor, stamp simtime.Stamp) mgl64.Mat4 {
-	at := a.Parts[m.Part].At(stamp)
+// place returns the mover's frame in an actor's frame, as a matrix, given its part's there. It is
+// rigid except for animated scales.
+func (m *Mover) place(at mgl64.Mat4) mgl64.Mat4 {
+	if m.unstretch == mgl64.Ident3() {
+		return at
+	}
 	out := at.Mat3().Mul3(m.unstretch).Mat4()
 	out.SetCol(3, at.Col(3))
 	return out
@@ -199,13 +205,27 @@ type subject struct {
 
 // follow sets p.actor to the way of the actor on a track, nil for nobody.
 func (p *Packer) follow(track int) (v *visit, here stay) {
+	p.halfway, p.joints = p.halfway[:0], p.joints[:0]
 	v, here = p.history.stays(track, Window{StartNs: p.startNs, EndNs: p.endNs}, keys{p.times, p.actor})
-	if v != nil {
-		for k := range p.times {
-			p.actor[k] = p.world.FromMap(p.actor[k])
-		}
+	if v == nil {
+		return nil, here
+	}
+	for k := range p.times {
+		p.actor[k] = p.world.FromMap(p.actor[k])
+	}
+	if track >= p.history.firstSlot && len(v.actor.Joints) > 0 {
+		p.joints = p.history.jointsAt(p.joints, v.actor, track, p.times)
 	}
 	return v, here
+}
+
+// partAt returns a part's place in the current actor's frame at a key.
+func (p *Packer) partAt(part *Part, k int) mgl64.Mat4 {
+	if n := len(p.joints) / len(p.times); n > 0 && part.Posed != nil {
+		row := p.joints[k*n : (k+1)*n]
+		return part.Posed(JointValues{from: row, to: row}, p.times[k])
+	}
+	return part.At(p.times[k])
 }
 
 // putMover writes the record of a row's mover, and its box.
@@ -241,21 +261,28 @@ func (p *Packer) partKeys(m *Mover, a *Actor, n int) (stretch mgl64.Mat3, presen
 		p.carry(m.rest, n)
 		return mgl64.Ident3(), true
 	}
+	for k := len(p.halfway); k < n-1; k++ {
+		p.halfway = append(p.halfway, between(&p.actor[k], &p.actor[k+1]))
+	}
 	stretch, present = mgl64.Ident3(), true
-	evenly := m.evenly()
+	evenly, part := m.evenly(), &a.Parts[m.Part]
 	var before spatial.Pose
 	for k := range n {
-		rigid, s, ok := rigidPart(m.place(a, p.times[k]))
-		p.rigid[k] = p.actor[k].Compose(rigid)
-		if k == n/2 {
-			stretch, present = s, ok
+		var rigid spatial.Pose
+		if at := m.place(p.partAt(part, k)); isRotation(&at) {
+			rigid = turned(&at)
+		} else if k != n/2 {
+			rigid, _, _ = rigidPart(at)
+		} else {
+			rigid, stretch, present = rigidPart(at)
 		}
+		p.rigid[k] = p.actor[k].Compose(rigid)
 		if k > 0 {
 			halfway := between(&before, &rigid)
 			if !evenly {
-				halfway, _, _ = rigidPart(m.place(a, (p.times[k-1]+p.times[k])/2))
+				halfway, _, _ = rigidPart(m.place(part.At((p.times[k-1] + p.times[k]) / 2)))
 			}
-			p.middle[k-1] = between(&p.actor[k-1], &p.actor[k]).Compose(halfway)
+			p.middle[k-1] = p.halfway[k-1].Compose(halfway)
 		}
 		before = rigid
 	}
@@ -289,9 +316,10 @@ func between(a, b *spatial.Pose) spatial.Pose {
 	if a.Orientation.Dot(q) < 0 {
 		q = q.Scale(-1)
 	}
+	q = a.Orientation.Add(q)
 	return spatial.Pose{
 		Position:    a.Position.Add(b.Position).Mul(0.5),
-		Orientation: a.Orientation.Add(q).Normalize(),
+		Orientation: q.Scale(1 / q.Len()), // two units less than a quarter turn apart: not 0
 	}
 }
 
@@ -302,32 +330,44 @@ type bend struct {
 }
 
 // bendOf returns the bend that leads through the middle.
-func bendOf(a, middle, b *spatial.Pose) bend {
-	sign := func(q, like mgl64.Quat) mgl64.Quat {
-		if q.Dot(like) < 0 {
-			return q.Scale(-1)
-		}
-		return q
+func bendOf(a, middle, b *spatial.Pose) (c bend) {
+	for i, x := range middle.Position {
+		c.position[i] = 4*x - 2*(a.Position[i]+b.Position[i])
 	}
-	chord := a.Orientation.Add(sign(b.Orientation, a.Orientation)) // its direction is the slerp's middle
-	q := sign(middle.Orientation, chord)
-	return bend{
-		position: middle.Position.Mul(4).Sub(a.Position.Add(b.Position).Mul(2)),
-		rotation: q.Scale(2 * chord.Len()).Sub(chord.Scale(2)),
+	q := b.Orientation
+	if a.Orientation.Dot(q) < 0 {
+		q = q.Scale(-1)
 	}
+	chord := a.Orientation.Add(q) // its direction is the slerp's middle
+	length := 2 * chord.Len()
+	if middle.Orientation.Dot(chord) < 0 {
+		length = -length
+	}
+	c.rotation = middle.Orientation.Scale(length).Sub(chord.Scale(2))
+	return c
 }
 
 // rigidPart splits an affine map into a pose after a stretch.
 func rigidPart(m mgl64.Mat4) (pose spatial.Pose, stretch mgl64.Mat3, ok bool) {
-	r, s, ok := m.Mat3(), mgl64.Ident3(), true
-	if !isRotation(r) {
-		r, s, ok = polar(r)
+	if isRotation(&m) {
+		return turned(&m), mgl64.Ident3(), true
 	}
-	return spatial.Pose{Position: m.Col(3).Vec3(), Orientation: mgl64.Mat4ToQuat(r.Mat4()).Normalize()}, s, ok
+	r, stretch, ok := polar(m.Mat3())
+	turn := r.Mat4()
+	pose = turned(&turn)
+	pose.Position = mgl64.Vec3{m[12], m[13], m[14]}
+	return pose, stretch, ok
 }
 
-func isRotation(m mgl64.Mat3) bool {
-	x, y, z := m.Col(0), m.Col(1), m.Col(2)
+// turned returns what turns and moves only as a pose.
+func turned(m *mgl64.Mat4) spatial.Pose {
+	q := mgl64.Mat4ToQuat(*m)
+	return spatial.Pose{Position: mgl64.Vec3{m[12], m[13], m[14]}, Orientation: q.Scale(1 / q.Len())}
+}
+
+// isRotation reports whether a map turns and moves only.
+func isRotation(m *mgl64.Mat4) bool {
+	x, y, z := mgl64.Vec3(m[:3]), mgl64.Vec3(m[4:7]), mgl64.Vec3(m[8:11])
 	const tolerance = 1e-6
 	return math.Abs(x.LenSqr()-1) < tolerance && math.Abs(y.LenSqr()-1) < tolerance &&
 		x.Cross(y).Sub(z).LenSqr() < tolerance*tolerance
@@ -367,9 +407,9 @@ func slerpCorrection(dot float64) float64 {
 	if cos > 1-1e-5 {
 		return 0
 	}
-	angle := math.Acos(cos)
-	tan := math.Tan(angle / 4)
-	s := tan / (math.Sin(angle) + tan*(1-cos))
+	sin := math.Sqrt(1 - cos*cos)
+	tan := math.Sqrt((1-cos)/2) / (1 + math.Sqrt((1+cos)/2)) // of a quarter of the angle
+	s := tan / (sin + tan*(1-cos))
 	const f = 0.25
 	return (s - f) / (f * (f - 0.5) * (f - 1))
 }
@@ -483,7 +523,8 @@ func (p *Packer) Places(dst []mgl64.Mat4, cast []Shown, stamp simtime.Stamp) []m
 			dst = append(dst, mgl64.Mat4{})
 			continue
 		}
-		dst = append(dst, pose.Mat4().Mul4(p.world.Movers[who.Mover].place(then.actor, stamp)))
+		m := &p.world.Movers[who.Mover]
+		dst = append(dst, pose.Mat4().Mul4(m.place(then.actor.Parts[m.Part].At(stamp))))
 	}
 	return dst
 }

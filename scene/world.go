@@ -391,7 +391,7 @@ func (b *builder) listMovers() ([]Mover, error) {
 			}
 			m := Mover{Actor: a, Part: i, model: max(model, -1), shape: a.Parts[i].Shape}
 			m.stretch, m.unstretch = fixedStretch(a.Parts[i].At(0).Mat3())
-			m.rest, _, _ = rigidPart(m.place(a, 0))
+			m.rest, _, _ = rigidPart(m.place(a.Parts[m.Part].At(0)))
 			movers = append(movers, m)
 			for m.shape != nil && m.Copy < shapeCopies-1 {
 				m.Copy++

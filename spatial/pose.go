@@ -53,10 +53,27 @@ func (p Pose) Rotate(v mgl64.Vec3) mgl64.Vec3 { return p.Orientation.Rotate(v) }
 
 // Compose returns the pose of q's child in p's parent: p after q.
 func (p Pose) Compose(q Pose) Pose {
-	return Pose{
-		Position:    p.Apply(q.Position),
-		Orientation: p.Orientation.Mul(q.Orientation).Normalize(),
+	// Scenes compose very many. It is mgl64's Rotate, Mul and Normalize without their calls.
+	w, x, y, z := p.Orientation.W, p.Orientation.V[0], p.Orientation.V[1], p.Orientation.V[2]
+	v := &q.Position
+	i, j, k := y*v[2]-z*v[1], z*v[0]-x*v[2], x*v[1]-y*v[0]
+	o, u := q.Orientation.W, &q.Orientation.V
+	out := Pose{
+		Position: mgl64.Vec3{
+			v[0] + i*(2*w) + (2*y*k - 2*z*j) + p.Position[0],
+			v[1] + j*(2*w) + (2*z*i - 2*x*k) + p.Position[1],
+			v[2] + k*(2*w) + (2*x*j - 2*y*i) + p.Position[2],
+		},
+		Orientation: mgl64.Quat{W: w*o - (x*u[0] + y*u[1] + z*u[2]), V: mgl64.Vec3{
+			y*u[2] - z*u[1] + u[0]*w + x*o,
+			z*u[0] - x*u[2] + u[1]*w + y*o,
+			x*u[1] - y*u[0] + u[2]*w + z*o,
+		}},
 	}
+	if off := out.Orientation.Len() - 1; !(math.Abs(off) < 1e-10) { // Normalize leaves what is nearer
+		out.Orientation = out.Orientation.Normalize()
+	}
+	return out
 }
 
 // Inverse returns the pose that maps parent coordinates to child coordinates.

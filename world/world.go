@@ -85,10 +85,10 @@ type Ref struct {
 	Name   string
 }
 
-// String returns the name, or else the handle.
+// String returns the name, as much of it as errors should tell, or else the handle.
 func (r Ref) String() string {
 	if r.Name != "" {
-		return fmt.Sprintf("%q", r.Name)
+		return fmt.Sprintf("%.256q", r.Name)
 	}
 	return fmt.Sprint(r.Handle)
 }

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/internal/protowalk"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/world"
@@ -68,15 +69,18 @@ type stepRequest struct {
 	ego      world.State
 	flags    uint64
 	values   [maxValues]float64
-	count    int // of values
+	count    int       // of values
+	joints   []float64 // of all states
+	names    []string  // of these
 }
 
 // read takes a Step of step.proto apart. What it doesn't know it passes over. Errors wrap ErrMalformed
-// or ErrTooLarge, in a *world.ActorError where an entry of a list is at fault.
+// or ErrTooLarge, or world.ErrValue for a long name. They are in a *world.ActorError where an entry of a list is at fault.
 func (s *stepRequest) read(b []byte) error {
 	f := &s.frame
 	*f = world.Frame{Spawn: f.Spawn[:0], Remove: f.Remove[:0], Actors: f.Actors[:0], Signals: f.Signals[:0]}
 	s.duration, s.timed, s.resets = 0, false, false
+	s.joints, s.names = s.joints[:0], s.names[:0]
 	w := over(b)
 	for w.Next() {
 		switch w.Field {
@@ -128,7 +132,7 @@ func (s *stepRequest) read(b []byte) error {
 	}
 	switch {
 	case !s.resets:
-	case s.timed, s.duration != 0, len(f.Spawn)+len(f.Remove)+len(f.Actors) > 0, f.Complete, f.Ego != nil:
+	case s.timed, s.duration != 0, len(f.Spawn)+len(f.Remove)+len(f.Actors)+len(f.Signals) > 0, f.Complete, f.Ego != nil, f.Wait != 0:
 		return fmt.Errorf("%w: a reset has nothing else", ErrMalformed)
 	default:
 		return nil
@@ -149,7 +153,7 @@ func readSignal(to *world.Signal, b []byte) error {
 		case 1:
 			to.Handle = w.Fixed32()
 		case 2:
-			to.Name = w.Text(name)
+			to.Name = w.name(name)
 		case 3:
 			if to.State = world.SignalState(min(w.Varint(), math.MaxUint8)); !to.State.Known() {
 				w.Fail(fmt.Errorf("%w: %v", ErrMalformed, to.State))
@@ -161,7 +165,7 @@ func readSignal(to *world.Signal, b []byte) error {
 
 // actor reads an Actor; without is one of which only the name counts.
 func (s *stepRequest) actor(a *world.Actor, b []byte, without bool) error {
-	name, room := a.Name, a.State
+	name := a.Name
 	*a = world.Actor{}
 	w := s.begin(b)
 	for w.Next() {
@@ -171,9 +175,9 @@ func (s *stepRequest) actor(a *world.Actor, b []byte, without bool) error {
 		case 3:
 			a.Handle = w.Fixed32()
 		case 4:
-			a.Name = w.Text(name)
+			a.Name = w.name(name)
 		case 5, 6:
-			readJoints(&w, &a.State, room)
+			s.readJoints(&w, &a.State)
 		}
 	}
 	if w.Err != nil || without {
@@ -184,13 +188,12 @@ func (s *stepRequest) actor(a *world.Actor, b []byte, without bool) error {
 
 // state reads a State.
 func (s *stepRequest) state(to *world.State, b []byte) error {
-	room := *to
 	*to = world.State{}
 	w := s.begin(b)
 	for w.Next() {
 		switch w.Field {
 		case 5, 6:
-			readJoints(&w, to, room)
+			s.readJoints(&w, to)
 		default:
 			s.part(&w)
 		}
@@ -201,39 +204,40 @@ func (s *stepRequest) state(to *world.State, b []byte) error {
 	return s.fill(to)
 }
 
-// readJoints reads some of a state's joints, into the room that another state has for them.
-func readJoints(w *walk, to *world.State, room world.State) {
-	if w.Field == 6 {
-		if to.JointNames == nil {
-			to.JointNames = room.JointNames[:0]
-		}
-		before := ""
-		if n := len(to.JointNames); n < len(room.JointNames) {
-			before = room.JointNames[n]
-		}
-		to.JointNames = append(to.JointNames, w.Text(before))
+// readJoints reads some of a state's joints.
+func (s *stepRequest) readJoints(w *walk, to *world.State) {
+	if w.Field == 5 {
+		at := len(s.joints)
+		n := w.Doubles(nil, at)
+		s.joints = slices.Grow(s.joints, n-at)[:n]
+		w.Doubles(s.joints, at)
+		to.Joints = s.joints[at-len(to.Joints) : n : n]
 		return
 	}
-	if to.Joints == nil {
-		to.Joints = room.Joints[:0]
+	at, before := len(s.names), ""
+	switch {
+	case at == maxEntries:
+		w.Fail(fmt.Errorf("%w: more than %d names of joints", ErrTooLarge, maxEntries))
+		return
+	case at < cap(s.names):
+		before = s.names[:at+1][at]
 	}
-	at, n := len(to.Joints), w.Doubles(nil, 0)
-	to.Joints = slices.Grow(to.Joints, n)[:at+n]
-	w.Doubles(to.Joints, at)
+	s.names = append(s.names, w.name(before))
+	to.JointNames = s.names[at-len(to.JointNames) : at+1 : at+1]
 }
 
 // spawn reads a Spawn.
 func (s *stepRequest) spawn(to *world.Spawn, b []byte) error {
-	name, model, room := to.Name, to.Model, to.State
+	name, model := to.Name, to.Model
 	*to = world.Spawn{}
 	var state []byte
 	w := s.begin(b)
 	for w.Next() {
 		switch w.Field {
 		case 1:
-			to.Name = w.Text(name)
+			to.Name = w.name(name)
 		case 2:
-			to.Model = w.Text(model)
+			to.Model = w.name(model)
 		case 3:
 			s.count = w.Doubles(s.values[:], s.count)
 		case 4:
@@ -258,7 +262,6 @@ func (s *stepRequest) spawn(to *world.Spawn, b []byte) error {
 		return fmt.Errorf("%w: a size of %d numbers, it has %d", ErrMalformed, s.count, len(to.Size))
 	}
 	copy(to.Size[:], s.values[:s.count])
-	to.State = room
 	return s.state(&to.State, state)
 }
 
@@ -321,6 +324,16 @@ func entry[T any](w *walk, list []T, what string) ([]T, *T) {
 type walk struct{ protowalk.Walk }
 
 func over(message []byte) walk { return walk{protowalk.Over(message, ErrMalformed)} }
+
+// name returns the field as a name, which is before if it is the same. Names are short: they are kept
+// for the steps that follow, and errors tell them again.
+func (w *walk) name(before string) string {
+	if len(w.Message()) > guard.NameBytes {
+		w.Fail(fmt.Errorf("%w: a name has more than %d bytes", world.ErrValue, guard.NameBytes))
+		return ""
+	}
+	return w.Text(before)
+}
 
 // blame keeps an error of an entry, with its place.
 func (w *walk) blame(err error, list string, index int, who world.Ref) {

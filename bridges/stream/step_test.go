@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
@@ -141,8 +142,10 @@ func TestStepIsRefused(t *testing.T) {
 		`until: 1 spawn {name: "x" state {values: [0,0,0,0,0,0,1]} size: [1]}`:        `spawn[0] (actor "x"): malformed frame: a size of 1 numbers`,
 		`until: 1 spawn {name: "x" reference: 17 state {values: [0,0,0,0,0,0,1]}}`:    `spawn[0] (actor "x"): malformed frame: reference 17`,
 		`until: 1 spawn {name: "x" color: 0x1000000 state {values: [0,0,0,0,0,0,1]}}`: `spawn[0] (actor "x"): malformed frame: value is not usable: color 0x1000000`,
-		"until: 1 wait: 900": "wait 255",
-		"until: 1 reset: 0":  "a reset has nothing else",
+		"until: 1 wait: 900":                                          "wait 255",
+		"until: 1 reset: 0":                                           "a reset has nothing else",
+		"reset: 5 signals {id: 1}":                                    "a reset has nothing else",
+		"reset: 5 wait: 1":                                            "a reset has nothing else",
 		"reset: 5 ego {flags: 0 values: [0,0,0,0,0,0,1]}":             "a reset has nothing else",
 		`until: 1 signals {name: "J7"} signals {name: "J8" state: 4}`: `signals[1] (light "J8"): malformed frame: state 4`,
 		`until: 1 signals {id: 3 state: 256}`:                         "signals[0] (light 3): malformed frame: state 255",
@@ -163,6 +166,14 @@ func TestStepIsRefused(t *testing.T) {
 	}
 	_, _, err = new(stream.StepReader).Read([]byte(strings.Repeat("\x22\x00", 1<<16+1)))
 	assert.ErrorIs(t, err, stream.ErrTooLarge, "more entries than memory is taken for")
+	b, err := proto.Marshal(schema(t, "Step", `until: 1 actors {handle: 3 values: [0,0,0,0,0,0,1] joint_names: "`+strings.Repeat("n", 1<<20)+`"}`))
+	require.NoError(t, err)
+	_, _, err = new(stream.StepReader).Read(b)
+	assert.ErrorIs(t, err, world.ErrValue)
+	assert.ErrorContains(t, err, "a name has more than 256 bytes")
+	joints := strings.Repeat("\x32\x00", 1<<16+1)
+	_, _, err = new(stream.StepReader).Read(protowire.AppendBytes([]byte("\x2a"), []byte(joints)))
+	assert.ErrorIs(t, err, stream.ErrTooLarge, "more names than memory is taken for")
 	_, _, err = new(stream.StepReader).Read([]byte("\x22\x04\x22\x02\xff\xfe"))
 	assert.ErrorContains(t, err, "not UTF-8")
 }

@@ -406,17 +406,25 @@ func (o *object) actor(name string) *scene.Actor {
 	return &scene.Actor{Name: name, TypeID: o.typeID, Parts: o.actorParts(), Joints: o.model.joints, Pose: o.pose, Motion: o.motion}
 }
 
+// scaled returns a place in what is so many times the size.
+func scaled(m mgl64.Mat4, size float64) mgl64.Mat4 {
+	for column := 0; column < 16; column += 4 {
+		m[column], m[column+1], m[column+2] = size*m[column], size*m[column+1], size*m[column+2]
+	}
+	return m
+}
+
 func (o *object) actorParts() []scene.Part {
 	parts := make([]scene.Part, len(o.model.parts))
 	scale := mgl64.Scale3D(o.size, o.size, o.size)
 	for i, p := range o.model.parts {
 		parts[i] = scene.Part{Name: p.name, Mesh: p.mesh, Local: scale, Tag: p.tag}
 		if p.posed != nil {
-			parts[i].Posed = func(values scene.JointValues, _ simtime.Stamp) mgl64.Mat4 { return scale.Mul4(p.posed(values)) }
+			parts[i].Posed = func(values scene.JointValues, _ simtime.Stamp) mgl64.Mat4 { return scaled(p.posed(values), o.size) }
 			parts[i].Local = parts[i].Posed(scene.JointValues{}, 0)
 		}
 		if p.joint != nil {
-			parts[i].Joints = func(stamp simtime.Stamp) mgl64.Mat4 { return scale.Mul4(p.joint(stamp)) }
+			parts[i].Joints = func(stamp simtime.Stamp) mgl64.Mat4 { return scaled(p.joint(stamp), o.size) }
 			parts[i].Local = parts[i].Joints(0)
 		}
 	}

@@ -364,13 +364,19 @@ func (m *model) addWheel(name string, s *shape, at wheelMount) {
 		return before + m.Way/at.radius
 	}})
 	m.parts = append(m.parts, modelPart{name: "wheel_" + name, shape: s, tag: m.parts[0].tag, posed: func(values scene.JointValues) mgl64.Mat4 {
-		place := mgl64.Translate3D(at.hub[0], at.hub[1], at.hub[2])
+		turn, _ := values.Of(spin)
+		sin, cos := math.Sincos(turn)
+		sinZ, cosZ := 0.0, 1.0
 		if steer >= 0 {
 			angle, _ := values.Of(steer)
-			place = place.Mul4(mgl64.HomogRotate3DZ(angle))
+			sinZ, cosZ = math.Sincos(angle)
 		}
-		angle, _ := values.Of(spin)
-		return place.Mul4(mgl64.HomogRotate3DY(angle))
+		return mgl64.Mat4{ // the turn about y, and the one about z after it
+			cosZ * cos, sinZ * cos, -sin, 0,
+			-sinZ, cosZ, 0, 0,
+			cosZ * sin, sinZ * sin, cos, 0,
+			at.hub[0], at.hub[1], at.hub[2], 1,
+		}
 	}})
 }
 

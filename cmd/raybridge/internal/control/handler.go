@@ -193,8 +193,11 @@ type failure struct {
 	Spawned []uint32 `json:"spawned,omitempty"`
 }
 
+// errorBytes bounds an error's text, which may tell again what a client has sent.
+const errorBytes = 4096
+
 func failureOf(err error) failure {
-	f := failure{Error: err.Error(), Applied: errors.Is(err, world.ErrUnfinished)}
+	f := failure{Error: guard.Excerpt(err.Error(), errorBytes), Applied: errors.Is(err, world.ErrUnfinished)}
 	if unfinished := new(unfinishedError); errors.As(err, &unfinished) {
 		f.Spawned = unfinished.spawned
 	}

@@ -172,6 +172,7 @@ func TestABadFrameChangesNothing(t *testing.T) {
 	p, h := paused(t, 2)
 	status, answer := ask(t, h, "POST", "/v1/actors", `{"name": "a", "model": "vehicle.sedan", "position": [1, 2, 0], "yaw": 0}`)
 	require.Equal(t, http.StatusOK, status, "%v", answer)
+	long := strings.Repeat("m", 1<<16)
 	spawn := func(rest string) string {
 		return `{"spawn": [{"name": "b", "model": "vehicle.sedan", "position": [0, 0, 0], "yaw": 0}, {` + rest + `}]}`
 	}
@@ -244,11 +245,15 @@ func TestABadFrameChangesNothing(t *testing.T) {
 		{`{"signals": [{"name": "J7", "id": 3, "state": "red"}]}`, 400, "give either id or name"},
 		{`{"signals": [{"state": "red"}]}`, 400, "signals[0]: value is not usable: give either id or name"},
 		{`{"signals": {"J7": "red"}}`, 400, "signals has to be a list, not object"},
+		{`{"signals": [{"name": "J7", "state": "` + long + `"}]}`, 400, `signals[0] (light "J7"): value is not usable: state "mmm`},
+		{`{"signals": [{"name": "` + long + `", "state": "red"}]}`, 404, `mmm"): no such traffic light`},
+		{move(`"name": "` + long + `", "position": [0, 0, 0], "yaw": 0`), 404, `mmm"): no such actor`},
 		{`{"ego": {"yaw": 0}}`, 400, "ego: value is not usable: position is missing"},
 	} {
 		status, answer := ask(t, h, "POST", "/v1/step", c.body)
 		assert.Equal(t, c.status, status, "%s: %v", c.body, answer)
 		assert.Contains(t, answer["error"], c.message, c.body)
+		assert.Less(t, len(answer["error"].(string)), 1<<13, "it isn't told again")
 		assert.EqualValues(t, 10_000_000, p.Clock().Now(), "time stands")
 	}
 }
