@@ -427,7 +427,7 @@ func (p *Pipeline) Close(ctx context.Context) error {
 	errs := []error{p.awaitEndings(ctx)}
 	list := p.live()
 	for i := len(list) - 1; i >= 0; i-- {
-		errs = append(errs, wrap("end sensor "+list[i].spec.Name, list[i].life.Load().End()))
+		errs = append(errs, list[i].endLife())
 	}
 	errs = append(errs, p.shared.Close())
 	p.dispatcher.ReleaseAll()

@@ -238,6 +238,60 @@ func TestSensorsAreBroughtTheirInputs(t *testing.T) {
 	assert.ElementsMatch(t, []float64{1, 2, 3, 5}, seen)
 }
 
+// late handles messages as they come. One comes just behind its end.
+type late struct {
+	plain
+	wheel *wheel
+	ended bool
+	after int
+}
+
+func (l *late) Begin(_ context.Context, env *sensors.Env) error {
+	return sensors.Handle(env, "lane", func(*lane) {
+		if l.ended {
+			l.after++
+		}
+	})
+}
+
+func (l *late) End() error {
+	l.ended = true
+	l.wheel.bring("/late/lane", &lane{})
+	return nil
+}
+
+// TestNothingIsHandledAfterTheEnd, be that a Reset, the sensor's own or the pipeline's.
+func TestNothingIsHandledAfterTheEnd(t *testing.T) {
+	s, w := &script{}, &wheel{}
+	var lives []*late
+	s.with = []*sensors.Definition{{
+		ID: "sensor.test.late", Doc: "handles lanes", Rate: simtime.Hz(10),
+		Outputs: []sensors.OutputSpec{sensors.Declare[sample.Imu](sensors.OutputSpec{Name: "out"})},
+		Inputs:  []sensors.InputSpec{sensors.DeclareInput[*lane](sensors.InputSpec{Name: "lane", Suffix: "/lane"})},
+		New: func(spec sensors.Spec) (sensors.Sensor, error) {
+			lives = append(lives, &late{plain: plain{script: s, name: spec.Name}, wheel: w})
+			return lives[len(lives)-1], nil
+		},
+	}}
+	p := newScripted(t, s, pipeline.Config{Bridges: w.registry()})
+	first := addScripted(t, p, "sensor.test.late", "late", "10")
+	w.attach(t, p)
+	require.NoError(t, p.Step(t.Context(), 1))
+	_, err := p.Reset(t.Context(), 1)
+	require.NoError(t, err)
+	require.NoError(t, first.Destroy(t.Context()))
+	addScripted(t, p, "sensor.test.late", "late", "10")
+	require.NoError(t, p.Close(context.Background()))
+	ended := 0
+	for _, l := range lives {
+		assert.Zero(t, l.after)
+		if l.ended {
+			ended++
+		}
+	}
+	assert.Equal(t, 3, ended)
+}
+
 // TestMissingTopicsAreTold: at the start, and of sensors that come later.
 func TestMissingTopicsAreTold(t *testing.T) {
 	var log lockedText

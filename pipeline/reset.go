@@ -179,7 +179,7 @@ func (p *Pipeline) endSensors() (kept []*Sensor, _ error) {
 		errs = append(errs, s.ending.err)
 	}
 	for _, s := range slices.Backward(kept) {
-		errs = append(errs, wrap("end sensor "+s.spec.Name, s.life.Load().End()))
+		errs = append(errs, s.endLife())
 	}
 	return kept, errors.Join(append(errs, p.shared.Close())...)
 }
@@ -250,7 +250,7 @@ func (s *Sensor) beginAgain(ctx context.Context) error {
 		port.Unlatch()
 	}
 	for _, in := range s.env.Inlets {
-		in.Restart()
+		in.Restart() // what came since it ended
 	}
 	s.seq, s.heard = 0, false
 	s.env.Seed = seedOf(s.p.seed.Load(), s.spec.Name)

@@ -144,6 +144,41 @@ func TestResetGivesTheBytesOfAFreshRun(t *testing.T) {
 	assert.Len(t, got, len(want))
 }
 
+// TestResetGivesTheBytesOfAPausedRun is the same of a run that follows the host's clock. There the order
+// in a file, and how often /clock comes, are the machine's.
+func TestResetGivesTheBytesOfAPausedRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	recorded := func(seed uint64, resets bool) (lines []string) {
+		dir := t.TempDir()
+		p := town(t, seed, dir, pipeline.Realtime)
+		p.Clock().Pause()
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- p.Run(ctx, 0) }()
+		require.Eventually(t, p.Running, 10*time.Second, time.Millisecond)
+		drive(t, p)
+		if resets {
+			resetTo(t, p, 7)
+			drive(t, p)
+		}
+		cancel()
+		require.NoError(t, <-ended)
+		require.NoError(t, p.Close(context.Background()))
+		for _, line := range messages(t, dir) {
+			if !strings.HasPrefix(line, "/clock ") {
+				lines = append(lines, line)
+			}
+		}
+		return lines
+	}
+	want, got := recorded(7, false), recorded(1, true)
+	require.Greater(t, len(want), 200)
+	require.Len(t, got, 2*len(want))
+	assert.ElementsMatch(t, want, got[len(want):])
+}
+
 func resetTo(t *testing.T, p *pipeline.Pipeline, seed uint64) pipeline.StepResult {
 	t.Helper()
 	result, err := p.Reset(t.Context(), seed)

@@ -316,6 +316,14 @@ func (s *Sensor) begin(ctx context.Context) error {
 	return wrap("begin sensor "+s.spec.Name, err)
 }
 
+// endLife ends what begin began. Its inputs have nobody then who takes messages.
+func (s *Sensor) endLife() error {
+	for _, in := range s.env.Inlets {
+		in.Restart()
+	}
+	return wrap("end sensor "+s.spec.Name, s.life.Load().End())
+}
+
 // dropped counts a firing that the sensor lost; all its outputs lack it.
 func (s *Sensor) dropped(at sensors.Tick, cause flow.Cause) {
 	for _, stats := range s.stats {
@@ -594,7 +602,7 @@ func (p *Pipeline) strike(gone []*Sensor) error {
 	})
 	var errs []error
 	for _, s := range gone {
-		errs = append(errs, wrap("end sensor "+s.spec.Name, s.life.Load().End()))
+		errs = append(errs, s.endLife())
 		s.routes.close()
 	}
 	p.closeInlets(gone)
@@ -683,7 +691,7 @@ func (p *Pipeline) letEnd(s *Sensor) {
 
 // end ends a sensor that nobody works with.
 func (p *Pipeline) end(s *Sensor) error {
-	err := wrap("end sensor "+s.spec.Name, s.life.Load().End())
+	err := s.endLife()
 	ctx, cancel := context.WithTimeout(context.Background(), deliveryLimit)
 	defer cancel()
 	s.routes.disconnect(ctx)

@@ -91,6 +91,8 @@ def _values(pose: Pose) -> Tuple[int, List[float]]:
         flags, values = flags | _ANGULAR, values + _numbers("angular_velocity", pose.angular_velocity, 3)
     if pose.jump:
         flags |= _JUMP
+    if not hasattr(pose.joints, "__len__"):
+        raise _no_joints(pose)
     for light in pose.lights:
         if light not in _LIGHTS:
             raise Refused(f"light {light!r}: want {', '.join(_LIGHTS)}", "value")
@@ -108,9 +110,16 @@ def _state(pose: Pose) -> bytes:
     if len(pose.joints) == 0:
         return out
     named = isinstance(pose.joints, AbstractMapping)
-    numbers = [*pose.joints.values()] if isinstance(pose.joints, AbstractMapping) else [*pose.joints]
+    try:
+        numbers = [float(x) for x in (pose.joints.values() if isinstance(pose.joints, AbstractMapping) else pose.joints)]
+    except (TypeError, ValueError):
+        raise _no_joints(pose) from None
     out += _part(5, struct.pack(f"<{len(numbers)}d", *numbers))
-    return out + b"".join(_part(6, str(name).encode()) for name in pose.joints if named)
+    return out + b"".join(_part(6, _text("joint", name)) for name in pose.joints if named)
+
+
+def _no_joints(pose: Pose) -> Refused:
+    return Refused(f"joints {pose.joints!r}: want numbers, by their names or in the model's order", "value")
 
 
 def _ref(who: object) -> Union[int, str]:
@@ -122,10 +131,10 @@ def _ref(who: object) -> Union[int, str]:
 
 def _signal(light: Union[SupportsIndex, str], state: str) -> bytes:
     """What a traffic light shows."""
-    if state not in _SIGNALS:
+    if not isinstance(state, str) or state not in _SIGNALS:
         raise Refused(f"state {state!r}: want {', '.join(_SIGNALS)}", "value")
     if isinstance(light, str):
-        who = _part(2, light.encode())
+        who = _part(2, _text("light", light))
     else:
         who = b"\x0d" + struct.pack("<I", _number(light, f"light {light!r}: want a name or an id", "id"))
     return who + bytes((0x18, _SIGNALS[state]))
@@ -428,7 +437,7 @@ class Sim:
         if size is not None:
             spec += _part(3, struct.pack("<3d", *_numbers("size", size, 3)))
         if color is not None:
-            if not re.fullmatch("#[0-9a-fA-F]{6}", color):
+            if not isinstance(color, str) or not re.fullmatch("#[0-9a-fA-F]{6}", color):
                 raise Refused(f"color {color!r}: want #rrggbb", "value")
             spec += b"\x38" + varint(int(color[1:], 16))
         actor = Actor(self, name, model)
@@ -489,6 +498,8 @@ class Sim:
             out += _part(4, _who(ref))
         if not isinstance(actors, (AbstractMapping, type(None))):
             raise Refused(f"actors {actors!r}: want a mapping of actors to poses", "value")
+        if not isinstance(signals, (AbstractMapping, type(None))):
+            raise Refused(f"signals {signals!r}: want a mapping of traffic lights to states", "value")
         for who, pose in (actors or {}).items():
             ref = _ref(who)
             flags, values = _values(pose)

@@ -294,6 +294,21 @@ class TestStep(unittest.TestCase):
             sim.spawn("box", pose=rb.Pose(5, 0, orientation=np.array([0, 0, 0, 1])), size=np.ones(3))
             sim.step(0.01)
 
+    def test_what_is_no_joint_signal_or_color_is_refused(self):
+        with launch() as sim:
+            sim.spawn("box", x=5, name="a")
+            for joints in (None, 3, "abc", {"a": "x"}, {"a": None}, [[1, 2]], {1: 2}, {"\ud800": 1}):
+                for use in (lambda: sim.step(0.01, {"a": rb.Pose(5, 0, joints=joints)}), lambda: sim.spawn("box", pose=rb.Pose(5, 0, joints=joints))):
+                    with self.subTest(joints=joints), self.assertRaises(rb.Refused):
+                        use()
+            for signals in ("red", ["J7"], {"J7": ["red"]}, {"J7": 1}, {"\ud800": "red"}, {None: "red"}):
+                with self.subTest(signals=signals), self.assertRaises(rb.Refused):
+                    sim.step(0.01, signals=signals)
+            for color in (0x1e90ff, b"#1e90ff", ["#1e90ff"]):
+                with self.subTest(color=color), self.assertRaises(rb.Refused):
+                    sim.spawn("box", x=5, color=color)
+            self.assertEqual(sim.step(0.01).time, 10_000_000)
+
     def test_a_step_that_cannot_end_was_applied(self):
         with launch(RIG) as sim:
             gone, a = sim.spawn("box", x=20, name="gone"), sim.spawn("box", x=5)
