@@ -31,7 +31,7 @@ func chalk(s *scene.Scene) {
 	for i := range s.Materials {
 		m := &s.Materials[i]
 		m.BaseColor = mgl32.Vec4{1, 1, 1, m.BaseColor[3]}
-		m.Emissive, m.Metallic, m.Roughness = mgl32.Vec3{}, 0, 1
+		m.Emissive, m.Lamps, m.Metallic, m.Roughness = mgl32.Vec3{}, 0, 0, 1
 		m.MetalRoughTexture, m.EmissiveTexture = scene.NoTexture, scene.NoTexture
 		if m.AlphaMode == scene.AlphaOpaque {
 			m.BaseColorTexture = scene.NoTexture
