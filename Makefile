@@ -69,6 +69,7 @@ check: setup-test $(GOLANGCI) ## what each commit must pass: format, build, vet,
 test: setup-test ## run all tests, live OpenGL ones too, with the race detector
 	scripts/with-display.sh $(GO) test -race -timeout 20m ./...
 	GL_DEVICE=host $(GO) test -timeout 20m . ./scene ./sensors/... ./pipeline
+	scripts/sanitize.sh address
 
 .PHONY: setup-peers
 setup-peers: setup-test ## install the software of others that the bridges are tested against
@@ -79,10 +80,18 @@ setup-peers: setup-test ## install the software of others that the bridges are t
 test-peers: setup-peers ## run the bridges against real ROS 1, DDS, Foxglove, ... software
 	scripts/test-peers.sh
 
-# What .ci/run does, and what it leaves out: many inputs, a long run, tests without cgo.
+.PHONY: setup-cpus
+setup-cpus: ## install the emulators of other CPUs and arm64's compiler
+	@scripts/setup.sh build test cpus
+
+# What .ci/run does, and what it leaves out: many inputs, a long run, tests without cgo, and of
+# the host device its threads, other CPUs, and many scenes.
+SCENES ?= 300
 .PHONY: nightly
-nightly: setup-peers $(GOLANGCI) ## run all that CI runs and more: 30,000 inputs a fuzz target, a soak, no cgo
+nightly: setup-peers setup-cpus $(GOLANGCI) ## run all that CI runs and more: 30,000 inputs a fuzz target, a soak, no cgo, other CPUs
 	@scripts/steps.sh check='$(MAKE) check LINT_TAGS=peers,ros2dds' test='$(MAKE) test' no-cgo='CGO_ENABLED=0 REQUIRE_GL=0 $(GO) test ./...' \
+		threads='scripts/sanitize.sh thread' cpus='REQUIRE_QEMU=1 $(GO) test -count=1 -run ^TestOtherCPUs ./gpu/hostdev' \
+		scenes='RAYBRIDGE_SCENES=$(SCENES) $(GO) test -count=1 -timeout 2h -run ^TestOddScenes ./gpu/hostdev' \
 		peers='scripts/test-peers.sh' fuzz='scripts/fuzz.sh $(FUZZTIME)' \
 		soak='SOAK=$(SOAK) $(GO) test -count=1 -run TestSoak -timeout 24h -v ./pipeline/'
 

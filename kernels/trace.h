@@ -68,13 +68,16 @@ INLINE vf finite_inverse(vf d) {
     return v_sel(v_lt(d, v_set(0)), v_set(-1.0f), v_set(1.0f)) / size;
 }
 
-// beam_of bounds the rays that are traced: tmax >= 0 and tmin < FAR. 0: there are none.
+// beam_of bounds the rays that are traced: tmax >= 0 and tmin < FAR. 0: there are none. A ray with
+// NaN or infinity hits nothing. It is left out, since its neighbours would hit nothing either.
 INLINE int beam_of(beam *b, packet *p) {
     vf lo[6], hi[6], tmin = v_set(FAR);
     for (int i = 0; i < 6; i++) lo[i] = v_set(INFINITY), hi[i] = v_set(-INFINITY);
     int any = 0;
     for (int k = 0; k < PACKETS; k++) {
         lanes *r = &p->r[k];
+        vf sum = r->o[0] + r->o[1] + r->o[2] + r->d[0] + r->d[1] + r->d[2];
+        r->tmax = v_sel(v_lt(v_abs(sum), v_set(INFINITY)) & v_le(r->tmax, v_set(INFINITY)), r->tmax, v_set(-1.0f));
         for (int i = 0; i < 3; i++) r->inverse[i] = finite_inverse(r->d[i]);
         vm on = v_ge(r->tmax, v_set(0)) & v_lt(r->tmin, v_set(FAR));
         any |= m_any(on);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# setup.sh build|ros2dds|test...: installs the system packages that raybridge needs to be
-# built (build), with ROS 2's DDS (ros2dds), and to be tested, Mesa's OpenGL among them (test), if
-# they are missing. Debian and Ubuntu only, as root or with sudo; elsewhere it names the packages and
+# setup.sh build|ros2dds|test|cpus...: installs the system packages that raybridge needs to be
+# built (build), with ROS 2's DDS (ros2dds), and to be tested, Mesa's OpenGL among them (test), and on
+# emulated CPUs (cpus), if they are missing. Debian and Ubuntu only, as root or with sudo; elsewhere it names the packages and
 # what to run then.
 set -euo pipefail
 
@@ -14,6 +14,9 @@ ros2dds_pacman="cyclonedds"
 test_apt="libegl1 libgl1-mesa-dri xvfb python3-numpy python3-venv mypy"
 test_dnf="mesa-libEGL mesa-dri-drivers xorg-x11-server-Xvfb python3-numpy python3-mypy"
 test_pacman="libglvnd mesa xorg-server-xvfb python-numpy mypy"
+cpus_apt="qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
+cpus_dnf="qemu-user gcc-aarch64-linux-gnu glibc-devel.aarch64"
+cpus_pacman="qemu-user aarch64-linux-gnu-gcc"
 
 apt="" dnf="" pacman="" headers="stdlib.h" programs="gcc" modules="" draws="" again="make demo"
 need() { apt+=" $1" dnf+=" $2" pacman+=" $3"; }
@@ -27,7 +30,10 @@ for set in "$@"; do
     test)
       need "$test_apt" "$test_dnf" "$test_pacman"
       programs+=" Xvfb mypy" modules="numpy ensurepip" draws=yes again="make test" ;;
-    *) echo "setup.sh: unknown set $set, known are build, ros2dds and test" >&2; exit 2 ;;
+    cpus)
+      need "$cpus_apt" "$cpus_dnf" "$cpus_pacman"
+      programs+=" qemu-x86_64 qemu-aarch64 aarch64-linux-gnu-gcc" again="make nightly" ;;
+    *) echo "setup.sh: unknown set $set, known are build, ros2dds, test and cpus" >&2; exit 2 ;;
   esac
 done
 

@@ -12,6 +12,7 @@ import (
 	"github.com/raybridge/raybridge/gpu/hostdev"
 )
 
+// A build without cgo has no kernels, and says what to do.
 func TestWithoutCgo(t *testing.T) {
 	assert.Empty(t, hostdev.ISAs())
 	_, err := gpu.Start(hostdev.Open(hostdev.Options{}))
