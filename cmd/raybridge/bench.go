@@ -133,7 +133,7 @@ func runBench(cmd *cobra.Command, f *benchFlags, s subject) (err error) {
 		}
 		defer func() { err = errors.Join(err, c.GL.Close()) }()
 		info := c.GL.Info()
-		report.Machine.GPU = &info
+		report.Machine.Device = strings.Join([]string{info.Renderer, info.Version, info.Device}, "; ")
 	}
 	var refused error
 	for _, measure := range s.measure {
