@@ -32,6 +32,7 @@ type benchFlags struct {
 	plot      string
 	clockTime time.Duration
 	cases     []string
+	rigs      []string
 	quick     bool
 }
 
@@ -55,15 +56,15 @@ func newBench() *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure sensors, scenes, readback, dispatcher, clock, streams, bridges and steps",
-		Long: "Measure sensors, the building of scenes, the readback pool, the dispatcher, the clock, streams, bridges and steps of a world on this machine.\n\n" +
+		Short: "Measure sensors, scenes, readback, dispatcher, clock, streams, bridges, steps, growth and whole runs",
+		Long: "Measure sensors, the building of scenes, the readback pool, the dispatcher, the clock, streams, bridges, steps of a world, growth and whole runs on this machine.\n\n" +
 			"Without a subcommand it measures everything but Python. Leave the machine alone meanwhile.",
 		Example: "  raybridge bench --json out/bench.json\n" +
 			"  raybridge bench readback --plot out/readback.html\n" +
 			"  raybridge bench lidar --triangles 1000000 --dump out/dump",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			all := []measurement{bench.Lidar, bench.Camera, bench.BVH, bench.Readback, bench.Dispatch, bench.Clock, bench.Stream, bench.Bridges, bench.World}
+			all := []measurement{bench.Lidar, bench.Camera, bench.BVH, bench.Readback, bench.Dispatch, bench.Clock, bench.Stream, bench.Bridges, bench.World, bench.Growth, bench.Demo}
 			return runBench(cmd, &f, subject{measure: all, needsGL: true, draws: true})
 		},
 	}
@@ -93,6 +94,8 @@ func newBench() *cobra.Command {
 		{"bridges", "Measure bridges against the plain writers of their protocols", bench.Bridges, false, false, true},
 		{"world", "Measure steps of a world by Go, the stream and JSON", bench.World, false, false, true},
 		{"python", "Measure steps and pictures by the package of Python", bench.Python, false, false, true},
+		{"growth", "Measure how the time of scans and frames grows with what is in them", bench.Growth, true, true, true},
+		{"demo", "Measure how much faster than real time whole runs record", bench.Demo, false, false, true},
 		{"bvh", "Measure how long a scene takes to be built, and to be loaded from the cache", bench.BVH, false, false, false},
 	} {
 		s := subject{[]measurement{b.measure}, b.gl, b.draws}
@@ -103,7 +106,10 @@ func newBench() *cobra.Command {
 		if b.cases {
 			c.Flags().StringArrayVar(&f.cases, "case", nil, "measure the case `NAME` alone; repeatable")
 		}
-		if b.name == "clock" {
+		switch b.name {
+		case "demo":
+			c.Flags().StringArrayVar(&f.rigs, "rig", nil, "run the rig of `FILE`, too; repeatable")
+		case "clock":
 			c.Flags().DurationVar(&f.clockTime, "duration", 0, "length of a run; 0 is 10s, with --quick 1s")
 		}
 		cmd.AddCommand(c)
@@ -190,8 +196,12 @@ func (f *benchFlags) checkPlot(charts bool) error {
 
 // config reads the flags.
 func (f *benchFlags) config() (bench.Config, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return bench.Config{}, fmt.Errorf("find the program itself: %w", err)
+	}
 	c := bench.Config{
-		Triangles: f.triangles, Runs: f.runs, Cases: f.cases, Source: f.source(), ClockTime: f.clockTime, Quick: f.quick,
+		Program: program, Device: f.gpu, Rigs: f.rigs, Triangles: f.triangles, Runs: f.runs, Cases: f.cases, Source: f.source(), ClockTime: f.clockTime, Quick: f.quick,
 	}
 	if f.runs < 0 || f.triangles < 0 || f.clockTime < 0 {
 		return c, fmt.Errorf("--runs %d, --triangles %d, --duration %v: none may be negative", f.runs, f.triangles, f.clockTime)
@@ -213,7 +223,6 @@ func (f *benchFlags) config() (bench.Config, error) {
 	if f.dump == "" {
 		return c, nil
 	}
-	var err error
 	c.Dump, err = bench.NewDump(f.dump)
 	return c, err
 }
