@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# setup.sh build|ros2dds|test...: installs the system packages that raybridge needs to be
-# built and to draw (build), with ROS 2's DDS (ros2dds), and to be tested (test), if they are
-# missing. Debian and Ubuntu only, as root or with sudo; elsewhere it names the packages and
-# what to run then.
+# setup.sh build|ros2dds|embree|test...: installs the system packages that raybridge needs to be
+# built and to draw (build), with ROS 2's DDS (ros2dds), to be compared with Embree (embree),
+# and to be tested (test), if they are missing. Debian and Ubuntu only, as root or with sudo;
+# elsewhere it names the packages and what to run then.
 set -euo pipefail
 
 build_apt="gcc libc6-dev libegl1 libgl1-mesa-dri"
@@ -11,6 +11,9 @@ build_pacman="gcc libglvnd mesa"
 ros2dds_apt="cyclonedds-dev"
 ros2dds_dnf="cyclonedds-devel"
 ros2dds_pacman="cyclonedds"
+embree_apt="libembree-dev"
+embree_dnf="embree3-devel libgomp"
+embree_pacman="embree3"
 test_apt="xvfb python3-numpy python3-venv mypy"
 test_dnf="xorg-x11-server-Xvfb python3-numpy python3-mypy"
 test_pacman="xorg-server-xvfb python-numpy mypy"
@@ -24,10 +27,13 @@ for set in "$@"; do
     ros2dds)
       need "$ros2dds_apt" "$ros2dds_dnf" "$ros2dds_pacman"
       headers+=" dds/dds.h" again="make build-ros2dds" ;;
+    embree)
+      need "$embree_apt" "$embree_dnf" "$embree_pacman"
+      headers+=" embree3/rtcore.h" again="make bench WHAT=embree" ;;
     test)
       need "$test_apt" "$test_dnf" "$test_pacman"
       programs+=" Xvfb mypy" modules="numpy ensurepip" again="make test" ;;
-    *) echo "setup.sh: unknown set $set, known are build, ros2dds and test" >&2; exit 2 ;;
+    *) echo "setup.sh: unknown set $set, known are build, ros2dds, embree and test" >&2; exit 2 ;;
   esac
 done
 

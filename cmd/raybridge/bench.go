@@ -57,7 +57,7 @@ func newBench() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure sensors, scenes, readback, dispatcher, clock, streams, bridges, steps, growth and whole runs",
-		Long: "Measure sensors, the building of scenes, the readback pool, the dispatcher, the clock, streams, bridges, steps of a world, growth and whole runs on this machine.\n\n" +
+		Long: "Measure sensors, scenes, the readback pool, the dispatcher, the clock, streams, bridges, steps of a world, growth and whole runs.\n\n" +
 			"Without a subcommand it measures everything but Python. Leave the machine alone meanwhile.",
 		Example: "  raybridge bench --json out/bench.json\n" +
 			"  raybridge bench readback --plot out/readback.html\n" +
@@ -201,7 +201,7 @@ func (f *benchFlags) config() (bench.Config, error) {
 		return bench.Config{}, fmt.Errorf("find the program itself: %w", err)
 	}
 	c := bench.Config{
-		Program: program, Device: f.gpu, Rigs: f.rigs, Triangles: f.triangles, Runs: f.runs, Cases: f.cases, Source: f.source(), ClockTime: f.clockTime, Quick: f.quick,
+		Program: program, Device: f.gpu, RigFiles: f.rigs, Triangles: f.triangles, Runs: f.runs, Cases: f.cases, Source: f.source(), ClockTime: f.clockTime, Quick: f.quick,
 	}
 	if f.runs < 0 || f.triangles < 0 || f.clockTime < 0 {
 		return c, fmt.Errorf("--runs %d, --triangles %d, --duration %v: none may be negative", f.runs, f.triangles, f.clockTime)

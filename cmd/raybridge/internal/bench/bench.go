@@ -76,7 +76,7 @@ type Config struct {
 	// Program is this program, whose whole runs Demo makes, on a device as --gpu takes it. The
 	// demo's run is one, each rig of a file another. "" leaves the device to the program.
 	Program, Device string
-	Rigs            []string
+	RigFiles        []string
 	// Runs is how many runs a figure is the median of; 0 means 5.
 	Runs int
 	// RunTime is how long a run of a sensor lasts at least; 0 means one second.

@@ -43,7 +43,7 @@ func Demo(ctx context.Context, config Config, report *Report) error {
 		return err
 	}
 	cases := []drive{{named{"city"}, []string{"--bridge", "mcap:recording", "--report"}}}
-	for _, rig := range cfg.Rigs {
+	for _, rig := range cfg.RigFiles {
 		name := strings.TrimSuffix(filepath.Base(rig), filepath.Ext(rig))
 		cases = append(cases, drive{named{name}, []string{"--rig", rig, "--bridge", "mcap:drive"}})
 	}

@@ -25,7 +25,7 @@ while [ "$1" != --summary ]; do shift; done
 case "$all" in *"--rig some/svl.json --bridge mcap:drive"*) factor=0.5;; *) factor=3;; esac
 echo "{\"real_time_factor\": $factor, \"startup_s\": 0.25, \"gpu\": {\"renderer\": \"beads\", \"version\": \"$6\"},
 \"sensors\": [{\"drops\": {\"congestion\": 2}}, {\"drops\": {}}]}" > "$2"`)
-	c := Config{Program: program, Rigs: []string{"some/svl.json"}, Runs: 2, Device: "software"}
+	c := Config{Program: program, RigFiles: []string{"some/svl.json"}, Runs: 2, Device: "software"}
 	var r Report
 	require.NoError(t, Demo(t.Context(), c, &r))
 	got := map[string][]float64{}

@@ -233,6 +233,9 @@ func (m *Machine) End() { m.LoadAfter = loadAverage() }
 // themselves come after it.
 const busy = 0.5
 
+// Busy tells whether something else was running before the benches.
+func (m *Machine) Busy() bool { return m.LoadBefore > busy }
+
 func (m *Machine) rows() [][2]string {
 	rows := [][2]string{
 		{"machine", strings.Join(strings.Fields(fmt.Sprintf("%d cores %s %s", m.Cores, m.CPU, m.Flags)), " ")},
@@ -243,7 +246,7 @@ func (m *Machine) rows() [][2]string {
 	}
 	if m.LoadBefore >= 0 {
 		text := fmt.Sprintf("%.2f before, %.2f after", m.LoadBefore, m.LoadAfter)
-		if m.LoadBefore > busy {
+		if m.Busy() {
 			text += ": other programs were running, the machine can do better"
 		}
 		rows = append(rows, [2]string{"load", text})
