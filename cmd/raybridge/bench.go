@@ -33,6 +33,7 @@ type benchFlags struct {
 	clockTime time.Duration
 	cases     []string
 	rigs      []string
+	beside    string
 	quick     bool
 }
 
@@ -95,6 +96,7 @@ func newBench() *cobra.Command {
 		{"world", "Measure steps of a world by Go, the stream and JSON", bench.World, false, false, true},
 		{"python", "Measure steps and pictures by the package of Python", bench.Python, false, false, true},
 		{"growth", "Measure how the time of scans and frames grows with what is in them", bench.Growth, true, true, true},
+		{"embree", "Measure lidars by CPU time, and Embree beside them", bench.Embree, true, false, true},
 		{"demo", "Measure how much faster than real time whole runs record", bench.Demo, false, false, true},
 		{"bvh", "Measure how long a scene takes to be built, and to be loaded from the cache", bench.BVH, false, false, false},
 	} {
@@ -109,6 +111,8 @@ func newBench() *cobra.Command {
 		switch b.name {
 		case "demo":
 			c.Flags().StringArrayVar(&f.rigs, "rig", nil, "run the rig of `FILE`, too; repeatable")
+		case "embree":
+			c.Flags().StringVar(&f.beside, "program", filepath.Join("bin", "embree_check"), "`PROGRAM` of Embree, which make bench WHAT=embree builds")
 		case "clock":
 			c.Flags().DurationVar(&f.clockTime, "duration", 0, "length of a run; 0 is 10s, with --quick 1s")
 		}
@@ -201,7 +205,7 @@ func (f *benchFlags) config() (bench.Config, error) {
 		return bench.Config{}, fmt.Errorf("find the program itself: %w", err)
 	}
 	c := bench.Config{
-		Program: program, Device: f.gpu, RigFiles: f.rigs, Triangles: f.triangles, Runs: f.runs, Cases: f.cases, Source: f.source(), ClockTime: f.clockTime, Quick: f.quick,
+		Program: program, Device: f.gpu, RigFiles: f.rigs, Beside: f.beside, Triangles: f.triangles, Runs: f.runs, Cases: f.cases, Source: f.source(), ClockTime: f.clockTime, Quick: f.quick,
 	}
 	if f.runs < 0 || f.triangles < 0 || f.clockTime < 0 {
 		return c, fmt.Errorf("--runs %d, --triangles %d, --duration %v: none may be negative", f.runs, f.triangles, f.clockTime)
