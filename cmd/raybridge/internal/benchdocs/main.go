@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/bench"
 )
@@ -190,6 +191,7 @@ func (p *pass) part(ctx context.Context, one *part) error {
 		file := filepath.Join(p.out, one.name+c.label+".json")
 		if !p.write {
 			fmt.Fprintln(p.progress, "==", one.name+c.label)
+			p.settle(ctx)
 			if err := p.measure(ctx, one, c, file); err != nil {
 				return err
 			}
@@ -215,6 +217,25 @@ func (p *pass) part(ctx context.Context, one *part) error {
 		return fmt.Errorf("write the page: %w", err)
 	}
 	return nil
+}
+
+// quiet is how long a pass waits for a quiet machine before each command.
+const quiet = 3 * time.Minute
+
+// settle waits until the load of the command before has left the system's average. On a machine
+// that isn't quiet it gives up, and the tables say so. A quick pass doesn't wait.
+func (p *pass) settle(ctx context.Context) {
+	if p.quick {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, quiet)
+	defer cancel()
+	for m := bench.ThisMachine(); m.Busy() && ctx.Err() == nil; m = bench.ThisMachine() {
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 // measure runs a command, whose figures go into the file. They name the commit of the work tree
