@@ -106,9 +106,23 @@ mutants: setup-test ## change each branch of the shaders once and see a test fai
 vulnerabilities: ## look up known faults of what the program is linked with; needs the web
 	$(GO) run golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION) ./...
 
+# WHAT=lidar measures that alone. WHAT=embree has a program of Embree beside the lidars, and
+# wants its library.
+WHAT ?=
+EMBREE := $(BIN)/embree_check
+
 .PHONY: bench
-bench: build ## measure what this machine does; see docs/benchmarks.md
-	$(BIN)/raybridge bench
+bench: build $(if $(filter embree,$(WHAT)),$(EMBREE)) ## measure what this machine does, or WHAT=lidar ... alone; see docs/benchmarks.md
+	PYTHONPATH=python $(BIN)/raybridge bench $(WHAT)
+
+.PHONY: bench-docs
+bench-docs: build setup-test $(EMBREE) ## measure what docs/benchmarks.md states, or WHAT='lidar world' of it, and write its tables
+	$(GO) run ./cmd/raybridge/internal/benchdocs $(WHAT)
+
+$(EMBREE): cmd/raybridge/internal/bench/testdata/embree_check.c
+	@scripts/setup.sh build embree
+	mkdir -p $(BIN)
+	gcc -O3 -march=native -fopenmp -o $@ $< -lembree3 -lm
 
 .PHONY: bench-ros2dds
 bench-ros2dds: setup-peers ## measure the bridge ros2dds beside a program in C; takes some minutes

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# setup.sh build|ros2dds|test|cpus...: installs the system packages that raybridge needs to be
-# built (build), with ROS 2's DDS (ros2dds), and to be tested, Mesa's OpenGL among them (test), and on
-# emulated CPUs (cpus), if they are missing. Debian and Ubuntu only, as root or with sudo; elsewhere it names the packages and
-# what to run then.
+# setup.sh build|ros2dds|embree|test|cpus...: installs the system packages that raybridge needs to be
+# built (build), with ROS 2's DDS (ros2dds), to be compared with Embree (embree), to be tested, Mesa's
+# OpenGL among them (test), and on emulated CPUs (cpus), if they are missing. Debian and Ubuntu only,
+# as root or with sudo; elsewhere it names the packages and what to run then.
 set -euo pipefail
 
 build_apt="gcc libc6-dev"
@@ -11,6 +11,9 @@ build_pacman="gcc"
 ros2dds_apt="cyclonedds-dev"
 ros2dds_dnf="cyclonedds-devel"
 ros2dds_pacman="cyclonedds"
+embree_apt="libembree-dev"
+embree_dnf="embree3-devel libgomp"
+embree_pacman="embree3"
 test_apt="libegl1 libgl1-mesa-dri xvfb python3-numpy python3-venv mypy"
 test_dnf="mesa-libEGL mesa-dri-drivers xorg-x11-server-Xvfb python3-numpy python3-mypy"
 test_pacman="libglvnd mesa xorg-server-xvfb python-numpy mypy"
@@ -27,13 +30,16 @@ for set in "$@"; do
     ros2dds)
       need "$ros2dds_apt" "$ros2dds_dnf" "$ros2dds_pacman"
       headers+=" dds/dds.h" again="make build-ros2dds" ;;
+    embree)
+      need "$embree_apt" "$embree_dnf" "$embree_pacman"
+      headers+=" embree3/rtcore.h" again="make bench WHAT=embree" ;;
     test)
       need "$test_apt" "$test_dnf" "$test_pacman"
       programs+=" Xvfb mypy" modules="numpy ensurepip" draws=yes again="make test" ;;
     cpus)
       need "$cpus_apt" "$cpus_dnf" "$cpus_pacman"
       programs+=" qemu-x86_64 qemu-aarch64 aarch64-linux-gnu-gcc" again="make nightly" ;;
-    *) echo "setup.sh: unknown set $set, known are build, ros2dds, test and cpus" >&2; exit 2 ;;
+    *) echo "setup.sh: unknown set $set, known are build, ros2dds, embree, test and cpus" >&2; exit 2 ;;
   esac
 done
 

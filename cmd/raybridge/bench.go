@@ -16,6 +16,7 @@ import (
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/bench"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/hostdev"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/scene"
 )
@@ -32,6 +33,8 @@ type benchFlags struct {
 	plot      string
 	clockTime time.Duration
 	cases     []string
+	rigs      []string
+	beside    string
 	quick     bool
 }
 
@@ -55,15 +58,15 @@ func newBench() *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure sensors, scenes, readback, dispatcher, clock, streams, bridges and steps",
-		Long: "Measure sensors, the building of scenes, the readback pool, the dispatcher, the clock, streams, bridges and steps of a world on this machine.\n\n" +
+		Short: "Measure sensors, scenes, readback, dispatcher, clock, streams, bridges, steps, growth and whole runs",
+		Long: "Measure sensors, scenes, the readback pool, the dispatcher, the clock, streams, bridges, steps of a world, growth and whole runs.\n\n" +
 			"Without a subcommand it measures everything but Python. Leave the machine alone meanwhile.",
 		Example: "  raybridge bench --json out/bench.json\n" +
 			"  raybridge bench readback --plot out/readback.html\n" +
 			"  raybridge bench lidar --triangles 1000000 --dump out/dump",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			all := []measurement{bench.Lidar, bench.Camera, bench.BVH, bench.Readback, bench.Dispatch, bench.Clock, bench.Stream, bench.Bridges, bench.World}
+			all := []measurement{bench.Lidar, bench.Camera, bench.BVH, bench.Readback, bench.Dispatch, bench.Clock, bench.Stream, bench.Bridges, bench.World, bench.Growth, bench.Demo}
 			return runBench(cmd, &f, subject{measure: all, needsGL: true, draws: true})
 		},
 	}
@@ -93,6 +96,9 @@ func newBench() *cobra.Command {
 		{"bridges", "Measure bridges against the plain writers of their protocols", bench.Bridges, false, false, true},
 		{"world", "Measure steps of a world by Go, the stream and JSON", bench.World, false, false, true},
 		{"python", "Measure steps and pictures by the package of Python", bench.Python, false, false, true},
+		{"growth", "Measure how the time of scans and frames grows with what is in them", bench.Growth, true, true, true},
+		{"embree", "Measure lidars by CPU time, and Embree beside them", bench.Embree, true, false, true},
+		{"demo", "Measure how much faster than real time whole runs record", bench.Demo, false, false, true},
 		{"bvh", "Measure how long a scene takes to be built, and to be loaded from the cache", bench.BVH, false, false, false},
 	} {
 		s := subject{[]measurement{b.measure}, b.gl, b.draws}
@@ -103,7 +109,12 @@ func newBench() *cobra.Command {
 		if b.cases {
 			c.Flags().StringArrayVar(&f.cases, "case", nil, "measure the case `NAME` alone; repeatable")
 		}
-		if b.name == "clock" {
+		switch b.name {
+		case "demo":
+			c.Flags().StringArrayVar(&f.rigs, "rig", nil, "run the rig of `FILE`, too; repeatable")
+		case "embree":
+			c.Flags().StringVar(&f.beside, "program", filepath.Join("bin", "embree_check"), "`PROGRAM` of Embree, which make bench WHAT=embree builds")
+		case "clock":
 			c.Flags().DurationVar(&f.clockTime, "duration", 0, "length of a run; 0 is 10s, with --quick 1s")
 		}
 		cmd.AddCommand(c)
@@ -133,7 +144,7 @@ func runBench(cmd *cobra.Command, f *benchFlags, s subject) (err error) {
 		}
 		defer func() { err = errors.Join(err, c.GL.Close()) }()
 		info := c.GL.Info()
-		report.Machine.GPU = &info
+		report.Machine.Device = strings.Join([]string{info.Renderer, info.Version, info.Device}, "; ")
 	}
 	var refused error
 	for _, measure := range s.measure {
@@ -190,8 +201,15 @@ func (f *benchFlags) checkPlot(charts bool) error {
 
 // config reads the flags.
 func (f *benchFlags) config() (bench.Config, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return bench.Config{}, fmt.Errorf("find the program itself: %w", err)
+	}
 	c := bench.Config{
-		Triangles: f.triangles, Runs: f.runs, Cases: f.cases, Source: f.source(), ClockTime: f.clockTime, Quick: f.quick,
+		Program: program, Device: f.device.name(), RigFiles: f.rigs, Beside: f.beside, Triangles: f.triangles, Runs: f.runs, Cases: f.cases, Source: f.source(), ClockTime: f.clockTime, Quick: f.quick,
+	}
+	if name := f.device.name(); f.device.isAuto() || name == gpu.HostDevice {
+		c.Threads = func(n int) gpu.Opener { return hostdev.Open(hostdev.Options{ISA: f.device.host.ISA, Threads: n}) }
 	}
 	if f.runs < 0 || f.triangles < 0 || f.clockTime < 0 {
 		return c, fmt.Errorf("--runs %d, --triangles %d, --duration %v: none may be negative", f.runs, f.triangles, f.clockTime)
@@ -213,7 +231,6 @@ func (f *benchFlags) config() (bench.Config, error) {
 	if f.dump == "" {
 		return c, nil
 	}
-	var err error
 	c.Dump, err = bench.NewDump(f.dump)
 	return c, err
 }

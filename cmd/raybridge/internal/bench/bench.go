@@ -71,6 +71,14 @@ type Config struct {
 	GL *gpu.Thread
 	// Open opens the device of the runs that World and Python step.
 	Open gpu.Opener
+	// Threads opens the device with so many threads; nil where they can't be chosen.
+	Threads func(threads int) gpu.Opener
+	// Program is this program, whose whole runs Demo makes, on a device as --gpu takes it. The
+	// demo's run is one, each rig of a file another. "" leaves the device to the program.
+	Program, Device string
+	RigFiles        []string
+	// Beside is the program of Embree (testdata/embree_check.c).
+	Beside string
 	// Runs is how many runs a figure is the median of; 0 means 5.
 	Runs int
 	// RunTime is how long a run of a sensor lasts at least; 0 means one second.

@@ -13,19 +13,22 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 
-	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // Result is one figure: the runs of one case.
 type Result struct {
 	// Name is what was measured, such as lidar.rays_per_s; Case on what; Unit is
 	// its unit.
-	Name, Case, Unit string
+	Name string `json:"name"`
+	Case string `json:"case"`
+	Unit string `json:"unit"`
 	// Runs has one value a run, in the order they were made.
-	Runs []float64
+	Runs []float64 `json:"runs"`
 	// Note says more of the case, for people.
-	Note string
+	Note string `json:"note,omitempty"`
 }
 
 // Median returns the middle of the runs, or the mean of the two middle ones; NaN
@@ -34,14 +37,26 @@ func (r *Result) Median() float64 {
 	return median(r.Runs)
 }
 
-// MarshalJSON writes name, case, unit and the median as value.
-func (r *Result) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Name  string  `json:"name"`
-		Case  string  `json:"case"`
-		Unit  string  `json:"unit"`
-		Value float64 `json:"value"`
-	}{r.Name, r.Case, r.Unit, r.Median()})
+// Figure is a result as the JSON file has it, with what it was measured on. So figures of
+// several files can be put together.
+type Figure struct {
+	Result
+	// Value is the median of the runs.
+	Value   float64 `json:"value"`
+	Machine Machine `json:"machine"`
+}
+
+// ReadFigures reads a file that WriteJSON wrote.
+func ReadFigures(path string) ([]Figure, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read figures: %w", fault.File(err))
+	}
+	var list []Figure
+	if err := json.Unmarshal(text, &list); err != nil {
+		return nil, fmt.Errorf("read figures of %s: %w", path, err)
+	}
+	return list, nil
 }
 
 // Report is all figures of one call.
@@ -79,12 +94,11 @@ func (r *Report) addFigures(results []Result) {
 	}
 }
 
-// WriteJSON writes an array of {"name", "case", "unit", "value"}; the value is the
-// median.
+// WriteJSON writes an array with a Figure for each result. Equal reports give equal bytes.
 func (r *Report) WriteJSON(w io.Writer) error {
-	list := make([]*Result, len(r.Results))
+	list := make([]Figure, len(r.Results))
 	for i := range r.Results {
-		list[i] = &r.Results[i]
+		list[i] = Figure{r.Results[i], r.Results[i].Median(), r.Machine}
 	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
@@ -168,23 +182,48 @@ func quantity(v float64) string {
 
 // Machine describes what the figures were measured on.
 type Machine struct {
-	CPU       string // the model, "" where the system doesn't tell
-	Cores     int
-	Platform  string // GOOS/GOARCH
-	GoVersion string
-	// GPU is nil where no sensor was measured.
-	GPU *gpu.Info
+	CPU      string `json:"cpu"` // the model, "" where the system doesn't tell
+	Cores    int    `json:"cores"`
+	Flags    string `json:"flags,omitempty"` // the instruction sets that count, as the system names them
+	Platform string `json:"platform"`        // GOOS/GOARCH
+	// Device names what sensors were generated on; "" where none was measured.
+	Device    string `json:"device,omitempty"`
+	GoVersion string `json:"go"`
+	// Commit is what the program was built of, with a + where files had changed since; ""
+	// where the build doesn't tell.
+	Commit string `json:"commit,omitempty"`
+	Date   string `json:"date"` // year-month-day
 	// LoadBefore and LoadAfter are the system's load average of the last minute,
 	// negative where it doesn't tell.
-	LoadBefore, LoadAfter float64
+	LoadBefore float64 `json:"load_before"`
+	LoadAfter  float64 `json:"load_after"`
 }
 
 // ThisMachine describes this machine now; End completes it.
 func ThisMachine() Machine {
+	model, flags := processor()
 	return Machine{
-		CPU: cpuModel(), Cores: runtime.NumCPU(), Platform: runtime.GOOS + "/" + runtime.GOARCH, GoVersion: runtime.Version(),
-		LoadBefore: loadAverage(), LoadAfter: -1,
+		CPU: model, Flags: flags, Cores: runtime.NumCPU(), Platform: runtime.GOOS + "/" + runtime.GOARCH, GoVersion: runtime.Version(),
+		Commit: commit(), Date: time.Now().Format(time.DateOnly), LoadBefore: loadAverage(), LoadAfter: -1,
 	}
+}
+
+// commit is what Go noted in the program when it was built.
+func commit() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	var revision, changed string
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = s.Value[:min(8, len(s.Value))]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			changed = "+"
+		}
+	}
+	return revision + changed
 }
 
 // End notes the load after the benches.
@@ -194,17 +233,20 @@ func (m *Machine) End() { m.LoadAfter = loadAverage() }
 // themselves come after it.
 const busy = 0.5
 
+// Busy tells whether something else was running before the benches.
+func (m *Machine) Busy() bool { return m.LoadBefore > busy }
+
 func (m *Machine) rows() [][2]string {
 	rows := [][2]string{
-		{"machine", strings.TrimSpace(fmt.Sprintf("%d cores %s", m.Cores, m.CPU))},
-		{"program", fmt.Sprintf("%s %s", m.GoVersion, m.Platform)},
+		{"machine", strings.Join(strings.Fields(fmt.Sprintf("%d cores %s %s", m.Cores, m.CPU, m.Flags)), " ")},
+		{"program", strings.TrimSpace(fmt.Sprintf("%s %s %s", m.GoVersion, m.Platform, m.Commit))},
 	}
-	if g := m.GPU; g != nil {
-		rows = append(rows, [2]string{"device", fmt.Sprintf("%s; %s; %s", g.Renderer, g.Version, g.Device)})
+	if m.Device != "" {
+		rows = append(rows, [2]string{"device", m.Device})
 	}
 	if m.LoadBefore >= 0 {
 		text := fmt.Sprintf("%.2f before, %.2f after", m.LoadBefore, m.LoadAfter)
-		if m.LoadBefore > busy {
+		if m.Busy() {
 			text += ": other programs were running, the machine can do better"
 		}
 		rows = append(rows, [2]string{"load", text})
@@ -212,19 +254,27 @@ func (m *Machine) rows() [][2]string {
 	return rows
 }
 
-// cpuModel reads Linux's /proc/cpuinfo.
-func cpuModel() string {
+// counted are the instruction sets that the speed depends on, as Linux names them.
+var counted = []string{"avx", "avx2", "fma", "avx512f", "avx512vl", "asimd", "sve"}
+
+// processor reads the model and the instruction sets from Linux's /proc/cpuinfo.
+func processor() (model, flags string) {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {
-		return ""
+		return "", ""
 	}
 	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if name, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
+	for lines := bufio.NewScanner(f); lines.Scan() && (model == "" || flags == ""); {
+		name, value, _ := strings.Cut(lines.Text(), ":")
+		switch strings.TrimSpace(name) {
+		case "model name":
+			model = strings.TrimSpace(value)
+		case "flags", "Features":
+			has := strings.Fields(value)
+			flags = strings.Join(slices.DeleteFunc(slices.Clone(counted), func(set string) bool { return !slices.Contains(has, set) }), " ")
 		}
 	}
-	return ""
+	return model, flags
 }
 
 // loadAverage reads Linux's /proc/loadavg.

@@ -1,0 +1,131 @@
+// Whole runs of the program are measured here, with all that they start and record.
+
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"github.com/raybridge/raybridge/internal/fault"
+	"github.com/raybridge/raybridge/pipeline"
+)
+
+// Runs of whole programs.
+const (
+	demoTime      = "10s" // simulated
+	quickDemoTime = "1s"
+)
+
+var demoMethod = strings.TrimSpace(`
+demo: whole runs of the program while it records, ten seconds of simulated time each. city is the run of raybridge demo. The
+real-time factor is the summary's, simulated seconds over those from the first tick to the last delivery. The memory is the
+process's most resident set.`)
+
+// drive is a case: the demo, or the rig of a file.
+type drive struct {
+	named
+	args []string
+}
+
+// Demo measures whole runs of the program: the demo's, and that of each rig of the configuration.
+// A run is a process of its own. It appends to the report.
+func Demo(ctx context.Context, config Config, report *Report) error {
+	cfg, err := config.checked()
+	if err != nil {
+		return err
+	}
+	cases := []drive{{named{"city"}, []string{"--bridge", "mcap:recording", "--report"}}}
+	for _, rig := range cfg.RigFiles {
+		name := strings.TrimSuffix(filepath.Base(rig), filepath.Ext(rig))
+		cases = append(cases, drive{named{name}, []string{"--rig", rig, "--bridge", "mcap:drive"}})
+	}
+	if cases, err = wanted(&cfg, cases); err != nil {
+		return err
+	}
+	err = measureCases(&cfg, "demo", cases, func(d drive) error {
+		rows, device, err := d.measure(ctx, &cfg)
+		report.addFigures(rows)
+		report.Machine.Device = device
+		return err
+	})
+	if err == nil {
+		report.explain(demoMethod)
+	}
+	return err
+}
+
+// measure makes the runs. device is what the sensors were generated on.
+func (d *drive) measure(ctx context.Context, cfg *Config) (rows []Result, device string, err error) {
+	rows = []Result{
+		{Name: "demo.real_time_factor", Case: d.name, Unit: "times real time"},
+		{Name: "demo.startup_s", Case: d.name, Unit: "s", Note: "from the start to the first tick"},
+		{Name: "demo.rss_bytes", Case: d.name, Unit: "bytes", Note: "most resident memory of the process"},
+		{Name: "demo.lost", Case: d.name, Unit: "messages"},
+	}
+	for range cfg.Runs {
+		s, memory, err := d.once(ctx, cfg)
+		if err != nil {
+			return nil, "", err
+		}
+		lost := int64(0)
+		for i := range s.Sensors {
+			lost += s.Sensors[i].Drops.Total()
+		}
+		for i, v := range []float64{s.RealTimeFactor, s.StartupS, memory, float64(lost)} {
+			rows[i].Runs = append(rows[i].Runs, v)
+		}
+		device = strings.Join([]string{s.GPU.Renderer, s.GPU.Version, s.GPU.Device}, "; ")
+	}
+	return rows, device, nil
+}
+
+// once runs the program in a folder of its own and returns its summary and the bytes that it
+// needed at most.
+func (d *drive) once(ctx context.Context, cfg *Config) (s *pipeline.Summary, memory float64, err error) {
+	dir, err := os.MkdirTemp("", "raybridge-bench-")
+	if err != nil {
+		return nil, 0, fmt.Errorf("make a folder for the run: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	length := demoTime
+	if cfg.Quick {
+		length = quickDemoTime
+	}
+	file := filepath.Join(dir, "summary.json")
+	args := append([]string{"run", "--scene", "city", "--duration", length, "--out", filepath.Join(dir, "out"), "--summary", file}, d.args...)
+	if cfg.Device != "" {
+		args = append(args, "--gpu", cfg.Device)
+	}
+	cmd := exec.CommandContext(ctx, cfg.Program, args...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, 0, fmt.Errorf("run %s %s: %w: %s", cfg.Program, strings.Join(args, " "), err, out)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read the run's summary: %w", fault.File(err))
+	}
+	if err := json.Unmarshal(text, &s); err != nil {
+		return nil, 0, fmt.Errorf("read the run's summary: %w", err)
+	}
+	return s, residentMost(cmd.ProcessState), nil
+}
+
+// residentMost is the most resident memory of a process that has ended, in bytes (getrusage(2)).
+func residentMost(p *os.ProcessState) float64 {
+	usage, ok := p.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0
+	}
+	if runtime.GOOS == "linux" { // in KiB
+		return 1024 * float64(usage.Maxrss)
+	}
+	return float64(usage.Maxrss)
+}
