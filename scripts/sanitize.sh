@@ -7,11 +7,12 @@ set -euo pipefail
 # As a compiler it adds a flag behind the package's: -O3 takes minutes with checks.
 if [ "${1:-}" = cc ]; then exec gcc "${@:2}" -O1 -w; fi
 cd "$(dirname "$0")/.."
-pictures='/^(lights|cut-outs|one_pixel|wall_by_plumb_bob)$'
+pictures='/^(lights|cut-outs|one_pixel)$'
 case "${1:-}" in
   address)
-    # A null pointer is met as an access.
-    export CGO_CFLAGS="-g1 -U__SSE2__ -fsanitize=address,undefined -fno-sanitize=null -fno-sanitize-recover=all"
+    # A null pointer, and an object that is too small, are met as an access: compiling takes
+    # three quarters of the time without these checks.
+    export CGO_CFLAGS="-g1 -U__SSE2__ -fsanitize=address,undefined -fno-sanitize=null,object-size -fno-sanitize-recover=all"
     export CGO_LDFLAGS="-fsanitize=address,undefined" SANITIZER=asan ;;
   thread)
     export CGO_CFLAGS="-g1 -fsanitize=thread" CGO_LDFLAGS="-fsanitize=thread" SANITIZER=tsan
