@@ -91,7 +91,7 @@ SCENES ?= 300
 nightly: setup-peers setup-cpus $(GOLANGCI) ## run all that CI runs and more: 30,000 inputs a fuzz target, a soak, no cgo, other CPUs
 	@scripts/steps.sh check='$(MAKE) check LINT_TAGS=peers,ros2dds' test='$(MAKE) test' no-cgo='CGO_ENABLED=0 REQUIRE_GL=0 $(GO) test ./...' \
 		threads='scripts/sanitize.sh thread' cpus='REQUIRE_QEMU=1 $(GO) test -count=1 -run ^TestOtherCPUs ./gpu/hostdev' \
-		scenes='RAYBRIDGE_SCENES=$(SCENES) $(GO) test -count=1 -timeout 2h -run ^TestOddScenes ./gpu/hostdev' \
+		scenes='RAYBRIDGE_SCENES=$(SCENES) $(GO) test -count=1 -timeout 2h -run "^TestOddScenes|^TestTenMillion" ./gpu/hostdev' \
 		peers='scripts/test-peers.sh' fuzz='scripts/fuzz.sh $(FUZZTIME)' \
 		soak='SOAK=$(SOAK) $(GO) test -count=1 -run TestSoak -timeout 24h -v ./pipeline/'
 
