@@ -74,7 +74,7 @@ func TestPythonBench(t *testing.T) {
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &figures))
-	require.Len(t, figures, 8, "%s", text)
+	require.Len(t, figures, 10, "%s", text)
 	for _, f := range figures {
 		assert.Positive(t, f.Value, f.Name)
 	}

@@ -60,7 +60,8 @@ POST /v1/step there, by name. A step is timed from its call to its answer; the f
 
 var pythonMethod = strings.TrimSpace(`
 python: steps by the package of Python, in a program of its own beside the run. A run lasts a second. A step of 200 has a
-pose for each. Pictures of 1280x720 are ready, 16 are due in a step of 10 ms, and each is looked at.`)
+pose for each. Pictures of 1280x720 are ready, one or eight are due in each
+step, and each is looked at.`)
 
 // World measures what a step of a world costs by each way in. It appends to the report.
 func World(ctx context.Context, config Config, report *Report) error {
@@ -88,7 +89,7 @@ func World(ctx context.Context, config Config, report *Report) error {
 
 // measure makes runs of each way in turns.
 func (c crowd) measure(ctx context.Context, cfg *Config, steps int) (rows []Result, err error) {
-	s, err := openSite(ctx, cfg, socket())
+	s, err := openSite(ctx, cfg, socket(), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -198,8 +199,8 @@ type site struct {
 // siteStep is how far a step goes.
 const siteStep = 10 * time.Millisecond
 
-// openSite starts the run. The address is as --api takes it; own are sensors of the bench.
-func openSite(ctx context.Context, cfg *Config, address string, own ...*sensors.Definition) (s *site, err error) {
+// openSite starts the run. The address is as --api takes it; so many pictures are ready in each step.
+func openSite(ctx context.Context, cfg *Config, address string, pictures int) (s *site, err error) {
 	at, err := control.ParseAddress(address)
 	if err != nil {
 		return nil, err
@@ -213,10 +214,10 @@ func openSite(ctx context.Context, cfg *Config, address string, own ...*sensors.
 	run.Scene.Choose(config.ScenePlane)
 	run.Time.Step, run.Time.ClockRate, run.Sensors, run.World.Capacity = siteStep, simtime.Rate{}, nil, 2*crowds[len(crowds)-1].actors
 	run.Bridges = []config.Bridge{{Type: streams.PortName}}
-	for _, d := range own {
-		run.Sensors = append(run.Sensors, sensors.Config{ID: d.ID, Name: "ready"})
+	if pictures > 0 {
+		run.Sensors = []sensors.Config{{ID: ready.ID, Name: "ready", Attributes: map[string]any{"count": pictures}}}
 	}
-	s.sim, err = raybridge.Open(ctx, raybridge.Config{Run: run, Open: cfg.Open, Sensors: own, Bridges: []bridges.Factory{port}})
+	s.sim, err = raybridge.Open(ctx, raybridge.Config{Run: run, Open: cfg.Open, Sensors: []*sensors.Definition{ready}, Bridges: []bridges.Factory{port}})
 	if err != nil {
 		return nil, errors.Join(err, s.server.Close())
 	}
@@ -266,27 +267,34 @@ func (s *site) close() error {
 	return errors.Join(err, <-s.ended, s.sim.Close(context.Background()))
 }
 
-// readyRate is how often pictures come that are ready: 16 in a step.
-const readyRate = 1600
+// readyOptions say how many pictures come in a step.
+type readyOptions struct {
+	Count int `attribute:"count" default:"1" min:"1" max:"64" doc:"pictures at each firing"`
+}
 
 // ready is a sensor whose pictures are ready.
 var ready = sensors.Define(sensors.Definition{
-	ID: "bench.ready", Number: 40000, Doc: "pictures that are ready", Rate: simtime.Hz(readyRate),
+	ID: "bench.ready", Number: 40000, Doc: "pictures that are ready", Rate: simtime.Hz(100),
 	Outputs: []sensors.OutputSpec{sensors.Declare[sample.Image](sensors.OutputSpec{
 		Name: "image", Doc: "the same picture again and again", QoS: flow.DefaultQoS,
 	})},
-}, func(spec sensors.Spec, _ struct{}) (sensors.Sensor, error) {
-	s := &readySensor{sensors.Reading[sample.Image]{Spec: spec}}
+}, func(spec sensors.Spec, o readyOptions) (sensors.Sensor, error) {
+	s := &readySensor{sensors.Reading[sample.Image]{Spec: spec}, o.Count}
 	s.Message = sample.Image{Width: 1280, Height: 720, Step: 3 * 1280, Encoding: sample.EncodingRGB8, Data: make([]byte, 3*1280*720)}
 	return s, nil
 })
 
-type readySensor struct{ sensors.Reading[sample.Image] }
+type readySensor struct {
+	sensors.Reading[sample.Image]
+	count int
+}
 
-// Tick publishes the picture.
+// Tick publishes the pictures.
 func (s *readySensor) Tick(at sensors.Tick) error {
 	s.Message.Header = at.Header("ready", spatial.Identity())
-	s.Publish(at)
+	for range s.count {
+		s.Publish(at)
+	}
 	return nil
 }
 
@@ -316,13 +324,24 @@ func Python(ctx context.Context, config Config, report *Report) error {
 	return err
 }
 
-// measurePython has a program of Python measure one way.
+// measurePython has a program of Python measure one way: steps of a run without sensors, and pictures.
 func measurePython(ctx context.Context, cfg *Config, way string) (rows []Result, err error) {
+	for _, pictures := range []int{0, 1, 8} {
+		more, err := runPython(ctx, cfg, way, pictures)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, more...)
+	}
+	return rows, nil
+}
+
+func runPython(ctx context.Context, cfg *Config, way string, pictures int) (rows []Result, err error) {
 	address := "127.0.0.1:0"
 	if way == "unix" {
 		address = socket()
 	}
-	s, err := openSite(ctx, cfg, address, ready)
+	s, err := openSite(ctx, cfg, address, pictures)
 	if err != nil {
 		return nil, err
 	}

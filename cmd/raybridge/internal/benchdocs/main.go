@@ -104,7 +104,7 @@ var parts = []part{
 		{"allocations, Go", "world.go.allocs_per_step", ""}, {"allocations, stream", "world.stream.allocs_per_step", ""},
 	}}, ""},
 	{"python", of("python"), [][]column{{
-		{"empty step", "python.empty_step_ms", ""}, {"Python's own", "python.cpu_ms", ""}, {"poses of 200 actors", "python.step_200_ms", ""}, {"pictures", "python.pictures_per_s", ""},
+		{"empty step", "python.empty_step_ms", ""}, {"Python's own", "python.cpu_ms", ""}, {"poses of 200 actors", "python.step_200_ms", ""}, {"pictures, one a step", "python.pictures_1_per_s", ""}, {"eight a step", "python.pictures_8_per_s", ""},
 	}}, ""},
 	{"embree", of("embree"), [][]column{{
 		{"raybridge, by CPU time", "lidar.rays_per_cpu_s", ""}, {"times `rtcIntersect1`", "lidar.rays_per_cpu_s", "rtcIntersect1.rays_per_cpu_s"},
