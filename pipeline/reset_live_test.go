@@ -288,11 +288,10 @@ func TestResetAmongOthers(t *testing.T) {
 				return s.Destroy(t.Context())
 			},
 			func() error {
-				s, err := p.Sensor("b")
-				if err != nil { // it ends
-					return nil
+				for _, s := range p.SensorsOf("b") { // it may be ending
+					return s.Destroy(t.Context())
 				}
-				return s.Destroy(t.Context())
+				return nil
 			},
 			func() error {
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Millisecond)
