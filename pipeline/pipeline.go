@@ -164,7 +164,7 @@ type Pipeline struct {
 	simNs   instantCell   // the frame loop's instant
 	frame   uint64        // the frame loop's: number of the next instant
 	lastNs  simtime.Stamp // the frame loop's: the latest instant, or where it jumped to
-	jumps   uint64        // the frame loop's: the clock's jumps that it has followed
+	jumps   atomic.Uint64 // the clock's jumps that the frame loop has followed; it alone stores them
 	elapsed elapsed
 
 	rest       rest                 // the dispatcher's part in a pause

@@ -152,7 +152,7 @@ func (p *Pipeline) newRun(ctx context.Context) (*run, error) {
 	}
 	loop, cancelLoop := context.WithCancelCause(ctx)
 	completion, cancelCompletion := context.WithCancelCause(context.WithoutCancel(ctx))
-	p.jumps = p.clock.Jumps() // those of before don't concern the run
+	p.jumps.Store(p.clock.Jumps()) // those of before don't concern the run
 	r := &run{loop: loop, completion: completion, line: newTimeline(loop, p.clock)}
 	r.cancel = func(err error) {
 		cancelLoop(err)
@@ -784,7 +784,7 @@ func (p *Pipeline) advance(r *run, until simtime.Stamp) (t simtime.Stamp, reache
 			t = min(t+simtime.Stamp(lag), until)
 		}
 	}
-	if p.clock.Jumps() != p.jumps { // what looks like lateness is a jump nobody has told of yet
+	if p.clock.Jumps() != p.jumps.Load() { // what looks like lateness is a jump nobody has told of yet
 		return t, elsewhere, nil
 	}
 	err = p.clock.Advance(t)
@@ -792,7 +792,7 @@ func (p *Pipeline) advance(r *run, until simtime.Stamp) (t simtime.Stamp, reache
 	case errors.Is(err, simtime.ErrAhead):
 		return t, nowhere, nil
 	case errors.Is(err, simtime.ErrBackward):
-		p.jumps = unknownJumps
+		p.jumps.Store(unknownJumps)
 		return t, elsewhere, nil
 	case err != nil:
 		return t, ended, err
@@ -844,13 +844,13 @@ func (p *Pipeline) follow() {
 func (p *Pipeline) realign(r *run, before func()) simtime.Stamp {
 	r.line.renew()
 	jumps := p.clock.Jumps()
-	if jumps == p.jumps {
+	if jumps == p.jumps.Load() {
 		return 0
 	}
 	before()
 	from, now := p.simNs.Load(), p.clock.Now()
 	p.jumpTo(now, now)
-	p.jumps = jumps // of another jump meanwhile advance learns before anything fires
+	p.jumps.Store(jumps) // of another jump meanwhile advance learns before anything fires
 	return (now - from)
 }
 

@@ -415,7 +415,7 @@ var noTime = func() context.Context {
 func (p *Pipeline) arrive(ctx context.Context, at simtime.Stamp, wait world.Wait) error {
 	look := p.guests.look
 	defer look.Stop()
-	for p.simNs.Load() < at || p.rest.underway.Load() > 0 || p.issuing.Load() > 0 || p.pending() > 0 {
+	for p.simNs.Load() < at || p.jumps.Load() != p.clock.Jumps() || p.rest.underway.Load() > 0 || p.issuing.Load() > 0 || p.pending() > 0 {
 		look.Reset(pollPause)
 		select {
 		case <-look.C:
