@@ -38,7 +38,7 @@ const angles *hd_angles_of(hd_work *w, hd_memory *m, uint32_t lasers, uint32_t c
     if (!kept || !a || !a->elevation) {
         free(a);
         if (kept) kept->data = NULL;
-        hd_fail(w, "there is no memory for the angles of %u lasers", lasers);
+        hd_fail(w, "out of memory for the angles of %u lasers", lasers);
         return NULL;
     }
     kept->data = a, kept->drop = drop, kept->lo = kept->hi = 0;

@@ -35,7 +35,7 @@ const footprint *hd_footprint_of(hd_work *w, const hd_texture *t) {
         if (!f->texels) drop(f), kept->data = f = NULL;
     }
     if (!f) {
-        hd_fail(w, "there is no memory for the pictures");
+        hd_fail(w, "out of memory for the pictures");
         return NULL;
     }
     float table[2][256];

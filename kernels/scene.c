@@ -166,7 +166,7 @@ static tree *tree_of(hd_work *w, const float **four) {
         if (t->place) memset(t->place, 0xff, children * sizeof *t->place);
         if (!t->place || !t->ref || !t->roots) drop_tree(t), kept->data = t = NULL;
     }
-    if (!t) hd_fail(w, "there is no memory for the hierarchy of %u nodes", texels / 7);
+    if (!t) hd_fail(w, "out of memory for the hierarchy of %u nodes", texels / 7);
     return t;
 }
 
@@ -177,7 +177,7 @@ static uint32_t below(hd_work *w, tree *t, const float *four, uint32_t ref) {
     if (at < t->sources && t->roots[at]) return t->roots[at];
     uint32_t made = at < t->sources ? collapse(t, four, ref, 0) : UNKNOWN;
     if (made == UNKNOWN) {
-        hd_fail(w, "the hierarchy below node %u can't be made: it is broken, or there is no memory", at);
+        hd_fail(w, "the hierarchy below node %u can't be made: it is broken, or the system is out of memory", at);
         return UNKNOWN;
     }
     return t->roots[at] = made;
@@ -242,7 +242,7 @@ static const uint32_t *roots_of(hd_work *w, const hd_tables *tables, tree *t, co
         r->root = calloc((size_t)tables->mover_count + 1, sizeof *r->root);
     }
     if (!r || !r->root) {
-        hd_fail(w, "there is no memory for %u movers", tables->mover_count);
+        hd_fail(w, "out of memory for %u movers", tables->mover_count);
         return NULL;
     }
     if (kept->lo >= kept->hi && r->of == t->number && r->count >= movers) return r->root;
@@ -261,7 +261,7 @@ static const hd_node *top_of(hd_work *w, const float *motion, uint32_t texels, u
         t->roots = calloc(1, sizeof *t->roots);
     }
     if (!t || !t->roots) {
-        hd_fail(w, "there is no memory for the movers' hierarchy");
+        hd_fail(w, "out of memory for the movers' hierarchy");
         return NULL;
     }
     uint32_t first = (uint32_t)motion[5];
@@ -273,11 +273,11 @@ static const hd_node *top_of(hd_work *w, const float *motion, uint32_t texels, u
         kept->lo = kept->hi = 0;
     }
     if ((*root = t->roots[0]) == UNKNOWN) {
-        hd_fail(w, "the movers' hierarchy can't be made: it is broken, or there is no memory");
+        hd_fail(w, "the movers' hierarchy can't be made: it is broken, or the system is out of memory");
         return NULL;
     }
     if (!t->nodes && !grow(t)) {
-        hd_fail(w, "there is no memory for the movers' hierarchy");
+        hd_fail(w, "out of memory for the movers' hierarchy");
         return NULL;
     }
     return t->nodes;

@@ -104,7 +104,7 @@ func TestTheSystemHasNoMemory(t *testing.T) {
 	assert.ErrorIs(t, err, kernels.ErrMemory)
 	err = w.try(traceJob(1, false))
 	restore()
-	require.ErrorContains(t, err, "there is no memory")
+	require.ErrorContains(t, err, "out of memory")
 	assert.NotZero(t, hits(w.run(t, traceJob(1, false))))
 }
 
