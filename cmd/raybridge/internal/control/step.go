@@ -232,7 +232,7 @@ func (h *handler) stepOn(ctx context.Context, n int64) error {
 	}
 }
 
-// standing refuses a step where time passes by itself: there is no present time to step on from.
+// standing refuses a step while the clock runs: by the time the step starts, the time it starts from has passed.
 func (h *handler) standing() error {
 	if h.run.Clock.Paused() {
 		return nil
