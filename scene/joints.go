@@ -95,7 +95,7 @@ func (h *History) valuesOf(track, count int) []float64 {
 	return h.values[at : at+count]
 }
 
-// turn brings the joints of who is on a track to a tick's time. Its state is that of the tick, before
+// turn brings the joints of the actor on a track to a tick's time. Its state is that of the tick, before
 // that of the one before. Frame loop only.
 func (h *History) turn(track int, who *visit, before State, stamp simtime.Stamp) {
 	values := h.valuesOf(track, len(who.actor.Joints))

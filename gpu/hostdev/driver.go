@@ -133,7 +133,7 @@ func (s *storage) replace(offset int, data []byte) {
 	s.Wrote(offset, len(data))
 }
 
-// largeCopy is a copy that is worth to be shared among the threads, bytes.
+// largeCopy is a copy that is worth sharing among the threads, bytes.
 const largeCopy = 1 << 18
 
 // move queues a copy.
@@ -522,8 +522,8 @@ func (d *Driver) PollFence(h gpu.Handle) gpu.FenceStatus {
 	return gpu.FenceFailed
 }
 
-// Flush implements gpu.Driver: commands start by themselves. Draws wait for who takes them
-// until a fence.
+// Flush implements gpu.Driver: commands start by themselves. Draws wait for the dispatch that takes them, or
+// for a fence.
 func (d *Driver) Flush() error { return nil }
 
 // Finish implements gpu.Driver.
