@@ -1,7 +1,8 @@
 // Triangles on pictures: what camera_ids and camera_shadow draw. A picture is made in tiles,
 // which stay in a core's caches. First, chunks of the triangles are placed on the picture and
-// listed by the tiles that they touch. Then each tile draws what the chunks list for it, in the
-// order of the draws. Within a tile, pixels lie in blocks of 4 x 4, block after block.
+// listed by the tiles that they touch. Then each tile draws what the chunks list for it: near
+// triangles first, so that what they hide costs little. Of several at one depth the first in the
+// order of the draws is seen. Within a tile, pixels lie in blocks of 4 x 4, block after block.
 
 enum {
     TILE = 64,             // pixels, both ways
@@ -9,6 +10,8 @@ enum {
     TILE_PIXELS = TILE * TILE,
     CHUNKS = 16,           // a pixel of a tile has the chunk's number in 4 bits
     ENTRY_BITS = 28,       // and the place in the chunk's list plus one in the others
+    NEARNESSES = 64,       // see nearness: from 4 km to 7 cm
+    FARTHEST = (127 - 12) << 2,
     HALVES = 16 / LANES,   // vectors of a block
 };
 
@@ -57,6 +60,7 @@ typedef struct {
     layer *layers;
     uint32_t layer_count, layer_room, groups;
     chunk chunks[CHUNKS];
+    list *order;                   // of each tile: its triangles' ids, near ones first
     uint32_t tile_room;
     int failed; // for no memory
 } raster;
@@ -67,6 +71,8 @@ static void raster_free(raster *r) {
         free(r->chunks[k].tiles);
         free(r->chunks[k].items);
     }
+    for (uint32_t i = 0; i < r->tile_room; i++) free(r->order[i].items);
+    free(r->order);
     free(r->layers);
     memset(r, 0, sizeof *r);
 }
@@ -215,10 +221,18 @@ static void place_chunk(raster *r, uint32_t number) {
 typedef struct {
     float depth[TILE_PIXELS];
     uint32_t id[TILE_PIXELS];
+    float least[BLOCKS * BLOCKS]; // of each block, the depth of its farthest pixel; of ids alone
     // What a camera's pixels see, as the ids' texture has it.
     uint32_t triangle[TILE_PIXELS], frame[TILE_PIXELS];
     int x, y, width, height; // on the picture
 } __attribute__((aligned(64))) tile;
+
+// block_least is the depth of a block's farthest pixel.
+INLINE float block_least(const tile *t, int block) {
+    vf least = v_load(&t->depth[16 * block]);
+    for (int h = 1; h < HALVES; h++) least = v_min(least, v_load(&t->depth[16 * block + h * LANES]));
+    return v_least(least);
+}
 
 // Offsets of a vector's pixels within a block.
 INLINE vf block_x(void) { return i_float(i_ramp() & 3); }
@@ -272,10 +286,40 @@ INLINE vm gone(const raster *r, const drawn *d, const part *c, const vf e[3], vi
     return absent(m.cutoff, alpha, who);
 }
 
-// draw draws a triangle into a tile. Edges that two triangles share are exact opposites, since
-// they are made of the same products: no pixel's centre falls between them. They are set up in
-// double precision, for corners far beside the picture.
-INLINE void draw(const raster *r, tile *t, const drawn *d, uint32_t id, int sun) {
+// window is the blocks of a tile that a triangle's box touches.
+typedef struct {
+    int left, right, top, bottom;
+    unsigned columns; // a bit each
+} window;
+
+INLINE window window_of(const raster *r, const tile *t, const drawn *d) {
+    float left = most_of(ceilf(least3(d->x)) - (float)t->x, 0), right = least_of(floorf(most3(d->x)), (float)(r->width - 1)) - (float)t->x;
+    float top = most_of(ceilf(least3(d->y)) - (float)t->y, 0), bottom = least_of(floorf(most3(d->y)), (float)(r->height - 1)) - (float)t->y;
+    window w = {.left = (int)left >> 2, .right = (int)least_of(right, (float)(t->width - 1)) >> 2,
+        .top = (int)top >> 2, .bottom = (int)least_of(bottom, (float)(t->height - 1)) >> 2};
+    w.columns = (2u << w.right) - (1u << w.left);
+    return w;
+}
+
+// open_blocks are those of a row of blocks, a bit each, that have a pixel at a depth or beyond.
+INLINE unsigned open_blocks(const tile *t, int row, float depth) {
+    unsigned open = 0;
+    for (int k = 0; k < BLOCKS; k += LANES) open |= m_bits(v_le(v_load(&t->least[row * BLOCKS + k]), v_set(depth))) << k;
+    return open;
+}
+
+// slants are a triangle's edges and its depth on a tile: a * x + b * y + c, in pixels. Edges that
+// two triangles share are exact opposites, since they are made of the same products: no pixel's
+// centre falls between them. They are set up in double precision, for corners far beside the
+// picture.
+typedef struct {
+    float a[3], b[3], c[3]; // within the triangle an edge's value is above 0
+    double depth[3];
+    float bias; // of a map of the sun, which is added to the depth
+} slants;
+
+// slants_of returns 0 for a triangle without an area.
+INLINE int slants_of(const layer *a, const tile *t, const drawn *d, slants *s, int sun) {
     double x[3], y[3], ea[3], eb[3], ec[3];
     for (int i = 0; i < 3; i++) x[i] = (double)d->x[i] - t->x, y[i] = (double)d->y[i] - t->y;
     for (int i = 0; i < 3; i++) {
@@ -283,79 +327,102 @@ INLINE void draw(const raster *r, tile *t, const drawn *d, uint32_t id, int sun)
         ea[i] = y[j] - y[k], eb[i] = x[k] - x[j], ec[i] = x[j] * y[k] - x[k] * y[j];
     }
     double area = ec[0] + ec[1] + ec[2];
-    if (!(area != 0)) return;
+    if (!(area != 0)) return 0;
     if (area < 0) {
         for (int i = 0; i < 3; i++) ea[i] = -ea[i], eb[i] = -eb[i], ec[i] = -ec[i];
         area = -area;
     }
-    const layer *a = &r->layers[d->draw];
+    for (int i = 0; i < 3; i++) s->a[i] = (float)ea[i], s->b[i] = (float)eb[i], s->c[i] = (float)ec[i];
     // Depth changes linearly over the picture: as 1 / depth does, or the map's.
     double scale = 1 / area, w1 = (double)d->w[1] - d->w[0], w2 = (double)d->w[2] - d->w[0];
     double da = (w1 * ea[1] + w2 * ea[2]) * scale, db = (w1 * eb[1] + w2 * eb[2]) * scale, d0 = d->w[0] + (w1 * ec[1] + w2 * ec[2]) * scale;
-    float bias = 0;
+    s->bias = 0;
     if (!sun) da *= a->range[0], db *= a->range[0], d0 = d0 * a->range[0] + a->range[1];
     else if (a->slope != 0 || a->units != 0) {
         // The smallest step of depth is that of the largest number of the triangle.
         int exponent;
         frexpf(most_of(fabsf(least3(d->w)), fabsf(most3(d->w))), &exponent);
-        bias = a->slope * (float)(fabs(da) > fabs(db) ? fabs(da) : fabs(db)) + a->units * ldexpf(1, exponent - 24);
+        s->bias = a->slope * (float)(fabs(da) > fabs(db) ? fabs(da) : fabs(db)) + a->units * ldexpf(1, exponent - 24);
     }
-    float fa[3], fb[3], fc[3];
-    for (int i = 0; i < 3; i++) fa[i] = (float)ea[i], fb[i] = (float)eb[i], fc[i] = (float)ec[i];
-    float lx = most_of(ceilf(least3(d->x)), 0) - (float)t->x, hx = least_of(floorf(most3(d->x)), (float)(r->width - 1)) - (float)t->x;
-    float ly = most_of(ceilf(least3(d->y)), 0) - (float)t->y, hy = least_of(floorf(most3(d->y)), (float)(r->height - 1)) - (float)t->y;
-    int bx0 = (int)most_of(lx, 0) >> 2, bx1 = (int)least_of(hx, (float)(t->width - 1)) >> 2;
-    int by0 = (int)most_of(ly, 0) >> 2, by1 = (int)least_of(hy, (float)(t->height - 1)) >> 2;
+    s->depth[0] = da, s->depth[1] = db, s->depth[2] = d0;
+    return 1;
+}
+
+// before tells which fragments at some depth are nearer than what a vector of a tile has. A
+// map's depth grows with the distance. Of an equal depth the first in the order of the draws
+// counts.
+INLINE vm before(const tile *t, int at, vf here, uint32_t id, vm on, int sun) {
+    vf old = v_load(&t->depth[at]);
+    if (sun) return on & v_lt(here, old);
+    on = on & v_le(old, here);
+    vm level = on & v_le(here, old);
+    if (__builtin_expect(m_any(level), 0)) on = on & (m_not(level) | i_below(i_set((int32_t)id), i_load(&t->id[at])));
+    return on;
+}
+
+// draw draws a triangle into a tile.
+INLINE void draw(const raster *r, tile *t, const drawn *d, uint32_t id, int sun) {
+    const layer *a = &r->layers[d->draw];
+    window w = window_of(r, t, d);
+    float nearest = most3(d->w) * a->range[0] + a->range[1];
+    if (!sun) {
+        unsigned open = 0;
+        for (int row = w.top; row <= w.bottom; row++) open |= open_blocks(t, row, nearest);
+        if (!(open & w.columns)) return;
+    }
+    slants s;
+    if (!slants_of(a, t, d, &s, sun)) return;
     part drawn_part;
     int cut = part_of(r, d, &drawn_part);
     vf e[3][HALVES], z[HALVES], out[3];
-    float corner[3], least[3];
+    float inner[3], least[3];
     for (int h = 0; h < HALVES; h++) {
-        for (int i = 0; i < 3; i++) e[i][h] = fa[i] * block_x() + fb[i] * block_y(h);
-        z[h] = (float)da * block_x() + (float)db * block_y(h);
+        for (int i = 0; i < 3; i++) e[i][h] = s.a[i] * block_x() + s.b[i] * block_y(h);
+        z[h] = (float)s.depth[0] * block_x() + (float)s.depth[1] * block_y(h);
     }
     for (int i = 0; i < 3; i++) {
-        corner[i] = (fa[i] > 0 ? 3 * fa[i] : 0) + (fb[i] > 0 ? 3 * fb[i] : 0); // the block's innermost pixel
-        out[i] = 4 * fa[i] * i_float(i_ramp());
+        inner[i] = (s.a[i] > 0 ? 3 * s.a[i] : 0) + (s.b[i] > 0 ? 3 * s.b[i] : 0); // to the block's innermost pixel
+        out[i] = 4 * s.a[i] * i_float(i_ramp());
         // A pixel's centre on an edge of two triangles is one's: to its right or, where the edge is
         // level, above it.
-        least[i] = fa[i] > 0 || (fa[i] == 0 && fb[i] > 0) ? 0 : FLT_MIN;
+        least[i] = s.a[i] > 0 || (s.a[i] == 0 && s.b[i] > 0) ? 0 : FLT_MIN;
     }
-    unsigned all = (2u << bx1) - (1u << bx0);
-    for (int by = by0; by <= by1; by++) {
-        float row[3];
-        for (int i = 0; i < 3; i++) row[i] = fb[i] * (float)(4 * by) + fc[i];
-        unsigned blocks = all;
-        if (bx1 - bx0 > 1) // which blocks have a pixel that may be inside
-            for (int k = 0; k < BLOCKS; k += LANES) {
-                vf inside = v_min(v_min(out[0] + (row[0] + corner[0] + 4 * fa[0] * (float)k), out[1] + (row[1] + corner[1] + 4 * fa[1] * (float)k)),
-                    out[2] + (row[2] + corner[2] + 4 * fa[2] * (float)k));
+    for (int row = w.top; row <= w.bottom; row++) {
+        unsigned blocks = sun ? w.columns : w.columns & open_blocks(t, row, nearest);
+        float edge[3];
+        for (int i = 0; i < 3; i++) edge[i] = s.b[i] * (float)(4 * row) + s.c[i];
+        if (w.right - w.left > 1) // which blocks have a pixel that may be inside
+            for (int k = 0; k < BLOCKS && blocks; k += LANES) {
+                vf inside = v_min(v_min(out[0] + (edge[0] + inner[0] + 4 * s.a[0] * (float)k), out[1] + (edge[1] + inner[1] + 4 * s.a[1] * (float)k)),
+                    out[2] + (edge[2] + inner[2] + 4 * s.a[2] * (float)k));
                 unsigned some = m_bits(v_ge(inside, v_set(0)));
                 blocks &= some << k | ~(((2u << (LANES - 1)) - 1) << k);
             }
-        double depth_row = d0 + db * (4 * by);
+        double depth_row = s.depth[2] + s.depth[1] * (4 * row);
         for (; blocks; blocks &= blocks - 1) {
-            int bx = __builtin_ctz(blocks), at = (by * BLOCKS + bx) * 16;
-            float base[3], here0 = (float)(depth_row + da * (4 * bx));
-            for (int i = 0; i < 3; i++) base[i] = row[i] + fa[i] * (float)(4 * bx);
+            int column = __builtin_ctz(blocks), block = row * BLOCKS + column, changed = 0;
+            float base[3], depth = (float)(depth_row + s.depth[0] * (4 * column));
+            for (int i = 0; i < 3; i++) base[i] = edge[i] + s.a[i] * (float)(4 * column);
             for (int h = 0; h < HALVES; h++) {
-                vf edge[3];
-                for (int i = 0; i < 3; i++) edge[i] = e[i][h] + base[i];
-                vf here = z[h] + here0, old = v_load(&t->depth[at + h * LANES]);
-                vm on = v_ge(edge[0], v_set(least[0])) & v_ge(edge[1], v_set(least[1])) & v_ge(edge[2], v_set(least[2]));
+                int at = 16 * block + h * LANES;
+                vf here = z[h] + depth, of[3];
+                for (int i = 0; i < 3; i++) of[i] = e[i][h] + base[i];
+                vm on = v_ge(of[0], v_set(least[0])) & v_ge(of[1], v_set(least[1])) & v_ge(of[2], v_set(least[2]));
                 if (sun) {
                     on = on & v_ge(here, v_set(0)) & v_le(here, v_set(1.0f)); // clipped, and then moved
-                    here = v_min(v_max(here + bias, v_set(0)), v_set(1.0f));
-                    on = on & v_lt(here, old);
-                } else on = on & v_lt(old, here);
+                    here = v_min(v_max(here + s.bias, v_set(0)), v_set(1.0f));
+                }
+                on = before(t, at, here, id, on, sun);
                 if (!m_any(on)) continue;
                 if (cut) {
-                    vi x = (i_ramp() & 3) + (t->x + 4 * bx), y = (i_ramp() >> 2) + (t->y + 4 * by + h * (LANES / 4));
-                    on = on & m_not(gone(r, d, &drawn_part, edge, x, y, on));
+                    vi x = (i_ramp() & 3) + (t->x + 4 * column), y = (i_ramp() >> 2) + (t->y + 4 * row + h * (LANES / 4));
+                    on = on & m_not(gone(r, d, &drawn_part, of, x, y, on));
                 }
-                v_store(&t->depth[at + h * LANES], v_sel(on, here, old));
-                if (!sun) i_store(&t->id[at + h * LANES], i_sel(on, i_set((int32_t)id), i_load(&t->id[at + h * LANES])));
+                v_store(&t->depth[at], v_sel(on, here, v_load(&t->depth[at])));
+                if (!sun) i_store(&t->id[at], i_sel(on, i_set((int32_t)id), i_load(&t->id[at])));
+                changed = 1;
             }
+            if (changed && !sun) t->least[block] = block_least(t, block);
         }
     }
 }
@@ -401,6 +468,45 @@ static void pad(tile *t) {
         }
 }
 
+// drawn_of is the triangle of an id of a tile.
+INLINE const drawn *drawn_of(const raster *r, uint32_t id) {
+    return &r->chunks[id >> ENTRY_BITS].items[(id & ((1u << ENTRY_BITS) - 1)) - 1];
+}
+
+// nearness is a triangle's place among all distances: in octaves of the nearest corner's, four
+// parts each.
+INLINE uint32_t nearness(const drawn *d) {
+    float w = most3(d->w);
+    uint32_t bits;
+    memcpy(&bits, &w, 4);
+    bits >>= 21;
+    return bits < FARTHEST ? 0 : bits - FARTHEST < NEARNESSES ? bits - FARTHEST : NEARNESSES - 1;
+}
+
+// draw_near_first draws the count triangles that the chunks list for a tile.
+INLINE void draw_near_first(raster *r, tile *t, uint32_t number, uint32_t count) {
+    list *order = &r->order[number];
+    while (order->room < count) {
+        uint32_t *items = grown(r, order->items, order->room, &order->room, sizeof *items);
+        if (!items) return;
+        order->items = items;
+    }
+    uint32_t next[NEARNESSES] = {0}, begin = 0;
+    for (uint32_t k = 0; k < CHUNKS; k++) {
+        const list *l = &r->chunks[k].tiles[number];
+        for (uint32_t i = 0; i < l->count; i++) next[nearness(&r->chunks[k].items[l->items[i]])]++;
+    }
+    for (int n = NEARNESSES - 1; n >= 0; n--) {
+        uint32_t some = next[n];
+        next[n] = begin, begin += some;
+    }
+    for (uint32_t k = 0; k < CHUNKS; k++) {
+        const list *l = &r->chunks[k].tiles[number];
+        for (uint32_t i = 0; i < l->count; i++) order->items[next[nearness(&r->chunks[k].items[l->items[i]])]++] = k << ENTRY_BITS | (l->items[i] + 1);
+    }
+    for (uint32_t i = 0; i < count; i++) draw(r, t, drawn_of(r, order->items[i]), order->items[i], 0);
+}
+
 // draw_tile draws what the chunks list for a tile, and writes it to the targets. Without
 // anything listed a picture that isn't cleared stays.
 INLINE void draw_tile_of(raster *r, tile *t, uint32_t number, int sun) {
@@ -414,10 +520,15 @@ INLINE void draw_tile_of(raster *r, tile *t, uint32_t number, int sun) {
         LINES_OF(t, r->width, place, at, n) copy_words(&t->depth[at], r->depth + place, n, 4);
         if (!sun) read_ids(t, r->ids, r->width);
     }
-    if (!sun) memset(t->id, 0, sizeof t->id);
-    for (uint32_t k = 0; k < CHUNKS; k++) {
-        const list *l = &r->chunks[k].tiles[number];
-        for (uint32_t i = 0; i < l->count; i++) draw(r, t, &r->chunks[k].items[l->items[i]], k << ENTRY_BITS | (l->items[i] + 1), sun);
+    if (sun) {
+        for (uint32_t k = 0; k < CHUNKS; k++) {
+            const list *l = &r->chunks[k].tiles[number];
+            for (uint32_t i = 0; i < l->count; i++) draw(r, t, &r->chunks[k].items[l->items[i]], 0, 1);
+        }
+    } else {
+        memset(t->id, 0, sizeof t->id);
+        for (int i = 0; i < BLOCKS * BLOCKS; i++) t->least[i] = r->cleared ? 0 : block_least(t, i);
+        draw_near_first(r, t, number, count);
     }
     if (count || r->cleared)
         LINES_OF(t, r->width, place, at, n) copy_words(r->depth + place, &t->depth[at], n, 4);
@@ -429,7 +540,7 @@ INLINE void draw_tile_of(raster *r, tile *t, uint32_t number, int sun) {
             uint32_t next = (uint32_t)id[__builtin_ctz(left)];
             vm on = i_eq(id, i_set((int32_t)next));
             left &= ~m_bits(on);
-            const drawn *d = &r->chunks[next >> ENTRY_BITS].items[(next & ((1u << ENTRY_BITS) - 1)) - 1];
+            const drawn *d = drawn_of(r, next);
             triangle = i_sel(on, i_set((int32_t)d->triangle + 1), triangle), frame = i_sel(on, i_set((int32_t)d->frame), frame);
         }
         i_store(&t->triangle[i], triangle), i_store(&t->frame[i], frame);
@@ -472,10 +583,10 @@ static int raster_begin(raster *r, hd_work *w, const hd_target *to, int sun) {
     r->ids = sun ? NULL : (uint32_t *)(to->color[0]->memory->bytes + to->color[0]->level[0]);
     r->layer_count = r->groups = 0;
     uint32_t tiles = (uint32_t)(r->tiles_x * r->tiles_y);
-    for (int k = 0; k < CHUNKS && tiles > r->tile_room; k++) {
-        list *lists = realloc(r->chunks[k].tiles, tiles * sizeof *lists);
+    for (int k = 0; k <= CHUNKS && tiles > r->tile_room; k++) {
+        list **kept = k < CHUNKS ? &r->chunks[k].tiles : &r->order, *lists = realloc(*kept, tiles * sizeof *lists);
         if (!lists) return hd_fail(w, "no memory for the lists of %u tiles", tiles);
-        r->chunks[k].tiles = lists;
+        *kept = lists;
         memset(lists + r->tile_room, 0, (tiles - r->tile_room) * sizeof *lists);
     }
     if (tiles > r->tile_room) r->tile_room = tiles;
