@@ -287,7 +287,7 @@ func (c *Ctx) WriteBuffer(b *Buffer, offset int, data []byte) error {
 	if !within(offset, len(data), b.size) {
 		return fmt.Errorf("write %d bytes at %d of buffer %q: beyond its %d bytes", len(data), offset, b.label, b.size)
 	}
-	if b.usage == UsageReadback {
+	if b.usage == UsageReadback && !c.Info().HostMemory {
 		return fmt.Errorf("write buffer %q: a readback buffer is written by copies only", b.label)
 	}
 	if len(data) == 0 {

@@ -277,7 +277,8 @@ const (
 	// WriteBuffer only.
 	UsageDevice BufferUsage = iota
 	// UsageReadback buffers are persistently and coherently mapped for
-	// reading in host memory: the destination of copies.
+	// reading in host memory: the destination of copies, and of all commands where
+	// Info.HostMemory is true.
 	UsageReadback
 )
 
@@ -425,6 +426,8 @@ type Info struct {
 	// Device names how the context was opened: "EGL device 0", "EGL surfaceless".
 	Device string
 	Limits Limits
+	// HostMemory is true where buffers lie in the host's memory: commands may write a mapped one.
+	HostMemory bool
 	// TimestampBits is the size of the GPU's timestamp counter, 0 where it has none.
 	TimestampBits int
 	// Missing lists what the driver lacks of what raybridge can use, each

@@ -41,7 +41,8 @@
 // is in Poll, after the fence, where a copy call would wait for the drawing before it, as on
 // software OpenGL. Probe measures which; Config.CopyMode overrides it. With a copy after the
 // fence the source must stay unchanged until the copy was issued. Take targets from a ring of
-// two or more, and ask Pool.Holds.
+// two or more, and ask Pool.Holds. Where the GPU's memory is the host's, commands can write what is
+// lent themselves, without a copy: see Pool.Target.
 //
 // # Concurrency
 //

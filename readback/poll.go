@@ -342,11 +342,11 @@ func (p *Pool[D, E]) lend(s *slot[D, E], number uint32) (Lease[E], error) {
 		return Lease[E]{}, s.outcome
 	}
 	m := &s.memory
-	m.data = view[E](m.staging.Bytes())
-	if len(m.data) < s.capture.elements {
+	data := view[E](m.staging.Bytes())
+	if len(data) < s.first+s.capture.elements {
 		return Lease[E]{}, fmt.Errorf("staging %w", gpu.ErrObjectClosed)
 	}
-	m.data = m.data[:s.capture.elements]
+	m.data = data[s.first : s.first+s.capture.elements]
 	if m.lent = p.checking; m.lent {
 		m.data = append([]E(nil), m.data...)
 	}

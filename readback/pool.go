@@ -347,6 +347,26 @@ func (p *Pool[D, E]) Begin(c *gpu.Ctx) error {
 	return err
 }
 
+// Target returns the memory of the next Start where commands can write it themselves
+// (gpu.Info.HostMemory), and otherwise nil. What they write there needs no copy: Start is given
+// this buffer, or a part of it that begins at a whole element. It is of MaxElements, and holds what
+// an earlier capture left. GL thread. Errors: those of Begin.
+func (p *Pool[D, E]) Target(c *gpu.Ctx) (*gpu.Buffer, error) {
+	if err := c.Err(); err != nil {
+		return nil, p.refuse(err)
+	}
+	if !c.Info().HostMemory {
+		return nil, nil
+	}
+	p.gl.Lock()
+	defer p.gl.Unlock()
+	s, err := p.reserve(c)
+	if err != nil {
+		return nil, err
+	}
+	return s.memory.staging, nil
+}
+
 // StartTick is Start with the time of Config.Tick as the capture stamp; without
 // it, it fails with ErrConfig. GL thread.
 func (p *Pool[D, E]) StartTick(c *gpu.Ctx, src Source) (*Capture[D, E], error) {
@@ -383,6 +403,13 @@ func (p *Pool[D, E]) Start(c *gpu.Ctx, src Source, stamp simtime.Stamp) (*Captur
 		return nil, err
 	}
 	elements := bytes / p.size
+	if s.inPlace, s.first = src.buffer == s.memory.staging, 0; s.inPlace {
+		s.first = src.offset / p.size
+	}
+	if s.first*p.size != src.offset && s.inPlace {
+		return nil, p.refuse(fmt.Errorf("start readback %q: %w: byte %d of the target is within an element of %d bytes",
+			p.cfg.Label, ErrSize, src.offset, p.size))
+	}
 	if room := s.memory.staging.Size() / p.size; elements > room {
 		return nil, p.refuse(fmt.Errorf("start readback %q: %w: %d elements, the pool's slots hold %d: Resize it",
 			p.cfg.Label, ErrSize, elements, room))
@@ -399,7 +426,10 @@ func (p *Pool[D, E]) Start(c *gpu.Ctx, src Source, stamp simtime.Stamp) (*Captur
 // before the fence, the end mark, the fence, and a flush.
 func (p *Pool[D, E]) issue(c *gpu.Ctx, s *slot[D, E]) error {
 	s.stage = stageSource
-	if p.gl.mode == CopyBeforeFence {
+	switch {
+	case s.inPlace:
+		s.stage = stageCopy
+	case p.gl.mode == CopyBeforeFence:
 		s.stage = stageCopy
 		if err := s.source.copyTo(c, s.memory.staging); err != nil {
 			return err

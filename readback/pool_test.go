@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -722,6 +723,50 @@ func TestCallSequence(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTargetNeedsNoCopy: what is written into a slot's own memory comes back from there, whole or
+// in part, and what an earlier lease still has isn't the target.
+func TestTargetNeedsNoCopy(t *testing.T) {
+	r := newRig(t, readback.Config{Label: "staging", MaxElements: 3, Slots: 2})
+	target := func() (b *gpu.Buffer) {
+		r.do(func(c *gpu.Ctx) (err error) {
+			b, err = r.pool.Target(c)
+			return err
+		})
+		return b
+	}
+	require.Nil(t, target(), "a GPU with memory of its own")
+	info := r.fake.Info()
+	info.HostMemory = true
+	r.fake.SetInfo(info)
+	var leases []readback.Lease[uint32]
+	r.onDone = func(_ *readback.Capture[meta, uint32], l readback.Lease[uint32], err error) {
+		require.NoError(t, err)
+		leases = append(leases, l)
+	}
+	r.fake.ClearLog()
+	for id := range 2 {
+		b := target()
+		require.Same(t, b, target(), "until Start")
+		r.do(func(c *gpu.Ctx) error {
+			return c.WriteBuffer(b, 0, gpu.BytesOf([]uint32{uint32(10 * id), uint32(10*id + 1), uint32(10*id + 2)}))
+		})
+		require.ErrorIs(t, r.start(readback.BufferRange(b, 2, 4), id), readback.ErrSize)
+		require.NoError(t, r.start([]readback.Source{readback.Buffer(b), readback.BufferRange(b, 4, 4)}[id], id))
+	}
+	require.Equal(t, 2, r.poll())
+	r.pool.Process()
+	r.pool.Process()
+	require.Equal(t, [][]uint32{{0, 1, 2}, {11}}, [][]uint32{r.got[0].data, r.got[1].data})
+	require.NotContains(t, strings.Join(r.fake.Log(), "\n"), "Copy")
+	require.ErrorIs(t, r.thread.Do(t.Context(), func(c *gpu.Ctx) error {
+		_, err := r.pool.Target(c)
+		return err
+	}), readback.ErrFull)
+	leases[1].Release()
+	require.NotNil(t, target())
+	leases[0].Release()
 }
 
 // A slot used again makes no object but its fence, which replaces the old one.

@@ -54,6 +54,8 @@ type slot[D, E any] struct {
 	stage    stage
 	err      error // of stageFailed
 	source   Source
+	inPlace  bool       // the source is the staging buffer itself, read from element first on
+	first    int        // 0 for a copy
 	held     bool       // source is held until its copy is issued
 	fence    *gpu.Fence // nil until first used
 	fencedAt time.Time

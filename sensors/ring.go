@@ -27,7 +27,8 @@ type Capture[D any] struct {
 }
 
 // Ring brings the captures of one sensor from the GPU to its outputs: buffers that the GPU
-// writes in turn, and a readback pool. D is what travels with a capture, E the record that
+// writes in turn, and a readback pool. Where the GPU's memory is the host's it writes the pool's
+// own. D is what travels with a capture, E the record that
 // the GPU writes; see readback.Pool for what it may be.
 //
 // A sensor that embeds a Ring has Tick, Poll, Process, Pending and ReadbackStats of it. It calls
@@ -69,6 +70,9 @@ func (r *Ring[D, E]) Make(c *gpu.Ctx, records int) (err error) {
 	}
 	r.records = records
 	for i := range r.targets {
+		if c.Info().HostMemory {
+			break // see Take
+		}
 		if r.targets[i], err = r.buffer(c); err != nil {
 			return err
 		}
@@ -99,6 +103,9 @@ func (r *Ring[D, E]) bytes() int {
 func (r *Ring[D, E]) Take(c *gpu.Ctx, at Tick) (*gpu.Buffer, error) {
 	r.target, r.at = nil, at
 	err := r.pool.Begin(c)
+	if err == nil {
+		r.target, err = r.pool.Target(c)
+	}
 	for i := 0; err == nil && r.target == nil && i < ringTargets; i++ {
 		if !r.pool.Holds(r.targets[r.next]) {
 			r.target, err = r.sized(c, r.next)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -108,13 +109,32 @@ func slowGPU(t *testing.T, fake *gputest.Fake, want []uint64) {
 	}
 }
 
+// hostMemory is a GPU whose memory is the host's.
+func hostMemory() *gputest.Fake {
+	fake := gputest.NewFake()
+	info := fake.Info()
+	info.HostMemory = true
+	fake.SetInfo(info)
+	return fake
+}
+
+// TestHostMemoryIsWrittenInPlace: captures need neither targets nor copies, and what is lent is not
+// written until it is given back.
+func TestHostMemoryIsWrittenInPlace(t *testing.T) {
+	fake := hostMemory()
+	slowGPU(t, fake, []uint64{0, 1, 2, 3})
+	log := strings.Join(fake.Log(), "\n")
+	assert.NotContains(t, log, "CopyBuffer")
+	assert.NotContains(t, log, "counter records")
+	assert.Equal(t, sensors.RingSlots, strings.Count(log, `CreateBuffer "counter"`))
+}
+
 // TestResizeCountsFromTheNextCapture: those under way keep their size, also where their copies
 // are still to come.
 func TestResizeCountsFromTheNextCapture(t *testing.T) {
-	for _, software := range []bool{false, true} {
-		fake := gputest.NewFake()
+	for name, fake := range map[string]*gputest.Fake{"hardware": gputest.NewFake(), "software": gputest.NewFake(), "host": hostMemory()} {
 		info := fake.Info()
-		info.Software = software
+		info.Software = name == "software"
 		fake.SetInfo(info)
 		fake.Fail("CreateProgram", errors.New("the probe measures nothing"))
 		s := newCounter(t, fake)
@@ -129,7 +149,7 @@ func TestResizeCountsFromTheNextCapture(t *testing.T) {
 		_, err := s.capture(2)
 		require.NoError(t, err)
 		s.finish(fake)
-		assert.Equal(t, []uint64{0, 1, 1, 1, 2, 2}, s.read, "software: %v", software)
+		assert.Equal(t, []uint64{0, 1, 1, 1, 2, 2}, s.read, name)
 		assert.Empty(t, s.drops)
 	}
 }

@@ -58,7 +58,7 @@ func newDriver(o Options) (*Driver, error) {
 	d.info = gpu.Info{
 		Vendor:   "raybridge",
 		Renderer: fmt.Sprintf("host device, %s, %d threads", pool.ISA(), pool.Threads()),
-		Version:  fmt.Sprintf("%s on %s", runtime.Version(), runtime.GOARCH), GLSL: "none", Device: gpu.HostDevice, TimestampBits: 64,
+		Version:  fmt.Sprintf("%s on %s", runtime.Version(), runtime.GOARCH), GLSL: "none", Device: gpu.HostDevice, HostMemory: true, TimestampBits: 64,
 		Limits: gpu.Limits{
 			MaxTextureSize: 1 << 15, MaxTextureLayers: many, MaxTextureBufferTexels: many,
 			MaxStorageBlockBytes: math.MaxInt, MaxUniformBlockBytes: math.MaxInt,
