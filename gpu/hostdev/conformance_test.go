@@ -467,6 +467,30 @@ func lenses() map[string]map[string]any {
 	}
 }
 
+// comparePictures returns the depths that two devices find at the pixels to which both give one
+// label, and how many pixels there are.
+func comparePictures(t *testing.T, on [2]*gpu.Thread, s *scene.Scene, attributes map[string]any) (same [][2]float32, pixels int) {
+	t.Helper()
+	var labels, depths [2]*sample.Image
+	for i, thread := range on {
+		labels[i], depths[i] = photo(t, thread, s, camera.InstanceDefinition, attributes), photo(t, thread, s, camera.DepthDefinition, attributes)
+	}
+	pixels = labels[0].Width * labels[0].Height
+	for i := range pixels {
+		x, y := i%labels[0].Width, i/labels[0].Width
+		at := y*labels[0].Step + 2*x
+		if !bytes.Equal(labels[0].Data[at:at+2], labels[1].Data[at:at+2]) {
+			continue
+		}
+		var pair [2]float32
+		for k, d := range depths {
+			pair[k] = math.Float32frombits(binary.LittleEndian.Uint32(d.Data[y*d.Step+4*x:]))
+		}
+		same = append(same, pair)
+	}
+	return same, pixels
+}
+
 // TestTracedCamerasAgree holds camera.trace with each lens and camera.sun against their shaders:
 // labels, depth where labels are equal, and colours under traced shadows. One scene has all
 // lenses.
@@ -479,24 +503,13 @@ func TestTracedCamerasAgree(t *testing.T) {
 				continue
 			}
 			t.Run(name+" "+lens, func(t *testing.T) {
-				want, got := photo(t, gl, s, camera.InstanceDefinition, attributes), photo(t, host, s, camera.InstanceDefinition, attributes)
-				depth, depthGot := photo(t, gl, s, camera.DepthDefinition, attributes), photo(t, host, s, camera.DepthDefinition, attributes)
-				labels, depths := 0, 0
-				for i := range want.Width * want.Height {
-					x, y := i%want.Width, i/want.Width
-					at := y*want.Step + 2*x
-					if !bytes.Equal(want.Data[at:at+2], got.Data[at:at+2]) {
-						labels++
-						continue
-					}
-					at = y*depth.Step + 4*x
-					a := math.Float32frombits(binary.LittleEndian.Uint32(depth.Data[at:]))
-					b := math.Float32frombits(binary.LittleEndian.Uint32(depthGot.Data[at:]))
-					if !near(a, b) {
+				same, pixels := comparePictures(t, [2]*gpu.Thread{gl, host}, s, attributes)
+				labels, depths := pixels-len(same), 0
+				for _, d := range same {
+					if !near(d[0], d[1]) {
 						depths++
 					}
 				}
-				pixels := want.Width * want.Height
 				t.Logf("%d pixels, %d labels and %d depths differ", pixels, labels, depths)
 				assert.LessOrEqual(t, labels, pixels/1000)
 				assert.LessOrEqual(t, depths, pixels/1000)
