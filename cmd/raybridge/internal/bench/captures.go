@@ -37,7 +37,7 @@ func Camera(ctx context.Context, config Config, report *Report) error {
 	const all = "rgb_depth_semantic_instance"
 	b := sensorBench[pictureCase]{"camera", []pictureCase{
 		{640, 480, all, fourPictures}, {1280, 720, all, fourPictures},
-		{640, 480, "rgb", fourPictures[:1]}, {1280, 720, "rgb", fourPictures[:1]},
+		{640, 480, "rgb_depth_semantic", fourPictures[:3]}, {640, 480, "rgb", fourPictures[:1]}, {1280, 720, "rgb", fourPictures[:1]},
 	}, (*stage).pictures}
 	return b.run(ctx, config, report)
 }
