@@ -49,6 +49,40 @@ typedef struct {
     float slope, units; // glPolygonOffset
 } layer;
 
+// patches are the tiles of a map of the sun, kept with its memory: most have nothing in one drawing
+// and in the next.
+typedef struct {
+    uint32_t count;
+    uint64_t drawings; // what has written the map
+    uint8_t *blank;    // of each tile: it is as a cleared one
+    uint8_t *changed;  // of each tile: by the last drawing
+} patches;
+
+static const char patches_key;
+
+static void patches_drop(void *data) {
+    patches *p = data;
+    free(p->blank);
+    free(p->changed);
+    free(p);
+}
+
+// patches_of returns those of a map that is about to be drawn; NULL for no memory.
+static patches *patches_of(hd_memory *map, uint32_t count) {
+    hd_derived *kept = hd_derive(map, &patches_key);
+    patches *p = kept ? kept->data : NULL;
+    if (p && p->count != count) patches_drop(p), kept->data = p = NULL;
+    if (!p && kept && (p = calloc(1, sizeof *p))) {
+        p->count = count, p->blank = calloc(count, 1), p->changed = calloc(count, 1);
+        if (p->blank && p->changed) kept->data = p, kept->drop = patches_drop;
+        else patches_drop(p), p = NULL;
+    }
+    if (!p) return NULL;
+    if (kept->lo < kept->hi) memset(p->blank, 0, count), p->drawings++; // something else has written it
+    p->drawings++;
+    return p;
+}
+
 // raster is a picture that is drawn, and its memory, which is kept from one to the next.
 typedef struct {
     int width, height, tiles_x, tiles_y;
@@ -56,6 +90,7 @@ typedef struct {
     int cleared;                   // what was there doesn't count
     uint32_t *ids;                 // two words a pixel
     float *depth;
+    patches *patches;              // of a map of the sun
     uint32_t blank[2];             // the ids of a cleared picture
     layer *layers;
     uint32_t layer_count, layer_room, groups;
@@ -513,6 +548,12 @@ INLINE void draw_tile_of(raster *r, tile *t, uint32_t number, int sun) {
     tile_at(t, number, r->tiles_x, r->width, r->height);
     uint32_t count = 0;
     for (int k = 0; k < CHUNKS; k++) count += r->chunks[k].tiles[number].count;
+    if (sun) {
+        uint8_t *blank = &r->patches->blank[number], was = *blank;
+        *blank = count ? 0 : was | (uint8_t)r->cleared;
+        r->patches->changed[number] = count || was != *blank;
+        if (!r->patches->changed[number]) return;
+    }
     if (r->cleared) {
         float far = sun ? 1 : 0;
         for (int i = 0; i < TILE_PIXELS; i++) t->depth[i] = far;
@@ -577,6 +618,7 @@ static void draw_block(void *data, hd_worker *w, uint32_t i) {
 static int raster_begin(raster *r, hd_work *w, const hd_target *to, int sun) {
     if (!to->depth || to->reversed == sun || (!sun && (to->colors != 1 || to->color[0]->format != HD_RG32UI)))
         return hd_fail(w, "this draws ids with reversed depth, or depth of the sun alone");
+    if (sun && to->depth->layers > 1) return hd_fail(w, "a map of the sun has one layer, and this has %d", to->depth->layers);
     r->width = to->depth->width, r->height = to->depth->height, r->sun = sun, r->cleared = 0, r->failed = 0;
     r->tiles_x = (r->width + TILE - 1) / TILE, r->tiles_y = (r->height + TILE - 1) / TILE;
     r->depth = (float *)(to->depth->memory->bytes + to->depth->level[0]) + (size_t)to->layer * (size_t)r->width * (size_t)r->height;
@@ -590,7 +632,8 @@ static int raster_begin(raster *r, hd_work *w, const hd_target *to, int sun) {
         memset(lists + r->tile_room, 0, (tiles - r->tile_room) * sizeof *lists);
     }
     if (tiles > r->tile_room) r->tile_room = tiles;
-    return 1;
+    r->patches = sun ? patches_of(to->depth->memory, tiles) : NULL;
+    return !sun || r->patches ? 1 : hd_fail(w, "no memory for %u tiles", tiles);
 }
 
 // raster_add adds a draw, or a clear, to a picture.

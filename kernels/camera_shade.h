@@ -44,7 +44,7 @@ typedef struct {
 
 // facts are what a triangle gives to all its pixels. d is a pixel's direction.
 typedef struct {
-    uint32_t triangle, frame;           // as visible has them
+    uint32_t frame;                     // as visible has it
     float plane[3], u[3], v[3];         // times d: the products of the rows with the ray
     float over, u0, v0;                 // reach is over / plane.d, u is u0 + reach * u.d
     float nearest, farthest;
@@ -58,6 +58,15 @@ typedef struct {
     int changes;
     const float *since;                 // rows of lib/flow.glsl
 } facts;
+
+// knowledge is what is known of some triangles of a tile. Whose facts stand at a place is listed
+// apart, so that a tile begins by forgetting the list alone.
+typedef struct {
+    struct known {
+        uint32_t triangle, frame; // as visible has them, triangle 0 for none
+    } of[KNOWN];
+    facts facts[KNOWN];
+} knowledge;
 
 static void octahedral(uint32_t code, float n[3]) {
     float x = (float)(int16_t)(code & 0xffff) / 32767.0f, y = (float)(int16_t)(code >> 16) / 32767.0f;
@@ -130,7 +139,7 @@ static void learn(const shading *s, uint32_t triangle, uint32_t frame, facts *t)
     const float(*f)[4] = (const float(*)[4])(s->frames + 24 * (size_t)frame);
     const float *rows = s->t.planes + 12 * n, *p = s->t.vertices + 12 * n;
     const uint32_t *a = s->t.attributes + 12 * n;
-    t->triangle = triangle, t->frame = frame;
+    t->frame = frame;
     t->label = frame ? s->t.movers[8 * (size_t)(frame - 1) + 1] : a[7];
     if (!s->points) return;
     float to[3];
@@ -246,7 +255,7 @@ INLINE void point_of(const shading *s, const facts *t, vm on, seen *h, int first
 }
 
 // find finds the points of the triangles that the pixels show, one triangle after the other.
-INLINE void find(const shading *s, vi triangle, vi frame, seen *h, facts *memory) {
+INLINE void find(const shading *s, vi triangle, vi frame, seen *h, knowledge *memory) {
     vf zero = v_set(0), one = v_set(1.0f);
     h->some = m_not(i_eq(triangle, i_set(0)));
     h->one = -1, h->painted = m_first(0);
@@ -264,8 +273,13 @@ INLINE void find(const shading *s, vi triangle, vi frame, seen *h, facts *memory
         uint32_t next = (uint32_t)triangle[l], of = (uint32_t)frame[l];
         vm on = i_eq(triangle, i_set((int32_t)next)) & i_eq(frame, i_set((int32_t)of));
         left &= ~m_bits(on);
-        facts *t = &memory[(next ^ of * 77) % KNOWN];
-        if (t->triangle != next || t->frame != of) learn(s, next, of, t);
+        uint32_t place = (next ^ of * 77) % KNOWN;
+        struct known *known = &memory->of[place];
+        facts *t = &memory->facts[place];
+        if (known->triangle != next || known->frame != of) {
+            *known = (struct known){next, of};
+            learn(s, next, of, t);
+        }
         if (first) {
             h->one = (int32_t)t->material;
             point_of(s, t, on, h, 1);
@@ -289,6 +303,8 @@ typedef struct relief {
     const hd_texture *map;
     float *range;
     int across;
+    uint64_t drawings;      // of the map's patches, when the ranges were made
+    const patches *patches; // those that have changed since; NULL for all
 } relief;
 
 static const char relief_key;
@@ -298,6 +314,16 @@ static void relief_drop(void *data) {
     free(data);
 }
 
+// stays tells whether a block and the texels around it are in tiles that haven't changed.
+static int stays(const relief *r, int x, int y) {
+    int across = (r->map->width + TILE - 1) / TILE, down = (r->map->height + TILE - 1) / TILE;
+    x = x * REGION / TILE, y = y * REGION / TILE;
+    for (int v = y > 0 ? y - 1 : 0; v <= y + 1 && v < down; v++)
+        for (int u = x > 0 ? x - 1 : 0; u <= x + 1 && u < across; u++)
+            if (r->patches->changed[v * across + u]) return 0;
+    return 1;
+}
+
 // relief_block makes a row of blocks.
 static void relief_block(void *data, hd_worker *w, uint32_t row) {
     (void)w;
@@ -305,6 +331,7 @@ static void relief_block(void *data, hd_worker *w, uint32_t row) {
     int width = r->map->width, height = r->map->height;
     const float *texels = (const float *)(r->map->memory->bytes + r->map->level[0]);
     for (int b = 0; b < r->across; b++) {
+        if (r->patches && stays(r, b, (int)row)) continue;
         vf least = v_set(INFINITY), most = v_set(-INFINITY);
         int left = b > 0 ? b * REGION - 1 : 0, right = (b + 1 < r->across ? (b + 1) * REGION + 1 : width) - LANES; // of the outermost vectors
         for (int y = (int)row * REGION - 1; y <= (int)(row + 1) * REGION; y++) {
@@ -337,6 +364,10 @@ static const relief *relief_of(hd_pool *p, hd_work *w, const hd_texture *map) {
         return NULL;
     }
     r->map = map, r->across = across;
+    const hd_derived *drawn = hd_derive(map->memory, &patches_key);
+    const patches *now = drawn ? drawn->data : NULL;
+    r->patches = now && drawn->lo >= drawn->hi && kept->data && r->drawings + 1 == now->drawings ? now : NULL;
+    r->drawings = now ? now->drawings : 0;
     hd_parallel(p, relief_block, r, (uint32_t)down);
     kept->data = r, kept->drop = relief_drop, kept->lo = kept->hi = 0;
     return r;
@@ -778,7 +809,7 @@ INLINE void write_flow(const shading *s, const seen *h, int x0, int y0) {
 }
 
 // look finds what the pixels of a tile from at on see, and asks for what it takes to shade them.
-INLINE void look(const shading *s, const tile *t, int at, seen *h, facts *memory) {
+INLINE void look(const shading *s, const tile *t, int at, seen *h, knowledge *memory) {
     vi last_x = i_set(s->seen_width - 1), last_y = i_set(s->seen_height - 1);
     h->x = (i_ramp() & 3) + (t->x + left_of(at)), h->y = (i_ramp() >> 2) + (t->y + top_of(at));
     h->x = i_sel(i_lt(h->x, last_x), h->x, last_x), h->y = i_sel(i_lt(h->y, last_y), h->y, last_y);
@@ -797,8 +828,8 @@ INLINE int next_in(const tile *t, int at) {
 
 // shade_tile makes the pictures of a tile whose points see what it has. Colours of several
 // points a pixel are gathered in light. While some pixels are shaded, the next ones' texels come.
-INLINE void shade_tile(const shading *s, tile *t, facts *memory, float (*light)[TILE_PIXELS]) {
-    for (int i = 0; i < KNOWN; i++) memory[i].triangle = 0;
+INLINE void shade_tile(const shading *s, tile *t, knowledge *memory, float (*light)[TILE_PIXELS]) {
+    memset(memory->of, 0, sizeof memory->of);
     seen pixels[2];
     int at = next_in(t, 0), turn = 0;
     look(s, t, at, &pixels[0], memory);
@@ -844,7 +875,7 @@ static void shade_block(void *data, hd_worker *w, uint32_t i) {
     struct memory {
         tile tile;
         float light[3][TILE_PIXELS];
-        facts facts[KNOWN];
+        knowledge known;
     } *m = hd_scratch(w, sizeof *m);
     if (!m) {
         __atomic_store_n(&s->failed, 1, __ATOMIC_RELAXED);
@@ -859,7 +890,7 @@ static void shade_block(void *data, hd_worker *w, uint32_t i) {
         read_ids(t, s->visible, s->seen_width);
     }
     pad(&m->tile);
-    shade_tile(s, &m->tile, m->facts, m->light);
+    shade_tile(s, &m->tile, &m->known, m->light);
 }
 
 // Dispatches.
@@ -943,8 +974,9 @@ static int camera_shade(hd_pool *p, hd_work *w) {
     shade_state *k = state_of(w, sizeof *k);
     if (!k || !shading_of(&s, p, w)) return 0;
     static const int slots[] = {SLOT_VISIBLE, SLOT_STATIC_SHADOW, SLOT_MOVER_SHADOW};
+    int drawn_here[3];
     for (int i = 0; i < 3; i++) {
-        int some = draws_for(&k->rasters[i], p, w, slots[i], i > 0);
+        int some = drawn_here[i] = draws_for(&k->rasters[i], p, w, slots[i], i > 0);
         if (some < 0) return 0;
         if (!some) continue;
         if (i == 0 && s.tile_width == TILE) s.draws = &k->rasters[i];
@@ -956,6 +988,10 @@ static int camera_shade(hd_pool *p, hd_work *w) {
             const hd_texture *t = c < to->colors ? to->color[c] : to->depth;
             if (t) hd_touch(t->memory, 0, t->memory->size);
         }
+    for (int i = 1; i < 3; i++) { // what is known of the tiles holds
+        hd_derived *drawn = w->sampler[slots[i]] ? hd_derive(w->sampler[slots[i]]->memory, &patches_key) : NULL;
+        if (drawn && drawn_here[i]) drawn->lo = drawn->hi = 0;
+    }
     if (s.light && !s.on[TRACED] &&
         (!(s.static_map = relief_of(p, w, w->sampler[SLOT_STATIC_SHADOW])) || !(s.mover_map = relief_of(p, w, w->sampler[SLOT_MOVER_SHADOW])))) return 0;
     hd_parallel(p, shade_block, &s, (uint32_t)(s.tiles_x * s.tiles_y));
