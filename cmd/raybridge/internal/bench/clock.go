@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/dispatch"
+	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
@@ -22,14 +24,16 @@ type clockCase struct {
 	named
 	rate   simtime.Rate
 	loaded bool
+	shared bool // on a goroutine like any other, beside captures alone
 }
 
 func clockCases() []clockCase {
 	return []clockCase{
-		{named{"idle"}, simtime.Hz(100), false},
-		{named{"loaded"}, simtime.Hz(100), true},
-		{named{"idle_1kHz"}, simtime.Hz(1000), false},
-		{named{"loaded_1kHz"}, simtime.Hz(1000), true},
+		{named: named{"idle"}, rate: simtime.Hz(100)},
+		{named: named{"loaded"}, rate: simtime.Hz(100), loaded: true},
+		{named: named{"idle_1kHz"}, rate: simtime.Hz(1000)},
+		{named: named{"loaded_1kHz"}, rate: simtime.Hz(1000), loaded: true},
+		{named: named{"goroutine_1kHz"}, rate: simtime.Hz(1000), loaded: true, shared: true},
 	}
 }
 
@@ -89,7 +93,7 @@ func clockTime(cfg *Config) (time.Duration, error) {
 func measureClock(ctx context.Context, cfg *Config, k *clockCase, report *Report) (late *lateClock, err error) {
 	late = &lateClock{clockCase: *k}
 	if k.loaded {
-		load, err := startLoad(ctx, cfg, report)
+		load, err := startLoad(ctx, cfg, report, !k.shared)
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +102,7 @@ func measureClock(ctx context.Context, cfg *Config, k *clockCase, report *Report
 	}
 	runtime.GC() // of what was made before
 	for range cfg.Runs {
-		run, err := runClock(ctx, k.rate, cfg.ClockTime)
+		run, err := runClock(ctx, k.rate, cfg.ClockTime, !k.shared)
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +127,7 @@ func (l *lateClock) results() []Result {
 		late, missed, due = late+run.lateByPeriod(), missed+run.missed, due+run.due()
 	}
 	together := fmt.Sprintf("of %d, all runs together", due)
-	what := fmt.Sprintf("%s Hz; thread: %s", l.rate, l.runs[0].thread)
+	what := fmt.Sprintf("%s Hz; thread: %s", l.rate, cmp.Or(l.runs[0].thread, "none of its own"))
 	if l.loaded {
 		what += "; " + l.load
 	}
@@ -147,7 +151,8 @@ The clock is published as in a run, on an OS thread of its own. Lateness is the 
 deadline, start + k / rate, to the call that sends it. A tick is missed when the next was due before it could be
 published. Drift is the median lateness of a run's last tenth less that of its first: deadlines that moved would
 show there. Loaded means that each core has a worker of the dispatcher that turns pictures of 1280x720 from RGB
-to BGR without a pause. A camera of that size captures back to back.`)
+to BGR without a pause. A camera of that size captures back to back. The clock of the case goroutine has no thread of
+its own, and the camera is all the load.`)
 
 // clockRun is one run of a publisher: a tick is one message published. What
 // records is called on the publisher's goroutine and allocates nothing.
@@ -171,7 +176,7 @@ var errClockRecord = errors.New("the clock's publisher and its record differ")
 // runClock publishes a clock up to the first tick at length or beyond, which no
 // timer that is late itself puts off. The publish function takes the lateness; the
 // publisher's own statistics must agree with it.
-func runClock(ctx context.Context, rate simtime.Rate, length time.Duration) (*clockRun, error) {
+func runClock(ctx context.Context, rate simtime.Rate, length time.Duration, ownThread bool) (*clockRun, error) {
 	clock, err := simtime.NewClock(simtime.Config{Source: simtime.System})
 	if err != nil {
 		return nil, err
@@ -181,7 +186,7 @@ func runClock(ctx context.Context, rate simtime.Rate, length time.Duration) (*cl
 	room := rate.IndexAt(simtime.Stamp(length)) + 2
 	r := &clockRun{rate: rate, length: length, stop: stop, deadlines: make([]int64, 0, room), late: make([]time.Duration, 0, room)}
 	publisher, err := simtime.NewClockPublisher(clock, simtime.ClockPublisherConfig{
-		Rate: rate, OwnThread: true, Publish: r.publish, Observe: r.observe, Logger: slog.New(slog.DiscardHandler),
+		Rate: rate, OwnThread: ownThread, Publish: r.publish, Observe: r.observe, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return nil, err
@@ -289,10 +294,10 @@ const loadWidth, loadHeight = 1280, 720
 // clockLoad keeps every core busy until it is closed: workers that convert
 // pictures, a goroutine that gives them some, and a camera that captures.
 type clockLoad struct {
-	dispatcher *dispatch.Dispatcher
-	stage      *stage  // nil without GL
-	rig        *rigged // nil without GL
-	software   bool    // the captures are made by the cores
+	dispatcher *dispatch.Dispatcher // nil where captures are all the load
+	stage      *stage               // nil without GL
+	rig        *rigged              // nil without GL
+	device     string               // its class
 
 	cancel context.CancelFunc
 	group  sync.WaitGroup
@@ -300,20 +305,22 @@ type clockLoad struct {
 }
 
 // startLoad loads the machine; when it returns, the camera's shaders are compiled.
-func startLoad(ctx context.Context, cfg *Config, report *Report) (*clockLoad, error) {
+func startLoad(ctx context.Context, cfg *Config, report *Report, converts bool) (*clockLoad, error) {
 	l := &clockLoad{}
 	if err := l.openCamera(ctx, cfg, report); err != nil {
 		return nil, errors.Join(err, l.closeCamera())
 	}
 	ctx, l.cancel = context.WithCancel(ctx)
-	l.dispatcher = dispatch.New(dispatch.Config{Context: ctx, Logger: slog.New(slog.DiscardHandler)})
-	pictures := dispatch.NewTopic(l.dispatcher, "bench", new(swapper).publish, dispatch.TopicConfig{})
-	l.group.Go(func() {
-		picture := newPicture()
-		for ctx.Err() == nil {
-			pictures.TryQueue(picture) // waits while the queue is full, until ctx ends
-		}
-	})
+	if converts {
+		l.dispatcher = dispatch.New(dispatch.Config{Context: ctx, Logger: slog.New(slog.DiscardHandler)})
+		pictures := dispatch.NewTopic(l.dispatcher, "bench", new(swapper).publish, dispatch.TopicConfig{})
+		l.group.Go(func() {
+			picture := newPicture()
+			for ctx.Err() == nil {
+				pictures.TryQueue(picture) // waits while the queue is full, until ctx ends
+			}
+		})
+	}
 	if l.rig != nil {
 		l.group.Go(func() {
 			for ctx.Err() == nil && l.failed == nil {
@@ -331,7 +338,8 @@ func (l *clockLoad) openCamera(ctx context.Context, cfg *Config, report *Report)
 	if cfg.GL == nil {
 		return nil
 	}
-	l.software = cfg.GL.Info().Software
+	info := cfg.GL.Info()
+	l.device = info.Class()
 	var err error
 	if l.stage, err = openStage(ctx, cfg, sensorTriangles); err != nil {
 		return err
@@ -346,12 +354,15 @@ func (l *clockLoad) openCamera(ctx context.Context, cfg *Config, report *Report)
 
 // describe says what the load is.
 func (l *clockLoad) describe() string {
-	text := fmt.Sprintf("%d workers converting", min(runtime.GOMAXPROCS(0), runtime.NumCPU()))
-	switch {
-	case l.rig == nil:
+	text := "no workers"
+	if l.dispatcher != nil {
+		text = fmt.Sprintf("%d workers converting", min(runtime.GOMAXPROCS(0), runtime.NumCPU()))
+	}
+	switch l.device {
+	case "":
 		return text + ", no OpenGL"
-	case l.software:
-		return text + ", software GL rendering"
+	case "software", gpu.HostDevice:
+		return text + ", a camera on the same cores: " + l.device
 	}
 	return text + "; the camera is the GPU's load, not the cores'"
 }
@@ -359,7 +370,10 @@ func (l *clockLoad) describe() string {
 // close ends the load, and returns what kept the camera from capturing.
 func (l *clockLoad) close() error {
 	l.cancel()
-	err := l.dispatcher.Close(context.Background())
+	var err error
+	if l.dispatcher != nil {
+		err = l.dispatcher.Close(context.Background())
+	}
 	l.group.Wait()
 	return errors.Join(err, l.failed, l.closeCamera())
 }

@@ -23,7 +23,7 @@ func TestClock(t *testing.T) {
 	var r bench.Report
 	c := bench.Config{ClockTime: 60 * time.Millisecond, Runs: 2}
 	require.NoError(t, bench.Clock(context.Background(), c, &r))
-	periods := map[string]float64{"idle": 10, "loaded": 10, "idle_1kHz": 1, "loaded_1kHz": 1}
+	periods := map[string]float64{"idle": 10, "loaded": 10, "idle_1kHz": 1, "loaded_1kHz": 1, "goroutine_1kHz": 1}
 	byCase := map[string]map[string]float64{}
 	for _, f := range figures(t, &r) {
 		assert.Equal(t, clockUnits[f.Name], f.Unit, f.Name)
@@ -44,12 +44,12 @@ func TestClock(t *testing.T) {
 	}
 	var text strings.Builder
 	require.NoError(t, r.WriteText(&text))
-	for _, want := range []string{"100 Hz; thread: ", "1000 Hz", "workers converting, no OpenGL", "Drift is the median"} {
+	for _, want := range []string{"100 Hz; thread: ", "1000 Hz", "workers converting, no OpenGL", "none of its own; no workers", "Drift is the median"} {
 		assert.Contains(t, text.String(), want)
 	}
 	require.Len(t, r.Charts, 4, "lateness over time and its histogram, for two rates")
 	for i := range r.Charts {
-		require.Len(t, r.Charts[i].Series, 2, "idle and loaded")
+		require.Len(t, r.Charts[i].Series, 2+i/2, "idle and loaded, and at 1 kHz a goroutine")
 		for _, s := range r.Charts[i].Series {
 			assert.NotEmpty(t, s.X)
 			assert.Len(t, s.Y, len(s.X))

@@ -233,7 +233,7 @@ func TestClockBesideACamera(t *testing.T) {
 	require.Len(t, r.Scenes, 1)
 	require.NotEmpty(t, r.Results)
 	if c.GL.Info().Software {
-		assert.Contains(t, r.Results[0].Note, "software GL rendering")
+		assert.Contains(t, r.Results[0].Note, "a camera on the same cores: software")
 	} else {
 		assert.Contains(t, r.Results[0].Note, "the camera is the GPU's load")
 	}
