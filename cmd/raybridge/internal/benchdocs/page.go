@@ -111,7 +111,12 @@ func measured(figures []bench.Figure) string {
 	}
 	m := figures[0].Machine
 	least, most := math.MaxInt, 0
+	var devices []string
 	for i := range figures {
+		name, _, _ := strings.Cut(figures[i].Machine.Device, ";")
+		if name != "" && !slices.Contains(devices, name) {
+			devices = append(devices, name)
+		}
 		n := len(figures[i].Runs)
 		least, most = min(least, n), max(most, n)
 		m.LoadBefore, m.LoadAfter = max(m.LoadBefore, figures[i].Machine.LoadBefore), max(m.LoadAfter, figures[i].Machine.LoadAfter)
@@ -124,9 +129,8 @@ func measured(figures []bench.Figure) string {
 	if m.Flags != "" {
 		flags = " with " + m.Flags
 	}
-	if m.Device != "" {
-		name, _, _ := strings.Cut(m.Device, ";")
-		device = fmt.Sprintf(" Device: %s.", name)
+	if len(devices) > 0 {
+		device = fmt.Sprintf(" Device: %s.", strings.Join(devices, "; "))
 	}
 	if m.LoadBefore >= 0 {
 		load = fmt.Sprintf(" Load: %.2f before, %.2f after.", m.LoadBefore, m.LoadAfter)

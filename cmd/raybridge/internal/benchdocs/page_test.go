@@ -84,6 +84,12 @@ func TestBusyMachineIsSaid(t *testing.T) {
 	assert.Contains(t, measured([]bench.Figure{figure("a", "c", "s", 1), f}), "Load: 3.00 before, 1.50 after. **Other programs were running.**")
 }
 
+func TestEachDeviceIsSaid(t *testing.T) {
+	f := figure("a", "b", "s", 1)
+	f.Machine.Device = "host device, avx2; 4.5"
+	assert.Contains(t, measured([]bench.Figure{figure("a", "c", "s", 1), f, f}), "Device: beads (256 bits); host device, avx2. ")
+}
+
 func TestCell(t *testing.T) {
 	for _, k := range []struct {
 		unit string
