@@ -81,19 +81,20 @@ const (
 	uniformRange   = 100.0 // metres
 )
 
-func scanCases() (list []scanCase) {
-	for _, preset := range []string{"VelodyneVLP16", "VelodyneVLS128"} {
-		d, _ := lidar.Preset(preset) // one that isn't there is refused by the sensor
-		list = append(list, scanCase{named{preset}, d, map[string]any{"preset": preset}})
-	}
-	return append(list, scanCase{
+func presetCase(preset string) scanCase {
+	d, _ := lidar.Preset(preset) // one that isn't there is refused by the sensor
+	return scanCase{named{preset}, d, map[string]any{"preset": preset}}
+}
+
+func scanCases() []scanCase {
+	return []scanCase{presetCase("VelodyneVLP16"), presetCase("VelodyneVLS128"), {
 		named:  named{fmt.Sprintf("uniform_%dx%d", uniformColumns, uniformLasers)},
 		device: lidar.UniformDevice(uniformLasers, uniformColumns, uniformFov, -uniformFov, 360),
 		settings: map[string]any{
 			"preset": lidar.Uniform, "channels": uniformLasers, "columns": uniformColumns,
 			"upper_fov": uniformFov, "lower_fov": -uniformFov, "range": uniformRange,
 		},
-	})
+	}}
 }
 
 // Lidar measures lidar.rays_per_s: the rays of complete scans over the wall time

@@ -93,6 +93,7 @@ func (d *Dump) triangles(st *stage) {
 	put(d, "triangles.f32", shape(n, 3, 3), "corners of each triangle: x, y, z in metres", t.corners)
 	put(d, "triangle_instances.u32", shape(n), "instance id of each triangle's actor", t.instances)
 	put(d, "triangle_tags.u8", shape(n), "CARLA's semantic tag of each triangle", t.tags)
+	put(d, "triangle_movers.u8", shape(n), "1 where the triangle's actor moves, as a whole or in parts", t.movers)
 	if t.holes {
 		put(d, "triangle_cutouts.u8", shape(n), "1 where a texture's alpha may cut holes, which rays pass through", t.cut)
 	}
@@ -251,6 +252,7 @@ To compare another ray caster, trace rays.f32 against triangles.f32, from the lo
 Both sides of a triangle count. Compare the distances with ranges.f32. A hit beyond the limits isn't a hit here.
 Both should agree within 1 mm + 1e-5 of the range, except where a ray passes within a
 fraction of a millimetre of an edge. Where there is a file triangle_cutouts.u8, its triangles have holes.
+Triangles with 1 in triangle_movers.u8 move with the others of their id in triangle_instances.u32.
 The rays of a camera are rays_WIDTHxHEIGHT.f32. A depth is the distance along the ray times the
 cosine between the ray and the optical axis, which is (%.9f, %.9f, %.9f).
 

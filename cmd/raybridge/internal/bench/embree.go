@@ -7,14 +7,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"image"
 	"maps"
+	"math"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/go-gl/mathgl/mgl32"
+
+	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors/lidar"
 )
 
@@ -23,6 +29,7 @@ type beside struct {
 	scan      scanCase
 	rolling   bool
 	triangles int
+	cutouts   bool // a tenth of them have holes
 }
 
 func (b beside) title() string {
@@ -30,14 +37,23 @@ func (b beside) title() string {
 	if b.rolling {
 		window = "rolling"
 	}
-	return fmt.Sprintf("%s_%s_%d", b.scan.name, window, b.triangles)
+	return fmt.Sprintf("%s_%s_%d", b.scan.name, window, b.triangles) + setSuffix(b.cutouts)
 }
 
-// besides lists the cases; Quick measures the first two.
-func besides() (list []beside) {
+// setSuffix ends the names of a set's cases.
+func setSuffix(cutouts bool) string {
+	if cutouts {
+		return "_cutouts"
+	}
+	return ""
+}
+
+// besides lists a set of cases. SVL's Lidar64 has the elevations of a Velodyne HDL-64E.
+func besides(cutouts bool) (list []beside) {
 	for _, triangles := range []int{sensorTriangles, bvhTriangles} {
-		for _, scan := range scanCases()[1:] {
-			list = append(list, beside{scan, false, triangles}, beside{scan, true, triangles})
+		for _, preset := range []string{"VelodyneVLS128", "Lidar64"} {
+			scan := presetCase(preset)
+			list = append(list, beside{scan, false, triangles, cutouts}, beside{scan, true, triangles, cutouts})
 		}
 	}
 	return list
@@ -45,7 +61,10 @@ func besides() (list []beside) {
 
 var embreeMethod = strings.TrimSpace(`
 embree: rays by the CPU time of all threads, with all fields, noise and drop-off. Embree finds the nearest hit of the same rays,
-right after. The rays of a rolling scan are those of a still one there. Ranges are compared without noise and drop-off.`)
+right after, with the instruction set of --isa. It has what stands and each actor that moves as instances. The rays of a rolling
+scan are those of a still one there. Ranges are compared without noise and drop-off. In cutouts every tenth triangle has holes.
+Embree sees these triangles as solid, which is less work: its rays end where raybridge's continue. Ranges aren't compared there.
+A geometric mean is that of all cases of a set, run by run.`)
 
 // Embree measures lidars by CPU time, and Embree beside them, by the program Beside of the
 // configuration. A missing program is an error that wraps ErrConfig. It appends to the report.
@@ -57,8 +76,8 @@ func Embree(ctx context.Context, config Config, report *Report) error {
 	if _, err := exec.LookPath(cfg.Beside); err != nil {
 		return fmt.Errorf("%w: no program of Embree at %q: make bench WHAT=embree builds it: %w", ErrConfig, cfg.Beside, err)
 	}
-	cases := besides()
-	if cfg.Quick {
+	cases := append(besides(false), besides(true)...)
+	if cfg.Quick && len(cfg.Cases) == 0 { // the first two
 		cases = cases[:2]
 	}
 	if cases, err = wanted(&cfg, cases); err != nil {
@@ -70,9 +89,71 @@ func Embree(ctx context.Context, config Config, report *Report) error {
 		return err
 	})
 	if err == nil {
+		report.addFigures(append(means(report.Results, false), means(report.Results, true)...))
 		report.explain(embreeMethod)
 	}
 	return err
+}
+
+// means returns the geometric means of a set's ratios, run by run. It returns none of ratios that
+// a case of the set lacks.
+func means(results []Result, cutouts bool) (rows []Result) {
+	set := besides(cutouts)
+ratios:
+	for _, name := range []string{"lidar.ratio_to_rtcIntersect1", "lidar.ratio_to_rtcIntersect16"} {
+		mean := Result{name, "geometric_mean" + setSuffix(cutouts), "times", nil, fmt.Sprintf("of %d cases", len(set))}
+		for _, b := range set {
+			i := slices.IndexFunc(results, func(r Result) bool { return r.Name == name && r.Case == b.title() })
+			if i < 0 {
+				continue ratios
+			}
+			if mean.Runs == nil {
+				mean.Runs = slices.Repeat([]float64{1}, len(results[i].Runs))
+			}
+			for run, v := range results[i].Runs {
+				mean.Runs[run] *= math.Pow(v, 1/float64(len(set)))
+			}
+		}
+		rows = append(rows, mean)
+	}
+	return rows
+}
+
+// cutOut gives every tenth triangle of a scene's meshes a chessboard of holes. Many of a city's
+// meshes have no texture, so all get texture coordinates, a metre to the unit.
+func cutOut(s *scene.Scene) {
+	board := image.NewNRGBA(image.Rect(0, 0, 64, 64))
+	for i := range board.Pix {
+		board.Pix[i] = 255
+		if x, y := i/4%64, i/256; i%4 == 3 && (x/8+y/8)%2 == 0 {
+			board.Pix[i] = 0
+		}
+	}
+	holes := len(s.Materials)
+	s.Materials = append(s.Materials, scene.Material{
+		Name: "holes", BaseColor: mgl32.Vec4{1, 1, 1, 1}, BaseColorTexture: len(s.Textures), Roughness: 1,
+		MetalRoughTexture: scene.NoTexture, EmissiveTexture: scene.NoTexture,
+		AlphaMode: scene.AlphaMask, AlphaCutoff: 0.5, Reflectance: 0.5,
+	})
+	s.Textures = append(s.Textures, scene.Texture{Name: "holes", Image: board})
+	n := 0
+	for i := range s.Meshes {
+		m := &s.Meshes[i]
+		var groups []scene.Group
+		for _, g := range m.Groups {
+			for first := g.First; first < g.First+g.Count; first += 3 {
+				material := g.Material
+				if n++; n%10 == 0 {
+					material = holes
+				}
+				groups = append(groups, scene.Group{First: first, Count: 3, Material: material})
+			}
+		}
+		m.Groups, m.UVs = groups, nil
+		for _, p := range m.Positions {
+			m.UVs = append(m.UVs, mgl32.Vec2{p[0] + p[2], p[1] + p[2]})
+		}
+	}
 }
 
 func (b *beside) measure(ctx context.Context, config *Config) (rows []Result, err error) {
@@ -85,6 +166,15 @@ func (b *beside) measure(ctx context.Context, config *Config) (rows []Result, er
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	if cfg.Dump, err = NewDump(dir); err != nil {
 		return nil, err
+	}
+	if load := cfg.Source.Load; b.cutouts {
+		cfg.Source.Load = func(ctx context.Context, triangles int) (*scene.Scene, error) {
+			s, err := load(ctx, triangles)
+			if err == nil {
+				cutOut(s)
+			}
+			return s, err
+		}
 	}
 	st, err := openStage(ctx, &cfg, b.triangles)
 	if err != nil {
@@ -115,7 +205,7 @@ func (b *beside) measure(ctx context.Context, config *Config) (rows []Result, er
 	rows = append([]Result{{"lidar.rays_per_cpu_s", b.title(), "rays/CPU s", times(rays, rates), "all fields"}}, theirs...)
 	for _, f := range theirs {
 		if of, ok := strings.CutSuffix(f.Name, ".rays_per_cpu_s"); ok && len(f.Runs) == len(rates) {
-			rows = append(rows, Result{"lidar.ratio_to_" + of, b.title(), "times " + of, ratios(rows[0].Runs, f.Runs), "by CPU time"})
+			rows = append(rows, Result{"lidar.ratio_to_" + of, b.title(), "times", ratios(rows[0].Runs, f.Runs), "by CPU time"})
 		}
 	}
 	return rows, nil
@@ -155,7 +245,11 @@ func cpuTime() time.Duration {
 // embree runs the program, whose lines of figures are "figure NAME VALUE".
 func (b *beside) embree(ctx context.Context, cfg *Config, dir string) (rows []Result, err error) {
 	seconds := strconv.FormatFloat(cfg.RunTime.Seconds(), 'f', -1, 64)
-	cmd := exec.CommandContext(ctx, cfg.Beside, dir, "", strconv.Itoa(cfg.Runs), seconds)
+	device := "" // has the widest instruction set
+	if named := []string{"avx512", "avx2", "sse2"}; slices.Contains(named, cfg.ISA) {
+		device = "isa=" + cfg.ISA
+	}
+	cmd := exec.CommandContext(ctx, cfg.Beside, dir, "", strconv.Itoa(cfg.Runs), seconds, device)
 	cmd.Env = append(os.Environ(), "OMP_WAIT_POLICY=passive") // a thread that waits takes no CPU time
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()

@@ -4,6 +4,9 @@ package bench
 
 import (
 	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,18 +17,26 @@ import (
 	"github.com/raybridge/raybridge/scene/scenetest"
 )
 
-// TestEmbree: a script that finds a dump and prints figures stands for the program of Embree.
-func TestEmbree(t *testing.T) {
+// besideSoup measures 600 triangles, of which 200 move, as shortly as can be.
+func besideSoup(t *testing.T, program, name string) Config {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("takes seconds; runs without -short")
 	}
 	source := Source{Name: "soup", Sized: true, Load: func(context.Context, int) (*scene.Scene, error) { return scenetest.Soup(3, 600, true), nil }}
-	c := Config{Source: source, GL: gputest.Thread(t), Runs: 1, RunTime: 1, Cases: []string{"uniform_1800x64_rolling_100000"}, Beside: script(t, `
+	return Config{Source: source, GL: gputest.Thread(t), Runs: 1, RunTime: 1, Cases: []string{name}, Beside: program}
+}
+
+// TestEmbree: a script that finds a dump and prints figures stands for the program of Embree.
+func TestEmbree(t *testing.T) {
+	c := besideSoup(t, script(t, `
 [ -s "$1/rays$2.f32" ] && [ -s "$1/triangles.f32" ] || { echo "no dump" >&2; exit 1; }
+[ "$5" = isa=avx2 ] && [ ! -e "$1/triangle_cutouts.u8" ] || { echo "called with $*" >&2; exit 1; }
 echo 600 triangles
 echo figure embree.agree_percent 99.5
 echo figure rtcIntersect1.rays_per_cpu_s 2000
-`)}
+`), "Lidar64_rolling_100000")
+	c.ISA = "avx2"
 	var r Report
 	require.NoError(t, Embree(t.Context(), c, &r))
 	require.Len(t, r.Results, 4)
@@ -39,4 +50,69 @@ echo figure rtcIntersect1.rays_per_cpu_s 2000
 	c.Beside = "no/such/program"
 	assert.ErrorIs(t, Embree(t.Context(), c, &r), ErrConfig)
 	assert.ErrorContains(t, Embree(t.Context(), c, &r), "make bench WHAT=embree")
+}
+
+// TestEmbreeCutouts: every tenth triangle of the dump may have holes.
+func TestEmbreeCutouts(t *testing.T) {
+	c := besideSoup(t, script(t, `
+[ $(tr -d '\000' < "$1/triangle_cutouts.u8" | wc -c) = 60 ] && [ "$5" = "" ] || { echo "called with $*" >&2; exit 1; }
+echo figure rtcIntersect1.rays_per_cpu_s 2000
+`), "Lidar64_still_100000_cutouts")
+	var r Report
+	require.NoError(t, Embree(t.Context(), c, &r))
+	require.Len(t, r.Results, 3)
+	assert.Equal(t, c.Cases[0], r.Results[0].Case)
+}
+
+// TestCutOut: half of what a tenth of the triangles covers is a hole.
+func TestCutOut(t *testing.T) {
+	s := scenetest.Soup(3, 600, true)
+	cutOut(s)
+	w, err := scene.Build(t.Context(), s, scene.BuildOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, 600, w.Triangles())
+	m := s.Materials[len(s.Materials)-1]
+	assert.Equal(t, scene.AlphaMask, m.AlphaMode)
+	absent := 0
+	for i, v := range s.Textures[m.BaseColorTexture].Image.Pix {
+		if i%4 == 3 && float32(v)/255 < m.AlphaCutoff {
+			absent++
+		}
+	}
+	assert.Equal(t, 64*64/2, absent)
+}
+
+// TestEmbreeProgram: the program of Embree finds raybridge's ranges, with and without instances.
+func TestEmbreeProgram(t *testing.T) {
+	if _, err := os.Stat("/usr/include/embree3/rtcore.h"); err != nil {
+		t.Skip("no Embree to build its program with: ", err)
+	}
+	program := filepath.Join(t.TempDir(), "embree_check")
+	out, err := exec.Command("gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-fopenmp", "-o", program, "testdata/embree_check.c", "-lembree3", "-lm").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for name, prepare := range map[string]string{"200 of them move": ``, "0 of them move": `rm "$1/triangle_movers.u8"`} {
+		c := besideSoup(t, script(t, prepare+`
+"`+program+`" "$@" | tee "$1/said" && grep -q "600 triangles, `+name+`" "$1/said"`), "VelodyneVLS128_still_100000")
+		var r Report
+		require.NoError(t, Embree(t.Context(), c, &r), name)
+		require.Len(t, r.Results, 6)
+		assert.Equal(t, "embree.agree_percent", r.Results[1].Name)
+		assert.Greater(t, r.Results[1].Median(), 99.5, name)
+	}
+}
+
+func TestMeans(t *testing.T) {
+	assert.Len(t, besides(false), 8)
+	for _, cutouts := range []bool{false, true} {
+		var list []Result
+		for i, b := range besides(cutouts) {
+			list = append(list, Result{Name: "lidar.ratio_to_rtcIntersect1", Case: b.title(), Runs: []float64{[]float64{2, 8}[i%2], 3}})
+		}
+		assert.Empty(t, means(list, !cutouts))
+		assert.Empty(t, means(list[1:], cutouts), "a case is missing")
+		rows := means(list, cutouts)
+		require.Len(t, rows, 1)
+		assert.Equal(t, "geometric_mean"+setSuffix(cutouts), rows[0].Case)
+		assert.InDeltaSlice(t, []float64{4, 3}, rows[0].Runs, 1e-9)
+	}
 }

@@ -85,6 +85,9 @@ func checkScan(t *testing.T, c bench.Config, suffix string, stride int) {
 		instances: array[uint32](t, c, "triangle_instances.u32"), tags: array[uint8](t, c, "triangle_tags.u8"),
 	}
 	require.Len(t, soup.corners, 3*600)
+	for i, moves := range array[uint8](t, c, "triangle_movers.u8") {
+		assert.Equal(t, scene.Tag(soup.tags[i]) == scene.TagCar || scene.Tag(soup.tags[i]) == scene.TagPedestrian, moves == 1, "triangle %d", i)
+	}
 	rays, limits := vectors(array[float32](t, c, "rays"+suffix+".f32")), array[float32](t, c, "limits"+suffix+".f32")
 	ranges, instances, tags := array[float32](t, c, "ranges"+suffix+".f32"), array[uint32](t, c, "instances"+suffix+".u32"), array[uint8](t, c, "tags"+suffix+".u8")
 	var byTracer scenetest.Agreement

@@ -111,6 +111,7 @@ func (st *stage) triangles() *triangles {
 		// The second corner's words end in the label; see shaders/lib/scene.glsl.
 		out.add(st.world, i, mgl64.Ident4(), w.Attributes[3*i+1][3])
 	}
+	out.movers = make([]uint8, len(out.tags))
 	packer := scene.NewPacker(w, st.history)
 	cast := packer.Cast(nil, 0)
 	places := packer.Places(nil, cast, 0)
@@ -122,6 +123,7 @@ func (st *stage) triangles() *triangles {
 		label := m.Actor.ID&0xffff | uint32(m.Actor.Parts[m.Part].Tag)<<16
 		for i := m.First; i < m.First+m.Count; i++ {
 			out.add(st.world, i, places[k], label)
+			out.movers = append(out.movers, 1)
 		}
 	}
 	return out
@@ -132,6 +134,7 @@ type triangles struct {
 	corners   []float32 // 9 a triangle
 	instances []uint32
 	tags      []uint8
+	movers    []uint8 // 1 where the actor or a part of it may move
 	cut       []uint8 // 1 where the surface may have holes
 	holes     bool    // some surface may
 }
