@@ -61,9 +61,9 @@ func besides(cutouts bool) (list []beside) {
 
 var embreeMethod = strings.TrimSpace(`
 embree: rays by the CPU time of all threads, with all fields, noise and drop-off. Embree finds the nearest hit of the same rays,
-right after, with the instruction set of --isa. It has what stands and each actor that moves as instances. The rays of a rolling
-scan are those of a still one there. Ranges are compared without noise and drop-off. In cutouts every tenth triangle has holes.
-Embree sees these triangles as solid, which is less work: its rays end where raybridge's continue. Ranges aren't compared there.
+right after, with the instruction set that it chooses itself. It has what stands and each actor that moves as instances. The
+rays of a rolling scan are those of a still one there. Ranges are compared without noise and drop-off. In cutouts a tenth of the
+triangles has holes: plants. Embree sees these triangles as solid, which is less work: its rays end where raybridge's continue. Ranges aren't compared there.
 A geometric mean is that of all cases of a set, run by run.`)
 
 // Embree measures lidars by CPU time, and Embree beside them, by the program Beside of the
@@ -119,8 +119,8 @@ ratios:
 	return rows
 }
 
-// cutOut gives every tenth triangle of a scene's meshes a chessboard of holes. Many of a city's
-// meshes have no texture, so all get texture coordinates, a metre to the unit.
+// cutOut gives a tenth of a scene's triangles a chessboard of holes: trees and other plants, mesh by
+// mesh. Their texture coordinates are a metre to the unit.
 func cutOut(s *scene.Scene) {
 	board := image.NewNRGBA(image.Rect(0, 0, 64, 64))
 	for i := range board.Pix {
@@ -136,20 +136,24 @@ func cutOut(s *scene.Scene) {
 		AlphaMode: scene.AlphaMask, AlphaCutoff: 0.5, Reflectance: 0.5,
 	})
 	s.Textures = append(s.Textures, scene.Texture{Name: "holes", Image: board})
-	n := 0
-	for i := range s.Meshes {
-		m := &s.Meshes[i]
-		var groups []scene.Group
-		for _, g := range m.Groups {
-			for first := g.First; first < g.First+g.Count; first += 3 {
-				material := g.Material
-				if n++; n%10 == 0 {
-					material = holes
-				}
-				groups = append(groups, scene.Group{First: first, Count: 3, Material: material})
+	uses := make([]int, len(s.Meshes))
+	all := 0
+	for i := range s.Actors {
+		for _, p := range s.Actors[i].Parts {
+			all += len(s.Meshes[p.Mesh].Indices) / 3
+			if p.Tag == scene.TagVegetation {
+				uses[p.Mesh]++
 			}
 		}
-		m.Groups, m.UVs = groups, nil
+	}
+	given := 0
+	for i := range s.Meshes {
+		m := &s.Meshes[i]
+		if uses[i] == 0 || given >= all/10 {
+			continue
+		}
+		given += uses[i] * len(m.Indices) / 3
+		m.Groups, m.UVs = []scene.Group{{Count: len(m.Indices), Material: holes}}, nil
 		for _, p := range m.Positions {
 			m.UVs = append(m.UVs, mgl32.Vec2{p[0] + p[2], p[1] + p[2]})
 		}
@@ -245,11 +249,7 @@ func cpuTime() time.Duration {
 // embree runs the program, whose lines of figures are "figure NAME VALUE".
 func (b *beside) embree(ctx context.Context, cfg *Config, dir string) (rows []Result, err error) {
 	seconds := strconv.FormatFloat(cfg.RunTime.Seconds(), 'f', -1, 64)
-	device := "" // has the widest instruction set
-	if named := []string{"avx512", "avx2", "sse2"}; slices.Contains(named, cfg.ISA) {
-		device = "isa=" + cfg.ISA
-	}
-	cmd := exec.CommandContext(ctx, cfg.Beside, dir, "", strconv.Itoa(cfg.Runs), seconds, device)
+	cmd := exec.CommandContext(ctx, cfg.Beside, dir, "", strconv.Itoa(cfg.Runs), seconds)
 	cmd.Env = append(os.Environ(), "OMP_WAIT_POLICY=passive") // a thread that waits takes no CPU time
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()

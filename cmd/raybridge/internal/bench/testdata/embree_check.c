@@ -5,7 +5,7 @@
 //   apt-get install gcc libembree-dev
 //   gcc -O3 -march=native -fopenmp -o embree_check embree_check.c -lembree3 -lm
 //   ./embree_check DIR                   the dump's first lidar
-//   ./embree_check DIR _VelodyneVLS128 [RUNS [SECONDS [CONFIG]]]   another one; CONFIG as isa=avx2
+//   ./embree_check DIR _VelodyneVLS128 [RUNS [SECONDS]]   another one
 #include <embree3/rtcore.h>
 #include <math.h>
 #include <omp.h>
@@ -209,7 +209,7 @@ static double compare(const char *name, const float *ours, const Work *w) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 2) { fprintf(stderr, "usage: %s DIR [SUFFIX [RUNS [SECONDS [CONFIG]]]]\n", argv[0]); return 2; }
+    if (argc < 2) { fprintf(stderr, "usage: %s DIR [SUFFIX [RUNS [SECONDS]]]\n", argv[0]); return 2; }
     const char *dir = argv[1], *suffix = argc > 2 ? argv[2] : "";
     if (argc > 3) runs = atoi(argv[3]);
     if (argc > 4) run_seconds = atof(argv[4]);
@@ -225,8 +225,8 @@ int main(int argc, char **argv) {
     w.count = ranges;
     if (corners % 9 || rays != 6 * ranges || limits != 2 * ranges) { fprintf(stderr, "the files don't fit together\n"); return 1; }
     w.found = malloc(ranges * sizeof(float));
-    RTCDevice device = rtcNewDevice(argc > 5 ? argv[5] : NULL);
-    if (!device) { fprintf(stderr, "Embree has no device for %s\n", argc > 5 ? argv[5] : "this processor"); return 1; }
+    RTCDevice device = rtcNewDevice(NULL);
+    if (!device) { fprintf(stderr, "Embree has no device for this processor\n"); return 1; }
     double begun = omp_get_wtime();
     RTCScene scene = build(device, &t);
     printf("%zu triangles, %zu of them move, built in %.3f s\n", t.count, t.count - t.owned[0], omp_get_wtime() - begun);
