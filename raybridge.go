@@ -206,6 +206,9 @@ func Device(name string, host hostdev.Options) (gpu.Opener, error) {
 		if host.Threads < 0 {
 			return nil, fmt.Errorf("host: %d threads: take 1 or more, or 0 for one each core", host.Threads)
 		}
+		if host.CacheDir == "" {
+			host.CacheDir, _ = scene.CacheDir() // without one, each process measures
+		}
 		if name == gpu.HostDevice {
 			return hostdev.Open(host), nil
 		}

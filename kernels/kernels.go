@@ -49,8 +49,8 @@ type Pool struct {
 	threads int
 }
 
-// Open starts threads for an instruction set of ISAs, "" for the widest; 0 threads are as many
-// as the Go program runs at once. An error wraps ErrISA or ErrMemory.
+// Open starts threads for an instruction set of ISAs; 0 threads are as many as the Go program runs
+// at once. An error wraps ErrISA or ErrMemory.
 func Open(isa string, threads int) (*Pool, error) {
 	if threads < 0 {
 		return nil, fmt.Errorf("%d threads: take 1 or more, or 0 for one each core", threads)
@@ -60,7 +60,7 @@ func Open(isa string, threads int) (*Pool, error) {
 	}
 	p := &Pool{threads: threads}
 	for i, name := range ISAs() {
-		if isa == "" || isa == name {
+		if isa == name {
 			p.isa = C.hd_isa_at(C.int(i))
 			break
 		}

@@ -28,7 +28,7 @@ const gpuVariable = "RAYBRIDGE_GPU"
 
 func (f *deviceFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.gpu, "gpu", "", "`DEVICE`: auto (a GPU, else host), host, software, or a number that raybridge gpu lists;\nwithout it "+gpuVariable+", else auto")
-	flags.StringVar(&f.host.ISA, "isa", "", "instruction `SET` of the host device: auto, avx512, avx2, sse2 or neon")
+	flags.StringVar(&f.host.ISA, "isa", "", "instruction `SET` of the host device: auto (the faster of the two widest, measured once),\navx512, avx2, sse2 or neon")
 	flags.IntVar(&f.host.Threads, "threads", 0, "`N` threads of the host device; 0 is one for each core")
 }
 

@@ -6,8 +6,9 @@ import "github.com/raybridge/raybridge/gpu"
 
 // Options choose the threads; without cgo there are none.
 type Options struct {
-	ISA     string
-	Threads int
+	ISA      string
+	Threads  int
+	CacheDir string
 }
 
 // ISAs returns none: without cgo there are no kernels.
