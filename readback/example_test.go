@@ -202,6 +202,46 @@ func ExamplePool_Begin() {
 	// 1 started, 1 full
 }
 
+// Where the GPU's memory is the host's, commands write what is lent, and nothing is copied.
+func ExamplePool_Target() {
+	fake := gputest.NewFake()
+	info := fake.Info()
+	info.HostMemory = true
+	fake.SetInfo(info)
+	thread, err := gpu.Start(fake.Open)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = thread.Close() }()
+	pool, err := readback.New(readback.Config{MaxElements: 3}, func(_ *readback.Capture[struct{}, uint8], l readback.Lease[uint8], _ error) {
+		defer l.Release()
+		fmt.Println(l.Slice())
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer closePool(pool)
+	onThread(thread, func(c *gpu.Ctx) error {
+		target, err := pool.Target(c)
+		if err != nil {
+			return err
+		}
+		// ... dispatch what writes the target; here the host does ...
+		if err := c.WriteBuffer(target, 0, []byte{1, 2, 3}); err != nil {
+			return err
+		}
+		if _, err := pool.Start(c, readback.Buffer(target), 0); err != nil {
+			return err
+		}
+		pool.Poll(c)
+		return nil
+	})
+	pool.Process()
+	// Output: [1 2 3]
+}
+
 // Start returns the capture, for the caller to fill in what belongs to it.
 func ExamplePool_Start() {
 	type pose struct{ X, Y float64 }

@@ -726,7 +726,7 @@ func TestCallSequence(t *testing.T) {
 }
 
 // TestTargetNeedsNoCopy: what is written into a slot's own memory comes back from there, whole or
-// in part, and what an earlier lease still has isn't the target.
+// in part. What an earlier lease still has isn't the target.
 func TestTargetNeedsNoCopy(t *testing.T) {
 	r := newRig(t, readback.Config{Label: "staging", MaxElements: 3, Slots: 2})
 	target := func() (b *gpu.Buffer) {
