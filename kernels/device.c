@@ -227,6 +227,27 @@ static int perform(hd_pool *p, hd_work *w) {
     return ok;
 }
 
+// NICE and SLICE are the threads' own: of how much they give way, and how long they compute in one go
+// where nobody waits. From Linux 6.12 on, a thread with a shorter slice than that, as all others
+// have, needn't wait for its end.
+enum { NICE = 5, SLICE_NS = 50 * 1000 * 1000 };
+
+// give_way lets frame loops come first. A thread that may not change its priority keeps it.
+static void give_way(void) {
+    id_t self = (id_t)syscall(SYS_gettid);
+    setpriority(PRIO_PROCESS, self, NICE);
+#ifdef SYS_sched_setattr
+    struct { // sched_setattr(2)
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t runtime, deadline, period;
+    } set = {.size = 48, .nice = getpriority(PRIO_PROCESS, self), .runtime = SLICE_NS};
+    syscall(SYS_sched_setattr, 0, &set, 0);
+#endif
+}
+
 // settle gives the calling thread what all of the pool have. Denormal numbers, which no sensor
 // measures, would cost a hundred times the others.
 static void settle(void) {
@@ -237,8 +258,7 @@ static void settle(void) {
     __asm__ volatile("mrs %0, fpcr" : "=r"(control));
     __asm__ volatile("msr fpcr, %0" : : "r"(control | (uint64_t)1 << 24));
 #endif
-    // Frame loops come first. A thread that may not lower its priority keeps it.
-    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 5);
+    give_way();
 }
 
 static void *first(void *data) {
