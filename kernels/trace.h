@@ -38,12 +38,11 @@ typedef struct {
     vf t, u, v, normal[3];
 } hit;
 
-// lanes are rays in the frame that is searched, and the nearest hit so far. cut says that its
-// material may be cut out by its alpha.
+// lanes are rays in the frame that is searched, and the nearest hit so far. who has the bits of a
+// ray in the world frame.
 typedef struct {
     vf o[3], d[3], inverse[3], tmin, tmax;
-    vi triangle, mover;
-    vm cut;
+    vi triangle, mover, who[3];
 } lanes;
 
 typedef struct {
@@ -138,9 +137,36 @@ INLINE unsigned enter_boxes(const hd_node *n, const beam *b, float reach, float 
     return f8_le(from, to * 1.0000005f) & ((1u << n->count) - 1);
 }
 
+// refine computes a hit again from the vertices a, b and c relative to the ray, as refine of the
+// shader. That keeps distances exact far from the frame's origin. n becomes the triangle's normal,
+// of any length; normal of the hit stays.
+INLINE void refine(const vf a[3], const vf b[3], const vf c[3], const vf o[3], const vf d[3], hit *h, vf n[3]) {
+    vf e1[3], e2[3], to[3], p[3], pu[3], pv[3];
+    for (int i = 0; i < 3; i++) e1[i] = b[i] - a[i], e2[i] = c[i] - a[i], to[i] = a[i] - o[i];
+    cross(e1, e2, n);
+    h->t = dot(n, to) / dot(n, d);
+    for (int i = 0; i < 3; i++) p[i] = h->t * d[i] - to[i];
+    vf scale = dot(n, n);
+    cross(p, e2, pu);
+    cross(e1, p, pv);
+    h->u = v_min(v_max(dot(pu, n) / scale, v_set(0)), v_set(1.0f));
+    h->v = v_min(v_max(dot(pv, n) / scale, v_set(0)), v_set(1.0f));
+}
+
+// holes are those of the lanes that meet a triangle where its material is cut out by its alpha.
+static __attribute__((noinline)) vm holes(const hd_scene *s, const lanes *r, vm met, int triangle, int mover) {
+    vf corner[3][3], n[3];
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 3; i++) corner[k][i] = v_set(s->t.vertices[12 * (size_t)triangle + 4 * (size_t)k + (size_t)i]);
+    hit h;
+    refine(corner[0], corner[1], corner[2], r->o, r->d, &h, n);
+    return met & cut_out(&s->t, i_set(triangle), i_set(mover), h.u, h.v, r->who);
+}
+
 // test_triangle updates the rays that meet the triangle nearer than before; it is testTriangle
-// of the shader.
-INLINE int test_triangle(packet *p, const float *rows, int triangle, int cut) {
+// of the shader. A surface that may be cut out is looked up at once: rays go on through its holes,
+// where the shader starts them again behind. cut and mover are then the scene and its mover.
+INLINE int test_triangle(packet *p, const float *rows, int triangle, const hd_scene *cut, int mover) {
     int any = 0;
 #pragma GCC unroll 2
     for (int k = 0; k < PACKETS; k++) {
@@ -155,10 +181,10 @@ INLINE int test_triangle(packet *p, const float *rows, int triangle, int cut) {
         // A ray in the plane has NaN or infinity here: both fail a comparison.
         met = met & v_ge(v_min(v_min(a, b), 1.0f - a - b), v_set(0));
         if (!m_any(met)) continue;
+        if (cut) met = met & m_not(holes(cut, r, met, triangle, mover));
         r->tmax = v_sel(met, t, r->tmax);
         r->triangle = i_sel(met, i_set(triangle), r->triangle);
-        r->cut = cut ? r->cut | met : r->cut & m_not(met);
-        any = 1;
+        any |= m_any(met);
     }
     return any;
 }
@@ -211,13 +237,14 @@ INLINE int push(entry *stack, int top, const hd_node *n, unsigned met, const flo
     return top;
 }
 
-// search finds the nearest triangles below root. With any, a ray ends at the first that is there
-// for certain: its tmax becomes -1.
-INLINE void search(packet *p, const beam *b, const hd_scene *s, uint32_t root, int any) {
+// search finds the nearest triangles below root, which is a mover's, or that of the static world
+// where mover is -1. With any, a ray ends at the first: its tmax becomes -1.
+INLINE void search(packet *p, const beam *b, const hd_scene *s, int mover, int any) {
     entry stack[STACK];
     float enter[8];
     const hd_node *nodes = s->nodes;
     const float *planes = s->t.planes;
+    uint32_t root = mover < 0 ? s->root : s->mover_root[mover];
     stack[0] = (entry){root, 0};
     int top = root != 0;
     float reach = reach_of(p);
@@ -230,13 +257,16 @@ INLINE void search(packet *p, const beam *b, const hd_scene *s, uint32_t root, i
             top = push(stack, top, n, met, enter, p, nodes, planes);
             continue;
         }
-        int first = (int)(e.ref & HD_TRIANGLE), end = first + (int)(e.ref >> 26 & 3) + 1, cut = (e.ref & HD_CUT) != 0, met = 0;
-        for (int i = first; i < end; i++) met |= test_triangle(p, planes + 12 * (size_t)i, i, cut);
+        int first = (int)(e.ref & HD_TRIANGLE), end = first + (int)(e.ref >> 26 & 3) + 1, met = 0;
+        if (__builtin_expect((e.ref & HD_CUT) != 0, 0))
+            for (int i = first; i < end; i++) met |= test_triangle(p, planes + 12 * (size_t)i, i, s, mover);
+        else
+            for (int i = first; i < end; i++) met |= test_triangle(p, planes + 12 * (size_t)i, i, NULL, 0);
         if (!met) continue;
         if (any)
             for (int k = 0; k < PACKETS; k++) {
                 lanes *r = &p->r[k];
-                vm ends = m_not(i_lt(r->triangle, i_set(0))) & m_not(r->cut);
+                vm ends = m_not(i_lt(r->triangle, i_set(0)));
                 r->tmax = v_sel(ends, v_set(-1.0f), r->tmax);
             }
         reach = reach_of(p);
@@ -270,50 +300,41 @@ static __attribute__((noinline)) void search_movers(packet *p, const beam *world
             l->tmin = v_sel(there, p->r[k].tmin, v_set(FAR));
             l->tmax = p->r[k].tmax;
             l->triangle = i_set(-1);
-            l->cut = p->r[k].cut;
+            for (int i = 0; i < 3; i++) l->who[i] = p->r[k].who[i];
         }
         beam b;
         if (!beam_of(&b, &q)) continue;
-        search(&q, &b, s, s->mover_root[mover], any);
+        search(&q, &b, s, mover, any);
         for (int k = 0; k < PACKETS; k++) {
             lanes *to = &p->r[k], *l = &q.r[k];
             vm missed = i_lt(l->triangle, i_set(0));
             to->triangle = i_sel(missed, to->triangle, l->triangle);
             to->mover = i_sel(missed, to->mover, i_set(mover));
             to->tmax = l->tmax;
-            to->cut = l->cut;
         }
         reach = reach_of(p);
     }
 }
 
-// search_scene searches the static world and then the movers; it is searchScene of the shader.
-// It returns which hits may be cut out: whether there are any.
-INLINE int search_scene(const hd_scene *s, const rays r[PACKETS], found out[PACKETS], vm cut[PACKETS], int any) {
+// trace finds the nearest surface of each ray, with any any surface: traceAny of the shader. It
+// searches the static world and then the movers.
+INLINE void trace(const hd_scene *s, const rays r[PACKETS], found out[PACKETS], int any) {
     packet p;
     for (int k = 0; k < PACKETS; k++) {
         lanes *l = &p.r[k];
-        for (int i = 0; i < 3; i++) l->o[i] = r[k].o[i], l->d[i] = r[k].d[i];
+        for (int i = 0; i < 3; i++) l->o[i] = r[k].o[i], l->d[i] = r[k].d[i], l->who[i] = as_i(r[k].d[i]) ^ as_i(r[k].o[i]);
         l->tmin = r[k].tmin, l->tmax = r[k].tmax;
         l->triangle = l->mover = i_set(-1);
-        l->cut = m_not(m_all());
     }
     beam world;
     if (beam_of(&world, &p)) {
-        search(&p, &world, s, s->root, any);
+        search(&p, &world, s, -1, any);
         if (s->top_root) search_movers(&p, &world, s, r, any);
     }
-    int cuts = 0;
-    for (int k = 0; k < PACKETS; k++) {
-        out[k] = (found){p.r[k].tmax, p.r[k].triangle, p.r[k].mover};
-        cut[k] = p.r[k].cut & m_not(i_lt(p.r[k].triangle, i_set(0)));
-        cuts |= m_any(cut[k]);
-    }
-    return cuts;
+    for (int k = 0; k < PACKETS; k++) out[k] = (found){p.r[k].tmax, p.r[k].triangle, p.r[k].mover};
 }
 
-// hit_of computes hits again from the triangles' vertices relative to the rays, as hitAt and
-// refine of the shader. That keeps distances exact far from the frame's origin. Where a ray hits
+// hit_of computes hits again from the triangles' vertices, as hitAt of the shader. Where a ray hits
 // nothing it is of triangle 0.
 static __attribute__((noinline)) hit hit_of(const hd_scene *s, const rays *r, const found *f) {
     vi triangle = i_sel(i_lt(f->triangle, i_set(0)), i_set(0), f->triangle);
@@ -330,20 +351,12 @@ static __attribute__((noinline)) hit hit_of(const hd_scene *s, const rays *r, co
         for (int i = 0; i < 3; i++) o[i] = v_sel(of, a[i], o[i]), d[i] = v_sel(of, b[i], d[i]);
         left &= ~m_bits(of);
     }
-    vf a[4], b[4], c[4], e1[3], e2[3], n[3], to[3], p[3];
+    vf a[4], b[4], c[4], n[3];
     v_rows(s->t.vertices, triangle * 3, a);
     v_rows(s->t.vertices, triangle * 3 + 1, b);
     v_rows(s->t.vertices, triangle * 3 + 2, c);
-    for (int i = 0; i < 3; i++) e1[i] = b[i] - a[i], e2[i] = c[i] - a[i], to[i] = a[i] - o[i];
-    cross(e1, e2, n);
     hit h;
-    h.t = dot(n, to) / dot(n, d);
-    for (int i = 0; i < 3; i++) p[i] = h.t * d[i] - to[i];
-    vf pu[3], pv[3], scale = dot(n, n);
-    cross(p, e2, pu);
-    cross(e1, p, pv);
-    h.u = v_min(v_max(dot(pu, n) / scale, v_set(0)), v_set(1.0f));
-    h.v = v_min(v_max(dot(pv, n) / scale, v_set(0)), v_set(1.0f));
+    refine(a, b, c, o, d, &h, n);
     for (unsigned left = m_bits(moving); left;) {
         int id = f->mover[__builtin_ctz(left)];
         vm of = i_eq(f->mover, i_set(id));
@@ -357,45 +370,6 @@ static __attribute__((noinline)) hit hit_of(const hd_scene *s, const rays *r, co
     vm away = v_lt(v_set(0), dot(n, r->d));
     for (int i = 0; i < 3; i++) h.normal[i] = v_sel(away, -n[i], n[i]);
     return h;
-}
-
-// pass_cuts starts those rays again behind their hits that hit where a material is cut out. It
-// leaves the others out, and tells whether there are any.
-static __attribute__((noinline)) int pass_cuts(const hd_scene *s, rays again[PACKETS], const rays r[PACKETS], const found f[PACKETS], const vm cut[PACKETS]) {
-    int any = 0;
-    for (int k = 0; k < PACKETS; k++) {
-        vm passed = cut[k];
-        if (m_any(passed)) {
-            hit h = hit_of(s, &r[k], &f[k]);
-            vi who[3];
-            for (int i = 0; i < 3; i++) who[i] = as_i(r[k].d[i]) ^ as_i(r[k].o[i]);
-            passed = passed & cut_out(&s->t, i_sel(passed, f[k].triangle, i_set(0)), f[k].mover, h.u, h.v, who);
-        }
-        again[k].tmin = v_sel(passed, f[k].t * 1.000002f + 1e-6f, again[k].tmin);
-        again[k].tmax = v_sel(passed, r[k].tmax, v_set(-1.0f));
-        any |= m_any(passed);
-    }
-    return any;
-}
-
-// trace finds the nearest surface of each ray, with any any surface: traceAny of the shader.
-INLINE void trace(const hd_scene *s, const rays r[PACKETS], found out[PACKETS], int any) {
-    vm cut[PACKETS];
-    if (!search_scene(s, r, out, cut, any)) return;
-    rays left[PACKETS];
-    found f[PACKETS];
-    memcpy(left, r, sizeof left);
-    memcpy(f, out, sizeof f);
-    while (pass_cuts(s, left, r, f, cut)) {
-        int more = search_scene(s, left, f, cut, any);
-        for (int k = 0; k < PACKETS; k++) {
-            vm traced = v_ge(left[k].tmax, v_set(0));
-            out[k].t = v_sel(traced, f[k].t, out[k].t);
-            out[k].triangle = i_sel(traced, f[k].triangle, out[k].triangle);
-            out[k].mover = i_sel(traced, f[k].mover, out[k].mover);
-        }
-        if (!more) break;
-    }
 }
 
 #endif
