@@ -275,16 +275,14 @@ INLINE vf block_y(int half) { return i_float((i_ramp() >> 2) + half * (LANES / 4
 
 // part is where the corners that are drawn lie in the triangle: barycentric coordinates.
 typedef struct {
-    vi material;
     float u[3], v[3];
 } part;
 
 // part_of tells whether a triangle's material may be cut out, and if so what is drawn of it.
 static int part_of(const raster *r, const drawn *d, part *c) {
     const layer *a = &r->layers[d->draw];
-    uint32_t material = a->t.attributes[12 * (size_t)d->triangle + 3];
-    if (!a->cut || a->t.materials[16 * (size_t)material + 7] == 0) return 0;
-    *c = (part){i_set((int32_t)material), {0, 1, 0}, {0, 0, 1}};
+    if (!a->cut || material_of(&a->t, d->triangle)[7] == 0) return 0;
+    *c = (part){{0, 1, 0}, {0, 0, 1}};
     if (r->sun) return 1;
     // The near plane may have taken a piece.
     const float(*to)[4] = (const float(*)[4])(a->frames + (size_t)d->frame * 24 + 12), *p = a->t.vertices + 12 * (size_t)d->triangle;
@@ -306,19 +304,18 @@ static int part_of(const raster *r, const drawn *d, part *c) {
 }
 
 // gone tells which fragments are absent. e are the edges' values there, x and y the pixels.
-INLINE vm gone(const raster *r, const drawn *d, const part *c, const vf e[3], vi x, vi y, vm on) {
+INLINE vm gone(const raster *r, const drawn *d, const part *c, const vf e[3], vi x, vi y) {
     const hd_tables *t = &r->layers[d->draw].t;
     vf sum = v_set(0), u = sum, v = sum;
     for (int i = 0; i < 3; i++) {
         vf share = r->sun ? e[i] : e[i] * d->w[i];
         sum = sum + share, u = u + share * c->u[i], v = v + share * c->v[i];
     }
-    vi triangle = i_set((int32_t)d->triangle);
-    material m = material_at(t, c->material);
-    vf alpha = alpha_of(t, &m, on, triangle, u / sum, v / sum);
-    if (r->sun) return v_lt(alpha, v_abs(m.cutoff)); // what is blended casts a shadow as a whole, or none
-    vu who[4] = {(vu)x, (vu)y, (vu)triangle + 1, (vu)i_set((int32_t)d->frame)};
-    return absent(m.cutoff, alpha, who);
+    float cutoff = material_of(t, d->triangle)[7];
+    vf alpha = alpha_of(t, d->triangle, u / sum, v / sum);
+    if (r->sun) return v_lt(alpha, v_set(fabsf(cutoff))); // what is blended casts a shadow as a whole, or none
+    vu who[4] = {(vu)x, (vu)y, (vu)i_set((int32_t)d->triangle + 1), (vu)i_set((int32_t)d->frame)};
+    return absent(cutoff, alpha, who);
 }
 
 // window is the blocks of a tile that a triangle's box touches.
@@ -451,7 +448,7 @@ INLINE void draw(const raster *r, tile *t, const drawn *d, uint32_t id, int sun)
                 if (!m_any(on)) continue;
                 if (cut) {
                     vi x = (i_ramp() & 3) + (t->x + 4 * column), y = (i_ramp() >> 2) + (t->y + 4 * row + h * (LANES / 4));
-                    on = on & m_not(gone(r, d, &drawn_part, of, x, y, on));
+                    on = on & m_not(gone(r, d, &drawn_part, of, x, y));
                 }
                 v_store(&t->depth[at], v_sel(on, here, v_load(&t->depth[at])));
                 if (!sun) i_store(&t->id[at], i_sel(on, i_set((int32_t)id), i_load(&t->id[at])));

@@ -34,19 +34,18 @@ INLINE vi label_tag(vi label) { return label >> 16 & 0xff; }
 
 // material is a row of the table, as far as rays need it.
 typedef struct {
-    vf base[4], reflectance, cutoff, metallic;
+    vf base[4], reflectance, metallic;
     vi flags, wraps, transforms; // as the shader's Material
     vf base_layer, metal_rough_layer;
 } material;
 
 INLINE material material_at(const hd_tables *t, vi i) {
-    vf emission[4], surface[4], layers[4];
+    vf surface[4], layers[4];
     material m;
     v_rows(t->materials, i * 4, m.base);
-    v_rows(t->materials, i * 4 + 1, emission);
     v_rows(t->materials, i * 4 + 2, surface);
     v_rows(t->materials, i * 4 + 3, layers);
-    m.cutoff = emission[3], m.metallic = surface[0], m.reflectance = surface[2];
+    m.metallic = surface[0], m.reflectance = surface[2];
     m.flags = v_trunc(surface[3]);
     vi places = v_trunc(layers[3]);
     m.wraps = places & 63, m.transforms = (places >> 6) * 4;
@@ -149,43 +148,58 @@ INLINE void surface_color(const hd_tables *t, const footprint *f, const material
     if (m_any(colored)) tint(t, colored, triangle, u, v, color);
 }
 
-// alpha_of returns the alpha of the base colour of hits that may be cut out.
-INLINE vf alpha_of(const hd_tables *t, const material *m, vm may, vi triangle, vf u, vf v) {
-    vf alpha[4] = {m->base[3], m->base[3], m->base[3], m->base[3]};
-    vm textured = may & v_ge(m->base_layer, v_set(0));
-    if (m_any(textured)) {
+// material_of returns the row of a triangle's material, 16 numbers. Its cutoff, row[7], is 0 where
+// nothing is cut out.
+INLINE const float *material_of(const hd_tables *t, uint32_t triangle) {
+    return t->materials + 16 * (size_t)t->attributes[12 * (size_t)triangle + 3];
+}
+
+// corner_alpha returns the alpha of a vertex from its code.
+INLINE float corner_alpha(uint32_t code) { return code & 0x40000000u ? (float)(code >> 23 & 127) / 126.0f : 1; }
+
+// alpha_of returns the alpha of the base colour of hits on one triangle.
+INLINE vf alpha_of(const hd_tables *t, uint32_t triangle, vf u, vf v) {
+    const float *m = material_of(t, triangle);
+    vf alpha = v_set(m[3]);
+    if (m[12] >= 0) {
         const hd_texture *p = t->color;
-        corners k = corners_of(t, triangle);
+        float at[3][2], last = (float)(p->layers - 1);
+        for (int i = 0; i < 3; i++) memcpy(at[i], t->attributes + 12 * (size_t)triangle + 4 * i + 1, sizeof at[i]);
         vf uv[2], a[4];
-        texture_coordinates(&k, u, v, uv);
-        for (int j = 0; j < 2; j++) uv[j] = wrap_of(uv[j], m->wraps & 3, (float)p->width);
-        taps at = taps_of(p->width, p->height, layer_of(p, m->base_layer), uv[0], uv[1]);
-        for (int j = 0; j < 4; j++) a[j] = i_float((vi)((vu)i_gather(p->memory->bytes + p->level[0], at.at[j]) >> 24)) * (1.0f / 255.0f);
-        alpha[3] = v_sel(textured, alpha[3] * blend(&at, a[0], a[1], a[2], a[3]), alpha[3]);
+        for (int j = 0; j < 2; j++) {
+            uv[j] = at[0][j] + u * (at[1][j] - at[0][j]) + v * (at[2][j] - at[0][j]);
+            uv[j] = wrap_of(uv[j], i_set((int32_t)m[15] & 3), (float)p->width);
+        }
+        taps four = taps_of(p->width, p->height, i_set((int32_t)(m[12] < last ? m[12] : last)), uv[0], uv[1]);
+        for (int j = 0; j < 4; j++) a[j] = i_float((vi)((vu)i_gather(p->memory->bytes + p->level[0], four.at[j]) >> 24)) * (1.0f / 255.0f);
+        alpha = alpha * blend(&four, a[0], a[1], a[2], a[3]);
     }
-    vm colored = may & i_eq(m->flags & 8, i_set(8));
-    if (m_any(colored)) tint(t, colored, triangle, u, v, alpha);
-    return alpha[3];
+    if ((int32_t)m[11] & 8) {
+        float own[3];
+        for (int i = 0; i < 3; i++) {
+            uint32_t code;
+            memcpy(&code, t->vertices + 12 * (size_t)triangle + 4 * i + 3, 4);
+            own[i] = corner_alpha(code);
+        }
+        alpha = alpha * (own[0] + u * (own[1] - own[0]) + v * (own[2] - own[0]));
+    }
+    return alpha;
 }
 
 // absent is that of the shader. It changes the words that tell a hit from others.
-INLINE vm absent(vf cutoff, vf alpha, vu who[4]) {
-    pcg4d(who);
-    vm gone = v_lt(alpha, cutoff), blended = v_lt(cutoff, v_set(0));
-    return (gone & m_not(blended)) | (blended & v_le(alpha, uniform_of(who[0])));
+INLINE vm absent(float cutoff, vf alpha, vu who[4]) {
+    if (cutoff > 0) return v_lt(alpha, v_set(cutoff));
+    pcg4d(who); // what is blended
+    return v_le(alpha, uniform_of(who[0]));
 }
 
-// cut_out tells whether rays pass hits because the surface is absent there: cutOut of the shader.
-// who has the bits of the rays.
-INLINE vm cut_out(const hd_tables *t, vi triangle, vi mover, vf u, vf v, const vi who[3]) {
-    vi i = i_gather(t->attributes + 3, triangle * 12);
-    vf cutoff = v_gather(t->materials + 7, i * 16);
-    vm may = v_lt(cutoff, v_set(0)) | v_lt(v_set(0), cutoff);
-    if (!m_any(may)) return may;
-    material m = material_at(t, i);
-    vf alpha = alpha_of(t, &m, may, triangle, u, v);
-    vu words[4] = {(vu)who[0], (vu)who[1], (vu)who[2], (vu)triangle + 0x9e3779b9u * (vu)mover};
-    return may & absent(cutoff, alpha, words);
+// cut_out tells whether rays pass hits on one triangle because the surface is absent there: cutOut
+// of the shader. who has the bits of the rays.
+INLINE vm cut_out(const hd_tables *t, uint32_t triangle, int mover, vf u, vf v, const vi who[3]) {
+    float cutoff = material_of(t, triangle)[7];
+    if (cutoff == 0) return m_first(0);
+    vu words[4] = {(vu)who[0], (vu)who[1], (vu)who[2], (vu)i_set((int32_t)(triangle + 0x9e3779b9u * (uint32_t)mover))};
+    return absent(cutoff, alpha_of(t, triangle, u, v), words);
 }
 
 #endif

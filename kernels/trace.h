@@ -160,7 +160,7 @@ static __attribute__((noinline)) vm holes(const hd_scene *s, const lanes *r, vm 
         for (int i = 0; i < 3; i++) corner[k][i] = v_set(s->t.vertices[12 * (size_t)triangle + 4 * (size_t)k + (size_t)i]);
     hit h;
     refine(corner[0], corner[1], corner[2], r->o, r->d, &h, n);
-    return met & cut_out(&s->t, i_set(triangle), i_set(mover), h.u, h.v, r->who);
+    return met & cut_out(&s->t, (uint32_t)triangle, mover, h.u, h.v, r->who);
 }
 
 // test_triangle updates the rays that meet the triangle nearer than before; it is testTriangle
