@@ -219,6 +219,7 @@ func Device(name string, host hostdev.Options) (gpu.Opener, error) {
 			return nil, fmt.Errorf("%q: %s, and raybridge gpu lists the numbers", name, fault.Want(name, "a number", "auto", "software", "host"))
 		}
 	}
+	host.CacheDir = "" // a GPU has no use for it
 	if host != (hostdev.Options{}) {
 		return nil, fmt.Errorf("%q: the instruction set and the threads are the host device's: take host", name)
 	}

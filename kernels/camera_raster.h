@@ -10,8 +10,8 @@ enum {
     TILE_PIXELS = TILE * TILE,
     CHUNKS = 16,           // a pixel of a tile has the chunk's number in 4 bits
     ENTRY_BITS = 28,       // and the place in the chunk's list plus one in the others
-    NEARNESSES = 64,       // see nearness: from 4 km to 7 cm
-    FARTHEST = (127 - 12) << 2,
+    NEARNESSES = 64,       // see nearness
+    FARTHEST = (127 - 12) << 2, // of 4 km
     HALVES = 16 / LANES,   // vectors of a block
 };
 
@@ -52,8 +52,7 @@ typedef struct {
 // patches are the tiles of a map of the sun, kept with its memory: most have nothing in one drawing
 // and in the next.
 typedef struct {
-    uint32_t count;
-    uint64_t drawings; // what has written the map
+    uint64_t drawings; // how often the map was written, as far as is known
     uint8_t *blank;    // of each tile: it is as a cleared one
     uint8_t *changed;  // of each tile: by the last drawing
 } patches;
@@ -67,13 +66,13 @@ static void patches_drop(void *data) {
     free(p);
 }
 
-// patches_of returns those of a map that is about to be drawn; NULL for no memory.
+// patches_of returns those of a map that is about to be drawn, and counts the drawing; NULL for no
+// memory.
 static patches *patches_of(hd_memory *map, uint32_t count) {
     hd_derived *kept = hd_derive(map, &patches_key);
     patches *p = kept ? kept->data : NULL;
-    if (p && p->count != count) patches_drop(p), kept->data = p = NULL;
     if (!p && kept && (p = calloc(1, sizeof *p))) {
-        p->count = count, p->blank = calloc(count, 1), p->changed = calloc(count, 1);
+        p->blank = calloc(count, 1), p->changed = calloc(count, 1);
         if (p->blank && p->changed) kept->data = p, kept->drop = patches_drop;
         else patches_drop(p), p = NULL;
     }
@@ -91,6 +90,7 @@ typedef struct {
     uint32_t *ids;                 // two words a pixel
     float *depth;
     patches *patches;              // of a map of the sun
+    const hd_target *to;
     uint32_t blank[2];             // the ids of a cleared picture
     layer *layers;
     uint32_t layer_count, layer_room, groups;
@@ -392,7 +392,8 @@ INLINE vm before(const tile *t, int at, vf here, uint32_t id, vm on, int sun) {
     return on;
 }
 
-// draw draws a triangle into a tile.
+// draw draws a triangle into a tile. It passes over blocks whose pixels are all nearer than the
+// triangle's nearest corner: a pixel that would win by its last bit doesn't.
 INLINE void draw(const raster *r, tile *t, const drawn *d, uint32_t id, int sun) {
     const layer *a = &r->layers[d->draw];
     window w = window_of(r, t, d);
@@ -505,8 +506,8 @@ INLINE const drawn *drawn_of(const raster *r, uint32_t id) {
     return &r->chunks[id >> ENTRY_BITS].items[(id & ((1u << ENTRY_BITS) - 1)) - 1];
 }
 
-// nearness is a triangle's place among all distances: in octaves of the nearest corner's, four
-// parts each.
+// nearness grows as a triangle's nearest corner is nearer: by four each time that the distance is
+// halved, from 4 km to 7 cm.
 INLINE uint32_t nearness(const drawn *d) {
     float w = most3(d->w);
     uint32_t bits;
@@ -540,7 +541,7 @@ INLINE void draw_near_first(raster *r, tile *t, uint32_t number, uint32_t count)
 }
 
 // draw_tile draws what the chunks list for a tile, and writes it to the targets. Without
-// anything listed a picture that isn't cleared stays.
+// anything listed a picture that isn't cleared stays, and so does a blank tile of a map.
 INLINE void draw_tile_of(raster *r, tile *t, uint32_t number, int sun) {
     tile_at(t, number, r->tiles_x, r->width, r->height);
     uint32_t count = 0;
@@ -555,6 +556,7 @@ INLINE void draw_tile_of(raster *r, tile *t, uint32_t number, int sun) {
         float far = sun ? 1 : 0;
         for (int i = 0; i < TILE_PIXELS; i++) t->depth[i] = far;
     } else {
+        memset(t->depth, 0, sizeof t->depth); // beside the picture, too
         LINES_OF(t, r->width, place, at, n) copy_words(&t->depth[at], r->depth + place, n, 4);
         if (!sun) read_ids(t, r->ids, r->width);
     }
@@ -616,6 +618,7 @@ static int raster_begin(raster *r, hd_work *w, const hd_target *to, int sun) {
     if (!to->depth || to->reversed == sun || (!sun && (to->colors != 1 || to->color[0]->format != HD_RG32UI)))
         return hd_fail(w, "this draws ids with reversed depth, or depth of the sun alone");
     if (sun && to->depth->layers > 1) return hd_fail(w, "a map of the sun has one layer, and this has %d", to->depth->layers);
+    r->to = to;
     r->width = to->depth->width, r->height = to->depth->height, r->sun = sun, r->cleared = 0, r->failed = 0;
     r->tiles_x = (r->width + TILE - 1) / TILE, r->tiles_y = (r->height + TILE - 1) / TILE;
     r->depth = (float *)(to->depth->memory->bytes + to->depth->level[0]) + (size_t)to->layer * (size_t)r->width * (size_t)r->height;
@@ -673,8 +676,19 @@ static int raster_place(raster *r, hd_pool *p, hd_work *w) {
     return r->failed ? hd_fail(w, "no memory for the triangles on a picture of %d x %d pixels", r->width, r->height) : 1;
 }
 
+// raster_drawn says that a picture was written, tile by tile.
+static void raster_drawn(const raster *r) {
+    for (int i = 0; i <= r->to->colors; i++) {
+        hd_memory *m = (i < r->to->colors ? r->to->color[i] : r->to->depth)->memory;
+        hd_touch(m, 0, m->size);
+    }
+    hd_derived *kept = r->patches ? hd_derive(r->to->depth->memory, &patches_key) : NULL;
+    if (kept) kept->lo = kept->hi = 0; // what they say holds
+}
+
 static int raster_draw(raster *r, hd_pool *p, hd_work *w) {
     hd_parallel(p, draw_block, r, (uint32_t)(r->tiles_x * r->tiles_y));
+    raster_drawn(r);
     return r->failed ? hd_fail(w, "no memory for the tiles of a picture") : 1;
 }
 

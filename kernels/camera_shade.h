@@ -974,27 +974,17 @@ static int camera_shade(hd_pool *p, hd_work *w) {
     shade_state *k = state_of(w, sizeof *k);
     if (!k || !shading_of(&s, p, w)) return 0;
     static const int slots[] = {SLOT_VISIBLE, SLOT_STATIC_SHADOW, SLOT_MOVER_SHADOW};
-    int drawn_here[3];
     for (int i = 0; i < 3; i++) {
-        int some = drawn_here[i] = draws_for(&k->rasters[i], p, w, slots[i], i > 0);
+        int some = draws_for(&k->rasters[i], p, w, slots[i], i > 0);
         if (some < 0) return 0;
         if (!some) continue;
         if (i == 0 && s.tile_width == TILE) s.draws = &k->rasters[i];
         else if (!raster_draw(&k->rasters[i], p, w)) return 0;
     }
-    for (uint32_t i = 0; i < w->draw_count; i++)
-        for (int32_t c = 0; c <= w->draws[i]->target.colors; c++) {
-            const hd_target *to = &w->draws[i]->target;
-            const hd_texture *t = c < to->colors ? to->color[c] : to->depth;
-            if (t) hd_touch(t->memory, 0, t->memory->size);
-        }
-    for (int i = 1; i < 3; i++) { // what is known of the tiles holds
-        hd_derived *drawn = w->sampler[slots[i]] ? hd_derive(w->sampler[slots[i]]->memory, &patches_key) : NULL;
-        if (drawn && drawn_here[i]) drawn->lo = drawn->hi = 0;
-    }
     if (s.light && !s.on[TRACED] &&
         (!(s.static_map = relief_of(p, w, w->sampler[SLOT_STATIC_SHADOW])) || !(s.mover_map = relief_of(p, w, w->sampler[SLOT_MOVER_SHADOW])))) return 0;
     hd_parallel(p, shade_block, &s, (uint32_t)(s.tiles_x * s.tiles_y));
+    if (s.draws) raster_drawn(s.draws);
     return s.failed || (s.draws && s.draws->failed) ? hd_fail(w, "no memory for the tiles of a picture") : 1;
 }
 

@@ -227,15 +227,16 @@ static int perform(hd_pool *p, hd_work *w) {
     return ok;
 }
 
-// NICE and SLICE are the threads' own: of how much they give way, and how long they compute in one go
-// where nobody waits. From Linux 6.12 on, a thread with a shorter slice than that, as all others
-// have, needn't wait for its end.
-enum { NICE = 5, SLICE_NS = 50 * 1000 * 1000 };
+// NICE is the threads' nice value, unless the process has a greater one. SLICE_NS is how long they
+// compute in one go where nobody waits. From Linux 6.12 on, a thread whose slice is shorter
+// needn't wait for its end. Threads have 3 ms where nothing else was asked for.
+enum { NICE = 5, SLICE_NS = 50 * 1000 * 1000, KEEP_POLICY = 8 };
 
-// give_way lets frame loops come first. A thread that may not change its priority keeps it.
+// give_way lets frame loops come first. A thread that may not change its priority keeps it, and so
+// does one of a real-time policy.
 static void give_way(void) {
     id_t self = (id_t)syscall(SYS_gettid);
-    setpriority(PRIO_PROCESS, self, NICE);
+    if (getpriority(PRIO_PROCESS, self) < NICE) setpriority(PRIO_PROCESS, self, NICE);
 #ifdef SYS_sched_setattr
     struct { // sched_setattr(2)
         uint32_t size, policy;
@@ -243,7 +244,7 @@ static void give_way(void) {
         int32_t nice;
         uint32_t priority;
         uint64_t runtime, deadline, period;
-    } set = {.size = 48, .nice = getpriority(PRIO_PROCESS, self), .runtime = SLICE_NS};
+    } set = {.size = 48, .flags = KEEP_POLICY, .nice = getpriority(PRIO_PROCESS, self), .runtime = SLICE_NS};
     syscall(SYS_sched_setattr, 0, &set, 0);
 #endif
 }

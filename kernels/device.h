@@ -168,7 +168,7 @@ const hd_isa *hd_isa_at(int i);
 // hd_find returns the kernel of an entry, NULL for none.
 const hd_kernel *hd_find(const hd_isa *, const char *entry);
 
-// A pool is the device's threads. They flush denormal numbers and have a lower priority. NULL
+// A pool is the device's threads. They flush denormal numbers, have a lower priority and long slices. NULL
 // for no memory or no thread.
 hd_pool *hd_pool_new(int32_t threads);
 void hd_pool_free(hd_pool *);

@@ -197,7 +197,7 @@ INLINE vm absent(float cutoff, vf alpha, vu who[4]) {
 // of the shader. who has the bits of the rays.
 INLINE vm cut_out(const hd_tables *t, uint32_t triangle, int mover, vf u, vf v, const vi who[3]) {
     float cutoff = material_of(t, triangle)[7];
-    if (cutoff == 0) return m_first(0);
+    if (cutoff == 0) return m_not(m_all());
     vu words[4] = {(vu)who[0], (vu)who[1], (vu)who[2], (vu)i_set((int32_t)(triangle + 0x9e3779b9u * (uint32_t)mover))};
     return absent(cutoff, alpha_of(t, triangle, u, v), words);
 }

@@ -165,8 +165,9 @@ static __attribute__((noinline)) vm holes(const hd_scene *s, const lanes *r, vm 
 
 // test_triangle updates the rays that meet the triangle nearer than before; it is testTriangle
 // of the shader. A surface that may be cut out is looked up at once: rays go on through its holes,
-// where the shader starts them again behind. cut and mover are then the scene and its mover.
-INLINE int test_triangle(packet *p, const float *rows, int triangle, const hd_scene *cut, int mover) {
+// where the shader starts them again behind, a millionth of the way further. scene is NULL
+// where nothing is cut out.
+INLINE int test_triangle(packet *p, const float *rows, int triangle, const hd_scene *scene, int mover) {
     int any = 0;
 #pragma GCC unroll 2
     for (int k = 0; k < PACKETS; k++) {
@@ -181,7 +182,7 @@ INLINE int test_triangle(packet *p, const float *rows, int triangle, const hd_sc
         // A ray in the plane has NaN or infinity here: both fail a comparison.
         met = met & v_ge(v_min(v_min(a, b), 1.0f - a - b), v_set(0));
         if (!m_any(met)) continue;
-        if (cut) met = met & m_not(holes(cut, r, met, triangle, mover));
+        if (scene) met = met & m_not(holes(scene, r, met, triangle, mover));
         r->tmax = v_sel(met, t, r->tmax);
         r->triangle = i_sel(met, i_set(triangle), r->triangle);
         any |= m_any(met);

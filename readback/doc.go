@@ -46,7 +46,7 @@
 //
 // # Concurrency
 //
-// Begin, Start, StartTick, Poll, Prepare, Holds and Probe take a *gpu.Ctx or look at what it
+// Begin, Target, Start, StartTick, Poll, Prepare, Holds and Probe take a *gpu.Ctx or look at what it
 // owns. They are called on the GL thread, never wait, and call no completion. Process, Drain
 // and Close run completions and are called on any other goroutine. Only one of them runs
 // completions at a time; the others leave them to it. A Lease may be used and released on any

@@ -102,7 +102,7 @@ func (cfg *Config) complete() error {
 // Pool reads GPU buffers and textures back without waiting for the GPU. D is
 // the caller's data of a capture, E the element that the bytes are made of.
 //
-// Begin, Start, StartTick, Poll, Prepare and Holds are called on the GL thread. Process,
+// Begin, Target, Start, StartTick, Poll, Prepare and Holds are called on the GL thread. Process,
 // ProcessThrough, Drain and Close are never called on it; the others from any goroutine. Nobody
 // else may close the pool's GPU objects; close the pool before the gpu.Thread.
 type Pool[D, E any] struct {
@@ -349,8 +349,9 @@ func (p *Pool[D, E]) Begin(c *gpu.Ctx) error {
 
 // Target returns the memory of the next Start where commands can write it themselves
 // (gpu.Info.HostMemory), and otherwise nil. What they write there needs no copy: Start is given
-// this buffer, or a part of it that begins at a whole element. It is of MaxElements, and holds what
-// an earlier capture left. GL thread. Errors: those of Begin.
+// this buffer, or a part of it that begins at a whole element. It has room for MaxElements, holds
+// what an earlier capture left, and must not be written after Start. GL thread. Errors: those of
+// Begin.
 func (p *Pool[D, E]) Target(c *gpu.Ctx) (*gpu.Buffer, error) {
 	if err := c.Err(); err != nil {
 		return nil, p.refuse(err)
@@ -397,16 +398,23 @@ func (p *Pool[D, E]) Start(c *gpu.Ctx, src Source, stamp simtime.Stamp) (*Captur
 	}
 	p.gl.Lock()
 	defer p.gl.Unlock()
-	s, err := p.reserve(c)
+	s := p.gl.reserved
+	inPlace := s != nil && src.buffer != nil && src.buffer == s.memory.staging
+	if !inPlace {
+		s, err = p.reserve(c)
+	} else if _, err = p.open(); err != nil {
+		err = p.refuse(err)
+	}
 	p.gl.begun = false
 	if err != nil {
 		return nil, err
 	}
 	elements := bytes / p.size
-	if s.inPlace, s.first = src.buffer == s.memory.staging, 0; s.inPlace {
+	s.inPlace, s.first = inPlace, 0
+	if inPlace {
 		s.first = src.offset / p.size
 	}
-	if s.first*p.size != src.offset && s.inPlace {
+	if inPlace && s.first*p.size != src.offset {
 		return nil, p.refuse(fmt.Errorf("start readback %q: %w: byte %d of the target is within an element of %d bytes",
 			p.cfg.Label, ErrSize, src.offset, p.size))
 	}

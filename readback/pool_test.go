@@ -753,6 +753,7 @@ func TestTargetNeedsNoCopy(t *testing.T) {
 			return c.WriteBuffer(b, 0, gpu.BytesOf([]uint32{uint32(10 * id), uint32(10*id + 1), uint32(10*id + 2)}))
 		})
 		require.ErrorIs(t, r.start(readback.BufferRange(b, 2, 4), id), readback.ErrSize)
+		require.NoError(t, r.pool.Resize(3+id), "for later targets")
 		require.NoError(t, r.start([]readback.Source{readback.Buffer(b), readback.BufferRange(b, 4, 4)}[id], id))
 	}
 	require.Equal(t, 2, r.poll())

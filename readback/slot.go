@@ -55,7 +55,7 @@ type slot[D, E any] struct {
 	err      error // of stageFailed
 	source   Source
 	inPlace  bool       // the source is the staging buffer itself, read from element first on
-	first    int        // 0 for a copy
+	first    int        // 0 for a copy; read by Process, too
 	held     bool       // source is held until its copy is issued
 	fence    *gpu.Fence // nil until first used
 	fencedAt time.Time

@@ -69,12 +69,11 @@ func (r *Ring[D, E]) Make(c *gpu.Ctx, records int) (err error) {
 		return err
 	}
 	r.records = records
-	for i := range r.targets {
-		if c.Info().HostMemory {
-			break // see Take
-		}
-		if r.targets[i], err = r.buffer(c); err != nil {
-			return err
+	if !c.Info().HostMemory {
+		for i := range r.targets {
+			if r.targets[i], err = r.buffer(c); err != nil {
+				return err
+			}
 		}
 	}
 	return r.pool.Prepare(c)

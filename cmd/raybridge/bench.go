@@ -206,7 +206,7 @@ func (f *benchFlags) config() (bench.Config, error) {
 		return bench.Config{}, fmt.Errorf("find the program itself: %w", err)
 	}
 	c := bench.Config{
-		Program: program, Device: f.device.name(), RigFiles: f.rigs, Beside: f.beside, ISA: f.device.host.ISA, Triangles: f.triangles, Runs: f.runs, Cases: f.cases, Source: f.source(), ClockTime: f.clockTime, Quick: f.quick,
+		Program: program, Device: f.device.name(), RigFiles: f.rigs, Beside: f.beside, Triangles: f.triangles, Runs: f.runs, Cases: f.cases, Source: f.source(), ClockTime: f.clockTime, Quick: f.quick,
 	}
 	if name := f.device.name(); f.device.isAuto() || name == gpu.HostDevice {
 		c.Threads = func(n int) gpu.Opener { return hostdev.Open(hostdev.Options{ISA: f.device.host.ISA, Threads: n}) }

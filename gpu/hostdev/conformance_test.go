@@ -530,6 +530,31 @@ func TestTracedCamerasAgree(t *testing.T) {
 	}
 }
 
+// TestPicturesDependOnNoEarlierOnes: what a device keeps from one capture to the next, such as empty
+// tiles of the sun's maps, shows in no picture.
+func TestPicturesDependOnNoEarlierOnes(t *testing.T) {
+	for name, s := range scenes(t) {
+		fire := func(stamps ...simtime.Stamp) (sums []uint64) {
+			h := sensortest.New(t, camera.RGBDefinition, sensortest.Options{
+				Scene: s, GL: start(t, hostdev.Options{}), Mount: spatial.FromRPY(mgl64.Vec3{1.4, 0, 1.6}, 3, 2, 11), Ego: s.Route,
+				Attributes: map[string]any{"image_size_x": 221, "image_size_y": 165},
+			})
+			defer h.End()
+			for _, stamp := range stamps {
+				h.Fire(stamp)
+				sums = append(sums, sum(sensortest.Last[*sample.Image](h, "image").Data))
+			}
+			return sums
+		}
+		stamps := []simtime.Stamp{period, 2 * period, 30 * period, 31 * period}
+		var alone []uint64
+		for _, stamp := range stamps {
+			alone = append(alone, fire(stamp)...)
+		}
+		assert.Equal(t, alone, fire(stamps...), name)
+	}
+}
+
 // TestBitsDependOnNothing: every instruction set, any number of threads and a second run give
 // the same bytes.
 func TestBitsDependOnNothing(t *testing.T) {

@@ -49,9 +49,7 @@ func fastestISA(dir string) string {
 		if c.machine = processor(); c.machine != "" {
 			c.machine += fmt.Sprintf("threads: %d\n", threads)
 		}
-		if info, ok := debug.ReadBuildInfo(); ok {
-			c.build = info.String()
-		}
+		c.build = build()
 		chosen.isa = c.fastest()
 	})
 	return chosen.isa
@@ -110,6 +108,21 @@ func (c *choice) save(isa string) error {
 		return err
 	}
 	return os.Rename(f.Name(), c.path())
+}
+
+// build tells one build of the program from others, those of one commit too.
+func build() (text string) {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		text = info.String()
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return text
+	}
+	if file, err := os.Stat(path); err == nil {
+		text += fmt.Sprintf("%d bytes of %v", file.Size(), file.ModTime())
+	}
+	return text
 }
 
 // processor returns the lines that tell this CPU's model from others; "" where the system has none.

@@ -43,6 +43,7 @@ type call struct {
 type recorder struct {
 	gpu.Driver
 	calls   []call
+	copies  int // each is read
 	entries map[gpu.Handle]string
 	done    map[string]bool // entries that were dispatched or drawn
 }
@@ -57,6 +58,13 @@ func record(o hostdev.Options) (*recorder, gpu.Opener) {
 		}
 		return c, err
 	}
+}
+
+// Info says that captures need copies, so that each is read.
+func (r *recorder) Info() gpu.Info {
+	info := r.Driver.Info()
+	info.HostMemory = false
+	return info
 }
 
 // keep keeps a call. Its arguments are read at once: the caller uses their memory again.
@@ -96,6 +104,7 @@ func (r *recorder) CopyBuffer(dst, src gpu.Handle, to, from, size int) error {
 	if err := r.Driver.CopyBuffer(dst, src, to, from, size); err != nil {
 		return err
 	}
+	r.copies++
 	return r.ReadBuffer(dst, to, make([]byte, size))
 }
 
@@ -287,9 +296,11 @@ func recordAll(t *testing.T, o hostdev.Options) *recorder {
 			h := sensortest.New(t, f.definition, sensortest.Options{
 				Scene: s, GL: thread, Mount: spatial.FromRPY(mgl64.Vec3{1.4, 0, 1.6}, 3, 2, 11), Ego: s.Route, Seed: 5, Attributes: attributes,
 			})
+			before := r.copies
 			h.Fire(period)
 			h.Fire(2 * period)
 			h.End()
+			require.Equal(t, before+2, r.copies, "captures of %s that are read", f.definition.ID)
 			h.Env.Resident.Close()
 		}
 		w := newWorld(t, thread, s)

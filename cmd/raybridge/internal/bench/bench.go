@@ -77,9 +77,8 @@ type Config struct {
 	// demo's run is one, each rig of a file another. "" leaves the device to the program.
 	Program, Device string
 	RigFiles        []string
-	// Beside is the program of Embree (testdata/embree_check.c). It computes with the instruction
-	// set ISA, as --isa takes it, which GL should have, too.
-	Beside, ISA string
+	// Beside is the program of Embree (testdata/embree_check.c).
+	Beside string
 	// Runs is how many runs a figure is the median of; 0 means 5.
 	Runs int
 	// RunTime is how long a run of a sensor lasts at least; 0 means one second.
