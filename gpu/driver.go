@@ -426,7 +426,8 @@ type Info struct {
 	// Device names how the context was opened: "EGL device 0", "EGL surfaceless".
 	Device string
 	Limits Limits
-	// HostMemory is true where buffers lie in the host's memory: commands may write a mapped one.
+	// HostMemory is true where commands may write mapped buffers, as fast as others: the device's
+	// memory is the host's.
 	HostMemory bool
 	// TimestampBits is the size of the GPU's timestamp counter, 0 where it has none.
 	TimestampBits int

@@ -27,9 +27,9 @@ type Capture[D any] struct {
 }
 
 // Ring brings the captures of one sensor from the GPU to its outputs: buffers that the GPU
-// writes in turn, and a readback pool. Where the GPU's memory is the host's it writes the pool's
-// own. D is what travels with a capture, E the record that
-// the GPU writes; see readback.Pool for what it may be.
+// writes in turn, and a readback pool. Where the GPU's memory is the host's, it writes the pool's
+// buffers, and nothing is copied. D is what travels with a capture, E the record that the GPU
+// writes; see readback.Pool for what it may be.
 //
 // A sensor that embeds a Ring has Tick, Poll, Process, Pending and ReadbackStats of it. It calls
 // Open and Make in its Begin, Take and Start in its Capture, and Close in its End. A capture for

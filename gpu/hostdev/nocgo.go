@@ -4,7 +4,7 @@ package hostdev
 
 import "github.com/raybridge/raybridge/gpu"
 
-// Options choose the threads; without cgo there are none.
+// Options choose the threads and their instructions; without cgo there are none.
 type Options struct {
 	ISA      string
 	Threads  int

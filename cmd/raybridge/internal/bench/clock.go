@@ -291,8 +291,8 @@ func (r *clockRun) drift() float64 {
 // The pictures that the load makes and converts.
 const loadWidth, loadHeight = 1280, 720
 
-// clockLoad keeps every core busy until it is closed: workers that convert
-// pictures, a goroutine that gives them some, and a camera that captures.
+// clockLoad is what else runs until it is closed: workers on every core that convert pictures, a
+// goroutine that gives them some, and a camera that captures.
 type clockLoad struct {
 	dispatcher *dispatch.Dispatcher // nil where captures are all the load
 	stage      *stage               // nil without GL
