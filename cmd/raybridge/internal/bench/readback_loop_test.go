@@ -62,13 +62,18 @@ func TestPanicOfACaptureEndsTheAsynchronousLoop(t *testing.T) {
 	require.ErrorIs(t, err, errCapture)
 }
 
-// A driver that is done with everything at once leaves nothing to poll for.
+// A driver that is done with everything at once leaves nothing to poll for, and a device without
+// OpenGL takes no shader to wait for.
 func TestNoFigureOfPollsIsSaid(t *testing.T) {
-	var said strings.Builder
-	cfg, err := Config{GL: gputest.NewFake().Start(t), Runs: 1, Progress: &said}.checked()
-	require.NoError(t, err)
-	results, err := measurePoll(t.Context(), &cfg)
-	require.NoError(t, err)
-	assert.Empty(t, results)
-	assert.Contains(t, said.String(), "a poll isn't measured")
+	host := gputest.NewFake()
+	host.Fail("CreateProgram", &gpu.UnsupportedError{Feature: "shader", Need: "OpenGL"})
+	for _, fake := range []*gputest.Fake{gputest.NewFake(), host} {
+		var said strings.Builder
+		cfg, err := Config{GL: fake.Start(t), Runs: 1, Progress: &said}.checked()
+		require.NoError(t, err)
+		results, err := measurePoll(t.Context(), &cfg)
+		require.NoError(t, err)
+		assert.Empty(t, results)
+		assert.Contains(t, said.String(), "a poll isn't measured")
+	}
 }

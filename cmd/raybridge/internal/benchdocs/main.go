@@ -82,7 +82,7 @@ var parts = []part{
 	{"mcap", []command{goBench("./bridges/mcap", ".", "-benchtime", "50x")}, [][]column{{
 		{"bridge", "bridge-ns/msg", ""}, {"the library's writer", "bare-ns/msg", ""}, {"percent of the writer", "%-of-bare", ""},
 	}}, ""},
-	{"readback", of("readback"), [][]column{
+	{"readback", []command{{args: []string{"readback"}}, {args: []string{"readback", "--gpu", "software"}, label: "_software"}}, [][]column{
 		{
 			{"blocking, median frame", "readback.blocking.frame_ms.p50", ""}, {"blocking, p99", "readback.blocking.frame_ms.p99", ""},
 			{"asynchronous, p99", "readback.async.frame_ms.p99", ""}, {"of the blocking median", "readback.async.frame_ms.p99", "readback.blocking.frame_ms.p50"},
