@@ -291,8 +291,8 @@ func (r *clockRun) drift() float64 {
 // The pictures that the load makes and converts.
 const loadWidth, loadHeight = 1280, 720
 
-// clockLoad is what else runs until it is closed: workers on every core that convert pictures, a
-// goroutine that gives them some, and a camera that captures.
+// clockLoad is what else runs until it is closed. Workers on every core convert pictures, which a
+// goroutine gives them, and a camera captures.
 type clockLoad struct {
 	dispatcher *dispatch.Dispatcher // nil where captures are all the load
 	stage      *stage               // nil without GL

@@ -308,9 +308,9 @@ type busyGPU struct {
 	polls []time.Duration // those that found all captures pending
 }
 
-// measurePoll measures what a poll costs while many captures are pending. Where the device takes no
-// shader of the bench's own, or the driver leaves none pending for long enough, there is no
-// figure, and cfg.Progress is told.
+// measurePoll measures what a poll costs while many captures are pending. There is no figure where
+// the device takes no shader of the bench's own, or leaves none pending for long enough.
+// cfg.Progress is told of that.
 func measurePoll(ctx context.Context, cfg *Config) (results []Result, err error) {
 	b := &busyGPU{}
 	b.pool, err = readback.New(readback.Config{Label: "bench poll", Slots: pollPending, MaxElements: polledBytes / 4, NoTimers: true},
