@@ -73,7 +73,7 @@ test: setup-test ## run all tests, live OpenGL ones too, with the race detector
 
 .PHONY: setup-peers
 setup-peers: setup-test ## install the software of others that the bridges are tested against
-	@scripts/setup.sh build ros2dds
+	@scripts/setup.sh build embree ros2dds
 	@scripts/peers.sh
 
 .PHONY: test-peers

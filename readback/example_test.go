@@ -15,7 +15,12 @@ import (
 // A program uses eglctx.Open instead of the fake. end closes
 // both, and tells what an example forgot to close.
 func startFake(contents ...byte) (thread *gpu.Thread, source *gpu.Buffer, end func()) {
-	thread, err := gpu.Start(gputest.NewFake().Open)
+	return startOn(gputest.NewFake(), contents...)
+}
+
+// startOn is startFake for a fake that was made before.
+func startOn(fake *gputest.Fake, contents ...byte) (thread *gpu.Thread, source *gpu.Buffer, end func()) {
+	thread, err := gpu.Start(fake.Open)
 	if err != nil {
 		panic(err)
 	}
@@ -208,12 +213,8 @@ func ExamplePool_Target() {
 	info := fake.Info()
 	info.HostMemory = true
 	fake.SetInfo(info)
-	thread, err := gpu.Start(fake.Open)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = thread.Close() }()
+	thread, _, end := startOn(fake, 0)
+	defer end()
 	pool, err := readback.New(readback.Config{MaxElements: 3}, func(_ *readback.Capture[struct{}, uint8], l readback.Lease[uint8], _ error) {
 		defer l.Release()
 		fmt.Println(l.Slice())

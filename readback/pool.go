@@ -398,26 +398,12 @@ func (p *Pool[D, E]) Start(c *gpu.Ctx, src Source, stamp simtime.Stamp) (*Captur
 	}
 	p.gl.Lock()
 	defer p.gl.Unlock()
-	s := p.gl.reserved
-	inPlace := s != nil && src.buffer != nil && src.buffer == s.memory.staging
-	if !inPlace {
-		s, err = p.reserve(c)
-	} else if _, err = p.open(); err != nil {
-		err = p.refuse(err)
-	}
+	s, err := p.slotFor(c, &src)
 	p.gl.begun = false
 	if err != nil {
 		return nil, err
 	}
 	elements := bytes / p.size
-	s.inPlace, s.first = inPlace, 0
-	if inPlace {
-		s.first = src.offset / p.size
-	}
-	if inPlace && s.first*p.size != src.offset {
-		return nil, p.refuse(fmt.Errorf("start readback %q: %w: byte %d of the target is within an element of %d bytes",
-			p.cfg.Label, ErrSize, src.offset, p.size))
-	}
 	if room := s.memory.staging.Size() / p.size; elements > room {
 		return nil, p.refuse(fmt.Errorf("start readback %q: %w: %d elements, the pool's slots hold %d: Resize it",
 			p.cfg.Label, ErrSize, elements, room))
@@ -428,6 +414,28 @@ func (p *Pool[D, E]) Start(c *gpu.Ctx, src Source, stamp simtime.Stamp) (*Captur
 		return nil, p.refuse(fmt.Errorf("start readback %q: %w", p.cfg.Label, err))
 	}
 	return p.enqueue(c, s, elements, stamp)
+}
+
+// slotFor returns the slot of a capture: that of Target, where its memory is the source. p.gl must be
+// held.
+func (p *Pool[D, E]) slotFor(c *gpu.Ctx, src *Source) (*slot[D, E], error) {
+	s := p.gl.reserved
+	if s == nil || src.buffer == nil || src.buffer != s.memory.staging {
+		s, err := p.reserve(c)
+		if err == nil {
+			s.inPlace, s.first = false, 0
+		}
+		return s, err
+	}
+	if _, err := p.open(); err != nil {
+		return nil, p.refuse(err)
+	}
+	if src.offset%p.size != 0 {
+		return nil, p.refuse(fmt.Errorf("start readback %q: %w: byte %d of the target is within an element of %d bytes",
+			p.cfg.Label, ErrSize, src.offset, p.size))
+	}
+	s.inPlace, s.first = true, src.offset/p.size
+	return s, nil
 }
 
 // issue puts the capture's commands into the stream: the copy, if it goes

@@ -151,7 +151,7 @@ The clock is published as in a run, on an OS thread of its own. Lateness is the 
 deadline, start + k / rate, to the call that sends it. A tick is missed when the next was due before it could be
 published. Drift is the median lateness of a run's last tenth less that of its first: deadlines that moved would
 show there. Loaded means that each core has a worker of the dispatcher that turns pictures of 1280x720 from RGB
-to BGR without a pause. A camera of that size captures back to back. The clock of the case goroutine has no thread of
+to BGR without a pause. A camera of that size captures back to back. The clock of goroutine_1kHz has no thread of
 its own, and the camera is all the load.`)
 
 // clockRun is one run of a publisher: a tick is one message published. What

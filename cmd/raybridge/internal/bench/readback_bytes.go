@@ -308,9 +308,9 @@ type busyGPU struct {
 	polls []time.Duration // those that found all captures pending
 }
 
-// measurePoll measures what a poll costs while many captures are pending. There is no figure where
-// the device takes no shader of the bench's own, or leaves none pending for long enough.
-// cfg.Progress is told of that.
+// measurePoll measures what a poll costs while many captures are pending. Some devices have no
+// figure: they can't run the bench's shader, or finish every capture too soon. Then it writes why to
+// cfg.Progress.
 func measurePoll(ctx context.Context, cfg *Config) (results []Result, err error) {
 	b := &busyGPU{}
 	b.pool, err = readback.New(readback.Config{Label: "bench poll", Slots: pollPending, MaxElements: polledBytes / 4, NoTimers: true},
