@@ -7,7 +7,6 @@
 #pragma GCC target("avx2,bmi,bmi2,popcnt")
 #endif
 #define SIMD_AVX2
-#define PACKETS 2
 #define ISA avx2
 #include "body.h"
 #ifdef __clang__

@@ -7,7 +7,6 @@
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2,popcnt")
 #endif
 #define SIMD_AVX512
-#define PACKETS 1
 #define ISA avx512
 #include "body.h"
 #ifdef __clang__

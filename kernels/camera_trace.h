@@ -1,9 +1,9 @@
-// camera.trace and camera.sun: camera_trace.comp and camera_sun.comp. A packet is 4 x 4 pixels, a
-// block is a tile of 32 x 32.
+// camera.trace and camera.sun: camera_trace.comp and camera_sun.comp. A packet is 16 x 8 pixels,
+// a block is a tile of 32 x 32.
 
 #define CAMERA_TRACE_CONSTANTS {"LENS"}
 
-enum { SEEN_TILE = 32, SEEN_SIDE = 4 }; // pixels of a block's and of a packet's side
+enum { SEEN_TILE = 32, SEEN_WIDE = 16, SEEN_HIGH = RAYS / SEEN_WIDE }; // pixels of a block's side and of a packet's sides
 
 typedef struct {
     hd_scene s;
@@ -21,16 +21,16 @@ typedef struct {
 
 // packet_pixels returns the pixels of LANES of a packet, and which are in the picture.
 INLINE vm packet_pixels(const seeing *c, int k, int x, int y, vi at[2]) {
-    vi lane = i_ramp() + k * LANES;
-    at[0] = (lane & (SEEN_SIDE - 1)) + x, at[1] = (lane >> 2) + y;
+    grid_of(SEEN_WIDE, k * LANES, at);
+    at[0] = at[0] + x, at[1] = at[1] + y;
     return i_lt(at[0], i_set(c->size[0])) & i_lt(at[1], i_set(c->size[1]));
 }
 
 // each_packet calls one for each packet of a tile.
 INLINE void each_packet(const seeing *c, uint32_t block, void (*one)(const seeing *, int x, int y)) {
     int x0 = (int)(block % (uint32_t)c->tiles) * SEEN_TILE, y0 = (int)(block / (uint32_t)c->tiles) * SEEN_TILE;
-    for (int y = y0; y < y0 + SEEN_TILE && y < c->size[1]; y += SEEN_SIDE)
-        for (int x = x0; x < x0 + SEEN_TILE && x < c->size[0]; x += SEEN_SIDE) one(c, x, y);
+    for (int y = y0; y < y0 + SEEN_TILE && y < c->size[1]; y += SEEN_HIGH)
+        for (int x = x0; x < x0 + SEEN_TILE && x < c->size[0]; x += SEEN_WIDE) one(c, x, y);
 }
 
 // seeing_of takes a lens and the size of the picture from a work.

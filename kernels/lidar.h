@@ -1,9 +1,9 @@
-// lidar.scan: lidar_scan.comp. A block is 32 columns of all lasers, so that what it needs stays
-// in the caches. A packet is 16 columns of one laser.
+// lidar.scan: lidar_scan.comp. A block is 32 steps of all lasers, so that what it needs stays
+// in the caches. A packet is as wide as high: see firings.h.
 #ifndef LIDAR_H
 #define LIDAR_H
 
-#include "angles.h"
+#include "firings.h"
 #include "trace.h"
 
 enum { LIDAR_SCALE, LIDAR_RANDOM, LIDAR_ROLLING, LIDAR_COMPENSATED };
@@ -22,8 +22,7 @@ typedef struct {
 typedef struct {
     hd_scene s;
     lidar_settings set;
-    const uint32_t *table, *turns; // of lasers and of columns
-    const angles *angles;
+    const firings *firings;
     const footprint *color;
     uint8_t *points;
     int32_t scale, random, rolling, compensated;
@@ -67,7 +66,7 @@ INLINE vf intensity_of(const lidar *c, vm returned, const found *at, const hit *
     corners k = corners_of(t, triangle);
     material m = material_at(t, as_i(k.a[3]));
     painted(t, &m, at->mover);
-    vf color[4];
+    vf color[3];
     if (c->scale == SCALE_COLOR) {
         surface_color(t, c->color, &m, &k, triangle, h->u, h->v, color);
         vf share = color[0] * (1.0f / 3.0f) + color[1] * (1.0f / 3.0f) + color[2] * (1.0f / 3.0f), uv[2];
@@ -88,31 +87,66 @@ INLINE vf intensity_of(const lidar *c, vm returned, const found *at, const hit *
     return v_sel(i_eq(m.flags & 1, i_set(1)), 101.0f + 154.0f * rho * transmission, 100.0f * rho * cosine * transmission);
 }
 
-// firing is what LANES columns of one laser have in common with nobody else.
+// firing is LANES rays of a packet. laser and column are rows of firings.
 typedef struct {
-    vf azimuth[2], origin[3], direction[3]; // in the sensor's frame
-    vi ns, ray;
+    vm fired;
+    vi laser, column, ns, ray, ring;
+    vf origin[3], direction[3]; // in the sensor's frame
 } firing;
 
-INLINE void lidar_packet(const lidar *c, uint32_t laser, uint32_t column, uint32_t end) {
-    const uint32_t *l = c->table + 12 * (size_t)laser;
-    float head[12];
-    memcpy(head, l, sizeof head);
+// laser_row reads row of the four that lanes' lasers have.
+INLINE void laser_row(const firings *all, vi laser, int row, vf out[4]) { v_rows(all->laser, laser * 4 + row, out); }
+
+// fire makes LANES rays, from one on, of the packet whose first has a step and a laser. It returns how
+// far they reach.
+INLINE vf fire(const lidar *c, uint32_t step, uint32_t laser, int one, firing *g) {
+    const firings *all = c->firings;
+    vi at[2], columns = i_set((int32_t)all->columns);
+    grid_of(all->wide, one, at);
+    at[0] = at[0] + (int32_t)step, g->laser = at[1] + (int32_t)laser;
+    vm in = i_lt(g->laser, i_set((int32_t)all->lasers));
+    g->laser = i_sel(in, g->laser, i_set(0));
+    vf along[4], reach[4], numbers[4], turn[4];
+    laser_row(all, g->laser, 0, along);
+    laser_row(all, g->laser, 1, reach);
+    laser_row(all, g->laser, 3, numbers);
+    vi column = at[0] - as_i(reach[3]);
+    if (all->all_round) column = i_sel(i_lt(column, i_set(0)), column + columns, column);
+    g->fired = in & i_lt(at[0], i_set((int32_t)all->steps)) & i_below(column, columns);
+    g->column = i_sel(g->fired, column, i_set(0));
+    v_rows(all->column, g->column, turn);
+    vf azimuth[2] = {turn[0] * along[2] - turn[1] * along[3], turn[1] * along[2] + turn[0] * along[3]};
+    g->ns = c->rolling ? as_i(turn[2]) + as_i(reach[1]) : i_set(0);
+    g->ray = g->column * (int32_t)all->lasers + as_i(numbers[0]), g->ring = as_i(numbers[1]);
+    g->origin[0] = g->origin[1] = v_set(0), g->origin[2] = reach[0];
+    g->direction[0] = along[0] * azimuth[0], g->direction[1] = along[0] * azimuth[1], g->direction[2] = along[1];
+    return v_sel(g->fired, reach[2], v_set(-1.0f));
+}
+
+// azimuth_of returns the azimuths of lanes, from -pi to pi.
+INLINE vf azimuth_of(vf column, vf laser) {
+    vf angle = column + laser;
+    vf full = v_sel(v_lt(v_set(3.14159274f), angle), v_set(6.28318531f), v_set(0));
+    return angle - v_sel(v_lt(angle, v_set(-3.14159274f)), v_set(-6.28318531f), full);
+}
+
+// write_points writes four words of each point that was fired, from word on.
+INLINE void write_points(const lidar *c, const firing *g, int word, vf v[4]) {
+    float rows[4][LANES] __attribute__((aligned(64)));
+    transpose(v);
+    memcpy(rows, v, sizeof rows);
+    for (unsigned left = m_bits(g->fired); left; left &= left - 1) {
+        int k = __builtin_ctz(left);
+        memcpy(c->points + POINT_BYTES * (size_t)g->ray[k] + 4 * word, &rows[k & 3][k & ~3], 16);
+    }
+}
+
+static void lidar_packet(const lidar *c, uint32_t step, uint32_t laser) {
     rays r[PACKETS];
     firing f[PACKETS];
     for (int k = 0; k < PACKETS; k++) {
-        vi col = i_ramp() + (int32_t)column + k * LANES;
-        vm in = i_lt(col, i_set((int32_t)end));
-        col = i_sel(in, col, i_set((int32_t)end - 1));
-        vf turn[4];
-        v_rows(c->turns, col, turn);
         firing *g = &f[k];
-        g->azimuth[0] = turn[0] * head[2] - turn[1] * head[3];
-        g->azimuth[1] = turn[1] * head[2] + turn[0] * head[3];
-        g->ns = c->rolling ? as_i(turn[2]) + (int32_t)l[5] : i_set(0);
-        g->ray = col * (int32_t)c->set.lasers + (int32_t)laser;
-        g->origin[0] = g->origin[1] = v_set(0), g->origin[2] = v_set(head[4]);
-        g->direction[0] = head[0] * g->azimuth[0], g->direction[1] = head[0] * g->azimuth[1], g->direction[2] = v_set(head[1]);
+        r[k].tmax = fire(c, step, laser, k * LANES, g);
         r[k].seconds = i_float(g->ns) * 1e-9f;
         pose sensor = sensor_pose(c->s.motion, moment_at(c->s.motion, r[k].seconds));
         rotate(sensor.q, g->origin, r[k].o);
@@ -122,21 +156,22 @@ INLINE void lidar_packet(const lidar *c, uint32_t laser, uint32_t column, uint32
         if (c->random) {
             vu random[4];
             random_of(c, g->ray, random);
-            in = in & v_ge(uniform_of(random[2]), v_set(c->set.unfired));
+            r[k].tmax = v_sel(v_ge(uniform_of(random[2]), v_set(c->set.unfired)), r[k].tmax, v_set(-1.0f));
         }
-        r[k].tmax = v_sel(in, v_set(head[7]), v_set(-1.0f));
     }
     found hits[PACKETS];
     trace(&c->s, r, hits, 0);
     for (int k = 0; k < PACKETS; k++) {
-        int first = (int)column + k * LANES, n = (int)end - first < LANES ? (int)end - first : LANES;
-        if (n <= 0) break;
         const firing *g = &f[k];
+        if (!m_any(g->fired)) continue;
+        vf row[4], turn[4];
+        laser_row(c->firings, g->laser, 2, row);
+        v_rows(c->firings->column, g->column, turn);
+        vf elevation = row[2], azimuth = azimuth_of(turn[3], row[3]);
         vm there = m_not(i_lt(hits[k].triangle, i_set(0)));
         vi triangle = i_sel(there, hits[k].triangle, i_set(0));
         hit h = hit_of(&c->s, &r[k], &hits[k]);
-        // The shortest range of even columns, then that of odd ones.
-        vf shortest = v_sel(i_eq((i_ramp() + first) & 1, i_set(0)), v_set(head[8]), v_set(head[9]));
+        vf shortest = v_sel(i_eq(g->column & 1, i_set(0)), row[0], row[1]);
         vf transmission = exp_of(-c->set.attenuation * h.t), range = h.t;
         vm near = there & v_lt(range, shortest), returned = there & m_not(near);
         if (c->random) {
@@ -157,44 +192,46 @@ INLINE void lidar_packet(const lidar *c, uint32_t laser, uint32_t column, uint32
         }
         vf intensity = intensity_of(c, returned, &hits[k], &h, cosine, transmission);
         vi label = i_sel(returned, label_of(&c->s.t, triangle, hits[k].mover), i_set(0));
-        vf angle = azimuth_of(c->angles, laser, first), elevation = v_set(c->angles->elevation[laser]);
-        size_t stride = c->set.lasers * (size_t)POINT_BYTES;
-        char *to = (char *)c->points + (size_t)first * stride + laser * (size_t)POINT_BYTES;
-        v_write_rows(to, stride, n, v_sel(returned, place[0], zero), v_sel(returned, place[1], zero),
-                     v_sel(returned, place[2], zero), v_sel(returned, intensity, zero));
-        v_write_rows(to + 16, stride, n, v_sel(returned, range, v_sel(near, v_set(-INFINITY), v_set(INFINITY))), angle,
-                     elevation, as_f(g->ns));
-        v_write_rows(to + 32, stride, n, as_f((int32_t)l[6] | i_sel(returned, i_set(1 << 16), i_set(0)) | label_tag(label) << 24),
-                     as_f(label_instance(label)), v_sel(returned, cosine, zero), as_f(g->ray));
+        vf position[4] = {v_sel(returned, place[0], zero), v_sel(returned, place[1], zero), v_sel(returned, place[2], zero),
+                          v_sel(returned, intensity, zero)};
+        vf way[4] = {v_sel(returned, range, v_sel(near, v_set(-INFINITY), v_set(INFINITY))), azimuth, elevation, as_f(g->ns)};
+        vf surface[4] = {as_f(g->ring | i_sel(returned, i_set(1 << 16), i_set(0)) | label_tag(label) << 24), as_f(label_instance(label)),
+                         v_sel(returned, cosine, zero), as_f(g->ray)};
+        write_points(c, g, 0, position);
+        write_points(c, g, 4, way);
+        write_points(c, g, 8, surface);
     }
 }
+
+// lidar_steps is a block's. A packet may be wider than 32.
+INLINE uint32_t lidar_steps(const lidar *c) { return c->firings->wide > LIDAR_BLOCK ? c->firings->wide : LIDAR_BLOCK; }
 
 static void lidar_block(void *data, hd_worker *worker, uint32_t block) {
     (void)worker;
     const lidar *c = data;
-    uint32_t first = block * LIDAR_BLOCK, end = first + LIDAR_BLOCK < c->set.columns ? first + LIDAR_BLOCK : c->set.columns;
-    for (uint32_t column = first; column < end; column += RAYS)
-        for (uint32_t laser = 0; laser < c->set.lasers; laser++) lidar_packet(c, laser, column, end);
+    uint32_t first = block * lidar_steps(c), end = first + lidar_steps(c);
+    for (uint32_t step = first; step < end && step < c->firings->steps; step += c->firings->wide)
+        for (uint32_t laser = 0; laser < c->set.lasers; laser += RAYS / c->firings->wide) lidar_packet(c, step, laser);
 }
 
 static int lidar_scan(hd_pool *pool, hd_work *w) {
     lidar c = {0};
     uint32_t texels = 0;
     const lidar_settings *set = hd_block(w, 0, sizeof *set);
-    if (!set || !hd_scene_of(w, &c.s) || !(c.table = hd_table(w, HD_SLOT_SENSOR, 16, &texels))) return 0;
+    if (!set || !hd_scene_of(w, &c.s) || !hd_table(w, HD_SLOT_SENSOR, 16, &texels)) return 0;
     c.set = *set;
     uint64_t points = (uint64_t)c.set.lasers * c.set.columns;
     if (3 * (uint64_t)c.set.lasers + c.set.columns > texels || points * POINT_BYTES > w->storage[0].size || points > INT32_MAX)
         return hd_fail(w, "%u lasers and %u columns are more than the table of %u texels and the %zu bytes of points hold",
                        c.set.lasers, c.set.columns, texels, w->storage[0].size);
-    c.turns = c.table + 12 * (size_t)c.set.lasers;
+    if (points == 0) return 1;
     c.points = w->storage[0].bytes;
     const int32_t *constants = w->program->constants;
     c.scale = constants[LIDAR_SCALE], c.random = constants[LIDAR_RANDOM];
     c.rolling = constants[LIDAR_ROLLING], c.compensated = constants[LIDAR_COMPENSATED];
     if (!(c.color = hd_footprint_of(w, c.s.t.color))) return 0;
-    if (!(c.angles = hd_angles_of(w, w->sampler[HD_SLOT_SENSOR]->memory, c.set.lasers, c.set.columns))) return 0;
-    hd_parallel(pool, lidar_block, &c, (c.set.columns + LIDAR_BLOCK - 1) / LIDAR_BLOCK);
+    if (!(c.firings = hd_firings_of(w, w->sampler[HD_SLOT_SENSOR]->memory, c.set.lasers, c.set.columns))) return 0;
+    hd_parallel(pool, lidar_block, &c, (c.firings->steps + lidar_steps(&c) - 1) / lidar_steps(&c));
     return 1;
 }
 

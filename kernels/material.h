@@ -110,31 +110,30 @@ INLINE vf blend(const taps *t, vf a, vf b, vf c, vf d) {
 // layer_of returns a layer's number; 0 for none, which the caller leaves out.
 INLINE vi layer_of(const hd_texture *t, vf layer) { return v_trunc(v_min(v_max(layer, v_set(0)), v_set((float)(t->layers - 1)))); }
 
-// corner_color returns the linear colour and alpha of a vertex from its code.
-INLINE void corner_color(vi code, vf out[4]) {
+// corner_color returns the linear colour of a vertex from its code.
+INLINE void corner_color(vi code, vf out[3]) {
     vi rgb = (code & 0x7fffff) | (vi)((vu)code >> 31 << 23);
     vm plain = i_eq(code & 0x40000000, i_set(0));
     for (int i = 0; i < 3; i++) {
         vf root = i_float(rgb >> (8 * i) & 255) / 255.0f;
         out[i] = v_sel(plain, v_set(1.0f), root * root);
     }
-    out[3] = v_sel(plain, v_set(1.0f), i_float(code >> 23 & 127) / 126.0f);
 }
 
 // tint multiplies the colours of lanes by those of their triangles' vertices.
-INLINE void tint(const hd_tables *t, vm colored, vi triangle, vf u, vf v, vf color[4]) {
-    vf c[3][4];
+INLINE void tint(const hd_tables *t, vm colored, vi triangle, vf u, vf v, vf color[3]) {
+    vf c[3][3];
     for (int i = 0; i < 3; i++) corner_color(as_i(v_gather(t->vertices + 4 * i + 3, triangle * 12)), c[i]);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 3; i++) {
         vf mean = c[0][i] + u * (c[1][i] - c[0][i]) + v * (c[2][i] - c[0][i]);
         color[i] = v_sel(colored, color[i] * mean, color[i]);
     }
 }
 
-// surface_color returns the linear base colour and alpha of hits of material m on triangles,
+// surface_color returns the linear base colour of hits of material m on triangles,
 // over a beam's footprint, which covers many texels.
-INLINE void surface_color(const hd_tables *t, const footprint *f, const material *m, const corners *k, vi triangle, vf u, vf v, vf color[4]) {
-    for (int i = 0; i < 4; i++) color[i] = m->base[i];
+INLINE void surface_color(const hd_tables *t, const footprint *f, const material *m, const corners *k, vi triangle, vf u, vf v, vf color[3]) {
+    for (int i = 0; i < 3; i++) color[i] = m->base[i];
     vm textured = v_ge(m->base_layer, v_set(0));
     if (m_any(textured)) {
         vf uv[2], p[4][4];
@@ -142,7 +141,7 @@ INLINE void surface_color(const hd_tables *t, const footprint *f, const material
         for (int i = 0; i < 2; i++) uv[i] = wrap_of(uv[i], m->wraps & 3, (float)t->color->width);
         taps at = taps_of(f->width, f->height, layer_of(t->color, m->base_layer), uv[0], uv[1]);
         for (int i = 0; i < 4; i++) v_rows(f->texels, at.at[i], p[i]);
-        for (int i = 0; i < 4; i++) color[i] = v_sel(textured, color[i] * blend(&at, p[0][i], p[1][i], p[2][i], p[3][i]), color[i]);
+        for (int i = 0; i < 3; i++) color[i] = v_sel(textured, color[i] * blend(&at, p[0][i], p[1][i], p[2][i], p[3][i]), color[i]);
     }
     vm colored = i_eq(m->flags & 8, i_set(8));
     if (m_any(colored)) tint(t, colored, triangle, u, v, color);

@@ -1,4 +1,4 @@
-// scene.trace, sensor.rays and groundtruth.sights: lists of rays. A packet is 16 neighbours of
+// scene.trace, sensor.rays and groundtruth.sights: lists of rays. A packet is 128 neighbours of
 // the list.
 #ifndef SENSORS_H
 #define SENSORS_H

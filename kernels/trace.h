@@ -1,21 +1,23 @@
-// The search of lib/trace.glsl for packets of 16 rays, as PACKETS x LANES of them.
+// The search of lib/trace.glsl for packets of 128 rays, as PACKETS vectors of LANES of them.
 //
 // A packet walks the tree once, as a beam: the interval of its rays' origins and of the inverses
 // of their directions. A node's eight boxes are tested against the beam at once, whatever the
 // number of rays. Since subtraction and multiplication round monotonically, the beam's entry is
 // never later and its exit never earlier than any ray's own, bit for bit. What the beam passes
 // by, no ray of the shader would have met. The few boxes that are left, and triangles, are
-// tested ray by ray with the shader's own arithmetic.
+// tested ray by ray with the shader's own arithmetic. A group of 16 rays takes part where one of
+// them met the box above.
 //
-// Rays of a packet should lie side by side. What a ray hits doesn't depend on its company, but
-// for the order in which surfaces at one place are found.
+// Rays of a packet should lie side by side, as wide as high. What a ray hits depends on its company
+// where surfaces stand at one place, and where one reaches out of its box by rounding. So packets and
+// groups are the same with each instruction set.
 #ifndef TRACE_H
 #define TRACE_H
 
 #include "material.h"
 #include "motion.h"
 
-enum { RAYS = PACKETS * LANES, STACK = 512 };
+enum { RAYS = HD_PACKET, GROUP = 16, VECTORS = GROUP / LANES, PACKETS = RAYS / LANES, STACK = 512 };
 
 #define FAR 1e30f
 
@@ -46,15 +48,35 @@ typedef struct {
 } lanes;
 
 typedef struct {
-    lanes r[PACKETS];
-} packet;
-
-typedef struct {
     float near_o[3], far_o[3], a[3], b[3]; // origin's bounds, inverse's bounds
     float tmin;
     int behind[3]; // 1: the near plane is hi
     int mixed;     // bit of an axis whose directions have both signs
 } beam;
+
+// packet is what walks together. set has a bit for each group of which a ray is traced. reach is as
+// far as any ray of them goes.
+typedef struct {
+    lanes r[PACKETS];
+    beam b;
+    unsigned set;
+    float reach;
+} packet;
+
+// EACH runs k over the vectors of a set's groups.
+#define EACH(k, set)                                             \
+    for (unsigned left_ = (set); left_ != 0; left_ &= left_ - 1) \
+        for (unsigned k = VECTORS * (unsigned)__builtin_ctz(left_), end_ = k + VECTORS; k < end_; k++)
+
+// grid_of returns the columns and rows of a packet's lanes from one on, where the packet is wide: a
+// power of two from 2 to RAYS. Lanes run through one half of it after the other, row by row:
+// groups are less long then.
+INLINE void grid_of(uint32_t wide, int one, vi at[2]) {
+    int half = __builtin_ctz(wide) - 1, high = RAYS / (int)wide;
+    vi lane = i_ramp() + one;
+    at[0] = (lane & ((1 << half) - 1)) | (lane >> (half + __builtin_ctz((unsigned)high))) << half;
+    at[1] = lane >> half & (high - 1);
+}
 
 // no_rays are rays that hit nothing.
 INLINE rays no_rays(void) {
@@ -67,19 +89,27 @@ INLINE vf finite_inverse(vf d) {
     return v_sel(v_lt(d, v_set(0)), v_set(-1.0f), v_set(1.0f)) / size;
 }
 
-// beam_of bounds the rays that are traced: tmax >= 0 and tmin < FAR. 0: there are none. A ray with
-// NaN or infinity hits nothing. It is left out, since its neighbours would hit nothing either.
-INLINE int beam_of(beam *b, packet *p) {
+INLINE float reach_of(const packet *p) {
+    vf most = v_set(-1.0f);
+    EACH(k, p->set) most = v_max(most, p->r[k].tmax);
+    return v_greatest(most);
+}
+
+// set_out bounds the rays of a packet's set that are traced: tmax >= 0 and tmin < FAR. Groups
+// without one leave the set. 0: they all do. A ray with NaN or infinity hits nothing. It is left
+// out, since its neighbours would hit nothing either.
+INLINE int set_out(packet *p) {
+    beam *b = &p->b;
     vf lo[6], hi[6], tmin = v_set(FAR);
     for (int i = 0; i < 6; i++) lo[i] = v_set(INFINITY), hi[i] = v_set(-INFINITY);
-    int any = 0;
-    for (int k = 0; k < PACKETS; k++) {
+    unsigned some = 0;
+    EACH(k, p->set) {
         lanes *r = &p->r[k];
         vf sum = r->o[0] + r->o[1] + r->o[2] + r->d[0] + r->d[1] + r->d[2];
         r->tmax = v_sel(v_lt(v_abs(sum), v_set(INFINITY)) & v_le(r->tmax, v_set(INFINITY)), r->tmax, v_set(-1.0f));
         for (int i = 0; i < 3; i++) r->inverse[i] = finite_inverse(r->d[i]);
         vm on = v_ge(r->tmax, v_set(0)) & v_lt(r->tmin, v_set(FAR));
-        any |= m_any(on);
+        some |= (unsigned)m_any(on) << k / VECTORS;
         tmin = v_min(tmin, v_sel(on, r->tmin, v_set(FAR)));
         for (int i = 0; i < 3; i++) {
             vf inverse = r->inverse[i];
@@ -89,7 +119,7 @@ INLINE int beam_of(beam *b, packet *p) {
             hi[3 + i] = v_max(hi[3 + i], v_sel(on, inverse, hi[3 + i]));
         }
     }
-    if (!any) return 0;
+    if (!(p->set = some)) return 0;
     b->tmin = v_least(tmin);
     b->mixed = 0;
     for (int i = 0; i < 3; i++) {
@@ -101,7 +131,7 @@ INLINE int beam_of(beam *b, packet *p) {
             // The steepest on each side: the least inverse above 0, the greatest below.
             b->mixed |= 1 << i;
             vf up = v_set(1e20f), down = v_set(-1e20f);
-            for (int k = 0; k < PACKETS; k++) {
+            EACH(k, p->set) {
                 const lanes *r = &p->r[k];
                 vm on = v_ge(r->tmax, v_set(0)) & v_lt(r->tmin, v_set(FAR));
                 vf inverse = r->inverse[i];
@@ -114,6 +144,7 @@ INLINE int beam_of(beam *b, packet *p) {
         b->near_o[i] = b->behind[i] ? omin : omax;
         b->far_o[i] = b->behind[i] ? omax : omin;
     }
+    p->reach = reach_of(p);
     return 1;
 }
 
@@ -163,51 +194,61 @@ static __attribute__((noinline)) vm holes(const hd_scene *s, const lanes *r, vm 
     return met & cut_out(&s->t, (uint32_t)triangle, mover, h.u, h.v, r->who);
 }
 
-// test_triangle updates the rays that meet the triangle nearer than before; it is testTriangle
+// entry is what waits to be searched: where the beam enters it, and the groups that do.
+typedef struct {
+    uint32_t ref;
+    float t;
+    unsigned set;
+} entry;
+
+// walk is the way through a hierarchy. planes are those of its leaves' triangles.
+typedef struct {
+    const hd_node *nodes;
+    const float *planes;
+    int top;
+    entry stack[STACK];
+} walk;
+
+INLINE void start(walk *w, const hd_scene *s, const hd_node *nodes, uint32_t root, unsigned set) {
+    w->nodes = nodes, w->planes = s->t.planes;
+    w->stack[0] = (entry){root, 0, set};
+    w->top = root != 0;
+}
+
+// test_leaf updates the rays that meet a triangle of the leaf nearer than before; it is testTriangle
 // of the shader. A surface that may be cut out is looked up at once: rays go on through its holes,
-// where the shader starts them again behind, a millionth of the way further. scene is NULL
-// where nothing is cut out.
-INLINE int test_triangle(packet *p, const float *rows, int triangle, const hd_scene *scene, int mover) {
-    int any = 0;
-#pragma GCC unroll 2
-    for (int k = 0; k < PACKETS; k++) {
-        lanes *r = &p->r[k];
-        vf *o = r->o, *d = r->d;
-        vf t = -(rows[0] * o[0] + rows[1] * o[1] + rows[2] * o[2] + rows[3]) / (rows[0] * d[0] + rows[1] * d[1] + rows[2] * d[2]);
-        vm met = v_ge(t - r->tmin, v_set(0)) & v_lt(t, r->tmax);
-        if (!m_any(met)) continue;
-        vf x = o[0] + t * d[0], y = o[1] + t * d[1], z = o[2] + t * d[2];
-        vf a = rows[4] * x + rows[5] * y + rows[6] * z + rows[7];
-        vf b = rows[8] * x + rows[9] * y + rows[10] * z + rows[11];
-        // A ray in the plane has NaN or infinity here: both fail a comparison.
-        met = met & v_ge(v_min(v_min(a, b), 1.0f - a - b), v_set(0));
-        if (!m_any(met)) continue;
-        if (scene) met = met & m_not(holes(scene, r, met, triangle, mover));
-        r->tmax = v_sel(met, t, r->tmax);
-        r->triangle = i_sel(met, i_set(triangle), r->triangle);
-        any |= m_any(met);
+// where the shader starts them again behind, a millionth of the way further.
+INLINE int test_leaf(packet *p, entry e, const hd_scene *s, int mover) {
+    int first = (int)(e.ref & HD_TRIANGLE), end = first + (int)(e.ref >> 26 & 3) + 1, any = 0;
+    for (int triangle = first; triangle < end; triangle++) {
+        const float *rows = s->t.planes + 12 * (size_t)triangle;
+        EACH(k, e.set) {
+            lanes *r = &p->r[k];
+            vf *o = r->o, *d = r->d;
+            vf t = -(rows[0] * o[0] + rows[1] * o[1] + rows[2] * o[2] + rows[3]) / (rows[0] * d[0] + rows[1] * d[1] + rows[2] * d[2]);
+            vm met = v_ge(t - r->tmin, v_set(0)) & v_lt(t, r->tmax);
+            if (!m_any(met)) continue;
+            vf x = o[0] + t * d[0], y = o[1] + t * d[1], z = o[2] + t * d[2];
+            vf a = rows[4] * x + rows[5] * y + rows[6] * z + rows[7];
+            vf b = rows[8] * x + rows[9] * y + rows[10] * z + rows[11];
+            // A ray in the plane has NaN or infinity here: both fail a comparison.
+            met = met & v_ge(v_min(v_min(a, b), 1.0f - a - b), v_set(0));
+            if (!m_any(met)) continue;
+            if (__builtin_expect((e.ref & HD_CUT) != 0, 0)) met = met & m_not(holes(s, r, met, triangle, mover));
+            r->tmax = v_sel(met, t, r->tmax);
+            r->triangle = i_sel(met, i_set(triangle), r->triangle);
+            any |= m_any(met);
+        }
     }
     return any;
 }
 
-INLINE float reach_of(const packet *p) {
-    vf most = p->r[0].tmax;
-    for (int k = 1; k < PACKETS; k++) most = v_max(most, p->r[k].tmax);
-    return v_greatest(most);
-}
-
-typedef struct {
-    uint32_t ref;
-    float t;
-} entry;
-
-// rays_enter tells whether any ray meets a child's box: enterBox of the shader. Many of the
-// children that the beam meets are met by no ray of it where triangles are small.
-INLINE int rays_enter(const packet *p, const hd_node *n, int c) {
+// rays_enter returns the groups of a set of which a ray meets a child's box: enterBox of the shader.
+// Many of the children that the beam meets are met by no ray of it where triangles are small.
+INLINE unsigned rays_enter(const packet *p, unsigned set, const hd_node *n, int c) {
     const float *lo = &n->lo[0][c], *hi = &n->hi[0][c];
     unsigned met = 0;
-#pragma GCC unroll 2
-    for (int k = 0; k < PACKETS; k++) {
+    EACH(k, set) {
         const lanes *r = &p->r[k];
         vf from = r->tmin, to = r->tmax;
 #pragma GCC unroll 3
@@ -215,86 +256,69 @@ INLINE int rays_enter(const packet *p, const hd_node *n, int c) {
             vf x = (lo[8 * i] - r->o[i]) * r->inverse[i], y = (hi[8 * i] - r->o[i]) * r->inverse[i];
             from = v_max(from, v_min(x, y)), to = v_min(to, v_max(x, y));
         }
-        met |= m_bits(v_le(from, to * 1.0000005f));
+        met |= (unsigned)m_any(v_le(from, to * 1.0000005f)) << k / VECTORS;
     }
-    return met != 0;
+    return met;
 }
 
-// push puts the children that some ray meets on the stack, the nearest on top, and has the
-// caches fetch them.
-INLINE int push(entry *stack, int top, const hd_node *n, unsigned met, const float *enter, const packet *p, const hd_node *nodes, const float *planes) {
-    int base = top;
-    while (met) {
-        int c = __builtin_ctz(met);
-        met &= met - 1;
-        if (!rays_enter(p, n, c)) continue;
-        entry e = {n->ref[c], enter[c]};
-        const char *next = e.ref & HD_LEAF ? (const char *)(planes + 12 * (size_t)(e.ref & HD_TRIANGLE)) : (const char *)(nodes + (e.ref & HD_NODE));
-        for (int line = 0; line < 256; line += 64) __builtin_prefetch(next + line);
-        int i = top++;
-        for (; i > base && stack[i - 1].t < e.t; i--) stack[i] = stack[i - 1];
-        stack[i] = e;
-    }
-    return top;
-}
-
-// search finds the nearest triangles below root, which is a mover's, or that of the static world
-// where mover is -1. With any, a ray ends at the first: its tmax becomes -1.
-INLINE void search(packet *p, const beam *b, const hd_scene *s, int mover, int any) {
-    entry stack[STACK];
+// expand puts the children of a node that some ray meets on the stack, the nearest on top, and
+// has the caches fetch them.
+INLINE void expand(walk *w, entry from, const packet *p) {
+    const hd_node *n = w->nodes + (from.ref & HD_NODE);
     float enter[8];
-    const hd_node *nodes = s->nodes;
-    const float *planes = s->t.planes;
-    uint32_t root = mover < 0 ? s->root : s->mover_root[mover];
-    stack[0] = (entry){root, 0};
-    int top = root != 0;
-    float reach = reach_of(p);
-    while (top > 0) {
-        entry e = stack[--top];
-        if (!(e.t < reach)) continue;
+    int base = w->top;
+    for (unsigned met = enter_boxes(n, &p->b, p->reach, enter); met; met &= met - 1) {
+        int c = __builtin_ctz(met);
+        entry e = {n->ref[c], enter[c], rays_enter(p, from.set, n, c)};
+        if (!e.set) continue;
+        const char *next = e.ref & HD_LEAF ? (const char *)(w->planes + 12 * (size_t)(e.ref & HD_TRIANGLE)) : (const char *)(w->nodes + (e.ref & HD_NODE));
+        for (int line = 0; line < 256; line += 64) __builtin_prefetch(next + line);
+        int i = w->top++;
+        for (; i > base && w->stack[i - 1].t < e.t; i--) w->stack[i] = w->stack[i - 1];
+        w->stack[i] = e;
+    }
+}
+
+// search finds the nearest triangles of a mover, or of the static world where mover is -1. With
+// any, a ray ends at the first: its tmax becomes -1.
+INLINE void search(packet *p, const hd_scene *s, int mover, int any) {
+    walk w;
+    start(&w, s, s->nodes, mover < 0 ? s->root : s->mover_root[mover], p->set);
+    while (w.top > 0) {
+        entry e = w.stack[--w.top];
+        if (!(e.t < p->reach)) continue;
         if (!(e.ref & HD_LEAF)) {
-            const hd_node *n = nodes + (e.ref & HD_NODE);
-            unsigned met = enter_boxes(n, b, reach, enter);
-            top = push(stack, top, n, met, enter, p, nodes, planes);
+            expand(&w, e, p);
             continue;
         }
-        int first = (int)(e.ref & HD_TRIANGLE), end = first + (int)(e.ref >> 26 & 3) + 1, met = 0;
-        if (__builtin_expect((e.ref & HD_CUT) != 0, 0))
-            for (int i = first; i < end; i++) met |= test_triangle(p, planes + 12 * (size_t)i, i, s, mover);
-        else
-            for (int i = first; i < end; i++) met |= test_triangle(p, planes + 12 * (size_t)i, i, NULL, 0);
-        if (!met) continue;
+        if (!test_leaf(p, e, s, mover)) continue;
         if (any)
-            for (int k = 0; k < PACKETS; k++) {
+            EACH(k, e.set) {
                 lanes *r = &p->r[k];
-                vm ends = m_not(i_lt(r->triangle, i_set(0)));
-                r->tmax = v_sel(ends, v_set(-1.0f), r->tmax);
+                r->tmax = v_sel(i_lt(r->triangle, i_set(0)), r->tmax, v_set(-1.0f));
             }
-        reach = reach_of(p);
+        p->reach = reach_of(p);
     }
 }
 
 // search_movers goes on with the movers whose boxes the beam meets, nearest first, each ray
 // where the mover is at the ray's own time.
-static __attribute__((noinline)) void search_movers(packet *p, const beam *world, const hd_scene *s, const rays *r, int any) {
-    entry stack[STACK];
-    float enter[8];
-    stack[0] = (entry){s->top_root, 0};
-    int top = 1;
-    float reach = reach_of(p);
-    while (top > 0) {
-        entry e = stack[--top];
-        if (!(e.t < reach)) continue;
+static __attribute__((noinline)) void search_movers(packet *p, const hd_scene *s, const rays *r, int any) {
+    walk w;
+    start(&w, s, s->top, s->top_root, p->set);
+    p->reach = reach_of(p);
+    while (w.top > 0) {
+        entry e = w.stack[--w.top];
+        if (!(e.t < p->reach)) continue;
         if (!(e.ref & HD_LEAF)) {
-            const hd_node *n = s->top + (e.ref & HD_NODE);
-            unsigned met = enter_boxes(n, world, reach, enter);
-            top = push(stack, top, n, met, enter, p, s->top, s->t.planes);
+            expand(&w, e, p);
             continue;
         }
         int mover = (int)(e.ref & HD_TRIANGLE), record = mover_record(s->motion, mover);
         const float *when = s->motion + 4 * (ptrdiff_t)record;
         packet q;
-        for (int k = 0; k < PACKETS; k++) {
+        q.set = e.set;
+        EACH(k, e.set) {
             lanes *l = &q.r[k];
             into_mover(s->motion, record, moment_at(s->motion, r[k].seconds), p->r[k].o, p->r[k].d, l->o, l->d);
             vm there = v_ge(r[k].seconds, v_set(when[3])) & v_lt(r[k].seconds, v_set(when[7]));
@@ -303,17 +327,16 @@ static __attribute__((noinline)) void search_movers(packet *p, const beam *world
             l->triangle = i_set(-1);
             for (int i = 0; i < 3; i++) l->who[i] = p->r[k].who[i];
         }
-        beam b;
-        if (!beam_of(&b, &q)) continue;
-        search(&q, &b, s, mover, any);
-        for (int k = 0; k < PACKETS; k++) {
+        if (!set_out(&q)) continue;
+        search(&q, s, mover, any);
+        EACH(k, q.set) {
             lanes *to = &p->r[k], *l = &q.r[k];
             vm missed = i_lt(l->triangle, i_set(0));
             to->triangle = i_sel(missed, to->triangle, l->triangle);
             to->mover = i_sel(missed, to->mover, i_set(mover));
-            to->tmax = l->tmax;
+            to->tmax = v_sel(missed, to->tmax, l->tmax);
         }
-        reach = reach_of(p);
+        p->reach = reach_of(p);
     }
 }
 
@@ -327,10 +350,10 @@ INLINE void trace(const hd_scene *s, const rays r[PACKETS], found out[PACKETS], 
         l->tmin = r[k].tmin, l->tmax = r[k].tmax;
         l->triangle = l->mover = i_set(-1);
     }
-    beam world;
-    if (beam_of(&world, &p)) {
-        search(&p, &world, s, -1, any);
-        if (s->top_root) search_movers(&p, &world, s, r, any);
+    p.set = (1u << RAYS / GROUP) - 1;
+    if (set_out(&p)) {
+        search(&p, s, -1, any);
+        if (s->top_root) search_movers(&p, s, r, any);
     }
     for (int k = 0; k < PACKETS; k++) out[k] = (found){p.r[k].tmax, p.r[k].triangle, p.r[k].mover};
 }

@@ -408,6 +408,28 @@ func TestLidarsAgree(t *testing.T) {
 	}
 }
 
+// TestLidarsOfAnyShapeAgree: packets are cut from scans that have few lasers or columns, a sector, and lasers
+// that are turned aside.
+func TestLidarsOfAnyShapeAgree(t *testing.T) {
+	gl, host := gputest.Thread(t), start(t, hostdev.Options{})
+	s := textured(3, 3000, false)
+	for name, attributes := range map[string]map[string]any{
+		"one ray":             {"channels": 1, "columns": 1},
+		"one laser":           {"channels": 1, "columns": 700},
+		"one column":          {"channels": 140, "columns": 1},
+		"fewer than a packet": {"channels": 3, "columns": 5},
+		"flat":                {"channels": 20, "columns": 300, "upper_fov": 3.0, "lower_fov": 3.0},
+		"a sector, aside":     {"preset": "HesaiAT128E2X", "columns": 210},
+		"all round, aside":    {"preset": "VelodyneVLS128", "columns": 360},
+		"few steps, aside":    {"preset": "VelodyneVLS128", "columns": 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			maps.Copy(attributes, map[string]any{"organized": true, "rolling": true, "range": 80.0})
+			agreeOnPoints(t, scan(t, gl, s, attributes), scan(t, host, s, attributes))
+		})
+	}
+}
+
 func agreeOnPoints(t *testing.T, want, got []sample.Point) {
 	t.Helper()
 	require.Len(t, got, len(want))
