@@ -264,10 +264,12 @@ INLINE void find(const shading *s, vi triangle, vi frame, seen *h, knowledge *me
         const float *since = s->frames + 24 * (size_t)s->frame_count;
         for (int i = 0; i < 3; i++) h->since[i] = dot3s(h->ray.direction, since + 4 * i);
     }
-    h->reach = one, h->closed = zero, h->material = h->label = h->lit = i_set(0);
-    for (int i = 0; i < 3; i++) h->normal[i] = h->plane[i] = i == 2 ? one : zero, h->color[i] = one;
-    for (int i = 0; i < 2; i++) h->uv[i] = h->uv_x[i] = h->uv_y[i] = zero;
     unsigned left = m_bits(h->some);
+    if (!left) {
+        h->reach = one, h->closed = zero, h->material = h->label = h->lit = i_set(0);
+        for (int i = 0; i < 3; i++) h->normal[i] = h->plane[i] = i == 2 ? one : zero, h->color[i] = one;
+        for (int i = 0; i < 2; i++) h->uv[i] = h->uv_x[i] = h->uv_y[i] = zero;
+    }
     for (int first = 1; left; first = 0) {
         int l = __builtin_ctz(left);
         uint32_t next = (uint32_t)triangle[l], of = (uint32_t)frame[l];
