@@ -116,17 +116,13 @@ bench: build $(if $(filter embree,$(WHAT)),$(EMBREE)) ## measure what this machi
 	PYTHONPATH=python $(BIN)/raybridge bench $(WHAT)
 
 .PHONY: bench-docs
-bench-docs: build setup-test $(EMBREE) ## measure what docs/benchmarks.md states, or WHAT='lidar world' of it, and write its tables
+bench-docs: build setup-test $(EMBREE) $(if $(filter ros2dds,$(or $(WHAT),ros2dds)),setup-peers) ## measure what docs/benchmarks.md states, or WHAT='lidar world' of it, and write its tables
 	$(GO) run ./cmd/raybridge/internal/benchdocs $(WHAT)
 
 $(EMBREE): cmd/raybridge/internal/bench/testdata/embree_check.c
 	@scripts/setup.sh build embree
 	mkdir -p $(BIN)
 	gcc -O3 -march=native -fopenmp -o $@ $< -lembree3 -lm
-
-.PHONY: bench-ros2dds
-bench-ros2dds: setup-peers ## measure the bridge ros2dds beside a program in C; takes some minutes
-	RAYBRIDGE_BENCH=1 $(GO) test -count=1 -tags peers,ros2dds -timeout 30m -v -run 'TestThroughputBesideC|TestImages1080p' ./bridges/ros2dds/
 
 .PHONY: generate
 generate: ## write generated code, docs/config.md, docs/sensors.md, docs/messages.md and docs/rigs.md again

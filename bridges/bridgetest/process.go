@@ -85,7 +85,7 @@ type Process struct {
 
 // StartProcess runs a command, in a process group of its own, until the test ends at the
 // latest. The last of what it has printed is shown if the test fails.
-func StartProcess(t *testing.T, c Command) *Process {
+func StartProcess(t testing.TB, c Command) *Process {
 	t.Helper()
 	p := &Process{name: filepath.Base(c.Name) + " " + strings.Join(c.Args, " "), done: make(chan struct{}), more: make(chan struct{})}
 	p.cmd = exec.Command(c.Name, c.Args...)
@@ -166,7 +166,7 @@ func (p *Process) Output() string {
 
 // Expect waits until the program prints a line that contains text, after those that were
 // expected before, and returns the line.
-func (p *Process) Expect(t *testing.T, text string) string {
+func (p *Process) Expect(t testing.TB, text string) string {
 	t.Helper()
 	deadline := time.After(Patience)
 	for ended := false; ; {

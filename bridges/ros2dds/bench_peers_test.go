@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -28,7 +27,7 @@ import (
 
 // rate returns how many messages a second a peer saw on a DDS topic, between the first
 // and the last.
-func rate(t *testing.T, s *subscriber, topic string) float64 {
+func rate(t testing.TB, s *subscriber, topic string) float64 {
 	t.Helper()
 	at := s.find(func(e event) bool { return e.Event == "message" && e.Topic == topic })
 	require.Greater(t, len(at), 2, topic)
@@ -36,7 +35,7 @@ func rate(t *testing.T, s *subscriber, topic string) float64 {
 }
 
 // throughputOfC returns at what rate a writer on Cyclone's own C API gets clouds through.
-func throughputOfC(t *testing.T, domain, pass, bytes, messages int) float64 {
+func throughputOfC(t testing.TB, domain, pass, bytes, messages int) float64 {
 	t.Helper()
 	s := cycloneSubscriber(t, domain, "count")
 	defer s.process.Kill()
@@ -77,7 +76,7 @@ func (f withReady) Register(p *bridges.Plugin) error {
 // throughputOfBridge returns at what rate the bridge gets messages through, one after the
 // other. One message waits at a time, as in C. A queue that is full of large messages is
 // slower, because memory that was just written has left the processor's cache when it is sent.
-func throughputOfBridge[T any](t *testing.T, domain, messages int, topic string, m T) float64 {
+func throughputOfBridge[T any](t testing.TB, domain, messages int, topic string, m T) float64 {
 	t.Helper()
 	s := cycloneSubscriber(t, domain, "count")
 	defer s.process.Kill()
@@ -96,81 +95,85 @@ func throughputOfBridge[T any](t *testing.T, domain, messages int, topic string,
 	return rate(t, s, "rt"+topic)
 }
 
-// Clouds go through the bridge about as fast as through a program in C, with the same settings,
-// in alternating passes. There are those whose octets are at hand, as they are in C, and those
-// that are converted of points. RAYBRIDGE_BENCH=1 measures longer.
-func TestThroughputBesideC(t *testing.T) {
-	passes, total := 1, 100_000_000
-	if os.Getenv("RAYBRIDGE_BENCH") != "" {
-		passes, total = 11, 1_600_000_000
-	}
+// BenchmarkBesideC sends clouds by the bridge and by a program in C with the same settings, in
+// turns. There are those whose octets are at hand, as they are in C, and those that are
+// converted of points.
+func BenchmarkBesideC(b *testing.B) {
+	const total = 1_600_000_000
 	for _, bytes := range []int{1_000_000, 8_000_000} {
-		t.Run(fmt.Sprintf("%dMB", bytes/1_000_000), func(t *testing.T) {
-			domain := freeDomain(t)
-			points := cloud(bytes)
-			octets := &ready{}
-			require.NoError(t, rossample.PointCloud2(&octets.message, points))
-			data := make([]byte, octets.message.Data.Len())
-			octets.message.Data.Put(data)
-			octets.message.Data = ros.Bytes{Data: data}
-			rates := map[string][]float64{}
-			for pass := range passes {
-				for name, measure := range map[string]func() float64{
-					"C": func() float64 { return throughputOfC(t, domain, pass, bytes, total/bytes) },
-					"octets": func() float64 {
-						return throughputOfBridge(t, domain, total/bytes, fmt.Sprintf("/octets_%d", pass), octets)
-					},
-					"points": func() float64 {
-						return throughputOfBridge(t, domain, total/bytes, fmt.Sprintf("/points_%d", pass), points)
-					},
-				} {
-					rates[name] = append(rates[name], measure())
-				}
+		b.Run(fmt.Sprintf("%dMB", bytes/1_000_000), func(b *testing.B) {
+			domain, messages := freeDomain(b), total/bytes
+			points, octets := cloud(bytes), octetsOf(b, cloud(bytes))
+			var c, ready, converted float64
+			for pass := 0; b.Loop(); pass++ {
+				c += throughputOfC(b, domain, pass, bytes, messages)
+				ready += throughputOfBridge(b, domain, messages, fmt.Sprintf("/octets_%d", pass), octets)
+				converted += throughputOfBridge(b, domain, messages, fmt.Sprintf("/points_%d", pass), points)
 			}
-			median := func(name string) float64 {
-				slices.Sort(rates[name])
-				return rates[name][passes/2] * float64(bytes) / 1e6
-			}
-			c, o, p := median("C"), median("octets"), median("points")
-			t.Logf("%d bytes: C %.0f MB/s, bridge %.0f MB/s (%.0f %%), with conversion of points %.0f MB/s (%.0f %%); median of %d",
-				bytes, c, o, 100*o/c, p, 100*p/c, passes)
-			assert.Positive(t, p)
+			each := float64(bytes) / float64(b.N)
+			b.ReportMetric(c*each, "C-bytes/s")
+			b.ReportMetric(ready*each, "octets-bytes/s")
+			b.ReportMetric(converted*each, "points-bytes/s")
 		})
 	}
 }
 
-// Pictures of 1920 x 1080 at 30 Hz arrive: all of those that the history keeps.
-// RAYBRIDGE_BENCH=1 runs for a minute, with a history of 10 as drivers have it. None may be
-// missing on a best-effort topic either; that needs an idle machine.
-func TestImages1080p(t *testing.T) {
-	seconds, depth, options := 2, 60, "bytes=1000000000"
-	long := os.Getenv("RAYBRIDGE_BENCH") != ""
-	if long {
-		seconds, depth, options = 60, 10, ""
+// octetsOf returns a cloud's message with its octets at hand.
+func octetsOf(t testing.TB, points *sample.PointCloud) *ready {
+	t.Helper()
+	m := &ready{}
+	require.NoError(t, rossample.PointCloud2(&m.message, points))
+	data := make([]byte, m.message.Data.Len())
+	m.message.Data.Put(data)
+	m.message.Data = ros.Bytes{Data: data}
+	return m
+}
+
+// offer publishes so many pictures of 1920 x 1080 at 30 Hz and returns how many didn't arrive.
+func offer(t testing.TB, qos flow.QoS, options string, pictures int) (lost int) {
+	t.Helper()
+	domain := freeDomain(t)
+	s := cycloneSubscriber(t, domain, "count")
+	b := connect(t, domain, options)
+	publish, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image", QoS: qos})
+	require.NoError(t, err)
+	image := &sample.Image{Width: 1920, Height: 1080, Step: 5760, Encoding: sample.EncodingRGB8, Data: make([]byte, 5760*1080)}
+	arrives(t, s, "/image", func() error { return publish(t.Context(), image) })
+	first := s.count("/image")
+	ticker := time.NewTicker(time.Second / 30)
+	defer ticker.Stop()
+	for range pictures {
+		<-ticker.C
+		require.NoError(t, publish(t.Context(), image))
 	}
-	for _, reliability := range []flow.Reliability{flow.Reliable, flow.BestEffort} {
+	wait := patience
+	if qos.Reliability == flow.BestEffort {
+		wait = 5 * time.Second
+	}
+	eventually(func() bool { return s.count("/image") >= first+pictures }, wait)
+	return max(first+pictures-s.count("/image"), 0)
+}
+
+var reliabilities = []flow.Reliability{flow.Reliable, flow.BestEffort}
+
+// Pictures of 1920 x 1080 at 30 Hz arrive: all of those that the history keeps, and some on a
+// best-effort topic.
+func TestImages1080p(t *testing.T) {
+	const pictures = 60
+	for _, reliability := range reliabilities {
 		t.Run(reliability.String(), func(t *testing.T) {
-			domain := freeDomain(t)
-			s := cycloneSubscriber(t, domain, "count")
-			b := connect(t, domain, options)
-			publish, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image", QoS: flow.QoS{Reliability: reliability, History: flow.KeepLast, Depth: depth}})
-			require.NoError(t, err)
-			image := &sample.Image{Width: 1920, Height: 1080, Step: 5760, Encoding: sample.EncodingRGB8, Data: make([]byte, 5760*1080)}
-			arrives(t, s, "/image", func() error { return publish(t.Context(), image) })
-			first, offered := s.count("/image"), 0
-			ticker := time.NewTicker(time.Second / 30)
-			defer ticker.Stop()
-			for ; offered < 30*seconds; offered++ {
-				<-ticker.C
-				require.NoError(t, publish(t.Context(), image))
-			}
-			all := func() bool { return s.count("/image") >= first+offered }
-			if reliability == flow.Reliable && !long {
-				require.Eventually(t, all, patience, 10*time.Millisecond)
-			}
-			got := eventually(all, 5*time.Second)
-			t.Logf("%s: %d of %d arrived", reliability, min(s.count("/image")-first, offered), offered)
-			assert.True(t, got || !long && s.count("/image") > first, "an idle machine loses none; is this one busy?")
+			lost := offer(t, flow.QoS{Reliability: reliability, History: flow.KeepLast, Depth: pictures}, "bytes=1000000000", pictures)
+			assert.Less(t, lost, map[flow.Reliability]int{flow.Reliable: 1, flow.BestEffort: pictures}[reliability])
+		})
+	}
+}
+
+// BenchmarkImages1080p counts what is lost with a history of 10, as drivers have it.
+func BenchmarkImages1080p(b *testing.B) {
+	for _, reliability := range reliabilities {
+		b.Run(reliability.String(), func(b *testing.B) {
+			lost := offer(b, flow.QoS{Reliability: reliability, History: flow.KeepLast, Depth: 10}, "", b.N)
+			b.ReportMetric(float64(lost), "lost")
 		})
 	}
 }

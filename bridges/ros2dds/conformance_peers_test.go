@@ -34,7 +34,7 @@ func TestConformance(t *testing.T) {
 // methods are for the test's goroutine.
 type peer struct {
 	t      *testing.T
-	run    func(t *testing.T, domain int, mode ...string) *subscriber
+	run    func(t testing.TB, domain int, mode ...string) *subscriber
 	domain int
 	now    *subscriber    // nil while it doesn't run
 	talker *talker        // nil until it is asked to publish

@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 
 // freeDomain returns the id of a domain that no other test on the machine uses until
 // this one ends.
-func freeDomain(t *testing.T) int {
+func freeDomain(t testing.TB) int {
 	t.Helper()
 	var config net.ListenConfig
 	for id := 1; id <= 200; id++ {
@@ -61,7 +61,7 @@ func freeDomain(t *testing.T) int {
 }
 
 // open returns a bridge that isn't connected, and closes it at the test's end.
-func open(t *testing.T, domain int, options string, log *slog.Logger) *bridges.Bridge {
+func open(t testing.TB, domain int, options string, log *slog.Logger) *bridges.Bridge {
 	t.Helper()
 	b, err := bridges.MustRegistry(ros2dds.Factory{}).Open(fmt.Sprintf("ros2dds:%d?%s", domain, options), bridges.Env{Log: log})
 	require.NoError(t, err)
@@ -70,7 +70,7 @@ func open(t *testing.T, domain int, options string, log *slog.Logger) *bridges.B
 }
 
 // connect returns a bridge in a domain.
-func connect(t *testing.T, domain int, options string) *bridges.Bridge {
+func connect(t testing.TB, domain int, options string) *bridges.Bridge {
 	t.Helper()
 	b := open(t, domain, options, nil)
 	require.NoError(t, b.Connect(t.Context()))

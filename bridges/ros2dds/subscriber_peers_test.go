@@ -29,7 +29,7 @@ import (
 
 // cyclonePeer returns the program testdata/peers/cyclone_peer.c, built with Debian's
 // Cyclone DDS.
-func cyclonePeer(t *testing.T) string {
+func cyclonePeer(t testing.TB) string {
 	t.Helper()
 	return build(t, "cyclone_peer", map[string]string{"cyclone_peer.c": "", "print.h": ""}, func(g *generated) map[string]string {
 		return map[string]string{"ros2.idl": g.idl.String(), "types_c.h": g.c.String()}
@@ -38,7 +38,7 @@ func cyclonePeer(t *testing.T) string {
 
 // fastPeer returns the program testdata/peers/fast_peer.cpp, built with Debian's Fast DDS
 // without type objects, which Cyclone DDS 0.10 can't read.
-func fastPeer(t *testing.T) string {
+func fastPeer(t testing.TB) string {
 	t.Helper()
 	return build(t, "fast_peer", map[string]string{"fast_peer.cpp": "", "print.h": ""}, func(g *generated) map[string]string {
 		return map[string]string{"ros2.idl": g.idl.String(), "types_cpp.h": g.cpp.String()}
@@ -47,7 +47,7 @@ func fastPeer(t *testing.T) string {
 
 // build makes a program of sources in testdata/peers and of generated files by a shell script.
 // The folder is named by the hash of all of them, so the program is made once.
-func build(t *testing.T, name string, sources map[string]string, more func(*generated) map[string]string, script string) string {
+func build(t testing.TB, name string, sources map[string]string, more func(*generated) map[string]string, script string) string {
 	t.Helper()
 	files := map[string]string{}
 	if more != nil {
@@ -108,7 +108,7 @@ type event struct {
 
 // subscriber is a peer that reads every topic there is, or writes as it is told.
 type subscriber struct {
-	t       *testing.T
+	t       testing.TB
 	process *bridgetest.Process
 
 	mu            sync.Mutex
@@ -121,18 +121,18 @@ type subscriber struct {
 
 // cycloneSubscriber starts the Cyclone peer; mode is "subscribe" or "count", or "obey" and a
 // port.
-func cycloneSubscriber(t *testing.T, domain int, mode ...string) *subscriber {
+func cycloneSubscriber(t testing.TB, domain int, mode ...string) *subscriber {
 	t.Helper()
 	return start(t, bridgetest.Program(cyclonePeer(t), append([]string{strconv.Itoa(domain)}, mode...)...).With("CYCLONEDDS_URI="+peerSettings))
 }
 
 // fastSubscriber starts the Fast DDS peer.
-func fastSubscriber(t *testing.T, domain int, mode ...string) *subscriber {
+func fastSubscriber(t testing.TB, domain int, mode ...string) *subscriber {
 	t.Helper()
 	return start(t, bridgetest.Program(fastPeer(t), append([]string{strconv.Itoa(domain)}, mode...)...))
 }
 
-func start(t *testing.T, c bridgetest.Command) *subscriber {
+func start(t testing.TB, c bridgetest.Command) *subscriber {
 	t.Helper()
 	s := &subscriber{t: t, process: bridgetest.StartProcess(t, c), matched: map[string]bool{}, received: map[string]int{}, subscriptions: map[string]int{}}
 	s.process.Expect(t, `"ready"`)
@@ -249,7 +249,7 @@ func carried() []ros.Publication {
 }
 
 // generate describes all types that the bridge carries and those they are made of.
-func generate(t *testing.T) *generated {
+func generate(t testing.TB) *generated {
 	t.Helper()
 	g := &generated{}
 	g.idl.WriteString(discoveryIDL)
@@ -284,7 +284,7 @@ func ddsName(name string) string {
 func cName(name string) string { return strings.ReplaceAll(ddsName(name), "::", "_") }
 
 // add adds a type after those it is made of.
-func (g *generated) add(t *testing.T, name string, done *[]string) {
+func (g *generated) add(t testing.TB, name string, done *[]string) {
 	t.Helper()
 	if slices.Contains(*done, name) {
 		return

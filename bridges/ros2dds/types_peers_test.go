@@ -27,13 +27,13 @@ import (
 // implementations are the DDS implementations that read what the bridge writes.
 var implementations = []struct {
 	name  string
-	start func(t *testing.T, domain int, mode ...string) *subscriber
+	start func(t testing.TB, domain int, mode ...string) *subscriber
 }{{"cyclone", cycloneSubscriber}, {"fastdds", fastSubscriber}}
 
 // arrives publishes a message again and again until one has arrived. A reader that was
 // matched but hasn't heard of the writer's sequence numbers yet takes what comes before
 // for history, which it doesn't want.
-func arrives(t *testing.T, s *subscriber, topic string, publish func() error) {
+func arrives(t testing.TB, s *subscriber, topic string, publish func() error) {
 	t.Helper()
 	before := s.count(topic)
 	require.Eventually(t, func() bool {

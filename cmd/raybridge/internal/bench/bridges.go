@@ -26,8 +26,7 @@ bridges: a bridge publishes the same sample again and again to a receiver on thi
 plain writer of the protocol sends as many bytes, encoded once before, to the same kind of receiver. It does so right
 after the bridge in each run. A run is timed from the first message to the receiver's last byte. The bridge converts, encodes, queues and counts
 besides. Ratios are of bytes a second; rosbridge_bson_over_json's and rosbridge_json's are of messages a second, the
-former of clouds that a server has decoded. 'make
-bench-ros2dds' measures ros2dds, beside a program in C.
+former of clouds that a server has decoded. 'make bench-docs WHAT=ros2dds' measures ros2dds, beside a program in C.
 `)
 
 // contest is a bridge and what it is compared with: the same bytes, to the same receiver

@@ -267,8 +267,11 @@ func (b *beside) embree(ctx context.Context, cfg *Config, dir string) (rows []Re
 		}
 		if n := len(rows); n == 0 || rows[n-1].Name != f[1] {
 			unit := "rays/CPU s"
-			if strings.HasSuffix(f[1], "percent") {
+			switch {
+			case strings.HasSuffix(f[1], "_percent"):
 				unit = "%"
+			case strings.HasSuffix(f[1], "_um"):
+				unit = "µm"
 			}
 			rows = append(rows, Result{Name: f[1], Case: b.title(), Unit: unit})
 		}

@@ -21,8 +21,10 @@ func TestEmbreeProgram(t *testing.T) {
 "`+program+`" "$@" | tee "$1/said" && grep -q "600 triangles, `+name+`" "$1/said"`), "VelodyneVLS128_still_100000")
 		var r Report
 		require.NoError(t, Embree(t.Context(), c, &r), name)
-		require.Len(t, r.Results, 6)
+		require.Len(t, r.Results, 7)
 		assert.Equal(t, "embree.agree_percent", r.Results[1].Name)
 		assert.Greater(t, r.Results[1].Median(), 99.5, name)
+		assert.Equal(t, "embree.difference_um", r.Results[2].Name)
+		assert.Less(t, r.Results[2].Median(), 1000.0, name)
 	}
 }

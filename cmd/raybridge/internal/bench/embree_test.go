@@ -32,17 +32,19 @@ func TestEmbree(t *testing.T) {
 [ ! -e "$1/triangle_cutouts.u8" ] || { echo "called with $*" >&2; exit 1; }
 echo 600 triangles
 echo figure embree.agree_percent 99.5
+echo figure embree.difference_um 1.5
 echo figure rtcIntersect1.rays_per_cpu_s 2000
 `), "Lidar64_rolling_100000")
 	var r Report
 	require.NoError(t, Embree(t.Context(), c, &r))
-	require.Len(t, r.Results, 4)
+	require.Len(t, r.Results, 5)
 	ours := r.Results[0]
 	assert.Equal(t, "lidar.rays_per_cpu_s", ours.Name)
 	assert.Positive(t, ours.Median())
 	assert.Equal(t, Result{Name: "embree.agree_percent", Case: c.Cases[0], Unit: "%", Runs: []float64{99.5}}, r.Results[1])
-	assert.Equal(t, "lidar.ratio_to_rtcIntersect1", r.Results[3].Name)
-	assert.InEpsilon(t, ours.Median()/2000, r.Results[3].Median(), 1e-9)
+	assert.Equal(t, Result{Name: "embree.difference_um", Case: c.Cases[0], Unit: "µm", Runs: []float64{1.5}}, r.Results[2])
+	assert.Equal(t, "lidar.ratio_to_rtcIntersect1", r.Results[4].Name)
+	assert.InEpsilon(t, ours.Median()/2000, r.Results[4].Median(), 1e-9)
 
 	c.Beside = "no/such/program"
 	assert.ErrorIs(t, Embree(t.Context(), c, &r), ErrConfig)

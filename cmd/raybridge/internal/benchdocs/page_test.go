@@ -119,6 +119,7 @@ func TestGoResults(t *testing.T) {
 	out := `goos: linux
 BenchmarkSteps/empty-2         	   10000	    100000 ns/op	        30.00 p50-µs	       180.0 p99-µs
 BenchmarkSteps/empty-2         	   10000	    110000 ns/op	        32.00 p50-µs	       190.0 p99-µs
+BenchmarkBesideC/1MB-2   	 1	 1966000000 C-bytes/s
 BenchmarkClock-2   	 5	 370.0 bridge-ns/msg	 98.50 %-of-bare	 12 B/op
 PASS
 ok  	github.com/raybridge/raybridge	2.0s
@@ -127,6 +128,7 @@ ok  	github.com/raybridge/raybridge	2.0s
 		{Name: "Steps.ns/op", Case: "empty", Unit: "ns", Runs: []float64{100000, 110000}},
 		{Name: "Steps.p50-µs", Case: "empty", Unit: "µs", Runs: []float64{30, 32}},
 		{Name: "Steps.p99-µs", Case: "empty", Unit: "µs", Runs: []float64{180, 190}},
+		{Name: "BesideC.C-bytes/s", Case: "1MB", Unit: "bytes/s", Runs: []float64{1966000000}},
 		{Name: "bridge-ns/msg", Case: "Clock", Unit: "ns", Runs: []float64{370}},
 		{Name: "%-of-bare", Case: "Clock", Unit: "%", Runs: []float64{98.5}},
 		{Name: "B/op", Case: "Clock", Runs: []float64{12}},
