@@ -266,9 +266,8 @@ INLINE void find(const shading *s, vi triangle, vi frame, seen *h, knowledge *me
     }
     unsigned left = m_bits(h->some);
     if (!left) {
-        h->reach = one, h->closed = zero, h->material = h->label = h->lit = i_set(0);
-        for (int i = 0; i < 3; i++) h->normal[i] = h->plane[i] = i == 2 ? one : zero, h->color[i] = one;
-        for (int i = 0; i < 2; i++) h->uv[i] = h->uv_x[i] = h->uv_y[i] = zero;
+        h->reach = one, h->label = i_set(0);
+        for (int i = 0; i < 3; i++) h->normal[i] = i == 2 ? one : zero;
     }
     for (int first = 1; left; first = 0) {
         int l = __builtin_ctz(left);

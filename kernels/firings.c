@@ -9,7 +9,7 @@
 static float angle_of(float y, float x) {
     const double quarter = 0.78539816339744830962;
     double a = x < 0 ? -(double)x : x, b = y < 0 ? -(double)y : y, most = a > b ? a : b, least = a > b ? b : a;
-    if (most == 0) return 0;
+    if (!(most > 0 && least <= most && most < INFINITY)) return 0; // of NaN, too
     double t = least / most, angle = 0;
     if (t > 0.66) angle = quarter, t = (t - 1) / (t + 1);
     double z = t * t;
@@ -48,13 +48,13 @@ static void arrange(firings *f) {
         if (f->laser[l].ahead > last) last = f->laser[l].ahead;
     }
     for (uint32_t l = 0; l < f->lasers; l++) f->laser[l].ahead -= least;
-    f->all_round = fabsf(fabsf(step) * (float)f->columns - TURN) < fabsf(step) / 2;
-    f->steps = f->columns + (f->all_round ? 0 : (uint32_t)(last - least));
+    f->round = fabsf(fabsf(step) * (float)f->columns - TURN) < fabsf(step) / 2 ? most : 0;
+    f->steps = f->columns + (f->round ? 0 : (uint32_t)(last - least));
     qsort(f->laser, f->lasers, sizeof *f->laser, by_elevation);
     float height = f->laser[f->lasers - 1].elevation - f->laser[0].elevation, rows = (float)(f->lasers - 1);
-    // As wide as high: wide x step = HD_PACKET / wide x height / rows. But no higher than there are lasers.
-    for (f->wide = 4; f->wide < HD_PACKET; f->wide *= 2)
-        if (HD_PACKET / f->wide < 2 * f->lasers && (float)(2 * f->wide * f->wide) * fabsf(step) * rows > HD_PACKET * height) break;
+    // As wide as high: wide x step = RAYS / wide x height / rows. But no higher than lasers need.
+    for (f->wide = 4; f->wide < RAYS; f->wide *= 2)
+        if (RAYS / f->wide < 2 * f->lasers && (float)(2 * f->wide * f->wide) * fabsf(step) * rows > RAYS * height) break;
 }
 
 static const char keep;

@@ -27,15 +27,15 @@ typedef struct {
     float azimuth; // radians
 } hd_column;
 
-// firings are all of them. A packet is wide steps of HD_PACKET / wide lasers, about as wide as
+// firings are all of them. A packet is wide steps of RAYS / wide lasers, about as wide as
 // high.
 typedef struct {
     hd_laser *laser;
     hd_column *column;
     uint32_t lasers, columns;
     uint32_t steps; // until each laser has fired in each column
-    uint32_t wide;  // a power of two from 4 to HD_PACKET
-    int all_round;  // before the first column stands the last
+    uint32_t wide;  // a power of two from 4 to RAYS
+    int32_t round;  // columns of a whole turn, where the last is followed by the first; else 0
 } firings;
 
 // hd_firings_of returns those of a table, which are kept with it; NULL after hd_fail.

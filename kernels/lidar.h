@@ -1,5 +1,5 @@
-// lidar.scan: lidar_scan.comp. A block is 32 steps of all lasers, so that what it needs stays
-// in the caches. A packet is as wide as high: see firings.h.
+// lidar.scan: lidar_scan.comp. A block is 32 steps of all lasers, or as many as a packet is wide,
+// so that what it needs stays in the caches. A packet is as wide as high: see firings.h.
 #ifndef LIDAR_H
 #define LIDAR_H
 
@@ -97,22 +97,18 @@ typedef struct {
 // laser_row reads row of the four that lanes' lasers have.
 INLINE void laser_row(const firings *all, vi laser, int row, vf out[4]) { v_rows(all->laser, laser * 4 + row, out); }
 
-// fire makes LANES rays, from one on, of the packet whose first has a step and a laser. It returns how
-// far they reach.
-INLINE vf fire(const lidar *c, uint32_t step, uint32_t laser, int one, firing *g) {
+// fire makes LANES rays with their steps and lasers. It returns how far they reach.
+INLINE vf fire(const lidar *c, vi step, vi laser, firing *g) {
     const firings *all = c->firings;
-    vi at[2], columns = i_set((int32_t)all->columns);
-    grid_of(all->wide, one, at);
-    at[0] = at[0] + (int32_t)step, g->laser = at[1] + (int32_t)laser;
-    vm in = i_lt(g->laser, i_set((int32_t)all->lasers));
-    g->laser = i_sel(in, g->laser, i_set(0));
+    vm in = i_lt(laser, i_set((int32_t)all->lasers)) & i_lt(step, i_set((int32_t)all->steps));
+    g->laser = i_sel(in, laser, i_set(0));
     vf along[4], reach[4], numbers[4], turn[4];
     laser_row(all, g->laser, 0, along);
     laser_row(all, g->laser, 1, reach);
     laser_row(all, g->laser, 3, numbers);
-    vi column = at[0] - as_i(reach[3]);
-    if (all->all_round) column = i_sel(i_lt(column, i_set(0)), column + columns, column);
-    g->fired = in & i_lt(at[0], i_set((int32_t)all->steps)) & i_below(column, columns);
+    vi column = step - as_i(reach[3]);
+    column = i_sel(i_lt(column, i_set(0)), column + all->round, column);
+    g->fired = in & i_below(column, i_set((int32_t)all->columns));
     g->column = i_sel(g->fired, column, i_set(0));
     v_rows(all->column, g->column, turn);
     vf azimuth[2] = {turn[0] * along[2] - turn[1] * along[3], turn[1] * along[2] + turn[0] * along[3]};
@@ -130,23 +126,14 @@ INLINE vf azimuth_of(vf column, vf laser) {
     return angle - v_sel(v_lt(angle, v_set(-3.14159274f)), v_set(-6.28318531f), full);
 }
 
-// write_points writes four words of each point that was fired, from word on.
-INLINE void write_points(const lidar *c, const firing *g, int word, vf v[4]) {
-    float rows[4][LANES] __attribute__((aligned(64)));
-    transpose(v);
-    memcpy(rows, v, sizeof rows);
-    for (unsigned left = m_bits(g->fired); left; left &= left - 1) {
-        int k = __builtin_ctz(left);
-        memcpy(c->points + POINT_BYTES * (size_t)g->ray[k] + 4 * word, &rows[k & 3][k & ~3], 16);
-    }
-}
-
 static void lidar_packet(const lidar *c, uint32_t step, uint32_t laser) {
     rays r[PACKETS];
     firing f[PACKETS];
     for (int k = 0; k < PACKETS; k++) {
         firing *g = &f[k];
-        r[k].tmax = fire(c, step, laser, k * LANES, g);
+        vi at[2];
+        grid_of(c->firings->wide, k * LANES, at);
+        r[k].tmax = fire(c, at[0] + (int32_t)step, at[1] + (int32_t)laser, g);
         r[k].seconds = i_float(g->ns) * 1e-9f;
         pose sensor = sensor_pose(c->s.motion, moment_at(c->s.motion, r[k].seconds));
         rotate(sensor.q, g->origin, r[k].o);
@@ -197,13 +184,14 @@ static void lidar_packet(const lidar *c, uint32_t step, uint32_t laser) {
         vf way[4] = {v_sel(returned, range, v_sel(near, v_set(-INFINITY), v_set(INFINITY))), azimuth, elevation, as_f(g->ns)};
         vf surface[4] = {as_f(g->ring | i_sel(returned, i_set(1 << 16), i_set(0)) | label_tag(label) << 24), as_f(label_instance(label)),
                          v_sel(returned, cosine, zero), as_f(g->ray)};
-        write_points(c, g, 0, position);
-        write_points(c, g, 4, way);
-        write_points(c, g, 8, surface);
+        const rows points = {(char *)c->points, POINT_BYTES, g->ray, g->fired};
+        v_write_rows(&points, 0, position);
+        v_write_rows(&points, 16, way);
+        v_write_rows(&points, 32, surface);
     }
 }
 
-// lidar_steps is a block's. A packet may be wider than 32.
+// lidar_steps is a block's.
 INLINE uint32_t lidar_steps(const lidar *c) { return c->firings->wide > LIDAR_BLOCK ? c->firings->wide : LIDAR_BLOCK; }
 
 static void lidar_block(void *data, hd_worker *worker, uint32_t block) {

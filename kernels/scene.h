@@ -4,7 +4,7 @@
 
 #include "device.h"
 
-enum { HD_PACKET = 128 }; // rays that are traced together
+enum { RAYS = 128 }; // of a packet: those that are traced together
 
 // References to what is below a child, by scene.Ref's bits.
 enum { HD_LEAF = 1u << 31, HD_VALID = 1u << 30, HD_CUT = 1u << 28, HD_NODE = (1u << 29) - 1, HD_TRIANGLE = (1u << 26) - 1 };

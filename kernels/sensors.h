@@ -56,9 +56,11 @@ static void listing_block(void *data, hd_worker *worker, uint32_t block) {
             if (n == 0) break;
             hit h = hit_of(&c->s, &r[k], &f[k]);
             vm there = m_not(i_lt(f[k].triangle, i_set(0)));
-            char *to = c->hits + 32 * (size_t)i;
-            v_write_rows(to, 32, n, v_sel(there, h.t, v_set(-1.0f)), h.u, h.v, as_f(f[k].triangle));
-            v_write_rows(to + 16, 32, n, h.normal[0], h.normal[1], h.normal[2], as_f(f[k].mover));
+            const rows hits = {c->hits + 32 * (size_t)i, 32, i_ramp(), m_first(n)};
+            vf point[4] = {v_sel(there, h.t, v_set(-1.0f)), h.u, h.v, as_f(f[k].triangle)};
+            vf surface[4] = {h.normal[0], h.normal[1], h.normal[2], as_f(f[k].mover)};
+            v_write_rows(&hits, 0, point);
+            v_write_rows(&hits, 16, surface);
         }
     }
 }
@@ -150,9 +152,10 @@ static void casting_block(void *data, hd_worker *worker, uint32_t block) {
             hit h = hit_of(&c->s, &r[k], &f[k]);
             vm seen = m_not(i_lt(f[k].triangle, i_set(0))) & m_not(passed[k]);
             vi none = i_set(0);
-            v_write_rows(c->results + 16 * (size_t)i, 16, n, v_sel(seen, h.t, v_set(INFINITY)),
-                         v_sel(seen, v_min(-dot(h.normal, r[k].d), v_set(1.0f)), v_set(0)),
-                         as_f(i_sel(seen, label_instance(label[k]), none)), as_f(i_sel(seen, label_tag(label[k]), none)));
+            const rows results = {c->results + 16 * (size_t)i, 16, i_ramp(), m_first(n)};
+            vf what[4] = {v_sel(seen, h.t, v_set(INFINITY)), v_sel(seen, v_min(-dot(h.normal, r[k].d), v_set(1.0f)), v_set(0)),
+                          as_f(i_sel(seen, label_instance(label[k]), none)), as_f(i_sel(seen, label_tag(label[k]), none))};
+            v_write_rows(&results, 0, what);
         }
     }
 }

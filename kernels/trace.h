@@ -17,7 +17,7 @@
 #include "material.h"
 #include "motion.h"
 
-enum { RAYS = HD_PACKET, GROUP = 16, VECTORS = GROUP / LANES, PACKETS = RAYS / LANES, STACK = 512 };
+enum { GROUP = 16, VECTORS = GROUP / LANES, PACKETS = RAYS / LANES, STACK = 512 };
 
 #define FAR 1e30f
 
@@ -69,8 +69,8 @@ typedef struct {
         for (unsigned k = VECTORS * (unsigned)__builtin_ctz(left_), end_ = k + VECTORS; k < end_; k++)
 
 // grid_of returns the columns and rows of a packet's lanes from one on, where the packet is wide: a
-// power of two from 2 to RAYS. Lanes run through one half of it after the other, row by row:
-// groups are less long then.
+// power of two from 2 to RAYS. Lanes run through one half of it after the other, row by row: a
+// group of a packet that is 16 wide is 8 x 2.
 INLINE void grid_of(uint32_t wide, int one, vi at[2]) {
     int half = __builtin_ctz(wide) - 1, high = RAYS / (int)wide;
     vi lane = i_ramp() + one;
@@ -201,7 +201,7 @@ typedef struct {
     unsigned set;
 } entry;
 
-// walk is the way through a hierarchy. planes are those of its leaves' triangles.
+// walk is the way through a hierarchy. planes are those of the triangles that leaves name.
 typedef struct {
     const hd_node *nodes;
     const float *planes;
@@ -306,7 +306,6 @@ INLINE void search(packet *p, const hd_scene *s, int mover, int any) {
 static __attribute__((noinline)) void search_movers(packet *p, const hd_scene *s, const rays *r, int any) {
     walk w;
     start(&w, s, s->top, s->top_root, p->set);
-    p->reach = reach_of(p);
     while (w.top > 0) {
         entry e = w.stack[--w.top];
         if (!(e.t < p->reach)) continue;

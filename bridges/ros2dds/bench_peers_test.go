@@ -139,7 +139,11 @@ func offer(t testing.TB, qos flow.QoS, options string, pictures int) (lost int) 
 	require.NoError(t, err)
 	image := &sample.Image{Width: 1920, Height: 1080, Step: 5760, Encoding: sample.EncodingRGB8, Data: make([]byte, 5760*1080)}
 	arrives(t, s, "/image", func() error { return publish(t.Context(), image) })
-	first := s.count("/image")
+	first := 0
+	for n := s.count("/image"); n != first; n = s.count("/image") { // until none is on its way
+		first = n
+		time.Sleep(time.Second / 2)
+	}
 	ticker := time.NewTicker(time.Second / 30)
 	defer ticker.Stop()
 	for range pictures {

@@ -338,7 +338,7 @@ const goRuns = 5
 
 // goTest runs the benchmarks of a package.
 func (p *pass) goTest(ctx context.Context, c *command) ([]bench.Figure, error) {
-	args := append([]string{"test", "-run", "^$", "-count", strconv.Itoa(goRuns)}, c.args...)
+	args := append([]string{"test", "-run", "^$", "-timeout", "30m", "-count", strconv.Itoa(goRuns)}, c.args...)
 	if p.quick {
 		args = append(args, "-count", "1", "-benchtime", "2x")
 	}
