@@ -106,7 +106,7 @@ var parts = []part{
 		{{"lent", "readback.bytes_per_s", ""}, {"copied", "readback.copied_bytes_per_s", ""}, {"memcpy", "memcpy.bytes_per_s", ""}},
 		{{"a look at the pool", "readback.poll_us", ""}},
 	}, ""},
-	{"dispatch", of("dispatch"), [][]column{{
+	{"dispatch", of("dispatch", "--runs", "15"), [][]column{{
 		{"dispatcher", "dispatch.ns_per_msg", ""}, {"channel", "channel.ns_per_msg", ""}, {"times the channel", "dispatch.ns_per_msg", "channel.ns_per_msg"},
 		{"bytes", "dispatch.bytes_per_s", ""}, {"of memcpy", "dispatch.bytes_per_s", "memcpy.bytes_per_s"}, {"allocations a message", "dispatch.allocs_per_msg", ""},
 	}}, ""},
