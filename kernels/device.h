@@ -23,7 +23,7 @@ enum { HD_NEAREST, HD_LINEAR, HD_TRILINEAR };
 enum { HD_REPEAT, HD_CLAMP, HD_MIRROR };
 
 // hd_derived is what a kernel has made from a memory's contents and keeps with them: a wider
-// hierarchy, angles of a table, texels in another order. key is the address of something of the
+// hierarchy, a lidar's firings, texels in another order. key is the address of something of the
 // kernel's own. Bytes lo to hi, lo < hi, were written since the kernel set them to 0.
 typedef struct hd_derived {
     const void *key;
