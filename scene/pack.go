@@ -95,6 +95,12 @@ func (m *Mover) place(at mgl64.Mat4) mgl64.Mat4 {
 	return out
 }
 
+// In returns the mover's frame in the frame of an actor that has its parts, at a time. It is rigid
+// unless the part's scale isn't that of the mover's own actor at time 0.
+func (m *Mover) In(a *Actor, stamp simtime.Stamp) mgl64.Mat4 {
+	return m.place(a.Parts[m.Part].At(stamp))
+}
+
 // restsIn reports whether the mover's frame stands at rest in the frame of an actor that has its
 // parts. One that was spawned may have the part elsewhere.
 func (m *Mover) restsIn(a *Actor) bool {
@@ -524,7 +530,7 @@ func (p *Packer) Places(dst []mgl64.Mat4, cast []Shown, stamp simtime.Stamp) []m
 			continue
 		}
 		m := &p.world.Movers[who.Mover]
-		dst = append(dst, pose.Mat4().Mul4(m.place(then.actor.Parts[m.Part].At(stamp))))
+		dst = append(dst, pose.Mat4().Mul4(m.In(then.actor, stamp)))
 	}
 	return dst
 }

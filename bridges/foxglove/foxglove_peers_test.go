@@ -128,14 +128,14 @@ func publications() []publication {
 			"latitude": 49.0, "heading": 1.5707963267948966, "velocity": vector(3, 4, 0)})),
 		of("/odom", "foxglove.Odometry", odometry, stamped(object{"frame_id": "front", "body_frame_id": "base_link", "pose": turnedJSON,
 			"linear_velocity": vector(4, 5, 6), "angular_velocity": vector(7, 8, 9)})),
-		of("/boxes", "foxglove.SceneUpdate", &sample.Detections3D{Header: header, Boxes: []sample.Box3D{{ID: 7, TypeID: "vehicle.sedan", Label: "Sedan", Tag: 14, Pose: turned, Size: mgl64.Vec3{4, 2, 1.5}}}}, object{
+		of("/boxes", "foxglove.SceneUpdate", &sample.Detections3D{Header: header, Boxes: []sample.Box3D{{ID: 7, TypeID: "vehicle.sedan", Label: "Sedan", Tag: 14, Pose: turned, Size: mgl64.Vec3{4, 2, 1.5}, Occlusion: 0.25}}}, object{
 			"deletions": []any{stamped(object{"type": "ALL"})},
 			"entities": []any{stamped(object{"id": "7", "frame_id": "front", "cubes": []any{object{"pose": turnedJSON, "size": vector(4, 2, 1.5)}},
-				"texts": []any{object{"text": "Sedan", "billboard": true}}, "metadata": []any{object{"key": "type", "value": "vehicle.sedan"}}})}}),
+				"texts": []any{object{"text": "Sedan", "billboard": true}}, "metadata": []any{object{"key": "type", "value": "vehicle.sedan"}, object{"key": "occlusion", "value": "0.25"}}})}}),
 		of("/lights", "foxglove.SceneUpdate", &sample.Signals{Header: header, Signals: []sample.Signal{{ID: 3, Label: "green", State: sample.SignalGreen, Pose: turned}}}, object{
 			"entities": []any{stamped(object{"id": "3", "texts": []any{object{"text": "green"}}})}}),
-		of("/rectangles", "foxglove.ImageAnnotations", &sample.Detections2D{Header: header, Boxes: []sample.Box2D{{ID: 9, Label: "Pedestrian", CenterX: 10, CenterY: 20, Width: 4, Height: 8}}}, stamped(object{
-			"points": []any{stamped(object{"type": "LINE_LOOP", "points": []any{object{"x": 8.0, "y": 16.0}, object{"x": 12.0, "y": 16.0}, object{"x": 12.0, "y": 24.0}, object{"x": 8.0, "y": 24.0}}})},
+		of("/rectangles", "foxglove.ImageAnnotations", &sample.Detections2D{Header: header, Boxes: []sample.Box2D{{ID: 9, Label: "Pedestrian", CenterX: 10, CenterY: 20, Width: 4, Height: 8, Truncation: 0.5}}}, stamped(object{
+			"points": []any{stamped(object{"type": "LINE_LOOP", "metadata": []any{object{"key": "id", "value": "9"}, object{"key": "occlusion", "value": "0"}, object{"key": "truncation", "value": "0.5"}}, "points": []any{object{"x": 8.0, "y": 16.0}, object{"x": 12.0, "y": 16.0}, object{"x": 12.0, "y": 24.0}, object{"x": 8.0, "y": 24.0}}})},
 			"texts":  []any{stamped(object{"text": "Pedestrian", "position": object{"x": 8.0, "y": 16.0}})}})),
 		of("/log", "foxglove.Log", &sample.Log{Stamp: stampNs, Level: slog.LevelWarn, Message: "slow", Name: "raybridge", File: "a.go", Line: 7}, stamped(object{
 			"level": "WARNING", "message": "slow", "name": "raybridge", "file": "a.go", "line": 7.0})),

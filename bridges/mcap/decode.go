@@ -266,7 +266,7 @@ func fromSceneUpdate(m *pb.SceneUpdate) (*sample.Detections3D, error) {
 		if len(e.Texts) > 0 {
 			box.Label = e.Texts[0].Text
 		}
-		box.TypeID = valueOf(e.Metadata, "type")
+		box.TypeID, box.Occlusion = valueOf(e.Metadata, "type"), shareOf(e.Metadata, "occlusion")
 		s.Boxes = append(s.Boxes, box)
 	}
 	return s, nil
@@ -288,6 +288,7 @@ func fromImageAnnotations(m *pb.ImageAnnotations) (*sample.Detections2D, error) 
 			ID: numberOf(valueOf(outline.Metadata, "id")), Score: 1,
 			CenterX: float32((lowX + highX) / 2), CenterY: float32((lowY + highY) / 2),
 			Width: float32(highX - lowX), Height: float32(highY - lowY),
+			Occlusion: shareOf(outline.Metadata, "occlusion"), Truncation: shareOf(outline.Metadata, "truncation"),
 		}
 		if i < len(m.Texts) {
 			box.Label = m.Texts[i].Text
@@ -304,6 +305,15 @@ func valueOf(list []*pb.KeyValuePair, key string) string {
 		}
 	}
 	return ""
+}
+
+// shareOf reads a share of a whole; 0 is for other texts.
+func shareOf(list []*pb.KeyValuePair, key string) float32 {
+	share, err := strconv.ParseFloat(valueOf(list, key), 32)
+	if err != nil {
+		return 0
+	}
+	return float32(share)
 }
 
 // numberOf reads an actor's number; 0 is for other texts.

@@ -370,15 +370,21 @@ var lacking = map[string]map[reflect.Type][]string{
 	"lgsvl_msgs/msg/Detection2DArray": {detections2D: {"Width", "Height", "Boxes.TypeID", "Boxes.Tag", "Boxes.Pixels", "Boxes.Occlusion", "Boxes.Truncation"}},
 	"lgsvl_msgs/msg/Detection3DArray": {detections3D: {"Boxes.TypeID", "Boxes.Tag", "Boxes.Occlusion", "Boxes.Acceleration"}},
 	"foxglove.ImageAnnotations": {detections2D: {
-		"Width", "Height", "Boxes.TypeID", "Boxes.Tag", "Boxes.Score", "Boxes.Pixels", "Boxes.Occlusion", "Boxes.Truncation", "Boxes.Twist.Linear", "Boxes.Twist.Angular",
+		"Width", "Height", "Boxes.TypeID", "Boxes.Tag", "Boxes.Score", "Boxes.Pixels", "Boxes.Twist.Linear", "Boxes.Twist.Angular",
 	}},
 	"foxglove.SceneUpdate": {detections3D: {
-		"Boxes.Tag", "Boxes.Score", "Boxes.Occlusion", "Boxes.Twist.Linear", "Boxes.Twist.Angular", "Boxes.Acceleration",
+		"Boxes.Tag", "Boxes.Score", "Boxes.Twist.Linear", "Boxes.Twist.Angular", "Boxes.Acceleration",
 	}},
+	"apollo.common.Detection2DArray":        {detections2D: {"Width", "Height", "Boxes.TypeID", "Boxes.Tag", "Boxes.Pixels", "Boxes.Occlusion", "Boxes.Truncation"}},
+	"apollo.perception.PerceptionObstacles": {detections3D: obstaclesLack},
+	"pb_msgs/msg/PerceptionObstacles":       {detections3D: obstaclesLack},
 	"sensor_msgs/msg/PointCloud2":           {reflect.TypeFor[*sample.Radar](): {"Detections.Instance", "Detections.Tag"}},
 	"carla_msgs/msg/CarlaCollisionEvent":    {reflect.TypeFor[*sample.Collision](): {"Actor", "ActorType", "OtherType"}},
 	"carla_msgs/msg/CarlaLaneInvasionEvent": {reflect.TypeFor[*sample.LaneInvasion](): {"Actor", "Marks.ID", "Marks.Color"}},
 }
+
+// obstaclesLack has what Apollo's obstacles have no field for: their type and subtype are kinds.
+var obstaclesLack = []string{"Boxes.TypeID", "Boxes.Tag", "Boxes.Occlusion", "Boxes.Twist.Angular"}
 
 var (
 	detections2D = reflect.TypeFor[*sample.Detections2D]()
@@ -386,7 +392,7 @@ var (
 )
 
 // Lacks returns the fields of a sample of ground truth that a message of the named type has no
-// place for. They are zero in what is read of it. The type is ROS 2's, ROS 1's or Foxglove's. A
+// place for. They are zero in what is read of it. The type is ROS 2's, ROS 1's, Foxglove's or Apollo's. A
 // field of a list's items is named as in Boxes.Tag. Samples of other types, and their headers, aren't looked at.
 func Lacks(messageType string, sampleType reflect.Type) []string {
 	if space, name, ok := strings.Cut(messageType, "/"); ok && !strings.Contains(name, "/") {

@@ -647,3 +647,43 @@ func TestBoxesOfPartsOfOnesOwn(t *testing.T) {
 	assert.EqualValues(t, 30*20, box.Pixels)
 	assert.Zero(t, box.Occlusion)
 }
+
+// TestOcclusionOfPartsOfOnesOwn is that of a mesh of their size. A wall hides half of a long box's
+// side, and the box's front is free. So it is for a wedge, whose slope stands elsewhere
+// once it is drawn out.
+func TestOcclusionOfPartsOfOnesOwn(t *testing.T) {
+	size := mgl64.Vec3{12, 2, 3}
+	wedge := func(x, y, z float64) scene.Mesh { // its top's edge is over its front
+		m := scenetest.Box(x, y, z)
+		for i, p := range m.Positions {
+			if p[0] < 0 && p[2] > 0 {
+				m.Positions[i][2] = -p[2]
+			}
+		}
+		return m
+	}
+	for name, mesh := range map[string]func(x, y, z float64) scene.Mesh{"box": scenetest.Box, "wedge": wedge} {
+		for _, yaw := range []float64{80, 60, 20} {
+			pose := scenetest.At(20, 0, 0, 0).Pose
+			pose.Orientation = mgl64.QuatRotate(mgl64.DegToRad(yaw), mgl64.Vec3{0, 0, 1})
+			grey := scenetest.Matte("grey", 0.5, 0.5, 0.5)
+			fixed, own := newTown(), newTown()
+			fixed.Put("bus", mesh(size[0], size[1], size[2]), grey, scene.Placement{TypeID: "vehicle.bus", Tag: scene.TagBus, Pose: pose})
+			unit := own.Put("unit", mesh(1, 1, 1), grey, scene.Placement{TypeID: "any", Tag: scene.TagBus, Reserved: true})
+			for _, b := range []town{fixed, own} {
+				b.wall(mgl64.Vec3{0.1, 10, 10}, 10, 5, 0) // its edge is straight ahead
+			}
+			parts := []scene.Part{unit.Parts[0]}
+			parts[0].Joints = func(simtime.Stamp) mgl64.Mat4 { return mgl64.Scale3D(size[0], size[1], size[2]) }
+			h := sensortest.New(t, groundtruth.Boxes3DDefinition, sensortest.Options{Scene: own.Scene, GL: gputest.Thread(t), Attributes: map[string]any{"hidden": true}})
+			_, err := h.Env.History.SpawnActor(unit, scene.Actor{TypeID: "vehicle.bus", Parts: parts}, scene.Standing(pose))
+			require.NoError(t, err)
+			h.Fire(100_000_000)
+			got := sensortest.Last[*sample.Detections3D](h, groundtruth.OutputBoxes)
+			want := boxes3D(t, sensortest.Options{Scene: fixed.Scene}, "hidden", true)
+			require.Len(t, want.Boxes, 1)
+			require.Len(t, got.Boxes, 1)
+			assert.InDelta(t, want.Boxes[0].Occlusion, got.Boxes[0].Occlusion, 0.04, "%s, yaw %v", name, yaw)
+		}
+	}
+}

@@ -54,7 +54,8 @@ type survey struct {
 	cast    []scene.Shown
 	places  []mgl64.Mat4
 	sights  []sight
-	slots   int // that may have somebody
+	slots   int     // that may have somebody
+	guests  []guest // by their slots
 }
 
 // look lists the objects within reach of the sensor in the order of their tallies, and the sights
@@ -90,24 +91,44 @@ func (s *survey) look(objects []object, pose spatial.Pose, stamp simtime.Stamp, 
 		if who.Actor == nil {
 			continue
 		}
-		if t, ok := s.targets.models[who.Model].as(who.Actor); ok {
+		if t, ok := s.guest(who); ok {
 			add(object{place: len(s.targets.list) + who.Slot, of: t}, s.places[1+row:])
 		}
 	}
 	return objects
 }
 
+// guest returns the target that the actor in a slot is; ok is false if it doesn't count.
+func (s *survey) guest(who *scene.Shown) (t target, ok bool) {
+	for len(s.guests) <= who.Slot {
+		s.guests = append(s.guests, guest{})
+	}
+	g := &s.guests[who.Slot]
+	if g.actor != who.Actor {
+		*g = guestOf(s.env.World, who.Model, who.Actor)
+	}
+	t = s.targets.models[who.Model]
+	if g.points != nil {
+		t.points = g.points
+	}
+	return t.as(who.Actor)
+}
+
 // ask adds the sights to an object's points, whose frames lie at places.
 func (s *survey) ask(o *object, places []mgl64.Mat4, from spatial.Pose, p *picture) {
 	toOptical := from.Compose(spatial.OpticalInBody()).Inverse()
+	frame, eye := -1, mgl64.Vec3{} // the sensor's place in that frame, where sizes don't turn normals
 	for i := range o.of.points {
 		point := &o.of.points[i]
 		place := &places[point.frame]
-		at := place.Mul4x1(point.at.Vec4(1)).Vec3()
-		way := at.Sub(from.Position)
-		if !point.bothSides && place.Mul4x1(point.normal.Vec4(0)).Vec3().Dot(way) >= 0 {
+		if frame != point.frame {
+			frame, eye = point.frame, mgl64.TransformCoordinate(from.Position, place.Inv())
+		}
+		if !point.bothSides && !(point.normal.Dot(point.at.Sub(eye)) < 0) {
 			continue
 		}
+		at := place.Mul4x1(point.at.Vec4(1)).Vec3()
+		way := at.Sub(from.Position)
 		o.facing++
 		if p != nil && !p.shows(toOptical.Apply(at)) {
 			continue

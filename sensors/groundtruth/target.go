@@ -97,15 +97,49 @@ func findTargets(w *scene.World) *targets {
 // modelTarget returns what the actors of a model have in common.
 func modelTarget(w *scene.World, model int) target {
 	t := target{actor: w.Scene.Models[model]}
-	var faces []face
+	if faces := modelFaces(w, model); len(faces) > 0 {
+		t.tag, t.points = largestTag(faces), pointsOn(w, faces)
+	}
+	return t
+}
+
+// modelFaces returns the triangles that have an area of a model.
+func modelFaces(w *scene.World, model int) (faces []face) {
 	first, count := w.ModelMovers(model)
 	for k := range count {
 		faces = appendFaces(faces, w, &w.Movers[first+k], k)
 	}
-	if len(faces) > 0 {
-		t.tag, t.points = largestTag(faces), pointsOn(w, faces)
+	return faces
+}
+
+// guest is who has a slot, with the points of its own size.
+type guest struct {
+	actor  *scene.Actor
+	points []surfacePoint // nil: those of its model
+}
+
+// guestOf returns the guest that an actor of a model is. One whose parts are of another size than
+// the model's has points of its own, spread over its surface as it is at time 0.
+func guestOf(w *scene.World, model int, a *scene.Actor) guest {
+	first, count := w.ModelMovers(model)
+	sizes := make([]mgl64.Mat3, count)
+	sized := false
+	for k := range count {
+		sizes[k] = w.Movers[first+k].In(a, 0).Mat3()
+		sized = sized || !sizes[k].Transpose().Mul3(sizes[k]).ApproxEqualThreshold(mgl64.Ident3(), 1e-6)
 	}
-	return t
+	g := guest{actor: a}
+	if !sized {
+		return g
+	}
+	faces := modelFaces(w, model)
+	for i := range faces {
+		c := corners(w, faces[i].triangle)
+		of := &sizes[faces[i].frame]
+		faces[i].area = of.Mul3x1(c[1].Sub(c[0])).Cross(of.Mul3x1(c[2].Sub(c[0]))).Len() / 2
+	}
+	g.points = pointsOn(w, faces)
+	return g
 }
 
 // as returns the target that an actor of the model is; ok is false if it doesn't count.

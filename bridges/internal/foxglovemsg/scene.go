@@ -141,6 +141,8 @@ type object struct {
 	typeID  string
 	color   rgba
 	opacity float64
+	// occlusion is the share that is hidden, 0..1; nil where nobody knows.
+	occlusion *float32
 }
 
 // set makes an entity the object's.
@@ -151,8 +153,10 @@ func (o *object) set(e *pb.SceneEntity) {
 	at(&e.Lifetime) // zero: until the next update
 	e.Metadata = e.Metadata[:0]
 	if o.typeID != "" {
-		e.Metadata = resized(e.Metadata, 1)
-		e.Metadata[0].Key, e.Metadata[0].Value = "type", o.typeID
+		*addPair(&e.Metadata, keyType) = o.typeID
+	}
+	if o.occlusion != nil {
+		setShare(addPair(&e.Metadata, keyOcclusion), *o.occlusion)
 	}
 	e.Cubes = resized(e.Cubes, 1)
 	setPose(&e.Cubes[0].Pose, o.pose)
@@ -171,10 +175,37 @@ func (o *object) set(e *pb.SceneEntity) {
 	}
 }
 
+// Keys of what Foxglove's schemas have no field for, in their metadata. Shares are decimal numbers
+// from 0 to 1.
+const (
+	keyType       = "type"
+	keyID         = "id"
+	keyOcclusion  = "occlusion"
+	keyTruncation = "truncation"
+)
+
+// addPair adds a pair of a key to a list and returns where its value goes.
+func addPair(list *[]*pb.KeyValuePair, key string) *string {
+	*list = resized(*list, len(*list)+1)
+	pair := (*list)[len(*list)-1]
+	pair.Key = key
+	return &pair.Value
+}
+
 // setID writes a number as text, unless it stands there already.
 func setID(dst *string, id uint32) {
 	var digits [10]byte
-	if text := strconv.AppendUint(digits[:0], uint64(id), 10); *dst != string(text) {
+	setBytes(dst, strconv.AppendUint(digits[:0], uint64(id), 10))
+}
+
+// setShare writes a share as text, unless it stands there already.
+func setShare(dst *string, share float32) {
+	var digits [24]byte
+	setBytes(dst, strconv.AppendFloat(digits[:0], float64(share), 'g', -1, 32))
+}
+
+func setBytes(dst *string, text []byte) {
+	if *dst != string(text) {
 		*dst = string(text)
 	}
 }
@@ -185,7 +216,7 @@ func setDetections(dst *sceneUpdate, src *sample.Detections3D) error {
 		box := &src.Boxes[i]
 		o := object{
 			header: &src.Header, id: box.ID, pose: box.Pose, size: box.Size, label: box.Label, typeID: box.TypeID,
-			color: colorOfTag(box.Tag), opacity: 0.4,
+			color: colorOfTag(box.Tag), opacity: 0.4, occlusion: &box.Occlusion,
 		}
 		o.set(e)
 	}
@@ -223,9 +254,10 @@ func setAnnotations(dst *generated[pb.ImageAnnotations, *pb.ImageAnnotations], s
 			outline.Points[k].X, outline.Points[k].Y = corner[0], corner[1]
 		}
 		setColor(&outline.OutlineColor, color)
-		outline.Metadata = resized(outline.Metadata, 1)
-		outline.Metadata[0].Key = "id"
-		setID(&outline.Metadata[0].Value, box.ID)
+		outline.Metadata = outline.Metadata[:0]
+		setID(addPair(&outline.Metadata, keyID), box.ID)
+		setShare(addPair(&outline.Metadata, keyOcclusion), box.Occlusion)
+		setShare(addPair(&outline.Metadata, keyTruncation), box.Truncation)
 		text := m.Texts[i]
 		setTime(&text.Timestamp, src.Stamp)
 		setPoint(&text.Position, x-w, y-h)

@@ -19,7 +19,7 @@ import (
 func box(id uint32) sample.Box3D {
 	return sample.Box3D{
 		ID: id, TypeID: "vehicle.sedan", Label: "Sedan", Tag: 14, Score: 1,
-		Pose: spatial.Pose{Position: mgl64.Vec3{float64(id), 2, 1}, Orientation: mgl64.QuatIdent()}, Size: mgl64.Vec3{4, 2, 1.5},
+		Pose: spatial.Pose{Position: mgl64.Vec3{float64(id), 2, 1}, Orientation: mgl64.QuatIdent()}, Size: mgl64.Vec3{4, 2, 1.5}, Occlusion: 0.25,
 	}
 }
 
@@ -41,6 +41,7 @@ func TestBoxesInAScene(t *testing.T) {
 	assert.Equal(t, "Sedan", e.Texts[0].Text)
 	assert.Greater(t, e.Texts[0].Pose.Position.Z, 1+1.5/2, "above the box")
 	equal(t, &pb.KeyValuePair{Key: "type", Value: "vehicle.sedan"}, e.Metadata[0])
+	equal(t, &pb.KeyValuePair{Key: "occlusion", Value: "0.25"}, e.Metadata[1])
 }
 
 // The same memory holds a larger update, a smaller one and an empty one, of which
@@ -74,7 +75,7 @@ func TestTrafficLightsShowTheirColour(t *testing.T) {
 
 func TestBoxesOnAPicture(t *testing.T) {
 	got := encoded(t, &sample.Detections2D{Header: header, Width: 640, Height: 480, Boxes: []sample.Box2D{
-		{ID: 9, Label: "Pedestrian", CenterX: 100, CenterY: 50, Width: 20, Height: 40},
+		{ID: 9, Label: "Pedestrian", CenterX: 100, CenterY: 50, Width: 20, Height: 40, Occlusion: 0.5, Truncation: 0.1},
 	}}).(*pb.ImageAnnotations)
 	equal(t, stamp, got.Timestamp)
 	require.Len(t, got.Points, 1)
@@ -84,6 +85,10 @@ func TestBoxesOnAPicture(t *testing.T) {
 		corners = append(corners, [2]float64{p.X, p.Y})
 	}
 	assert.Equal(t, [][2]float64{{90, 30}, {110, 30}, {110, 70}, {90, 70}}, corners)
+	require.Len(t, got.Points[0].Metadata, 3)
+	for i, want := range []*pb.KeyValuePair{{Key: "id", Value: "9"}, {Key: "occlusion", Value: "0.5"}, {Key: "truncation", Value: "0.1"}} {
+		equal(t, want, got.Points[0].Metadata[i])
+	}
 	require.Len(t, got.Texts, 1)
 	assert.Equal(t, "Pedestrian", got.Texts[0].Text)
 	equal(t, &pb.Point2{X: 90, Y: 30}, got.Texts[0].Position)

@@ -20,6 +20,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/doc"
@@ -558,7 +559,36 @@ A type of your own is carried as its mirror by every bridge that has mirrors, un
 	p.table(append([]string{"message"}, registry.Names()...), rows)
 	p.WriteString("## Why not\n\n")
 	p.table([]string{"", "bridge", "message", "reason"}, reasons)
+	p.WriteString("## What is left out\n\nThese messages have no place for all that a sample of ground truth says. Mirrors, `logging` and `stream` have all of it.\n\n")
+	p.table([]string{"message", "as", "without"}, lacks(types, registry))
 	return []byte(strings.TrimRight(p.String(), "\n") + "\n"), errors.Join(holes...)
+}
+
+// lacks has a row for each message of a protocol that lacks fields of a sample.
+func lacks(types *sensors.Registry, registry *bridges.Registry) (rows [][]string) {
+	for _, t := range published(types) {
+		var wires []string
+		for _, name := range registry.Names() {
+			plugin, err := registry.Plugin(name)
+			if err != nil {
+				continue
+			}
+			if wire, err := plugin.Publishes(t); err == nil {
+				wires = append(wires, strings.Replace(wire, "/msg/", "/", 1))
+			}
+		}
+		slices.Sort(wires)
+		for _, wire := range slices.Compact(wires) {
+			fields := mcap.Lacks(wire, t)
+			for i := range fields {
+				fields[i] = code(fields[i])
+			}
+			if len(fields) > 0 {
+				rows = append(rows, []string{code(strings.TrimPrefix(message(t), "sample.")), code(wire), strings.Join(fields, ", ")})
+			}
+		}
+	}
+	return rows
 }
 
 // published lists the types of all sensors' outputs, by name.
