@@ -5,9 +5,9 @@
 # as root or with sudo; elsewhere it names the packages and what to run then.
 set -euo pipefail
 
-build_apt="gcc libc6-dev"
-build_dnf="gcc glibc-devel"
-build_pacman="gcc"
+build_apt="gcc libc6-dev pkg-config libgl-dev"
+build_dnf="gcc glibc-devel pkgconf-pkg-config libglvnd-devel"
+build_pacman="gcc pkgconf libglvnd libx11"
 ros2dds_apt="cyclonedds-dev"
 ros2dds_dnf="cyclonedds-devel"
 ros2dds_pacman="cyclonedds"
@@ -21,7 +21,7 @@ cpus_apt="qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
 cpus_dnf="qemu-user gcc-aarch64-linux-gnu glibc-devel.aarch64"
 cpus_pacman="qemu-user aarch64-linux-gnu-gcc"
 
-apt="" dnf="" pacman="" headers="stdlib.h" programs="gcc" modules="" draws="" again="make demo"
+apt="" dnf="" pacman="" headers="stdlib.h GL/glx.h" programs="gcc pkg-config" modules="" draws="" again="make demo"
 need() { apt+=" $1" dnf+=" $2" pacman+=" $3"; }
 for set in "$@"; do
   case "$set" in

@@ -4,5 +4,5 @@
 // platform or EGL's software device.
 //
 // EGL's library is opened when the first context is asked for. A program that imports this
-// package needs libc alone to be built and to start.
+// package needs libc alone to start.
 package eglctx

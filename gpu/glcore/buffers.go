@@ -6,6 +6,8 @@ import (
 	"errors"
 	"unsafe"
 
+	"github.com/go-gl/gl/v4.5-core/gl"
+
 	"github.com/raybridge/raybridge/gpu"
 )
 
@@ -13,16 +15,16 @@ import (
 // that a signalled fence alone makes a copy's bytes visible to the host. CLIENT_STORAGE asks
 // for host memory that the CPU reads at full speed.
 const (
-	readbackMap     = glMAP_READ_BIT | glMAP_PERSISTENT_BIT | glMAP_COHERENT_BIT
-	readbackStorage = readbackMap | glCLIENT_STORAGE_BIT
+	readbackMap     = gl.MAP_READ_BIT | gl.MAP_PERSISTENT_BIT | gl.MAP_COHERENT_BIT
+	readbackStorage = readbackMap | gl.CLIENT_STORAGE_BIT
 )
 
 // CreateBuffer implements gpu.Driver.
 func (d *Driver) CreateBuffer(desc gpu.BufferDesc) (gpu.Handle, error) {
 	d.keepErrors()
 	var b uint32
-	glCreateBuffers(1, &b)
-	flags := uint32(glDYNAMIC_STORAGE_BIT)
+	gl.CreateBuffers(1, &b)
+	flags := uint32(gl.DYNAMIC_STORAGE_BIT)
 	if desc.Usage == gpu.UsageReadback {
 		flags = readbackStorage
 	}
@@ -30,21 +32,21 @@ func (d *Driver) CreateBuffer(desc gpu.BufferDesc) (gpu.Handle, error) {
 	if len(desc.Data) == desc.Size {
 		data = unsafe.Pointer(&desc.Data[0])
 	}
-	glNamedBufferStorage(b, desc.Size, data, flags)
+	gl.NamedBufferStorage(b, desc.Size, data, flags)
 	if err := drainErrors(); err != nil {
-		glDeleteBuffers(1, &b)
+		gl.DeleteBuffers(1, &b)
 		return 0, err
 	}
-	label(glBUFFER, b, desc.Label)
+	label(gl.BUFFER, b, desc.Label)
 	if n := len(desc.Data); n > 0 && n < desc.Size {
-		glNamedBufferSubData(b, 0, n, unsafe.Pointer(&desc.Data[0]))
+		gl.NamedBufferSubData(b, 0, n, unsafe.Pointer(&desc.Data[0]))
 	}
 	return gpu.Handle(b), nil
 }
 
 // MapBuffer implements gpu.Driver.
 func (d *Driver) MapBuffer(h gpu.Handle, size int) ([]byte, error) {
-	p := glMapNamedBufferRange(uint32(h), 0, size, readbackMap)
+	p := gl.MapNamedBufferRange(uint32(h), 0, size, readbackMap)
 	if p == nil {
 		return nil, errors.Join(errors.New("glMapNamedBufferRange returned no memory"), drainErrors())
 	}
@@ -53,20 +55,20 @@ func (d *Driver) MapBuffer(h gpu.Handle, size int) ([]byte, error) {
 
 // WriteBuffer implements gpu.Driver.
 func (d *Driver) WriteBuffer(h gpu.Handle, offset int, data []byte) error {
-	glNamedBufferSubData(uint32(h), offset, len(data), unsafe.Pointer(&data[0]))
+	gl.NamedBufferSubData(uint32(h), offset, len(data), unsafe.Pointer(&data[0]))
 	return nil
 }
 
 // ReadBuffer implements gpu.Driver.
 func (d *Driver) ReadBuffer(h gpu.Handle, offset int, dst []byte) error {
-	glMemoryBarrier(glBUFFER_UPDATE_BARRIER_BIT)
-	glGetNamedBufferSubData(uint32(h), offset, len(dst), unsafe.Pointer(&dst[0]))
+	gl.MemoryBarrier(gl.BUFFER_UPDATE_BARRIER_BIT)
+	gl.GetNamedBufferSubData(uint32(h), offset, len(dst), unsafe.Pointer(&dst[0]))
 	return nil
 }
 
 // CopyBuffer implements gpu.Driver.
 func (d *Driver) CopyBuffer(dst, src gpu.Handle, dstOffset, srcOffset, size int) error {
-	glCopyNamedBufferSubData(uint32(src), uint32(dst), srcOffset, dstOffset, size)
+	gl.CopyNamedBufferSubData(uint32(src), uint32(dst), srcOffset, dstOffset, size)
 	return nil
 }
 
@@ -76,5 +78,5 @@ func label(kind, name uint32, text string) {
 		return
 	}
 	b := []byte(text)
-	glObjectLabel(kind, name, int32(min(len(b), 255)), &b[0])
+	gl.ObjectLabel(kind, name, int32(min(len(b), 255)), &b[0])
 }

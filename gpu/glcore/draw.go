@@ -7,20 +7,22 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/go-gl/gl/v4.5-core/gl"
+
 	"github.com/raybridge/raybridge/gpu"
 )
 
 // CreateProgram implements gpu.Driver.
 func (d *Driver) CreateProgram(desc gpu.ProgramDesc) (gpu.Handle, error) {
 	d.keepErrors()
-	p := glCreateProgram()
-	label(glPROGRAM, p, desc.Label)
+	p := gl.CreateProgram()
+	label(gl.PROGRAM, p, desc.Label)
 	err := build(p, &desc)
 	if err == nil {
 		err = drainErrors()
 	}
 	if err != nil {
-		glDeleteProgram(p)
+		gl.DeleteProgram(p)
 		return 0, err
 	}
 	d.perDraw[gpu.Handle(p)] = hasIntAtLocation0(p)
@@ -32,9 +34,9 @@ func build(p uint32, desc *gpu.ProgramDesc) error {
 		kind         uint32
 		name, source string
 	}{
-		{glCOMPUTE_SHADER, "compute", desc.Compute},
-		{glVERTEX_SHADER, "vertex", desc.Vertex},
-		{glFRAGMENT_SHADER, "fragment", desc.Fragment},
+		{gl.COMPUTE_SHADER, "compute", desc.Compute},
+		{gl.VERTEX_SHADER, "vertex", desc.Vertex},
+		{gl.FRAGMENT_SHADER, "fragment", desc.Fragment},
 	}
 	for _, stage := range stages {
 		if stage.source == "" {
@@ -44,25 +46,28 @@ func build(p uint32, desc *gpu.ProgramDesc) error {
 		if err != nil {
 			return fmt.Errorf("compile %s shader: %w", stage.name, err)
 		}
-		glAttachShader(p, s)
-		glDeleteShader(s) // when the program no longer needs it
+		gl.AttachShader(p, s)
+		gl.DeleteShader(s) // when the program no longer needs it
 	}
-	glLinkProgram(p)
+	gl.LinkProgram(p)
 	var ok int32
-	if glGetProgramiv(p, glLINK_STATUS, &ok); ok == glFALSE {
-		return fmt.Errorf("link: %w", infoLog(p, glGetProgramiv, glGetProgramInfoLog))
+	if gl.GetProgramiv(p, gl.LINK_STATUS, &ok); ok == gl.FALSE {
+		return fmt.Errorf("link: %w", infoLog(p, gl.GetProgramiv, gl.GetProgramInfoLog))
 	}
 	return nil
 }
 
 func compile(kind uint32, source string) (uint32, error) {
-	s := glCreateShader(kind)
-	glShaderSource(s, source)
-	glCompileShader(s)
+	s := gl.CreateShader(kind)
+	text, free := gl.Strs(source)
+	length := int32(len(source))
+	gl.ShaderSource(s, 1, text, &length)
+	free()
+	gl.CompileShader(s)
 	var ok int32
-	if glGetShaderiv(s, glCOMPILE_STATUS, &ok); ok == glFALSE {
-		err := infoLog(s, glGetShaderiv, glGetShaderInfoLog)
-		glDeleteShader(s)
+	if gl.GetShaderiv(s, gl.COMPILE_STATUS, &ok); ok == gl.FALSE {
+		err := infoLog(s, gl.GetShaderiv, gl.GetShaderInfoLog)
+		gl.DeleteShader(s)
 		return 0, err
 	}
 	return s, nil
@@ -70,7 +75,7 @@ func compile(kind uint32, source string) (uint32, error) {
 
 func infoLog(name uint32, get func(uint32, uint32, *int32), read func(uint32, int32, *int32, *uint8)) error {
 	var length int32
-	get(name, glINFO_LOG_LENGTH, &length)
+	get(name, gl.INFO_LOG_LENGTH, &length)
 	if length <= 1 {
 		return errors.New("the driver gave no reason")
 	}
@@ -82,12 +87,12 @@ func infoLog(name uint32, get func(uint32, uint32, *int32), read func(uint32, in
 // hasIntAtLocation0 tells whether draws of p take gpu.DrawCall.Index.
 func hasIntAtLocation0(p uint32) bool {
 	var uniforms int32
-	glGetProgramInterfaceiv(p, glUNIFORM, glACTIVE_RESOURCES, &uniforms)
-	properties := [2]uint32{glLOCATION, glTYPE}
+	gl.GetProgramInterfaceiv(p, gl.UNIFORM, gl.ACTIVE_RESOURCES, &uniforms)
+	properties := [2]uint32{gl.LOCATION, gl.TYPE}
 	for i := range uniforms {
 		var values [2]int32
-		glGetProgramResourceiv(p, glUNIFORM, uint32(i), 2, &properties[0], 2, nil, &values[0])
-		if values[0] == 0 && values[1] == glINT {
+		gl.GetProgramResourceiv(p, gl.UNIFORM, uint32(i), 2, &properties[0], 2, nil, &values[0])
+		if values[0] == 0 && values[1] == gl.INT {
 			return true
 		}
 	}
@@ -106,33 +111,33 @@ type framebuffer struct {
 func (d *Driver) CreateFramebuffer(desc gpu.FramebufferDesc, colors []gpu.Handle, depth gpu.Handle) (gpu.Handle, error) {
 	d.keepErrors()
 	var f uint32
-	glCreateFramebuffers(1, &f)
-	label(glFRAMEBUFFER, f, desc.Label)
+	gl.CreateFramebuffers(1, &f)
+	label(gl.FRAMEBUFFER, f, desc.Label)
 	info := framebuffer{depth: depth != 0, reversed: desc.ReversedDepth}
 	targets := make([]uint32, 0, len(colors))
 	for i, t := range desc.Color {
-		point := glCOLOR_ATTACHMENT0 + uint32(i)
+		point := gl.COLOR_ATTACHMENT0 + uint32(i)
 		attach(f, point, t.Desc(), colors[i], desc.Layer)
 		targets = append(targets, point)
 		info.integer = append(info.integer, formats[t.Desc().Format].integer())
 		info.width, info.height = int32(t.Desc().Width), int32(t.Desc().Height)
 	}
 	if depth != 0 {
-		attach(f, glDEPTH_ATTACHMENT, desc.Depth.Desc(), depth, desc.Layer)
+		attach(f, gl.DEPTH_ATTACHMENT, desc.Depth.Desc(), depth, desc.Layer)
 		info.width, info.height = int32(desc.Depth.Desc().Width), int32(desc.Depth.Desc().Height)
 	}
 	if len(targets) > 0 {
-		glNamedFramebufferDrawBuffers(f, int32(len(targets)), &targets[0])
+		gl.NamedFramebufferDrawBuffers(f, int32(len(targets)), &targets[0])
 	} else {
-		glNamedFramebufferDrawBuffer(f, glNONE)
-		glNamedFramebufferReadBuffer(f, glNONE)
+		gl.NamedFramebufferDrawBuffer(f, gl.NONE)
+		gl.NamedFramebufferReadBuffer(f, gl.NONE)
 	}
 	err := drainErrors()
-	if status := glCheckNamedFramebufferStatus(f, glFRAMEBUFFER); err == nil && status != glFRAMEBUFFER_COMPLETE {
+	if status := gl.CheckNamedFramebufferStatus(f, gl.FRAMEBUFFER); err == nil && status != gl.FRAMEBUFFER_COMPLETE {
 		err = fmt.Errorf("attachments do not fit together (status %#x)", status)
 	}
 	if err != nil {
-		glDeleteFramebuffers(1, &f)
+		gl.DeleteFramebuffers(1, &f)
 		return 0, err
 	}
 	d.fbos[gpu.Handle(f)] = info
@@ -141,9 +146,9 @@ func (d *Driver) CreateFramebuffer(desc gpu.FramebufferDesc, colors []gpu.Handle
 
 func attach(f, point uint32, desc gpu.TextureDesc, t gpu.Handle, layer int) {
 	if desc.Kind == gpu.Texture2DArray {
-		glNamedFramebufferTextureLayer(f, point, uint32(t), 0, int32(layer))
+		gl.NamedFramebufferTextureLayer(f, point, uint32(t), 0, int32(layer))
 	} else {
-		glNamedFramebufferTexture(f, point, uint32(t), 0)
+		gl.NamedFramebufferTexture(f, point, uint32(t), 0)
 	}
 }
 
@@ -152,9 +157,9 @@ func (d *Driver) ClearFramebuffer(h gpu.Handle, attachments int, colors []gpu.Cl
 	info := d.fbos[h]
 	for i := range attachments {
 		if info.integer[i] {
-			glClearNamedFramebufferuiv(uint32(h), glCOLOR, int32(i), &colors[i].Uint[0])
+			gl.ClearNamedFramebufferuiv(uint32(h), gl.COLOR, int32(i), &colors[i].Uint[0])
 		} else {
-			glClearNamedFramebufferfv(uint32(h), glCOLOR, int32(i), &colors[i].Float[0])
+			gl.ClearNamedFramebufferfv(uint32(h), gl.COLOR, int32(i), &colors[i].Float[0])
 		}
 	}
 	if depth {
@@ -162,7 +167,7 @@ func (d *Driver) ClearFramebuffer(h gpu.Handle, attachments int, colors []gpu.Cl
 		if info.reversed {
 			far = 0
 		}
-		glClearNamedFramebufferfv(uint32(h), glDEPTH, 0, &far)
+		gl.ClearNamedFramebufferfv(uint32(h), gl.DEPTH, 0, &far)
 	}
 	return nil
 }
@@ -192,35 +197,35 @@ func (s *state) forgetFramebuffer(f uint32) {
 
 func (s *state) useProgram(p uint32) {
 	if s.program != p {
-		glUseProgram(p)
+		gl.UseProgram(p)
 		s.program = p
 	}
 }
 
 func (s *state) bindFramebuffer(f uint32) {
 	if s.framebuffer != f {
-		glBindFramebuffer(glDRAW_FRAMEBUFFER, f)
+		gl.BindFramebuffer(gl.DRAW_FRAMEBUFFER, f)
 		s.framebuffer = f
 	}
 }
 
 func (s *state) setViewport(v [4]int32) {
 	if s.viewport != v {
-		glViewport(v[0], v[1], v[2], v[3])
+		gl.Viewport(v[0], v[1], v[2], v[3])
 		s.viewport = v
 	}
 }
 
 func (s *state) setCull(on bool) {
 	if s.cull != on {
-		enable(glCULL_FACE, on)
+		enable(gl.CULL_FACE, on)
 		s.cull = on
 	}
 }
 
 func (s *state) setDepthTest(on bool) {
 	if s.depth != on {
-		enable(glDEPTH_TEST, on)
+		enable(gl.DEPTH_TEST, on)
 		s.depth = on
 	}
 }
@@ -231,11 +236,11 @@ func (s *state) setReversed(on bool) {
 		return
 	}
 	if on {
-		glClipControl(glLOWER_LEFT, glZERO_TO_ONE)
-		glDepthFunc(glGREATER)
+		gl.ClipControl(gl.LOWER_LEFT, gl.ZERO_TO_ONE)
+		gl.DepthFunc(gl.GREATER)
 	} else {
-		glClipControl(glLOWER_LEFT, glNEGATIVE_ONE_TO_ONE)
-		glDepthFunc(glLESS)
+		gl.ClipControl(gl.LOWER_LEFT, gl.NEGATIVE_ONE_TO_ONE)
+		gl.DepthFunc(gl.LESS)
 	}
 	s.reversed = on
 }
@@ -244,16 +249,16 @@ func (s *state) setBias(bias [2]float32) {
 	if s.bias == bias {
 		return
 	}
-	enable(glPOLYGON_OFFSET_FILL, bias != [2]float32{})
-	glPolygonOffset(bias[0], bias[1])
+	enable(gl.POLYGON_OFFSET_FILL, bias != [2]float32{})
+	gl.PolygonOffset(bias[0], bias[1])
 	s.bias = bias
 }
 
 func enable(capability uint32, on bool) {
 	if on {
-		glEnable(capability)
+		gl.Enable(capability)
 	} else {
-		glDisable(capability)
+		gl.Disable(capability)
 	}
 }
 
@@ -278,9 +283,9 @@ func (d *Driver) Draw(program, fb gpu.Handle, bind []gpu.BoundResource, draw *gp
 	for i := range draw.Calls {
 		call := &draw.Calls[i]
 		if indexed {
-			glProgramUniform1i(uint32(program), 0, int32(call.Index))
+			gl.ProgramUniform1i(uint32(program), 0, int32(call.Index))
 		}
-		glDrawArraysInstanced(glTRIANGLES, int32(call.First), int32(call.Count), int32(max(call.Instances, 1)))
+		gl.DrawArraysInstanced(gl.TRIANGLES, int32(call.First), int32(call.Count), int32(max(call.Instances, 1)))
 	}
 	return nil
 }
@@ -294,31 +299,31 @@ func (d *Driver) Dispatch(program gpu.Handle, bind []gpu.BoundResource, groups [
 	}
 	d.state.useProgram(uint32(program))
 	bindAll(bind)
-	glDispatchCompute(uint32(groups[0]), uint32(groups[1]), uint32(groups[2]))
+	gl.DispatchCompute(uint32(groups[0]), uint32(groups[1]), uint32(groups[2]))
 	return nil
 }
 
-var accesses = [...]uint32{gpu.ReadOnly: glREAD_ONLY, gpu.WriteOnly: glWRITE_ONLY, gpu.ReadWrite: glREAD_WRITE}
+var accesses = [...]uint32{gpu.ReadOnly: gl.READ_ONLY, gpu.WriteOnly: gl.WRITE_ONLY, gpu.ReadWrite: gl.READ_WRITE}
 
 func bindAll(bind []gpu.BoundResource) {
 	for i := range bind {
 		b := &bind[i]
 		switch slot, name := uint32(b.Slot), uint32(b.Handle); b.Kind {
 		case gpu.BindUniform:
-			glBindBufferRange(glUNIFORM_BUFFER, slot, name, b.Offset, b.Size)
+			gl.BindBufferRange(gl.UNIFORM_BUFFER, slot, name, b.Offset, b.Size)
 		case gpu.BindStorage:
-			glBindBufferRange(glSHADER_STORAGE_BUFFER, slot, name, b.Offset, b.Size)
+			gl.BindBufferRange(gl.SHADER_STORAGE_BUFFER, slot, name, b.Offset, b.Size)
 		case gpu.BindSampler:
-			glBindTextureUnit(slot, name)
+			gl.BindTextureUnit(slot, name)
 		case gpu.BindImage:
 			layered := b.Texture == gpu.Texture2DArray
-			glBindImageTexture(slot, name, int32(b.Level), layered, 0, accesses[b.Access], formats[b.Format].internal)
+			gl.BindImageTexture(slot, name, int32(b.Level), layered, 0, accesses[b.Access], formats[b.Format].internal)
 		}
 	}
 }
 
 // Barrier implements gpu.Driver.
 func (d *Driver) Barrier(bits gpu.BarrierBits) error {
-	glMemoryBarrier(memoryBarrierBits(bits))
+	gl.MemoryBarrier(memoryBarrierBits(bits))
 	return nil
 }

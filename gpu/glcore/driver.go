@@ -4,10 +4,10 @@
 // access throughout (ARB_direct_state_access, core since 4.5), so that no
 // binding point is part of an object's state.
 //
-// OpenGL's functions are loaded once a process, from the first context's
-// loader, and serve every later context. With libglvnd they dispatch by the
-// calling thread's current context; without it one vendor's library provides
-// all contexts.
+// OpenGL's functions are those of github.com/go-gl/gl, one table a process. It
+// is filled from the first context's loader and serves every later context. With
+// libglvnd the functions dispatch by the calling thread's current context;
+// without it one vendor's library provides all contexts.
 package glcore
 
 import (
@@ -15,14 +15,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"unsafe"
+
+	"github.com/go-gl/gl/v4.5-core/gl"
 
 	"github.com/raybridge/raybridge/gpu"
 )
-
-// Loader finds a GL function by name: eglGetProcAddress.
-type Loader func(name string) unsafe.Pointer
 
 // Options describe the context to New.
 type Options struct {
@@ -51,33 +48,10 @@ type Driver struct {
 
 var _ gpu.Driver = (*Driver)(nil)
 
-var load struct {
-	sync.Mutex
-	done bool
-}
-
-// loadFunctions fills the table of functions, once a process.
-func loadFunctions(loader Loader) error {
-	load.Lock()
-	defer load.Unlock()
-	if load.done {
-		return nil
-	}
-	if err := glLoad(loader); err != nil {
-		return &gpu.UnsupportedError{
-			Feature: "OpenGL 4.5 core",
-			Need:    "a driver that has it (Mesa 18 or newer, any vendor driver since 2015)",
-			Err:     fmt.Errorf("load function %w", err),
-		}
-	}
-	load.done = true
-	return nil
-}
-
 // New makes a driver on the context that is current on the calling thread. It
 // fails with a *gpu.UnsupportedError if that is not OpenGL 4.5 or newer.
 func New(loader Loader, opts Options) (*Driver, error) {
-	if err := loadFunctions(loader); err != nil {
+	if err := Load(loader); err != nil {
 		return nil, err
 	}
 	d := &Driver{
@@ -91,12 +65,12 @@ func New(loader Loader, opts Options) (*Driver, error) {
 	if opts.Debug {
 		enableDebugOutput()
 	}
-	glCreateVertexArrays(1, &d.vao)
-	glBindVertexArray(d.vao)
-	glPixelStorei(glPACK_ALIGNMENT, 1)
-	glPixelStorei(glUNPACK_ALIGNMENT, 1)
-	glDepthFunc(glLESS)
-	glCullFace(glBACK)
+	gl.CreateVertexArrays(1, &d.vao)
+	gl.BindVertexArray(d.vao)
+	gl.PixelStorei(gl.PACK_ALIGNMENT, 1)
+	gl.PixelStorei(gl.UNPACK_ALIGNMENT, 1)
+	gl.DepthFunc(gl.LESS)
+	gl.CullFace(gl.BACK)
 	if err := drainErrors(); err != nil {
 		return nil, fmt.Errorf("set up opengl: %w", err)
 	}
@@ -111,13 +85,13 @@ func (d *Driver) AddMissing(line string) { d.info.Missing = append(d.info.Missin
 
 // Flush implements gpu.Driver.
 func (d *Driver) Flush() error {
-	glFlush()
+	gl.Flush()
 	return nil
 }
 
 // Finish implements gpu.Driver.
 func (d *Driver) Finish() error {
-	glFinish()
+	gl.Finish()
 	return nil
 }
 
@@ -130,51 +104,51 @@ func (d *Driver) Delete(kind gpu.ObjectKind, h gpu.Handle) {
 	name := uint32(h) // allocated, since GL is given its address
 	switch kind {
 	case gpu.ObjectBuffer:
-		glDeleteBuffers(1, &name) // also unmaps
+		gl.DeleteBuffers(1, &name) // also unmaps
 	case gpu.ObjectTexture:
-		glDeleteTextures(1, &name)
+		gl.DeleteTextures(1, &name)
 	case gpu.ObjectProgram:
 		delete(d.perDraw, h)
 		d.state.forgetProgram(name)
-		glDeleteProgram(name)
+		gl.DeleteProgram(name)
 	case gpu.ObjectFramebuffer:
 		delete(d.fbos, h)
 		d.state.forgetFramebuffer(name)
-		glDeleteFramebuffers(1, &name)
+		gl.DeleteFramebuffers(1, &name)
 	case gpu.ObjectQuery:
-		glDeleteQueries(1, &name)
+		gl.DeleteQueries(1, &name)
 	}
 }
 
 func (d *Driver) readInfo(opts Options) error {
 	d.info = gpu.Info{
-		Vendor: glGetString(glVENDOR), Renderer: glGetString(glRENDERER),
-		Version: glGetString(glVERSION), GLSL: glGetString(glSHADING_LANGUAGE_VERSION),
+		Vendor: getString(gl.VENDOR), Renderer: getString(gl.RENDERER),
+		Version: getString(gl.VERSION), GLSL: getString(gl.SHADING_LANGUAGE_VERSION),
 		Device: opts.Device,
 	}
-	major, minor := getInt(glMAJOR_VERSION), getInt(glMINOR_VERSION)
+	major, minor := getInt(gl.MAJOR_VERSION), getInt(gl.MINOR_VERSION)
 	if major*10+minor < 45 {
 		return TooOld(d.info.Version, d.info.Renderer)
 	}
 	d.info.Software = softwareRenderer(d.info.Renderer)
 	d.info.Limits = gpu.Limits{
-		MaxTextureSize:         getInt(glMAX_TEXTURE_SIZE),
-		MaxTextureLayers:       getInt(glMAX_ARRAY_TEXTURE_LAYERS),
-		MaxTextureBufferTexels: getInt(glMAX_TEXTURE_BUFFER_SIZE),
-		MaxStorageBlockBytes:   getInt(glMAX_SHADER_STORAGE_BLOCK_SIZE),
-		MaxUniformBlockBytes:   getInt(glMAX_UNIFORM_BLOCK_SIZE),
-		MaxComputeInvocations:  getInt(glMAX_COMPUTE_WORK_GROUP_INVOCATIONS),
-		MaxStorageBindings:     getInt(glMAX_SHADER_STORAGE_BUFFER_BINDINGS),
+		MaxTextureSize:         getInt(gl.MAX_TEXTURE_SIZE),
+		MaxTextureLayers:       getInt(gl.MAX_ARRAY_TEXTURE_LAYERS),
+		MaxTextureBufferTexels: getInt(gl.MAX_TEXTURE_BUFFER_SIZE),
+		MaxStorageBlockBytes:   getInt(gl.MAX_SHADER_STORAGE_BLOCK_SIZE),
+		MaxUniformBlockBytes:   getInt(gl.MAX_UNIFORM_BLOCK_SIZE),
+		MaxComputeInvocations:  getInt(gl.MAX_COMPUTE_WORK_GROUP_INVOCATIONS),
+		MaxStorageBindings:     getInt(gl.MAX_SHADER_STORAGE_BUFFER_BINDINGS),
 	}
 	for axis := range d.info.Limits.MaxComputeGroups {
 		var n int32
-		glGetIntegeri_v(glMAX_COMPUTE_WORK_GROUP_COUNT, uint32(axis), &n)
+		gl.GetIntegeri_v(gl.MAX_COMPUTE_WORK_GROUP_COUNT, uint32(axis), &n)
 		d.info.Limits.MaxComputeGroups[axis] = int(n)
 	}
 	var bits int32
-	glGetQueryiv(glTIMESTAMP, glQUERY_COUNTER_BITS, &bits)
+	gl.GetQueryiv(gl.TIMESTAMP, gl.QUERY_COUNTER_BITS, &bits)
 	d.info.TimestampBits = int(bits)
-	d.info.Missing = append(d.info.Missing, missing(&d.info, getInt(glRESET_NOTIFICATION_STRATEGY))...)
+	d.info.Missing = append(d.info.Missing, missing(&d.info, getInt(gl.RESET_NOTIFICATION_STRATEGY))...)
 	return nil
 }
 
@@ -200,7 +174,7 @@ func missing(info *gpu.Info, resetStrategy int) []string {
 	if info.TimestampBits == 0 {
 		list = append(list, "GPU timestamps: captures carry no GPU times")
 	}
-	if resetStrategy != glLOSE_CONTEXT_ON_RESET {
+	if resetStrategy != gl.LOSE_CONTEXT_ON_RESET {
 		list = append(list, "reset notification: a GPU reset is noticed by failing commands only")
 	}
 	if n := info.Limits.MaxTextureBufferTexels; n < wantTexels {
@@ -222,36 +196,38 @@ func softwareRenderer(renderer string) bool {
 	return false
 }
 
+func getString(name uint32) string { return gl.GoStr(gl.GetString(name)) }
+
 func getInt(name uint32) int {
 	var n int32
-	glGetIntegerv(name, &n)
+	gl.GetIntegerv(name, &n)
 	return int(n)
 }
 
 // Identify returns the version and renderer of whatever context is current on
 // the calling thread, for the error that names a driver below 4.5.
 func Identify(loader Loader) (version, renderer string) {
-	if loadFunctions(loader) != nil {
+	if Load(loader) != nil {
 		return "", ""
 	}
-	return glGetString(glVERSION), glGetString(glRENDERER)
+	return getString(gl.VERSION), getString(gl.RENDERER)
 }
 
 var errorNames = map[uint32]string{
-	glINVALID_ENUM:                  "GL_INVALID_ENUM",
-	glINVALID_VALUE:                 "GL_INVALID_VALUE",
-	glINVALID_OPERATION:             "GL_INVALID_OPERATION",
-	glINVALID_FRAMEBUFFER_OPERATION: "GL_INVALID_FRAMEBUFFER_OPERATION",
-	glOUT_OF_MEMORY:                 "GL_OUT_OF_MEMORY",
-	glCONTEXT_LOST:                  "GL_CONTEXT_LOST",
+	gl.INVALID_ENUM:                  "GL_INVALID_ENUM",
+	gl.INVALID_VALUE:                 "GL_INVALID_VALUE",
+	gl.INVALID_OPERATION:             "GL_INVALID_OPERATION",
+	gl.INVALID_FRAMEBUFFER_OPERATION: "GL_INVALID_FRAMEBUFFER_OPERATION",
+	gl.OUT_OF_MEMORY:                 "GL_OUT_OF_MEMORY",
+	gl.CONTEXT_LOST:                  "GL_CONTEXT_LOST",
 }
 
 // glError gives a code of glGetError a Go error; nil for GL_NO_ERROR.
 func glError(code uint32) error {
 	switch name, known := errorNames[code]; {
-	case code == glNO_ERROR:
+	case code == gl.NO_ERROR:
 		return nil
-	case code == glCONTEXT_LOST:
+	case code == gl.CONTEXT_LOST:
 		return fmt.Errorf("%w: %s", gpu.ErrContextLost, name)
 	case known:
 		return errors.New(name)
@@ -265,7 +241,7 @@ func glError(code uint32) error {
 func drainErrors() error {
 	var errs []error
 	for range len(errorNames) {
-		err := glError(glGetError())
+		err := glError(gl.GetError())
 		if err == nil {
 			break
 		}
@@ -279,12 +255,12 @@ func drainErrors() error {
 
 // Reset implements gpu.Driver by glGetGraphicsResetStatus.
 func (d *Driver) Reset() error {
-	switch glGetGraphicsResetStatus() {
-	case glNO_ERROR:
+	switch gl.GetGraphicsResetStatus() {
+	case gl.NO_ERROR:
 		return nil
-	case glGUILTY_CONTEXT_RESET:
+	case gl.GUILTY_CONTEXT_RESET:
 		return fmt.Errorf("%w: a command of this program reset the GPU", gpu.ErrContextLost)
-	case glINNOCENT_CONTEXT_RESET:
+	case gl.INNOCENT_CONTEXT_RESET:
 		return fmt.Errorf("%w: another program reset the GPU", gpu.ErrContextLost)
 	default:
 		return fmt.Errorf("%w: the GPU was reset", gpu.ErrContextLost)
@@ -295,14 +271,14 @@ func (d *Driver) Reset() error {
 // until DebugErrors fetches them at the end of an entry, so no driver thread ever calls into
 // Go. Chatter is turned off at its source.
 func enableDebugOutput() {
-	glEnable(glDEBUG_OUTPUT)
-	glEnable(glDEBUG_OUTPUT_SYNCHRONOUS)
-	glDebugMessageControl(glDONT_CARE, glDONT_CARE, glDONT_CARE, 0, nil, false)
+	gl.Enable(gl.DEBUG_OUTPUT)
+	gl.Enable(gl.DEBUG_OUTPUT_SYNCHRONOUS)
+	gl.DebugMessageControl(gl.DONT_CARE, gl.DONT_CARE, gl.DONT_CARE, 0, nil, false)
 	for _, kind := range []uint32{
-		glDEBUG_TYPE_ERROR, glDEBUG_TYPE_UNDEFINED_BEHAVIOR,
-		glDEBUG_TYPE_PERFORMANCE, glDEBUG_TYPE_DEPRECATED_BEHAVIOR, glDEBUG_TYPE_PORTABILITY,
+		gl.DEBUG_TYPE_ERROR, gl.DEBUG_TYPE_UNDEFINED_BEHAVIOR,
+		gl.DEBUG_TYPE_PERFORMANCE, gl.DEBUG_TYPE_DEPRECATED_BEHAVIOR, gl.DEBUG_TYPE_PORTABILITY,
 	} {
-		glDebugMessageControl(glDONT_CARE, kind, glDONT_CARE, 0, nil, true)
+		gl.DebugMessageControl(gl.DONT_CARE, kind, gl.DONT_CARE, 0, nil, true)
 	}
 }
 
@@ -323,7 +299,7 @@ type note struct {
 const maxNotes = 64
 
 func (m *messages) add(kind, id uint32, text string) {
-	if kind == glDEBUG_TYPE_ERROR || kind == glDEBUG_TYPE_UNDEFINED_BEHAVIOR {
+	if kind == gl.DEBUG_TYPE_ERROR || kind == gl.DEBUG_TYPE_UNDEFINED_BEHAVIOR {
 		m.errs = append(m.errs, fmt.Errorf("opengl: %s", text))
 		return
 	}
@@ -374,13 +350,13 @@ func (d *Driver) keepErrors() {
 // fetchMessage moves the log's oldest message; it returns false if the log is empty.
 func (d *Driver) fetchMessage() bool {
 	var length int32
-	if glGetIntegerv(glDEBUG_NEXT_LOGGED_MESSAGE_LENGTH, &length); length <= 0 {
+	if gl.GetIntegerv(gl.DEBUG_NEXT_LOGGED_MESSAGE_LENGTH, &length); length <= 0 {
 		return false
 	}
 	var source, kind, id, severity uint32
 	var written int32
 	text := make([]byte, length)
-	if glGetDebugMessageLog(1, length, &source, &kind, &id, &severity, &written, &text[0]) == 0 {
+	if gl.GetDebugMessageLog(1, length, &source, &kind, &id, &severity, &written, &text[0]) == 0 {
 		return false
 	}
 	d.messages.add(kind, id, string(text[:max(written-1, 0)]))

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/go-gl/gl/v4.5-core/gl"
+
 	"github.com/raybridge/raybridge/gpu"
 )
 
@@ -33,14 +35,14 @@ func (f *fences) add(sync uintptr) gpu.Handle {
 }
 
 func (f *fences) delete(h gpu.Handle) {
-	glDeleteSync(f.slots[h-1].sync)
+	gl.DeleteSync(f.slots[h-1].sync)
 	f.slots[h-1] = fence{}
 	f.free = append(f.free, h)
 }
 
 // CreateFence implements gpu.Driver.
 func (d *Driver) CreateFence() (gpu.Handle, error) {
-	sync := glFenceSync(glSYNC_GPU_COMMANDS_COMPLETE, 0)
+	sync := gl.FenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0)
 	if sync == 0 {
 		return 0, errors.Join(errors.New("glFenceSync returned none"), drainErrors())
 	}
@@ -53,12 +55,12 @@ func (d *Driver) PollFence(h gpu.Handle) gpu.FenceStatus {
 	f := &d.fences.slots[h-1]
 	var flags uint32
 	if !f.polled {
-		f.polled, flags = true, glSYNC_FLUSH_COMMANDS_BIT
+		f.polled, flags = true, gl.SYNC_FLUSH_COMMANDS_BIT
 	}
-	switch glClientWaitSync(f.sync, flags, 0) {
-	case glALREADY_SIGNALED, glCONDITION_SATISFIED:
+	switch gl.ClientWaitSync(f.sync, flags, 0) {
+	case gl.ALREADY_SIGNALED, gl.CONDITION_SATISFIED:
 		return gpu.FenceSignaled
-	case glTIMEOUT_EXPIRED:
+	case gl.TIMEOUT_EXPIRED:
 		return gpu.FencePending
 	default:
 		return gpu.FenceFailed
@@ -68,23 +70,23 @@ func (d *Driver) PollFence(h gpu.Handle) gpu.FenceStatus {
 // CreateQuery implements gpu.Driver.
 func (d *Driver) CreateQuery() (gpu.Handle, error) {
 	var q uint32
-	glCreateQueries(glTIMESTAMP, 1, &q)
+	gl.CreateQueries(gl.TIMESTAMP, 1, &q)
 	return gpu.Handle(q), nil
 }
 
 // Timestamp implements gpu.Driver.
 func (d *Driver) Timestamp(h gpu.Handle) error {
-	glQueryCounter(uint32(h), glTIMESTAMP)
+	gl.QueryCounter(uint32(h), gl.TIMESTAMP)
 	return nil
 }
 
 // QueryResult implements gpu.Driver.
 func (d *Driver) QueryResult(h gpu.Handle) (ns int64, ready bool, err error) {
-	glGetQueryObjectiv(uint32(h), glQUERY_RESULT_AVAILABLE, &d.answer.available)
-	if d.answer.available == glFALSE {
+	gl.GetQueryObjectiv(uint32(h), gl.QUERY_RESULT_AVAILABLE, &d.answer.available)
+	if d.answer.available == gl.FALSE {
 		return 0, false, nil
 	}
-	glGetQueryObjecti64v(uint32(h), glQUERY_RESULT, &d.answer.ns)
+	gl.GetQueryObjecti64v(uint32(h), gl.QUERY_RESULT, &d.answer.ns)
 	return d.answer.ns, true, nil
 }
 
@@ -101,7 +103,7 @@ func (d *Driver) Clock() (gpuNs int64, host time.Time, err error) {
 	for range clockSamples {
 		var ns int64
 		before := time.Now()
-		glGetInteger64v(glTIMESTAMP, &ns)
+		gl.GetInteger64v(gl.TIMESTAMP, &ns)
 		if trip := time.Since(before); best < 0 || trip < best {
 			best, gpuNs, host = trip, ns, before.Add(trip/2)
 		}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/go-gl/gl/v4.5-core/gl"
+
 	"github.com/raybridge/raybridge/gpu"
 )
 
@@ -16,37 +18,37 @@ type pixels struct {
 }
 
 var formats = map[gpu.Format]pixels{
-	gpu.FormatR8:       {glR8, glRED, glUNSIGNED_BYTE},
-	gpu.FormatRGBA8:    {glRGBA8, glRGBA, glUNSIGNED_BYTE},
-	gpu.FormatSRGB8A8:  {glSRGB8_ALPHA8, glRGBA, glUNSIGNED_BYTE},
-	gpu.FormatR32F:     {glR32F, glRED, glFLOAT},
-	gpu.FormatRG32F:    {glRG32F, glRG, glFLOAT},
-	gpu.FormatRGBA16F:  {glRGBA16F, glRGBA, glHALF_FLOAT},
-	gpu.FormatRGBA32F:  {glRGBA32F, glRGBA, glFLOAT},
-	gpu.FormatR32UI:    {glR32UI, glRED_INTEGER, glUNSIGNED_INT},
-	gpu.FormatRG32UI:   {glRG32UI, glRG_INTEGER, glUNSIGNED_INT},
-	gpu.FormatRGBA32UI: {glRGBA32UI, glRGBA_INTEGER, glUNSIGNED_INT},
-	gpu.FormatDepth32F: {glDEPTH_COMPONENT32F, glDEPTH_COMPONENT, glFLOAT},
+	gpu.FormatR8:       {gl.R8, gl.RED, gl.UNSIGNED_BYTE},
+	gpu.FormatRGBA8:    {gl.RGBA8, gl.RGBA, gl.UNSIGNED_BYTE},
+	gpu.FormatSRGB8A8:  {gl.SRGB8_ALPHA8, gl.RGBA, gl.UNSIGNED_BYTE},
+	gpu.FormatR32F:     {gl.R32F, gl.RED, gl.FLOAT},
+	gpu.FormatRG32F:    {gl.RG32F, gl.RG, gl.FLOAT},
+	gpu.FormatRGBA16F:  {gl.RGBA16F, gl.RGBA, gl.HALF_FLOAT},
+	gpu.FormatRGBA32F:  {gl.RGBA32F, gl.RGBA, gl.FLOAT},
+	gpu.FormatR32UI:    {gl.R32UI, gl.RED_INTEGER, gl.UNSIGNED_INT},
+	gpu.FormatRG32UI:   {gl.RG32UI, gl.RG_INTEGER, gl.UNSIGNED_INT},
+	gpu.FormatRGBA32UI: {gl.RGBA32UI, gl.RGBA_INTEGER, gl.UNSIGNED_INT},
+	gpu.FormatDepth32F: {gl.DEPTH_COMPONENT32F, gl.DEPTH_COMPONENT, gl.FLOAT},
 }
 
 // integer tells the formats that are cleared by glClearNamedFramebufferuiv.
-func (p pixels) integer() bool { return p.dataType == glUNSIGNED_INT }
+func (p pixels) integer() bool { return p.dataType == gl.UNSIGNED_INT }
 
 // barrierBits is glMemoryBarrier's name of each gpu.BarrierBits bit.
 var barrierBits = []struct {
 	bit gpu.BarrierBits
 	gl  uint32
 }{
-	{gpu.BarrierStorage, glSHADER_STORAGE_BARRIER_BIT},
-	{gpu.BarrierImage, glSHADER_IMAGE_ACCESS_BARRIER_BIT},
-	{gpu.BarrierTextureFetch, glTEXTURE_FETCH_BARRIER_BIT},
-	{gpu.BarrierBufferUpdate, glBUFFER_UPDATE_BARRIER_BIT},
-	{gpu.BarrierTextureUpdate, glTEXTURE_UPDATE_BARRIER_BIT},
-	{gpu.BarrierPixelBuffer, glPIXEL_BUFFER_BARRIER_BIT},
-	{gpu.BarrierClientMapped, glCLIENT_MAPPED_BUFFER_BARRIER_BIT},
-	{gpu.BarrierFramebuffer, glFRAMEBUFFER_BARRIER_BIT},
-	{gpu.BarrierUniform, glUNIFORM_BARRIER_BIT},
-	{gpu.BarrierCommand, glCOMMAND_BARRIER_BIT},
+	{gpu.BarrierStorage, gl.SHADER_STORAGE_BARRIER_BIT},
+	{gpu.BarrierImage, gl.SHADER_IMAGE_ACCESS_BARRIER_BIT},
+	{gpu.BarrierTextureFetch, gl.TEXTURE_FETCH_BARRIER_BIT},
+	{gpu.BarrierBufferUpdate, gl.BUFFER_UPDATE_BARRIER_BIT},
+	{gpu.BarrierTextureUpdate, gl.TEXTURE_UPDATE_BARRIER_BIT},
+	{gpu.BarrierPixelBuffer, gl.PIXEL_BUFFER_BARRIER_BIT},
+	{gpu.BarrierClientMapped, gl.CLIENT_MAPPED_BUFFER_BARRIER_BIT},
+	{gpu.BarrierFramebuffer, gl.FRAMEBUFFER_BARRIER_BIT},
+	{gpu.BarrierUniform, gl.UNIFORM_BARRIER_BIT},
+	{gpu.BarrierCommand, gl.COMMAND_BARRIER_BIT},
 }
 
 // memoryBarrierBits translates a set of bits.
@@ -72,10 +74,10 @@ func (d *Driver) CreateTexture(desc gpu.TextureDesc, buffer gpu.Handle) (gpu.Han
 		err = drainErrors()
 	}
 	if err != nil {
-		glDeleteTextures(1, &t)
+		gl.DeleteTextures(1, &t)
 		return 0, err
 	}
-	label(glTEXTURE, t, desc.Label)
+	label(gl.TEXTURE, t, desc.Label)
 	if desc.Kind != gpu.TextureBuffer {
 		setSampling(t, &desc)
 	}
@@ -89,21 +91,21 @@ func (d *Driver) storeTexture(desc *gpu.TextureDesc, px pixels, buffer gpu.Handl
 		if err := d.checkSize(desc); err != nil {
 			return 0, err
 		}
-		glCreateTextures(glTEXTURE_2D, 1, &t)
-		glTextureStorage2D(t, int32(desc.Levels), px.internal, w, h)
+		gl.CreateTextures(gl.TEXTURE_2D, 1, &t)
+		gl.TextureStorage2D(t, int32(desc.Levels), px.internal, w, h)
 	case gpu.Texture2DArray:
 		if err := d.checkSize(desc); err != nil {
 			return 0, err
 		}
-		glCreateTextures(glTEXTURE_2D_ARRAY, 1, &t)
-		glTextureStorage3D(t, int32(desc.Levels), px.internal, w, h, int32(desc.Layers))
+		gl.CreateTextures(gl.TEXTURE_2D_ARRAY, 1, &t)
+		gl.TextureStorage3D(t, int32(desc.Levels), px.internal, w, h, int32(desc.Layers))
 	case gpu.TextureBuffer:
 		texels := desc.Buffer.Size() / desc.Format.PixelBytes()
 		if limit := d.info.Limits.MaxTextureBufferTexels; texels > limit {
 			return 0, fmt.Errorf("a view of %d texels is over this driver's limit of %d", texels, limit)
 		}
-		glCreateTextures(glTEXTURE_BUFFER, 1, &t)
-		glTextureBuffer(t, px.internal, uint32(buffer))
+		gl.CreateTextures(gl.TEXTURE_BUFFER, 1, &t)
+		gl.TextureBuffer(t, px.internal, uint32(buffer))
 	default:
 		return 0, fmt.Errorf("unknown kind %d of texture", desc.Kind)
 	}
@@ -121,24 +123,24 @@ func (d *Driver) checkSize(desc *gpu.TextureDesc) error {
 
 var (
 	minFilters = map[gpu.Filter]int32{
-		gpu.FilterNearest: glNEAREST, gpu.FilterLinear: glLINEAR, gpu.FilterTrilinear: glLINEAR_MIPMAP_LINEAR,
+		gpu.FilterNearest: gl.NEAREST, gpu.FilterLinear: gl.LINEAR, gpu.FilterTrilinear: gl.LINEAR_MIPMAP_LINEAR,
 	}
 	magFilters = map[gpu.Filter]int32{
-		gpu.FilterNearest: glNEAREST, gpu.FilterLinear: glLINEAR, gpu.FilterTrilinear: glLINEAR,
+		gpu.FilterNearest: gl.NEAREST, gpu.FilterLinear: gl.LINEAR, gpu.FilterTrilinear: gl.LINEAR,
 	}
 	wraps = map[gpu.Wrap]int32{
-		gpu.WrapRepeat: glREPEAT, gpu.WrapClampToEdge: glCLAMP_TO_EDGE, gpu.WrapMirroredRepeat: glMIRRORED_REPEAT,
+		gpu.WrapRepeat: gl.REPEAT, gpu.WrapClampToEdge: gl.CLAMP_TO_EDGE, gpu.WrapMirroredRepeat: gl.MIRRORED_REPEAT,
 	}
 )
 
 func setSampling(t uint32, desc *gpu.TextureDesc) {
-	glTextureParameteri(t, glTEXTURE_MIN_FILTER, minFilters[desc.Filter])
-	glTextureParameteri(t, glTEXTURE_MAG_FILTER, magFilters[desc.Filter])
-	glTextureParameteri(t, glTEXTURE_WRAP_S, wraps[desc.Wrap])
-	glTextureParameteri(t, glTEXTURE_WRAP_T, wraps[desc.Wrap])
+	gl.TextureParameteri(t, gl.TEXTURE_MIN_FILTER, minFilters[desc.Filter])
+	gl.TextureParameteri(t, gl.TEXTURE_MAG_FILTER, magFilters[desc.Filter])
+	gl.TextureParameteri(t, gl.TEXTURE_WRAP_S, wraps[desc.Wrap])
+	gl.TextureParameteri(t, gl.TEXTURE_WRAP_T, wraps[desc.Wrap])
 	if desc.DepthCompare {
-		glTextureParameteri(t, glTEXTURE_COMPARE_MODE, glCOMPARE_REF_TO_TEXTURE)
-		glTextureParameteri(t, glTEXTURE_COMPARE_FUNC, glLEQUAL)
+		gl.TextureParameteri(t, gl.TEXTURE_COMPARE_MODE, gl.COMPARE_REF_TO_TEXTURE)
+		gl.TextureParameteri(t, gl.TEXTURE_COMPARE_FUNC, gl.LEQUAL)
 	}
 }
 
@@ -148,24 +150,24 @@ func (d *Driver) WriteTexture(h gpu.Handle, desc *gpu.TextureDesc, r gpu.Texture
 	level, x, y, w, ht := int32(r.Level), int32(r.X), int32(r.Y), int32(r.Width), int32(r.Height)
 	p := unsafe.Pointer(&data[0])
 	if desc.Kind == gpu.Texture2DArray {
-		glTextureSubImage3D(uint32(h), level, x, y, int32(r.Layer), w, ht, 1, px.format, px.dataType, p)
+		gl.TextureSubImage3D(uint32(h), level, x, y, int32(r.Layer), w, ht, 1, px.format, px.dataType, p)
 	} else {
-		glTextureSubImage2D(uint32(h), level, x, y, w, ht, px.format, px.dataType, p)
+		gl.TextureSubImage2D(uint32(h), level, x, y, w, ht, px.format, px.dataType, p)
 	}
 	return nil
 }
 
 // GenerateMipmaps implements gpu.Driver.
 func (d *Driver) GenerateMipmaps(h gpu.Handle) error {
-	glGenerateTextureMipmap(uint32(h))
+	gl.GenerateTextureMipmap(uint32(h))
 	return nil
 }
 
 // ReadTexture implements gpu.Driver.
 func (d *Driver) ReadTexture(h gpu.Handle, level int, format gpu.Format, dst []byte) error {
 	px := formats[format]
-	glMemoryBarrier(glTEXTURE_UPDATE_BARRIER_BIT | glFRAMEBUFFER_BARRIER_BIT)
-	glGetTextureImage(uint32(h), int32(level), px.format, px.dataType, int32(len(dst)), unsafe.Pointer(&dst[0]))
+	gl.MemoryBarrier(gl.TEXTURE_UPDATE_BARRIER_BIT | gl.FRAMEBUFFER_BARRIER_BIT)
+	gl.GetTextureImage(uint32(h), int32(level), px.format, px.dataType, int32(len(dst)), unsafe.Pointer(&dst[0]))
 	return nil
 }
 
@@ -177,10 +179,10 @@ func (d *Driver) CopyTextureToBuffer(src gpu.Handle, level int, format gpu.Forma
 	if !ok {
 		return fmt.Errorf("format %v has no OpenGL counterpart", format)
 	}
-	glBindBuffer(glPIXEL_PACK_BUFFER, uint32(dst))
-	glPixelStorei(glPACK_SKIP_PIXELS, int32(offset/format.PixelBytes()))
-	glGetTextureImage(uint32(src), int32(level), px.format, px.dataType, int32(offset+size), nil)
-	glPixelStorei(glPACK_SKIP_PIXELS, 0)
-	glBindBuffer(glPIXEL_PACK_BUFFER, 0)
+	gl.BindBuffer(gl.PIXEL_PACK_BUFFER, uint32(dst))
+	gl.PixelStorei(gl.PACK_SKIP_PIXELS, int32(offset/format.PixelBytes()))
+	gl.GetTextureImage(uint32(src), int32(level), px.format, px.dataType, int32(offset+size), nil)
+	gl.PixelStorei(gl.PACK_SKIP_PIXELS, 0)
+	gl.BindBuffer(gl.PIXEL_PACK_BUFFER, 0)
 	return nil
 }
