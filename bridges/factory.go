@@ -50,6 +50,7 @@ import (
 	"context"
 	"log/slog"
 	"reflect"
+	"time"
 
 	"github.com/raybridge/raybridge/simtime"
 )
@@ -75,6 +76,9 @@ type Info struct {
 	Options []Option
 	// Gaps are the samples that the protocol has no room for.
 	Gaps []Gap
+	// Patience is how long a publisher may wait for a peer, where that is longer than a second. A
+	// pipeline lets the sender wait as long before it drops a message.
+	Patience time.Duration
 }
 
 // Gap is a type of samples that a bridge doesn't publish.

@@ -49,6 +49,9 @@ type Queue[T any] struct {
 	// room for somebody who waits.
 	ready, room chan struct{}
 	timers      sync.Pool // of *time.Timer
+	hastened    chan struct{}
+	hasten      sync.Once
+	haste       time.Duration // written before hastened is closed
 
 	mu      sync.Mutex
 	items   []item[T] // guarded by mu: a ring
@@ -69,7 +72,7 @@ type item[T any] struct {
 func NewQueue[T any](config QueueConfig, drop func(T, Cause)) *Queue[T] {
 	q := &Queue[T]{
 		config: config.orDefaults(), drop: drop,
-		ready: make(chan struct{}, 1), room: make(chan struct{}, 1),
+		ready: make(chan struct{}, 1), room: make(chan struct{}, 1), hastened: make(chan struct{}),
 	}
 	q.SetPolicy(config.Policy)
 	return q
@@ -77,6 +80,15 @@ func NewQueue[T any](config QueueConfig, drop func(T, Cause)) *Queue[T] {
 
 // SetPolicy changes what TryPush and Push do when the queue is full.
 func (q *Queue[T]) SetPolicy(p Policy) { q.policy.Store(uint32(p)) }
+
+// Hasten bounds the waits of policy Block from now on, those that are under way too: each ends
+// after limit, or earlier where BlockLimit does. The first call holds.
+func (q *Queue[T]) Hasten(limit time.Duration) {
+	q.hasten.Do(func() {
+		q.haste = limit
+		close(q.hastened)
+	})
+}
 
 // outcome is what became of a message that was offered.
 type outcome uint8
@@ -181,16 +193,20 @@ func (q *Queue[T]) Offer(ctx context.Context, v T, size int64, policy Policy) er
 // await offers a message with policy Block again and again, until what is left of the
 // time limit has passed.
 func (q *Queue[T]) await(ctx context.Context, v T, size int64, spent time.Duration) outcome {
-	timer := q.borrowTimer(q.config.BlockLimit - spent)
+	end := time.Now().Add(q.config.BlockLimit - spent)
+	timer := q.borrowTimer(time.Until(end))
 	defer q.giveBack(timer)
 	q.wait(1)
 	defer q.wait(-1)
-	for {
+	for hastened := q.hastened; ; {
 		if got := q.offer(v, size, Block); got != mayWait {
 			return got
 		}
 		select {
 		case <-q.room:
+		case <-hastened:
+			hastened = nil
+			timer.Reset(min(time.Until(end), q.haste-spent))
 		case <-ctx.Done():
 			return refused
 		case <-timer.C:

@@ -74,6 +74,32 @@ func TestPoliciesWhenFull(t *testing.T) {
 	}
 }
 
+// Senders that wait, and those to come, wait no longer than a queue is hastened to.
+func TestHasten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r record
+		q := flow.NewQueue(flow.QueueConfig{Messages: 1, Policy: flow.Block, BlockLimit: time.Hour}, r.drop)
+		q.Push(t.Context(), 0, 1)
+		begun := time.Now()
+		var senders sync.WaitGroup
+		for range 3 {
+			senders.Go(func() { q.Push(t.Context(), 1, 1) })
+		}
+		time.Sleep(10 * time.Second)
+		q.Hasten(time.Second)
+		q.Hasten(time.Minute) // changes nothing
+		senders.Wait()
+		assert.Equal(t, 11*time.Second, time.Since(begun))
+		assert.Equal(t, []int{1, 1, 1}, r.full)
+		assert.Equal(t, []int{0}, taken(q))
+		q.Push(t.Context(), 2, 1)
+		begun = time.Now()
+		q.Push(t.Context(), 3, 1)
+		assert.Equal(t, time.Second, time.Since(begun))
+		q.Close()
+	})
+}
+
 func TestBlockWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r record

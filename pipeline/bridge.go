@@ -178,7 +178,7 @@ func (b *attachedBridge) setPolicy(name string) error {
 		}
 	}
 	if c.Policy == flow.Block || c.WaitForToken {
-		c.BlockLimit = peerLimit
+		c.BlockLimit = max(peerLimit, 2*b.bridge.Info().Patience) // for the message ahead and for its own
 		if file {
 			c.BlockLimit = deliveryLimit
 		}

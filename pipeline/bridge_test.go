@@ -99,29 +99,38 @@ func clockFirst(t testing.TB, list []delivery) {
 	}
 }
 
-// TestASlowPeerIsNamed: a network connection that blocks does so for a while.
+// TestASlowPeerIsNamed: a network connection that blocks does so for a while, or for as long as
+// its bridge has patience.
 func TestASlowPeerIsNamed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds; runs without -short")
 	}
-	release := make(chan struct{})
-	to := &peer{kind: bridges.KindNetwork, publish: func(context.Context, string, simtime.Stamp) error {
-		<-release
-		return nil
-	}}
-	p := newUnclocked(t, &script{}, pipeline.Config{Bridges: to.registry()})
-	s := addScripted(t, p, plainID, "s", "100")
-	to.attach(t, p, "block")
-	fired := 0
-	hear(t, s, func(sensors.Tick, *sample.Imu) { fired++ })
-	time.AfterFunc(1500*time.Millisecond, func() { close(release) })
-	require.NoError(t, p.Run(t.Context(), 700*time.Millisecond)) // 70 messages, 64 may wait
-	summary := p.Summary()
-	drops := summary.Sensors[0].Drops
-	assert.Positive(t, drops["peer_slow"])
-	assert.Len(t, drops, 1)
-	assert.Equal(t, drops, summary.Bridges[0].Drops)
-	assert.EqualValues(t, fired, summary.Bridges[0].Sent+drops["peer_slow"])
+	for _, patience := range []time.Duration{0, time.Minute} {
+		t.Run(patience.String(), func(t *testing.T) {
+			release := make(chan struct{})
+			to := &peer{kind: bridges.KindNetwork, patience: patience, publish: func(context.Context, string, simtime.Stamp) error {
+				<-release
+				return nil
+			}}
+			p := newUnclocked(t, &script{}, pipeline.Config{Bridges: to.registry()})
+			s := addScripted(t, p, plainID, "s", "100")
+			to.attach(t, p, "block")
+			fired := 0
+			hear(t, s, func(sensors.Tick, *sample.Imu) { fired++ })
+			time.AfterFunc(1500*time.Millisecond, func() { close(release) })
+			require.NoError(t, p.Run(t.Context(), 700*time.Millisecond)) // 70 messages, 64 may wait
+			summary := p.Summary()
+			drops := summary.Sensors[0].Drops
+			if patience > 0 {
+				assert.Empty(t, drops)
+			} else {
+				assert.Positive(t, drops["peer_slow"])
+				assert.Len(t, drops, 1)
+			}
+			assert.Equal(t, drops, summary.Bridges[0].Drops)
+			assert.EqualValues(t, fired, summary.Bridges[0].Sent+drops["peer_slow"])
+		})
+	}
 }
 
 // TestOneMessageAtATime: under exclusive what comes while the message before is under way

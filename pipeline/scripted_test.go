@@ -265,6 +265,8 @@ type peer struct {
 	// publish, where not nil, comes before each delivery.
 	publish func(ctx context.Context, topic string, stamp simtime.Stamp) error
 	refuse  string // a topic that it doesn't take
+	// patience is what its description says of it.
+	patience time.Duration
 
 	mu      sync.Mutex
 	env     bridges.Env
@@ -278,7 +280,7 @@ type peer struct {
 func (p *peer) registry() *bridges.Registry { return bridges.MustRegistry(p) }
 
 func (p *peer) Info() bridges.Info {
-	return bridges.Info{Name: "test", Type: "test", Kind: p.kind, Summary: "scripted", Connection: "ANY"}
+	return bridges.Info{Name: "test", Type: "test", Kind: p.kind, Summary: "scripted", Connection: "ANY", Patience: p.patience}
 }
 
 func (p *peer) Register(to *bridges.Plugin) error {

@@ -122,6 +122,17 @@ func TestHalfMessagesAndHalfOpenConnections(t *testing.T) {
 	require.Eventually(t, func() bool { return len(s.Clients()) == 0 }, limit, time.Millisecond)
 }
 
+// A client that goes silent is told so, not that the server ends.
+func TestASilentClientIsToldWhy(t *testing.T) {
+	s := serve(t, stream.ServerConfig{Beat: 10 * time.Millisecond})
+	for _, sent := range []string{helloNone, helloAll + "\x05\x00\x00\x00"} {
+		status, reason := answer(t, s, sent)
+		assert.Equal(t, stream.StatusUnresponsive, stream.Status(status))
+		assert.Equal(t, "the client doesn't respond: it sent nothing for 50ms", reason)
+	}
+	assert.ErrorContains(t, s.Diagnosis().LastError, "it sent nothing for 50ms")
+}
+
 // A half message whose client then closes the connection ends at once.
 func TestHalfAHelloAndTheEnd(t *testing.T) {
 	s := serve(t, stream.ServerConfig{Beat: time.Minute})

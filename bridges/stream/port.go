@@ -42,6 +42,7 @@ type Port struct {
 	instance atomic.Pointer[instance]
 	stepper  atomic.Pointer[Stepper]
 	owner    atomic.Pointer[session] // the connection that steps
+	hastened atomic.Bool             // the run ends
 }
 
 // PortName is the type of the bridge that a Port is.
@@ -57,7 +58,7 @@ func NewPort(address net.Addr, budget *memory.Budget) *Port {
 func (p *Port) Info() bridges.Info {
 	return bridges.Info{
 		Name: PortName, Type: PortName, Kind: bridges.KindNetwork, Summary: "serves every topic to clients of the API, which may step the run",
-		Connection: "",
+		Connection: "", Patience: patienceOfSteps,
 	}
 }
 
@@ -89,10 +90,24 @@ func (p *Port) Serve(conn net.Conn) {
 	_ = conn.Close() // the run ends
 }
 
-// config is how the port's server treats its clients. One that steps has the server wait for
-// it, until it takes nothing at all for so long that its connection ends.
+// Hasten says that the run ends. From now on nobody waits for longer than a second for a client
+// that takes nothing, the one who steps too.
+func (p *Port) Hasten() {
+	p.hastened.Store(true)
+	if i := p.instance.Load(); i != nil {
+		if server, ok := i.Serving(); ok {
+			server.core.Hasten(time.Second)
+		}
+	}
+}
+
+// patienceOfSteps is how long a message waits for the client that steps. One that takes nothing at
+// all is disconnected before.
+const patienceOfSteps = time.Minute
+
+// config is how the port's server treats its clients.
 func (p *Port) config() ServerConfig {
-	return ServerConfig{Queue: flow.QueueConfig{BlockLimit: time.Minute}}
+	return ServerConfig{Queue: flow.QueueConfig{BlockLimit: patienceOfSteps}}
 }
 
 // drive is what a session keeps that steps.
@@ -123,12 +138,18 @@ func (s *session) step(ctx context.Context, r io.Reader, h frame) error {
 	n := uint32(len(b) - frameSize)
 	(&frame{length: n, control: controlStepResult, plain: n}).put(b)
 	f.Adopt(b)
+	begun := time.Now()
 	_ = s.server.results.Send(ctx, m) // a client that has gone needs no answer
 	d.counts = s.client.Deliveries(d.counts)
 	for i := range d.counts {
-		if d.counts[i].Stream == s.server.results && d.counts[i].Dropped > 0 { // the client would wait for it for ever
-			return fmt.Errorf("its queue had no room for the answer of a step for %v", s.server.port.config().Queue.BlockLimit)
+		if d.counts[i].Stream != s.server.results || d.counts[i].Dropped == 0 {
+			continue
 		}
+		if s.client.Finished() || s.server.port.hastened.Load() {
+			return net.ErrClosed // for a reason that the connection knows, or with the run
+		}
+		// The client would wait for it for ever.
+		return fmt.Errorf("%w: its queue had no room for the answer of a step for %v", ErrUnresponsive, time.Since(begun).Round(100*time.Millisecond))
 	}
 	return nil
 }

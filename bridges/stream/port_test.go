@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -287,4 +288,100 @@ func TestStepOfAClosedClient(t *testing.T) {
 	c.Close()
 	_, err := c.Step(t.Context(), &world.Frame{Until: 1})
 	assert.ErrorContains(t, err, "not connected")
+}
+
+// pipedSite is a port on connections in memory, in a bubble of its own time. A step publishes
+// messages of a megabyte, one each nanosecond.
+type pipedSite struct {
+	port   *stream.Port
+	bridge *bridges.Bridge
+}
+
+func newPipedSite(t *testing.T) *pipedSite {
+	t.Helper()
+	s := &pipedSite{port: stream.NewPort(&net.TCPAddr{}, nil)}
+	registry, err := bridges.NewRegistry(s.port)
+	require.NoError(t, err)
+	s.bridge, err = registry.Open(stream.PortName+":", bridges.Env{})
+	require.NoError(t, err)
+	require.NoError(t, s.bridge.Connect(t.Context()))
+	publish, err := bridges.AddPublisher[*sample.Image](s.bridge, bridges.Topic{Name: "/image"})
+	require.NoError(t, err)
+	image := &sample.Image{Width: 1024, Height: 1024, Step: 1024, Encoding: "mono8", Data: make([]byte, 1<<20)}
+	s.port.Drive(&stepper{publish: func(stamp simtime.Stamp) {
+		image.Stamp = stamp
+		_ = publish(context.Background(), image) // a client that has gone receives nothing
+	}})
+	return s
+}
+
+// step connects a client that wants all, and begins a step of so many messages.
+func (s *pipedSite) step(t *testing.T, messages byte) net.Conn {
+	t.Helper()
+	ours, theirs := net.Pipe()
+	s.port.Serve(theirs)
+	_, err := io.WriteString(ours, helloAll)
+	require.NoError(t, err)
+	head := make([]byte, 16)
+	_, err = io.ReadFull(ours, head)
+	require.NoError(t, err)
+	_, err = io.CopyN(io.Discard, ours, int64(head[12])|int64(head[13])<<8)
+	require.NoError(t, err)
+	_, err = ours.Write(framed(0, 0, 8, 9, []byte{0x11, messages, 0, 0, 0, 0, 0, 0, 0}))
+	require.NoError(t, err)
+	synctest.Wait()
+	require.True(t, s.port.Owned())
+	return ours
+}
+
+// Who steps and reads nothing is let go after ten seconds, and what is told of it is why.
+func TestAnOwnerThatEndsMidStep(t *testing.T) {
+	for name, c := range map[string]struct {
+		do     func(net.Conn)
+		within time.Duration
+		failed string // "" for a client that has not failed
+	}{
+		"reads nothing": {func(net.Conn) {}, 10 * time.Second, "it took nothing for 10s"},
+		"reads a part": {func(conn net.Conn) {
+			time.Sleep(time.Second)
+			_, _ = io.CopyN(io.Discard, conn, 1<<19)
+		}, 11 * time.Second, "it took nothing for 10s"},
+		"has gone": {func(conn net.Conn) { _ = conn.Close() }, 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newPipedSite(t)
+				conn := s.step(t, 200)
+				begun := time.Now()
+				c.do(conn)
+				for s.port.Owned() && time.Since(begun) < time.Hour {
+					time.Sleep(100 * time.Millisecond)
+					synctest.Wait()
+				}
+				assert.InDelta(t, c.within.Seconds(), time.Since(begun).Seconds(), 1.1, "it is looked at each second")
+				told := s.bridge.Diagnosis()
+				if c.failed == "" {
+					assert.Zero(t, told.Failures)
+				} else {
+					assert.ErrorContains(t, told.LastError, c.failed)
+				}
+				require.NoError(t, s.bridge.Close(t.Context()))
+			})
+		})
+	}
+}
+
+// The end of a run waits a second for a client that steps and reads nothing. What is being
+// written to it has two more.
+func TestARunEndsBesideASilentOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newPipedSite(t)
+		s.step(t, 200)
+		time.Sleep(time.Second)
+		begun := time.Now()
+		s.port.Hasten()
+		require.NoError(t, s.bridge.Close(t.Context()))
+		assert.Less(t, time.Since(begun), 4*time.Second)
+		assert.Zero(t, s.bridge.Diagnosis().Failures, "the run was at fault")
+	})
 }

@@ -89,6 +89,8 @@ const (
 	StatusTooLarge
 	// StatusClosing: the server ends.
 	StatusClosing
+	// StatusUnresponsive: the client sent or took nothing for too long.
+	StatusUnresponsive
 )
 
 // Errors of the protocol; test them with errors.Is.
@@ -100,12 +102,13 @@ var (
 	ErrMalformed      = errors.New("malformed frame")
 	ErrTooLarge       = errors.New("frame too large")
 	ErrServerClosed   = errors.New("the stream server was closed")
+	ErrUnresponsive   = errors.New("the client doesn't respond")
 )
 
 var statusErrors = [...]error{
 	StatusMagic: ErrMagic, StatusVersion: ErrVersion, StatusUnknownStream: ErrUnknownStream,
 	StatusTooManyClients: ErrTooManyClients, StatusMalformed: ErrMalformed, StatusTooLarge: ErrTooLarge,
-	StatusClosing: ErrServerClosed,
+	StatusClosing: ErrServerClosed, StatusUnresponsive: ErrUnresponsive,
 }
 
 // err returns the error that a status stands for, with the server's reason.

@@ -254,8 +254,9 @@ type session struct {
 	client *transport.Conn
 	// welcomed is set while the client is accepted: it then gets beats and a goodbye.
 	welcomed atomic.Bool
-	all      bool // guarded by server.mu: the client wants every stream
-	form     int  // set before welcomed
+	parting  atomic.Pointer[error] // why the session has ended by itself
+	all      bool                  // guarded by server.mu: the client wants every stream
+	form     int                   // set before welcomed
 
 	// Owned by the goroutine of Serve.
 	head  [frameSize]byte
@@ -294,8 +295,9 @@ func (s *session) Serve(ctx context.Context) error {
 	case errors.Is(err, io.EOF):
 		return nil
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fmt.Errorf("the client was silent for %v: %w", wait, err)
+		err = fmt.Errorf("%w: it sent nothing for %v", ErrUnresponsive, wait)
 	}
+	s.parting.Store(&err)
 	return err
 }
 
@@ -466,11 +468,13 @@ func readRequest(r io.Reader, h frame) (name string, err error) {
 // bye refuses a client that was welcomed; it is told nothing after the reason.
 func (s *session) bye(reason error) error {
 	s.welcomed.Store(false)
+	return &refusalError{fmt.Errorf("disconnect client: %w", reason), appendBye(nil, reason)}
+}
+
+// appendBye appends the last frame, which says why it is.
+func appendBye(dst []byte, reason error) []byte {
 	payload := le.AppendUint16(nil, uint16(statusOf(reason)))
-	return &refusalError{
-		fmt.Errorf("disconnect client: %w", reason),
-		appendControl(nil, controlBye, appendString(payload, reason.Error())),
-	}
+	return appendControl(dst, controlBye, appendString(payload, reason.Error()))
 }
 
 // answer subscribes or unsubscribes and then tells the client: what is published after
@@ -554,11 +558,13 @@ func worst(d *transport.Delivery) (number int) {
 	return number
 }
 
-// Goodbye says that the server ends.
+// Goodbye says that the server ends, or why it has had enough of the client.
 func (s *session) Goodbye(dst []byte) []byte {
 	if !s.welcomed.Load() {
 		return dst
 	}
-	payload := le.AppendUint16(nil, uint16(StatusClosing))
-	return appendControl(dst, controlBye, appendString(payload, ErrServerClosed.Error()))
+	if reason := s.parting.Load(); reason != nil && errors.Is(*reason, ErrUnresponsive) {
+		return appendBye(dst, *reason)
+	}
+	return appendBye(dst, ErrServerClosed)
 }

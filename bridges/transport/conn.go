@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -59,6 +58,11 @@ const (
 	// chunk is how much of a large frame is written under one deadline. So a slow connection
 	// counts as stalled only when it takes nothing.
 	chunk = 1 << 20
+	// looks is how often within Config.Stall a write is looked at. One that ran out of time can't be
+	// taken up again with TLS, whose chunks are short.
+	looks = 10
+	// lastStall is how long a client may take nothing while it is being disconnected.
+	lastStall = 2 * time.Second
 	// maxPrefix is the memory for what a Receiver puts before a frame.
 	maxPrefix = 32
 )
@@ -228,9 +232,6 @@ func (c *Conn) failure(err error) error {
 		return c.pass.Cut()
 	case c.failed != nil && (errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe)):
 		err = c.failed
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return fmt.Errorf("it took nothing for %v: %w", c.server.config.Stall, err)
-		}
 	}
 	for _, gone := range []error{io.ErrClosedPipe, net.ErrClosed, syscall.EPIPE, syscall.ECONNRESET} {
 		if errors.Is(err, gone) {
@@ -250,6 +251,10 @@ func (c *Conn) finish(cause flow.Cause) {
 	c.mu.Unlock()
 	c.queue.Finish()
 }
+
+// Finished reports whether nothing more is sent to the client: its connection has failed, or the
+// server closes.
+func (c *Conn) Finished() bool { return c.queue.Finished() }
 
 func (c *Conn) causeOfEnd() flow.Cause {
 	c.mu.Lock()
@@ -287,15 +292,39 @@ func (c *Conn) ExtendRead(d time.Duration) error {
 	return c.conn.SetReadDeadline(t)
 }
 
-// extendWrite gives the next write its time.
-func (c *Conn) extendWrite() error {
+// extendWrite gives the next write its time: up to its end, or to the next look at how far it has come.
+func (c *Conn) extendWrite(begun, moved time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t := time.Now().Add(c.server.config.Stall)
-	if earlier(c.writeBy, t) {
-		t = c.writeBy
+	by := c.writeEnd(begun, moved)
+	if look := time.Now().Add(c.server.config.Stall / looks); !c.encrypted() && look.Before(by) {
+		by = look
 	}
-	return c.conn.SetWriteDeadline(t)
+	return c.conn.SetWriteDeadline(by)
+}
+
+// outOfTime reports whether a write has ended for good that ran out of time.
+func (c *Conn) outOfTime(begun, moved time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.encrypted() || !time.Now().Before(c.writeEnd(begun, moved))
+}
+
+// writeEnd is when a write ends that has begun at a time, and of which something was last taken at
+// another; mu must be held.
+func (c *Conn) writeEnd(begun, moved time.Time) time.Time {
+	stall := c.server.config.Stall
+	by := moved.Add(stall)
+	if c.queue.Finished() {
+		by = moved.Add(min(stall, lastStall))
+		if end := begun.Add(stall); end.Before(by) {
+			by = end
+		}
+	}
+	if earlier(c.writeBy, by) {
+		by = c.writeBy
+	}
+	return by
 }
 
 // abort ends everything that the client waits for.

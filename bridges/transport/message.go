@@ -3,6 +3,7 @@ package transport
 import (
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"sync"
@@ -317,10 +318,15 @@ func (c *Conn) flush() error {
 // chunk is how much is written under one deadline. TLS can't go on after a write that ran
 // out of time, so it is given as much as one of its records holds.
 func (c *Conn) chunk() int {
-	if _, encrypted := c.conn.(*tls.Conn); encrypted {
+	if c.encrypted() {
 		return 16 << 10
 	}
 	return chunk
+}
+
+func (c *Conn) encrypted() bool {
+	_, is := c.conn.(*tls.Conn)
+	return is
 }
 
 // writeSlices writes all slices one after another, a chunk at a time.
@@ -345,23 +351,28 @@ func (c *Conn) writeSlices(slices [][]byte) error {
 	return nil
 }
 
-// writeVectors writes all of c.vectors.
+// writeVectors writes all of c.vectors. The client is looked at several times within Stall, so
+// that its time counts from when it last took something.
 func (c *Conn) writeVectors() error {
+	begun := time.Now()
+	moved := begun
 	for {
-		if err := c.extendWrite(); err != nil {
+		if err := c.extendWrite(begun, moved); err != nil {
 			return err
 		}
 		n, err := c.vectors.WriteTo(c.conn)
-		if err == nil || !c.patient(n, err) {
+		if n > 0 {
+			moved = time.Now()
+		}
+		switch {
+		case err == nil:
+			return nil
+		case !errors.Is(err, os.ErrDeadlineExceeded):
 			return err
+		case c.outOfTime(begun, moved):
+			return fmt.Errorf("it took nothing for %v: %w", time.Since(moved).Round(100*time.Millisecond), os.ErrDeadlineExceeded)
 		}
 	}
-}
-
-// patient reports whether a write that ran out of time continues: the client has taken some of
-// it, so it is slow and not stalled. While it is being disconnected it gets no more time.
-func (c *Conn) patient(written int64, err error) bool {
-	return written > 0 && errors.Is(err, os.ErrDeadlineExceeded) && !c.queue.Finished()
 }
 
 // fail ends the connection after a failed write: what was being written and what waits
@@ -373,13 +384,11 @@ func (c *Conn) fail(err error) {
 		cause = flow.CauseClosed
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		cause = flow.CausePeerSlow
-		c.server.config.Log.Warn("stream client took nothing for too long, disconnected",
-			"client", c.conn.RemoteAddr().String(), "limit", c.server.config.Stall)
 	}
-	c.finish(cause)
 	c.mu.Lock()
-	c.failed = err
+	c.failed = err // before anybody finds the queue finished
 	c.mu.Unlock()
+	c.finish(cause)
 	for i, d := range c.batch[:c.batched] {
 		d.subscription.drop(d.message, cause)
 		c.batch[i] = delivery{}

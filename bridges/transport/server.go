@@ -322,6 +322,14 @@ func (s *Server) Close(ctx context.Context) error {
 	return err
 }
 
+// Hasten bounds how long a sender waits for the clients that there are, with policy block: limit,
+// where the time was longer.
+func (s *Server) Hasten(limit time.Duration) {
+	for _, c := range s.all() {
+		c.queue.Hasten(limit)
+	}
+}
+
 // Diagnosis tells how the clients' connections fared.
 func (s *Server) Diagnosis() Diagnosis { return s.journal.Diagnosis() }
 

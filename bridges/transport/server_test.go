@@ -380,6 +380,75 @@ func TestSlowIsNotStalled(t *testing.T) {
 	}
 }
 
+// Who takes a part of a frame and then nothing goes as soon as who takes nothing at all.
+func TestStalledAfterAPart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var stream *transport.Stream
+		var left []error
+		server := transport.New(transport.Config{
+			Stall:  10 * time.Second,
+			Accept: func(c *transport.Conn) transport.Session { return &reader{c, &stream} },
+			Left:   func(_ *transport.Conn, failure error) { left = append(left, failure) },
+		})
+		stream = server.NewStream(transport.StreamConfig{Name: "a"})
+		ours, theirs := net.Pipe()
+		server.Admit(theirs)
+		synctest.Wait()
+		send(t, stream, 3<<20)
+		time.Sleep(3 * time.Second)
+		_, err := io.ReadFull(ours, make([]byte, 2<<20+1)) // and a byte of the third chunk
+		require.NoError(t, err)
+		time.Sleep(11 * time.Second)
+		synctest.Wait()
+		assert.Zero(t, stream.Subscribers())
+		require.Len(t, left, 1)
+		assert.ErrorContains(t, left[0], "it took nothing for 10s")
+		require.NoError(t, server.Close(t.Context()))
+	})
+}
+
+// A server that closes waits for a client that takes something, and two seconds for one that
+// takes nothing.
+func TestClosingWaitsForThoseWhoTake(t *testing.T) {
+	for name, c := range map[string]struct {
+		takes bool
+		want  time.Duration
+	}{
+		"nothing":    {false, 2 * time.Second},
+		"bit by bit": {true, 9 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const size = 1000
+				var stream *transport.Stream
+				server := transport.New(transport.Config{
+					Stall:  10 * time.Second,
+					Accept: func(c *transport.Conn) transport.Session { return &reader{c, &stream} },
+				})
+				stream = server.NewStream(transport.StreamConfig{Name: "a"})
+				ours, theirs := net.Pipe()
+				server.Admit(theirs)
+				synctest.Wait()
+				send(t, stream, size)
+				synctest.Wait()
+				if c.takes {
+					go func() {
+						for range 9 {
+							time.Sleep(time.Second)
+							_, _ = io.ReadFull(ours, make([]byte, size/9+2))
+						}
+						_, _ = io.Copy(io.Discard, ours)
+						_ = ours.Close()
+					}()
+				}
+				begun := time.Now()
+				require.NoError(t, server.Close(t.Context()))
+				assert.InDelta(t, c.want.Seconds(), time.Since(begun).Seconds(), 1.1)
+			})
+		})
+	}
+}
+
 // The same encrypted, where a write that ran out of time can't be taken up again.
 func TestSlowIsNotStalledWithTLS(t *testing.T) {
 	const size = 1 << 20

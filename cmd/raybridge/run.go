@@ -192,7 +192,7 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 		printEndpoints(pl.progress.out, summary.Bridges)
 	}
 	pl.pause(p, server)
-	server.serve(p)
+	defer server.serve(ctx, p)()
 	runErr := pl.await(ctx, p)
 	switch {
 	case runErr != nil:
@@ -541,10 +541,11 @@ func (s *controlServer) resumedBy(api *apiPlan) string {
 	return fmt.Sprintf("curl -X POST %s/v1/resume", urlOf(s.Addr()))
 }
 
-// serve answers requests, those that have come already first.
-func (s *controlServer) serve(p *pipeline.Pipeline) {
+// serve answers requests, those that have come already first. When ctx ends the run, nobody waits
+// any longer for a client that steps and reads nothing, until forget is called.
+func (s *controlServer) serve(ctx context.Context, p *pipeline.Pipeline) (forget func() bool) {
 	if s == nil {
-		return
+		return func() bool { return true }
 	}
 	s.Serve(control.Run{
 		Clock: p.Clock(), Step: s.step, StepWait: stepWait, StepTo: p.StepRunning, Pipeline: p, Port: s.port,
@@ -553,6 +554,7 @@ func (s *controlServer) serve(p *pipeline.Pipeline) {
 			return runStatus{Summary: p.Summary(), Time: control.TimeOf(p.Clock()), Load: p.Load(), Refused: s.Refused()}
 		},
 	}, s.log)
+	return context.AfterFunc(ctx, s.port.Hasten)
 }
 
 // tune changes a sensor while it runs; an empty rate leaves its own.
