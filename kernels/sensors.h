@@ -88,15 +88,12 @@ typedef struct {
     hd_scene s;
     const float *list;
     char *results;
-    uint32_t n, owner, tags;
+    uint32_t n, owner;
 } casting;
 
-// passes_through tells what lets a ray through: the sensor's owner, and tags that don't count.
+// passes_through tells what lets a ray through: the sensor's owner.
 INLINE vm passes_through(const casting *c, vi label) {
-    vi tag = label_tag(label);
-    tag = i_sel(i_lt(tag, i_set(31)), tag, i_set(31));
-    vm own = c->owner ? i_eq(label_instance(label), i_set((int32_t)c->owner)) : m_not(m_all());
-    return own | i_eq(i_set((int32_t)c->tags) >> tag & 1, i_set(0));
+    return c->owner ? i_eq(label_instance(label), i_set((int32_t)c->owner)) : m_not(m_all());
 }
 
 static void casting_block(void *data, hd_worker *worker, uint32_t block) {
@@ -165,7 +162,7 @@ static int sensor_rays(hd_pool *pool, hd_work *w) {
     uint32_t texels = 0;
     const uint32_t *set = hd_block(w, 0, 16);
     if (!set || !hd_scene_of(w, &c.s) || !(c.list = hd_table(w, HD_SLOT_SENSOR, 16, &texels))) return 0;
-    c.owner = set[0], c.tags = set[1];
+    c.owner = set[0];
     uint64_t n = (uint64_t)w->groups[0] * 64 * 4;
     n = n < w->storage[0].size / 16 ? n : w->storage[0].size / 16;
     n = n < texels / 2 ? n : texels / 2;

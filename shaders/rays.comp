@@ -1,6 +1,5 @@
 // Finds what a sensor's rays hit, as shaders.Rays describes. An invocation traces four
-// neighbours together. It lets them pass through the actor that carries the sensor and through
-// what has a tag that the sensor doesn't look for.
+// neighbours together. It lets them pass through the actor that carries the sensor.
 //
 // rays (uint texels; floats as bits), 2 a ray, in the sensor's frame:
 //   origin, minimum range; unit direction, maximum range (0: the ray isn't cast)
@@ -22,7 +21,7 @@ struct Result {
 layout(std430, binding = 0) writeonly buffer Results { Result results[]; };
 
 layout(std140, binding = 0) uniform Settings {
-    uvec4 settings; // instance id of the owner, 0 for nothing; a bit for each tag that counts; 0, 0
+    uvec4 settings; // instance id of the owner, 0 for nothing; 0, 0, 0
 };
 
 // How many surfaces a ray may pass through, and how far behind one it continues, metres.
@@ -30,8 +29,7 @@ const int PASSES = 32;
 const float BEHIND = 1e-3;
 
 bool passesThrough(uint what) {
-    bool own = settings.x != 0u && labelInstance(what) == settings.x;
-    return own || (settings.y >> min(labelTag(what), 31u) & 1u) == 0u;
+    return settings.x != 0u && labelInstance(what) == settings.x;
 }
 
 void main() {

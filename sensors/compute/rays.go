@@ -51,7 +51,6 @@ func Rays(n int, aim func(at sensors.Tick, rays []Ray) (changed bool), publish f
 				rays = make([]Ray, n)
 			}
 			binary.LittleEndian.PutUint32(uniforms, scene.LabelOf(env.Owner))
-			binary.LittleEndian.PutUint32(uniforms[4:], math.MaxUint32)
 			if changed = aim(at, rays); !changed {
 				return false
 			}
@@ -62,24 +61,6 @@ func Rays(n int, aim func(at sensors.Tick, rays []Ray) (changed bool), publish f
 		},
 		Publish: publish,
 	}
-}
-
-// Among returns a shader of Rays whose rays pass through everything that hasn't one of the tags
-// that count, as through the owner. What is behind 32 such surfaces isn't seen.
-func Among(counts func(scene.Tag) bool, rays Shader[Hit]) Shader[Hit] {
-	mask := uint32(0)
-	for tag := range scene.Tag(32) {
-		if counts(tag) {
-			mask |= 1 << tag
-		}
-	}
-	prepare := rays.Prepare
-	rays.Prepare = func(env *sensors.Env, at sensors.Tick, uniforms, table []byte) (changed bool) {
-		changed = prepare(env, at, uniforms, table)
-		binary.LittleEndian.PutUint32(uniforms[4:], mask)
-		return changed
-	}
-	return rays
 }
 
 // fixed returns Rays' aim of rays that never change.

@@ -1,6 +1,7 @@
-// Package ranging has the sensors that measure how far away something is: Radar,
-// Ultrasonic and Obstacle cast rays on the GPU (sensors/compute); SafeDistance compares
-// boxes.
+// Package ranging has the sensors that measure how far away something is. Radar and
+// Ultrasonic cast rays on the GPU (sensors/compute), and what is thinner than their rays'
+// distance may slip through. Obstacle sweeps a ball and SafeDistance compares boxes: these two
+// are exact.
 //
 // SafeDistance is the worked example of docs/adding-a-sensor.md. One file shows all that
 // a new sensor needs: a message of its own, its bytes on the wire, and the sensor.

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { gputest.Main(m) }
 
-// TestConformance has the sensors of the GPU; SafeDistance needs none.
+// TestConformance has the sensors of the GPU, and Obstacle; SafeDistance has its own.
 func TestConformance(t *testing.T) {
 	edged := scenetest.NewBuilder("ball and edge")
 	edged.Put("ball", scenetest.Sphere(0.2, 48), scenetest.Matte("ball", 1, 1, 1), scenetest.At(1.6, 0.02, 0, scene.TagStatic))
@@ -51,7 +51,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestBeginThatFailsLeavesNothing(t *testing.T) {
-	for _, d := range []*sensors.Definition{ranging.RadarDefinition, ranging.UltrasonicDefinition, ranging.ObstacleDefinition} {
+	for _, d := range []*sensors.Definition{ranging.RadarDefinition, ranging.UltrasonicDefinition} {
 		t.Run(d.ID, func(t *testing.T) {
 			sensortest.BeginFails(t, d, sensortest.Options{Scene: scenetest.MovingWall(20, 1)})
 		})

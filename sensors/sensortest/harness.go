@@ -30,7 +30,7 @@ type Options struct {
 	Ego scene.Motion
 	// Seed is the sensor's seed.
 	Seed uint64
-	// Scene is what GPU sensors see, on GL's thread.
+	// Scene is what sensors see, those of the GPU on GL's thread.
 	Scene *scene.Scene
 	GL    *gpu.Thread
 	// StepNs is the interval of the recorded poses; 0 means 10 ms.
@@ -149,8 +149,8 @@ func (h *Harness) env(d *sensors.Definition, o Options) *sensors.Env {
 		Dropped:   func(_ sensors.Tick, cause flow.Cause) { h.Drops[cause]++ },
 		Completed: func() {}, Origin: s.Origin, Log: slog.New(slog.DiscardHandler),
 	}
-	if o.GL != nil {
-		h.upload(env, s)
+	if o.GL != nil || len(s.Actors) > 0 {
+		h.build(env, s)
 	}
 	for i := range d.Outputs {
 		spec := &d.Outputs[i]
@@ -161,13 +161,15 @@ func (h *Harness) env(d *sensors.Definition, o Options) *sensors.Env {
 	return env
 }
 
-// upload builds the scene and puts it on the GPU for the time of the test.
-func (h *Harness) upload(env *sensors.Env, s *scene.Scene) {
+// build builds the scene and puts it on the GPU, if there is one, for the time of the test.
+func (h *Harness) build(env *sensors.Env, s *scene.Scene) {
 	world, err := scene.Build(context.Background(), s, scene.BuildOptions{})
-	if err != nil {
+	if err != nil && !(env.GL == nil && errors.Is(err, scene.ErrEmptyScene)) {
 		h.tb.Fatal(err)
 	}
-	env.World = world
+	if env.World = world; env.GL == nil {
+		return
+	}
 	err = env.GL.Do(context.Background(), func(c *gpu.Ctx) (err error) {
 		env.Resident, err = world.Upload(c)
 		return err

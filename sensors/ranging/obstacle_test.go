@@ -1,15 +1,14 @@
-//go:build cgo
-
 package ranging_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
+	"github.com/go-gl/mathgl/mgl64"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
@@ -17,6 +16,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
 	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 type thing struct {
@@ -37,7 +37,13 @@ func cubes(things ...thing) *scene.Scene {
 
 func look(t *testing.T, s *scene.Scene, attributes map[string]any) *sample.Obstacle {
 	t.Helper()
-	h := sensortest.New(t, ranging.ObstacleDefinition, sensortest.Options{Scene: s, GL: gputest.Thread(t), Attributes: attributes})
+	return lookFrom(t, s, 0, attributes)
+}
+
+// lookFrom fires a sensor at a height of the ego once.
+func lookFrom(t *testing.T, s *scene.Scene, height float64, attributes map[string]any) *sample.Obstacle {
+	t.Helper()
+	h := sensortest.New(t, ranging.ObstacleDefinition, sensortest.Options{Scene: s, Attributes: attributes, Mount: spatial.FromRPY(mgl64.Vec3{0, 0, height}, 0, 0, 0)})
 	h.Fire(100_000_000)
 	if len(h.Messages["obstacle"]) == 0 {
 		return nil
@@ -46,9 +52,6 @@ func look(t *testing.T, s *scene.Scene, attributes map[string]any) *sample.Obsta
 }
 
 func TestObstacleWhatIsInTheWay(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
-	}
 	post := thing{"static.post", scene.TagPole, 3.5, 0, 0}
 	car := thing{"vehicle.car", scene.TagCar, 4.5, 0.9, 0}
 	for name, c := range map[string]struct {
@@ -81,8 +84,48 @@ func TestObstacleWhatIsInTheWay(t *testing.T) {
 			require.NotNil(t, m)
 			assert.Equal(t, c.want, m.OtherType)
 			assert.Equal(t, scene.EgoTypeID, m.ActorType)
-			assert.InDelta(t, c.distance, m.Distance, 0.1)
-			assert.GreaterOrEqual(t, float64(m.Distance), c.distance-1e-3, "never nearer than it is")
+			assert.InDelta(t, c.distance, m.Distance, 1e-6)
+		})
+	}
+}
+
+// Persons and posts stand at random places within the ball's way, on a road that the ball reaches
+// down to. It sees each, and no later than it touches the thing's upright middle line. What stands
+// beside the way isn't seen.
+func TestObstacleNeverUnseen(t *testing.T) {
+	const distance, height = 12.0, 1.0
+	random := rand.New(rand.NewPCG(1, 2))
+	for name, size := range map[string]mgl64.Vec3{"walker.person": {0.3, 0.5, 1.8}, "static.post": {0.1, 0.1, 1.2}, "static.wire": {0.004, 0.004, 3}} {
+		t.Run(name, func(t *testing.T) {
+			for _, radius := range []float64{0.5, 2, 5, 10} {
+				unseen := 0
+				for range 25 {
+					at := mgl64.Vec3{distance * random.Float64(), radius * (2.4*random.Float64() - 1.2), size[2] / 2}
+					b := scenetest.NewBuilder("way")
+					b.Put("road", scenetest.Box(200, 200, 2), scenetest.Matte("road", 1, 1, 1), scenetest.At(0, 0, -1, scene.TagRoads))
+					place := scenetest.At(at[0], at[1], at[2], scene.TagPole)
+					place.TypeID = name
+					place.Pose.Orientation = mgl64.QuatRotate(math.Pi*random.Float64(), mgl64.Vec3{0, 0, 1})
+					b.Put(name, scenetest.Box(size[0], size[1], size[2]), scenetest.Matte("thing", 1, 1, 1), place)
+					m := lookFrom(t, b.Scene, height, map[string]any{"distance": distance, "hit_radius": radius})
+					// The middle line's nearest point, and how near the thing's outermost one may be.
+					z := min(max(height, 0), size[2])
+					beside := math.Hypot(at[1], z-height)
+					switch outer := math.Hypot(size[0], size[1]) / 2; {
+					case math.Abs(at[1]) > radius+outer:
+						assert.Nil(t, m, "beside the way of %v m at %v", radius, at)
+					case beside > radius:
+					case m == nil:
+						unseen++
+					default:
+						require.Equal(t, name, m.OtherType)
+						touched := max(at[0]-math.Sqrt(radius*radius-beside*beside), 0)
+						assert.LessOrEqual(t, float64(m.Distance), touched+1e-3, "radius %v, at %v", radius, at)
+						assert.GreaterOrEqual(t, float64(m.Distance), at[0]-outer-radius-1e-3)
+					}
+				}
+				assert.Zero(t, unseen, "of 25 with a radius of %v m", radius)
+			}
 		})
 	}
 }
@@ -93,7 +136,7 @@ func TestObstacleIsWhoWasSpawned(t *testing.T) {
 	want := look(t, s, nil)
 	require.NotNil(t, want)
 	scenetest.Hold(s, "vehicle.*")
-	h := sensortest.New(t, ranging.ObstacleDefinition, sensortest.Options{Scene: s, GL: gputest.Thread(t)})
+	h := sensortest.New(t, ranging.ObstacleDefinition, sensortest.Options{Scene: s})
 	for k, typeID := range []string{"vehicle.red", "vehicle.blue"} {
 		a, err := h.Env.History.SpawnActor(s.Models[0], scene.Actor{TypeID: typeID}, scene.Standing(scenetest.At(3.5, 0, 0, 0).Pose))
 		require.NoError(t, err)
