@@ -62,6 +62,7 @@ type theWorld struct {
 	look     *time.Timer     // of arrive
 	most     int             // guests at a time, so far
 	steps    int64
+	atStart  bool          // no instant has been yet, the one who steps begins the run
 	followed string        // the kind of the source that frames come from, "" for none
 	follows  atomic.Bool   // frames come from it now
 	end      simtime.Stamp // of what follows; the one who steps uses it, and pace
@@ -73,6 +74,9 @@ func (w *theWorld) open() {
 	w.stepping, w.guests, w.names, w.unknown = make(chan struct{}, 1), map[uint32]*guest{}, map[string]*guest{}, map[string]bool{}
 	w.look = time.NewTimer(0)
 }
+
+// MostSteps is how many steps of the clock a frame of a world, or of a client, may go ahead: some hours.
+const MostSteps = 1_000_000
 
 // plan is a frame that was checked and not yet applied.
 type plan struct {
@@ -224,16 +228,28 @@ func (p *Pipeline) Follow(ctx context.Context, w Following) error {
 			return fmt.Errorf("world %s: %w", w.Kind, err)
 		}
 		result, err := p.stepBy(ctx, f, p.stepAlone)
+		if err == nil {
+			ego = result.Ego
+			continue
+		}
+		if ctx.Err() != nil {
+			return p.failed()
+		}
+		if source, ok := w.Source.(world.Refuser); ok && errors.As(err, new(*refusal)) {
+			err = source.Refused(err)
+			p.guests.gaps.Store(w.Source.Gaps())
+		}
 		if err != nil {
-			if ctx.Err() != nil {
-				return p.failed()
-			}
 			return fmt.Errorf("world %s: %w", w.Kind, err)
 		}
-		ego = result.Ego
 	}
 	return nil
 }
+
+// refusal is the error of a frame of which nothing was applied.
+type refusal struct{ error }
+
+func (e *refusal) Unwrap() error { return e.error }
 
 // pace is how fast simulated time may pass, from an instant of both clocks on. The zero pace has no limit.
 type pace struct {
@@ -312,8 +328,16 @@ func (p *Pipeline) stepAlone(ctx context.Context, f *world.Frame, b *barrier, re
 	}
 	p.follow() // a clock may have a time of its own from the start
 	begin := p.simNs.Load()
-	if err := p.applyAt(f, result, begin); err != nil {
+	p.guests.atStart = p.frame == 0 && p.guests.steps == 0
+	err := p.applyAt(f, result, begin)
+	p.guests.atStart = false
+	if err != nil {
 		return err
+	}
+	if f.Until == begin { // the first instant, which was recorded without the frame
+		p.moveScene(begin, (*scene.History).Record)
+		result.Frame = p.lastFrame.Load()
+		return nil
 	}
 	if !p.guests.follows.Load() && p.clock.Paused() { // otherwise the run itself lets time pass
 		if err := p.pass(f, begin); err != nil {
@@ -331,7 +355,7 @@ func (p *Pipeline) stepAlone(ctx context.Context, f *world.Frame, b *barrier, re
 	if p.guests.follows.Load() {
 		until = min(until, p.guests.end)
 	}
-	err := p.runInTurn(ctx, patience, func() simtime.Stamp { return until })
+	err = p.runInTurn(ctx, patience, func() simtime.Stamp { return until })
 	result.Frame = p.lastFrame.Load()
 	switch {
 	case p.simNs.Load() < until:
@@ -450,7 +474,7 @@ func (p *Pipeline) applyAt(f *world.Frame, result *StepResult, now simtime.Stamp
 	p.moving.Lock()
 	defer p.moving.Unlock()
 	if err := p.check(f, now); err != nil {
-		return err
+		return &refusal{err}
 	}
 	sooner := f.Until < p.nextInstant()
 	p.goal.Store(f.Until)
@@ -465,8 +489,11 @@ func (p *Pipeline) applyAt(f *world.Frame, result *StepResult, now simtime.Stamp
 func (p *Pipeline) check(f *world.Frame, now simtime.Stamp) error {
 	w, plan := &p.guests, &p.guests.plan
 	plan.leave, plan.come, plan.move, plan.shows = plan.leave[:0], plan.come[:0], plan.move[:0], plan.shows[:0]
-	if f.Until <= now {
+	if f.Until < now || f.Until == now && !w.atStart {
 		return fmt.Errorf("%w: it is %d ns already", world.ErrTime, now)
+	}
+	if ahead := (f.Until - now) / simtime.Stamp(p.config.Step); ahead > MostSteps && w.follows.Load() {
+		return fmt.Errorf("%w: it is %d steps of %v ahead, the most is %d: is a time of another clock, or in another unit?", world.ErrTime, ahead, p.config.Step, MostSteps)
 	}
 	if len(f.Spawn) > p.config.Capacity { // each is compared with the others
 		return p.full(f, p.config.Capacity, len(w.guests))
@@ -483,8 +510,12 @@ func (p *Pipeline) check(f *world.Frame, now simtime.Stamp) error {
 		g.told = w.frame
 		plan.leave = append(plan.leave, g)
 	}
+	comes := now
+	if f.AtEnd {
+		comes = f.Until
+	}
 	for i := range f.Spawn {
-		if err := p.planSpawn(&f.Spawn[i], now); err != nil {
+		if err := p.planSpawn(&f.Spawn[i], comes); err != nil {
 			return &world.ActorError{List: "spawn", Index: i, Actor: world.Ref{Name: f.Spawn[i].Name}, Err: err}
 		}
 	}
@@ -811,7 +842,12 @@ func near(what string, v mgl64.Vec3) error {
 func (p *Pipeline) apply(f *world.Frame, now simtime.Stamp, result *StepResult) {
 	w := &p.guests
 	for _, g := range w.plan.leave {
-		_ = p.history.Remove(g.actor.ID) // it is there
+		if f.AtEnd {
+			g.motion.Coast(now, f.Until)
+			_ = p.history.RemoveAt(g.actor.ID, f.Until) // it is there
+		} else {
+			_ = p.history.Remove(g.actor.ID)
+		}
 		w.forget(g)
 	}
 	stayed := len(w.plan.move) < len(w.guests)
@@ -820,6 +856,7 @@ func (p *Pipeline) apply(f *world.Frame, now simtime.Stamp, result *StepResult) 
 	}
 	for i := range w.plan.move {
 		m := &w.plan.move[i]
+		m.guest.onGround = m.guest.onGround && !m.state.HeightKnown
 		from, to := m.guest.motion.At(now), p.placed(m.guest, m.to)
 		if m.state.Jump {
 			_ = p.history.Jumped(m.guest.actor.ID) // it is there
@@ -851,7 +888,11 @@ func (p *Pipeline) applySpawn(c *coming, f *world.Frame, result *StepResult) {
 	g.lead(at, at, c.first)
 	if c.then != nil {
 		to, _ := waypoint(c.then, f.Until) // it was checked
+		g.onGround = g.onGround && !c.then.HeightKnown
 		g.lead(at, p.placed(g, to), c.then)
+	}
+	if f.AtEnd {
+		c.as.Since = f.Until
 	}
 	g.actor, _ = p.history.SpawnActor(c.model, c.as, g.motion) // the room was counted
 	g.name = g.actor.Name

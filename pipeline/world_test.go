@@ -697,6 +697,72 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// TestTheFirstInstantIsAStep: a frame may end where the run begins, so that the first of a source's moments is
+// seen. Who comes later comes at the end of its step, and who leaves goes at the end of one.
+func TestTheFirstInstantIsAStep(t *testing.T) {
+	p := stepped(t, 4, &script{})
+	ego := at(5, 6, 0)
+	ego.Jump = true
+	spawn := func(name string) world.Spawn {
+		return world.Spawn{Name: name, Model: "vehicle.sedan", State: at(10, 0, 0)}
+	}
+	first, err := p.StepTo(t.Context(), &world.Frame{Spawn: []world.Spawn{spawn("brief"), spawn("a")}, Ego: &ego, AtEnd: true, Complete: true})
+	require.NoError(t, err)
+	assert.Zero(t, first.Stamp)
+	assert.Equal(t, mgl64.Vec3{5, 6, 0}, first.Ego.Pose.Position)
+	_, err = p.StepTo(t.Context(), &world.Frame{})
+	require.ErrorIs(t, err, world.ErrTime, "there is one first instant")
+
+	second, err := p.StepTo(t.Context(), &world.Frame{Until: 35_000_000, AtEnd: true, Complete: true, Spawn: []world.Spawn{spawn("late")},
+		Actors: []world.Actor{moved("a", at(11, 0, 0))}})
+	require.NoError(t, err)
+	brief, a, late := first.Spawned[0], first.Spawned[1], second.Spawned[0]
+	h := p.History()
+	for stamp, want := range map[simtime.Stamp][3]bool{
+		0: {true, true, false}, 10_000_000: {true, true, false}, 34_999_999: {true, true, false}, 35_000_000: {false, true, true},
+	} {
+		assert.Equal(t, want, [3]bool{h.Present(brief, stamp), h.Present(a, stamp), h.Present(late, stamp)}, "at %d", stamp)
+	}
+	state, _ := h.State(a, 0)
+	assert.Equal(t, 10.0, state.Pose.Position[0])
+
+	// Once the run has begun there is no step without a length.
+	p = stepped(t, 1, &script{})
+	require.NoError(t, p.Step(t.Context(), 1))
+	_, err = p.StepTo(t.Context(), &world.Frame{Until: p.Clock().Now()})
+	require.ErrorIs(t, err, world.ErrTime)
+}
+
+// stubborn is a source that goes on after a frame that was refused.
+type stubborn struct {
+	frames
+	refused []error
+	end     error
+}
+
+func (s *stubborn) Refused(err error) error {
+	s.refused = append(s.refused, err)
+	return s.end
+}
+
+// TestASourceIsToldOfRefusedFrames: it may continue, or say where the frame stands. Frames that are too far ahead
+// are refused, too.
+func TestASourceIsToldOfRefusedFrames(t *testing.T) {
+	list := []world.Frame{{Until: 10_000_000}, {Until: 20_000_000, Remove: []world.Ref{{Name: "nobody"}}}, {Until: 17e17}, {Until: 30_000_000}}
+	s := &stubborn{frames: frames{list: list, then: io.EOF}}
+	p := stepped(t, 1, &script{})
+	require.NoError(t, p.Follow(t.Context(), pipeline.Following{Kind: "test", Source: s}))
+	assert.Equal(t, simtime.Stamp(30_000_000), p.Clock().Now())
+	require.Len(t, s.refused, 2)
+	assert.ErrorIs(t, s.refused[0], world.ErrUnknownActor)
+	assert.ErrorIs(t, s.refused[1], world.ErrTime)
+	assert.ErrorContains(t, s.refused[1], "steps of 10ms ahead, the most is 1000000")
+
+	s = &stubborn{frames: frames{list: list, then: io.EOF}, end: errors.New("line 7")}
+	err := stepped(t, 1, &script{}).Follow(t.Context(), pipeline.Following{Kind: "test", Source: s})
+	assert.EqualError(t, err, "world test: line 7")
+}
+
 // TestFollowKeepsToItsPace lets no more simulated time pass than the scale says.
 func TestFollowKeepsToItsPace(t *testing.T) {
 	p := stepped(t, 1, &script{})

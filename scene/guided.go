@@ -53,6 +53,17 @@ func (g *Guided) Stand(stamp simtime.Stamp) {
 	g.Lead(at, at)
 }
 
+// Coast lets the body go on at the velocity that it has at a time, straight ahead, until another.
+func (g *Guided) Coast(stamp, until simtime.Stamp) {
+	from := g.At(stamp)
+	from.Velocity, from.VelocityKnown = g.StateAt(stamp).Twist.Linear, true
+	from.AngularVelocity, from.AngularVelocityKnown = mgl64.Vec3{}, true
+	to := from
+	to.Stamp = until
+	to.Pose.Position = from.Pose.Position.Add(from.Velocity.Mul(float64(until-stamp) * 1e-9))
+	g.Lead(from, to)
+}
+
 // At returns the waypoint of a time, which is on the way only where a step was broken off.
 func (g *Guided) At(stamp simtime.Stamp) Waypoint {
 	g.mu.RLock()

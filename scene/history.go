@@ -34,7 +34,7 @@ type Advancer interface {
 // Presence is recorded with the states, and holds from its tick up to the next. An actor
 // spawned before tick T is there from T on. One removed before T is there up to T, and
 // continues along its motion until then. What answers for an earlier time answers for who was
-// there then.
+// there then. An actor's Since may be later than the next tick.
 type History struct {
 	scene      *Scene
 	fixed      map[uint32]spatial.Pose // of static actors
@@ -121,7 +121,7 @@ func (h *History) Restart() {
 			continue
 		}
 		m.last = 0
-		h.here[m.track], h.motions[m.track], h.states[m.track] = &visit{m.actor, -1}, m.actor.Motion, State{Pose: m.actor.Pose}
+		h.here[m.track], h.motions[m.track], h.states[m.track] = &visit{actor: m.actor, model: -1}, m.actor.Motion, State{Pose: m.actor.Pose}
 		if a, ok := m.actor.Motion.(Advancer); ok {
 			a.Restart()
 		}
@@ -136,7 +136,7 @@ func (h *History) Restart() {
 // enter gives a track to somebody who is there from the start.
 func (h *History) enter(a *Actor, box Box) {
 	h.members[a.ID] = &member{actor: a, track: len(h.here), box: box}
-	h.here = append(h.here, &visit{a, -1})
+	h.here = append(h.here, &visit{actor: a, model: -1})
 	h.motions = append(h.motions, a.Motion)
 	h.states = append(h.states, State{Pose: a.Pose})
 }
@@ -176,6 +176,11 @@ func (h *History) Record(stamp simtime.Stamp) { h.record(stamp, Advancer.Advance
 func (h *History) Jump(stamp simtime.Stamp) { h.record(stamp, Advancer.Jump) }
 
 func (h *History) record(stamp simtime.Stamp, move func(Advancer, simtime.Stamp)) {
+	for _, v := range h.here {
+		if v != nil && v.until != 0 && v.until <= stamp {
+			_ = h.Remove(v.actor.ID) // it is there
+		}
+	}
 	for track, m := range h.motions {
 		who, before := cmp.Or(h.here[track], h.was[track]), h.states[track]
 		switch {
@@ -193,7 +198,11 @@ func (h *History) record(stamp simtime.Stamp, move func(Advancer, simtime.Stamp)
 			h.turn(track, who, before, stamp)
 		}
 	}
-	copy(h.was, h.here)
+	for track, v := range h.here {
+		if h.was[track] = v; v != nil && v.actor.Since != 0 && v.actor.Since > stamp {
+			h.was[track] = nil
+		}
+	}
 	h.recorded++
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -204,7 +213,7 @@ func (h *History) record(stamp simtime.Stamp, move func(Advancer, simtime.Stamp)
 	at := (h.first + h.length) % len(h.times)
 	h.times[at] = stamp
 	copy(h.ring[at*len(h.states):], h.states)
-	copy(h.there[at*len(h.states):], h.here)
+	copy(h.there[at*len(h.states):], h.was)
 	copy(h.turned[at*len(h.values):], h.values)
 	h.length++
 	h.recordSignalsLocked(stamp, again)

@@ -124,6 +124,9 @@ type Actor struct {
 	// Paint is the sRGB colour of the materials that are paint, red first. Nil is their own. It
 	// counts in an actor that History.SpawnActor brings.
 	Paint *[3]uint8
+	// Since is when an actor that History.SpawnActor brings comes: at the first tick at or after it.
+	// 0 is at the next tick.
+	Since simtime.Stamp
 }
 
 // Static reports whether neither the actor nor a part of it ever moves. Then it is part of the

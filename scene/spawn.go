@@ -102,7 +102,8 @@ func (s *Scene) AddBox() {
 // visit is an actor's presence from its coming to its going. One that jumps begins another.
 type visit struct {
 	actor *Actor
-	model int // into the scene's Models; -1 for the scene's own actors and the ego
+	model int           // into the scene's Models; -1 for the scene's own actors and the ego
+	until simtime.Stamp // it goes at the first tick at or after; 0 for one that stays
 }
 
 // member is an actor that moves, or may: the ego, one of the scene's own, or one that was spawned.
@@ -132,8 +133,8 @@ func (h *History) Spawn(pattern string, m Motion) (*Actor, error) {
 	return nil, fmt.Errorf("spawn %q: %w: the scene has no such model, %s", pattern, ErrNoActor, fault.Hint(pattern, known))
 }
 
-// SpawnActor is Spawn with a model of the scene, for an actor with a name, a type id, a Paint and parts of
-// its own. Empty ones are the model's. Parts of its own are the model's in other places: each has
+// SpawnActor is Spawn with a model of the scene, for an actor with a name, a type id and parts of its own. It
+// may have a Paint and a Since, too. Empty ones are the model's. Parts of its own are the model's in other places: each has
 // the mesh and the Shape of the model's, and no joints. The actor that it returns has an id that no other actor
 // of the run has had. The caller doesn't change it. Errors: ErrNoActor, ErrReserveEmpty, and ErrIndex
 // for another number of parts.
@@ -163,7 +164,7 @@ func (h *History) SpawnActor(model *Actor, as Actor, m Motion) (*Actor, error) {
 	}
 	as.TypeID = cmp.Or(as.TypeID, model.TypeID)
 	as.Name = cmp.Or(as.Name, fmt.Sprintf("%s_%d", as.TypeID, as.ID))
-	h.here[track] = &visit{&as, at}
+	h.here[track] = &visit{actor: &as, model: at}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if left := h.occupants[track]; left != 0 && h.members[left].last <= h.recorded-h.length { // no tick has him
@@ -283,6 +284,21 @@ func (h *History) Remove(id uint32) error {
 	return nil
 }
 
+// RemoveAt takes an actor away at the first tick at or after a time, as Remove does at the next one. Frame loop
+// only. Errors: as Remove.
+func (h *History) RemoveAt(id uint32, stamp simtime.Stamp) error {
+	member, err := h.comingAndGoing(id)
+	if err != nil {
+		return fmt.Errorf("remove actor %d: %w", id, err)
+	}
+	v := h.here[member.track]
+	if v == nil || v.actor.ID != id {
+		return fmt.Errorf("remove actor %d: %w", id, ErrAbsent)
+	}
+	v.until = stamp
+	return nil
+}
+
 // Jumped says that the actor doesn't move from where it was at the latest tick to where it is at the
 // next. Nothing sees it between the two. Frame loop only. Errors: as Remove.
 func (h *History) Jumped(id uint32) error {
@@ -294,7 +310,7 @@ func (h *History) Jumped(id uint32) error {
 	if v == nil || v.actor.ID != id {
 		return fmt.Errorf("move actor %d: %w", id, ErrAbsent)
 	}
-	h.here[member.track] = &visit{v.actor, v.model}
+	h.here[member.track] = &visit{v.actor, v.model, v.until}
 	return nil
 }
 

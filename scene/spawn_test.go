@@ -236,6 +236,36 @@ func TestSpawnAndRemoveTakeEffectAtTheNextTick(t *testing.T) {
 	assert.Equal(t, []uint32{a.ID, again.ID}, idsOf(h.Spawned(nil, 40e6)))
 }
 
+// TestSpawnedActorComesLater: up to its Since nobody sees it, though it has its id and its slot. It goes at the
+// first tick at the time of its end.
+func TestSpawnedActorComesLater(t *testing.T) {
+	s, _, _, model := garage(t)
+	h := scene.NewHistory(s, nil, 8)
+	h.Record(0)
+	late, err := h.SpawnActor(model, scene.Actor{Since: 25}, standing(1, 0, 0))
+	require.NoError(t, err)
+	never, err := h.SpawnActor(model, scene.Actor{Since: 25}, standing(2, 0, 0))
+	require.NoError(t, err)
+	assert.Zero(t, h.Room())
+	h.Record(10)
+	require.NoError(t, h.Remove(never.ID))
+	assert.Equal(t, 1, h.Room())
+	for _, stamp := range []simtime.Stamp{20, 30} {
+		h.Record(stamp)
+	}
+	require.NoError(t, h.RemoveAt(late.ID, 45))
+	h.Record(40)
+	assert.Equal(t, 1, h.Room(), "it is there")
+	h.Record(45)
+	assert.Equal(t, 2, h.Room())
+	require.ErrorIs(t, h.RemoveAt(late.ID, 50), scene.ErrAbsent)
+	require.ErrorIs(t, h.RemoveAt(99, 50), scene.ErrNoActor)
+	for stamp, there := range map[simtime.Stamp]bool{0: false, 10: false, 20: false, 29: false, 30: true, 31: true, 44: true, 45: false} {
+		assert.Equal(t, there, h.Present(late.ID, stamp), "at %d", stamp)
+		assert.False(t, h.Present(never.ID, stamp), "at %d", stamp)
+	}
+}
+
 func TestSpawnAndRemoveErrors(t *testing.T) {
 	s, floor, driving, model := garage(t)
 	h := scene.NewHistory(s, nil, 0)

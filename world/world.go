@@ -102,6 +102,8 @@ type State struct {
 	// its Known is true; otherwise it follows from this pose and the one before.
 	Velocity, AngularVelocity           mgl64.Vec3
 	VelocityKnown, AngularVelocityKnown bool
+	// HeightKnown: the pose's height counts from now on, though the actor came OnGround.
+	HeightKnown bool
 	// Jump: the actor did not move here from where it was. It is here from the step's first
 	// instant on.
 	Jump bool
@@ -236,7 +238,8 @@ func (r Reference) InBox(size mgl64.Vec3) mgl64.Vec3 {
 }
 
 // Spawn is an actor that comes. It is there from the first instant of the step on, where State
-// says. If the frame lists it among its Actors, too, it moves from there to that place.
+// says. If the frame lists it among its Actors, too, it moves from there to that place. In a frame with AtEnd
+// it comes to where State says at the last instant.
 type Spawn struct {
 	// Name is the actor's own, "" for one of its model and a number.
 	Name string
@@ -335,11 +338,14 @@ func ParseWait(name string) (Wait, error) {
 // Frame is one step of a world. Its slices stay the caller's, who may change them when the step
 // has returned.
 type Frame struct {
-	// Until is the simulation time at which the step ends, after the present one.
+	// Until is the simulation time at which the step ends, after the present one. In a run that is to
+	// begin it may be the present one: the step is the first instant alone.
 	Until simtime.Stamp
-	// Spawn and Remove take effect at the step's beginning.
+	// Spawn and Remove take effect at the step's beginning. With AtEnd they do at its last instant: who
+	// comes isn't seen before, and who leaves keeps its velocity up to there.
 	Spawn  []Spawn
 	Remove []Ref
+	AtEnd  bool
 	// Actors are at Until where their states say. Those that are not listed stay where they
 	// are, or leave with Complete.
 	Actors   []Actor
@@ -353,7 +359,15 @@ type Frame struct {
 	Wait Wait
 }
 
-// Source brings the frames of a world. One goroutine uses it.
+// Refuser is a Source that is told of its frames that can't be applied.
+type Refuser interface {
+	// Refused is told why the frame that Next returned last was refused. Nothing of it was applied. Refused
+	// returns the error that ends the run, such as the same with its place in a file. Nil continues with
+	// the next frame.
+	Refused(err error) error
+}
+
+// Source brings the frames of a world. It may be a Refuser, too. One goroutine uses it.
 type Source interface {
 	// Next returns the next frame, which may be read until the following call. The times of
 	// frames are the simulation's and rise. ego is the vehicle that carries the sensors, at the

@@ -60,7 +60,7 @@ func TestAWorldFromOutside(t *testing.T) {
 	again, _, _ := run("second")
 	assert.True(t, bytes.Equal(first, again), "the recordings differ")
 	require.NotNil(t, summary.World)
-	want := pipeline.WorldSummary{Kind: "csv", Frames: 2}
+	want := pipeline.WorldSummary{Kind: "csv", Frames: 3}
 	want.Actors.Now, want.Actors.Most = 1, 2
 	assert.Equal(t, want, *summary.World)
 	assert.InDelta(t, 0.25, summary.SimS, 1e-9)
@@ -69,13 +69,13 @@ func TestAWorldFromOutside(t *testing.T) {
 
 	// Half of it.
 	_, summary, _ = run("short", "--duration", "100ms")
-	assert.EqualValues(t, 1, summary.World.Frames)
+	assert.EqualValues(t, 2, summary.World.Frames)
 
 	// A configuration says the same, with its models beside it.
 	config := write(t, dir, "drive.yaml", "scene: {plane: true}\nworld: {source: 'csv:"+log+"', capacity: 1}\n"+worldRig)
 	o = call(t, "run", "--step", "--config", config, "--bridge", "mcap:b.mcap", "--out", filepath.Join(dir, "config"))
 	assert.Equal(t, exitFailed, o.code)
-	assert.Contains(t, o.err, `world csv: step to 100000000 ns: spawn[1] (actor "b"): no room for another actor: it is for 1`)
+	assert.Contains(t, o.err, `planner.csv:3: step to 0 ns: spawn[1] (actor "b"): no room for another actor: it is for 1`)
 }
 
 // worldRuns are the commands of docs/world.md by the kind of their world, without the program's name.
@@ -130,7 +130,7 @@ func TestWorldPageCommands(t *testing.T) {
 		require.NoError(t, err)
 		write(t, dir, "overtake.csv", string(log))
 		world := runTwice(t, dir, runs["csv:overtake.csv"])
-		assert.EqualValues(t, 3, world.Frames)
+		assert.EqualValues(t, 4, world.Frames)
 		assert.Equal(t, 2, world.Actors.Most)
 	})
 	t.Run("osi", func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestWorldPageCommands(t *testing.T) {
 		}
 		write(t, dir, "drive.osi", string(trace))
 		world := runTwice(t, dir, runs["osi:drive.osi"])
-		assert.EqualValues(t, 546, world.Frames)
+		assert.EqualValues(t, 547, world.Frames)
 		assert.Equal(t, 1, world.Actors.Most)
 	})
 }

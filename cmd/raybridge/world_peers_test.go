@@ -24,7 +24,7 @@ func TestPeerSUMOPageCommands(t *testing.T) {
 	}
 	t.Run("beside them", func(t *testing.T) {
 		world := runTwice(t, t.TempDir(), worldRuns(t)["sumo:.."])
-		assert.EqualValues(t, 2000, world.Frames)
+		assert.EqualValues(t, 2001, world.Frames)
 		assert.Equal(t, 100, world.Actors.Most)
 	})
 	t.Run("among them", func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestPeerSUMOPageCommands(t *testing.T) {
 		dir := t.TempDir()
 		write(t, dir, "drive.yaml", regexp.MustCompile(`\.\./shared`).ReplaceAllString(config[1], assets))
 		world := runTwice(t, dir, "run --config drive.yaml --rig rig.yaml --duration 10s --bridge mcap:drive.mcap")
-		assert.EqualValues(t, 1000, world.Frames)
+		assert.EqualValues(t, 1001, world.Frames)
 		assert.Greater(t, world.Actors.Most, 50, "more come later")
 	})
 }

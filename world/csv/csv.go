@@ -46,12 +46,14 @@ type source struct {
 	theirs bool // the ego moves as the file says
 	track  *snapshot.Track
 
+	begun int   // the line of the snapshot's first
 	ahead row   // the first of the next snapshot, unless err is set
 	err   error // for Next, once what was read before it is given
 	// all is the snapshot that is being read, lines has its lines. If drives, driver is its ego.
 	all    []world.Spawn
 	lines  []int
 	driver world.Spawn
+	drove  int // its line
 	drives bool
 }
 
@@ -186,7 +188,7 @@ func (s *source) Next(ctx context.Context, present world.State) (*world.Frame, e
 // gather reads the rows of an instant, and the one after them. What is wrong with that one is left for
 // later, since the snapshot before it is whole.
 func (s *source) gather() error {
-	s.all, s.lines, s.drives = s.all[:0], s.lines[:0], false
+	s.all, s.lines, s.drives, s.begun = s.all[:0], s.lines[:0], false, s.ahead.line
 	for at := s.ahead.at; s.err == nil && s.ahead.at == at; {
 		if err := s.take(s.ahead); err != nil {
 			return err
@@ -218,7 +220,7 @@ func (s *source) take(r row) error {
 	if s.drives {
 		return fmt.Errorf("%s:%d: %w", s.path, r.line, &columnError{colID, fmt.Errorf("%q: %w", ego, world.ErrDuplicate)})
 	}
-	s.driver, s.drives = r.Spawn, true
+	s.driver, s.drove, s.drives = r.Spawn, r.line, true
 	return nil
 }
 
@@ -226,7 +228,7 @@ func (s *source) take(r row) error {
 func (s *source) placed(err error) error {
 	var of *world.ActorError
 	if !errors.As(err, &of) {
-		return fmt.Errorf("%s: %w", s.path, err)
+		return fmt.Errorf("%s:%d: %w", s.path, s.begun, err)
 	}
 	c := colReference
 	switch {
@@ -236,6 +238,23 @@ func (s *source) placed(err error) error {
 		c = colZ
 	}
 	return fmt.Errorf("%s:%d: %w", s.path, s.lines[of.Index], &columnError{c, fmt.Errorf("%v: %w", of.Actor, of.Err)})
+}
+
+// Refused adds the line to the error of a frame: that of the actor at fault, or else the first of the frame's.
+func (s *source) Refused(err error) error {
+	line := s.begun
+	var of *world.ActorError
+	if errors.As(err, &of) {
+		if of.List == "ego" {
+			line = s.drove
+		}
+		for i := range s.all {
+			if s.all[i].Name == of.Actor.Name {
+				line = s.lines[i]
+			}
+		}
+	}
+	return fmt.Errorf("%s:%d: %w", s.path, line, err)
 }
 
 // Gaps returns 0: a file has none.

@@ -59,45 +59,49 @@ func read(t testing.TB, path string, o world.Options) ([]world.Frame, error) {
 func TestTenLinesDriveActors(t *testing.T) {
 	frames, err := read(t, "testdata/overtake.csv", world.Options{Start: 5e9, EgoTheirs: true})
 	require.ErrorIs(t, err, io.EOF)
-	require.Len(t, frames, 3)
+	require.Len(t, frames, 4)
 	var until []simtime.Stamp
 	for _, f := range frames {
 		until = append(until, f.Until)
 		assert.True(t, f.Complete)
 	}
-	assert.Equal(t, []simtime.Stamp{5.1e9, 5.2e9, 5.3e9}, until)
+	assert.Equal(t, []simtime.Stamp{5e9, 5.1e9, 5.2e9, 5.3e9}, until)
 
-	first, last := frames[0], frames[2]
+	first, second, last := frames[0], frames[1], frames[3]
 	require.Len(t, first.Spawn, 1)
 	truck := first.Spawn[0]
 	assert.Equal(t, "slow", truck.Name)
 	assert.Equal(t, "vehicle.truck", truck.Model)
 	assert.True(t, truck.OnGround)
+	assert.True(t, first.AtEnd)
 	assert.Equal(t, mgl64.Vec3{30, 0, 0}, truck.State.Pose.Position, "where the first time has it")
-	require.Len(t, first.Actors, 1)
-	assert.Equal(t, mgl64.Vec3{30.8, 0, 0}, first.Actors[0].Pose.Position)
-	assert.Equal(t, mgl64.Vec3{8, 0, 0}, first.Actors[0].Velocity)
-	assert.True(t, first.Actors[0].VelocityKnown)
+	assert.Empty(t, first.Actors)
+	require.Len(t, second.Actors, 1)
+	assert.Equal(t, mgl64.Vec3{30.8, 0, 0}, second.Actors[0].Pose.Position)
+	assert.Equal(t, mgl64.Vec3{8, 0, 0}, second.Actors[0].Velocity)
+	assert.True(t, second.Actors[0].VelocityKnown)
 
-	require.Len(t, frames[1].Spawn, 1)
-	biker := frames[1].Spawn[0]
+	require.Len(t, frames[2].Spawn, 1)
+	biker := frames[2].Spawn[0]
+	assert.True(t, frames[2].AtEnd, "it comes at the time of its first line")
 	assert.Equal(t, world.FrontBumper, biker.Reference)
-	assert.InDelta(t, 40.5, biker.State.Pose.Position[0], 1e-12, "it comes in with its speed")
+	assert.Equal(t, 40.0, biker.State.Pose.Position[0])
 	assert.InDelta(t, -1, biker.State.Pose.Rotate(mgl64.Vec3{1, 0, 0})[0], 1e-12)
 	assert.Empty(t, last.Spawn)
 	assert.Len(t, last.Actors, 2)
 
 	require.NotNil(t, first.Ego)
+	assert.Equal(t, mgl64.Vec3{}, first.Ego.Pose.Position, "its first line counts")
 	assert.True(t, first.Ego.Jump, "nobody knows how it came there")
-	assert.False(t, last.Ego.Jump)
+	assert.False(t, second.Ego.Jump)
 	assert.Equal(t, mgl64.Vec3{4.2, 0.08, 0}, last.Ego.Pose.Position)
 	_, _, yaw := last.Ego.Pose.RPY()
 	assert.InDelta(t, 3, yaw, 1e-12)
 
 	ours, err := read(t, "testdata/overtake.csv", world.Options{})
 	require.ErrorIs(t, err, io.EOF)
-	assert.Nil(t, ours[0].Ego, "the ego is ours")
-	assert.Len(t, ours[0].Actors, 1, "and theirs is left out")
+	assert.Nil(t, ours[1].Ego, "the ego is ours")
+	assert.Len(t, ours[1].Actors, 1, "and theirs is left out")
 }
 
 func TestColumns(t *testing.T) {
@@ -105,14 +109,14 @@ func TestColumns(t *testing.T) {
 		"90,rear_axle,3,-2,1.5,-2.5,0.25,\"a, b\",\"7\",-1e-05,4,1.8,1.5,2,1,3,#1e90FF\r\n"+
 		"90,rear_axle,3,-2,1.5,-2.5,0.25,\"a, b\",\"7\",1e-05,,,,,,,\r\n"), world.Options{})
 	require.ErrorIs(t, err, io.EOF)
-	require.Len(t, frames, 1)
+	require.Len(t, frames, 2)
 	want := world.Spawn{
 		Name: "7", Model: "a, b", Size: mgl64.Vec3{4, 1.8, 1.5}, Reference: world.RearAxle, Color: world.Color{R: 0x1e, G: 0x90, B: 0xff, Known: true},
 		State: world.State{Pose: spatial.FromRPY(mgl64.Vec3{1.5, -2.5, 0.25}, 3, -2, 90), Velocity: mgl64.Vec3{1, 2, 3}, VelocityKnown: true},
 	}
 	assert.Equal(t, []world.Spawn{want}, frames[0].Spawn)
-	assert.Equal(t, simtime.Stamp(20_000), frames[0].Until)
-	assert.False(t, frames[0].Actors[0].VelocityKnown)
+	assert.Equal(t, simtime.Stamp(20_000), frames[1].Until)
+	assert.False(t, frames[1].Actors[0].VelocityKnown)
 }
 
 // TestEgoByAnotherPoint: the middle of a car of 4 m that stands at a slope is 1.08 m before its rear axle.
@@ -143,7 +147,7 @@ func TestEgoOnTheGround(t *testing.T) {
 	present.Pose.Position[2] = 12.5
 	f, err := source.Next(context.Background(), present)
 	require.NoError(t, err)
-	assert.Equal(t, mgl64.Vec3{1, 0, 12.5}, f.Ego.Pose.Position)
+	assert.Equal(t, mgl64.Vec3{0, 0, 12.5}, f.Ego.Pose.Position)
 }
 
 func TestFaults(t *testing.T) {
@@ -159,28 +163,28 @@ func TestFaults(t *testing.T) {
 		{"column twice", "time,id,model,x,y,yaw,x\n" + a, "log.csv:1: value is not usable: column x is there twice", world.ErrValue, 0},
 		{"missing column", "time,id,model,x,y,z\n" + a, "log.csv:1: value is not usable: no column yaw: a header line names the columns, time, id, model, x, y, yaw at least", world.ErrValue, 0},
 		{"semicolons", "time;id;model;x;y;yaw\n", "log.csv:1: value is not usable: the columns are not separated by commas", world.ErrValue, 0},
-		{"hole", header + a + "1,a,m,,2,,0\n", "log.csv:3: column x: value is not usable: the field is empty", world.ErrValue, 0},
-		{"no id", header + a + "1, ,m,1,2,,0\n", "log.csv:3: column id: value is not usable: the field is empty", world.ErrValue, 0},
+		{"hole", header + a + "1,a,m,,2,,0\n", "log.csv:3: column x: value is not usable: the field is empty", world.ErrValue, 1},
+		{"no id", header + a + "1, ,m,1,2,,0\n", "log.csv:3: column id: value is not usable: the field is empty", world.ErrValue, 1},
 		{"half a velocity", "time,id,model,x,y,yaw,vx\n0,a,m,1,2,0,3\n", "log.csv:2: column vy: value is not usable: the field is empty", world.ErrValue, 0},
-		{"NaN", header + a + "1,a,m,1,NaN,,0\n", `log.csv:3: column y: value is not usable: "NaN": want a finite number`, world.ErrValue, 0},
-		{"infinite", header + a + "1,a,m,1,1e999,,0\n", `log.csv:3: column y: value is not usable: "1e999": want a finite number`, world.ErrValue, 0},
-		{"word", header + a + "1,a,m,1,2,,left\n", `log.csv:3: column yaw: value is not usable: "left": want a finite number`, world.ErrValue, 0},
+		{"NaN", header + a + "1,a,m,1,NaN,,0\n", `log.csv:3: column y: value is not usable: "NaN": want a finite number`, world.ErrValue, 1},
+		{"infinite", header + a + "1,a,m,1,1e999,,0\n", `log.csv:3: column y: value is not usable: "1e999": want a finite number`, world.ErrValue, 1},
+		{"word", header + a + "1,a,m,1,2,,left\n", `log.csv:3: column yaw: value is not usable: "left": want a finite number`, world.ErrValue, 1},
 		{"time", header + "1:30,a,m,1,2,,0\n", `log.csv:2: column time: value is not usable: "1:30": want seconds as a decimal number, below 4.6e9`, world.ErrValue, 0},
 		{"negative size", "time,id,model,x,y,yaw,width\n0,a,m,1,2,0,-1\n", "log.csv:2: column width: value is not usable: -1: want a length in metres, 0 or more", world.ErrValue, 0},
 		{"reference", "time,id,model,x,y,yaw,reference\n0,a,m,1,2,0,nose\n", `log.csv:2: column reference: value is not usable: reference "nose": want ground_centre, box_centre, rear_axle or front_bumper`, world.ErrValue, 0},
 		{"color", "time,id,model,x,y,yaw,color\n0,a,m,1,2,0,red\n", `log.csv:2: column color: value is not usable: color "red": want #rrggbb`, world.ErrValue, 0},
-		{"missing field", header + a + "1,a,m,1,2,0\n", "log.csv:3: value is not usable: the line has 6 fields, the header 7", world.ErrValue, 0},
-		{"quote", header + a + "1,\"a\"b,m,1,2,,0\n", `log.csv:3: value is not usable: extraneous or missing " in quoted-field`, world.ErrValue, 0},
-		{"open quote", header + a + "1,\"a,m\n", `log.csv:3: value is not usable: extraneous or missing " in quoted-field`, world.ErrValue, 0},
-		{"long line", header + a + "1," + strings.Repeat("a", 100_000), "value is not usable: a line has more than 65536 bytes: is this a CSV file?", world.ErrValue, 0},
-		{"time goes back", header + a + "1,a,m,1,2,,0\n0.5,a,m,1,2,,0\n", "log.csv:4: column time: time is not ahead: 0.5 s comes after 1 s: sort the lines by time", world.ErrTime, 1},
-		{"twice", header + a + "1,b,m,1,2,,0\n1,a,m,1,2,,0\n1,b,m,1,2,,0\n", `log.csv:5: column id: "b": it is named twice`, world.ErrDuplicate, 0},
+		{"missing field", header + a + "1,a,m,1,2,0\n", "log.csv:3: value is not usable: the line has 6 fields, the header 7", world.ErrValue, 1},
+		{"quote", header + a + "1,\"a\"b,m,1,2,,0\n", `log.csv:3: value is not usable: extraneous or missing " in quoted-field`, world.ErrValue, 1},
+		{"open quote", header + a + "1,\"a,m\n", `log.csv:3: value is not usable: extraneous or missing " in quoted-field`, world.ErrValue, 1},
+		{"long line", header + a + "1," + strings.Repeat("a", 100_000), "value is not usable: a line has more than 65536 bytes: is this a CSV file?", world.ErrValue, 1},
+		{"time goes back", header + a + "1,a,m,1,2,,0\n0.5,a,m,1,2,,0\n", "log.csv:4: column time: time is not ahead: 0.5 s comes after 1 s: sort the lines by time", world.ErrTime, 2},
+		{"twice", header + a + "1,b,m,1,2,,0\n1,a,m,1,2,,0\n1,b,m,1,2,,0\n", `log.csv:5: column id: "b": it is named twice`, world.ErrDuplicate, 1},
 		{"ego twice", header + "0,ego,,1,2,,0\n0,ego,,1,2,,0\n", `log.csv:3: column id: "ego": it is named twice`, world.ErrDuplicate, 0},
-		{"height that comes", header + a + "1,a,m,1,2,3,0\n", `log.csv:3: column z: "a": value is not usable: its height is known at some instants and not at others`, world.ErrValue, 0},
-		{"reference that changes", "time,id,model,x,y,yaw,reference\n0,a,m,1,2,0,\n1,a,m,1,2,0,rear_axle\n", `log.csv:3: column reference: "a": value is not usable: reference rear_axle was ground_centre before`, world.ErrValue, 0},
-		{"one instant", header + a, "log.csv: the world has fewer than two instants: want two or more, to move between", nil, 0},
-		{"hole at the end", header + a + "1,a,m,1,2,,0\n2,a,m,1,2,,\n", "log.csv:4: column yaw: value is not usable: the field is empty", world.ErrValue, 1},
-		{"hole later", header + a + "1,a,m,1,2,,0\n2,a,m,1,2,,0\n3,a,m,1,2,,0\n3,b,m,1,2,,\n", "log.csv:6: column yaw: value is not usable: the field is empty", world.ErrValue, 2},
+		{"height that comes", header + a + "1,a,m,1,2,3,0\n", `log.csv:3: column z: "a": value is not usable: its height is known at some instants and not at others`, world.ErrValue, 1},
+		{"reference that changes", "time,id,model,x,y,yaw,reference\n0,a,m,1,2,0,\n1,a,m,1,2,0,rear_axle\n", `log.csv:3: column reference: "a": value is not usable: reference rear_axle was ground_centre before`, world.ErrValue, 1},
+		{"one instant", header + a, "log.csv: the world has fewer than two instants: want two or more, to move between", nil, 1},
+		{"hole at the end", header + a + "1,a,m,1,2,,0\n2,a,m,1,2,,\n", "log.csv:4: column yaw: value is not usable: the field is empty", world.ErrValue, 2},
+		{"hole later", header + a + "1,a,m,1,2,,0\n2,a,m,1,2,,0\n3,a,m,1,2,,0\n3,b,m,1,2,,\n", "log.csv:6: column yaw: value is not usable: the field is empty", world.ErrValue, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			frames, err := read(t, write(t, c.text), world.Options{})
@@ -208,6 +212,24 @@ func TestCrowdAtOneInstant(t *testing.T) {
 	assert.ErrorContains(t, err, "log.csv:65538: ")
 }
 
+// TestRefusedFramesHaveALine: what the run refuses is named by its place in the file.
+func TestRefusedFramesHaveALine(t *testing.T) {
+	path := write(t, "time,id,model,x,y,yaw\n0,a,m,0,0,0\n0,ego,,0,0,0\n0,b,m,0,0,0\n1.7e9,a,m,0,0,0\n")
+	source, err := csv.Kind.Open(context.Background(), path, world.Options{EgoTheirs: true})
+	require.NoError(t, err)
+	defer source.Close()
+	refused := func(err error) string {
+		return strings.TrimPrefix(source.(world.Refuser).Refused(err).Error(), path)
+	}
+	_, err = source.Next(context.Background(), still())
+	require.NoError(t, err)
+	assert.Equal(t, ":4: spawn[1] (actor \"b\"): no room for another actor", refused(&world.ActorError{List: "spawn", Index: 1, Actor: world.Ref{Name: "b"}, Err: world.ErrFull}))
+	assert.Equal(t, ":3: ego: value is not usable", refused(&world.ActorError{List: "ego", Err: world.ErrValue}))
+	_, err = source.Next(context.Background(), still())
+	require.NoError(t, err)
+	assert.Equal(t, ":5: time is not ahead", refused(world.ErrTime))
+}
+
 func TestNotAFile(t *testing.T) {
 	dir := t.TempDir()
 	_, err := read(t, filepath.Join(dir, "nobody.csv"), world.Options{})
@@ -226,7 +248,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		frames, err := read(t, write(t, text), world.Options{Start: 1, EgoTheirs: true})
 		require.Error(t, err)
-		until := simtime.Stamp(1)
+		until := simtime.Stamp(0)
 		for _, frame := range frames {
 			require.Greater(t, frame.Until, until)
 			until = frame.Until

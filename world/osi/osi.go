@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/world"
 	"github.com/raybridge/raybridge/world/snapshot"
 )
@@ -37,6 +38,8 @@ type messages interface {
 	next(ctx context.Context) ([]byte, error)
 	// place says where the last message was found.
 	place() string
+	// drop reports whether the source continues without the last message, which it counts as lost then.
+	drop(cause error) bool
 	gaps() int64
 	io.Closer
 }
@@ -52,7 +55,10 @@ type source struct {
 	truth  groundTruth
 	lights lights
 	static []world.Spawn // what stands there, until a message has others
+	stood  []world.Spawn // static before the last message, if that is renewed
+	renews bool
 	all    []world.Spawn
+	astray drift
 	host   uint64
 	hosted bool // host is known
 	ego    world.State
@@ -90,10 +96,14 @@ func (s *source) Next(ctx context.Context, _ world.State) (*world.Frame, error) 
 			return nil, ctx.Err()
 		}
 		if err == nil {
-			var frame *world.Frame
-			if frame, err = s.take(message); frame != nil {
+			frame, err := s.take(message)
+			if frame != nil {
 				return frame, nil
 			}
+			if err != nil {
+				s.err = s.withdraw(err)
+			}
+			continue
 		}
 		if errors.Is(err, io.EOF) {
 			err = s.track.End()
@@ -106,17 +116,71 @@ func (s *source) Next(ctx context.Context, _ world.State) (*world.Frame, error) 
 	return nil, s.err
 }
 
+// Refused takes back the frame of the last message.
+func (s *source) Refused(err error) error {
+	s.track.Refuse()
+	return s.withdraw(err)
+}
+
+// withdraw takes back what the last message said. A file's fault ends the run, with its place. Of a live world
+// the message is dropped.
+func (s *source) withdraw(err error) error {
+	err = fmt.Errorf("%s: %w", s.place(), err)
+	if !s.drop(err) {
+		return err
+	}
+	if s.renews {
+		s.static, s.stood, s.renews = s.stood, s.static, false
+	}
+	if errors.Is(err, world.ErrTime) && s.truth.timed && s.astray.isAnotherClock(s.truth.at) {
+		s.track.Continue(s.truth.at)
+		s.warn("the sender's clock was set: the run continues from there", "seconds", snapshot.Seconds(s.truth.at))
+	}
+	return nil
+}
+
+// drift tells a sender whose clock was set from messages that are astray.
+type drift struct {
+	last  simtime.Stamp
+	count int // of messages in a row that fit to each other
+}
+
+// Bounds of drift.
+const (
+	driftMessages = 3
+	driftStep     = 10 * simtime.Stamp(1e9)
+)
+
+// isAnotherClock is told the times of messages that don't fit to the run's, until some in a row fit to each
+// other.
+func (d *drift) isAnotherClock(at simtime.Stamp) bool {
+	if d.count > 0 && at > d.last && at-d.last < driftStep {
+		d.count++
+	} else {
+		d.count = 1
+	}
+	d.last = at
+	if d.count < driftMessages {
+		return false
+	}
+	d.count = 0
+	return true
+}
+
 // take returns the frame that a message ends. It is nil where there is no step.
 func (s *source) take(message []byte) (*world.Frame, error) {
-	if s.views = s.views || isView(message); s.views {
+	s.renews = false
+	views := s.views || isView(message)
+	if views {
 		if has, err := s.truth.readView(message); err != nil || !has {
 			return nil, err
 		}
 	} else if err := s.truth.read(message); err != nil {
 		return nil, err
 	}
+	host, hosted := s.host, s.hosted
 	if s.truth.hosted {
-		s.host, s.hosted = s.truth.host, true
+		host, hosted = s.truth.host, true
 	}
 	if len(s.truth.static) > 0 {
 		s.keepStatic()
@@ -128,7 +192,7 @@ func (s *source) take(message []byte) (*world.Frame, error) {
 	s.all = append(s.all[:0], s.static...)
 	for i := range s.truth.moving {
 		o := &s.truth.moving[i]
-		if !s.hosted || o.id != s.host {
+		if !hosted || o.id != host {
 			s.all = append(s.all, world.Spawn{Name: s.nameOf("", o.id), Model: o.model(), Size: o.size, Reference: world.BoxCentre, Color: o.color, State: o.state()})
 			continue
 		}
@@ -137,17 +201,31 @@ func (s *source) take(message []byte) (*world.Frame, error) {
 			told.Ego = &s.ego
 		}
 	}
-	if s.theirs && told.Ego == nil && !s.warned {
+	told.Actors = s.all
+	frame, err := s.track.Add(told)
+	if err == nil {
+		s.views, s.host, s.hosted = views, host, hosted
+		s.tellOfHost(told.Ego != nil)
+	}
+	return frame, err
+}
+
+// tellOfHost tells once that the vehicle with the sensors is not where the user may look for it.
+func (s *source) tellOfHost(led bool) {
+	switch {
+	case s.warned:
+	case s.theirs && !led:
 		s.warned = true
 		s.warn("the OSI messages have no host vehicle: the vehicle with the sensors stays with us")
+	case !s.theirs && s.hosted:
+		s.warned = true
+		s.warn("the host vehicle of the OSI messages is left out: with ego: theirs it moves the vehicle with the sensors")
 	}
-	told.Actors = s.all
-	return s.track.Add(told)
 }
 
 // keepStatic keeps the stationary objects of the last message.
 func (s *source) keepStatic() {
-	s.static = s.static[:0]
+	s.static, s.stood, s.renews = s.stood[:0], s.static, true
 	for i := range s.truth.static {
 		o := &s.truth.static[i]
 		s.static = append(s.static, world.Spawn{Name: s.nameOf("static.", o.id), Model: box, Size: o.size, Reference: world.BoxCentre, Color: o.color, State: world.State{Pose: o.pose()}})

@@ -5,7 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"errors"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
@@ -176,7 +176,7 @@ func send(t *testing.T, port int, delay time.Duration, packets [][]byte) {
 }
 
 func TestConformanceOfDatagrams(t *testing.T) {
-	worldtest.Run(t, worldtest.Harness{Kind: Kind, Live: true, Endless: true, Play: func(t *testing.T, w worldtest.World) string {
+	worldtest.Run(t, worldtest.Harness{Kind: Kind, Live: true, Endless: true, Lossy: true, Play: func(t *testing.T, w worldtest.World) string {
 		var packets [][]byte
 		for _, m := range encode(w) {
 			packets = append(packets, datagrams(m, mostData)...)
@@ -218,9 +218,10 @@ func drive() (list []message) {
 func TestSensorView(t *testing.T) {
 	frames, err := read(t, write(t, "a.osi", framed(drive()...)), world.Options{Start: 2e9, EgoTheirs: true})
 	require.ErrorIs(t, err, io.EOF)
-	require.Len(t, frames, 2)
+	require.Len(t, frames, 3)
 	first := frames[0]
-	assert.Equal(t, simtime.Stamp(2_050_000_000), first.Until)
+	assert.Equal(t, simtime.Stamp(2e9), first.Until)
+	assert.Equal(t, simtime.Stamp(2_050_000_000), frames[1].Until)
 	assert.True(t, first.Complete)
 	assert.Equal(t, []world.Spawn{
 		{Name: "static.2", Model: "box", Size: mgl64.Vec3{10, 8, 6}, Reference: world.BoxCentre,
@@ -236,8 +237,9 @@ func TestSensorView(t *testing.T) {
 	assert.Equal(t, "static.2", frames[1].Actors[0].Name)
 	assert.False(t, frames[1].Actors[2].VelocityKnown)
 
-	ego := frames[1].Ego
+	ego := frames[2].Ego
 	require.NotNil(t, ego)
+	assert.InDeltaSlice(t, []float64{-1.4, 0, 0}, first.Ego.Pose.Position[:], 1e-12, "its first place counts")
 	assert.InDeltaSlice(t, []float64{2 - 1.4, 0, 0}, ego.Pose.Position[:], 1e-12, "below the rear axle, on the ground")
 	assert.False(t, ego.VelocityKnown)
 	assert.True(t, first.Ego.Jump)
@@ -272,7 +274,7 @@ func TestLights(t *testing.T) {
 			moving := message{}.id(1, 5).put(2, base(1, 2, 0.75, 0)).number(3, kindVehicle).put(6, message{}.number(1, 4).put(2, c.state))
 			frames, err := read(t, write(t, "a.osi", framed(truthAt(0).put(5, moving), truthAt(1e8).put(5, moving))), world.Options{})
 			require.ErrorIs(t, err, io.EOF)
-			assert.Equal(t, c.want, frames[0].Actors[0].Lights)
+			assert.Equal(t, c.want, frames[1].Actors[0].Lights)
 		})
 	}
 }
@@ -307,6 +309,7 @@ func TestTrafficLights(t *testing.T) {
 		return []world.Signal{{Ref: world.Ref{Name: "J7"}, State: j7}, {Ref: world.Ref{Name: "20"}, State: twenty}}
 	}
 	want := [][]world.Signal{
+		{{Ref: world.Ref{Name: "J7"}, State: world.SignalRed}},
 		shows(world.SignalRed, world.SignalGreen), shows(world.SignalRed, world.SignalGreen), // red and yellow is red
 		shows(world.SignalYellow, world.SignalOff), shows(world.SignalGreen, world.SignalOff), shows(world.SignalOff, world.SignalOff), shows(world.SignalOff, world.SignalOff),
 	}
@@ -413,22 +416,22 @@ func TestFaults(t *testing.T) {
 		frames int
 	}{
 		{"empty", nil, "a.osi: message 1 at byte 0: the world has fewer than two instants", nil, 0},
-		{"one message", framed(one), "the world has fewer than two instants: want two or more, to move between", nil, 0},
-		{"cut in a message", whole[:len(whole)-7], at + fmt.Sprintf("it is damaged: the file ends in it, after %d of %d bytes", len(two)-7, len(two)), ErrDamaged, 1},
-		{"cut in a length", append(framed(one, two), 1, 2), at + "it is damaged: the file ends in it, after 2 of 4 bytes", io.ErrUnexpectedEOF, 1},
-		{"long message", append(framed(one, two), 1, 0, 0, 4), at + "it is damaged: it says that it has 67108865 bytes, the limit is 67108864", ErrDamaged, 1},
+		{"one message", framed(one), "the world has fewer than two instants: want two or more, to move between", nil, 1},
+		{"cut in a message", whole[:len(whole)-7], at + fmt.Sprintf("it is damaged: the file ends in it, after %d of %d bytes", len(two)-7, len(two)), ErrDamaged, 2},
+		{"cut in a length", append(framed(one, two), 1, 2), at + "it is damaged: the file ends in it, after 2 of 4 bytes", io.ErrUnexpectedEOF, 2},
+		{"long message", append(framed(one, two), 1, 0, 0, 4), at + "it is damaged: it says that it has 67108865 bytes, the limit is 67108864", ErrDamaged, 2},
 		{"text", []byte("hello, world"), "message 1 at byte 0: it is damaged: it says that it has", ErrDamaged, 0},
-		{"garbage", append(framed(one, two), framed(message("\x12\x03\x08\x01\x12\x05"))...), at + "timestamp: it is damaged, or it is not a message of OSI 3: in field 2: unexpected EOF", ErrDamaged, 1},
-		{"another protocol", framed(one, two, message{}.number(2, 5)), at + "it is damaged, or it is not a message of OSI 3: field 2 has wire type 0, want 2", ErrDamaged, 1},
-		{"no timestamp", framed(one, two, message{}.put(5, car(1, base(0, 0, 0, 0)))), at + "time is not ahead: it has no timestamp", world.ErrTime, 1},
-		{"nanoseconds", framed(one, two, message{}.put(2, message{}.number(2, 1e9))), at + "timestamp: time is not ahead: 0 s and 1000000000 ns", world.ErrTime, 1},
-		{"time goes back", framed(one, two, one), at + "time is not ahead: it goes back from 2 to 1 s", world.ErrTime, 1},
-		{"NaN", with(car(1, base(0, math.NaN(), 0, 0))), at + "moving object 1: base: position: value is not usable: NaN", world.ErrValue, 1},
-		{"infinite", with(car(1, base(0, 0, 0, math.Inf(-1)))), at + "moving object 1: base: orientation: value is not usable: -Inf", world.ErrValue, 1},
-		{"no id", with(message{}.put(2, base(0, 0, 0, 0))), at + "moving object 1: value is not usable: it has no id", world.ErrValue, 1},
-		{"no position", with(message{}.id(1, 6)), at + "moving object 1: value is not usable: id 6 has no position", world.ErrValue, 1},
-		{"negative size", with(message{}.id(1, 6).put(2, message{}.vector(1, 1, -1, 1).vector(2, 0, 0, 0))), at + "moving object 1: value is not usable: id 6 has a negative dimension", world.ErrValue, 1},
-		{"twice", framed(one, two, two[:len(two):len(two)].times(2, 3e9).put(5, car(1, base(0, 0, 0, 0)))), at + `actors[1] (actor "1"): it is named twice`, world.ErrDuplicate, 1},
+		{"garbage", append(framed(one, two), framed(message("\x12\x03\x08\x01\x12\x05"))...), at + "timestamp: it is damaged, or it is not a message of OSI 3: in field 2: unexpected EOF", ErrDamaged, 2},
+		{"another protocol", framed(one, two, message{}.number(2, 5)), at + "it is damaged, or it is not a message of OSI 3: field 2 has wire type 0, want 2", ErrDamaged, 2},
+		{"no timestamp", framed(one, two, message{}.put(5, car(1, base(0, 0, 0, 0)))), at + "time is not ahead: it has no timestamp", world.ErrTime, 2},
+		{"nanoseconds", framed(one, two, message{}.put(2, message{}.number(2, 1e9))), at + "timestamp: time is not ahead: 0 s and 1000000000 ns", world.ErrTime, 2},
+		{"time goes back", framed(one, two, one), at + "time is not ahead: it goes back from 2 to 1 s", world.ErrTime, 2},
+		{"NaN", with(car(1, base(0, math.NaN(), 0, 0))), at + "moving object 1: base: position: value is not usable: NaN", world.ErrValue, 2},
+		{"infinite", with(car(1, base(0, 0, 0, math.Inf(-1)))), at + "moving object 1: base: orientation: value is not usable: -Inf", world.ErrValue, 2},
+		{"no id", with(message{}.put(2, base(0, 0, 0, 0))), at + "moving object 1: value is not usable: it has no id", world.ErrValue, 2},
+		{"no position", with(message{}.id(1, 6)), at + "moving object 1: value is not usable: id 6 has no position", world.ErrValue, 2},
+		{"negative size", with(message{}.id(1, 6).put(2, message{}.vector(1, 1, -1, 1).vector(2, 0, 0, 0))), at + "moving object 1: value is not usable: id 6 has a negative dimension", world.ErrValue, 2},
+		{"twice", framed(one, two, two[:len(two):len(two)].times(2, 3e9).put(5, car(1, base(0, 0, 0, 0)))), at + `actors[1] (actor "1"): it is named twice`, world.ErrDuplicate, 2},
 		{"gzip cut", zip(t, whole)[:40], "it is damaged: the file ends in it", ErrDamaged, 0},
 		{"gzip of nothing", []byte{0x1f, 0x8b, 8, 0}, "a.osi: it is damaged: gzip: unexpected EOF", ErrDamaged, 0},
 	} {
@@ -450,8 +453,9 @@ func TestSameInstant(t *testing.T) {
 	list := []message{truthAt(1e9).put(5, car(1, base(0, 0, 0, 0))), house, truthAt(2e9).put(5, car(1, base(1, 0, 0, 0)))}
 	frames, err := read(t, write(t, "a.osi", framed(list...)), world.Options{})
 	require.ErrorIs(t, err, io.EOF)
-	require.Len(t, frames, 1)
-	assert.Len(t, frames[0].Actors, 2)
+	require.Len(t, frames, 2)
+	assert.Len(t, frames[1].Spawn, 1, "the house")
+	assert.Len(t, frames[1].Actors, 1)
 }
 
 func TestMCAPFaults(t *testing.T) {
@@ -487,7 +491,8 @@ func TestMCAPChannels(t *testing.T) {
 		told = append(told, text+fmt.Sprint(args))
 	}})
 	require.ErrorIs(t, err, io.EOF)
-	assert.Equal(t, []string{"a channel of the MCAP file is left out[topic data schema osi3.SensorData]"}, told, "said once")
+	assert.Equal(t, []string{"a channel of the MCAP file is left out[topic data schema osi3.SensorData]",
+		"the host vehicle of the OSI messages is left out: with ego: theirs it moves the vehicle with the sensors[]"}, told, "each is said once")
 }
 
 func TestNoHost(t *testing.T) {
@@ -559,9 +564,7 @@ func TestParts(t *testing.T) {
 			var got []string
 			for _, list := range c.sent {
 				for _, packet := range list {
-					m, err := p.add(packet)
-					require.NoError(t, err)
-					if m != nil {
+					if m := p.add(packet); m != nil {
 						got = append(got, string(m))
 					}
 				}
@@ -595,13 +598,94 @@ func TestGapsOverUDP(t *testing.T) {
 	defer cancel()
 	f, err := source.Next(ctx, still())
 	require.NoError(t, err)
+	assert.Zero(t, f.Until)
+	f, err = source.Next(ctx, still())
+	require.NoError(t, err)
 	assert.Equal(t, simtime.Stamp(100_000_000), f.Until, "the second message is lost")
 	f, err = source.Next(ctx, still())
 	require.NoError(t, err)
 	assert.Equal(t, simtime.Stamp(1e9), f.Until)
 	assert.Len(t, f.Actors, 2, "the house and a car")
 	assert.EqualValues(t, 1, source.Gaps())
-	assert.Len(t, told, 1)
+	assert.Len(t, told, 2, "of the gap, and of the host that is left out")
+}
+
+// TestHostileDatagrams: what anybody may send to the port is dropped, counted and told. The run continues
+// with what the sender says, also of what stands there.
+func TestHostileDatagrams(t *testing.T) {
+	good := func(at int64) message {
+		return truthAt(at).put(4, message{}.id(1, 5).put(2, base(9, 9, 1, 0))).put(5, car(1, base(float64(at)*1e-9, 0, 0, 0)))
+	}
+	house := message{}.id(1, 8).put(2, base(0, 0, 0, 0))
+	list := []message{
+		good(0),
+		message("x"), message("\xff\xff\xff"),
+		truthAt(1).put(5, car(1, base(math.NaN(), 0, 0, 0))),
+		truthAt(2).put(5, car(1, base(0, 0, 0, 0))).put(5, car(1, base(0, 0, 0, 0))),
+		truthAt(3).put(4, house).put(4, house),
+		message{}.put(5, car(1, base(0, 0, 0, 0))),
+		truthAt(-5e9),
+		good(1e8), good(2e8),
+	}
+	var packets [][]byte
+	for _, m := range list {
+		packets = append(packets, datagrams(m, mostData)...)
+	}
+	port := freePort(t)
+	send(t, port, 0, packets)
+	var told [][]any
+	source, err := Kind.Open(context.Background(), fmt.Sprintf("udp:%d", port), world.Options{Warn: func(_ string, args ...any) { told = append(told, args) }})
+	require.NoError(t, err)
+	defer source.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	for k := range 3 {
+		f, err := source.Next(ctx, still())
+		require.NoError(t, err)
+		assert.Equal(t, simtime.Stamp(k)*1e8, f.Until)
+		assert.Len(t, append(f.Actors, make([]world.Actor, len(f.Spawn))...), 2)
+	}
+	assert.EqualValues(t, 7, source.Gaps())
+	require.NotEmpty(t, told)
+	assert.ErrorIs(t, told[0][1].(error), ErrDamaged)
+
+	// A frame that the run refuses is taken back.
+	assert.NoError(t, source.(world.Refuser).Refused(world.ErrFull))
+	assert.EqualValues(t, 8, source.Gaps())
+}
+
+// TestSenderIsSetBack: the run follows a sender that begins again, once some of its messages fit to each other.
+func TestSenderIsSetBack(t *testing.T) {
+	l := &loop{lossy: true}
+	for _, at := range []int64{4e18, 1e8, 2e8, 3e8, 4e8, 5e8} {
+		l.messages = append(l.messages, truthAt(at).put(5, car(1, base(0, 0, 0, 0))))
+	}
+	source := newSource(l, world.Options{Start: 7, Warn: func(string, ...any) {}})
+	var until []simtime.Stamp
+	for {
+		f, err := source.Next(context.Background(), still())
+		if err != nil {
+			break
+		}
+		until = append(until, f.Until)
+	}
+	assert.Equal(t, []simtime.Stamp{7, 1e8 + 7, 2e8 + 7}, until)
+	assert.EqualValues(t, 3, source.Gaps(), "those by which it is known")
+}
+
+// TestEndlessMessage: datagrams that never end a message cost no more memory than one may have.
+func TestEndlessMessage(t *testing.T) {
+	p := parts{adrift: true}
+	packet := make([]byte, header+mostData)
+	binary.LittleEndian.PutUint32(packet[4:], mostData)
+	for k := range uint32(2*mostMessage/mostData + 1) {
+		binary.LittleEndian.PutUint32(packet, k+1)
+		require.Nil(t, p.add(packet))
+		require.LessOrEqual(t, len(p.buffer), mostMessage)
+	}
+	assert.Zero(t, cap(p.buffer))
+	assert.EqualValues(t, 1, p.lost)
+	assert.Equal(t, "x", string(p.add(datagrams(message("x"), 2)[0])), "the next one is whole")
 }
 
 // TestRealTrace reads a trace that another program wrote: 547 SensorViews with a host and a car.
@@ -612,19 +696,19 @@ func TestRealTrace(t *testing.T) {
 	}
 	frames, err := read(t, path, world.Options{EgoTheirs: true})
 	require.ErrorIs(t, err, io.EOF)
-	require.Len(t, frames, 546)
-	first, last := frames[0], frames[545]
+	require.Len(t, frames, 547)
+	first, last := frames[0], frames[546]
 	require.Len(t, first.Spawn, 1)
 	assert.Equal(t, "2", first.Spawn[0].Name)
 	assert.Equal(t, "vehicle.sedan", first.Spawn[0].Model)
 	assert.Equal(t, mgl64.Vec3{4.953, 1.881, 1.419}, first.Spawn[0].Size)
 	assert.Equal(t, mgl64.Vec3{-246.08026393222062, -44.259242380037904, 0.7095}, first.Spawn[0].State.Pose.Position)
-	assert.InDelta(t, 1.0/30, float64(first.Until)*1e-9, 1e-3)
+	assert.InDelta(t, 1.0/30, float64(frames[1].Until)*1e-9, 1e-3)
 	assert.InDelta(t, 546.0/30, float64(last.Until)*1e-9, 0.05)
-	for _, f := range frames {
+	for k, f := range frames {
 		require.NotNil(t, f.Ego)
 		require.InDelta(t, 0, f.Ego.Pose.Position[2], 1e-9, "the host stands on the ground")
-		require.Len(t, f.Actors, 1)
+		require.Len(t, f.Actors, min(1, k))
 	}
 }
 
@@ -642,6 +726,8 @@ func crowd(at int64) message {
 type loop struct {
 	messages [][]byte
 	k        int
+	lossy    bool
+	dropped  int64
 }
 
 func (l *loop) next(context.Context) ([]byte, error) {
@@ -651,8 +737,12 @@ func (l *loop) next(context.Context) ([]byte, error) {
 	return l.messages[l.k-1], nil
 }
 func (l *loop) place() string { return "loop" }
-func (l *loop) gaps() int64   { return 0 }
+func (l *loop) gaps() int64   { return l.dropped }
 func (l *loop) Close() error  { return nil }
+func (l *loop) drop(error) bool {
+	l.dropped++
+	return l.lossy
+}
 
 func TestFrameOf200AllocatesLittle(t *testing.T) {
 	var file bytes.Buffer
@@ -668,6 +758,8 @@ func TestFrameOf200AllocatesLittle(t *testing.T) {
 			t.Fatal(err, f)
 		}
 	}
+	_, err = source.Next(ctx, ego) // they come
+	require.NoError(t, err)
 	step()
 	assert.LessOrEqual(t, testing.AllocsPerRun(30, step), 1.0)
 }
@@ -696,7 +788,7 @@ func BenchmarkFrame200(b *testing.B) {
 // sound checks frames of any input.
 func sound(t *testing.T, frames []world.Frame, err error) {
 	require.Error(t, err)
-	until := simtime.Stamp(0)
+	until := simtime.Stamp(-1)
 	for _, f := range frames {
 		require.Greater(t, f.Until, until)
 		until = f.Until
@@ -748,14 +840,13 @@ func FuzzDatagrams(f *testing.F) {
 				}
 				i++
 				for range times {
-					got, err := p.add(packet)
-					require.NoError(t, err)
+					got := p.add(packet)
 					require.True(t, got == nil || sent[string(got)], "%q", got)
 				}
 			}
 		}
 		require.LessOrEqual(t, p.lost, int64(len(sent))*4)
-		if m, err := p.add(fates); m != nil && !errors.Is(err, ErrDamaged) {
+		if m := p.add(fates); m != nil {
 			require.Len(t, fates, header+len(m))
 		}
 	})
@@ -766,9 +857,11 @@ func TestBomb(t *testing.T) {
 	file := framed(truthAt(0), truthAt(1), truthAt(2))
 	endless := &fault.Bounded{Reader: bytes.NewReader(file), Left: int64(len(file)) - 3, Err: errBomb}
 	source := newSource(&trace{path: "a.osi.gz", reader: bufio.NewReader(endless)}, world.Options{})
+	for range 2 {
+		_, err := source.Next(context.Background(), still())
+		require.NoError(t, err)
+	}
 	_, err := source.Next(context.Background(), still())
-	require.NoError(t, err)
-	_, err = source.Next(context.Background(), still())
 	assert.ErrorIs(t, err, ErrDamaged)
 	assert.ErrorContains(t, err, "it unpacks to more than 1073741824 bytes")
 }

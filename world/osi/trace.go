@@ -134,7 +134,8 @@ func (t *trace) place() string {
 	return fmt.Sprintf("%s: message %d at byte %d", t.path, t.count, t.begun)
 }
 
-func (t *trace) gaps() int64  { return 0 }
-func (t *trace) Close() error { return t.file.Close() }
+func (t *trace) drop(error) bool { return false }
+func (t *trace) gaps() int64     { return 0 }
+func (t *trace) Close() error    { return t.file.Close() }
 
 var errBomb = fmt.Errorf("it unpacks to more than %d bytes", mostUnpacked)

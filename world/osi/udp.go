@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/fault"
 )
 
@@ -34,6 +35,9 @@ type receiver struct {
 	count int64
 	warn  func(string, ...any)
 	told  bool // of gaps
+	// dropped are messages that came whole, and drops keeps account of the lines about them.
+	dropped int64
+	drops   flow.Journal
 }
 
 // listen opens a port. Without a host it is one of this machine alone.
@@ -73,16 +77,25 @@ func (r *receiver) next(ctx context.Context) ([]byte, error) {
 		if err != nil {
 			return nil, fault.Net(err)
 		}
-		message, err := r.add(r.packet[:n])
+		message := r.add(r.packet[:n])
 		if r.lost > 0 && !r.told {
 			r.told = true
 			r.warn("OSI messages are lost: the sender is faster than the run, or the socket's buffer is small: raise net.core.rmem_max")
 		}
-		if message != nil || err != nil {
+		if message != nil {
 			r.count++
-			return message, err
+			return message, nil
 		}
 	}
+}
+
+// drop counts a message that came whole and is of no use. Anybody who reaches the port may send one.
+func (r *receiver) drop(cause error) bool {
+	r.dropped++
+	if more, ok := r.drops.Tell(time.Now()); ok {
+		r.warn("an OSI message is dropped", "cause", cause, "more", more)
+	}
+	return true
 }
 
 // parts is a message that is being put together.
@@ -96,14 +109,14 @@ type parts struct {
 
 // add returns the message that a datagram completes. It drops a message of which one is
 // missing. What is not esmini's is left out.
-func (p *parts) add(packet []byte) ([]byte, error) {
+func (p *parts) add(packet []byte) []byte {
 	if len(packet) < header || len(packet) > header+mostData || int(binary.LittleEndian.Uint32(packet[4:])) != len(packet)-header {
-		return nil, nil
+		return nil
 	}
 	counter := int64(int32(binary.LittleEndian.Uint32(packet)))
 	number := max(counter, -counter)
 	if number == 0 {
-		return nil, nil
+		return nil
 	}
 	if number == 1 {
 		if p.open {
@@ -123,19 +136,21 @@ func (p *parts) add(packet []byte) ([]byte, error) {
 	p.last = number
 	if !p.open {
 		p.adrift = counter > 0
-		return nil, nil
+		return nil
 	}
-	if len(p.buffer)+len(packet)-header > mostMessage {
-		return nil, fmt.Errorf("%w: it has more than %d bytes", ErrDamaged, mostMessage)
+	if len(p.buffer)+len(packet)-header > mostMessage { // it has no end
+		p.buffer, p.open, p.adrift = nil, false, counter > 0
+		p.lost++
+		return nil
 	}
 	p.buffer = append(p.buffer, packet[header:]...)
 	if counter > 0 {
-		return nil, nil
+		return nil
 	}
 	p.open = false
-	return p.buffer, nil
+	return p.buffer
 }
 
 func (r *receiver) place() string { return fmt.Sprintf("udp:%s: message %d", r.address, r.count) }
-func (r *receiver) gaps() int64   { return r.lost }
+func (r *receiver) gaps() int64   { return r.lost + r.dropped }
 func (r *receiver) Close() error  { return r.conn.Close() }

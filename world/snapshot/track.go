@@ -1,13 +1,12 @@
 // Package snapshot makes the frames of worlds that are told as snapshots: who is there, and where, at rising
 // instants. Traces, logs and most traffic simulators are told so.
 //
-// A frame ends at a snapshot, so that whatever a sensor sees between two snapshots is on its way from one to the
-// other:
+// Each snapshot ends a frame. The first one's is the first instant of the run. Whatever a sensor sees
+// between two snapshots is on its way from one to the other:
 //
-//   - An actor of the first snapshot is spawned by the first frame, where the first snapshot has it.
-//   - An actor that comes later is there for the whole step at whose end it is told of. If its velocity is known it
-//     comes in with it, in a straight line. Otherwise it stands.
-//   - An actor that the snapshot at the end of a step doesn't have is gone for the whole step.
+//   - An actor comes at the instant of the first snapshot that has it. Nothing sees it before.
+//   - It leaves at the instant of the next one that doesn't have it. Up to there it goes on at its velocity.
+//   - The ego is where the snapshots have it. Where the one before doesn't have it, it jumps there.
 package snapshot
 
 import (
@@ -50,16 +49,22 @@ type Track struct {
 	start       simtime.Stamp // of the simulation, at the first snapshot
 	first, last simtime.Stamp // of the world's clock
 	count       int64         // of snapshots
+	tries       int64         // of Add
 	actors      map[string]*actor
 	frame       world.Frame
 	ego         world.State
-	led         bool // the last frame moved the ego
+	led         bool     // the last frame moved the ego
+	offered     bool     // the last frame may be refused, up to the next
+	before      struct { // the last frame
+		last simtime.Stamp
+		led  bool
+	}
 }
 
 // actor is somebody whom the last snapshot has.
 type actor struct {
 	world.Spawn       // as first told
-	seen        int64 // the last snapshot that has it, counted from 1
+	seen        int64 // the last try that has it
 }
 
 // NewTrack returns a track whose first snapshot is at a time of the simulation.
@@ -75,83 +80,115 @@ func (t *Track) Name(name []byte) string {
 	return string(name)
 }
 
-// Add returns the frame that ends at a snapshot. It may be read until the next call. It is nil where
-// there is no step. That is for the first snapshot, and for one of an instant that is told already,
-// which does not count. Where an actor is at fault the error is a *world.ActorError with the index in the
-// snapshot. Others wrap world.ErrTime or world.ErrFull. After an error the track is of no use.
+// Add returns the frame that ends at a snapshot. It may be read until the next call. It is nil for a
+// snapshot of an instant that is told already, which does not count. Where an actor is at fault the error is a
+// *world.ActorError with the index in the snapshot. Others wrap world.ErrTime or world.ErrFull.
+// A snapshot with an error does not count.
 func (t *Track) Add(s Snapshot) (*world.Frame, error) {
+	t.accept()
+	until, err := t.until(s.At)
 	switch {
 	case len(s.Actors) > Most:
 		return nil, fmt.Errorf("%w: %d at once, the limit is %d", world.ErrFull, len(s.Actors), Most)
-	case s.At > math.MaxInt64/2 || s.At < -math.MaxInt64/2:
-		return nil, fmt.Errorf("%w: %s s is too far from 0", world.ErrTime, Seconds(s.At))
-	case t.count == 0:
-		t.first, t.last = s.At, s.At
-	case s.At < t.last:
-		return nil, fmt.Errorf("%w: it goes back from %s to %s s", world.ErrTime, Seconds(t.last), Seconds(s.At))
-	case s.At == t.last:
+	case err != nil:
+		return nil, err
+	case t.count > 0 && s.At == t.last:
 		return nil, nil
 	}
-	until := t.start + (s.At - t.first)
-	if until < t.start {
-		return nil, fmt.Errorf("%w: %s s is too far from the beginning", world.ErrTime, Seconds(s.At))
-	}
-	t.count++
-	t.frame = world.Frame{Until: until, Complete: true, Signals: s.Signals, Spawn: t.frame.Spawn[:0], Actors: t.frame.Actors[:0]}
+	t.tries++
+	t.frame = world.Frame{Until: until, AtEnd: true, Complete: true, Signals: s.Signals, Spawn: t.frame.Spawn[:0], Actors: t.frame.Actors[:0]}
 	for i := range s.Actors {
-		if err := t.put(&s.Actors[i], s.At-t.last); err != nil {
+		if err := t.put(&s.Actors[i]); err != nil {
+			t.forget()
 			return nil, &world.ActorError{List: "actors", Index: i, Actor: world.Ref{Name: s.Actors[i].Name}, Err: err}
 		}
 	}
-	if len(t.actors) > len(s.Actors) {
-		for name, a := range t.actors {
-			if a.seen != t.count {
-				delete(t.actors, name)
-			}
-		}
+	if t.count == 0 {
+		t.first = s.At
 	}
-	t.last = s.At
-	if t.count == 1 {
-		return nil, nil
-	}
+	t.before.last, t.before.led = t.last, t.led
+	t.offered, t.last, t.count = true, s.At, t.count+1
 	if s.Ego != nil {
 		t.ego = *s.Ego
-		t.ego.Jump = !t.led
+		t.ego.Jump = t.ego.Jump || !t.led
 		t.frame.Ego = &t.ego
 	}
 	t.led = s.Ego != nil
 	return &t.frame, nil
 }
 
-// put adds an actor to the frame, whose step takes so long.
-func (t *Track) put(s *world.Spawn, step simtime.Stamp) error {
+// until returns the time of the simulation at an instant of the world's clock.
+func (t *Track) until(at simtime.Stamp) (simtime.Stamp, error) {
+	switch {
+	case at > math.MaxInt64/2 || at < -math.MaxInt64/2:
+		return 0, fmt.Errorf("%w: %s s is too far from 0", world.ErrTime, Seconds(at))
+	case t.count == 0:
+		return t.start, nil
+	case at < t.last:
+		return 0, fmt.Errorf("%w: it goes back from %s to %s s", world.ErrTime, Seconds(t.last), Seconds(at))
+	}
+	until := t.start + (at - t.first)
+	if until < t.start {
+		return 0, fmt.Errorf("%w: %s s is too far from the beginning", world.ErrTime, Seconds(at))
+	}
+	return until, nil
+}
+
+// put adds an actor to the frame.
+func (t *Track) put(s *world.Spawn) error {
 	a := t.actors[s.Name]
 	switch {
 	case a == nil:
 		a = &actor{Spawn: *s}
 		a.Name = strings.Clone(s.Name)
 		t.actors[a.Name] = a
-		if t.count > 1 {
-			if s.State.VelocityKnown {
-				back := s.State.Velocity.Mul(float64(step) * 1e-9)
-				a.State.Pose.Position = s.State.Pose.Position.Sub(back)
-			}
-			t.frame.Spawn = append(t.frame.Spawn, a.Spawn)
-		}
-	case a.seen == t.count:
+		t.frame.Spawn = append(t.frame.Spawn, a.Spawn)
+	case a.seen == t.tries:
 		return world.ErrDuplicate
 	case a.Reference != s.Reference:
 		return fmt.Errorf("%w: reference %v was %v before", world.ErrValue, s.Reference, a.Reference)
-	case a.OnGround != s.OnGround:
+	case a.OnGround != s.OnGround && !s.State.HeightKnown:
 		return fmt.Errorf("%w: %w", world.ErrValue, ErrHeight)
-	case t.count == 2:
-		t.frame.Spawn = append(t.frame.Spawn, a.Spawn)
-	}
-	a.seen = t.count
-	if t.count > 1 {
+	default:
+		a.OnGround = s.OnGround
 		t.frame.Actors = append(t.frame.Actors, world.Actor{Ref: world.Ref{Name: a.Name}, State: s.State})
 	}
+	a.seen = t.tries
 	return nil
+}
+
+// accept takes the last frame for applied: those whom it didn't have are gone.
+func (t *Track) accept() {
+	if t.offered && len(t.actors) > len(t.frame.Spawn)+len(t.frame.Actors) {
+		for name, a := range t.actors {
+			if a.seen != t.tries {
+				delete(t.actors, name)
+			}
+		}
+	}
+	t.offered = false
+}
+
+// forget lets go of those who came with the snapshot at hand.
+func (t *Track) forget() {
+	for i := range t.frame.Spawn {
+		delete(t.actors, t.frame.Spawn[i].Name)
+	}
+}
+
+// Refuse takes back the last frame, of which nothing was applied. The next one continues from the one
+// before.
+func (t *Track) Refuse() {
+	if t.offered {
+		t.last, t.led, t.count, t.offered = t.before.last, t.before.led, t.count-1, false
+		t.forget()
+	}
+}
+
+// Continue takes an instant of the world's clock for the one of the last snapshot: that clock was set.
+func (t *Track) Continue(at simtime.Stamp) {
+	t.accept()
+	t.first, t.last = t.first+(at-t.last), at
 }
 
 // End returns io.EOF, the end of a world that ends. For one of fewer than two instants it is

@@ -48,25 +48,30 @@ func TestTrack(t *testing.T) {
 	}
 	ego := &world.State{Pose: spatial.Identity()}
 
-	assert.Nil(t, add(-5e9, ego, at("a", 1), at("brief", 2)), "there is no step yet")
-	assert.Nil(t, add(-5e9, ego, at("other", 1)), "this instant is told")
-
-	f := add(-4e9, ego, at("a", 3), with(2, at("b", 10)), at("c", 20))
-	assert.Equal(t, simtime.Stamp(1e9+100), f.Until)
+	f := add(-5e9, ego, at("a", 1), at("brief", 2))
+	assert.Equal(t, simtime.Stamp(100), f.Until, "it is the first instant alone")
 	assert.True(t, f.Complete)
 	names, x := spawned(f)
-	assert.Equal(t, []string{"a", "b", "c"}, names, "who is gone at the step's end does not come")
-	assert.Equal(t, []float64{1, 8, 20}, x, "where it was; where it comes from with its speed; where it stands")
-	names, x = moved(f)
-	assert.Equal(t, []string{"a", "b", "c"}, names)
-	assert.Equal(t, []float64{3, 10, 20}, x)
+	assert.Equal(t, []string{"a", "brief"}, names, "who is there at the first instant alone is there at that")
+	assert.Equal(t, []float64{1, 2}, x)
 	assert.True(t, f.Ego.Jump)
+	assert.Nil(t, add(-5e9, ego, at("other", 1)), "this instant is told")
+
+	f = add(-4e9, ego, at("a", 3), with(2, at("b", 10)), at("c", 20))
+	assert.Equal(t, simtime.Stamp(1e9+100), f.Until)
+	names, x = spawned(f)
+	assert.Equal(t, []string{"b", "c"}, names)
+	assert.Equal(t, []float64{10, 20}, x, "where they are when they come")
+	assert.True(t, f.AtEnd)
+	names, x = moved(f)
+	assert.Equal(t, []string{"a"}, names)
+	assert.Equal(t, []float64{3}, x)
+	assert.False(t, f.Ego.Jump)
 
 	f = add(-2e9, ego, at("c", 21), at("a", 4))
 	assert.Empty(t, f.Spawn)
 	names, _ = moved(f)
 	assert.Equal(t, []string{"c", "a"}, names)
-	assert.False(t, f.Ego.Jump)
 
 	f = add(0, nil, at("b", 30))
 	names, x = spawned(f)
@@ -75,6 +80,41 @@ func TestTrack(t *testing.T) {
 	assert.Nil(t, f.Ego)
 	assert.True(t, add(1, ego).Ego.Jump)
 	assert.ErrorIs(t, track.End(), io.EOF)
+}
+
+// TestTrackRefused: what is refused was never told, be it by the track or by the run.
+func TestTrackRefused(t *testing.T) {
+	track := snapshot.NewTrack(0)
+	add := func(stamp simtime.Stamp, names ...string) (*world.Frame, error) {
+		s := snapshot.Snapshot{At: stamp, Ego: &world.State{}}
+		for _, name := range names {
+			s.Actors = append(s.Actors, at(name, 0))
+		}
+		return track.Add(s)
+	}
+	_, err := add(5, "a", "b")
+	require.NoError(t, err)
+	_, err = add(9, "b", "c", "c")
+	require.ErrorIs(t, err, world.ErrDuplicate)
+	_, err = add(4, "b", "c")
+	require.ErrorIs(t, err, world.ErrTime)
+	f, err := add(1000, "b", "d")
+	require.NoError(t, err)
+	assert.False(t, f.Ego.Jump)
+	track.Refuse()
+	track.Refuse()
+	f, err = add(7, "a", "d")
+	require.NoError(t, err)
+	assert.Equal(t, simtime.Stamp(2), f.Until)
+	require.Len(t, f.Spawn, 1)
+	assert.Equal(t, "d", f.Spawn[0].Name)
+	require.Len(t, f.Actors, 1)
+	assert.Equal(t, "a", f.Actors[0].Name)
+
+	track.Continue(1) // its clock was set back
+	f, err = add(4, "a")
+	require.NoError(t, err)
+	assert.Equal(t, simtime.Stamp(5), f.Until)
 }
 
 func TestTrackFaults(t *testing.T) {

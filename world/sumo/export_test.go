@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/raybridge/raybridge/world"
+	"github.com/raybridge/raybridge/world/snapshot"
 )
 
 // Process returns the process of a source's own SUMO, 0 for none.
@@ -17,7 +18,7 @@ func Process(s world.Source) int {
 
 // Decode reads the answer to a step and returns how many objects it has.
 func Decode(message []byte) (int, error) {
-	s := snapshot{lights: []light{{id: "J7", link: 2}}}
+	s := situation{lights: []light{{id: "J7", link: 2}}}
 	err := s.read(message)
 	return len(s.objects), err
 }
@@ -25,7 +26,7 @@ func Decode(message []byte) (int, error) {
 // Frames returns a function that makes a frame of each answer to a step. It returns how many
 // actors move.
 func Frames() func(t testing.TB, message []byte) int {
-	s := &source{talk: conversation{failed: net.ErrClosed}, step: 0.1, actors: map[bool]map[string]*actor{false: {}, true: {}}, colors: map[string]world.Color{}}
+	s := &source{talk: conversation{failed: net.ErrClosed}, step: 0.1, track: snapshot.NewTrack(0), actors: map[bool]map[string]*actor{false: {}, true: {}}, colors: map[string]world.Color{}}
 	return func(t testing.TB, message []byte) int {
 		if err := s.now.read(message); err != nil {
 			t.Fatal(err)
@@ -36,7 +37,9 @@ func Frames() func(t testing.TB, message []byte) int {
 		if err := s.meet(t.Context()); err != nil && !first {
 			t.Fatal(err)
 		}
-		s.tell(0)
-		return len(s.frame.Actors)
+		if err := s.tell(0); err != nil {
+			t.Fatal(err)
+		}
+		return len(s.frame.Spawn) + len(s.frame.Actors)
 	}
 }

@@ -2,8 +2,8 @@ package sumo
 
 import "github.com/raybridge/raybridge/world"
 
-// snapshot is what SUMO says after a step. It is reused: the ids are the message's.
-type snapshot struct {
+// situation is what SUMO says after a step. It is reused: the ids are the message's.
+type situation struct {
 	time     float64 // seconds
 	expected int     // vehicles and persons that are there or to come
 	objects  []object
@@ -27,7 +27,7 @@ var signals = map[byte]world.SignalState{
 }
 
 // show takes in the states of the links of one of SUMO's lights.
-func (s *snapshot) show(id, links []byte) {
+func (s *situation) show(id, links []byte) {
 	for i := range s.lights {
 		if l := &s.lights[i]; l.id == string(id) && l.link < len(links) {
 			if is, known := signals[links[l.link]]; known {
@@ -55,7 +55,7 @@ var (
 )
 
 // read reads the answer to a step.
-func (s *snapshot) read(message []byte) error {
+func (s *situation) read(message []byte) error {
 	r := &reader{message: message}
 	if err := r.status(cmdStep); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (s *snapshot) read(message []byte) error {
 }
 
 // result reads what one subscription brings.
-func (s *snapshot) result(r *reader) {
+func (s *situation) result(r *reader) {
 	id, end := r.enter()
 	object := r.text()
 	switch id {
@@ -100,7 +100,7 @@ func (s *snapshot) result(r *reader) {
 }
 
 // object reads one of a context. It is left out where it has no place on the road.
-func (s *snapshot) object(r *reader, person bool, variables int) {
+func (s *situation) object(r *reader, person bool, variables int) {
 	o := object{id: r.text(), person: person}
 	there, rides := false, false
 	for range variables {

@@ -12,6 +12,7 @@ import (
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/raybridge/raybridge/world"
+	"github.com/raybridge/raybridge/world/snapshot"
 )
 
 // source is the traffic of one SUMO. It is one goroutine's.
@@ -21,19 +22,23 @@ type source struct {
 	ego    string // its id in SUMO, "" for none
 	theirs bool   // SUMO moves it
 	offset mgl64.Vec3
-	step   float64 // seconds
-	start  simtime.Stamp
-	begin  float64         // SUMO's time at start
-	lights func() []string // the scene's; nil once it was called
-	warn   func(string, ...any)
+	// heights: the net has some. In a net without any all of z is 0.
+	heights bool
+	step    float64         // seconds
+	begin   float64         // SUMO's time at start
+	lights  func() []string // the scene's; nil once it was called
+	warn    func(string, ...any)
 
-	now      snapshot
+	now      situation
 	steps    int64                      // since begin
 	gaps     int64                      // steps that others took in between
 	actors   map[bool]map[string]*actor // persons at true; ids are unique among either
 	fresh    []*actor                   // of the step
 	colors   map[string]world.Color     // of types that were asked for
-	frame    world.Frame
+	track    *snapshot.Track
+	all      []world.Spawn // of the frame
+	signals  []world.Signal
+	frame    *world.Frame // nil before the first
 	egoState world.State
 	egoSize  mgl64.Vec3 // known when length is above 0: SUMO has our ego
 	failed   error
@@ -41,21 +46,18 @@ type source struct {
 
 // actor is a vehicle or a person of the last step.
 type actor struct {
-	id      string
-	person  bool
-	model   string
-	kind    string // SUMO's type
-	size    mgl64.Vec3
-	color   world.Color
-	top     float64 // m/s
-	state   world.State
-	met     bool // state is known
-	spawned bool
-	seen    int64 // the step
+	id, name string // SUMO's and ours
+	person   bool
+	model    string
+	kind     string // SUMO's type
+	size     mgl64.Vec3
+	color    world.Color
+	top      float64 // m/s
+	seen     int64   // the step
 }
 
-// Next moves our ego in SUMO, steps it and returns the traffic of then. A SUMO that we started
-// ends the world when all its traffic has left.
+// Next moves our ego in SUMO, steps it and returns the traffic of then. The first frame is the traffic that SUMO
+// has at the beginning. A SUMO that we started ends the world when all its traffic has left.
 func (s *source) Next(ctx context.Context, ego world.State) (*world.Frame, error) {
 	if s.failed == nil {
 		s.failed = s.explain(s.next(ctx, ego))
@@ -63,24 +65,27 @@ func (s *source) Next(ctx context.Context, ego world.State) (*world.Frame, error
 	if s.failed != nil {
 		return nil, s.failed
 	}
-	return &s.frame, nil
+	return s.frame, nil
 }
 
 func (s *source) next(ctx context.Context, ego world.State) error {
-	if s.child != nil && s.steps > 0 && s.left() <= 0 {
-		return io.EOF
-	}
-	if s.ego != "" && !s.theirs {
-		if err := s.place(ctx, ego); err != nil {
-			return fmt.Errorf("move the ego: %w", err)
-		}
-	}
 	if s.lights != nil {
 		names := s.lights()
 		if s.lights = nil; len(names) > 0 {
 			if err := s.findLights(ctx, names); err != nil {
 				return fmt.Errorf("ask for traffic lights: %w", err)
 			}
+		}
+	}
+	if s.frame == nil {
+		return s.tell(ego.Pose.Position[2])
+	}
+	if s.child != nil && s.steps > 0 && s.left() <= 0 {
+		return io.EOF
+	}
+	if s.ego != "" && !s.theirs {
+		if err := s.place(ctx, ego); err != nil {
+			return fmt.Errorf("move the ego: %w", err)
 		}
 	}
 	s.talk.say()
@@ -100,7 +105,9 @@ func (s *source) next(ctx context.Context, ego world.State) error {
 	if err := s.meet(ctx); err != nil {
 		return fmt.Errorf("step %d: %w", s.steps, err)
 	}
-	s.tell(ego.Pose.Position[2])
+	if err := s.tell(ego.Pose.Position[2]); err != nil {
+		return fmt.Errorf("step %d: %w", s.steps, err)
+	}
 	return nil
 }
 
@@ -126,9 +133,15 @@ func (s *source) meet(ctx context.Context) error {
 	s.fresh = s.fresh[:0]
 	for i := range s.now.objects {
 		o := &s.now.objects[i]
+		if o.actor != nil { // of a message before
+			continue
+		}
 		a := s.actors[o.person][string(o.id)]
 		if a == nil {
-			a = &actor{id: string(o.id), person: o.person}
+			a = &actor{id: string(o.id), name: string(o.id), person: o.person}
+			if o.person { // who may have the id of a vehicle
+				a.name = "person/" + a.id
+			}
 			s.fresh = append(s.fresh, a)
 			s.actors[o.person][a.id] = a
 		}
@@ -261,60 +274,38 @@ func model(class string) string {
 	return "vehicle.sedan"
 }
 
-// ref is the actor's name: SUMO's id. A person may have the id of a vehicle.
-func (a *actor) ref() world.Ref {
-	if a.person {
-		return world.Ref{Name: "person/" + a.id}
-	}
-	return world.Ref{Name: a.id}
-}
-
-// tell makes the frame of the step. Those that are new come to their place at the speed that
-// they have there. A net without heights leaves the ego at its own.
-func (s *source) tell(egoHeight float64) {
-	f := &s.frame
-	*f = world.Frame{Until: s.start + simtime.Stamp(s.steps)*simtime.Stamp(math.Round(s.step*1e9)), Complete: true, Spawn: f.Spawn[:0], Actors: f.Actors[:0], Signals: f.Signals[:0]}
+// tell makes the frame of the step. A net without heights leaves the ego at its own.
+func (s *source) tell(egoHeight float64) (err error) {
+	s.all, s.signals = s.all[:0], s.signals[:0]
 	for i := range s.now.lights {
 		if l := &s.now.lights[i]; l.seen {
-			f.Signals = append(f.Signals, world.Signal{Ref: world.Ref{Name: l.name}, State: l.is})
+			s.signals = append(s.signals, world.Signal{Ref: world.Ref{Name: l.name}, State: l.is})
 		}
+	}
+	told := snapshot.Snapshot{At: simtime.Stamp(s.steps) * simtime.Stamp(math.Round(s.step*1e9)), Signals: s.signals}
+	for i := range s.now.objects {
+		s.heights = s.heights || s.now.objects[i].position[2] != 0
 	}
 	for i := range s.now.objects {
 		o := &s.now.objects[i]
-		a := o.actor
-		before, state := a.state, s.state(o)
-		isNew := !a.met
-		a.state, a.met = state, true
-		if isNew {
-			before = state
-			before.Pose.Position = state.Pose.Position.Sub(state.Velocity.Mul(s.step))
-		}
-		reach := max(a.top, o.speed) * s.step
-		state.Jump = !isNew && state.Pose.Position.Sub(before.Pose.Position).Len() > reach
-		if !a.person && a.id == s.ego {
-			if s.theirs {
-				s.carry(a, state, isNew)
-				if o.position[2] == 0 {
-					s.egoState.Pose.Position[2] = egoHeight
-				}
-			}
+		a, state := o.actor, s.state(o)
+		if a.person || a.id != s.ego {
+			s.all = append(s.all, world.Spawn{Name: a.name, Model: a.model, Size: a.size,
+				Reference: world.FrontBumper, OnGround: !s.heights, Color: a.color, State: state})
 			continue
 		}
-		if !a.spawned {
-			f.Spawn = append(f.Spawn, world.Spawn{Name: a.ref().Name, Model: a.model, Size: a.size,
-				Reference: world.FrontBumper, OnGround: o.position[2] == 0, Color: a.color, State: before})
-			a.spawned = true
+		if s.theirs {
+			s.egoState = state
+			s.egoState.Pose.Position = state.Pose.Apply(axleToBumper(a.size).Mul(-1))
+			if !s.heights {
+				s.egoState.Pose.Position[2] = egoHeight
+			}
+			told.Ego = &s.egoState
 		}
-		f.Actors = append(f.Actors, world.Actor{Ref: a.ref(), State: state})
 	}
-}
-
-// carry gives the frame the vehicle that carries the sensors, by its rear axle.
-func (s *source) carry(a *actor, state world.State, isNew bool) {
-	s.egoState = state
-	s.egoState.Pose.Position = state.Pose.Apply(axleToBumper(a.size).Mul(-1))
-	s.egoState.Jump = state.Jump || isNew
-	s.frame.Ego = &s.egoState
+	told.Actors = s.all
+	s.frame, err = s.track.Add(told)
+	return err
 }
 
 // axleToBumper is where the front bumper is, as seen from the rear axle.
@@ -330,6 +321,7 @@ func (s *source) state(o *object) world.State {
 		Pose:          spatial.Pose{Position: mgl64.Vec3(o.position).Sub(s.offset), Orientation: heading},
 		Velocity:      heading.Rotate(mgl64.Vec3{o.speed}),
 		VelocityKnown: true,
+		HeightKnown:   s.heights,
 		Lights:        o.lights(),
 	}
 }

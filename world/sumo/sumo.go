@@ -23,6 +23,7 @@ import (
 
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/world"
+	"github.com/raybridge/raybridge/world/snapshot"
 )
 
 // What SUMO may do wrong. An error ends the source, which is to be closed then.
@@ -116,7 +117,7 @@ func open(ctx context.Context, address string, o world.Options) (world.Source, e
 		o.Warn = func(string, ...any) {}
 	}
 	s := &source{
-		ego: at.ego, theirs: o.EgoTheirs, start: o.Start, lights: o.Lights, warn: o.Warn,
+		ego: at.ego, theirs: o.EgoTheirs, track: snapshot.NewTrack(o.Start), lights: o.Lights, warn: o.Warn,
 		actors: map[bool]map[string]*actor{false: {}, true: {}}, colors: map[string]world.Color{},
 	}
 	if at.config != "" {
@@ -267,15 +268,11 @@ func (s *source) subscribe(ctx context.Context, junction string) error {
 		{cmdContext, around(cmdGetPerson, personVariables)},
 		{cmdContext, around(cmdGetVehicle, vehicleVariables)},
 	} {
-		s.now.objects = s.now.objects[:0]
 		if err := s.watch(ctx, subscription.command, subscription.payload); err != nil {
 			return err
 		}
 		if err := s.meet(ctx); err != nil {
 			return err
-		}
-		for _, o := range s.now.objects {
-			o.actor.state, o.actor.met = s.state(&o), true
 		}
 	}
 	s.begin = s.now.time

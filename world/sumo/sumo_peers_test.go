@@ -72,7 +72,7 @@ func TestPeerSUMODrivesTheSameCarsTwice(t *testing.T) {
 	first, last := play(t, openSUMO(t, address, o), 500)
 	second, _ := play(t, openSUMO(t, address, o), 500)
 	require.Equal(t, first, second)
-	assert.Equal(t, simtime.Stamp(5e9+500*10e6), last.Until)
+	assert.Equal(t, simtime.Stamp(5e9+499*10e6), last.Until)
 	assert.True(t, last.Complete)
 	assert.Greater(t, len(last.Actors), 20)
 	for _, a := range last.Actors {

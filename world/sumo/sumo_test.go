@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -61,6 +62,14 @@ func connect(t *testing.T, w *town, options string, o world.Options) world.Sourc
 	return s
 }
 
+// begun is connect, with the traffic that is there at the beginning taken.
+func begun(t *testing.T, w *town, options string, o world.Options) world.Source {
+	t.Helper()
+	s := connect(t, w, options, o)
+	assert.Equal(t, o.Start, next(t, s).Until)
+	return s
+}
+
 func next(t *testing.T, s world.Source) *world.Frame {
 	t.Helper()
 	f, err := s.Next(t.Context(), at(0, 0, 0))
@@ -90,11 +99,12 @@ func TestFramesAreSUMOsTraffic(t *testing.T) {
 	s := connect(t, w, "?offset=100,40&ego=off", world.Options{Start: 1e9})
 
 	f := next(t, s)
-	assert.Equal(t, simtime.Stamp(11e8), f.Until)
+	assert.Equal(t, simtime.Stamp(1e9), f.Until, "what is there at the beginning")
 	assert.True(t, f.Complete)
 	assert.Nil(t, f.Ego)
 	require.Len(t, f.Spawn, 2)
-	bus, walker := f.Spawn[0], f.Spawn[1]
+	assert.Empty(t, f.Actors)
+	walker, bus := f.Spawn[0], f.Spawn[1]
 	assert.Equal(t, "7", bus.Name)
 	assert.Equal(t, "vehicle.bus", bus.Model)
 	assert.Equal(t, world.FrontBumper, bus.Reference)
@@ -107,8 +117,11 @@ func TestFramesAreSUMOsTraffic(t *testing.T) {
 	assert.InDelta(t, 0, bus.State.Velocity.Sub(mgl64.Vec3{10 * math.Cos(math.Pi/6), 0, 5}).Len(), 1e-9)
 	assert.Equal(t, "person/7", walker.Name)
 	assert.Equal(t, "walker.pedestrian.0001", walker.Model)
-	assert.True(t, walker.OnGround)
+	assert.False(t, walker.OnGround, "the net has heights")
 	assert.InDelta(t, 0, walker.State.Velocity.Sub(mgl64.Vec3{0, 1, 0}).Len(), 1e-9, "0 degrees is +y")
+
+	f = next(t, s)
+	assert.Equal(t, simtime.Stamp(11e8), f.Until)
 	require.Len(t, f.Actors, 2)
 	assert.Equal(t, world.Ref{Name: "7"}, f.Actors[0].Ref)
 	assert.Equal(t, mgl64.Vec3{11, 0, 3}, f.Actors[0].Pose.Position)
@@ -119,16 +132,45 @@ func TestFramesAreSUMOsTraffic(t *testing.T) {
 	require.Len(t, f.Spawn, 1)
 	assert.Equal(t, "late", f.Spawn[0].Name)
 	assert.Equal(t, "vehicle.tram", f.Spawn[0].Model)
-	assert.InDelta(t, 0, f.Spawn[0].State.Pose.Position.Sub(mgl64.Vec3{0, 20.5, 0}).Len(), 1e-9, "it comes at its speed")
-	require.Len(t, f.Actors, 2)
-	assert.Equal(t, mgl64.Vec3{0, 20, 0}, f.Actors[1].Pose.Position)
-	assert.False(t, f.Actors[1].Jump)
+	assert.Equal(t, mgl64.Vec3{0, 20, 0}, f.Spawn[0].State.Pose.Position)
+	assert.True(t, f.AtEnd, "it was not there before")
+	require.Len(t, f.Actors, 1)
 
 	f = next(t, s)
 	assert.Empty(t, f.Spawn)
 	require.Len(t, f.Actors, 1)
-	assert.True(t, f.Actors[0].Jump, "30 m in 0.1 s at 10 m/s at most")
+	assert.Equal(t, mgl64.Vec3{30, 20, 0}, f.Actors[0].Pose.Position)
 	assert.Zero(t, s.Gaps())
+}
+
+// TestHeightsOfANet: who came where the net has z 0 climbs with the road, and comes down to 0 again. In
+// a net without any height all stand on the ground.
+func TestHeightsOfANet(t *testing.T) {
+	heights := []float64{0, 0, 1.5, 0}
+	w := newTown(func(step int) []car {
+		return []car{{id: "a", class: "passenger", x: float64(step), z: heights[step], top: 50},
+			{id: "e", class: "passenger", x: 50, z: heights[step], top: 50}, {id: "b", class: "passenger", x: 90}}
+	})
+	s := connect(t, w, "?ego=e", world.Options{EgoTheirs: true})
+	high := world.State{Pose: spatial.Identity()}
+	high.Pose.Position[2] = 7
+	for step, z := range heights {
+		f, err := s.Next(t.Context(), high)
+		require.NoError(t, err)
+		if step == 0 {
+			assert.True(t, f.Spawn[0].OnGround)
+			continue
+		}
+		for i, want := range []float64{z, 0} {
+			assert.Equal(t, want, f.Actors[i].Pose.Position[2], "step %d", step)
+			assert.Equal(t, step >= 2, f.Actors[i].HeightKnown, "step %d", step)
+		}
+		want := z
+		if step < 2 {
+			want = 7 // the ego keeps its own
+		}
+		assert.Equal(t, want, f.Ego.Pose.Position[2], "step %d", step)
+	}
 }
 
 // One that leaves and comes again is spawned again.
@@ -141,17 +183,20 @@ func TestActorsComeAgain(t *testing.T) {
 	})
 	s := connect(t, w, "?ego=off", world.Options{})
 	assert.Len(t, next(t, s).Spawn, 1)
+	assert.Len(t, next(t, s).Actors, 1)
 	assert.Empty(t, next(t, s).Actors)
 	f := next(t, s)
 	assert.Len(t, f.Spawn, 1)
+	assert.Empty(t, f.Actors)
+	f = next(t, s)
+	assert.Empty(t, f.Spawn)
 	assert.Len(t, f.Actors, 1)
-	assert.Empty(t, next(t, s).Spawn)
 }
 
 func TestStepsOfOthersAreGaps(t *testing.T) {
 	w := standing(1)
 	w.now = func(step int) float64 { return 7 + 0.3*float64(step) }
-	s := connect(t, w, "", world.Options{})
+	s := begun(t, w, "", world.Options{})
 	assert.Equal(t, simtime.Stamp(3e8), next(t, s).Until)
 	assert.Equal(t, simtime.Stamp(6e8), next(t, s).Until)
 	assert.EqualValues(t, 4, s.Gaps())
@@ -160,7 +205,7 @@ func TestStepsOfOthersAreGaps(t *testing.T) {
 // What is sent, byte by byte as the protocol's pages have it.
 func TestCommandsAreTraCI(t *testing.T) {
 	w := standing(1)
-	s := connect(t, w, "?order=258&offset=1000,-50", world.Options{})
+	s := begun(t, w, "?order=258&offset=1000,-50", world.Options{})
 	state := at(20, 30, 90)
 	state.Velocity, state.VelocityKnown = mgl64.Vec3{0, 10, 0}, true
 	_, err := s.Next(t.Context(), state)
@@ -202,18 +247,17 @@ func TestOurEgoIsNotTraffic(t *testing.T) {
 	w.traffic = func(step int) []car {
 		return []car{{id: "ego", class: "passenger", x: float64(step)}, {id: "b", class: "passenger"}}
 	}
-	s := connect(t, w, "", world.Options{})
+	s := begun(t, w, "", world.Options{})
 	f := next(t, s)
 	require.Len(t, f.Actors, 1)
 	assert.Equal(t, "b", f.Actors[0].Name)
-	assert.Len(t, f.Spawn, 1)
 	assert.Nil(t, f.Ego)
 }
 
 // SUMO forgets a vehicle at its route's end. It gets another one.
 func TestOurEgoIsAddedAgain(t *testing.T) {
 	w := standing(1)
-	s := connect(t, w, "?ego=me", world.Options{})
+	s := begun(t, w, "?ego=me", world.Options{})
 	next(t, s)
 	next(t, s)
 	w.mu.Lock()
@@ -234,7 +278,7 @@ func TestTheirEgoCarriesTheSensors(t *testing.T) {
 		}
 		return []car{{id: "e", class: "passenger", x: float64(step), y: 10, z: float64(max(0, step-2)), angle: 90, speed: 10, top: 50}}
 	})
-	s := connect(t, w, "?ego=e", world.Options{EgoTheirs: true})
+	s := begun(t, w, "?ego=e", world.Options{EgoTheirs: true})
 	assert.Nil(t, next(t, s).Ego)
 	high := world.State{Pose: spatial.Identity()}
 	high.Pose.Position[2] = 3
@@ -263,10 +307,10 @@ func TestClassesHaveModels(t *testing.T) {
 
 func TestAFrameOfManyActors(t *testing.T) {
 	s := connect(t, standing(4096), "", world.Options{})
+	assert.Len(t, next(t, s).Spawn, 4096)
 	f := next(t, s)
-	assert.Len(t, f.Spawn, 4096)
 	assert.Len(t, f.Actors, 4096)
-	assert.Empty(t, next(t, s).Spawn)
+	assert.Empty(t, f.Spawn)
 }
 
 func TestFaultsOfSUMO(t *testing.T) {
@@ -356,7 +400,7 @@ func TestSilenceLastsUntilTheContextsEnd(t *testing.T) {
 		}
 		return answer, true
 	}
-	s := connect(t, w, "", world.Options{})
+	s := begun(t, w, "", world.Options{})
 	_, err := s.Next(ctx, at(0, 0, 0))
 	require.NoError(t, err)
 	_, err = s.Next(ctx, at(0, 0, 0))
@@ -443,8 +487,9 @@ func TestAProgramOfOurOwn(t *testing.T) {
 	require.NoError(t, err)
 	pid := sumo.Process(s)
 	f := next(t, s)
-	require.Len(t, f.Actors, 2)
-	assert.Equal(t, mgl64.Vec3{1 - 10.5, 20, 0}, f.Actors[1].Pose.Position, "the net's offset is off")
+	require.Len(t, f.Spawn, 2)
+	assert.Equal(t, mgl64.Vec3{1 - 10.5, 20, 0}, f.Spawn[1].State.Pose.Position, "the net's offset is off")
+	next(t, s)
 	next(t, s)
 	next(t, s)
 	_, err = s.Next(t.Context(), at(0, 0, 0))
@@ -459,6 +504,7 @@ func TestAProgramThatDiesInAStep(t *testing.T) {
 	s, err := sumo.Kind.Open(t.Context(), configuration(t, plainConfig, plainNet), world.Options{})
 	require.NoError(t, err)
 	pid := sumo.Process(s)
+	next(t, s)
 	next(t, s)
 	_, err = s.Next(t.Context(), at(0, 0, 0))
 	require.ErrorIs(t, err, sumo.ErrEnded)
@@ -534,7 +580,7 @@ func TestOffsetsOfNets(t *testing.T) {
 			o := world.Options{Warn: func(_ string, args ...any) { warned = append(warned, args[1].(error).Error()) }}
 			s, err := sumo.Kind.Open(t.Context(), configuration(t, c.config, c.net)+"?ego=off"+c.options, o)
 			require.NoError(t, err)
-			assert.Equal(t, c.want, next(t, s).Actors[1].Pose.Position)
+			assert.Equal(t, c.want, next(t, s).Spawn[1].State.Pose.Position)
 			require.NoError(t, s.Close())
 			assert.Equal(t, c.warning != "", len(warned) == 1)
 			assert.Contains(t, strings.Join(warned, ""), c.warning)
@@ -588,7 +634,7 @@ func TestSignalsAreLights(t *testing.T) {
 		1 | 8 | 16: world.LightRight | world.LightBrake | world.LightHead, 32 | 256 | 4096: 0, // fog, wipers, a flash
 	} {
 		w := newTown(func(int) []car { return []car{{id: "a", class: "passenger", x: 5, top: 50, signals: signals}} })
-		assert.Equal(t, want, next(t, connect(t, w, "?ego=off", world.Options{})).Actors[0].Lights, "signals %b", signals)
+		assert.Equal(t, want, next(t, connect(t, w, "?ego=off", world.Options{})).Spawn[0].State.Lights, "signals %b", signals)
 	}
 }
 
@@ -602,6 +648,7 @@ func TestTrafficLightsAreSignals(t *testing.T) {
 		Warn:   func(_ string, args ...any) { told = append(told, args) },
 	})
 	for step, want := range []map[string]world.SignalState{
+		{"J7": world.SignalRed, "J7:1": world.SignalGreen, "J7:2": world.SignalYellow},
 		{"J7": world.SignalGreen, "J7:1": world.SignalRed, "J7:2": world.SignalRed, "a:b": world.SignalRed},
 		{"J7": world.SignalYellow, "J7:1": world.SignalRed, "J7:2": world.SignalOff, "a:b": world.SignalRed},
 		{"J7": world.SignalGreen, "J7:1": world.SignalYellow, "J7:2": world.SignalYellow, "a:b": world.SignalRed},
@@ -611,9 +658,9 @@ func TestTrafficLightsAreSignals(t *testing.T) {
 		for _, signal := range f.Signals {
 			shown[signal.Name] = signal.State
 		}
-		assert.Equal(t, want, shown, "step %d", step+1)
+		assert.Equal(t, want, shown, "step %d", step)
 		assert.Len(t, f.Signals, len(want))
-		assert.Len(t, f.Actors, 1)
+		assert.Len(t, f.Actors, min(step, 1))
 	}
 	assert.Equal(t, [][]any{{"id", "J8"}}, told, "what the scene doesn't have is told once")
 	for _, c := range w.commands(0x89) {
@@ -641,9 +688,11 @@ func TestColorsOfVehicles(t *testing.T) {
 	w := newTown(func(step int) []car { return cars[:min(4+step, 5)] })
 	painted := world.Color{R: 1, G: 2, B: 3, Known: true}
 	want := map[string]world.Color{"own": {R: 30, G: 144, B: 255, Known: true}, "black": {Known: true}, "yellow": {}, "painted": painted, "late": painted}
-	f := next(t, connect(t, w, "?ego=off", world.Options{}))
-	require.Len(t, f.Spawn, len(want))
-	for _, spawn := range f.Spawn {
+	s := connect(t, w, "?ego=off", world.Options{})
+	spawned := slices.Clone(next(t, s).Spawn)
+	spawned = append(spawned, next(t, s).Spawn...)
+	require.Len(t, spawned, len(want))
+	for _, spawn := range spawned {
 		assert.Equal(t, want[spawn.Name], spawn.Color, spawn.Name)
 	}
 	assert.Len(t, w.commands(0xA5), 2)

@@ -68,6 +68,8 @@ type Harness struct {
 	Live bool
 	// Endless: a world of this kind can't be seen to end, nor to be dead.
 	Endless bool
+	// Lossy: what a world of this kind says that is of no use is dropped, and counted as a gap.
+	Lossy bool
 	// OwnClock: the source decides on the times of its world, which can't go back.
 	OwnClock bool
 	// Play plays a world, until the test ends, and returns the address to open. A world that does not
@@ -127,7 +129,7 @@ type reader struct {
 	world.Source
 	present map[string]bool
 	until   simtime.Stamp
-	next    int // the instant at the end of the next step
+	next    int // the instant at the end of the next step, the first one for the first
 }
 
 func (h Harness) open(t *testing.T, w World) *reader {
@@ -143,7 +145,7 @@ func (h Harness) open(t *testing.T, w World) *reader {
 			t.Errorf("close: %v", err)
 		}
 	})
-	return &reader{t: t, ctx: ctx, h: h, world: w, Source: source, present: map[string]bool{}, until: start, next: 1}
+	return &reader{t: t, ctx: ctx, h: h, world: w, Source: source, present: map[string]bool{}, until: start - 1}
 }
 
 // still is an ego that stands at the origin.
@@ -190,6 +192,9 @@ func (r *reader) check(f *world.Frame) error {
 		r.present[s.Name] = true
 	}
 	listed := map[string]bool{}
+	for _, s := range f.Spawn {
+		listed[s.Name] = f.AtEnd
+	}
 	for _, a := range f.Actors {
 		if !r.present[a.Name] || listed[a.Name] {
 			return fmt.Errorf("it moves %v, who is not there, or is listed before", a.Ref)
@@ -206,8 +211,8 @@ func (r *reader) check(f *world.Frame) error {
 		return fmt.Errorf("%d are there, want %d", len(r.present), len(told.Actors))
 	}
 	for _, want := range told.Actors {
-		if !hasActor(f.Actors, want) {
-			return fmt.Errorf("nobody moves to where actor %d is, %+v", want.ID, want)
+		if !hasActor(f, want) {
+			return fmt.Errorf("nobody comes or moves to where actor %d is, %+v", want.ID, want)
 		}
 	}
 	return nil
@@ -226,18 +231,14 @@ func usable(s world.State) error {
 	return nil
 }
 
-// hasActor reports whether a list has somebody where an actor is, whatever the name and the height.
-func hasActor(list []world.Actor, want Actor) bool {
-	for i := range list {
-		if at := list[i].Pose.Position; math.Hypot(at[0]-want.X, at[1]-want.Y) > 1e-6 {
-			continue
-		}
-		forward := list[i].Pose.Rotate(mgl64.Vec3{1, 0, 0})
-		if math.Hypot(forward[0]-math.Cos(want.Yaw), forward[1]-math.Sin(want.Yaw)) < 1e-6 {
-			return true
-		}
+// hasActor reports whether a frame has somebody where an actor is at its end, whatever the name and the height.
+func hasActor(f *world.Frame, want Actor) bool {
+	is := func(s *world.State) bool {
+		at, forward := s.Pose.Position, s.Pose.Rotate(mgl64.Vec3{1, 0, 0})
+		return math.Hypot(at[0]-want.X, at[1]-want.Y) < 1e-6 && math.Hypot(forward[0]-math.Cos(want.Yaw), forward[1]-math.Sin(want.Yaw)) < 1e-6
 	}
-	return false
+	return slices.ContainsFunc(f.Actors, func(a world.Actor) bool { return is(&a.State) }) ||
+		f.AtEnd && slices.ContainsFunc(f.Spawn, func(s world.Spawn) bool { return is(&s.State) })
 }
 
 // fails reads on and returns the error, which is not the end of a world that ends.
@@ -251,6 +252,22 @@ func (r *reader) fails() error {
 		r.t.Fatalf("frame %d: %v, want an error that says what is wrong", r.next, err)
 	}
 	return err
+}
+
+// drops waits until a source has dropped what it was told, and has no frame of it.
+func (r *reader) drops() {
+	r.t.Helper()
+	for r.Gaps() == 0 && r.ctx.Err() == nil {
+		ctx, cancel := context.WithTimeout(r.ctx, 50*time.Millisecond)
+		f, err := r.Next(ctx, still())
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) {
+			r.t.Fatalf("frame %d: %v, %v, want none", r.next, f, err)
+		}
+	}
+	if gaps := r.Gaps(); gaps != 1 {
+		r.t.Errorf("%d gaps, want 1", gaps)
+	}
 }
 
 // drive is a world of three cars and more, 100 ms from instant to instant.
@@ -275,7 +292,7 @@ func drive(instants int) World {
 func (h Harness) comings(t *testing.T) {
 	w := drive(6)
 	r := h.open(t, w)
-	r.frames(len(w.Instants) - 1)
+	r.frames(len(w.Instants))
 	if r.Gaps() != 0 {
 		t.Errorf("%d gaps, want none", r.Gaps())
 	}
@@ -298,7 +315,7 @@ func (h Harness) crowd(t *testing.T) {
 		}
 		w.Instants = append(w.Instants, now)
 	}
-	h.open(t, w).frames(2)
+	h.open(t, w).frames(3)
 }
 
 func (h Harness) late(t *testing.T) {
@@ -307,7 +324,7 @@ func (h Harness) late(t *testing.T) {
 	}
 	w := drive(4)
 	w.Delay = 200 * time.Millisecond
-	h.open(t, w).frames(3)
+	h.open(t, w).frames(4)
 }
 
 func (h Harness) silence(t *testing.T) {
@@ -317,7 +334,7 @@ func (h Harness) silence(t *testing.T) {
 	w := drive(3)
 	w.End = Silent
 	r := h.open(t, w)
-	r.frames(2)
+	r.frames(3)
 	ctx, cancel := context.WithTimeout(r.ctx, 50*time.Millisecond)
 	defer cancel()
 	if _, err := r.Next(ctx, still()); !errors.Is(err, context.DeadlineExceeded) || r.ctx.Err() != nil {
@@ -329,7 +346,11 @@ func (h Harness) garbage(t *testing.T) {
 	w := drive(3)
 	w.End = Garbage
 	r := h.open(t, w)
-	r.frames(2)
+	r.frames(3)
+	if h.Lossy {
+		r.drops()
+		return
+	}
 	first := r.fails()
 	if again := r.fails(); again.Error() != first.Error() {
 		t.Errorf("then %v, want again %v", again, first)
@@ -343,7 +364,7 @@ func (h Harness) death(t *testing.T) {
 	w := drive(3)
 	w.End = Dead
 	r := h.open(t, w)
-	r.frames(2)
+	r.frames(3)
 	_ = r.fails()
 }
 
@@ -354,7 +375,11 @@ func (h Harness) back(t *testing.T) {
 	w := drive(4)
 	w.Instants[3].At = w.Instants[1].At
 	r := h.open(t, w)
-	r.frames(2)
+	r.frames(3)
+	if h.Lossy {
+		r.drops()
+		return
+	}
 	if err := r.fails(); !errors.Is(err, world.ErrTime) {
 		t.Errorf("%v, want one that wraps world.ErrTime", err)
 	}

@@ -32,8 +32,7 @@ const (
 	// maxEntries bounds the JSON objects of a frame, and valuesEach the values for each.
 	maxEntries = 8192
 	valuesEach = 32
-	// maxSteps is some hours of simulated time.
-	maxSteps = 1_000_000
+	maxSteps   = pipeline.MostSteps
 )
 
 // stepExample is a step as it is sent.
