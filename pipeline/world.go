@@ -280,11 +280,15 @@ func (p *pace) stood(since time.Time) { p.begun = p.begun.Add(time.Since(since))
 func (p *Pipeline) egoNow() world.State {
 	p.moving.Lock()
 	defer p.moving.Unlock()
-	m, _ := p.history.Motion(scene.EgoID)
-	if m == nil {
-		return world.State{Pose: p.config.Scene.Ego, VelocityKnown: true, AngularVelocityKnown: true}
+	return worldState(p.egoAt(p.simNs.Load()))
+}
+
+// egoAt returns the state of that vehicle by its motion. The pipeline's moving must be held.
+func (p *Pipeline) egoAt(now simtime.Stamp) scene.State {
+	if m, _ := p.history.Motion(scene.EgoID); m != nil {
+		return scene.StateOf(m, now)
 	}
-	return worldState(scene.StateOf(m, p.simNs.Load()))
+	return scene.State{Pose: p.config.Scene.Ego}
 }
 
 func worldState(s scene.State) world.State {
@@ -867,7 +871,7 @@ func (p *Pipeline) apply(f *world.Frame, now simtime.Stamp, result *StepResult) 
 	if stayed {
 		for _, g := range w.guests {
 			if g.told != w.frame {
-				g.motion.Stand(now)
+				g.motion.Stand(now, f.Until)
 			}
 		}
 	}
@@ -885,7 +889,9 @@ func (p *Pipeline) apply(f *world.Frame, now simtime.Stamp, result *StepResult) 
 func (p *Pipeline) applySpawn(c *coming, f *world.Frame, result *StepResult) {
 	w, g := &p.guests, c.guest
 	at := p.placed(g, c.at)
-	g.lead(at, at, c.first)
+	stays := at
+	stays.Stamp = f.Until
+	g.lead(stays, stays, c.first)
 	if c.then != nil {
 		to, _ := waypoint(c.then, f.Until) // it was checked
 		g.onGround = g.onGround && !c.then.HeightKnown
@@ -926,20 +932,19 @@ func (p *Pipeline) applyEgo(f *world.Frame, now simtime.Stamp) {
 	w := &p.guests
 	if f.Ego == nil {
 		if w.ego != nil {
-			w.ego.Stand(now) // where the last frame put it
+			w.ego.Stand(now, f.Until) // where the last frame put it
 		}
 		return
 	}
 	to, _ := waypoint(f.Ego, f.Until) // it was checked
-	var from scene.Waypoint
 	if w.ego == nil {
+		own := worldState(p.egoAt(now))
+		at, _ := waypoint(&own, now)
 		w.ego = &scene.Guided{}
+		w.ego.Lead(at, at)
 		_ = p.history.SetMotion(scene.EgoID, w.ego) // the ego is there
-		state, _ := p.history.State(scene.EgoID, now)
-		from = scene.Waypoint{Stamp: now, Pose: state.Pose}
-	} else {
-		from = w.ego.At(now)
 	}
+	from := w.ego.At(now)
 	if f.Ego.Jump {
 		from = to
 	}

@@ -71,7 +71,7 @@ func TestAStepMovesTheWorld(t *testing.T) {
 		assert.InDelta(t, 20, state.Twist.Linear[0], 1e-9)
 	}
 
-	// By its handle, turned and with velocities: a quarter circle is near what Hermite makes.
+	// By its handle, turned and with velocities: a quarter circle is near what is made of it.
 	turned := at(22, 12, 90)
 	turned.Velocity, turned.VelocityKnown = mgl64.Vec3{0, 15.7, 0}, true
 	result, err = p.StepTo(t.Context(), &world.Frame{Until: 1_100_000_000, Actors: []world.Actor{{Ref: world.Ref{Handle: id}, State: turned}}})
@@ -101,9 +101,9 @@ func TestAStepMovesTheWorld(t *testing.T) {
 	assert.Equal(t, 1, summary.World.Actors.Now)
 }
 
-// TestHermiteFollowsACircle holds the way between frames to a circle, which it is to leave by
+// TestTheWayFollowsACircle holds the way between frames to a circle, which it is to leave by
 // less than a millimetre at 0.1 s.
-func TestHermiteFollowsACircle(t *testing.T) {
+func TestTheWayFollowsACircle(t *testing.T) {
 	const radius, speed = 20.0, 10.0
 	on := func(seconds float64) world.State {
 		a := speed / radius * seconds

@@ -1,6 +1,7 @@
 package scene
 
 import (
+	"math"
 	"sync"
 
 	"github.com/go-gl/mathgl/mgl64"
@@ -20,23 +21,48 @@ type Waypoint struct {
 	Lamps Lamps
 }
 
-// Guided is a Motion that is led from outside, step by step: from one Waypoint to the next. Where
-// both have a velocity, positions follow the cubic Hermite spline through both; else they are on
-// a straight line. The orientation is a slerp. Before the first waypoint and behind the second the
-// body is there. Lead belongs to the frame loop, the questions to any goroutine.
+// Guided is a Motion that is led from outside, step by step: from one Waypoint to the next. Lead
+// belongs to the frame loop, the questions to any goroutine.
+//
+// # Velocity and acceleration
+//
+// Within a step the velocity goes from that of its beginning to that of its end. Its length grows
+// evenly, and its direction turns evenly. The acceleration is its derivative. So over each step
+// the mean acceleration is the change of velocity over the time, whatever the poses say. Where the
+// direction stays it is that throughout, and on a circle it leads to the centre. Angular velocity
+// and acceleration do the same.
+//
+// At a step's end the velocity is the waypoint's, and the next step begins with it. Where it isn't
+// known it is the step's mean, way over time, and so half a step late. It turns with the body from
+// the step's middle on, unless the body turns on its way. After a longer step it is later, and
+// catches up little by little: uneven steps aren't force. A body whose velocity isn't known yet,
+// since it has come or jumped, has that of its first step throughout.
+//
+// # Way
+//
+// The body is at both waypoints at their times. Where the second one's velocity is known, a parabola
+// leads from one to the other. Its second derivative is the change of velocity over the time, so
+// that the way is smooth, whatever integrator made the poses. It never leads back: where the poses
+// deny the velocities it is less curved. Otherwise the way is straight. The orientation is a slerp.
+//
+// Before the first waypoint the body is there. Behind the second it is there and stands.
 type Guided struct {
 	mu       sync.RWMutex
 	from, to Waypoint   // guarded by mu
+	bulge    mgl64.Vec3 // guarded by mu: what the way is beside the straight line, times f (f - 1)
+	late     float64    // guarded by mu: seconds from what to's velocities are of to to's time
 	joints   []jointWay // guarded by mu
 }
 
 // Lead sets the way of the next step. A from that isn't earlier is not counted: the body is at
-// to throughout.
+// to throughout, and moves as that says.
 func (g *Guided) Lead(from, to Waypoint) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if from.Stamp >= to.Stamp {
-		from = to
+	if g.bulge = (mgl64.Vec3{}); from.Stamp >= to.Stamp {
+		from, g.late = to, 0
+	} else {
+		g.joinLocked(&from, &to)
 	}
 	share := g.shareLocked(from.Stamp)
 	for k := range g.joints {
@@ -46,11 +72,10 @@ func (g *Guided) Lead(from, to Waypoint) {
 	g.from, g.to = from, to
 }
 
-// Stand leaves the body where it is at a time, and at rest.
-func (g *Guided) Stand(stamp simtime.Stamp) {
-	here := g.At(stamp)
-	at := Waypoint{Stamp: stamp, Pose: here.Pose, Lamps: here.Lamps}
-	g.Lead(at, at)
+// Stand leaves the body where it is at a time. It has come to rest at the step's end.
+func (g *Guided) Stand(stamp, end simtime.Stamp) {
+	from := g.At(stamp)
+	g.Lead(from, Waypoint{Stamp: end, Pose: from.Pose, Lamps: from.Lamps})
 }
 
 // Coast lets the body go on at the velocity that it has at a time, straight ahead, until another.
@@ -69,9 +94,13 @@ func (g *Guided) At(stamp simtime.Stamp) Waypoint {
 	g.mu.RLock()
 	at := g.to
 	g.mu.RUnlock()
-	if stamp < at.Stamp {
-		s := g.StateAt(stamp)
-		at.Pose, at.Velocity, at.AngularVelocity = s.Pose, s.Twist.Linear, s.Twist.Angular
+	if stamp == at.Stamp {
+		return at
+	}
+	s := g.StateAt(stamp)
+	at.Pose, at.Velocity, at.AngularVelocity = s.Pose, s.Twist.Linear, s.Twist.Angular
+	if stamp > at.Stamp { // it has stood since
+		at.VelocityKnown, at.AngularVelocityKnown = true, true
 	}
 	at.Stamp = stamp
 	return at
@@ -83,46 +112,104 @@ func (g *Guided) PoseAt(stamp simtime.Stamp) spatial.Pose { return g.StateAt(sta
 // StateAt implements Kinematic.
 func (g *Guided) StateAt(stamp simtime.Stamp) State {
 	g.mu.RLock()
-	a, b := g.from, g.to
+	a, b, bulge := g.from, g.to, g.bulge
 	g.mu.RUnlock()
-	if a.Stamp >= b.Stamp { // it stands, and may say otherwise
+	switch {
+	case stamp > b.Stamp:
+		return State{Pose: b.Pose, Lamps: b.Lamps}
+	case a.Stamp >= b.Stamp: // it is there, and may say that it moves
 		return State{Pose: b.Pose, Twist: spatial.Twist{Linear: b.Velocity, Angular: b.AngularVelocity}, Lamps: b.Lamps}
 	}
 	seconds := float64(b.Stamp-a.Stamp) * 1e-9
-	share := min(max(float64(stamp-a.Stamp)/float64(b.Stamp-a.Stamp), 0), 1)
-	s := State{Pose: spatial.Interpolate(a.Pose, b.Pose, share), Lamps: b.Lamps}
-	way := b.Pose.Position.Sub(a.Pose.Position)
-	s.Twist.Linear = way.Mul(1 / seconds)
-	if a.VelocityKnown && b.VelocityKnown {
-		s.Pose.Position, s.Twist.Linear, s.Acceleration = hermite(&a, &b, seconds, share)
-	} else if b.VelocityKnown && share == 1 {
-		s.Twist.Linear = b.Velocity
-	}
-	turn := rotationVector(b.Pose.Orientation.Mul(a.Pose.Orientation.Conjugate()))
-	s.Twist.Angular = turn.Mul(1 / seconds)
-	if a.AngularVelocityKnown && b.AngularVelocityKnown {
-		change := b.AngularVelocity.Sub(a.AngularVelocity)
-		s.Twist.Angular = a.AngularVelocity.Add(change.Mul(share))
-		s.AngularAcceleration = change.Mul(1 / seconds)
-	} else if b.AngularVelocityKnown && share == 1 {
-		s.Twist.Angular = b.AngularVelocity
-	}
+	f := min(max(float64(stamp-a.Stamp)/float64(b.Stamp-a.Stamp), 0), 1)
+	s := State{Pose: spatial.Interpolate(a.Pose, b.Pose, f), Lamps: b.Lamps}
+	s.Pose.Position = s.Pose.Position.Add(bulge.Mul(f * (f - 1)))
+	s.Twist.Linear, s.Acceleration = veer(a.Velocity, b.Velocity, f, seconds)
+	s.Twist.Angular, s.AngularAcceleration = veer(a.AngularVelocity, b.AngularVelocity, f, seconds)
 	return s
 }
 
-// hermite returns the position, velocity and acceleration at a share of the way along the cubic
-// that has both ends' positions and velocities.
-func hermite(a, b *Waypoint, seconds, f float64) (position, velocity, acceleration mgl64.Vec3) {
-	p0, p1 := a.Pose.Position, b.Pose.Position
-	m0, m1 := a.Velocity.Mul(seconds), b.Velocity.Mul(seconds)
-	// p(f) = p0 + m0 f + c f² + d f³
-	way := p1.Sub(p0)
-	c := way.Mul(3).Sub(m0.Mul(2)).Sub(m1)
-	d := m0.Add(m1).Sub(way.Mul(2))
-	position = p0.Add(m0.Mul(f)).Add(c.Mul(f * f)).Add(d.Mul(f * f * f))
-	velocity = m0.Add(c.Mul(2 * f)).Add(d.Mul(3 * f * f)).Mul(1 / seconds)
-	acceleration = c.Mul(2).Add(d.Mul(6 * f)).Mul(1 / (seconds * seconds))
-	return position, velocity, acceleration
+// joinLocked makes the velocities at both ends of a step known, and finds how its way bulges; mu
+// must be held.
+func (g *Guided) joinLocked(a, b *Waypoint) {
+	seconds := float64(b.Stamp-a.Stamp) * 1e-9
+	way := b.Pose.Position.Sub(a.Pose.Position)
+	turn := rotationVector(b.Pose.Orientation.Mul(a.Pose.Orientation.Conjugate()))
+	if a.VelocityKnown && b.VelocityKnown {
+		g.bulge = b.Velocity.Sub(a.Velocity).Mul(seconds / 2)
+		if most := way.Len(); g.bulge.Len() > most {
+			g.bulge = g.bulge.Mul(most / g.bulge.Len())
+		}
+	}
+	// The means are of the step's middle. The line through those of the beginning and them has the
+	// velocities of a time that is late enough for both.
+	middle := seconds / 2
+	late := max(middle, min(g.late-seconds*catchUp, seconds*latest))
+	kept := (late - middle) / (g.late + middle)
+	if way.Len() == 0 && turn.Len() == 0 { // it stands
+		late, kept = 0, 0
+	}
+	g.late = late
+	half := mgl64.QuatIdent()
+	if angle := turn.Len(); angle > 0 && angle < math.Pi/2 {
+		half = mgl64.QuatRotate(angle/2, turn.Mul(1/angle))
+	}
+	linear, angular := means{way.Mul(1 / seconds), half, kept}, means{turn.Mul(1 / seconds), mgl64.QuatIdent(), kept}
+	a.Velocity, b.Velocity = linear.ends(told{a.Velocity, a.VelocityKnown}, told{b.Velocity, b.VelocityKnown})
+	a.AngularVelocity, b.AngularVelocity = angular.ends(told{a.AngularVelocity, a.AngularVelocityKnown}, told{b.AngularVelocity, b.AngularVelocityKnown})
+	a.VelocityKnown, a.AngularVelocityKnown, b.VelocityKnown, b.AngularVelocityKnown = true, true, true, true
+}
+
+// Velocities by poses alone are late by so many steps at most, and catch up by so much of a step in each.
+const latest, catchUp = 2, 0.05
+
+// means is what poses tell of a velocity in a step.
+type means struct {
+	mean mgl64.Vec3 // in the step's middle
+	half mgl64.Quat // how the body turns up to there, and from there on
+	kept float64    // the share of the velocity at the beginning that is left at the end
+}
+
+// told is a velocity that counts if it is known.
+type told struct {
+	velocity mgl64.Vec3
+	known    bool
+}
+
+// ends returns the velocities at both ends of a step by what is told of them.
+func (m *means) ends(a, b told) (from, to mgl64.Vec3) {
+	half := m.half
+	if from, to = a.velocity, b.velocity; !b.known {
+		before := m.mean
+		if a.known {
+			before = half.Rotate(from)
+			if from.Sub(m.mean).Len() < before.Sub(m.mean).Len() { // the body turns on its way
+				half, before = mgl64.QuatIdent(), from
+			}
+		}
+		to = half.Rotate(m.mean.Add(before.Sub(m.mean).Mul(m.kept)))
+	}
+	if !a.known {
+		back := half.Conjugate()
+		from = back.Rotate(back.Rotate(to))
+	}
+	return from, to
+}
+
+// veer returns the vector at a share of the way from one to another, and its derivative by time. It turns
+// evenly, and its length grows evenly. Of those more than a right angle apart it is on the straight line.
+func veer(a, b mgl64.Vec3, share, seconds float64) (at, rate mgl64.Vec3) {
+	axis, cos := a.Cross(b), a.Dot(b)
+	sin := axis.Len()
+	if cos <= 0 || sin < 1e-9*cos {
+		change := b.Sub(a)
+		return a.Add(change.Mul(share)), change.Mul(1 / seconds)
+	}
+	angle, length, growth := math.Atan2(sin, cos), a.Len(), b.Len()-a.Len()
+	direction := mgl64.QuatRotate(angle*share, axis.Mul(1/sin)).Rotate(a.Mul(1 / length))
+	length += growth * share
+	aside := axis.Mul(1 / sin).Cross(direction)
+	return direction.Mul(length), direction.Mul(growth / seconds).Add(aside.Mul(length * angle / seconds))
 }
 
 var _ Kinematic = (*Guided)(nil)

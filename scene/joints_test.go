@@ -100,7 +100,7 @@ func TestJointsAreLedAndFollow(t *testing.T) {
 	way.Lead(way.At(700), waypoint(900, 92, 0))
 	way.Turn(0, 1)
 	h.Record(800)
-	way.Stand(800)
+	way.Stand(800, 900)
 	h.Record(900)
 	hand, lift = joints(a, 900)
 	assert.InDelta(t, 0, hand, 1e-12)

@@ -99,7 +99,8 @@ type State struct {
 	// have length 1, but a length.
 	Pose spatial.Pose
 	// Velocity is in m/s and AngularVelocity in rad/s, both in the map frame. Each counts if
-	// its Known is true; otherwise it follows from this pose and the one before.
+	// its Known is true; otherwise it follows from this pose and those before. Accelerations
+	// are the velocities' change over the step.
 	Velocity, AngularVelocity           mgl64.Vec3
 	VelocityKnown, AngularVelocityKnown bool
 	// HeightKnown: the pose's height counts from now on, though the actor came OnGround.

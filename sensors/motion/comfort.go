@@ -18,7 +18,8 @@ import (
 // header's pose.
 //
 // Accelerations are exact where the vehicle's motion knows them. Jerk, braking and the rate of
-// steering are differences over the sensor's period.
+// steering are differences over the sensor's period. A vehicle that a world moves has one
+// acceleration a step, and so its jerk where a step ends.
 type Comfort struct {
 	MaxAcceleration        *float64 `attribute:"max_acceleration" unit:"m/s²" default:"900" max:"1e6" doc:"greatest acceleration that is comfortable"`
 	MaxJerk                *float64 `attribute:"max_jerk" unit:"m/s³" default:"600" max:"1e6" doc:"greatest jerk, the change of acceleration"`

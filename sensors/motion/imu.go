@@ -23,7 +23,9 @@ import (
 //
 // Force and rate change continuously on a route of waypoints, at any place of the body
 // (scene.WaypointLoop). A vehicle that is driven by commands steers and brakes as they say, from one
-// instant to the next.
+// instant to the next. One that a world moves has the force that its velocities and poses tell of
+// each step (scene.Guided). A measurement is of its instant: where steps are shorter than the
+// sensor's period, it is of one among several.
 //
 // # Orientation
 //
