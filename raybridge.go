@@ -357,8 +357,11 @@ func SceneOf(ctx context.Context, c *config.Config, budget *memory.Budget) (s *s
 	if err := builder.furnish(c); err != nil {
 		return nil, nil, err
 	}
+	if zone := c.Scene.Projection; zone != (spatial.UTMZone{}) {
+		s.Map = spatial.GridMap(zone)
+	}
 	if o := c.Scene.Origin; o != nil {
-		s.Origin = scene.Origin{Latitude: o.Latitude, Longitude: o.Longitude, Altitude: o.Altitude}
+		s.Map = s.Map.At(spatial.Geodetic{Latitude: o.Latitude, Longitude: o.Longitude, Altitude: o.Altitude})
 	}
 	if route, err := loop(c.Ego.Waypoints, c.Ego.Speed); err == nil { // without any, or with bad ones, which EgoOf names, it keeps its own
 		s.Route, s.Ego = route, route.PoseAt(0)
@@ -532,12 +535,22 @@ func loop(points []config.Waypoint, speed float64) (scene.Motion, error) {
 
 // EgoOf makes the motion of the vehicle that carries the sensors: nil stands where the scene
 // puts it, a *scene.Driven is steered by somebody else. The warning says that the vehicle
-// begins outside of the scene, where its sensors see little of it; "" if it doesn't.
+// begins outside of the scene, where its sensors see little of it; "" if it doesn't. An error says
+// that a sensor tells where on the earth it is, and the vehicle begins where the map isn't.
 func EgoOf(c *config.Config, s *scene.Scene) (ego scene.Motion, warning string, err error) {
 	if ego, err = motion(c, s); err != nil {
 		return nil, "", err
 	}
-	return ego, astray(s, ego), nil
+	at := s.Ego.Position
+	if ego != nil {
+		at = ego.PoseAt(0).Position
+	}
+	for i := range c.Sensors {
+		if err := c.Sensors[i].Reaches(sensorsall.Registry(), s.Map, at); err != nil && c.World.Ego != config.EgoTheirs {
+			return nil, "", err
+		}
+	}
+	return ego, astray(s, at), nil
 }
 
 func motion(c *config.Config, s *scene.Scene) (scene.Motion, error) {
@@ -569,11 +582,7 @@ const (
 )
 
 // astray is EgoOf's warning.
-func astray(s *scene.Scene, ego scene.Motion) string {
-	at := s.Ego.Position
-	if ego != nil {
-		at = ego.PoseAt(0).Position
-	}
+func astray(s *scene.Scene, at mgl64.Vec3) string {
 	stats := s.Stats()
 	low := stats.Min.Sub(mgl64.Vec3{usualMargin, usualMargin, usualMargin})
 	high := stats.Max.Add(mgl64.Vec3{usualMargin, usualMargin, usualHeight})

@@ -53,6 +53,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // Info describes a bridge.
@@ -160,13 +161,10 @@ type Env struct {
 	Log *slog.Logger
 	// Run is written into recordings.
 	Run Run
-	// Origin is where the map frame's origin is on the earth, for protocols that place
-	// things there; nil is unknown.
-	Origin *Origin
+	// Map is where the map frame lies on the earth, for protocols that place things there. Its
+	// zero value is nowhere.
+	Map spatial.MapFrame
 }
-
-// Origin is a place on the earth: WGS84, degrees, and metres above the ellipsoid.
-type Origin struct{ Latitude, Longitude, Altitude float64 }
 
 // Run says which run a recording is of. It holds nothing that differs between
 // two runs of the same work.

@@ -19,6 +19,7 @@ import (
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // Config is one run. Paths are relative to the file that names them.
@@ -55,7 +56,7 @@ const (
 type Scene struct {
 	City      bool    `yaml:"city" doc:"the procedural city; default where nothing else is named"`
 	Plane     bool    `yaml:"plane" doc:"flat ground, 4 km across, for worlds that bring everything else"`
-	Offset    *Point  `yaml:"offset" doc:"where the middle of the plane lies in the map, for coordinates such as UTM's" default:"the map's origin"`
+	Offset    *Point  `yaml:"offset" doc:"where the middle of the plane lies in the map, for coordinates such as UTM's: see projection" default:"the map's origin"`
 	File      string  `yaml:"file" doc:"a .gltf or .glb file"`
 	Seed      uint64  `yaml:"seed" doc:"seed of the city" default:"the run's seed"`
 	Triangles int     `yaml:"triangles" doc:"triangles of the city" min:"40000" max:"4000000" default:"100000"`
@@ -63,7 +64,9 @@ type Scene struct {
 	Labels    string  `yaml:"labels" doc:"a file of semantic labels" default:"FILE.labels.yaml beside the glTF file"`
 	// LabelRules come before the built-in rules.
 	LabelRules []LabelRule `yaml:"label_rules" doc:"semantic labels, in place of a file"`
-	Origin     *Origin     `yaml:"origin" doc:"where the map's origin lies on the earth"`
+	Origin     *Origin     `yaml:"origin" doc:"where the map's origin lies on the earth" default:"the city's own; with a projection that of its coordinates"`
+	// Projection is the zero value for the plane that touches the earth at the map's origin.
+	Projection spatial.UTMZone `yaml:"projection" doc:"the map's x, y and z are easting, northing and height above the ellipsoid in a zone of UTM. With origin they count from there. It is utm32n, an EPSG code of WGS84 (32632, 32756) or ETRS89 (25832, taken for WGS84), or a PROJ text +proj=utm. Without it the map is flat, for 100 km around its origin" default:"the plane that touches the earth at origin"`
 }
 
 // LabelRule labels the glTF nodes whose names match a pattern.

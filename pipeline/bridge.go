@@ -95,7 +95,7 @@ func (p *Pipeline) AddBridge(ctx context.Context, config BridgeConfig) error {
 	var err error
 	b.bridge, err = p.config.Bridges.Open(config.Spec, bridges.Env{
 		OutDir: p.config.OutDir, Now: b.logTime, Log: log, Run: p.config.Run,
-		Origin: (*bridges.Origin)(&p.config.Scene.Origin),
+		Map: p.config.Scene.Map,
 	})
 	if err != nil {
 		return err

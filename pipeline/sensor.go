@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/go-gl/mathgl/mgl64"
+
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/rig"
@@ -242,11 +244,16 @@ func (s *Sensor) join(p *Pipeline, owner uint32) error {
 	if err != nil {
 		return s.fault("", err)
 	}
+	if _, onGrid := p.config.Scene.Map.Grid(); !onGrid { // who stands outside of a grid may be told to come
+		if err := s.spec.Config.Reaches(p.config.Sensors, p.config.Scene.Map, p.placeOf(owner)); err != nil {
+			return err
+		}
+	}
 	s.p, s.owner = p, owner
 	*s.env = sensors.Env{
 		GL: p.gl, World: p.world, Resident: p.resident, History: p.history, Scene: p.config.Scene, Owner: owner,
 		Shared: &p.shared, Seed: seedOf(p.seed.Load(), s.spec.Name), Frames: func() []sample.Transform { return p.frames(owner) },
-		Dropped: s.dropped, Completed: p.wakeCompletion, Origin: p.config.Scene.Origin,
+		Dropped: s.dropped, Completed: p.wakeCompletion, Map: p.config.Scene.Map,
 		Log: p.log.With("sensor", s.spec.Name), Ports: s.env.Ports,
 		Inlets: s.env.Inlets,
 	}
@@ -254,6 +261,18 @@ func (s *Sensor) join(p *Pipeline, owner uint32) error {
 		in.open(p.dispatcher, in.input.Put)
 	}
 	return nil
+}
+
+// placeOf is where an actor is, or where it begins, in the map frame.
+func (p *Pipeline) placeOf(id uint32) mgl64.Vec3 {
+	_, newest, _ := p.history.Span()
+	if state, there := p.history.State(id, newest); there {
+		return state.Pose.Position
+	}
+	if m, _ := p.history.Motion(id); m != nil {
+		return m.PoseAt(0).Position
+	}
+	return p.config.Scene.Ego.Position
 }
 
 // topicOf is the topic that the rig gives an output or an input by its name, or else the

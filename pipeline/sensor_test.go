@@ -759,6 +759,41 @@ func TestCheckRigNamesThePlace(t *testing.T) {
 	}
 }
 
+// TestPlacesOnTheEarthNeedAMap: a sensor that tells of them isn't added to an actor beyond the
+// map's reach.
+func TestPlacesOnTheEarthNeedAMap(t *testing.T) {
+	at := mgl64.Vec3{450_000, 5_400_000, 100}
+	for name, c := range map[string]struct {
+		place  spatial.MapFrame
+		id     string
+		refuse bool
+	}{
+		"flat":                 {spatial.TangentMap(spatial.Geodetic{Latitude: 48}), "sensor.other.gnss", true},
+		"nowhere":              {spatial.MapFrame{}, "sensor.other.gps_odometry", true},
+		"on a grid":            {spatial.GridMap(spatial.UTMZone{Number: 32}), "sensor.other.gnss", false},
+		"of no place on earth": {spatial.MapFrame{}, "sensor.other.imu", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			world := scenetest.MovingWall(30, 5)
+			world.Ego.Position, world.Map = at, c.place
+			p, err := pipeline.New(t.Context(), pipeline.Config{
+				Scene: world, Open: gputest.NewFake().Open,
+				Sensors: sensors.Must(sensors.NewRegistry(motion.GNSSDefinition, motion.GPSOdometryDefinition, motion.IMUDefinition)),
+			})
+			require.NoError(t, err)
+			_, err = p.AddSensor(sensors.Config{ID: c.id, Name: "receiver"})
+			if c.refuse {
+				require.ErrorIs(t, err, spatial.ErrBeyondMap)
+				assert.ErrorContains(t, err, "sensor receiver: "+c.id+": no place on the earth: (450000, 5400000) is 5419 km")
+				assert.Empty(t, p.Sensors())
+			} else {
+				require.NoError(t, err)
+			}
+			require.NoError(t, p.Close(t.Context()))
+		})
+	}
+}
+
 // TestManySensorsTakeLittle: a rig of a few kilobytes doesn't hold much memory before anything
 // is published.
 func TestManySensorsTakeLittle(t *testing.T) {

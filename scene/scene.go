@@ -143,12 +143,6 @@ func (a *Actor) Static() bool {
 	return true
 }
 
-// Origin is where the map frame's origin lies on the earth: WGS84 degrees, and
-// metres above the ellipsoid; x points east, y north (REP-105).
-type Origin struct {
-	Latitude, Longitude, Altitude float64
-}
-
 // Light is the sun and the sky.
 type Light struct {
 	// SunDirection points from the ground to the sun, a unit vector in the map frame.
@@ -177,7 +171,8 @@ type Scene struct {
 	// Occlusion says that Build finds how much of the sky each mesh hides from its own vertices.
 	// Cameras darken the light of sky and ground there (ambient occlusion).
 	Occlusion bool
-	Origin    Origin
+	// Map is where the map frame lies on the earth; its zero value is nowhere.
+	Map spatial.MapFrame
 	// Ego is the default pose of the ego vehicle's base_link (rear axle,
 	// on the ground) in the map frame, and Route its default loop.
 	Ego   spatial.Pose

@@ -216,6 +216,19 @@ func (c *Config) Fault(key string, err error) error {
 	return fmt.Errorf("sensor %s: %w", c.Name, err)
 }
 
+// Reaches returns why a sensor whose data tell where on the earth it is can't begin at a point of
+// the map, or nil. The error wraps spatial.ErrBeyondMap and has the sensor's place in the rig's file.
+func (c *Config) Reaches(registry *Registry, at spatial.MapFrame, p mgl64.Vec3) error {
+	d, err := registry.Get(c.ID)
+	if err != nil || !d.Georeferenced {
+		return nil // an unknown type is refused elsewhere
+	}
+	if err := at.Covers(p); err != nil {
+		return c.Fault(whole, fmt.Errorf("%s: %w", c.ID, err))
+	}
+	return nil
+}
+
 // Resolve finds the sensor's type and works out its settings and its rate. The rest of the
 // Spec, which depends on other sensors, is the rig's: frames, mount and topics.
 func (c *Config) Resolve(registry *Registry) (*Spec, error) {

@@ -54,6 +54,8 @@ type Definition struct {
 	EachFrame bool
 	// Acts says that it does more than publish: it works though nobody listens.
 	Acts bool
+	// Georeferenced says that its data tell where on the earth it is.
+	Georeferenced bool
 	// OpenGL says that it has shaders of its own, so that no device but one of OpenGL can make it.
 	OpenGL bool
 	// New makes a sensor that isn't begun yet. Errors that lie in the

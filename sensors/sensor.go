@@ -138,9 +138,9 @@ type Env struct {
 	// Completed must be called from Poll's or the pool's notification when a capture became
 	// ready for Process. It never blocks and may be called from any goroutine.
 	Completed func()
-	// Origin is the map frame's place on the earth.
-	Origin scene.Origin
-	Log    *slog.Logger
+	// Map is where the map frame lies on the earth.
+	Map spatial.MapFrame
+	Log *slog.Logger
 }
 
 // Pose returns where a body frame mounted on the owner was at stamp, in the map frame.

@@ -39,8 +39,14 @@ func (p Pose) RPY() (roll, pitch, yaw float64) {
 	w, x, y, z := p.Orientation.W, p.Orientation.V[0], p.Orientation.V[1], p.Orientation.V[2]
 	roll = math.Atan2(2*(w*x+y*z), 1-2*(x*x+y*y))
 	pitch = math.Asin(max(-1, min(1, 2*(w*y-z*x))))
-	yaw = math.Atan2(2*(w*z+x*y), 1-2*(y*y+z*z))
-	return mgl64.RadToDeg(roll), mgl64.RadToDeg(pitch), mgl64.RadToDeg(yaw)
+	return mgl64.RadToDeg(roll), mgl64.RadToDeg(pitch), mgl64.RadToDeg(Yaw(p.Orientation))
+}
+
+// Yaw returns RPY's yaw of an orientation in radians: the heading of the x axis, from the
+// parent's x to its y.
+func Yaw(orientation mgl64.Quat) float64 {
+	w, v := orientation.W, orientation.V
+	return math.Atan2(2*(w*v[2]+v[0]*v[1]), 1-2*(v[1]*v[1]+v[2]*v[2]))
 }
 
 // Apply maps a point from the child frame to the parent frame.

@@ -24,7 +24,7 @@ type probe struct {
 	take  func(topic string, m protoMessage)
 	types map[string]protoreflect.FullName
 	boxes map[string]protoInbox
-	at    *mapPlace
+	at    spatial.MapFrame
 }
 
 func (p *probe) Info() bridges.Info {
@@ -61,7 +61,7 @@ func (p *probe) NewInstance(bridges.Env) (bridges.Instance, error) { return p, n
 func (p *probe) Status() bridges.Status                            { return bridges.Connected }
 func (p *probe) Connect(context.Context, string) error             { return nil }
 func (p *probe) Disconnect(context.Context) error                  { return nil }
-func (p *probe) Map() *mapPlace                                    { return p.at }
+func (p *probe) Map() spatial.MapFrame                             { return p.at }
 
 // open returns a bridge to a probe.
 func open(t testing.TB, p *probe) *bridges.Bridge {
@@ -183,7 +183,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		if _, err := m.Append(dst[:0]); err != nil {
 			panic(err)
 		}
-	}, at: newMapPlace(spatial.Geodetic{Latitude: 37.4, Longitude: -122})})
+	}, at: spatial.TangentMap(spatial.Geodetic{Latitude: 37.4, Longitude: -122})})
 	for _, s := range bridgetest.ApolloSamples() {
 		publish := publisher(t, b, s)
 		run := func() {

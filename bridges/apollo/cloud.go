@@ -12,6 +12,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges/apollo/apollopb"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // Field numbers of drivers.PointCloud and drivers.PointXYZIT.
@@ -54,7 +55,7 @@ type cloud struct {
 // returns has one row and is dense. Each row of an organized one, which isn't, is a ring. Rows
 // are in the order of the rings' numbers, if those are 0 to Rings-1, else of firing. Misses are
 // points of no number.
-func (c *cloud) fromCloud(src *sample.PointCloud, _ *mapPlace) error {
+func (c *cloud) fromCloud(src *sample.PointCloud, _ spatial.MapFrame) error {
 	c.points, c.scale, c.rows = src.Points, 1, c.rows[:0]
 	c.width, c.height = len(src.Points), 1
 	if src.UnitIntensity {
@@ -73,7 +74,7 @@ func (c *cloud) fromCloud(src *sample.PointCloud, _ *mapPlace) error {
 
 // fromScan sets the message to the returns of a planar scan, in the sensor's plane.
 // Each has the time at which its ray was sent.
-func (c *cloud) fromScan(src *sample.LaserScan, _ *mapPlace) error {
+func (c *cloud) fromScan(src *sample.LaserScan, _ spatial.MapFrame) error {
 	c.scan = c.scan[:0]
 	for i, r := range src.Ranges {
 		if !(r >= src.RangeMin && r <= src.RangeMax) {

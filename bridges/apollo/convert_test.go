@@ -18,7 +18,7 @@ import (
 )
 
 // messageOf returns the message that a sample becomes.
-func messageOf[M proto.Message, T any](t *testing.T, at *mapPlace, src T) (m M) {
+func messageOf[M proto.Message, T any](t *testing.T, at spatial.MapFrame, src T) (m M) {
 	t.Helper()
 	b := open(t, &probe{at: at, take: func(_ string, message protoMessage) { m = message.Proto().(M) }})
 	publish, err := bridges.AddPublisher[T](b, bridges.Topic{Name: "/topic"})
@@ -28,7 +28,7 @@ func messageOf[M proto.Message, T any](t *testing.T, at *mapPlace, src T) (m M) 
 }
 
 // received returns the sample that a message becomes, through its bytes.
-func received[S any](t testing.TB, at *mapPlace, data []byte) (got S, err error) {
+func received[S any](t testing.TB, at spatial.MapFrame, data []byte) (got S, err error) {
 	t.Helper()
 	p := &probe{at: at}
 	b := open(t, p)
@@ -49,7 +49,7 @@ func marshal(t testing.TB, m proto.Message) []byte {
 }
 
 func TestCommandFromPython(t *testing.T) {
-	got, err := received[*sample.VehicleControl](t, nil, vector(t, "control_command"))
+	got, err := received[*sample.VehicleControl](t, spatial.MapFrame{}, vector(t, "control_command"))
 	require.NoError(t, err)
 	assert.Equal(t, &sample.VehicleControl{
 		Header:       sample.Header{Stamp: 12_500_000_000, Seq: 7},
@@ -75,7 +75,7 @@ func TestCommands(t *testing.T) {
 			sample.VehicleControl{Gear: sample.GearDrive, Acceleration: 1, Steering: 1},
 		},
 	} {
-		got, err := received[*sample.VehicleControl](t, nil, marshal(t, c.command))
+		got, err := received[*sample.VehicleControl](t, spatial.MapFrame{}, marshal(t, c.command))
 		require.NoError(t, err, name)
 		assert.Equal(t, &c.want, got, name)
 	}
@@ -85,21 +85,21 @@ func TestCommands(t *testing.T) {
 		"no time":   {Header: &apollopb.Header{TimestampSec: proto.Float64(math.NaN())}},
 		"far time":  {Header: &apollopb.Header{TimestampSec: proto.Float64(1e12)}},
 	} {
-		_, err := received[*sample.VehicleControl](t, nil, marshal(t, command))
+		_, err := received[*sample.VehicleControl](t, spatial.MapFrame{}, marshal(t, command))
 		assert.ErrorIs(t, err, errNumber, name)
 		assert.ErrorIs(t, err, bridges.ErrConvert, name)
 	}
-	_, err := received[*sample.VehicleControl](t, nil, marshal(t, &apollopb.ControlCommand{}))
+	_, err := received[*sample.VehicleControl](t, spatial.MapFrame{}, marshal(t, &apollopb.ControlCommand{}))
 	assert.ErrorIs(t, err, errEmpty)
 }
 
 // What is sent comes back as it was, where the messages can say it.
 func TestDetectionsThereAndBack(t *testing.T) {
-	at := newMapPlace(spatial.Geodetic{Latitude: 50.77535, Longitude: 6.08389, Altitude: 170})
+	at := spatial.TangentMap(spatial.Geodetic{Latitude: 50.77535, Longitude: 6.08389, Altitude: 170})
 	for _, s := range bridgetest.ApolloSamples() {
 		switch src := s.Value.(type) {
 		case *sample.Detections2D:
-			got, err := received[*sample.Detections2D](t, nil, vector(t, s.Name))
+			got, err := received[*sample.Detections2D](t, spatial.MapFrame{}, vector(t, s.Name))
 			require.NoError(t, err)
 			box := src.Boxes[0]
 			box.TypeID = "" // isn't in the message
@@ -129,7 +129,7 @@ func TestDetectionsThereAndBack(t *testing.T) {
 		PerceptionObstacle: []*apollopb.PerceptionObstacle{{Position: &apollopb.Point3D{}}},
 	}))
 	assert.ErrorIs(t, err, errNumber, "Apollo's points are NaN until they are set")
-	_, err = received[*sample.Detections2D](t, nil, marshal(t, &apollopb.Detection2DArray{
+	_, err = received[*sample.Detections2D](t, spatial.MapFrame{}, marshal(t, &apollopb.Detection2DArray{
 		Detections: []*apollopb.Detection2D{{Score: proto.Float64(math.NaN())}},
 	}))
 	assert.ErrorIs(t, err, errNumber)
@@ -146,14 +146,14 @@ func TestLabels(t *testing.T) {
 		"Bicycle":    {apollopb.PerceptionObstacle_BICYCLE, apollopb.PerceptionObstacle_ST_CYCLIST},
 		"Motorcycle": {apollopb.PerceptionObstacle_BICYCLE, apollopb.PerceptionObstacle_ST_MOTORCYCLIST},
 	} {
-		m := messageOf[*apollopb.PerceptionObstacles](t, nil, &sample.Detections3D{Boxes: []sample.Box3D{{Label: label}}})
+		m := messageOf[*apollopb.PerceptionObstacles](t, spatial.MapFrame{}, &sample.Detections3D{Boxes: []sample.Box3D{{Label: label}}})
 		assert.Equal(t, want.typ, m.GetPerceptionObstacle()[0].GetType(), label)
 		assert.Equal(t, want.sub, m.GetPerceptionObstacle()[0].GetSubType(), label)
 	}
 	for typ, label := range map[apollopb.PerceptionObstacle_Type]string{
 		apollopb.PerceptionObstacle_PEDESTRIAN: "Pedestrian", apollopb.PerceptionObstacle_VEHICLE: "Sedan", apollopb.PerceptionObstacle_UNKNOWN: "",
 	} {
-		got, err := received[*sample.Detections3D](t, nil, marshal(t, &apollopb.PerceptionObstacles{
+		got, err := received[*sample.Detections3D](t, spatial.MapFrame{}, marshal(t, &apollopb.PerceptionObstacles{
 			PerceptionObstacle: []*apollopb.PerceptionObstacle{{Type: typ.Enum()}},
 		}))
 		require.NoError(t, err)
@@ -161,33 +161,54 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// Aachen's coordinates are those of the Python package utm's tests.
-func TestMap(t *testing.T) {
-	at := newMapPlace(spatial.Geodetic{Latitude: 50.77535, Longitude: 6.08389, Altitude: 170})
-	world := at.World(mgl64.Vec3{})
-	assert.InDelta(t, 294409, world[0], 1)
-	assert.InDelta(t, 5628898, world[1], 1)
-	assert.InDelta(t, 170, world[2], 1e-6)
-	for _, p := range []mgl64.Vec3{{}, {1000, -2000, 30}, {-100_000, 50_000, 800}} {
-		local := at.Local(at.World(p))
-		assert.InDeltaSlice(t, p[:], local[:], 1e-6)
-	}
-	unknown := (*mapPlace)(nil)
-	assert.Equal(t, mgl64.Vec3{1, 2, 3}, unknown.World(mgl64.Vec3{1, 2, 3}))
-	assert.Equal(t, mgl64.Vec3{1, 2, 3}, unknown.Local(mgl64.Vec3{1, 2, 3}))
+// On a map that is a plane at Aachen, all that lies in the world is in UTM's axes. They are
+// turned by the meridian's convergence: -2.26°, (6.08389° - 9°) sin 50.775°.
+func TestUTMAxes(t *testing.T) {
+	at := spatial.TangentMap(spatial.Geodetic{Latitude: 50.77535, Longitude: 6.08389, Altitude: 170})
+	turn := mgl64.DegToRad(6.08389-9) * math.Sin(mgl64.DegToRad(50.77535))
+	sin, cos := math.Sincos(turn)
+	m := messageOf[*apollopb.LocalizationEstimate](t, at, &sample.Odometry{
+		BodyPose: spatial.Identity(), Twist: spatial.Twist{Linear: mgl64.Vec3{10, 0, 0}, Angular: mgl64.Vec3{1, 0, 0}},
+	}).GetPose()
+	assert.InDelta(t, 294409, m.GetPosition().GetX(), 1) // as in the tests of the Python package utm
+	assert.InDelta(t, 5628898, m.GetPosition().GetY(), 1)
+	assert.InDelta(t, 170, m.GetPosition().GetZ(), 1e-6)
+	assert.InDelta(t, turn, m.GetHeading(), 1e-4)
+	assert.InDelta(t, 10*cos, m.GetLinearVelocity().GetX(), 1e-3)
+	assert.InDelta(t, 10*sin, m.GetLinearVelocity().GetY(), 1e-3)
+	assert.InDelta(t, sin, m.GetAngularVelocity().GetY(), 1e-4)
 
-	m := messageOf[*apollopb.LocalizationEstimate](t, at, &sample.Odometry{BodyPose: spatial.Identity()})
-	assert.Equal(t, world[0], m.GetPose().GetPosition().GetX())
-	assert.Equal(t, world[1], m.GetPose().GetPosition().GetY())
+	box := messageOf[*apollopb.PerceptionObstacles](t, at, &sample.Detections3D{
+		Header: sample.Header{Pose: spatial.Identity()},
+		Boxes:  []sample.Box3D{{Size: mgl64.Vec3{4, 2, 1}, Pose: spatial.Identity(), Twist: spatial.Twist{Linear: mgl64.Vec3{5, 0, 0}}, Acceleration: mgl64.Vec3{0, 2, 0}}},
+	}).GetPerceptionObstacle()[0]
+	assert.InDelta(t, turn, box.GetTheta(), 1e-4)
+	assert.InDelta(t, 5*sin, box.GetVelocity().GetY(), 1e-3)
+	assert.InDelta(t, -2*sin, box.GetAcceleration().GetX(), 1e-3)
+	front := box.GetPolygonPoint()[0] // the corners lie as theta says
+	side := box.GetPolygonPoint()[1]
+	assert.InDelta(t, turn, math.Atan2(front.GetY()-side.GetY(), front.GetX()-side.GetX()), 1e-4)
+}
+
+// A point that is far from a plane's origin has no place in UTM, and none is made up.
+func TestBeyondTheMap(t *testing.T) {
+	far := spatial.Pose{Position: mgl64.Vec3{450_000, 5_400_000, 100}, Orientation: mgl64.QuatIdent()}
+	plane := spatial.TangentMap(spatial.Geodetic{Latitude: 48})
+	assert.ErrorContains(t, localizationEstimate(&apollopb.LocalizationEstimate{}, &sample.Odometry{BodyPose: far}, plane), "scene.projection")
+	assert.ErrorContains(t, perceptionObstacles(&apollopb.PerceptionObstacles{}, &sample.Detections3D{Header: sample.Header{Pose: far}}, plane), "scene.projection")
+	for _, at := range []spatial.MapFrame{{}, spatial.GridMap(spatial.UTMZone{Number: 32})} {
+		m := messageOf[*apollopb.LocalizationEstimate](t, at, &sample.Odometry{BodyPose: far})
+		assert.Equal(t, 5_400_000.0, m.GetPose().GetPosition().GetY())
+	}
 }
 
 func TestFixes(t *testing.T) {
-	m := messageOf[*apollopb.GnssBestPose](t, nil, &sample.GnssFix{Status: -1, PositionCovariance: [9]float64{0: 4, 4: 4, 8: 4}})
+	m := messageOf[*apollopb.GnssBestPose](t, spatial.MapFrame{}, &sample.GnssFix{Status: -1, PositionCovariance: [9]float64{0: 4, 4: 4, 8: 4}})
 	assert.Equal(t, apollopb.SolutionStatus_INSUFFICIENT_OBS, m.GetSolStatus())
 	assert.Equal(t, apollopb.SolutionType_NONE, m.GetSolType())
 	assert.EqualValues(t, float32(0.01), m.GetLatitudeStdDev(), "of an unknown covariance")
 	assert.Equal(t, -315_964_782.0, m.GetMeasurementTime(), "the stamp is 1970-01-01")
-	m = messageOf[*apollopb.GnssBestPose](t, nil, &sample.GnssFix{Header: sample.Header{Stamp: 315_964_800e9}})
+	m = messageOf[*apollopb.GnssBestPose](t, spatial.MapFrame{}, &sample.GnssFix{Header: sample.Header{Stamp: 315_964_800e9}})
 	assert.Equal(t, 18.0, m.GetMeasurementTime(), "1980-01-06 with today's leap seconds")
 }
 
@@ -203,13 +224,13 @@ func TestGears(t *testing.T) {
 		"sixth":    {sample.CanBus{Gear: 6}, apollopb.Chassis_GEAR_INVALID},
 	} {
 		c.src.Orientation = mgl64.QuatIdent()
-		m := messageOf[*apollopb.Chassis](t, nil, &c.src)
+		m := messageOf[*apollopb.Chassis](t, spatial.MapFrame{}, &c.src)
 		assert.Equal(t, c.want, m.GetGearLocation(), name)
 		assert.Equal(t, 90.0, m.GetChassisGps().GetCompassDirection(), "it looks east")
 	}
-	both := messageOf[*apollopb.Chassis](t, nil, &sample.CanBus{LeftTurn: true, RightTurn: true})
+	both := messageOf[*apollopb.Chassis](t, spatial.MapFrame{}, &sample.CanBus{LeftTurn: true, RightTurn: true})
 	assert.Equal(t, apollopb.VehicleSignal_TURN_NONE, both.GetSignal().GetTurnSignal())
-	left := messageOf[*apollopb.Chassis](t, nil, &sample.CanBus{LeftTurn: true})
+	left := messageOf[*apollopb.Chassis](t, spatial.MapFrame{}, &sample.CanBus{LeftTurn: true})
 	assert.Equal(t, apollopb.VehicleSignal_TURN_LEFT, left.GetSignal().GetTurnSignal())
 }
 
@@ -243,7 +264,7 @@ func FuzzControl(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{0x19, 0, 0, 0, 0, 0, 0, 0xf0, 0x7f, 0xa0, 0x01, 0xff, 0xff, 0xff, 0xff, 0x0f})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := received[*sample.VehicleControl](t, nil, data)
+		got, err := received[*sample.VehicleControl](t, spatial.MapFrame{}, data)
 		if err != nil {
 			return
 		}
@@ -258,7 +279,7 @@ func FuzzControl(f *testing.F) {
 func FuzzObstacles(f *testing.F) {
 	f.Add(vector(f, "detections_3d"))
 	f.Add(vector(f, "detections_2d"))
-	at := newMapPlace(spatial.Geodetic{Latitude: 37, Longitude: -122})
+	at := spatial.TangentMap(spatial.Geodetic{Latitude: 37, Longitude: -122})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if got, err := received[*sample.Detections3D](t, at, data); err == nil {
 			for i := range got.Boxes {
@@ -268,7 +289,7 @@ func FuzzObstacles(f *testing.F) {
 				}
 			}
 		}
-		if got, err := received[*sample.Detections2D](t, nil, data); err == nil {
+		if got, err := received[*sample.Detections2D](t, spatial.MapFrame{}, data); err == nil {
 			for i := range got.Boxes {
 				assert.False(t, math.IsNaN(float64(got.Boxes[i].CenterX)))
 			}

@@ -128,8 +128,8 @@ func RegSubscriber[M any, P interface {
 type cyberClient struct {
 	transport.Client
 	env   bridges.Env
-	limit int64                    // of a message that is published, bytes
-	at    atomic.Pointer[mapPlace] // of the last Connect
+	limit int64                            // of a message that is published, bytes
+	at    atomic.Pointer[spatial.MapFrame] // of the last Connect
 
 	mu sync.Mutex
 	// layout is that of the first Connect, and early what was published before it.
@@ -160,10 +160,11 @@ func (c *cyberClient) Connect(ctx context.Context, connection string) error {
 	if err := c.settle(o.layout); err != nil {
 		return err
 	}
-	if o.origin == nil {
-		o.origin = c.env.Origin
+	at := c.env.Map
+	if o.origin != nil {
+		at = at.At(*o.origin)
 	}
-	c.at.Store(newMap(o.origin))
+	c.at.Store(&at)
 	tcp := transport.TCP{Size: frameSize, Limit: frameLimit}
 	c.Open(ctx, transport.ClientConfig{
 		Dial:   func(ctx context.Context) (transport.FrameConn, error) { return tcp.Dial(ctx, o.address) },
@@ -172,8 +173,13 @@ func (c *cyberClient) Connect(ctx context.Context, connection string) error {
 	return nil
 }
 
-// Map returns where the map frame is on the earth, nil if that isn't known.
-func (c *cyberClient) Map() *mapPlace { return c.at.Load() }
+// Map returns where the map frame lies on the earth.
+func (c *cyberClient) Map() spatial.MapFrame {
+	if at := c.at.Load(); at != nil {
+		return *at
+	}
+	return c.env.Map
+}
 
 // settle fixes the layout and registers what waited for it.
 func (c *cyberClient) settle(layout layout) error {
@@ -244,7 +250,7 @@ const standardPort = 9090
 type cyberOptions struct {
 	address string
 	layout  layout
-	origin  *bridges.Origin
+	origin  *spatial.Geodetic
 
 	Apollo int    `option:"apollo" value:"7|8" default:"7" doc:"version of Apollo up to which, or from which on, messages are laid out" want:"7, for Apollo up to 7, or 8, for those from 8 on"`
 	Origin string `option:"origin" value:"LATITUDE,LONGITUDE[,ALTITUDE]" doc:"where the map's origin is, degrees and metres; without it the scene's"`
@@ -267,7 +273,7 @@ func parseCyber(connection string) (o cyberOptions, err error) {
 	return o, err
 }
 
-func parseOrigin(given map[string]string) (*bridges.Origin, error) {
+func parseOrigin(given map[string]string) (*spatial.Geodetic, error) {
 	text, ok := given["origin"]
 	if !ok {
 		return nil, nil
@@ -285,7 +291,7 @@ func parseOrigin(given map[string]string) (*bridges.Origin, error) {
 			return nil, bad
 		}
 	}
-	origin := &bridges.Origin{Latitude: numbers[0], Longitude: numbers[1], Altitude: numbers[2]}
+	origin := &spatial.Geodetic{Latitude: numbers[0], Longitude: numbers[1], Altitude: numbers[2]}
 	const highest = 100_000 // metres
 	if !(within(origin.Latitude, 90) && within(origin.Longitude, 180) && within(origin.Altitude, highest)) {
 		return nil, bad
@@ -295,13 +301,6 @@ func parseOrigin(given map[string]string) (*bridges.Origin, error) {
 
 // within reports whether v is a number of -limit to limit.
 func within(v, limit float64) bool { return v >= -limit && v <= limit }
-
-func newMap(origin *bridges.Origin) *mapPlace {
-	if origin == nil {
-		return nil
-	}
-	return newMapPlace(spatial.Geodetic(*origin))
-}
 
 // Numbers of the ops.
 const (

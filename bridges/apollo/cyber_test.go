@@ -141,18 +141,18 @@ func TestOtherServers(t *testing.T) {
 func TestOrigin(t *testing.T) {
 	server := newServer(t, peers.CyberConfig{})
 	server.Start(t)
-	aachen := &bridges.Origin{Latitude: 50.77535, Longitude: 6.08389, Altitude: 170}
+	aachen := spatial.TangentMap(spatial.Geodetic{Latitude: 50.77535, Longitude: 6.08389, Altitude: 170})
 	for name, c := range map[string]struct {
-		origin     *bridges.Origin
+		at         spatial.MapFrame
 		option     string
 		x, y, z, d float64
 	}{
-		"unknown":     {nil, "", 1, 2, 3, 0},
+		"unknown":     {spatial.MapFrame{}, "", 1, 2, 3, 0},
 		"scene's":     {aachen, "", 294409, 5628898, 173, 3},
-		"option's":    {nil, "&origin=50.77535,6.08389,170", 294409, 5628898, 173, 3},
-		"option wins": {&bridges.Origin{}, "&origin=50.77535,6.08389", 294409, 5628898, 3, 3},
+		"option's":    {spatial.MapFrame{}, "&origin=50.77535,6.08389,170", 294409, 5628898, 173, 3},
+		"option wins": {spatial.TangentMap(spatial.Geodetic{}), "&origin=50.77535,6.08389", 294409, 5628898, 3, 3},
 	} {
-		b := openIn(t, server.Connection()+c.option, bridges.Env{Origin: c.origin})
+		b := openIn(t, server.Connection()+c.option, bridges.Env{Map: c.at})
 		channel := "/" + strings.ReplaceAll(name, " ", "_")
 		publish, err := bridges.AddPublisher[*sample.Odometry](b, bridges.Topic{Name: channel})
 		require.NoError(t, err)

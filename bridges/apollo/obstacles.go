@@ -62,9 +62,12 @@ func labelOf(o *apollopb.PerceptionObstacle) string {
 // perceptionObstacles has the boxes in the world. Each has the middle of its base, its base's
 // corners counter-clockwise from the left of its front, and one measurement. A box that leans
 // has the height and the base of one that stands.
-func perceptionObstacles(dst *apollopb.PerceptionObstacles, src *sample.Detections3D, at *mapPlace) error {
+func perceptionObstacles(dst *apollopb.PerceptionObstacles, src *sample.Detections3D, at spatial.MapFrame) error {
 	h, err := setHeader(&dst.Header, &src.Header)
 	if err != nil {
+		return err
+	}
+	if err := reached(at, src.Pose.Position); err != nil {
 		return err
 	}
 	set(&h.ModuleName, "perception_obstacle")
@@ -74,9 +77,9 @@ func perceptionObstacles(dst *apollopb.PerceptionObstacles, src *sample.Detectio
 	for i := range src.Boxes {
 		box, d := &src.Boxes[i], dst.PerceptionObstacle[i]
 		pose := src.Pose.Compose(box.Pose)
-		setBox(d, box, pose, at)
-		setPoint(&d.Velocity, src.Pose.Rotate(box.Twist.Linear))
-		setPoint(&d.Acceleration, src.Pose.Rotate(box.Acceleration))
+		turn := setBox(d, box, pose, at)
+		setPoint(&d.Velocity, turn.Rotate(src.Pose.Rotate(box.Twist.Linear)))
+		setPoint(&d.Acceleration, turn.Rotate(src.Pose.Rotate(box.Acceleration)))
 		set(&d.Timestamp, h.GetTimestampSec())
 		set(&d.Confidence, float64(box.Score))
 		setMeasurement(d)
@@ -84,18 +87,19 @@ func perceptionObstacles(dst *apollopb.PerceptionObstacles, src *sample.Detectio
 	return nil
 }
 
-// setBox sets where an obstacle is and what it is.
-func setBox(d *apollopb.PerceptionObstacle, box *sample.Box3D, pose spatial.Pose, at *mapPlace) {
+// setBox sets where an obstacle is and what it is. It returns the turn from the map's axes to
+// UTM's there.
+func setBox(d *apollopb.PerceptionObstacle, box *sample.Box3D, pose spatial.Pose, at spatial.MapFrame) (turn mgl64.Quat) {
 	base := pose.Position.Sub(mgl64.Vec3{0, 0, box.Size[2] / 2})
-	theta := yaw(pose.Orientation)
-	sin, cos := math.Sincos(theta)
+	turn = at.ToUTM(base)
+	sin, cos := math.Sincos(spatial.Yaw(pose.Orientation))
 	k := kindOf(box)
 	set(&d.Id, int32(box.ID))
 	set(&d.Type, k.typ)
 	set(&d.SubType, k.sub)
-	setPoint(&d.Position, at.World(base))
-	setPoint(&d.AnchorPoint, at.World(base))
-	set(&d.Theta, theta)
+	setPoint(&d.Position, at.UTM(base))
+	setPoint(&d.AnchorPoint, at.UTM(base))
+	set(&d.Theta, spatial.Yaw(turn.Mul(pose.Orientation)))
 	set(&d.Length, box.Size[0])
 	set(&d.Width, box.Size[1])
 	set(&d.Height, box.Size[2])
@@ -103,8 +107,9 @@ func setBox(d *apollopb.PerceptionObstacle, box *sample.Box3D, pose spatial.Pose
 	for i, side := range [4][2]float64{{0.5, 0.5}, {-0.5, 0.5}, {-0.5, -0.5}, {0.5, -0.5}} {
 		x, y := side[0]*box.Size[0], side[1]*box.Size[1]
 		corner := base.Add(mgl64.Vec3{x*cos - y*sin, x*sin + y*cos, 0})
-		setPoint(&d.PolygonPoint[i], at.World(corner))
+		setPoint(&d.PolygonPoint[i], at.UTM(corner))
 	}
+	return turn
 }
 
 // setMeasurement sets the obstacle's one measurement, which says what the obstacle says.
@@ -118,7 +123,7 @@ func setMeasurement(d *apollopb.PerceptionObstacle) {
 }
 
 // readObstacles reads obstacles as boxes in the map frame, seen from its origin.
-func readObstacles(dst *sample.Detections3D, src *apollopb.PerceptionObstacles, at *mapPlace) error {
+func readObstacles(dst *sample.Detections3D, src *apollopb.PerceptionObstacles, at spatial.MapFrame) error {
 	header, err := readHeader(src.GetHeader())
 	if err != nil {
 		return err
@@ -135,17 +140,18 @@ func readObstacles(dst *sample.Detections3D, src *apollopb.PerceptionObstacles, 
 	return nil
 }
 
-func readObstacle(o *apollopb.PerceptionObstacle, at *mapPlace) (sample.Box3D, error) {
+func readObstacle(o *apollopb.PerceptionObstacle, at spatial.MapFrame) (sample.Box3D, error) {
 	size := mgl64.Vec3{o.GetLength(), o.GetWidth(), o.GetHeight()}
-	centre := at.Local(readPoint(o.GetPosition())).Add(mgl64.Vec3{0, 0, size[2] / 2})
+	base := at.FromUTM(readPoint(o.GetPosition()))
+	centre, back := base.Add(mgl64.Vec3{0, 0, size[2] / 2}), at.ToUTM(base).Conjugate()
 	box := sample.Box3D{
-		ID: uint32(o.GetId()), Label: labelOf(o), Score: 1, Size: size, Acceleration: readPoint(o.GetAcceleration()),
-		Pose: spatial.FromRPY(centre, 0, 0, mgl64.RadToDeg(o.GetTheta())),
+		ID: uint32(o.GetId()), Label: labelOf(o), Score: 1, Size: size, Acceleration: back.Rotate(readPoint(o.GetAcceleration())),
+		Pose: spatial.FromRPY(centre, 0, 0, mgl64.RadToDeg(o.GetTheta()+spatial.Yaw(back))),
 	}
 	if o.Confidence != nil {
 		box.Score = float32(o.GetConfidence())
 	}
-	box.Twist.Linear = readPoint(o.GetVelocity())
+	box.Twist.Linear = back.Rotate(readPoint(o.GetVelocity()))
 	for _, v := range []mgl64.Vec3{centre, size, box.Twist.Linear, box.Acceleration, {o.GetTheta(), o.GetConfidence()}} {
 		if !finite(v[:]...) {
 			return box, fmt.Errorf("obstacle %d: %w", o.GetId(), errNumber)
@@ -155,7 +161,7 @@ func readObstacle(o *apollopb.PerceptionObstacle, at *mapPlace) (sample.Box3D, e
 }
 
 // detection2DArray has SVL's boxes: centre and size in pixels, the velocity as it is.
-func detection2DArray(dst *apollopb.Detection2DArray, src *sample.Detections2D, _ *mapPlace) error {
+func detection2DArray(dst *apollopb.Detection2DArray, src *sample.Detections2D, _ spatial.MapFrame) error {
 	h, err := setHeader(&dst.Header, &src.Header)
 	if err != nil {
 		return err
@@ -190,7 +196,7 @@ func setVector3(field **apollopb.Vector3, v mgl64.Vec3) {
 func readVector3(v *apollopb.Vector3) mgl64.Vec3 { return mgl64.Vec3{v.GetX(), v.GetY(), v.GetZ()} }
 
 // readDetection2DArray reads boxes; the picture's size isn't in the message.
-func readDetection2DArray(dst *sample.Detections2D, src *apollopb.Detection2DArray, _ *mapPlace) error {
+func readDetection2DArray(dst *sample.Detections2D, src *apollopb.Detection2DArray, _ spatial.MapFrame) error {
 	header, err := readHeader(src.GetHeader())
 	if err != nil {
 		return err

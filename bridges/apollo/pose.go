@@ -21,14 +21,8 @@ func setAttitude(p *apollopb.Pose, orientation mgl64.Quat) {
 	set(&o.Qy, q.V[1])
 	set(&o.Qz, q.V[2])
 	set(&o.Qw, q.W)
-	set(&p.Heading, yaw(orientation))
+	set(&p.Heading, spatial.Yaw(orientation))
 	setPoint(&p.EulerAngles, eulerZXY(q))
-}
-
-// yaw returns the heading of the x axis, radians from the east to the north.
-func yaw(orientation mgl64.Quat) float64 {
-	_, _, degrees := spatial.Pose{Orientation: orientation}.RPY()
-	return mgl64.DegToRad(degrees)
 }
 
 // eulerZXY returns the angles about x, y and z that make q. They are applied about z, then the
@@ -56,7 +50,7 @@ func setRates(p *apollopb.Pose, orientation mgl64.Quat, rates mgl64.Vec3) {
 }
 
 // gps has the easting, northing and altitude of the sample.
-func gps(dst *apollopb.Gps, src *sample.GpsOdometry, _ *mapPlace) error {
+func gps(dst *apollopb.Gps, src *sample.GpsOdometry, _ spatial.MapFrame) error {
 	p := part(&dst.Localization)
 	setENU(&p.Position, mgl64.Vec3{src.Easting, src.Northing, src.Altitude})
 	setAttitude(p, src.Orientation)
@@ -70,10 +64,10 @@ func gps(dst *apollopb.Gps, src *sample.GpsOdometry, _ *mapPlace) error {
 // axes of Apollo's own driver. It is without gravity, right, forward, up, also in
 // linear_acceleration and angular_velocity. An IMU that reports no orientation is taken to be
 // where its header says.
-func correctedImu(dst *apollopb.CorrectedImu, src *sample.Imu, _ *mapPlace) error {
+func correctedImu(dst *apollopb.CorrectedImu, src *sample.Imu, at spatial.MapFrame) error {
 	orientation := src.Orientation
 	if src.OrientationCovariance[0] < 0 {
-		orientation = src.Pose.Orientation
+		orientation = at.ToENU(src.Pose.Position).Mul(src.Pose.Orientation)
 	}
 	gravity := orientation.Conjugate().Rotate(mgl64.Vec3{0, 0, standardGravity})
 	acceleration, rates := spatial.RFUAxes.Out(src.LinearAcceleration.Sub(gravity)), spatial.RFUAxes.Out(src.AngularVelocity)
@@ -87,18 +81,22 @@ func correctedImu(dst *apollopb.CorrectedImu, src *sample.Imu, _ *mapPlace) erro
 	return err
 }
 
-// localizationEstimate has the pose in the world and the deviations of its position.
-func localizationEstimate(dst *apollopb.LocalizationEstimate, src *sample.Odometry, at *mapPlace) error {
+// localizationEstimate has the pose in UTM, its axes too, and the deviations of its position.
+func localizationEstimate(dst *apollopb.LocalizationEstimate, src *sample.Odometry, at spatial.MapFrame) error {
 	h, err := setHeader(&dst.Header, &src.Header)
 	if err != nil {
 		return err
 	}
 	set(&h.ModuleName, "localization")
+	if err := reached(at, src.BodyPose.Position); err != nil {
+		return err
+	}
 	p := part(&dst.Pose)
-	setENU(&p.Position, at.World(src.BodyPose.Position))
-	setAttitude(p, src.BodyPose.Orientation)
-	setPoint(&p.LinearVelocity, src.BodyPose.Rotate(src.Twist.Linear))
-	setRates(p, src.BodyPose.Orientation, src.Twist.Angular)
+	orientation := at.ToUTM(src.BodyPose.Position).Mul(src.BodyPose.Orientation)
+	setENU(&p.Position, at.UTM(src.BodyPose.Position))
+	setAttitude(p, orientation)
+	setPoint(&p.LinearVelocity, orientation.Rotate(src.Twist.Linear))
+	setRates(p, orientation, src.Twist.Angular)
 	c := &src.PoseCovariance
 	setPoint(&part(&dst.Uncertainty).PositionStdDev, mgl64.Vec3{root(c[0]), root(c[7]), root(c[14])})
 	set(&dst.MeasurementTime, h.GetTimestampSec())
@@ -108,48 +106,14 @@ func localizationEstimate(dst *apollopb.LocalizationEstimate, src *sample.Odomet
 // root returns the deviation of a variance; a negative one, of what isn't known, gives 0.
 func root(variance float64) float64 { return math.Sqrt(max(0, variance)) }
 
-// Map places the map frame on the earth. A nil *mapPlace is a place that isn't known: the
-// map frame's coordinates then stand for UTM's. Any goroutine may use it.
-type mapPlace struct {
-	plane spatial.TangentPlane
-	zone  spatial.UTMZone
-}
+// mapped is an instance of a bridge that knows where the map frame lies. It is asked before each
+// message, on any goroutine. Where that isn't known, the map frame's coordinates stand for UTM's.
+type mapped interface{ Map() spatial.MapFrame }
 
-// newMapPlace returns the place of a map with its origin there. Its zone is the origin's,
-// also for what lies beyond, as in sample.GpsOdometry.
-func newMapPlace(origin spatial.Geodetic) *mapPlace {
-	return &mapPlace{plane: spatial.NewTangentPlane(origin), zone: spatial.UTMZoneOf(origin)}
-}
-
-// mapped is an instance of a bridge that may know the map's place; nil is unknown. It is
-// asked before each message, on any goroutine.
-type mapped interface{ Map() *mapPlace }
-
-// World returns the easting, northing and height above the ellipsoid of a point of the
-// map frame, metres.
-func (m *mapPlace) World(p mgl64.Vec3) mgl64.Vec3 {
-	if m == nil {
-		return p
+// reached returns why a point of the map has no coordinates in UTM, or nil.
+func reached(at spatial.MapFrame, p mgl64.Vec3) error {
+	if !at.Known() {
+		return nil
 	}
-	at := m.plane.Geodetic(p)
-	easting, northing := m.zone.Project(at)
-	return mgl64.Vec3{easting, northing, at.Altitude}
-}
-
-// Local is the inverse of World, to a micrometre within a hundred kilometres of the origin. The
-// map's axes differ from UTM's by a few degrees and a scale near one. So each step of a
-// fixed-point iteration takes off most of the error.
-func (m *mapPlace) Local(world mgl64.Vec3) mgl64.Vec3 {
-	if m == nil {
-		return world
-	}
-	p := world.Sub(m.World(mgl64.Vec3{}))
-	for range 32 {
-		rest := world.Sub(m.World(p))
-		p = p.Add(rest)
-		if rest.Dot(rest) < 1e-14 {
-			break
-		}
-	}
-	return p
+	return at.Covers(p)
 }

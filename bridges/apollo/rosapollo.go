@@ -124,19 +124,14 @@ func (RosApollo) RegSubscription(p *bridges.Plugin, sub ros.Subscription) error 
 
 // NewInstance returns an rosClient without a connection.
 func (f RosApollo) NewInstance(env bridges.Env) (bridges.Instance, error) {
-	i := &rosClient{env: env, limit: cmp.Or(f.limit, math.MaxInt64)}
-	if o := env.Origin; o != nil {
-		i.place = newMapPlace(spatial.Geodetic{Latitude: o.Latitude, Longitude: o.Longitude, Altitude: o.Altitude})
-	}
-	return i, nil
+	return &rosClient{env: env, limit: cmp.Or(f.limit, math.MaxInt64)}, nil
 }
 
 // rosClient is a client. Its methods may be called from any goroutine.
 type rosClient struct {
 	rosbridgev2.Client
 	env   bridges.Env
-	limit int64     // of a message, bytes, beside the formats' own
-	place *mapPlace // nil if it isn't known
+	limit int64 // of a message, bytes, beside the formats' own
 }
 
 var (
@@ -147,8 +142,8 @@ var (
 	_ mapped            = (*rosClient)(nil)
 )
 
-// Map returns where the map frame is on the earth, nil if that isn't known.
-func (i *rosClient) Map() *mapPlace { return i.place }
+// Map returns where the map frame lies on the earth.
+func (i *rosClient) Map() spatial.MapFrame { return i.env.Map }
 
 // Check reads a connection string as Connect does.
 func (i *rosClient) Check(connection string) error {

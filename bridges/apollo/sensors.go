@@ -7,16 +7,17 @@ import (
 
 	"github.com/raybridge/raybridge/bridges/apollo/apollopb"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
 )
 
-func clock(dst *apollopb.Clock, src *sample.Clock, _ *mapPlace) error {
+func clock(dst *apollopb.Clock, src *sample.Clock, _ spatial.MapFrame) error {
 	ns, err := stamp(src.Stamp)
 	set(&dst.Clock, ns)
 	return err
 }
 
 // image has the encodings' names as they are, which are ROS's in Apollo too.
-func image(dst *apollopb.Image, src *sample.Image, _ *mapPlace) error {
+func image(dst *apollopb.Image, src *sample.Image, _ spatial.MapFrame) error {
 	if src.Step*src.Height != len(src.Data) {
 		return fmt.Errorf("image of %d rows of %d bytes has %d bytes: %w", src.Height, src.Step, len(src.Data), errSize)
 	}
@@ -35,7 +36,7 @@ func image(dst *apollopb.Image, src *sample.Image, _ *mapPlace) error {
 	return nil
 }
 
-func compressedImage(dst *apollopb.CompressedImage, src *sample.CompressedImage, _ *mapPlace) error {
+func compressedImage(dst *apollopb.CompressedImage, src *sample.CompressedImage, _ spatial.MapFrame) error {
 	h, err := setHeader(&dst.Header, &src.Header)
 	if err != nil {
 		return err
@@ -62,7 +63,7 @@ var fixBaseStation = []byte("0")
 
 // gnssBestPose has no geoid: the undulation is 0 and the height above the sea that above
 // the ellipsoid, so that their sum is right.
-func gnssBestPose(dst *apollopb.GnssBestPose, src *sample.GnssFix, _ *mapPlace) error {
+func gnssBestPose(dst *apollopb.GnssBestPose, src *sample.GnssFix, _ spatial.MapFrame) error {
 	if _, err := setHeader(&dst.Header, &src.Header); err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func deviations(src *sample.GnssFix) (east, north, up float32) {
 	return root(c[0]), root(c[4]), root(c[8])
 }
 
-func insStat(dst *apollopb.InsStat, src *sample.InsStatus, _ *mapPlace) error {
+func insStat(dst *apollopb.InsStat, src *sample.InsStatus, _ spatial.MapFrame) error {
 	set(&dst.InsStatus, src.Status)
 	set(&dst.PosType, src.PositionType)
 	_, err := setHeader(&dst.Header, &src.Header)
@@ -117,7 +118,7 @@ func insStat(dst *apollopb.InsStat, src *sample.InsStatus, _ *mapPlace) error {
 }
 
 // rawImu is a measurement of an instant: its span is 0.
-func rawImu(dst *apollopb.Imu, src *sample.Imu, _ *mapPlace) error {
+func rawImu(dst *apollopb.Imu, src *sample.Imu, _ spatial.MapFrame) error {
 	if _, err := setHeader(&dst.Header, &src.Header); err != nil {
 		return err
 	}
@@ -142,7 +143,7 @@ const (
 )
 
 // contiRadar has Continental's axes: longitudinal is the sensor's x, lateral its y.
-func contiRadar(dst *apollopb.ContiRadar, src *sample.RadarObjects, _ *mapPlace) error {
+func contiRadar(dst *apollopb.ContiRadar, src *sample.RadarObjects, _ spatial.MapFrame) error {
 	h, err := setHeader(&dst.Header, &src.Header)
 	if err != nil {
 		return err
@@ -183,7 +184,7 @@ func oneOf[T any](condition bool, yes, no T) T {
 
 // perceptionLanes counts offsets to the left, as the sample does. Apollo's a is the factor of
 // the cube and its d the offset beside the vehicle, as its own camera component reads them.
-func perceptionLanes(dst *apollopb.PerceptionLanes, src *sample.LaneLines, _ *mapPlace) error {
+func perceptionLanes(dst *apollopb.PerceptionLanes, src *sample.LaneLines, _ spatial.MapFrame) error {
 	h, err := setHeader(&dst.Header, &src.Header)
 	if err != nil {
 		return err
@@ -217,7 +218,7 @@ var colors = map[sample.SignalState]apollopb.TrafficLight_Color{
 }
 
 // trafficLights names each light by its number in the scene.
-func trafficLights(dst *apollopb.TrafficLightDetection, src *sample.Signals, _ *mapPlace) error {
+func trafficLights(dst *apollopb.TrafficLightDetection, src *sample.Signals, _ spatial.MapFrame) error {
 	h, err := setHeader(&dst.Header, &src.Header)
 	if err != nil {
 		return err

@@ -42,6 +42,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/apollo/apollopb"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -66,31 +67,31 @@ type protoInbox = bridges.Inbox[proto.Message]
 type converter[T any] struct {
 	descriptor protoreflect.MessageDescriptor
 	// make returns a new function that converts.
-	make func() func(src T, at *mapPlace) (protoMessage, error)
+	make func() func(src T, at spatial.MapFrame) (protoMessage, error)
 }
 
 // converted is the converter to a structure.
 func converted[M any, P interface {
 	*M
 	proto.Message
-}, T any](convert func(P, T, *mapPlace) error) converter[T] {
+}, T any](convert func(P, T, spatial.MapFrame) error) converter[T] {
 	return converter[T]{
 		descriptor: P(new(M)).ProtoReflect().Descriptor(),
-		make: func() func(T, *mapPlace) (protoMessage, error) {
+		make: func() func(T, spatial.MapFrame) (protoMessage, error) {
 			message := P(new(M))
 			boxed := protoMessage(structure{message})
-			return func(src T, at *mapPlace) (protoMessage, error) { return boxed, convert(message, src, at) }
+			return func(src T, at spatial.MapFrame) (protoMessage, error) { return boxed, convert(message, src, at) }
 		},
 	}
 }
 
 // clouds is the converter to a cloud.
-func clouds[T any](convert func(*cloud, T, *mapPlace) error) converter[T] {
+func clouds[T any](convert func(*cloud, T, spatial.MapFrame) error) converter[T] {
 	return converter[T]{
 		descriptor: (*apollopb.PointCloud)(nil).ProtoReflect().Descriptor(),
-		make: func() func(T, *mapPlace) (protoMessage, error) {
+		make: func() func(T, spatial.MapFrame) (protoMessage, error) {
 			c := new(cloud)
-			return func(src T, at *mapPlace) (protoMessage, error) { return c, convert(c, src, at) }
+			return func(src T, at spatial.MapFrame) (protoMessage, error) { return c, convert(c, src, at) }
 		},
 	}
 }
@@ -103,12 +104,12 @@ func publication[T bridges.Stamped](c converter[T]) protoPublication {
 	})
 }
 
-// mapOf returns the place of an instance's map; nil is unknown.
-func mapOf(i bridges.Instance) *mapPlace {
+// mapOf returns where an instance's map lies.
+func mapOf(i bridges.Instance) spatial.MapFrame {
 	if mapped, ok := i.(mapped); ok {
 		return mapped.Map()
 	}
-	return nil
+	return spatial.MapFrame{}
 }
 
 // errEmpty says that nothing is set in a message, so that it has no bytes. It doesn't
@@ -131,7 +132,7 @@ func tellsPresence(m protoreflect.MessageDescriptor) bool {
 func subscription[M any, P interface {
 	*M
 	proto.Message
-}, S any](convert func(*S, P, *mapPlace) error) protoSubscription {
+}, S any](convert func(*S, P, spatial.MapFrame) error) protoSubscription {
 	descriptor := P(new(M)).ProtoReflect().Descriptor()
 	presence := tellsPresence(descriptor)
 	return bridges.Subscribe(string(descriptor.FullName()), descriptor, func() proto.Message { return P(new(M)) }, func(i bridges.Instance) func(proto.Message) (*S, error) {
@@ -199,7 +200,7 @@ func newPublication[M any, P interface {
 	*M
 	proto.Message
 }, T bridges.Stamped](convert func(dst P, src T) error) protoPublication {
-	return publication(converted(func(dst P, src T, _ *mapPlace) error {
+	return publication(converted(func(dst P, src T, _ spatial.MapFrame) error {
 		proto.Reset(dst)
 		return convert(dst, src)
 	}))
@@ -210,5 +211,5 @@ func newSubscription[M any, P interface {
 	*M
 	proto.Message
 }, S any](convert func(dst *S, src P) error) protoSubscription {
-	return subscription(func(dst *S, src P, _ *mapPlace) error { return convert(dst, src) })
+	return subscription(func(dst *S, src P, _ spatial.MapFrame) error { return convert(dst, src) })
 }

@@ -2,6 +2,7 @@ package apollo
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/go-gl/mathgl/mgl64"
@@ -19,7 +20,7 @@ const (
 
 // chassis counts in per cent, and steering positive to the left. The vehicle is always
 // one that drives itself, or Apollo would not.
-func chassis(dst *apollopb.Chassis, src *sample.CanBus, _ *mapPlace) error {
+func chassis(dst *apollopb.Chassis, src *sample.CanBus, at spatial.MapFrame) error {
 	h, err := setHeader(&dst.Header, &src.Header)
 	if err != nil {
 		return err
@@ -40,7 +41,7 @@ func chassis(dst *apollopb.Chassis, src *sample.CanBus, _ *mapPlace) error {
 	set(&dst.GearLocation, gearPosition(src))
 	set(&dst.SteeringTimestamp, h.GetTimestampSec())
 	setLamps(dst, src)
-	setReceiver(part(&dst.ChassisGps), src)
+	setReceiver(part(&dst.ChassisGps), src, at)
 	return nil
 }
 
@@ -76,12 +77,12 @@ func setLamps(dst *apollopb.Chassis, src *sample.CanBus) {
 	set(&s.EmergencyLight, src.HazardLights)
 }
 
-func setReceiver(g *apollopb.ChassisGPS, src *sample.CanBus) {
+func setReceiver(g *apollopb.ChassisGPS, src *sample.CanBus, at spatial.MapFrame) {
 	utc := time.Unix(0, int64(src.Stamp)).UTC()
-	compass := spatial.HeadingOfYaw(mgl64.RadToDeg(yaw(src.Orientation)))
+	compass := spatial.HeadingOfYaw(mgl64.RadToDeg(spatial.Yaw(at.ToENU(src.Pose.Position).Mul(src.Orientation))))
 	set(&g.Latitude, src.Latitude)
 	set(&g.Longitude, src.Longitude)
-	set(&g.GpsValid, true)
+	set(&g.GpsValid, !math.IsNaN(src.Latitude))
 	set(&g.Year, int32(utc.Year()))
 	set(&g.Month, int32(utc.Month()))
 	set(&g.Day, int32(utc.Day()))
@@ -103,7 +104,7 @@ func setReceiver(g *apollopb.ChassisGPS, src *sample.CanBus) {
 
 // readControl reads a command; what lies outside of 0 to 100 per cent, of steering -100 to 100,
 // is cut off. Without a gear, or with one that isn't known, the vehicle drives on.
-func readControl(dst *sample.VehicleControl, src *apollopb.ControlCommand, _ *mapPlace) error {
+func readControl(dst *sample.VehicleControl, src *apollopb.ControlCommand, _ spatial.MapFrame) error {
 	if !finite(src.GetThrottle(), src.GetBrake(), src.GetSteeringTarget()) {
 		return fmt.Errorf("throttle %v, brake %v, steering_target %v: %w",
 			src.GetThrottle(), src.GetBrake(), src.GetSteeringTarget(), errNumber)

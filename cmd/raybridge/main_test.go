@@ -400,6 +400,49 @@ func TestConfigCheck(t *testing.T) {
 	assert.Equal(t, []string{"gnss", "sensor.other.gnss", "13.4", "Hz", "/gnss/fix"}, strings.Fields(lines[7]))
 }
 
+// TestPlacesOnTheEarth: at UTM's coordinates a satellite receiver is refused without the map's
+// projection, by check and run alike. So is one outside of the projection's zone. What tells no
+// place on the earth is not.
+func TestPlacesOnTheEarth(t *testing.T) {
+	t.Parallel()
+	const gnss, gps, other = "{id: sensor.other.gnss, name: gnss}", "{id: sensor.other.gps_odometry, name: gps}", "{id: sensor.other.imu, name: imu}, {id: sensor.other.odometry, name: odometry}"
+	const utm = "ego: {pose: {x: 450000, y: 5400000, z: 100}}"
+	dir := t.TempDir()
+	sceneFile(t, dir)
+	for name, c := range map[string]struct {
+		scene, sensor, more string
+		want                string // in the error, "" for none
+	}{
+		"flat":               {"", gnss, utm, "run.yaml:2:11: sensors[0]: sensor.other.gnss: no place on the earth: (450000, 5400000) is 5419 km from the map's origin"},
+		"flat, GPS odometry": {"", gps, utm, "give scene.projection their zone, such as utm32n or EPSG:32632"},
+		"flat with origin":   {", origin: {latitude: 48, longitude: 8}", gnss, utm, "scene.projection"},
+		"no receiver":        {"", other, utm, ""},
+		"zone":               {", projection: utm32n", gnss, utm, ""},
+		"code":               {", projection: 32632", gps, utm, ""},
+		"ETRS89":             {", projection: EPSG:25832", gps, utm, ""},
+		"PROJ":               {", projection: '+proj=utm +zone=32 +datum=WGS84'", gps, utm, ""},
+		"south":              {", projection: utm56s", gnss, "ego: {pose: {x: 334900, y: 6252288}}", ""},
+		"not in the zone":    {", projection: utm32n", gnss, "", "easting 0, northing 0 is not in the zone of scene.projection, utm32n"},
+		"told by the world":  {", projection: utm32n", gnss, "world: {ego: theirs}", ""},
+		"around a place":     {", projection: utm32n, origin: {latitude: 48.75, longitude: 8.32}", gnss, "", ""},
+		"another projection": {", projection: EPSG:3857", gnss, "", `run.yaml:1:38: scene.projection: projection "EPSG:3857": want a zone of UTM`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := write(t, dir, strings.ReplaceAll(name, " ", "_")+"_run.yaml", "scene: {file: wall.gltf"+c.scene+"}\nsensors: ["+c.sensor+"]\n"+c.more+"\n")
+			o := call(t, "config", "check", file)
+			if c.want == "" {
+				require.Equal(t, exitDone, o.code, o.err)
+				return
+			}
+			assert.Equal(t, exitUsage, o.code)
+			assert.Contains(t, o.err, c.want)
+			ran := call(t, "run", "--config", file, "--gpu", "host", "--duration", "100ms", "--out", t.TempDir(), "--bridge", "logging:log")
+			assert.Equal(t, exitUsage, ran.code)
+			assert.Contains(t, ran.err, c.want)
+		})
+	}
+}
+
 // TestConfigCheckOfTheDemoRig: without sensors a run has the demo's.
 func TestConfigCheckOfTheDemoRig(t *testing.T) {
 	t.Parallel()

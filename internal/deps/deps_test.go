@@ -62,7 +62,7 @@ var policy = map[string][]string{
 	"world/csv":           {"internal/fault", "simtime", "spatial", "world", "world/snapshot"},
 	"world/osi":           {"flow", "internal/fault", "internal/protowalk", "simtime", "spatial", "world", "world/snapshot"},
 	"world/worldtest":     {"simtime", "spatial", "world"},
-	"config":              {"flow", "rig", "sensors", "internal/...", "simtime"},
+	"config":              {"flow", "rig", "sensors", "internal/...", "simtime", "spatial"},
 	"pipeline":            {"world", "flow", "gpu", "memory", "scene", "sensors", "sensors/sample", "readback", "dispatch", "simtime", "bridges", "config", "rig", "spatial", "internal/..."},
 	"cmd/raybridge":       {"..."},
 	"world/sumo":          {"world", "world/snapshot", "simtime", "spatial", "internal/..."},

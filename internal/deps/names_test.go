@@ -23,7 +23,6 @@ var kept = map[string]string{
 	"DVS":         "the options of a type of camera, for programs: Sim.Add",
 	"Dialects":    "package reference makes a page of them",
 	"DueAt":       "programs that step by a barrier look ahead with it",
-	"ENU":         "programs place what they know by latitude and longitude",
 	"OpticalFlow": "the options of a type of camera, for programs: Sim.Add",
 	"Rigs":        "go generate calls it by the tests of package reference",
 	"Semantic":    "the options of a type of camera or lidar, for programs: Sim.Add",

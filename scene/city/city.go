@@ -171,7 +171,7 @@ func build(o Options) (*scene.Scene, error) {
 	s.Slots = o.Slots
 	s.Materials, s.Light, s.Occlusion = materials(), afternoon(), true
 	// A park in Lisbon; metres above the ellipsoid.
-	s.Origin = scene.Origin{Latitude: 38.7369, Longitude: -9.1427, Altitude: 132}
+	s.Map = spatial.TangentMap(spatial.Geodetic{Latitude: 38.7369, Longitude: -9.1427, Altitude: 132})
 	if err := t.emit(s); err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func fingerprint(s *scene.Scene) uint64 {
 	for i := range s.Textures {
 		h.Write(s.Textures[i].Image.Pix)
 	}
-	write(s.Materials, s.Meshes, s.Light, s.Origin, s.Ego, s.LaneMarks, s.Signals)
+	write(s.Materials, s.Meshes, s.Light, s.Map, s.Ego, s.LaneMarks, s.Signals)
 	write(s.Slots)
 	for _, a := range slices.Concat(s.Actors, s.Models) {
 		write(a.ID, a.Name, a.TypeID, a.Pose)

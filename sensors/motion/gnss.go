@@ -16,6 +16,7 @@ import (
 
 // The integers of sensor_msgs/NavSatStatus and NavSatFix that are used here.
 const (
+	statusNoFix     = -1
 	statusFix       = 0
 	serviceGPS      = 1
 	covarianceKnown = 2 // COVARIANCE_TYPE_DIAGONAL_KNOWN
@@ -32,8 +33,15 @@ const (
 // of their variances, in metres; a bias is not part of it, since a receiver doesn't know its
 // own.
 //
-// CARLA maps its world by a spherical Mercator projection; here the map frame is the
-// plane that touches WGS84 at the scene's origin.
+// # The map
+//
+// The map frame is the plane that touches WGS84 at scene.origin. With scene.projection it is the
+// grid of a zone of UTM, and z the height above the ellipsoid. There is no geoid: where a map
+// has heights above the sea, the altitude is those. In Central Europe that is some 45 m too low.
+// CARLA maps its world by a spherical Mercator projection.
+//
+// Beyond the map's reach there is no fix: the status is -1 and the position NaN. The reach is
+// 100 km around a plane's origin, or the zone. A rig that begins there is refused.
 type GNSS struct {
 	HorizontalStddev float64 `attribute:"noise_horizontal_stddev" live:"true" unit:"m" max:"1000" usual:"0 50" doc:"white noise east and north"`
 	VerticalStddev   float64 `attribute:"noise_vertical_stddev" live:"true" unit:"m" max:"1000" usual:"0 100" doc:"white noise up"`
@@ -50,9 +58,9 @@ type GNSS struct {
 // GNSSDefinition describes sensor.other.gnss.
 var GNSSDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.other.gnss",
-	Number: 41,
-	Doc:    "satellite receiver: latitude, longitude and altitude on WGS84",
-	Tags:   []string{"gnss", "motion"},
+	Number: 41, Georeferenced: true,
+	Doc:  "satellite receiver: latitude, longitude and altitude on WGS84",
+	Tags: []string{"gnss", "motion"},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.GnssFix](sensors.OutputSpec{
 			Name: "fix", Suffix: "/fix", Doc: "sensor_msgs/NavSatFix",
@@ -77,14 +85,14 @@ type gnss struct {
 	metric, bias, deviation mgl64.Vec3
 	noise                   Noise
 	seed                    uint64
-	plane                   spatial.TangentPlane
+	place                   receiver
 	bits                    rand.PCG
 }
 
 // Begin seeds the noise and opens the output.
 func (s *gnss) Begin(ctx context.Context, env *sensors.Env) error {
 	s.seed = s.noise.of(env)
-	s.plane = spatial.NewTangentPlane(spatial.Geodetic(env.Origin))
+	s.place = receiver{MapFrame: env.Map, log: env.Log}
 	return s.Reading.Begin(ctx, env)
 }
 
@@ -112,11 +120,13 @@ func (s *gnss) Tick(at sensors.Tick) error {
 	for i := range error3 {
 		error3[i] += s.deviation[i] * noise.NormFloat64()
 	}
-	fix := s.plane.Geodetic(antenna)
+	fix, known := s.place.locate(antenna)
 
 	m := &s.Message
 	m.Header = at.Header(s.Spec.FrameID, pose)
-	m.Status, m.Service = statusFix, serviceGPS
+	if m.Status, m.Service = statusFix, serviceGPS; !known {
+		m.Status = statusNoFix
+	}
 	m.Latitude = max(-90, min(90, fix.Latitude+error3[0]))
 	m.Longitude = fix.Longitude + error3[1]
 	if math.Abs(m.Longitude) > 180 {

@@ -62,7 +62,7 @@ func TestGNSSBiases(t *testing.T) {
 }
 
 func TestGNSSBiasStaysOnTheEarth(t *testing.T) {
-	s := &scene.Scene{Ego: spatial.Identity(), Origin: scene.Origin{Latitude: 80, Longitude: 170}}
+	s := &scene.Scene{Ego: spatial.Identity(), Map: spatial.TangentMap(spatial.Geodetic{Latitude: 80, Longitude: 170})}
 	h := sensortest.New(t, motion.GNSSDefinition, sensortest.Options{Scene: s, Attributes: map[string]any{
 		"noise_lat_bias": 20.0, "noise_lon_bias": 20.0,
 	}})

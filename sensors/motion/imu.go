@@ -29,8 +29,9 @@ import (
 //
 // # Orientation
 //
-// It is that of the sensor's frame in the map frame, east-north-up: a yaw of 0 looks
-// east. CARLA's compass is 0 to the north and grows clockwise: it is pi/2 less the
+// It is that of the sensor's frame in east-north-up, as REP-103 has it: a yaw of 0 looks to true
+// east. A map on UTM's grid (scene.projection) differs from that by the meridian's convergence,
+// up to some degrees. Transforms and odometry stay in the map's axes. CARLA's compass is 0 to the north and grows clockwise: it is pi/2 less the
 // yaw, modulo 2 pi.
 //
 // # Noise
@@ -194,7 +195,7 @@ func (s *imu) Tick(at sensors.Tick) error {
 	}
 	m.LinearAccelerationCovariance = s.accel.covariance()
 	m.AngularVelocityCovariance = s.gyro.covariance()
-	m.Orientation, m.OrientationCovariance = pose.Orientation, [9]float64{}
+	m.Orientation, m.OrientationCovariance = s.Env.Map.ToENU(pose.Position).Mul(pose.Orientation), [9]float64{}
 	if s.noOrientation {
 		m.Orientation = mgl64.QuatIdent()
 		m.OrientationCovariance[0] = -1

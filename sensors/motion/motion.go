@@ -22,6 +22,10 @@ package motion
 
 import (
 	"context"
+	"log/slog"
+	"math"
+
+	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
@@ -41,8 +45,35 @@ type reading struct {
 	header   sample.Header
 	state    scene.State
 	controls scene.Controls
-	plane    spatial.TangentPlane // the map on the earth
-	zone     spatial.UTMZone      // of the map's origin
+	place    receiver // the map on the earth
+}
+
+// receiver is the map as a satellite receiver knows it.
+type receiver struct {
+	spatial.MapFrame
+	log  *slog.Logger
+	told bool
+}
+
+// locate returns where a point of the map is on the earth. Beyond the map's reach it isn't known,
+// and the place NaN. The log is told once of that, and of a map that lies nowhere.
+func (r *receiver) locate(p mgl64.Vec3) (place spatial.Geodetic, known bool) {
+	if err := r.Covers(p); err != nil {
+		r.warn("there is no fix: " + err.Error())
+		return spatial.Geodetic{Latitude: math.NaN(), Longitude: math.NaN(), Altitude: math.NaN()}, false
+	}
+	if !r.Known() {
+		r.warn("the scene has no place on the earth, so that fixes count from 0° N 0° E: give scene.origin or scene.projection")
+	}
+	return r.Geodetic(p), true
+}
+
+// warn tells the log, the first time.
+func (r *receiver) warn(text string) {
+	if !r.told {
+		r.told = true
+		r.log.Warn(text)
+	}
 }
 
 // newInstrument makes the constructor of a Definition whose options are an O.
@@ -54,8 +85,7 @@ func newInstrument[O, E any](fill func(*E, *reading)) func(sensors.Spec, O) (sen
 
 // Begin lays the map on the earth and opens the output.
 func (s *instrument[E]) Begin(ctx context.Context, env *sensors.Env) error {
-	origin := spatial.Geodetic(env.Origin)
-	s.now.plane, s.now.zone = spatial.NewTangentPlane(origin), spatial.UTMZoneOf(origin)
+	s.now.place = receiver{MapFrame: env.Map, log: env.Log}
 	return s.Reading.Begin(ctx, env)
 }
 

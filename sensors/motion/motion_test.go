@@ -23,7 +23,7 @@ func (c circle) PoseAt(stamp simtime.Stamp) spatial.Pose {
 }
 
 func karlsruhe() *scene.Scene {
-	return &scene.Scene{Ego: spatial.Identity(), Origin: scene.Origin{Latitude: 49.01, Longitude: 8.4, Altitude: 115}}
+	return &scene.Scene{Ego: spatial.Identity(), Map: spatial.TangentMap(spatial.Geodetic{Latitude: 49.01, Longitude: 8.4, Altitude: 115})}
 }
 
 func TestConformance(t *testing.T) {

@@ -38,7 +38,7 @@ const (
 
 func fillCanBus(m *sample.CanBus, r *reading) {
 	c := &r.controls
-	place := r.plane.Geodetic(r.state.Pose.Position)
+	place, _ := r.place.locate(r.state.Pose.Position)
 	*m = sample.CanBus{
 		Header: r.header,
 		Speed:  c.Speed, Throttle: c.Throttle, Braking: c.Brake,

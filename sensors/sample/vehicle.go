@@ -34,7 +34,7 @@ type CanBus struct {
 	// Mode is one of a VehicleState's modes.
 	Mode      uint8
 	EngineRPM float64
-	// Latitude, Longitude in degrees and Altitude in metres are WGS84.
+	// Latitude, Longitude in degrees and Altitude in metres are WGS84, NaN where there is no fix.
 	Latitude, Longitude, Altitude float64
 	// Orientation is the vehicle's in the map frame, Velocity its own there, m/s.
 	Orientation mgl64.Quat
@@ -56,13 +56,17 @@ type GpsOdometry struct {
 	// Latitude, Longitude in degrees and Altitude in metres are WGS84; Northing
 	// and Easting are UTM, or count from the map's origin, metres.
 	Latitude, Longitude, Altitude, Northing, Easting float64
-	// Orientation is that of ChildFrameID, east-north-up. ForwardSpeed is m/s along
-	// its x axis; Velocity is east-north-up, m/s, AngularVelocity in ChildFrameID, rad/s.
+	// Orientation is that of ChildFrameID in the axes of easting, northing and up. ForwardSpeed is
+	// m/s along its x axis. Velocity is in the axes of Orientation, m/s, AngularVelocity in
+	// ChildFrameID, rad/s.
 	Orientation               mgl64.Quat
 	ForwardSpeed              float64
 	Velocity, AngularVelocity mgl64.Vec3
 	// WheelAngle is the front wheels', radians, positive to the left.
 	WheelAngle float64
+	// Convergence is the angle from true north to the northing's axis, radians, positive
+	// clockwise. A heading from the northing's axis plus that is one from true north.
+	Convergence float64
 }
 
 // InsStatus is the state of an inertial navigation system, in NovAtel's numbers as Apollo has

@@ -147,7 +147,7 @@ func (h *Harness) env(d *sensors.Definition, o Options) *sensors.Env {
 		GL: o.GL, History: scene.NewHistory(s, o.Ego, 0), Scene: s, Owner: o.Owner, Shared: &sensors.Shared{}, Seed: o.Seed,
 		Frames:    func() []sample.Transform { return nil },
 		Dropped:   func(_ sensors.Tick, cause flow.Cause) { h.Drops[cause]++ },
-		Completed: func() {}, Origin: s.Origin, Log: slog.New(slog.DiscardHandler),
+		Completed: func() {}, Map: s.Map, Log: slog.New(slog.DiscardHandler),
 	}
 	if o.GL != nil || len(s.Actors) > 0 {
 		h.build(env, s)

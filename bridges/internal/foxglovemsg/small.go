@@ -156,9 +156,10 @@ func setGpsLocationFix(dst *locationFix, src *sample.GpsOdometry) error {
 	setTime(&m.Timestamp, src.Stamp)
 	m.FrameId = src.FrameID
 	m.Latitude, m.Longitude, m.Altitude = src.Latitude, src.Longitude, src.Altitude
-	forward := src.Orientation.Rotate(mgl64.Vec3{1, 0, 0}) // x is east, y north
+	toTrue := mgl64.QuatRotate(-src.Convergence, mgl64.Vec3{0, 0, 1})
+	forward := toTrue.Mul(src.Orientation).Rotate(mgl64.Vec3{1, 0, 0}) // x is east, y north
 	*at(&m.Heading) = math.Atan2(forward[0], forward[1])
-	setVector(&m.Velocity, src.Velocity)
+	setVector(&m.Velocity, toTrue.Rotate(src.Velocity))
 	return nil
 }
 

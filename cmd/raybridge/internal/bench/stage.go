@@ -262,7 +262,7 @@ func (r *rigged) env(st *stage, m *member, made sensors.Sensor) (*sensors.Env, e
 	env := &sensors.Env{
 		GL: st.gl, World: st.world, Resident: st.resident, History: st.history, Scene: st.world.Scene, Owner: scene.EgoID,
 		Shared: &r.shared, Frames: func() []sample.Transform { return nil },
-		Dropped: r.lost.add, Completed: r.ping, Origin: st.world.Scene.Origin, Log: slog.New(slog.DiscardHandler),
+		Dropped: r.lost.add, Completed: r.ping, Map: st.world.Scene.Map, Log: slog.New(slog.DiscardHandler),
 	}
 	for i := range m.definition.Outputs {
 		port := m.definition.Outputs[i].Open()

@@ -27,6 +27,7 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/motion"
 	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/spatial"
 	"github.com/raybridge/raybridge/world"
 )
 
@@ -178,7 +179,7 @@ var statuses = []struct {
 		world.ErrMode, world.ErrBusy, world.ErrTime, world.ErrEnded, pipeline.ErrTopic, pipeline.ErrMounted, pipeline.ErrClosed, memory.ErrExceeded,
 	}},
 	{http.StatusBadRequest, []error{
-		simtime.ErrDuration, simtime.ErrScale, simtime.ErrUnknownSource, simtime.ErrRate, sensors.ErrValue, sensors.ErrUnknownAttribute,
+		simtime.ErrDuration, simtime.ErrScale, simtime.ErrUnknownSource, simtime.ErrRate, sensors.ErrValue, sensors.ErrUnknownAttribute, spatial.ErrBeyondMap,
 		sensors.ErrUnknownSensor, rig.ErrName, rig.ErrFrame, rig.ErrParent, rig.ErrTopic, rig.ErrOutput,
 		world.ErrValue, world.ErrDuplicate, world.ErrFull,
 	}},
