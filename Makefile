@@ -37,12 +37,19 @@ setup-test: ## install what the tests need besides
 
 .PHONY: build
 build: setup ## build bin/raybridge
+	@echo "Compiling $(BIN)/raybridge. The first time this takes some minutes, one of them for OpenGL's functions."
 	$(GO) build -o $(BIN)/raybridge ./cmd/raybridge
 
 .PHONY: build-ros2dds
 build-ros2dds: setup ## build bin/raybridge-ros2dds, which speaks ROS 2's DDS natively
 	@scripts/setup.sh build ros2dds
 	$(GO) build -tags ros2dds -o $(BIN)/raybridge-ros2dds ./cmd/raybridge
+
+# Such a program starts where there is libc alone: on servers, and in containers.
+.PHONY: build-portable
+build-portable: ## build bin/raybridge-portable, which has no window and needs no library of X11
+	@scripts/setup.sh portable
+	$(GO) build -tags nowindow -o $(BIN)/raybridge-portable ./cmd/raybridge
 
 .PHONY: demo
 demo: build ## record ten seconds of the city; writes out/demo
@@ -61,7 +68,7 @@ $(GOLANGCI):
 
 .PHONY: check
 check: setup-test $(GOLANGCI) ## what each commit must pass: format, build, vet, lint, generated files, short tests
-	@scripts/steps.sh format='$(FORMATTED)' build='$(GO) build ./...' vet='$(GO) vet ./... && CGO_ENABLED=0 $(GO) vet ./...' \
+	@scripts/steps.sh format='$(FORMATTED)' build='$(GO) build ./...' vet='$(GO) vet ./... && $(GO) vet -tags nowindow ./window ./cmd/raybridge && CGO_ENABLED=0 $(GO) vet ./...' \
 		lint='$(GOLANGCI) run --build-tags $(LINT_TAGS) ./...' generate='scripts/unchanged.sh $(GO) generate ./...' \
 		short='scripts/with-display.sh $(GO) test -short ./...'
 

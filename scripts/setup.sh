@@ -1,13 +1,17 @@
 #!/usr/bin/env bash
-# setup.sh build|ros2dds|embree|test|cpus...: installs the system packages that raybridge needs to be
-# built (build), with ROS 2's DDS (ros2dds), to be compared with Embree (embree), to be tested, Mesa's
-# OpenGL among them (test), and on emulated CPUs (cpus), if they are missing. Debian and Ubuntu only,
-# as root or with sudo; elsewhere it names the packages and what to run then.
+# setup.sh build|portable|ros2dds|embree|test|cpus...: installs the system packages that raybridge needs
+# to be built (build), without its window (portable), with ROS 2's DDS (ros2dds), to be compared with
+# Embree (embree), to be tested, Mesa's OpenGL among them (test), and on emulated CPUs (cpus), if they
+# are missing. Debian and Ubuntu only, as root or with sudo; elsewhere it names the packages and what to
+# run then.
 set -euo pipefail
 
-build_apt="gcc libc6-dev pkg-config libgl-dev"
-build_dnf="gcc glibc-devel pkgconf-pkg-config libglvnd-devel"
-build_pacman="gcc pkgconf libglvnd libx11"
+portable_apt="gcc libc6-dev pkg-config libgl-dev"
+portable_dnf="gcc glibc-devel pkgconf-pkg-config mesa-libGL-devel"
+portable_pacman="gcc pkgconf libglvnd libx11"
+window_apt="libx11-dev libxcursor-dev libxi-dev libxinerama-dev libxrandr-dev libxxf86vm-dev"
+window_dnf="libX11-devel libXcursor-devel libXi-devel libXinerama-devel libXrandr-devel libXxf86vm-devel"
+window_pacman="mesa libxcursor libxi libxinerama libxrandr libxxf86vm"
 ros2dds_apt="cyclonedds-dev"
 ros2dds_dnf="cyclonedds-devel"
 ros2dds_pacman="cyclonedds"
@@ -26,7 +30,12 @@ need() { apt+=" $1" dnf+=" $2" pacman+=" $3"; }
 for set in "$@"; do
   case "$set" in
     build)
-      need "$build_apt" "$build_dnf" "$build_pacman" ;;
+      need "$portable_apt $window_apt" "$portable_dnf $window_dnf" "$portable_pacman $window_pacman"
+      headers+=" X11/Xlib.h X11/Xcursor/Xcursor.h X11/extensions/XInput2.h X11/extensions/Xinerama.h"
+      headers+=" X11/extensions/Xrandr.h X11/extensions/xf86vmode.h" ;;
+    portable)
+      need "$portable_apt" "$portable_dnf" "$portable_pacman"
+      again="make build-portable" ;;
     ros2dds)
       need "$ros2dds_apt" "$ros2dds_dnf" "$ros2dds_pacman"
       headers+=" dds/dds.h" again="make build-ros2dds" ;;
@@ -39,7 +48,7 @@ for set in "$@"; do
     cpus)
       need "$cpus_apt" "$cpus_dnf" "$cpus_pacman"
       programs+=" qemu-x86_64 qemu-aarch64 aarch64-linux-gnu-gcc" again="make nightly" ;;
-    *) echo "setup.sh: unknown set $set, known are build, ros2dds, embree, test and cpus" >&2; exit 2 ;;
+    *) echo "setup.sh: unknown set $set, known are build, portable, ros2dds, embree, test and cpus" >&2; exit 2 ;;
   esac
 done
 

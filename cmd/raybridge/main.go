@@ -12,6 +12,7 @@ import (
 	"math"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/memory"
+	"github.com/raybridge/raybridge/window"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -68,10 +70,15 @@ func exitCode(err error) int {
 	}
 }
 
+// The main goroutine keeps the main thread, which a window needs; the program runs on another.
+func init() { runtime.LockOSThread() }
+
 func main() {
-	ctx, stop := interruptible()
-	defer stop()
-	os.Exit(program(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	window.Main(func() {
+		ctx, stop := interruptible()
+		defer stop()
+		os.Exit(program(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	})
 }
 
 // program runs one command line and returns the exit code.

@@ -26,6 +26,7 @@ import (
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/window"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -43,7 +44,7 @@ func TestMain(m *testing.M) {
 		limitFileSize()
 		main() // exits
 	}
-	os.Exit(testMain(m))
+	window.Main(func() { os.Exit(testMain(m)) })
 }
 
 func testMain(m *testing.M) int {

@@ -27,7 +27,6 @@ import (
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
-	"github.com/raybridge/raybridge/gpu/eglctx"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/pipeline"
@@ -146,9 +145,6 @@ func run(cmd *cobra.Command, f *runFlags) error {
 		return usage(err)
 	}
 	if pl.window {
-		if f.device.isAuto() { // a display's machine has OpenGL
-			open = eglctx.Open(eglctx.Options{})
-		}
 		return runWindowed(cmd, pl, open)
 	}
 	return pl.execute(cmd.Context(), cmd, open, nil)

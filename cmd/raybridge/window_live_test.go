@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -18,7 +19,9 @@ import (
 	"time"
 
 	"github.com/foxglove/mcap/go/mcap"
+	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/gputest"
+	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/window"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -41,35 +44,74 @@ func TestWindowedRun(t *testing.T) {
 	}
 	dir := t.TempDir()
 	u := &windowUser{Screen: gputest.Display(t), dir: filepath.Join(dir, "out")}
-	got, run, user := withUser(t, func(ctx context.Context) error { return errors.Join(u.use(ctx), u.CloseWindow()) },
+	got, user := withUser(t, func(ctx context.Context) error { return errors.Join(u.use(ctx), u.CloseWindow()) },
 		"--gpu", "software", "--config", write(t, dir, "run.yaml", windowedRun), "--bridge", "mcap:drive.mcap?compression=none", "--out", u.dir)
-	require.NoError(t, errors.Join(run, user), got.err)
+	require.NoError(t, user, got.err)
+	require.Equal(t, exitDone, got.code, got.err)
 	assert.Contains(t, got.out, "/front/image_raw")
 
 	checkComplete(t, filepath.Join(u.dir, "drive.mcap"))
 }
 
-// withUser executes a windowed realtime run while use plays the user before its window, for
-// five minutes at most. It returns what the run left, its error and the user's.
-func withUser(t *testing.T, use func(context.Context) error, args ...string) (got outcome, run, user error) {
+// withUser runs the program with a window, in real time, while use plays the user before it,
+// for five minutes at most. It returns what the run left and the user's error.
+func withUser(t *testing.T, use func(context.Context) error, args ...string) (got outcome, user error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
+	cmd := command(t, append([]string{"run", "--window", "--realtime"}, args...)...)
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	require.NoError(t, cmd.Start())
 	result := make(chan error, 1)
-	go func() { result <- use(ctx) }()
-
-	var stdout, stderr strings.Builder
-	root := newRoot(&stdout, &stderr)
-	root.SetArgs(append([]string{"run", "--window", "--realtime"}, args...))
-	run = root.ExecuteContext(ctx)
-	if exitCode(run) == exitNoOpenGL && os.Getenv("REQUIRE_GL") != "1" {
-		t.Skipf("no OpenGL in a window: %v", run)
+	go func() {
+		err := use(ctx)
+		if err != nil {
+			_ = cmd.Process.Kill() // nobody will end it
+		}
+		result <- err
+	}()
+	got = finish(t, cmd, &out, &errOut)
+	if got.code == exitNoOpenGL && os.Getenv("REQUIRE_GL") != "1" {
+		t.Skipf("no OpenGL in a window: %s", got.err)
 	}
 	cancel() // a user whose run has failed waits no longer
-	return outcome{exitCode(run), stdout.String(), stderr.String()}, run, <-result
+	return got, <-result
 }
 
-// TestARunWhoseDisplayEnds fails, since nobody closed the window, and completes its recording.
+// usualClass is the class of the device that a run takes when it is told none.
+func usualClass(t *testing.T) string {
+	t.Helper()
+	open, err := (&deviceFlags{}).opener()
+	require.NoError(t, err)
+	thread, err := gpu.Start(open)
+	require.NoError(t, err)
+	info := thread.Info()
+	require.NoError(t, thread.Close())
+	return info.Class()
+}
+
+// classOf reads a run's summary.
+func classOf(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var s pipeline.Summary
+	require.NoError(t, json.Unmarshal(data, &s))
+	return s.GPU.Class
+}
+
+func TestAWindowNeedsGLX(t *testing.T) {
+	gputest.Display(t, "-extension", "GLX")
+	o := call(t, "run", "--window")
+	assert.Equal(t, exitNoOpenGL, o.code, o.err)
+	assert.Contains(t, o.err, "GLX")
+	assert.Contains(t, o.err, "--headless")
+	assert.Len(t, strings.Split(strings.TrimSpace(o.err), "\n"), 1)
+}
+
+// TestARunWhoseDisplayEnds fails, since nobody closed the window, and completes its recording:
+// libX11 would end the process.
 func TestARunWhoseDisplayEnds(t *testing.T) {
 	needsOpenGL(t)
 	dir := t.TempDir()
@@ -78,9 +120,9 @@ func TestARunWhoseDisplayEnds(t *testing.T) {
 		defer u.End()
 		return u.sees(ctx)
 	}
-	got, run, user := withUser(t, sees, "--config", write(t, dir, "run.yaml", windowedRun), "--bridge", "mcap:drive.mcap", "--out", u.dir)
+	got, user := withUser(t, sees, "--config", write(t, dir, "run.yaml", windowedRun), "--bridge", "mcap:drive.mcap", "--out", u.dir)
 	require.NoError(t, user, got.err)
-	require.ErrorIs(t, run, window.ErrDisplayGone, got.err)
+	assert.Contains(t, lastLine(got.err), window.ErrDisplayGone.Error())
 	assert.Equal(t, exitFailed, got.code)
 	checkComplete(t, filepath.Join(u.dir, "drive.mcap"))
 }
@@ -255,8 +297,10 @@ func TestKeysDriveARigsVehicle(t *testing.T) {
 		err := until(ctx, "a window", func() error { _, err := screen.Picture(); return err })
 		return errors.Join(err, screen.MoveMouse(100, 100), screen.Hold('w'))
 	}
-	got, run, user := withUser(t, holds, "--config", config, "--duration", "2s", "--bridge", "logging:drive", "--out", dir)
-	require.NoError(t, errors.Join(run, user), got.err)
+	got, user := withUser(t, holds, "--config", config, "--duration", "2s", "--bridge", "logging:drive", "--out", dir, "--summary", filepath.Join(dir, "run.json"))
+	require.NoError(t, user, got.err)
+	require.Equal(t, exitDone, got.code, got.err)
+	assert.Equal(t, usualClass(t), classOf(t, filepath.Join(dir, "run.json")), "a window asks for no other device")
 	assert.NotContains(t, got.err, "it stands until they come", "the keys win")
 
 	speeds := loggedSpeeds(t, filepath.Join(dir, "drive.txt.gz"))

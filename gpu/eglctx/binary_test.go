@@ -71,7 +71,7 @@ func run(t *testing.T, path string, args []string, env ...string) (out string, e
 	return string(text), cmd.ProcessState.ExitCode()
 }
 
-// Other programs need no more than ours does: TestTheProgramNeedsLibcAlone of
+// Other programs need no more than ours does: TestWhatTheProgramNeeds of
 // cmd/raybridge reads its.
 func TestImportingEglctxLinksNoLibrary(t *testing.T) {
 	file, err := elf.Open(build(t))

@@ -77,14 +77,23 @@ func TestLoadFillsTheTableOnce(t *testing.T) {
 		})
 	}
 	openers.Wait()
-	assert.Equal(t, 1, asked["glDispatchCompute"])
-	assert.NoError(t, Load(func(string) unsafe.Pointer {
-		t.Error("the table is full")
-		return nil
-	}))
+	assert.Equal(t, 1, asked["glGetError"])
 }
 
-// InitAlone fills the table by go-gl's own loader, which procaddress_linux.c forwards. GL thread.
+// A system without libglvnd may have one library for windows and another for the rest.
+func TestLoadRefusesAnotherLibrary(t *testing.T) {
+	if !loadsAlone(t) {
+		return
+	}
+	var one, other byte
+	assert.NoError(t, Load(func(string) unsafe.Pointer { return unsafe.Pointer(&one) }))
+	assert.NoError(t, Load(func(string) unsafe.Pointer { return unsafe.Pointer(&one) }))
+	err := Load(func(string) unsafe.Pointer { return unsafe.Pointer(&other) })
+	assert.ErrorIs(t, err, gpu.ErrNotSupported)
+	assert.ErrorContains(t, err, "OpenGL from two libraries")
+}
+
+// InitAlone fills the table by go-gl's own loader, which is forwarded. GL thread.
 func InitAlone() error {
 	if err := gl.Init(); err != nil {
 		return errors.Join(errors.New("go-gl's own loader finds no"), err)

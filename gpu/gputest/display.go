@@ -16,12 +16,12 @@ import (
 	"testing"
 )
 
-// Display gives a test a virtual screen of its own (Xvfb) and sets DISPLAY to
-// it. Where there is no Xvfb the test skips and says so, or fails if
+// Display gives a test a virtual screen of its own (Xvfb, with further arguments) and sets
+// DISPLAY to it. Where there is no Xvfb the test skips and says so, or fails if
 // REQUIRE_GL=1. The test must not be parallel: DISPLAY is the process's.
-func Display(t testing.TB) *Screen {
+func Display(t testing.TB, args ...string) *Screen {
 	t.Helper()
-	number, end, err := startXvfb(t)
+	number, end, err := startXvfb(t, args...)
 	if err != nil {
 		if os.Getenv("REQUIRE_GL") == "1" {
 			t.Fatalf("no virtual screen, REQUIRE_GL=1: %v", err)
@@ -39,7 +39,7 @@ func Display(t testing.TB) *Screen {
 
 // startXvfb runs Xvfb until end is called or the test ends. It picks a free display number
 // itself and writes it to a pipe once it takes connections.
-func startXvfb(t testing.TB) (number string, end func(), err error) {
+func startXvfb(t testing.TB, args ...string) (number string, end func(), err error) {
 	path, err := exec.LookPath("Xvfb")
 	if err != nil {
 		return "", nil, err
@@ -50,7 +50,7 @@ func startXvfb(t testing.TB) (number string, end func(), err error) {
 	}
 	defer read.Close()
 	// File 3 of the child is ExtraFiles[0].
-	cmd := exec.Command(path, "-displayfd", "3", "-screen", "0", "1920x1200x24", "-nolisten", "tcp", "-noreset")
+	cmd := exec.Command(path, append([]string{"-displayfd", "3", "-screen", "0", "1920x1200x24", "-nolisten", "tcp", "-noreset"}, args...)...)
 	cmd.ExtraFiles = []*os.File{write}
 	err = cmd.Start()
 	write.Close()
@@ -160,6 +160,14 @@ func (s *Screen) Resize(width, height int) error {
 	return errors.Join(s.x.send(xConfigureWindow, 0, words(window, widthAndHeight, uint32(width), uint32(height))), s.x.sync())
 }
 
+// SetDPI has programs that start from now on take the screen for one of that many dots an
+// inch, as desktops tell them.
+func (s *Screen) SetDPI(dpi int) error {
+	const resourceManager, kindString = 23, 31
+	value := fmt.Sprintf("Xft.dpi:\t%d\n", dpi)
+	return errors.Join(s.x.send(xChangeProperty, 0, append(words(s.x.root, resourceManager, kindString, 8), text(value)...)), s.x.sync())
+}
+
 // Cover lays another window over the screen for a moment.
 func (s *Screen) Cover(x, y, width, height int) error {
 	const overrideRedirect = 1 << 9 // no window manager's business
@@ -235,6 +243,7 @@ const (
 	xGetGeometry         = 14
 	xQueryTree           = 15
 	xInternAtom          = 16
+	xChangeProperty      = 18
 	xSendEvent           = 25
 	xSetInputFocus       = 42
 	xGetInputFocus       = 43

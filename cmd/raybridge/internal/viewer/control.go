@@ -31,6 +31,7 @@ var commands = []command{
 	{"v", "colour clouds by height, intensity or label", "", codes('V'), false, (*Viewer).recolor},
 	{"r", "look at clouds as in the beginning", "", codes('R'), false, (*Viewer).resetViews},
 	{"s, p", "save the enlarged picture; with shift the window", "p", codes('S', 'P'), false, (*Viewer).save},
+	{"f11", "fill the screen, and go back", "", codes(window.KeyF11), false, (*Viewer).toggleFull},
 	{"h", "show or hide this list", "", codes('H'), false, (*Viewer).toggleHelp},
 	{"q, escape", "end the run", "", codes('Q', window.KeyEscape), false, (*Viewer).quit},
 }
@@ -248,6 +249,8 @@ func (v *Viewer) toggleHelp(bool) {
 	v.help = !v.help
 	v.changed = true
 }
+
+func (v *Viewer) toggleFull(bool) { v.full = !v.full }
 
 func (v *Viewer) quit(bool) {
 	if v.options.Quit != nil {

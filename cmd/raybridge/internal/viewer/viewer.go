@@ -9,7 +9,7 @@
 //
 //	v, err := viewer.New(viewer.Options{Clock: p.Clock(), Quit: cancel})
 //	err = v.Watch(p)
-//	err = v.Show(ctx, ending, window, p.GL())
+//	err = v.Show(ctx, ending, window)
 //
 // # Concurrency
 //
@@ -21,8 +21,8 @@
 //
 // The window's picture is composed on the CPU, so that Compose and Handle need
 // neither OpenGL nor a display. A camera's picture is shown pixel for pixel
-// wherever its pane has room for it. On the GL thread there is one upload and one
-// present a shown picture, never more than one of them in its queue (law G2).
+// wherever its pane has room for it. The window shows one picture at a time, in an
+// OpenGL context of its own: a slow display holds up nothing else.
 package viewer
 
 import (
@@ -89,6 +89,7 @@ type Viewer struct {
 	mouse    mouse
 	driver   driver
 	help     bool
+	full     bool // the window is to fill the screen
 	ending   bool
 	covered  bool // the last picture had something over the panes
 	changed  bool // something else than the panes must be drawn again
@@ -471,6 +472,7 @@ type Window interface {
 	Size() (width, height int)
 	// Show returns when the picture may be changed again.
 	Show(picture *image.RGBA) error
+	SetFullScreen(on bool)
 }
 
 // frameInterval is the time between pictures: thirty a second.
@@ -492,7 +494,10 @@ func (v *Viewer) Show(ctx context.Context, ending <-chan struct{}, w Window) err
 			ending = nil
 			v.ending, v.changed = true, true
 		case e := <-w.Events():
-			v.Handle(e)
+			before := v.full
+			if v.Handle(e); v.full != before {
+				w.SetFullScreen(v.full)
+			}
 		case err := <-s.shown:
 			s.busy = false
 			if err != nil {

@@ -7,6 +7,8 @@ import (
 	"image"
 	"math"
 	"math/rand/v2"
+	"os"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -21,6 +23,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+func init() { runtime.LockOSThread() } // TestMain keeps the main thread
+
+func TestMain(m *testing.M) {
+	window.Main(func() { os.Exit(m.Run()) })
+}
 
 // clock is a simulation clock that a test sets.
 type clock struct {
@@ -227,10 +235,11 @@ type screenless struct {
 	shown   chan []byte   // the pictures shown
 	refused error         // what Show answers, if anything
 	slow    chan struct{} // Show tells here that it has begun, and is told to end; if not nil
+	fills   chan bool     // what SetFullScreen was told
 }
 
 func newWindow(size image.Point) *screenless {
-	w := &screenless{events: make(chan window.Event, 16), shown: make(chan []byte, 1000)}
+	w := &screenless{events: make(chan window.Event, 16), shown: make(chan []byte, 1000), fills: make(chan bool, 16)}
 	w.size.Store(&size)
 	return w
 }
@@ -238,6 +247,8 @@ func newWindow(size image.Point) *screenless {
 func (w *screenless) Events() <-chan window.Event { return w.events }
 
 func (w *screenless) Size() (width, height int) { s := w.size.Load(); return s.X, s.Y }
+
+func (w *screenless) SetFullScreen(on bool) { w.fills <- on }
 
 func (w *screenless) Show(picture *image.RGBA) error {
 	if w.refused != nil {
@@ -257,6 +268,21 @@ func show(t *testing.T, v *viewer.Viewer, w *screenless, ending <-chan struct{})
 	result := make(chan error, 1)
 	go func() { result <- v.Show(ctx, ending, w) }()
 	return cancel, result
+}
+
+func TestF11FillsTheScreen(t *testing.T) {
+	v, _ := newViewer(t, viewer.Options{Title: "scene"})
+	w := newWindow(image.Pt(320, 240))
+	stop, ended := show(t, v, w, nil)
+	w.events <- key(window.KeyF11)
+	w.events <- window.Event{Kind: window.KeyRepeat, Key: window.KeyF11} // held
+	w.events <- key(' ')
+	assert.True(t, <-w.fills)
+	w.events <- key(window.KeyF11)
+	assert.False(t, <-w.fills)
+	stop()
+	assert.NoError(t, <-ended)
+	assert.Empty(t, w.fills)
 }
 
 func TestShowShowsThePicture(t *testing.T) {

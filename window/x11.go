@@ -1,0 +1,106 @@
+//go:build cgo && linux && !nowindow
+
+package window
+
+// #cgo LDFLAGS: -lX11
+// #include <X11/Xlib.h>
+// #include <stdatomic.h>
+//
+// enum { FINE, NO_DISPLAY, NO_GLX };
+//
+// static int look(void) {
+// 	XInitThreads(); // before anything else, by libX11's rules; GLFW calls it again
+// 	Display *display = XOpenDisplay(NULL);
+// 	if (!display) {
+// 		return NO_DISPLAY;
+// 	}
+// 	int opcode, event, error;
+// 	Bool glx = XQueryExtension(display, "GLX", &opcode, &event, &error);
+// 	XCloseDisplay(display);
+// 	return glx ? FINE : NO_GLX;
+// }
+//
+// static atomic_int gone;
+//
+// static int ignoreError(Display *display, XErrorEvent *event) { return 0; }
+// static int ignoreEnd(Display *display) { return 0; } // its default writes to the standard error
+// static void noteEnd(Display *display, void *data) { atomic_store(&gone, 1); }
+//
+// static void guard(void *display) {
+// 	XSetErrorHandler(ignoreError);
+// 	XSetIOErrorHandler(ignoreEnd);
+// 	XSetIOErrorExitHandler(display, noteEnd, NULL);
+// }
+//
+// static int isGone(void) { return atomic_load(&gone); }
+// static int connection(void *display) { return ConnectionNumber((Display *)display); }
+// static int pending(void *display) { return XPending(display); }
+// static void synchronise(void *display) { XSync(display, False); }
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"unsafe"
+
+	"github.com/go-gl/glfw/v3.3/glfw"
+
+	"github.com/raybridge/raybridge/gpu"
+)
+
+// look says why there can be no window on the display that DISPLAY names. GLFW itself writes
+// that to the standard error, returns nil, and panics at the next call.
+func look() error {
+	name := os.Getenv("DISPLAY")
+	if name == "" {
+		return noDisplay(errors.New("DISPLAY is not set"))
+	}
+	switch C.look() {
+	case C.NO_DISPLAY:
+		return noDisplay(fmt.Errorf("no X server takes connections at DISPLAY=%s", name))
+	case C.NO_GLX:
+		return noGLX(fmt.Errorf("the X server at DISPLAY=%s has no extension GLX, as over ssh -X and in some VNC servers", name))
+	}
+	return nil
+}
+
+func noDisplay(cause error) error {
+	return &gpu.UnsupportedError{
+		Feature: "display for a window",
+		Need:    "set DISPLAY to an X server, use a virtual one (apt-get install xvfb, dnf install xorg-x11-server-Xvfb, pacman -S xorg-server-xvfb; xvfb-run), or run headless",
+		Err:     cause,
+	}
+}
+
+func noGLX(cause error) error {
+	return &gpu.UnsupportedError{
+		Feature: "OpenGL 3.3 in a window (GLX)",
+		Need: "a display that has it, such as the machine's own or Xvfb's, with its driver (apt-get install libgl1 libgl1-mesa-dri, " +
+			"dnf install mesa-libGL mesa-dri-drivers, pacman -S libglvnd mesa), or run headless",
+		Err: cause,
+	}
+}
+
+// display is GLFW's connection. Its functions are for the main thread.
+type display struct{ pointer unsafe.Pointer }
+
+func theDisplay() display { return display{unsafe.Pointer(glfw.GetX11Display())} }
+
+// guard keeps libX11 from ending the process, which it does by default after a request that
+// fails, and when the X server ends. Of the latter displayGone tells.
+func (d display) guard() { C.guard(d.pointer) }
+
+// descriptor is the connection's file descriptor.
+func (d display) descriptor() int32 { return int32(C.connection(d.pointer)) }
+
+// pending tells whether events have been read that nobody has handled. The descriptor doesn't:
+// who waited for an answer may have read what came behind it.
+func (d display) pending() bool { return C.pending(d.pointer) > 0 }
+
+// sync waits until the server has handled all requests.
+func (d display) sync() { C.synchronise(d.pointer) }
+
+// displayGone tells whether a guarded display's connection has ended. Nothing of GLFW may be
+// called then.
+func displayGone() bool { return C.isGone() != 0 }
