@@ -681,8 +681,42 @@ func (x *index) readSummary(file io.ReaderAt, size int64) error {
 	if x.statistics == nil || len(x.chunks) == 0 && x.statistics.MessageCount > 0 || len(x.channels) < int(x.statistics.ChannelCount) {
 		return errNoIndex
 	}
-	x.complete, x.end = true, size
-	return x.addSegments(start)
+	if err := x.addSegments(start); err != nil {
+		return err
+	}
+	whole, err := x.listsAll(file, int64(start))
+	if err == nil && !whole {
+		err = errNoIndex
+	}
+	x.complete, x.end = err == nil, size
+	return err
+}
+
+// listsAll reports whether no record before the summary, and outside of the chunks that it lists,
+// is a message or another chunk. Of each such record only the head is read.
+func (x *index) listsAll(file io.ReaderAt, summary int64) (bool, error) {
+	chunks := slices.SortedFunc(slices.Values(x.chunks), func(a, b *mcap.ChunkIndex) int { return cmp.Compare(a.ChunkStartOffset, b.ChunkStartOffset) })
+	w := window{file: file, size: summary, memory: x.memory}
+	defer w.free()
+	at := int64(len(mcap.Magic))
+	for _, c := range append(chunks, &mcap.ChunkIndex{ChunkStartOffset: uint64(summary)}) {
+		for next := int64(c.ChunkStartOffset); at < next; {
+			head, err := w.bytes(at, recordHeader)
+			if err != nil || len(head) < recordHeader {
+				return false, err
+			}
+			op, length := mcap.OpCode(head[0]), binary.LittleEndian.Uint64(head[1:])
+			if op == mcap.OpMessage || op == mcap.OpChunk || length > uint64(next-at-recordHeader) {
+				return false, nil
+			}
+			at += recordHeader + int64(length)
+		}
+		// The message indexes of a chunk follow it.
+		if behind := int64(c.ChunkStartOffset + c.ChunkLength); behind > at {
+			at = behind + int64(min(c.MessageIndexLength, uint64(summary-behind)))
+		}
+	}
+	return true, nil
 }
 
 // addSegments makes a segment of each chunk, which all lie before the summary.

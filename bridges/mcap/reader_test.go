@@ -389,6 +389,63 @@ func TestFilesOfOthers(t *testing.T) {
 	}
 }
 
+// mixed writes a file whose messages are in chunks where order has a c, and outside of chunks where
+// it has a dot. Their log times are their places. The file isn't finished.
+func mixed(t testing.TB, order string) string {
+	t.Helper()
+	var buf bytes.Buffer
+	plain, err := foxglove.NewWriter(&buf, &foxglove.WriterOptions{})
+	require.NoError(t, err)
+	chunked, err := foxglove.NewWriter(&buf, &foxglove.WriterOptions{Chunked: true, ChunkSize: 1, SkipMagic: true, Compression: foxglove.CompressionZSTD})
+	require.NoError(t, err)
+	require.NoError(t, plain.WriteHeader(&foxglove.Header{Profile: "ros2"}))
+	for _, w := range []*foxglove.Writer{plain, chunked} {
+		require.NoError(t, w.WriteSchema(&foxglove.Schema{ID: 3, Name: "std_msgs/msg/Float32", Encoding: "ros2msg", Data: []byte("float32 data\n")}))
+		require.NoError(t, w.WriteChannel(&foxglove.Channel{ID: 9, SchemaID: 3, Topic: "/speed", MessageEncoding: "cdr"}))
+	}
+	for at, where := range order {
+		w := plain
+		if where == 'c' {
+			w = chunked
+		}
+		require.NoError(t, w.WriteMessage(&foxglove.Message{ChannelID: 9, LogTime: uint64(at), PublishTime: uint64(at), Data: []byte{0, 1, 0, 0, 0, 0, 128, 63}}))
+	}
+	path := filepath.Join(t.TempDir(), "mixed.mcap")
+	require.NoError(t, os.WriteFile(path, buf.Bytes(), 0o666))
+	return path
+}
+
+// TestMessagesInAndOutsideOfChunks: all are read, in the file as it was written and in one that has
+// a summary. The summary's chunk indexes tell of those in chunks alone.
+func TestMessagesInAndOutsideOfChunks(t *testing.T) {
+	for _, order := range []string{"c.c.c.c.c.", ".c.c.c.c.c", "ccccc.....", ".....ccccc", "cc..cc..cc", ".cccccccc.", "c........c", "cccccccccc", ".........."} {
+		path := mixed(t, order)
+		done, err := mcap.Recover(path, "")
+		require.NoError(t, err)
+		again, err := mcap.Recover(done[0].To, "")
+		require.NoError(t, err)
+		for kind, path := range map[string]string{"unfinished": path, "finished": done[0].To, "recovered again": again[0].To} {
+			r, err := mcap.Open(path)
+			require.NoError(t, err)
+			assert.Equal(t, kind == "unfinished", len(r.Unfinished()) > 0, "%s, %s", order, kind)
+			require.Len(t, r.Topics(), 1)
+			assert.EqualValues(t, len(order), r.Topics()[0].Messages, "%s, %s", order, kind)
+			var times []simtime.Stamp
+			for _, m := range all(t, r) {
+				times = append(times, m.Logged)
+			}
+			assert.Equal(t, []simtime.Stamp{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, times, "%s, %s", order, kind)
+			r.Select(mcap.Selection{FromNs: 3, ToNs: 7})
+			assert.Len(t, all(t, r), 4, "%s, %s", order, kind)
+			assert.Empty(t, r.Damaged())
+			require.NoError(t, r.Close())
+		}
+		data, err := os.ReadFile(again[0].To)
+		require.NoError(t, err)
+		assert.Len(t, linear(t, data), len(order), "as another reader has it")
+	}
+}
+
 func TestAnotherVersionOfARos1TypeIsUnknown(t *testing.T) {
 	path := foreignFile(t, &foxglove.WriterOptions{Chunked: true}, func(w *foxglove.Writer) {
 		require.NoError(t, w.WriteSchema(&foxglove.Schema{ID: 1, Name: "sensor_msgs/Imu", Encoding: "ros1msg"}))
@@ -438,6 +495,11 @@ func FuzzOpen(f *testing.F) {
 		f.Add(data)
 		f.Add(data[:len(data)*2/3])
 	}
+	done, err := mcap.Recover(mixed(f, "c.c..c"), "")
+	require.NoError(f, err)
+	data, err := os.ReadFile(done[0].To)
+	require.NoError(f, err)
+	f.Add(data)
 	dir := f.TempDir()
 	path, to := filepath.Join(dir, "fuzz.mcap"), filepath.Join(dir, "whole.mcap")
 	f.Fuzz(func(t *testing.T, data []byte) {
