@@ -142,6 +142,7 @@ func Open(ctx context.Context, c Config) (*Sim, error) {
 	own.Step, own.ClockRate, own.TimeSource, own.Scale = run.Time.Step, run.Time.ClockRate, run.Time.Source, run.Time.Scale
 	own.Seed, own.Capacity = run.Seed, run.World.Capacity
 	own.Run.Scene, own.Run.Seed = own.Scene.Name, run.Seed
+	own.InstanceCodes = slices.ContainsFunc(run.Bridges, func(b config.Bridge) bool { return b.Type == "carla" })
 	p, err := pipeline.New(ctx, own)
 	if err != nil {
 		return nil, err

@@ -85,6 +85,10 @@ type Config struct {
 	// who leaves at an instant has one up to the next.
 	Capacity int
 
+	// InstanceCodes has cameras of instances publish CARLA's codes, the tag and the id, because
+	// a bridge's receivers look for the tag. It does so where neither output nor encoding is set.
+	InstanceCodes bool
+
 	// OutDir is where bridges put files with relative names.
 	OutDir string
 	// CacheDir is where built scenes are kept, "" for nowhere.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -497,6 +498,30 @@ func (p *Pipeline) add(entries []sensors.Config, attachTo uint32) ([]*Sensor, er
 	return added, nil
 }
 
+// usual returns entries with what the run has for attributes that they leave out.
+func (p *Pipeline) usual(entries []sensors.Config) []sensors.Config {
+	if !p.config.InstanceCodes {
+		return entries
+	}
+	entries = slices.Clone(entries)
+	for i := range entries {
+		c := &entries[i]
+		spec, err := c.Resolve(p.config.Sensors)
+		if err != nil || spec.Definition.ID != instanceID || spec.Settings.IsSet("output") || spec.Settings.IsSet("encoding") {
+			continue
+		}
+		c.Attributes = maps.Clone(c.Attributes)
+		if c.Attributes == nil {
+			c.Attributes = map[string]any{}
+		}
+		c.Attributes["output"] = "carla"
+	}
+	return entries
+}
+
+// instanceID is the type of cameras of instances.
+const instanceID = "sensor.camera.instance_segmentation"
+
 // enlist makes sensors members, and lets bridges carry them; those of a pipeline that
 // has not started join the roster at once.
 func (p *Pipeline) enlist(entries []sensors.Config, attachTo uint32) (added []*Sensor, started bool, err error) {
@@ -506,7 +531,7 @@ func (p *Pipeline) enlist(entries []sensors.Config, attachTo uint32) (added []*S
 		return nil, false, ErrClosed
 	}
 	before := len(p.rig.Sensors)
-	p.rig.Sensors = append(p.rig.Sensors, entries...)
+	p.rig.Sensors = append(p.rig.Sensors, p.usual(entries)...)
 	if added, err = p.resolve(before, attachTo); err != nil {
 		p.rig.Sensors = p.rig.Sensors[:before]
 		return nil, false, err

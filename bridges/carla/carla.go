@@ -46,7 +46,7 @@
 // # What CARLA has and this has not
 //
 // Camera pictures in other encodings than CARLA's are converted; an instance picture
-// without tags has tag 0. Lidar scans are whole turns, not what was swept in a frame. A
+// without tags has tag 0. Such a camera's default in a run with this bridge has them. Lidar scans are whole turns, not what was swept in a frame. A
 // lane invasion is computed by CARLA's client from snapshots and its map, and has no
 // stream. What it needs of the map is our own: lane marks under lane invasion's type id, sent
 // once to each client.

@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/go-gl/mathgl/mgl64"
@@ -243,6 +244,52 @@ func TestCARLAsClientsTellCrossedMarks(t *testing.T) {
 	o := run.end(t)
 	require.Equal(t, exitDone, o.code, o.err)
 	assert.Equal(t, crossings(t, dir), found.String())
+}
+
+// TestCARLAsInstancesHaveTheirTags: red is what a camera of tags sees at the same pixel, and green and
+// blue are the id. So it is without a word of the rig; one that asks for ids alone has no tags.
+func TestCARLAsInstancesHaveTheirTags(t *testing.T) {
+	t.Parallel()
+	needsOpenGL(t)
+	dir := t.TempDir()
+	camera := func(kind, name, more string) string {
+		return "  - {id: sensor.camera." + kind + "_segmentation, name: " + name + ", image_size_x: 64, image_size_y: 48, pose: {z: 2}" + more + "}\n"
+	}
+	rig := write(t, dir, "rig.yaml", "sensors:\n"+camera("semantic", "tags", "")+camera("instance", "ids", "")+camera("instance", "bare", ", encoding: 16UC1"))
+	run := begin(t, "run", "--headless", "--scene", sceneFile(t, dir), "--rig", rig, "--step", "--duration", "100ms", "--out", dir,
+		"--bridge", "carla:127.0.0.1:0?policy=block", "--wait-for", "/tags/image_raw", "--wait-for", "/ids/image_raw", "--wait-for", "/bare/image_raw")
+	rows := endpoints(run.errOut.await(t, "waiting for 1 receiver of"), "carla")
+	picture := map[string][]byte{}
+	var followed sync.WaitGroup
+	var mu sync.Mutex
+	for _, name := range []string{"tags", "ids", "bare"} {
+		topic := "/" + name + "/image_raw"
+		require.Contains(t, rows, topic)
+		conn, err := net.Dial("tcp", rows[topic][0])
+		require.NoError(t, err)
+		defer conn.Close()
+		number, err := strconv.ParseUint(rows[topic][2], 10, 32)
+		require.NoError(t, err)
+		require.NoError(t, binary.Write(conn, binary.LittleEndian, uint32(number)))
+		followed.Go(func() {
+			_, body := carlaFrame(t, conn)
+			pixels, _ := io.ReadAll(body)
+			mu.Lock()
+			defer mu.Unlock()
+			picture[name] = pixels[12:]
+		})
+	}
+	followed.Wait()
+	o := run.end(t)
+	require.Equal(t, exitDone, o.code, o.err)
+	seen := map[[2]byte]bool{}
+	for i := 0; i < 4*64*48; i += 4 {
+		require.Equal(t, picture["tags"][i+2], picture["ids"][i+2], "the tag of pixel %d", i/4)
+		require.Equal(t, picture["bare"][i:i+2], picture["ids"][i:i+2], "the id of pixel %d", i/4)
+		require.Zero(t, picture["bare"][i+2])
+		seen[[2]byte{picture["ids"][i+1], picture["ids"][i+2]}] = true
+	}
+	assert.Greater(t, len(seen), 2, "the wall, the floor and the sky: %v", seen)
 }
 
 // carlaFrame is one frame of CARLA's streams behind its header, nil at the end.
