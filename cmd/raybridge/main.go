@@ -98,11 +98,16 @@ func program(ctx context.Context, args []string, out, errOut io.Writer) int {
 const oneWish = 200 * time.Millisecond
 
 // interruptible returns a context that ends with the first Ctrl-C, so that
-// recordings are completed; the second one ends the process at once.
+// recordings are completed; the second one ends the process at once. A terminal that is
+// closed (SIGHUP) counts as Ctrl-C, unless the program was started to outlive it, as by
+// nohup.
 func interruptible() (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	go func() {
 		<-signals
 		first := time.Now()

@@ -73,6 +73,8 @@ func TestCtrlCCompletesTheRecording(t *testing.T) {
 		"realtime": {[]os.Signal{os.Interrupt}, []string{"--realtime"}},
 		// Signals at once are one wish, such as timeout(1) has.
 		"both": {[]os.Signal{syscall.SIGTERM, os.Interrupt}, nil},
+		// As of a terminal that is closed.
+		"hangup": {[]os.Signal{syscall.SIGHUP}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,6 +97,38 @@ func TestCtrlCCompletesTheRecording(t *testing.T) {
 			assert.Contains(t, o.out, "/roof/points")
 		})
 	}
+}
+
+// TestNohupOutlivesTheTerminal: where SIGHUP is ignored as the run begins it stays so.
+func TestNohupOutlivesTheTerminal(t *testing.T) {
+	t.Parallel()
+	needsOpenGL(t)
+	dir := t.TempDir()
+	c := command(t, "run", "--headless", "--scene", sceneFile(t, dir), "--rig", write(t, dir, "small.yaml", smallRig), "--out", filepath.Join(dir, "out"),
+		"--realtime", "--bridge", "mcap:bag?chunk=50000")
+	c.Args = append([]string{"nohup", c.Path}, c.Args[1:]...)
+	var err error
+	c.Path, err = exec.LookPath("nohup")
+	require.NoError(t, err)
+	s := &started{Cmd: c, dir: dir}
+	s.Stdout, s.Stderr = &s.out, &s.errOut
+	require.NoError(t, s.Start())
+	t.Cleanup(func() { _ = s.Process.Kill() })
+	bag := filepath.Join(dir, "out/bag/bag_0.mcap")
+	size := func() int64 {
+		info, err := os.Stat(bag)
+		if err != nil {
+			return 0
+		}
+		return info.Size()
+	}
+	require.Eventually(t, func() bool { return size() > 50_000 }, patience, glance, "nothing is recorded")
+	require.NoError(t, s.Process.Signal(syscall.SIGHUP))
+	later := size() + 200_000
+	require.Eventually(t, func() bool { return size() > later }, patience, glance, "it doesn't go on")
+	require.NoError(t, s.Process.Signal(os.Interrupt))
+	o := s.finish(t)
+	require.Equal(t, exitDone, o.code, o.err)
 }
 
 // pipe is a recording's file that takes no more than a reader reads.

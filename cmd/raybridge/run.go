@@ -62,6 +62,7 @@ type runFlags struct {
 	summary            string
 	report             bool
 	lenient            bool
+	withInput          bool
 	memory             memoryLimit
 }
 
@@ -123,6 +124,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.quiet, "quiet", false, "print errors only")
 	flags.StringVar(&f.summary, "summary", "", "write what the run did to `FILE.json`")
 	flags.BoolVar(&f.report, "report", false, "write report.html into the output folder")
+	flags.BoolVar(&f.withInput, "end-with-input", false, "end as by Ctrl-C when standard input ends: a program that holds\na pipe to it takes the run along, however it dies")
 	addMemoryLimit(cmd, &f.memory)
 }
 
@@ -136,6 +138,9 @@ func worldForms() string {
 }
 
 func run(cmd *cobra.Command, f *runFlags) error {
+	if f.withInput {
+		cmd.SetContext(endingWith(cmd.Context(), cmd.InOrStdin()))
+	}
 	pl, err := newPlan(cmd, f)
 	if err != nil {
 		return usage(err)
@@ -148,6 +153,17 @@ func run(cmd *cobra.Command, f *runFlags) error {
 		return runWindowed(cmd, pl, open)
 	}
 	return pl.execute(cmd.Context(), cmd, open, nil)
+}
+
+// endingWith returns a context that ends with ctx or the input. What comes in is thrown away. The
+// goroutine that reads ends with the input.
+func endingWith(ctx context.Context, input io.Reader) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer cancel()
+		_, _ = io.Copy(io.Discard, input) // one that can't be read has ended
+	}()
+	return ctx
 }
 
 // view is what a window or a report adds to a run.
