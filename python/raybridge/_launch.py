@@ -10,7 +10,7 @@ import sysconfig
 import tempfile
 import time
 import weakref
-from typing import IO, Any, Mapping, Optional, Sequence, Union
+from typing import IO, Any, Mapping, Optional, Sequence, Set, Union
 
 from ._errors import Closed, ConnectionFailed, Error
 from ._sim import Sim
@@ -40,14 +40,16 @@ class Launched(Sim):
         self._log = open(os.path.join(folder, "stderr"), "w+b")
         self._program: Optional[subprocess.Popen[bytes]] = None
         try:
+            read, lifeline = os.pipe()  # neither is inherited by other programs
+            _lifelines.add(lifeline)
             try:
                 # In a session of its own a terminal's Ctrl-C leaves it to us: two interrupts would cut its recording.
-                self._program = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._log,
-                                                 start_new_session=True)
+                self._program = subprocess.Popen(command, stdin=read, stdout=subprocess.DEVNULL, stderr=self._log, start_new_session=True)
             except OSError as e:
                 raise ConnectionFailed(f"start {command[0]}: {e.strerror}") from e
             finally:
-                self._finish = weakref.finalize(self, _end, self._program, self._log, folder, os.getpid())
+                os.close(read)
+                self._finish = weakref.finalize(self, _end, self._program, self._log, folder, lifeline, os.getpid())
             path = os.path.join(folder, "api")
             end = time.monotonic() + timeout
             while not self._listens(path):
@@ -94,7 +96,21 @@ class Launched(Sim):
         self._finish()
 
 
-def _end(program: "Optional[subprocess.Popen[bytes]]", log: IO[bytes], folder: str, pid: int) -> None:
+# The ends of pipes whose other ends are the input of programs. Each is held by one process alone, so that its program
+# ends with it, even by SIGKILL.
+_lifelines: Set[int] = set()
+
+
+def _let_go() -> None:
+    """Leave the programs to the parent, in a fork."""
+    while _lifelines:
+        os.close(_lifelines.pop())
+
+
+os.register_at_fork(after_in_child=_let_go)
+
+
+def _end(program: "Optional[subprocess.Popen[bytes]]", log: IO[bytes], folder: str, lifeline: int, pid: int) -> None:
     """End a program that a simulation leaves behind. After a fork it is the parent's."""
     if pid != os.getpid():
         return
@@ -108,30 +124,33 @@ def _end(program: "Optional[subprocess.Popen[bytes]]", log: IO[bytes], folder: s
         if program is not None:
             program.kill()
             program.wait()
+        _lifelines.discard(lifeline)
+        os.close(lifeline)
         log.close()
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def launch(scene: Optional[str] = None, rig: Union[None, str, Mapping[str, Any]] = None, *, config: Optional[str] = None,
            seed: Optional[int] = None, gpu: Optional[str] = None, args: Sequence[str] = (), sensors: Optional[Sequence[str]] = None,
-           timeout: float = 60.0, shared: int = 256 << 20) -> Sim:
-    """Start the program, paused, and connect to it. It ends with the simulation.
+           timeout: float = 60.0, shared: int = 256 << 20, out: Optional[str] = None) -> Sim:
+    """Start the program, paused, and connect to it. It ends with the simulation, and with this process.
 
     scene and rig are those of raybridge run; a rig may be a dictionary in place of a file. args are
-    more arguments of raybridge run. sensors are the keys of those whose data is wanted, None for
+    more arguments of raybridge run. out is the folder for recordings, which stay; None is that of
+    raybridge run, out in the working directory. sensors are the keys of those whose data is wanted, None for
     all. timeout is how long the program may take to begin, in seconds. shared is how many
     bytes of memory are shared with the program, 0 for none.
     """
     program = binary()
     folder = tempfile.mkdtemp(prefix="raybridge-")  # of mode 0700
     try:
-        command = [program, "run", "--step", "--paused", "--quiet", "--api", "unix:" + os.path.join(folder, "api"), "--out", folder]
+        command = [program, "run", "--step", "--paused", "--quiet", "--end-with-input", "--api", "unix:" + os.path.join(folder, "api")]
         if rig is not None and not isinstance(rig, str):
             path = os.path.join(folder, "rig.yaml")
             with open(path, "w", encoding="utf-8") as f:
                 json.dump(rig, f)  # JSON is YAML
             rig = path
-        for flag, value in (("--scene", scene), ("--rig", rig), ("--config", config), ("--seed", seed), ("--gpu", gpu)):
+        for flag, value in (("--scene", scene), ("--rig", rig), ("--config", config), ("--seed", seed), ("--gpu", gpu), ("--out", out)):
             if value is not None:
                 command += [flag, str(value)]
     except BaseException:

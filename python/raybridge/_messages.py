@@ -67,6 +67,14 @@ class Array(npt.NDArray[Any]):
         self.stamp = getattr(source, "stamp", 0)
         self.info = getattr(source, "info", _NOTHING)
 
+    def __reduce__(self) -> Any:  # for pickle; copies go by __array_finalize__
+        make, arguments, state = super().__reduce__()  # type: ignore[misc]
+        return make, arguments, (state, self.stamp, self.info)
+
+    def __setstate__(self, state: Any, /) -> None:
+        own, self.stamp, self.info = state
+        super().__setstate__(own)
+
 
 _PIXELS: Dict[str, Tuple[str, int]] = {
     "rgb8": ("u1", 3), "bgr8": ("u1", 3), "rgba8": ("u1", 4), "bgra8": ("u1", 4), "mono8": ("u1", 1), "8UC1": ("u1", 1),

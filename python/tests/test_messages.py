@@ -1,5 +1,7 @@
 """Tests of what is read from messages, against bytes that are written here."""
+import copy
 import os
+import pickle
 import struct
 import sys
 import unittest
@@ -10,7 +12,7 @@ import numpy as np
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 
 import raybridge as rb  # noqa: E402
-from raybridge._messages import Decoder, Info  # noqa: E402
+from raybridge._messages import Decoder, Info, _noted  # noqa: E402
 from raybridge._sim import _visible  # noqa: E402
 from raybridge._wire import Stream, proto_fields, varint  # noqa: E402
 
@@ -83,6 +85,23 @@ class TestDecoder(unittest.TestCase):
         body += struct.pack("<B3xIII", 0, 8, 16, len(points)) + points + b"\1"
         cloud = Decoder(stream("sensor_msgs/msg/PointCloud2", definition), "l/points")(message(body))
         self.assertEqual((cloud["x"].tolist(), cloud["id"].tolist(), cloud.shape), ([1.5, 2.5], [7, 8], (2,)))
+
+    def test_copies_and_pickles_keep_what_is_known(self):
+        picture = self.picture(b"rgb8", 6, bytes(range(12)))
+        cloud = _noted(np.zeros(3, [("x", "<f4"), ("id", "<u2")]), picture.info)
+        record = Decoder(stream("pkg/msg/A", "string s\n"), "s/a")(message(struct.pack("<I", 3) + b"hi\0"))
+        for sample in (picture, picture[::2], cloud, cloud[1:], cloud["x"], record):
+            ways = [copy.copy, copy.deepcopy] + [lambda s, p=p: pickle.loads(pickle.dumps(s, p)) for p in range(pickle.HIGHEST_PROTOCOL + 1)]
+            if sample is not record:
+                ways.append(np.ndarray.copy)
+            for way in ways:
+                again = way(sample)
+                self.assertIs(type(again), type(sample))
+                self.assertEqual((again.stamp, again.info.frame_id, again.info.sequence, again.info.fields),
+                                 (sample.stamp, sample.info.frame_id, sample.info.sequence, sample.info.fields))
+                self.assertEqual((sample.stamp, sample.info.frame_id), (5, "cam"))
+                if sample is not record:
+                    self.assertEqual((again.tolist(), again.dtype, again.shape), (sample.tolist(), sample.dtype, sample.shape))
 
     def test_half_a_message_is_an_error(self):
         decoder = Decoder(stream("pkg/msg/A", "string s\nfloat64[] v\n"), "s/a")

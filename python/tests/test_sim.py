@@ -8,6 +8,7 @@ import math
 import os
 import re
 import resource
+import select
 import signal
 import socket
 import struct
@@ -630,6 +631,59 @@ class TestLife(unittest.TestCase):
         self.assertEqual(script.stdout.readline(), b"ready\n")
         os.killpg(script.pid, signal.SIGINT)
         self.assertEqual(script.communicate()[0], b"100000000\n")
+
+    def test_recordings_are_kept_where_run_puts_them(self):
+        here = os.getcwd()
+        with tempfile.TemporaryDirectory() as folder:
+            config = os.path.join(folder, "run.yaml")
+            with open(config, "w") as f:
+                f.write("bridges: [{type: mcap, connection: configured.mcap}]\n")
+            os.chdir(folder)
+            try:
+                for more, place in (({"args": ["--bridge", "mcap:a.mcap"]}, "out/a.mcap"), ({"config": config}, "out/configured.mcap"),
+                                    ({"args": ["--bridge", "mcap:b.mcap"], "out": "kept"}, "kept/b.mcap"),
+                                    ({"args": ["--bridge", "mcap:c.mcap", "--out", "mine"]}, "mine/c.mcap")):
+                    with launch(**more) as sim:
+                        sim.step(0.1)
+                    with open(os.path.join(folder, place), "rb") as f:
+                        self.assertTrue(f.read().endswith(b"\x89MCAP0\r\n"), "it is complete")
+                with launch() as sim:
+                    sim.step(0.1)
+            finally:
+                os.chdir(here)
+            self.assertEqual(sorted(os.listdir(folder)), ["kept", "mine", "out", "run.yaml"])
+
+    # A Python that is killed can't end its program. One has a child that a fork made, which lives on.
+    def test_a_killed_python_takes_its_program_along(self):
+        launched = ("import multiprocessing, os, time, raybridge as rb\n"
+                    "def work():\n"
+                    "    sim = rb.launch(scene='plane', rig={'sensors': [{'id': 'sensor.other.imu', 'name': 'imu'}]}, gpu='software',\n"
+                    "                    args=['--bridge', 'mcap:drive.mcap'], out=%r)\n"
+                    "    sim.step(0.5)\n"
+                    "    later = []\n"
+                    "    if %r:\n"
+                    "        later = multiprocessing.get_context('fork').Process(target=time.sleep, args=(60,))\n"
+                    "        later.start()\n"
+                    "        later = [later.pid]\n"
+                    "    print(os.getpid(), sim._program.pid, *later, flush=True)\n"
+                    "    time.sleep(60)\n")
+        for name, forks, begin in (("plain", False, "work()\n"), ("forked", True, "work()\n"),
+                                   ("worker", False, "p = multiprocessing.get_context('fork').Process(target=work)\np.start()\np.join()\ntime.sleep(60)\n")):
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                script = self.script(launched % (folder, forks) + begin)
+                mine, program, *later = (int(word) for word in script.stdout.readline().split())
+                try:
+                    ends = os.pidfd_open(program)
+                    os.kill(mine, signal.SIGKILL)
+                    self.assertTrue(select.select([ends], [], [], 30)[0], "the program lives on")
+                    os.close(ends)
+                    with open(os.path.join(folder, "drive.mcap"), "rb") as f:
+                        self.assertTrue(f.read().endswith(b"\x89MCAP0\r\n"), "its recording is complete")
+                finally:
+                    for pid in later:
+                        os.kill(pid, signal.SIGKILL)
+                script.kill()
+                script.wait()
 
     def script(self, text):
         script = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
