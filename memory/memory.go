@@ -6,8 +6,11 @@ package memory
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -80,16 +83,16 @@ func (b *Budget) Held() int64 {
 	return b.held
 }
 
-// Default is half of the machine's memory, or of what its control group may use (cgroup v2 and
-// v1), in bytes. It is 4 GiB where neither can be told.
-func Default() int64 {
+// Default is half of the machine's memory, or of what this process's control groups may use, in
+// bytes. The least limit of its own group and of those above it counts (cgroup v2 and v1). It is
+// 4 GiB where none can be told.
+func Default() int64 { return defaultOf(os.DirFS("/")) }
+
+// defaultOf is Default on a machine whose files are those of root.
+func defaultOf(root fs.FS) int64 {
 	limit := int64(math.MaxInt64)
-	for _, source := range []func() (int64, bool){
-		func() (int64, bool) { return memTotal("/proc/meminfo") },
-		func() (int64, bool) { return number("/sys/fs/cgroup/memory.max") },
-		func() (int64, bool) { return number("/sys/fs/cgroup/memory/memory.limit_in_bytes") },
-	} {
-		if n, ok := source(); ok && n > 0 {
+	for _, n := range append(groupLimits(root), memTotal(root)) {
+		if n > 0 {
 			limit = min(limit, n)
 		}
 	}
@@ -99,29 +102,91 @@ func Default() int64 {
 	return limit / 2
 }
 
-// memTotal reads the line MemTotal of a file like /proc/meminfo (proc_meminfo(5)).
-func memTotal(path string) (bytes int64, ok bool) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return 0, false
-	}
-	for line := range strings.Lines(string(text)) {
+// memTotal is the machine's memory by /proc/meminfo (proc_meminfo(5)), 0 where it can't be told.
+func memTotal(root fs.FS) int64 {
+	for _, line := range lines(root, "proc/meminfo") {
 		if rest, found := strings.CutPrefix(line, "MemTotal:"); found {
-			kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
-			return kib << 10, err == nil
+			kib, _ := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
+			return kib << 10
 		}
 	}
-	return 0, false
+	return 0
 }
 
-// number reads a file with one number; "max" isn't one.
-func number(path string) (n int64, ok bool) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return 0, false
+// limitFiles hold a group's limits, by the type of its file system. A group beyond memory.high is
+// slowed down until it stands still.
+var limitFiles = map[string][]string{
+	"cgroup2": {"memory.max", "memory.high"},
+	"cgroup":  {"memory.limit_in_bytes"},
+}
+
+// groupLimits returns the limits of this process's groups and of all above them, bytes. A group
+// may have less than what is above it, and never has more.
+func groupLimits(root fs.FS) (limits []int64) {
+	for _, m := range groupMounts(root) {
+		for folder := ownGroup(root, &m); ; folder = path.Dir(folder) {
+			for _, name := range limitFiles[m.kind] {
+				for _, line := range lines(root, path.Join(folder, name)) {
+					if n, err := strconv.ParseInt(line, 10, 64); err == nil { // "max" sets no limit
+						limits = append(limits, n)
+					}
+				}
+			}
+			if folder == m.point {
+				break
+			}
+		}
 	}
-	n, err = strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-	return n, err == nil
+	return limits
+}
+
+// groupMount is where groups with limits of memory are to be seen. A container may see its own
+// part alone, which begins at root.
+type groupMount struct{ kind, root, point string }
+
+// groupMounts reads /proc/self/mountinfo (proc_pid_mountinfo(5)).
+func groupMounts(root fs.FS) (mounts []groupMount) {
+	for _, line := range lines(root, "proc/self/mountinfo") {
+		before, after, _ := strings.Cut(line, " - ")
+		where, what := strings.Fields(before), strings.Fields(after)
+		if len(where) < 5 || len(what) < 3 || limitFiles[what[0]] == nil {
+			continue
+		}
+		if what[0] == "cgroup2" || slices.Contains(strings.Split(what[2], ","), "memory") {
+			mounts = append(mounts, groupMount{what[0], where[3], strings.TrimPrefix(path.Clean(where[4]), "/")})
+		}
+	}
+	return mounts
+}
+
+// ownGroup returns the folder of this process's group by /proc/self/cgroup (cgroups(7)), as far as
+// it is to be seen: else the mount itself.
+func ownGroup(root fs.FS, m *groupMount) string {
+	for _, line := range lines(root, "proc/self/cgroup") {
+		field := strings.SplitN(line, ":", 3)
+		if len(field) < 3 {
+			continue
+		}
+		unified := field[0] == "0" && field[1] == ""
+		if unified != (m.kind == "cgroup2") || !unified && !slices.Contains(strings.Split(field[1], ","), "memory") {
+			continue
+		}
+		below, ok := strings.CutPrefix(field[2], strings.TrimSuffix(m.root, "/"))
+		if !ok || strings.HasPrefix(below, "/..") {
+			return m.point // a group of another namespace
+		}
+		return path.Join(m.point, below)
+	}
+	return m.point
+}
+
+// lines returns a file's lines, none where it can't be read.
+func lines(root fs.FS, name string) []string {
+	text, err := fs.ReadFile(root, name)
+	if err != nil {
+		return nil
+	}
+	return strings.Split(strings.TrimSpace(string(text)), "\n")
 }
 
 // units of sizes, longest name first.

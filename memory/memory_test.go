@@ -1,9 +1,8 @@
 package memory
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -27,21 +26,65 @@ func TestBudget(t *testing.T) {
 	assert.Zero(t, none.Held())
 }
 
-func TestDefaultIsOfTheMachine(t *testing.T) {
-	assert.Greater(t, Default(), int64(100<<20))
-	path := filepath.Join(t.TempDir(), "meminfo")
-	require.NoError(t, os.WriteFile(path, []byte("MemFree: 1 kB\nMemTotal:       16384 kB\n"), 0o600))
-	n, ok := memTotal(path)
-	assert.True(t, ok)
-	assert.EqualValues(t, 16<<20, n)
-	for text, want := range map[string]int64{"123\n": 123, "max\n": 0} {
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		n, ok := number(path)
-		assert.Equal(t, want, n)
-		assert.Equal(t, want > 0, ok)
+// The default is half of the least limit: of the machine, of the process's own group, and of the
+// groups above it.
+func TestDefaultIsOfTheMachineAndItsGroups(t *testing.T) {
+	const (
+		meminfo = "MemFree: 1 kB\nMemTotal:       16777216 kB\n" // 16 GiB
+		v2      = "29 22 0:25 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"
+		v1      = "30 25 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n31 25 0:27 / /sys/fs/cgroup/memory rw shared:9 - cgroup cgroup rw,memory\n"
+		service = "sys/fs/cgroup/system.slice/robot.service/"
+	)
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  int64
+	}{
+		"nothing can be told": {nil, 4 << 30},
+		"no group":            {map[string]string{"proc/meminfo": meminfo}, 8 << 30},
+		"v2, no limit": {map[string]string{
+			"proc/meminfo": meminfo, "proc/self/mountinfo": v2, "proc/self/cgroup": "0::/user.slice\n", "sys/fs/cgroup/user.slice/memory.max": "max\n",
+		}, 8 << 30},
+		"v2, a systemd unit with MemoryMax": {map[string]string{
+			"proc/meminfo": meminfo, "proc/self/mountinfo": v2, "proc/self/cgroup": "0::/system.slice/robot.service\n",
+			service + "memory.max": "2147483648\n", service + "memory.high": "max\n", "sys/fs/cgroup/system.slice/memory.max": "max\n",
+		}, 1 << 30},
+		"v2, MemoryHigh": {map[string]string{
+			"proc/meminfo": meminfo, "proc/self/mountinfo": v2, "proc/self/cgroup": "0::/system.slice/robot.service\n",
+			service + "memory.max": "max\n", service + "memory.high": "1073741824\n",
+		}, 1 << 29},
+		"v2, a slice above has less": {map[string]string{
+			"proc/meminfo": meminfo, "proc/self/mountinfo": v2, "proc/self/cgroup": "0::/system.slice/robot.service\n",
+			service + "memory.max": "4294967296\n", "sys/fs/cgroup/system.slice/memory.max": "2147483648\n",
+		}, 1 << 30},
+		"v2, in a namespace of its own": {map[string]string{
+			"proc/meminfo": meminfo, "proc/self/mountinfo": v2, "proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "1073741824\n",
+		}, 1 << 29},
+		"v2, a group of another namespace": {map[string]string{
+			"proc/meminfo": meminfo, "proc/self/mountinfo": v2, "proc/self/cgroup": "0::/../other\n", "sys/fs/cgroup/memory.max": "1073741824\n",
+		}, 1 << 29},
+		"v1": {map[string]string{
+			"proc/meminfo": meminfo, "proc/self/mountinfo": v1, "proc/self/cgroup": "5:cpu:/busy\n4:memory:/batch/job\n",
+			"sys/fs/cgroup/memory/batch/job/memory.limit_in_bytes": "9223372036854771712\n",
+			"sys/fs/cgroup/memory/batch/memory.limit_in_bytes":     "2147483648\n",
+			"sys/fs/cgroup/memory/memory.limit_in_bytes":           "9223372036854771712\n",
+		}, 1 << 30},
+		"v1 in a container that sees its own part": {map[string]string{
+			"proc/meminfo":        meminfo,
+			"proc/self/mountinfo": "31 25 0:27 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n",
+			"proc/self/cgroup":    "4:memory:/docker/abc\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": "1073741824\n",
+		}, 1 << 29},
+		"v1 beside v2 without memory": {map[string]string{
+			"proc/meminfo": meminfo, "proc/self/mountinfo": v1 + "32 25 0:28 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n",
+			"proc/self/cgroup": "4:memory:/job\n0::/job\n", "sys/fs/cgroup/memory/job/memory.limit_in_bytes": "1073741824\n",
+		}, 1 << 29},
+	} {
+		root := fstest.MapFS{}
+		for file, text := range c.files {
+			root[file] = &fstest.MapFile{Data: []byte(text)}
+		}
+		assert.Equal(t, c.want, defaultOf(root), name)
 	}
-	_, ok = memTotal(path + "none")
-	assert.False(t, ok)
+	assert.Greater(t, Default(), int64(100<<20))
 }
 
 func TestSizes(t *testing.T) {
