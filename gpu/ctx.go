@@ -337,14 +337,6 @@ func (c *Ctx) WriteTexture(t *Texture, region TextureRegion, data []byte) error 
 	return c.gl.driver.WriteTexture(t.handle, &t.desc, region, data)
 }
 
-// GenerateMipmaps fills the levels above 0.
-func (c *Ctx) GenerateMipmaps(t *Texture) error {
-	if err := c.check(&t.object); err != nil {
-		return err
-	}
-	return c.gl.driver.GenerateMipmaps(t.handle)
-}
-
 // ReadTexture copies one level, all layers of it, to the host; dst has
 // LevelBytes bytes. It waits for the GPU: tests and benchmarks only.
 func (c *Ctx) ReadTexture(t *Texture, level int, dst []byte) error {

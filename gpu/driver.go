@@ -87,7 +87,6 @@ type Driver interface {
 
 	CreateTexture(desc TextureDesc, buffer Handle) (Handle, error)
 	WriteTexture(h Handle, desc *TextureDesc, region TextureRegion, data []byte) error
-	GenerateMipmaps(h Handle) error
 	// ReadTexture waits for the GPU: tests and benchmarks only.
 	ReadTexture(h Handle, level int, format Format, dst []byte) error
 	CopyTextureToBuffer(src Handle, level int, format Format, dst Handle, dstOffset, size int) error
@@ -242,7 +241,6 @@ const (
 	FormatNone     Format = iota
 	FormatR8              // 1 byte, normalised
 	FormatRGBA8           // 4 bytes, normalised, linear; texel buffer
-	FormatSRGB8A8         // 4 bytes, colour decoded from sRGB when sampled
 	FormatR32F            // 4 bytes; texel buffer
 	FormatRG32F           // 8 bytes; texel buffer
 	FormatRGBA16F         // 8 bytes
@@ -258,7 +256,7 @@ func (f Format) PixelBytes() int {
 	switch f {
 	case FormatR8:
 		return 1
-	case FormatRGBA8, FormatSRGB8A8, FormatR32F, FormatR32UI, FormatDepth32F:
+	case FormatRGBA8, FormatR32F, FormatR32UI, FormatDepth32F:
 		return 4
 	case FormatRG32F, FormatRGBA16F, FormatRG32UI:
 		return 8
@@ -474,7 +472,7 @@ func (k BindingKind) String() string {
 }
 
 func (f Format) String() string {
-	return name(int(f), "none", "R8", "RGBA8", "SRGB8_A8", "R32F", "RG32F", "RGBA16F", "RGBA32F",
+	return name(int(f), "none", "R8", "RGBA8", "R32F", "RG32F", "RGBA16F", "RGBA32F",
 		"R32UI", "RG32UI", "RGBA32UI", "DEPTH32F")
 }
 

@@ -1,7 +1,6 @@
 // The kernels of one instruction set. avx512.c, avx2.c and base.c include this once each, with
 // ISA the name of the table. All that is compiled for the instruction set is static.
 #include "lidar.h"
-#include "memory.h"
 #include "sensors.h"
 
 #include <float.h>
@@ -17,7 +16,6 @@
 #define TABLE(isa) TABLE_(isa)
 
 const hd_kernel TABLE(ISA)[] = {
-    {.entry = "texture.mipmaps", .run = hd_mipmaps},
     {.entry = "memory.copy", .run = hd_copy},
     {.entry = "scene.trace", .constants = TRACE_CONSTANTS, .run = scene_trace},
     {.entry = "lidar.scan", .constants = LIDAR_CONSTANTS, .run = lidar_scan},

@@ -2,7 +2,9 @@
 
 // pictures are a texture's texels as shading reads them: square roots of linear light, 10 bits
 // a channel. A texel is two words, itself and the one below, and a row ends in its first once
-// more. So a bilinear tap is one read of four words.
+// more. So a bilinear tap is one read of four words, whatever lies around. A picture smaller
+// than its layer has its first row and column behind its last ones: see mipmap.around of package
+// scene.
 typedef struct {
     uint32_t *texels;
     size_t bytes;
@@ -38,10 +40,10 @@ static void pictures_block(void *data, hd_worker *w, uint32_t i) {
 
 // pictures_of returns the pictures of a texture, and makes them where it was written since.
 // NULL after hd_fail.
-static const pictures *pictures_of(hd_pool *pool, hd_work *w, const hd_texture *t) {
+static const pictures *pictures_of(hd_pool *pool, hd_work *w, const hd_texture *t, int srgb) {
     hd_derived *kept = t ? hd_derive(t->memory, &pictures_key) : NULL;
     if (kept && kept->data && kept->lo >= kept->hi) return kept->data;
-    if (!kept || t->kind != HD_2D_ARRAY || t->width != t->height || (t->width & (t->width - 1)) || (t->format != HD_SRGB8A8 && t->format != HD_RGBA8)) {
+    if (!kept || t->kind != HD_2D_ARRAY || t->width != t->height || (t->width & (t->width - 1))) {
         hd_fail(w, "the scene's pictures are not what shading reads");
         return NULL;
     }
@@ -61,7 +63,7 @@ static const pictures *pictures_of(hd_pool *pool, hd_work *w, const hd_texture *
     p->size = t->width, p->layers = t->layers, p->levels = t->levels, p->from = t;
     for (int i = 0; i < 256; i++) {
         double v = i / 255.0;
-        if (t->format == HD_SRGB8A8) v = v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4);
+        if (srgb) v = v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4);
         p->roots[i] = (uint32_t)(1023 * sqrt(v) + 0.5);
     }
     hd_parallel(pool, pictures_block, p, (uint32_t)(p->levels * p->layers));
@@ -103,23 +105,34 @@ typedef struct {
     vm more;              // has one
 } reading;
 
-INLINE void read_at(const pictures *p, vi level, vi n, vf u, vf v, vm on, reading *t, int k) {
-    vi size = i_set(p->size) >> level, mask = size - 1;
-    vf x = u * i_float(size) - 0.5f, y = v * i_float(size) - 0.5f, fx = v_floor(x), fy = v_floor(y);
-    vi at = i_gather(p->start, level) + (n * size + (v_trunc(fy) & mask)) * (size + 1) + (v_trunc(fx) & mask);
-    t->at[k] = i_sel(on, at, i_set(0)) * 2, t->x[k] = x - fx, t->y[k] = y - fy;
+INLINE void read_at(const pictures *of, const picture *p, vi level, vm nearest, const vf uv[2], vm on, reading *t, int k) {
+    vi size = i_set(of->size) >> level, w = level_size(p->width, level), h = level_size(p->height, level);
+    vi x = line_of(uv[0], w, p->sampling & 3, nearest, &t->x[k]), y = line_of(uv[1], h, p->sampling >> 2 & 3, nearest, &t->y[k]);
+    x = i_sel(i_lt(x, i_set(0)), w - 1, x), y = i_sel(i_lt(y, i_set(0)), h - 1, y);
+    vi at = i_gather(of->start, level) + (p->layer * size + y) * (size + 1) + x;
+    t->at[k] = i_sel(on, at, i_set(0)) * 2;
 }
 
-// reading_of finds where layer n is read for coordinates u and v.
-INLINE void reading_of(const pictures *p, vi n, vi wrap, vf u, vf v, vf lod, vm on, reading *t) {
-    u = wrap_of(u, wrap, (float)p->size), v = wrap_of(v, wrap, (float)p->size);
-    u = u - v_floor(u), v = v - v_floor(v);
-    lod = v_min(v_max(lod, v_set(0)), v_set((float)(p->levels - 1)));
-    vf floor = v_floor(lod);
+// spot is where pictures are sampled: at uv, which moves by x and y from pixel to pixel.
+typedef struct {
+    vf uv[2], x[2], y[2];
+} spot;
+
+// reading_of finds where a picture is read: sampled of lib/scene.glsl.
+INLINE void reading_of(const pictures *of, const picture *p, const spot *s, vm on, reading *t) {
+    vi zero = i_set(0), most = i_most(p->width, p->height);
+    vf x = i_float(p->width), y = i_float(p->height);
+    vf across = s->x[0] * x * (s->x[0] * x) + s->x[1] * y * (s->x[1] * y), down = s->y[0] * x * (s->y[0] * x) + s->y[1] * y * (s->y[1] * y);
+    vf lod = 0.5f * log2_of(v_max(v_max(across, down), v_set(1e-8f)));
+    vm nearest = m_not(i_eq(p->sampling & i_sel(v_lt(v_set(0), lod), i_set(32), i_set(16)), zero));
+    vf last = i_float((as_i(i_float(most)) >> 23) - 127); // the level of one texel
+    lod = v_sel(i_eq(p->sampling & 128, zero), v_min(v_max(lod, v_set(0)), last), v_set(0));
+    lod = v_sel(i_eq(p->sampling & 64, zero), lod, v_floor(lod + 0.5f));
+    vf uv[2] = {wrapped(s->uv[0], p->sampling & 3), wrapped(s->uv[1], p->sampling >> 2 & 3)}, floor = v_floor(lod);
     vi level = v_trunc(floor);
     t->share = lod - floor, t->more = on & v_lt(v_set(0), t->share);
-    read_at(p, level, n, u, v, on, t, 0);
-    if (m_any(t->more)) read_at(p, i_sel(t->more, level + 1, level), n, u, v, t->more, t, 1);
+    read_at(of, p, level, nearest, uv, on, t, 0);
+    if (m_any(t->more)) read_at(of, p, i_sel(t->more, level + 1, level), nearest, uv, t->more, t, 1);
 }
 
 // fetch asks for the texels of a block's corners, and of the lines between: they come while

@@ -169,9 +169,8 @@ static void learn(const shading *s, uint32_t triangle, uint32_t frame, facts *t)
 
 // paint is what a surface is made of.
 typedef struct {
-    vf base[4], glow[4], rough[4], layers[4]; // the material's rows; colours are under their textures
-    vf level;                                 // of the base colour's picture
-    reading place;                                // likewise
+    vf base[4], glow[4], rough[4], places[4]; // the material's rows; colours are under their textures
+    reading place;                            // of the base colour's picture
     vm with;                                  // has one
 } paint;
 
@@ -182,7 +181,7 @@ typedef struct {
     vm some; // which see a surface
     int32_t one; // the material, where all have the same, else -1
     vf reach, normal[3], plane[3], closed, color[3], since[3];
-    vf uv[2], uv_x[2], uv_y[2]; // texture coordinates, and their change to the next pixels
+    spot spot; // texture coordinates, and their change to the next pixels
     vi material, label, lit;
     paint paint; // of light alone, and the place in the static map
     vf sun[3];
@@ -237,9 +236,9 @@ INLINE void point_of(const shading *s, const facts *t, vm on, seen *h, int first
     }
     ux = rx * (ux - du * px), vx = rx * (vx - dv * px), uy = ry * (uy - du * py), vy = ry * (vy - dv * py);
     for (int i = 0; i < 2; i++) {
-        SET(h->uv[i], t->uv[i] + a * t->edge_u[i] + b * t->edge_v[i]);
-        SET(h->uv_x[i], ux * t->edge_u[i] + vx * t->edge_v[i]);
-        SET(h->uv_y[i], uy * t->edge_u[i] + vy * t->edge_v[i]);
+        SET(h->spot.uv[i], t->uv[i] + a * t->edge_u[i] + b * t->edge_v[i]);
+        SET(h->spot.x[i], ux * t->edge_u[i] + vx * t->edge_v[i]);
+        SET(h->spot.y[i], uy * t->edge_u[i] + vy * t->edge_v[i]);
     }
     SET(h->closed, t->closed[0] + a * t->closed[1] + b * t->closed[2]);
     SET_I(h->material, t->material);
@@ -489,41 +488,41 @@ INLINE void paint_of(const shading *s, seen *h) {
     paint *m = &h->paint;
     if (h->one >= 0) {
         const float *row = s->t.materials + 16 * (size_t)h->one;
-        for (int k = 0; k < 4; k++) m->base[k] = v_set(row[k]), m->glow[k] = v_set(row[4 + k]), m->rough[k] = v_set(row[8 + k]), m->layers[k] = v_set(row[12 + k]);
+        for (int k = 0; k < 4; k++) m->base[k] = v_set(row[k]), m->glow[k] = v_set(row[4 + k]), m->rough[k] = v_set(row[8 + k]), m->places[k] = v_set(row[12 + k]);
     } else {
         v_rows(s->t.materials, h->material * 4, m->base);
         v_rows(s->t.materials, h->material * 4 + 1, m->glow);
         v_rows(s->t.materials, h->material * 4 + 2, m->rough);
-        v_rows(s->t.materials, h->material * 4 + 3, m->layers);
+        v_rows(s->t.materials, h->material * 4 + 3, m->places);
     }
     if (m_any(h->painted))
         for (int k = 0; k < 3; k++) m->base[k] = v_sel(h->painted, h->own[k], m->base[k]);
-    float texels = (float)s->colors->size;
-    vf widest = v_max(dot2(h->uv_x, h->uv_x), dot2(h->uv_y, h->uv_y));
-    m->level = 0.5f * log2_of(v_max(widest * texels * texels, v_set(1e-8f)));
-    vi layer = v_trunc(m->layers[0]);
-    m->with = h->some & i_lt(i_set(-1), layer);
+    vi record = v_trunc(m->places[0]);
+    m->with = h->some & i_lt(i_set(-1), record);
     if (!m_any(m->with)) return;
-    reading_of(s->colors, layer, v_trunc(m->layers[3]) & 3, h->uv[0], h->uv[1], m->level, m->with, &m->place);
+    picture p = picture_at(&s->t, s->t.color, record, m->with);
+    reading_of(s->colors, &p, &h->spot, m->with, &m->place);
     fetch(s->colors, &m->place);
 }
 
 // second reads the picture of metallic and roughness, or of emission: k is 0 or 1.
-INLINE void second(const shading *s, const seen *h, int k, vi layer, vm on, vf out[3]) {
-    const paint *m = &h->paint;
-    const pictures *of = k ? s->colors : s->data;
-    vf u = h->uv[0], v = h->uv[1], lod = m->level;
-    vi wraps = v_trunc(m->layers[3]), transforms = (wraps >> 6) * 4;
+INLINE void second(const shading *s, const seen *h, int k, vi record, vm on, vf out[3]) {
+    spot at = h->spot;
+    vi transforms = v_trunc(h->paint.places[3]);
     vm own = on & m_not(i_eq(transforms, i_set(0)));
     if (m_any(own)) {
-        vf to_u[4], to_v[4];
-        vi row = i_sel(own, transforms + 2 * k, i_set(0));
-        v_rows(s->t.materials, row, to_u), v_rows(s->t.materials, row + 1, to_v);
-        u = v_sel(own, to_u[0] * h->uv[0] + to_u[1] * h->uv[1] + to_u[2], u), v = v_sel(own, to_v[0] * h->uv[0] + to_v[1] * h->uv[1] + to_v[2], v);
-        lod = v_sel(own, lod + to_u[3], lod);
+        for (int i = 0; i < 2; i++) {
+            vf row[4];
+            v_rows(s->t.materials, i_sel(own, transforms + 2 * k + i, i_set(0)), row);
+            at.uv[i] = v_sel(own, row[0] * h->spot.uv[0] + row[1] * h->spot.uv[1] + row[2], at.uv[i]);
+            at.x[i] = v_sel(own, row[0] * h->spot.x[0] + row[1] * h->spot.x[1], at.x[i]);
+            at.y[i] = v_sel(own, row[0] * h->spot.y[0] + row[1] * h->spot.y[1], at.y[i]);
+        }
     }
+    const pictures *of = k ? s->colors : s->data;
+    picture p = picture_at(&s->t, k ? s->t.color : s->t.data, record, on);
     reading t;
-    reading_of(of, layer, wraps >> (k ? 4 : 2) & 3, u, v, lod, on, &t);
+    reading_of(of, &p, &at, on, &t);
     sampled(of, &t, out);
 }
 
@@ -536,18 +535,18 @@ INLINE void textured(const shading *s, seen *h) {
         for (int k = 0; k < 3; k++) m->base[k] = v_sel(m->with, m->base[k] * t[k], m->base[k]);
     }
     if (s->on[SURFACE_TEXTURES]) {
-        vi layer = v_trunc(m->layers[1]);
-        vm on = h->some & i_lt(i_set(-1), layer);
+        vi record = v_trunc(m->places[1]);
+        vm on = h->some & i_lt(i_set(-1), record);
         if (m_any(on)) {
-            second(s, h, 0, layer, on, t);
+            second(s, h, 0, record, on, t);
             m->rough[0] = v_sel(on, m->rough[0] * t[2], m->rough[0]), m->rough[1] = v_sel(on, m->rough[1] * t[1], m->rough[1]);
         }
     }
     if (s->on[EMISSION_TEXTURES]) {
-        vi layer = v_trunc(m->layers[2]);
-        vm on = h->some & i_lt(i_set(-1), layer);
+        vi record = v_trunc(m->places[2]);
+        vm on = h->some & i_lt(i_set(-1), record);
         if (m_any(on)) {
-            second(s, h, 1, layer, on, t);
+            second(s, h, 1, record, on, t);
             for (int k = 0; k < 3; k++) m->glow[k] = v_sel(on, m->glow[k] * t[k], m->glow[k]);
         }
     }
@@ -966,8 +965,8 @@ static int shading_of(shading *s, hd_pool *p, hd_work *w) {
     if (!s->light) return 1;
     s->sunlit = w->sampler[SLOT_SUNLIT];
     if (on[TRACED] ? !s->sunlit : !w->sampler[SLOT_STATIC_SHADOW] || !w->sampler[SLOT_MOVER_SHADOW]) return hd_fail(w, "camera.shade lacks shadows");
-    s->colors = pictures_of(p, w, s->t.color);
-    return s->colors && (!on[SURFACE_TEXTURES] || (s->data = pictures_of(p, w, s->t.data)));
+    s->colors = pictures_of(p, w, s->t.color, 1);
+    return s->colors && (!on[SURFACE_TEXTURES] || (s->data = pictures_of(p, w, s->t.data, 0)));
 }
 
 static int camera_shade(hd_pool *p, hd_work *w) {

@@ -198,7 +198,7 @@ static void clear_target(const hd_target *t, uint32_t (*bits)[4]) {
         if (!of) continue;
         float far = t->reversed ? 0.0f : 1.0f;
         const void *pixel = i < t->colors ? (const void *)bits[i] : &far;
-        static const size_t sizes[] = {0, 1, 4, 4, 4, 8, 8, 16, 4, 8, 16, 4};
+        static const size_t sizes[] = {0, 1, 4, 4, 8, 8, 16, 4, 8, 16, 4};
         size_t size = sizes[of->format], bytes = size * (size_t)of->width * (size_t)of->height;
         uint8_t *to = of->memory->bytes + of->level[0] + bytes * (size_t)t->layer;
         if (!bytes) continue;
@@ -349,4 +349,18 @@ void hd_pool_free(hd_pool *p) {
     pthread_cond_destroy(&p->done);
     pthread_mutex_destroy(&p->lock);
     free(p);
+}
+
+enum { COPY_BLOCK = 1 << 18 };
+
+static void copy_block(void *data, hd_worker *w, uint32_t i) {
+    (void)w;
+    const hd_work *of = data;
+    size_t at = (size_t)i * COPY_BLOCK, left = of->storage[0].size - at;
+    memcpy(of->storage[0].bytes + at, of->uniform[0].bytes + at, left < COPY_BLOCK ? left : COPY_BLOCK);
+}
+
+int hd_copy(hd_pool *pool, hd_work *w) {
+    hd_parallel(pool, copy_block, w, (uint32_t)((w->storage[0].size + COPY_BLOCK - 1) / COPY_BLOCK));
+    return 1;
 }

@@ -17,7 +17,7 @@
 enum { HD_UNIFORMS = 4, HD_STORAGES = 8, HD_SAMPLERS = 16, HD_IMAGES = 4, HD_COLORS = 4, HD_LEVELS = 16, HD_CONSTANTS = 32 };
 
 // Enumerations of package gpu, by its numbers.
-enum { HD_NONE, HD_R8, HD_RGBA8, HD_SRGB8A8, HD_R32F, HD_RG32F, HD_RGBA16F, HD_RGBA32F, HD_R32UI, HD_RG32UI, HD_RGBA32UI, HD_DEPTH32F };
+enum { HD_NONE, HD_R8, HD_RGBA8, HD_R32F, HD_RG32F, HD_RGBA16F, HD_RGBA32F, HD_R32UI, HD_RG32UI, HD_RGBA32UI, HD_DEPTH32F };
 enum { HD_2D, HD_2D_ARRAY, HD_TEXEL_BUFFER };
 enum { HD_NEAREST, HD_LINEAR, HD_TRILINEAR };
 enum { HD_REPEAT, HD_CLAMP, HD_MIRROR };
@@ -182,5 +182,8 @@ void hd_memory_free(hd_memory *);
 
 // hd_program_end ends what a program keeps; the caller frees it.
 void hd_program_end(hd_program *);
+
+// hd_copy is the kernel "memory.copy": it copies uniform block 0 to storage block 0.
+int hd_copy(hd_pool *, hd_work *);
 
 #endif

@@ -23,7 +23,6 @@ typedef struct {
     hd_scene s;
     lidar_settings set;
     const firings *firings;
-    const footprint *color;
     uint8_t *points;
     int32_t scale, random, rolling, compensated;
 } lidar;
@@ -35,24 +34,21 @@ INLINE void random_of(const lidar *c, vi ray, vu out[4]) {
     pcg4d(out);
 }
 
-// metal_share is the metallic factor of lanes whose material has a texture of it.
-static vf metal_share(const lidar *c, const material *m, vm of, const vf at[2]) {
+// metal_share is the metallic factor of lanes whose material has a picture of it.
+INLINE vf metal_share(const lidar *c, const material *m, vm of, const vf at[2]) {
     const hd_tables *t = &c->s.t;
-    vf out = m->metallic;
-    for (unsigned left = m_bits(of); left; left &= left - 1) {
-        int k = __builtin_ctz(left);
-        float uv[3] = {at[0][k], at[1][k], m->metal_rough_layer[k]}, level = HD_FOOTPRINT, color[4], size = (float)t->data->width;
-        if (m->transforms[k] && (uint32_t)m->transforms[k] + 1 < 4 * t->material_count) {
-            const float *row = t->materials + 4 * (size_t)m->transforms[k];
-            float u = row[0] * uv[0] + row[1] * uv[1] + row[2], v = row[4] * uv[0] + row[5] * uv[1] + row[6];
-            uv[0] = u, uv[1] = v, level += row[3];
+    vf uv[2] = {at[0], at[1]}, color[3];
+    vm moved = of & m_not(i_eq(m->transforms, i_set(0))) & i_below(m->transforms + 1, i_set((int32_t)t->material_rows));
+    if (m_any(moved)) {
+        vf row[2][4];
+        for (int i = 0; i < 2; i++) {
+            v_rows(t->materials, i_sel(moved, m->transforms + i, i_set(0)), row[i]);
+            uv[i] = v_sel(moved, row[i][0] * at[0] + row[i][1] * at[1] + row[i][2], at[i]);
         }
-        vi wrap = i_set(m->wraps[k] >> 2 & 3);
-        for (int i = 0; i < 2; i++) uv[i] = wrap_of(v_set(uv[i]), wrap, size)[0];
-        hd_sample(t->data, uv, level, color);
-        out[k] = m->metallic[k] * color[2];
     }
-    return out;
+    picture p = picture_at(t, t->data, m->metal_rough_picture, of);
+    beam_color(t->data, &p, uv, 0, color);
+    return v_sel(of, m->metallic * color[2], m->metallic);
 }
 
 INLINE vf clamped(vf x) { return v_min(v_max(x, v_set(0)), v_set(1.0f)); }
@@ -68,9 +64,9 @@ INLINE vf intensity_of(const lidar *c, vm returned, const found *at, const hit *
     painted(t, &m, at->mover);
     vf color[3];
     if (c->scale == SCALE_COLOR) {
-        surface_color(t, c->color, &m, &k, triangle, h->u, h->v, color);
+        surface_color(t, &m, &k, triangle, h->u, h->v, color);
         vf share = color[0] * (1.0f / 3.0f) + color[1] * (1.0f / 3.0f) + color[2] * (1.0f / 3.0f), uv[2];
-        vm metal = returned & v_ge(m.metal_rough_layer, v_set(0));
+        vm metal = returned & i_lt(i_set(-1), m.metal_rough_picture);
         if (m_any(metal)) {
             texture_coordinates(&k, h->u, h->v, uv);
             share = v_sel(metal, metal_share(c, &m, metal, uv), share);
@@ -80,7 +76,7 @@ INLINE vf intensity_of(const lidar *c, vm returned, const found *at, const hit *
     vf rho = m.reflectance;
     vm colored = returned & m_not(v_ge(rho, v_set(0)));
     if (m_any(colored)) {
-        surface_color(t, c->color, &m, &k, triangle, h->u, h->v, color);
+        surface_color(t, &m, &k, triangle, h->u, h->v, color);
         rho = v_sel(colored, color[0] * 0.2126f + color[1] * 0.7152f + color[2] * 0.0722f, rho);
     }
     rho = clamped(rho);
@@ -217,7 +213,6 @@ static int lidar_scan(hd_pool *pool, hd_work *w) {
     const int32_t *constants = w->program->constants;
     c.scale = constants[LIDAR_SCALE], c.random = constants[LIDAR_RANDOM];
     c.rolling = constants[LIDAR_ROLLING], c.compensated = constants[LIDAR_COMPENSATED];
-    if (!(c.color = hd_footprint_of(w, c.s.t.color))) return 0;
     if (!(c.firings = hd_firings_of(w, w->sampler[HD_SLOT_SENSOR]->memory, c.set.lasers, c.set.columns))) return 0;
     hd_parallel(pool, lidar_block, &c, (c.firings->steps + lidar_steps(&c) - 1) / lidar_steps(&c));
     return 1;

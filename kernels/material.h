@@ -3,7 +3,6 @@
 #ifndef MATERIAL_H
 #define MATERIAL_H
 
-#include "footprint.h"
 #include "noise.h"
 #include "scene.h"
 
@@ -35,21 +34,18 @@ INLINE vi label_tag(vi label) { return label >> 16 & 0xff; }
 // material is a row of the table, as far as rays need it.
 typedef struct {
     vf base[4], reflectance, metallic;
-    vi flags, wraps, transforms; // as the shader's Material
-    vf base_layer, metal_rough_layer;
+    vi flags, transforms, base_picture, metal_rough_picture; // as the shader's Material
 } material;
 
 INLINE material material_at(const hd_tables *t, vi i) {
-    vf surface[4], layers[4];
+    vf surface[4], places[4];
     material m;
     v_rows(t->materials, i * 4, m.base);
     v_rows(t->materials, i * 4 + 2, surface);
-    v_rows(t->materials, i * 4 + 3, layers);
+    v_rows(t->materials, i * 4 + 3, places);
     m.metallic = surface[0], m.reflectance = surface[2];
     m.flags = v_trunc(surface[3]);
-    vi places = v_trunc(layers[3]);
-    m.wraps = places & 63, m.transforms = (places >> 6) * 4;
-    m.base_layer = layers[0], m.metal_rough_layer = layers[1];
+    m.base_picture = v_trunc(places[0]), m.metal_rough_picture = v_trunc(places[1]), m.transforms = v_trunc(places[3]);
     return m;
 }
 
@@ -70,35 +66,76 @@ INLINE void texture_coordinates(const corners *k, vf u, vf v, vf out[2]) {
     for (int i = 0; i < 2; i++) out[i] = k->a[1 + i] + u * (k->b[1 + i] - k->a[1 + i]) + v * (k->c[1 + i] - k->a[1 + i]);
 }
 
-// wrap_of applies a texture's wrap (0 repeat, 1 clamp, 2 mirror) to a coordinate.
-INLINE vf wrap_of(vf x, vi wrap, float size) {
-    vm other = m_not(i_eq(wrap, i_set(0)));
-    if (!m_any(other)) return x;
-    vf mirror = 1.0f - v_abs(x - 2.0f * v_floor(x * 0.5f) - 1.0f);
-    vf y = v_sel(i_eq(wrap, i_set(2)), mirror, x);
-    y = v_min(v_max(y, v_set(0.5f / size)), v_set(1.0f - 0.5f / size));
-    return v_sel(other, y, x);
+// Pictures, as lib/scene.glsl samples them.
+
+// picture is a record of one.
+typedef struct {
+    vi layer, width, height, sampling;
+} picture;
+
+INLINE vi i_least(vi a, vi b) { return i_sel(i_lt(a, b), a, b); }
+INLINE vi i_most(vi a, vi b) { return i_sel(i_lt(a, b), b, a); }
+
+// picture_of reads a row. What is not of the texture becomes the nearest that is.
+INLINE picture picture_of(const hd_texture *t, const vf row[4]) {
+    picture p;
+    p.layer = i_most(i_least(v_trunc(row[0]), i_set(t->layers - 1)), i_set(0));
+    p.width = i_most(i_least(v_trunc(row[1]), i_set(t->width)), i_set(1));
+    p.height = i_most(i_least(v_trunc(row[2]), i_set(t->height)), i_set(1));
+    p.sampling = v_trunc(row[3]);
+    return p;
 }
 
-// taps are the four texels of a repeated picture around a point, as numbers in its level, and
-// the shares of the second ones.
+// picture_at reads record of the materials; where lanes are off, any.
+INLINE picture picture_at(const hd_tables *t, const hd_texture *of, vi record, vm on) {
+    vf row[4];
+    v_rows(t->materials, i_sel(on & i_below(record, i_set((int32_t)t->material_rows)), record, i_set(0)), row);
+    return picture_of(of, row);
+}
+
+// wrapped brings coordinates into 0 to 1.
+INLINE vf wrapped(vf x, vi wrap) {
+    vf y = x - v_floor(x);
+    vm other = m_not(i_eq(wrap, i_set(0)));
+    if (!m_any(other)) return y;
+    vf mirrored = 1.0f - v_abs(x - 2.0f * v_floor(x * 0.5f) - 1.0f), clamped = v_min(v_max(x, v_set(0)), v_set(1.0f));
+    return v_sel(other, v_sel(i_eq(wrap, i_set(1)), clamped, mirrored), y);
+}
+
+// line_of finds the first of the two of n texels that points of a line lie between, -1 for the
+// last, and the share of the second.
+INLINE vi line_of(vf x, vi n, vi wrap, vm nearest, vf *share) {
+    vf size = i_float(n), at = x * size;
+    at = v_sel(i_eq(wrap, i_set(0)), at, v_min(v_max(at, v_set(0.5f)), size - 0.5f)) - 0.5f;
+    if (m_any(nearest)) at = v_sel(nearest, v_min(v_floor(x * size), size - 1.0f), at);
+    vf low = v_floor(at);
+    *share = at - low;
+    return v_trunc(v_min(v_max(low, v_set(-1.0f)), size - 1.0f)); // of NaN and infinity any texel
+}
+
+// taps are the four texels around a point, as words of the texture's memory, and the shares of
+// the second ones.
 typedef struct {
     vi at[4];
     vf x, y;
 } taps;
 
-// taps_of takes a picture's layer, and coordinates in units of the picture.
-INLINE taps taps_of(int width, int height, vi layer, vf u, vf v) {
+INLINE vi level_size(vi size, vi level) { return i_most(size >> level, i_set(1)); }
+
+// level_start returns the word at which a level begins.
+INLINE vi level_start(const hd_texture *of, vi level) {
+    return (vi)((vu)i_gather(of->level, level * 2) >> 2) | i_gather(of->level, level * 2 + 1) << 30;
+}
+
+// taps_of takes a point from 0 to 1 in one level of a texture.
+INLINE taps taps_of(const hd_texture *of, const picture *p, vi level, vm nearest, const vf uv[2]) {
     taps t;
-    vf x = (u - v_floor(u)) * (float)width - 0.5f, y = (v - v_floor(v)) * (float)height - 0.5f;
-    vf fx = v_floor(x), fy = v_floor(y);
-    t.x = x - fx, t.y = y - fy;
-    // Clamped against NaN and infinity, which leave any texel.
-    vi x0 = v_trunc(v_min(v_max(fx, v_set(-1.0f)), v_set((float)(width - 1))));
-    vi y0 = v_trunc(v_min(v_max(fy, v_set(-1.0f)), v_set((float)(height - 1))));
-    vi x1 = i_sel(i_eq(x0, i_set(width - 1)), i_set(0), x0 + 1), y1 = i_sel(i_eq(y0, i_set(height - 1)), i_set(0), y0 + 1);
-    x0 = i_sel(i_lt(x0, i_set(0)), i_set(width - 1), x0), y0 = i_sel(i_lt(y0, i_set(0)), i_set(height - 1), y0);
-    vi row0 = (layer * height + y0) * width, row1 = (layer * height + y1) * width;
+    vi w = level_size(p->width, level), h = level_size(p->height, level), zero = i_set(0);
+    vi x0 = line_of(uv[0], w, p->sampling & 3, nearest, &t.x), y0 = line_of(uv[1], h, p->sampling >> 2 & 3, nearest, &t.y);
+    vi x1 = i_sel(i_lt(x0 + 1, w), x0 + 1, zero), y1 = i_sel(i_lt(y0 + 1, h), y0 + 1, zero);
+    x0 = i_sel(i_lt(x0, zero), w - 1, x0), y0 = i_sel(i_lt(y0, zero), h - 1, y0);
+    vi wide = level_size(i_set(of->width), level), row = p->layer * level_size(i_set(of->height), level), first = level_start(of, level);
+    vi row0 = first + (row + y0) * wide, row1 = first + (row + y1) * wide;
     t.at[0] = row0 + x0, t.at[1] = row0 + x1, t.at[2] = row1 + x0, t.at[3] = row1 + x1;
     return t;
 }
@@ -107,8 +144,30 @@ INLINE vf blend(const taps *t, vf a, vf b, vf c, vf d) {
     return (a * (1.0f - t->x) + b * t->x) * (1.0f - t->y) + (c * (1.0f - t->x) + d * t->x) * t->y;
 }
 
-// layer_of returns a layer's number; 0 for none, which the caller leaves out.
-INLINE vi layer_of(const hd_texture *t, vf layer) { return v_trunc(v_min(v_max(layer, v_set(0)), v_set((float)(t->layers - 1)))); }
+// decoded returns the light of bytes in sRGB, by the shader's polynomial.
+INLINE vf decoded(vf x) {
+    vf high = 0.000924167456f + x * (0.0325732902f + x * (0.520607173f + x * (0.66372478f + x * (0.0856019408f * x - 0.303327113f))));
+    return v_sel(v_le(x, v_set(0.04045f)), x * (1.0f / 12.92f), high);
+}
+
+// beam_color returns the colour of a picture that lidars' beams cover: of its record's level.
+INLINE void beam_color(const hd_texture *of, const picture *p, const vf uv[2], int srgb, vf out[3]) {
+    vf at[2] = {wrapped(uv[0], p->sampling & 3), wrapped(uv[1], p->sampling >> 2 & 3)};
+    vi zero = i_set(0), level = i_most(i_least(p->sampling >> 8, i_set(of->levels - 1)), zero);
+    vm nearest = m_not(i_eq(p->sampling & i_sel(i_eq(level, zero), i_set(16), i_set(32)), zero));
+    level = i_sel(i_eq(p->sampling & 128, zero), level, zero);
+    taps four = taps_of(of, p, level, nearest, at);
+    vi texel[4];
+    for (int j = 0; j < 4; j++) texel[j] = i_gather(of->memory->bytes, four.at[j]);
+    for (int i = 0; i < 3; i++) {
+        vf c[4];
+        for (int j = 0; j < 4; j++) {
+            c[j] = i_float(texel[j] >> (8 * i) & 255) * (1.0f / 255.0f);
+            if (srgb) c[j] = decoded(c[j]);
+        }
+        out[i] = blend(&four, c[0], c[1], c[2], c[3]);
+    }
+}
 
 // corner_color returns the linear colour of a vertex from its code.
 INLINE void corner_color(vi code, vf out[3]) {
@@ -130,18 +189,17 @@ INLINE void tint(const hd_tables *t, vm colored, vi triangle, vf u, vf v, vf col
     }
 }
 
-// surface_color returns the linear base colour of hits of material m on triangles,
-// over a beam's footprint, which covers many texels.
-INLINE void surface_color(const hd_tables *t, const footprint *f, const material *m, const corners *k, vi triangle, vf u, vf v, vf color[3]) {
+// surface_color returns the linear base colour of hits of material m on triangles, over a
+// lidar's beam.
+INLINE void surface_color(const hd_tables *t, const material *m, const corners *k, vi triangle, vf u, vf v, vf color[3]) {
     for (int i = 0; i < 3; i++) color[i] = m->base[i];
-    vm textured = v_ge(m->base_layer, v_set(0));
+    vm textured = i_lt(i_set(-1), m->base_picture);
     if (m_any(textured)) {
-        vf uv[2], p[4][4];
+        vf uv[2], of[3];
         texture_coordinates(k, u, v, uv);
-        for (int i = 0; i < 2; i++) uv[i] = wrap_of(uv[i], m->wraps & 3, (float)t->color->width);
-        taps at = taps_of(f->width, f->height, layer_of(t->color, m->base_layer), uv[0], uv[1]);
-        for (int i = 0; i < 4; i++) v_rows(f->texels, at.at[i], p[i]);
-        for (int i = 0; i < 3; i++) color[i] = v_sel(textured, color[i] * blend(&at, p[0][i], p[1][i], p[2][i], p[3][i]), color[i]);
+        picture p = picture_at(t, t->color, m->base_picture, textured);
+        beam_color(t->color, &p, uv, 1, of);
+        for (int i = 0; i < 3; i++) color[i] = v_sel(textured, color[i] * of[i], color[i]);
     }
     vm colored = i_eq(m->flags & 8, i_set(8));
     if (m_any(colored)) tint(t, colored, triangle, u, v, color);
@@ -160,17 +218,16 @@ INLINE float corner_alpha(uint32_t code) { return code & 0x40000000u ? (float)(c
 INLINE vf alpha_of(const hd_tables *t, uint32_t triangle, vf u, vf v) {
     const float *m = material_of(t, triangle);
     vf alpha = v_set(m[3]);
-    if (m[12] >= 0) {
-        const hd_texture *p = t->color;
-        float at[3][2], last = (float)(p->layers - 1);
+    if (m[12] >= 0 && m[12] < (float)t->material_rows) {
+        vf uv[2], row[4], a[4];
+        float at[3][2];
         for (int i = 0; i < 3; i++) memcpy(at[i], t->attributes + 12 * (size_t)triangle + 4 * i + 1, sizeof at[i]);
-        vf uv[2], a[4];
-        for (int j = 0; j < 2; j++) {
-            uv[j] = at[0][j] + u * (at[1][j] - at[0][j]) + v * (at[2][j] - at[0][j]);
-            uv[j] = wrap_of(uv[j], i_set((int32_t)m[15] & 3), (float)p->width);
-        }
-        taps four = taps_of(p->width, p->height, i_set((int32_t)(m[12] < last ? m[12] : last)), uv[0], uv[1]);
-        for (int j = 0; j < 4; j++) a[j] = i_float((vi)((vu)i_gather(p->memory->bytes + p->level[0], four.at[j]) >> 24)) * (1.0f / 255.0f);
+        for (int j = 0; j < 4; j++) row[j] = v_set(t->materials[4 * (size_t)m[12] + (size_t)j]);
+        picture p = picture_of(t->color, row);
+        for (int j = 0; j < 2; j++)
+            uv[j] = wrapped(at[0][j] + u * (at[1][j] - at[0][j]) + v * (at[2][j] - at[0][j]), p.sampling >> (2 * j) & 3);
+        taps four = taps_of(t->color, &p, i_set(0), m_not(i_eq(p.sampling & 16, i_set(0))), uv);
+        for (int j = 0; j < 4; j++) a[j] = i_float((vi)((vu)i_gather(t->color->memory->bytes, four.at[j]) >> 24)) * (1.0f / 255.0f);
         alpha = alpha * blend(&four, a[0], a[1], a[2], a[3]);
     }
     if ((int32_t)m[11] & 8) {

@@ -192,7 +192,7 @@ uint32_t hd_subtree(hd_work *w, uint32_t root, const hd_node **nodes) {
 }
 
 const void *hd_table(hd_work *w, int slot, size_t texel, uint32_t *count) {
-    static const size_t sizes[] = {0, 1, 4, 4, 4, 8, 8, 16, 4, 8, 16, 4};
+    static const size_t sizes[] = {0, 1, 4, 4, 8, 8, 16, 4, 8, 16, 4};
     const hd_texture *t = w->sampler[slot];
     if (!t || t->kind != HD_TEXEL_BUFFER || sizes[t->format] != texel) {
         hd_fail(w, "sampler %d has no table of texels of %zu bytes", slot, texel);
@@ -208,13 +208,18 @@ int hd_tables_of(hd_work *w, hd_tables *out) {
     out->planes = hd_table(w, HD_SLOT_TRIANGLES, 16, &planes);
     out->vertices = hd_table(w, HD_SLOT_VERTICES, 16, &vertices);
     out->attributes = hd_table(w, HD_SLOT_ATTRIBUTES, 16, &attributes);
-    out->materials = hd_table(w, HD_SLOT_MATERIALS, 16, &out->material_count);
+    out->materials = hd_table(w, HD_SLOT_MATERIALS, 16, &out->material_rows);
     out->movers = hd_table(w, HD_SLOT_MOVERS, 16, &out->mover_count);
-    out->material_count /= 4, out->mover_count /= 2;
+    out->material_count = out->material_rows / 4, out->mover_count /= 2;
     out->color = w->sampler[HD_SLOT_COLOR_TEXTURES], out->data = w->sampler[HD_SLOT_DATA_TEXTURES];
     if (!out->planes || !out->vertices || !out->attributes || !out->materials || !out->movers) return 0;
     if (!out->color || !out->data || out->color->kind != HD_2D_ARRAY || out->data->kind != HD_2D_ARRAY)
         return hd_fail(w, "the scene's pictures aren't bound");
+    for (int i = 0; i < 2; i++) {
+        const hd_texture *t = i ? out->data : out->color;
+        if (t->format != HD_RGBA8) return hd_fail(w, "pictures have the format %d", t->format);
+        if (t->memory->size / 4 > INT32_MAX) return hd_fail(w, "the scene's pictures have %zu pixels: make them smaller or fewer", t->memory->size / 4);
+    }
     if (planes != vertices || planes != attributes)
         return hd_fail(w, "the scene's tables have %u, %u and %u rows", planes, vertices, attributes);
     out->triangles = planes / 3;

@@ -21,7 +21,7 @@ typedef struct {
 typedef struct {
     const float *planes, *vertices, *materials; // rows of 4 floats
     const uint32_t *attributes, *movers;        // rows of 4 words
-    uint32_t triangles, mover_count, material_count;
+    uint32_t triangles, mover_count, material_count, material_rows;
     hd_texture *color, *data; // pictures
 } hd_tables;
 

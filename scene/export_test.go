@@ -20,6 +20,20 @@ func BuildWithStack(s *Scene, size int) (*World, error) {
 	return w, err
 }
 
+// Mipmaps returns the levels of the scene's colours, or of its data, as they lie in a layer: their
+// size and pixels.
+func Mipmaps(s *Scene, srgb bool, layer int) (levels [][2]int, pixels [][]byte) {
+	p, data := s.pictures()
+	if !srgb {
+		p = data
+	}
+	for level, m := range p.mipmaps(layer) {
+		m = m.around(p.size >> level)
+		levels, pixels = append(levels, [2]int{m.w, m.h}), append(pixels, m.pixels)
+	}
+	return levels, pixels
+}
+
 // Leaf reports whether r holds triangles, and which.
 func (r Ref) Leaf() (first, count int, leaf bool) {
 	return int(r & refFirstMask), int(r>>refCountBit&3) + 1, r&refLeaf != 0

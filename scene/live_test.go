@@ -310,7 +310,7 @@ func fence() *scene.Scene {
 	quad := scenetest.Plane(8, 1)
 	quad.Groups = []scene.Group{{Count: len(quad.Indices)}}
 	asset := &scene.Asset{
-		Name: "fence", Textures: []scene.Texture{{Name: "bars", Image: img, Wrap: scene.WrapClamp}},
+		Name: "fence", Textures: []scene.Texture{{Name: "bars", Image: img, Sampler: scene.Sampler{WrapS: scene.WrapClamp, WrapT: scene.WrapClamp}}},
 		Materials: []scene.Material{m}, Meshes: []scene.Mesh{quad},
 		Nodes: []scene.Node{{Name: "fence", Parent: -1, Local: scene.IdentityTRS()}},
 	}

@@ -73,7 +73,7 @@ func (w *World) Upload(c *gpu.Ctx) (*Resident, error) {
 
 func (r *Resident) upload(c *gpu.Ctx) error {
 	w := r.World
-	layers := w.Scene.textureLayers()
+	colors, data := w.Scene.pictures()
 	for _, t := range []struct {
 		name   string
 		slot   int
@@ -84,17 +84,17 @@ func (r *Resident) upload(c *gpu.Ctx) error {
 		{"triangles", shaders.SlotTriangles, gpu.FormatRGBA32F, gpu.BytesOf(w.Planes)},
 		{"vertices", shaders.SlotVertices, gpu.FormatRGBA32F, gpu.BytesOf(w.Vertices)},
 		{"attributes", shaders.SlotAttributes, gpu.FormatRGBA32UI, gpu.BytesOf(w.Attributes)},
-		{"materials", shaders.SlotMaterials, gpu.FormatRGBA32F, gpu.BytesOf(w.Scene.materialRecords(layers))},
+		{"materials", shaders.SlotMaterials, gpu.FormatRGBA32F, gpu.BytesOf(w.Scene.materialRecords(colors, data))},
 		{"movers", shaders.SlotMovers, gpu.FormatRGBA32UI, gpu.BytesOf(w.moverRecords())},
 	} {
 		if err := r.addTable(c, "scene "+t.name, t.slot, t.format, t.data); err != nil {
 			return err
 		}
 	}
-	if err := r.addPictures(c, shaders.SlotColorTextures, gpu.FormatSRGB8A8, layers, layers.colorOrder); err != nil {
+	if err := r.addPictures(c, shaders.SlotColorTextures, colors); err != nil {
 		return err
 	}
-	return r.addPictures(c, shaders.SlotDataTextures, gpu.FormatRGBA8, layers, layers.dataOrder)
+	return r.addPictures(c, shaders.SlotDataTextures, data)
 }
 
 // addTable makes a texture buffer of data; an empty table gets one zero texel,
@@ -126,41 +126,34 @@ func (r *Resident) bind(slot int, t *gpu.Texture) {
 	r.bindings = append(r.bindings, gpu.Binding{Kind: gpu.BindSampler, Slot: slot, Texture: t})
 }
 
-// addPictures makes one array of the textures in order, with mipmaps; without
-// textures, one white pixel that nothing samples.
-func (r *Resident) addPictures(c *gpu.Ctx, slot int, format gpu.Format, layers *textureLayers, order []int) error {
-	size := layers.size(order)
-	levels := bits.Len(uint(size))
-	if limit := c.Info().Limits.MaxTextureLayers; len(order) > limit {
-		return fmt.Errorf("%w: %d textures, the driver's arrays hold %d", ErrTooLarge, len(order), limit)
-	}
-	filter := gpu.FilterTrilinear
-	if levels == 1 {
-		filter = gpu.FilterLinear
+// addPictures makes one array of pictures, with mipmaps; without pictures, one white pixel that
+// nothing reads. Shaders filter them: see lib/scene.glsl.
+func (r *Resident) addPictures(c *gpu.Ctx, slot int, p *pictures) error {
+	if limit := c.Info().Limits.MaxTextureLayers; len(p.order) > limit {
+		return fmt.Errorf("%w: %d textures, the driver's arrays hold %d", ErrTooLarge, len(p.order), limit)
 	}
 	t, err := c.NewTexture(gpu.TextureDesc{
-		Label: "scene pictures", Kind: gpu.Texture2DArray, Format: format,
-		Width: size, Height: size, Layers: max(len(order), 1), Levels: levels,
-		Filter: filter, Wrap: gpu.WrapRepeat,
+		Label: "scene pictures", Kind: gpu.Texture2DArray, Format: gpu.FormatRGBA8,
+		Width: p.size, Height: p.size, Layers: max(len(p.order), 1), Levels: bits.Len(uint(p.size)),
+		Filter: gpu.FilterNearest, Wrap: gpu.WrapRepeat,
 	})
 	if err != nil {
 		return err
 	}
 	r.closers = append(r.closers, t)
 	r.bind(slot, t)
-	for i, texture := range order {
-		data := resampled(layers.scene.Textures[texture].Image, size, format == gpu.FormatSRGB8A8)
-		if err := c.WriteTexture(t, gpu.TextureRegion{Layer: i}, data); err != nil {
-			return err
+	for layer := range p.order {
+		for level, m := range p.mipmaps(layer) {
+			m = m.around(p.size >> level)
+			if err := c.WriteTexture(t, gpu.TextureRegion{Layer: layer, Level: level, Width: m.w, Height: m.h}, m.pixels); err != nil {
+				return err
+			}
 		}
 	}
-	if len(order) == 0 {
+	if len(p.order) == 0 {
 		return c.WriteTexture(t, gpu.TextureRegion{}, []byte{255, 255, 255, 255})
 	}
-	if levels == 1 {
-		return nil
-	}
-	return c.GenerateMipmaps(t)
+	return nil
 }
 
 // Bindings appends the bindings of the scene's tables to dst, all but the
@@ -212,7 +205,7 @@ func (w *World) moverRecord(m *Mover, a *Actor) moverRow {
 	}
 	if a.Paint != nil {
 		for i, level := range a.Paint {
-			row[4+i] = math.Float32bits(float32(linearSRGB(level)))
+			row[4+i] = math.Float32bits(srgbCurve().light[level])
 		}
 		row[7] = 1
 	}
@@ -282,59 +275,52 @@ func (s *Scene) Colored() []bool {
 	return colored
 }
 
-// rows returns the transform as the shaders read it: each row ends in by how many mipmap levels
-// a picture is finer under it.
+// rows returns the transform as the shaders read it.
 func (t UVTransform) rows() []Row {
 	if t == (UVTransform{}) {
 		t = UVTransform{{1, 0, 0}, {0, 1, 0}}
 	}
-	along := math.Hypot(float64(t[0][0]), float64(t[1][0]))
-	across := math.Hypot(float64(t[0][1]), float64(t[1][1]))
-	level := float32(math.Log2(max(along, across, 1e-9)))
-	return []Row{{t[0][0], t[0][1], t[0][2], level}, {t[1][0], t[1][1], t[1][2], level}}
+	return []Row{{t[0][0], t[0][1], t[0][2], 0}, {t[1][0], t[1][1], t[1][2], 0}}
 }
 
-// materialRecords returns the table of materials; layers says where each
-// texture went. Behind the materials are the transforms of textures that have their own.
-func (s *Scene) materialRecords(layers *textureLayers) []Row {
+// materialRecords returns the table of materials. Behind the materials are the records of the
+// pictures, and behind those the transforms of textures that have their own.
+func (s *Scene) materialRecords(colors, data *pictures) []Row {
 	rows := make([]Row, 0, 4*len(s.Materials))
 	colored := s.Colored()
+	firstColor := 4 * len(s.Materials)
+	firstData := firstColor + len(colors.order)
 	for i := range s.Materials {
 		m := &s.Materials[i]
-		var flags float32
-		if m.Retro {
-			flags += flagRetro
-		}
-		if m.DoubleSided {
-			flags += flagDoubleSided
-		}
-		if m.Unlit {
-			flags += flagUnlit
-		}
-		if colored[i] {
-			flags += flagColored
-		}
-		if m.Paint {
-			flags += flagPaint
-		}
-		flags += flagLamp * float32(m.Lamps)
-		base, baseWrap := layers.color(m.BaseColorTexture)
-		rough, roughWrap := layers.data(m.MetalRoughTexture)
-		glow, glowWrap := layers.color(m.EmissiveTexture)
 		rows = append(rows,
 			Row(m.BaseColor),
 			Row{m.Emissive[0], m.Emissive[1], m.Emissive[2], m.cutoff()},
-			Row{m.Metallic, m.Roughness, m.Reflectance, flags},
-			Row{base, rough, glow, float32(baseWrap) + 4*float32(roughWrap) + 16*float32(glowWrap)},
+			Row{m.Metallic, m.Roughness, m.Reflectance, m.flags(colored[i])},
+			Row{colors.record(m.BaseColorTexture, firstColor), data.record(m.MetalRoughTexture, firstData), colors.record(m.EmissiveTexture, firstColor), 0},
 		)
 	}
+	rows = append(append(rows, colors.records()...), data.records()...)
 	for i := range s.Materials {
 		if m := &s.Materials[i]; m.MetalRoughUV != (UVTransform{}) || m.EmissiveUV != (UVTransform{}) {
-			rows[4*i+3][3] += 64 * float32(len(rows)/4)
+			rows[4*i+3][3] = float32(len(rows))
 			rows = append(rows, append(m.MetalRoughUV.rows(), m.EmissiveUV.rows()...)...)
 		}
 	}
 	return rows
+}
+
+// flags returns a material's flags; colored says that some of its vertices have colours.
+func (m *Material) flags(colored bool) float32 {
+	flags := flagLamp * float32(m.Lamps)
+	for _, f := range []struct {
+		on   bool
+		flag float32
+	}{{m.Retro, flagRetro}, {m.DoubleSided, flagDoubleSided}, {m.Unlit, flagUnlit}, {colored, flagColored}, {m.Paint, flagPaint}} {
+		if f.on {
+			flags += f.flag
+		}
+	}
+	return flags
 }
 
 // cutoff returns the alpha below which the surface is absent, 0 for never. Below 0 the alpha is

@@ -86,9 +86,9 @@ func TestFailedUploadLeavesNothing(t *testing.T) {
 func TestMaterialTable(t *testing.T) {
 	s := scenetest.Soup(1, 60, false)
 	s.Textures = []scene.Texture{
-		{Image: image.NewNRGBA(image.Rect(0, 0, 4, 2)), Wrap: scene.WrapMirror},
+		{Image: image.NewNRGBA(image.Rect(0, 0, 4, 2)), Sampler: scene.Sampler{WrapS: scene.WrapMirror, WrapT: scene.WrapClamp}},
 		{}, // without a picture: as if it were not there
-		{Image: image.NewNRGBA(image.Rect(0, 0, 2, 2)), Wrap: scene.WrapClamp},
+		{Image: image.NewNRGBA(image.Rect(0, 0, 3, 3)), Sampler: scene.Sampler{Magnify: scene.FilterNearest, Minify: scene.FilterLinearMipmapNearest}},
 	}
 	s.Materials[0] = scene.Material{
 		BaseColor: mgl32.Vec4{0.1, 0.2, 0.3, 0.4}, Metallic: 0.5, Roughness: 0.6, Emissive: mgl32.Vec3{7, 8, 9},
@@ -102,18 +102,24 @@ func TestMaterialTable(t *testing.T) {
 	_, err := uploaded(t, fake, buildWorld(t, s))
 	require.NoError(t, err)
 	rows := texels(fake.Bytes("scene materials"))
-	want := [][4]float64{{0.1, 0.2, 0.3, 0.4}, {7, 8, 9, -0.5}, {0.5, 0.6, 0.25, 1 + 2 + 4 + 8}, {0, 0, 1, 1 + 4*2 + 16*2}}
+	want := [][4]float64{{0.1, 0.2, 0.3, 0.4}, {7, 8, 9, -0.5}, {0.5, 0.6, 0.25, 1 + 2 + 4 + 8}, {0, 0, 0, 0}}
+	pictures := len(rows) - 3 // their records: two of colours, one of data
+	want[3] = [4]float64{float64(pictures), float64(pictures + 2), float64(pictures + 1), 0}
 	for i := range want {
 		assert.InDeltaSlice(t, want[i][:], rows[i][:], 1e-6)
 	}
+	const beam = 256 // times the level that a lidar's beam covers: 16 texels are more than these pictures have
+	assert.Equal(t, [][4]float64{
+		{0, 3, 3, 16 + 32*2 + beam*1}, {1, 4, 2, 2 + 4*1 + beam*2}, {0, 4, 2, 2 + 4*1 + beam*2},
+	}, rows[pictures:])
 	assert.Equal(t, [4]float64{-1, -1, -1, 0}, rows[7])
 	s.Materials[1].EmissiveUV = scene.UVTransform{{4, 0, 1}, {0, -2, 3}}
 	fake = fakeWithLimits(1<<20, 16)
 	_, err = uploaded(t, fake, buildWorld(t, s))
 	require.NoError(t, err)
 	moved, n := texels(fake.Bytes("scene materials")), len(rows)
-	assert.Equal(t, [4]float64{-1, -1, -1, float64(64 * n / 4)}, moved[7])
-	assert.Equal(t, [][4]float64{{1, 0, 0, 0}, {0, 1, 0, 0}, {4, 0, 1, 2}, {0, -2, 3, 2}}, moved[n:])
+	assert.Equal(t, [4]float64{-1, -1, -1, float64(n)}, moved[7])
+	assert.Equal(t, [][4]float64{{1, 0, 0, 0}, {0, 1, 0, 0}, {4, 0, 1, 0}, {0, -2, 3, 0}}, moved[n:])
 	assert.InDelta(t, 0.3, rows[9][3], 1e-7)
 	assert.Equal(t, 0.0, math.Abs(rows[13][3]), "an opaque material is never cut out")
 }

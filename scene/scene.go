@@ -191,12 +191,36 @@ type Scene struct {
 	lastID uint32
 }
 
-// Texture is an 8-bit RGBA picture with its sampling rule.
+// Texture is an 8-bit RGBA picture and how it is sampled.
 type Texture struct {
 	Name  string
 	Image *image.NRGBA
-	Wrap  Wrap
+	Sampler
 }
+
+// Sampler says how a texture is sampled (glTF 2.0, section 3.8.4). The zero value repeats it and
+// filters it trilinearly.
+type Sampler struct {
+	// WrapS is along u, the picture's rows, and WrapT along v, its columns.
+	WrapS, WrapT Wrap
+	// Magnify is the filter where a texel covers a pixel or more, Minify where it covers less.
+	// Magnify takes no mipmaps: FilterTrilinear stands for FilterLinear there.
+	Magnify, Minify Filter
+}
+
+// Filter is how many texels make a sample: the four around it or the nearest alone. It is also
+// how many mipmap levels do.
+type Filter uint8
+
+// The filters. Their bits: 1 for the nearest texel, 2 for the nearest level, 4 for level 0 alone.
+const (
+	FilterTrilinear            Filter = 0
+	FilterNearestMipmapLinear  Filter = 1
+	FilterLinearMipmapNearest  Filter = 2
+	FilterNearestMipmapNearest Filter = 3
+	FilterLinear               Filter = 4
+	FilterNearest              Filter = 5
+)
 
 // Wrap is what happens to texture coordinates outside [0, 1].
 type Wrap uint8

@@ -3,115 +3,153 @@ package scene
 import (
 	"image"
 	"math"
+	"math/bits"
+	"sync"
 )
 
-// maxLayerSize is the largest width and height of the pictures on the GPU.
-const maxLayerSize = 1024
+// maxPictureSize is the largest width and height of the pictures on the GPU.
+const maxPictureSize = 1024
 
-// textureLayers says which layer of the two picture arrays holds each texture
-// of the scene: one array for colours (sRGB), one for data (linear). All layers
-// of an array have one square size.
-type textureLayers struct {
-	scene      *Scene
-	colorOf    map[int]int // texture index to layer
-	dataOf     map[int]int
-	colorOrder []int // texture index of each layer
-	dataOrder  []int
+// footprintTexels is how many texels of the largest picture a lidar's beam covers, along each side.
+const footprintTexels = 16
+
+// pictures are the textures of one of the two arrays on the GPU: colours (sRGB) or data (linear).
+// All layers have one square size, in whose corner a smaller picture lies.
+type pictures struct {
+	scene *Scene
+	srgb  bool
+	order []int       // texture of each layer
+	layer map[int]int // of each texture
+	size  int         // of the layers: a power of two, at most maxPictureSize
 }
 
-func (s *Scene) textureLayers() *textureLayers {
-	l := &textureLayers{scene: s, colorOf: map[int]int{}, dataOf: map[int]int{}}
+// pictures returns the pictures of both arrays, those that a material shows.
+func (s *Scene) pictures() (colors, data *pictures) {
+	colors = &pictures{scene: s, srgb: true, layer: map[int]int{}, size: 1}
+	data = &pictures{scene: s, layer: map[int]int{}, size: 1}
 	for i := range s.Materials {
 		m := &s.Materials[i]
-		l.colorOrder = l.put(l.colorOf, l.colorOrder, m.BaseColorTexture)
-		l.colorOrder = l.put(l.colorOf, l.colorOrder, m.EmissiveTexture)
-		l.dataOrder = l.put(l.dataOf, l.dataOrder, m.MetalRoughTexture)
+		colors.put(m.BaseColorTexture)
+		colors.put(m.EmissiveTexture)
+		data.put(m.MetalRoughTexture)
 	}
-	return l
+	return colors, data
 }
 
-func (l *textureLayers) put(of map[int]int, order []int, texture int) []int {
-	if !l.has(texture) {
-		return order
+func (p *pictures) put(texture int) {
+	if texture < 0 || texture >= len(p.scene.Textures) {
+		return
 	}
-	if _, ok := of[texture]; ok {
-		return order
+	img := p.scene.Textures[texture].Image
+	if _, known := p.layer[texture]; known || img == nil || img.Rect.Empty() {
+		return
 	}
-	of[texture] = len(order)
-	return append(order, texture)
+	p.layer[texture] = len(p.order)
+	p.order = append(p.order, texture)
+	for w, h := pictureSize(img); p.size < max(w, h); {
+		p.size *= 2
+	}
 }
 
-func (l *textureLayers) has(texture int) bool {
-	if texture < 0 || texture >= len(l.scene.Textures) {
-		return false
+// pictureSize returns the size of a picture on the GPU: its own, as far as maxPictureSize goes.
+func pictureSize(img *image.NRGBA) (w, h int) {
+	w, h = img.Rect.Dx(), img.Rect.Dy()
+	if most := max(w, h); most > maxPictureSize {
+		w, h = max(1, (w*maxPictureSize+most/2)/most), max(1, (h*maxPictureSize+most/2)/most)
 	}
-	img := l.scene.Textures[texture].Image
-	return img != nil && !img.Rect.Empty()
+	return w, h
 }
 
-func (l *textureLayers) color(texture int) (layer float32, wrap Wrap) {
-	return l.find(l.colorOf, texture)
-}
-func (l *textureLayers) data(texture int) (layer float32, wrap Wrap) {
-	return l.find(l.dataOf, texture)
-}
-
-func (l *textureLayers) find(of map[int]int, texture int) (float32, Wrap) {
-	layer, ok := of[texture]
-	if !ok {
-		return NoTexture, WrapRepeat
+// records returns a row for each layer: the layer, the picture's width and height, and how it is
+// sampled. See Picture of lib/scene.glsl.
+func (p *pictures) records() (rows []Row) {
+	for layer, texture := range p.order {
+		t := &p.scene.Textures[texture]
+		w, h := pictureSize(t.Image)
+		last := bits.Len(uint(max(w, h))) - 1
+		beam := min(max(0, last+bits.Len(footprintTexels)-bits.Len(uint(p.size))), last)
+		sampling := int(t.WrapS) | int(t.WrapT)<<2 | int(t.Magnify&FilterNearestMipmapLinear)<<4 | int(t.Minify)<<5 | beam<<8
+		rows = append(rows, Row{float32(layer), float32(w), float32(h), float32(sampling)})
 	}
-	return float32(layer), l.scene.Textures[texture].Wrap
+	return rows
 }
 
-// size returns the layer size of an array of textures: the power of two that
-// holds the largest, at most maxLayerSize.
-func (l *textureLayers) size(order []int) int {
-	size := 1
-	for _, t := range order {
-		r := l.scene.Textures[t].Image.Rect
-		for size < max(r.Dx(), r.Dy()) && size < maxLayerSize {
-			size *= 2
+// record returns the place of a texture's record, where those of the array begin at first; NoTexture
+// for a texture that isn't there.
+func (p *pictures) record(texture, first int) float32 {
+	if layer, ok := p.layer[texture]; ok {
+		return float32(first + layer)
+	}
+	return NoTexture
+}
+
+// mipmap is one level of a picture: RGBA8 pixels, row 0 the picture's top row.
+type mipmap struct {
+	w, h   int
+	pixels []byte
+}
+
+// mipmaps returns the levels of a layer's picture, from the largest to a single pixel.
+func (p *pictures) mipmaps(layer int) (levels []mipmap) {
+	img := p.scene.Textures[p.order[layer]].Image
+	w, h := pictureSize(img)
+	next := mipmap{w, h, resampled(img, w, h, p.srgb)}
+	for {
+		levels = append(levels, next)
+		if w == 1 && h == 1 {
+			return levels
+		}
+		half := image.NRGBA{Pix: next.pixels, Stride: 4 * w, Rect: image.Rect(0, 0, w, h)}
+		w, h = max(1, w/2), max(1, h/2)
+		next = mipmap{w, h, resampled(&half, w, h, p.srgb)}
+	}
+}
+
+// around returns the pixels of a level with its first column and row once more behind the last.
+// They are left out where a layer, which has some size at that level, has no room for them. A
+// bilinear tap of a picture that repeats then reads neighbours.
+func (m *mipmap) around(size int) mipmap {
+	out := mipmap{w: min(m.w+1, size), h: min(m.h+1, size)}
+	for y := range out.h {
+		row := m.pixels[4*m.w*(y%m.h):][:4*m.w]
+		out.pixels = append(out.pixels, row...)
+		if out.w > m.w {
+			out.pixels = append(out.pixels, row[:4]...)
 		}
 	}
-	return size
+	return out
 }
 
-// resampled returns the picture as size x size RGBA8 pixels, row 0 the picture's top row. It is
-// averaged over each pixel's footprint where it shrinks, bilinear where it grows. Colours are
-// averaged in linear light if srgb.
-func resampled(img *image.NRGBA, size int, srgb bool) []byte {
-	w, h := img.Rect.Dx(), img.Rect.Dy()
-	out := make([]byte, 4*size*size)
-	if w == size && h == size {
-		for y := range size {
-			copy(out[4*size*y:4*size*(y+1)], img.Pix[img.PixOffset(img.Rect.Min.X, img.Rect.Min.Y+y):])
+// resampled returns the picture as w x h RGBA8 pixels, which are no more than it has. Each is the
+// average of what it covers. Colours are averaged in linear light if srgb.
+func resampled(img *image.NRGBA, w, h int, srgb bool) []byte {
+	out := make([]byte, 0, 4*w*h)
+	iw, ih := img.Rect.Dx(), img.Rect.Dy()
+	if w == iw && h == ih {
+		for y := range h {
+			out = append(out, img.Pix[img.PixOffset(img.Rect.Min.X, img.Rect.Min.Y+y):][:4*w]...)
 		}
 		return out
 	}
-	toLinear, toByte := linearByte, byteLinear
+	curve := linearCurve()
 	if srgb {
-		toLinear, toByte = linearSRGB, byteSRGB
+		curve = srgbCurve()
 	}
-	columns, rows := footprints(w, size), footprints(h, size)
-	for y, fy := range rows {
-		for x, fx := range columns {
-			var sum [4]float64
+	columns, rows := footprints(iw, w), footprints(ih, h)
+	for _, fy := range rows {
+		for _, fx := range columns {
+			var sum [4]float32
 			for _, j := range fy {
+				line := img.Pix[img.PixOffset(img.Rect.Min.X, img.Rect.Min.Y+j.at):]
 				for _, i := range fx {
-					p := img.Pix[img.PixOffset(img.Rect.Min.X+i.at, img.Rect.Min.Y+j.at):]
-					f := i.weight * j.weight
-					for c := range 3 {
-						sum[c] += f * toLinear(p[c])
-					}
-					sum[3] += f * float64(p[3])
+					p, f := line[4*i.at:][:4], i.weight*j.weight
+					sum[0] += f * curve.light[p[0]]
+					sum[1] += f * curve.light[p[1]]
+					sum[2] += f * curve.light[p[2]]
+					sum[3] += f * float32(p[3])
 				}
 			}
-			o := out[4*(y*size+x):]
-			for c := range 3 {
-				o[c] = toByte(sum[c])
-			}
-			o[3] = byte(math.Round(min(sum[3], 255)))
+			out = append(out, curve.code(sum[0]), curve.code(sum[1]), curve.code(sum[2]), byte(min(sum[3], 255)+0.5))
 		}
 	}
 	return out
@@ -120,47 +158,65 @@ func resampled(img *image.NRGBA, size int, srgb bool) []byte {
 // tap is one source pixel's share in a resampled one.
 type tap struct {
 	at     int
-	weight float64
+	weight float32
 }
 
-// footprints returns the taps of each of size pixels over n source pixels.
+// footprints returns what each of size pixels covers of n source pixels.
 func footprints(n, size int) [][]tap {
 	all := make([][]tap, size)
 	scale := float64(n) / float64(size)
 	for i := range all {
-		if scale > 1 {
-			lo, hi := float64(i)*scale, float64(i+1)*scale
-			for k := int(lo); k < n && float64(k) < hi; k++ {
-				all[i] = append(all[i], tap{k, (min(hi, float64(k+1)) - max(lo, float64(k))) / scale})
-			}
-			continue
+		lo, hi := float64(i)*scale, float64(i+1)*scale
+		for k := int(lo); k < n && float64(k) < hi; k++ {
+			all[i] = append(all[i], tap{k, float32((min(hi, float64(k+1)) - max(lo, float64(k))) / scale)})
 		}
-		at := (float64(i)+0.5)*scale - 0.5
-		k := math.Floor(at)
-		f := at - k
-		all[i] = []tap{{wrapIndex(int(k), n), 1 - f}, {wrapIndex(int(k)+1, n), f}}
 	}
 	return all
 }
 
-func wrapIndex(i, n int) int { return ((i % n) + n) % n }
+// curve leads from a byte to what is averaged, 0..1, and back to the nearest byte.
+type curve struct {
+	light [256]float32
+	next  [256]float32         // the least light of the code behind each
+	step  [curveSteps + 1]byte // the code of the least light of each step
+}
 
-func linearByte(b byte) float64 { return float64(b) / 255 }
-func byteLinear(v float64) byte { return byte(math.Round(255 * max(0, min(1, v)))) }
+const curveSteps = 4096
 
-// linearSRGB and byteSRGB are the sRGB transfer function (IEC 61966-2-1) and
-// its inverse.
-func linearSRGB(b byte) float64 {
-	v := float64(b) / 255
+// code returns the byte of light from 0 on.
+func (c *curve) code(light float32) byte {
+	k := c.step[int(min(light, 1)*curveSteps)]
+	for light >= c.next[k] {
+		k++
+	}
+	return k
+}
+
+func newCurve(decode func(v float64) float64) *curve {
+	c := &curve{}
+	for i := range c.light {
+		c.light[i] = float32(decode(float64(i) / 255))
+		c.next[i] = float32(decode((float64(i) + 0.5) / 255))
+	}
+	c.next[255] = math.MaxFloat32
+	for i, k := 0, byte(0); i <= curveSteps; i++ {
+		for float32(i)/curveSteps >= c.next[k] {
+			k++
+		}
+		c.step[i] = k
+	}
+	return c
+}
+
+var (
+	linearCurve = sync.OnceValue(func() *curve { return newCurve(func(v float64) float64 { return v }) })
+	srgbCurve   = sync.OnceValue(func() *curve { return newCurve(decodeSRGB) })
+)
+
+// decodeSRGB is the transfer function of sRGB (IEC 61966-2-1), from 0..1 to linear light.
+func decodeSRGB(v float64) float64 {
 	if v <= 0.04045 {
 		return v / 12.92
 	}
 	return math.Pow((v+0.055)/1.055, 2.4)
-}
-
-func byteSRGB(v float64) byte {
-	if v <= 0.0031308 {
-		return byteLinear(12.92 * v)
-	}
-	return byteLinear(1.055*math.Pow(v, 1/2.4) - 0.055)
 }

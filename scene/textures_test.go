@@ -26,16 +26,54 @@ func TestResampledAveragesInLinearLight(t *testing.T) {
 		return color.NRGBA{v, v, v, 100}
 	})
 	// Half of white is sRGB 188, but 128 as data.
-	assert.Equal(t, []byte{188, 188, 188, 100}, scene.Resampled(checker, 1, true))
-	assert.Equal(t, []byte{128, 128, 128, 100}, scene.Resampled(checker, 1, false))
-	assert.Len(t, scene.Resampled(checker, 2, true), 16)
+	assert.Equal(t, []byte{188, 188, 188, 100}, scene.Resampled(checker, 1, 1, true))
+	assert.Equal(t, []byte{128, 128, 128, 100}, scene.Resampled(checker, 1, 1, false))
+	assert.Len(t, scene.Resampled(checker, 2, 1, true), 8)
 
-	flat := picture(3, 5, func(int, int) color.NRGBA { return color.NRGBA{10, 200, 90, 255} })
-	for _, size := range []int{1, 2, 4, 8} {
-		for i, v := range scene.Resampled(flat, size, true) {
-			assert.InDelta(t, []byte{10, 200, 90, 255}[i%4], v, 1)
+	flat := picture(13, 9, func(int, int) color.NRGBA { return color.NRGBA{10, 200, 90, 255} })
+	for _, size := range []int{1, 2, 4, 8, 9} {
+		for i, v := range scene.Resampled(flat, size, size, true) {
+			assert.Equal(t, []byte{10, 200, 90, 255}[i%4], v)
 		}
 	}
-	rows := picture(2, 2, func(x, y int) color.NRGBA { return color.NRGBA{uint8(100 * x), uint8(100 * y), 0, 255} })
-	assert.Equal(t, []byte{0, 0, 0, 255, 100, 0, 0, 255, 0, 100, 0, 255, 100, 100, 0, 255}, scene.Resampled(rows, 2, false))
+	// Of three pixels each of two covers one and a half.
+	row := picture(3, 1, func(x, _ int) color.NRGBA { return color.NRGBA{uint8(90 * x), 0, 0, 255} })
+	assert.Equal(t, []byte{30, 0, 0, 255, 150, 0, 0, 255}, scene.Resampled(row, 2, 1, false))
+	assert.Equal(t, []byte{0, 0, 0, 255, 90, 0, 0, 255, 180, 0, 0, 255}, scene.Resampled(row, 3, 1, false))
+}
+
+// Every byte decodes, averages with itself and encodes to itself.
+func TestBytesSurviveLinearLight(t *testing.T) {
+	for v := range 256 {
+		c := uint8(v)
+		pair := picture(2, 1, func(int, int) color.NRGBA { return color.NRGBA{c, c, c, c} })
+		assert.Equal(t, []byte{c, c, c, c}, scene.Resampled(pair, 1, 1, true))
+		assert.Equal(t, []byte{c, c, c, c}, scene.Resampled(pair, 1, 1, false))
+	}
+}
+
+// A picture keeps its size and lies in the corner of its layer. Its first column and row are
+// behind the last ones where there is room.
+func TestPicturesLieInTheirLayers(t *testing.T) {
+	s := scene.New("pictures")
+	grey := func(v uint8) color.NRGBA { return color.NRGBA{v, v, v, 255} }
+	s.Textures = []scene.Texture{
+		{Image: picture(4, 4, func(int, int) color.NRGBA { return grey(7) })},
+		{Image: picture(3, 2, func(x, y int) color.NRGBA { return grey(uint8(10*y + x)) })},
+		{Image: picture(2500, 50, func(int, int) color.NRGBA { return grey(9) })},
+	}
+	s.Materials = []scene.Material{{BaseColorTexture: 0, EmissiveTexture: 1, MetalRoughTexture: 1}}
+	sizes, pixels := scene.Mipmaps(s, true, 1)
+	assert.Equal(t, [][2]int{{4, 3}, {2, 2}}, sizes)
+	var reds []byte
+	for i := 0; i < len(pixels[0]); i += 4 {
+		reds = append(reds, pixels[0][i])
+	}
+	assert.Equal(t, []byte{0, 1, 2, 0, 10, 11, 12, 10, 0, 1, 2, 0}, reds)
+	sizes, _ = scene.Mipmaps(s, true, 0)
+	assert.Equal(t, [][2]int{{4, 4}, {2, 2}, {1, 1}}, sizes, "a layer that is full")
+	s.Materials[0].MetalRoughTexture = 2
+	sizes, _ = scene.Mipmaps(s, false, 0)
+	assert.Equal(t, [2]int{1024, 21}, sizes[0], "what is too large shrinks and keeps its shape")
+	assert.Len(t, sizes, 11)
 }

@@ -15,7 +15,7 @@ layout(location = 0) out uvec2 seen;
 void main() {
 #if CUT
     Material m = materialAt(material);
-    if (m.alphaCutoff != 0.0 && absent(m.alphaCutoff, alpha * baseColor(m, uv, 0.0).a, uvec4(gl_FragCoord.xy, id))) discard;
+    if (m.alphaCutoff != 0.0 && absent(m.alphaCutoff, alpha * baseColor(m, pointAt(uv)).a, uvec4(gl_FragCoord.xy, id))) discard;
 #endif
     seen = id;
 }

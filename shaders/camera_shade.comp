@@ -191,14 +191,6 @@ float sunlight(Hit h, vec3 normal) {
 #endif
 }
 
-// levelOf returns the mipmap level for texture coordinates that move by x and y
-// from pixel to pixel.
-float levelOf(vec2 x, vec2 y) {
-    float size = float(textureSize(colorTextures, 0).x);
-    float widest = max(dot(x, x), dot(y, y));
-    return 0.5 * log2(max(widest * size * size, 1e-8));
-}
-
 #if LAMPS
 // LAMP is the radiance of a lamp that is on, times its colour.
 const float LAMP = 6.0;
@@ -221,21 +213,19 @@ vec3 colorOf(uvec2 id, Hit h, Corners k, Frame f, vec3 normal) {
     vec3 stepY = h.reach * (down - h.ray * (dot(h.plane, down) * h.across));
     vec2 uv0 = uintBitsToFloat(k.a.yz);
     vec2 edgeU = uintBitsToFloat(k.b.yz) - uv0, edgeV = uintBitsToFloat(k.c.yz) - uv0;
-    vec2 uv = uv0 + k.u * edgeU + k.v * edgeV;
-    vec2 uvX = dot(k.rowU, stepX) * edgeU + dot(k.rowV, stepX) * edgeV;
-    vec2 uvY = dot(k.rowU, stepY) * edgeU + dot(k.rowV, stepY) * edgeV;
-    float level = levelOf(uvX, uvY);
+    Spot spot = Spot(uv0 + k.u * edgeU + k.v * edgeV, dot(k.rowU, stepX) * edgeU + dot(k.rowV, stepX) * edgeV,
+        dot(k.rowU, stepY) * edgeU + dot(k.rowV, stepY) * edgeV, false);
 
     Material m = painted(materialAt(int(k.a.w)), int(id.y) - 1);
     Surface s;
     s.normal = normal;
     s.open = clamp(1.0 - dot(unpackUnorm4x8(k.c.w).xyz, vec3(1.0 - k.u - k.v, k.u, k.v)), 0.0, 1.0);
-    s.base = baseColor(m, uv, level).rgb;
+    s.base = baseColor(m, spot).rgb;
 #if VERTEX_COLORS
     s.base *= colorOfVertices(h.triangle, vec2(k.u, k.v)).rgb;
 #endif
 #if SURFACE_TEXTURES
-    vec2 mr = metallicRoughness(m, uv, level);
+    vec2 mr = metallicRoughness(m, spot);
     s.metallic = mr.x;
     s.roughness = mr.y;
 #else
@@ -243,7 +233,7 @@ vec3 colorOf(uvec2 id, Hit h, Corners k, Frame f, vec3 normal) {
     s.roughness = m.roughness;
 #endif
 #if EMISSION_TEXTURES
-    s.emission = emission(m, uv, level);
+    s.emission = emission(m, spot);
 #else
     s.emission = m.emission;
 #endif

@@ -12,6 +12,6 @@ layout(location = 3) in float alpha;
 void main() {
 #if CUT
     Material m = materialAt(material);
-    if (m.alphaCutoff != 0.0 && alpha * baseColor(m, uv, 0.0).a < abs(m.alphaCutoff)) discard;
+    if (m.alphaCutoff != 0.0 && alpha * baseColor(m, pointAt(uv)).a < abs(m.alphaCutoff)) discard;
 #endif
 }

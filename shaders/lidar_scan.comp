@@ -48,13 +48,10 @@ const uint RETURN_STRONGEST = 1u;
 #define SCALE_TRANSMISSION 2
 #define SCALE_COLOR 3
 
-// The footprint of a beam covers many texels: a middle mipmap level.
-const float FOOTPRINT = 4.0;
-
 // reflectance returns a surface's diffuse reflectance at the laser's wavelength.
 float reflectance(Material m, int triangle, vec2 barycentric) {
     if (m.reflectance >= 0.0) return m.reflectance;
-    vec3 color = surfaceColor(m, triangle, barycentric, FOOTPRINT).rgb;
+    vec3 color = surfaceColor(m, triangle, barycentric, beamAt(textureCoordinates(triangle, barycentric))).rgb;
     return dot(color, vec3(0.2126, 0.7152, 0.0722));
 }
 
@@ -74,8 +71,8 @@ float intensity(Hit hit, float cosine, float transmission) {
 #elif SCALE == SCALE_COLOR
     Material m = painted(materialAt(triangleMaterial(hit.triangle)), hit.mover);
     vec2 uv = textureCoordinates(hit.triangle, hit.barycentric);
-    float mean = dot(surfaceColor(m, hit.triangle, hit.barycentric, FOOTPRINT).rgb, vec3(1.0 / 3.0));
-    return clamp(m.metalRoughLayer >= 0.0 ? metallicRoughness(m, uv, FOOTPRINT).x : mean, 0.0, 1.0);
+    float mean = dot(surfaceColor(m, hit.triangle, hit.barycentric, beamAt(uv)).rgb, vec3(1.0 / 3.0));
+    return clamp(m.metalRoughPicture >= 0 ? metallicRoughness(m, beamAt(uv)).x : mean, 0.0, 1.0);
 #else
     return 0.0;
 #endif

@@ -53,20 +53,6 @@ func TestTextureRegionsLayersAndLevels(t *testing.T) {
 	})
 }
 
-func TestMipmapsAverage(t *testing.T) {
-	onGPU(t, func(b bench) {
-		tex := b.texture(gpu.TextureDesc{Label: "checker", Format: gpu.FormatR32F, Width: 4, Height: 4, Levels: 3})
-		checker := make([]float32, 16)
-		for i := range checker {
-			checker[i] = float32((i + i/4) % 2)
-		}
-		must(b.c.WriteTexture(tex, gpu.TextureRegion{}, bytesOf(checker)))
-		must(b.c.GenerateMipmaps(tex))
-		assert.Equal(t, []float32{0.5, 0.5, 0.5, 0.5}, floats(b.readTexture(tex, 1)))
-		assert.Equal(t, []float32{0.5}, floats(b.readTexture(tex, 2)))
-	})
-}
-
 // sample reads a texture at n coordinates (u, v, lod) in a compute shader.
 func (b bench) sample(tex *gpu.Texture, coordinates [][4]float32) []float32 {
 	program := b.compute(fmt.Sprintf(`
@@ -122,15 +108,6 @@ func TestTrilinearBlendsLevels(t *testing.T) {
 		must(b.c.WriteTexture(tex, gpu.TextureRegion{Level: 1}, bytesOf([]float32{1})))
 		got := b.sample(tex, [][4]float32{{0.5, 0.5, 0, 0}, {0.5, 0.5, 0.25, 0}, {0.5, 0.5, 1, 0}})
 		assert.InDeltaSlice(t, []float32{0, 0.25, 1}, got, 1.0/128)
-	})
-}
-
-func TestSRGBIsDecodedWhenSampled(t *testing.T) {
-	onGPU(t, func(b bench) {
-		tex := b.texture(gpu.TextureDesc{Label: "grey", Format: gpu.FormatSRGB8A8, Width: 1, Height: 1})
-		must(b.c.WriteTexture(tex, gpu.TextureRegion{}, []byte{128, 128, 128, 255}))
-		// IEC 61966-2-1: ((128/255 + 0.055) / 1.055) ^ 2.4
-		assert.InDelta(t, 0.21586, b.sample(tex, [][4]float32{{0.5, 0.5, 0, 0}})[0], 1e-3)
 	})
 }
 

@@ -20,7 +20,6 @@ type pixels struct {
 var formats = map[gpu.Format]pixels{
 	gpu.FormatR8:       {gl.R8, gl.RED, gl.UNSIGNED_BYTE},
 	gpu.FormatRGBA8:    {gl.RGBA8, gl.RGBA, gl.UNSIGNED_BYTE},
-	gpu.FormatSRGB8A8:  {gl.SRGB8_ALPHA8, gl.RGBA, gl.UNSIGNED_BYTE},
 	gpu.FormatR32F:     {gl.R32F, gl.RED, gl.FLOAT},
 	gpu.FormatRG32F:    {gl.RG32F, gl.RG, gl.FLOAT},
 	gpu.FormatRGBA16F:  {gl.RGBA16F, gl.RGBA, gl.HALF_FLOAT},
@@ -154,12 +153,6 @@ func (d *Driver) WriteTexture(h gpu.Handle, desc *gpu.TextureDesc, r gpu.Texture
 	} else {
 		gl.TextureSubImage2D(uint32(h), level, x, y, w, ht, px.format, px.dataType, p)
 	}
-	return nil
-}
-
-// GenerateMipmaps implements gpu.Driver.
-func (d *Driver) GenerateMipmaps(h gpu.Handle) error {
-	gl.GenerateTextureMipmap(uint32(h))
 	return nil
 }
 

@@ -656,15 +656,6 @@ func (f *Fake) WriteTexture(h gpu.Handle, desc *gpu.TextureDesc, r gpu.TextureRe
 	return nil
 }
 
-// GenerateMipmaps implements gpu.Driver; it is recorded only.
-func (f *Fake) GenerateMipmaps(h gpu.Handle) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	t := f.find(gpu.ObjectTexture, h)
-	f.writes(t, "GenerateMipmaps")
-	return f.begin("GenerateMipmaps", " %s", t.name)
-}
-
 // ReadTexture implements gpu.Driver.
 func (f *Fake) ReadTexture(h gpu.Handle, level int, format gpu.Format, dst []byte) error {
 	f.mu.Lock()

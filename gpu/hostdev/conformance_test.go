@@ -45,12 +45,15 @@ const period = simtime.Stamp(100_000_000)
 func textured(seed uint64, n int, blended bool) *scene.Scene {
 	s := scenetest.Soup(seed, n, true)
 	rng := rand.New(rand.NewPCG(seed, 3))
-	for k, wrap := range []scene.Wrap{scene.WrapRepeat, scene.WrapMirror, scene.WrapClamp} {
-		img := image.NewNRGBA(image.Rect(0, 0, 64, 64))
+	for k, sampler := range []scene.Sampler{
+		{}, {WrapS: scene.WrapMirror, WrapT: scene.WrapClamp, Magnify: scene.FilterNearest}, {WrapS: scene.WrapClamp, Minify: scene.FilterNearestMipmapLinear},
+	} {
+		size := 64 - 20*k
+		img := image.NewNRGBA(image.Rect(0, 0, size, 64))
 		for i := range img.Pix {
-			img.Pix[i] = byte(128 + 100*math.Sin(float64(i%4)+float64(i/4%64)/5+float64(i/256)/(3+float64(k))))
+			img.Pix[i] = byte(128 + 100*math.Sin(float64(i%4)+float64(i/4%size)/5+float64(i/size/4)/(3+float64(k))))
 		}
-		s.Textures = append(s.Textures, scene.Texture{Name: fmt.Sprint(k), Image: img, Wrap: wrap})
+		s.Textures = append(s.Textures, scene.Texture{Name: fmt.Sprint(k), Image: img, Sampler: sampler})
 	}
 	for i := range s.Meshes {
 		m := &s.Meshes[i]

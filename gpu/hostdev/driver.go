@@ -20,7 +20,6 @@ type Driver struct {
 	info    gpu.Info
 	pool    *kernels.Pool
 	queue   *queue
-	mipmaps *kernels.Program
 	copying *kernels.Program
 	next    gpu.Handle
 	// waiting are clears and draws that a dispatch may take, in their order.
@@ -65,10 +64,8 @@ type framebuffer struct {
 func (d *Driver) close() error {
 	d.settle()
 	d.queue.stop()
-	for _, p := range []*kernels.Program{d.mipmaps, d.copying} {
-		if p != nil {
-			p.Close()
-		}
+	if d.copying != nil {
+		d.copying.Close()
 	}
 	d.pool.Close()
 	return nil
@@ -238,17 +235,6 @@ func (d *Driver) WriteTexture(h gpu.Handle, desc *gpu.TextureDesc, r gpu.Texture
 		t.replace(t.offsets[r.Level]+at, data[y*r.Width*pixel:(y+1)*r.Width*pixel])
 	}
 	return nil
-}
-
-// GenerateMipmaps implements gpu.Driver.
-func (d *Driver) GenerateMipmaps(h gpu.Handle) error {
-	t := d.textures[h]
-	c, err := d.queue.fresh()
-	if err != nil {
-		return err
-	}
-	c.own.Dispatch(d.mipmaps, [3]int{1, 1, 1})
-	return d.issue(c, c.own.Image(0, t.Texture, 0, true), use{t.storage, true})
 }
 
 // ReadTexture implements gpu.Driver.

@@ -86,31 +86,6 @@ func TestClearAndWrite(t *testing.T) {
 	})
 }
 
-// The levels of a picture of one colour have that colour, and halves of black and white are as
-// bright as half of the light.
-func TestMipmaps(t *testing.T) {
-	thread := start(t, hostdev.Options{})
-	do(t, thread, func(c *gpu.Ctx) error {
-		for _, test := range []struct {
-			format gpu.Format
-			want   byte
-		}{{gpu.FormatSRGB8A8, 188}, {gpu.FormatRGBA8, 128}} {
-			picture, err := c.NewTexture(gpu.TextureDesc{
-				Label: "picture", Kind: gpu.Texture2DArray, Format: test.format, Width: 2, Height: 2, Layers: 2, Levels: 2, Filter: gpu.FilterTrilinear,
-			})
-			require.NoError(t, err)
-			defer picture.Close()
-			require.NoError(t, c.WriteTexture(picture, gpu.TextureRegion{}, []byte{0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 255}))
-			require.NoError(t, c.WriteTexture(picture, gpu.TextureRegion{Layer: 1}, []byte{9, 99, 200, 40, 9, 99, 200, 40, 9, 99, 200, 40, 9, 99, 200, 40}))
-			require.NoError(t, c.GenerateMipmaps(picture))
-			half := make([]byte, 8)
-			require.NoError(t, c.ReadTexture(picture, 1, half))
-			assert.Equal(t, []byte{test.want, test.want, test.want, 255, 9, 99, 200, 40}, half, "%v", test.format)
-		}
-		return nil
-	})
-}
-
 // A shader that is not from the catalogue has no kernel, and the error says what it needs.
 func TestOwnShadersNeedOpenGL(t *testing.T) {
 	thread := start(t, hostdev.Options{})

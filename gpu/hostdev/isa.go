@@ -218,7 +218,7 @@ func newProbe(isas []string, threads int) (*probe, error) {
 			return p, err
 		}
 	}
-	picture := kernels.Shape{Kind: int(gpu.Texture2DArray), Format: int(gpu.FormatSRGB8A8), Width: 1, Height: 1, Layers: 1, Levels: 1, Offsets: []int{0}}
+	picture := kernels.Shape{Kind: int(gpu.Texture2DArray), Format: int(gpu.FormatRGBA8), Width: 1, Height: 1, Layers: 1, Levels: 1, Offsets: []int{0}}
 	if err := p.sampler(make([]byte, 4), picture, shaders.SlotColorTextures, shaders.SlotDataTextures); err != nil {
 		return p, err
 	}

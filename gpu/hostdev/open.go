@@ -52,10 +52,7 @@ func newDriver(o Options) (*Driver, error) {
 		programs: map[gpu.Handle]*kernels.Program{}, frames: map[gpu.Handle]*framebuffer{},
 		queries: map[gpu.Handle]*query{},
 	}
-	if d.mipmaps, err = pool.NewProgram("texture.mipmaps", nil); err == nil {
-		d.copying, err = pool.NewProgram("memory.copy", nil)
-	}
-	if err != nil {
+	if d.copying, err = pool.NewProgram("memory.copy", nil); err != nil {
 		return nil, errors.Join(err, d.close())
 	}
 	const many = math.MaxInt32

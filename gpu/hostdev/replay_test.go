@@ -120,11 +120,6 @@ func (r *recorder) WriteTexture(h gpu.Handle, d *gpu.TextureDesc, at gpu.Texture
 	return r.Driver.WriteTexture(h, d, at, data)
 }
 
-func (r *recorder) GenerateMipmaps(h gpu.Handle) error {
-	r.keep(0, "GenerateMipmaps", h)
-	return r.Driver.GenerateMipmaps(h)
-}
-
 func (r *recorder) CopyTextureToBuffer(src gpu.Handle, level int, f gpu.Format, dst gpu.Handle, offset, size int) error {
 	r.keep(0, "CopyTextureToBuffer", src, level, f, dst, offset, size)
 	if err := r.Driver.CopyTextureToBuffer(src, level, f, dst, offset, size); err != nil {

@@ -68,7 +68,7 @@ func paintTextures(seed uint64) []scene.Texture {
 		running.Go(func() {
 			c := newCanvas(stream(seed, "texture", i))
 			painters[i].paint(c)
-			out[i] = scene.Texture{Name: painters[i].name, Image: c.image(), Wrap: scene.WrapRepeat}
+			out[i] = scene.Texture{Name: painters[i].name, Image: c.image()}
 		})
 	}
 	running.Wait()

@@ -21,7 +21,8 @@
 // normalized and quantized; triangles may be strips and fans. Missing normals are computed
 // flat, as section 3.7.2.1 of the specification asks. Vertices may have colours (COLOR_0). One
 // set of texture coordinates a material is used: that of its base colour, of whatever number.
-// KHR_texture_transform may be different for each of its textures.
+// KHR_texture_transform may be different for each of its textures. Samplers wrap along each axis
+// and filter as they say.
 //
 // Extensions: KHR_mesh_quantization, KHR_texture_transform, KHR_materials_emissive_strength,
 // KHR_materials_unlit and EXT_mesh_gpu_instancing, whose instances are parts of their node's

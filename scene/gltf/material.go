@@ -287,7 +287,7 @@ type picture struct {
 
 type textureKey struct {
 	picture *picture
-	wrap    scene.Wrap
+	sampler scene.Sampler
 }
 
 // texture returns the asset's texture for one of the document's.
@@ -306,11 +306,11 @@ func (l *loader) texture(i int) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("textures[%d]: %w", i, err)
 	}
-	wrap, err := l.wrap(i, t)
+	sampler, err := l.sampler(t)
 	if err != nil {
 		return 0, fmt.Errorf("textures[%d]: %w", i, err)
 	}
-	key := textureKey{p, wrap}
+	key := textureKey{p, sampler}
 	if known, ok := l.textures[key]; ok {
 		return known, nil
 	}
@@ -318,31 +318,34 @@ func (l *loader) texture(i int) (int, error) {
 	if name == "" {
 		name = p.name
 	}
-	l.asset.Textures = append(l.asset.Textures, scene.Texture{Name: name, Image: p.image, Wrap: wrap})
+	l.asset.Textures = append(l.asset.Textures, scene.Texture{Name: name, Image: p.image, Sampler: sampler})
 	l.textures[key] = len(l.asset.Textures) - 1
 	return l.textures[key], nil
 }
 
-// wrap reads the sampler's wrapping, of which the asset has one for both axes.
-func (l *loader) wrap(i int, t *gltf.Texture) (scene.Wrap, error) {
+// sampler reads how a texture is sampled. What the file leaves open is repeated and trilinear.
+func (l *loader) sampler(t *gltf.Texture) (scene.Sampler, error) {
 	if t.Sampler == nil {
-		return scene.WrapRepeat, nil
+		return scene.Sampler{}, nil
 	}
 	if err := checkIndex("samplers", *t.Sampler, len(l.doc.Samplers)); err != nil {
-		return 0, err
+		return scene.Sampler{}, err
 	}
 	s := l.doc.Samplers[*t.Sampler]
-	if s.WrapS != s.WrapT {
-		l.warn(fmt.Sprintf("textures[%d]", i), "wraps differently along its two axes: the first is used for both")
-	}
-	switch s.WrapS {
-	case gltf.WrapClampToEdge:
-		return scene.WrapClamp, nil
-	case gltf.WrapMirroredRepeat:
-		return scene.WrapMirror, nil
-	}
-	return scene.WrapRepeat, nil
+	return scene.Sampler{WrapS: wraps[s.WrapS], WrapT: wraps[s.WrapT], Magnify: magnifications[s.MagFilter], Minify: minifications[s.MinFilter]}, nil
 }
+
+var (
+	wraps = map[gltf.WrappingMode]scene.Wrap{
+		gltf.WrapRepeat: scene.WrapRepeat, gltf.WrapClampToEdge: scene.WrapClamp, gltf.WrapMirroredRepeat: scene.WrapMirror,
+	}
+	magnifications = map[gltf.MagFilter]scene.Filter{gltf.MagLinear: scene.FilterLinear, gltf.MagNearest: scene.FilterNearest}
+	minifications  = map[gltf.MinFilter]scene.Filter{
+		gltf.MinLinear: scene.FilterLinear, gltf.MinNearest: scene.FilterNearest,
+		gltf.MinLinearMipMapLinear: scene.FilterTrilinear, gltf.MinLinearMipMapNearest: scene.FilterLinearMipmapNearest,
+		gltf.MinNearestMipMapLinear: scene.FilterNearestMipmapLinear, gltf.MinNearestMipMapNearest: scene.FilterNearestMipmapNearest,
+	}
+)
 
 // picture decodes an image once, however often it is named.
 func (l *loader) picture(i int) (*picture, error) {

@@ -187,7 +187,7 @@ func TestTexturesAreShared(t *testing.T) {
 	m := newModel()
 	im := m.add("images", object{"name": "bricks", "uri": "a.png"})
 	again := m.add("images", object{"uri": "a.png"})
-	m.doc["samplers"] = list{object{}, object{"wrapS": 33071, "wrapT": 33071}, object{"wrapS": 33648, "wrapT": 10497}}
+	m.doc["samplers"] = list{object{}, object{"wrapS": 33071, "wrapT": 33071}, object{"wrapS": 33648, "wrapT": 10497, "magFilter": 9728}}
 	var refs []object
 	for _, texture := range []object{{"source": im}, {"source": again, "sampler": 0}, {"source": im, "sampler": 1, "name": "clamped"}, {"source": im, "sampler": 2}} {
 		refs = append(refs, object{"index": m.add("textures", texture)})
@@ -204,17 +204,48 @@ func TestTexturesAreShared(t *testing.T) {
 	require.NoError(t, err)
 	checkAsset(t, a)
 	require.Len(t, a.Textures, 3)
-	names, wraps := []string{}, []scene.Wrap{}
+	names, samplers := []string{}, []scene.Sampler{}
 	for _, tex := range a.Textures {
-		names, wraps = append(names, tex.Name), append(wraps, tex.Wrap)
+		names, samplers = append(names, tex.Name), append(samplers, tex.Sampler)
 		assert.Same(t, a.Textures[0].Image, tex.Image)
 	}
 	assert.Equal(t, []string{"bricks", "clamped", "bricks"}, names)
-	assert.Equal(t, []scene.Wrap{scene.WrapRepeat, scene.WrapClamp, scene.WrapMirror}, wraps)
+	assert.Equal(t, []scene.Sampler{{}, {WrapS: scene.WrapClamp, WrapT: scene.WrapClamp}, {WrapS: scene.WrapMirror, Magnify: scene.FilterNearest}}, samplers)
 	assert.Equal(t, 0, a.Materials[1].BaseColorTexture)
 	assert.Equal(t, 1, a.Materials[0].MetalRoughTexture)
 	assert.Equal(t, 2, a.Materials[1].EmissiveTexture)
-	assert.Equal(t, []string{"textures[3]: wraps differently along its two axes: the first is used for both"}, a.Warnings)
+	assert.Empty(t, a.Warnings)
+}
+
+// A sampler's numbers are OpenGL's (glTF 2.0, section 5.26).
+func TestSamplers(t *testing.T) {
+	for name, c := range map[string]struct {
+		sampler object
+		want    scene.Sampler
+	}{
+		"nothing said":           {object{}, scene.Sampler{}},
+		"repeat":                 {object{"wrapS": 10497, "wrapT": 10497}, scene.Sampler{}},
+		"along u":                {object{"wrapS": 33071}, scene.Sampler{WrapS: scene.WrapClamp}},
+		"along v":                {object{"wrapT": 33648}, scene.Sampler{WrapT: scene.WrapMirror}},
+		"both":                   {object{"wrapS": 33648, "wrapT": 33071}, scene.Sampler{WrapS: scene.WrapMirror, WrapT: scene.WrapClamp}},
+		"nearest":                {object{"magFilter": 9728, "minFilter": 9728}, scene.Sampler{Magnify: scene.FilterNearest, Minify: scene.FilterNearest}},
+		"linear":                 {object{"magFilter": 9729, "minFilter": 9729}, scene.Sampler{Magnify: scene.FilterLinear, Minify: scene.FilterLinear}},
+		"nearest, nearest level": {object{"minFilter": 9984}, scene.Sampler{Minify: scene.FilterNearestMipmapNearest}},
+		"linear, nearest level":  {object{"minFilter": 9985}, scene.Sampler{Minify: scene.FilterLinearMipmapNearest}},
+		"nearest, two levels":    {object{"minFilter": 9986}, scene.Sampler{Minify: scene.FilterNearestMipmapLinear}},
+		"trilinear":              {object{"minFilter": 9987}, scene.Sampler{}},
+	} {
+		m := newModel()
+		m.doc["samplers"] = list{c.sampler}
+		index := m.add("textures", object{"source": m.add("images", object{"uri": "a.png"}), "sampler": 0})
+		m.accessor("VEC3", []float32{0, 0, 0, 1, 0, 0, 0, 1, 0})
+		material := m.add("materials", object{"pbrMetallicRoughness": object{"baseColorTexture": object{"index": index}}})
+		oneNode(m, m.mesh(object{"material": material, "attributes": object{"POSITION": 0}}))
+		a, err := loadFiles(map[string][]byte{"m.gltf": m.embedded(), "a.png": pngOf(checker())}, gltf.Options{})
+		require.NoError(t, err, name)
+		require.Len(t, a.Textures, 1, name)
+		assert.Equal(t, c.want, a.Textures[0].Sampler, name)
+	}
 }
 
 func TestTextureCoordinateSets(t *testing.T) {

@@ -268,15 +268,18 @@ func (t *Tracer) cutOut(tr *tree, h localHit) bool {
 	return alpha < cutoff
 }
 
-// Alpha returns a texture's bilinear alpha, 0..1.
+// Alpha returns a magnified texture's alpha, 0..1.
 func Alpha(x *scene.Texture, uv mgl64.Vec2) float64 {
 	w, h := x.Image.Rect.Dx(), x.Image.Rect.Dy()
+	at := func(i, j float64) float64 {
+		return float64(x.Image.NRGBAAt(x.Image.Rect.Min.X+wrap(int(i), w, x.WrapS), x.Image.Rect.Min.Y+wrap(int(j), h, x.WrapT)).A) / 255
+	}
+	if x.Magnify&scene.FilterNearestMipmapLinear != 0 {
+		return at(math.Floor(uv[0]*float64(w)), math.Floor(uv[1]*float64(h)))
+	}
 	u, v := uv[0]*float64(w)-0.5, uv[1]*float64(h)-0.5
 	i, j := math.Floor(u), math.Floor(v)
 	fu, fv := u-i, v-j
-	at := func(i, j float64) float64 {
-		return float64(x.Image.NRGBAAt(x.Image.Rect.Min.X+wrap(int(i), w, x.Wrap), x.Image.Rect.Min.Y+wrap(int(j), h, x.Wrap)).A) / 255
-	}
 	return (at(i, j)*(1-fu)+at(i+1, j)*fu)*(1-fv) + (at(i, j+1)*(1-fu)+at(i+1, j+1)*fu)*fv
 }
 

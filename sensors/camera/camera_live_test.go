@@ -319,7 +319,7 @@ func TestCutOutMaterialsAreAbsentWhereTheirAlphaSays(t *testing.T) {
 		m := scenetest.Matte("panel", 1, 1, 1)
 		m.BaseColorTexture, m.AlphaMode, m.AlphaCutoff = 0, scene.AlphaMask, 0.5
 		asset := &scene.Asset{
-			Name: "panel", Textures: []scene.Texture{{Name: "half", Image: img, Wrap: scene.WrapClamp}},
+			Name: "panel", Textures: []scene.Texture{{Name: "half", Image: img, Sampler: scene.Sampler{WrapS: scene.WrapClamp, WrapT: scene.WrapClamp}}},
 			Materials: []scene.Material{m}, Meshes: []scene.Mesh{panel},
 			Nodes: []scene.Node{{Name: "panel", Parent: -1, Local: scene.IdentityTRS()}},
 		}

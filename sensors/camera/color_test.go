@@ -6,11 +6,13 @@ import (
 	"image"
 	"image/color"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/go-gl/mathgl/mgl32"
 	"github.com/go-gl/mathgl/mgl64"
+	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/city"
 	"github.com/raybridge/raybridge/scene/scenetest"
@@ -394,45 +396,146 @@ func TestTexturesLieAsTheirCoordinatesSay(t *testing.T) {
 	}
 }
 
-// Beyond a picture's edges it is repeated, is as its edge, or is mirrored.
+// both runs a test on OpenGL and on the host device.
+func both(t *testing.T, test func(t *testing.T, thread *gpu.Thread)) {
+	t.Helper()
+	for name, thread := range map[string]func(*testing.T) *gpu.Thread{
+		"OpenGL": openGL, "host": func(t *testing.T) *gpu.Thread { return hostThread(t, "", 2) },
+	} {
+		t.Run(name, func(t *testing.T) { test(t, thread(t)) })
+	}
+}
+
+// reference samples level 0 of a texture in float64, as OpenGL 4.5 (section 8.14.3) says. ok is
+// false where another texel is so near that rounding decides.
+func reference(x *scene.Texture, uv mgl64.Vec2) (light [3]float64, ok bool) {
+	size := [2]int{x.Image.Rect.Dx(), x.Image.Rect.Dy()}
+	fold := func(i, axis int) int {
+		n := size[axis]
+		switch [2]scene.Wrap{x.WrapS, x.WrapT}[axis] {
+		case scene.WrapClamp:
+			return min(max(i, 0), n-1)
+		case scene.WrapMirror:
+			if i = (i%(2*n) + 2*n) % (2 * n); i >= n {
+				return 2*n - 1 - i
+			}
+			return i
+		}
+		return (i%n + n) % n
+	}
+	texel := func(i, j int) [3]float64 {
+		c := x.Image.NRGBAAt(fold(i, 0), fold(j, 1))
+		return [3]float64{linear(int(c.R)), linear(int(c.G)), linear(int(c.B))}
+	}
+	u, v := uv[0]*float64(size[0]), uv[1]*float64(size[1])
+	if x.Magnify == scene.FilterNearest {
+		near := math.Abs(u-math.Round(u)) < 1e-3 || math.Abs(v-math.Round(v)) < 1e-3
+		return texel(int(math.Floor(u)), int(math.Floor(v))), !near
+	}
+	i, j := math.Floor(u-0.5), math.Floor(v-0.5)
+	for k := range 4 {
+		a, b := float64(k%2), float64(k/2)
+		share := (1 - math.Abs(u-0.5-i-a)) * (1 - math.Abs(v-0.5-j-b))
+		for c, l := range texel(int(i+a), int(j+b)) {
+			light[c] += share * l
+		}
+	}
+	return light, true
+}
+
+// Beyond a picture's edges it is repeated, is as its edge, or is mirrored, along each axis as the
+// axis says. Between texels it is mixed in linear light, or the nearest alone is seen.
 func TestTexturesWrapAsTheySay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds; runs without -short")
 	}
-	img := image.NewNRGBA(image.Rect(0, 0, 64, 64))
-	for y := range 64 {
-		for x := range 64 {
-			img.SetNRGBA(x, y, color.NRGBA{uint8(4 * (x / 16 * 16)), uint8(4 * (y / 16 * 16)), 80, 255})
-		}
+	const width, height = 200, 160
+	rng := rand.New(rand.NewPCG(4, 4))
+	img := image.NewNRGBA(image.Rect(0, 0, 6, 5))
+	for i := range img.Pix {
+		img.Pix[i] = byte(rng.IntN(256)) | 255*byte(i%4/3)
 	}
-	for wrap, inside := range map[scene.Wrap]func(x float64) float64{
-		scene.WrapRepeat: func(x float64) float64 { return x - math.Floor(x) },
-		scene.WrapClamp:  func(x float64) float64 { return clamp(x, 0.1, 0.9) },
-		scene.WrapMirror: func(x float64) float64 { return math.Abs(x - 2*math.Round(x/2)) },
-	} {
-		b := scenetest.NewBuilder("picture")
-		plane := scenetest.Plane(10, 1)
-		for i, uv := range plane.UVs {
-			plane.UVs[i] = mgl32.Vec2{5*uv[0] - 2, 5*uv[1] - 2}
-		}
-		putTextured(b, "floor", plane, scene.Texture{Name: "steps", Image: img, Wrap: wrap}, scenetest.At(0, 0, 0, scene.TagRoads))
-		down := spatial.FromRPY(mgl64.Vec3{0, 0, 5}, 0, 90, 0)
-		r := newRig(t, b.Scene, nil, mounted{camera.RGBDefinition, down, size(400, 400, "tone_curve", "none")})
-		r.fire(0)
-		l, compared := lens(t, 400, 400, 90), 0
-		for v := range 400 {
-			for u := range 400 {
-				at := down.Compose(spatial.OpticalInBody()).Apply(unproject(l, float64(u), float64(v), 5))
-				x, y := inside(at[0]/2+0.5), inside(at[1]/2+0.5)
-				if math.Abs(4*x-math.Round(4*x)) < 0.1 || math.Abs(4*y-math.Round(4*y)) < 0.1 {
-					continue // between two steps
-				}
-				compared++
-				require.Equal(t, [3]int{64 * int(4*x), 64 * int(4*y), 80}, pixelAt(r.picture(0), u, v), "wrap %d at %.2f, %.2f", wrap, at[0], at[1])
+	both(t, func(t *testing.T, thread *gpu.Thread) {
+		for i := range 18 {
+			texture := scene.Texture{Name: "steps", Image: img, Sampler: scene.Sampler{
+				WrapS: scene.Wrap(i % 3), WrapT: scene.Wrap(i / 3 % 3), Magnify: []scene.Filter{scene.FilterLinear, scene.FilterNearest}[i/9],
+			}}
+			b := scenetest.NewBuilder("picture")
+			plane := scenetest.Plane(10, 1)
+			for i, uv := range plane.UVs {
+				plane.UVs[i] = mgl32.Vec2{5*uv[0] - 2, 5*uv[1] - 2}
 			}
+			putTextured(b, "floor", plane, texture, scenetest.At(0, 0, 0, scene.TagRoads))
+			// A larger picture beside it doesn't change it.
+			putTextured(b, "far", scenetest.Plane(1, 1), scene.Texture{Name: "large", Image: image.NewNRGBA(image.Rect(0, 0, 40, 7))}, scenetest.At(50, 0, 0, scene.TagRoads))
+			down := spatial.FromRPY(mgl64.Vec3{0, 0, 5}, 0, 90, 0)
+			r := newRigOn(t, thread, b.Scene, nil, mounted{camera.RGBDefinition, down, size(width, height, "tone_curve", "none")})
+			r.fire(0)
+			l, compared := lens(t, width, height, 90), 0
+			for v := range height {
+				for u := range width {
+					at := down.Compose(spatial.OpticalInBody()).Apply(unproject(l, float64(u), float64(v), 5))
+					want, ok := reference(&texture, mgl64.Vec2{at[0]/2 + 0.5, at[1]/2 + 0.5})
+					if !ok {
+						continue
+					}
+					compared++
+					got := pixelAt(r.picture(0), u, v)
+					for c := range 3 {
+						require.InDelta(t, encoded(want[c]), float64(got[c]), 1.01, "%+v at %.3f, %.3f", texture.Sampler, at[0], at[1])
+					}
+				}
+			}
+			assert.Greater(t, compared, width*height*9/10)
+			r.end()
 		}
-		assert.Greater(t, compared, 90_000)
+	})
+}
+
+// A fine checker whose texels are 1.74 to a pixel: of its mipmaps all but the first are grey. Each
+// filter shows what OpenGL 4.5 (section 8.14.2) says.
+func TestTexturesMinifyAsTheySay(t *testing.T) {
+	const width, level = 64, 0.8
+	img := image.NewNRGBA(image.Rect(0, 0, 64, 64))
+	for i := range 64 * 64 {
+		v := uint8(255 * ((i + i/64) % 2))
+		img.SetNRGBA(i%64, i/64, color.NRGBA{v, v, v, 255})
 	}
+	both(t, func(t *testing.T, thread *gpu.Thread) {
+		for filter, want := range map[scene.Filter]func(light float64) bool{
+			scene.FilterNearest:              func(x float64) bool { return x < 1e-3 || x > 1-1e-3 },
+			scene.FilterNearestMipmapNearest: func(x float64) bool { return math.Abs(x-0.5) < 0.01 },
+			scene.FilterLinearMipmapNearest:  func(x float64) bool { return math.Abs(x-0.5) < 0.01 },
+			scene.FilterNearestMipmapLinear: func(x float64) bool {
+				return math.Abs(x-level/2) < 0.01 || math.Abs(x-(1-level/2)) < 0.01
+			},
+			scene.FilterTrilinear: func(x float64) bool { return x > level/2-0.01 && x < 1-level/2+0.01 },
+			scene.FilterLinear:    func(float64) bool { return true },
+		} {
+			b := scenetest.NewBuilder("checker")
+			plane := scenetest.Plane(40, 1)
+			for i, uv := range plane.UVs { // a texel is 1 cm
+				plane.UVs[i] = uv.Mul(40 / 0.64)
+			}
+			sampler := scene.Sampler{Magnify: scene.FilterNearest, Minify: filter}
+			putTextured(b, "floor", plane, scene.Texture{Name: "checker", Image: img, Sampler: sampler}, scenetest.At(0, 0, 0, scene.TagRoads))
+			// 90 degrees are 2 z / width metres a pixel.
+			high := spatial.FromRPY(mgl64.Vec3{0.003, 0.004, 0.01 * math.Exp2(level) * width / 2}, 0, 90, 0)
+			r := newRigOn(t, thread, b.Scene, nil, mounted{camera.RGBDefinition, high, size(width, width, "tone_curve", "none")})
+			r.fire(0)
+			least, most := 1.0, 0.0
+			for i := range width * width {
+				light := linear(pixelAt(r.picture(0), i%width, i/width)[0])
+				least, most = min(least, light), max(most, light)
+				require.True(t, want(light), "filter %d at pixel %d: light %.3f", filter, i, light)
+			}
+			if filter == scene.FilterLinear {
+				assert.Less(t, least, 0.05)
+				assert.Greater(t, most, 0.95, "level 0 alone")
+			}
+			r.end()
+		}
+	})
 }
 
 // A picture of one metal and one roughness is as good as the numbers that it multiplies.
@@ -745,4 +848,12 @@ func TestATextureHasATransformOfItsOwn(t *testing.T) {
 			assert.Equal(t, [3]int{int(c.R), int(c.G), int(c.B)}, pixelAt(r.picture(0), int(100-100*v), int(100-100*u)), "at %v, %v", u, v)
 		}
 	}
+}
+
+// encoded applies sRGB's curve to light, for bytes.
+func encoded(x float64) float64 {
+	if x <= 0.0031308 {
+		return 255 * 12.92 * x
+	}
+	return 255 * (1.055*math.Pow(x, 1/2.4) - 0.055)
 }

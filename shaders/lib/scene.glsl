@@ -29,13 +29,14 @@
 //             base colour's luminance), flags (1 retroreflector, 2 double-sided, 4
 //             unlit, 8 some of its vertices have colours, 16 times the lamps that it
 //             is, see below, 4096 it is paint);
-//             layers of base colour (colorTextures), metallic-roughness
-//             (dataTextures) and emission (colorTextures), -1 for none, and their
-//             wraps, base + 4 metallic-roughness + 16 emission + 64 times the place of
-//             its transforms among the records (0: it has none).
+//             records of the base colour's picture, the metallic-roughness's and the
+//             emission's among these texels, -1 for none, and the place of its
+//             transforms among them, 0 for none.
+//             A picture's record is a texel: its layer (of colorTextures, or of
+//             dataTextures for metallic-roughness), width, height, and how it is
+//             sampled: see Picture.
 //             Transforms are 4 texels, two rows for metallic-roughness and two for
-//             emission: times (u, v, 1) they are the texture's coordinates. They end
-//             in how many mipmap levels finer the picture is.
+//             emission: times (u, v, 1) they are the texture's coordinates.
 // movers      2 texels (uint) a mover: reference of its root node, instance id |
 //             tag << 16 | lamps that are on << 24, first triangle, and where its shape
 //             changes the first of the triangles as they were at a camera's firing
@@ -71,10 +72,9 @@ struct Material {
     bool colored; // some of its vertices have colours
     uint lamps;
     bool paint; // a mover may have a colour for it
-    float baseLayer;
-    float metalRoughLayer;
-    float emissionLayer;
-    uint wraps;
+    int basePicture; // a record, -1 for none
+    int metalRoughPicture;
+    int emissionPicture;
     int transforms; // first texel, 0 for none
 };
 
@@ -142,11 +142,11 @@ Material materialAt(int i) {
     vec4 base = texelFetch(materials, 4 * i);
     vec4 emission = texelFetch(materials, 4 * i + 1);
     vec4 surface = texelFetch(materials, 4 * i + 2);
-    vec4 layers = texelFetch(materials, 4 * i + 3);
+    vec4 places = texelFetch(materials, 4 * i + 3);
     uint flags = uint(surface.w);
     return Material(base, emission.rgb, emission.a, surface.x, surface.y, surface.z,
-        (flags & 1u) != 0u, (flags & 2u) != 0u, (flags & 4u) != 0u, (flags & 8u) != 0u, flags >> 4 & 255u, (flags & 4096u) != 0u, layers.x, layers.y, layers.z,
-        uint(layers.w) & 63u, 4 * int(uint(layers.w) >> 6));
+        (flags & 1u) != 0u, (flags & 2u) != 0u, (flags & 4u) != 0u, (flags & 8u) != 0u, flags >> 4 & 255u, (flags & 4096u) != 0u,
+        int(places.x), int(places.y), int(places.z), int(places.w));
 }
 
 // painted returns a material as a mover has it, -1 for the static world. A colour of the mover's
@@ -160,55 +160,131 @@ Material painted(Material m, int mover) {
     return m;
 }
 
-// wrapped applies a texture's wrap (0 repeat, 1 clamp, 2 mirror) to texture
-// coordinates; the pictures themselves repeat.
-vec2 wrapped(vec2 uv, uint wrap, float size) {
-    if (wrap == 0u) return uv;
-    if (wrap == 2u) uv = 1.0 - abs(mod(uv, 2.0) - 1.0);
-    return clamp(uv, 0.5 / size, 1.0 - 0.5 / size);
+// Picture is a texture: where it lies in the corner of its layer, and how it is sampled. Of
+// sampling, bits 0 and 1 are the wrap along u (0 repeat, 1 clamp, 2 mirror), 2 and 3 that along v.
+// Bit 4 asks for the nearest texel alone where the picture is magnified, 5 where it is minified.
+// Bit 6 asks for the nearest mipmap level alone, 7 for level 0 alone. Bits from 8 on are the level
+// that a lidar's beam covers.
+struct Picture {
+    int layer;
+    ivec2 size;
+    uint sampling;
+};
+
+Picture pictureAt(int record) {
+    vec4 r = texelFetch(materials, record);
+    return Picture(int(r.x), ivec2(r.yz), uint(r.w));
 }
 
-// baseColor returns a material's linear base colour and alpha at texture coordinates uv. It
-// takes them from mipmap level lod of the picture (log2 of its texels a pixel).
-vec4 baseColor(Material m, vec2 uv, float lod) {
-    if (m.baseLayer < 0.0) return m.baseColor;
-    float size = float(textureSize(colorTextures, 0).x);
-    vec2 at = wrapped(uv, m.wraps & 3u, size);
-    return m.baseColor * textureLod(colorTextures, vec3(at, m.baseLayer), lod);
+// Spot is where a surface's textures are sampled: at uv, which moves by x and y from pixel to
+// pixel. Of a lidar's beam it is what that covers, and of a ray, where both are 0, a point.
+struct Spot {
+    vec2 uv, x, y;
+    bool beam;
+};
+
+Spot pointAt(vec2 uv) { return Spot(uv, vec2(0.0), vec2(0.0), false); }
+Spot beamAt(vec2 uv) { return Spot(uv, vec2(0.0), vec2(0.0), true); }
+
+// levelOf returns the mipmap level whose texels are as large as a spot.
+float levelOf(Picture p, Spot s) {
+    vec2 size = vec2(p.size), x = s.x * size, y = s.y * size;
+    return s.beam ? float(p.sampling >> 8) : 0.5 * log2(max(max(dot(x, x), dot(y, y)), 1e-8));
 }
 
-// transform brings texture coordinates and their mipmap level to those of another texture. Its
-// rows among the material's transforms begin at row. A material without such has the same.
-void transform(Material m, int row, inout vec2 uv, inout float lod) {
+// wrapped brings a coordinate into 0..1.
+float wrapped(float x, uint wrap) {
+    float mirrored = 1.0 - abs(x - 2.0 * floor(0.5 * x) - 1.0);
+    return wrap == 0u ? x - floor(x) : wrap == 1u ? clamp(x, 0.0, 1.0) : mirrored;
+}
+
+// Line is the two of n texels that a point of a line lies between, and the share of the second.
+struct Line {
+    int a, b;
+    float share;
+};
+
+Line lineOf(float x, int n, uint wrap, bool nearest) {
+    float size = float(n), at = x * size;
+    at = wrap == 0u ? at : clamp(at, 0.5, size - 0.5);
+    at = nearest ? min(floor(at), size - 1.0) : at - 0.5;
+    float low = floor(at);
+    int a = clamp(int(low), -1, n - 1); // where x is no number, any texel
+    return Line(a < 0 ? n - 1 : a, a + 1 < n ? a + 1 : 0, at - low);
+}
+
+// decoded returns the light of a texel in sRGB (IEC 61966-2-1). Above its straight part it is
+// the polynomial that is least far from it, by 1/80 of a byte's step at most. What drivers decode
+// may be more than a step off.
+vec4 decoded(vec4 c) {
+    vec3 x = c.rgb;
+    vec3 high = 0.000924167456 + x * (0.0325732902 + x * (0.520607173 + x * (0.66372478 + x * (0.0856019408 * x - 0.303327113))));
+    return vec4(mix(high, x / 12.92, lessThanEqual(x, vec3(0.04045))), c.a);
+}
+
+vec4 texelOf(sampler2DArray pictures, ivec3 at, int level, bool srgb) {
+    vec4 c = texelFetch(pictures, at, level);
+    return srgb ? decoded(c) : c;
+}
+
+// filtered returns a picture's colour in one level, at a point that is in 0..1.
+vec4 filtered(sampler2DArray pictures, Picture p, vec2 at, int level, bool nearest, bool srgb) {
+    ivec2 size = max(p.size >> level, 1);
+    Line x = lineOf(at.x, size.x, p.sampling & 3u, nearest), y = lineOf(at.y, size.y, p.sampling >> 2 & 3u, nearest);
+    vec4 upper = mix(texelOf(pictures, ivec3(x.a, y.a, p.layer), level, srgb), texelOf(pictures, ivec3(x.b, y.a, p.layer), level, srgb), x.share);
+    vec4 lower = mix(texelOf(pictures, ivec3(x.a, y.b, p.layer), level, srgb), texelOf(pictures, ivec3(x.b, y.b, p.layer), level, srgb), x.share);
+    return mix(upper, lower, y.share);
+}
+
+// sampled returns the colour of a spot, linear. It filters by itself: what drivers make of
+// sRGB, of levels and of a picture in the corner of a layer differs.
+vec4 sampled(sampler2DArray pictures, int record, Spot s, bool srgb) {
+    Picture p = pictureAt(record);
+    float level = levelOf(p, s);
+    bool nearest = (p.sampling & (level > 0.0 ? 32u : 16u)) != 0u;
+    level = (p.sampling & 128u) != 0u ? 0.0 : clamp(level, 0.0, float(findMSB(max(p.size.x, p.size.y))));
+    level = (p.sampling & 64u) != 0u ? floor(level + 0.5) : level;
+    vec2 at = vec2(wrapped(s.uv.x, p.sampling & 3u), wrapped(s.uv.y, p.sampling >> 2 & 3u));
+    float low = floor(level);
+    vec4 color = filtered(pictures, p, at, int(low), nearest, srgb);
+    for (float share = level - low; share > 0.0; share = 0.0)
+        color = mix(color, filtered(pictures, p, at, int(low) + 1, nearest, srgb), share);
+    return color;
+}
+
+// baseColor returns a material's linear base colour and alpha at a spot.
+vec4 baseColor(Material m, Spot s) {
+    if (m.basePicture < 0) return m.baseColor;
+    return m.baseColor * sampled(colorTextures, m.basePicture, s, true);
+}
+
+// transformed returns a spot in the coordinates of another texture. Its rows among the
+// material's transforms begin at row. A material without such has the same.
+Spot transformed(Material m, int row, Spot s) {
     for (bool own = m.transforms != 0; own; own = false) {
-        vec4 u = texelFetch(materials, m.transforms + row), v = texelFetch(materials, m.transforms + row + 1);
-        uv = vec2(dot(u.xyz, vec3(uv, 1.0)), dot(v.xyz, vec3(uv, 1.0)));
-        lod += u.w;
+        vec3 u = texelFetch(materials, m.transforms + row).xyz, v = texelFetch(materials, m.transforms + row + 1).xyz;
+        s = Spot(vec2(dot(u, vec3(s.uv, 1.0)), dot(v, vec3(s.uv, 1.0))), vec2(dot(u.xy, s.x), dot(v.xy, s.x)),
+            vec2(dot(u.xy, s.y), dot(v.xy, s.y)), s.beam);
     }
+    return s;
 }
 
-// metallicRoughness returns a material's metallic and roughness factors at uv.
-vec2 metallicRoughness(Material m, vec2 uv, float lod) {
-    if (m.metalRoughLayer < 0.0) return vec2(m.metallic, m.roughness);
-    transform(m, 0, uv, lod);
-    float size = float(textureSize(dataTextures, 0).x);
-    vec2 at = wrapped(uv, (m.wraps >> 2) & 3u, size);
-    return vec2(m.metallic, m.roughness) * textureLod(dataTextures, vec3(at, m.metalRoughLayer), lod).bg;
+// metallicRoughness returns a material's metallic and roughness factors at a spot.
+vec2 metallicRoughness(Material m, Spot s) {
+    if (m.metalRoughPicture < 0) return vec2(m.metallic, m.roughness);
+    return vec2(m.metallic, m.roughness) * sampled(dataTextures, m.metalRoughPicture, transformed(m, 0, s), false).bg;
 }
 
-// emission returns a material's emitted linear colour at uv.
-vec3 emission(Material m, vec2 uv, float lod) {
-    if (m.emissionLayer < 0.0) return m.emission;
-    transform(m, 2, uv, lod);
-    float size = float(textureSize(colorTextures, 0).x);
-    vec2 at = wrapped(uv, (m.wraps >> 4) & 3u, size);
-    return m.emission * textureLod(colorTextures, vec3(at, m.emissionLayer), lod).rgb;
+// emission returns a material's emitted linear colour at a spot.
+vec3 emission(Material m, Spot s) {
+    if (m.emissionPicture < 0) return m.emission;
+    return m.emission * sampled(colorTextures, m.emissionPicture, transformed(m, 2, s), true).rgb;
 }
 
-// surfaceColor returns the linear base colour and alpha of a triangle of material m, from
-// mipmap level lod, with the colours of its vertices.
-vec4 surfaceColor(Material m, int triangle, vec2 barycentric, float lod) {
-    vec4 color = baseColor(m, textureCoordinates(triangle, barycentric), lod);
+// surfaceColor returns the linear base colour and alpha of a triangle of material m, with the
+// colours of its vertices.
+vec4 surfaceColor(Material m, int triangle, vec2 barycentric, Spot s) {
+    vec4 color = baseColor(m, s);
     for (bool colored = m.colored; colored; colored = false) color *= colorOfVertices(triangle, barycentric);
     return color;
 }
@@ -229,5 +305,5 @@ bool cutOut(int triangle, int mover, vec2 barycentric, uvec3 ray) {
     float cutoff = texelFetch(materials, 4 * i + 1).a;
     if (cutoff == 0.0) return false;
     uvec4 who = uvec4(ray, uint(triangle) + 0x9e3779b9u * uint(mover));
-    return absent(cutoff, surfaceColor(materialAt(i), triangle, barycentric, 0.0).a, who);
+    return absent(cutoff, surfaceColor(materialAt(i), triangle, barycentric, pointAt(textureCoordinates(triangle, barycentric))).a, who);
 }
