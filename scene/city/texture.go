@@ -806,6 +806,7 @@ const (
 	headLamp
 	tailLamp
 	indicatorLamp
+	reverseLamp
 
 	carWhite
 	carBlack
@@ -1122,9 +1123,10 @@ var streetLooks = []namedLook{
 	look(lightGreen, "light_green", signalGreen, lampFinish).switched(scene.LampGreen),
 	look(walkersRed, "walkers_red", signalRed, lampFinish).switched(scene.LampYellow | scene.LampGreen),
 	look(walkersGreen, "walkers_green", signalGreen, lampFinish).switched(scene.LampRed),
-	look(headLamp, "head_lamp", 0xf4f6f8, lampFinish).glowing(0.5).switched(scene.LampHead),
+	look(headLamp, "head_lamp", 0xaab0b4, lampFinish).glowing(0.1).switched(scene.LampHead), // in the sun it is darker than when it is on
 	look(tailLamp, "tail_lamp", 0xb81418, lampFinish).glowing(0.35).switched(scene.LampBrake),
 	look(indicatorLamp, "indicator_lamp", 0xe88a1c, lampFinish).glowing(0.2).switched(scene.LampLeft | scene.LampRight),
+	look(reverseLamp, "reverse_lamp", 0xa6a6a2, lampFinish).switched(scene.LampReverse),
 }
 
 var vehicleLooks = []namedLook{

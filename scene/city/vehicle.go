@@ -141,7 +141,7 @@ type vehicleForm struct {
 	section       [5]vec2    // of the body, sill to roof: shares of its height and of half its width
 	taper         float64    // how much the ends are rounded in plan, 0..1
 	bulge         float64    // how far the middles of the ends stand out
-	tail, nose    [4]string  // what the ends show: rows from the sill up, three pieces across
+	tail, nose    [4]string  // what the ends show: rows from the sill up, pieces across as in endColumns
 	panels        []panel    // what the sides show where they aren't painted
 	cabin         *cabin     // nil where the body reaches the roof
 	plates        [2]float64 // heights of the number plates, rear and front
@@ -195,7 +195,7 @@ const (
 // skins are the materials of the letters; all other letters are the paint.
 var skins = map[byte]material{
 	'g': carGlass, 't': carTrim, 'c': chrome, 'w': carLettering, 'b': canvasBlue, 'k': plasticBlack,
-	'h': headLamp, 'r': tailLamp, 'i': indicatorLamp, 'l': lampGlow,
+	'h': headLamp, 'r': tailLamp, 'i': indicatorLamp, 'v': reverseLamp, 'l': lampGlow,
 }
 
 func materialOf(letter byte, paint material) material {
@@ -207,8 +207,8 @@ func materialOf(letter byte, paint material) material {
 
 var (
 	carSection = [5]vec2{{0, 0.945}, {0.5, 1}, {0.79, 0.985}, {0.955, 0.9}, {1.03, 0.5}}
-	carNose    = [4]string{"ptp", "hth", "ppp", "ppp"}
-	carTail    = [4]string{"ppp", "rpr", "ppp", "ppp"}
+	carNose    = [4]string{"ptp", "ihthi", "ppp", "ppp"}
+	carTail    = [4]string{"ppp", "irvpvri", "ppp", "ppp"}
 	carPlates  = [2]float64{0.62, 0.36}
 
 	sedan = vehicleForm{
@@ -249,7 +249,7 @@ var (
 		typeID: "vehicle.van", tag: scene.TagCar, length: 5.2, width: 1.98, clearance: 0.3, axles: []float64{-1.6, 1.65}, wheel: 0.35,
 		deck:    []vec2{{-2.6, 2.05}, {-2.48, 2.18}, {0.9, 2.2}, {1.2, 2.12}, {1.98, 1.22}, {2.42, 1.04}, {2.6, 0.86}},
 		section: [5]vec2{{0, 0.965}, {0.46, 1}, {0.83, 0.975}, {0.96, 0.93}, {1, 0.78}}, taper: 0.45, bulge: 0.04,
-		tail: [4]string{"ppp", "rgr", "ppp", "ppp"}, nose: [4]string{"ttt", "hth", "ppp", "ppp"}, plates: [2]float64{0.85, 0.4},
+		tail: [4]string{"ppp", "irvgvri", "ppp", "ppp"}, nose: [4]string{"ttt", "ihthi", "ppp", "ppp"}, plates: [2]float64{0.85, 0.4},
 		panels:      []panel{{'g', 4, 1.22, 1.96}, {'g', 3, 1.28, 1.94}, {'g', 1, 0.42, 1.34}, {'h', 1, 2.38, 2.6}},
 		attachments: []attachment{{'k', vec{1.35, 0.98, 1.1}, vec{1.47, 1.18, 1.42}}},
 		decals: []decal{
@@ -270,7 +270,8 @@ var (
 			{'t', vec{-3.63, 0.8, 0.55}, vec{-3.55, 1.15, 0.98}}, {'t', vec{-0.9, 0.9, 0.5}, vec{1.2, 1.1, 0.92}},
 		},
 		decals: []decal{
-			{'h', onNose, rect{0.66, 0.62, 0.96, 0.8}}, {'r', onTail, rect{0.9, 0.7, 1.1, 0.9}}, {'i', onTail, rect{0.72, 0.7, 0.88, 0.9}},
+			{'h', onNose, rect{0.66, 0.62, 0.94, 0.8}}, {'i', onNose, rect{0.95, 0.62, 1.04, 0.8}},
+			{'r', onTail, rect{0.9, 0.7, 1.1, 0.9}}, {'i', onTail, rect{0.72, 0.7, 0.88, 0.9}}, {'v', onTail, rect{0.9, 0.58, 1.1, 0.68}},
 			{'t', onTail, rect{-0.01, 1.0, 0.01, 3.2}}, {'t', onSides, rect{2.1, 0.95, 2.112, 2.2}},
 		},
 	}
@@ -283,8 +284,8 @@ var (
 			{'g', 1, 3.16, 4.3}, {'g', 1, 4.42, 4.8}},
 		attachments: []attachment{{'p', vec{-3.2, -0.8, 3.0}, vec{-0.9, 0.8, 3.28}}, {'k', vec{4.6, 1.16, 1.75}, vec{4.72, 1.4, 2.25}}},
 		decals: []decal{
-			{'t', onNose, rect{-1.0, 0.36, 1.0, 0.6}}, {'h', onNose, rect{0.66, 0.66, 1.0, 0.84}}, {'t', onTail, rect{-1.0, 0.37, 1.0, 0.6}},
-			{'r', onTail, rect{0.84, 0.9, 1.0, 1.25}}, {'i', onTail, rect{0.84, 0.78, 1.0, 0.88}},
+			{'t', onNose, rect{-1.0, 0.36, 1.0, 0.6}}, {'h', onNose, rect{0.66, 0.66, 1.0, 0.84}}, {'i', onNose, rect{0.8, 0.86, 1.0, 0.93}}, {'t', onTail, rect{-1.0, 0.37, 1.0, 0.6}},
+			{'r', onTail, rect{0.84, 0.9, 1.0, 1.25}}, {'i', onTail, rect{0.84, 0.78, 1.0, 0.88}}, {'v', onTail, rect{0.84, 0.66, 1.0, 0.76}},
 			{'g', onKerbSide, rect{3.2, 0.45, 4.3, 2.5}}, {'g', onKerbSide, rect{-0.6, 0.45, 0.65, 1.3}},
 			{'w', onSides, rect{-1.7, 0.98, 1.9, 1.12}}, {'t', onSides, rect{-1.7, 0.4, 1.9, 0.48}},
 		},
@@ -534,24 +535,33 @@ func (f *vehicleForm) body(s *shape, paint material, d carDetail) {
 	}
 }
 
+// endColumns are the edges of an end's pieces, in shares of its width, by how many there are. A
+// lamp is a piece of the outer two, whose left one indicates to the left.
+var endColumns = map[int][]float64{
+	3: {0, 0.21, 0.79, 1},
+	5: {0, 0.08, 0.21, 0.79, 0.92, 1},
+	7: {0, 0.06, 0.15, 0.21, 0.79, 0.85, 0.94, 1},
+}
+
 // end closes the body at its first or last section.
 func (f *vehicleForm) end(s *shape, section []vec, look [4]string, paint material) {
 	facing := 1.0
 	if rear, _ := f.ends(); section[0][0] == rear {
 		facing = -1
 	}
-	corner := func(i, column int) vec {
+	corner := func(i int, share float64) vec {
 		p, q := section[i], section[len(section)-1-i]
-		v := p.Add(q.Sub(p).Mul([4]float64{0, 0.21, 0.79, 1}[column]))
-		if last := len(section)/2 - 1; (column == 1 || column == 2) && i < last {
-			v[0] += facing * f.bulge * [4]float64{0.6, 1, 1, 0.5}[i]
+		v := p.Add(q.Sub(p).Mul(share))
+		if last := len(section)/2 - 1; i < last {
+			v[0] += facing * f.bulge * [4]float64{0.6, 1, 1, 0.5}[i] * min(1, share/0.21, (1-share)/0.21)
 		}
 		return v
 	}
 	for row, letters := range look[:len(section)/2-1] {
+		columns := endColumns[len(letters)]
 		for column := range letters {
-			a, b := corner(row, column), corner(row, column+1)
-			c, d := corner(row+1, column+1), corner(row+1, column)
+			a, b := corner(row, columns[column]), corner(row, columns[column+1])
+			c, d := corner(row+1, columns[column+1]), corner(row+1, columns[column])
 			m := materialOf(letters[column], paint)
 			if facing > 0 {
 				s.patch(m, a, b, c, d)
@@ -890,7 +900,12 @@ func (s *shape) motorcycleFrame(paint material) {
 	s.pole(chrome, 5, vec{0.68, -0.07, 0.31}, vec{0.42, -0.07, 0.98}, [2]float64{0.03, 0.03})
 	s.pole(plasticBlack, 5, vec{0.38, -0.36, 1.02}, vec{0.38, 0.36, 1.02}, [2]float64{0.018, 0.018})
 	s.boxAt(headLamp, around(0.54, 0, 0.06, 0.08), 0.8, 0.95)
+	s.boxAt(carTrim, around(0.47, 0, 0.02, 0.09), 0.79, 0.96) // it doesn't shine backwards
 	s.boxAt(tailLamp, around(-0.76, 0, 0.03, 0.06), 0.68, 0.74)
+	for _, side := range []float64{-1, 1} {
+		s.boxAt(indicatorLamp, around(0.5, 0.2*side, 0.03, 0.035), 0.84, 0.91)
+		s.boxAt(indicatorLamp, around(-0.72, 0.15*side, 0.03, 0.035), 0.66, 0.72)
+	}
 	s.pole(chrome, 6, vec{-0.1, -0.16, 0.3}, vec{-0.8, -0.18, 0.36}, [2]float64{0.05, 0.06})
 }
 
