@@ -69,6 +69,8 @@ type Config struct {
 	Host hostdev.Options
 	// Open opens the OpenGL context, in place of that of GPU. (optional)
 	Open gpu.Opener
+	// DeviceTimeout is how long the device may take for a capture, as pipeline.Config has it.
+	DeviceTimeout time.Duration
 	// Memory is what files, the scene and the GPU's objects are taken from. (optional; nil
 	// for no limit)
 	Memory *memory.Budget
@@ -157,7 +159,7 @@ func Open(ctx context.Context, c Config) (*Sim, error) {
 // pipeline returns what the configuration says beside its run.
 func (c *Config) pipeline() (p pipeline.Config, err error) {
 	p = pipeline.Config{
-		Scene: c.Scene, Open: c.Open, Memory: c.Memory, Sensors: sensorsall.Registry(), Bridges: bridgesall.Registry(),
+		Scene: c.Scene, Open: c.Open, DeviceTimeout: c.DeviceTimeout, Memory: c.Memory, Sensors: sensorsall.Registry(), Bridges: bridgesall.Registry(),
 		TimeSources: c.TimeSources, OutDir: c.OutDir, Run: c.About, Log: c.Log, OnProgress: c.OnProgress,
 	}
 	if c.Realtime {

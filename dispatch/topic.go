@@ -621,7 +621,7 @@ func (w *waiter) wait(d *Dispatcher, limit time.Duration) bool {
 		}
 		return true
 	}
-	elapsed := time.NewTimer(limit)
+	elapsed := flow.NewPatience(limit)
 	defer elapsed.Stop()
 	for {
 		select {
@@ -630,8 +630,10 @@ func (w *waiter) wait(d *Dispatcher, limit time.Duration) bool {
 				return true
 			}
 			w.answer(d)
-		case <-elapsed.C:
-			return false
+		case <-elapsed.C():
+			if elapsed.Ended() {
+				return false
+			}
 		}
 	}
 }

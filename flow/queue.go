@@ -22,7 +22,7 @@ type QueueConfig struct {
 	// that is larger than Bytes is held as long as it is alone.
 	Messages int
 	Bytes    int64
-	// BlockLimit is how long policy Block waits; 1 s by default.
+	// BlockLimit is how long policy Block waits, as Patience counts it; 1 s by default.
 	BlockLimit time.Duration
 }
 
@@ -48,7 +48,7 @@ type Queue[T any] struct {
 	// ready has a token when there may be something to take, room when there may be
 	// room for somebody who waits.
 	ready, room chan struct{}
-	timers      sync.Pool // of *time.Timer
+	timers      sync.Pool // of *Patience
 	hastened    chan struct{}
 	hasten      sync.Once
 	haste       time.Duration // written before hastened is closed
@@ -163,14 +163,17 @@ func (q *Queue[T]) PushAfter(ctx context.Context, v T, size int64, spent time.Du
 	}
 }
 
-// Await is PushAfter for a message that TryPush or TryPushUnder left to be waited for.
-func (q *Queue[T]) Await(ctx context.Context, v T, size int64, spent time.Duration) {
-	switch q.await(ctx, v, size, spent) {
+// Await is PushAfter for a message that TryPush or TryPushUnder left to be waited for. It returns
+// how much of the time limit that has spent.
+func (q *Queue[T]) Await(ctx context.Context, v T, size int64, spent time.Duration) (waited time.Duration) {
+	got, waited := q.await(ctx, v, size, spent)
+	switch got {
 	case refused:
 		q.drop(v, CauseQueueFull)
 	case finished:
 		q.drop(v, CauseClosed)
 	}
+	return waited
 }
 
 // Offer is Push under a policy of the message's own, for messages of several kinds that
@@ -179,7 +182,7 @@ func (q *Queue[T]) Await(ctx context.Context, v T, size int64, spent time.Durati
 func (q *Queue[T]) Offer(ctx context.Context, v T, size int64, policy Policy) error {
 	got := q.offer(v, size, policy)
 	if got == mayWait {
-		got = q.await(ctx, v, size, 0)
+		got, _ = q.await(ctx, v, size, 0)
 	}
 	switch got {
 	case refused:
@@ -192,28 +195,32 @@ func (q *Queue[T]) Offer(ctx context.Context, v T, size int64, policy Policy) er
 
 // await offers a message with policy Block again and again, until what is left of the
 // time limit has passed.
-func (q *Queue[T]) await(ctx context.Context, v T, size int64, spent time.Duration) outcome {
-	end := time.Now().Add(q.config.BlockLimit - spent)
-	timer := q.borrowTimer(time.Until(end))
+func (q *Queue[T]) await(ctx context.Context, v T, size int64, spent time.Duration) (got outcome, waited time.Duration) {
+	limit := q.config.BlockLimit - spent
+	timer := q.borrowTimer(limit)
 	defer q.giveBack(timer)
 	q.wait(1)
 	defer q.wait(-1)
 	for hastened := q.hastened; ; {
 		if got := q.offer(v, size, Block); got != mayWait {
-			return got
+			return got, waited + timer.Spent()
 		}
 		select {
 		case <-q.room:
 		case <-hastened:
 			hastened = nil
-			timer.Reset(min(time.Until(end), q.haste-spent))
+			waited = timer.Spent()
+			timer.Reset(min(limit-waited, q.haste-spent))
 		case <-ctx.Done():
-			return refused
-		case <-timer.C:
+			return refused, waited + timer.Spent()
+		case <-timer.C():
+			if !timer.Ended() {
+				continue
+			}
 			q.mu.Lock()
 			q.stalled = true
 			q.mu.Unlock()
-			return refused
+			return refused, waited + timer.Spent()
 		}
 	}
 }
@@ -326,15 +333,92 @@ func signal(c chan struct{}) {
 	}
 }
 
-func (q *Queue[T]) borrowTimer(d time.Duration) *time.Timer {
-	if t, ok := q.timers.Get().(*time.Timer); ok {
+func (q *Queue[T]) borrowTimer(d time.Duration) *Patience {
+	if t, ok := q.timers.Get().(*Patience); ok {
 		t.Reset(d)
 		return t
 	}
-	return time.NewTimer(d)
+	return NewPatience(d)
 }
 
-func (q *Queue[T]) giveBack(t *time.Timer) {
+func (q *Queue[T]) giveBack(t *Patience) {
 	t.Stop()
 	q.timers.Put(t)
+}
+
+// Patience is a timer for somebody who waits for others, and not for ever. It counts the time in which
+// this process runs. One that was stopped, frozen or suspended has not waited meanwhile, and the others
+// still have their time: they may not have run either. It belongs to the goroutine that waits.
+type Patience struct {
+	timer *time.Timer
+	slice time.Duration
+	limit time.Duration
+	past  time.Duration // of limit, in whole slices
+	begun time.Time     // the slice
+}
+
+// The parts in which patience is counted. A stop costs one of them.
+const (
+	sliceParts   = 8
+	longestSlice = time.Second
+)
+
+// NewPatience returns patience for so long from now on.
+func NewPatience(limit time.Duration) *Patience {
+	p := &Patience{timer: time.NewTimer(time.Hour)}
+	p.Reset(limit)
+	return p
+}
+
+// Reset begins again with another limit.
+func (p *Patience) Reset(limit time.Duration) {
+	p.limit, p.past = limit, 0
+	p.slice = max(min(limit/sliceParts, longestSlice), 1)
+	p.next()
+}
+
+// next waits for another slice.
+func (p *Patience) next() {
+	p.begun = time.Now()
+	p.timer.Reset(min(p.slice, p.limit-p.past))
+}
+
+// C delivers a value now and then, after which Ended tells whether the limit has passed.
+func (p *Patience) C() <-chan time.Time { return p.timer.C }
+
+// Ended follows a value from C. It reports whether the limit has passed; if not, C delivers again.
+func (p *Patience) Ended() bool {
+	if p.past += p.slice; p.past >= p.limit {
+		return true
+	}
+	p.next()
+	return false
+}
+
+// Spent returns how much of the limit has passed.
+func (p *Patience) Spent() time.Duration { return p.past + min(time.Since(p.begun), p.slice) }
+
+// Stop ends it; Reset begins again.
+func (p *Patience) Stop() { p.timer.Stop() }
+
+// WithPatience returns a context that ends when its parent does, or after so long as Patience counts it, with
+// context.DeadlineExceeded for its cause. cancel gives back what it holds.
+func WithPatience(parent context.Context, limit time.Duration) (ctx context.Context, cancel context.CancelFunc) {
+	ctx, end := context.WithCancelCause(parent)
+	p := NewPatience(limit)
+	go func() {
+		defer p.Stop()
+		for {
+			select {
+			case <-p.C():
+				if p.Ended() {
+					end(context.DeadlineExceeded)
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return ctx, func() { end(context.Canceled) }
 }

@@ -41,7 +41,7 @@ type BridgeConfig struct {
 }
 
 // peerLimit is how long policy block waits for a network peer before a message
-// counts as dropped; for a file it waits deliveryLimit.
+// counts as dropped. For a file it waits deliveryLimit, and in a stepped run for as long as it takes.
 const peerLimit = time.Second
 
 // attachedBridge is one bridge of a pipeline.
@@ -177,11 +177,12 @@ func (b *attachedBridge) setPolicy(name string) error {
 			c.Policy = flow.Block
 		}
 	}
-	if c.Policy == flow.Block || c.WaitForToken {
+	switch waits := c.Policy == flow.Block || c.WaitForToken; {
+	case !waits, file && b.p.config.Mode == Stepped:
+	case file:
+		c.BlockLimit = deliveryLimit
+	default:
 		c.BlockLimit = max(peerLimit, 2*b.bridge.Info().Patience) // for the message ahead and for its own
-		if file {
-			c.BlockLimit = deliveryLimit
-		}
 	}
 	c.Ordered = true
 	if file || b.p.config.Mode == Stepped {

@@ -14,6 +14,7 @@ import (
 	"github.com/raybridge/raybridge/dispatch"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/memory"
+	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
@@ -74,6 +75,10 @@ type Config struct {
 	// TimeSources are the program's own sources by name, beside the built-in ones. Each
 	// function makes one when it is chosen, at the start or by Clock().Select.
 	TimeSources map[string]func() simtime.Source
+	// DeviceTimeout is how long the device may take for a capture, by the host's clock. What
+	// isn't there by then counts as readback_failed. (optional; 0 is readback.DefaultTimeout
+	// in mode Realtime. A Stepped run then waits for as long as it takes.)
+	DeviceTimeout time.Duration
 	// Seed is the seed of the sensors' noise.
 	Seed uint64
 	// Ego moves the vehicle, a *scene.Driven by its SetCommand, and by what bridges bring (see
@@ -238,8 +243,16 @@ func (c *Config) setDefaults() error {
 	if c.Ego == nil {
 		c.Ego = c.Scene.Route
 	}
-	if c.Step < 0 {
+	switch {
+	case c.Step < 0:
 		return fmt.Errorf("%w: step %v is negative", ErrConfig, c.Step)
+	case c.DeviceTimeout < 0:
+		return fmt.Errorf("%w: device timeout %v is negative", ErrConfig, c.DeviceTimeout)
+	case c.DeviceTimeout > 0:
+	case c.Mode == Stepped:
+		c.DeviceTimeout = readback.NoTimeout
+	default:
+		c.DeviceTimeout = readback.DefaultTimeout
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (p *Pipeline) runRealtime(r *run, until func() simtime.Stamp) error {
 	close(drain)
 	select {
 	case <-completed:
-	case <-time.After(settleLimit):
+	case <-time.After(p.settleLimit()):
 		err = errors.Join(err, errors.New("captures in flight did not come back"))
 	}
 	if clock != nil {
@@ -106,7 +106,7 @@ func (rt *realtime) leave() {
 // settle waits until all that was captured has been published and sent, unless the
 // run ends before, or something takes too long.
 func (rt *realtime) settle() {
-	ctx, cancel := context.WithTimeout(rt.loop, settleLimit)
+	ctx, cancel := flow.WithPatience(rt.loop, rt.p.settleLimit())
 	defer cancel()
 	for rt.p.issuing.Load() > 0 || rt.p.pending() > 0 {
 		select {

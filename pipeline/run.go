@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"sync"
 	"time"
 
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -107,13 +109,21 @@ const (
 	deliveryLimit = 2 * time.Minute  // what is queued to be sent
 )
 
+// settleLimit is how long the device may take to come to rest: for ever, where a capture may.
+func (p *Pipeline) settleLimit() time.Duration {
+	if p.config.DeviceTimeout > readback.NoTimeout/2 {
+		return readback.NoTimeout
+	}
+	return max(settleLimit, 2*p.config.DeviceTimeout)
+}
+
 // settle waits until the GL thread has done all that the loop gave it, so that
 // nothing is captured after the run.
 func (p *Pipeline) settle() error {
-	ctx, cancel := context.WithTimeout(context.Background(), settleLimit)
+	ctx, cancel := flow.WithPatience(context.Background(), p.settleLimit())
 	defer cancel()
 	err := p.gl.Do(ctx, func(*gpu.Ctx) error { return nil })
-	if errors.Is(err, context.DeadlineExceeded) {
+	if ctx.Err() != nil {
 		return wrap("end the run", err)
 	}
 	return nil // a lost context is told by Lost
@@ -122,7 +132,7 @@ func (p *Pipeline) settle() error {
 // drain waits until everything queued has been sent or dropped.
 func (p *Pipeline) drain(ctx, patience context.Context) error {
 	p.dispatcher.ReleaseAll()
-	ctx, cancel := context.WithTimeout(ctx, deliveryLimit)
+	ctx, cancel := flow.WithPatience(ctx, deliveryLimit)
 	defer cancel()
 	defer context.AfterFunc(patience, cancel)()
 	err := p.dispatcher.Drain(ctx)
@@ -436,10 +446,16 @@ func (p *Pipeline) publish(ctx context.Context, i *instant) error {
 
 // publishCapture waits for a capture and publishes it.
 func (p *Pipeline) publishCapture(ctx context.Context, i *instant, f *firing) error {
-	select {
-	case <-i.issued:
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	var slow slowness
+	for issued := false; !issued; {
+		select {
+		case <-i.issued:
+			issued = true
+		case <-slow.look(): // the GL thread itself waits for the driver
+			slow.tell(p.config.Log, f.sensor)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 	if f.err != nil {
 		return f.err
@@ -454,8 +470,41 @@ func (p *Pipeline) publishCapture(ctx context.Context, i *instant, f *firing) er
 		if err := p.awaitReadback(ctx); err != nil {
 			return err
 		}
+		slow.tell(p.config.Log, f.sensor)
 	}
 	return nil
+}
+
+// slowCapture is how long a capture that is waited for may take until that is told.
+const slowCapture = 5 * time.Second
+
+// slowness tells, ever more rarely, of a capture that a stepped run waits for. The zero value
+// has yet to begin.
+type slowness struct {
+	begun time.Time
+	next  time.Duration // after begun
+}
+
+// look returns when to tell.
+func (s *slowness) look() <-chan time.Time {
+	s.begin()
+	return time.After(time.Until(s.begun.Add(s.next)))
+}
+
+func (s *slowness) begin() {
+	if s.begun.IsZero() {
+		s.begun, s.next = time.Now(), slowCapture
+	}
+}
+
+// tell tells if it is time to. The line isn't published as those of the run's own log are: what a
+// bridge sends would depend on the host's clock.
+func (s *slowness) tell(log *slog.Logger, sensor *Sensor) {
+	s.begin()
+	if waited := time.Since(s.begun); waited >= s.next {
+		s.next = 2 * waited
+		log.Warn("the device has not finished a capture yet, and the run waits for it", "sensor", sensor.spec.Name, "waited", waited.Round(time.Second))
+	}
 }
 
 // pollPause is how long a completion waits before it asks the GL thread again

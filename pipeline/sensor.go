@@ -254,7 +254,7 @@ func (s *Sensor) join(p *Pipeline, owner uint32) error {
 	*s.env = sensors.Env{
 		GL: p.gl, World: p.world, Resident: p.resident, History: p.history, Scene: p.config.Scene, Owner: owner,
 		Shared: &p.shared, Seed: seedOf(p.seed.Load(), s.spec.Name), Frames: func() []sample.Transform { return p.frames(owner) },
-		Dropped: s.dropped, Completed: p.wakeCompletion, Map: p.config.Scene.Map,
+		Dropped: s.dropped, Completed: p.wakeCompletion, DeviceTimeout: p.config.DeviceTimeout, Map: p.config.Scene.Map,
 		Log: p.log.With("sensor", s.spec.Name), Ports: s.env.Ports,
 		Inlets: s.env.Inlets,
 	}
@@ -736,7 +736,7 @@ func (p *Pipeline) letEnd(s *Sensor) {
 // end ends a sensor that nobody works with.
 func (p *Pipeline) end(s *Sensor) error {
 	err := s.endLife()
-	ctx, cancel := context.WithTimeout(context.Background(), deliveryLimit)
+	ctx, cancel := flow.WithPatience(context.Background(), deliveryLimit)
 	defer cancel()
 	s.routes.disconnect(ctx)
 	p.change.Lock()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/world"
@@ -464,7 +465,7 @@ func (p *Pipeline) arrive(ctx context.Context, at simtime.Stamp, wait world.Wait
 	if p.dispatcher.Drain(noTime) == nil { // most often
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, deliveryLimit)
+	ctx, cancel := flow.WithPatience(ctx, deliveryLimit)
 	defer cancel()
 	if err := p.dispatcher.Drain(ctx); err != nil {
 		return fmt.Errorf("%w: %w", ErrUndelivered, err)

@@ -46,8 +46,10 @@ func (m CopyMode) String() string {
 const (
 	// DefaultSlots lets one capture be made, one be copied and one be read at a time.
 	DefaultSlots = 3
-	// DefaultTimeout is longer than any frame, shorter than a user's patience.
+	// DefaultTimeout is longer than a frame of a realtime run, shorter than a user's patience.
 	DefaultTimeout = 5 * time.Second
+	// NoTimeout lets the GPU take its time: no capture depends on the host's clock.
+	NoTimeout time.Duration = math.MaxInt64
 	// MaxSlots bounds the memory that a mistyped Config asks for.
 	MaxSlots = 1024
 )
@@ -63,8 +65,8 @@ type Config struct {
 	Slots int
 	// MaxElements is how many elements a slot holds, > 0; see Resize.
 	MaxElements int
-	// Timeout is how long the GPU may take to reach a fence; Poll checks it.
-	// (optional; default DefaultTimeout)
+	// Timeout is how long the GPU may take to reach a fence, by the host's clock, which runs
+	// while the program is stopped, too. Poll checks it. (optional; default DefaultTimeout)
 	Timeout time.Duration
 	// CopyMode is when copies are issued. (optional; default CopyAuto)
 	CopyMode CopyMode

@@ -63,7 +63,8 @@ func (r *Ring[D, E]) Open(spec *Spec, env *Env, publish func(*Capture[D], readba
 // Make makes the pool and the buffers for captures of so many records. GL thread.
 func (r *Ring[D, E]) Make(c *gpu.Ctx, records int) (err error) {
 	r.pool, err = readback.New(readback.Config{
-		Label: r.label, Slots: RingSlots, MaxElements: records, Notify: r.env.Completed, Tick: func() simtime.Stamp { return r.at.Due },
+		Label: r.label, Slots: RingSlots, MaxElements: records, Timeout: r.env.DeviceTimeout,
+		Notify: r.env.Completed, Tick: func() simtime.Stamp { return r.at.Due },
 	}, r.complete)
 	if err != nil {
 		return err

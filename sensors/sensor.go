@@ -138,6 +138,8 @@ type Env struct {
 	// Completed must be called from Poll's or the pool's notification when a capture became
 	// ready for Process. It never blocks and may be called from any goroutine.
 	Completed func()
+	// DeviceTimeout is how long the GPU may take for a capture, as readback.Config's Timeout.
+	DeviceTimeout time.Duration
 	// Map is where the map frame lies on the earth.
 	Map spatial.MapFrame
 	Log *slog.Logger

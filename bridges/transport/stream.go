@@ -214,9 +214,9 @@ func (s *Stream) Send(ctx context.Context, m *Message) error {
 // wait offers the message to those whose queues were full, under one time limit for all;
 // sending must be held.
 func (s *Stream) wait(ctx context.Context, m *Message) {
-	begun := time.Now()
+	spent := time.Duration(0)
 	for i, sub := range s.full {
-		sub.client.queue.Await(ctx, delivery{m, sub}, m.size(sub.receiver.Form), time.Since(begun))
+		spent += sub.client.queue.Await(ctx, delivery{m, sub}, m.size(sub.receiver.Form), spent)
 		s.full[i] = nil
 	}
 	s.full = s.full[:0]

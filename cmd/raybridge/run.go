@@ -55,6 +55,7 @@ type runFlags struct {
 	paused             bool
 	waitFor            []string
 	device             deviceFlags
+	deviceTimeout      time.Duration
 	bridges            []string
 	policy             string
 	out                string
@@ -118,6 +119,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.Lookup("control").Hidden = true
 	flags.StringVar(&f.apiTokenFile, "api-token-file", "", "`FILE` with the token that --api asks for; without it that of RAYBRIDGE_API_TOKEN")
 	f.device.register(flags)
+	flags.DurationVar(&f.deviceTimeout, "device-timeout", 0, "`TIME` that the device may take for a picture or a scan, which is lost then (default 5s with --realtime,\nelse without limit)")
 	flags.StringArrayVar(&f.bridges, "bridge", nil, "`TYPE:CONNECTION` of a bridge, such as mcap:recording; repeatable")
 	flags.StringVar(&f.policy, "policy", "", "`POLICY` of full queues: block, drop_newest, drop_oldest or exclusive")
 	flags.StringVar(&f.out, "out", defaultOut, "`DIR` for recordings and the report")
@@ -214,7 +216,7 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 		runErr = p.Run(ctx, pl.config.Duration)
 	}
 	server.close()
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
+	closing, cancel := flow.WithPatience(context.WithoutCancel(ctx), closeLimit)
 	defer cancel()
 	closeErr := p.Close(closing)
 	pl.progress.stop()
@@ -323,7 +325,7 @@ func (pl *plan) build(ctx context.Context, open gpu.Opener, server *controlServe
 		run.Bridges = append(slices.Clip(run.Bridges), config.Bridge{Type: stream.PortName})
 	}
 	sim, err := raybridge.Open(ctx, raybridge.Config{
-		Run: &run, Bridges: own, Realtime: pl.mode == pipeline.Realtime, Open: open, Memory: pl.memory, OutDir: pl.flags.out,
+		Run: &run, Bridges: own, Realtime: pl.mode == pipeline.Realtime, Open: open, DeviceTimeout: pl.flags.deviceTimeout, Memory: pl.memory, OutDir: pl.flags.out,
 		About: bridges.Run{Version: version, Rig: pl.rigName()}, Log: pl.log, OnProgress: pl.progress.update,
 	})
 	if fault := new(raybridge.ConfigError); errors.As(err, &fault) {
@@ -373,7 +375,31 @@ func (pl *plan) conclude(cmd *cobra.Command, p *pipeline.Pipeline, err error) er
 	if err != nil {
 		return err
 	}
-	return incomplete(summary.Bridges, bridgesall.Registry())
+	return incomplete(summary.Bridges, bridgesall.Registry(), pl.lost(summary.Sensors)...)
+}
+
+// lost says which sensors lost firings that nothing but the device or the loop is to blame for. In real time
+// that counts where it is recorded: a loop that is late skips instants there, as it has to.
+func (pl *plan) lost(list []pipeline.SensorSummary) (parts []string) {
+	causes := []flow.Cause{flow.CauseReadbackFull, flow.CauseReadbackFailed}
+	switch {
+	case pl.mode == pipeline.Stepped:
+		causes = append(causes, flow.CauseSkipped)
+	case !recordsFile(pl.config):
+		return nil
+	}
+	told := ""
+	for i := range list {
+		row, n := &list[i], int64(0)
+		for _, cause := range causes {
+			n += row.Drops[cause]
+		}
+		if n > 0 && row.Name != told { // its topics share captures
+			told = row.Name
+			parts = append(parts, fmt.Sprintf("%s lost %s", row.Name, count(int(n), "firing")))
+		}
+	}
+	return parts
 }
 
 // audience is what --wait-for names: so many receivers of a topic, or of a bridge.
@@ -632,10 +658,9 @@ func (pl *plan) views(p *pipeline.Pipeline, extra view) ([]view, error) {
 	return list, nil
 }
 
-// incomplete says which bridges never connected, and which recordings lack messages: nil
-// if there are none.
-func incomplete(list []pipeline.BridgeSummary, registry *bridges.Registry) error {
-	var parts []string
+// incomplete says which bridges never connected, which recordings lack messages, and what else is missing: nil
+// if nothing is.
+func incomplete(list []pipeline.BridgeSummary, registry *bridges.Registry, parts ...string) error {
 	for i := range list {
 		one := pipeline.Summary{Bridges: list[i : i+1]}
 		switch {
@@ -683,6 +708,8 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 		return nil, errors.New("give either --headless or --window, not both")
 	case f.step && f.realtime:
 		return nil, errors.New("give either --step or --realtime, not both")
+	case f.deviceTimeout < 0:
+		return nil, fmt.Errorf("--device-timeout %v is negative", f.deviceTimeout)
 	}
 	c := config.Default()
 	if f.config != "" {

@@ -296,6 +296,31 @@ func TestNothingIncomplete(t *testing.T) {
 	assert.NoError(t, incomplete(nil, bridgesall.Registry()))
 }
 
+// TestLostFiringsMakeARunIncomplete: a stepped run loses none, one that is recorded none but those for which the
+// loop was late.
+func TestLostFiringsMakeARunIncomplete(t *testing.T) {
+	rows := []pipeline.SensorSummary{
+		{Name: "front", Topic: "/front/image_raw", Drops: flow.Drops{flow.CauseReadbackFailed: 2, flow.CauseReadbackFull: 1}},
+		{Name: "front", Topic: "/front/camera_info", Drops: flow.Drops{flow.CauseReadbackFailed: 2, flow.CauseReadbackFull: 1}},
+		{Name: "roof", Topic: "/roof/points", Drops: flow.Drops{flow.CauseNoReturn: 4, flow.CauseQueueFull: 1, flow.CausePaused: 2}},
+		{Name: "imu", Topic: "/imu/data", Drops: flow.Drops{flow.CauseSkipped: 1}},
+	}
+	for args, want := range map[string][]string{
+		"--step --bridge foxglove:":              {"front lost 3 firings", "imu lost 1 firing"},
+		"--realtime --bridge mcap:a.mcap":        {"front lost 3 firings"},
+		"--realtime --bridge foxglove:":          nil,
+		"--bridge mcap:a.mcap --report":          {"front lost 3 firings", "imu lost 1 firing"},
+		"--realtime --report --bridge foxglove:": nil,
+	} {
+		pl, _ := planOf(t, strings.Fields(args)...)
+		assert.Equal(t, want, pl.lost(rows), args)
+	}
+	err := incomplete(nil, bridgesall.Registry(), "front lost 3 firings")
+	assert.ErrorContains(t, err, "finished, but not everything was delivered: front lost 3 firings")
+	assert.Equal(t, exitIncomplete, exitCode(err))
+	assert.Equal(t, exitUsage, call(t, "run", "--device-timeout", "-1s", "--bridge", "mcap:a.mcap").code)
+}
+
 // planOf reads the flags of a run and decides what it is to do, without doing it.
 func planOf(t *testing.T, args ...string) (pl *plan, errOut string) {
 	t.Helper()
