@@ -131,7 +131,7 @@ func TestThePlaneIsTheSameAnywhere(t *testing.T) {
 	}
 	t.Parallel()
 	want := driveOnAPlane(t, mgl64.Vec3{})
-	for _, at := range []mgl64.Vec3{{300_000, 4_000_000, 50}, {300_000.37, 4_000_000.81, 50.43}} {
+	for _, at := range []mgl64.Vec3{{450_000, 5_400_000, 100}, {300_000.37, 4_000_000.81, 50.43}} {
 		got := driveOnAPlane(t, at)
 		for sensor, limit := range map[string]struct {
 			off   float64 // so far may a number be off

@@ -56,6 +56,7 @@ type theWorld struct {
 	names    map[string]*guest
 	frame    uint64
 	unknown  map[string]bool // models that were asked for and aren't known
+	far      bool            // it was told that places are far from the scene
 	ego      *scene.Guided   // nil until a frame moves the ego
 	plan     plan            // scratch
 	account  barrier         // of the latest step
@@ -925,7 +926,22 @@ func (p *Pipeline) placed(g *guest, at scene.Waypoint) scene.Waypoint {
 			at.Pose.Position[2] = z
 		}
 	}
+	p.tellFar(at.Pose.Position)
 	return at
+}
+
+// coarse is the grain of the scene's numbers beyond which users are told, metres: it is more than
+// 65 km away.
+const coarse = 1.0 / 256
+
+// tellFar warns, once, of a place that frames put far from the scene.
+func (p *Pipeline) tellFar(at mgl64.Vec3) {
+	w := &p.guests
+	if grain := p.world.Grain(at); !w.far && grain > coarse {
+		w.far = true
+		p.log.Warn(fmt.Sprintf("(%.0f, %.0f, %.0f) is far from the scene, so that ranges and pictures are only exact to %.2g m there: "+
+			"put the scene where the world is, such as a plane by scene.offset", at[0], at[1], at[2], grain))
+	}
 }
 
 // applyEgo moves the vehicle that carries the sensors, if the frame does.
@@ -945,6 +961,7 @@ func (p *Pipeline) applyEgo(f *world.Frame, now simtime.Stamp) {
 		w.ego.Lead(at, at)
 		_ = p.history.SetMotion(scene.EgoID, w.ego) // the ego is there
 	}
+	p.tellFar(to.Pose.Position)
 	from := w.ego.At(now)
 	if f.Ego.Jump {
 		from = to

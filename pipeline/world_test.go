@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -99,6 +101,42 @@ func TestAStepMovesTheWorld(t *testing.T) {
 	summary := p.Summary()
 	assert.Equal(t, int64(5), summary.World.Frames)
 	assert.Equal(t, 1, summary.World.Actors.Now)
+}
+
+// TestFarFromTheScene: the world's numbers are coarse far from the scene, which the log says once,
+// of actors and of the ego. A scene that is there has none of it.
+func TestFarFromTheScene(t *testing.T) {
+	far := at(450_000, 5_400_000, 0)
+	for name, c := range map[string]struct {
+		frame world.Frame
+		at    mgl64.Vec3 // of the scene
+		want  int
+	}{
+		"actor":          {world.Frame{Spawn: []world.Spawn{{Model: "vehicle.sedan", State: far}}}, mgl64.Vec3{}, 1},
+		"ego":            {world.Frame{Ego: &far}, mgl64.Vec3{}, 1},
+		"all of them":    {world.Frame{Ego: &far, Spawn: []world.Spawn{{Name: "a", Model: "vehicle.sedan", State: far}, {Name: "b", Model: "vehicle.sedan", State: far}}}, mgl64.Vec3{}, 1},
+		"scene is there": {world.Frame{Ego: &far, Spawn: []world.Spawn{{Model: "vehicle.sedan", State: far}}}, far.Pose.Position, 0},
+		"all are near":   {world.Frame{Spawn: []world.Spawn{{Model: "vehicle.sedan", State: at(65_000, 0, 0)}}}, mgl64.Vec3{}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := scenetest.Plaza(4)
+			for _, a := range s.Actors {
+				a.Pose.Position = a.Pose.Position.Add(c.at)
+			}
+			s.Ego.Position = s.Ego.Position.Add(c.at)
+			var text lockedText
+			p := newScriptedIn(t, s, &script{}, pipeline.Config{Capacity: 4, Log: slog.New(slog.NewTextHandler(&text, nil))})
+			for _, until := range []simtime.Stamp{1e8, 2e8} {
+				f := c.frame
+				f.Until = until
+				_, err := p.StepTo(t.Context(), &f)
+				require.NoError(t, err)
+				c.frame.Spawn = nil
+			}
+			assert.Equal(t, c.want, strings.Count(text.String(), "is far from the scene, so that ranges and pictures are only exact to 0.5 m there"), text.String())
+			assert.Equal(t, c.want, strings.Count(text.String(), "scene.offset"))
+		})
+	}
 }
 
 // TestTheWayFollowsACircle holds the way between frames to a circle, which it is to leave by

@@ -167,6 +167,14 @@ func (w *World) FromMap(p spatial.Pose) spatial.Pose {
 	return p
 }
 
+// Grain returns how far apart the numbers of the world frame are at a point of the map, metres. It
+// is that of the axis where they are coarsest. Shapes, ranges and pictures are no finer than that there.
+func (w *World) Grain(p mgl64.Vec3) float64 {
+	p = p.Sub(w.Anchor)
+	far := float32(max(math.Abs(p[0]), math.Abs(p[1]), math.Abs(p[2])))
+	return float64(math.Nextafter32(far, math.MaxFloat32) - far)
+}
+
 // BuildOptions says how a World is built; the zero value is usable.
 type BuildOptions struct {
 	// Workers is how many goroutines build; 0 means GOMAXPROCS.

@@ -215,6 +215,7 @@ func addStream[T any](i *instance, topic *bridges.PublishedTopic, typeID uint64,
 				return err
 			}
 		}
+		i.tellCoarse(e.header(m), any(m))
 		return s.send(ctx, headerBytes+e.size(m), func(dst []byte) []byte {
 			return appendFrame(dst, typeID, e.header(m), func(dst []byte) []byte { return e.body(dst, m) })
 		})

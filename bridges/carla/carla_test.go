@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
+	"log/slog"
 	"maps"
 	"math"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,7 +65,7 @@ func cloud(unit bool) *sample.PointCloud {
 func imu() *sample.Imu {
 	h := header()
 	h.Pose = spatial.FromRPY(h.Pose.Position, 20, 10, 30)
-	return &sample.Imu{Header: h, LinearAcceleration: mgl64.Vec3{1, 2, 3}, AngularVelocity: mgl64.Vec3{4, 5, 6}}
+	return &sample.Imu{Header: h, Orientation: h.Pose.Orientation, LinearAcceleration: mgl64.Vec3{1, 2, 3}, AngularVelocity: mgl64.Vec3{4, 5, 6}}
 }
 
 func snapshot() *sample.Snapshot {
@@ -128,17 +130,51 @@ func stream(name string) uint32 {
 	return 2
 }
 
-// TestCompassPointsNorth: the vector has the sensor look east, along the map's x axis.
+// TestCompassPointsNorth: the vector has the sensor look east. It counts from true north, which the
+// IMU reports, and which isn't the map's on UTM's grid; where the IMU reports none, from the map's.
 func TestCompassPointsNorth(t *testing.T) {
 	want, err := os.ReadFile(filepath.Join("testdata", "wire", "imu.bin"))
 	require.NoError(t, err)
 	b, addr := open(t)
 	m := imu()
-	// Only the body is compared: the header has another attitude.
-	m.Pose = spatial.Identity()
+	m.Orientation = mgl64.QuatIdent() // the pose has another; only the body is compared
 	send := publish(m)(t, b, bridges.Topic{Name: "/imu", SensorType: "sensor.other.imu"})
 	got := receive(t, b, addr, 2, "/imu", send, len(want))
 	assert.Equal(t, want[52:], got[52:])
+
+	m.Orientation, m.OrientationCovariance[0], m.Pose = mgl64.QuatRotate(1, mgl64.Vec3{0, 0, 1}), -1, spatial.Identity()
+	send = publish(m)(t, b, bridges.Topic{Name: "/bare", SensorType: "sensor.other.imu"})
+	got = receive(t, b, addr, 3, "/bare", send, len(want))
+	assert.Equal(t, want[52:], got[52:])
+}
+
+// TestCoarsePlacesAreTold: at UTM's coordinates CARLA's float32 are half a metre apart, which the
+// log says once; of a snapshot by its actors.
+func TestCoarsePlacesAreTold(t *testing.T) {
+	far := mgl64.Vec3{450_000, 5_400_000, 100}
+	onTheSpot, farAway, crowd := imu(), imu(), snapshot()
+	farAway.Pose.Position, crowd.Actors[0].Pose.Position = far, far
+	for name, c := range map[string]struct {
+		publish func(testing.TB, *bridges.Bridge, bridges.Topic) func() error
+		want    int
+	}{
+		"near": {publish(onTheSpot), 0}, "sensor": {publish(farAway), 1}, "snapshot": {publish(crowd), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log strings.Builder
+			r, err := bridges.NewRegistry(carla.Factory{})
+			require.NoError(t, err)
+			b, err := r.Open("carla:127.0.0.1:0", bridges.Env{Log: slog.New(slog.NewTextHandler(&log, nil))})
+			require.NoError(t, err)
+			require.NoError(t, b.Connect(t.Context()))
+			send := c.publish(t, b, bridges.Topic{Name: "/any"})
+			for range 3 {
+				_ = send() // nobody listens
+			}
+			require.NoError(t, b.Close(context.Background()))
+			assert.Equal(t, c.want, strings.Count(log.String(), "at (450000, 5400000) they are only exact to 0.5 m"), log.String())
+		})
+	}
 }
 
 // TestNormalsAreInTheWorldsAxes: the vector has a camera that looks along the map's x

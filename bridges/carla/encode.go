@@ -74,11 +74,14 @@ func appendIMU(dst []byte, m *sample.Imu) []byte {
 	return packF32(dst, compass(m))
 }
 
-// compass returns the direction in which the sensor's x axis points, clockwise from
-// north: the map's y axis (REP-105). It comes from the sensor's pose, so that it is
-// there too where the orientation isn't reported.
+// compass returns the direction in which the sensor's x axis points, clockwise from north. It is
+// there too where the orientation isn't reported: then it counts from the map's y axis.
 func compass(m *sample.Imu) float64 {
-	ahead := m.Pose.Rotate(mgl64.Vec3{1, 0, 0})
+	orientation := m.Orientation
+	if m.OrientationCovariance[0] < 0 {
+		orientation = m.Pose.Orientation
+	}
+	ahead := orientation.Rotate(mgl64.Vec3{1, 0, 0})
 	angle := math.Atan2(ahead[0], ahead[1])
 	if angle < 0 {
 		angle += 2 * math.Pi

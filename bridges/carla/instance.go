@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/netip"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 // snapshotStream is the id of the world's snapshots.
@@ -32,6 +34,7 @@ type instance struct {
 	bridges.Server[*transport.Server, *stream]
 	log   *slog.Logger
 	limit int64 // of a frame after its length, bytes
+	told  sync.Once
 
 	// opened, where it is set, is told of each stream that clients can ask for from now on.
 	opened func(s *stream, address string)
@@ -48,6 +51,25 @@ var (
 	_ bridges.Directory = (*instance)(nil)
 	_ bridges.Diagnoser = (*instance)(nil)
 )
+
+// exact is how far from the map's origin CARLA's float32 hold places to 4 mm, metres.
+const exact = 65_536
+
+// tellCoarse warns, once, of places so far out that CARLA's numbers are coarse.
+func (i *instance) tellCoarse(h *sample.Header, message any) {
+	at := h.Pose.Position
+	if m, ok := message.(*sample.Snapshot); ok && len(m.Actors) > 0 {
+		at = m.Actors[0].Pose.Position
+	}
+	far := float32(max(math.Abs(at[0]), math.Abs(at[1])))
+	if !(far > exact) {
+		return
+	}
+	i.told.Do(func() {
+		i.log.Warn(fmt.Sprintf("CARLA's streams have places in float32: at (%.0f, %.0f) they are only exact to %.2g m. Take coordinates near 0 for its clients",
+			at[0], at[1], math.Nextafter32(far, math.MaxFloat32)-far))
+	})
+}
 
 func newInstance(env bridges.Env, limit int64) *instance {
 	log := env.Log
