@@ -110,7 +110,7 @@ mutants: setup-test ## change each branch of the shaders once and see a test fai
 
 # It asks https://vuln.go.dev, so it isn't part of check.
 .PHONY: vulnerabilities
-vulnerabilities: ## look up known faults of what the program is linked with; needs the web
+vulnerabilities: setup ## look up known faults of what the program is linked with; needs the web
 	$(GO) run golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION) ./...
 
 # WHAT=lidar measures that alone. WHAT=embree has a program of Embree beside the lidars, and

@@ -225,7 +225,7 @@ func (p *progressPrinter) start(info gpu.Info, w *scene.World) {
 	if p.quiet {
 		return
 	}
-	fmt.Fprintf(p.out, "scene %s: %d triangles, %d actors; OpenGL on %s (%s)\n",
+	fmt.Fprintf(p.out, "scene %s: %d triangles, %d actors; on %s (%s)\n",
 		w.Scene.Name, w.Triangles(), len(w.Scene.Actors), info.Renderer, info.Device)
 }
 
