@@ -37,7 +37,7 @@ setup-test: ## install what the tests need besides
 
 .PHONY: build
 build: setup ## build bin/raybridge
-	@echo "Compiling $(BIN)/raybridge. The first time this takes some minutes, one of them for OpenGL's functions."
+	@echo "Compiling $(BIN)/raybridge: the first time this takes four minutes of one core, or half of that on two."
 	$(GO) build -o $(BIN)/raybridge ./cmd/raybridge
 
 .PHONY: build-ros2dds

@@ -27,7 +27,7 @@ func TestPackages(t *testing.T) {
 				}
 			}
 		}
-		stated := regexp.MustCompile("`"+command+"(pkg[^`]*)`").FindStringSubmatch(string(page))
+		stated := regexp.MustCompile("`" + command + "(pkg[^`]*)`").FindStringSubmatch(string(page))
 		require.NotNil(t, stated, command)
 		assert.ElementsMatch(t, want, strings.Fields(stated[1]), system)
 	}

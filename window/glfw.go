@@ -117,7 +117,8 @@ func newBell() (*os.File, error) {
 
 // create makes the window and shows it. Main thread.
 func (w *Window) create(opts Options) (err error) {
-	if err := look(); err != nil {
+	leave, err := look()
+	if err != nil {
 		return err
 	}
 	defer func() {
@@ -128,7 +129,9 @@ func (w *Window) create(opts Options) (err error) {
 			glfw.Terminate()
 		}
 	}()
-	if err := glfw.Init(); err != nil {
+	err = glfw.Init()
+	leave()
+	if err != nil {
 		return noDisplay(err)
 	}
 	w.display = theDisplay()

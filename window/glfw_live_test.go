@@ -254,6 +254,19 @@ func TestWindowsFollowEachOther(t *testing.T) {
 	}
 }
 
+// A server such as xvfb-run's begins again when its last client has left.
+func TestAServerThatBeginsAgain(t *testing.T) {
+	screen := gputest.Display(t, "-reset")
+	screen.Leave()
+	for range 5 {
+		w, err := window.Open(window.Options{Width: 32, Height: 32})
+		require.NoError(t, err)
+		require.NoError(t, w.Show(gradient(32, 32)))
+		w.Close()
+		require.NoError(t, w.Err())
+	}
+}
+
 // alone runs a test again in a process of its own, since its display takes the process's
 // windows with it. It reports whether this is that process.
 func alone(t *testing.T) bool {

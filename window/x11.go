@@ -8,17 +8,16 @@ package window
 //
 // enum { FINE, NO_DISPLAY, NO_GLX };
 //
-// static int look(void) {
+// static int look(void **display) {
 // 	XInitThreads(); // before anything else, by libX11's rules; GLFW calls it again
-// 	Display *display = XOpenDisplay(NULL);
-// 	if (!display) {
+// 	if (!(*display = XOpenDisplay(NULL))) {
 // 		return NO_DISPLAY;
 // 	}
 // 	int opcode, event, error;
-// 	Bool glx = XQueryExtension(display, "GLX", &opcode, &event, &error);
-// 	XCloseDisplay(display);
-// 	return glx ? FINE : NO_GLX;
+// 	return XQueryExtension(*display, "GLX", &opcode, &event, &error) ? FINE : NO_GLX;
 // }
+//
+// static void leave(void *display) { XCloseDisplay(display); }
 //
 // static atomic_int gone;
 //
@@ -42,6 +41,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 	"unsafe"
 
 	"github.com/go-gl/glfw/v3.3/glfw"
@@ -49,20 +49,35 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 )
 
+// A server that begins again takes no connections for a moment. Xvfb does so whenever its last
+// client has left.
+const (
+	looks    = 10
+	lookWait = 50 * time.Millisecond
+)
+
 // look says why there can be no window on the display that DISPLAY names. GLFW itself writes
-// that to the standard error, returns nil, and panics at the next call.
-func look() error {
+// that to the standard error, returns nil, and panics at the next call. Without an error,
+// leave is to be called once GLFW has its own connection: a server without clients begins again.
+func look() (leave func(), err error) {
 	name := os.Getenv("DISPLAY")
 	if name == "" {
-		return noDisplay(errors.New("DISPLAY is not set"))
+		return nil, noDisplay(errors.New("DISPLAY is not set"))
 	}
-	switch C.look() {
+	var display unsafe.Pointer
+	found := C.look(&display)
+	for i := 1; i < looks && found == C.NO_DISPLAY; i++ {
+		time.Sleep(lookWait)
+		found = C.look(&display)
+	}
+	switch found {
 	case C.NO_DISPLAY:
-		return noDisplay(fmt.Errorf("no X server takes connections at DISPLAY=%s", name))
+		return nil, noDisplay(fmt.Errorf("no X server takes connections at DISPLAY=%s", name))
 	case C.NO_GLX:
-		return noGLX(fmt.Errorf("the X server at DISPLAY=%s has no extension GLX, as over ssh -X and in some VNC servers", name))
+		C.leave(display)
+		return nil, noGLX(fmt.Errorf("the X server at DISPLAY=%s has no extension GLX, as over ssh -X and in some VNC servers", name))
 	}
-	return nil
+	return func() { C.leave(display) }, nil
 }
 
 func noDisplay(cause error) error {

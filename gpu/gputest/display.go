@@ -77,6 +77,10 @@ type Screen struct {
 	end func()
 }
 
+// Leave ends the test's own connection, so that the program is the server's only client.
+// The screen's other methods but End can't be used then.
+func (s *Screen) Leave() { s.x.conn.Close() }
+
 // End ends the screen's server, as a crash does.
 func (s *Screen) End() { s.end() }
 
