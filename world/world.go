@@ -391,6 +391,9 @@ type Options struct {
 	// Lights returns the names of the scene's traffic lights, as scene.Scene.SignalNames does. It
 	// is called before the first frame. A source leaves out what it knows of others. (optional)
 	Lights func() []string
+	// Projected is told of the projection of the world's coordinates, as PROJ text, if the world says
+	// it: once, by Open or with a frame. (optional)
+	Projected func(proj string)
 	// Warn is told of what the user should know, such as a model that isn't known. (optional)
 	Warn func(message string, args ...any)
 }

@@ -35,6 +35,7 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
 	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/spatial"
 	"github.com/raybridge/raybridge/window"
 	"github.com/raybridge/raybridge/world"
 	"github.com/spf13/cobra"
@@ -238,7 +239,10 @@ func unbegun(ctx context.Context, err error) error {
 // openSource is a world that the run follows; without one nil, whose close does nothing.
 type openSource struct {
 	pipeline.Following
-	scene *scene.Scene // once it is there
+	scene     *scene.Scene // once it is there
+	warn      func(string, ...any)
+	receivers bool   // sensors tell of places on the earth
+	proj      string // of the world's coordinates, as far as it has said
 }
 
 // openWorld opens the world that moves the actors, before anything costly is begun.
@@ -247,9 +251,12 @@ func (pl *plan) openWorld(ctx context.Context) (*openSource, error) {
 	if c.Source == "" {
 		return nil, nil
 	}
-	s := &openSource{}
+	s := &openSource{warn: pl.log.Warn, receivers: slices.ContainsFunc(pl.config.Sensors, func(c sensors.Config) bool {
+		d, err := sensorsall.Registry().Get(c.ID)
+		return err == nil && d.Georeferenced
+	})}
 	kind, source, err := raybridge.OpenWorld(ctx, c.Source, world.Options{
-		EgoTheirs: c.Ego == config.EgoTheirs, Warn: pl.log.Warn, Lights: func() []string { return s.scene.SignalNames() },
+		EgoTheirs: c.Ego == config.EgoTheirs, Warn: pl.log.Warn, Lights: func() []string { return s.scene.SignalNames() }, Projected: s.projected,
 	})
 	if err != nil {
 		return nil, err
@@ -262,6 +269,24 @@ func (pl *plan) openWorld(ctx context.Context) (*openSource, error) {
 func (s *openSource) see(p *pipeline.Pipeline) {
 	if s != nil {
 		s.scene = p.World().Scene
+		s.projected(s.proj)
+	}
+}
+
+// projected warns of a projection of the world's that isn't the scene's map's, once both are known.
+func (s *openSource) projected(proj string) {
+	if s.proj = proj; proj == "" || s.scene == nil || !s.receivers {
+		return
+	}
+	zone, err := spatial.ParseUTMZone(proj)
+	own, onGrid := s.scene.Map.Grid()
+	switch {
+	case err != nil:
+		s.warn("the world's coordinates are of a projection that isn't known: positions on the earth are those of scene.origin or scene.projection", "projection", proj)
+	case !onGrid:
+		s.warn(fmt.Sprintf("the world's coordinates are of %v: give scene.projection: %v for right positions on the earth", zone, zone), "projection", proj)
+	case own != zone:
+		s.warn(fmt.Sprintf("the world's coordinates are of %v, and scene.projection is %v: positions on the earth are wrong", zone, own), "projection", proj)
 	}
 }
 

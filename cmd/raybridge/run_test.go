@@ -22,8 +22,10 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -643,6 +645,48 @@ func TestCheckAndRunSayTheSame(t *testing.T) {
 	_, planned = planOf(t, "--config", config, "--rig", file, "--bridge", "ros1:localhost")
 	assert.Contains(t, warnings(planned)[0], "ego.commands.velocity")
 	assert.Equal(t, told, warnings(planned)[1:4], "a rig by flag takes no warnings of the file away")
+}
+
+// TestProjectionsOfWorlds: a world whose projection isn't the scene's map's has a warning as soon as the
+// scene is there. It has none where no sensor tells of places on the earth.
+func TestProjectionsOfWorlds(t *testing.T) {
+	t.Parallel()
+	const utm = "+proj=utm +zone=32 +ellps=WGS84"
+	flat, grid := spatial.TangentMap(spatial.Geodetic{Latitude: 48, Longitude: 8}), func(zone int) spatial.MapFrame { return spatial.GridMap(spatial.UTMZone{Number: zone}) }
+	for name, c := range map[string]struct {
+		proj      string
+		at        spatial.MapFrame
+		receivers bool
+		want      string // "" for none
+	}{
+		"the same":        {utm, grid(32), true, ""},
+		"unsaid":          {"", flat, true, ""},
+		"nobody asks":     {utm, flat, false, ""},
+		"the scene's not": {utm, flat, true, "give scene.projection: utm32n"},
+		"another zone":    {utm, grid(33), true, "the world's coordinates are of utm32n, and scene.projection is utm33n"},
+		"unknown":         {"+proj=tmerc +lat_0=0 +lon_0=0", flat, true, "projection that isn't known"},
+	} {
+		for _, early := range []bool{true, false} {
+			var told []string
+			s := openSource{receivers: c.receivers, warn: func(text string, _ ...any) { told = append(told, text) }}
+			there := &scene.Scene{Map: c.at}
+			if !early {
+				s.scene = there
+			}
+			s.projected(c.proj)
+			if early {
+				assert.Empty(t, told)
+				s.scene = there
+				s.projected(s.proj)
+			}
+			if c.want == "" {
+				assert.Empty(t, told, name)
+				continue
+			}
+			require.Len(t, told, 1, name)
+			assert.Contains(t, told[0], c.want)
+		}
+	}
 }
 
 func TestAWindowNeedsADisplay(t *testing.T) {

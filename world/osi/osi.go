@@ -32,6 +32,9 @@ var Kind = world.Kind{
 // mostMessage is how many bytes a message may have.
 const mostMessage = 64 << 20
 
+// longestProjection is how much of a projection's text is read, bytes.
+const longestProjection = 1 << 10
+
 // messages brings one message after the other.
 type messages interface {
 	// next returns the next message, until the following call. io.EOF is an end without fault.
@@ -47,9 +50,10 @@ type messages interface {
 // source makes frames of messages.
 type source struct {
 	messages
-	theirs bool
-	warn   func(string, ...any)
-	track  *snapshot.Track
+	theirs    bool
+	warn      func(string, ...any)
+	projected func(proj string)
+	track     *snapshot.Track
 
 	views  bool // the messages are SensorViews
 	truth  groundTruth
@@ -85,7 +89,7 @@ func open(_ context.Context, address string, o world.Options) (world.Source, err
 }
 
 func newSource(m messages, o world.Options) *source {
-	return &source{messages: m, theirs: o.EgoTheirs, warn: o.Warn, track: snapshot.NewTrack(o.Start), lights: lights{ask: o.Lights}}
+	return &source{messages: m, theirs: o.EgoTheirs, warn: o.Warn, projected: o.Projected, track: snapshot.NewTrack(o.Start), lights: lights{ask: o.Lights}}
 }
 
 // Next returns the frame that the next message ends.
@@ -179,6 +183,11 @@ func (s *source) take(message []byte) (*world.Frame, error) {
 		return nil, err
 	}
 	host, hosted := s.host, s.hosted
+	if len(s.truth.projection) > 0 && s.projected != nil {
+		proj, _, _ := strings.Cut(string(s.truth.projection[:min(len(s.truth.projection), longestProjection)]), ";")
+		s.projected(proj) // esmini puts an offset behind a semicolon
+		s.projected = nil
+	}
 	if s.truth.hosted {
 		host, hosted = s.truth.host, true
 	}

@@ -341,6 +341,38 @@ func TestTrafficLights(t *testing.T) {
 	}
 }
 
+// TestProjection: the first projection that messages have is told, in a view, too, and not more of
+// it than anyone reads.
+func TestProjection(t *testing.T) {
+	const utm = "+proj=utm +zone=32 +ellps=WGS84"
+	for name, c := range map[string]struct {
+		messages []message
+		want     []string
+	}{
+		"unsaid":   {[]message{truthAt(0), truthAt(1e8)}, nil},
+		"first":    {[]message{truthAt(0), truthAt(1e8).put(14, message(utm)), truthAt(2e8).put(14, message("+proj=merc"))}, []string{utm}},
+		"esmini's": {[]message{truthAt(0).put(14, message(utm+";1.5")), truthAt(1e8)}, []string{utm}},
+		"endless":  {[]message{truthAt(0).put(14, message(strings.Repeat("+", 1<<20))), truthAt(1e8)}, []string{strings.Repeat("+", 1<<10)}},
+	} {
+		for _, views := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, views), func(t *testing.T) {
+				var told []string
+				o := world.Options{Projected: func(proj string) { told = append(told, proj) }}
+				var list []message
+				for k, m := range c.messages {
+					if views {
+						m = viewOf(m, int64(k)*1e8, 1)
+					}
+					list = append(list, m)
+				}
+				_, err := read(t, write(t, "a.osi", framed(list...)), o)
+				require.ErrorIs(t, err, io.EOF)
+				assert.Equal(t, c.want, told)
+			})
+		}
+	}
+}
+
 // TestColors: a description in RGB is the colour of a moving and of a stationary object.
 func TestColors(t *testing.T) {
 	rgb := message{}.vector(2, 1, 0.5, -0.1)

@@ -60,6 +60,7 @@ type groundTruth struct {
 	hosted         bool
 	moving, static []object
 	lights         [][]byte // TrafficLights
+	projection     []byte   // a PROJ text, or empty
 }
 
 // object is a MovingObject or a StationaryObject.
@@ -147,6 +148,8 @@ func (g *groundTruth) read(message []byte) error {
 				c.Within("traffic lights", fmt.Errorf("%w: there are more than %d", world.ErrValue, snapshot.Most))
 			}
 			g.lights = append(g.lights, c.Message())
+		case 14:
+			g.projection = c.Message()
 		}
 	}
 	if c.Err == nil && !g.timed {

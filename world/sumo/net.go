@@ -19,25 +19,28 @@ import (
 // longestHead is how much of a file is looked at. A net says first where it is.
 const longestHead = 1 << 20
 
-// netOffset returns what SUMO's tools added to the coordinates of a map to make those of the
-// net that a configuration names.
-func netOffset(config string) (mgl64.Vec3, error) {
+// location returns what SUMO's tools added to the coordinates of a map to make those of the net that
+// a configuration names. Proj is the projection of the map's coordinates, as PROJ text, "" where
+// the net doesn't say it.
+func location(config string) (offset mgl64.Vec3, proj string, err error) {
 	file, err := attribute(config, []string{"net-file", "net", "n"}, []string{"value", "v"})
 	if err != nil {
-		return mgl64.Vec3{}, err
+		return mgl64.Vec3{}, "", err
 	}
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(filepath.Dir(config), file)
 	}
 	text, err := attribute(file, []string{"location"}, []string{"netOffset"})
 	if err != nil {
-		return mgl64.Vec3{}, err
+		return mgl64.Vec3{}, "", err
 	}
-	offset, err := parseOffset(text)
-	if err != nil {
-		return mgl64.Vec3{}, fmt.Errorf("%s: netOffset: %w", file, err)
+	if offset, err = parseOffset(text); err != nil {
+		return mgl64.Vec3{}, "", fmt.Errorf("%s: netOffset: %w", file, err)
 	}
-	return offset, nil
+	if proj, _ = attribute(file, []string{"location"}, []string{"projParameter"}); !strings.HasPrefix(proj, "+") {
+		proj = "" // "!" says that there is none, "-" and "." are SUMO's own
+	}
+	return offset, proj, nil
 }
 
 // parseOffset reads "x,y", in metres.

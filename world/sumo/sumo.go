@@ -125,8 +125,12 @@ func open(ctx context.Context, address string, o world.Options) (world.Source, e
 			return nil, err
 		}
 		at.address = net.JoinHostPort("127.0.0.1", strconv.Itoa(s.child.port))
-		if s.offset, err = netOffset(at.config); err != nil && at.offset == nil {
+		var proj string
+		if s.offset, proj, err = location(at.config); err != nil && at.offset == nil {
 			o.Warn("the net's offset is not known: its own coordinates are used", "cause", err)
+		}
+		if proj != "" && at.offset == nil && o.Projected != nil {
+			o.Projected(proj)
 		}
 	}
 	if at.offset != nil {

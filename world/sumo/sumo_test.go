@@ -588,6 +588,31 @@ func TestOffsetsOfNets(t *testing.T) {
 	}
 }
 
+// TestTheNetsProjection: the projection of the map that a net was made from is told, where its
+// coordinates are the map's.
+func TestTheNetsProjection(t *testing.T) {
+	const utm = "+proj=utm +zone=32 +ellps=WGS84 +datum=WGS84 +units=m +no_defs"
+	net := func(proj string) string {
+		return `<net><location netOffset="-450000,-5400000" projParameter="` + proj + `"/></net>`
+	}
+	for name, c := range map[string]struct {
+		net, options string
+		want         []string
+	}{
+		"UTM": {net(utm), "", []string{utm}}, "none": {net("!"), "", nil}, "unsaid": {plainNet, "", nil}, "an offset by option": {net(utm), "&offset=1,2", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asSUMO(t, "serves")
+			var told []string
+			o := world.Options{Projected: func(proj string) { told = append(told, proj) }}
+			s, err := sumo.Kind.Open(t.Context(), configuration(t, plainConfig, c.net)+"?ego=off"+c.options, o)
+			require.NoError(t, err)
+			require.NoError(t, s.Close())
+			assert.Equal(t, c.want, told)
+		})
+	}
+}
+
 // answerOf is what a town says after its first step.
 func answerOf(w *town) []byte { return w.obey([]byte{0x02, 0, 0, 0, 0, 0, 0, 0, 0}) }
 
