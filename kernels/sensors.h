@@ -180,9 +180,17 @@ typedef struct {
     hd_scene s;
     const float *list;
     uint32_t *tallies;
-    uint32_t n, tally_count, clear;
+    uint32_t n, tally_count, clear, clear_tags;
     float nearest;
 } sighting;
+
+// hides_nothing tells what lets a sight through: the sensor's owner, and tags that hide nothing.
+INLINE vm hides_nothing(const sighting *c, vi label) {
+    vi tag = label_tag(label);
+    tag = i_sel(i_lt(tag, i_set(31)), tag, i_set(31));
+    vm own = c->clear ? i_eq(label_instance(label), i_set((int32_t)c->clear)) : m_not(m_all());
+    return own | m_not(i_eq(i_set((int32_t)c->clear_tags) >> tag & 1, i_set(0)));
+}
 
 static void sighting_block(void *data, hd_worker *worker, uint32_t block) {
     (void)worker;
@@ -211,7 +219,7 @@ static void sighting_block(void *data, hd_worker *worker, uint32_t block) {
                 vm met = v_ge(r[k].tmax, v_set(0)) & m_not(i_lt(f[k].triangle, i_set(0)));
                 vi label = label_of(&c->s.t, i_sel(met, f[k].triangle, i_set(0)), f[k].mover);
                 vi what = i_sel(met, label_instance(label), whose[k]);
-                vm passed = c->clear ? met & i_eq(what, i_set((int32_t)c->clear)) : m_not(m_all());
+                vm passed = met & hides_nothing(c, label);
                 vm hidden = met & m_not(passed) & m_not(i_eq(what, whose[k]));
                 for (unsigned left = m_bits(hidden); left; left &= left - 1) {
                     uint32_t tally = (uint32_t)place[k][__builtin_ctz(left)];
@@ -230,7 +238,7 @@ static int groundtruth_sights(hd_pool *pool, hd_work *w) {
     sighting c = {0};
     const uint32_t *set = hd_block(w, 0, 32);
     if (!set || !hd_scene_of(w, &c.s)) return 0;
-    c.n = set[0], c.clear = set[1];
+    c.n = set[0], c.clear = set[1], c.clear_tags = set[2];
     memcpy(&c.nearest, &set[4], 4);
     uint64_t most = (uint64_t)w->groups[0] * 64 * 4;
     most = most < w->storage[1].size / 32 ? most : w->storage[1].size / 32;

@@ -56,6 +56,9 @@ type Definition struct {
 	Acts bool
 	// Georeferenced says that its data tell where on the earth it is.
 	Georeferenced bool
+	// Looks says that it looks around. On the ground, where a vehicle's origin is, it sees little but
+	// the road.
+	Looks bool
 	// OpenGL says that it has shaders of its own, so that no device but one of OpenGL can make it.
 	OpenGL bool
 	// New makes a sensor that isn't begun yet. Errors that lie in the

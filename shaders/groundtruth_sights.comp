@@ -15,7 +15,7 @@ struct Sight {
 };
 
 layout(std140, binding = 0) uniform Settings {
-    uvec4 list;  // number of sights, instance id of what hides nothing (0: none), 0, 0
+    uvec4 list;  // number of sights, instance id of what hides nothing (0: none), a bit for each tag that doesn't, 0
     vec4 range;  // what is nearer hides nothing, metres, 0, 0, 0
 };
 
@@ -41,8 +41,9 @@ void main() {
         for (int k = 0; k < count; k++) {
             uvec4 whose = sights[first + k].whose;
             bool hit = rays.tmax[k] >= 0.0 && hits.triangle[k] >= 0;
-            uint what = hit ? labelInstance(label(hits.triangle[k], hits.mover[k])) : whose.y;
-            if (hit && list.y != 0u && what == list.y) {
+            uint met = hit ? label(hits.triangle[k], hits.mover[k]) : whose.y;
+            uint what = labelInstance(met);
+            if (hit && (list.y != 0u && what == list.y || (list.z >> min(labelTag(met), 31u) & 1u) != 0u)) {
                 rays.tmin[k] = hits.t[k] + BEHIND;
                 continue;
             }

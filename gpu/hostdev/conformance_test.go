@@ -255,7 +255,7 @@ func sightsJob(seed uint64, owner uint32) *job {
 		list = append(list, who, who+1, 0, 0)
 	}
 	return &job{
-		entry: &shaders.GroundTruthSights, uniform: gpu.BytesOf(append([]uint32{listedRays, owner, 0, 0}, words(0.5, 0, 0, 0)...)),
+		entry: &shaders.GroundTruthSights, uniform: gpu.BytesOf(append([]uint32{listedRays, owner, 1 << scene.TagVegetation, 0}, words(0.5, 0, 0, 0)...)),
 		storage: [2][]byte{1: gpu.BytesOf(list)}, resultOf: make([]byte, 24*actors),
 		groups: shaders.GroundTruthSights.Groups(listedRays/shaders.TracedRays+1, 1, 1),
 	}

@@ -31,6 +31,7 @@ type detector struct {
 	spec        sensors.Spec
 	env         *sensors.Env
 	reach, near float64  // metres
+	grounded    bool     // it lies on the ground, which hides nothing from it
 	picture     *picture // nil for boxes in space
 	report      report
 
@@ -52,6 +53,8 @@ func (d *detector) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	if err := d.report.open(env); err != nil {
 		return err
 	}
+	box, ok := env.History.Box(env.Owner)
+	d.grounded = ok && d.spec.Mount.Position[2] < box.Center[2]-box.Half[2]+onGround
 	d.survey.env, d.survey.packer = env, scene.NewPacker(env.World, env.History)
 	if d.survey.targets, err = targetsOf(env); err != nil {
 		return err

@@ -23,6 +23,10 @@
 // attribute hidden asks for all, as the objects of CARLA's ROS bridge are. What the
 // owner hides counts as seen.
 //
+// SVL's vehicles have this sensor at their origin, which lies on the road. From a sensor that is
+// mounted less than 0.1 m above its owner's lowest point, ground hides nothing. Ground is what
+// has such a tag: roads, terrain and the like.
+//
 // # Occlusion and truncation
 //
 // Both are measured at samplePoints points of an actor's surface, which don't change and are
@@ -70,6 +74,7 @@ type Boxes2D struct {
 // Boxes2DDefinition describes sensor.ground_truth.boxes_2d.
 var Boxes2DDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.ground_truth.boxes_2d",
+	Looks:  true,
 	Number: 70,
 	Doc:    "boxes of vehicles and people in a picture: tight around their visible pixels, with occlusion and truncation",
 	Tags:   []string{"ground_truth", "gpu"},
@@ -104,7 +109,7 @@ type Boxes3D struct {
 var Boxes3DDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.ground_truth.boxes_3d",
 	Number: 71,
-	Doc:    "oriented boxes of the vehicles and people that it sees from where it stands, with occlusion. Mount it on the roof, or set hidden: on the ground, without a pose, it sees none",
+	Doc:    "oriented boxes of the vehicles and people that it sees from where it stands, with occlusion. On the ground, as without a pose, ground hides nothing from it; what stands there does",
 	Tags:   []string{"ground_truth", "gpu"},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Detections3D](sensors.OutputSpec{
@@ -206,8 +211,7 @@ func (r *report2D) publish(f *finding, tallies []tally) {
 	r.out.TryQueue(f.At, m)
 }
 
-// onGround is how near to its owner's lowest point a sensor sees nothing but the ground,
-// metres.
+// onGround is how near to its owner's lowest point a sensor lies on the ground, metres.
 const onGround = 0.1
 
 // report3D makes the boxes in space.
@@ -219,9 +223,6 @@ type report3D struct {
 }
 
 func (r *report3D) open(env *sensors.Env) (err error) {
-	if box, ok := env.History.Box(env.Owner); ok && !r.hidden && r.detector.spec.Mount.Position[2] < box.Center[2]-box.Half[2]+onGround {
-		env.Log.Warn("the sensor looks from the ground, which hides everything from it: mount it higher, or set hidden")
-	}
 	r.out, err = sensors.OutputOf[*sample.Detections3D](env, OutputBoxes)
 	return err
 }

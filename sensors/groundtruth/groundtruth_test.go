@@ -648,6 +648,37 @@ func TestBoxesOfPartsOfOnesOwn(t *testing.T) {
 	assert.Zero(t, box.Occlusion)
 }
 
+// TestASensorOnTheRoad has SVL's place for ground truth, the vehicle's origin. The road lies as high as
+// that, or its lines lie a little higher. It hides nothing, walls and cars do, and from above it hides
+// what is under it.
+func TestASensorOnTheRoad(t *testing.T) {
+	for _, height := range []float64{0, 0.005} { // of the road
+		b := newTown()
+		p := scenetest.At(0, 0, height, scene.TagRoads)
+		b.Put("static.road", scenetest.Plane(200, 20), scenetest.Matte("grey", 0.5, 0.5, 0.5), p)
+		free, shadowed, behind := b.car(20, 0, 1), b.car(40, 2.5, 1), b.car(-30, 0, 1)
+		b.car(0, 30, 1)
+		b.wall(mgl64.Vec3{10, 1, 8}, 0, 20, 4) // before the last one
+		under := b.car(10, -20, -3)
+		seen := func(z float64) (ids []uint32) {
+			o := sensortest.Options{Scene: b.Scene, Mount: spatial.FromRPY(mgl64.Vec3{0, 0, z}, 0, 0, 0)}
+			for _, box := range boxes3D(t, o).Boxes {
+				ids = append(ids, box.ID)
+				assert.Equal(t, box.ID == shadowed, box.Occlusion > 0, "road at %v m, sensor at %v m, actor %d: %v", height, z, box.ID, box.Occlusion)
+			}
+			return ids
+		}
+		assert.Equal(t, []uint32{free, shadowed, behind, under}, seen(0))
+		assert.Equal(t, []uint32{free, shadowed, behind, under}, seen(0.05))
+		assert.Equal(t, []uint32{free, shadowed, behind}, seen(0.2))
+
+		two := boxes2D(t, sensortest.Options{Scene: b.Scene})
+		require.NotEmpty(t, two.Boxes)
+		assert.Equal(t, free, two.Boxes[0].ID)
+		assert.Zero(t, two.Boxes[0].Occlusion)
+	}
+}
+
 // TestOcclusionOfPartsOfOnesOwn is that of a mesh of their size. A wall hides half of a long box's
 // side, and the box's front is free. So it is for a wedge, whose slope stands elsewhere
 // once it is drawn out.

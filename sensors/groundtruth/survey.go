@@ -249,10 +249,10 @@ type caster struct {
 
 // settingsBlock is the shader's uniform block (std140).
 type settingsBlock struct {
-	count, transparent uint32
-	_                  [2]uint32
-	near               float32
-	_                  [3]float32
+	count, transparent, clear uint32
+	_                         uint32
+	near                      float32
+	_                         [3]float32
 }
 
 // firstCapacity is room for the sights of a few actors; it grows as they come.
@@ -289,8 +289,18 @@ func (k *caster) reserve(c *gpu.Ctx, name string, sights int) error {
 	return nil
 }
 
+// groundTags has a bit for each tag of ground.
+var groundTags = func() (mask uint32) {
+	for tag := range scene.Tag(scene.TagCount) {
+		if tag.Ground() {
+			mask |= 1 << tag
+		}
+	}
+	return mask
+}()
+
 // cast counts the sights that are hidden at an instant into the tallies. What
-// transparent is the instance id of hides nothing, nor what is nearer than near.
+// transparent is the instance id of hides nothing, nor what is nearer than near, nor what has a tag in clear.
 func (k *caster) cast(c *gpu.Ctx, d *detector, at sensors.Tick, tallies *gpu.Buffer) error {
 	list := d.survey.sights
 	if len(list) == 0 {
@@ -307,6 +317,9 @@ func (k *caster) cast(c *gpu.Ctx, d *detector, at sensors.Tick, tallies *gpu.Buf
 		return err
 	}
 	block := settingsBlock{count: uint32(len(list)), near: float32(d.near)}
+	if d.grounded {
+		block.clear = groundTags
+	}
 	if d.picture == nil {
 		block.transparent = scene.LabelOf(d.env.Owner) // the ego's is 0, as that of nothing
 	}

@@ -44,6 +44,7 @@ type Radar struct {
 // RadarDefinition describes sensor.other.radar.
 var RadarDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.other.radar",
+	Looks:  true,
 	Number: 30,
 	Doc:    "radar: range, direction and radial speed (receding is positive) of what rays in a cone hit",
 	Tags:   []string{"other", "radar", "gpu"},
@@ -57,6 +58,10 @@ var RadarDefinition = sensors.Define(sensors.Definition{
 	},
 	Rate: simtime.Hz(20),
 }, newRadar)
+
+// skin is how near a surface is that a sensor lies on and doesn't see, as the road at a vehicle's
+// origin, metres.
+const skin = 1e-3
 
 // maxRays bounds a sweep's memory.
 const maxRays = 1 << 20
@@ -132,7 +137,7 @@ func (r *radar) aim(at sensors.Tick, rays []compute.Ray) {
 		radius, angle := uniform(&bits), 2*math.Pi*uniform(&bits)
 		sin, cos := math.Sincos(angle)
 		end := mgl64.Vec3{r.reach, r.width * radius * cos, r.height * radius * sin}
-		rays[i] = compute.Ray{Direction: end.Normalize(), Max: end.Len()}
+		rays[i] = compute.Ray{Direction: end.Normalize(), Min: skin, Max: end.Len()}
 	}
 }
 

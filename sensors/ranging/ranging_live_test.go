@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/scene"
@@ -48,6 +50,22 @@ func TestConformance(t *testing.T) {
 		suite.GL = gputest.Thread(t)
 		t.Run(d.ID, func(t *testing.T) { sensortest.Run(t, d, suite) })
 	}
+}
+
+// TestAtTheOriginTheRoadIsNotSeen: a sensor that lies on the road, as at a vehicle's origin, sees what
+// stands on it, and not the road at no distance.
+func TestAtTheOriginTheRoadIsNotSeen(t *testing.T) {
+	s := target(10, mgl64.Vec3{}, 0)
+	b := scenetest.Builder{Scene: s}
+	b.Put("road", scenetest.Plane(400, 40), scenetest.Matte("road", 1, 1, 1), scenetest.At(0, 0, 0, scene.TagRoads))
+	sonar := measure(t, s, map[string]any{"range": 20.0})
+	assert.InDelta(t, 10, sonar.Range, 0.01)
+	radar, objects := sweep(t, sensortest.Options{Scene: s})
+	require.NotEmpty(t, radar.Detections)
+	for _, d := range radar.Detections {
+		assert.Greater(t, d.Depth, float32(9.9))
+	}
+	assert.Len(t, objects.Objects, 1)
 }
 
 func TestBeginThatFailsLeavesNothing(t *testing.T) {

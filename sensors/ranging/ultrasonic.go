@@ -28,6 +28,7 @@ type Ultrasonic struct {
 // UltrasonicDefinition describes sensor.other.ultrasonic.
 var UltrasonicDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.other.ultrasonic",
+	Looks:  true,
 	Number: 31,
 	Doc:    "ultrasonic range finder: the distance of the nearest thing ahead",
 	Tags:   []string{"other", "ultrasonic", "gpu"},
@@ -67,7 +68,7 @@ func (u *ultrasonic) aim(rays []compute.Ray) {
 	for i := range rays {
 		right := float64(i%u.columns) + 0.5 - float64(u.columns)/2
 		down := float64(i/u.columns) + 0.5 - float64(u.rows)/2
-		rays[i] = compute.Ray{Direction: mgl64.Vec3{u.focal, -right, -down}.Normalize(), Max: u.high}
+		rays[i] = compute.Ray{Direction: mgl64.Vec3{u.focal, -right, -down}.Normalize(), Min: skin, Max: u.high}
 	}
 }
 
