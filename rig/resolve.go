@@ -319,6 +319,8 @@ const (
 	usualReach  = 30.0
 	usualDepth  = 0.5
 	usualHeight = 30.0
+	// Below leastHeight what looks around sees little but the ground.
+	leastHeight = 0.03
 )
 
 // noteMount notes a sensor that is far from the vehicle, or in the ground below it.
@@ -333,6 +335,13 @@ func (r *Rig) noteMount(s *sensors.Spec) {
 		unusual = append(unusual, fmt.Sprintf("%.4g m under the ground: 0 to %v m above it are usual", -at.Z(), usualHeight))
 	case at.Z() > usualHeight:
 		unusual = append(unusual, fmt.Sprintf("%.4g m above the ground: 0 to %v m are usual", at.Z(), usualHeight))
+	}
+	if s.Definition.Looks && at.Z() >= -usualDepth && at.Z() < leastHeight {
+		if s.Config.Pose == (sensors.Pose{}) {
+			r.Notices = append(r.Notices, noticeOf(s.Config.Fault("", fmt.Errorf("sensor %s has no pose, and looks from the ground at the origin of %s: mount it higher, such as with pose: {z: 1.6}", s.Name, s.ParentFrame)), false))
+			return
+		}
+		unusual = append(unusual, fmt.Sprintf("%.4g m above the ground, which is most of what it sees: mount it higher", at.Z()))
 	}
 	if unusual != nil {
 		r.Notices = append(r.Notices, noticeOf(s.Config.Fault("pose", fmt.Errorf("sensor %s is mounted %s", s.Name, strings.Join(unusual, ", and "))), false))

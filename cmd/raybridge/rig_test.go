@@ -44,7 +44,7 @@ func TestRigConvert(t *testing.T) {
 		require.Equal(t, exitDone, after.code, after.err)
 		assert.Equal(t, strings.TrimPrefix(before.out, file), strings.TrimPrefix(after.out, out))
 		for line := range strings.Lines(after.err) {
-			assert.Regexp(t, "changes nothing|ROS forbids|usual", line, "all else that there was to say is in its comments")
+			assert.Regexp(t, "changes nothing|ROS forbids|usual|mount it higher", line, "all else that there was to say is in its comments")
 		}
 	}
 }
@@ -91,8 +91,8 @@ func TestInertAttributesAreTold(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := write(t, dir, "o.json", `{"objects": [{"type": "vehicle.a", "id": "ego_vehicle", "sensors": [
-{"type": "sensor.camera.rgb", "id": "a", "blade_count": 7, "min_fstop": 1.2},
-{"type": "sensor.camera.depth", "id": "b", "lens_k": 1, "fov": 80, "lens_kcube": 1}]}]}`)
+{"type": "sensor.camera.rgb", "id": "a", "blade_count": 7, "min_fstop": 1.2, "spawn_point": {"z": 2}},
+{"type": "sensor.camera.depth", "id": "b", "lens_k": 1, "fov": 80, "lens_kcube": 1, "spawn_point": {"z": 2}}]}]}`)
 	o := call(t, "rig", "check", file)
 	require.Equal(t, exitDone, o.code, o.err)
 	assert.Equal(t, 2, strings.Count(o.err, "warning: "), o.err)

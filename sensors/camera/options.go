@@ -191,7 +191,7 @@ var kindIDs = [kinds]string{
 
 func define[K own](k kind, doc string) *sensors.Definition {
 	d := sensors.Definition{
-		ID: kindIDs[k], Number: uint16(k) + 1, Doc: doc, Tags: []string{"camera", "gpu"}, Rate: simtime.Hz(10),
+		ID: kindIDs[k], Number: uint16(k) + 1, Doc: doc, Tags: []string{"camera", "gpu"}, Rate: simtime.Hz(10), Looks: true,
 	}
 	best := flow.SensorDataQoS // best effort: a late picture is worth nothing
 	if k == kindDVS {

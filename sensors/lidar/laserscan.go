@@ -33,6 +33,7 @@ type LaserScan struct {
 // LaserScanDefinition describes sensor.lidar.laser_scan.
 var LaserScanDefinition = sensors.Define(sensors.Definition{
 	ID:     LaserScanID,
+	Looks:  true,
 	Number: 22,
 	Doc:    "planar lidar: ranges and intensities of one laser, counter-clockwise",
 	Tags:   []string{"lidar", "gpu"},

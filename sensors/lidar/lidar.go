@@ -210,6 +210,7 @@ const (
 // RayCastDefinition describes sensor.lidar.ray_cast.
 var RayCastDefinition = sensors.Define(sensors.Definition{
 	ID:      ID,
+	Looks:   true,
 	Number:  20,
 	Doc:     "spinning lidar: range, intensity, ring and time of every return",
 	Tags:    []string{"lidar", "gpu"},
@@ -222,6 +223,7 @@ var RayCastDefinition = sensors.Define(sensors.Definition{
 // RayCastSemanticDefinition describes sensor.lidar.ray_cast_semantic.
 var RayCastSemanticDefinition = sensors.Define(sensors.Definition{
 	ID:      SemanticID,
+	Looks:   true,
 	Number:  21,
 	Doc:     "spinning lidar that tells the angle of incidence, the object and its semantic tag, exactly",
 	Tags:    []string{"lidar", "semantic", "gpu"},
