@@ -338,7 +338,7 @@ func WritePNG(file string, m *sample.Image) error {
 // actors that were placed in it. The ego's waypoints are its route. The content of files is
 // taken from a budget, nil for no limit. Warnings are what loaders left out, for the user.
 func SceneOf(ctx context.Context, c *config.Config, budget *memory.Budget) (s *scene.Scene, warnings []string, err error) {
-	if s, err = base(c); err != nil {
+	if s, err = base(c, budget); err != nil {
 		return nil, nil, err
 	}
 	places := append(append([]config.Place(nil), c.Scene.Place...), c.Actors...)
@@ -353,11 +353,11 @@ func SceneOf(ctx context.Context, c *config.Config, budget *memory.Budget) (s *s
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
 		}
-		if err := builder.place(&places[i]); err != nil {
+		if err := builder.place(ctx, &places[i]); err != nil {
 			return nil, nil, err
 		}
 	}
-	if err := builder.furnish(c); err != nil {
+	if err := builder.furnish(ctx, c); err != nil {
 		return nil, nil, err
 	}
 	if zone := c.Scene.Projection; zone != (spatial.UTMZone{}) {
@@ -391,8 +391,9 @@ func rules(c *config.Scene) (*gltf.Rules, error) {
 	return list, nil
 }
 
-// base is the city, the plane, or an empty scene for files.
-func base(c *config.Config) (*scene.Scene, error) {
+// base is the city, the plane, or an empty scene for files. A city whose world would be refused
+// isn't made. At least three quarters of its triangles stand.
+func base(c *config.Config, budget *memory.Budget) (*scene.Scene, error) {
 	if c.Scene.Plane {
 		var middle mgl64.Vec3
 		if c.Scene.Offset != nil {
@@ -417,11 +418,16 @@ func base(c *config.Config) (*scene.Scene, error) {
 	if !c.World.HasTraffic() {
 		o.Cars, o.Walkers = -1, -1
 	}
+	needs := scene.BuildMemory(int64(o.Triangles) * 3 / 4)
+	if err := budget.Take(fmt.Sprintf("a city of %d triangles", o.Triangles), needs); err != nil {
+		return nil, err
+	}
+	budget.Give(needs)
 	return city.Generate(o)
 }
 
 // furnish gives a scene what actors from outside look like.
-func (c *composer) furnish(run *config.Config) error {
+func (c *composer) furnish(ctx context.Context, run *config.Config) error {
 	s := c.scene
 	if s.Slots == 0 && (run.World.Source != "" || len(run.World.Models) > 0) {
 		city.Furnish(s, run.Seed)
@@ -431,7 +437,7 @@ func (c *composer) furnish(run *config.Config) error {
 		s.AddBox()
 	}
 	for _, file := range run.World.Models {
-		asset, err := c.load(file, 1)
+		asset, err := c.load(ctx, file, 1)
 		if err != nil {
 			return fmt.Errorf("world.models: %w", err)
 		}
@@ -472,7 +478,7 @@ func find(file string) error {
 }
 
 // load reads a file.
-func (c *composer) load(file string, scale float64) (*scene.Asset, error) {
+func (c *composer) load(ctx context.Context, file string, scale float64) (*scene.Asset, error) {
 	key := assetKey{file, scale}
 	if a := c.assets[key]; a != nil {
 		return a, nil
@@ -480,7 +486,7 @@ func (c *composer) load(file string, scale float64) (*scene.Asset, error) {
 	if err := find(file); err != nil {
 		return nil, err
 	}
-	asset, err := gltf.Load(file, gltf.Options{Scale: scale, Labels: c.labels, Memory: c.memory})
+	asset, err := gltf.Load(ctx, file, gltf.Options{Scale: scale, Labels: c.labels, Memory: c.memory})
 	if err != nil {
 		return nil, err
 	}
@@ -492,8 +498,8 @@ func (c *composer) load(file string, scale float64) (*scene.Asset, error) {
 }
 
 // place puts one file into the scene.
-func (c *composer) place(p *config.Place) error {
-	asset, err := c.load(p.File, p.Scale)
+func (c *composer) place(ctx context.Context, p *config.Place) error {
+	asset, err := c.load(ctx, p.File, p.Scale)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -17,7 +18,9 @@ import (
 	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/gpu/gputest"
+	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
@@ -187,4 +190,27 @@ func TestWritePNG(t *testing.T) {
 	m.Encoding = sample.EncodingMono8
 	m.Step = 2
 	require.ErrorIs(t, raybridge.WritePNG(filepath.Join(t.TempDir(), "none", "a.png"), m), os.ErrNotExist)
+}
+
+// A city whose world would need more than the budget is refused before any of it is made. Where the
+// context has ended no file is read.
+func TestWhatIsTooLargeIsNotMade(t *testing.T) {
+	c := config.Default()
+	c.Scene.City, c.Scene.Triangles = true, 3_000_000
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	budget := memory.New(600e6)
+	_, _, err := raybridge.SceneOf(t.Context(), c, budget)
+	runtime.ReadMemStats(&after)
+	require.ErrorIs(t, err, memory.ErrExceeded)
+	assert.ErrorContains(t, err, "a city of 3000000 triangles")
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(10<<20))
+	assert.Zero(t, budget.Held())
+
+	ended, end := context.WithCancel(t.Context())
+	end()
+	c = config.Default()
+	c.Scene.File = "scene/gltf/testdata/car.gltf"
+	_, _, err = raybridge.SceneOf(ended, c, nil)
+	assert.ErrorIs(t, err, context.Canceled)
 }

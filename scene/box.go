@@ -41,12 +41,29 @@ const (
 type boxer struct {
 	scene *Scene
 	made  map[boxKey]bounds64
-	// shapes has the boxes of shaped meshes, one a sample.
+	// shapes has the boxes of shaped meshes, one a sample, and begun those at time 0.
 	shapes map[*Shape][]bounds64
+	begun  map[*Shape]bounds64
 }
 
 func newBoxer(s *Scene) boxer {
-	return boxer{scene: s, made: map[boxKey]bounds64{}, shapes: map[*Shape][]bounds64{}}
+	return boxer{scene: s, made: map[boxKey]bounds64{}, shapes: map[*Shape][]bounds64{}, begun: map[*Shape]bounds64{}}
+}
+
+// first returns the box of a part's vertices at time 0, in the part's frame.
+func (b *boxer) first(p *Part) bounds64 {
+	if p.Shape == nil {
+		return b.mesh(p.Mesh, mgl64.Ident3())
+	}
+	box, ok := b.begun[p.Shape]
+	if !ok {
+		box = noBounds()
+		for _, v := range p.Positions(b.scene, 0) {
+			box.add(v)
+		}
+		b.begun[p.Shape] = box
+	}
+	return box
 }
 
 // boxKey is a mesh under a linear map.

@@ -2,6 +2,7 @@ package scene
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -136,6 +137,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // checkedReader keeps the CRC of what was read.
 type checkedReader struct {
+	ctx  context.Context
 	from io.Reader
 	sum  uint32
 }
@@ -145,6 +147,9 @@ type checkedReader struct {
 func (r *checkedReader) fill(p []byte) error {
 	const piece = 1 << 20
 	for len(p) > 0 {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
 		n := min(piece, len(p))
 		if _, err := io.ReadFull(r.from, p[:n]); err != nil {
 			return err
@@ -167,7 +172,7 @@ func (b *builder) load(dir string, key [32]byte) error {
 	if err != nil {
 		return err
 	}
-	r := &checkedReader{from: f}
+	r := &checkedReader{ctx: b.ctx, from: f}
 	var head cacheHead
 	raw := make([]byte, binary.Size(head))
 	if err := r.fill(raw); err != nil {

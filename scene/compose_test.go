@@ -1,8 +1,10 @@
 package scene_test
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"runtime"
 	"testing"
 
 	"github.com/go-gl/mathgl/mgl32"
@@ -216,6 +218,40 @@ func TestStats(t *testing.T) {
 	}, got)
 	_, _, ok := scene.New("nothing").Bounds()
 	assert.False(t, ok)
+}
+
+// A mesh that is placed thousands of times costs a scene's bounds no more than one. What is too
+// large for a world is refused before anything of it is made.
+func TestMeshesThatArePlacedOftenCostLittle(t *testing.T) {
+	const side, places = 200, 1000 // 79,202 triangles, 79 million in all
+	b := scenetest.NewBuilder("crowd")
+	mesh := scenetest.Plane(10, side)
+	mesh.Groups = []scene.Group{{Count: len(mesh.Indices)}}
+	b.Scene.Meshes, b.Scene.Materials = []scene.Mesh{mesh}, []scene.Material{scenetest.Matte("grey", 1, 1, 1)}
+	for i := range places {
+		at := spatial.FromRPY(mgl64.Vec3{float64(i), 0, 0}, 0, 0, 90)
+		require.NoError(t, b.Scene.AddActor(&scene.Actor{Name: "a", Pose: at, Parts: []scene.Part{{Local: mgl64.Ident4()}}}))
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	low, high, ok := b.Scene.Bounds()
+	_, err := scene.Build(t.Context(), b.Scene, scene.BuildOptions{})
+	runtime.ReadMemStats(&after)
+	require.True(t, ok)
+	assert.InDeltaSlice(t, []float64{-5, -5, 0}, low[:], 1e-9)
+	assert.InDeltaSlice(t, []float64{places + 4, 5, 0}, high[:], 1e-9)
+	require.ErrorIs(t, err, scene.ErrTooLarge)
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(50<<20))
+}
+
+// A build ends with its context.
+func TestBuildEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s := scenetest.Soup(1, 600, true)
+	s.Occlusion = true
+	_, err := scene.Build(ctx, s, scene.BuildOptions{CacheDir: t.TempDir()})
+	require.ErrorIs(t, err, context.Canceled)
 }
 
 func TestNormalsKeepTheirDirection(t *testing.T) {

@@ -39,7 +39,6 @@ package scene
 
 import (
 	"image"
-	"math"
 
 	"github.com/go-gl/mathgl/mgl32"
 	"github.com/go-gl/mathgl/mgl64"
@@ -525,11 +524,11 @@ func (m *Mesh) Triangles() int {
 	return n
 }
 
-// Bounds returns the box of all actors' vertices at time 0 in the map frame, metres; ok is false
-// where there are no vertices.
+// Bounds returns a box around all actors at time 0 in the map frame, metres; ok is false where
+// there are no vertices. It is that of the corners of their parts' own boxes: exact for what isn't
+// turned, and a little larger for the rest.
 func (s *Scene) Bounds() (lo, hi mgl64.Vec3, ok bool) {
-	inf := math.Inf(1)
-	lo, hi = mgl64.Vec3{inf, inf, inf}, mgl64.Vec3{-inf, -inf, -inf}
+	all, boxes := noBounds(), newBoxer(s)
 	for _, a := range s.Actors {
 		pose := a.poseAt(0).Mat4()
 		for i := range a.Parts {
@@ -537,18 +536,12 @@ func (s *Scene) Bounds() (lo, hi mgl64.Vec3, ok bool) {
 			if p.Mesh < 0 || p.Mesh >= len(s.Meshes) {
 				continue
 			}
-			at := pose.Mul4(p.At(0))
-			for _, v := range p.Positions(s, 0) {
-				q := mgl64.TransformCoordinate(v, at)
-				for k := range 3 {
-					lo[k], hi[k] = min(lo[k], q[k]), max(hi[k], q[k])
-				}
-				ok = true
-			}
+			own := boxes.first(p)
+			all.addMapped(&own, pose.Mul4(p.At(0)))
 		}
 	}
-	if !ok {
+	if all.empty() {
 		return mgl64.Vec3{}, mgl64.Vec3{}, false
 	}
-	return lo, hi, true
+	return all.low, all.high, true
 }

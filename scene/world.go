@@ -194,18 +194,24 @@ const (
 	keptBytes  = 210
 )
 
+// BuildMemory is how many bytes of its budget Build wants for so many triangles that stand.
+func BuildMemory(triangles int64) int64 { return buildBytes * triangles }
+
 // Build makes a scene's World: it flattens the static actors, builds the
 // hierarchies, or reads all that from the cache. It ends early with ctx's error.
 // Errors: ErrEmptyScene, ErrVertex, ErrIndex, ErrTooLarge, memory.ErrExceeded. A cache that cannot
 // be read or written costs time, never the build.
 func Build(ctx context.Context, s *Scene, opts BuildOptions) (*World, error) {
 	n := s.countedTriangles()
-	if err := opts.Memory.Take(fmt.Sprintf("a world of %d triangles", n), buildBytes*n); err != nil {
+	if n > MaxTriangles {
+		return nil, fmt.Errorf("build world of scene %q: %w: %d triangles, at most %d are possible", s.Name, ErrTooLarge, n, MaxTriangles)
+	}
+	if err := opts.Memory.Take(fmt.Sprintf("a world of %d triangles", n), BuildMemory(n)); err != nil {
 		return nil, fmt.Errorf("build world of scene %q: %w", s.Name, err)
 	}
 	w, err := build(ctx, s, opts)
 	if err != nil {
-		opts.Memory.Give(buildBytes * n)
+		opts.Memory.Give(BuildMemory(n))
 		return nil, fmt.Errorf("build world of scene %q: %w", s.Name, err)
 	}
 	opts.Memory.Give((buildBytes - keptBytes) * n)
@@ -582,7 +588,7 @@ func (b *builder) flatten(parts []placement) (*soup, error) {
 	}
 	soups, errs := make([]*soup, len(chunks)), make([]error, len(chunks))
 	b.each(len(chunks), func(i int) { soups[i], errs[i] = b.scene.flatten(b.ctx, chunks[i]) })
-	if err := errors.Join(errs...); err != nil {
+	if err := errors.Join(append(errs, b.ctx.Err())...); err != nil {
 		return nil, err
 	}
 	total := 0
@@ -842,13 +848,14 @@ func (b *bounds) add(p Row) {
 	}
 }
 
-// each calls f for every i below n, on the builder's workers, and waits.
+// each calls f for every i below n, on the builder's workers, and waits. It leaves some out where
+// the builder's context has ended.
 func (b *builder) each(n int, f func(i int)) {
 	var next atomic.Int64
 	var group sync.WaitGroup
 	for range min(b.workers, n) {
 		group.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+			for i := next.Add(1) - 1; i < int64(n) && b.ctx.Err() == nil; i = next.Add(1) - 1 {
 				f(int(i))
 			}
 		})

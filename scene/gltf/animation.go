@@ -23,6 +23,9 @@ var flaws = []error{ErrFormat, ErrUnsupported, ErrPath, fs.ErrNotExist}
 // flaw is left out, and the others stay.
 func (l *loader) readAnimations(nodes map[int]placement) error {
 	for i := range l.doc.Animations {
+		if err := l.ctx.Err(); err != nil {
+			return err
+		}
 		r := animationReader{loader: l, source: l.doc.Animations[i], nodes: nodes, place: fmt.Sprintf("animations[%d]", i)}
 		a, err := r.read()
 		if slices.ContainsFunc(flaws, func(flaw error) bool { return errors.Is(err, flaw) }) {

@@ -233,7 +233,7 @@ func TestTestdataIsWhatTheBuilderMakes(t *testing.T) {
 	}
 	var assets []any
 	for _, name := range []string{"arrow.gltf", "arrow.glb"} {
-		a, err := gltf.Load(filepath.Join("testdata", name), gltf.Options{})
+		a, err := gltf.Load(t.Context(), filepath.Join("testdata", name), gltf.Options{})
 		require.NoError(t, err)
 		assets = append(assets, a)
 	}

@@ -74,13 +74,23 @@ func chunk(data []byte, wantType uint32) (body, rest []byte, err error) {
 
 // decode checks and decodes the document's JSON. An animation that breaks the schema is emptied.
 func (l *loader) decode(data []byte) (*gltf.Document, error) {
+	while := decodingJSON(data)
+	if err := l.memory.Take("the model's JSON", while); err != nil {
+		return nil, err
+	}
+	defer l.memory.Give(while)
 	var tree any
-	d := json.NewDecoder(bytes.NewReader(data))
+	d := json.NewDecoder(&waited{l.ctx, bytes.NewReader(data)})
 	d.UseNumber()
-	if err := d.Decode(&tree); err != nil {
+	err := d.Decode(&tree)
+	if err != nil && !errors.Is(err, l.ctx.Err()) {
 		return nil, syntaxError(data, err)
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+	_, end := d.Token()
+	if err := l.ctx.Err(); err != nil {
+		return nil, err
+	}
+	if !errors.Is(end, io.EOF) {
 		return nil, invalid("%s: something follows the document", position(data, d.InputOffset()))
 	}
 	if err := checkVersion(tree); err != nil {
@@ -107,6 +117,17 @@ func (l *loader) decode(data []byte) (*gltf.Document, error) {
 		return nil, invalid("%w", err)
 	}
 	return doc, nil
+}
+
+// decodingJSON is how many bytes a document takes while it is decoded. That is its text three
+// times, and a value or a key for each of some signs.
+func decodingJSON(data []byte) int64 {
+	const perValue = 64
+	n := int64(0)
+	for _, sign := range []string{",", ":", "[", "{"} {
+		n += int64(bytes.Count(data, []byte(sign)))
+	}
+	return 3*int64(len(data)) + perValue*n
 }
 
 // checkVersion comes before the schema, since glTF 1.0 looks quite different.

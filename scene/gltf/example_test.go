@@ -1,6 +1,7 @@
 package gltf_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/raybridge/raybridge/scene/gltf"
@@ -8,7 +9,7 @@ import (
 
 // A model of two nodes, loaded and listed.
 func ExampleLoad() {
-	a, err := gltf.Load("testdata/car.gltf", gltf.Options{})
+	a, err := gltf.Load(context.Background(), "testdata/car.gltf", gltf.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -25,7 +26,7 @@ func ExampleLoad() {
 
 // What is wrong with a file is named with its place.
 func ExampleLoad_error() {
-	_, err := gltf.Load("testdata/short_buffer.gltf", gltf.Options{})
+	_, err := gltf.Load(context.Background(), "testdata/short_buffer.gltf", gltf.Options{})
 	fmt.Println(err)
 	// Output:
 	// testdata/short_buffer.gltf: meshes[0].primitives[0].attributes.POSITION: accessors[0]: bufferViews[0] ends at byte 36, buffers[0] has 24

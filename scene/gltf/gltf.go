@@ -94,6 +94,7 @@
 package gltf
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -127,8 +128,9 @@ type Options struct {
 
 // Load reads a .gltf or .glb file; its content, not its name, says which.
 // External buffers and pictures are read from the model's folder and below.
-// Whatever is wrong is an *Error. The asset belongs to the caller.
-func Load(name string, o Options) (*scene.Asset, error) {
+// Whatever is wrong is an *Error. It wraps ctx's error where that ended first. The asset belongs
+// to the caller.
+func Load(ctx context.Context, name string, o Options) (*scene.Asset, error) {
 	folder, base := filepath.Split(filepath.Clean(name))
 	if folder == "" {
 		folder = "."
@@ -139,7 +141,7 @@ func Load(name string, o Options) (*scene.Asset, error) {
 	}
 	defer root.Close()
 	// The model itself may be a link to anywhere: its user named it.
-	return load(source{name: name, base: base, model: os.DirFS(folder), files: root.FS()}, o)
+	return load(ctx, source{name: name, base: base, model: os.DirFS(folder), files: root.FS()}, o)
 }
 
 // source is where a model comes from.
@@ -152,6 +154,7 @@ type source struct {
 
 // loader makes one asset of one document. It belongs to one call of load.
 type loader struct {
+	ctx    context.Context
 	doc    *gltf.Document
 	bin    []byte // the .glb's binary chunk
 	files  fs.FS
@@ -186,9 +189,9 @@ const (
 	budgetFactor = 128
 )
 
-func load(src source, o Options) (*scene.Asset, error) {
+func load(ctx context.Context, src source, o Options) (*scene.Asset, error) {
 	l := &loader{
-		memory: o.Memory, files: src.files, labels: o.Labels, budget: baseBudget, pixels: maxTotalPixels,
+		ctx: ctx, memory: o.Memory, files: src.files, labels: o.Labels, budget: baseBudget, pixels: maxTotalPixels,
 		decoded: map[int][]float32{}, meshes: map[meshKey]int{}, materials: map[int]int{},
 		textures: map[textureKey]int{}, images: map[string]*picture{},
 	}
@@ -257,8 +260,12 @@ func (l *loader) labelsBeside(src source) (*Rules, error) {
 // allow raises the budget for n bytes that were read.
 func (l *loader) allow(n int) { l.budget += budgetFactor * int64(n) }
 
-// spend takes n bytes of the budget before they are allocated.
+// spend takes n bytes of the budget before they are allocated. It is where geometry asks whether
+// anybody still waits for it.
 func (l *loader) spend(n int64) error {
+	if err := l.ctx.Err(); err != nil {
+		return err
+	}
 	if n > l.budget {
 		return faultf(ErrTooLarge, "the model unpacks to more than %d MiB and %d times the bytes it was read from", baseBudget>>20, budgetFactor)
 	}

@@ -1,6 +1,7 @@
 package gltf_test
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 
@@ -121,7 +123,7 @@ func TestLoadReadsFiles(t *testing.T) {
 	m := arrow()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "arrow.gltf"), m.json("arrow.bin"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "arrow.bin"), m.bin, 0o600))
-	a, err := gltf.Load(filepath.Join(dir, "arrow.gltf"), gltf.Options{})
+	a, err := gltf.Load(t.Context(), filepath.Join(dir, "arrow.gltf"), gltf.Options{})
 	require.NoError(t, err)
 	assert.Equal(t, "arrow", a.Name)
 
@@ -129,28 +131,28 @@ func TestLoadReadsFiles(t *testing.T) {
 	inner := filepath.Join(dir, "inner")
 	require.NoError(t, os.Mkdir(inner, 0o700))
 	require.NoError(t, os.Symlink(filepath.Join(dir, "arrow.gltf"), filepath.Join(inner, "link.gltf")))
-	_, err = gltf.Load(filepath.Join(inner, "link.gltf"), gltf.Options{})
+	_, err = gltf.Load(t.Context(), filepath.Join(inner, "link.gltf"), gltf.Options{})
 	assert.ErrorIs(t, err, fs.ErrNotExist, "arrow.bin is not beside the link")
 	require.NoError(t, os.Symlink("../arrow.bin", filepath.Join(inner, "arrow.bin")))
-	_, err = gltf.Load(filepath.Join(inner, "link.gltf"), gltf.Options{})
+	_, err = gltf.Load(t.Context(), filepath.Join(inner, "link.gltf"), gltf.Options{})
 	assert.ErrorIs(t, err, gltf.ErrPath)
 	require.NoError(t, os.Remove(filepath.Join(inner, "arrow.bin")))
 	require.NoError(t, os.WriteFile(filepath.Join(inner, "real.bin"), m.bin, 0o600))
 	require.NoError(t, os.Symlink("real.bin", filepath.Join(inner, "arrow.bin")))
-	_, err = gltf.Load(filepath.Join(inner, "link.gltf"), gltf.Options{})
+	_, err = gltf.Load(t.Context(), filepath.Join(inner, "link.gltf"), gltf.Options{})
 	assert.NoError(t, err)
 }
 
 func TestLoadOfNoModel(t *testing.T) {
 	dir := t.TempDir()
-	_, err := gltf.Load(filepath.Join(dir, "no.gltf"), gltf.Options{})
+	_, err := gltf.Load(t.Context(), filepath.Join(dir, "no.gltf"), gltf.Options{})
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 	assert.ErrorContains(t, err, "no.gltf")
-	_, err = gltf.Load(filepath.Join(dir, "none", "no.gltf"), gltf.Options{})
+	_, err = gltf.Load(t.Context(), filepath.Join(dir, "none", "no.gltf"), gltf.Options{})
 	assert.ErrorIs(t, err, fs.ErrNotExist)
-	_, err = gltf.Load(dir, gltf.Options{})
+	_, err = gltf.Load(t.Context(), dir, gltf.Options{})
 	assert.ErrorContains(t, err, "not a regular file")
-	_, err = gltf.Load("", gltf.Options{})
+	_, err = gltf.Load(t.Context(), "", gltf.Options{})
 	assert.Error(t, err)
 }
 
@@ -215,7 +217,7 @@ func TestLoadsWhatAnotherWriterWrites(t *testing.T) {
 	for name, save := range map[string]func(*qmuntal.Document, string) error{"q.gltf": qmuntal.Save, "q.glb": qmuntal.SaveBinary} {
 		file := filepath.Join(dir, name)
 		require.NoError(t, save(doc, file))
-		a, err := gltf.Load(file, gltf.Options{})
+		a, err := gltf.Load(t.Context(), file, gltf.Options{})
 		require.NoError(t, err)
 		checkAsset(t, a)
 		assert.Empty(t, a.Warnings)
@@ -316,7 +318,7 @@ func loadPieces(t *testing.T, files []string, texture int) {
 			require.NoError(t, json.Unmarshal(text, &s))
 			triangles, lo, hi := s.expect()
 
-			a, err := gltf.Load(file, gltf.Options{})
+			a, err := gltf.Load(t.Context(), file, gltf.Options{})
 			require.NoError(t, err)
 			assert.Empty(t, a.Warnings)
 			assert.Equal(t, name, a.Name)
@@ -356,7 +358,7 @@ func TestCarsFaceForward(t *testing.T) {
 			t.Log("no KayKit city pieces are in ../shared/assets/kaykit_city: our own car alone is looked at")
 			continue
 		}
-		a, err := gltf.Load(file, gltf.Options{Scale: 8})
+		a, err := gltf.Load(t.Context(), file, gltf.Options{Scale: 8})
 		require.NoError(t, err)
 		at := map[string]mgl64.Vec3{}
 		for _, n := range a.Nodes {
@@ -436,4 +438,51 @@ func BenchmarkLoad(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(len(indices)/3)*float64(b.N)/b.Elapsed().Seconds(), "triangles/s")
+}
+
+// waiting is a context that ends when it was asked so many times.
+type waiting struct {
+	context.Context
+	left atomic.Int64
+}
+
+func (w *waiting) Err() error {
+	if w.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Loading ends with its context, wherever it is, and never calls the file faulty then.
+func TestLoadingEndsWithItsContext(t *testing.T) {
+	m := newModel()
+	m.accessor("VEC3", []float32{0, 0, 0, 1, 0, 0, 0, 1, 0})
+	picture := m.add("textures", object{"source": m.add("images", object{"uri": "a.png"})})
+	material := m.add("materials", object{"pbrMetallicRoughness": object{"baseColorTexture": object{"index": picture}}})
+	oneNode(m, m.mesh(object{"material": material, "attributes": object{"POSITION": 0}}))
+	files := map[string]*fstest.MapFile{"m.gltf": {Data: m.embedded()}, "a.png": {Data: pngOf(checker())}}
+	for asked := int64(0); ; asked++ {
+		ctx := &waiting{Context: t.Context()}
+		ctx.left.Store(asked)
+		budget := memory.New(1 << 30)
+		a, err := gltf.LoadFSContext(ctx, fstest.MapFS(files), "m.gltf", gltf.Options{Memory: budget})
+		if err == nil {
+			assert.Len(t, a.Textures, 1)
+			assert.Greater(t, asked, int64(5), "it asked for each file, node and list")
+			return
+		}
+		require.ErrorIs(t, err, context.Canceled)
+		require.NotErrorIs(t, err, gltf.ErrFormat)
+		require.Less(t, asked, int64(1000))
+	}
+}
+
+// A document of little text and many values is refused before its values are made.
+func TestADocumentOfManyValuesIsOfTheBudget(t *testing.T) {
+	text := `{"asset": {"version": "2.0"}, "extras": [` + strings.Repeat("0,", 1<<20) + `0]}`
+	_, err := loadFiles(map[string][]byte{"m.gltf": []byte(text)}, gltf.Options{Memory: memory.New(16 << 20)})
+	require.ErrorIs(t, err, memory.ErrExceeded)
+	assert.ErrorContains(t, err, "JSON")
+	_, err = loadFiles(map[string][]byte{"m.gltf": []byte(text)}, gltf.Options{Memory: memory.New(128 << 20)})
+	require.NoError(t, err)
 }

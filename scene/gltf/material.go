@@ -411,7 +411,10 @@ func (l *loader) decodePicture(data []byte) (*image.NRGBA, error) {
 		return nil, err
 	}
 	defer l.memory.Give(while)
-	decoded, err := decode(bytes.NewReader(data))
+	decoded, err := decode(&waited{l.ctx, bytes.NewReader(data)})
+	if l.ctx.Err() != nil {
+		return nil, l.ctx.Err()
+	}
 	if err != nil {
 		return nil, invalid("decode %s: %w", kind, err)
 	}

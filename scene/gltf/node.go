@@ -42,6 +42,9 @@ func (l *loader) readNodes() (map[int]placement, error) {
 		stack = append(stack, visit{roots[i], placement{node: -1}})
 	}
 	for len(stack) > 0 {
+		if err := l.ctx.Err(); err != nil {
+			return nil, err
+		}
 		v := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		here, err := l.readNode(v.node, v.parent)

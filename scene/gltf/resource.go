@@ -2,6 +2,7 @@ package gltf
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -39,13 +40,29 @@ func (l *loader) readFile(fsys fs.FS, name string, limit int64) ([]byte, error) 
 	}
 	l.read += size
 	data := make([]byte, size)
-	if _, err := io.ReadFull(f, data); err != nil {
+	if _, err := io.ReadFull(&waited{l.ctx, f}, data); err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	if bytes.HasPrefix(data, []byte("version https://git-lfs")) {
 		return nil, invalid("%s is a Git LFS pointer, not the file itself: run git lfs pull", name)
 	}
 	return data, nil
+}
+
+// waited reads pieces of at most pieceBytes, as long as somebody waits.
+type waited struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+const pieceBytes = 1 << 20
+
+// Read implements io.Reader.
+func (r *waited) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.from.Read(p[:min(len(p), pieceBytes)])
 }
 
 // fileError is why a file can't be read.

@@ -142,7 +142,7 @@ func models(t *testing.T, folder string, scale float64, pieces ...placed) *scene
 	t.Helper()
 	s := scene.New("street")
 	for _, p := range pieces {
-		asset, err := gltf.Load(filepath.Join(folder, p.name+".gltf"), gltf.Options{Scale: scale})
+		asset, err := gltf.Load(t.Context(), filepath.Join(folder, p.name+".gltf"), gltf.Options{Scale: scale})
 		require.NoError(t, err)
 		_, err = s.Add(asset, scene.Placement{Pose: spatial.FromRPY(mgl64.Vec3{p.x, p.y, 0}, 0, 0, p.yaw)})
 		require.NoError(t, err)

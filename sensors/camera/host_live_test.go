@@ -171,7 +171,7 @@ func stands(t *testing.T) map[string]stand {
 	through("soup 1", "soup by barrel", "lens", "svl", "distortion", "0.2,0.05,0,0")
 	for _, name := range []string{"car.gltf", "arrow.glb"} {
 		s := scene.New(name)
-		asset, err := gltf.Load(filepath.Join("../../scene/gltf/testdata", name), gltf.Options{})
+		asset, err := gltf.Load(t.Context(), filepath.Join("../../scene/gltf/testdata", name), gltf.Options{})
 		require.NoError(t, err)
 		_, err = s.Add(asset, scene.Placement{Pose: spatial.FromRPY(mgl64.Vec3{6, 0.5, 0}, 0, 0, 30)})
 		require.NoError(t, err)
