@@ -52,6 +52,9 @@ func usage(err error) error {
 	if err == nil {
 		return nil
 	}
+	if errors.Is(err, context.Canceled) { // by Ctrl-C, while a file was read
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %w", err)}
+	}
 	return &exitError{exitUsage, err}
 }
 
@@ -317,18 +320,34 @@ func (m *memoryLimit) Type() string { return sizeType }
 
 const sizeType = "size"
 
-// addMemoryLimit gives a command the flag --max-memory.
+// heapRoom is how much the heap may have beyond the budget before it is cleared more often. It is
+// for messages in queues, and for what is under way.
+const heapRoom = 256 << 20
+
+// addMemoryLimit gives a command that has its RunE the flag --max-memory. While the command runs,
+// what it has thrown away is cleared before the heap grows far beyond the limit. An environment
+// that sets GOMEMLIMIT decides on that itself.
 func addMemoryLimit(cmd *cobra.Command, m *memoryLimit) {
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if os.Getenv("GOMEMLIMIT") == "" {
+			defer debug.SetMemoryLimit(debug.SetMemoryLimit(m.bytes() + heapRoom))
+		}
+		return run(cmd, args)
+	}
 	cmd.Flags().Var(m, "max-memory", "refuse models, sensors and recordings that need more than `SIZE`, such as 8GiB; half of the machine's memory without it")
 }
 
-// budget is a new budget of the limit.
-func (m *memoryLimit) budget() *memory.Budget {
+// bytes is the limit, or the default of the machine.
+func (m *memoryLimit) bytes() int64 {
 	if *m == 0 {
-		return memory.New(memory.Default())
+		return memory.Default()
 	}
-	return memory.New(int64(*m))
+	return int64(*m)
 }
+
+// budget is a new budget of the limit.
+func (m *memoryLimit) budget() *memory.Budget { return memory.New(m.bytes()) }
 
 // refused marks what needs more memory than the limit as wrong use, and says what may be done.
 func refused(err error) error {

@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -27,6 +29,7 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/window"
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -679,4 +682,39 @@ func (m *rawImage) pixel(u, v, size int) []byte {
 func (r *recorded) compressedImage() (format string, data []byte) {
 	c := r.body
 	return c.text(), c.bytes()
+}
+
+// While a command runs, the heap is cleared near its limit of memory, unless the environment says
+// otherwise. Then all is as before.
+func TestTheHeapIsClearedNearTheLimit(t *testing.T) {
+	was := debug.SetMemoryLimit(-1)
+	for _, environment := range []string{"", "3GiB"} {
+		t.Setenv("GOMEMLIMIT", environment)
+		var limit memoryLimit
+		var during int64
+		cmd := &cobra.Command{Use: "hold", RunE: func(*cobra.Command, []string) error {
+			during = debug.SetMemoryLimit(-1)
+			return nil
+		}}
+		addMemoryLimit(cmd, &limit)
+		cmd.SetArgs([]string{"--max-memory", "1GiB"})
+		require.NoError(t, cmd.Execute())
+		if environment == "" {
+			assert.EqualValues(t, 1<<30+256<<20, during)
+		} else {
+			assert.Equal(t, was, during)
+		}
+		assert.Equal(t, was, debug.SetMemoryLimit(-1))
+	}
+}
+
+// Ctrl-C while a scene is read isn't wrong use of the command.
+func TestInterruptedReadingIsNotWrongUse(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	root := newRoot(io.Discard, io.Discard)
+	root.SetArgs([]string{"scene", "info", filepath.Join("..", "..", "scene", "gltf", "testdata", "car.gltf")})
+	err := root.ExecuteContext(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, exitInterrupted, exitCode(err))
 }
