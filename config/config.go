@@ -134,7 +134,7 @@ type Time struct {
 	Source    string        `yaml:"source" doc:"what drives the clock, in any case, also as TimeSource at the top level. unity, external, dotnet_system and dotnet_simulation are other names of engine, ss2, system and simulation" enum:"engine,unity,ss2,external,system,dotnet_system,simulation,dotnet_simulation,ros2" case:"any" default:"engine"`
 	Scale     float64       `yaml:"scale" doc:"simulated seconds per second, with --realtime, also as TimeScale at the top level" min:"0.001" max:"100" default:"1"`
 	Step      time.Duration `yaml:"step" doc:"length of one step" default:"10ms"`
-	ClockRate simtime.Rate  `yaml:"clock_hz" doc:"rate of /clock; 0 publishes none" min:"0" max:"1000" default:"100"`
+	ClockRate simtime.Rate  `yaml:"clock_hz" doc:"rate of /clock; 0 publishes none. A stepped run has one ahead of every instant at which a sensor is due, too" min:"0" max:"1000" default:"100"`
 }
 
 // Drivers of the ego.

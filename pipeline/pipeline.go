@@ -209,7 +209,7 @@ func New(ctx context.Context, config Config) (*Pipeline, error) {
 	p.turn = make(chan struct{}, 1)
 	p.goal.Store(math.MinInt64)
 	p.clockPort = clockSpec.Open().(*sensors.Output[*sample.Clock])
-	p.logLines = &logLines{stats: newOutputStats(), now: func() simtime.Stamp { return p.clock.Now() }, out: logSpec.Open().(*sensors.Output[*sample.Log])}
+	p.logLines = &logLines{stats: newOutputStats(), now: p.logTime, out: logSpec.Open().(*sensors.Output[*sample.Log])}
 	p.log = slog.New(&logHandler{next: config.Log.Handler(), lines: p.logLines})
 	if err := p.makeClock(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)

@@ -141,7 +141,7 @@ func (rt *realtime) fire(i *instant) error {
 // fireWhole does all of an instant before it returns, as a stepped run does: time
 // that is stepped has time, and loses nothing.
 func (rt *realtime) fireWhole(i *instant) error {
-	if rt.clock != nil && (i.clock || len(i.firings) > 0) {
+	if rt.clock != nil && (i.clock || i.sensors) {
 		rt.clock.tick(rt.loop)
 	}
 	if err := i.tickPlain(); err != nil {

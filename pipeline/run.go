@@ -228,7 +228,8 @@ type firing struct {
 type instant struct {
 	stamp   simtime.Stamp
 	frame   uint64
-	clock   bool
+	clock   bool // /clock is due
+	sensors bool // so is a sensor, whether it is heard or not
 	firings []firing
 	gpu     bool          // some firing captures
 	issued  chan struct{} // closed when the GL thread has issued the captures
@@ -422,11 +423,12 @@ func (p *Pipeline) complete(ctx context.Context, begun <-chan *instant, captures
 	return nil
 }
 
-// publish sends everything of one instant: the clock, then the sensors in the
-// order they were added.
+// publish sends everything of one instant: the clock, then the sensors in the order they were
+// added. Their instants have a clock of their own where none is due (law T4). That a sensor is
+// heard doesn't matter: a recording has the same clocks whoever listens besides.
 func (p *Pipeline) publish(ctx context.Context, i *instant) error {
 	p.publishing.Store(i.stamp)
-	if i.clock {
+	if i.clock || i.sensors {
 		p.queueClock(i.stamp)
 	}
 	for k := range i.firings {
@@ -540,8 +542,11 @@ func (p *Pipeline) pollInTurn(c *gpu.Ctx) error {
 	return nil
 }
 
-// queueClock queues /clock for all bridges, ahead of the instant's samples (law T4).
+// queueClock queues /clock, if there is one, for all bridges, ahead of the instant's samples.
 func (p *Pipeline) queueClock(t simtime.Stamp) {
+	if p.clockDue == nil {
+		return
+	}
 	at := sensors.Tick{Due: t, Started: time.Now()}
 	p.clockPort.TryQueue(at, &sample.Clock{Stamp: t})
 }
@@ -643,6 +648,7 @@ func (i *instant) list(ctx context.Context, s *Sensor, room int) error {
 	if s.users.isClosing() {
 		return nil // it is ending: what would have been due is nobody's
 	}
+	i.sensors = i.sensors || due
 	listening := s.listenedTo()
 	if err := s.tell(ctx, listening); err != nil || !due {
 		return err

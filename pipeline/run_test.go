@@ -24,6 +24,7 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/world"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -900,4 +901,53 @@ func TestADeviceThatHangsIsLeftInRealTime(t *testing.T) {
 	require.NoError(t, p.Run(t.Context(), 100*time.Millisecond))
 	require.NoError(t, p.Close(t.Context()))
 	assert.Positive(t, s.Drops()[flow.CauseReadbackFailed])
+}
+
+// TestSteppedSamplesFollowTheClock: law T4 for rates that the clock's isn't a multiple of, on networks and in files.
+func TestSteppedSamplesFollowTheClock(t *testing.T) {
+	for _, clockHz := range []int64{100, 10, 1} {
+		for _, kind := range []bridges.Kind{bridges.KindNetwork, bridges.KindFile} {
+			to := &peer{kind: kind}
+			p := newScripted(t, &script{}, pipeline.Config{Bridges: to.registry(), ClockRate: simtime.Hz(clockHz)})
+			for _, rate := range []string{"15", "30", "400", "13.4"} {
+				addScripted(t, p, plainID, "p"+strings.ReplaceAll(rate, ".", "_"), rate)
+				addScripted(t, p, laggyID, "l"+strings.ReplaceAll(rate, ".", "_"), rate)
+			}
+			to.attach(t, p, "")
+			require.NoError(t, p.Step(t.Context(), 7))
+			_, err := p.StepTo(t.Context(), &world.Frame{Until: 123_456_789})
+			require.NoError(t, err)
+			require.NoError(t, p.Run(t.Context(), time.Second))
+			require.NoError(t, p.Close(t.Context()))
+			list := to.deliveries()
+			assert.Greater(t, len(list), 800)
+			clockFirst(t, list)
+			for i := range list[1:] {
+				assert.LessOrEqual(t, list[i].log, list[i+1].log)
+			}
+			var clocks []int64
+			for _, d := range list {
+				if d.topic == "/clock" {
+					clocks = append(clocks, int64(d.stamp))
+				}
+			}
+			assert.True(t, slices.IsSorted(clocks))
+			assert.Len(t, slices.Compact(slices.Clone(clocks)), len(clocks), "each once")
+			for at := int64(1e9) / clockHz; at <= int64(p.Clock().Now()); at += int64(1e9) / clockHz {
+				assert.Contains(t, clocks, at, "its own rate remains")
+			}
+		}
+	}
+}
+
+// TestTheClockKeepsItsRateWhereItSuffices: nothing is due between its ticks, so that there are no others.
+func TestTheClockKeepsItsRateWhereItSuffices(t *testing.T) {
+	to := &peer{kind: bridges.KindFile}
+	p := newScripted(t, &script{}, pipeline.Config{Bridges: to.registry(), ClockRate: simtime.Hz(20)})
+	addScripted(t, p, plainID, "s", "10")
+	to.attach(t, p, "")
+	require.NoError(t, p.Run(t.Context(), time.Second))
+	require.NoError(t, p.Close(t.Context()))
+	everyMs(t, 50, to.stamps("/clock"))
+	assert.Len(t, to.stamps("/clock"), 20)
 }
