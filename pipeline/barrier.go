@@ -1,9 +1,11 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -35,14 +37,22 @@ type Delivery struct {
 	// which it was not. The cause is one of the Summary's drops. It is "idle" where nobody
 	// listens, so nothing was computed, and "closed" where the run or the sensor ended before.
 	Missing flow.Cause
+	// More counts the sensor's further firings that this one stands for, beyond MaxDeliveries.
+	// Messages then has those of all of them, Missing the first cause, and Lost how many are
+	// missing.
+	More, Lost int
 }
+
+// MaxDeliveries is how many firings of a step are told one by one. It bounds the memory of a step
+// and the answers about it. The others are added up, one Delivery a sensor, behind those.
+const MaxDeliveries = 1 << 14
 
 // Delivered reports whether everybody who listens has all of the firing.
 func (d *Delivery) Delivered() bool { return d.Missing == "" }
 
 // StepSensors does what Step does, and is a barrier. It returns when every firing that was due
 // in the steps has been delivered, or is declared missing with its cause. They come in the
-// order in which they were due. That a firing is missing is not an error. The errors are
+// order in which they were due, up to MaxDeliveries. That a firing is missing is not an error. The errors are
 // Step's, and ctx's, if it ends before the steps are made. One wraps ErrUndelivered if ctx
 // ends, or two minutes pass, while a bridge that doesn't move still has messages. Those are
 // missing as peer_slow, and are sent when it moves again.
@@ -62,18 +72,19 @@ func (p *Pipeline) StepSensors(ctx context.Context, n int) ([]Delivery, error) {
 	return b.result(err), err
 }
 
-// barrier keeps account of the firings of one StepSensors. Any goroutine may use it.
+// barrier keeps account of the firings of one step. Any goroutine may use it.
 type barrier struct {
 	mu   sync.Mutex
-	list []*passage              // guarded by mu: in the order they were due
-	open map[passageKey]*passage // guarded by mu
+	list []*passage              // guarded by mu: in the order they were due, MaxDeliveries at most
+	sums []*passage              // guarded by mu: of the sensors that have fired beyond those
+	open map[passageKey]*passage // guarded by mu: those of list, and others while they are under way
 }
 
 // reset begins another account. What is still under way is of the one before.
 func (b *barrier) reset() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.list = b.list[:0]
+	b.list, b.sums = b.list[:0], nil
 	if b.open == nil {
 		b.open = map[passageKey]*passage{}
 	}
@@ -85,11 +96,13 @@ type passageKey struct {
 	seq    uint64
 }
 
-// passage is one firing on its way.
+// passage is one firing on its way, or the sum of several.
 type passage struct {
 	Delivery
-	waiting int // messages that are with bridges
-	arrived int // messages that have left, one way or the other
+	sum     *passage // that it is added to when it is done; nil for one of the list
+	whole   bool     // the sensor has handed over all that it will
+	waiting int      // messages that are with bridges
+	arrived int      // messages that have left, one way or the other
 }
 
 // expect notes a firing that is due, and before it those that were passed over.
@@ -101,11 +114,66 @@ func (b *barrier) expect(s *Sensor, at sensors.Tick, skipped int) {
 		rate := s.schedule.Rate()
 		over := due
 		over.Due, over.Missing = rate.At(rate.IndexAt(at.Due)-int64(k)), flow.CauseSkipped
+		if len(b.list) == MaxDeliveries {
+			sum := b.sumOf(&over)
+			sum.More, sum.Lost, sum.Missing = sum.More+k, sum.Lost+k, cmp.Or(sum.Missing, over.Missing)
+			break
+		}
 		b.list = append(b.list, &passage{Delivery: over})
 	}
 	x := &passage{Delivery: due}
-	b.list = append(b.list, x)
+	if len(b.list) < MaxDeliveries {
+		b.list = append(b.list, x)
+	} else {
+		x.sum = b.sumOf(&due)
+	}
 	b.open[passageKey{s, at.Seq}] = x
+}
+
+// sumOf returns the sum of a sensor's firings, from the given one on. It is one too many until the
+// account is closed. mu must be held.
+func (b *barrier) sumOf(first *Delivery) *passage {
+	for _, sum := range b.sums {
+		if sum.Sensor == first.Sensor {
+			return sum
+		}
+	}
+	sum := &passage{Delivery: *first}
+	sum.Missing = ""
+	b.sums = append(b.sums, sum)
+	return sum
+}
+
+// add adds a firing that is done to its sum, if it has one. mu must be held.
+func (x *passage) add() {
+	if x.sum == nil {
+		return
+	}
+	x.sum.More++
+	x.sum.Messages += x.Messages
+	if x.Missing != "" {
+		x.sum.Lost++
+		x.sum.Missing = cmp.Or(x.sum.Missing, x.Missing)
+	}
+}
+
+// settle forgets a firing that isn't listed, once it is done. mu must be held.
+func (b *barrier) settle(key passageKey, x *passage) {
+	if x.sum != nil && x.whole && x.waiting == 0 && b.open[key] == x {
+		x.add()
+		delete(b.open, key)
+	}
+}
+
+// handedOver notes that a sensor has handed over all that it will of a firing.
+func (b *barrier) handedOver(s *Sensor, seq uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	key := passageKey{s, seq}
+	if x := b.open[key]; x != nil {
+		x.whole = true
+		b.settle(key, x)
+	}
 }
 
 // miss declares a firing missing; the first cause counts.
@@ -122,7 +190,8 @@ func (b *barrier) miss(s *Sensor, seq uint64, cause flow.Cause) {
 func (b *barrier) sending(s *Sensor, seq uint64) (done func(cause flow.Cause)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	x := b.open[passageKey{s, seq}]
+	key := passageKey{s, seq}
+	x := b.open[key]
 	if x == nil {
 		return func(flow.Cause) {} // of an instant before
 	}
@@ -137,6 +206,7 @@ func (b *barrier) sending(s *Sensor, seq uint64) (done func(cause flow.Cause)) {
 		} else if x.Missing == "" {
 			x.Missing = cause
 		}
+		b.settle(key, x)
 	}
 }
 
@@ -145,8 +215,8 @@ func (b *barrier) result(err error) []Delivery {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	cut := err != nil && !errors.Is(err, ErrUndelivered)
-	list := make([]Delivery, len(b.list))
-	for i, x := range b.list {
+	open := slices.SortedFunc(maps.Values(b.open), func(x, y *passage) int { return cmp.Compare(x.Seq, y.Seq) })
+	for _, x := range open { // in order: the first cause counts
 		switch {
 		case x.Missing != "":
 		case x.waiting > 0:
@@ -154,8 +224,18 @@ func (b *barrier) result(err error) []Delivery {
 		case cut && x.arrived == 0:
 			x.Missing = flow.CauseClosed
 		}
+		x.add()
+	}
+	list := make([]Delivery, len(b.list), len(b.list)+len(b.sums))
+	for i, x := range b.list {
 		list[i] = x.Delivery
 	}
+	for _, sum := range b.sums {
+		sum.More--
+		list = append(list, sum.Delivery)
+	}
+	b.list, b.sums = b.list[:0], nil
+	clear(b.open)
 	return list
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"math/big"
 	"slices"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/world"
 )
 
 // expected is one firing, worked out without a pipeline.
@@ -265,4 +267,73 @@ func TestNoDriftInAnHour(t *testing.T) {
 	})
 	require.NoError(t, p.Run(t.Context(), time.Hour))
 	assert.EqualValues(t, 36_000, n)
+}
+
+// TestALongStepsAccountIsBounded: beyond so many, firings are added up, and what is kept of them stays small.
+func TestALongStepsAccountIsBounded(t *testing.T) {
+	const firings = 10_000 // of each sensor
+	lose := &script{lose: func(_ string, at sensors.Tick) flow.Cause {
+		switch {
+		case at.Seq%1000 == 999 && at.Seq < 2000:
+			return "too_cold"
+		case at.Seq%1000 == 999:
+			return "too_hot"
+		}
+		return ""
+	}}
+	p := newUnclocked(t, lose, pipeline.Config{})
+	most := 0
+	for _, s := range []*pipeline.Sensor{addScripted(t, p, plainID, "plain", "1000"), addScripted(t, p, laggyID, "laggy", "1000")} {
+		hear(t, s, func(sensors.Tick, *sample.Imu) { most = max(most, p.Accounted()) })
+	}
+	addScripted(t, p, plainID, "idle", "1000")
+	check := func(list []pipeline.Delivery) {
+		t.Helper()
+		require.Len(t, list, pipeline.MaxDeliveries+3)
+		count, lost := map[string]int{}, map[string]int{}
+		for i, d := range list {
+			assert.Equal(t, i >= pipeline.MaxDeliveries, d.More > 0)
+			count[d.Sensor] += 1 + d.More
+			switch {
+			case d.More > 0:
+				assert.Equal(t, d.Lost > 0, !d.Delivered())
+				lost[d.Sensor] += d.Lost
+				assert.Equal(t, 1+d.More-d.Lost, d.Messages)
+			case !d.Delivered():
+				lost[d.Sensor]++
+			}
+		}
+		assert.Equal(t, map[string]int{"plain": firings, "laggy": firings, "idle": firings}, count)
+		assert.Equal(t, map[string]int{"plain": firings / 1000, "laggy": firings / 1000, "idle": firings}, lost)
+	}
+	list, err := p.StepSensors(t.Context(), firings/10)
+	require.NoError(t, err)
+	check(list)
+	causes := map[string]flow.Cause{}
+	for _, sum := range list[pipeline.MaxDeliveries:] {
+		causes[sum.Sensor] = sum.Missing
+	}
+	assert.Equal(t, map[string]flow.Cause{"plain": "too_hot", "laggy": "too_hot", "idle": flow.CauseIdle}, causes, "the first of those that aren't listed")
+	assert.Less(t, most, pipeline.MaxDeliveries+3*400, "instants that are under way")
+
+	r, err := p.StepTo(t.Context(), &world.Frame{Until: p.Clock().Now() + firings*1_000_000})
+	require.NoError(t, err)
+	check(r.Deliveries)
+	list, err = p.StepSensors(t.Context(), 1)
+	require.NoError(t, err)
+	assert.Len(t, list, 30, "a short one has its own")
+}
+
+// TestNoAccountIsKeptWhereNobodyAsks: of a world that is followed, and of a step that doesn't wait.
+func TestNoAccountIsKeptWhereNobodyAsks(t *testing.T) {
+	p := newUnclocked(t, &script{}, pipeline.Config{})
+	heard := 0
+	hear(t, addScripted(t, p, plainID, "s", "1000"), func(sensors.Tick, *sample.Imu) {
+		heard++
+		assert.Zero(t, p.Accounted())
+	})
+	_, err := p.StepTo(t.Context(), &world.Frame{Until: 100_000_000, Wait: world.None})
+	require.NoError(t, err)
+	require.NoError(t, p.Follow(t.Context(), pipeline.Following{Kind: "test", Source: &frames{list: []world.Frame{{Until: 300_000_000}}, then: io.EOF}}))
+	assert.Equal(t, 300, heard)
 }

@@ -26,3 +26,14 @@ func (p *Pipeline) Takers(topic string) (n int) {
 	}
 	return n
 }
+
+// Accounted returns how many firings the present step keeps account of, one by one.
+func (p *Pipeline) Accounted() int {
+	b := p.barrier.Load()
+	if b == nil {
+		return 0
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.open)
+}

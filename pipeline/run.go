@@ -689,6 +689,7 @@ func (i *instant) list(ctx context.Context, s *Sensor, room int) error {
 func missed(b *barrier, s *Sensor, seq uint64, cause flow.Cause) error {
 	if b != nil {
 		b.miss(s, seq, cause)
+		b.handedOver(s, seq)
 	}
 	return nil
 }
@@ -773,6 +774,9 @@ func (f *firing) missed(cause flow.Cause) {
 func (f *firing) release() {
 	if !f.turnless {
 		f.sensor.giveTurn()
+	}
+	if b := f.sensor.p.barrier.Load(); b != nil {
+		b.handedOver(f.sensor, f.at.Seq)
 	}
 	f.sensor.users.exit()
 }

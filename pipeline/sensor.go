@@ -350,7 +350,9 @@ func (s *Sensor) dropped(at sensors.Tick, cause flow.Cause) {
 		stats.dropped(cause, 1)
 	}
 	if cause != flow.CauseNoReturn { // such a scan is published
-		_ = missed(s.p.barrier.Load(), s, at.Seq, cause)
+		if b := s.p.barrier.Load(); b != nil {
+			b.miss(s, at.Seq, cause)
+		}
 	}
 	s.p.wakeCompletion()
 }

@@ -70,6 +70,9 @@ func (s *Sensor) retune(t Tuning) error {
 	case d.EachFrame:
 		return fmt.Errorf("%w: a %s fires each frame", simtime.ErrRate, d.ID)
 	}
+	if err := sensors.CheckRate(t.Rate); err != nil {
+		return err
+	}
 	s.tuning.mu.Lock()
 	defer s.tuning.mu.Unlock()
 	spec := s.spec

@@ -147,4 +147,5 @@ func TestTuneRefuses(t *testing.T) {
 
 	_, collision, _ := tuned(t, sensors.Config{ID: "sensor.other.collision", Name: "collision"})
 	assert.ErrorIs(t, collision.Tune(pipeline.Tuning{Rate: simtime.Hz(10)}), simtime.ErrRate)
+	assert.ErrorContains(t, s.Tune(pipeline.Tuning{Rate: simtime.Hz(simtime.MaxRate)}), "10000 times a second at most")
 }

@@ -351,8 +351,10 @@ func (p *Pipeline) stepAlone(ctx context.Context, f *world.Frame, b *barrier, re
 			return unfinished(err)
 		}
 	}
-	p.barrier.Store(b)
-	defer p.barrier.Store(nil)
+	if f.Wait != world.None && !p.guests.follows.Load() { // else nobody asks for an account
+		p.barrier.Store(b)
+		defer p.barrier.Store(nil)
+	}
 	patience := ctx
 	if f.Wait != world.Delivered {
 		patience = noTime
@@ -391,8 +393,10 @@ func (p *Pipeline) stepAmong(ctx context.Context, f *world.Frame, b *barrier, re
 	if err := p.stand(ctx, world.Captured); err != nil {
 		return err
 	}
-	p.barrier.Store(b)
-	defer p.barrier.Store(nil)
+	if f.Wait != world.None {
+		p.barrier.Store(b)
+		defer p.barrier.Store(nil)
+	}
 	begin := p.clock.Pace()
 	if err := p.applyAt(f, result, begin); err != nil {
 		return err

@@ -141,6 +141,7 @@ func TestARateIsReadAtItsPlace(t *testing.T) {
 		"0":     "r.yaml:2:38: sensors[0].rate: invalid rate: 0 Hz is outside (0, 1000000000]",
 		"fast":  `r.yaml:2:38: sensors[0].rate: invalid rate: "fast" is not a decimal number of at most 9 decimals`,
 		"true":  "r.yaml:2:38: sensors[0].rate: wrong kind of value: true, need a number or a text",
+		"10001": "r.yaml:2:38: sensors[0].rate: invalid rate: 10001 Hz, a sensor fires 10000 times a second at most",
 		"1/0.3": "",
 	} {
 		list, err := resolve("sensors:\n  - {id: sensor.test, name: a, rate: " + text + "}")

@@ -31,6 +31,17 @@ func (p Pose) Spatial() spatial.Pose {
 	return spatial.FromRPY(mgl64.Vec3{p.X, p.Y, p.Z}, p.Roll, p.Pitch, p.Yaw)
 }
 
+// MaxRate is how often a sensor may fire, in Hz. It bounds the work of one step.
+const MaxRate = 10_000
+
+// CheckRate returns an error that wraps simtime.ErrRate for a rate that no sensor may have.
+func CheckRate(r simtime.Rate) error {
+	if r.Float64() > MaxRate {
+		return fmt.Errorf("%w: %v Hz, a sensor fires %d times a second at most", simtime.ErrRate, r, MaxRate)
+	}
+	return nil
+}
+
 // Config is one sensor as written, in a rig or by a program. A program needs to give only
 // Name, and Options or ID.
 type Config struct {
@@ -45,7 +56,7 @@ type Config struct {
 	Topics map[string]string `yaml:"topics" doc:"whole topics of single outputs: docs/sensors.md names the outputs" default:"the start and the output's own end"`
 	QoS    Quality           `yaml:"qos" doc:"quality of service of its topics" default:"each output's own"`
 	// Rate is how often it fires. Types that fire each frame take the zero Rate alone.
-	Rate   simtime.Rate `yaml:"rate" doc:"Hz, a decimal number or the quotient of two, such as 10/3" default:"the type's own"`
+	Rate   simtime.Rate `yaml:"rate" doc:"Hz, a decimal number or the quotient of two, such as 10/3; at most 10000" default:"the type's own"`
 	Always bool         `yaml:"always" doc:"compute it even if nobody listens"`
 	Pose   Pose         `yaml:"pose" doc:"where it is mounted in the parent's frame"`
 	// Attributes are the type's parameters by name, in place of Options or besides. In a
@@ -265,6 +276,9 @@ func (c *Config) Resolve(registry *Registry) (*Spec, error) {
 		return nil, c.Fault("rate", fmt.Errorf("%w: a %s fires each frame: leave the rate out", simtime.ErrRate, d.ID))
 	case c.Rate.IsZero():
 		s.Rate = d.Rate
+	}
+	if err := CheckRate(s.Rate); err != nil {
+		return nil, c.Fault("rate", err)
 	}
 	return s, nil
 }

@@ -37,6 +37,9 @@ type Delivery struct {
 	// Messages is how many messages were sent of it; Missing the cause of those that weren't, "" for none.
 	Messages int
 	Missing  string
+	// More counts the sensor's further firings that this one stands for: those of a long step are added up.
+	// Lost is then how many of them all are missing.
+	More, Lost int
 }
 
 // stepFailures are the errors of a step by their status in step.proto; nil for one of no kind.
@@ -370,6 +373,7 @@ func (s *stepWriter) result(b []byte, r *StepResult, failure error) []byte {
 		s.part = appendFixed64(s.part, 3, uint64(d.Due))
 		s.part = appendVarint(s.part, 4, uint64(d.Messages))
 		s.part = appendText(s.part, 5, d.Missing)
+		s.part = appendVarint(appendVarint(s.part, 6, uint64(d.More)), 7, uint64(d.Lost))
 		b = appendBytes(b, 4, s.part)
 	}
 	s.part = appendState(s.part[:0], &r.Ego)
@@ -541,6 +545,10 @@ func readDelivery(outer *walk) (d Delivery) {
 			d.Messages = int(w.Varint())
 		case 5:
 			d.Missing = w.Text("")
+		case 6:
+			d.More = int(w.Varint())
+		case 7:
+			d.Lost = int(w.Varint())
 		}
 	}
 	outer.Fail(w.Err)

@@ -182,10 +182,14 @@ func TestStepResultIsProtobuf(t *testing.T) {
 	reference := schema(t, "StepResult", `time: 5 frame: 3 spawned: [7, 8]
 		deliveries {sensor: "front" sequence: 2 due: 4 messages: 1}
 		deliveries {sensor: "lidar" due: 5 missing: "idle"}
+		deliveries {sensor: "imu" due: 6 messages: 90 missing: "peer_slow" more: 99 lost: 10}
 		ego {flags: 3 values: [1, 2, 3, 0, 0, 0, 1, 4, 5, 6, 7, 8, 9]}`)
 	want := stream.StepResult{
 		Stamp: 5, Frame: 3, Spawned: []uint32{7, 8},
-		Deliveries: []stream.Delivery{{Sensor: "front", Seq: 2, Due: 4, Messages: 1}, {Sensor: "lidar", Due: 5, Missing: "idle"}},
+		Deliveries: []stream.Delivery{
+			{Sensor: "front", Seq: 2, Due: 4, Messages: 1}, {Sensor: "lidar", Due: 5, Missing: "idle"},
+			{Sensor: "imu", Due: 6, Messages: 90, Missing: "peer_slow", More: 99, Lost: 10},
+		},
 		Ego: world.State{
 			Pose:     spatial.Pose{Position: mgl64.Vec3{1, 2, 3}, Orientation: mgl64.Quat{W: 1}},
 			Velocity: mgl64.Vec3{4, 5, 6}, AngularVelocity: mgl64.Vec3{7, 8, 9}, VelocityKnown: true, AngularVelocityKnown: true,

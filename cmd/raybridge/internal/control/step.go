@@ -128,13 +128,15 @@ type stepAnswer struct {
 	Ego        state      `json:"ego"`
 }
 
-// delivery is what became of one firing of a sensor.
+// delivery is what became of one firing of a sensor, and of more where the step has too many to tell of each.
 type delivery struct {
 	Sensor   string     `json:"sensor"`
 	Seq      uint64     `json:"seq"`
 	Stamp    instant    `json:"stamp"`
 	Messages int        `json:"messages"`
 	Missing  flow.Cause `json:"missing,omitempty"`
+	More     int        `json:"more,omitempty"`
+	Lost     int        `json:"lost,omitempty"`
 }
 
 // instant is a point of simulation time.
@@ -339,7 +341,7 @@ func (h *handler) answerOf(result *pipeline.StepResult) *stepAnswer {
 		answer.Deliveries = make([]delivery, len(result.Deliveries))
 	}
 	for i, d := range result.Deliveries {
-		answer.Deliveries[i] = delivery{Sensor: d.Sensor, Seq: d.Seq, Stamp: instantOf(d.Due), Messages: d.Messages, Missing: d.Missing}
+		answer.Deliveries[i] = delivery{Sensor: d.Sensor, Seq: d.Seq, Stamp: instantOf(d.Due), Messages: d.Messages, Missing: d.Missing, More: d.More, Lost: d.Lost}
 	}
 	return answer
 }

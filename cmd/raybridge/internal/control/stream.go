@@ -61,7 +61,7 @@ func (s *stepper) tell(result *pipeline.StepResult) *stream.StepResult {
 	for i := range result.Deliveries {
 		d := &result.Deliveries[i]
 		s.result.Deliveries = append(s.result.Deliveries, stream.Delivery{
-			Sensor: d.Sensor, Seq: d.Seq, Due: d.Due, Messages: d.Messages, Missing: string(d.Missing),
+			Sensor: d.Sensor, Seq: d.Seq, Due: d.Due, Messages: d.Messages, Missing: string(d.Missing), More: d.More, Lost: d.Lost,
 		})
 	}
 	return &s.result
