@@ -22,8 +22,8 @@ const logTopic = "/raybridge/log"
 
 var logSpec = sensors.Declare[sample.Log](sensors.OutputSpec{Name: "log", Suffix: "/" + logTopic})
 
-// logTime is what a line of the log is stamped with: in a stepped run the instant that is being
-// published, for the loop is ahead of it, and so would the line be of /clock (law T4).
+// logTime is what a line of the log is stamped with. In a stepped run that is the instant that is
+// being published. The loop is ahead of it, and so would the line be of /clock (law T4).
 func (p *Pipeline) logTime() simtime.Stamp {
 	if p.config.Mode == Stepped {
 		return p.publishing.Load()

@@ -246,10 +246,11 @@ func outcome(err error) (r sample.TriggerResponse) {
 	return r
 }
 
-// setPaused stops the run's time, or lets it continue.
+// setPaused stops the run's time, that of steps under way too, or lets it continue.
 func (p *Pipeline) setPaused(paused bool) {
 	if paused {
 		p.clock.Pause()
+		p.clock.Halt()
 	} else {
 		p.clock.Resume()
 	}

@@ -425,7 +425,7 @@ func (p *Pipeline) complete(ctx context.Context, begun <-chan *instant, captures
 
 // publish sends everything of one instant: the clock, then the sensors in the order they were
 // added. Their instants have a clock of their own where none is due (law T4). That a sensor is
-// heard doesn't matter: a recording has the same clocks whoever listens besides.
+// heard doesn't matter: a recording has the same clocks with other listeners besides.
 func (p *Pipeline) publish(ctx context.Context, i *instant) error {
 	p.publishing.Store(i.stamp)
 	if i.clock || i.sensors {

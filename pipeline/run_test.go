@@ -951,3 +951,15 @@ func TestTheClockKeepsItsRateWhereItSuffices(t *testing.T) {
 	everyMs(t, 50, to.stamps("/clock"))
 	assert.Len(t, to.stamps("/clock"), 20)
 }
+
+// TestALatchedTopicHasNoWantedRate: it comes once.
+func TestALatchedTopicHasNoWantedRate(t *testing.T) {
+	p := newScripted(t, &script{}, pipeline.Config{})
+	require.NoError(t, p.AddTransforms())
+	require.NoError(t, p.Run(t.Context(), time.Second))
+	wanted := map[string]float64{}
+	for _, row := range p.Summary().Sensors {
+		wanted[row.Topic] = row.RateWantedHz
+	}
+	assert.Equal(t, map[string]float64{"/clock": 100, "/tf": 50, "/tf_static": 0}, wanted)
+}

@@ -62,8 +62,8 @@ type SensorSummary struct {
 	Type         string     `json:"type"`
 	Topic        string     `json:"topic"`
 	Messages     int64      `json:"messages"`
-	RateWantedHz float64    `json:"rate_wanted_hz"`
-	RateHz       float64    `json:"rate_hz"` // in simulated seconds; /clock's of a realtime run in WallS
+	RateWantedHz float64    `json:"rate_wanted_hz"` // 0 without, as of a topic that is latched
+	RateHz       float64    `json:"rate_hz"`        // in simulated seconds; /clock's of a realtime run in WallS
 	LatencyP50Ms float64    `json:"latency_p50_ms"`
 	LatencyP99Ms float64    `json:"latency_p99_ms"`
 	Drops        flow.Drops `json:"drops"`
@@ -179,7 +179,10 @@ func (s *Sensor) rows(seconds float64) []SensorSummary {
 	for i, stats := range s.stats {
 		row := sensorRow(stats, seconds)
 		row.Name, row.Type, row.Topic = s.spec.Name, s.spec.Definition.ID, s.topics[i]
-		row.RateWantedHz = s.Rate().Float64()
+		// What a type latches comes once, and again where it changes.
+		if s.spec.Definition.Outputs[s.outputs[i]].QoS.Durability != flow.TransientLocal {
+			row.RateWantedHz = s.Rate().Float64()
+		}
 		row.Idle = row.Messages == 0 && !stats.heard(s.ports[i].Listening())
 		list = append(list, row)
 	}

@@ -410,6 +410,9 @@ func (p *Pipeline) stepAmong(ctx context.Context, f *world.Frame, b *barrier, re
 		return err
 	}
 	result.Stamp = p.clock.Pace()
+	if errors.Is(err, world.ErrEnded) {
+		result.Stamp = p.simNs.Load() // the run's end, which the clock was to pass
+	}
 	return unfinished(err)
 }
 

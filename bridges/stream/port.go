@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -119,13 +120,50 @@ type drive struct {
 	counts  []transport.Delivery
 }
 
+// steps are the steps of a server's clients that are not answered yet.
+type steps struct {
+	mu       sync.Mutex
+	ended    bool // guarded by mu: no more begin
+	underWay sync.WaitGroup
+}
+
+// begin counts a step, unless the server closes.
+func (s *steps) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended {
+		s.underWay.Add(1)
+	}
+	return !s.ended
+}
+
+// end lets no more steps begin, and waits for those under way, or ctx's end.
+func (s *steps) end(ctx context.Context) {
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+	idle := make(chan struct{})
+	go func() {
+		s.underWay.Wait()
+		close(idle)
+	}()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	}
+}
+
 // step reads a Step and answers it. Meanwhile nothing else of the client is read.
 func (s *session) step(ctx context.Context, r io.Reader, h frame) error {
 	d := &s.drive
 	if err := readInto(r, &d.payload, int(h.length)); err != nil {
 		return err
 	}
-	result, failure := s.move(ctx)
+	result, failure := (*StepResult)(nil), world.ErrEnded
+	if s.server.steps.begin() {
+		defer s.server.steps.underWay.Done()
+		result, failure = s.move(ctx)
+	}
 	if s.server.port.owner.Load() != s {
 		d.out = d.writer.result(d.out[:0], result, failure)
 		return s.client.Post(appendControl(nil, controlStepResult, d.out))

@@ -58,6 +58,7 @@ type Server struct {
 	// answered; both nil for others.
 	port    *Port
 	results *transport.Stream
+	steps   steps
 
 	mu       sync.Mutex
 	streams  []*Stream         // guarded by mu: the one with id i+1 at i
@@ -102,9 +103,13 @@ func (s *Server) Addr() net.Addr {
 	return s.core.Addr()
 }
 
-// Close delivers what waits for as long as ctx allows, says goodbye and disconnects
-// all clients. It returns when the server's goroutines have ended.
-func (s *Server) Close(ctx context.Context) error { return s.core.Close(ctx) }
+// Close lets steps that are under way be answered, and delivers what waits, for as long as ctx
+// allows. Then it says goodbye and disconnects all clients. It returns when the server's
+// goroutines have ended.
+func (s *Server) Close(ctx context.Context) error {
+	s.steps.end(ctx)
+	return s.core.Close(ctx)
+}
 
 // Diagnosis tells how the clients' connections fared. What a client sends that can't be read
 // ends its connection.

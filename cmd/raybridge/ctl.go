@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
 	"github.com/raybridge/raybridge/internal/fault"
@@ -93,15 +94,25 @@ func newCtl() *cobra.Command {
 	return cmd
 }
 
+// longestStep is how long `ctl step` waits that has no --timeout.
+const longestStep = 1e6 * time.Second
+
 func (c *ctl) newStep() *cobra.Command {
-	return &cobra.Command{
+	var timeout time.Duration
+	cmd := &cobra.Command{
 		Use: "step [N | -]", Short: "Move a paused run on by N steps, 1 without, or by a frame in JSON from the standard input", Args: upToArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if timeout <= 0 || timeout > longestStep {
+				return usage(fmt.Errorf("--timeout %v: the range is above 0s, to %v", timeout, longestStep))
+			}
 			if len(args) == 1 && args[0] == "-" {
 				frame, err := io.ReadAll(cmd.InOrStdin())
 				if err != nil {
 					return fmt.Errorf("read the frame: %w", err)
 				}
+				ctx, cancel := context.WithTimeoutCause(cmd.Context(), timeout, fmt.Errorf("it is not done within %v, and continues", timeout))
+				defer cancel()
+				cmd.SetContext(ctx)
 				return c.ask(cmd, http.MethodPost, "/v1/step", frame)
 			}
 			n := int64(1)
@@ -111,9 +122,12 @@ func (c *ctl) newStep() *cobra.Command {
 					return usage(fmt.Errorf("step %s: want a number of steps, 1 or more, or - for a frame from the standard input", args[0]))
 				}
 			}
-			return c.send(cmd, "/v1/step", map[string]any{"steps": n})
+			return c.send(cmd, "/v1/step", map[string]any{"steps": n, "timeout": timeout.Seconds()})
 		},
 	}
+	cmd.Flags().DurationVar(&timeout, "timeout", longestStep, "how long to wait until all that was due is delivered, `TIME` such as 30s; the run continues (default without limit)")
+	cmd.Flags().Lookup("timeout").DefValue = "0s" // the text says it
+	return cmd
 }
 
 func (c *ctl) newReset() *cobra.Command {
@@ -294,6 +308,8 @@ func (c *ctl) ask(cmd *cobra.Command, method, path string, body []byte) error {
 	}}
 	response, err := client.Do(request)
 	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return context.Cause(cmd.Context())
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("no run listens at %v: start one with raybridge run --api %v, or name another by --api or %s", at, at, apiVariable)
 	case err != nil:
@@ -309,7 +325,7 @@ func (c *ctl) ask(cmd *cobra.Command, method, path string, body []byte) error {
 
 // show prints an answer, for people over several lines, or returns the error that it is.
 func show(out io.Writer, status int, answer []byte) error {
-	if status != http.StatusOK {
+	if status != http.StatusOK && status != http.StatusAccepted {
 		var refusal struct {
 			Error string `json:"error"`
 		}
@@ -328,5 +344,8 @@ func show(out io.Writer, status int, answer []byte) error {
 		}
 	}
 	_, err := out.Write(answer)
+	if err == nil && status == http.StatusAccepted {
+		return errors.New("the run is not there yet, and continues: raybridge ctl pause stops it")
+	}
 	return err
 }

@@ -59,8 +59,8 @@ func TestCtlAsks(t *testing.T) {
 		{[]string{"actors"}, "GET /v1/actors"},
 		{[]string{"reset"}, "POST /v1/reset  {}"},
 		{[]string{"reset", "--seed", "7"}, `POST /v1/reset  {"seed":7}`},
-		{[]string{"step"}, `POST /v1/step  {"steps":1}`},
-		{[]string{"step", "100"}, `POST /v1/step  {"steps":100}`},
+		{[]string{"step"}, `POST /v1/step  {"steps":1,"timeout":1000000}`},
+		{[]string{"step", "100", "--timeout", "1.5s"}, `POST /v1/step  {"steps":100,"timeout":1.5}`},
 		{[]string{"remove", "17"}, "DELETE /v1/actors/17"},
 		{[]string{"remove", "person/1 %"}, "DELETE /v1/actors/person%2F1%20%25"},
 		{[]string{"spawn", "vehicle.sedan", "--at", "-10,2.5", "--yaw", "-90", "--name", "a", "--reference", "rear_axle"},
@@ -193,4 +193,17 @@ func TestWhereTheAPIListens(t *testing.T) {
 	t.Setenv(tokenVariable, strings.Repeat("t", 16))
 	pl, _ = planOf(t, "--api", "0")
 	assert.Equal(t, strings.Repeat("t", 16), pl.api.token)
+}
+
+// TestCtlStepSaysThatItIsNotDone, with an exit code of its own.
+func TestCtlStepSaysThatItIsNotDone(t *testing.T) {
+	r := recording(t, "tcp", "127.0.0.1:0")
+	r.status = http.StatusAccepted
+	o := call(t, "ctl", "--api", r.Listener.Addr().String(), "step", "500", "--timeout", "1s")
+	assert.Equal(t, exitFailed, o.code)
+	assert.Equal(t, `{"paused":true}`+"\n", o.out)
+	assert.Contains(t, o.err, "the run is not there yet, and continues")
+	for _, timeout := range []string{"0s", "-1s", "1000h"} {
+		assert.Equal(t, exitUsage, call(t, "ctl", "step", "--timeout", timeout).code)
+	}
 }

@@ -125,7 +125,7 @@ class Api:
             value = json.loads(content or b"null")
         except ValueError as e:
             raise Error(f"{method} {path}: the answer is no JSON: {content[:80]!r}") from e
-        if answer.status != 200:
+        if answer.status not in (200, 202):  # 202: a step that is not done yet
             why = value.get("error", content) if isinstance(value, dict) else content
             raise Refused(f"{why}", f"http_{answer.status}")
         return value

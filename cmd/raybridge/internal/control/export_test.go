@@ -10,7 +10,7 @@ func Routes() []string {
 }
 
 // Schemas are a value of each type that requests and answers have, by its name in
-// docs/openapi.yaml.
+// openapi.yaml.
 var Schemas = map[string]any{
 	"Error": failure{},
 	"Time":  Time{}, "Instant": instant{}, "TimeRequest": timeRequest{}, "SourceRequest": sourceRequest{}, "ScaleRequest": scaleRequest{},

@@ -3,6 +3,7 @@ package control
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,6 +32,11 @@ import (
 	"github.com/raybridge/raybridge/world"
 )
 
+// openAPI describes the routes.
+//
+//go:embed openapi.yaml
+var openAPI string
+
 // Clock is the simulation clock that the API drives: *simtime.Clock, with its
 // errors.
 type Clock interface {
@@ -52,8 +58,8 @@ type Run struct {
 	Clock Clock
 	// Step is the length of one step.
 	Step time.Duration
-	// StepWait is how long the answer to a number of steps may wait for them. A frame's waits as
-	// long as its client does.
+	// StepWait is how long the answer to a number of steps waits for them, unless the client asks
+	// for another time. A frame's waits as long as its client does.
 	StepWait time.Duration
 	// StepTo steps the run, as pipeline.Pipeline's StepRunning does.
 	StepTo func(context.Context, *world.Frame) (pipeline.StepResult, error)
@@ -189,9 +195,11 @@ var statuses = []struct {
 // failure is the answer to a request that isn't done.
 type failure struct {
 	Error string `json:"error"`
-	// Applied: it was a step whose frame was applied all the same. Spawned are those who came.
+	// Applied: it was a step whose frame was applied all the same. Spawned are those who came, and Stamp is
+	// where time stands.
 	Applied bool     `json:"applied,omitempty"`
 	Spawned []uint32 `json:"spawned,omitempty"`
+	Stamp   *instant `json:"stamp,omitempty"`
 }
 
 // errorBytes bounds an error's text, which may tell again what a client has sent.
@@ -200,24 +208,37 @@ const errorBytes = 4096
 func failureOf(err error) failure {
 	f := failure{Error: guard.Excerpt(err.Error(), errorBytes), Applied: errors.Is(err, world.ErrUnfinished)}
 	if unfinished := new(unfinishedError); errors.As(err, &unfinished) {
-		f.Spawned = unfinished.spawned
+		stamp := instantOf(unfinished.stamp)
+		f.Spawned, f.Stamp = unfinished.spawned, &stamp
 	}
 	return f
 }
 
+// underWay is the answer to what is not done yet, and continues.
+type underWay struct{ Time }
+
+// document is an answer that is not JSON.
+type document struct{ kind, text string }
+
 // reply writes an answer, or the error's.
 func reply(w http.ResponseWriter, answer any, err error) {
-	status := http.StatusOK
+	status, kind := http.StatusOK, "application/json"
 	var text []byte
-	if err == nil {
+	switch a := answer.(type) {
+	case document:
+		kind, text = a.kind, []byte(a.text)
+	case underWay:
+		status = http.StatusAccepted
+	}
+	if err == nil && text == nil {
 		text, err = json.Marshal(answer)
 	}
 	if err != nil {
-		status = statusOf(err)
+		status, kind = statusOf(err), "application/json"
 		text, _ = json.Marshal(failureOf(err)) // it can be written
 	}
 	header := w.Header()
-	header.Set("Content-Type", "application/json")
+	header.Set("Content-Type", kind)
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
@@ -238,6 +259,7 @@ func (h *handler) routes() []route {
 		{http.MethodPut, "/v1/sensor", change(h, `{"sensor": "front", "rate": "5", "attributes": {"exposure_compensation": -1}}`, h.tune)},
 		{http.MethodPost, "/v1/pause", change(h, "", func(context.Context, nothing) error {
 			h.run.Clock.Pause()
+			h.run.Clock.Halt() // the end of a step that somebody has left
 			return nil
 		})},
 		{http.MethodPost, "/v1/resume", change(h, "", func(context.Context, nothing) error {
@@ -247,6 +269,9 @@ func (h *handler) routes() []route {
 		{http.MethodPost, "/v1/step", h.step},
 		{http.MethodPost, "/v1/reset", h.reset},
 		{http.MethodGet, "/v1/status", func(http.ResponseWriter, *http.Request) (any, error) { return h.run.Status(), nil }},
+		{http.MethodGet, "/v1/openapi.yaml", func(http.ResponseWriter, *http.Request) (any, error) {
+			return document{"application/yaml", openAPI}, nil
+		}},
 		{http.MethodGet, "/v1/models", h.models},
 		{http.MethodGet, "/v1/actors", h.actors},
 		{http.MethodPost, "/v1/actors", h.spawn},

@@ -259,10 +259,17 @@ func TestAStepIsAnsweredWhenTheRunIsThere(t *testing.T) {
 		assert.Equal(t, 300*time.Millisecond, time.Since(begun))
 
 		status, answer := ask(t, h, "POST", "/v1/step", "")
-		assert.Equal(t, http.StatusOK, status)
+		assert.Equal(t, http.StatusAccepted, status)
 		assert.EqualValues(t, 2e7, answer["nanosec"], "nobody goes on")
 		assert.Equal(t, 1300*time.Millisecond, time.Since(begun))
 		assert.EqualValues(t, 3e7, clock.Pace(), "but it is told")
+		status, _ = ask(t, h, "POST", "/v1/step", `{"steps": 3, "timeout": 0.2}`)
+		assert.Equal(t, http.StatusAccepted, status)
+		assert.Equal(t, 1500*time.Millisecond, time.Since(begun))
+		for _, timeout := range []string{"-1", "1e7"} {
+			status, _ = ask(t, h, "POST", "/v1/step", `{"timeout": `+timeout+`}`)
+			assert.Equal(t, http.StatusBadRequest, status)
+		}
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"reflect"
 	"regexp"
@@ -21,7 +22,7 @@ import (
 	"github.com/raybridge/raybridge/simtime"
 )
 
-// schema is as much of a JSON Schema as docs/openapi.yaml uses.
+// schema is as much of a JSON Schema as openapi.yaml uses.
 type schema struct {
 	Ref                  string             `yaml:"$ref"`
 	Type                 any                `yaml:"type"`
@@ -50,14 +51,14 @@ type openapi struct {
 
 func readOpenAPI(t *testing.T) *openapi {
 	t.Helper()
-	text, err := os.ReadFile("../../../../docs/openapi.yaml")
+	text, err := os.ReadFile("openapi.yaml")
 	require.NoError(t, err)
 	var page openapi
 	require.NoError(t, yaml.Unmarshal(text, &page))
 	return &page
 }
 
-// TestOpenAPIHasTheRoutes: docs/openapi.yaml has each of the server's routes and no other.
+// TestOpenAPIHasTheRoutes: openapi.yaml has each of the server's routes and no other.
 func TestOpenAPIHasTheRoutes(t *testing.T) {
 	page := readOpenAPI(t)
 	var told []string
@@ -68,7 +69,11 @@ func TestOpenAPIHasTheRoutes(t *testing.T) {
 				if name, ok := strings.CutPrefix(answer.Ref, "#/components/responses/"); ok {
 					assert.Contains(t, page.Components.Responses, name)
 				} else {
-					assert.Contains(t, answer.Content, "application/json", "%s %s %s", method, path, status)
+					kind := "application/json"
+					if path == "/v1/openapi.yaml" {
+						kind = "application/yaml"
+					}
+					assert.Contains(t, answer.Content, kind, "%s %s %s", method, path, status)
 				}
 			}
 			assert.Contains(t, operation.Responses, "200")
@@ -76,6 +81,18 @@ func TestOpenAPIHasTheRoutes(t *testing.T) {
 		}
 	}
 	assert.ElementsMatch(t, control.Routes(), told)
+}
+
+// TestOpenAPIIsServed as it is.
+func TestOpenAPIIsServed(t *testing.T) {
+	_, h := paused(t, 1)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/openapi.yaml", nil))
+	want, err := os.ReadFile("openapi.yaml")
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusOK, w.Code)
+	assert.Equal(t, "application/yaml", w.Header().Get("Content-Type"))
+	assert.Equal(t, string(want)+"\n", w.Body.String())
 }
 
 // TestOpenAPIHasTheFields: each schema has the fields of its Go type, of the same types.
@@ -142,7 +159,7 @@ func agree(t *testing.T, schemas map[string]*schema, where string, s *schema, ty
 	}
 }
 
-// TestOpenAPIHasTheAnswers: what the server answers has the fields that docs/openapi.yaml requires,
+// TestOpenAPIHasTheAnswers: what the server answers has the fields that openapi.yaml requires,
 // and no others.
 func TestOpenAPIHasTheAnswers(t *testing.T) {
 	p, h := paused(t, 2)

@@ -1,6 +1,6 @@
 // Package control is the HTTP API that drives a run from outside: `raybridge run --api`.
-// Requests and answers are JSON; docs/api.md is their page, and docs/openapi.yaml has all of
-// their fields.
+// Requests and answers are JSON; docs/api.md is their page, and openapi.yaml has all of their
+// fields.
 //
 //	PUT    /v1/time            {"sec": 12, "nanosec": 500000000}   set the time; source ss2
 //	PUT    /v1/time/source     {"source": "simulation"}            select another source
@@ -11,6 +11,7 @@
 //	POST   /v1/step            {"until": ..., "actors": [...]}     move a paused run and a world on
 //	POST   /v1/reset           {"seed": 7}                         take a paused run back to its beginning
 //	GET    /v1/status                                              what the run did so far
+//	GET    /v1/openapi.yaml                                        this list, with all fields, as OpenAPI has it
 //	GET    /v1/models                                              what actors may look like
 //	GET    /v1/actors                                              who is there
 //	POST   /v1/actors          {"model": ..., "position": ...}     let one come in the next step
@@ -123,6 +124,7 @@ func (a Address) String() string {
 const (
 	bodyLimit    = 64 << 10
 	closingLimit = 2 * time.Second
+	endingLimit  = time.Second // for steps to see that the run is over, and be answered
 )
 
 // Server listens from Listen on and answers from Serve on. Serve and Close are one
@@ -249,13 +251,15 @@ func (s *Server) Refused() map[string]int64 {
 	return s.refused
 }
 
-// Close stops listening, ends the wait of steps, and lets requests that are being answered come to
-// their end for two seconds. It returns when the server's goroutines have ended.
+// Close stops listening, and lets requests that are being answered come to their end for two
+// seconds. A step of a run that is over is answered; what waits for other things waits no longer than a second. It returns when the server's goroutines have ended.
 func (s *Server) Close() error {
 	if s.http == nil {
 		return s.listener.Close()
 	}
-	s.ending()
+	ending := time.AfterFunc(endingLimit, s.ending)
+	defer s.ending()
+	defer ending.Stop()
 	ctx, cancel := context.WithTimeout(context.Background(), closingLimit)
 	defer cancel()
 	err := s.http.Shutdown(ctx)

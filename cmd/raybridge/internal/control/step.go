@@ -33,6 +33,8 @@ const (
 	maxEntries = 8192
 	valuesEach = 32
 	maxSteps   = pipeline.MostSteps
+	// maxWait is how long its answer may be waited for, in seconds.
+	maxWait = 1e6
 )
 
 // stepExample is a step as it is sent.
@@ -42,6 +44,7 @@ const stepExample = `{"steps": 10} or {"until": {"sec": 1, "nanosec": 0}, "actor
 // of steps.
 type stepRequest struct {
 	Steps    *int64         `json:"steps"`
+	Timeout  *float64       `json:"timeout"`
 	Until    *timeRequest   `json:"until"`
 	Spawn    []spawnRequest `json:"spawn"`
 	Remove   []actorRef     `json:"remove"`
@@ -164,10 +167,31 @@ func (h *handler) step(w http.ResponseWriter, r *http.Request) (any, error) {
 		return h.frame(w, r, request)
 	}
 	n, err := request.count()
-	if err == nil {
-		err = h.stepOn(r.Context(), n)
+	if err != nil {
+		return nil, advise(err, stepExample)
 	}
-	return TimeOf(h.run.Clock), advise(err, stepExample)
+	wait, err := h.waitOf(request)
+	if err != nil {
+		return nil, advise(err, stepExample)
+	}
+	defer unhurried(w)()
+	done, err := h.stepOn(r.Context(), n, wait)
+	if err == nil && !done {
+		return underWay{TimeOf(h.run.Clock)}, nil
+	}
+	return TimeOf(h.run.Clock), err
+}
+
+// waitOf is how long the answer to a number of steps may take.
+func (h *handler) waitOf(r *stepRequest) (time.Duration, error) {
+	switch t := r.Timeout; {
+	case t == nil:
+		return h.run.StepWait, nil
+	case !(*t >= 0 && *t <= maxWait):
+		return 0, refuse(http.StatusBadRequest, "timeout is %v, the range is 0 to %v seconds", *t, maxWait)
+	default:
+		return time.Duration(*t * float64(time.Second)), nil
+	}
 }
 
 // readStep reads a step. Few large bodies are read at a time, and one is decoded: that bounds
@@ -207,29 +231,38 @@ func (r *stepRequest) count() (int64, error) {
 
 // stepOn moves a paused run on to the end of the n-th step from where it is told to go already.
 // So time lies on the grid of steps, and each of several requests counts. A run that has much to
-// do is there later.
-func (h *handler) stepOn(ctx context.Context, n int64) error {
-	ctx, cancel := context.WithTimeout(ctx, h.run.StepWait)
+// do is there later than the answer, which is not done then.
+func (h *handler) stepOn(ctx context.Context, n int64, wait time.Duration) (done bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	select {
 	case h.stepping <- struct{}{}:
 		defer func() { <-h.stepping }()
 	case <-ctx.Done():
-		return fmt.Errorf("step: %w", world.ErrBusy)
+		return false, fmt.Errorf("step: %w", world.ErrBusy)
 	}
 	if err := h.standing(); err != nil {
-		return err
+		return false, err
 	}
-	h.awaitBegin(ctx)
+	h.awaitBriefly(ctx)
+	if err := h.unowned(); err != nil {
+		return false, err
+	}
 	to := h.gridAfter(n)
-	_, err := h.stepAsOther(ctx, &world.Frame{Until: to})
+	result, err := h.run.StepTo(ctx, &world.Frame{Until: to})
 	switch {
-	case err == nil || ctx.Err() == nil:
-		return err
-	case h.run.Clock.Pace() >= to: // it was told
-		return nil
+	case err == nil:
+		return true, nil
+	case ctx.Err() != nil && h.run.Clock.Pace() >= to: // it was told
+		return false, nil
+	case errors.Is(err, world.ErrUnfinished):
+		return false, &unfinishedError{err, nil, result.Stamp}
+	case errors.Is(err, pipeline.ErrUndelivered):
+		return false, nil // a bridge has the rest
+	case ctx.Err() == nil:
+		return false, err
 	default:
-		return fmt.Errorf("step: %w", world.ErrBusy)
+		return false, fmt.Errorf("step: %w", world.ErrBusy)
 	}
 }
 
@@ -279,6 +312,9 @@ func (h *handler) frame(w http.ResponseWriter, r *http.Request, request *stepReq
 		return nil, err
 	}
 	f, err := h.frameOf(request)
+	if err == nil && request.Timeout != nil {
+		err = refuse(http.StatusBadRequest, "timeout is for a number of steps alone: the answer to a frame waits for it")
+	}
 	if err != nil {
 		return nil, advise(err, stepExample)
 	}
@@ -287,17 +323,19 @@ func (h *handler) frame(w http.ResponseWriter, r *http.Request, request *stepReq
 	result, err := h.stepAsOther(r.Context(), f)
 	switch {
 	case errors.Is(err, world.ErrUnfinished):
-		return nil, &unfinishedError{err, result.Spawned}
+		return nil, &unfinishedError{err, result.Spawned, result.Stamp}
 	case err != nil:
 		return nil, err
 	}
 	return h.answerOf(&result), nil
 }
 
-// unfinishedError is of a step that wraps world.ErrUnfinished, with the handles of those who came.
+// unfinishedError is of a step that wraps world.ErrUnfinished, with the handles of those who came, and where time
+// stands.
 type unfinishedError struct {
 	error
 	spawned []uint32
+	stamp   simtime.Stamp
 }
 
 func (e *unfinishedError) Unwrap() error { return e.error }

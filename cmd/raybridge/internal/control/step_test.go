@@ -688,3 +688,61 @@ func FuzzStep(f *testing.F) {
 		}
 	})
 }
+
+// TestAPauseEndsAStep at an instant, also one that nobody waits for any more.
+func TestAPauseEndsAStep(t *testing.T) {
+	for _, c := range []struct {
+		step   string
+		status int
+	}{
+		{`{"steps": 1000000, "timeout": 60}`, http.StatusConflict},
+		{`{"steps": 1000000, "timeout": 0.01}`, http.StatusAccepted},
+		{`{"steps": 1000000, "wait": "delivered"}`, http.StatusConflict},
+	} {
+		p, h := paused(t, 1)
+		hearIMU(t, p)
+		stepped := make(chan object, 1)
+		go func() {
+			status, answer := ask(t, h, "POST", "/v1/step", c.step)
+			assert.Equal(t, c.status, status, "%s: %v", c.step, answer)
+			stepped <- answer
+		}()
+		if c.status == http.StatusAccepted {
+			stepped <- <-stepped // it continues without its client
+		}
+		require.Eventually(t, func() bool { return p.Clock().Now() > 1e8 }, 20*time.Second, time.Millisecond)
+		status, _ := ask(t, h, "POST", "/v1/pause", "")
+		assert.Equal(t, http.StatusOK, status)
+		answer := <-stepped
+		if c.status == http.StatusConflict {
+			assert.Equal(t, true, answer["applied"])
+			assert.Contains(t, answer["stamp"], "nanosec")
+		}
+		status, _ = ask(t, h, "POST", "/v1/step", "")
+		assert.Equal(t, http.StatusOK, status)
+		stands := p.Clock().Now()
+		assert.Less(t, stands, simtime.Stamp(1e13))
+		status, _ = ask(t, h, "POST", "/v1/step", "")
+		assert.Equal(t, http.StatusOK, status)
+		assert.Equal(t, stands+10_000_000, p.Clock().Now())
+	}
+}
+
+// TestAStepAcrossTheRunsEnd is answered, with the time of the end.
+func TestAStepAcrossTheRunsEnd(t *testing.T) {
+	for range 4 {
+		for _, body := range []string{`{"steps": 120}`, `{"until": {"sec": 1, "nanosec": 200000000}}`} {
+			p := newRun(t, pipeline.Config{Capacity: 1})
+			hearIMU(t, p)
+			p.Clock().Pause()
+			ended := make(chan error, 1)
+			go func() { ended <- p.Run(t.Context(), time.Second) }()
+			status, answer := ask(t, control.NewHandler(runOf(p)), "POST", "/v1/step", body)
+			assert.Equal(t, http.StatusConflict, status, body)
+			assert.Contains(t, answer["error"], "the run has ended", body)
+			assert.Equal(t, true, answer["applied"], body)
+			assert.Equal(t, object{"sec": 1.0, "nanosec": 0.0}, answer["stamp"], body)
+			require.NoError(t, <-ended)
+		}
+	}
+}

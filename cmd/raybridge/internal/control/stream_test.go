@@ -49,12 +49,19 @@ func streamingBy(t *testing.T, step func(*pipeline.Pipeline, context.Context, *w
 // portedRun makes a paused run with a port.
 func portedRun(t testing.TB, capacity int) (*pipeline.Pipeline, control.Run) {
 	t.Helper()
+	p, run := ported(t, capacity)
+	begin(t, p)
+	return p, run
+}
+
+// ported is a run with a port that has not begun.
+func ported(t testing.TB, capacity int) (*pipeline.Pipeline, control.Run) {
+	t.Helper()
 	port := stream.NewPort(&net.TCPAddr{}, nil)
 	registry, err := bridges.NewRegistry(port)
 	require.NoError(t, err)
 	p := newRun(t, pipeline.Config{Capacity: capacity, Bridges: registry})
 	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: stream.PortName + ":"}))
-	begin(t, p)
 	run := runOf(p)
 	run.Port = port
 	return p, run
@@ -214,5 +221,26 @@ func BenchmarkStreamStep(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// A step across the end of a run is answered with that, and the time of the end, before the connection ends.
+func TestStreamAcrossTheRunsEnd(t *testing.T) {
+	for range 8 {
+		p, run := ported(t, 4)
+		_, err := p.AddSensor(sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(100)})
+		require.NoError(t, err)
+		_, address := serveAPI(t, run)
+		p.Clock().Pause()
+		closed := make(chan error, 1)
+		go func() { closed <- errors.Join(p.Run(context.Background(), time.Second), p.Close(context.Background())) }()
+		c, err := stream.Dial(t.Context(), address, stream.Options{Queue: flow.QueueConfig{Policy: flow.Block}})
+		require.NoError(t, err)
+		t.Cleanup(c.Close)
+		r, err := c.Step(t.Context(), &world.Frame{Until: 1_200_000_000})
+		assert.ErrorIs(t, err, world.ErrEnded)
+		assert.ErrorIs(t, err, world.ErrUnfinished)
+		assert.Equal(t, simtime.Stamp(1e9), r.Stamp)
+		require.NoError(t, <-closed)
 	}
 }
