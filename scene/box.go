@@ -41,7 +41,7 @@ const (
 type boxer struct {
 	scene *Scene
 	made  map[boxKey]bounds64
-	// shapes has the boxes of shaped meshes, one a sample, and begun those at time 0.
+	// shapes has the boxes of shaped meshes, one a sample, and begun larger ones at time 0.
 	shapes map[*Shape][]bounds64
 	begun  map[*Shape]bounds64
 }
@@ -50,17 +50,14 @@ func newBoxer(s *Scene) boxer {
 	return boxer{scene: s, made: map[boxKey]bounds64{}, shapes: map[*Shape][]bounds64{}, begun: map[*Shape]bounds64{}}
 }
 
-// first returns the box of a part's vertices at time 0, in the part's frame.
+// first returns a box that holds a part's vertices at time 0, in the part's frame.
 func (b *boxer) first(p *Part) bounds64 {
 	if p.Shape == nil {
 		return b.mesh(p.Mesh, mgl64.Ident3())
 	}
 	box, ok := b.begun[p.Shape]
 	if !ok {
-		box = noBounds()
-		for _, v := range p.Positions(b.scene, 0) {
-			box.add(v)
-		}
+		box = p.Shape.bounds(0)
 		b.begun[p.Shape] = box
 	}
 	return box

@@ -231,6 +231,7 @@ type graph struct {
 	weights  [][]clip     // that animate the weights of its mesh's targets
 	moving   []bool       // the node or one above it is animated
 	places   map[int]int  // of the nodes that are joints, among those of the actor that is made
+	measured map[measureKey]*Shape
 }
 
 func newGraph(asset *Asset, tag Tag) *graph {
@@ -238,6 +239,7 @@ func newGraph(asset *Asset, tag Tag) *graph {
 	g := &graph{
 		asset: asset, tags: make([]Tag, n), children: make([][]int, n),
 		global: make([]mgl64.Mat4, n), channels: make([][]clip, n), weights: make([][]clip, n), moving: make([]bool, n),
+		measured: map[measureKey]*Shape{},
 	}
 	for i := range asset.Animations {
 		a := &asset.Animations[i]

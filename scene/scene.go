@@ -525,8 +525,8 @@ func (m *Mesh) Triangles() int {
 }
 
 // Bounds returns a box around all actors at time 0 in the map frame, metres; ok is false where
-// there are no vertices. It is that of the corners of their parts' own boxes: exact for what isn't
-// turned, and a little larger for the rest.
+// there are no vertices. It is that of the corners of their parts' own boxes: exact for what neither
+// turns nor bends, and a little larger for the rest.
 func (s *Scene) Bounds() (lo, hi mgl64.Vec3, ok bool) {
 	all, boxes := noBounds(), newBoxer(s)
 	for _, a := range s.Actors {

@@ -88,11 +88,23 @@ func newShape(g *graph, node int) *Shape {
 	if !moves {
 		return nil
 	}
-	s.measure()
+	key := measureKey{s.mesh, len(s.joints)}
+	like := g.measured[key]
+	if like == nil {
+		s.measure()
+		g.measured[key], like = s, s
+	}
+	s.limbs, s.reach = like.limbs, like.reach
 	return s
 }
 
-// measure fills limbs and reach.
+// measureKey is what limbs and reach follow from.
+type measureKey struct {
+	mesh   *Mesh
+	joints int
+}
+
+// measure fills limbs and reach, which shapes of one mesh share.
 func (s *Shape) measure() {
 	for range max(len(s.joints), 1) {
 		s.limbs = append(s.limbs, noBounds())

@@ -299,6 +299,16 @@ func (l *loader) readSkins(placed map[int]placement) error {
 	return nil
 }
 
+// spendChain spends what a joint takes in a scene.Shape, which keeps all nodes above it.
+func (l *loader) spendChain(node int) error {
+	const perNode = 160
+	depth := int64(0)
+	for i := node; i >= 0; i = l.asset.Nodes[i].Parent {
+		depth++
+	}
+	return l.spend(perNode * depth)
+}
+
 // skin returns a skin in our axes, without reflections.
 func (l *loader) skin(source *gltf.Skin, placed map[int]placement) (*scene.Skin, error) {
 	var bind []float32
@@ -323,6 +333,9 @@ func (l *loader) skin(source *gltf.Skin, placed map[int]placement) (*scene.Skin,
 		at, ok := placed[joint]
 		if !ok {
 			return nil, within(place, invalid("nodes[%d] is not in the scene that is loaded", joint))
+		}
+		if err := l.spendChain(at.node); err != nil {
+			return nil, err
 		}
 		m := mgl64.Ident4()
 		if bind != nil {

@@ -240,3 +240,27 @@ func TestShapesThatStand(t *testing.T) {
 	assert.Nil(t, actors[0].Parts[0].Shape)
 	assert.True(t, actors[0].Static())
 }
+
+// Joints that hang on one another in one long chain take room for all above each of them. That is of the
+// model's budget like all that it unpacks to.
+func TestAChainOfJointsIsOfTheBudget(t *testing.T) {
+	for length, want := range map[int]error{100: nil, 4000: gltf.ErrTooLarge} {
+		m := newSkinned(rand.New(rand.NewPCG(1, 2)), 1).model
+		nodes, joints := m.doc["nodes"].(list), list{1, 2, 3, 4, 5}
+		nodes[5].(object)["children"] = list{len(nodes)}
+		for i := range length {
+			n := object{}
+			if i < length-1 {
+				n["children"] = list{len(nodes) + 1}
+			}
+			joints = append(joints, len(nodes))
+			nodes = append(nodes, n)
+		}
+		m.doc["nodes"] = nodes
+		skin := m.doc["skins"].(list)[0].(object)
+		delete(skin, "inverseBindMatrices")
+		skin["joints"] = joints
+		_, err := m.tryLoad(gltf.Options{})
+		require.ErrorIs(t, err, want)
+	}
+}
