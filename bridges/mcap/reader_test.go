@@ -424,6 +424,7 @@ func TestMessagesInAndOutsideOfChunks(t *testing.T) {
 		require.NoError(t, err)
 		again, err := mcap.Recover(done[0].To, "")
 		require.NoError(t, err)
+		assert.Equal(t, []bool{false, true}, []bool{done[0].Complete, again[0].Complete})
 		for kind, path := range map[string]string{"unfinished": path, "finished": done[0].To, "recovered again": again[0].To} {
 			r, err := mcap.Open(path)
 			require.NoError(t, err)

@@ -23,10 +23,11 @@ import (
 type Recovery struct {
 	// From and To are the paths of the two files.
 	From, To string
-	// Complete says that the file had been finished: To is its copy.
+	// Complete says that the file had been finished. To is its copy, or has a summary that tells
+	// where all messages are.
 	Complete bool
 	// Damaged are the parts that couldn't be read, chunks mostly, and aren't in To. Those of
-	// a file that was finished are copied with it.
+	// a file that was finished and is copied are copied with it.
 	Damaged []Damage
 	// Messages are in the new file; LostBytes were behind the last complete record.
 	Messages, LostBytes uint64
@@ -162,7 +163,7 @@ func (o Reading) recoverFile(from, to string) (Recovery, *index, error) {
 	for i := range x.damaged {
 		x.damaged[i].Path = from
 	}
-	done := Recovery{From: from, Damaged: x.damaged, To: to, Complete: x.complete, Messages: x.statistics.MessageCount}
+	done := Recovery{From: from, Damaged: x.damaged, To: to, Complete: x.complete || x.finished, Messages: x.statistics.MessageCount}
 	if !x.finished { // else a summary is behind the records
 		done.LostBytes = uint64(info.Size() - x.end)
 	}
