@@ -28,6 +28,9 @@ type StepResult struct {
 	Stamp simtime.Stamp
 	// Spawned are the handles of those who came, in the order of the frame's Spawn.
 	Spawned []uint32
+	// Boxed are the models of those who came for which a box stands: the scene doesn't have them, or none
+	// nearly as long.
+	Boxed []string
 	// Deliveries are the firings of the step, as StepSensors returns them. They are nil where the
 	// step didn't wait, and where it did not end.
 	Deliveries []Delivery
@@ -44,8 +47,9 @@ type guest struct {
 	offset   mgl64.Vec3 // of the actor's origin from its reference point, in its frame
 	onGround bool
 	joints   []scene.Joint // of its model
-	boxed    bool          // a box stands for its model
-	told     uint64        // the last frame that told of it
+	ability  ability
+	boxed    bool   // a box stands for its model
+	told     uint64 // the last frame that told of it
 }
 
 // theWorld is what a pipeline knows of a world from outside. Its lists are of those who came by
@@ -55,14 +59,15 @@ type theWorld struct {
 	guests   map[uint32]*guest
 	names    map[string]*guest
 	frame    uint64
-	unknown  map[string]bool // models that were asked for and aren't known
-	far      bool            // it was told that places are far from the scene
-	ego      *scene.Guided   // nil until a frame moves the ego
-	plan     plan            // scratch
-	account  barrier         // of the latest step
-	result   StepResult      // of the latest step
-	look     *time.Timer     // of arrive
-	most     int             // guests at a time, so far
+	boxes    map[string]struct{} // models that a box stands for, up to knownBoxes
+	boxLines flow.Journal        // of those beyond toldBoxes
+	far      bool                // it was told that places are far from the scene
+	ego      *scene.Guided       // nil until a frame moves the ego
+	plan     plan                // scratch
+	account  barrier             // of the latest step
+	result   StepResult          // of the latest step
+	look     *time.Timer         // of arrive
+	most     int                 // guests at a time, so far
 	steps    int64
 	atStart  bool          // no instant has been yet, the one who steps begins the run
 	followed string        // the kind of the source that frames come from, "" for none
@@ -73,7 +78,7 @@ type theWorld struct {
 }
 
 func (w *theWorld) open() {
-	w.stepping, w.guests, w.names, w.unknown = make(chan struct{}, 1), map[uint32]*guest{}, map[string]*guest{}, map[string]bool{}
+	w.stepping, w.guests, w.names, w.boxes = make(chan struct{}, 1), map[uint32]*guest{}, map[string]*guest{}, map[string]struct{}{}
 	w.look = time.NewTimer(0)
 }
 
@@ -95,12 +100,14 @@ type showing struct {
 }
 
 type coming struct {
-	guest *guest
-	model *scene.Actor
-	as    scene.Actor
-	at    scene.Waypoint
-	first *world.State // at the step's beginning
-	then  *world.State // where it is at the step's end; nil stays
+	guest  *guest
+	model  *scene.Actor
+	as     scene.Actor
+	at     scene.Waypoint
+	length float64      // of the actor
+	misfit float64      // the model's length, where a box stands for it since that differs
+	first  *world.State // at the step's beginning
+	then   *world.State // where it is at the step's end; nil stays
 }
 
 type moving struct {
@@ -632,6 +639,7 @@ func (p *Pipeline) planSpawn(s *world.Spawn, now simtime.Stamp) error {
 	if err := c.guest.checkJoints(&s.State); err != nil {
 		return err
 	}
+	c.guest.ability = abilityOf(s.Model, s.TopSpeed)
 	c.first = &s.State
 	w.plan.come = append(w.plan.come, c)
 	return nil
@@ -650,32 +658,49 @@ func (p *Pipeline) body(c *coming, s *world.Spawn) error {
 		c.as.Paint = &[3]uint8{s.Color.R, s.Color.G, s.Color.B}
 	}
 	c.model = p.config.Scene.Model(s.Model)
-	size := s.Size
-	if c.model == nil || s.Model == BoxModel {
+	size, usual := s.Size, usualSize
+	var box scene.Box
+	if c.model != nil && s.Model != BoxModel {
+		box = p.config.Scene.BoxOf(c.model)
+		usual = box.Half.Mul(2)
+	}
+	for i := range size {
+		if size[i] == 0 {
+			size[i] = usual[i]
+		}
+	}
+	if longer := stretchOf(s.Model, size[0], usual[0]); c.model == nil || s.Model == BoxModel || !(longer >= 1/mostStretch && longer <= mostStretch) {
+		if c.model != nil && s.Model != BoxModel {
+			c.length, c.misfit = size[0], usual[0]
+		}
 		if c.model = p.config.Scene.Model(BoxModel); c.model == nil {
 			return fmt.Errorf("%w: model %q: the scene has no such model, and no box either", world.ErrUnknownActor, s.Model)
-		}
-		for i := range size {
-			if size[i] == 0 {
-				size[i] = usualSize[i]
-			}
 		}
 		c.as.Parts = scaled(c.model, size, tagOf(s.Model))
 		c.guest.boxed = s.Model != BoxModel
 		c.guest.offset = s.Reference.InBox(size).Mul(-1)
 		return nil
+	} else if longer != 1 {
+		c.as.Stretch = longer
+		box.Center[0] *= longer
 	}
 	c.guest.joints = c.model.Joints
-	box := p.config.Scene.BoxOf(c.model)
-	for i := range size {
-		if size[i] == 0 {
-			size[i] = 2 * box.Half[i]
-		}
-	}
 	// The middles of both undersides are one.
 	underside := mgl64.Vec3{box.Center[0], box.Center[1], box.Center[2] - box.Half[2]}
 	c.guest.offset = s.Reference.InBox(size).Add(underside).Mul(-1)
 	return nil
+}
+
+// mostStretch is how much longer or shorter than its model an actor may be and still look like it.
+const mostStretch = 1.3
+
+// stretchOf returns how many times as long as its model an actor is. People keep their shape: they are told by the
+// room that they take. So does what differs by a centimetre.
+func stretchOf(model string, length, own float64) float64 {
+	if strings.HasPrefix(model, "walker.") || math.Abs(length-own) <= 0.01 {
+		return 1
+	}
+	return length / own
 }
 
 // scaled returns the parts of a model of a metre's size at another size.
@@ -870,9 +895,11 @@ func (p *Pipeline) apply(f *world.Frame, now simtime.Stamp, result *StepResult) 
 	for i := range w.plan.move {
 		m := &w.plan.move[i]
 		m.guest.onGround = m.guest.onGround && !m.state.HeightKnown
-		from, to := m.guest.motion.At(now), p.placed(m.guest, m.to)
-		if m.state.Jump {
+		from := m.guest.motion.At(now)
+		to := p.placed(m.guest, m.to, &from)
+		if m.state.Jump || !m.guest.ability.reaches(m.guest.motion, &from, &to) {
 			_ = p.history.Jumped(m.guest.actor.ID) // it is there
+			to = p.placed(m.guest, m.to, nil)
 			from = to
 		}
 		m.guest.lead(from, to, m.state)
@@ -897,14 +924,14 @@ func (p *Pipeline) apply(f *world.Frame, now simtime.Stamp, result *StepResult) 
 // applySpawn lets an actor come.
 func (p *Pipeline) applySpawn(c *coming, f *world.Frame, result *StepResult) {
 	w, g := &p.guests, c.guest
-	at := p.placed(g, c.at)
+	at := p.placed(g, c.at, nil)
 	stays := at
 	stays.Stamp = f.Until
 	g.lead(stays, stays, c.first)
 	if c.then != nil {
 		to, _ := waypoint(c.then, f.Until) // it was checked
 		g.onGround = g.onGround && !c.then.HeightKnown
-		g.lead(at, p.placed(g, to), c.then)
+		g.lead(at, p.placed(g, to, &at), c.then)
 	}
 	if f.AtEnd {
 		c.as.Since = f.Until
@@ -916,17 +943,51 @@ func (p *Pipeline) applySpawn(c *coming, f *world.Frame, result *StepResult) {
 		w.names[g.name] = g
 	}
 	result.Spawned = append(result.Spawned, g.actor.ID)
-	if c.as.Parts != nil && c.as.TypeID != BoxModel && !w.unknown[c.as.TypeID] {
-		w.unknown[c.as.TypeID] = true
-		p.log.Warn("the model of an actor is not known, so that it is a box", "model", c.as.TypeID, "actor", g.name)
+	if g.boxed {
+		p.tellOfBox(c)
+		if !slices.Contains(result.Boxed, c.as.TypeID) {
+			result.Boxed = append(result.Boxed, c.as.TypeID)
+		}
 	}
 }
 
-// placed returns the waypoint of an actor's origin, given its reference point's.
-func (p *Pipeline) placed(g *guest, at scene.Waypoint) scene.Waypoint {
-	arm := at.Pose.Rotate(g.offset)
+// Bounds of what is told of boxes that stand for a model.
+const (
+	toldBoxes  = 20      // models
+	knownBoxes = 4 << 10 // models that are told apart
+)
+
+// tellOfBox tells once of each model that a box stands for. Of many it tells how many they are, now and then: a client
+// may make up names without end.
+func (p *Pipeline) tellOfBox(c *coming) {
+	w := &p.guests
+	key := fmt.Sprintf("%.256s", c.as.TypeID)
+	if _, known := w.boxes[key]; known || len(w.boxes) == knownBoxes {
+		return
+	}
+	w.boxes[key] = struct{}{}
+	attributes := []any{"model", key, "actor", fmt.Sprintf("%.256s", c.guest.name)}
+	switch {
+	case len(w.boxes) > toldBoxes:
+		if more, ok := w.boxLines.Tell(time.Now()); ok {
+			p.log.Warn("further models of actors are boxes, too", append(attributes, "models", len(w.boxes), "more", more)...)
+		}
+	case c.misfit > 0:
+		p.log.Warn("an actor is much longer or shorter than its model, so that it is a box", append(attributes, "length", c.length, "model_length", c.misfit)...)
+	default:
+		p.log.Warn("the model of an actor is not known, so that it is a box", attributes...)
+	}
+}
+
+// placed returns the waypoint of an actor's origin, given its reference point's. Where its angular velocity isn't
+// known it turns as since another, which may be nil.
+func (p *Pipeline) placed(g *guest, at scene.Waypoint, since *scene.Waypoint) scene.Waypoint {
+	arm, spin := at.Pose.Rotate(g.offset), at.AngularVelocity
+	if !at.AngularVelocityKnown && since != nil && at.Stamp > since.Stamp {
+		spin = world.SpinBetween(since.Pose.Orientation, at.Pose.Orientation, at.Stamp-since.Stamp)
+	}
 	at.Pose.Position = at.Pose.Position.Add(arm)
-	at.Velocity = at.Velocity.Add(at.AngularVelocity.Cross(arm))
+	at.Velocity = at.Velocity.Add(spin.Cross(arm))
 	if g.onGround {
 		x := at.Pose.Position
 		if z, ok := p.world.Ground(x[0], x[1], x[2]); ok {
@@ -970,7 +1031,7 @@ func (p *Pipeline) applyEgo(f *world.Frame, now simtime.Stamp) {
 	}
 	p.tellFar(to.Pose.Position)
 	from := w.ego.At(now)
-	if f.Ego.Jump {
+	if f.Ego.Jump || !egoAbility.reaches(w.ego, &from, &to) {
 		from = to
 	}
 	w.ego.Lead(from, to)

@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -266,6 +267,52 @@ func TestAnUnknownModelIsABox(t *testing.T) {
 	assert.Equal(t, "t", a.Name())
 }
 
+// TestAModelIsAsLongAsItsActor: the model of 4 m is stretched so that its front and its rear are where the source
+// has them. Where that wouldn't look like it a box stands for it, and the log and the result say so.
+func TestAModelIsAsLongAsItsActor(t *testing.T) {
+	for _, c := range []struct {
+		told, length float64
+		boxed        bool
+	}{{0, 4, false}, {4.005, 4, false}, {5, 5, false}, {3.2, 3.2, false}, {5.2, 5.2, false}, {5.3, 5.3, true}, {3, 3, true}} {
+		var log bytes.Buffer
+		p := newScriptedIn(t, scenetest.Plaza(2), &script{}, pipeline.Config{Capacity: 2, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		for k, yaw := range []float64{0, 90} {
+			result, err := p.StepTo(t.Context(), &world.Frame{Until: simtime.Stamp(k+1) * 10_000_000, Spawn: []world.Spawn{
+				{Model: "vehicle.sedan", Size: mgl64.Vec3{c.told}, Reference: world.FrontBumper, State: at(10, 2, yaw)}}})
+			require.NoError(t, err)
+			box, _ := p.History().Box(result.Spawned[0])
+			assert.InDelta(t, c.length, 2*box.Half[0], 1e-9)
+			assert.InDelta(t, 1.5, 2*box.Half[2], 1e-9, "a box keeps the height of its model")
+			state, _ := p.History().State(result.Spawned[0], result.Stamp)
+			place := box.At(state.Pose)
+			front := place.Pose.Apply(mgl64.Vec3{box.Half[0], 0, -box.Half[2]})
+			assert.InDelta(t, 0, front.Sub(mgl64.Vec3{10, 2, 0}).Len(), 0.003, "%v m", c.told)
+			assert.Equal(t, c.boxed, slices.Contains(result.Boxed, "vehicle.sedan"))
+		}
+		assert.Equal(t, c.boxed, strings.Count(log.String(), "much longer or shorter than its model") == 1, log.String())
+	}
+}
+
+// TestManyUnknownModels: the log tells of some, and then of how many they are; what is known of them is bounded.
+func TestManyUnknownModels(t *testing.T) {
+	var log bytes.Buffer
+	p := newScriptedIn(t, scenetest.Plaza(1), &script{}, pipeline.Config{Capacity: 1, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	long := strings.Repeat("x", 1000)
+	for k := range 300 {
+		model := fmt.Sprintf("vehicle.%d.%s", k, long)
+		f := &world.Frame{Until: simtime.Stamp(k+1) * 10_000_000, Spawn: []world.Spawn{{Name: "a", Model: model, State: at(0, 0, 0)}}}
+		if k > 0 {
+			f.Remove = []world.Ref{{Name: "a"}}
+		}
+		result, err := p.StepTo(t.Context(), f)
+		require.NoError(t, err)
+		assert.Equal(t, []string{model}, result.Boxed)
+	}
+	assert.Equal(t, 20, strings.Count(log.String(), "is not known"))
+	assert.Contains(t, log.String(), "further models of actors are boxes, too")
+	assert.Less(t, log.Len(), 20_000)
+}
+
 // TestWhoJumpsIsNowhereBetween compares the places right before and at the step's end.
 func TestWhoJumpsIsNowhereBetween(t *testing.T) {
 	p := stepped(t, 1, &script{})
@@ -475,13 +522,13 @@ func TestTheEgoOfAFrame(t *testing.T) {
 	p := stepped(t, 1, &script{})
 	there := at(5, 6, 90)
 	assert.Nil(t, p.Ego())
-	result, err := p.StepTo(t.Context(), &world.Frame{Until: 100_000_000, Ego: &there})
+	result, err := p.StepTo(t.Context(), &world.Frame{Until: 200_000_000, Ego: &there})
 	require.NoError(t, err)
 	assert.IsType(t, &scene.Guided{}, p.Ego(), "it follows frames from now on")
 	assert.InDelta(t, 0, result.Ego.Pose.Position.Sub(mgl64.Vec3{5, 6, 0}).Len(), 1e-9)
-	half, _ := p.History().Pose(scene.EgoID, 50_000_000)
+	half, _ := p.History().Pose(scene.EgoID, 100_000_000)
 	assert.InDelta(t, 2.5, half.Position[0], 1e-9)
-	result, err = p.StepTo(t.Context(), &world.Frame{Until: 200_000_000})
+	result, err = p.StepTo(t.Context(), &world.Frame{Until: 300_000_000})
 	require.NoError(t, err)
 	assert.InDelta(t, 5, result.Ego.Pose.Position[0], 1e-9, "it stays")
 	assert.Zero(t, result.Ego.Velocity.Len())
@@ -915,9 +962,10 @@ func TestABrokenStepContinues(t *testing.T) {
 	assert.Len(t, result.Spawned, 2)
 	assert.InDelta(t, 5, result.Ego.Pose.Position[0], 1e-9)
 	require.Equal(t, simtime.Stamp(50_000_000), now)
-	_, err = p.StepTo(t.Context(), &world.Frame{Until: now + 100_000_000, Ego: f.Ego, Actors: f.Actors[:1]})
+	there, ego := at(15, 9, 0), at(15, result.Ego.Pose.Position[1], 0)
+	_, err = p.StepTo(t.Context(), &world.Frame{Until: now + 100_000_000, Ego: &ego, Actors: []world.Actor{moved("a", there)}})
 	require.NoError(t, err)
-	for k, x := range map[string][2]float64{"a": {5, 104.5}, "b": {5, 5}, "ego": {5, 104.5}} {
+	for k, x := range map[string][2]float64{"a": {5, 6}, "b": {5, 5}, "ego": {5, 6}} {
 		id := uint32(scene.EgoID)
 		for _, a := range p.Actors("vehicle.*") {
 			if a.Name() == k {

@@ -60,18 +60,7 @@ func StateOf(m Motion, stamp simtime.Stamp) State {
 	}
 }
 
-// rotationVector returns a rotation as axis times angle in radians, the
-// shorter way round.
-func rotationVector(q mgl64.Quat) mgl64.Vec3 {
-	if q.W < 0 {
-		q = q.Scale(-1)
-	}
-	sin := q.V.Len()
-	if sin < 1e-12 {
-		return q.V.Mul(2)
-	}
-	return q.V.Mul(2 * math.Atan2(sin, q.W) / sin)
-}
+var rotationVector = spatial.RotationVector
 
 // ErrMotion says that the figures given for a motion make none.
 var ErrMotion = errors.New("motion is not usable")

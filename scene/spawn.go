@@ -156,6 +156,11 @@ func (h *History) SpawnActor(model *Actor, as Actor, m Motion) (*Actor, error) {
 	} else {
 		as.Parts = model.Parts
 		h.joint(&as, model, track)
+		if as.Stretch != 0 {
+			as.stretch()
+			box.Center[0] *= as.Stretch
+			box.Half[0] *= as.Stretch
+		}
 	}
 	h.lastID = h.nextID()
 	as.ID, as.Motion = h.lastID, m
@@ -174,6 +179,30 @@ func (h *History) SpawnActor(model *Actor, as Actor, m Motion) (*Actor, error) {
 	h.members[as.ID] = &member{actor: &as, track: track, box: box}
 	h.motions[track] = m
 	return &as, nil
+}
+
+// stretch makes the parts longer that stand still in the actor, and moves the others.
+func (a *Actor) stretch() {
+	parts := slices.Clone(a.Parts)
+	shift := func(at mgl64.Mat4) mgl64.Mat4 {
+		at[12] *= a.Stretch
+		return at
+	}
+	for i := range parts {
+		p := &parts[i]
+		if p.Joints == nil && p.Posed == nil {
+			p.Local = mgl64.Scale3D(a.Stretch, 1, 1).Mul4(p.Local)
+			continue
+		}
+		p.Local = shift(p.Local)
+		if moves := p.Joints; moves != nil {
+			p.Joints = func(stamp simtime.Stamp) mgl64.Mat4 { return shift(moves(stamp)) }
+		}
+		if posed := p.Posed; posed != nil {
+			p.Posed = func(values JointValues, stamp simtime.Stamp) mgl64.Mat4 { return shift(posed(values, stamp)) }
+		}
+	}
+	a.Parts = parts
 }
 
 // nextID returns the next id whose label isn't that of nothing, of one of the scene's own, or of

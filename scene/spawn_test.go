@@ -481,6 +481,32 @@ func TestJumpedIsNowhereInBetween(t *testing.T) {
 	}
 }
 
+// TestSpawnActorStretched: what stands still in the actor is longer, and what turns keeps its shape, farther out.
+func TestSpawnActorStretched(t *testing.T) {
+	s := fleet()
+	model := s.Model("vehicle.van")
+	wheel := model.Parts[1]
+	wheel.Local = mgl64.Translate3D(2, 0, -1)
+	wheel.Joints = func(stamp simtime.Stamp) mgl64.Mat4 {
+		return mgl64.Translate3D(2, 0, -1).Mul4(mgl64.HomogRotate3DY(float64(stamp)))
+	}
+	model.Parts[1] = wheel
+	h := scene.NewHistory(s, nil, 0)
+	a, err := h.SpawnActor(model, scene.Actor{Stretch: 1.25}, standing(0, 0, 0))
+	require.NoError(t, err)
+	corner := a.Parts[0].At(0).Mul4x1(mgl64.Vec4{3, 1, 1, 1})
+	assert.InDeltaSlice(t, []float64{3.75, 1, 1, 1}, corner[:], 1e-12)
+	for _, stamp := range []simtime.Stamp{0, 1} {
+		want := mgl64.Translate3D(0.5, 0, 0).Mul4(wheel.Joints(stamp))
+		got := a.Parts[1].At(stamp)
+		assert.InDeltaSlice(t, want[:], got[:], 1e-12)
+	}
+	box, ok := h.Box(a.ID)
+	require.True(t, ok)
+	assert.InDelta(t, 1.25*s.BoxOf(model).Half[0], box.Half[0], 1e-12)
+	assert.Equal(t, mgl64.Translate3D(2, 0, -1), model.Parts[1].Local, "the model is as it was")
+}
+
 // Parts of its own may be the model's at another scale, fixed or by constant joints. The box is
 // the analytic one.
 func TestSpawnActorWithPartsOfItsOwn(t *testing.T) {

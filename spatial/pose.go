@@ -114,3 +114,16 @@ func Interpolate(a, b Pose, t float64) Pose {
 func OpticalInBody() Pose {
 	return FromRPY(mgl64.Vec3{}, -90, 0, -90)
 }
+
+// RotationVector returns a rotation as axis times angle in radians, the
+// shorter way round.
+func RotationVector(q mgl64.Quat) mgl64.Vec3 {
+	if q.W < 0 {
+		q = q.Scale(-1)
+	}
+	sin := q.V.Len()
+	if sin < 1e-12 {
+		return q.V.Mul(2)
+	}
+	return q.V.Mul(2 * math.Atan2(sin, q.W) / sin)
+}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
+	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -98,7 +99,7 @@ type State struct {
 	// Pose is that of the actor's reference point, in the map frame. Its orientation need not
 	// have length 1, but a length.
 	Pose spatial.Pose
-	// Velocity is in m/s and AngularVelocity in rad/s, both in the map frame. Each counts if
+	// Velocity is in m/s, of the reference point, and AngularVelocity in rad/s, both in the map frame. Each counts if
 	// its Known is true; otherwise it follows from this pose and those before. Accelerations
 	// are the velocities' change over the step.
 	Velocity, AngularVelocity           mgl64.Vec3
@@ -106,7 +107,7 @@ type State struct {
 	// HeightKnown: the pose's height counts from now on, though the actor came OnGround.
 	HeightKnown bool
 	// Jump: the actor did not move here from where it was. It is here from the step's first
-	// instant on.
+	// instant on. What no such actor can do is a jump in any case.
 	Jump bool
 	// Lights are those that are on in a vehicle, up to there.
 	Lights Lights
@@ -238,6 +239,19 @@ func (r Reference) InBox(size mgl64.Vec3) mgl64.Vec3 {
 	}
 }
 
+// fastestTurn is the most at which anybody turns on its way, rad/s. What turns faster is a jump of the heading.
+const fastestTurn = 4.0
+
+// SpinBetween returns the mean angular velocity, rad/s in the map frame, of a body that turns from one
+// orientation to another within a step. It is 0 where the heading jumps.
+func SpinBetween(before, after mgl64.Quat, step simtime.Stamp) mgl64.Vec3 {
+	spin := spatial.RotationVector(after.Mul(before.Conjugate())).Mul(1e9 / float64(step))
+	if !(spin.Len() <= fastestTurn) {
+		return mgl64.Vec3{}
+	}
+	return spin
+}
+
 // Spawn is an actor that comes. It is there from the first instant of the step on, where State
 // says. If the frame lists it among its Actors, too, it moves from there to that place. In a frame with AtEnd
 // it comes to where State says at the last instant.
@@ -248,12 +262,16 @@ type Spawn struct {
 	// plain box of the actor's size; the run's log says so once for each model.
 	Model string
 	// Size is the length, width and height that the source knows, in metres. 0 stands for the
-	// model's own, and for 4.5, 1.8 and 1.5 of a box. A model keeps its own shape.
+	// model's own, and for 4.5, 1.8 and 1.5 of a box. A model is made as long as the actor, by a factor of 1.3
+	// at most. Beyond it is a box of that size, too. People, width and height keep the model's shape.
 	Size mgl64.Vec3
 	// Reference is the point of a box of that size that all poses of the actor are of.
 	Reference Reference
 	// OnGround: the source knows no heights. The actor stands on the ground below or above it.
 	OnGround bool
+	// TopSpeed is the most that its world lets it go, m/s; 0 where that isn't known. What goes farther than
+	// it can jumps there.
+	TopSpeed float64
 	// Color is that of the model's paint, where it has some: the body of a vehicle of the city, or
 	// all of a box. Cameras and lidars see it. Without it the model has its own.
 	Color Color
@@ -394,6 +412,8 @@ type Options struct {
 	// Projected is told of the projection of the world's coordinates, as PROJ text, if the world says
 	// it: once, by Open or with a frame. (optional)
 	Projected func(proj string)
+	// Memory is what messages of a peer and of a file are taken from. (optional; nil has no limit)
+	Memory *memory.Budget
 	// Warn is told of what the user should know, such as a model that isn't known. (optional)
 	Warn func(message string, args ...any)
 }

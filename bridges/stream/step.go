@@ -22,6 +22,8 @@ type StepResult struct {
 	Frame uint64
 	// Spawned are the handles of those who came, in the order of the frame's Spawn.
 	Spawned []uint32
+	// Boxed are the models of those for which a box stands.
+	Boxed []string
 	// Deliveries are the firings of the step.
 	Deliveries []Delivery
 	// Ego is the vehicle that carries the sensors, by its rear axle on the ground, in the map frame.
@@ -366,6 +368,9 @@ func (s *stepWriter) result(b []byte, r *StepResult, failure error) []byte {
 			b = protowire.AppendFixed32(b, handle)
 		}
 	}
+	for _, model := range r.Boxed {
+		b = appendText(b, 7, model)
+	}
 	for i := range r.Deliveries {
 		d := &r.Deliveries[i]
 		s.part = appendText(s.part[:0], 1, d.Sensor)
@@ -525,6 +530,8 @@ func readStepResult(b []byte) (r StepResult, err error) {
 			w.blame(s.state(&r.Ego, w.Message()), "ego", 0, world.Ref{})
 		case 6:
 			failure = readFailure(w.Message())
+		case 7:
+			r.Boxed = append(r.Boxed, w.Text(""))
 		}
 	}
 	w.Fail(failure)

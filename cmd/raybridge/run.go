@@ -256,7 +256,7 @@ func (pl *plan) openWorld(ctx context.Context) (*openSource, error) {
 		return err == nil && d.Georeferenced
 	})}
 	kind, source, err := raybridge.OpenWorld(ctx, c.Source, world.Options{
-		EgoTheirs: c.Ego == config.EgoTheirs, Warn: pl.log.Warn, Lights: func() []string { return s.scene.SignalNames() }, Projected: s.projected,
+		EgoTheirs: c.Ego == config.EgoTheirs, Memory: pl.memory, Warn: pl.log.Warn, Lights: func() []string { return s.scene.SignalNames() }, Projected: s.projected,
 	})
 	if err != nil {
 		return nil, err

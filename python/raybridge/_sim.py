@@ -8,6 +8,7 @@ import re
 import struct
 import time as clock
 import urllib.parse
+import warnings
 import weakref
 import zlib
 from collections.abc import Mapping as AbstractMapping
@@ -332,6 +333,7 @@ class Sim:
         self._taking: Optional[Dict[int, List[Bytes]]] = None
         self._left_out: Dict[int, int] = {}
         self._decoders: Dict[int, Decoder] = {}
+        self._boxed: set[bytes] = set()  # models that a warning has told of
         self._coming: List[Tuple[Actor, bytes]] = []
         self._going: List[Union[int, str]] = []
         self._names = 0
@@ -563,6 +565,10 @@ class Sim:
                 failure = dict(proto_fields(value))
                 if _why(failure)[1] == "ended":
                     raise Closed(self._epitaph(_why(failure)[0]))
+            elif field == 7 and len(self._boxed) < 100 and value not in self._boxed:
+                self._boxed.add(value)
+                warnings.warn(f"model {value.decode()!r} is shown as a box: the scene has none of that name, or none nearly as long as the actor; "
+                              "sim.models lists them, and \"box\" is a box on purpose", stacklevel=3)
         return failure
 
     def _refuse(self, failure: Dict[int, Any], coming: List[Tuple[Actor, bytes]]) -> None:

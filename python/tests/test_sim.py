@@ -20,6 +20,7 @@ import time
 import types
 import unittest
 import unittest.mock
+import warnings
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 
@@ -40,6 +41,17 @@ def launch(rig=SMALL, **more):
 
 
 class TestStep(unittest.TestCase):
+    def test_a_model_that_is_a_box_is_told(self):
+        with launch() as sim:
+            sim.spawn("box", x=5)
+            sim.spawn("crate", x=9, size=(1, 1, 1))
+            with self.assertWarnsRegex(UserWarning, "model 'crate' is shown as a box"):
+                sim.step(0.1)
+            sim.spawn("crate", x=12, size=(1, 1, 1))
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                sim.step(0.1)
+
     def test_a_step_brings_all_that_was_due(self):
         with launch(RIG) as sim:
             self.assertEqual({"front/image", "front/camera_info", "lidar/points", "imu/imu"} - set(sim.sensors), set())

@@ -99,6 +99,7 @@ func (e *columnError) Unwrap() error { return e.err }
 type reading struct {
 	header *header
 	fields []string
+	point  mgl64.Vec3 // of the ego, which its velocity is of, as seen from its rear axle
 	err    *columnError
 }
 
@@ -195,8 +196,8 @@ func (r *reading) toRearAxle(s *world.Spawn) {
 		if s.Reference == world.BoxCentre && s.Size[2] == 0 {
 			r.fail(colHeight, fmt.Errorf("%w: the ego's is needed to find the ground below it", errHole))
 		}
-		s.State.Pose.Position = s.State.Pose.Apply(world.RearAxle.InBox(s.Size).Sub(s.Reference.InBox(s.Size)))
-		s.State.VelocityKnown = false // it is that of another point
+		r.point = s.Reference.InBox(s.Size).Sub(world.RearAxle.InBox(s.Size))
+		s.State.Pose.Position = s.State.Pose.Apply(r.point.Mul(-1))
 	}
 	s.Reference = world.RearAxle
 }

@@ -15,6 +15,8 @@ import (
 	"io"
 	"os"
 
+	"github.com/go-gl/mathgl/mgl64"
+
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/world"
@@ -44,6 +46,8 @@ type source struct {
 	reader *csv.Reader
 	header header
 	theirs bool // the ego moves as the file says
+	warn   func(string, ...any)
+	warned bool // of the ego
 	track  *snapshot.Track
 
 	begun int   // the line of the snapshot's first
@@ -53,7 +57,8 @@ type source struct {
 	all    []world.Spawn
 	lines  []int
 	driver world.Spawn
-	drove  int // its line
+	drove  int        // its line
+	point  mgl64.Vec3 // see reading
 	drives bool
 }
 
@@ -61,7 +66,8 @@ type source struct {
 type row struct {
 	line  int
 	at    simtime.Stamp
-	timed bool // at is valid
+	timed bool       // at is valid
+	point mgl64.Vec3 // see reading
 	world.Spawn
 }
 
@@ -76,7 +82,10 @@ func open(_ context.Context, path string, o world.Options) (world.Source, error)
 	if err != nil {
 		return nil, fault.File(err)
 	}
-	s := &source{path: path, file: file, theirs: o.EgoTheirs, track: snapshot.NewTrack(o.Start)}
+	if o.Warn == nil {
+		o.Warn = func(string, ...any) {}
+	}
+	s := &source{path: path, file: file, theirs: o.EgoTheirs, warn: o.Warn, track: snapshot.NewTrack(o.Start)}
 	if err := s.begin(); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
@@ -142,6 +151,7 @@ func (s *source) read() (row, error) {
 	r := reading{header: &s.header, fields: fields}
 	read := row{line: s.line()}
 	read.at, read.Spawn = r.row()
+	read.point = r.point
 	if r.err != nil {
 		read.timed = r.err.column != colTime
 		return read, fmt.Errorf("%s:%d: %w", s.path, read.line, r.err)
@@ -166,8 +176,9 @@ func (s *source) Next(ctx context.Context, present world.State) (*world.Frame, e
 			s.driver.State.Pose.Position[2] = present.Pose.Position[2]
 		}
 		if s.drives && s.theirs {
-			told.Ego = &s.driver.State
+			told.Ego, told.EgoPoint = &s.driver.State, s.point
 		}
+		s.tellOfEgo()
 		frame, err := s.track.Add(told)
 		if err != nil {
 			s.err = s.placed(err)
@@ -183,6 +194,19 @@ func (s *source) Next(ctx context.Context, present world.State) (*world.Frame, e
 		}
 	}
 	return nil, s.err
+}
+
+// tellOfEgo tells once that the vehicle with the sensors isn't where the file has it.
+func (s *source) tellOfEgo() {
+	switch {
+	case s.warned || s.drives == s.theirs:
+		return
+	case s.drives:
+		s.warn("the lines of the id ego are left out: with ego: theirs in the configuration's world they move the vehicle with the sensors", "line", s.drove)
+	default:
+		s.warn("the file has no line of the id ego for the moment: the vehicle with the sensors stays with us until one comes", "line", s.begun)
+	}
+	s.warned = true
 }
 
 // gather reads the rows of an instant, and the one after them. What is wrong with that one is left for
@@ -220,7 +244,7 @@ func (s *source) take(r row) error {
 	if s.drives {
 		return fmt.Errorf("%s:%d: %w", s.path, r.line, &columnError{colID, fmt.Errorf("%q: %w", ego, world.ErrDuplicate)})
 	}
-	s.driver, s.drove, s.drives = r.Spawn, r.line, true
+	s.driver, s.drove, s.point, s.drives = r.Spawn, r.line, r.point, true
 	return nil
 }
 

@@ -127,13 +127,49 @@ func TestEgoByAnotherPoint(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 	got := frames[0].Ego.Pose.Position
 	assert.InDeltaSlice(t, []float64{10, 20 - 1.08, 3 - 0.75}, got[:], 1e-12)
-	assert.False(t, frames[0].Ego.VelocityKnown, "it is the middle's")
+	assert.Equal(t, mgl64.Vec3{1, 0, 0}, frames[1].Ego.Velocity, "it doesn't turn")
 	for row, want := range map[string]string{
 		"0,ego,,10,20,3,90,0,,1.5,box_centre,,\n": ":2: column length: the field is empty: the ego's is needed to find its rear axle",
 		"0,ego,,10,20,3,90,0,4,,box_centre,,\n":   ":2: column height: the field is empty: the ego's is needed to find the ground below it",
 	} {
 		_, err := read(t, write(t, header+row), world.Options{EgoTheirs: true})
 		assert.ErrorContains(t, err, want)
+	}
+}
+
+// TestEgoThatTurns: its front bumper is told on a circle. The rear axle goes along its heading.
+func TestEgoThatTurns(t *testing.T) {
+	const length, radius = 4.0, 10.0 // of the axle's circle
+	arm := (0.5 + 0.27) * length
+	var text strings.Builder
+	text.WriteString("time,id,model,x,y,yaw,length,reference,vx,vy\n")
+	for k := range 3 {
+		turn := 0.1 * float64(k)
+		sin, cos := math.Sincos(turn)
+		x, y := radius*sin+arm*cos, -radius*cos+arm*sin
+		fmt.Fprintf(&text, "%d,ego,,%v,%v,%v,%v,front_bumper,%v,%v\n", k, x, y, mgl64.RadToDeg(turn), length, -0.1*y, 0.1*x)
+	}
+	frames, err := read(t, write(t, text.String()), world.Options{EgoTheirs: true})
+	require.ErrorIs(t, err, io.EOF)
+	for _, f := range frames[1:] {
+		ahead := f.Ego.Pose.Rotate(mgl64.Vec3{0.1 * radius, 0, 0})
+		assert.InDelta(t, 0, f.Ego.Velocity.Sub(ahead).Len(), 1e-9)
+	}
+}
+
+// TestEgoThatIsNotHeard: lines that are left out are told of once, and so is an ego that has none.
+func TestEgoThatIsNotHeard(t *testing.T) {
+	const header, ego, other = "time,id,model,x,y,yaw\n", "%d,ego,,0,0,0\n", "%d,a,m,0,0,0\n"
+	for _, c := range []struct {
+		row    string
+		theirs bool
+		want   string
+	}{{ego, true, ""}, {ego, false, "the lines of the id ego are left out"}, {other, true, "the file has no line of the id ego"}, {other, false, ""}} {
+		var told []string
+		_, err := read(t, write(t, header+fmt.Sprintf(c.row+c.row+c.row, 0, 1, 2)), world.Options{EgoTheirs: c.theirs, Warn: func(text string, _ ...any) { told = append(told, text) }})
+		require.ErrorIs(t, err, io.EOF)
+		require.Equal(t, c.want != "", len(told) == 1, "%q", told)
+		assert.Contains(t, strings.Join(told, ""), c.want)
 	}
 }
 

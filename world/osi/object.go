@@ -77,20 +77,15 @@ func (o *object) spin() mgl64.Vec3 {
 	}
 }
 
-// ego returns how the point of the ground below the rear axle moves. Without facts of the axle it is at 0.27
-// of the length behind the middle. The velocity there is known where that of the middle and the
-// rates are.
-func (o *object) ego() world.State {
-	s := o.state()
+// ego returns where the point of the ground below the rear axle is. The velocity is that of the middle of the box,
+// which it returns as seen from there. Without facts of the axle it is at 0.27 of the length behind the middle.
+func (o *object) ego() (s world.State, middle mgl64.Vec3) {
+	s = o.state()
 	arm := world.RearAxle.InBox(o.size)
 	if o.axled {
 		arm = mgl64.Vec3{o.rear[0], 0, 0}
 	}
 	arm[2] = -o.size[2] / 2
-	s.VelocityKnown = o.moves && o.turns
-	if s.VelocityKnown {
-		s.Velocity = s.Velocity.Add(s.AngularVelocity.Cross(s.Pose.Rotate(arm)))
-	}
 	s.Pose.Position = s.Pose.Apply(arm)
-	return s
+	return s, arm.Mul(-1)
 }

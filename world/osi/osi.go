@@ -206,7 +206,7 @@ func (s *source) take(message []byte) (*world.Frame, error) {
 			continue
 		}
 		if s.theirs {
-			s.ego = o.ego()
+			s.ego, told.EgoPoint = o.ego()
 			told.Ego = &s.ego
 		}
 	}

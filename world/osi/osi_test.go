@@ -394,7 +394,7 @@ func TestEgoThatTurns(t *testing.T) {
 	list := []message{truthAt(0).id(3, 1).put(5, car(1, of)), truthAt(1e8).put(5, car(1, of))}
 	frames, err := read(t, write(t, "a.osi", framed(list...)), world.Options{EgoTheirs: true})
 	require.ErrorIs(t, err, io.EOF)
-	ego := frames[0].Ego
+	ego := frames[1].Ego
 	require.NotNil(t, ego, "the host is named in the first message alone")
 	assert.InDeltaSlice(t, []float64{10, 20 - 0.27*4, 0}, ego.Pose.Position[:], 1e-12)
 	assert.True(t, ego.VelocityKnown)

@@ -17,6 +17,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-gl/mathgl/mgl64"
+
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/world"
 )
@@ -39,8 +41,10 @@ type Snapshot struct {
 	Actors []world.Spawn
 	// Signals are what traffic lights show then. (optional)
 	Signals []world.Signal
-	// Ego is the vehicle that carries the sensors, by its rear axle on the ground. (optional)
-	Ego *world.State
+	// Ego is the vehicle that carries the sensors, by its rear axle on the ground. (optional) Its velocity is
+	// that of EgoPoint, which is told as seen from there.
+	Ego      *world.State
+	EgoPoint mgl64.Vec3
 }
 
 // Track makes a frame of each snapshot and the one before. One goroutine uses it. In a world whose
@@ -109,12 +113,24 @@ func (t *Track) Add(s Snapshot) (*world.Frame, error) {
 	t.before.last, t.before.led = t.last, t.led
 	t.offered, t.last, t.count = true, s.At, t.count+1
 	if s.Ego != nil {
-		t.ego = *s.Ego
-		t.ego.Jump = t.ego.Jump || !t.led
-		t.frame.Ego = &t.ego
+		t.lead(&s, s.At-t.before.last)
 	}
 	t.led = s.Ego != nil
 	return &t.frame, nil
+}
+
+// lead gives the frame the ego, so long after its last place.
+func (t *Track) lead(s *Snapshot, step simtime.Stamp) {
+	before := t.ego.Pose.Orientation
+	t.ego = *s.Ego
+	if t.frame.Ego = &t.ego; s.EgoPoint != (mgl64.Vec3{}) && s.Ego.VelocityKnown {
+		spin := s.Ego.AngularVelocity
+		if !s.Ego.AngularVelocityKnown && t.led {
+			spin = world.SpinBetween(before, s.Ego.Pose.Orientation, step)
+		}
+		t.ego.Velocity = s.Ego.Velocity.Sub(spin.Cross(s.Ego.Pose.Rotate(s.EgoPoint)))
+	}
+	t.ego.Jump = t.ego.Jump || !t.led
 }
 
 // until returns the time of the simulation at an instant of the world's clock.

@@ -1,6 +1,11 @@
 package sumo
 
-import "github.com/raybridge/raybridge/world"
+import (
+	"fmt"
+
+	"github.com/raybridge/raybridge/world"
+	"github.com/raybridge/raybridge/world/snapshot"
+)
 
 // situation is what SUMO says after a step. It is reused: the ids are the message's.
 type situation struct {
@@ -101,7 +106,7 @@ func (s *situation) result(r *reader) {
 
 // object reads one of a context. It is left out where it has no place on the road.
 func (s *situation) object(r *reader, person bool, variables int) {
-	o := object{id: r.text(), person: person}
+	o := object{id: r.name(), person: person}
 	there, rides := false, false
 	for range variables {
 		variable, v, ok := r.subscribed()
@@ -125,6 +130,10 @@ func (s *situation) object(r *reader, person bool, variables int) {
 		}
 	}
 	if there && !rides && r.err == nil {
+		if len(s.objects) == snapshot.Most {
+			r.err = fmt.Errorf("%w: SUMO has more than %d vehicles and persons on the road", world.ErrFull, snapshot.Most)
+			return
+		}
 		s.objects = append(s.objects, o)
 	}
 }

@@ -28,6 +28,7 @@ type source struct {
 	begin   float64         // SUMO's time at start
 	lights  func() []string // the scene's; nil once it was called
 	warn    func(string, ...any)
+	warned  bool // of an ego that is not there
 
 	now      situation
 	steps    int64                      // since begin
@@ -54,6 +55,9 @@ type actor struct {
 	color    world.Color
 	top      float64 // m/s
 	seen     int64   // the step
+	heading  mgl64.Quat
+	since    int64 // the step that heading is of
+	known    bool  // heading and since are
 }
 
 // Next moves our ego in SUMO, steps it and returns the traffic of then. The first frame is the traffic that SUMO
@@ -154,11 +158,21 @@ func (s *source) meet(ctx context.Context) error {
 			}
 		}
 	}
-	if len(s.fresh) == 0 {
-		return nil
+	for fresh := s.fresh; len(fresh) > 0; {
+		n := min(len(fresh), mostDescribed)
+		if err := s.describe(ctx, fresh[:n]); err != nil {
+			return err
+		}
+		fresh = fresh[n:]
 	}
-	return s.describe(ctx)
+	return nil
 }
+
+// Bounds of what is asked for.
+const (
+	mostDescribed = 1 << 10 // actors in one message
+	mostColors    = 4 << 10 // types whose colours are kept
+)
 
 // constants are the variables that describe asks for.
 var constants = [...]byte{varLength, varWidth, varHeight, varTopSpeed, varClass, varColor, varType}
@@ -172,10 +186,10 @@ func (v value) color() world.Color {
 	return c
 }
 
-// describe asks what the new actors are.
-func (s *source) describe(ctx context.Context) error {
+// describe asks what some new actors are.
+func (s *source) describe(ctx context.Context, fresh []*actor) error {
 	s.talk.say()
-	for _, a := range s.fresh {
+	for _, a := range fresh {
 		for _, variable := range constants {
 			q := a.query(variable)
 			s.talk.command(q.command, q.payload())
@@ -185,7 +199,7 @@ func (s *source) describe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, a := range s.fresh {
+	for _, a := range fresh {
 		for i, variable := range constants {
 			q := a.query(variable)
 			if err := r.status(q.command); err != nil {
@@ -199,7 +213,9 @@ func (s *source) describe(ctx context.Context) error {
 			case varColor:
 				a.color = v.color()
 			case varType:
-				a.kind = string(v.text)
+				if a.kind = string(v.text[:min(len(v.text), longestName+1)]); len(a.kind) > longestName {
+					r.fail("a type's name of more than %d bytes", longestName)
+				}
 			default:
 				a.size[i] = v.number[0]
 			}
@@ -208,14 +224,17 @@ func (s *source) describe(ctx context.Context) error {
 	if r.err != nil {
 		return r.err
 	}
-	return s.paint(ctx)
+	return s.paint(ctx, fresh)
 }
 
 // paint gives new actors without a colour that of their type. SUMO is asked once for each type.
-func (s *source) paint(ctx context.Context) error {
+func (s *source) paint(ctx context.Context, fresh []*actor) error {
 	var asked []query
+	if len(s.colors) > mostColors {
+		clear(s.colors)
+	}
 	s.talk.say()
-	for _, a := range s.fresh {
+	for _, a := range fresh {
 		if _, known := s.colors[a.kind]; known || a.color.Known {
 			continue
 		}
@@ -238,7 +257,7 @@ func (s *source) paint(ctx context.Context) error {
 			return r.err
 		}
 	}
-	for _, a := range s.fresh {
+	for _, a := range fresh {
 		if !a.color.Known {
 			a.color = s.colors[a.kind]
 		}
@@ -291,7 +310,7 @@ func (s *source) tell(egoHeight float64) (err error) {
 		a, state := o.actor, s.state(o)
 		if a.person || a.id != s.ego {
 			s.all = append(s.all, world.Spawn{Name: a.name, Model: a.model, Size: a.size,
-				Reference: world.FrontBumper, OnGround: !s.heights, Color: a.color, State: state})
+				Reference: world.FrontBumper, OnGround: !s.heights, TopSpeed: a.top, Color: a.color, State: state})
 			continue
 		}
 		if s.theirs {
@@ -300,8 +319,12 @@ func (s *source) tell(egoHeight float64) (err error) {
 			if !s.heights {
 				s.egoState.Pose.Position[2] = egoHeight
 			}
-			told.Ego = &s.egoState
+			told.Ego, told.EgoPoint = &s.egoState, axleToBumper(a.size)
 		}
+	}
+	if s.theirs && told.Ego == nil && s.steps > 0 && !s.warned {
+		s.warned = true
+		s.warn("SUMO doesn't have the vehicle that is our ego yet: the vehicle with the sensors stays with us until it comes; ?ego=ID names another", "id", s.ego)
 	}
 	told.Actors = s.all
 	s.frame, err = s.track.Add(told)
@@ -319,12 +342,28 @@ func (s *source) state(o *object) world.State {
 		Mul(mgl64.QuatRotate(-mgl64.DegToRad(o.slope), mgl64.Vec3{0, 1, 0}))
 	return world.State{
 		Pose:          spatial.Pose{Position: mgl64.Vec3(o.position).Sub(s.offset), Orientation: heading},
-		Velocity:      heading.Rotate(mgl64.Vec3{o.speed}),
+		Velocity:      heading.Rotate(s.velocity(o, heading)),
 		VelocityKnown: true,
 		HeightKnown:   s.heights,
 		Lights:        o.lights(),
 	}
 }
+
+// velocity returns that of the front bumper in the vehicle's frame. SUMO tells how fast it is. The rear axle doesn't
+// slip sideways, so that the bumper of one that turns does.
+func (s *source) velocity(o *object, heading mgl64.Quat) mgl64.Vec3 {
+	a, aside := o.actor, 0.0
+	if a.known && !a.person && s.steps > a.since {
+		spin := world.SpinBetween(a.heading, heading, simtime.Stamp(float64(s.steps-a.since)*s.step*1e9))
+		aside = spin[2] * axleToBumper(a.size)[0]
+	}
+	a.heading, a.since, a.known = heading, s.steps, true
+	aside = max(-mostAside*o.speed, min(aside, mostAside*o.speed))
+	return mgl64.Vec3{math.Sqrt(o.speed*o.speed - aside*aside), aside, 0}
+}
+
+// mostAside is the share of a bumper's speed that may be sideways: wheels steer by 45 degrees at most.
+const mostAside = 0.7
 
 // place moves our ego in SUMO to where it is at the step's end if it keeps its velocity. SUMO
 // gets a vehicle if it doesn't have it, or has it no longer: one leaves at its route's end.

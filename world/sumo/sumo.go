@@ -120,6 +120,7 @@ func open(ctx context.Context, address string, o world.Options) (world.Source, e
 		ego: at.ego, theirs: o.EgoTheirs, track: snapshot.NewTrack(o.Start), lights: o.Lights, warn: o.Warn,
 		actors: map[bool]map[string]*actor{false: {}, true: {}}, colors: map[string]world.Color{},
 	}
+	s.talk.memory = o.Memory
 	if at.config != "" {
 		if s.child, err = start(at.config); err != nil {
 			return nil, err

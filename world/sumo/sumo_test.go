@@ -25,6 +25,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/raybridge/raybridge/world"
@@ -173,6 +174,30 @@ func TestHeightsOfANet(t *testing.T) {
 	}
 }
 
+// TestVehiclesThatTurn: SUMO tells how fast the front bumper is. On a circle the rear axle follows the heading, and
+// the bumper goes along its own circle.
+func TestVehiclesThatTurn(t *testing.T) {
+	const axle, length, rate = 10.0, 4.5, 0.5 // metres, rad/s
+	arm := 0.77 * length
+	speed := rate * math.Hypot(axle, arm)
+	w := newTown(func(step int) []car {
+		turn := rate * 0.1 * float64(step)
+		sin, cos := math.Sincos(turn)
+		on := car{class: "passenger", x: axle*sin + arm*cos, y: -axle*cos + arm*sin, angle: 90 - mgl64.RadToDeg(turn), speed: speed, top: 50}
+		ego := on
+		on.id, ego.id = "a", "e"
+		return []car{on, ego}
+	})
+	s := begun(t, w, "?ego=e", world.Options{EgoTheirs: true})
+	for range 3 {
+		f := next(t, s)
+		front := f.Actors[0]
+		want := mgl64.Vec3{0, 0, rate}.Cross(front.Pose.Position)
+		assert.InDelta(t, 0, front.Velocity.Sub(want).Len(), 1e-6)
+		assert.InDelta(t, 0, f.Ego.Velocity.Sub(f.Ego.Pose.Rotate(mgl64.Vec3{rate * axle})).Len(), 1e-6)
+	}
+}
+
 // One that leaves and comes again is spawned again.
 func TestActorsComeAgain(t *testing.T) {
 	w := newTown(func(step int) []car {
@@ -278,8 +303,11 @@ func TestTheirEgoCarriesTheSensors(t *testing.T) {
 		}
 		return []car{{id: "e", class: "passenger", x: float64(step), y: 10, z: float64(max(0, step-2)), angle: 90, speed: 10, top: 50}}
 	})
-	s := begun(t, w, "?ego=e", world.Options{EgoTheirs: true})
+	var told [][]any
+	s := begun(t, w, "?ego=e", world.Options{EgoTheirs: true, Warn: func(_ string, args ...any) { told = append(told, args) }})
+	assert.Empty(t, told)
 	assert.Nil(t, next(t, s).Ego)
+	assert.Equal(t, [][]any{{"id", "e"}}, told, "it isn't there yet")
 	high := world.State{Pose: spatial.Identity()}
 	high.Pose.Position[2] = 3
 	f, err := s.Next(t.Context(), high)
@@ -335,7 +363,7 @@ func TestFaultsOfSUMO(t *testing.T) {
 		"half a message":    {fault: in(0x02, func(b []byte) ([]byte, bool) { return b[:len(b)/2], false }), want: sumo.ErrEnded, text: "step 3"},
 		"half a length":     {fault: in(0x02, func(b []byte) ([]byte, bool) { return b[:2], false }), want: sumo.ErrEnded},
 		"death":             {fault: in(0x02, func([]byte) ([]byte, bool) { return nil, false }), want: sumo.ErrEnded},
-		"too long":          {fault: in(0x02, func([]byte) ([]byte, bool) { return []byte{4, 0, 0, 12}, true }), want: sumo.ErrMalformed, text: "67108872 bytes"},
+		"too long":          {fault: in(0x02, func([]byte) ([]byte, bool) { return []byte{1, 0, 0, 12}, true }), want: sumo.ErrMalformed, text: "16777224 bytes, want 7 to 16777216"},
 		"negative length":   {fault: in(0x02, func([]byte) ([]byte, bool) { return []byte{255, 255, 255, 255}, true }), want: sumo.ErrMalformed},
 		"no length":         {fault: in(0x02, func([]byte) ([]byte, bool) { return []byte{0, 0, 0, 0}, true }), want: sumo.ErrMalformed},
 		"another protocol":  {fault: in(0x00, func([]byte) ([]byte, bool) { return []byte("HTTP/1.1 400 Bad Request\r\n\r\n"), true }), want: sumo.ErrMalformed},
@@ -366,6 +394,34 @@ func TestFaultsOfSUMO(t *testing.T) {
 			assert.NotErrorIs(t, err, io.EOF, "that is a world's good end")
 		})
 	}
+}
+
+// TestSUMOsMemoryIsBounded: what SUMO sends is taken from the run's memory. A crowd that no run has room for is
+// refused before anything is kept of it.
+func TestSUMOsMemoryIsBounded(t *testing.T) {
+	leavesNothing(t)
+	open := func(w *town, o world.Options) error {
+		s, err := sumo.Kind.Open(t.Context(), w.listen(t)+"?ego=off", o)
+		if err == nil {
+			_, err = s.Next(t.Context(), world.State{})
+			assert.NoError(t, s.Close())
+		}
+		return err
+	}
+	budget := memory.New(1 << 20)
+	require.NoError(t, open(standing(100), world.Options{Memory: budget}))
+	assert.Zero(t, budget.Held(), "what was taken is given back")
+	err := open(standing(20_000), world.Options{Memory: budget})
+	require.ErrorIs(t, err, memory.ErrExceeded)
+	assert.ErrorContains(t, err, "a message of SUMO needs")
+	assert.Zero(t, budget.Held())
+
+	crowd := standing(1<<16 + 1)
+	require.ErrorIs(t, open(crowd, world.Options{}), world.ErrFull)
+	assert.Empty(t, crowd.commands(0xA4), "nobody was asked about")
+	long := standing(2)
+	long.traffic = func(int) []car { return []car{{id: strings.Repeat("x", 2000), class: "passenger"}} }
+	require.ErrorIs(t, open(long, world.Options{}), sumo.ErrMalformed)
 }
 
 // untilItFails steps a source until an error, which stays.

@@ -8,6 +8,9 @@ import (
 	"math"
 	"net"
 	"time"
+
+	"github.com/raybridge/raybridge/memory"
+	"github.com/raybridge/raybridge/world/snapshot"
 )
 
 // TraCI's commands, variables and types that we use. (https://sumo.dlr.de/docs/TraCI/Protocol.html)
@@ -59,7 +62,8 @@ const (
 	apiVersion            = 20
 	absent                = -1073741824.0 // in place of a number: there is none
 	everything            = 1e6           // metres around a junction
-	longestMessage        = 64 << 20
+	longestMessage        = 16 << 20      // has 65,536 vehicles
+	longestName           = 1 << 10
 	leastAnswer           = 7 // bytes of a status
 	goodbye               = time.Second
 	statusOK         byte = 0
@@ -70,7 +74,8 @@ const (
 // know where they are.
 type conversation struct {
 	conn    net.Conn
-	in, out []byte // the last message of either side
+	in, out []byte         // the last message of either side
+	memory  *memory.Budget // of in
 	failed  error
 }
 
@@ -118,7 +123,10 @@ func (c *conversation) transfer() error {
 	if n < leastAnswer || n > longestMessage {
 		return fmt.Errorf("%w: a message of %d bytes, want %d to %d", ErrMalformed, n, leastAnswer, longestMessage)
 	}
-	if int64(cap(c.in)) < n {
+	if more := n - int64(cap(c.in)); more > 0 {
+		if err := c.memory.Take("a message of SUMO", more); err != nil {
+			return err
+		}
 		c.in = make([]byte, n)
 	}
 	c.in = c.in[:n]
@@ -161,6 +169,8 @@ func (c *conversation) close() {
 	_, _ = c.ask(ctx, cmdClose, nil)
 	c.failed = net.ErrClosed
 	_ = c.conn.Close()
+	c.memory.Give(int64(cap(c.in)))
+	c.in = nil
 }
 
 // query is a question for one variable of one object.
@@ -246,6 +256,16 @@ func (r *reader) double() float64 {
 }
 
 func (r *reader) text() []byte { return r.take(r.int()) }
+
+// name is text that is kept.
+func (r *reader) name() []byte {
+	text := r.text()
+	if len(text) > longestName {
+		r.fail("a name of %d bytes, the limit is %d", len(text), longestName)
+		return nil
+	}
+	return text
+}
 
 // count reads how many items follow, of at least so many bytes each.
 func (r *reader) count(least int) int {
@@ -334,7 +354,9 @@ func (r *reader) value() (v value) {
 		v.text = r.text()
 	case typeList:
 		for range r.count(4) {
-			v.list = append(v.list, r.text())
+			if text := r.text(); len(v.list) < snapshot.Most {
+				v.list = append(v.list, text)
+			}
 		}
 		if len(v.list) > 0 {
 			v.text = v.list[0]

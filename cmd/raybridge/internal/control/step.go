@@ -127,6 +127,7 @@ type stepAnswer struct {
 	Time
 	Frame      uint64     `json:"frame"`
 	Spawned    []uint32   `json:"spawned"`
+	Boxed      []string   `json:"boxed,omitempty"`
 	Deliveries []delivery `json:"deliveries"`
 	Ego        state      `json:"ego"`
 }
@@ -371,7 +372,7 @@ func unhurried(w http.ResponseWriter) (hurry func()) {
 
 // answerOf tells what became of a frame.
 func (h *handler) answerOf(result *pipeline.StepResult) *stepAnswer {
-	answer := &stepAnswer{Time: TimeOf(h.run.Clock), Frame: result.Frame, Spawned: result.Spawned, Ego: stateOf(result.Ego)}
+	answer := &stepAnswer{Time: TimeOf(h.run.Clock), Frame: result.Frame, Spawned: result.Spawned, Boxed: result.Boxed, Ego: stateOf(result.Ego)}
 	if answer.Spawned == nil {
 		answer.Spawned = []uint32{}
 	}

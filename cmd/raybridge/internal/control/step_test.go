@@ -103,6 +103,7 @@ func TestAFrameMovesAWorld(t *testing.T) {
 			assert.EqualValues(t, 25e6, answer["nanosec"])
 			assert.Equal(t, true, answer["paused"])
 			require.Len(t, answer["spawned"], 2)
+			assert.Equal(t, []any{"vehicle.tank"}, answer["boxed"])
 			deliveries := answer["deliveries"].([]any)
 			require.Len(t, deliveries, 2, "at 10 and 20 ms")
 			assert.Equal(t, object{"sensor": "imu", "seq": 1.0, "stamp": object{"sec": 0.0, "nanosec": 2e7}, "messages": 1.0}, deliveries[1])

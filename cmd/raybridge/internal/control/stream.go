@@ -56,7 +56,7 @@ func (s *stepper) Reset(ctx context.Context, seed uint64) (*stream.StepResult, e
 // tell returns a result as the stream has it.
 func (s *stepper) tell(result *pipeline.StepResult) *stream.StepResult {
 	s.result = stream.StepResult{
-		Stamp: result.Stamp, Frame: result.Frame, Spawned: result.Spawned, Ego: result.Ego, Deliveries: s.result.Deliveries[:0],
+		Stamp: result.Stamp, Frame: result.Frame, Spawned: result.Spawned, Boxed: result.Boxed, Ego: result.Ego, Deliveries: s.result.Deliveries[:0],
 	}
 	for i := range result.Deliveries {
 		d := &result.Deliveries[i]

@@ -90,6 +90,7 @@ func TestStreamOfTheAPI(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, simtime.Stamp(25_000_000), r.Stamp)
 	require.Len(t, r.Spawned, 1)
+	assert.Equal(t, []string{"vehicle.tank"}, r.Boxed)
 	require.Len(t, r.Deliveries, 2)
 	assert.Equal(t, stream.Delivery{Sensor: "imu", Seq: 1, Due: 20_000_000, Messages: 1}, r.Deliveries[1])
 	assert.Equal(t, []simtime.Stamp{10_000_000, 20_000_000}, []simtime.Stamp{<-stamps, <-stamps})
