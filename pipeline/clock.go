@@ -167,6 +167,7 @@ func (p *Pipeline) followsROS() bool {
 // message the source shows the time since the UNIX epoch, so that this one is a jump.
 func (p *Pipeline) followClock(message any) {
 	if p.rosClock.last.Swap(message.(*sample.Clock).Stamp) == noClock {
+		p.waiting.end()
 		p.clock.FollowROS(p.rosClock.last.Load)
 		return
 	}
@@ -222,8 +223,18 @@ func (p *Pipeline) tuneBridges() {
 	switch {
 	case !follow && p.rosClock.last.Swap(noClock) != noClock:
 		p.clock.FollowROS(nil)
+	case !follow:
+		p.waiting.end()
 	case follow && p.started:
 		p.tellWanted([]*inlet{p.rosClock.inlet})
+		p.awaitClock()
+	}
+}
+
+// awaitClock tells of a /clock that doesn't come, where time is another ROS node's.
+func (p *Pipeline) awaitClock() {
+	if p.followsROS() && p.rosClock.last.Load() == noClock {
+		p.waiting.begin("/clock, which no bridge has brought yet: until then time is this machine's")
 	}
 }
 

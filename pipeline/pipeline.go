@@ -133,6 +133,7 @@ type Pipeline struct {
 	dispatcher *dispatch.Dispatcher
 	bridges    []*attachedBridge // added before the start, under change
 	rosClock   rosClock          // what the ros2 source follows
+	waiting    waiting
 	clockPort  *sensors.Output[*sample.Clock]
 	clockStats *outputStats
 	logLines   *logLines
@@ -211,6 +212,7 @@ func New(ctx context.Context, config Config) (*Pipeline, error) {
 	p.clockPort = clockSpec.Open().(*sensors.Output[*sample.Clock])
 	p.logLines = &logLines{stats: newOutputStats(), now: p.logTime, out: logSpec.Open().(*sensors.Output[*sample.Log])}
 	p.log = slog.New(&logHandler{next: config.Log.Handler(), lines: p.logLines})
+	p.waiting.log = p.log
 	if err := p.makeClock(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}

@@ -91,7 +91,9 @@ func (p *Pipeline) stretch(ctx, patience context.Context, until func() simtime.S
 	defer p.elapsed.run()()
 
 	if p.config.Mode == Realtime {
+		p.awaitClock()
 		err = p.runRealtime(r, until)
+		p.waiting.end()
 	} else {
 		p.follow()
 		err = p.runStepped(r, until())

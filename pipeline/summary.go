@@ -43,6 +43,8 @@ type Summary struct {
 	Inputs []InputSummary `json:"inputs,omitempty"`
 	// World is what frames of StepTo brought, nil without any.
 	World *WorldSummary `json:"world,omitempty"`
+	// WaitingFor is what the run has been waiting for from outside for some seconds, "" for nothing.
+	WaitingFor string `json:"waiting_for,omitempty"`
 }
 
 // GPUSummary names what the sensors' data was generated on.
@@ -136,7 +138,7 @@ func (p *Pipeline) Summary() Summary {
 		WallS: wall, SimS: simulated, StartupS: startup,
 		GPU: GPUSummary{Class: info.Class(), Vendor: info.Vendor, Renderer: info.Renderer, Version: info.Version, Device: info.Device, Software: info.Software},
 		// Readers of the JSON form find lists, also where nothing is in them.
-		Sensors: []SensorSummary{}, Bridges: []BridgeSummary{}, World: p.worldSummary(),
+		Sensors: []SensorSummary{}, Bridges: []BridgeSummary{}, World: p.worldSummary(), WaitingFor: p.waiting.text(),
 	}
 	if s.WallS > 0 {
 		s.RealTimeFactor = s.SimS / s.WallS

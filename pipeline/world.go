@@ -228,7 +228,9 @@ func (p *Pipeline) Follow(ctx context.Context, w Following) error {
 		p.guests.pace = pace{}
 	}()
 	for ctx.Err() == nil && p.simNs.Load() < p.guests.end {
+		p.waiting.begin(awaited(w))
 		f, err := w.Source.Next(ctx, ego)
+		p.waiting.end()
 		p.guests.gaps.Store(w.Source.Gaps())
 		switch {
 		case errors.Is(err, io.EOF), err != nil && ctx.Err() != nil:
@@ -253,6 +255,14 @@ func (p *Pipeline) Follow(ctx context.Context, w Following) error {
 		}
 	}
 	return nil
+}
+
+// awaited says what a world's next frame comes from.
+func awaited(w Following) string {
+	if source, ok := w.Source.(interface{ Awaits() string }); ok {
+		return source.Awaits()
+	}
+	return "the next frame of the world " + w.Kind
 }
 
 // refusal is the error of a frame of which nothing was applied.

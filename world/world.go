@@ -386,7 +386,8 @@ type Refuser interface {
 	Refused(err error) error
 }
 
-// Source brings the frames of a world. It may be a Refuser, too. One goroutine uses it.
+// Source brings the frames of a world. It may be a Refuser, too. One goroutine uses it. With a method Awaits() string
+// it says what it waits for, which others may ask of it at any time.
 type Source interface {
 	// Next returns the next frame, which may be read until the following call. The times of
 	// frames are the simulation's and rise. ego is the vehicle that carries the sensors, at the

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -189,6 +190,42 @@ func TestARunWhoseWorldIsLateCanBeEnded(t *testing.T) {
 	cancel()
 	assert.Equal(t, exitDone, <-ended, errOut)
 	assert.NotContains(t, errOut.String(), "canceled")
+}
+
+// TestARunSaysThatItWaits: where nothing comes of its world the terminal and the status say what is missing. What
+// comes ends that.
+func TestARunSaysThatItWaits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits two seconds; runs without -short")
+	}
+	t.Parallel()
+	needsOpenGL(t)
+	c, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	require.NoError(t, err)
+	address := c.LocalAddr().String()
+	require.NoError(t, c.Close())
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out, errOut := newTranscript(), newTranscript()
+	ended := make(chan int, 1)
+	go func() {
+		ended <- program(ctx, []string{"run", "--scene", "plane", "--world", "osi:udp:" + address, "--api", "0", "--rig", write(t, t.TempDir(), "rig.yaml", worldRig), "--bridge", "foxglove:127.0.0.1:0"}, out, errOut)
+	}()
+	want := "an OSI message at udp:" + address
+	require.Eventually(t, func() bool { return strings.Contains(errOut.String(), want) }, 60*time.Second, 10*time.Millisecond)
+	api := regexp.MustCompile(`http://\S+`).FindString(errOut.String())
+	waits := func() string {
+		var status pipeline.Summary
+		answer, err := http.Get(api + "/v1/status")
+		require.NoError(t, err)
+		defer answer.Body.Close()
+		require.NoError(t, json.NewDecoder(answer.Body).Decode(&status))
+		return status.WaitingFor
+	}
+	assert.Contains(t, waits(), want)
+	cancel()
+	assert.Equal(t, exitDone, <-ended, errOut)
+	assert.Equal(t, 1, strings.Count(errOut.String(), want))
 }
 
 // TestWorldsAreRefused: wrong use of --world exits with 2, and says what to give.

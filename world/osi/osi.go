@@ -247,5 +247,13 @@ func (s *source) nameOf(kind string, id uint64) string {
 	return s.track.Name(s.name)
 }
 
+// Awaits says what the next frame comes from.
+func (s *source) Awaits() string {
+	if r, ok := s.messages.(*receiver); ok {
+		return fmt.Sprintf("an OSI message at udp:%s: start the sender, such as esmini", r.conn.LocalAddr())
+	}
+	return "the next message of a file of OSI"
+}
+
 // Gaps returns how many messages are known to have been lost.
 func (s *source) Gaps() int64 { return s.gaps() }

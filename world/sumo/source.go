@@ -415,6 +415,11 @@ func (s *source) move(ego world.State) []byte {
 	return appendCompound(append([]byte{varMove}, appendText(nil, s.ego)...), "", 0, bumper[0], bumper[1], angle, exactly, anyDistance)
 }
 
+// Awaits says what the next frame comes from.
+func (s *source) Awaits() string {
+	return fmt.Sprintf("a step of SUMO at %s, which may wait for another client", s.talk.conn.RemoteAddr())
+}
+
 // Gaps counts the steps that SUMO took without us.
 func (s *source) Gaps() int64 { return s.gaps }
 
