@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/world"
 	"github.com/raybridge/raybridge/world/snapshot"
@@ -34,6 +35,32 @@ const mostMessage = 64 << 20
 
 // longestProjection is how much of a projection's text is read, bytes.
 const longestProjection = 1 << 10
+
+// store has a message, which is taken from the run's memory.
+type store struct {
+	bytes  []byte
+	memory *memory.Budget
+}
+
+// grow makes room for some bytes more.
+func (s *store) grow(more int) error {
+	if len(s.bytes)+more <= cap(s.bytes) {
+		return nil
+	}
+	before := cap(s.bytes)
+	room := min(max(len(s.bytes)+more, 2*before), mostMessage)
+	if err := s.memory.Take("an OSI message", int64(room-before)); err != nil {
+		return err
+	}
+	s.bytes = append(make([]byte, 0, room), s.bytes...)
+	return nil
+}
+
+// free gives the memory back.
+func (s *store) free() {
+	s.memory.Give(int64(cap(s.bytes)))
+	s.bytes = nil
+}
 
 // messages brings one message after the other.
 type messages interface {
@@ -78,9 +105,9 @@ func open(_ context.Context, address string, o world.Options) (world.Source, err
 	var m messages
 	var err error
 	if port, ok := strings.CutPrefix(address, "udp:"); ok {
-		m, err = listen(port, o.Warn)
+		m, err = listen(port, o)
 	} else {
-		m, err = openFile(address, o.Warn)
+		m, err = openFile(address, o)
 	}
 	if err != nil {
 		return nil, err

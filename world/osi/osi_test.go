@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/internal/fault"
+	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/raybridge/raybridge/world"
@@ -555,7 +556,7 @@ func TestAddresses(t *testing.T) {
 
 // TestLoopback: without an address nobody from outside gets in.
 func TestLoopback(t *testing.T) {
-	r, err := listen(fmt.Sprint(freePort(t)), nil)
+	r, err := listen(fmt.Sprint(freePort(t)), world.Options{})
 	require.NoError(t, err)
 	defer r.Close()
 	assert.True(t, r.conn.LocalAddr().(*net.UDPAddr).IP.IsLoopback())
@@ -713,11 +714,32 @@ func TestEndlessMessage(t *testing.T) {
 	for k := range uint32(2*mostMessage/mostData + 1) {
 		binary.LittleEndian.PutUint32(packet, k+1)
 		require.Nil(t, p.add(packet))
-		require.LessOrEqual(t, len(p.buffer), mostMessage)
+		require.LessOrEqual(t, cap(p.buffer.bytes), mostMessage)
 	}
-	assert.Zero(t, cap(p.buffer))
+	assert.Zero(t, cap(p.buffer.bytes))
 	assert.EqualValues(t, 1, p.lost)
 	assert.Equal(t, "x", string(p.add(datagrams(message("x"), 2)[0])), "the next one is whole")
+}
+
+// TestMessagesAreOfTheRunsMemory: what a file or a sender has is taken from it, and given back.
+func TestMessagesAreOfTheRunsMemory(t *testing.T) {
+	budget := memory.New(8000)
+	small, large := framed(truthAt(0), truthAt(1), truthAt(2)), framed(crowd(0), crowd(1))
+	_, err := read(t, write(t, "a.osi", small), world.Options{Memory: budget})
+	require.ErrorIs(t, err, io.EOF)
+	_, err = read(t, write(t, "a.osi", large), world.Options{Memory: budget})
+	require.ErrorIs(t, err, memory.ErrExceeded)
+	assert.ErrorContains(t, err, "message 1 at byte 0: not enough memory: an OSI message needs")
+	assert.Zero(t, budget.Held())
+
+	p := parts{adrift: true, buffer: store{memory: budget}}
+	for _, packet := range datagrams(crowd(0), 1000) {
+		require.Nil(t, p.add(packet))
+	}
+	assert.EqualValues(t, 1, p.lost)
+	assert.Equal(t, "x", string(p.add(datagrams(message("x"), 2)[0])))
+	p.buffer.free()
+	assert.Zero(t, budget.Held())
 }
 
 // TestRealTrace reads a trace that another program wrote: 547 SensorViews with a host and a car.

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/raybridge/raybridge/internal/fault"
+	"github.com/raybridge/raybridge/world"
 )
 
 // mostUnpacked is how many bytes a gzip file may unpack to.
@@ -25,7 +26,7 @@ const mostUnpacked = 1 << 30
 var otherTypes = []string{"sd", "hvd", "tc", "tcu", "tu", "mr", "su", "svc"}
 
 // openFile opens a trace or an MCAP file, gzip or not. What it is its first bytes tell.
-func openFile(path string, warn func(string, ...any)) (messages, error) {
+func openFile(path string, o world.Options) (messages, error) {
 	if info, err := os.Stat(path); err != nil {
 		return nil, fault.File(err)
 	} else if !info.Mode().IsRegular() {
@@ -38,8 +39,8 @@ func openFile(path string, warn func(string, ...any)) (messages, error) {
 	if err != nil {
 		return nil, fault.File(err)
 	}
-	t := &trace{path: path, file: file, reader: bufio.NewReaderSize(file, 64<<10)}
-	m, err := t.recognize(warn)
+	t := &trace{path: path, file: file, reader: bufio.NewReaderSize(file, 64<<10), message: store{memory: o.Memory}}
+	m, err := t.recognize(o.Warn)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), file.Close())
 	}
@@ -74,7 +75,7 @@ type trace struct {
 	begun   int64 // where the last message begins
 	offset  int64 // where the next one does
 	count   int64
-	message []byte
+	message store
 }
 
 func (t *trace) next(ctx context.Context) ([]byte, error) {
@@ -98,7 +99,7 @@ func (t *trace) next(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	t.offset += int64(len(head)) + int64(length)
-	return t.message, nil
+	return t.message.bytes, nil
 }
 
 // piece is how much of a message is read at once. What the file doesn't have needs no memory.
@@ -106,11 +107,14 @@ const piece = 1 << 20
 
 // read reads a message of a length.
 func (t *trace) read(length int) error {
-	t.message = t.message[:0]
+	t.message.bytes = t.message.bytes[:0]
 	for have := 0; have < length; {
 		more := min(length-have, piece)
-		t.message = slices.Grow(t.message, more)[:have+more]
-		n, err := io.ReadFull(t.reader, t.message[have:])
+		if err := t.message.grow(more); err != nil {
+			return err
+		}
+		t.message.bytes = t.message.bytes[:have+more]
+		n, err := io.ReadFull(t.reader, t.message.bytes[have:])
 		have += n
 		if err != nil {
 			return cut(err, have, length)
@@ -136,6 +140,11 @@ func (t *trace) place() string {
 
 func (t *trace) drop(error) bool { return false }
 func (t *trace) gaps() int64     { return 0 }
-func (t *trace) Close() error    { return t.file.Close() }
+
+// Close closes the file.
+func (t *trace) Close() error {
+	t.message.free()
+	return t.file.Close()
+}
 
 var errBomb = fmt.Errorf("it unpacks to more than %d bytes", mostUnpacked)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/fault"
+	"github.com/raybridge/raybridge/world"
 )
 
 const (
@@ -41,7 +42,7 @@ type receiver struct {
 }
 
 // listen opens a port. Without a host it is one of this machine alone.
-func listen(address string, warn func(string, ...any)) (*receiver, error) {
+func listen(address string, o world.Options) (*receiver, error) {
 	if !strings.Contains(address, ":") {
 		address = net.JoinHostPort("127.0.0.1", address)
 	}
@@ -60,7 +61,7 @@ func listen(address string, warn func(string, ...any)) (*receiver, error) {
 	if err := conn.SetReadBuffer(socketBuffer); err != nil {
 		return nil, errors.Join(fault.Net(err), conn.Close())
 	}
-	return &receiver{address: address, conn: conn, warn: warn, parts: parts{adrift: true}}, nil
+	return &receiver{address: address, conn: conn, warn: o.Warn, parts: parts{adrift: true, buffer: store{memory: o.Memory}}}, nil
 }
 
 func (r *receiver) next(ctx context.Context) ([]byte, error) {
@@ -100,7 +101,7 @@ func (r *receiver) drop(cause error) bool {
 
 // parts is a message that is being put together.
 type parts struct {
-	buffer []byte
+	buffer store
 	open   bool  // buffer has all up to now
 	adrift bool  // the message of the last datagram is lost, and counted
 	last   int64 // the counter of the last datagram
@@ -122,7 +123,7 @@ func (p *parts) add(packet []byte) []byte {
 		if p.open {
 			p.lost++
 		}
-		p.buffer, p.open, p.adrift = p.buffer[:0], true, false
+		p.buffer.bytes, p.open, p.adrift = p.buffer.bytes[:0], true, false
 	} else if !p.open || number != p.last+1 {
 		if p.open {
 			p.lost++
@@ -138,19 +139,25 @@ func (p *parts) add(packet []byte) []byte {
 		p.adrift = counter > 0
 		return nil
 	}
-	if len(p.buffer)+len(packet)-header > mostMessage { // it has no end
-		p.buffer, p.open, p.adrift = nil, false, counter > 0
+	if more := len(packet) - header; len(p.buffer.bytes)+more > mostMessage || p.buffer.grow(more) != nil { // it has no end
+		p.buffer.free()
+		p.open, p.adrift = false, counter > 0
 		p.lost++
 		return nil
 	}
-	p.buffer = append(p.buffer, packet[header:]...)
+	p.buffer.bytes = append(p.buffer.bytes, packet[header:]...)
 	if counter > 0 {
 		return nil
 	}
 	p.open = false
-	return p.buffer
+	return p.buffer.bytes
 }
 
 func (r *receiver) place() string { return fmt.Sprintf("udp:%s: message %d", r.address, r.count) }
 func (r *receiver) gaps() int64   { return r.lost + r.dropped }
-func (r *receiver) Close() error  { return r.conn.Close() }
+
+// Close closes the port.
+func (r *receiver) Close() error {
+	r.buffer.free()
+	return r.conn.Close()
+}
