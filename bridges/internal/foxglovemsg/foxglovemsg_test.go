@@ -200,6 +200,10 @@ func TestPlacesOnTheEarth(t *testing.T) {
 	gps := encoded(t, &sample.GpsOdometry{Header: header, Latitude: 1, Longitude: 2, Altitude: 3, Orientation: heading, Velocity: mgl64.Vec3{3, 4, 0}}).(*pb.LocationFix)
 	assert.InDelta(t, math.Pi/4, gps.GetHeading(), 1e-9, "clockwise from north")
 	equal(t, &pb.Vector3{X: 3, Y: 4}, gps.Velocity)
+	// In UTM's axes, whose north is 0.04 rad east of true north: grid east is as much south of east.
+	grid := encoded(t, &sample.GpsOdometry{Orientation: mgl64.QuatIdent(), Velocity: mgl64.Vec3{10, 0, 0}, Convergence: 0.04}).(*pb.LocationFix)
+	assert.InDelta(t, math.Pi/2+0.04, grid.GetHeading(), 1e-12)
+	assert.InDelta(t, -10*math.Sin(0.04), grid.Velocity.Y, 1e-12)
 	east := encoded(t, &sample.GpsOdometry{Orientation: mgl64.QuatIdent()}).(*pb.LocationFix)
 	assert.InDelta(t, math.Pi/2, east.GetHeading(), 1e-9)
 }
