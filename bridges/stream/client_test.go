@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
 	"reflect"
 	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -507,4 +509,49 @@ func TestStalledClientDisturbsNobody(t *testing.T) {
 	assert.Equal(t, messages+1, livelyGot)
 	assert.LessOrEqual(t, stalledGot+stalledMissed, messages+1)
 	assert.Less(t, stalledGot, messages/2)
+}
+
+// sleeper is a connection on which nothing comes for some deadlines, of which one is noticed late.
+type sleeper struct {
+	by       time.Time
+	late     []time.Duration // after the deadlines in turn
+	deadline int
+}
+
+func (s *sleeper) extend(d time.Duration) error {
+	s.by = time.Now().Add(d)
+	return nil
+}
+
+func (s *sleeper) Read(b []byte) (int, error) {
+	if s.deadline == len(s.late) {
+		return copy(b, "alive"), nil
+	}
+	time.Sleep(time.Until(s.by) + s.late[s.deadline])
+	s.deadline++
+	return 0, os.ErrDeadlineExceeded
+}
+
+// TestAStoppedProcessDoesNotBlameItsPeer: while it stood, the peer had no time.
+func TestAStoppedProcessDoesNotBlameItsPeer(t *testing.T) {
+	for _, c := range []struct {
+		late []time.Duration
+		want error
+	}{
+		{[]time.Duration{0, time.Hour, 0, time.Minute}, nil},
+		{[]time.Duration{0, 0, 0, 0, 0}, os.ErrDeadlineExceeded},
+		{[]time.Duration{time.Hour, 0, 0, 0, 0}, os.ErrDeadlineExceeded},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s, begun, stood := &sleeper{late: c.late}, time.Now(), time.Duration(0)
+			b := make([]byte, 5)
+			n, err := stream.NewPatientReader(s, s.extend, time.Second).Read(b)
+			require.ErrorIs(t, err, c.want)
+			assert.Equal(t, c.want == nil, string(b[:n]) == "alive")
+			for _, d := range c.late {
+				stood += d
+			}
+			assert.Equal(t, stood+time.Duration(len(c.late))*time.Second, time.Since(begun))
+		})
+	}
 }

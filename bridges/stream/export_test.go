@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"time"
 
 	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/simtime"
@@ -132,3 +133,8 @@ func (r Ring) Free() int { return len(r.ring.free) }
 
 // RingLeast is how long a message is at least that goes through it.
 const RingLeast = ringLeast
+
+// NewPatientReader returns a reader that a peer has patience beats to send to.
+func NewPatientReader(from io.Reader, extend func(time.Duration) error, beat time.Duration) io.Reader {
+	return &patientReader{Reader: from, extend: extend, beat: beat, each: patience * beat}
+}

@@ -52,19 +52,40 @@ type question struct {
 	answer  chan error // of one place; nil if nobody waits
 }
 
-// liveReader reads from a connection whose peer has to send something now and then.
-type liveReader struct {
-	conn net.Conn
-	wait time.Duration // 0: the connection's deadline holds
+// patientReader reads what a peer has to send in time. It looks once a beat. Where this process was stopped
+// meanwhile no more than a beat has passed, and what the peer has sent is read first.
+type patientReader struct {
+	io.Reader
+	extend func(time.Duration) error // has a read fail after so long from now on
+	beat   time.Duration             // 0: the connection's own deadline holds
+	left   time.Duration             // for all that is read from now on
+	each   time.Duration             // where it isn't 0, left at each read
 }
 
-func (r *liveReader) Read(b []byte) (int, error) {
-	if r.wait > 0 {
-		if err := r.conn.SetReadDeadline(time.Now().Add(r.wait)); err != nil {
+func (r *patientReader) Read(b []byte) (int, error) {
+	if r.beat == 0 {
+		return r.Reader.Read(b)
+	}
+	if r.each > 0 {
+		r.left = r.each
+	}
+	for {
+		slice := max(min(r.left, r.beat), 0)
+		if err := r.extend(slice); err != nil {
 			return 0, err
 		}
+		begun := time.Now()
+		n, err := r.Reader.Read(b)
+		late := errors.Is(err, os.ErrDeadlineExceeded)
+		if late {
+			r.left -= slice
+		} else {
+			r.left -= min(time.Since(begun), slice)
+		}
+		if n > 0 || !late || r.left <= 0 {
+			return n, err
+		}
 	}
-	return r.conn.Read(b)
 }
 
 const (
@@ -103,7 +124,7 @@ func (c *Client) greet(conn net.Conn) (*link, error) {
 	if _, err := conn.Write(h.append(nil)); err != nil {
 		return nil, err
 	}
-	wait := &liveReader{conn: conn}
+	wait := &patientReader{Reader: conn, extend: func(d time.Duration) error { return conn.SetReadDeadline(time.Now().Add(d)) }}
 	r := bufio.NewReaderSize(wait, readBuffer)
 	w, err := readWelcome(r)
 	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
@@ -119,7 +140,7 @@ func (c *Client) greet(conn net.Conn) (*link, error) {
 	if l.beat <= 0 {
 		return nil, fmt.Errorf("%w: a beat of %d ms", ErrMalformed, w.beatMs)
 	}
-	wait.wait = patience * l.beat
+	wait.beat, wait.each = l.beat, patience*l.beat
 	for i := range w.streams {
 		if err := l.add(w.streams[i].id, &w.streams[i].info); err != nil {
 			return nil, err

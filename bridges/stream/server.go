@@ -277,18 +277,15 @@ var _ transport.Session = (*session)(nil)
 
 // Serve greets the client and answers its requests.
 func (s *session) Serve(ctx context.Context) error {
-	r := bufio.NewReaderSize(s.client.Conn(), 4096)
 	wait := patience * s.server.config.Beat
-	if err := s.client.ExtendRead(wait); err != nil {
-		return err
-	}
+	limited := &patientReader{Reader: s.client.Conn(), extend: s.client.ExtendRead, beat: s.server.config.Beat, left: wait}
+	r := bufio.NewReaderSize(limited, 4096)
 	err := s.greet(r)
 	defer s.end()
 	defer s.forget()
 	for err == nil {
-		if err = s.client.ExtendRead(wait); err == nil {
-			err = s.request(ctx, r)
-		}
+		limited.left = wait
+		err = s.request(ctx, r)
 	}
 	var refusal *refusalError
 	switch {
