@@ -185,10 +185,10 @@ func TestADenseScreen(t *testing.T) {
 	width, height := w.Size()
 	assert.Equal(t, image.Pt(64, 48), image.Pt(width, height))
 	require.NoError(t, w.Show(gradient(64, 48)))
-	want := image.NewRGBA(image.Rect(0, 0, 128, 96))
+	small, want := gradient(64, 48), image.NewRGBA(image.Rect(0, 0, 128, 96))
 	for i := range want.Pix {
 		x, y := i%(4*128)/8, i/(4*128)/2
-		want.Pix[i] = gradient(64, 48).Pix[y*4*64+4*x+i%4]
+		want.Pix[i] = small.Pix[y*4*64+4*x+i%4]
 	}
 	eventually(t, screen, want)
 
