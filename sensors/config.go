@@ -230,9 +230,8 @@ func (c *Config) Fault(key string, err error) error {
 // Reaches returns why a sensor whose data tell where on the earth it is can't begin at a point of
 // the map, or nil. The error wraps spatial.ErrBeyondMap and has the sensor's place in the rig's file.
 func (c *Config) Reaches(registry *Registry, at spatial.MapFrame, p mgl64.Vec3) error {
-	d, err := registry.Get(c.ID)
-	if err != nil || !d.Georeferenced {
-		return nil // an unknown type is refused elsewhere
+	if d := registry.byID[c.ID]; d == nil || !d.Georeferenced {
+		return nil // Resolve refuses an unknown type
 	}
 	if err := at.Covers(p); err != nil {
 		return c.Fault(whole, fmt.Errorf("%s: %w", c.ID, err))
