@@ -9,7 +9,7 @@ import (
 )
 
 // Odometry describes sensor.other.odometry, the ground-truth odometry of the actor that
-// the sensor rides on.
+// the sensor rides on. It has no noise: its variances are sample.ExactVariance each.
 type Odometry struct {
 	Child
 }
@@ -22,18 +22,23 @@ var OdometryDefinition = sensors.Define(sensors.Definition{
 	Tags:   []string{"odometry", "motion"},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Odometry](sensors.OutputSpec{
-			Name: "odometry", Suffix: "", Doc: "nav_msgs/Odometry, pose in odom, twist in the child frame",
+			Name: "odometry", Suffix: "", Doc: "nav_msgs/Odometry, pose in odom, twist in the child frame, variances of 1e-6 each: there is no noise",
 			QoS: flow.DefaultQoS,
 		}),
 	},
 	Rate: simtime.Hz(50),
 }, func(spec sensors.Spec, o Odometry) (sensors.Sensor, error) {
 	child := spec.ChildFrame(o.Child.Frame)
+	var exact [36]float64
+	for i := range 6 {
+		exact[7*i] = sample.ExactVariance
+	}
 	return newInstrument[Odometry](func(m *sample.Odometry, r *reading) {
 		arm := r.header.Pose.Position.Sub(r.state.Pose.Position)
 		toChild := r.header.Pose.Orientation.Conjugate()
 		m.Header, m.BodyPose, m.ChildFrameID = r.header, r.header.Pose, child
 		m.FrameID = spatial.FrameOdom
+		m.PoseCovariance, m.TwistCovariance = exact, exact
 		m.Twist = spatial.Twist{
 			Linear:  toChild.Rotate(r.state.Twist.Linear.Add(r.state.Twist.Angular.Cross(arm))),
 			Angular: toChild.Rotate(r.state.Twist.Angular),

@@ -64,3 +64,19 @@ func TestOdometryRidesOnItsOwner(t *testing.T) {
 	assert.InDeltaSlice(t, []float64{2, 0, 0}, m.Twist.Linear[:], 1e-6)
 	assert.Equal(t, "bus", m.ChildFrameID)
 }
+
+// TestOdometryStatesItsVariances: filters divide by them. Those of data without noise are small, and
+// nothing is correlated.
+func TestOdometryStatesItsVariances(t *testing.T) {
+	h := sensortest.New(t, motion.OdometryDefinition, sensortest.Options{Ego: northward{}})
+	h.Fire(2e9)
+	m := sensortest.Last[*sample.Odometry](h, "odometry")
+	for i := range 36 {
+		want := 0.0
+		if i%7 == 0 {
+			want = 1e-6 // a millimetre, a milliradian, and so much a second
+		}
+		assert.InDelta(t, want, m.PoseCovariance[i], 0, "pose, element %d", i)
+		assert.InDelta(t, want, m.TwistCovariance[i], 0, "twist, element %d", i)
+	}
+}

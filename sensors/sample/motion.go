@@ -33,6 +33,10 @@ type GnssFix struct {
 	PositionCovarianceType        uint8
 }
 
+// ExactVariance is the variance that is stated of what has no noise: that of a millimetre, a
+// milliradian, and as much in a second. Filters weigh by variances and need one above 0.
+const ExactVariance = 1e-6
+
 // Odometry is a pose in Header.FrameID and a twist in ChildFrameID, with
 // row-major covariances in the order x, y, z, rotation about x, y, z.
 type Odometry struct {

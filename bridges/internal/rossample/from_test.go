@@ -163,6 +163,9 @@ func TestGpsOdometryComesBackAsOdometry(t *testing.T) {
 			Header: readHeader(), ChildFrameID: "base_link",
 			BodyPose: spatial.Pose{Position: mgl64.Vec3{1, 2, 3}, Orientation: mgl64.QuatIdent()},
 			Twist:    spatial.Twist{Linear: mgl64.Vec3{4, 0, 0}, Angular: mgl64.Vec3{0, 0, 5}},
+			// Only the forward speed and the yaw rate are measured of the twist.
+			PoseCovariance:  [36]float64{0: 1e-6, 7: 1e-6, 14: 1e-6, 21: 1e-6, 28: 1e-6, 35: 1e-6},
+			TwistCovariance: [36]float64{0: 1e-6, 7: 1e6, 14: 1e6, 21: 1e6, 28: 1e6, 35: 1e-6},
 		}, back)
 	}
 }

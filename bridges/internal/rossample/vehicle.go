@@ -20,7 +20,7 @@ func Speed(dst *ros.Float32, src *sample.Speed) error {
 
 // GpsOdometry sets dst to the position in UTM (x easting, y northing) and above the ellipsoid
 // (z). The forward speed is the twist's x and the yaw rate its angular z, as SVL has it. The
-// other velocities are 0 and the covariances unknown.
+// other velocities are 0, and their variances large: they aren't measured.
 func GpsOdometry(dst *ros.Odometry, src *sample.GpsOdometry) error {
 	*dst = ros.Odometry{ChildFrameID: src.ChildFrameID}
 	dst.Pose.Pose = ros.Pose{
@@ -29,8 +29,15 @@ func GpsOdometry(dst *ros.Odometry, src *sample.GpsOdometry) error {
 	}
 	dst.Twist.Twist.Linear.X = src.ForwardSpeed
 	dst.Twist.Twist.Angular.Z = src.AngularVelocity[2]
+	for i := range 6 {
+		dst.Pose.Covariance[7*i], dst.Twist.Covariance[7*i] = sample.ExactVariance, unmeasured
+	}
+	dst.Twist.Covariance[0], dst.Twist.Covariance[35] = sample.ExactVariance, sample.ExactVariance
 	return ros.SetHeader(&dst.Header, &src.Header)
 }
+
+// unmeasured is the variance that ROS' drivers state of what they don't measure.
+const unmeasured = 1e6
 
 // CanBusData sets dst to what the vehicle reports of itself. Steering is positive to the
 // right in both.

@@ -45,7 +45,9 @@ void vehicle(void) {
   nav_msgs_msg_dds__Odometry_ gps = {
     .header = header("gps"), .child_frame_id = "base_link",
     .pose.pose = {.position = {456120.5, 5428321.25, 115.5}, .orientation = {0, 0, 0.6, 0.8}},
-    .twist.twist = {.linear = {8.5, 0, 0}, .angular = {0, 0, 0.25}}};
+    .pose.covariance = {[0] = 1e-6, [7] = 1e-6, [14] = 1e-6, [21] = 1e-6, [28] = 1e-6, [35] = 1e-6},
+    .twist.twist = {.linear = {8.5, 0, 0}, .angular = {0, 0, 0.25}},
+    .twist.covariance = {[0] = 1e-6, [7] = 1e6, [14] = 1e6, [21] = 1e6, [28] = 1e6, [35] = 1e-6}};
   encode("gps_odometry", &nav_msgs_msg_dds__Odometry__desc, &gps);
 
   lgsvl_msgs_msg_dds__CanBusData_ can = {

@@ -36,6 +36,10 @@ def doubles(first, n):
     return array([f64(first + i) for i in range(n)])
 
 
+def diagonal(*v):
+    return [f64(v[i // 7] if i % 7 == 0 else 0) for i in range(36)]
+
+
 def svl_point(x, y, z, intensity, seconds):
     return f32(x, y, z) + bytes(4) + u8(intensity) + bytes(7) + f64(seconds)
 
@@ -87,7 +91,8 @@ BODIES = {
     "comfort": ("lgsvl_msgs/ComfortData", f32(5, 2, 0.5, 90, 180, -45, 60)),
     "destination": ("geometry_msgs/PoseStamped", header() + XYZW),
     "gps_odometry": ("nav_msgs/Odometry", header() + text("base_link") + f64(456000.5, 5428000.25, 116.5) + f64(0, 0, 0.6, 0.8)
-                     + array([f64(0)] * 36) + f64(8.5, 0, 0) + f64(0, 0, 0.25) + array([f64(0)] * 36)),
+                     + array(diagonal(1e-6, 1e-6, 1e-6, 1e-6, 1e-6, 1e-6)) + f64(8.5, 0, 0) + f64(0, 0, 0.25)
+                     + array(diagonal(1e-6, 1e6, 1e6, 1e6, 1e6, 1e-6))),
 }
 
 
