@@ -208,6 +208,49 @@ func TestEgo(t *testing.T) {
 	}
 }
 
+// TestPoseBesideOthers: a pose counts with every driver, all of it. Beside waypoints it says where on them
+// the vehicle begins, and a warning tells where that is elsewhere.
+func TestPoseBesideOthers(t *testing.T) {
+	t.Parallel()
+	s := scene.New("test")
+	for text, want := range map[string]struct {
+		x, y, yaw float64
+		warning   string
+	}{
+		"{x: 55, y: 1}":            {55, 0, 0, ""},
+		"{x: 55, y: 1, yaw: 5}":    {55, 0, 0, ""},
+		"{x: 103, y: 50, yaw: 90}": {105, 50, 90, ""},
+		"{x: 55, y: 20}":           {55, 0, 0, "ego.pose: it is 20 m beside the waypoints, and the start is at (55, 0, 0) m, yaw 0"},
+		"{x: 55, yaw: 170}":        {55, 0, 0, "ego.pose: it is turned by 170 degrees from the waypoints, and the start is at (55, 0, 0) m, yaw 0"},
+		"{x: 55, pitch: 20}":       {55, 0, 0, "ego.pose: it is turned by 20 degrees from the waypoints, and the start is at (55, 0, 0) m, yaw 0"},
+	} {
+		ego, warning, err := raybridge.EgoOf(read(t, "ego: {waypoints: [{x: 5}, {x: 105}, {x: 105, y: 100}], speed: 4, pose: "+text+"}"), s)
+		require.NoError(t, err)
+		pose := ego.PoseAt(0)
+		assert.InDeltaSlice(t, []float64{want.x, want.y, 0}, pose.Position[:], 1e-6, text)
+		_, _, yaw := pose.RPY()
+		assert.InDelta(t, want.yaw, yaw, 1e-6, text)
+		assert.Equal(t, want.warning, warning, text)
+		assert.InDelta(t, 4, ego.PoseAt(1e9).Position.Sub(pose.Position).Len(), 1e-6)
+	}
+	for _, driver := range []string{"external", "keys"} {
+		driven, warning, err := raybridge.EgoOf(read(t, "ego: {driver: "+driver+", pose: {x: 3, z: 1, roll: 4, pitch: -8, yaw: 30}, waypoints: [{}, {x: 90}, {y: 90}]}"), s)
+		require.NoError(t, err)
+		assert.Empty(t, warning)
+		assert.Equal(t, mgl64.Vec3{3, 0, 1}, driven.PoseAt(0).Position)
+		roll, pitch, yaw := driven.PoseAt(0).RPY()
+		assert.InDeltaSlice(t, []float64{4, -8, 30}, []float64{roll, pitch, yaw}, 1e-9)
+	}
+	c := read(t, "actors: [{file: house.gltf, pose: {x: 40, y: 30}, waypoints: [{x: 5}, {x: 105}, {x: 105, y: 100}]}]")
+	made, warnings, err := raybridge.SceneOf(t.Context(), c, nil)
+	require.NoError(t, err)
+	last := made.Actors[len(made.Actors)-1]
+	require.NotNil(t, last.Motion)
+	at := last.Motion.PoseAt(0).Position
+	assert.InDeltaSlice(t, []float64{37.5, 32.5, 0}, at[:], 1e-9)
+	assert.Contains(t, strings.Join(warnings, "\n"), "house.gltf: pose: it is 3.5")
+}
+
 // TestWaypointsAreTheRoute: what drives an external driver's vehicle finds the file's waypoints
 // as the scene's route, in a scene of files too. The vehicle starts there.
 func TestWaypointsAreTheRoute(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 	"image/png"
 	"io/fs"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -366,7 +367,7 @@ func SceneOf(ctx context.Context, c *config.Config, budget *memory.Budget) (s *s
 	if o := c.Scene.Origin; o != nil {
 		s.Map = s.Map.At(spatial.Geodetic{Latitude: o.Latitude, Longitude: o.Longitude, Altitude: o.Altitude})
 	}
-	if route, err := loop(c.Ego.Waypoints, c.Ego.Speed); err == nil { // without any, or with bad ones, which EgoOf names, it keeps its own
+	if route, err := loop(c.Ego.Waypoints, c.Ego.Speed, nil); err == nil { // without any, or with bad ones, which EgoOf names, it keeps its own
 		s.Route, s.Ego = route, route.PoseAt(0)
 	}
 	return s, builder.warnings, nil
@@ -514,8 +515,15 @@ func (c *composer) place(ctx context.Context, p *config.Place) error {
 		}
 	}
 	if len(p.Waypoints) > 0 {
-		if placement.Motion, err = loop(p.Waypoints, p.Speed); err != nil {
+		var at *sensors.Pose
+		if p.Pose != (sensors.Pose{}) {
+			at = &p.Pose
+		}
+		if placement.Motion, err = loop(p.Waypoints, p.Speed, at); err != nil {
 			return fmt.Errorf("place %s: %w", p.File, err)
+		}
+		if beside := beside(placement.Motion, at); beside != "" {
+			c.warnings = append(c.warnings, p.File+": pose: "+beside)
 		}
 	}
 	actors, err := c.scene.Add(asset, placement)
@@ -533,19 +541,55 @@ func (c *composer) place(ctx context.Context, p *config.Place) error {
 	return nil
 }
 
-// loop is a closed loop through waypoints at a speed, m/s.
-func loop(points []config.Waypoint, speed float64) (scene.Motion, error) {
+// loop is a closed loop through waypoints at a speed, m/s. It begins at its place that is nearest to
+// a pose, nil for its first waypoint.
+func loop(points []config.Waypoint, speed float64, at *sensors.Pose) (scene.Motion, error) {
 	list := make([]mgl64.Vec3, len(points))
 	for i, p := range points {
 		list[i] = p.Vec3()
 	}
-	return scene.NewWaypointLoop(list, speed)
+	route, err := scene.NewWaypointLoop(list, speed)
+	if err != nil || at == nil {
+		return route, err
+	}
+	return scene.NewWaypointLoopWith(list, speed, scene.LoopOptions{Start: route.Nearest(at.Spatial(), 0)})
+}
+
+// A start so near to a pose, metres, and so little turned away from it, degrees, is there:
+// corners are rounded.
+const (
+	usualAside = 3
+	usualTurn  = 10
+)
+
+// beside says that a loop begins elsewhere than at the pose that was given with its waypoints, "" where
+// it doesn't, or for no pose. A pose without angles gives none.
+func beside(loop scene.Motion, at *sensors.Pose) string {
+	if at == nil {
+		return ""
+	}
+	want, begins := at.Spatial(), loop.PoseAt(0)
+	aside := want.Position.Sub(begins.Position).Len()
+	turned := mgl64.RadToDeg(2 * math.Acos(min(math.Abs(want.Orientation.Dot(begins.Orientation)), 1)))
+	how := ""
+	switch {
+	case aside > usualAside:
+		how = fmt.Sprintf("%.4g m beside", aside)
+	case turned > usualTurn && (at.Roll != 0 || at.Pitch != 0 || at.Yaw != 0):
+		how = fmt.Sprintf("turned by %.4g degrees from", turned)
+	default:
+		return ""
+	}
+	_, _, yaw := begins.RPY()
+	p := begins.Position
+	return fmt.Sprintf("it is %s the waypoints, and the start is at (%.4g, %.4g, %.4g) m, yaw %.4g", how, p[0], p[1], p[2], yaw)
 }
 
 // EgoOf makes the motion of the vehicle that carries the sensors: nil stands where the scene
-// puts it, a *scene.Driven is steered by somebody else. The warning says that the vehicle
-// begins outside of the scene, where its sensors see little of it; "" if it doesn't. An error says
-// that a sensor tells where on the earth it is, and the vehicle begins where the map isn't.
+// puts it, a *scene.Driven is steered by somebody else. The warning says that the vehicle begins
+// elsewhere than its pose says, since that is beside the waypoints. Or it begins outside of the scene,
+// where its sensors see little of it. It is "" otherwise. An error says that a sensor tells where on
+// the earth it is, and the vehicle begins where the map isn't.
 func EgoOf(c *config.Config, s *scene.Scene) (ego scene.Motion, warning string, err error) {
 	if ego, err = motion(c, s); err != nil {
 		return nil, "", err
@@ -559,14 +603,19 @@ func EgoOf(c *config.Config, s *scene.Scene) (ego scene.Motion, warning string, 
 			return nil, "", err
 		}
 	}
-	return ego, astray(s, at), nil
+	if warning = astray(s, at); c.Ego.Driver == config.DriverWaypoints && len(c.Ego.Waypoints) > 0 {
+		if beside := beside(ego, c.Ego.Pose); beside != "" {
+			warning = strings.Trim("ego.pose: "+beside+"; "+warning, "; ")
+		}
+	}
+	return ego, warning, nil
 }
 
 func motion(c *config.Config, s *scene.Scene) (scene.Motion, error) {
 	route, start := s.Route, s.Ego
 	if len(c.Ego.Waypoints) > 0 {
 		var err error
-		if route, err = loop(c.Ego.Waypoints, c.Ego.Speed); err != nil {
+		if route, err = loop(c.Ego.Waypoints, c.Ego.Speed, c.Ego.Pose); err != nil {
 			return nil, err
 		}
 	}

@@ -566,14 +566,15 @@ type Command struct {
 	Reverse bool
 }
 
-// Driven is a Motion steered from outside: the kinematic bicycle model about
-// the rear axle (Rajamani, Vehicle Dynamics and Control, section 2.2), on level
-// ground. Each tick is integrated exactly: a circular arc at constant
+// Driven is a Motion steered from outside. It is the kinematic bicycle model about the rear axle
+// (Rajamani, Vehicle Dynamics and Control, section 2.2), in the plane of its first pose. That is
+// level ground, unless the pose has a roll or a pitch. Each tick is integrated exactly: a circular arc at constant
 // acceleration. Before the first command, and after one that has timed out, it obeys its
 // standing order, which at first is to brake to a standstill. SetCommand, SetStanding and the
 // questions may come from any goroutine; Advance and Jump belong to the frame loop.
 type Driven struct {
 	vehicle Vehicle
+	plane   *spatial.Pose // the frame of the ticks; nil is the map's
 	start   drivenTick
 
 	mu       sync.Mutex
@@ -598,7 +599,7 @@ type drivenTick struct {
 // drivenTicks is how many ticks a Driven remembers.
 const drivenTicks = 1024
 
-// NewDriven returns a vehicle that stands at a pose (its yaw counts) at time 0.
+// NewDriven returns a vehicle that stands at a pose at time 0.
 // Errors: ErrMotion for figures below 0 or not finite.
 func NewDriven(start spatial.Pose, v Vehicle) (*Driven, error) {
 	v = v.withDefaults()
@@ -610,12 +611,19 @@ func NewDriven(start spatial.Pose, v Vehicle) (*Driven, error) {
 	if v.MaxSteering >= math.Pi/2 {
 		return nil, fmt.Errorf("%w: maximum steering %v rad must be below a right angle", ErrMotion, v.MaxSteering)
 	}
-	_, _, yaw := start.RPY()
+	roll, pitch, yaw := start.RPY()
 	d := &Driven{vehicle: v, ticks: make([]drivenTick, drivenTicks)}
-	d.start = drivenTick{position: start.Position, yaw: mgl64.DegToRad(yaw)}
+	if math.Abs(roll)+math.Abs(pitch) > upright {
+		d.plane = &start
+	} else {
+		d.start = drivenTick{position: start.Position, yaw: mgl64.DegToRad(yaw)}
+	}
 	d.Restart()
 	return d, nil
 }
+
+// upright is the roll and the pitch of what stands upright, degrees: rounding.
+const upright = 1e-9
 
 // Restart implements Advancer: the vehicle stands where it did at first. All that it was told is
 // forgotten.
@@ -768,7 +776,14 @@ func (d *Driven) StateAt(stamp simtime.Stamp) State {
 	d.mu.Lock()
 	k := d.tickLocked(stamp)
 	d.mu.Unlock()
-	return k.state(d.vehicle.Wheelbase)
+	s := k.state(d.vehicle.Wheelbase)
+	if p := d.plane; p != nil {
+		s.Pose = p.Compose(s.Pose)
+		for _, v := range []*mgl64.Vec3{&s.Twist.Linear, &s.Twist.Angular, &s.Acceleration, &s.AngularAcceleration} {
+			*v = p.Rotate(*v)
+		}
+	}
+	return s
 }
 
 // tickLocked returns the state at a time; mu must be held.

@@ -197,6 +197,34 @@ func TestDrivenGoesRoundACircle(t *testing.T) {
 	assertVec(t, d.StateAt(2_005_000_000).Twist.Linear, diff.Twist.Linear, 1e-4)
 }
 
+// TestDrivenOnASlope: one that starts with a roll and a pitch drives in that plane, as one on the
+// level drives on the ground.
+func TestDrivenOnASlope(t *testing.T) {
+	start := spatial.FromRPY(mgl64.Vec3{5, -3, 2}, 6, -10, 40)
+	drive := func(start spatial.Pose) *scene.Driven {
+		d, err := scene.NewDriven(start, scene.Vehicle{CommandTimeout: -1})
+		require.NoError(t, err)
+		require.NoError(t, d.SetCommand(scene.Command{Acceleration: 2, Steering: 0.2}))
+		for at := simtime.Stamp(0); at <= 3e9; at += 10e6 {
+			d.Advance(at)
+		}
+		return d
+	}
+	slope, level := drive(start), drive(spatial.Identity())
+	for _, at := range []simtime.Stamp{0, 1_234_567_890, 3e9} {
+		want, got := level.StateAt(at), slope.StateAt(at)
+		pose := start.Compose(want.Pose)
+		assertVec(t, pose.Position, got.Pose.Position, 1e-9)
+		assert.InDelta(t, 1, math.Abs(pose.Orientation.Dot(got.Pose.Orientation)), 1e-12)
+		assertVec(t, start.Rotate(want.Twist.Linear), got.Twist.Linear, 1e-9)
+		assertVec(t, start.Rotate(want.Twist.Angular), got.Twist.Angular, 1e-9)
+		assertVec(t, start.Rotate(want.Acceleration), got.Acceleration, 1e-9)
+		assertVec(t, start.Rotate(want.AngularAcceleration), got.AngularAcceleration, 1e-9)
+	}
+	slope.Restart()
+	assert.Equal(t, start.Position, slope.PoseAt(0).Position)
+}
+
 func TestDrivenForgetsOldCommands(t *testing.T) {
 	for name, tt := range map[string]struct {
 		timeout time.Duration
