@@ -671,7 +671,7 @@ func (p *Pipeline) body(c *coming, s *world.Spawn) error {
 	size, usual := s.Size, usualSize
 	var box scene.Box
 	if c.model != nil && s.Model != BoxModel {
-		box = p.config.Scene.BoxOf(c.model)
+		box = p.history.ModelBox(c.model)
 		usual = box.Half.Mul(2)
 	}
 	for i := range size {

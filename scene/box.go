@@ -1,7 +1,9 @@
 package scene
 
 import (
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/go-gl/mathgl/mgl32"
 	"github.com/go-gl/mathgl/mgl64"
@@ -23,8 +25,9 @@ const EgoTypeID = "vehicle.ego"
 // BoxOf returns the box of an actor in its own frame; that of an actor without triangles is
 // empty, at its origin. It is exact for parts that stand still in the actor, turned and scaled
 // ones too. An animated part counts with the boxes that its mesh's box has at the times of
-// gaitNs. They enclose walkers and wheels through their cycle, and are a little larger than
-// what is seen. An animation that reaches further later on is not known here.
+// gaitNs, and at the keys of its animations. They enclose walkers and wheels through their cycle, and
+// are a little larger than what is seen. Animations of a part that are not equally long count as
+// they meet in their first rounds. Values that joints are led to are not known here.
 func (s *Scene) BoxOf(a *Actor) Box {
 	b := newBoxer(s)
 	return b.box(a)
@@ -37,14 +40,97 @@ const (
 	gaitNs    = 62_500_009
 )
 
+// ModelBox returns the box of one of the scene's models, as BoxOf does.
+func (h *History) ModelBox(model *Actor) Box {
+	return h.modelBoxes[slices.Index(h.scene.Models, model)]
+}
+
+// Between two keys of an animation are so many moments at most, nearNs apart or more. What turns by a
+// right angle there leaves the box by a thousandth of its radius at most. A part has mostMoments at most.
+const (
+	betweenKeys = 16
+	nearNs      = 40_000_000
+	mostMoments = 2048
+	// mostKeys are looked at of an asset's animations.
+	mostKeys = 1 << 20
+)
+
+// moments returns times at which what animates a node and a shape, which may be nil, is at a key or
+// between two.
+func (g *graph) moments(node int, shape *Shape) []simtime.Stamp {
+	if g.keys > mostKeys {
+		return nil
+	}
+	var clips []clip
+	if shape != nil {
+		clips = shape.clips()
+	}
+	for i := node; i >= 0; i = g.asset.Nodes[i].Parent {
+		clips = append(clips, g.channels[i]...)
+	}
+	known, seen := map[int64]bool{}, map[*Channel]bool{}
+	for _, c := range clips {
+		if seen[c.channel] || g.keys > mostKeys {
+			continue
+		}
+		seen[c.channel] = true
+		g.keys += len(c.channel.TimesNs)
+		for _, at := range c.channel.TimesNs {
+			known[at] = true
+		}
+	}
+	keys := slices.Sorted(maps.Keys(known))
+	var times []simtime.Stamp
+	for k, from := range keys {
+		times = append(times, simtime.Stamp(from))
+		if k+1 == len(keys) {
+			break
+		}
+		gap := keys[k+1] - from
+		n := min(gap/nearNs+1, betweenKeys)
+		for i := int64(1); i < n; i++ {
+			times = append(times, simtime.Stamp(from+gap*i/n))
+		}
+	}
+	for len(times) > mostMoments { // every second one
+		for i := range len(times) / 2 {
+			times[i] = times[2*i]
+		}
+		times = times[:len(times)/2]
+	}
+	return times
+}
+
+// times returns when the box of a part that moves is taken.
+func (b *boxer) times(p *Part) []simtime.Stamp {
+	moments := p.moments
+	if b.looks += len(moments); b.looks > mostLooks {
+		moments = nil
+	}
+	times := make([]simtime.Stamp, 0, gaitTimes+len(moments))
+	for k := range simtime.Stamp(gaitTimes) {
+		times = append(times, k*gaitNs)
+	}
+	return append(times, moments...)
+}
+
 // boxer finds the boxes of many actors, each mesh once in each orientation.
 type boxer struct {
 	scene *Scene
 	made  map[boxKey]bounds64
-	// shapes has the boxes of shaped meshes, one a sample, and begun larger ones at time 0.
+	// shapes has the boxes of shaped meshes, one a time of their part, and begun larger ones at time 0.
 	shapes map[*Shape][]bounds64
 	begun  map[*Shape]bounds64
+	// looks and vertices are how often parts are looked at beyond gaitNs, and how many vertices are placed
+	// for that.
+	looks, vertices int
 }
+
+// What looks and vertices are at most, for all actors: a hostile file ends there.
+const (
+	mostLooks    = 1 << 18
+	mostVertices = 4 << 20
+)
 
 func newBoxer(s *Scene) boxer {
 	return boxer{scene: s, made: map[boxKey]bounds64{}, shapes: map[*Shape][]bounds64{}, begun: map[*Shape]bounds64{}}
@@ -103,19 +189,23 @@ func (b *boxer) box(a *Actor) Box {
 		if p.Mesh < 0 || p.Mesh >= len(b.scene.Meshes) {
 			continue
 		}
-		if p.Shape != nil {
-			for k, own := range b.shape(p.Shape) {
-				all.addMapped(&own, p.At(simtime.Stamp(k)*gaitNs))
-			}
-			continue
-		}
-		if p.Joints == nil {
+		if p.Shape == nil && p.Joints == nil {
 			b.addFixed(&all, p)
 			continue
 		}
+		times := b.times(p)
+		if p.Shape != nil {
+			for k, own := range b.shape(p.Shape, times) {
+				if k == len(times) {
+					break
+				}
+				all.addMapped(&own, p.At(times[k]))
+			}
+			continue
+		}
 		own := b.mesh(p.Mesh, mgl64.Ident3())
-		for k := range simtime.Stamp(gaitTimes) {
-			all.addMapped(&own, p.Joints(k*gaitNs))
+		for _, at := range times {
+			all.addMapped(&own, p.Joints(at))
 		}
 	}
 	if all.empty() {
@@ -124,20 +214,27 @@ func (b *boxer) box(a *Actor) Box {
 	return Box{Center: all.low.Add(all.high).Mul(0.5), Half: all.high.Sub(all.low).Mul(0.5)}
 }
 
-// shape returns the boxes of a shape's vertices at the sampled times, in the part's frame.
-func (b *boxer) shape(s *Shape) []bounds64 {
+// shape returns the boxes of a shape's vertices at its part's times, in the part's frame. Beyond mostVertices
+// they are those of its limbs, which are a little larger.
+func (b *boxer) shape(s *Shape, times []simtime.Stamp) []bounds64 {
 	if boxes, ok := b.shapes[s]; ok {
 		return boxes
 	}
-	boxes := make([]bounds64, gaitTimes)
+	boxes := make([]bounds64, len(times))
 	p := poser{shape: s}
-	for k := range boxes {
+	for k, at := range times {
 		boxes[k] = noBounds()
 		if k > 0 && s.still {
 			boxes[k] = boxes[0]
 			continue
 		}
-		p.pose(simtime.Stamp(k) * gaitNs)
+		if k >= gaitTimes {
+			if b.vertices += len(s.mesh.Positions); b.vertices > mostVertices {
+				boxes[k] = s.bounds(at)
+				continue
+			}
+		}
+		p.pose(at)
 		for _, v := range p.positions {
 			boxes[k].add(v)
 		}

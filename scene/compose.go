@@ -232,6 +232,7 @@ type graph struct {
 	moving   []bool       // the node or one above it is animated
 	places   map[int]int  // of the nodes that are joints, among those of the actor that is made
 	measured map[measureKey]*Shape
+	keys     int // of animations that were looked at for boxes
 }
 
 func newGraph(asset *Asset, tag Tag) *graph {
@@ -355,6 +356,7 @@ func (g *graph) collect(a *Actor, node, root int, into mgl64.Mat4, base assetBas
 		case g.moving[node]:
 			g.move(a, &p, node, into)
 		}
+		p.moments = g.moments(node, shape)
 		a.Parts = append(a.Parts, p)
 	}
 	for _, c := range g.children[node] {

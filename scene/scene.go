@@ -103,6 +103,8 @@ type Part struct {
 	Posed func(values JointValues, stamp simtime.Stamp) mgl64.Mat4
 	// Shape, where not nil, moves the mesh's vertices in the part's frame.
 	Shape *Shape
+	// moments are the times at which its box is taken, beside those of every part that moves.
+	moments []simtime.Stamp
 }
 
 // Actor is one thing of the scene: it has one instance id, and moves as one

@@ -98,6 +98,19 @@ func newShape(g *graph, node int) *Shape {
 	return s
 }
 
+// clips are all that animate it.
+func (s *Shape) clips() (list []clip) {
+	for i := range s.joints {
+		for k := range s.joints[i].nodes {
+			list = append(list, s.joints[i].nodes[k].clips...)
+		}
+	}
+	for i := range s.weights {
+		list = append(list, s.weights[i].clips...)
+	}
+	return list
+}
+
 // measureKey is what limbs and reach follow from.
 type measureKey struct {
 	mesh   *Mesh

@@ -116,6 +116,62 @@ func TestBoundsHoldTheShape(t *testing.T) {
 	assert.InDelta(t, 1.3, box.Half[2], 0.35, "the ball goes up and down by 0.4 m")
 }
 
+// The box of an actor that bends holds it at all times, also where its animation is long and leaves
+// the best for its end.
+func TestBoxOfWhatBends(t *testing.T) {
+	for name, c := range map[string]struct {
+		factor, pause int64
+		within        float64
+	}{"short": {1, 0, 0.01}, "slow": {12, 0, 0.01}, "late": {2, 20e9, 0.01}, "very late": {2, 200e9, 0.02}} {
+		t.Run(name, func(t *testing.T) {
+			asset := limb()
+			a := &asset.Animations[0]
+			for i := range a.Channels {
+				times := make([]int64, len(a.Channels[i].TimesNs))
+				for k, at := range a.Channels[i].TimesNs {
+					if times[k] = at * c.factor; k > 0 {
+						times[k] += c.pause
+					}
+				}
+				a.Channels[i].TimesNs = times
+			}
+			a.DurationNs = a.DurationNs*c.factor + c.pause
+			// The second part is a ball of 1 m that hangs on the elbow.
+			asset.Meshes = append(asset.Meshes, scenetest.Sphere(1, 12))
+			asset.Meshes[1].Groups = []scene.Group{{Count: len(asset.Meshes[1].Indices)}}
+			hand := scene.IdentityTRS()
+			hand.Translation = mgl64.Vec3{0, 0, 3}
+			asset.Nodes = append(asset.Nodes, scene.Node{Name: "hand", Parent: 2, Mesh: 1, Local: hand})
+			s := scenetest.NewBuilder("limb").Scene
+			made, err := s.Add(asset, scene.Placement{Whole: true, Tag: scene.TagPedestrian})
+			require.NoError(t, err)
+			box := s.BoxOf(made[0])
+			most := 0.0
+			for k := range int64(400) {
+				at := simtime.Stamp(c.pause + k*a.DurationNs/400)
+				if k%2 == 0 {
+					at = simtime.Stamp(k * a.DurationNs / 400)
+				}
+				for i := range made[0].Parts {
+					p := &made[0].Parts[i]
+					mesh := s.Meshes[p.Mesh]
+					if p.Shape != nil {
+						mesh = *scenetest.Shaped(&s.Meshes[p.Mesh], p.Shape, at)
+					}
+					for _, v := range mesh.Positions {
+						away := mgl64.TransformCoordinate(wide(v), p.At(at)).Sub(box.Center)
+						for axis := range 3 {
+							most = max(most, math.Abs(away[axis])-box.Half[axis])
+						}
+					}
+				}
+			}
+			assert.Less(t, most, c.within, "metres beyond the box")
+			assert.Greater(t, most, -0.5, "the box is not far too large")
+		})
+	}
+}
+
 // A world's copies of a shape are taken from the budget before they are made.
 func TestShapesTakeMemory(t *testing.T) {
 	for _, model := range []bool{false, true} {
