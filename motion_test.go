@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge"
+	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
@@ -100,6 +101,43 @@ func TestForceAheadOfTheAxle(t *testing.T) {
 			_, err := s.StepTo(t.Context(), &world.Frame{Until: simtime.Stamp(k) * 20e6, Ego: &ego})
 			require.NoError(t, err)
 		}
+	}
+}
+
+// TestForceOfToldActors: an actor that pulls away at 2 m/s² by Euler's integrator has that in snapshots, and
+// the speed that it adds up to.
+func TestForceOfToldActors(t *testing.T) {
+	t.Parallel()
+	for _, poses := range []bool{false, true} {
+		s := opened(t, `sensors: [{id: sensor.other.snapshot, name: world}]`, raybridge.Config{Scene: scenetest.Plaza(1)})
+		sum, speed := 0.0, 0.0
+		listen(t, s, "world", func(m *sample.Snapshot) {
+			for _, a := range m.Actors {
+				if a.TypeID != "vehicle.sedan" {
+					continue
+				}
+				if m.Stamp > 100e6 { // it stands up to there
+					assert.InDelta(t, 2, a.Acceleration[0], 1e-6, "m/s² at %d ns, poses %v", m.Stamp, poses)
+				}
+				sum += a.Acceleration[0] * float64(m.DeltaNs) * 1e-9
+				speed = a.Twist.Linear[0]
+			}
+		})
+		x, v := 10.0, 0.0
+		at := func() world.State {
+			return world.State{Pose: spatial.FromRPY(mgl64.Vec3{x, 3, 0}, 0, 0, 0), Velocity: mgl64.Vec3{v, 0, 0}, VelocityKnown: !poses}
+		}
+		first := world.Frame{Until: 100e6, Spawn: []world.Spawn{{Name: "car", Model: "vehicle.sedan", State: at()}}, Actors: []world.Actor{{Ref: world.Ref{Name: "car"}, State: at()}}}
+		_, err := s.StepTo(t.Context(), &first)
+		require.NoError(t, err)
+		for k := simtime.Stamp(2); k <= 30; k++ {
+			v += 0.2
+			x += v * 0.1
+			_, err := s.StepTo(t.Context(), &world.Frame{Until: k * 100e6, Actors: []world.Actor{{Ref: world.Ref{Name: "car"}, State: at()}}})
+			require.NoError(t, err)
+		}
+		assert.InDelta(t, v, speed, 1e-6)
+		assert.InEpsilon(t, speed, sum, 0.01)
 	}
 }
 

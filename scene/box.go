@@ -27,7 +27,7 @@ const EgoTypeID = "vehicle.ego"
 // ones too. An animated part counts with the boxes that its mesh's box has at the times of
 // gaitNs, and at the keys of its animations. They enclose walkers and wheels through their cycle, and
 // are a little larger than what is seen. Animations of a part that are not equally long count as
-// they meet in their first rounds. Values that joints are led to are not known here.
+// they meet in their first rounds. History.BoxAt has where values lead joints.
 func (s *Scene) BoxOf(a *Actor) Box {
 	b := newBoxer(s)
 	return b.box(a)
@@ -43,6 +43,47 @@ const (
 // ModelBox returns the box of one of the scene's models, as BoxOf does.
 func (h *History) ModelBox(model *Actor) Box {
 	return h.modelBoxes[slices.Index(h.scene.Models, model)]
+}
+
+// BoxAt is Box at a time. It holds the actor's parts also where values have led its joints beyond.
+// Any goroutine may ask.
+func (h *History) BoxAt(id uint32, stamp simtime.Stamp) (box Box, ok bool) {
+	box, ok = h.Box(id)
+	m, _ := h.Motion(id)
+	if g, guided := m.(*Guided); !ok || !guided || !g.turned() {
+		return box, ok
+	}
+	reach := noBounds()
+	a := h.Actor(id)
+	for i := range a.Parts {
+		if p := &a.Parts[i]; p.Posed != nil {
+			at := p.At(stamp)
+			for _, v := range h.scene.Meshes[p.Mesh].Positions {
+				reach.add(mgl64.TransformCoordinate(wide(v), at))
+			}
+		}
+	}
+	return box.holding(&reach), true
+}
+
+// within is how far what is moved may reach beyond a box that is left as it is, metres: wheels have corners.
+const within = 0.02
+
+// holding returns a box that holds bounds, too.
+func (b Box) holding(other *bounds64) Box {
+	all := bounds64{b.Center.Sub(b.Half), b.Center.Add(b.Half)}
+	for k := range 3 {
+		if other.low[k] < all.low[k]-within {
+			all.low[k] = other.low[k]
+		}
+		if other.high[k] > all.high[k]+within {
+			all.high[k] = other.high[k]
+		}
+	}
+	if all.low == b.Center.Sub(b.Half) && all.high == b.Center.Add(b.Half) {
+		return b
+	}
+	return Box{Center: all.low.Add(all.high).Mul(0.5), Half: all.high.Sub(all.low).Mul(0.5)}
 }
 
 // Between two keys of an animation are so many moments at most, nearNs apart or more. What turns by a

@@ -288,6 +288,13 @@ func (g *Guided) JointsAt(values []float64, stamp simtime.Stamp) {
 	}
 }
 
+// turned reports whether a value has led a joint.
+func (g *Guided) turned() bool {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return len(g.joints) > 0
+}
+
 // shareLocked returns how much of the way is gone at a time; mu must be held.
 func (g *Guided) shareLocked(stamp simtime.Stamp) float64 {
 	if g.from.Stamp >= g.to.Stamp {

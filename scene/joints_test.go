@@ -125,6 +125,39 @@ func TestJointsAreLedAndFollow(t *testing.T) {
 	assert.Zero(t, lift, "what it had first")
 }
 
+// TestBoxesHoldWhatJointsReach: the box of a time holds the parts where values have led them, and is
+// the usual one where they stay within.
+func TestBoxesHoldWhatJointsReach(t *testing.T) {
+	b := scenetest.NewBuilder("cranes")
+	model := cart(b, 2)
+	h := scene.NewHistory(b.Scene, nil, 4)
+	way := &scene.Guided{}
+	way.Lead(waypoint(0, 0, 0), waypoint(0, 0, 0))
+	a, err := h.SpawnActor(model, scene.Actor{}, way)
+	require.NoError(t, err)
+	h.Record(0)
+	usual, ok := h.Box(a.ID)
+	require.True(t, ok)
+	now, ok := h.BoxAt(a.ID, 0)
+	require.True(t, ok)
+	assert.Equal(t, usual, now, "no value was given")
+	way.Lead(waypoint(0, 0, 0), waypoint(100, 0, 0))
+	way.Turn(0, math.Pi/4)
+	h.Record(100)
+	now, ok = h.BoxAt(a.ID, 100)
+	require.True(t, ok)
+	assert.InDelta(t, math.Sqrt2/2, now.Center[0]+now.Half[0], 1e-6, "a corner of the hand")
+	assert.InDelta(t, math.Sqrt2/2, now.Half[1]-now.Center[1], 1e-6)
+	assert.InDelta(t, usual.Center[2]+usual.Half[2], now.Center[2]+now.Half[2], 1e-9, "the usual one is in it")
+	way.Lead(waypoint(100, 0, 0), waypoint(200, 0, 0))
+	way.Turn(0, math.Pi/2)
+	h.Record(200)
+	now, _ = h.BoxAt(a.ID, 200)
+	assert.Equal(t, usual, now)
+	_, ok = h.BoxAt(99, 200)
+	assert.False(t, ok)
+}
+
 // TestRestartForgetsJoints: a history that many with joints were in begins again with room for fewer.
 func TestRestartForgetsJoints(t *testing.T) {
 	b := scenetest.NewBuilder("carts")

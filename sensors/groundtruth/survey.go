@@ -71,7 +71,7 @@ func (s *survey) look(objects []object, pose spatial.Pose, stamp simtime.Stamp, 
 			return
 		}
 		o.state, _ = s.env.History.State(id, stamp)
-		box, _ := s.env.History.Box(id)
+		box, _ := s.env.History.BoxAt(id, stamp)
 		o.box = box.At(o.state.Pose)
 		if o.box.Pose.Position.Sub(pose.Position).Len() <= d.reach {
 			s.ask(&o, places, from, d.picture)

@@ -188,7 +188,7 @@ func (r *radar) listObjects(header sample.Header, toSensor mgl64.Quat, velocity 
 	r.seen.Header, r.seen.Objects = header, r.seen.Objects[:0]
 	for _, id := range r.found {
 		b := r.body(id, header.Stamp)
-		box, _ := r.Env().History.Box(id)
+		box, _ := r.Env().History.BoxAt(id, header.Stamp)
 		center := b.state.Pose.Apply(box.Center)
 		_, known := slices.BinarySearch(r.before, id)
 		r.seen.Objects = append(r.seen.Objects, sample.RadarObject{

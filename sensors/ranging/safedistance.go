@@ -104,7 +104,7 @@ func (s *safeDistance) inside(trigger spatial.OrientedBox, id uint32, stamp simt
 	if !there {
 		return false
 	}
-	box, _ := s.Env.History.Box(id)
+	box, _ := s.Env.History.BoxAt(id, stamp)
 	return trigger.Overlaps(box.At(pose))
 }
 

@@ -87,8 +87,7 @@ func (s *snapshot) add(id uint32, typeID string) {
 
 // lasting returns what doesn't change of an actor.
 func (s *snapshot) lasting(id uint32, typeID string) sample.ActorState {
-	box, _ := s.Env.History.Box(id)
-	return sample.ActorState{ID: id, TypeID: typeID, Kind: ActorKindOf(typeID), BoxCenter: box.Center, BoxHalf: box.Half}
+	return sample.ActorState{ID: id, TypeID: typeID, Kind: ActorKindOf(typeID)}
 }
 
 // Tick publishes the state of all actors that are there.
@@ -122,6 +121,8 @@ func (s *snapshot) complete(a *sample.ActorState, stamp simtime.Stamp) (there bo
 		return false
 	}
 	a.Pose, a.Twist, a.Acceleration = state.Pose, state.Twist, state.Acceleration
+	box, _ := s.Env.History.BoxAt(a.ID, stamp)
+	a.BoxCenter, a.BoxHalf = box.Center, box.Half
 	switch a.Kind {
 	case sample.KindVehicle:
 		s.drive(a, stamp)
