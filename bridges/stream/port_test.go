@@ -77,6 +77,7 @@ const siteMemory = 64 << 20
 type site struct {
 	memory  *memory.Budget // siteMemory
 	port    *stream.Port
+	bridge  *bridges.Bridge
 	stepper *stepper
 	address string
 }
@@ -97,6 +98,7 @@ func newSite(t testing.TB, network, address string) *site {
 	b, err := registry.Open(stream.PortName+":", bridges.Env{})
 	require.NoError(t, err)
 	require.NoError(t, b.Connect(t.Context()))
+	s.bridge = b
 	publish, err := bridges.AddPublisher[*sample.Speed](b, bridges.Topic{Name: "/speed"})
 	require.NoError(t, err)
 	s.stepper.publish = func(stamp simtime.Stamp) {

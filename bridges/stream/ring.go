@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"slices"
 	"sync"
 
@@ -31,6 +32,7 @@ type ring struct {
 	memory []byte            // guarded by mu: nil once it is closed
 	free   []span            // guarded by mu: by offset, none beside another
 	leased map[uint64]uint64 // guarded by mu: the ends of messages by their offsets
+	file   *os.File          // guarded by mu: until it was sent; nil where nobody is sent it
 	unmap  func([]byte) error
 	budget *memory.Budget // of all clients, from which the memory was taken
 }
@@ -119,6 +121,10 @@ func (r *ring) close() error {
 	b := r.memory
 	r.memory = nil
 	r.budget.Give(int64(len(b)))
+	if r.file != nil {
+		_ = r.file.Close() // nothing was written to it
+		r.file = nil
+	}
 	return r.unmap(b)
 }
 
@@ -146,36 +152,37 @@ func (s *session) openRing(payload []byte) error {
 	if s.drive.counts = s.client.Deliveries(s.drive.counts); len(s.drive.counts) > 0 || s.ring != nil {
 		return s.bye(fmt.Errorf("%w: shared memory is asked for once, before any stream", ErrMalformed))
 	}
-	made, err := shareWith(s.client.Conn(), size, s.server.port.memory)
+	local, made, err := shareWith(s.client.Conn(), size, s.server.port.memory)
 	if err != nil {
 		refusal := appendString(le.AppendUint16(nil, uint16(StatusTooLarge)), err.Error())
 		return s.client.Post(appendControl(nil, controlRing, append(refusal, make([]byte, 12)...)))
 	}
 	s.server.mu.Lock()
-	defer s.server.mu.Unlock()
 	s.ring = made
+	s.server.mu.Unlock()
+	s.client.Do(func(net.Conn) error { return made.send(local, ringAnswer(size)) })
 	return nil
 }
 
-// shareWith takes memory from a budget and sends it over a connection.
-func shareWith(conn net.Conn, size uint64, budget *memory.Budget) (*ring, error) {
+// shareWith takes memory from a budget, for a connection.
+func shareWith(conn net.Conn, size uint64, budget *memory.Budget) (*net.UnixConn, *ring, error) {
 	local, err := localConn(conn)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	case size < 1<<20 || size > maxRing:
-		return nil, fmt.Errorf("%w of %d bytes, the range is 1 MiB to %d MiB", errNoRing, size, maxRing>>20)
+		return nil, nil, fmt.Errorf("%w of %d bytes, the range is 1 MiB to %d MiB", errNoRing, size, maxRing>>20)
 	}
 	if err := budget.Take("the memory that a client shares", int64(size)); err != nil {
-		return nil, fmt.Errorf("%w: %w", errNoRing, err)
+		return nil, nil, fmt.Errorf("%w: %w", errNoRing, err)
 	}
-	made, err := shareRing(local, size)
+	made, err := newSharedRing(size)
 	if err != nil {
 		budget.Give(int64(size))
-		return nil, err
+		return nil, nil, err
 	}
 	made.budget = budget
-	return made, nil
+	return local, made, nil
 }
 
 // ringAnswer is the frame that comes with the memory's descriptor.

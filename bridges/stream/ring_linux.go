@@ -4,18 +4,23 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 
 	"golang.org/x/sys/unix"
 )
 
-// shareRing makes shared memory and sends its descriptor to a client. Its size is fixed, so that
-// reading it never fails. Only the server's view of it can be written: memfd_create(2).
-func shareRing(conn *net.UnixConn, size uint64) (made *ring, err error) {
+// newSharedRing makes shared memory. Its size is fixed, so that reading it never fails. Only the
+// server's view of it can be written: memfd_create(2).
+func newSharedRing(size uint64) (made *ring, err error) {
 	file, err := unix.MemfdCreate("raybridge", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
 		return nil, fmt.Errorf("%w: create it: %w", errNoRing, err)
 	}
-	defer unix.Close(file)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, unix.Close(file))
+		}
+	}()
 	if err := unix.Ftruncate(file, int64(size)); err != nil {
 		return nil, fmt.Errorf("%w: size it: %w", errNoRing, err)
 	}
@@ -27,8 +32,25 @@ func shareRing(conn *net.UnixConn, size uint64) (made *ring, err error) {
 	if _, err := unix.FcntlInt(uintptr(file), unix.F_ADD_SEALS, seals); err != nil {
 		return nil, errors.Join(fmt.Errorf("%w: seal it: %w", errNoRing, err), unix.Munmap(memory))
 	}
-	if _, _, err := conn.WriteMsgUnix(ringAnswer(size), unix.UnixRights(file), nil); err != nil {
-		return nil, errors.Join(fmt.Errorf("%w: send it: %w", errNoRing, err), unix.Munmap(memory))
+	made = newRing(memory, unix.Munmap)
+	made.file = os.NewFile(uintptr(file), "shared memory")
+	return made, nil
+}
+
+// send sends the answer with the memory's descriptor on its first byte, which the server needs no
+// more then. It runs on the connection's writing goroutine.
+func (r *ring) send(conn *net.UnixConn, answer []byte) error {
+	r.mu.Lock()
+	file := r.file
+	r.file = nil
+	r.mu.Unlock()
+	if file == nil {
+		return nil // the session has ended
 	}
-	return newRing(memory, unix.Munmap), nil
+	defer file.Close()
+	n, _, err := conn.WriteMsgUnix(answer, unix.UnixRights(int(file.Fd())), nil)
+	if err == nil && n < len(answer) { // the kernel had no room for more
+		_, err = conn.Write(answer[n:])
+	}
+	return err
 }

@@ -5,6 +5,7 @@ package stream_test
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -18,7 +19,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/stream"
+	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 // placeOf returns where a message is, as the frame says it.
@@ -77,8 +80,8 @@ func ringFrame(size uint64) []byte {
 	return framed(0, 0, 10, 8, binary.LittleEndian.AppendUint64(nil, size))
 }
 
-// local is a connection to a site's UNIX socket that was greeted.
-func local(t *testing.T, s *site, hello string) *net.UnixConn {
+// dialLocal is a connection to a site's UNIX socket that was upgraded.
+func dialLocal(t *testing.T, s *site) *net.UnixConn {
 	t.Helper()
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Net: "unix", Name: strings.TrimPrefix(s.address, "unix:")})
 	require.NoError(t, err)
@@ -92,13 +95,27 @@ func local(t *testing.T, s *site, hello string) *net.UnixConn {
 		require.NoError(t, err)
 	}
 	require.Contains(t, string(answer), http.StatusText(http.StatusSwitchingProtocols))
-	_, err = io.WriteString(conn, hello)
-	require.NoError(t, err)
+	return conn
+}
+
+// greeted reads the server's greeting.
+func greeted(t *testing.T, conn net.Conn) {
+	t.Helper()
 	greeting := make([]byte, 16)
-	_, err = io.ReadFull(conn, greeting)
+	_, err := io.ReadFull(conn, greeting)
 	require.NoError(t, err)
+	require.Equal(t, "RBSTREAM", string(greeting[:8]))
 	_, err = io.CopyN(io.Discard, conn, int64(binary.LittleEndian.Uint32(greeting[12:])))
 	require.NoError(t, err)
+}
+
+// local is a connection to a site's UNIX socket that was greeted.
+func local(t *testing.T, s *site, hello string) *net.UnixConn {
+	t.Helper()
+	conn := dialLocal(t, s)
+	_, err := io.WriteString(conn, hello)
+	require.NoError(t, err)
+	greeted(t, conn)
 	return conn
 }
 
@@ -125,6 +142,24 @@ func control(t *testing.T, conn *net.UnixConn, want byte) (payload []byte, file 
 		require.NoError(t, err)
 		return payload, files[0]
 	}
+}
+
+// The answer to a request for memory stands behind the greeting, whatever a client waits for and
+// however slowly it reads.
+func TestSharedMemoryComesInItsTurn(t *testing.T) {
+	s := newSite(t, "unix", filepath.Join(t.TempDir(), "api"))
+	for i := range 3000 { // a greeting of more than the socket holds
+		_, err := bridges.AddPublisher[*sample.Image](s.bridge, bridges.Topic{Name: fmt.Sprintf("/camera_%d/image", i)})
+		require.NoError(t, err)
+	}
+	conn := dialLocal(t, s)
+	_, err := conn.Write(append([]byte(helloNone), ringFrame(1<<20)...))
+	require.NoError(t, err)
+	time.Sleep(1200 * time.Millisecond) // more than a look at what is being written
+	greeted(t, conn)
+	_, file := control(t, conn, 10)
+	require.NotEqual(t, -1, file)
+	require.NoError(t, syscall.Close(file))
 }
 
 // A client on a UNIX socket is given memory that it can read, and neither write nor shrink.

@@ -29,6 +29,9 @@ type Conn struct {
 
 	mu            sync.Mutex
 	control       []byte          // guarded by mu: frames that overtake the queue
+	uncounted     int             // guarded by mu: bytes of those that MaxControl doesn't bound
+	errand        errand          // guarded by mu: what else is to be written, nil for nothing
+	ahead         int             // guarded by mu: bytes of control that are ahead of it
 	writing       int             // guarded by mu: bytes of those that are being written
 	held          int             // guarded by mu: what the session keeps, see Hold
 	subscriptions []*subscription // guarded by mu, by time of subscription
@@ -143,6 +146,48 @@ func (c *Conn) Post(frame []byte) error {
 	c.queue.Wake()
 	return nil
 }
+
+// Greet has the first frame written, or more of them, as Post does. MaxControl doesn't bound them:
+// how much there is to tell isn't the client's doing.
+func (c *Conn) Greet(frames []byte) {
+	c.mu.Lock()
+	c.control = append(c.control, frames...)
+	c.uncounted += len(frames)
+	c.mu.Unlock()
+	c.queue.Wake()
+}
+
+// errand writes to a connection by itself.
+type errand func(conn net.Conn) error
+
+// Do has write called on the writing goroutine, for what isn't bytes alone. It comes behind what was
+// posted before, and ahead of all messages and of what is posted later. It has Stall's time, and an error of it ends the connection.
+// It isn't called if the connection ends before. There is one at a time: Do reports whether it is it.
+func (c *Conn) Do(write func(conn net.Conn) error) bool {
+	c.mu.Lock()
+	free := c.errand == nil
+	if free {
+		c.errand, c.ahead = write, len(c.control)
+	}
+	c.mu.Unlock()
+	c.queue.Wake()
+	return free
+}
+
+// Drop ends the connection because of an error of the client's, from any goroutine. The session's
+// reading then fails.
+func (c *Conn) Drop(reason error) {
+	c.mu.Lock()
+	if c.failed == nil {
+		c.failed = reason
+	}
+	c.mu.Unlock()
+	_ = c.conn.Close()
+}
+
+// Finish ends the connection from the server's side: nothing more is sent to the client but what is
+// queued, and it hasn't failed.
+func (c *Conn) Finish() { c.finish(flow.CauseClosed) }
 
 // Waiting returns what is queued for the client.
 func (c *Conn) Waiting() (messages int, bytes int64) { return c.queue.Len() }
@@ -385,17 +430,22 @@ func (c *Conn) Release(n int) {
 }
 
 // kept is what the client makes the server keep, bytes; mu must be held.
-func (c *Conn) kept() int { return c.held + c.writing + len(c.control) }
+func (c *Conn) kept() int { return c.held + c.writing + len(c.control) - c.uncounted }
 
 // maxIdleControl is how much memory for control frames a client keeps that isn't in use.
 const maxIdleControl = 64 << 10
 
-// takeControl takes the control frames that are to be written next; mu must be held.
-func (c *Conn) takeControl() {
+// takeControl takes the control frames that are to be written next, up to an errand; mu must be held.
+func (c *Conn) takeControl() (errand errand) {
 	free := c.scratch[:0]
 	if cap(free) > maxIdleControl {
 		free = nil
 	}
 	c.scratch, c.control = c.control, free
-	c.writing = len(c.scratch)
+	if errand = c.errand; errand != nil {
+		c.control = append(c.control, c.scratch[c.ahead:]...)
+		c.scratch, c.errand = c.scratch[:c.ahead], nil
+	}
+	c.writing, c.uncounted = len(c.scratch)-c.uncounted, 0
+	return errand
 }

@@ -232,14 +232,14 @@ func (c *Conn) write() {
 	idle, due := true, false
 	for {
 		finished := c.queue.Finished() // before collect, which then finds all there will be
-		c.collect()
+		errand := c.collect()
 		idle = idle && c.batched == 0 && len(c.scratch) == 0
 		if due {
 			c.scratch = c.session.Beat(c.scratch, idle)
 			idle, due = true, false
 		}
-		if c.batched > 0 || len(c.scratch) > 0 {
-			if err := c.flush(); err != nil {
+		if c.batched > 0 || len(c.scratch) > 0 || errand != nil {
+			if err := c.flush(errand); err != nil {
 				c.fail(err)
 				return
 			}
@@ -263,10 +263,13 @@ func (c *Conn) write() {
 }
 
 // collect takes what is to be written next.
-func (c *Conn) collect() {
+func (c *Conn) collect() errand {
 	c.mu.Lock()
-	c.takeControl()
+	errand := c.takeControl()
 	c.mu.Unlock()
+	if errand != nil {
+		return errand // messages come behind it
+	}
 	total := len(c.scratch)
 	for c.batched < maxBatch && total < batchBytes {
 		d, ok := c.queue.Pop()
@@ -281,10 +284,12 @@ func (c *Conn) collect() {
 		c.batched++
 		total += len(d.frame())
 	}
+	return nil
 }
 
-// flush writes scratch and the batch, and counts each message of it.
-func (c *Conn) flush() error {
+// flush writes scratch and the batch, and counts each message of it. An errand comes behind scratch,
+// and then there is no batch.
+func (c *Conn) flush(errand errand) error {
 	n := 0
 	if len(c.scratch) > 0 {
 		c.slices[0], n = c.scratch, 1
@@ -312,7 +317,17 @@ func (c *Conn) flush() error {
 		c.batch[i] = delivery{}
 	}
 	c.batched, c.scratch = 0, c.scratch[:0]
-	return nil
+	if errand == nil {
+		return nil
+	}
+	now := time.Now()
+	c.mu.Lock()
+	err = c.conn.SetWriteDeadline(c.writeEnd(now, now))
+	c.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return errand(c.conn)
 }
 
 // chunk is how much is written under one deadline. TLS can't go on after a write that ran
@@ -403,7 +418,7 @@ func (c *Conn) end() {
 	c.scratch = c.session.Goodbye(c.scratch[:0])
 	now := time.Now()
 	c.bound(now.Add(linger), now.Add(linger))
-	if err := c.flush(); err != nil {
+	if err := c.flush(nil); err != nil {
 		_ = c.conn.Close()
 		return
 	}
