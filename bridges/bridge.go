@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -43,6 +44,8 @@ type PublishedTopic struct {
 	goType    reflect.Type
 	publisher any // the wrapped Publisher[T]
 	renamed   atomic.Pointer[string]
+
+	withdrawn atomic.Bool
 
 	// Tally has the topic's statistics. The bridge calls Sent once for each message that it
 	// has written or sent, and Dropped for one that it took and dropped before that. Errors
@@ -89,6 +92,7 @@ type Bridge struct {
 	mu            sync.Mutex
 	published     map[string]*PublishedTopic // guarded by mu
 	order         []*PublishedTopic          // guarded by mu: the order of addition
+	former        former                     // guarded by mu: what was withdrawn
 	subscriptions map[string]any             // guarded by mu: *subscription[T] by topic
 	subscribed    []*subscribedTopic         // guarded by mu: in the order of addition
 	services      map[string]bool            // guarded by mu: those that are offered
@@ -216,9 +220,12 @@ func (b *Bridge) failure() error {
 func (b *Bridge) Statistics() Statistics {
 	b.mu.Lock()
 	topics := b.order[:len(b.order):len(b.order)]
+	withdrawn := b.former.counts()
 	subscribed := b.subscribed[:len(b.subscribed):len(b.subscribed)]
 	b.mu.Unlock()
-	s := Statistics{Status: b.Status(), Drops: flow.Drops{}, Topics: make([]TopicStatistics, len(topics))}
+	s := Statistics{
+		Status: b.Status(), Messages: withdrawn.Messages, Bytes: withdrawn.Bytes, Drops: withdrawn.Drops, Topics: make([]TopicStatistics, len(topics)),
+	}
 	for i, t := range topics {
 		row := &s.Topics[i]
 		row.Topic, row.Type = t.Name, t.wire()
@@ -307,10 +314,14 @@ func addTopic[T any](b *Bridge, goType reflect.Type, wire string, topic Topic, c
 	defer b.mu.Unlock()
 	if t, ok := b.published[topic.Name]; ok {
 		if publish, ok := t.publisher.(Publisher[T]); ok && t.goType == goType {
+			t.withdrawn.Store(false)
 			return publish, nil
 		}
-		return nil, fmt.Errorf("bridge %q: topic %q is published as %v, not %v: %w",
-			b.plugin.info.Name, topic.Name, t.goType, goType, ErrTopicType)
+		if !t.withdrawn.Load() {
+			return nil, fmt.Errorf("bridge %q: topic %q is published as %v, not %v: %w",
+				b.plugin.info.Name, topic.Name, t.goType, goType, ErrTopicType)
+		}
+		b.forget(t)
 	}
 	t := &PublishedTopic{Topic: topic, Wire: wire, goType: goType}
 	t.QoS = topic.QoS.OrDefault()
@@ -325,11 +336,78 @@ func addTopic[T any](b *Bridge, goType reflect.Type, wire string, topic Topic, c
 	return wrapped, nil
 }
 
+// Withdrawer is an Instance that takes topics back. Peers are told, where the protocol can. A topic of
+// the name may be added again, of any type. Withdraw is called once for a topic, whose publishers
+// aren't used any more. It may be called whether the instance is connected or not, on any goroutine,
+// and waits for no peer. Of an instance that isn't a Withdrawer, such as a recording, the bridge keeps
+// the topic. When it comes again with its type it has the same publisher, and with another type another.
+type Withdrawer interface {
+	Withdraw(topic *PublishedTopic)
+}
+
+// Withdraw takes a topic back that AddPublisher added: its publishers return ErrClosed from then on.
+// Its name is free for a topic of any type. What it sent and lost stays in the bridge's sums.
+func (b *Bridge) Withdraw(name string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t, ok := b.published[name]
+	if !ok || t.withdrawn.Swap(true) {
+		return
+	}
+	if w, ok := b.instance.(Withdrawer); ok {
+		w.Withdraw(t)
+		b.forget(t)
+	}
+}
+
+// forget takes a topic out of the lists; mu must be held.
+func (b *Bridge) forget(t *PublishedTopic) {
+	delete(b.published, t.Name)
+	b.order = slices.DeleteFunc(slices.Clone(b.order), func(other *PublishedTopic) bool { return other == t })
+	b.former.add(t)
+}
+
+// former sums up what topics sent and lost that were withdrawn. Messages of theirs may be on their
+// way: those of the last topics are counted still.
+type former struct {
+	last []*PublishedTopic
+	sum  flow.Counts
+}
+
+// mostFormer is how many topics' messages are waited for, those that were withdrawn last.
+const mostFormer = 256
+
+func (f *former) add(t *PublishedTopic) {
+	if f.last = append(f.last, t); len(f.last) > mostFormer {
+		addCounts(&f.sum, f.last[0].Counts())
+		f.last = slices.Delete(f.last, 0, 1)
+	}
+}
+
+// counts returns the sum; the drops are the caller's.
+func (f *former) counts() flow.Counts {
+	all := flow.Counts{Drops: flow.Drops{}}
+	addCounts(&all, f.sum)
+	for _, t := range f.last {
+		addCounts(&all, t.Counts())
+	}
+	return all
+}
+
+func addCounts(sum *flow.Counts, more flow.Counts) {
+	sum.Messages += more.Messages
+	sum.Bytes += more.Bytes
+	sum.Drops.Merge(more.Drops)
+}
+
 // countErrors makes a publisher of one that the bridge made. It sends only while the bridge is
 // connected and until ctx ends, and counts what isn't sent.
 func countErrors[T any](b *Bridge, t *PublishedTopic, publish Publisher[T]) Publisher[T] {
 	return func(ctx context.Context, msg T) error {
 		err := b.ready()
+		if err == nil && t.withdrawn.Load() {
+			err = ErrClosed
+		}
 		if err == nil {
 			err = ctx.Err()
 		}

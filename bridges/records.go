@@ -160,6 +160,9 @@ func (b *recordFile) open(topic *PublishedTopic) (sendRecord, error) {
 	}, nil
 }
 
+// Withdraw has nothing to do: the file has no list of topics.
+func (b *recordFile) Withdraw(*PublishedTopic) {}
+
 // recordServer is the instance of a bridge that clients come to.
 type recordServer struct {
 	Server[*transport.Server, *recordStream]
@@ -219,6 +222,13 @@ func (s *recordStream) Open(_ context.Context, server *transport.Server) error {
 		stream.Subscribe(c, 0)
 	}
 	return nil
+}
+
+// Leave takes the stream from the server.
+func (s *recordStream) Leave(server *transport.Server) {
+	if stream, ok := s.Stream(); ok {
+		server.Remove(stream)
+	}
 }
 
 func (s *recordStream) send(ctx context.Context, encode Append) error {
@@ -314,6 +324,9 @@ func (b *recordClient) Connect(ctx context.Context, connection string) error {
 	b.Open(ctx, config)
 	return nil
 }
+
+// Withdraw has nothing to do: the peer knows of no topics.
+func (b *recordClient) Withdraw(*PublishedTopic) {}
 
 func (b *recordClient) open(topic *PublishedTopic) (sendRecord, error) {
 	outlet := b.NewOutlet(&topic.Tally, topic.Policy)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -109,6 +110,8 @@ type ServerTopic[S Serving] interface {
 	Open(ctx context.Context, server S) error
 	// Shut forgets the streams.
 	Shut()
+	// Leave takes the topic's streams from the server that they are on, and tells the clients.
+	Leave(server S)
 	// Receivers counts the clients that receive the topic. It takes no lock.
 	Receivers() int
 	// Endpoint describes the topic; the address is set afterwards.
@@ -116,7 +119,7 @@ type ServerTopic[S Serving] interface {
 }
 
 // Server is the life of an instance whose peers connect to it, by one server after another. An
-// instance that embeds one has all of Instance, Audience, Directory and Diagnoser except
+// instance that embeds one has all of Instance, Audience, Directory, Diagnoser and Withdrawer except
 // Connect, which reads the connection string, disconnects and calls Serve. The zero value is
 // ready. Methods may be called from any goroutine, but Serve and Disconnect one after the other,
 // as Bridge does.
@@ -154,6 +157,22 @@ func (s *Server[S, T]) Add(topic T) error {
 	}
 	s.topics = append(s.topics, topic)
 	return nil
+}
+
+// Withdraw takes a topic out that was added, and from the server.
+func (s *Server[S, T]) Withdraw(info *PublishedTopic) {
+	topic, ok := s.Topic(info.Name)
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.byName.Delete(info.Name)
+	s.topics = slices.DeleteFunc(slices.Clone(s.topics), func(other T) bool { return other.Endpoint().Topic == info.Name })
+	if server, ok := s.Serving(); ok {
+		topic.Leave(server)
+	}
+	topic.Shut()
 }
 
 // Topics returns the topics in the order of addition.

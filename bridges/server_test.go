@@ -66,6 +66,7 @@ type fakeServer struct {
 	connections int64
 	closing     func()
 	closed      bool
+	left        []string
 }
 
 func (f *fakeServer) Listen(string) error { return f.refuses }
@@ -98,6 +99,8 @@ func (f *fakeTopic) Open(context.Context, *fakeServer) error {
 	return f.refuses
 }
 
+func (f *fakeTopic) Leave(s *fakeServer) { s.left = append(s.left, f.Info.Name) }
+
 func newFakeTopic(name string) *fakeTopic {
 	return &fakeTopic{Outlet: bridges.Outlet[crowd]{Info: &bridges.PublishedTopic{Topic: bridges.Topic{Name: name, Sensor: "cam"}}}}
 }
@@ -108,7 +111,8 @@ func TestServerOpensTopicsWheneverTheyCome(t *testing.T) {
 	require.NoError(t, s.Add(early))
 	assert.False(t, s.Listening("/early"), "nobody listens yet")
 	assert.Nil(t, s.Endpoints())
-	require.NoError(t, s.Serve(t.Context(), "", &fakeServer{}))
+	server := &fakeServer{}
+	require.NoError(t, s.Serve(t.Context(), "", server))
 	assert.Equal(t, bridges.Connected, s.Status())
 	require.NoError(t, s.Add(late))
 	assert.Equal(t, 3, s.Receivers("/early"))
@@ -124,6 +128,14 @@ func TestServerOpensTopicsWheneverTheyCome(t *testing.T) {
 	_, known := s.Topic("/refused")
 	assert.False(t, known, "it isn't added")
 	assert.Equal(t, []*fakeTopic{early, late}, s.Topics())
+
+	s.Withdraw(early.Info)
+	s.Withdraw(early.Info) // changes nothing
+	assert.Equal(t, []string{"/early"}, server.left)
+	assert.Equal(t, []*fakeTopic{late}, s.Topics())
+	_, known = s.Topic("/early")
+	assert.False(t, known)
+	require.NoError(t, s.Add(newFakeTopic("/early")), "the name is free")
 
 	require.NoError(t, s.Disconnect(t.Context()))
 	assert.Equal(t, bridges.Disconnected, s.Status())

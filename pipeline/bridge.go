@@ -392,6 +392,7 @@ func (list routes) close() {
 		r.topic.Close()
 		r.bridge.leave(r)
 		delete(r.bridge.topics, r.topic.Name())
+		r.bridge.bridge.Withdraw(r.topic.Name())
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -165,8 +166,9 @@ type InputSummary struct {
 	// Drops are messages that came and were never taken, by cause: queue_full where newer
 	// ones pushed them out, convert_failed where the sensor panicked.
 	Drops flow.Drops `json:"drops"`
-	// Ended is true for a sensor that was ended before the run was.
-	Ended bool `json:"ended,omitempty"`
+	// Ended is true for a sensor that was ended before the run was, Others as in SensorSummary.
+	Ended  bool `json:"ended,omitempty"`
+	Others int  `json:"others,omitempty"`
 }
 
 // inputRows are the rows of the topics that a sensor is brought.
@@ -185,23 +187,25 @@ func (s *Sensor) inputRows() []InputSummary {
 	return list
 }
 
-// mergeInputs is mergeRows for what a sensor that has ended was brought.
-func mergeInputs(former, rows []InputSummary) []InputSummary {
-	former = slices.Clone(former)
-	for _, row := range rows {
-		row.Ended = true
-		i := slices.IndexFunc(former, func(f InputSummary) bool {
-			return f.Name == row.Name && f.Type == row.Type && f.Topic == row.Topic
-		})
-		if i < 0 {
-			former = append(former, row)
-			continue
-		}
-		row.Messages += former[i].Messages
-		row.Drops.Merge(former[i].Drops) // nobody but the new row has its map
-		former[i] = row
+func (row *InputSummary) identity() ([3]string, int) {
+	return [3]string{row.Name, row.Type, row.Topic}, row.Others
+}
+
+func (row *InputSummary) others() InputSummary {
+	return InputSummary{Type: row.Type, Drops: flow.Drops{}, Ended: true}
+}
+
+func (row *InputSummary) include(other *InputSummary) {
+	if row.Topic == "" {
+		row.Others++
 	}
-	return former
+	row.Messages += other.Messages
+	row.Drops = maps.Clone(row.Drops) // others may read it
+	row.Drops.Merge(other.Drops)
+}
+
+func (row *InputSummary) end() {
+	row.Ended = true
 }
 
 // What the clients of a bridge may do with the run's time, where its protocol has services

@@ -743,8 +743,8 @@ func (p *Pipeline) end(s *Sensor) error {
 	s.routes.disconnect(ctx)
 	p.change.Lock()
 	defer p.change.Unlock()
-	p.former = mergeRows(p.former, s.rows(0))
-	p.formerInputs = mergeInputs(p.formerInputs, s.inputRows())
+	p.former = mergeEnded(p.former, s.rows(0))
+	p.formerInputs = mergeEnded(p.formerInputs, s.inputRows())
 	_ = p.strike([]*Sensor{s}) // its life has ended
 	return err
 }

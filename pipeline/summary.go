@@ -77,7 +77,13 @@ type SensorSummary struct {
 	// Ended is true for a sensor that was ended before the run was. One row has all
 	// that had its name, type and topic one after another, with the last one's latencies.
 	Ended bool `json:"ended,omitempty"`
+	// Others is how many ended topics of sensors of this type the row sums up. It has no name and no
+	// topic then. Those that ended last have rows of their own.
+	Others int `json:"others,omitempty"`
 }
+
+// mostFormer is how many ended topics have rows of their own.
+const mostFormer = 100
 
 // ReceivedSummary is one topic that a bridge brings.
 type ReceivedSummary struct {
@@ -191,26 +197,71 @@ func (s *Sensor) rows(seconds float64) []SensorSummary {
 	return list
 }
 
-// mergeRows adds the rows of a sensor that has ended to those of others, and returns
-// the sum.
-func mergeRows(former, rows []SensorSummary) []SensorSummary {
+// endedRow is a row R of what has ended.
+type endedRow[R any] interface {
+	*R
+	// identity is the same of rows that are one: a name, a type and a topic, and how many others it sums up.
+	identity() (key [3]string, others int)
+	// others begins a row of others of the type.
+	others() R
+	// include adds another row's counts.
+	include(other *R)
+	// end marks the row.
+	end()
+}
+
+// mergeEnded adds the rows of a sensor that has ended to those of others, and returns the sum. The
+// newest come last. Of more than mostFormer the oldest are summed up by type, in rows that come first.
+func mergeEnded[R any, P endedRow[R]](former, rows []R) []R {
 	former = slices.Clone(former)
 	for _, row := range rows {
-		row.Ended = true
-		i := slices.IndexFunc(former, func(f SensorSummary) bool {
-			return f.Name == row.Name && f.Type == row.Type && f.Topic == row.Topic
-		})
-		if i < 0 {
-			former = append(former, row)
-			continue
+		P(&row).end()
+		key, _ := P(&row).identity()
+		same := func(f R) bool { k, others := P(&f).identity(); return k == key && others == 0 }
+		if i := slices.IndexFunc(former, same); i >= 0 {
+			P(&row).include(&former[i])
+			former = slices.Delete(former, i, i+1)
 		}
-		was := &former[i]
-		row.Messages += was.Messages
-		row.Drops.Merge(was.Drops)
-		row.Idle = row.Idle && was.Idle
-		*was = row
+		former = append(former, row)
 	}
-	return former
+	for {
+		sums := slices.IndexFunc(former, func(f R) bool { _, others := P(&f).identity(); return others == 0 })
+		if sums < 0 || len(former)-sums <= mostFormer {
+			return former
+		}
+		oldest := former[sums]
+		key, _ := P(&oldest).identity()
+		former = slices.Delete(former, sums, sums+1)
+		i := slices.IndexFunc(former[:sums], func(f R) bool { k, _ := P(&f).identity(); return k[1] == key[1] })
+		if i < 0 {
+			i = sums
+			former = slices.Insert(former, i, P(&oldest).others())
+		}
+		P(&former[i]).include(&oldest)
+	}
+}
+
+func (row *SensorSummary) identity() ([3]string, int) {
+	return [3]string{row.Name, row.Type, row.Topic}, row.Others
+}
+
+func (row *SensorSummary) others() SensorSummary {
+	return SensorSummary{Type: row.Type, RateWantedHz: row.RateWantedHz, Drops: flow.Drops{}, Idle: true, Ended: true}
+}
+
+func (row *SensorSummary) include(other *SensorSummary) {
+	if row.Topic == "" {
+		row.Others++
+		row.LatencyP50Ms, row.LatencyP99Ms = other.LatencyP50Ms, other.LatencyP99Ms
+	}
+	row.Messages += other.Messages
+	row.Drops = maps.Clone(row.Drops) // others may read it
+	row.Drops.Merge(other.Drops)
+	row.Idle = row.Idle && other.Idle
+}
+
+func (row *SensorSummary) end() {
+	row.Ended = true
 }
 
 // noteListening remembers which outputs had listeners, before the bridges close.

@@ -70,7 +70,7 @@ func (f Cyber) NewInstance(env bridges.Env) (bridges.Instance, error) {
 	if env.Log == nil {
 		env.Log = slog.New(slog.DiscardHandler)
 	}
-	return &cyberClient{env: env, limit: cmp.Or(f.limit, maxMessage), inboxes: map[string]protoInbox{}}, nil
+	return &cyberClient{env: env, limit: cmp.Or(f.limit, maxMessage), frames: map[string][]byte{}, inboxes: map[string]protoInbox{}}, nil
 }
 
 // openChannel is the bridges.Open of this bridge.
@@ -135,6 +135,7 @@ type cyberClient struct {
 	// layout is that of the first Connect, and early what was published before it.
 	layout  *layout               // guarded by mu
 	early   []writer              // guarded by mu
+	frames  map[string][]byte     // guarded by mu: registrations of writers by channel
 	inboxes map[string]protoInbox // guarded by mu: by channel
 }
 
@@ -212,7 +213,18 @@ func (c *cyberClient) announce(channel string, message protoreflect.MessageDescr
 // held, and the layout known.
 func (c *cyberClient) register(w writer) {
 	files := descriptorFiles(w.message, *c.layout)
-	c.Register(writerFrame(w.channel, fullName(w.message), files))
+	c.frames[w.channel] = writerFrame(w.channel, fullName(w.message), files)
+	c.Register(c.frames[w.channel])
+}
+
+// Withdraw takes a channel back. The protocol has no word for it: a server that is connected learns
+// it with the next connection.
+func (c *cyberClient) Withdraw(info *bridges.PublishedTopic) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.early = slices.DeleteFunc(c.early, func(w writer) bool { return w.channel == info.Name })
+	c.Unregister(c.frames[info.Name], nil)
+	delete(c.frames, info.Name)
 }
 
 // subscribe adds a reader on each connection.

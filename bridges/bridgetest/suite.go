@@ -83,6 +83,7 @@ func Run(t *testing.T, s Suite) {
 	t.Run("RegisteringTwiceChangesNothing", s.registeringTwice)
 	t.Run("UnknownTypeIsNoConverter", s.unknownType)
 	t.Run("OneTypePerTopic", s.oneTypePerTopic)
+	t.Run("TopicsComeAndGo", s.withdraws)
 	t.Run("BadConnections", s.badConnections)
 	t.Run("StatusFollowsTheConnection", s.statuses)
 	t.Run("PublishesOnlyWhileConnected", s.publishesOnlyWhileConnected)
@@ -168,6 +169,50 @@ func (s Suite) oneTypePerTopic(t *testing.T) {
 	assert.ErrorIs(t, err, bridges.ErrTopicName)
 	_, err = known[0].add(b, "/with space")
 	assert.ErrorIs(t, err, bridges.ErrTopicName)
+}
+
+// withdraws takes topics back: nothing is left of them but what they sent, and their names are free.
+func (s Suite) withdraws(t *testing.T) {
+	const many = 300
+	f := s.connect(t)
+	b, known := f.bridge, f.carried()
+	publish, err := known[0].add(b, "/passing")
+	require.NoError(t, err)
+	f.await("/passing")
+	require.NoError(t, publish(t.Context(), 0))
+	require.NoError(t, publish(t.Context(), 1))
+	f.sent("/passing", 2)
+	b.Withdraw("/passing")
+	b.Withdraw("/passing") // changes nothing
+	assert.ErrorIs(t, publish(t.Context(), 2), bridges.ErrClosed)
+	for i := range many {
+		topic := fmt.Sprintf("/passing_%d", i)
+		_, err := known[i%len(known)].add(b, topic)
+		require.NoError(t, err)
+		b.Withdraw(topic)
+	}
+	for _, e := range b.Endpoints() {
+		assert.Empty(t, e.Topic)
+	}
+	sum := b.Statistics()
+	assert.EqualValues(t, 2, sum.Messages)
+	assert.EqualValues(t, 1, sum.Drops.Total(), "what came too late")
+	if f.peer != nil {
+		assert.Empty(t, sum.Topics)
+	}
+	for _, st := range known {
+		_, err := st.add(b, "/passing")
+		require.NoError(t, err, "%s where a %s was", st.name, known[0].name)
+		b.Withdraw("/passing")
+	}
+	stays, err := known[0].add(b, "/stays")
+	require.NoError(t, err)
+	f.await("/stays")
+	require.NoError(t, stays(t.Context(), 0))
+	require.NoError(t, b.Close(t.Context()))
+	f.received("/stays", 1)
+	f.received("/passing", 2)
+	assert.EqualValues(t, 3, b.Statistics().Messages)
 }
 
 func (s Suite) badConnections(t *testing.T) {

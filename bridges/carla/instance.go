@@ -113,6 +113,16 @@ func (i *instance) enter(s *stream) {
 	i.byID[s.id] = s
 }
 
+// Withdraw ends a topic's stream, which nobody finds any more.
+func (i *instance) Withdraw(info *bridges.PublishedTopic) {
+	if s, ok := i.Topic(info.Name); ok {
+		i.mu.Lock()
+		delete(i.byID, s.id)
+		i.mu.Unlock()
+	}
+	i.Server.Withdraw(info)
+}
+
 func (i *instance) announce(server *transport.Server, streams ...*stream) {
 	for _, s := range streams {
 		if i.opened != nil {
@@ -125,6 +135,15 @@ func (i *instance) announce(server *transport.Server, streams ...*stream) {
 func (s *stream) Open(_ context.Context, server *transport.Server) error {
 	s.SetStream(server.NewStream(bridges.Count(s.Info, transport.StreamConfig{Name: s.Info.Name, Latched: s.Latched()})))
 	return nil
+}
+
+// Leave ends the stream, and the connections of those who read it: they have no other.
+func (s *stream) Leave(server *transport.Server) {
+	if out, ok := s.Stream(); ok {
+		for _, c := range server.Remove(out) {
+			c.Finish()
+		}
+	}
 }
 
 // send encodes a frame of about so many bytes after its length into a buffer of the stream

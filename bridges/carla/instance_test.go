@@ -49,6 +49,25 @@ func TestStreamsAreNumberedInTheRigsOrder(t *testing.T) {
 	assert.Equal(t, before, b.Endpoints(), "a closed bridge still says where they were")
 }
 
+// A sensor that goes ends its clients' connections, and its number names nothing any more. That of
+// the snapshot is the next snapshot's.
+func TestAStreamEndsWithItsSensor(t *testing.T) {
+	b, addr := open(t)
+	for _, topic := range []string{"/snapshot", "/again"} {
+		_, err := bridges.AddPublisher[*sample.Snapshot](b, bridges.Topic{Name: topic, SensorType: "sensor.other.snapshot"})
+		require.NoError(t, err)
+		conn := dial(t, addr, 1)
+		require.Eventually(t, func() bool { return b.Receivers(topic) == 1 }, 30*time.Second, time.Millisecond)
+		b.Withdraw(topic)
+		require.NoError(t, conn.SetReadDeadline(time.Now().Add(30*time.Second)))
+		_, err = conn.Read(make([]byte, 1))
+		assert.ErrorIs(t, err, io.EOF)
+	}
+	assert.Zero(t, b.Diagnosis().Failures)
+	_, err := dial(t, addr, 1).Read(make([]byte, 1))
+	assert.ErrorIs(t, err, io.EOF, "no such stream")
+}
+
 func TestMessagesThatCARLAHasNot(t *testing.T) {
 	b, _ := open(t)
 	_, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})

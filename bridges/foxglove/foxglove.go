@@ -150,6 +150,8 @@ type instance struct {
 	mu        sync.Mutex
 	sessionID string            // guarded by mu: the server's
 	sessions  map[*session]bool // guarded by mu: those that are open
+	lastID    uint32            // guarded by mu: of a channel
+	byID      sync.Map          // of *topic by channel's number, which is never used again
 }
 
 var (
@@ -159,17 +161,21 @@ var (
 	_ bridges.Directory       = (*instance)(nil)
 	_ bridges.Diagnoser       = (*instance)(nil)
 	_ bridges.ParameterServer = (*instance)(nil)
+	_ bridges.Withdrawer      = (*instance)(nil)
 )
 
 // add makes a channel of a topic and tells the clients that are there.
 func (i *instance) add(info *bridges.PublishedTopic, schema foxglovemsg.Schema) (*topic, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	t, err := newTopic(i, info, uint32(len(i.Topics())+1), schema)
+	i.lastID++
+	t, err := newTopic(i, info, i.lastID, schema)
 	if err != nil {
 		return nil, err
 	}
+	i.byID.Store(t.id, t)
 	if err := i.Add(t); err != nil {
+		i.byID.Delete(t.id)
 		return nil, err
 	}
 	message := advertisement([]*topic{t})
@@ -178,6 +184,23 @@ func (i *instance) add(info *bridges.PublishedTopic, schema foxglovemsg.Schema) 
 		s.receiveTime(t)
 	}
 	return t, nil
+}
+
+// Withdraw takes a topic's channel back, and tells the clients ("Unadvertise").
+func (i *instance) Withdraw(info *bridges.PublishedTopic) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	t, ok := i.Topic(info.Name)
+	if !ok {
+		return
+	}
+	i.byID.Delete(t.id) // first: nobody subscribes any more
+	i.Server.Withdraw(info)
+	news := unadvertise{Op: "unadvertise", ChannelIDs: []uint32{t.id}}
+	for s := range i.sessions {
+		s.lose(t)
+		s.say(news)
+	}
 }
 
 // advertisement is the message that tells of topics ("Advertise").
@@ -205,12 +228,10 @@ func (i *instance) enter(s *session) error {
 	defer i.mu.Unlock()
 	topics := i.Topics()
 	// A session is told of the topics in one message of any number: all or none arrives.
-	err = errors.Join(s.client.Post(transport.OpText, info), s.client.Post(transport.OpText, advertisement(topics)))
+	s.client.Greet(transport.OpText, info)
+	s.client.Greet(transport.OpText, advertisement(topics))
 	if services := i.services.advertisement(); services != nil {
-		err = errors.Join(err, s.client.Post(transport.OpText, services))
-	}
-	if err != nil {
-		return err
+		s.client.Greet(transport.OpText, services)
 	}
 	i.sessions[s] = true
 	for _, t := range topics {
@@ -235,11 +256,10 @@ func (i *instance) leave(s *session) {
 
 // topic returns the topic with an id, nil for none.
 func (i *instance) topic(id uint32) *topic {
-	topics := i.Topics()
-	if id == 0 || int64(id) > int64(len(topics)) {
-		return nil
+	if t, ok := i.byID.Load(id); ok {
+		return t.(*topic)
 	}
-	return topics[id-1]
+	return nil
 }
 
 // openSessions returns the sessions that are open now.

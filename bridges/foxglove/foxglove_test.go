@@ -209,6 +209,26 @@ func TestTopicsThatComeLateAreAdvertised(t *testing.T) {
 	c.message(5)
 }
 
+// A topic that goes is unadvertised, and ends its subscriptions. One of its name has another channel.
+func TestTopicsThatGoAreUnadvertised(t *testing.T) {
+	b := connected(t, "")
+	publisher[*sample.Imu](t, b, bridges.Topic{Name: "/front"})
+	c, _, _ := dial(t, b)
+	c.say(`{"op":"subscribe","subscriptions":[{"id":5,"channelId":1}]}`)
+	c.synced()
+	b.Withdraw("/front")
+	assert.Equal(t, []any{1.0}, c.text("unadvertise")["channelIds"])
+	c.say(`{"op":"unsubscribe","subscriptionIds":[5]}`) // as viewers do
+	publish := publisher[*sample.GnssFix](t, b, bridges.Topic{Name: "/front"})
+	again := channels(c.text("advertise"))["/front"]
+	assert.Equal(t, 2.0, again["id"])
+	c.say(`{"op":"subscribe","subscriptions":[{"id":5,"channelId":1},{"id":5,"channelId":2}]}`)
+	assert.Equal(t, "channel 1 is not there: subscription 5 is ignored", c.text("status")["message"], "the first that it is told")
+	c.synced()
+	require.NoError(t, publish(t.Context(), &sample.GnssFix{}))
+	c.message(5)
+}
+
 func TestSubscriptions(t *testing.T) {
 	b := connected(t, "")
 	first := publisher[*sample.Imu](t, b, bridges.Topic{Name: "/first"})

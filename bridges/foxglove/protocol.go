@@ -58,6 +58,12 @@ type removeStatus struct {
 	StatusIDs []string `json:"statusIds"`
 }
 
+// unadvertise takes channels back.
+type unadvertise struct {
+	Op         string   `json:"op"`
+	ChannelIDs []uint32 `json:"channelIds"`
+}
+
 // channel is a topic as the protocol has it; a client's has an id that is the client's.
 type channel struct {
 	ID             uint32 `json:"id"`

@@ -2,6 +2,8 @@ package foxglove
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/raybridge/raybridge/bridges/transport"
@@ -14,21 +16,22 @@ type session struct {
 	instance *instance
 	client   *transport.WebSocket
 
-	topics   map[uint32]*topic // by subscription
-	ids      map[*topic]uint32 // the subscriptions
 	channels map[uint32]*clientChannel
 
 	notice dropNotice // owned by the writing goroutine
 
 	mu     sync.Mutex
-	wanted map[string]bool // guarded by mu: parameters
+	wanted map[string]bool   // guarded by mu: parameters
+	topics map[uint32]*topic // guarded by mu: by subscription
+	ids    map[*topic]uint32 // guarded by mu: the subscriptions
+	lost   map[uint32]bool   // guarded by mu: subscriptions whose channels have gone, which the client may end yet
 }
 
 var _ transport.WebSocketSession = (*session)(nil)
 
 func newSession(i *instance, c *transport.WebSocket) *session {
 	return &session{
-		instance: i, client: c, topics: map[uint32]*topic{}, ids: map[*topic]uint32{},
+		instance: i, client: c, topics: map[uint32]*topic{}, ids: map[*topic]uint32{}, lost: map[uint32]bool{},
 		channels: map[uint32]*clientChannel{}, wanted: map[string]bool{},
 	}
 }
@@ -131,16 +134,18 @@ func (s *session) receiveTime(t *topic) {
 // subscribe begins to send topics ("Subscribe").
 func (s *session) subscribe(r *request) error {
 	return s.refuse(each(r.Subscriptions, func(sub subscription) error {
-		t := s.instance.topic(sub.ChannelID)
-		if _, taken := s.topics[sub.ID]; t == nil || taken {
-			if t == nil {
-				s.remark(levelWarning, "channel %d is not there: subscription %d is ignored", sub.ChannelID, sub.ID)
-			} else {
-				s.remark(levelError, "subscription %d is in use: subscription to channel %d is ignored", sub.ID, sub.ChannelID)
-			}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		t := s.instance.topic(sub.ChannelID) // under mu: lose comes before or after it
+		other, subscribed := s.ids[t]
+		switch taken := s.topics[sub.ID] != nil; {
+		case t == nil:
+			s.remark(levelWarning, "channel %d is not there: subscription %d is ignored", sub.ChannelID, sub.ID)
 			return nil
-		}
-		if other, ok := s.ids[t]; ok {
+		case taken:
+			s.remark(levelError, "subscription %d is in use: subscription to channel %d is ignored", sub.ID, sub.ChannelID)
+			return nil
+		case subscribed:
 			s.remark(levelWarning, "channel %d is subscribed to as %d already: subscription %d is ignored", sub.ChannelID, other, sub.ID)
 			return nil
 		}
@@ -149,6 +154,7 @@ func (s *session) subscribe(r *request) error {
 			return nil // the server is going away
 		}
 		s.topics[sub.ID], s.ids[t] = t, sub.ID
+		delete(s.lost, sub.ID)
 		s.client.Subscribe(out, transport.OpBinary, messagePrefix(sub.ID), transport.Receiver{Strict: true})
 		return nil
 	}))
@@ -157,9 +163,14 @@ func (s *session) subscribe(r *request) error {
 // unsubscribe ends subscriptions ("Unsubscribe").
 func (s *session) unsubscribe(r *request) error {
 	return s.refuse(each(r.SubscriptionIDs, func(id uint32) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		t, ok := s.topics[id]
 		if !ok {
-			s.remark(levelWarning, "subscription %d is not there", id)
+			if !s.lost[id] {
+				s.remark(levelWarning, "subscription %d is not there", id)
+			}
+			delete(s.lost, id)
 			return nil
 		}
 		delete(s.topics, id)
@@ -169,6 +180,22 @@ func (s *session) unsubscribe(r *request) error {
 		}
 		return nil
 	}))
+}
+
+// lose ends the subscription to a topic that has gone, if there is one.
+func (s *session) lose(t *topic) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id, ok := s.ids[t]
+	if !ok {
+		return
+	}
+	delete(s.topics, id)
+	delete(s.ids, t)
+	if len(s.lost) >= guard.ClientTopics { // of a client that ends none
+		clear(s.lost)
+	}
+	s.lost[id] = true
 }
 
 // Beat tells the client what it loses.
@@ -197,6 +224,11 @@ const (
 func (n *dropNotice) next() any {
 	if n.seen == nil {
 		n.seen = map[*transport.Stream]int64{}
+	}
+	if len(n.seen) > len(n.deliveries) {
+		maps.DeleteFunc(n.seen, func(stream *transport.Stream, _ int64) bool {
+			return !slices.ContainsFunc(n.deliveries, func(d transport.Delivery) bool { return d.Stream == stream })
+		})
 	}
 	var lost int64
 	var worst *transport.Delivery

@@ -85,6 +85,16 @@ func (t *topic) Shut() {
 	t.time.Store(nil)
 }
 
+// Leave takes the streams from a server.
+func (t *topic) Leave(s *transport.Server) {
+	if out, ok := t.Stream(); ok {
+		s.Remove(out)
+	}
+	if ticks := t.time.Load(); ticks != nil {
+		s.Remove(ticks)
+	}
+}
+
 // Receivers counts the clients that receive the topic, as a channel or as the server's time:
 // those of the way that more of them chose. It takes no lock.
 func (t *topic) Receivers() int {

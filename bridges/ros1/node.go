@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -263,10 +264,20 @@ type registration interface {
 }
 
 // register registers what isn't yet, and once more the subscriptions whose publishers may have
-// changed: the master answers with those that there are. It runs on run's goroutine.
+// changed: the master answers with those that there are. What was withdrawn it takes back. It runs
+// on run's goroutine.
 func (n *node) register(m *master) error {
-	doubted := n.takeDoubted()
-	for _, r := range n.instance.all() {
+	doubted, all := n.takeDoubted(), n.instance.all()
+	for r := range n.registered {
+		if slices.Contains(all, r) {
+			continue
+		}
+		if err := r.leave(m.api, n); err != nil && unreachable(err) {
+			return fmt.Errorf("at ROS master %s: %w", m.address, err)
+		}
+		delete(n.registered, r)
+	}
+	for _, r := range all {
 		if n.registered[r] && !doubted[r] {
 			continue
 		}

@@ -100,6 +100,24 @@ func TestGoroslibReadsWhatIsPublished(t *testing.T) {
 	assert.True(t, b.Listening("camera/image"), "by the name that the bridge was given")
 }
 
+// A topic that goes is taken back at the master, and its subscribers' connections end.
+func TestATopicIsTakenBack(t *testing.T) {
+	p := startPeer(t)
+	b := connect(t, p, nil)
+	publishers := func() int {
+		p.master.mu.Lock()
+		defer p.master.mu.Unlock()
+		return len(p.master.pubs["/imu"])
+	}
+	for range 2 {
+		_, err := bridges.AddPublisher[*sample.Imu](b, bridges.Topic{Name: "/imu"})
+		require.NoError(t, err)
+		eventually(t, func() bool { return publishers() == 1 && b.Receivers("/imu") == 1 }, "the peer has subscribed")
+		b.Withdraw("/imu")
+		eventually(t, func() bool { return publishers() == 0 }, "the master doesn't know it any more")
+	}
+}
+
 func TestCommandsArrive(t *testing.T) {
 	p := startPeer(t)
 	b := connect(t, p, nil)

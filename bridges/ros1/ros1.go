@@ -181,6 +181,8 @@ var (
 	_ bridges.Instance  = (*instance)(nil)
 	_ bridges.Audience  = (*instance)(nil)
 	_ bridges.Diagnoser = (*instance)(nil)
+
+	_ bridges.Withdrawer = (*instance)(nil)
 )
 
 func newInstance(env bridges.Env, limit int64) *instance {
@@ -276,6 +278,30 @@ func (i *instance) add(r registration) error {
 		i.node.wake()
 	}
 	return nil
+}
+
+// Withdraw takes a topic back, at the master too, and ends the connections of its subscribers when
+// they have what is queued.
+func (i *instance) Withdraw(info *bridges.PublishedTopic) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	found, ok := i.byName.LoadAndDelete(info.Name)
+	if !ok {
+		return
+	}
+	t := found.(*topic)
+	i.registrations = slices.DeleteFunc(slices.Clone(i.registrations), func(r registration) bool { return r == registration(t) })
+	out, open := t.Stream()
+	t.Shut()
+	if i.node == nil {
+		return
+	}
+	if open {
+		for _, c := range i.node.server.Remove(out) {
+			c.Finish()
+		}
+	}
+	i.node.wake()
 }
 
 // all returns the registrations in the order of addition.

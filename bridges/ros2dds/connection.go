@@ -5,10 +5,12 @@ package ros2dds
 import (
 	"context"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // patience is how long a disconnection waits at the most for readers to acknowledge what was
@@ -80,6 +82,34 @@ func (c *connection) open(t *topic) error {
 	c.graph.writers = append(c.graph.writers, w.GUID())
 	t.attach(out)
 	return nil
+}
+
+// close ends a topic's writer when what is queued for it was written. Others learn of it at once.
+func (c *connection) close(t *topic) error {
+	i := slices.IndexFunc(c.outputs, func(out *output) bool { return out.topic == t })
+	if i < 0 {
+		return nil
+	}
+	out := c.outputs[i]
+	t.attach(nil)
+	c.outputs = slices.Delete(c.outputs, i, i+1)
+	c.graph.writers = slices.DeleteFunc(c.graph.writers, func(guid [16]byte) bool { return guid == out.writer.GUID() })
+	end := parcel{out: out, end: func() {
+		if t.qos.Reliable {
+			out.writer.Acknowledged(lookup) // the last messages have a chance
+		}
+		out.writer.Delete(c.participant, &t.events)
+		out.writer.Close()
+	}}
+	// Behind the topic's messages: nothing is pushed out for it but others' oldest.
+	if err := out.lane.queue.Offer(context.Background(), end, 0, flow.DropOldest); err != nil {
+		end.end()
+	}
+	if out.lane != c.lane {
+		out.lane.queue.Finish()
+	}
+	c.lanes = slices.DeleteFunc(c.lanes, (*lane).ended)
+	return c.announce()
 }
 
 // listen makes a subscription's reader.

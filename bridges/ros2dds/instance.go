@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,6 +45,8 @@ var (
 	_ bridges.Diagnoser = (*instance)(nil)
 	_ bridges.Failer    = (*instance)(nil)
 	_ topics            = (*instance)(nil)
+
+	_ bridges.Withdrawer = (*instance)(nil)
 )
 
 func newInstance(env bridges.Env) (bridges.Instance, error) {
@@ -73,6 +76,26 @@ func (i *instance) publish(info *bridges.PublishedTopic, typeName string) (ros.S
 	i.topics = append(i.topics, t)
 	i.byName.Store(info.Name, t)
 	return t.send, nil
+}
+
+// Withdraw takes a topic back, and ends its writer.
+func (i *instance) Withdraw(info *bridges.PublishedTopic) {
+	i.mu.Lock()
+	found, ok := i.byName.LoadAndDelete(info.Name)
+	if !ok {
+		i.mu.Unlock()
+		return
+	}
+	t := found.(*topic)
+	i.topics = slices.DeleteFunc(slices.Clone(i.topics), func(other *topic) bool { return other == t })
+	var err error
+	if c := i.connection; c != nil {
+		err = c.close(t)
+	}
+	i.mu.Unlock()
+	if err != nil {
+		i.failed(err)
+	}
 }
 
 // subscribe adds a subscription, with a reader at once if there is a connection.

@@ -77,10 +77,10 @@ func (t *topic) send(ctx context.Context, message ros.Message, _ simtime.Stamp) 
 	t.room = size + size/8
 	// Only a topic that keeps all messages can make its writer wait for readers. Then that is
 	// left to the publisher only where the policy lets it wait.
-	if size <= inlineSize && (!t.qos.KeepAll || t.info.Policy == flow.Block) && t.out.lane.tryWrite(parcel{t.out, sample}) {
+	if size <= inlineSize && (!t.qos.KeepAll || t.info.Policy == flow.Block) && t.out.lane.tryWrite(parcel{out: t.out, sample: sample}) {
 		return nil
 	}
-	err := t.out.lane.queue.Offer(ctx, parcel{t.out, sample}, int64(size), t.info.Policy)
+	err := t.out.lane.queue.Offer(ctx, parcel{out: t.out, sample: sample}, int64(size), t.info.Policy)
 	if err == nil {
 		return nil
 	}
@@ -118,16 +118,21 @@ type lane struct {
 // longer than it gains.
 const inlineSize = 2 << 20
 
-// parcel is one message on its way to a topic's readers.
+// parcel is one message on its way to a topic's readers, or what ends the topic.
 type parcel struct {
 	out    *output
 	sample cyclone.Sample
+	end    func() // nil for a message
 }
 
 // newLane starts a lane, which wait ends.
 func newLane(config flow.QueueConfig) *lane {
 	l := &lane{done: make(chan struct{})}
 	l.queue = flow.NewQueue(config, func(p parcel, reason flow.Cause) {
+		if p.end != nil {
+			p.end()
+			return
+		}
 		p.sample.Release()
 		cause := flow.CausePeerSlow
 		if reason == flow.CauseClosed {
@@ -189,8 +194,22 @@ func (l *lane) wait(ctx context.Context) {
 	}
 }
 
+// ended reports whether the goroutine has ended, whose topic was withdrawn.
+func (l *lane) ended() bool {
+	select {
+	case <-l.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // write gives the message to the library, and counts what became of it.
 func (p parcel) write() {
+	if p.end != nil {
+		p.end()
+		return
+	}
 	info, size := p.out.topic.info, p.sample.Len()
 	switch err := p.out.writer.Write(p.sample); {
 	case err == nil:

@@ -177,6 +177,7 @@ type instance struct {
 	limit int64 // of a message that is published, bytes
 
 	mu            sync.RWMutex
+	announced     map[string][]byte                  // guarded by mu: registrations of publishers by topic
 	subscriptions map[string]func(body []byte) error // guarded by mu: by topic
 }
 
@@ -188,7 +189,7 @@ var (
 )
 
 func newInstance(env bridges.Env, limit int64) *instance {
-	return &instance{env: env, limit: limit, subscriptions: map[string]func([]byte) error{}}
+	return &instance{env: env, limit: limit, announced: map[string][]byte{}, subscriptions: map[string]func([]byte) error{}}
 }
 
 // Check reads a connection string as Connect does.
@@ -227,8 +228,21 @@ func (i *instance) publish(info *bridges.PublishedTopic, wire string) (*topic, e
 	if err := checkTopic(info.Name); err != nil {
 		return nil, err
 	}
-	i.Register(appendText(appendText([]byte{opAddPublisher}, info.Name), wire))
+	frame := appendText(appendText([]byte{opAddPublisher}, info.Name), wire)
+	i.mu.Lock()
+	i.announced[info.Name] = frame
+	i.mu.Unlock()
+	i.Register(frame)
 	return &topic{outlet: i.NewOutlet(&info.Tally, info.Policy), limit: i.limit, head: appendText([]byte{opPublish}, info.Name)}, nil
+}
+
+// Withdraw takes a topic back. The protocol has no word for it: a server that is connected learns it
+// with the next connection.
+func (i *instance) Withdraw(info *bridges.PublishedTopic) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.Unregister(i.announced[info.Name], nil)
+	delete(i.announced, info.Name)
 }
 
 // send queues the message that encode appends.

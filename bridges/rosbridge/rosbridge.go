@@ -147,6 +147,8 @@ var (
 	_ bridges.Directory = (*instance)(nil)
 	_ bridges.Diagnoser = (*instance)(nil)
 	_ bridges.Failer    = (*instance)(nil)
+
+	_ bridges.Withdrawer = (*instance)(nil)
 )
 
 // incoming is a subscription; what clients of the server publish comes on several
@@ -186,6 +188,14 @@ func (i *instance) addTopic(info *bridges.PublishedTopic, t *topic) (*topic, err
 		return nil, err
 	}
 	return t, nil
+}
+
+// Withdraw takes a topic back, from the server's clients or from the server that was dialled.
+func (i *instance) Withdraw(info *bridges.PublishedTopic) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.Server.Withdraw(info)
+	i.client.Withdraw(info)
 }
 
 func (i *instance) subscribe(sub *rosbridgev2.Subscription) error {

@@ -54,13 +54,28 @@ func (t *topic) Open(_ context.Context, s *server) error {
 	t.SetStream(s.NewStream(bridges.Count(t.Info, transport.StreamConfig{
 		Name: t.Info.Name, Latched: t.Latched(), Policy: &t.Info.Policy,
 	})))
-	s.mu.Lock()
-	list := slices.Collect(maps.Keys(s.sessions))
-	s.mu.Unlock()
-	for _, session := range list {
+	for _, session := range s.open() {
 		session.appeared(t)
 	}
 	return nil
+}
+
+// Leave takes the topic's stream from a server. Its subscribers stay, for a topic of the name that
+// comes later.
+func (t *topic) Leave(s *server) {
+	if stream, ok := t.Stream(); ok {
+		s.Remove(stream)
+	}
+	for _, session := range s.open() {
+		session.vanished(t)
+	}
+}
+
+// open returns the sessions that there are.
+func (s *server) open() []*session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.sessions))
 }
 
 // publish encodes a topic's content once for each form that a client wants, and queues it

@@ -360,6 +360,32 @@ func TestLateClients(t *testing.T) {
 	}
 }
 
+// A topic that goes leaves rosapi's lists. Who has subscribed to it receives what comes under its
+// name, unless that has another type than was asked for.
+func TestTopicsComeAndGo(t *testing.T) {
+	b := listening(t, "")
+	add := func() bridges.Publisher[*sample.Image] {
+		out, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/front"})
+		require.NoError(t, err)
+		return out
+	}
+	add()
+	c := visit(t, b)
+	c.send(`{"op":"subscribe","topic":"/front","type":"sensor_msgs/Image"}`)
+	assert.Contains(t, c.values("topics", "{}")["topics"], "/front")
+	b.Withdraw("/front")
+	assert.NotContains(t, c.values("topics", "{}")["topics"], "/front")
+	again := add()
+	require.NoError(t, again(t.Context(), &sample.Image{Width: 1, Height: 1, Step: 1, Encoding: sample.EncodingMono8, Data: []byte{7}}))
+	assert.Equal(t, "publish", c.next()["op"])
+	b.Withdraw("/front")
+	c.send(`{"op":"set_level","level":"error"}`)
+	c.values("nodes", "{}")
+	_, err := bridges.AddPublisher[*sample.Imu](b, bridges.Topic{Name: "/front"})
+	require.NoError(t, err)
+	assert.Contains(t, c.next()["msg"], `"sensor_msgs/Imu"`)
+}
+
 // A message that one client has and another misses is sent, and dropped once more.
 func TestWhatSomeClientsMissIsCounted(t *testing.T) {
 	b := listening(t, "?messages=1")

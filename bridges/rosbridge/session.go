@@ -247,6 +247,15 @@ func (s *session) appeared(t *topic) {
 	}
 }
 
+// vanished notes that a topic isn't published any more.
+func (s *session) vanished(t *topic) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if in := s.wanted[t.Info.Name]; in != nil {
+		in.active = nil
+	}
+}
+
 // arrange makes the stream's subscription what the wishes come to: the rawest form, the
 // shortest time and the longest queue; mu must be held.
 func (s *session) arrange(t *topic, in *interest) {

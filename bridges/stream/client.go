@@ -315,6 +315,24 @@ func (c *Client) poolLocked(stream string) *flow.Pool {
 	return pool
 }
 
+// forget gives up the memory of a stream that has ended, unless somebody listens to it or holds some.
+func (c *Client) forget(stream string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	pool := c.pools[stream]
+	if pool == nil || c.listeners[stream] != nil || pool.Stats().Outstanding > 0 {
+		return
+	}
+	select {
+	case <-c.ending[stream]: // its last callback has returned
+	default:
+		return
+	}
+	pool.Close()
+	delete(c.pools, stream)
+	delete(c.ending, stream)
+}
+
 // Options says how a client behaves. The zero value of a field stands for its default.
 type Options struct {
 	// Zstd asks the server to compress what gets shorter by it.
@@ -384,12 +402,15 @@ const (
 	EventLosses
 	// EventStream: the server has the new stream Stream.
 	EventStream
+	// EventGone: the server's stream Stream has ended. A listener stays, and receives another one of
+	// the name.
+	EventGone
 	// EventRefused: the server doesn't serve Stream, for Err; it was asked again after the
 	// client had connected again.
 	EventRefused
 )
 
-var eventNames = [...]string{"connected", "disconnected", "retry", "gap", "losses", "stream", "refused"}
+var eventNames = [...]string{"connected", "disconnected", "retry", "gap", "losses", "stream", "gone", "refused"}
 
 // String returns the kind's name.
 func (k EventKind) String() string { return eventNames[k] }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"time"
 
 	"github.com/raybridge/raybridge/bridges/transport"
@@ -14,6 +15,16 @@ import (
 
 // Clients returns the connected clients with their counts, in no order.
 func (s *Server) Clients() []*transport.Conn { return s.core.Clients() }
+
+// Known returns how many streams the server keeps something of.
+func (s *Server) Known() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return max(len(s.streams), len(s.ids)-len(s.leaving), len(s.core.Streams()))
+}
+
+// ID returns the stream's number.
+func (s *Stream) ID() uint16 { return s.id }
 
 // Outstanding returns the number of buffers that are lent: zero after Close.
 func (s *Server) Outstanding() int { return s.core.Outstanding() }
@@ -57,7 +68,10 @@ func Received(b []byte, maxFrame int) (messages int, largest int64, err error) {
 	defer c.cancel()
 	l := newListenerLocked(c, "a", nil)
 	c.listeners["a"] = l
-	link := &link{client: c, r: bufio.NewReader(bytes.NewReader(b)), streams: map[uint16]*Info{}}
+	ours, theirs := net.Pipe()
+	defer theirs.Close()
+	go func() { _, _ = io.Copy(io.Discard, ours) }()
+	link := &link{client: c, conn: theirs, beat: time.Second, r: bufio.NewReader(bytes.NewReader(b)), streams: map[uint16]*Info{}}
 	if err := link.add(1, &Info{Name: "a"}); err != nil {
 		return 0, 0, err
 	}

@@ -52,7 +52,7 @@ func (i *instance) publisher(info *bridges.PublishedTopic, e *Encoding) (bridges
 	return t.publish, nil
 }
 
-// Open makes the topic's stream on a
+// Open makes the topic's stream on a server.
 func (t *topic) Open(_ context.Context, s *Server) error {
 	counted := bridges.Count(t.Info, transport.StreamConfig{Latched: t.info.Latched})
 	out, err := s.AddStream(t.info, t.encoding, counted.Written, counted.Settled)
@@ -60,6 +60,13 @@ func (t *topic) Open(_ context.Context, s *Server) error {
 		t.SetStream(out)
 	}
 	return err
+}
+
+// Leave ends the topic's stream.
+func (t *topic) Leave(s *Server) {
+	if out, ok := t.Stream(); ok {
+		s.RemoveStream(out)
+	}
 }
 
 // publish serializes a message and queues it for the topic's clients.

@@ -34,8 +34,8 @@ type link struct {
 	out      []byte // guarded by writing
 
 	mu      sync.Mutex
-	streams map[uint16]*Info    // guarded by mu
-	order   []*Info             // guarded by mu
+	streams map[uint16]*Info    // guarded by mu: those that have ended too, until another has their id
+	order   []*Info             // guarded by mu: those that there are
 	asked   []*question         // guarded by mu: what the server hasn't answered yet
 	steps   []chan<- stepAnswer // guarded by mu: those of steps that aren't answered yet
 
@@ -153,12 +153,25 @@ func (c *Client) greet(conn net.Conn) (*link, error) {
 func (l *link) add(id uint16, info *Info) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if id == 0 || l.streams[id] != nil {
+	if id == 0 || slices.Contains(l.order, l.streams[id]) {
 		return fmt.Errorf("%w: stream %q has the id %d of another", ErrMalformed, info.Name, id)
 	}
 	l.streams[id] = info
 	l.order = append(l.order, info)
 	return nil
+}
+
+// remove notes that a stream has ended, and returns its name. Messages of it may be on their way.
+func (l *link) remove(id uint16) (name string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i := slices.Index(l.order, l.streams[id])
+	if i < 0 {
+		return "", fmt.Errorf("%w: the end of stream %d, which isn't there", ErrMalformed, id)
+	}
+	name = l.order[i].Name
+	l.order = slices.Delete(l.order, i, i+1)
+	return name, nil
 }
 
 func (l *link) infos() []Info {
@@ -383,7 +396,17 @@ func (l *link) control(h frame) error {
 		if err := l.add(id, &info); err != nil {
 			return err
 		}
+		if l.client.IsListening(info.Name) { // one of the name was there before
+			l.ask(controlSubscribe, info.Name, nil)
+		}
 		l.client.event(Event{Kind: EventStream, Stream: info.Name})
+	case controlGone:
+		name, err := l.remove(f.u16())
+		if err := errors.Join(f.end("end of a stream"), err); err != nil {
+			return err
+		}
+		l.client.forget(name)
+		l.client.event(Event{Kind: EventGone, Stream: name})
 	case controlAnswer:
 		l.answered(&f)
 	case controlLosses:

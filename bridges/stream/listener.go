@@ -77,6 +77,7 @@ type listener struct {
 	// Owned by run.
 	data     Data
 	link     *link // of the last message
+	info     *Info // likewise
 	sequence uint32
 	lastNs   int64
 }
@@ -143,9 +144,9 @@ func (l *listener) deliver(r *received) {
 
 // gap compares the message with the one before.
 func (l *listener) gap(r *received) (missed uint64) {
-	last, lastNs, link := l.sequence, l.lastNs, l.link
-	l.sequence, l.lastNs, l.link = r.sequence, int64(r.message.Stamp()), r.link
-	if link == nil {
+	last, lastNs, link, info := l.sequence, l.lastNs, l.link, l.info
+	l.sequence, l.lastNs, l.link, l.info = r.sequence, int64(r.message.Stamp()), r.link, r.info
+	if link == nil || link == r.link && info != r.info { // the first one, or that of another stream of the name
 		return 0
 	}
 	known := link.welcome.instance == r.link.welcome.instance

@@ -67,6 +67,7 @@ const (
 	controlStepResult  control = 9  // from the server: a StepResult
 	controlRing        control = 10 // from the client, on a UNIX socket: shared memory; and the answer
 	controlRelease     control = 11 // from the client: messages in shared memory that it has read
+	controlGone        control = 12 // from the server: a stream has ended
 )
 
 // Status is the server's answer to a hello or a request.
@@ -399,6 +400,7 @@ type listed struct {
 	info Info
 }
 
+// append appends the acknowledgement. Streams that it has no room for follow, each as one that is new.
 func (w *welcome) append(b []byte) []byte {
 	rest := appendString(nil, w.reason)
 	flags := uint16(0)
@@ -409,11 +411,21 @@ func (w *welcome) append(b []byte) []byte {
 	rest = le.AppendUint32(rest, w.maxFrame)
 	rest = le.AppendUint32(rest, w.beatMs)
 	rest = le.AppendUint64(rest, w.instance)
-	rest = le.AppendUint16(rest, uint16(len(w.streams)))
-	for i := range w.streams {
-		rest = appendInfo(rest, w.streams[i].id, &w.streams[i].info)
+	counted, n := len(rest), 0
+	rest = le.AppendUint16(rest, 0)
+	for ; n < len(w.streams); n++ {
+		longer := appendInfo(rest, w.streams[n].id, &w.streams[n].info)
+		if len(longer) > maxTable {
+			break
+		}
+		rest = longer
 	}
-	return appendGreeting(b, uint16(w.status), rest)
+	le.PutUint16(rest[counted:], uint16(n))
+	b = appendGreeting(b, uint16(w.status), rest)
+	for _, late := range w.streams[n:] {
+		b = appendControl(b, controlStream, appendInfo(nil, late.id, &late.info))
+	}
+	return b
 }
 
 // readWelcome returns the acknowledgement, or what the server refuses for.

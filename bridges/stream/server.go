@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -61,8 +62,11 @@ type Server struct {
 	steps   steps
 
 	mu       sync.Mutex
-	streams  []*Stream         // guarded by mu: the one with id i+1 at i
-	sessions map[*session]bool // guarded by mu: those that were welcomed
+	streams  []*Stream          // guarded by mu: in the order of addition
+	ids      map[uint16]*Stream // guarded by mu: those of streams and of leaving ones
+	leaving  []*Stream          // guarded by mu: they were removed, and messages of theirs may be on their way
+	lastID   uint16             // guarded by mu: the one that was given last
+	sessions map[*session]bool  // guarded by mu: those that were welcomed
 }
 
 // NewServer returns a server that doesn't listen yet.
@@ -73,7 +77,7 @@ func NewServer(config ServerConfig) *Server {
 	if config.Beat <= 0 {
 		config.Beat = time.Second
 	}
-	s := &Server{config: config, instance: rand.Uint64(), sessions: map[*session]bool{}}
+	s := &Server{config: config, instance: rand.Uint64(), ids: map[uint16]*Stream{}, sessions: map[*session]bool{}}
 	if !config.NoZstd {
 		// The options are constants that are valid.
 		s.encoder, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
@@ -122,6 +126,7 @@ type Stream struct {
 	id       uint16
 	core     *transport.Stream
 	encoding *Encoding
+	gone     bool // guarded by server.mu: it was removed
 	// longest is the length of the longest of the last frames: as much room is taken for the
 	// next.
 	longest atomic.Int64
@@ -140,21 +145,64 @@ func (s *Server) AddStream(info Info, e *Encoding, written func(bytes int), sett
 	if s.findLocked(info.Name) != nil {
 		return nil, fmt.Errorf("add stream %q: %w", info.Name, ErrDuplicate)
 	}
-	if len(s.streams) == maxStreams {
-		return nil, fmt.Errorf("add stream %q: %w: there are %d", info.Name, ErrTooLarge, len(s.streams))
+	id, err := s.freeIDLocked()
+	if err != nil {
+		return nil, fmt.Errorf("add stream %q: %w", info.Name, err)
 	}
 	info.Schema = e.Schema
 	info.Schema.MD5 = "" // which clients aren't told
-	stream := &Stream{server: s, info: info, id: uint16(len(s.streams) + 1), encoding: e}
+	stream := &Stream{server: s, info: info, id: id, encoding: e}
+	s.ids[id] = stream
 	stream.core = s.core.NewStream(transport.StreamConfig{
 		Name: info.Name, Seal: seal, Written: written, Settled: settled, Latched: info.Latched, Pool: flow.PoolConfig{},
 	})
 	s.streams = append(s.streams, stream)
 	announcement := appendControl(nil, controlStream, appendInfo(nil, stream.id, &info))
 	for session := range s.sessions {
-		session.announce(stream, announcement)
+		if session.announce(announcement) && session.all {
+			session.subscribeLocked(stream)
+		}
 	}
 	return stream, nil
+}
+
+// freeIDLocked returns the id after the last one that no stream has, and none that messages on
+// their way to a client have.
+func (s *Server) freeIDLocked() (uint16, error) {
+	s.leaving = slices.DeleteFunc(s.leaving, func(stream *Stream) bool {
+		arrived := stream.core.Drained()
+		if arrived {
+			delete(s.ids, stream.id)
+		}
+		return arrived
+	})
+	for range maxStreams {
+		if s.lastID++; s.lastID == 0 { // the protocol's own
+			s.lastID = 1
+		}
+		if s.ids[s.lastID] == nil {
+			return s.lastID, nil
+		}
+	}
+	return 0, fmt.Errorf("%w: there are %d", ErrTooLarge, maxStreams)
+}
+
+// RemoveStream ends a stream. Clients are told, and what is queued for them still arrives. Its name
+// is free for another one, its id as soon as all of it has arrived. Removing it again does nothing.
+func (s *Server) RemoveStream(stream *Stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if stream.gone {
+		return
+	}
+	stream.gone = true
+	s.streams = slices.DeleteFunc(slices.Clone(s.streams), func(other *Stream) bool { return other == stream })
+	s.leaving = append(s.leaving, stream)
+	s.core.Remove(stream.core)
+	news := appendControl(nil, controlGone, le.AppendUint16(nil, stream.id))
+	for session := range s.sessions {
+		session.announce(news)
+	}
 }
 
 func (s *Server) findLocked(name string) *Stream {
@@ -388,9 +436,7 @@ func (s *session) welcome(h *hello) error {
 	for _, stream := range server.streams {
 		w.streams = append(w.streams, listed{stream.id, stream.info})
 	}
-	if err := s.client.Post(w.append(nil)); err != nil {
-		return err
-	}
+	s.client.Greet(w.append(nil))
 	s.welcomed.Store(true)
 	server.sessions[s] = true
 	s.client.Welcome()
@@ -400,12 +446,14 @@ func (s *session) welcome(h *hello) error {
 	return nil
 }
 
-// announce tells the client of a new stream; server.mu must be held. A client that
-// doesn't read is disconnected by its own session.
-func (s *session) announce(stream *Stream, announcement []byte) {
-	if err := s.client.Post(announcement); err == nil && s.all {
-		s.subscribeLocked(stream)
+// announce tells the client of a stream that came or went; server.mu must be held. A client that
+// doesn't read so many is disconnected: it would miss one.
+func (s *session) announce(news []byte) bool {
+	err := s.client.Post(news)
+	if err != nil {
+		s.client.Drop(err)
 	}
+	return err == nil
 }
 
 // request answers one frame of the client.
@@ -525,6 +573,7 @@ func (s *session) Beat(dst []byte, _ bool) []byte {
 // changed, since the client subscribed.
 func (s *session) appendLosses(dst []byte) []byte {
 	s.deliveries = s.client.Deliveries(s.deliveries)
+	s.forgetLost()
 	var payload []byte
 	n := 0
 	for i := range s.deliveries {
@@ -548,6 +597,16 @@ func (s *session) appendLosses(dst []byte) []byte {
 	}
 	le.PutUint16(payload, uint16(n))
 	return appendControl(dst, controlLosses, payload)
+}
+
+// forgetLost forgets what was told of streams that the client doesn't receive any more.
+func (s *session) forgetLost() {
+	if len(s.lost) <= len(s.deliveries) {
+		return
+	}
+	maps.DeleteFunc(s.lost, func(stream *transport.Stream, _ int64) bool {
+		return !slices.ContainsFunc(s.deliveries, func(d transport.Delivery) bool { return d.Stream == stream })
+	})
 }
 
 // worst returns the protocol's number of the cause of most of the drops.

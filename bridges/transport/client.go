@@ -1,12 +1,15 @@
 package transport
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -98,14 +101,20 @@ type Client struct {
 	State
 	journal Journal
 	life    atomic.Pointer[life] // nil while disconnected
-	// registered is the number of registrations, which may be read without mu.
+	// registered is the number of the last registration, which may be read without mu.
 	registered atomic.Int64
 
 	mu            sync.Mutex
-	registrations [][]byte // guarded by mu: frames, never changed
-	evidence      evidence // guarded by mu
-	closing       bool     // guarded by mu: the life ends
-	gaveUp        error    // guarded by mu: of the life
+	registrations []registration // guarded by mu: by rising numbers
+	evidence      evidence       // guarded by mu
+	closing       bool           // guarded by mu: the life ends
+	gaveUp        error          // guarded by mu: of the life
+}
+
+// registration is a frame that is written first on each connection.
+type registration struct {
+	number int64 // from 1 on
+	frame  []byte
 }
 
 // life is the time from an Open to the end of its goroutine.
@@ -206,11 +215,30 @@ func (c *Client) Diagnosis() Diagnosis { return c.journal.Diagnosis() }
 // is the client's from then on.
 func (c *Client) Register(frame []byte) {
 	c.mu.Lock()
-	c.registrations = append(c.registrations, frame)
-	c.registered.Store(int64(len(c.registrations)))
+	number := c.registered.Load() + 1
+	c.registrations = append(c.registrations, registration{number, frame})
+	c.registered.Store(number)
 	c.mu.Unlock()
 	if _, s := c.current(); s != nil {
 		s.out.Wake()
+	}
+}
+
+// Unregister takes back the registrations of a frame that is equal: later connections don't see
+// them. farewell, where it isn't nil, tells the peer of the present one, behind all messages that wait; it
+// is the client's from then on.
+func (c *Client) Unregister(frame, farewell []byte) {
+	c.mu.Lock()
+	c.registrations = slices.DeleteFunc(c.registrations, func(r registration) bool { return bytes.Equal(r.frame, frame) })
+	c.mu.Unlock()
+	l, s := c.current()
+	if s == nil || farewell == nil {
+		return
+	}
+	b := l.pool.Get(len(farewell))
+	b.Adopt(append(b.Bytes()[:0], farewell...))
+	if err := s.out.Offer(s.ctx, outgoing{b, nil}, int64(len(farewell)), flow.DropOldest); err != nil {
+		b.Release() // the connection ends, and with it what the peer knows
 	}
 }
 
@@ -220,7 +248,6 @@ func (c *Client) Forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.registrations = nil
-	c.registered.Store(0)
 }
 
 // current returns the life and the connection there are, nil where there is none.
@@ -469,7 +496,13 @@ func (c *Client) judge(connected, handshake bool, err error) {
 // outgoing is one frame of a topic on its way.
 type outgoing struct {
 	frame flow.Buffer
-	tally *flow.Tally
+	tally *flow.Tally // nil for a frame that isn't a message
+}
+
+func (m outgoing) dropped(cause flow.Cause) {
+	if m.tally != nil {
+		m.tally.Dropped(cause)
+	}
 }
 
 // link is one connection of a client with its queues, which end with it: whatever is offered
@@ -481,7 +514,7 @@ type link struct {
 	cancel  context.CancelFunc
 	out     *flow.Queue[outgoing]
 	answers *flow.Queue[flow.Buffer]
-	written int           // registrations on this connection; the writing goroutine's
+	written int64         // number of the last registration on this connection; the writing goroutine's
 	read    chan struct{} // closed when the reading goroutine has ended
 	// watchdog ends the link when a write takes too long; it runs during writes alone.
 	watchdog *time.Timer
@@ -512,7 +545,7 @@ func (s *link) drop(m outgoing, reason flow.Cause) {
 		cause = s.cause
 		s.mu.Unlock()
 	}
-	m.tally.Dropped(cause)
+	m.dropped(cause)
 	m.frame.Release()
 }
 
@@ -607,13 +640,15 @@ func (s *link) writeMessages() {
 // send writes a message and counts it.
 func (s *link) send(m outgoing) {
 	if s.register() && s.write(m.frame.Bytes()) {
-		m.tally.Sent(m.frame.Len())
+		if m.tally != nil {
+			m.tally.Sent(m.frame.Len())
+		}
 	} else {
 		cause, _ := s.ended()
 		if cause == flow.CauseNotConnected {
 			cause = flow.CauseWriteFailed
 		}
-		m.tally.Dropped(cause)
+		m.dropped(cause)
 	}
 	m.frame.Release()
 }
@@ -622,17 +657,26 @@ func (s *link) send(m outgoing) {
 // whether it could. A topic's registration was there before its first message was
 // queued, so it goes first.
 func (s *link) register() bool {
-	for int64(s.written) < s.life.client.registered.Load() {
-		c := s.life.client
-		c.mu.Lock()
-		frame := c.registrations[s.written]
-		c.mu.Unlock()
-		if !s.write(frame) {
+	for s.written < s.life.client.registered.Load() {
+		next := s.life.client.nextRegistration(s.written)
+		if next.frame != nil && !s.write(next.frame) {
 			return false
 		}
-		s.written++
+		s.written = next.number
 	}
 	return s.ctx.Err() == nil
+}
+
+// nextRegistration returns the registration after the one with a number. Without one its frame is
+// nil and its number the last that was given.
+func (c *Client) nextRegistration(after int64) registration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i, _ := slices.BinarySearchFunc(c.registrations, after+1, func(r registration, number int64) int { return cmp.Compare(r.number, number) })
+	if i == len(c.registrations) {
+		return registration{number: c.registered.Load()}
+	}
+	return c.registrations[i]
 }
 
 // write writes one frame within the time limit, and reports whether it could; the

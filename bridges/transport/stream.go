@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -46,7 +47,7 @@ type Stream struct {
 	subscribing sync.Mutex
 	list        atomic.Pointer[[]*subscription]
 	latched     [Forms]flow.Buffer // guarded by subscribing
-	closed      bool               // guarded by subscribing: nothing is latched any more
+	closed      bool               // guarded by subscribing: nothing is latched any more, nobody subscribes
 
 	sending sync.Mutex      // held by Send: numbers rise in the order of the queues
 	next    uint64          // guarded by sending
@@ -130,6 +131,9 @@ func (s *Stream) SubscribeWith(c *Conn, r Receiver) bool {
 	}
 	s.subscribing.Lock()
 	defer s.subscribing.Unlock()
+	if s.closed {
+		return false
+	}
 	old := s.subscriptions()
 	for _, sub := range old {
 		if sub.client == c {
@@ -245,7 +249,25 @@ func (s *Stream) latch(m *Message) {
 	}
 }
 
-// close gives up what the stream holds.
+// Remove takes a stream from the server, and returns the clients that received it. What is queued
+// for them still arrives, but nothing that is sent from now on: Send returns ErrNoSubscribers.
+func (s *Server) Remove(stream *Stream) []*Conn {
+	s.mu.Lock()
+	s.streams = slices.DeleteFunc(slices.Clone(s.streams), func(other *Stream) bool { return other == stream })
+	s.mu.Unlock()
+	stream.close()
+	var clients []*Conn
+	for _, sub := range stream.subscriptions() {
+		clients = append(clients, sub.client)
+		stream.Unsubscribe(sub.client)
+	}
+	return clients
+}
+
+// Drained reports whether every message that was sent has reached its clients or was dropped.
+func (s *Stream) Drained() bool { return s.pool.Stats().Outstanding == 0 }
+
+// close gives up what the stream holds. Nobody can subscribe any more.
 func (s *Stream) close() {
 	s.subscribing.Lock()
 	defer s.subscribing.Unlock()

@@ -123,6 +123,9 @@ func (c *WebSocket) Subprotocol() string { return c.subprotocol }
 // that the client doesn't read what it asked for: it is being disconnected.
 func (c *WebSocket) Post(kind Opcode, data []byte) error { return c.post(whole(kind, data)) }
 
+// Greet is Post for what a client is told first: MaxControl doesn't bound it. The session's Open calls it.
+func (c *WebSocket) Greet(kind Opcode, data []byte) { c.conn.Greet(whole(kind, data)) }
+
 // Tell is Post for remarks, which a client that doesn't read misses: nothing else comes of it.
 func (c *WebSocket) Tell(kind Opcode, data []byte) { _ = c.conn.Post(whole(kind, data)) }
 

@@ -37,10 +37,10 @@ func printSummary(out io.Writer, s *pipeline.Summary) {
 	for i := range s.Sensors {
 		r := &s.Sensors[i]
 		if r.Idle {
-			fmt.Fprintf(w, "%s\tidle\t%s\t-\t-\t-\t-\n", r.Topic, wantedRate(r))
+			fmt.Fprintf(w, "%s\tidle\t%s\t-\t-\t-\t-\n", topicOf(r), wantedRate(r))
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%.4g\t%.1f\t%.1f\t%s\n", r.Topic, r.Messages, wantedRate(r), r.RateHz, r.LatencyP50Ms, r.LatencyP99Ms, drops(r.Drops))
+		fmt.Fprintf(w, "%s\t%d\t%s\t%.4g\t%.1f\t%.1f\t%s\n", topicOf(r), r.Messages, wantedRate(r), r.RateHz, r.LatencyP50Ms, r.LatencyP99Ms, drops(r.Drops))
 	}
 	printBridges(w, s.Bridges)
 	_ = w.Flush() // a terminal that is gone needs no table
@@ -48,6 +48,14 @@ func printSummary(out io.Writer, s *pipeline.Summary) {
 	printInputs(out, s.Inputs)
 	fmt.Fprintf(out, "\n%.2f s simulated in %.2f s: real-time factor %.2f (start-up %.2f s) on %s\n",
 		s.SimS, s.WallS, s.RealTimeFactor, s.StartupS, s.GPU.Renderer)
+}
+
+// topicOf is the topic of a row, or what the row sums up.
+func topicOf(r *pipeline.SensorSummary) string {
+	if r.Others > 0 {
+		return fmt.Sprintf("%d others of %s", r.Others, r.Type)
+	}
+	return r.Topic
 }
 
 // printFared writes what bridges received, and what went wrong with their connections.

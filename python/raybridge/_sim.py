@@ -252,13 +252,20 @@ class Frame(AbstractMapping):  # type: ignore[type-arg]
             self._made[id, i] = self._sim._decode(id, self._data[id][i])
         return self._made[id, i]
 
+    def _find(self, key: str) -> int:
+        """The stream of a key, also of a sensor that has ended since."""
+        for id in reversed(self._data):
+            if self._sim._key(id) == key:
+                return id
+        return self._sim._id(key)
+
     def __getitem__(self, key: str) -> Any:
-        id = self._sim._id(key)
+        id = self._find(key)
         return self._sample(id, -1) if self._data.get(id) else None
 
     def all(self, key: str) -> List[Any]:
         """Return all samples of the step, the oldest first."""
-        id = self._sim._id(key)
+        id = self._find(key)
         return [self._sample(id, i - len(self._data[id])) for i in range(len(self._data.get(id, [])))]
 
     def __iter__(self) -> Iterator[str]:
@@ -332,8 +339,10 @@ class Sim:
         self._early: Dict[int, List[Bytes]] = {}
         self._taking: Optional[Dict[int, List[Bytes]]] = None
         self._left_out: Dict[int, int] = {}
-        self._decoders: Dict[int, Decoder] = {}
         self._boxed: set[bytes] = set()  # models that a warning has told of
+        self._decoders: Dict[int, Tuple[Stream, Decoder]] = {}
+        self._wanted: Dict[str, int] = {}  # topics that were asked for, with the streams that they were
+        self._names_of: Dict[int, str] = {}  # keys of streams, of former ones too
         self._coming: List[Tuple[Actor, bytes]] = []
         self._going: List[Union[int, str]] = []
         self._names = 0
@@ -345,8 +354,11 @@ class Sim:
         self._stream = Connection(at, token, timeout, shared, self._take)
         try:
             self._learn()
-            for topic in ["*"] if sensors is None else [self._stream.streams[self._id(key)].topic for key in sensors]:
-                self._stream.send(SUBSCRIBE, struct.pack("<H", len(topic.encode())) + topic.encode())
+            if sensors is None:
+                self._subscribe("*")
+            else:
+                self._wanted = {self._stream.streams[self._id(key)].topic: 0 for key in sensors}
+                self._learn()
             self._await_ready(timeout)
             taken = (re.search(r"-py(\d+)$", a["name"]) for a in self.api("GET", "/v1/actors")["actors"])
             self._names = max((int(number[1]) for number in taken if number), default=0)  # actors stay when their owner goes
@@ -370,26 +382,33 @@ class Sim:
             del early[0]
             self._left_out[stream.id] = self._left_out.get(stream.id, 0) + 1
 
+    def _subscribe(self, topic: str) -> None:
+        self._stream.send(SUBSCRIBE, struct.pack("<H", len(topic.encode())) + topic.encode())
+
     def _learn(self) -> None:
         """Learn which sensors and outputs the topics are."""
         outputs = {}
+        self._known = self._stream.changes
         for s in self.api("GET", "/v1/sensors")["sensors"]:
             for topic, output in zip(s["topics"], s["outputs"]):
                 outputs[topic] = (s["name"], output)
         self._keys: Dict[str, int] = {}
         self.sensors: Mapping[str, Sensor]
         sensors = {}
-        for id, s in sorted(self._stream.streams.items()):
+        for id, s in sorted(dict(self._stream.streams).items()):
+            if self._wanted.get(s.topic, id) != id:  # it is new, or came again
+                self._wanted[s.topic] = id
+                self._subscribe(s.topic)
             sensor, output = outputs.get(s.topic, ("", s.topic.strip("/")))
             key = f"{sensor}/{output}" if sensor else output
             self._keys[key] = id
+            self._names_of[id] = key
             if sensor:
                 sensors[key] = Sensor(key, sensor, output, s.sensor_type, s.topic, s.message, s.definition)
         self.sensors = sensors
-        self._known = len(self._stream.streams)
 
     def _refresh(self) -> None:
-        if self._known != len(self._stream.streams):
+        if self._known != self._stream.changes:
             self._learn()
 
     def _id(self, key: str) -> int:
@@ -400,12 +419,20 @@ class Sim:
 
     def _key(self, id: int) -> str:
         self._refresh()
-        return next(k for k, i in self._keys.items() if i == id)
+        key = self._names_of.get(id)
+        if key is None:  # it came and went before anybody asked
+            s = self._stream.stream(id)
+            key = self._names_of[id] = s.topic.strip("/") if s else str(id)
+        return key
 
     def _decode(self, id: int, data: Bytes) -> Any:
-        if id not in self._decoders:
-            self._decoders[id] = Decoder(self._stream.streams[id], self._key(id))
-        return self._decoders[id](data)
+        s, decode = self._decoders.get(id, (None, None))
+        if decode is None or s is not self._stream.stream(id):
+            s = self._stream.stream(id)
+            assert s is not None
+            decode = Decoder(s, self._key(id))
+            self._decoders[id] = s, decode
+        return decode(data)
 
     def _await_ready(self, timeout: float) -> None:
         end = clock.monotonic() + timeout
@@ -659,7 +686,7 @@ class Sim:
             body["attach_to"] = attach_to.handle if isinstance(attach_to, Actor) else _ref(attach_to)
         topics = set(self.api("POST", "/v1/sensors", body)["topics"])
         end = clock.monotonic() + self._timeout
-        while not topics <= {s.topic for s in self._stream.streams.values()}:
+        while not topics <= {s.topic for s in list(self._stream.streams.values())}:
             left = end - clock.monotonic()
             if left <= 0:
                 raise Timeout(f"the streams of sensor {name} did not come within {self._timeout} s")
@@ -669,7 +696,16 @@ class Sim:
 
     def remove_sensor(self, name: str) -> None:
         """End a sensor."""
+        self._refresh()
+        topics = {s.topic for s in self.sensors.values() if s.sensor == name}
         self.api("DELETE", "/v1/sensors/" + urllib.parse.quote(name, ""))
+        end = clock.monotonic() + self._timeout
+        while topics & {s.topic for s in list(self._stream.streams.values())}:
+            left = end - clock.monotonic()
+            if left <= 0:
+                raise Timeout(f"the streams of sensor {name} did not end within {self._timeout} s")
+            self._stream.pump(left)
+        self._learn()
 
     # Life
 

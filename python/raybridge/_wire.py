@@ -24,7 +24,7 @@ _FRAME = struct.Struct("<IHBBII")
 _PLACE = struct.Struct("<QQ")
 _SHARED = 2
 _LONGEST_TABLE = 16 << 20
-ALIVE, STREAM, ANSWER, LOSSES, BYE, SUBSCRIBE, UNSUBSCRIBE, STEP, STEP_RESULT, RING, RELEASE = range(1, 12)
+ALIVE, STREAM, ANSWER, LOSSES, BYE, SUBSCRIBE, UNSUBSCRIBE, STEP, STEP_RESULT, RING, RELEASE, GONE = range(1, 13)
 _PATIENCE = 5  # beats without a frame
 _ANSWER = 10.0  # seconds that a program which has begun may take to answer a request
 _LARGE = 16 << 10  # bytes of a message that comes through shared memory, where the program doesn't say
@@ -194,6 +194,8 @@ class Connection:
     def __init__(self, address: Address, token: Optional[str], timeout: float, shared: int, message: Callable[[Stream, Bytes], None]) -> None:
         self._message, self._pid = weakref.WeakMethod(message), os.getpid()
         self.streams: Dict[int, Stream] = {}
+        self.former: Dict[int, Stream] = {}  # those that have ended: messages of theirs may be on their way
+        self.changes = 0  # how often streams came or went
         self.lost: Dict[str, int] = {}
         self._failure: Optional[str] = None
         self._result: Optional[bytes] = None
@@ -262,8 +264,26 @@ class Connection:
         self.longest, self._beat = f.number("I"), f.number("I") / 1000
         f.number("Q")
         for _ in range(f.number("H")):
-            s = f.stream()
-            self.streams[s.id] = s
+            self._add(f.stream())
+
+    def _add(self, s: Stream) -> None:
+        self.former.pop(s.id, None)
+        self.streams[s.id] = s
+        self.changes += 1
+
+    def _news(self, control: int, f: _Fields) -> None:
+        """Take what the program says of its streams."""
+        if control == STREAM:
+            self._add(f.stream())
+        elif control == GONE:
+            id = f.number("H")
+            if id in self.streams:
+                self.former[id] = self.streams.pop(id)
+                self.changes += 1
+
+    def stream(self, id: int) -> Optional[Stream]:
+        """The stream with an id, also one that has ended whose id no other has."""
+        return self.streams.get(id) or self.former.get(id)
 
     def _share(self, size: int) -> None:
         """Ask for shared memory, in which large messages are read without a copy. Without it they are copied."""
@@ -287,9 +307,7 @@ class Connection:
                 if control == BYE:
                     f.number("H")
                     raise Closed(f.text())
-                if control == STREAM:
-                    s = f.stream()
-                    self.streams[s.id] = s
+                self._news(control, f)
                 if control == RING:
                     break
             status, _ = f.number("H"), f.text()
@@ -426,7 +444,7 @@ class Connection:
                 data = np.empty(length, np.uint8)
                 self._fill(data.data)
                 self.copied += length >= self._least
-            known = self.streams.get(stream)
+            known = self.stream(stream)
             take = self._message()
             if known is not None and take is not None:
                 take(known, data)
@@ -434,9 +452,8 @@ class Connection:
         payload = self._read(length) if length else b""
         if control == STEP_RESULT:
             self._result = payload
-        elif control == STREAM:
-            s = _Fields(payload).stream()
-            self.streams[s.id] = s
+        elif control in (STREAM, GONE):
+            self._news(control, _Fields(payload))
         elif control == LOSSES:
             f = _Fields(payload)
             for _ in range(f.number("H")):

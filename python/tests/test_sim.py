@@ -425,6 +425,22 @@ class TestStep(unittest.TestCase):
                         time.sleep(0.01)
                 self.assertIsNotNone(car.handle)
 
+    def test_a_name_comes_again(self):
+        for wanted in (None, ["imu/imu", "rear/imu"]):
+            with self.subTest(wanted=wanted), launch() as first:
+                first.spawn_sensor("sensor.other.imu", "rear", rate=100)
+                sim = first if wanted is None else rb.connect(first.address, sensors=wanted)
+                before = sim.step(0.1)
+                self.assertGreater(before["rear/imu"].linear_acceleration.z, 9)
+                for i in range(20):
+                    sim.remove_sensor("rear")
+                    self.assertNotIn("rear/imu", sim.sensors)
+                    sim.spawn_sensor("sensor.other.gnss" if i % 2 == 0 else "sensor.other.imu", "rear", rate=100)
+                frame = sim.step(0.1)
+                self.assertEqual(len(frame.all("rear/imu")), 9)
+                self.assertEqual(len(before.all("rear/imu")), 9, "of the one before")
+                self.assertEqual(len(sim._stream.streams), len(sim._keys))
+
     def test_sensors_come_and_go(self):
         with launch() as sim:
             keys = sim.spawn_sensor("sensor.camera.rgb", "rear", x=-1, z=1.5, yaw=math.pi, rate=10, image_size_x=32, image_size_y=16)
@@ -433,6 +449,9 @@ class TestStep(unittest.TestCase):
             self.assertEqual({i.shape for i in images if i is not None}, {(16, 32, 3)})
             sim.remove_sensor("rear")
             sim.step(0.1)
+            self.assertEqual(images[-1].shape, (16, 32, 3))
+            with self.assertRaises(rb.UnknownSensor):
+                sim.step(0.1)["rear/image"]
             with self.assertRaises(rb.Refused):
                 sim.spawn_sensor("sensor.camera.none", "x")
             self.assertTrue(sim.models["vehicle.sedan"].paint)

@@ -169,6 +169,22 @@ func (c *Client) Advertise(info *bridges.PublishedTopic, typ string) *Publicatio
 	return p
 }
 
+// Withdraw takes a topic back that was advertised, and tells the server.
+func (c *Client) Withdraw(info *bridges.PublishedTopic) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.publications, func(p *Publication) bool { return p.info == info })
+	if i < 0 {
+		return
+	}
+	p := c.publications[i]
+	c.publications = slices.Delete(c.publications, i, i+1)
+	p.form.Store(nil)
+	if s := c.session.Load(); s != nil {
+		c.Unregister(s.advertisement(p), AppendUnadvertise(nil, s.config.Form, info.Name))
+	}
+}
+
 // Retype changes the full name of the topic's type, from the next Connect on.
 func (c *Client) Retype(p *Publication, typ string) {
 	c.mu.Lock()
@@ -210,10 +226,16 @@ func (c *Client) Offer(service Service) {
 
 // advertise registers a topic; the client's mu must be held.
 func (s *session) advertise(p *Publication) {
-	form, latch := s.config.Form, p.info.QoS.Durability == flow.TransientLocal
-	s.client.Register(AppendAdvertise(nil, form, Advertise{p.info.Name, s.config.ROS.TypeName(p.typ), latch}))
-	p.form.Store(&framed{config: &s.config, head: AppendPublishHead(nil, form, p.info.Name, latch)})
+	s.client.Register(s.advertisement(p))
+	p.form.Store(&framed{config: &s.config, head: AppendPublishHead(nil, s.config.Form, p.info.Name, p.latch())})
 }
+
+// advertisement is the frame that registers a topic; the client's mu must be held.
+func (s *session) advertisement(p *Publication) []byte {
+	return AppendAdvertise(nil, s.config.Form, Advertise{p.info.Name, s.config.ROS.TypeName(p.typ), p.latch()})
+}
+
+func (p *Publication) latch() bool { return p.info.QoS.Durability == flow.TransientLocal }
 
 func (s *session) subscribe(sub *Subscription) {
 	compression := s.config.Compression

@@ -308,6 +308,11 @@ func AppendAdvertise(dst []byte, form Form, a Advertise) []byte {
 	return append(dst, '}')
 }
 
+// AppendUnadvertise appends a frame that takes an announcement back (protocol, section 3.4.2).
+func AppendUnadvertise(dst []byte, form Form, topic string) []byte {
+	return appendFrame(dst, form, field{"op", "unadvertise"}, field{"topic", topic})
+}
+
 // appendLatch appends a field of advertise and publish that the specification doesn't have,
 // and every rosbridge_suite knows.
 func appendLatch(dst []byte, form Form, latch bool) []byte {

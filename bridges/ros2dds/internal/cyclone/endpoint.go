@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -153,8 +154,20 @@ func (p *Participant) NewWriter(topic, typeName string, qos EndpointQoS, events 
 // GUID returns the writer's identity on the wire.
 func (w *Writer) GUID() GUID { return w.guid }
 
+// Delete deletes the writer before its participant does, and tells the others. Nothing is written
+// any more; Close follows. events is the one that it was made with, and free when it returns.
+func (w *Writer) Delete(p *Participant, events *Events) {
+	topic := C.dds_get_topic(w.handle)
+	C.dds_delete(w.handle) // its listeners aren't called any more when it returns
+	C.dds_delete(topic)
+	p.mu.Lock()
+	p.pinned = slices.DeleteFunc(p.pinned, func(other *Events) bool { return other == events })
+	p.mu.Unlock()
+	events.release()
+}
+
 // Close lets go of the writer's memory. The writer itself is deleted with its
-// participant, before or after.
+// participant, before or after, or was by Delete.
 func (w *Writer) Close() { C.rb_pool_unref(w.pool) }
 
 // Sample is a block of memory for one message. It is passed by value; one holder
