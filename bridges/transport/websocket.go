@@ -523,6 +523,9 @@ func (p *pipe) Read(b []byte) (int, error) {
 	} else if n > 0 {
 		p.client.hear()
 	}
+	if p.left < 0 && errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF // the library would take half a message for a whole one
+	}
 	return n, err
 }
 

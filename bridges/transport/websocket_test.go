@@ -343,6 +343,19 @@ func raw(t testing.TB, server *transport.Server) (net.Conn, *bufio.Reader) {
 	return conn, in
 }
 
+// Of a message whose client goes in the middle of it nothing is handed on.
+func TestHalfAMessageIsNone(t *testing.T) {
+	server, streams := serve(t, transport.Config{}, "text")
+	conn, _ := raw(t, server)
+	_, err := conn.Write([]byte("\x01\x84\x00\x00\x00\x00text")) // another frame of the message is to follow
+	require.NoError(t, err)
+	require.NoError(t, conn.Close())
+	require.Eventually(t, func() bool { return len(server.Clients()) == 0 }, 10*time.Second, time.Millisecond)
+	told := server.Diagnosis()
+	assert.Zero(t, told.Failures+told.Malformed, "%v", told.LastError)
+	assert.Zero(t, streams["text"].Subscribers())
+}
+
 func TestFramesThatBreakTheProtocol(t *testing.T) {
 	for name, frame := range map[string]string{
 		"unmasked":        "\x81\x02hi",

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -70,6 +71,7 @@ func dial(ctx context.Context, c Config) (*conn, error) {
 		_ = frames.Close() // the first error is the one to tell
 		return nil, c.refusal(ctx, response, err)
 	}
+	frames.shook.Store(true)
 	ws.SetReadLimit(maxFrame)
 	out := &conn{ws: ws, tcp: tcp, frames: frames, opcode: byte(websocket.MessageText), limit: frameTimeout}
 	if c.Form == BSON {
@@ -277,12 +279,23 @@ const piece = 128 << 10
 // message once more, and write it 4 KiB at a time.
 type frameConn struct {
 	net.Conn
-	batch *batchConn // below TLS; nil without
+	batch *batchConn  // below TLS; nil without
+	shook atomic.Bool // the handshake is over
 
 	mu      sync.Mutex
 	closing bool   // guarded by mu: a close frame was sent, after which nothing may follow
 	block   []byte // guarded by mu: a piece that is masked
 	mask    []byte // guarded by mu: the key, again and again
+}
+
+// Read makes the end of the connection an error that the library doesn't take for the end of a
+// message, whose next frame is to come.
+func (f *frameConn) Read(b []byte) (int, error) {
+	n, err := f.Conn.Read(b)
+	if f.shook.Load() && errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
 }
 
 // Write writes what the library has to say.
