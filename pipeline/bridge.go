@@ -55,6 +55,8 @@ type attachedBridge struct {
 	// unknown are the topics of types that the bridge doesn't know, until its user is
 	// told of them. The pipeline's change guards it.
 	unknown []string
+	// unknowns are the lines about them. The pipeline's change guards it.
+	unknowns remarks
 	// received are the topics that the bridge brings. The pipeline's change guards it.
 	received map[string]*reception
 	clock    atomic.Pointer[route] // nil where the bridge has no clock
@@ -114,9 +116,12 @@ func (p *Pipeline) AddBridge(ctx context.Context, config BridgeConfig) error {
 	return nil
 }
 
-// tellUnknown says once which topics the bridge doesn't carry, and what it could.
+// tellUnknown says which topics the bridge doesn't carry, and what it could.
 func (b *attachedBridge) tellUnknown(spec string) {
-	if len(b.unknown) > 0 {
+	if len(b.unknown) == 0 {
+		return
+	}
+	if untold, ok := b.unknowns.next(); ok {
 		var has []string
 		for _, info := range b.bridge.Types() {
 			if info.Publishes {
@@ -125,7 +130,7 @@ func (b *attachedBridge) tellUnknown(spec string) {
 		}
 		slices.Sort(has)
 		b.p.log.Warn("the bridge has no message for some topics, and does not carry them",
-			"bridge", spec, "topics", strings.Join(b.unknown, " "), "has", strings.Join(slices.Compact(has), " "))
+			"bridge", spec, "topics", strings.Join(b.unknown, " "), "has", strings.Join(slices.Compact(has), " "), "more_since", untold)
 	}
 	b.unknown = nil
 }

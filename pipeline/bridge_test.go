@@ -3,6 +3,7 @@ package pipeline_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -309,6 +310,12 @@ func TestABridgeTellsWhatItDoesNotCarry(t *testing.T) {
 	assert.Contains(t, lines()[1], `topics=/c`)
 	require.NoError(t, p.Step(t.Context(), 10))
 	assert.Len(t, lines(), 2)
+	for i := range 100 {
+		s := addScripted(t, p, plainID, fmt.Sprint("episode_", i), "20")
+		require.NoError(t, s.Destroy(t.Context()))
+	}
+	assert.Greater(t, len(lines()), 9)
+	assert.Less(t, len(lines()), 20, "the later ones are counted")
 }
 
 // TestASensorsQualityReachesBridges, whether the sensor or the bridge is added first. What it

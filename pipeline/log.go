@@ -31,6 +31,21 @@ func (p *Pipeline) logTime() simtime.Stamp {
 	return p.clock.Now()
 }
 
+// remarks says of one kind of line that sensors cause which come, how often it is logged. The first
+// ten are, and then ever fewer.
+type remarks struct {
+	made  int
+	later flow.Journal
+}
+
+// next reports whether a line is to be logged now, and how many weren't since the last.
+func (r *remarks) next() (untold int64, ok bool) {
+	if r.made++; r.made <= 10 {
+		return 0, true
+	}
+	return r.later.Tell(time.Now())
+}
+
 // addLog gives the bridge the run's log, if it knows the type and somebody may be watching.
 func (b *attachedBridge) addLog(made *routes) error {
 	if b.file() {

@@ -147,6 +147,7 @@ type Pipeline struct {
 	started bool
 	closed  bool
 	rig     rig.Rig         // of members, in their order
+	wanted  remarks         // lines about topics that nobody brings
 	members []*Sensor       // all that were added and have not ended; replaced, never changed
 	former  []SensorSummary // of those that ended; replaced, never changed
 	// formerInputs is what those were brought, likewise.

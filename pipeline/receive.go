@@ -112,7 +112,7 @@ func (p *Pipeline) inlets() (list []*inlet) {
 }
 
 // tellWanted says which topics nobody brings, of those that inlets are for. Of inputs that
-// are alternatives one is enough.
+// are alternatives one is enough. change must be held.
 func (p *Pipeline) tellWanted(list []*inlet) {
 	served := slices.ContainsFunc(list, func(in *inlet) bool { return in.alternative() && p.brought(in) })
 	var missing []string
@@ -121,9 +121,12 @@ func (p *Pipeline) tellWanted(list []*inlet) {
 			missing = append(missing, fmt.Sprintf("%s (%v)", in.topic, in.typ))
 		}
 	}
-	if len(missing) > 0 {
+	if len(missing) == 0 {
+		return
+	}
+	if untold, ok := p.wanted.next(); ok {
 		slices.Sort(missing)
-		p.log.Warn("no bridge brings some topics that are waited for", "topics", strings.Join(slices.Compact(missing), " "))
+		p.log.Warn("no bridge brings some topics that are waited for", "topics", strings.Join(slices.Compact(missing), " "), "more_since", untold)
 	}
 }
 

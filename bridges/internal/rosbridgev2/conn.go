@@ -288,8 +288,8 @@ type frameConn struct {
 	mask    []byte // guarded by mu: the key, again and again
 }
 
-// Read makes the end of the connection an error that the library doesn't take for the end of a
-// message, whose next frame is to come.
+// Read makes the end of the connection another error than the end of a message is. The library
+// has one for both.
 func (f *frameConn) Read(b []byte) (int, error) {
 	n, err := f.Conn.Read(b)
 	if f.shook.Load() && errors.Is(err, io.EOF) {
