@@ -571,7 +571,7 @@ func beside(loop scene.Motion, at *sensors.Pose) string {
 	want, begins := at.Spatial(), loop.PoseAt(0)
 	aside := want.Position.Sub(begins.Position).Len()
 	turned := mgl64.RadToDeg(2 * math.Acos(min(math.Abs(want.Orientation.Dot(begins.Orientation)), 1)))
-	how := ""
+	var how string
 	switch {
 	case aside > usualAside:
 		how = fmt.Sprintf("%.4g m beside", aside)
