@@ -121,17 +121,15 @@ func (b *attachedBridge) tellUnknown(spec string) {
 	if len(b.unknown) == 0 {
 		return
 	}
-	if untold, ok := b.unknowns.next(); ok {
-		var has []string
-		for _, info := range b.bridge.Types() {
-			if info.Publishes {
-				has = append(has, strings.TrimPrefix(info.Go, "*sample."))
-			}
+	var has []string
+	for _, info := range b.bridge.Types() {
+		if info.Publishes {
+			has = append(has, strings.TrimPrefix(info.Go, "*sample."))
 		}
-		slices.Sort(has)
-		b.p.log.Warn("the bridge has no message for some topics, and does not carry them",
-			"bridge", spec, "topics", strings.Join(b.unknown, " "), "has", strings.Join(slices.Compact(has), " "), "more_since", untold)
 	}
+	slices.Sort(has)
+	b.unknowns.warn(b.p.log, "the bridge has no message for some topics, and does not carry them",
+		"bridge", spec, "topics", strings.Join(b.unknown, " "), "has", strings.Join(slices.Compact(has), " "))
 	b.unknown = nil
 }
 

@@ -38,12 +38,16 @@ type remarks struct {
 	later flow.Journal
 }
 
-// next reports whether a line is to be logged now, and how many weren't since the last.
-func (r *remarks) next() (untold int64, ok bool) {
-	if r.made++; r.made <= 10 {
-		return 0, true
+// warn logs a line, if it is to be logged now. It says how many weren't since the last.
+func (r *remarks) warn(log *slog.Logger, text string, attributes ...any) {
+	if r.made++; r.made > 10 {
+		untold, ok := r.later.Tell(time.Now())
+		if !ok {
+			return
+		}
+		attributes = append(attributes, "more_since", untold)
 	}
-	return r.later.Tell(time.Now())
+	log.Warn(text, attributes...)
 }
 
 // addLog gives the bridge the run's log, if it knows the type and somebody may be watching.

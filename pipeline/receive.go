@@ -121,12 +121,9 @@ func (p *Pipeline) tellWanted(list []*inlet) {
 			missing = append(missing, fmt.Sprintf("%s (%v)", in.topic, in.typ))
 		}
 	}
-	if len(missing) == 0 {
-		return
-	}
-	if untold, ok := p.wanted.next(); ok {
+	if len(missing) > 0 {
 		slices.Sort(missing)
-		p.log.Warn("no bridge brings some topics that are waited for", "topics", strings.Join(slices.Compact(missing), " "), "more_since", untold)
+		p.wanted.warn(p.log, "no bridge brings some topics that are waited for", "topics", strings.Join(slices.Compact(missing), " "))
 	}
 }
 

@@ -344,6 +344,14 @@ func (c *Conn) encrypted() bool {
 	return is
 }
 
+// stalled is the error of a client that took nothing for so long. It is os.ErrDeadlineExceeded to
+// errors.Is.
+type stalled time.Duration
+
+func (s stalled) Error() string { return fmt.Sprintf("it took nothing for %v", time.Duration(s)) }
+
+func (s stalled) Is(target error) bool { return target == os.ErrDeadlineExceeded }
+
 // writeSlices writes all slices one after another, a chunk at a time.
 func (c *Conn) writeSlices(slices [][]byte) error {
 	chunk := c.chunk()
@@ -385,7 +393,7 @@ func (c *Conn) writeVectors() error {
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			return err
 		case c.outOfTime(begun, moved):
-			return fmt.Errorf("it took nothing for %v: %w", time.Since(moved).Round(100*time.Millisecond), os.ErrDeadlineExceeded)
+			return stalled(time.Since(moved).Round(100 * time.Millisecond))
 		}
 	}
 }
