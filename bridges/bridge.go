@@ -339,14 +339,14 @@ func addTopic[T any](b *Bridge, goType reflect.Type, wire string, topic Topic, c
 // Withdrawer is an Instance that takes topics back. Peers are told, where the protocol can. A topic of
 // the name may be added again, of any type. Withdraw is called once for a topic, whose publishers
 // aren't used any more. It may be called whether the instance is connected or not, on any goroutine,
-// and waits for no peer. Of an instance that isn't a Withdrawer, such as a recording, the bridge keeps
-// the topic. When it comes again with its type it has the same publisher, and with another type another.
+// and waits for no peer. If an instance isn't a Withdrawer, such as a recording, the bridge keeps the
+// topic. When it comes again with its type it has the same publisher, and with another type another.
 type Withdrawer interface {
 	Withdraw(topic *PublishedTopic)
 }
 
 // Withdraw takes a topic back that AddPublisher added: its publishers return ErrClosed from then on.
-// Its name is free for a topic of any type. What it sent and lost stays in the bridge's sums.
+// Its name is free for a topic of any type. Its counts of sent and lost messages stay in the bridge's sums.
 func (b *Bridge) Withdraw(name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

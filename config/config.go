@@ -149,7 +149,7 @@ type Ego struct {
 	Driver    string        `yaml:"driver" doc:"who drives: waypoints, external (a bicycle model steered by commands) or keys (the window's)" enum:"waypoints,external,keys" default:"waypoints"`
 	Waypoints []Waypoint    `yaml:"waypoints" doc:"a closed loop, its corners rounded: rate of turn and acceleration don't leap. Another driver's vehicle begins on it, and sensors that drive follow it" default:"the scene's own route"`
 	Speed     float64       `yaml:"speed" doc:"metres per second between the corners, where it is a little less" min:"0.01" max:"100" default:"8"`
-	Pose      *sensors.Pose `yaml:"pose" doc:"where it stands, or starts. Of waypoints it follows it starts at the place that is nearest. What is driven stays in the plane of its roll and pitch" default:"the scene's own"`
+	Pose      *sensors.Pose `yaml:"pose" doc:"where it stands, or starts. With waypoints it starts at the place on their way that is nearest. A driven vehicle stays in the plane of its roll and pitch" default:"the scene's own"`
 	Commands  Commands      `yaml:"commands" doc:"what steers an external driver's vehicle"`
 }
 

@@ -30,7 +30,7 @@ const (
 
 var egoAbility = ability{fastest, laneChange}
 
-// abilities are those of models, by how their names begin. Who has wheels or rails can hardly move across them.
+// abilities are those of models, by how their names begin. Wheels and rails hardly let an actor move sideways.
 // Whatever else moves does so in any direction.
 var abilities = []struct {
 	prefix string

@@ -78,7 +78,7 @@ type SensorSummary struct {
 	// that had its name, type and topic one after another, with the last one's latencies.
 	Ended bool `json:"ended,omitempty"`
 	// Others is how many ended topics of sensors of this type the row sums up. It has no name and no
-	// topic then. Those that ended last have rows of their own.
+	// topic then. The topics that ended last have rows of their own.
 	Others int `json:"others,omitempty"`
 }
 
@@ -211,7 +211,7 @@ type endedRow[R any] interface {
 }
 
 // mergeEnded adds the rows of a sensor that has ended to those of others, and returns the sum. The
-// newest come last. Of more than mostFormer the oldest are summed up by type, in rows that come first.
+// newest come last. Beyond mostFormer the oldest are summed up by type, in rows that come first.
 func mergeEnded[R any, P endedRow[R]](former, rows []R) []R {
 	former = slices.Clone(former)
 	for _, row := range rows {

@@ -967,7 +967,7 @@ const (
 	knownBoxes = 4 << 10 // models that are told apart
 )
 
-// tellOfBox tells once of each model that a box stands for. Of many it tells how many they are, now and then: a client
+// tellOfBox tells once of each model that a box stands for. If they are many it tells their number now and then: a client
 // may make up names without end.
 func (p *Pipeline) tellOfBox(c *coming) {
 	w := &p.guests

@@ -86,8 +86,8 @@ func (b Box) holding(other *bounds64) Box {
 	return Box{Center: all.low.Add(all.high).Mul(0.5), Half: all.high.Sub(all.low).Mul(0.5)}
 }
 
-// Between two keys of an animation are so many moments at most, nearNs apart or more. What turns by a
-// right angle there leaves the box by a thousandth of its radius at most. A part has mostMoments at most.
+// Between two keys of an animation are so many moments at most, nearNs apart or more. A part that turns
+// by a right angle between them leaves the box by a thousandth of its radius at most. A part has mostMoments at most.
 const (
 	betweenKeys = 16
 	nearNs      = 40_000_000
@@ -167,7 +167,7 @@ type boxer struct {
 	looks, vertices int
 }
 
-// What looks and vertices are at most, for all actors: a hostile file ends there.
+// Limits of looks and vertices for all actors together, so that a hostile file costs little.
 const (
 	mostLooks    = 1 << 18
 	mostVertices = 4 << 20

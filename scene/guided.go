@@ -197,7 +197,7 @@ func (m *means) ends(a, b told) (from, to mgl64.Vec3) {
 }
 
 // veer returns the vector at a share of the way from one to another, and its derivative by time. It turns
-// evenly, and its length grows evenly. Of those more than a right angle apart it is on the straight line.
+// evenly, and its length grows evenly. If they are more than a right angle apart it is on the straight line.
 func veer(a, b mgl64.Vec3, share, seconds float64) (at, rate mgl64.Vec3) {
 	axis, cos := a.Cross(b), a.Dot(b)
 	sin := axis.Len()

@@ -32,7 +32,7 @@ type Touch struct {
 
 // Sweeper finds what balls touch on their way. It is exact: the surfaces are the triangles of the
 // scene, each where it is at the instant, and none is too thin. Only what is ahead of the ball's
-// middle at the beginning counts. What a material's alpha cuts out counts as surface. The ego has
+// middle at the beginning counts. Parts that a material's alpha cuts out count as surface. The ego has
 // no surface. One goroutine at a time may use it, and it needs no GPU.
 type Sweeper struct {
 	world   *World

@@ -23,7 +23,7 @@ const (
 // Its zero value stands for none.
 //
 // ETRS89 is taken for WGS84: their ellipsoids differ by 0.1 mm. Coordinates of a map in ETRS89
-// give latitudes and longitudes in ETRS89. Those are less than a metre from WGS84's, since
+// give latitudes and longitudes in ETRS89. They are less than a metre from WGS84's, since
 // Europe drifts by 2.5 cm a year.
 type UTMZone struct {
 	Number int // 1..60

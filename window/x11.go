@@ -28,7 +28,7 @@ package window
 // static int ignoreEnd(Display *display) { return 0; } // its default writes to the standard error
 //
 // // C's exit, which the race detector calls at the end, runs the driver's handlers, and these
-// // may wait for the display. What is registered last runs first.
+// // may wait for the display. The last one registered runs first.
 // static void exitNow(int status, void *data) { _exit(status); }
 //
 // static void noteEnd(Display *display, void *data) {
@@ -116,7 +116,7 @@ type display struct{ pointer unsafe.Pointer }
 func theDisplay() display { return display{unsafe.Pointer(glfw.GetX11Display())} }
 
 // guard keeps libX11 from ending the process, which it does by default after a request that
-// fails, and when the X server ends. Of the latter displayGone tells.
+// fails, and when the X server ends. displayGone tells of the latter.
 func (d display) guard() { C.guard(d.pointer) }
 
 // descriptor is the connection's file descriptor.

@@ -107,7 +107,7 @@ type State struct {
 	// HeightKnown: the pose's height counts from now on, though the actor came OnGround.
 	HeightKnown bool
 	// Jump: the actor did not move here from where it was. It is here from the step's first
-	// instant on. What no such actor can do is a jump in any case.
+	// instant on. A move that no such actor can make is a jump in any case.
 	Jump bool
 	// Lights are those that are on in a vehicle, up to there.
 	Lights Lights
@@ -239,7 +239,7 @@ func (r Reference) InBox(size mgl64.Vec3) mgl64.Vec3 {
 	}
 }
 
-// fastestTurn is the most at which anybody turns on its way, rad/s. What turns faster is a jump of the heading.
+// fastestTurn is the most at which anybody turns on its way, rad/s. A faster turn is a jump of the heading.
 const fastestTurn = 4.0
 
 // SpinBetween returns the mean angular velocity, rad/s in the map frame, of a body that turns from one
@@ -269,8 +269,8 @@ type Spawn struct {
 	Reference Reference
 	// OnGround: the source knows no heights. The actor stands on the ground below or above it.
 	OnGround bool
-	// TopSpeed is the most that its world lets it go, m/s; 0 where that isn't known. What goes farther than
-	// it can jumps there.
+	// TopSpeed is the most that its world lets it go, m/s; 0 where that isn't known. An actor
+	// that goes farther than it can jumps there.
 	TopSpeed float64
 	// Color is that of the model's paint, where it has some: the body of a vehicle of the city, or
 	// all of a box. Cameras and lidars see it. Without it the model has its own.

@@ -693,7 +693,7 @@ func (x *index) readSummary(file io.ReaderAt, size int64) error {
 }
 
 // listsAll reports whether no record before the summary, and outside of the chunks that it lists,
-// is a message or another chunk. Of each such record only the head is read.
+// is a message or another chunk. Only the head of each such record is read.
 func (x *index) listsAll(file io.ReaderAt, summary int64) (bool, error) {
 	chunks := slices.SortedFunc(slices.Values(x.chunks), func(a, b *mcap.ChunkIndex) int { return cmp.Compare(a.ChunkStartOffset, b.ChunkStartOffset) })
 	w := window{file: file, size: summary, memory: x.memory}

@@ -264,8 +264,8 @@ type registration interface {
 }
 
 // register registers what isn't yet, and once more the subscriptions whose publishers may have
-// changed: the master answers with those that there are. What was withdrawn it takes back. It runs
-// on run's goroutine.
+// changed: the master answers with those that there are. It also takes back what was withdrawn.
+// It runs on run's goroutine.
 func (n *node) register(m *master) error {
 	doubted, all := n.takeDoubted(), n.instance.all()
 	for r := range n.registered {

@@ -249,8 +249,8 @@ func (s *Stream) latch(m *Message) {
 	}
 }
 
-// Remove takes a stream from the server, and returns the clients that received it. What is queued
-// for them still arrives, but nothing that is sent from now on: Send returns ErrNoSubscribers.
+// Remove takes a stream from the server, and returns the clients that received it. Queued
+// messages still arrive, but nothing that is sent from now on: Send returns ErrNoSubscribers.
 func (s *Server) Remove(stream *Stream) []*Conn {
 	s.mu.Lock()
 	s.streams = slices.DeleteFunc(slices.Clone(s.streams), func(other *Stream) bool { return other == stream })

@@ -158,7 +158,7 @@ func run(cmd *cobra.Command, f *runFlags) error {
 	return pl.execute(cmd.Context(), cmd, open, nil)
 }
 
-// endingWith returns a context that ends with ctx or the input. What comes in is thrown away. The
+// endingWith returns a context that ends with ctx or the input. It throws away what it reads. The
 // goroutine that reads ends with the input.
 func endingWith(ctx context.Context, input io.Reader) context.Context {
 	ctx, cancel := context.WithCancel(ctx)

@@ -323,7 +323,7 @@ func (l *loader) texture(i int) (int, error) {
 	return l.textures[key], nil
 }
 
-// sampler reads how a texture is sampled. What the file leaves open is repeated and trilinear.
+// sampler reads how a texture is sampled. By default it is repeated and trilinear.
 func (l *loader) sampler(t *gltf.Texture) (scene.Sampler, error) {
 	if t.Sampler == nil {
 		return scene.Sampler{}, nil

@@ -30,8 +30,8 @@
 // # Occlusion and truncation
 //
 // Both are measured at samplePoints points of an actor's surface, which don't change and are
-// spread evenly over its area, in its own size. Of those whose surface faces the sensor, Truncation is the share
-// that lies outside the picture (beside it, or beyond its clipping). Occlusion is the share of
+// spread evenly over its area, in its own size. Among the points whose surface faces the sensor, Truncation
+// is the share that lies outside the picture (beside it, or beyond its clipping). Occlusion is the share of
 // the others that a ray from the sensor does not reach because another actor is before them.
 // What the actor itself hides counts as seen. An occlusion of one half comes out as 0.5 with a
 // standard error of a few hundredths. Some 40 to 130 of the points face a sensor.

@@ -153,7 +153,7 @@ func (s *source) Refused(err error) error {
 	return s.withdraw(err)
 }
 
-// withdraw takes back what the last message said. A file's fault ends the run, with its place. Of a live world
+// withdraw takes back what the last message said. A file's fault ends the run, with its place. In a live world
 // the message is dropped.
 func (s *source) withdraw(err error) error {
 	err = fmt.Errorf("%s: %w", s.place(), err)
