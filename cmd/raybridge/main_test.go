@@ -51,6 +51,8 @@ func TestMain(m *testing.M) {
 }
 
 func testMain(m *testing.M) int {
+	// Where the tests run under nohup, programs that they start would ignore a hangup, too.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	cache, err := os.MkdirTemp("", "raybridge-test-*")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -159,7 +159,7 @@ func TestPythonPageCommands(t *testing.T) {
 	}
 	folder := t.TempDir()
 	script := strings.NewReplacer(
-		"make build\n", "", "scripts/", here+"/scripts/", "bin/raybridge", self, "python3 -m venv", "/usr/bin/python3 -m venv",
+		"make build-portable\n", "", "scripts/", here+"/scripts/", "bin/raybridge-portable", self, "python3 -m venv", "/usr/bin/python3 -m venv",
 		"raybridge demo", "raybridge demo --duration 100ms --gpu software",
 	).Replace(blocks(t, "sh")[0])
 	run := exec.CommandContext(t.Context(), "bash", "-euxc", script+"\nout/venv/bin/python -c 'import raybridge as rb; print(rb.__file__, rb.binary())'")
