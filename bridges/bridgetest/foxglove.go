@@ -116,8 +116,11 @@ func placeTree(s bridges.Stamped) object {
 			"metadata":                 []any{pair("status", []string{"no_fix", "fix", "sbas_fix", "gbas_fix"}[s.Status+1])},
 		})
 	case *sample.GpsOdometry:
+		toTrue := mgl64.QuatRotate(-s.Convergence, mgl64.Vec3{0, 0, 1}) // the grid's north is so far to the east
+		ahead := toTrue.Mul(west).Rotate(mgl64.Vec3{1, 0, 0})
 		return headed(&s.Header, object{
-			"latitude": s.Latitude, "longitude": s.Longitude, "altitude": s.Altitude, "heading": -math.Pi / 2, "velocity": vector(s.Velocity),
+			"latitude": s.Latitude, "longitude": s.Longitude, "altitude": s.Altitude, "heading": math.Atan2(ahead[0], ahead[1]),
+			"velocity":            vector(toTrue.Rotate(s.Velocity)),
 			"position_covariance": []any{}, "position_covariance_type": "UNKNOWN", "metadata": []any{},
 		})
 	}
@@ -142,6 +145,7 @@ func boxTree(s bridges.Stamped) object {
 			if b.TypeID != "" {
 				e["metadata"] = []any{pair("type", b.TypeID)}
 			}
+			e["metadata"] = append(e["metadata"].([]any), pair("occlusion", share(b.Occlusion)))
 			entities = append(entities, e)
 		}
 		return scene(int64(s.Stamp), 0.4, entities)
@@ -316,9 +320,14 @@ func outline(stampNs int64, b *sample.Box2D, color object) any {
 	x, y, w, h := float64(b.CenterX), float64(b.CenterY), float64(b.Width)/2, float64(b.Height)/2
 	return object{
 		"timestamp": stamp(stampNs), "type": "LINE_LOOP", "points": []any{point(x-w, y-h), point(x+w, y-h), point(x+w, y+h), point(x-w, y+h)},
-		"outline_color": color, "outline_colors": []any{}, "fill_color": nil, "thickness": 2.0, "metadata": []any{pair("id", strconv.Itoa(int(b.ID)))},
+		"outline_color": color, "outline_colors": []any{}, "fill_color": nil, "thickness": 2.0, "metadata": []any{
+			pair("id", strconv.Itoa(int(b.ID))), pair("occlusion", share(b.Occlusion)), pair("truncation", share(b.Truncation)),
+		},
 	}
 }
+
+// share is a share of a whole as text.
+func share(of float32) string { return strconv.FormatFloat(float64(of), 'g', -1, 32) }
 
 // caption is a rectangle's text, white on a dark veil.
 func caption(stampNs int64, b *sample.Box2D) any {
