@@ -360,7 +360,7 @@ func TestLateClients(t *testing.T) {
 	}
 }
 
-// A topic that goes leaves rosapi's lists. Who has subscribed to it receives what comes under its
+// A topic that goes leaves rosapi's lists. Its subscribers receive what comes under its
 // name, unless that has another type than was asked for.
 func TestTopicsComeAndGo(t *testing.T) {
 	b := listening(t, "")

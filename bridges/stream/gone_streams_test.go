@@ -54,7 +54,7 @@ func TestIdsComeAgain(t *testing.T) {
 	assert.Equal(t, uint16(14), add(t, s, "/last").ID())
 }
 
-// A name that has gone may come again with another type. Who listens to it stays, and receives what
+// A name that has gone may come again with another type. Its listeners stay, and receive what
 // comes of the new one; nothing is missing at its beginning.
 func TestANameComesAgain(t *testing.T) {
 	s := serve(t, stream.ServerConfig{})

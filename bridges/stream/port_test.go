@@ -336,7 +336,7 @@ func (s *pipedSite) step(t *testing.T, messages byte) net.Conn {
 	return ours
 }
 
-// Who steps and reads nothing is let go after ten seconds, and what is told of it is why.
+// A client that steps and reads nothing is let go after ten seconds, and it is told why.
 func TestAnOwnerThatEndsMidStep(t *testing.T) {
 	for name, c := range map[string]struct {
 		do     func(net.Conn)

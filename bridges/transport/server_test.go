@@ -380,7 +380,7 @@ func TestSlowIsNotStalled(t *testing.T) {
 	}
 }
 
-// Who takes a part of a frame and then nothing goes as soon as who takes nothing at all.
+// A client that takes part of a frame and then stops goes as soon as one that takes nothing.
 func TestStalledAfterAPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var stream *transport.Stream
