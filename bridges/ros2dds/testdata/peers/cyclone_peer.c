@@ -118,7 +118,7 @@ static void print_user_data(FILE *f, const dds_qos_t *q) {
 // obedient is what a writer of "obey" says of itself: nobody but the bridge is to read it.
 static const char *obedient = "obedient";
 
-#define MAX_READERS 256
+#define MAX_READERS 1024
 static struct reader {
   dds_entity_t handle;
   const struct type *type;
@@ -156,7 +156,8 @@ static void read_topic(dds_entity_t participant, dds_entity_t waitset, const str
   for (int i = 0; i < n_readers; i++)
     if (strcmp(readers[i].topic, e->topic_name) == 0) return;
   for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-    if (strcmp(types[i].name, e->type_name) != 0 || n_readers == MAX_READERS) continue;
+    if (strcmp(types[i].name, e->type_name) != 0) continue;
+    if (n_readers == MAX_READERS) fail("read so many topics", DDS_RETCODE_OUT_OF_RESOURCES);
     dds_reliability_kind_t reliability = 0;
     dds_durability_kind_t durability = 0;
     dds_duration_t blocking;
