@@ -31,9 +31,10 @@ import (
 // streaming is a paused run with an IMU of 100 Hz whose API has a port.
 func streaming(t testing.TB, capacity int) (h http.Handler, address string) {
 	t.Helper()
-	p, run := portedRun(t, capacity)
-	_, err := p.AddSensor(sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(100)})
+	p, run := ported(t, capacity)
+	_, err := p.AddSensor(sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(100)}) // before the run begins, else it joins at the first instant
 	require.NoError(t, err)
+	begin(t, p)
 	return serveAPI(t, run)
 }
 
