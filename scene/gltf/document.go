@@ -96,15 +96,19 @@ func (l *loader) decode(data []byte) (*gltf.Document, error) {
 	if err := checkVersion(tree); err != nil {
 		return nil, err
 	}
-	if err := documentSchema(tree); err != nil {
+	var seen fractions
+	if err := documentSchema(&tree, &seen); err != nil {
 		return nil, err
 	}
 	clips, _ := tree.(map[string]any)["animations"].([]any)
 	for i := range clips {
-		if err := animationSchema(clips[i]); err != nil {
+		if err := animationSchema(&clips[i], &seen); err != nil {
 			l.leaveOut(i, err)
 			clips[i] = map[string]any{}
 		}
+	}
+	if seen.count > 0 {
+		l.warn("", "%d whole numbers have a fraction or an exponent, the first is %s: they are read as whole", seen.count, cut(seen.first))
 	}
 	// What was checked is what is decoded: encoding/json would join a
 	// property's repetitions, where the tree holds the last.
@@ -202,7 +206,7 @@ var documentSchema = object(
 	optional("images", list(0, object(
 		optional("name", text), optional("uri", text), optional("mimeType", text), optional("bufferView", indexValue)))),
 	optional("samplers", list(0, object(
-		optional("wrapS", wrapCode), optional("wrapT", wrapCode)))),
+		optional("wrapS", wrapCode), optional("wrapT", wrapCode), optional("magFilter", hintCode), optional("minFilter", hintCode)))),
 	optional("textures", list(0, object(
 		optional("name", text), optional("sampler", indexValue), optional("source", indexValue)))),
 	optional("materials", list(0, materialSchema)),
@@ -258,9 +262,13 @@ var bufferViewSchema = object(
 	optional("byteOffset", offsetValue),
 	required("byteLength", lengthValue),
 	optional("byteStride", integer(1, 252)),
+	optional("target", hintCode),
 )
 
 var wrapCode = code(33071, 33648, 10497)
+
+// hintCode is one of glTF's numeric constants that a model is loaded without.
+var hintCode = integer(0, math.MaxUint16)
 
 var textureInfoSchema = object(required("index", indexValue), optional("texCoord", indexValue))
 
@@ -301,8 +309,33 @@ var animationSchema = object(
 )
 
 // check reports what is wrong with a decoded JSON value (with json.Number),
-// as an *Error whose place is relative to the value.
-type check func(v any) error
+// as an *Error whose place is relative to the value. It writes a whole number as such.
+type check func(v *any, seen *fractions) error
+
+// fractions are whole numbers that a document has as 5126.0 or 5126e0.
+type fractions struct {
+	count int
+	first string
+}
+
+// whole brings such a number into the form that encoding/json reads as an integer. Others it
+// returns as they are.
+func (f *fractions) whole(n json.Number) json.Number {
+	if !strings.ContainsAny(n.String(), ".eE") {
+		return n
+	}
+	x, err := n.Float64()
+	if err != nil || x != math.Trunc(x) || math.Abs(x) > maxExact {
+		return n
+	}
+	if f.count++; f.count == 1 {
+		f.first = n.String()
+	}
+	return json.Number(strconv.FormatInt(int64(x), 10))
+}
+
+// maxExact bounds the whole numbers of which a float64 holds each.
+const maxExact = 1 << 53
 
 // property is one property of a JSON object.
 type property struct {
@@ -318,10 +351,10 @@ func optional(name string, c check) property { return property{name, c, false} }
 // object checks the properties that it knows and lets others be, except such as encoding/json
 // would take for a known one.
 func object(properties ...property) check {
-	return func(v any) error {
-		m, ok := v.(map[string]any)
+	return func(v *any, seen *fractions) error {
+		m, ok := (*v).(map[string]any)
 		if !ok {
-			return invalid("want an object, have %s", describe(v))
+			return invalid("want an object, have %s", describe(*v))
 		}
 		for key := range m {
 			for _, p := range properties {
@@ -334,9 +367,10 @@ func object(properties ...property) check {
 			value, ok := m[p.name]
 			switch {
 			case ok:
-				if err := p.check(value); err != nil {
+				if err := p.check(&value, seen); err != nil {
 					return within(p.name, err)
 				}
+				m[p.name] = value
 			case p.required:
 				return within(p.name, invalid("is missing"))
 			}
@@ -347,16 +381,16 @@ func object(properties ...property) check {
 
 // list checks an array of at least min items.
 func list(min int, item check) check {
-	return func(v any) error {
-		items, ok := v.([]any)
+	return func(v *any, seen *fractions) error {
+		items, ok := (*v).([]any)
 		if !ok {
-			return invalid("want an array, have %s", describe(v))
+			return invalid("want an array, have %s", describe(*v))
 		}
 		if len(items) < min {
 			return invalid("want at least %d items, have %d", min, len(items))
 		}
 		for i := range items {
-			if err := item(items[i]); err != nil {
+			if err := item(&items[i], seen); err != nil {
 				return within("["+strconv.Itoa(i)+"]", err)
 			}
 		}
@@ -366,10 +400,10 @@ func list(min int, item check) check {
 
 // mapOf checks every value of an object, in the order of its keys.
 func mapOf(value check) check {
-	return func(v any) error {
-		m, ok := v.(map[string]any)
+	return func(v *any, seen *fractions) error {
+		m, ok := (*v).(map[string]any)
 		if !ok {
-			return invalid("want an object, have %s", describe(v))
+			return invalid("want an object, have %s", describe(*v))
 		}
 		keys := make([]string, 0, len(m))
 		for k := range m {
@@ -377,9 +411,11 @@ func mapOf(value check) check {
 		}
 		slices.Sort(keys)
 		for _, k := range keys {
-			if err := value(m[k]); err != nil {
+			item := m[k]
+			if err := value(&item, seen); err != nil {
 				return within(k, err)
 			}
+			m[k] = item
 		}
 		return nil
 	}
@@ -388,23 +424,23 @@ func mapOf(value check) check {
 // numbers checks an array of exactly n finite numbers.
 func numbers(n int) check {
 	item := list(n, number)
-	return func(v any) error {
-		if err := item(v); err != nil {
+	return func(v *any, seen *fractions) error {
+		if err := item(v, seen); err != nil {
 			return err
 		}
-		if have := len(v.([]any)); have != n {
+		if have := len((*v).([]any)); have != n {
 			return invalid("want %d numbers, have %d", n, have)
 		}
 		return nil
 	}
 }
 
-func anything(any) error { return nil }
+func anything(*any, *fractions) error { return nil }
 
-func number(v any) error {
-	n, ok := v.(json.Number)
+func number(v *any, _ *fractions) error {
+	n, ok := (*v).(json.Number)
 	if !ok {
-		return invalid("want a number, have %s", describe(v))
+		return invalid("want a number, have %s", describe(*v))
 	}
 	if f, err := n.Float64(); err != nil || math.IsInf(f, 0) {
 		return invalid("number %.40s is out of range", n)
@@ -414,11 +450,13 @@ func number(v any) error {
 
 // integer checks a whole number from lo to hi.
 func integer(lo, hi int64) check {
-	return func(v any) error {
-		n, ok := v.(json.Number)
+	return func(v *any, seen *fractions) error {
+		n, ok := (*v).(json.Number)
 		if !ok {
-			return invalid("want a whole number, have %s", describe(v))
+			return invalid("want a whole number, have %s", describe(*v))
 		}
+		n = seen.whole(n)
+		*v = n
 		i, err := n.Int64()
 		if err != nil {
 			return invalid("want a whole number, have %.40s", n)
@@ -432,36 +470,38 @@ func integer(lo, hi int64) check {
 
 // code checks one of glTF's numeric constants.
 func code(codes ...int64) check {
-	return func(v any) error {
-		if n, ok := v.(json.Number); ok {
+	return func(v *any, seen *fractions) error {
+		if n, ok := (*v).(json.Number); ok {
+			n = seen.whole(n)
+			*v = n
 			if i, err := n.Int64(); err == nil && slices.Contains(codes, i) {
 				return nil
 			}
 		}
-		return invalid("%s is not one of %v", describe(v), codes)
+		return invalid("%s is not one of %v", describe(*v), codes)
 	}
 }
 
 // word checks one of glTF's named constants.
 func word(words ...string) check {
-	return func(v any) error {
-		if s, ok := v.(string); ok && slices.Contains(words, s) {
+	return func(v *any, _ *fractions) error {
+		if s, ok := (*v).(string); ok && slices.Contains(words, s) {
 			return nil
 		}
-		return invalid("%s is not one of %s", describe(v), strings.Join(words, ", "))
+		return invalid("%s is not one of %s", describe(*v), strings.Join(words, ", "))
 	}
 }
 
-func text(v any) error {
-	if _, ok := v.(string); !ok {
-		return invalid("want a string, have %s", describe(v))
+func text(v *any, _ *fractions) error {
+	if _, ok := (*v).(string); !ok {
+		return invalid("want a string, have %s", describe(*v))
 	}
 	return nil
 }
 
-func boolean(v any) error {
-	if _, ok := v.(bool); !ok {
-		return invalid("want true or false, have %s", describe(v))
+func boolean(v *any, _ *fractions) error {
+	if _, ok := (*v).(bool); !ok {
+		return invalid("want true or false, have %s", describe(*v))
 	}
 	return nil
 }
@@ -520,13 +560,30 @@ func extensionAmong(all gltf.Extensions, names []string) string {
 	return ""
 }
 
-// checkExtensions refuses a file that needs what the loader hasn't, and warns
-// of what it would like.
+// shapeless are extensions of nodes, meshes and primitives that change nobody's shape or place.
+var shapeless = []string{
+	"KHR_lights_punctual", "EXT_lights_ies", "KHR_materials_variants", "KHR_xmp", "KHR_xmp_json_ld",
+	"KHR_node_hoverability", "KHR_node_selectability", "KHR_physics_rigid_bodies", "KHR_audio_emitter",
+	"MSFT_audio_emitter", "MSFT_lod", "MSFT_physics", "OMI_physics_body", "OMI_physics_shape", "OMI_collider", "OMI_spawn_point",
+	"EXT_mesh_features", "EXT_instance_features", "EXT_structural_metadata", "EXT_feature_metadata", "EXT_mesh_manifold",
+	"FB_ngon_encoding", "FB_geometry_metadata", "CESIUM_primitive_outline", "AGI_articulations", "MOZ_hubs_components",
+}
+
+// placing are extensions of the document itself that change where everything is.
+var placing = []string{"CESIUM_RTC"}
+
+// checkExtensions refuses a file whose shapes need what the loader hasn't. It warns of what else
+// the file would like.
 func (l *loader) checkExtensions() error {
+	shapes := l.shapeExtensions()
 	var need []string
 	for _, name := range l.doc.ExtensionsRequired {
-		if !slices.Contains(supportedExtensions, name) {
+		switch {
+		case slices.Contains(supportedExtensions, name):
+		case shapes[name]:
 			need = append(need, cut(name))
+		default:
+			l.warn("", "extension %s is required, but holds no shapes: it is left out", cut(name))
 		}
 	}
 	if need != nil {
@@ -534,11 +591,47 @@ func (l *loader) checkExtensions() error {
 			"%s is not supported: export the model without it", strings.Join(need, ", ")))
 	}
 	for _, name := range l.doc.ExtensionsUsed {
-		if !slices.Contains(supportedExtensions, name) {
+		if !slices.Contains(supportedExtensions, name) && !slices.Contains(l.doc.ExtensionsRequired, name) {
 			l.warn("", "extension %s is not supported and left out", cut(name))
 		}
 	}
 	return nil
+}
+
+// shapeExtensions returns the extensions that shapes or their places may depend on. They stand
+// where the file has these, and aren't known to hold something else.
+func (l *loader) shapeExtensions() map[string]bool {
+	found := map[string]bool{}
+	note := func(of gltf.Extensions) {
+		for name := range of {
+			found[name] = !slices.Contains(shapeless, name)
+		}
+	}
+	for _, name := range placing {
+		found[name] = true
+	}
+	for _, b := range l.doc.Buffers {
+		note(b.Extensions)
+	}
+	for _, v := range l.doc.BufferViews {
+		note(v.Extensions)
+	}
+	for _, a := range l.doc.Accessors {
+		note(a.Extensions)
+	}
+	for _, m := range l.doc.Meshes {
+		note(m.Extensions)
+		for _, p := range m.Primitives {
+			note(p.Extensions)
+		}
+	}
+	for _, n := range l.doc.Nodes {
+		note(n.Extensions)
+	}
+	for _, s := range l.doc.Skins {
+		note(s.Extensions)
+	}
+	return found
 }
 
 // extension decodes an extension's object into dst, checked by schema, and
@@ -560,10 +653,13 @@ func extension(all gltf.Extensions, name string, schema check, dst any) (bool, e
 	if err := d.Decode(&tree); err != nil {
 		return false, within(place, invalid("%w", err))
 	}
-	if err := schema(tree); err != nil {
+	if err := schema(&tree, new(fractions)); err != nil {
 		return false, within(place, err)
 	}
-	if err := json.Unmarshal(data, dst); err != nil {
+	if data, err = json.Marshal(tree); err == nil {
+		err = json.Unmarshal(data, dst)
+	}
+	if err != nil {
 		return false, within(place, invalid("%w", err))
 	}
 	return true, nil

@@ -1,6 +1,7 @@
 package gltf_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
@@ -99,7 +100,7 @@ var badDocuments = []struct {
 	{"asset.version", "1.0", gltf.ErrUnsupported, "asset.version: glTF 1.0 is not supported: convert the file to 2.0"},
 	{"asset.version", 2, gltf.ErrFormat, "asset.version: want a string, have 2"},
 	{"asset.minVersion", "2.1", gltf.ErrUnsupported, "asset.minVersion: glTF 2.1 is not supported"},
-	{"extensionsRequired", list{"KHR_texture_transform", "KHR_draco_mesh_compression"}, gltf.ErrUnsupported, "extensionsRequired: KHR_draco_mesh_compression is not supported: export the model without it"},
+	{"extensionsRequired", list{"KHR_lights_punctual", "CESIUM_RTC"}, gltf.ErrUnsupported, "extensionsRequired: CESIUM_RTC is not supported"},
 	{"nodes", object{}, gltf.ErrFormat, "nodes: want an array, have an object"},
 	{"nodes.1", nil, gltf.ErrFormat, "nodes[1]: want an object, have null"},
 	{"Nodes", list{nil}, gltf.ErrFormat, `property "Nodes" must be written "nodes"`},
@@ -116,6 +117,10 @@ var badDocuments = []struct {
 	{"nodes.1.mesh", 1, gltf.ErrFormat, "nodes[1].mesh: meshes[1] is not there: the file has 1"},
 	{"nodes.1.mesh", 0.5, gltf.ErrFormat, "nodes[1].mesh: want a whole number, have 0.5"},
 	{"nodes.1.mesh", 1e300, gltf.ErrFormat, "nodes[1].mesh: want a whole number"},
+	{"nodes.1.mesh", json.Number("1.0"), gltf.ErrFormat, "nodes[1].mesh: meshes[1] is not there: the file has 1"},
+	{"nodes.1.mesh", json.Number("1e20"), gltf.ErrFormat, "nodes[1].mesh: want a whole number, have 1e20"},
+	{"nodes.1.mesh", json.Number("-1.0"), gltf.ErrFormat, "nodes[1].mesh: -1 is out of range"},
+	{"accessors.0.componentType", 5126.5, gltf.ErrFormat, "accessors[0].componentType: 5126.5 is not one of"},
 	{"nodes.1.rotation", list{0, 0, 0, 0}, gltf.ErrFormat, "nodes[1].rotation: [0 0 0 0] is not a unit quaternion"},
 	{"nodes.1.rotation", list{0, 0, 1}, gltf.ErrFormat, "nodes[1].rotation: want at least 4 items, have 3"},
 	{"nodes.1.scale", list{1, 1e200, 1}, gltf.ErrFormat, "nodes[1].scale: [1 1e+200 1] is out of range"},
@@ -334,6 +339,106 @@ func TestCompressionsAreNamed(t *testing.T) {
 		assert.ErrorIs(t, err, gltf.ErrUnsupported, name)
 		assert.ErrorContains(t, err, c.want, name)
 	}
+}
+
+// What holds no shapes isn't needed to measure them, whatever the file says. Blender requires
+// KHR_lights_punctual of every scene that has a lamp.
+func TestARequiredExtensionWithoutShapesIsAWarning(t *testing.T) {
+	m := full()
+	m.doc["extensionsRequired"] = list{"KHR_lights_punctual", "KHR_materials_clearcoat", "EXT_texture_webp", "KHR_animation_pointer", "ACME_soundtrack"}
+	m.doc["extensionsUsed"] = list{"KHR_lights_punctual", "KHR_materials_clearcoat", "KHR_texture_transform", "KHR_xmp_json_ld"}
+	m.doc["extensions"] = object{"KHR_lights_punctual": object{"lights": list{object{"type": "point"}}}, "ACME_soundtrack": object{}}
+	m.doc["nodes"].(list)[0].(object)["extensions"] = object{"KHR_lights_punctual": object{"light": 0}}
+	m.doc["materials"].(list)[0].(object)["extensions"] = object{"KHR_materials_clearcoat": object{"clearcoatFactor": 1}}
+	m.doc["textures"].(list)[0].(object)["extensions"] = object{"EXT_texture_webp": object{"source": 0}}
+	a := m.load(t, gltf.Options{})
+	checkAsset(t, a)
+	assert.Len(t, a.Meshes, 1)
+	assert.Equal(t, []string{
+		"extension KHR_lights_punctual is required, but holds no shapes: it is left out",
+		"extension KHR_materials_clearcoat is required, but holds no shapes: it is left out",
+		"extension EXT_texture_webp is required, but holds no shapes: it is left out",
+		"extension KHR_animation_pointer is required, but holds no shapes: it is left out",
+		"extension ACME_soundtrack is required, but holds no shapes: it is left out",
+		"extension KHR_xmp_json_ld is not supported and left out",
+	}, a.Warnings)
+}
+
+// A compression holds shapes, and so may what nobody here knows, where shapes are.
+func TestARequiredExtensionOfShapesIsRefused(t *testing.T) {
+	for _, name := range []string{"ACME_curved_shapes", "KHR_draco_mesh_compression"} {
+		for place, at := range map[string]func(doc object) object{
+			"buffer":    func(doc object) object { return doc["buffers"].(list)[0].(object) },
+			"view":      func(doc object) object { return doc["bufferViews"].(list)[0].(object) },
+			"accessor":  func(doc object) object { return doc["accessors"].(list)[0].(object) },
+			"mesh":      func(doc object) object { return doc["meshes"].(list)[0].(object) },
+			"primitive": func(doc object) object { return doc["meshes"].(list)[0].(object)["primitives"].(list)[0].(object) },
+			"node":      func(doc object) object { return doc["nodes"].(list)[1].(object) },
+			"skin":      func(doc object) object { return doc["skins"].(list)[0].(object) },
+		} {
+			m := full()
+			m.doc["skins"] = list{object{"joints": list{0}}}
+			m.doc["extensionsRequired"] = list{name, "KHR_lights_punctual", "KHR_texture_transform"}
+			var doc object
+			require.NoError(t, json.Unmarshal(m.embedded(), &doc))
+			at(doc)["extensions"] = object{name: object{"x": 1}}
+			text, err := json.Marshal(doc)
+			require.NoError(t, err)
+			_, err = loadFiles(map[string][]byte{"m.gltf": text}, gltf.Options{})
+			require.ErrorIs(t, err, gltf.ErrUnsupported, place)
+			assert.ErrorContains(t, err, "extensionsRequired: "+name+" is not supported: export the model without it", place)
+		}
+	}
+}
+
+// Some exporters write every number with a fraction, 5126.0. Such a file loads as if it were
+// written as the specification wants it.
+func TestWholeNumbersMayHaveAFraction(t *testing.T) {
+	m := full()
+	m.doc["nodes"].(list)[1].(object)["extras"] = object{"semantic_tag": 14}
+	m.doc["nodes"].(list)[1].(object)["extensions"] = object{"EXT_mesh_gpu_instancing": object{"attributes": object{"TRANSLATION": m.accessor("VEC3", []float32{1, 2, 3})}}}
+	m.doc["materials"].(list)[0].(object)["pbrMetallicRoughness"].(object)["baseColorTexture"].(object)["extensions"] = object{"KHR_texture_transform": object{"texCoord": 0}}
+	m.doc["bufferViews"].(list)[0].(object)["target"] = 34962
+	m.doc["skins"] = list{object{"joints": list{0}}}
+	m.doc["samplers"] = list{object{"wrapS": 33071, "magFilter": 9728, "minFilter": 9984}}
+	m.doc["textures"].(list)[0].(object)["sampler"] = 0
+	want := m.load(t, gltf.Options{})
+	require.Empty(t, want.Warnings)
+	for _, form := range []string{".0", "e0", ".000E+00"} {
+		text := bytes.NewBuffer(nil)
+		d := json.NewDecoder(bytes.NewReader(m.embedded()))
+		d.UseNumber()
+		var doc any
+		require.NoError(t, d.Decode(&doc))
+		require.NoError(t, json.NewEncoder(text).Encode(withFractions(doc, form)))
+		require.Contains(t, text.String(), `"componentType":5126`+form)
+		got, err := loadFiles(map[string][]byte{"m.gltf": text.Bytes()}, gltf.Options{})
+		require.NoError(t, err, form)
+		if assert.Len(t, got.Warnings, 1, form) {
+			assert.Contains(t, got.Warnings[0], "whole numbers have a fraction or an exponent, the first is 0"+form+": they are read as whole")
+		}
+		got.Warnings = nil
+		assert.Equal(t, want, got, form)
+	}
+}
+
+// withFractions is a JSON value with an ending at each of its whole numbers.
+func withFractions(v any, ending string) any {
+	switch v := v.(type) {
+	case object:
+		for k := range v {
+			v[k] = withFractions(v[k], ending)
+		}
+	case list:
+		for i := range v {
+			v[i] = withFractions(v[i], ending)
+		}
+	case json.Number:
+		if !strings.ContainsAny(v.String(), ".eE") {
+			return json.Number(v.String() + ending)
+		}
+	}
+	return v
 }
 
 // Every broken document is answered with its place and fault.
