@@ -228,7 +228,7 @@ var nodeSchema = object(
 
 var meshSchema = object(
 	optional("name", text),
-	required("primitives", list(1, object(
+	required("primitives", list(0, object(
 		required("attributes", mapOf(indexValue)),
 		optional("indices", indexValue),
 		optional("material", indexValue),

@@ -32,7 +32,9 @@
 // is there in a compressed form alone (Draco, meshopt, KTX2, WebP) is always an error. Left
 // out with a warning: points and lines. Normal and occlusion textures and cameras are ignored.
 //
-// A whole number may be written with a fraction or an exponent (5126.0), which gets a warning.
+// A whole number may be written with a fraction or an exponent (5126.0), which gets a warning. So
+// does a node that two others have as a child, or that the scene names beside its parent, as in
+// asset packs with a node tmpParent. It stays with the first parent that the scene reaches.
 //
 // Skins and morph targets move. A vertex may follow any number of joints. All animations of a
 // file play together from time 0 on, each in a loop.

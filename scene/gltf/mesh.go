@@ -37,6 +37,9 @@ func (l *loader) mesh(key meshKey) (int, error) {
 	if w.mesh.Name == "" {
 		w.mesh.Name = fmt.Sprintf("mesh_%d", key.mesh)
 	}
+	if len(source.Primitives) == 0 {
+		l.warn(fmt.Sprintf("meshes[%d]", key.mesh), "has no primitives and is left out")
+	}
 	for i, p := range source.Primitives {
 		place := fmt.Sprintf("meshes[%d].primitives[%d]", key.mesh, i)
 		if err := l.primitive(&w, place, p); err != nil {

@@ -3,6 +3,7 @@ package gltf
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/qmuntal/gltf"
@@ -24,11 +25,7 @@ type placement struct {
 // readNodes fills asset.Nodes with the scene's nodes, parents first, and
 // returns where the document's nodes went.
 func (l *loader) readNodes() (map[int]placement, error) {
-	parents, err := l.parents()
-	if err != nil {
-		return nil, err
-	}
-	roots, err := l.roots(parents)
+	roots, children, err := l.trees()
 	if err != nil {
 		return nil, err
 	}
@@ -38,8 +35,8 @@ func (l *loader) readNodes() (map[int]placement, error) {
 		parent placement
 	}
 	var stack []visit
-	for i := len(roots) - 1; i >= 0; i-- {
-		stack = append(stack, visit{roots[i], placement{node: -1}})
+	for _, root := range slices.Backward(roots) {
+		stack = append(stack, visit{root, placement{node: -1}})
 	}
 	for len(stack) > 0 {
 		if err := l.ctx.Err(); err != nil {
@@ -52,9 +49,8 @@ func (l *loader) readNodes() (map[int]placement, error) {
 			return nil, atItem("nodes", v.node, err)
 		}
 		placed[v.node] = here
-		children := l.doc.Nodes[v.node].Children
-		for i := len(children) - 1; i >= 0; i-- {
-			stack = append(stack, visit{children[i], here})
+		for _, child := range slices.Backward(children[v.node]) {
+			stack = append(stack, visit{child, here})
 		}
 	}
 	if left := len(l.doc.Nodes) - len(placed); left > 0 {
@@ -63,26 +59,70 @@ func (l *loader) readNodes() (map[int]placement, error) {
 	return placed, nil
 }
 
-// parents returns each node's parent or -1, and makes sure that the nodes form
-// trees (glTF 2.0, section 3.5.2).
-func (l *loader) parents() ([]int, error) {
-	parents := make([]int, len(l.doc.Nodes))
-	for i := range parents {
-		parents[i] = -1
+// placedAlready warns of a node that is named once more.
+const placedAlready = "names a node that has its place already: it stays there"
+
+// trees returns the scene's root nodes, and the children of each node. It makes trees of what the
+// scene reaches (glTF 2.0, section 3.5.2): a node stays with the first parent that has it, also
+// where the scene names it as a root. A cycle is an error.
+func (l *loader) trees() (roots []int, children [][]int, err error) {
+	scene, listed, err := l.roots()
+	if err != nil {
+		return nil, nil, err
 	}
+	reached, err := l.reach(listed)
+	if err != nil {
+		return nil, nil, err
+	}
+	parents, children := slices.Repeat([]int{-1}, len(l.doc.Nodes)), make([][]int, len(l.doc.Nodes))
 	for i, n := range l.doc.Nodes {
+		if !reached[i] {
+			continue
+		}
 		for c, child := range n.Children {
-			place := fmt.Sprintf("nodes[%d].children[%d]", i, c)
-			if err := checkIndex("nodes", child, len(parents)); err != nil {
-				return nil, within(place, err)
-			}
 			if parents[child] >= 0 {
-				return nil, within(place, invalid("nodes[%d] is a child of nodes[%d] already", child, parents[child]))
+				l.warn(fmt.Sprintf("nodes[%d].children[%d]", i, c), placedAlready)
+				continue
 			}
 			parents[child] = i
+			children[i] = append(children[i], child)
 		}
 	}
-	return parents, checkAcyclic(parents)
+	seen := map[int]bool{}
+	for i, node := range listed {
+		place := fmt.Sprintf("scenes[%d].nodes[%d]", scene, i)
+		switch {
+		case parents[node] >= 0:
+			l.warn(place, "names a node that has a parent: it is placed there")
+		case seen[node]:
+			l.warn(place, placedAlready)
+		default:
+			seen[node] = true
+			roots = append(roots, node)
+		}
+	}
+	return roots, children, checkAcyclic(parents)
+}
+
+// reach returns which nodes lie below some, these included.
+func (l *loader) reach(roots []int) ([]bool, error) {
+	reached := make([]bool, len(l.doc.Nodes))
+	next := slices.Clone(roots)
+	for len(next) > 0 {
+		i := next[len(next)-1]
+		next = next[:len(next)-1]
+		if reached[i] {
+			continue
+		}
+		reached[i] = true
+		for c, child := range l.doc.Nodes[i].Children {
+			if err := checkIndex("nodes", child, len(reached)); err != nil {
+				return nil, within(fmt.Sprintf("nodes[%d].children[%d]", i, c), err)
+			}
+			next = append(next, child)
+		}
+	}
+	return reached, nil
 }
 
 // checkAcyclic follows each node's parents to a root. Every node is passed
@@ -105,43 +145,44 @@ func checkAcyclic(parents []int) error {
 	return nil
 }
 
-// roots returns the root nodes of the scene to load. That is the default scene, or the first,
-// or all nodes without parents where the file has no scene.
-func (l *loader) roots(parents []int) ([]int, error) {
+// roots returns the scene to load, and the nodes that it names. It is the default scene, or the
+// first. Where the file has no scene, they are all nodes without parents.
+func (l *loader) roots() (chosen int, nodes []int, err error) {
 	if len(l.doc.Scenes) == 0 {
-		var roots []int
-		for i, parent := range parents {
-			if parent < 0 {
-				roots = append(roots, i)
-			}
-		}
-		return roots, nil
+		return 0, l.parentless(), nil
 	}
-	chosen := 0
 	if l.doc.Scene != nil {
 		chosen = *l.doc.Scene
 	}
 	if err := checkIndex("scenes", chosen, len(l.doc.Scenes)); err != nil {
-		return nil, within("scene", err)
+		return 0, nil, within("scene", err)
 	}
 	if others := len(l.doc.Scenes) - 1; others > 0 {
 		l.warn("", "only scenes[%d] is loaded, %d others are left out", chosen, others)
 	}
-	seen := map[int]bool{}
-	for i, node := range l.doc.Scenes[chosen].Nodes {
-		place := fmt.Sprintf("scenes[%d].nodes[%d]", chosen, i)
-		if err := checkIndex("nodes", node, len(parents)); err != nil {
-			return nil, within(place, err)
+	nodes = l.doc.Scenes[chosen].Nodes
+	for i, node := range nodes {
+		if err := checkIndex("nodes", node, len(l.doc.Nodes)); err != nil {
+			return 0, nil, within(fmt.Sprintf("scenes[%d].nodes[%d]", chosen, i), err)
 		}
-		if parents[node] >= 0 {
-			return nil, within(place, invalid("nodes[%d] is not a root: it is a child of nodes[%d]", node, parents[node]))
-		}
-		if seen[node] {
-			return nil, within(place, invalid("nodes[%d] is named twice", node))
-		}
-		seen[node] = true
 	}
-	return l.doc.Scenes[chosen].Nodes, nil
+	return chosen, nodes, nil
+}
+
+// parentless returns the nodes that are nobody's children.
+func (l *loader) parentless() (nodes []int) {
+	child := map[int]bool{}
+	for _, n := range l.doc.Nodes {
+		for _, c := range n.Children {
+			child[c] = true
+		}
+	}
+	for i := range l.doc.Nodes {
+		if !child[i] {
+			nodes = append(nodes, i)
+		}
+	}
+	return nodes
 }
 
 // readNode appends one node to the asset.

@@ -319,6 +319,73 @@ func TestNodesOutsideTheSceneAreLeftOut(t *testing.T) {
 	assert.Len(t, a.Nodes, 2, "without scenes all root nodes are loaded")
 }
 
+// Asset packs have a node, often tmpParent, that holds the scene's roots as children too. It may lie
+// outside the scene, or in it beside them. Each node is loaded once all the same.
+func TestANodeThatManyNameIsLoadedOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		scene    list
+		parent   int // of arrow and post, in the asset
+		warnings []string
+	}{
+		"the parent is outside of the scene": {list{0, 2}, -1, []string{"2 nodes are not in the scene that is loaded and are left out"}},
+		"a root is a child too": {list{1, 0, 2}, 0, []string{
+			"scenes[0].nodes[1] and 1 more: names a node that has a parent: it is placed there",
+			"1 nodes are not in the scene that is loaded and are left out"}},
+		"two parents": {list{1, 3}, 0, []string{"nodes[3].children[0] and 2 more: names a node that has its place already: it stays there"}},
+		"named twice": {list{0, 2, 2, 0}, -1, []string{
+			"scenes[0].nodes[2] and 1 more: names a node that has its place already: it stays there",
+			"2 nodes are not in the scene that is loaded and are left out"}},
+	} {
+		m := arrow()
+		m.add("nodes", object{"name": "tmpParent", "children": list{0, 2}, "translation": list{0, 0, 5}})
+		m.add("nodes", object{"name": "post", "mesh": 0})
+		m.add("nodes", object{"name": "group", "children": list{2, 0, 2}})
+		m.doc["scenes"] = list{object{"nodes": c.scene}}
+		a := m.load(t, gltf.Options{})
+		checkAsset(t, a)
+		assert.Equal(t, c.warnings, a.Warnings, name)
+		count := map[string]int{}
+		for _, n := range a.Nodes {
+			count[n.Name]++
+			if n.Name == "arrow" || n.Name == "post" {
+				assert.Equal(t, c.parent, n.Parent, "%s: %s", name, n.Name)
+			}
+		}
+		assert.Equal(t, 1, count["arrow"], name)
+		assert.Equal(t, 1, count["post"], name)
+	}
+}
+
+// What the scene doesn't reach may be as it likes: it is left out.
+func TestStrayNodesAreNotLookedAt(t *testing.T) {
+	for name, stray := range map[string]list{
+		"a cycle":    {object{"name": "tmpParent", "children": list{2}}, object{"children": list{1}}},
+		"no child":   {object{"name": "tmpParent", "children": list{99}}},
+		"no mesh":    {object{"name": "tmpParent", "mesh": 99}},
+		"flat turns": {object{"name": "tmpParent", "rotation": list{0, 0, 0, 0}}},
+	} {
+		m := arrow()
+		for _, n := range stray {
+			m.add("nodes", n.(object))
+		}
+		a := m.load(t, gltf.Options{})
+		assert.Len(t, a.Nodes, 1, name)
+		assert.Equal(t, []string{fmt.Sprintf("%d nodes are not in the scene that is loaded and are left out", len(stray))}, a.Warnings, name)
+	}
+}
+
+// A mesh without primitives has nothing to see. Exporters write it for an object without faces.
+func TestAMeshWithoutPrimitivesIsLeftOut(t *testing.T) {
+	m := arrow()
+	m.doc["nodes"].(list)[0].(object)["children"] = list{1}
+	m.add("nodes", object{"name": "empty", "mesh": m.mesh()})
+	m.doc["meshes"].(list)[1].(object)["primitives"] = list{}
+	a := m.load(t, gltf.Options{})
+	checkAsset(t, a)
+	assert.Len(t, a.Meshes, 1)
+	assert.Equal(t, []string{"meshes[1]: has no primitives and is left out"}, a.Warnings)
+}
+
 func TestDeepHierarchy(t *testing.T) {
 	m := newModel()
 	const depth = 20_000
