@@ -27,14 +27,14 @@
 // Extensions: KHR_mesh_quantization, KHR_texture_transform, KHR_materials_emissive_strength,
 // KHR_materials_unlit and EXT_mesh_gpu_instancing, whose instances are parts of their node's
 // actor. Any other is left out with a warning. It is an error where the file requires it and
-// shapes or places may depend on it. That is so where a buffer, a view, an accessor, a mesh, a node
-// or a skin has it, and it isn't known to hold none of them, as lamps are. Data that
+// shapes or places may depend on it. That is where a buffer, a view, an accessor, a mesh, a node
+// or a skin has it. Lamps and others that are known to hold no shapes are left out. Data that
 // is there in a compressed form alone (Draco, meshopt, KTX2, WebP) is always an error. Left
 // out with a warning: points and lines. Normal and occlusion textures and cameras are ignored.
 //
 // A whole number may be written with a fraction or an exponent (5126.0), which gets a warning. So
-// does a node that two others have as a child, or that the scene names beside its parent, as in
-// asset packs with a node tmpParent. It stays with the first parent that the scene reaches.
+// does a node that two others have as a child, or that the scene names beside its parent. It stays
+// with the first parent that the scene reaches. Asset packs with a node tmpParent are such.
 //
 // Skins and morph targets move. A vertex may follow any number of joints. All animations of a
 // file play together from time 0 on, each in a loop.
