@@ -423,7 +423,7 @@ func filesBelow(folder string) ([]string, error) {
 	}
 	list = slices.DeleteFunc(list, func(path string) bool { return !begun(path) })
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%s: %w: it has neither %s nor a file that ends in %s", folder, ErrNotMCAP, metadataFile, suffix)
+		return nil, fmt.Errorf("%s: %w: it has neither a %s that lists files nor a file that ends in %s", folder, ErrNotMCAP, metadataFile, suffix)
 	}
 	slices.SortFunc(list, func(a, b string) int {
 		if byLength := len(a) - len(b); byLength != 0 {
@@ -454,19 +454,23 @@ func listedFiles(folder string, text []byte) ([]string, error) {
 	if err := readYAML(filepath.Join(folder, metadataFile), text, &metadata); err != nil {
 		return nil, err
 	}
-	if metadata.Bag.Storage != "mcap" || metadata.Bag.Compression != "" {
-		return nil, fmt.Errorf("%w: its files are %q, compressed by %q: want storage mcap without compression by rosbag2",
-			ErrNotMCAP, metadata.Bag.Storage, metadata.Bag.Compression)
+	switch storage := metadata.Bag.Storage; {
+	case storage != "" && storage != "mcap": // ros2 bag reindex leaves it empty
+		return nil, fmt.Errorf("%w: its files are of rosbag2's %s storage: %s", ErrNotMCAP, storage, convertBag)
+	case metadata.Bag.Compression != "":
+		return nil, fmt.Errorf("%w: its files are compressed by rosbag2 (%q): %s", ErrNotMCAP, metadata.Bag.Compression, convertBag)
+	case len(metadata.Bag.Files) == 0:
+		return filesBelow(folder)
 	}
 	var list []string
 	for _, name := range metadata.Bag.Files {
 		list = append(list, filepath.Join(folder, filepath.Base(name)))
 	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("%w: %s lists no file", ErrNotMCAP, metadataFile)
-	}
 	return list, nil
 }
+
+// convertBag is what makes files of rosbag2 such that can be read.
+const convertBag = "convert it with ros2 bag convert, storage_id: mcap"
 
 // mostMetadata is the longest metadata.yaml that is read, bytes.
 const mostMetadata = 16 << 20
@@ -605,6 +609,17 @@ func readIndex(file io.ReaderAt, size int64, budget *memory.Budget) (*index, err
 	return x, err
 }
 
+// notMCAP says what a file is instead, by how it begins.
+func notMCAP(start []byte) error {
+	switch {
+	case bytes.HasPrefix(start, []byte("SQLite format 3\x00")):
+		return fmt.Errorf("%w, but one of rosbag2's sqlite3 storage: %s", ErrNotMCAP, convertBag)
+	case bytes.HasPrefix(start, []byte("#ROSBAG V")):
+		return fmt.Errorf("%w, but a bag of ROS 1: convert it with mcap convert", ErrNotMCAP)
+	}
+	return ErrNotMCAP
+}
+
 // readHeader reads the file's first record.
 func readHeader(file io.ReaderAt, size int64) (*index, error) {
 	start := make([]byte, min(size, 4096))
@@ -612,7 +627,7 @@ func readHeader(file io.ReaderAt, size int64) (*index, error) {
 		return nil, err
 	}
 	if !bytes.HasPrefix(start, mcap.Magic) {
-		return nil, ErrNotMCAP
+		return nil, notMCAP(start)
 	}
 	x := &index{}
 	done := errors.New("done")

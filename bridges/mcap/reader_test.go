@@ -467,14 +467,52 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 	_, err = mcap.Open(dir)
 	assert.ErrorIs(t, err, mcap.ErrNotMCAP)
-	assert.ErrorContains(t, err, "neither metadata.yaml nor a file that ends in .mcap")
+	assert.ErrorContains(t, err, "neither a metadata.yaml that lists files nor a file that ends in .mcap")
 	text := filepath.Join(dir, "notes.txt")
-	require.NoError(t, os.WriteFile(text, []byte("dear diary"), 0o666))
-	_, err = mcap.Open(text)
-	assert.ErrorIs(t, err, mcap.ErrNotMCAP)
+	for content, want := range map[string]string{
+		"dear diary": "notes.txt: not an MCAP file", "#ROSBAG V2.0\n": "but a bag of ROS 1: convert it with mcap convert",
+	} {
+		require.NoError(t, os.WriteFile(text, []byte(content), 0o666))
+		_, err = mcap.Open(text)
+		assert.ErrorIs(t, err, mcap.ErrNotMCAP)
+		assert.ErrorContains(t, err, want)
+	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "metadata.yaml"), []byte("rosbag2_bagfile_information: {storage_identifier: sqlite3, relative_file_paths: [a.db3]}"), 0o666))
 	_, err = mcap.Open(dir)
 	assert.ErrorIs(t, err, mcap.ErrNotMCAP)
+}
+
+// TestReindexedFolders: ros2 bag reindex leaves the storage empty where it wasn't told one. The files
+// say what they are.
+func TestReindexedFolders(t *testing.T) {
+	for name, c := range map[string]struct{ metadata, file, want string }{
+		"empty":           {"{storage_identifier: \"\", compression_format: \"\", relative_file_paths: [a.mcap]}", "a.mcap", ""},
+		"null":            {"{storage_identifier: , relative_file_paths: [a.mcap]}", "a.mcap", ""},
+		"absent":          {"{relative_file_paths: [/data/bags/trip/a.mcap]}", "a.mcap", ""},
+		"no file listed":  {"{storage_identifier: mcap, relative_file_paths: []}", "a.mcap", ""},
+		"nothing at all":  {"{}", "a.mcap", ""},
+		"another storage": {"{storage_identifier: \"\", relative_file_paths: [a.db3]}", "a.db3", "a.db3: not an MCAP file, but one of rosbag2's sqlite3 storage: convert it with ros2 bag convert, storage_id: mcap"},
+		"named so":        {"{storage_identifier: sqlite3, relative_file_paths: [a.db3]}", "a.db3", "sqlite3 storage: convert it with ros2 bag convert, storage_id: mcap"},
+		"compressed":      {"{storage_identifier: \"\", compression_format: zstd, relative_file_paths: [a.mcap]}", "a.mcap", `are compressed by rosbag2 ("zstd"): convert it with ros2 bag convert`},
+	} {
+		folder := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "metadata.yaml"), []byte("rosbag2_bagfile_information: "+c.metadata), 0o666))
+		data := []byte("SQLite format 3\x00 and more")
+		if c.file == "a.mcap" {
+			data = offered(t, "")
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(folder, c.file), data, 0o666))
+		r, err := mcap.Open(folder)
+		if c.want != "" {
+			require.ErrorIs(t, err, mcap.ErrNotMCAP, name)
+			assert.ErrorContains(t, err, c.want, name)
+			continue
+		}
+		require.NoError(t, err, name)
+		assert.Equal(t, []string{filepath.Join(folder, "a.mcap")}, r.Files(), name)
+		assert.NotEmpty(t, r.Topics(), name)
+		require.NoError(t, r.Close())
+	}
 }
 
 // FuzzOpen reads and recovers bytes as a recording. What is recovered is a finished file.
