@@ -362,6 +362,9 @@ func (p *Pipeline) start(ctx context.Context) error {
 	list := p.live()
 	if !started && !closed {
 		p.tellWanted(p.inlets())
+		for _, s := range list { // before others can ask when it fires
+			s.joined.Store(true)
+		}
 	}
 	p.change.Unlock()
 	switch {
@@ -383,7 +386,6 @@ func (p *Pipeline) start(ctx context.Context) error {
 			p.fail(err)
 			return err
 		}
-		s.joined.Store(true)
 	}
 	p.elapsed.start(begun)
 	return nil

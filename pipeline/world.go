@@ -165,7 +165,7 @@ func (p *Pipeline) stepOnce(ctx context.Context, f *world.Frame, alone stepper) 
 	case p.guests.stepping <- struct{}{}:
 		defer func() { <-p.guests.stepping }()
 	default:
-		return StepResult{}, fmt.Errorf("step to %d ns: %w", f.Until, p.busy())
+		return StepResult{}, fmt.Errorf("step to %s: %w", endOf(f), p.busy())
 	}
 	select {
 	case p.turn <- struct{}{}:
@@ -323,7 +323,7 @@ func (p *Pipeline) stepBy(ctx context.Context, f *world.Frame, step stepper) (St
 	*result = StepResult{Stamp: f.Until}
 	err := step(ctx, f, b, result)
 	if err != nil {
-		err = fmt.Errorf("step to %d ns: %w", f.Until, err)
+		err = fmt.Errorf("step to %s: %w", endOf(f), err)
 	}
 	switch {
 	case errors.Is(err, world.ErrUnfinished):
@@ -336,6 +336,33 @@ func (p *Pipeline) stepBy(ctx context.Context, f *world.Frame, step stepper) (St
 	state, _ := p.history.State(scene.EgoID, result.Stamp)
 	result.Ego = worldState(state)
 	return *result, err
+}
+
+// endOf says where a frame's step ends.
+func endOf(f *world.Frame) string {
+	if f.To != "" {
+		return "the next firing of " + f.To
+	}
+	return fmt.Sprintf("%d ns", f.Until)
+}
+
+// timed returns a frame that ends at a time: that of the next firing after now, where it has the name of a
+// sensor. All that was to happen up to now has happened.
+func (p *Pipeline) timed(f *world.Frame, now simtime.Stamp, result *StepResult) (*world.Frame, error) {
+	if f.To == "" {
+		return f, nil
+	}
+	s, err := p.Sensor(f.To)
+	if err != nil {
+		return nil, err
+	}
+	until := s.nextFrom(p.nextInstant())
+	if ahead := (until - now) / simtime.Stamp(p.config.Step); ahead > MostSteps {
+		return nil, fmt.Errorf("%w: it is %d steps of %v ahead, the most is %d", world.ErrTime, ahead, p.config.Step, MostSteps)
+	}
+	timed := *f
+	timed.Until, result.Stamp = until, until
+	return &timed, nil
 }
 
 // stepAlone steps a pipeline that nobody runs.
@@ -351,8 +378,12 @@ func (p *Pipeline) stepAlone(ctx context.Context, f *world.Frame, b *barrier, re
 	}
 	p.follow() // a clock may have a time of its own from the start
 	begin := p.simNs.Load()
+	f, err := p.timed(f, begin, result)
+	if err != nil {
+		return err
+	}
 	p.guests.atStart = p.frame == 0 && p.guests.steps == 0
-	err := p.applyAt(f, result, begin)
+	err = p.applyAt(f, result, begin)
 	p.guests.atStart = false
 	if err != nil {
 		return err
@@ -415,10 +446,14 @@ func (p *Pipeline) stepAmong(ctx context.Context, f *world.Frame, b *barrier, re
 		defer p.barrier.Store(nil)
 	}
 	begin := p.clock.Pace()
+	f, err := p.timed(f, begin, result)
+	if err != nil {
+		return err
+	}
 	if err := p.applyAt(f, result, begin); err != nil {
 		return err
 	}
-	err := p.pass(f, begin)
+	err = p.pass(f, begin)
 	if err == nil && f.Wait != world.None {
 		err = p.arrive(ctx, f.Until, f.Wait)
 		result.Frame = p.lastFrame.Load()

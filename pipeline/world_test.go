@@ -595,6 +595,67 @@ func TestAPausedRunIsStepped(t *testing.T) {
 	}
 }
 
+// TestAStepGoesToAFiring has one of 30 Hz, whose period isn't a whole number of nanoseconds, beside others. The third
+// firing is at 100 ms, one nanosecond after three steps of its rounded period.
+func TestAStepGoesToAFiring(t *testing.T) {
+	for _, running := range []bool{false, true} {
+		t.Run(fmt.Sprintf("running %v", running), func(t *testing.T) {
+			p := stepped(t, 1, &script{})
+			p.Clock().Pause()
+			addScripted(t, p, plainID, "camera", "30")
+			addScripted(t, p, plainID, "imu", "400")
+			step := p.StepTo
+			if running {
+				begun := make(chan error, 1)
+				ctx, cancel := context.WithCancel(t.Context())
+				go func() { begun <- p.Run(ctx, 0) }()
+				t.Cleanup(func() {
+					cancel()
+					assert.NoError(t, <-begun)
+				})
+				require.Eventually(t, p.Running, 5*time.Second, time.Millisecond)
+				step = p.StepRunning
+			}
+			to := func(sensor string) simtime.Stamp {
+				result, err := step(t.Context(), &world.Frame{To: sensor})
+				require.NoError(t, err)
+				assert.Equal(t, p.Clock().Now(), result.Stamp)
+				fired := map[string]simtime.Stamp{}
+				for _, d := range result.Deliveries {
+					fired[d.Sensor] = d.Due
+				}
+				assert.Equal(t, result.Stamp, fired[sensor], "its firing is the step's end")
+				return result.Stamp
+			}
+			for k := range 6 {
+				assert.Equal(t, simtime.Hz(30).At(int64(k+1)), to("camera"))
+			}
+			assert.Equal(t, simtime.Stamp(202_500_000), to("imu"))
+			assert.Equal(t, simtime.Stamp(233_333_333), to("camera"), "the IMU is ahead")
+
+			addScripted(t, p, plainID, "late", "8")
+			assert.Equal(t, simtime.Stamp(375_000_000), to("late"), "a whole period after the instant at which it joins, 235 ms")
+			late, err := p.Sensor("late")
+			require.NoError(t, err)
+			hear(t, late, func(sensors.Tick, *sample.Imu) {}) // one that nobody hears is tuned when somebody does
+			require.NoError(t, late.Tune(pipeline.Tuning{Rate: simtime.Hz(5)}))
+			assert.Equal(t, simtime.Stamp(500_000_000), to("late"), "the firing after which the new rate counts")
+			assert.Equal(t, simtime.Stamp(600_000_000), to("late"))
+
+			addScripted(t, p, eachID, "all", "")
+			assert.Equal(t, simtime.Stamp(602_500_000), to("all"), "with the IMU")
+			_, err = step(t.Context(), &world.Frame{To: "camra"})
+			require.ErrorIs(t, err, pipeline.ErrNoSensor)
+			assert.EqualError(t, err, `step to the next firing of camra: no such sensor: "camra", did you mean camera?`)
+			require.NotErrorIs(t, err, world.ErrUnfinished)
+			addScripted(t, p, plainID, "never", "0.00001")
+			_, err = step(t.Context(), &world.Frame{To: "never"})
+			require.ErrorIs(t, err, world.ErrTime)
+			assert.Equal(t, simtime.Stamp(602_500_000), p.Clock().Now(), "time stands")
+		})
+	}
+}
+
 // TestStepRunningStepsNoOneElses pipeline: one that nobody runs stands.
 func TestStepRunningStepsNoOneElses(t *testing.T) {
 	p := stepped(t, 1, &script{})

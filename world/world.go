@@ -360,6 +360,8 @@ type Frame struct {
 	// Until is the simulation time at which the step ends, after the present one. In a run that is to
 	// begin it may be the present one: the step is the first instant alone.
 	Until simtime.Stamp
+	// To is the name of a sensor. The step ends at its next firing then, and Until doesn't count.
+	To string
 	// Spawn and Remove take effect at the step's beginning. With AtEnd they do at its last instant: who
 	// comes isn't seen before, and who leaves keeps its velocity up to there.
 	Spawn  []Spawn

@@ -105,7 +105,11 @@ func (c *Client) Step(ctx context.Context, f *world.Frame) (StepResult, error) {
 	defer drafts.Put(d)
 	d.payload = d.step(d.payload[:0], f)
 	result, err := c.ask(ctx, d.payload)
-	if err != nil && !isServers(err) {
+	switch {
+	case err == nil, isServers(err):
+	case f.To != "":
+		err = fmt.Errorf("step to the next firing of %s: %w", f.To, err)
+	default:
 		err = fmt.Errorf("step to %d ns: %w", f.Until, err)
 	}
 	return result, err

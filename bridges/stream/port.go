@@ -222,7 +222,7 @@ func (s *stepRequest) make(ctx context.Context, by Stepper) (*StepResult, error)
 	switch {
 	case s.resets:
 		return by.Reset(ctx, s.seed)
-	case !s.timed:
+	case s.duration != 0:
 		s.frame.Until = by.Now() + s.duration
 	}
 	return by.StepTo(ctx, &s.frame)

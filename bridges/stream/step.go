@@ -68,6 +68,7 @@ const maxEntries = 1 << 16
 type stepRequest struct {
 	frame    world.Frame
 	duration simtime.Stamp // 0 where the frame says until when
+	to       string        // the sensor of the last frame that had one
 	timed    bool          // it says until when
 	resets   bool          // it is a reset, to this seed
 	seed     uint64
@@ -128,6 +129,9 @@ func (s *stepRequest) read(b []byte) error {
 				err := readSignal(signal, w.Message())
 				w.blame(err, world.ListSignals, len(f.Signals)-1, signal.Ref)
 			}
+		case 10:
+			f.To = w.name(s.to)
+			s.to = f.To
 		case 15:
 			s.resets, s.seed = true, w.Varint()
 		}
@@ -137,13 +141,19 @@ func (s *stepRequest) read(b []byte) error {
 	}
 	switch {
 	case !s.resets:
-	case s.timed, s.duration != 0, len(f.Spawn)+len(f.Remove)+len(f.Actors)+len(f.Signals) > 0, f.Complete, f.Ego != nil, f.Wait != 0:
+	case s.timed, s.duration != 0, f.To != "", len(f.Spawn)+len(f.Remove)+len(f.Actors)+len(f.Signals) > 0, f.Complete, f.Ego != nil, f.Wait != 0:
 		return fmt.Errorf("%w: a reset has nothing else", ErrMalformed)
 	default:
 		return nil
 	}
-	if s.timed == (s.duration != 0) {
-		return fmt.Errorf("%w: a step has until or a duration, one of them", ErrMalformed)
+	ends := 0
+	for _, has := range []bool{s.timed, s.duration != 0, f.To != ""} {
+		if has {
+			ends++
+		}
+	}
+	if ends != 1 {
+		return fmt.Errorf("%w: a step has until, a duration or the sensor to whose firing it goes, one of them", ErrMalformed)
 	}
 	return nil
 }
@@ -405,7 +415,10 @@ func appendFailure(b []byte, err error) []byte {
 
 // step appends a Step.
 func (s *stepWriter) step(b []byte, f *world.Frame) []byte {
-	b = appendFixed64(b, 1, uint64(f.Until))
+	if f.To == "" {
+		b = appendFixed64(b, 1, uint64(f.Until))
+	}
+	b = appendText(b, 10, f.To)
 	for i := range f.Spawn {
 		spawn := &f.Spawn[i]
 		s.part = appendText(appendText(s.part[:0], 1, spawn.Name), 2, spawn.Model)

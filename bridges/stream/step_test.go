@@ -103,11 +103,22 @@ func TestStepIsProtobuf(t *testing.T) {
 	require.NoError(t, proto.Unmarshal(stream.AppendStep(nil, placesFrame()), written))
 	assert.True(t, proto.Equal(reference, written), "%v", written)
 
+	to := schema(t, "Step", `to: "front" complete: true`)
+	b, err = proto.Marshal(to)
+	require.NoError(t, err)
+	f, _, err := reader.Read(b)
+	require.NoError(t, err)
+	assert.Equal(t, "front", f.To)
+	written = schema(t, "Step", "")
+	require.NoError(t, proto.Unmarshal(stream.AppendStep(nil, &world.Frame{To: "front", Complete: true}), written))
+	assert.True(t, proto.Equal(to, written), "%v", written)
+
 	b, err = proto.Marshal(schema(t, "Step", "duration: 100 actors {handle: 1 values: [0, 0, 0, 0, 0, 0, 1]}"))
 	require.NoError(t, err)
 	f, duration, err := reader.Read(b)
 	require.NoError(t, err)
 	assert.Equal(t, simtime.Stamp(100), duration)
+	assert.Empty(t, f.To)
 	assert.Equal(t, &world.Frame{Spawn: f.Spawn[:0], Remove: f.Remove[:0], Signals: f.Signals[:0], Actors: []world.Actor{
 		{Ref: world.Ref{Handle: 1}, State: world.State{Pose: spatial.Pose{Orientation: mgl64.Quat{W: 1}}}},
 	}}, f, "nothing of the step before is left")
@@ -134,8 +145,11 @@ func TestStepTakesAllOfProtobuf(t *testing.T) {
 
 func TestStepIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                  "until or a duration",
-		"until: 1 duration: 1":              "until or a duration",
+		"":                                  "until, a duration or the sensor",
+		"until: 1 duration: 1":              "until, a duration or the sensor",
+		`until: 1 to: "front"`:              "until, a duration or the sensor",
+		`duration: 1 to: "front"`:           "until, a duration or the sensor",
+		`reset: 5 to: "front"`:              "a reset has nothing else",
 		"until: 1 actors {values: [1, 2]}":  "actors[0]: malformed frame: a state of flags 0 has 7 values, not 2",
 		"until: 1 ego {flags: 3 values: 1}": "ego: malformed frame: a state of flags 3 has 13 values, not 1",
 		"until: 1 actors {handle: 3 values: [0,0,0,0,0,0,1,2,3,4,5,6,7,8]}":           "actors[0] (actor 3): malformed frame: a state of flags 0 has 7 values, not 14",

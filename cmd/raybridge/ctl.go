@@ -99,21 +99,28 @@ const longestStep = 1e6 * time.Second
 
 func (c *ctl) newStep() *cobra.Command {
 	var timeout time.Duration
+	var to string
 	cmd := &cobra.Command{
 		Use: "step [N | -]", Short: "Move a paused run on by N steps, 1 without, or by a frame in JSON from the standard input", Args: upToArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if timeout <= 0 || timeout > longestStep {
 				return usage(fmt.Errorf("--timeout %v: the range is above 0s, to %v", timeout, longestStep))
 			}
-			if len(args) == 1 && args[0] == "-" {
+			switch {
+			case to != "" && len(args) > 0:
+				return usage(errors.New("give either --to, or a number of steps, or a frame: a frame may have to"))
+			case to != "":
+				frame, err := json.Marshal(map[string]any{"to": to})
+				if err != nil {
+					return err
+				}
+				return c.frame(cmd, timeout, frame)
+			case len(args) == 1 && args[0] == "-":
 				frame, err := io.ReadAll(cmd.InOrStdin())
 				if err != nil {
 					return fmt.Errorf("read the frame: %w", err)
 				}
-				ctx, cancel := context.WithTimeoutCause(cmd.Context(), timeout, fmt.Errorf("it is not done within %v, and continues", timeout))
-				defer cancel()
-				cmd.SetContext(ctx)
-				return c.ask(cmd, http.MethodPost, "/v1/step", frame)
+				return c.frame(cmd, timeout, frame)
 			}
 			n := int64(1)
 			if len(args) == 1 {
@@ -127,7 +134,16 @@ func (c *ctl) newStep() *cobra.Command {
 	}
 	cmd.Flags().DurationVar(&timeout, "timeout", longestStep, "how long to wait until all that was due is delivered, `TIME` such as 30s; the run continues (default without limit)")
 	cmd.Flags().Lookup("timeout").DefValue = "0s" // the text says it
+	cmd.Flags().StringVar(&to, "to", "", "go to the next firing of `SENSOR`")
 	return cmd
+}
+
+// frame makes the step of a frame, and waits so long for its answer.
+func (c *ctl) frame(cmd *cobra.Command, timeout time.Duration, frame []byte) error {
+	ctx, cancel := context.WithTimeoutCause(cmd.Context(), timeout, fmt.Errorf("it is not done within %v, and continues", timeout))
+	defer cancel()
+	cmd.SetContext(ctx)
+	return c.ask(cmd, http.MethodPost, "/v1/step", frame)
 }
 
 func (c *ctl) newReset() *cobra.Command {

@@ -1,6 +1,8 @@
 """Messages as numpy arrays: CDR, read by the definitions that the program sends."""
 from __future__ import annotations
 
+import json
+import math
 import struct
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
@@ -23,8 +25,43 @@ _PRIMITIVES = {
 Reader = Callable[[Bytes, int], Tuple[Any, int]]
 
 
-class Record:
-    """A message, or a part of one, with the fields of its definition."""
+def _simple(value: Any) -> Any:
+    """Return what a value is in dictionaries, lists, numbers and texts alone."""
+    if isinstance(value, (Record, Info, Array)):
+        return value.to_dict()
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [_simple(v) for v in value]
+    return value
+
+
+def _finite(value: Any) -> Any:
+    """Return the same with None for numbers that JSON doesn't have."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {k: _finite(v) for k, v in value.items()}
+    return [_finite(v) for v in value] if isinstance(value, list) else value
+
+
+class _Plain:
+    """What can be written as JSON."""
+
+    def to_dict(self) -> Dict[str, Any]:
+        """Return it as dictionaries, lists, numbers and texts."""
+        return {k: _simple(v) for k, v in vars(self).items()}
+
+    def to_json(self) -> str:
+        """Return it as JSON. NaN and the infinite are null."""
+        return json.dumps(_finite(self.to_dict()), allow_nan=False)
+
+
+class Record(_Plain):
+    """A message, or a part of one, with the fields of its definition.
+
+    That of a sample has stamp and info, too.
+    """
 
     def __repr__(self) -> str:
         return f"Record({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
@@ -35,10 +72,10 @@ class Record:
     __hash__ = None  # type: ignore[assignment]
 
 
-class Info:
+class Info(_Plain):
     """What is known of a sample beside its data.
 
-    sequence counts the sensor's captures, frame the world's instants. stamp and published are
+    key is sensor/output, message the type of ROS. sequence counts the sensor's captures, frame the world's instants. stamp and published are
     nanoseconds of simulation time. position (x, y, z) and orientation (x, y, z, w) are where the
     sensor was, in the map frame. fields are those of the message that hold no bulk data.
     """
@@ -49,6 +86,10 @@ class Info:
         self.position: Tuple[float, ...] = tuple(envelope[4:7])
         self.orientation: Tuple[float, ...] = tuple(envelope[7:11])
         self.fields: Dict[str, Any] = {}
+
+    def to_dict(self) -> Dict[str, Any]:
+        """Return all but the message's fields, which the sample has."""
+        return {k: _simple(v) for k, v in vars(self).items() if k != "fields"}
 
     def __repr__(self) -> str:
         return f"Info({self.key}, sequence={self.sequence}, stamp={self.stamp}, frame_id={self.frame_id!r})"
@@ -66,6 +107,17 @@ class Array(npt.NDArray[Any]):
     def __array_finalize__(self, source: Any) -> None:
         self.stamp = getattr(source, "stamp", 0)
         self.info = getattr(source, "info", _NOTHING)
+
+    def to_dict(self) -> Dict[str, Any]:
+        """Return the message's fields, with the data as lists: rows of a picture, or a list for each field of a cloud."""
+        names = self.dtype.names
+        data = self.tolist() if names is None else {name: np.asarray(self[name]).tolist() for name in names}
+        fields = {k: _simple(v) for k, v in self.info.fields.items()}
+        return {"stamp": self.stamp, "info": self.info.to_dict(), **fields, "data": data}
+
+    def to_json(self) -> str:
+        """Return it as JSON. NaN and the infinite are null."""
+        return json.dumps(_finite(self.to_dict()), allow_nan=False)
 
     def __reduce__(self) -> Any:  # for pickle; copies go by __array_finalize__
         make, arguments, state = super().__reduce__()  # type: ignore[misc]

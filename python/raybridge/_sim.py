@@ -2,7 +2,10 @@
 from __future__ import annotations
 
 import base64
+import decimal
+import functools
 import math
+import numbers
 import operator
 import re
 import struct
@@ -12,6 +15,7 @@ import warnings
 import weakref
 import zlib
 from collections.abc import Mapping as AbstractMapping
+from fractions import Fraction
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, SupportsIndex, Tuple, Union
 
 import numpy as np
@@ -163,6 +167,36 @@ def _whole(n: Any, want: str, kind: str) -> int:
         raise Refused(want, kind) from None
 
 
+def _fraction(text: str) -> Fraction:
+    """Read a decimal number, or a fraction of two."""
+    if not re.fullmatch(r" *\d{1,18}(\.\d{1,18})?( */ *\d{1,18}(\.\d{1,18})?)? *", text):
+        raise ValueError
+    above, _, below = text.partition("/")
+    return Fraction(above.strip()) / Fraction(below.strip() or 1)
+
+
+@functools.lru_cache(256)
+def _nearest(duration: float) -> Fraction:
+    """Return the fraction that a float is meant to be, such as 1/30, or else its whole nanoseconds."""
+    near = Fraction(duration).limit_denominator(1_000_000)
+    return near if abs(near - Fraction(duration)) <= 1e-13 * duration else Fraction(round(duration * 1e9), 10**9)
+
+
+def _nanoseconds(duration: Any) -> Fraction:
+    """Return a step's duration in nanoseconds, exactly."""
+    exact = Fraction(0)
+    try:
+        if isinstance(duration, str):
+            exact = _fraction(duration)
+        elif 1e-9 <= duration < 9e9:
+            exact = Fraction(duration) if isinstance(duration, (numbers.Rational, decimal.Decimal)) else _nearest(float(duration))
+    except (TypeError, ValueError, ArithmeticError):
+        pass
+    if not 1 <= exact * 10**9 < 9 * 10**18:
+        raise Refused(f"a step of {duration!r} s: want a number, a nanosecond (1e-9) at least, or a text such as \"1/30\"", "time")
+    return exact * 10**9
+
+
 def _why(failure: Dict[int, Any]) -> Tuple[str, str]:
     """Return the text and the kind of a step's failure."""
     status = failure.get(1, 0)
@@ -235,17 +269,34 @@ def _ego(state: Dict[int, Any]) -> Ego:
 class Frame(AbstractMapping):  # type: ignore[type-arg]
     """What a step brought. frame["front/image"] is the newest sample, None where nothing was due.
 
-    time is the simulation time in ns and number the world's frame at the step's end. missing says of
-    sensors whose data was due why it is not here, and of outputs how many samples were left out.
+    time is the simulation time in ns and number the world's frame at the step's end. fired says how
+    often each sensor was due, and lost how many of these firings are not here. missing says of such
+    sensors why, and of outputs how many samples were left out. Pickles and copies have all samples.
     """
 
     def __init__(self, sim: "Sim", data: Dict[int, List[Bytes]]) -> None:
-        self._sim, self._data = sim, data
+        self._sim: Union[Sim, _Kept] = sim
+        self._data: Mapping[int, Sequence[Any]] = data
         self._made: Dict[Tuple[int, int], Any] = {}
         self.time = 0
         self.number = 0
         self.ego: Optional[Ego] = None
         self.missing: Dict[str, str] = {}
+        self.fired: Dict[str, int] = {}
+        self.lost: Dict[str, int] = {}
+
+    def _count(self, delivery: Dict[int, Any]) -> None:
+        """Count a firing, or several of a sensor that are told as one."""
+        sensor, firings = delivery[1].decode(), 1 + delivery.get(6, 0)
+        self.fired[sensor] = self.fired.get(sensor, 0) + firings
+        if 5 in delivery:
+            self.missing.setdefault(sensor, delivery[5].decode())
+            self.lost[sensor] = self.lost.get(sensor, 0) + (delivery.get(7, 0) or 1)
+
+    def __getstate__(self) -> Dict[str, Any]:
+        samples = {id: [self._sample(id, i - len(data)) for i in range(len(data))] for id, data in self._data.items()}
+        kept = _Kept({id: self._sim._key(id) for id in samples}, self._sim._known_keys())
+        return {**vars(self), "_sim": kept, "_data": samples, "_made": {}}
 
     def _sample(self, id: int, i: int) -> Any:
         if (id, i) not in self._made:
@@ -254,7 +305,7 @@ class Frame(AbstractMapping):  # type: ignore[type-arg]
 
     def _find(self, key: str) -> int:
         """The stream of a key, also of a sensor that has ended since."""
-        for id in reversed(self._data):
+        for id in reversed(list(self._data)):
             if self._sim._key(id) == key:
                 return id
         return self._sim._id(key)
@@ -329,6 +380,27 @@ def png(picture: Any) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows.tobytes(), 1)) + chunk(b"IEND", b"")
 
 
+class _Kept:
+    """What a frame needs of its simulation where that isn't, such as in another process."""
+
+    def __init__(self, names: Dict[int, str], keys: List[str]) -> None:
+        self._names, self._keys = names, keys
+
+    def _key(self, id: int) -> str:
+        return self._names[id]
+
+    def _known_keys(self) -> List[str]:
+        return self._keys
+
+    def _id(self, key: str) -> int:
+        if key not in self._keys:
+            raise UnknownSensor(f"no sensor has {key!r}; there are: {', '.join(self._keys)}")
+        return 0
+
+    def _decode(self, id: int, data: Any) -> Any:
+        return data
+
+
 class Sim:
     """A run of the program, on the other side of its API. launch and connect make one."""
 
@@ -346,6 +418,7 @@ class Sim:
         self._coming: List[Tuple[Actor, bytes]] = []
         self._going: List[Union[int, str]] = []
         self._names = 0
+        self._rest: Optional[Fraction] = None  # of a nanosecond, by which the steps up to now end early; None: none has left any
         self._timeout = timeout
         self.address = address
         self.time: Optional[int] = None  # of the last step's end, ns
@@ -411,10 +484,14 @@ class Sim:
         if self._known != self._stream.changes:
             self._learn()
 
+    def _known_keys(self) -> List[str]:
+        self._refresh()
+        return sorted(self._keys)
+
     def _id(self, key: str) -> int:
         self._refresh()
         if key not in self._keys:
-            raise UnknownSensor(f"no sensor has {key!r}; there are: {', '.join(sorted(self._keys))}")
+            raise UnknownSensor(f"no sensor has {key!r}; there are: {', '.join(self._known_keys())}")
         return self._keys[key]
 
     def _key(self, id: int) -> str:
@@ -489,41 +566,103 @@ class Sim:
 
     # Time
 
-    def step(self, duration: Optional[float] = None, actors: Optional[Mapping[Union[Actor, int, str], Pose]] = None, *,
-             until: Optional[int] = None, ego: Optional[Pose] = None, complete: bool = False, wait: str = "delivered",
-             signals: Optional[Mapping[Union[SupportsIndex, str], str]] = None) -> Frame:
+    def step(self, duration: Union[None, str, float, Fraction, decimal.Decimal] = None,
+             actors: Optional[Mapping[Union[Actor, int, str], Pose]] = None, *, until: Optional[int] = None, ego: Optional[Pose] = None,
+             complete: bool = False, wait: str = "delivered", signals: Optional[Mapping[Union[SupportsIndex, str], str]] = None) -> Frame:
         """Let time pass, and return what the sensors saw.
 
-        duration is in seconds; or until is a time in ns. actors says where somebody is at the step's
-        end, on the way there from where they are. Who is not named stays, or leaves with complete. ego
-        moves the vehicle that carries the sensors. signals says what traffic lights show, by their names
-        or ids: red, yellow, green or off, until they are told others. The step returns when all that was due is here;
-        wait="captured" or "none" returns earlier. Refused changes nothing. After Unfinished the frame
-        was applied.
+        duration is in seconds; or until is a time in ns. A duration may be a fraction, such as "1/30":
+        steps of it end where a sensor of 30 Hz is due, without rounding that adds up. The float nearest to
+        it counts as the fraction. actors says where somebody is at the step's end, on the way there from
+        where they are. Who is not named stays, or leaves with complete. ego moves the vehicle that carries
+        the sensors. signals says what traffic lights show, by their names or ids: red, yellow, green or off,
+        until they are told others. The step returns when all that was due is here; wait="captured" or "none"
+        returns earlier. Refused changes nothing. After Unfinished the frame was applied.
         """
         if (duration is None) == (until is None):
             raise Refused("a step needs a duration or until, one of them", "value")
-        if wait not in _WAITS:
-            raise Refused(f"wait {wait!r}: want {', '.join(_WAITS)}", "value")
-        out = bytearray()
+        rest: Optional[Fraction] = None
         if until is not None:
             end = _whole(until, f"until {until!r}: want whole nanoseconds", "time")
             if not 0 < end < 1 << 63:
                 raise Refused(f"until {end} ns: want a time that is to come", "time")
-            out += b"\x09" + struct.pack("<q", end)
+            out = b"\x09" + struct.pack("<q", end)
         else:
-            assert duration is not None
-            try:
-                ns = round(duration * 1e9) if 0 < duration < 9e9 else 0
-            except TypeError:
-                ns = 0
-            if ns == 0:
-                raise Refused(f"a step of {duration!r} s: want a number, a nanosecond (1e-9) at least", "time")
-            out += b"\x11" + struct.pack("<q", ns)
-        coming, going = self._coming, self._going
-        for _, spec in coming:
+            ns, rest = self._to_whole(_nanoseconds(duration))
+            out = b"\x11" + struct.pack("<q", ns)
+        frame = self._step(out, actors, ego, complete, wait, signals)
+        self._rest = rest
+        return frame
+
+    def step_to(self, key: str, actors: Optional[Mapping[Union[Actor, int, str], Pose]] = None, *, ego: Optional[Pose] = None,
+                complete: bool = False, wait: str = "delivered", signals: Optional[Mapping[Union[SupportsIndex, str], str]] = None) -> Frame:
+        """Let time pass up to the next firing of a sensor, of which key is an output or the name.
+
+        The frame has what it saw then. All else is as with step.
+        """
+        self._refresh()
+        known = self.sensors.get(key)
+        if known is None and key not in {s.sensor for s in self.sensors.values()}:
+            raise UnknownSensor(f"no sensor has {key!r}; there are: {', '.join(sorted(self.sensors))}")
+        return self._step(_part(10, _text("sensor", known.sensor if known else key)), actors, ego, complete, wait, signals)
+
+    def _to_whole(self, exact: Fraction) -> Tuple[int, Optional[Fraction]]:
+        """Return the whole nanoseconds of a step, and what is left for the next ones.
+
+        Where a step before has left nothing, time may stand where another such step would have ended.
+        """
+        if exact.denominator == 1 and not self._rest:
+            return exact.numerator, None
+        rest = self._rest
+        if rest is None:
+            now = self._now()
+            rest = -(-now // exact) * exact - now
+            if rest >= 1:
+                rest = Fraction(0)
+        ns = math.floor(exact + rest)
+        return ns, exact + rest - ns
+
+    def _now(self) -> int:
+        """Where time stands, ns."""
+        if self.time is None:  # no step has told
+            time = self.status()["time"]
+            return int(time["sec"] * 10**9 + time["nanosec"])
+        return self.time
+
+    def _step(self, end: bytes, actors: Any, ego: Optional[Pose], complete: bool, wait: str, signals: Any) -> Frame:
+        """Make the step that ends so."""
+        if wait not in _WAITS:
+            raise Refused(f"wait {wait!r}: want {', '.join(_WAITS)}", "value")
+        coming, going, before = self._coming, self._going, self._rest
+        payload = end + self._moves(actors, ego, signals) + bytes((0x30, complete, 0x40, _WAITS[wait]))
+        self._taking, self._early, self._rest = self._early, {}, None
+        frame = Frame(self, self._taking)
+        arrived = self._taking
+        try:
+            result = self._call(payload)
+        finally:
+            self._taking = None
+        failure = self._answer(frame, result, coming)
+        if failure is not None:
+            self._early = arrived  # it comes with the next step
+            if not failure.get(7):
+                self._rest = before
+                self._refuse(failure, coming)
+        self._coming = [c for c in self._coming if c not in coming]
+        self._going = self._going[len(going):] if self._going is going else self._going
+        if failure is not None:
+            raise Unfinished(*_why(failure))
+        left_out, self._left_out = self._left_out, {}
+        for id, n in left_out.items():
+            frame.missing[self._key(id)] = f"{n} samples that came between steps were left out: step more often or wait for them"
+        return frame
+
+    def _moves(self, actors: Any, ego: Optional[Pose], signals: Any) -> bytes:
+        """Who comes, goes and moves in a step, and what lights show."""
+        out = bytearray()
+        for _, spec in self._coming:
             out += _part(3, spec)
-        for ref in going:
+        for ref in self._going:
             out += _part(4, _who(ref))
         if not isinstance(actors, (AbstractMapping, type(None))):
             raise Refused(f"actors {actors!r}: want a mapping of actors to poses", "value")
@@ -540,26 +679,7 @@ class Sim:
             out += _part(7, _state(ego))
         for light, state in (signals or {}).items():
             out += _part(9, _signal(light, state))
-        out += bytes((0x30, complete, 0x40, _WAITS[wait]))
-        self._taking, self._early = self._early, {}
-        frame = Frame(self, self._taking)
-        try:
-            result = self._call(bytes(out))
-        finally:
-            self._taking = None
-        failure = self._answer(frame, result, coming)
-        if failure is not None:
-            self._early = frame._data  # it comes with the next step
-            if not failure.get(7):
-                self._refuse(failure, coming)
-        self._coming = [c for c in self._coming if c not in coming]
-        self._going = self._going[len(going):] if self._going is going else self._going
-        if failure is not None:
-            raise Unfinished(*_why(failure))
-        left_out, self._left_out = self._left_out, {}
-        for id, n in left_out.items():
-            frame.missing[self._key(id)] = f"{n} samples that came between steps were left out: step more often or wait for them"
-        return frame
+        return bytes(out)
 
     def _call(self, payload: bytes) -> bytes:
         try:
@@ -583,9 +703,7 @@ class Sim:
                 for (actor, _), handle in zip(coming, struct.unpack(f"<{len(value) // 4}I", value)):
                     actor.handle = handle
             elif field == 4:
-                delivery = dict(proto_fields(value))
-                if 5 in delivery:
-                    frame.missing[delivery[1].decode()] = delivery[5].decode()
+                frame._count(dict(proto_fields(value)))
             elif field == 5:
                 frame.ego = _ego(dict(proto_fields(value)))
             elif field == 6:
@@ -625,6 +743,7 @@ class Sim:
             self._refuse(failure, [])
         self._early, self._left_out = {}, {}
         self._coming, self._going, self._names = [], [], 0
+        self._rest = None
         self._learn()
 
     def read(self, key: str, timeout: float = 10.0) -> Any:

@@ -3,9 +3,14 @@
     python3 -m unittest discover -s python/tests
 """
 import collections
+import copy
+import decimal
 import gc
+import json
 import math
+import multiprocessing
 import os
+import pickle
 import re
 import resource
 import select
@@ -21,6 +26,7 @@ import types
 import unittest
 import unittest.mock
 import warnings
+from fractions import Fraction
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 
@@ -38,6 +44,11 @@ SMALL = {"sensors": [{"id": "sensor.other.imu", "name": "imu", "rate": 100}]}
 
 def launch(rig=SMALL, **more):
     return rb.launch(scene="plane", rig=rig, gpu="software", **more)
+
+
+def _same(frame):
+    """What a worker gets is as good as what it was sent."""
+    return frame
 
 
 class TestStep(unittest.TestCase):
@@ -90,6 +101,99 @@ class TestStep(unittest.TestCase):
             sim.step(0.05)
             points = sim.step(0.1)["lidar/points"]
             self.assertEqual(int((points["ObjIdx"] == handle).sum()), 0)
+
+    # A period of 30 Hz is no whole number of nanoseconds: its third instant is at 100 ms, not at 99,999,999 ns.
+    def test_steps_of_a_fraction_meet_the_sensor(self):
+        rig = {"sensors": [{"id": "sensor.camera.rgb", "name": "rgb", "rate": 30, "image_size_x": 16, "image_size_y": 12},
+                           {"id": "sensor.camera.rgb", "name": "film", "rate": "59.94", "image_size_x": 16, "image_size_y": 12}]}
+        with launch(rig) as sim:
+            for name, rate, ways in (("rgb", Fraction(30), (1 / 30, "1/30", Fraction(1, 30), np.float64(1) / 30, " 1 / 30 ")),
+                                     ("film", Fraction("59.94"), (1 / 59.94, "1/59.94", "50/2997"))):
+                for way in ways:
+                    with self.subTest(way=way):
+                        sim.reset()
+                        frames = [sim.step(way) for _ in range(40)]
+                        due = [math.floor(k / rate * 10**9) for k in range(1, 41)]
+                        self.assertEqual([f.time for f in frames], due)
+                        self.assertEqual([[s.stamp for s in f.all(name + "/image")] for f in frames], [[t] for t in due])
+            sim.reset()
+            for k in range(1, 4):  # beside steps of other lengths
+                self.assertEqual(sim.step(decimal.Decimal("0.1")).time, 400_000_000 * k - 300_000_000)
+                for i in range(1, 10):
+                    self.assertEqual(sim.step("1/30").time, 400_000_000 * k - 300_000_000 + i * 10**9 // 30)
+            sim.reset()
+            sim.step(until=33_333_333)  # where such a step would have ended
+            with rb.connect(sim.address, sensors=["rgb/image"]) as other:
+                sim._stream.close()
+                end = time.monotonic() + 10
+                while time.monotonic() < end:
+                    try:
+                        self.assertEqual(other.step("1/30").time, 66_666_666)
+                        break
+                    except rb.Busy:
+                        time.sleep(0.01)
+                self.assertEqual(other.step("1/30").time, 100_000_000)
+
+    def test_a_step_to_a_firing(self):
+        with launch({"sensors": [*RIG["sensors"], {"id": "sensor.other.gnss", "name": "gps", "rate": 7}]}) as sim:
+            for k in range(1, 4):
+                frame = sim.step_to("gps/fix", ego=rb.Pose(k, 0))
+                self.assertEqual((frame.time, frame["gps/fix"].stamp), (k * 10**9 // 7,) * 2)
+                self.assertAlmostEqual(frame.ego.position[0], k)
+            self.assertEqual(sim.step_to("front").time, 500_000_000, "a sensor's name is as good")
+            car = sim.spawn("vehicle.sedan", x=12)
+            self.assertEqual(sim.step_to("lidar/points", {car: rb.Pose(13, 0)}).time, 600_000_000)
+            self.assertTrue(car.handle)
+            for bad in ("rear/image", "clock", "", None, 5):
+                with self.assertRaisesRegex(rb.UnknownSensor, "there are: front/camera_info, front/image"):
+                    sim.step_to(bad)
+            self.assertEqual(sim.time, 600_000_000)
+
+    def test_a_frame_counts_firings(self):
+        with launch({"sensors": [{"id": "sensor.other.imu", "name": "imu", "rate": 1000}]}) as sim:
+            frame = sim.step(17)  # more than are told one by one
+            self.assertEqual((frame.fired["imu"], frame.lost, frame.missing), (17_000, {}, {}))
+            frame._count({1: b"imu", 6: 99, 7: 3, 5: b"readback_full"})
+            frame._count({1: b"imu", 5: b"closed"})
+            self.assertEqual((frame.fired["imu"], frame.lost, frame.missing), (17_101, {"imu": 4}, {"imu": "readback_full"}))
+
+    def test_a_frame_outlives_its_simulation(self):
+        with launch(RIG) as sim:
+            frame = sim.step(0.1)
+            copies = [pickle.loads(pickle.dumps(frame)), copy.deepcopy(frame), copy.copy(frame)]
+            child = multiprocessing.get_context("spawn").Pool(1)
+            with child:
+                copies.append(child.apply(_same, (frame,)))
+        for other in copies:
+            self.assertEqual((other.time, other.number, other.fired, other.ego, list(other), repr(other)),
+                             (frame.time, frame.number, frame.fired, frame.ego, list(frame), repr(frame)))
+            for key in frame:
+                for a, b in zip(frame.all(key), other.all(key)):
+                    self.assertEqual(a.to_json(), b.to_json())
+                self.assertEqual(frame[key].stamp, other[key].stamp)
+            self.assertEqual(other["front/image"].info.frame_id, "front_optical")
+            with self.assertRaisesRegex(rb.UnknownSensor, "no sensor has 'x'; there are: .*front/image"):
+                other["x"]
+
+    def test_json_of_every_sample(self):
+        rig = {"sensors": [*RIG["sensors"], {"id": "sensor.other.snapshot", "name": "all"}, {"id": "sensor.other.gnss", "name": "gps"},
+                           {"id": "sensor.camera.depth", "name": "depth", "image_size_x": 8, "image_size_y": 6}]}
+        with launch(rig) as sim:
+            sim.spawn("vehicle.sedan", x=12)
+            frame = sim.step(0.2)
+            for key in frame:
+                sample = frame[key]
+                read = json.loads(sample.to_json(), parse_constant=self.fail)
+                self.assertEqual((read["stamp"], read["info"]["key"]), (sample.stamp, key))
+            self.assertEqual(json.loads(frame["front/image"].to_json())["data"], frame["front/image"].tolist())
+            points = frame["lidar/points"].to_dict()
+            self.assertEqual(points["data"]["x"], frame["lidar/points"]["x"].tolist())
+            self.assertEqual(points["fields"][0], {"name": "x", "offset": 0, "datatype": 7, "count": 1})
+            imu = frame["imu/imu"].to_dict()
+            self.assertEqual(imu["header"], {"stamp": {"sec": 0, "nanosec": 200_000_000}, "frame_id": "imu"})
+            self.assertEqual(imu["linear_acceleration"]["z"], frame["imu/imu"].linear_acceleration.z)
+            self.assertEqual(imu["info"]["position"], [0, 0, 0])
+            self.assertIn(None, sum(json.loads(frame["depth/image"].to_json())["data"], []), "the sky is infinitely far")
 
     def drive(self, sim):
         car = sim.spawn("vehicle.sedan", x=12, name="car")
@@ -258,7 +362,8 @@ class TestStep(unittest.TestCase):
                 with self.assertRaises(rb.Refused) as caught:
                     bad()
                 self.assertEqual(caught.exception.kind, "value")
-            for bad in ("0.1", 1e-10, math.nan, math.inf, -1, [1]):
+            for bad in ("a tenth", "", "1/0", "-1/30", "1e-1", "1e999999999", "1/30/2", "9" * 40, "0", "1/1" + "0" * 17, decimal.Decimal("1e999999999"),
+                        decimal.Decimal("nan"), Fraction(1, 10**10), 1e-10, math.nan, math.inf, -1, [1], b"1", np.zeros(2)):
                 with self.assertRaisesRegex(rb.Refused, "want a number, a nanosecond"):
                     sim.step(bad)
             sim.spawn("")

@@ -40,12 +40,13 @@ const (
 // stepExample is a step as it is sent.
 const stepExample = `{"steps": 10} or {"until": {"sec": 1, "nanosec": 0}, "actors": [{"name": "a", "position": [1, 2, 0], "yaw": 90}]}`
 
-// stepRequest is a number of steps, or a frame of a world that ends at a time or after a number
-// of steps.
+// stepRequest is a number of steps, or a frame of a world. That ends at a time, at the next firing of a
+// sensor, or after a number of steps.
 type stepRequest struct {
 	Steps    *int64         `json:"steps"`
 	Timeout  *float64       `json:"timeout"`
 	Until    *timeRequest   `json:"until"`
+	To       string         `json:"to"`
 	Spawn    []spawnRequest `json:"spawn"`
 	Remove   []actorRef     `json:"remove"`
 	Actors   []moveRequest  `json:"actors"`
@@ -57,7 +58,7 @@ type stepRequest struct {
 
 // isFrame reports whether more is asked for than steps.
 func (r *stepRequest) isFrame() bool {
-	return r.Until != nil || r.Spawn != nil || r.Remove != nil || r.Actors != nil || r.Complete || r.Signals != nil || r.Ego != nil || r.Wait != ""
+	return r.Until != nil || r.To != "" || r.Spawn != nil || r.Remove != nil || r.Actors != nil || r.Complete || r.Signals != nil || r.Ego != nil || r.Wait != ""
 }
 
 // spawnRequest is an actor that comes.
@@ -397,7 +398,7 @@ func stateOf(s world.State) state {
 // frameOf returns the frame of a request. Errors about an actor are *world.ActorError, as those
 // of StepTo.
 func (h *handler) frameOf(r *stepRequest) (*world.Frame, error) {
-	f := &world.Frame{Complete: r.Complete, Spawn: make([]world.Spawn, len(r.Spawn)), Actors: make([]world.Actor, len(r.Actors))}
+	f := &world.Frame{To: r.To, Complete: r.Complete, Spawn: make([]world.Spawn, len(r.Spawn)), Actors: make([]world.Actor, len(r.Actors))}
 	var err error
 	if f.Until, err = h.end(r); err != nil {
 		return nil, err
@@ -438,6 +439,10 @@ func (h *handler) frameOf(r *stepRequest) (*world.Frame, error) {
 func (h *handler) end(r *stepRequest) (simtime.Stamp, error) {
 	u := r.Until
 	switch {
+	case r.To != "" && (u != nil || r.Steps != nil):
+		return 0, refuse(http.StatusBadRequest, "give one of steps, until and to")
+	case r.To != "":
+		return 0, nil
 	case u == nil:
 		n, err := r.count()
 		return h.gridAfter(n), err
@@ -458,6 +463,9 @@ func (h *handler) end(r *stepRequest) (simtime.Stamp, error) {
 func (h *handler) within(f *world.Frame) error {
 	if ahead := (f.Until - h.run.Clock.Pace()) / simtime.Stamp(h.run.Step); ahead > maxSteps {
 		return fmt.Errorf("%w: until is %d steps ahead, the most is %d", world.ErrValue, ahead, maxSteps)
+	}
+	if err := short(f.To); err != nil {
+		return fmt.Errorf("to: %w", err)
 	}
 	for i := range f.Spawn {
 		s := &f.Spawn[i]

@@ -133,6 +133,23 @@ func TestAFrameMovesAWorld(t *testing.T) {
 			assert.Equal(t, "vehicle.sedan", a["model"])
 			assert.InDelta(t, 10, a["position"].([]any)[0], 1e-9, "the middle of 4 m")
 
+			status, answer = ask(t, h, "POST", "/v1/step", `{"until": {"sec": 0, "nanosec": 54000000}}`)
+			require.Equal(t, http.StatusOK, status, "%v", answer)
+			status, answer = ask(t, h, "POST", "/v1/step", `{"to": "imu"}`)
+			require.Equal(t, http.StatusOK, status, "%v", answer)
+			assert.EqualValues(t, 60e6, answer["nanosec"])
+			assert.Len(t, answer["deliveries"], 1)
+			status, answer = ask(t, h, "POST", "/v1/step", `{"to": "iu"}`)
+			assert.Equal(t, http.StatusNotFound, status)
+			assert.Equal(t, `step to the next firing of iu: no such sensor: "iu", did you mean imu?`, answer["error"])
+			for _, both := range []string{`{"to": "imu", "steps": 2}`, `{"to": "imu", "until": {"sec": 1, "nanosec": 0}}`} {
+				status, answer = ask(t, h, "POST", "/v1/step", both)
+				assert.Equal(t, http.StatusBadRequest, status)
+				assert.Contains(t, answer["error"], "give one of steps, until and to")
+			}
+			status, _ = ask(t, h, "POST", "/v1/step", `{"to": "`+strings.Repeat("n", 300)+`"}`)
+			assert.Equal(t, http.StatusBadRequest, status)
+
 			status, answer = ask(t, h, "POST", "/v1/step", `{"wait": "none"}`)
 			require.Equal(t, http.StatusOK, status, "%v", answer)
 			assert.Nil(t, answer["deliveries"])
