@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -23,7 +22,7 @@ import (
 // CloseWrite() error too is told by it that nothing follows. The Client then gives the peer a
 // second to end the connection, which says that it has read all.
 type FrameConn interface {
-	// Write sends one frame, or fails; ctx carries the time limit.
+	// Write sends one frame, or fails; Close ends it where it takes too long.
 	Write(ctx context.Context, frame []byte) error
 	// Read returns the next frame, which is valid until the next call. A frame that
 	// isn't of the protocol is an error that wraps ErrProtocol.
@@ -516,9 +515,10 @@ type link struct {
 	answers *flow.Queue[flow.Buffer]
 	written int64         // number of the last registration on this connection; the writing goroutine's
 	read    chan struct{} // closed when the reading goroutine has ended
-	// watchdog ends the link when a write takes too long; it runs during writes alone.
+	// watchdog ends the link when a write takes too long; it runs during writes alone. It looks several
+	// times within the limit, so that of a time in which this process is stopped one part counts.
 	watchdog *time.Timer
-	deadline atomic.Int64 // of the write in progress, Unix nanoseconds
+	looks    atomic.Int32 // that are left for the write in progress
 
 	end sync.Once // cancel and the connection's Close
 
@@ -532,7 +532,7 @@ func (l *life) newLink(conn FrameConn) *link {
 	s.ctx, s.cancel = context.WithCancel(l.living)
 	s.out = flow.NewQueue(l.config.Queue, s.drop)
 	s.answers = flow.NewQueue(answers, func(b flow.Buffer, _ flow.Cause) { b.Release() })
-	s.watchdog = time.AfterFunc(time.Hour, s.expire)
+	s.watchdog = time.AfterFunc(time.Hour, s.look)
 	s.watchdog.Stop()
 	return s
 }
@@ -582,9 +582,14 @@ func (s *link) finish() {
 	s.out.Finish()
 }
 
-// expire is called when a write has taken too long.
-func (s *link) expire() {
-	s.fail(fmt.Errorf("%w: it took nothing for %v", ErrPeerSlow, s.life.config.WriteTimeout), flow.CausePeerSlow)
+// look is called several times while a write takes its time, which ends the link at the last.
+func (s *link) look() {
+	switch left := s.looks.Add(-1); {
+	case left == 0:
+		s.fail(fmt.Errorf("%w: it took nothing for %v", ErrPeerSlow, s.life.config.WriteTimeout), flow.CausePeerSlow)
+	case left > 0:
+		s.watchdog.Reset(s.life.config.WriteTimeout / looks)
+	}
 }
 
 // serve reads and writes until the connection is lost, or everything was written after
@@ -682,22 +687,18 @@ func (c *Client) nextRegistration(after int64) registration {
 // write writes one frame within the time limit, and reports whether it could; the
 // link has ended if not.
 func (s *link) write(frame []byte) bool {
-	limit := s.life.config.WriteTimeout
-	s.deadline.Store(time.Now().Add(limit).UnixNano())
-	s.watchdog.Reset(limit)
-	err := s.conn.Write((*writing)(s), frame)
+	s.looks.Store(looks)
+	s.watchdog.Reset(s.life.config.WriteTimeout / looks)
+	err := s.conn.Write(s.ctx, frame)
 	s.watchdog.Stop()
-	switch {
-	case err == nil:
+	s.looks.Store(0)
+	if err == nil {
 		return true
-	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
-		s.expire()
-	default:
-		err = fmt.Errorf("%w: %w", ErrWriteFailed, fault.Net(err))
-		s.blame(err, flow.CauseNotConnected)
-		s.hearOut() // a peer that refuses what it is sent may have said so
-		s.fail(err, flow.CauseNotConnected)
 	}
+	err = fmt.Errorf("%w: %w", ErrWriteFailed, fault.Net(err))
+	s.blame(err, flow.CauseNotConnected) // unless the watchdog has
+	s.hearOut()                          // a peer that refuses what it is sent may have said so
+	s.fail(err, flow.CauseNotConnected)
 	return false
 }
 
@@ -740,14 +741,3 @@ func (s *link) readFrames() {
 		}
 	}
 }
-
-// writing is a link as the context of a write: it ends with the link, and its
-// deadline is the write's. One that the context package makes costs memory each time.
-type writing link
-
-var _ context.Context = (*writing)(nil)
-
-func (w *writing) Deadline() (time.Time, bool) { return time.Unix(0, w.deadline.Load()), true }
-func (w *writing) Done() <-chan struct{}       { return w.ctx.Done() }
-func (w *writing) Err() error                  { return w.ctx.Err() }
-func (w *writing) Value(key any) any           { return w.ctx.Value(key) }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -290,6 +292,47 @@ func TestPeerThatTakesNothing(t *testing.T) {
 		require.NoError(t, publish("again"))
 		assert.Equal(t, "again", p.take(t))
 	})
+}
+
+// envPeer is where TestAStoppedClientKeepsItsConnection's other process sends to.
+const envPeer = "RAYBRIDGE_TEST_STOPPED"
+
+// TestAStoppedClientKeepsItsConnection: a process is stopped within a write, for longer than that may take. All of
+// the frame arrives over one connection.
+func TestAStoppedClientKeepsItsConnection(t *testing.T) {
+	const size = 32 << 20 // no system's buffers take that
+	limit := 2 * time.Second
+	if address := os.Getenv(envPeer); address != "" {
+		l := dialling(t, transport.ClientConfig{WriteTimeout: limit, Dial: func(ctx context.Context) (transport.FrameConn, error) {
+			return transport.TCP{Size: func([]byte) (int, error) { return 1, nil }}.Dial(ctx, address)
+		}})
+		l.Start()
+		require.Eventually(t, func() bool { return l.Status() == transport.Connected }, time.Minute, time.Millisecond)
+		require.NoError(t, l.publisher(flow.Block)(t.Context(), make([]byte, size)))
+		require.NoError(t, l.Disconnect(t.Context()))
+		return
+	}
+	if testing.Short() {
+		t.Skip("stands still for two seconds")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	other := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAStoppedClientKeepsItsConnection$")
+	other.Env = append(os.Environ(), envPeer+"="+listener.Addr().String())
+	require.NoError(t, other.Start())
+	conn, err := listener.Accept()
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = io.ReadFull(conn, make([]byte, 1))
+	require.NoError(t, err)
+	require.NoError(t, other.Process.Signal(syscall.SIGSTOP))
+	time.Sleep(limit + limit/4)
+	require.NoError(t, other.Process.Signal(syscall.SIGCONT))
+	n, err := io.Copy(io.Discard, conn)
+	require.NoError(t, err)
+	assert.EqualValues(t, size-1, n)
+	assert.NoError(t, other.Wait())
 }
 
 func TestMessagesOfALostConnection(t *testing.T) {

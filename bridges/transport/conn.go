@@ -61,8 +61,8 @@ const (
 	// chunk is how much of a large frame is written under one deadline. So a slow connection
 	// counts as stalled only when it takes nothing.
 	chunk = 1 << 20
-	// looks is how often within Config.Stall a write is looked at. One that ran out of time can't be
-	// taken up again with TLS, whose chunks are short.
+	// looks is how often within its time a write is looked at, Config.Stall or ClientConfig.WriteTimeout. One
+	// that ran out of time can't be taken up again with TLS, whose chunks are short.
 	looks = 10
 	// lastStall is how long a client may take nothing while it is being disconnected.
 	lastStall = 2 * time.Second
@@ -337,12 +337,15 @@ func (c *Conn) ExtendRead(d time.Duration) error {
 	return c.conn.SetReadDeadline(t)
 }
 
+// look is how long a write may last before it is looked at.
+func (c *Conn) look() time.Duration { return c.server.config.Stall / looks }
+
 // extendWrite gives the next write its time: up to its end, or to the next look at how far it has come.
 func (c *Conn) extendWrite(begun, moved time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	by := c.writeEnd(begun, moved)
-	if look := time.Now().Add(c.server.config.Stall / looks); !c.encrypted() && look.Before(by) {
+	if look := time.Now().Add(c.look()); !c.encrypted() && look.Before(by) {
 		by = look
 	}
 	return c.conn.SetWriteDeadline(by)

@@ -62,7 +62,8 @@
 // drop_oldest and drop_newest no client has any influence on another. With block, full queues make
 // the sender wait for their clients, once it has served the others. It waits for all of them
 // together no longer than the limit. A client that used it up is not waited for again until it has
-// taken something. A client that takes nothing at all for [Config.Stall] is disconnected.
+// taken something. A client that takes nothing at all for [Config.Stall] is disconnected. The time in
+// which this process is stopped isn't counted, except with TLS.
 //
 // # Ordering
 //
@@ -132,7 +133,8 @@
 // Otherwise it is dropped:
 //
 //	peer_slow      pushed out of a full queue, or being written or waiting when the peer
-//	               had taken nothing for WriteTimeout and was disconnected
+//	               had taken nothing for WriteTimeout and was disconnected; the time in
+//	               which this process is stopped isn't counted
 //	write_failed   being written when the connection was lost
 //	not_connected  waiting when the connection was lost
 //	closed         not delivered when the time of Disconnect was over

@@ -375,17 +375,21 @@ func (c *Conn) writeSlices(slices [][]byte) error {
 }
 
 // writeVectors writes all of c.vectors. The client is looked at several times within Stall, so
-// that its time counts from when it last took something.
+// that its time counts from when it last took something. A look that lasts longer than it should is
+// this process's, which was stopped: the client's time stood still meanwhile.
 func (c *Conn) writeVectors() error {
 	begun := time.Now()
 	moved := begun
 	for {
+		looked := time.Now()
 		if err := c.extendWrite(begun, moved); err != nil {
 			return err
 		}
 		n, err := c.vectors.WriteTo(c.conn)
 		if n > 0 {
 			moved = time.Now()
+		} else if stood := time.Since(looked) - c.look(); stood > 0 && !c.encrypted() {
+			begun, moved = begun.Add(stood), moved.Add(stood)
 		}
 		switch {
 		case err == nil:

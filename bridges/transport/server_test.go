@@ -380,6 +380,47 @@ func TestSlowIsNotStalled(t *testing.T) {
 	}
 }
 
+// stopping is a connection of a process that is stopped for a minute within its first write, as by SIGSTOP.
+type stopping struct {
+	net.Conn
+	once sync.Once
+}
+
+func (s *stopping) Write(b []byte) (int, error) {
+	n, err := s.Conn.Write(b)
+	s.once.Do(func() { time.Sleep(time.Minute) })
+	return n, err
+}
+
+// A client that took nothing while this process was stopped has its time still.
+func TestAStopIsNotTheClients(t *testing.T) {
+	for _, size := range []int{1000, 3 << 20} {
+		synctest.Test(t, func(t *testing.T) {
+			var stream *transport.Stream
+			var o outcomes
+			server := transport.New(transport.Config{
+				Stall:  10 * time.Second,
+				Accept: func(c *transport.Conn) transport.Session { return &reader{c, &stream} },
+			})
+			stream = server.NewStream(transport.StreamConfig{Name: "a", Settled: o.settle})
+			ours, theirs := net.Pipe()
+			server.Admit(&stopping{Conn: theirs})
+			synctest.Wait()
+			send(t, stream, size)
+			time.Sleep(time.Minute + 9*time.Second)
+			_, err := io.ReadFull(ours, make([]byte, prefix+size))
+			require.NoError(t, err)
+			synctest.Wait()
+			assert.Equal(t, 1, o.delivered)
+			send(t, stream, size)
+			time.Sleep(11 * time.Second)
+			synctest.Wait()
+			assert.Zero(t, stream.Subscribers(), "it takes nothing, and nothing stands")
+			require.NoError(t, server.Close(t.Context()))
+		})
+	}
+}
+
 // A client that takes part of a frame and then stops goes as soon as one that takes nothing.
 func TestStalledAfterAPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -72,11 +72,7 @@ type tcpConn struct {
 }
 
 // Write sends a frame in one piece.
-func (c *tcpConn) Write(ctx context.Context, frame []byte) error {
-	deadline, _ := ctx.Deadline() // the zero time means no deadline
-	if err := c.SetWriteDeadline(deadline); err != nil {
-		return err
-	}
+func (c *tcpConn) Write(_ context.Context, frame []byte) error {
 	_, err := c.Conn.Write(frame)
 	return err
 }

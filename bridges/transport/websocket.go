@@ -95,16 +95,18 @@ type WebSocket struct {
 	buf         []byte // owned by the reading goroutine
 
 	begun time.Time
-	heard atomic.Int64 // when the client last sent something, since begun, nanoseconds
+	stood atomic.Int64 // of the time since begun, nanoseconds: in which this process was stopped
+	heard atomic.Int64 // when the client last sent something, as age has it
 	busy  atomic.Bool  // the session has a message of the client's, so nothing is read
 	mute  atomic.Bool  // it was disconnected because it was silent
 	shook atomic.Bool  // hands: frames may be sent
 	ready atomic.Bool  // the session is open
 	ended atomic.Bool  // a close frame was posted
 
-	// The writing goroutine owns them: when it last wrote a ping, and the first one that the
-	// client hasn't answered by any frame. Both are since begun.
-	pinged, asked time.Duration
+	// Owned by the writing goroutine.
+	pinged time.Duration // when it last wrote a ping, as age has it
+	asked  time.Duration // when it wrote the first one that the client hasn't answered by any frame, likewise
+	beaten time.Duration // the last beat, since begun
 }
 
 var _ Session = (*WebSocket)(nil)
@@ -282,12 +284,14 @@ func appendClose(dst []byte, code websocket.StatusCode, reason string) []byte {
 // on the writing goroutine, between two messages: while one is being written, the server's time
 // limit for writing holds.
 func (c *WebSocket) Beat(dst []byte, _ bool) []byte {
+	c.discountStop()
 	if !c.ready.Load() {
 		return dst // the time for the handshake is bounded
 	}
 	c.session.Beat()
 	config := &c.upgrade.WebSocketConfig
-	now, heard := time.Since(c.begun), time.Duration(c.heard.Load())
+	now := c.age()
+	heard := min(time.Duration(c.heard.Load()), now)
 	if c.busy.Load() {
 		heard = now
 	}
@@ -306,6 +310,21 @@ func (c *WebSocket) Beat(dst []byte, _ bool) []byte {
 		return AppendHeader(dst, OpPing, 0)
 	}
 	return dst
+}
+
+// discountStop leaves out of the client's time that by which a beat is late: this process was stopped, and the
+// client perhaps, too.
+func (c *WebSocket) discountStop() {
+	now := time.Since(c.begun)
+	if late := now - c.beaten - 2*c.conn.server.config.Beat; late > 0 {
+		c.stood.Add(int64(late))
+	}
+	c.beaten = now
+}
+
+// age is how long the connection has been there and this process has run.
+func (c *WebSocket) age() time.Duration {
+	return time.Since(c.begun) - time.Duration(c.stood.Load())
 }
 
 // Goodbye says that the server goes away.
@@ -476,7 +495,7 @@ func (c *WebSocket) badRequest(err error) error {
 }
 
 // hear notes that the client is alive.
-func (c *WebSocket) hear() { c.heard.Store(int64(time.Since(c.begun))) }
+func (c *WebSocket) hear() { c.heard.Store(int64(c.age())) }
 
 // speaks reports whether one of the offered subprotocols is the server's.
 func (u *upgrade) speaks(offered string) bool {

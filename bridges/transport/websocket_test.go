@@ -590,6 +590,55 @@ func TestClientsThatGoLeaveNothing(t *testing.T) {
 	}
 }
 
+// TestAStoppedServerKeepsItsClients: this process is stopped for a minute while it waits for the answer to a
+// ping, which has 10 s more then.
+func TestAStoppedServerKeepsItsClients(t *testing.T) {
+	for name, answer := range map[string]bool{"it answers": true, "it is silent": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server, _ := serveUnheard(t, transport.Config{})
+				ours, theirs := net.Pipe()
+				pings := &atomic.Int64{}
+				server.Admit(&stoppedAt{Conn: theirs, pings: pings})
+				go func() { _, _ = io.WriteString(ours, upgrade) }()
+				in := bufio.NewReader(ours)
+				response, err := http.ReadResponse(in, nil)
+				require.NoError(t, err)
+				require.NoError(t, response.Body.Close())
+				go func() { _, _ = io.Copy(io.Discard, in) }()
+				time.Sleep(10500 * time.Millisecond)
+				require.EqualValues(t, 1, pings.Load())
+				time.Sleep(66 * time.Second)
+				synctest.Wait()
+				require.Len(t, server.Clients(), 1)
+				if answer {
+					_, err := ours.Write(bridgetest.AppendFrame(nil, 0xa, ""))
+					require.NoError(t, err)
+				}
+				time.Sleep(8 * time.Second)
+				synctest.Wait()
+				assert.Equal(t, answer, len(server.Clients()) == 1)
+				_ = ours.Close()
+				require.NoError(t, server.Close(context.Background()))
+			})
+		})
+	}
+}
+
+// stoppedAt is a connection of a process that is stopped for a minute once it has written a ping.
+type stoppedAt struct {
+	net.Conn
+	pings *atomic.Int64
+}
+
+func (s *stoppedAt) Write(b []byte) (int, error) {
+	n, err := s.Conn.Write(b)
+	if b[0] == 0x89 && s.pings.Add(1) == 1 {
+		time.Sleep(time.Minute)
+	}
+	return n, err
+}
+
 // piped is a client over a pipe whose hands are shaken. What it is sent is read and counted.
 type piped struct {
 	net.Conn
