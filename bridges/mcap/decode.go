@@ -124,6 +124,7 @@ func (d decoding) perMessage() decoding {
 	return d
 }
 
+// headerOf reads a time and a frame. Nanos of a second or more, and negative ones, count on top of the seconds.
 func headerOf(t *timestamppb.Timestamp, frame string) sample.Header {
 	return sample.Header{Stamp: simtime.Stamp(t.GetSeconds()*1e9 + int64(t.GetNanos())), FrameID: frame, Pose: spatial.Identity()}
 }
@@ -160,7 +161,10 @@ func fromPointCloud(m *pb.PointCloud) (bridges.Stamped, error) {
 	if stamp < math.MinInt32 || stamp > math.MaxInt32 {
 		return nil, fmt.Errorf("decode foxglove.PointCloud: %w", ros.ErrStampRange)
 	}
-	cloud.Header = ros.Header{FrameID: m.FrameId, Stamp: ros.Time{Sec: int32(stamp), Nanosec: uint32(m.Timestamp.GetNanos())}}
+	cloud.Header.FrameID = m.FrameId
+	if err := cloud.Header.Stamp.Set(stamp*1e9 + int64(m.Timestamp.GetNanos())); err != nil {
+		return nil, fmt.Errorf("decode foxglove.PointCloud: %w", err)
+	}
 	return rossample.FromPointCloud2(&cloud)
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	foxglovepb "github.com/raybridge/raybridge/bridges/internal/foxglovemsg/foxglove"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/memory"
@@ -27,6 +28,8 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // recorded is one message as the official reader gives it.
@@ -511,6 +514,52 @@ func TestReindexedFolders(t *testing.T) {
 		require.NoError(t, err, name)
 		assert.Equal(t, []string{filepath.Join(folder, "a.mcap")}, r.Files(), name)
 		assert.NotEmpty(t, r.Topics(), name)
+		require.NoError(t, r.Close())
+	}
+}
+
+// TestNanosBeyondASecond: writers that round or add up have nanos of a second or more, or negative
+// ones. They count on top of the seconds, in each encoding.
+func TestNanosBeyondASecond(t *testing.T) {
+	for _, c := range []struct {
+		seconds int64
+		nanos   int32
+		want    simtime.Stamp
+	}{{1, 1_000_000_000, 2e9}, {1, 2_100_000_000, 3_100_000_000}, {2, -500_000_000, 1_500_000_000}} {
+		at := &timestamppb.Timestamp{Seconds: c.seconds, Nanos: c.nanos}
+		messages := map[string]proto.Message{
+			"foxglove.RawImage": &foxglovepb.RawImage{Timestamp: at},
+			"foxglove.PointCloud": &foxglovepb.PointCloud{Timestamp: at, PointStride: 12, Data: make([]byte, 12), Fields: []*foxglovepb.PackedElementField{
+				{Name: "x", Type: foxglovepb.PackedElementField_FLOAT32}, {Name: "y", Offset: 4, Type: foxglovepb.PackedElementField_FLOAT32}, {Name: "z", Offset: 8, Type: foxglovepb.PackedElementField_FLOAT32},
+			}},
+		}
+		path := foreignFile(t, &foxglove.WriterOptions{}, func(w *foxglove.Writer) {
+			id := uint16(0)
+			for name, m := range messages {
+				id++
+				data, err := proto.Marshal(m)
+				require.NoError(t, err)
+				require.NoError(t, w.WriteSchema(&foxglove.Schema{ID: id, Name: name, Encoding: "protobuf"}))
+				require.NoError(t, w.WriteChannel(&foxglove.Channel{ID: id, SchemaID: id, Topic: "/" + name, MessageEncoding: "protobuf"}))
+				require.NoError(t, w.WriteMessage(&foxglove.Message{ChannelID: id, Data: data}))
+			}
+			if c.nanos < 0 {
+				return // ROS's are unsigned
+			}
+			header := binary.LittleEndian.AppendUint32([]byte{0, 1, 0, 0}, uint32(c.seconds))
+			header = binary.LittleEndian.AppendUint32(header, uint32(c.nanos))
+			require.NoError(t, w.WriteSchema(&foxglove.Schema{ID: 9, Name: "sensor_msgs/msg/Imu", Encoding: "ros2msg"}))
+			require.NoError(t, w.WriteChannel(&foxglove.Channel{ID: 9, SchemaID: 9, Topic: "/imu", MessageEncoding: "cdr"}))
+			require.NoError(t, w.WriteMessage(&foxglove.Message{ChannelID: 9, Data: append(header, make([]byte, 4+4+37*8)...)}))
+		})
+		r, err := mcap.Open(path)
+		require.NoError(t, err)
+		list := all(t, r)
+		assert.Empty(t, r.Skipped())
+		assert.Len(t, list, len(r.Topics()))
+		for _, m := range list {
+			assert.Equal(t, c.want, m.Sample.Captured(), "%s: %d s and %d ns", m.Topic, c.seconds, c.nanos)
+		}
 		require.NoError(t, r.Close())
 	}
 }

@@ -457,7 +457,8 @@ func TestFaults(t *testing.T) {
 		{"garbage", append(framed(one, two), framed(message("\x12\x03\x08\x01\x12\x05"))...), at + "timestamp: it is damaged, or it is not a message of OSI 3: in field 2: unexpected EOF", ErrDamaged, 2},
 		{"another protocol", framed(one, two, message{}.number(2, 5)), at + "it is damaged, or it is not a message of OSI 3: field 2 has wire type 0, want 2", ErrDamaged, 2},
 		{"no timestamp", framed(one, two, message{}.put(5, car(1, base(0, 0, 0, 0)))), at + "time is not ahead: it has no timestamp", world.ErrTime, 2},
-		{"nanoseconds", framed(one, two, message{}.put(2, message{}.number(2, 1e9))), at + "timestamp: time is not ahead: 0 s and 1000000000 ns", world.ErrTime, 2},
+		{"nanoseconds", framed(one, two, message{}.put(2, message{}.number(2, 1<<32))), at + "timestamp: time is not ahead: 0 s and 4294967296 ns", world.ErrTime, 2},
+		{"seconds", framed(one, two, message{}.put(2, message{}.number(1, 4_611_686_017).number(2, 1e9))), at + "timestamp: time is not ahead: 4611686017 s and 1000000000 ns", world.ErrTime, 2},
 		{"time goes back", framed(one, two, one), at + "time is not ahead: it goes back from 2 to 1 s", world.ErrTime, 2},
 		{"NaN", with(car(1, base(0, math.NaN(), 0, 0))), at + "moving object 1: base: position: value is not usable: NaN", world.ErrValue, 2},
 		{"infinite", with(car(1, base(0, 0, 0, math.Inf(-1)))), at + "moving object 1: base: orientation: value is not usable: -Inf", world.ErrValue, 2},
@@ -477,6 +478,23 @@ func TestFaults(t *testing.T) {
 			}
 			assert.Len(t, frames, c.frames)
 		})
+	}
+}
+
+// TestNanosBeyondASecond: writers that add up or round have nanos of a second or more. They count on
+// top of the seconds.
+func TestNanosBeyondASecond(t *testing.T) {
+	var list []message
+	var want []simtime.Stamp
+	for _, at := range [][2]uint64{{0, 999_999_999}, {0, 1_000_000_000}, {0, 1_050_000_000}, {1, 100_000_000}, {1, 1_000_000_000}, {0, 4_294_967_295}, {3, 2_000_000_000}} {
+		list = append(list, message{}.put(2, message{}.number(1, at[0]).number(2, at[1])).put(5, car(1, base(float64(at[0]), 0, 0, 0))))
+		want = append(want, simtime.Stamp(at[0]*1e9+at[1]))
+	}
+	frames, err := read(t, write(t, "a.osi", framed(list...)), world.Options{})
+	require.ErrorIs(t, err, io.EOF)
+	require.Len(t, frames, len(want))
+	for i, f := range frames {
+		assert.Equal(t, want[i]-want[0], f.Until)
 	}
 }
 

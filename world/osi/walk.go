@@ -158,7 +158,8 @@ func (g *groundTruth) read(message []byte) error {
 	return c.Err
 }
 
-// timestamp reads a Timestamp.
+// timestamp reads a Timestamp. Nanos should be below a second; writers that round or add up have more,
+// which count on top of the seconds.
 func (c *cursor) timestamp() simtime.Stamp {
 	var seconds int64
 	var nanos uint64
@@ -172,7 +173,7 @@ func (c *cursor) timestamp() simtime.Stamp {
 		}
 	}
 	const second, most = 1_000_000_000, math.MaxInt64 / 2 / 1_000_000_000
-	if nanos >= second || seconds >= most || seconds <= -most {
+	if nanos > math.MaxUint32 || seconds >= most-int64(nanos/second) || seconds <= -most {
 		in.Fail(fmt.Errorf("%w: %d s and %d ns", world.ErrTime, seconds, nanos))
 		nanos, seconds = 0, 0
 	}
