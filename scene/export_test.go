@@ -27,8 +27,7 @@ func Mipmaps(s *Scene, srgb bool, layer int) (levels [][2]int, pixels [][]byte) 
 	if !srgb {
 		p = data
 	}
-	for level, m := range p.mipmaps(layer) {
-		m = m.around(p.size >> level)
+	for _, m := range p.mipmaps(layer) {
 		levels, pixels = append(levels, [2]int{m.w, m.h}), append(pixels, m.pixels)
 	}
 	return levels, pixels
@@ -37,4 +36,16 @@ func Mipmaps(s *Scene, srgb bool, layer int) (levels [][2]int, pixels [][]byte) 
 // Leaf reports whether r holds triangles, and which.
 func (r Ref) Leaf() (first, count int, leaf bool) {
 	return int(r & refFirstMask), int(r>>refCountBit&3) + 1, r&refLeaf != 0
+}
+
+// Sampling returns how the scene's colours, or its data, are sampled: of their records.
+func Sampling(s *Scene, srgb bool) (sampling []float32) {
+	p, data := s.pictures()
+	if !srgb {
+		p = data
+	}
+	for _, row := range p.records() {
+		sampling = append(sampling, row[3])
+	}
+	return sampling
 }

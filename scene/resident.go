@@ -142,13 +142,16 @@ func (r *Resident) addPictures(c *gpu.Ctx, slot int, p *pictures) error {
 	}
 	r.closers = append(r.closers, t)
 	r.bind(slot, t)
-	for layer := range p.order {
-		for level, m := range p.mipmaps(layer) {
-			m = m.around(p.size >> level)
+	err = p.eachLayer(func(layer int, levels []mipmap) error {
+		for level, m := range levels {
 			if err := c.WriteTexture(t, gpu.TextureRegion{Layer: layer, Level: level, Width: m.w, Height: m.h}, m.pixels); err != nil {
 				return err
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if len(p.order) == 0 {
 		return c.WriteTexture(t, gpu.TextureRegion{}, []byte{255, 255, 255, 255})

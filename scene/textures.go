@@ -1,16 +1,18 @@
 package scene
 
 import (
+	"cmp"
 	"image"
 	"math"
 	"math/bits"
+	"runtime"
 	"sync"
 )
 
 // maxPictureSize is the largest width and height of the pictures on the GPU.
 const maxPictureSize = 1024
 
-// footprintTexels is how many texels of the largest picture a lidar's beam covers, along each side.
+// footprintTexels is how many texels of the scene's own largest picture a lidar's beam covers, along each side.
 const footprintTexels = 16
 
 // pictures are the textures of one of the two arrays on the GPU: colours (sRGB) or data (linear).
@@ -21,33 +23,59 @@ type pictures struct {
 	order []int       // texture of each layer
 	layer map[int]int // of each texture
 	size  int         // of the layers: a power of two, at most maxPictureSize
+	own   int         // the size that the pictures of those would need who are there from the start
 }
 
 // pictures returns the pictures of both arrays, those that a material shows.
 func (s *Scene) pictures() (colors, data *pictures) {
 	colors = &pictures{scene: s, srgb: true, layer: map[int]int{}, size: 1}
 	data = &pictures{scene: s, layer: map[int]int{}, size: 1}
+	own := s.ownMaterials()
 	for i := range s.Materials {
 		m := &s.Materials[i]
-		colors.put(m.BaseColorTexture)
-		colors.put(m.EmissiveTexture)
-		data.put(m.MetalRoughTexture)
+		colors.put(m.BaseColorTexture, own[i])
+		colors.put(m.EmissiveTexture, own[i])
+		data.put(m.MetalRoughTexture, own[i])
 	}
 	return colors, data
 }
 
-func (p *pictures) put(texture int) {
+// ownMaterials returns, per material, whether the scene's own actors show it. Those that may come
+// have models.
+func (s *Scene) ownMaterials() []bool {
+	own, seen := make([]bool, len(s.Materials)), make([]bool, len(s.Meshes))
+	for _, a := range s.Actors {
+		for i := range a.Parts {
+			mesh := a.Parts[i].Mesh
+			if seen[mesh] {
+				continue
+			}
+			seen[mesh] = true
+			for _, g := range s.Meshes[mesh].Groups {
+				own[g.Material] = true
+			}
+		}
+	}
+	return own
+}
+
+func (p *pictures) put(texture int, own bool) {
 	if texture < 0 || texture >= len(p.scene.Textures) {
 		return
 	}
 	img := p.scene.Textures[texture].Image
-	if _, known := p.layer[texture]; known || img == nil || img.Rect.Empty() {
+	if img == nil || img.Rect.Empty() {
 		return
 	}
-	p.layer[texture] = len(p.order)
-	p.order = append(p.order, texture)
-	for w, h := pictureSize(img); p.size < max(w, h); {
-		p.size *= 2
+	w, h := pictureSize(img)
+	size := 1 << bits.Len(uint(max(w, h)-1))
+	p.size = max(p.size, size)
+	if own {
+		p.own = max(p.own, size)
+	}
+	if _, known := p.layer[texture]; !known {
+		p.layer[texture] = len(p.order)
+		p.order = append(p.order, texture)
 	}
 }
 
@@ -63,11 +91,12 @@ func pictureSize(img *image.NRGBA) (w, h int) {
 // records returns a row for each layer: the layer, the picture's width and height, and how it is
 // sampled. See Picture of lib/scene.glsl.
 func (p *pictures) records() (rows []Row) {
+	beams := cmp.Or(p.own, p.size)
 	for layer, texture := range p.order {
 		t := &p.scene.Textures[texture]
 		w, h := pictureSize(t.Image)
 		last := bits.Len(uint(max(w, h))) - 1
-		beam := min(max(0, last+bits.Len(footprintTexels)-bits.Len(uint(p.size))), last)
+		beam := min(max(0, last+bits.Len(footprintTexels)-bits.Len(uint(beams))), last)
 		sampling := int(t.WrapS) | int(t.WrapT)<<2 | int(t.Magnify&FilterNearestMipmapLinear)<<4 | int(t.Minify)<<5 | beam<<8
 		rows = append(rows, Row{float32(layer), float32(w), float32(h), float32(sampling)})
 	}
@@ -89,8 +118,39 @@ type mipmap struct {
 	pixels []byte
 }
 
-// mipmaps returns the levels of a layer's picture, from the largest to a single pixel.
+// layersAtOnce is how many layers are made at a time, at most: each takes up to 6 MB until it is written.
+const layersAtOnce = 8
+
+// eachLayer calls write with the levels of every layer as they lie there, in order. As many as
+// there are processors are made at a time.
+func (p *pictures) eachLayer(write func(layer int, levels []mipmap) error) error {
+	made := make([][]mipmap, min(layersAtOnce, runtime.GOMAXPROCS(0)))
+	for first := 0; first < len(p.order); first += len(made) {
+		made = made[:min(len(made), len(p.order)-first)]
+		var making sync.WaitGroup
+		for i := range made {
+			making.Go(func() { made[i] = p.mipmaps(first + i) })
+		}
+		making.Wait()
+		for i, levels := range made {
+			if err := write(first+i, levels); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mipmaps returns the levels of a layer as they lie there, from the largest to a single pixel.
 func (p *pictures) mipmaps(layer int) (levels []mipmap) {
+	for level, m := range p.shrunk(layer) {
+		levels = append(levels, m.around(p.size>>level))
+	}
+	return levels
+}
+
+// shrunk returns the levels of a layer's picture.
+func (p *pictures) shrunk(layer int) (levels []mipmap) {
 	img := p.scene.Textures[p.order[layer]].Image
 	w, h := pictureSize(img)
 	next := mipmap{w, h, resampled(img, w, h, p.srgb)}

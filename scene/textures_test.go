@@ -77,3 +77,23 @@ func TestPicturesLieInTheirLayers(t *testing.T) {
 	assert.Equal(t, [2]int{1024, 21}, sizes[0], "what is too large shrinks and keeps its shape")
 	assert.Len(t, sizes, 11)
 }
+
+// A lidar's beam covers as much of the scene's own pictures whatever larger ones the actors have that may come.
+func TestBeamsDontDependOnWhoMayCome(t *testing.T) {
+	white := func(size int) scene.Texture {
+		return scene.Texture{Image: picture(size, size, func(int, int) color.NRGBA { return color.NRGBA{255, 255, 255, 255} })}
+	}
+	s := scene.New("yard")
+	s.Textures = []scene.Texture{white(128), white(32)}
+	for i := range s.Textures {
+		s.Materials = append(s.Materials, scene.Material{BaseColorTexture: i, MetalRoughTexture: scene.NoTexture, EmissiveTexture: scene.NoTexture})
+	}
+	s.Meshes = []scene.Mesh{{Groups: []scene.Group{{Material: 0}, {Material: 1}}}}
+	s.Actors = []*scene.Actor{{Parts: []scene.Part{{Mesh: 0}}}}
+	alone := scene.Sampling(s, true)
+	s.Textures = append(s.Textures, white(512))
+	s.Materials = append(s.Materials, scene.Material{BaseColorTexture: 2, MetalRoughTexture: scene.NoTexture, EmissiveTexture: scene.NoTexture})
+	s.Meshes = append(s.Meshes, scene.Mesh{Groups: []scene.Group{{Material: 2}}})
+	s.Reserve(&scene.Actor{TypeID: "car", Parts: []scene.Part{{Mesh: 1}}}, 1)
+	assert.Equal(t, alone, scene.Sampling(s, true)[:2])
+}

@@ -127,7 +127,7 @@ func Generate(o Options) (*scene.Scene, error) {
 		return nil, err
 	}
 	painted := make(chan []scene.Texture, 1)
-	go func() { painted <- paintTextures(o.Seed) }()
+	go func() { painted <- paintTextures(o.Seed, allPictures()) }()
 	s, err := build(o)
 	textures := <-painted
 	if err != nil {
@@ -138,24 +138,44 @@ func Generate(o Options) (*scene.Scene, error) {
 }
 
 // Furnish adds the town's vehicles and people to another scene as models, for actors that come
-// from outside. Any goroutine may call it that has the scene.
+// from outside, with the materials and textures that they show. Any goroutine may call it that has
+// the scene.
 func Furnish(s *scene.Scene, seed uint64) {
 	t := newTown(seed, 1)
 	t.addModels()
-	material, texture := len(s.Materials), len(s.Textures)
-	for _, m := range materials() {
-		for _, of := range []*int{&m.BaseColorTexture, &m.MetalRoughTexture, &m.EmissiveTexture} {
-			if *of != scene.NoTexture {
-				*of += texture
-			}
-		}
-		s.Materials = append(s.Materials, m)
-	}
-	s.Textures = append(s.Textures, paintTextures(seed)...)
+	first := len(s.Meshes)
 	for _, o := range t.models {
-		t.useModel(s, o, material)
+		t.useModel(s, o)
 		s.Reserve(o.actor(o.typeID), 0)
 	}
+	palette, brought := materials(), map[int]int{}
+	var shown []picture
+	for i := range s.Meshes[first:] {
+		groups := s.Meshes[first+i].Groups
+		for g := range groups {
+			town := groups[g].Material
+			if _, known := brought[town]; !known {
+				brought[town] = len(s.Materials)
+				m := palette[town]
+				if m.BaseColorTexture != scene.NoTexture {
+					m.BaseColorTexture = len(s.Textures) + numberOf(&shown, picture(m.BaseColorTexture))
+				}
+				s.Materials = append(s.Materials, m)
+			}
+			groups[g].Material = brought[town]
+		}
+	}
+	s.Textures = append(s.Textures, paintTextures(seed, shown)...)
+}
+
+// numberOf returns the place of a picture in a list, at whose end it is put where it isn't there.
+func numberOf(list *[]picture, p picture) int {
+	at := slices.Index(*list, p)
+	if at < 0 {
+		at = len(*list)
+		*list = append(*list, p)
+	}
+	return at
 }
 
 // build makes all of the scene but its textures.
@@ -367,7 +387,7 @@ func (t *town) emit(s *scene.Scene) error {
 		if o.model == nil {
 			continue
 		}
-		t.useModel(s, o, 0)
+		t.useModel(s, o)
 		counts[o.typeID]++
 		actor := o.actor(fmt.Sprintf("%s_%04d", o.typeID, counts[o.typeID]))
 		if i >= len(t.objects) {
@@ -383,9 +403,8 @@ func (t *town) emit(s *scene.Scene) error {
 	return nil
 }
 
-// useModel appends the meshes of an object's model to the scene once. The scene's materials begin
-// with the town's at a place.
-func (t *town) useModel(s *scene.Scene, o *object, material int) {
+// useModel appends the meshes of an object's model to the scene once. Their materials are the town's.
+func (t *town) useModel(s *scene.Scene, o *object) {
 	if o.model.used {
 		return
 	}
@@ -393,11 +412,7 @@ func (t *town) useModel(s *scene.Scene, o *object, material int) {
 	for i := range o.model.parts {
 		p := &o.model.parts[i]
 		p.mesh = len(s.Meshes)
-		mesh := p.shape.mesh(fmt.Sprintf("%s_%s_%d", o.typeID, p.name, p.mesh))
-		for g := range mesh.Groups {
-			mesh.Groups[g].Material += material
-		}
-		s.Meshes = append(s.Meshes, mesh)
+		s.Meshes = append(s.Meshes, p.shape.mesh(fmt.Sprintf("%s_%s_%d", o.typeID, p.name, p.mesh)))
 	}
 }
 

@@ -59,16 +59,25 @@ var painters = [pictures]struct {
 	picSigns:       {"signs", paintSigns},
 }
 
-// paintTextures returns the textures in the order of picture. Each picture has
+// allPictures are those of the town, in their order.
+func allPictures() []picture {
+	list := make([]picture, pictures)
+	for i := range list {
+		list[i] = picture(i)
+	}
+	return list
+}
+
+// paintTextures returns the textures of some pictures in their order. Each picture has
 // its own goroutine and its own stream of chance; all have ended on return.
-func paintTextures(seed uint64) []scene.Texture {
-	out := make([]scene.Texture, pictures)
+func paintTextures(seed uint64, list []picture) []scene.Texture {
+	out := make([]scene.Texture, len(list))
 	var running sync.WaitGroup
-	for i := range painters {
+	for i, p := range list {
 		running.Go(func() {
-			c := newCanvas(stream(seed, "texture", i))
-			painters[i].paint(c)
-			out[i] = scene.Texture{Name: painters[i].name, Image: c.image()}
+			c := newCanvas(stream(seed, "texture", int(p)))
+			painters[p].paint(c)
+			out[i] = scene.Texture{Name: painters[p].name, Image: c.image()}
 		})
 	}
 	running.Wait()

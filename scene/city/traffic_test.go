@@ -490,3 +490,38 @@ func TestModelsOfTheCity(t *testing.T) {
 	assert.NotEqual(t, fingerprint(outside), fingerprint(none))
 	assert.Equal(t, fingerprint(outside), fingerprint(furnished()))
 }
+
+// Furnish brings what its models show: one picture, for plates and hubcaps, and no walls or grass. Each of
+// them would take a layer of the scene's pictures.
+func TestFurnishBringsWhatItsModelsShow(t *testing.T) {
+	s := scene.New("yard")
+	s.Textures = []scene.Texture{{Name: "own"}}
+	s.Materials = []scene.Material{{Name: "own", BaseColorTexture: 0, MetalRoughTexture: scene.NoTexture, EmissiveTexture: scene.NoTexture}}
+	city.Furnish(s, 1)
+	materials, textures := map[int]bool{0: true}, map[int]bool{0: true}
+	for i := range s.Meshes {
+		for _, g := range s.Meshes[i].Groups {
+			materials[g.Material] = true
+			if texture := s.Materials[g.Material].BaseColorTexture; texture != scene.NoTexture {
+				textures[texture] = true
+			}
+		}
+	}
+	assert.Len(t, materials, len(s.Materials))
+	assert.Len(t, textures, len(s.Textures))
+	require.Len(t, s.Textures, 2)
+
+	whole, err := city.Generate(city.Options{Seed: 1})
+	require.NoError(t, err)
+	at := slices.IndexFunc(whole.Textures, func(other scene.Texture) bool { return other.Name == s.Textures[1].Name })
+	require.GreaterOrEqual(t, at, 0)
+	assert.Equal(t, whole.Textures[at].Image.Pix, s.Textures[1].Image.Pix)
+	sedan := s.Model("vehicle.sedan")
+	var names []string
+	for i := range sedan.Parts {
+		for _, g := range s.Meshes[sedan.Parts[i].Mesh].Groups {
+			names = append(names, s.Materials[g.Material].Name)
+		}
+	}
+	assert.Subset(t, names, []string{"car_glass", "tyre", "head_lamp", "tail_lamp"})
+}
