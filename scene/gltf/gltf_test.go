@@ -383,7 +383,7 @@ func TestPicturesAreTakenFromTheBudget(t *testing.T) {
 		"grey":     {image.NewGray(area), 1 + 4},
 		"16 grey":  {image.NewGray16(area), 2 + 4},
 		"8 bit":    {image.NewNRGBA(area), 4},
-		"no alpha": {opaque(area), 4 + 4},
+		"no alpha": {opaque(area), 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := full()

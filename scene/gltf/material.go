@@ -440,7 +440,7 @@ func pixels(c image.Config) int64 { return int64(c.Width) * int64(c.Height) }
 // made of it: none where it is that already.
 func decoding(c image.Config) int64 {
 	switch c.ColorModel {
-	case color.NRGBAModel:
+	case color.NRGBAModel, color.RGBAModel:
 		return 0
 	case color.GrayModel:
 		return pixels(c)
@@ -477,8 +477,13 @@ func (l *loader) spendPixels(width, height, size int) error {
 // channels their upper one.
 func toNRGBA(src image.Image) *image.NRGBA {
 	b := src.Bounds()
-	if n, ok := src.(*image.NRGBA); ok && b.Min == (image.Point{}) && n.Stride == 4*b.Dx() {
-		return n
+	switch n := src.(type) {
+	case *image.NRGBA:
+		if b.Min == (image.Point{}) && n.Stride == 4*b.Dx() {
+			return n
+		}
+	case *image.RGBA: // the PNG decoder's type for pictures without alpha
+		return &image.NRGBA{Pix: n.Pix, Stride: n.Stride, Rect: b.Sub(b.Min)}
 	}
 	dst := image.NewNRGBA(image.Rect(0, 0, b.Dx(), b.Dy()))
 	at := pixelReader(src)
@@ -494,8 +499,6 @@ func toNRGBA(src image.Image) *image.NRGBA {
 
 func pixelReader(src image.Image) func(x, y int) color.NRGBA {
 	switch src := src.(type) {
-	case *image.RGBA: // the PNG decoder's type for pictures without alpha
-		return func(x, y int) color.NRGBA { return color.NRGBA(src.RGBAAt(x, y)) }
 	case *image.Gray:
 		return func(x, y int) color.NRGBA {
 			v := src.GrayAt(x, y).Y
