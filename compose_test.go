@@ -2,6 +2,7 @@ package raybridge_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,6 +37,7 @@ func read(t *testing.T, text string) *config.Config {
 	for name, text := range map[string]string{
 		"house.gltf": model("building_A", ""), "thing.gltf": model("thing", ""),
 		"odd.gltf":    model("thing", `"extensionsUsed": ["VENDOR_glitter"],`),
+		"empty.gltf":  `{"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"name": "empty"}]}`,
 		"labels.yaml": `rules: [{match: "thing", tag: vegetation}]`,
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
@@ -97,6 +99,37 @@ func TestScenesOfFiles(t *testing.T) {
 	}
 }
 
+// TestActorsMayComeInEveryScene: they look like the city's vehicles and people, unless world.city_models says no.
+func TestActorsMayComeInEveryScene(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ scene, world string }{
+		"a file": {"{file: house.gltf}", ""}, "files": {"{place: [{file: house.gltf}]}", ""}, "the plane": {"{plane: true}", ""}, "the city": {"{triangles: 40000}", ""},
+		"a file's own": {"{file: house.gltf}", ", city_models: false, models: [thing.gltf]"}, "the plane's own": {"{plane: true}", ", city_models: false, models: [thing.gltf]"},
+		"the city's own": {"{triangles: 40000}", ", city_models: false, models: [thing.gltf]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, _, err := raybridge.SceneOf(t.Context(), read(t, "scene: "+c.scene+"\nworld: {capacity: 7"+c.world+"}"), nil)
+			require.NoError(t, err)
+			h := scene.NewHistory(s, nil, 0)
+			h.Record(0)
+			_, err = h.Spawn("vehicle.sedan", nil)
+			if c.world == "" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorIs(t, err, scene.ErrNoActor)
+				assert.Len(t, s.Models, 2, "thing and the box")
+			}
+			for _, m := range s.Models {
+				_, err = h.Spawn(m.TypeID, nil)
+				assert.True(t, err == nil || errors.Is(err, scene.ErrReserveEmpty), m.TypeID)
+			}
+			assert.NotNil(t, s.Model(scene.BoxModel))
+			assert.Equal(t, 14, s.Slots, "one leaves as another comes")
+		})
+	}
+}
+
 // TestTheEgoStandsOnThePlane: in the middle, wherever that is.
 func TestTheEgoStandsOnThePlane(t *testing.T) {
 	t.Parallel()
@@ -150,6 +183,7 @@ func TestFaults(t *testing.T) {
 		is            error
 	}{
 		{"scene: {file: none.gltf}", "none.gltf", os.ErrNotExist},
+		{"scene: {file: empty.gltf}", "scene empty.gltf: scene has no triangles", scene.ErrEmptyScene},
 		{"scene: {place: [{file: house.gltf, tag: biulding}]}", `unknown semantic tag "biulding"`, scene.ErrUnknownTag},
 		{"scene: {file: house.gltf, labels: none.yaml}", "none.yaml", os.ErrNotExist},
 		{"scene: {file: house.gltf, label_rules: [{match: a, tag: biulding}]}", "scene.label_rules: rules[0].tag", scene.ErrUnknownTag},

@@ -400,10 +400,7 @@ func base(c *config.Config, budget *memory.Budget) (*scene.Scene, error) {
 		if c.Scene.Offset != nil {
 			middle = c.Scene.Offset.Vec3()
 		}
-		s := scene.Plane(middle)
-		s.Slots = 2 * c.World.Capacity
-		city.Furnish(s, c.Seed)
-		return s, nil
+		return scene.Plane(middle), nil
 	}
 	if c.Scene.File != "" {
 		return scene.New(filepath.Base(c.Scene.File)), nil
@@ -416,6 +413,9 @@ func base(c *config.Config, budget *memory.Budget) (*scene.Scene, error) {
 		seed = c.Seed
 	}
 	o := city.Options{Seed: seed, Triangles: c.Scene.Triangles, Slots: 2 * c.World.Capacity}
+	if !c.World.CityModels {
+		o.Slots = -1
+	}
 	if !c.World.HasTraffic() {
 		o.Cars, o.Walkers = -1, -1
 	}
@@ -427,16 +427,21 @@ func base(c *config.Config, budget *memory.Budget) (*scene.Scene, error) {
 	return city.Generate(o)
 }
 
-// furnish gives a scene what actors from outside look like.
+// furnish gives a scene what actors from outside look like, where there may be any. As many can come while the
+// others leave.
 func (c *composer) furnish(ctx context.Context, run *config.Config) error {
 	s := c.scene
-	if s.Slots == 0 && (run.World.Source != "" || len(run.World.Models) > 0) {
+	if len(s.Actors) == 0 && run.World.Source == "" && len(run.World.Models) == 0 {
+		return fmt.Errorf("scene %s: %w: its files have no mesh in their scene", s.Name, scene.ErrEmptyScene)
+	}
+	if run.World.Capacity == 0 {
+		return nil
+	}
+	if run.World.CityModels && len(s.Models) == 0 { // the city has them already
 		city.Furnish(s, run.Seed)
-		s.Slots = 2 * run.World.Capacity
 	}
-	if s.Slots > 0 {
-		s.AddBox()
-	}
+	s.Slots = 2 * run.World.Capacity
+	s.AddBox()
 	for _, file := range run.World.Models {
 		asset, err := c.load(ctx, file, 1)
 		if err != nil {

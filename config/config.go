@@ -175,8 +175,10 @@ type World struct {
 	Source   string   `yaml:"source" doc:"KIND:ADDRESS of the world, such as csv:FILE, osi:FILE or sumo:FILE.sumocfg; paths are relative to the working directory"`
 	Capacity int      `yaml:"capacity" doc:"how many actors from outside may be there at a time" min:"1" max:"4096" default:"256"`
 	Models   []string `yaml:"models" doc:"glTF files that such actors may look like; a model's name is its file's, without the ending"`
-	Traffic  string   `yaml:"traffic" doc:"the city's own cars and walkers" enum:"own,none" default:"none with a source, else own"`
-	Ego      string   `yaml:"ego" doc:"who moves the vehicle that carries the sensors: ours is moved as the key ego says" enum:"ours,theirs" default:"ours"`
+	// CityModels are one picture and 10,000 triangles, whether anybody comes or not.
+	CityModels bool   `yaml:"city_models" doc:"such actors may look like the city's vehicles and people, in every scene" default:"true"`
+	Traffic    string `yaml:"traffic" doc:"the city's own cars and walkers" enum:"own,none" default:"none with a source, else own"`
+	Ego        string `yaml:"ego" doc:"who moves the vehicle that carries the sensors: ours is moved as the key ego says" enum:"ours,theirs" default:"ours"`
 }
 
 // HasTraffic reports whether the city's own cars and walkers are there.
@@ -233,7 +235,7 @@ func Default() *Config {
 			},
 		},
 		Scene: Scene{Triangles: 100_000},
-		World: World{Capacity: 256, Ego: EgoOurs},
+		World: World{Capacity: 256, CityModels: true, Ego: EgoOurs},
 	}
 }
 

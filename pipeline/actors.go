@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"errors"
 	"fmt"
 	"path"
 
@@ -76,6 +77,9 @@ func (p *Pipeline) SpawnActor(pattern string, motion scene.Motion) (*Actor, erro
 	p.moving.Lock()
 	defer p.moving.Unlock()
 	a, err := p.history.Spawn(pattern, motion)
+	if errors.Is(err, scene.ErrNoActor) {
+		return nil, fmt.Errorf("%w; %s", err, whichModels)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -455,6 +455,7 @@ func TestActorsAreLookedUp(t *testing.T) {
 	require.ErrorIs(t, err, scene.ErrReserveEmpty)
 	_, err = p.SpawnActor("vehicle.tram", nil)
 	require.ErrorIs(t, err, scene.ErrNoActor)
+	require.ErrorContains(t, err, "world.city_models and world.models say which there are")
 	_, there := first.State()
 	assert.False(t, there, "from the next instant on")
 	require.NoError(t, p.Step(t.Context(), 1))

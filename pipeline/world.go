@@ -693,6 +693,9 @@ func (p *Pipeline) planSpawn(s *world.Spawn, now simtime.Stamp) error {
 // BoxModel is the model of those whose own isn't known: a box of a metre's sides.
 const BoxModel = scene.BoxModel
 
+// whichModels ends what is said of a model that isn't known.
+const whichModels = "world.city_models and world.models say which there are"
+
 // usualSize is the size in metres of a box of which nothing is known.
 var usualSize = mgl64.Vec3{4.5, 1.8, 1.5}
 
@@ -719,7 +722,7 @@ func (p *Pipeline) body(c *coming, s *world.Spawn) error {
 			c.length, c.misfit = size[0], usual[0]
 		}
 		if c.model = p.config.Scene.Model(BoxModel); c.model == nil {
-			return fmt.Errorf("%w: model %q: the scene has no such model, and no box either", world.ErrUnknownActor, s.Model)
+			return fmt.Errorf("%w: model %q: the scene has no such model, and no box either: %s", world.ErrUnknownActor, s.Model, whichModels)
 		}
 		c.as.Parts = scaled(c.model, size, tagOf(s.Model))
 		c.guest.boxed = s.Model != BoxModel
@@ -1020,7 +1023,7 @@ func (p *Pipeline) tellOfBox(c *coming) {
 	case c.misfit > 0:
 		p.log.Warn("an actor is much longer or shorter than its model, so that it is a box", append(attributes, "length", c.length, "model_length", c.misfit)...)
 	default:
-		p.log.Warn("the model of an actor is not known, so that it is a box", attributes...)
+		p.log.Warn("the model of an actor is not known, so that it is a box: "+whichModels, attributes...)
 	}
 }
 

@@ -226,7 +226,7 @@ func (p *progressPrinter) start(info gpu.Info, w *scene.World) {
 		return
 	}
 	fmt.Fprintf(p.out, "scene %s: %d triangles, %d actors; on %s (%s)\n",
-		w.Scene.Name, w.Triangles(), len(w.Scene.Actors), info.Renderer, info.Device)
+		w.Scene.Name, w.Scene.Stats().Triangles, len(w.Scene.Actors), info.Renderer, info.Device)
 }
 
 // update shows how far the run is, if that wasn't shown a moment ago.

@@ -28,6 +28,9 @@ func newScene() *cobra.Command {
 			c := config.Default()
 			c.Seed, c.Scene.Triangles = seed, triangles
 			c.Scene.Choose(args[0])
+			if c.Scene.File != "" { // what it holds is told, without those who may come into it
+				c.World.Capacity = 0
+			}
 			s, warnings, err := raybridge.SceneOf(cmd.Context(), c, limit.budget())
 			if err != nil {
 				return usage(err)

@@ -138,8 +138,8 @@ func Generate(o Options) (*scene.Scene, error) {
 }
 
 // Furnish adds the town's vehicles and people to another scene as models, for actors that come
-// from outside, with the materials and textures that they show. Any goroutine may call it that has
-// the scene.
+// from outside. It brings the materials and textures that they show, and no others. Any goroutine
+// may call it that has the scene.
 func Furnish(s *scene.Scene, seed uint64) {
 	t := newTown(seed, 1)
 	t.addModels()
