@@ -31,7 +31,7 @@ type Config struct {
 	Ego      Ego              `yaml:"ego" doc:"the vehicle that carries the sensors"`
 	Actors   []Actor          `yaml:"actors" doc:"more things in the scene"`
 	Sensors  []sensors.Config `yaml:"sensors" doc:"the sensors, in place of a rig file" default:"the demo rig"`
-	Rig      string           `yaml:"rig" doc:"a rig file, in place of sensors: our own form, an SVL vehicle's JSON or CARLA's objects.json"`
+	Rig      string           `yaml:"rig" doc:"a rig file, in place of sensors: our own form, an SVL vehicle's JSON or CARLA's objects.json or stack.json"`
 	Bridges  []Bridge         `yaml:"bridges" doc:"where the messages go"`
 	World    World            `yaml:"world" doc:"a world from outside that moves the actors"`
 

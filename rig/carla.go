@@ -14,10 +14,11 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// carlaReader reads the objects of CARLA's ROS bridge.
+// carlaReader reads the objects of CARLA's ROS bridge, and the vehicle of CARLA's own ROS 2.
 type carlaReader struct {
 	*foreignReader
 	vehicle string          // the ego's id
+	stack   bool            // the file is one of CARLA's own ROS 2
 	tf      bool            // there is a sensor that publishes the frames
 	seen    map[string]bool // parent, type and id
 }
@@ -39,8 +40,12 @@ func (p carlaParent) place(pose sensors.Pose) sensors.Pose {
 
 // readCARLA reads the sensors of one vehicle of objects.json, and lists what else
 // there is. The vehicle's origin is taken for base_link. Files older than that are one vehicle's sensors.
+// The stack.json of CARLA's own ROS 2 is one vehicle.
 func readCARLA(root doc.JSONNode, objects []doc.JSONNode, f *foreignReader) (*Rig, error) {
 	r := &carlaReader{foreignReader: f, seen: map[string]bool{}}
+	if isVehicle(root) {
+		return r.readStack(root)
+	}
 	if root.Get("objects").Null() {
 		return r.readOlder(root, objects)
 	}
@@ -64,7 +69,7 @@ func readCARLA(root doc.JSONNode, objects []doc.JSONNode, f *foreignReader) (*Ri
 		switch {
 		case i == ego:
 			err = r.readVehicle(n)
-		case isVehicle(kind):
+		case isVehicle(n):
 			r.lose(n, "%s: a rig has one vehicle, %s; others are actors of the scene", kind, r.vehicle)
 		default:
 			err = r.readSensor(n, carlaParent{})
@@ -98,19 +103,36 @@ func (r *carlaReader) readOlder(root doc.JSONNode, list []doc.JSONNode) (*Rig, e
 	return r.rig, nil
 }
 
+// readStack reads a file of CARLA's own ROS 2, as its example ros2_native.py takes it: the vehicle
+// that carries the sensors. Their ids are the names of topics and frames.
+func (r *carlaReader) readStack(vehicle doc.JSONNode) (_ *Rig, err error) {
+	r.stack = true
+	if r.vehicle, err = needed(vehicle, "id"); err != nil {
+		return nil, err
+	}
+	if err := r.readVehicle(vehicle); err != nil {
+		return nil, err
+	}
+	if !r.tf {
+		r.addFrames(vehicle)
+	}
+	return r.rig, nil
+}
+
 // addFrames adds the sensor that publishes the frames, which every run has, under the
 // vehicle's name.
 func (r *carlaReader) addFrames(vehicle doc.JSONNode) {
 	e := sensors.Config{ID: transformID, Name: r.name("tf")}
 	e.PlaceAt("", vehicle)
 	r.comment(&e, "what every run has")
-	r.nameFrame(&e, "", vehicle)
+	r.inVehicle(&e, "base_frame", vehicle)
 	r.rig.Sensors = append(r.rig.Sensors, e)
 }
 
-// isVehicle tells what can carry sensors.
-func isVehicle(kind string) bool {
-	return strings.HasPrefix(kind, "vehicle.") || strings.HasPrefix(kind, "walker.")
+// isVehicle tells by its type what can carry sensors.
+func isVehicle(n doc.JSONNode) bool {
+	kind, err := n.Get("type").Text()
+	return err == nil && (strings.HasPrefix(kind, "vehicle.") || strings.HasPrefix(kind, "walker."))
 }
 
 // findVehicle returns the index of the vehicle that is taken for the ego. It is found by its id
@@ -121,16 +143,15 @@ func findVehicle(objects []doc.JSONNode) (int, error) {
 		if !n.IsObject() {
 			return -1, n.Errorf("%w: need an object with a type and an id", doc.ErrType)
 		}
-		kind, _ := n.Get("type").Text()
-		if !isVehicle(kind) {
+		if !isVehicle(n) {
 			continue
 		}
 		points := 1
 		if items, err := n.Get("sensors").Items(); err == nil && len(items) > 0 {
 			points++
 		}
-		for _, key := range []string{"id", "role_name"} {
-			if name, _ := n.Get(key).Text(); name == "ego_vehicle" || name == "hero" {
+		for _, at := range []doc.JSONNode{n.Get("id"), n.Get("role_name"), n.Get("attributes").Get("role_name")} {
+			if name, _ := at.Text(); name == "ego_vehicle" || name == "hero" {
 				points += 2
 			}
 		}
@@ -158,7 +179,7 @@ func (r *carlaReader) knownKeys(n doc.JSONNode, known ...string) error {
 }
 
 func (r *carlaReader) readVehicle(n doc.JSONNode) error {
-	if err := r.knownKeys(n, "type", "id", "role_name", "spawn_point", "color", "sensors"); err != nil {
+	if err := r.knownKeys(n, "type", "id", "role_name", "spawn_point", "color", "attributes", "sensors"); err != nil {
 		return err
 	}
 	if at := n.Get("spawn_point"); !at.Null() {
@@ -181,7 +202,7 @@ func (r *carlaReader) readAttached(items []doc.JSONNode, parent carlaParent) err
 }
 
 // carlaKeys are the keys of a sensor that are no attributes of it.
-var carlaKeys = []string{"type", "id", "spawn_point", "attached_objects", "attributes"}
+var carlaKeys = []string{"type", "id", "spawn_point", "attached_objects", "attributes", "frame_id"}
 
 // readSensor reads a sensor and what is attached to it.
 func (r *carlaReader) readSensor(n doc.JSONNode, parent carlaParent) error {
@@ -218,7 +239,9 @@ func (r *carlaReader) readSensor(n doc.JSONNode, parent carlaParent) error {
 		e.Parent = ""
 	}
 	r.nameTopics(c, "/carla/"+self.path)
-	r.nameFrame(e, self.path, n)
+	if err := r.nameFrame(e, self.path, n); err != nil {
+		return err
+	}
 	if own := frameName(e); own != spatial.FrameBaseLink {
 		self.frame, self.at = own, sensors.Pose{}
 	}
@@ -350,27 +373,68 @@ func (r *carlaReader) nameTopics(c *conversion, topic string) {
 	}
 }
 
-// nameFrame gives a sensor the frame of the ROS bridge: its path. A camera's is the
+// frameOf returns the frame that a sensor's messages name, and whether the file says it. Else it is the
+// ROS bridge's, the sensor's path, or that of CARLA's own ROS 2, its id.
+func (r *carlaReader) frameOf(path string, sensor doc.JSONNode) (frame string, given bool, err error) {
+	if at := sensor.Get("frame_id"); !at.Null() {
+		if frame, err = at.Text(); err != nil {
+			return "", false, err
+		}
+		if plain := r.plainFrame(frame, at); plain != "" {
+			return plain, true, nil
+		}
+	}
+	if r.stack {
+		path = path[strings.LastIndexByte(path, '/')+1:]
+	}
+	return strings.Join(strings.Fields(path), "_"), false, nil
+}
+
+// nameFrame gives a sensor the frame that its messages name. A camera's is the
 // optical one.
-func (r *carlaReader) nameFrame(e *sensors.Config, path string, at doc.JSONNode) {
-	frame, vehicle := strings.Join(strings.Fields(path), "_"), strings.Join(strings.Fields(r.vehicle), "_")
-	switch {
-	case e.ID == transformID:
-		e.Frame, e.Pose, e.Parent = spatial.FrameBaseLink, sensors.Pose{}, ""
-		e.Set("base_frame", vehicle, at)
-	case e.ID == "sensor.other.odometry":
-		e.Frame, e.Pose, e.Parent = spatial.FrameBaseLink, sensors.Pose{}, ""
-		e.Set("child_frame", vehicle, at)
-	case slices.Contains(onVehicle, e.ID) && vehicle != "":
-		e.Frame, e.FrameID, e.Pose, e.Parent = spatial.FrameBaseLink, vehicle, sensors.Pose{}, ""
+func (r *carlaReader) nameFrame(e *sensors.Config, path string, at doc.JSONNode) error {
+	frame, given, err := r.frameOf(path, at)
+	if err != nil {
+		return err
+	}
+	elsewhere := func(o sensors.Config) bool { return o.Frame == frame && (o.Pose != e.Pose || o.Parent != e.Parent) }
+	keys := map[string]string{transformID: "base_frame", "sensor.other.odometry": "child_frame"}
+	switch key := keys[e.ID]; {
+	case key != "":
+		r.inVehicle(e, key, at)
+		if given {
+			r.lose(at.Get("frame_id"), "its frames are the vehicle's")
+		}
+	case slices.Contains(onVehicle, e.ID) && r.vehicle != "":
+		e.Frame, e.FrameID, e.Pose, e.Parent = spatial.FrameBaseLink, r.vehicleFrame(), sensors.Pose{}, ""
+		if given {
+			e.FrameID = frame
+		}
 	case strings.HasPrefix(e.ID, cameraIDs):
+		if e.FrameID = frame; frame == e.Name {
+			e.Frame = frame + "_frame"
+		}
+	case frame == spatial.FrameBaseLink && e.Parent == "" && e.Pose == sensors.Pose{}:
+		e.Frame = frame
+	case slices.Contains(vehicleFrames, frame), slices.ContainsFunc(r.rig.Sensors, elsewhere):
 		e.FrameID = frame
-	case slices.ContainsFunc(r.rig.Sensors, func(o sensors.Config) bool { return o.Frame == frame && (o.Pose != e.Pose || o.Parent != e.Parent) }):
-		e.FrameID = frame
+		if given {
+			r.note(at.Get("frame_id").Errorf("frame %q lies elsewhere: the messages name it, as in CARLA, and /tf has %q by its own name", frame, e.Name))
+		}
 	default:
 		e.Frame = frame
 	}
+	return nil
 }
+
+// inVehicle puts a sensor at the vehicle, whose frame is the value of a key.
+func (r *carlaReader) inVehicle(e *sensors.Config, key string, at doc.JSONNode) {
+	e.Frame, e.Pose, e.Parent = spatial.FrameBaseLink, sensors.Pose{}, ""
+	e.Set(key, r.vehicleFrame(), at)
+}
+
+// vehicleFrame is the vehicle's frame: its id.
+func (r *carlaReader) vehicleFrame() string { return strings.Join(strings.Fields(r.vehicle), "_") }
 
 // onVehicle are the types whose data is in the vehicle's own frame.
 var onVehicle = []string{"sensor.ground_truth.boxes_3d", "sensor.other.speedometer", "sensor.other.signals"}

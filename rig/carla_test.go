@@ -128,6 +128,74 @@ func TestCARLAOlderFilesBeginWithAnything(t *testing.T) {
 	assert.ErrorContains(t, err, `sensors[0].type: unknown value: CARLA has no sensor "Lidar"`)
 }
 
+// TestCARLAStack: the file of CARLA's own ROS 2 has the vehicle at the top. Ids are the names of topics and
+// frames there.
+func TestCARLAStack(t *testing.T) {
+	r, err := rig.Reader{}.Read("testdata/carla_stack.json")
+	require.NoError(t, err)
+	assert.Empty(t, r.Notices)
+	require.Len(t, r.Sensors, 5)
+	rgb, lidar := entry(t, r, "rgb"), entry(t, r, "lidar")
+	assert.Equal(t, sensors.Pose{X: -4.5, Y: 0.5, Z: 2.8, Pitch: 20, Yaw: 30}, rgb.Pose)
+	assert.Equal(t, int64(96), rgb.Attributes["image_size_x"])
+	assert.Equal(t, map[string]string{"image": "/carla/hero/rgb/image", "camera_info": "/carla/hero/rgb/camera_info"}, rgb.Topics)
+	assert.Equal(t, [2]string{"rgb_frame", "rgb"}, [2]string{rgb.Frame, rgb.FrameID}, "messages name the optical one")
+	assert.Equal(t, map[string]string{"points": "/carla/hero/lidar"}, lidar.Topics)
+	assert.Equal(t, "lidar", lidar.Frame)
+	assert.Equal(t, int64(8), lidar.Attributes["channels"])
+	assert.Equal(t, "100", entry(t, r, "imu").Rate.String())
+	assert.Equal(t, map[string]any{"base_frame": "hero"}, entry(t, r, "tf").Attributes)
+	_, err = pipeline.CheckRig(r, all.Registry())
+	require.NoError(t, err)
+
+	r = parse(t, `{"type": "vehicle.a", "id": "hero", "sensors": []}`)
+	assert.Len(t, r.Sensors, 1, "the frames")
+	r = parse(t, `{"type": "vehicle.a", "id": "hero", "sensors": [{"type": "actor.pseudo.control", "id": "control"}]}`)
+	assert.Len(t, r.Notices, 1)
+	_, err = rig.Parse("r.json", []byte(`{"type": "vehicle.a", "id": "hero", "sensor": []}`))
+	assert.EqualError(t, err, "r.json:1:37: sensor: unknown key, did you mean sensors?")
+	_, err = rig.Parse("r.json", []byte(`{"type": "vehicle.a", "sensors": []}`))
+	assert.EqualError(t, err, "r.json:1:1: wrong kind of value: it needs the key id")
+}
+
+// TestCARLAFrameIDs: a sensor may name its frame itself. One that lies elsewhere keeps its own place on /tf.
+func TestCARLAFrameIDs(t *testing.T) {
+	r := parse(t, vehicle(`{"type": "sensor.lidar.ray_cast", "id": "top", "frame_id": "velodyne", "spawn_point": {"z": 2}, "attached_objects": [
+			{"type": "sensor.other.imu", "id": "imu", "frame_id": "imu_link"}]},
+		{"type": "sensor.lidar.ray_cast", "id": "left", "frame_id": "velodyne", "spawn_point": {"y": 1}},
+		{"type": "sensor.camera.rgb", "id": "front", "frame_id": "camera_optical"},
+		{"type": "sensor.other.gnss", "id": "gnss", "frame_id": ""},
+		{"type": "sensor.pseudo.speedometer", "id": "speed", "frame_id": "axle"},
+		{"type": "sensor.pseudo.odom", "id": "odometry", "frame_id": "odom_link"}`))
+	assert.Equal(t, "velodyne", entry(t, r, "top").Frame)
+	imu := entry(t, r, "imu")
+	assert.Equal(t, [2]string{"velodyne", "imu_link"}, [2]string{imu.Parent, imu.Frame})
+	assert.Equal(t, "/carla/ego_vehicle/top/imu", imu.Topics["imu"], "topics stay")
+	left := entry(t, r, "left")
+	assert.Equal(t, [2]string{"", "velodyne"}, [2]string{left.Frame, left.FrameID})
+	assert.Equal(t, "camera_optical", entry(t, r, "front").FrameID)
+	assert.Equal(t, "ego_vehicle/gnss", entry(t, r, "gnss").Frame)
+	assert.Equal(t, "axle", entry(t, r, "speed").FrameID)
+	assert.Equal(t, "base_link", entry(t, r, "odometry").Frame)
+	require.Len(t, r.Notices, 2)
+	assert.Contains(t, r.Notices[0].String(), `sensors[1].frame_id: frame "velodyne" lies elsewhere: the messages name it, as in CARLA, and /tf has "left" by its own name`)
+	assert.Contains(t, r.Notices[1].String(), "sensors[5].frame_id: no counterpart: its frames are the vehicle's")
+	_, err := pipeline.CheckRig(r, all.Registry())
+	require.NoError(t, err)
+	_, err = rig.Parse("r.json", []byte(vehicle(`{"type": "sensor.other.imu", "id": "a", "frame_id": 1}`)))
+	assert.ErrorContains(t, err, "sensors[0].frame_id: wrong kind of value")
+}
+
+// TestCARLAVehicleAttributes: those of the blueprint are the vehicle's looks. Its role tells which is the ego.
+func TestCARLAVehicleAttributes(t *testing.T) {
+	r := parse(t, `{"objects": [
+		{"type": "vehicle.a", "id": "first", "attributes": {"color": "1,2,3"}, "sensors": [{"type": "sensor.other.imu", "id": "a"}]},
+		{"type": "vehicle.b", "id": "x", "attributes": {"role_name": "hero", "sticky_control": true}, "sensors": [{"type": "sensor.other.imu", "id": "b"}]}
+	]}`)
+	assert.Equal(t, "x/b", r.Sensors[0].Frame)
+	assert.Len(t, r.Notices, 1, "of the other vehicle")
+}
+
 // TestCARLAFrames: every run publishes frames, under the vehicle's name, once.
 func TestCARLAFrames(t *testing.T) {
 	r := parse(t, vehicle(`{"type": "sensor.other.gnss", "id": "a"}`))
@@ -305,7 +373,7 @@ func TestCARLAFaults(t *testing.T) {
 }
 
 func FuzzCARLA(f *testing.F) {
-	seed(f, "testdata/carla_objects.json")
+	seed(f, "testdata/carla_objects.json", "testdata/carla_stack.json")
 	f.Add([]byte(`{"sensors": [{"type": "sensor.camera.rgb", "id": "a", "x": 1, "width": 96}]}`))
 	f.Add([]byte(vehicle(`{"type": "sensor.camera.rgb", "id": "a", "attached_objects": [{"type": "sensor.other.imu", "id": "a"}]}`)))
 	fuzz(f)

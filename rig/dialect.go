@@ -284,6 +284,15 @@ func (f *foreignReader) name(wanted string) string {
 	return name
 }
 
+// plainFrame returns the frame that a file names, in the form that tf takes.
+func (f *foreignReader) plainFrame(written string, at doc.JSONNode) string {
+	plain := strings.Join(strings.Fields(strings.TrimLeft(written, "/ ")), "_")
+	if plain != written {
+		f.note(at.Errorf("%w %q becomes %q: names have no spaces and no leading slash", ErrFrame, written, plain))
+	}
+	return plain
+}
+
 // comment says for WriteYAML what a sensor came from.
 func (f *foreignReader) comment(e *sensors.Config, text string) {
 	if f.rig.comments == nil {

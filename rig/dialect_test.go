@@ -306,7 +306,7 @@ func TestConvertedRigsTellWhatWasLost(t *testing.T) {
 	var text bytes.Buffer
 	require.NoError(t, r.WriteYAML(&text))
 	for _, want := range []string{
-		"# Converted from the objects of CARLA's ROS bridge.",
+		"# Converted from the sensors of a CARLA vehicle.",
 		"# What has no counterpart here (lines are those of the file it came from):",
 		`#   line 4: sensor.pseudo.opendrive_map "map": raybridge's scenes have no OpenDRIVE map`,
 		"  # sensor.camera.rgb \"front\"\n  - id: sensor.camera.rgb\n    name: front\n    frame_id: ego_vehicle/front\n",
@@ -367,7 +367,8 @@ func TestForeignRigs(t *testing.T) {
 		"svl_roof.json":  {"CAN_Bus Left_Lidar Right_Lidar GPS IMU Rear_Camera", []int{2, 2, 8, 11, 26}},
 		"svl_vehicle.json": {"Roof_Lidar Front_Lidar Scanner Front_Camera Depth Segmentation Instances Radar Ultrasonic GPS GPS_Odometry " +
 			"INS IMU IMU_corrected CAN_Bus Vehicle_Odometry Signal Boxes_2D Boxes_3D Lane_Line", nil},
-		"carla_hero.json": {"chase events roof bumper fix imu bump lanes tf around odom speed", nil},
+		"carla_stack.json": {"rgb lidar gnss imu tf", nil},
+		"carla_hero.json":  {"chase events roof bumper fix imu bump lanes tf around odom speed", nil},
 		"carla_objects.json": {"objects front imu semantic instance depth normals flow events lidar semantic_lidar radar gnss collision " +
 			"lane_invasion obstacle tf ego_vehicle_objects odometry speedometer traffic_lights", nil},
 	} {
@@ -384,7 +385,7 @@ func TestForeignRigs(t *testing.T) {
 	}
 	files, err := filepath.Glob("testdata/*.json")
 	require.NoError(t, err)
-	assert.Len(t, files, 5, "all that lie there")
+	assert.Len(t, files, 6, "all that lie there")
 }
 
 // TestSharedRigs: every rig of others that lies beside the checkout is known, and five

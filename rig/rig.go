@@ -1,5 +1,6 @@
-// Package rig reads the list of sensors that a robot carries. It reads raybridge's own YAML,
-// the sensors of an SVL Simulator vehicle (JSON) and the objects.json of CARLA's ROS bridge.
+// Package rig reads the list of sensors that a robot carries. It reads raybridge's own YAML and
+// the sensors of an SVL Simulator vehicle (JSON). Of CARLA it reads its ROS bridge's objects.json, and the
+// stack.json of its own ROS 2.
 // Which of them a file is shows in its text. It knows the form of the list; what the attributes
 // of raybridge's sensors mean comes from a sensors.Registry.
 //
@@ -177,6 +178,8 @@ func recognise(root doc.JSONNode) (kind string, list []doc.JSONNode, err error) 
 	case root.IsArray():
 		list, err = root.Items()
 		kind = svlName
+	case isVehicle(root):
+		kind = carlaName
 	case !root.Get("objects").Null():
 		list, err = root.Get("objects").Items()
 		kind = carlaName
@@ -192,7 +195,7 @@ func recognise(root doc.JSONNode) (kind string, list []doc.JSONNode, err error) 
 	case !root.Get("type").Null():
 		kind, list = svlName, []doc.JSONNode{root}
 	default:
-		err = root.Errorf("%w: want our list of sensors, SVL's sensors, each with a type, or CARLA's list of objects", ErrFormat)
+		err = root.Errorf("%w: want our list of sensors, SVL's sensors, each with a type, or CARLA's objects or vehicle", ErrFormat)
 	}
 	if err != nil || kind != svlName {
 		return kind, list, err

@@ -248,26 +248,16 @@ func (r *svlReader) add(s *svlSensor) {
 	if topic := strings.TrimSpace(s.made.text("Topic")); topic != "" && s.made.output != "" {
 		s.made.topic(s.made.output, topic, "Topic")
 	}
-	s.frame = r.plainFrame(s.made, "Frame")
+	s.frame = r.plainFrame(s.made.text("Frame"), s.made.place("Frame"))
 	s.entry = len(r.rig.Sensors)
 	r.rig.Sensors = append(r.rig.Sensors, *e)
 	if second := s.made.second; second != nil {
 		second.Name = r.name(s.name + "_corrected")
 		r.comment(second, r.rig.comments[e.Name]+", corrected")
-		second.FrameID = r.plainFrame(s.made, "CorrectedFrame")
+		second.FrameID = r.plainFrame(s.made.text("CorrectedFrame"), s.made.place("CorrectedFrame"))
 		s.second = len(r.rig.Sensors)
 		r.rig.Sensors = append(r.rig.Sensors, *second)
 	}
-}
-
-// plainFrame returns the frame that a parameter names, in the form that tf takes.
-func (r *svlReader) plainFrame(c *conversion, parameter string) string {
-	written := c.text(parameter)
-	plain := strings.Join(strings.Fields(strings.TrimLeft(written, "/ ")), "_")
-	if plain != written {
-		r.note(c.errorf(parameter, "%w %q becomes %q: names have no spaces and no leading slash", ErrFrame, written, plain))
-	}
-	return plain
 }
 
 // nameFrames gives each sensor a frame of its own. It is the one that the user named, if it is

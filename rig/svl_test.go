@@ -287,7 +287,7 @@ func TestSVLFaults(t *testing.T) {
 	}{
 		{`{"type": "Lidra", "name": "a"}`, `r.json:1:10: type: unknown value: SVL has no sensor "Lidra", did you mean Lidar?`, doc.ErrValue},
 		{`{"type": 3}`, `r.json:1:10: type: wrong kind of value: 3, need a text in quotes`, doc.ErrType},
-		{`{"name": "a", "params": {}, "type": null}`, `r.json:1:1: unknown kind of rig: want our list of sensors, SVL's sensors, each with a type, or CARLA's list of objects`, rig.ErrFormat},
+		{`{"name": "a", "params": {}, "type": null}`, `r.json:1:1: unknown kind of rig: want our list of sensors, SVL's sensors, each with a type, or CARLA's objects or vehicle`, rig.ErrFormat},
 		{`[{"name": "a"}]`, `r.json:1:2: [0]: wrong kind of value: it needs the key type`, doc.ErrType},
 		{"[{\"type\": \"Lidar\",\n \"nam\": \"a\"}]", `r.json:2:2: [0].nam: unknown key, did you mean name?`, doc.ErrUnknownKey},
 		{`{"type": "Lidar", "params": {"LaserCont": 3}}`, `r.json:1:30: params.LaserCont: unknown key, did you mean LaserCount?`, doc.ErrUnknownKey},
@@ -309,7 +309,7 @@ func TestSVLFaults(t *testing.T) {
 		{`[{"type": "IMU", "name": "a", "parent": "a"}]`, `r.json:1:41: [0].parent: bad parent frame: the parents of "a" form a circle`, rig.ErrParent},
 		{`[{"type": "IMU", "name": "a"}, {"type": "IMU", "name": "a"}, {"type": "IMU", "name": "b", "parent": "a"}]`, `r.json:1:101: [2].parent: bad parent frame: 2 sensors are named "a"`, rig.ErrParent},
 		{`[3]`, `r.json:1:2: [0]: wrong kind of value: need an object, { ... }`, doc.ErrType},
-		{`{}`, `r.json:1:1: unknown kind of rig: want our list of sensors, SVL's sensors, each with a type, or CARLA's list of objects`, rig.ErrFormat},
+		{`{}`, `r.json:1:1: unknown kind of rig: want our list of sensors, SVL's sensors, each with a type, or CARLA's objects or vehicle`, rig.ErrFormat},
 		{`[{"type": "sensor.camera.rgb", "id": "a"}]`, `r.json:1:2: [0]: unknown kind of rig: "sensor.camera.rgb" is CARLA's, whose rigs have a list of objects, or one vehicle's in a list of sensors`, rig.ErrFormat},
 	} {
 		_, err := rig.Parse("r.json", []byte(c.text))

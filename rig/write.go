@@ -48,7 +48,7 @@ func (w *yamlWriter) printf(format string, args ...any) { fmt.Fprintf(w, format,
 // origins say, for each kind of rig, what a reader of its YAML wants to know.
 var origins = map[string]string{
 	"SVL":   "Converted from the sensors of an SVL vehicle. The vehicle's origin is base_link; axes are\n# REP-103's: x forward, y left, z up.",
-	"CARLA": "Converted from the objects of CARLA's ROS bridge. The vehicle's origin is base_link; axes\n# are REP-103's: x forward, y left, z up.",
+	"CARLA": "Converted from the sensors of a CARLA vehicle. The vehicle's origin is base_link; axes\n# are REP-103's: x forward, y left, z up.",
 }
 
 // head writes the comments before the list.

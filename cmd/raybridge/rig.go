@@ -51,7 +51,7 @@ func newRigConvert() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "convert FILE",
-		Short: "Write an SVL vehicle's sensors or CARLA's objects.json as our YAML, and say what has no counterpart",
+		Short: "Write an SVL vehicle's sensors, or CARLA's objects.json or stack.json, as our YAML, and say what has no counterpart",
 		Example: "  raybridge rig convert vehicle.json -o vehicle.yaml\n" +
 			"  raybridge run --rig vehicle.yaml --duration 10s --bridge mcap:drive",
 		Args: oneArg("a rig file"),

@@ -103,7 +103,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.config, "config", "", "configuration `FILE.yaml`; flags win over it")
 	flags.StringVar(&f.scene, "scene", config.SceneCity, sceneUsage)
 	flags.StringVar(&f.world, "world", "", "`KIND:ADDRESS` of a world that moves the actors: "+worldForms())
-	flags.StringVar(&f.rig, "rig", "", "rig `FILE`: our YAML, an SVL vehicle's JSON, or CARLA's objects.json;\nwithout it the demo rig")
+	flags.StringVar(&f.rig, "rig", "", "rig `FILE`: our YAML, an SVL vehicle's JSON, or CARLA's objects.json or stack.json;\nwithout it the demo rig")
 	flags.BoolVar(&f.lenient, "lenient", false, lenientUsage)
 	flags.DurationVar(&f.duration, "duration", 0, "simulated time to run; 0 is until Ctrl-C")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the city, the traffic and the noise")
