@@ -20,6 +20,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
 	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/bridges/stream"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/fault"
@@ -42,6 +43,7 @@ type replayFlags struct {
 	policy          string
 	out             string
 	quiet           bool
+	stdout          bool
 	summary         string
 	memory          memoryLimit
 }
@@ -60,7 +62,8 @@ func newReplay() *cobra.Command {
 		Example: "  raybridge replay out/drive/recording --bridge foxglove:\n" +
 			"  raybridge replay drive.mcap --bridge rosbridge:localhost --rate 0.5 --start 10s --loop\n" +
 			"  raybridge replay drive_*.mcap --bridge foxglove: --topics '/lidar/*,/tf*'\n" +
-			"  raybridge replay drive.mcap --bridge 'mcap:ros1.mcap?profile=ros1' --fast",
+			"  raybridge replay drive.mcap --bridge 'mcap:ros1.mcap?profile=ros1' --fast\n" +
+			"  raybridge replay drive.mcap --stdout --fast | my-program",
 		Args: someArgs("a recording, such as drive.mcap or a rosbag2 folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := newReplaySession(cmd, args, &f)
@@ -84,6 +87,7 @@ func newReplay() *cobra.Command {
 	flags.StringVar(&f.policy, "policy", "", "`POLICY` of full queues: block, drop_newest, drop_oldest or exclusive")
 	flags.StringVar(&f.out, "out", defaultOut, "`DIR` for the recordings of file bridges")
 	flags.BoolVar(&f.quiet, "quiet", false, "print errors only")
+	flags.BoolVar(&f.stdout, "stdout", false, "write the samples to the standard output, in the stream protocol: a program that reads them loses none")
 	flags.StringVar(&f.summary, "summary", "", "write what was replayed to `FILE.json`")
 	addMemoryLimit(cmd, &f.memory)
 	completeFlags(cmd)
@@ -93,8 +97,10 @@ func newReplay() *cobra.Command {
 // check reads what the flags mean.
 func (f *replayFlags) check(cmd *cobra.Command) error {
 	switch {
-	case len(f.bridges) == 0:
-		return errors.New("nowhere to send it: give --bridge, such as mcap:copy.mcap")
+	case len(f.bridges) == 0 && !f.stdout:
+		return errors.New("nowhere to send it: give --bridge, such as mcap:copy.mcap, or --stdout")
+	case f.stdout && isTerminal(cmd.OutOrStdout()):
+		return errors.New("--stdout: the standard output is a terminal, and the samples are for a program: give it one, such as | my-program")
 	case !(f.rate >= 0 && f.rate <= maxRate): // nor is NaN in it
 		return fmt.Errorf("--rate %v: the range is 0 to %d", f.rate, maxRate)
 	case f.fast && cmd.Flags().Changed("rate") && f.rate != 0:
@@ -162,7 +168,8 @@ func topicList(names []string) string {
 // publishers of network bridges only queue, those of files may wait for the disk.
 type replaySession struct {
 	flags       *replayFlags
-	out, errOut io.Writer
+	stdout      io.Writer
+	out, errOut io.Writer // tables and errors
 	log         *slog.Logger
 	registry    *bridges.Registry
 	reader      *mcap.Reader
@@ -171,7 +178,8 @@ type replaySession struct {
 	order       []*replayTopic
 	pace        *pacer
 	progress    *progressPrinter
-	clock       *logClock // nil where the recording has its own, or none is wanted
+	pipe        *stream.Writer // nil without --stdout
+	clock       *logClock      // nil where the recording has its own, or none is wanted
 	// now is the log time of the message at hand: what a recording takes as its own.
 	now simtime.Stamp
 	// begun is when the replay began; log times startNs and lastNs are those of its
@@ -186,6 +194,7 @@ type replayTopic struct {
 	sample     reflect.Type
 	qos        flow.QoS
 	publishers []bridges.Publisher[any] // nil for bridges that don't carry the type
+	track      *stream.Track            // nil without --stdout
 	messages   int64
 	mixed      bool // that its samples have several types was told
 }
@@ -196,8 +205,11 @@ func newReplaySession(cmd *cobra.Command, recordings []string, f *replayFlags) (
 		return nil, err
 	}
 	s := &replaySession{
-		flags: f, out: cmd.OutOrStdout(), errOut: cmd.ErrOrStderr(), registry: bridgesall.Registry(), topics: map[string]*replayTopic{},
+		flags: f, stdout: cmd.OutOrStdout(), out: cmd.OutOrStdout(), errOut: cmd.ErrOrStderr(), registry: bridgesall.Registry(), topics: map[string]*replayTopic{},
 		log: newLog(cmd.ErrOrStderr(), f.quiet),
+	}
+	if f.stdout {
+		s.out = s.errOut
 	}
 	var err error
 	if s.reader, err = (mcap.Reading{Memory: f.memory.budget()}).Open(recordings[0], recordings[1:]...); err != nil {
@@ -367,7 +379,13 @@ func (s *replaySession) run(ctx context.Context) error {
 	s.warnOfLosses()
 	s.begun = time.Now()
 	s.pace = newPacer(s.flags.rate)
-	err := s.replay(ctx)
+	err := s.announce()
+	if err == nil {
+		err = s.replay(ctx)
+	}
+	if err == nil && s.pipe != nil {
+		err = stdoutFault(s.pipe.Close())
+	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = nil // ended as it was told to
 	}
@@ -396,6 +414,30 @@ func (s *replaySession) connect(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// announce tells who reads the standard output of the topics.
+func (s *replaySession) announce() (err error) {
+	if !s.flags.stdout {
+		return nil
+	}
+	if s.pipe, err = stream.NewWriter(s.stdout); err != nil {
+		return stdoutFault(err)
+	}
+	for _, t := range s.order {
+		if t.track, err = s.pipe.Add(stream.Info{Name: t.name, Latched: t.qos.Durability == flow.TransientLocal}, t.sample); err != nil {
+			return stdoutFault(err)
+		}
+	}
+	return nil
+}
+
+// stdoutFault says where an error was; nil stays.
+func stdoutFault(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("write to the standard output: %w", fault.File(err))
 }
 
 // specOf is how a bridge was given.
@@ -506,6 +548,11 @@ func (s *replaySession) send(ctx context.Context, t *replayTopic, message any) e
 		return nil
 	}
 	t.messages++
+	if t.track != nil {
+		if err := t.track.Write(int64(s.now), message.(bridges.Stamped)); err != nil {
+			return stdoutFault(err)
+		}
+	}
 	for i, publish := range t.publishers {
 		if publish == nil {
 			continue

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -110,6 +111,54 @@ func TestReplayToARecording(t *testing.T) {
 		assert.Contains(t, o.out, "written")
 		assert.Contains(t, o.out, "0.90 s of the recording in")
 	}
+}
+
+// TestReplayToTheStandardOutput is what a program at the other end of a pipe reads.
+func TestReplayToTheStandardOutput(t *testing.T) {
+	t.Parallel()
+	recording := replayable(t, "drive.mcap", false)
+	dir := t.TempDir()
+	o := call(t, "replay", recording, "--stdout", "--fast", "--no-clock", "--topics", "/imu,/points", "--bridge", "mcap:copy.mcap", "--out", dir)
+	require.Equal(t, 0, o.code, o.err)
+	assert.FileExists(t, filepath.Join(dir, "copy.mcap"), "beside bridges")
+	assert.Contains(t, o.err, "of the recording in", "the table isn't in the data's way")
+	b, le := []byte(o.out), binary.LittleEndian
+	require.True(t, bytes.HasPrefix(b, []byte("RBSTREAM\x02\x00\x00\x00")))
+	var names []string
+	messages := map[uint16]int{}
+	for b = b[16+le.Uint32(b[12:]):]; len(b) > 0; {
+		payload := b[16 : 16+le.Uint32(b)]
+		switch id, control := le.Uint16(b[4:]), b[7]; control {
+		case 0:
+			assert.EqualValues(t, messages[id], le.Uint32(b[8:]))
+			logged := int64(100e9) + int64(messages[id])*100_000_000 + 2_000_000
+			assert.EqualValues(t, logged, le.Uint64(payload[24:]), "the recording's time")
+			messages[id]++
+		case 2:
+			names = append(names, string(payload[10:10+le.Uint16(payload[8:])]))
+			assert.EqualValues(t, len(names), le.Uint16(payload))
+		default:
+			assert.EqualValues(t, 5, control)
+			assert.Len(t, b, 16+len(payload), "the goodbye is the last frame")
+		}
+		b = b[16+len(payload):]
+	}
+	assert.Equal(t, []string{"/points", "/imu"}, names)
+	assert.Equal(t, map[uint16]int{1: 10, 2: 10}, messages)
+}
+
+// TestReplayToAProgramThatEnds ends, too.
+func TestReplayToAProgramThatEnds(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, "replay", replayable(t, "drive.mcap", false), "--stdout", "--fast", "--loop", "--quiet")
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = io.ReadFull(out, make([]byte, 1000))
+	require.NoError(t, err)
+	require.NoError(t, out.Close())
+	assert.Error(t, cmd.Wait(), "by the signal, or with an error")
+	assert.Less(t, cmd.ProcessState.ExitCode(), exitUsage)
 }
 
 func TestReplayOfAFolderThroughSeveralBridges(t *testing.T) {

@@ -9,11 +9,12 @@
 from ._errors import Busy, Closed, ConnectionFailed, Error, Refused, Timeout, Unfinished, UnknownSensor, VersionMismatch
 from ._launch import binary, launch
 from ._messages import Array, Info, Record
+from ._replay import Replay, replay
 from ._sim import Actor, Ego, Frame, Model, Pose, Sensor, Sim, connect, png
 
 __version__ = "0.2.0"
 
 __all__ = [
-    "Actor", "Array", "Busy", "Closed", "ConnectionFailed", "Ego", "Error", "Frame", "Info", "Model", "Pose", "Record", "Refused", "Sensor", "Sim",
-    "Timeout", "Unfinished", "UnknownSensor", "VersionMismatch", "binary", "connect", "launch", "png",
+    "Actor", "Array", "Busy", "Closed", "ConnectionFailed", "Ego", "Error", "Frame", "Info", "Model", "Pose", "Record", "Refused", "Replay", "Sensor", "Sim",
+    "Timeout", "Unfinished", "UnknownSensor", "VersionMismatch", "binary", "connect", "launch", "png", "replay",
 ]

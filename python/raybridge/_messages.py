@@ -77,7 +77,8 @@ class Info(_Plain):
 
     key is sensor/output, message the type of ROS. sequence counts the sensor's captures, frame the world's instants. stamp and published are
     nanoseconds of simulation time. position (x, y, z) and orientation (x, y, z, w) are where the
-    sensor was, in the map frame. fields are those of the message that hold no bulk data.
+    sensor was, in the map frame. Recordings don't tell these: numbers are -1 and the pose is NaN then.
+    fields are those of the message that hold no bulk data.
     """
 
     def __init__(self, key: str, message: str, envelope: Tuple[Any, ...], frame_id: str) -> None:
@@ -85,6 +86,9 @@ class Info(_Plain):
         self.sequence, self.frame, self.stamp, self.published = int(envelope[0]), int(envelope[1]), int(envelope[2]), int(envelope[3])
         self.position: Tuple[float, ...] = tuple(envelope[4:7])
         self.orientation: Tuple[float, ...] = tuple(envelope[7:11])
+        if not envelope[11] & 1:
+            self.sequence = self.frame = -1
+            self.position, self.orientation = (math.nan,) * 3, (math.nan,) * 4
         self.fields: Dict[str, Any] = {}
 
     def to_dict(self) -> Dict[str, Any]:

@@ -11,7 +11,7 @@ import socket
 import struct
 import threading
 import weakref
-from typing import Any, Callable, Deque, Dict, Iterator, List, Optional, Tuple
+from typing import Any, IO, Callable, Deque, Dict, Iterator, List, Optional, Tuple, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -184,6 +184,62 @@ class _Fields:
         return Stream(id, flags, type_id, texts, self.take(self.number("I")).decode("utf-8", "replace"))
 
 
+def greeting(read: Callable[[int], bytes]) -> Tuple[int, float, List[Stream]]:
+    """Read the program's greeting: the longest message, the beat in seconds, and the streams."""
+    magic, version, status, length = _GREETING.unpack(read(_GREETING.size))
+    if magic != b"RBSTREAM" or length > _LONGEST_TABLE:
+        raise ConnectionFailed(f"the peer does not speak the stream protocol: it begins with {magic!r}")
+    f = _Fields(read(length))
+    reason = f.text()
+    if version != VERSION:
+        raise VersionMismatch(f"this package speaks version {VERSION} of the stream protocol, the program version {version}: {reason}")
+    if status != 0:
+        raise Refused(reason)
+    f.number("H")
+    longest, beat = f.number("I"), f.number("I") / 1000
+    f.number("Q")
+    return longest, beat, [f.stream() for _ in range(f.number("H"))]
+
+
+class Pipe:
+    """What a program writes in the stream protocol to a file that ends in a pipe."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._streams: Dict[int, Stream] = {}
+        self._longest, _, known = greeting(self._read)
+        self._streams.update((s.id, s) for s in known)
+
+    def next(self) -> Union[None, Stream, Tuple[Stream, Bytes]]:
+        """Return the next stream, or a message of one; None at the goodbye. Closed is an end before that."""
+        while True:
+            length, stream, flags, control, _, plain = _FRAME.unpack(self._read(_FRAME.size))
+            if flags or length != plain or length > max(self._longest, _LONGEST_TABLE):
+                raise Closed(f"the program sent a malformed frame of {length} bytes, flags {flags}")
+            data = np.empty(length, np.uint8)
+            self._fill(data.data)
+            if stream in self._streams:
+                return self._streams[stream], data
+            if control == BYE:
+                return None
+            if control == STREAM:
+                s = _Fields(data.tobytes()).stream()
+                self._streams[s.id] = s
+                return s
+
+    def _read(self, n: int) -> bytes:
+        b = bytearray(n)
+        self._fill(memoryview(b))
+        return bytes(b)
+
+    def _fill(self, view: memoryview) -> None:
+        while len(view) > 0:
+            n = self._file.readinto(view)  # type: ignore[attr-defined]
+            if not n:
+                raise Closed("the program has ended")
+            view = view[n:]
+
+
 class Connection:
     """The stream protocol on one socket. One thread steps; another shows that we are there.
 
@@ -251,20 +307,9 @@ class Connection:
     def _greet(self, streams: List[str]) -> None:
         names = b"".join(struct.pack("<H", len(n)) + n for n in (s.encode() for s in streams))
         self._socket.sendall(_GREETING.pack(b"RBSTREAM", VERSION, 0, 2 + len(names)) + struct.pack("<H", len(streams)) + names)
-        magic, version, status, length = _GREETING.unpack(self._read(_GREETING.size))
-        if magic != b"RBSTREAM" or length > _LONGEST_TABLE:
-            raise ConnectionFailed(f"the peer does not speak the stream protocol: it begins with {magic!r}")
-        f = _Fields(self._read(length))
-        reason = f.text()
-        if version != VERSION:
-            raise VersionMismatch(f"this package speaks version {VERSION} of the stream protocol, the program version {version}: {reason}")
-        if status != 0:
-            raise Refused(reason)
-        f.number("H")
-        self.longest, self._beat = f.number("I"), f.number("I") / 1000
-        f.number("Q")
-        for _ in range(f.number("H")):
-            self._add(f.stream())
+        self.longest, self._beat, known = greeting(self._read)
+        for s in known:
+            self._add(s)
 
     def _add(self, s: Stream) -> None:
         self.former.pop(s.id, None)
