@@ -141,11 +141,19 @@ func TestForceOfToldActors(t *testing.T) {
 	}
 }
 
-// listen hears a sensor's messages.
+// listen hears a sensor's messages, of which there have to be some.
 func listen[M any](t *testing.T, s *raybridge.Sim, name string, f func(*M)) {
 	t.Helper()
 	sensor, err := s.Sensor(name)
 	require.NoError(t, err)
-	_, err = raybridge.Listen(sensor, f)
+	heard := false
+	stop, err := raybridge.Listen(sensor, func(m *M) {
+		heard = true
+		f(m)
+	})
 	require.NoError(t, err)
+	t.Cleanup(func() {
+		stop()
+		assert.True(t, heard, "%s says something", name)
+	})
 }

@@ -187,7 +187,7 @@ func (s *Sensor) rows(seconds float64) []SensorSummary {
 	for i, stats := range s.stats {
 		row := sensorRow(stats, seconds)
 		row.Name, row.Type, row.Topic = s.spec.Name, s.spec.Definition.ID, s.topics[i]
-		// What a type latches comes once, and again where it changes.
+		// A latched message comes once, and again where it changes.
 		if s.spec.Definition.Outputs[s.outputs[i]].QoS.Durability != flow.TransientLocal {
 			row.RateWantedHz = s.Rate().Float64()
 		}

@@ -844,7 +844,7 @@ func TestFollow(t *testing.T) {
 }
 
 // TestTheFirstInstantIsAStep: a frame may end where the run begins, so that the first of a source's moments is
-// seen. Who comes later comes at the end of its step, and who leaves goes at the end of one.
+// seen. Later actors come at the end of a step, and leave at the end of one.
 func TestTheFirstInstantIsAStep(t *testing.T) {
 	p := stepped(t, 4, &script{})
 	ego := at(5, 6, 0)

@@ -220,8 +220,8 @@ func TestStats(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// A mesh that is placed thousands of times costs a scene's bounds no more than one. What is too
-// large for a world is refused before anything of it is made.
+// A mesh that is placed thousands of times costs a scene's bounds no more than one. A scene that
+// is too large for a world is refused before anything of it is made.
 func TestMeshesThatArePlacedOftenCostLittle(t *testing.T) {
 	const side, places = 200, 1000 // 79,202 triangles, 79 million in all
 	b := scenetest.NewBuilder("crowd")

@@ -126,7 +126,7 @@ type Actor struct {
 	// counts in an actor that History.SpawnActor brings.
 	Paint *[3]uint8
 	// Stretch makes an actor that History.SpawnActor brings so many times as long as its model, along x.
-	// What turns in it, such as wheels, keeps its shape. 0 is 1. It doesn't count with parts of its own.
+	// Parts that turn in it, such as wheels, keep their shape. 0 is 1. It doesn't count with parts of its own.
 	Stretch float64
 	// Since is when an actor that History.SpawnActor brings comes: at the first tick at or after it.
 	// 0 is at the next tick.

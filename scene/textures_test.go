@@ -36,7 +36,7 @@ func TestResampledAveragesInLinearLight(t *testing.T) {
 			assert.Equal(t, []byte{10, 200, 90, 255}[i%4], v)
 		}
 	}
-	// Of three pixels each of two covers one and a half.
+	// Each of two pixels covers one and a half of three.
 	row := picture(3, 1, func(x, _ int) color.NRGBA { return color.NRGBA{uint8(90 * x), 0, 0, 255} })
 	assert.Equal(t, []byte{30, 0, 0, 255, 150, 0, 0, 255}, scene.Resampled(row, 2, 1, false))
 	assert.Equal(t, []byte{0, 0, 0, 255, 90, 0, 0, 255, 180, 0, 0, 255}, scene.Resampled(row, 3, 1, false))

@@ -63,7 +63,7 @@ type Window struct {
 	closing atomic.Bool // Close was called
 	lost    atomic.Bool // the display is gone
 
-	// What follows is the main thread's.
+	// The fields below are the main thread's.
 	win     *glfw.Window
 	display display
 	canvas  canvas
@@ -182,7 +182,7 @@ func (w *Window) pump() {
 			glfw.PollEvents()
 		}
 		if displayGone() {
-			// What is left of GLFW stays as it is: its functions may wait for answers.
+			// GLFW stays as it is: its functions may wait for answers.
 			w.lost.Store(true)
 			w.askToClose()
 			return

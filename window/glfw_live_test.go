@@ -309,18 +309,24 @@ func TestADisplayThatEndsWhileItShows(t *testing.T) {
 		return
 	}
 	w, screen := open(t, window.Options{Width: 640, Height: 480})
-	shows := make(chan error, 1)
+	shown, failed := make(chan bool, 1), make(chan error, 1)
 	go func() {
 		for picture := gradient(640, 480); ; {
 			if err := w.Show(picture); err != nil {
-				shows <- err
+				failed <- err
 				return
+			}
+			select {
+			case shown <- true:
+			default:
 			}
 		}
 	}()
-	time.Sleep(50 * time.Millisecond) // any moment will do
+	for range 3 {
+		<-shown
+	}
 	screen.End()
-	assert.ErrorIs(t, <-shows, window.ErrDisplayGone)
+	assert.ErrorIs(t, <-failed, window.ErrDisplayGone)
 	<-w.Closed()
 	assert.ErrorIs(t, w.Err(), window.ErrDisplayGone)
 }

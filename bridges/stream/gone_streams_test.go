@@ -13,8 +13,8 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
-// Of thousands of streams that come and go nothing is left at the server, nor at a client that
-// was there. One that comes is told of none.
+// Thousands of streams that come and go leave nothing behind at the server, nor at a client that
+// was there. A new client is told of none.
 func TestStreamsThatComeAndGo(t *testing.T) {
 	s := serve(t, stream.ServerConfig{})
 	add(t, s, "/stays")

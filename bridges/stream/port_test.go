@@ -374,8 +374,8 @@ func TestAnOwnerThatEndsMidStep(t *testing.T) {
 	}
 }
 
-// The end of a run waits a second for a client that steps and reads nothing. What is being
-// written to it has two more.
+// The end of a run waits a second for a client that steps and reads nothing. It has two more for
+// the write that is under way.
 func TestARunEndsBesideASilentOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newPipedSite(t)

@@ -147,6 +147,9 @@ func control(t *testing.T, conn *net.UnixConn, want byte) (payload []byte, file 
 // The answer to a request for memory stands behind the greeting, whatever a client waits for and
 // however slowly it reads.
 func TestSharedMemoryComesInItsTurn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for longer than a second")
+	}
 	s := newSite(t, "unix", filepath.Join(t.TempDir(), "api"))
 	for i := range 3000 { // a greeting of more than the socket holds
 		_, err := bridges.AddPublisher[*sample.Image](s.bridge, bridges.Topic{Name: fmt.Sprintf("/camera_%d/image", i)})

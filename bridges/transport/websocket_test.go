@@ -343,7 +343,7 @@ func raw(t testing.TB, server *transport.Server) (net.Conn, *bufio.Reader) {
 	return conn, in
 }
 
-// Of a message whose client goes in the middle of it nothing is handed on.
+// A message whose client goes in the middle of it isn't handed on.
 func TestHalfAMessageIsNone(t *testing.T) {
 	server, streams := serve(t, transport.Config{}, "text")
 	conn, _ := raw(t, server)

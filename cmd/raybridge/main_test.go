@@ -407,8 +407,8 @@ func TestConfigCheck(t *testing.T) {
 }
 
 // TestPlacesOnTheEarth: at UTM's coordinates a satellite receiver is refused without the map's
-// projection, by check and run alike. So is one outside of the projection's zone. What tells no
-// place on the earth is not.
+// projection, by check and run alike. So is one outside of the projection's zone. Other
+// sensors, which tell no place on the earth, are not.
 func TestPlacesOnTheEarth(t *testing.T) {
 	t.Parallel()
 	const gnss, gps, other = "{id: sensor.other.gnss, name: gnss}", "{id: sensor.other.gps_odometry, name: gps}", "{id: sensor.other.imu, name: imu}, {id: sensor.other.odometry, name: odometry}"

@@ -104,8 +104,8 @@ func utm(zone int, south bool) spatial.MapFrame {
 // yawOf is an orientation's, degrees.
 func yawOf(q mgl64.Quat) float64 { return mgl64.RadToDeg(spatial.Yaw(q)) }
 
-// What PROJ 9.1.1 makes of places (+proj=utm +ellps=WGS84): easting, northing, and the degrees
-// from true north to the grid's.
+// places are as PROJ 9.1.1 projects them (+proj=utm +ellps=WGS84): easting, northing, and the
+// degrees from true north to the grid's.
 var places = []struct {
 	name                           string
 	latitude, longitude            float64

@@ -65,7 +65,7 @@ func TestOdometryRidesOnItsOwner(t *testing.T) {
 	assert.Equal(t, "bus", m.ChildFrameID)
 }
 
-// TestOdometryStatesItsVariances: filters divide by them. Those of data without noise are small, and
+// TestOdometryStatesItsVariances: filters divide by them. Data without noise have small ones, and
 // nothing is correlated.
 func TestOdometryStatesItsVariances(t *testing.T) {
 	h := sensortest.New(t, motion.OdometryDefinition, sensortest.Options{Ego: northward{}})

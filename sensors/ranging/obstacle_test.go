@@ -90,7 +90,7 @@ func TestObstacleWhatIsInTheWay(t *testing.T) {
 }
 
 // Persons and posts stand at random places within the ball's way, on a road that the ball reaches
-// down to. It sees each, and no later than it touches the thing's upright middle line. What stands
+// down to. It sees each, and no later than it touches the thing's upright middle line. A thing
 // beside the way isn't seen.
 func TestObstacleNeverUnseen(t *testing.T) {
 	const distance, height = 12.0, 1.0

@@ -177,7 +177,7 @@ Picture pictureAt(int record) {
 }
 
 // Spot is where a surface's textures are sampled: at uv, which moves by x and y from pixel to
-// pixel. Of a lidar's beam it is what that covers, and of a ray, where both are 0, a point.
+// pixel. A lidar's beam covers some texels there, and a ray, where both are 0, a point.
 struct Spot {
     vec2 uv, x, y;
     bool beam;
@@ -214,8 +214,8 @@ Line lineOf(float x, int n, uint wrap, bool nearest) {
 }
 
 // decoded returns the light of a texel in sRGB (IEC 61966-2-1). Above its straight part it is
-// the polynomial that is least far from it, by 1/80 of a byte's step at most. What drivers decode
-// may be more than a step off.
+// the polynomial that is least far from it, by 1/80 of a byte's step at most. Drivers
+// decode by more than a step off.
 vec4 decoded(vec4 c) {
     vec3 x = c.rgb;
     vec3 high = 0.000924167456 + x * (0.0325732902 + x * (0.520607173 + x * (0.66372478 + x * (0.0856019408 * x - 0.303327113))));
