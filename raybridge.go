@@ -480,6 +480,9 @@ func find(file string) error {
 	if closest := fault.Closest(file, []string{config.SceneCity, config.ScenePlane}); closest != "" && errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: no such file, did you mean %s?", file, closest)
 	}
+	if errors.Is(err, fs.ErrNotExist) && filepath.Ext(file) == "" {
+		return fmt.Errorf("%w: a scene is city, plane, or a .gltf or .glb file", fault.File(err))
+	}
 	return fault.File(err)
 }
 

@@ -252,6 +252,8 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"run", "--headless", "--control", "0", "--summary", filepath.Join(dir, "no", "summary.json")}, "--summary: no folder " + filepath.Join(dir, "no") + ": make it"},
 		{[]string{"run", "--headless", "--control", "0", "--scene", filepath.Join(dir, "no.glb")}, "raybridge: " + filepath.Join(dir, "no.glb") + ": no such file in " + dir},
 		{[]string{"scene", "info", "cty"}, "cty: no such file, did you mean city?"},
+		{[]string{"scene", "info", "Town03"}, ": a scene is city, plane, or a .gltf or .glb file"},
+		{[]string{"run", "--headless", "--control", "0", "--scene", file("Town03.xodr", "<?xml version='1.0'?>\n<OpenDRIVE/>")}, "Town03.xodr: it is an OpenDRIVE map, which is not supported yet: export the place"},
 		{[]string{"run", "--headless", "--control", "0", "--scene", file("broken.gltf", "{")}, "broken.gltf: line 1, column 1: the JSON ends early"},
 		{[]string{"run", "--headless", "--control", "0", "--scene", file("broken.glb", "glTF")}, "broken.glb: the .glb header needs 12 bytes, the file has 4"},
 		{[]string{"run", "--headless", "--control", "0", "--scene", file("circle.gltf", circle)}, "circle.gltf: nodes[0]: is its own ancestor"},

@@ -24,10 +24,13 @@ const (
 	chunkBIN      = 0x004e4942
 )
 
+// byteOrderMark may stand before a text.
+const byteOrderMark = "\ufeff"
+
 // split takes a file apart: its JSON, and the binary chunk of a .glb or nil.
 func split(data []byte) (doc, bin []byte, err error) {
 	if !bytes.HasPrefix(data, []byte(glbMagic)) {
-		return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), nil, nil
+		return bytes.TrimPrefix(data, []byte(byteOrderMark)), nil, nil
 	}
 	if len(data) < glbHeaderSize {
 		return nil, nil, invalid("the .glb header needs %d bytes, the file has %d", glbHeaderSize, len(data))

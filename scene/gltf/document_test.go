@@ -10,6 +10,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/gltf"
@@ -513,7 +514,7 @@ func TestBadContainers(t *testing.T) {
 		"empty":           {nil, "m.gltf: line 1, column 0: the JSON ends early"},
 		"cut JSON":        {arrow().embedded()[:100], "the JSON ends early"},
 		"no JSON":         {[]byte("{\n  \"asset\": }"), "line 2, column 12: invalid character '}'"},
-		"text":            {[]byte("hello"), "line 1, column 1: invalid character 'h'"},
+		"text":            {[]byte("hello"), `it begins with "hello", not as glTF's JSON or a .glb file does`},
 		"two documents":   {append(arrow().embedded(), "{}"...), "something follows the document"},
 		"no object":       {[]byte("[]"), "want an object, have an array"},
 		"LFS":             {[]byte("version https://git-lfs.github.com/spec/v1\noid"), "run git lfs pull"},
@@ -533,6 +534,57 @@ func TestBadContainers(t *testing.T) {
 		if assert.Error(t, err, name) {
 			assert.Contains(t, err.Error(), c.want, name)
 			assert.Less(t, len(err.Error()), 300, name)
+		}
+	}
+}
+
+// A file of another kind is named, with what to do instead. Its content counts where its name says
+// nothing, and glTF's content whatever the name is.
+func TestFilesOfOtherKindsAreNamed(t *testing.T) {
+	for name, c := range map[string]struct{ content, want string }{
+		"Town03.xodr":    {"<?xml version=\"1.0\"?>\n<OpenDRIVE>", "it is an OpenDRIVE map, which is not supported yet: "},
+		"TOWN03.XODR":    {"\n", "it is an OpenDRIVE map, which is not supported yet: "},
+		"map.xml":        {"\xef\xbb\xbf<?xml version=\"1.0\" standalone=\"yes\"?>\n<!-- made by hand -->\n<OpenDRIVE>", "it is an OpenDRIVE map"},
+		"city.osm":       {"<osm version=\"0.6\">", "it is a map of OpenStreetMap or Lanelet2, which is not supported yet: "},
+		"a.net.xml":      {"<net version=\"1.16\">", "it is a net of SUMO, which is not a scene: give --scene plane --world sumo:"},
+		"cross.sumocfg":  {"<sumoConfiguration>", "it is a net of SUMO, which is not a scene"},
+		"cut-in.xosc":    {"<OpenSCENARIO>", "it is an OpenSCENARIO file, which is not a scene: let esmini play it, with --scene plane --world osi:udp:"},
+		"car.usdz":       {"PK\x03\x04", "it is a USD file, which is not supported yet: open it in Blender and export it as glTF 2.0 (.glb)"},
+		"stage.usda":     {"#usda 1.0\n", "it is a USD file"},
+		"stage":          {"PXR-USDC\x00", "it is a USD file"},
+		"car.fbx":        {"Kaydara FBX Binary  \x00\x1a\x00", "it is an FBX file, which is not supported yet: open it in Blender"},
+		"car.obj":        {"# Blender\nv 1 2 3\n", "it is an OBJ file"},
+		"car.dae":        {"<?xml version=\"1.0\"?><COLLADA>", "it is a COLLADA file"},
+		"car.blend":      {"BLENDER-v300", "it is a Blender file"},
+		"car.stl":        {"solid car\n", "it is an STL file"},
+		"car.ply":        {"ply\n", "it is a PLY file"},
+		"Town03.umap":    {"\xc1\x83\x2a\x9e", "it is a map of Unreal Engine"},
+		"City.unity":     {"%YAML 1.1\n", "it is a scene of Unity"},
+		"empty.sdf":      {"<sdf version=\"1.6\">", "it is a world of Gazebo"},
+		"robot.urdf":     {"<robot>", "it is a robot of URDF, which is not a scene"},
+		"scan.pcd":       {"# .PCD v0.7\n", "it is a cloud of points, which is not a scene"},
+		"assets.zip":     {"PK\x03\x04", "it is an archive, which is not a scene: unpack it"},
+		"assets":         {"PK\x03\x04", "it is an archive"},
+		"run.yaml":       {"sensors: []\n", "it is YAML, which is not a scene: give a configuration by --config, a rig by --rig"},
+		"drive.mcap":     {"\x89MCAP0\r\n", "it is a recording, which is not a scene: raybridge replay sends it"},
+		"drive.osi":      {"\x10\x00\x00\x00", "it is a trace of OSI, which is not a scene: give --scene plane --world osi:"},
+		"drive.csv":      {"time,id\n", "it is a table, which is not a scene: give --scene plane --world csv:"},
+		"picture":        {"\x89PNG\r\n", "it begins with \"\\x89PNG"},
+		"hello":          {"hello", "it begins with \"hello\", not as glTF's JSON or a .glb file does"},
+		"arrow.obj":      {string(arrow().embedded()), ""},
+		"model.usd":      {string(arrow().glb()), ""},
+		"with blank.osm": {" \n" + string(arrow().embedded()), ""},
+	} {
+		_, err := gltf.LoadFS(fstest.MapFS{name: &fstest.MapFile{Data: []byte(c.content)}}, name, gltf.Options{})
+		if c.want == "" {
+			require.NoError(t, err, name)
+			continue
+		}
+		require.ErrorContains(t, err, name+": "+c.want, name)
+		var place *gltf.Error
+		require.ErrorAs(t, err, &place)
+		if name != "picture" && name != "hello" {
+			assert.ErrorIs(t, err, gltf.ErrUnsupported, name)
 		}
 	}
 }

@@ -222,6 +222,9 @@ func (l *loader) load(src source, data []byte, o Options) (err error) {
 	if l.axes, err = newAxes(o.Up, o.Forward, o.Scale); err != nil {
 		return err
 	}
+	if err := checkKind(src.base, data); err != nil {
+		return err
+	}
 	var document []byte
 	if document, l.bin, err = split(data); err != nil {
 		return err
