@@ -8,8 +8,8 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 )
 
-// Writer writes the samples of a recording as a server sends them, for a program that only reads, such as at the
-// end of a pipe. It writes a greeting, a description of each stream, messages and a goodbye. Recordings
+// Writer writes the samples of a recording as a server sends them, for a program that only reads, such as at a
+// pipe's end. It writes a greeting, a description of each stream, messages and a goodbye. Recordings
 // don't have sequences, frames' numbers and sensors' poses, so their envelopes say that none are given. Each message
 // is copied once, and waits for the reader. One goroutine uses it.
 type Writer struct {

@@ -10,11 +10,11 @@ from ._errors import Busy, Closed, ConnectionFailed, Error, Refused, Timeout, Un
 from ._launch import binary, launch
 from ._messages import Array, Info, Record
 from ._replay import Replay, replay
-from ._sim import Actor, Ego, Frame, Model, Pose, Sensor, Sim, connect, png
+from ._sim import Actor, ActorState, Ego, Frame, Model, Pose, Sensor, Sim, connect, png
 
 __version__ = "0.2.0"
 
 __all__ = [
-    "Actor", "Array", "Busy", "Closed", "ConnectionFailed", "Ego", "Error", "Frame", "Info", "Model", "Pose", "Record", "Refused", "Replay", "Sensor", "Sim",
+    "Actor", "ActorState", "Array", "Busy", "Closed", "ConnectionFailed", "Ego", "Error", "Frame", "Info", "Model", "Pose", "Record", "Refused", "Replay", "Sensor", "Sim",
     "Timeout", "Unfinished", "UnknownSensor", "VersionMismatch", "binary", "connect", "launch", "png", "replay",
 ]

@@ -256,8 +256,33 @@ class Ego(NamedTuple):
     @property
     def yaw(self) -> float:
         """Heading in radians, counter-clockwise from x."""
-        x, y, z, w = self.orientation
-        return math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+        return _yaw(self.orientation)
+
+
+class ActorState(NamedTuple):
+    """An actor that is there, by the middle of its underside, in the map frame.
+
+    own says that it is the scene's own traffic, which steps don't move.
+    """
+
+    handle: int
+    name: str
+    model: str
+    position: Tuple[float, ...]
+    orientation: Tuple[float, ...]
+    velocity: Tuple[float, ...]
+    angular_velocity: Tuple[float, ...]
+    own: bool
+
+    @property
+    def yaw(self) -> float:
+        """Heading in radians, counter-clockwise from x."""
+        return _yaw(self.orientation)
+
+
+def _yaw(orientation: Tuple[float, ...]) -> float:
+    x, y, z, w = orientation
+    return math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
 
 
 def _ego(state: Dict[int, Any]) -> Ego:
@@ -782,6 +807,21 @@ class Sim:
         return {m["name"]: Model(tuple(m["size"]), m["paint"], {j["name"]: j["unit"] for j in m["joints"]})
                 for m in self.api("GET", "/v1/models")["models"]}
 
+    @property
+    def actors(self) -> Dict[int, ActorState]:
+        """Who is there and may move, by handles: those who came, and the scene's own traffic."""
+        return {a["handle"]: ActorState(**{k: tuple(a[k]) if isinstance(a[k], list) else a[k] for k in ActorState._fields})
+                for a in self.api("GET", "/v1/actors")["actors"]}
+
+    @property
+    def spawn_points(self) -> List[Pose]:
+        """Places in the scene's lanes where a vehicle has room at the beginning, those near the ego first.
+
+        The city has some; other scenes have none.
+        """
+        points = self.api("GET", "/v1/spawn_points")["spawn_points"]
+        return [Pose(p["position"][0], p["position"][1], p["position"][2], math.radians(p["yaw"])) for p in points]
+
     # The ego and its sensors
 
     def control(self, throttle: float = 0.0, brake: float = 0.0, steering: float = 0.0) -> None:
@@ -850,4 +890,4 @@ def connect(address: str, *, token: Optional[str] = None, sensors: Optional[Sequ
     return Sim(address, token, sensors, timeout, shared)
 
 
-__all__ = ["Actor", "Ego", "Frame", "Model", "Pose", "Sensor", "Sim", "connect", "png"]
+__all__ = ["Actor", "ActorState", "Ego", "Frame", "Model", "Pose", "Sensor", "Sim", "connect", "png"]

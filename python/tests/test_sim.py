@@ -309,6 +309,33 @@ class TestStep(unittest.TestCase):
             self.assertEqual([a["name"] for a in sim.api("GET", "/v1/actors")["actors"]], ["b"])
             self.assertEqual(sim.step(0.01, wait="none").time, 50_000_000)
 
+    def test_actors_and_spawn_points(self):
+        with rb.launch(scene="city", rig=SMALL, gpu="software") as sim:
+            self.assertEqual(sim.time, None)
+            places = sim.spawn_points
+            self.assertGreater(len(places), 60)
+            car = sim.spawn("vehicle.sedan", pose=places[0], name="mine")
+            frame = sim.step(0.1)
+            actors = sim.actors
+            mine = actors[car.handle]
+            self.assertEqual((mine.name, mine.model, mine.own, mine.handle), ("mine", "vehicle.sedan", False, car.handle))
+            for a, b in zip(mine.position, places[0]):
+                self.assertAlmostEqual(a, b, delta=1e-3)
+            self.assertAlmostEqual(mine.yaw, places[0].yaw, delta=1e-6)
+            self.assertLess(math.dist(mine.position, frame.ego.position), 40)
+            own = [a for a in actors.values() if a.own]
+            self.assertGreater(sum(a.model.startswith("vehicle.") for a in own), 10)
+            self.assertGreater(sum(a.model.startswith("walker.") for a in own), 10)
+            driver = next(a for a in own if a.model.startswith("vehicle."))
+            sim.step(0.5)
+            way = math.dist(sim.actors[driver.handle].position, driver.position)
+            self.assertAlmostEqual(way, 0.5 * math.hypot(*driver.velocity), delta=0.2, msg="the scene's own drive")
+            sim.remove(car.handle)
+            sim.step(0.1)
+            self.assertNotIn(car.handle, sim.actors)
+        with launch() as sim:
+            self.assertEqual((sim.spawn_points, sim.actors), ([], {}))
+
     def test_signals(self):
         rig = {"sensors": [{"id": "sensor.other.snapshot", "name": "all"}]}
         with rb.launch(scene="city", rig=rig, gpu="software") as sim:

@@ -11,6 +11,8 @@
 //
 // # Roads
 //
+// Scene.SpawnPoints are in the lanes around the blocks, between the crossings.
+//
 // Scene.LaneMarks has what is painted along the streets, all of it white. The centre lines are
 // broken and, before the stop lines, solid. The edges of the parking bays and of the streets'
 // ends are solid. The kerbs are marks too. Stop lines and crosswalks lie across and are none.
@@ -200,7 +202,8 @@ func build(o Options) (*scene.Scene, error) {
 		return nil, err
 	}
 	s.Route, s.Ego = route, route.PoseAt(0)
-	return s, nil
+	s.SpawnPoints, err = t.spawnPoints(s)
+	return s, err
 }
 
 // firstSize is how many blocks across a town of so many triangles has at least.

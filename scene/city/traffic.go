@@ -1,6 +1,7 @@
 package city
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -140,6 +141,40 @@ func (t *town) addTraffic(n int) error {
 		}
 	}
 	return nil
+}
+
+// spawnGap is how far apart places to spawn at are, and how far from who is there at first, metres.
+const spawnGap = 12.0
+
+// spawnPoints returns places in the lanes around the blocks of a scene that has its actors, the nearest to the ego
+// first. None are in a crossing.
+func (t *town) spawnPoints(s *scene.Scene) ([]spatial.Pose, error) {
+	there := []mgl64.Vec3{s.Ego.Position}
+	for _, a := range s.Actors {
+		if a.Motion != nil {
+			there = append(there, a.Motion.PoseAt(0).Position)
+		}
+	}
+	var list []spatial.Pose
+	for i := range t.blocks {
+		w := t.blocks[i].laneWay()
+		lane, err := w.loop(1, 0)
+		if err != nil {
+			return nil, err
+		}
+		for at := 0.0; at < w.length()-spawnGap; at += spawnGap {
+			p := lane.PoseAt(simtime.Stamp(at * 1e9))
+			forward := p.Orientation.Rotate(mgl64.Vec3{1, 0, 0})
+			turns := math.Abs(forward[0]*forward[1]) > 1e-6
+			if !turns && !slices.ContainsFunc(there, func(q mgl64.Vec3) bool { return q.Sub(p.Position).Len() < spawnGap }) {
+				list = append(list, p)
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b spatial.Pose) int {
+		return cmp.Compare(a.Position.Sub(s.Ego.Position).Len(), b.Position.Sub(s.Ego.Position).Len())
+	})
+	return list, nil
 }
 
 // oncoming returns where on the loop around the block north of the park a car meets the ego.

@@ -279,6 +279,38 @@ func TestLaneMarksLieOnThePaint(t *testing.T) {
 	assert.Equal(t, map[scene.LaneMarkType]int{scene.LaneMarkSolid: 24*4 + 16, scene.LaneMarkBroken: 24, scene.LaneMarkCurb: 9 + 1}, count)
 }
 
+// A car has room at every place to spawn at: around it is road, and on its right the pavement.
+func TestSpawnPointsAreInFreeLanes(t *testing.T) {
+	s := town(t, city.Options{Seed: 2, Triangles: city.MinTriangles, Cars: 20, Walkers: 20})
+	require.Greater(t, len(s.SpawnPoints), 60)
+	tracer := scenetest.NewTracer(s, nil)
+	distance := 0.0
+	for i, p := range s.SpawnPoints {
+		below := func(x, y float64) (scene.Tag, float64) {
+			at := p.Apply(mgl64.Vec3{x, y, 3})
+			hit, ok := tracer.Trace(at, mgl64.Vec3{0, 0, -1}, 0, 5, 0)
+			require.True(t, ok)
+			return hit.Tag(), hit.Point[2]
+		}
+		for _, x := range []float64{-4, -2, 0, 2, 4} {
+			for _, y := range []float64{-1, 0, 1} {
+				tag, height := below(x, y)
+				require.Contains(t, []scene.Tag{scene.TagRoads, scene.TagRoadLine}, tag, "%d at %v", i, p.Position)
+				require.InDelta(t, p.Position[2], height, 0.03)
+			}
+		}
+		tag, _ := below(0, -4.2)
+		require.NotContains(t, []scene.Tag{scene.TagRoads, scene.TagRoadLine}, tag, "the other lane is on the left of %d", i)
+		d := p.Position.Sub(s.Ego.Position).Len()
+		require.GreaterOrEqual(t, d, distance)
+		distance = d
+		for _, other := range s.SpawnPoints[:i] {
+			require.Greater(t, other.Position.Sub(p.Position).Len(), 3.0)
+		}
+	}
+	require.Less(t, s.SpawnPoints[0].Position.Sub(s.Ego.Position).Len(), 40.0)
+}
+
 // No car's route, nor the ego's, crosses a mark that must not be crossed. It does cross the
 // gaps between them, so the marks are near.
 func TestRoutesCrossNoSolidMark(t *testing.T) {

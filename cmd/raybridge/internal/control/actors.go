@@ -50,11 +50,13 @@ func (h *handler) models(http.ResponseWriter, *http.Request) (any, error) {
 	return list, nil
 }
 
-// actorAnswer is an actor at the latest instant, by its own origin.
+// actorAnswer is an actor at the latest instant, by its own origin. Own says that it is the scene's own, which
+// frames don't move.
 type actorAnswer struct {
 	Handle uint32 `json:"handle"`
 	Name   string `json:"name"`
 	Model  string `json:"model"`
+	Own    bool   `json:"own"`
 	state
 }
 
@@ -72,9 +74,29 @@ func (h *handler) actors(http.ResponseWriter, *http.Request) (any, error) {
 		if a.ID() == scene.EgoID || known != nil && known.Static() || !ok { // those that aren't there yet have no state
 			continue
 		}
-		list.Actors = append(list.Actors, actorAnswer{a.ID(), a.Name(), a.TypeID(), stateOf(world.State{
+		list.Actors = append(list.Actors, actorAnswer{a.ID(), a.Name(), a.TypeID(), known != nil, stateOf(world.State{
 			Pose: s.Pose, Velocity: s.Twist.Linear, AngularVelocity: s.Twist.Angular,
 		})})
+	}
+	return list, nil
+}
+
+// placeAnswer is a place on the ground; yaw is in degrees.
+type placeAnswer struct {
+	Position []float64 `json:"position"`
+	Yaw      float64   `json:"yaw"`
+}
+
+type placeList struct {
+	SpawnPoints []placeAnswer `json:"spawn_points"`
+}
+
+// spawnPoints lists places in lanes.
+func (h *handler) spawnPoints(http.ResponseWriter, *http.Request) (any, error) {
+	list := placeList{SpawnPoints: []placeAnswer{}}
+	for _, p := range h.run.Pipeline.World().Scene.SpawnPoints {
+		_, _, yaw := p.RPY()
+		list.SpawnPoints = append(list.SpawnPoints, placeAnswer{p.Position[:], yaw})
 	}
 	return list, nil
 }

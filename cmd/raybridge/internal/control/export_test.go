@@ -15,7 +15,7 @@ var Schemas = map[string]any{
 	"Error": failure{},
 	"Time":  Time{}, "Instant": instant{}, "TimeRequest": timeRequest{}, "SourceRequest": sourceRequest{}, "ScaleRequest": scaleRequest{},
 	"TuneRequest": tuneRequest{}, "ResetRequest": resetRequest{}, "StepRequest": stepRequest{}, "Spawn": spawnRequest{}, "Move": moveRequest{}, "State": state{}, "Signal": signal{},
-	"StepAnswer": stepAnswer{}, "Delivery": delivery{}, "Model": modelAnswer{}, "Joint": jointAnswer{}, "ModelList": modelList{}, "Actor": actorAnswer{},
+	"StepAnswer": stepAnswer{}, "Delivery": delivery{}, "Model": modelAnswer{}, "Joint": jointAnswer{}, "ModelList": modelList{}, "SpawnPoint": placeAnswer{}, "SpawnPointList": placeList{}, "Actor": actorAnswer{},
 	"ActorList": actorList{}, "DriveRequest": driveRequest{}, "Sensor": sensorAnswer{}, "SensorList": sensorList{},
 	"SensorRequest": sensorRequest{}, "Pose": poseRequest{}, "Health": health{},
 }

@@ -273,6 +273,7 @@ func (h *handler) routes() []route {
 			return document{"application/yaml", openAPI}, nil
 		}},
 		{http.MethodGet, "/v1/models", h.models},
+		{http.MethodGet, "/v1/spawn_points", h.spawnPoints},
 		{http.MethodGet, "/v1/actors", h.actors},
 		{http.MethodPost, "/v1/actors", h.spawn},
 		{http.MethodDelete, "/v1/actors/{actor}", h.remove},

@@ -170,6 +170,7 @@ func TestOpenAPIHasTheAnswers(t *testing.T) {
 		{"POST /v1/step", `{"spawn": [{"model": "vehicle.sedan", "name": "a", "position": [1, 2, 0], "yaw": 3}]}`, "StepAnswer"},
 		{"POST /v1/step", `{"wait": "none"}`, "StepAnswer"},
 		{"GET /v1/models", "", "ModelList"},
+		{"GET /v1/spawn_points", "", "SpawnPointList"},
 		{"GET /v1/actors", "", "ActorList"},
 		{"GET /v1/sensors", "", "SensorList"},
 		{"POST /v1/sensors", `{"type": "sensor.other.gnss", "name": "gnss"}`, "Sensor"},
