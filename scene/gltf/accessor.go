@@ -38,7 +38,7 @@ type elements struct {
 func (l *loader) elements(i, size int) (elements, error) {
 	a := l.doc.Accessors[i]
 	e := elements{stride: size, count: a.Count}
-	if a.BufferView == nil {
+	if a.BufferView == nil || a.Count == 0 {
 		return e, nil
 	}
 	data, err := l.view(*a.BufferView)

@@ -197,6 +197,9 @@ func (l *loader) readTimes(accessor int) ([]int64, error) {
 	if err := l.spend(8 * int64(len(seconds))); err != nil {
 		return nil, err
 	}
+	if len(seconds) == 0 {
+		return nil, invalid("accessors[%d]: has no keys", accessor)
+	}
 	times := make([]int64, len(seconds))
 	for i, s := range seconds {
 		if s < 0 || s > maxSeconds {

@@ -186,7 +186,7 @@ var (
 	indexValue  = integer(0, maxIndex)
 	countValue  = integer(1, maxCount)
 	offsetValue = integer(0, maxOffset)
-	lengthValue = integer(1, maxOffset)
+	lengthValue = integer(0, maxOffset)
 )
 
 // documentSchema is what the loader relies on of glTF 2.0, section 5 and its
@@ -247,7 +247,7 @@ var accessorSchema = object(
 	optional("byteOffset", offsetValue),
 	required("componentType", code(5120, 5121, 5122, 5123, 5125, 5126)),
 	optional("normalized", boolean),
-	required("count", countValue),
+	required("count", integer(0, maxCount)),
 	required("type", word("SCALAR", "VEC2", "VEC3", "VEC4", "MAT2", "MAT3", "MAT4")),
 	optional("sparse", object(
 		required("count", countValue),
@@ -264,7 +264,7 @@ var bufferViewSchema = object(
 	required("buffer", indexValue),
 	optional("byteOffset", offsetValue),
 	required("byteLength", lengthValue),
-	optional("byteStride", integer(1, 252)),
+	optional("byteStride", integer(0, 252)),
 	optional("target", hintCode),
 )
 
@@ -352,7 +352,7 @@ func required(name string, c check) property { return property{name, c, true} }
 func optional(name string, c check) property { return property{name, c, false} }
 
 // object checks the properties that it knows and lets others be, except such as encoding/json
-// would take for a known one.
+// would take for a known one. It takes null for nothing where a property may be absent.
 func object(properties ...property) check {
 	return func(v *any, seen *fractions) error {
 		m, ok := (*v).(map[string]any)
@@ -369,6 +369,8 @@ func object(properties ...property) check {
 		for _, p := range properties {
 			value, ok := m[p.name]
 			switch {
+			case ok && value == nil && !p.required: // what programs write that isn't set
+				delete(m, p.name)
 			case ok:
 				if err := p.check(&value, seen); err != nil {
 					return within(p.name, err)

@@ -138,7 +138,10 @@ var badDocuments = []struct {
 	{"accessors.3.count", 2, gltf.ErrFormat, "meshes[0].primitives[0]: has 2 corners, which are no whole triangles"},
 	// Accessors, views, buffers.
 	{"accessors.0.count", 4, gltf.ErrFormat, "meshes[0].primitives[0].attributes.POSITION: accessors[0]: its 4 elements end at byte 48, bufferViews[0] has 36"},
-	{"accessors.0.count", 0, gltf.ErrFormat, "accessors[0].count: 0 is out of range: want 1 to 4294967295"},
+	{"accessors.0.count", -1, gltf.ErrFormat, "accessors[0].count: -1 is out of range: want 0 to 4294967295"},
+	{"accessors.1.count", 0, gltf.ErrFormat, "meshes[0].primitives[0].attributes.NORMAL: accessors[1] has 0 elements, POSITION has 3"},
+	{"nodes", nil, gltf.ErrFormat, "scenes[0].nodes[0]: nodes[0] is not there: the file has 0"},
+	{"accessors.0.componentType", nil, gltf.ErrFormat, "accessors[0].componentType: null is not one of"},
 	{"accessors.0.count", 4294967295, gltf.ErrFormat, "accessors[0]: its 4294967295 elements end at byte 51539607540"},
 	{"accessors.0.count", json.Number("9223372036854775807"), gltf.ErrFormat, "accessors[0].count: 9223372036854775807 is out of range"},
 	{"accessors.0.count", json.Number("92233720368547758070"), gltf.ErrFormat, "accessors[0].count: want a whole number, have 92233720368547758070"},
@@ -155,7 +158,7 @@ var badDocuments = []struct {
 	{"accessors.0.sparse", object{"count": 1, "indices": object{"bufferView": 1, "byteOffset": 11, "componentType": 5121}, "values": object{"bufferView": 0}}, gltf.ErrFormat, "accessors[0]: sparse.indices: index 63 is out of range: the accessor has 3 elements"},
 	{"bufferViews.0.buffer", 3, gltf.ErrFormat, "accessors[0]: bufferViews[0]: buffers[3] is not there: the file has 1"},
 	{"bufferViews.0.byteStride", 8, gltf.ErrFormat, "accessors[0]: elements have 12 bytes, bufferViews[0].byteStride is 8"},
-	{"bufferViews.0.byteStride", 0, gltf.ErrFormat, "bufferViews[0].byteStride: 0 is out of range: want 1 to 252"},
+	{"bufferViews.0.byteStride", 253, gltf.ErrFormat, "bufferViews[0].byteStride: 253 is out of range: want 0 to 252"},
 	{"bufferViews.0.byteLength", 1 << 39, gltf.ErrFormat, "accessors[0]: bufferViews[0] ends at byte 549755813888, buffers[0] has"},
 	{"buffers.0.byteLength", 1 << 39, gltf.ErrFormat, "accessors[0]: bufferViews[0]: buffers[0] has 136 bytes, its byteLength says 549755813888"},
 	{"buffers.0.byteLength", remove{}, gltf.ErrFormat, "buffers[0].byteLength: is missing"},
@@ -209,6 +212,7 @@ var badClips = []struct {
 	{"animations.0.samplers.0.interpolation", "CUBIC", `animations[0].samplers[0].interpolation: "CUBIC" is not one of LINEAR, STEP, CUBICSPLINE`},
 	{"animations.0.samplers.0.interpolation", "CUBICSPLINE", "animations[0].samplers[0].output: accessors[5] has 2 elements, 2 keys need 6"},
 	{"animations.0.samplers.0.input", 5, "animations[0].samplers[0].input: accessors[5]: type is VEC3, want SCALAR"},
+	{"accessors.4.count", 0, "animations[0].samplers[0].input: accessors[4]: has no keys"},
 	{"accessors.4.byteOffset", 4, "animations[0].samplers[0].input: accessors[4]: its 2 elements end at byte 12"},
 	{"accessors.4.bufferView", 5, "animations[0].samplers[0].input: accessors[4]: time 0 s does not come after 0 s"},
 	{"animations.0.channels", list{
@@ -536,6 +540,32 @@ func TestBadContainers(t *testing.T) {
 			assert.Less(t, len(err.Error()), 300, name)
 		}
 	}
+}
+
+// What is there without content is as if it weren't there: exporters write it for empty objects, and
+// null for what isn't set.
+func TestEmptyPartsAreLeftOut(t *testing.T) {
+	want := full().load(t, gltf.Options{})
+	m := full()
+	none := m.add("accessors", object{"bufferView": m.add("bufferViews", object{"buffer": 1, "byteLength": 0}), "byteOffset": 4, "componentType": 5126, "count": 0, "type": "VEC3"})
+	nodes := m.doc["nodes"].(list)
+	nodes[0].(object)["children"] = list{1, 2, 3}
+	m.add("nodes", object{"mesh": m.mesh(object{"attributes": object{"POSITION": none}})})
+	m.add("nodes", object{"name": "tmp", "mesh": m.mesh(object{"attributes": object{"POSITION": 0}, "indices": m.add("accessors", object{"componentType": 5123, "count": 0, "type": "SCALAR"})})})
+	m.doc["bufferViews"].(list)[0].(object)["byteStride"] = 0
+	nodes[1].(object)["skin"], nodes[1].(object)["rotation"], nodes[0].(object)["extras"] = nil, nil, nil
+	m.doc["materials"].(list)[0].(object)["normalTexture"], m.doc["extensionsRequired"] = nil, nil
+	var doc object
+	require.NoError(t, json.Unmarshal(m.embedded(), &doc))
+	doc["buffers"] = append(doc["buffers"].(list), object{"byteLength": 0, "uri": nil})
+	text, err := json.Marshal(doc)
+	require.NoError(t, err)
+	got, err := loadFiles(map[string][]byte{"m.gltf": text}, gltf.Options{})
+	require.NoError(t, err)
+	checkAsset(t, got)
+	assert.Equal(t, []string{"meshes[1].primitives[0] and 1 more: is empty and is left out"}, got.Warnings)
+	assert.Equal(t, want.Meshes, got.Meshes)
+	assert.Equal(t, want.Nodes, got.Nodes[:2])
 }
 
 // A file of another kind is named, with what to do instead. Its content counts where its name says

@@ -64,6 +64,10 @@ func (l *loader) primitive(w *vertexWriter, place string, p *gltf.Primitive) err
 		l.warn(place, "has no POSITION and is left out")
 		return nil
 	}
+	if l.isEmpty(p) {
+		l.warn(place, "is empty and is left out")
+		return nil
+	}
 	switch p.Mode {
 	case gltf.PrimitiveTriangles, gltf.PrimitiveTriangleStrip, gltf.PrimitiveTriangleFan:
 	default:
@@ -87,6 +91,12 @@ func (l *loader) primitive(w *vertexWriter, place string, p *gltf.Primitive) err
 		return err
 	}
 	return w.group(source, triangles, material)
+}
+
+// isEmpty reports whether a primitive has no vertices, or uses none.
+func (l *loader) isEmpty(p *gltf.Primitive) bool {
+	none := func(i int) bool { return i >= 0 && i < len(l.doc.Accessors) && l.doc.Accessors[i].Count == 0 }
+	return none(p.Attributes[gltf.POSITION]) || p.Indices != nil && none(*p.Indices)
 }
 
 // checkUncompressed reports a primitive whose vertices Draco alone has: its accessors are not
