@@ -122,11 +122,12 @@ func (p *Pipeline) settleLimit() time.Duration {
 // settle waits until the GL thread has done all that the loop gave it, so that
 // nothing is captured after the run.
 func (p *Pipeline) settle() error {
-	ctx, cancel := flow.WithPatience(context.Background(), p.settleLimit())
+	limit := p.settleLimit()
+	ctx, cancel := flow.WithPatience(context.Background(), limit)
 	defer cancel()
 	err := p.gl.Do(ctx, func(*gpu.Ctx) error { return nil })
-	if ctx.Err() != nil {
-		return wrap("end the run", err)
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("end the run: the device has not come to rest within %v: %w", limit, context.Cause(ctx))
 	}
 	return nil // a lost context is told by Lost
 }

@@ -894,6 +894,22 @@ func TestASlowDeviceLosesNothingInSteps(t *testing.T) {
 	}
 }
 
+// TestADeviceThatHangsEndsSteps that have a limit for it, and the error says so.
+func TestADeviceThatHangsEndsSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newScripted(t, &script{}, pipeline.Config{DeviceTimeout: 20 * time.Second})
+		release := make(chan struct{})
+		require.NoError(t, p.GL().Go(func(*gpu.Ctx) error {
+			<-release
+			return nil
+		}))
+		err := p.Step(t.Context(), 1)
+		close(release)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.ErrorContains(t, err, "end the run: the device has not come to rest within 40s")
+	})
+}
+
 // TestADeviceThatHangsIsLeftInRealTime: a realtime run gives up a capture that is late.
 func TestADeviceThatHangsIsLeftInRealTime(t *testing.T) {
 	p, s := newRinged(t, gputest.FenceScript{Hold: true}, pipeline.Config{Mode: pipeline.Realtime, DeviceTimeout: time.Millisecond})
