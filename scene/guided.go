@@ -134,7 +134,7 @@ func (g *Guided) StateAt(stamp simtime.Stamp) State {
 func (g *Guided) joinLocked(a, b *Waypoint) {
 	seconds := float64(b.Stamp-a.Stamp) * 1e-9
 	way := b.Pose.Position.Sub(a.Pose.Position)
-	turn := rotationVector(b.Pose.Orientation.Mul(a.Pose.Orientation.Conjugate()))
+	turn := spatial.RotationVector(b.Pose.Orientation.Mul(a.Pose.Orientation.Conjugate()))
 	if a.VelocityKnown && b.VelocityKnown {
 		g.bulge = b.Velocity.Sub(a.Velocity).Mul(seconds / 2)
 		if most := way.Len(); g.bulge.Len() > most {

@@ -9,6 +9,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // Joint is what moves parts of a model by one value. That is an angle in radians or a way in metres,
@@ -190,7 +191,7 @@ func (g *graph) axis(node int) (of axis, ok bool) {
 	case PathRotation:
 		of.zero.Rotation = quaternion(first)
 		back := of.zero.Rotation.Conjugate()
-		away = func(k int) mgl64.Vec3 { return rotationVector(back.Mul(quaternion(c.value(k)))) }
+		away = func(k int) mgl64.Vec3 { return spatial.RotationVector(back.Mul(quaternion(c.value(k)))) }
 	case PathTranslation:
 		of.slides = true
 		of.zero.Translation = mgl64.Vec3{first[0], first[1], first[2]}

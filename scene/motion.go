@@ -47,7 +47,7 @@ func StateOf(m Motion, stamp simtime.Stamp) State {
 	const h = differenceNs * 1e-9
 	before, now, after := m.PoseAt(stamp-differenceNs), m.PoseAt(stamp), m.PoseAt(stamp+differenceNs)
 	turn := func(from, to spatial.Pose) mgl64.Vec3 {
-		return rotationVector(to.Orientation.Mul(from.Orientation.Conjugate()))
+		return spatial.RotationVector(to.Orientation.Mul(from.Orientation.Conjugate()))
 	}
 	return State{
 		Pose: now,
@@ -59,8 +59,6 @@ func StateOf(m Motion, stamp simtime.Stamp) State {
 		AngularAcceleration: turn(now, after).Sub(turn(before, now)).Mul(1 / (h * h)),
 	}
 }
-
-var rotationVector = spatial.RotationVector
 
 // ErrMotion says that the figures given for a motion make none.
 var ErrMotion = errors.New("motion is not usable")

@@ -160,7 +160,7 @@ func (s *session) openRing(payload []byte) error {
 	s.server.mu.Lock()
 	s.ring = made
 	s.server.mu.Unlock()
-	s.client.Do(func(net.Conn) error { return made.send(local, ringAnswer(size)) })
+	s.client.Do(func() error { return made.send(local, ringAnswer(size)) })
 	return nil
 }
 

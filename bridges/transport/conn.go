@@ -157,13 +157,13 @@ func (c *Conn) Greet(frames []byte) {
 	c.queue.Wake()
 }
 
-// errand writes to a connection by itself.
-type errand func(conn net.Conn) error
+// errand writes to the connection by itself.
+type errand func() error
 
 // Do has write called on the writing goroutine, for what isn't bytes alone. It comes behind what was
 // posted before, and ahead of all messages and of what is posted later. It has Stall's time, and an error of it ends the connection.
 // It isn't called if the connection ends before. There is one at a time: Do reports whether it is it.
-func (c *Conn) Do(write func(conn net.Conn) error) bool {
+func (c *Conn) Do(write func() error) bool {
 	c.mu.Lock()
 	free := c.errand == nil
 	if free {

@@ -327,7 +327,7 @@ func (c *Conn) flush(errand errand) error {
 	if err != nil {
 		return err
 	}
-	return errand(c.conn)
+	return errand()
 }
 
 // chunk is how much is written under one deadline. TLS can't go on after a write that ran

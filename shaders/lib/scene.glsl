@@ -247,7 +247,7 @@ vec4 sampled(sampler2DArray pictures, int record, Spot s, bool srgb) {
     vec2 at = vec2(wrapped(s.uv.x, p.sampling & 3u), wrapped(s.uv.y, p.sampling >> 2 & 3u));
     float low = floor(level);
     vec4 color = filtered(pictures, p, at, int(low), nearest, srgb);
-    for (float share = level - low; share > 0.0; share = 0.0)
+    for (float share = level - low; share > 0.0; share = 0.0) // software OpenGL skips a loop alone: it carries out all of an if
         color = mix(color, filtered(pictures, p, at, int(low) + 1, nearest, srgb), share);
     return color;
 }
