@@ -119,7 +119,7 @@ var badDocuments = []struct {
 	{"nodes.1.mesh", json.Number("1e20"), gltf.ErrFormat, "nodes[1].mesh: want a whole number, have 1e20"},
 	{"nodes.1.mesh", json.Number("-1.0"), gltf.ErrFormat, "nodes[1].mesh: -1 is out of range"},
 	{"accessors.0.componentType", 5126.5, gltf.ErrFormat, "accessors[0].componentType: 5126.5 is not one of"},
-	{"nodes.1.rotation", list{0, 0, 0, 0}, gltf.ErrFormat, "nodes[1].rotation: [0 0 0 0] is not a unit quaternion"},
+	{"nodes.1.rotation", list{0, 0, 1e-9, 0}, gltf.ErrFormat, "nodes[1].rotation: [0 0 1e-09 0] is not a unit quaternion"},
 	{"nodes.1.rotation", list{0, 0, 1}, gltf.ErrFormat, "nodes[1].rotation: want at least 4 items, have 3"},
 	{"nodes.1.scale", list{1, 1e200, 1}, gltf.ErrFormat, "nodes[1].scale: [1 1e+200 1] is out of range"},
 	{"nodes.1.translation", list{0, 1e200, 0}, gltf.ErrFormat, "nodes[1].translation: [0 0 1e+200] is out of range"},

@@ -35,7 +35,8 @@
 // A whole number may be written with a fraction or an exponent (5126.0), which gets a warning. So
 // does a node that two others have as a child, or that the scene names beside its parent. It stays
 // with the first parent that the scene reaches. Asset packs with a node tmpParent are such. Meshes
-// without primitives and primitives without vertices are left out, and null stands for nothing.
+// without primitives and primitives without vertices are left out, and null stands for nothing. A
+// rotation of 0 0 0 0 turns nothing.
 //
 // Skins and morph targets move. A vertex may follow any number of joints. All animations of a
 // file play together from time 0 on, each in a loop.

@@ -190,6 +190,10 @@ func (l *loader) readNode(i int, parent placement) (placement, error) {
 	source := l.doc.Nodes[i]
 	here := placement{node: len(l.asset.Nodes), parentMirrored: parent.mirrored}
 	n := scene.Node{Name: source.Name, Parent: parent.node, Mesh: noMesh}
+	if source.Rotation == [4]float64{} {
+		l.warn(fmt.Sprintf("nodes[%d]", i), "has a rotation of no length: it isn't turned")
+		source.Rotation = gltf.DefaultRotation
+	}
 	var err error
 	if n.Local, err = l.localTransform(source, &here); err != nil {
 		return parent, err

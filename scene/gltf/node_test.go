@@ -374,6 +374,17 @@ func TestStrayNodesAreNotLookedAt(t *testing.T) {
 	}
 }
 
+// A rotation that nobody has set is 0 0 0 0 in some exporters, Unity's among them.
+func TestARotationOfNoLengthTurnsNothing(t *testing.T) {
+	want := arrow().load(t, gltf.Options{})
+	m := arrow()
+	m.doc["nodes"].(list)[0].(object)["rotation"] = list{0, 0, 0, 0}
+	got := m.load(t, gltf.Options{})
+	checkAsset(t, got)
+	assert.Equal(t, []string{"nodes[0]: has a rotation of no length: it isn't turned"}, got.Warnings)
+	assert.Equal(t, want.Nodes, got.Nodes)
+}
+
 // A mesh without primitives has nothing to see. Exporters write it for an object without faces.
 func TestAMeshWithoutPrimitivesIsLeftOut(t *testing.T) {
 	m := arrow()
