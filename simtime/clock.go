@@ -579,13 +579,23 @@ func (c *Clock) beginLocked(name string, kind ChangeKind) error {
 	return nil
 }
 
+// StampOf returns the stamp of sec seconds and nanosec nanoseconds. A nanosec of a second or more, as
+// rounding makes it, counts on top. The error wraps ErrDuration for a time that is negative or too large.
+func StampOf(sec int64, nanosec uint32) (Stamp, error) {
+	if sec < 0 || sec >= math.MaxInt64/second-int64(nanosec/second) {
+		return 0, fmt.Errorf("%w: %d s %d ns", ErrDuration, sec, nanosec)
+	}
+	return Stamp(sec*second + int64(nanosec)), nil
+}
+
 // Set sets the time of the ss2 source to sec seconds and nanosec nanoseconds,
 // both at once. A step back, or one beyond the jump limit, is a jump. While
 // paused, the time is shown after Resume. Errors wrap ErrNotSettable for another
-// source, or ErrDuration for a negative time or a nanosec of a second or more.
+// source, or ErrDuration for what StampOf refuses.
 func (c *Clock) Set(sec int64, nanosec uint32) error {
-	if sec < 0 || sec > math.MaxInt64/second-1 || nanosec >= second {
-		return fmt.Errorf("set time: %w: %d s %d ns", ErrDuration, sec, nanosec)
+	to, err := StampOf(sec, nanosec)
+	if err != nil {
+		return fmt.Errorf("set time: %w", err)
 	}
 	c.mu.Lock()
 	defer c.unlockAndTell()
@@ -593,7 +603,7 @@ func (c *Clock) Set(sec int64, nanosec uint32) error {
 	if !ok {
 		return fmt.Errorf("set time: %w: the source is %s, not %s", ErrNotSettable, c.name, SS2)
 	}
-	from, to := source.time, Stamp(sec*second+int64(nanosec))
+	from := source.time
 	source.time = to
 	if c.standsLocked() {
 		return nil

@@ -237,9 +237,13 @@ func TestSS2IsSetFromOutside(t *testing.T) {
 		for _, bad := range []struct {
 			sec  int64
 			nsec uint32
-		}{{-1, 0}, {0, 1e9}, {1 << 62, 0}} {
+		}{{-1, 0}, {-1, 2e9}, {1 << 62, 0}, {9_223_372_036, 1e9}} {
 			assert.ErrorIs(t, c.Set(bad.sec, bad.nsec), simtime.ErrDuration)
 		}
+		require.NoError(t, c.Set(16, 1_000_000_000), "nanoseconds that were rounded up")
+		assert.EqualValues(t, 17_000*ms, c.Now())
+		require.NoError(t, c.Set(17, 4_294_967_295))
+		assert.EqualValues(t, 21_294_967_295, c.Now())
 		require.NoError(t, c.Select(simtime.Engine))
 		assert.ErrorIs(t, c.Set(1, 0), simtime.ErrNotSettable)
 	})

@@ -296,7 +296,7 @@ func ExampleClock_Set() {
 	fmt.Println(clock.Now())
 	_ = clock.Set(12, 500_000_000)
 	fmt.Println(clock.Now())
-	err := clock.Set(12, 1_000_000_000)
+	err := clock.Set(-1, 0)
 	fmt.Println(errors.Is(err, simtime.ErrDuration), err)
 
 	_ = clock.Select(simtime.Engine)
@@ -305,7 +305,7 @@ func ExampleClock_Set() {
 	// Output:
 	// 0
 	// 12500000000
-	// true set time: invalid duration or time: 12 s 1000000000 ns
+	// true set time: invalid duration or time: -1 s 0 ns
 	// true set time: time source can't be set: the source is engine, not ss2
 }
 

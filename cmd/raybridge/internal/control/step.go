@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"net/http"
 	"slices"
 	"time"
@@ -452,10 +451,12 @@ func (h *handler) end(r *stepRequest) (simtime.Stamp, error) {
 		return 0, missing("until.sec")
 	case u.Nanosec == nil:
 		return 0, missing("until.nanosec")
-	case *u.Sec < 0 || *u.Sec > math.MaxInt64/int64(time.Second)-1 || *u.Nanosec >= uint32(time.Second):
-		return 0, fmt.Errorf("until: %w: %d s %d ns", simtime.ErrDuration, *u.Sec, *u.Nanosec)
 	}
-	return simtime.Stamp(*u.Sec*int64(time.Second) + int64(*u.Nanosec)), nil
+	at, err := simtime.StampOf(*u.Sec, *u.Nanosec)
+	if err != nil {
+		return 0, fmt.Errorf("until: %w", err)
+	}
+	return at, nil
 }
 
 // within checks what a client may ask for, by whatever way its frame came: the time ahead, models and the

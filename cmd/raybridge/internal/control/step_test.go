@@ -208,6 +208,7 @@ func TestABadFrameChangesNothing(t *testing.T) {
 		{`{"until": {"sec": -1, "nanosec": 0}}`, 400, "invalid duration or time: -1 s 0 ns"},
 		{`{"until": {"sec": 9300000000, "nanosec": 0}}`, 400, "invalid duration or time"},
 		{`{"until": {"sec": 10001, "nanosec": 0}}`, 400, "until is 1000099 steps ahead, the most is 1000000"},
+		{`{"until": {"sec": 10000, "nanosec": 1000000000}}`, 400, "until is 1000099 steps ahead, the most is 1000000"},
 		{`{"until": {"sec": 1, "nanosec": 0}, "steps": 1}`, 400, "give either steps or until, not both"},
 		{`{"steps": 0, "complete": true}`, 400, "the range is 1 to 1000000"},
 		{move(`"name": "a", "position": [0, 0, 0], "yaw": 0, "lights": ["disco"]`), 400, `light "disco": want head, brake, left, right or reverse`},
