@@ -110,15 +110,24 @@ func TestPythonTypes(t *testing.T) {
 
 func TestPythonExamples(t *testing.T) {
 	t.Parallel()
-	for name, last := range map[string]string{
-		"ego_loop.py": `1.2 s: \d.\d m/s, brightness \d+\n$`, "planner.py": `1.2 s: at 12.0, \d.\d\d; the car's rear is \d+.\d m ahead\n$`,
-		"gym_env.py": `gap 1\d.\d m, reward -\d.\d, brightness \d+\n$`,
+	saved := t.TempDir()
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"ego_loop.py":               {[]string{"12"}, `1.2 s: \d.\d m/s, brightness \d+\n$`},
+		"planner.py":                {[]string{"12"}, `1.2 s: at 12.0, \d.\d\d; the car's rear is \d+.\d m ahead\n$`},
+		"gym_env.py":                {[]string{"12"}, `gap 1\d.\d m, reward -\d.\d, brightness \d+\n$`},
+		"carla_tutorial.py":         {[]string{"4", saved}, `^3 pictures and scans in .*, 10 vehicles came, 0 are left\n$`},
+		"carla_synchronous_mode.py": {[]string{"12"}, `^12 frames, the last at 0.400000000 s, brightness \d+\n$`},
+		"carla_events.py": {[]string{"75"}, `^(\d.\d\d s: crossed 1 lane marks\n)+\d.\d\d s: collision with truck \(vehicle.truck\) at 38.737\d+, -9.142\d+\n` +
+			`(\d.\d\d s: crossed \d lane marks\n)*3.80 s: touched\n$`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out, err := python(t, ".", filepath.Join("python/examples", name), "12").CombinedOutput()
+			out, err := python(t, ".", append([]string{filepath.Join("python/examples", name)}, c.args...)...).CombinedOutput()
 			require.NoError(t, err, "%s", out)
-			assert.Regexp(t, last, string(out))
+			assert.Regexp(t, c.want, string(out))
 		})
 	}
 }
