@@ -15,6 +15,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/world"
@@ -823,7 +824,7 @@ func (p *Pipeline) planSignal(s *world.Signal) error {
 	light, ok := p.history.Light(s.Handle, s.Name)
 	switch {
 	case !ok:
-		return world.ErrUnknownSignal
+		return p.unknownSignal(s.Ref)
 	case !s.State.Known():
 		return fmt.Errorf("%w: %v", world.ErrValue, s.State)
 	case slices.ContainsFunc(plan.shows, func(other showing) bool { return other.light == light }):
@@ -831,6 +832,34 @@ func (p *Pipeline) planSignal(s *world.Signal) error {
 	}
 	plan.shows = append(plan.shows, showing{light, scene.SignalState(s.State)})
 	return nil
+}
+
+// listedLights is how many traffic lights an error lists.
+const listedLights = 20
+
+// unknownSignal is the error for a traffic light that isn't there. It lists those that are, one of each actor.
+func (p *Pipeline) unknownSignal(ref world.Ref) error {
+	var names, known []string
+	for i := range p.config.Scene.Signals {
+		l := &p.config.Scene.Signals[i]
+		if first, _ := p.history.Light(l.ID, ""); first != i {
+			continue
+		}
+		names = append(names, l.Name)
+		known = append(known, strings.TrimSpace(fmt.Sprintf("%s (id %d)", l.Name, l.ID)))
+	}
+	if known == nil {
+		return fmt.Errorf("%w: the scene has none", world.ErrUnknownSignal)
+	}
+	text := "there are "
+	if near := fault.Closest(ref.Name, names); ref.Handle == 0 && near != "" {
+		text = "did you mean " + near + "? There are "
+	}
+	text += strings.Join(known[:min(len(known), listedLights)], ", ")
+	if more := len(known) - listedLights; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Errorf("%w: %s", world.ErrUnknownSignal, text)
 }
 
 // checkJoints says what is wrong with a state's values of joints. A box that stands for a model has

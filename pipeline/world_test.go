@@ -208,8 +208,8 @@ func TestABadFrameChangesNothing(t *testing.T) {
 		"moved and removed": {world.Frame{Remove: []world.Ref{{Name: "a"}}, Actors: []world.Actor{moved("a", at(2, 0, 0))}}, world.ErrDuplicate, "actors[0]"},
 		"no room":           {world.Frame{Spawn: spawn("c", "d", "e")}, world.ErrFull, `spawn[1] (actor "d"): no room for another actor: it is for 3, of whom 2 are there`},
 		"a size":            {world.Frame{Spawn: []world.Spawn{{Name: "c", Size: mgl64.Vec3{-1, 0, 0}, State: at(0, 0, 0)}}}, world.ErrValue, "size"},
-		"unknown light":     {world.Frame{Signals: []world.Signal{shows("J7", world.SignalOff), shows("J9", world.SignalRed)}}, world.ErrUnknownSignal, `signals[1] (light "J9"): no such traffic light`},
-		"unknown light id":  {world.Frame{Signals: []world.Signal{{Ref: world.Ref{Handle: 1, Name: "J7"}}}}, world.ErrUnknownSignal, `signals[0] (light "J7")`},
+		"unknown light":     {world.Frame{Signals: []world.Signal{shows("J7", world.SignalOff), shows("J9", world.SignalRed)}}, world.ErrUnknownSignal, `signals[1] (light "J9"): no such traffic light: did you mean J7? There are J7 (id 4), J8 (id 6)`},
+		"unknown light id":  {world.Frame{Signals: []world.Signal{{Ref: world.Ref{Handle: 1, Name: "J7"}}}}, world.ErrUnknownSignal, `signals[0] (light "J7"): no such traffic light: there are J7 (id 4), J8 (id 6)`},
 		"light twice":       {world.Frame{Signals: []world.Signal{shows("J7", world.SignalOff), {Ref: world.Ref{Handle: 5}}}}, world.ErrDuplicate, "signals[1] (light 5): it is named twice"},
 		"a state":           {world.Frame{Signals: []world.Signal{shows("J7", 4)}}, world.ErrValue, `signals[0] (light "J7"): value is not usable: state 4`},
 		"after its signals": {world.Frame{Signals: []world.Signal{shows("J7", world.SignalOff)}, Ego: &nan}, world.ErrValue, "ego"},
@@ -357,6 +357,28 @@ func TestLightsAreLamps(t *testing.T) {
 // shows is what a light of a name is to show.
 func shows(name string, state world.SignalState) world.Signal {
 	return world.Signal{Ref: world.Ref{Name: name}, State: state}
+}
+
+// TestAnUnknownLightListsTheLights: as many as one reads, and how many more there are.
+func TestAnUnknownLightListsTheLights(t *testing.T) {
+	shows := func(s *scene.Scene, ref world.Ref) string {
+		p := newScriptedIn(t, s, &script{}, pipeline.Config{Capacity: 2})
+		_, err := p.StepTo(t.Context(), &world.Frame{Until: 10_000_000, Signals: []world.Signal{{Ref: ref, State: world.SignalRed}}})
+		require.ErrorIs(t, err, world.ErrUnknownSignal)
+		return err.Error()
+	}
+	s := scenetest.Plaza(2)
+	s.Signals = nil
+	assert.Contains(t, shows(s, world.Ref{Name: "J9"}), "no such traffic light: the scene has none")
+	for id := range uint32(50) {
+		s.Signals = append(s.Signals, scene.TrafficLight{ID: id + 1, Name: fmt.Sprintf("north %d", id+1)})
+	}
+	s.Signals[1].Name = ""
+	text := shows(s, world.Ref{Name: "zebra crossing"})
+	assert.Contains(t, text, "no such traffic light: there are north 1 (id 1), (id 2), north 3 (id 3), ")
+	assert.Contains(t, text, "north 20 (id 20) and 30 more")
+	assert.Contains(t, shows(s, world.Ref{Name: "nort 44"}), "did you mean north 44? There are north 1 (id 1)")
+	assert.Contains(t, shows(s, world.Ref{Handle: 77}), "(light 77): no such traffic light: there are north 1 (id 1)")
 }
 
 // TestSignalsOfAFrame: lights show what a frame says on the whole way to its end, and afterwards. So

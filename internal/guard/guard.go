@@ -42,7 +42,8 @@
 // # Tokens and users
 //
 // A server may ask for a token ([Guard.Token]), as RFC 6750 has it: a request has it in the
-// header Authorization. On a UNIX socket only this process's user and root are let in, whatever
+// header Authorization. Reading a path that tells nothing but that the server is well may need
+// none ([Guard.Open]). On a UNIX socket only this process's user and root are let in, whatever
 // the file's mode is: the system tells who has connected.
 //
 // Everything that is refused is an error of type [*Refusal] with its [Rule], which the
@@ -82,6 +83,8 @@ type Guard struct {
 	Pages []string
 	// Token is what each request has to have, as "Authorization: Bearer TOKEN"; empty for none.
 	Token string
+	// Open are paths that may be read without it.
+	Open []string
 	// NameOption and PageOption are what the user says to add to Names and to Pages; empty
 	// where the user can't.
 	NameOption, PageOption string
@@ -99,10 +102,15 @@ func (g *Guard) Check(r *http.Request) error {
 			return refuse(BadOrigin, "pages of %q may not use this server%s", origin, unlessIn(g.PageOption))
 		}
 	}
-	if g.Token != "" && !g.knows(r.Header.Get("Authorization")) {
+	if g.Token != "" && !g.open(r) && !g.knows(r.Header.Get("Authorization")) {
 		return refuse(BadToken, "this server asks for its token: send the header Authorization: Bearer TOKEN")
 	}
 	return nil
+}
+
+// open reports whether a request reads one of the paths that need no token.
+func (g *Guard) open(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && slices.Contains(g.Open, r.URL.Path)
 }
 
 // knows reports whether a header Authorization has the token. It takes the same time for all

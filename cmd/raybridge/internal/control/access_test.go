@@ -74,6 +74,29 @@ func TestATokenIsAskedFor(t *testing.T) {
 	}
 }
 
+// TestHealthNeedsNoToken: what watches over a container has none. Anything else asks for it, and so does another method.
+func TestHealthNeedsNoToken(t *testing.T) {
+	s, err := control.Listen(t.Context(), control.Address{Host: "127.0.0.1"}, token)
+	require.NoError(t, err)
+	serve(t, s, func() any { return object{} }, io.Discard)
+	at, err := control.ParseAddress(s.Addr())
+	require.NoError(t, err)
+	for request, want := range map[string]int{
+		"GET /healthz": 200, "HEAD /healthz": 200,
+		"POST /healthz": 401, "GET /healthz/": 401, "GET //healthz": 401, "GET /v1/../healthz": 401, "GET /v1/status": 401, "GET /": 401,
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		r, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.Addr(), nil)
+		require.NoError(t, err)
+		r.URL.Path = path
+		response, err := clientOf(at).Do(r)
+		require.NoError(t, err)
+		assert.Equal(t, want, response.StatusCode, request)
+		require.NoError(t, response.Body.Close())
+	}
+	require.NoError(t, s.Close())
+}
+
 // TestOtherMachinesNeedAToken: without one nothing listens.
 func TestOtherMachinesNeedAToken(t *testing.T) {
 	for _, host := range []string{"0.0.0.0", "::"} {

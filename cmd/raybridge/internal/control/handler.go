@@ -281,10 +281,16 @@ func (h *handler) routes() []route {
 		{http.MethodGet, "/v1/sensors", h.sensors},
 		{http.MethodPost, "/v1/sensors", h.addSensor},
 		{http.MethodDelete, "/v1/sensors/{sensor}", h.endSensor},
-		{http.MethodGet, "/healthz", func(http.ResponseWriter, *http.Request) (any, error) { return health{"ok"}, nil }},
-		{http.MethodGet, "/readyz", h.ready},
+		{http.MethodGet, healthPath, func(http.ResponseWriter, *http.Request) (any, error) { return health{"ok"}, nil }},
+		{http.MethodGet, readyPath, h.ready},
 	}
 }
+
+// Where those ask who watch over the program. They have no token.
+const (
+	healthPath = "/healthz"
+	readyPath  = "/readyz"
+)
 
 // health is the answer to those who only ask whether the run is well.
 type health struct {

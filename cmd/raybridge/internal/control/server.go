@@ -145,7 +145,7 @@ type Server struct {
 }
 
 // Listen takes an address. Clients that connect already wait for Serve. Close ends
-// it. With a token each request has to have it. Without one, an address that isn't this
+// it. With a token each request has to have it, but for /healthz and /readyz. Without one, an address that isn't this
 // machine's alone is refused with ErrToken.
 //
 // A UNIX socket has the mode 0600. The file of one that nobody listens at any more is replaced.
@@ -217,7 +217,7 @@ func (s *Server) Serve(run Run, log *slog.Logger) {
 	s.ending = cancel
 	s.log = log
 	s.http = guard.NewServer(NewHandler(run), guard.Config{
-		Guard:       &guard.Guard{Names: []string{s.host}, NameOption: "--api", Token: s.token},
+		Guard:       &guard.Guard{Names: []string{s.host}, NameOption: "--api", Token: s.token, Open: []string{healthPath, readyPath}},
 		Connections: guard.ControlConnections,
 		Body:        bodyLimit,
 		Answer:      func(w http.ResponseWriter, err error) { reply(w, nil, err) },
