@@ -561,9 +561,10 @@ type runStatus struct {
 // controlServer is the API of --api; without it nil, which does nothing.
 type controlServer struct {
 	*control.Server
-	port *stream.Port // its connections receive data and step
-	step time.Duration
-	log  *slog.Logger
+	port   *stream.Port // its connections receive data and step
+	step   time.Duration
+	memory *memory.Budget
+	log    *slog.Logger
 }
 
 // stepWait is how long a request to step waits for the steps to be done.
@@ -585,7 +586,7 @@ func (pl *plan) listen(ctx context.Context) (*controlServer, error) {
 	if !pl.flags.quiet || pl.api.at.Port == 0 && pl.api.at.Path == "" { // else nobody would know which
 		fmt.Fprintln(pl.progress.out, "API on", urlOf(server.Addr()))
 	}
-	return &controlServer{Server: server, port: stream.NewPort(server.Listener(), pl.memory), step: pl.config.Time.Step, log: pl.log}, nil
+	return &controlServer{Server: server, port: stream.NewPort(server.Listener(), pl.memory), step: pl.config.Time.Step, memory: pl.memory, log: pl.log}, nil
 }
 
 // urlOf is where programs find the API: of a UNIX socket its address.
@@ -611,7 +612,7 @@ func (s *controlServer) serve(ctx context.Context, p *pipeline.Pipeline) (forget
 		return func() bool { return true }
 	}
 	s.Serve(control.Run{
-		Clock: p.Clock(), Step: s.step, StepWait: stepWait, StepTo: p.StepRunning, Pipeline: p, Port: s.port,
+		Clock: p.Clock(), Step: s.step, StepWait: stepWait, StepTo: p.StepRunning, Pipeline: p, Port: s.port, Memory: s.memory,
 		Tune: func(sensor, rate string, attributes map[string]any) error { return tune(p, sensor, rate, attributes) },
 		Status: func() any {
 			return runStatus{Summary: p.Summary(), Time: control.TimeOf(p.Clock()), Load: p.Load(), Refused: s.Refused()}

@@ -67,6 +67,8 @@ type Run struct {
 	Port *stream.Port
 	// Pipeline is the run's, whose sensors and actors the API shows and changes.
 	Pipeline *pipeline.Pipeline
+	// Memory is what pictures are taken from that are kept for clients; nil for no limit.
+	Memory *memory.Budget
 	// Tune changes a sensor by its name while it runs. Its errors are those of
 	// pipeline.Pipeline.Sensor, simtime.ParseRate and pipeline.Sensor.Tune.
 	Tune func(sensor, rate string, attributes map[string]any) error
@@ -98,12 +100,14 @@ type handler struct {
 	stepping chan struct{} // has room for the one who makes a number of steps
 	large    chan struct{} // has room for requests whose body is large
 	decoding sync.Mutex    // held while a step is decoded
+	pictures pictures
 }
 
 // NewHandler returns the API of a run. It answers every request; the server's guard comes
 // before it. Its methods may be called from any goroutine.
 func NewHandler(run Run) http.Handler {
 	h := &handler{run: run, mux: http.NewServeMux(), stepping: make(chan struct{}, 1), large: make(chan struct{}, largeBodies)}
+	h.pictures = pictures{run: &h.run, kept: map[*pipeline.Sensor]*kept{}}
 	var known []string
 	methods := map[string][]string{}
 	for _, r := range h.routes() {
@@ -227,6 +231,8 @@ func reply(w http.ResponseWriter, answer any, err error) {
 	switch a := answer.(type) {
 	case document:
 		kind, text = a.kind, []byte(a.text)
+	case pngFile:
+		kind, text = "image/png", a
 	case underWay:
 		status = http.StatusAccepted
 	}
@@ -242,7 +248,10 @@ func reply(w http.ResponseWriter, answer any, err error) {
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n')) // a client that has gone can't be told
+	if kind != "image/png" {
+		text = append(text, '\n')
+	}
+	_, _ = w.Write(text) // a client that has gone can't be told
 }
 
 // route is one request of the API.
@@ -281,6 +290,7 @@ func (h *handler) routes() []route {
 		{http.MethodGet, "/v1/sensors", h.sensors},
 		{http.MethodPost, "/v1/sensors", h.addSensor},
 		{http.MethodDelete, "/v1/sensors/{sensor}", h.endSensor},
+		{http.MethodGet, "/v1/sensors/{sensor}/image.png", h.newestPicture},
 		{http.MethodGet, healthPath, func(http.ResponseWriter, *http.Request) (any, error) { return health{"ok"}, nil }},
 		{http.MethodGet, readyPath, h.ready},
 	}

@@ -70,8 +70,11 @@ func TestOpenAPIHasTheRoutes(t *testing.T) {
 					assert.Contains(t, page.Components.Responses, name)
 				} else {
 					kind := "application/json"
-					if path == "/v1/openapi.yaml" {
+					switch {
+					case path == "/v1/openapi.yaml":
 						kind = "application/yaml"
+					case strings.HasSuffix(path, ".png"):
+						kind = "image/png"
 					}
 					assert.Contains(t, answer.Content, kind, "%s %s %s", method, path, status)
 				}
@@ -219,7 +222,7 @@ func (page *openapi) check(t *testing.T, where string, s *schema, answer any) {
 }
 
 // commands are those of docs/api.md with curl.
-var commands = regexp.MustCompile(`(?m)^curl (?:-X (\w+) )?(?:--json '([^']*)' )?localhost:7741(\S+)`)
+var commands = regexp.MustCompile(`(?m)^curl (?:-X (\w+) )?(?:--json '([^']*)' )?(?:-o \S+ )?localhost:7741(\S+)`)
 
 // TestTheDocumentedCommandsWork: each command of docs/api.md does, in their order.
 func TestTheDocumentedCommandsWork(t *testing.T) {
@@ -227,6 +230,7 @@ func TestTheDocumentedCommandsWork(t *testing.T) {
 	require.NoError(t, err)
 	p, _ := paused(t, 4)
 	hearIMU(t, p)
+	added(t, p, "sensor.camera.rgb", "front", map[string]any{"image_size_x": 12, "image_size_y": 8})
 	run := runOf(p)
 	run.Tune = func(sensor, rate string, attributes map[string]any) error {
 		s, err := p.Sensor(sensor)
@@ -242,6 +246,12 @@ func TestTheDocumentedCommandsWork(t *testing.T) {
 		method, body := cmp.Or(m[1], http.MethodGet), m[2]
 		if m[1] == "" && body != "" {
 			method = http.MethodPost
+		}
+		if strings.HasSuffix(m[3], ".png") { // time stands: the first question is the camera's beginning
+			get(t, h, "front")
+			ask(t, h, http.MethodPost, "/v1/step", `{"steps": 2}`)
+			assert.Equal(t, http.StatusOK, get(t, h, "front").Code, m[0])
+			continue
 		}
 		status, answer := ask(t, h, method, m[3], body)
 		assert.Equal(t, http.StatusOK, status, "%s: %v", m[0], answer)

@@ -88,7 +88,7 @@ func (h *handler) addSensor(w http.ResponseWriter, r *http.Request) (any, error)
 			return sensorOf(added), nil
 		}
 	}
-	return nil, advise(err, `{"type": "sensor.camera.rgb", "name": "rear", "pose": {"x": -1, "z": 1.4, "yaw": 180}, "rate": 5, "attributes": {"width": 640}}`)
+	return nil, advise(err, `{"type": "sensor.camera.rgb", "name": "rear", "pose": {"x": -1, "z": 1.4, "yaw": 180}, "rate": 5, "attributes": {"image_size_x": 640}}`)
 }
 
 func (h *handler) add(r *sensorRequest) (*pipeline.Sensor, error) {

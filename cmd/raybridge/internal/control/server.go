@@ -22,6 +22,7 @@
 //	POST   /v1/sensors         {"type": ..., "name": ...}          add one
 //	PUT    /v1/sensor          {"sensor": "front", "rate": 5}      change one
 //	DELETE /v1/sensors/SENSOR                                      end one
+//	GET    /v1/sensors/SENSOR/image.png                            a camera's newest picture
 //	GET    /healthz, /readyz                                       whether it lives, and has begun
 //
 // What changes something is answered with the [Time] after it. What the client got wrong
@@ -145,7 +146,7 @@ type Server struct {
 }
 
 // Listen takes an address. Clients that connect already wait for Serve. Close ends
-// it. With a token each request has to have it, but for /healthz and /readyz. Without one, an address that isn't this
+// it. With a token each request has to have it, except those to /healthz and /readyz. Without one, an address that isn't this
 // machine's alone is refused with ErrToken.
 //
 // A UNIX socket has the mode 0600. The file of one that nobody listens at any more is replaced.
