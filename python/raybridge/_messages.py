@@ -75,14 +75,14 @@ class Record(_Plain):
 class Info(_Plain):
     """What is known of a sample beside its data.
 
-    key is sensor/output, message the type of ROS. sequence counts the sensor's captures, frame the world's instants. stamp and published are
+    key is sensor/output, topic that of ROS and message its type. sequence counts the sensor's captures, frame the world's instants. stamp and published are
     nanoseconds of simulation time. position (x, y, z) and orientation (x, y, z, w) are where the
     sensor was, in the map frame. Recordings don't tell these: numbers are -1 and the pose is NaN then.
     fields are those of the message that hold no bulk data.
     """
 
-    def __init__(self, key: str, message: str, envelope: Tuple[Any, ...], frame_id: str) -> None:
-        self.key, self.message, self.frame_id = key, message, frame_id
+    def __init__(self, key: str, message: str, envelope: Tuple[Any, ...], frame_id: str, topic: str = "") -> None:
+        self.key, self.topic, self.message, self.frame_id = key, topic, message, frame_id
         self.sequence, self.frame, self.stamp, self.published = int(envelope[0]), int(envelope[1]), int(envelope[2]), int(envelope[3])
         self.position: Tuple[float, ...] = tuple(envelope[4:7])
         self.orientation: Tuple[float, ...] = tuple(envelope[7:11])
@@ -146,7 +146,7 @@ class Decoder:
     """Reads the messages of one stream."""
 
     def __init__(self, stream: Stream, key: str) -> None:
-        self._key, self._message = key, stream.message
+        self._key, self._topic, self._message = key, stream.topic, stream.message
         self._read: Optional[Reader] = None
         if stream.encoding == "cdr" and stream.language == "ros2msg":
             self._read = _compile(stream.message, stream.definition)
@@ -159,7 +159,7 @@ class Decoder:
         begin = _ENVELOPE.size
         frame_id = data[begin:begin + envelope[12]].tobytes().decode("utf-8", "replace")
         body = data[begin + (envelope[12] + 7) // 8 * 8:]
-        info = Info(self._key, self._message, envelope, frame_id)
+        info = Info(self._key, self._message, envelope, frame_id, self._topic)
         try:
             if self._read is None:
                 return _noted(body, info)

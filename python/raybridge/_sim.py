@@ -175,26 +175,31 @@ def _fraction(text: str) -> Fraction:
     return Fraction(above.strip()) / Fraction(below.strip() or 1)
 
 
-@functools.lru_cache(256)
 def _nearest(duration: float) -> Fraction:
     """Return the fraction that a float is meant to be, such as 1/30, or else its whole nanoseconds."""
     near = Fraction(duration).limit_denominator(1_000_000)
     return near if abs(near - Fraction(duration)) <= 1e-13 * duration else Fraction(round(duration * 1e9), 10**9)
 
 
+@functools.lru_cache(256, typed=True)
+def _exact(duration: Any) -> Fraction:
+    """Return a duration in nanoseconds, exactly."""
+    exact = Fraction(0)
+    if isinstance(duration, str):
+        exact = _fraction(duration)
+    elif 1e-9 <= duration < 9e9:
+        exact = Fraction(duration) if isinstance(duration, (numbers.Rational, decimal.Decimal)) else _nearest(float(duration))
+    if not 1 <= exact * 10**9 < 9 * 10**18:
+        raise ValueError
+    return exact * 10**9
+
+
 def _nanoseconds(duration: Any) -> Fraction:
     """Return a step's duration in nanoseconds, exactly."""
-    exact = Fraction(0)
     try:
-        if isinstance(duration, str):
-            exact = _fraction(duration)
-        elif 1e-9 <= duration < 9e9:
-            exact = Fraction(duration) if isinstance(duration, (numbers.Rational, decimal.Decimal)) else _nearest(float(duration))
+        return _exact(duration)
     except (TypeError, ValueError, ArithmeticError):
-        pass
-    if not 1 <= exact * 10**9 < 9 * 10**18:
-        raise Refused(f"a step of {duration!r} s: want a number, a nanosecond (1e-9) at least, or a text such as \"1/30\"", "time")
-    return exact * 10**9
+        raise Refused(f"a step of {duration!r} s: want a number, a nanosecond (1e-9) at least, or a text such as \"1/30\"", "time") from None
 
 
 def _why(failure: Dict[int, Any]) -> Tuple[str, str]:

@@ -57,7 +57,8 @@ class TestReplay(unittest.TestCase):
                     live = self.live(key)
                     self.assertEqual(len(got[topic]), len(live))
                     for a, b in zip(got[topic], live):
-                        self.assertEqual((type(a), a.stamp, a.info.message, a.info.frame_id), (type(b), b.stamp, b.info.message, b.info.frame_id))
+                        self.assertEqual((type(a), a.stamp, a.info.topic, a.info.message, a.info.frame_id),
+                                         (type(b), b.stamp, b.info.topic, b.info.message, b.info.frame_id))
                         self.same(a, b)
                         self.assertEqual(a.info.sequence, -1)
                         self.assertTrue(np.isnan(a.info.position).all(), "a recording doesn't tell")
