@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/sensors/all"
 )
 
 // program is a code block that is a whole program.
@@ -155,5 +157,31 @@ func TestPiecesAreInTheSources(t *testing.T) {
 	require.GreaterOrEqual(t, len(pieces), 8)
 	for _, p := range pieces {
 		assert.Contains(t, sources.String(), strings.TrimRight(p[1], "\n"))
+	}
+}
+
+// denied is a sentence that says of a sample that no sensor publishes it.
+var denied = regexp.MustCompile("`(sample\\.\\w+)`[^.]*no sensor of raybridge publishes")
+
+// TestPagesDenyNoSample: no page says that a sample has no sensor which has one.
+func TestPagesDenyNoSample(t *testing.T) {
+	published := map[string]string{}
+	for _, d := range all.Definitions() {
+		for _, out := range d.Outputs {
+			published[strings.TrimPrefix(out.Type.String(), "*")] = d.ID
+		}
+	}
+	require.Contains(t, published, "sample.Image")
+	for _, pattern := range []string{"*.md", "bridges/*.md"} {
+		pages, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		require.NotEmpty(t, pages)
+		for _, page := range pages {
+			text, err := os.ReadFile(page)
+			require.NoError(t, err)
+			for _, found := range denied.FindAllStringSubmatch(string(text), -1) {
+				assert.Empty(t, published[found[1]], "%s: %q", page, found[0])
+			}
+		}
 	}
 }
