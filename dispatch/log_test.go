@@ -73,6 +73,25 @@ func TestBlockingIsWarnedOfOnce(t *testing.T) {
 	}
 }
 
+// TestTheUnhurriedAreNotWarned: their waits are counted alone.
+func TestTheUnhurriedAreNotWarned(t *testing.T) {
+	var log logbook
+	d := newDispatcher(t, dispatch.Config{Logger: log.logger(), MaxWorkers: 1})
+	release := make(chan struct{})
+	topic := dispatch.NewTopic(d, "/slow", func(context.Context, int) error { <-release; return nil }, dispatch.TopicConfig{Depth: 1, Unhurried: true})
+	var senders sync.WaitGroup
+	for range 3 { // one is sent, one waits in the queue, one for room
+		senders.Go(func() { topic.TryQueue(1) })
+	}
+	for topic.Stats().Blocked == 0 {
+		runtime.Gosched()
+	}
+	close(release)
+	senders.Wait()
+	require.NoError(t, d.Drain(context.Background()))
+	assert.Empty(t, log.lines("queue is full"))
+}
+
 // failing sends n messages, 9 ms apart, to a publisher that fails.
 func failing(t *testing.T, topic *dispatch.Topic[int], n int) {
 	for i := range n {

@@ -64,6 +64,9 @@ type TopicConfig struct {
 	// Gated holds back messages with a stamp later than the last
 	// Dispatcher.Release (law T4), for Stamped types.
 	Gated bool
+	// Unhurried callers are meant to wait for room, as those of a stepped run: no warning tells
+	// that they do.
+	Unhurried bool
 	// Logger is told of the topic's failures. (optional; default: the dispatcher's)
 	Logger *slog.Logger
 	// Expected reports errors of the publisher that are not to be logged, since the log's
@@ -572,7 +575,7 @@ func (t *topic) evict(evicted *taskList) bool {
 // They are served in the order in which they came here, whichever of them wakes first. d.mu
 // must be held; it is released while logging and waiting.
 func (t *topic) standInLine(k *task) error {
-	if t.mustWait(k) && !t.warned {
+	if t.mustWait(k) && !t.warned && !t.cfg.Unhurried {
 		t.warned = true
 		if t.logBlocked(k); t.closed || t.d.closed {
 			return ErrClosed

@@ -175,7 +175,7 @@ func (b *attachedBridge) setPolicy(name string) error {
 	default:
 		c.Policy = flow.DropOldest
 	}
-	if b.p.config.Mode == Stepped {
+	if c.Unhurried = b.p.config.Mode == Stepped; c.Unhurried {
 		if c.WaitForToken = c.Policy == flow.Exclusive; !c.WaitForToken {
 			c.Policy = flow.Block
 		}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -316,6 +317,33 @@ func TestABridgeTellsWhatItDoesNotCarry(t *testing.T) {
 	}
 	assert.Greater(t, len(lines()), 9)
 	assert.Less(t, len(lines()), 20, "the later ones are counted")
+}
+
+// TestOnlyARunInRealTimeWarnsOfWaiting: in steps the run is to wait for files and peers, and no
+// rate or policy would change that.
+func TestOnlyARunInRealTimeWarnsOfWaiting(t *testing.T) {
+	for name, mode := range map[string]pipeline.Mode{"stepped": pipeline.Stepped, "realtime": pipeline.Realtime} {
+		for _, kind := range []bridges.Kind{bridges.KindFile, bridges.KindNetwork} {
+			t.Run(fmt.Sprint(name, " ", kind), func(t *testing.T) {
+				var log lockedText
+				to := &peer{kind: kind}
+				p := newScripted(t, &script{}, pipeline.Config{Mode: mode, Bridges: to.registry(), Log: slog.New(slog.NewTextHandler(&log, nil))})
+				var waited sync.Once
+				to.publish = func(ctx context.Context, _ string, _ simtime.Stamp) error {
+					waited.Do(func() {
+						for p.Load().Blocked == 0 && ctx.Err() == nil {
+							time.Sleep(100 * time.Microsecond)
+						}
+					})
+					return nil
+				}
+				addScripted(t, p, plainID, "fast", "1000")
+				to.attach(t, p, "block")
+				require.NoError(t, p.Run(t.Context(), 200*time.Millisecond))
+				assert.Equal(t, mode == pipeline.Realtime, strings.Contains(log.String(), "the sender waits"), log.String())
+			})
+		}
+	}
 }
 
 // TestASensorsQualityReachesBridges, whether the sensor or the bridge is added first. What it
