@@ -220,7 +220,7 @@ func Device(name string, host hostdev.Options) (gpu.Opener, error) {
 	case "software":
 	default:
 		if n, err := strconv.Atoi(name); err != nil || n < 0 {
-			return nil, fmt.Errorf("%q: %s, and raybridge gpu lists the numbers", name, fault.Want(name, "a number", "auto", "software", "host"))
+			return nil, fmt.Errorf("%q is no number that raybridge gpu lists: %s", name, fault.Want(name, "auto", "software", "host"))
 		}
 	}
 	host.CacheDir = "" // a GPU has no use for it

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"image/color"
-	"slices"
 	"strings"
 
 	"github.com/raybridge/raybridge/internal/fault"
@@ -92,7 +91,7 @@ func (t Tag) Ground() bool {
 
 // ParseTag returns the tag of a CARLA name. Case, underscores, hyphens and
 // spaces don't matter: "traffic_light" and "TrafficLight" are one. Any other
-// name is an error that wraps ErrUnknownTag and names the closest tag.
+// name is an error that wraps ErrUnknownTag and names the tag that may be meant.
 func ParseTag(name string) (Tag, error) {
 	key := tagKey(name)
 	for t := range tagTable {
@@ -100,20 +99,14 @@ func ParseTag(name string) (Tag, error) {
 			return Tag(t), nil
 		}
 	}
-	return TagUnlabeled, fmt.Errorf("%w %.64q: the closest is %q", ErrUnknownTag, name, closestTag(key).String())
+	names := make([]string, len(tagTable))
+	for t := range tagTable {
+		names[t] = tagTable[t].name
+	}
+	return TagUnlabeled, fmt.Errorf("%w %.64q: %s", ErrUnknownTag, name, fault.Hint(name, names))
 }
 
 // tagKey is what is compared of a tag's name.
 func tagKey(name string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
-}
-
-// closestTag returns the tag whose name has the least edit distance to key.
-func closestTag(key string) Tag {
-	keys := make([]string, len(tagTable))
-	for t := range tagTable {
-		keys[t] = tagKey(tagTable[t].name)
-	}
-	name, _ := fault.Nearest(key, keys)
-	return Tag(slices.Index(keys, name))
 }

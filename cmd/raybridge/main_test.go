@@ -185,6 +185,8 @@ func TestWrongUse(t *testing.T) {
 		message string // part of the last line
 	}{
 		{[]string{"rum"}, `unknown command "rum" for "raybridge", did you mean run?`},
+		{[]string{"rnu"}, `unknown command "rnu" for "raybridge", did you mean run?`},
+		{[]string{"record"}, `unknown command "record" for "raybridge", known are `},
 		{[]string{"scene", "inof"}, `unknown command "inof" for "raybridge scene", did you mean info?`},
 		{[]string{"run"}, "nobody listens, so sensors stay idle: give --bridge, --report, --window or --api"},
 		{[]string{"run", "--duration", "1s", "--step"}, "nobody listens"},
@@ -212,7 +214,7 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"bench", "--runs", "x"}, `--runs "x": want a whole number`},
 		{[]string{"run", "--step", "--realtime"}, "give either --step or --realtime, not both"},
 		{[]string{"run", "--headless", "--window"}, "give either --headless or --window, not both"},
-		{[]string{"run", "--headless", "--gpu", "fast", "--report", "--out", dir}, `--gpu "fast": want a number, auto, software or host; did you mean host?, and raybridge gpu lists`},
+		{[]string{"run", "--headless", "--gpu", "fast", "--report", "--out", dir}, `--gpu "fast" is no number that raybridge gpu lists: want auto, software or host`},
 		{[]string{"run", "--gpu", "host", "--isa", "mmx", "--report", "--out", dir}, `--gpu host: instruction set "mmx": want auto, `},
 		{[]string{"gpu", "--gpu", "host", "--threads", "-1"}, "--gpu host: -1 threads: take 1 or more, or 0"},
 		{[]string{"gpu", "--gpu", "software", "--threads", "2"}, `--gpu "software": the instruction set and the threads are the host device's: take host`},

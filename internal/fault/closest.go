@@ -1,41 +1,43 @@
 package fault
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // longest bounds the work on hostile input: names much longer than any
 // candidate are all equally far away.
 const longest = 64
 
-// Nearest returns the candidate with the least edit distance to name, ignoring
-// case, and that distance in bytes; of equals the first. Without candidates it
-// returns "".
-func Nearest(name string, candidates []string) (candidate string, edits int) {
-	lower := strings.ToLower(name[:min(len(name), longest)])
-	for i, c := range candidates {
-		if d := distance(lower, strings.ToLower(c)); i == 0 || d < edits {
-			candidate, edits = c, d
-		}
-	}
-	return candidate, edits
-}
-
 // Closest returns the candidate that name is a likely slip of, "" for none. From three letters
-// on it is the shortest that begins with name. Else it is the nearest, within two edits, one
-// for a name of one or two letters, or half the letters of a long one. A candidate that
-// shares no letter's place doesn't count.
+// on it is the shortest that begins with name. Else it is the one with the fewest slips, the first of equals: at
+// most one in three letters, and one in a shorter name. A slip is a letter that is wrong,
+// missing or too many, or two that have changed places; case is none. A candidate that
+// shares no letter's place doesn't count, nor does a number: that of another is no slip.
 func Closest(name string, candidates []string) string {
-	c, edits := Nearest(name, candidates)
-	if longer := completion(name, candidates); longer != "" && edits > 0 {
+	if _, err := strconv.ParseFloat(name, 64); err == nil {
+		return ""
+	}
+	name = name[:min(len(name), longest)]
+	c, slips := nearest(name, candidates)
+	if longer := completion(name, candidates); longer != "" && slips > 0 {
 		return longer
 	}
-	limit := max(2, len(name)/2)
-	if len(name) <= 2 {
-		limit = 1
-	}
-	if edits > limit || edits >= max(len(name), len(c)) {
+	if slips > max(1, (len(name)+1)/3) || slips >= max(len(name), len(c)) {
 		return ""
 	}
 	return c
+}
+
+// nearest returns the first candidate with the fewest slips, and their number.
+func nearest(name string, candidates []string) (candidate string, slips int) {
+	lower := strings.ToLower(name)
+	for i, c := range candidates {
+		if d := distance(lower, strings.ToLower(c)); i == 0 || d < slips {
+			candidate, slips = c, d
+		}
+	}
+	return candidate, slips
 }
 
 // completion returns the shortest candidate that begins with name, "" for none or several.
@@ -83,23 +85,26 @@ func Hint(name string, candidates []string) string {
 	return "known are " + strings.Join(candidates, ", ")
 }
 
-// distance is the Levenshtein distance of a and b, in bytes.
+// distance is how many bytes must be inserted, deleted or replaced, or change places with
+// the next one, to make b of a (the distance of optimal string alignment).
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
 		row[0] = i + 1
 		for j := range len(b) {
-			cost := diagonal
+			cost := 0
 			if a[i] != b[j] {
-				cost++
+				cost = 1
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+			row[j+1] = min(last[j]+cost, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
+		before, last, row = last, row, before
 	}
-	return row[len(b)]
+	return last[len(b)]
 }

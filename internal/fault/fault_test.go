@@ -191,6 +191,21 @@ func TestNameOfABeginning(t *testing.T) {
 	}
 }
 
+// A slip is few letters of the name: two that change places are one, and a third of the letters are the most.
+func TestNameOfOtherWords(t *testing.T) {
+	commands := []string{"run", "replay", "listen", "ctl", "gpu", "scene", "config", "rig", "sensors", "bridges", "mcap", "demo", "bench", "version"}
+	for name, want := range map[string]string{
+		"rnu": "run", "rnn": "run", "nur": "", "gup": "gpu", "log": "", "play": "", "dmeo": "demo", "cap": "mcap", "map": "mcap", "stop": "",
+		"record": "", "sensros": "sensors", "bridge": "bridges", "lidar": "", "sense": "scene", "sumo": "", "vresion": "version",
+	} {
+		assert.Equal(t, want, fault.Closest(name, commands), "for %q", name)
+	}
+	assert.Empty(t, fault.Closest(strings.Repeat("r", 1<<20), commands))
+	assert.Empty(t, fault.Closest("3", []string{"1", "2", "4"}), "of numbers none is meant by another")
+	assert.Empty(t, fault.Closest("0.15", []string{"0.1", "0.25"}))
+	assert.Equal(t, "want auto, software or host", fault.Want("fast", "auto", "software", "host"))
+}
+
 func TestWant(t *testing.T) {
 	assert.Equal(t, "want zstd, lz4 or none; did you mean zstd?", fault.Want("zst", "zstd", "lz4", "none"))
 	assert.Equal(t, "want zstd, lz4 or none", fault.Want("quick", "zstd", "lz4", "none"))

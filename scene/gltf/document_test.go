@@ -124,7 +124,7 @@ var badDocuments = []struct {
 	{"nodes.1.scale", list{1, 1e200, 1}, gltf.ErrFormat, "nodes[1].scale: [1 1e+200 1] is out of range"},
 	{"nodes.1.translation", list{0, 1e200, 0}, gltf.ErrFormat, "nodes[1].translation: [0 0 1e+200] is out of range"},
 	{"nodes.1.matrix", list{1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}, gltf.ErrFormat, "nodes[1].matrix: its last row is not 0 0 0 1"},
-	{"nodes.1.extras", object{"semantic_tag": "carr"}, scene.ErrUnknownTag, `nodes[1]: extras.semantic_tag: unknown semantic tag "carr": the closest is "car"`},
+	{"nodes.1.extras", object{"semantic_tag": "carr"}, scene.ErrUnknownTag, `nodes[1]: extras.semantic_tag: unknown semantic tag "carr": did you mean car?`},
 	// Meshes.
 	{"meshes.0.primitives.0.mode", 7, gltf.ErrFormat, "meshes[0].primitives[0].mode: 7 is not one of [0 1 2 3 4 5 6]"},
 	{"meshes.0.primitives.0.attributes.POSITION", 99, gltf.ErrFormat, "meshes[0].primitives[0].attributes.POSITION: accessors[99] is not there: the file has 6"},

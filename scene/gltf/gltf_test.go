@@ -195,7 +195,7 @@ func TestLabels(t *testing.T) {
 
 	_, err = loadFiles(map[string][]byte{"m.gltf": text, "m.labels.yaml": []byte("rules: [{match: a, tag: caar}]")}, gltf.Options{})
 	assert.ErrorIs(t, err, scene.ErrUnknownTag)
-	assert.EqualError(t, err, `m.gltf: m.labels.yaml: rules[0].tag: unknown semantic tag "caar": the closest is "car"`)
+	assert.EqualError(t, err, `m.gltf: m.labels.yaml: rules[0].tag: unknown semantic tag "caar": did you mean car?`)
 }
 
 // A file that another program's writer made, with its own layout of buffers.

@@ -106,7 +106,7 @@ func TestWrongExtrasAreNamed(t *testing.T) {
 		v    any
 		want string
 	}{
-		{"semantic_tag", "buss", `extras.semantic_tag: unknown semantic tag "buss": the closest is "bus"`},
+		{"semantic_tag", "buss", `extras.semantic_tag: unknown semantic tag "buss": did you mean bus?`},
 		{"semantic_tag", 29.0, "extras.semantic_tag: unknown semantic tag 29: give a whole number from 0 to 28, or a name"},
 		{"semantic_tag", 1.5, "extras.semantic_tag: unknown semantic tag 1.5"},
 		{"semantic_tag", -1.0, "extras.semantic_tag: unknown semantic tag -1"},
@@ -124,7 +124,7 @@ func TestWrongExtrasAreNamed(t *testing.T) {
 
 func TestParseErrorsSayWhere(t *testing.T) {
 	for _, c := range []struct{ yaml, want string }{
-		{"rules: [{match: a, tag: car}, {match: b, tag: biulding}]", `f.yaml: rules[1].tag: unknown semantic tag "biulding": the closest is "building"`},
+		{"rules: [{match: a, tag: car}, {match: b, tag: biulding}]", `f.yaml: rules[1].tag: unknown semantic tag "biulding": did you mean building?`},
 		{"rules: [{match: 're:(', tag: car}]", "rules[0].match: error parsing regexp: missing closing )"},
 		{"rules: [{tag: car}]", "rules[0].match: empty pattern"},
 		{"rules: [{match: 'word:a||b', tag: car}]", "rules[0].match: word: needs at least one letter"},
