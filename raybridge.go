@@ -582,15 +582,14 @@ func beside(loop scene.Motion, at *sensors.Pose) string {
 	var how string
 	switch {
 	case aside > usualAside:
-		how = fmt.Sprintf("%.4g m beside", aside)
+		how = fault.Number(aside, 4) + " m beside"
 	case turned > usualTurn && (at.Roll != 0 || at.Pitch != 0 || at.Yaw != 0):
 		how = fmt.Sprintf("turned by %.4g degrees from", turned)
 	default:
 		return ""
 	}
 	_, _, yaw := begins.RPY()
-	p := begins.Position
-	return fmt.Sprintf("it is %s the waypoints, and the start is at (%.4g, %.4g, %.4g) m, yaw %.4g", how, p[0], p[1], p[2], yaw)
+	return fmt.Sprintf("it is %s the waypoints, and the start is at %s m, yaw %.4g", how, fault.Place(begins.Position), yaw)
 }
 
 // EgoOf makes the motion of the vehicle that carries the sensors: nil stands where the scene
@@ -657,8 +656,8 @@ func astray(s *scene.Scene, at mgl64.Vec3) string {
 	}
 	for i := range at {
 		if at[i] < low[i] || at[i] > high[i] {
-			return fmt.Sprintf("the vehicle begins at (%.4g, %.4g, %.4g) m, outside of the scene, (%.4g, %.4g, %.4g) to (%.4g, %.4g, %.4g): see ego.pose and ego.waypoints",
-				at[0], at[1], at[2], stats.Min[0], stats.Min[1], stats.Min[2], stats.Max[0], stats.Max[1], stats.Max[2])
+			return fmt.Sprintf("the vehicle begins at %s m, outside of the scene, %s to %s: see ego.pose and ego.waypoints",
+				fault.Place(at), fault.Place(stats.Min), fault.Place(stats.Max))
 		}
 	}
 	return ""

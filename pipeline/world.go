@@ -866,10 +866,10 @@ func (p *Pipeline) unknownSignal(ref world.Ref) error {
 // none of them, and takes any.
 func (g *guest) checkJoints(s *world.State) error {
 	if named := len(s.JointNames); named > 0 && named != len(s.Joints) {
-		return fmt.Errorf("%w: %d values of joints, and %d names", world.ErrValue, len(s.Joints), named)
+		return fmt.Errorf("%w: %s and %s of joints", world.ErrValue, fault.Count(len(s.Joints), "value"), fault.Count(named, "name"))
 	}
 	if len(s.Joints) > len(g.joints) && !g.boxed {
-		return fmt.Errorf("%w: %d values, the model has %d joints", world.ErrUnknownJoint, len(s.Joints), len(g.joints))
+		return fmt.Errorf("%w: %s, the model has %s", world.ErrUnknownJoint, fault.Count(len(s.Joints), "value"), fault.Count(len(g.joints), "joint"))
 	}
 	for k, value := range s.Joints {
 		if !(math.Abs(value) <= mostTurned) {
@@ -1084,8 +1084,8 @@ func (p *Pipeline) tellFar(at mgl64.Vec3) {
 	w := &p.guests
 	if grain := p.world.Grain(at); !w.far && grain > coarse {
 		w.far = true
-		p.log.Warn(fmt.Sprintf("(%.0f, %.0f, %.0f) is far from the scene, so that ranges and pictures are only exact to %.2g m there: "+
-			"put the scene where the world is, such as a plane by scene.offset", at[0], at[1], at[2], grain))
+		p.log.Warn(fmt.Sprintf("(%.0f, %.0f, %.0f) is far from the scene, so that ranges and pictures are only exact to %s m there: "+
+			"put the scene where the world is, such as a plane by scene.offset", at[0], at[1], at[2], fault.Number(grain, 2)))
 	}
 }
 

@@ -505,8 +505,8 @@ func TestBadJointsChangeNothing(t *testing.T) {
 	}{
 		{nil, []float64{1, 2, 3}, world.ErrUnknownJoint, "no such joint: 3 values, the model has 2 joints"},
 		{[]string{"door", "wing"}, []float64{1, 2}, world.ErrUnknownJoint, `no such joint: "wing": want hand, door`},
-		{[]string{"door"}, []float64{1, 2}, world.ErrValue, "2 values of joints, and 1 names"},
-		{[]string{"door"}, nil, world.ErrValue, "0 values of joints, and 1 names"},
+		{[]string{"door"}, []float64{1, 2}, world.ErrValue, "2 values and 1 name of joints"},
+		{[]string{"door"}, nil, world.ErrValue, "0 values and 1 name of joints"},
 		{nil, []float64{1, math.NaN()}, world.ErrValue, "value 1 of joints is NaN"},
 		{nil, []float64{1e300}, world.ErrValue, "value 0 of joints is 1e+300, the range is -1e+09 to 1e+09"},
 		{[]string{"door"}, []float64{math.Inf(-1)}, world.ErrValue, "value 0 of joints is -Inf"},

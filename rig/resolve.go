@@ -328,20 +328,20 @@ func (r *Rig) noteMount(s *sensors.Spec) {
 	at := s.Mount.Position
 	var unusual []string
 	if max(at.X(), -at.X()) > usualReach || max(at.Y(), -at.Y()) > usualReach {
-		unusual = append(unusual, fmt.Sprintf("x %.4g m, y %.4g m from base_link: up to %v m are usual", at.X(), at.Y(), usualReach))
+		unusual = append(unusual, fmt.Sprintf("x %s m, y %s m from base_link: up to %v m are usual", fault.Number(at.X(), 4), fault.Number(at.Y(), 4), usualReach))
 	}
 	switch {
 	case at.Z() < -usualDepth:
-		unusual = append(unusual, fmt.Sprintf("%.4g m under the ground: 0 to %v m above it are usual", -at.Z(), usualHeight))
+		unusual = append(unusual, fmt.Sprintf("%s m under the ground: 0 to %v m above it are usual", fault.Number(-at.Z(), 4), usualHeight))
 	case at.Z() > usualHeight:
-		unusual = append(unusual, fmt.Sprintf("%.4g m above the ground: 0 to %v m are usual", at.Z(), usualHeight))
+		unusual = append(unusual, fmt.Sprintf("%s m above the ground: 0 to %v m are usual", fault.Number(at.Z(), 4), usualHeight))
 	}
 	if s.Definition.Looks && at.Z() >= -usualDepth && at.Z() < leastHeight {
 		if s.Config.Pose == (sensors.Pose{}) {
 			r.Notices = append(r.Notices, noticeOf(s.Config.Fault("", fmt.Errorf("sensor %s has no pose, and looks from the ground at the origin of %s: mount it higher, such as with pose: {z: 1.6}", s.Name, s.ParentFrame)), false))
 			return
 		}
-		unusual = append(unusual, fmt.Sprintf("%.4g m above the ground, which is most of what it sees: mount it higher", at.Z()))
+		unusual = append(unusual, fault.Number(at.Z(), 4)+" m above the ground, which is most of what it sees: mount it higher")
 	}
 	if unusual != nil {
 		r.Notices = append(r.Notices, noticeOf(s.Config.Fault("pose", fmt.Errorf("sensor %s is mounted %s", s.Name, strings.Join(unusual, ", and "))), false))

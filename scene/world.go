@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl32"
 	"github.com/go-gl/mathgl/mgl64"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -726,8 +727,8 @@ func (b *cornerBuffer) place(p *placement) error {
 		at := mgl64.TransformCoordinate(mgl64.Vec3{float64(v[0]), float64(v[1]), float64(v[2])}, p.matrix)
 		for _, x := range at {
 			if !(math.Abs(x) <= maxCoordinate) {
-				return fmt.Errorf("%w: actor %q, mesh %q, vertex %d lies at %.6g: more than %d m from the scene's centre",
-					ErrVertex, p.actor.Name, m.Name, i, at, maxCoordinate)
+				return fmt.Errorf("%w: actor %q, mesh %q, vertex %d lies at %s: more than %d m from the scene's centre",
+					ErrVertex, p.actor.Name, m.Name, i, fault.Place(at), maxCoordinate)
 			}
 		}
 		n := m.Normals[i]

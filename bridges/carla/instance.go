@@ -19,6 +19,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -66,8 +67,8 @@ func (i *instance) tellCoarse(h *sample.Header, message any) {
 		return
 	}
 	i.told.Do(func() {
-		i.log.Warn(fmt.Sprintf("CARLA's streams have places in float32: at (%.0f, %.0f) they are only exact to %.2g m. Take coordinates near 0 for its clients",
-			at[0], at[1], math.Nextafter32(far, math.MaxFloat32)-far))
+		i.log.Warn(fmt.Sprintf("CARLA's streams have places in float32: at (%.0f, %.0f) they are only exact to %s m. Take coordinates near 0 for its clients",
+			at[0], at[1], fault.Number(float64(math.Nextafter32(far, math.MaxFloat32)-far), 2)))
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/internal/guard"
 )
 
@@ -247,8 +248,8 @@ func (n *dropNotice) next() any {
 		n.shown, n.quiet = true, 0
 		return status{
 			Op: "status", Level: levelWarning, ID: dropNoticeID,
-			Message: fmt.Sprintf("this client reads too slowly: %d messages were dropped since the last notice, most of them (%d) on %s",
-				lost, most, worst.Stream.Name()),
+			Message: fmt.Sprintf("this client reads too slowly: %s dropped since the last notice, most of them (%d) on %s",
+				fault.Count(lost, "message"), most, worst.Stream.Name()),
 		}
 	case !n.shown:
 		return nil

@@ -168,7 +168,7 @@ func (r *Reader) fault(err error) error {
 }
 
 func cutOff(read int64) error {
-	return fmt.Errorf("read log: it ends early, after %d messages: %w", read, io.ErrUnexpectedEOF)
+	return fmt.Errorf("read log: it ends early, after %s: %w", fault.Count(read, "message"), io.ErrUnexpectedEOF)
 }
 
 // damage tells a damaged log from a source that has failed.

@@ -114,8 +114,8 @@ func TestDamagedLogs(t *testing.T) {
 		"a line without a topic": {packed(t, good+"SpeedData\n{}\n"), 1, "message 2: log is damaged: its first line is not a type and topic"},
 		"an empty line":          {packed(t, good+"\n{}\n"), 1, "message 2: log is damaged: its first line is not a type and topic"},
 		"no JSON":                {packed(t, good, good+"SpeedData /speed\n{\"Speed\":NaN}\n"), 2, "message 3: log is damaged: its second line is not JSON"},
-		"no second line":         {packed(t, good+"SpeedData /speed\n"), 1, "it ends early, after 1 messages"},
-		"no end of line":         {packed(t, good+"SpeedData /speed\n{}"), 1, "it ends early, after 1 messages"},
+		"no second line":         {packed(t, good+"SpeedData /speed\n"), 1, "it ends early, after 1 message"},
+		"no end of line":         {packed(t, good+"SpeedData /speed\n{}"), 1, "it ends early, after 1 message"},
 		"something behind":       {append(packed(t, good), "0123456789"...), 1, "message 2: log is damaged"},
 		"a wrong checksum":       {broken, 2, "message 3: log is damaged"},
 	} {

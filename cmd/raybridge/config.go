@@ -87,7 +87,7 @@ func check(cmd *cobra.Command, file string, lenient bool, limit *memoryLimit) er
 	if ofDemo {
 		whose = " of the demo rig, since the file has none"
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s: good; %s%s, %s\n", file, count(len(resolved), "sensor"), whose, count(len(c.Bridges), "bridge"))
+	fmt.Fprintf(cmd.OutOrStdout(), "%s: good; %s%s, %s\n", file, fault.Count(len(resolved), "sensor"), whose, fault.Count(len(c.Bridges), "bridge"))
 	listSensors(cmd.OutOrStdout(), resolved, topics)
 	return nil
 }
@@ -107,14 +107,6 @@ func listSensors(out io.Writer, list []sensors.Spec, topics [][]string) {
 
 // eachFrame stands for the rate of sensors that have none.
 const eachFrame = "each frame"
-
-// count is a number of things, for people.
-func count[N int | int64](n N, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
-}
 
 // lenientUsage is the help of --lenient.
 const lenientUsage = "warn of what a rig has beyond the known parameters and their ranges, and AWSIM's file beyond the known keys, instead of refusing it"

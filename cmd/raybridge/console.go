@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/scene"
 )
@@ -225,8 +226,8 @@ func (p *progressPrinter) start(info gpu.Info, w *scene.World) {
 	if p.quiet {
 		return
 	}
-	fmt.Fprintf(p.out, "scene %s: %d triangles, %d actors; on %s (%s)\n",
-		w.Scene.Name, w.Scene.Stats().Triangles, len(w.Scene.Actors), info.Renderer, info.Device)
+	fmt.Fprintf(p.out, "scene %s: %s, %s; on %s (%s)\n",
+		w.Scene.Name, fault.Count(w.Scene.Stats().Triangles, "triangle"), fault.Count(len(w.Scene.Actors), "actor"), info.Renderer, info.Device)
 }
 
 // update shows how far the run is, if that wasn't shown a moment ago.

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/scene"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -26,6 +28,15 @@ func shownOn(out *bytes.Buffer, total time.Duration, columns int) *progressPrint
 func at(simulated, wall float64) pipeline.Progress {
 	second := float64(time.Second)
 	return pipeline.Progress{SimNs: 1e18, Simulated: time.Duration(simulated * second), Wall: time.Duration(wall * second)}
+}
+
+// TestTheStartCountsAsPeopleDo: one actor is no "1 actors".
+func TestTheStartCountsAsPeopleDo(t *testing.T) {
+	t.Parallel()
+	one := &scene.World{Scene: &scene.Scene{Name: "sign", Actors: make([]*scene.Actor, 1)}}
+	var out bytes.Buffer
+	shownOn(&out, 0, 0).start(gpu.Info{Renderer: "host device, avx2, 1 thread", Device: "host"}, one)
+	assert.Equal(t, "scene sign: 0 triangles, 1 actor; on host device, avx2, 1 thread (host)\n", out.String())
 }
 
 // TestProgress: per cent, rate and the time left, as lines in a log and with a bar on a

@@ -357,7 +357,7 @@ func (s *listenSession) connected(ctx context.Context, restarted bool) {
 	s.mu.Unlock()
 	switch {
 	case first:
-		s.screen.say("connected to %s: %s", s.address, count(len(streams), "stream"))
+		s.screen.say("connected to %s: %s", s.address, fault.Count(len(streams), "stream"))
 	case restarted:
 		s.screen.say("connected again to %s: the server was restarted, so what was missed isn't known", s.address)
 	default:
@@ -481,7 +481,7 @@ func (s *listenSession) retry(e *stream.Event) {
 	}
 	more := ""
 	if untold > 0 {
-		more = fmt.Sprintf(" (%s more since the last line)", count(untold, "attempt"))
+		more = fmt.Sprintf(" (%s more since the last line)", fault.Count(untold, "attempt"))
 	}
 	s.screen.say("no connection to %s: %v; next attempt in %.1f s%s", s.address, err, e.Delay.Seconds(), more)
 }
@@ -537,7 +537,7 @@ func (s *listenSession) conclude(err error) error {
 			err = errors.Join(err, r.saver.Close())
 		}
 		if r.unsaved > 0 {
-			unsaved = errors.Join(unsaved, fmt.Errorf("not saved: %s of %s: %w", count(r.unsaved, "message"), r.info.Name, r.whyUnsaved))
+			unsaved = errors.Join(unsaved, fmt.Errorf("not saved: %s of %s: %w", fault.Count(r.unsaved, "message"), r.info.Name, r.whyUnsaved))
 		}
 	}
 	if exitCode(err) == exitUsage {
@@ -733,9 +733,9 @@ func (s *screen) finish(sum *listenSummary, f *listenFlags) error {
 		saved, savedBytes = saved+r.Saved, savedBytes+r.SavedBytes
 	}
 	fmt.Fprintf(s.out, "%.1f s: %s of %s, %.1f MB; %d missed, %d dropped by the server\n",
-		sum.Seconds, count(messages, "message"), count(len(sum.Streams), "stream"), float64(size)/1e6, missed, dropped)
+		sum.Seconds, fault.Count(messages, "message"), fault.Count(len(sum.Streams), "stream"), float64(size)/1e6, missed, dropped)
 	if f.save != "" {
-		fmt.Fprintf(s.out, "saved %s, %.1f MB, in %s\n", count(saved, "message"), float64(savedBytes)/1e6, f.save)
+		fmt.Fprintf(s.out, "saved %s, %.1f MB, in %s\n", fault.Count(saved, "message"), float64(savedBytes)/1e6, f.save)
 	}
 	return nil
 }

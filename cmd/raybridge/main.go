@@ -295,7 +295,7 @@ func upToArgs(n int) cobra.PositionalArgs {
 		if len(args) <= n {
 			return nil
 		}
-		return usage(fmt.Errorf("%s takes at most %s: what is %q?", cmd.Name(), count(n, "argument"), args[n]))
+		return usage(fmt.Errorf("%s takes at most %s: what is %q?", cmd.Name(), fault.Count(n, "argument"), args[n]))
 	}
 }
 

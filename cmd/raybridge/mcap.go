@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 func newMCAP() *cobra.Command {
@@ -36,7 +37,7 @@ func leftOut(parts int) string {
 	if parts == 1 {
 		were = " was left out"
 	}
-	return count(parts, "damaged part") + were
+	return fault.Count(parts, "damaged part") + were
 }
 
 func recoverRecording(cmd *cobra.Command, from, to string, limit *memoryLimit) error {

@@ -810,7 +810,7 @@ func (s *replaySession) conclude(err error) error {
 		return err
 	}
 	if len(sum.Damaged) > 0 {
-		return &exitError{exitIncomplete, fmt.Errorf("finished without %s of the recording", count(len(sum.Damaged), "damaged part"))}
+		return &exitError{exitIncomplete, fmt.Errorf("finished without %s of the recording", fault.Count(len(sum.Damaged), "damaged part"))}
 	}
 	if !slices.ContainsFunc(sum.Topics, func(t replayRow) bool { return t.Messages > 0 }) && len(sum.Skipped) > 0 {
 		return &exitError{exitIncomplete, errors.New("finished, but none of the messages could be read: see what was left out")}

@@ -37,7 +37,7 @@ func newRigCheck() *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: good; %s\n", args[0], count(len(list), "sensor"))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: good; %s\n", args[0], fault.Count(len(list), "sensor"))
 			listSensors(cmd.OutOrStdout(), list, topics)
 			return nil
 		},

@@ -421,7 +421,7 @@ func (pl *plan) lost(list []pipeline.SensorSummary) (parts []string) {
 		}
 		if n > 0 && row.Name != told { // its topics share captures
 			told = row.Name
-			parts = append(parts, fmt.Sprintf("%s lost %s", row.Name, count(int(n), "firing")))
+			parts = append(parts, fmt.Sprintf("%s lost %s", row.Name, fault.Count(int(n), "firing")))
 		}
 	}
 	return parts
@@ -433,7 +433,7 @@ type audience struct {
 	n    int
 }
 
-func (a audience) String() string { return count(a.n, "receiver") + " of " + a.name }
+func (a audience) String() string { return fault.Count(a.n, "receiver") + " of " + a.name }
 
 // parseAudience reads NAME[=N].
 func parseAudience(text string) (audience, error) {

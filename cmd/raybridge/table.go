@@ -10,6 +10,7 @@ import (
 
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/internal/fault"
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
 
 	"github.com/raybridge/raybridge/bridges"
@@ -40,7 +41,7 @@ func printSummary(out io.Writer, s *pipeline.Summary) {
 			fmt.Fprintf(w, "%s\tidle\t%s\t-\t-\t-\t-\n", topicOf(r), wantedRate(r))
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%.4g\t%.1f\t%.1f\t%s\n", topicOf(r), r.Messages, wantedRate(r), r.RateHz, r.LatencyP50Ms, r.LatencyP99Ms, drops(r.Drops))
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%.1f\t%.1f\t%s\n", topicOf(r), r.Messages, wantedRate(r), hertz(r.RateHz), r.LatencyP50Ms, r.LatencyP99Ms, drops(r.Drops))
 	}
 	printBridges(w, s.Bridges)
 	_ = w.Flush() // a terminal that is gone needs no table
@@ -53,7 +54,7 @@ func printSummary(out io.Writer, s *pipeline.Summary) {
 // topicOf is the topic of a row, or what the row sums up.
 func topicOf(r *pipeline.SensorSummary) string {
 	if r.Others > 0 {
-		return fmt.Sprintf("%d others of %s", r.Others, r.Type)
+		return fault.Count(r.Others, "other topic") + " of " + r.Type
 	}
 	return r.Topic
 }
@@ -70,19 +71,19 @@ func printFared(out io.Writer, list []pipeline.BridgeSummary) {
 			fmt.Fprintf(out, "%s:%s received messages: %s\n", b.Name, b.Connection, strings.Join(received, ", "))
 		}
 		if b.Altered > 0 {
-			fmt.Fprintf(out, "%s:%s replaced NaN or infinities in %s\n", b.Name, b.Connection, count(b.Altered, "message"))
+			fmt.Fprintf(out, "%s:%s replaced NaN or infinities in %s\n", b.Name, b.Connection, fault.Count(b.Altered, "message"))
 		}
 		if b.LastError != "" {
 			complaints := ""
 			if b.Complaints > 0 {
-				complaints = ", " + count(b.Complaints, "complaint") + " of the peer"
+				complaints = ", " + fault.Count(b.Complaints, "complaint") + " of the peer"
 			}
 			refused := ""
 			if len(b.Refused) > 0 {
 				refused = " (not let in: " + drops(b.Refused) + ")"
 			}
 			fmt.Fprintf(out, "%s:%s %s, %s%s, %s that it could not read%s; the last error: %s\n", b.Name, b.Connection,
-				count(b.Connections, "connection"), count(b.Failures, "failure"), refused, count(b.Malformed, "message"), complaints, b.LastError)
+				fault.Count(b.Connections, "connection"), fault.Count(b.Failures, "failure"), refused, fault.Count(b.Malformed, "message"), complaints, b.LastError)
 		}
 	}
 }
@@ -111,9 +112,12 @@ func wantedRate(r *pipeline.SensorSummary) string {
 	case r.RateWantedHz == 0:
 		return eachFrame
 	default:
-		return fmt.Sprintf("%.4g", r.RateWantedHz)
+		return hertz(r.RateWantedHz)
 	}
 }
+
+// hertz is a rate, for people.
+func hertz(rate float64) string { return fault.Number(rate, 4) }
 
 // latched reports whether receivers that come later get a topic's last message, which
 // is then sent when it changes. A topic that the rig has renamed is not recognized.

@@ -58,7 +58,7 @@ func newDriver(o Options) (*Driver, error) {
 	const many = math.MaxInt32
 	d.info = gpu.Info{
 		Vendor:   "raybridge",
-		Renderer: fmt.Sprintf("host device, %s, %d threads", pool.ISA(), pool.Threads()),
+		Renderer: fmt.Sprintf("host device, %s, %s", pool.ISA(), threads(pool.Threads())),
 		Version:  fmt.Sprintf("%s on %s", runtime.Version(), runtime.GOARCH), GLSL: "none", Device: gpu.HostDevice, HostMemory: true, TimestampBits: 64,
 		Limits: gpu.Limits{
 			MaxTextureSize: 1 << 15, MaxTextureLayers: many, MaxTextureBufferTexels: many,
@@ -67,4 +67,12 @@ func newDriver(o Options) (*Driver, error) {
 		},
 	}
 	return d, nil
+}
+
+// threads is a number of threads, for people.
+func threads(n int) string {
+	if n == 1 {
+		return "1 thread"
+	}
+	return fmt.Sprintf("%d threads", n)
 }

@@ -1,6 +1,8 @@
 package fault
 
 import (
+	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -107,4 +109,27 @@ func distance(a, b string) int {
 		before, last, row = last, row, before
 	}
 	return last[len(b)]
+}
+
+// Count is a number of things, for people: "1 actor", "2 actors". One is the word for one of
+// them, whose plural ends in s.
+func Count[N int | int64](n N, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}
+
+// Number is v with so many significant digits, for people: 1741.3 with 3 is "1740", never "1.74e+03".
+func Number(v float64, digits int) string {
+	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits-1, 64), 64) // it is a number
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
+
+// Place is a place for people, "(450000, 5400000, 1.5)", to seven digits.
+func Place(at [3]float64) string {
+	return fmt.Sprintf("(%s, %s, %s)", Number(at[0], 7), Number(at[1], 7), Number(at[2], 7))
 }

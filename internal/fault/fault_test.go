@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -220,6 +221,20 @@ func TestHintListsAllWhenNoneIsNear(t *testing.T) {
 }
 
 // TestBounded: what is read goes up to the bound and no further, in pieces of any size.
+func TestCount(t *testing.T) {
+	assert.Equal(t, "0 actors, 1 actor, 2 actors", fault.Count(0, "actor")+", "+fault.Count(1, "actor")+", "+fault.Count(int64(2), "actor"))
+}
+
+func TestNumber(t *testing.T) {
+	for want, v := range map[string]float64{
+		"0": 0, "1740": 1741.3, "-1740": -1741.3, "0.0123": 0.0123456, "12.3": 12.34, "1000000": 999999.9, "100": 100, "0.0000123": 1.23e-5,
+		"NaN": math.NaN(), "+Inf": math.Inf(1),
+	} {
+		assert.Equal(t, want, fault.Number(v, 3), "%v", v)
+	}
+	assert.Equal(t, "(450000.1, 5400000, -0.5)", fault.Place([3]float64{450000.12, 5.4e6, -0.5}))
+}
+
 func TestBounded(t *testing.T) {
 	long := errors.New("it is too long")
 	for _, c := range []struct {

@@ -157,7 +157,7 @@ func TestChannelsThatMoveNothingAreLeftOut(t *testing.T) {
 	m.doc["animations"].(list)[0].(object)["channels"].(list)[0].(object)["target"].(object)["node"] = 1
 	a = m.load(t, gltf.Options{})
 	assert.Empty(t, a.Animations)
-	assert.Equal(t, []string{"1 nodes are not in the scene that is loaded and are left out"}, a.Warnings)
+	assert.Equal(t, []string{"left out: 1 node that the scene that is loaded doesn't have"}, a.Warnings)
 }
 
 func TestBadKeys(t *testing.T) {

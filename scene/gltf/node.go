@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/qmuntal/gltf"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/scene"
 )
 
@@ -54,7 +55,7 @@ func (l *loader) readNodes() (map[int]placement, error) {
 		}
 	}
 	if left := len(l.doc.Nodes) - len(placed); left > 0 {
-		l.warn("", "%d nodes are not in the scene that is loaded and are left out", left)
+		l.warn("", "left out: %s that the scene that is loaded doesn't have", fault.Count(left, "node"))
 	}
 	return placed, nil
 }
@@ -158,7 +159,7 @@ func (l *loader) roots() (chosen int, nodes []int, err error) {
 		return 0, nil, within("scene", err)
 	}
 	if others := len(l.doc.Scenes) - 1; others > 0 {
-		l.warn("", "only scenes[%d] is loaded, %d others are left out", chosen, others)
+		l.warn("", "only scenes[%d] is loaded, %s left out", chosen, fault.Count(others, "other scene"))
 	}
 	nodes = l.doc.Scenes[chosen].Nodes
 	for i, node := range nodes {

@@ -309,8 +309,8 @@ func TestNodesOutsideTheSceneAreLeftOut(t *testing.T) {
 	require.Len(t, a.Nodes, 1)
 	assert.Equal(t, "arrow", a.Nodes[0].Name)
 	assert.Equal(t, []string{
-		"only scenes[1] is loaded, 1 others are left out",
-		"1 nodes are not in the scene that is loaded and are left out",
+		"only scenes[1] is loaded, 1 other scene left out",
+		"left out: 1 node that the scene that is loaded doesn't have",
 	}, a.Warnings)
 
 	delete(m.doc, "scenes")

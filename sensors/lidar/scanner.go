@@ -11,6 +11,7 @@ import (
 
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
@@ -179,8 +180,8 @@ func (s *scanner) periodNs() int64 { return s.spec.Rate.Period().Nanoseconds() }
 // points reach, which are nanoseconds in 32 bits.
 func (s *scanner) checkPeriod() error {
 	if period := s.spec.Rate.Period(); s.rolling && period.Nanoseconds() > math.MaxUint32 {
-		return fmt.Errorf("%w: a rate of %v makes a rolling scan of %.3g s, and points' times reach %.3g s: raise the rate, or set rolling: false",
-			sensors.ErrValue, s.spec.Rate, period.Seconds(), math.MaxUint32/1e9)
+		return fmt.Errorf("%w: a rate of %v makes a rolling scan of %s s, and points' times reach %.3g s: raise the rate, or set rolling: false",
+			sensors.ErrValue, s.spec.Rate, fault.Number(period.Seconds(), 3), math.MaxUint32/1e9)
 	}
 	return nil
 }

@@ -125,7 +125,7 @@ func (s *source) fields() ([]string, error) {
 	var wrong *csv.ParseError
 	switch {
 	case errors.Is(err, csv.ErrFieldCount):
-		return nil, fmt.Errorf("%s:%d: %w: the line has %d fields, the header %d", s.path, s.line(), world.ErrValue, len(fields), s.reader.FieldsPerRecord)
+		return nil, fmt.Errorf("%s:%d: %w: the line has %s, the header %d", s.path, s.line(), world.ErrValue, fault.Count(len(fields), "field"), s.reader.FieldsPerRecord)
 	case errors.As(err, &wrong):
 		return nil, fmt.Errorf("%s:%d: %w: %w", s.path, wrong.Line, world.ErrValue, wrong.Err)
 	case errors.Is(err, errLong):

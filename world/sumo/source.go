@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/raybridge/raybridge/world"
@@ -102,7 +103,7 @@ func (s *source) next(ctx context.Context, ego world.State) error {
 	}
 	steps := math.Round((s.now.time - s.begin) / s.step)
 	if !(steps > float64(s.steps)) || steps > 1e15 {
-		return fmt.Errorf("%w: SUMO's is %g s after step %d", world.ErrTime, s.now.time, s.steps+1)
+		return fmt.Errorf("%w: SUMO's is %s s after step %d", world.ErrTime, fault.Number(s.now.time, 17), s.steps+1)
 	}
 	s.gaps += int64(steps) - s.steps - 1
 	s.steps = int64(steps)

@@ -33,9 +33,9 @@ var pageSource string
 
 var page = template.Must(template.New("report").Funcs(template.FuncMap{
 	"png":    pngURL,
-	"number": func(v float64) string { return fmt.Sprintf("%.4g", v) },
+	"number": func(v float64) string { return fault.Number(v, 4) },
 	"fixed":  func(v float64) string { return fmt.Sprintf("%.2f", v) },
-	"ms":     func(d time.Duration) string { return fmt.Sprintf("%.3g ms", float64(d)/1e6) },
+	"ms":     func(d time.Duration) string { return fault.Number(float64(d)/1e6, 3) + " ms" },
 	"mega":   func(bytes int64) string { return fmt.Sprintf("%.1f", float64(bytes)/1e6) },
 }).Parse(pageSource))
 
@@ -156,7 +156,7 @@ func (r *Report) Write(folder string, p *pipeline.Pipeline) (string, error) {
 		}
 		m := &s.message
 		c.Clouds = append(c.Clouds,
-			figure{Title: s.name + " from above", Image: drawTop(m), Caption: fmt.Sprintf("%d points; rings every 10 m; colour is height", returns(m))},
+			figure{Title: s.name + " from above", Image: drawTop(m), Caption: fmt.Sprintf("%s; rings every 10 m; colour is height", fault.Count(returns(m), "point"))},
 			figure{Title: s.name + " ranges", Image: drawRanges(m), Caption: "a row a laser, the highest on top; a column a firing; bright is near", Wide: true})
 	}
 	c.Latency = tabulate(c.Timeline)

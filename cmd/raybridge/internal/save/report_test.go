@@ -81,6 +81,19 @@ func TestLatencyTakesTheSlowestSensorInTheOrderOfTheWay(t *testing.T) {
 	assert.Equal(t, []bar{{Name: "copy"}}, tabulate([]pipeline.Stage{{Name: "copy"}}), "what takes no time has no share")
 }
 
+// TestThePageHasNoPowersOfTen: what is slow or fast is written out.
+func TestThePageHasNoPowersOfTen(t *testing.T) {
+	slow := []pipeline.Stage{{Sensor: "a", Name: "gpu", Count: 1, P50: 1741_300 * time.Microsecond, P99: 123 * time.Second}}
+	var text bytes.Buffer
+	require.NoError(t, page.Execute(&text, contents{Timeline: slow, Latency: tabulate(slow), Summary: pipeline.Summary{
+		Sensors: []pipeline.SensorSummary{{Topic: "/fast", RateWantedHz: 1e6, RateHz: 987_654}},
+	}}))
+	for _, want := range []string{"<td>1740 ms</td>", "<td>123000 ms</td>", "<td>1000000</td>", "<td>987700</td>"} {
+		assert.Contains(t, text.String(), want)
+	}
+	assert.NotContains(t, text.String(), "e+0")
+}
+
 // frame shows the page 400 pixels wide. It writes how wide it and its tables are, and the
 // numbers that are broken: 100 in two lines reads as 10 and 0.
 const frame = `<body><iframe id="page" src="report.html" style="border:0;width:400px;height:2000px"></iframe><p id="widths"></p><script>
