@@ -376,7 +376,7 @@ func TestHelpAndLists(t *testing.T) {
 		{nil, []string{"run", "config", "rig", "scene", "gpu", "sensors", "bridges"}},
 		{[]string{"scene"}, []string{"info"}},
 		{[]string{"rig"}, []string{"check", "convert"}},
-		{[]string{"run", "--help"}, []string{"--config", "--scene", "--rig", "--duration", "--seed", "--headless", "--window", "--step", "--realtime", "--bridge", "--out", "--quiet", "--summary", "--report", "--gpu", "--policy"}},
+		{[]string{"run", "--help"}, []string{"Somebody has to listen: give --bridge, --report, --window or --api.", "--config", "--scene", "--rig", "--duration", "--seed", "--headless", "--window", "--step", "--realtime", "--bridge", "--out", "--quiet", "--summary", "--report", "--gpu", "--policy"}},
 		{[]string{"listen", "--help"}, []string{"--save", "--format", "auto, png, pcd, ply, json", "--duration", "--count", "--list", "--json", "over the last 5 s"}},
 		{[]string{"--version"}, []string{"raybridge version " + version}},
 		{[]string{"version"}, []string{"raybridge version " + version + "\n"}},

@@ -74,7 +74,7 @@ func newRun() *cobra.Command {
 		Use:   "run",
 		Short: "Run a scene and a rig, and hand their data to bridges",
 		Long: "Run a scene and a rig of sensors, and hand their data to bridges.\n\n" +
-			"Without flags it runs the demo rig in the procedural city.",
+			"Somebody has to listen: give --bridge, --report, --window or --api. Without --scene\nit is the procedural city, and without --rig or a configuration's sensors the demo rig.",
 		Example: "  raybridge run --duration 10s --bridge mcap:recording --out out/drive --report\n" +
 			"  raybridge run --config drive.yaml --realtime --window\n" +
 			"  raybridge run --scene plane --world sumo:town.sumocfg --rig rig.yaml --bridge mcap:drive.mcap\n" +
