@@ -14,6 +14,9 @@ FUZZTIME ?= 30000x
 LINT_TAGS ?= peers
 SOAK     ?= 60s
 
+# What `raybridge version` says where Go stamps nothing, as in a linked work tree.
+LINKED = -ldflags "-X github.com/raybridge/raybridge.linked=$$([ -e .git ] && git describe --tags --always --dirty --abbrev=12 2>/dev/null)"
+
 FORMATTED = $(GO) mod tidy -diff && files=$$(gofmt -l .) && { [ -z "$$files" ] || { echo "run gofmt -w on" $$files; exit 1; }; }
 
 # Live tests need an OpenGL context, and those of python/ need numpy; scripts/setup.sh sees to it.
@@ -38,18 +41,18 @@ setup-test: ## install what the tests need besides
 .PHONY: build
 build: setup ## build bin/raybridge
 	@echo "Compiling $(BIN)/raybridge: the first time this takes four minutes of one core, or half of that on two."
-	$(GO) build -o $(BIN)/raybridge ./cmd/raybridge
+	$(GO) build $(LINKED) -o $(BIN)/raybridge ./cmd/raybridge
 
 .PHONY: build-ros2dds
 build-ros2dds: setup ## build bin/raybridge-ros2dds, which speaks ROS 2's DDS natively
 	@scripts/setup.sh build ros2dds
-	$(GO) build -tags ros2dds -o $(BIN)/raybridge-ros2dds ./cmd/raybridge
+	$(GO) build $(LINKED) -tags ros2dds -o $(BIN)/raybridge-ros2dds ./cmd/raybridge
 
 # Such a program starts where there is libc alone: on servers, and in containers.
 .PHONY: build-portable
 build-portable: ## build bin/raybridge-portable, which has no window and needs no library of X11
 	@scripts/setup.sh portable
-	$(GO) build -tags nowindow -o $(BIN)/raybridge-portable ./cmd/raybridge
+	$(GO) build $(LINKED) -tags nowindow -o $(BIN)/raybridge-portable ./cmd/raybridge
 
 .PHONY: demo
 demo: build ## record ten seconds of the city; writes out/demo

@@ -16,6 +16,7 @@
 package raybridge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,7 +84,8 @@ type Config struct {
 	TimeSources map[string]func() simtime.Source
 	// OutDir is where bridges put files with relative names, "" for the working directory.
 	OutDir string
-	// About is what recordings say of the run. Open fills in the scene and the seed.
+	// About is what recordings and the summary say of the run. Open fills in the scene and the
+	// seed, and where it is empty the version.
 	About bridges.Run
 	// Log receives warnings; nil discards them.
 	Log *slog.Logger
@@ -144,6 +146,7 @@ func Open(ctx context.Context, c Config) (*Sim, error) {
 	}
 	own.Step, own.ClockRate, own.TimeSource, own.Scale = run.Time.Step, run.Time.ClockRate, run.Time.Source, run.Time.Scale
 	own.Seed, own.Capacity = run.Seed, run.World.Capacity
+	own.Run.Version = cmp.Or(own.Run.Version, Version())
 	own.Run.Scene, own.Run.Seed = own.Scene.Name, run.Seed
 	own.InstanceCodes = slices.ContainsFunc(run.Bridges, func(b config.Bridge) bool { return b.Type == "carla" })
 	p, err := pipeline.New(ctx, own)
@@ -220,7 +223,7 @@ func Device(name string, host hostdev.Options) (gpu.Opener, error) {
 	case "software":
 	default:
 		if n, err := strconv.Atoi(name); err != nil || n < 0 {
-			return nil, fmt.Errorf("%q is no number that raybridge gpu lists: %s", name, fault.Want(name, "auto", "software", "host"))
+			return nil, fmt.Errorf("%q isn't a number that raybridge gpu lists: %s", name, fault.Want(name, "auto", "software", "host"))
 		}
 	}
 	host.CacheDir = "" // a GPU has no use for it

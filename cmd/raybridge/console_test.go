@@ -30,7 +30,7 @@ func at(simulated, wall float64) pipeline.Progress {
 	return pipeline.Progress{SimNs: 1e18, Simulated: time.Duration(simulated * second), Wall: time.Duration(wall * second)}
 }
 
-// TestTheStartCountsAsPeopleDo: one actor is no "1 actors".
+// TestTheStartCountsAsPeopleDo: without an s after 1.
 func TestTheStartCountsAsPeopleDo(t *testing.T) {
 	t.Parallel()
 	one := &scene.World{Scene: &scene.Scene{Name: "sign", Actors: make([]*scene.Actor, 1)}}

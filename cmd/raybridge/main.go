@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/memory"
@@ -124,26 +125,12 @@ func interruptible() (context.Context, func()) {
 	return ctx, cancel
 }
 
-// version is what summaries and recordings say they were made with.
-var version = versionOf(debug.ReadBuildInfo())
-
-// versionOf returns the tag that the program was built from, as `go install` of a version
-// and a build in a checkout stamp it. Behind a tag it is a version that names the commit,
-// such as "v0.1.1-0.20261122153000-1a2b3c4d5e6f". It has "+dirty" if files were changed.
-// Where nothing is known, as in tests and without git, it is "dev".
-func versionOf(info *debug.BuildInfo, ok bool) string {
-	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
-		return "dev"
-	}
-	return info.Main.Version
-}
-
 // newRoot makes the command tree. Results go to out, messages to errOut.
 func newRoot(out, errOut io.Writer) *cobra.Command {
 	root := group(&cobra.Command{
 		Use:           "raybridge",
 		Short:         "Camera and lidar data of a 3-D scene, for robot software",
-		Version:       version,
+		Version:       raybridge.Version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	})
@@ -205,7 +192,7 @@ func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "raybridge version %s\n", version)
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "raybridge version %s\n", raybridge.Version())
 			return err
 		},
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/bridges"
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
 	"github.com/raybridge/raybridge/bridges/mcap"
@@ -314,7 +315,7 @@ const clockTopicName = "/clock"
 func (s *replaySession) openBridges() error {
 	env := bridges.Env{
 		OutDir: s.flags.out, Now: func() simtime.Stamp { return s.now },
-		Run: bridges.Run{Version: version},
+		Run: bridges.Run{Version: raybridge.Version()},
 	}
 	files := false
 	for _, spec := range s.flags.bridges {
@@ -733,7 +734,7 @@ const summarySchema = 1
 // summary returns the counts up to now.
 func (s *replaySession) summary() *replaySummary {
 	sum := &replaySummary{
-		Schema: summarySchema, Version: version, Topics: []replayRow{}, Skipped: []skippedRow{}, Damaged: []damagedRow{}, Bridges: []pipeline.BridgeSummary{},
+		Schema: summarySchema, Version: raybridge.Version(), Topics: []replayRow{}, Skipped: []skippedRow{}, Damaged: []damagedRow{}, Bridges: []pipeline.BridgeSummary{},
 	}
 	if !s.begun.IsZero() {
 		sum.WallS = time.Since(s.begun).Seconds()

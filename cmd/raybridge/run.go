@@ -351,7 +351,7 @@ func (pl *plan) build(ctx context.Context, open gpu.Opener, server *controlServe
 	}
 	sim, err := raybridge.Open(ctx, raybridge.Config{
 		Run: &run, Bridges: own, Realtime: pl.mode == pipeline.Realtime, Open: open, DeviceTimeout: pl.flags.deviceTimeout, Memory: pl.memory, OutDir: pl.flags.out,
-		About: bridges.Run{Version: version, Rig: pl.rigName()}, Log: pl.log, OnProgress: pl.progress.update,
+		About: bridges.Run{Version: raybridge.Version(), Rig: pl.rigName()}, Log: pl.log, OnProgress: pl.progress.update,
 	})
 	if fault := new(raybridge.ConfigError); errors.As(err, &fault) {
 		if fault.Key == "scene" || fault.Key == "ego" { // the others have their places

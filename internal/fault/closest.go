@@ -14,7 +14,7 @@ const longest = 64
 // Closest returns the candidate that name is a likely slip of, "" for none. From three letters
 // on it is the shortest that begins with name. Else it is the one with the fewest slips, the first of equals: at
 // most one in three letters, and one in a shorter name. A slip is a letter that is wrong,
-// missing or too many, or two that have changed places; case is none. A candidate that
+// missing or too many, or two that have changed places. Case doesn't count. A candidate that
 // shares no letter's place doesn't count, nor does a number: that of another is no slip.
 func Closest(name string, candidates []string) string {
 	if _, err := strconv.ParseFloat(name, 64); err == nil {
@@ -87,8 +87,7 @@ func Hint(name string, candidates []string) string {
 	return "known are " + strings.Join(candidates, ", ")
 }
 
-// distance is how many bytes must be inserted, deleted or replaced, or change places with
-// the next one, to make b of a (the distance of optimal string alignment).
+// distance is the distance of optimal string alignment: how many slips make b of a.
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
