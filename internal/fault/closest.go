@@ -15,7 +15,7 @@ const longest = 64
 // on it is the shortest that begins with name. Else it is the one with the fewest slips, the first of equals: at
 // most one in three letters, and one in a shorter name. A slip is a letter that is wrong,
 // missing or too many, or two that have changed places. Case doesn't count. A candidate that
-// shares no letter's place doesn't count, nor does a number: that of another is no slip.
+// shares no letter's place doesn't count, and for a number nothing does.
 func Closest(name string, candidates []string) string {
 	if _, err := strconv.ParseFloat(name, 64); err == nil {
 		return ""
