@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/qmuntal/gltf"
+
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // The .glb container (glTF 2.0, section 4.4).
@@ -111,7 +113,7 @@ func (l *loader) decode(data []byte) (*gltf.Document, error) {
 		}
 	}
 	if seen.count > 0 {
-		l.warn("", "%d whole numbers have a fraction or an exponent, the first is %s: they are read as whole", seen.count, cut(seen.first))
+		l.warn("", "%s with a fraction or an exponent, the first is %s", fault.Count(seen.count, "whole number"), cut(seen.first))
 	}
 	// What was checked is what is decoded: encoding/json would join a
 	// property's repetitions, where the tree holds the last.

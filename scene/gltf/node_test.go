@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/go-gl/mathgl/mgl64"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/gltf"
 	"github.com/stretchr/testify/assert"
@@ -327,14 +328,14 @@ func TestANodeThatManyNameIsLoadedOnce(t *testing.T) {
 		parent   int // of arrow and post, in the asset
 		warnings []string
 	}{
-		"the parent is outside of the scene": {list{0, 2}, -1, []string{"2 nodes are not in the scene that is loaded and are left out"}},
+		"the parent is outside of the scene": {list{0, 2}, -1, []string{"left out: 2 nodes that the scene that is loaded doesn't have"}},
 		"a root is a child too": {list{1, 0, 2}, 0, []string{
 			"scenes[0].nodes[1] and 1 more: names a node that has a parent: it is placed there",
-			"1 nodes are not in the scene that is loaded and are left out"}},
+			"left out: 1 node that the scene that is loaded doesn't have"}},
 		"two parents": {list{1, 3}, 0, []string{"nodes[3].children[0] and 2 more: names a node that has its place already: it stays there"}},
 		"named twice": {list{0, 2, 2, 0}, -1, []string{
 			"scenes[0].nodes[2] and 1 more: names a node that has its place already: it stays there",
-			"2 nodes are not in the scene that is loaded and are left out"}},
+			"left out: 2 nodes that the scene that is loaded doesn't have"}},
 	} {
 		m := arrow()
 		m.add("nodes", object{"name": "tmpParent", "children": list{0, 2}, "translation": list{0, 0, 5}})
@@ -370,7 +371,7 @@ func TestStrayNodesAreNotLookedAt(t *testing.T) {
 		}
 		a := m.load(t, gltf.Options{})
 		assert.Len(t, a.Nodes, 1, name)
-		assert.Equal(t, []string{fmt.Sprintf("%d nodes are not in the scene that is loaded and are left out", len(stray))}, a.Warnings, name)
+		assert.Equal(t, []string{"left out: " + fault.Count(len(stray), "node") + " that the scene that is loaded doesn't have"}, a.Warnings, name)
 	}
 }
 
