@@ -233,12 +233,27 @@ func usable(s world.State) error {
 
 // hasActor reports whether a frame has somebody where an actor is at its end, whatever the name and the height.
 func hasActor(f *world.Frame, want Actor) bool {
-	is := func(s *world.State) bool {
-		at, forward := s.Pose.Position, s.Pose.Rotate(mgl64.Vec3{1, 0, 0})
-		return math.Hypot(at[0]-want.X, at[1]-want.Y) < 1e-6 && math.Hypot(forward[0]-math.Cos(want.Yaw), forward[1]-math.Sin(want.Yaw)) < 1e-6
+	for i := range f.Actors {
+		if want.is(&f.Actors[i].State) {
+			return true
+		}
 	}
-	return slices.ContainsFunc(f.Actors, func(a world.Actor) bool { return is(&a.State) }) ||
-		f.AtEnd && slices.ContainsFunc(f.Spawn, func(s world.Spawn) bool { return is(&s.State) })
+	for i := range f.Spawn {
+		if f.AtEnd && want.is(&f.Spawn[i].State) {
+			return true
+		}
+	}
+	return false
+}
+
+// is reports whether a state is where the actor is.
+func (a *Actor) is(s *world.State) bool {
+	const near = 1e-6
+	if at := s.Pose.Position; math.Abs(at[0]-a.X) > near || math.Abs(at[1]-a.Y) > near {
+		return false
+	}
+	forward := s.Pose.Rotate(mgl64.Vec3{1, 0, 0})
+	return math.Hypot(forward[0]-math.Cos(a.Yaw), forward[1]-math.Sin(a.Yaw)) < near
 }
 
 // fails reads on and returns the error, which is not the end of a world that ends.
