@@ -86,12 +86,46 @@ func TestReport(t *testing.T) {
 	var b strings.Builder
 	require.NoError(t, r.WriteText(&b))
 	for _, want := range []string{
-		"2 cores Abacus 2", "go1.26 linux/amd64", "3.00 before, 2.50 after: other programs were running", "city: 5 triangles",
+		"2 cores of Abacus 2", "go1.26 linux/amd64", "3.00 before, 2.50 after: other programs were running", "city: 5 triangles",
 		"3,000,000", "1,234,568", "4,000,000", "28800 rays a scan", "0.25",
 	} {
 		assert.Contains(t, b.String(), want)
 	}
 	assert.NotContains(t, b.String(), "device", "no sensor was measured")
+}
+
+// TestProcessor: CPUs of one model name are told apart, as virtual machines have them.
+func TestProcessor(t *testing.T) {
+	for _, k := range []struct{ cpuinfo, cpu, flags string }{
+		{`processor	: 0
+vendor_id	: GenuineIntel
+cpu family	: 6
+model		: 207
+model name	: Intel(R) Xeon(R) Processor
+stepping	: 2
+flags		: fpu avx f16c avx2 avx512f fma avx512vl
+
+processor	: 1
+cpu family	: 6
+model		: 143
+model name	: Another
+flags		: fpu
+`, "Intel(R) Xeon(R) Processor (family 6, model 207)", "avx avx2 fma avx512f avx512vl"},
+		{"model name\t: AMD EPYC\ncpu family\t: 25\nmodel\t\t: 17\n", "AMD EPYC (family 25, model 17)", ""},
+		{"processor\t: 0\nFeatures\t: fp asimd sve\nCPU implementer\t: 0x41\nCPU part\t: 0xd40\n", "implementer 0x41, part 0xd40", "asimd sve"},
+		{"model name : Abacus\n", "Abacus", ""},
+		{"", "", ""},
+	} {
+		cpu, flags := bench.Processor(strings.NewReader(k.cpuinfo))
+		assert.Equal(t, k.cpu, cpu)
+		assert.Equal(t, k.flags, flags)
+	}
+}
+
+func TestMachineName(t *testing.T) {
+	assert.Equal(t, "2 cores of AMD EPYC (family 25, model 17)", (&bench.Machine{Cores: 2, CPU: "AMD EPYC (family 25, model 17)"}).Name())
+	assert.Equal(t, "1 core of Abacus", (&bench.Machine{Cores: 1, CPU: "Abacus"}).Name())
+	assert.Equal(t, "4 cores of an unknown CPU", (&bench.Machine{Cores: 4, Flags: "avx2"}).Name())
 }
 
 func TestThisMachineHasCores(t *testing.T) {

@@ -153,7 +153,7 @@ func TestSVG(t *testing.T) {
 	assert.Equal(t, []string{"raybridge bench"}, texts(elements, "title"))
 	assert.Contains(t, texts(elements, "desc")[0], "where the time goes: share, % over ms, of fence, copy.")
 	for _, want := range []string{
-		"raybridge bench", "machine: 2 cores <b>&amp; 'quoted'</b>", "load: 0.31 before, 1.80 after", "blocking readback", "frame time, ms", "frame", "fence",
+		"raybridge bench", "machine: 2 cores of <b>&amp; 'quoted'</b>", "load: 0.31 before, 1.80 after", "blocking readback", "frame time, ms", "frame", "fence",
 		"copy", "computation", "period", "0.05", "100",
 	} {
 		assert.Contains(t, texts(elements, "text"), want)
@@ -166,7 +166,7 @@ func TestHTML(t *testing.T) {
 	assert.Len(t, texts(elements, "svg"), 1)
 	assert.Equal(t, []string{"figure", "case", "n", "median", "min", "max", "unit", "of"}, texts(elements, "th"))
 	assert.Equal(t, []string{"memcpy.bytes_per_s", "8MiB", "2", "9,606,172,839", "9,100,000,000", "10,112,345,678", "bytes/s", "warm"}, texts(elements, "td"))
-	assert.Contains(t, texts(elements, "li"), "machine: 2 cores <b>&amp; 'quoted'</b>")
+	assert.Contains(t, texts(elements, "li"), "machine: 2 cores of <b>&amp; 'quoted'</b>")
 	assert.Equal(t, []string{"Both loops make the same captures."}, texts(elements, "p"))
 	for _, e := range elements {
 		assert.NotEqual(t, "script", e.name)

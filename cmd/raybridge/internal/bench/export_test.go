@@ -37,6 +37,7 @@ var (
 	ClassOf      = stageClasses.of
 	MeasureBytes = measureBytes
 	AddFigures   = (*Report).addFigures
+	Processor    = processor
 )
 
 // FrameWork is what a frame computes.

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -182,7 +183,9 @@ func quantity(v float64) string {
 
 // Machine describes what the figures were measured on.
 type Machine struct {
-	CPU      string `json:"cpu"` // the model, "" where the system doesn't tell
+	// CPU is the model with its family and number, since virtual machines give many models one
+	// name; "" where the system doesn't tell.
+	CPU      string `json:"cpu"`
 	Cores    int    `json:"cores"`
 	Flags    string `json:"flags,omitempty"` // the instruction sets that count, as the system names them
 	Platform string `json:"platform"`        // GOOS/GOARCH
@@ -201,7 +204,11 @@ type Machine struct {
 
 // ThisMachine describes this machine now; End completes it.
 func ThisMachine() Machine {
-	model, flags := processor()
+	var model, flags string
+	if f, err := os.Open("/proc/cpuinfo"); err == nil {
+		model, flags = processor(f)
+		f.Close()
+	}
 	return Machine{
 		CPU: model, Flags: flags, Cores: runtime.NumCPU(), Platform: runtime.GOOS + "/" + runtime.GOARCH, GoVersion: runtime.Version(),
 		Commit: commit(), Date: time.Now().Format(time.DateOnly), LoadBefore: loadAverage(), LoadAfter: -1,
@@ -226,6 +233,15 @@ func commit() string {
 	return revision + changed
 }
 
+// Name tells this machine from others: "2 cores of AMD EPYC (family 25, model 17)".
+func (m *Machine) Name() string {
+	cores := "cores"
+	if m.Cores == 1 {
+		cores = "core"
+	}
+	return fmt.Sprintf("%d %s of %s", m.Cores, cores, cmp.Or(m.CPU, "an unknown CPU"))
+}
+
 // End notes the load after the benches.
 func (m *Machine) End() { m.LoadAfter = loadAverage() }
 
@@ -238,7 +254,7 @@ func (m *Machine) Busy() bool { return m.LoadBefore > busy }
 
 func (m *Machine) rows() [][2]string {
 	rows := [][2]string{
-		{"machine", strings.Join(strings.Fields(fmt.Sprintf("%d cores %s %s", m.Cores, m.CPU, m.Flags)), " ")},
+		{"machine", strings.TrimSpace(m.Name() + " " + m.Flags)},
 		{"program", strings.TrimSpace(fmt.Sprintf("%s %s %s", m.GoVersion, m.Platform, m.Commit))},
 	}
 	if m.Device != "" {
@@ -257,23 +273,28 @@ func (m *Machine) rows() [][2]string {
 // counted are the instruction sets that the speed depends on, as Linux names them.
 var counted = []string{"avx", "avx2", "fma", "avx512f", "avx512vl", "asimd", "sve"}
 
-// processor reads the model and the instruction sets from Linux's /proc/cpuinfo.
-func processor() (model, flags string) {
-	f, err := os.Open("/proc/cpuinfo")
-	if err != nil {
-		return "", ""
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan() && (model == "" || flags == ""); {
+// processor reads the first CPU's model and its instruction sets from Linux's /proc/cpuinfo.
+func processor(cpuinfo io.Reader) (model, flags string) {
+	told := map[string]string{}
+	for lines := bufio.NewScanner(cpuinfo); lines.Scan() && (lines.Text() != "" || len(told) == 0); {
 		name, value, _ := strings.Cut(lines.Text(), ":")
-		switch strings.TrimSpace(name) {
-		case "model name":
-			model = strings.TrimSpace(value)
-		case "flags", "Features":
-			has := strings.Fields(value)
-			flags = strings.Join(slices.DeleteFunc(slices.Clone(counted), func(set string) bool { return !slices.Contains(has, set) }), " ")
+		told[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	}
+	model = told["model name"]
+	var numbers []string
+	for _, key := range []string{"cpu family", "model", "CPU implementer", "CPU part"} { // the last two are ARM's
+		if number := told[key]; number != "" {
+			numbers = append(numbers, key[strings.LastIndexByte(key, ' ')+1:]+" "+number)
 		}
 	}
+	switch text := strings.Join(numbers, ", "); {
+	case model == "":
+		model = text
+	case text != "":
+		model += " (" + text + ")"
+	}
+	has := strings.Fields(told["flags"] + " " + told["Features"])
+	flags = strings.Join(slices.DeleteFunc(slices.Clone(counted), func(set string) bool { return !slices.Contains(has, set) }), " ")
 	return model, flags
 }
 

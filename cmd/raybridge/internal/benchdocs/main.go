@@ -4,7 +4,9 @@
 //	go run ./cmd/raybridge/internal/benchdocs [FLAG...] [PART...]
 //
 // Without a PART it measures all of them, one after the other. A part that could not be measured
-// keeps its table. Paths are relative to the module's folder.
+// keeps its tables, and so do other machines. Paths are relative to the module's folder.
+//
+// Each machine's results lie in a folder of their own in -out, so that -write has those of several.
 package main
 
 import (
@@ -18,6 +20,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -26,6 +29,7 @@ import (
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/bench"
 	"github.com/raybridge/raybridge/gpu/hostdev"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // part is a table of the page with the commands that its figures come from.
@@ -33,7 +37,7 @@ type part struct {
 	name     string
 	commands []command
 	tables   [][]column
-	chart    string // beside the page; "" without one
+	chart    string // beside the page, each machine's with its name; "" without one
 }
 
 // command measures. It is `raybridge bench` with arguments, or a benchmark of a Go package.
@@ -48,6 +52,9 @@ type command struct {
 	// ordinary commands run without the privilege of real-time scheduling.
 	ordinary bool
 }
+
+// optional tells that a machine's results may lack it: not every CPU has each instruction set.
+func (c *command) optional() bool { return c.long || slices.Contains(c.args, "--isa") }
 
 // column is a figure of each case. Where over is set it is divided by that, run by run.
 type column struct{ head, figure, over string }
@@ -148,7 +155,7 @@ func main() {
 	flag.StringVar(&p.page, "page", defaultPage, "the page to write")
 	flag.StringVar(&p.out, "out", filepath.Join("out", "bench"), "`DIR` for the results")
 	flag.BoolVar(&p.quick, "quick", false, "short runs, to try a copy of the page")
-	flag.BoolVar(&p.write, "write", false, "measure nothing: write the page from the results in -out")
+	flag.BoolVar(&p.write, "write", false, "measure nothing: write the page from the results in -out, those of all machines")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -166,9 +173,6 @@ func (p *pass) run(ctx context.Context, names []string) error {
 	chosen, err := choose(names)
 	if err != nil {
 		return err
-	}
-	if err := os.MkdirAll(p.out, 0o755); err != nil {
-		return fmt.Errorf("make the folder of the results: %w", err)
 	}
 	// Debian's python3 has numpy; one that stands before it on the path may have none.
 	p.env = append(os.Environ(), "PYTHONPATH=python", "PATH=/usr/bin"+string(os.PathListSeparator)+os.Getenv("PATH"))
@@ -201,9 +205,16 @@ func choose(names []string) ([]*part, error) {
 
 // part measures one part and writes it.
 func (p *pass) part(ctx context.Context, one *part) error {
-	var figures []bench.Figure
-	for i := range one.commands {
-		c := &one.commands[i]
+	if p.write {
+		return p.rewrite(one)
+	}
+	machine := bench.ThisMachine()
+	dir := filepath.Join(p.out, slug(machine.Name()))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("make the folder of the results: %w", err)
+	}
+	var made []command
+	for _, c := range one.commands {
 		if p.quick && c.long {
 			continue
 		}
@@ -211,15 +222,69 @@ func (p *pass) part(ctx context.Context, one *part) error {
 			fmt.Fprintf(p.progress, "this machine has no %s, which is left out\n", c.args[i+1])
 			continue
 		}
-		file := filepath.Join(p.out, one.name+c.label+".json")
-		if !p.write {
-			fmt.Fprintln(p.progress, "==", one.name+c.label)
-			p.settle(ctx)
-			if err := p.measure(ctx, one, c, file); err != nil {
-				return err
-			}
+		fmt.Fprintln(p.progress, "==", one.name+c.label)
+		p.settle(ctx)
+		if err := p.measure(ctx, one, &c, dir); err != nil {
+			return err
 		}
-		list, err := bench.ReadFigures(file)
+		made = append(made, c)
+	}
+	return p.put(one, made, dir)
+}
+
+// rewrite writes a part from the results of all machines.
+func (p *pass) rewrite(one *part) error {
+	dirs, err := os.ReadDir(p.out)
+	if err != nil {
+		return fmt.Errorf("look for results: %w", fault.File(err))
+	}
+	some := false
+	for _, d := range dirs {
+		dir := filepath.Join(p.out, d.Name())
+		commands, err := one.measured(dir)
+		if err != nil {
+			return err
+		}
+		if len(commands) == 0 {
+			continue
+		}
+		some = true
+		if err := p.put(one, commands, dir); err != nil {
+			return err
+		}
+	}
+	if !some {
+		return fmt.Errorf("no machine's folder in %s has results", p.out)
+	}
+	return nil
+}
+
+// measured returns the commands that a machine's folder has results of, none where the part wasn't
+// measured there. It is an error if some are absent that each machine can have.
+func (p *part) measured(dir string) (list []command, err error) {
+	for _, c := range p.commands {
+		_, absent := os.Stat(p.file(dir, &c))
+		switch {
+		case absent == nil:
+			list = append(list, c)
+		case !c.optional():
+			err = errors.Join(err, fmt.Errorf("look for results: %w", fault.File(absent)))
+		}
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	return list, err
+}
+
+// file has the results of a command on the machine of a folder.
+func (p *part) file(dir string, c *command) string { return filepath.Join(dir, p.name+c.label+".json") }
+
+// put writes the results of commands on one machine into the page, with their chart beside it.
+func (p *pass) put(one *part, commands []command, dir string) error {
+	var figures []bench.Figure
+	for _, c := range commands {
+		list, err := bench.ReadFigures(one.file(dir, &c))
 		if err != nil {
 			return err
 		}
@@ -236,11 +301,45 @@ func (p *pass) part(ctx context.Context, one *part) error {
 	if err != nil {
 		return err
 	}
+	if one.chart != "" {
+		if err := p.putChart(one, figures[0].Machine.Name(), dir); err != nil {
+			return err
+		}
+	}
 	if err := os.WriteFile(p.page, []byte(changed), 0o644); err != nil { //nolint:gosec // a page is for all to read
 		return fmt.Errorf("write the page: %w", err)
 	}
 	return nil
 }
+
+// putChart copies a part's chart from a machine's results to the page.
+func (p *pass) putChart(one *part, machine, dir string) error {
+	chart, err := os.ReadFile(filepath.Join(dir, path.Base(one.chart)))
+	if err != nil {
+		return fmt.Errorf("read the chart: %w", fault.File(err))
+	}
+	to := filepath.Join(filepath.Dir(p.page), filepath.FromSlash(one.chartOf(machine)))
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return fmt.Errorf("make the chart's folder: %w", err)
+	}
+	if err := os.WriteFile(to, chart, 0o644); err != nil { //nolint:gosec // a chart is for all to see
+		return fmt.Errorf("write the chart: %w", err)
+	}
+	return nil
+}
+
+// chartOf is where a machine's chart lies beside the page.
+func (p *part) chartOf(machine string) string {
+	ending := path.Ext(p.chart)
+	return strings.TrimSuffix(p.chart, ending) + "-" + slug(machine) + ending
+}
+
+// slug makes a file's name of a machine's.
+func slug(machine string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(machine), func(r rune) bool { return !strings.ContainsRune(letters, r) }), "-")
+}
+
+const letters = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 // quiet is how long a pass waits for a quiet machine before each command.
 const quiet = 3 * time.Minute
@@ -261,15 +360,15 @@ func (p *pass) settle(ctx context.Context) {
 	}
 }
 
-// measure runs a command, whose figures go into the file. They name the commit of the work tree
-// where the program doesn't know its own.
-func (p *pass) measure(ctx context.Context, one *part, c *command, file string) error {
+// measure runs a command, whose figures go into the machine's folder. They name the commit of the
+// work tree where the program doesn't know its own.
+func (p *pass) measure(ctx context.Context, one *part, c *command, dir string) error {
 	var list []bench.Figure
 	var err error
 	if c.goPackage != "" {
 		list, err = p.goTest(ctx, c)
 	} else {
-		list, err = p.bench(ctx, one, c, file)
+		list, err = p.bench(ctx, one, c, dir)
 	}
 	if err != nil {
 		return err
@@ -286,14 +385,15 @@ func (p *pass) measure(ctx context.Context, one *part, c *command, file string) 
 	if err != nil {
 		return fmt.Errorf("encode the figures: %w", err)
 	}
-	if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil { //nolint:gosec // for all to read
+	if err := os.WriteFile(one.file(dir, c), append(text, '\n'), 0o644); err != nil { //nolint:gosec // for all to read
 		return fmt.Errorf("write the figures: %w", err)
 	}
 	return nil
 }
 
 // bench runs `raybridge bench`. A rig that isn't there is left out.
-func (p *pass) bench(ctx context.Context, one *part, c *command, file string) ([]bench.Figure, error) {
+func (p *pass) bench(ctx context.Context, one *part, c *command, dir string) ([]bench.Figure, error) {
+	file := one.file(dir, c)
 	args := append([]string{"bench"}, c.args...)
 	if i := slices.Index(args, "--rig"); i >= 0 {
 		if _, err := os.Stat(args[i+1]); err != nil {
@@ -303,11 +403,7 @@ func (p *pass) bench(ctx context.Context, one *part, c *command, file string) ([
 	}
 	args = append(args, "--json", file)
 	if one.chart != "" {
-		chart := filepath.Join(filepath.Dir(p.page), filepath.FromSlash(one.chart))
-		if err := os.MkdirAll(filepath.Dir(chart), 0o755); err != nil {
-			return nil, fmt.Errorf("make the chart's folder: %w", err)
-		}
-		args = append(args, "--plot", chart)
+		args = append(args, "--plot", filepath.Join(dir, path.Base(one.chart)))
 	}
 	if p.quick {
 		args = append(args, "--quick")

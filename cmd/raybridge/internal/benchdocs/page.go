@@ -12,24 +12,26 @@ import (
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/bench"
 )
 
-// What the page has around a part's tables. Everything else on it is written by hand.
+// What the page has around a part's tables, and within them at the head of each machine's block.
+// Everything else on it is written by hand.
 const (
-	beginMark = "<!-- figures: %s -->\n"
-	endMark   = "<!-- end -->\n"
+	beginMark   = "<!-- figures: %s -->\n"
+	machineMark = "<!-- machine: "
+	endMark     = "<!-- end -->\n"
 )
 
 // errPage says that the page doesn't fit the parts.
 var errPage = errors.New("the page lacks a mark")
 
-// write puts the part's tables between its marks, and its figures where the page repeats them.
-// Equal figures give an equal text.
+// write puts the part's tables of one machine between the part's marks, and its figures where the
+// page repeats them. Blocks of other machines stay as they are. Equal figures give an equal text.
 func (p *part) write(page string, figures []bench.Figure) (string, error) {
 	begin := fmt.Sprintf(beginMark, p.name)
 	before, rest, found := strings.Cut(page, begin)
 	if !found {
 		return "", fmt.Errorf("%w: %q", errPage, strings.TrimSpace(begin))
 	}
-	_, after, found := strings.Cut(rest, endMark)
+	blocks, after, found := strings.Cut(rest, endMark)
 	if !found {
 		return "", fmt.Errorf("%w: %q after %q", errPage, strings.TrimSpace(endMark), strings.TrimSpace(begin))
 	}
@@ -37,25 +39,50 @@ func (p *part) write(page string, figures []bench.Figure) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return repeat(before+begin+text+endMark+after, figures), nil
+	return repeat(before+begin+replaceBlock(blocks, figures[0].Machine.Name(), text)+endMark+after, figures), nil
 }
 
-// repeated is a figure within the text of the page: <!-- = NAME CASE -->4.31 M rays/s<!-- . -->.
-// NAME:OVER is a ratio.
-var repeated = regexp.MustCompile(`<!-- = (\S+) (\S+) -->(.*?)<!-- \. -->`)
+// replaceBlock puts a machine's text where its last one stood, or behind those of the others.
+func replaceBlock(blocks, machine, text string) string {
+	mark := machineMark + machine + " -->\n"
+	before, rest, found := strings.Cut(blocks, mark)
+	if !found {
+		return blocks + mark + text
+	}
+	if next := strings.Index(rest, machineMark); next >= 0 {
+		text += rest[next:]
+	}
+	return before + mark + text
+}
 
-// repeat writes the medians where the page repeats them, and leaves alone what it has no
-// figures of.
+var (
+	// called says by which name the page's text calls a machine:
+	// <!-- called AMD EPYC: 2 cores of AMD EPYC (family 25, model 17) -->.
+	called = regexp.MustCompile(`<!-- called (.+?): (.+?) -->`)
+	// repeated is a figure of such a machine within the text of the page:
+	// <!-- = NAME CASE @ AMD EPYC -->4.31 M rays/s<!-- . -->. NAME:OVER is a ratio.
+	repeated = regexp.MustCompile(`<!-- = (\S+) (\S+) @ (.+?) -->(.*?)<!-- \. -->`)
+)
+
+// repeat writes the medians where the page repeats them. It leaves alone what it has no figures of,
+// and figures of other machines.
 func repeat(page string, figures []bench.Figure) string {
+	machines := map[string]string{}
+	for _, m := range called.FindAllStringSubmatch(page, -1) {
+		machines[m[1]] = m[2]
+	}
 	return repeated.ReplaceAllStringFunc(page, func(whole string) string {
 		m := repeated.FindStringSubmatch(whole)
+		if machines[m[3]] != figures[0].Machine.Name() {
+			return whole
+		}
 		name, over, _ := strings.Cut(m[1], ":")
 		runs, unit := runsOf(figures, m[2], column{figure: name, over: over})
 		if len(runs) == 0 {
 			return whole
 		}
 		r := bench.Result{Runs: runs}
-		return fmt.Sprintf("<!-- = %s %s -->%s<!-- . -->", m[1], m[2], scaleOf(r.Median(), unit).full(r.Median()))
+		return fmt.Sprintf("<!-- = %s %s @ %s -->%s<!-- . -->", m[1], m[2], m[3], scaleOf(r.Median(), unit).full(r.Median()))
 	})
 }
 
@@ -99,7 +126,8 @@ func (p *part) text(figures []bench.Figure) (string, error) {
 		return "", fmt.Errorf("measured none of the figures of %s", p.name)
 	}
 	if p.chart != "" {
-		fmt.Fprintf(&b, "\n![%s: the medians and what was fitted to them](%s)\n", p.name, p.chart)
+		machine := figures[0].Machine.Name()
+		fmt.Fprintf(&b, "\n![%s on %s: the medians and what was fitted to them](%s)\n", p.name, machine, p.chartOf(machine))
 	}
 	return b.String() + "\n", nil
 }
@@ -138,7 +166,7 @@ func measured(figures []bench.Figure) string {
 			load += " **Other programs were running.**"
 		}
 	}
-	return fmt.Sprintf("Measured %s of commit %s with %s, n = %s. Machine: %d cores of %s%s.%s%s", m.Date, m.Commit, m.GoVersion, runs, m.Cores, m.CPU, flags, device, load)
+	return fmt.Sprintf("Measured %s of commit %s with %s, n = %s. Machine: **%s**%s.%s%s", m.Date, m.Commit, m.GoVersion, runs, m.Name(), flags, device, load)
 }
 
 // runsOf returns the values of a column in one case, nil where there are none.

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,10 +20,23 @@ func figure(name, title, unit string, runs ...float64) bench.Figure {
 	}}
 }
 
+// onMachine makes figures those of another machine.
+func onMachine(cpu string, cores int, list ...bench.Figure) []bench.Figure {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Machine.CPU, list[i].Machine.Cores = cpu, cores
+	}
+	return list
+}
+
 const twoParts = `# Page
-By hand, <!-- = a.rays VLP16 -->9 M rays/s<!-- . -->, <!-- = a.rays:b.rays VLP16 -->1<!-- . -->, <!-- = c.ms VLP16 -->7 ms<!-- . -->.
+<!-- called Abacus: 2 cores of Abacus -->
+<!-- called Slide Rule (8 cores): 8 cores of Rule (family 6, model 207) -->
+By hand, <!-- = a.rays VLP16 @ Abacus -->9 M rays/s<!-- . -->, <!-- = a.rays:b.rays VLP16 @ Abacus -->1<!-- . -->, <!-- = c.ms VLP16 @ Abacus -->7 ms<!-- . -->,
+<!-- = a.rays VLP16 @ Slide Rule (8 cores) -->-<!-- . -->, <!-- = a.rays VLP16 @ Nobody -->8 M rays/s<!-- . -->.
 
 <!-- figures: one -->
+<!-- machine: 2 cores of Abacus -->
 old
 <!-- end -->
 <!-- figures: two -->
@@ -40,11 +54,15 @@ func TestWrite(t *testing.T) {
 		figure("a.rays", "HDL64", "rays/s", 12_345_678), figure("memory", "all", "bytes", 340_400_000),
 	}
 	want := `# Page
-By hand, <!-- = a.rays VLP16 -->4.31 M rays/s<!-- . -->, <!-- = a.rays:b.rays VLP16 -->1<!-- . -->, <!-- = c.ms VLP16 -->7 ms<!-- . -->.
+<!-- called Abacus: 2 cores of Abacus -->
+<!-- called Slide Rule (8 cores): 8 cores of Rule (family 6, model 207) -->
+By hand, <!-- = a.rays VLP16 @ Abacus -->4.31 M rays/s<!-- . -->, <!-- = a.rays:b.rays VLP16 @ Abacus -->1<!-- . -->, <!-- = c.ms VLP16 @ Abacus -->7 ms<!-- . -->,
+<!-- = a.rays VLP16 @ Slide Rule (8 cores) -->-<!-- . -->, <!-- = a.rays VLP16 @ Nobody -->8 M rays/s<!-- . -->.
 
 <!-- figures: one -->
+<!-- machine: 2 cores of Abacus -->
 
-Measured 2026-11-25 of commit 12345678 with go1.26, n = 1 to 3. Machine: 2 cores of Abacus with avx2. Device: beads (256 bits). Load: 0.10 before, 1.50 after.
+Measured 2026-11-25 of commit 12345678 with go1.26, n = 1 to 3. Machine: **2 cores of Abacus** with avx2. Device: beads (256 bits). Load: 0.10 before, 1.50 after.
 
 | case | rays | times b |
 |---|---|---|
@@ -55,7 +73,7 @@ Measured 2026-11-25 of commit 12345678 with go1.26, n = 1 to 3. Machine: 2 cores
 |---|---|
 | ` + "`all`" + ` | 340 MB |
 
-![one: the medians and what was fitted to them](images/one.png)
+![one on 2 cores of Abacus: the medians and what was fitted to them](images/one-2-cores-of-abacus.png)
 
 <!-- end -->
 <!-- figures: two -->
@@ -76,6 +94,49 @@ kept
 	_, err = (&part{name: "three"}).write(twoParts, figures)
 	assert.ErrorIs(t, err, errPage)
 	assert.ErrorContains(t, err, "figures: three")
+}
+
+// TestMachinesStandBesideOneAnother: a measurement replaces what its own machine had, in its place.
+func TestMachinesStandBesideOneAnother(t *testing.T) {
+	p := part{name: "one", tables: [][]column{{{"rays", "a.rays", ""}}}}
+	ours := figure("a.rays", "VLP16", "rays/s", 4_310_000)
+	faster, fastest := ours, ours
+	faster.Runs, fastest.Runs = []float64{5e6}, []float64{6e6}
+	write := func(page string, figures []bench.Figure) string {
+		page, err := p.write(page, figures)
+		require.NoError(t, err)
+		return page
+	}
+	const rule, newer = "Rule (family 6, model 207)", "Rule (family 6, model 173)"
+	both := write(write(twoParts, []bench.Figure{ours}), onMachine(rule, 8, faster))
+	assert.Contains(t, both, "@ Abacus -->4.31 M rays/s<")
+	assert.Contains(t, both, "@ Slide Rule (8 cores) -->5 M rays/s<")
+	assert.Contains(t, both, "@ Nobody -->8 M rays/s<", "a machine that the page doesn't know")
+	inOrder(t, both, "Machine: **2 cores of Abacus**", "4.31 M rays/s |", "Machine: **8 cores of "+rule+"**", "| 5 M rays/s |", "<!-- end -->", "kept")
+
+	for name, figures := range map[string][]bench.Figure{
+		"another model of one name": onMachine(newer, 8, fastest), "fewer cores of one CPU": onMachine(rule, 4, fastest),
+	} {
+		page := write(both, figures)
+		inOrder(t, page, "| 4.31 M rays/s |", "| 5 M rays/s |", figures[0].Machine.Name(), "| 6 M rays/s |", "<!-- end -->")
+		assert.Contains(t, page, "@ Slide Rule (8 cores) -->5 M rays/s<", name)
+	}
+
+	again := write(both, []bench.Figure{fastest})
+	inOrder(t, again, "**2 cores of Abacus**", "| 6 M rays/s |", "**8 cores of", "| 5 M rays/s |", "<!-- end -->")
+	assert.NotContains(t, again, "4.31")
+	assert.Equal(t, again, write(again, onMachine(rule, 8, faster)), "the same figures, the same bytes")
+}
+
+// inOrder fails unless the text has these parts, one behind the other.
+func inOrder(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	rest := text
+	for _, part := range parts {
+		_, after, found := strings.Cut(rest, part)
+		require.True(t, found, "%q in its place in\n%s", part, text)
+		rest = after
+	}
 }
 
 func TestBusyMachineIsSaid(t *testing.T) {
@@ -157,7 +218,14 @@ func TestThePageHasEveryPart(t *testing.T) {
 	assert.Equal(t, len(parts), strings.Count(page, "<!-- figures: "), "marks of parts")
 	all := repeated.FindAllStringSubmatch(page, -1)
 	assert.Greater(t, len(all), 20)
+	assert.Equal(t, strings.Count(page, "<!-- = "), len(all), "marks of figures")
+	names := map[string]bool{}
+	for _, m := range called.FindAllStringSubmatch(page, -1) {
+		names[m[1]] = true
+	}
+	assert.Greater(t, len(names), 1)
 	for _, m := range all {
+		assert.True(t, names[m[3]], "the page says which machine it calls %s", m[3])
 		name, over, _ := strings.Cut(m[1], ":")
 		assert.True(t, stated[name], name)
 		assert.True(t, stated[over] || over == "", over)
@@ -194,4 +262,47 @@ echo '[{"name": "world.go.step_ms", "case": "0_actors", "unit": "ms", "runs": [0
 	assert.ErrorContains(t, p.run(t.Context(), []string{"word"}), "known are lidar")
 	p.page = "./docs/benchmarks.md"
 	assert.ErrorContains(t, p.run(t.Context(), nil), "give a copy")
+}
+
+// TestResultsOfSeveralMachines: each machine's results and chart lie beside the others', and -write has all.
+func TestResultsOfSeveralMachines(t *testing.T) {
+	dir := t.TempDir()
+	program, page, out := filepath.Join(dir, "program"), filepath.Join(dir, "page.md"), filepath.Join(dir, "out")
+	require.NoError(t, os.WriteFile(program, []byte(`#!/bin/sh
+while [ "$1" != --json ]; do shift; done
+echo '[{"name": "growth.rays", "case": "7200", "unit": "ms", "runs": [0.25], "machine": {"cpu": "Here", "cores": 2, "load_before": -1}}]' > "$2"
+[ "$3" = --plot ] && echo here > "$4"
+`), 0o700))
+	empty := "<!-- figures: growth -->\n<!-- end -->\n<!-- figures: camera -->\n<!-- end -->\n"
+	require.NoError(t, os.WriteFile(page, []byte(empty), 0o600))
+	p := pass{program: program, page: page, out: out, quick: true, progress: &strings.Builder{}}
+	require.NoError(t, p.run(t.Context(), []string{"growth"}))
+	here, err := os.ReadFile(page)
+	require.NoError(t, err)
+	assert.Contains(t, string(here), "(images/growth-2-cores-of-here.png)")
+
+	other := filepath.Join(out, "other")
+	put := func(name, text string) {
+		require.NoError(t, os.MkdirAll(other, 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(other, name), []byte(text), 0o600))
+	}
+	put("growth.json", `[{"name": "growth.rays", "case": "7200", "unit": "ms", "runs": [0.5], "machine": {"cpu": "There (family 6)", "cores": 8, "load_before": -1}}]`)
+	put("growth.png", "there\n")
+	p.write = true
+	require.NoError(t, p.run(t.Context(), []string{"growth"}))
+	both, err := os.ReadFile(page)
+	require.NoError(t, err)
+	inOrder(t, string(both), "**2 cores of Here**", "0.25 ms", "**8 cores of There (family 6)**", "0.5 ms", "(images/growth-8-cores-of-there-family-6.png)", "<!-- end -->")
+	for name, want := range map[string]string{"growth-2-cores-of-here.png": "here\n", "growth-8-cores-of-there-family-6.png": "there\n"} {
+		chart, err := os.ReadFile(filepath.Join(dir, "images", name))
+		require.NoError(t, err)
+		assert.Equal(t, want, string(chart))
+	}
+
+	put("camera_avx2.json", "[]")
+	assert.ErrorContains(t, p.run(t.Context(), []string{"camera"}), "camera.json", "half of a machine's results")
+	put("camera.json", `[{"name": "camera.frames_per_s", "case": "640x480_rgb", "unit": "frames/s", "runs": [9], "machine": {"cores": 8}}]`)
+	require.NoError(t, os.Remove(filepath.Join(other, "camera_avx2.json")))
+	require.NoError(t, p.run(t.Context(), []string{"camera"}), "a CPU without AVX2")
+	assert.ErrorContains(t, p.run(t.Context(), []string{"lidar"}), "no machine's folder")
 }
