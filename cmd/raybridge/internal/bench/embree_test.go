@@ -91,6 +91,19 @@ func TestCutOut(t *testing.T) {
 	assert.Equal(t, 64*64/2, absent)
 }
 
+// TestEmbreeOfAVLP16: the small lidar is measured, too, and leaves the means as they are.
+func TestEmbreeOfAVLP16(t *testing.T) {
+	for _, title := range []string{"VelodyneVLP16_still_100000", "VelodyneVLP16_rolling_100000"} {
+		c := besideSoup(t, script(t, `echo figure rtcIntersect1.rays_per_cpu_s 2000`), title)
+		var r Report
+		require.NoError(t, Embree(t.Context(), c, &r))
+		require.Len(t, r.Results, 3)
+		assert.Equal(t, title, r.Results[2].Case)
+		assert.Equal(t, "lidar.ratio_to_rtcIntersect1", r.Results[2].Name)
+		assert.Positive(t, r.Results[2].Median())
+	}
+}
+
 func TestMeans(t *testing.T) {
 	assert.Len(t, besides(false), 8)
 	for _, cutouts := range []bool{false, true} {
@@ -100,6 +113,9 @@ func TestMeans(t *testing.T) {
 		}
 		assert.Empty(t, means(list, !cutouts))
 		assert.Empty(t, means(list[1:], cutouts), "a case is missing")
+		for _, b := range besidesTheSets() {
+			list = append(list, Result{Name: "lidar.ratio_to_rtcIntersect1", Case: b.title(), Runs: []float64{1e6, 1e6}})
+		}
 		rows := means(list, cutouts)
 		require.Len(t, rows, 1)
 		assert.Equal(t, "geometric_mean"+setSuffix(cutouts), rows[0].Case)
