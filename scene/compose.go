@@ -7,6 +7,7 @@ import (
 	"math"
 	"path"
 	"sort"
+	"strings"
 
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/simtime"
@@ -54,7 +55,8 @@ type assetBase struct {
 
 // Add puts an asset into the scene and returns the actors it became, or its model. They are one for each node
 // with Actor set, and one for each root node that has meshes outside those. The children count
-// as roots below a single root without a mesh. An actor that stands and has lamps of a traffic light
+// as roots below a single root without a mesh. A node without a mesh whose name begins with spawn_point
+// is one of the SpawnPoints. An actor that stands and has lamps of a traffic light
 // is one of the scene's Signals, by the name of its node. An asset that is added again shares its meshes
 // with the first time. The scene keeps references into the asset, which must not change
 // afterwards. Errors: ErrIndex for indices that point to nothing, ErrTooManyActors.
@@ -69,6 +71,9 @@ func (s *Scene) Add(asset *Asset, p Placement) ([]*Actor, error) {
 		return nil, fmt.Errorf("add asset %q: %w", asset.Name, err)
 	}
 	g := newGraph(asset, p.Tag)
+	if !p.Reserved && p.Motion == nil {
+		s.addSpawnPoints(g, p.Pose)
+	}
 	roots := g.actorRoots(p.Whole || p.Reserved || p.Motion != nil)
 	base := s.takeIn(asset)
 	actors := make([]*Actor, 0, len(roots))
@@ -94,6 +99,19 @@ func (s *Scene) Add(asset *Asset, p Placement) ([]*Actor, error) {
 		actors = append(actors, a)
 	}
 	return actors, nil
+}
+
+// addSpawnPoints notes the places to spawn at of a placed asset: nodes without a mesh whose names say so,
+// headed along their x axes.
+func (s *Scene) addSpawnPoints(g *graph, placed spatial.Pose) {
+	for i := range g.asset.Nodes {
+		n := &g.asset.Nodes[i]
+		if n.Mesh >= 0 || !strings.HasPrefix(strings.ToLower(n.Name), "spawn_point") {
+			continue
+		}
+		at := placed.Mat4().Mul4(g.global[i])
+		s.SpawnPoints = append(s.SpawnPoints, spatial.FromRPY(at.Col(3).Vec3(), 0, 0, mgl64.RadToDeg(math.Atan2(at.At(1, 0), at.At(0, 0)))))
+	}
 }
 
 // AddActor puts an actor into the scene whose parts name the scene's meshes. It gives it an

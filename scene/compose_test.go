@@ -103,6 +103,29 @@ func TestAddMakesActors(t *testing.T) {
 	}
 }
 
+// TestAddFindsSpawnPoints by the names of nodes, wherever the asset and their parents are.
+func TestAddFindsSpawnPoints(t *testing.T) {
+	turned := node("town", -1, 10, false)
+	turned.Local.Rotation = mgl64.QuatRotate(math.Pi/2, mgl64.Vec3{0, 0, 1})
+	tilted := node("Spawn_Point.001", 1, 0, false)
+	tilted.Local.Translation[2] = 0.5
+	tilted.Local.Rotation = mgl64.QuatRotate(math.Pi/6, mgl64.Vec3{1, 0, 0})
+	asset := street(turned, node("road", 0, 5, true), tilted, node("spawn_point_sign", 0, 1, true), node("respawn_point", 0, 1, false))
+	s := scene.New("test")
+	_, err := s.Add(asset, scene.Placement{Pose: spatial.FromRPY(mgl64.Vec3{100, 0, 3}, 0, 0, 90)})
+	require.NoError(t, err)
+	require.Len(t, s.SpawnPoints, 1, "one shows, and one has another name")
+	at := s.SpawnPoints[0]
+	assert.InDeltaSlice(t, []float64{95, 10, 3.5}, at.Position[:], 1e-9)
+	roll, pitch, yaw := at.RPY()
+	assert.InDeltaSlice(t, []float64{0, 0, 180}, []float64{roll, pitch, math.Abs(yaw)}, 1e-9, "it is upright")
+	_, err = s.Add(asset, scene.Placement{Motion: scenetest.Linear{Start: spatial.Identity()}})
+	require.NoError(t, err)
+	_, err = s.Add(asset, scene.Placement{Reserved: true})
+	require.NoError(t, err)
+	assert.Len(t, s.SpawnPoints, 1, "what moves, and models, have none")
+}
+
 func TestAddRemapsAndSharesAndNumbers(t *testing.T) {
 	s := scene.New("test")
 	first, second := street(node("a", -1, 0, true)), street(node("a", -1, 0, true))

@@ -184,8 +184,9 @@ type Scene struct {
 	// EgoBox bounds the ego in base_link: it has no mesh. The zero value stands
 	// for DefaultEgoBox.
 	EgoBox Box
-	// SpawnPoints are places in lanes, on the ground, headed as the traffic there. A vehicle of up to 8 m has room
-	// there at the beginning. A city lists its own, those near the ego first; other scenes have none.
+	// SpawnPoints are places where an actor may begin, upright, by the middle of its underside. A city lists places in
+	// its lanes, headed as the traffic there, those near the ego first. A vehicle of up to 8 m has room there at the
+	// beginning. Add finds those of other scenes by their names.
 	SpawnPoints []spatial.Pose
 	// LaneMarks are the painted lines and kerbs that lane sensors know, Signals the traffic
 	// lights. A city lists its own. Add finds lights by their lamps. glTF files have no place for

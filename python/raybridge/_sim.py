@@ -820,10 +820,7 @@ class Sim:
 
     @property
     def spawn_points(self) -> List[Pose]:
-        """Places in the scene's lanes where a vehicle has room at the beginning, those near the ego first.
-
-        The city has some; other scenes have none.
-        """
+        """Places where actors may begin: in the city's lanes, those near the ego first, or a glTF file's nodes spawn_point."""
         points = self.api("GET", "/v1/spawn_points")["spawn_points"]
         return [Pose(p["position"][0], p["position"][1], p["position"][2], math.radians(p["yaw"])) for p in points]
 

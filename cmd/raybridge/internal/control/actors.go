@@ -91,7 +91,7 @@ type placeList struct {
 	SpawnPoints []placeAnswer `json:"spawn_points"`
 }
 
-// spawnPoints lists places in lanes.
+// spawnPoints lists places where actors may begin.
 func (h *handler) spawnPoints(http.ResponseWriter, *http.Request) (any, error) {
 	list := placeList{SpawnPoints: []placeAnswer{}}
 	for _, p := range h.run.Pipeline.World().Scene.SpawnPoints {

@@ -13,7 +13,7 @@
 //	GET    /v1/status                                              what the run did so far
 //	GET    /v1/openapi.yaml                                        this list, with all fields, as OpenAPI has it
 //	GET    /v1/models                                              what actors may look like
-//	GET    /v1/spawn_points                                        places in lanes
+//	GET    /v1/spawn_points                                        where actors may begin
 //	GET    /v1/actors                                              who is there
 //	POST   /v1/actors          {"model": ..., "position": ...}     let one come in the next step
 //	DELETE /v1/actors/ACTOR                                        let one go in the next step
