@@ -209,7 +209,7 @@ func (p *pass) part(ctx context.Context, one *part) error {
 		return p.rewrite(one)
 	}
 	machine := bench.ThisMachine()
-	dir := filepath.Join(p.out, slug(machine.Name()))
+	dir := filepath.Join(p.results(), slug(machine.Name()))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("make the folder of the results: %w", err)
 	}
@@ -232,15 +232,23 @@ func (p *pass) part(ctx context.Context, one *part) error {
 	return p.put(one, made, dir)
 }
 
+// results has a folder for each machine. Those of quick passes are apart from the others.
+func (p *pass) results() string {
+	if p.quick {
+		return filepath.Join(p.out, "quick")
+	}
+	return p.out
+}
+
 // rewrite writes a part from the results of all machines.
 func (p *pass) rewrite(one *part) error {
-	dirs, err := os.ReadDir(p.out)
+	dirs, err := os.ReadDir(p.results())
 	if err != nil {
 		return fmt.Errorf("look for results: %w", fault.File(err))
 	}
 	some := false
 	for _, d := range dirs {
-		dir := filepath.Join(p.out, d.Name())
+		dir := filepath.Join(p.results(), d.Name())
 		commands, err := one.measured(dir)
 		if err != nil {
 			return err
@@ -254,7 +262,7 @@ func (p *pass) rewrite(one *part) error {
 		}
 	}
 	if !some {
-		return fmt.Errorf("no machine's folder in %s has results", p.out)
+		return fmt.Errorf("no machine's folder in %s has results", p.results())
 	}
 	return nil
 }

@@ -253,6 +253,9 @@ echo '[{"name": "world.go.step_ms", "case": "0_actors", "unit": "ms", "runs": [0
 	assert.NotContains(t, string(written), "of commit  with", "git tells the commit where the program doesn't")
 
 	p.write = true
+	p.quick = false
+	assert.ErrorContains(t, p.run(t.Context(), []string{"world"}), "no machine's folder", "quick results are no others' results")
+	p.quick = true
 	require.NoError(t, os.WriteFile(page, []byte(text), 0o600))
 	require.NoError(t, p.run(t.Context(), []string{"world"}))
 	again, err := os.ReadFile(page)
@@ -276,6 +279,7 @@ echo '[{"name": "growth.rays", "case": "7200", "unit": "ms", "runs": [0.25], "ma
 	empty := "<!-- figures: growth -->\n<!-- end -->\n<!-- figures: camera -->\n<!-- end -->\n"
 	require.NoError(t, os.WriteFile(page, []byte(empty), 0o600))
 	p := pass{program: program, page: page, out: out, quick: true, progress: &strings.Builder{}}
+	out = p.results()
 	require.NoError(t, p.run(t.Context(), []string{"growth"}))
 	here, err := os.ReadFile(page)
 	require.NoError(t, err)
