@@ -51,6 +51,9 @@ func figuresIn(text string) (list []stated) {
 // paragraphs divides a page at empty lines and items of lists.
 var paragraphs = regexp.MustCompile(`\n\s*\n|\n\s*[*-] `)
 
+// quoted is what a program prints or takes.
+var quoted = regexp.MustCompile("`[^`\n]+`")
+
 // sentences divides a paragraph where a sentence ends.
 var sentences = regexp.MustCompile(`[.!?]\s`)
 
@@ -85,7 +88,7 @@ func figuresByCPU(page string) map[string][]stated {
 // unfounded lists the figures of a text whose sentence names no CPU, or one that they were not
 // measured on. Their paragraph has to link to the page. A figure may be a rounded one.
 func unfounded(text string, measured map[string][]stated) (faults []string) {
-	for _, p := range paragraphs.Split(fenced.ReplaceAllString(text, ""), -1) {
+	for _, p := range paragraphs.Split(quoted.ReplaceAllString(fenced.ReplaceAllString(text, ""), ""), -1) {
 		p = strings.Join(strings.Fields(p), " ")
 		for _, sentence := range sentences.Split(p, -1) {
 			var cpus []string
@@ -215,6 +218,7 @@ By hand: 4.4 M rays/s.
 		{"One" + link + "\n\nAn Abacus took 0.15 ms", []string{`"0.15 ms" stands`}},
 		{"* One" + link + "\n* An Abacus took 0.15 ms", []string{`"0.15 ms" stands`}},
 		{"```\nsleep 77 ms\n```\n", nil},
+		{"It writes `77 ms`, and not\n`7.7e+01 ms`.", nil},
 	} {
 		got := unfounded(k.text, measured)
 		if assert.Len(t, got, len(k.want), "%s", k.text) {
