@@ -96,13 +96,18 @@ func TestReport(t *testing.T) {
 
 // TestProcessor: CPUs of one model name are told apart, as virtual machines have them.
 func TestProcessor(t *testing.T) {
-	for _, k := range []struct{ cpuinfo, cpu, flags string }{
+	for _, k := range []struct {
+		cpuinfo, cpu, flags string
+		threads             int
+	}{
 		{`processor	: 0
 vendor_id	: GenuineIntel
 cpu family	: 6
 model		: 207
 model name	: Intel(R) Xeon(R) Processor
 stepping	: 2
+siblings	: 2
+cpu cores	: 1
 flags		: fpu avx f16c avx2 avx512f fma avx512vl
 
 processor	: 1
@@ -110,20 +115,24 @@ cpu family	: 6
 model		: 143
 model name	: Another
 flags		: fpu
-`, "Intel(R) Xeon(R) Processor (family 6, model 207)", "avx avx2 fma avx512f avx512vl"},
-		{"model name\t: AMD EPYC\ncpu family\t: 25\nmodel\t\t: 17\n", "AMD EPYC (family 25, model 17)", ""},
-		{"processor\t: 0\nFeatures\t: fp asimd sve\nCPU implementer\t: 0x41\nCPU part\t: 0xd40\n", "implementer 0x41, part 0xd40", "asimd sve"},
-		{"model name : Abacus\n", "Abacus", ""},
-		{"", "", ""},
+`, "Intel(R) Xeon(R) Processor (family 6, model 207)", "avx avx2 fma avx512f avx512vl", 2},
+		{"model name\t: AMD EPYC\ncpu family\t: 25\nmodel\t\t: 17\n", "AMD EPYC (family 25, model 17)", "", 0},
+		{"processor\t: 0\nFeatures\t: fp asimd sve\nCPU implementer\t: 0x41\nCPU part\t: 0xd40\n", "implementer 0x41, part 0xd40", "asimd sve", 0},
+		{"model name : Abacus\n", "Abacus", "", 0},
+		{"", "", "", 0},
+		{"siblings\t: 16\ncpu cores\t: 16\n", "", "", 1},
 	} {
-		cpu, flags := bench.Processor(strings.NewReader(k.cpuinfo))
-		assert.Equal(t, k.cpu, cpu)
-		assert.Equal(t, k.flags, flags)
+		var m bench.Machine
+		bench.Processor(&m, strings.NewReader(k.cpuinfo))
+		assert.Equal(t, bench.Machine{CPU: k.cpu, Flags: k.flags, ThreadsPerCore: k.threads}, m)
 	}
 }
 
 func TestMachineName(t *testing.T) {
 	assert.Equal(t, "2 cores of AMD EPYC (family 25, model 17)", (&bench.Machine{Cores: 2, CPU: "AMD EPYC (family 25, model 17)"}).Name())
+	assert.Equal(t, "2 cores of Abacus", (&bench.Machine{Cores: 2, ThreadsPerCore: 1, CPU: "Abacus"}).Name())
+	assert.Equal(t, "4 threads of 2 cores of Abacus", (&bench.Machine{Cores: 4, ThreadsPerCore: 2, CPU: "Abacus"}).Name())
+	assert.Equal(t, "1 thread of 1 core of Abacus", (&bench.Machine{Cores: 1, ThreadsPerCore: 2, CPU: "Abacus"}).Name())
 	assert.Equal(t, "1 core of Abacus", (&bench.Machine{Cores: 1, CPU: "Abacus"}).Name())
 	assert.Equal(t, "4 cores of an unknown CPU", (&bench.Machine{Cores: 4, Flags: "avx2"}).Name())
 }

@@ -37,7 +37,7 @@ var (
 	ClassOf      = stageClasses.of
 	MeasureBytes = measureBytes
 	AddFigures   = (*Report).addFigures
-	Processor    = processor
+	Processor    = (*Machine).processor
 )
 
 // FrameWork is what a frame computes.

@@ -185,10 +185,14 @@ func quantity(v float64) string {
 type Machine struct {
 	// CPU is the model with its family and number, since virtual machines give many models one
 	// name; "" where the system doesn't tell.
-	CPU      string `json:"cpu"`
-	Cores    int    `json:"cores"`
-	Flags    string `json:"flags,omitempty"` // the instruction sets that count, as the system names them
-	Platform string `json:"platform"`        // GOOS/GOARCH
+	CPU string `json:"cpu"`
+	// Cores counts what the system schedules on: threads, where a core has several of them.
+	Cores int `json:"cores"`
+	// ThreadsPerCore is 0 where the system doesn't tell. Threads of one core share its vector
+	// units, which dense code keeps busy alone: two of them are far from two cores.
+	ThreadsPerCore int    `json:"threads_per_core,omitempty"`
+	Flags          string `json:"flags,omitempty"` // the instruction sets that count, as the system names them
+	Platform       string `json:"platform"`        // GOOS/GOARCH
 	// Device names what sensors were generated on; "" where none was measured.
 	Device    string `json:"device,omitempty"`
 	GoVersion string `json:"go"`
@@ -204,15 +208,15 @@ type Machine struct {
 
 // ThisMachine describes this machine now; End completes it.
 func ThisMachine() Machine {
-	var model, flags string
-	if f, err := os.Open("/proc/cpuinfo"); err == nil {
-		model, flags = processor(f)
-		f.Close()
-	}
-	return Machine{
-		CPU: model, Flags: flags, Cores: runtime.NumCPU(), Platform: runtime.GOOS + "/" + runtime.GOARCH, GoVersion: runtime.Version(),
+	m := Machine{
+		Cores: runtime.NumCPU(), Platform: runtime.GOOS + "/" + runtime.GOARCH, GoVersion: runtime.Version(),
 		Commit: commit(), Date: time.Now().Format(time.DateOnly), LoadBefore: loadAverage(), LoadAfter: -1,
 	}
+	if f, err := os.Open("/proc/cpuinfo"); err == nil {
+		m.processor(f)
+		f.Close()
+	}
+	return m
 }
 
 // commit is what Go noted in the program when it was built.
@@ -233,13 +237,14 @@ func commit() string {
 	return revision + changed
 }
 
-// Name tells this machine from others: "2 cores of AMD EPYC (family 25, model 17)".
+// Name tells this machine from others: "2 cores of AMD EPYC (family 25, model 17)", or "2 threads
+// of 1 core of ..." where a core has several.
 func (m *Machine) Name() string {
-	cores := "cores"
-	if m.Cores == 1 {
-		cores = "core"
+	have := fault.Count(m.Cores, "core")
+	if m.ThreadsPerCore > 1 {
+		have = fault.Count(m.Cores, "thread") + " of " + fault.Count(max(m.Cores/m.ThreadsPerCore, 1), "core")
 	}
-	return fmt.Sprintf("%d %s of %s", m.Cores, cores, cmp.Or(m.CPU, "an unknown CPU"))
+	return have + " of " + cmp.Or(m.CPU, "an unknown CPU")
 }
 
 // End notes the load after the benches.
@@ -273,14 +278,14 @@ func (m *Machine) rows() [][2]string {
 // counted are the instruction sets that the speed depends on, as Linux names them.
 var counted = []string{"avx", "avx2", "fma", "avx512f", "avx512vl", "asimd", "sve"}
 
-// processor reads the first CPU's model and its instruction sets from Linux's /proc/cpuinfo.
-func processor(cpuinfo io.Reader) (model, flags string) {
+// processor reads the first CPU's model, instruction sets and threads from Linux's /proc/cpuinfo.
+func (m *Machine) processor(cpuinfo io.Reader) {
 	told := map[string]string{}
 	for lines := bufio.NewScanner(cpuinfo); lines.Scan() && (lines.Text() != "" || len(told) == 0); {
 		name, value, _ := strings.Cut(lines.Text(), ":")
 		told[strings.TrimSpace(name)] = strings.TrimSpace(value)
 	}
-	model = told["model name"]
+	model := told["model name"]
 	var numbers []string
 	for _, key := range []string{"cpu family", "model", "CPU implementer", "CPU part"} { // the last two are ARM's
 		if number := told[key]; number != "" {
@@ -293,9 +298,13 @@ func processor(cpuinfo io.Reader) (model, flags string) {
 	case text != "":
 		model += " (" + text + ")"
 	}
+	m.CPU = model
 	has := strings.Fields(told["flags"] + " " + told["Features"])
-	flags = strings.Join(slices.DeleteFunc(slices.Clone(counted), func(set string) bool { return !slices.Contains(has, set) }), " ")
-	return model, flags
+	m.Flags = strings.Join(slices.DeleteFunc(slices.Clone(counted), func(set string) bool { return !slices.Contains(has, set) }), " ")
+	threads, _ := strconv.Atoi(told["siblings"])
+	if cores, _ := strconv.Atoi(told["cpu cores"]); cores > 0 {
+		m.ThreadsPerCore = threads / cores
+	}
 }
 
 // loadAverage reads Linux's /proc/loadavg.
