@@ -35,7 +35,7 @@ class Replay:
             if isinstance(e, OSError):
                 raise ConnectionFailed(f"start {command[0]}: {e.strerror}") from e
             raise
-        self._finish = weakref.finalize(self, _end, self._program, self._log, folder)
+        self._finish = weakref.finalize(self, _end, self._program, self._log, folder, os.getpid())
         assert self._program.stdout is not None
         self._pipe: Optional[Pipe] = None
         try:
@@ -43,7 +43,7 @@ class Replay:
         except Closed:
             pass
         if self._pipe is None:
-            self._conclude()
+            self._conclude(False)
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -51,21 +51,22 @@ class Replay:
     def __next__(self) -> Any:
         """Return the next sample: an Array for pictures and clouds, a Record for others."""
         while self._pipe is not None:
+            whole = True
             try:
                 next = self._pipe.next()
             except Closed:
-                next = None
+                next, whole = None, False
             if isinstance(next, Stream):
                 self._decoders[next.id] = Decoder(next, next.topic.strip("/"))
             elif next is not None:
                 return self._decoders[next[0].id](next[1])
             else:
                 self._pipe = None
-                self._conclude()
+                self._conclude(whole)
         raise StopIteration
 
-    def _conclude(self) -> None:
-        """Tell what the program says at its end."""
+    def _conclude(self, whole: bool) -> None:
+        """Tell what the program says at its end. whole: it has said goodbye."""
         code = self._program.wait()
         self._log.seek(0)
         said = self._log.read().decode("utf-8", "replace").strip()
@@ -80,6 +81,8 @@ class Replay:
         self.close()
         if code not in (0, 4):
             raise Error(said.rpartition("raybridge: ")[2] or f"the program ended with exit code {code}")
+        if not whole:
+            raise Closed(f"the program was ended before the recording's end, with exit code {code}")
         for text in told:
             warnings.warn(text, stacklevel=3)
 
@@ -95,8 +98,10 @@ class Replay:
         self.close()
 
 
-def _end(program: "subprocess.Popen[bytes]", log: IO[bytes], folder: str) -> None:
-    """End the program that reads."""
+def _end(program: "subprocess.Popen[bytes]", log: IO[bytes], folder: str, pid: int) -> None:
+    """End the program that reads. After a fork it is the parent's."""
+    if pid != os.getpid():
+        return
     if program.stdout is not None:
         program.stdout.close()
     program.kill()

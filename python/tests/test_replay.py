@@ -1,6 +1,7 @@
 """Tests of recordings, which the real program makes and reads."""
 import gc
 import os
+import signal
 import struct
 import sys
 import tempfile
@@ -104,6 +105,25 @@ class TestReplay(unittest.TestCase):
             gc.collect()
             self.assertEqual(os.listdir(temporary), [])
             self.assertEqual(sample.stamp, sample.info.stamp, "it outlives the replay")
+
+    def test_a_program_that_is_ended_is_told(self):
+        for end, text in ((signal.SIGTERM, "before the recording's end"), (signal.SIGKILL, "exit code -9")):
+            with self.subTest(end), rb.replay(self.path("drive.mcap")) as replay:
+                next(replay)
+                replay._program.send_signal(end)  # it waits for us to read, with most of the recording
+                with self.assertRaisesRegex(rb.Error, text):
+                    list(replay)
+                self.assertEqual(list(replay), [])
+
+    def test_a_child_process_leaves_the_replay_alone(self):
+        with rb.replay(self.path("drive.mcap")) as replay:
+            next(replay)
+            child = os.fork()
+            if child == 0:
+                replay.close()
+                os._exit(0)
+            self.assertEqual(os.waitpid(child, 0)[1], 0)
+            self.assertGreater(len(list(replay)), 100)
 
     def test_what_is_wrong_is_told(self):
         for path, more, text in (("none.mcap", {}, "^open recording: .*none.mcap: no such file"), ("drive.mcap", {"topics": ["x"]}, "^nothing to replay: the recording's topics are /clock, "),
