@@ -343,6 +343,10 @@ type Options struct {
 	// the oldest dropped. With policy block a callback that is too slow makes the client stop
 	// reading, which holds up its other streams too. The server then drops by its own policy.
 	Queue flow.QueueConfig
+	// Patience is how long the server may be silent, of the time in which this process runs; five
+	// of its beats by default. More is for a server that may be stopped for longer, such as in a
+	// debugger. One whose machine is gone is then noticed later.
+	Patience time.Duration
 	// MinBackoff and MaxBackoff bound the time between attempts to connect again, 100 ms and 10
 	// s by default. The time doubles with each, and half of it is random.
 	MinBackoff, MaxBackoff time.Duration

@@ -3,6 +3,7 @@ package stream
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ type link struct {
 	r       *bufio.Reader
 	welcome welcome
 	beat    time.Duration
+	silence time.Duration // that is too long
 	ended   chan struct{} // closed when run ends
 
 	stepping sync.Mutex // held while a step is sent
@@ -140,7 +142,8 @@ func (c *Client) greet(conn net.Conn) (*link, error) {
 	if l.beat <= 0 {
 		return nil, fmt.Errorf("%w: a beat of %d ms", ErrMalformed, w.beatMs)
 	}
-	wait.beat, wait.each = l.beat, patience*l.beat
+	l.silence = cmp.Or(c.options.Patience, patience*l.beat)
+	wait.beat, wait.each = l.beat, l.silence
 	for i := range w.streams {
 		if err := l.add(w.streams[i].id, &w.streams[i].info); err != nil {
 			return nil, err
@@ -217,7 +220,7 @@ func (l *link) run() error {
 	case c.ctx.Err() != nil:
 		return ErrClientClosed
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fmt.Errorf("the server was silent for %v: %w", patience*l.beat, err)
+		return fmt.Errorf("the server was silent for %v: %w", l.silence, err)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("the connection was cut: %w", err)
 	}
@@ -243,7 +246,7 @@ func (l *link) write(c control, payload []byte) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	l.out = appendControl(l.out[:0], c, payload)
-	if err := l.conn.SetWriteDeadline(time.Now().Add(patience * l.beat)); err == nil {
+	if err := l.conn.SetWriteDeadline(time.Now().Add(l.silence)); err == nil {
 		if _, err = l.conn.Write(l.out); err == nil {
 			return
 		}

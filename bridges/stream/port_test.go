@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -387,4 +388,55 @@ func TestARunEndsBesideASilentOwner(t *testing.T) {
 		assert.Less(t, time.Since(begun), 4*time.Second)
 		assert.Zero(t, s.bridge.Diagnosis().Failures, "the run was at fault")
 	})
+}
+
+// TestAPatientClientOutlastsAStoppedServer: a server that is stopped for a minute, without its client, says nothing
+// meanwhile. A client that was told to wait for it has its answer then; another takes it for gone.
+func TestAPatientClientOutlastsAStoppedServer(t *testing.T) {
+	for name, patience := range map[string]time.Duration{"usual": 0, "patient": 2 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newPipedSite(t)
+				var stopped atomic.Bool
+				dial := func(context.Context, string) (net.Conn, error) {
+					ours, inner := net.Pipe()
+					outer, theirs := net.Pipe()
+					s.port.Serve(theirs)
+					go func() { _, _ = io.Copy(outer, inner) }()
+					go func() {
+						defer inner.Close()
+						for b := make([]byte, 1<<16); ; {
+							n, err := outer.Read(b)
+							if err != nil {
+								return
+							}
+							if !stopped.Load() {
+								_, _ = inner.Write(b[:n])
+							}
+						}
+					}()
+					return ours, nil
+				}
+				lost := make(chan error, 1)
+				c, err := stream.Dial(t.Context(), "pipe", stream.Options{Patience: patience, Dial: dial, MinBackoff: time.Hour, Events: func(e stream.Event) {
+					if e.Kind == stream.EventDisconnected {
+						lost <- e.Err
+					}
+				}})
+				require.NoError(t, err)
+				stopped.Store(true)
+				time.Sleep(time.Minute)
+				stopped.Store(false)
+				if patience == 0 {
+					assert.ErrorContains(t, <-lost, "the server was silent for 5s")
+				} else {
+					_, err := c.Step(t.Context(), &world.Frame{Until: 5})
+					assert.NoError(t, err)
+					assert.Empty(t, lost)
+				}
+				c.Close()
+				require.NoError(t, s.bridge.Close(t.Context()))
+			})
+		})
+	}
 }
