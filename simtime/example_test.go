@@ -457,6 +457,16 @@ func ExampleEvery() {
 }
 
 // A time scale is held exactly, too.
+func ExampleStampOf() {
+	at, err := simtime.StampOf(12, 500_000_000)
+	fmt.Println(int64(at), err)
+	at, err = simtime.StampOf(12, 1_000_000_000) // as rounding may make it
+	fmt.Println(int64(at), err)
+	// Output:
+	// 12500000000 <nil>
+	// 13000000000 <nil>
+}
+
 func ExampleParseScale() {
 	slow, _ := simtime.ParseScale("0.2")
 	third, _ := simtime.ScaleOf(0.333)

@@ -262,8 +262,8 @@ func TestAFullDiskEndsTheRun(t *testing.T) {
 	})
 }
 
-// TestAStoppedRunWritesTheSameBytes stops the program for a minute in several places, as a closed lid
-// does: longer than any limit of the device or of a peer.
+// TestAStoppedRunWritesTheSameBytes stops the program in several places, as a closed lid does. It is for
+// a minute, longer than any limit of the device or of a peer.
 func TestAStoppedRunWritesTheSameBytes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it stands still for a minute; runs without -short")
