@@ -456,7 +456,7 @@ func ExampleEvery() {
 	// Output: 100 <nil>
 }
 
-// A time scale is held exactly, too.
+// A time of a message in two numbers is one here.
 func ExampleStampOf() {
 	at, err := simtime.StampOf(12, 500_000_000)
 	fmt.Println(int64(at), err)
@@ -467,6 +467,7 @@ func ExampleStampOf() {
 	// 13000000000 <nil>
 }
 
+// A time scale is held exactly, too.
 func ExampleParseScale() {
 	slow, _ := simtime.ParseScale("0.2")
 	third, _ := simtime.ScaleOf(0.333)
