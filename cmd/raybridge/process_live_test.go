@@ -27,6 +27,7 @@ import (
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // The time that a process may take to do what a test waits for, on a machine that is busy
@@ -695,5 +696,31 @@ func TestCtrlCEndsARunThatHasNotBegun(t *testing.T) {
 				assert.Contains(t, o.out, "0.00 s simulated")
 			})
 		}
+	}
+}
+
+// TestReplayToAProgramThatReadsNothing ends by an interrupt all the same.
+func TestReplayToAProgramThatReadsNothing(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, "replay", replayable(t, "drive.mcap", false), "--stdout", "--fast", "--loop", "--quiet")
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer r.Close()
+	cmd.Stdout = w
+	require.NoError(t, cmd.Start())
+	require.NoError(t, w.Close())
+	require.Eventually(t, func() bool {
+		n, err := unix.IoctlGetInt(int(r.Fd()), unix.TIOCINQ)
+		require.NoError(t, err)
+		return n > 60_000 // the pipe is full
+	}, patience, glance)
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err := <-ended:
+		assert.NoError(t, err)
+	case <-time.After(patience):
+		t.Error("it is deaf while it waits for the program")
 	}
 }

@@ -380,7 +380,7 @@ func (s *replaySession) run(ctx context.Context) error {
 	s.warnOfLosses()
 	s.begun = time.Now()
 	s.pace = newPacer(s.flags.rate)
-	err := s.announce()
+	err := s.announce(ctx)
 	if err == nil {
 		err = s.replay(ctx)
 	}
@@ -418,11 +418,11 @@ func (s *replaySession) connect(ctx context.Context) error {
 }
 
 // announce tells who reads the standard output of the topics.
-func (s *replaySession) announce() (err error) {
+func (s *replaySession) announce(ctx context.Context) (err error) {
 	if !s.flags.stdout {
 		return nil
 	}
-	if s.pipe, err = stream.NewWriter(s.stdout); err != nil {
+	if s.pipe, err = stream.NewWriter(newEndingWriter(ctx, s.stdout)); err != nil {
 		return stdoutFault(err)
 	}
 	for _, t := range s.order {
@@ -433,10 +433,49 @@ func (s *replaySession) announce() (err error) {
 	return nil
 }
 
-// stdoutFault says where an error was; nil stays.
+// endingWriter is a writer whose calls end with a context, also while nobody reads: a blocking write can't be broken
+// off otherwise. What such a call was given may still be written, so its memory isn't to be used again.
+type endingWriter struct {
+	ctx  context.Context
+	work chan []byte
+	done chan error
+}
+
+// newEndingWriter returns one whose goroutine ends with ctx, after the write that it is in.
+func newEndingWriter(ctx context.Context, to io.Writer) *endingWriter {
+	w := &endingWriter{ctx, make(chan []byte), make(chan error, 1)}
+	go func() {
+		for {
+			select {
+			case b := <-w.work:
+				_, err := to.Write(b)
+				w.done <- err
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return w
+}
+
+func (w *endingWriter) Write(b []byte) (int, error) {
+	select {
+	case w.work <- b:
+	case <-w.ctx.Done():
+		return 0, w.ctx.Err()
+	}
+	select {
+	case err := <-w.done:
+		return len(b), err
+	case <-w.ctx.Done():
+		return 0, w.ctx.Err()
+	}
+}
+
+// stdoutFault says where an error was; nil and the end of a context stay.
 func stdoutFault(err error) error {
-	if err == nil {
-		return nil
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
 	}
 	return fmt.Errorf("write to the standard output: %w", fault.File(err))
 }
