@@ -16,15 +16,14 @@ const (
 	extAnimationPointer = "KHR_animation_pointer"
 	extInstancing       = "EXT_mesh_gpu_instancing"
 	extDraco            = "KHR_draco_mesh_compression"
+	extWebP             = "EXT_texture_webp"
 )
 
-var supportedExtensions = []string{extEmissiveStrength, extUnlit, extMeshQuantization, extTextureTransform, extInstancing}
+var supportedExtensions = []string{extEmissiveStrength, extUnlit, extMeshQuantization, extTextureTransform, extInstancing, extWebP}
 
-// Compressions that the loader cannot undo. A file that has its data uncompressed, too, loads.
-var (
-	viewCompressions    = []string{"EXT_meshopt_compression", "KHR_meshopt_compression"}
-	pictureCompressions = []string{"KHR_texture_basisu", "EXT_texture_webp", "EXT_texture_avif", "MSFT_texture_dds"}
-)
+// viewCompressions are those that the loader cannot undo. A file that has its data uncompressed,
+// too, loads.
+var viewCompressions = []string{"EXT_meshopt_compression", "KHR_meshopt_compression"}
 
 // extensionAmong returns the first of the names that an object has, or "".
 func extensionAmong(all gltf.Extensions, names []string) string {
@@ -55,7 +54,7 @@ func (l *loader) checkExtensions() error {
 	var need []string
 	for _, name := range l.doc.ExtensionsRequired {
 		switch {
-		case slices.Contains(supportedExtensions, name):
+		case slices.Contains(supportedExtensions, name), givesPictures(name): // warnOfSkipped tells of these
 		case shapes[name]:
 			need = append(need, cut(name))
 		default:
@@ -67,7 +66,7 @@ func (l *loader) checkExtensions() error {
 			"%s is not supported: export the model without it", strings.Join(need, ", ")))
 	}
 	for _, name := range l.doc.ExtensionsUsed {
-		if !slices.Contains(supportedExtensions, name) && !slices.Contains(l.doc.ExtensionsRequired, name) {
+		if !slices.Contains(supportedExtensions, name) && !givesPictures(name) && !slices.Contains(l.doc.ExtensionsRequired, name) {
 			l.warn("", "extension %s is not supported and left out", cut(name))
 		}
 	}

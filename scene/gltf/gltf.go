@@ -17,7 +17,8 @@
 // # What is read
 //
 // The loader reads the file's default scene and what it uses: buffers from files, data URIs and
-// the .glb's own chunk. It reads PNG and JPEG pictures. Accessors may be sparse, interleaved,
+// the .glb's own chunk. It reads PNG, JPEG and WebP pictures. A picture in another format is left
+// out with a warning: its material has its factors alone. Accessors may be sparse, interleaved,
 // normalized and quantized; triangles may be strips and fans. Missing normals are computed
 // flat, as section 3.7.2.1 of the specification asks. Vertices may have colours (COLOR_0). One
 // set of texture coordinates a material is used: that of its base colour, of whatever number.
@@ -25,11 +26,11 @@
 // and filter as they say.
 //
 // Extensions: KHR_mesh_quantization, KHR_texture_transform, KHR_materials_emissive_strength,
-// KHR_materials_unlit and EXT_mesh_gpu_instancing, whose instances are parts of their node's
-// actor. Any other is left out with a warning. It is an error where the file requires it and
+// KHR_materials_unlit, EXT_texture_webp and EXT_mesh_gpu_instancing, whose instances are parts of
+// their node's actor. Any other is left out with a warning. It is an error where the file requires it and
 // shapes or places may depend on it. That is where a buffer, a view, an accessor, a mesh, a node
-// or a skin has it. Lamps and others that are known to hold no shapes are left out. Data that
-// is there in a compressed form alone (Draco, meshopt, KTX2, WebP) is always an error. Left
+// or a skin has it. Lamps and others that are known to hold no shapes are left out. Geometry that
+// is there in a compressed form alone (Draco, meshopt) is always an error. Left
 // out with a warning: points and lines. Normal and occlusion textures and cameras are ignored.
 //
 // A whole number may be written with a fraction or an exponent (5126.0), which gets a warning. So
@@ -52,10 +53,11 @@
 // # Bad input
 //
 // Everything wrong with a file is an *Error that says where. An animation is different: one that
-// breaks a rule, or whose data is not there, is left out with a warning, and the scene loads. No input makes the loader panic,
-// read outside the model's folder, or allocate far more than the input's size explains.
-// External files are named by relative URIs (percent-decoded) at or below the model's folder,
-// symbolic links included.
+// breaks a rule, or whose data is not there, is left out with a warning, and the scene loads. No
+// input makes the loader panic, read outside the model's folder, or allocate far more than the
+// input's size explains. WebP is different: a few bytes may be a large picture of one colour.
+// Options.Memory bounds all. External files are named by relative URIs (percent-decoded) at or
+// below the model's folder, symbolic links included.
 //
 // # Labels
 //
@@ -186,8 +188,9 @@ type loader struct {
 	materials map[int]int       // into asset.Materials, by the document's; noMaterial for none
 	uvs       []uvMapping       // beside asset.Materials
 	textures  map[textureKey]int
-	images    map[string]*picture
-	remap     []uint32 // scratch of vertexWriter, all unset between uses
+	images    map[string]*picture // nil for one that is left out
+	skipped   map[string][]string // names of pictures that are left out, by format
+	remap     []uint32            // scratch of vertexWriter, all unset between uses
 }
 
 // Geometry may unpack to a fixed amount and a multiple of what was read. So a file can't ask
@@ -201,7 +204,7 @@ func load(ctx context.Context, src source, o Options) (*scene.Asset, error) {
 	l := &loader{
 		ctx: ctx, memory: o.Memory, files: src.files, labels: o.Labels, budget: baseBudget, pixels: maxTotalPixels,
 		decoded: map[int][]float32{}, meshes: map[meshKey]int{}, materials: map[int]int{},
-		textures: map[textureKey]int{}, images: map[string]*picture{},
+		textures: map[textureKey]int{}, images: map[string]*picture{}, skipped: map[string][]string{},
 	}
 	defer func() { l.memory.Give(l.read) }()
 	data, err := l.readFile(src.model, src.base, maxFileBytes)
@@ -216,6 +219,7 @@ func load(ctx context.Context, src source, o Options) (*scene.Asset, error) {
 		return nil, &Error{File: src.name, Where: place.Where, Err: place.Err}
 	}
 	l.asset.Name = strings.TrimSuffix(src.base, path.Ext(src.base))
+	l.warnOfSkipped()
 	l.asset.Warnings = l.warnings.list()
 	return &l.asset, nil
 }
@@ -355,10 +359,10 @@ func (a *modelAxes) trs(t scene.TRS) scene.TRS {
 // What is wrong with a file. An *Error wraps one of them, or an error of the file system
 // (fs.ErrNotExist where a file is missing), or of a labels file.
 var (
-	// ErrFormat: the file breaks a rule of glTF 2.0, PNG or JPEG.
+	// ErrFormat: the file breaks a rule of glTF 2.0, PNG, JPEG or WebP.
 	ErrFormat = errors.New("invalid glTF")
 	// ErrUnsupported: the file needs what the loader hasn't: a required
-	// extension, glTF 1.0, a picture format, a remote file.
+	// extension, glTF 1.0, a picture in an unknown format, a remote file.
 	ErrUnsupported = errors.New("unsupported glTF")
 	// ErrPath: a URI leads out of the model's folder.
 	ErrPath = errors.New("path outside the model's folder")

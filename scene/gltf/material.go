@@ -188,6 +188,9 @@ func (l *loader) readTextures(m *scene.Material, i int, source *gltf.Material) (
 		if *t.index, err = l.texture(t.info.Index); err != nil {
 			return shared, within(t.place, err)
 		}
+		if *t.index == scene.NoTexture {
+			continue
+		}
 		uv, err := readUVMapping(t.info)
 		switch {
 		case err != nil:

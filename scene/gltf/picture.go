@@ -7,9 +7,13 @@ import (
 	"image/color"
 	"image/jpeg"
 	"image/png"
+	"io"
 	"path"
+	"slices"
+	"strings"
 
 	"github.com/qmuntal/gltf"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/scene"
 )
 
@@ -18,8 +22,8 @@ const (
 	maxSide        = 16384
 	maxPixels      = 1 << 26 // a picture
 	maxTotalPixels = 1 << 28 // all of a model
-	// maxPixelsPerByte is the most that PNG or JPEG can pack into a byte:
-	// deflate's 1032:1, eight one-bit pixels a byte.
+	// maxPixelsPerByte is the most that PNG or JPEG can pack into a byte: deflate's 1032:1, eight
+	// one-bit pixels a byte. WebP has no such bound.
 	maxPixelsPerByte = 8256
 )
 
@@ -34,21 +38,19 @@ type textureKey struct {
 	sampler scene.Sampler
 }
 
-// texture returns the asset's texture for one of the document's.
+// texture returns the asset's texture for one of the document's. It is scene.NoTexture where no
+// picture of it is in a format that is read; a warning says so.
 func (l *loader) texture(i int) (int, error) {
 	if err := checkIndex("textures", i, len(l.doc.Textures)); err != nil {
 		return 0, err
 	}
 	t := l.doc.Textures[i]
-	if name := extensionAmong(t.Extensions, pictureCompressions); t.Source == nil && name != "" {
-		return 0, faultf(ErrUnsupported, "textures[%d] has its picture by %s alone, which is not supported: export it as PNG or JPEG", i, name)
-	}
-	if t.Source == nil {
-		return 0, invalid("textures[%d] has no source: export its picture as PNG or JPEG", i)
-	}
-	p, err := l.picture(*t.Source)
+	p, err := l.pictureOf(i)
 	if err != nil {
 		return 0, fmt.Errorf("textures[%d]: %w", i, err)
+	}
+	if p == nil {
+		return scene.NoTexture, nil
 	}
 	sampler, err := l.sampler(t)
 	if err != nil {
@@ -65,6 +67,44 @@ func (l *loader) texture(i int) (int, error) {
 	l.asset.Textures = append(l.asset.Textures, scene.Texture{Name: name, Image: p.image, Sampler: sampler})
 	l.textures[key] = len(l.asset.Textures) - 1
 	return l.textures[key], nil
+}
+
+// pictureOf returns a texture's own picture, or else the one that an extension gives it. It is nil
+// where that is left out.
+func (l *loader) pictureOf(i int) (*picture, error) {
+	t := l.doc.Textures[i]
+	if t.Source != nil {
+		return l.picture(*t.Source)
+	}
+	if source, err := sourceBy(t, extWebP); source != nil || err != nil {
+		if err != nil {
+			return nil, err
+		}
+		return l.picture(*source)
+	}
+	for k := range otherFormats {
+		if otherFormats[k].extension == "" {
+			continue
+		}
+		source, err := sourceBy(t, otherFormats[k].extension)
+		if err != nil {
+			return nil, err
+		}
+		if source != nil {
+			return nil, l.skipPicture(*source, &otherFormats[k])
+		}
+	}
+	l.warn(fmt.Sprintf("textures[%d]", i), "names no picture that is read: materials have only their factors in its place")
+	return nil, nil
+}
+
+// sourceBy returns the image that an extension gives a texture, or nil for none.
+func sourceBy(t *gltf.Texture, name string) (*int, error) {
+	var by struct {
+		Source *int `json:"source"`
+	}
+	_, err := extension(t.Extensions, name, object(optional("source", indexValue)), &by)
+	return by.Source, err
 }
 
 // sampler reads how a texture is sampled. By default it is repeated and trilinear.
@@ -91,36 +131,54 @@ var (
 	}
 )
 
-// picture decodes an image once, however often it is named.
+// picture decodes an image once, however often it is named. It is nil for one that is left out.
 func (l *loader) picture(i int) (*picture, error) {
-	if err := checkIndex("images", i, len(l.doc.Images)); err != nil {
+	key, err := l.imageKey(i)
+	if err != nil {
 		return nil, err
-	}
-	im := l.doc.Images[i]
-	key := "uri " + im.URI
-	if im.URI == "" && im.BufferView != nil {
-		key = fmt.Sprintf("view %d", *im.BufferView)
 	}
 	if p, ok := l.images[key]; ok {
 		return p, nil
 	}
+	im := l.doc.Images[i]
 	data, err := l.imageBytes(im)
 	if err != nil {
 		return nil, fmt.Errorf("images[%d]: %w", i, err)
+	}
+	for k := range otherFormats {
+		if otherFormats[k].is(data, im.URI) {
+			return nil, l.skipPicture(i, &otherFormats[k])
+		}
 	}
 	decoded, err := l.decodePicture(data)
 	if err != nil {
 		return nil, fmt.Errorf("images[%d]: %w", i, err)
 	}
-	p := &picture{name: im.Name, image: decoded}
-	if p.name == "" {
-		p.name = fmt.Sprintf("image_%d", i)
-		if name, err := localName(im.URI); err == nil {
-			p.name = path.Base(name)
-		}
+	l.images[key] = &picture{l.imageName(i), decoded}
+	return l.images[key], nil
+}
+
+// imageKey is the same for images with the same bytes.
+func (l *loader) imageKey(i int) (string, error) {
+	if err := checkIndex("images", i, len(l.doc.Images)); err != nil {
+		return "", err
 	}
-	l.images[key] = p
-	return p, nil
+	im := l.doc.Images[i]
+	if im.URI == "" && im.BufferView != nil {
+		return fmt.Sprintf("view %d", *im.BufferView), nil
+	}
+	return "uri " + im.URI, nil
+}
+
+func (l *loader) imageName(i int) string {
+	im := l.doc.Images[i]
+	if im.Name != "" {
+		return im.Name
+	}
+	if name, err := localName(im.URI); err == nil {
+		return path.Base(name)
+	}
+	return fmt.Sprintf("image_%d", i)
 }
 
 func (l *loader) imageBytes(im *gltf.Image) ([]byte, error) {
@@ -133,21 +191,39 @@ func (l *loader) imageBytes(im *gltf.Image) ([]byte, error) {
 	return nil, invalid("has neither uri nor bufferView")
 }
 
-// decodePicture decodes PNG or JPEG, whichever the bytes are, to 8-bit RGBA.
-func (l *loader) decodePicture(data []byte) (*image.NRGBA, error) {
-	configure, decode, kind := png.DecodeConfig, png.Decode, "PNG"
+// pictureFormat is how a picture is decoded.
+type pictureFormat struct {
+	name   string
+	data   []byte // what config and decode read: the file or a part of it
+	config func(io.Reader) (image.Config, error)
+	decode func(io.Reader) (image.Image, error)
+	most   int64 // pixels that the file's bytes may hold
+}
+
+// formatOf returns the format that the bytes of a picture are in.
+func formatOf(data []byte) (pictureFormat, error) {
 	switch {
 	case bytes.HasPrefix(data, []byte("\x89PNG\r\n\x1a\n")):
+		return pictureFormat{"PNG", data, png.DecodeConfig, png.Decode, maxPixelsPerByte * int64(len(data))}, nil
 	case bytes.HasPrefix(data, []byte{0xff, 0xd8, 0xff}):
-		configure, decode, kind = jpeg.DecodeConfig, jpeg.Decode, "JPEG"
-	default:
-		return nil, faultf(ErrUnsupported, "is %s: export it as PNG or JPEG", otherPicture(data))
+		return pictureFormat{"JPEG", data, jpeg.DecodeConfig, jpeg.Decode, maxPixelsPerByte * int64(len(data))}, nil
+	case isWebP(data):
+		return webpFormat(data)
 	}
-	c, err := configure(bytes.NewReader(data))
+	return pictureFormat{}, faultf(ErrUnsupported, "is neither PNG, JPEG nor WebP (it starts with %q): export it as PNG or JPEG", data[:min(len(data), 8)])
+}
+
+// decodePicture decodes a picture, in whatever format its bytes are, to 8-bit RGBA.
+func (l *loader) decodePicture(data []byte) (*image.NRGBA, error) {
+	f, err := formatOf(data)
 	if err != nil {
-		return nil, invalid("read %s header: %w", kind, err)
+		return nil, err
 	}
-	if err := l.spendPixels(c.Width, c.Height, len(data)); err != nil {
+	c, err := f.config(bytes.NewReader(f.data))
+	if err != nil {
+		return nil, invalid("read %s header: %w", f.name, err)
+	}
+	if err := l.spendPixels(c.Width, c.Height, f.most); err != nil {
 		return nil, err
 	}
 	while := decoding(c)
@@ -155,27 +231,85 @@ func (l *loader) decodePicture(data []byte) (*image.NRGBA, error) {
 		return nil, err
 	}
 	defer l.memory.Give(while)
-	decoded, err := decode(&waited{l.ctx, bytes.NewReader(data)})
+	decoded, err := f.decode(&waited{l.ctx, bytes.NewReader(f.data)})
 	if l.ctx.Err() != nil {
 		return nil, l.ctx.Err()
 	}
 	if err != nil {
-		return nil, invalid("decode %s: %w", kind, err)
+		return nil, invalid("decode %s: %w", f.name, err)
 	}
 	return toNRGBA(decoded), nil
 }
 
-// otherPicture says what a picture is that is neither PNG nor JPEG.
-func otherPicture(data []byte) string {
-	switch {
-	case bytes.HasPrefix(data, []byte("\xabKTX 20\xbb")):
-		return "KTX2 (KHR_texture_basisu), which is not supported"
-	case bytes.HasPrefix(data, []byte("RIFF")) && len(data) >= 12 && string(data[8:12]) == "WEBP":
-		return "WebP (EXT_texture_webp), which is not supported"
-	case bytes.HasPrefix(data, []byte("DDS ")):
-		return "DDS (MSFT_texture_dds), which is not supported"
+// otherFormat is a format of pictures that isn't decoded. A picture in it is left out.
+type otherFormat struct {
+	name      string
+	extension string // by which a texture has such a picture, or ""
+	is        func(data []byte, uri string) bool
+	convert   string // a command that makes PNG of it, or ""
+}
+
+var otherFormats = []otherFormat{
+	{"KTX2", "KHR_texture_basisu", begins("\xabKTX 20\xbb"), "gltf-transform ktxdecompress IN.glb OUT.glb"},
+	{"AVIF", "EXT_texture_avif", func(data []byte, _ string) bool { return len(data) >= 12 && string(data[4:12]) == "ftypavif" }, ""},
+	{"DDS", "MSFT_texture_dds", begins("DDS "), ""},
+	{"animated WebP", "", func(data []byte, _ string) bool { return isWebP(data) && animated(data) }, ""},
+	{"KTX", "", begins("\xabKTX 11\xbb"), ""},
+	{"BMP", "", begins("BM"), ""},
+	{"GIF", "", begins("GIF8"), ""},
+	{"TIFF", "", begins("II*\x00", "MM\x00*"), ""},
+	{"PSD", "", begins("8BPS"), ""},
+	{"OpenEXR", "", begins("\x76\x2f\x31\x01"), ""},
+	{"Radiance HDR", "", begins("#?RADIANCE"), ""},
+	{"TGA", "", func(data []byte, uri string) bool {
+		return strings.EqualFold(path.Ext(uri), ".tga") && len(data) > 1 && data[1] <= 1 // with a palette or none
+	}, ""},
+}
+
+// givesPictures reports whether an extension gives textures their pictures in a format that isn't decoded.
+func givesPictures(extension string) bool {
+	return slices.ContainsFunc(otherFormats, func(f otherFormat) bool { return extension != "" && f.extension == extension })
+}
+
+// begins is true of bytes that start with one of the marks.
+func begins(marks ...string) func([]byte, string) bool {
+	return func(data []byte, _ string) bool {
+		return slices.ContainsFunc(marks, func(mark string) bool { return bytes.HasPrefix(data, []byte(mark)) })
 	}
-	return fmt.Sprintf("neither PNG nor JPEG (it starts with %q)", data[:min(len(data), 8)])
+}
+
+// skipPicture notes a picture that is left out, once however often it is named.
+func (l *loader) skipPicture(i int, f *otherFormat) error {
+	key, err := l.imageKey(i)
+	if err != nil {
+		return err
+	}
+	if _, known := l.images[key]; !known {
+		l.images[key] = nil
+		l.skipped[f.name] = append(l.skipped[f.name], cut(l.imageName(i)))
+	}
+	return nil
+}
+
+// warnOfSkipped adds one warning for each format of the pictures that were left out.
+func (l *loader) warnOfSkipped() {
+	const most = 5 // that are named
+	for _, f := range otherFormats {
+		names := l.skipped[f.name]
+		if len(names) == 0 {
+			continue
+		}
+		list := strings.Join(names[:min(len(names), most)], ", ")
+		if more := len(names) - most; more > 0 {
+			list += fmt.Sprintf(" and %d more", more)
+		}
+		by := ""
+		if f.convert != "" {
+			by = ", by " + f.convert + " for example"
+		}
+		l.warn("", "%s is not supported: materials have only their factors in place of %s (%s); convert the pictures to PNG or JPEG%s",
+			f.name, fault.Count(len(names), "picture"), list, by)
+	}
 }
 
 func pixels(c image.Config) int64 { return int64(c.Width) * int64(c.Height) }
@@ -186,6 +320,8 @@ func decoding(c image.Config) int64 {
 	switch c.ColorModel {
 	case color.NRGBAModel, color.RGBAModel:
 		return 0
+	case color.NYCbCrAModel:
+		return 7 * pixels(c) // WebP's alpha is a picture of its own, of four bytes a pixel
 	case color.GrayModel:
 		return pixels(c)
 	case color.Gray16Model:
@@ -201,15 +337,16 @@ func decoding(c image.Config) int64 {
 	return 4 * pixels(c)
 }
 
-func (l *loader) spendPixels(width, height, size int) error {
+// spendPixels takes a picture's pixels from what all may have. Its bytes hold at most so many.
+func (l *loader) spendPixels(width, height int, most int64) error {
 	pixels := int64(width) * int64(height)
 	switch {
 	case pixels <= 0:
 		return invalid("picture has no pixels")
 	case width > maxSide, height > maxSide, pixels > maxPixels:
 		return faultf(ErrTooLarge, "picture has %dx%d pixels: at most %d a side and %d in all are read", width, height, maxSide, maxPixels)
-	case pixels > maxPixelsPerByte*int64(size):
-		return invalid("picture says %dx%d pixels, its %d bytes can't hold them", width, height, size)
+	case pixels > most:
+		return invalid("picture says %dx%d pixels, its bytes hold at most %d", width, height, most)
 	case pixels > l.pixels:
 		return faultf(ErrTooLarge, "the model's pictures have more than %d pixels in all: make them smaller", maxTotalPixels)
 	}
