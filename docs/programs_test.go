@@ -87,6 +87,32 @@ func TestNamedFilesExist(t *testing.T) {
 	}
 }
 
+// inCheckout are files of the repository in a command.
+var inCheckout = regexp.MustCompile(`(?:^|[^\w/])((?:docs|cmd|testdata|python|scripts)/[\w./-]*\.\w+)`)
+
+// TestCommandsNeedTheCheckoutAlone: files that the pages' commands and configurations name are in the repository,
+// and none of them is beside it.
+func TestCommandsNeedTheCheckoutAlone(t *testing.T) {
+	pages, err := filepath.Glob("*.md")
+	require.NoError(t, err)
+	bridges, err := filepath.Glob("bridges/*.md")
+	require.NoError(t, err)
+	named := 0
+	for _, page := range append(append(pages, bridges...), "../README.md") {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, block := range fenced.FindAllString(string(text), -1) {
+			assert.NotContains(t, block, "../", "%s: nobody else has that", page)
+			for _, m := range inCheckout.FindAllStringSubmatch(block, -1) {
+				named++
+				_, err := os.Stat(filepath.Join("..", m[1]))
+				assert.NoError(t, err, "named in %s", page)
+			}
+		}
+	}
+	assert.Greater(t, named, 3)
+}
+
 // What a newcomer reads first is short.
 func TestTheFirstPagesAreShort(t *testing.T) {
 	readme, err := os.ReadFile("../README.md")

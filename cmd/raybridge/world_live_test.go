@@ -79,35 +79,44 @@ func TestAWorldFromOutside(t *testing.T) {
 	assert.Contains(t, o.err, `planner.csv:3: step to 0 ns: spawn[1] (actor "b"): no room for another actor: it is for 1`)
 }
 
-// worldRuns are the commands of docs/world.md by the kind of their world, without the program's name.
-func worldRuns(t *testing.T) map[string]string {
+// worldPage is docs/world.md.
+func worldPage(t *testing.T) string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/world.md")
 	require.NoError(t, err)
+	return string(page)
+}
+
+// worldRuns are the commands of docs/world.md by their world or their configuration, without the program's name.
+func worldRuns(t *testing.T) map[string]string {
+	t.Helper()
 	runs := map[string]string{}
-	for _, m := range regexp.MustCompile(`(?m)^raybridge (run .*--world (\w+:[a-z.]+).*)$`).FindAllStringSubmatch(string(page), -1) {
-		runs[m[2]] = m[1]
+	for _, m := range regexp.MustCompile(`(?m)^raybridge (run .*--(?:world|config) '?(\S+?)[ '?].*)$`).FindAllStringSubmatch(worldPage(t), -1) {
+		runs[m[2]] = strings.ReplaceAll(m[1], "'", "") // no shell reads it
 	}
-	require.ElementsMatch(t, []string{"csv:overtake.csv", "osi:drive.osi", "osi:udp", "sumo:.."}, slices.Collect(maps.Keys(runs)))
+	require.ElementsMatch(t, []string{
+		"overtake.yaml", "osi:drive.osi", "osi:udp:48198", "sumo:docs/examples/crossing/crossing.sumocfg", "docs/examples/crossing/drive.yaml",
+	}, slices.Collect(maps.Keys(runs)))
 	return runs
 }
 
-// runTwice runs a command of the page twice in a folder, as it stands there. It returns what the summary says of
-// the world, and holds the recordings against each other.
+// runTwice runs a command of the page twice in a folder, with a small rig of its own. It returns what the summary
+// says of the world, and holds the recordings against each other. No line of a log may be left out.
 func runTwice(t *testing.T, dir, line string) pipeline.WorldSummary {
 	t.Helper()
 	write(t, dir, "rig.yaml", worldRig)
-	assets, err := filepath.Abs("../../../shared")
-	require.NoError(t, err)
-	line = strings.ReplaceAll(line, "../shared", assets)
 	var recordings [2][]byte
 	var summary pipeline.Summary
 	for i := range recordings {
-		cmd := command(t, append(strings.Fields(line), "--summary", "s.json")...)
+		cmd := command(t, append(strings.Fields(line), "--rig", "rig.yaml", "--summary", "s.json")...)
 		cmd.Dir = dir
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s\n%s", line, out)
-		recordings[i], err = os.ReadFile(filepath.Join(dir, "out", "drive.mcap"))
+		assert.NotContains(t, string(out), "the lines of the id ego are left out", line)
+		written, err := filepath.Glob(filepath.Join(dir, "out", "*.mcap"))
+		require.NoError(t, err)
+		require.Len(t, written, 1)
+		recordings[i], err = os.ReadFile(written[0])
 		require.NoError(t, err)
 		text, err := os.ReadFile(filepath.Join(dir, "s.json"))
 		require.NoError(t, err)
@@ -130,7 +139,10 @@ func TestWorldPageCommands(t *testing.T) {
 		log, err := os.ReadFile("../../world/csv/testdata/overtake.csv") // which the page shows
 		require.NoError(t, err)
 		write(t, dir, "overtake.csv", string(log))
-		world := runTwice(t, dir, runs["csv:overtake.csv"])
+		config := regexp.MustCompile("(?s)```yaml\n([^`]*csv:overtake.csv[^`]*)```").FindStringSubmatch(worldPage(t))
+		require.NotNil(t, config)
+		write(t, dir, "overtake.yaml", config[1])
+		world := runTwice(t, dir, runs["overtake.yaml"])
 		assert.EqualValues(t, 4, world.Frames)
 		assert.Equal(t, 2, world.Actors.Most)
 	})

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -16,28 +15,22 @@ import (
 // TestPeerSUMOPageCommands: what docs/world.md shows of SUMO runs as it stands, twice with the same bytes.
 func TestPeerSUMOPageCommands(t *testing.T) {
 	needsOpenGL(t)
-	if _, err := os.Stat("../../../shared/assets/maps/multi_intersections.sumocfg"); err != nil {
-		t.Skip("no ../shared/assets/maps beside the checkout; package sumo has a net of its own")
-	}
 	if _, err := exec.LookPath("sumo"); err != nil {
 		t.Fatalf("%v: run make setup-peers", err)
 	}
-	t.Run("beside them", func(t *testing.T) {
-		world := runTwice(t, t.TempDir(), worldRuns(t)["sumo:.."])
-		assert.EqualValues(t, 2001, world.Frames)
-		assert.Equal(t, 100, world.Actors.Most)
-	})
-	t.Run("among them", func(t *testing.T) {
-		page, err := os.ReadFile("../../docs/world.md")
-		require.NoError(t, err)
-		config := regexp.MustCompile("(?s)```yaml\n(scene: [^\n]*\nworld: {source: \"sumo:../shared(.*?)})\n```").FindStringSubmatch(string(page))
-		require.NotNil(t, config)
-		assets, err := filepath.Abs("../../../shared")
-		require.NoError(t, err)
-		dir := t.TempDir()
-		write(t, dir, "drive.yaml", regexp.MustCompile(`\.\./shared`).ReplaceAllString(config[1], assets))
-		world := runTwice(t, dir, "run --config drive.yaml --rig rig.yaml --duration 10s --bridge mcap:drive.mcap")
-		assert.EqualValues(t, 1001, world.Frames)
-		assert.Greater(t, world.Actors.Most, 50, "more come later")
-	})
+	docs, err := filepath.Abs("../../docs")
+	require.NoError(t, err)
+	runs := worldRuns(t)
+	for name, run := range map[string]string{
+		"beside them": runs["sumo:docs/examples/crossing/crossing.sumocfg"],
+		"among them":  runs["docs/examples/crossing/drive.yaml"],
+	} {
+		t.Run(name, func(t *testing.T) {
+			checkout := t.TempDir()
+			require.NoError(t, os.Symlink(docs, filepath.Join(checkout, "docs")))
+			world := runTwice(t, checkout, run)
+			assert.EqualValues(t, 201, world.Frames, "20 s in steps of 0.1 s")
+			assert.Greater(t, world.Actors.Most, 10)
+		})
+	}
 }
