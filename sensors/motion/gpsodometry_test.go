@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors/motion"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
@@ -232,6 +233,21 @@ func TestFixesOfASceneWithoutAPlace(t *testing.T) {
 	fix := sensortest.Last[*sample.GnssFix](h, "fix")
 	assert.InDeltaSlice(t, []float64{0, 0, 5}, []float64{fix.Latitude, fix.Longitude, fix.Altitude}, 1e-6)
 	assert.Contains(t, log.String(), "scene.origin")
+}
+
+// A receiver says that its map lies nowhere, and later that it has left the map.
+func TestAReceiverLeavesAMapWithoutAPlace(t *testing.T) {
+	var log strings.Builder
+	away := scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{500_000, 0, 0}} // 100 km in 0.2 s
+	h := sensortest.New(t, motion.GNSSDefinition, sensortest.Options{Scene: standing(spatial.MapFrame{}, mgl64.Vec3{}), Ego: away})
+	*h.Env.Log = *slog.New(slog.NewTextHandler(&log, nil))
+	for stamp := simtime.Stamp(1e8); stamp <= 4e8; stamp += 1e8 {
+		h.Fire(stamp)
+	}
+	assert.Equal(t, int8(-1), sensortest.Last[*sample.GnssFix](h, "fix").Status)
+	for _, line := range []string{"the scene has no place on the earth", "there is no fix"} {
+		assert.Equal(t, 1, strings.Count(log.String(), line), line)
+	}
 }
 
 func TestGPSOdometrySVLDefaults(t *testing.T) {

@@ -22,6 +22,8 @@ package motion
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 
@@ -51,28 +53,30 @@ type reading struct {
 // receiver is the map as a satellite receiver knows it.
 type receiver struct {
 	spatial.MapFrame
-	log  *slog.Logger
-	told bool
+	log           *slog.Logger
+	nowhere, lost bool // the log was told that the map lies nowhere, and that there is no fix
 }
 
 // locate returns where a point of the map is on the earth. Beyond the map's reach it isn't known,
 // and the place NaN. The log is told once of that, and of a map that lies nowhere.
 func (r *receiver) locate(p mgl64.Vec3) (place spatial.Geodetic, known bool) {
 	if err := r.Covers(p); err != nil {
-		r.warn("there is no fix: " + err.Error())
+		r.warn(&r.lost, "there is no fix", err)
 		return spatial.Geodetic{Latitude: math.NaN(), Longitude: math.NaN(), Altitude: math.NaN()}, false
 	}
 	if !r.Known() {
-		r.warn("the scene has no place on the earth, so that fixes count from 0° N 0° E: give scene.origin or scene.projection")
+		r.warn(&r.nowhere, "fixes count from 0° N 0° E", errNowhere)
 	}
 	return r.Geodetic(p), true
 }
 
+var errNowhere = errors.New("the scene has no place on the earth: give scene.origin or scene.projection")
+
 // warn tells the log, the first time.
-func (r *receiver) warn(text string) {
-	if !r.told {
-		r.told = true
-		r.log.Warn(text)
+func (r *receiver) warn(told *bool, text string, cause error) {
+	if !*told {
+		*told = true
+		r.log.Warn(fmt.Sprintf("%s: %v", text, cause))
 	}
 }
 
