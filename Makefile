@@ -17,6 +17,9 @@ SOAK     ?= 60s
 # What `raybridge version` says where Go stamps nothing, as in a linked work tree.
 LINKED = -ldflags "-X github.com/raybridge/raybridge.linked=$$([ -e .git ] && git describe --tags --always --dirty --abbrev=12 2>/dev/null)"
 
+# What is to be told before a program is compiled, which says nothing by itself.
+compiling = echo "Compiling $(1): the first time this takes four minutes of one core, or half of that on two."
+
 FORMATTED = $(GO) mod tidy -diff && files=$$(gofmt -l .) && { [ -z "$$files" ] || { echo "run gofmt -w on" $$files; exit 1; }; }
 
 # Live tests need an OpenGL context, and those of python/ need numpy; scripts/setup.sh sees to it.
@@ -40,18 +43,20 @@ setup-test: ## install what the tests need besides
 
 .PHONY: build
 build: setup ## build bin/raybridge
-	@echo "Compiling $(BIN)/raybridge: the first time this takes four minutes of one core, or half of that on two."
+	@$(call compiling,$(BIN)/raybridge)
 	$(GO) build $(LINKED) -o $(BIN)/raybridge ./cmd/raybridge
 
 .PHONY: build-ros2dds
 build-ros2dds: setup ## build bin/raybridge-ros2dds, which speaks ROS 2's DDS natively
 	@scripts/setup.sh build ros2dds
+	@$(call compiling,$(BIN)/raybridge-ros2dds)
 	$(GO) build $(LINKED) -tags ros2dds -o $(BIN)/raybridge-ros2dds ./cmd/raybridge
 
 # Such a program starts where there is libc alone: on servers, and in containers.
 .PHONY: build-portable
 build-portable: ## build bin/raybridge-portable, which has no window and needs no library of X11
 	@scripts/setup.sh portable
+	@$(call compiling,$(BIN)/raybridge-portable)
 	$(GO) build $(LINKED) -tags nowindow -o $(BIN)/raybridge-portable ./cmd/raybridge
 
 .PHONY: demo
