@@ -130,7 +130,10 @@ func Open(ctx context.Context, c Config) (*Sim, error) {
 	}
 	if own.Scene == nil {
 		var warnings []string
-		if own.Scene, warnings, err = SceneOf(ctx, run, c.Memory); err != nil {
+		done := flow.TellLong(own.Log, "making "+about(&run.Scene))
+		own.Scene, warnings, err = SceneOf(ctx, run, c.Memory)
+		done()
+		if err != nil {
 			return nil, &ConfigError{"scene", err}
 		}
 		for _, w := range warnings {
@@ -374,6 +377,19 @@ func SceneOf(ctx context.Context, c *config.Config, budget *memory.Budget) (s *s
 		s.Route, s.Ego = route, route.PoseAt(0)
 	}
 	return s, builder.warnings, nil
+}
+
+// about names a scene for people.
+func about(c *config.Scene) string {
+	switch {
+	case c.Plane:
+		return "the plane"
+	case c.File != "":
+		return "the scene of " + c.File
+	case len(c.Place) > 0 && !c.City:
+		return "the scene of placed files"
+	}
+	return "the city"
 }
 
 // rules are the labels that the configuration names or holds, nil for neither.

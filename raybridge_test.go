@@ -2,12 +2,15 @@ package raybridge_test
 
 import (
 	"context"
+	"fmt"
 	"image"
 	"image/png"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +22,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/config"
+	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/pipeline"
@@ -213,4 +217,65 @@ func TestWhatIsTooLargeIsNotMade(t *testing.T) {
 	c.Scene.File = "scene/gltf/testdata/car.gltf"
 	_, _, err = raybridge.SceneOf(ended, c, nil)
 	assert.ErrorIs(t, err, context.Canceled)
+}
+
+// lines is a log's output, line by line.
+type lines chan string
+
+func (l lines) Write(p []byte) (int, error) {
+	l <- string(p)
+	return len(p), nil
+}
+
+// await waits for a line that has a text.
+func (l lines) await(ctx context.Context, text string) error {
+	for {
+		select {
+		case line := <-l:
+			if strings.Contains(line, text) {
+				return nil
+			}
+		case <-time.After(20 * time.Second):
+			return fmt.Errorf("nothing tells of %q", text)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// slow is a sensor that begins when the log says that it takes long.
+type slow struct {
+	pair
+	told lines
+}
+
+func (s *slow) Begin(ctx context.Context, _ *sensors.Env) error {
+	return s.told.await(ctx, "still preparing sensor slow ...")
+}
+func (s *slow) Tick(sensors.Tick) error { return nil }
+
+// TestALongStartIsntSilent: what takes over a second says what is being done.
+func TestALongStartIsntSilent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes two seconds; runs without -short")
+	}
+	t.Parallel()
+	told, fake := make(lines, 16), gputest.NewFake()
+	fake.StopLog()
+	s, err := raybridge.Open(t.Context(), raybridge.Config{
+		Run: read(t, "scene: {file: house.gltf}\nsensors: [{id: sensor.other.slow, name: slow}]"), Log: slog.New(slog.NewTextHandler(told, nil)),
+		Sensors: []*sensors.Definition{{
+			ID: "sensor.other.slow", Number: 40008, Doc: "slow", Rate: simtime.Hz(10),
+			New: func(sensors.Spec) (sensors.Sensor, error) { return &slow{told: told}, nil },
+		}},
+		Open: func() (*gpu.Context, error) {
+			if err := told.await(t.Context(), "still opening the device ..."); err != nil {
+				return nil, err
+			}
+			return fake.Open()
+		},
+	})
+	require.NoError(t, err)
+	require.NoError(t, s.Step(t.Context(), 1))
+	require.NoError(t, s.Close(context.Background()))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"regexp"
 	"strings"
@@ -113,6 +114,23 @@ func ExampleCauseOf() {
 	// queue is full: queue_full
 	// send image: broken pipe: not_connected
 	// no such encoding: convert_failed
+}
+
+// TestTellLong: what takes a second or less is silent, and what takes longer is told of once.
+func TestTellLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		logger := slog.New(slog.NewTextHandler(&log, nil))
+		done := flow.TellLong(logger, "knitting")
+		time.Sleep(time.Second - 1)
+		done()
+		time.Sleep(time.Minute)
+		assert.Empty(t, log.String())
+		done = flow.TellLong(logger, "knitting")
+		time.Sleep(time.Minute)
+		done()
+		assert.Equal(t, 1, strings.Count(log.String(), `level=INFO msg="still knitting ..."`))
+	})
 }
 
 // TestJournal: something happens four times a second, for ten minutes, then rests.

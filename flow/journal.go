@@ -1,6 +1,9 @@
 package flow
 
-import "time"
+import (
+	"log/slog"
+	"time"
+)
 
 // The time between two lines.
 const (
@@ -31,4 +34,14 @@ func (r *Journal) Tell(now time.Time) (untold int64, ok bool) {
 	untold = r.untold
 	r.told, r.untold = now, 0
 	return untold, true
+}
+
+// longTold is how long something takes of which a terminal tells.
+const longTold = time.Second
+
+// TellLong logs that something is still being done, such as "reading scene.glb", if that takes longer than a second.
+// Done ends it. The line depends on this machine's speed, so that the log isn't to be one that is recorded.
+func TellLong(log *slog.Logger, what string) (done func()) {
+	timer := time.AfterFunc(longTold, func() { log.Info("still " + what + " ...") })
+	return func() { timer.Stop() }
 }

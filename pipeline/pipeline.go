@@ -12,6 +12,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/dispatch"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/readback"
@@ -289,7 +290,9 @@ func (p *Pipeline) makeClock() error {
 
 // build makes the world, the history and everything on the GL thread.
 func (p *Pipeline) build(ctx context.Context) error {
+	done := flow.TellLong(p.config.Log, "building the hierarchy of scene "+p.config.Scene.Name)
 	world, err := scene.Build(ctx, p.config.Scene, scene.BuildOptions{CacheDir: p.config.CacheDir, Memory: p.config.Memory})
+	done()
 	if err != nil {
 		return err
 	}
@@ -300,13 +303,18 @@ func (p *Pipeline) build(ctx context.Context) error {
 	if p.config.Memory != nil {
 		thread.Memory = p.config.Memory
 	}
-	if p.gl, err = thread.Start(p.config.Open); err != nil {
+	done = flow.TellLong(p.config.Log, "opening the device")
+	p.gl, err = thread.Start(p.config.Open)
+	done()
+	if err != nil {
 		return err
 	}
+	done = flow.TellLong(p.config.Log, "copying the scene to the device")
 	err = p.gl.Do(ctx, func(c *gpu.Ctx) (err error) {
 		p.resident, err = world.Upload(c)
 		return err
 	})
+	done()
 	if err != nil {
 		return errors.Join(err, p.gl.Close())
 	}
@@ -380,7 +388,9 @@ func (p *Pipeline) start(ctx context.Context) error {
 		if !s.users.begin() { // somebody ends it
 			continue
 		}
+		done := flow.TellLong(p.config.Log, "preparing sensor "+s.spec.Name)
 		err := s.begin(ctx)
+		done()
 		s.users.exit()
 		if err != nil {
 			p.fail(err)

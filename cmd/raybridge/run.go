@@ -255,6 +255,7 @@ func (pl *plan) openWorld(ctx context.Context) (*openSource, error) {
 		d, err := sensorsall.Registry().Get(c.ID)
 		return err == nil && d.Georeferenced
 	})}
+	defer flow.TellLong(pl.log, "opening the world "+c.Source)()
 	kind, source, err := raybridge.OpenWorld(ctx, c.Source, world.Options{
 		EgoTheirs: c.Ego == config.EgoTheirs, Memory: pl.memory, Warn: pl.log.Warn, Lights: func() []string { return s.scene.SignalNames() }, Projected: s.projected,
 	})
