@@ -26,13 +26,19 @@ type Error struct {
 	What string
 	// Needs is how much it asked for, Held what is taken already, Limit the budget; bytes.
 	Needs, Held, Limit int64
+	// Whole is the memory that the limit follows from, for a budget of OfMachine; else 0.
+	Whole int64
 }
 
 func (e *Error) Error() string {
-	if e.Held == 0 {
-		return fmt.Sprintf("%v: %s needs %s, the limit is %s", ErrExceeded, e.What, Size(e.Needs), Size(e.Limit))
+	held, why := "", ""
+	if e.Held > 0 {
+		held = fmt.Sprintf(" beside %s that are held", Size(e.Held))
 	}
-	return fmt.Sprintf("%v: %s needs %s beside %s that are held, the limit is %s", ErrExceeded, e.What, Size(e.Needs), Size(e.Held), Size(e.Limit))
+	if e.Whole > 0 {
+		why = fmt.Sprintf(": half of what is left of %s beside %s for the program itself", Size(e.Whole), Size(Baseline))
+	}
+	return fmt.Sprintf("%v: %s needs %s%s, the limit is %s%s", ErrExceeded, e.What, Size(e.Needs), held, Size(e.Limit), why)
 }
 
 // Unwrap returns ErrExceeded.
@@ -42,12 +48,22 @@ func (e *Error) Unwrap() error { return ErrExceeded }
 // may use it.
 type Budget struct {
 	limit int64
+	whole int64 // Error.Whole
 	mu    sync.Mutex
 	held  int64 // guarded by mu
 }
 
 // New returns a budget of so many bytes.
 func New(limit int64) *Budget { return &Budget{limit: limit} }
+
+// OfMachine returns a budget of Default, whose errors say what that follows from.
+func OfMachine() *Budget { return ofMachine(os.DirFS("/")) }
+
+func ofMachine(root fs.FS) *Budget {
+	b := &Budget{}
+	b.limit, b.whole = defaultOf(root)
+	return b
+}
 
 // Take takes bytes, or returns an *Error and takes none.
 func (b *Budget) Take(what string, bytes int64) error {
@@ -57,7 +73,7 @@ func (b *Budget) Take(what string, bytes int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if bytes > b.limit-b.held {
-		return &Error{What: what, Needs: bytes, Held: b.held, Limit: b.limit}
+		return &Error{What: what, Needs: bytes, Held: b.held, Limit: b.limit, Whole: b.whole}
 	}
 	b.held += bytes
 	return nil
@@ -83,23 +99,32 @@ func (b *Budget) Held() int64 {
 	return b.held
 }
 
-// Default is half of the machine's memory, or of what this process's control groups may use, in
-// bytes. The least limit of its own group and of those above it counts (cgroup v2 and v1). It is
-// 4 GiB where none can be told.
-func Default() int64 { return defaultOf(os.DirFS("/")) }
+// Baseline is what the program needs that no budget counts: its code, the Go runtime, the device's driver, and queues. With
+// an empty scene it was 84 MiB on the host device, beside what was counted, and 170 MiB with OpenGL on the CPU.
+const Baseline = 128 << 20
 
-// defaultOf is Default on a machine whose files are those of root.
-func defaultOf(root fs.FS) int64 {
-	limit := int64(math.MaxInt64)
+// Default is half of what Baseline leaves of the machine's memory, or of what this process's control groups may use,
+// in bytes. The other half is for what is held twice: by the host device, and as garbage until it is cleared. The least
+// limit of the process's own group and of those above it counts (cgroup v2 and v1). It is 4 GiB where none can be told,
+// and never less than a byte.
+func Default() int64 {
+	limit, _ := defaultOf(os.DirFS("/"))
+	return limit
+}
+
+// defaultOf is Default on a machine whose files are those of root, and the memory that it follows from: 0 where none
+// can be told.
+func defaultOf(root fs.FS) (limit, whole int64) {
+	whole = math.MaxInt64
 	for _, n := range append(groupLimits(root), memTotal(root)) {
 		if n > 0 {
-			limit = min(limit, n)
+			whole = min(whole, n)
 		}
 	}
-	if limit == math.MaxInt64 {
-		return 4 << 30
+	if whole == math.MaxInt64 {
+		return 4 << 30, 0
 	}
-	return limit / 2
+	return max((whole-Baseline)/2, 1), whole
 }
 
 // memTotal is the machine's memory by /proc/meminfo (proc_meminfo(5)), 0 where it can't be told.

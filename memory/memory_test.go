@@ -26,8 +26,8 @@ func TestBudget(t *testing.T) {
 	assert.Zero(t, none.Held())
 }
 
-// The default is half of the least limit: of the machine, of the process's own group, and of the
-// groups above it.
+// The default is half of what the program itself leaves of the least limit. That is one of the machine, of the
+// process's own group, and of the groups above it.
 func TestDefaultIsOfTheMachineAndItsGroups(t *testing.T) {
 	const (
 		meminfo = "MemFree: 1 kB\nMemTotal:       16777216 kB\n" // 16 GiB
@@ -37,54 +37,78 @@ func TestDefaultIsOfTheMachineAndItsGroups(t *testing.T) {
 	)
 	for name, c := range map[string]struct {
 		files map[string]string
-		want  int64
+		whole int64
 	}{
-		"nothing can be told": {nil, 4 << 30},
-		"no group":            {map[string]string{"proc/meminfo": meminfo}, 8 << 30},
+		"nothing can be told": {nil, 0},
+		"no group":            {map[string]string{"proc/meminfo": meminfo}, 16 << 30},
 		"v2, no limit": {map[string]string{
 			"proc/meminfo": meminfo, "proc/self/mountinfo": v2, "proc/self/cgroup": "0::/user.slice\n", "sys/fs/cgroup/user.slice/memory.max": "max\n",
-		}, 8 << 30},
+		}, 16 << 30},
 		"v2, a systemd unit with MemoryMax": {map[string]string{
 			"proc/meminfo": meminfo, "proc/self/mountinfo": v2, "proc/self/cgroup": "0::/system.slice/robot.service\n",
 			service + "memory.max": "2147483648\n", service + "memory.high": "max\n", "sys/fs/cgroup/system.slice/memory.max": "max\n",
-		}, 1 << 30},
+		}, 2 << 30},
 		"v2, MemoryHigh": {map[string]string{
 			"proc/meminfo": meminfo, "proc/self/mountinfo": v2, "proc/self/cgroup": "0::/system.slice/robot.service\n",
 			service + "memory.max": "max\n", service + "memory.high": "1073741824\n",
-		}, 1 << 29},
+		}, 1 << 30},
 		"v2, a slice above has less": {map[string]string{
 			"proc/meminfo": meminfo, "proc/self/mountinfo": v2, "proc/self/cgroup": "0::/system.slice/robot.service\n",
 			service + "memory.max": "4294967296\n", "sys/fs/cgroup/system.slice/memory.max": "2147483648\n",
-		}, 1 << 30},
+		}, 2 << 30},
 		"v2, in a namespace of its own": {map[string]string{
 			"proc/meminfo": meminfo, "proc/self/mountinfo": v2, "proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "1073741824\n",
-		}, 1 << 29},
+		}, 1 << 30},
 		"v2, a group of another namespace": {map[string]string{
 			"proc/meminfo": meminfo, "proc/self/mountinfo": v2, "proc/self/cgroup": "0::/../other\n", "sys/fs/cgroup/memory.max": "1073741824\n",
-		}, 1 << 29},
+		}, 1 << 30},
 		"v1": {map[string]string{
 			"proc/meminfo": meminfo, "proc/self/mountinfo": v1, "proc/self/cgroup": "5:cpu:/busy\n4:memory:/batch/job\n",
 			"sys/fs/cgroup/memory/batch/job/memory.limit_in_bytes": "9223372036854771712\n",
 			"sys/fs/cgroup/memory/batch/memory.limit_in_bytes":     "2147483648\n",
 			"sys/fs/cgroup/memory/memory.limit_in_bytes":           "9223372036854771712\n",
-		}, 1 << 30},
+		}, 2 << 30},
 		"v1 in a container that sees its own part": {map[string]string{
 			"proc/meminfo":        meminfo,
 			"proc/self/mountinfo": "31 25 0:27 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n",
 			"proc/self/cgroup":    "4:memory:/docker/abc\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": "1073741824\n",
-		}, 1 << 29},
+		}, 1 << 30},
 		"v1 beside v2 without memory": {map[string]string{
 			"proc/meminfo": meminfo, "proc/self/mountinfo": v1 + "32 25 0:28 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n",
 			"proc/self/cgroup": "4:memory:/job\n0::/job\n", "sys/fs/cgroup/memory/job/memory.limit_in_bytes": "1073741824\n",
-		}, 1 << 29},
+		}, 1 << 30},
 	} {
 		root := fstest.MapFS{}
 		for file, text := range c.files {
 			root[file] = &fstest.MapFile{Data: []byte(text)}
 		}
-		assert.Equal(t, c.want, defaultOf(root), name)
+		want := (c.whole - 128<<20) / 2
+		if c.whole == 0 {
+			want = 4 << 30
+		}
+		limit, whole := defaultOf(root)
+		assert.Equal(t, want, limit, name)
+		assert.Equal(t, c.whole, whole, name)
 	}
 	assert.Greater(t, Default(), int64(100<<20))
+}
+
+// A small container has less, and its errors say why. Where the program itself doesn't fit, nothing does.
+func TestASmallContainer(t *testing.T) {
+	for allowed, want := range map[string]string{
+		"300000000": "not enough memory: a city needs 100.0 MiB, the limit is 79.1 MiB: half of what is left of 286.1 MiB " +
+			"beside 128.0 MiB for the program itself",
+		"67108864": "not enough memory: a city needs 100.0 MiB, the limit is 1 B: half of what is left of 64.0 MiB " +
+			"beside 128.0 MiB for the program itself",
+	} {
+		err := ofMachine(fstest.MapFS{
+			"proc/self/mountinfo":      {Data: []byte("29 22 0:25 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")},
+			"proc/self/cgroup":         {Data: []byte("0::/\n")},
+			"sys/fs/cgroup/memory.max": {Data: []byte(allowed + "\n")},
+		}).Take("a city", 100<<20)
+		require.ErrorIs(t, err, ErrExceeded)
+		assert.EqualError(t, err, want)
+	}
 }
 
 func TestSizes(t *testing.T) {

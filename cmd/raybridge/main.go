@@ -311,6 +311,9 @@ const sizeType = "size"
 // for messages in queues, and for what is under way.
 const heapRoom = 256 << 20
 
+// leastHeap is what a heap may have anywhere: clearing it for less would take all the time.
+const leastHeap = 64 << 20
+
 // addMemoryLimit gives a command that has its RunE the flag --max-memory. While the command runs,
 // what it has thrown away is cleared before the heap grows far beyond the limit. An environment
 // that sets GOMEMLIMIT decides on that itself.
@@ -318,28 +321,37 @@ func addMemoryLimit(cmd *cobra.Command, m *memoryLimit) {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if os.Getenv("GOMEMLIMIT") == "" {
-			defer debug.SetMemoryLimit(debug.SetMemoryLimit(m.bytes() + heapRoom))
+			defer debug.SetMemoryLimit(debug.SetMemoryLimit(m.heap()))
 		}
 		return run(cmd, args)
 	}
-	cmd.Flags().Var(m, "max-memory", "refuse models, sensors and recordings that need more than `SIZE`, such as 8GiB; half of the machine's memory without it")
+	cmd.Flags().Var(m, "max-memory", "refuse models, sensors and recordings that need more than `SIZE`, such as 8GiB. Without it, that is half\nof what the machine or the container has beside 128 MiB")
 }
 
-// bytes is the limit, or the default of the machine.
-func (m *memoryLimit) bytes() int64 {
+// heap is from where on the heap is cleared more often. By default it is the half of a machine that a budget gets: the
+// device's memory and copies have the other.
+func (m *memoryLimit) heap() int64 {
 	if *m == 0 {
-		return memory.Default()
+		return max(memory.Default(), leastHeap)
 	}
-	return int64(*m)
+	return int64(*m) + heapRoom
 }
 
-// budget is a new budget of the limit.
-func (m *memoryLimit) budget() *memory.Budget { return memory.New(m.bytes()) }
+// budget is a new budget of the limit, or of the machine.
+func (m *memoryLimit) budget() *memory.Budget {
+	if *m == 0 {
+		return memory.OfMachine()
+	}
+	return memory.New(int64(*m))
+}
 
 // refused marks what needs more memory than the limit as wrong use, and says what may be done.
 func refused(err error) error {
 	if !errors.Is(err, memory.ErrExceeded) {
 		return err
+	}
+	if fault := new(memory.Error); errors.As(err, &fault) && fault.Whole > 0 {
+		return usage(fmt.Errorf("%w: give it more memory, or raise the limit by --max-memory", err))
 	}
 	return usage(fmt.Errorf("%w: --max-memory raises it", err))
 }

@@ -712,3 +712,17 @@ func TestInterruptedReadingIsNotWrongUse(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, exitInterrupted, exitCode(err))
 }
+
+// TestTheDefaultLimitSaysWhatHelps: a container has to have more, where nobody has given the limit.
+func TestTheDefaultLimitSaysWhatHelps(t *testing.T) {
+	t.Parallel()
+	var unset memoryLimit
+	err := refused(unset.budget().Take("a moon", 1<<62))
+	assert.Equal(t, exitUsage, exitCode(err))
+	assert.ErrorContains(t, err, "beside 128.0 MiB for the program itself: give it more memory, or raise the limit by --max-memory")
+	given := memoryLimit(1 << 30)
+	err = refused(given.budget().Take("a moon", 1<<62))
+	assert.ErrorContains(t, err, "the limit is 1.0 GiB: --max-memory raises it")
+	assert.Equal(t, int64(1<<30+heapRoom), given.heap())
+	assert.Equal(t, max(memory.Default(), leastHeap), unset.heap())
+}
