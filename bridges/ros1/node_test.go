@@ -361,6 +361,30 @@ func TestWhatIsLatchedReachesThoseWhoComeLate(t *testing.T) {
 	assert.EqualValues(t, 3, b.Statistics().Messages)
 }
 
+// TestSubscribersAreServedByTheSum, as roscpp does: a type may have another name, as tf's has in
+// old packages, or none. A name counts where no sum is given.
+func TestSubscribersAreServedByTheSum(t *testing.T) {
+	const md5 = "94810edda583a504dfda3829e70d7eec"
+	p := startPeer(t)
+	b := connect(t, p, nil)
+	_, err := bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf"})
+	require.NoError(t, err)
+	eventually(t, func() bool { return p.Ready("/tf") }, "registered")
+	for _, fields := range [][]string{
+		{"type=tf/tfMessage", "md5sum=" + md5}, {"type=tf2_msgs/TFMessage", "md5sum=" + md5},
+		{"type=*", "md5sum=" + md5}, {"type=", "md5sum=" + md5}, {"md5sum=" + md5},
+		{"type=*", "md5sum=*"}, {"type=", "md5sum=*"}, {"md5sum=*"}, {"type=tf2_msgs/TFMessage"}, {},
+	} {
+		conn, err := dialTopic("/tf", p.master.uris()["/raybridge"])
+		require.NoError(t, err)
+		head, err := exchange(conn, conn, append([]string{"callerid=/test", "topic=/tf"}, fields...)...)
+		require.NoError(t, err)
+		assert.Empty(t, head["error"], "%v", fields)
+		assert.Equal(t, md5, head["md5sum"], "%v", fields)
+		require.NoError(t, conn.Close())
+	}
+}
+
 func TestSubscribersAreTold(t *testing.T) {
 	p := startPeer(t)
 	b := connect(t, p, nil)

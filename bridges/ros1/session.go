@@ -2,6 +2,7 @@ package ros1
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -89,7 +90,7 @@ func (s *session) subscribe(header protocommon.HeaderRaw) error {
 	if !ok { // the node is being stopped
 		return nil
 	}
-	if !matches(header["md5sum"], t.typ.md5) || !matches(header["type"], t.typ.name) {
+	if !t.serves(header["md5sum"], header["type"]) {
 		err := fmt.Errorf("%s of %s is a %s with md5sum %s, not a %s with %s",
 			name, s.node.caller(), t.typ.name, t.typ.md5, header["type"], header["md5sum"])
 		s.note(transport.TroubleFailed, err)
@@ -194,3 +195,10 @@ func encodeHeader(fields protocommon.Header) []byte {
 // matches reports whether a peer that asks for or offers a sum, or a type's name, means
 // ours; "*" is any.
 func matches(theirs, ours string) bool { return theirs == "*" || theirs == ours }
+
+// serves reports whether a subscriber reads what the topic sends. As for roscpp its sum decides,
+// since a type may have a second name: tf/tfMessage is tf2_msgs/TFMessage. The name counts
+// where there is no sum; none is "*".
+func (t *topic) serves(md5, typ string) bool {
+	return md5 == t.typ.md5 || matches(cmp.Or(md5, "*"), t.typ.md5) && matches(cmp.Or(typ, "*"), t.typ.name)
+}
