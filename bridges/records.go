@@ -133,7 +133,11 @@ func (b *recordFile) read(connection string) (func() (*File, error), error) {
 	if connection == "" {
 		return nil, fmt.Errorf("%w: want a file name", ErrConnectionString)
 	}
-	return func() (*File, error) { return b.Create(filepath.Join(b.Env.OutDir, connection)) }, nil
+	path := connection
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(b.Env.OutDir, path)
+	}
+	return func() (*File, error) { return b.Create(path) }, nil
 }
 
 func (b *recordFile) open(topic *PublishedTopic) (sendRecord, error) {

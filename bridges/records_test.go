@@ -130,9 +130,10 @@ func TestRecordsOfACodec(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer listener.Close()
-	dir := t.TempDir()
+	dir, absolute := t.TempDir(), filepath.Join(t.TempDir(), "speed.txt")
 	for connection, factory := range map[string]bridges.Factory{
 		"speed.txt":              bridges.NewFile("speeds", "writes speeds", codec),
+		absolute:                 bridges.NewFile("speeds", "writes speeds", codec),
 		"127.0.0.1:0":            bridges.NewServer("speeds", "serves speeds", "127.0.0.1:0", codec),
 		listener.Addr().String(): bridges.NewClient("speeds", "sends speeds", 7000, codec),
 	} {
@@ -148,7 +149,11 @@ func TestRecordsOfACodec(t *testing.T) {
 		switch b.Info().Kind {
 		case bridges.KindFile:
 			require.NoError(t, b.Close(t.Context()))
-			out, err = os.Open(filepath.Join(dir, connection))
+			path := filepath.Join(dir, connection)
+			if connection == absolute {
+				path = absolute
+			}
+			out, err = os.Open(path)
 		default:
 			if endpoints := b.Endpoints(); endpoints != nil {
 				out, err = net.Dial("tcp", endpoints[0].Address)

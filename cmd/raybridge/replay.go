@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -317,7 +318,7 @@ func (s *replaySession) openBridges() error {
 		OutDir: s.flags.out, Now: func() simtime.Stamp { return s.now },
 		Run: bridges.Run{Version: raybridge.Version()},
 	}
-	files := false
+	below := false // a file lies in the output folder
 	for _, spec := range s.flags.bridges {
 		env.Log = s.log.With("bridge", spec)
 		b, err := s.registry.Open(spec, env)
@@ -327,18 +328,16 @@ func (s *replaySession) openBridges() error {
 		if err := b.Check(); err != nil {
 			return err
 		}
-		files = files || b.Info().Kind == bridges.KindFile
+		_, connection, _ := strings.Cut(spec, ":")
+		below = below || b.Info().Kind == bridges.KindFile && !filepath.IsAbs(connection)
 		s.bridges = append(s.bridges, b)
 		if err := s.checkRecorder(b); err != nil {
 			return err
 		}
 	}
-	if files {
-		if err := os.MkdirAll(s.flags.out, 0o755); err != nil {
-			return fmt.Errorf("make output folder: %w", fault.File(err))
-		}
-		if err := proveWritable(s.flags.out); err != nil {
-			return fmt.Errorf("output folder: %w", err)
+	if below {
+		if err := proveFolder(s.flags.out); err != nil {
+			return err
 		}
 	}
 	if s.flags.summary != "" {

@@ -300,21 +300,38 @@ func (s *openSource) close() {
 // closeLimit is how long queued messages may take to be sent at the end.
 const closeLimit = 2 * time.Minute
 
-// makeOut makes the output folder, and proves that what the run ends with can be
+// makeOut makes the output folder, where something lies in it, and proves that what the run ends with can be
 // written. The summary comes second: it may lie in the output folder or above it.
 func (pl *plan) makeOut() error {
-	if recordsFile(pl.config) || pl.flags.report {
-		if err := os.MkdirAll(pl.flags.out, 0o755); err != nil {
-			return fmt.Errorf("make output folder: %w", fault.File(err))
-		}
-		if err := proveWritable(pl.flags.out); err != nil {
-			return fmt.Errorf("output folder: %w", err)
+	if pl.flags.report || writesBelowOut(pl.config.Bridges) {
+		if err := proveFolder(pl.flags.out); err != nil {
+			return err
 		}
 	}
 	if pl.flags.summary == "" {
 		return nil
 	}
 	return proveFile("--summary", pl.flags.summary)
+}
+
+// writesBelowOut reports whether a bridge writes a file into the output folder. One with an absolute path doesn't.
+func writesBelowOut(list []config.Bridge) bool {
+	registry := bridgesall.Registry()
+	return slices.ContainsFunc(list, func(b config.Bridge) bool {
+		p, err := registry.Plugin(b.Type)
+		return err == nil && p.Info().Kind == bridges.KindFile && !filepath.IsAbs(b.Connection)
+	})
+}
+
+// proveFolder makes the output folder, and proves that it can be written.
+func proveFolder(out string) error {
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return fmt.Errorf("make output folder: %w", fault.File(err))
+	}
+	if err := proveWritable(out); err != nil {
+		return fmt.Errorf("output folder: %w", err)
+	}
+	return nil
 }
 
 // proveFile proves that a file can be written that a flag names.

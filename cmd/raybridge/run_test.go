@@ -586,6 +586,25 @@ func TestInFile(t *testing.T) {
 	assert.Equal(t, placed, inFile("run.yaml", placed))
 }
 
+// TestTheOutputFolderIsMadeWhereItIsNeeded: not for a recording of an absolute path, which a folder that can't be
+// written has no say in.
+func TestTheOutputFolderIsMadeWhereItIsNeeded(t *testing.T) {
+	dir := t.TempDir()
+	blocked := filepath.Join(write(t, dir, "file", ""), "out") // nobody, not even root, makes a folder in a file
+	for connection, fine := range map[string]bool{
+		"mcap:" + dir + "/a.mcap": true, "logging:" + dir + "/b?": true, "mcap:" + dir + "/c.mcap?profile=ros1": true, "foxglove:": true, "mcap:a.mcap": false, "logging:b": false,
+	} {
+		parsed, err := config.ParseBridge(connection)
+		require.NoError(t, err)
+		pl := &plan{flags: &runFlags{out: blocked}, config: config.Default()}
+		pl.config.Bridges = []config.Bridge{parsed}
+		err = pl.makeOut()
+		assert.Equal(t, fine, err == nil, "%s: %v", connection, err)
+		pl.flags.report = true
+		assert.Error(t, pl.makeOut(), connection)
+	}
+}
+
 // The summary may lie where the output folder, which isn't there yet, brings its parent along.
 // A folder that nobody makes is refused before the run.
 func TestSummaryMayLieAboveTheOutputFolder(t *testing.T) {
