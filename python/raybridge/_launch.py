@@ -14,9 +14,29 @@ from typing import IO, Any, Mapping, Optional, Sequence, Set, Union
 
 from ._errors import Closed, ConnectionFailed, Error
 from ._sim import Sim
-from ._wire import Address
+from ._wire import LONGEST_PATH, Address
 
 _CLOSE = 130  # seconds; the program allows itself 120 to finish its recording
+
+
+# Where a socket may be: the folder for temporary files, and shorter ones where that is too long.
+_PLACES = (None, os.environ.get("XDG_RUNTIME_DIR"), "/tmp", "/var/tmp")
+
+
+def _socket_folder() -> str:
+    """Make a folder of mode 0700, the path of whose socket `api` isn't too long."""
+    for place in _PLACES:
+        try:
+            folder = tempfile.mkdtemp(prefix="raybridge-", dir=place or None)
+        except OSError:
+            if place is None:
+                raise
+            continue
+        if len(os.fsencode(os.path.join(folder, "api"))) <= LONGEST_PATH:
+            return folder
+        os.rmdir(folder)
+    raise Error(f"{tempfile.gettempdir()} is too long for a UNIX socket in it: set TMPDIR to a folder whose path is shorter, "
+                f"{LONGEST_PATH} bytes at most with the socket's")
 
 
 def binary() -> str:
@@ -142,7 +162,7 @@ def launch(scene: Optional[str] = None, rig: Union[None, str, Mapping[str, Any]]
     bytes of memory are shared with the program, 0 for none.
     """
     program = binary()
-    folder = tempfile.mkdtemp(prefix="raybridge-")  # of mode 0700
+    folder = _socket_folder()
     try:
         command = [program, "run", "--step", "--paused", "--quiet", "--end-with-input", "--api", "unix:" + os.path.join(folder, "api")]
         if rig is not None and not isinstance(rig, str):

@@ -39,6 +39,9 @@ def _readable(s: socket.socket, wait: float) -> bool:
     return bool(poll.poll(wait * 1000))
 
 
+LONGEST_PATH = 107  # bytes of a UNIX socket's path: unix(7)
+
+
 class Address:
     """HOST:PORT, http://HOST:PORT or unix:PATH."""
 
@@ -48,6 +51,9 @@ class Address:
         self.host, self.port = "localhost", 0
         if text.startswith("unix:"):
             self.path = text[len("unix:"):]
+            size = len(os.fsencode(self.path))
+            if size > LONGEST_PATH:
+                raise ConnectionFailed(f"address {text!r}: the path has {size} bytes, a UNIX socket's {LONGEST_PATH} at most")
             return
         host, colon, port = (text[len("http://"):] if text.startswith("http://") else text).rstrip("/").rpartition(":")
         if not colon or not port.isdigit():

@@ -638,6 +638,21 @@ class TestStep(unittest.TestCase):
 
 
 class TestLife(unittest.TestCase):
+    def test_a_long_folder_for_temporary_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            long = os.path.join(folder, "x" * 120)
+            os.mkdir(long)
+            with unittest.mock.patch("tempfile.tempdir", long):
+                with launch() as sim:
+                    self.assertEqual(sim.step(0.01).time, 10_000_000)
+                    self.assertLessEqual(len(sim.address), len("unix:") + 107)
+                self.assertEqual(os.listdir(long), [], "what is too long leaves nothing behind")
+                with unittest.mock.patch("raybridge._launch._PLACES", (None, long)):
+                    with self.assertRaisesRegex(rb.Error, "TMPDIR.*107 bytes"):
+                        launch()
+            with self.assertRaisesRegex(rb.ConnectionFailed, "has 1[0-9][0-9] bytes, a UNIX socket's 107 at most"):
+                rb.connect("unix:" + os.path.join(long, "api"))
+
     def test_a_connection_rests(self):
         with launch() as sim:
             sim.step(0.01)
