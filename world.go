@@ -3,6 +3,8 @@ package raybridge
 import (
 	"context"
 	"fmt"
+	"net"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -19,21 +21,47 @@ func Worlds() []world.Kind { return []world.Kind{csv.Kind, osi.Kind, sumo.Kind} 
 // OpenWorld opens KIND:ADDRESS, such as csv:drive.csv, for Sim.Follow. The kind is one of Worlds.
 // The caller closes the source.
 func OpenWorld(ctx context.Context, spec string, o world.Options) (kind string, s world.Source, err error) {
-	kind, address, ok := strings.Cut(spec, ":")
+	k, address, err := worldOf(spec)
+	if err != nil {
+		return "", nil, err
+	}
+	if s, err = k.Open(ctx, address, o); err != nil {
+		return "", nil, fmt.Errorf("world %s: %w", k.Name, err)
+	}
+	return k.Name, s, nil
+}
+
+// CheckWorld returns the error for which OpenWorld would refuse a world, as far as that shows without
+// opening it. Its kind may be unknown, or there is no such file.
+func CheckWorld(spec string) error {
+	k, address, err := worldOf(spec)
+	if err != nil {
+		return err
+	}
+	path, _, _ := strings.Cut(address, "?")
+	if _, port, err := net.SplitHostPort(strings.TrimPrefix(path, "udp:")); err == nil && port != "" || strings.HasPrefix(path, "udp:") {
+		return nil // nobody has to be there yet
+	}
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("world %s: %w", k.Name, fault.File(err))
+	}
+	return nil
+}
+
+// worldOf returns the kind of world that KIND:ADDRESS names, and the address.
+func worldOf(spec string) (kind world.Kind, address string, err error) {
+	name, address, ok := strings.Cut(spec, ":")
 	var known []string
 	for _, k := range Worlds() {
-		if known = append(known, k.Name); k.Name != kind {
+		if known = append(known, k.Name); k.Name != name {
 			continue
 		}
 		if !ok || address == "" {
-			return "", nil, fmt.Errorf("world %q: need %s:%s", spec, k.Name, k.Form)
+			return k, "", fmt.Errorf("world %q: need %s:%s", spec, k.Name, k.Form)
 		}
-		if s, err = k.Open(ctx, address, o); err != nil {
-			return "", nil, fmt.Errorf("world %s: %w", kind, err)
-		}
-		return kind, s, nil
+		return k, address, nil
 	}
-	hint := fault.Hint(kind, known)
+	hint := fault.Hint(name, known)
 	if ending := filepath.Ext(spec); !ok && ending != "" { // a file alone
 		for _, k := range Worlds() {
 			if ending == "."+k.Name || strings.Contains(k.Form, ending) {
@@ -41,5 +69,5 @@ func OpenWorld(ctx context.Context, spec string, o world.Options) (kind string, 
 			}
 		}
 	}
-	return "", nil, fmt.Errorf("world %q: need KIND:ADDRESS, %s", spec, hint)
+	return kind, "", fmt.Errorf("world %q: need KIND:ADDRESS, %s", spec, hint)
 }

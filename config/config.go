@@ -274,17 +274,18 @@ func (r Reader) Parse(file string, data []byte) (*Config, error) {
 	if err := n.Decode(c); err != nil {
 		return nil, err
 	}
-	if err := c.validate(file); err != nil {
-		return nil, err
-	}
+	var faults doc.Faults
+	faults.Add(c.validate(file))
 	c.resolvePaths(filepath.Dir(file))
 	c.nameCommands(file)
-	if c.Rig != "" {
+	if c.Rig != "" && len(c.Sensors) == 0 {
 		carried, err := rig.Reader{Lenient: r.Lenient}.Read(c.Rig)
-		if err != nil {
-			return nil, err
+		if faults.Add(err); err == nil {
+			c.Carry(carried)
 		}
-		c.Carry(carried)
+	}
+	if err := faults.Err(); err != nil {
+		return nil, err
 	}
 	return c, nil
 }
@@ -331,26 +332,27 @@ func (c *Config) ChooseDriver(window bool) {
 
 // validate checks what no single key shows.
 func (c *Config) validate(file string) error {
-	fail := func(path, format string, args ...any) error {
-		return &doc.Error{File: file, Path: path, Err: fmt.Errorf(format, args...)}
+	var faults doc.Faults
+	fail := func(path, format string, args ...any) {
+		faults.Add(&doc.Error{File: file, Path: path, Err: fmt.Errorf(format, args...)})
 	}
 	if c.Rig != "" && len(c.Sensors) > 0 {
-		return fail("rig", "give either rig or sensors, not both")
+		fail("rig", "give either rig or sensors, not both")
 	}
 	if c.Scene.Labels != "" && len(c.Scene.LabelRules) > 0 {
-		return fail("scene.label_rules", "give either labels or label_rules, not both")
+		fail("scene.label_rules", "give either labels or label_rules, not both")
 	}
 	if file := c.Scene.File != ""; file && (c.Scene.City || c.Scene.Plane) || c.Scene.City && c.Scene.Plane {
-		return fail("scene", "give only one of city, plane and file")
+		fail("scene", "give only one of city, plane and file")
 	}
 	if c.Scene.Offset != nil && !c.Scene.Plane {
-		return fail("scene.offset", "only a plane has an offset: give plane: true, or leave it out")
+		fail("scene.offset", "only a plane has an offset: give plane: true, or leave it out")
 	}
 	if c.Time.Step < 100*time.Microsecond || c.Time.Step > time.Second {
-		return fail("time.step", "%w: %v, the range is 100µs to 1s", doc.ErrRange, c.Time.Step)
+		fail("time.step", "%w: %v, the range is 100µs to 1s", doc.ErrRange, c.Time.Step)
 	}
 	if n := len(c.Ego.Waypoints); n == 1 || n == 2 {
-		return fail("ego.waypoints", "a loop needs at least 3 points, it has %d", n)
+		fail("ego.waypoints", "a loop needs at least 3 points, it has %d", n)
 	}
 	for _, g := range []struct {
 		key  string
@@ -358,16 +360,16 @@ func (c *Config) validate(file string) error {
 	}{{"scene.place", c.Scene.Place}, {"actors", c.Actors}} {
 		for i := range g.list {
 			if err := g.list[i].complete(); err != nil {
-				return fail(fmt.Sprintf("%s[%d]", g.key, i), "%w", err)
+				fail(fmt.Sprintf("%s[%d]", g.key, i), "%w", err)
 			}
 		}
 	}
 	for i := range c.Bridges {
 		if c.Bridges[i].Type == "" {
-			return fail(fmt.Sprintf("bridges[%d]", i), "a bridge needs a type")
+			fail(fmt.Sprintf("bridges[%d]", i), "a bridge needs a type")
 		}
 	}
-	return nil
+	return faults.Err()
 }
 
 // complete checks a place and fills in its defaults.
@@ -423,12 +425,13 @@ func (c *Config) DecodeYAML(n doc.Node) error {
 	if err != nil {
 		return err
 	}
+	var faults doc.Faults
 	for _, e := range entries {
-		if err := c.decodeKey(e, entries); err != nil {
-			return err
+		if faults.Add(c.decodeKey(e, entries)) {
+			break
 		}
 	}
-	return nil
+	return faults.Err()
 }
 
 // decodeKey reads one of a file's entries.

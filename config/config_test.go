@@ -94,14 +94,14 @@ func TestFaults(t *testing.T) {
 		"TimeSource: dotnet_sys":                                         `c.yaml:1:13: TimeSource: unknown value: "dotnet_sys", did you mean dotnet_system?`,
 		"TimeScale: 101":                                                 "c.yaml:1:12: TimeScale: out of range: 101, the range is 0.001 to 100",
 		"time: {scale: 1}\nTimeScale: 2":                                 "c.yaml:2:1: TimeScale: time.scale is given twice: TimeScale is another name of it",
-		"TimeSource: ss2\ntimesource: ros2":                              "c.yaml:1:1: TimeSource: time.source is given twice: TimeSource is another name of it",
+		"TimeSource: ss2\ntimesource: ros2":                              "c.yaml:1:1: TimeSource: time.source is given twice: TimeSource is another name of it\nc.yaml:2:1: timesource: time.source is given twice: timesource is another name of it",
 		"TimeSource: ss2\ntime: {source: engine}":                        "c.yaml:1:1: TimeSource: time.source is given twice: TimeSource is another name of it",
 		"TimeSourceType: 5":                                              "c.yaml:1:17: TimeSourceType: out of range: 5, the range is 0 to 4",
-		"TimeSourceType: 1\nTimeSource: ss2":                             "c.yaml:1:1: TimeSourceType: time.source is given twice: TimeSourceType is another name of it",
+		"TimeSourceType: 1\nTimeSource: ss2":                             "c.yaml:1:1: TimeSourceType: time.source is given twice: TimeSourceType is another name of it\nc.yaml:2:1: TimeSource: time.source is given twice: TimeSource is another name of it",
 		"simulationConfiguration: {timeScale: 0}":                        "c.yaml:1:38: simulationConfiguration.timeScale: out of range: 0, the range is 0.001 to 100",
 		"simulationConfiguration: {useTrafic: true}":                     "c.yaml:1:27: simulationConfiguration.useTrafic: unknown key, did you mean useTraffic?",
 		"simulationConfiguration: 1":                                     "c.yaml:1:26: simulationConfiguration: wrong kind of value: need key: value pairs",
-		"TimeScale: 2\nsimulationConfiguration: {timeScale: 1}":          "c.yaml:1:1: TimeScale: time.scale is given twice: TimeScale is another name of it",
+		"TimeScale: 2\nsimulationConfiguration: {timeScale: 1}":          "c.yaml:1:1: TimeScale: time.scale is given twice: TimeScale is another name of it\nc.yaml:2:27: simulationConfiguration.timeScale: time.scale is given twice: timeScale is another name of it",
 	} {
 		_, err := config.Reader{}.Parse("c.yaml", []byte(text))
 		require.Error(t, err, text)

@@ -15,6 +15,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
@@ -119,6 +120,27 @@ func CheckRig(r *rig.Rig, registry *sensors.Registry) (topics []string, err erro
 	return slices.Concat(bySensor...), err
 }
 
+// CheckRun is CheckRig of the rig of a run, which adds what publishes its frames and, with snapshots, the world's
+// state. Their topics come first, and no sensor of the rig may have one of them.
+func CheckRun(r *rig.Rig, registry *sensors.Registry, snapshots bool) (topics []string, err error) {
+	added := []sensors.Config{transforms}
+	if snapshots {
+		added = append(added, snapshot)
+	}
+	var whole rig.Rig
+	for _, c := range added {
+		if len(registry.Match(c.ID)) == 0 || slices.ContainsFunc(r.Sensors, func(s sensors.Config) bool { return s.ID == c.ID }) {
+			continue
+		}
+		for slices.ContainsFunc(r.Sensors, func(s sensors.Config) bool { return s.Name == c.Name }) {
+			c.Name += "_"
+		}
+		whole.Sensors = append(whole.Sensors, c)
+	}
+	whole.Sensors = append(whole.Sensors, r.Sensors...)
+	return CheckRig(&whole, registry)
+}
+
 // RigTopics is CheckRig with a list of topics for each sensor.
 func RigTopics(r *rig.Rig, registry *sensors.Registry) (bySensor [][]string, err error) {
 	list, err := newSensors(r, registry, 0)
@@ -139,14 +161,15 @@ func newSensors(r *rig.Rig, registry *sensors.Registry, from int) ([]*Sensor, er
 		return nil, err
 	}
 	var list []*Sensor
+	var faults doc.Faults
 	for i := range resolved[from:] {
 		s, err := newSensor(resolved[from+i])
-		if err != nil {
-			return nil, err
+		if faults.Add(err) {
+			break
 		}
 		list = append(list, s)
 	}
-	return list, nil
+	return list, faults.Err()
 }
 
 // rank is a sensor's place among those that fire at one instant, whenever they were added. The
@@ -291,15 +314,17 @@ func topicOf(r *sensors.Spec, name, suffix string) string {
 // checkTopics refuses two outputs on one topic.
 func checkTopics(list []*Sensor) error {
 	owner := map[string]string{clockTopic: "the pipeline's clock"}
+	var faults doc.Faults
 	for _, s := range list {
 		for i, topic := range s.topics {
 			if other, taken := owner[topic]; taken {
-				return s.fault("topics."+s.ports[i].Spec().Name, fmt.Errorf("%w: %s of sensor %s, and of this one as %v", ErrTopic, topic, other, s.ports[i].Spec().Type))
+				faults.Add(s.fault("topics."+s.ports[i].Spec().Name, fmt.Errorf("%w: %s of sensor %s, and of this one as %v", ErrTopic, topic, other, s.ports[i].Spec().Type)))
+				break // the others are its companions
 			}
 			owner[topic] = s.spec.Name
 		}
 	}
-	return nil
+	return faults.Err()
 }
 
 // seedOf derives a sensor's seed from the run's and its name, so that adding a
@@ -369,8 +394,14 @@ func (s *Sensor) skip(n int) {
 // AddTransforms adds the sensor that publishes the rig's frames on /tf and
 // /tf_static, unless the rig has one.
 func (p *Pipeline) AddTransforms() error {
-	return p.addOnce(sensors.Config{ID: transformID, Name: "tf", Frame: spatial.FrameBaseLink})
+	return p.addOnce(transforms)
 }
+
+// What AddTransforms and AddSnapshot add.
+var (
+	transforms = sensors.Config{ID: transformID, Name: "tf", Frame: spatial.FrameBaseLink}
+	snapshot   = sensors.Config{ID: snapshotID, Name: "snapshot", Topic: "/snapshot"}
+)
 
 // AddSnapshot adds the sensor that publishes the world's state on /snapshot, ahead of every
 // frame's other data. It adds none if the rig has one or the registry doesn't know it.
@@ -378,7 +409,7 @@ func (p *Pipeline) AddSnapshot() error {
 	if len(p.config.Sensors.Match(snapshotID)) == 0 {
 		return nil
 	}
-	return p.addOnce(sensors.Config{ID: snapshotID, Name: "snapshot", Topic: "/snapshot"})
+	return p.addOnce(snapshot)
 }
 
 // Commands are the topics on which bridges receive what steers an ego that is a

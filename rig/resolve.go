@@ -16,30 +16,33 @@ import (
 )
 
 // Resolve checks the rig against the registry and works out frames, mounts,
-// topics and settings. Every error names its place in the file where there is one.
+// topics and settings. It goes on behind an error, and joins them. Every error names its place in the file where there is one.
 func (r *Rig) Resolve(registry *sensors.Registry) ([]sensors.Spec, error) {
 	resolved := make([]sensors.Spec, len(r.Sensors))
 	names := map[string]bool{}
+	var faults doc.Faults
 	for i := range r.Sensors {
 		e := &r.Sensors[i]
-		if e.Name == "" || strings.ContainsAny(e.Name, " /\t\n") {
-			return nil, faultf(e, "%w: %q, need a word without spaces and slashes", ErrName, e.Name)
-		}
-		if names[e.Name] {
-			return nil, faultf(e, "%w: two sensors are named %q", ErrName, e.Name)
+		named := true
+		switch {
+		case e.Name == "" || strings.ContainsAny(e.Name, " /\t\n"):
+			faults.Add(faultf(e, "%w: %q, need a word without spaces and slashes", ErrName, e.Name))
+			named = false
+		case names[e.Name]:
+			faults.Add(faultf(e, "%w: two sensors are named %q", ErrName, e.Name))
 		}
 		names[e.Name] = true
 		s, err := e.Resolve(registry)
-		if err == nil {
-			err = nameFrames(s)
+		if err == nil && named {
+			err = errors.Join(nameFrames(s), nameTopics(s))
+			resolved[i] = *s
 		}
-		if err == nil {
-			err = nameTopics(s)
+		if faults.Add(err) {
+			break
 		}
-		if err != nil {
-			return nil, err
-		}
-		resolved[i] = *s
+	}
+	if err := faults.Err(); err != nil { // sensors that are mounted on others need those
+		return nil, err
 	}
 	return resolved, r.mount(resolved)
 }
@@ -183,6 +186,7 @@ const maxParents = 100
 // mount composes each sensor's pose with its parents' up to base_link.
 func (r *Rig) mount(resolved []sensors.Spec) error {
 	byFrame := map[string]int{}
+	var faults doc.Faults
 	for i := range resolved {
 		frame := resolved[i].Frame
 		if frame == spatial.FrameBaseLink {
@@ -194,9 +198,10 @@ func (r *Rig) mount(resolved []sensors.Spec) error {
 			continue
 		}
 		if a, b := &resolved[k], &resolved[i]; a.Relative != b.Relative || a.ParentFrame != b.ParentFrame {
-			return b.Config.Fault("frame", fmt.Errorf("%w %q: sensor %s, which has the same, is mounted elsewhere", ErrFrame, frame, a.Name))
+			faults.Add(b.Config.Fault("frame", fmt.Errorf("%w %q: sensor %s, which has the same, is mounted elsewhere", ErrFrame, frame, a.Name)))
 		}
 	}
+mounts:
 	for i := range resolved {
 		pose, parent := resolved[i].Relative, resolved[i].ParentFrame
 		depth := 0
@@ -204,19 +209,22 @@ func (r *Rig) mount(resolved []sensors.Spec) error {
 			p, ok := byFrame[parent]
 			if !ok {
 				frames := append(slices.Sorted(maps.Keys(byFrame)), spatial.FrameBaseLink)
-				return faultf(&r.Sensors[i], "%w: %q is neither %s nor a sensor's frame, %s", ErrParent, parent, spatial.FrameBaseLink, fault.Hint(parent, frames))
+				faults.Add(faultf(&r.Sensors[i], "%w: %q is neither %s nor a sensor's frame, %s", ErrParent, parent, spatial.FrameBaseLink, fault.Hint(parent, frames)))
+				continue mounts
 			}
 			if depth > len(resolved) {
-				return faultf(&r.Sensors[i], "%w: the parents of %q form a circle", ErrParent, resolved[i].Name)
+				faults.Add(faultf(&r.Sensors[i], "%w: the parents of %q form a circle", ErrParent, resolved[i].Name))
+				continue mounts
 			}
 			pose, parent = resolved[p].Relative.Compose(pose), resolved[p].ParentFrame
 		}
 		if depth > maxParents {
-			return faultf(&r.Sensors[i], "%w: %q has %d parents in a row, need at most %d", ErrParent, resolved[i].Name, depth, maxParents)
+			faults.Add(faultf(&r.Sensors[i], "%w: %q has %d parents in a row, need at most %d", ErrParent, resolved[i].Name, depth, maxParents))
+			continue mounts
 		}
 		resolved[i].Mount = pose
 	}
-	return nil
+	return faults.Err()
 }
 
 // topicPart is what ROS allows between two slashes of a topic, if it has no doubled

@@ -81,7 +81,7 @@ func TestFaults(t *testing.T) {
 		{"sensors:\n  - {id: sensor.test}", `r.yaml:2:5: sensors[0]: bad sensor name: "", need a word without spaces and slashes`, rig.ErrName},
 		{"sensors:\n  - {id: sensor.test, name: a, parent: b}", `r.yaml:2:5: sensors[0]: bad parent frame: "b" is neither base_link nor a sensor's frame, known are a, base_link`, rig.ErrParent},
 		{"sensors:\n  - {id: sensor.test, name: a, parent: bas_link}", `r.yaml:2:5: sensors[0]: bad parent frame: "bas_link" is neither base_link nor a sensor's frame, did you mean base_link?`, rig.ErrParent},
-		{"sensors:\n  - {id: sensor.test, name: a, parent: b}\n  - {id: sensor.test, name: b, parent: a}", `r.yaml:2:5: sensors[0]: bad parent frame: the parents of "a" form a circle`, rig.ErrParent},
+		{"sensors:\n  - {id: sensor.test, name: a, parent: b}\n  - {id: sensor.test, name: b, parent: a}", "r.yaml:2:5: sensors[0]: bad parent frame: the parents of \"a\" form a circle\nr.yaml:3:5: sensors[1]: bad parent frame: the parents of \"b\" form a circle", rig.ErrParent},
 		{chain(102), `r.yaml:103:3: sensors[101]: bad parent frame: "s101" has 101 parents in a row, need at most 100`, rig.ErrParent},
 		{"sensors:\n  - {id: sensor.test, name: a, pose: {yaww: 3}}", "r.yaml:2:39: sensors[0].pose.yaww: unknown key, did you mean yaw?", doc.ErrUnknownKey},
 		{"sensors:\n  - {id: sensor.test, name: a, topic: a b}", `r.yaml:2:39: sensors[0].topic: bad topic "a b", need names without spaces between single slashes`, rig.ErrTopic},

@@ -1,6 +1,7 @@
 package sensors
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -261,9 +262,10 @@ func (c *Config) Resolve(registry *Registry) (*Spec, error) {
 			return nil, c.Fault(whole, err)
 		}
 	}
+	var faults []error
 	for _, name := range c.Names() {
 		if err := settings.Set(name, c.Attributes[name]); err != nil {
-			return nil, c.Fault(name, err)
+			faults = append(faults, c.Fault(name, err))
 		}
 	}
 	s := &Spec{
@@ -272,12 +274,19 @@ func (c *Config) Resolve(registry *Registry) (*Spec, error) {
 	}
 	switch {
 	case d.EachFrame && !c.Rate.IsZero():
-		return nil, c.Fault("rate", fmt.Errorf("%w: a %s fires each frame: leave the rate out", simtime.ErrRate, d.ID))
+		faults = append(faults, c.Fault("rate", fmt.Errorf("%w: a %s fires each frame: leave the rate out", simtime.ErrRate, d.ID)))
 	case c.Rate.IsZero():
 		s.Rate = d.Rate
 	}
 	if err := CheckRate(s.Rate); err != nil {
-		return nil, c.Fault("rate", err)
+		faults = append(faults, c.Fault("rate", err))
 	}
-	return s, nil
+	switch len(faults) {
+	case 0:
+		return s, nil
+	case 1:
+		return nil, faults[0]
+	default:
+		return nil, errors.Join(faults...)
+	}
 }

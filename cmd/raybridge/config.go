@@ -19,7 +19,6 @@ import (
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/sensors"
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
-	"github.com/raybridge/raybridge/sensors/motion"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/spf13/cobra"
 )
@@ -53,19 +52,9 @@ func check(cmd *cobra.Command, file string, lenient bool, limit *memoryLimit) er
 		return err
 	}
 	noteAttributes(c, lenient)
-	if err := errors.Join(checkConfig(c, defaultOut), checkTwice(c.Bridges)); err != nil {
-		return inFile(file, err)
-	}
-	s, warnings, err := raybridge.SceneOf(cmd.Context(), c, limit.budget())
+	warnings, err := checkRun(cmd, c, limit)
 	if err != nil {
 		return inFile(file, err)
-	}
-	_, astray, err := raybridge.EgoOf(c, s)
-	if err != nil {
-		return inFile(file, err)
-	}
-	if astray != "" {
-		warnings = append(warnings, astray)
 	}
 	log := newLog(cmd.ErrOrStderr(), false)
 	for _, n := range c.Notices {
@@ -90,6 +79,21 @@ func check(cmd *cobra.Command, file string, lenient bool, limit *memoryLimit) er
 	fmt.Fprintf(cmd.OutOrStdout(), "%s: good; %s%s, %s\n", file, fault.Count(len(resolved), "sensor"), whose, fault.Count(len(c.Bridges), "bridge"))
 	listSensors(cmd.OutOrStdout(), resolved, topics)
 	return nil
+}
+
+// checkRun checks all that a run of the configuration would refuse before it begins.
+func checkRun(cmd *cobra.Command, c *config.Config, limit *memoryLimit) (warnings []string, err error) {
+	var faults doc.Faults
+	faults.Add(checkConfig(c, defaultOut))
+	s, warnings, err := raybridge.SceneOf(cmd.Context(), c, limit.budget())
+	if faults.Add(err); err == nil {
+		var astray string
+		_, astray, err = raybridge.EgoOf(c, s)
+		if faults.Add(err); astray != "" {
+			warnings = append(warnings, astray)
+		}
+	}
+	return warnings, faults.Err()
 }
 
 // listSensors prints a line for each sensor of a rig, with the topics that it publishes.
@@ -130,20 +134,25 @@ func noteRig(r *rig.Rig, lenient bool) {
 // checkConfig checks what config.Reader can't know, before anything is opened:
 // sensors and their topics, the clock, and bridges, which would write below out.
 func checkConfig(c *config.Config, out string) error {
-	if err := checkTime(&c.Time); err != nil {
-		return err
-	}
+	var faults doc.Faults
+	faults.Add(checkTime(c))
 	topics, err := publishedTopics(c)
-	if err != nil {
-		return err
+	faults.Add(err)
+	if c.World.Source != "" {
+		if err := raybridge.CheckWorld(c.World.Source); err != nil {
+			faults.Add(fmt.Errorf("world.source: %w", err))
+		}
 	}
 	registry := bridgesall.Registry()
 	for i := range c.Bridges {
-		if key, err := checkBridge(registry, &c.Bridges[i], topics, out); err != nil {
-			return c.InBridge(i, key, err)
+		key, fault := checkBridge(registry, &c.Bridges[i], out)
+		if fault == nil && err == nil { // else nobody knows the topics
+			key, fault = checkQoS(&c.Bridges[i], topics)
 		}
+		faults.Add(c.InBridge(i, key, fault))
 	}
-	return nil
+	faults.Add(checkTwice(c.Bridges))
+	return faults.Err()
 }
 
 // checkTwice refuses bridges that are given twice, and those that would write the same
@@ -171,21 +180,15 @@ func checkTwice(list []config.Bridge) error {
 
 // publishedTopics lists the topics of the sensors and those that the run adds.
 func publishedTopics(c *config.Config) ([]string, error) {
-	topics, err := pipeline.CheckRig(&rig.Rig{Sensors: c.Sensors}, sensorsall.Registry())
+	topics, err := pipeline.CheckRun(&rig.Rig{Sensors: c.Sensors}, sensorsall.Registry(), raybridge.AddsSnapshot(c))
 	if err != nil {
 		return nil, err
-	}
-	for _, out := range motion.TransformDefinition.Outputs {
-		topics = append(topics, out.Suffix[1:])
-	}
-	if raybridge.AddsSnapshot(c) {
-		topics = append(topics, "/snapshot")
 	}
 	return append(topics, "/clock"), nil
 }
 
 // checkBridge returns the key of a bridge that has a fault, and the fault.
-func checkBridge(registry *bridges.Registry, b *config.Bridge, topics []string, out string) (key string, err error) {
+func checkBridge(registry *bridges.Registry, b *config.Bridge, out string) (key string, err error) {
 	if _, err := registry.Plugin(b.Type); err != nil {
 		return "type", err
 	}
@@ -197,6 +200,11 @@ func checkBridge(registry *bridges.Registry, b *config.Bridge, topics []string, 
 			return "policy", fmt.Errorf("bridge %s: %w", b.Type, err)
 		}
 	}
+	return "", nil
+}
+
+// checkQoS is checkBridge of the quality of service, which is given for topics.
+func checkQoS(b *config.Bridge, topics []string) (key string, err error) {
 	for _, q := range b.QoS {
 		if !slices.Contains(topics, q.Topic) {
 			return "qos", fmt.Errorf("bridge %s: qos: no sensor publishes %q, %s", b.Type, q.Topic, fault.Hint(q.Topic, topics))
@@ -205,11 +213,16 @@ func checkBridge(registry *bridges.Registry, b *config.Bridge, topics []string, 
 	return "", nil
 }
 
-func checkTime(t *config.Time) error {
-	if _, err := simtime.ParseSource(t.Source); err != nil {
-		return fmt.Errorf("time.source: %w", unknownSource(t.Source))
+// checkTime checks the clock, also beside a world, whose the time is.
+func checkTime(c *config.Config) error {
+	source, err := simtime.ParseSource(c.Time.Source)
+	if err != nil {
+		return fmt.Errorf("time.source: %w", unknownSource(c.Time.Source))
 	}
-	if _, err := simtime.ScaleOf(t.Scale); err != nil {
+	if c.World.Source != "" && (source == simtime.SS2 || source == simtime.ROS2 || source == simtime.System) {
+		return fmt.Errorf("--world: time is the world's, and can't be that of the source %s: give --time-source engine", source)
+	}
+	if _, err := simtime.ScaleOf(c.Time.Scale); err != nil {
 		return fmt.Errorf("time.scale: %w", err)
 	}
 	return nil
@@ -217,6 +230,13 @@ func checkTime(t *config.Time) error {
 
 // inFile names the configuration file in an error that has no place in one.
 func inFile(file string, err error) error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // what wraps a list is one error
+		var all []error
+		for _, one := range joined.Unwrap() {
+			all = append(all, inFile(file, one))
+		}
+		return errors.Join(all...)
+	}
 	var placed *doc.Error
 	if err == nil || file == "" || errors.As(err, &placed) {
 		return err

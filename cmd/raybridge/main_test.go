@@ -335,6 +335,80 @@ func TestWrongUse(t *testing.T) {
 	}
 }
 
+// TestChecksTellAllFaults, a line each, with their places; a run tells them, too.
+func TestChecksTellAllFaults(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	text := "sensors:\n" +
+		"  - {id: sensor.camera.rgb, name: front, fow: 90, image_size_x: wide}\n" +
+		"  - {id: sensor.other.imo, name: imu}\n" +
+		"  - {id: sensor.other.gnss, name: g p s}\n"
+	faults := []string{
+		`:2:47: sensors[0].fow: unknown attribute "fow"`, `:2:65: sensors[0].image_size_x: `,
+		`:3:5: sensors[1]: unknown sensor type "sensor.other.imo"`, `:4:5: sensors[2]: bad sensor name: "g p s"`,
+	}
+	form := "seeds: 1\ntime: {stop: 1s, scale: fast}\nego: {driver: nobody}\n"
+	formFaults := []string{`:1:1: seeds: unknown key`, `:2:8: time.stop: unknown key`, `:2:25: time.scale: `, `:3:15: ego.driver: unknown value`}
+	for name, c := range map[string]struct {
+		args []string
+		text string
+		want []string
+	}{
+		"rig check":        {[]string{"rig", "check"}, text, faults},
+		"config check":     {[]string{"config", "check"}, text + "bridges: [{type: mcpa}, {type: mcap, connection: 'a?b=1'}]\nworld: {source: 'cvs:a'}\nscene: {file: none.glb}", append(faults, "unknown bridge", "unknown option", "did you mean csv?", "none.glb: no such file")},
+		"a file's form":    {[]string{"config", "check"}, form, formFaults},
+		"run":              {[]string{"run", "--bridge", "mcap:a", "--config"}, form, formFaults},
+		"a rig beside":     {[]string{"run", "--bridge", "mcap:a", "--rig"}, text, faults},
+		"names and mounts": {[]string{"rig", "check"}, "sensors: [{id: sensor.other.imu, name: a, parent: b, frame: /c}, {id: sensor.other.imu, name: a}]", []string{"frame", "two sensors are named"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := call(t, append(c.args, write(t, dir, strings.ReplaceAll(name, " ", "_")+".yaml", c.text))...)
+			assert.Equal(t, exitUsage, o.code, o.err)
+			lines := strings.Split(strings.TrimSpace(o.err), "\n")
+			assert.Len(t, lines, len(c.want), o.err)
+			for _, want := range c.want {
+				assert.Contains(t, o.err, want)
+			}
+		})
+	}
+}
+
+// TestConfigCheckKnowsWhatARunRefuses: topics that the run itself has, and worlds.
+func TestConfigCheckKnowsWhatARunRefuses(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	log := write(t, dir, "log.csv", "time,id,model,x,y,yaw\n0,a,vehicle.sedan,1,2,0\n")
+	on := func(topic, more string) string {
+		return "scene: {plane: true}\nsensors: [{id: sensor.other.imu, name: imu, topics: {imu: " + topic + "}}]\n" + more
+	}
+	for text, want := range map[string]string{
+		on("/tf", ""):        "/tf of sensor tf",
+		on("/tf_static", ""): "/tf_static of sensor tf",
+		on("/clock", ""):     "/clock of sensor the pipeline's clock",
+		on("/snapshot", ""):  "",
+		on("/imu/data", "world: {source: 'csv:"+log+"'}"):                                      "",
+		on("/imu/data", "world: {source: 'csv:"+log+"x'}"):                                     "no such file",
+		on("/imu/data", "world: {source: 'sumo:127.0.0.1:1'}"):                                 "",
+		on("/imu/data", "world: {source: 'osi:udp:48198'}"):                                    "",
+		on("/imu/data", "world: {source: 'lgsvl:x'}"):                                          "need KIND:ADDRESS",
+		on("/imu/data", "world: {source: 'csv:"+log+"'}\ntime: {source: ss2}"):                 "time is the world's",
+		on("/snapshot", "bridges: [{type: stream}]"):                                           "/snapshot of sensor snapshot",
+		on("/imu/data", "bridges: [{type: mcap, connection: a}, {type: mcap, connection: a}]"): "is given twice",
+	} {
+		file := write(t, dir, "run.yaml", text)
+		o := call(t, "config", "check", file)
+		if want == "" {
+			assert.Equal(t, exitDone, o.code, "%s: %s", text, o.err)
+			continue
+		}
+		assert.Equal(t, exitUsage, o.code, text)
+		assert.Contains(t, o.err, want, text)
+		if o = call(t, "run", "--config", file, "--bridge", "mcap:"+dir+"/x", "--gpu", "host", "--duration", "10ms", "--out", dir); assert.Equal(t, exitUsage, o.code, "%s: %s", text, o.err) {
+			assert.Contains(t, o.err, want, text)
+		}
+	}
+}
+
 // circle has two nodes that are each other's children.
 const circle = `{"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
 "nodes": [{"name": "a", "children": [1]}, {"name": "b", "children": [0]}]}`

@@ -771,9 +771,6 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 	if err := checkConfig(c, f.out); err != nil {
 		return nil, inFile(f.config, err)
 	}
-	if err := checkTwice(c.Bridges); err != nil {
-		return nil, err
-	}
 	pl := &plan{flags: f, config: c, window: f.window, memory: f.memory.budget(), leftToCommands: before != c.Ego.Driver && c.Ego.Driver == config.DriverExternal && !drivesItself(c.Sensors)}
 	var err error
 	if pl.mode, err = modeOf(f, c); err != nil {
@@ -818,14 +815,11 @@ func (pl *plan) idle() bool {
 // stepByWorld has a run with a world go from frame to frame of it. In real time it doesn't go
 // faster than that.
 func (pl *plan) stepByWorld() error {
-	source, _ := simtime.ParseSource(pl.config.Time.Source) // modeOf has told of an error
 	switch {
 	case pl.config.World.Source == "":
 		return nil
 	case pl.flags.paused:
 		return errors.New("--paused: a world lets time pass by itself: leave it out")
-	case source == simtime.SS2 || source == simtime.ROS2 || source == simtime.System:
-		return fmt.Errorf("--world: time is the world's, and can't be that of the source %s: give --time-source engine", source)
 	case pl.mode == pipeline.Realtime:
 		pl.mode, pl.pace = pipeline.Stepped, pl.config.Time.Scale
 	}

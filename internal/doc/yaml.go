@@ -42,6 +42,34 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
+// mostFaults is how many faults of a document are told at once.
+const mostFaults = 20
+
+// Faults collects errors, so that a reader goes on behind the first one. The zero value has none.
+type Faults struct{ list []error }
+
+// Add takes an error, and each of those that are joined in one; nil adds nothing. It reports whether
+// there is no room for more.
+func (f *Faults) Add(err error) (full bool) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // what wraps a list is one fault
+		f.list = append(f.list, joined.Unwrap()...)
+	} else if err != nil {
+		f.list = append(f.list, err)
+	}
+	if len(f.list) > mostFaults {
+		f.list = f.list[:mostFaults]
+	}
+	return len(f.list) == mostFaults
+}
+
+// Err returns nil, the one error, or all of them joined, a line each.
+func (f *Faults) Err() error {
+	if len(f.list) == 1 {
+		return f.list[0]
+	}
+	return errors.Join(f.list...)
+}
+
 // clip cuts a message that quotes more of the document than anybody reads.
 func clip(message string) string {
 	const most = 1000
@@ -301,19 +329,21 @@ func (n Node) decodeStruct(v reflect.Value) error {
 	for i, f := range fields {
 		known[i] = f.Tag.Get("yaml")
 	}
+	var faults Faults
 	for _, e := range entries {
-		f := fieldOf(fields, e.Key)
-		if f == nil && n.lax {
+		switch f := fieldOf(fields, e.Key); {
+		case f != nil:
+			err = e.Value.decode(v.FieldByIndex(f.Index), f.Tag)
+		case n.lax:
 			continue
+		default:
+			err = e.UnknownKey(known)
 		}
-		if f == nil {
-			return e.UnknownKey(known)
-		}
-		if err := e.Value.decode(v.FieldByIndex(f.Index), f.Tag); err != nil {
-			return err
+		if faults.Add(err) {
+			break
 		}
 	}
-	return nil
+	return faults.Err()
 }
 
 func fieldOf(fields []reflect.StructField, key string) *reflect.StructField {
@@ -331,13 +361,14 @@ func (n Node) decodeSlice(v reflect.Value, tag reflect.StructTag) error {
 		return err
 	}
 	list := reflect.MakeSlice(v.Type(), len(items), len(items))
+	var faults Faults
 	for i, item := range items {
-		if err := item.decode(list.Index(i), tag); err != nil {
-			return err
+		if faults.Add(item.decode(list.Index(i), tag)) {
+			break
 		}
 	}
 	v.Set(list)
-	return nil
+	return faults.Err()
 }
 
 func (n Node) decodeScalar(v reflect.Value, tag reflect.StructTag) error {

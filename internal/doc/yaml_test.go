@@ -131,7 +131,7 @@ func TestAliases(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, document{Count: 3, Inner: &inner{3, "b"}, List: []inner{{3, "b"}, {3, "b"}}}, d)
 	_, err = decode(t, "inner: &x {speed: 60}\nlist: [*x]")
-	assert.EqualError(t, err, "f.yaml:1:19: inner.speed: out of range: 60, the range is 0 to 50")
+	assert.EqualError(t, err, "f.yaml:1:19: inner.speed: out of range: 60, the range is 0 to 50\nf.yaml:1:19: list[0].speed: out of range: 60, the range is 0 to 50")
 }
 
 // TestValue: what a document says without a structure for it.
