@@ -344,7 +344,7 @@ func endOf(f *world.Frame) string {
 	if f.To != "" {
 		return "the next firing of " + f.To
 	}
-	return fmt.Sprintf("%d ns", f.Until)
+	return fault.Seconds(int64(f.Until))
 }
 
 // timed returns a frame that ends at a time: that of the next firing after now, where it has the name of a
@@ -517,7 +517,7 @@ func (p *Pipeline) arrive(ctx context.Context, at simtime.Stamp, wait world.Wait
 			return errors.Join(world.ErrEnded, p.failed())
 		}
 		if pace := p.clock.Pace(); pace < at && p.clock.Paused() {
-			return fmt.Errorf("%w: somebody else has changed it, and it stands at %d ns", world.ErrMode, pace)
+			return fmt.Errorf("%w: somebody else has changed it, and it stands at %s", world.ErrMode, fault.Seconds(int64(pace)))
 		}
 	}
 	if wait != world.Delivered {
@@ -556,7 +556,7 @@ func (p *Pipeline) check(f *world.Frame, now simtime.Stamp) error {
 	w, plan := &p.guests, &p.guests.plan
 	plan.leave, plan.come, plan.move, plan.shows = plan.leave[:0], plan.come[:0], plan.move[:0], plan.shows[:0]
 	if f.Until < now || f.Until == now && !w.atStart {
-		return fmt.Errorf("%w: it is %d ns already", world.ErrTime, now)
+		return fmt.Errorf("%w: it is %s already", world.ErrTime, fault.Seconds(int64(now)))
 	}
 	if ahead := (f.Until - now) / simtime.Stamp(p.config.Step); ahead > MostSteps && w.follows.Load() {
 		return fmt.Errorf("%w: it is %d steps of %v ahead, the most is %d: is a time of another clock, or in another unit?", world.ErrTime, ahead, p.config.Step, MostSteps)

@@ -196,7 +196,7 @@ func TestABadFrameChangesNothing(t *testing.T) {
 		err   error
 		text  string
 	}{
-		"the present":       {world.Frame{Until: 10_000_000}, world.ErrTime, "step to 10000000 ns: time is not ahead: it is 10000000 ns already"},
+		"the present":       {world.Frame{Until: 10_000_000}, world.ErrTime, "step to 0.01 s: time is not ahead: it is 0.01 s already"},
 		"the past":          {world.Frame{Until: 5}, world.ErrTime, ""},
 		"unknown name":      {world.Frame{Actors: []world.Actor{moved("a", at(2, 0, 0)), moved("c", at(2, 0, 0))}}, world.ErrUnknownActor, `actors[1] (actor "c"): no such actor`},
 		"unknown handle":    {world.Frame{Remove: []world.Ref{{Handle: 999}}}, world.ErrUnknownActor, "remove[0] (actor 999): no such actor"},

@@ -17,6 +17,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // instance is one node. Its methods may be called from any goroutine.
@@ -410,7 +411,7 @@ func (m mismatch) writersOffer() string {
 
 // Error says it for the diagnosis.
 func (m mismatch) Error() string {
-	return fmt.Sprintf("%v: %s: policy %v: %s (%d times)", ErrIncompatibleQoS, m.at.name, m.policy, m.why(), m.times)
+	return fmt.Sprintf("%v: %s: policy %v: %s (%s)", ErrIncompatibleQoS, m.at.name, m.policy, m.why(), fault.Count(m.times, "time"))
 }
 
 // Unwrap returns ErrIncompatibleQoS.

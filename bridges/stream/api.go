@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/world"
 )
 
@@ -110,7 +111,7 @@ func (c *Client) Step(ctx context.Context, f *world.Frame) (StepResult, error) {
 	case f.To != "":
 		err = fmt.Errorf("step to the next firing of %s: %w", f.To, err)
 	default:
-		err = fmt.Errorf("step to %d ns: %w", f.Until, err)
+		err = fmt.Errorf("step to %s: %w", fault.Seconds(int64(f.Until)), err)
 	}
 	return result, err
 }

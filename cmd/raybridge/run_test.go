@@ -521,6 +521,7 @@ func TestTheTableListsDropsByCause(t *testing.T) {
 			{Name: "cyber", Status: "disconnected", StatusAtEnd: "unexpectedly_disconnected", EverConnected: true},
 			{Name: "ros1", Status: "disconnected", StatusAtEnd: "connected"},
 			{Name: "ros2lgsvl", Status: "disconnected", StatusAtEnd: "connected", Connections: 2},
+			{Name: "api", Status: "disconnected", StatusAtEnd: "connected", EverConnected: true},
 		},
 	})
 	rows := map[string]string{}
@@ -532,6 +533,7 @@ func TestTheTableListsDropsByCause(t *testing.T) {
 		"/b": "idle 10 -", "/collision": "2 each frame 0", "/tf": "100 50 0", "/tf_static": "1 - 0",
 		"mcap:a.mcap": "disconnected 17", "mcap:b.mcap": "written 0", "mcap:c.mcap": "never connected 0", "mcap:d.mcap": "unexpectedly_disconnected 0",
 		"stream:": "ended 0", "cyber:": "lost 0", "ros1:": "never connected 0", "ros2lgsvl:": "refused 0",
+		"api:": "ended 0",
 	} {
 		assert.True(t, strings.HasPrefix(rows[name], want), "%s: %s", name, rows[name])
 	}

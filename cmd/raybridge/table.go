@@ -132,17 +132,20 @@ func latched(r *pipeline.SensorSummary) bool {
 // which has everything is written; a connection ended, or was lost where the peer wasn't there
 // any more. One that was refused got connections, and none of them held.
 func statusText(b *pipeline.BridgeSummary) string {
-	plugin, err := bridgesall.Registry().Plugin(b.Name)
+	kind := bridges.KindNetwork // of the API, which is no plugin
+	if plugin, err := bridgesall.Registry().Plugin(b.Name); err == nil {
+		kind = plugin.Info().Kind
+	}
 	switch {
-	case err != nil || b.Status != bridges.Disconnected.String():
+	case b.Status != bridges.Disconnected.String():
 		return b.Status
 	case !b.EverConnected && b.Connections > 0:
 		return "refused"
 	case !b.EverConnected:
 		return "never connected"
-	case plugin.Info().Kind != bridges.KindFile && b.StatusAtEnd != bridges.Connected.String():
+	case kind != bridges.KindFile && b.StatusAtEnd != bridges.Connected.String():
 		return "lost"
-	case plugin.Info().Kind != bridges.KindFile:
+	case kind != bridges.KindFile:
 		return "ended"
 	case len(b.Drops) == 0:
 		return "written"

@@ -76,7 +76,7 @@ func TestAWorldFromOutside(t *testing.T) {
 	config := write(t, dir, "drive.yaml", "scene: {plane: true}\nworld: {source: 'csv:"+log+"', capacity: 1}\n"+worldRig)
 	o = call(t, "run", "--step", "--config", config, "--bridge", "mcap:b.mcap", "--out", filepath.Join(dir, "config"))
 	assert.Equal(t, exitFailed, o.code)
-	assert.Contains(t, o.err, `planner.csv:3: step to 0 ns: spawn[1] (actor "b"): no room for another actor: it is for 1`)
+	assert.Contains(t, o.err, `planner.csv:3: step to 0 s: spawn[1] (actor "b"): no room for another actor: it is for 1`)
 }
 
 // worldPage is docs/world.md.

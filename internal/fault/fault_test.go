@@ -235,6 +235,16 @@ func TestNumber(t *testing.T) {
 	assert.Equal(t, "(450000.1, 5400000, -0.5)", fault.Place([3]float64{450000.12, 5.4e6, -0.5}))
 }
 
+// TestSeconds: exact, without zeros that say nothing.
+func TestSeconds(t *testing.T) {
+	for ns, want := range map[int64]string{
+		0: "0 s", 10_000_000: "0.01 s", 1_120_000_000: "1.12 s", 9_000_000_000: "9 s", 1: "0.000000001 s", -1_500_000_000: "-1.5 s",
+		1_795_893_622_494_060_001: "1795893622.494060001 s", math.MinInt64: "-9223372036.854775808 s",
+	} {
+		assert.Equal(t, want, fault.Seconds(ns))
+	}
+}
+
 func TestBounded(t *testing.T) {
 	long := errors.New("it is too long")
 	for _, c := range []struct {
