@@ -243,6 +243,9 @@ func (f *benchFlags) source() bench.Source {
 			c := config.Default()
 			c.Seed, c.Scene.Triangles = f.seed, triangles
 			c.Scene.Choose(f.scene)
+			if c.Scene.File != "" { // what it holds is measured, without those who may come into it
+				c.World.Capacity = 0
+			}
 			s, _, err := raybridge.SceneOf(ctx, c, nil)
 			return s, usage(err)
 		},

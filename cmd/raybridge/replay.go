@@ -214,7 +214,10 @@ func newReplaySession(cmd *cobra.Command, recordings []string, f *replayFlags) (
 		s.out = s.errOut
 	}
 	var err error
-	if s.reader, err = (mcap.Reading{Memory: f.memory.budget()}).Open(recordings[0], recordings[1:]...); err != nil {
+	done := flow.TellLong(s.log, "reading where the recording's messages are")
+	s.reader, err = (mcap.Reading{Memory: f.memory.budget()}).Open(recordings[0], recordings[1:]...)
+	done()
+	if err != nil {
 		return nil, err
 	}
 	if err := s.prepare(); err != nil {

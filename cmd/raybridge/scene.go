@@ -9,6 +9,7 @@ import (
 
 	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/config"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/scene"
 )
 
@@ -31,12 +32,14 @@ func newScene() *cobra.Command {
 			if c.Scene.File != "" { // what it holds is told, without those who may come into it
 				c.World.Capacity = 0
 			}
+			log := newLog(cmd.ErrOrStderr(), false)
+			done := flow.TellLong(log, "reading scene "+args[0])
 			s, warnings, err := raybridge.SceneOf(cmd.Context(), c, limit.budget())
+			done()
 			if err != nil {
 				return usage(err)
 			}
 			printScene(cmd.OutOrStdout(), s)
-			log := newLog(cmd.ErrOrStderr(), false)
 			for _, w := range warnings {
 				log.Warn(w)
 			}
