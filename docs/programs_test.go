@@ -5,6 +5,7 @@ package docs_test
 import (
 	"encoding/json"
 	"fmt"
+	"go/build"
 	"go/format"
 	"os"
 	"os/exec"
@@ -34,6 +35,7 @@ func TestProgramsCompile(t *testing.T) {
 	require.NoError(t, err)
 	overlay := map[string]string{}
 	var packages []string
+	var ofEmbedding []string
 	for page, least := range map[string]int{"../README.md": 1, "embedding.md": 5, "streams.md": 1, "world.md": 1} {
 		text, err := os.ReadFile(page)
 		require.NoError(t, err)
@@ -46,14 +48,33 @@ func TestProgramsCompile(t *testing.T) {
 			require.NoError(t, os.WriteFile(source, []byte(block[1]), 0o600))
 			overlay[filepath.Join(here, name, "main.go")] = source
 			packages = append(packages, "./"+name)
+			if page == "embedding.md" {
+				ofEmbedding = append(ofEmbedding, name)
+			}
 		}
 	}
 	files, err := json.Marshal(map[string]any{"Replace": overlay})
 	require.NoError(t, err)
 	list := filepath.Join(t.TempDir(), "overlay.json")
 	require.NoError(t, os.WriteFile(list, files, 0o600))
-	out, err := exec.Command(goTool, append([]string{"build", "-overlay", list, "-o", os.DevNull}, packages...)...).CombinedOutput()
+	programs := t.TempDir()
+	out, err := exec.Command(goTool, append([]string{"build", "-overlay", list, "-o", programs}, packages...)...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
+	if !build.Default.CgoEnabled {
+		return // no device opens without it
+	}
+	for _, name := range ofEmbedding {
+		runWithoutOpenGL(t, filepath.Join(programs, name))
+	}
+}
+
+// runWithoutOpenGL: what shows how to embed runs where EGL finds no driver, as on servers.
+func runWithoutOpenGL(t *testing.T, path string) {
+	cmd := exec.CommandContext(t.Context(), path)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "__EGL_VENDOR_LIBRARY_FILENAMES="+os.DevNull, "__EGL_VENDOR_LIBRARY_DIRS="+t.TempDir())
+	out, err := cmd.CombinedOutput()
+	assert.NoError(t, err, "%s: %s", filepath.Base(path), out)
 }
 
 // fenced are a page's blocks of code, in which brackets are no links.
