@@ -130,10 +130,11 @@ sensors:
 	assert.Equal(t, map[string]string{"more": "/elsewhere"}, list[0].Topics)
 	assert.Empty(t, list[1].Topics)
 
-	list, err = resolve("sensors: [{id: sensor.test, name: eye}]")
+	list, err = resolve("sensors: [{id: sensor.test, name: eye}, {id: sensor.test, name: ear, frame_id: ear}]")
 	require.NoError(t, err)
 	assert.Equal(t, "eye", list[0].FrameID)
 	assert.Equal(t, "eye_optical", list[0].OpticalFrame())
+	assert.Equal(t, "ear", list[1].OpticalFrame(), "what the rig says, though it is the body's")
 }
 
 func TestARateIsReadAtItsPlace(t *testing.T) {
@@ -222,7 +223,11 @@ func TestAWSIMsRig(t *testing.T) {
 			q := s.Config.QoS.Over(flow.StaticQoS)
 			assert.Equal(t, flow.QoS{Reliability: w.reliability, Durability: flow.Volatile, History: flow.KeepLast, Depth: w.depth}, q, topic)
 			assert.Equal(t, w.rate, s.Rate.String(), topic)
-			assert.Equal(t, w.frame, s.FrameID, topic)
+			named := s.FrameID
+			if strings.HasPrefix(s.Definition.ID, "sensor.camera.") {
+				named = s.OpticalFrame()
+			}
+			assert.Equal(t, w.frame, named, topic)
 		}
 	}
 	assert.Empty(t, want)

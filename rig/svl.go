@@ -278,8 +278,8 @@ func (r *svlReader) nameFrames() {
 			continue
 		}
 		own := e.Name
-		for owner[own] != nil || slices.Contains(vehicleFrames, own) {
-			own += "_frame"
+		for owner[own] != nil || slices.Contains(vehicleFrames, own) || own == e.FrameID {
+			own += "_frame" // a camera's FrameID is its optical frame
 		}
 		owner[own] = s
 		if own != e.Name {

@@ -377,3 +377,11 @@ func FuzzSVL(f *testing.F) {
 	f.Add([]byte(`[{"type": "Transform", "name": "a"}, {"type": "IMU", "parent": "a", "transform": {"pitch": 90}}]`))
 	fuzz(f)
 }
+
+// TestACameraMayHaveItsNameForItsFrame: messages name what the user wrote, which is the optical frame.
+func TestACameraMayHaveItsNameForItsFrame(t *testing.T) {
+	r := parse(t, `[{"type": "ColorCameraSensor", "name": "front", "params": {"Frame": "front"}}]`)
+	camera := entry(t, r, "front")
+	assert.Equal(t, "front_frame", camera.Frame)
+	assert.Equal(t, "front", camera.FrameID)
+}

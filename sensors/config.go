@@ -50,7 +50,7 @@ type Config struct {
 	Name    string `yaml:"name" doc:"unique in the rig"`
 	Parent  string `yaml:"parent" doc:"frame it is mounted in: base_link or another sensor's frame" default:"base_link"`
 	Frame   string `yaml:"frame" doc:"name of its own frame" default:"its name"`
-	FrameID string `yaml:"frame_id" doc:"frame that its messages name; a camera's is the name of its optical frame" default:"its own frame, of cameras with _optical"`
+	FrameID string `yaml:"frame_id" doc:"frame that its messages name; a camera's is the name of its optical frame, unless frame is the same" default:"its own frame, of cameras with _optical"`
 	Topic   string `yaml:"topic" doc:"start of its topics" default:"/ and its name"`
 	// Topics are the topics of single outputs and inputs by their names; an input whose
 	// topic is "" is not brought.

@@ -97,9 +97,9 @@ func (s *Spec) ChildFrame(given string) string {
 }
 
 // OpticalFrame returns the name of the frame in which a camera's data is (REP-103). It is its
-// own frame's with _optical, or the one that the rig gives its headers.
+// own frame's with _optical, or the one that the rig gives its headers, whatever it is.
 func (s *Spec) OpticalFrame() string {
-	if s.BodyFrame() != s.FrameID {
+	if s.BodyFrame() != s.FrameID || s.Config != nil && s.Config.FrameID != "" {
 		return s.FrameID
 	}
 	return s.FrameID + spatial.SuffixOptical
