@@ -243,19 +243,30 @@ type foreignReader struct {
 	lenient bool
 	rig     *Rig
 	names   map[string]bool // of the rig's sensors
+	faults  doc.Faults      // that a lenient reader would have put up with
 }
 
 func newForeignReader(lenient bool, origin string) *foreignReader {
 	return &foreignReader{lenient: lenient, rig: &Rig{origin: origin}, names: map[string]bool{}}
 }
 
-// fault is for what a lenient reader puts up with: it returns err, or notes it.
+// fault is for what a lenient reader puts up with, which notes it. Another one keeps err for the end, and goes on
+// as that does, to tell of more. It returns err where that is enough.
 func (f *foreignReader) fault(err error) error {
-	if err == nil || !f.lenient {
+	switch {
+	case err == nil:
+	case f.lenient:
+		f.note(err)
+	case f.faults.Add(err):
 		return err
 	}
-	f.note(err)
 	return nil
+}
+
+// failed returns all faults, of which err ended the reading; nil for none.
+func (f *foreignReader) failed(err error) error {
+	f.faults.Add(err)
+	return f.faults.Err()
 }
 
 // note tells the user of something; lose of something without counterpart.

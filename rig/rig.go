@@ -130,7 +130,7 @@ func (r Reader) Parse(file string, data []byte) (*Rig, error) {
 	default:
 		return parseYAML(file, data)
 	}
-	if err != nil {
+	if err := f.failed(err); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(rig.Notices, func(a, b Notice) int {

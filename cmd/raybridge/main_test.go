@@ -354,11 +354,15 @@ func TestChecksTellAllFaults(t *testing.T) {
 		text string
 		want []string
 	}{
-		"rig check":        {[]string{"rig", "check"}, text, faults},
-		"config check":     {[]string{"config", "check"}, text + "bridges: [{type: mcpa}, {type: mcap, connection: 'a?b=1'}]\nworld: {source: 'cvs:a'}\nscene: {file: none.glb}", append(faults, "unknown bridge", "unknown option", "did you mean csv?", "none.glb: no such file")},
-		"a file's form":    {[]string{"config", "check"}, form, formFaults},
-		"run":              {[]string{"run", "--bridge", "mcap:a", "--config"}, form, formFaults},
-		"a rig beside":     {[]string{"run", "--bridge", "mcap:a", "--rig"}, text, faults},
+		"rig check":     {[]string{"rig", "check"}, text, faults},
+		"config check":  {[]string{"config", "check"}, text + "bridges: [{type: mcpa}, {type: mcap, connection: 'a?b=1'}]\nworld: {source: 'cvs:a'}\nscene: {file: none.glb}", append(faults, "unknown bridge", "unknown option", "did you mean csv?", "none.glb: no such file")},
+		"a file's form": {[]string{"config", "check"}, form, formFaults},
+		"run":           {[]string{"run", "--bridge", "mcap:a", "--config"}, form, formFaults},
+		"a rig beside":  {[]string{"run", "--bridge", "mcap:a", "--rig"}, text, faults},
+		"SVL's": {[]string{"rig", "check"}, `[{"type": "Lidra", "name": "a"}, {"type": "IMU", "name": "b", "params": {"Topik": "/x"}},
+{"type": "Lidar", "name": "c", "params": {"LaserCount": 4000}, "nam": 1}]`, []string{`SVL has no sensor "Lidra"`, "Topik: unknown key", "LaserCount: ", "nam: unknown key"}},
+		"CARLA's": {[]string{"rig", "check"}, `{"objects": [{"type": "vehicle.a", "id": "ego_vehicle", "sensors": [
+{"type": "sensor.camera.rbg", "id": "a"}, {"type": "sensor.camera.rgb", "id": "b", "fow": 90, "fov": "wide"}]}]}`, []string{`CARLA has no sensor "sensor.camera.rbg"`, "fow: unknown key", "fov: "}},
 		"names and mounts": {[]string{"rig", "check"}, "sensors: [{id: sensor.other.imu, name: a, parent: b, frame: /c}, {id: sensor.other.imu, name: a}]", []string{"frame", "two sensors are named"}},
 	} {
 		t.Run(name, func(t *testing.T) {
