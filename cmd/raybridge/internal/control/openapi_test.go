@@ -222,7 +222,7 @@ func (page *openapi) check(t *testing.T, where string, s *schema, answer any) {
 }
 
 // commands are those of docs/api.md with curl.
-var commands = regexp.MustCompile(`(?m)^curl (?:-X (\w+) )?(?:--json '([^']*)' )?(?:-o \S+ )?localhost:7741(\S+)`)
+var commands = regexp.MustCompile(`(?m)^curl (?:-X (\w+) )?(?:--json '([^']*)' )?(?:-f )?(?:-o \S+ )?localhost:7741(\S+)`)
 
 // TestTheDocumentedCommandsWork: each command of docs/api.md does, in their order.
 func TestTheDocumentedCommandsWork(t *testing.T) {
