@@ -255,7 +255,7 @@ func logPath(connection, outDir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	name = strings.TrimSuffix(name, extension)
+	name = strings.TrimSuffix(strings.TrimSuffix(name, extension), ".txt")
 	if base := filepath.Base(name); name == "" || strings.HasSuffix(name, "/") || base == "." || base == ".." {
 		return "", fmt.Errorf("%w: %q is not a file name; want NAME, for NAME%s", bridges.ErrConnectionString, connection, extension)
 	}

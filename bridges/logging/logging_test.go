@@ -107,6 +107,22 @@ func open(t *testing.T) (*bridges.Bridge, func() []entry) {
 	}
 }
 
+// TestALogsNameMayHaveItsEnding: in part or as a whole; it isn't doubled.
+func TestALogsNameMayHaveItsEnding(t *testing.T) {
+	registry, err := bridges.NewRegistry(logging.Factory{})
+	require.NoError(t, err)
+	for name, want := range map[string]string{
+		"drive": "drive.txt.gz", "drive.txt": "drive.txt.gz", "drive.txt.gz": "drive.txt.gz", "drive.gz": "drive.gz.txt.gz", "drive.v1": "drive.v1.txt.gz",
+	} {
+		dir := t.TempDir()
+		b, err := registry.Open("logging:"+name, bridges.Env{OutDir: dir})
+		require.NoError(t, err)
+		require.NoError(t, b.Connect(t.Context()))
+		require.NoError(t, b.Close(t.Context()))
+		assert.FileExists(t, filepath.Join(dir, want), name)
+	}
+}
+
 // line logs one message and returns its two lines.
 func line[T any](t *testing.T, msg T) entry {
 	t.Helper()

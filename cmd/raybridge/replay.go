@@ -61,7 +61,7 @@ func newReplay() *cobra.Command {
 			"Messages are those that raybridge records, of ROS 2, ROS 1 or Foxglove; what it has no type for is left out and told.\n" +
 			"Stamps stay as they were recorded. /clock is the recording's, or made of its log times where it has none.\n" +
 			"Ctrl-C ends it.",
-		Example: "  raybridge replay out/drive/recording --bridge foxglove:\n" +
+		Example: "  raybridge replay out/drive/recording --bridge foxglove: --loop\n" +
 			"  raybridge replay drive.mcap --bridge rosbridge:localhost --rate 0.5 --start 10s --loop\n" +
 			"  raybridge replay drive_*.mcap --bridge foxglove: --topics '/lidar/*,/tf*'\n" +
 			"  raybridge replay drive.mcap --bridge 'mcap:ros1.mcap?profile=ros1' --fast\n" +
