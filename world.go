@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/raybridge/raybridge/internal/fault"
@@ -26,6 +27,9 @@ func OpenWorld(ctx context.Context, spec string, o world.Options) (kind string, 
 		return "", nil, err
 	}
 	if s, err = k.Open(ctx, address, o); err != nil {
+		if other := fault.KindOf(address, nil); other.Taker() != "" && !takesFile(k, address) {
+			err = fmt.Errorf("%w; it is %s: %s", err, other, other.Taker())
+		}
 		return "", nil, fmt.Errorf("world %s: %w", k.Name, err)
 	}
 	return k.Name, s, nil
@@ -51,9 +55,8 @@ func CheckWorld(spec string) error {
 // worldOf returns the kind of world that KIND:ADDRESS names, and the address.
 func worldOf(spec string) (kind world.Kind, address string, err error) {
 	name, address, ok := strings.Cut(spec, ":")
-	var known []string
 	for _, k := range Worlds() {
-		if known = append(known, k.Name); k.Name != name {
+		if k.Name != name {
 			continue
 		}
 		if !ok || address == "" {
@@ -61,13 +64,36 @@ func worldOf(spec string) (kind world.Kind, address string, err error) {
 		}
 		return k, address, nil
 	}
-	hint := fault.Hint(name, known)
-	if ending := filepath.Ext(spec); !ok && ending != "" { // a file alone
-		for _, k := range Worlds() {
-			if ending == "."+k.Name || strings.Contains(k.Form, ending) {
-				hint = fmt.Sprintf("did you mean %s:%s?", k.Name, spec)
-			}
+	return kind, "", fmt.Errorf("world %q: %s", spec, worldHint(spec))
+}
+
+// worldHint says what to give in place of what names none of Worlds.
+func worldHint(spec string) string {
+	kind, address, found := strings.Cut(spec, ":")
+	_, notPort := strconv.ParseUint(address, 10, 16)
+	var known []string
+	for _, k := range Worlds() {
+		known = append(known, k.Name)
+		file := !found && takesFile(k, spec)
+		server := notPort == nil && strings.HasPrefix(k.Form, "HOST:PORT")
+		datagrams := kind == "udp" && found && strings.Contains(k.Form, "udp:")
+		if file || datagrams || server && kind != "udp" {
+			return fmt.Sprintf("need KIND:ADDRESS, did you mean %s:%s?", k.Name, spec)
 		}
 	}
-	return kind, "", fmt.Errorf("world %q: need KIND:ADDRESS, %s", spec, hint)
+	need := "need KIND:ADDRESS, " + fault.Hint(kind, known)
+	switch other := fault.KindOf(spec, nil); {
+	case other == "":
+		return need
+	case other.Taker() == "":
+		return fmt.Sprintf("it is %s, which is not a world: %s", other, need)
+	default:
+		return fmt.Sprintf("it is %s: %s", other, other.Taker())
+	}
+}
+
+// takesFile reports whether a world takes files with this one's ending.
+func takesFile(k world.Kind, name string) bool {
+	ending := strings.ToLower(filepath.Ext(name))
+	return ending != "" && (ending == "."+k.Name || strings.Contains(k.Form, ending))
 }

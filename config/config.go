@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -257,7 +258,7 @@ func (r Reader) Read(path string) (*Config, error) {
 		return nil, fmt.Errorf("read config: %w", err)
 	}
 	if len(data) > maxSize {
-		return nil, &doc.Error{File: path, Err: fmt.Errorf("%w: more than %d MiB", doc.ErrTooLarge, maxSize>>20)}
+		return nil, ofKind(path, data, &doc.Error{File: path, Err: fmt.Errorf("%w: more than %d MiB", doc.ErrTooLarge, maxSize>>20)})
 	}
 	return r.Parse(path, data)
 }
@@ -265,14 +266,9 @@ func (r Reader) Read(path string) (*Config, error) {
 // Parse reads a configuration from its text; file names it in errors and is
 // what paths are relative to. Errors are *doc.Error where they have a place.
 func (r Reader) Parse(file string, data []byte) (*Config, error) {
-	n, err := doc.ParseYAML(file, data)
+	c, err := r.decode(file, data)
 	if err != nil {
-		return nil, err
-	}
-	c := Default()
-	c.lenient = r.Lenient
-	if err := n.Decode(c); err != nil {
-		return nil, err
+		return nil, ofKind(file, data, err)
 	}
 	var faults doc.Faults
 	faults.Add(c.validate(file))
@@ -288,6 +284,27 @@ func (r Reader) Parse(file string, data []byte) (*Config, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// decode reads what the file itself says.
+func (r Reader) decode(file string, data []byte) (*Config, error) {
+	n, err := doc.ParseYAML(file, data)
+	if err != nil {
+		return nil, err
+	}
+	c := Default()
+	c.lenient = r.Lenient
+	return c, n.Decode(c)
+}
+
+// ofKind names a file that can't be read, by err, where it is known to be of another kind.
+func ofKind(file string, data []byte, err error) error {
+	kind := fault.KindOf(file, data)
+	if kind == "" || kind == fault.YAML {
+		return err
+	}
+	return &doc.Error{File: file, Err: fmt.Errorf("%w: it is %s: %s", doc.ErrType, kind,
+		cmp.Or(kind.Taker(), "docs/config.md has the keys of a configuration"))}
 }
 
 // Carry makes the ego carry a rig, in place of the sensors that it had. The topic of commands

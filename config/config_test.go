@@ -332,3 +332,25 @@ func TestAHugeFileIsRefused(t *testing.T) {
 	_, err := config.Reader{}.Read(path)
 	assert.ErrorIs(t, err, doc.ErrTooLarge)
 }
+
+// A file of another kind is named, with what takes it.
+func TestFilesOfOtherKindsAreNamed(t *testing.T) {
+	for name, c := range map[string]struct{ content, want string }{
+		"a.gltf":      {`{"asset": {"version": "2.0"}}`, "it is a glTF scene: --scene takes it"},
+		"cut-in.xosc": {"<OpenSCENARIO/>", "it is an OpenSCENARIO file: let esmini play it, with --world osi:udp:"},
+		"a.sumocfg":   {"<configuration/>", "it is a file of SUMO: name the .sumocfg that it belongs to by --world sumo:FILE.sumocfg"},
+		"drive":       {"\x89MCAP0\r\n", "it is a recording: raybridge replay sends it"},
+		"a.urdf":      {"<robot/>", "it is a robot of URDF: docs/config.md has the keys of a configuration"},
+		"spawn.py":    {"import carla\n", "it is a Python program: docs/config.md has the keys of a configuration"},
+	} {
+		_, err := config.Reader{}.Parse(name, []byte(c.content))
+		assert.ErrorIs(t, err, doc.ErrType, name)
+		assert.EqualError(t, err, name+": wrong kind of value: "+c.want, name)
+	}
+	path := filepath.Join(t.TempDir(), "drive.mcap")
+	require.NoError(t, os.WriteFile(path, make([]byte, 5<<20), 0o600))
+	_, err := config.Reader{}.Read(path)
+	assert.EqualError(t, err, path+": wrong kind of value: it is a recording: raybridge replay sends it")
+	_, err = config.Reader{}.Parse("a.py", []byte("seed: 1"))
+	assert.NoError(t, err)
+}

@@ -72,7 +72,7 @@ type Rig struct {
 var (
 	// ErrTooLarge: the file is not a rig that anybody wrote.
 	ErrTooLarge = errors.New("too large for a rig")
-	// ErrFormat: the JSON isn't one of the rigs that are known.
+	// ErrFormat: the file isn't one of the rigs that are known.
 	ErrFormat = errors.New("unknown kind of rig")
 )
 
@@ -103,6 +103,22 @@ func (r Reader) Read(path string) (*Rig, error) {
 // another program's, or our YAML in JSON's form; everything else is our YAML. Errors
 // are *doc.Error where they have a place.
 func (r Reader) Parse(file string, data []byte) (*Rig, error) {
+	rig, err := r.parse(file, data)
+	if err == nil {
+		return rig, nil
+	}
+	kind := fault.KindOf(file, data)
+	instead := kind.Taker()
+	switch {
+	case kind == "" || kind == fault.YAML:
+		return nil, err
+	case instead == "" || kind == fault.Table:
+		instead = "write the sensors as YAML, whose keys docs/sensors.md has, or as CARLA's objects.json"
+	}
+	return nil, &doc.Error{File: file, Err: fmt.Errorf("%w: it is %s: %s", ErrFormat, kind, instead)}
+}
+
+func (r Reader) parse(file string, data []byte) (*Rig, error) {
 	if len(data) > maxSize {
 		return nil, &doc.Error{File: file, Err: fmt.Errorf("%w: more than %d MiB", ErrTooLarge, maxSize>>20)}
 	}

@@ -250,3 +250,39 @@ func TestQualityOfService(t *testing.T) {
 	_, err = rig.Parse("r.yaml", []byte("sensors:\n  - {id: sensor.other.imu, name: a, qos: {depth: 0}}"))
 	assert.ErrorIs(t, err, doc.ErrRange)
 }
+
+// A file of another kind is named, with what to do, wherever the reader gave up.
+func TestFilesOfOtherKindsAreNamed(t *testing.T) {
+	const write = "write the sensors as YAML, whose keys docs/sensors.md has, or as CARLA's objects.json"
+	for name, c := range map[string]struct{ content, want string }{
+		"a.urdf":       {"<?xml version=\"1.0\"?>\n<robot name=\"r\"/>\n", "it is a robot of URDF: " + write},
+		"a.xml":        {"<?xml version=\"1.0\"?>\n<robot name=\"r\"/>\n", "it is a robot of URDF: " + write},
+		"a.xacro":      {"<a b='c: d'>", "it is a robot of URDF: " + write},
+		"a.sdf":        {"<sdf/>", "it is a world of Gazebo: " + write},
+		"spawn.py":     {"import carla\nx = {'a': 1}\n", "it is a Python program: " + write},
+		"a.gltf":       {`{"asset": {"version": "2.0"}}`, "it is a glTF scene: --scene takes it"},
+		"a.glb":        {"glTF\x02\x00\x00\x00", "it is a glTF scene: --scene takes it"},
+		"cut-in.xosc":  {"<OpenSCENARIO/>", "it is an OpenSCENARIO file: let esmini play it, with --world osi:udp:"},
+		"drive":        {"\x89MCAP0\r\n", "it is a recording: raybridge replay sends it"},
+		"lidars.csv":   {"name,x,y\n", "it is a table: " + write},
+		"vehicle.zip":  {"PK\x03\x04", "it is an archive: unpack it and name the file in it"},
+		"Town03.xodr":  {"<OpenDRIVE/>", "it is an OpenDRIVE map: " + write},
+		"unknown.toml": {"sensors = 1", ""},
+	} {
+		_, err := rig.Parse(name, []byte(c.content))
+		require.Error(t, err, name)
+		if c.want == "" {
+			assert.NotErrorIs(t, err, rig.ErrFormat, name)
+			continue
+		}
+		assert.ErrorIs(t, err, rig.ErrFormat, name)
+		assert.Equal(t, name+": unknown kind of rig: "+c.want, err.Error(), name)
+	}
+	// A rig is one whatever its name is, and says of robots what it likes.
+	for _, name := range []string{"a.urdf", "a.sdf"} {
+		_, err := rig.Parse(name, []byte("# of <robot>\nsensors: []\n"))
+		assert.NoError(t, err)
+	}
+	_, err := rig.Parse("rig", []byte("# of <robot>\nsensor: []\n"))
+	assert.ErrorIs(t, err, doc.ErrUnknownKey)
+}

@@ -1,8 +1,7 @@
 // Package fault says of a file that can't be used, and of a connection that failed, what
 // happened. It says what the user can do about it, where the system says which call failed. For a
-// mistyped name it says which known name is meant. It has
-// counts and numbers as people write them, and
-// reads files of bounded size.
+// mistyped name it says which known name is meant. It knows a file of another kind, and what takes
+// that. It has counts and numbers as people write them, and reads files of bounded size.
 package fault
 
 import (
