@@ -250,8 +250,8 @@ func newForeignReader(lenient bool, origin string) *foreignReader {
 	return &foreignReader{lenient: lenient, rig: &Rig{origin: origin}, names: map[string]bool{}}
 }
 
-// fault is for what a lenient reader puts up with, which notes it. Another one keeps err for the end, and goes on
-// as that does, to tell of more. It returns err where that is enough.
+// fault is for what a lenient reader puts up with, which notes it. Another one keeps err for the end, and reads
+// on, to tell of more. It returns err where that is enough.
 func (f *foreignReader) fault(err error) error {
 	switch {
 	case err == nil:

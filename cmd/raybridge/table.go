@@ -132,7 +132,7 @@ func latched(r *pipeline.SensorSummary) bool {
 // which has everything is written; a connection ended, or was lost where the peer wasn't there
 // any more. One that was refused got connections, and none of them held.
 func statusText(b *pipeline.BridgeSummary) string {
-	kind := bridges.KindNetwork // of the API, which is no plugin
+	kind := bridges.KindNetwork // of the API, which has no plugin
 	if plugin, err := bridgesall.Registry().Plugin(b.Name); err == nil {
 		kind = plugin.Info().Kind
 	}
