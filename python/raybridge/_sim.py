@@ -836,7 +836,13 @@ class Sim:
     def spawn_sensor(self, type: str, name: str, x: float = 0.0, y: float = 0.0, z: float = 0.0, yaw: float = 0.0, *, pitch: float = 0.0,
                      roll: float = 0.0, rate: Union[None, float, str] = None, attach_to: Union[None, Actor, SupportsIndex] = None,
                      **attributes: Any) -> List[str]:
-        """Add a sensor to the run, on the ego or on an actor, and return the keys of its outputs."""
+        """Add a sensor to the run, on the ego or on an actor, and return the keys of its outputs.
+
+        The actor has to be there: one that was spawned comes with the next step.
+        """
+        if isinstance(attach_to, Actor) and attach_to.handle is None:
+            raise Refused(f"attach {name} to {attach_to.name}: the actor is not there: it comes with the next step after its spawn, so step first",
+                          "unknown_actor", actor=attach_to.name)
         body: Dict[str, Any] = {
             "type": type, "name": name, "attributes": attributes,
             "pose": {"x": x, "y": y, "z": z, "yaw": math.degrees(yaw), "pitch": math.degrees(pitch), "roll": math.degrees(roll)},
@@ -844,7 +850,7 @@ class Sim:
         if rate is not None:
             body["rate"] = rate
         if attach_to is not None:
-            body["attach_to"] = attach_to.handle if isinstance(attach_to, Actor) else _ref(attach_to)
+            body["attach_to"] = _ref(attach_to)
         topics = set(self.api("POST", "/v1/sensors", body)["topics"])
         end = clock.monotonic() + self._timeout
         while not topics <= {s.topic for s in list(self._stream.streams.values())}:

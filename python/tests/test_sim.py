@@ -373,6 +373,20 @@ class TestStep(unittest.TestCase):
             sim.step(0.01)
             self.assertEqual(sim.api("GET", "/v1/actors")["actors"], [])
 
+    def test_a_sensor_is_attached_to_who_is_there_and_to_nobody_else(self):
+        with launch() as sim:
+            car = sim.spawn("vehicle.sedan", x=50, name="car")
+            for when in ("before it comes", "after it has gone"):
+                with self.subTest(when), self.assertRaisesRegex(rb.Refused, "attach its to car: the actor is not there: it comes with the next step") as caught:
+                    sim.spawn_sensor("sensor.other.imu", "its", attach_to=car)
+                self.assertEqual((caught.exception.kind, caught.exception.actor), ("unknown_actor", "car"))
+                self.assertNotIn("its/imu", sim.sensors)
+                sim.step(0.01)
+                if car.handle is not None:
+                    sim.spawn_sensor("sensor.other.imu", "there", rate=100, z=0.5, attach_to=car)
+                    np.testing.assert_allclose(sim.step(0.1)["there/imu"].info.position, (50, 0, 0.5), atol=0.001)
+                car.destroy()
+
     def test_what_is_no_actor_or_time_is_refused_before_it_is_kept(self):
         with launch() as sim:
             for bad in (0, -1, 1 << 32, np.int64(-1), 1.5, None, b"a"):
