@@ -638,7 +638,9 @@ func (s *replaySession) sent() int64 {
 }
 
 // pacer waits until messages are due on this machine's clock. Their times count from
-// the start, so that what one waits too long is not added to the next.
+// the start, so that what one waits too long is not added to the next. Who is later than
+// mostLate was stopped, or held up: from there on they count from now. All that came due
+// meanwhile would overrun the queues of bridges.
 type pacer struct {
 	rate  float64 // recorded seconds per second; 0 waits for nothing
 	now   func() time.Time
@@ -647,6 +649,10 @@ type pacer struct {
 	// startNs is the recorded time that was due then.
 	startNs simtime.Stamp
 }
+
+// mostLate is what a replay catches up. A queue of 64 messages takes that at once, with a /clock
+// of 100 Hz and an IMU of 400 Hz, too.
+const mostLate = 100 * time.Millisecond
 
 func newPacer(rate float64) *pacer { return &pacer{rate: rate, now: time.Now, sleep: sleep} }
 
@@ -660,8 +666,11 @@ func (p *pacer) wait(ctx context.Context, atNs simtime.Stamp) error {
 		return ctx.Err()
 	}
 	due := p.begun.Add(time.Duration(float64(atNs-p.startNs) / p.rate))
-	if d := due.Sub(p.now()); d > 0 {
+	switch d := due.Sub(p.now()); {
+	case d > 0:
 		return p.sleep(ctx, d)
+	case d < -mostLate:
+		p.begun = p.begun.Add(-d)
 	}
 	return ctx.Err()
 }

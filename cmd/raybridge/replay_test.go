@@ -290,6 +290,24 @@ func (c *fakeClock) pacer(rate float64) *pacer {
 	}}
 }
 
+// TestPacerContinuesAfterAStop: messages that came due while the program stood still aren't sent at once, which
+// overruns queues. They have their pace.
+func TestPacerContinuesAfterAStop(t *testing.T) {
+	t.Parallel()
+	for rate, step := range map[float64]time.Duration{1: 10 * time.Millisecond, 2: 5 * time.Millisecond, 0.5: 20 * time.Millisecond} {
+		c := &fakeClock{}
+		p := c.pacer(rate)
+		p.begin(1e9)
+		require.NoError(t, p.wait(t.Context(), 1e9))
+		c.now = c.now.Add(time.Minute)
+		before := c.now
+		for i := range 100 {
+			require.NoError(t, p.wait(t.Context(), simtime.Stamp(1e9+int64(1+i)*10_000_000)))
+		}
+		assert.Equal(t, 99*step, c.now.Sub(before), "rate %v", rate)
+	}
+}
+
 // TestPacerDoesNotDrift: a sleep that is too long takes away from the next.
 func TestPacerDoesNotDrift(t *testing.T) {
 	t.Parallel()
