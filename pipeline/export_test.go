@@ -15,6 +15,13 @@ func (s *Sensor) Port(name string) *sensors.Output[*sample.Imu] {
 	return nil
 }
 
+// Takeovers returns how many settings the sensor keeps that it hasn't taken over yet.
+func (s *Sensor) Takeovers() int {
+	s.tuning.mu.Lock()
+	defer s.tuning.mu.Unlock()
+	return len(s.tuning.queue)
+}
+
 // Takers returns how many take what bridges bring of a topic.
 func (p *Pipeline) Takers(topic string) (n int) {
 	p.change.Lock()

@@ -656,6 +656,9 @@ func (i *instant) list(ctx context.Context, s *Sensor, room int) error {
 	if err := s.tell(ctx, listening); err != nil || !due {
 		return err
 	}
+	if err := s.changeRate(at, listening); err != nil {
+		return wrap("sensor "+s.spec.Name, err)
+	}
 	b := s.p.barrier.Load()
 	if b != nil {
 		b.expect(s, at, skipped)
@@ -677,9 +680,6 @@ func (i *instant) list(ctx context.Context, s *Sensor, room int) error {
 	if err := s.takeTurn(ctx); err != nil {
 		i.firings[len(i.firings)-1].turnless = true
 		return err
-	}
-	if err := s.changeRate(at); err != nil {
-		return wrap("sensor "+s.spec.Name, err)
 	}
 	if err := s.life.Load().PreTick(at); err != nil {
 		return wrap("sensor "+s.spec.Name, err)

@@ -849,6 +849,9 @@ func (u *usage) count(unless int64) bool {
 // isClosing reports whether the end has begun.
 func (u *usage) isClosing() bool { return u.state.Load()&closing != 0 }
 
+// idle reports whether there is no user.
+func (u *usage) idle() bool { return u.state.Load()&^(closing|over) == 0 }
+
 // exit says that a user has done its work.
 func (u *usage) exit() {
 	u.state.Add(-1)

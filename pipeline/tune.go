@@ -114,8 +114,9 @@ func (t *tuning) add(fresh sensors.Sensor) {
 	t.queue = append(t.queue, takeover{fresh, t.from})
 }
 
-// changeRate lets a new rate count after a firing. Frame loop.
-func (s *Sensor) changeRate(at sensors.Tick) error {
+// changeRate lets a new rate count after a firing, also after one that comes to nothing
+// since nobody is listening. Frame loop.
+func (s *Sensor) changeRate(at sensors.Tick, listening bool) error {
 	t := &s.tuning
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -126,6 +127,9 @@ func (s *Sensor) changeRate(at sensors.Tick) error {
 		return err
 	}
 	t.from = at.Seq + 1
+	if !listening && s.users.idle() {
+		t.queue = nil // no firing is left that would take it over
+	}
 	t.add(t.after)
 	t.rate, t.after = simtime.Rate{}, nil
 	s.p.moving.Lock()

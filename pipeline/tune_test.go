@@ -72,6 +72,31 @@ func TestTuneChangesTheRate(t *testing.T) {
 	assert.InDelta(t, 20, p.Summary().Sensors[0].RateWantedHz, 0)
 }
 
+// TestTuneChangesARateThatNobodyHears: a listener who comes later hears the new rate at once.
+func TestTuneChangesARateThatNobodyHears(t *testing.T) {
+	p, s, _ := tuned(t, sensors.Config{ID: "sensor.other.gnss", Name: "gnss", Rate: simtime.Hz(50)})
+	require.NoError(t, p.Step(t.Context(), 5))
+	require.NoError(t, s.Tune(pipeline.Tuning{Rate: simtime.Hz(20)}))
+	require.NoError(t, p.Step(t.Context(), 5)) // with a firing at 60 ms, of the old rate
+	assert.Equal(t, simtime.Hz(20), s.Rate())
+	assert.InDelta(t, 20, p.Summary().Sensors[0].RateWantedHz, 0)
+	var at []int64
+	_, err := pipeline.Listen(s, s.Outputs()[0].Name, func(_ sensors.Tick, m *sample.GnssFix) { at = append(at, int64(m.Stamp)/1e6) })
+	require.NoError(t, err)
+	require.NoError(t, p.Step(t.Context(), 15))
+	assert.Equal(t, []int64{150, 200, 250}, at)
+}
+
+// TestTuneKeepsNoneOfTheRatesOfBefore of a sensor that nobody hears, however often they change.
+func TestTuneKeepsNoneOfTheRatesOfBefore(t *testing.T) {
+	p, s, _ := tuned(t, sensors.Config{ID: "sensor.other.gnss", Name: "gnss", Rate: simtime.Hz(100)})
+	for k := range 10 {
+		require.NoError(t, s.Tune(pipeline.Tuning{Rate: simtime.Hz(100 - 50*(int64(k)%2))}))
+		require.NoError(t, p.Step(t.Context(), 2))
+		assert.LessOrEqual(t, s.Takeovers(), 1)
+	}
+}
+
 // TestABiasWalksOn from where it is when its sensor's rate changes, or how fast it walks. It has
 // gone far by then.
 func TestABiasWalksOn(t *testing.T) {
