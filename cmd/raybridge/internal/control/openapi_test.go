@@ -165,8 +165,10 @@ func agree(t *testing.T, schemas map[string]*schema, where string, s *schema, ty
 // TestOpenAPIHasTheAnswers: what the server answers has the fields that openapi.yaml requires,
 // and no others.
 func TestOpenAPIHasTheAnswers(t *testing.T) {
-	p, h := paused(t, 2)
+	p := newRun(t, pipeline.Config{Capacity: 2})
 	hearIMU(t, p)
+	begin(t, p)
+	h := control.NewHandler(runOf(p))
 	page := readOpenAPI(t)
 	for _, c := range []struct{ request, body, schema string }{
 		{"POST /v1/step", "", "Time"},
@@ -228,9 +230,10 @@ var commands = regexp.MustCompile(`(?m)^curl (?:-X (\w+) )?(?:--json '([^']*)' )
 func TestTheDocumentedCommandsWork(t *testing.T) {
 	text, err := os.ReadFile("../../../../docs/api.md")
 	require.NoError(t, err)
-	p, _ := paused(t, 4)
-	hearIMU(t, p)
+	p := newRun(t, pipeline.Config{Capacity: 4})
+	hearIMU(t, p) // before the run begins: a reset ends those that came later
 	added(t, p, "sensor.camera.rgb", "front", map[string]any{"image_size_x": 12, "image_size_y": 8})
+	begin(t, p)
 	run := runOf(p)
 	run.Tune = func(sensor, rate string, attributes map[string]any) error {
 		s, err := p.Sensor(sensor)
@@ -249,7 +252,8 @@ func TestTheDocumentedCommandsWork(t *testing.T) {
 		}
 		if strings.HasSuffix(m[3], ".png") { // time stands: the first question is the camera's beginning
 			get(t, h, "front")
-			ask(t, h, http.MethodPost, "/v1/step", `{"steps": 2}`)
+			status, answer := ask(t, h, http.MethodPost, "/v1/step", `{"steps": 2}`)
+			require.Equal(t, http.StatusOK, status, answer)
 			assert.Equal(t, http.StatusOK, get(t, h, "front").Code, m[0])
 			continue
 		}

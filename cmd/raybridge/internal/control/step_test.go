@@ -202,7 +202,7 @@ func TestABadFrameChangesNothing(t *testing.T) {
 		status  int
 		message string
 	}{
-		{`{"until": {"sec": 0, "nanosec": 10000000}}`, 409, "time is not ahead: it is 10000000 ns already"},
+		{`{"until": {"sec": 0, "nanosec": 10000000}}`, 409, "time is not ahead: it is 0.01 s already"},
 		{`{"until": {"sec": 1}}`, 400, "until.nanosec is missing"},
 		{`{"until": {"nanosec": 1}}`, 400, "until.sec is missing"},
 		{`{"until": {"sec": -1, "nanosec": 0}}`, 400, "invalid duration or time: -1 s 0 ns"},
