@@ -118,7 +118,7 @@ func (p *Pipeline) tellWanted(list []*inlet) {
 	var missing []string
 	for _, in := range list {
 		if !p.brought(in) && !(in.alternative() && served) {
-			missing = append(missing, fmt.Sprintf("%s (%v)", in.topic, in.typ))
+			missing = append(missing, fmt.Sprintf("%s (%s)", in.topic, strings.TrimPrefix(in.typ.String(), "*sample.")))
 		}
 	}
 	if len(missing) > 0 {

@@ -344,7 +344,7 @@ func TestOneTopicOfCommandsIsEnough(t *testing.T) {
 				assert.NotContains(t, log.String(), "no bridge brings")
 				return
 			}
-			assert.Contains(t, log.String(), `"/ackermann (*sample.AckermannDrive) /control (*sample.VehicleControl) /velocity (*sample.VelocityCommand)"`)
+			assert.Contains(t, log.String(), `"/ackermann (AckermannDrive) /control (VehicleControl) /velocity (VelocityCommand)"`)
 		})
 	}
 }
