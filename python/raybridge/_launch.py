@@ -1,6 +1,7 @@
 """Starts the program."""
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shutil
@@ -80,6 +81,7 @@ class Launched(Sim):
                 time.sleep(0.005)
             try:
                 super().__init__("unix:" + path, None, sensors, max(1.0, end - time.monotonic()), shared)
+                self._stream.stopped = functools.partial(_stopped, self._program.pid)
             except (Closed, ConnectionFailed) as e:
                 text = self._epitaph(str(e))  # which waits a little for its end
                 raise (type(e) if self._program.poll() is None else Closed)(text) from None
@@ -114,6 +116,15 @@ class Launched(Sim):
             super().close()
         self._program = None
         self._finish()
+
+
+def _stopped(pid: int) -> bool:
+    """Whether a program is stopped, as by SIGSTOP or a debugger."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as f:
+            return f.read().rpartition(b")")[2].split()[0] in (b"T", b"t")
+    except OSError:  # it has ended
+        return False
 
 
 # The ends of pipes whose other ends are the input of programs. Each is held by one process alone, so that its program
@@ -159,7 +170,8 @@ def launch(scene: Optional[str] = None, rig: Union[None, str, Mapping[str, Any]]
     more arguments of raybridge run. out is the folder for recordings, which stay; None is that of
     raybridge run, out in the working directory. sensors are the keys of those whose data is wanted, None for
     all. timeout is how long the program may take to begin, in seconds. shared is how many
-    bytes of memory are shared with the program, 0 for none.
+    bytes of memory are shared with the program, 0 for none. A step waits as long as the program is stopped,
+    such as in a debugger.
     """
     program = binary()
     folder = _socket_folder()

@@ -250,7 +250,8 @@ class Connection:
     """The stream protocol on one socket. One thread steps; another shows that we are there.
 
     message, a bound method, is called with each message that comes: its stream and its bytes, an
-    array that is the callee's. Neither it nor the thread keeps its owner.
+    array that is the callee's. Neither it nor the thread keeps its owner. stopped tells of a program that is silent
+    whether it is stopped: such a one is waited for.
     """
 
     def __init__(self, address: Address, token: Optional[str], timeout: float, shared: int, message: Callable[[Stream, Bytes], None]) -> None:
@@ -259,6 +260,7 @@ class Connection:
         self.former: Dict[int, Stream] = {}  # those that have ended: messages of theirs may be on their way
         self.changes = 0  # how often streams came or went
         self.lost: Dict[str, int] = {}
+        self.stopped: Callable[[], bool] = lambda: False
         self._failure: Optional[str] = None
         self._result: Optional[bytes] = None
         self._writing = threading.Lock()
@@ -287,9 +289,8 @@ class Connection:
         except BaseException:
             self._socket.close()
             raise
-        wait = _PATIENCE * self._beat
         self._socket.settimeout(None)
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", int(wait), int(wait % 1 * 1e6)))
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", int(self._beat), int(self._beat % 1 * 1e6)))
         self._finish = weakref.finalize(self, _end, self._socket, self._ending, self._pid)
         self._alive = threading.Thread(target=_live, args=(weakref.ref(self), self._ending, self._beat / 2), name="raybridge", daemon=True)
         self._alive.start()
@@ -395,14 +396,18 @@ class Connection:
 
     def _fill(self, view: memoryview) -> None:
         """Read until the memory is full."""
+        silent = 0  # beats in which nothing came from a program that wasn't stopped
         while len(view) > 0:
             try:
                 n = self._socket.recv_into(view, 0, socket.MSG_WAITALL)
             except BlockingIOError:
-                raise Closed(f"the program was silent for {_PATIENCE * self._beat:g} s") from None
+                silent += not self.stopped()
+                if silent >= _PATIENCE:
+                    raise Closed(f"the program was silent for {_PATIENCE * self._beat:g} s") from None
+                continue
             if n == 0:
                 raise Closed("the program closed the connection")
-            view = view[n:]
+            view, silent = view[n:], 0
 
     def rest(self) -> bool:
         """Show that we are there, and take what comes while nobody steps. False if the connection has ended."""

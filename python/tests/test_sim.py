@@ -743,10 +743,22 @@ class TestLife(unittest.TestCase):
         sim.close()
         sim.close()
 
+    def test_a_stopped_program_is_waited_for(self):
+        with launch() as sim:
+            sim.step(0.01)
+            sim._program.send_signal(signal.SIGSTOP)
+            os.waitpid(sim._program.pid, os.WUNTRACED)  # it has stopped
+            threading.Timer(7, sim._program.send_signal, (signal.SIGCONT,)).start()
+            begun = time.monotonic()
+            self.assertEqual(sim.step(0.01).time, 20_000_000)
+            self.assertGreater(time.monotonic() - begun, 6)
+            self.assertEqual(sim.step(0.01).time, 30_000_000)
+
     def test_a_program_that_hangs(self):
         with unittest.mock.patch("raybridge._wire._ANSWER", 0.2), launch() as sim:
             sim.step(0.01)
             sim._program.send_signal(signal.SIGSTOP)
+            sim._stream.stopped = lambda: False  # it is as silent as one that hangs
             try:
                 os.waitpid(sim._program.pid, os.WUNTRACED)  # it has stopped
                 with self.assertRaisesRegex(rb.Timeout, "no answer within 0.2 s"):
