@@ -5,7 +5,9 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -37,6 +39,31 @@ func TestExamplesShowEveryEntry(t *testing.T) {
 				assert.True(t, used[entries[entry]], "no example of %s uses %s", name, entry)
 			}
 		})
+	}
+}
+
+// TestNamedExamplesExist: each example that the page of embedding names is there.
+func TestNamedExamplesExist(t *testing.T) {
+	there := map[string]bool{}
+	for _, folder := range []string{"readback", "dispatch", "simtime"} {
+		for _, file := range parseFolder(t, filepath.Join("..", folder)) {
+			for _, d := range file.Decls {
+				if f, ok := d.(*ast.FuncDecl); ok && strings.HasPrefix(f.Name.Name, "Example") {
+					there[strings.ReplaceAll(strings.TrimPrefix(f.Name.Name, "Example"), "_", ".")] = true
+				}
+			}
+		}
+	}
+	page, err := os.ReadFile("embedding.md")
+	require.NoError(t, err)
+	lists := regexp.MustCompile(`(?s)\nExamples: (.*?)\.\s`).FindAllSubmatch(page, -1)
+	require.Len(t, lists, 3, "readback, dispatch and simtime")
+	for _, list := range lists {
+		names := regexp.MustCompile("`([^`]+)`").FindAllSubmatch(list[1], -1)
+		assert.NotEmpty(t, names)
+		for _, name := range names {
+			assert.True(t, there[string(name[1])], "no example of %s", name[1])
+		}
 	}
 }
 
