@@ -397,7 +397,12 @@ def _visible(sample: Any) -> Any:
 
 
 def png(picture: Any) -> bytes:
-    """Return a picture of HxW, HxWx3 or HxWx4 bytes as a PNG file: grey, RGB or RGBA."""
+    """Return a picture of HxW, HxWx3 or HxWx4 bytes as a PNG file: grey, RGB or RGBA.
+
+    Others, such as depth in metres, are scaled to bytes first: they would wrap.
+    """
+    if not np.can_cast(picture.dtype, np.uint8):
+        raise Refused(f"picture of {picture.dtype}: want uint8, so scale it, such as by (picture.clip(0, 50) * 5.1).astype(numpy.uint8)", "value")
     height, width = picture.shape[:2]
     channels = picture.shape[2] if picture.ndim == 3 else 1
     rows = np.empty((height, 1 + width * channels), np.uint8)

@@ -130,6 +130,13 @@ class TestWire(unittest.TestCase):
         with self.assertRaises(rb.Error):
             list(proto_fields(b"\x0b"))
 
+    def test_png_takes_bytes_alone(self):
+        for picture in (np.array([[1.5, np.inf]], np.float32), np.array([[300, 2]], np.uint16), np.array([[1, 2]])):
+            with self.subTest(picture.dtype), self.assertRaisesRegex(rb.Refused, f"picture of {picture.dtype}: want uint8") as caught:
+                rb.png(picture)
+            self.assertEqual(caught.exception.kind, "value")
+        rb.png(np.array([[True, False]]))
+
     def test_png(self):
         for shape, kind in (((2, 3, 3), 2), ((2, 3, 4), 6), ((2, 3), 0)):
             picture = np.arange(np.prod(shape), dtype=np.uint8).reshape(shape)
