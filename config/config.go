@@ -251,7 +251,8 @@ type Reader struct {
 const maxSize = 4 << 20
 
 // Read reads a configuration file and the rig file it names, and makes every
-// path in it absolute or relative to the working directory.
+// path in it absolute or relative to the working directory. See Parse for what comes with
+// an error.
 func (r Reader) Read(path string) (*Config, error) {
 	data, err := fault.ReadUpTo(path, maxSize)
 	if err != nil {
@@ -264,13 +265,17 @@ func (r Reader) Read(path string) (*Config, error) {
 }
 
 // Parse reads a configuration from its text; file names it in errors and is
-// what paths are relative to. Errors are *doc.Error where they have a place.
+// what paths are relative to. Errors are *doc.Error where they have a place. With an
+// error comes what could be read, for whoever looks for further faults; nil where the text
+// isn't a configuration at all.
 func (r Reader) Parse(file string, data []byte) (*Config, error) {
 	c, err := r.decode(file, data)
-	if err != nil {
-		return nil, ofKind(file, data, err)
-	}
 	var faults doc.Faults
+	if faults.Add(err); err != nil {
+		if kind := ofKind(file, data, err); c == nil || !errors.Is(kind, err) {
+			return nil, kind
+		}
+	}
 	faults.Add(c.validate(file))
 	c.resolvePaths(filepath.Dir(file))
 	c.nameCommands(file)
@@ -280,10 +285,7 @@ func (r Reader) Parse(file string, data []byte) (*Config, error) {
 			c.Carry(carried)
 		}
 	}
-	if err := faults.Err(); err != nil {
-		return nil, err
-	}
-	return c, nil
+	return c, faults.Err()
 }
 
 // decode reads what the file itself says.

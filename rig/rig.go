@@ -101,7 +101,8 @@ func (r Reader) Read(path string) (*Rig, error) {
 
 // Parse reads a rig from its text; file names it in errors. What begins as JSON is
 // another program's, or our YAML in JSON's form; everything else is our YAML. Errors
-// are *doc.Error where they have a place.
+// are *doc.Error where they have a place. With an error comes what could be read of our YAML, for
+// whoever looks for further faults, else nil.
 func (r Reader) Parse(file string, data []byte) (*Rig, error) {
 	rig, err := r.parse(file, data)
 	if err == nil {
@@ -111,7 +112,7 @@ func (r Reader) Parse(file string, data []byte) (*Rig, error) {
 	instead := kind.Taker()
 	switch {
 	case kind == "" || kind == fault.YAML:
-		return nil, err
+		return rig, err
 	case instead == "" || kind == fault.Table:
 		instead = "write the sensors as YAML, whose keys docs/sensors.md has, or as CARLA's objects.json"
 	}
@@ -162,11 +163,8 @@ func parseYAML(file string, data []byte) (*Rig, error) {
 	if err != nil {
 		return nil, err
 	}
-	rig := Rig{file: file}
-	if err := n.Decode(&rig); err != nil {
-		return nil, err
-	}
-	return &rig, nil
+	rig := &Rig{file: file}
+	return rig, n.Decode(rig)
 }
 
 // looksLikeJSON tells JSON from the YAML that people write by its first two signs outside of

@@ -44,16 +44,19 @@ func newConfig() *cobra.Command {
 // check reads a configuration and all that it names, and prints its sensors.
 func check(cmd *cobra.Command, file string, lenient bool, limit *memoryLimit) error {
 	c, err := config.Reader{Lenient: lenient}.Read(file)
-	if err != nil {
+	if c == nil {
 		return err
 	}
+	var faults doc.Faults
+	faults.Add(err)
 	ofDemo := len(c.Sensors) == 0
 	if err := carryRig(&runFlags{}, c); err != nil {
 		return err
 	}
 	noteAttributes(c, lenient)
 	warnings, err := checkRun(cmd, c, limit)
-	if err != nil {
+	faults.Add(err)
+	if err := faults.Err(); err != nil {
 		return inFile(file, err)
 	}
 	log := newLog(cmd.ErrOrStderr(), false)

@@ -15,6 +15,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -357,8 +358,11 @@ func TestChecksTellAllFaults(t *testing.T) {
 		"rig check":     {[]string{"rig", "check"}, text, faults},
 		"config check":  {[]string{"config", "check"}, text + "bridges: [{type: mcpa}, {type: mcap, connection: 'a?b=1'}]\nworld: {source: 'cvs:a'}\nscene: {file: none.glb}", append(faults, "unknown bridge", "unknown option", "did you mean csv?", "none.glb: no such file")},
 		"a file's form": {[]string{"config", "check"}, form, formFaults},
-		"run":           {[]string{"run", "--bridge", "mcap:a", "--config"}, form, formFaults},
-		"a rig beside":  {[]string{"run", "--bridge", "mcap:a", "--rig"}, text, faults},
+		"form and meaning": {[]string{"config", "check"}, form + text + "bridges: [{type: mcpa}]", slices.Concat(formFaults, []string{
+			`:5:47: sensors[0].fow: unknown attribute "fow"`, `:5:65: sensors[0].image_size_x: `, `:6:5: sensors[1]: `, `:7:5: sensors[2]: `, "unknown bridge"})},
+		"a rig's form and meaning": {[]string{"rig", "check"}, "colour: red\n" + text, []string{`:1:1: colour: unknown key`, `:3:47: sensors[0].fow: `, `image_size_x`, `:4:5: `, `:5:5: `}},
+		"run":                      {[]string{"run", "--bridge", "mcap:a", "--config"}, form, formFaults},
+		"a rig beside":             {[]string{"run", "--bridge", "mcap:a", "--rig"}, text, faults},
 		"SVL's": {[]string{"rig", "check"}, `[{"type": "Lidra", "name": "a"}, {"type": "IMU", "name": "b", "params": {"Topik": "/x"}},
 {"type": "Lidar", "name": "c", "params": {"LaserCount": 4000}, "nam": 1}]`, []string{`SVL has no sensor "Lidra"`, "Topik: unknown key", "LaserCount: ", "nam: unknown key"}},
 		"CARLA's": {[]string{"rig", "check"}, `{"objects": [{"type": "vehicle.a", "id": "ego_vehicle", "sensors": [

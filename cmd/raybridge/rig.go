@@ -10,6 +10,7 @@ import (
 
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
 
+	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
@@ -88,11 +89,15 @@ func warnRig(log *slog.Logger, notices []rig.Notice, list []sensors.Config) {
 // readRig reads a rig that a run would accept, and prints what there is to say of it.
 // The topics are those of each sensor.
 func readRig(cmd *cobra.Command, file string, lenient bool) (r *rig.Rig, topics [][]string, err error) {
-	if r, err = (rig.Reader{Lenient: lenient}).Read(file); err != nil {
+	r, err = rig.Reader{Lenient: lenient}.Read(file)
+	if r == nil {
 		return nil, nil, err
 	}
+	var faults doc.Faults
+	faults.Add(err)
 	noteRig(r, lenient)
 	warnRig(newLog(cmd.ErrOrStderr(), false), r.Notices, r.Sensors)
 	topics, err = pipeline.RigTopics(r, sensorsall.Registry())
-	return r, topics, err
+	faults.Add(err)
+	return r, topics, faults.Err()
 }
