@@ -266,7 +266,7 @@ func (r Reader) Read(path string) (*Config, error) {
 
 // Parse reads a configuration from its text; file names it in errors and is
 // what paths are relative to. Errors are *doc.Error where they have a place. With an
-// error comes what could be read, for whoever looks for further faults; nil where the text
+// error comes what could be read, for callers that look for further faults; nil where the text
 // isn't a configuration at all.
 func (r Reader) Parse(file string, data []byte) (*Config, error) {
 	c, err := r.decode(file, data)

@@ -102,7 +102,7 @@ func (r Reader) Read(path string) (*Rig, error) {
 // Parse reads a rig from its text; file names it in errors. What begins as JSON is
 // another program's, or our YAML in JSON's form; everything else is our YAML. Errors
 // are *doc.Error where they have a place. With an error comes what could be read of our YAML, for
-// whoever looks for further faults, else nil.
+// callers that look for further faults, else nil.
 func (r Reader) Parse(file string, data []byte) (*Rig, error) {
 	rig, err := r.parse(file, data)
 	if err == nil {
