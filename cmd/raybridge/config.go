@@ -233,9 +233,9 @@ func checkTime(c *config.Config) error {
 
 // inFile names the configuration file in an error that has no place in one.
 func inFile(file string, err error) error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // what wraps a list is one error
+	if list := doc.Joined(err); list != nil {
 		var all []error
-		for _, one := range joined.Unwrap() {
+		for _, one := range list {
 			all = append(all, inFile(file, one))
 		}
 		return errors.Join(all...)

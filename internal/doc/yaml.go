@@ -51,8 +51,8 @@ type Faults struct{ list []error }
 // Add takes an error, and each of those that are joined in one; nil adds nothing. It reports whether
 // there is no room for more.
 func (f *Faults) Add(err error) (full bool) {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // what wraps a list is one fault
-		f.list = append(f.list, joined.Unwrap()...)
+	if list := Joined(err); list != nil {
+		f.list = append(f.list, list...)
 	} else if err != nil {
 		f.list = append(f.list, err)
 	}
@@ -68,6 +68,20 @@ func (f *Faults) Err() error {
 		return f.list[0]
 	}
 	return errors.Join(f.list...)
+}
+
+// Joined returns the errors that errors.Join made one of, nil where it made none. An error that wraps several
+// in a text of its own is one.
+func Joined(err error) []error {
+	wraps, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // an error that wraps a list is one fault
+	if !ok {
+		return nil
+	}
+	list := wraps.Unwrap()
+	if joined := errors.Join(list...); joined == nil || joined.Error() != err.Error() {
+		return nil
+	}
+	return list
 }
 
 // clip cuts a message that quotes more of the document than anybody reads.

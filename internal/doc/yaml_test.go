@@ -325,3 +325,33 @@ func TestBreadthIsNoDepth(t *testing.T) {
 		require.NoError(t, err, text[:20])
 	}
 }
+
+// TestFaultsAreJoinedErrors: each of those that errors.Join made one of is a fault. An error that wraps others in a
+// text of its own stays one, and loses none of its words.
+func TestFaultsAreJoinedErrors(t *testing.T) {
+	t.Parallel()
+	a, b := errors.New("a"), errors.New("b")
+	for _, k := range []struct {
+		add  []error
+		want []string
+	}{
+		{nil, nil},
+		{[]error{nil, a}, []string{"a"}},
+		{[]error{errors.Join(a, b), a}, []string{"a", "b", "a"}},
+		{[]error{fmt.Errorf("key: %w: %w", a, b)}, []string{"key: a: b"}},
+		{[]error{errors.Join(fmt.Errorf("%w of %w", a, b), b)}, []string{"a of b", "b"}},
+	} {
+		var faults doc.Faults
+		for _, err := range k.add {
+			faults.Add(err)
+		}
+		if k.want == nil {
+			require.NoError(t, faults.Err())
+			continue
+		}
+		require.EqualError(t, faults.Err(), strings.Join(k.want, "\n"))
+		if len(k.want) > 1 {
+			assert.Len(t, doc.Joined(faults.Err()), len(k.want))
+		}
+	}
+}
