@@ -49,7 +49,7 @@ func (h *handler) newestPicture(w http.ResponseWriter, r *http.Request) (any, er
 		return nil, err
 	}
 	defer give()
-	if m == nil {
+	if m == nil || m.Stamp > h.run.Clock.Pace() { // it is of before a reset
 		return nil, h.noPicture(s)
 	}
 	kind, err := picture.KindOf(m, strings.HasPrefix(s.TypeID(), "sensor.camera.semantic"))

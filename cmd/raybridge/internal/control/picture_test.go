@@ -71,6 +71,28 @@ func TestTheNewestPicture(t *testing.T) {
 	}
 }
 
+// TestAResetTakesThePictureBack: one of the time before isn't the newest of the new beginning.
+func TestAResetTakesThePictureBack(t *testing.T) {
+	p := newRun(t, pipeline.Config{Capacity: 1})
+	added(t, p, "sensor.camera.rgb", "front", map[string]any{"image_size_x": 12, "image_size_y": 8})
+	begin(t, p)
+	h := control.NewHandler(runOf(p))
+	assert.Equal(t, http.StatusNotFound, get(t, h, "front").Code)
+	for _, k := range []struct {
+		path, body, stamp string
+	}{{"/v1/step", `{"steps": 6}`, "0.060000000"}, {"/v1/reset", `{"seed": 7}`, ""}, {"/v1/step", `{"steps": 2}`, "0.020000000"}} {
+		status, answer := ask(t, h, "POST", k.path, k.body)
+		require.Equal(t, http.StatusOK, status, answer)
+		w := get(t, h, "front")
+		if k.stamp == "" {
+			assert.Equal(t, http.StatusNotFound, w.Code, "it is of a time to come")
+			continue
+		}
+		require.Equal(t, http.StatusOK, w.Code, w.Body)
+		assert.Equal(t, k.stamp, w.Header().Get("Raybridge-Stamp"))
+	}
+}
+
 // TestNoPicture: the error says where to ask instead.
 func TestNoPicture(t *testing.T) {
 	p := newRun(t, pipeline.Config{Capacity: 1})
