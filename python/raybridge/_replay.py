@@ -74,7 +74,7 @@ class Replay:
         try:
             with open(os.path.join(self._folder, "summary.json"), encoding="utf-8") as f:
                 summary = json.load(f)
-            told += [f"{s['messages']} messages of {s['topic']} are left out: {s['cause']}" for s in summary["skipped"] if f"={s['topic']} " not in said]
+            told += [f"messages of {s['topic']} are left out ({s['messages']}): {s['cause']}" for s in summary["skipped"] if f"={s['topic']} " not in said]
             told += [f"{d['file']}: {d['bytes']} bytes from {d['offset']} on are left out: {d['cause']}" for d in summary["damaged"]]
         except (OSError, ValueError):
             pass
@@ -119,8 +119,7 @@ def replay(*paths: Union[str, "os.PathLike[str]"], topics: Optional[Sequence[str
     "lidar/*"; None is all. start and duration are a part, in seconds from the first message on. What
     can't be read is left out, with a warning at the end; strict ends with an Error where a part is damaged.
     """
-    folder = tempfile.mkdtemp(prefix="raybridge-")
-    command: List[str] = [binary(), "replay", "--stdout", "--fast", "--no-clock", "--summary", os.path.join(folder, "summary.json")]
+    command: List[str] = [binary(), "replay", "--stdout", "--fast", "--no-clock"]
     for topic in topics or ():
         command += ["--topics", topic]
     if start:
@@ -129,7 +128,9 @@ def replay(*paths: Union[str, "os.PathLike[str]"], topics: Optional[Sequence[str
         command += ["--duration", f"{duration:.9f}s"]
     if strict:
         command.append("--strict")
-    return Replay([*command, "--", *(os.fspath(path) for path in paths)], folder)
+    files = [os.fspath(path) for path in paths]
+    folder = tempfile.mkdtemp(prefix="raybridge-")  # the replay's, which removes it
+    return Replay([*command, "--summary", os.path.join(folder, "summary.json"), "--", *files], folder)
 
 
 __all__ = ["Replay", "replay"]

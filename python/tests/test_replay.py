@@ -135,6 +135,14 @@ class TestReplay(unittest.TestCase):
         with unittest.mock.patch.dict(os.environ, RAYBRIDGE_BINARY="/no/such/program"), self.assertRaisesRegex(rb.ConnectionFailed, "start /no/such"):
             rb.replay(self.path("drive.mcap"))
 
+    def test_what_cannot_begin_leaves_nothing(self):
+        with tempfile.TemporaryDirectory() as temporary, unittest.mock.patch.object(tempfile, "tempdir", temporary):
+            with unittest.mock.patch("raybridge._replay.binary", side_effect=rb.Error("no program")), self.assertRaisesRegex(rb.Error, "no program"):
+                rb.replay(self.path("drive.mcap"))
+            with self.assertRaises(TypeError):
+                rb.replay(7)
+            self.assertEqual(os.listdir(temporary), [])
+
     def test_what_is_left_out_is_told(self):
         with open(self.path("drive.mcap"), "rb") as f:
             whole = f.read()
