@@ -351,7 +351,7 @@ func refused(err error) error {
 		return err
 	}
 	if fault := new(memory.Error); errors.As(err, &fault) && fault.Whole > 0 {
-		return usage(fmt.Errorf("%w: give it more memory, or raise the limit by --max-memory", err))
+		return usage(fmt.Errorf("%w: give the machine or the container more memory, or raise the limit by --max-memory", err))
 	}
 	return usage(fmt.Errorf("%w: --max-memory raises it", err))
 }

@@ -801,7 +801,7 @@ func TestTheDefaultLimitSaysWhatHelps(t *testing.T) {
 	var unset memoryLimit
 	err := refused(unset.budget().Take("a moon", 1<<62))
 	assert.Equal(t, exitUsage, exitCode(err))
-	assert.ErrorContains(t, err, "beside 128.0 MiB for the program itself: give it more memory, or raise the limit by --max-memory")
+	assert.ErrorContains(t, err, "beside 128.0 MiB for the program itself: give the machine or the container more memory, or raise the limit by --max-memory")
 	given := memoryLimit(1 << 30)
 	err = refused(given.budget().Take("a moon", 1<<62))
 	assert.ErrorContains(t, err, "the limit is 1.0 GiB: --max-memory raises it")
