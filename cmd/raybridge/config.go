@@ -223,7 +223,7 @@ func checkTime(c *config.Config) error {
 		return fmt.Errorf("time.source: %w", unknownSource(c.Time.Source))
 	}
 	if c.World.Source != "" && (source == simtime.SS2 || source == simtime.ROS2 || source == simtime.System) {
-		return fmt.Errorf("--world: time is the world's, and can't be that of the source %s: give --time-source engine", source)
+		return fmt.Errorf("time.source: time is the world's, and can't be that of %s: leave it out, or give engine", source)
 	}
 	if _, err := simtime.ScaleOf(c.Time.Scale); err != nil {
 		return fmt.Errorf("time.scale: %w", err)

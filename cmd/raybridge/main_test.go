@@ -399,7 +399,7 @@ func TestConfigCheckKnowsWhatARunRefuses(t *testing.T) {
 		on("/imu/data", "world: {source: 'sumo:127.0.0.1:1'}"):                                 "",
 		on("/imu/data", "world: {source: 'osi:udp:48198'}"):                                    "",
 		on("/imu/data", "world: {source: 'lgsvl:x'}"):                                          "need KIND:ADDRESS",
-		on("/imu/data", "world: {source: 'csv:"+log+"'}\ntime: {source: ss2}"):                 "time is the world's",
+		on("/imu/data", "world: {source: 'csv:"+log+"'}\ntime: {source: ss2}"):                 "time.source: time is the world's",
 		on("/snapshot", "bridges: [{type: stream}]"):                                           "/snapshot of sensor snapshot",
 		on("/imu/data", "bridges: [{type: mcap, connection: a}, {type: mcap, connection: a}]"): "is given twice",
 	} {

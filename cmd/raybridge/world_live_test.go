@@ -269,8 +269,8 @@ func TestWorldsAreRefused(t *testing.T) {
 		"no address":   {[]string{"--world", "csv"}, `world "csv": need csv:FILE`},
 		"no file":      {[]string{"--world", "csv:absent.csv"}, "world csv: absent.csv: no such file"},
 		"paused":       {[]string{"--world", "csv:" + log, "--paused", "--control", "0"}, "--paused: a world lets time pass by itself"},
-		"host's time":  {[]string{"--world", "csv:" + log, "--time-source", "system"}, "--world: time is the world's"},
-		"time":         {[]string{"--world", "csv:" + log, "--time-source", "ss2", "--control", "0"}, "--world: time is the world's"},
+		"host's time":  {[]string{"--world", "csv:" + log, "--time-source", "system"}, "time.source: time is the world's"},
+		"time":         {[]string{"--world", "csv:" + log, "--time-source", "ss2", "--control", "0"}, "time.source: time is the world's"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := call(t, append([]string{"run", "--scene", "plane", "--bridge", "mcap:a.mcap", "--out", filepath.Join(dir, "out")}, c.args...)...)
