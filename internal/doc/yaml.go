@@ -400,12 +400,10 @@ func (n Node) decodeScalar(v reflect.Value, tag reflect.StructTag) error {
 	case reflect.String:
 		switch s := value.(type) {
 		case string:
-			v.SetString(s)
-			return n.allowed(s, tag)
+			return n.decodeWord(v, s, tag)
 		case int64, uint64, float64:
 			// A number where text is due keeps the document's spelling.
-			v.SetString(n.content().Value)
-			return n.allowed(v.String(), tag)
+			return n.decodeWord(v, n.content().Value, tag)
 		}
 	case reflect.Bool:
 		if b, ok := value.(bool); ok {
@@ -416,6 +414,15 @@ func (n Node) decodeScalar(v reflect.Value, tag reflect.StructTag) error {
 		return n.decodeNumber(v, value, tag)
 	}
 	return n.Errorf("%w: %v, need a %s", ErrType, value, v.Kind())
+}
+
+// decodeWord fills a text. One that isn't allowed leaves it as it was: a reader that goes on would tell of it twice.
+func (n Node) decodeWord(v reflect.Value, text string, tag reflect.StructTag) error {
+	if err := n.allowed(text, tag); err != nil {
+		return err
+	}
+	v.SetString(text)
+	return nil
 }
 
 // allowed checks text against the names that an enum tag lists.

@@ -83,9 +83,10 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 		{"duration: soon", `f.yaml:1:11: duration: wrong kind of value: "soon", need a duration such as 10s or 2m30s`, doc.ErrType},
 		{"inner: {speed: .nan}", "f.yaml:1:16: inner.speed: out of range: NaN, the range is 0 to 50", doc.ErrRange},
 	} {
-		_, err := decode(t, c.text)
+		d, err := decode(t, c.text)
 		require.ErrorIs(t, err, c.is, c.text)
 		assert.Equal(t, c.message, err.Error(), c.text)
+		assert.Equal(t, []any{7, "", ""}, []any{d.Count, d.Color, d.Shade}, "%s: what isn't good leaves the field as it was", c.text)
 	}
 }
 
