@@ -54,12 +54,14 @@ func check(cmd *cobra.Command, file string, lenient bool, limit *memoryLimit) er
 		return err
 	}
 	noteAttributes(c, lenient)
+	log := newLog(cmd.ErrOrStderr(), false)
+	done := flow.TellLong(log, "making the scene")
 	warnings, err := checkRun(cmd, c, limit)
+	done()
 	faults.Add(err)
 	if err := faults.Err(); err != nil {
 		return inFile(file, err)
 	}
-	log := newLog(cmd.ErrOrStderr(), false)
 	for _, n := range c.Notices {
 		log.Warn(n.String())
 	}

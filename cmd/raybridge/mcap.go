@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/fault"
 )
 
@@ -41,7 +42,9 @@ func leftOut(parts int) string {
 }
 
 func recoverRecording(cmd *cobra.Command, from, to string, limit *memoryLimit) error {
+	done := flow.TellLong(newLog(cmd.ErrOrStderr(), false), "reading "+from)
 	files, err := mcap.Reading{Memory: limit.budget()}.Recover(from, to)
+	done()
 	if err != nil {
 		for _, fault := range []error{fs.ErrNotExist, fs.ErrExist, fs.ErrPermission, mcap.ErrNotMCAP} {
 			if errors.Is(err, fault) {
