@@ -659,7 +659,6 @@ func TestAStepGoesToAFiring(t *testing.T) {
 			assert.Equal(t, simtime.Stamp(375_000_000), to("late"), "a whole period after the instant at which it joins, 235 ms")
 			late, err := p.Sensor("late")
 			require.NoError(t, err)
-			hear(t, late, func(sensors.Tick, *sample.Imu) {}) // one that nobody hears is tuned when somebody does
 			require.NoError(t, late.Tune(pipeline.Tuning{Rate: simtime.Hz(5)}))
 			assert.Equal(t, simtime.Stamp(500_000_000), to("late"), "the firing after which the new rate counts")
 			assert.Equal(t, simtime.Stamp(600_000_000), to("late"))
