@@ -1,5 +1,25 @@
 package control
 
+import (
+	"maps"
+	"net/http"
+	"time"
+)
+
+// RestPictures looks at the cameras that a handler listens to, as it does when nobody has asked for a picture for long.
+func RestPictures(h http.Handler) {
+	p := &h.(*handler).pictures
+	p.mu.Lock()
+	list := maps.Clone(p.kept)
+	for _, k := range list {
+		k.asked = time.Time{}
+	}
+	p.mu.Unlock()
+	for s, k := range list {
+		p.rest(s, k)
+	}
+}
+
 // Routes are the API's, as METHOD /path.
 func Routes() []string {
 	var list []string

@@ -17,6 +17,7 @@ import (
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // How long a request waits for a camera's first picture, and how long the camera continues after the last.
@@ -109,11 +110,14 @@ func (p *pictures) of(s *pipeline.Sensor) (*kept, error) {
 }
 
 // rest ends the listening to a camera that nobody asks for any more. While time stands its picture stays the newest.
+// A step or two don't end that: a paused run goes on where time has moved before two looks in a row.
 func (p *pictures) rest(s *pipeline.Sensor, k *kept) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	left := pictureKept - time.Since(k.asked)
-	if left <= 0 && p.run.Clock.Paused() && slices.Contains(p.run.Pipeline.Sensors(), s) {
+	before, now := k.moved, p.run.Clock.Pace()
+	k.moved, k.looked = now != k.looked, now
+	if left <= 0 && p.run.Clock.Paused() && !(before && k.moved) && slices.Contains(p.run.Pipeline.Sensors(), s) {
 		left = pictureKept
 	}
 	if left > 0 {
@@ -157,8 +161,12 @@ type kept struct {
 	budget *memory.Budget
 	came   chan struct{} // closed when there is a picture, or an error
 	idle   *time.Timer
-	asked  time.Time // guarded by pictures.mu
 	stop   func()
+
+	// Guarded by pictures.mu.
+	asked  time.Time
+	looked simtime.Stamp // where time was when rest looked
+	moved  bool          // it wasn't where it had been at the look before
 
 	mu     sync.Mutex
 	raw    sample.Image           // guarded by mu

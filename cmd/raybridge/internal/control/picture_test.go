@@ -93,6 +93,34 @@ func TestAResetTakesThePictureBack(t *testing.T) {
 	}
 }
 
+// TestACameraRests when nobody has asked for its picture for a while, also where a paused run is stepped. Where time
+// stands, or stands again after a step, the picture stays.
+func TestACameraRests(t *testing.T) {
+	p := newRun(t, pipeline.Config{Capacity: 1})
+	s := added(t, p, "sensor.camera.rgb", "front", map[string]any{"image_size_x": 12, "image_size_y": 8})
+	begin(t, p)
+	run := runOf(p)
+	run.Memory = memory.New(1 << 20)
+	h := control.NewHandler(run)
+	assert.Equal(t, http.StatusNotFound, get(t, h, "front").Code)
+	step := func() {
+		status, answer := ask(t, h, "POST", "/v1/step", `{"steps": 2}`)
+		require.Equal(t, http.StatusOK, status, answer)
+	}
+	step()
+	for range 3 {
+		control.RestPictures(h)
+		assert.True(t, s.IsListening(), "time stands again")
+	}
+	step()
+	control.RestPictures(h)
+	assert.Equal(t, http.StatusOK, get(t, h, "front").Code)
+	step()
+	control.RestPictures(h)
+	assert.False(t, s.IsListening())
+	assert.Zero(t, run.Memory.Held())
+}
+
 // TestNoPicture: the error says where to ask instead.
 func TestNoPicture(t *testing.T) {
 	p := newRun(t, pipeline.Config{Capacity: 1})
