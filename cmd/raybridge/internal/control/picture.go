@@ -110,7 +110,7 @@ func (p *pictures) of(s *pipeline.Sensor) (*kept, error) {
 }
 
 // rest ends the listening to a camera that nobody asks for any more. While time stands its picture stays the newest.
-// A step or two don't end that: a paused run goes on where time has moved before two looks in a row.
+// A step or two don't end that: in a paused run, time has to move before two looks in a row.
 func (p *pictures) rest(s *pipeline.Sensor, k *kept) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
