@@ -267,7 +267,7 @@ func TestNoBridgeBringsTheClock(t *testing.T) {
 	assert.NotContains(t, log.String(), "no bridge brings")
 	require.NoError(t, p.Clock().Select(simtime.ROS2))
 	require.Eventually(t, func() bool {
-		return bytes.Contains([]byte(log.String()), []byte(`"/clock (*sample.Clock)"`))
+		return bytes.Contains([]byte(log.String()), []byte(`"/clock (Clock)"`))
 	}, 20*time.Second, time.Millisecond)
 	end()
 }
