@@ -73,7 +73,7 @@ func (f *Faults) Err() error {
 // Joined returns the errors that errors.Join made one of, nil where it made none. An error that wraps several
 // in a text of its own is one.
 func Joined(err error) []error {
-	wraps, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // an error that wraps a list is one fault
+	wraps, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return nil
 	}
