@@ -15,6 +15,7 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/gputest"
+	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
@@ -100,6 +101,7 @@ func (r *rig) add(i int, m mounted) {
 			r.lost[i] = append(r.lost[i], int64(at.Due))
 		},
 		Completed: func() {}, Log: slog.New(slog.NewTextHandler(&r.log, nil)),
+		DeviceTimeout: readback.NoTimeout, // a busy machine loses no picture, as in steps
 	}
 	r.messages = append(r.messages, map[string][]any{})
 	r.deaf = append(r.deaf, false)
