@@ -436,7 +436,7 @@ func (s *replaySession) announce(ctx context.Context) (err error) {
 }
 
 // endingWriter is a writer whose calls end with a context, also while nobody reads: a blocking write can't be broken
-// off otherwise. What such a call was given may still be written, so its memory isn't to be used again.
+// off otherwise. The bytes that such a call was given may still be written, so their memory isn't to be used again.
 type endingWriter struct {
 	ctx  context.Context
 	work chan []byte
@@ -638,8 +638,8 @@ func (s *replaySession) sent() int64 {
 }
 
 // pacer waits until messages are due on this machine's clock. Their times count from
-// the start, so that what one waits too long is not added to the next. Who is later than
-// mostLate was stopped, or held up: from there on they count from now. All that came due
+// the start, so that what one waits too long is not added to the next. A replay that is later than
+// mostLate was stopped, or held up. From there on they count from now, since all that came due
 // meanwhile would overrun the queues of bridges.
 type pacer struct {
 	rate  float64 // recorded seconds per second; 0 waits for nothing

@@ -609,7 +609,7 @@ class Sim:
         duration is in seconds; or until is a time in ns. A duration may be a fraction, such as "1/30":
         steps of it end where a sensor of 30 Hz is due, without rounding that adds up. The float nearest to
         it counts as the fraction. actors says where somebody is at the step's end, on the way there from
-        where they are. Who is not named stays, or leaves with complete. ego moves the vehicle that carries
+        where they are. Actors that are not named stay, or leave with complete. ego moves the vehicle that carries
         the sensors. signals says what traffic lights show, by their names or ids: red, yellow, green or off,
         until they are told others. The step returns when all that was due is here; wait="captured" or "none"
         returns earlier. Refused changes nothing. After Unfinished the frame was applied.

@@ -325,7 +325,7 @@ func TestCompressionsAreNamed(t *testing.T) {
 	}
 }
 
-// What holds no shapes isn't needed to measure them, whatever the file says. Blender requires
+// An extension that holds no shapes isn't needed to measure them, whatever the file says. Blender requires
 // KHR_lights_punctual of every scene that has a lamp.
 func TestARequiredExtensionWithoutShapesIsAWarning(t *testing.T) {
 	m := full()
@@ -524,7 +524,7 @@ func TestBadContainers(t *testing.T) {
 	}
 }
 
-// What is there without content is as if it weren't there: exporters write it for empty objects, and
+// A part without content is as if it weren't there: exporters write it for empty objects, and
 // null for what isn't set.
 func TestEmptyPartsAreLeftOut(t *testing.T) {
 	want := full().load(t, gltf.Options{})

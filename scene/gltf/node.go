@@ -63,8 +63,8 @@ func (l *loader) readNodes() (map[int]placement, error) {
 // placedAlready warns of a node that is named once more.
 const placedAlready = "names a node that has its place already: it stays there"
 
-// trees returns the scene's root nodes, and the children of each node. What the scene reaches must
-// be trees (glTF 2.0, section 3.5.2), and is made such. A node stays with the first parent that has
+// trees returns the scene's root nodes, and the children of each node. The nodes that the scene reaches must
+// be trees (glTF 2.0, section 3.5.2), and are made such. A node stays with the first parent that has
 // it, also where the scene names it as a root. A cycle is an error.
 func (l *loader) trees() (roots []int, children [][]int, err error) {
 	scene, listed, err := l.roots()

@@ -357,7 +357,7 @@ func TestANodeThatManyNameIsLoadedOnce(t *testing.T) {
 	}
 }
 
-// What the scene doesn't reach may be as it likes: it is left out.
+// Nodes that the scene doesn't reach may be as they like: they are left out.
 func TestStrayNodesAreNotLookedAt(t *testing.T) {
 	for name, stray := range map[string]list{
 		"a cycle":    {object{"name": "tmpParent", "children": list{2}}, object{"children": list{1}}},

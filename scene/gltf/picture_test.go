@@ -148,7 +148,7 @@ func loadWebP(data []byte, o gltf.Options) (*scene.Asset, error) {
 	return loadFiles(map[string][]byte{"m.glb": m.glb(), "a.webp": data}, o)
 }
 
-// The pictures in testdata are cwebp's, of version 1.2.4. What they look like is from dwebp -nofancy.
+// The pictures in testdata are cwebp's, of version 1.2.4. The wanted pixels are dwebp -nofancy's.
 func TestWebP(t *testing.T) {
 	lossless, lossy := string(fixture(t, "lossless.webp")), string(fixture(t, "lossy.webp"))
 	for name, c := range map[string]struct {

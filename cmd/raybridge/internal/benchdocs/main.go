@@ -232,7 +232,7 @@ func (p *pass) part(ctx context.Context, one *part) error {
 	return p.put(one, made, dir)
 }
 
-// results has a folder for each machine. Those of quick passes are apart from the others.
+// results has a folder for each machine. Quick passes have their own.
 func (p *pass) results() string {
 	if p.quick {
 		return filepath.Join(p.out, "quick")

@@ -12,8 +12,8 @@ import (
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/bench"
 )
 
-// What the page has around a part's tables, and within them at the head of each machine's block.
-// Everything else on it is written by hand.
+// Marks around a part's tables, and at the head of each machine's block in them. Everything else on the
+// page is written by hand.
 const (
 	beginMark   = "<!-- figures: %s -->\n"
 	machineMark = "<!-- machine: "

@@ -296,7 +296,7 @@ func (h *handler) routes() []route {
 	}
 }
 
-// Where those ask who watch over the program. They have no token.
+// Paths for programs that watch over this one. They need no token.
 const (
 	healthPath = "/healthz"
 	readyPath  = "/readyz"
