@@ -1,7 +1,6 @@
 package sensors
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -262,10 +261,10 @@ func (c *Config) Resolve(registry *Registry) (*Spec, error) {
 			return nil, c.Fault(whole, err)
 		}
 	}
-	var faults []error
+	var faults doc.Faults
 	for _, name := range c.Names() {
 		if err := settings.Set(name, c.Attributes[name]); err != nil {
-			faults = append(faults, c.Fault(name, err))
+			faults.Add(c.Fault(name, err))
 		}
 	}
 	s := &Spec{
@@ -274,19 +273,15 @@ func (c *Config) Resolve(registry *Registry) (*Spec, error) {
 	}
 	switch {
 	case d.EachFrame && !c.Rate.IsZero():
-		faults = append(faults, c.Fault("rate", fmt.Errorf("%w: a %s fires each frame: leave the rate out", simtime.ErrRate, d.ID)))
+		faults.Add(c.Fault("rate", fmt.Errorf("%w: a %s fires each frame: leave the rate out", simtime.ErrRate, d.ID)))
 	case c.Rate.IsZero():
 		s.Rate = d.Rate
 	}
 	if err := CheckRate(s.Rate); err != nil {
-		faults = append(faults, c.Fault("rate", err))
+		faults.Add(c.Fault("rate", err))
 	}
-	switch len(faults) {
-	case 0:
-		return s, nil
-	case 1:
-		return nil, faults[0]
-	default:
-		return nil, errors.Join(faults...)
+	if err := faults.Err(); err != nil {
+		return nil, err
 	}
+	return s, nil
 }

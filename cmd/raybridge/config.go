@@ -150,11 +150,11 @@ func checkConfig(c *config.Config, out string) error {
 	}
 	registry := bridgesall.Registry()
 	for i := range c.Bridges {
-		key, fault := checkBridge(registry, &c.Bridges[i], out)
-		if fault == nil && err == nil { // else nobody knows the topics
-			key, fault = checkQoS(&c.Bridges[i], topics)
+		key, wrong := checkBridge(registry, &c.Bridges[i], out)
+		if wrong == nil && err == nil { // else nobody knows the topics
+			key, wrong = checkQoS(&c.Bridges[i], topics)
 		}
-		faults.Add(c.InBridge(i, key, fault))
+		faults.Add(c.InBridge(i, key, wrong))
 	}
 	faults.Add(checkTwice(c.Bridges))
 	return faults.Err()
