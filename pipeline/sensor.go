@@ -129,13 +129,9 @@ func CheckRun(r *rig.Rig, registry *sensors.Registry, snapshots bool) (topics []
 	}
 	var whole rig.Rig
 	for _, c := range added {
-		if len(registry.Match(c.ID)) == 0 || slices.ContainsFunc(r.Sensors, func(s sensors.Config) bool { return s.ID == c.ID }) {
-			continue
+		if len(registry.Match(c.ID)) > 0 && joins(&c, r.Sensors, func(s sensors.Config) (id, name string) { return s.ID, s.Name }) {
+			whole.Sensors = append(whole.Sensors, c)
 		}
-		for slices.ContainsFunc(r.Sensors, func(s sensors.Config) bool { return s.Name == c.Name }) {
-			c.Name += "_"
-		}
-		whole.Sensors = append(whole.Sensors, c)
 	}
 	whole.Sensors = append(whole.Sensors, r.Sensors...)
 	return CheckRig(&whole, registry)
@@ -434,19 +430,32 @@ func (p *Pipeline) AddCommands(topics Commands) error {
 	}})
 }
 
-// addOnce adds a sensor unless there is one of its type; its name gives way to others'.
+// addOnce adds a sensor if it joins the others.
 func (p *Pipeline) addOnce(c sensors.Config) error {
 	p.change.Lock()
 	members := p.members
 	p.change.Unlock()
-	if slices.ContainsFunc(members, func(s *Sensor) bool { return s.spec.Definition.ID == c.ID }) {
+	if !joins(&c, members, func(s *Sensor) (id, name string) { return s.spec.Definition.ID, s.spec.Name }) {
 		return nil
-	}
-	for slices.ContainsFunc(members, func(s *Sensor) bool { return s.spec.Name == c.Name }) {
-		c.Name += "_"
 	}
 	_, err := p.AddSensor(c)
 	return err
+}
+
+// joins reports whether a sensor that a run adds comes beside others: not where one has its type.
+// Its name gives way to theirs.
+func joins[T any](c *sensors.Config, others []T, is func(T) (id, name string)) bool {
+	named := map[string]bool{}
+	for _, other := range others {
+		id, name := is(other)
+		if named[name] = true; id == c.ID {
+			return false
+		}
+	}
+	for named[c.Name] {
+		c.Name += "_"
+	}
+	return true
 }
 
 // The types of the sensors that AddTransforms, AddSnapshot and AddCommands add.
