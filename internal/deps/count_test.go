@@ -2,8 +2,6 @@ package deps_test
 
 import (
 	"bytes"
-	"go/ast"
-	"go/parser"
 	"go/scanner"
 	"go/token"
 	"io/fs"
@@ -36,7 +34,7 @@ var (
 // A code line has more than blanks and comments. Generators count as product. Generated
 // files and tests are counted beside it.
 func TestCount(t *testing.T) {
-	product, made, tests, exported := map[string]*size{}, &size{}, &size{}, 0
+	product, made, tests := map[string]*size{}, &size{}, &size{}
 	err := filepath.WalkDir("../..", func(file string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -62,9 +60,6 @@ func TestCount(t *testing.T) {
 				product[language] = &size{}
 			}
 			product[language].add(code, comments)
-			if language == "Go" {
-				exported += names(t, file, text)
-			}
 		}
 		return nil
 	})
@@ -83,11 +78,6 @@ func TestCount(t *testing.T) {
 	t.Logf("%-20s %6d %8d %9d", "product", all.files, all.code, all.comments)
 	t.Logf("%-20s %6d %8d %9d", "generated", made.files, made.code, made.comments)
 	t.Logf("%-20s %6d %8d %9d", "tests", tests.files, tests.code, tests.comments)
-	each := float64(product["Go"].comments) / float64(exported)
-	t.Logf("%d exported names, %.2f comment lines for each", exported, each)
-	if each < limits.comments {
-		t.Errorf("%.2f comment lines for each exported name, the limit is %.2f: exported names need doc comments", each, limits.comments)
-	}
 }
 
 // lines counts the lines of text that have code, and those that have comments alone.
@@ -137,41 +127,4 @@ func lines(language string, text []byte) (code, comments int) {
 		}
 	}
 	return len(coded), comments
-}
-
-// names counts the exported functions, methods, types, constants and variables that a Go
-// file declares.
-func names(t *testing.T, path string, text []byte) (n int) {
-	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), path, text, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if file.Name.Name == "main" {
-		return 0
-	}
-	for _, declared := range file.Decls {
-		switch d := declared.(type) {
-		case *ast.FuncDecl:
-			if d.Name.IsExported() {
-				n++
-			}
-		case *ast.GenDecl:
-			for _, spec := range d.Specs {
-				switch s := spec.(type) {
-				case *ast.TypeSpec:
-					if s.Name.IsExported() {
-						n++
-					}
-				case *ast.ValueSpec:
-					for _, name := range s.Names {
-						if name.IsExported() {
-							n++
-						}
-					}
-				}
-			}
-		}
-	}
-	return n
 }
