@@ -6,6 +6,7 @@ import (
 	"path"
 
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/stage"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -78,7 +79,7 @@ func (p *Pipeline) SpawnActor(pattern string, motion scene.Motion) (*Actor, erro
 	defer p.moving.Unlock()
 	a, err := p.history.Spawn(pattern, motion)
 	if errors.Is(err, scene.ErrNoActor) {
-		return nil, fmt.Errorf("%w; %s", err, whichModels)
+		return nil, fmt.Errorf("%w; %s", err, stage.WhichModels)
 	}
 	if err != nil {
 		return nil, err
@@ -146,8 +147,6 @@ func (a *Actor) remove() error {
 	if err := a.p.history.Remove(a.id); err != nil {
 		return err
 	}
-	if g := a.p.guests.guests[a.id]; g != nil {
-		a.p.guests.forget(g)
-	}
+	a.p.stage.Forget(a.id)
 	return nil
 }

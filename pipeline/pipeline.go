@@ -18,6 +18,7 @@ import (
 	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/stage"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
@@ -163,7 +164,9 @@ type Pipeline struct {
 	// moving serialises what moves the scene: the frame loop's ticks, and actors that
 	// come and go between them.
 	moving sync.Mutex
-	guests theWorld
+	stage  *stage.Stage // what frames bring
+
+	stepping stepping
 
 	turn      chan struct{}            // has room for the one who runs
 	goal      instantCell              // the end of the latest StepTo, at which there is an instant
@@ -208,7 +211,7 @@ func New(ctx context.Context, config Config) (*Pipeline, error) {
 	p.pollHop = p.pollInTurn
 	p.seed.Store(config.Seed)
 	p.rest.wanted, p.rest.left = make(chan struct{}, 1), make(chan struct{}, 1)
-	p.guests.open()
+	p.stepping.open()
 	p.turn = make(chan struct{}, 1)
 	p.goal.Store(math.MinInt64)
 	p.clockPort = clockSpec.Open().(*sensors.Output[*sample.Clock])
@@ -298,6 +301,7 @@ func (p *Pipeline) build(ctx context.Context) error {
 	}
 	p.world = world
 	p.history = scene.NewHistory(p.config.Scene, p.config.Ego, 0)
+	p.stage = stage.New(world, p.history, p.config.Capacity, p.log)
 	// What fails on the GL thread is the run's to say; the log has the details.
 	thread := gpu.Config{OnError: func(err error) { p.log.Error("work on the gl thread failed", "error", err) }}
 	if p.config.Memory != nil {
@@ -502,10 +506,6 @@ func (p *Pipeline) GL() *gpu.Thread { return p.gl }
 // Ego returns the motion that the vehicle follows: a *scene.Guided from the first frame on that
 // moves it (StepTo), nil for one that stands. Any goroutine may ask.
 func (p *Pipeline) Ego() scene.Motion {
-	p.moving.Lock()
-	defer p.moving.Unlock()
-	if p.guests.ego != nil {
-		return p.guests.ego
-	}
-	return p.config.Ego
+	motion, _ := p.history.Motion(scene.EgoID)
+	return motion
 }

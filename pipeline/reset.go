@@ -49,8 +49,8 @@ func (p *Pipeline) reset(ctx context.Context, seed uint64) error {
 		return fmt.Errorf("%w: the actors follow a world of %s, which can't be taken back", world.ErrMode, kind)
 	}
 	select {
-	case p.guests.stepping <- struct{}{}:
-		defer func() { <-p.guests.stepping }()
+	case p.stepping.turn <- struct{}{}:
+		defer func() { <-p.stepping.turn }()
 	default:
 		return world.ErrBusy
 	}
@@ -67,7 +67,7 @@ func (p *Pipeline) reset(ctx context.Context, seed uint64) error {
 func (p *Pipeline) followedKind() string {
 	p.moving.Lock()
 	defer p.moving.Unlock()
-	return p.guests.followed
+	return p.stepping.followed
 }
 
 // rewind is a Reset that the one who runs the pipeline makes.
@@ -192,10 +192,7 @@ func (p *Pipeline) restartScene() error {
 	p.moving.Lock()
 	defer p.moving.Unlock()
 	p.history.Restart()
-	w := &p.guests
-	clear(w.guests)
-	clear(w.names)
-	w.ego, w.plan = nil, plan{}
+	p.stage.Restart()
 	p.goal.Store(math.MinInt64)
 	p.simNs.Store(0)
 	p.publishing.Store(0)

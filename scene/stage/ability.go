@@ -1,4 +1,4 @@
-package pipeline
+package stage
 
 import (
 	"math"
@@ -10,19 +10,19 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// ability is how fast somebody can move, m/s. A move beyond it is a jump, by every source.
+// ability is how fast an actor can move, m/s. A move beyond it is a jump, whatever the source says.
 type ability struct {
 	ahead float64 // along the heading, either way
 	aside float64 // across it, faster than it went so already
 }
 
-// Slack is what poses may be off: metres, and a share of the way ahead.
+// Poses may be off by so much: metres, and a share of the way ahead.
 const (
 	slackAside = 0.1
 	slackAhead = 0.1
 )
 
-// The abilities of those who have wheels or rails. A lane is changed in a second.
+// The abilities of actors with wheels or on rails. A lane is changed in a second.
 const (
 	fastest    = 100.0
 	laneChange = 4.0
@@ -31,7 +31,7 @@ const (
 var egoAbility = ability{fastest, laneChange}
 
 // abilities are those of models, by how their names begin. Wheels and rails hardly let an actor move sideways.
-// Whatever else moves does so in any direction.
+// All others move in any direction.
 var abilities = []struct {
 	prefix string
 	ability
@@ -43,7 +43,7 @@ var abilities = []struct {
 	{"", ability{340, 340}},
 }
 
-// abilityOf returns what a model can do whose top speed may be known: that of its kind otherwise.
+// abilityOf returns what a model can do. Its top speed, if it isn't 0, takes the place of its kind's.
 func abilityOf(model string, top float64) ability {
 	for _, known := range abilities {
 		if strings.HasPrefix(model, known.prefix) {
@@ -60,8 +60,8 @@ func abilityOf(model string, top float64) ability {
 	return ability{} // one prefix fits all
 }
 
-// reaches reports whether somebody who goes along a motion gets from one waypoint to the other. It goes on sideways
-// as it did: by the velocities that are told, or else by that of the motion.
+// reaches reports whether an actor that goes along a motion gets from one waypoint to the other. It goes on sideways
+// as it did: by the waypoints' velocities if they are known, or else by the motion's.
 func (a ability) reaches(m scene.Kinematic, from, to *scene.Waypoint) bool {
 	seconds := float64(to.Stamp-from.Stamp) * 1e-9
 	heading := spatial.Interpolate(from.Pose, to.Pose, 0.5).Rotate(mgl64.Vec3{1, 0, 0})

@@ -1,13 +1,11 @@
-package pipeline_test
+package stage_test
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/simtime"
@@ -50,15 +48,13 @@ func TestJumps(t *testing.T) {
 		}(), 100, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := stepped(t, 2, &script{})
+			p := plaza(t, 2)
 			end := c.step * 1_000_000
-			result, err := p.StepTo(t.Context(), &world.Frame{Until: 10_000_000, Spawn: []world.Spawn{{Name: "a", Model: c.model, TopSpeed: c.top, State: c.before}}})
-			require.NoError(t, err)
-			id := result.Spawned[0]
-			_, err = p.StepTo(t.Context(), &world.Frame{Until: 10_000_000 + end, Actors: []world.Actor{moved("a", c.after)}})
-			require.NoError(t, err)
-			half, _ := p.History().State(id, 10_000_000+end/2)
-			last, _ := p.History().State(id, 10_000_000+end)
+			ids, _ := p.step(t, world.Frame{Until: tick, Spawn: []world.Spawn{{Name: "a", Model: c.model, TopSpeed: c.top, State: c.before}}})
+			id := ids[0]
+			p.step(t, world.Frame{Until: tick + end, Actors: []world.Actor{moved("a", c.after)}})
+			half, _ := p.history.State(id, tick+end/2)
+			last, _ := p.history.State(id, tick+end)
 			assert.Equal(t, c.jumps, half.Pose.Position.Sub(last.Pose.Position).Len() < 1e-9, "%v, then %v", half.Pose.Position, last.Pose.Position)
 			if c.before.VelocityKnown {
 				assert.InDelta(t, c.after.Velocity.Len(), last.Twist.Linear.Len(), 1e-9, "a jump has no velocity of its own")
@@ -69,32 +65,26 @@ func TestJumps(t *testing.T) {
 
 // TestWhoGoesSidewaysGoesOn: a file may tell of who always goes across its heading.
 func TestWhoGoesSidewaysGoesOn(t *testing.T) {
-	p := stepped(t, 2, &script{})
-	f := world.Frame{Until: 100_000_000, Spawn: []world.Spawn{{Name: "a", Model: "vehicle.sedan", State: at(0, 0, 0)}}}
+	p := plaza(t, 2)
+	f := world.Frame{Until: 100_000_000, Spawn: []world.Spawn{sedan("a", at(0, 0, 0))}}
 	for k := range 4 {
 		f.Actors = []world.Actor{moved("a", at(0, float64(k+1), 0))}
-		result, err := p.StepTo(t.Context(), &f)
-		require.NoError(t, err, fmt.Sprint(k))
-		if k == 0 {
-			f.Spawn = nil
-		}
-		id := p.Actors("vehicle.sedan")[0].ID()
-		half, _ := p.History().State(id, result.Stamp-50_000_000)
+		p.step(t, f)
+		half, _ := p.history.State(p.history.Coming(nil)[0].ID, p.now-50_000_000)
 		assert.InDelta(t, float64(k)+0.5, half.Pose.Position[1], 1e-6)
-		f.Until += 100_000_000
+		f.Until, f.Spawn = f.Until+100_000_000, nil
 	}
 }
 
 // TestTheEgoJumpsToo: a lane that is changed within 0.1 s doesn't accelerate.
 func TestTheEgoJumpsToo(t *testing.T) {
-	p := stepped(t, 1, &script{})
+	p := plaza(t, 1)
 	for k, y := range []float64{0, 0, 3.2, 3.2} {
 		there := going(1.4*float64(k), y, 0, 14)
-		result, err := p.StepTo(t.Context(), &world.Frame{Until: simtime.Stamp(k+1) * 100_000_000, Ego: &there})
-		require.NoError(t, err)
-		assert.InDelta(t, 14, result.Ego.Velocity.Len(), 1e-9)
+		p.step(t, world.Frame{Until: simtime.Stamp(k+1) * 100_000_000, Ego: &there})
+		assert.InDelta(t, 14, p.Ego(p.now).Velocity.Len(), 1e-9)
 		for _, share := range []simtime.Stamp{50_000_000, 100_000_000} {
-			state, _ := p.History().State(scene.EgoID, result.Stamp-100_000_000+share)
+			state, _ := p.history.State(scene.EgoID, p.now-100_000_000+share)
 			assert.Less(t, math.Abs(state.Twist.Linear[1]), 1e-6, "step %d", k)
 			assert.Less(t, math.Abs(state.Acceleration[1]), 1e-6, "step %d", k)
 		}
@@ -107,7 +97,7 @@ func TestVelocitiesAreOfTheReference(t *testing.T) {
 	const radius, length = 10.0, 4.0
 	for _, reference := range []world.Reference{world.GroundCentre, world.RearAxle, world.FrontBumper} {
 		for _, told := range []bool{false, true} {
-			p := stepped(t, 1, &script{})
+			p := plaza(t, 1)
 			state := func(turn float64) world.State {
 				s := at(radius*math.Sin(turn), -radius*math.Cos(turn), mgl64.RadToDeg(turn))
 				s.Pose.Position = s.Pose.Apply(reference.InBox(mgl64.Vec3{length, 2, 1.5})) // of a middle on the circle
@@ -121,10 +111,8 @@ func TestVelocitiesAreOfTheReference(t *testing.T) {
 			f := world.Frame{Until: 50_000_000, Spawn: []world.Spawn{{Name: "a", Model: "vehicle.sedan", Size: mgl64.Vec3{length, 2, 1.5}, Reference: reference, State: state(0)}}}
 			for k := 1; k <= 4; k++ {
 				f.Actors = []world.Actor{moved("a", state(0.05*float64(k)))}
-				_, err := p.StepTo(t.Context(), &f)
-				require.NoError(t, err)
-				id := p.Actors("vehicle.sedan")[0].ID()
-				s, _ := p.History().State(id, f.Until)
+				p.step(t, f)
+				s, _ := p.history.State(p.history.Coming(nil)[0].ID, f.Until)
 				want := mgl64.Vec3{0, 0, 1}.Cross(s.Pose.Position)
 				assert.InDelta(t, 0, s.Twist.Linear.Sub(want).Len(), 1e-9, "%v, told %v", reference, told)
 				f.Until, f.Spawn = f.Until+50_000_000, nil

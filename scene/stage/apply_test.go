@@ -1,0 +1,82 @@
+package stage_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/world"
+)
+
+// TestTheWayFollowsACircle holds the way between frames to a circle, which it is to leave by
+// less than a millimetre at 0.1 s.
+func TestTheWayFollowsACircle(t *testing.T) {
+	const radius, speed = 20.0, 10.0
+	on := func(seconds float64) world.State {
+		a := speed / radius * seconds
+		s := at(radius*math.Sin(a), radius*(1-math.Cos(a)), a*180/math.Pi)
+		s.Velocity, s.VelocityKnown = mgl64.Vec3{speed * math.Cos(a), speed * math.Sin(a), 0}, true
+		return s
+	}
+	p := plaza(t, 1)
+	ids, _ := p.step(t, world.Frame{
+		Until: 100_000_000, Spawn: []world.Spawn{{Model: "vehicle.sedan", Reference: world.BoxCentre, State: on(0)}},
+	})
+	for k := 2; k < 12; k++ {
+		p.step(t, world.Frame{
+			Until:  simtime.Stamp(k * 100_000_000),
+			Actors: []world.Actor{{Ref: world.Ref{Handle: ids[0]}, State: on(float64(k-1) / 10)}},
+		})
+		if k == 2 {
+			continue
+		}
+		for ms := 10; ms <= 100; ms += 10 {
+			state, _ := p.history.State(ids[0], simtime.Stamp(k*100_000_000-100_000_000+ms*1_000_000))
+			want := on(float64(k-2)/10 + float64(ms)/1000)
+			assert.InDelta(t, 0, state.Pose.Position.Sub(want.Pose.Position).Len(), 1e-3)
+			assert.InDelta(t, 0, state.Twist.Linear.Sub(want.Velocity).Len(), 0.02)
+			assert.InDelta(t, speed*speed/radius, state.Acceleration.Len(), 0.1)
+		}
+	}
+}
+
+// TestWhoJumpsIsNowhereBetween compares the places right before and at the step's end.
+func TestWhoJumpsIsNowhereBetween(t *testing.T) {
+	p := plaza(t, 1)
+	ids, _ := p.step(t, world.Frame{Until: tick, Spawn: []world.Spawn{sedan("a", at(1, 0, 0))}})
+	far := at(90, 0, 0)
+	far.Jump = true
+	p.step(t, world.Frame{Until: 2 * tick, Actors: []world.Actor{moved("a", far)}})
+	for stamp, x := range map[simtime.Stamp]float64{tick: 1, 19_999_999: 1, 2 * tick: 90} {
+		pose, there := p.history.Pose(ids[0], stamp)
+		assert.True(t, there)
+		assert.InDelta(t, x, pose.Position[0], 1e-9, "at %d", stamp)
+	}
+	state, _ := p.history.State(ids[0], 2*tick)
+	assert.Zero(t, state.Twist.Linear.Len())
+}
+
+// TestLightsAreLamps: a frame's lights are those of the scene, bit by bit, and stay until another
+// frame says otherwise.
+func TestLightsAreLamps(t *testing.T) {
+	for light, lamp := range map[world.Lights]scene.Lamps{
+		world.LightHead: scene.LampHead, world.LightBrake: scene.LampBrake, world.LightLeft: scene.LampLeft,
+		world.LightRight: scene.LampRight, world.LightReverse: scene.LampReverse,
+	} {
+		p := plaza(t, 1)
+		s := at(1, 0, 0)
+		s.Lights = light
+		ids, _ := p.step(t, world.Frame{
+			Until: tick, Spawn: []world.Spawn{sedan("a", at(0, 0, 0))}, Actors: []world.Actor{moved("a", s)},
+		})
+		p.step(t, world.Frame{Until: 2 * tick})
+		for _, stamp := range []simtime.Stamp{tick, 2 * tick} {
+			state, _ := p.history.State(ids[0], stamp)
+			assert.Equal(t, lamp, state.Lamps)
+		}
+	}
+}
