@@ -27,12 +27,12 @@ typedef struct {
 
 typedef struct {
     uint32_t *items, count, room;
-} list;
+} id_list;
 
 typedef struct {
     drawn *items;
     uint32_t count, room;
-    list *tiles;
+    id_list *tiles;
 } chunk;
 
 // layer is one draw, with what its shader reads.
@@ -95,7 +95,7 @@ typedef struct {
     layer *layers;
     uint32_t layer_count, layer_room, groups;
     chunk chunks[CHUNKS];
-    list *order;                   // of each tile: its triangles' ids, near ones first
+    id_list *order;                // of each tile: its triangles' ids, near ones first
     uint32_t tile_room;
     int failed; // for no memory
 } raster;
@@ -143,7 +143,7 @@ static void put(raster *r, chunk *k, const drawn *d) {
     items[k->count] = *d;
     for (int ty = (int)y0 / TILE; ty <= (int)y1 / TILE; ty++)
         for (int tx = (int)x0 / TILE; tx <= (int)x1 / TILE; tx++) {
-            list *l = &k->tiles[ty * r->tiles_x + tx];
+            id_list *l = &k->tiles[ty * r->tiles_x + tx];
             uint32_t *entries = grown(r, l->items, l->count, &l->room, sizeof *entries);
             if (!entries) return;
             l->items = entries;
@@ -182,8 +182,8 @@ static void put_clipped(raster *r, chunk *k, const layer *a, const float p[3][3]
     }
 }
 
-// place places the triangles from first on, some of them, on the picture: those of a call.
-INLINE void place(raster *r, chunk *k, const layer *a, uint32_t first, int some, uint32_t frame) {
+// project projects triangles of a call onto the picture: some of them, from first on.
+INLINE void project(raster *r, chunk *k, const layer *a, uint32_t first, int some, uint32_t frame) {
     vi id = i_ramp() + (int32_t)first;
     vm in = m_first(some);
     vi row = i_sel(in, id, i_set((int32_t)first)) * 3;
@@ -245,7 +245,7 @@ static void place_chunk(raster *r, uint32_t number) {
             uint32_t g = first > at ? first - at : 0, stop = end - at < groups ? end - at : groups;
             for (; g < stop; g++)
                 for (uint32_t t = 16 * g; t < 16 * g + 16 && t < triangles; t += LANES)
-                    place(r, k, a, (uint32_t)c->first / 3 + t, (int)(triangles - t), (uint32_t)c->index);
+                    project(r, k, a, (uint32_t)c->first / 3 + t, (int)(triangles - t), (uint32_t)c->index);
             at += groups;
         }
     }
@@ -518,7 +518,7 @@ INLINE uint32_t nearness(const drawn *d) {
 
 // draw_near_first draws the count triangles that the chunks list for a tile.
 INLINE void draw_near_first(raster *r, tile *t, uint32_t number, uint32_t count) {
-    list *order = &r->order[number];
+    id_list *order = &r->order[number];
     while (order->room < count) {
         uint32_t *items = grown(r, order->items, order->room, &order->room, sizeof *items);
         if (!items) return;
@@ -526,7 +526,7 @@ INLINE void draw_near_first(raster *r, tile *t, uint32_t number, uint32_t count)
     }
     uint32_t next[NEARNESSES] = {0}, begin = 0;
     for (uint32_t k = 0; k < CHUNKS; k++) {
-        const list *l = &r->chunks[k].tiles[number];
+        const id_list *l = &r->chunks[k].tiles[number];
         for (uint32_t i = 0; i < l->count; i++) next[nearness(&r->chunks[k].items[l->items[i]])]++;
     }
     for (int n = NEARNESSES - 1; n >= 0; n--) {
@@ -534,7 +534,7 @@ INLINE void draw_near_first(raster *r, tile *t, uint32_t number, uint32_t count)
         next[n] = begin, begin += some;
     }
     for (uint32_t k = 0; k < CHUNKS; k++) {
-        const list *l = &r->chunks[k].tiles[number];
+        const id_list *l = &r->chunks[k].tiles[number];
         for (uint32_t i = 0; i < l->count; i++) order->items[next[nearness(&r->chunks[k].items[l->items[i]])]++] = k << ENTRY_BITS | (l->items[i] + 1);
     }
     for (uint32_t i = 0; i < count; i++) draw(r, t, drawn_of(r, order->items[i]), order->items[i], 0);
@@ -562,7 +562,7 @@ INLINE void draw_tile_of(raster *r, tile *t, uint32_t number, int sun) {
     }
     if (sun) {
         for (uint32_t k = 0; k < CHUNKS; k++) {
-            const list *l = &r->chunks[k].tiles[number];
+            const id_list *l = &r->chunks[k].tiles[number];
             for (uint32_t i = 0; i < l->count; i++) draw(r, t, &r->chunks[k].items[l->items[i]], 0, 1);
         }
     } else {
@@ -626,7 +626,7 @@ static int raster_begin(raster *r, hd_work *w, const hd_target *to, int sun) {
     r->layer_count = r->groups = 0;
     uint32_t tiles = (uint32_t)(r->tiles_x * r->tiles_y);
     for (int k = 0; k <= CHUNKS && tiles > r->tile_room; k++) {
-        list **kept = k < CHUNKS ? &r->chunks[k].tiles : &r->order, *lists = realloc(*kept, tiles * sizeof *lists);
+        id_list **kept = k < CHUNKS ? &r->chunks[k].tiles : &r->order, *lists = realloc(*kept, tiles * sizeof *lists);
         if (!lists) return hd_fail(w, "no memory for the lists of %u tiles", tiles);
         *kept = lists;
         memset(lists + r->tile_room, 0, (tiles - r->tile_room) * sizeof *lists);

@@ -24,7 +24,7 @@ type capture = sensors.Capture[thresholds]
 type camera struct {
 	sensors.Ring[thresholds, uint32]
 	spec    sensors.Spec
-	options options
+	options setup
 	frameID string
 
 	env        *sensors.Env
@@ -35,12 +35,6 @@ type camera struct {
 	info       *sensors.Output[*sample.CameraInfo]
 	encoder    *encoder     // nil where nothing is compressed
 	events     *eventCamera // of a DVS camera, nil for others
-
-	// Owned by the GL thread.
-	target *gpu.Buffer // of the capture that the view makes, nil between
-	failed error       // of a capture that the view couldn't make
-	// drawn is the firing of that capture.
-	drawn sensors.Tick
 
 	// Owned by Process: messages that are used again, since outputs copy what
 	// they keep. Of the calibration the header alone changes.
@@ -142,25 +136,15 @@ func (s *camera) Tick(at sensors.Tick) error {
 	return nil
 }
 
-// acquire takes the target of the capture that is about to be drawn, or drops
-// the capture where none is free. The view calls it as it draws, in Capture. GL thread.
-func (s *camera) acquire(c *gpu.Ctx) bool {
-	s.target, s.failed = s.Take(c, s.drawn)
-	return s.target != nil
-}
-
 // Capture has the view draw everything announced for the instant, if no camera
 // before it has, and starts reading the picture back. GL thread.
 func (s *camera) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) {
-	s.view.capture(c, s.renderer, at)
+	target, err := s.view.capture(c, s.renderer, s, at)
 	k := capture{At: at, Header: at.Header(s.frameID, s.env.Pose(s.spec.Mount, at.Due)), Data: s.options.thresholds}
-	switch {
-	case s.failed != nil:
-		s.failed, err = nil, s.failed
-	case s.target == nil: // dropped by acquire, or unseen: Tick expected this one
+	if err == nil && target == nil { // no target is free, or it is unseen: Tick expected this one
 		return s.unseen.add(k), nil
-	default:
-		s.target = nil
+	}
+	if err == nil {
 		issued, err = s.Start(c, k)
 	}
 	if err != nil {

@@ -25,9 +25,9 @@ const OutputEvents = "events"
 // event at the interval's start.
 //
 // A picture with more than 16,777,216 events has none: it is counted as convert_failed.
-type DVS = View[DVSOwn]
+type DVS = Options[DVSOwn]
 
-// DVSOwn are the options that an event camera has beside View's.
+// DVSOwn are the options that an event camera has beside those of all cameras.
 type DVSOwn struct {
 	Light
 	PositiveThreshold      float64 `attribute:"positive_threshold" default:"0.3" min:"0.01" max:"255" doc:"step of brightness that makes an event of a pixel that gets brighter"`
@@ -50,7 +50,7 @@ type eventCamera struct {
 	message sample.DvsEvents // reused: outputs copy what they keep
 }
 
-func (p DVSOwn) read(o *options, _ *sensors.Spec) error {
+func (p DVSOwn) read(o *setup, _ *sensors.Spec) error {
 	o.thresholds = thresholds{
 		positive: threshold{p.PositiveThreshold, p.SigmaPositiveThreshold},
 		negative: threshold{p.NegativeThreshold, p.SigmaNegativeThreshold},

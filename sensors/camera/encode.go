@@ -141,7 +141,7 @@ func (s *pngScratch) Put(b *png.EncoderBuffer) { s.buffer = b }
 
 // encode compresses a picture of the camera's own encoding into message.Data,
 // reusing its memory.
-func (v *canvas) encode(o *options, pixels []byte, message *sample.CompressedImage) (err error) {
+func (v *canvas) encode(o *setup, pixels []byte, message *sample.CompressedImage) (err error) {
 	if o.compressed == "jpeg" {
 		message.Data, err = v.jpeg.Append(message.Data[:0], o.packed(pixels), o.quality)
 		return err
@@ -156,7 +156,7 @@ func (v *canvas) encode(o *options, pixels []byte, message *sample.CompressedIma
 }
 
 // packed says how the pixels of an 8-bit encoding lie.
-func (o *options) packed(pixels []byte) *picture.Packed {
+func (o *setup) packed(pixels []byte) *picture.Packed {
 	p := &picture.Packed{
 		Pixels: pixels, Width: o.lens.Width, Height: o.lens.Height, Stride: o.step(), Size: pixelBytes[o.form.encoding],
 		Red: 0, Green: 1, Blue: 2,
@@ -168,7 +168,7 @@ func (o *options) packed(pixels []byte) *picture.Packed {
 }
 
 // picture views or copies the pixels as an image of the standard library.
-func (v *canvas) picture(o *options, pixels []byte) image.Image {
+func (v *canvas) picture(o *setup, pixels []byte) image.Image {
 	bounds := image.Rect(0, 0, o.lens.Width, o.lens.Height)
 	switch o.form.encoding {
 	case sample.EncodingMono8:

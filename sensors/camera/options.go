@@ -18,9 +18,9 @@ const (
 	OutputInfo       = "camera_info"
 )
 
-// View has the options that all cameras have; names and defaults of the attributes are
+// Options are the options that all cameras have; names and defaults of the attributes are
 // CARLA's where CARLA has them. Own are those of one kind.
-type View[K own] struct {
+type Options[K own] struct {
 	Width          int       `attribute:"image_size_x" unit:"px" default:"800" min:"1" max:"16384" usual:"16 8192" doc:"width of the picture"`
 	Height         int       `attribute:"image_size_y" unit:"px" default:"600" min:"1" max:"16384" usual:"16 8192" doc:"height of the picture"`
 	FOV            float64   `attribute:"fov" unit:"deg" default:"90" min:"0.1" max:"175" usual:"5 170" doc:"horizontal field of view, from edge to edge. With a lens that distorts, that of the pinhole with the same focal length: image_size_x / (2 tan(fov / 2)) pixels"`
@@ -47,31 +47,31 @@ type lensCircle struct {
 // own are the options of one kind of camera.
 type own interface {
 	// read fills in what they say. Errors wrap sensors.ErrValue.
-	read(o *options, spec *sensors.Spec) error
+	read(o *setup, spec *sensors.Spec) error
 }
 
 // The cameras' options.
 type (
 	// RGB is sensor.camera.rgb.
-	RGB = View[RGBOwn]
+	RGB = Options[RGBOwn]
 	// Depth is sensor.camera.depth.
-	Depth = View[DepthOwn]
+	Depth = Options[DepthOwn]
 	// Semantic is sensor.camera.semantic_segmentation.
-	Semantic = View[SemanticOwn]
+	Semantic = Options[SemanticOwn]
 	// Instance is sensor.camera.instance_segmentation.
-	Instance = View[InstanceOwn]
+	Instance = Options[InstanceOwn]
 	// Normals is sensor.camera.normals.
-	Normals = View[NormalsOwn]
+	Normals = Options[NormalsOwn]
 )
 
-// RGBOwn are the options that a colour camera has beside View's.
+// RGBOwn are the options that a colour camera has beside those of all cameras.
 type RGBOwn struct {
 	Light
 	Encoding string `attribute:"encoding" default:"rgb8" enum:"rgb8,bgr8,bgra8" doc:"order of the bytes of a pixel; bgra8 is CARLA's, alpha 255"`
 	Compression
 }
 
-// DepthOwn are the options that a depth camera has beside View's.
+// DepthOwn are the options that a depth camera has beside those of all cameras.
 type DepthOwn struct {
 	Output   string   `attribute:"output" default:"metres" enum:"metres,carla,svl" doc:"metres is 32FC1. carla is bgra8, where red + 256 green + 65536 blue is 2^24 - 1 at 1000 m. svl is mono8, the tenth root of distance over far_clip"`
 	MinDepth float64  `attribute:"min_depth" unit:"m" max:"100000" usual:"0 100" doc:"what is nearer reads -Inf (REP-117), and black otherwise"`
@@ -79,20 +79,20 @@ type DepthOwn struct {
 	Compression
 }
 
-// SemanticOwn are the options that a camera of tags has beside View's.
+// SemanticOwn are the options that a camera of tags has beside those of all cameras.
 type SemanticOwn struct {
 	Output      string `attribute:"output" default:"tag" enum:"tag,palette,palette_bgra8,carla,svl" doc:"tag is mono8, one tag a pixel. palette is rgb8 in CityScapes colours, palette_bgra8 the same as CARLA's ROS bridge has them. carla is bgra8, the tag in red. svl is rgb8 in SVL's colours"`
 	Compression `defaults:"jpeg_quality=100"`
 }
 
-// InstanceOwn are the options that a camera of actors has beside View's.
+// InstanceOwn are the options that a camera of actors has beside those of all cameras.
 type InstanceOwn struct {
 	Output      string `attribute:"output" default:"id" enum:"id,carla,svl" doc:"id is the number alone. carla is bgra8: the tag in red, the id's low byte in green and its high one in blue. It is the default in a run with the bridge carla. svl is rgb8, the class's hue in a shade of the actor's own"`
 	Encoding    string `attribute:"encoding" default:"16UC1" enum:"16UC1,32SC1" doc:"type of a pixel of output id"`
 	Compression `defaults:"jpeg_quality=100"`
 }
 
-// NormalsOwn are the options that a camera of normals has beside View's: none.
+// NormalsOwn are the options that a camera of normals has beside those of all cameras: none.
 type NormalsOwn struct{}
 
 // Compression are the options of cameras whose pictures can be compressed.
@@ -215,8 +215,8 @@ func define[K own](k kind, doc string) *sensors.Definition {
 		Name: OutputInfo, Suffix: "/camera_info", QoS: best,
 		Doc: "sensor_msgs/CameraInfo with the image's stamp and frame",
 	}))
-	return sensors.Define(d, func(spec sensors.Spec, v View[K]) (sensors.Sensor, error) {
-		o, err := v.options(k, &spec)
+	return sensors.Define(d, func(spec sensors.Spec, v Options[K]) (sensors.Sensor, error) {
+		o, err := v.resolve(k, &spec)
 		if err != nil {
 			return nil, err
 		}
@@ -226,8 +226,8 @@ func define[K own](k kind, doc string) *sensors.Definition {
 	})
 }
 
-// options are a camera's options in the form that the work needs.
-type options struct {
+// setup is a camera's options in the form that the work needs.
+type setup struct {
 	kind      kind
 	lens      Lens
 	near, far float64
@@ -251,9 +251,9 @@ type options struct {
 	thresholds thresholds   // of its next capture
 }
 
-// options works the options out. Errors wrap sensors.ErrValue.
-func (v *View[K]) options(k kind, spec *sensors.Spec) (o options, err error) {
-	o = options{kind: k, near: v.NearClip, far: v.FarClip, form: forms[k][""], toneCurve: true, grade: usualGrade, grid: 1, raw: true}
+// resolve works the options out. Errors wrap sensors.ErrValue.
+func (v *Options[K]) resolve(k kind, spec *sensors.Spec) (o setup, err error) {
+	o = setup{kind: k, near: v.NearClip, far: v.FarClip, form: forms[k][""], toneCurve: true, grade: usualGrade, grid: 1, raw: true}
 	if o.lens, err = v.lens(spec); err != nil {
 		return o, err
 	}
@@ -267,7 +267,7 @@ func (v *View[K]) options(k kind, spec *sensors.Spec) (o options, err error) {
 }
 
 // lens makes the lens.
-func (v *View[K]) lens(spec *sensors.Spec) (Lens, error) {
+func (v *Options[K]) lens(spec *sensors.Spec) (Lens, error) {
 	l, err := NewLens(v.Width, v.Height, v.FOV)
 	if err != nil {
 		return l, fmt.Errorf("%w: %w", sensors.ErrValue, err)
@@ -302,7 +302,7 @@ func (v *View[K]) lens(spec *sensors.Spec) (Lens, error) {
 	return l, nil
 }
 
-func (p RGBOwn) read(o *options, _ *sensors.Spec) error {
+func (p RGBOwn) read(o *setup, _ *sensors.Spec) error {
 	o.form = forms[o.kind][p.Encoding]
 	if err := p.Light.read(o); err != nil {
 		return err
@@ -310,7 +310,7 @@ func (p RGBOwn) read(o *options, _ *sensors.Spec) error {
 	return p.Compression.read(o)
 }
 
-func (p DepthOwn) read(o *options, _ *sensors.Spec) error {
+func (p DepthOwn) read(o *setup, _ *sensors.Spec) error {
 	o.form, o.minDepth, o.maxDepth = forms[o.kind][p.Output], p.MinDepth, *p.MaxDepth
 	if o.maxDepth <= o.minDepth {
 		return fmt.Errorf("%w: max_depth is %v m, it must be beyond min_depth, %v m", sensors.ErrValue, o.maxDepth, o.minDepth)
@@ -318,12 +318,12 @@ func (p DepthOwn) read(o *options, _ *sensors.Spec) error {
 	return p.Compression.read(o)
 }
 
-func (p SemanticOwn) read(o *options, _ *sensors.Spec) error {
+func (p SemanticOwn) read(o *setup, _ *sensors.Spec) error {
 	o.form, o.svlPalette = forms[o.kind][p.Output], p.Output == outputSVL
 	return p.Compression.read(o)
 }
 
-func (p InstanceOwn) read(o *options, spec *sensors.Spec) error {
+func (p InstanceOwn) read(o *setup, spec *sensors.Spec) error {
 	o.form = forms[o.kind][p.Output]
 	if p.Output == "id" {
 		o.form = idForms[p.Encoding]
@@ -333,10 +333,10 @@ func (p InstanceOwn) read(o *options, spec *sensors.Spec) error {
 	return p.Compression.read(o)
 }
 
-func (NormalsOwn) read(*options, *sensors.Spec) error { return nil }
+func (NormalsOwn) read(*setup, *sensors.Spec) error { return nil }
 
 // read reads how light is shown.
-func (p *Light) read(o *options) error {
+func (p *Light) read(o *setup) error {
 	o.gain = p.gain()
 	o.grade = p.grade()
 	o.toneCurve = p.ToneCurve == "filmic" && !o.grade.linear
@@ -353,7 +353,7 @@ func (p *Light) read(o *options) error {
 }
 
 // read reads what is published.
-func (p *Compression) read(o *options) error {
+func (p *Compression) read(o *setup) error {
 	o.raw, o.quality = *p.PublishRaw, p.JPEGQuality
 	if p.Compressed != "none" {
 		o.compressed = p.Compressed

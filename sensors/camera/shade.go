@@ -2,6 +2,7 @@ package camera
 
 import (
 	"github.com/go-gl/mathgl/mgl64"
+
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
@@ -58,15 +59,15 @@ func (v *view) shade(c *gpu.Ctx, r *renderer, index int, fromOptical mgl64.Mat4)
 	sampler(shaders.SlotMoverShadow, r.sun.movers.depth)
 	sampler(shaders.SlotPalette, r.palette.texture)
 	what := shading{grid: v.key.grid, lens: v.key.lens.constant()}
-	if light := b.light(); light != nil && light.options.traced {
+	if light := b.light(); light != nil && light.by.options.traced {
 		what.traced = true
 		sampler(shaders.SlotSunlit, v.sunlit.reached)
 	}
-	for k, member := range b {
-		if member != nil {
-			what.what |= member.options.form.picture
-			what.graded = what.graded || member.options.grade.active()
-			bind = append(bind, gpu.Binding{Kind: gpu.BindStorage, Slot: k, Buffer: member.target})
+	for k, s := range b {
+		if s != nil {
+			what.what |= s.by.options.form.picture
+			what.graded = what.graded || s.by.options.grade.active()
+			bind = append(bind, gpu.Binding{Kind: gpu.BindStorage, Slot: k, Buffer: s.target})
 		}
 	}
 	r.scratch = bind
@@ -80,9 +81,9 @@ func (v *view) shade(c *gpu.Ctx, r *renderer, index int, fromOptical mgl64.Mat4)
 // block fills in the uniform block of a batch.
 func (v *view) block(r *renderer, b *batch, fromOptical mgl64.Mat4) shadeBlock {
 	block := shadeBlock{size: [2]int32{int32(v.key.lens.Width), int32(v.key.lens.Height)}}
-	for _, member := range b {
-		if member != nil {
-			member.options.describe(&block)
+	for _, s := range b {
+		if s != nil {
+			s.by.options.describe(&block)
 		}
 	}
 	s := r.sun
@@ -107,7 +108,7 @@ func (v *view) block(r *renderer, b *batch, fromOptical mgl64.Mat4) shadeBlock {
 }
 
 // describe adds a camera's part to the uniform block.
-func (o *options) describe(b *shadeBlock) {
+func (o *setup) describe(b *shadeBlock) {
 	switch o.kind {
 	case kindRGB, kindDVS:
 		if o.form.encoding == sample.EncodingBGR8 {
@@ -219,7 +220,7 @@ var pixelBytes = map[string]int{
 
 // step returns the bytes of a row: padded to whole words, as the shader writes
 // them.
-func (o *options) step() int {
+func (o *setup) step() int {
 	return (o.lens.Width*pixelBytes[o.form.encoding] + 3) / 4 * 4
 }
 
@@ -234,22 +235,21 @@ func (o *options) step() int {
 // camera or beyond what its lens shows was nowhere in the picture: NaN. So was one on an actor
 // that was not there. At the first firing, and at the first after time went back, nothing has
 // moved.
-type OpticalFlow = View[OpticalFlowOwn]
+type OpticalFlow = Options[OpticalFlowOwn]
 
-// OpticalFlowOwn are the options that a camera of motion has beside View's: none.
+// OpticalFlowOwn are the options that a camera of motion has beside those of all cameras: none.
 type OpticalFlowOwn struct{}
 
-func (OpticalFlowOwn) read(*options, *sensors.Spec) error { return nil }
+func (OpticalFlowOwn) read(*setup, *sensors.Spec) error { return nil }
 
 // OpticalFlowDefinition describes sensor.camera.optical_flow.
 var OpticalFlowDefinition = define[OpticalFlowOwn](kindFlow,
 	"optical flow: how far what each pixel sees moved since the firing before, right and down, as shares of the picture's size")
 
-// previousNs returns when the firing before the one at stamp was, but not before
-// anything was recorded. GL thread.
-func (s *camera) previousNs(r *renderer, stamp simtime.Stamp) simtime.Stamp {
+// previousNs returns when the camera's firing before the shot was, but not before anything was recorded.
+func (s *shot) previousNs(r *renderer) simtime.Stamp {
 	oldest, _, _ := r.history.Span()
-	return min(max(stamp-simtime.Stamp(s.drawn.PeriodNs), oldest), stamp)
+	return min(max(s.at.Due-simtime.Stamp(s.at.PeriodNs), oldest), s.at.Due)
 }
 
 // writePrevious writes where the points of each frame of the scene were at an
