@@ -2,11 +2,9 @@ package dispatch_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -15,11 +13,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/raybridge/raybridge/dispatch"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/simtime"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // quiet is a logger for tests that provoke warnings.
@@ -135,73 +134,6 @@ func TestPauseDropsWithCallback(t *testing.T) {
 	assert.Equal(t, flow.Drops{flow.CausePaused: 2}, topic.Stats().Dropped)
 }
 
-// D4: one task per token; the token is free when the callback runs.
-func TestExclusiveToken(t *testing.T) {
-	d := newDispatcher(t, dispatch.Config{})
-	hold := make(chan struct{})
-	topic := dispatch.NewTopic(d, "a", func(context.Context, int) error { <-hold; return nil }, dispatch.TopicConfig{})
-	again := make(chan bool, 1)
-	require.True(t, topic.TryQueueTask(1, dispatch.Task{Token: "lidar", Done: func(error) {
-		again <- topic.TryQueueTask(3, dispatch.Task{Token: "lidar"})
-	}}))
-	var f fates
-	assert.False(t, topic.TryQueueTask(2, dispatch.Task{Token: "lidar", Done: f.done}))
-	assert.Equal(t, []error{dispatch.ErrTokenBusy}, f.all())
-	assert.True(t, topic.TryQueueTask(2, dispatch.Task{Token: "camera"}), "another token is another matter")
-	assert.False(t, topic.TryQueueTask(2, dispatch.Task{Token: []int{1}, Done: f.done}))
-	assert.ErrorIs(t, f.all()[1], dispatch.ErrToken)
-	assert.False(t, topic.TryQueueTask(2, dispatch.Task{Token: [1]any{func() {}}, Done: f.done}))
-	assert.ErrorIs(t, f.all()[2], dispatch.ErrToken)
-	// What isn't equal to itself can't be in use.
-	for i, token := range []any{math.NaN(), [2]float64{0, math.NaN()}, struct{ x any }{math.NaN()}} {
-		assert.False(t, topic.TryQueueTask(2, dispatch.Task{Token: token, Done: f.done}))
-		assert.ErrorIs(t, f.all()[3+i], dispatch.ErrToken)
-	}
-	close(hold)
-	assert.True(t, <-again)
-	require.NoError(t, d.Drain(context.Background()))
-}
-
-func TestWaitForToken(t *testing.T) {
-	d := newDispatcher(t, dispatch.Config{})
-	var running, most atomic.Int32
-	topic := dispatch.NewTopic(d, "a", func(context.Context, int) error {
-		most.Store(max(most.Load(), running.Add(1)))
-		runtime.Gosched()
-		running.Add(-1)
-		return nil
-	}, dispatch.TopicConfig{WaitForToken: true})
-	for i := range 200 {
-		require.True(t, topic.TryQueueTask(i, dispatch.Task{Token: "only"}))
-	}
-	require.NoError(t, d.Drain(context.Background()))
-	assert.EqualValues(t, 1, most.Load())
-	assert.EqualValues(t, 200, topic.Stats().Sent)
-}
-
-// TestExclusivePolicy: under it the topic is the token of what has none, queued or
-// published at once.
-func TestExclusivePolicy(t *testing.T) {
-	d := newDispatcher(t, dispatch.Config{})
-	hold, started := make(chan struct{}), make(chan struct{}, 1)
-	topic := dispatch.NewTopic(d, "a", func(context.Context, int) error {
-		started <- struct{}{}
-		<-hold
-		return nil
-	}, dispatch.TopicConfig{Policy: flow.Exclusive})
-	require.True(t, topic.TryQueue(0))
-	<-started
-	var f fates
-	assert.False(t, topic.TryQueueTask(1, dispatch.Task{Done: f.done}))
-	require.Len(t, f.all(), 1)
-	assert.ErrorIs(t, f.all()[0], dispatch.ErrTokenBusy)
-	assert.ErrorIs(t, topic.Publish(t.Context(), 2), dispatch.ErrTokenBusy)
-	close(hold)
-	require.NoError(t, d.Drain(t.Context()))
-	require.NoError(t, topic.Publish(t.Context(), 3))
-	assert.EqualValues(t, 2, topic.Stats().Dropped[flow.CauseTokenBusy])
-}
-
 // TestIgnorePause: a clock continues while the dispatcher is paused.
 func TestIgnorePause(t *testing.T) {
 	d := newDispatcher(t, dispatch.Config{})
@@ -212,157 +144,6 @@ func TestIgnorePause(t *testing.T) {
 	assert.True(t, clock.TryQueue(0))
 	assert.NoError(t, clock.Publish(t.Context(), 1))
 	assert.ErrorIs(t, other.Publish(t.Context(), 2), dispatch.ErrPaused)
-}
-
-// D6, with a publisher that is held so that the queue fills.
-func TestPolicyWhenFull(t *testing.T) {
-	type outcome struct {
-		sent    []int
-		refused []int
-		evicted []int
-	}
-	tests := []struct {
-		policy flow.Policy
-		want   outcome
-	}{
-		{flow.DropNewest, outcome{sent: []int{0, 1, 2}, refused: []int{3, 4}}},
-		{flow.DropOldest, outcome{sent: []int{0, 3, 4}, evicted: []int{1, 2}}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.policy.String(), func(t *testing.T) {
-			d := newDispatcher(t, dispatch.Config{})
-			hold, started := make(chan struct{}), make(chan struct{}, 10)
-			var got outcome
-			topic := dispatch.NewTopic(d, "a", func(_ context.Context, n int) error {
-				started <- struct{}{}
-				<-hold
-				got.sent = append(got.sent, n)
-				return nil
-			}, dispatch.TopicConfig{Policy: tt.policy, Ordered: true, Depth: 2})
-			for i := range 5 {
-				ok := topic.TryQueueTask(i, dispatch.Task{Done: func(err error) {
-					if err != nil && i < 3 {
-						assert.Equal(t, dispatch.ErrFull, err)
-						got.evicted = append(got.evicted, i)
-					}
-				}})
-				if !ok {
-					got.refused = append(got.refused, i)
-				}
-				if i == 0 {
-					<-started
-				}
-			}
-			close(hold)
-			require.NoError(t, d.Drain(context.Background()))
-			assert.Equal(t, tt.want, got)
-			assert.Equal(t, flow.Drops{flow.CauseQueueFull: 2}, topic.Stats().Dropped)
-		})
-	}
-}
-
-func TestBlockWaitsForRoom(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := dispatch.New(dispatch.Config{Logger: quiet, MaxWorkers: 1})
-		topic := dispatch.NewTopic(d, "a", func(context.Context, int) error {
-			time.Sleep(time.Second)
-			return nil
-		}, dispatch.TopicConfig{Depth: 2})
-		start := time.Now()
-		for i := range 3 {
-			require.True(t, topic.TryQueue(i))
-			synctest.Wait()
-		}
-		assert.Zero(t, time.Since(start), "one runs, two wait: no blocking yet")
-		require.True(t, topic.TryQueue(3))
-		assert.Equal(t, time.Second, time.Since(start))
-		require.NoError(t, d.Drain(context.Background()))
-		assert.Equal(t, 4*time.Second, time.Since(start))
-		require.NoError(t, d.Close(context.Background()))
-	})
-}
-
-func TestBlockLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := dispatch.New(dispatch.Config{Logger: quiet, MaxWorkers: 1})
-		topic := dispatch.NewTopic(d, "a", func(context.Context, int) error {
-			time.Sleep(time.Minute)
-			return nil
-		}, dispatch.TopicConfig{Depth: 1, BlockLimit: time.Second})
-		require.True(t, topic.TryQueue(0))
-		synctest.Wait()
-		require.True(t, topic.TryQueue(1))
-		start := time.Now()
-		var f fates
-		assert.False(t, topic.TryQueueTask(2, dispatch.Task{Done: f.done}))
-		assert.Equal(t, time.Second, time.Since(start))
-		assert.Equal(t, []error{dispatch.ErrSlow}, f.all())
-		require.NoError(t, d.Drain(context.Background()))
-		require.NoError(t, d.Close(context.Background()))
-	})
-}
-
-// A sender that gives up lets those behind it proceed, for whom there was room all the
-// time.
-func TestBlockLimitOfTheFirstInLine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := dispatch.New(dispatch.Config{Logger: quiet, MaxWorkers: 1})
-		topic := dispatch.NewTopic(d, "a", func(context.Context, *cloud) error {
-			time.Sleep(5 * time.Second)
-			return nil
-		}, dispatch.TopicConfig{Depth: 9, MaxBytes: 100, BlockLimit: time.Second})
-		of := func(bytes int) *cloud { return &cloud{points: make([]float32, bytes/4)} }
-		require.True(t, topic.TryQueue(of(60)))
-		synctest.Wait()
-		require.True(t, topic.TryQueue(of(60)))
-		start := time.Now()
-		go func() { assert.False(t, topic.TryQueue(of(80))) }()
-		time.Sleep(time.Second / 2)
-		go func() { assert.False(t, topic.TryQueue(of(44))) }()
-		time.Sleep(time.Second / 4)
-		assert.True(t, topic.TryQueue(of(12)), "40 bytes were free")
-		assert.Equal(t, 3*time.Second/2, time.Since(start), "when the second in line gave up, too")
-		assert.True(t, topic.TryQueue(of(28)))
-		assert.Equal(t, flow.Drops{flow.CausePeerSlow: 2}, topic.Stats().Dropped)
-		require.NoError(t, d.Drain(context.Background()))
-		require.NoError(t, d.Close(context.Background()))
-	})
-}
-
-// The context's end discards what is queued and ends a blocked call.
-func TestContextEndsBlockedCall(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	d := newDispatcher(t, dispatch.Config{Context: ctx, MaxWorkers: 1})
-	started := make(chan struct{}, 1)
-	topic := dispatch.NewTopic(d, "a", func(ctx context.Context, _ int) error {
-		started <- struct{}{}
-		<-ctx.Done()
-		return ctx.Err()
-	}, dispatch.TopicConfig{Depth: 1})
-	var f fates
-	require.True(t, topic.TryQueueTask(0, dispatch.Task{Done: f.done}))
-	<-started
-	require.True(t, topic.TryQueueTask(1, dispatch.Task{Done: f.done}))
-	blocked := make(chan bool)
-	go func() { blocked <- topic.TryQueueTask(2, dispatch.Task{Done: f.done}) }()
-	for topic.Stats().Blocked == 0 {
-		runtime.Gosched()
-	}
-	cancel()
-	assert.False(t, <-blocked)
-	<-d.Closed()
-	errs := f.all()
-	require.Len(t, errs, 3)
-	closed := 0
-	for _, err := range errs {
-		if errors.Is(err, dispatch.ErrClosed) {
-			closed++
-		} else {
-			assert.ErrorIs(t, err, context.Canceled)
-		}
-	}
-	assert.Equal(t, 2, closed)
-	assert.Equal(t, flow.Drops{flow.CauseClosed: 3}, topic.Stats().Dropped)
 }
 
 // D7: neither a panic nor a Goexit costs a worker, a token or a cached message.
@@ -483,31 +264,6 @@ func TestGateHoldsUntilRelease(t *testing.T) {
 
 func nothing[T any](context.Context, T) error { return nil }
 
-// MaxBytes bounds the queue; a message beyond it by itself is let in alone.
-func TestMaxBytes(t *testing.T) {
-	d := newDispatcher(t, dispatch.Config{MaxWorkers: 1})
-	started, hold := make(chan struct{}, 9), make(chan struct{})
-	topic := dispatch.NewTopic(d, "a", func(context.Context, *cloud) error {
-		started <- struct{}{}
-		<-hold
-		return nil
-	}, dispatch.TopicConfig{Policy: flow.DropNewest, MaxBytes: 100})
-	offer := func(points int) bool { return topic.TryQueue(&cloud{points: make([]float32, points)}) }
-	require.True(t, offer(1))
-	<-started
-	assert.True(t, offer(1000), "4000 bytes into an empty queue")
-	assert.False(t, offer(1))
-	hold <- struct{}{}
-	<-started
-	assert.True(t, offer(20))
-	assert.False(t, offer(6))
-	assert.True(t, offer(5))
-	assert.EqualValues(t, 100, topic.Stats().WaitingBytes)
-	close(hold)
-	require.NoError(t, d.Drain(context.Background()))
-	assert.EqualValues(t, 4, topic.Stats().Sent)
-}
-
 func TestTopicClose(t *testing.T) {
 	d := newDispatcher(t, dispatch.Config{})
 	lane := dispatch.NewLane(d)
@@ -540,65 +296,6 @@ func TestTopicClose(t *testing.T) {
 	assert.EqualValues(t, 1, a.Stats().Sent, "a closed topic keeps its counts")
 }
 
-func TestPublishFollowsTheRules(t *testing.T) {
-	d := dispatch.New(dispatch.Config{Logger: quiet})
-	broken := errors.New("broken")
-	topic := dispatch.NewTopic(d, "a", func(_ context.Context, n int) error {
-		switch n {
-		case 1:
-			return broken
-		case 2:
-			panic(broken)
-		case 3:
-			runtime.Goexit()
-		}
-		return nil
-	}, dispatch.TopicConfig{})
-	ctx := context.Background()
-	assert.NoError(t, topic.Publish(ctx, 0))
-	assert.Equal(t, broken, topic.Publish(ctx, 1))
-	var panicked *dispatch.PanicError
-	assert.ErrorAs(t, topic.Publish(ctx, 2), &panicked)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = topic.Publish(ctx, 3)
-	}()
-	<-ended
-	require.NoError(t, d.Drain(ctx))
-	require.NoError(t, d.Close(ctx))
-	assert.ErrorIs(t, topic.Publish(ctx, 0), dispatch.ErrClosed)
-	s := topic.Stats()
-	assert.EqualValues(t, 1, s.Sent)
-	assert.EqualValues(t, 3, s.Failed)
-	assert.Equal(t, flow.Drops{flow.CauseConvertFailed: 3, flow.CauseClosed: 1}, s.Dropped)
-	assert.Equal(t, flow.Drops{flow.CauseConvertFailed: 2, flow.CauseClosed: 1}, s.Undelivered, "a publisher answered for one")
-	dropped, undelivered := topic.Drops()
-	assert.Equal(t, s.Dropped, dropped)
-	assert.Equal(t, s.Undelivered, undelivered)
-}
-
-func TestCopyPanicIsTheMessagesFate(t *testing.T) {
-	d := newDispatcher(t, dispatch.Config{})
-	topic := dispatch.NewTopic(d, "a", nothing[*cloud], dispatch.TopicConfig{Depth: 1})
-	var f fates
-	for range 5 { // no room is lost by it
-		assert.False(t, topic.TryQueueTask(nil, dispatch.Task{Done: f.done, Token: 1}))
-	}
-	hollow := dispatch.NewTopic(d, "b", nothing[*hollow], dispatch.TopicConfig{Depth: 1})
-	for range 5 {
-		assert.False(t, hollow.TryQueueTask(nil, dispatch.Task{Done: f.done, Token: 1}))
-	}
-	for _, err := range f.all() {
-		var panicked *dispatch.PanicError
-		assert.ErrorAs(t, err, &panicked)
-	}
-	assert.Len(t, f.all(), 10)
-	assert.True(t, topic.TryQueueTask(&cloud{}, dispatch.Task{Token: 1}))
-	require.NoError(t, d.Drain(context.Background()))
-	assert.Zero(t, hollow.Stats().Pool.Lent)
-}
-
 // hollow panics while it is copied.
 type hollow struct{ n int }
 
@@ -628,53 +325,6 @@ func TestDrainAndCloseEndWithTheirContext(t *testing.T) {
 	close(hold)
 	<-d.Closed()
 	require.NoError(t, d.Close(context.Background()))
-}
-
-// The end ends the waits for tokens, of queued messages and of synchronous ones.
-func TestCloseEndsWaitForToken(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(context.Background())
-		d := dispatch.New(dispatch.Config{Context: ctx, Logger: quiet})
-		wait := dispatch.TopicConfig{WaitForToken: true}
-		publish := func(ctx context.Context, _ int) error { <-ctx.Done(); return ctx.Err() }
-		topic := dispatch.NewTopic(d, "a", publish, wait)
-		subscriber := dispatch.NewSubscriber(d, "b", publish, dispatch.SubscriberConfig{Sync: true, TopicConfig: wait})
-		var f fates
-		task := dispatch.Task{Token: "x", Done: f.done}
-		require.True(t, topic.TryQueueTask(1, dispatch.Task{Token: "x"}))
-		go topic.TryQueueTask(2, task)
-		go subscriber.DeliverTask(3, task)
-		synctest.Wait()
-		require.Empty(t, f.all())
-		cancel()
-		synctest.Wait()
-		assert.Equal(t, []error{dispatch.ErrClosed, dispatch.ErrClosed}, f.all())
-		<-d.Closed()
-	})
-}
-
-// The end of a topic ends its own waits for tokens, and no others.
-func TestTopicCloseEndsWaitForToken(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := dispatch.New(dispatch.Config{Logger: quiet})
-		wait := dispatch.TopicConfig{WaitForToken: true}
-		hold := make(chan struct{})
-		holder := dispatch.NewTopic(d, "holder", func(context.Context, int) error { <-hold; return nil }, wait)
-		closed := dispatch.NewTopic(d, "closed", nothing[int], wait)
-		var ofHolder, ofClosed fates
-		require.True(t, holder.TryQueueTask(1, dispatch.Task{Token: "x"}))
-		go closed.TryQueueTask(2, dispatch.Task{Token: "x", Done: ofClosed.done})
-		go holder.TryQueueTask(3, dispatch.Task{Token: "x", Done: ofHolder.done})
-		synctest.Wait()
-		closed.Close()
-		synctest.Wait()
-		assert.Equal(t, []error{dispatch.ErrClosed}, ofClosed.all())
-		assert.Empty(t, ofHolder.all())
-		close(hold)
-		synctest.Wait()
-		assert.Equal(t, []error{nil}, ofHolder.all())
-		require.NoError(t, d.Close(context.Background()))
-	})
 }
 
 // The histograms hold what was timed: all of the first messages, then a sample.
@@ -809,18 +459,6 @@ func onGoroutine(f func()) {
 	<-ended
 }
 
-// D2, D7: a message whose own methods end the goroutine that offers it is refused and told so.
-// It keeps neither its room nor its token, nor what it pushed out.
-func TestGoexitInAMessagesMethods(t *testing.T) {
-	for _, method := range []string{"copy", "key", "size", "stamp"} {
-		for _, policy := range []flow.Policy{flow.Block, flow.DropNewest, flow.DropOldest} {
-			t.Run(method+" "+policy.String(), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { goexitWhileOffering(t, method, policy) })
-			})
-		}
-	}
-}
-
 func goexitWhileOffering(t *testing.T, method string, policy flow.Policy) {
 	d := dispatch.New(dispatch.Config{Logger: quiet, MaxWorkers: 1})
 	hold := make(chan struct{})
@@ -854,25 +492,6 @@ func goexitWhileOffering(t *testing.T, method string, policy flow.Policy) {
 	assert.Len(t, ofOthers.all(), int(s.Sent)-1+int(s.Dropped[flow.CauseQueueFull]))
 	assert.Zero(t, s.Pool.Lent)
 	require.NoError(t, d.Close(context.Background()))
-}
-
-// The room of a message whose copy ends its goroutine goes to a sender that waits.
-func TestGoexitInACopyLeavesItsRoom(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := dispatch.New(dispatch.Config{Logger: quiet, MaxWorkers: 1})
-		topic := dispatch.NewTopic(d, "a", func(context.Context, *waiting) error { return nil }, dispatch.TopicConfig{Depth: 1})
-		hold := make(chan struct{})
-		go topic.TryQueue(&waiting{hold: hold, quit: true})
-		synctest.Wait() // it is being copied, and has the room
-		var f fates
-		go topic.TryQueueTask(&waiting{}, dispatch.Task{Done: f.done})
-		synctest.Wait()
-		require.Equal(t, 1, topic.Stats().Blocked)
-		close(hold)
-		synctest.Wait()
-		assert.Equal(t, []error{nil}, f.all())
-		require.NoError(t, d.Close(context.Background()))
-	})
 }
 
 // waiting is a message whose copying waits, and then may end the goroutine.
@@ -1007,24 +626,4 @@ func provokeHold(t *testing.T, d *dispatch.Dispatcher) {
 	require.True(t, topic.TryQueue(&cloud{stamp: 1}))
 	time.Sleep(2 * time.Second)
 	assert.EqualValues(t, 1, topic.Stats().Sent)
-}
-
-// The callback of a message that is refused runs although one that it pushes out
-// ends the goroutine in its own.
-func TestGoexitInACallbackOfTheEvicted(t *testing.T) {
-	d := newDispatcher(t, dispatch.Config{MaxWorkers: 1})
-	started, hold := make(chan struct{}), make(chan struct{})
-	topic := dispatch.NewTopic(d, "a", func(context.Context, *quitter) error {
-		started <- struct{}{}
-		<-hold
-		return nil
-	}, dispatch.TopicConfig{Policy: flow.DropOldest, Depth: 1})
-	require.True(t, topic.TryQueue(&quitter{}))
-	<-started
-	require.True(t, topic.TryQueueTask(&quitter{}, dispatch.Task{Done: func(error) { runtime.Goexit() }}))
-	var f fates
-	onGoroutine(func() { topic.TryQueueTask(&quitter{in: "copy"}, dispatch.Task{Done: f.done}) })
-	assert.Len(t, f.all(), 1)
-	close(hold)
-	require.NoError(t, d.Drain(context.Background()))
 }
