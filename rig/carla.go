@@ -339,7 +339,7 @@ func (r *carlaReader) without(kind *ForeignType, parent carlaParent) string {
 	case world && kind.ID == "sensor.ground_truth.boxes_3d":
 		return "" // what is around the vehicle, under the world's topic
 	case world && pseudo:
-		return "it knows the whole world: attach it to the vehicle"
+		return "it isn't attached to a vehicle: move it under the vehicle's sensors"
 	case world:
 		return "it stands in the world, and a rig's sensors ride on the vehicle"
 	case kind.ID == transformID && r.tf:

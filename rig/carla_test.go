@@ -90,8 +90,8 @@ func TestCARLASensors(t *testing.T) {
 	assert.Equal(t, []string{
 		`o.json:4:5: objects[1]: no counterpart: sensor.pseudo.opendrive_map "map": raybridge's scenes have no OpenDRIVE map`,
 		`o.json:5:5: objects[2]: no counterpart: vehicle.audi.tt: a rig has one vehicle, ego_vehicle; others are actors of the scene`,
-		`o.json:14:13: objects[3].sensors[0].attached_objects[1]: no counterpart: actor.pseudo.control "control": poses come by no topic: move the actor over the API or by a world (--world)`,
-		`o.json:41:9: objects[3].sensors[19]: no counterpart: actor.pseudo.control "control": poses come by no topic: move the actor over the API or by a world (--world)`,
+		`o.json:14:13: objects[3].sensors[0].attached_objects[1]: no counterpart: actor.pseudo.control "control": no topic carries poses for actors: move them by --world, the API or Python`,
+		`o.json:41:9: objects[3].sensors[19]: no counterpart: actor.pseudo.control "control": no topic carries poses for actors: move them by --world, the API or Python`,
 	}, lost)
 }
 

@@ -127,7 +127,7 @@ func (p *Parameter) complete() {
 	case p.Same != "":
 		p.Attribute = p.Same
 	case p.Drawn:
-		p.Lost, p.Quiet = "only how the other program draws or computes it", true
+		p.Lost, p.Quiet = "it only affects how the other program draws or computes", true
 	case p.Gone:
 		p.Lost, p.Quiet = "the sensor has no counterpart", true
 	}

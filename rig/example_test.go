@@ -25,7 +25,7 @@ func ExampleRig_WriteYAML() {
 	// # Converted from the sensors of an SVL vehicle. The vehicle's origin is base_link; axes are
 	// # REP-103's: x forward, y left, z up.
 	// #
-	// # What was put up with, or done otherwise (lines are those of the file it came from):
+	// # Accepted with changes (lines of the original file):
 	// #   line 3: superfluous comma
 	//
 	// sensors:

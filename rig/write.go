@@ -59,14 +59,14 @@ func (w *yamlWriter) head(r *Rig) {
 	for _, part := range []struct {
 		title string
 		lost  bool
-	}{{"What was put up with, or done otherwise", false}, {"What has no counterpart here", true}} {
+	}{{"Accepted with changes", false}, {"Without a counterpart here", true}} {
 		begun := false
 		for _, n := range r.Notices {
 			if n.Lost != part.lost {
 				continue
 			}
 			if !begun {
-				w.printf("#\n# %s (lines are those of the file it came from):\n", part.title)
+				w.printf("#\n# %s (lines of the original file):\n", part.title)
 				begun = true
 			}
 			w.printf("#   %s\n", oneLine(n.brief()))

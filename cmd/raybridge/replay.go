@@ -81,7 +81,7 @@ func newReplay() *cobra.Command {
 	flags.BoolVar(&f.fast, "fast", false, "the same as --rate 0")
 	flags.DurationVar(&f.start, "start", 0, "begin so long after the first message of all")
 	flags.DurationVar(&f.duration, "duration", 0, "end after so much recorded time; 0 is the recording's end")
-	flags.BoolVar(&f.loop, "loop", false, "begin again at the end, with the stamps of before")
+	flags.BoolVar(&f.loop, "loop", false, "begin again at the end, with the same stamps again")
 	flags.BoolVar(&f.strict, "strict", false, "end where a part of a recording is damaged, rather than leave it out")
 	flags.StringSliceVar(&f.topics, "topics", nil, "only `TOPICS` of these names or patterns, such as '/points,/camera/*'")
 	flags.BoolVar(&f.noClock, "no-clock", false, "publish no /clock where the recording has none")

@@ -292,7 +292,7 @@ func becomes(t *rig.ForeignType) string {
 	case t.Driver != "":
 		return "the vehicle's driver: " + code(t.Driver)
 	default:
-		return "nothing: " + t.Without
+		return "ignored: " + t.Without
 	}
 }
 
@@ -334,7 +334,7 @@ func (p *page) parameters(list []rig.Parameter) {
 func taken(x rig.Parameter) string {
 	switch {
 	case x.Lost != "":
-		return "nothing: " + x.Lost
+		return "ignored: " + x.Lost
 	case x.Attribute != "" && x.How != "":
 		return code(x.Attribute) + "; " + x.How
 	case x.Attribute != "":
