@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sync/atomic"
 	"time"
 
 	"github.com/raybridge/raybridge/simtime"
@@ -27,44 +28,63 @@ type Following struct {
 // Follow steps the pipeline from frame to frame of a source. It returns nil when the source ends,
 // the duration has passed, or ctx ends. Nobody else steps meanwhile: StepTo returns world.ErrBusy.
 // A paused clock holds it up. Follow doesn't close the source.
-func (p *Pipeline) Follow(ctx context.Context, w Following) error {
-	select {
-	case p.stepping.turn <- struct{}{}:
-		defer func() { <-p.stepping.turn }()
-	default:
+func (p *Pipeline) Follow(ctx context.Context, w Following) error { return p.stepper.follow(ctx, w) }
+
+// following is the source whose frames a pipeline follows, or followed last.
+type following struct {
+	kind atomic.Pointer[string] // of the source, nil before the first
+	now  atomic.Bool            // it is being followed
+	gaps atomic.Int64           // of the source
+	end  simtime.Stamp          // of the run; the one who follows uses it
+}
+
+// kindOf returns the kind of the source, "" before the first. Any goroutine.
+func (f *following) kindOf() string {
+	if kind := f.kind.Load(); kind != nil {
+		return *kind
+	}
+	return ""
+}
+
+// busy says who steps. Any goroutine.
+func (f *following) busy() error {
+	if !f.now.Load() {
+		return world.ErrBusy
+	}
+	return fmt.Errorf("%w: the world %s moves the actors and time", world.ErrBusy, f.kindOf())
+}
+
+func (s *stepper) follow(ctx context.Context, w Following) error {
+	if !take(s.turn) {
 		return fmt.Errorf("follow a world: %w", world.ErrBusy)
 	}
-	select {
-	case p.turn <- struct{}{}:
-		defer func() { <-p.turn }()
-	default:
+	defer func() { <-s.turn }()
+	if !take(s.p.turn) {
 		return fmt.Errorf("follow a world: %w: a run is under way", world.ErrBusy)
 	}
-	p.moving.Lock()
-	p.stepping.followed = w.Kind
-	p.moving.Unlock()
-	ego, start := p.egoNow(), p.simNs.Load()
-	p.stepping.end, p.stepping.pace = math.MaxInt64, pace{time.Now(), start, w.Scale}
-	p.stepping.follows.Store(true)
+	defer func() { <-s.p.turn }()
+	p, f := s.p, &s.following
+	f.kind.Store(&w.Kind)
+	start := p.simNs.Load()
+	f.end, p.pace = math.MaxInt64, pace{time.Now(), start, w.Scale}
+	f.now.Store(true)
 	if w.Duration > 0 {
-		p.stepping.end = later(start, int64(w.Duration))
+		f.end = later(start, int64(w.Duration))
 	}
 	defer func() {
-		p.stepping.follows.Store(false)
-		p.stepping.pace = pace{}
+		f.now.Store(false)
+		p.pace = pace{}
 	}()
-	for ctx.Err() == nil && p.simNs.Load() < p.stepping.end {
-		p.waiting.begin(awaited(w))
-		f, err := w.Source.Next(ctx, ego)
-		p.waiting.end()
-		p.stepping.gaps.Store(w.Source.Gaps())
+	ego := s.ego()
+	for ctx.Err() == nil && p.simNs.Load() < f.end {
+		frame, err := s.next(ctx, &w, ego)
 		switch {
 		case errors.Is(err, io.EOF), err != nil && ctx.Err() != nil:
 			return nil
 		case err != nil:
 			return fmt.Errorf("world %s: %w", w.Kind, err)
 		}
-		result, err := p.stepBy(ctx, f, p.stepAlone)
+		result, err := s.stepBy(ctx, frame, s.alone)
 		if err == nil {
 			ego = result.Ego
 			continue
@@ -72,19 +92,36 @@ func (p *Pipeline) Follow(ctx context.Context, w Following) error {
 		if ctx.Err() != nil {
 			return p.failed()
 		}
-		if source, ok := w.Source.(world.Refuser); ok && errors.As(err, new(*refusal)) {
-			err = source.Refused(err)
-			p.stepping.gaps.Store(w.Source.Gaps())
-		}
-		if err != nil {
+		if err := s.refused(&w, err); err != nil {
 			return fmt.Errorf("world %s: %w", w.Kind, err)
 		}
 	}
 	return nil
 }
 
+// next waits for the source's next frame.
+func (s *stepper) next(ctx context.Context, w *Following, ego world.State) (*world.Frame, error) {
+	s.p.waiting.begin(awaited(w))
+	defer s.p.waiting.end()
+	f, err := w.Source.Next(ctx, ego)
+	s.following.gaps.Store(w.Source.Gaps())
+	return f, err
+}
+
+// refused tells a source of the error of a step. It returns nil if the frame was refused, and the source goes on
+// with the next one.
+func (s *stepper) refused(w *Following, err error) error {
+	source, ok := w.Source.(world.Refuser)
+	if !ok || !errors.As(err, new(*refusal)) {
+		return err
+	}
+	err = source.Refused(err)
+	s.following.gaps.Store(w.Source.Gaps())
+	return err
+}
+
 // awaited says what a world's next frame comes from.
-func awaited(w Following) string {
+func awaited(w *Following) string {
 	if source, ok := w.Source.(interface{ Awaits() string }); ok {
 		return source.Awaits()
 	}
@@ -95,28 +132,3 @@ func awaited(w Following) string {
 type refusal struct{ error }
 
 func (e *refusal) Unwrap() error { return e.error }
-
-// pace is how fast simulated time may pass, from an instant of both clocks on. The zero pace has no limit.
-type pace struct {
-	begun time.Time
-	start simtime.Stamp
-	scale float64 // simulated seconds in one of the host's
-}
-
-// wait waits for the instant at which time may be t, or for ctx's end.
-func (p *pace) wait(ctx context.Context, t simtime.Stamp) {
-	if p.scale == 0 {
-		return
-	}
-	d := time.Until(p.begun.Add(time.Duration(float64(t-p.start) / p.scale)))
-	if d <= 0 {
-		return
-	}
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
-}
-
-// stood makes up for a pause since a time: it isn't made good.
-func (p *pace) stood(since time.Time) { p.begun = p.begun.Add(time.Since(since)) }

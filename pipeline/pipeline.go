@@ -166,7 +166,8 @@ type Pipeline struct {
 	moving sync.Mutex
 	stage  *stage.Stage // what frames bring
 
-	stepping stepping
+	stepper *stepper
+	pace    pace // of the world that is followed
 
 	turn      chan struct{}            // has room for the one who runs
 	goal      instantCell              // the end of the latest StepTo, at which there is an instant
@@ -211,7 +212,7 @@ func New(ctx context.Context, config Config) (*Pipeline, error) {
 	p.pollHop = p.pollInTurn
 	p.seed.Store(config.Seed)
 	p.rest.wanted, p.rest.left = make(chan struct{}, 1), make(chan struct{}, 1)
-	p.stepping.open()
+	p.stepper = newStepper(p)
 	p.turn = make(chan struct{}, 1)
 	p.goal.Store(math.MinInt64)
 	p.clockPort = clockSpec.Open().(*sensors.Output[*sample.Clock])

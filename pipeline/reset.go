@@ -35,7 +35,7 @@ func (p *Pipeline) Reset(ctx context.Context, seed uint64) (StepResult, error) {
 	if err := p.reset(ctx, seed); err != nil {
 		return StepResult{}, fmt.Errorf("reset: %w", err)
 	}
-	return StepResult{Stamp: p.clock.Now(), Ego: p.egoNow()}, nil
+	return StepResult{Stamp: p.clock.Now(), Ego: p.stepper.ego()}, nil
 }
 
 // Seed returns the seed of the sensors' noise. Any goroutine may ask.
@@ -45,29 +45,18 @@ func (p *Pipeline) reset(ctx context.Context, seed uint64) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if kind := p.followedKind(); kind != "" {
+	if kind := p.stepper.following.kindOf(); kind != "" {
 		return fmt.Errorf("%w: the actors follow a world of %s, which can't be taken back", world.ErrMode, kind)
 	}
-	select {
-	case p.stepping.turn <- struct{}{}:
-		defer func() { <-p.stepping.turn }()
-	default:
+	if !take(p.stepper.turn) {
 		return world.ErrBusy
 	}
-	select {
-	case p.turn <- struct{}{}:
-		defer func() { <-p.turn }()
-		return p.restart(seed)
-	default: // somebody runs it
+	defer func() { <-p.stepper.turn }()
+	if !take(p.turn) { // somebody runs it
 		return p.resetRun(ctx, seed)
 	}
-}
-
-// followedKind is the kind of the source that frames come from, or came from; "" for none.
-func (p *Pipeline) followedKind() string {
-	p.moving.Lock()
-	defer p.moving.Unlock()
-	return p.stepping.followed
+	defer func() { <-p.turn }()
+	return p.restart(seed)
 }
 
 // rewind is a Reset that the one who runs the pipeline makes.
@@ -78,7 +67,7 @@ type rewind struct {
 
 // resetRun has a run end its present stretch and begin again.
 func (p *Pipeline) resetRun(ctx context.Context, seed uint64) error {
-	if err := p.stand(ctx, world.Delivered); err != nil {
+	if err := p.stepper.stand(ctx, world.Delivered); err != nil {
 		return err
 	}
 	again := &rewind{seed, make(chan error, 1)}

@@ -867,7 +867,7 @@ func (p *Pipeline) advance(r *run, until simtime.Stamp) (t simtime.Stamp, reache
 
 // await waits until the loop may advance to t.
 func (p *Pipeline) await(r *run, t simtime.Stamp) arrival {
-	if pace := &p.stepping.pace; pace.scale > 0 {
+	if pace := &p.pace; pace.scale > 0 {
 		pace.wait(r.line.context(), t)
 		if p.clock.Paused() {
 			defer pace.stood(time.Now())

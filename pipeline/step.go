@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/raybridge/raybridge/flow"
@@ -35,25 +34,6 @@ type StepResult struct {
 	Ego world.State
 }
 
-// stepping is what a pipeline knows of the steps of a world. The one who steps uses it, except where a field says
-// otherwise.
-type stepping struct {
-	turn     chan struct{} // has room for the one who steps
-	account  barrier       // of the latest step
-	result   StepResult    // of the latest step
-	look     *time.Timer   // of arrive
-	atStart  bool          // no instant has been yet: the step begins the run
-	followed string        // guarded by the pipeline's moving: the kind of the source that frames come from, "" for none
-	follows  atomic.Bool   // frames come from it now
-	end      simtime.Stamp // of what follows
-	pace     pace          // of what follows, read by the frame loop
-	gaps     atomic.Int64  // of that source
-}
-
-func (s *stepping) open() {
-	s.turn, s.look = make(chan struct{}, 1), time.NewTimer(0)
-}
-
 // MostSteps is how many steps of the clock a frame of a world, or of a client, may go ahead: some hours.
 const MostSteps = 1_000_000
 
@@ -79,79 +59,90 @@ const MostSteps = 1_000_000
 // pass, while only a bridge still has messages. Any goroutine may call it, but a sensor's listener: the step
 // waits for that.
 func (p *Pipeline) StepTo(ctx context.Context, f *world.Frame) (StepResult, error) {
-	return p.stepOnce(ctx, f, p.stepAlone)
+	return p.stepper.step(ctx, f, p.stepper.alone)
 }
 
 // StepRunning is StepTo for those who don't own the pipeline, such as a client of its server. It
 // steps a run that is under way and paused. Where nobody runs the pipeline, the error wraps
 // world.ErrMode before the first run, and world.ErrEnded afterwards.
 func (p *Pipeline) StepRunning(ctx context.Context, f *world.Frame) (StepResult, error) {
-	return p.stepOnce(ctx, f, func(context.Context, *world.Frame, *barrier, *StepResult) error {
-		if p.hasStarted() {
-			return world.ErrEnded
-		}
-		return fmt.Errorf("%w: it has not begun", world.ErrMode)
-	})
+	return p.stepper.step(ctx, f, p.stepper.refuse)
 }
 
 // Running reports whether a run or a step is under way. Any goroutine may ask.
 func (p *Pipeline) Running() bool { return len(p.turn) > 0 }
 
-// stepper makes a step and keeps the barrier's account of it.
-type stepper func(context.Context, *world.Frame, *barrier, *StepResult) error
+// stepper steps a pipeline from frame to frame. One goroutine at a time uses it, the one whose turn it is, except
+// where it says otherwise.
+type stepper struct {
+	p         *Pipeline
+	turn      chan struct{} // has room for the one who steps
+	account   barrier       // of the latest step
+	result    StepResult    // of the latest step
+	look      *time.Timer   // of arrive
+	following following
+}
 
-// stepOnce is StepTo with what steps a pipeline that nobody runs.
-func (p *Pipeline) stepOnce(ctx context.Context, f *world.Frame, alone stepper) (StepResult, error) {
+func newStepper(p *Pipeline) *stepper {
+	return &stepper{p: p, turn: make(chan struct{}, 1), look: time.NewTimer(0)}
+}
+
+// take takes a turn if it is free.
+func take(turn chan struct{}) bool {
 	select {
-	case p.stepping.turn <- struct{}{}:
-		defer func() { <-p.stepping.turn }()
+	case turn <- struct{}{}:
+		return true
 	default:
-		return StepResult{}, fmt.Errorf("step to %s: %w", endOf(f), p.busy())
-	}
-	select {
-	case p.turn <- struct{}{}:
-		defer func() { <-p.turn }()
-		return p.stepBy(ctx, f, alone)
-	default: // somebody runs it
-		return p.stepBy(ctx, f, p.stepAmong)
+		return false
 	}
 }
 
-// busy says who steps.
-func (p *Pipeline) busy() error {
-	if !p.stepping.follows.Load() {
-		return world.ErrBusy
+// step makes a step, by alone if nobody runs the pipeline. Any goroutine.
+func (s *stepper) step(ctx context.Context, f *world.Frame, alone func(context.Context, *world.Frame) error) (StepResult, error) {
+	if !take(s.turn) {
+		return StepResult{}, fmt.Errorf("step to %s: %w", endOf(f), s.following.busy())
 	}
-	p.moving.Lock()
-	defer p.moving.Unlock()
-	return fmt.Errorf("%w: the world %s moves the actors and time", world.ErrBusy, p.stepping.followed)
+	defer func() { <-s.turn }()
+	if !take(s.p.turn) { // somebody runs it
+		return s.stepBy(ctx, f, s.among)
+	}
+	defer func() { <-s.p.turn }()
+	return s.stepBy(ctx, f, alone)
 }
 
-// egoNow returns the vehicle that carries the sensors, at the present time.
-func (p *Pipeline) egoNow() world.State {
-	p.moving.Lock()
-	defer p.moving.Unlock()
-	return p.stage.Ego(p.simNs.Load())
+// refuse refuses to step a pipeline that nobody runs.
+func (s *stepper) refuse(context.Context, *world.Frame) error {
+	if s.p.hasStarted() {
+		return world.ErrEnded
+	}
+	return fmt.Errorf("%w: it has not begun", world.ErrMode)
 }
 
-// stepBy makes a step for the one who steps.
-func (p *Pipeline) stepBy(ctx context.Context, f *world.Frame, step stepper) (StepResult, error) {
-	b, result := &p.stepping.account, &p.stepping.result
-	b.reset()
+// ego returns the vehicle that carries the sensors, at the present time.
+func (s *stepper) ego() world.State {
+	s.p.moving.Lock()
+	defer s.p.moving.Unlock()
+	return s.p.stage.Ego(s.p.simNs.Load())
+}
+
+// stepBy makes a step and keeps account of it.
+func (s *stepper) stepBy(ctx context.Context, f *world.Frame, step func(context.Context, *world.Frame) error) (StepResult, error) {
+	result := &s.result
+	s.account.reset()
 	*result = StepResult{Stamp: f.Until}
-	err := step(ctx, f, b, result)
+	err := step(ctx, f)
 	if err != nil {
 		err = fmt.Errorf("step to %s: %w", endOf(f), err)
 	}
 	switch {
 	case errors.Is(err, world.ErrUnfinished):
-		result.Frame = p.lastFrame.Load()
+		result.Frame = s.p.lastFrame.Load()
 	case err != nil && !errors.Is(err, ErrUndelivered):
 		return StepResult{}, err
 	case f.Wait != world.None:
-		result.Deliveries = b.result(nil)
+		result.Deliveries = s.account.result(nil)
 	}
-	state, _ := p.history.State(scene.EgoID, result.Stamp)
+	state, _ := s.p.history.State(scene.EgoID, result.Stamp)
 	result.Ego = stage.StateOf(state)
 	return *result, err
 }
@@ -166,25 +157,27 @@ func endOf(f *world.Frame) string {
 
 // timed returns a frame that ends at a time: that of the next firing after now, where it has the name of a
 // sensor. All that was to happen up to now has happened.
-func (p *Pipeline) timed(f *world.Frame, now simtime.Stamp, result *StepResult) (*world.Frame, error) {
+func (s *stepper) timed(f *world.Frame, now simtime.Stamp) (*world.Frame, error) {
 	if f.To == "" {
 		return f, nil
 	}
-	s, err := p.Sensor(f.To)
+	p := s.p
+	sensor, err := p.Sensor(f.To)
 	if err != nil {
 		return nil, err
 	}
-	until := s.nextFrom(p.nextInstant())
+	until := sensor.nextFrom(p.nextInstant())
 	if ahead := (until - now) / simtime.Stamp(p.config.Step); ahead > MostSteps {
 		return nil, fmt.Errorf("%w: it is %d steps of %v ahead, the most is %d", world.ErrTime, ahead, p.config.Step, MostSteps)
 	}
 	timed := *f
-	timed.Until, result.Stamp = until, until
+	timed.Until, s.result.Stamp = until, until
 	return &timed, nil
 }
 
-// stepAlone steps a pipeline that nobody runs.
-func (p *Pipeline) stepAlone(ctx context.Context, f *world.Frame, b *barrier, result *StepResult) error {
+// alone steps a pipeline that nobody runs.
+func (s *stepper) alone(ctx context.Context, f *world.Frame) error {
+	p := s.p
 	if p.config.Mode == Realtime {
 		return fmt.Errorf("%w: step a pipeline of mode Stepped, or one whose run is paused", world.ErrMode)
 	}
@@ -196,44 +189,45 @@ func (p *Pipeline) stepAlone(ctx context.Context, f *world.Frame, b *barrier, re
 	}
 	p.follow() // a clock may have a time of its own from the start
 	begin := p.simNs.Load()
-	f, err := p.timed(f, begin, result)
+	f, err := s.timed(f, begin)
 	if err != nil {
 		return err
 	}
-	p.stepping.atStart = p.frame == 0 && p.stage.Counts().Frames == 0
-	err = p.applyAt(f, result, begin)
-	p.stepping.atStart = false
-	if err != nil {
+	if err := s.apply(f, begin, p.frame == 0); err != nil {
 		return err
 	}
 	if f.Until == begin { // the first instant, which was recorded without the frame
 		p.moveScene(begin, (*scene.History).Record)
-		result.Frame = p.lastFrame.Load()
+		s.result.Frame = p.lastFrame.Load()
 		return nil
 	}
-	if !p.stepping.follows.Load() && p.clock.Paused() { // otherwise the run itself lets time pass
-		if err := p.pass(f, begin); err != nil {
-			result.Stamp = begin
+	if !s.following.now.Load() && p.clock.Paused() { // otherwise the run itself lets time pass
+		if err := s.pass(f, begin); err != nil {
+			s.result.Stamp = begin
 			return unfinished(err)
 		}
 	}
-	if f.Wait != world.None && !p.stepping.follows.Load() { // else nobody asks for an account
-		p.barrier.Store(b)
+	return s.runTo(ctx, f)
+}
+
+// runTo runs to the end of a frame that was applied.
+func (s *stepper) runTo(ctx context.Context, f *world.Frame) error {
+	p, until := s.p, f.Until
+	if s.following.now.Load() {
+		until = min(until, s.following.end)
+	} else if f.Wait != world.None { // somebody asks for an account
+		p.barrier.Store(&s.account)
 		defer p.barrier.Store(nil)
 	}
 	patience := ctx
 	if f.Wait != world.Delivered {
 		patience = noTime
 	}
-	until := f.Until
-	if p.stepping.follows.Load() {
-		until = min(until, p.stepping.end)
-	}
-	err = p.runInTurn(ctx, patience, func() simtime.Stamp { return until })
-	result.Frame = p.lastFrame.Load()
+	err := p.runInTurn(ctx, patience, func() simtime.Stamp { return until })
+	s.result.Frame = p.lastFrame.Load()
 	switch {
 	case p.simNs.Load() < until:
-		result.Stamp = p.simNs.Load()
+		s.result.Stamp = p.simNs.Load()
 		if err == nil || errors.Is(err, ErrUndelivered) { // that is the lesser fault
 			err = cmp.Or(context.Cause(ctx), err)
 		}
@@ -254,53 +248,54 @@ func unfinished(err error) error {
 	return fmt.Errorf("%w: %w", world.ErrUnfinished, err)
 }
 
-// stepAmong steps a pipeline whose run is another's, and paused.
-func (p *Pipeline) stepAmong(ctx context.Context, f *world.Frame, b *barrier, result *StepResult) error {
-	if err := p.stand(ctx, world.Captured); err != nil {
+// among steps a pipeline whose run is another's, and paused.
+func (s *stepper) among(ctx context.Context, f *world.Frame) error {
+	p := s.p
+	if err := s.stand(ctx, world.Captured); err != nil {
 		return err
 	}
 	if f.Wait != world.None {
-		p.barrier.Store(b)
+		p.barrier.Store(&s.account)
 		defer p.barrier.Store(nil)
 	}
 	begin := p.clock.Pace()
-	f, err := p.timed(f, begin, result)
+	f, err := s.timed(f, begin)
 	if err != nil {
 		return err
 	}
-	if err := p.applyAt(f, result, begin); err != nil {
+	if err := s.apply(f, begin, false); err != nil {
 		return err
 	}
-	err = p.pass(f, begin)
+	err = s.pass(f, begin)
 	if err == nil && f.Wait != world.None {
-		err = p.arrive(ctx, f.Until, f.Wait)
-		result.Frame = p.lastFrame.Load()
+		err = s.arrive(ctx, f.Until, f.Wait)
+		s.result.Frame = p.lastFrame.Load()
 	}
 	if err == nil || errors.Is(err, ErrUndelivered) {
 		return err
 	}
-	result.Stamp = p.clock.Pace()
+	s.result.Stamp = p.clock.Pace()
 	if errors.Is(err, world.ErrEnded) {
-		result.Stamp = p.simNs.Load() // the run's end, which the clock was to pass
+		s.result.Stamp = p.simNs.Load() // the run's end, which the clock was to pass
 	}
 	return unfinished(err)
 }
 
 // stand waits until a paused run has done all that it was told.
-func (p *Pipeline) stand(ctx context.Context, wait world.Wait) error {
-	if err := p.clock.Steppable(); err != nil {
+func (s *stepper) stand(ctx context.Context, wait world.Wait) error {
+	if err := s.p.clock.Steppable(); err != nil {
 		if errors.Is(err, simtime.ErrNotPaused) {
 			err = fmt.Errorf("%w: pause it first", err)
 		}
 		return fmt.Errorf("%w: %w", world.ErrMode, err)
 	}
-	return p.arrive(ctx, p.clock.Pace(), wait)
+	return s.arrive(ctx, s.p.clock.Pace(), wait)
 }
 
 // pass has a paused clock go to the end of a frame that was applied. One that was resumed meanwhile gets there
 // by itself.
-func (p *Pipeline) pass(f *world.Frame, now simtime.Stamp) error {
-	err := p.clock.Step(int64(f.Until - now))
+func (s *stepper) pass(f *world.Frame, now simtime.Stamp) error {
+	err := s.p.clock.Step(int64(f.Until - now))
 	if errors.Is(err, simtime.ErrNotPaused) {
 		return nil
 	}
@@ -319,8 +314,8 @@ var noTime = func() context.Context {
 
 // arrive waits until the run has come to a time and all that it began is done: captured, and
 // delivered if asked for. It fails where the clock was changed and won't come there.
-func (p *Pipeline) arrive(ctx context.Context, at simtime.Stamp, wait world.Wait) error {
-	look := p.stepping.look
+func (s *stepper) arrive(ctx context.Context, at simtime.Stamp, wait world.Wait) error {
+	p, look := s.p, s.look
 	defer look.Stop()
 	for p.simNs.Load() < at || p.jumps.Load() != p.clock.Jumps() || p.rest.underway.Load() > 0 || p.issuing.Load() > 0 || p.pending() > 0 {
 		look.Reset(pollPause)
@@ -351,13 +346,19 @@ func (p *Pipeline) arrive(ctx context.Context, at simtime.Stamp, wait world.Wait
 	return nil
 }
 
-// applyAt checks a frame and applies it. now is the time at which the step begins. The frame loop
-// doesn't move the scene meanwhile.
-func (p *Pipeline) applyAt(f *world.Frame, result *StepResult, now simtime.Stamp) error {
+// apply checks a frame and applies it. now is the time at which the step begins. The first frame may end there if
+// there was no instant yet. The frame loop doesn't move the scene meanwhile.
+func (s *stepper) apply(f *world.Frame, now simtime.Stamp, noInstant bool) error {
+	p := s.p
 	p.moving.Lock()
 	defer p.moving.Unlock()
-	if err := p.checkTime(f, now); err != nil {
-		return &refusal{err}
+	first := noInstant && p.stage.Counts().Frames == 0
+	if f.Until < now || f.Until == now && !first {
+		return &refusal{fmt.Errorf("%w: it is %s already", world.ErrTime, fault.Seconds(int64(now)))}
+	}
+	if ahead := (f.Until - now) / simtime.Stamp(p.config.Step); ahead > MostSteps && s.following.now.Load() {
+		return &refusal{fmt.Errorf("%w: it is %d steps of %v ahead, the most is %d: is a time of another clock, or in another unit?",
+			world.ErrTime, ahead, p.config.Step, MostSteps)}
 	}
 	plan, err := p.stage.Check(f, now)
 	if err != nil {
@@ -365,20 +366,34 @@ func (p *Pipeline) applyAt(f *world.Frame, result *StepResult, now simtime.Stamp
 	}
 	sooner := f.Until < p.nextInstant()
 	p.goal.Store(f.Until)
-	result.Spawned, result.Boxed = p.stage.Apply(plan)
+	s.result.Spawned, s.result.Boxed = p.stage.Apply(plan)
 	if line := p.line.Load(); sooner && line != nil { // the loop waits for a later instant
 		line.interrupt()
 	}
 	return nil
 }
 
-// checkTime refuses a frame that ends at no time to step to.
-func (p *Pipeline) checkTime(f *world.Frame, now simtime.Stamp) error {
-	if f.Until < now || f.Until == now && !p.stepping.atStart {
-		return fmt.Errorf("%w: it is %s already", world.ErrTime, fault.Seconds(int64(now)))
+// WorldSummary is what came from outside.
+type WorldSummary struct {
+	Kind   string `json:"kind,omitempty"`
+	Frames int64  `json:"frames"`
+	Gaps   int64  `json:"gaps"`
+	Actors struct {
+		Now  int `json:"now"`
+		Most int `json:"most"`
+	} `json:"actors"`
+}
+
+// summary returns what frames brought, nil before the first. Any goroutine.
+func (s *stepper) summary() *WorldSummary {
+	s.p.moving.Lock()
+	counts := s.p.stage.Counts()
+	s.p.moving.Unlock()
+	kind := s.following.kindOf()
+	if counts.Frames == 0 && kind == "" {
+		return nil
 	}
-	if ahead := (f.Until - now) / simtime.Stamp(p.config.Step); ahead > MostSteps && p.stepping.follows.Load() {
-		return fmt.Errorf("%w: it is %d steps of %v ahead, the most is %d: is a time of another clock, or in another unit?", world.ErrTime, ahead, p.config.Step, MostSteps)
-	}
-	return nil
+	sum := &WorldSummary{Kind: kind, Frames: counts.Frames, Gaps: s.following.gaps.Load()}
+	sum.Actors.Now, sum.Actors.Most = counts.Actors, counts.Most
+	return sum
 }

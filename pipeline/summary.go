@@ -144,7 +144,7 @@ func (p *Pipeline) Summary() Summary {
 		WallS: wall, SimS: simulated, StartupS: startup,
 		GPU: GPUSummary{Class: info.Class(), Vendor: info.Vendor, Renderer: info.Renderer, Version: info.Version, Device: info.Device, Software: info.Software},
 		// Readers of the JSON form find lists, also where nothing is in them.
-		Sensors: []SensorSummary{}, Bridges: []BridgeSummary{}, World: p.worldSummary(), WaitingFor: p.waiting.text(),
+		Sensors: []SensorSummary{}, Bridges: []BridgeSummary{}, World: p.stepper.summary(), WaitingFor: p.waiting.text(),
 	}
 	if s.WallS > 0 {
 		s.RealTimeFactor = s.SimS / s.WallS
@@ -554,28 +554,4 @@ func (s *Sensor) Drops() flow.Drops {
 		}
 	}
 	return most
-}
-
-// WorldSummary is what came from outside.
-type WorldSummary struct {
-	Kind   string `json:"kind,omitempty"`
-	Frames int64  `json:"frames"`
-	Gaps   int64  `json:"gaps"`
-	Actors struct {
-		Now  int `json:"now"`
-		Most int `json:"most"`
-	} `json:"actors"`
-}
-
-// worldSummary returns what frames brought, nil before the first.
-func (p *Pipeline) worldSummary() *WorldSummary {
-	p.moving.Lock()
-	defer p.moving.Unlock()
-	counts := p.stage.Counts()
-	if counts.Frames == 0 && p.stepping.followed == "" {
-		return nil
-	}
-	s := &WorldSummary{Kind: p.stepping.followed, Frames: counts.Frames, Gaps: p.stepping.gaps.Load()}
-	s.Actors.Now, s.Actors.Most = counts.Actors, counts.Most
-	return s
 }
