@@ -28,7 +28,7 @@ type Publication[M, S any] struct {
 
 // Convert makes the message of a sample of the publication's type; both are good until
 // its next call. It is called by one goroutine at a time. Its errors are ErrConvert.
-type Convert[M any] func(sample Stamped) (M, error)
+type Convert[M any] func(sample simtime.Stamped) (M, error)
 
 // Open makes the way of one topic's messages, which schema describes, on an instance of
 // the bridge that registered the row. It is called when a publisher is added.
@@ -44,27 +44,27 @@ type OpenSample func(instance Instance, topic *PublishedTopic) (SendSample, erro
 
 // SendSample converts, encodes and sends one sample of the publication's type, which it
 // keeps no hold of. It is called from any goroutine.
-type SendSample func(ctx context.Context, sample Stamped) error
+type SendSample func(ctx context.Context, sample simtime.Stamped) error
 
 // Publish makes a Publication of samples T, mostly a pointer, as messages M. converter returns
 // a conversion with a message of its own, which is used again for the topic's next sample. The
 // instance is nil for a conversion that no bridge asked for. The conversion keeps no hold of
 // the sample, and is called by one goroutine at a time for each topic. An error drops the
 // sample and counts it.
-func Publish[T Stamped, M, S any](typeName string, schema S, converter func(instance Instance) func(T) (M, error)) Publication[M, S] {
+func Publish[T simtime.Stamped, M, S any](typeName string, schema S, converter func(instance Instance) func(T) (M, error)) Publication[M, S] {
 	return publication(typeName, schema, converter)
 }
 
 // PublishAny is Publish for samples of a type t that is known at run time only. They are
-// Stamped.
-func PublishAny[M, S any](t reflect.Type, typeName string, schema S, converter func(instance Instance) func(Stamped) (M, error)) Publication[M, S] {
+// simtime.Stamped.
+func PublishAny[M, S any](t reflect.Type, typeName string, schema S, converter func(instance Instance) func(simtime.Stamped) (M, error)) Publication[M, S] {
 	pub := Publish(typeName, schema, converter)
 	pub.Sample = t
 	pub.register = func(p *Plugin, wire string, open OpenSample) error { return p.addErased(t, wire, open) }
 	return pub
 }
 
-// publication is Publish for a T that is known to be Stamped at run time only.
+// publication is Publish for a T that is known to be simtime.Stamped at run time only.
 func publication[T, M, S any](typeName string, schema S, converter func(instance Instance) func(T) (M, error)) Publication[M, S] {
 	return Publication[M, S]{
 		Type: typeName, Schema: schema, Sample: reflect.TypeFor[T](),
@@ -74,12 +74,12 @@ func publication[T, M, S any](typeName string, schema S, converter func(instance
 				if err != nil {
 					return nil, err
 				}
-				return func(ctx context.Context, msg T) error { return send(ctx, any(msg).(Stamped)) }, nil
+				return func(ctx context.Context, msg T) error { return send(ctx, any(msg).(simtime.Stamped)) }, nil
 			})
 		},
 		converter: func(instance Instance) Convert[M] {
 			convert := converter(instance)
-			return func(sample Stamped) (message M, err error) {
+			return func(sample simtime.Stamped) (message M, err error) {
 				src, ok := sample.(T)
 				if !ok {
 					return message, fmt.Errorf("%w: %s is made of %v, not of %T", ErrConvert, typeName, reflect.TypeFor[T](), sample)
@@ -100,7 +100,7 @@ func PublishAs[N, R, M, S any](pub Publication[M, S], schema R, box func() func(
 		Type: pub.Type, Schema: schema, Sample: pub.Sample, Declare: pub.Declare, register: pub.register,
 		converter: func(instance Instance) Convert[N] {
 			convert, boxed := pub.converter(instance), box()
-			return func(sample Stamped) (message N, err error) {
+			return func(sample simtime.Stamped) (message N, err error) {
 				inner, err := convert(sample)
 				if err != nil {
 					return message, err
@@ -136,7 +136,7 @@ func (pub Publication[M, S]) Register(p *Plugin, wire string, open Open[M, S]) e
 		}
 		var mu sync.Mutex // held while the topic's one message is in use
 		convert := row.converter(i)
-		return func(ctx context.Context, sample Stamped) error {
+		return func(ctx context.Context, sample simtime.Stamped) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -250,7 +250,7 @@ type Codec[T any] struct {
 	Schema Schema
 	// Append appends the encoded message to dst and returns the result. It keeps no hold of
 	// msg, and is called by one goroutine at a time for each topic. An error drops the message
-	// and counts it as ErrConvert. It is nil for a type that isn't published; T is Stamped
+	// and counts it as ErrConvert. It is nil for a type that isn't published; T is simtime.Stamped
 	// otherwise.
 	Append func(dst []byte, msg T) ([]byte, error)
 	// Read makes a message of data, which is good only until it returns. encoding is the
@@ -312,7 +312,7 @@ func (c Codec[T]) Register(p *Plugin) error {
 		return fmt.Errorf("bridge %q can't carry %s: it encodes messages itself: %w", p.info.Name, name, ErrNoConverter)
 	case c.Read != nil && !receives:
 		return fmt.Errorf("bridge %q can't subscribe to %s: it brings no messages: %w", p.info.Name, name, ErrNoConverter)
-	case c.Append != nil && !goType.Implements(reflect.TypeFor[Stamped]()):
+	case c.Append != nil && !goType.Implements(reflect.TypeFor[simtime.Stamped]()):
 		return fmt.Errorf("%v can't be published: add a method Captured() simtime.Stamp: %w", goType, ErrNoConverter)
 	}
 	if want := carrier.CodecEncoding(); want != "" {

@@ -186,9 +186,3 @@ func (e *Env) HandedOver(stamp simtime.Stamp) simtime.Stamp {
 	}
 	return e.Now()
 }
-
-// Stamped is a message that knows its capture time, simulation nanoseconds:
-// every sample is one.
-type Stamped interface {
-	Captured() simtime.Stamp
-}

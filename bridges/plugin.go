@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Publisher sends one message. It returns when the message was written or
@@ -296,7 +297,7 @@ func (p *Plugin) addErased(t reflect.Type, wire string, open OpenSample) error {
 				if reflect.TypeOf(msg) != t {
 					return fmt.Errorf("%w: topic %q carries %v, not %T", ErrConvert, info.Name, t, msg)
 				}
-				return send(ctx, msg.(Stamped))
+				return send(ctx, msg.(simtime.Stamped))
 			}, nil
 		})
 	}

@@ -23,11 +23,11 @@ type Row interface {
 // own. wire names the type in lists. record appends one message, as it is to stand in the
 // file or on the connection, to dst, and returns the result. It is called from any
 // goroutine, and keeps and changes nothing of the message.
-func Write[T Stamped](wire string, record func(dst []byte, topic string, msg T) []byte) Row {
+func Write[T simtime.Stamped](wire string, record func(dst []byte, topic string, msg T) []byte) Row {
 	return writtenRow[T]{wire, record}
 }
 
-type writtenRow[T Stamped] struct {
+type writtenRow[T simtime.Stamped] struct {
 	wire   string
 	record func(dst []byte, topic string, msg T) []byte
 }

@@ -38,7 +38,7 @@ func newDispatcher(t testing.TB, cfg dispatch.Config) *dispatch.Dispatcher {
 	return d
 }
 
-// cloud is a ThreadCached, Sized and Stamped message.
+// cloud is a ThreadCached, Sized and simtime.Stamped message.
 type cloud struct {
 	points []float32
 	stamp  simtime.Stamp
@@ -54,7 +54,7 @@ func (c *cloud) CacheKey() uint64 { return c.class }
 
 func (c *cloud) SizeBytes() int64 { return int64(4 * len(c.points)) }
 
-func (c *cloud) Stamp() simtime.Stamp { return c.stamp }
+func (c *cloud) Captured() simtime.Stamp { return c.stamp }
 
 var _ dispatch.ThreadCached[*cloud] = (*cloud)(nil)
 
@@ -447,7 +447,7 @@ func (q *quitter) CacheKey() uint64 { q.quit("key"); return 0 }
 
 func (q *quitter) SizeBytes() int64 { q.quit("size"); return 10 }
 
-func (q *quitter) Stamp() simtime.Stamp { q.quit("stamp"); return 0 }
+func (q *quitter) Captured() simtime.Stamp { q.quit("stamp"); return 0 }
 
 // onGoroutine runs f on a goroutine of its own, which f may end, and waits for that.
 func onGoroutine(f func()) {

@@ -94,7 +94,7 @@ func ExampleNewTopic() {
 	// Unordered output:
 	// /numbers <nil> true
 	// sent 1
-	// topic "/gated": invalid topic configuration: it is gated, but int has no Stamp method
+	// topic "/gated": invalid topic configuration: it is gated, but int has no method Captured() simtime.Stamp
 	// true false
 }
 
@@ -309,7 +309,7 @@ type Reading struct {
 }
 
 // Stamp returns the simulation time of the capture, which a gated topic heeds.
-func (r Reading) Stamp() simtime.Stamp { return r.At }
+func (r Reading) Captured() simtime.Stamp { return r.At }
 
 // A gated topic holds messages that are later than the clock, until the clock's
 // own message is out.

@@ -129,11 +129,6 @@ func (l *taskList) remove(t *task) {
 	t.prev, t.next = nil, nil
 }
 
-// Stamped is implemented by messages that know the simulation time, in
-// nanoseconds, at which they were captured. Topics with TopicConfig.Gated need
-// it.
-type Stamped interface{ Stamp() simtime.Stamp }
-
 // Release tells the dispatcher that the clock message of the given simulation time, in
 // nanoseconds, has been published. Gated messages with a stamp up to it may go out (law T4). A
 // time earlier than the last one is a jump of the clock. All messages queued before it go out,

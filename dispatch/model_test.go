@@ -232,7 +232,7 @@ func (p *parcel) CacheKey() uint64 { return uint64(len(p.body) % 2) }
 
 func (p *parcel) SizeBytes() int64 { return int64(len(p.body)) }
 
-func (p *parcel) Stamp() simtime.Stamp { return p.stamp }
+func (p *parcel) Captured() simtime.Stamp { return p.stamp }
 
 // observed is what the system did with one message.
 type observed struct {

@@ -178,7 +178,7 @@ func (t *Topic[T]) describe(data T, done func(error), into *traits[T]) (err erro
 		into.bytes = max(0, any(data).(Sized).SizeBytes())
 	}
 	if t.gated {
-		into.stamp = any(data).(Stamped).Stamp()
+		into.stamp = any(data).(simtime.Stamped).Captured()
 	}
 	returned = true
 	return nil

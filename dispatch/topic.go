@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // ThreadCached is implemented by message types (pointers) that the dispatcher copies when they
@@ -59,8 +60,8 @@ type TopicConfig struct {
 	// IgnorePause takes messages while the dispatcher is paused too: a clock goes on
 	// then, and what peers say is heard.
 	IgnorePause bool
-	// Gated holds back messages with a stamp later than the last
-	// Dispatcher.Release (law T4), for Stamped types.
+	// Gated holds back messages that were captured later than the last Dispatcher.Release
+	// (law T4). Their type has to be [simtime.Stamped].
 	Gated bool
 	// Unhurried callers are meant to wait for room, as those of a stepped run: no warning tells
 	// that they do.
@@ -141,7 +142,7 @@ type Topic[T any] struct {
 	pool        pool[T]
 	fresh       func() T // makes a cached instance; nil: T is not ThreadCached
 	sized       bool
-	gated       bool // cfg.Gated, of a Stamped type
+	gated       bool // cfg.Gated, of a simtime.Stamped type
 	describes   bool // the message's own methods are asked before queueing
 }
 
@@ -190,7 +191,7 @@ func (t *Topic[T]) inspectType() {
 		t.fresh = func() T { return reflect.New(typ.Elem()).Interface().(T) }
 	}
 	t.sized = typ.Implements(reflect.TypeFor[Sized]())
-	t.gated = t.cfg.Gated && typ.Implements(reflect.TypeFor[Stamped]())
+	t.gated = t.cfg.Gated && typ.Implements(reflect.TypeFor[simtime.Stamped]())
 	t.describes = t.fresh != nil || t.sized || t.gated
 }
 
@@ -207,8 +208,8 @@ func (t *Topic[T]) validate(noPublisher, noDispatcher bool) error {
 		reason = fmt.Sprintf("unknown policy %d", t.cfg.Policy)
 	case t.cfg.Lane != nil && t.cfg.Lane.d != t.d:
 		reason = "its lane is of another dispatcher"
-	case t.cfg.Gated && !typ.Implements(reflect.TypeFor[Stamped]()):
-		reason = fmt.Sprintf("it is gated, but %v has no Stamp method", typ)
+	case t.cfg.Gated && !typ.Implements(reflect.TypeFor[simtime.Stamped]()):
+		reason = fmt.Sprintf("it is gated, but %v has no method Captured() simtime.Stamp", typ)
 	default:
 		return nil
 	}

@@ -521,7 +521,6 @@ type envelope struct {
 	// handedOver is the instant of a stepped run in which the message was queued,
 	// nanoseconds: a recording's log time.
 	handedOver simtime.Stamp
-	stamp      simtime.Stamp
 	spec       *sensors.OutputSpec
 	message    any
 }
@@ -540,8 +539,8 @@ func (e *envelope) CopyToCache(dst *envelope) {
 // CacheKey is the message's own.
 func (e *envelope) CacheKey() uint64 { return e.spec.Key(e.message) }
 
-// Stamp is the message's own stamp: what the clock gate compares (law T4).
-func (e *envelope) Stamp() simtime.Stamp { return e.stamp }
+// Captured is the message's own stamp, which the clock gate compares (law T4).
+func (e *envelope) Captured() simtime.Stamp { return e.message.(simtime.Stamped).Captured() }
 
 // SizeBytes is the size of the message's data, for bounds of queues in bytes.
 func (e *envelope) SizeBytes() int64 {
@@ -557,10 +556,6 @@ var scratch = sync.Pool{New: func() any { return new(envelope) }}
 func borrowEnvelope(at sensors.Tick, spec *sensors.OutputSpec, message any) *envelope {
 	e := scratch.Get().(*envelope)
 	e.at, e.spec, e.message = at, spec, message
-	e.stamp = at.Due
-	if s, ok := message.(interface{ Captured() simtime.Stamp }); ok {
-		e.stamp = s.Captured()
-	}
 	return e
 }
 

@@ -288,7 +288,7 @@ func (p *peer) Register(to *bridges.Plugin) error {
 		carries[*sample.Imu](to, "Imu"), carries[*sample.Clock](to, "Clock"), carries[*sample.Transforms](to, "Transforms"))
 }
 
-func carries[T bridges.Stamped](to *bridges.Plugin, wire string) error {
+func carries[T simtime.Stamped](to *bridges.Plugin, wire string) error {
 	return errors.Join(
 		bridges.AddType[T](to, wire),
 		bridges.AddPublisherCreator(to, func(i bridges.Instance, topic *bridges.PublishedTopic) (bridges.Publisher[T], error) {

@@ -13,14 +13,13 @@ import (
 	"github.com/raybridge/raybridge/simtime"
 )
 
-// Message is what an output can carry: a pointer to a structure that has a stamp, and that
+// Message is what an output can carry: a pointer to a structure that knows its stamp, and that
 // [sample.Copy] can copy. Copies go into memory of messages before. One whose size differs
 // much from sensor to sensor also has a method CacheKey() uint64: messages of one key use
 // the same memory.
 type Message[E any] interface {
 	*E
-	// Captured returns the capture time.
-	Captured() simtime.Stamp
+	simtime.Stamped
 }
 
 type cacheKeyer interface{ CacheKey() uint64 }

@@ -108,7 +108,7 @@ func listenChannel(i bridges.Instance, topic bridges.Topic, message protoreflect
 func RegPublisher[M any, P interface {
 	*M
 	proto.Message
-}, T bridges.Stamped](p *bridges.Plugin, convert func(dst P, src T) error) error {
+}, T simtime.Stamped](p *bridges.Plugin, convert func(dst P, src T) error) error {
 	pub := newPublication(convert)
 	return pub.Register(p, pub.Type, openChannel)
 }

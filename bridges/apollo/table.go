@@ -42,6 +42,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/apollo/apollopb"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -97,7 +98,7 @@ func clouds[T any](convert func(*cloud, T, spatial.MapFrame) error) converter[T]
 }
 
 // publication makes the protoPublication of a converter.
-func publication[T bridges.Stamped](c converter[T]) protoPublication {
+func publication[T simtime.Stamped](c converter[T]) protoPublication {
 	return bridges.Publish(string(c.descriptor.FullName()), c.descriptor, func(i bridges.Instance) func(T) (protoMessage, error) {
 		convert := c.make()
 		return func(src T) (protoMessage, error) { return convert(src, mapOf(i)) }
@@ -199,7 +200,7 @@ func subscriptions() []protoSubscription {
 func newPublication[M any, P interface {
 	*M
 	proto.Message
-}, T bridges.Stamped](convert func(dst P, src T) error) protoPublication {
+}, T simtime.Stamped](convert func(dst P, src T) error) protoPublication {
 	return publication(converted(func(dst P, src T, _ spatial.MapFrame) error {
 		proto.Reset(dst)
 		return convert(dst, src)

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Filled returns a sample of a type, a pointer to a structure of package sample, with a
 // value of its own in every field.
-func Filled(t reflect.Type) bridges.Stamped {
+func Filled(t reflect.Type) simtime.Stamped {
 	switch t {
 	case reflect.TypeFor[*sample.Image]():
 		return Image(3)
@@ -20,7 +20,7 @@ func Filled(t reflect.Type) bridges.Stamped {
 	v := reflect.New(t.Elem())
 	n := 0
 	fill(v.Elem(), &n)
-	return v.Interface().(bridges.Stamped)
+	return v.Interface().(simtime.Stamped)
 }
 
 // fill sets everything that v is made of; n counts the values.

@@ -12,7 +12,6 @@ import (
 	"strconv"
 
 	"github.com/go-gl/mathgl/mgl64"
-	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
@@ -27,7 +26,7 @@ var (
 // FoxgloveSample is Filled for samples that go into Foxglove's schemas, such that each case
 // of the conversion has its turn: colours, names and rotations. Its stamp has
 // seconds and nanoseconds.
-func FoxgloveSample(t reflect.Type) bridges.Stamped {
+func FoxgloveSample(t reflect.Type) simtime.Stamped {
 	s := Filled(t)
 	reflect.ValueOf(s).Elem().FieldByName("Stamp").SetInt(1_700_000_000_123_456_789)
 	switch s := s.(type) {
@@ -70,7 +69,7 @@ type object = map[string]any
 // are as encoding/json decodes what protobuf.js makes of it with numbers of 64 bits and
 // enumerations as text and with all defaults. bytes is what stands for bytes. It is nil for a
 // sample that becomes no message of Foxglove's schemas.
-func FoxgloveTree(s bridges.Stamped, bytes func([]byte) any) map[string]any {
+func FoxgloveTree(s simtime.Stamped, bytes func([]byte) any) map[string]any {
 	switch s := s.(type) {
 	case *sample.PointCloud:
 		return headed(&s.Header, object{"pose": pose(spatial.Identity()), "point_stride": 32.0, "fields": pointFields(), "data": bytes(FoxglovePoints(s))})
@@ -107,7 +106,7 @@ func FoxgloveTree(s bridges.Stamped, bytes func([]byte) any) map[string]any {
 }
 
 // placeTree is of places on the earth.
-func placeTree(s bridges.Stamped) object {
+func placeTree(s simtime.Stamped) object {
 	switch s := s.(type) {
 	case *sample.GnssFix:
 		return headed(&s.Header, object{
@@ -128,7 +127,7 @@ func placeTree(s bridges.Stamped) object {
 }
 
 // boxTree is of what is drawn.
-func boxTree(s bridges.Stamped) object {
+func boxTree(s simtime.Stamped) object {
 	var entities []any
 	switch s := s.(type) {
 	case *sample.Detections2D:

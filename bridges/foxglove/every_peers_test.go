@@ -15,6 +15,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // octets is what viewer.mjs prints of bytes.
@@ -22,7 +23,7 @@ func octets(data []byte) any { return base64.StdEncoding.EncodeToString(data) }
 
 // everyField has a sample of each type, with something in every field, and all that
 // viewer.mjs must print of its message.
-func everyField(t *testing.T) (list []bridges.Stamped, want []map[string]any) {
+func everyField(t *testing.T) (list []simtime.Stamped, want []map[string]any) {
 	t.Helper()
 	convert := map[any]ros.Publication{}
 	for _, pub := range rossample.Standard() {

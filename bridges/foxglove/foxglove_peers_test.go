@@ -19,6 +19,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/foxglove"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -80,7 +81,7 @@ type publication struct {
 	want          object
 }
 
-func of[T bridges.Stamped](topic, schema string, m T, want object) publication {
+func of[T simtime.Stamped](topic, schema string, m T, want object) publication {
 	return publication{topic, schema, func(t *testing.T, b *bridges.Bridge) func() error {
 		publish := publisher[T](t, b, bridges.Topic{Name: topic})
 		return func() error { return publish(context.Background(), m) }

@@ -64,7 +64,7 @@ var kinds = []kind{
 }
 
 // kindOf makes the kind of samples T, whose object write fills.
-func kindOf[T bridges.Stamped](typeName string, write func(*object, *bridges.PublishedTopic, T)) kind {
+func kindOf[T simtime.Stamped](typeName string, write func(*object, *bridges.PublishedTopic, T)) kind {
 	encode := func(o *object, topic *bridges.PublishedTopic, src T) error {
 		o.begin()
 		write(o, topic, src)

@@ -168,7 +168,7 @@ var (
 )
 
 // filled returns a sample with a value of its own in every field.
-func filled(t *testing.T, typ reflect.Type) bridges.Stamped {
+func filled(t *testing.T, typ reflect.Type) simtime.Stamped {
 	t.Helper()
 	s := bridgetest.Filled(typ)
 	v := reflect.ValueOf(s).Elem()
@@ -312,7 +312,7 @@ func put(into object, v reflect.Value, keys string) {
 }
 
 // wantOf is what a sample's object must be.
-func wantOf(s bridges.Stamped, w written) object {
+func wantOf(s simtime.Stamped, w written) object {
 	v, want := reflect.ValueOf(s).Elem(), object{"Name": "Front"}
 	put(want, v, w.keys)
 	if key, path, ok := strings.Cut(w.list, "="); ok {

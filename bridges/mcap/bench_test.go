@@ -14,6 +14,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // room is a scan of a room of 20 m x 10 m: it compresses like a real one.
@@ -60,7 +61,7 @@ func null(b *testing.B) *os.File {
 // benchmark records msg with the bridge, in a profile, and the same bytes with the
 // library's bare writer, by turns, both to the null device. It reports the time of one
 // message for each, and the bridge's speed in percent of the bare writer's.
-func benchmark[T bridges.Stamped](b *testing.B, profile string, msg T) {
+func benchmark[T simtime.Stamped](b *testing.B, profile string, msg T) {
 	ctx := context.Background()
 	f := mcap.Factory{Open: func(string) (bridges.Target, error) { return null(b), nil }}
 	bridge := open(b, f, "a.mcap?profile="+profile, bridges.Env{})
@@ -104,7 +105,7 @@ func benchmark[T bridges.Stamped](b *testing.B, profile string, msg T) {
 }
 
 // encoded sets data to the message as the bridge has it.
-func encoded[T bridges.Stamped](b *testing.B, profile string, msg T, data []byte) {
+func encoded[T simtime.Stamped](b *testing.B, profile string, msg T, data []byte) {
 	dir := b.TempDir()
 	bridge := open(b, mcap.Factory{}, "a.mcap?profile="+profile, bridges.Env{OutDir: dir})
 	publish, err := bridges.AddPublisher[T](bridge, bridges.Topic{Name: "/topic"})

@@ -13,7 +13,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	pb "github.com/raybridge/raybridge/bridges/internal/foxglovemsg/foxglove"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
@@ -24,7 +23,7 @@ import (
 )
 
 // decoder makes the sample of an encoded message, which it keeps no hold of.
-type decoder func(data []byte) (bridges.Stamped, error)
+type decoder func(data []byte) (simtime.Stamped, error)
 
 // decoding is how the messages of a channel are read.
 type decoding struct {
@@ -61,7 +60,7 @@ func rosDecoding(name string, decode func([]byte, ros.Message) error) (decoding,
 	if !ok {
 		return decoding{}, fmt.Errorf("%s: %w", name, ErrUnknownType)
 	}
-	return decoding{sample: r.Sample, unstated: r.Sample == nil, decode: func(data []byte) (bridges.Stamped, error) {
+	return decoding{sample: r.Sample, unstated: r.Sample == nil, decode: func(data []byte) (simtime.Stamped, error) {
 		m := r.New()
 		if err := decode(data, m); err != nil {
 			return nil, err
@@ -104,8 +103,8 @@ var foxgloveDecodings = map[string]decoding{
 func fromProto[M any, P interface {
 	*M
 	proto.Message
-}, S bridges.Stamped](convert func(P) (S, error)) decoding {
-	return decoding{sample: reflect.TypeFor[S](), decode: func(data []byte) (bridges.Stamped, error) {
+}, S simtime.Stamped](convert func(P) (S, error)) decoding {
+	return decoding{sample: reflect.TypeFor[S](), decode: func(data []byte) (simtime.Stamped, error) {
 		m := P(new(M))
 		if err := proto.Unmarshal(data, m); err != nil {
 			return nil, fmt.Errorf("decode %s: %w", m.ProtoReflect().Descriptor().FullName(), err)
@@ -148,7 +147,7 @@ var datatypes = map[pb.PackedElementField_NumericType]uint8{
 }
 
 // fromPointCloud reads a cloud by its fields, as a sensor_msgs/PointCloud2 of one row.
-func fromPointCloud(m *pb.PointCloud) (bridges.Stamped, error) {
+func fromPointCloud(m *pb.PointCloud) (simtime.Stamped, error) {
 	cloud := ros.PointCloud2{Height: 1, PointStep: m.PointStride, IsDense: true, Data: ros.Bytes{Data: m.Data}}
 	for _, f := range m.Fields {
 		cloud.PointFields = append(cloud.PointFields, ros.PointField{Name: f.Name, Offset: f.Offset, Datatype: datatypes[f.Type], Count: 1})

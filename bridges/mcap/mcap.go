@@ -87,6 +87,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Factory is the bridge named "mcap".
@@ -230,7 +231,7 @@ func (t *topic) setCarrier(profile string) error {
 }
 
 // publish records one sample.
-func (t *topic) publish(ctx context.Context, sample bridges.Stamped) error {
+func (t *topic) publish(ctx context.Context, sample simtime.Stamped) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -138,7 +138,7 @@ func TestJavaScriptReadsEveryProfile(t *testing.T) {
 }
 
 // checkValue compares what distinguishes a topic's messages.
-func checkValue(t *testing.T, d decoded, want bridges.Stamped) {
+func checkValue(t *testing.T, d decoded, want simtime.Stamped) {
 	t.Helper()
 	same := func(path string, value any) {
 		t.Helper()

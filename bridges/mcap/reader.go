@@ -19,7 +19,6 @@ import (
 
 	"github.com/foxglove/mcap/go/mcap"
 
-	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/internal/fault"
@@ -33,7 +32,7 @@ type Message struct {
 	// Sample is a pointer to one of package sample's types, the caller's own. Its stamp and its
 	// frame are the message's, and so is its Seq in ROS 1; else that counts the topic's
 	// recorded messages from 0. What the message doesn't carry is zero, poses the identity.
-	Sample bridges.Stamped
+	Sample simtime.Stamped
 	// Logged is when the message was recorded, Stamp when it was captured,
 	// nanoseconds of the recording's clock.
 	Logged, Stamp simtime.Stamp

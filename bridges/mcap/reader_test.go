@@ -148,7 +148,7 @@ func headerAt(seq int) sample.Header {
 
 // varied are the seq-th samples of topics whose message carries all that is set, in
 // every profile.
-func varied(seq int) map[string]bridges.Stamped {
+func varied(seq int) map[string]simtime.Stamped {
 	h := headerAt(seq)
 	pose := spatial.Pose{Position: mgl64.Vec3{1, float64(seq), 3}, Orientation: mgl64.Quat{W: 0.5, V: mgl64.Vec3{0.5, -0.5, 0.5}}}
 	cloud := &sample.PointCloud{Header: h, Rings: 3, Layout: sample.LayoutXYZIRCAEDT}
@@ -158,7 +158,7 @@ func varied(seq int) map[string]bridges.Stamped {
 			TimeNs: uint32(1000 * i), Ring: uint16(i), Return: 1, Ray: uint32(i),
 		})
 	}
-	return map[string]bridges.Stamped{
+	return map[string]simtime.Stamped{
 		"/points":     cloud,
 		"/image":      &sample.Image{Header: h, Width: 2, Height: 1, Step: 6, Encoding: sample.EncodingRGB8, Data: []byte{1, 2, 3, 4, 5, byte(seq)}},
 		"/compressed": &sample.CompressedImage{Header: h, Format: "jpeg", Data: []byte{0xff, 0xd8, byte(seq)}},

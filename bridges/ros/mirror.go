@@ -14,6 +14,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -72,17 +73,17 @@ func (m *Mirror) Value() any { return m.value }
 // MirrorOf makes a Publication of the samples of a type, a pointer to a structure with a stamp,
 // as its mirror. Errors wrap ErrMirror.
 func MirrorOf(t reflect.Type) (Publication, error) {
-	if t.Kind() != reflect.Pointer || !t.Implements(reflect.TypeFor[bridges.Stamped]()) {
-		return Publication{}, fmt.Errorf("%w: %v is not a pointer with a method Captured", ErrMirror, t)
+	if t.Kind() != reflect.Pointer || !t.Implements(reflect.TypeFor[simtime.Stamped]()) {
+		return Publication{}, fmt.Errorf("%w: %v is not a pointer with a method Captured() simtime.Stamp", ErrMirror, t)
 	}
 	first, err := NewMirror(t.Elem())
 	if err != nil {
 		return Publication{}, err
 	}
 	name := first.TypeName()
-	pub := bridges.PublishAny(t, name, name, func(bridges.Instance) func(bridges.Stamped) (Message, error) {
+	pub := bridges.PublishAny(t, name, name, func(bridges.Instance) func(simtime.Stamped) (Message, error) {
 		m, _ := NewMirror(t.Elem()) // as the first
-		return func(src bridges.Stamped) (Message, error) { return m, m.Show(src) }
+		return func(src simtime.Stamped) (Message, error) { return m, m.Show(src) }
 	})
 	pub.Declare = func() error { return declareMessage(first) }
 	return pub, nil
@@ -105,7 +106,7 @@ func CarryMirrors(p *bridges.Plugin, f Carrier) error {
 
 // PublishMirror makes a Publication of samples T, a pointer to a structure, as its mirror.
 // It panics for a type that has none.
-func PublishMirror[T bridges.Stamped]() Publication {
+func PublishMirror[T simtime.Stamped]() Publication {
 	mirror := func() *Mirror {
 		m, err := NewMirror(reflect.TypeFor[T]().Elem())
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Publication is a type that sensors publish, with the ROS message that carries it. Its
@@ -28,7 +29,7 @@ type Inbox = bridges.Inbox[Message]
 func Publish[M any, P interface {
 	*M
 	Message
-}, T bridges.Stamped](convert func(dst P, src T) error) Publication {
+}, T simtime.Stamped](convert func(dst P, src T) error) Publication {
 	name := P(new(M)).TypeName()
 	pub := bridges.Publish(name, name, func(bridges.Instance) func(T) (Message, error) {
 		message := P(new(M))

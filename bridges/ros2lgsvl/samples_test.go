@@ -14,6 +14,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -25,12 +26,12 @@ const stamp = 1_700_000_000_123_456_789
 // published is a sample with the name of its file in testdata/wire/ros2lgsvl.
 type published struct {
 	name   string
-	sample bridges.Stamped
+	sample simtime.Stamped
 	// publish adds the sample's topic and publishes it.
 	publish func(ctx context.Context, b *bridges.Bridge, topic string) error
 }
 
-func of[T bridges.Stamped](name string, msg T) published {
+func of[T simtime.Stamped](name string, msg T) published {
 	return published{name, msg, func(ctx context.Context, b *bridges.Bridge, topic string) error {
 		publish, err := bridges.AddPublisher[T](b, bridges.Topic{Name: topic})
 		if err != nil {
@@ -214,7 +215,7 @@ func elements[T any](v []T) []any {
 }
 
 // message converts a sample as the bridge's table says.
-func message(t *testing.T, sample bridges.Stamped) ros.Message {
+func message(t *testing.T, sample simtime.Stamped) ros.Message {
 	t.Helper()
 	for _, pub := range rossample.SVL() {
 		if pub.Sample == reflect.TypeOf(sample) {

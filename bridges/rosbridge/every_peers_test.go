@@ -20,6 +20,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // forms are how roslib.mjs shows messages that came as JSON, as CBOR and as ROS 1
@@ -44,7 +45,7 @@ func decimal(v float64, bits int) any {
 
 // filled returns a sample with something in every field, infinities and NaN where a field
 // may have them, and a time in all headers.
-func filled(typ reflect.Type) bridges.Stamped {
+func filled(typ reflect.Type) simtime.Stamped {
 	s := bridgetest.Filled(typ)
 	reflect.ValueOf(s).Elem().FieldByName("Stamp").SetInt(1_700_000_000_123_456_789)
 	switch s := s.(type) {

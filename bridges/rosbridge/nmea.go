@@ -30,7 +30,7 @@ func openGnss(pub ros.Publication) bridges.OpenSample {
 		convert := pub.Converter() // guarded by mu, as are the others
 		var sentence ros.Sentence
 		var text []byte
-		return func(ctx context.Context, s bridges.Stamped) error {
+		return func(ctx context.Context, s simtime.Stamped) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}

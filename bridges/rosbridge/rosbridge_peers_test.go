@@ -46,7 +46,7 @@ var (
 )
 
 // samples has one of each type that the bridge publishes.
-var samples = []bridges.Stamped{
+var samples = []simtime.Stamped{
 	&sample.Clock{Stamp: 1_700_000_000_123_456_789}, bridgetest.Image(1),
 	&sample.CompressedImage{Header: header(2), Format: "jpeg", Data: []byte{0xff, 0xd8, 0, 1, 0xff, 0xd9}},
 	&sample.CameraInfo{
@@ -81,7 +81,7 @@ var samples = []bridges.Stamped{
 }
 
 // topicOf is where a sample is published.
-func topicOf(s bridges.Stamped) string { return "/probe/" + reflect.TypeOf(s).Elem().Name() }
+func topicOf(s simtime.Stamped) string { return "/probe/" + reflect.TypeOf(s).Elem().Name() }
 
 // publications returns the message of each sample, by topic.
 func publications(t *testing.T) map[string]ros.Publication {
@@ -107,7 +107,7 @@ func publishers(t *testing.T, b *bridges.Bridge) []func() error {
 }
 
 // raw returns a sample's message as ROS 1 serializes it.
-func raw(t *testing.T, pub ros.Publication, s bridges.Stamped) []byte {
+func raw(t *testing.T, pub ros.Publication, s simtime.Stamped) []byte {
 	t.Helper()
 	m, err := pub.Converter()(s)
 	require.NoError(t, err)

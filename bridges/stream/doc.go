@@ -27,7 +27,7 @@
 //
 // All samples are carried, as the ROS message that loses least; where ROS has none, as a
 // mirror of the sample (ros.Mirror). So is any structure from outside that has exported
-// fields and a method Stamp: nothing is registered for it. Types may be registered as ROS
+// fields and a method Captured: nothing is registered for it. Types may be registered as ROS
 // messages or with a codec of any encoding. Each stream's description has its schema.
 //
 // A message above 256 MiB, the protocol's limit, is bridges.ErrTooLarge.

@@ -12,6 +12,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // ErrUnknownType says that a stream's messages have no sample here; Message.Body has their
@@ -26,14 +27,14 @@ type Encoding struct {
 	mu sync.Mutex
 	// prepare converts a sample and returns how many bytes its message has, 0 where nobody
 	// knows; write appends that message. They are called with mu held.
-	prepare func(msg bridges.Stamped) (size int, err error)
+	prepare func(msg simtime.Stamped) (size int, err error)
 	write   func(dst []byte) ([]byte, error)
 }
 
 // Append appends a sample's message with its envelope to dst and returns the result. It keeps
 // no hold of msg. A message of more than limit bytes is ErrTooLarge. It may be called from any
 // goroutine.
-func (e *Encoding) Append(dst []byte, publishNs int64, msg bridges.Stamped, limit int) ([]byte, error) {
+func (e *Encoding) Append(dst []byte, publishNs int64, msg simtime.Stamped, limit int) ([]byte, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	size, err := e.prepare(msg)
@@ -93,7 +94,7 @@ func encodingOf(pub ros.Publication) (*Encoding, error) {
 }
 
 // newEncoding returns the encoding as CDR of what convert makes of samples.
-func newEncoding(name string, convert func(bridges.Stamped) (ros.Message, error)) (*Encoding, error) {
+func newEncoding(name string, convert func(simtime.Stamped) (ros.Message, error)) (*Encoding, error) {
 	text, err := ros.ROS2.Definition(name)
 	if err != nil {
 		return nil, err
@@ -102,7 +103,7 @@ func newEncoding(name string, convert func(bridges.Stamped) (ros.Message, error)
 	var message ros.Message
 	return &Encoding{
 		Schema: bridges.Schema{Name: name, Encoding: "ros2msg", Data: []byte(text), MessageEncoding: "cdr"},
-		prepare: func(msg bridges.Stamped) (size int, err error) {
+		prepare: func(msg simtime.Stamped) (size int, err error) {
 			if message, err = convert(msg); err != nil {
 				return 0, err
 			}
@@ -118,7 +119,7 @@ func codecEncoding(pub bridges.Publication[bridges.Append, bridges.Schema]) *Enc
 	var message bridges.Append
 	return &Encoding{
 		Schema:  pub.Schema,
-		prepare: func(msg bridges.Stamped) (size int, err error) { message, err = convert(msg); return 0, err },
+		prepare: func(msg simtime.Stamped) (size int, err error) { message, err = convert(msg); return 0, err },
 		write:   func(dst []byte) ([]byte, error) { return message(dst) },
 	}
 }
@@ -144,7 +145,7 @@ func mirrorOf(t reflect.Type) (rossample.Reading, error) {
 // Sample returns the message's sample, a new one with the envelope's header. What a picture
 // has of bytes is the message's memory: valid as long as the message. Of a type from outside
 // it is ErrUnknownType, and [Read] reads it. Other errors say that the message is malformed.
-func (d *Data) Sample() (bridges.Stamped, error) {
+func (d *Data) Sample() (simtime.Stamped, error) {
 	reading, ok := readings()[d.Stream.Schema.Name]
 	if !ok || d.Stream.Schema.MessageEncoding != "cdr" {
 		return nil, d.unknown(nil)
@@ -203,17 +204,17 @@ type reader struct {
 	reading rossample.Reading
 	decoder encode.BinaryDecoder
 	message ros.Message     // nil before the first
-	sample  bridges.Stamped // nil before the first, and where it can't be used again
+	sample  simtime.Stamped // nil before the first, and where it can't be used again
 }
 
 // read decodes a message.
-func (r *reader) read(d *Data) (s bridges.Stamped, err error) {
+func (r *reader) read(d *Data) (s simtime.Stamped, err error) {
 	again := r.reading.To != nil
 	if r.message == nil || !again {
 		r.message = r.reading.New()
 	}
 	if r.sample == nil && again {
-		r.sample = reflect.New(r.reading.Sample.Elem()).Interface().(bridges.Stamped)
+		r.sample = reflect.New(r.reading.Sample.Elem()).Interface().(simtime.Stamped)
 	}
 	r.decoder.Borrow = true
 	if err := r.decoder.Decode(d.Body(), r.message); err != nil {

@@ -10,19 +10,19 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/stream"
 	"github.com/raybridge/raybridge/sensors/all"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
 // samples returns one of each type, with a value of its own in every field.
-func samples() []bridges.Stamped {
-	var list []bridges.Stamped
-	for _, empty := range []bridges.Stamped{
+func samples() []simtime.Stamped {
+	var list []simtime.Stamped
+	for _, empty := range []simtime.Stamped{
 		&sample.Clock{}, &sample.Image{}, &sample.CompressedImage{}, &sample.CameraInfo{}, &sample.PointCloud{},
 		&sample.LaserScan{}, &sample.Radar{}, &sample.Range{}, &sample.DvsEvents{}, &sample.Imu{}, &sample.GnssFix{},
 		&sample.Odometry{}, &sample.Transforms{}, &sample.Detections2D{}, &sample.Detections3D{}, &sample.RadarObjects{},
@@ -44,7 +44,7 @@ func samples() []bridges.Stamped {
 }
 
 // carried is a sample as it arrives: without what the ROS message hasn't got.
-func carried(msg bridges.Stamped) bridges.Stamped {
+func carried(msg simtime.Stamped) simtime.Stamped {
 	switch m := msg.(type) {
 	case *sample.Image:
 		c := *m
@@ -72,7 +72,7 @@ func carried(msg bridges.Stamped) bridges.Stamped {
 	return msg
 }
 
-func encodingOf(t testing.TB, msg bridges.Stamped) *stream.Encoding {
+func encodingOf(t testing.TB, msg simtime.Stamped) *stream.Encoding {
 	t.Helper()
 	e, err := stream.EncodingOf(reflect.TypeOf(msg))
 	require.NoError(t, err)
@@ -80,7 +80,7 @@ func encodingOf(t testing.TB, msg bridges.Stamped) *stream.Encoding {
 }
 
 // messageOf is a sample's message with its envelope.
-func messageOf(t testing.TB, msg bridges.Stamped) []byte {
+func messageOf(t testing.TB, msg simtime.Stamped) []byte {
 	t.Helper()
 	b, err := encodingOf(t, msg).Append(nil, 5, msg, stream.MaxSize)
 	require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // instance is one server. Its methods may be called from any goroutine.
@@ -70,7 +71,7 @@ func (t *topic) Leave(s *Server) {
 }
 
 // publish serializes a message and queues it for the topic's clients.
-func (t *topic) publish(ctx context.Context, msg bridges.Stamped) error {
+func (t *topic) publish(ctx context.Context, msg simtime.Stamped) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

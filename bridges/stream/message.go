@@ -6,7 +6,6 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
-	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
@@ -115,7 +114,7 @@ func (m Message) copyHeader(h *sample.Header) {
 }
 
 // appendEnvelope appends the envelope of a sample's message. Errors wrap ErrTooLarge.
-func appendEnvelope(dst []byte, publishNs int64, msg bridges.Stamped) ([]byte, error) {
+func appendEnvelope(dst []byte, publishNs int64, msg simtime.Stamped) ([]byte, error) {
 	var fixed [envelopeSize]byte
 	b := fixed[:]
 	le.PutUint64(b[offCapture:], uint64(msg.Captured()))

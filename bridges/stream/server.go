@@ -19,9 +19,9 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // ErrDuplicate says that two streams have one name.
@@ -248,7 +248,7 @@ func (s *Stream) PoolStats() flow.PoolStats { return s.core.PoolStats() }
 // transport.ErrNoSubscribers, unless the stream is latched. It then keeps the message for the
 // next subscriber. Other errors are the encoding's and ErrTooLarge. With policy block it waits,
 // see package transport; ctx ends the wait.
-func (s *Stream) Publish(ctx context.Context, publishNs int64, msg bridges.Stamped) error {
+func (s *Stream) Publish(ctx context.Context, publishNs int64, msg simtime.Stamped) error {
 	if s.core.Subscribers() == 0 && !s.info.Latched {
 		return transport.ErrNoSubscribers
 	}
@@ -267,7 +267,7 @@ func (s *Stream) Publish(ctx context.Context, publishNs int64, msg bridges.Stamp
 }
 
 // encode makes the plain frame of a message, without its header, and returns it.
-func (s *Stream) encode(m *transport.Message, publishNs int64, msg bridges.Stamped) ([]byte, error) {
+func (s *Stream) encode(m *transport.Message, publishNs int64, msg simtime.Stamped) ([]byte, error) {
 	longest := s.longest.Load()
 	size := max(int(longest), frameSize+envelopeSize)
 	f := m.Frame(formPlain, size)

@@ -5,7 +5,7 @@ import (
 	"io"
 	"reflect"
 
-	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Writer writes the samples of a recording as a server sends them, for a program that only reads, such as at a
@@ -51,7 +51,7 @@ func (w *Writer) Add(info Info, samples reflect.Type) (*Track, error) {
 
 // Write writes a sample of the stream's type, that was handed over at a simulation time. Errors that wrap ErrTooLarge
 // are of the sample, and nothing of it is written.
-func (t *Track) Write(publishNs int64, msg bridges.Stamped) error {
+func (t *Track) Write(publishNs int64, msg simtime.Stamped) error {
 	w := t.writer
 	b, err := t.encoding.Append(append(w.out[:0], make([]byte, frameSize)...), publishNs, msg, MaxSize)
 	if err != nil {

@@ -155,7 +155,7 @@ func (p probe) heard() {
 }
 
 // send publishes a message 5 simulated milliseconds after its time.
-func (p probe) send(msg bridges.Stamped) {
+func (p probe) send(msg simtime.Stamped) {
 	p.t.Helper()
 	require.NoError(p.t, p.Publish(context.Background(), int64(msg.Captured()+5_000_000), msg))
 }

@@ -591,7 +591,7 @@ func (s *replaySession) send(ctx context.Context, t *replayTopic, message any) e
 	}
 	t.messages++
 	if t.track != nil {
-		if err := t.track.Write(int64(s.now), message.(bridges.Stamped)); err != nil {
+		if err := t.track.Write(int64(s.now), message.(simtime.Stamped)); err != nil {
 			return stdoutFault(err)
 		}
 	}

@@ -39,7 +39,7 @@ func replayable(t *testing.T, connection string, clock bool) string {
 	now := int64(0)
 	b, err := bridgesall.Registry().Open("mcap:"+connection, bridges.Env{OutDir: dir, Now: func() simtime.Stamp { return simtime.Stamp(now) }})
 	require.NoError(t, err)
-	publish := func(topic string, qos flow.QoS, s bridges.Stamped) {
+	publish := func(topic string, qos flow.QoS, s simtime.Stamped) {
 		p, err := bridges.AddPublisherOf(b, reflect.TypeOf(s), bridges.Topic{Name: topic, QoS: qos})
 		require.NoError(t, err)
 		if b.Status() == bridges.Connected {

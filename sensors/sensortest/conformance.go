@@ -178,7 +178,7 @@ func checkStamps(t *testing.T, h *Harness) {
 	t.Helper()
 	for output, list := range h.Messages {
 		for i, m := range list {
-			stamp := m.(interface{ Captured() simtime.Stamp }).Captured()
+			stamp := m.(simtime.Stamped).Captured()
 			if stamp < 0 || stamp > 300_000_000 {
 				t.Errorf("%s[%d] has stamp %d, outside its capture", output, i, stamp)
 			}

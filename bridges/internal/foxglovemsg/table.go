@@ -56,6 +56,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/simtime"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -154,7 +155,7 @@ type message interface {
 func publication[M any, P interface {
 	*M
 	message
-}, T bridges.Stamped](convert func(dst P, src T) error) Publication {
+}, T simtime.Stamped](convert func(dst P, src T) error) Publication {
 	schema := schemaOf(P(new(M)).descriptor())
 	return bridges.Publish(schema.Name, schema, func(bridges.Instance) func(T) (Message, error) {
 		message := P(new(M))

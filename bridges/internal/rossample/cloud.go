@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
@@ -305,7 +304,7 @@ func putSVL(c *cloudBytes, dst []byte, points []sample.Point, offsets []int) {
 // FromPointCloud2 returns what a cloud's fields say that it is. Points with Range, Velocity,
 // AzimuthAngle and ElevationAngle are a *sample.Radar, those with x, y, t and pol
 // *sample.DvsEvents. All else is a *sample.PointCloud, which wants x, y and z.
-func FromPointCloud2(src *ros.PointCloud2) (bridges.Stamped, error) {
+func FromPointCloud2(src *ros.PointCloud2) (simtime.Stamped, error) {
 	r, err := newCloudReader(src)
 	if err != nil {
 		return nil, err

@@ -7,9 +7,9 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
-	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -26,10 +26,10 @@ type Reading struct {
 	// From makes the sample of a message that New returned. The sample shares the
 	// message's memory, which is its own from then on; what the message doesn't carry
 	// is zero, poses the identity. An error says that the message makes no sense.
-	From func(ros.Message) (bridges.Stamped, error)
+	From func(ros.Message) (simtime.Stamped, error)
 	// To is From for a sample that is there already, of type Sample: it sets what From sets.
 	// It is nil where From alone knows.
-	To func(bridges.Stamped, ros.Message) error
+	To func(simtime.Stamped, ros.Message) error
 }
 
 // reading makes the Reading of a conversion.
@@ -38,9 +38,9 @@ func reading[M any, P interface {
 	ros.Message
 }, S any, T interface {
 	*S
-	bridges.Stamped
+	simtime.Stamped
 }](convert func(T, P) error) Reading {
-	to := func(dst bridges.Stamped, m ros.Message) error {
+	to := func(dst simtime.Stamped, m ros.Message) error {
 		if err := convert(dst.(T), m.(P)); err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func reading[M any, P interface {
 	return Reading{
 		Type: P(new(M)).TypeName(), Sample: reflect.TypeFor[T](), To: to,
 		New: func() ros.Message { return P(new(M)) },
-		From: func(m ros.Message) (bridges.Stamped, error) {
+		From: func(m ros.Message) (simtime.Stamped, error) {
 			s := T(new(S))
 			if err := to(s, m); err != nil {
 				return nil, err
@@ -61,7 +61,7 @@ func reading[M any, P interface {
 }
 
 // unplaced says that no message tells where the sensor was.
-func unplaced(s bridges.Stamped) {
+func unplaced(s simtime.Stamped) {
 	if h, ok := s.(interface{ SampleHeader() *sample.Header }); ok {
 		h.SampleHeader().Pose = spatial.Identity()
 	}
@@ -75,7 +75,7 @@ func Readings() []Reading {
 		reading(FromClock), reading(FromImage), mirrorReading[*sample.CompressedImage](), reading(FromCameraInfo),
 		{
 			Type: (&ros.PointCloud2{}).TypeName(), New: func() ros.Message { return &ros.PointCloud2{} },
-			From: func(m ros.Message) (bridges.Stamped, error) { return FromPointCloud2(m.(*ros.PointCloud2)) },
+			From: func(m ros.Message) (simtime.Stamped, error) { return FromPointCloud2(m.(*ros.PointCloud2)) },
 		},
 		mirrorReading[*sample.Imu](), reading(FromNavSatFix), reading(FromOdometry), reading(FromTFMessage),
 		mirrorReading[*sample.LaserScan](), mirrorReading[*sample.Range](), reading(FromUltrasonic), reading(FromDetectedRadarObjectArray), reading(FromSpeed),
@@ -90,8 +90,8 @@ func Readings() []Reading {
 // MirrorReading returns the Reading of what a type is mirrored as, a pointer to a structure.
 // Errors wrap ros.ErrMirror.
 func MirrorReading(t reflect.Type) (Reading, error) {
-	if t.Kind() != reflect.Pointer || !t.Implements(reflect.TypeFor[bridges.Stamped]()) {
-		return Reading{}, fmt.Errorf("%w: %v is not a pointer with a method Stamp", ros.ErrMirror, t)
+	if t.Kind() != reflect.Pointer || !t.Implements(reflect.TypeFor[simtime.Stamped]()) {
+		return Reading{}, fmt.Errorf("%w: %v is not a pointer with a method Captured() simtime.Stamp", ros.ErrMirror, t)
 	}
 	first, err := ros.NewMirror(t.Elem())
 	if err != nil {
@@ -108,14 +108,14 @@ func MirrorReading(t reflect.Type) (Reading, error) {
 			m.Fill(reflect.New(t.Elem()).Interface())
 			return m
 		},
-		From: func(message ros.Message) (bridges.Stamped, error) {
+		From: func(message ros.Message) (simtime.Stamped, error) {
 			m := message.(*ros.Mirror)
-			s := m.Value().(bridges.Stamped)
+			s := m.Value().(simtime.Stamped)
 			idle.Put(m)
 			unplaced(s)
 			return s, nil
 		},
-		To: func(dst bridges.Stamped, message ros.Message) error {
+		To: func(dst simtime.Stamped, message ros.Message) error {
 			reflect.ValueOf(dst).Elem().Set(reflect.ValueOf(message.(*ros.Mirror).Value()).Elem())
 			unplaced(dst)
 			return nil
@@ -124,7 +124,7 @@ func MirrorReading(t reflect.Type) (Reading, error) {
 }
 
 // mirrorReading is MirrorReading of a type that has a mirror.
-func mirrorReading[T bridges.Stamped]() Reading {
+func mirrorReading[T simtime.Stamped]() Reading {
 	r, err := MirrorReading(reflect.TypeFor[T]())
 	if err != nil {
 		panic(err)

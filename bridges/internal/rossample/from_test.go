@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
@@ -24,11 +23,11 @@ func readHeader() sample.Header {
 }
 
 // carried are samples of which the message carries everything that is set.
-func carried() []bridges.Stamped {
+func carried() []simtime.Stamped {
 	h := readHeader()
 	pose := spatial.Pose{Position: mgl64.Vec3{1, -2, 3.5}, Orientation: mgl64.Quat{W: 0.5, V: mgl64.Vec3{0.5, -0.5, 0.5}}}
 	twist := spatial.Twist{Linear: mgl64.Vec3{1, 2, 3}, Angular: mgl64.Vec3{-4, -5, -6}}
-	return []bridges.Stamped{
+	return []simtime.Stamped{
 		&sample.Clock{Stamp: math.MaxInt32*1e9 + 999_999_999},
 		&sample.Image{Header: h, Width: 2, Height: 2, Step: 8, Encoding: sample.EncodingRGB8, Data: []byte("0123456789abcdef")},
 		&sample.CompressedImage{Header: h, Format: "jpeg", Data: []byte{0xff, 0xd8}},
@@ -88,7 +87,7 @@ func carried() []bridges.Stamped {
 }
 
 // through writes a sample as its message, sends that through CDR, and reads it again.
-func through(t *testing.T, pub ros.Publication, s bridges.Stamped) bridges.Stamped {
+func through(t *testing.T, pub ros.Publication, s simtime.Stamped) simtime.Stamped {
 	t.Helper()
 	message, err := pub.Converter()(s)
 	require.NoError(t, err)
@@ -139,7 +138,7 @@ func TestEveryPublicationHasAReading(t *testing.T) {
 
 func TestBoxesAsSVLHasThemComeBack(t *testing.T) {
 	twist := spatial.Twist{Linear: mgl64.Vec3{1, 2, 3}, Angular: mgl64.Vec3{4, 5, 6}}
-	for _, s := range []bridges.Stamped{
+	for _, s := range []simtime.Stamped{
 		&sample.Detections2D{Header: readHeader(), Boxes: []sample.Box2D{{ID: 7, Label: "Sedan", Score: 0.5, CenterX: 3, Height: 6, Twist: twist}}},
 		&sample.Detections3D{Header: readHeader(), Boxes: []sample.Box3D{{ID: 7, Label: "Sedan", Score: 0.5, Pose: spatial.Identity(), Twist: twist}}},
 		&sample.Range{Header: readHeader(), Range: 2},

@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -172,7 +172,7 @@ func encoded[M any, P interface {
 }
 
 // mirrored is encoded for a sample whose fields are those of its message.
-func mirrored[T bridges.Stamped](src T) func() ([]byte, error) {
+func mirrored[T simtime.Stamped](src T) func() ([]byte, error) {
 	return func() ([]byte, error) {
 		dst, err := ros.PublishMirror[T]().Converter()(src)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Bytes of a run.
@@ -134,7 +135,7 @@ func sending(ctx context.Context, w way, messages int) func() (int, error) {
 }
 
 // bridgeWay sends samples of one type on some topics of a bridge.
-type bridgeWay[T bridges.Stamped] struct {
+type bridgeWay[T simtime.Stamped] struct {
 	bridge  *bridges.Bridge
 	publish []bridges.Publisher[T]
 	message T
@@ -154,7 +155,7 @@ type connected struct {
 
 // openBridge opens a bridge that publishes on some topics and connects it. Its caller
 // brings up who listens, sets arrived and ended, and calls begin.
-func openBridge[T bridges.Stamped](ctx context.Context, c connected, message T) (*bridgeWay[T], error) {
+func openBridge[T simtime.Stamped](ctx context.Context, c connected, message T) (*bridgeWay[T], error) {
 	registry, err := bridges.NewRegistry(c.factory)
 	if err != nil {
 		return nil, err

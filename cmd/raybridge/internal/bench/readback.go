@@ -501,7 +501,7 @@ func (o *outlet) Publish(_ context.Context, at sensors.Tick, message any) error 
 // send encodes and writes on a worker. The sum is taken after the message was
 // published, of what was published.
 func (o *outlet) send(ctx context.Context, p *parcel) error {
-	a := arrival{stamp: int64(p.message.(bridges.Stamped).Captured()), started: p.at.Started, queued: p.queued, taken: time.Now()}
+	a := arrival{stamp: int64(p.message.(simtime.Stamped).Captured()), started: p.at.Started, queued: p.queued, taken: time.Now()}
 	if err := o.publish(ctx, p.message); err != nil {
 		return err
 	}

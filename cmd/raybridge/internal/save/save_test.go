@@ -36,7 +36,7 @@ func header(seq uint64) sample.Header {
 }
 
 // message is a sample as it is received from a server.
-func message(t testing.TB, msg bridges.Stamped) *stream.Data {
+func message(t testing.TB, msg simtime.Stamped) *stream.Data {
 	t.Helper()
 	encoding := encodingOf(t, msg)
 	b, err := encoding.Append(nil, 5, msg, stream.MaxSize)
@@ -70,7 +70,7 @@ func files(t *testing.T, dir string) map[string][]byte {
 }
 
 // saved saves samples as messages of one stream, and returns the files.
-func saved(t *testing.T, format save.Format, info stream.Info, list ...bridges.Stamped) map[string][]byte {
+func saved(t *testing.T, format save.Format, info stream.Info, list ...simtime.Stamped) map[string][]byte {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "new", "folder")
 	folder, err := save.NewFolder(dir, format)
@@ -259,7 +259,7 @@ func TestLines(t *testing.T) {
 	assert.Equal(t, map[string][]byte{"car/speed.jsonl": []byte(
 		`{"Name":"meter","Frame":"roof","Time":1.300000000,"StampNs":1300000000,"Sequence":1,"Speed":0.25}` + "\n" +
 			`{"Name":"meter","Frame":"roof","Time":1.400000000,"StampNs":1400000000,"Sequence":2,"Speed":0.5}` + "\n")}, found)
-	for _, msg := range []bridges.Stamped{scan(), &sample.Clock{Stamp: 5}, &sample.LaserScan{Ranges: []float32{float32(math.Inf(1))}}} {
+	for _, msg := range []simtime.Stamped{scan(), &sample.Clock{Stamp: 5}, &sample.LaserScan{Ranges: []float32{float32(math.Inf(1))}}} {
 		line := saved(t, save.JSON, stream.Info{Name: "x"}, msg)["x.jsonl"]
 		assert.True(t, json.Valid(line), "%s", line)
 	}
@@ -283,7 +283,7 @@ func TestNothingIsReplaced(t *testing.T) {
 	for range 3 {
 		folder, err := save.NewFolder(dir, save.Auto)
 		require.NoError(t, err)
-		for _, msg := range []bridges.Stamped{&sample.CompressedImage{Header: header(0), Format: "png"}, &sample.Clock{}} {
+		for _, msg := range []simtime.Stamped{&sample.CompressedImage{Header: header(0), Format: "png"}, &sample.Clock{}} {
 			s, err := folder.Stream(stream.Info{Name: "a", Schema: encodingOf(t, msg).Schema})
 			require.NoError(t, err)
 			require.NoError(t, s.Save(message(t, msg)))
@@ -313,7 +313,7 @@ func TestWhatCannotBeSaved(t *testing.T) {
 	dir := t.TempDir()
 	folder, err := save.NewFolder(dir, save.Auto)
 	require.NoError(t, err)
-	for name, msg := range map[string]bridges.Stamped{
+	for name, msg := range map[string]simtime.Stamped{
 		"encoding":    &sample.Image{Width: 1, Height: 1, Step: 4, Encoding: "yuv", Data: make([]byte, 4)},
 		"size":        &sample.Image{Width: 4, Height: 1, Step: 3, Encoding: "mono8", Data: make([]byte, 3)},
 		"compression": &sample.CompressedImage{Format: "../x"},
@@ -371,7 +371,7 @@ func TestFormats(t *testing.T) {
 
 // FuzzSave: whatever a server sends, saving it ends with a file or an error.
 func FuzzSave(f *testing.F) {
-	for _, msg := range []bridges.Stamped{
+	for _, msg := range []simtime.Stamped{
 		scan(), &sample.PointCloud{Organized: true, Rings: 1, Columns: 1, Points: make([]sample.Point, 1)},
 		&sample.Radar{Detections: make([]sample.RadarDetection, 1)}, &sample.Imu{}, &sample.Clock{},
 		&sample.Image{Width: 1, Height: 1, Step: 4, Encoding: "32FC1", Data: make([]byte, 4)}, &sample.CompressedImage{Format: "jpeg"},
