@@ -13,42 +13,16 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/world"
 )
 
 // ErrUndelivered says that a bridge still has messages of the steps, and that the caller
 // has waited long enough.
 var ErrUndelivered = errors.New("messages are still with a bridge")
 
-// Delivery is what became of one firing of a sensor.
-type Delivery struct {
-	// Sensor is the sensor's name.
-	Sensor string
-	// Frame is the number of the instant, Due the sensor's own on its grid.
-	// Seq counts the sensor's firings from 0. Its messages' headers have all
-	// three. One of a late realtime run that was skipped never had a Seq, and has the next
-	// one's.
-	Frame uint64
-	Due   simtime.Stamp
-	Seq   uint64
-	// Messages counts what bridges sent and listeners were called with. A firing that
-	// was delivered may have none: a sensor of events has nothing to say at most.
-	Messages int
-	// Missing is empty where the firing was delivered to all who listen, else the cause for
-	// which it was not. The cause is one of the Summary's drops. It is "idle" where nobody
-	// listens, so nothing was computed, and "closed" where the run or the sensor ended before.
-	Missing flow.Cause
-	// More counts the sensor's further firings that this one stands for, beyond MaxDeliveries.
-	// Messages then has those of all of them, Missing the first cause, and Lost how many are
-	// missing.
-	More, Lost int
-}
-
 // MaxDeliveries is how many firings of a step are told one by one. It bounds the memory of a step
-// and the answers about it. The others are added up, one Delivery a sensor, behind those.
+// and the answers about it. The others are added up, one delivery a sensor, behind those.
 const MaxDeliveries = 1 << 14
-
-// Delivered reports whether everybody who listens has all of the firing.
-func (d *Delivery) Delivered() bool { return d.Missing == "" }
 
 // StepSensors does what Step does, and is a barrier. It returns when every firing that was due
 // in the steps has been delivered, or is declared missing with its cause. They come in the
@@ -56,7 +30,7 @@ func (d *Delivery) Delivered() bool { return d.Missing == "" }
 // Step's, and ctx's, if it ends before the steps are made. One wraps ErrUndelivered if ctx
 // ends, or two minutes pass, while a bridge that doesn't move still has messages. Those are
 // missing as peer_slow, and are sent when it moves again.
-func (p *Pipeline) StepSensors(ctx context.Context, n int) ([]Delivery, error) {
+func (p *Pipeline) StepSensors(ctx context.Context, n int) ([]world.Delivery, error) {
 	b := &barrier{}
 	b.reset()
 	defer p.barrier.CompareAndSwap(b, nil)
@@ -98,7 +72,7 @@ type passageKey struct {
 
 // passage is one firing on its way, or the sum of several.
 type passage struct {
-	Delivery
+	world.Delivery
 	sum     *passage // that it is added to when it is done; nil for one of the list
 	whole   bool     // the sensor has handed over all that it will
 	waiting int      // messages that are with bridges
@@ -109,7 +83,7 @@ type passage struct {
 func (b *barrier) expect(s *Sensor, at sensors.Tick, skipped int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	due := Delivery{Sensor: s.spec.Name, Frame: at.Frame, Due: at.Due, Seq: at.Seq}
+	due := world.Delivery{Sensor: s.spec.Name, Frame: at.Frame, Due: at.Due, Seq: at.Seq}
 	for k := skipped; k > 0; k-- {
 		rate := s.schedule.Rate()
 		over := due
@@ -132,7 +106,7 @@ func (b *barrier) expect(s *Sensor, at sensors.Tick, skipped int) {
 
 // sumOf returns the sum of a sensor's firings, from the given one on. It is one too many until the
 // account is closed. mu must be held.
-func (b *barrier) sumOf(first *Delivery) *passage {
+func (b *barrier) sumOf(first *world.Delivery) *passage {
 	for _, sum := range b.sums {
 		if sum.Sensor == first.Sensor {
 			return sum
@@ -211,7 +185,7 @@ func (b *barrier) sending(s *Sensor, seq uint64) (done func(cause flow.Cause)) {
 }
 
 // result closes the account of a run that ended with err.
-func (b *barrier) result(err error) []Delivery {
+func (b *barrier) result(err error) []world.Delivery {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	cut := err != nil && !errors.Is(err, ErrUndelivered)
@@ -226,7 +200,7 @@ func (b *barrier) result(err error) []Delivery {
 		}
 		x.add()
 	}
-	list := make([]Delivery, len(b.list), len(b.list)+len(b.sums))
+	list := make([]world.Delivery, len(b.list), len(b.list)+len(b.sums))
 	for i, x := range b.list {
 		list[i] = x.Delivery
 	}

@@ -254,7 +254,7 @@ func TestALongStepsAccountIsBounded(t *testing.T) {
 		hear(t, s, func(sensors.Tick, *sample.Imu) { most = max(most, p.Accounted()) })
 	}
 	addScripted(t, p, plainID, "idle", "1000")
-	check := func(list []pipeline.Delivery) {
+	check := func(list []world.Delivery) {
 		t.Helper()
 		require.Len(t, list, pipeline.MaxDeliveries+3)
 		count, lost := map[string]int{}, map[string]int{}

@@ -31,11 +31,11 @@ import (
 // begin again ends the pipeline. Any goroutine may call it, but a sensor's listener.
 //
 // The result has the time and the ego at the beginning.
-func (p *Pipeline) Reset(ctx context.Context, seed uint64) (StepResult, error) {
+func (p *Pipeline) Reset(ctx context.Context, seed uint64) (world.StepResult, error) {
 	if err := p.reset(ctx, seed); err != nil {
-		return StepResult{}, fmt.Errorf("reset: %w", err)
+		return world.StepResult{}, fmt.Errorf("reset: %w", err)
 	}
-	return StepResult{Stamp: p.clock.Now(), Ego: p.stepper.ego()}, nil
+	return world.StepResult{Stamp: p.clock.Now(), Ego: p.stepper.ego()}, nil
 }
 
 // Seed returns the seed of the sensors' noise. Any goroutine may ask.

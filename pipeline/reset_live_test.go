@@ -179,7 +179,7 @@ func TestResetGivesTheBytesOfAPausedRun(t *testing.T) {
 	assert.ElementsMatch(t, want, got[len(want):])
 }
 
-func resetTo(t *testing.T, p *pipeline.Pipeline, seed uint64) pipeline.StepResult {
+func resetTo(t *testing.T, p *pipeline.Pipeline, seed uint64) world.StepResult {
 	t.Helper()
 	result, err := p.Reset(t.Context(), seed)
 	require.NoError(t, err)

@@ -15,25 +15,6 @@ import (
 	"github.com/raybridge/raybridge/world"
 )
 
-// StepResult is what became of a step.
-type StepResult struct {
-	// Frame is the number of the step's last instant, and Stamp its time, the step's end. Of a step that
-	// did not end Stamp is where the next one begins.
-	Frame uint64
-	Stamp simtime.Stamp
-	// Spawned are the handles of those who came, in the order of the frame's Spawn.
-	Spawned []uint32
-	// Boxed are the models of those who came for which a box stands: the scene doesn't have them, or none
-	// nearly as long.
-	Boxed []string
-	// Deliveries are the firings of the step, as StepSensors returns them. They are nil where the
-	// step didn't wait, and where it did not end.
-	Deliveries []Delivery
-	// Ego is the vehicle that carries the sensors, at Stamp: by its rear axle on the ground, in the
-	// map frame.
-	Ego world.State
-}
-
 // MostSteps is how many steps of the clock a frame of a world, or of a client, may go ahead: some hours.
 const MostSteps = 1_000_000
 
@@ -58,14 +39,14 @@ const MostSteps = 1_000_000
 // The error wraps ErrUndelivered, and the result is whole, if ctx ends, or two minutes
 // pass, while only a bridge still has messages. Any goroutine may call it, but a sensor's listener: the step
 // waits for that.
-func (p *Pipeline) StepTo(ctx context.Context, f *world.Frame) (StepResult, error) {
+func (p *Pipeline) StepTo(ctx context.Context, f *world.Frame) (world.StepResult, error) {
 	return p.stepper.step(ctx, f, p.stepper.alone)
 }
 
 // StepRunning is StepTo for those who don't own the pipeline, such as a client of its server. It
 // steps a run that is under way and paused. Where nobody runs the pipeline, the error wraps
 // world.ErrMode before the first run, and world.ErrEnded afterwards.
-func (p *Pipeline) StepRunning(ctx context.Context, f *world.Frame) (StepResult, error) {
+func (p *Pipeline) StepRunning(ctx context.Context, f *world.Frame) (world.StepResult, error) {
 	return p.stepper.step(ctx, f, p.stepper.refuse)
 }
 
@@ -76,10 +57,10 @@ func (p *Pipeline) Running() bool { return len(p.turn) > 0 }
 // where it says otherwise.
 type stepper struct {
 	p         *Pipeline
-	turn      chan struct{} // has room for the one who steps
-	account   barrier       // of the latest step
-	result    StepResult    // of the latest step
-	look      *time.Timer   // of arrive
+	turn      chan struct{}    // has room for the one who steps
+	account   barrier          // of the latest step
+	result    world.StepResult // of the latest step
+	look      *time.Timer      // of arrive
 	following following
 }
 
@@ -98,9 +79,9 @@ func take(turn chan struct{}) bool {
 }
 
 // step makes a step, by alone if nobody runs the pipeline. Any goroutine.
-func (s *stepper) step(ctx context.Context, f *world.Frame, alone func(context.Context, *world.Frame) error) (StepResult, error) {
+func (s *stepper) step(ctx context.Context, f *world.Frame, alone func(context.Context, *world.Frame) error) (world.StepResult, error) {
 	if !take(s.turn) {
-		return StepResult{}, fmt.Errorf("step to %s: %w", endOf(f), s.following.busy())
+		return world.StepResult{}, fmt.Errorf("step to %s: %w", endOf(f), s.following.busy())
 	}
 	defer func() { <-s.turn }()
 	if !take(s.p.turn) { // somebody runs it
@@ -126,10 +107,10 @@ func (s *stepper) ego() world.State {
 }
 
 // stepBy makes a step and keeps account of it.
-func (s *stepper) stepBy(ctx context.Context, f *world.Frame, step func(context.Context, *world.Frame) error) (StepResult, error) {
+func (s *stepper) stepBy(ctx context.Context, f *world.Frame, step func(context.Context, *world.Frame) error) (world.StepResult, error) {
 	result := &s.result
 	s.account.reset()
-	*result = StepResult{Stamp: f.Until}
+	*result = world.StepResult{Stamp: f.Until}
 	err := step(ctx, f)
 	if err != nil {
 		err = fmt.Errorf("step to %s: %w", endOf(f), err)
@@ -138,7 +119,7 @@ func (s *stepper) stepBy(ctx context.Context, f *world.Frame, step func(context.
 	case errors.Is(err, world.ErrUnfinished):
 		result.Frame = s.p.lastFrame.Load()
 	case err != nil && !errors.Is(err, ErrUndelivered):
-		return StepResult{}, err
+		return world.StepResult{}, err
 	case f.Wait != world.None:
 		result.Deliveries = s.account.result(nil)
 	}

@@ -456,7 +456,7 @@ func TestABrokenStepContinues(t *testing.T) {
 func TestStepSensorsWaitsForItsTurn(t *testing.T) {
 	p := stepped(t, 2, &script{})
 	s := addScripted(t, p, plainID, "imu", "100")
-	others := make(chan []pipeline.Delivery, 1)
+	others := make(chan []world.Delivery, 1)
 	hear(t, s, func(at sensors.Tick, _ *sample.Imu) {
 		if at.Due != 10_000_000 {
 			return
@@ -473,7 +473,7 @@ func TestStepSensorsWaitsForItsTurn(t *testing.T) {
 	})
 	result, err := p.StepTo(t.Context(), &world.Frame{Until: 100_000_000})
 	require.NoError(t, err)
-	for want, list := range map[int][]pipeline.Delivery{10: result.Deliveries, 3: <-others} {
+	for want, list := range map[int][]world.Delivery{10: result.Deliveries, 3: <-others} {
 		require.Len(t, list, want)
 		for _, d := range list {
 			assert.Equal(t, 1, d.Messages, "%+v", d)

@@ -201,7 +201,7 @@ func (s *session) lose(t *topic) {
 
 // Beat tells the client what it loses.
 func (s *session) Beat() {
-	s.notice.deliveries = s.client.Deliveries(s.notice.deliveries)
+	s.notice.counts = s.client.Counts(s.notice.counts)
 	if message := s.notice.next(); message != nil {
 		s.say(message)
 	}
@@ -209,10 +209,10 @@ func (s *session) Beat() {
 
 // dropNotice is what a client was told of its losses.
 type dropNotice struct {
-	deliveries []transport.Delivery
-	seen       map[*transport.Stream]int64 // losses up to now
-	shown      bool
-	quiet      int // beats without a loss
+	counts []transport.StreamCounts
+	seen   map[*transport.Stream]int64 // losses up to now
+	shown  bool
+	quiet  int // beats without a loss
 }
 
 const (
@@ -226,16 +226,16 @@ func (n *dropNotice) next() any {
 	if n.seen == nil {
 		n.seen = map[*transport.Stream]int64{}
 	}
-	if len(n.seen) > len(n.deliveries) {
+	if len(n.seen) > len(n.counts) {
 		maps.DeleteFunc(n.seen, func(stream *transport.Stream, _ int64) bool {
-			return !slices.ContainsFunc(n.deliveries, func(d transport.Delivery) bool { return d.Stream == stream })
+			return !slices.ContainsFunc(n.counts, func(d transport.StreamCounts) bool { return d.Stream == stream })
 		})
 	}
 	var lost int64
-	var worst *transport.Delivery
+	var worst *transport.StreamCounts
 	var most int64
-	for i := range n.deliveries {
-		d := &n.deliveries[i]
+	for i := range n.counts {
+		d := &n.counts[i]
 		slow := d.Drops[flow.CausePeerSlow]
 		now := slow - n.seen[d.Stream]
 		n.seen[d.Stream] = slow

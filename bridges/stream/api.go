@@ -101,7 +101,7 @@ func (o *Options) askUpgrade(conn net.Conn) error {
 // *world.ActorError where one actor is. One that wraps world.ErrUnfinished comes with a result: the frame was
 // applied, and the next step begins at the result's Stamp. After a connection that broke it isn't known whether
 // the step was made. ctx ends the wait alone.
-func (c *Client) Step(ctx context.Context, f *world.Frame) (StepResult, error) {
+func (c *Client) Step(ctx context.Context, f *world.Frame) (world.StepResult, error) {
 	d := drafts.Get().(*draft)
 	defer drafts.Put(d)
 	d.payload = d.step(d.payload[:0], f)
@@ -118,7 +118,7 @@ func (c *Client) Step(ctx context.Context, f *world.Frame) (StepResult, error) {
 
 // Reset takes the run back to its beginning, with another seed of the sensors' noise, as
 // pipeline.Reset does. Its errors are Step's.
-func (c *Client) Reset(ctx context.Context, seed uint64) (StepResult, error) {
+func (c *Client) Reset(ctx context.Context, seed uint64) (world.StepResult, error) {
 	result, err := c.ask(ctx, appendReset(nil, seed))
 	if err != nil && !isServers(err) {
 		err = fmt.Errorf("reset: %w", err)
@@ -141,35 +141,35 @@ func isServers(err error) bool {
 }
 
 // ask sends a Step, of which it keeps nothing, and waits for its answer.
-func (c *Client) ask(ctx context.Context, step []byte) (StepResult, error) {
+func (c *Client) ask(ctx context.Context, step []byte) (world.StepResult, error) {
 	c.mu.Lock()
 	l := c.link
 	c.mu.Unlock()
 	if l == nil {
-		return StepResult{}, errors.New("the client is not connected")
+		return world.StepResult{}, errors.New("the client is not connected")
 	}
 	answer, err := l.step(step)
 	if err != nil {
-		return StepResult{}, err
+		return world.StepResult{}, err
 	}
 	select {
 	case a := <-answer:
 		return a.result, a.err
 	case <-ctx.Done():
-		return StepResult{}, ctx.Err()
+		return world.StepResult{}, ctx.Err()
 	case <-l.ended:
 	}
 	select {
 	case a := <-answer: // it was the last thing to come
 		return a.result, a.err
 	default:
-		return StepResult{}, errors.New("the connection broke")
+		return world.StepResult{}, errors.New("the connection broke")
 	}
 }
 
 // stepAnswer is what the server answers to a step.
 type stepAnswer struct {
-	result StepResult
+	result world.StepResult
 	err    error
 }
 

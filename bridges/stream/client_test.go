@@ -197,7 +197,7 @@ func TestCompressedMessagesAreShorter(t *testing.T) {
 	require.Eventually(t, func() bool {
 		sizes = sizes[:0]
 		for _, c := range s.Clients() {
-			sizes = append(sizes, c.Deliveries(nil)[0].Bytes)
+			sizes = append(sizes, c.Counts(nil)[0].Bytes)
 		}
 		return len(sizes) == 2 && min(sizes[0], sizes[1]) > 0
 	}, limit, time.Millisecond)
@@ -496,7 +496,7 @@ func TestStalledClientDisturbsNobody(t *testing.T) {
 	assert.Positive(t, losses.Missed)
 	require.Eventually(t, func() bool { return settled.Load() == 2*messages }, limit, time.Millisecond)
 	for _, c := range s.Clients() {
-		d := c.Deliveries(nil)[0]
+		d := c.Counts(nil)[0]
 		assert.EqualValues(t, messages, d.Offered)
 		assert.Equal(t, d.Offered, d.Sent+d.Dropped, "delivered + dropped = produced")
 	}

@@ -110,12 +110,12 @@ func (s *StepReader) Read(b []byte) (*world.Frame, simtime.Stamp, error) {
 func AppendStep(b []byte, f *world.Frame) []byte { return new(stepWriter).step(b, f) }
 
 // AppendStepResult is what a server answers.
-func AppendStepResult(b []byte, r *StepResult, failure error) []byte {
+func AppendStepResult(b []byte, r *world.StepResult, failure error) []byte {
 	return new(stepWriter).result(b, r, failure)
 }
 
 // ReadStepResult is what a client makes of it.
-func ReadStepResult(b []byte) (StepResult, error) { return readStepResult(b) }
+func ReadStepResult(b []byte) (world.StepResult, error) { return readStepResult(b) }
 
 // MaxStep is how long a Step may be, bytes.
 const MaxStep = maxStep

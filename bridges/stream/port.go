@@ -25,11 +25,11 @@ const maxStep = 4 << 20
 type Stepper interface {
 	// Now returns the simulation time at which the next step begins.
 	Now() simtime.Stamp
-	// StepTo moves the world to the frame's end, as pipeline.StepTo does. The result is valid up to
-	// the next call. It is there with an error that wraps world.ErrUnfinished, too.
-	StepTo(ctx context.Context, f *world.Frame) (*StepResult, error)
-	// Reset takes the run back to its beginning, as pipeline.Reset does. The result is as StepTo's.
-	Reset(ctx context.Context, seed uint64) (*StepResult, error)
+	// StepTo moves the world to the frame's end, as pipeline.StepTo does. An error that wraps
+	// world.ErrUnfinished comes with a result, too.
+	StepTo(ctx context.Context, f *world.Frame) (world.StepResult, error)
+	// Reset takes the run back to its beginning, as pipeline.Reset does.
+	Reset(ctx context.Context, seed uint64) (world.StepResult, error)
 }
 
 // Port is a bridge that listens nowhere. It serves the connections that somebody else has
@@ -117,7 +117,7 @@ type drive struct {
 	request stepRequest
 	writer  stepWriter
 	out     []byte
-	counts  []transport.Delivery
+	counts  []transport.StreamCounts
 }
 
 // steps are the steps of a server's clients that are not answered yet.
@@ -159,26 +159,26 @@ func (s *session) step(ctx context.Context, r io.Reader, h frame) error {
 	if err := readInto(r, &d.payload, int(h.length)); err != nil {
 		return err
 	}
-	result, failure := (*StepResult)(nil), world.ErrEnded
+	result, failure := world.StepResult{}, world.ErrEnded
 	if s.server.steps.begin() {
 		defer s.server.steps.underWay.Done()
 		result, failure = s.move(ctx)
 	}
 	if s.server.port.owner.Load() != s {
-		d.out = d.writer.result(d.out[:0], result, failure)
+		d.out = d.writer.result(d.out[:0], &result, failure)
 		return s.client.Post(appendControl(nil, controlStepResult, d.out))
 	}
 	// It comes behind all that the step has brought.
 	m := s.server.results.NewMessage()
 	f := m.Frame(formPlain, frameSize)
 	f.Reset(frameSize)
-	b := d.writer.result(f.Bytes(), result, failure)
+	b := d.writer.result(f.Bytes(), &result, failure)
 	n := uint32(len(b) - frameSize)
 	(&frame{length: n, control: controlStepResult, plain: n}).put(b)
 	f.Adopt(b)
 	begun := time.Now()
 	_ = s.server.results.Send(ctx, m) // a client that has gone needs no answer
-	d.counts = s.client.Deliveries(d.counts)
+	d.counts = s.client.Counts(d.counts)
 	for i := range d.counts {
 		if d.counts[i].Stream != s.server.results || d.counts[i].Dropped == 0 {
 			continue
@@ -193,18 +193,18 @@ func (s *session) step(ctx context.Context, r io.Reader, h frame) error {
 }
 
 // move does a step that was read.
-func (s *session) move(ctx context.Context) (*StepResult, error) {
+func (s *session) move(ctx context.Context) (none world.StepResult, err error) {
 	port, d := s.server.port, &s.drive
 	if err := d.request.read(d.payload.Bytes()); err != nil {
-		return nil, err
+		return none, err
 	}
 	stepper := port.stepper.Load()
 	if stepper == nil {
-		return nil, fmt.Errorf("%w: the run has not begun", world.ErrMode)
+		return none, fmt.Errorf("%w: the run has not begun", world.ErrMode)
 	}
 	first := port.owner.CompareAndSwap(nil, s)
 	if !first && port.owner.Load() != s {
-		return nil, fmt.Errorf("%w: another connection steps this run until it closes", world.ErrBusy)
+		return none, fmt.Errorf("%w: another connection steps this run until it closes", world.ErrBusy)
 	}
 	if first { // the step's data waits for the client, and none of it is dropped
 		s.client.SetPolicy(flow.Block)
@@ -218,7 +218,7 @@ func (s *session) move(ctx context.Context) (*StepResult, error) {
 }
 
 // make makes the step that was read.
-func (s *stepRequest) make(ctx context.Context, by Stepper) (*StepResult, error) {
+func (s *stepRequest) make(ctx context.Context, by Stepper) (world.StepResult, error) {
 	switch {
 	case s.resets:
 		return by.Reset(ctx, s.seed)

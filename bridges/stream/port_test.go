@@ -33,7 +33,6 @@ type stepper struct {
 	now     simtime.Stamp
 	frames  []world.Frame
 	publish func(stamp simtime.Stamp)
-	result  stream.StepResult
 }
 
 func (s *stepper) Now() simtime.Stamp {
@@ -42,11 +41,11 @@ func (s *stepper) Now() simtime.Stamp {
 	return s.now
 }
 
-func (s *stepper) StepTo(_ context.Context, f *world.Frame) (*stream.StepResult, error) {
+func (s *stepper) StepTo(_ context.Context, f *world.Frame) (world.StepResult, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f.Until <= s.now {
-		return nil, fmt.Errorf("step to %d ns: %w", f.Until, world.ErrTime)
+		return world.StepResult{}, fmt.Errorf("step to %d ns: %w", f.Until, world.ErrTime)
 	}
 	s.frames = append(s.frames, *f)
 	for s.now < f.Until {
@@ -55,20 +54,18 @@ func (s *stepper) StepTo(_ context.Context, f *world.Frame) (*stream.StepResult,
 			s.publish(s.now)
 		}
 	}
-	s.result = stream.StepResult{Stamp: s.now, Frame: uint64(len(s.frames))}
-	return &s.result, nil
+	return world.StepResult{Stamp: s.now, Frame: uint64(len(s.frames))}, nil
 }
 
 // Reset takes the time back to 0; the frame number is the seed's.
-func (s *stepper) Reset(_ context.Context, seed uint64) (*stream.StepResult, error) {
+func (s *stepper) Reset(_ context.Context, seed uint64) (world.StepResult, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if seed == 0 {
-		return nil, fmt.Errorf("reset: %w", world.ErrMode)
+		return world.StepResult{}, fmt.Errorf("reset: %w", world.ErrMode)
 	}
 	s.now = 0
-	s.result = stream.StepResult{Frame: seed}
-	return &s.result, nil
+	return world.StepResult{Frame: seed}, nil
 }
 
 // siteMemory is what clients of a site may share, bytes.
@@ -241,7 +238,7 @@ func TestBadSteps(t *testing.T) {
 	conn, next := s.raw(t)
 	_, err := conn.Write(framed(0, 0, 8, 3, []byte("abc")))
 	require.NoError(t, err)
-	result := func() (stream.StepResult, error) {
+	result := func() (world.StepResult, error) {
 		for {
 			if control, payload := next(); control == 9 {
 				return stream.ReadStepResult(payload)

@@ -149,7 +149,7 @@ func (s *session) openRing(payload []byte) error {
 	if err := f.end("request for shared memory"); err != nil {
 		return s.bye(err)
 	}
-	if s.drive.counts = s.client.Deliveries(s.drive.counts); len(s.drive.counts) > 0 || s.ring != nil {
+	if s.drive.counts = s.client.Counts(s.drive.counts); len(s.drive.counts) > 0 || s.ring != nil {
 		return s.bye(fmt.Errorf("%w: shared memory is asked for once, before any stream", ErrMalformed))
 	}
 	local, made, err := shareWith(s.client.Conn(), size, s.server.port.memory)

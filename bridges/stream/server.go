@@ -317,8 +317,8 @@ type session struct {
 	ring  *ring // written under server.mu; nil without shared memory
 
 	// Owned by the writing goroutine.
-	deliveries []transport.Delivery
-	lost       map[*transport.Stream]int64 // as last told
+	counts []transport.StreamCounts
+	lost   map[*transport.Stream]int64 // as last told
 }
 
 var _ transport.Session = (*session)(nil)
@@ -572,12 +572,12 @@ func (s *session) Beat(dst []byte, _ bool) []byte {
 // appendLosses appends the number of dropped messages of each stream where it has
 // changed, since the client subscribed.
 func (s *session) appendLosses(dst []byte) []byte {
-	s.deliveries = s.client.Deliveries(s.deliveries)
+	s.counts = s.client.Counts(s.counts)
 	s.forgetLost()
 	var payload []byte
 	n := 0
-	for i := range s.deliveries {
-		d := &s.deliveries[i]
+	for i := range s.counts {
+		d := &s.counts[i]
 		if d.Dropped == s.lost[d.Stream] || d.Stream == s.server.results {
 			continue
 		}
@@ -601,16 +601,16 @@ func (s *session) appendLosses(dst []byte) []byte {
 
 // forgetLost forgets what was told of streams that the client doesn't receive any more.
 func (s *session) forgetLost() {
-	if len(s.lost) <= len(s.deliveries) {
+	if len(s.lost) <= len(s.counts) {
 		return
 	}
 	maps.DeleteFunc(s.lost, func(stream *transport.Stream, _ int64) bool {
-		return !slices.ContainsFunc(s.deliveries, func(d transport.Delivery) bool { return d.Stream == stream })
+		return !slices.ContainsFunc(s.counts, func(d transport.StreamCounts) bool { return d.Stream == stream })
 	})
 }
 
 // worst returns the protocol's number of the cause of most of the drops.
-func worst(d *transport.Delivery) (number int) {
+func worst(d *transport.StreamCounts) (number int) {
 	for i, cause := range lossCauses {
 		if d.Drops[cause] > d.Drops[lossCauses[number]] {
 			number = i

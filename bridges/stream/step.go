@@ -8,41 +8,12 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/internal/protowalk"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/world"
 )
-
-// StepResult is what a step brought, as the server tells it. Of one that wraps world.ErrUnfinished it tells
-// where time stands, who came and the ego.
-type StepResult struct {
-	// Stamp is the simulation time at the step's end, Frame the number of the world's frame there.
-	Stamp simtime.Stamp
-	Frame uint64
-	// Spawned are the handles of those who came, in the order of the frame's Spawn.
-	Spawned []uint32
-	// Boxed are the models of those for which a box stands.
-	Boxed []string
-	// Deliveries are the firings of the step.
-	Deliveries []Delivery
-	// Ego is the vehicle that carries the sensors, by its rear axle on the ground, in the map frame.
-	Ego world.State
-}
-
-// Delivery is what became of one firing of a sensor that was due in a step.
-type Delivery struct {
-	Sensor string
-	// Seq counts the sensor's firings from 0, Due is when it was due.
-	Seq uint64
-	Due simtime.Stamp
-	// Messages is how many messages were sent of it; Missing the cause of those that weren't, "" for none.
-	Messages int
-	Missing  string
-	// More counts the sensor's further firings that this one stands for: those of a long step are added up.
-	// Lost is then how many of them all are missing.
-	More, Lost int
-}
 
 // stepFailures are the errors of a step by their status in step.proto; nil for one of no kind.
 var stepFailures = [...]error{
@@ -362,7 +333,7 @@ type stepWriter struct{ part []byte }
 
 // result appends a StepResult: what the step brought, or why it was refused. One that was applied
 // has both.
-func (s *stepWriter) result(b []byte, r *StepResult, failure error) []byte {
+func (s *stepWriter) result(b []byte, r *world.StepResult, failure error) []byte {
 	if failure != nil {
 		s.part = appendFailure(s.part[:0], failure)
 		b = appendBytes(b, 6, s.part)
@@ -387,7 +358,7 @@ func (s *stepWriter) result(b []byte, r *StepResult, failure error) []byte {
 		s.part = appendVarint(s.part, 2, d.Seq)
 		s.part = appendFixed64(s.part, 3, uint64(d.Due))
 		s.part = appendVarint(s.part, 4, uint64(d.Messages))
-		s.part = appendText(s.part, 5, d.Missing)
+		s.part = appendText(s.part, 5, string(d.Missing))
 		s.part = appendVarint(appendVarint(s.part, 6, uint64(d.More)), 7, uint64(d.Lost))
 		b = appendBytes(b, 4, s.part)
 	}
@@ -523,7 +494,7 @@ func appendText(b []byte, field protowire.Number, v string) []byte {
 
 // readStepResult is the inverse of stepWriter.result. The error is the step's, with its kind and
 // the server's text, or wraps ErrMalformed.
-func readStepResult(b []byte) (r StepResult, err error) {
+func readStepResult(b []byte) (r world.StepResult, err error) {
 	var s stepRequest
 	var failure error
 	w := over(b)
@@ -551,7 +522,7 @@ func readStepResult(b []byte) (r StepResult, err error) {
 	return r, w.Err
 }
 
-func readDelivery(outer *walk) (d Delivery) {
+func readDelivery(outer *walk) (d world.Delivery) {
 	w := over(outer.Message())
 	for w.Next() {
 		switch w.Field {
@@ -564,7 +535,7 @@ func readDelivery(outer *walk) (d Delivery) {
 		case 4:
 			d.Messages = int(w.Varint())
 		case 5:
-			d.Missing = w.Text("")
+			d.Missing = flow.Cause(w.Text(""))
 		case 6:
 			d.More = int(w.Varint())
 		case 7:

@@ -198,9 +198,9 @@ func TestStepResultIsProtobuf(t *testing.T) {
 		deliveries {sensor: "lidar" due: 5 missing: "idle"}
 		deliveries {sensor: "imu" due: 6 messages: 90 missing: "peer_slow" more: 99 lost: 10}
 		ego {flags: 3 values: [1, 2, 3, 0, 0, 0, 1, 4, 5, 6, 7, 8, 9]}`)
-	want := stream.StepResult{
+	want := world.StepResult{
 		Stamp: 5, Frame: 3, Spawned: []uint32{7, 8},
-		Deliveries: []stream.Delivery{
+		Deliveries: []world.Delivery{
 			{Sensor: "front", Seq: 2, Due: 4, Messages: 1}, {Sensor: "lidar", Due: 5, Missing: "idle"},
 			{Sensor: "imu", Due: 6, Messages: 90, Missing: "peer_slow", More: 99, Lost: 10},
 		},
@@ -247,7 +247,7 @@ func TestStepErrorsArrive(t *testing.T) {
 
 // TestAnUnfinishedStepArrives with what it brought, in any order of the fields.
 func TestAnUnfinishedStepArrives(t *testing.T) {
-	want := stream.StepResult{Stamp: 5, Frame: 3, Spawned: []uint32{7}, Ego: world.State{Pose: spatial.Identity()}}
+	want := world.StepResult{Stamp: 5, Frame: 3, Spawned: []uint32{7}, Ego: world.State{Pose: spatial.Identity()}}
 	for _, why := range []error{world.ErrMode, world.ErrEnded, errors.New("disk full")} {
 		sent := fmt.Errorf("%w: %w", world.ErrUnfinished, why)
 		b := stream.AppendStepResult(nil, &want, sent)
@@ -326,10 +326,10 @@ func FuzzStep(f *testing.F) {
 
 // FuzzStepResult reads anything as the answer to a step.
 func FuzzStepResult(f *testing.F) {
-	f.Add(stream.AppendStepResult(nil, &stream.StepResult{Spawned: []uint32{1}, Deliveries: []stream.Delivery{{Sensor: "a"}}}, nil))
+	f.Add(stream.AppendStepResult(nil, &world.StepResult{Spawned: []uint32{1}, Deliveries: []world.Delivery{{Sensor: "a"}}}, nil))
 	f.Add([]byte("\x32\x00")) // a failure that says nothing
 	f.Add(stream.AppendStepResult(nil, nil, &world.ActorError{List: "ego", Err: world.ErrValue}))
-	f.Add(stream.AppendStepResult(nil, &stream.StepResult{Stamp: 1}, world.ErrUnfinished))
+	f.Add(stream.AppendStepResult(nil, &world.StepResult{Stamp: 1}, world.ErrUnfinished))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := stream.ReadStepResult(b)
 		if err != nil {

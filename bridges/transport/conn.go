@@ -192,9 +192,9 @@ func (c *Conn) Finish() { c.finish(flow.CauseClosed) }
 // Waiting returns what is queued for the client.
 func (c *Conn) Waiting() (messages int, bytes int64) { return c.queue.Len() }
 
-// Deliveries returns the counts of the streams that the client receives, in the order
+// Counts returns the counts of the streams that the client receives, in the order
 // of subscription. It reuses dst's memory.
-func (c *Conn) Deliveries(dst []Delivery) []Delivery {
+func (c *Conn) Counts(dst []StreamCounts) []StreamCounts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	dst = dst[:0]

@@ -199,9 +199,9 @@ func (s *subscription) drop(m *Message, cause flow.Cause) {
 	m.release()
 }
 
-// Delivery counts what a client was sent of one stream: Offered = Sent + Dropped +
+// StreamCounts is what a client was sent of one stream: Offered = Sent + Dropped +
 // what waits.
-type Delivery struct {
+type StreamCounts struct {
 	Stream        *Stream
 	Offered, Sent int64
 	Bytes         int64
@@ -209,8 +209,8 @@ type Delivery struct {
 	Drops         flow.Drops // Dropped by cause; nil without any
 }
 
-func (s *subscription) counts() Delivery {
-	d := Delivery{Stream: s.stream, Sent: s.sent.Load(), Bytes: s.bytes.Load()}
+func (s *subscription) counts() StreamCounts {
+	d := StreamCounts{Stream: s.stream, Sent: s.sent.Load(), Bytes: s.bytes.Load()}
 	for i := range s.dropped {
 		if n := s.dropped[i].Load(); n > 0 {
 			if d.Drops == nil {

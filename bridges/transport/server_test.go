@@ -214,7 +214,7 @@ func TestStalledClientDisturbsNobody(t *testing.T) {
 			}
 			var dropped, sent int64
 			for _, c := range server.Clients() {
-				d := c.Deliveries(nil)[0]
+				d := c.Counts(nil)[0]
 				assert.EqualValues(t, messages, d.Offered)
 				waiting, _ := c.Waiting()
 				assert.LessOrEqual(t, d.Offered-d.Sent-d.Dropped-int64(waiting), int64(16), "only what is being written")
@@ -836,7 +836,7 @@ func TestBacklogsAreBounded(t *testing.T) {
 		synctest.Wait()
 		// Both have sent their first one; three wait, of whichever stream.
 		assert.Equal(t, 3, server.Outstanding())
-		deliveries := clients[0].Deliveries(nil)
+		deliveries := clients[0].Counts(nil)
 		var dropped int64
 		for _, d := range deliveries {
 			dropped += d.Dropped

@@ -158,9 +158,9 @@ func (c *WebSocket) Subscribe(stream *Stream, kind Opcode, prefix []byte, r Rece
 // Unsubscribe ends a subscription. It reports whether there was one.
 func (c *WebSocket) Unsubscribe(stream *Stream) bool { return stream.Unsubscribe(c.conn) }
 
-// Deliveries returns the counts of the streams that the client receives, in the order of
+// Counts returns the counts of the streams that the client receives, in the order of
 // subscription. It reuses dst's memory.
-func (c *WebSocket) Deliveries(dst []Delivery) []Delivery { return c.conn.Deliveries(dst) }
+func (c *WebSocket) Counts(dst []StreamCounts) []StreamCounts { return c.conn.Counts(dst) }
 
 // Serve shakes hands and reads.
 func (c *WebSocket) Serve(context.Context) error {

@@ -12,7 +12,7 @@ import (
 )
 
 // declaredOnce are types of concepts that many rooms speak of. Each has one declaration.
-var declaredOnce = []string{"Cause", "Geodetic", "Outcome", "Policy", "QoS", "Rate", "Stamp"}
+var declaredOnce = []string{"Cause", "Delivery", "Geodetic", "Outcome", "Policy", "QoS", "Rate", "Stamp", "Stamped", "StepResult"}
 
 func TestConceptsAreDeclaredOnce(t *testing.T) {
 	declared := map[string][]string{}

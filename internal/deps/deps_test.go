@@ -58,7 +58,7 @@ var policy = map[string][]string{
 	"bridges":             {"world", "flow", "bridges/...", "memory", "sensors/sample", "simtime", "spatial", "internal/..."},
 	"bridges/bridgetest":  {"flow", "bridges", "bridges/ros", "bridges/transport", "gpu", "gpu/gputest", "internal/...", "pipeline", "scene/scenetest", "sensors", "sensors/motion", "sensors/sample", "simtime", "spatial"},
 	"rig":                 {"sensors", "simtime", "spatial", "internal/..."},
-	"world":               {"memory", "simtime", "spatial"},
+	"world":               {"flow", "memory", "simtime", "spatial"},
 	"world/snapshot":      {"world", "simtime"},
 	"world/csv":           {"internal/fault", "simtime", "spatial", "world", "world/snapshot"},
 	"world/osi":           {"flow", "memory", "internal/fault", "internal/protowalk", "simtime", "spatial", "world", "world/snapshot"},

@@ -62,7 +62,7 @@ type Run struct {
 	// for another time. A frame's waits as long as its client does.
 	StepWait time.Duration
 	// StepTo steps the run, as pipeline.Pipeline's StepRunning does.
-	StepTo func(context.Context, *world.Frame) (pipeline.StepResult, error)
+	StepTo func(context.Context, *world.Frame) (world.StepResult, error)
 	// Port is the bridge that serves connections which ask for the stream protocol. (optional)
 	Port *stream.Port
 	// Pipeline is the run's, whose sensors and actors the API shows and changes.

@@ -35,9 +35,9 @@ func newClock(t testing.TB, config simtime.Config) *simtime.Clock {
 }
 
 // stepping steps a clock alone. It doesn't wait for those who follow it.
-func stepping(clock control.Clock) func(context.Context, *world.Frame) (pipeline.StepResult, error) {
-	return func(_ context.Context, f *world.Frame) (pipeline.StepResult, error) {
-		return pipeline.StepResult{}, clock.Step(int64(f.Until - clock.Pace()))
+func stepping(clock control.Clock) func(context.Context, *world.Frame) (world.StepResult, error) {
+	return func(_ context.Context, f *world.Frame) (world.StepResult, error) {
+		return world.StepResult{}, clock.Step(int64(f.Until - clock.Pace()))
 	}
 }
 
@@ -237,7 +237,7 @@ func TestAStepIsAnsweredWhenTheRunIsThere(t *testing.T) {
 		clock := newClock(t, simtime.Config{})
 		clock.Pause()
 		h := control.NewHandler(control.Run{Clock: clock, Step: 10 * time.Millisecond, StepWait: time.Second,
-			StepTo: func(ctx context.Context, f *world.Frame) (pipeline.StepResult, error) {
+			StepTo: func(ctx context.Context, f *world.Frame) (world.StepResult, error) {
 				result, err := stepping(clock)(ctx, f)
 				for err == nil && clock.Now() < f.Until {
 					select {

@@ -371,7 +371,7 @@ func unhurried(w http.ResponseWriter) (hurry func()) {
 }
 
 // answerOf tells what became of a frame.
-func (h *handler) answerOf(result *pipeline.StepResult) *stepAnswer {
+func (h *handler) answerOf(result *world.StepResult) *stepAnswer {
 	answer := &stepAnswer{Time: TimeOf(h.run.Clock), Frame: result.Frame, Spawned: result.Spawned, Boxed: result.Boxed, Ego: stateOf(result.Ego)}
 	if answer.Spawned == nil {
 		answer.Spawned = []uint32{}

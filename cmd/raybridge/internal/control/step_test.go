@@ -691,13 +691,13 @@ func FuzzStep(f *testing.F) {
 	f.Add([]byte(`{"steps": 9223372036854775807, "remove": [null, {}, []]}`))
 	h := control.NewHandler(control.Run{
 		Clock: newClock(f, simtime.Config{}), Step: 10 * time.Millisecond, StepWait: time.Minute,
-		StepTo: func(_ context.Context, frame *world.Frame) (pipeline.StepResult, error) {
+		StepTo: func(_ context.Context, frame *world.Frame) (world.StepResult, error) {
 			for _, a := range frame.Actors {
 				if a.Handle == 0 && a.Name == "" {
 					panic("an actor without a name")
 				}
 			}
-			return pipeline.StepResult{}, nil
+			return world.StepResult{}, nil
 		},
 	})
 	f.Fuzz(func(t *testing.T, body []byte) {

@@ -16,59 +16,35 @@ import (
 )
 
 // stepper lets the connections of the stream protocol step the run.
-type stepper struct {
-	h      *handler
-	result stream.StepResult // used again
-}
+type stepper struct{ h *handler }
 
 // Now returns where the run is told to go already.
 func (s *stepper) Now() simtime.Stamp { return s.h.run.Clock.Pace() }
 
 // StepTo steps the run.
-func (s *stepper) StepTo(ctx context.Context, f *world.Frame) (*stream.StepResult, error) {
+func (s *stepper) StepTo(ctx context.Context, f *world.Frame) (world.StepResult, error) {
 	if err := s.h.standing(); err != nil {
-		return nil, err
+		return world.StepResult{}, err
 	}
 	s.h.awaitBriefly(ctx)
 	if err := s.h.within(f); err != nil {
-		return nil, err
+		return world.StepResult{}, err
 	}
 	result, err := s.h.stepTo(ctx, f)
 	if err != nil && ctx.Err() != nil { // the owner has gone, and nobody waits for what is left of its step
 		s.h.run.Clock.Halt()
 	}
-	if err != nil && !errors.Is(err, world.ErrUnfinished) {
-		return nil, err
-	}
-	return s.tell(&result), err
+	return result, err
 }
 
 // Reset takes the run back to its beginning.
-func (s *stepper) Reset(ctx context.Context, seed uint64) (*stream.StepResult, error) {
+func (s *stepper) Reset(ctx context.Context, seed uint64) (world.StepResult, error) {
 	s.h.awaitBriefly(ctx)
-	result, err := s.h.run.Pipeline.Reset(ctx, seed)
-	if err != nil {
-		return nil, err
-	}
-	return s.tell(&result), nil
-}
-
-// tell returns a result as the stream has it.
-func (s *stepper) tell(result *pipeline.StepResult) *stream.StepResult {
-	s.result = stream.StepResult{
-		Stamp: result.Stamp, Frame: result.Frame, Spawned: result.Spawned, Boxed: result.Boxed, Ego: result.Ego, Deliveries: s.result.Deliveries[:0],
-	}
-	for i := range result.Deliveries {
-		d := &result.Deliveries[i]
-		s.result.Deliveries = append(s.result.Deliveries, stream.Delivery{
-			Sensor: d.Sensor, Seq: d.Seq, Due: d.Due, Messages: d.Messages, Missing: string(d.Missing), More: d.More, Lost: d.Lost,
-		})
-	}
-	return &s.result
+	return s.h.run.Pipeline.Reset(ctx, seed)
 }
 
 // stepTo is the run's StepTo. A bridge that still has messages is not an error here: the deliveries tell of it.
-func (h *handler) stepTo(ctx context.Context, f *world.Frame) (pipeline.StepResult, error) {
+func (h *handler) stepTo(ctx context.Context, f *world.Frame) (world.StepResult, error) {
 	result, err := h.run.StepTo(ctx, f)
 	if errors.Is(err, pipeline.ErrUndelivered) && !errors.Is(err, world.ErrUnfinished) {
 		err = nil
@@ -77,9 +53,9 @@ func (h *handler) stepTo(ctx context.Context, f *world.Frame) (pipeline.StepResu
 }
 
 // stepAsOther is stepTo for requests: while a connection owns the run, they can't step.
-func (h *handler) stepAsOther(ctx context.Context, f *world.Frame) (pipeline.StepResult, error) {
+func (h *handler) stepAsOther(ctx context.Context, f *world.Frame) (world.StepResult, error) {
 	if err := h.unowned(); err != nil {
-		return pipeline.StepResult{}, err
+		return world.StepResult{}, err
 	}
 	return h.stepTo(ctx, f)
 }

@@ -39,10 +39,10 @@ func streaming(t testing.TB, capacity int) (h http.Handler, address string) {
 }
 
 // streamingBy is a paused run without sensors that is stepped by a function.
-func streamingBy(t *testing.T, step func(*pipeline.Pipeline, context.Context, *world.Frame) (pipeline.StepResult, error)) (address string) {
+func streamingBy(t *testing.T, step func(*pipeline.Pipeline, context.Context, *world.Frame) (world.StepResult, error)) (address string) {
 	t.Helper()
 	p, run := portedRun(t, 4)
-	run.StepTo = func(ctx context.Context, f *world.Frame) (pipeline.StepResult, error) { return step(p, ctx, f) }
+	run.StepTo = func(ctx context.Context, f *world.Frame) (world.StepResult, error) { return step(p, ctx, f) }
 	_, address = serveAPI(t, run)
 	return address
 }
@@ -93,7 +93,7 @@ func TestStreamOfTheAPI(t *testing.T) {
 	require.Len(t, r.Spawned, 1)
 	assert.Equal(t, []string{"vehicle.tank"}, r.Boxed)
 	require.Len(t, r.Deliveries, 2)
-	assert.Equal(t, stream.Delivery{Sensor: "imu", Seq: 1, Due: 20_000_000, Messages: 1}, r.Deliveries[1])
+	assert.Equal(t, world.Delivery{Sensor: "imu", Seq: 1, Due: 20_000_000, Messages: 1}, r.Deliveries[1])
 	assert.Equal(t, []simtime.Stamp{10_000_000, 20_000_000}, []simtime.Stamp{<-stamps, <-stamps})
 
 	_, err = c.Step(t.Context(), &world.Frame{Until: 50_000_000, Actors: []world.Actor{{Ref: world.Ref{Handle: 77}, State: world.State{Pose: at(0)}}}})
@@ -115,13 +115,13 @@ func TestStreamLeftWithinAStep(t *testing.T) {
 		t.Skip("takes two signs of life")
 	}
 	begun, endless := make(chan *simtime.Clock, 1), true
-	address := streamingBy(t, func(p *pipeline.Pipeline, ctx context.Context, f *world.Frame) (pipeline.StepResult, error) {
+	address := streamingBy(t, func(p *pipeline.Pipeline, ctx context.Context, f *world.Frame) (world.StepResult, error) {
 		if endless {
 			endless = false
 			assert.NoError(t, p.Clock().Step(1e18)) // that the run never gets to
 			begun <- p.Clock()
 			<-ctx.Done()
-			return pipeline.StepResult{}, ctx.Err()
+			return world.StepResult{}, ctx.Err()
 		}
 		return p.StepRunning(ctx, f)
 	})
@@ -166,7 +166,7 @@ func TestStreamsAreBounded(t *testing.T) {
 
 // A step whose data a bridge still has is made: its answer says so.
 func TestStreamTellsOfAStepThatWasMade(t *testing.T) {
-	address := streamingBy(t, func(p *pipeline.Pipeline, ctx context.Context, f *world.Frame) (pipeline.StepResult, error) {
+	address := streamingBy(t, func(p *pipeline.Pipeline, ctx context.Context, f *world.Frame) (world.StepResult, error) {
 		result, err := p.StepRunning(ctx, f)
 		return result, errors.Join(err, pipeline.ErrUndelivered)
 	})
