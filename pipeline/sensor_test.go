@@ -19,10 +19,10 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/groundtruth"
 	"github.com/raybridge/raybridge/sensors/lidar"
 	"github.com/raybridge/raybridge/sensors/motion"
 	"github.com/raybridge/raybridge/sensors/sample"
-	"github.com/raybridge/raybridge/sensors/world"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/stretchr/testify/assert"
@@ -709,7 +709,7 @@ func TestAddSnapshot(t *testing.T) {
 	require.NoError(t, p.AddSnapshot(), "a registry without the type")
 	assert.Empty(t, p.Sensors())
 
-	do := &script{with: []*sensors.Definition{world.SnapshotDefinition}}
+	do := &script{with: []*sensors.Definition{groundtruth.SnapshotDefinition}}
 	p = newScriptedIn(t, fleet(t), do, pipeline.Config{ClockRate: simtime.Hz(100)})
 	imu := addScripted(t, p, plainID, "imu", "10")
 	require.NoError(t, p.AddSnapshot())
@@ -932,7 +932,7 @@ func TestFixedFramesComeAfterTheirParents(t *testing.T) {
 
 // TestTheSnapshotIsFirst: also of those that fire each frame, though it was added last.
 func TestTheSnapshotIsFirst(t *testing.T) {
-	do := &script{with: []*sensors.Definition{world.SnapshotDefinition}}
+	do := &script{with: []*sensors.Definition{groundtruth.SnapshotDefinition}}
 	p := newScripted(t, do, pipeline.Config{})
 	var order []string
 	note := func(s *pipeline.Sensor) {

@@ -31,8 +31,8 @@ import (
 	"github.com/raybridge/raybridge/bridges/logging"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors/groundtruth"
 	"github.com/raybridge/raybridge/sensors/sample"
-	"github.com/raybridge/raybridge/sensors/world"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -234,7 +234,7 @@ func TestCARLAsClientsTellCrossedMarks(t *testing.T) {
 		return bufio.NewReader(conn)
 	}
 	snapshots, marks := follow("/snapshot"), follow("/lane_marks") // the run begins with the first
-	watch := world.NewLaneWatch(scene.EgoID, carlaMarks(t, marks))
+	watch := groundtruth.NewLaneWatch(scene.EgoID, carlaMarks(t, marks))
 	var found strings.Builder
 	for m := carlaEgo(t, snapshots); m != nil; m = carlaEgo(t, snapshots) {
 		for _, mark := range watch.Next(m) {

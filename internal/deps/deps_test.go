@@ -49,7 +49,6 @@ var policy = map[string][]string{
 	"sensors":             {"flow", "gpu", "readback", "shaders", "scene", "simtime", "spatial", "sensors", "sensors/sample", "internal/..."},
 	"sensors/compute":     {"flow", "gpu", "readback", "shaders", "scene", "sensors", "sensors/sample", "spatial"},
 	"sensors/motion":      {"flow", "scene", "sensors", "sensors/sample", "simtime", "spatial"},
-	"sensors/world":       {"flow", "scene", "sensors", "sensors/sample", "simtime", "spatial"},
 	"sensors/ranging":     {"flow", "scene", "sensors", "sensors/sample", "sensors/compute", "simtime", "spatial"},
 	"sensors/groundtruth": {"flow", "gpu", "readback", "shaders", "scene", "simtime", "spatial", "sensors", "sensors/sample", "sensors/camera"},
 	"sensors/sensortest":  {"flow", "gpu", "gpu/gputest", "scene", "sensors", "sensors/sample", "simtime", "spatial"},

@@ -10,7 +10,6 @@ import (
 	"github.com/raybridge/raybridge/sensors/lidar"
 	"github.com/raybridge/raybridge/sensors/motion"
 	"github.com/raybridge/raybridge/sensors/ranging"
-	"github.com/raybridge/raybridge/sensors/world"
 )
 
 // Definitions returns the definition of each sensor type, for registries that add
@@ -46,13 +45,13 @@ func Definitions() []*sensors.Definition {
 		motion.DestinationDefinition,
 		motion.ControlCalibrationDefinition,
 		motion.ComfortDefinition,
-		world.CollisionDefinition,
-		world.LaneInvasionDefinition,
-		world.LaneMarksDefinition,
-		world.LaneLinesDefinition,
+		groundtruth.CollisionDefinition,
+		groundtruth.LaneInvasionDefinition,
+		groundtruth.LaneMarksDefinition,
+		groundtruth.LaneLinesDefinition,
 		ranging.SafeDistanceDefinition,
-		world.SignalsDefinition,
-		world.SnapshotDefinition,
+		groundtruth.SignalsDefinition,
+		groundtruth.SnapshotDefinition,
 		ranging.RadarDefinition,
 		ranging.UltrasonicDefinition,
 		ranging.ObstacleDefinition,

@@ -1,8 +1,9 @@
 // Package groundtruth has the sensors that know what others must find out. They give the boxes
 // of vehicles and people, in a picture and in space, as SVL's ground-truth sensors publish
-// them.
+// them. Others, which need no GPU, report collisions, lane lines and the marks that a vehicle
+// crosses, traffic lights, and snapshots of all actors.
 //
-// # Who is counted
+// # Whose boxes
 //
 // Actors whose type id begins with vehicle. or walker., and those whose largest surface has the
 // tag of a vehicle or a person. The sensor's owner never counts, and others count only while

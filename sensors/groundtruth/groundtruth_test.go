@@ -281,7 +281,7 @@ func TestACarThatCarriesTheSensor(t *testing.T) {
 	assert.Zero(t, near.Boxes[0].Occlusion)
 }
 
-func TestConformance(t *testing.T) {
+func TestConformanceOfBoxes(t *testing.T) {
 	world := func() *scene.Scene {
 		b := newTown()
 		b.car(12, 2, 0)
@@ -335,18 +335,18 @@ const (
 
 var cityMount = spatial.FromRPY(mgl64.Vec3{1.2, 0, 1.6}, 0, 0, 12)
 
-// bounds are the pixels that show an actor in an instance picture.
-type bounds struct{ left, top, right, bottom, pixels int }
+// extent is the pixels that show an actor in an instance picture.
+type extent struct{ left, top, right, bottom, pixels int }
 
-func boundsIn(m *sample.Image) map[uint32]*bounds {
-	found := map[uint32]*bounds{}
+func extentIn(m *sample.Image) map[uint32]*extent {
+	found := map[uint32]*extent{}
 	for v := range m.Height {
 		for u := range m.Width {
 			p := m.Data[v*m.Step+2*u:]
 			id := uint32(p[0]) | uint32(p[1])<<8
 			b := found[id]
 			if b == nil {
-				b = &bounds{u, v, u, v, 0}
+				b = &extent{u, v, u, v, 0}
 				found[id] = b
 			}
 			b.left, b.right, b.top, b.bottom = min(b.left, u), max(b.right, u), min(b.top, v), max(b.bottom, v)
@@ -374,7 +374,7 @@ func TestBoxesOfACity(t *testing.T) {
 	o.Attributes = map[string]any{"image_size_x": cityWidth, "image_size_y": cityHeight, "fov": 90, "near_clip": 0.1}
 	pictures := sensortest.New(t, camera.InstanceDefinition, o)
 	pictures.Fire(cityNs)
-	want := boundsIn(sensortest.Last[*sample.Image](pictures, camera.OutputImage))
+	want := extentIn(sensortest.Last[*sample.Image](pictures, camera.OutputImage))
 
 	require.Greater(t, len(m.Boxes), 5)
 	reference := &reference{scene: town, history: h.Env.History, tracer: scenetest.NewTracer(town, h.Env.History.Pose)}
@@ -384,7 +384,7 @@ func TestBoxesOfACity(t *testing.T) {
 		last = box.ID
 		b := want[box.ID]
 		require.NotNil(t, b, "actor %d", box.ID)
-		assert.Equal(t, bounds{
+		assert.Equal(t, extent{
 			int(box.CenterX - box.Width/2), int(box.CenterY - box.Height/2),
 			int(box.CenterX+box.Width/2) - 1, int(box.CenterY+box.Height/2) - 1, int(box.Pixels),
 		}, *b, "actor %d", box.ID)

@@ -1,4 +1,4 @@
-package world_test
+package groundtruth_test
 
 import (
 	"slices"
@@ -12,9 +12,9 @@ import (
 	"github.com/raybridge/raybridge/scene/city"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/groundtruth"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
-	"github.com/raybridge/raybridge/sensors/world"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -37,7 +37,7 @@ func obstacles() *scenetest.Builder {
 
 func fire(t *testing.T, s *scene.Scene, ego scene.Motion, ticks int64) []*sample.Collision {
 	t.Helper()
-	h := sensortest.New(t, world.CollisionDefinition, sensortest.Options{Scene: s, Ego: ego})
+	h := sensortest.New(t, groundtruth.CollisionDefinition, sensortest.Options{Scene: s, Ego: ego})
 	for k := range ticks {
 		h.Fire(simtime.Stamp(k * 10_000_000))
 	}
@@ -120,7 +120,7 @@ func TestCollisionTheEgoIsTouchedToo(t *testing.T) {
 	place := scene.Placement{TypeID: "vehicle.cart", Tag: scene.TagCar, Motion: scenetest.Linear{Start: start}}
 	cart := b.Put("cart", scenetest.Box(2, 1, 1), scenetest.Matte("cart", 1, 0, 0), place)
 	ego := scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{5, 0, 0}}
-	h := sensortest.New(t, world.CollisionDefinition, sensortest.Options{Scene: b.Scene, Ego: ego, Owner: cart.ID})
+	h := sensortest.New(t, groundtruth.CollisionDefinition, sensortest.Options{Scene: b.Scene, Ego: ego, Owner: cart.ID})
 	for k := range int64(40) {
 		h.Fire(simtime.Stamp(k * 10_000_000))
 	}
@@ -144,7 +144,7 @@ func TestCollisionAModelIsNotTouched(t *testing.T) {
 	b.Put("held", scenetest.Box(1, 1, 1), scenetest.Matte("held", 1, 0, 0), scene.Placement{
 		TypeID: "vehicle.cart", Tag: scene.TagCar, Pose: start, Reserved: true,
 	})
-	h := sensortest.New(t, world.CollisionDefinition, sensortest.Options{Scene: b.Scene})
+	h := sensortest.New(t, groundtruth.CollisionDefinition, sensortest.Options{Scene: b.Scene})
 	h.Fire(10_000_000)
 	assert.Empty(t, h.Messages["collision"])
 	held, err := h.Env.History.Spawn("vehicle.cart", nil)
@@ -179,7 +179,7 @@ func TestCollisionWithWhoWasSpawned(t *testing.T) {
 		"long":  {4.6, 1.7, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := sensortest.New(t, world.CollisionDefinition, sensortest.Options{Scene: b.Scene})
+			h := sensortest.New(t, groundtruth.CollisionDefinition, sensortest.Options{Scene: b.Scene})
 			last := uint32(0)
 			for k := range 300 {
 				car, err := h.Env.History.SpawnActor(unit, scene.Actor{TypeID: "vehicle.own", Parts: sized(c.length)}, standing(c.at))
@@ -221,7 +221,7 @@ func TestCollisionSeveralAtOnceAndLeaving(t *testing.T) {
 func BenchmarkCollision(b *testing.B) {
 	town, err := city.Generate(city.Options{})
 	require.NoError(b, err)
-	h := sensortest.New(b, world.CollisionDefinition, sensortest.Options{Scene: town, Ego: town.Route})
+	h := sensortest.New(b, groundtruth.CollisionDefinition, sensortest.Options{Scene: town, Ego: town.Route})
 	b.ReportAllocs()
 	h.Fire(10_000_000)
 	for seq := uint64(1); b.Loop(); seq++ {

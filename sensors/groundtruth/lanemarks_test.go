@@ -1,4 +1,4 @@
-package world_test
+package groundtruth_test
 
 import (
 	"testing"
@@ -6,14 +6,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/sensors/groundtruth"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
-	"github.com/raybridge/raybridge/sensors/world"
 )
 
 // TestLaneMarksComeOnce: all of the scene's, as a LaneWatch takes them.
 func TestLaneMarksComeOnce(t *testing.T) {
-	h := sensortest.New(t, world.LaneMarksDefinition, sensortest.Options{Scene: road()})
+	h := sensortest.New(t, groundtruth.LaneMarksDefinition, sensortest.Options{Scene: road()})
 	h.Fire(1e8)
 	h.Fire(2e8)
 	require.Len(t, h.Messages["lane_marks"], 1)

@@ -1,4 +1,4 @@
-package world_test
+package groundtruth_test
 
 import (
 	"math"
@@ -13,9 +13,9 @@ import (
 	"github.com/raybridge/raybridge/scene/city"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/groundtruth"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
-	"github.com/raybridge/raybridge/sensors/world"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -41,7 +41,7 @@ func street() *scene.Scene {
 }
 
 func TestSnapshotHasTheActorsAndNotTheHouses(t *testing.T) {
-	h := sensortest.New(t, world.SnapshotDefinition, sensortest.Options{
+	h := sensortest.New(t, groundtruth.SnapshotDefinition, sensortest.Options{
 		Scene: street(), Ego: scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{0, 2, 0}},
 	})
 	h.Fire(100_000_000)
@@ -72,7 +72,7 @@ func TestSnapshotHasTheActorsAndNotTheHouses(t *testing.T) {
 func TestSnapshotHasWhoWasSpawned(t *testing.T) {
 	s := street()
 	last := func(s *scene.Scene, then func(*scene.History)) *sample.Snapshot {
-		h := sensortest.New(t, world.SnapshotDefinition, sensortest.Options{Scene: s})
+		h := sensortest.New(t, groundtruth.SnapshotDefinition, sensortest.Options{Scene: s})
 		then(h.Env.History)
 		h.Fire(100_000_000)
 		h.Fire(200_000_000)
@@ -92,7 +92,7 @@ func TestSnapshotHasWhoWasSpawned(t *testing.T) {
 	}
 
 	// Parts, type and box of its own; it is there from one frame to another.
-	h := sensortest.New(t, world.SnapshotDefinition, sensortest.Options{Scene: s})
+	h := sensortest.New(t, groundtruth.SnapshotDefinition, sensortest.Options{Scene: s})
 	h.Fire(10_000_000)
 	parts := slices.Clone(s.Models[0].Parts)
 	parts[0].Joints = func(simtime.Stamp) mgl64.Mat4 { return mgl64.Scale3D(0.125, 0.25, 1.2) }
@@ -117,7 +117,7 @@ func TestSnapshotHasWhoWasSpawned(t *testing.T) {
 
 // TestSnapshotDeltaIsTheFrames: also of the first that is heard, and after a jump of the clock.
 func TestSnapshotDeltaIsTheFrames(t *testing.T) {
-	h := sensortest.New(t, world.SnapshotDefinition, sensortest.Options{Scene: street()})
+	h := sensortest.New(t, groundtruth.SnapshotDefinition, sensortest.Options{Scene: street()})
 	for frame, at := range []int64{5_000_000_000, 5_010_000_000, 20_000_000} {
 		h.Env.History.Record(simtime.Stamp(at))
 		require.NoError(t, h.Sensor.Tick(sensors.Tick{Due: simtime.Stamp(at), PeriodNs: 10_000_000, Frame: uint64(100 + frame)}))
@@ -129,7 +129,7 @@ func TestSnapshotDeltaIsTheFrames(t *testing.T) {
 // atan(2.8 / 10) of 0.6 rad at the front wheels of the default vehicle.
 func TestSnapshotSteeringOfACircle(t *testing.T) {
 	loop := circle{}
-	h := sensortest.New(t, world.SnapshotDefinition, sensortest.Options{Scene: street(), Ego: loop})
+	h := sensortest.New(t, groundtruth.SnapshotDefinition, sensortest.Options{Scene: street(), Ego: loop})
 	h.Fire(100_000_000)
 	ego := sensortest.Last[*sample.Snapshot](h, "snapshot").Actors[0]
 	assert.InDelta(t, -math.Atan(0.28)/0.6, ego.Steering, 1e-3)
@@ -150,7 +150,7 @@ func (circle) PoseAt(stamp simtime.Stamp) spatial.Pose {
 func BenchmarkSnapshot(b *testing.B) {
 	town, err := city.Generate(city.Options{})
 	require.NoError(b, err)
-	h := sensortest.New(b, world.SnapshotDefinition, sensortest.Options{Scene: town, Ego: town.Route})
+	h := sensortest.New(b, groundtruth.SnapshotDefinition, sensortest.Options{Scene: town, Ego: town.Route})
 	h.Fire(0)
 	b.ReportMetric(float64(len(sensortest.Last[*sample.Snapshot](h, "snapshot").Actors)), "actors")
 	b.ReportAllocs()

@@ -1,4 +1,4 @@
-package world_test
+package groundtruth_test
 
 import (
 	"testing"
@@ -8,8 +8,8 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/groundtruth"
 	"github.com/raybridge/raybridge/sensors/sensortest"
-	"github.com/raybridge/raybridge/sensors/world"
 )
 
 // TestConformance has a post that the ego touches, lines that it drifts over and a
@@ -27,18 +27,18 @@ func TestConformance(t *testing.T) {
 	lines.LaneMarks = append(lines.LaneMarks, scene.LaneMark{ID: 3, Points: []mgl64.Vec3{{5.1, -9, 0}, {5.1, 9, 0}}})
 
 	for d, suite := range map[*sensors.Definition]sensortest.Suite{
-		world.CollisionDefinition:    {Options: sensortest.Options{Scene: touched.Scene}},
-		world.LaneInvasionDefinition: {Options: sensortest.Options{Scene: lines}},
-		world.LaneMarksDefinition:    {Options: sensortest.Options{Scene: lines}, Still: true},
-		world.SignalsDefinition: {
+		groundtruth.CollisionDefinition:    {Options: sensortest.Options{Scene: touched.Scene}},
+		groundtruth.LaneInvasionDefinition: {Options: sensortest.Options{Scene: lines}},
+		groundtruth.LaneMarksDefinition:    {Options: sensortest.Options{Scene: lines}, Still: true},
+		groundtruth.SignalsDefinition: {
 			Options: sensortest.Options{Scene: crossing(), Ego: scenetest.Linear{Start: crossing().Ego}},
 			Changed: map[string]any{"max_distance": 40.0},
 		},
-		world.LaneLinesDefinition: {
+		groundtruth.LaneLinesDefinition: {
 			Options: sensortest.Options{Scene: lanes(line(scene.LaneMarkSolid, -5, 60, func(x float64) float64 { return 2 + x*x/400 }))},
 			Changed: map[string]any{"detection_range": 30.0, "sample_delta": 2.0, "fov": 60.0},
 		},
-		world.SnapshotDefinition: {Options: sensortest.Options{Scene: street()}},
+		groundtruth.SnapshotDefinition: {Options: sensortest.Options{Scene: street()}},
 	} {
 		t.Run(d.ID, func(t *testing.T) { sensortest.Run(t, d, suite) })
 	}

@@ -1,4 +1,4 @@
-package world_test
+package groundtruth_test
 
 import (
 	"sync"
@@ -12,9 +12,9 @@ import (
 	"github.com/raybridge/raybridge/scene/city"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/groundtruth"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
-	"github.com/raybridge/raybridge/sensors/world"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -69,7 +69,7 @@ func TestLaneWatchCountsEachMarkOnce(t *testing.T) {
 		"beyond the line's end":             {{1, 150, -0.5, nil}, {2, 150, 8, nil}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world.NewLaneWatch(7, marks())
+			w := groundtruth.NewLaneWatch(7, marks())
 			for _, s := range steps {
 				var got []uint32
 				for _, m := range w.Next(car(s.frame, s.x, s.y)) {
@@ -82,7 +82,7 @@ func TestLaneWatchCountsEachMarkOnce(t *testing.T) {
 }
 
 func TestLaneWatchForgetsAnActorThatHasGone(t *testing.T) {
-	w := world.NewLaneWatch(7, marks())
+	w := groundtruth.NewLaneWatch(7, marks())
 	assert.Empty(t, w.Next(car(1, 0, -0.5)))
 	assert.Empty(t, w.Next(&sample.Snapshot{Header: sample.Header{Frame: 2}}))
 	assert.Empty(t, w.Next(car(3, 0, 8)), "it appeared there")
@@ -91,7 +91,7 @@ func TestLaneWatchForgetsAnActorThatHasGone(t *testing.T) {
 
 // TestLaneWatchAnOldFrameOfAnActorThatHasGone comes after the frame in which it isn't any more.
 func TestLaneWatchAnOldFrameOfAnActorThatHasGone(t *testing.T) {
-	w := world.NewLaneWatch(7, marks())
+	w := groundtruth.NewLaneWatch(7, marks())
 	assert.Empty(t, w.Next(&sample.Snapshot{Header: sample.Header{Frame: 2, Stamp: 2 * frameNs}}))
 	assert.Empty(t, w.Next(car(1, 0, -0.5)), "older")
 	assert.Empty(t, w.Next(car(3, 0, 8)), "it has come there")
@@ -101,7 +101,7 @@ func TestLaneWatchAnOldFrameOfAnActorThatHasGone(t *testing.T) {
 func TestLaneWatchAJumpOfTheClockIsNoWay(t *testing.T) {
 	for name, jump := range map[string]int64{"back": -90, "far ahead": 500} {
 		t.Run(name, func(t *testing.T) {
-			w := world.NewLaneWatch(7, marks())
+			w := groundtruth.NewLaneWatch(7, marks())
 			at := func(frame uint64, y float64) []sample.CrossedMark {
 				s := car(frame, 0, y)
 				if frame > 101 {
@@ -119,7 +119,7 @@ func TestLaneWatchAJumpOfTheClockIsNoWay(t *testing.T) {
 
 // TestLaneWatchCrossedMarksAreTheCallers: what one goroutine was given isn't another's.
 func TestLaneWatchCrossedMarksAreTheCallers(t *testing.T) {
-	w := world.NewLaneWatch(7, marks())
+	w := groundtruth.NewLaneWatch(7, marks())
 	w.Next(car(0, 0, -0.5))
 	var wg sync.WaitGroup
 	for g := range uint64(4) {
@@ -136,7 +136,7 @@ func TestLaneWatchCrossedMarksAreTheCallers(t *testing.T) {
 }
 
 func TestLaneWatchTakesSnapshotsFromSeveralGoroutines(t *testing.T) {
-	w := world.NewLaneWatch(7, marks())
+	w := groundtruth.NewLaneWatch(7, marks())
 	w.Next(car(0, 0, -0.5))
 	var wg sync.WaitGroup
 	for g := range uint64(4) {
@@ -155,7 +155,7 @@ func TestLaneWatchTakesSnapshotsFromSeveralGoroutines(t *testing.T) {
 // left side reaches it. Its box is 1.9 m wide and it drifts at 1 m/s from y = 0, so that is at
 // 0.05 s.
 func TestLaneInvasionFollowsItsOwner(t *testing.T) {
-	h := sensortest.New(t, world.LaneInvasionDefinition, sensortest.Options{
+	h := sensortest.New(t, groundtruth.LaneInvasionDefinition, sensortest.Options{
 		Scene: road(),
 		Ego:   scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{10, 1, 0}},
 	})
@@ -172,7 +172,7 @@ func TestLaneInvasionFollowsItsOwner(t *testing.T) {
 
 // TestLaneInvasionWhatNobodyHeardIsNotToldLater: the sensor isn't ticked while nobody listens.
 func TestLaneInvasionWhatNobodyHeardIsNotToldLater(t *testing.T) {
-	h := sensortest.New(t, world.LaneInvasionDefinition, sensortest.Options{
+	h := sensortest.New(t, groundtruth.LaneInvasionDefinition, sensortest.Options{
 		Scene: road(),
 		Ego:   scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{10, 1, 0}},
 	})
@@ -191,10 +191,10 @@ func TestLaneInvasionWhatNobodyHeardIsNotToldLater(t *testing.T) {
 }
 
 func TestLaneInvasionOnlyVehiclesOwnIt(t *testing.T) {
-	sensor, err := world.LaneInvasionDefinition.New(sensors.Spec{Name: "lanes", Settings: world.LaneInvasionDefinition.NewSettings()})
+	sensor, err := groundtruth.LaneInvasionDefinition.New(sensors.Spec{Name: "lanes", Settings: groundtruth.LaneInvasionDefinition.NewSettings()})
 	require.NoError(t, err)
 	owned := sensor.(sensors.Owned)
-	require.ErrorIs(t, owned.SetOwner(sensors.Owner{TypeID: "walker.pedestrian.0001"}), world.ErrOwner)
+	require.ErrorIs(t, owned.SetOwner(sensors.Owner{TypeID: "walker.pedestrian.0001"}), groundtruth.ErrOwner)
 	require.NoError(t, owned.SetOwner(sensors.Owner{TypeID: "vehicle.sedan"}))
 }
 
@@ -203,7 +203,7 @@ func TestLaneInvasionOnlyVehiclesOwnIt(t *testing.T) {
 func BenchmarkLaneInvasion(b *testing.B) {
 	town, err := city.Generate(city.Options{})
 	require.NoError(b, err)
-	h := sensortest.New(b, world.LaneInvasionDefinition, sensortest.Options{Scene: town, Ego: town.Route})
+	h := sensortest.New(b, groundtruth.LaneInvasionDefinition, sensortest.Options{Scene: town, Ego: town.Route})
 	h.Fire(10_000_000)
 	h.Fire(20_000_000)
 	b.ReportAllocs()

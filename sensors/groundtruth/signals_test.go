@@ -1,4 +1,4 @@
-package world_test
+package groundtruth_test
 
 import (
 	"testing"
@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors/groundtruth"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
-	"github.com/raybridge/raybridge/sensors/world"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -50,7 +50,7 @@ func ids(m *sample.Signals) (list []uint32) {
 }
 
 func TestLightsForTheOwner(t *testing.T) {
-	h := sensortest.New(t, world.SignalsDefinition, sensortest.Options{Scene: crossing()})
+	h := sensortest.New(t, groundtruth.SignalsDefinition, sensortest.Options{Scene: crossing()})
 	h.Fire(1e9)
 	m := sensortest.Last[*sample.Signals](h, "signals")
 	assert.Equal(t, []uint32{8, 10, 2, 7, 1}, ids(m), "the nearest first")
@@ -66,10 +66,10 @@ func TestLightsForTheOwner(t *testing.T) {
 }
 
 func TestSignalsMaxDistance(t *testing.T) {
-	assert.Equal(t, 100.0, world.SignalsDefinition.NewSettings().Value("max_distance"))
-	assert.Equal(t, "1", world.SignalsDefinition.Rate.String())
+	assert.Equal(t, 100.0, groundtruth.SignalsDefinition.NewSettings().Value("max_distance"))
+	assert.Equal(t, "1", groundtruth.SignalsDefinition.Rate.String())
 	for distance, want := range map[float64][]uint32{4: nil, 40: {8, 10, 2, 7}, 102: {8, 10, 2, 7, 1, 6}} {
-		h := sensortest.New(t, world.SignalsDefinition, sensortest.Options{
+		h := sensortest.New(t, groundtruth.SignalsDefinition, sensortest.Options{
 			Scene: crossing(), Attributes: map[string]any{"max_distance": distance},
 		})
 		h.Fire(1e9)
@@ -80,7 +80,7 @@ func TestSignalsMaxDistance(t *testing.T) {
 
 // TestSignalsMountMovesTheFrameOnly: which lights there are is the owner's matter.
 func TestSignalsMountMovesTheFrameOnly(t *testing.T) {
-	h := sensortest.New(t, world.SignalsDefinition, sensortest.Options{
+	h := sensortest.New(t, groundtruth.SignalsDefinition, sensortest.Options{
 		Scene: crossing(), Mount: spatial.FromRPY(mgl64.Vec3{2, 0, 1}, 0, 0, 180),
 	})
 	h.Fire(1e9)
@@ -95,7 +95,7 @@ func TestSignalsPhases(t *testing.T) {
 	late := light(3, 40, 0, 180)
 	late.OffsetNs = 2e9
 	town := &scene.Scene{Ego: spatial.Identity(), Signals: []scene.TrafficLight{light(1, 20, 0, 180), dark, late}}
-	h := sensortest.New(t, world.SignalsDefinition, sensortest.Options{Scene: town, StepNs: 1e9})
+	h := sensortest.New(t, groundtruth.SignalsDefinition, sensortest.Options{Scene: town, StepNs: 1e9})
 	for _, c := range []struct {
 		stamp  simtime.Stamp
 		labels []string
@@ -122,7 +122,7 @@ func TestSignalsPhases(t *testing.T) {
 // TestSignalsThatAreSet: they are told as they were at the due instant.
 func TestSignalsThatAreSet(t *testing.T) {
 	town := &scene.Scene{Ego: spatial.Identity(), Signals: []scene.TrafficLight{light(1, 20, 0, 180), light(2, 30, 0, 180)}}
-	h := sensortest.New(t, world.SignalsDefinition, sensortest.Options{Scene: town, StepNs: 1e9})
+	h := sensortest.New(t, groundtruth.SignalsDefinition, sensortest.Options{Scene: town, StepNs: 1e9})
 	h.Fire(1e9)
 	h.Env.History.SetSignal(1, scene.SignalOff)
 	var shown [][]sample.SignalState
@@ -142,7 +142,7 @@ func TestSignalsRidesOnItsOwner(t *testing.T) {
 	town.Actors = []*scene.Actor{{
 		ID: 7, Name: "bus", TypeID: "vehicle.bus", Pose: spatial.FromRPY(mgl64.Vec3{8, 90, 0}, 0, 0, -90),
 	}}
-	h := sensortest.New(t, world.SignalsDefinition, sensortest.Options{Scene: town, Owner: 7})
+	h := sensortest.New(t, groundtruth.SignalsDefinition, sensortest.Options{Scene: town, Owner: 7})
 	h.Fire(1e9)
 	assert.Equal(t, []uint32{4}, ids(sensortest.Last[*sample.Signals](h, "signals")), "the one for those who come from the north")
 }

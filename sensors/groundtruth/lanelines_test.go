@@ -1,4 +1,4 @@
-package world_test
+package groundtruth_test
 
 import (
 	"math"
@@ -10,9 +10,9 @@ import (
 
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/city"
+	"github.com/raybridge/raybridge/sensors/groundtruth"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
-	"github.com/raybridge/raybridge/sensors/world"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -41,7 +41,7 @@ func at(y float64) func(float64) float64 { return func(float64) float64 { return
 
 func lookAt(t *testing.T, s *scene.Scene, attributes map[string]any) []sample.LaneLine {
 	t.Helper()
-	h := sensortest.New(t, world.LaneLinesDefinition, sensortest.Options{Scene: s, Attributes: attributes})
+	h := sensortest.New(t, groundtruth.LaneLinesDefinition, sensortest.Options{Scene: s, Attributes: attributes})
 	h.Fire(100_000_000)
 	return sensortest.Last[*sample.LaneLines](h, "lane_lines").Lines
 }
@@ -105,7 +105,7 @@ func TestLaneLinesGoOn(t *testing.T) {
 func TestLaneLinesInTheCity(t *testing.T) {
 	s, err := city.Generate(city.Options{Seed: 1, Triangles: 40_000})
 	require.NoError(t, err)
-	h := sensortest.New(t, world.LaneLinesDefinition, sensortest.Options{Scene: s, Ego: s.Route})
+	h := sensortest.New(t, groundtruth.LaneLinesDefinition, sensortest.Options{Scene: s, Ego: s.Route})
 	seen := 0
 	for k := int64(1); k <= 40; k++ {
 		h.Fire(simtime.Stamp(k * 500_000_000))
