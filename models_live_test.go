@@ -479,9 +479,9 @@ sensors:
 	require.Len(t, pictures, 4)
 	require.Len(t, ahead, 4)
 	glows := func(m *sample.Image, u int) bool { return m.Data[10*m.Step+3*u] > 230 }
-	for i, want := range []sample.SignalState{sample.SignalRed, sample.SignalGreen, sample.SignalYellow, sample.SignalRed} {
-		assert.Equal(t, want == sample.SignalRed, glows(&pictures[i], 13), "the red lamp in picture %d", i)
-		assert.Equal(t, want == sample.SignalGreen, glows(&pictures[i], 26), "the green lamp in picture %d", i)
+	for i, want := range []world.SignalState{world.SignalRed, world.SignalGreen, world.SignalYellow, world.SignalRed} {
+		assert.Equal(t, want == world.SignalRed, glows(&pictures[i], 13), "the red lamp in picture %d", i)
+		assert.Equal(t, want == world.SignalGreen, glows(&pictures[i], 26), "the green lamp in picture %d", i)
 		require.Len(t, ahead[i].Signals, 1)
 		light := &ahead[i].Signals[0]
 		assert.Equal(t, want, light.State)
@@ -490,7 +490,7 @@ sensors:
 	}
 	for _, a := range last(t, all).Actors {
 		if a.Kind == sample.KindTrafficLight {
-			assert.Equal(t, sample.SignalRed, a.Signal)
+			assert.Equal(t, world.SignalRed, a.Signal)
 			return
 		}
 	}

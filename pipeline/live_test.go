@@ -530,7 +530,7 @@ func TestFramesSwitchTheLampsOfTheCity(t *testing.T) {
 		dir, registry := t.TempDir(), sensorsall.Registry()
 		p := newPipelineIn(t, s, pipeline.Config{Sensors: registry, Bridges: bridgesall.Registry(), OutDir: dir})
 		var colors []string
-		var told []sample.SignalState
+		var told []world.SignalState
 		picture := small(camera.RGBDefinition.ID, "front")
 		picture.Pose, picture.Rate = sensors.Pose{}, simtime.Hz(10)
 		picture.Attributes = map[string]any{"image_size_x": 40, "image_size_y": 40, "fov": 20.0}
@@ -544,7 +544,7 @@ func TestFramesSwitchTheLampsOfTheCity(t *testing.T) {
 		listen(t, add(t, p, sensors.Config{ID: "sensor.other.snapshot", Name: "all"}), "snapshot", func(at sensors.Tick, m *sample.Snapshot) {
 			for _, a := range m.Actors {
 				if state, _ := p.History().Signal(0, at.Due); a.ID == light.Actor {
-					assert.Equal(t, sample.SignalState(state), a.Signal)
+					assert.Equal(t, state, a.Signal)
 				}
 			}
 		})
@@ -556,7 +556,7 @@ func TestFramesSwitchTheLampsOfTheCity(t *testing.T) {
 			require.NoError(t, err)
 		}
 		assert.Equal(t, []string{"red above", "yellow amid", "green below", "dark", "red above"}, colors)
-		assert.Equal(t, []sample.SignalState{sample.SignalRed, sample.SignalYellow, sample.SignalGreen, sample.SignalOff, sample.SignalRed}, told)
+		assert.Equal(t, []world.SignalState{world.SignalRed, world.SignalYellow, world.SignalGreen, world.SignalOff, world.SignalRed}, told)
 		require.NoError(t, p.Close(t.Context()))
 		recording, err = os.ReadFile(filepath.Join(dir, "a.mcap"))
 		require.NoError(t, err)

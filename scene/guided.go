@@ -8,6 +8,7 @@ import (
 
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 )
 
 // Waypoint is where a Guided body is at a time, and how it moves there. The velocities count
@@ -17,8 +18,8 @@ type Waypoint struct {
 	Pose                                spatial.Pose
 	Velocity, AngularVelocity           mgl64.Vec3 // m/s and rad/s, map frame
 	VelocityKnown, AngularVelocityKnown bool
-	// Lamps are on up to there.
-	Lamps Lamps
+	// Lights are on up to there.
+	Lights world.Lights
 }
 
 // Guided is a Motion that is led from outside, step by step: from one Waypoint to the next. Lead
@@ -75,7 +76,7 @@ func (g *Guided) Lead(from, to Waypoint) {
 // Stand leaves the body where it is at a time. It has come to rest at the step's end.
 func (g *Guided) Stand(stamp, end simtime.Stamp) {
 	from := g.At(stamp)
-	g.Lead(from, Waypoint{Stamp: end, Pose: from.Pose, Lamps: from.Lamps})
+	g.Lead(from, Waypoint{Stamp: end, Pose: from.Pose, Lights: from.Lights})
 }
 
 // Coast lets the body go on at the velocity that it has at a time, straight ahead, until another.
@@ -116,13 +117,13 @@ func (g *Guided) StateAt(stamp simtime.Stamp) State {
 	g.mu.RUnlock()
 	switch {
 	case stamp > b.Stamp:
-		return State{Pose: b.Pose, Lamps: b.Lamps}
+		return State{Pose: b.Pose, Lights: b.Lights}
 	case a.Stamp >= b.Stamp: // it is there, and may say that it moves
-		return State{Pose: b.Pose, Twist: spatial.Twist{Linear: b.Velocity, Angular: b.AngularVelocity}, Lamps: b.Lamps}
+		return State{Pose: b.Pose, Twist: spatial.Twist{Linear: b.Velocity, Angular: b.AngularVelocity}, Lights: b.Lights}
 	}
 	seconds := float64(b.Stamp-a.Stamp) * 1e-9
 	f := min(max(float64(stamp-a.Stamp)/float64(b.Stamp-a.Stamp), 0), 1)
-	s := State{Pose: spatial.Interpolate(a.Pose, b.Pose, f), Lamps: b.Lamps}
+	s := State{Pose: spatial.Interpolate(a.Pose, b.Pose, f), Lights: b.Lights}
 	s.Pose.Position = s.Pose.Position.Add(bulge.Mul(f * (f - 1)))
 	s.Twist.Linear, s.Acceleration = veer(a.Velocity, b.Velocity, f, seconds)
 	s.Twist.Angular, s.AngularAcceleration = veer(a.AngularVelocity, b.AngularVelocity, f, seconds)

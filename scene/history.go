@@ -309,7 +309,7 @@ func (h *History) State(id uint32, stamp simtime.Stamp) (state State, ok bool) {
 		Twist:               spatial.Twist{Linear: mix(a.Twist.Linear, b.Twist.Linear), Angular: mix(a.Twist.Angular, b.Twist.Angular)},
 		Acceleration:        mix(a.Acceleration, b.Acceleration),
 		AngularAcceleration: mix(a.AngularAcceleration, b.AngularAcceleration),
-		Lamps:               a.Lamps,
+		Lights:              a.Lights,
 	}, true
 }
 

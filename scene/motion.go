@@ -11,6 +11,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 )
 
 // State is a body's place and movement at one instant, all in the map frame. Twist is the
@@ -22,8 +23,8 @@ type State struct {
 	Twist               spatial.Twist
 	Acceleration        mgl64.Vec3
 	AngularAcceleration mgl64.Vec3
-	// Lamps are those that are on.
-	Lamps Lamps
+	// Lights are those that are on.
+	Lights world.Lights
 }
 
 // Kinematic is a Motion that knows its derivatives.

@@ -8,6 +8,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/shaders"
+	"github.com/raybridge/raybridge/world"
 )
 
 // Resident is a World's tables in GPU memory, for any number of sensors.
@@ -26,14 +27,14 @@ type Resident struct {
 // seated is an actor in a slot, and the lamps that are on.
 type seated struct {
 	visit *visit
-	lamps Lamps
+	lamps world.Lights
 }
 
 // lit is what the table of movers has of a traffic light's lamps.
 type lit struct {
 	light  int   // the first of its actor, among the scene's Signals
 	places []int // of bytes in the table
-	on     Lamps
+	on     world.Lights
 }
 
 // newLit finds the lights whose lamps cameras see.

@@ -44,6 +44,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 )
 
 // Tag is a semantic class, numbered as CARLA numbers them since 0.9.14.
@@ -286,23 +287,8 @@ type Material struct {
 	Paint bool
 	// Lamps are what surfaces of the material are, 0 for no lamps. They shine while one of these is
 	// on in their actor. Indicators on both sides are the one on whose side of the part they lie.
-	Lamps Lamps
+	Lamps world.Lights
 }
-
-// Lamps are lamps of a vehicle or of a traffic light, a bit each.
-type Lamps uint8
-
-// The lamps.
-const (
-	LampHead Lamps = 1 << iota
-	LampBrake
-	LampLeft  // indicator
-	LampRight // indicator
-	LampReverse
-	LampRed // of a traffic light, as the following
-	LampYellow
-	LampGreen
-)
 
 // UVTransform maps texture coordinates: its rows times (u, v, 1) are u and v. The zero value
 // leaves them as they are.

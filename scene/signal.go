@@ -8,21 +8,11 @@ import (
 
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
-)
-
-// SignalState is what a traffic light shows, numbered as CARLA's TrafficLightState.
-type SignalState uint8
-
-// States of a traffic light.
-const (
-	SignalRed SignalState = iota
-	SignalYellow
-	SignalGreen
-	SignalOff
+	"github.com/raybridge/raybridge/world"
 )
 
 // signalLamps are those that are on in a state.
-var signalLamps = [...]Lamps{SignalRed: LampRed, SignalYellow: LampYellow, SignalGreen: LampGreen, SignalOff: 0}
+var signalLamps = [...]world.Lights{world.SignalRed: world.LightRed, world.SignalYellow: world.LightYellow, world.SignalGreen: world.LightGreen, world.SignalOff: 0}
 
 // TypeTrafficLight is the type id of actors that are traffic lights.
 const TypeTrafficLight = "traffic.traffic_light"
@@ -47,10 +37,10 @@ type TrafficLight struct {
 
 // StateAt returns what the light shows by itself at a simulation time, and for how long it has
 // shown it, nanoseconds. It is a pure function.
-func (l *TrafficLight) StateAt(stamp simtime.Stamp) (state SignalState, elapsedNs int64) {
+func (l *TrafficLight) StateAt(stamp simtime.Stamp) (state world.SignalState, elapsedNs int64) {
 	cycle := l.Green + l.Yellow + l.Red
 	if cycle <= 0 {
-		return SignalOff, 0
+		return world.SignalOff, 0
 	}
 	into := (int64(stamp) - l.OffsetNs) % cycle
 	if into < 0 {
@@ -58,11 +48,11 @@ func (l *TrafficLight) StateAt(stamp simtime.Stamp) (state SignalState, elapsedN
 	}
 	switch {
 	case into < l.Green:
-		return SignalGreen, into
+		return world.SignalGreen, into
 	case into < l.Green+l.Yellow:
-		return SignalYellow, into - l.Green
+		return world.SignalYellow, into - l.Green
 	default:
-		return SignalRed, into - l.Green - l.Yellow
+		return world.SignalRed, into - l.Green - l.Yellow
 	}
 }
 
@@ -117,7 +107,7 @@ func (s *Scene) lampsOf(a *Actor) (points []mgl64.Vec3) {
 	for i := range a.Parts {
 		mesh, at := &s.Meshes[a.Parts[i].Mesh], a.Parts[i].At(0)
 		for _, g := range mesh.Groups {
-			if s.Materials[g.Material].Lamps&(LampRed|LampYellow|LampGreen) == 0 {
+			if s.Materials[g.Material].Lamps&(world.LightRed|world.LightYellow|world.LightGreen) == 0 {
 				continue
 			}
 			for _, k := range mesh.Indices[g.First : g.First+g.Count] {
@@ -142,7 +132,7 @@ type lights struct {
 type shown struct {
 	from  simtime.Stamp // unseen before there is a tick
 	since simtime.Stamp // it has shown the state
-	state SignalState
+	state world.SignalState
 }
 
 // unseen is later than any tick.
@@ -177,7 +167,7 @@ func (h *History) Light(id uint32, name string) (light int, ok bool) {
 
 // SetSignal has a light of the scene's Signals show a state from the next tick on, until it is set
 // again. So do the others of its actor. Cameras see its lamps, where it has an actor. Frame loop only.
-func (h *History) SetSignal(light int, state SignalState) {
+func (h *History) SetSignal(light int, state world.SignalState) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	list := &h.lights.shown[h.lights.first[light]]
@@ -189,13 +179,13 @@ func (h *History) SetSignal(light int, state SignalState) {
 
 // Signal returns what a light of the scene's Signals showed at a time, and for how long it had,
 // nanoseconds. That is what it was set to, or else what it shows by itself. Any goroutine may ask.
-func (h *History) Signal(light int, stamp simtime.Stamp) (state SignalState, elapsedNs int64) {
+func (h *History) Signal(light int, stamp simtime.Stamp) (state world.SignalState, elapsedNs int64) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	return h.signalLocked(light, stamp)
 }
 
-func (h *History) signalLocked(light int, stamp simtime.Stamp) (state SignalState, elapsedNs int64) {
+func (h *History) signalLocked(light int, stamp simtime.Stamp) (state world.SignalState, elapsedNs int64) {
 	list := h.lights.shown[h.lights.first[light]]
 	for k := len(list) - 1; k >= 0; k-- {
 		if s := &list[k]; s.from <= stamp {

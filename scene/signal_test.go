@@ -11,6 +11,7 @@ import (
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 )
 
 // turning shows green for 4 s, yellow for 1 s and red for 5 s.
@@ -20,7 +21,7 @@ func turning(id, actor uint32, name string) scene.TrafficLight {
 
 // says is what a light shows and for how long, nanoseconds.
 type says struct {
-	state scene.SignalState
+	state world.SignalState
 	since int64
 }
 
@@ -35,25 +36,25 @@ func TestSignalsAreSetFromTheNextTickOn(t *testing.T) {
 	light, ok := h.Light(0, "J7")
 	require.True(t, ok)
 	require.Equal(t, 1, light)
-	h.SetSignal(light, scene.SignalYellow) // counts for nothing: another follows before the tick
-	h.SetSignal(light, scene.SignalRed)
-	assert.Equal(t, says{scene.SignalGreen, 1e9}, said(h, light, 1e9), "there is no tick yet")
+	h.SetSignal(light, world.SignalYellow) // counts for nothing: another follows before the tick
+	h.SetSignal(light, world.SignalRed)
+	assert.Equal(t, says{world.SignalGreen, 1e9}, said(h, light, 1e9), "there is no tick yet")
 	h.Record(1e9)
 	h.Record(2e9)
-	assert.Equal(t, says{scene.SignalGreen, 999_999_999}, said(h, light, 999_999_999), "as it was")
-	assert.Equal(t, says{scene.SignalRed, 0}, said(h, light, 1e9))
-	assert.Equal(t, says{scene.SignalRed, 1_500_000_000}, said(h, light, 2_500_000_000))
-	assert.Equal(t, says{scene.SignalGreen, 2_500_000_000}, said(h, 0, 2_500_000_000), "the other turns by itself")
+	assert.Equal(t, says{world.SignalGreen, 999_999_999}, said(h, light, 999_999_999), "as it was")
+	assert.Equal(t, says{world.SignalRed, 0}, said(h, light, 1e9))
+	assert.Equal(t, says{world.SignalRed, 1_500_000_000}, said(h, light, 2_500_000_000))
+	assert.Equal(t, says{world.SignalGreen, 2_500_000_000}, said(h, 0, 2_500_000_000), "the other turns by itself")
 
-	h.SetSignal(light, scene.SignalRed)
+	h.SetSignal(light, world.SignalRed)
 	h.Record(3e9)
-	assert.Equal(t, says{scene.SignalRed, 2e9}, said(h, light, 3e9), "it shows red all the time")
-	h.SetSignal(light, scene.SignalOff)
+	assert.Equal(t, says{world.SignalRed, 2e9}, said(h, light, 3e9), "it shows red all the time")
+	h.SetSignal(light, world.SignalOff)
 	h.Record(4e9)
-	h.SetSignal(light, scene.SignalGreen)
+	h.SetSignal(light, world.SignalGreen)
 	h.Record(5e9)
 	for stamp, want := range map[simtime.Stamp]says{
-		3_999_999_999: {scene.SignalRed, 2_999_999_999}, 4_500_000_000: {scene.SignalOff, 500_000_000}, 6e9: {scene.SignalGreen, 1e9},
+		3_999_999_999: {world.SignalRed, 2_999_999_999}, 4_500_000_000: {world.SignalOff, 500_000_000}, 6e9: {world.SignalGreen, 1e9},
 	} {
 		assert.Equal(t, want, said(h, light, stamp), "at %d", stamp)
 	}
@@ -62,24 +63,24 @@ func TestSignalsAreSetFromTheNextTickOn(t *testing.T) {
 	h.Record(6e9)
 	h.Record(7e9)
 	h.Record(8e9)
-	assert.Equal(t, says{scene.SignalGreen, 3e9}, said(h, light, 8e9))
+	assert.Equal(t, says{world.SignalGreen, 3e9}, said(h, light, 8e9))
 
 	// The clock goes back: what it shows holds from there.
-	h.SetSignal(0, scene.SignalOff)
+	h.SetSignal(0, world.SignalOff)
 	h.Jump(2e9)
-	assert.Equal(t, says{scene.SignalGreen, 0}, said(h, light, 2e9))
-	assert.Equal(t, says{scene.SignalOff, 0}, said(h, 0, 2e9))
+	assert.Equal(t, says{world.SignalGreen, 0}, said(h, light, 2e9))
+	assert.Equal(t, says{world.SignalOff, 0}, said(h, 0, 2e9))
 	h.Record(3e9)
-	assert.Equal(t, says{scene.SignalGreen, 1e9}, said(h, light, 3e9))
+	assert.Equal(t, says{world.SignalGreen, 1e9}, said(h, light, 3e9))
 }
 
 // TestASignalGoesOnWithWhatItShows: one that is set to what it shows by itself has shown it before.
 func TestASignalGoesOnWithWhatItShows(t *testing.T) {
 	h := scene.NewHistory(&scene.Scene{Signals: []scene.TrafficLight{turning(1, 0, "")}}, nil, 0)
-	h.SetSignal(0, scene.SignalGreen)
+	h.SetSignal(0, world.SignalGreen)
 	h.Record(3e9)
-	assert.Equal(t, says{scene.SignalGreen, 3e9}, said(h, 0, 3e9))
-	assert.Equal(t, says{scene.SignalGreen, 9e9}, said(h, 0, 9e9), "and shows it on")
+	assert.Equal(t, says{world.SignalGreen, 3e9}, said(h, 0, 3e9))
+	assert.Equal(t, says{world.SignalGreen, 9e9}, said(h, 0, 9e9), "and shows it on")
 }
 
 func TestLightsOfOneActorShowTheSame(t *testing.T) {
@@ -101,9 +102,9 @@ func TestLightsOfOneActorShowTheSame(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []string{"pole", "other"}, s.SignalNames())
-	h.SetSignal(3, scene.SignalOff)
+	h.SetSignal(3, world.SignalOff)
 	h.Record(0)
-	for light, want := range []scene.SignalState{scene.SignalGreen, scene.SignalOff, scene.SignalGreen, scene.SignalOff, scene.SignalGreen} {
+	for light, want := range []world.SignalState{world.SignalGreen, world.SignalOff, world.SignalGreen, world.SignalOff, world.SignalGreen} {
 		assert.Equal(t, want, said(h, light, 0).state, "light %d", light)
 	}
 }
@@ -111,7 +112,7 @@ func TestLightsOfOneActorShowTheSame(t *testing.T) {
 // TestSignalsThatDoNotChangeAllocateNothing: a tick asks every light.
 func TestSignalsThatDoNotChangeAllocateNothing(t *testing.T) {
 	h := scene.NewHistory(&scene.Scene{Signals: []scene.TrafficLight{turning(1, 0, ""), turning(2, 0, "")}}, nil, 0)
-	h.SetSignal(0, scene.SignalRed)
+	h.SetSignal(0, world.SignalRed)
 	stamp := simtime.Stamp(0)
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		stamp += 1e6
@@ -122,7 +123,7 @@ func TestSignalsThatDoNotChangeAllocateNothing(t *testing.T) {
 }
 
 // lamp is a disc, or rather a triangle, that faces a direction.
-func lamp(name string, lamps scene.Lamps, corners ...float32) (scene.Material, scene.Mesh) {
+func lamp(name string, lamps world.Lights, corners ...float32) (scene.Material, scene.Mesh) {
 	m := scenetest.Matte(name, 0.5, 0.1, 0.1)
 	m.Lamps = lamps
 	mesh := scene.Mesh{Name: name, Indices: []uint32{0, 1, 2}, Groups: []scene.Group{{Count: 3}}}
@@ -135,9 +136,9 @@ func lamp(name string, lamps scene.Lamps, corners ...float32) (scene.Material, s
 
 // TestLightsOfAssets: what stands and has lamps of a traffic light is one, and looks where they look.
 func TestLightsOfAssets(t *testing.T) {
-	red, above := lamp("red", scene.LampRed, 1, 0, 4, 0, 1, 4, 0.5, 0.5, 5)       // looks along (1, 1, 0)
-	green, below := lamp("green", scene.LampGreen, 1, 0, 2, 0, 1, 2, 0.5, 0.5, 3) // the same, below
-	plain, pole := lamp("grey", scene.LampBrake, 0, 0, 0, 1, 0, 0, 0, 0, 9)
+	red, above := lamp("red", world.LightRed, 1, 0, 4, 0, 1, 4, 0.5, 0.5, 5)       // looks along (1, 1, 0)
+	green, below := lamp("green", world.LightGreen, 1, 0, 2, 0, 1, 2, 0.5, 0.5, 3) // the same, below
+	plain, pole := lamp("grey", world.LightBrake, 0, 0, 0, 1, 0, 0, 0, 0, 9)
 	above.Groups[0].Material, below.Groups[0].Material, pole.Groups[0].Material = 0, 1, 2
 	asset := &scene.Asset{
 		Name: "street", Materials: []scene.Material{red, green, plain}, Meshes: []scene.Mesh{above, below, pole},
@@ -169,13 +170,13 @@ func TestLightsOfAssets(t *testing.T) {
 	assert.InDeltaSlice(t, []float64{-0.7071, 0.7071, 0}, look[:], 1e-3)
 	assert.InDeltaSlice(t, []float64{9.5, 0.5, 3.5}, first.Pose.Position[:], 1e-6)
 	assert.InDeltaSlice(t, []float64{0, 1.4142, 3}, first.Size[:], 1e-3)
-	assert.Equal(t, scene.SignalOff, said(scene.NewHistory(s, nil, 0), 0, 0).state)
+	assert.Equal(t, world.SignalOff, said(scene.NewHistory(s, nil, 0), 0, 0).state)
 }
 
 // TestALightThatLooksToAllSides looks along its actor.
 func TestALightThatLooksToAllSides(t *testing.T) {
 	ball := scenetest.Matte("ball", 0.5, 0.1, 0.1)
-	ball.Lamps = scene.LampYellow
+	ball.Lamps = world.LightYellow
 	b := scenetest.NewBuilder("town")
 	b.Put("light", scenetest.Box(1, 2, 3), ball, scene.Placement{Pose: spatial.FromRPY(mgl64.Vec3{1, 2, 3}, 0, 0, 30)})
 	require.Len(t, b.Scene.Signals, 1)

@@ -503,7 +503,7 @@ func (h *History) seatedIn(track int, w Window) seated {
 	if v == nil {
 		return seated{}
 	}
-	return seated{v, h.stateLocked(track, h.placeLocked(min(w.EndNs, s.until-1)).tick).Lamps}
+	return seated{v, h.stateLocked(track, h.placeLocked(min(w.EndNs, s.until-1)).tick).Lights}
 }
 
 // stay is when an actor was there: from <= t < until.

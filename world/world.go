@@ -119,16 +119,19 @@ type State struct {
 	JointNames []string
 }
 
-// Lights are lamps of a vehicle, a bit each.
+// Lights are lamps of a vehicle or of a traffic light, a bit each.
 type Lights uint8
 
-// The lights.
+// The lights. A frame says by a Signal what a traffic light shows, not by those of its lamps.
 const (
 	LightHead Lights = 1 << iota
 	LightBrake
 	LightLeft  // indicator
 	LightRight // indicator
 	LightReverse
+	LightRed // of a traffic light, as the following
+	LightYellow
+	LightGreen
 )
 
 // lightNames are those that the API has.
@@ -285,15 +288,16 @@ type Signal struct {
 	State SignalState
 }
 
-// SignalState is what a traffic light shows.
+// SignalState is what a traffic light shows, numbered as CARLA's TrafficLightState.
 type SignalState uint8
 
-// The states.
+// The states. SignalUnknown is for those who report a light: no light can be set to it.
 const (
 	SignalRed SignalState = iota
 	SignalYellow
 	SignalGreen
 	SignalOff
+	SignalUnknown
 )
 
 var signalNames = [...]string{SignalRed: "red", SignalYellow: "yellow", SignalGreen: "green", SignalOff: "off"}
@@ -306,7 +310,7 @@ func (s SignalState) String() string {
 	return fmt.Sprintf("state %d", s)
 }
 
-// Known reports whether it is one of the states.
+// Known reports whether a light can be set to it: it is a state, and not SignalUnknown.
 func (s SignalState) Known() bool { return int(s) < len(signalNames) }
 
 // ParseSignal is String's inverse. The error wraps ErrValue.

@@ -8,6 +8,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/apollo/apollopb"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 )
 
 func clock(dst *apollopb.Clock, src *sample.Clock, _ spatial.MapFrame) error {
@@ -209,12 +210,12 @@ func perceptionLanes(dst *apollopb.PerceptionLanes, src *sample.LaneLines, _ spa
 }
 
 // colors are Apollo's names of what a traffic light shows.
-var colors = map[sample.SignalState]apollopb.TrafficLight_Color{
-	sample.SignalRed:     apollopb.TrafficLight_RED,
-	sample.SignalYellow:  apollopb.TrafficLight_YELLOW,
-	sample.SignalGreen:   apollopb.TrafficLight_GREEN,
-	sample.SignalOff:     apollopb.TrafficLight_BLACK,
-	sample.SignalUnknown: apollopb.TrafficLight_UNKNOWN,
+var colors = map[world.SignalState]apollopb.TrafficLight_Color{
+	world.SignalRed:     apollopb.TrafficLight_RED,
+	world.SignalYellow:  apollopb.TrafficLight_YELLOW,
+	world.SignalGreen:   apollopb.TrafficLight_GREEN,
+	world.SignalOff:     apollopb.TrafficLight_BLACK,
+	world.SignalUnknown: apollopb.TrafficLight_UNKNOWN,
 }
 
 // trafficLights names each light by its number in the scene.

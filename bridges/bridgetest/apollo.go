@@ -7,6 +7,7 @@ import (
 
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 )
 
 // apolloStampNs is the stamp of all of ApolloSamples: 2023-11-14 22:13:20.123456789 UTC.
@@ -134,8 +135,8 @@ func apolloPerception() []ApolloSample {
 			},
 		}}},
 		{"signals", "/apollo/perception/traffic_light", &sample.Signals{Header: apolloHeader("base_link"), Signals: []sample.Signal{
-			{ID: 1234, State: sample.SignalRed, Score: 1}, {ID: 2, State: sample.SignalYellow, Score: 0.5},
-			{ID: 3, State: sample.SignalGreen, Score: 1}, {ID: 4, State: sample.SignalOff, Score: 1}, {ID: 5, State: sample.SignalUnknown, Score: 1},
+			{ID: 1234, State: world.SignalRed, Score: 1}, {ID: 2, State: world.SignalYellow, Score: 0.5},
+			{ID: 3, State: world.SignalGreen, Score: 1}, {ID: 4, State: world.SignalOff, Score: 1}, {ID: 5, State: world.SignalUnknown, Score: 1},
 		}}},
 		{"lane_lines", "/apollo/perception/lanes", &sample.LaneLines{Header: apolloHeader("camera"), Lines: []sample.LaneLine{
 			{Width: 0.15, Type: sample.LaneLineWhiteSolid, Place: sample.LaneLineEgoLeft, MinX: 2, MaxX: 40, C: [4]float64{1.75, 0.5, 0.25, 0.125}},

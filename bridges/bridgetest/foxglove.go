@@ -15,6 +15,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 )
 
 // turned makes x of y, y of z and z of x, without rounding; west faces -x.
@@ -54,7 +55,7 @@ func FoxgloveSample(t reflect.Type) simtime.Stamped {
 		}
 		s.Boxes[1].Label, s.Boxes[2].TypeID = "", ""
 	case *sample.Signals:
-		for i, state := range []sample.SignalState{sample.SignalRed, sample.SignalYellow, sample.SignalGreen} {
+		for i, state := range []world.SignalState{world.SignalRed, world.SignalYellow, world.SignalGreen} {
 			s.Signals[i].State, s.Signals[i].Pose.Orientation = state, turned
 		}
 	case *sample.Log:

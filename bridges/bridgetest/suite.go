@@ -55,6 +55,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -750,7 +751,7 @@ var streams = []stream{
 		return &sample.Detections3D{Header: header(seq), Boxes: []sample.Box3D{{ID: 7, TypeID: "vehicle.sedan", Label: "Sedan", Score: 1, Pose: spatial.Identity()}}}
 	}),
 	streamOf("Signals", func(seq int) *sample.Signals {
-		return &sample.Signals{Header: header(seq), Signals: []sample.Signal{{ID: 1, Label: "red", State: sample.SignalRed, Score: 1, Pose: spatial.Identity()}}}
+		return &sample.Signals{Header: header(seq), Signals: []sample.Signal{{ID: 1, Label: "red", State: world.SignalRed, Score: 1, Pose: spatial.Identity()}}}
 	}),
 	streamOf("Collision", func(seq int) *sample.Collision {
 		return &sample.Collision{Header: header(seq), Other: 7, ActorType: "vehicle.ego", OtherType: "vehicle.sedan", NormalImpulse: mgl64.Vec3{-100, 0, 0}}

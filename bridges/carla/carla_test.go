@@ -21,6 +21,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/carla"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -77,7 +78,7 @@ func snapshot() *sample.Snapshot {
 		},
 		{ID: 12, Kind: sample.KindWalker, Pose: spatial.Identity(), Twist: spatial.Twist{Linear: mgl64.Vec3{3, 4, 0}}},
 		{
-			ID: 13, Kind: sample.KindTrafficLight, Pose: spatial.Identity(), Signal: sample.SignalGreen, SignalElapsed: 1.5,
+			ID: 13, Kind: sample.KindTrafficLight, Pose: spatial.Identity(), Signal: world.SignalGreen, SignalElapsed: 1.5,
 			Green: 10, Yellow: 3, Red: 12,
 		},
 	}}

@@ -11,6 +11,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 )
 
 // Sizes of a frame's parts, bytes.
@@ -229,7 +230,7 @@ func putVehicle(dst *[unionBytes]byte, a *sample.ActorState) {
 		dst[13] = 1
 	}
 	binary.LittleEndian.PutUint32(dst[15:], uint32(a.Gear))
-	dst[23] = byte(sample.SignalGreen)
+	dst[23] = byte(world.SignalGreen)
 }
 
 // The few kinds of MessagePack (msgpack/spec.md) that CARLA's bodies have.

@@ -21,6 +21,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 )
 
 // address is where the bridge's clients connect.
@@ -133,7 +134,7 @@ func publications() []publication {
 			"deletions": []any{stamped(object{"type": "ALL"})},
 			"entities": []any{stamped(object{"id": "7", "frame_id": "front", "cubes": []any{object{"pose": turnedJSON, "size": vector(4, 2, 1.5)}},
 				"texts": []any{object{"text": "Sedan", "billboard": true}}, "metadata": []any{object{"key": "type", "value": "vehicle.sedan"}, object{"key": "occlusion", "value": "0.25"}}})}}),
-		of("/lights", "foxglove.SceneUpdate", &sample.Signals{Header: header, Signals: []sample.Signal{{ID: 3, Label: "green", State: sample.SignalGreen, Pose: turned}}}, object{
+		of("/lights", "foxglove.SceneUpdate", &sample.Signals{Header: header, Signals: []sample.Signal{{ID: 3, Label: "green", State: world.SignalGreen, Pose: turned}}}, object{
 			"entities": []any{stamped(object{"id": "3", "texts": []any{object{"text": "green"}}})}}),
 		of("/rectangles", "foxglove.ImageAnnotations", &sample.Detections2D{Header: header, Boxes: []sample.Box2D{{ID: 9, Label: "Pedestrian", CenterX: 10, CenterY: 20, Width: 4, Height: 8, Truncation: 0.5}}}, stamped(object{
 			"points": []any{stamped(object{"type": "LINE_LOOP", "metadata": []any{object{"key": "id", "value": "9"}, object{"key": "occlusion", "value": "0"}, object{"key": "truncation", "value": "0.5"}}, "points": []any{object{"x": 8.0, "y": 16.0}, object{"x": 12.0, "y": 16.0}, object{"x": 12.0, "y": 24.0}, object{"x": 8.0, "y": 24.0}}})},

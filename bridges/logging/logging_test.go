@@ -26,6 +26,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -622,7 +623,7 @@ func TestLinesOfActors(t *testing.T) {
 		"snapshot": {
 			line(t, &sample.Snapshot{Header: header(), DeltaNs: 10_000_000, Actors: []sample.ActorState{
 				{TypeID: "vehicle.ego", Kind: sample.KindVehicle, Pose: spatial.Identity(), Throttle: 0.5, Steering: -0.25, Gear: -1, Reverse: true},
-				{ID: 1, TypeID: "traffic.light", Kind: sample.KindTrafficLight, Pose: spatial.Identity(), Signal: sample.SignalGreen, SignalElapsed: 1.5, Red: 5, Yellow: 1, Green: 4},
+				{ID: 1, TypeID: "traffic.light", Kind: sample.KindTrafficLight, Pose: spatial.Identity(), Signal: world.SignalGreen, SignalElapsed: 1.5, Red: 5, Yellow: 1, Green: 4},
 				{ID: 2, TypeID: "walker", Kind: sample.KindWalker, Pose: spatial.Identity()},
 			}}), "SnapshotData",
 			headJSON + `"FrameNumber":0,"DeltaNs":10000000,"Actors":[` +

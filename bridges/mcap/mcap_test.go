@@ -28,6 +28,7 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/world"
 )
 
 // envRecorder has the connection string of a test binary that is to record without end.
@@ -560,7 +561,7 @@ func TestWhatMessagesLackOfGroundTruth(t *testing.T) {
 				require.NoError(t, err)
 				want := bridgetest.Filled(typ)
 				if signals, ok := want.(*sample.Signals); ok { // a state and its name are one
-					for i, state := range []sample.SignalState{sample.SignalYellow, sample.SignalGreen, sample.SignalOff} {
+					for i, state := range []world.SignalState{world.SignalYellow, world.SignalGreen, world.SignalOff} {
 						signals.Signals[i].State, signals.Signals[i].Label = state, []string{"yellow", "green", "off"}[i]
 					}
 				}

@@ -16,6 +16,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -106,7 +107,7 @@ func samples() []published {
 			{ID: 7, TypeID: "vehicle.tram", Label: "Straße", Score: 0.5, Pose: pose, Size: mgl64.Vec3{4.5, 1.8, 1.5}, Twist: twist},
 		}}),
 		of("signals", &sample.Signals{Header: header, Signals: []sample.Signal{
-			{ID: 3, Label: "green", State: sample.SignalGreen, Score: 1, Pose: pose, Size: mgl64.Vec3{0.25, 0.5, 1}},
+			{ID: 3, Label: "green", State: world.SignalGreen, Score: 1, Pose: pose, Size: mgl64.Vec3{0.25, 0.5, 1}},
 		}}),
 		of("radar", &sample.Radar{Header: header, Detections: []sample.RadarDetection{{Velocity: -3.25, Depth: 12.5}}}),
 		of("dvs_events", &sample.DvsEvents{Header: header, Width: 640, Height: 480, Events: []sample.DvsEvent{

@@ -30,6 +30,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 )
 
 // header is the n-th sample's.
@@ -73,7 +74,7 @@ var samples = []simtime.Stamped{
 	&sample.GpsOdometry{Header: header(18), ChildFrameID: "base_link", Easting: 456_000.125, Northing: 5_428_000.5, Orientation: pose.Orientation, ForwardSpeed: 3},
 	&sample.Detections2D{Header: header(19), Width: 640, Height: 480, Boxes: []sample.Box2D{{ID: 7, TypeID: "vehicle.sedan", Label: "Sedan", Score: 0.9, CenterX: 10.5, CenterY: 20.25, Width: 2, Height: 1}}},
 	&sample.Detections3D{Header: header(20), Boxes: []sample.Box3D{{ID: 7, TypeID: "vehicle.sedan", Label: "Sedan", Score: 0.9, Pose: pose, Size: mgl64.Vec3{4, 2, 1.5}}}},
-	&sample.Signals{Header: header(21), Signals: []sample.Signal{{ID: 1, Label: "red", State: sample.SignalRed, Score: 1, Pose: pose}}},
+	&sample.Signals{Header: header(21), Signals: []sample.Signal{{ID: 1, Label: "red", State: world.SignalRed, Score: 1, Pose: pose}}},
 	&sample.Collision{Header: header(22), Other: 7, NormalImpulse: mgl64.Vec3{-100, 0, 2}},
 	&sample.Comfort{Header: header(24), Velocity: mgl64.Vec3{3, 4, 0}, Jerk: mgl64.Vec3{0, 0, 0.1}, Roll: 0.1},
 	&sample.Destination{Header: header(25), Goal: pose, Distance: 20},

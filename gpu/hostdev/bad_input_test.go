@@ -110,7 +110,7 @@ func TestTheSystemHasNoMemory(t *testing.T) {
 }
 
 // try dispatches a job and returns the error that the thread tells.
-func (w *world) try(j *job) error {
+func (w *loaded) try(j *job) error {
 	return w.thread.Do(context.Background(), func(c *gpu.Ctx) error {
 		source, err := shaders.Source(j.entry, j.defines...)
 		if err != nil {

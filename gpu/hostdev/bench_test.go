@@ -64,7 +64,7 @@ func BenchmarkLidar(b *testing.B) {
 	}
 }
 
-func benchmarkScan(b *testing.B, w *world, d *lidar.Device, rolling bool) {
+func benchmarkScan(b *testing.B, w *loaded, d *lidar.Device, rolling bool) {
 	rays := len(d.Lasers) * d.Columns
 	uniform := append([]uint32{uint32(len(d.Lasers)), uint32(d.Columns), 1, 0, 5, 6, 0, 0}, words(0.004, 0.02, 0.01, 0.8, -0.5, 0.4, 0, 0)...)
 	gputest.Do(b, w.thread, func(c *gpu.Ctx) error {

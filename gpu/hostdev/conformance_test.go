@@ -100,14 +100,14 @@ func scenes(t *testing.T) map[string]*scene.Scene {
 	}
 }
 
-// world is a scene on one device.
-type world struct {
+// loaded is a scene on one device.
+type loaded struct {
 	thread   *gpu.Thread
 	resident *scene.Resident
 	motion   *scene.MotionTable
 }
 
-func newWorld(t testing.TB, thread *gpu.Thread, s *scene.Scene) *world {
+func newWorld(t testing.TB, thread *gpu.Thread, s *scene.Scene) *loaded {
 	t.Helper()
 	built, err := scene.Build(t.Context(), s, scene.BuildOptions{})
 	require.NoError(t, err)
@@ -115,7 +115,7 @@ func newWorld(t testing.TB, thread *gpu.Thread, s *scene.Scene) *world {
 	for at := simtime.Stamp(0); at <= 2*period; at += period / 10 {
 		history.Record(at)
 	}
-	w := &world{thread: thread}
+	w := &loaded{thread: thread}
 	gputest.Do(t, thread, func(c *gpu.Ctx) error {
 		if w.resident, err = built.Upload(c); err != nil {
 			return err
@@ -143,7 +143,7 @@ type job struct {
 }
 
 // run returns what a dispatch has written.
-func (w *world) run(t *testing.T, j *job) []byte {
+func (w *loaded) run(t *testing.T, j *job) []byte {
 	t.Helper()
 	out := make([]byte, len(j.resultOf))
 	gputest.Do(t, w.thread, func(c *gpu.Ctx) error {

@@ -21,7 +21,6 @@ import (
 
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/hostdev"
-	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/sensors/groundtruth"
@@ -29,6 +28,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sensortest"
 	"github.com/raybridge/raybridge/shaders"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 )
 
 // call is one call of a gpu.Driver: its method, its arguments, and the handle that it returned.
@@ -274,7 +274,7 @@ func recordAll(t *testing.T, o hostdev.Options) *recorder {
 	for seed, blended := range []bool{false, true} {
 		s := textured(uint64(seed)+7, 600, blended)
 		s.Materials[1].Paint, s.Actors[1].Paint = true, &[3]uint8{10, 200, 90}
-		s.Materials[2].Lamps, s.Materials[3].Emissive = scene.LampBrake, [3]float32{1, 2, 3}
+		s.Materials[2].Lamps, s.Materials[3].Emissive = world.LightBrake, [3]float32{1, 2, 3}
 		for _, f := range shots(blended) {
 			size := map[string]any{"image_size_x": 67, "image_size_y": 35}
 			if f.definition == lidar.RayCastDefinition {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl32"
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/world"
 )
 
 // The pictures are painted in tones near white where a material's base colour
@@ -910,7 +911,7 @@ type surfaceLook struct {
 	emissive float32 // times the colour
 	retro    bool
 	thin     bool // seen from both sides
-	lamps    scene.Lamps
+	lamps    world.Lights
 	paint    bool // an actor may have a colour of its own for it
 }
 
@@ -1000,7 +1001,7 @@ func (l namedLook) with(p picture, tile float64) namedLook {
 func (l namedLook) glowing(times float32) namedLook { l.emissive = times; return l }
 
 // switched marks the material of lamps that are switched on and off.
-func (l namedLook) switched(lamps scene.Lamps) namedLook { l.lamps = lamps; return l }
+func (l namedLook) switched(lamps world.Lights) namedLook { l.lamps = lamps; return l }
 
 // sheet marks a material that thin things are made of: it is seen from both sides.
 func (l namedLook) sheet() namedLook { l.thin = true; return l }
@@ -1118,15 +1119,15 @@ var streetLooks = []namedLook{
 	look(shopSign, "shop_sign", 0xffffff, paintFinish).with(picSigns, 1),
 	look(licensePlate, "license_plate", 0xffffff, finish{0.4, 0, 0.8}).with(picSigns, 1).retroreflective(),
 	look(lampGlow, "lamp_glow", 0xfff2d8, lampFinish).glowing(0.6),
-	look(lightRed, "light_red", signalRed, lampFinish).switched(scene.LampRed),
-	look(lightAmber, "light_amber", 0x8a5a0c, lampFinish).switched(scene.LampYellow),
-	look(lightGreen, "light_green", signalGreen, lampFinish).switched(scene.LampGreen),
-	look(walkersRed, "walkers_red", signalRed, lampFinish).switched(scene.LampYellow | scene.LampGreen),
-	look(walkersGreen, "walkers_green", signalGreen, lampFinish).switched(scene.LampRed),
-	look(headLamp, "head_lamp", 0xaab0b4, lampFinish).glowing(0.1).switched(scene.LampHead), // in the sun it is darker than when it is on
-	look(tailLamp, "tail_lamp", 0xb81418, lampFinish).glowing(0.35).switched(scene.LampBrake),
-	look(indicatorLamp, "indicator_lamp", 0xe88a1c, lampFinish).glowing(0.2).switched(scene.LampLeft | scene.LampRight),
-	look(reverseLamp, "reverse_lamp", 0xa6a6a2, lampFinish).switched(scene.LampReverse),
+	look(lightRed, "light_red", signalRed, lampFinish).switched(world.LightRed),
+	look(lightAmber, "light_amber", 0x8a5a0c, lampFinish).switched(world.LightYellow),
+	look(lightGreen, "light_green", signalGreen, lampFinish).switched(world.LightGreen),
+	look(walkersRed, "walkers_red", signalRed, lampFinish).switched(world.LightYellow | world.LightGreen),
+	look(walkersGreen, "walkers_green", signalGreen, lampFinish).switched(world.LightRed),
+	look(headLamp, "head_lamp", 0xaab0b4, lampFinish).glowing(0.1).switched(world.LightHead), // in the sun it is darker than when it is on
+	look(tailLamp, "tail_lamp", 0xb81418, lampFinish).glowing(0.35).switched(world.LightBrake),
+	look(indicatorLamp, "indicator_lamp", 0xe88a1c, lampFinish).glowing(0.2).switched(world.LightLeft | world.LightRight),
+	look(reverseLamp, "reverse_lamp", 0xa6a6a2, lampFinish).switched(world.LightReverse),
 }
 
 var vehicleLooks = []namedLook{

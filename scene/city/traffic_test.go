@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -382,11 +383,11 @@ func TestSignalsTakeTurns(t *testing.T) {
 	for _, c := range crossings {
 		pairs := c.lights
 		require.Len(t, pairs, 2, "%v", c.middle)
-		shown := map[scene.SignalState]int64{}
+		shown := map[world.SignalState]int64{}
 		allRed := int64(0)
 		const step = 50_000_000
 		for stamp := int64(0); stamp < 64e9; stamp += step {
-			var states [2]scene.SignalState
+			var states [2]world.SignalState
 			for i, alongX := range []bool{false, true} {
 				states[i], _ = pairs[alongX][0].StateAt(simtime.Stamp(stamp))
 				for _, l := range pairs[alongX] {
@@ -394,13 +395,13 @@ func TestSignalsTakeTurns(t *testing.T) {
 					require.Equal(t, states[i], state, "opposite arms show the same")
 				}
 			}
-			require.True(t, states[0] == scene.SignalRed || states[1] == scene.SignalRed, "crossing arms at %d: %v", stamp, states)
+			require.True(t, states[0] == world.SignalRed || states[1] == world.SignalRed, "crossing arms at %d: %v", stamp, states)
 			if states[0] == states[1] {
 				allRed += step
 			}
 			shown[states[0]] += step
 		}
-		assert.Equal(t, map[scene.SignalState]int64{scene.SignalGreen: 24e9, scene.SignalYellow: 6e9, scene.SignalRed: 34e9}, shown)
+		assert.Equal(t, map[world.SignalState]int64{world.SignalGreen: 24e9, world.SignalYellow: 6e9, world.SignalRed: 34e9}, shown)
 		assert.EqualValues(t, 4e9, allRed)
 	}
 }
@@ -430,7 +431,7 @@ func TestSignalsFaceTheirTraffic(t *testing.T) {
 		l := &s.Signals[i]
 		facing, up := l.Pose.Rotate(mgl64.Vec3{1, 0, 0}), l.Pose.Rotate(mgl64.Vec3{0, 0, 1})
 		assert.Equal(t, s.Actor(l.Actor).Name, l.Name)
-		for z, lamp := range map[float64]scene.Lamps{-0.34: scene.LampGreen, 0: scene.LampYellow, 0.34: scene.LampRed} {
+		for z, lamp := range map[float64]world.Lights{-0.34: world.LightGreen, 0: world.LightYellow, 0.34: world.LightRed} {
 			// From straight ahead: the hoods are above the lamps.
 			from := l.Pose.Position.Add(facing.Mul(2)).Add(up.Mul(z))
 			hit, ok := tracer.Trace(from, facing.Mul(-1), 0, 3, 0)
@@ -447,15 +448,15 @@ func TestSignalsFaceTheirTraffic(t *testing.T) {
 func TestWalkersLights(t *testing.T) {
 	s := town(t, city.Options{})
 	for _, a := range s.ActorsOf(scene.TypeTrafficLight) {
-		lamps := map[string]scene.Lamps{}
+		lamps := map[string]world.Lights{}
 		for _, p := range a.Parts {
 			for _, g := range s.Meshes[p.Mesh].Groups {
 				m := &s.Materials[g.Material]
 				lamps[m.Name] = m.Lamps
 			}
 		}
-		assert.Equal(t, scene.LampRed, lamps["walkers_green"], a.Name)
-		assert.Equal(t, scene.LampYellow|scene.LampGreen, lamps["walkers_red"], a.Name)
+		assert.Equal(t, world.LightRed, lamps["walkers_green"], a.Name)
+		assert.Equal(t, world.LightYellow|world.LightGreen, lamps["walkers_red"], a.Name)
 	}
 }
 

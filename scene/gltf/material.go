@@ -12,6 +12,7 @@ import (
 	"github.com/qmuntal/gltf"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/world"
 )
 
 // noMaterial stands for the specification's default material.
@@ -136,10 +137,10 @@ func readExtras(m *scene.Material, extras any) error {
 }
 
 // lampNames are the lamps that a material's extras may name.
-var lampNames = map[string]scene.Lamps{
-	"head": scene.LampHead, "brake": scene.LampBrake, "left": scene.LampLeft, "right": scene.LampRight,
-	"indicator": scene.LampLeft | scene.LampRight, "reverse": scene.LampReverse,
-	"red": scene.LampRed, "yellow": scene.LampYellow, "green": scene.LampGreen,
+var lampNames = map[string]world.Lights{
+	"head": world.LightHead, "brake": world.LightBrake, "left": world.LightLeft, "right": world.LightRight,
+	"indicator": world.LightLeft | world.LightRight, "reverse": world.LightReverse,
+	"red": world.LightRed, "yellow": world.LightYellow, "green": world.LightGreen,
 }
 
 // readLamps reads which lamps a material is: a list of names.

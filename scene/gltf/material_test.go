@@ -16,6 +16,7 @@ import (
 
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/gltf"
+	"github.com/raybridge/raybridge/world"
 )
 
 // checker is a 2x2 picture: red, half-clear green; blue, white.
@@ -83,7 +84,7 @@ func TestMaterialFactors(t *testing.T) {
 			},
 			scene.Material{
 				Name: "all", BaseColor: mgl32.Vec4{0.5, 0.25, 1, 0.75}, Metallic: 0, Roughness: 0.5, DoubleSided: true, Reflectance: 0.75,
-				Retro: true, Paint: true, Lamps: scene.LampBrake | scene.LampLeft | scene.LampRight, AlphaMode: scene.AlphaMask, AlphaCutoff: 0.25, Emissive: mgl32.Vec3{0.5, 0, 1},
+				Retro: true, Paint: true, Lamps: world.LightBrake | world.LightLeft | world.LightRight, AlphaMode: scene.AlphaMask, AlphaCutoff: 0.25, Emissive: mgl32.Vec3{0.5, 0, 1},
 			},
 		},
 		{

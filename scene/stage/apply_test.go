@@ -7,7 +7,6 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/stretchr/testify/assert"
 
-	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/world"
 )
@@ -60,13 +59,9 @@ func TestWhoJumpsIsNowhereBetween(t *testing.T) {
 	assert.Zero(t, state.Twist.Linear.Len())
 }
 
-// TestLightsAreLamps: a frame's lights are those of the scene, bit by bit, and stay until another
-// frame says otherwise.
-func TestLightsAreLamps(t *testing.T) {
-	for light, lamp := range map[world.Lights]scene.Lamps{
-		world.LightHead: scene.LampHead, world.LightBrake: scene.LampBrake, world.LightLeft: scene.LampLeft,
-		world.LightRight: scene.LampRight, world.LightReverse: scene.LampReverse,
-	} {
+// TestLightsStayOn: a frame's lights are on until another frame says otherwise.
+func TestLightsStayOn(t *testing.T) {
+	for _, light := range []world.Lights{world.LightHead, world.LightBrake, world.LightLeft, world.LightRight, world.LightReverse} {
 		p := plaza(t, 1)
 		s := at(1, 0, 0)
 		s.Lights = light
@@ -76,7 +71,7 @@ func TestLightsAreLamps(t *testing.T) {
 		p.step(t, world.Frame{Until: 2 * tick})
 		for _, stamp := range []simtime.Stamp{tick, 2 * tick} {
 			state, _ := p.history.State(ids[0], stamp)
-			assert.Equal(t, lamp, state.Lamps)
+			assert.Equal(t, light, state.Lights)
 		}
 	}
 }

@@ -42,7 +42,7 @@ type moving struct {
 // showing is what a traffic light of the scene shows.
 type showing struct {
 	light int
-	state scene.SignalState
+	state world.SignalState
 }
 
 // Check plans a frame whose step begins at a time, and changes nothing. The frame's end isn't before

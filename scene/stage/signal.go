@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/raybridge/raybridge/internal/fault"
-	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/world"
 )
 
@@ -21,7 +20,7 @@ func (s *Stage) planSignal(to *world.Signal) error {
 	case slices.ContainsFunc(s.plan.show, func(other showing) bool { return other.light == light }):
 		return world.ErrDuplicate
 	}
-	s.plan.show = append(s.plan.show, showing{light, scene.SignalState(to.State)})
+	s.plan.show = append(s.plan.show, showing{light, to.State})
 	return nil
 }
 

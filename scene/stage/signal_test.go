@@ -51,12 +51,12 @@ func TestSignalsOfAFrame(t *testing.T) {
 	step(40e6, false, world.Signal{Ref: world.Ref{Handle: 5}, State: world.SignalYellow}, shows("J8", world.SignalGreen))
 	step(50e6, false, shows("J8", world.SignalRed))
 	step(60e6, true)
-	for stamp, want := range map[simtime.Stamp][3]scene.SignalState{
-		10e6: {scene.SignalGreen, scene.SignalGreen, scene.SignalOff}, // by themselves
-		20e6: {scene.SignalYellow, scene.SignalYellow, scene.SignalGreen},
-		40e6: {scene.SignalYellow, scene.SignalYellow, scene.SignalGreen},
-		50e6: {scene.SignalYellow, scene.SignalYellow, scene.SignalRed},
-		60e6: {scene.SignalYellow, scene.SignalYellow, scene.SignalRed},
+	for stamp, want := range map[simtime.Stamp][3]world.SignalState{
+		10e6: {world.SignalGreen, world.SignalGreen, world.SignalOff}, // by themselves
+		20e6: {world.SignalYellow, world.SignalYellow, world.SignalGreen},
+		40e6: {world.SignalYellow, world.SignalYellow, world.SignalGreen},
+		50e6: {world.SignalYellow, world.SignalYellow, world.SignalRed},
+		60e6: {world.SignalYellow, world.SignalYellow, world.SignalRed},
 	} {
 		for light := range want {
 			state, _ := p.history.Signal(light, stamp)
@@ -67,14 +67,11 @@ func TestSignalsOfAFrame(t *testing.T) {
 	p.Restart()
 	p.now = 0
 	step(10e6, false)
-	for light, want := range []scene.SignalState{scene.SignalGreen, scene.SignalGreen, scene.SignalOff} {
+	for light, want := range []world.SignalState{world.SignalGreen, world.SignalGreen, world.SignalOff} {
 		state, _ := p.history.Signal(light, 10e6)
 		assert.Equal(t, want, state, "light %d is as in the beginning", light)
 	}
-	for state, want := range map[world.SignalState]scene.SignalState{
-		world.SignalRed: scene.SignalRed, world.SignalYellow: scene.SignalYellow, world.SignalGreen: scene.SignalGreen, world.SignalOff: scene.SignalOff,
-	} {
-		assert.Equal(t, want, scene.SignalState(state), "a frame's states are the scene's")
+	for _, state := range []world.SignalState{world.SignalRed, world.SignalYellow, world.SignalGreen, world.SignalOff} {
 		parsed, err := world.ParseSignal(state.String())
 		require.NoError(t, err)
 		assert.Equal(t, state, parsed)

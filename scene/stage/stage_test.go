@@ -226,12 +226,12 @@ func TestABadFrameChangesNothing(t *testing.T) {
 		})
 	}
 	signal, _ := p.history.Signal(0, tick)
-	assert.Equal(t, scene.SignalGreen, signal)
+	assert.Equal(t, world.SignalGreen, signal)
 	p.step(t, world.Frame{Until: 2 * tick, Spawn: spawn("c"), Actors: []world.Actor{moved("a", at(2, 0, 0))}})
 	state, _ := p.history.State(a, 2*tick)
 	assert.InDelta(t, 2, state.Pose.Position[0], 1e-9)
 	signal, _ = p.history.Signal(0, 2*tick)
-	assert.Equal(t, scene.SignalRed, signal, "as it is by itself")
+	assert.Equal(t, world.SignalRed, signal, "as it is by itself")
 	p.step(t, world.Frame{Until: 3 * tick, Remove: []world.Ref{{Name: "a"}, {Name: "b"}}, Spawn: spawn("a", "e")})
 	assert.Equal(t, 3, p.cars(), "actors that leave make room at once")
 }

@@ -15,7 +15,7 @@ import (
 func waypoint(s *world.State, at simtime.Stamp) (scene.Waypoint, error) {
 	w := scene.Waypoint{
 		Stamp: at, Pose: s.Pose, Velocity: s.Velocity, AngularVelocity: s.AngularVelocity,
-		VelocityKnown: s.VelocityKnown, AngularVelocityKnown: s.AngularVelocityKnown, Lamps: scene.Lamps(s.Lights),
+		VelocityKnown: s.VelocityKnown, AngularVelocityKnown: s.AngularVelocityKnown, Lights: s.Lights,
 	}
 	if !s.VelocityKnown {
 		w.Velocity = mgl64.Vec3{}

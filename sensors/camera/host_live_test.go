@@ -29,6 +29,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 )
 
 // stand is a scene that both devices show, and from where.
@@ -118,7 +119,7 @@ func lights(t *testing.T) stand {
 		return scene.Part{Name: material.Name, Mesh: len(b.Scene.Meshes) - 1, Local: mgl64.Translate3D(0, y, z), Tag: scene.TagTrafficLight}
 	}
 	light := &scene.Actor{Name: "light", Pose: spatial.FromRPY(mgl64.Vec3{6, 1, 0}, 0, 0, 0)}
-	for i, lamp := range []scene.Lamps{scene.LampRed, scene.LampYellow, scene.LampGreen} {
+	for i, lamp := range []world.Lights{world.LightRed, world.LightYellow, world.LightGreen} {
 		material := scenetest.Matte("lamp", 0.3, 0.2, 0.1)
 		material.Lamps = lamp
 		light.Parts = append(light.Parts, part(material, 0, 1+float64(i)))
@@ -126,13 +127,13 @@ func lights(t *testing.T) stand {
 	require.NoError(t, b.Scene.AddActor(light))
 	b.Scene.Signals = []scene.TrafficLight{{ID: 1, Actor: uint32(len(b.Scene.Actors)), Pose: light.Pose}}
 	body, brake := scenetest.Matte("body", 0.5, 0.5, 0.5), scenetest.Matte("brake", 0.4, 0.1, 0.1)
-	body.Paint, brake.Lamps = true, scene.LampBrake
+	body.Paint, brake.Lamps = true, world.LightBrake
 	b.Scene.Reserve(&scene.Actor{TypeID: "car", Pose: spatial.Identity(), Parts: []scene.Part{part(body, 0, 1), part(brake, 1, 1)}}, 2)
 	s := still(b.Scene, forward(1.5), 0)
 	s.begin = func(r *rig) {
-		r.history.SetSignal(0, scene.SignalRed)
+		r.history.SetSignal(0, world.SignalRed)
 		for i, paint := range []*[3]uint8{{0, 99, 188}, nil} {
-			at := scene.Waypoint{Pose: spatial.FromRPY(mgl64.Vec3{5, -1 - 1.5*float64(i), 0}, 0, 0, 20), Lamps: scene.LampBrake}
+			at := scene.Waypoint{Pose: spatial.FromRPY(mgl64.Vec3{5, -1 - 1.5*float64(i), 0}, 0, 0, 20), Lights: world.LightBrake}
 			way := &scene.Guided{}
 			way.Lead(at, at)
 			_, err := r.history.SpawnActor(r.world.Scene.Model("car"), scene.Actor{Paint: paint}, way)

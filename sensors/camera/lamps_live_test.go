@@ -21,6 +21,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 )
 
 // brighter counts the pixels of both halves of a picture, left and right, that show a lamp.
@@ -70,15 +71,15 @@ func TestEveryLampOfTheCitysVehicles(t *testing.T) {
 	// Whether a lamp shows in the left and right half before the vehicle, and behind it.
 	kinds := []struct {
 		name   string
-		lamps  scene.Lamps
+		lamps  world.Lights
 		before [2]bool
 		behind [2]bool
 	}{
-		{"head", scene.LampHead, [2]bool{true, true}, [2]bool{}},
-		{"brake", scene.LampBrake, [2]bool{}, [2]bool{true, true}},
-		{"left", scene.LampLeft, [2]bool{false, true}, [2]bool{true, false}},
-		{"right", scene.LampRight, [2]bool{true, false}, [2]bool{false, true}},
-		{"reverse", scene.LampReverse, [2]bool{}, [2]bool{true, true}},
+		{"head", world.LightHead, [2]bool{true, true}, [2]bool{}},
+		{"brake", world.LightBrake, [2]bool{}, [2]bool{true, true}},
+		{"left", world.LightLeft, [2]bool{false, true}, [2]bool{true, false}},
+		{"right", world.LightRight, [2]bool{true, false}, [2]bool{false, true}},
+		{"reverse", world.LightReverse, [2]bool{}, [2]bool{true, true}},
 	}
 	b := scenetest.NewBuilder("lamps")
 	b.Put("floor", scenetest.Plane(100, 4), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagRoads))
@@ -97,8 +98,8 @@ func TestEveryLampOfTheCitysVehicles(t *testing.T) {
 		way, stamp := &scene.Guided{}, simtime.Stamp(0)
 		_, err := r.history.SpawnActor(b.Scene.Model(model), scene.Actor{}, way)
 		require.NoError(t, err)
-		show := func(lamps scene.Lamps) [2]*sample.Image {
-			here := scene.Waypoint{Stamp: stamp, Pose: spatial.Identity(), Lamps: lamps}
+		show := func(lamps world.Lights) [2]*sample.Image {
+			here := scene.Waypoint{Stamp: stamp, Pose: spatial.Identity(), Lights: lamps}
 			way.Lead(here, here)
 			r.fire(stamp)
 			stamp += 100e6

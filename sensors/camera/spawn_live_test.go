@@ -17,6 +17,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 )
 
 // ownBox is a box that a spawned actor has by constant joints of a unit cube.
@@ -221,7 +222,7 @@ func TestFlowOfWhoCameAndJumped(t *testing.T) {
 func TestLampsShine(t *testing.T) {
 	b := scenetest.NewBuilder("lamps")
 	b.Put("floor", scenetest.Plane(100, 4), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, -2, scene.TagRoads))
-	panel := func(name string, lamps scene.Lamps, y float64) scene.Part {
+	panel := func(name string, lamps world.Lights, y float64) scene.Part {
 		material := scenetest.Matte(name, 0.2, 0.1, 0.1)
 		material.Lamps = lamps
 		b.Scene.Materials = append(b.Scene.Materials, material)
@@ -233,17 +234,17 @@ func TestLampsShine(t *testing.T) {
 		b.Scene.Meshes = append(b.Scene.Meshes, mesh)
 		return scene.Part{Name: name, Mesh: len(b.Scene.Meshes) - 1, Local: mgl64.Ident4(), Tag: scene.TagCar}
 	}
-	both := scene.LampLeft | scene.LampRight
+	both := world.LightLeft | world.LightRight
 	b.Scene.Reserve(&scene.Actor{TypeID: "car", Pose: spatial.Identity(), Parts: []scene.Part{
-		panel("brake", scene.LampBrake, 3), panel("left", both, 1), panel("right", both, -1), panel("none", 0, -3),
+		panel("brake", world.LightBrake, 3), panel("left", both, 1), panel("right", both, -1), panel("none", 0, -3),
 	}}, 1)
 	r := newRig(t, b.Scene, nil, mounted{camera.RGBDefinition, forward(0), size(80, 20)})
 	way := &scene.Guided{}
 	_, err := r.history.SpawnActor(b.Scene.Model("car"), scene.Actor{}, way)
 	require.NoError(t, err)
 	stamp := simtime.Stamp(0)
-	shown := func(lamps scene.Lamps) (red [4]int) { // of the panels, from left to right
-		here := scene.Waypoint{Stamp: stamp, Pose: spatial.FromRPY(mgl64.Vec3{5, 0, 0}, 0, 0, 0), Lamps: lamps}
+	shown := func(lamps world.Lights) (red [4]int) { // of the panels, from left to right
+		here := scene.Waypoint{Stamp: stamp, Pose: spatial.FromRPY(mgl64.Vec3{5, 0, 0}, 0, 0, 0), Lights: lamps}
 		way.Lead(here, here)
 		r.fire(stamp)
 		stamp += 100e6
@@ -257,9 +258,9 @@ func TestLampsShine(t *testing.T) {
 	for _, x := range off {
 		assert.Equal(t, off[3], x, "all are alike while they are off")
 	}
-	for lamps, on := range map[scene.Lamps][4]bool{
-		scene.LampBrake: {true, false, false, false}, scene.LampLeft: {false, true, false, false},
-		scene.LampRight: {false, false, true, false}, both | scene.LampBrake: {true, true, true, false}, scene.LampHead: {},
+	for lamps, on := range map[world.Lights][4]bool{
+		world.LightBrake: {true, false, false, false}, world.LightLeft: {false, true, false, false},
+		world.LightRight: {false, false, true, false}, both | world.LightBrake: {true, true, true, false}, world.LightHead: {},
 	} {
 		now := shown(lamps)
 		for i, shines := range on {
@@ -282,7 +283,7 @@ func TestLampsOfLightsShine(t *testing.T) {
 		b.Put("stone", scenetest.Box(0.1, 0.1, 0.1), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(-5, 0, -2, scene.TagStatic))
 	}
 	places := []float64{3.5, 2.5, 1.5, -0.5, -1.5, -3.5}
-	all := []scene.Lamps{scene.LampRed, scene.LampYellow, scene.LampGreen, scene.LampRed, scene.LampYellow | scene.LampGreen, scene.LampRed | scene.LampBrake}
+	all := []world.Lights{world.LightRed, world.LightYellow, world.LightGreen, world.LightRed, world.LightYellow | world.LightGreen, world.LightRed | world.LightBrake}
 	panel := func(i int) scene.Part {
 		material := scenetest.Matte("panel", 0.2, 0.1, 0.1)
 		material.Lamps = all[i]
@@ -327,12 +328,12 @@ func TestLampsOfLightsShine(t *testing.T) {
 		}
 	}
 	shows(0, 4) // the first is off, and the other begins with green
-	r.history.SetSignal(0, scene.SignalRed)
+	r.history.SetSignal(0, world.SignalRed)
 	shows(500e6, 0, 4)
 	shows(1500e6, 0, 3) // by itself
 	for k, want := range [][]int{{0, 3}, {1, 4}, {2, 4}, nil} {
-		r.history.SetSignal(1, scene.SignalState(k)) // the other light of the first actor
-		r.history.SetSignal(2, scene.SignalState(k))
+		r.history.SetSignal(1, world.SignalState(k)) // the other light of the first actor
+		r.history.SetSignal(2, world.SignalState(k))
 		shows(simtime.Stamp(2000e6+k*100e6), want...)
 	}
 }

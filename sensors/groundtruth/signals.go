@@ -90,17 +90,12 @@ func (s *signals) Tick(at sensors.Tick) error {
 	for _, f := range s.found {
 		state, _ := s.Env.History.Signal(f.place, at.Due)
 		m.Signals = append(m.Signals, sample.Signal{
-			ID: f.light.ID, Label: signalLabels[state], State: sample.SignalState(state), Score: 1,
+			ID: f.light.ID, Label: state.String(), State: state, Score: 1,
 			Pose: toSensor.Compose(f.light.Pose), Size: f.light.Size,
 		})
 	}
 	s.Publish(at)
 	return nil
-}
-
-// signalLabels are the names of the states, as SVL's users know them.
-var signalLabels = [...]string{
-	scene.SignalRed: "red", scene.SignalYellow: "yellow", scene.SignalGreen: "green", scene.SignalOff: "off",
 }
 
 // find lists the lights for the owner, the nearest first and of two equally far the

@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sensortest"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 )
 
 // light stands somewhere and looks along a yaw, in degrees.
@@ -99,14 +100,14 @@ func TestSignalsPhases(t *testing.T) {
 	for _, c := range []struct {
 		stamp  simtime.Stamp
 		labels []string
-		state  sample.SignalState // of the first
+		state  world.SignalState // of the first
 	}{
-		{1e9, []string{"green", "off", "red"}, sample.SignalGreen},
-		{3_999_999_999, []string{"green", "off", "green"}, sample.SignalGreen},
-		{4e9, []string{"yellow", "off", "green"}, sample.SignalYellow},
-		{5e9, []string{"red", "off", "green"}, sample.SignalRed},
-		{6e9, []string{"red", "off", "yellow"}, sample.SignalRed},
-		{10e9, []string{"green", "off", "red"}, sample.SignalGreen},
+		{1e9, []string{"green", "off", "red"}, world.SignalGreen},
+		{3_999_999_999, []string{"green", "off", "green"}, world.SignalGreen},
+		{4e9, []string{"yellow", "off", "green"}, world.SignalYellow},
+		{5e9, []string{"red", "off", "green"}, world.SignalRed},
+		{6e9, []string{"red", "off", "yellow"}, world.SignalRed},
+		{10e9, []string{"green", "off", "red"}, world.SignalGreen},
 	} {
 		h.Fire(c.stamp)
 		m := sensortest.Last[*sample.Signals](h, "signals")
@@ -124,16 +125,16 @@ func TestSignalsThatAreSet(t *testing.T) {
 	town := &scene.Scene{Ego: spatial.Identity(), Signals: []scene.TrafficLight{light(1, 20, 0, 180), light(2, 30, 0, 180)}}
 	h := sensortest.New(t, groundtruth.SignalsDefinition, sensortest.Options{Scene: town, StepNs: 1e9})
 	h.Fire(1e9)
-	h.Env.History.SetSignal(1, scene.SignalOff)
-	var shown [][]sample.SignalState
+	h.Env.History.SetSignal(1, world.SignalOff)
+	var shown [][]world.SignalState
 	for stamp := simtime.Stamp(2e9); stamp <= 5e9; stamp += 1e9 {
 		h.Fire(stamp)
 		m := sensortest.Last[*sample.Signals](h, "signals")
 		require.Len(t, m.Signals, 2)
-		shown = append(shown, []sample.SignalState{m.Signals[0].State, m.Signals[1].State})
+		shown = append(shown, []world.SignalState{m.Signals[0].State, m.Signals[1].State})
 	}
-	assert.Equal(t, [][]sample.SignalState{
-		{sample.SignalGreen, sample.SignalOff}, {sample.SignalGreen, sample.SignalOff}, {sample.SignalYellow, sample.SignalOff}, {sample.SignalRed, sample.SignalOff},
+	assert.Equal(t, [][]world.SignalState{
+		{world.SignalGreen, world.SignalOff}, {world.SignalGreen, world.SignalOff}, {world.SignalYellow, world.SignalOff}, {world.SignalRed, world.SignalOff},
 	}, shown)
 }
 

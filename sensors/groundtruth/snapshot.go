@@ -11,6 +11,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 )
 
 // SnapshotID is the type's id.
@@ -127,11 +128,11 @@ func (s *snapshot) complete(a *sample.ActorState, stamp simtime.Stamp) (there bo
 	case sample.KindVehicle:
 		s.drive(a, stamp)
 	case sample.KindTrafficLight:
-		a.Signal = sample.SignalUnknown
+		a.Signal = world.SignalUnknown
 		if place, ok := s.lights[a.ID]; ok {
 			light := &s.Env.Scene.Signals[place]
 			shown, elapsed := s.Env.History.Signal(place, stamp)
-			a.Signal, a.SignalElapsed = sample.SignalState(shown), seconds(elapsed)
+			a.Signal, a.SignalElapsed = shown, seconds(elapsed)
 			a.Red, a.Yellow, a.Green = seconds(light.Red), seconds(light.Yellow), seconds(light.Green)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sensortest"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 )
 
 // street has a house, a parked car and a car that drives at 3 m/s. It has a light that is green
@@ -62,7 +63,7 @@ func TestSnapshotHasTheActorsAndNotTheHouses(t *testing.T) {
 	assert.Equal(t, mgl64.Vec3{2, 1, 0.75}, moving.BoxHalf)
 	assert.Equal(t, []int32{1, 0}, []int32{moving.Gear, parked.Gear})
 	assert.Equal(t, mgl64.Vec3{10, 5, 0}, parked.Pose.Position)
-	assert.Equal(t, sample.SignalGreen, light.Signal)
+	assert.Equal(t, world.SignalGreen, light.Signal)
 	assert.InDelta(t, 0.15, light.SignalElapsed, 1e-6)
 	assert.Equal(t, []float32{10, 3, 12}, []float32{light.Green, light.Yellow, light.Red})
 }

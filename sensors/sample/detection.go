@@ -4,6 +4,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 )
 
 // Box2D is the axis-aligned rectangle of one actor in a picture, pixels, with
@@ -76,24 +77,11 @@ type RadarObjects struct {
 	Objects []RadarObject
 }
 
-// SignalState is what a traffic light shows, numbered as CARLA's
-// TrafficLightState.
-type SignalState uint8
-
-// States of a traffic light.
-const (
-	SignalRed SignalState = iota
-	SignalYellow
-	SignalGreen
-	SignalOff
-	SignalUnknown
-)
-
 // Signal is one traffic light.
 type Signal struct {
 	ID    uint32
 	Label string // "red", "yellow", "green", "off", "unknown"
-	State SignalState
+	State world.SignalState
 	Score float32
 	// Pose is the lamps' box in Header.FrameID, x pointing to the traffic that
 	// it is for; Size its full extents, metres.

@@ -4,6 +4,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 )
 
 // ActorKind says which of an ActorState's parts belong to it.
@@ -36,7 +37,7 @@ type ActorState struct {
 	Reverse                     bool
 	// Signal is a traffic light's state, SignalElapsed the seconds since it
 	// changed; Red, Yellow and Green are how long it shows each, seconds.
-	Signal                            SignalState
+	Signal                            world.SignalState
 	SignalElapsed, Red, Yellow, Green float32
 }
 

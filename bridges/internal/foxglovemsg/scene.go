@@ -10,6 +10,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 )
 
 // Sizes of what is drawn.
@@ -105,13 +106,13 @@ func colorOfTag(tag uint8) rgba {
 }
 
 // colorOfSignal is what the light shows.
-func colorOfSignal(s sample.SignalState) rgba {
+func colorOfSignal(s world.SignalState) rgba {
 	switch s {
-	case sample.SignalRed:
+	case world.SignalRed:
 		return red
-	case sample.SignalYellow:
+	case world.SignalYellow:
 		return yellow
-	case sample.SignalGreen:
+	case world.SignalGreen:
 		return green
 	default:
 		return grey

@@ -14,6 +14,7 @@ import (
 	pb "github.com/raybridge/raybridge/bridges/internal/foxglovemsg/foxglove"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 )
 
 func box(id uint32) sample.Box3D {
@@ -66,7 +67,7 @@ func TestScenesForgetWhatWasBefore(t *testing.T) {
 
 func TestTrafficLightsShowTheirColour(t *testing.T) {
 	got := encoded(t, &sample.Signals{Header: header, Signals: []sample.Signal{
-		{ID: 1, Label: "red", State: sample.SignalRed, Pose: spatial.Identity()}, {ID: 2, Label: "green", State: sample.SignalGreen, Pose: spatial.Identity()},
+		{ID: 1, Label: "red", State: world.SignalRed, Pose: spatial.Identity()}, {ID: 2, Label: "green", State: world.SignalGreen, Pose: spatial.Identity()},
 	}}).(*pb.SceneUpdate)
 	red, green := got.Entities[0].Cubes[0].Color, got.Entities[1].Cubes[0].Color
 	assert.Greater(t, red.R, red.G)
@@ -154,7 +155,7 @@ func TestLabelsAreLegible(t *testing.T) {
 		b.Tag = tag
 		entities = append(entities, encoded(t, &sample.Detections3D{Header: header, Boxes: []sample.Box3D{b}}).(*pb.SceneUpdate).Entities...)
 	}
-	for state := sample.SignalState(0); state <= sample.SignalGreen+1; state++ {
+	for state := world.SignalState(0); state <= world.SignalGreen+1; state++ {
 		signals := &sample.Signals{Header: header, Signals: []sample.Signal{{Label: "light", State: state, Pose: spatial.Identity()}}}
 		entities = append(entities, encoded(t, signals).(*pb.SceneUpdate).Entities...)
 	}

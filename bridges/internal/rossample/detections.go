@@ -8,6 +8,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 )
 
 // resized returns a list of n elements, whose memory may be list's. The elements keep what they
@@ -220,9 +221,6 @@ func FromDetection3DArray(dst *sample.Detections3D, src *ros.Detection3DArray) e
 	return nil
 }
 
-// signalLabels are the labels of sample.SignalState, by its numbers.
-var signalLabels = []string{"red", "yellow", "green", "off"}
-
 // FromSignalArray sets dst to the traffic lights. What they show is read from their
 // labels.
 func FromSignalArray(dst *sample.Signals, src *ros.SignalArray) error {
@@ -230,9 +228,9 @@ func FromSignalArray(dst *sample.Signals, src *ros.SignalArray) error {
 	dst.Signals = make([]sample.Signal, len(src.Signals))
 	for i := range src.Signals {
 		from := &src.Signals[i]
-		state := sample.SignalUnknown
-		if known := slices.Index(signalLabels, from.Label); known >= 0 {
-			state = sample.SignalState(known)
+		state, err := world.ParseSignal(from.Label)
+		if err != nil {
+			state = world.SignalUnknown
 		}
 		dst.Signals[i] = sample.Signal{
 			ID: from.ID, Label: from.Label, State: state, Score: from.Score,

@@ -16,6 +16,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 )
 
 func readHeader() sample.Header {
@@ -78,8 +79,8 @@ func carried() []simtime.Stamped {
 		&sample.Detections2D{Header: h, Boxes: []sample.Box2D{{ID: 7, Label: "Sedan", Score: 0.5, CenterX: 3, CenterY: 4, Width: 5, Height: 6}}},
 		&sample.Detections3D{Header: h, Boxes: []sample.Box3D{{ID: 7, Label: "Sedan", Score: 0.5, Pose: pose, Size: mgl64.Vec3{1, 2, 3}}}},
 		&sample.Signals{Header: h, Signals: []sample.Signal{
-			{ID: 3, Label: "green", State: sample.SignalGreen, Score: 1, Pose: pose, Size: mgl64.Vec3{1, 2, 3}},
-			{ID: 4, Label: "unknown", State: sample.SignalUnknown, Score: 1, Pose: spatial.Identity()},
+			{ID: 3, Label: "green", State: world.SignalGreen, Score: 1, Pose: pose, Size: mgl64.Vec3{1, 2, 3}},
+			{ID: 4, Label: "unknown", State: world.SignalUnknown, Score: 1, Pose: spatial.Identity()},
 		}},
 		&sample.Collision{Header: h, Other: 9, NormalImpulse: mgl64.Vec3{1, 2, 3}},
 		&sample.LaneInvasion{Header: h, Marks: []sample.CrossedMark{{Type: sample.LaneMarkSolid}, {Type: sample.LaneMarkNone}}},

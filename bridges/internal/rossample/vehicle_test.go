@@ -15,6 +15,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/world"
 )
 
 // The values here are those of testdata/wire/cdr/generate/detections.c.
@@ -78,7 +79,7 @@ func detections3D() *sample.Detections3D {
 
 func signals() *sample.Signals {
 	return &sample.Signals{Header: header("signals"), Signals: []sample.Signal{
-		{ID: 3, Label: "green", State: sample.SignalGreen, Score: 1, Pose: boxPose, Size: mgl64.Vec3{0.25, 0.5, 1}},
+		{ID: 3, Label: "green", State: world.SignalGreen, Score: 1, Pose: boxPose, Size: mgl64.Vec3{0.25, 0.5, 1}},
 	}}
 }
 

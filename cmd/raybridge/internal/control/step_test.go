@@ -117,8 +117,8 @@ func TestAFrameMovesAWorld(t *testing.T) {
 			require.Equal(t, http.StatusOK, status, "%v", answer)
 			assert.EqualValues(t, 50e6, answer["nanosec"], "the grid's third point")
 			state, _ := p.History().State(uint32(handle), 50e6)
-			assert.Equal(t, scene.LampBrake|scene.LampLeft, state.Lamps)
-			for light, want := range []scene.SignalState{scene.SignalGreen, scene.SignalYellow} {
+			assert.Equal(t, world.LightBrake|world.LightLeft, state.Lights)
+			for light, want := range []world.SignalState{world.SignalGreen, world.SignalYellow} {
 				shown, _ := p.History().Signal(light, 50e6)
 				assert.Equal(t, want, shown)
 			}
