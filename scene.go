@@ -51,7 +51,7 @@ func SceneOf(ctx context.Context, c *config.Config, budget *memory.Budget) (s *s
 		s.Map = spatial.GridMap(zone)
 	}
 	if o := c.Scene.Origin; o != nil {
-		s.Map = s.Map.At(spatial.Geodetic{Latitude: o.Latitude, Longitude: o.Longitude, Altitude: o.Altitude})
+		s.Map = s.Map.At(spatial.Geodetic(*o))
 	}
 	if route, err := loop(c.Ego.Waypoints, c.Ego.Speed, nil); err == nil { // without any, or with bad ones, which EgoOf names, it keeps its own
 		s.Route, s.Ego = route, route.PoseAt(0)

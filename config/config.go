@@ -117,7 +117,7 @@ func (p Point) Vec3() mgl64.Vec3 { return mgl64.Vec3{p.X, p.Y, p.Z} }
 // Waypoint is a point of a closed loop.
 type Waypoint = Point
 
-// Origin is the map's origin on the WGS84 ellipsoid.
+// Origin is a spatial.Geodetic as files write it: the map's origin on the WGS84 ellipsoid.
 type Origin struct {
 	Latitude  float64 `yaml:"latitude" doc:"degrees" min:"-90" max:"90"`
 	Longitude float64 `yaml:"longitude" doc:"degrees" min:"-180" max:"180"`

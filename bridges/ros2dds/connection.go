@@ -118,7 +118,7 @@ func (c *connection) listen(s *subscription) error {
 }
 
 // read makes a reader, and starts the reading goroutine with the first.
-func (c *connection) read(topic, typeName string, qos cyclone.EndpointQoS, events *cyclone.Events, deliver func([]byte, cyclone.Origin)) error {
+func (c *connection) read(topic, typeName string, qos cyclone.EndpointQoS, events *cyclone.Events, deliver func([]byte, cyclone.Sender)) error {
 	r, err := c.participant.NewReader(topic, typeName, qos, events, deliver)
 	if err != nil {
 		return err

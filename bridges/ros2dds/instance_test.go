@@ -122,7 +122,7 @@ func TestIncompatibleEndpointsAreTold(t *testing.T) {
 		{"/in", "deadline", "writers offer no deadline of 1s or less, which is asked for"},
 	}
 	for n, qos := range []cyclone.EndpointQoS{{Reliable: true}, {TransientLocal: true}, {Deadline: time.Second}, {Reliable: true}} {
-		_, err := p.NewReader("rt/out", clockType, qos, &events[n], func([]byte, cyclone.Origin) {})
+		_, err := p.NewReader("rt/out", clockType, qos, &events[n], func([]byte, cyclone.Sender) {})
 		require.NoError(t, err)
 	}
 	for n, qos := range []cyclone.EndpointQoS{{TransientLocal: true, Deadline: time.Second}, {Reliable: true, Deadline: time.Second}, {Reliable: true, TransientLocal: true}} {

@@ -190,12 +190,12 @@ func TestATopicThatIsNeverSilent(t *testing.T) {
 		}
 	}
 	var busy, quiet atomic.Int64
-	_, err := p.NewReader("rt/busy", "rosgraph_msgs::msg::dds_::Clock_", qos, &readers[0], func([]byte, cyclone.Origin) {
+	_, err := p.NewReader("rt/busy", "rosgraph_msgs::msg::dds_::Clock_", qos, &readers[0], func([]byte, cyclone.Sender) {
 		busy.Add(1)
 		write[0]() // so that there is always one more
 	})
 	require.NoError(t, err)
-	_, err = p.NewReader("rt/quiet", "rosgraph_msgs::msg::dds_::Clock_", qos, &readers[1], func([]byte, cyclone.Origin) { quiet.Add(1) })
+	_, err = p.NewReader("rt/quiet", "rosgraph_msgs::msg::dds_::Clock_", qos, &readers[1], func([]byte, cyclone.Sender) { quiet.Add(1) })
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return writers[0].Matched() == 1 && writers[1].Matched() == 1 }, patience, time.Millisecond)
 	write[0]()
@@ -224,7 +224,7 @@ func TestPublishingAllocatesNothing(t *testing.T) {
 	require.NoError(t, err)
 	p := raw(t, domain)
 	var events cyclone.Events
-	_, err = p.NewReader("rt/image", "sensor_msgs::msg::dds_::Image_", cyclone.EndpointQoS{Depth: 1}, &events, func([]byte, cyclone.Origin) {})
+	_, err = p.NewReader("rt/image", "sensor_msgs::msg::dds_::Image_", cyclone.EndpointQoS{Depth: 1}, &events, func([]byte, cyclone.Sender) {})
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return b.Listening("/image") }, patience, time.Millisecond)
 	image := &sample.Image{Width: 100, Height: 100, Step: 300, Encoding: sample.EncodingRGB8, Data: make([]byte, 30_000)}
@@ -307,9 +307,9 @@ func cycleMessages(t *testing.T, domain int, b *bridges.Bridge, publish func()) 
 	defer p.Leave()
 	var events [3]cyclone.Events
 	reliable := cyclone.EndpointQoS{Reliable: true, Depth: 1}
-	_, err = p.NewReader("rt/clock", clockType, reliable, &events[0], func([]byte, cyclone.Origin) {})
+	_, err = p.NewReader("rt/clock", clockType, reliable, &events[0], func([]byte, cyclone.Sender) {})
 	require.NoError(t, err)
-	_, err = p.NewReader("rt/image", "sensor_msgs::msg::dds_::Image_", cyclone.EndpointQoS{Depth: 1}, &events[1], func([]byte, cyclone.Origin) {})
+	_, err = p.NewReader("rt/image", "sensor_msgs::msg::dds_::Image_", cyclone.EndpointQoS{Depth: 1}, &events[1], func([]byte, cyclone.Sender) {})
 	require.NoError(t, err)
 	w, err := p.NewWriter("rt/clock_in", clockType, reliable, &events[2])
 	require.NoError(t, err)

@@ -41,7 +41,7 @@ type call struct {
 	service *service
 	header  header
 	request ros.Message
-	from    cyclone.Origin
+	from    cyclone.Sender
 	replies *cyclone.Writer
 }
 
@@ -81,7 +81,7 @@ func (c *connection) serve(i *instance, s *service) error {
 	}
 	calls := c.calls
 	var decoder encode.BinaryDecoder // the reading goroutine's
-	return c.read(requestsTopic(s.name), ddsType(s.answerer.Type.Type+"_Request"), qos, &s.requests.events, func(data []byte, from cyclone.Origin) {
+	return c.read(requestsTopic(s.name), ddsType(s.answerer.Type.Type+"_Request"), qos, &s.requests.events, func(data []byte, from cyclone.Sender) {
 		request := headed{body: s.answerer.Type.NewRequest()}
 		if err := decoder.Decode(data, &request); err != nil {
 			i.malformed(fmt.Errorf("request of service %s (only rmw_cyclonedds's form is read): %w", s.name, err))

@@ -42,7 +42,7 @@ func newClient(t *testing.T, p *cyclone.Participant, service, writerData, reader
 	return c
 }
 
-func (c *client) receive(data []byte, _ cyclone.Origin) {
+func (c *client) receive(data []byte, _ cyclone.Sender) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.replies = append(c.replies, bytes.Clone(data))

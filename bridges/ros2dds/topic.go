@@ -232,7 +232,7 @@ type subscription struct {
 }
 
 // receive decodes and delivers a message, on the reading goroutine.
-func (s *subscription) receive(data []byte, _ cyclone.Origin) {
+func (s *subscription) receive(data []byte, _ cyclone.Sender) {
 	message := s.inbox.New()
 	err := s.decoder.Decode(data, message)
 	if err == nil {

@@ -12,15 +12,15 @@ import "unsafe"
 // Reader receives messages on one topic.
 type Reader struct {
 	handle  C.dds_entity_t
-	deliver func(message []byte, from Origin)
+	deliver func(message []byte, from Sender)
 	guid    GUID
 
 	block  *C.struct_rb_sample     // the goroutine's that reads: the message at hand
 	writer C.dds_instance_handle_t // and who wrote it
 }
 
-// Origin is the writer of a message that a reader has received.
-type Origin struct {
+// Sender is the writer of a message that a reader has received.
+type Sender struct {
 	reader C.dds_entity_t
 	writer C.dds_instance_handle_t
 }
@@ -28,7 +28,7 @@ type Origin struct {
 // Hearing says whether who sent a message has a reader.
 type Hearing int
 
-// The answers of Origin.Hears.
+// The answers of Sender.Hears.
 const (
 	Gone   Hearing = -1 // the sender isn't there any more
 	NotYet Hearing = 0  // its reader isn't matched yet
@@ -39,14 +39,14 @@ const (
 // w writes: whether the client's reader is matched. Clients are recognized by the
 // "clientid" in their user data; one that has none hears. It may be called from any
 // goroutine until the participant leaves.
-func (o Origin) Hears(w *Writer) Hearing {
-	return Hearing(C.rb_heard(o.reader, o.writer, w.handle))
+func (s Sender) Hears(w *Writer) Hearing {
+	return Hearing(C.rb_heard(s.reader, s.writer, w.handle))
 }
 
 // NewReader makes a reader on a topic by the names on the wire. Read calls deliver with
 // each message, which is valid until deliver returns. events, which must not be in use,
 // tells of its writers until the participant leaves.
-func (p *Participant) NewReader(topic, typeName string, qos EndpointQoS, events *Events, deliver func(message []byte, from Origin)) (*Reader, error) {
+func (p *Participant) NewReader(topic, typeName string, qos EndpointQoS, events *Events, deliver func(message []byte, from Sender)) (*Reader, error) {
 	n := newNames(topic, typeName, qos)
 	defer n.free()
 	settings := qos.c(n)
@@ -114,7 +114,7 @@ func (r *Reader) take() {
 		if C.rb_take(r.handle, &r.block, &r.writer) <= 0 {
 			return
 		}
-		r.deliver(unsafe.Slice((*byte)(unsafe.Pointer(r.block.data)), int(r.block.size)), Origin{r.handle, r.writer})
+		r.deliver(unsafe.Slice((*byte)(unsafe.Pointer(r.block.data)), int(r.block.size)), Sender{r.handle, r.writer})
 		C.rb_taken(r.block)
 	}
 }
