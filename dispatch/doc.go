@@ -23,14 +23,14 @@
 // The callback's error says what happened; in SVL Simulator's terms, nil is its
 // true and every other value its false:
 //
-//	nil             the publisher returned without error: "published"
-//	ErrPaused       "time is paused"
-//	ErrTokenBusy    "exclusive token is already in use"
-//	*PanicError     "exception was thrown by publisher delegate"
+//	nil               the publisher returned without error: "published"
+//	ErrPaused         "time is paused"
+//	ErrTokenBusy      "exclusive token is already in use"
+//	*flow.PanicError  "exception was thrown by publisher delegate"
 //	any other error of the publisher: likewise
-//	ErrFull         the queue was full (SVL only blocks)
-//	ErrSlow         the queue was full for too long, where a wait has a limit
-//	ErrClosed       the dispatcher or topic was closed (SVL calls nothing back)
+//	ErrFull           the queue was full (SVL only blocks)
+//	ErrSlow           the queue was full for too long, where a wait has a limit
+//	ErrClosed         the dispatcher or topic was closed (SVL calls nothing back)
 //
 // # Concurrency
 //
@@ -70,7 +70,7 @@
 //
 // Each message taken is resolved exactly once: sent, failed, pushed out or discarded. A
 // publisher's error or panic reaches the callback, is counted under a flow.Cause, and is
-// logged. The first is logged at once, those that follow once a second and topic, with their
+// logged. The first is logged at once, those that follow as a [flow.Journal] says, with their
 // number. So is a panic in a callback. Neither costs a worker, a token or a pooled message;
 // runtime.Goexit doesn't either. A logger's panic goes no further; slog's default logger tells
 // of it.

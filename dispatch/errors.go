@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/raybridge/raybridge/flow"
 )
@@ -31,26 +30,3 @@ var (
 	// work; Topic.Err has the details.
 	ErrConfig = errors.New("invalid topic configuration")
 )
-
-// PanicError is what Done receives when the publisher, or one of the message's own
-// methods, panicked or ended its goroutine (law D7).
-type PanicError struct {
-	// Value is the value given to panic; where the goroutine was ended by
-	// runtime.Goexit it is the text "runtime.Goexit".
-	Value any
-	// Stack is the panicking goroutine's stack trace at the panic, as debug.Stack
-	// formats it.
-	Stack []byte
-}
-
-// Error names the panic's value; the stack is left to Stack.
-func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
-
-// Unwrap returns the panic's value where it was an error.
-func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}
-
-// DropCause returns flow.CauseConvertFailed, whatever the panic's value was.
-func (e *PanicError) DropCause() string { return string(flow.CauseConvertFailed) }

@@ -170,14 +170,14 @@ func ExampleTopic_Publish() {
 }
 
 // A publisher's panic is an error like any other.
-func ExamplePanicError() {
+func Example_panic() {
 	d := dispatch.New(dispatch.Config{Logger: quiet})
 	topic := dispatch.NewTopic(d, "/points", func(_ context.Context, points []int) error {
 		fmt.Println(points[3])
 		return nil
 	}, dispatch.TopicConfig{})
 	topic.TryQueueTask([]int{1}, dispatch.Task{Done: func(err error) {
-		var panicked *dispatch.PanicError
+		var panicked *flow.PanicError
 		if errors.As(err, &panicked) {
 			fmt.Println(panicked.Value)
 			fmt.Println("stack:", len(panicked.Stack) > 0)
@@ -522,7 +522,7 @@ func ExampleDispatcher_Stats() {
 	for _, t := range stats.Topics {
 		fmt.Println(t.Name, "queued", t.Queued, "sent", t.Sent, "failed", t.Failed, "dropped", t.Dropped)
 		fmt.Println("in flight", t.InFlight, "waiting", t.Waiting, "bytes", t.WaitingBytes, "senders blocked", t.Blocked)
-		fmt.Println("timed", t.QueueTime.TotalCount(), "in the queue,", t.PublishTime.TotalCount(), "being published")
+		fmt.Println("timed", t.QueueTime.Count, "in the queue,", t.PublishTime.Count, "being published")
 		fmt.Println("pool lends", t.Pool.Lent, "with", t.Pool.LentBytes, "bytes")
 	}
 	_ = d.Close(context.Background())

@@ -327,11 +327,11 @@ func (o *observed) check(msg *modelMessage) error {
 	return nil
 }
 
-// errPanic stands in the reference for any *PanicError.
-var errPanic = errors.New("any PanicError")
+// errPanic stands in the reference for any *flow.PanicError.
+var errPanic = errors.New("any flow.PanicError")
 
 func isPanic(err error) bool {
-	var p *dispatch.PanicError
+	var p *flow.PanicError
 	return errors.As(err, &p)
 }
 

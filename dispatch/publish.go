@@ -8,7 +8,7 @@ import (
 )
 
 // Publish sends a message at once on the caller's goroutine, by the same rules as a queued one.
-// It is refused while paused or closed, a panic becomes a *PanicError, and it is counted. It
+// It is refused while paused or closed, a panic becomes a *flow.PanicError, and it is counted. It
 // doesn't wait for queued messages, so it is for topics that are only used this way, with data
 // that is quick to send. The publisher gets ctx; Close waits for it, but doesn't end ctx.
 func (t *Topic[T]) Publish(ctx context.Context, data T) error {
@@ -75,14 +75,14 @@ func (t *topic) endPublish(task Task, err error) {
 	t.callBack(task.Done, err)
 }
 
-var errGoexit error = &PanicError{Value: "runtime.Goexit"}
+var errGoexit error = &flow.PanicError{Value: "runtime.Goexit"}
 
 func (t *Topic[T]) publishSafely(ctx context.Context, data T) (err error) {
-	defer recoverTo(&err)
+	defer flow.Recover(&err)
 	return t.publishFunc(ctx, data)
 }
 
-// logFailure logs a publisher's error, at most once a second. The end of the
+// logFailure logs a publisher's error. The end of the
 // context at Close is not a failure worth a line, nor is what the topic expects.
 func (t *topic) logFailure(err error) {
 	if !errors.Is(err, context.Canceled) && !t.expects(err) {
@@ -102,6 +102,6 @@ func (t *topic) expects(err error) bool {
 			t.callbackLog.failed(panicked)
 		}
 	}()
-	defer recoverTo(&panicked)
+	defer flow.Recover(&panicked)
 	return t.cfg.Expected(err)
 }

@@ -30,7 +30,7 @@ func TestPublishFollowsTheRules(t *testing.T) {
 	ctx := context.Background()
 	assert.NoError(t, topic.Publish(ctx, 0))
 	assert.Equal(t, broken, topic.Publish(ctx, 1))
-	var panicked *dispatch.PanicError
+	var panicked *flow.PanicError
 	assert.ErrorAs(t, topic.Publish(ctx, 2), &panicked)
 	ended := make(chan struct{})
 	go func() {

@@ -12,7 +12,7 @@ func (t *Topic[T]) TryQueue(data T) bool { return t.TryQueueTask(data, Task{}) }
 // Block and WaitForToken may wait. If it returns true, the message will be published unless it
 // is pushed out or the dispatcher closes. If it returns false, Done has already been called, on
 // this goroutine. Its error is ErrPaused, ErrTokenBusy, ErrFull, ErrSlow, ErrClosed, ErrToken, a
-// configuration error, or the *PanicError of the message's own methods. If those end the
+// configuration error, or the *flow.PanicError of the message's own methods. If those end the
 // goroutine by runtime.Goexit, Done is called on the way out.
 func (t *Topic[T]) TryQueueTask(data T, task Task) bool {
 	task.Token = t.tokenOr(task.Token)
@@ -191,7 +191,7 @@ func (t *topic) failDescribing(panicked any, done func(error)) error {
 		t.refuse(done, errGoexit)
 		return errGoexit
 	}
-	return panicError(panicked)
+	return flow.Panicked(panicked)
 }
 
 // enqueue puts an admitted message into the lane, after a wait in line if it has
@@ -259,7 +259,7 @@ func (t *topic) failCopying(k *task, admitted admission, panicked any) error {
 		t.abort(k, admitted)
 		return errGoexit
 	}
-	return panicError(panicked)
+	return flow.Panicked(panicked)
 }
 
 // abandon gives back what an admitted message held that can't be queued; room

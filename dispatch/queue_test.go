@@ -97,7 +97,7 @@ func TestCopyPanicIsTheMessagesFate(t *testing.T) {
 		assert.False(t, hollow.TryQueueTask(nil, dispatch.Task{Done: f.done, Token: 1}))
 	}
 	for _, err := range f.all() {
-		var panicked *dispatch.PanicError
+		var panicked *flow.PanicError
 		assert.ErrorAs(t, err, &panicked)
 	}
 	assert.Len(t, f.all(), 10)

@@ -2,14 +2,12 @@ package dispatch
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"maps"
 	"runtime/debug"
 	"sync"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/raybridge/raybridge/flow"
 )
 
@@ -39,10 +37,10 @@ type TopicStats struct {
 	WaitingBytes int64
 	// Blocked is how many callers wait for room in the queue.
 	Blocked int
-	// QueueTime and PublishTime are histograms, in nanoseconds, of the time from
-	// queueing to the publisher's start and of the publisher's run (conversion
-	// and sending). Of a topic's first 256 messages all are timed, then one in 16.
-	QueueTime, PublishTime *hdrhistogram.Histogram
+	// QueueTime is the time from queueing to the publisher's start, PublishTime that of the
+	// publisher's run (conversion and sending). Of a topic's first 256 messages all are timed,
+	// then one in 16.
+	QueueTime, PublishTime flow.Latency
 	// Pool is what the topic keeps for reuse.
 	Pool PoolStats
 }
@@ -136,7 +134,7 @@ func (c *counts) countResult(err error) {
 	c.failures++
 	cause := flow.CauseOf(err)
 	c.drops.Add(cause, 1)
-	if _, panicked := err.(*PanicError); !panicked { //nolint:errorlint // one that a publisher returns is its answer
+	if _, panicked := err.(*flow.PanicError); !panicked { //nolint:errorlint // one that a publisher returns is its answer
 		c.answered.Add(cause, 1)
 	}
 }
@@ -144,46 +142,30 @@ func (c *counts) countResult(err error) {
 const (
 	timedAtFirst = 256
 	timedEvery   = 16
-	longestTimed = int64(time.Hour)
 )
 
-// timings are a topic's histograms.
+// timings are how long a topic's messages took.
 type timings struct {
 	mu      sync.Mutex
-	queue   *hdrhistogram.Histogram // guarded by mu
-	publish *hdrhistogram.Histogram // guarded by mu
+	queue   flow.Latency // guarded by mu
+	publish flow.Latency // guarded by mu
 }
 
 // sample reports whether a topic's n-th message is to be timed.
 func (t *timings) sample(n uint64) bool { return n <= timedAtFirst || n%timedEvery == 0 }
 
-func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, longestTimed, 2) }
-
 func (t *timings) observe(queue, publish time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.queue == nil {
-		t.queue, t.publish = newHistogram(), newHistogram()
-	}
-	// Values are clamped to the range that the histograms hold.
-	_ = t.queue.RecordValue(max(1, min(int64(queue), longestTimed)))
-	_ = t.publish.RecordValue(max(1, min(int64(publish), longestTimed)))
+	t.queue.Add(queue)
+	t.publish.Add(publish)
 }
 
-// snapshot returns copies of the histograms.
-func (t *timings) snapshot() (queue, publish *hdrhistogram.Histogram) {
+func (t *timings) snapshot() (queue, publish flow.Latency) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	queue, publish = newHistogram(), newHistogram()
-	if t.queue != nil {
-		queue.Merge(t.queue)
-		publish.Merge(t.publish)
-	}
-	return queue, publish
+	return t.queue, t.publish
 }
-
-// logPeriod is how often a topic logs one kind of failure at most.
-const logPeriod = time.Second
 
 // logSafely logs a line. A panic of the logger's handler goes no further (law D7);
 // slog's default logger tells of it, if that is another one.
@@ -197,8 +179,8 @@ func logSafely(logger *slog.Logger, level slog.Level, message string, attrs ...a
 	logger.Log(context.Background(), level, message, attrs...)
 }
 
-// failureLog logs one kind of failure of a topic: the first at once, and what
-// follows once a period, with its number. Nothing is kept back for longer.
+// failureLog logs one kind of failure of a topic, as often as a flow.Journal says, with the
+// number since the last line.
 type failureLog struct {
 	logger  *slog.Logger
 	level   slog.Level
@@ -206,33 +188,22 @@ type failureLog struct {
 	topic   string
 
 	mu      sync.Mutex
-	last    time.Time   // of the last line; guarded by mu
-	pending int         // failures since; guarded by mu
-	err     error       // the youngest of them; guarded by mu
-	timer   *time.Timer // flushes at the period's end; guarded by mu
-	armed   bool        // guarded by mu
-	closed  bool        // failures are logged at once; guarded by mu
+	journal flow.Journal // guarded by mu
+	pending int          // failures since the last line; guarded by mu
+	err     error        // the youngest of them; guarded by mu
+	closed  bool         // failures are logged at once; guarded by mu
 }
 
 func (l *failureLog) failed(err error) {
 	l.mu.Lock()
 	l.pending++
 	l.err = err
-	wait := logPeriod - time.Since(l.last)
-	switch {
-	case l.last.IsZero() || wait <= 0 || l.closed:
-		l.mu.Unlock()
-		l.flush()
-		return
-	case l.armed:
-	case l.timer == nil:
-		l.armed = true
-		l.timer = time.AfterFunc(wait, l.flush)
-	default:
-		l.armed = true
-		l.timer.Reset(wait)
-	}
+	_, now := l.journal.Tell(time.Now())
+	now = now || l.closed
 	l.mu.Unlock()
+	if now {
+		l.flush()
+	}
 }
 
 // flush logs the failures that were kept back. No lock is held while logging,
@@ -240,21 +211,11 @@ func (l *failureLog) failed(err error) {
 func (l *failureLog) flush() {
 	l.mu.Lock()
 	pending, err := l.pending, l.err
-	l.pending, l.err, l.armed = 0, nil, false
-	l.last = time.Now()
-	if l.timer != nil {
-		l.timer.Stop()
-	}
+	l.pending, l.err = 0, nil
 	l.mu.Unlock()
-	if pending == 0 {
-		return
+	if pending > 0 {
+		logSafely(l.logger, l.level, l.message, "topic", l.topic, "failures", pending, "err", err)
 	}
-	attrs := []any{"topic", l.topic, "failures", pending, "err", err}
-	var panicked *PanicError
-	if errors.As(err, &panicked) {
-		attrs = append(attrs, "stack", string(panicked.Stack))
-	}
-	logSafely(l.logger, l.level, l.message, attrs...)
 }
 
 // close logs what was kept back and keeps nothing back any more.

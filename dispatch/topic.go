@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -234,18 +233,9 @@ func (t *topic) callBack(done func(error), err error) {
 			t.callbackLog.failed(panicked)
 		}
 	}()
-	defer recoverTo(&panicked)
+	defer flow.Recover(&panicked)
 	done(err)
 }
-
-// recoverTo turns a panic of the calling function into a *PanicError.
-func recoverTo(err *error) {
-	if v := recover(); v != nil {
-		*err = panicError(v)
-	}
-}
-
-func panicError(v any) error { return &PanicError{Value: v, Stack: debug.Stack()} }
 
 // Close refuses messages from now on and discards those that wait, as
 // Dispatcher.Close does for all topics; their callbacks run with ErrClosed on

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"github.com/raybridge/raybridge/flow"
 )
 
 // worker is a goroutine that publishes. Its owner is the dispatcher: it ends
@@ -118,7 +120,7 @@ func (w *worker) run() {
 }
 
 func (w *worker) publish(k *task) (err error) {
-	defer recoverTo(&err)
+	defer flow.Recover(&err)
 	return k.payload.publish(w.d.ctx)
 }
 

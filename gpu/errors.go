@@ -49,19 +49,3 @@ func (e *UnsupportedError) Is(target error) bool { return target == ErrNotSuppor
 
 // Unwrap returns the cause.
 func (e *UnsupportedError) Unwrap() error { return e.Err }
-
-// PanicError is the error of a function that panicked on the GL thread; the thread continues.
-type PanicError struct {
-	Value any
-	Stack []byte // of the GL goroutine at the panic
-}
-
-func (e *PanicError) Error() string {
-	return fmt.Sprintf("panic on the gl thread: %v\n%s", e.Value, e.Stack)
-}
-
-// Unwrap returns the value that was panicked with where it is an error.
-func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
+
+	"github.com/raybridge/raybridge/flow"
 )
 
 // Context is an OpenGL context that is current on the calling thread, with the
@@ -77,7 +78,7 @@ const maxDebugErrors = 64
 func Start(open Opener) (*Thread, error) { return Config{}.Start(open) }
 
 // Start opens a context on a new GL thread and returns when it is ready. The
-// error is the opener's, a *PanicError if that panicked, or wraps ErrGoexit.
+// error is the opener's, a *flow.PanicError if that panicked, or wraps ErrGoexit.
 func (cfg Config) Start(open Opener) (*Thread, error) {
 	if cfg.Queue <= 0 {
 		cfg.Queue = 64
@@ -131,11 +132,7 @@ func (t *Thread) main(open Opener, opened chan<- error) {
 
 // callOpener turns a panic of open into an error.
 func callOpener(open Opener) (glctx *Context, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack()}
-		}
-	}()
+	defer flow.Recover(&err)
 	glctx, err = open()
 	if err == nil && (glctx == nil || glctx.Driver == nil) {
 		err = errors.New("open opengl context: the opener returned none")
@@ -148,11 +145,7 @@ func callClose(end func() error) (err error) {
 	if end == nil {
 		return nil
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack()}
-		}
-	}()
+	defer flow.Recover(&err)
 	return end()
 }
 
@@ -205,7 +198,7 @@ func (t *Thread) run(w work) {
 	err := ErrGoexit
 	defer func() {
 		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack()}
+			err = flow.Panicked(v)
 		}
 		c.dead.Store(true)
 		t.deliver(w, t.leave(err))
@@ -272,7 +265,7 @@ func (t *Thread) deliver(w work, err error) {
 // Do runs f on the GL thread and waits for it or for ctx. The frame loop must
 // not use it: it is for set-up, tests and shutdown.
 //
-// It returns f's error, a *PanicError if f panicked, or ErrGoexit if f ended the goroutine. It
+// It returns f's error, a *flow.PanicError if f panicked, or ErrGoexit if f ended the goroutine. It
 // returns ErrOnThread on the GL thread itself, ErrClosed after Close, and an error that wraps
 // ErrContextLost once the context is lost. When ctx ends first, Do returns ctx's error at once.
 // f is skipped if it has not begun. If it has, it runs to its end, and what it captured belongs

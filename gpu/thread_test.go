@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/gputest"
 )
@@ -60,7 +61,7 @@ func TestFunctionsThatDontReturn(t *testing.T) {
 
 func TestPanicErrorNamesItsPlace(t *testing.T) {
 	thread := gputest.NewFake().Start(t)
-	var panicked *gpu.PanicError
+	var panicked *flow.PanicError
 	require.ErrorAs(t, thread.Do(t.Context(), func(*gpu.Ctx) error { panic("sensor misread its config") }), &panicked)
 	assert.Equal(t, "sensor misread its config", panicked.Value)
 	assert.Contains(t, string(panicked.Stack), "thread_test.go")
@@ -280,7 +281,7 @@ func TestStartReportsTheOpener(t *testing.T) {
 	}{
 		"unsupported": {func() (*gpu.Context, error) { return nil, missing }, "no OpenGL 4.5 core: install Mesa 18 (libEGL says no)"},
 		"nothing":     {func() (*gpu.Context, error) { return nil, nil }, "open opengl context: the opener returned none"},
-		"panic":       {func() (*gpu.Context, error) { panic("driver bug") }, "panic on the gl thread: driver bug"},
+		"panic":       {func() (*gpu.Context, error) { panic("driver bug") }, "panic: driver bug"},
 		"goexit":      {func() (*gpu.Context, error) { runtime.Goexit(); return nil, nil }, "open opengl context: function on the gl thread called runtime.Goexit"},
 	}
 	for name, tt := range tests {

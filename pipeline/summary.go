@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/fault"
@@ -358,20 +356,12 @@ func (s *Summary) WriteJSON(path string) error {
 	return nil
 }
 
-// Latencies are kept in microseconds up to ten minutes, to three digits.
-const (
-	maxLatencyUs  = 600_000_000
-	latencyDigits = 3
-)
-
 // outputStats counts what became of one output's messages. Any goroutine may
 // use it.
 type outputStats struct {
-	mu sync.Mutex
-	// latency is from the capture's begin to the delivery, µs; nil before the first. It takes
-	// 170 kB, which a rig of many sensors would cost where none of them is heard.
-	latency *hdrhistogram.Histogram
-	drops   flow.Drops // of the sensor and its listeners; those of routes are the dispatcher's
+	mu      sync.Mutex
+	latency flow.Latency // from the capture's begin to the delivery
+	drops   flow.Drops   // of the sensor and its listeners; those of routes are the dispatcher's
 	routes  []*route
 	// delivered has one counter a receiver: bridge or listener.
 	delivered []*int64
@@ -414,14 +404,11 @@ func (s *outputStats) heard(now bool) bool {
 
 // sent records that the receiver with that counter has a message.
 func (s *outputStats) sent(receiver *int64, started time.Time) {
-	us := min(max(time.Since(started).Microseconds(), 1), maxLatencyUs)
+	took := time.Since(started)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	*receiver++
-	if s.latency == nil {
-		s.latency = hdrhistogram.New(1, maxLatencyUs, latencyDigits)
-	}
-	_ = s.latency.RecordValue(us) // clamped to its range above
+	s.latency.Add(took)
 }
 
 // dropped counts n messages lost by a cause.
@@ -442,10 +429,7 @@ func (s *outputStats) snapshot() (delivered int64, p50, p99 float64, drops flow.
 		lost, _ := r.topic.Drops()
 		drops.Merge(lost)
 	}
-	if s.latency != nil {
-		p50 = float64(s.latency.ValueAtQuantile(50)) / 1000
-		p99 = float64(s.latency.ValueAtQuantile(99)) / 1000
-	}
+	p50, p99 = float64(s.latency.Quantile(0.5))/1e6, float64(s.latency.Quantile(0.99))/1e6
 	delivered = s.retired
 	for _, n := range s.delivered {
 		delivered = max(delivered, *n)
@@ -504,43 +488,31 @@ func (p *Pipeline) Stages() []Stage {
 	var list []Stage
 	for _, s := range p.live() {
 		if r, ok := s.life.Load().Sensor().(readbackReporter); ok && s.life.Load().Stage() >= sensors.StageBegun {
-			list = append(list, readbackStages(s.spec.Name, r.ReadbackStats())...)
+			read := r.ReadbackStats()
+			list = appendStage(list, Stage{Sensor: s.spec.Name, Name: "gpu"}, &read.GPU)
+			list = appendStage(list, Stage{Sensor: s.spec.Name, Name: "fence"}, &read.Fence)
+			list = appendStage(list, Stage{Sensor: s.spec.Name, Name: "copy"}, &read.Copy)
+			list = appendStage(list, Stage{Sensor: s.spec.Name, Name: "wait"}, &read.Queue)
 		}
 		for _, r := range s.routes {
 			if r.port != s.ports[0] {
 				continue
 			}
-			stats := r.topic.Stats()
-			for _, x := range []struct {
-				name  string
-				times *hdrhistogram.Histogram
-			}{{"queue", stats.QueueTime}, {"send", stats.PublishTime}} {
-				if n := x.times.TotalCount(); n > 0 {
-					list = append(list, Stage{
-						Sensor: s.spec.Name, Name: x.name, Bridge: r.bridge.bridge.Info().Name, Count: n,
-						P50: time.Duration(x.times.ValueAtQuantile(50)), P99: time.Duration(x.times.ValueAtQuantile(99)),
-					})
-				}
-			}
+			sent := r.topic.Stats()
+			list = appendStage(list, Stage{Sensor: s.spec.Name, Name: "queue", Bridge: r.bridge.bridge.Info().Name}, &sent.QueueTime)
+			list = appendStage(list, Stage{Sensor: s.spec.Name, Name: "send", Bridge: r.bridge.bridge.Info().Name}, &sent.PublishTime)
 		}
 	}
 	return list
 }
 
-func readbackStages(sensor string, stats readback.Stats) []Stage {
-	var list []Stage
-	for _, x := range []struct {
-		name    string
-		latency *readback.Latency
-	}{{"gpu", &stats.GPU}, {"fence", &stats.Fence}, {"copy", &stats.Copy}, {"wait", &stats.Queue}} {
-		if x.latency.Count > 0 {
-			list = append(list, Stage{
-				Sensor: sensor, Name: x.name, Count: int64(x.latency.Count),
-				P50: x.latency.Quantile(0.5), P99: x.latency.Quantile(0.99),
-			})
-		}
+// appendStage appends a stage with its figures, if it has happened.
+func appendStage(list []Stage, stage Stage, took *flow.Latency) []Stage {
+	if took.Count == 0 {
+		return list
 	}
-	return list
+	stage.Count, stage.P50, stage.P99 = int64(took.Count), took.Quantile(0.5), took.Quantile(0.99)
+	return append(list, stage)
 }
 
 // Drops counts the sensor's lost messages by cause, over its outputs: of those

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/readback"
@@ -368,7 +369,7 @@ func ExamplePool_Process() {
 	thread, buffer, end := startFake(7)
 	defer end()
 	pool, _ := readback.New(readback.Config{MaxElements: 1, OnError: func(err error) {
-		var p *readback.PanicError
+		var p *flow.PanicError
 		fmt.Println("panicked:", errors.As(err, &p), p.Value)
 	}}, func(k *readback.Capture[struct{}, uint8], l readback.Lease[uint8], _ error) {
 		if k.Stamp() == 20 {
@@ -739,19 +740,10 @@ func ExamplePool_Stats() {
 func release(_ *readback.Capture[struct{}, uint8], l readback.Lease[uint8], _ error) { l.Release() }
 
 // The latencies of the completed captures, a distribution for each stage.
-func ExampleLatency_Quantile() {
+func ExampleStats() {
 	gpuTime := readOnce(release, 7).Stats().GPU
 	fmt.Println("half of them within", gpuTime.Quantile(0.5), "- 99 % within", gpuTime.Quantile(0.99))
 	// Output: half of them within 1µs - 99 % within 1µs
-}
-
-// The buckets of a histogram, shortest durations first.
-func ExampleLatency_Buckets() {
-	gpuTime := readOnce(release, 7).Stats().GPU
-	for longest, count := range gpuTime.Buckets() {
-		fmt.Println(count, "of at most", longest)
-	}
-	// Output: 1 of at most 1.023µs
 }
 
 // Drain waits for what is under way, as long as its context lets it, and needs

@@ -1,7 +1,5 @@
 package readback
 
-import "time"
-
 // SetChecking makes a pool lend copies and poison them, whatever the build.
 func (p *Pool[D, E]) SetChecking(on bool) { p.checking = on }
 
@@ -10,9 +8,6 @@ const Poison = poison
 
 // Checking tells whether this is a checking build.
 const Checking = checking
-
-// AddLatency adds a duration to a distribution.
-func AddLatency(l *Latency, d time.Duration) { l.add(d) }
 
 // Unmap takes the staging buffers' memory away, as a driver may that is in trouble.
 func (p *Pool[D, E]) Unmap() {

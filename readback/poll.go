@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime/debug"
 	"time"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/simtime"
 )
@@ -327,7 +327,7 @@ func (p *Pool[D, E]) run(s *slot[D, E]) {
 		if !returned {
 			lease.Release()
 			if v := recover(); v != nil {
-				panicked = &PanicError{Value: v, Stack: debug.Stack()}
+				panicked = flow.Panicked(v)
 			}
 		}
 		p.finish(s, number, err, panicked)

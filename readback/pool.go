@@ -78,7 +78,7 @@ type Config struct {
 	// Notify is called by Poll, on the GL thread and with no lock held, after
 	// captures became ready. It must neither wait nor call the pool. (optional)
 	Notify func()
-	// OnError is given each *PanicError of a completion, on the goroutine that
+	// OnError is given each *flow.PanicError of a completion, on the goroutine that
 	// ran it. (optional; nil logs them)
 	OnError func(error)
 }

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/readback"
@@ -245,7 +246,7 @@ func TestPanicStopsNothing(t *testing.T) {
 	}
 	require.Equal(t, []int{0, 1, 2, 0, 1, 2}, r.ids())
 	require.Len(t, reported, 2)
-	var p *readback.PanicError
+	var p *flow.PanicError
 	require.ErrorAs(t, reported[0], &p)
 	require.ErrorIs(t, reported[0], boom)
 	require.EqualValues(t, 2, r.pool.Stats().Panics)

@@ -3,11 +3,9 @@ package readback
 import (
 	"errors"
 	"fmt"
-	"iter"
-	"math/bits"
 	"reflect"
-	"time"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 )
 
@@ -32,7 +30,7 @@ type Stats struct {
 	// Latencies of completed captures. GPU: GPUBegin to GPUEnd. Fence: Started
 	// to FenceSeen. Copy: FenceSeen to Ready. Queue: Ready to Completed. Total:
 	// Started to Completed.
-	GPU, Fence, Copy, Queue, Total Latency
+	GPU, Fence, Copy, Queue, Total flow.Latency
 }
 
 // Failures counts the captures that were completed with an error, by cause.
@@ -68,12 +66,12 @@ func (s *Stats) count(err error, t *Times) {
 	}
 	s.Completed++
 	if !t.GPUBegin.IsZero() && !t.GPUEnd.IsZero() {
-		s.GPU.add(t.GPUEnd.Sub(t.GPUBegin))
+		s.GPU.Add(t.GPUEnd.Sub(t.GPUBegin))
 	}
-	s.Fence.add(t.FenceSeen.Sub(t.Started))
-	s.Copy.add(t.Ready.Sub(t.FenceSeen))
-	s.Queue.add(t.Completed.Sub(t.Ready))
-	s.Total.add(t.Completed.Sub(t.Started))
+	s.Fence.Add(t.FenceSeen.Sub(t.Started))
+	s.Copy.Add(t.Ready.Sub(t.FenceSeen))
+	s.Queue.Add(t.Completed.Sub(t.Ready))
+	s.Total.Add(t.Completed.Sub(t.Started))
 }
 
 func (f *Failures) count(err error) {
@@ -90,75 +88,6 @@ func (f *Failures) count(err error) {
 		f.Source++
 	default:
 		f.Other++
-	}
-}
-
-// Latency is a distribution of durations. A quantile is at most an eighth too
-// long.
-type Latency struct {
-	Count      uint64
-	Total, Max time.Duration
-	buckets    [latencyBuckets]uint32
-}
-
-// Bucket i holds the durations whose bucketOf is i: 8 to an octave of nanoseconds, up to 2^37
-// ns, over two minutes. The last one holds all longer ones, too.
-const (
-	latencyOctave  = 8
-	latencyBuckets = 35 * latencyOctave
-)
-
-func bucketOf(d time.Duration) int {
-	n := uint64(max(d, 0))
-	if n < latencyOctave {
-		return int(n)
-	}
-	shift := bits.Len64(n) - 4 // leaves 4 bits, the first of which is 1
-	return min(shift*latencyOctave+int(n>>shift), latencyBuckets-1)
-}
-
-// bucketEnd returns the longest duration of a bucket.
-func bucketEnd(i int) time.Duration {
-	if i < 2*latencyOctave {
-		return time.Duration(i)
-	}
-	shift := i/latencyOctave - 1
-	return time.Duration((i%latencyOctave+latencyOctave+1)<<shift - 1)
-}
-
-func (l *Latency) add(d time.Duration) {
-	l.Count++
-	l.Total += d
-	l.Max = max(l.Max, d)
-	l.buckets[bucketOf(d)]++
-}
-
-// Quantile returns the duration that the fraction q, 0 to 1, of all durations
-// don't exceed, 0 of no durations.
-func (l *Latency) Quantile(q float64) time.Duration {
-	if l.Count == 0 {
-		return 0
-	}
-	rest := q * float64(l.Count)
-	for i, n := range l.buckets[:latencyBuckets-1] {
-		if rest -= float64(n); n > 0 && rest <= 0 {
-			return min(bucketEnd(i), l.Max)
-		}
-	}
-	return l.Max
-}
-
-// Buckets returns the distribution for a histogram: the longest duration of each
-// bucket that holds some, shortest first, and how many it holds. The last bucket,
-// of over two minutes, holds all that are longer, too. Buckets don't move, so that
-// the counts of an earlier time can be subtracted.
-func (l *Latency) Buckets() iter.Seq2[time.Duration, uint64] {
-	return func(yield func(time.Duration, uint64) bool) {
-		for i, n := range l.buckets {
-			if n > 0 && !yield(bucketEnd(i), uint64(n)) {
-				return
-			}
-		}
 	}
 }
 
@@ -203,20 +132,3 @@ func (e *ElementError) Error() string {
 
 // Is makes every ElementError an ErrElement.
 func (e *ElementError) Is(target error) bool { return target == ErrElement }
-
-// PanicError is what a completion panicked with; it is handed to Config.OnError, and the pool
-// continues.
-type PanicError struct {
-	Value any
-	Stack []byte // of the goroutine that ran the completion
-}
-
-func (e *PanicError) Error() string {
-	return fmt.Sprintf("readback completion panicked: %v\n%s", e.Value, e.Stack)
-}
-
-// Unwrap returns the value that was panicked with where it is an error.
-func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}

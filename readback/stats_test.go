@@ -1,10 +1,6 @@
 package readback_test
 
 import (
-	"math"
-	"math/rand/v2"
-	"slices"
-	"sort"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,49 +10,6 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/readback"
 )
-
-// Quantiles against the sorted durations themselves: never too short, and at
-// most an eighth too long.
-func TestLatencyQuantiles(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	var l readback.Latency
-	var all []time.Duration
-	var total time.Duration
-	for range 10_000 {
-		d := time.Duration(math.Exp(r.Float64() * math.Log(float64(90*time.Second))))
-		readback.AddLatency(&l, d)
-		all = append(all, d)
-		total += d
-	}
-	slices.Sort(all)
-	for _, q := range []float64{0.0001, 0.01, 0.25, 0.5, 0.9, 0.99, 0.999, 1} {
-		want := all[int(math.Ceil(q*float64(len(all))))-1]
-		got := l.Quantile(q)
-		require.GreaterOrEqual(t, got, want, "quantile %v", q)
-		require.LessOrEqual(t, got, want+want/8, "quantile %v", q)
-	}
-	from, before := 0, time.Duration(-1)
-	for end, n := range l.Buckets() {
-		require.Greater(t, end, before, "shortest first")
-		to := sort.Search(len(all), func(i int) bool { return all[i] > end })
-		require.EqualValues(t, to-from, n, "durations of over %v, up to %v", before, end)
-		from, before = to, end
-	}
-	require.Equal(t, len(all), from)
-	require.Equal(t, all[len(all)-1], l.Max)
-	require.Equal(t, total, l.Total)
-}
-
-func TestLatencyLimits(t *testing.T) {
-	var none readback.Latency
-	require.Zero(t, none.Quantile(0.5))
-	for _, d := range []time.Duration{0, 1, 7, 8, 15, 16, 17, time.Hour, -time.Second, math.MaxInt64 / 2} {
-		var l readback.Latency
-		readback.AddLatency(&l, d)
-		readback.AddLatency(&l, d)
-		require.Equal(t, max(d, 0), max(l.Quantile(0.5), 0), "alone, %v is its own median", d)
-	}
-}
 
 // Stages on a clock that stands still except for the test's sleeps.
 func TestStagesAreMeasured(t *testing.T) {

@@ -58,7 +58,7 @@
 // that can't keep up falls behind. Schedules and the publisher skip and count what was missed,
 // and never catch up in a burst. Bad values are errors that wrap ErrRate, ErrScale,
 // ErrUnknownSource, ErrBadSource, ErrDuration and the like. A failing or panicking publish
-// function is counted, logged at most once a second, and does not end Run. A panic of a user's
+// function is counted, logged now and then ([flow.Journal]), and does not end Run. A panic of a user's
 // Source is that of the call that reads it, and leaves no lock held.
 //
 // # Testing

@@ -663,7 +663,7 @@ func ExampleClockPublisher_Stats() {
 	_ = publisher.Publish(context.Background())
 	s := publisher.Stats()
 	fmt.Println("published", s.Published, "failed", s.Failed, "missed", s.Missed, "last", s.LastStamp)
-	fmt.Println("by deadlines:", s.Lateness.TotalCount())
+	fmt.Println("by deadlines:", s.Lateness.Count)
 	// Output:
 	// published 1 failed 0 missed 0 last 20000000
 	// by deadlines: 0

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"sync"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // MaxPublishRate is the highest rate of a ClockPublisher, in Hz.
@@ -45,7 +44,7 @@ type ClockPublisherConfig struct {
 	// a real-time one on Linux, Publish included, so that has to be quick. See ReserveProcs,
 	// too. (optional)
 	OwnThread bool
-	// Logger receives failures, at most one line a second. (optional; default
+	// Logger receives failures, paced by a flow.Journal. (optional; default
 	// slog.Default)
 	Logger *slog.Logger
 }
@@ -63,10 +62,8 @@ type ClockPublisher struct {
 	rate     Rate          // guarded by mu
 	rateSet  chan struct{} // closed, and replaced, when rate changes; guarded by mu
 	stats    ClockPublisherStats
-	late     *hdrhistogram.Histogram // guarded by mu
-	running  bool                    // guarded by mu
-	lastLog  time.Time               // guarded by mu
-	unlogged int                     // failures since lastLog; guarded by mu
+	running  bool         // guarded by mu
+	failures flow.Journal // guarded by mu: of lines about them
 }
 
 // ClockPublisherStats counts what a ClockPublisher did.
@@ -77,9 +74,9 @@ type ClockPublisherStats struct {
 	Missed uint64
 	// LastStamp is the simulation time last published, in nanoseconds.
 	LastStamp Stamp
-	// Lateness is a histogram, in nanoseconds of host time, of how long after
-	// its deadline each message's publishing began.
-	Lateness *hdrhistogram.Histogram
+	// Lateness is how long after its deadline each message's publishing began,
+	// in host time.
+	Lateness flow.Latency
 	// Scheduling says what the system granted Run's own thread: "real time",
 	// "nice -11", "short slice" or "unchanged"; "" without one.
 	Scheduling string
@@ -107,7 +104,6 @@ func NewClockPublisher(clock *Clock, cfg ClockPublisherConfig) (*ClockPublisher,
 	return &ClockPublisher{
 		clock: clock, cfg: cfg, rate: cfg.Rate,
 		rateSet: make(chan struct{}),
-		late:    hdrhistogram.New(1, int64(time.Hour), 2),
 	}, nil
 }
 
@@ -245,7 +241,7 @@ func (p *ClockPublisher) observe(deadline time.Time, lateness time.Duration) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_ = p.late.RecordValue(max(0, min(int64(lateness), int64(time.Hour))))
+	p.stats.Lateness.Add(lateness)
 }
 
 func (p *ClockPublisher) miss(n uint64) {
@@ -269,7 +265,7 @@ func (p *ClockPublisher) Publish(ctx context.Context) error {
 }
 
 // count counts a result and returns how many failures are to be logged now.
-func (p *ClockPublisher) count(stamp Stamp, err error) int {
+func (p *ClockPublisher) count(stamp Stamp, err error) int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err == nil {
@@ -278,22 +274,15 @@ func (p *ClockPublisher) count(stamp Stamp, err error) int {
 		return 0
 	}
 	p.stats.Failed++
-	p.unlogged++
-	now := time.Now()
-	if !p.lastLog.IsZero() && now.Sub(p.lastLog) < time.Second {
+	untold, now := p.failures.Tell(time.Now())
+	if !now {
 		return 0
 	}
-	failures := p.unlogged
-	p.lastLog, p.unlogged = now, 0
-	return failures
+	return untold + 1
 }
 
 func (p *ClockPublisher) publishSafely(ctx context.Context, stamp Stamp) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("publish clock: panic: %v\n%s", v, debug.Stack())
-		}
-	}()
+	defer flow.Recover(&err)
 	return p.cfg.Publish(ctx, stamp)
 }
 
@@ -301,8 +290,5 @@ func (p *ClockPublisher) publishSafely(ctx context.Context, stamp Stamp) (err er
 func (p *ClockPublisher) Stats() ClockPublisherStats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.stats
-	s.Lateness = hdrhistogram.New(1, int64(time.Hour), 2)
-	s.Lateness.Merge(p.late)
-	return s
+	return p.stats
 }

@@ -63,7 +63,7 @@ func TestClockPublisherDoesNotDrift(t *testing.T) {
 				assert.EqualValues(t, len(stamps), stats.Published)
 				assert.Equal(t, simtime.Stamp(stamps[len(stamps)-1]), stats.LastStamp)
 				assert.Zero(t, stats.Missed)
-				assert.Zero(t, stats.Lateness.Max())
+				assert.Zero(t, stats.Lateness.Max)
 			})
 		})
 	}
@@ -105,7 +105,7 @@ func TestClockPublisherSkipsWhatItMissed(t *testing.T) {
 		assert.Equal(t, []int64{0, 10 * ms, 45 * ms, 50 * ms, 60 * ms, 70 * ms}, stamps)
 		s := p.Stats()
 		assert.EqualValues(t, 2, s.Missed, "those of 20 and 30 ms")
-		assert.InDelta(t, 5*ms, s.Lateness.Max(), float64(ms)/10, "that of 40 ms came at 45")
+		assert.InDelta(t, 5*ms, s.Lateness.Max, float64(ms)/10, "that of 40 ms came at 45")
 	})
 }
 
@@ -198,7 +198,7 @@ func TestClockPublisherOnItsOwnThread(t *testing.T) {
 		assert.GreaterOrEqual(t, simtime.Stamp(stamp), simtime.Stamp(k)*simtime.Stamp(period), "never before its deadline")
 	}
 	assert.EqualValues(t, 20, s.Published)
-	assert.EqualValues(t, 20, s.Lateness.TotalCount())
+	assert.EqualValues(t, 20, s.Lateness.Count)
 }
 
 // mallocs counts the process's allocations so far.

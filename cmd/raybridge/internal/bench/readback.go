@@ -848,7 +848,7 @@ func record(h *hdrhistogram.Histogram, d time.Duration, n uint64) {
 	_ = h.RecordValues(min(max(d.Nanoseconds(), 0), h.HighestTrackableValue()), int64(n))
 }
 
-// buckets counts durations by a bucket of a readback.Latency.
+// buckets counts durations by a bucket of a flow.Latency.
 type buckets map[time.Duration]uint64
 
 // readbackBuckets returns how long the readbacks of all sensors of the rig took so
@@ -861,7 +861,7 @@ func (r *rigged) readbackBuckets() [stageCount]buckets {
 			continue
 		}
 		stats := reporter.ReadbackStats()
-		for stage, latency := range map[int]*readback.Latency{
+		for stage, latency := range map[int]*flow.Latency{
 			stageGPU: &stats.GPU, stageFence: &stats.Fence, stageCopy: &stats.Copy, stageHandOn: &stats.Queue,
 		} {
 			if all[stage] == nil {
