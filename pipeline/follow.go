@@ -75,7 +75,7 @@ func (s *stepper) follow(ctx context.Context, w Following) error {
 		f.now.Store(false)
 		p.pace = pace{}
 	}()
-	ego := s.ego()
+	ego := p.movement.ego(start)
 	for ctx.Err() == nil && p.simNs.Load() < f.end {
 		frame, err := s.next(ctx, &w, ego)
 		switch {

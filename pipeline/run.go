@@ -597,16 +597,9 @@ func (p *Pipeline) beginInstant(r *run, t simtime.Stamp) (*instant, error) {
 	}
 	p.moveTo(t)
 	p.lastNs = t
-	p.moveScene(t, (*scene.History).Record)
+	p.movement.record(t, (*scene.History).Record)
 	i.leaveOrphans(p)
 	return i, nil
-}
-
-// moveScene moves everything to a tick's time as record does, a method of History.
-func (p *Pipeline) moveScene(t simtime.Stamp, record func(*scene.History, simtime.Stamp)) {
-	p.moving.Lock()
-	defer p.moving.Unlock()
-	record(p.history, t)
 }
 
 // joinAll lets sensors join that were added since the instant before: each fires first
@@ -624,9 +617,7 @@ func (p *Pipeline) joinAll(list []*Sensor, t simtime.Stamp) {
 		grew = true
 	}
 	if grew {
-		p.moving.Lock()
-		defer p.moving.Unlock()
-		p.history.Keep(historyTicks(p.config.Step, p.clockDue, list))
+		p.movement.keep(historyTicks(p.config.Step, p.clockDue, list))
 	}
 }
 
@@ -922,7 +913,7 @@ func (p *Pipeline) jumpTo(now, first simtime.Stamp) {
 	p.simNs.Store(now)
 	p.lastNs = now
 	p.steps.Realign((now + 1))
-	p.moveScene(now, (*scene.History).Jump)
+	p.movement.record(now, (*scene.History).Jump)
 	for _, s := range p.live() {
 		if s.joined.Load() && s.schedule != nil {
 			s.schedule.Realign(first)
