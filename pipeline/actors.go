@@ -1,10 +1,12 @@
 package pipeline
 
 import (
+	"errors"
 	"fmt"
 	"path"
 
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/stage"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -27,13 +29,13 @@ func (p *Pipeline) Actor(id uint32) (*Actor, error) {
 	switch {
 	case a == nil:
 		return nil, fmt.Errorf("actor %d: %w", id, scene.ErrNoActor)
-	case !p.movement.present(a):
+	case !p.present(a):
 		return nil, fmt.Errorf("actor %d (%s): %w", id, a.TypeID, scene.ErrAbsent)
 	}
-	return newActor(p, a), nil
+	return p.actor(a), nil
 }
 
-func newActor(p *Pipeline, a *scene.Actor) *Actor {
+func (p *Pipeline) actor(a *scene.Actor) *Actor {
 	return &Actor{p: p, id: a.ID, typeID: a.TypeID, name: a.Name}
 }
 
@@ -44,10 +46,27 @@ func (p *Pipeline) Actors(pattern string) []*Actor {
 	if ok, err := path.Match(pattern, scene.EgoTypeID); err == nil && ok {
 		found = append(found, &Actor{p: p, id: scene.EgoID, typeID: scene.EgoTypeID, name: "ego"})
 	}
-	for _, a := range p.movement.actors(pattern) {
-		found = append(found, newActor(p, a))
+	for _, a := range p.config.Scene.ActorsOf(pattern) {
+		if p.present(a) {
+			found = append(found, p.actor(a))
+		}
+	}
+	p.moving.Lock()
+	defer p.moving.Unlock()
+	for _, a := range p.history.Coming(nil) {
+		if ok, err := path.Match(pattern, a.TypeID); err == nil && ok {
+			found = append(found, p.actor(a))
+		}
 	}
 	return found
+}
+
+// present reports whether an actor is there, or will be at the next tick.
+func (p *Pipeline) present(a *scene.Actor) bool {
+	p.moving.Lock()
+	defer p.moving.Unlock()
+	own := p.config.Scene.Actor(a.ID) // one that was spawned may have a model that never moves
+	return own != nil && own.Static() || p.history.IsComing(a.ID)
 }
 
 // SpawnActor makes an actor present from the next instant on. It has the first of the scene's
@@ -56,11 +75,16 @@ func (p *Pipeline) Actors(pattern string) []*Actor {
 // the model's own. Any goroutine may call it. Errors wrap scene.ErrNoActor or
 // scene.ErrReserveEmpty.
 func (p *Pipeline) SpawnActor(pattern string, motion scene.Motion) (*Actor, error) {
-	a, err := p.movement.spawn(pattern, motion)
+	p.moving.Lock()
+	defer p.moving.Unlock()
+	a, err := p.history.Spawn(pattern, motion)
+	if errors.Is(err, scene.ErrNoActor) {
+		return nil, fmt.Errorf("%w; %s", err, stage.WhichModels)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return newActor(p, a), nil
+	return p.actor(a), nil
 }
 
 // ID returns the actor's id, as sensors' events and instance labels have it.
@@ -92,7 +116,7 @@ func (a *Actor) Present() bool {
 		return true
 	}
 	known := a.p.history.Actor(a.id)
-	return known != nil && a.p.movement.present(known)
+	return known != nil && a.p.present(known)
 }
 
 // Sensors returns the sensors that ride on the actor.
@@ -110,9 +134,19 @@ func (a *Actor) Sensors() []*Sensor {
 // Sensor.Destroy does, without waiting for that. Destroying again is an error that wraps
 // scene.ErrAbsent; the ego and what stands still for ever can't be: scene.ErrPermanent.
 func (a *Actor) Destroy() error {
-	if err := a.p.movement.remove(a.id); err != nil {
+	if err := a.remove(); err != nil {
 		return err
 	}
 	a.p.orphan(a.id)
+	return nil
+}
+
+func (a *Actor) remove() error {
+	a.p.moving.Lock()
+	defer a.p.moving.Unlock()
+	if err := a.p.history.Remove(a.id); err != nil {
+		return err
+	}
+	a.p.stage.Forget(a.id)
 	return nil
 }

@@ -75,7 +75,7 @@ func (s *stepper) follow(ctx context.Context, w Following) error {
 		f.now.Store(false)
 		p.pace = pace{}
 	}()
-	ego := p.movement.ego(start)
+	ego := s.ego()
 	for ctx.Err() == nil && p.simNs.Load() < f.end {
 		frame, err := s.next(ctx, &w, ego)
 		switch {

@@ -161,9 +161,13 @@ type Pipeline struct {
 	coming  sync.RWMutex              // read by those who add sensors, written by a Reset
 	barrier atomic.Pointer[barrier]   // of StepSensors or StepTo, nil otherwise
 
-	movement movement
-	stepper  *stepper
-	pace     pace // of the world that is followed
+	// moving serialises what moves the scene: the frame loop's ticks, and actors that
+	// come and go between them.
+	moving sync.Mutex
+	stage  *stage.Stage // what frames bring
+
+	stepper *stepper
+	pace    pace // of the world that is followed
 
 	turn      chan struct{}            // has room for the one who runs
 	goal      instantCell              // the end of the latest StepTo, at which there is an instant
@@ -298,8 +302,7 @@ func (p *Pipeline) build(ctx context.Context) error {
 	}
 	p.world = world
 	p.history = scene.NewHistory(p.config.Scene, p.config.Ego, 0)
-	p.movement.scene, p.movement.history = p.config.Scene, p.history
-	p.movement.stage = stage.New(world, p.history, p.config.Capacity, p.log)
+	p.stage = stage.New(world, p.history, p.config.Capacity, p.log)
 	// What fails on the GL thread is the run's to say; the log has the details.
 	thread := gpu.Config{OnError: func(err error) { p.log.Error("work on the gl thread failed", "error", err) }}
 	if p.config.Memory != nil {
@@ -385,7 +388,7 @@ func (p *Pipeline) start(ctx context.Context) error {
 	}
 	begun := time.Now()
 	p.first = p.lasting(list)
-	p.movement.keep(historyTicks(p.config.Step, p.clockDue, list))
+	p.history.Keep(historyTicks(p.config.Step, p.clockDue, list))
 	for _, s := range list {
 		if !s.users.begin() { // somebody ends it
 			continue

@@ -35,7 +35,7 @@ func (p *Pipeline) Reset(ctx context.Context, seed uint64) (world.StepResult, er
 	if err := p.reset(ctx, seed); err != nil {
 		return world.StepResult{}, fmt.Errorf("reset: %w", err)
 	}
-	return world.StepResult{Stamp: p.clock.Now(), Ego: p.movement.ego(p.simNs.Load())}, nil
+	return world.StepResult{Stamp: p.clock.Now(), Ego: p.stepper.ego()}, nil
 }
 
 // Seed returns the seed of the sensors' noise. Any goroutine may ask.
@@ -178,7 +178,10 @@ func (p *Pipeline) restartScene() error {
 	if err := p.clock.Restart(); err != nil {
 		return err
 	}
-	p.movement.restart()
+	p.moving.Lock()
+	defer p.moving.Unlock()
+	p.history.Restart()
+	p.stage.Restart()
 	p.goal.Store(math.MinInt64)
 	p.simNs.Store(0)
 	p.publishing.Store(0)

@@ -597,9 +597,16 @@ func (p *Pipeline) beginInstant(r *run, t simtime.Stamp) (*instant, error) {
 	}
 	p.moveTo(t)
 	p.lastNs = t
-	p.movement.record(t, (*scene.History).Record)
+	p.moveScene(t, (*scene.History).Record)
 	i.leaveOrphans(p)
 	return i, nil
+}
+
+// moveScene moves everything to a tick's time as record does, a method of History.
+func (p *Pipeline) moveScene(t simtime.Stamp, record func(*scene.History, simtime.Stamp)) {
+	p.moving.Lock()
+	defer p.moving.Unlock()
+	record(p.history, t)
 }
 
 // joinAll lets sensors join that were added since the instant before: each fires first
@@ -617,7 +624,9 @@ func (p *Pipeline) joinAll(list []*Sensor, t simtime.Stamp) {
 		grew = true
 	}
 	if grew {
-		p.movement.keep(historyTicks(p.config.Step, p.clockDue, list))
+		p.moving.Lock()
+		defer p.moving.Unlock()
+		p.history.Keep(historyTicks(p.config.Step, p.clockDue, list))
 	}
 }
 
@@ -913,7 +922,7 @@ func (p *Pipeline) jumpTo(now, first simtime.Stamp) {
 	p.simNs.Store(now)
 	p.lastNs = now
 	p.steps.Realign((now + 1))
-	p.movement.record(now, (*scene.History).Jump)
+	p.moveScene(now, (*scene.History).Jump)
 	for _, s := range p.live() {
 		if s.joined.Load() && s.schedule != nil {
 			s.schedule.Realign(first)

@@ -99,6 +99,13 @@ func (s *stepper) refuse(context.Context, *world.Frame) error {
 	return fmt.Errorf("%w: it has not begun", world.ErrMode)
 }
 
+// ego returns the vehicle that carries the sensors, at the present time.
+func (s *stepper) ego() world.State {
+	s.p.moving.Lock()
+	defer s.p.moving.Unlock()
+	return s.p.stage.Ego(s.p.simNs.Load())
+}
+
 // stepBy makes a step and keeps account of it.
 func (s *stepper) stepBy(ctx context.Context, f *world.Frame, step func(context.Context, *world.Frame) error) (world.StepResult, error) {
 	result := &s.result
@@ -171,7 +178,7 @@ func (s *stepper) alone(ctx context.Context, f *world.Frame) error {
 		return err
 	}
 	if f.Until == begin { // the first instant, which was recorded without the frame
-		p.movement.record(begin, (*scene.History).Record)
+		p.moveScene(begin, (*scene.History).Record)
 		s.result.Frame = p.lastFrame.Load()
 		return nil
 	}
@@ -324,10 +331,9 @@ func (s *stepper) arrive(ctx context.Context, at simtime.Stamp, wait world.Wait)
 // there was no instant yet. The frame loop doesn't move the scene meanwhile.
 func (s *stepper) apply(f *world.Frame, now simtime.Stamp, noInstant bool) error {
 	p := s.p
-	p.movement.mu.Lock()
-	defer p.movement.mu.Unlock()
-	on := p.movement.stage
-	first := noInstant && on.Counts().Frames == 0
+	p.moving.Lock()
+	defer p.moving.Unlock()
+	first := noInstant && p.stage.Counts().Frames == 0
 	if f.Until < now || f.Until == now && !first {
 		return &refusal{fmt.Errorf("%w: it is %s already", world.ErrTime, fault.Seconds(int64(now)))}
 	}
@@ -335,13 +341,13 @@ func (s *stepper) apply(f *world.Frame, now simtime.Stamp, noInstant bool) error
 		return &refusal{fmt.Errorf("%w: it is %d steps of %v ahead, the most is %d: is a time of another clock, or in another unit?",
 			world.ErrTime, ahead, p.config.Step, MostSteps)}
 	}
-	plan, err := on.Check(f, now)
+	plan, err := p.stage.Check(f, now)
 	if err != nil {
 		return &refusal{err}
 	}
 	sooner := f.Until < p.nextInstant()
 	p.goal.Store(f.Until)
-	s.result.Spawned, s.result.Boxed = on.Apply(plan)
+	s.result.Spawned, s.result.Boxed = p.stage.Apply(plan)
 	if line := p.line.Load(); sooner && line != nil { // the loop waits for a later instant
 		line.interrupt()
 	}
@@ -361,7 +367,10 @@ type WorldSummary struct {
 
 // summary returns what frames brought, nil before the first. Any goroutine.
 func (s *stepper) summary() *WorldSummary {
-	counts, kind := s.p.movement.counts(), s.following.kindOf()
+	s.p.moving.Lock()
+	counts := s.p.stage.Counts()
+	s.p.moving.Unlock()
+	kind := s.following.kindOf()
 	if counts.Frames == 0 && kind == "" {
 		return nil
 	}

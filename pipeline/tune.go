@@ -132,7 +132,9 @@ func (s *Sensor) changeRate(at sensors.Tick, listening bool) error {
 	}
 	t.add(t.after)
 	t.rate, t.after = simtime.Rate{}, nil
-	s.p.movement.keep(historyTicks(s.p.config.Step, s.p.clockDue, s.p.live()))
+	s.p.moving.Lock()
+	defer s.p.moving.Unlock()
+	s.p.history.Keep(historyTicks(s.p.config.Step, s.p.clockDue, s.p.live()))
 	return nil
 }
 
