@@ -40,6 +40,7 @@ func TestJumps(t *testing.T) {
 		{"rounded to 10 cm", "vehicle.sedan", 0, at(0, 0, 0), at(0.2, 0.1, 0), 10, false},
 		{"a run", "walker.pedestrian.0001", 0, at(0, 0, 0), at(0, 0.8, 0), 100, false},
 		{"a walker's leap", "walker.pedestrian.0001", 0, at(0, 0, 0), at(0, 3, 0), 100, true},
+		{"a fast runner's leap", "walker.pedestrian.0001", 40, at(0, 0, 0), at(0, 3, 0), 100, false},
 		{"a box that flies", "box", 0, at(0, 0, 0), at(0, 30, 0), 100, false},
 		{"up a slope", "vehicle.sedan", 0, going(0, 0, 0, 20), func() world.State {
 			s := going(2, 0, 0, 20)

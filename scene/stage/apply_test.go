@@ -75,3 +75,31 @@ func TestLightsStayOn(t *testing.T) {
 		}
 	}
 }
+
+// TestActorsLeaveAtTheEnd of a step that says so, as they went until then. Others come there.
+func TestActorsLeaveAtTheEnd(t *testing.T) {
+	p := plaza(t, 2)
+	ids, _ := p.step(t, world.Frame{Until: 100_000_000, Spawn: []world.Spawn{sedan("a", going(0, 0, 0, 10))}, Actors: []world.Actor{moved("a", going(1, 0, 0, 10))}})
+	late, _ := p.step(t, world.Frame{Until: 200_000_000, AtEnd: true, Complete: true, Spawn: []world.Spawn{sedan("b", at(5, 0, 0))}})
+	for stamp, want := range map[simtime.Stamp][2]bool{100_000_000: {true, false}, 190_000_000: {true, false}, 200_000_000: {false, true}} {
+		assert.Equal(t, want, [2]bool{p.history.Present(ids[0], stamp), p.history.Present(late[0], stamp)}, "at %d", stamp)
+	}
+	pose, _ := p.history.Pose(ids[0], 150_000_000)
+	assert.InDelta(t, 1.5, pose.Position[0], 1e-9)
+}
+
+// TestActorsStandOnTheGround if their source knows no heights, until it tells one.
+func TestActorsStandOnTheGround(t *testing.T) {
+	p := plaza(t, 1)
+	car := sedan("a", at(0, 0, 0))
+	car.State.Pose.Position[2], car.OnGround = 30, true
+	ids, _ := p.step(t, world.Frame{Until: tick, Spawn: []world.Spawn{car}})
+	pose, _ := p.history.Pose(ids[0], tick)
+	assert.InDelta(t, 0, pose.Position[2], 1e-6, "the floor is there")
+	known := at(0, 0, 0)
+	known.Pose.Position[2], known.HeightKnown = 2, true
+	p.step(t, world.Frame{Until: 2 * tick, Actors: []world.Actor{moved("a", known)}})
+	pose, _ = p.history.Pose(ids[0], 2*tick)
+	assert.InDelta(t, 2, pose.Position[2], 1, "its origin is near its underside")
+	assert.Greater(t, pose.Position[2], 1.0)
+}

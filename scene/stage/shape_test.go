@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/scene/stage"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/raybridge/raybridge/world"
@@ -90,4 +92,14 @@ func TestColorIsPaint(t *testing.T) {
 	for i, want := range []*[3]uint8{{0, 99, 188}, nil, {0, 99, 188}} {
 		assert.Equal(t, want, p.history.Actor(ids[i]).Paint)
 	}
+}
+
+// TestASceneWithoutABox refuses actors whose model it doesn't have, and names the keys that bring models.
+func TestASceneWithoutABox(t *testing.T) {
+	s := scenetest.Plaza(1)
+	s.Models = s.Models[:1]
+	p := playIn(t, s, 1)
+	err := p.refused(t, world.Frame{Until: tick, Spawn: []world.Spawn{{Name: "t", Model: "vehicle.tank", State: at(0, 0, 0)}}})
+	require.ErrorIs(t, err, world.ErrUnknownActor)
+	assert.ErrorContains(t, err, `model "vehicle.tank": the scene has no such model, and no box either: `+stage.WhichModels)
 }

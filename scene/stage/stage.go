@@ -8,8 +8,6 @@ package stage
 import (
 	"log/slog"
 
-	"github.com/go-gl/mathgl/mgl64"
-
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/simtime"
@@ -42,19 +40,6 @@ type Counts struct {
 	// Frames were applied. Actors are there now, and Most were at a time.
 	Frames       int64
 	Actors, Most int
-}
-
-// actor is one that a frame spawned.
-type actor struct {
-	handle   uint32
-	name     string
-	motion   *scene.Guided
-	offset   mgl64.Vec3 // of the actor's origin from its reference point, in its frame
-	onGround bool
-	joints   []scene.Joint // of its model
-	ability  ability
-	boxed    bool   // a box stands for its model
-	told     uint64 // the number of the last checked frame that names it
 }
 
 // New returns a stage without actors, with room for so many at a time.
