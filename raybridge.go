@@ -37,6 +37,7 @@ import (
 	"github.com/raybridge/raybridge/internal/picture"
 	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
@@ -198,7 +199,7 @@ func (s *Sim) connect(ctx context.Context, run *config.Config) error {
 		}
 	}
 	for _, b := range run.Bridges {
-		c := pipeline.BridgeConfig{Spec: b.Type + ":" + b.Connection, Policy: b.Policy, QoS: map[string]flow.QoS{}}
+		c := carry.BridgeConfig{Spec: b.Type + ":" + b.Connection, Policy: b.Policy, QoS: map[string]flow.QoS{}}
 		for _, q := range b.QoS {
 			c.QoS[q.Topic] = q.QoS()
 		}

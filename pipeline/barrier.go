@@ -184,6 +184,14 @@ func (b *barrier) sending(s *Sensor, seq uint64) (done func(cause flow.Cause)) {
 	}
 }
 
+// sending is the sensor's carry.Account: the present barrier's, if there is one.
+func (s *Sensor) sending(seq uint64) (arrived func(flow.Cause)) {
+	if b := s.p.barrier.Load(); b != nil {
+		return b.sending(s, seq)
+	}
+	return nil
+}
+
 // result closes the account of a run that ended with err.
 func (b *barrier) result(err error) []world.Delivery {
 	b.mu.Lock()

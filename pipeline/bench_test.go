@@ -7,6 +7,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -20,7 +21,7 @@ func BenchmarkMessage(b *testing.B) {
 			p := newUnclocked(b, &script{}, pipeline.Config{Bridges: bridges.MustRegistry(to)})
 			s := addScripted(b, p, captured, "s", "100")
 			hear(b, s, func(sensors.Tick, *sample.Imu) {})
-			if err := p.AddBridge(b.Context(), pipeline.BridgeConfig{Spec: "test:x"}); err != nil {
+			if err := p.AddBridge(b.Context(), carry.BridgeConfig{Spec: "test:x"}); err != nil {
 				b.Fatal(err)
 			}
 			b.ReportAllocs()

@@ -17,6 +17,7 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/motion"
@@ -45,7 +46,7 @@ func TestABridgeThatCantConnectLeavesNothing(t *testing.T) {
 	to := &peer{connectErr: refused}
 	p := newScripted(t, &script{}, pipeline.Config{Bridges: to.registry()})
 	addScripted(t, p, plainID, "s", "100")
-	require.ErrorIs(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "test:x"}), refused)
+	require.ErrorIs(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "test:x"}), refused)
 	assert.Equal(t, 1, to.closed, "it was closed")
 	to.set(bridges.Connected) // on its own, late
 
@@ -55,13 +56,13 @@ func TestABridgeThatCantConnectLeavesNothing(t *testing.T) {
 	summary := p.Summary()
 	assert.Len(t, summary.Bridges, 1)
 	assert.Len(t, to.stamps("/s"), 10, "each message once")
-	require.ErrorIs(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "test:x"}), pipeline.ErrStarted)
+	require.ErrorIs(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "test:x"}), pipeline.ErrStarted)
 }
 
 func TestAWrongPolicyClosesTheBridge(t *testing.T) {
 	to := &peer{}
 	p := newScripted(t, &script{}, pipeline.Config{Bridges: to.registry()})
-	require.Error(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "test:x", Policy: "sometimes"}))
+	require.Error(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "test:x", Policy: "sometimes"}))
 	assert.Equal(t, 1, to.closed)
 }
 
@@ -234,7 +235,7 @@ func TestWhatNobodySubscribedToIsNotPublished(t *testing.T) {
 	p := newScripted(t, &script{}, pipeline.Config{Bridges: bridges.MustRegistry(stream.Factory{}), ClockRate: simtime.Hz(100)})
 	addScripted(t, p, plainID, "heard", "100")
 	addScripted(t, p, plainID, "unheard", "100")
-	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "stream:127.0.0.1:0?policy=block"}))
+	require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "stream:127.0.0.1:0?policy=block"}))
 	address := p.Summary().Bridges[0].Endpoints[0].Address
 	require.NoError(t, p.Run(t.Context(), 50*time.Millisecond))
 
@@ -258,7 +259,7 @@ func TestReceiversAreCounted(t *testing.T) {
 	p := newScripted(t, &script{}, pipeline.Config{Bridges: bridges.MustRegistry(stream.Factory{}), ClockRate: simtime.Hz(100)})
 	addScripted(t, p, plainID, "one", "100")
 	addScripted(t, p, plainID, "two", "100")
-	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "stream:127.0.0.1:0"}))
+	require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "stream:127.0.0.1:0"}))
 	address := p.Summary().Bridges[0].Endpoints[0].Address
 	for _, topics := range [][]string{{"/one"}, {"/one", "/two"}} {
 		c, err := stream.Dial(t.Context(), address, stream.Options{})
@@ -275,7 +276,7 @@ func TestReceiversAreCounted(t *testing.T) {
 		}, 10*time.Second, time.Millisecond, name)
 	}
 	_, err := p.Receivers("/tow")
-	require.ErrorIs(t, err, pipeline.ErrNoTopic)
+	require.ErrorIs(t, err, carry.ErrNoTopic)
 	assert.ErrorContains(t, err, "did you mean /two?")
 }
 
@@ -289,7 +290,7 @@ func TestABridgeTellsWhatItDoesNotCarry(t *testing.T) {
 	})
 	addScripted(t, p, plainID, "a", "20")
 	addScripted(t, p, plainID, "b", "20")
-	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "watch:clock"}))
+	require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "watch:clock"}))
 	lines := func() (list []string) {
 		for line := range strings.Lines(log.String()) {
 			if strings.Contains(line, told) {
@@ -357,7 +358,7 @@ func TestASensorsQualityReachesBridges(t *testing.T) {
 	}
 	given("plain", sensors.Quality{})
 	given("before", sensors.Quality{Reliability: "reliable", Depth: 1000})
-	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "test:x"}))
+	require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "test:x"}))
 	given("after", sensors.Quality{Reliability: "best_effort", Durability: "transient_local", Depth: 5})
 	own := bridge.qos["/plain"]
 	assert.NotZero(t, own)
@@ -381,7 +382,7 @@ func TestTwoBridgesOfOneType(t *testing.T) {
 	p := newScripted(t, &script{}, pipeline.Config{Bridges: registry})
 	addScripted(t, p, plainID, "probe", "10")
 	for _, spec := range []string{"test_custom:b", "test:a"} {
-		require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: spec}))
+		require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: spec}))
 	}
 	require.NoError(t, p.Run(t.Context(), time.Second))
 	require.NoError(t, p.Close(t.Context()))
@@ -419,7 +420,7 @@ func TestALostConnectionIsToldOnce(t *testing.T) {
 			}
 			p := newScripted(t, &script{}, pipeline.Config{Bridges: to.registry(), Log: slog.New(slog.NewTextHandler(&log, nil))})
 			addScripted(t, p, plainID, "probe", "10")
-			require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "test:x"}))
+			require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "test:x"}))
 			require.NoError(t, p.Step(t.Context(), 20))
 			require.NoError(t, p.Close(t.Context()))
 			if c.logged {
@@ -502,7 +503,7 @@ func TestARecordingThatLostMessagesIsNotComplete(t *testing.T) {
 			})
 			require.NoError(t, err)
 			defer stop()
-			require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "stuck:", Policy: policy}))
+			require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "stuck:", Policy: policy}))
 			end := inBackground(t, p)
 			select {
 			case <-file.released:

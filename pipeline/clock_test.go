@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -135,7 +136,7 @@ func TestTheEndOfARunLetsTheClockFinish(t *testing.T) {
 		Sensors: sensors.Must(sensors.NewRegistry()), Mode: pipeline.Realtime, ClockRate: simtime.Hz(1000),
 	})
 	require.NoError(t, err)
-	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "watch:clock"}))
+	require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "watch:clock"}))
 	for range 10 {
 		require.NoError(t, p.Run(t.Context(), 10*time.Millisecond))
 	}

@@ -70,7 +70,7 @@ func (s *Sensor) nextFrom(at simtime.Stamp) simtime.Stamp {
 func (p *Pipeline) firingOrder() []*Sensor {
 	var list []*Sensor
 	for _, s := range p.live() {
-		if !s.users.isClosing() {
+		if !s.users.Closing() {
 			list = append(list, s)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/rosbridge"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -98,7 +99,7 @@ func Example_input() {
 	must(err)
 	_, err = world.AddSensor(sensors.Config{ID: LaneFollowing.ID, Name: "follower"})
 	must(err)
-	must(world.AddBridge(ctx, pipeline.BridgeConfig{Spec: "rosbridge:" + server.Addr()}))
+	must(world.AddBridge(ctx, carry.BridgeConfig{Spec: "rosbridge:" + server.Addr()}))
 	must(bridgetest.Await(ctx, func() bool { return server.Subscribed()["/follower/lane"] != "" })) // it has read it
 	server.Publish("/follower/lane", peers.Outgoing{Values: map[string]any{"offset": 0.5, "angle": -0.125}})
 	for server.Received()["/follower/follow"] == 0 {

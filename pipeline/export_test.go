@@ -7,9 +7,9 @@ import (
 
 // Port returns an output of a scripted sensor.
 func (s *Sensor) Port(name string) *sensors.Output[*sample.Imu] {
-	for _, port := range s.ports {
-		if port.Spec().Name == name {
-			return port.(*sensors.Output[*sample.Imu])
+	for _, o := range s.topics.Outlets {
+		if o.Spec().Name == name {
+			return o.Port.(*sensors.Output[*sample.Imu])
 		}
 	}
 	return nil
@@ -20,18 +20,6 @@ func (s *Sensor) Takeovers() int {
 	s.tuning.mu.Lock()
 	defer s.tuning.mu.Unlock()
 	return len(s.tuning.queue)
-}
-
-// Takers returns how many take what bridges bring of a topic.
-func (p *Pipeline) Takers(topic string) (n int) {
-	p.change.Lock()
-	defer p.change.Unlock()
-	for _, b := range p.bridges {
-		if r := b.received[topic]; r != nil {
-			n += len(r.takers)
-		}
-	}
-	return n
 }
 
 // Accounted returns how many firings the present step keeps account of, one by one.

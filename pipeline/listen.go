@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/sensors"
 )
 
@@ -24,8 +25,8 @@ import (
 // and logged; the run continues, and so does the listener.
 func Listen[M any](s *Sensor, output string, call func(at sensors.Tick, message M)) (stop func(), err error) {
 	var known []string
-	for i, port := range s.ports {
-		spec := port.Spec()
+	for _, o := range s.topics.Outlets {
+		spec := o.Spec()
 		known = append(known, fmt.Sprintf("%s (%v)", spec.Name, spec.Type))
 		if spec.Name != output {
 			continue
@@ -34,11 +35,11 @@ func Listen[M any](s *Sensor, output string, call func(at sensors.Tick, message 
 			break
 		}
 		l := &listener{
-			sensor: s, stats: s.stats[i], receiver: s.stats[i].receiver(nil),
+			sensor: s, outlet: o, receiver: o.AddReceiver(),
 			call: func(at sensors.Tick, m any) { call(at, m.(M)) },
 		}
 		l.idle.L = &l.mu
-		if !s.heardBy.add(l, port) {
+		if !s.heardBy.add(l) {
 			return nil, fmt.Errorf("listen to %s of sensor %s: %w: it has ended", output, s.spec.Name, ErrNoSensor)
 		}
 		return func() { s.heardBy.remove(l) }, nil
@@ -61,14 +62,14 @@ type listeners struct {
 }
 
 // add connects a listener, unless the sensor has ended.
-func (x *listeners) add(l *listener, port sensors.Port) bool {
+func (x *listeners) add(l *listener) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.closed {
 		return false
 	}
 	x.list = append(x.list, l)
-	l.disconnect = port.Connect(l)
+	l.disconnect = l.outlet.Connect(l)
 	return true
 }
 
@@ -122,8 +123,8 @@ func (x *listeners) close() {
 // listener is a Go callback as a sink. It runs on the goroutine that publishes.
 type listener struct {
 	sensor     *Sensor
-	stats      *outputStats
-	receiver   *int64
+	outlet     *carry.Outlet
+	receiver   *carry.Receiver
 	call       func(at sensors.Tick, message any)
 	disconnect func()
 
@@ -151,7 +152,7 @@ func (l *listener) await() {
 	for l.running > 0 {
 		l.idle.Wait()
 	}
-	l.stats.retire(l.receiver)
+	l.receiver.Retire()
 }
 
 // Listening is always true: who doesn't want to listen any more stops.
@@ -198,17 +199,17 @@ func callback(l *listener, at sensors.Tick, message any) {
 	}()
 	l.call(at, message)
 	returned = true
-	l.stats.sent(l.receiver, at.Started)
-	if b := l.sensor.p.barrier.Load(); b != nil {
-		b.sending(l.sensor, at.Seq)("")
+	l.receiver.Sent(at.Started)
+	if arrived := l.outlet.Sending(at.Seq); arrived != nil {
+		arrived("")
 	}
 }
 
 // failed counts a message whose callback panicked.
 func (l *listener) failed(at sensors.Tick, reason any) {
-	l.stats.dropped(flow.CauseCallbackFailed, 1)
-	if b := l.sensor.p.barrier.Load(); b != nil {
-		b.sending(l.sensor, at.Seq)(flow.CauseCallbackFailed)
+	l.outlet.Dropped(flow.CauseCallbackFailed, 1)
+	if arrived := l.outlet.Sending(at.Seq); arrived != nil {
+		arrived(flow.CauseCallbackFailed)
 	}
 	l.sensor.env.Log.Error("a listener panicked", "panic", reason, "stack", string(debug.Stack()))
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/city"
@@ -125,7 +126,7 @@ func TestStepsPublishOnTheGrid(t *testing.T) {
 	summary := p.Summary()
 	assert.Equal(t, 1.0, summary.SimS)
 	assert.Positive(t, summary.RealTimeFactor)
-	byTopic := map[string]pipeline.SensorSummary{}
+	byTopic := map[string]carry.SensorSummary{}
 	for _, row := range summary.Sensors {
 		byTopic[row.Topic] = row
 	}
@@ -217,8 +218,8 @@ func recorder(t *testing.T, open gpu.Opener, seed uint64, dir string) *pipeline.
 	_, err = p.AddRig(r)
 	require.NoError(t, err)
 	require.NoError(t, p.AddTransforms())
-	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "mcap:a.mcap?chunk=20000"}))
-	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "logging:a"}))
+	require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "mcap:a.mcap?chunk=20000"}))
+	require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "logging:a"}))
 	return p
 }
 
@@ -315,7 +316,7 @@ func TestALostContextEndsTheRunAndKeepsTheRecording(t *testing.T) {
 			}
 			require.NoError(t, err)
 			scanner := add(t, p, sensors.Config{ID: "sensor.lidar.ray_cast", Name: "lidar", Rate: simtime.Hz(20), Pose: sensors.Pose{Z: 2}, Attributes: map[string]any{"preset": "VelodyneVLP16", "columns": 90}})
-			require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "mcap:a.mcap"}))
+			require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "mcap:a.mcap"}))
 			scans := 0
 			listen(t, scanner, "points", func(sensors.Tick, *sample.PointCloud) {
 				if scans++; scans == 5 {
@@ -359,8 +360,8 @@ func TestRowsAreIdleOnlyWhereNobodyListened(t *testing.T) {
 func TestQualityOfServiceNamesATopicThatIsThere(t *testing.T) {
 	p := recorder(t, opener(t), 1, t.TempDir())
 	defer func() { assert.NoError(t, p.Close(context.Background())) }()
-	err := p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "mcap:b.mcap", QoS: map[string]flow.QoS{"/nope": {}}})
-	require.ErrorIs(t, err, pipeline.ErrNoTopic)
+	err := p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "mcap:b.mcap", QoS: map[string]flow.QoS{"/nope": {}}})
+	require.ErrorIs(t, err, carry.ErrNoTopic)
 }
 
 func TestAddTransformsFindsAFreeName(t *testing.T) {
@@ -548,7 +549,7 @@ func TestFramesSwitchTheLampsOfTheCity(t *testing.T) {
 				}
 			}
 		})
-		require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "mcap:a.mcap"}))
+		require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "mcap:a.mcap"}))
 		for k, state := range []world.SignalState{world.SignalRed, world.SignalYellow, world.SignalGreen, world.SignalOff, world.SignalRed} {
 			_, err := p.StepTo(t.Context(), &world.Frame{
 				Until: simtime.Stamp(k+1) * 100e6, Signals: []world.Signal{{Ref: world.Ref{Name: light.Name}, State: state}},
@@ -634,7 +635,7 @@ func soakStepped(t *testing.T, s *soak, duration time.Duration) {
 	recorder := &rotating{dir: t.TempDir()}
 	p := newPipeline(t, pipeline.Config{Sensors: sensorsall.Registry(), Bridges: bridges.MustRegistry(recorder)})
 	addSoaked(t, p)
-	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "mcap:" + recorder.next()}))
+	require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "mcap:" + recorder.next()}))
 	begun := time.Now()
 	for second := 1; time.Since(begun) < duration; second++ {
 		require.NoError(t, p.Run(t.Context(), time.Second))
@@ -672,7 +673,7 @@ func soakRealtime(t *testing.T, s *soak, duration time.Duration) {
 	})
 	addSoaked(t, p)
 	for _, spec := range []string{"logging:soak", "watch:clock"} {
-		require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: spec}))
+		require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: spec}))
 	}
 	require.NoError(t, p.Run(t.Context(), duration/5))
 	s.warmUp(t)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -36,7 +37,7 @@ func TestTheLogGoesToNetworks(t *testing.T) {
 					panic("for the log")
 				}
 			})
-			require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "test:x"}))
+			require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "test:x"}))
 			end := inBackground(t, p)
 			to.await(t, "a clock", func(got []delivery) bool { return len(got) > 3 })
 			if kind == bridges.KindNetwork {

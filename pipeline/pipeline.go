@@ -15,12 +15,12 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/memory"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/stage"
 	"github.com/raybridge/raybridge/sensors"
-	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 )
 
@@ -30,8 +30,6 @@ var (
 	ErrStarted = errors.New("pipeline has started")
 	// ErrTopic: two outputs have one topic.
 	ErrTopic = errors.New("topic is used twice")
-	// ErrNoTopic: no sensor publishes that topic on that bridge.
-	ErrNoTopic = errors.New("no such topic")
 	// ErrOutput: a sensor has no such output, or not of that type.
 	ErrOutput = errors.New("no such output")
 	// ErrClosed: the pipeline was closed.
@@ -133,12 +131,8 @@ type Pipeline struct {
 	history    *scene.History
 	shared     sensors.Shared
 	dispatcher *dispatch.Dispatcher
-	bridges    []*attachedBridge // added before the start, under change
-	rosClock   rosClock          // what the ros2 source follows
+	bridges    *carry.Bridges
 	waiting    waiting
-	clockPort  *sensors.Output[*sample.Clock]
-	clockStats *outputStats
-	logLines   *logLines
 	clock      *simtime.Clock    // the one clock (law T1)
 	letPass    func()            // lets time pass in a realtime run; it stands between runs
 	clockDue   *simtime.Schedule // of /clock, nil without
@@ -148,12 +142,9 @@ type Pipeline struct {
 	change  sync.Mutex
 	started bool
 	closed  bool
-	rig     rig.Rig         // of members, in their order
-	wanted  remarks         // lines about topics that nobody brings
-	members []*Sensor       // all that were added and have not ended; replaced, never changed
-	former  []SensorSummary // of those that ended; replaced, never changed
-	// formerInputs is what those were brought, likewise.
-	formerInputs []InputSummary
+	rig     rig.Rig      // of members, in their order
+	members []*Sensor    // all that were added and have not ended; replaced, never changed
+	former  carry.Former // rows of those that ended
 
 	roster  atomic.Pointer[[]*Sensor] // the members that the loops work with, see live
 	fixed   frameLists                // their frames
@@ -170,26 +161,25 @@ type Pipeline struct {
 	pace    pace // of the world that is followed
 
 	turn      chan struct{}            // has room for the one who runs
-	goal      instantCell              // the end of the latest StepTo, at which there is an instant
+	goal      simtime.AtomicStamp      // the end of the latest StepTo, at which there is an instant
 	lastFrame atomic.Uint64            // the number of the latest instant
 	line      atomic.Pointer[timeline] // of the latest run, nil before the first
 	seed      atomic.Uint64            // of the sensors' noise
 	resets    atomic.Int64
 	first     []*Sensor // that were there when the first run began; the one whose turn it is uses it
 
-	simNs   instantCell   // the frame loop's instant
-	frame   uint64        // the frame loop's: number of the next instant
-	lastNs  simtime.Stamp // the frame loop's: the latest instant, or where it jumped to
-	jumps   atomic.Uint64 // the clock's jumps that the frame loop has followed; it alone stores them
+	simNs   simtime.AtomicStamp // the frame loop's instant
+	frame   uint64              // the frame loop's: number of the next instant
+	lastNs  simtime.Stamp       // the frame loop's: the latest instant, or where it jumped to
+	jumps   atomic.Uint64       // the clock's jumps that the frame loop has followed; it alone stores them
 	elapsed elapsed
 
-	rest       rest                 // the dispatcher's part in a pause
-	publishing instantCell          // instant being published, for recordings' log times
-	lastClock  simtime.Stamp        // last published clock of the last realtime run
-	wake       chan struct{}        // pinged when a capture may be ready
-	issuing    atomic.Int32         // instants handed to the GL thread and not yet issued
-	polling    atomic.Bool          // a look at the readbacks waits for its turn on the GL thread
-	pollHop    func(*gpu.Ctx) error // pollInTurn, made once
+	rest      rest                 // the dispatcher's part in a pause
+	lastClock simtime.Stamp        // last published clock of the last realtime run
+	wake      chan struct{}        // pinged when a capture may be ready
+	issuing   atomic.Int32         // instants handed to the GL thread and not yet issued
+	polling   atomic.Bool          // a look at the readbacks waits for its turn on the GL thread
+	pollHop   func(*gpu.Ctx) error // pollInTurn, made once
 
 	failure struct {
 		sync.Mutex
@@ -208,16 +198,15 @@ func New(ctx context.Context, config Config) (*Pipeline, error) {
 	if err := config.setDefaults(); err != nil {
 		return nil, err
 	}
-	p := &Pipeline{config: config, lastClock: math.MinInt64, wake: make(chan struct{}, 1), clockStats: newOutputStats()}
+	p := &Pipeline{config: config, lastClock: math.MinInt64, wake: make(chan struct{}, 1)}
 	p.pollHop = p.pollInTurn
 	p.seed.Store(config.Seed)
 	p.rest.wanted, p.rest.left = make(chan struct{}, 1), make(chan struct{}, 1)
 	p.stepper = newStepper(p)
 	p.turn = make(chan struct{}, 1)
 	p.goal.Store(math.MinInt64)
-	p.clockPort = clockSpec.Open().(*sensors.Output[*sample.Clock])
-	p.logLines = &logLines{stats: newOutputStats(), now: p.logTime, out: logSpec.Open().(*sensors.Output[*sample.Log])}
-	p.log = slog.New(&logHandler{next: config.Log.Handler(), lines: p.logLines})
+	lines := carry.NewLines(config.Log)
+	p.log = lines.Logger()
 	p.waiting.log = p.log
 	if err := p.makeClock(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
@@ -229,8 +218,11 @@ func New(ctx context.Context, config Config) (*Pipeline, error) {
 	p.config.Run.Device = info.Class()
 	// Publishers end by Close, after what was queued has been sent.
 	p.dispatcher = dispatch.New(dispatch.Config{Context: context.WithoutCancel(ctx), Logger: config.Log})
-	p.initROSClock()
-	p.watchSource()
+	p.bridges = carry.New(carry.Config{
+		Registry: p.config.Bridges, Env: bridges.Env{OutDir: p.config.OutDir, Run: p.config.Run, Map: p.config.Scene.Map},
+		Dispatcher: p.dispatcher, Lines: lines, Clock: p.clock, Step: p.config.Step,
+		Stepped: p.config.Mode == Stepped, HasClock: p.clockDue != nil, Fail: p.fail, Await: p.waiting.begin,
+	})
 	p.elapsed.start(begun)
 	return p, nil
 }
@@ -326,6 +318,23 @@ func (p *Pipeline) build(ctx context.Context) error {
 	return nil
 }
 
+// AddBridge opens a bridge and connects every sensor's outputs with it, those of
+// sensors that are added later too. It comes before the first Run or Step; on an
+// error the bridge is closed and nothing is connected. Errors of the connection
+// string wrap bridges.ErrConnectionString or bridges.ErrUnknownBridge.
+func (p *Pipeline) AddBridge(ctx context.Context, config carry.BridgeConfig) error {
+	p.change.Lock()
+	defer p.change.Unlock()
+	if p.started {
+		return fmt.Errorf("add bridge %s: %w", config.Spec, ErrStarted)
+	}
+	return p.bridges.Add(ctx, config)
+}
+
+// Receivers counts those who would receive messages now, of a topic or of a network bridge, see
+// carry.Bridges. Any goroutine may call it.
+func (p *Pipeline) Receivers(name string) (int, error) { return p.bridges.Receivers(name) }
+
 // GPU returns the description of the OpenGL context.
 func (p *Pipeline) GPU() gpu.Info { return p.gl.Info() }
 
@@ -374,7 +383,7 @@ func (p *Pipeline) start(ctx context.Context) error {
 	p.started = true
 	list := p.live()
 	if !started && !closed {
-		p.tellWanted(p.inlets())
+		p.bridges.Start()
 		for _, s := range list { // before others can ask when it fires
 			s.joined.Store(true)
 		}
@@ -390,13 +399,13 @@ func (p *Pipeline) start(ctx context.Context) error {
 	p.first = p.lasting(list)
 	p.history.Keep(historyTicks(p.config.Step, p.clockDue, list))
 	for _, s := range list {
-		if !s.users.begin() { // somebody ends it
+		if !s.users.Begin() { // somebody ends it
 			continue
 		}
 		done := flow.TellLong(p.config.Log, "preparing sensor "+s.spec.Name)
 		err := s.begin(ctx)
 		done()
-		s.users.exit()
+		s.users.Exit()
 		if err != nil {
 			p.fail(err)
 			return err
@@ -459,8 +468,7 @@ func (p *Pipeline) Close(ctx context.Context) error {
 	if closed {
 		return nil
 	}
-	p.rosClock.unwatch()
-	p.noteListening()
+	p.bridges.Stop()
 	errs := []error{p.awaitEndings(ctx)}
 	list := p.live()
 	for i := len(list) - 1; i >= 0; i-- {
@@ -470,10 +478,7 @@ func (p *Pipeline) Close(ctx context.Context) error {
 	p.dispatcher.ReleaseAll()
 	errs = append(errs, wrap("send what was queued", p.dispatcher.Drain(ctx)))
 	errs = append(errs, wrap("close the dispatcher", p.dispatcher.Close(ctx)))
-	for _, b := range p.bridges {
-		errs = append(errs, b.bridge.Close(ctx))
-	}
-	errs = append(errs, p.closeGPU())
+	errs = append(errs, p.bridges.Close(ctx), p.closeGPU())
 	return errors.Join(errs...)
 }
 

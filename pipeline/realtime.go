@@ -202,9 +202,9 @@ func (p *Pipeline) completeRealtime(ctx context.Context, drain <-chan struct{}) 
 	for {
 		processed := 0
 		for _, s := range p.live() {
-			if s.gpu && s.users.enter() {
+			if s.gpu && s.users.Enter() {
 				processed += s.life.Load().Process(math.MaxInt64)
-				s.users.exit()
+				s.users.Exit()
 			}
 		}
 		if p.pending() == 0 {

@@ -138,7 +138,7 @@ func (p *Pipeline) restart(seed uint64) error {
 		err = p.beginSensors(kept)
 	}
 	for _, s := range kept {
-		s.users.exit()
+		s.users.Exit()
 	}
 	if err != nil {
 		p.fail(err)
@@ -155,7 +155,7 @@ func (p *Pipeline) endSensors() (kept []*Sensor, _ error) {
 	p.change.Lock()
 	var gone []*Sensor
 	for _, s := range p.members {
-		if slices.Contains(p.first, s) && s.users.begin() {
+		if slices.Contains(p.first, s) && s.users.Begin() {
 			kept = append(kept, s)
 			continue
 		}
@@ -184,7 +184,7 @@ func (p *Pipeline) restartScene() error {
 	p.stage.Restart()
 	p.goal.Store(math.MinInt64)
 	p.simNs.Store(0)
-	p.publishing.Store(0)
+	p.bridges.SetInstant(0)
 	p.lastFrame.Store(0)
 	p.frame, p.lastNs, p.lastClock = 0, 0, math.MinInt64
 	p.steps.Realign(1)

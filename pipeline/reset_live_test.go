@@ -24,6 +24,7 @@ import (
 
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/city"
@@ -51,7 +52,7 @@ func town(t *testing.T, seed uint64, dir string, mode pipeline.Mode) *pipeline.P
 			add(t, p, every(d, fmt.Sprintf("s%d", i)))
 		}
 	}
-	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "mcap:a.mcap?chunk=1"}))
+	require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "mcap:a.mcap?chunk=1"}))
 	return p
 }
 
@@ -271,7 +272,7 @@ func TestResetAmongOthers(t *testing.T) {
 			c.Rate = simtime.Hz(100)
 			add(t, p, c)
 		}
-		require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "mcap:a.mcap"}))
+		require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "mcap:a.mcap"}))
 		p.Clock().Pause()
 		runs, end := context.WithCancel(t.Context())
 		ended := make(chan error, 1)

@@ -14,7 +14,6 @@ import (
 	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
-	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 )
 
@@ -91,7 +90,7 @@ func (p *Pipeline) stretch(ctx, patience context.Context, until func() simtime.S
 	defer p.elapsed.run()()
 
 	if p.config.Mode == Realtime {
-		p.awaitClock()
+		p.bridges.AwaitClock()
 		err = p.runRealtime(r, until)
 		p.waiting.end()
 	} else {
@@ -175,7 +174,7 @@ func (p *Pipeline) newRun(ctx context.Context) (*run, error) {
 	p.line.Store(r.line)
 	r.untell = p.clock.Subscribe(func(change simtime.Change) {
 		p.rest.follow(p, change.Kind)
-		p.tellParameters(change)
+		p.bridges.TimeChanged(change)
 	})
 	r.watching.Go(func() { p.rest.keep(completion, p) })
 	r.watching.Go(func() {
@@ -388,12 +387,12 @@ func (p *Pipeline) captureAll(c *gpu.Ctx, i *instant) {
 		if !f.sensor.gpu || f.err != nil {
 			continue
 		}
-		if !f.sensor.users.enter() { // it was ended before its turn came
+		if !f.sensor.users.Enter() { // it was ended before its turn came
 			f.sensor.dropped(f.at, flow.CauseClosed)
 			continue
 		}
 		f.captured, f.err = f.sensor.life.Load().Capture(c, f.at)
-		f.sensor.users.exit()
+		f.sensor.users.Exit()
 	}
 	if err := c.Flush(); err != nil {
 		p.fail(err)
@@ -404,9 +403,9 @@ func (p *Pipeline) captureAll(c *gpu.Ctx, i *instant) {
 // pollAll moves all finished readbacks on. GL thread.
 func (p *Pipeline) pollAll(c *gpu.Ctx) {
 	for _, s := range p.live() {
-		if s.gpu && s.users.enter() {
+		if s.gpu && s.users.Enter() {
 			s.life.Load().Poll(c)
-			s.users.exit()
+			s.users.Exit()
 		}
 	}
 }
@@ -430,9 +429,9 @@ func (p *Pipeline) complete(ctx context.Context, begun <-chan *instant, captures
 // added. Their instants have a clock of their own where none is due (law T4). That a sensor is
 // heard doesn't matter: a recording has the same clocks with other listeners besides.
 func (p *Pipeline) publish(ctx context.Context, i *instant) error {
-	p.publishing.Store(i.stamp)
+	p.bridges.SetInstant(i.stamp)
 	if i.clock || i.sensors {
-		p.queueClock(i.stamp)
+		p.bridges.QueueClock(i.stamp)
 	}
 	for k := range i.firings {
 		f := &i.firings[k]
@@ -545,15 +544,6 @@ func (p *Pipeline) pollInTurn(c *gpu.Ctx) error {
 	return nil
 }
 
-// queueClock queues /clock, if there is one, for all bridges, ahead of the instant's samples.
-func (p *Pipeline) queueClock(t simtime.Stamp) {
-	if p.clockDue == nil {
-		return
-	}
-	at := sensors.Tick{Due: t, Started: time.Now()}
-	p.clockPort.TryQueue(at, &sample.Clock{Stamp: t})
-}
-
 // nextInstant is the earliest of the next step, clock and due sensor, and of the end of a StepTo.
 func (p *Pipeline) nextInstant() simtime.Stamp {
 	next := p.steps.Next()
@@ -648,7 +638,7 @@ func (i *instant) list(ctx context.Context, s *Sensor, room int) error {
 	if !due && s.hearer == nil {
 		return nil
 	}
-	if s.users.isClosing() {
+	if s.users.Closing() {
 		return nil // it is ending: what would have been due is nobody's
 	}
 	i.sensors = i.sensors || due
@@ -666,7 +656,7 @@ func (i *instant) list(ctx context.Context, s *Sensor, room int) error {
 	if !listening {
 		return missed(b, s, at.Seq, flow.CauseIdle)
 	}
-	if !s.users.begin() {
+	if !s.users.Begin() {
 		return missed(b, s, at.Seq, flow.CauseClosed)
 	}
 	if skipped > 0 {
@@ -717,10 +707,10 @@ func (s *Sensor) due(i *instant) (at sensors.Tick, skipped int, due bool) {
 
 // tell tells a sensor that wants to know it whether anybody listens, when that changes.
 func (s *Sensor) tell(ctx context.Context, listening bool) error {
-	if s.hearer == nil || s.heard == listening || !s.users.begin() {
+	if s.hearer == nil || s.heard == listening || !s.users.Begin() {
 		return nil
 	}
-	defer s.users.exit()
+	defer s.users.Exit()
 	if err := s.takeTurn(ctx); err != nil {
 		return err
 	}
@@ -781,7 +771,7 @@ func (f *firing) release() {
 	if b := f.sensor.p.barrier.Load(); b != nil {
 		b.handedOver(f.sensor, f.at.Seq)
 	}
-	f.sensor.users.exit()
+	f.sensor.users.Exit()
 }
 
 // release says that the loops have done their part of the instant's firings; again it

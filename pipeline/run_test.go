@@ -19,6 +19,7 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
@@ -279,9 +280,9 @@ func TestWhatIgnoresAPauseIsRefused(t *testing.T) {
 					restless.Store(out)
 				}
 			}})
-			row := func() pipeline.SensorSummary {
+			row := func() carry.SensorSummary {
 				rows := p.Summary().Sensors
-				return rows[slices.IndexFunc(rows, func(r pipeline.SensorSummary) bool { return r.Name == "computed" })]
+				return rows[slices.IndexFunc(rows, func(r carry.SensorSummary) bool { return r.Name == "computed" })]
 			}
 			p.Clock().Resume()
 			to.awaitStamp(t, "/computed", 50*ms)
@@ -613,7 +614,7 @@ func TestSkippedInstantsAreCounted(t *testing.T) {
 	to.awaitStamp(t, "/computed", 90*ms)
 	end()
 	summary := p.Summary()
-	i := slices.IndexFunc(summary.Sensors, func(s pipeline.SensorSummary) bool { return s.Topic == "/computed" })
+	i := slices.IndexFunc(summary.Sensors, func(s carry.SensorSummary) bool { return s.Topic == "/computed" })
 	require.GreaterOrEqual(t, i, 0)
 	assert.Equal(t, flow.Drops{flow.CauseSkipped: 8}, summary.Sensors[i].Drops, "10 to 80 ms")
 }

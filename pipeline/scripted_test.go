@@ -18,6 +18,7 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
@@ -417,7 +418,7 @@ func (p *peer) stamps(topic string) []int64 {
 
 func (p *peer) attach(t testing.TB, to *pipeline.Pipeline, policy string) {
 	t.Helper()
-	require.NoError(t, to.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "test:x", Policy: policy}))
+	require.NoError(t, to.AddBridge(t.Context(), carry.BridgeConfig{Spec: "test:x", Policy: policy}))
 }
 
 // everyMs asserts that stamps are all multiples of a number of milliseconds, from

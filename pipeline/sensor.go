@@ -14,9 +14,11 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
+	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/internal/fault"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
@@ -36,14 +38,9 @@ type Sensor struct {
 	gpu      bool                         // it is a sensors.Capturer
 	hearer   sensors.Hearer               // nil for one that isn't told
 	env      *sensors.Env
-	ports    []sensors.Port // of env.Ports those that the settings leave
-	topics   []string       // of ports
-	outputs  []int          // of ports, their places in the definition
-	stats    []*outputStats // of ports
-	inlets   []*inlet       // through which bridges bring the inputs their messages
-	routes   routes         // of ports to bridges
+	topics   carry.Topics // of env.Ports and env.Inlets, those that the settings leave
 	heardBy  listeners
-	users    usage
+	users    *flow.Usage
 	turn     chan struct{} // see takeTurn; nil where none is needed
 	ending   ending
 	tuning   tuning
@@ -81,14 +78,20 @@ func (s *Sensor) Owner() uint32 { return s.owner }
 // Outputs returns what the sensor publishes, in the definition's order.
 func (s *Sensor) Outputs() []sensors.OutputSpec {
 	var list []sensors.OutputSpec
-	for _, port := range s.ports {
-		list = append(list, *port.Spec())
+	for _, o := range s.topics.Outlets {
+		list = append(list, *o.Spec())
 	}
 	return list
 }
 
 // Topics returns the topics of Outputs.
-func (s *Sensor) Topics() []string { return append([]string(nil), s.topics...) }
+func (s *Sensor) Topics() []string {
+	var list []string
+	for _, o := range s.topics.Outlets {
+		list = append(list, o.Topic.Name)
+	}
+	return list
+}
 
 // AddSensor adds one sensor; any goroutine may call it at any time up to Close. In a pipeline
 // that has started the sensor is begun before the call returns. It joins at the next instant,
@@ -144,7 +147,7 @@ func RigTopics(r *rig.Rig, registry *sensors.Registry) (bySensor [][]string, err
 		return nil, err
 	}
 	for _, s := range list {
-		bySensor = append(bySensor, s.topics)
+		bySensor = append(bySensor, s.Topics())
 	}
 	return bySensor, checkTopics(list)
 }
@@ -192,8 +195,7 @@ func rankOf(d *sensors.Definition) rank {
 }
 
 func newSensor(spec sensors.Spec) (*Sensor, error) {
-	s := &Sensor{spec: spec, env: &sensors.Env{}, rank: rankOf(spec.Definition)}
-	s.users.init()
+	s := &Sensor{spec: spec, env: &sensors.Env{}, users: flow.NewUsage(), rank: rankOf(spec.Definition)}
 	s.ending.init()
 	if err := s.schedules(); err != nil {
 		return nil, s.fault("rate", err)
@@ -206,28 +208,40 @@ func newSensor(spec sensors.Spec) (*Sensor, error) {
 	if _, ok := sensor.(sensors.PreTicker); !s.gpu && (ok || s.hearer != nil) {
 		s.turn = make(chan struct{}, 1)
 	}
-	for i := range s.spec.Definition.Outputs {
-		out := &s.spec.Definition.Outputs[i]
+	s.openTopics()
+	return s, nil
+}
+
+// openTopics opens the outputs and inputs, and puts those on topics that the settings leave.
+func (s *Sensor) openTopics() {
+	d := s.spec.Definition
+	s.topics.Sensor, s.topics.Type = s.spec.Name, d.ID
+	for i := range d.Outputs {
+		out := &d.Outputs[i]
 		port := out.Open()
-		port.Spec().QoS = spec.Config.QoS.Over(out.QoS)
+		port.Spec().QoS = s.spec.Config.QoS.Over(out.QoS)
 		s.env.Ports = append(s.env.Ports, port)
-		if sel, ok := sensor.(sensors.Selective); ok && !sel.Publishes(out.Name) {
-			continue
+		if s.publishes(out.Name) {
+			s.topics.Outlets = append(s.topics.Outlets, carry.NewOutlet(port, bridges.Topic{
+				Name: topicOf(&s.spec, out.Name, out.Suffix), Sensor: s.spec.Name, SensorType: d.ID,
+				SensorNumber: d.Number, Output: i, QoS: port.Spec().QoS,
+			}, s.sending))
 		}
-		s.ports = append(s.ports, port)
-		s.outputs = append(s.outputs, i)
-		s.topics = append(s.topics, topicOf(&spec, out.Name, out.Suffix))
-		s.stats = append(s.stats, newOutputStats())
 	}
-	for i := range s.spec.Definition.Inputs {
-		in := &s.spec.Definition.Inputs[i]
+	for i := range d.Inputs {
+		in := &d.Inputs[i]
 		input := in.Open()
 		s.env.Inlets = append(s.env.Inlets, input)
-		if topic, given := spec.Topics[in.Name]; !given || topic != "" {
-			s.inlets = append(s.inlets, &inlet{topic: topicOf(&spec, in.Name, in.Suffix), typ: in.Type, qos: spec.Config.QoS.Over(in.QoS), input: input})
+		if topic, given := s.spec.Topics[in.Name]; !given || topic != "" {
+			s.topics.Inlets = append(s.topics.Inlets, carry.NewInlet(topicOf(&s.spec, in.Name, in.Suffix), s.spec.Config.QoS.Over(in.QoS), input))
 		}
 	}
-	return s, nil
+}
+
+// publishes reports whether the settings leave the sensor an output.
+func (s *Sensor) publishes(output string) bool {
+	sel, ok := s.life.Load().Sensor().(sensors.Selective)
+	return !ok || sel.Publishes(output)
 }
 
 // beBorn begins the sensor's life, with the settings of the rig.
@@ -277,9 +291,6 @@ func (s *Sensor) join(p *Pipeline, owner uint32) error {
 		Log: p.log.With("sensor", s.spec.Name), Ports: s.env.Ports,
 		Inlets: s.env.Inlets,
 	}
-	for _, in := range s.inlets {
-		in.open(p.dispatcher, in.input.Put)
-	}
 	return nil
 }
 
@@ -309,12 +320,13 @@ func topicOf(r *sensors.Spec, name, suffix string) string {
 
 // checkTopics refuses two outputs on one topic.
 func checkTopics(list []*Sensor) error {
-	owner := map[string]string{clockTopic: "the pipeline's clock"}
+	owner := map[string]string{carry.ClockTopic: "the pipeline's clock"}
 	var faults doc.Faults
 	for _, s := range list {
-		for i, topic := range s.topics {
+		for _, o := range s.topics.Outlets {
+			topic := o.Topic.Name
 			if other, taken := owner[topic]; taken {
-				faults.Add(s.fault("topics."+s.ports[i].Spec().Name, fmt.Errorf("%w: %s of sensor %s, and of this one as %v", ErrTopic, topic, other, s.ports[i].Spec().Type)))
+				faults.Add(s.fault("topics."+o.Spec().Name, fmt.Errorf("%w: %s of sensor %s, and of this one as %v", ErrTopic, topic, other, o.Spec().Type)))
 				break // the others are its companions
 			}
 			owner[topic] = s.spec.Name
@@ -333,15 +345,7 @@ func seedOf(seed uint64, name string) uint64 {
 
 // listenedTo reports whether anybody would receive what the sensor computes.
 func (s *Sensor) listenedTo() bool {
-	if s.spec.Config.Always || s.spec.Definition.Acts {
-		return true
-	}
-	for _, port := range s.ports {
-		if port.Listening() {
-			return true
-		}
-	}
-	return false
+	return s.spec.Config.Always || s.spec.Definition.Acts || s.topics.Listening()
 }
 
 // begin makes what the sensor needs. It isn't given up half-way, when the GL thread may
@@ -367,9 +371,7 @@ func (s *Sensor) endLife() error {
 
 // dropped counts a firing that the sensor lost; all its outputs lack it.
 func (s *Sensor) dropped(at sensors.Tick, cause flow.Cause) {
-	for _, stats := range s.stats {
-		stats.dropped(cause, 1)
-	}
+	s.topics.Dropped(cause)
 	if cause != flow.CauseNoReturn { // such a scan is published
 		if b := s.p.barrier.Load(); b != nil {
 			b.miss(s, at.Seq, cause)
@@ -380,9 +382,9 @@ func (s *Sensor) dropped(at sensors.Tick, cause flow.Cause) {
 
 // skip counts instants that were passed over. What is latched doesn't come by them.
 func (s *Sensor) skip(n int) {
-	for i, stats := range s.stats {
-		if s.ports[i].Spec().QoS.Durability != flow.TransientLocal {
-			stats.dropped(flow.CauseSkipped, n)
+	for _, o := range s.topics.Outlets {
+		if o.Spec().QoS.Durability != flow.TransientLocal {
+			o.Dropped(flow.CauseSkipped, n)
 		}
 	}
 }
@@ -598,41 +600,20 @@ func (p *Pipeline) resolve(from int, attachTo uint32) ([]*Sensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	var made routes
-	for _, b := range p.bridges {
-		b.unknown = nil // of what failed before
-	}
 	for i, s := range added {
-		err := s.join(p, owners[i])
-		if err == nil {
-			err = p.joinBridges(s, &made)
-		}
-		if err != nil {
-			made.close()
-			p.closeInlets(added)
+		if err := s.join(p, owners[i]); err != nil {
 			return nil, err
 		}
 	}
-	made.connect()
-	for _, b := range p.bridges {
-		b.tellUnknown(b.bridge.Info().Name)
-	}
-	if p.started {
-		for _, s := range added {
-			p.tellWanted(s.inlets)
-		}
-	}
-	return added, nil
+	return added, p.bridges.Join(topicsOf(added))
 }
 
-// joinBridges lets the bridges serve a sensor; change must be held.
-func (p *Pipeline) joinBridges(s *Sensor, made *routes) error {
-	for _, b := range p.bridges {
-		if err := b.serve(s, made); err != nil {
-			return err
-		}
+// topicsOf are what bridges serve of sensors.
+func topicsOf(list []*Sensor) (topics []*carry.Topics) {
+	for _, s := range list {
+		topics = append(topics, &s.topics)
 	}
-	return nil
+	return topics
 }
 
 // owners returns the actor that each added sensor rides on: the one that its parent
@@ -689,9 +670,11 @@ func (p *Pipeline) strike(gone []*Sensor) error {
 	var errs []error
 	for _, s := range gone {
 		errs = append(errs, s.endLife())
-		s.routes.close()
+		for _, in := range s.env.Inlets {
+			in.Close()
+		}
 	}
-	p.closeInlets(gone)
+	p.bridges.Leave(topicsOf(gone))
 	return errors.Join(errs...)
 }
 
@@ -747,7 +730,7 @@ func (s *Sensor) startEnding() (under bool, err error) {
 	p := s.p
 	p.change.Lock()
 	defer p.change.Unlock()
-	if s.users.isClosing() {
+	if s.users.Closing() {
 		return true, nil
 	}
 	if p.closed {
@@ -764,9 +747,9 @@ func (s *Sensor) startEnding() (under bool, err error) {
 // waits for. Close waits for the goroutine. change must be held.
 func (p *Pipeline) letEnd(s *Sensor) {
 	s.ending.once.Do(func() {
-		s.noteListening()
+		s.topics.NoteListening()
 		s.heardBy.close()
-		gone := s.users.close()
+		gone := s.users.Close()
 		p.endings.Go(func() {
 			defer close(s.ending.done)
 			<-gone
@@ -780,11 +763,10 @@ func (p *Pipeline) end(s *Sensor) error {
 	err := s.endLife()
 	ctx, cancel := flow.WithPatience(context.Background(), deliveryLimit)
 	defer cancel()
-	s.routes.disconnect(ctx)
+	s.topics.Disconnect(ctx)
 	p.change.Lock()
 	defer p.change.Unlock()
-	p.former = mergeEnded(p.former, s.rows(0))
-	p.formerInputs = mergeEnded(p.formerInputs, s.inputRows())
+	p.former = p.former.With(s.rows(0), s.topics.InputRows())
 	_ = p.strike([]*Sensor{s}) // its life has ended
 	return err
 }
@@ -799,7 +781,7 @@ func (p *Pipeline) mountedOn(s *Sensor) []string {
 	var names []string
 	for _, other := range p.members {
 		switch {
-		case other == s || other.users.isClosing():
+		case other == s || other.users.Closing():
 		case other.spec.BodyFrame() == frame:
 			return nil // the frame stays
 		case other.spec.ParentFrame == frame:
@@ -814,71 +796,10 @@ func (p *Pipeline) orphan(id uint32) {
 	p.change.Lock()
 	defer p.change.Unlock()
 	for _, s := range p.members {
-		if s.owner == id && !s.users.isClosing() && !p.closed {
+		if s.owner == id && !s.users.Closing() && !p.closed {
 			s.env.Log.Info("the actor that the sensor rode on is gone, and the sensor with it", "actor", id)
 			p.letEnd(s)
 		}
-	}
-}
-
-// usage counts who works with something that ends during a run, so that nobody works with it
-// once it has ended. Any goroutine may use it.
-type usage struct {
-	state atomic.Int64  // the number of users, with the flags below
-	gone  chan struct{} // closed when over
-}
-
-const (
-	closing = int64(1) << 61 // no new work begins
-	over    = int64(1) << 62 // and nobody is left
-)
-
-func (u *usage) init() { u.gone = make(chan struct{}) }
-
-// begin counts a user with new work and reports whether it may: not any more once
-// the end has begun.
-func (u *usage) begin() bool { return u.count(closing) }
-
-// enter counts a user that finishes work of before; it may while others do.
-func (u *usage) enter() bool { return u.count(over) }
-
-// count adds a user unless a flag is set.
-func (u *usage) count(unless int64) bool {
-	for {
-		n := u.state.Load()
-		if n&unless != 0 {
-			return false
-		}
-		if u.state.CompareAndSwap(n, n+1) {
-			return true
-		}
-	}
-}
-
-// isClosing reports whether the end has begun.
-func (u *usage) isClosing() bool { return u.state.Load()&closing != 0 }
-
-// idle reports whether there is no user.
-func (u *usage) idle() bool { return u.state.Load()&^(closing|over) == 0 }
-
-// exit says that a user has done its work.
-func (u *usage) exit() {
-	u.state.Add(-1)
-	u.settle()
-}
-
-// close lets no new work begin, and returns a channel that is closed when all of it
-// is done.
-func (u *usage) close() <-chan struct{} {
-	u.state.Or(closing)
-	u.settle()
-	return u.gone
-}
-
-// settle ends the use when nobody is left.
-func (u *usage) settle() {
-	if u.state.CompareAndSwap(closing, closing|over) {
-		close(u.gone)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
@@ -297,7 +298,7 @@ func TestDestroyCompletesWhatWasBegun(t *testing.T) {
 	end()
 	require.NoError(t, p.Close(t.Context()))
 	assert.NotEmpty(t, *again)
-	i := slices.IndexFunc(p.Summary().Sensors, func(row pipeline.SensorSummary) bool { return row.Ended })
+	i := slices.IndexFunc(p.Summary().Sensors, func(row carry.SensorSummary) bool { return row.Ended })
 	require.GreaterOrEqual(t, i, 0)
 	assert.EqualValues(t, len(sent), p.Summary().Sensors[i].Messages)
 }

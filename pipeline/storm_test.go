@@ -14,6 +14,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/stream"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/motion"
@@ -38,7 +39,7 @@ func TestThousandsOfSensorsComeAndGo(t *testing.T) {
 	p := newScripted(t, &script{}, pipeline.Config{Bridges: bridges.MustRegistry(to, stream.Factory{}), ClockRate: simtime.Hz(100)})
 	addScripted(t, p, plainID, "stays", "100")
 	to.attach(t, p, "")
-	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "stream:127.0.0.1:0"}))
+	require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "stream:127.0.0.1:0"}))
 	require.NoError(t, p.Step(t.Context(), 1))
 	passed := 0
 	pass := func(n int, run bool) {
@@ -92,7 +93,7 @@ func TestATopicIsFreeForAnotherType(t *testing.T) {
 	})
 	require.NoError(t, err)
 	defer p.Close(t.Context())
-	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "stream:127.0.0.1:0"}))
+	require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "stream:127.0.0.1:0"}))
 	c, err := stream.Dial(t.Context(), p.Summary().Bridges[0].Endpoints[0].Address, stream.Options{})
 	require.NoError(t, err)
 	defer c.Close()

@@ -127,7 +127,7 @@ func (s *Sensor) changeRate(at sensors.Tick, listening bool) error {
 		return err
 	}
 	t.from = at.Seq + 1
-	if !listening && s.users.idle() {
+	if !listening && s.users.Idle() {
 		t.queue = nil // no firing is left that would take it over
 	}
 	t.add(t.after)
@@ -158,9 +158,9 @@ func (s *Sensor) tune(at sensors.Tick) error {
 func (i *instant) tune() {
 	for k := range i.firings {
 		f := &i.firings[k]
-		if f.sensor.gpu && f.err == nil && f.sensor.users.enter() {
+		if f.sensor.gpu && f.err == nil && f.sensor.users.Enter() {
 			f.err = f.sensor.tune(f.at)
-			f.sensor.users.exit()
+			f.sensor.users.Exit()
 		}
 	}
 }

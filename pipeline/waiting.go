@@ -20,7 +20,7 @@ type waiting struct {
 	last  string      // guarded by mu: what the log told of last
 }
 
-// begin begins to wait for something. A wait for another thing ends.
+// begin begins to wait for something, for nothing if what is empty. A wait for another thing ends.
 func (w *waiting) begin(what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

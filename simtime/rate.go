@@ -10,15 +10,6 @@ import (
 	"time"
 )
 
-// Stamp is an instant of simulation time, in nanoseconds. Messages bear the one at which
-// their data was true.
-type Stamp int64
-
-// Stamped is a message that knows when its data was captured. Every sample is one.
-type Stamped interface {
-	Captured() Stamp
-}
-
 // ErrRate says that a rate is not a decimal number within its limits.
 var ErrRate = errors.New("invalid rate")
 

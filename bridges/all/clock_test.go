@@ -16,6 +16,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -390,7 +391,7 @@ func TestBridgesFollowTheClockFromTheChoiceOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			spec, tell := open(t)
 			p := bridgetest.NewPipeline(t, simtime.Hz(10), pipeline.Config{Bridges: all.Registry(), Mode: pipeline.Realtime})
-			require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: spec}))
+			require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: spec}))
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() { ended <- p.Run(ctx, 0) }()

@@ -22,6 +22,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
@@ -99,7 +100,7 @@ func driven(t *testing.T, w *wheel, topic string) {
 	require.NoError(t, err)
 	p := bridgetest.NewPipeline(t, simtime.Hz(10), pipeline.Config{Bridges: all.Registry(), Ego: ego})
 	require.NoError(t, p.AddCommands(pipeline.Commands{Control: controlTopic, Ackermann: ackermannTopic, Velocity: velocityTopic}))
-	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: w.spec}))
+	require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: w.spec}))
 	if w.visit != nil {
 		w.visit(t, p.Summary().Bridges[0].Endpoints)
 	}

@@ -45,6 +45,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
@@ -104,7 +105,7 @@ func (b *inbox) arrivals(t *testing.T) []arrival {
 func attach(t *testing.T, p *pipeline.Pipeline, receivers ...*receiver) {
 	t.Helper()
 	for _, r := range receivers {
-		require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: r.spec}), r.spec)
+		require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: r.spec}), r.spec)
 	}
 	for i, row := range p.Summary().Bridges {
 		if visit := receivers[i].visit; visit != nil {

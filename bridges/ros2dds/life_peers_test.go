@@ -20,6 +20,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/ros2dds"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
@@ -212,7 +213,7 @@ func TestARunFollowsAClockOfROS(t *testing.T) {
 	domain := freeDomain(t)
 	s := cycloneSubscriber(t, domain, "subscribe")
 	p := bridgetest.NewPipeline(t, simtime.Rate{}, pipeline.Config{Bridges: bridges.MustRegistry(ros2dds.Factory{}), Mode: pipeline.Realtime, TimeSource: simtime.ROS2})
-	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: fmt.Sprintf("ros2dds:%d", domain)}))
+	require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: fmt.Sprintf("ros2dds:%d", domain)}))
 	c := startTicker(t, domain)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -294,7 +295,7 @@ func TestOneInstantOneStamp(t *testing.T) {
 			domain := freeDomain(t)
 			s := implementation.start(t, domain, "subscribe")
 			p := bridgetest.NewPipeline(t, simtime.Rate{}, pipeline.Config{Bridges: bridges.MustRegistry(ros2dds.Factory{}), Mode: pipeline.Realtime, TimeSource: simtime.SS2})
-			require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: fmt.Sprintf("ros2dds:%d", domain)}))
+			require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: fmt.Sprintf("ros2dds:%d", domain)}))
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error, 1)
 			go func() { done <- p.Run(ctx, 0) }()
@@ -356,7 +357,7 @@ func TestCommandsMoveTheEgo(t *testing.T) {
 			require.NoError(t, err)
 			p := bridgetest.NewPipeline(t, simtime.Hz(10), pipeline.Config{Bridges: bridges.MustRegistry(ros2dds.Factory{}), Ego: ego})
 			require.NoError(t, p.AddCommands(commands))
-			require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: fmt.Sprintf("ros2dds:%d", domain)}))
+			require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: fmt.Sprintf("ros2dds:%d", domain)}))
 			bridgetest.StartProcess(t, bridgetest.Program(cyclonePeer(t), strconv.Itoa(domain), "publish").With("CYCLONEDDS_URI="+peerSettings))
 			received := func() int64 { return p.Summary().Bridges[0].Received[0].Messages }
 			for range 10 {

@@ -27,6 +27,7 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 )
@@ -744,12 +745,12 @@ type replaySummary struct {
 	Schema  int    `json:"schema"`
 	Version string `json:"version"`
 	// ReplayedS is recorded time, WallS this machine's.
-	ReplayedS float64                  `json:"replayed_s"`
-	WallS     float64                  `json:"wall_s"`
-	Topics    []replayRow              `json:"topics"`
-	Skipped   []skippedRow             `json:"skipped"`
-	Damaged   []damagedRow             `json:"damaged"`
-	Bridges   []pipeline.BridgeSummary `json:"bridges"`
+	ReplayedS float64               `json:"replayed_s"`
+	WallS     float64               `json:"wall_s"`
+	Topics    []replayRow           `json:"topics"`
+	Skipped   []skippedRow          `json:"skipped"`
+	Damaged   []damagedRow          `json:"damaged"`
+	Bridges   []carry.BridgeSummary `json:"bridges"`
 }
 
 type replayRow struct {
@@ -784,7 +785,7 @@ const summarySchema = 1
 // summary returns the counts up to now.
 func (s *replaySession) summary() *replaySummary {
 	sum := &replaySummary{
-		Schema: summarySchema, Version: raybridge.Version(), Topics: []replayRow{}, Skipped: []skippedRow{}, Damaged: []damagedRow{}, Bridges: []pipeline.BridgeSummary{},
+		Schema: summarySchema, Version: raybridge.Version(), Topics: []replayRow{}, Skipped: []skippedRow{}, Damaged: []damagedRow{}, Bridges: []carry.BridgeSummary{},
 	}
 	if !s.begun.IsZero() {
 		sum.WallS = time.Since(s.begun).Seconds()
@@ -800,7 +801,7 @@ func (s *replaySession) summary() *replaySummary {
 		sum.Damaged = append(sum.Damaged, damagedRow{d.Path, d.Offset, d.Bytes, d.FromNs, d.ToNs, d.Lost, d.Err.Error()})
 	}
 	for _, b := range s.bridges {
-		sum.Bridges = append(sum.Bridges, pipeline.SummaryOf(b))
+		sum.Bridges = append(sum.Bridges, carry.SummaryOf(b))
 	}
 	return sum
 }
@@ -810,9 +811,9 @@ func (s *replaySession) printEndpoints() {
 	if s.flags.quiet {
 		return
 	}
-	var list []pipeline.BridgeSummary
+	var list []carry.BridgeSummary
 	for _, b := range s.bridges {
-		list = append(list, pipeline.SummaryOf(b))
+		list = append(list, carry.SummaryOf(b))
 	}
 	printEndpoints(s.errOut, list)
 }

@@ -30,6 +30,7 @@ import (
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
@@ -423,7 +424,7 @@ func (pl *plan) conclude(cmd *cobra.Command, p *pipeline.Pipeline, err error) er
 
 // lost says which sensors lost firings that nothing but the device or the loop is to blame for. In real time
 // that counts where it is recorded: a loop that is late skips instants there, as it has to.
-func (pl *plan) lost(list []pipeline.SensorSummary) (parts []string) {
+func (pl *plan) lost(list []carry.SensorSummary) (parts []string) {
 	causes := []flow.Cause{flow.CauseReadbackFull, flow.CauseReadbackFailed}
 	switch {
 	case pl.mode == pipeline.Stepped:
@@ -704,7 +705,7 @@ func (pl *plan) views(p *pipeline.Pipeline, extra view) ([]view, error) {
 
 // incomplete says which bridges never connected, which recordings lack messages, and what else is missing: nil
 // if nothing is.
-func incomplete(list []pipeline.BridgeSummary, registry *bridges.Registry, parts ...string) error {
+func incomplete(list []carry.BridgeSummary, registry *bridges.Registry, parts ...string) error {
 	for i := range list {
 		one := pipeline.Summary{Bridges: list[i : i+1]}
 		switch {

@@ -22,6 +22,7 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -152,7 +153,7 @@ func (r *outageRun) eventually(what string, holds func() bool) {
 }
 
 // bridge returns what the run says now of the n-th bridge after the recording.
-func (r *outageRun) bridge(n int) pipeline.BridgeSummary { return r.p.Summary().Bridges[1+n] }
+func (r *outageRun) bridge(n int) carry.BridgeSummary { return r.p.Summary().Bridges[1+n] }
 
 // noGoroutinesLeft checks that those are gone which were started since. No other test runs
 // beside one that calls it, since it isn't parallel.
@@ -279,7 +280,7 @@ func TestAWrongServerIsNoPeer(t *testing.T) {
 
 func TestWhatIsIncompleteIsNamed(t *testing.T) {
 	lost := flow.Drops{"write_failed": 3}
-	err := incomplete([]pipeline.BridgeSummary{
+	err := incomplete([]carry.BridgeSummary{
 		{Name: "mcap", Connection: "a.mcap", EverConnected: true},
 		{Name: "mcap", Connection: "b.mcap", EverConnected: true, Drops: lost},
 		{Name: "ros2lgsvl", Type: "ROS2", Connection: "localhost"},
@@ -294,14 +295,14 @@ func TestWhatIsIncompleteIsNamed(t *testing.T) {
 }
 
 func TestNothingIncomplete(t *testing.T) {
-	assert.NoError(t, incomplete([]pipeline.BridgeSummary{{Name: "mcap", Connection: "a.mcap", EverConnected: true}}, bridgesall.Registry()))
+	assert.NoError(t, incomplete([]carry.BridgeSummary{{Name: "mcap", Connection: "a.mcap", EverConnected: true}}, bridgesall.Registry()))
 	assert.NoError(t, incomplete(nil, bridgesall.Registry()))
 }
 
 // TestLostFiringsMakeARunIncomplete: a stepped run loses none, one that is recorded none but those for which the
 // loop was late.
 func TestLostFiringsMakeARunIncomplete(t *testing.T) {
-	rows := []pipeline.SensorSummary{
+	rows := []carry.SensorSummary{
 		{Name: "front", Topic: "/front/image_raw", Drops: flow.Drops{flow.CauseReadbackFailed: 2, flow.CauseReadbackFull: 1}},
 		{Name: "front", Topic: "/front/camera_info", Drops: flow.Drops{flow.CauseReadbackFailed: 2, flow.CauseReadbackFull: 1}},
 		{Name: "roof", Topic: "/roof/points", Drops: flow.Drops{flow.CauseNoReturn: 4, flow.CauseQueueFull: 1, flow.CausePaused: 2}},
@@ -505,14 +506,14 @@ func TestTheTableListsDropsByCause(t *testing.T) {
 	var out bytes.Buffer
 	printSummary(&out, &pipeline.Summary{
 		SimS: 2, WallS: 1, RealTimeFactor: 2, GPU: pipeline.GPUSummary{Renderer: "paper"},
-		Sensors: []pipeline.SensorSummary{
+		Sensors: []carry.SensorSummary{
 			{Topic: "/a", Messages: 19, RateWantedHz: 10, RateHz: 9.5, LatencyP50Ms: 1.25, LatencyP99Ms: 20, Drops: flow.Drops{"readback_full": 1, "queue_full": 2}},
 			{Topic: "/b", RateWantedHz: 10, Idle: true},
 			{Topic: "/collision", Type: "sensor.other.collision", Messages: 2},
 			{Topic: "/tf", Type: "sensor.other.transform", Messages: 100, RateWantedHz: 50},
 			{Topic: "/tf_static", Type: "sensor.other.transform", Messages: 1, RateWantedHz: 50},
 		},
-		Bridges: []pipeline.BridgeSummary{
+		Bridges: []carry.BridgeSummary{
 			{Name: "mcap", Connection: "a.mcap", Status: "disconnected", EverConnected: true, Sent: 17, Bytes: 2_500_000, Drops: flow.Drops{"queue_full": 2}},
 			{Name: "mcap", Type: "another", Connection: "b.mcap", Status: "disconnected", EverConnected: true, Drops: flow.Drops{}},
 			{Name: "mcap", Connection: "c.mcap", Status: "disconnected"},
@@ -548,7 +549,7 @@ func TestTheTableListsDropsByCause(t *testing.T) {
 func TestTheTableTellsWhatSensorsDidNotTake(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	printSummary(&out, &pipeline.Summary{Inputs: []pipeline.InputSummary{
+	printSummary(&out, &pipeline.Summary{Inputs: []carry.InputSummary{
 		{Name: "follower", Topic: "/follower/lane", Drops: flow.Drops{"queue_full": 6}},
 		{Name: "swift", Topic: "/swift/lane", Drops: flow.Drops{}},
 	}})
@@ -559,10 +560,10 @@ func TestTheTableTellsWhatSensorsDidNotTake(t *testing.T) {
 // TestEndpointsWithoutEmptyColumns: streams have numbers and tokens with carla alone.
 func TestEndpointsWithoutEmptyColumns(t *testing.T) {
 	t.Parallel()
-	streams := pipeline.BridgeSummary{Name: "stream", Endpoints: []bridges.Endpoint{{Address: "a:1", Topic: "/t"}}}
-	carla := pipeline.BridgeSummary{Name: "carla", Endpoints: []bridges.Endpoint{{Address: "a:2", Topic: "/t", Stream: 2, Token: "ff"}}}
-	several := pipeline.BridgeSummary{Name: "foxglove", Endpoints: []bridges.Endpoint{{Address: "a:3", Topic: "/t", Stream: 1}, {Address: "a:3", Topic: "/u", Stream: 2}}}
-	for want, list := range map[string][]pipeline.BridgeSummary{
+	streams := carry.BridgeSummary{Name: "stream", Endpoints: []bridges.Endpoint{{Address: "a:1", Topic: "/t"}}}
+	carla := carry.BridgeSummary{Name: "carla", Endpoints: []bridges.Endpoint{{Address: "a:2", Topic: "/t", Stream: 2, Token: "ff"}}}
+	several := carry.BridgeSummary{Name: "foxglove", Endpoints: []bridges.Endpoint{{Address: "a:3", Topic: "/t", Stream: 1}, {Address: "a:3", Topic: "/u", Stream: 2}}}
+	for want, list := range map[string][]carry.BridgeSummary{
 		"": {{Name: "mcap"}},
 		"receivers connect to bridge topic\na:3 foxglove all 2\n":                                {several},
 		"receivers connect to bridge topic\na:1 stream /t\n":                                     {streams},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/sensors"
 )
 
@@ -52,7 +53,7 @@ func printSummary(out io.Writer, s *pipeline.Summary) {
 }
 
 // topicOf is the topic of a row, or what the row sums up.
-func topicOf(r *pipeline.SensorSummary) string {
+func topicOf(r *carry.SensorSummary) string {
 	if r.Others > 0 {
 		return fault.Count(r.Others, "other topic") + " of " + r.Type
 	}
@@ -60,7 +61,7 @@ func topicOf(r *pipeline.SensorSummary) string {
 }
 
 // printFared writes what bridges received, and what went wrong with their connections.
-func printFared(out io.Writer, list []pipeline.BridgeSummary) {
+func printFared(out io.Writer, list []carry.BridgeSummary) {
 	for i := range list {
 		b := &list[i]
 		var received []string
@@ -89,7 +90,7 @@ func printFared(out io.Writer, list []pipeline.BridgeSummary) {
 }
 
 // printInputs writes which messages sensors were brought and didn't take.
-func printInputs(out io.Writer, list []pipeline.InputSummary) {
+func printInputs(out io.Writer, list []carry.InputSummary) {
 	for i := range list {
 		if in := &list[i]; len(in.Drops) > 0 {
 			fmt.Fprintf(out, "sensor %s did not take messages of %s: %s\n", in.Name, in.Topic, drops(in.Drops))
@@ -98,14 +99,14 @@ func printInputs(out io.Writer, list []pipeline.InputSummary) {
 }
 
 // printBridges writes the table of bridges, in a table's cells.
-func printBridges(w io.Writer, list []pipeline.BridgeSummary) {
-	section(w, "bridge\tstatus\tsent\tMB\tdrops", list, func(b *pipeline.BridgeSummary) string {
+func printBridges(w io.Writer, list []carry.BridgeSummary) {
+	section(w, "bridge\tstatus\tsent\tMB\tdrops", list, func(b *carry.BridgeSummary) string {
 		return fmt.Sprintf("%s:%s\t%s\t%d\t%.1f\t%s", b.Name, b.Connection, statusText(b), b.Sent, float64(b.Bytes)/1e6, drops(b.Drops))
 	})
 }
 
 // wantedRate is how often a topic's messages are to come, "-" where once is enough.
-func wantedRate(r *pipeline.SensorSummary) string {
+func wantedRate(r *carry.SensorSummary) string {
 	switch {
 	case latched(r):
 		return "-"
@@ -121,7 +122,7 @@ func hertz(rate float64) string { return fault.Number(rate, 4) }
 
 // latched reports whether receivers that come later get a topic's last message, which
 // is then sent when it changes. A topic that the rig has renamed is not recognized.
-func latched(r *pipeline.SensorSummary) bool {
+func latched(r *carry.SensorSummary) bool {
 	d, err := sensorsall.Registry().Get(r.Type)
 	return err == nil && slices.ContainsFunc(d.Outputs, func(out sensors.OutputSpec) bool {
 		return out.QoS.Durability == flow.TransientLocal && strings.HasSuffix(r.Topic, strings.TrimPrefix(out.Suffix, "/"))
@@ -131,7 +132,7 @@ func latched(r *pipeline.SensorSummary) bool {
 // statusText is a bridge's status. What was closed in order at the end is not trouble. A file
 // which has everything is written; a connection ended, or was lost where the peer wasn't there
 // any more. One that was refused got connections, and none of them held.
-func statusText(b *pipeline.BridgeSummary) string {
+func statusText(b *carry.BridgeSummary) string {
 	kind := bridges.KindNetwork // of the API, which has no plugin
 	if plugin, err := bridgesall.Registry().Plugin(b.Name); err == nil {
 		kind = plugin.Info().Kind
@@ -177,7 +178,7 @@ func withoutTopics(list []bridges.Endpoint) []bridges.Endpoint {
 
 // printEndpoints writes where receivers find the topics of bridges that they connect
 // to. What no bridge has is left out.
-func printEndpoints(out io.Writer, list []pipeline.BridgeSummary) {
+func printEndpoints(out io.Writer, list []carry.BridgeSummary) {
 	rows := [][]string{{"receivers connect to", "bridge", "stream", "topic", "token"}}
 	for i := range list {
 		for _, e := range withoutTopics(list[i].Endpoints) {

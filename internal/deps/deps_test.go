@@ -22,7 +22,7 @@ const module = "github.com/raybridge/raybridge/"
 // module. A room covers the folders below it that have no line of their own;
 // "room/..." allows a room and all below it.
 var policy = map[string][]string{
-	".":                   {"world", "world/...", "bridges", "bridges/all", "config", "flow", "gpu", "gpu/eglctx", "gpu/hostdev", "internal/...", "memory", "pipeline", "rig", "scene", "scene/...", "sensors", "sensors/all", "sensors/sample", "simtime", "spatial"},
+	".":                   {"world", "world/...", "bridges", "bridges/all", "config", "flow", "gpu", "gpu/eglctx", "gpu/hostdev", "internal/...", "memory", "pipeline", "pipeline/carry", "rig", "scene", "scene/...", "sensors", "sensors/all", "sensors/sample", "simtime", "spatial"},
 	"internal":            {"internal/..."},
 	"internal/picture":    {"scene", "sensors/sample"},
 	"internal/gen":        {"bridges/ros"},
@@ -63,7 +63,8 @@ var policy = map[string][]string{
 	"world/osi":           {"flow", "memory", "internal/fault", "internal/protowalk", "simtime", "spatial", "world", "world/snapshot"},
 	"world/worldtest":     {"simtime", "spatial", "world"},
 	"config":              {"flow", "rig", "sensors", "internal/...", "simtime", "spatial"},
-	"pipeline":            {"world", "flow", "gpu", "memory", "scene", "scene/stage", "sensors", "sensors/sample", "readback", "dispatch", "simtime", "bridges", "config", "rig", "spatial", "internal/..."},
+	"pipeline":            {"world", "flow", "gpu", "memory", "scene", "scene/stage", "sensors", "sensors/sample", "readback", "dispatch", "simtime", "bridges", "config", "rig", "spatial", "pipeline/carry", "internal/..."},
+	"pipeline/carry":      {"bridges", "dispatch", "flow", "sensors", "sensors/sample", "simtime", "internal/fault"},
 	"cmd/raybridge":       {"..."},
 	"world/sumo":          {"memory", "world", "world/snapshot", "simtime", "spatial", "internal/..."},
 	"docs":                {},

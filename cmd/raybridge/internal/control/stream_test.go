@@ -22,6 +22,7 @@ import (
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
@@ -62,7 +63,7 @@ func ported(t testing.TB, capacity int) (*pipeline.Pipeline, control.Run) {
 	registry, err := bridges.NewRegistry(port)
 	require.NoError(t, err)
 	p := newRun(t, pipeline.Config{Capacity: capacity, Bridges: registry})
-	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: stream.PortName + ":"}))
+	require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: stream.PortName + ":"}))
 	run := runOf(p)
 	run.Port = port
 	return p, run

@@ -12,6 +12,7 @@ import (
 
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/stretchr/testify/assert"
@@ -86,7 +87,7 @@ func TestThePageHasNoPowersOfTen(t *testing.T) {
 	slow := []pipeline.Stage{{Sensor: "a", Name: "gpu", Count: 1, P50: 1741_300 * time.Microsecond, P99: 123 * time.Second}}
 	var text bytes.Buffer
 	require.NoError(t, page.Execute(&text, contents{Timeline: slow, Latency: tabulate(slow), Summary: pipeline.Summary{
-		Sensors: []pipeline.SensorSummary{{Topic: "/fast", RateWantedHz: 1e6, RateHz: 987_654}},
+		Sensors: []carry.SensorSummary{{Topic: "/fast", RateWantedHz: 1e6, RateHz: 987_654}},
 	}}))
 	for _, want := range []string{"<td>1740 ms</td>", "<td>123000 ms</td>", "<td>1000000</td>", "<td>987700</td>"} {
 		assert.Contains(t, text.String(), want)
@@ -118,8 +119,8 @@ func TestThePageFitsASmallScreen(t *testing.T) {
 	}
 	c := contents{Timeline: stages, Latency: tabulate(stages), Summary: pipeline.Summary{
 		SimS: 10, WallS: 20, GPU: pipeline.GPUSummary{Renderer: "NVIDIA_GeForce_RTX_4090_Laptop_GPU/PCIe/SSE2_without_a_space"},
-		Bridges: []pipeline.BridgeSummary{{Type: "mcap", Sent: 123456, Bytes: 1e9}},
-		Sensors: []pipeline.SensorSummary{
+		Bridges: []carry.BridgeSummary{{Type: "mcap", Sent: 123456, Bytes: 1e9}},
+		Sensors: []carry.SensorSummary{
 			{Topic: "/simulator/front/camera_node/image/compressed", Messages: 123456, RateWantedHz: 13.45, RateHz: 13.44, LatencyP50Ms: 123.45, LatencyP99Ms: 1234.56, Drops: flow.Drops{"readback_full": 1234, "not_connected": 12}},
 			{Topic: "/idle", Idle: true},
 		},

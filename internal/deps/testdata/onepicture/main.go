@@ -15,6 +15,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/foxglove"
 	"github.com/raybridge/raybridge/gpu/eglctx"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/all"
@@ -42,7 +43,7 @@ func run(ctx context.Context, folder string) error {
 		"image_size_x": 64, "image_size_y": 48,
 	}})
 	if err == nil {
-		err = p.AddBridge(ctx, pipeline.BridgeConfig{Spec: "foxglove:127.0.0.1:0"})
+		err = p.AddBridge(ctx, carry.BridgeConfig{Spec: "foxglove:127.0.0.1:0"})
 	}
 	if err != nil {
 		return errors.Join(err, p.Close(ctx))

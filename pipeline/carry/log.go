@@ -1,8 +1,7 @@
-package pipeline
+package carry
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"runtime"
 	"strings"
@@ -21,15 +20,6 @@ import (
 const logTopic = "/raybridge/log"
 
 var logSpec = sensors.Declare[sample.Log](sensors.OutputSpec{Name: "log", Suffix: "/" + logTopic})
-
-// logTime is what a line of the log is stamped with. In a stepped run that is the instant that is
-// being published. The loop is ahead of it, and so would the line be of /clock (law T4).
-func (p *Pipeline) logTime() simtime.Stamp {
-	if p.config.Mode == Stepped {
-		return p.publishing.Load()
-	}
-	return p.clock.Now()
-}
 
 // remarks says of one kind of line that sensors cause which come, how often it is logged. The first
 // ten are, and then ever fewer.
@@ -50,33 +40,27 @@ func (r *remarks) warn(log *slog.Logger, text string, attributes ...any) {
 	log.Warn(text, attributes...)
 }
 
-// addLog gives the bridge the run's log, if it knows the type and somebody may be watching.
-func (b *attachedBridge) addLog(made *routes) error {
-	if b.file() {
-		return nil
-	}
-	topic := bridges.Topic{Name: logTopic, QoS: flow.DefaultQoS, Policy: b.topicConfig.Policy}
-	r, err := newRoute(b, b.p.logLines.out, topic)
-	if errors.Is(err, bridges.ErrNoConverter) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	r.stats = b.p.logLines.stats
-	*made = append(*made, r)
-	return nil
+// Lines are those of a run's log, which bridges to networks carry too. NewLines makes them.
+type Lines struct {
+	next   *slog.Logger
+	now    func() simtime.Stamp // what lines are stamped with; New sets it
+	outlet *Outlet
+	out    *sensors.Output[*sample.Log]
 }
 
-// logLines are where lines of the log go. Any goroutine uses them.
-type logLines struct {
-	now   func() simtime.Stamp
-	stats *outputStats
-	out   *sensors.Output[*sample.Log]
+// NewLines makes lines that go to next, and to bridges that they are given to by Config.Lines.
+func NewLines(next *slog.Logger) *Lines {
+	out := logSpec.Open().(*sensors.Output[*sample.Log])
+	return &Lines{next: next, out: out, outlet: NewOutlet(out, bridges.Topic{Name: logTopic, QoS: flow.DefaultQoS}, nil)}
+}
+
+// Logger is what the run and its sensors log with.
+func (l *Lines) Logger() *slog.Logger {
+	return slog.New(&logHandler{next: l.next.Handler(), lines: l})
 }
 
 // publish queues a line for those who listen.
-func (l *logLines) publish(r *slog.Record, text string) {
+func (l *Lines) publish(r *slog.Record, text string) {
 	if !l.out.Listening() {
 		return
 	}
@@ -93,7 +77,7 @@ func (l *logLines) publish(r *slog.Record, text string) {
 // line that can't be sent would be one more of these.
 type logHandler struct {
 	next  slog.Handler
-	lines *logLines
+	lines *Lines
 	// attrs are those of WithAttrs as text, groups the names of open groups.
 	attrs  string
 	groups string
