@@ -13,30 +13,31 @@ import (
 // Actor is one of the scene's actors, or the ego, in a pipeline. Its methods may be
 // called from any goroutine, callbacks too.
 type Actor struct {
-	p      *Pipeline
-	id     uint32
-	typeID string
-	name   string
+	scenery *scenery
+	roster  *roster
+	id      uint32
+	typeID  string
+	name    string
 }
 
 // Actor returns the actor with an id, scene.EgoID for the ego. The error wraps
 // scene.ErrNoActor, or scene.ErrAbsent for one that was removed.
 func (p *Pipeline) Actor(id uint32) (*Actor, error) {
 	if id == scene.EgoID {
-		return &Actor{p: p, id: id, typeID: scene.EgoTypeID, name: "ego"}, nil
+		return p.actor(ego), nil
 	}
-	a := p.history.Actor(id)
-	switch {
-	case a == nil:
-		return nil, fmt.Errorf("actor %d: %w", id, scene.ErrNoActor)
-	case !p.present(a):
-		return nil, fmt.Errorf("actor %d (%s): %w", id, a.TypeID, scene.ErrAbsent)
+	a, err := p.scenery.actor(id)
+	if err != nil {
+		return nil, err
 	}
 	return p.actor(a), nil
 }
 
+// ego stands for the ego among the scene's actors.
+var ego = &scene.Actor{ID: scene.EgoID, TypeID: scene.EgoTypeID, Name: "ego"}
+
 func (p *Pipeline) actor(a *scene.Actor) *Actor {
-	return &Actor{p: p, id: a.ID, typeID: a.TypeID, name: a.Name}
+	return &Actor{scenery: p.scenery, roster: p.roster, id: a.ID, typeID: a.TypeID, name: a.Name}
 }
 
 // Actors returns the actors that are there and whose type id matches a wildcard pattern
@@ -44,29 +45,12 @@ func (p *Pipeline) actor(a *scene.Actor) *Actor {
 func (p *Pipeline) Actors(pattern string) []*Actor {
 	var found []*Actor
 	if ok, err := path.Match(pattern, scene.EgoTypeID); err == nil && ok {
-		found = append(found, &Actor{p: p, id: scene.EgoID, typeID: scene.EgoTypeID, name: "ego"})
+		found = append(found, p.actor(ego))
 	}
-	for _, a := range p.config.Scene.ActorsOf(pattern) {
-		if p.present(a) {
-			found = append(found, p.actor(a))
-		}
-	}
-	p.moving.Lock()
-	defer p.moving.Unlock()
-	for _, a := range p.history.Coming(nil) {
-		if ok, err := path.Match(pattern, a.TypeID); err == nil && ok {
-			found = append(found, p.actor(a))
-		}
+	for _, a := range p.scenery.actors(pattern) {
+		found = append(found, p.actor(a))
 	}
 	return found
-}
-
-// present reports whether an actor is there, or will be at the next tick.
-func (p *Pipeline) present(a *scene.Actor) bool {
-	p.moving.Lock()
-	defer p.moving.Unlock()
-	own := p.config.Scene.Actor(a.ID) // one that was spawned may have a model that never moves
-	return own != nil && own.Static() || p.history.IsComing(a.ID)
 }
 
 // SpawnActor makes an actor present from the next instant on. It has the first of the scene's
@@ -75,9 +59,7 @@ func (p *Pipeline) present(a *scene.Actor) bool {
 // the model's own. Any goroutine may call it. Errors wrap scene.ErrNoActor or
 // scene.ErrReserveEmpty.
 func (p *Pipeline) SpawnActor(pattern string, motion scene.Motion) (*Actor, error) {
-	p.moving.Lock()
-	defer p.moving.Unlock()
-	a, err := p.history.Spawn(pattern, motion)
+	a, err := p.scenery.spawn(pattern, motion)
 	if errors.Is(err, scene.ErrNoActor) {
 		return nil, fmt.Errorf("%w; %s", err, stage.WhichModels)
 	}
@@ -99,8 +81,8 @@ func (a *Actor) Name() string { return a.name }
 // State returns where the actor was at the latest instant and how it moved, in the map frame.
 // ok is false where it was not there.
 func (a *Actor) State() (state scene.State, ok bool) {
-	_, newest, _ := a.p.history.Span()
-	return a.p.history.State(a.id, newest)
+	_, newest, _ := a.scenery.history.Span()
+	return a.scenery.history.State(a.id, newest)
 }
 
 // Pose returns where the actor was at the latest instant, in the map frame: for one that
@@ -115,38 +97,20 @@ func (a *Actor) Present() bool {
 	if a.id == scene.EgoID {
 		return true
 	}
-	known := a.p.history.Actor(a.id)
-	return known != nil && a.p.present(known)
+	known := a.scenery.history.Actor(a.id)
+	return known != nil && a.scenery.present(known)
 }
 
 // Sensors returns the sensors that ride on the actor.
-func (a *Actor) Sensors() []*Sensor {
-	var list []*Sensor
-	for _, s := range a.p.live() {
-		if s.owner == a.id {
-			list = append(list, s)
-		}
-	}
-	return list
-}
+func (a *Actor) Sensors() []*Sensor { return a.roster.on(a.id) }
 
 // Destroy takes the actor away at the next instant, and lets the sensors on it end as
 // Sensor.Destroy does, without waiting for that. Destroying again is an error that wraps
 // scene.ErrAbsent; the ego and what stands still for ever can't be: scene.ErrPermanent.
 func (a *Actor) Destroy() error {
-	if err := a.remove(); err != nil {
+	if err := a.scenery.remove(a.id); err != nil {
 		return err
 	}
-	a.p.orphan(a.id)
-	return nil
-}
-
-func (a *Actor) remove() error {
-	a.p.moving.Lock()
-	defer a.p.moving.Unlock()
-	if err := a.p.history.Remove(a.id); err != nil {
-		return err
-	}
-	a.p.stage.Forget(a.id)
+	a.roster.endOn(a.id)
 	return nil
 }

@@ -2,17 +2,13 @@ package pipeline
 
 import (
 	"cmp"
-	"context"
 	"errors"
-	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"sync"
 
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
-	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/world"
 )
 
@@ -24,29 +20,8 @@ var ErrUndelivered = errors.New("messages are still with a bridge")
 // and the answers about it. The others are added up, one delivery a sensor, behind those.
 const MaxDeliveries = 1 << 14
 
-// StepSensors does what Step does, and is a barrier. It returns when every firing that was due
-// in the steps has been delivered, or is declared missing with its cause. They come in the
-// order in which they were due, up to MaxDeliveries. That a firing is missing is not an error. The errors are
-// Step's, and ctx's, if it ends before the steps are made. One wraps ErrUndelivered if ctx
-// ends, or two minutes pass, while a bridge that doesn't move still has messages. Those are
-// missing as peer_slow, and are sent when it moves again.
-func (p *Pipeline) StepSensors(ctx context.Context, n int) ([]world.Delivery, error) {
-	b := &barrier{}
-	b.reset()
-	defer p.barrier.CompareAndSwap(b, nil)
-	target := simtime.Stamp(math.MaxInt64) // until time has begun
-	err := p.run(ctx, ctx, func() simtime.Stamp {
-		p.barrier.Store(b) // not before its turn: a step of StepTo may be under way
-		target = p.stepEnd(n)
-		return target
-	})
-	if err == nil && ctx.Err() != nil && p.simNs.Load() < target {
-		err = fmt.Errorf("step sensors: %w", context.Cause(ctx))
-	}
-	return b.result(err), err
-}
-
-// barrier keeps account of the firings of one step. Any goroutine may use it.
+// barrier keeps account of the firings of one step. Any goroutine may use it. A nil one, as without a step that asks
+// for an account, takes everything and keeps nothing.
 type barrier struct {
 	mu   sync.Mutex
 	list []*passage              // guarded by mu: in the order they were due, MaxDeliveries at most
@@ -81,6 +56,9 @@ type passage struct {
 
 // expect notes a firing that is due, and before it those that were passed over.
 func (b *barrier) expect(s *Sensor, at sensors.Tick, skipped int) {
+	if b == nil {
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	due := world.Delivery{Sensor: s.spec.Name, Frame: at.Frame, Due: at.Due, Seq: at.Seq}
@@ -141,6 +119,9 @@ func (b *barrier) settle(key passageKey, x *passage) {
 
 // handedOver notes that a sensor has handed over all that it will of a firing.
 func (b *barrier) handedOver(s *Sensor, seq uint64) {
+	if b == nil {
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	key := passageKey{s, seq}
@@ -152,6 +133,9 @@ func (b *barrier) handedOver(s *Sensor, seq uint64) {
 
 // miss declares a firing missing; the first cause counts.
 func (b *barrier) miss(s *Sensor, seq uint64, cause flow.Cause) {
+	if b == nil {
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if x := b.open[passageKey{s, seq}]; x != nil && x.Missing == "" {
@@ -159,15 +143,24 @@ func (b *barrier) miss(s *Sensor, seq uint64, cause flow.Cause) {
 	}
 }
 
+// lose declares a firing missing of which the sensor hands over nothing.
+func (b *barrier) lose(s *Sensor, seq uint64, cause flow.Cause) {
+	b.miss(s, seq, cause)
+	b.handedOver(s, seq)
+}
+
 // sending notes a message that was handed to a receiver; the returned function, that it
-// is there, or the cause for which it is not.
+// is there, or the cause for which it is not. It is nil where nobody asks.
 func (b *barrier) sending(s *Sensor, seq uint64) (done func(cause flow.Cause)) {
+	if b == nil {
+		return nil
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	key := passageKey{s, seq}
 	x := b.open[key]
 	if x == nil {
-		return func(flow.Cause) {} // of an instant before
+		return nil // of an instant before
 	}
 	x.waiting++
 	return func(cause flow.Cause) {
@@ -182,14 +175,6 @@ func (b *barrier) sending(s *Sensor, seq uint64) (done func(cause flow.Cause)) {
 		}
 		b.settle(key, x)
 	}
-}
-
-// sending is the sensor's carry.Account: the present barrier's, if there is one.
-func (s *Sensor) sending(seq uint64) (arrived func(flow.Cause)) {
-	if b := s.p.barrier.Load(); b != nil {
-		return b.sending(s, seq)
-	}
-	return nil
 }
 
 // result closes the account of a run that ended with err.

@@ -2,41 +2,55 @@ package pipeline
 
 import (
 	"context"
+	"log/slog"
+	"math"
 	"sync"
 
+	"github.com/raybridge/raybridge/dispatch"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/simtime"
 )
 
-// clockOutput publishes /clock in a realtime run, on a goroutine of its own, and
+// clockOutput publishes /clock in realtime runs, on a goroutine of its own, and
 // lets the samples go that waited for it (law T4).
 type clockOutput struct {
-	p         *Pipeline
-	publisher *simtime.ClockPublisher
+	clock      *simtime.Clock
+	rate       simtime.Rate
+	bridges    *carry.Bridges
+	dispatcher *dispatch.Dispatcher
+	log        *slog.Logger
+	publisher  *simtime.ClockPublisher // of the run that is under way
 
 	mu   sync.Mutex
-	last simtime.Stamp // published last
-	loop simtime.Stamp // the loop's instant: no sample is stamped later
+	last simtime.Stamp // guarded by mu: published last, also by the run before
+	loop simtime.Stamp // guarded by mu: the loop's instant: no sample is stamped later
 }
 
-// startClock starts to publish /clock until ctx ends; nil without a clock.
-func (p *Pipeline) startClock(ctx context.Context, workers *sync.WaitGroup) (*clockOutput, error) {
-	if !p.gated() {
-		return nil, nil
+// start starts to publish /clock until ctx ends.
+func (c *clockOutput) start(ctx context.Context, workers *sync.WaitGroup) (err error) {
+	c.publisher, err = simtime.NewClockPublisher(c.clock, simtime.ClockPublisherConfig{
+		Rate: c.rate, Publish: c.publish, OwnThread: true, Logger: c.log,
+	})
+	if err != nil {
+		return err
 	}
 	// The run before let everything go at its end. If the clock went back since,
 	// that run's last tick lets nothing go of this one.
-	now := p.clock.Now()
-	c := &clockOutput{p: p, last: min(p.lastClock, now-1), loop: now}
-	var err error
-	c.publisher, err = simtime.NewClockPublisher(p.clock, simtime.ClockPublisherConfig{
-		Rate: p.clockDue.Rate(), Publish: c.publish, OwnThread: true, Logger: p.log,
-	})
-	if err != nil {
-		return nil, err
-	}
-	p.dispatcher.Release(c.last)
+	now := c.clock.Now()
+	c.mu.Lock()
+	c.last, c.loop = min(c.last, now-1), now
+	last := c.last
+	c.mu.Unlock()
+	c.dispatcher.Release(last)
 	workers.Go(func() { _ = c.publisher.Run(ctx) }) // always nil
-	return c, nil
+	return nil
+}
+
+// restart forgets what was published.
+func (c *clockOutput) restart() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = math.MinInt64
 }
 
 // tick publishes the clock now, on the caller's goroutine.
@@ -47,12 +61,11 @@ func (c *clockOutput) tick(ctx context.Context) {
 // finish publishes the clock's last time, so that what waits for it may go out. It counts the
 // ticks that came too late to be published.
 func (c *clockOutput) finish(ctx context.Context) {
-	if c.published() != c.p.clock.Now() {
+	if c.published() != c.clock.Now() {
 		c.tick(ctx)
 	}
-	c.p.lastClock = c.published()
 	if missed := c.publisher.Stats().Missed; missed > 0 {
-		c.p.bridges.SkippedClock(int(missed))
+		c.bridges.SkippedClock(int(missed))
 	}
 }
 
@@ -65,7 +78,7 @@ func (c *clockOutput) publish(ctx context.Context, now simtime.Stamp) error {
 	if !ok {
 		return nil
 	}
-	c.p.bridges.PublishClock(ctx, t)
+	c.bridges.PublishClock(ctx, t)
 	return nil
 }
 
@@ -103,10 +116,10 @@ func (c *clockOutput) reach(t simtime.Stamp) {
 // settle is to wait until everything of before has gone out.
 func (c *clockOutput) follow(ctx context.Context, settle func()) {
 	c.tick(ctx) // and none with a time of before is under way any more
-	if c.p.clock.Now() < c.published() {
+	if c.clock.Now() < c.published() {
 		settle()
 	}
-	now := c.p.clock.Now()
+	now := c.clock.Now()
 	c.mu.Lock()
 	c.last, c.loop = min(c.last, now-1), now
 	c.mu.Unlock()

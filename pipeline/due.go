@@ -7,18 +7,17 @@ import (
 	"github.com/raybridge/raybridge/simtime"
 )
 
-// NextDue returns when the next sensor is due, in simulation nanoseconds, and all that are due
-// then, in the order in which they will fire. It returns no sensors if there are none. Any
-// goroutine may ask; during a run the answer may be past when it is read.
-func (p *Pipeline) NextDue() (stamp simtime.Stamp, due []*Sensor) {
-	at := p.nextInstant()
+// nextDue returns when the next sensor is due, and all that are due then, in the order in which they will fire. It
+// returns no sensors if there are none.
+func (l *loop) nextDue() (stamp simtime.Stamp, due []*Sensor) {
+	at := l.next()
 	stamp = math.MaxInt64
-	list := p.firingOrder()
+	list := l.firingOrder()
 	for _, s := range list {
-		stamp = min(stamp, s.nextFrom(at))
+		stamp = min(stamp, l.nextOf(s, at))
 	}
 	for _, s := range list {
-		if s.nextFrom(at) == stamp {
+		if l.nextOf(s, at) == stamp {
 			due = append(due, s)
 		}
 	}
@@ -28,20 +27,20 @@ func (p *Pipeline) NextDue() (stamp simtime.Stamp, due []*Sensor) {
 	return stamp, due
 }
 
-// DueAt returns the sensors that are due at an instant still to come, in the order in
-// which they will fire. Any goroutine may ask, as NextDue.
-func (p *Pipeline) DueAt(stamp simtime.Stamp) []*Sensor {
-	at := p.nextInstant()
+// dueAt returns the sensors that are due at an instant still to come, in the order in
+// which they will fire.
+func (l *loop) dueAt(stamp simtime.Stamp) []*Sensor {
+	at := l.next()
 	if stamp < at {
 		return nil
 	}
 	var each, due []*Sensor
-	happens := onGrid(p.steps.Rate(), stamp) || (p.clockDue != nil && onGrid(p.clockDue.Rate(), stamp))
-	for _, s := range p.firingOrder() {
+	happens := onGrid(l.steps.Rate(), stamp) || (l.clockDue != nil && onGrid(l.clockDue.Rate(), stamp))
+	for _, s := range l.firingOrder() {
 		switch {
 		case s.schedule == nil:
 			each = append(each, s)
-		case onGrid(s.schedule.Rate(), stamp) && stamp >= s.nextFrom(at):
+		case onGrid(s.schedule.Rate(), stamp) && stamp >= l.nextOf(s, at):
 			due = append(due, s)
 		}
 	}
@@ -53,13 +52,13 @@ func (p *Pipeline) DueAt(stamp simtime.Stamp) []*Sensor {
 
 func onGrid(rate simtime.Rate, t simtime.Stamp) bool { return rate.At(rate.IndexAt(t)) == t }
 
-// nextFrom returns when the sensor fires next, at being the next instant at which
+// nextOf returns when a sensor fires next, at being the next instant at which
 // anything happens.
-func (s *Sensor) nextFrom(at simtime.Stamp) simtime.Stamp {
+func (l *loop) nextOf(s *Sensor, at simtime.Stamp) simtime.Stamp {
 	switch {
 	case s.schedule == nil:
 		return at
-	case s.joined.Load() || !s.p.hasStarted():
+	case s.joined.Load() || !l.roster.hasStarted():
 		return s.schedule.Next()
 	default:
 		return s.firstAfter(at)
@@ -67,9 +66,9 @@ func (s *Sensor) nextFrom(at simtime.Stamp) simtime.Stamp {
 }
 
 // firingOrder returns the sensors as they fire at one instant.
-func (p *Pipeline) firingOrder() []*Sensor {
+func (l *loop) firingOrder() []*Sensor {
 	var list []*Sensor
-	for _, s := range p.live() {
+	for _, s := range l.roster.list() {
 		if !s.users.Closing() {
 			list = append(list, s)
 		}

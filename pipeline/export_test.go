@@ -24,7 +24,7 @@ func (s *Sensor) Takeovers() int {
 
 // Accounted returns how many firings the present step keeps account of, one by one.
 func (p *Pipeline) Accounted() int {
-	b := p.barrier.Load()
+	b := p.roster.barrier.Load()
 	if b == nil {
 		return 0
 	}

@@ -25,11 +25,6 @@ type Following struct {
 	Scale float64
 }
 
-// Follow steps the pipeline from frame to frame of a source. It returns nil when the source ends,
-// the duration has passed, or ctx ends. Nobody else steps meanwhile: StepTo returns world.ErrBusy.
-// A paused clock holds it up. Follow doesn't close the source.
-func (p *Pipeline) Follow(ctx context.Context, w Following) error { return p.stepper.follow(ctx, w) }
-
 // following is the source whose frames a pipeline follows, or followed last.
 type following struct {
 	kind atomic.Pointer[string] // of the source, nil before the first
@@ -54,29 +49,30 @@ func (f *following) busy() error {
 	return fmt.Errorf("%w: the world %s moves the actors and time", world.ErrBusy, f.kindOf())
 }
 
+// follow steps from frame to frame of a source.
 func (s *stepper) follow(ctx context.Context, w Following) error {
 	if !take(s.turn) {
 		return fmt.Errorf("follow a world: %w", world.ErrBusy)
 	}
 	defer func() { <-s.turn }()
-	if !take(s.p.turn) {
+	if !take(s.runner.turn) {
 		return fmt.Errorf("follow a world: %w: a run is under way", world.ErrBusy)
 	}
-	defer func() { <-s.p.turn }()
-	p, f := s.p, &s.following
+	defer func() { <-s.runner.turn }()
+	f := &s.following
 	f.kind.Store(&w.Kind)
-	start := p.simNs.Load()
-	f.end, p.pace = math.MaxInt64, pace{time.Now(), start, w.Scale}
+	start := s.loop.now.Load()
+	f.end, s.loop.pace = math.MaxInt64, pace{time.Now(), start, w.Scale}
 	f.now.Store(true)
 	if w.Duration > 0 {
 		f.end = later(start, int64(w.Duration))
 	}
 	defer func() {
 		f.now.Store(false)
-		p.pace = pace{}
+		s.loop.pace = pace{}
 	}()
 	ego := s.ego()
-	for ctx.Err() == nil && p.simNs.Load() < f.end {
+	for ctx.Err() == nil && s.loop.now.Load() < f.end {
 		frame, err := s.next(ctx, &w, ego)
 		switch {
 		case errors.Is(err, io.EOF), err != nil && ctx.Err() != nil:
@@ -90,7 +86,7 @@ func (s *stepper) follow(ctx context.Context, w Following) error {
 			continue
 		}
 		if ctx.Err() != nil {
-			return p.failed()
+			return s.runner.failure.failed()
 		}
 		if err := s.refused(&w, err); err != nil {
 			return fmt.Errorf("world %s: %w", w.Kind, err)
@@ -101,8 +97,8 @@ func (s *stepper) follow(ctx context.Context, w Following) error {
 
 // next waits for the source's next frame.
 func (s *stepper) next(ctx context.Context, w *Following, ego world.State) (*world.Frame, error) {
-	s.p.waiting.begin(awaited(w))
-	defer s.p.waiting.end()
+	s.runner.waiting.begin(awaited(w))
+	defer s.runner.waiting.end()
 	f, err := w.Source.Next(ctx, ego)
 	s.following.gaps.Store(w.Source.Gaps())
 	return f, err

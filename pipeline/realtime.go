@@ -3,10 +3,10 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"math"
 	"sync"
 	"time"
 
+	"github.com/raybridge/raybridge/dispatch"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/simtime"
@@ -17,43 +17,41 @@ import (
 // readbacks.
 type realtime struct {
 	*run
-	p     *Pipeline
-	clock *clockOutput // nil without /clock
+	loop       *loop
+	captures   *captures
+	dispatcher *dispatch.Dispatcher
+	clock      *clockOutput // nil where samples don't wait for /clock
 }
 
-// runRealtime lets the scene follow the clock until the simulation time is until.
-func (p *Pipeline) runRealtime(r *run, until func() simtime.Stamp) error {
-	// With workers on every processor a ticking clock would wait for its turn.
-	defer simtime.ReserveProcs()()
-	p.letPass()
-	defer func() { p.letPass = p.clock.Hold() }()
-	p.follow()
+// follow lets the scene follow the clock until the simulation time is until.
+func (rt *realtime) follow(until func() simtime.Stamp) error {
+	rt.loop.follow()
 	var workers sync.WaitGroup
-	stop, cancel := context.WithCancel(r.completion)
+	stop, cancel := context.WithCancel(rt.completion)
 	defer workers.Wait()
 	defer cancel()
 
-	clock, err := p.startClock(stop, &workers)
-	if err != nil {
-		return err
+	if rt.clock != nil {
+		if err := rt.clock.start(stop, &workers); err != nil {
+			return err
+		}
 	}
 	completed := make(chan struct{})
 	drain := make(chan struct{})
 	workers.Go(func() {
 		defer close(completed)
-		p.completeRealtime(stop, drain)
+		rt.captures.complete(stop, drain)
 	})
 
-	rt := &realtime{run: r, p: p, clock: clock}
-	err = errors.Join(rt.followClock(until()), p.settle())
+	err := errors.Join(rt.followClock(until()), rt.captures.settle())
 	close(drain)
 	select {
 	case <-completed:
-	case <-time.After(p.settleLimit()):
+	case <-time.After(rt.captures.limit):
 		err = errors.Join(err, errors.New("captures in flight did not come back"))
 	}
-	if clock != nil {
-		clock.finish(stop)
+	if rt.clock != nil {
+		rt.clock.finish(stop)
 	}
 	return err
 }
@@ -62,14 +60,13 @@ func (p *Pipeline) runRealtime(r *run, until func() simtime.Stamp) error {
 // fire once for their latest due instant, and never catch up (law T3). What a paused clock is
 // told to step it goes through instant by instant.
 func (rt *realtime) followClock(until simtime.Stamp) error {
-	p := rt.p
-	for rt.loop.Err() == nil {
-		t, reached, err := p.advance(rt.run, until)
+	for rt.ctx.Err() == nil {
+		t, reached, err := rt.loop.advance(rt.ctx, until)
 		switch {
 		case err != nil || reached == ended:
 			return err
 		case reached == elsewhere:
-			until = later(until, int64(p.realign(rt.run, rt.leave)))
+			until = later(until, int64(rt.loop.realign(rt.leave)))
 			continue
 		case reached == nowhere:
 			continue
@@ -77,10 +74,10 @@ func (rt *realtime) followClock(until simtime.Stamp) error {
 		if rt.clock != nil {
 			rt.clock.reach(t)
 		}
-		i, err := p.beginInstant(rt.run, t)
+		i, err := rt.loop.begin(rt.completion, t)
 		switch {
 		case err != nil:
-		case p.clock.Stepping(t):
+		case rt.loop.clock.Stepping(t):
 			err = rt.fireWhole(i)
 		default:
 			err = rt.fire(i)
@@ -89,9 +86,7 @@ func (rt *realtime) followClock(until simtime.Stamp) error {
 		if err != nil {
 			return err
 		}
-		if p.config.OnProgress != nil {
-			p.config.OnProgress(p.progress(t))
-		}
+		rt.loop.report(t)
 	}
 	return nil
 }
@@ -99,23 +94,23 @@ func (rt *realtime) followClock(until simtime.Stamp) error {
 // leave lets go out what was captured before a jump, with the clock that goes with it.
 func (rt *realtime) leave() {
 	if rt.clock != nil {
-		rt.clock.follow(rt.loop, rt.settle)
+		rt.clock.follow(rt.ctx, rt.settle)
 	}
 }
 
 // settle waits until all that was captured has been published and sent, unless the
 // run ends before, or something takes too long.
 func (rt *realtime) settle() {
-	ctx, cancel := flow.WithPatience(rt.loop, rt.p.settleLimit())
+	ctx, cancel := flow.WithPatience(rt.ctx, rt.captures.limit)
 	defer cancel()
-	for rt.p.issuing.Load() > 0 || rt.p.pending() > 0 {
+	for !rt.captures.idle() {
 		select {
 		case <-time.After(pollPause):
 		case <-ctx.Done():
 			return
 		}
 	}
-	_ = rt.p.dispatcher.Drain(ctx) // what isn't sent by then is sent later
+	_ = rt.dispatcher.Drain(ctx) // what isn't sent by then is sent later
 }
 
 // fire publishes what needs no GPU and hands the captures to the GL thread, unless it is
@@ -124,15 +119,15 @@ func (rt *realtime) fire(i *instant) error {
 	if err := i.tickPlain(); err != nil || !i.gpu {
 		return err
 	}
-	if rt.p.issuing.Load() >= maxCaptures {
+	if rt.captures.issuing.Load() >= maxCaptures {
 		i.drop()
 		return nil
 	}
-	announce(i)
-	err := rt.p.issue(i, func() { rt.issued(i) })
+	i.announce()
+	err := rt.captures.issue(i, func() { rt.issued(i) })
 	if errors.Is(err, gpu.ErrBusy) {
 		i.drop()
-		rt.p.failWith(i)
+		i.failures(rt.captures.fail)
 		return nil
 	}
 	return err
@@ -142,13 +137,13 @@ func (rt *realtime) fire(i *instant) error {
 // that is stepped has time, and loses nothing.
 func (rt *realtime) fireWhole(i *instant) error {
 	if rt.clock != nil && (i.clock || i.sensors) {
-		rt.clock.tick(rt.loop)
+		rt.clock.tick(rt.ctx)
 	}
 	if err := i.tickPlain(); err != nil {
 		return err
 	}
 	if i.gpu {
-		if err := rt.p.issuePatiently(rt.completion, i, func() { rt.issued(i) }); err != nil {
+		if err := rt.captures.issuePatiently(rt.completion, i, func() { rt.issued(i) }); err != nil {
 			return err
 		}
 	}
@@ -160,74 +155,6 @@ func (rt *realtime) fireWhole(i *instant) error {
 
 // issued follows an instant's captures on the GL thread.
 func (rt *realtime) issued(i *instant) {
-	rt.p.failWith(i)
-	rt.p.wakeCompletion()
-}
-
-// tickPlain publishes what needs no GPU.
-func (i *instant) tickPlain() error {
-	for k := range i.firings {
-		f := &i.firings[k]
-		if f.sensor.gpu {
-			continue
-		}
-		if err := f.tick(); err != nil {
-			return wrap("sensor "+f.sensor.spec.Name, err)
-		}
-	}
-	return nil
-}
-
-// drop counts the captures of an instant that the GL thread has no time for.
-func (i *instant) drop() {
-	for k := range i.firings {
-		if f := &i.firings[k]; f.sensor.gpu {
-			f.sensor.dropped(f.at, flow.CauseReadbackFull)
-		}
-	}
-}
-
-// failWith ends the run with the errors of an instant's captures.
-func (p *Pipeline) failWith(i *instant) {
-	for k := range i.firings {
-		if f := &i.firings[k]; f.err != nil {
-			p.fail(wrap("sensor "+f.sensor.spec.Name, f.err))
-		}
-	}
-}
-
-// completeRealtime publishes readbacks as they come back, until drain is closed
-// and none is left, or ctx ends.
-func (p *Pipeline) completeRealtime(ctx context.Context, drain <-chan struct{}) {
-	for {
-		processed := 0
-		for _, s := range p.live() {
-			if s.gpu && s.users.Enter() {
-				processed += s.life.Load().Process(math.MaxInt64)
-				s.users.Exit()
-			}
-		}
-		if p.pending() == 0 {
-			select {
-			case <-drain:
-				return
-			case <-p.wake:
-			case <-ctx.Done():
-				return
-			}
-			continue
-		}
-		if processed == 0 && p.awaitReadback(ctx) != nil {
-			return
-		}
-	}
-}
-
-// pending counts the captures that were not yet published.
-func (p *Pipeline) pending() int {
-	n := 0
-	for _, s := range p.live() {
-		n += s.life.Load().Pending()
-	}
-	return n
+	i.failures(rt.captures.fail)
+	rt.captures.completed()
 }

@@ -1,11 +1,9 @@
 package pipeline
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -15,154 +13,104 @@ import (
 	"github.com/raybridge/raybridge/world"
 )
 
-// Reset takes the pipeline back to the beginning of its first run, with another seed of the
-// sensors' noise. From then on it publishes what a fresh pipeline of that seed would. The time
-// source begins again, and so do frames and sequence numbers. The scene is the same. The ego and the scene's own actors
-// are where they were at first. Who came by SpawnActor or a frame is gone, and handles are given out
-// again. The sensors are those that were there at first, as they were, also those that were destroyed
-// since. Listeners and bridges stay. A recording continues, and its times go back.
-//
-// The scale and the pause of the clock stay, and so do the counts of the Summary. Before the
-// first run only the seed changes.
-//
-// A pipeline that somebody runs has to be paused, or the error wraps world.ErrMode. It does, too,
-// where frames come from a Source. While a step is under way the error wraps world.ErrBusy. If ctx ends
-// before the reset begins, nothing has changed, and Reset returns its error. A sensor that can't
-// begin again ends the pipeline. Any goroutine may call it, but a sensor's listener.
-//
-// The result has the time and the ego at the beginning.
-func (p *Pipeline) Reset(ctx context.Context, seed uint64) (world.StepResult, error) {
-	if err := p.reset(ctx, seed); err != nil {
-		return world.StepResult{}, fmt.Errorf("reset: %w", err)
-	}
-	return world.StepResult{Stamp: p.clock.Now(), Ego: p.stepper.ego()}, nil
-}
-
-// Seed returns the seed of the sensors' noise. Any goroutine may ask.
-func (p *Pipeline) Seed() uint64 { return p.seed.Load() }
-
-func (p *Pipeline) reset(ctx context.Context, seed uint64) error {
+// reset takes the pipeline back to the beginning, if nobody steps it.
+func (s *stepper) reset(ctx context.Context, seed uint64) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if kind := p.stepper.following.kindOf(); kind != "" {
+	if kind := s.following.kindOf(); kind != "" {
 		return fmt.Errorf("%w: the actors follow a world of %s, which can't be taken back", world.ErrMode, kind)
 	}
-	if !take(p.stepper.turn) {
+	if !take(s.turn) {
 		return world.ErrBusy
 	}
-	defer func() { <-p.stepper.turn }()
-	if !take(p.turn) { // somebody runs it
-		return p.resetRun(ctx, seed)
+	defer func() { <-s.turn }()
+	if !take(s.runner.turn) { // somebody runs it
+		return s.resetRun(ctx, seed)
 	}
-	defer func() { <-p.turn }()
-	return p.restart(seed)
-}
-
-// rewind is a Reset that the one who runs the pipeline makes.
-type rewind struct {
-	seed uint64
-	done chan error
+	defer func() { <-s.runner.turn }()
+	return s.runner.restart(seed)
 }
 
 // resetRun has a run end its present stretch and begin again.
-func (p *Pipeline) resetRun(ctx context.Context, seed uint64) error {
-	if err := p.stepper.stand(ctx, world.Delivered); err != nil {
+func (s *stepper) resetRun(ctx context.Context, seed uint64) error {
+	if err := s.stand(ctx, world.Delivered); err != nil {
 		return err
 	}
 	again := &rewind{seed, make(chan error, 1)}
-	for !p.ask(again) { // its sensors begin, or it ends
+	for !s.runner.failure.rewind(again) { // its sensors begin, or it ends
 		select {
 		case <-time.After(pollPause):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		if !p.Running() {
-			return errors.Join(world.ErrEnded, p.failed())
+		if !s.runner.running() {
+			return errors.Join(world.ErrEnded, s.runner.failure.failed())
 		}
 	}
 	return <-again.done // the loop had nothing to do, so that this is soon
 }
 
-// errRewound ends a run's loop for a Reset.
-var errRewound = errors.New("the run begins again")
-
-// ask has a run that is under way begin again; false where none is.
-func (p *Pipeline) ask(again *rewind) bool {
-	p.failure.Lock()
-	defer p.failure.Unlock()
-	if p.failure.stop == nil {
-		return false
-	}
-	p.failure.again = again
-	p.failure.stop(errRewound)
-	return true
-}
-
 // lasting returns those of a list that a Reset keeps: their actors are there at the beginning.
-func (p *Pipeline) lasting(list []*Sensor) []*Sensor {
+func (x *runner) lasting(list []*Sensor) []*Sensor {
 	return slices.DeleteFunc(slices.Clone(list), func(s *Sensor) bool {
-		return s.owner != scene.EgoID && p.config.Scene.Actor(s.owner) == nil
+		return s.owner != scene.EgoID && x.loop.scenery.scene.Actor(s.owner) == nil
 	})
 }
 
 // restart takes everything back to the beginning. The caller has the turn, and no loop is at work.
-func (p *Pipeline) restart(seed uint64) error {
-	if err := p.failed(); err != nil {
+func (x *runner) restart(seed uint64) error {
+	if err := x.failure.failed(); err != nil {
 		return err
 	}
-	p.change.Lock()
-	started, closed := p.started, p.closed
-	if !started {
-		for _, s := range p.members {
-			s.env.Seed = seedOf(seed, s.spec.Name)
-		}
-	}
-	p.change.Unlock()
-	if closed {
-		return ErrClosed
-	}
-	p.seed.Store(seed)
-	if !started {
-		return nil
+	started, err := x.roster.reseed(seed)
+	if err != nil || !started {
+		return err
 	}
 	begun := time.Now()
-	defer p.elapsed.start(begun)
-	p.coming.Lock() // what is added meanwhile would begin with what the others end
-	defer p.coming.Unlock()
-	kept, err := p.endSensors()
+	defer x.loop.elapsed.start(begun)
+	x.roster.coming.Lock() // what is added meanwhile would begin with what the others end
+	defer x.roster.coming.Unlock()
+	kept, err := x.endSensors()
 	if err == nil {
-		err = p.restartScene()
+		err = x.restartScene()
 	}
 	if err == nil {
-		err = p.beginSensors(kept)
+		err = x.beginSensors(kept)
 	}
 	for _, s := range kept {
 		s.users.Exit()
 	}
 	if err != nil {
-		p.fail(err)
+		x.failure.fail(err)
 		return err
 	}
-	p.resets.Add(1)
+	x.resets.Add(1)
 	return nil
+}
+
+// reseed gives sensors another seed, those that come included, and reports whether the pipeline has started. If it
+// has, the others have to begin again for that.
+func (r *roster) reseed(seed uint64) (started bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return r.started, ErrClosed
+	}
+	r.seed.Store(seed)
+	if !r.started {
+		for _, s := range r.members {
+			s.env.Seed = seedOf(seed, s.spec.Name)
+		}
+	}
+	return r.started, nil
 }
 
 // endSensors ends the sensors that came later for good, and what the first ones began. It returns
 // those of them that stay. Nobody ends them meanwhile: the caller is one of their users.
-func (p *Pipeline) endSensors() (kept []*Sensor, _ error) {
-	errs := []error{p.settle()} // a look at the readbacks may be under way yet
-	p.change.Lock()
-	var gone []*Sensor
-	for _, s := range p.members {
-		if slices.Contains(p.first, s) && s.users.Begin() {
-			kept = append(kept, s)
-			continue
-		}
-		p.letEnd(s)
-		gone = append(gone, s)
-	}
-	p.change.Unlock()
+func (x *runner) endSensors() (kept []*Sensor, _ error) {
+	errs := []error{x.captures.settle()} // a look at the readbacks may be under way yet
+	kept, gone := x.roster.keep(x.first)
 	for _, s := range gone {
 		<-s.ending.done
 		errs = append(errs, s.ending.err)
@@ -170,65 +118,66 @@ func (p *Pipeline) endSensors() (kept []*Sensor, _ error) {
 	for _, s := range slices.Backward(kept) {
 		errs = append(errs, s.endLife())
 	}
-	return kept, errors.Join(append(errs, p.shared.Close())...)
+	return kept, errors.Join(append(errs, x.roster.shared.Close())...)
+}
+
+// keep begins the end of all members but those of a list. Of the members that stay the caller becomes a user.
+func (r *roster) keep(list []*Sensor) (kept, gone []*Sensor) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.members {
+		if slices.Contains(list, s) && s.users.Begin() {
+			kept = append(kept, s)
+			continue
+		}
+		r.endLater(s)
+		gone = append(gone, s)
+	}
+	return kept, gone
 }
 
 // restartScene takes time and all that moves back.
-func (p *Pipeline) restartScene() error {
-	if err := p.clock.Restart(); err != nil {
+func (x *runner) restartScene() error {
+	if err := x.loop.clock.Restart(); err != nil {
 		return err
 	}
-	p.moving.Lock()
-	defer p.moving.Unlock()
-	p.history.Restart()
-	p.stage.Restart()
-	p.goal.Store(math.MinInt64)
-	p.simNs.Store(0)
-	p.bridges.SetInstant(0)
-	p.lastFrame.Store(0)
-	p.frame, p.lastNs, p.lastClock = 0, 0, math.MinInt64
-	p.steps.Realign(1)
-	if p.clockDue != nil {
-		p.clockDue.Realign(1)
+	x.loop.scenery.restart()
+	x.loop.restart()
+	x.bridges.SetInstant(0)
+	if x.clock != nil {
+		x.clock.restart()
 	}
 	return nil
 }
 
 // beginSensors begins the first sensors again, in their order. Those that aren't kept are made again.
-func (p *Pipeline) beginSensors(kept []*Sensor) error {
+func (x *runner) beginSensors(kept []*Sensor) error {
 	lost := map[uint32][]sensors.Config{} // by their owners: one may be mounted on another
-	for _, s := range p.first {
+	for _, s := range x.first {
 		if !slices.Contains(kept, s) {
 			lost[s.owner] = append(lost[s.owner], *s.spec.Config)
-		} else if err := s.beginAgain(context.Background()); err != nil {
+		} else if err := x.roster.beginAgain(context.Background(), s); err != nil {
 			return err
 		}
 	}
 	for owner, entries := range lost {
-		added, err := p.add(entries, owner)
+		added, err := x.roster.add(entries, owner)
 		if err != nil {
 			return err
 		}
 		for _, s := range added {
-			at := slices.IndexFunc(p.first, func(other *Sensor) bool { return other.spec.Name == s.spec.Name })
-			p.first[at] = s
+			at := slices.IndexFunc(x.first, func(other *Sensor) bool { return other.spec.Name == s.spec.Name })
+			x.first[at] = s
 			s.joined.Store(true)
 		}
 	}
-	p.change.Lock()
-	defer p.change.Unlock()
-	place := func(name string) int {
-		return slices.IndexFunc(p.first, func(s *Sensor) bool { return s.spec.Name == name })
-	}
-	p.members = slices.SortedFunc(slices.Values(p.members), func(a, b *Sensor) int { return cmp.Compare(place(a.spec.Name), place(b.spec.Name)) })
-	p.rig.Sensors = slices.SortedFunc(slices.Values(p.rig.Sensors), func(a, b sensors.Config) int { return cmp.Compare(place(a.Name), place(b.Name)) })
-	p.refresh(nil)
+	x.roster.reorder(x.first)
 	return nil
 }
 
 // beginAgain gives a sensor another life, with the settings of the rig. Its outputs and inputs stay, and
 // those who are connected with them.
-func (s *Sensor) beginAgain(ctx context.Context) error {
+func (r *roster) beginAgain(ctx context.Context, s *Sensor) error {
 	if err := s.untune(); err != nil {
 		return err
 	}
@@ -239,10 +188,10 @@ func (s *Sensor) beginAgain(ctx context.Context) error {
 		in.Restart() // what came since it ended
 	}
 	s.seq, s.heard = 0, false
-	s.env.Seed = seedOf(s.p.seed.Load(), s.spec.Name)
-	about, err := s.p.ownerOf(s.owner)
+	s.env.Seed = seedOf(r.seed.Load(), s.spec.Name)
+	about, err := r.ownerOf(s.owner)
 	if err == nil {
-		err = s.beBorn()
+		err = s.makeLife()
 	}
 	if err == nil {
 		err = s.life.Load().SetOwner(about)

@@ -3,9 +3,9 @@ package pipeline
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/raybridge/raybridge/dispatch"
 	"github.com/raybridge/raybridge/simtime"
 )
 
@@ -13,23 +13,31 @@ import (
 // begun has been sent. What is offered then ignores the pause, and is counted as paused.
 // /clock, the log and what comes in are exempt.
 type rest struct {
-	underway atomic.Int64  // instants that were begun and not yet released
-	wanted   chan struct{} // pinged when time has come to stand
-	left     chan struct{} // pinged when an instant was released
+	clock      *simtime.Clock
+	dispatcher *dispatch.Dispatcher
+	captured   func() bool // nothing is on its way from the device
+	underway   underway
+	wanted     chan struct{} // pinged when time has come to stand
 
-	mu    sync.Mutex
-	begun uint64 // guarded by mu: instants
+	mu    sync.Mutex // guards that the dispatcher is paused, too
+	begun uint64     // guarded by mu: instants
+}
+
+func newRest(clock *simtime.Clock, d *dispatch.Dispatcher, captured func() bool) *rest {
+	x := &rest{clock: clock, dispatcher: d, captured: captured, wanted: make(chan struct{}, 1)}
+	x.underway.left = make(chan struct{}, 1)
+	return x
 }
 
 // follow tells it of a change of the clock. Any goroutine.
-func (x *rest) follow(p *Pipeline, kind simtime.ChangeKind) {
+func (x *rest) follow(kind simtime.ChangeKind) {
 	switch kind {
 	case simtime.Paused:
 		x.want()
 	case simtime.Resumed:
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		p.dispatcher.Resume()
+		x.dispatcher.Resume()
 	}
 }
 
@@ -40,21 +48,21 @@ func (x *rest) want() {
 	}
 }
 
-// end lets the dispatcher take the messages of an instant that begins. Frame loop.
-func (x *rest) end(p *Pipeline) {
-	x.underway.Add(1)
+// interrupt lets the dispatcher take the messages of an instant that begins. Frame loop.
+func (x *rest) interrupt() {
+	x.underway.count.Add(1)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.begun++
-	p.dispatcher.Resume()
-	if p.clock.Paused() { // it is stepped, and stands again afterwards
+	x.dispatcher.Resume()
+	if x.clock.Paused() { // it is stepped, and stands again afterwards
 		x.want()
 	}
 }
 
 // keep pauses the dispatcher whenever time has come to stand, until ctx ends.
-func (x *rest) keep(ctx context.Context, p *Pipeline) {
-	if p.clock.Paused() {
+func (x *rest) keep(ctx context.Context) {
+	if x.clock.Paused() {
 		x.want() // it was paused before the run
 	}
 	look := time.NewTimer(pollPause)
@@ -62,9 +70,9 @@ func (x *rest) keep(ctx context.Context, p *Pipeline) {
 	for {
 		select {
 		case <-x.wanted:
-			x.begin(ctx, p, look)
+			x.begin(ctx, look)
 		case <-ctx.Done():
-			p.dispatcher.Resume()
+			x.dispatcher.Resume()
 			return
 		}
 	}
@@ -72,27 +80,27 @@ func (x *rest) keep(ctx context.Context, p *Pipeline) {
 
 // begin waits until all that was begun has been sent and pauses the dispatcher, unless
 // time passes again. Look is its timer.
-func (x *rest) begin(ctx context.Context, p *Pipeline, look *time.Timer) {
+func (x *rest) begin(ctx context.Context, look *time.Timer) {
 	x.mu.Lock()
 	begun := x.begun
 	x.mu.Unlock()
-	for x.underway.Load() > 0 || p.issuing.Load() > 0 || p.pending() > 0 {
+	for x.underway.count.Load() > 0 || !x.captured() {
 		look.Reset(pollPause)
 		select {
 		case <-look.C:
 		case <-ctx.Done():
 			return
 		}
-		if !p.clock.Paused() {
+		if !x.clock.Paused() {
 			return
 		}
 	}
-	if p.dispatcher.Drain(ctx) != nil {
+	if x.dispatcher.Drain(ctx) != nil {
 		return
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.begun == begun && p.clock.Paused() {
-		p.dispatcher.Pause()
+	if x.begun == begun && x.clock.Paused() {
+		x.dispatcher.Pause()
 	}
 }

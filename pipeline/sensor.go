@@ -2,34 +2,20 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"hash/fnv"
-	"maps"
-	"path"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
-	"github.com/go-gl/mathgl/mgl64"
-
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/internal/doc"
-	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/pipeline/carry"
-	"github.com/raybridge/raybridge/rig"
-	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
-	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
 // Sensor is one sensor of a pipeline. Its methods may be called from any goroutine.
 type Sensor struct {
-	p        *Pipeline
 	spec     sensors.Spec
 	owner    uint32
 	rank     rank
@@ -44,6 +30,8 @@ type Sensor struct {
 	turn     chan struct{} // see takeTurn; nil where none is needed
 	ending   ending
 	tuning   tuning
+	barrier  *atomic.Pointer[barrier] // the roster's
+	destroy  func(*Sensor) error      // begins its end
 
 	joined atomic.Bool // the frame loop has let its schedule run
 	// The frame loop's own.
@@ -93,84 +81,6 @@ func (s *Sensor) Topics() []string {
 	return list
 }
 
-// AddSensor adds one sensor; any goroutine may call it at any time up to Close. In a pipeline
-// that has started the sensor is begun before the call returns. It joins at the next instant,
-// and fires first on its grid a whole period after that. Compiling its shaders takes the GL
-// thread's time, in which a realtime run may drop captures, but holds up no loop. On an error,
-// also of a bridge that refuses a topic now, nothing is added.
-func (p *Pipeline) AddSensor(c sensors.Config) (*Sensor, error) {
-	p.coming.RLock()
-	defer p.coming.RUnlock()
-	added, err := p.add([]sensors.Config{c}, c.AttachTo)
-	if err != nil {
-		return nil, err
-	}
-	return added[0], nil
-}
-
-// AddRig adds all sensors of a rig to the ego, as AddSensor does. On an error none is
-// added.
-func (p *Pipeline) AddRig(r *rig.Rig) ([]*Sensor, error) {
-	p.coming.RLock()
-	defer p.coming.RUnlock()
-	return p.add(r.Sensors, scene.EgoID)
-}
-
-// CheckRig returns the topics of a rig's sensors in order, or the error for which
-// AddRig would refuse it. It needs no pipeline and no OpenGL.
-func CheckRig(r *rig.Rig, registry *sensors.Registry) (topics []string, err error) {
-	bySensor, err := RigTopics(r, registry)
-	return slices.Concat(bySensor...), err
-}
-
-// CheckRun is CheckRig of the rig of a run, which adds what publishes its frames and, with snapshots, the world's
-// state. Their topics come first, and no sensor of the rig may have one of them.
-func CheckRun(r *rig.Rig, registry *sensors.Registry, snapshots bool) (topics []string, err error) {
-	added := []sensors.Config{transforms}
-	if snapshots {
-		added = append(added, snapshot)
-	}
-	var whole rig.Rig
-	for _, c := range added {
-		if len(registry.Match(c.ID)) > 0 && joins(&c, r.Sensors, func(s sensors.Config) (id, name string) { return s.ID, s.Name }) {
-			whole.Sensors = append(whole.Sensors, c)
-		}
-	}
-	whole.Sensors = append(whole.Sensors, r.Sensors...)
-	return CheckRig(&whole, registry)
-}
-
-// RigTopics is CheckRig with a list of topics for each sensor.
-func RigTopics(r *rig.Rig, registry *sensors.Registry) (bySensor [][]string, err error) {
-	list, err := newSensors(r, registry, 0)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range list {
-		bySensor = append(bySensor, s.Topics())
-	}
-	return bySensor, checkTopics(list)
-}
-
-// newSensors makes the sensors of a rig from the given one on; they belong to no
-// pipeline yet.
-func newSensors(r *rig.Rig, registry *sensors.Registry, from int) ([]*Sensor, error) {
-	resolved, err := r.Resolve(registry)
-	if err != nil {
-		return nil, err
-	}
-	var list []*Sensor
-	var faults doc.Faults
-	for i := range resolved[from:] {
-		s, err := newSensor(resolved[from+i])
-		if faults.Add(err) {
-			break
-		}
-		list = append(list, s)
-	}
-	return list, faults.Err()
-}
-
 // rank is a sensor's place among those that fire at one instant, whenever they were added. The
 // world's snapshot is ahead of all that is or can be derived from it. Then comes what fires
 // each frame, then what has a rate. Within a rank they fire in the order they were added.
@@ -200,7 +110,7 @@ func newSensor(spec sensors.Spec) (*Sensor, error) {
 	if err := s.schedules(); err != nil {
 		return nil, s.fault("rate", err)
 	}
-	if err := s.beBorn(); err != nil {
+	if err := s.makeLife(); err != nil {
 		return nil, err
 	}
 	sensor := s.life.Load().Sensor()
@@ -244,8 +154,8 @@ func (s *Sensor) publishes(output string) bool {
 	return !ok || sel.Publishes(output)
 }
 
-// beBorn begins the sensor's life, with the settings of the rig.
-func (s *Sensor) beBorn() error {
+// makeLife begins the sensor's life, with the settings of the rig.
+func (s *Sensor) makeLife() error {
 	life := sensors.NewLife(s.spec.Definition)
 	if err := life.Set(s.spec); err != nil {
 		return s.fault("", err)
@@ -269,80 +179,6 @@ func (s *Sensor) schedules() (err error) {
 	return err
 }
 
-// join makes the sensor the pipeline's, on an actor.
-func (s *Sensor) join(p *Pipeline, owner uint32) error {
-	about, err := p.ownerOf(owner)
-	if err == nil {
-		err = s.life.Load().SetOwner(about)
-	}
-	if err != nil {
-		return s.fault("", err)
-	}
-	if _, onGrid := p.config.Scene.Map.Grid(); !onGrid { // who stands outside of a grid may be told to come
-		if err := s.spec.Config.Reaches(p.config.Sensors, p.config.Scene.Map, p.placeOf(owner)); err != nil {
-			return err
-		}
-	}
-	s.p, s.owner = p, owner
-	*s.env = sensors.Env{
-		GL: p.gl, World: p.world, Resident: p.resident, History: p.history, Scene: p.config.Scene, Owner: owner,
-		Shared: &p.shared, Seed: seedOf(p.seed.Load(), s.spec.Name), Frames: func() []sample.Transform { return p.frames(owner) },
-		Dropped: s.dropped, Completed: p.wakeCompletion, DeviceTimeout: p.config.DeviceTimeout, Map: p.config.Scene.Map,
-		Log: p.log.With("sensor", s.spec.Name), Ports: s.env.Ports,
-		Inlets: s.env.Inlets,
-	}
-	return nil
-}
-
-// placeOf is where an actor is, or where it begins, in the map frame.
-func (p *Pipeline) placeOf(id uint32) mgl64.Vec3 {
-	_, newest, _ := p.history.Span()
-	if state, there := p.history.State(id, newest); there {
-		return state.Pose.Position
-	}
-	if m, _ := p.history.Motion(id); m != nil {
-		return m.PoseAt(0).Position
-	}
-	return p.config.Scene.Ego.Position
-}
-
-// topicOf is the topic that the rig gives an output or an input by its name, or else the
-// sensor's topic with the suffix. "//x" is /x itself.
-func topicOf(r *sensors.Spec, name, suffix string) string {
-	if topic := r.Topics[name]; topic != "" {
-		return topic
-	}
-	if absolute, ok := strings.CutPrefix(suffix, "//"); ok {
-		return "/" + absolute
-	}
-	return r.Topic + suffix
-}
-
-// checkTopics refuses two outputs on one topic.
-func checkTopics(list []*Sensor) error {
-	owner := map[string]string{carry.ClockTopic: "the pipeline's clock"}
-	var faults doc.Faults
-	for _, s := range list {
-		for _, o := range s.topics.Outlets {
-			topic := o.Topic.Name
-			if other, taken := owner[topic]; taken {
-				faults.Add(s.fault("topics."+o.Spec().Name, fmt.Errorf("%w: %s of sensor %s, and of this one as %v", ErrTopic, topic, other, o.Spec().Type)))
-				break // the others are its companions
-			}
-			owner[topic] = s.spec.Name
-		}
-	}
-	return faults.Err()
-}
-
-// seedOf derives a sensor's seed from the run's and its name, so that adding a
-// sensor doesn't change the others' noise.
-func seedOf(seed uint64, name string) uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(name)) // never fails
-	return h.Sum64() ^ seed*0x9e3779b97f4a7c15
-}
-
 // listenedTo reports whether anybody would receive what the sensor computes.
 func (s *Sensor) listenedTo() bool {
 	return s.spec.Config.Always || s.spec.Definition.Acts || s.topics.Listening()
@@ -361,7 +197,7 @@ func (s *Sensor) begin(ctx context.Context) error {
 	return wrap("begin sensor "+s.spec.Name, err)
 }
 
-// endLife ends what begin began. Its inputs have nobody then who takes messages.
+// endLife ends what begin began. After that nobody reads its inputs.
 func (s *Sensor) endLife() error {
 	for _, in := range s.env.Inlets {
 		in.Restart()
@@ -373,11 +209,14 @@ func (s *Sensor) endLife() error {
 func (s *Sensor) dropped(at sensors.Tick, cause flow.Cause) {
 	s.topics.Dropped(cause)
 	if cause != flow.CauseNoReturn { // such a scan is published
-		if b := s.p.barrier.Load(); b != nil {
-			b.miss(s, at.Seq, cause)
-		}
+		s.barrier.Load().miss(s, at.Seq, cause)
 	}
-	s.p.wakeCompletion()
+	s.env.Completed()
+}
+
+// sending is the sensor's carry.Account: the present barrier's, if there is one.
+func (s *Sensor) sending(seq uint64) (arrived func(flow.Cause)) {
+	return s.barrier.Load().sending(s, seq)
 }
 
 // skip counts instants that were passed over. What is latched doesn't come by them.
@@ -389,309 +228,70 @@ func (s *Sensor) skip(n int) {
 	}
 }
 
-// AddTransforms adds the sensor that publishes the rig's frames on /tf and
-// /tf_static, unless the rig has one.
-func (p *Pipeline) AddTransforms() error {
-	return p.addOnce(transforms)
+// firstAfter returns the first instant of the sensor's grid that is a whole period
+// after t, or more.
+func (s *Sensor) firstAfter(t simtime.Stamp) simtime.Stamp {
+	rate := s.schedule.Rate()
+	k := rate.IndexAt(t)
+	if rate.At(k) < t {
+		k++
+	}
+	return rate.At(k + 1)
 }
 
-// What AddTransforms and AddSnapshot add.
-var (
-	transforms = sensors.Config{ID: transformID, Name: "tf", Frame: spatial.FrameBaseLink}
-	snapshot   = sensors.Config{ID: snapshotID, Name: "snapshot", Topic: "/snapshot"}
-)
-
-// AddSnapshot adds the sensor that publishes the world's state on /snapshot, ahead of every
-// frame's other data. It adds none if the rig has one or the registry doesn't know it.
-func (p *Pipeline) AddSnapshot() error {
-	if len(p.config.Sensors.Match(snapshotID)) == 0 {
+// tell tells a sensor that wants to know it whether anybody listens, when that changes.
+func (s *Sensor) tell(ctx context.Context, listening bool) error {
+	if s.hearer == nil || s.heard == listening || !s.users.Begin() {
 		return nil
 	}
-	return p.addOnce(snapshot)
-}
-
-// Commands are the topics on which bridges receive what steers an ego that is a
-// *scene.Driven; an empty one is not listened to.
-type Commands struct {
-	// Control takes pedals and a steering wheel, *sample.VehicleControl.
-	Control string
-	// Ackermann takes a speed and a steering angle, *sample.AckermannDrive.
-	Ackermann string
-	// Velocity takes velocities, *sample.VelocityCommand.
-	Velocity string
-}
-
-// AddCommands adds the sensor that steers the ego by what comes in on the topics. It adds none
-// if the rig has one, the ego is not a *scene.Driven, or there are no topics.
-func (p *Pipeline) AddCommands(topics Commands) error {
-	if _, ok := p.config.Ego.(*scene.Driven); !ok || topics == (Commands{}) {
-		return nil
+	defer s.users.Exit()
+	if err := s.takeTurn(ctx); err != nil {
+		return err
 	}
-	return p.addOnce(sensors.Config{ID: controlID, Name: "control", Frame: spatial.FrameBaseLink, Topics: map[string]string{
-		"control": topics.Control, "ackermann": topics.Ackermann, "velocity": topics.Velocity,
-	}})
-}
-
-// addOnce adds a sensor if it joins the others.
-func (p *Pipeline) addOnce(c sensors.Config) error {
-	p.change.Lock()
-	members := p.members
-	p.change.Unlock()
-	if !joins(&c, members, func(s *Sensor) (id, name string) { return s.spec.Definition.ID, s.spec.Name }) {
-		return nil
-	}
-	_, err := p.AddSensor(c)
-	return err
-}
-
-// joins reports whether a sensor that a run adds comes beside others: not where one has its type.
-// Its name gives way to theirs.
-func joins[T any](c *sensors.Config, others []T, is func(T) (id, name string)) bool {
-	named := map[string]bool{}
-	for _, other := range others {
-		id, name := is(other)
-		if named[name] = true; id == c.ID {
-			return false
-		}
-	}
-	for named[c.Name] {
-		c.Name += "_"
-	}
-	return true
-}
-
-// The types of the sensors that AddTransforms, AddSnapshot and AddCommands add.
-const (
-	transformID = "sensor.other.transform"
-	snapshotID  = "sensor.other.snapshot"
-	controlID   = "sensor.other.control"
-)
-
-// Errors of sensors that come and go; callers test them with errors.Is.
-var (
-	// ErrNoSensor: no sensor of the pipeline has that name.
-	ErrNoSensor = errors.New("no such sensor")
-	// ErrMounted: other sensors are mounted in the sensor's frame.
-	ErrMounted = errors.New("other sensors are mounted on it")
-)
-
-// live returns the sensors that the loops work with, in the order they were added.
-// The slice is never changed.
-func (p *Pipeline) live() []*Sensor {
-	if list := p.roster.Load(); list != nil {
-		return *list
-	}
+	defer s.giveTurn()
+	s.heard = listening
+	s.hearer.Heard(listening)
 	return nil
 }
 
-// Sensors returns the sensors in the order they were added, without those that have
-// ended. Any goroutine may call it, as Sensor and SensorsOf.
-func (p *Pipeline) Sensors() []*Sensor { return slices.Clone(p.live()) }
-
-// Sensor returns the sensor with a name. The error wraps ErrNoSensor and names the
-// closest.
-func (p *Pipeline) Sensor(name string) (*Sensor, error) {
-	var names []string
-	for _, s := range p.live() {
-		if s.spec.Name == name {
-			return s, nil
-		}
-		names = append(names, s.spec.Name)
+// takeTurn waits until the sensor's firing before has ticked. One that works before the scene
+// moves, or is told of its listeners, isn't called from two goroutines at once. The loop does
+// run ahead of what is published. It fails when ctx ends.
+func (s *Sensor) takeTurn(ctx context.Context) error {
+	if s.turn == nil {
+		return nil
 	}
-	return nil, fmt.Errorf("%w: %q, %s", ErrNoSensor, name, fault.Hint(name, names))
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
-// SensorsOf returns the sensors whose type id or name matches a wildcard pattern
-// ("sensor.camera.*", "front_*"; see path.Match), in the order they were added.
-func (p *Pipeline) SensorsOf(pattern string) []*Sensor {
-	var found []*Sensor
-	for _, s := range p.live() {
-		for _, name := range []string{s.spec.Definition.ID, s.spec.Name} {
-			if ok, err := path.Match(pattern, name); err == nil && ok {
-				found = append(found, s)
-				break
-			}
-		}
+func (s *Sensor) giveTurn() {
+	if s.turn != nil {
+		<-s.turn
 	}
-	return found
 }
 
-// add makes sensors of a rig's entries, on an actor; begun and joined if the pipeline
-// has started.
-func (p *Pipeline) add(entries []sensors.Config, attachTo uint32) ([]*Sensor, error) {
-	added, started, err := p.enlist(entries, attachTo)
-	if err != nil || !started {
-		return added, err
-	}
-	// Not under change: what this takes must not hold up others that come and go.
-	var begun error
-	for _, s := range added {
-		if begun = s.begin(context.Background()); begun != nil {
-			break
+// rows are the rows of the sensor's topics after so many seconds.
+func (s *Sensor) rows(seconds float64) []carry.SensorSummary {
+	var list []carry.SensorSummary
+	for _, o := range s.topics.Outlets {
+		row := o.Row(seconds)
+		// A latched message comes once, and again where it changes.
+		if s.spec.Definition.Outputs[o.Topic.Output].QoS.Durability != flow.TransientLocal {
+			row.RateWantedHz = s.Rate().Float64()
 		}
+		list = append(list, row)
 	}
-	p.change.Lock()
-	defer p.change.Unlock()
-	if begun == nil && p.closed {
-		begun = ErrClosed
-	}
-	if begun != nil {
-		return nil, errors.Join(begun, p.strike(added))
-	}
-	p.refresh(added)
-	return added, nil
+	return list
 }
 
-// usual returns entries with what the run has for attributes that they leave out.
-func (p *Pipeline) usual(entries []sensors.Config) []sensors.Config {
-	if !p.config.InstanceCodes {
-		return entries
-	}
-	entries = slices.Clone(entries)
-	for i := range entries {
-		c := &entries[i]
-		spec, err := c.Resolve(p.config.Sensors)
-		if err != nil || spec.Definition.ID != instanceID || spec.Settings.IsSet("output") || spec.Settings.IsSet("encoding") {
-			continue
-		}
-		c.Attributes = maps.Clone(c.Attributes)
-		if c.Attributes == nil {
-			c.Attributes = map[string]any{}
-		}
-		c.Attributes["output"] = "carla"
-	}
-	return entries
-}
-
-// instanceID is the type of cameras of instances.
-const instanceID = "sensor.camera.instance_segmentation"
-
-// enlist makes sensors members, and lets bridges carry them; those of a pipeline that
-// has not started join the roster at once.
-func (p *Pipeline) enlist(entries []sensors.Config, attachTo uint32) (added []*Sensor, started bool, err error) {
-	p.change.Lock()
-	defer p.change.Unlock()
-	if p.closed {
-		return nil, false, ErrClosed
-	}
-	before := len(p.rig.Sensors)
-	p.rig.Sensors = append(p.rig.Sensors, p.usual(entries)...)
-	if added, err = p.resolve(before, attachTo); err != nil {
-		p.rig.Sensors = p.rig.Sensors[:before]
-		return nil, false, err
-	}
-	p.members = append(p.members[:len(p.members):len(p.members)], added...)
-	if !p.started {
-		p.refresh(added)
-	}
-	return added, p.started, nil
-}
-
-// resolve makes the sensors of the rig from the given entry on; change must be held.
-func (p *Pipeline) resolve(from int, attachTo uint32) ([]*Sensor, error) {
-	added, err := newSensors(&p.rig, p.config.Sensors, from)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkTopics(slices.Concat(p.members, added)); err != nil {
-		return nil, err
-	}
-	owners, err := p.owners(added, attachTo)
-	if err != nil {
-		return nil, err
-	}
-	for i, s := range added {
-		if err := s.join(p, owners[i]); err != nil {
-			return nil, err
-		}
-	}
-	return added, p.bridges.Join(topicsOf(added))
-}
-
-// topicsOf are what bridges serve of sensors.
-func topicsOf(list []*Sensor) (topics []*carry.Topics) {
-	for _, s := range list {
-		topics = append(topics, &s.topics)
-	}
-	return topics
-}
-
-// owners returns the actor that each added sensor rides on: the one that its parent
-// rides on. change must be held.
-func (p *Pipeline) owners(added []*Sensor, attachTo uint32) ([]uint32, error) {
-	byFrame := map[string]uint32{spatial.FrameBaseLink: attachTo}
-	for _, s := range p.members {
-		if s.spec.BodyFrame() != spatial.FrameBaseLink {
-			byFrame[s.spec.BodyFrame()] = s.owner
-		}
-	}
-	parents := map[string]string{}
-	for _, s := range added {
-		if s.spec.BodyFrame() != spatial.FrameBaseLink {
-			parents[s.spec.BodyFrame()] = s.spec.ParentFrame
-		}
-	}
-	list := make([]uint32, len(added))
-	for i, s := range added {
-		parent := s.spec.ParentFrame
-		for parents[parent] != "" { // the rig has no circles
-			parent = parents[parent]
-		}
-		list[i] = byFrame[parent]
-		if attachTo != scene.EgoID && list[i] != attachTo {
-			return nil, s.fault("parent", fmt.Errorf("%w: %s is on actor %d, not on %d", rig.ErrParent, parent, list[i], attachTo))
-		}
-	}
-	return list, nil
-}
-
-// refresh puts sensors that have become live into the roster, in the members' order;
-// change must be held.
-func (p *Pipeline) refresh(added []*Sensor) {
-	live := p.live()
-	list := make([]*Sensor, 0, len(live)+len(added))
-	for _, s := range p.members {
-		if slices.Contains(live, s) || slices.Contains(added, s) {
-			list = append(list, s)
-		}
-	}
-	p.roster.Store(&list)
-}
-
-// strike takes sensors out of the pipeline and ends them; change must be held, and
-// nobody works with them.
-func (p *Pipeline) strike(gone []*Sensor) error {
-	p.members = slices.DeleteFunc(slices.Clone(p.members), func(s *Sensor) bool { return slices.Contains(gone, s) })
-	live := slices.DeleteFunc(slices.Clone(p.live()), func(s *Sensor) bool { return slices.Contains(gone, s) })
-	p.roster.Store(&live)
-	p.rig.Sensors = slices.DeleteFunc(slices.Clone(p.rig.Sensors), func(e sensors.Config) bool {
-		return slices.ContainsFunc(gone, func(s *Sensor) bool { return s.spec.Name == e.Name })
-	})
-	var errs []error
-	for _, s := range gone {
-		errs = append(errs, s.endLife())
-		for _, in := range s.env.Inlets {
-			in.Close()
-		}
-	}
-	p.bridges.Leave(topicsOf(gone))
-	return errors.Join(errs...)
-}
-
-// ownerOf describes an actor to the sensors on it. The error wraps scene.ErrNoActor or
-// scene.ErrAbsent.
-func (p *Pipeline) ownerOf(id uint32) (sensors.Owner, error) {
-	a, err := p.Actor(id)
-	if err != nil {
-		return sensors.Owner{}, err
-	}
-	box, _ := p.history.Box(id)
-	about := sensors.Owner{ID: id, TypeID: a.TypeID(), Box: box}
-	if id == scene.EgoID {
-		about.Vehicle, _ = p.config.Ego.(*scene.Driven)
-	}
-	return about, nil
-}
+// Drops counts the sensor's lost messages by cause, over its outputs: of those
+// that share a capture, the one that lost most.
+func (s *Sensor) Drops() flow.Drops { return s.topics.Drops() }
 
 // ending is the end of one sensor before its pipeline's.
 type ending struct {
@@ -713,7 +313,7 @@ func (e *ending) init() { e.done = make(chan struct{}) }
 // A sensor in whose frame others are mounted is not destroyed: the error wraps
 // ErrMounted and names them. The end of the pipeline ends all sensors by itself.
 func (s *Sensor) Destroy(ctx context.Context) error {
-	if under, err := s.startEnding(); err != nil || !under || inCallback() {
+	if err := s.destroy(s); err != nil || !s.users.Closing() || inCallback() {
 		return err
 	}
 	select {
@@ -722,139 +322,4 @@ func (s *Sensor) Destroy(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("destroy sensor %s: %w", s.spec.Name, context.Cause(ctx))
 	}
-}
-
-// startEnding begins the sensor's end, once, and reports whether it is under way or
-// done; it is not where the pipeline was closed before.
-func (s *Sensor) startEnding() (under bool, err error) {
-	p := s.p
-	p.change.Lock()
-	defer p.change.Unlock()
-	if s.users.Closing() {
-		return true, nil
-	}
-	if p.closed {
-		return false, nil
-	}
-	if on := p.mountedOn(s); len(on) > 0 {
-		return false, fmt.Errorf("destroy sensor %s: %w: %s", s.spec.Name, ErrMounted, strings.Join(on, ", "))
-	}
-	p.letEnd(s)
-	return true, nil
-}
-
-// letEnd ends a sensor on a goroutine of its own, for the caller may be one of those that it
-// waits for. Close waits for the goroutine. change must be held.
-func (p *Pipeline) letEnd(s *Sensor) {
-	s.ending.once.Do(func() {
-		s.topics.NoteListening()
-		s.heardBy.close()
-		gone := s.users.Close()
-		p.endings.Go(func() {
-			defer close(s.ending.done)
-			<-gone
-			s.ending.err = p.end(s)
-		})
-	})
-}
-
-// end ends a sensor that nobody works with.
-func (p *Pipeline) end(s *Sensor) error {
-	err := s.endLife()
-	ctx, cancel := flow.WithPatience(context.Background(), deliveryLimit)
-	defer cancel()
-	s.topics.Disconnect(ctx)
-	p.change.Lock()
-	defer p.change.Unlock()
-	p.former = p.former.With(s.rows(0), s.topics.InputRows())
-	_ = p.strike([]*Sensor{s}) // its life has ended
-	return err
-}
-
-// mountedOn names the sensors whose parent frame is a sensor's and no other's; change
-// must be held.
-func (p *Pipeline) mountedOn(s *Sensor) []string {
-	frame := s.spec.BodyFrame()
-	if frame == spatial.FrameBaseLink {
-		return nil
-	}
-	var names []string
-	for _, other := range p.members {
-		switch {
-		case other == s || other.users.Closing():
-		case other.spec.BodyFrame() == frame:
-			return nil // the frame stays
-		case other.spec.ParentFrame == frame:
-			names = append(names, other.spec.Name)
-		}
-	}
-	return names
-}
-
-// orphan ends the sensors of an actor that is there no more.
-func (p *Pipeline) orphan(id uint32) {
-	p.change.Lock()
-	defer p.change.Unlock()
-	for _, s := range p.members {
-		if s.owner == id && !s.users.Closing() && !p.closed {
-			s.env.Log.Info("the actor that the sensor rode on is gone, and the sensor with it", "actor", id)
-			p.letEnd(s)
-		}
-	}
-}
-
-// frames returns the fixed frames of the sensors on an actor, the same slice until
-// sensors come or go. Any goroutine.
-func (p *Pipeline) frames(owner uint32) []sample.Transform {
-	f, roster := &p.fixed, p.roster.Load()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.roster != roster {
-		f.roster, f.byOwner = roster, map[uint32][]sample.Transform{}
-	}
-	list, known := f.byOwner[owner]
-	if !known {
-		list = framesOf(p.live(), owner)
-		f.byOwner[owner] = list
-	}
-	return list
-}
-
-// frameLists are the fixed frames of a roster.
-type frameLists struct {
-	mu      sync.Mutex
-	roster  *[]*Sensor                    // guarded by mu
-	byOwner map[uint32][]sample.Transform // guarded by mu
-}
-
-// framesOf returns the fixed frames of the sensors on an actor, parents first and each once.
-// Sensors may share a frame, and one whose data is in no frame of its own may be named like one
-// of REP-105's.
-func framesOf(list []*Sensor, owner uint32) []sample.Transform {
-	var open, within []sample.Transform
-	for _, s := range list {
-		if s.owner != owner {
-			continue
-		}
-		open = append(open, sample.Transform{
-			Header: sample.Header{FrameID: s.spec.ParentFrame}, ChildFrameID: s.spec.BodyFrame(), Relative: s.spec.Relative,
-		})
-		if f, ok := s.life.Load().Sensor().(sensors.Framer); ok {
-			within = append(within, f.Frames()...)
-		}
-	}
-	open = append(open, within...) // a name that both have is the sensor's that is mounted as it
-	var frames []sample.Transform
-	// These move or lie above the vehicle: no sensor is their parent.
-	placed := map[string]bool{spatial.FrameBaseLink: true, spatial.FrameMap: true, spatial.FrameOdom: true}
-	for grew := true; grew; {
-		grew = false
-		for i := range open {
-			if f := &open[i]; !placed[f.ChildFrameID] && placed[f.FrameID] {
-				placed[f.ChildFrameID], grew = true, true
-				frames = append(frames, *f)
-			}
-		}
-	}
-	return frames
 }

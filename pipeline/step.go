@@ -18,45 +18,12 @@ import (
 // MostSteps is how many steps of the clock a frame of a world, or of a client, may go ahead: some hours.
 const MostSteps = 1_000_000
 
-// StepTo moves the actors of a world, and simulated time to the frame's end. It is one barrier. By
-// the frame's Wait it returns when every firing that was due on the way has been delivered, or is
-// declared missing with its cause.
-//
-// All of the frame is checked before anything is applied: an error of it changes nothing, and time
-// stands. Such errors wrap those of package world. Actors come and go at the first instant of the
-// step, and move up to its last. The sensors see all of them on the way.
-//
-// A pipeline that nobody runs is stepped by the call itself, and Wait's None is as Captured there.
-// One that somebody else runs has to be paused, or the error wraps world.ErrMode. A second step
-// meanwhile gets world.ErrBusy at once.
-//
-// A step may fail after its frame was applied. Then the error wraps world.ErrUnfinished and the reason,
-// and the result tells who came and where the next step begins. The reason is ctx's, or world.ErrMode where somebody
-// else has changed the clock, or world.ErrEnded. A step of the call's own
-// ends where it is, and the next one begins there. That of somebody else's run continues, unless its
-// clock is halted, and the next one waits for it.
-//
-// The error wraps ErrUndelivered, and the result is whole, if ctx ends, or two minutes
-// pass, while only a bridge still has messages. Any goroutine may call it, but a sensor's listener: the step
-// waits for that.
-func (p *Pipeline) StepTo(ctx context.Context, f *world.Frame) (world.StepResult, error) {
-	return p.stepper.step(ctx, f, p.stepper.alone)
-}
-
-// StepRunning is StepTo for those who don't own the pipeline, such as a client of its server. It
-// steps a run that is under way and paused. Where nobody runs the pipeline, the error wraps
-// world.ErrMode before the first run, and world.ErrEnded afterwards.
-func (p *Pipeline) StepRunning(ctx context.Context, f *world.Frame) (world.StepResult, error) {
-	return p.stepper.step(ctx, f, p.stepper.refuse)
-}
-
-// Running reports whether a run or a step is under way. Any goroutine may ask.
-func (p *Pipeline) Running() bool { return len(p.turn) > 0 }
-
 // stepper steps a pipeline from frame to frame. One goroutine at a time uses it, the one whose turn it is, except
 // where it says otherwise.
 type stepper struct {
-	p         *Pipeline
+	runner    *runner
+	loop      *loop
+	scenery   *scenery
 	turn      chan struct{}    // has room for the one who steps
 	account   barrier          // of the latest step
 	result    world.StepResult // of the latest step
@@ -64,8 +31,8 @@ type stepper struct {
 	following following
 }
 
-func newStepper(p *Pipeline) *stepper {
-	return &stepper{p: p, turn: make(chan struct{}, 1), look: time.NewTimer(0)}
+func newStepper(x *runner) *stepper {
+	return &stepper{runner: x, loop: x.loop, scenery: x.loop.scenery, turn: make(chan struct{}, 1), look: time.NewTimer(0)}
 }
 
 // take takes a turn if it is free.
@@ -84,16 +51,16 @@ func (s *stepper) step(ctx context.Context, f *world.Frame, alone func(context.C
 		return world.StepResult{}, fmt.Errorf("step to %s: %w", endOf(f), s.following.busy())
 	}
 	defer func() { <-s.turn }()
-	if !take(s.p.turn) { // somebody runs it
+	if !take(s.runner.turn) { // somebody runs it
 		return s.stepBy(ctx, f, s.among)
 	}
-	defer func() { <-s.p.turn }()
+	defer func() { <-s.runner.turn }()
 	return s.stepBy(ctx, f, alone)
 }
 
 // refuse refuses to step a pipeline that nobody runs.
 func (s *stepper) refuse(context.Context, *world.Frame) error {
-	if s.p.hasStarted() {
+	if s.runner.roster.hasStarted() {
 		return world.ErrEnded
 	}
 	return fmt.Errorf("%w: it has not begun", world.ErrMode)
@@ -101,9 +68,9 @@ func (s *stepper) refuse(context.Context, *world.Frame) error {
 
 // ego returns the vehicle that carries the sensors, at the present time.
 func (s *stepper) ego() world.State {
-	s.p.moving.Lock()
-	defer s.p.moving.Unlock()
-	return s.p.stage.Ego(s.p.simNs.Load())
+	s.scenery.mu.Lock()
+	defer s.scenery.mu.Unlock()
+	return s.scenery.stage.Ego(s.loop.now.Load())
 }
 
 // stepBy makes a step and keeps account of it.
@@ -117,13 +84,13 @@ func (s *stepper) stepBy(ctx context.Context, f *world.Frame, step func(context.
 	}
 	switch {
 	case errors.Is(err, world.ErrUnfinished):
-		result.Frame = s.p.lastFrame.Load()
+		result.Frame = s.loop.lastFrame.Load()
 	case err != nil && !errors.Is(err, ErrUndelivered):
 		return world.StepResult{}, err
 	case f.Wait != world.None:
 		result.Deliveries = s.account.result(nil)
 	}
-	state, _ := s.p.history.State(scene.EgoID, result.Stamp)
+	state, _ := s.scenery.history.State(scene.EgoID, result.Stamp)
 	result.Ego = stage.StateOf(state)
 	return *result, err
 }
@@ -142,14 +109,13 @@ func (s *stepper) timed(f *world.Frame, now simtime.Stamp) (*world.Frame, error)
 	if f.To == "" {
 		return f, nil
 	}
-	p := s.p
-	sensor, err := p.Sensor(f.To)
+	sensor, err := s.runner.roster.find(f.To)
 	if err != nil {
 		return nil, err
 	}
-	until := sensor.nextFrom(p.nextInstant())
-	if ahead := (until - now) / simtime.Stamp(p.config.Step); ahead > MostSteps {
-		return nil, fmt.Errorf("%w: it is %d steps of %v ahead, the most is %d", world.ErrTime, ahead, p.config.Step, MostSteps)
+	until := s.loop.nextOf(sensor, s.loop.next())
+	if ahead := (until - now) / simtime.Stamp(s.loop.step); ahead > MostSteps {
+		return nil, fmt.Errorf("%w: it is %d steps of %v ahead, the most is %d", world.ErrTime, ahead, s.loop.step, MostSteps)
 	}
 	timed := *f
 	timed.Until, s.result.Stamp = until, until
@@ -158,31 +124,30 @@ func (s *stepper) timed(f *world.Frame, now simtime.Stamp) (*world.Frame, error)
 
 // alone steps a pipeline that nobody runs.
 func (s *stepper) alone(ctx context.Context, f *world.Frame) error {
-	p := s.p
-	if p.config.Mode == Realtime {
+	if s.loop.realtime {
 		return fmt.Errorf("%w: step a pipeline of mode Stepped, or one whose run is paused", world.ErrMode)
 	}
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	if err := p.start(ctx); err != nil {
+	if err := s.runner.start(ctx); err != nil {
 		return err
 	}
-	p.follow() // a clock may have a time of its own from the start
-	begin := p.simNs.Load()
+	s.loop.follow() // a clock may have a time of its own from the start
+	begin := s.loop.now.Load()
 	f, err := s.timed(f, begin)
 	if err != nil {
 		return err
 	}
-	if err := s.apply(f, begin, p.frame == 0); err != nil {
+	if err := s.apply(f, begin, s.loop.frame == 0); err != nil {
 		return err
 	}
 	if f.Until == begin { // the first instant, which was recorded without the frame
-		p.moveScene(begin, (*scene.History).Record)
-		s.result.Frame = p.lastFrame.Load()
+		s.scenery.move(begin, (*scene.History).Record)
+		s.result.Frame = s.loop.lastFrame.Load()
 		return nil
 	}
-	if !s.following.now.Load() && p.clock.Paused() { // otherwise the run itself lets time pass
+	if !s.following.now.Load() && s.loop.clock.Paused() { // otherwise the run itself lets time pass
 		if err := s.pass(f, begin); err != nil {
 			s.result.Stamp = begin
 			return unfinished(err)
@@ -193,22 +158,22 @@ func (s *stepper) alone(ctx context.Context, f *world.Frame) error {
 
 // runTo runs to the end of a frame that was applied.
 func (s *stepper) runTo(ctx context.Context, f *world.Frame) error {
-	p, until := s.p, f.Until
+	until := f.Until
 	if s.following.now.Load() {
 		until = min(until, s.following.end)
 	} else if f.Wait != world.None { // somebody asks for an account
-		p.barrier.Store(&s.account)
-		defer p.barrier.Store(nil)
+		s.runner.roster.barrier.Store(&s.account)
+		defer s.runner.roster.barrier.Store(nil)
 	}
 	patience := ctx
 	if f.Wait != world.Delivered {
 		patience = noTime
 	}
-	err := p.runInTurn(ctx, patience, func() simtime.Stamp { return until })
-	s.result.Frame = p.lastFrame.Load()
+	err := s.runner.runInTurn(ctx, patience, func() simtime.Stamp { return until })
+	s.result.Frame = s.loop.lastFrame.Load()
 	switch {
-	case p.simNs.Load() < until:
-		s.result.Stamp = p.simNs.Load()
+	case s.loop.now.Load() < until:
+		s.result.Stamp = s.loop.now.Load()
 		if err == nil || errors.Is(err, ErrUndelivered) { // that is the lesser fault
 			err = cmp.Or(context.Cause(ctx), err)
 		}
@@ -231,15 +196,14 @@ func unfinished(err error) error {
 
 // among steps a pipeline whose run is another's, and paused.
 func (s *stepper) among(ctx context.Context, f *world.Frame) error {
-	p := s.p
 	if err := s.stand(ctx, world.Captured); err != nil {
 		return err
 	}
 	if f.Wait != world.None {
-		p.barrier.Store(&s.account)
-		defer p.barrier.Store(nil)
+		s.runner.roster.barrier.Store(&s.account)
+		defer s.runner.roster.barrier.Store(nil)
 	}
-	begin := p.clock.Pace()
+	begin := s.loop.clock.Pace()
 	f, err := s.timed(f, begin)
 	if err != nil {
 		return err
@@ -250,33 +214,33 @@ func (s *stepper) among(ctx context.Context, f *world.Frame) error {
 	err = s.pass(f, begin)
 	if err == nil && f.Wait != world.None {
 		err = s.arrive(ctx, f.Until, f.Wait)
-		s.result.Frame = p.lastFrame.Load()
+		s.result.Frame = s.loop.lastFrame.Load()
 	}
 	if err == nil || errors.Is(err, ErrUndelivered) {
 		return err
 	}
-	s.result.Stamp = p.clock.Pace()
+	s.result.Stamp = s.loop.clock.Pace()
 	if errors.Is(err, world.ErrEnded) {
-		s.result.Stamp = p.simNs.Load() // the run's end, which the clock was to pass
+		s.result.Stamp = s.loop.now.Load() // the run's end, which the clock was to pass
 	}
 	return unfinished(err)
 }
 
 // stand waits until a paused run has done all that it was told.
 func (s *stepper) stand(ctx context.Context, wait world.Wait) error {
-	if err := s.p.clock.Steppable(); err != nil {
+	if err := s.loop.clock.Steppable(); err != nil {
 		if errors.Is(err, simtime.ErrNotPaused) {
 			err = fmt.Errorf("%w: pause it first", err)
 		}
 		return fmt.Errorf("%w: %w", world.ErrMode, err)
 	}
-	return s.arrive(ctx, s.p.clock.Pace(), wait)
+	return s.arrive(ctx, s.loop.clock.Pace(), wait)
 }
 
 // pass has a paused clock go to the end of a frame that was applied. One that was resumed meanwhile gets there
 // by itself.
 func (s *stepper) pass(f *world.Frame, now simtime.Stamp) error {
-	err := s.p.clock.Step(int64(f.Until - now))
+	err := s.loop.clock.Step(int64(f.Until - now))
 	if errors.Is(err, simtime.ErrNotPaused) {
 		return nil
 	}
@@ -296,32 +260,32 @@ var noTime = func() context.Context {
 // arrive waits until the run has come to a time and all that it began is done: captured, and
 // delivered if asked for. It fails where the clock was changed and won't come there.
 func (s *stepper) arrive(ctx context.Context, at simtime.Stamp, wait world.Wait) error {
-	p, look := s.p, s.look
+	look := s.look
 	defer look.Stop()
-	for p.simNs.Load() < at || p.jumps.Load() != p.clock.Jumps() || p.rest.underway.Load() > 0 || p.issuing.Load() > 0 || p.pending() > 0 {
+	for s.loop.now.Load() < at || s.loop.jumps.Load() != s.loop.clock.Jumps() || s.loop.rest.underway.count.Load() > 0 || !s.runner.captures.idle() {
 		look.Reset(pollPause)
 		select {
 		case <-look.C:
-		case <-p.rest.left:
+		case <-s.loop.rest.underway.left:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		if len(p.turn) == 0 {
-			return errors.Join(world.ErrEnded, p.failed())
+		if !s.runner.running() {
+			return errors.Join(world.ErrEnded, s.runner.failure.failed())
 		}
-		if pace := p.clock.Pace(); pace < at && p.clock.Paused() {
+		if pace := s.loop.clock.Pace(); pace < at && s.loop.clock.Paused() {
 			return fmt.Errorf("%w: somebody else has changed it, and it stands at %s", world.ErrMode, fault.Seconds(int64(pace)))
 		}
 	}
 	if wait != world.Delivered {
 		return nil
 	}
-	if p.dispatcher.Drain(noTime) == nil { // most often
+	if s.runner.dispatcher.Drain(noTime) == nil { // most often
 		return nil
 	}
 	ctx, cancel := flow.WithPatience(ctx, deliveryLimit)
 	defer cancel()
-	if err := p.dispatcher.Drain(ctx); err != nil {
+	if err := s.runner.dispatcher.Drain(ctx); err != nil {
 		return fmt.Errorf("%w: %w", ErrUndelivered, err)
 	}
 	return nil
@@ -330,25 +294,24 @@ func (s *stepper) arrive(ctx context.Context, at simtime.Stamp, wait world.Wait)
 // apply checks a frame and applies it. now is the time at which the step begins. The first frame may end there if
 // there was no instant yet. The frame loop doesn't move the scene meanwhile.
 func (s *stepper) apply(f *world.Frame, now simtime.Stamp, noInstant bool) error {
-	p := s.p
-	p.moving.Lock()
-	defer p.moving.Unlock()
-	first := noInstant && p.stage.Counts().Frames == 0
+	s.scenery.mu.Lock()
+	defer s.scenery.mu.Unlock()
+	first := noInstant && s.scenery.stage.Counts().Frames == 0
 	if f.Until < now || f.Until == now && !first {
 		return &refusal{fmt.Errorf("%w: it is %s already", world.ErrTime, fault.Seconds(int64(now)))}
 	}
-	if ahead := (f.Until - now) / simtime.Stamp(p.config.Step); ahead > MostSteps && s.following.now.Load() {
+	if ahead := (f.Until - now) / simtime.Stamp(s.loop.step); ahead > MostSteps && s.following.now.Load() {
 		return &refusal{fmt.Errorf("%w: it is %d steps of %v ahead, the most is %d: is a time of another clock, or in another unit?",
-			world.ErrTime, ahead, p.config.Step, MostSteps)}
+			world.ErrTime, ahead, s.loop.step, MostSteps)}
 	}
-	plan, err := p.stage.Check(f, now)
+	plan, err := s.scenery.stage.Check(f, now)
 	if err != nil {
 		return &refusal{err}
 	}
-	sooner := f.Until < p.nextInstant()
-	p.goal.Store(f.Until)
-	s.result.Spawned, s.result.Boxed = p.stage.Apply(plan)
-	if line := p.line.Load(); sooner && line != nil { // the loop waits for a later instant
+	sooner := f.Until < s.loop.next()
+	s.loop.goal.Store(f.Until)
+	s.result.Spawned, s.result.Boxed = s.scenery.stage.Apply(plan)
+	if line := s.loop.line.Load(); sooner && line != nil { // the loop waits for a later instant
 		line.interrupt()
 	}
 	return nil
@@ -367,9 +330,9 @@ type WorldSummary struct {
 
 // summary returns what frames brought, nil before the first. Any goroutine.
 func (s *stepper) summary() *WorldSummary {
-	s.p.moving.Lock()
-	counts := s.p.stage.Counts()
-	s.p.moving.Unlock()
+	s.scenery.mu.Lock()
+	counts := s.scenery.stage.Counts()
+	s.scenery.mu.Unlock()
 	kind := s.following.kindOf()
 	if counts.Frames == 0 && kind == "" {
 		return nil

@@ -12,7 +12,6 @@ import (
 	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/sensors"
-	"github.com/raybridge/raybridge/simtime"
 )
 
 // SummarySchema is the version of the summary's form.
@@ -54,21 +53,13 @@ type GPUSummary struct {
 	Software bool   `json:"software"`
 }
 
-// progress is how far the run is at a simulation time.
-func (p *Pipeline) progress(t simtime.Stamp) Progress {
-	_, wall, simulated := p.elapsed.seconds()
-	return Progress{
-		SimNs: t, Simulated: time.Duration(simulated * float64(time.Second)), Wall: time.Duration(wall * float64(time.Second)),
-	}
-}
-
 // Summary returns the counts up to now. Any goroutine may call it at any time,
 // after Close too.
 func (p *Pipeline) Summary() Summary {
 	info := p.gl.Info()
-	startup, wall, simulated := p.elapsed.seconds()
+	startup, wall, simulated := p.loop.elapsed.seconds()
 	s := Summary{
-		Schema: SummarySchema, Version: p.config.Run.Version, Seed: p.seed.Load(), Resets: p.resets.Load(),
+		Schema: SummarySchema, Version: p.config.Run.Version, Seed: p.roster.seed.Load(), Resets: p.runner.resets.Load(),
 		WallS: wall, SimS: simulated, StartupS: startup,
 		GPU: GPUSummary{Class: info.Class(), Vendor: info.Vendor, Renderer: info.Renderer, Version: info.Version, Device: info.Device, Software: info.Software},
 		// Readers of the JSON form find lists, also where nothing is in them.
@@ -77,14 +68,16 @@ func (p *Pipeline) Summary() Summary {
 	if s.WallS > 0 {
 		s.RealTimeFactor = s.SimS / s.WallS
 	}
-	if p.clockDue != nil {
-		row := p.bridges.ClockRow(p.clockSeconds(&s))
+	if p.loop.clockDue != nil {
+		seconds := s.SimS
+		if p.config.Mode == Realtime { // it follows the host, whatever the scale, and while paused, too
+			seconds = s.WallS
+		}
+		row := p.bridges.ClockRow(seconds)
 		row.RateWantedHz = p.config.ClockRate.Float64()
 		s.Sensors = append(s.Sensors, row)
 	}
-	p.change.Lock()
-	members, former, closed := p.members, p.former, p.closed
-	p.change.Unlock()
+	members, former, closed := p.roster.all()
 	for _, sensor := range members {
 		rows := sensor.rows(s.SimS)
 		for i, o := range sensor.topics.Outlets {
@@ -103,29 +96,6 @@ func (p *Pipeline) Summary() Summary {
 		s.Sensors = append(s.Sensors, row)
 	}
 	return s
-}
-
-// rows are the rows of the sensor's topics after so many seconds.
-func (s *Sensor) rows(seconds float64) []carry.SensorSummary {
-	var list []carry.SensorSummary
-	for _, o := range s.topics.Outlets {
-		row := o.Row(seconds)
-		// A latched message comes once, and again where it changes.
-		if s.spec.Definition.Outputs[o.Topic.Output].QoS.Durability != flow.TransientLocal {
-			row.RateWantedHz = s.Rate().Float64()
-		}
-		list = append(list, row)
-	}
-	return list
-}
-
-// clockSeconds is the time in which /clock is published: in real time the host's,
-// whatever the scale, and while paused, too.
-func (p *Pipeline) clockSeconds(s *Summary) float64 {
-	if p.config.Mode == Realtime {
-		return s.WallS
-	}
-	return s.SimS
 }
 
 // Complete reports whether every bridge was connected and no recording lost a
@@ -205,7 +175,7 @@ type readbackReporter interface{ ReadbackStats() readback.Stats }
 // may call it at any time, after Close too.
 func (p *Pipeline) Stages() []Stage {
 	var list []Stage
-	for _, s := range p.live() {
+	for _, s := range p.roster.list() {
 		if r, ok := s.life.Load().Sensor().(readbackReporter); ok && s.life.Load().Stage() >= sensors.StageBegun {
 			read := r.ReadbackStats()
 			list = appendStage(list, Stage{Sensor: s.spec.Name, Name: "gpu"}, &read.GPU)
@@ -231,7 +201,3 @@ func appendStage(list []Stage, stage Stage, took *flow.Latency) []Stage {
 	stage.Count, stage.P50, stage.P99 = int64(took.Count), took.Quantile(0.5), took.Quantile(0.99)
 	return append(list, stage)
 }
-
-// Drops counts the sensor's lost messages by cause, over its outputs: of those
-// that share a capture, the one that lost most.
-func (s *Sensor) Drops() flow.Drops { return s.topics.Drops() }

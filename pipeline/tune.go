@@ -115,16 +115,16 @@ func (t *tuning) add(fresh sensors.Sensor) {
 }
 
 // changeRate lets a new rate count after a firing, also after one that comes to nothing
-// since nobody is listening. Frame loop.
-func (s *Sensor) changeRate(at sensors.Tick, listening bool) error {
+// since nobody is listening, and reports whether there is one. Frame loop.
+func (s *Sensor) changeRate(at sensors.Tick, listening bool) (changed bool, err error) {
 	t := &s.tuning
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.rate.IsZero() {
-		return nil
+		return false, nil
 	}
 	if err := s.schedule.SetRate(t.rate, at.Due); err != nil {
-		return err
+		return false, err
 	}
 	t.from = at.Seq + 1
 	if !listening && s.users.Idle() {
@@ -132,10 +132,7 @@ func (s *Sensor) changeRate(at sensors.Tick, listening bool) error {
 	}
 	t.add(t.after)
 	t.rate, t.after = simtime.Rate{}, nil
-	s.p.moving.Lock()
-	defer s.p.moving.Unlock()
-	s.p.history.Keep(historyTicks(s.p.config.Step, s.p.clockDue, s.p.live()))
-	return nil
+	return true, nil
 }
 
 // tune lets the sensor take over what it was told, ahead of a firing.
@@ -151,16 +148,4 @@ func (s *Sensor) tune(at sensors.Tick) error {
 		return nil
 	}
 	return s.life.Load().Tune(fresh)
-}
-
-// tune lets the sensors of an instant take over what they were told. One may make the
-// captures of others, so that all of them come first. GL thread.
-func (i *instant) tune() {
-	for k := range i.firings {
-		f := &i.firings[k]
-		if f.sensor.gpu && f.err == nil && f.sensor.users.Enter() {
-			f.err = f.sensor.tune(f.at)
-			f.sensor.users.Exit()
-		}
-	}
 }
