@@ -140,5 +140,5 @@ $(EMBREE): cmd/raybridge/internal/bench/testdata/embree_check.c
 	gcc -O3 -march=native -fopenmp -o $@ $< -lembree3 -lm
 
 .PHONY: generate
-generate: ## write generated code, docs/config.md, docs/sensors.md, docs/messages.md and docs/rigs.md again
+generate: ## write generated code, the reference pages of docs again
 	$(GO) generate ./...

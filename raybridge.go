@@ -141,13 +141,13 @@ func Open(ctx context.Context, c Config) (*Sim, error) {
 	own.Seed, own.Capacity = run.Seed, run.World.Capacity
 	own.Run.Version = cmp.Or(own.Run.Version, Version())
 	own.Run.Scene, own.Run.Seed = own.Scene.Name, run.Seed
-	own.InstanceCodes = slices.ContainsFunc(run.Bridges, func(b config.Bridge) bool { return b.Type == "carla" })
+	own.Defaults = defaults(run, own.Bridges)
 	p, err := pipeline.New(ctx, own)
 	if err != nil {
 		return nil, err
 	}
 	s := &Sim{p}
-	if err := s.connect(ctx, run); err != nil {
+	if err := s.connect(ctx, run, own.Bridges); err != nil {
 		return nil, errors.Join(err, p.Close(context.WithoutCancel(ctx)))
 	}
 	return s, nil
@@ -185,42 +185,29 @@ func (c *Config) pipeline() (p pipeline.Config, err error) {
 }
 
 // connect adds the sensors and bridges of a run.
-func (s *Sim) connect(ctx context.Context, run *config.Config) error {
+func (s *Sim) connect(ctx context.Context, run *config.Config, registry *bridges.Registry) error {
 	if _, err := s.AddRig(&rig.Rig{Sensors: run.Sensors}); err != nil {
 		return &ConfigError{"sensors", err}
 	}
 	if err := errors.Join(s.AddTransforms(), s.AddCommands(commands(run))); err != nil {
 		return &ConfigError{"sensors", err}
 	}
-	added := AddsSnapshot(run)
-	if added {
-		if err := s.AddSnapshot(); err != nil {
+	wanted := Wanted(run, registry)
+	for _, c := range wanted {
+		if err := s.AddOnce(c); err != nil {
 			return &ConfigError{"sensors", err}
 		}
 	}
 	for _, b := range run.Bridges {
-		c := carry.BridgeConfig{Spec: b.Type + ":" + b.Connection, Policy: b.Policy, QoS: map[string]flow.QoS{}}
+		c := carry.BridgeConfig{Spec: b.Type + ":" + b.Connection, Policy: b.Policy, QoS: map[string]flow.QoS{}, Without: unwanted(wanted, infoOf(registry, b.Type))}
 		for _, q := range b.QoS {
 			c.QoS[q.Topic] = q.QoS()
-		}
-		if added && !worldBridges[b.Type] && b.Type != "logging" { // it is large, and was added for others
-			c.Without = []string{"/snapshot"}
 		}
 		if err := s.AddBridge(ctx, c); err != nil {
 			return &ConfigError{"bridges", err}
 		}
 	}
 	return nil
-}
-
-// worldBridges are the types of bridges whose receivers look for the world's state, too.
-var worldBridges = map[string]bool{"stream": true, "carla": true}
-
-// AddsSnapshot reports whether a run has the world's state on /snapshot, though no sensor of its
-// rig publishes it: a bridge's receivers look for it.
-func AddsSnapshot(run *config.Config) bool {
-	return slices.ContainsFunc(run.Bridges, func(b config.Bridge) bool { return worldBridges[b.Type] }) &&
-		!slices.ContainsFunc(run.Sensors, func(c sensors.Config) bool { return c.ID == "sensor.other.snapshot" })
 }
 
 // At is a place in the frame of what carries a sensor: metres forward, to the left and up.

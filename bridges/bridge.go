@@ -291,7 +291,7 @@ func AddPublisher[T any](b *Bridge, topic Topic) (Publisher[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	if create, ok := known.publisher.(PublisherCreator[T]); ok {
+	if create, ok := known.publisher.(publisherCreator[T]); ok {
 		return addTopic(b, reflect.TypeFor[T](), known.wire, topic, create)
 	}
 	if _, ok := known.publisher.(OpenSample); !ok {
@@ -306,7 +306,7 @@ func AddPublisher[T any](b *Bridge, topic Topic) (Publisher[T], error) {
 
 // addTopic adds a topic whose publisher create makes, or returns the one that was
 // added with the same type.
-func addTopic[T any](b *Bridge, goType reflect.Type, wire string, topic Topic, create PublisherCreator[T]) (Publisher[T], error) {
+func addTopic[T any](b *Bridge, goType reflect.Type, wire string, topic Topic, create publisherCreator[T]) (Publisher[T], error) {
 	if err := checkTopicName(topic.Name); err != nil {
 		return nil, err
 	}
@@ -456,7 +456,7 @@ func AddSubscriber[T any](b *Bridge, topic Topic, callback func(msg T)) error {
 	if err != nil {
 		return err
 	}
-	create, ok := known.subscriber.(SubscriberCreator[T])
+	create, ok := known.subscriber.(subscriberCreator[T])
 	if !ok {
 		return fmt.Errorf("bridge %q doesn't subscribe to %v: %w", b.plugin.info.Name, reflect.TypeFor[T](), ErrNoConverter)
 	}

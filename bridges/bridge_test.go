@@ -39,13 +39,8 @@ func (f *fakeFactory) Register(p *bridges.Plugin) error {
 		return f.register(p)
 	}
 	return errors.Join(
-		bridges.AddType[*note](p, "fake/Note"),
-		bridges.AddPublisherCreator(p, func(i bridges.Instance, topic *bridges.PublishedTopic) (bridges.Publisher[*note], error) {
-			return i.(*fakeInstance).publisher(topic)
-		}),
-		bridges.AddSubscriberCreator(p, func(i bridges.Instance, topic bridges.Topic, deliver func(*note)) error {
-			return i.(*fakeInstance).subscribe(topic, deliver)
-		}),
+		bridges.RegPublisher(p, "fake/Note", (*fakeInstance).publisher),
+		bridges.RegSubscriber(p, "fake/Note", (*fakeInstance).subscribe),
 	)
 }
 
@@ -208,19 +203,16 @@ func TestFirstRegistrationWins(t *testing.T) {
 	}
 	subscribe := func(bridges.Instance, bridges.Topic, func(*note)) error { return nil }
 	registry, err := bridges.NewRegistry(&fakeFactory{name: "fake", instance: &fakeInstance{status: bridges.Connected}, register: func(p *bridges.Plugin) error {
-		assert.ErrorIs(t, bridges.AddPublisherCreator(p, create), bridges.ErrNoConverter, "the type comes first")
-		assert.ErrorIs(t, bridges.AddSubscriberCreator(p, subscribe), bridges.ErrNoConverter)
-		require.NoError(t, bridges.AddType[*note](p, "first"))
-		assert.ErrorIs(t, bridges.AddType[*note](p, "second"), bridges.ErrDuplicate)
-		require.NoError(t, bridges.AddPublisherCreator(p, create))
-		assert.ErrorIs(t, bridges.AddPublisherCreator(p, other), bridges.ErrDuplicate)
+		require.NoError(t, bridges.RegPublisher(p, "first", create))
+		assert.ErrorIs(t, bridges.RegPublisher(p, "first", other), bridges.ErrDuplicate)
+		assert.ErrorIs(t, bridges.RegSubscriber(p, "second", subscribe), bridges.ErrDuplicate, "the type has a name")
 		assert.Equal(t, []bridges.TypeInfo{{Go: "*bridges_test.note", Wire: "first", Publishes: true}}, p.Types(),
 			"a publisher doesn't stand in a subscriber's way")
-		require.NoError(t, bridges.AddSubscriberCreator(p, subscribe))
-		assert.ErrorIs(t, bridges.AddSubscriberCreator(p, subscribe), bridges.ErrDuplicate)
+		require.NoError(t, bridges.RegSubscriber(p, "first", subscribe))
+		assert.ErrorIs(t, bridges.RegSubscriber(p, "first", subscribe), bridges.ErrDuplicate)
 		serve := func(bridges.Instance, string, bridges.ServiceHandler[*note, *note]) error { return nil }
-		require.NoError(t, bridges.AddServiceCreator(p, "first/Echo", serve))
-		assert.ErrorIs(t, bridges.AddServiceCreator(p, "second/Echo", serve), bridges.ErrDuplicate)
+		require.NoError(t, bridges.RegService(p, "first/Echo", serve))
+		assert.ErrorIs(t, bridges.RegService(p, "second/Echo", serve), bridges.ErrDuplicate)
 		assert.Equal(t, []bridges.ServiceInfo{{Request: "*bridges_test.note", Response: "*bridges_test.note", Wire: "first/Echo"}}, p.Services())
 		return nil
 	}})
@@ -233,14 +225,16 @@ func TestFirstRegistrationWins(t *testing.T) {
 
 func TestOneDirectionOnly(t *testing.T) {
 	registry, err := bridges.NewRegistry(&fakeFactory{name: "fake", register: func(p *bridges.Plugin) error {
-		return bridges.AddType[*note](p, "declared")
+		return errors.Join(
+			bridges.RegSubscriber(p, "note", func(bridges.Instance, bridges.Topic, func(*note)) error { return nil }),
+			bridges.RegPublisher(p, "memo", func(bridges.Instance, *bridges.PublishedTopic) (bridges.Publisher[*memo], error) { return nil, nil }))
 	}})
 	require.NoError(t, err)
 	b, err := registry.Open("fake:x", bridges.Env{})
 	require.NoError(t, err)
 	_, err = bridges.AddPublisher[*note](b, bridges.Topic{Name: "/a"})
 	assert.ErrorIs(t, err, bridges.ErrNoConverter)
-	assert.ErrorIs(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/a"}, func(*note) {}), bridges.ErrNoConverter)
+	assert.ErrorIs(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/a"}, func(*memo) {}), bridges.ErrNoConverter)
 }
 
 func TestErrorsAreCountedByCause(t *testing.T) {
@@ -381,8 +375,7 @@ func TestSubscribersOfOneTopicHaveOneType(t *testing.T) {
 	require.NoError(t, err)
 	plugin, err := registry.Plugin("fake")
 	require.NoError(t, err)
-	require.NoError(t, bridges.AddType[*memo](plugin, "fake/Memo"))
-	require.NoError(t, bridges.AddSubscriberCreator(plugin, func(bridges.Instance, bridges.Topic, func(*memo)) error { return nil }))
+	require.NoError(t, bridges.RegSubscriber(plugin, "fake/Memo", func(bridges.Instance, bridges.Topic, func(*memo)) error { return nil }))
 	b, err := registry.Open("fake:x", bridges.Env{})
 	require.NoError(t, err)
 	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/in"}, func(*note) {}))

@@ -15,8 +15,18 @@
 //	err = bridge.Close(ctx)
 //
 // Messages are pointers to the structures of package sample, or to any type that was registered
-// with the bridge, without a change to it. Package ros adds a type from outside to any bridge
-// to ROS. A Codec adds one to a bridge in an encoding of your own.
+// with the bridge, without a change to it.
+//
+// # Which way to publish
+//
+// Each way stands on those below it. Take the first that does what you need:
+//
+//   - [Write]: the rows of [NewFile], [NewServer] or [NewClient], a bridge in a few lines that appends messages as they come
+//   - [Codec]: a type of your own on somebody else's bridge, in an encoding that you write
+//   - [Publication]: a table of types with a message each, for bridges that share an encoding; package ros makes them for ROS
+//   - [RegPublisher]: a bridge that is given the sample itself, and a function for each topic
+//
+// [SetFallback] carries the types that nobody registered.
 //
 // # Concurrency
 //
@@ -75,8 +85,15 @@ type Info struct {
 	Default string
 	// Options are those that may follow it.
 	Options []Option
-	// Gaps are the samples that the protocol has no room for.
-	Gaps []Gap
+	// Gaps are the samples that the protocol has no room for, and OtherGap is why it has none for
+	// other types that the bridge doesn't know, in the words of a Gap's Reason. A bridge that
+	// carries every type has no OtherGap.
+	Gaps     []Gap
+	OtherGap string
+	// Wants are sensors that the bridge's receivers look for, Defaults what they look for in the
+	// data of others.
+	Wants    []Want
+	Defaults []Default
 	// Patience is how long a publisher may wait for a peer, where that is longer than a second. A
 	// pipeline lets the sender wait as long before it drops a message.
 	Patience time.Duration
@@ -93,14 +110,37 @@ type Gap struct {
 // Lacks makes the Gap of samples of type T, mostly a pointer.
 func Lacks[T any](reason string) Gap { return Gap{reflect.TypeFor[T]().String(), reason} }
 
-// Gap returns why the bridge doesn't publish a type, "" if it has no reason.
+// Gap returns why a bridge that doesn't publish a type doesn't, "" if it has no reason.
 func (i Info) Gap(t reflect.Type) string {
 	for _, g := range i.Gaps {
 		if g.Go == t.String() {
 			return g.Reason
 		}
 	}
-	return ""
+	return i.OtherGap
+}
+
+// Want is a sensor that a bridge's receivers look for. A run whose rig has no sensor of the type
+// adds one for the bridges that want it: others don't carry its topic.
+type Want struct {
+	// Sensor is the type's id, such as "sensor.other.snapshot".
+	Sensor string
+	// Name is what the sensor is called, Topic where it publishes.
+	Name, Topic string
+}
+
+// Snapshot is the world's state at every frame, ahead of the frame's other data.
+var Snapshot = Want{Sensor: "sensor.other.snapshot", Name: "snapshot", Topic: "/snapshot"}
+
+// Default is a value that an attribute has in a run with the bridge, on all bridges of the run,
+// unless the rig sets it or another attribute that rules it out.
+type Default struct {
+	// Sensor is the id of the type whose sensors have it.
+	Sensor    string
+	Attribute string
+	Value     any
+	// Unless are the attributes that rule it out where the rig sets them.
+	Unless []string
 }
 
 // Factory makes the instances of one bridge. There is one per program; it is

@@ -20,14 +20,11 @@ import (
 // it waits for; a bridge's own publisher isn't called with one that has ended.
 type Publisher[T any] func(ctx context.Context, msg T) error
 
-// PublisherCreator makes the publisher of one topic on an instance of the
-// creator's own bridge.
-type PublisherCreator[T any] func(instance Instance, topic *PublishedTopic) (Publisher[T], error)
+// publisherCreator makes the publisher of one topic on an instance of its own bridge.
+type publisherCreator[T any] func(instance Instance, topic *PublishedTopic) (Publisher[T], error)
 
-// SubscriberCreator subscribes an instance of the creator's own bridge to a
-// topic. The bridge calls deliver for each message, one at a time, on a
-// goroutine of its own; deliver doesn't block.
-type SubscriberCreator[T any] func(instance Instance, topic Topic, deliver func(msg T)) error
+// subscriberCreator subscribes an instance of its own bridge to a topic.
+type subscriberCreator[T any] func(instance Instance, topic Topic, deliver func(msg T)) error
 
 // Plugin is the table of message types that one bridge carries. The factory
 // fills it in Register; others may add their own types at any time before they
@@ -43,7 +40,7 @@ type Plugin struct {
 }
 
 // messageType is what a plugin knows of one Go type. The creators hold a
-// PublisherCreator[T] and a SubscriberCreator[T], or an OpenSample of a type that is known at
+// publisherCreator[T] and a subscriberCreator[T], or an OpenSample of a type that is known at
 // run time only. They are guarded by the plugin's mu, wire, erase and subscribe never change.
 type messageType struct {
 	wire       string
@@ -91,81 +88,59 @@ func (p *Plugin) Types() []TypeInfo {
 	return list
 }
 
-// Knows reports whether a type was declared by AddType.
-func (p *Plugin) Knows(t reflect.Type) bool {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	_, ok := p.types[t]
-	return ok
-}
-
-// AddType declares that the bridge knows messages of type T, by the name that
-// its protocol has for them. A type declared before keeps its first name, and
-// the call returns ErrDuplicate.
-func AddType[T any](p *Plugin, wire string) error {
-	return p.addType(reflect.TypeFor[T](), &messageType{wire: wire, erase: erase[T], subscribe: subscribe[T]})
-}
-
-func (p *Plugin) addType(t reflect.Type, m *messageType) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if known, ok := p.types[t]; ok {
-		return fmt.Errorf("bridge %q: type %v is %s: %w", p.info.Name, t, known.wire, ErrDuplicate)
-	}
-	p.types[t] = m
-	return nil
-}
-
-// AddPublisherCreator declares how publishers of T are made. T's type was added
-// before (else ErrNoConverter); a second creator changes nothing and returns
-// ErrDuplicate.
-func AddPublisherCreator[T any](p *Plugin, create PublisherCreator[T]) error {
-	return addCreator[T](p, "publisher", create, func(m *messageType) *any { return &m.publisher })
-}
-
-// AddSubscriberCreator declares how T is subscribed to, under the rules of
-// AddPublisherCreator.
-func AddSubscriberCreator[T any](p *Plugin, create SubscriberCreator[T]) error {
-	return addCreator[T](p, "subscriber", create, func(m *messageType) *any { return &m.subscriber })
-}
-
 // RegPublisher declares that the bridge publishes messages of type T, by the name that its
-// protocol has for them. It does AddType, unless RegSubscriber did that with the same name, and
-// AddPublisherCreator. I is the type of the bridge's own instances.
+// protocol has for them. I is the type of the bridge's own instances. The first publisher of a
+// type stays, and so does its name, also one that RegSubscriber gave it; another one is
+// ErrDuplicate.
 func RegPublisher[T any, I Instance](p *Plugin, wire string, create func(instance I, topic *PublishedTopic) (Publisher[T], error)) error {
-	if err := nameType[T](p, wire); err != nil {
-		return err
-	}
-	return AddPublisherCreator(p, func(instance Instance, topic *PublishedTopic) (Publisher[T], error) {
+	return declare[T](p, wire, "publisher", publisherCreator[T](func(instance Instance, topic *PublishedTopic) (Publisher[T], error) {
 		i, err := own[I](p, instance)
 		if err != nil {
 			return nil, err
 		}
 		return create(i, topic)
-	})
+	}))
 }
 
-// RegSubscriber declares that the bridge subscribes to messages of type T: RegPublisher for
-// the other direction.
+// RegSubscriber is RegPublisher for the other direction. The bridge calls deliver for each
+// message, one at a time, on a goroutine of its own; deliver doesn't block.
 func RegSubscriber[T any, I Instance](p *Plugin, wire string, create func(instance I, topic Topic, deliver func(msg T)) error) error {
-	if err := nameType[T](p, wire); err != nil {
-		return err
-	}
-	return AddSubscriberCreator(p, func(instance Instance, topic Topic, deliver func(msg T)) error {
+	return declare[T](p, wire, "subscriber", subscriberCreator[T](func(instance Instance, topic Topic, deliver func(msg T)) error {
 		i, err := own[I](p, instance)
 		if err != nil {
 			return err
 		}
 		return create(i, topic, deliver)
-	})
+	}))
 }
 
-// nameType is AddType, for a type that may have been added with the same name.
-func nameType[T any](p *Plugin, wire string) error {
-	if t := reflect.TypeFor[T](); p.Knows(t) && p.wireOf(t, "") == wire {
-		return nil
+// declare adds the creator of one direction of a type.
+func declare[T any](p *Plugin, wire, direction string, creator any) error {
+	t := reflect.TypeFor[T]()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known, ok := p.types[t]
+	if !ok {
+		known = &messageType{wire: wire, erase: erase[T], subscribe: subscribe[T]}
+		p.types[t] = known
 	}
-	return AddType[T](p, wire)
+	if known.wire != wire {
+		return p.duplicate(t, known)
+	}
+	place := &known.publisher
+	if direction == "subscriber" {
+		place = &known.subscriber
+	}
+	if *place != nil {
+		return fmt.Errorf("bridge %q: %s of %v: %w", p.info.Name, direction, t, ErrDuplicate)
+	}
+	*place = creator
+	return nil
+}
+
+// duplicate is the error of a type that is declared already.
+func (p *Plugin) duplicate(t reflect.Type, known *messageType) error {
+	return fmt.Errorf("bridge %q: type %v is %s: %w", p.info.Name, t, known.wire, ErrDuplicate)
 }
 
 // wireOf returns the name that a type was declared with, else the given one.
@@ -185,21 +160,6 @@ func own[I Instance](p *Plugin, instance Instance) (I, error) {
 		return i, fmt.Errorf("bridge %q: an instance is a %T, its messages are for %v", p.info.Name, instance, reflect.TypeFor[I]())
 	}
 	return i, nil
-}
-
-func addCreator[T any](p *Plugin, direction string, create any, slot func(*messageType) *any) error {
-	t := reflect.TypeFor[T]()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	known, ok := p.types[t]
-	if !ok {
-		return fmt.Errorf("bridge %q: add the type of %v before its %s: %w", p.info.Name, t, direction, ErrNoConverter)
-	}
-	if s := slot(known); *s == nil {
-		*s = create
-		return nil
-	}
-	return fmt.Errorf("bridge %q: %s of %v: %w", p.info.Name, direction, t, ErrDuplicate)
 }
 
 // SetFallback declares how the bridge comes to publish types that nobody declared. register is
@@ -301,7 +261,13 @@ func (p *Plugin) addErased(t reflect.Type, wire string, open OpenSample) error {
 			}, nil
 		})
 	}
-	return p.addType(t, &messageType{wire: wire, publisher: open, erase: erase})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if known, ok := p.types[t]; ok {
+		return p.duplicate(t, known)
+	}
+	p.types[t] = &messageType{wire: wire, publisher: open, erase: erase}
+	return nil
 }
 
 // erase adds a publisher of T and hides T.

@@ -13,8 +13,8 @@ import (
 // one call at a time; ctx ends with the connection. An error is told to the caller.
 type ServiceHandler[Req, Res any] func(ctx context.Context, request Req) (Res, error)
 
-// ServiceCreator offers a service of an instance of the creator's own bridge.
-type ServiceCreator[Req, Res any] func(instance Instance, service string, handle ServiceHandler[Req, Res]) error
+// serviceCreator offers a service of an instance of its own bridge.
+type serviceCreator[Req, Res any] func(instance Instance, service string, handle ServiceHandler[Req, Res]) error
 
 // serviceKey are the types of a service's request and response.
 type serviceKey struct{ request, response reflect.Type }
@@ -22,7 +22,7 @@ type serviceKey struct{ request, response reflect.Type }
 // serviceType is what a plugin knows of one kind of service; it never changes.
 type serviceType struct {
 	wire   string
-	create any // a ServiceCreator[Req, Res]
+	create any // a serviceCreator[Req, Res]
 }
 
 // ServiceInfo describes one kind of service of a bridge.
@@ -34,17 +34,24 @@ type ServiceInfo struct {
 	Wire     string `json:"wire"`
 }
 
-// AddServiceCreator declares how services with requests of type Req and responses of type Res
-// are offered. wire is the name that the protocol has for their type. The first registration
-// stays; a second one changes nothing and returns ErrDuplicate.
-func AddServiceCreator[Req, Res any](p *Plugin, wire string, create ServiceCreator[Req, Res]) error {
+// RegService declares how services with requests of type Req and responses of type Res
+// are offered. wire is the name that the protocol has for their type, I the type of the bridge's
+// own instances. The first registration stays; a second one changes nothing and returns
+// ErrDuplicate.
+func RegService[Req, Res any, I Instance](p *Plugin, wire string, create func(instance I, name string, handle ServiceHandler[Req, Res]) error) error {
 	key := serviceKey{reflect.TypeFor[Req](), reflect.TypeFor[Res]()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if known, ok := p.services[key]; ok {
 		return fmt.Errorf("bridge %q: service of %v is %s: %w", p.info.Name, key.request, known.wire, ErrDuplicate)
 	}
-	p.services[key] = serviceType{wire: wire, create: create}
+	p.services[key] = serviceType{wire: wire, create: serviceCreator[Req, Res](func(instance Instance, name string, handle ServiceHandler[Req, Res]) error {
+		i, err := own[I](p, instance)
+		if err != nil {
+			return err
+		}
+		return create(i, name, handle)
+	})}
 	return nil
 }
 
@@ -81,7 +88,7 @@ func AddService[Req, Res any](b *Bridge, name string, handle ServiceHandler[Req,
 	if b.services[name] {
 		return fmt.Errorf("bridge %q: %w: %q is offered already", b.plugin.info.Name, ErrService, name)
 	}
-	if err := known.create.(ServiceCreator[Req, Res])(b.instance, name, handle); err != nil {
+	if err := known.create.(serviceCreator[Req, Res])(b.instance, name, handle); err != nil {
 		return fmt.Errorf("bridge %q: offer service %q: %w", b.plugin.info.Name, name, err)
 	}
 	b.services[name] = true

@@ -37,10 +37,7 @@ func BenchmarkMessage(b *testing.B) {
 type sink struct{ peer }
 
 func (s *sink) Register(to *bridges.Plugin) error {
-	if err := bridges.AddType[*sample.Imu](to, "Imu"); err != nil {
-		return err
-	}
-	return bridges.AddPublisherCreator(to, func(bridges.Instance, *bridges.PublishedTopic) (bridges.Publisher[*sample.Imu], error) {
+	return bridges.RegPublisher(to, "Imu", func(bridges.Instance, *bridges.PublishedTopic) (bridges.Publisher[*sample.Imu], error) {
 		return func(context.Context, *sample.Imu) error { return nil }, nil
 	})
 }

@@ -444,10 +444,7 @@ func (f *stuckFile) Info() bridges.Info {
 }
 
 func (f *stuckFile) Register(p *bridges.Plugin) error {
-	if err := bridges.AddType[*sample.Imu](p, "imu"); err != nil {
-		return err
-	}
-	return bridges.AddPublisherCreator(p, func(_ bridges.Instance, topic *bridges.PublishedTopic) (bridges.Publisher[*sample.Imu], error) {
+	return bridges.RegPublisher(p, "imu", func(_ bridges.Instance, topic *bridges.PublishedTopic) (bridges.Publisher[*sample.Imu], error) {
 		return func(context.Context, *sample.Imu) error {
 			<-f.released
 			topic.Sent(1)

@@ -45,10 +45,7 @@ func (w *clockWatch) Info() bridges.Info {
 }
 
 func (w *clockWatch) Register(to *bridges.Plugin) error {
-	if err := bridges.AddType[*sample.Clock](to, "Clock"); err != nil {
-		return err
-	}
-	return bridges.AddPublisherCreator(to, func(bridges.Instance, *bridges.PublishedTopic) (bridges.Publisher[*sample.Clock], error) {
+	return bridges.RegPublisher(to, "Clock", func(bridges.Instance, *bridges.PublishedTopic) (bridges.Publisher[*sample.Clock], error) {
 		return func(context.Context, *sample.Clock) error { w.add(time.Now()); return nil }, nil
 	})
 }
@@ -112,10 +109,7 @@ func (w *clockWatch) seen() (count int, moved time.Duration) {
 type slowClock struct{ clockWatch }
 
 func (s *slowClock) Register(to *bridges.Plugin) error {
-	if err := bridges.AddType[*sample.Clock](to, "Clock"); err != nil {
-		return err
-	}
-	return bridges.AddPublisherCreator(to, func(bridges.Instance, *bridges.PublishedTopic) (bridges.Publisher[*sample.Clock], error) {
+	return bridges.RegPublisher(to, "Clock", func(bridges.Instance, *bridges.PublishedTopic) (bridges.Publisher[*sample.Clock], error) {
 		return func(ctx context.Context, _ *sample.Clock) error {
 			select {
 			case <-ctx.Done():

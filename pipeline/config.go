@@ -66,9 +66,9 @@ type Config struct {
 	// who leaves at an instant has one up to the next.
 	Capacity int
 
-	// InstanceCodes has cameras of instances publish CARLA's codes, the tag and the id, because
-	// a bridge's receivers look for the tag. It does so where neither output nor encoding is set.
-	InstanceCodes bool
+	// Defaults are what attributes have that a sensor leaves out: those of the bridges that the
+	// run will have (bridges.Info).
+	Defaults []bridges.Default
 
 	// OutDir is where bridges put files with relative names.
 	OutDir string

@@ -65,8 +65,8 @@ type logged struct {
 }
 
 func (l *logged) Register(to *bridges.Plugin) error {
-	return errors.Join(l.peer.Register(to), bridges.AddType[*sample.Log](to, "Log"),
-		bridges.AddPublisherCreator(to, func(bridges.Instance, *bridges.PublishedTopic) (bridges.Publisher[*sample.Log], error) {
+	return errors.Join(l.peer.Register(to),
+		bridges.RegPublisher(to, "Log", func(bridges.Instance, *bridges.PublishedTopic) (bridges.Publisher[*sample.Log], error) {
 			return l.write, nil
 		}))
 }

@@ -36,17 +36,12 @@ func (p *Pipeline) AddRig(r *rig.Rig) ([]*Sensor, error) {
 // AddTransforms adds the sensor that publishes the rig's frames on /tf and
 // /tf_static, unless the rig has one.
 func (p *Pipeline) AddTransforms() error {
-	return p.roster.addOnce(transforms)
+	return p.AddOnce(transforms)
 }
 
-// AddSnapshot adds the sensor that publishes the world's state on /snapshot, ahead of every
-// frame's other data. It adds none if the rig has one or the registry doesn't know it.
-func (p *Pipeline) AddSnapshot() error {
-	if len(p.config.Sensors.Match(snapshotID)) == 0 {
-		return nil
-	}
-	return p.roster.addOnce(snapshot)
-}
+// AddOnce is AddSensor for a sensor that the run brings: it adds none if there is one of the type.
+// The sensor's name gets an underscore where another has it.
+func (p *Pipeline) AddOnce(c sensors.Config) error { return p.roster.addOnce(c) }
 
 // Commands are the topics on which bridges receive what steers an ego that is a
 // *scene.Driven; an empty one is not listened to.
@@ -65,7 +60,7 @@ func (p *Pipeline) AddCommands(topics Commands) error {
 	if _, ok := p.config.Ego.(*scene.Driven); !ok || topics == (Commands{}) {
 		return nil
 	}
-	return p.roster.addOnce(sensors.Config{ID: controlID, Name: "control", Frame: spatial.FrameBaseLink, Topics: map[string]string{
+	return p.AddOnce(sensors.Config{ID: controlID, Name: "control", Frame: spatial.FrameBaseLink, Topics: map[string]string{
 		"control": topics.Control, "ackermann": topics.Ackermann, "velocity": topics.Velocity,
 	}})
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"math"
-	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -67,12 +66,7 @@ func (w *wheel) NewInstance(env bridges.Env) (bridges.Instance, error) {
 }
 
 func brings[T any](w *wheel, to *bridges.Plugin, wire string) error {
-	if !to.Knows(reflect.TypeFor[T]()) {
-		if err := bridges.AddType[T](to, wire); err != nil {
-			return err
-		}
-	}
-	return bridges.AddSubscriberCreator(to, func(_ bridges.Instance, topic bridges.Topic, deliver func(T)) error {
+	return bridges.RegSubscriber(to, wire, func(_ bridges.Instance, topic bridges.Topic, deliver func(T)) error {
 		w.lock.Lock()
 		defer w.lock.Unlock()
 		w.deliver[topic.Name] = func(m any) { deliver(m.(T)) }
@@ -563,12 +557,11 @@ func (d *desk) Info() bridges.Info {
 
 func (d *desk) Register(to *bridges.Plugin) error {
 	return errors.Join(
-		bridges.AddType[*sample.Imu](to, "Imu"),
-		bridges.AddServiceCreator(to, "SetBool", func(_ bridges.Instance, name string, h bridges.ServiceHandler[sample.SetBoolRequest, sample.SetBoolResponse]) error {
+		bridges.RegService(to, "SetBool", func(_ bridges.Instance, name string, h bridges.ServiceHandler[sample.SetBoolRequest, sample.SetBoolResponse]) error {
 			d.pause = h
 			return nil
 		}),
-		bridges.AddServiceCreator(to, "Trigger", func(_ bridges.Instance, name string, h bridges.ServiceHandler[sample.TriggerRequest, sample.TriggerResponse]) error {
+		bridges.RegService(to, "Trigger", func(_ bridges.Instance, name string, h bridges.ServiceHandler[sample.TriggerRequest, sample.TriggerResponse]) error {
 			d.step = h
 			return nil
 		}))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/rig"
@@ -20,16 +21,12 @@ func CheckRig(r *rig.Rig, registry *sensors.Registry) (topics []string, err erro
 	return slices.Concat(bySensor...), err
 }
 
-// CheckRun is CheckRig of the rig of a run, which adds what publishes its frames and, with snapshots, the world's
-// state. Their topics come first, and no sensor of the rig may have one of them.
-func CheckRun(r *rig.Rig, registry *sensors.Registry, snapshots bool) (topics []string, err error) {
-	added := []sensors.Config{transforms}
-	if snapshots {
-		added = append(added, snapshot)
-	}
+// CheckRun is CheckRig of the rig of a run, which adds what publishes its frames, and what AddOnce is to add. Their
+// topics come first, and no sensor of the rig may have one of them.
+func CheckRun(r *rig.Rig, registry *sensors.Registry, once []sensors.Config) (topics []string, err error) {
 	var whole rig.Rig
-	for _, c := range added {
-		if len(registry.Match(c.ID)) > 0 && joins(&c, r.Sensors, func(s sensors.Config) (id, name string) { return s.ID, s.Name }) {
+	for _, c := range append([]sensors.Config{transforms}, once...) {
+		if joins(&c, r.Sensors, func(s sensors.Config) (id, name string) { return s.ID, s.Name }) {
 			whole.Sensors = append(whole.Sensors, c)
 		}
 	}
@@ -97,39 +94,40 @@ func checkTopics(list []*Sensor) error {
 	return faults.Err()
 }
 
-// withInstanceCodes returns entries whose cameras of instances publish CARLA's codes, where neither output nor
-// encoding is set.
-func withInstanceCodes(entries []sensors.Config, registry *sensors.Registry) []sensors.Config {
+// withDefaults returns entries with a run's defaults for attributes that they leave out.
+func withDefaults(entries []sensors.Config, registry *sensors.Registry, defaults []bridges.Default) []sensors.Config {
 	entries = slices.Clone(entries)
 	for i := range entries {
-		c := &entries[i]
-		spec, err := c.Resolve(registry)
-		if err != nil || spec.Definition.ID != instanceID || spec.Settings.IsSet("output") || spec.Settings.IsSet("encoding") {
-			continue
+		for _, d := range defaults {
+			entries[i] = withDefault(entries[i], registry, d)
 		}
-		c.Attributes = maps.Clone(c.Attributes)
-		if c.Attributes == nil {
-			c.Attributes = map[string]any{}
-		}
-		c.Attributes["output"] = "carla"
 	}
 	return entries
 }
 
-// instanceID is the type of cameras of instances.
-const instanceID = "sensor.camera.instance_segmentation"
+// withDefault returns an entry with a default, unless it sets the attribute or one that rules it out.
+func withDefault(c sensors.Config, registry *sensors.Registry, d bridges.Default) sensors.Config {
+	spec, err := c.Resolve(registry)
+	if err != nil || spec.Definition.ID != d.Sensor || spec.Settings.IsSet(d.Attribute) || slices.ContainsFunc(d.Unless, spec.Settings.IsSet) {
+		return c
+	}
+	c.Attributes = maps.Clone(c.Attributes)
+	if c.Attributes == nil {
+		c.Attributes = map[string]any{}
+	}
+	c.Attributes[d.Attribute] = d.Value
+	return c
+}
 
-// What AddTransforms and AddSnapshot add.
-var (
-	transforms = sensors.Config{ID: transformID, Name: "tf", Frame: spatial.FrameBaseLink}
-	snapshot   = sensors.Config{ID: snapshotID, Name: "snapshot", Topic: "/snapshot"}
-)
+// transforms is what AddTransforms adds.
+var transforms = sensors.Config{ID: transformID, Name: "tf", Frame: spatial.FrameBaseLink}
 
-// The types of the sensors that AddTransforms, AddSnapshot and AddCommands add.
+// The types of the sensors that AddTransforms and AddCommands add, and of the one that is ahead of
+// every frame's other data.
 const (
 	transformID = "sensor.other.transform"
-	snapshotID  = "sensor.other.snapshot"
 	controlID   = "sensor.other.control"
+	snapshotID  = "sensor.other.snapshot"
 )
 
 // joins reports whether a sensor that a run adds comes beside others: not where one has its type.

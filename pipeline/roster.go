@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/pipeline/carry"
@@ -26,12 +27,12 @@ import (
 // roster holds a pipeline's sensors: those that were added and have not ended. The loops work with a list that is
 // replaced as a whole, never changed. Any goroutine may use a roster.
 type roster struct {
-	registry      *sensors.Registry
-	instanceCodes bool          // see Config
-	env           sensors.Env   // of all sensors; join adds what is a sensor's own
-	vehicle       *scene.Driven // that sensors on the ego may steer, nil for another ego
-	scenery       *scenery
-	bridges       *carry.Bridges
+	registry *sensors.Registry
+	defaults []bridges.Default // see Config
+	env      sensors.Env       // of all sensors; join adds what is a sensor's own
+	vehicle  *scene.Driven     // that sensors on the ego may steer, nil for another ego
+	scenery  *scenery
+	bridges  *carry.Bridges
 
 	barrier atomic.Pointer[barrier] // of StepSensors or StepTo, nil otherwise
 	seed    atomic.Uint64           // of the sensors' noise
@@ -212,11 +213,8 @@ func (r *roster) addMembers(entries []sensors.Config, attachTo uint32) (added []
 	if r.closed {
 		return nil, false, ErrClosed
 	}
-	if r.instanceCodes {
-		entries = withInstanceCodes(entries, r.registry)
-	}
 	before := len(r.rig.Sensors)
-	r.rig.Sensors = append(r.rig.Sensors, entries...)
+	r.rig.Sensors = append(r.rig.Sensors, withDefaults(entries, r.registry, r.defaults)...)
 	if added, err = r.resolve(before, attachTo); err != nil {
 		r.rig.Sensors = r.rig.Sensors[:before]
 		return nil, false, err

@@ -290,17 +290,13 @@ func (p *peer) Register(to *bridges.Plugin) error {
 }
 
 func carries[T simtime.Stamped](to *bridges.Plugin, wire string) error {
-	return errors.Join(
-		bridges.AddType[T](to, wire),
-		bridges.AddPublisherCreator(to, func(i bridges.Instance, topic *bridges.PublishedTopic) (bridges.Publisher[T], error) {
-			if refused := i.(*peer).refuse; refused != "" && refused == topic.Name {
-				return nil, bridges.ErrTopicName
-			}
-			i.(*peer).offer(topic)
-			return func(ctx context.Context, m T) error {
-				return i.(*peer).deliver(ctx, topic, m.Captured())
-			}, nil
-		}))
+	return bridges.RegPublisher(to, wire, func(i *peer, topic *bridges.PublishedTopic) (bridges.Publisher[T], error) {
+		if i.refuse != "" && i.refuse == topic.Name {
+			return nil, bridges.ErrTopicName
+		}
+		i.offer(topic)
+		return func(ctx context.Context, m T) error { return i.deliver(ctx, topic, m.Captured()) }, nil
+	})
 }
 
 func (p *peer) offer(topic *bridges.PublishedTopic) {

@@ -705,16 +705,19 @@ func TestAHearerIsToldOfItsListeners(t *testing.T) {
 	}
 }
 
-func TestAddSnapshot(t *testing.T) {
+// snapshot is a sensor that a run brings.
+var snapshot = sensors.Config{ID: "sensor.other.snapshot", Name: "snapshot", Topic: "/snapshot"}
+
+func TestAddOnce(t *testing.T) {
 	p := newScripted(t, &script{}, pipeline.Config{})
-	require.NoError(t, p.AddSnapshot(), "a registry without the type")
+	require.ErrorIs(t, p.AddOnce(snapshot), sensors.ErrUnknownSensor)
 	assert.Empty(t, p.Sensors())
 
 	do := &script{with: []*sensors.Definition{groundtruth.SnapshotDefinition}}
 	p = newScriptedIn(t, fleet(t), do, pipeline.Config{ClockRate: simtime.Hz(100)})
 	imu := addScripted(t, p, plainID, "imu", "10")
-	require.NoError(t, p.AddSnapshot())
-	require.NoError(t, p.AddSnapshot(), "there is one")
+	require.NoError(t, p.AddOnce(snapshot))
+	require.NoError(t, p.AddOnce(snapshot), "there is one")
 	require.Len(t, p.Sensors(), 2)
 	s, err := p.Sensor("snapshot")
 	require.NoError(t, err)
@@ -941,7 +944,7 @@ func TestTheSnapshotIsFirst(t *testing.T) {
 	}
 	note(addScripted(t, p, plainID, "grid", "100"))
 	note(addScripted(t, p, eachID, "each", ""))
-	require.NoError(t, p.AddSnapshot())
+	require.NoError(t, p.AddOnce(snapshot))
 	note(addScripted(t, p, eachID, "other", ""))
 	s, err := p.Sensor("snapshot")
 	require.NoError(t, err)

@@ -49,7 +49,7 @@ func (Cyber) Info() bridges.Info {
 	return bridges.Info{
 		Name: "cyber", Type: "cyber", Kind: bridges.KindNetwork,
 		Summary:    "client of Apollo's cyber_bridge: Cyber RT channels over TCP",
-		Connection: "HOST[:9090]", Options: bridges.OptionsOf(cyberOptions{}), Gaps: gaps(),
+		Connection: "HOST[:9090]", Options: bridges.OptionsOf(cyberOptions{}), Gaps: gaps(), OtherGap: none,
 	}
 }
 

@@ -151,23 +151,23 @@ func subscription[M any, P interface {
 // measurements, "/apollo/sensor/gnss/corrected_imu", and in SVL's CorrectedTopic.
 const correctedChannel = "corrected"
 
-// gaps are the samples that Apollo has no message for. Its readers need a .proto of their own
-// for each message, so there are no mirrors.
+// none is why other samples aren't carried either: Apollo's readers need a .proto of their own for
+// each message, so there are no mirrors.
+const none = "Apollo has no message for it"
+
+// gaps are the samples that Apollo has in another form.
 func gaps() []bridges.Gap {
-	const none, chassis = "Apollo has no message for it", "Apollo has it in its Chassis, which is made of CanBus"
+	const chassis = "Apollo has it in its Chassis, which is made of CanBus"
 	return []bridges.Gap{
 		bridges.Lacks[*sample.CameraInfo]("Apollo reads calibrations from its own files"),
 		bridges.Lacks[*sample.Transforms]("Apollo reads fixed frames from its own files, and has the vehicle's place as LocalizationEstimate"),
 		bridges.Lacks[*sample.Speed](chassis), bridges.Lacks[*sample.VehicleOdometry](chassis),
 		bridges.Lacks[*sample.Radar]("Apollo has messages of a radar's objects, not of its returns"),
 		bridges.Lacks[*sample.Range]("Apollo's Ultrasonic has the distances of all sensors in one message, a Range is one sensor's"),
-		bridges.Lacks[*sample.DvsEvents](none), bridges.Lacks[*sample.Collision](none),
-		bridges.Lacks[*sample.Obstacle](none), bridges.Lacks[*sample.LaneInvasion](none),
-		bridges.Lacks[*sample.Comfort]("Apollo has no message for it, and SVL's sensor has none there"),
+		bridges.Lacks[*sample.Comfort](none + ", and SVL's sensor has none there"),
 		bridges.Lacks[*sample.Destination]("Apollo's routing requests name lanes of its own map"),
 		bridges.Lacks[*sample.LaneMarks]("Apollo reads lanes from its own map"),
 		bridges.Lacks[*sample.Snapshot]("Apollo has the actors as PerceptionObstacles, made of 3-D boxes"),
-		{Go: "*ranging.SafeDistanceEvent", Reason: none},
 	}
 }
 

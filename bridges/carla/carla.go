@@ -76,14 +76,16 @@ func (Factory) Info() bridges.Info {
 	return bridges.Info{
 		Name: "carla", Type: "carla", Kind: bridges.KindNetwork,
 		Summary:    "serves each sensor as a stream that CARLA's client code reads",
-		Connection: "[[HOST:]PORT]", Default: DefaultAddress, Options: bridges.OptionsOf(standard), Gaps: gaps(),
+		Connection: "[[HOST:]PORT]", Default: DefaultAddress, Options: bridges.OptionsOf(standard), Gaps: gaps(), OtherGap: "CARLA has no such sensor",
+		Wants: []bridges.Want{bridges.Snapshot},
+		// Receivers look for the tag in a picture of instances.
+		Defaults: []bridges.Default{{Sensor: "sensor.camera.instance_segmentation", Attribute: "output", Value: "carla", Unless: []string{"encoding"}}},
 	}
 }
 
-// gaps are the samples that CARLA 0.9.15 has no body for: its clients have them otherwise, or it
-// has no such sensor.
+// gaps are the samples that CARLA 0.9.15 has no body for, and that its clients have otherwise.
 func gaps() []bridges.Gap {
-	const none, actors = "CARLA has no such sensor", "the snapshot has each actor's pose, velocity and controls"
+	const actors = "the snapshot has each actor's pose, velocity and controls"
 	return []bridges.Gap{
 		bridges.Lacks[*sample.Clock]("each frame has its time"),
 		bridges.Lacks[*sample.CameraInfo]("a picture has its size and field of view, which is all that CARLA says of its lens"),
@@ -96,55 +98,22 @@ func gaps() []bridges.Gap {
 		bridges.Lacks[*sample.LaneInvasion]("clients compute it of snapshots and marks, as CARLA's do"),
 		bridges.Lacks[*sample.Comfort]("CARLA measures no comfort"),
 		bridges.Lacks[*sample.Destination]("CARLA's clients plan their own routes"),
-		bridges.Lacks[*sample.LaneLines](none), bridges.Lacks[*sample.Detections2D](none),
-		bridges.Lacks[*sample.LaserScan](none), bridges.Lacks[*sample.Range](none), bridges.Lacks[*sample.RadarObjects](none),
-		bridges.Lacks[*sample.GpsOdometry](none), bridges.Lacks[*sample.InsStatus](none),
-		{Go: "*ranging.SafeDistanceEvent", Reason: "CARLA's tutorial has clients make it of snapshots"},
 	}
 }
 
 // Register declares the samples that CARLA has a body for.
 func (Factory) Register(p *bridges.Plugin) error {
 	return errors.Join(
-		register(p, "carla.EpisodeState", typeWorld, func() encoder[*sample.Snapshot] {
-			return encoder[*sample.Snapshot]{header: func(m *sample.Snapshot) *sample.Header { return &m.Header }, size: snapshotBytes, body: appendSnapshot}
-		}),
-		register(p, "carla.Image", typeRGB, func() encoder[*sample.Image] {
-			return encoder[*sample.Image]{
-				header: func(m *sample.Image) *sample.Header { return &m.Header },
-				check:  checkImage, size: imageBytes, body: appendImage,
-			}
-		}),
-		register(p, "carla.DVSEventArray", typeDVS, func() encoder[*sample.DvsEvents] {
-			return encoder[*sample.DvsEvents]{
-				header: func(m *sample.DvsEvents) *sample.Header { return &m.Header },
-				size:   func(m *sample.DvsEvents) int { return 12 + dvsEventBytes*len(m.Events) }, body: appendDVS,
-			}
-		}),
+		register(p, "carla.EpisodeState", typeWorld, encoder[*sample.Snapshot]{size: snapshotBytes, body: appendSnapshot}),
+		register(p, "carla.Image", typeRGB, encoder[*sample.Image]{check: checkImage, size: imageBytes, body: appendImage}),
+		register(p, "carla.DVSEventArray", typeDVS, encoder[*sample.DvsEvents]{size: dvsBytes, body: appendDVS}),
 		registerCloud(p),
-		register(p, "carla.Radar", typeRadar, func() encoder[*sample.Radar] {
-			return encoder[*sample.Radar]{
-				header: func(m *sample.Radar) *sample.Header { return &m.Header },
-				size:   func(m *sample.Radar) int { return 16 * len(m.Detections) }, body: appendRadar,
-			}
-		}),
-		register(p, "carla.Gnss", typeGNSS, func() encoder[*sample.GnssFix] {
-			return small(func(m *sample.GnssFix) *sample.Header { return &m.Header }, appendGNSS)
-		}),
-		register(p, "carla.IMU", typeIMU, func() encoder[*sample.Imu] {
-			return small(func(m *sample.Imu) *sample.Header { return &m.Header }, appendIMU)
-		}),
-		register(p, "LaneMarks", typeLaneInvasion, func() encoder[*sample.LaneMarks] {
-			return encoder[*sample.LaneMarks]{
-				header: func(m *sample.LaneMarks) *sample.Header { return &m.Header }, size: laneMarksBytes, body: appendLaneMarks,
-			}
-		}),
-		register(p, "carla.CollisionEvent", typeCollision, func() encoder[*sample.Collision] {
-			return small(func(m *sample.Collision) *sample.Header { return &m.Header }, appendCollision)
-		}),
-		register(p, "carla.ObstacleDetectionEvent", typeObstacle, func() encoder[*sample.Obstacle] {
-			return small(func(m *sample.Obstacle) *sample.Header { return &m.Header }, appendObstacle)
-		}),
+		register(p, "carla.Radar", typeRadar, encoder[*sample.Radar]{size: radarBytes, body: appendRadar}),
+		register(p, "carla.Gnss", typeGNSS, small(appendGNSS)),
+		register(p, "carla.IMU", typeIMU, small(appendIMU)),
+		register(p, "LaneMarks", typeLaneInvasion, encoder[*sample.LaneMarks]{size: laneMarksBytes, body: appendLaneMarks}),
+		register(p, "carla.CollisionEvent", typeCollision, small(appendCollision)),
+		register(p, "carla.ObstacleDetectionEvent", typeObstacle, small(appendObstacle)),
 	)
 }
 
@@ -153,46 +122,42 @@ func (f Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
 	return newInstance(env, cmp.Or(f.limit, math.MaxUint32)), nil
 }
 
-// encoder writes the messages of one stream. It belongs to one publisher.
-type encoder[T any] struct {
-	header func(T) *sample.Header
-	check  func(T) error // nil: everything can be sent
-	size   func(T) int   // of the body, at the most except small ones
-	body   func(dst []byte, m T) []byte
+// message is what a frame's header is made of.
+type message interface{ SampleHeader() *sample.Header }
+
+// encoder writes the messages of one stream.
+type encoder[T message] struct {
+	check func(T) error // nil: everything can be sent
+	size  func(T) int   // of the body, at the most except small ones
+	body  func(dst []byte, m T) []byte
 }
 
 // smallBody is more than any MessagePack body has, except for long type ids.
 const smallBody = 256
 
-func small[T any](header func(T) *sample.Header, body func([]byte, T) []byte) encoder[T] {
-	return encoder[T]{header: header, size: func(T) int { return smallBody }, body: body}
+func small[T message](body func([]byte, T) []byte) encoder[T] {
+	return encoder[T]{size: func(T) int { return smallBody }, body: body}
 }
 
-// register declares a type; encode makes the encoder of each of its streams. What a sensor of
-// your own publishes has the given type id.
-func register[T any](p *bridges.Plugin, wire string, typeID uint64, encode func() encoder[T]) error {
-	return errors.Join(bridges.AddType[T](p, wire),
-		bridges.AddPublisherCreator(p, func(i bridges.Instance, topic *bridges.PublishedTopic) (bridges.Publisher[T], error) {
-			return addStream(i.(*instance), topic, typeIDOf(topic, typeID), encode())
-		}))
+// register declares a type. What a sensor of your own publishes has the given type id.
+func register[T message](p *bridges.Plugin, wire string, typeID uint64, e encoder[T]) error {
+	return bridges.RegPublisher(p, wire, func(i *instance, topic *bridges.PublishedTopic) (bridges.Publisher[T], error) {
+		return addStream(i, topic, typeIDOf(topic, typeID), e)
+	})
 }
 
 // registerCloud declares clouds, whose points depend on the sensor's type.
 func registerCloud(p *bridges.Plugin) error {
 	type cloud = *sample.PointCloud
-	return errors.Join(bridges.AddType[cloud](p, "carla.LidarMeasurement"),
-		bridges.AddPublisherCreator(p, func(i bridges.Instance, topic *bridges.PublishedTopic) (bridges.Publisher[cloud], error) {
-			var c cloudEncoder
-			e := encoder[cloud]{
-				header: func(m cloud) *sample.Header { return &m.Header },
-				size:   func(m cloud) int { return cloudBytes(m, lidarPoint) }, body: c.appendLidar,
-			}
-			typeID := typeIDOf(topic, typeLidar)
-			if typeID == typeSemanticLidar {
-				e.size, e.body = func(m cloud) int { return cloudBytes(m, semanticPoint) }, c.appendSemanticLidar
-			}
-			return addStream(i.(*instance), topic, typeID, e)
-		}))
+	return bridges.RegPublisher(p, "carla.LidarMeasurement", func(i *instance, topic *bridges.PublishedTopic) (bridges.Publisher[cloud], error) {
+		var c cloudEncoder // each stream has its own: it keeps memory
+		e := encoder[cloud]{size: func(m cloud) int { return cloudBytes(m, lidarPoint) }, body: c.appendLidar}
+		typeID := typeIDOf(topic, typeLidar)
+		if typeID == typeSemanticLidar {
+			e.size, e.body = func(m cloud) int { return cloudBytes(m, semanticPoint) }, c.appendSemanticLidar
+		}
+		return addStream(i, topic, typeID, e)
+	})
 }
 
 // typeIDOf returns CARLA's number of the sensor that publishes a topic.
@@ -204,7 +169,7 @@ func typeIDOf(topic *bridges.PublishedTopic, other uint64) uint64 {
 }
 
 // addStream gives a topic a stream.
-func addStream[T any](i *instance, topic *bridges.PublishedTopic, typeID uint64, e encoder[T]) (bridges.Publisher[T], error) {
+func addStream[T message](i *instance, topic *bridges.PublishedTopic, typeID uint64, e encoder[T]) (bridges.Publisher[T], error) {
 	s, err := i.add(topic, typeID)
 	if err != nil {
 		return nil, err
@@ -215,9 +180,9 @@ func addStream[T any](i *instance, topic *bridges.PublishedTopic, typeID uint64,
 				return err
 			}
 		}
-		i.tellCoarse(e.header(m), any(m))
+		i.tellCoarse(m)
 		return s.send(ctx, headerBytes+e.size(m), func(dst []byte) []byte {
-			return appendFrame(dst, typeID, e.header(m), func(dst []byte) []byte { return e.body(dst, m) })
+			return appendFrame(dst, typeID, m.SampleHeader(), func(dst []byte) []byte { return e.body(dst, m) })
 		})
 	}, nil
 }

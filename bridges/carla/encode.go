@@ -455,6 +455,8 @@ func putPosition(to []byte, p *sample.Point) {
 	binary.LittleEndian.PutUint32(to[8:], math.Float32bits(p.Z))
 }
 
+func radarBytes(m *sample.Radar) int { return 16 * len(m.Detections) }
+
 // appendRadar appends detections: velocity, azimuth (positive to the right), altitude,
 // depth.
 func appendRadar(dst []byte, m *sample.Radar) []byte {
@@ -622,6 +624,8 @@ func level(part float32) uint32 { return uint32(max(min(part+128, 255), 0)) }
 
 // dvsEventBytes is the size of an event: x u16, y u16, time i64 ns, polarity u8.
 const dvsEventBytes = 13
+
+func dvsBytes(m *sample.DvsEvents) int { return 12 + dvsEventBytes*len(m.Events) }
 
 func appendDVS(dst []byte, m *sample.DvsEvents) []byte {
 	dst = appendImageHead(dst, m.Width, m.Height, m.FovDeg)

@@ -57,9 +57,9 @@ var (
 const exact = 65_536
 
 // tellCoarse warns, once, of places so far out that CARLA's numbers are coarse.
-func (i *instance) tellCoarse(h *sample.Header, message any) {
-	at := h.Pose.Position
-	if m, ok := message.(*sample.Snapshot); ok && len(m.Actors) > 0 {
+func (i *instance) tellCoarse(of message) {
+	at := of.SampleHeader().Pose.Position
+	if m, ok := of.(*sample.Snapshot); ok && len(m.Actors) > 0 {
 		at = m.Actors[0].Pose.Position
 	}
 	far := float32(max(math.Abs(at[0]), math.Abs(at[1])))

@@ -94,8 +94,8 @@ func registerServices(p *bridges.Plugin) error {
 
 // registerService declares a kind of service whose JSON forms are In and Out.
 func registerService[In, Out, Req, Res any](p *bridges.Plugin, wire, in, out string, request func(In) Req, response func(Res) Out) error {
-	return bridges.AddServiceCreator(p, wire, func(i bridges.Instance, name string, handle bridges.ServiceHandler[Req, Res]) error {
-		i.(*instance).addService(&service{
+	return bridges.RegService(p, wire, func(i *instance, name string, handle bridges.ServiceHandler[Req, Res]) error {
+		i.addService(&service{
 			description: serviceDescription{
 				Name: name, Type: wire,
 				Request:       serviceSchema{Encoding: "json", SchemaName: wire + "_Request", SchemaEncoding: "jsonschema", Schema: in},

@@ -311,8 +311,7 @@ func openBridge(t *testing.T, connection string, types map[string]string) *bridg
 	require.NoError(t, err)
 	plugin, err := registry.Plugin("ros1")
 	require.NoError(t, err)
-	require.NoError(t, bridges.AddType[*raw](plugin, "any"))
-	require.NoError(t, bridges.AddPublisherCreator(plugin, func(i bridges.Instance, topic *bridges.PublishedTopic) (bridges.Publisher[*raw], error) {
+	require.NoError(t, bridges.RegPublisher(plugin, "any", func(i bridges.Instance, topic *bridges.PublishedTopic) (bridges.Publisher[*raw], error) {
 		send, err := ros1.OpenTopic(i, topic, types[topic.Name])
 		if err != nil {
 			return nil, err

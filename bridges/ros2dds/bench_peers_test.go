@@ -66,8 +66,8 @@ func (m *ready) Captured() simtime.Stamp { return m.stamp }
 type withReady struct{ ros2dds.Factory }
 
 func (f withReady) Register(p *bridges.Plugin) error {
-	return errors.Join(f.Factory.Register(p), bridges.AddType[*ready](p, "sensor_msgs/msg/PointCloud2"),
-		bridges.AddPublisherCreator(p, func(i bridges.Instance, info *bridges.PublishedTopic) (bridges.Publisher[*ready], error) {
+	return errors.Join(f.Factory.Register(p),
+		bridges.RegPublisher(p, "sensor_msgs/msg/PointCloud2", func(i bridges.Instance, info *bridges.PublishedTopic) (bridges.Publisher[*ready], error) {
 			send, err := ros2dds.Publish(i, info, "sensor_msgs/msg/PointCloud2")
 			return func(ctx context.Context, m *ready) error { return send(ctx, &m.message, m.stamp) }, err
 		}))

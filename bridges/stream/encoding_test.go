@@ -1,7 +1,6 @@
 package stream_test
 
 import (
-	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -13,7 +12,6 @@ import (
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/stream"
-	"github.com/raybridge/raybridge/sensors/all"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
@@ -192,38 +190,3 @@ func TestWhatHasNoMessage(t *testing.T) {
 	_, err = encodingOf(t, &sample.Speed{}).Append(nil, 0, &sample.Speed{Header: sample.Header{FrameID: strings.Repeat("x", 1<<16)}}, stream.MaxSize)
 	assert.ErrorIs(t, err, stream.ErrTooLarge)
 }
-
-// The document has the definitions of raybridge's own messages, with comments: of all that
-// sensors publish.
-func TestDocumentHasTheDefinitions(t *testing.T) {
-	page, err := os.ReadFile("../../docs/stream-protocol.md")
-	require.NoError(t, err)
-	documented := map[string]string{}
-	for _, part := range strings.Split(string(page), "\n### raybridge_msgs/")[1:] {
-		name, rest, _ := strings.Cut(part, "\n")
-		_, rest, _ = strings.Cut(rest, "```\n")
-		text, _, _ := strings.Cut(rest, "```")
-		lines, err := ros.Lines("raybridge_msgs/"+name, text)
-		require.NoError(t, err)
-		for _, l := range lines {
-			l.Written = ""
-			documented["raybridge_msgs/"+name] += l.String() + "\n"
-		}
-	}
-	want := map[string]string{}
-	for _, d := range all.Definitions() {
-		for _, out := range d.Outputs {
-			encoding, err := stream.EncodingOf(out.Type)
-			require.NoError(t, err)
-			for _, part := range strings.Split("MSG: "+short(encoding.Schema.Name)+"\n"+string(encoding.Schema.Data), strings.Repeat("=", 80)+"\n") {
-				name, text, _ := strings.Cut(strings.TrimPrefix(part, "MSG: "), "\n")
-				if strings.HasPrefix(name, "raybridge_msgs/") {
-					want[name] = text
-				}
-			}
-		}
-	}
-	assert.Equal(t, want, documented)
-}
-
-func short(name string) string { return strings.Replace(name, "/msg/", "/", 1) }

@@ -16,7 +16,7 @@ func (Factory) Info() bridges.Info {
 	return bridges.Info{
 		Name: "stream", Type: "stream", Kind: bridges.KindNetwork,
 		Summary:    "serves every topic to raybridge's own stream clients",
-		Connection: "[[HOST:]PORT]", Default: DefaultAddress, Options: bridges.OptionsOf(options{}),
+		Connection: "[[HOST:]PORT]", Default: DefaultAddress, Options: bridges.OptionsOf(options{}), Wants: []bridges.Want{bridges.Snapshot},
 	}
 }
 

@@ -6,9 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	bridgesall "github.com/raybridge/raybridge/bridges/all"
-
 	"github.com/raybridge/raybridge/bridges"
+	bridgesall "github.com/raybridge/raybridge/bridges/all"
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/reference"
+	sensorsall "github.com/raybridge/raybridge/sensors/all"
 )
 
 func newBridges() *cobra.Command {
@@ -76,7 +77,7 @@ type bridgeDescription struct {
 	Policy   string                `json:"policy"`
 	Messages []bridges.TypeInfo    `json:"messages"`
 	Services []bridges.ServiceInfo `json:"services"`
-	// Gaps are the samples that the protocol has no room for.
+	// Gaps are what sensors publish and the bridge doesn't carry.
 	Gaps []bridges.Gap `json:"gaps"`
 }
 
@@ -100,8 +101,10 @@ func describeBridge(p *bridges.Plugin) bridgeDescription {
 		Default: info.Default, Policy: "drop_oldest",
 		// Readers of the JSON form find lists, also where nothing is in them.
 		Options: append([]bridges.Option{}, info.Options...), Messages: append([]bridges.TypeInfo{}, p.Types()...),
-		Services: append([]bridges.ServiceInfo{}, p.Services()...), Gaps: append([]bridges.Gap{}, info.Gaps...),
+		Services: append([]bridges.ServiceInfo{}, p.Services()...), Gaps: []bridges.Gap{},
 	}
+	gaps, _ := reference.NotCarried(p, sensorsall.Registry()) // a test looks for those without a reason
+	d.Gaps = append(d.Gaps, gaps...)
 	if info.Kind == bridges.KindFile {
 		d.Policy = "block"
 	}

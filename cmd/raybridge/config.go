@@ -185,7 +185,7 @@ func checkTwice(list []config.Bridge) error {
 
 // publishedTopics lists the topics of the sensors and those that the run adds.
 func publishedTopics(c *config.Config) ([]string, error) {
-	topics, err := pipeline.CheckRun(&rig.Rig{Sensors: c.Sensors}, sensorsall.Registry(), raybridge.AddsSnapshot(c))
+	topics, err := pipeline.CheckRun(&rig.Rig{Sensors: c.Sensors}, sensorsall.Registry(), raybridge.Wanted(c, bridgesall.Registry()))
 	if err != nil {
 		return nil, err
 	}

@@ -87,7 +87,7 @@ type SemanticOwn struct {
 
 // InstanceOwn are the options that a camera of actors has beside those of all cameras.
 type InstanceOwn struct {
-	Output      string `attribute:"output" default:"id" enum:"id,carla,svl" doc:"id is the number alone. carla is bgra8: the tag in red, the id's low byte in green and its high one in blue. It is the default in a run with the bridge carla. svl is rgb8, the class's hue in a shade of the actor's own"`
+	Output      string `attribute:"output" default:"id" enum:"id,carla,svl" doc:"id is the number alone. carla is bgra8: the tag in red, the id's low byte in green and its high one in blue. A bridge may make it a run's default. svl is rgb8, the class's hue in a shade of the actor's own"`
 	Encoding    string `attribute:"encoding" default:"16UC1" enum:"16UC1,32SC1" doc:"type of a pixel of output id"`
 	Compression `defaults:"jpeg_quality=100"`
 }

@@ -30,8 +30,8 @@ type CanBus struct {
 	Throttle, Braking, Steering float64
 	ParkingBrake, HighBeam, LowBeam, HazardLights, FogLights,
 	LeftTurn, RightTurn, Wipers, Reverse, EngineOn bool
-	Gear int8
-	// Mode is one of a VehicleState's modes.
+	Gear int8 // 0 neutral, 1 drive, 2 reverse, 3 parking, 4 low
+	// Mode is 0 manual, 1 automatic, 2 steering only, 3 speed only, 4 emergency.
 	Mode      uint8
 	EngineRPM float64
 	// Latitude, Longitude in degrees and Altitude in metres are WGS84, NaN where there is no fix.

@@ -133,7 +133,7 @@ func (s Service) Register(p *bridges.Plugin, wire string, offer Offer) error {
 // service makes the Service of its conversions.
 func service[Req, Res any, M ros.Message](typ ros.Service, request func(M) Req, response func(Res) ros.Message) Service {
 	return Service{Type: typ.Type, declare: func(p *bridges.Plugin, wire string, offer Offer) error {
-		return bridges.AddServiceCreator(p, wire, func(i bridges.Instance, name string, handle bridges.ServiceHandler[Req, Res]) error {
+		return bridges.RegService(p, wire, func(i bridges.Instance, name string, handle bridges.ServiceHandler[Req, Res]) error {
 			return offer(i, name, Answerer{Type: typ, Answer: func(ctx context.Context, m ros.Message) (ros.Message, error) {
 				typed, ok := m.(M)
 				if !ok {

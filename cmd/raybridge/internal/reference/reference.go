@@ -28,7 +28,7 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 )
 
-//go:generate go test -run TestPagesAreInStep . -update
+//go:generate go test -run ^(TestPagesAreInStep|TestNumbersAreForEver)$ . -update
 
 // page is a Markdown page under construction.
 type page struct{ strings.Builder }
@@ -528,40 +528,75 @@ Rows are the messages that sensors publish ([sensors.md](sensors.md) says which 
 
 * **yes**: a message of the protocol's own, or of the system that it is for; ` + "`raybridge bridges show NAME`" + ` names it.
 * **mirror**: the message of that name in ` + "`raybridge_msgs`" + `, field by field, since the system has none.
-  [stream-protocol.md](stream-protocol.md#raybridge_msgs) has the definitions; recordings and Foxglove have them with the data.
-* **a number**: nothing; the reason is below.
+  [raybridge-msgs.md](raybridge-msgs.md) has the definitions; recordings and Foxglove have them with the data.
+* **no**: nothing, [for a reason](#why-not).
 
 A type of your own is carried as its mirror by every bridge that has mirrors, unless it is
 [registered as another](adding-a-bridge.md#types-of-your-own). The run's log goes to Foxglove alone: it isn't data.
 
 `)
-	var rows, reasons [][]string
-	var holes []error
+	var rows [][]string
 	for _, t := range published(types) {
-		row := []string{code(strings.TrimPrefix(message(t), "sample."))}
+		row := []string{sampleCode(t.String())}
 		for _, name := range registry.Names() {
-			plugin, err := registry.Plugin(name)
-			if err != nil {
-				return nil, err
-			}
-			cell, reason := carriage(plugin, t), plugin.Info().Gap(t)
-			if (cell == "") != (reason != "") {
-				holes = append(holes, fmt.Errorf("bridge %s and %v: one carried, or with a reason why not (bridges.Gap), and not both", name, t))
-			}
-			if cell == "" {
-				cell = strconv.Itoa(len(reasons) + 1)
-				reasons = append(reasons, []string{cell, code(name), row[0], reason})
-			}
-			row = append(row, cell)
+			row = append(row, carriage(registry, name, t))
 		}
 		rows = append(rows, row)
 	}
 	p.table(append([]string{"message"}, registry.Names()...), rows)
 	p.WriteString("## Why not\n\n")
-	p.table([]string{"", "bridge", "message", "reason"}, reasons)
+	reasons, err := whyNot(types, registry)
+	p.table([]string{"bridge", "message", "reason"}, reasons)
 	p.WriteString("## What is left out\n\nThese messages have no place for all that a sample of ground truth says. Mirrors, `logging` and `stream` have all of it.\n\n")
 	p.table([]string{"message", "as", "without"}, lacks(types, registry))
-	return []byte(strings.TrimRight(p.String(), "\n") + "\n"), errors.Join(holes...)
+	return []byte(strings.TrimRight(p.String(), "\n") + "\n"), err
+}
+
+// sampleCode names a message's Go type as the page's tables do.
+func sampleCode(goType string) string {
+	return code(strings.TrimPrefix(strings.TrimPrefix(goType, "*"), "sample."))
+}
+
+// whyNot has a row for each reason of each bridge, with the messages that it is of. The error is
+// that of NotCarried for all bridges.
+func whyNot(types *sensors.Registry, registry *bridges.Registry) (rows [][]string, err error) {
+	for _, name := range registry.Names() {
+		plugin, unknown := registry.Plugin(name)
+		if unknown != nil {
+			return nil, unknown
+		}
+		gaps, holes := NotCarried(plugin, types)
+		err = errors.Join(err, holes)
+		from := len(rows)
+		for _, g := range gaps {
+			at := slices.IndexFunc(rows[from:], func(row []string) bool { return row[2] == g.Reason })
+			if at < 0 {
+				rows = append(rows, []string{code(name), sampleCode(g.Go), g.Reason})
+				continue
+			}
+			rows[from+at][1] += ", " + sampleCode(g.Go)
+		}
+	}
+	return rows, err
+}
+
+// NotCarried lists what sensors publish and a bridge doesn't carry, by name. The error names what
+// it gives no reason for, and what it carries though it has one.
+func NotCarried(p *bridges.Plugin, types *sensors.Registry) (gaps []bridges.Gap, err error) {
+	info := p.Info()
+	for _, t := range published(types) {
+		_, refused := p.Publishes(t)
+		switch reason := info.Gap(t); {
+		case refused == nil && slices.ContainsFunc(info.Gaps, func(g bridges.Gap) bool { return g.Go == t.String() }):
+			err = errors.Join(err, fmt.Errorf("bridge %s carries %v and says why it doesn't (Info.Gaps)", info.Name, t))
+		case refused == nil:
+		case reason == "":
+			err = errors.Join(err, fmt.Errorf("bridge %s neither carries %v nor says why (Info.Gaps)", info.Name, t))
+		default:
+			gaps = append(gaps, bridges.Gap{Go: t.String(), Reason: reason})
+		}
+	}
+	return gaps, err
 }
 
 // lacks has a row for each message of a protocol that lacks fields of a sample.
@@ -584,7 +619,7 @@ func lacks(types *sensors.Registry, registry *bridges.Registry) (rows [][]string
 				fields[i] = code(fields[i])
 			}
 			if len(fields) > 0 {
-				rows = append(rows, []string{code(strings.TrimPrefix(message(t), "sample.")), code(wire), strings.Join(fields, ", ")})
+				rows = append(rows, []string{sampleCode(t.String()), code(wire), strings.Join(fields, ", ")})
 			}
 		}
 	}
@@ -604,12 +639,16 @@ func published(types *sensors.Registry) (list []reflect.Type) {
 	return list
 }
 
-// carriage says how a bridge carries a type, "" if it doesn't.
-func carriage(p *bridges.Plugin, t reflect.Type) string {
-	wire, err := p.Publishes(t)
+// carriage says how a bridge carries a type.
+func carriage(registry *bridges.Registry, name string, t reflect.Type) string {
+	plugin, err := registry.Plugin(name)
+	if err != nil {
+		return "no"
+	}
+	wire, err := plugin.Publishes(t)
 	switch {
 	case err != nil:
-		return ""
+		return "no"
 	case strings.HasPrefix(wire, "raybridge_msgs/"):
 		return "mirror"
 	default:

@@ -2,11 +2,12 @@ package reference_test
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,25 +29,84 @@ import (
 	"github.com/raybridge/raybridge/simtime"
 )
 
-// update writes the pages of docs: go test . -run TestPagesAreInStep -update.
-var update = flag.Bool("update", false, "write the pages of docs")
+// update writes what go generate writes: the pages of docs, the list of bridges, new numbers.
+var update = flag.Bool("update", false, "write the pages of docs and what is in testdata")
 
-// TestPagesAreInStep fails when docs doesn't say what the program knows.
+// TestPagesAreInStep fails when docs, or the list of bridges, doesn't say what the program knows.
 func TestPagesAreInStep(t *testing.T) {
 	messages, err := reference.Messages(all.Registry(), bridges.Registry())
 	require.NoError(t, err)
-	for name, want := range map[string][]byte{
-		"messages.md": messages,
-		"config.md":   reference.Config(), "sensors.md": reference.Sensors(all.Registry()), "rigs.md": reference.Rigs(rig.Dialects()),
+	definitions, err := reference.Definitions(all.Registry(), "../../../..")
+	require.NoError(t, err)
+	for path, want := range map[string][]byte{
+		"../../../../docs/messages.md": messages, "../../../../docs/raybridge-msgs.md": definitions,
+		"../../../../docs/config.md": reference.Config(), "../../../../docs/sensors.md": reference.Sensors(all.Registry()),
+		"../../../../docs/rigs.md": reference.Rigs(rig.Dialects()), "testdata/bridges.txt": listing(t),
 	} {
-		path := filepath.Join("../../../../docs", name)
 		if *update {
 			require.NoError(t, os.WriteFile(path, want, 0o644))
 		}
 		got, err := os.ReadFile(path)
 		require.NoError(t, err)
-		assert.True(t, bytes.Equal(want, got), "docs/%s is out of date: run make generate", name)
+		assert.True(t, bytes.Equal(want, got), "%s is out of date: run make generate", path)
 	}
+}
+
+// listing is a line for each bridge, its options and messages.
+func listing(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	registry := bridges.Registry()
+	for _, name := range registry.Names() {
+		plugin, err := registry.Plugin(name)
+		require.NoError(t, err)
+		info := plugin.Info()
+		fmt.Fprintf(&b, "%s:%s (%s)\n", info.Name, info.Form(), info.Kind)
+		for _, typ := range plugin.Types() {
+			fmt.Fprintln(&b, " ", typ.Go, "as", typ.Wire)
+		}
+	}
+	return b.Bytes()
+}
+
+// TestNumbersAreForEver: the number of a type of sensors in wire formats never changes, and no other
+// type gets it, not even of a type that is gone. testdata/numbers.txt has those that were ever given.
+func TestNumbersAreForEver(t *testing.T) {
+	const path = "testdata/numbers.txt"
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	given := map[string]string{}
+	for _, line := range lines {
+		number, id, _ := strings.Cut(line, " ")
+		given[number], given[id] = id, number
+	}
+	for _, d := range all.Definitions() {
+		number := fmt.Sprint(d.Number)
+		switch {
+		case given[number] == d.ID:
+		case given[number] != "":
+			t.Errorf("%s: number %s is that of %s: take another", d.ID, number, given[number])
+		case given[d.ID] != "":
+			t.Errorf("%s: its number is %s, not %s", d.ID, given[d.ID], number)
+		case *update:
+			lines = append(lines, number+" "+d.ID)
+		default:
+			t.Errorf("%s: its number is not in %s: run make generate", d.ID, path)
+		}
+	}
+	if *update && !t.Failed() {
+		slices.SortFunc(lines, natural)
+		require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o644))
+	}
+}
+
+// natural compares lines by the numbers that they begin with.
+func natural(a, b string) int {
+	var x, y int
+	_, _ = fmt.Sscan(a, &x)
+	_, _ = fmt.Sscan(b, &y)
+	return cmp.Compare(x, y)
 }
 
 func TestTheExampleIsAccepted(t *testing.T) {
