@@ -334,7 +334,7 @@ func (w *Window) setSize(width, height int) {
 func (w *Window) pixels(n int) int { return int(float64(n)/w.scale + 0.999) }
 
 // Events is the user's input, in order. When the program takes none for
-// long, the newest are dropped, cursor moves first.
+// long, cursor moves are dropped first, then the oldest events.
 func (w *Window) Events() <-chan Event { return w.inbox.events }
 
 // Dropped counts events that found the queue full.

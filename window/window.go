@@ -145,15 +145,24 @@ const inboxSize = 256
 func newInbox() *inbox { return &inbox{events: make(chan Event, inboxSize)} }
 
 // put never waits. Cursor moves give way first: once the queue is half full a
-// later one says as much as those that are dropped.
+// later one says as much as those that are dropped. A full queue loses its oldest
+// event, since the user's latest wish counts: a key that was released must not seem held.
+// Main thread.
 func (b *inbox) put(e Event) {
 	if e.Kind == MouseMove && len(b.events) >= inboxSize/2 {
 		b.dropped.Add(1)
 		return
 	}
-	select {
-	case b.events <- e:
-	default:
-		b.dropped.Add(1)
+	for {
+		select {
+		case b.events <- e:
+			return
+		default:
+		}
+		select {
+		case <-b.events:
+			b.dropped.Add(1)
+		default: // the program took one meanwhile
+		}
 	}
 }

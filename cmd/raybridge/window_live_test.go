@@ -207,12 +207,22 @@ func (u *windowUser) newest() string {
 	return newest
 }
 
-// save presses the key and returns the newest picture.
+// save presses the key and returns the newest picture. It waits a second for one to be written,
+// as a user would: keys that are pressed faster than a busy program takes them are dropped.
 func (u *windowUser) save() (path string, err error) {
+	pressed := time.Now()
 	if err := u.Type('p'); err != nil {
 		return "", err
 	}
-	if path = u.newest(); path == "" {
+	for time.Since(pressed) < time.Second {
+		if path = u.newest(); path != "" {
+			if file, err := os.Stat(path); err == nil && file.ModTime().After(pressed) {
+				return path, nil
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if path == "" {
 		return "", errors.New("no picture was saved")
 	}
 	return path, nil

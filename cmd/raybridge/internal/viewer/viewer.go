@@ -494,10 +494,7 @@ func (v *Viewer) Show(ctx context.Context, ending <-chan struct{}, w Window) err
 			ending = nil
 			v.ending, v.changed = true, true
 		case e := <-w.Events():
-			before := v.full
-			if v.Handle(e); v.full != before {
-				w.SetFullScreen(v.full)
-			}
+			v.follow(e, w)
 		case err := <-s.shown:
 			s.busy = false
 			if err != nil {
@@ -508,7 +505,29 @@ func (v *Viewer) Show(ctx context.Context, ending <-chan struct{}, w Window) err
 			if err := v.driver.update(int64(v.options.Clock.Now())); err != nil {
 				v.say(err.Error())
 			}
+			v.followAll(w)
 			v.frame(s)
+		}
+	}
+}
+
+// follow handles one input, and has the window follow.
+func (v *Viewer) follow(e window.Event, w Window) {
+	before := v.full
+	if v.Handle(e); v.full != before {
+		w.SetFullScreen(v.full)
+	}
+}
+
+// followAll handles what has come. A picture may take longer to compose than the next event to
+// come: if each picture were followed by one event, events would pile up until some are dropped.
+func (v *Viewer) followAll(w Window) {
+	for {
+		select {
+		case e := <-w.Events():
+			v.follow(e, w)
+		default:
+			return
 		}
 	}
 }
