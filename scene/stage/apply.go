@@ -124,11 +124,11 @@ func (s *Stage) placed(a *actor, at scene.Waypoint, since *scene.Waypoint) scene
 	return at
 }
 
-// coarse is the grain of the scene's numbers beyond which users are told, metres: it is more than
-// 65 km away.
+// coarse is the grain of the scene's numbers, in metres, from which on users are warned. It begins 65 km from the
+// scene.
 const coarse = 1.0 / 256
 
-// tellFar warns, once, of a place that frames put far from the scene.
+// tellFar logs, once, that a frame has something far from the scene.
 func (s *Stage) tellFar(at mgl64.Vec3) {
 	if grain := s.world.Grain(at); !s.far && grain > coarse {
 		s.far = true

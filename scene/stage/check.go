@@ -19,7 +19,7 @@ func (s *Stage) Check(f *world.Frame, now simtime.Stamp) (*Plan, error) {
 	if len(f.Spawn) > s.capacity { // each is compared with the others
 		return nil, s.full(s.capacity, len(s.actors))
 	}
-	s.checked++ // an actor that a refused frame named counts as not yet named
+	s.checked++ // actors that a refused frame named count as not named
 	if err := s.planActors(); err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (s *Stage) planRemoval(ref world.Ref) error {
 	return nil
 }
 
-// planRest plans that all leave whom a complete frame doesn't name.
+// planRest plans that the actors leave that a complete frame doesn't name.
 func (s *Stage) planRest() {
 	p := &s.plan
 	for _, a := range s.actors {

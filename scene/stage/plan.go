@@ -23,7 +23,7 @@ type coming struct {
 	as     scene.Actor
 	at     scene.Waypoint
 	length float64      // of the actor
-	misfit float64      // the model's length, where a box stands for it since that differs
+	misfit float64      // the model's length if it differs too much, so that a box stands for it
 	first  *world.State // at the step's beginning
 	then   *world.State // at the step's end; nil stays
 }

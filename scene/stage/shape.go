@@ -72,8 +72,8 @@ func (s *Stage) shapeBox(c *coming, spawn *world.Spawn, size mgl64.Vec3) error {
 // mostStretch is how much longer or shorter than its model an actor may be and still look like it.
 const mostStretch = 1.3
 
-// stretchOf returns how many times as long as its model an actor is. People keep their shape: they are told by the
-// room that they take. So does what differs by a centimetre.
+// stretchOf returns how many times as long as its model an actor is. It is 1 if they differ by a centimetre, and for
+// people: sources give the room that a person takes.
 func stretchOf(model string, length, own float64) float64 {
 	if strings.HasPrefix(model, "walker.") || math.Abs(length-own) <= 0.01 {
 		return 1
@@ -109,14 +109,14 @@ func tagOf(model string) scene.Tag {
 	return scene.TagDynamic
 }
 
-// Bounds of what is told of boxes that stand for a model.
+// Bounds of what the log says of models for which a box stands.
 const (
-	toldBoxes  = 20      // models
+	toldBoxes  = 20      // models with a line each
 	knownBoxes = 4 << 10 // models that are told apart
 )
 
-// tellOfBox tells once of each model that a box stands for. If they are many it tells their number now and then: a client
-// may make up names without end.
+// tellOfBox logs each model once for which a box stands. After many it logs their number now and then, because a
+// client may make up names without end.
 func (s *Stage) tellOfBox(c *coming) {
 	key := fmt.Sprintf("%.256s", c.as.TypeID)
 	if _, known := s.boxes[key]; known || len(s.boxes) == knownBoxes {

@@ -44,7 +44,7 @@ func waypoint(s *world.State, at simtime.Stamp) (scene.Waypoint, error) {
 // sizes and velocities, too.
 const farthest = 1e7
 
-// near refuses what is too far away, too large, or not a number.
+// near refuses numbers that are too large, and NaN.
 func near(what string, v mgl64.Vec3) error {
 	for _, x := range v {
 		if !(math.Abs(x) <= farthest) {
