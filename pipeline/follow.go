@@ -71,7 +71,7 @@ func (s *stepper) follow(ctx context.Context, w Following) error {
 		f.now.Store(false)
 		s.loop.pace = pace{}
 	}()
-	ego := s.ego()
+	ego := s.scenery.ego(start)
 	for ctx.Err() == nil && s.loop.now.Load() < f.end {
 		frame, err := s.next(ctx, &w, ego)
 		switch {

@@ -111,6 +111,12 @@ func (l *loop) next() simtime.Stamp {
 	return next
 }
 
+// hasSettled reports whether the loop has come to a time, has followed the clock's jumps, and all its instants are
+// released. Any goroutine may ask.
+func (l *loop) hasSettled(at simtime.Stamp) bool {
+	return l.now.Load() >= at && l.jumps.Load() == l.clock.Jumps() && l.rest.underway.count.Load() == 0
+}
+
 // begin lists what is due at t and moves the scene there. The instant has to be
 // released, also on an error: a sensor's, or the end of ctx.
 func (l *loop) begin(ctx context.Context, t simtime.Stamp) (*instant, error) {

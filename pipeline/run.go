@@ -112,7 +112,7 @@ func (p *Pipeline) Reset(ctx context.Context, seed uint64) (world.StepResult, er
 	if err := p.stepper.reset(ctx, seed); err != nil {
 		return world.StepResult{}, fmt.Errorf("reset: %w", err)
 	}
-	return world.StepResult{Stamp: p.loop.clock.Now(), Ego: p.stepper.ego()}, nil
+	return world.StepResult{Stamp: p.loop.clock.Now(), Ego: p.scenery.ego(p.loop.now.Load())}, nil
 }
 
 // Seed returns the seed of the sensors' noise. Any goroutine may ask.

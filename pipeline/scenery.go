@@ -10,6 +10,7 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/stage"
 	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/world"
 )
 
 // scenery is the scene as it moves. Any goroutine may use it.
@@ -33,6 +34,20 @@ func (x *scenery) keep(ticks int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.history.Keep(ticks)
+}
+
+// ego returns the vehicle that carries the sensors at a time, by its motion.
+func (x *scenery) ego(now simtime.Stamp) world.State {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.stage.Ego(now)
+}
+
+// counts returns what frames have brought.
+func (x *scenery) counts() stage.Counts {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.stage.Counts()
 }
 
 // restart takes all that moves back to the beginning.

@@ -66,13 +66,6 @@ func (s *stepper) refuse(context.Context, *world.Frame) error {
 	return fmt.Errorf("%w: it has not begun", world.ErrMode)
 }
 
-// ego returns the vehicle that carries the sensors, at the present time.
-func (s *stepper) ego() world.State {
-	s.scenery.mu.Lock()
-	defer s.scenery.mu.Unlock()
-	return s.scenery.stage.Ego(s.loop.now.Load())
-}
-
 // stepBy makes a step and keeps account of it.
 func (s *stepper) stepBy(ctx context.Context, f *world.Frame, step func(context.Context, *world.Frame) error) (world.StepResult, error) {
 	result := &s.result
@@ -262,7 +255,7 @@ var noTime = func() context.Context {
 func (s *stepper) arrive(ctx context.Context, at simtime.Stamp, wait world.Wait) error {
 	look := s.look
 	defer look.Stop()
-	for s.loop.now.Load() < at || s.loop.jumps.Load() != s.loop.clock.Jumps() || s.loop.rest.underway.count.Load() > 0 || !s.runner.captures.idle() {
+	for !s.loop.hasSettled(at) || !s.runner.captures.idle() {
 		look.Reset(pollPause)
 		select {
 		case <-look.C:
@@ -280,6 +273,11 @@ func (s *stepper) arrive(ctx context.Context, at simtime.Stamp, wait world.Wait)
 	if wait != world.Delivered {
 		return nil
 	}
+	return s.deliver(ctx)
+}
+
+// deliver waits until all messages are delivered.
+func (s *stepper) deliver(ctx context.Context) error {
 	if s.runner.dispatcher.Drain(noTime) == nil { // most often
 		return nil
 	}
@@ -315,29 +313,4 @@ func (s *stepper) apply(f *world.Frame, now simtime.Stamp, noInstant bool) error
 		line.interrupt()
 	}
 	return nil
-}
-
-// WorldSummary is what came from outside.
-type WorldSummary struct {
-	Kind   string `json:"kind,omitempty"`
-	Frames int64  `json:"frames"`
-	Gaps   int64  `json:"gaps"`
-	Actors struct {
-		Now  int `json:"now"`
-		Most int `json:"most"`
-	} `json:"actors"`
-}
-
-// summary returns what frames brought, nil before the first. Any goroutine.
-func (s *stepper) summary() *WorldSummary {
-	s.scenery.mu.Lock()
-	counts := s.scenery.stage.Counts()
-	s.scenery.mu.Unlock()
-	kind := s.following.kindOf()
-	if counts.Frames == 0 && kind == "" {
-		return nil
-	}
-	sum := &WorldSummary{Kind: kind, Frames: counts.Frames, Gaps: s.following.gaps.Load()}
-	sum.Actors.Now, sum.Actors.Most = counts.Actors, counts.Most
-	return sum
 }

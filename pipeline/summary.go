@@ -201,3 +201,25 @@ func appendStage(list []Stage, stage Stage, took *flow.Latency) []Stage {
 	stage.Count, stage.P50, stage.P99 = int64(took.Count), took.Quantile(0.5), took.Quantile(0.99)
 	return append(list, stage)
 }
+
+// WorldSummary is what the frames of a world brought.
+type WorldSummary struct {
+	Kind   string `json:"kind,omitempty"`
+	Frames int64  `json:"frames"`
+	Gaps   int64  `json:"gaps"`
+	Actors struct {
+		Now  int `json:"now"`
+		Most int `json:"most"`
+	} `json:"actors"`
+}
+
+// summary returns what frames brought, nil before the first. Any goroutine.
+func (s *stepper) summary() *WorldSummary {
+	counts, kind := s.scenery.counts(), s.following.kindOf()
+	if counts.Frames == 0 && kind == "" {
+		return nil
+	}
+	sum := &WorldSummary{Kind: kind, Frames: counts.Frames, Gaps: s.following.gaps.Load()}
+	sum.Actors.Now, sum.Actors.Most = counts.Actors, counts.Most
+	return sum
+}
