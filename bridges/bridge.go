@@ -87,7 +87,7 @@ type Bridge struct {
 	// lastEndpoints are those when Close was called, nil before.
 	lastEndpoints atomic.Pointer[[]Endpoint]
 	// lastStatus is that when Close was called, nil before.
-	lastStatus atomic.Pointer[Status]
+	lastStatus atomic.Pointer[flow.Status]
 
 	mu            sync.Mutex
 	published     map[string]*PublishedTopic // guarded by mu
@@ -122,9 +122,9 @@ func (b *Bridge) Types() []TypeInfo { return b.plugin.Types() }
 func (b *Bridge) Connection() string { return b.connection }
 
 // Status returns the state of the connection.
-func (b *Bridge) Status() Status {
+func (b *Bridge) Status() flow.Status {
 	s := b.instance.Status()
-	if s == Connected && !b.everConnected.Load() {
+	if s == flow.Connected && !b.everConnected.Load() {
 		b.everConnected.Store(true)
 	}
 	return s
@@ -142,7 +142,7 @@ func (b *Bridge) EverConnected() bool {
 
 // StatusAtEnd returns the state of the connection when Close was called, which tells
 // whether the peer was there to the end; before, the state now.
-func (b *Bridge) StatusAtEnd() Status {
+func (b *Bridge) StatusAtEnd() flow.Status {
 	if s := b.lastStatus.Load(); s != nil {
 		return *s
 	}
@@ -150,12 +150,12 @@ func (b *Bridge) StatusAtEnd() Status {
 }
 
 // Connect begins to connect; it doesn't wait for a peer: Await does. After Close it
-// returns ErrClosed.
+// returns flow.ErrClosed.
 func (b *Bridge) Connect(ctx context.Context) error {
 	b.connecting.Lock()
 	defer b.connecting.Unlock()
 	if b.closed.Load() {
-		return b.failed("connect", ErrClosed)
+		return b.failed("connect", flow.ErrClosed)
 	}
 	err := b.instance.Connect(ctx, b.connection)
 	b.wanted, b.refusal = err == nil, err
@@ -184,7 +184,7 @@ func (b *Bridge) disconnect(ctx context.Context) error {
 }
 
 // Close disconnects for good; files are complete when it returns. Publishers
-// then return ErrClosed. A Connect that is under way ends first. Closing again returns the
+// then return flow.ErrClosed. A Connect that is under way ends first. Closing again returns the
 // first call's error.
 func (b *Bridge) Close(ctx context.Context) error {
 	b.closeOnce.Do(func() {
@@ -200,7 +200,7 @@ func (b *Bridge) Close(ctx context.Context) error {
 }
 
 // Err returns nil, or the failure that ended the connection for good. It wraps
-// ErrWriteFailed if data was lost; what had been written before stays readable.
+// flow.ErrWriteFailed if data was lost; what had been written before stays readable.
 func (b *Bridge) Err() error {
 	if err := b.failure(); err != nil {
 		return b.failed("run", err)
@@ -243,7 +243,7 @@ func (b *Bridge) Statistics() Statistics {
 // Listening reports whether a message on a topic would be received now. The bridge is connected
 // and, where it knows its receivers one by one, one of them wants the topic.
 func (b *Bridge) Listening(topic string) bool {
-	if b.Status() != Connected {
+	if b.Status() != flow.Connected {
 		return false
 	}
 	a, ok := b.instance.(Audience)
@@ -254,7 +254,7 @@ func (b *Bridge) Listening(topic string) bool {
 // isn't connected, and none of a file. A peer that doesn't tell what it receives counts as
 // one receiver of every topic.
 func (b *Bridge) Receivers(topic string) int {
-	if b.Info().Kind == KindFile || b.Status() != Connected {
+	if b.Info().Kind == KindFile || b.Status() != flow.Connected {
 		return 0
 	}
 	if a, ok := b.instance.(Audience); ok {
@@ -271,15 +271,15 @@ func (b *Bridge) failed(doing string, err error) error {
 // ready returns nil while messages can be taken, else why not.
 func (b *Bridge) ready() error {
 	if b.closed.Load() {
-		return ErrClosed
+		return flow.ErrClosed
 	}
-	if b.Status() == Connected {
+	if b.Status() == flow.Connected {
 		return nil
 	}
 	if err := b.Err(); err != nil {
 		return err
 	}
-	return ErrNotConnected
+	return flow.ErrNotConnected
 }
 
 // AddPublisher returns the publisher of messages of type T on a topic. It may be
@@ -345,7 +345,7 @@ type Withdrawer interface {
 	Withdraw(topic *PublishedTopic)
 }
 
-// Withdraw takes a topic back that AddPublisher added: its publishers return ErrClosed from then on.
+// Withdraw takes a topic back that AddPublisher added: its publishers return flow.ErrClosed from then on.
 // Its name is free for a topic of any type. Its counts of sent and lost messages stay in the bridge's sums.
 func (b *Bridge) Withdraw(name string) {
 	b.mu.Lock()
@@ -406,7 +406,7 @@ func countErrors[T any](b *Bridge, t *PublishedTopic, publish Publisher[T]) Publ
 	return func(ctx context.Context, msg T) error {
 		err := b.ready()
 		if err == nil && t.withdrawn.Load() {
-			err = ErrClosed
+			err = flow.ErrClosed
 		}
 		if err == nil {
 			err = ctx.Err()
@@ -495,7 +495,7 @@ type subscribedTopic struct {
 
 // Checker is an Instance that tells of a connection string whether Connect can use it, without
 // connecting. Both read it with one parser. Check returns nil or the error that Connect would,
-// which wraps ErrConnectionString, or ErrTLS for a certificate that can't be used. It may read
+// which wraps ErrConnectionString, or transport.ErrTLS for a certificate that can't be used. It may read
 // files and the environment, changes nothing, and reaches no peer. Any goroutine may call it,
 // connected or not.
 type Checker interface {
@@ -532,23 +532,23 @@ const awaitPoll = 2 * time.Millisecond
 // Await waits until the bridge is Connected and returns nil, at once for a bridge to a file;
 // it may be lost again by then. It ends early with an error that names the bridge and wraps
 //
-//   - ErrClosed when the bridge is closed,
+//   - flow.ErrClosed when the bridge is closed,
 //   - the instance's failure when it has given up (Failer), or what Connect returned,
-//   - ErrNotConnected when nobody has called Connect, or Disconnect was called,
-//   - ErrNotConnected, ctx.Err() and the last failed attempt (Diagnosis) when ctx ends.
+//   - flow.ErrNotConnected when nobody has called Connect, or Disconnect was called,
+//   - flow.ErrNotConnected, ctx.Err() and the last failed attempt (Diagnosis) when ctx ends.
 //
 // A peer that isn't there, or is lost, ends it only when the instance tries no more. The
 // status is looked at every 2 ms. Any goroutine may call it, several at once too.
 func (b *Bridge) Await(ctx context.Context) error {
 	poll := time.NewTicker(awaitPoll)
 	defer poll.Stop()
-	for b.Status() != Connected {
+	for b.Status() != flow.Connected {
 		if err := b.hopeless(); err != nil {
 			return b.failed("await", err)
 		}
 		select {
 		case <-ctx.Done():
-			if b.Status() == Connected {
+			if b.Status() == flow.Connected {
 				return nil
 			}
 			return b.failed("await", b.outwaited(ctx))
@@ -561,7 +561,7 @@ func (b *Bridge) Await(ctx context.Context) error {
 // hopeless returns why the bridge won't be connected, nil while it may.
 func (b *Bridge) hopeless() error {
 	if b.closed.Load() {
-		return ErrClosed
+		return flow.ErrClosed
 	}
 	if err := b.failure(); err != nil {
 		return err
@@ -571,21 +571,21 @@ func (b *Bridge) hopeless() error {
 	}
 	defer b.connecting.Unlock()
 	switch {
-	case b.wanted || b.Status() == Connected:
+	case b.wanted || b.Status() == flow.Connected:
 		return nil
 	case b.refusal != nil:
 		return b.refusal
 	default:
-		return fmt.Errorf("%w: call Connect first", ErrNotConnected)
+		return fmt.Errorf("%w: call Connect first", flow.ErrNotConnected)
 	}
 }
 
 // outwaited is the error of a wait that its context ended.
 func (b *Bridge) outwaited(ctx context.Context) error {
 	if last := b.Diagnosis().LastError; last != nil {
-		return fmt.Errorf("%w: %w; the last attempt: %w", ErrNotConnected, ctx.Err(), last)
+		return fmt.Errorf("%w: %w; the last attempt: %w", flow.ErrNotConnected, ctx.Err(), last)
 	}
-	return fmt.Errorf("%w: %w", ErrNotConnected, ctx.Err())
+	return fmt.Errorf("%w: %w", flow.ErrNotConnected, ctx.Err())
 }
 
 // Endpoint is where receivers find a topic whose protocol has something else for it

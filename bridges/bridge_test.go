@@ -52,7 +52,7 @@ func (f *fakeFactory) NewInstance(env bridges.Env) (bridges.Instance, error) {
 // fakeInstance is a scripted bridges.Instance and bridges.Failer.
 type fakeInstance struct {
 	mu         sync.Mutex
-	status     bridges.Status
+	status     flow.Status
 	err        error
 	connectErr error
 	closeErr   error
@@ -64,7 +64,7 @@ type fakeInstance struct {
 	closed     int
 }
 
-func (f *fakeInstance) Status() bridges.Status {
+func (f *fakeInstance) Status() flow.Status {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.status
@@ -77,7 +77,7 @@ func (f *fakeInstance) Connect(_ context.Context, connection string) error {
 	defer f.mu.Unlock()
 	f.connection = connection
 	if f.connectErr == nil {
-		f.status = bridges.Connected
+		f.status = flow.Connected
 	}
 	return f.connectErr
 }
@@ -86,7 +86,7 @@ func (f *fakeInstance) Disconnect(context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closed++
-	f.status = bridges.Disconnected
+	f.status = flow.Disconnected
 	return f.closeErr
 }
 
@@ -202,7 +202,7 @@ func TestFirstRegistrationWins(t *testing.T) {
 		return nil, errors.New("the second")
 	}
 	subscribe := func(bridges.Instance, bridges.Topic, func(*note)) error { return nil }
-	registry, err := bridges.NewRegistry(&fakeFactory{name: "fake", instance: &fakeInstance{status: bridges.Connected}, register: func(p *bridges.Plugin) error {
+	registry, err := bridges.NewRegistry(&fakeFactory{name: "fake", instance: &fakeInstance{status: flow.Connected}, register: func(p *bridges.Plugin) error {
 		require.NoError(t, bridges.RegPublisher(p, "first", create))
 		assert.ErrorIs(t, bridges.RegPublisher(p, "first", other), bridges.ErrDuplicate)
 		assert.ErrorIs(t, bridges.RegSubscriber(p, "second", subscribe), bridges.ErrDuplicate, "the type has a name")
@@ -238,7 +238,7 @@ func TestOneDirectionOnly(t *testing.T) {
 }
 
 func TestErrorsAreCountedByCause(t *testing.T) {
-	instance := &fakeInstance{status: bridges.Connected}
+	instance := &fakeInstance{status: flow.Connected}
 	b := openFake(t, instance)
 	publish, err := bridges.AddPublisher[*note](b, bridges.Topic{Name: "/a"})
 	require.NoError(t, err)
@@ -249,13 +249,13 @@ func TestErrorsAreCountedByCause(t *testing.T) {
 	}{
 		{bridges.ErrConvert, flow.CauseConvertFailed},
 		{errors.New("anything else"), flow.CauseConvertFailed},
-		{bridges.ErrNotConnected, flow.CauseNotConnected},
-		{bridges.ErrPeerSlow, flow.CausePeerSlow},
+		{flow.ErrNotConnected, flow.CauseNotConnected},
+		{flow.ErrPeerSlow, flow.CausePeerSlow},
 		{context.DeadlineExceeded, flow.CausePeerSlow},
-		{bridges.ErrWriteFailed, flow.CauseWriteFailed},
-		{bridges.ErrClosed, flow.CauseClosed},
+		{flow.ErrWriteFailed, flow.CauseWriteFailed},
+		{flow.ErrClosed, flow.CauseClosed},
 		{context.Canceled, flow.CauseClosed},
-		{errors.Join(bridges.ErrClosed, bridges.ErrWriteFailed), flow.CauseWriteFailed},
+		{errors.Join(flow.ErrClosed, flow.ErrWriteFailed), flow.CauseWriteFailed},
 	} {
 		instance.publishErr = fmt.Errorf("case %d: %w", i, c.err)
 		assert.Same(t, instance.publishErr, publish(t.Context(), &note{}))
@@ -267,7 +267,7 @@ func TestErrorsAreCountedByCause(t *testing.T) {
 }
 
 func TestStatisticsOfWhatHappensLater(t *testing.T) {
-	instance := &fakeInstance{status: bridges.Connected}
+	instance := &fakeInstance{status: flow.Connected}
 	b := openFake(t, instance)
 	for _, name := range []string{"/a", "/b"} {
 		publish, err := bridges.AddPublisher[*note](b, bridges.Topic{Name: name})
@@ -281,7 +281,7 @@ func TestStatisticsOfWhatHappensLater(t *testing.T) {
 	s := b.Statistics()
 	s.Topics[0].RateHz, s.Topics[1].RateHz = 0, 0
 	assert.Equal(t, bridges.Statistics{
-		Status: bridges.Connected, Messages: 8, Bytes: 32,
+		Status: flow.Connected, Messages: 8, Bytes: 32,
 		Drops: flow.Drops{flow.CauseWriteFailed: 2, flow.CausePeerSlow: 1},
 		Topics: []bridges.TopicStatistics{
 			{Topic: "/a", Type: "fake/Note", Counts: flow.Counts{Messages: 3, Bytes: 12, Drops: flow.Drops{flow.CauseWriteFailed: 2, flow.CausePeerSlow: 1}}},
@@ -294,7 +294,7 @@ func TestStatisticsOfWhatHappensLater(t *testing.T) {
 
 func TestRateFollowsTheTopicAndFallsToZero(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := openFake(t, &fakeInstance{status: bridges.Connected})
+		b := openFake(t, &fakeInstance{status: flow.Connected})
 		publish, err := bridges.AddPublisher[*note](b, bridges.Topic{Name: "/a"})
 		require.NoError(t, err)
 		rate := func() float64 { return b.Statistics().Topics[0].RateHz }
@@ -323,16 +323,16 @@ func TestRateFollowsTheTopicAndFallsToZero(t *testing.T) {
 }
 
 func TestFailureIsWhatPublishersReturn(t *testing.T) {
-	instance := &fakeInstance{status: bridges.UnexpectedlyDisconnected}
+	instance := &fakeInstance{status: flow.UnexpectedlyDisconnected}
 	b := openFake(t, instance)
 	publish, err := bridges.AddPublisher[*note](b, bridges.Topic{Name: "/a"})
 	require.NoError(t, err)
-	assert.ErrorIs(t, publish(t.Context(), &note{}), bridges.ErrNotConnected)
+	assert.ErrorIs(t, publish(t.Context(), &note{}), flow.ErrNotConnected)
 	assert.NoError(t, b.Err())
-	instance.err = fmt.Errorf("disk: %w", bridges.ErrWriteFailed)
-	assert.ErrorIs(t, b.Err(), bridges.ErrWriteFailed)
+	instance.err = fmt.Errorf("disk: %w", flow.ErrWriteFailed)
+	assert.ErrorIs(t, b.Err(), flow.ErrWriteFailed)
 	assert.ErrorContains(t, b.Err(), `bridge "fake" (anywhere)`)
-	assert.ErrorIs(t, publish(t.Context(), &note{}), bridges.ErrWriteFailed)
+	assert.ErrorIs(t, publish(t.Context(), &note{}), flow.ErrWriteFailed)
 	assert.Equal(t, flow.Drops{flow.CauseNotConnected: 1, flow.CauseWriteFailed: 1}, b.Statistics().Drops)
 }
 
@@ -383,7 +383,7 @@ func TestSubscribersOfOneTopicHaveOneType(t *testing.T) {
 }
 
 func TestPublisherByReflectType(t *testing.T) {
-	instance := &fakeInstance{status: bridges.Connected}
+	instance := &fakeInstance{status: flow.Connected}
 	b := openFake(t, instance)
 	publish, err := bridges.AddPublisherOf(b, reflect.TypeFor[*note](), bridges.Topic{Name: "/a"})
 	require.NoError(t, err)
@@ -399,7 +399,7 @@ func TestPublisherByReflectType(t *testing.T) {
 }
 
 func TestPublishingThroughTheBridgeAllocatesNothing(t *testing.T) {
-	b := openFake(t, &fakeInstance{status: bridges.Connected})
+	b := openFake(t, &fakeInstance{status: flow.Connected})
 	publish, err := bridges.AddPublisherOf(b, reflect.TypeFor[*note](), bridges.Topic{Name: "/a"})
 	require.NoError(t, err)
 	m, ctx := &note{"abc"}, context.Background()
@@ -428,9 +428,9 @@ func TestHandedOver(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	for want, got := range map[string]fmt.Stringer{
-		"disconnected": bridges.Disconnected, "unexpectedly_disconnected": bridges.UnexpectedlyDisconnected,
-		"connecting": bridges.Connecting, "connected": bridges.Connected, "disconnecting": bridges.Disconnecting,
-		"status(9)": bridges.Status(9), "file": bridges.KindFile, "network": bridges.KindNetwork,
+		"disconnected": flow.Disconnected, "unexpectedly_disconnected": flow.UnexpectedlyDisconnected,
+		"connecting": flow.Connecting, "connected": flow.Connected, "disconnecting": flow.Disconnecting,
+		"status(9)": flow.Status(9), "file": bridges.KindFile, "network": bridges.KindNetwork,
 		"reliable": flow.Reliable, "best_effort": flow.BestEffort,
 		"transient_local": flow.TransientLocal, "volatile": flow.Volatile,
 		"keep_last": flow.KeepLast, "keep_all": flow.KeepAll,
@@ -440,7 +440,7 @@ func TestNames(t *testing.T) {
 	for _, q := range []fmt.Stringer{flow.ReliabilityDefault, flow.DurabilityDefault, flow.HistoryDefault} {
 		assert.Equal(t, "system_default", q.String())
 	}
-	text, err := bridges.Connecting.MarshalText()
+	text, err := flow.Connecting.MarshalText()
 	require.NoError(t, err)
 	assert.Equal(t, "connecting", string(text))
 }
@@ -480,11 +480,11 @@ func (s *slow) Register(*bridges.Plugin) error { return nil }
 
 func (s *slow) NewInstance(bridges.Env) (bridges.Instance, error) { return s, nil }
 
-func (s *slow) Status() bridges.Status {
+func (s *slow) Status() flow.Status {
 	if s.connected.Load() {
-		return bridges.Connected
+		return flow.Connected
 	}
-	return bridges.Disconnected
+	return flow.Disconnected
 }
 
 func (s *slow) Connect(context.Context, string) error {
@@ -513,8 +513,8 @@ func TestCloseWhileConnecting(t *testing.T) {
 	<-s.begun
 	require.NoError(t, b.Close(context.Background()))
 	require.NoError(t, <-connected)
-	assert.Equal(t, bridges.Disconnected, b.Status())
-	assert.ErrorIs(t, b.Connect(t.Context()), bridges.ErrClosed)
+	assert.Equal(t, flow.Disconnected, b.Status())
+	assert.ErrorIs(t, b.Connect(t.Context()), flow.ErrClosed)
 }
 
 // Nor is one that is disconnected meanwhile.
@@ -527,21 +527,21 @@ func TestDisconnectWhileConnecting(t *testing.T) {
 	<-s.begun
 	require.NoError(t, b.Disconnect(t.Context()))
 	require.NoError(t, <-connected)
-	assert.Equal(t, bridges.Disconnected, b.Status())
+	assert.Equal(t, flow.Disconnected, b.Status())
 }
 
 // What the status was at the end outlives the end.
 func TestStatusAtEnd(t *testing.T) {
-	for _, status := range []bridges.Status{bridges.Connected, bridges.UnexpectedlyDisconnected, bridges.Connecting} {
+	for _, status := range []flow.Status{flow.Connected, flow.UnexpectedlyDisconnected, flow.Connecting} {
 		instance := &fakeInstance{}
 		b := openFake(t, instance)
-		assert.Equal(t, bridges.Disconnected, b.StatusAtEnd())
+		assert.Equal(t, flow.Disconnected, b.StatusAtEnd())
 		require.NoError(t, b.Connect(t.Context()))
-		assert.Equal(t, bridges.Connected, b.StatusAtEnd())
+		assert.Equal(t, flow.Connected, b.StatusAtEnd())
 		instance.status = status
 		assert.Equal(t, status, b.StatusAtEnd())
 		require.NoError(t, b.Close(t.Context()))
-		assert.Equal(t, bridges.Disconnected, b.Status())
+		assert.Equal(t, flow.Disconnected, b.Status())
 		assert.Equal(t, status, b.StatusAtEnd())
 		require.NoError(t, b.Close(t.Context()))
 		assert.Equal(t, status, b.StatusAtEnd(), "of the first Close")
@@ -562,7 +562,7 @@ func TestEverConnectedIsWhatTheInstanceKnows(t *testing.T) {
 	b, err := bridges.MustRegistry(reachers{r}).Open("fake:", bridges.Env{})
 	require.NoError(t, err)
 	require.NoError(t, b.Connect(t.Context()))
-	assert.Equal(t, bridges.Connected, b.Status())
+	assert.Equal(t, flow.Connected, b.Status())
 	assert.False(t, b.EverConnected())
 	r.reached = true
 	assert.True(t, b.EverConnected())
@@ -590,7 +590,7 @@ func (counted) Diagnosis() bridges.Diagnosis { return bridges.Diagnosis{Connecti
 func TestEverConnectedThoughNobodyLooked(t *testing.T) {
 	b, err := bridges.MustRegistry(counted{&fakeInstance{}}).Open("fake:", bridges.Env{})
 	require.NoError(t, err)
-	assert.Equal(t, bridges.Disconnected, b.Status())
+	assert.Equal(t, flow.Disconnected, b.Status())
 	assert.True(t, b.EverConnected())
 }
 
@@ -601,18 +601,18 @@ type dialler struct {
 	last error
 }
 
-func (d *dialler) Status() bridges.Status { return d.State.Status() }
+func (d *dialler) Status() flow.Status { return d.State.Status() }
 
 func (d *dialler) Connect(ctx context.Context, connection string) error {
 	if err := d.fakeInstance.Connect(ctx, connection); err != nil {
 		return err
 	}
-	d.SetStatus(bridges.Connecting)
+	d.SetStatus(flow.Connecting)
 	return nil
 }
 
 func (d *dialler) Disconnect(ctx context.Context) error {
-	d.SetStatus(bridges.Disconnected)
+	d.SetStatus(flow.Disconnected)
 	return d.fakeInstance.Disconnect(ctx)
 }
 
@@ -643,7 +643,7 @@ func TestAwaitEndsWhenThePeerIsThere(t *testing.T) {
 		d, b := openDialler(t)
 		require.NoError(t, b.Connect(t.Context()))
 		go func() {
-			for _, status := range []bridges.Status{bridges.UnexpectedlyDisconnected, bridges.Connecting, bridges.Connected} {
+			for _, status := range []flow.Status{flow.UnexpectedlyDisconnected, flow.Connecting, flow.Connected} {
 				time.Sleep(time.Hour)
 				d.SetStatus(status)
 			}
@@ -664,9 +664,9 @@ func TestAwaitSaysWhyNot(t *testing.T) {
 		prepare func(context.Context, *dialler, *bridges.Bridge)
 		want    []error
 	}{
-		"not asked":    {func(context.Context, *dialler, *bridges.Bridge) {}, []error{bridges.ErrNotConnected}},
-		"disconnected": {connectThen(func(b *bridges.Bridge) error { return b.Disconnect(context.Background()) }), []error{bridges.ErrNotConnected}},
-		"closed":       {connectThen(func(b *bridges.Bridge) error { return b.Close(context.Background()) }), []error{bridges.ErrClosed}},
+		"not asked":    {func(context.Context, *dialler, *bridges.Bridge) {}, []error{flow.ErrNotConnected}},
+		"disconnected": {connectThen(func(b *bridges.Bridge) error { return b.Disconnect(context.Background()) }), []error{flow.ErrNotConnected}},
+		"closed":       {connectThen(func(b *bridges.Bridge) error { return b.Close(context.Background()) }), []error{flow.ErrClosed}},
 		"refused": {func(ctx context.Context, d *dialler, b *bridges.Bridge) {
 			d.connectErr = refused
 			_ = b.Connect(ctx) // Await tells it again
@@ -678,7 +678,7 @@ func TestAwaitSaysWhyNot(t *testing.T) {
 		"outwaited": {func(ctx context.Context, d *dialler, b *bridges.Bridge) {
 			_ = b.Connect(ctx)
 			d.last = refused
-		}, []error{bridges.ErrNotConnected, context.DeadlineExceeded, refused}},
+		}, []error{flow.ErrNotConnected, context.DeadlineExceeded, refused}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -712,7 +712,7 @@ func TestAwaitOutlastsAReconnect(t *testing.T) {
 		time.Sleep(time.Hour)
 		require.NoError(t, b.Connect(t.Context()), "connecting again first disconnects")
 		time.Sleep(time.Hour)
-		d.SetStatus(bridges.Connected)
+		d.SetStatus(flow.Connected)
 		require.NoError(t, <-done)
 	})
 }

@@ -3,9 +3,10 @@ package bridges
 import (
 	"context"
 	"fmt"
-	"github.com/raybridge/raybridge/simtime"
 	"reflect"
 	"sync"
+
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Publication is a row of a bridge's table: a type that sensors publish, with the message M

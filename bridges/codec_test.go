@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/simtime"
 )
 
@@ -63,7 +64,7 @@ func TestPublication(t *testing.T) {
 			return nil
 		}, nil
 	}
-	f := &fakeFactory{name: "fake", instance: &fakeInstance{status: bridges.Connected}, register: func(p *bridges.Plugin) error {
+	f := &fakeFactory{name: "fake", instance: &fakeInstance{status: flow.Connected}, register: func(p *bridges.Plugin) error {
 		declared := once
 		declared.Declare = func() error { return refused }
 		assert.ErrorIs(t, declared.Register(p, "line", open), refused)
@@ -108,7 +109,7 @@ func TestSubscription(t *testing.T) {
 			return &reading{value: m.value}, nil
 		}
 	})
-	f := &fakeFactory{name: "fake", instance: &fakeInstance{status: bridges.Connected}, register: func(p *bridges.Plugin) error {
+	f := &fakeFactory{name: "fake", instance: &fakeInstance{status: flow.Connected}, register: func(p *bridges.Plugin) error {
 		require.NoError(t, row("once", 1).Register(p, "published", func(bridges.Instance, *bridges.PublishedTopic, string) (bridges.Send[*line], error) {
 			return nil, nil
 		}))
@@ -169,7 +170,7 @@ func TestCodec(t *testing.T) {
 		Append: func(dst []byte, m *reading) ([]byte, error) { return strconv.AppendInt(dst, m.value, 10), nil },
 	}
 	fake := func(name string) *fakeFactory {
-		return &fakeFactory{name: name, instance: &fakeInstance{status: bridges.Connected}}
+		return &fakeFactory{name: name, instance: &fakeInstance{status: flow.Connected}}
 	}
 	registry := bridges.MustRegistry(fake("closed"), carrying{fake("open"), open})
 	plugin, err := registry.Plugin("closed")
@@ -198,7 +199,7 @@ func TestCodecReads(t *testing.T) {
 		return nil
 	}
 	fake := func(name string) carrying {
-		return carrying{fakeFactory: &fakeFactory{name: name, instance: &fakeInstance{status: bridges.Connected}}}
+		return carrying{fakeFactory: &fakeFactory{name: name, instance: &fakeInstance{status: flow.Connected}}}
 	}
 	registry := bridges.MustRegistry(fake("sender"), receiving{fake("both"), listen})
 	sender, err := registry.Plugin("sender")

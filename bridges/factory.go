@@ -62,6 +62,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -158,7 +159,7 @@ type Factory interface {
 // from any goroutine, and none of them waits for a peer.
 type Instance interface {
 	// Status is cheap: it is asked before every message.
-	Status() Status
+	Status() flow.Status
 	// Connect begins to connect as the connection string says, which is passed
 	// unmodified. A string that can't be used gives ErrConnectionString. A file
 	// bridge is Connected when Connect returns; a network bridge may still be
@@ -171,7 +172,7 @@ type Instance interface {
 }
 
 // Failer is an Instance that can fail for good while it is connected. Err
-// returns nil, or what happened; it then wraps ErrWriteFailed if data was lost.
+// returns nil, or what happened; it then wraps flow.ErrWriteFailed if data was lost.
 type Failer interface {
 	Err() error
 }

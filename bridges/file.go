@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/fault"
 )
 
@@ -205,7 +206,7 @@ type Recording interface {
 //
 // The recording is Connected from Connect to Disconnect. A write that fails ends it early. What
 // is complete is finished and stays readable, and the instance is UnexpectedlyDisconnected. Every
-// publisher returns the same error, which wraps ErrWriteFailed, until the next Connect.
+// publisher returns the same error, which wraps flow.ErrWriteFailed, until the next Connect.
 type Recorder[R Recording] struct {
 	State
 	sync.Mutex
@@ -266,16 +267,16 @@ func (r *Recorder[R]) Connect(ctx context.Context, connection string) error {
 	defer r.Unlock()
 	recording, err := begin()
 	if r.err = nil; err != nil {
-		r.SetStatus(UnexpectedlyDisconnected)
+		r.SetStatus(flow.UnexpectedlyDisconnected)
 		return err
 	}
 	r.now, r.open = recording, true
-	r.SetStatus(Connected)
+	r.SetStatus(flow.Connected)
 	return nil
 }
 
 // Recording returns the recording that is being written, else why there is none:
-// ErrNotConnected, or what ended the last one early.
+// flow.ErrNotConnected, or what ended the last one early.
 func (r *Recorder[R]) Recording() (recording R, err error) {
 	switch {
 	case r.open:
@@ -283,18 +284,18 @@ func (r *Recorder[R]) Recording() (recording R, err error) {
 	case r.err != nil:
 		return recording, r.err
 	default:
-		return recording, ErrNotConnected
+		return recording, flow.ErrNotConnected
 	}
 }
 
 // Fail ends the recording after a failed write, of which cause tells. What is complete stays
-// readable. The error is returned, which wraps ErrWriteFailed.
+// readable. The error is returned, which wraps flow.ErrWriteFailed.
 func (r *Recorder[R]) Fail(cause error) error {
 	if errors.Is(cause, ErrRemoved) {
 		cause = nil // Settle tells of all files
 	}
 	path, salvage := r.now.Path(), r.now.Salvage()
-	r.finish(fmt.Errorf("record to %s: %w: %w", path, ErrWriteFailed, errors.Join(cause, salvage, r.now.Settle())))
+	r.finish(fmt.Errorf("record to %s: %w: %w", path, flow.ErrWriteFailed, errors.Join(cause, salvage, r.now.Settle())))
 	r.Env.Log.Error("recording ended early; what is complete stays readable", "error", r.err)
 	return r.err
 }
@@ -304,10 +305,10 @@ func (r *Recorder[R]) finish(err error) {
 	var none R
 	r.now, r.open, r.err = none, false, err
 	if err != nil {
-		r.SetStatus(UnexpectedlyDisconnected)
+		r.SetStatus(flow.UnexpectedlyDisconnected)
 		return
 	}
-	r.SetStatus(Disconnected)
+	r.SetStatus(flow.Disconnected)
 }
 
 // Disconnect completes the recording. It returns again what ended a recording early.
@@ -317,13 +318,13 @@ func (r *Recorder[R]) Disconnect(context.Context) error {
 	if !r.open {
 		return r.err
 	}
-	r.SetStatus(Disconnecting)
+	r.SetStatus(flow.Disconnecting)
 	if err := r.now.End(); err != nil {
 		return r.Fail(err)
 	}
 	err := r.now.Settle()
 	if err != nil {
-		err = fmt.Errorf("finish %s: %w: %w", r.now.Path(), ErrWriteFailed, err)
+		err = fmt.Errorf("finish %s: %w: %w", r.now.Path(), flow.ErrWriteFailed, err)
 	}
 	r.finish(err)
 	return err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/flow"
 )
 
 func TestRewindLeavesCompleteRecords(t *testing.T) {
@@ -120,20 +121,20 @@ var (
 func TestRecorderMakesARecordingForEachConnection(t *testing.T) {
 	dir := t.TempDir()
 	p := newPages(dir, nil)
-	assert.ErrorIs(t, p.write("early"), bridges.ErrNotConnected)
+	assert.ErrorIs(t, p.write("early"), flow.ErrNotConnected)
 	require.NoError(t, p.Disconnect(t.Context()), "there is nothing to end")
 	require.ErrorIs(t, p.Check(""), bridges.ErrConnectionString)
 	require.NoError(t, p.Check("a"))
 	assert.NoFileExists(t, filepath.Join(dir, "a"))
 
 	require.NoError(t, p.Connect(t.Context(), "a"))
-	assert.Equal(t, bridges.Connected, p.Status())
+	assert.Equal(t, flow.Connected, p.Status())
 	require.NoError(t, p.write("1"))
 	require.NoError(t, p.Connect(t.Context(), "b"), "which ends a")
 	require.NoError(t, p.write("2"))
 	require.ErrorIs(t, p.Connect(t.Context(), ""), bridges.ErrConnectionString)
-	assert.Equal(t, bridges.Disconnected, p.Status(), "Connect disconnects first")
-	assert.ErrorIs(t, p.write("late"), bridges.ErrNotConnected)
+	assert.Equal(t, flow.Disconnected, p.Status(), "Connect disconnects first")
+	assert.ErrorIs(t, p.write("late"), flow.ErrNotConnected)
 	require.NoError(t, p.Err())
 	for name, want := range map[string]string{"a": "1", "b": "2"} {
 		got, err := os.ReadFile(filepath.Join(dir, name))
@@ -159,8 +160,8 @@ func TestRecorderThatCannotBegin(t *testing.T) {
 			require.NoError(t, os.Mkdir(filepath.Join(dir, "d"), 0o700))
 			p := newPages(dir, c.open)
 			require.ErrorIs(t, p.Connect(t.Context(), c.path), c.want)
-			assert.Equal(t, bridges.UnexpectedlyDisconnected, p.Status())
-			assert.ErrorIs(t, p.write("1"), bridges.ErrNotConnected)
+			assert.Equal(t, flow.UnexpectedlyDisconnected, p.Status())
+			assert.ErrorIs(t, p.write("1"), flow.ErrNotConnected)
 			assert.NoError(t, p.Disconnect(t.Context()))
 		})
 	}
@@ -172,12 +173,12 @@ func TestRecorderEndsEarlyWhereTheDiskIsFull(t *testing.T) {
 	require.NoError(t, p.Connect(t.Context(), "a"))
 	require.NoError(t, p.write("abc"))
 	failure := p.write("def")
-	require.ErrorIs(t, failure, bridges.ErrWriteFailed)
+	require.ErrorIs(t, failure, flow.ErrWriteFailed)
 	require.ErrorIs(t, failure, syscall.ENOSPC)
 	assert.ErrorContains(t, failure, filepath.Join("dir", "a"))
 	assert.Equal(t, "abc", string(disk.Data), "what is complete stays")
 	assert.Equal(t, 1, disk.Closed)
-	assert.Equal(t, bridges.UnexpectedlyDisconnected, p.Status())
+	assert.Equal(t, flow.UnexpectedlyDisconnected, p.Status())
 	assert.Equal(t, failure, p.write("g"))
 	assert.Equal(t, failure, p.Err())
 	assert.Equal(t, failure, p.Disconnect(t.Context()))
@@ -194,7 +195,7 @@ func TestRecorderEndsEarlyWhereTheDiskIsFull(t *testing.T) {
 	p.Unlock()
 	require.NoError(t, err)
 	assert.ErrorIs(t, p.Disconnect(t.Context()), syscall.ENOSPC, "the rest can't be written")
-	assert.Equal(t, bridges.UnexpectedlyDisconnected, p.Status())
+	assert.Equal(t, flow.UnexpectedlyDisconnected, p.Status())
 	assert.Equal(t, "abc", string(disk.Data))
 }
 
@@ -222,11 +223,11 @@ func TestRecorderTellsOfFilesThatAreNotThere(t *testing.T) {
 				require.NoError(t, err)
 			}
 			err := p.Disconnect(t.Context())
-			require.ErrorIs(t, err, bridges.ErrWriteFailed)
+			require.ErrorIs(t, err, flow.ErrWriteFailed)
 			require.ErrorIs(t, err, bridges.ErrRemoved)
 			assert.Equal(t, 1, strings.Count(err.Error(), bridges.ErrRemoved.Error()), "it is said once")
 			assert.Equal(t, err, p.Err())
-			assert.Equal(t, bridges.UnexpectedlyDisconnected, p.Status())
+			assert.Equal(t, flow.UnexpectedlyDisconnected, p.Status())
 		})
 	}
 }

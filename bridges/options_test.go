@@ -229,7 +229,7 @@ func TestRetryWaits(t *testing.T) {
 func TestCheckSize(t *testing.T) {
 	require.NoError(t, bridges.CheckSize(10, 10))
 	err := bridges.CheckSize(11, 10)
-	require.ErrorIs(t, err, bridges.ErrTooLarge)
+	require.ErrorIs(t, err, flow.ErrTooLarge)
 	assert.ErrorContains(t, err, "11 bytes, the most are 10")
 	assert.Equal(t, flow.CauseTooLarge, flow.CauseOf(err))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/simtime"
 )
 
@@ -243,7 +244,7 @@ func (s *recordStream) send(ctx context.Context, encode Append) error {
 	stream, ok := s.Stream()
 	switch {
 	case !ok:
-		return ErrNotConnected
+		return flow.ErrNotConnected
 	case stream.Subscribers() == 0 && !s.Latched():
 		return transport.ErrNoSubscribers
 	}

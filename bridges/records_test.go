@@ -90,7 +90,7 @@ func TestUnheardRecordsAreNotMade(t *testing.T) {
 	publish, err := bridges.AddPublisher[*sample.Speed](b, bridges.Topic{Name: "/speed"})
 	require.NoError(t, err)
 	require.NoError(t, b.Connect(t.Context()))
-	assert.ErrorIs(t, publish(t.Context(), &sample.Speed{}), bridges.ErrNotConnected)
+	assert.ErrorIs(t, publish(t.Context(), &sample.Speed{}), flow.ErrNotConnected)
 	require.NoError(t, b.Close(t.Context()))
 }
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/fault"
 )
 
@@ -82,7 +82,8 @@ func (r *Registry) Open(spec string, env Env) (*Bridge, error) {
 	return newBridge(p, connection, env)
 }
 
-// Errors of this package and of every bridge; test them with errors.Is.
+// Errors of this package and of every bridge; test them with errors.Is. Those of messages that were
+// not delivered are flow's, and those of connections transport's.
 var (
 	// ErrDuplicate: two factories with one name, or a second type name or
 	// converter for one message type; the first stays.
@@ -101,40 +102,21 @@ var (
 	ErrTopicName = errors.New("bad topic name")
 	// ErrConvert: the message can't be expressed in the bridge's format.
 	ErrConvert = errors.New("convert message")
-	// ErrNotConnected: there is no connection to send on.
-	ErrNotConnected = transport.ErrNotConnected
-	// ErrPeerSlow: the peer didn't take its data in time.
-	ErrPeerSlow = transport.ErrPeerSlow
-	// ErrWriteFailed: the file or the connection refused data; what was written
-	// before stays readable.
-	ErrWriteFailed = transport.ErrWriteFailed
-	// ErrProtocol: the peer speaks another protocol, or another version of it.
-	ErrProtocol = transport.ErrProtocol
-	// ErrTLS: the encrypted connection could not be made; the message says whose
-	// certificate was refused and why.
-	ErrTLS = transport.ErrTLS
-	// ErrListen: the address can't be listened on: the port is in use, or the system
-	// doesn't permit it.
-	ErrListen = transport.ErrListen
-	// ErrTooLarge: the message is above the protocol's limit.
-	ErrTooLarge = transport.ErrTooLarge
 	// ErrNotBuilt: this program was built without the bridge; the message says how to
 	// build one that has it.
 	ErrNotBuilt = errors.New("bridge not built in")
 	// ErrService: the service is offered already, or the other side refused the call.
 	ErrService = errors.New("service failed")
-	// ErrClosed: the bridge was closed.
-	ErrClosed = transport.ErrClosed
 )
 
 // CheckSize returns nil for a message of size bytes that is within a protocol's limit, else
-// an error that wraps ErrTooLarge and names both. A bridge asks before it takes memory for
+// an error that wraps flow.ErrTooLarge and names both. A bridge asks before it takes memory for
 // the message.
 func CheckSize(size, limit int64) error {
 	if size <= limit {
 		return nil
 	}
-	return fmt.Errorf("%w: %d bytes, the most are %d", ErrTooLarge, size, limit)
+	return fmt.Errorf("%w: %d bytes, the most are %d", flow.ErrTooLarge, size, limit)
 }
 
 // UnknownBridgeError names a bridge that isn't registered, and the one that may be meant or

@@ -42,7 +42,7 @@ type WebSocketOptions struct {
 }
 
 // WebSocket returns the configuration that the options ask for. Errors wrap
-// ErrConnectionString, or ErrTLS where the certificate can't be used.
+// ErrConnectionString, or transport.ErrTLS where the certificate can't be used.
 func (o WebSocketOptions) WebSocket() (config transport.Config, err error) {
 	config = transport.Config{Queue: o.Queue(), MaxClients: o.Clients, WebSocket: &transport.WebSocketConfig{Origins: o.Origins}}
 	for _, pattern := range o.Origins {
@@ -65,7 +65,7 @@ func (o WebSocketOptions) certificate() (*tls.Config, error) {
 	}
 	pair, err := tls.LoadX509KeyPair(o.Cert, o.Key)
 	if err != nil {
-		return nil, fmt.Errorf("%w: read certificate %q with key %q: %w", ErrTLS, o.Cert, o.Key, fault.File(err))
+		return nil, fmt.Errorf("%w: read certificate %q with key %q: %w", transport.ErrTLS, o.Cert, o.Key, fault.File(err))
 	}
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }
@@ -92,7 +92,7 @@ func Count(topic *PublishedTopic, config transport.StreamConfig) transport.Strea
 
 // Serving is a server while it lives: a *transport.Server, or what a protocol makes of one.
 type Serving interface {
-	// Listen accepts clients on HOST:PORT until Close. Errors wrap ErrListen.
+	// Listen accepts clients on HOST:PORT until Close. Errors wrap transport.ErrListen.
 	Listen(address string) error
 	// Addr returns the address that the server listens on.
 	Addr() net.Addr
@@ -204,14 +204,14 @@ func (s *Server[S, T]) Serve(ctx context.Context, address string, server S) erro
 	}
 	if err != nil {
 		s.shut()
-		s.SetStatus(UnexpectedlyDisconnected)
+		s.SetStatus(flow.UnexpectedlyDisconnected)
 		if closing := server.Close(ctx); closing != nil {
 			err = errors.Join(err, closing)
 		}
 		return err
 	}
 	s.serving.Store(&server)
-	s.SetStatus(Connected)
+	s.SetStatus(flow.Connected)
 	return nil
 }
 
@@ -230,11 +230,11 @@ func (s *Server[S, T]) Disconnect(ctx context.Context) error {
 	s.shut()
 	ending := s.ending
 	s.mu.Unlock()
-	defer s.SetStatus(Disconnected)
+	defer s.SetStatus(flow.Disconnected)
 	if ending == nil {
 		return nil
 	}
-	s.SetStatus(Disconnecting)
+	s.SetStatus(flow.Disconnecting)
 	err := (*ending).Close(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()

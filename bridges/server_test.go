@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
 )
 
@@ -49,7 +50,7 @@ func TestWebSocketOptions(t *testing.T) {
 	assert.Nil(t, config.TLS)
 	for text, want := range map[string]error{
 		"origins=": bridges.ErrConnectionString, "origins=a,[": bridges.ErrConnectionString, "cert=a.pem": bridges.ErrConnectionString,
-		"key=a.pem": bridges.ErrConnectionString, "cert=&key=": bridges.ErrConnectionString, "cert=/none/a.pem&key=/none/b.pem": bridges.ErrTLS,
+		"key=a.pem": bridges.ErrConnectionString, "cert=&key=": bridges.ErrConnectionString, "cert=/none/a.pem&key=/none/b.pem": transport.ErrTLS,
 	} {
 		var options bridges.WebSocketOptions
 		_, _, err := bridges.ReadOptions("?"+text, &options)
@@ -113,7 +114,7 @@ func TestServerOpensTopicsWheneverTheyCome(t *testing.T) {
 	assert.Nil(t, s.Endpoints())
 	server := &fakeServer{}
 	require.NoError(t, s.Serve(t.Context(), "", server))
-	assert.Equal(t, bridges.Connected, s.Status())
+	assert.Equal(t, flow.Connected, s.Status())
 	require.NoError(t, s.Add(late))
 	assert.Equal(t, 3, s.Receivers("/early"))
 	assert.Equal(t, 3, s.Receivers("/late"))
@@ -138,7 +139,7 @@ func TestServerOpensTopicsWheneverTheyCome(t *testing.T) {
 	require.NoError(t, s.Add(newFakeTopic("/early")), "the name is free")
 
 	require.NoError(t, s.Disconnect(t.Context()))
-	assert.Equal(t, bridges.Disconnected, s.Status())
+	assert.Equal(t, flow.Disconnected, s.Status())
 	assert.Zero(t, s.Receivers("/early"))
 	_, connected := late.Stream()
 	assert.False(t, connected)
@@ -147,9 +148,9 @@ func TestServerOpensTopicsWheneverTheyCome(t *testing.T) {
 func TestServerThatCannotListenIsClosed(t *testing.T) {
 	var s bridges.Server[*fakeServer, *fakeTopic]
 	require.NoError(t, s.Add(newFakeTopic("/a")))
-	server := &fakeServer{refuses: bridges.ErrListen}
-	require.ErrorIs(t, s.Serve(t.Context(), "", server), bridges.ErrListen)
-	assert.Equal(t, bridges.UnexpectedlyDisconnected, s.Status())
+	server := &fakeServer{refuses: transport.ErrListen}
+	require.ErrorIs(t, s.Serve(t.Context(), "", server), transport.ErrListen)
+	assert.Equal(t, flow.UnexpectedlyDisconnected, s.Status())
 	assert.True(t, server.closed)
 	assert.Zero(t, s.Receivers("/a"), "its streams are forgotten")
 	require.NoError(t, s.Serve(t.Context(), "", &fakeServer{}), "the next one can")
@@ -162,7 +163,7 @@ func TestServersAreDiagnosedTogether(t *testing.T) {
 	for n := range int64(3) {
 		server := &fakeServer{connections: 10}
 		server.closing = func() {
-			assert.Equal(t, bridges.Disconnecting, s.Status())
+			assert.Equal(t, flow.Disconnecting, s.Status())
 			assert.Equal(t, 10*n+10, s.Diagnosis().Connections, "while it is being closed")
 		}
 		require.NoError(t, s.Serve(t.Context(), "", server))

@@ -5,18 +5,6 @@ import (
 	"github.com/raybridge/raybridge/flow"
 )
 
-// Status is the state of a bridge's connection.
-type Status = flow.Status
-
-// States of a connection. Sensors publish only while it is Connected.
-const (
-	Disconnected             = flow.Disconnected
-	UnexpectedlyDisconnected = flow.UnexpectedlyDisconnected
-	Connecting               = flow.Connecting
-	Connected                = flow.Connected
-	Disconnecting            = flow.Disconnecting
-)
-
 // State is a Status for instances to embed: they then have the method Status.
 type State = transport.State
 
@@ -77,7 +65,7 @@ type TopicStatistics struct {
 
 // Statistics is what a bridge did since it was opened.
 type Statistics struct {
-	Status Status
+	Status flow.Status
 	// Messages, Bytes and Drops are the sums over Topics.
 	Messages, Bytes int64
 	Drops           flow.Drops

@@ -284,12 +284,12 @@ func TestTopicClose(t *testing.T) {
 	require.True(t, a.TryQueueTask(2, dispatch.Task{Done: fatesA.done, Token: "x"}))
 	a.Close()
 	a.Close()
-	assert.Equal(t, []error{dispatch.ErrClosed}, fatesA.all(), "the waiting one; the other is being sent")
+	assert.Equal(t, []error{flow.ErrClosed}, fatesA.all(), "the waiting one; the other is being sent")
 	assert.False(t, a.TryQueueTask(3, dispatch.Task{Done: fatesA.done}))
 	assert.True(t, b.TryQueueTask(4, dispatch.Task{Done: fatesB.done, Token: "x"}), "the token is free again")
 	close(hold)
 	require.NoError(t, d.Drain(context.Background()))
-	assert.Equal(t, []error{dispatch.ErrClosed, dispatch.ErrClosed, nil}, fatesA.all())
+	assert.Equal(t, []error{flow.ErrClosed, flow.ErrClosed, nil}, fatesA.all())
 	assert.Equal(t, []error{nil, nil}, fatesB.all())
 	require.Len(t, d.Stats().Topics, 1)
 	assert.Equal(t, "b", d.Stats().Topics[0].Name)
@@ -394,12 +394,12 @@ func TestUseAfterClose(t *testing.T) {
 	assert.False(t, topic.TryQueueTask(1, dispatch.Task{Done: f.done}))
 	late := dispatch.NewTopic(d, "b", publish, dispatch.TopicConfig{})
 	assert.False(t, late.TryQueueTask(1, dispatch.Task{Done: f.done}))
-	assert.Equal(t, []error{dispatch.ErrClosed, dispatch.ErrClosed}, f.all())
-	assert.ErrorIs(t, topic.Publish(context.Background(), 1), dispatch.ErrClosed)
+	assert.Equal(t, []error{flow.ErrClosed, flow.ErrClosed}, f.all())
+	assert.ErrorIs(t, topic.Publish(context.Background(), 1), flow.ErrClosed)
 	for _, sync := range []bool{true, false} {
 		s := dispatch.NewSubscriber(d, "/in", publish, dispatch.SubscriberConfig{Sync: sync})
 		assert.False(t, s.DeliverTask(1, dispatch.Task{Done: f.done}))
-		assert.ErrorIs(t, f.all()[len(f.all())-1], dispatch.ErrClosed)
+		assert.ErrorIs(t, f.all()[len(f.all())-1], flow.ErrClosed)
 	}
 	assert.NoError(t, d.Drain(context.Background()))
 	<-d.Closed()
@@ -420,12 +420,12 @@ func TestErrorsNameTheirCause(t *testing.T) {
 		{nil, ""},
 		{dispatch.ErrPaused, flow.CausePaused},
 		{dispatch.ErrTokenBusy, flow.CauseTokenBusy},
-		{dispatch.ErrFull, flow.CauseQueueFull},
-		{dispatch.ErrSlow, flow.CausePeerSlow},
-		{dispatch.ErrClosed, flow.CauseClosed},
-		{fmt.Errorf("send: %w", dispatch.ErrFull), flow.CauseQueueFull},
+		{flow.ErrFull, flow.CauseQueueFull},
+		{flow.ErrPeerSlow, flow.CausePeerSlow},
+		{flow.ErrClosed, flow.CauseClosed},
+		{fmt.Errorf("send: %w", flow.ErrFull), flow.CauseQueueFull},
 		{&flow.PanicError{Value: 1}, flow.CauseConvertFailed},
-		{&flow.PanicError{Value: dispatch.ErrClosed}, flow.CauseConvertFailed},
+		{&flow.PanicError{Value: flow.ErrClosed}, flow.CauseConvertFailed},
 	}
 	for _, tt := range tests {
 		assert.Equal(t, tt.want, flow.CauseOf(tt.err), "%v", tt.err)

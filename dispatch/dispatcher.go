@@ -3,13 +3,15 @@ package dispatch
 import (
 	"context"
 	"fmt"
-	"github.com/raybridge/raybridge/simtime"
 	"log/slog"
 	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Config configures a Dispatcher. The zero value is ready for use; numbers and
@@ -203,7 +205,7 @@ func (d *Dispatcher) Drain(ctx context.Context) error {
 }
 
 // Close refuses messages from now on, ends the waits of policy Block and ends the publishers'
-// context. It discards what is queued: each callback runs with ErrClosed on Close's goroutine.
+// context. It discards what is queued: each callback runs with flow.ErrClosed on Close's goroutine.
 // Then it waits for publishers still running, until ctx ends; its error wraps ctx's. Later
 // calls only wait.
 func (d *Dispatcher) Close(ctx context.Context) error {
@@ -236,12 +238,12 @@ func (d *Dispatcher) shut() {
 	for _, t := range d.topics {
 		t.discard(&discarded)
 	}
-	d.waiting.failAll(ErrClosed)
+	d.waiting.failAll(flow.ErrClosed)
 	d.retireWorkers(len(d.idle))
 	d.settle()
 	d.mu.Unlock()
 	d.cancel()
-	d.fail(&discarded, ErrClosed)
+	d.fail(&discarded, flow.ErrClosed)
 	for _, t := range d.topics { // no topic is added or removed any more
 		t.closeLogs()
 	}

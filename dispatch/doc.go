@@ -5,7 +5,7 @@
 // # Usage
 //
 // A [Dispatcher] owns the workers. A [Topic] joins one message type to one publisher and has a
-// queue with a [Policy] for when it is full. [Topic.TryQueueTask] offers a message, with an
+// queue with a [flow.Policy] for when it is full. [Topic.TryQueueTask] offers a message, with an
 // optional callback and an optional exclusive token:
 //
 //	d := dispatch.New(dispatch.Config{})
@@ -28,9 +28,9 @@
 //	ErrTokenBusy      "exclusive token is already in use"
 //	*flow.PanicError  "exception was thrown by publisher delegate"
 //	any other error of the publisher: likewise
-//	ErrFull           the queue was full (SVL only blocks)
-//	ErrSlow           the queue was full for too long, where a wait has a limit
-//	ErrClosed         the dispatcher or topic was closed (SVL calls nothing back)
+//	flow.ErrFull      the queue was full (SVL only blocks)
+//	flow.ErrPeerSlow  the queue was full for too long, where a wait has a limit
+//	flow.ErrClosed    the dispatcher or topic was closed (SVL calls nothing back)
 //
 // # Concurrency
 //
@@ -89,16 +89,5 @@
 //
 // # Laws
 //
-// The code cites these by their labels:
-//
-//	D1 TryQueueTask says at once whether the message was taken; only Block may wait
-//	D2 the callback runs exactly once
-//	D3 cached data is copied before the call returns, on the caller's goroutine
-//	D4 one task per exclusive token; the token is free before the callback runs
-//	D5 workers grow with the backlog up to GOMAXPROCS and shrink to one; at most as many
-//	   again stand in for callbacks that wait in TryQueue
-//	D6 what happens when all is full is the topic's policy
-//	D7 neither a panic nor a Goexit costs a worker, a token or a cached message
-//	D8 steady state allocates nothing
-//	T4 no sample is published with a stamp later than the last published clock
+// The code cites the laws D1 to D8 and T4, of docs/laws.md, by these labels.
 package dispatch

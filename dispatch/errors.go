@@ -6,8 +6,8 @@ import (
 	"github.com/raybridge/raybridge/flow"
 )
 
-// Errors that a Done callback receives when its message was not sent. A
-// publisher's own error reaches Done unchanged.
+// Errors that a Done callback receives when its message was not sent, beside flow.ErrFull,
+// flow.ErrPeerSlow and flow.ErrClosed. A publisher's own error reaches Done unchanged.
 var (
 	// ErrPaused says that the dispatcher was paused when the message was
 	// offered.
@@ -15,14 +15,6 @@ var (
 	// ErrTokenBusy says that another task with the same exclusive token was
 	// queued or running.
 	ErrTokenBusy = flow.NewError(flow.CauseTokenBusy, "exclusive token is in use")
-	// ErrFull says that the topic's queue had no room. The message was refused (DropNewest)
-	// or pushed out by a younger one (DropOldest).
-	ErrFull = flow.NewError(flow.CauseQueueFull, "topic queue is full")
-	// ErrSlow says that the topic's queue had no room up to the BlockLimit (Block).
-	ErrSlow = flow.NewError(flow.CausePeerSlow, "topic queue was full for too long")
-	// ErrClosed says that the dispatcher or the topic was closed, before or
-	// while the message waited.
-	ErrClosed = flow.NewError(flow.CauseClosed, "dispatcher is closed")
 	// ErrToken says that Task.Token can't be exclusive: it can't be compared (a slice, a map or
 	// a function) or isn't equal to itself (NaN).
 	ErrToken = errors.New("exclusive token is not comparable or not equal to itself")

@@ -217,8 +217,8 @@ func full(cfg dispatch.TopicConfig) {
 func ExampleTopicConfig_dropNewest() {
 	full(dispatch.TopicConfig{Policy: flow.DropNewest})
 	// Output:
-	// 2 topic queue is full
-	// 3 topic queue is full
+	// 2 queue is full
+	// 3 queue is full
 	// 0 <nil>
 	// 1 <nil>
 }
@@ -227,8 +227,8 @@ func ExampleTopicConfig_dropNewest() {
 func ExampleTopicConfig_dropOldest() {
 	full(dispatch.TopicConfig{Policy: flow.DropOldest})
 	// Output:
-	// 0 topic queue is full
-	// 1 topic queue is full
+	// 0 queue is full
+	// 1 queue is full
 	// 2 <nil>
 	// 3 <nil>
 }
@@ -237,8 +237,8 @@ func ExampleTopicConfig_dropOldest() {
 func ExampleTopicConfig_block() {
 	full(dispatch.TopicConfig{Policy: flow.Block, BlockLimit: time.Millisecond})
 	// Output:
-	// 2 topic queue was full for too long
-	// 3 topic queue was full for too long
+	// 2 peer too slow
+	// 3 peer too slow
 	// 0 <nil>
 	// 1 <nil>
 }
@@ -406,7 +406,7 @@ func ExampleSubscriber_DeliverTask() {
 	// steer 0.25
 	// handled: <nil>
 	// handled: angle out of range
-	// handled: dispatcher is closed
+	// handled: closed
 }
 
 // While time is paused nothing new is taken; what was taken before is still sent.
@@ -472,7 +472,7 @@ func ExampleDispatcher_Close() {
 	fmt.Println("taken:", topic.TryQueue(3))
 	// Unordered output:
 	// closed: <nil>
-	// dispatcher is closed
+	// closed
 	// context canceled
 	// taken: false
 }
@@ -485,7 +485,7 @@ func ExampleDispatcher_Closed() {
 	topic := dispatch.NewTopic(d, "/image", func(context.Context, int) error { return nil }, dispatch.TopicConfig{})
 	cancel()
 	<-d.Closed()
-	fmt.Println(errors.Is(topic.Publish(context.Background(), 1), dispatch.ErrClosed))
+	fmt.Println(errors.Is(topic.Publish(context.Background(), 1), flow.ErrClosed))
 	// Output: true
 }
 

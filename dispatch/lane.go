@@ -2,11 +2,12 @@ package dispatch
 
 import (
 	"context"
-	"github.com/raybridge/raybridge/simtime"
 	"log/slog"
 	"math"
 	"slices"
 	"time"
+
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Lane is a queue through which the tasks of one or several topics pass one at a time, in the

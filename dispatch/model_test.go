@@ -97,7 +97,7 @@ func (m *model) offer(msg *modelMessage) {
 	t := msg.topic
 	switch {
 	case t.closed:
-		msg.state, msg.fate = ended, dispatch.ErrClosed
+		msg.state, msg.fate = ended, flow.ErrClosed
 		return
 	case m.paused:
 		msg.state, msg.fate = ended, dispatch.ErrPaused
@@ -116,11 +116,11 @@ func (m *model) offer(msg *modelMessage) {
 			return
 		}
 		if t.policy == flow.DropNewest {
-			m.end(msg, dispatch.ErrFull)
+			m.end(msg, flow.ErrFull)
 			return
 		}
 		oldest := slices.IndexFunc(t.lane.queue, func(other *modelMessage) bool { return other.topic == t })
-		m.end(t.lane.queue[oldest], dispatch.ErrFull)
+		m.end(t.lane.queue[oldest], flow.ErrFull)
 		t.lane.queue = slices.Delete(t.lane.queue, oldest, oldest+1)
 	}
 	m.enqueue(msg)
@@ -193,13 +193,13 @@ func (m *model) discard(t *modelTopic) {
 	for _, l := range m.lanes {
 		l.queue = slices.DeleteFunc(l.queue, func(msg *modelMessage) bool {
 			if msg.topic == t {
-				m.end(msg, dispatch.ErrClosed)
+				m.end(msg, flow.ErrClosed)
 			}
 			return msg.topic == t
 		})
 	}
 	for _, msg := range t.blocked {
-		m.end(msg, dispatch.ErrClosed)
+		m.end(msg, flow.ErrClosed)
 	}
 	t.blocked = nil
 }

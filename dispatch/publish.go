@@ -39,7 +39,7 @@ func (t *topic) beginPublish(token any) error {
 	if err == nil && token != nil {
 		if err = t.acquireToken(token); err == nil && (t.closed || d.closed) { // during a wait for it
 			d.freeToken(token)
-			err = ErrClosed
+			err = flow.ErrClosed
 		}
 	}
 	if err != nil {

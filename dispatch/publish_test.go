@@ -40,7 +40,7 @@ func TestPublishFollowsTheRules(t *testing.T) {
 	<-ended
 	require.NoError(t, d.Drain(ctx))
 	require.NoError(t, d.Close(ctx))
-	assert.ErrorIs(t, topic.Publish(ctx, 0), dispatch.ErrClosed)
+	assert.ErrorIs(t, topic.Publish(ctx, 0), flow.ErrClosed)
 	s := topic.Stats()
 	assert.EqualValues(t, 1, s.Sent)
 	assert.EqualValues(t, 3, s.Failed)

@@ -11,7 +11,7 @@ func (t *Topic[T]) TryQueue(data T) bool { return t.TryQueueTask(data, Task{}) }
 // TryQueueTask offers a message and says at once whether it was taken (law D1); only policy
 // Block and WaitForToken may wait. If it returns true, the message will be published unless it
 // is pushed out or the dispatcher closes. If it returns false, Done has already been called, on
-// this goroutine. Its error is ErrPaused, ErrTokenBusy, ErrFull, ErrSlow, ErrClosed, ErrToken, a
+// this goroutine. Its error is ErrPaused, ErrTokenBusy, flow.ErrFull, flow.ErrPeerSlow, flow.ErrClosed, ErrToken, a
 // configuration error, or the *flow.PanicError of the message's own methods. If those end the
 // goroutine by runtime.Goexit, Done is called on the way out.
 func (t *Topic[T]) TryQueueTask(data T, task Task) bool {
@@ -45,7 +45,7 @@ func (t *topic) tell(done func(error), err error, evicted *taskList) {
 	if err != nil {
 		defer t.callBack(done, err) // also if a callback of the evicted ends the goroutine
 	}
-	t.d.fail(evicted, ErrFull)
+	t.d.fail(evicted, flow.ErrFull)
 }
 
 // refuse counts a message that was never admitted and calls its callback.
@@ -83,7 +83,7 @@ func (t *topic) refusal() error {
 	case t.err != nil:
 		return t.err
 	case t.closed || t.d.closed:
-		return ErrClosed
+		return flow.ErrClosed
 	case t.d.paused && !t.cfg.IgnorePause:
 		return ErrPaused
 	}
@@ -113,11 +113,11 @@ func (t *topic) acquireRoom(bytes int64, evicted *taskList) (bool, error) {
 		case flow.Block:
 			return false, nil
 		case flow.DropNewest, flow.Exclusive:
-			return false, ErrFull
+			return false, flow.ErrFull
 		case flow.DropOldest:
 			for !t.hasRoom(bytes) {
 				if !t.evict(evicted) {
-					return false, ErrFull
+					return false, flow.ErrFull
 				}
 			}
 		}
@@ -140,7 +140,7 @@ func (t *topic) evict(evicted *taskList) bool {
 	for k := t.lane.tasks.head; k != nil; k = k.next {
 		if k.topic == t {
 			t.unqueue(k)
-			t.drops.Add(flow.CauseOf(ErrFull), 1)
+			t.drops.Add(flow.CauseOf(flow.ErrFull), 1)
 			if k.token != nil {
 				t.d.freeToken(k.token)
 			}
@@ -214,7 +214,7 @@ func (t *Topic[T]) enqueue(data T, task Task, traits *traits[T], admitted admiss
 	switch {
 	case err != nil:
 	case t.closed || t.d.closed: // during the copy
-		err = ErrClosed
+		err = flow.ErrClosed
 	case admitted.room:
 		t.push(&m.task)
 	default:

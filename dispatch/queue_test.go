@@ -41,7 +41,7 @@ func TestPolicyWhenFull(t *testing.T) {
 			for i := range 5 {
 				ok := topic.TryQueueTask(i, dispatch.Task{Done: func(err error) {
 					if err != nil && i < 3 {
-						assert.Equal(t, dispatch.ErrFull, err)
+						assert.Equal(t, flow.ErrFull, err)
 						got.evicted = append(got.evicted, i)
 					}
 				}})

@@ -85,7 +85,7 @@ func TestSubscribersFollowTheSameRules(t *testing.T) {
 		assert.Equal(t, flow.Drops{flow.CauseConvertFailed: 1, flow.CauseTokenBusy: 1}, s.Stats().Dropped)
 		s.Close()
 		assert.False(t, s.DeliverTask(4, task))
-		assert.Equal(t, dispatch.ErrClosed, f.all()[3])
+		assert.Equal(t, flow.ErrClosed, f.all()[3])
 	}
 }
 

@@ -100,7 +100,7 @@ func TestCloseEndsWaitForToken(t *testing.T) {
 		require.Empty(t, f.all())
 		cancel()
 		synctest.Wait()
-		assert.Equal(t, []error{dispatch.ErrClosed, dispatch.ErrClosed}, f.all())
+		assert.Equal(t, []error{flow.ErrClosed, flow.ErrClosed}, f.all())
 		<-d.Closed()
 	})
 }
@@ -120,7 +120,7 @@ func TestTopicCloseEndsWaitForToken(t *testing.T) {
 		synctest.Wait()
 		closed.Close()
 		synctest.Wait()
-		assert.Equal(t, []error{dispatch.ErrClosed}, ofClosed.all())
+		assert.Equal(t, []error{flow.ErrClosed}, ofClosed.all())
 		assert.Empty(t, ofHolder.all())
 		close(hold)
 		synctest.Wait()

@@ -238,7 +238,7 @@ func (t *topic) callBack(done func(error), err error) {
 }
 
 // Close refuses messages from now on and discards those that wait, as
-// Dispatcher.Close does for all topics; their callbacks run with ErrClosed on
+// Dispatcher.Close does for all topics; their callbacks run with flow.ErrClosed on
 // Close's goroutine. Messages being published are not waited for. Calling it
 // again does nothing.
 func (t *topic) Close() {
@@ -255,7 +255,7 @@ func (t *topic) Close() {
 	d.queueLane(t.lane)
 	d.staff()
 	d.mu.Unlock()
-	d.fail(&discarded, ErrClosed)
+	d.fail(&discarded, flow.ErrClosed)
 	t.closeLogs()
 }
 
@@ -270,7 +270,7 @@ func (t *topic) discard(into *taskList) {
 	for w := t.d.waiting.head; w != nil; {
 		next := w.next
 		if w.topic == t {
-			t.d.waiting.wake(w, ErrClosed)
+			t.d.waiting.wake(w, flow.ErrClosed)
 		}
 		w = next
 	}
@@ -278,7 +278,7 @@ func (t *topic) discard(into *taskList) {
 		next := k.next
 		if k.topic == t {
 			t.unqueue(k)
-			t.drops.Add(flow.CauseOf(ErrClosed), 1)
+			t.drops.Add(flow.CauseOf(flow.ErrClosed), 1)
 			if k.token != nil {
 				t.d.freeToken(k.token)
 			}
@@ -286,6 +286,6 @@ func (t *topic) discard(into *taskList) {
 		}
 		k = next
 	}
-	t.waiters.failAll(ErrClosed)
+	t.waiters.failAll(flow.ErrClosed)
 	t.stock.close()
 }

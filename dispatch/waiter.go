@@ -81,7 +81,7 @@ func (t *topic) standInLine(k *task) error {
 	if t.mustWait(k) && !t.warned && !t.cfg.Unhurried {
 		t.warned = true
 		if t.logBlocked(k); t.closed || t.d.closed {
-			return ErrClosed
+			return flow.ErrClosed
 		}
 	}
 	if !t.mustWait(k) {
@@ -95,7 +95,7 @@ func (t *topic) standInLine(k *task) error {
 	t.waiters.push(w)
 	if !t.await(w, &t.waiters) {
 		t.grantRoom() // to those who stood behind it
-		return ErrSlow
+		return flow.ErrPeerSlow
 	}
 	return w.err
 }

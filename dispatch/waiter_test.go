@@ -50,7 +50,7 @@ func TestBlockLimit(t *testing.T) {
 		var f fates
 		assert.False(t, topic.TryQueueTask(2, dispatch.Task{Done: f.done}))
 		assert.Equal(t, time.Second, time.Since(start))
-		assert.Equal(t, []error{dispatch.ErrSlow}, f.all())
+		assert.Equal(t, []error{flow.ErrPeerSlow}, f.all())
 		require.NoError(t, d.Drain(context.Background()))
 		require.NoError(t, d.Close(context.Background()))
 	})
@@ -109,7 +109,7 @@ func TestContextEndsBlockedCall(t *testing.T) {
 	require.Len(t, errs, 3)
 	closed := 0
 	for _, err := range errs {
-		if errors.Is(err, dispatch.ErrClosed) {
+		if errors.Is(err, flow.ErrClosed) {
 			closed++
 		} else {
 			assert.ErrorIs(t, err, context.Canceled)

@@ -418,7 +418,6 @@ func (d *Dispatcher) handOver() bool {
 // relieve keeps callbacks from waiting for one another. It has work when all workers are in
 // callbacks and some of these wait in TryQueue. They wait for room or a token that only workers
 // can free. A worker beyond the limit stands in for each of those, at most as many as the limit
-// says. A worker beyond the limit stands in for each of those, at most as many as the limit
 // says. If all of them come to wait too, the one that has waited longest for room gets it
 // beyond its queue's depth. If none waits for room, the first wait for a token ends. Callbacks
 // that are only slow start no worker. d.mu must be held, and no task have been taken for a

@@ -338,7 +338,7 @@ func TestEndOfLingering(t *testing.T) {
 		var called, closed atomic.Int64
 		done := func(err error) {
 			called.Add(1)
-			if errors.Is(err, dispatch.ErrClosed) {
+			if errors.Is(err, flow.ErrClosed) {
 				closed.Add(1)
 			}
 		}

@@ -63,6 +63,22 @@ func (e *sentinel) DropCause() string { return string(e.cause) }
 // where it is wrapped.
 func NewError(cause Cause, text string) error { return &sentinel{cause, text} }
 
+// Errors of messages that were not delivered. CauseOf counts each under the cause of its name.
+var (
+	// ErrFull: the queue had no room. The message was refused, or a younger one pushed it out.
+	ErrFull = NewError(CauseQueueFull, "queue is full")
+	// ErrTooLarge: the message is above the protocol's limit.
+	ErrTooLarge = NewError(CauseTooLarge, "message too large for the protocol")
+	// ErrNotConnected: there is no connection to send on.
+	ErrNotConnected = NewError(CauseNotConnected, "not connected")
+	// ErrPeerSlow: the peer didn't take its data in time, or a full queue had no room in time.
+	ErrPeerSlow = NewError(CausePeerSlow, "peer too slow")
+	// ErrWriteFailed: the file or the connection refused data. What was written before stays readable.
+	ErrWriteFailed = NewError(CauseWriteFailed, "write failed")
+	// ErrClosed: the queue, the dispatcher or the bridge was closed, before or while the message waited.
+	ErrClosed = NewError(CauseClosed, "closed")
+)
+
 // precedence has the causes that win where an error wraps several, the strongest first. What
 // ended a file or a connection explains what happened to its messages.
 var precedence = [...]Cause{CauseWriteFailed, CauseClosed, CauseNotConnected, CausePeerSlow}

@@ -7,14 +7,6 @@ import (
 	"time"
 )
 
-// Errors of Offer.
-var (
-	// ErrFull: there was no room, and none within the time limit where the policy waits.
-	ErrFull = NewError(CauseQueueFull, "queue is full")
-	// ErrClosed: Finish or Close was called.
-	ErrClosed = NewError(CauseClosed, "queue is closed")
-)
-
 // QueueConfig says how much a queue holds. The zero value stands for the defaults.
 type QueueConfig struct {
 	Policy Policy

@@ -105,7 +105,7 @@ func TestTheBarriersSetIsExact(t *testing.T) {
 func TestWhatIsMissingHasACause(t *testing.T) {
 	refuse := &peer{kind: bridges.KindNetwork, publish: func(_ context.Context, topic string, stamp simtime.Stamp) error {
 		if topic == "/refused" && stamp == 20_000_000 {
-			return bridges.ErrWriteFailed
+			return flow.ErrWriteFailed
 		}
 		return nil
 	}}

@@ -48,7 +48,7 @@ func TestABridgeThatCantConnectLeavesNothing(t *testing.T) {
 	addScripted(t, p, plainID, "s", "100")
 	require.ErrorIs(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "test:x"}), refused)
 	assert.Equal(t, 1, to.closed, "it was closed")
-	to.set(bridges.Connected) // on its own, late
+	to.set(flow.Connected) // on its own, late
 
 	to.connectErr = nil
 	to.attach(t, p, "")
@@ -177,9 +177,9 @@ func TestTheSummaryTellsHowTopicsAreConnected(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "connected", status())
 	stop()
-	to.set(bridges.UnexpectedlyDisconnected)
+	to.set(flow.UnexpectedlyDisconnected)
 	assert.Equal(t, "unexpectedly_disconnected", status())
-	to.set(bridges.Connected)
+	to.set(flow.Connected)
 	assert.Equal(t, "connected", status())
 	require.NoError(t, p.Close(t.Context()))
 	assert.Empty(t, status())
@@ -201,7 +201,7 @@ func TestWhoConnectsLateGetsTheClockFirst(t *testing.T) {
 			n := 0
 			hear(t, s, func(sensors.Tick, *sample.Imu) {
 				if n++; n == 10 {
-					to.set(bridges.Connected)
+					to.set(flow.Connected)
 				}
 			})
 			end := inBackground(t, p)
@@ -211,9 +211,9 @@ func TestWhoConnectsLateGetsTheClockFirst(t *testing.T) {
 			clockFirst(t, to.deliveries())
 			assert.Len(t, to.stamps("/tf_static"), 1)
 
-			to.set(bridges.Connecting) // lost, and there again later
+			to.set(flow.Connecting) // lost, and there again later
 			require.NoError(t, p.Run(t.Context(), 100*time.Millisecond))
-			to.set(bridges.Connected)
+			to.set(flow.Connected)
 			before := len(to.deliveries())
 			end = inBackground(t, p)
 			for _, topic := range []string{"/s", "/tf_static"} {
@@ -405,15 +405,15 @@ func TestALostConnectionIsToldOnce(t *testing.T) {
 		cause  flow.Cause
 		logged bool
 	}{
-		"not connected": {bridges.ErrNotConnected, "not_connected", false},
-		"too large":     {bridges.ErrTooLarge, "too_large", true},
+		"not connected": {flow.ErrNotConnected, "not_connected", false},
+		"too large":     {flow.ErrTooLarge, "too_large", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log lockedText
 			to := &peer{kind: bridges.KindNetwork}
 			to.publish = func(_ context.Context, topic string, _ simtime.Stamp) error {
 				if topic == "/probe" {
-					to.set(bridges.UnexpectedlyDisconnected)
+					to.set(flow.UnexpectedlyDisconnected)
 					return errors.Join(errors.New("peer"), c.err)
 				}
 				return nil
@@ -465,11 +465,11 @@ func (f *stuckFile) Disconnect(context.Context) error {
 	return nil
 }
 
-func (f *stuckFile) Status() bridges.Status {
+func (f *stuckFile) Status() flow.Status {
 	if f.connected.Load() {
-		return bridges.Connected
+		return flow.Connected
 	}
-	return bridges.Disconnected
+	return flow.Disconnected
 }
 
 // TestARecordingThatLostMessagesIsNotComplete: what the dispatcher drops never

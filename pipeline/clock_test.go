@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/pipeline/carry"
@@ -52,7 +53,7 @@ func (w *clockWatch) Register(to *bridges.Plugin) error {
 
 func (w *clockWatch) NewInstance(bridges.Env) (bridges.Instance, error) { return w, nil }
 
-func (w *clockWatch) Status() bridges.Status { return bridges.Connected }
+func (w *clockWatch) Status() flow.Status { return flow.Connected }
 
 func (w *clockWatch) Connect(context.Context, string) error { return nil }
 

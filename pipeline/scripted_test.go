@@ -271,7 +271,7 @@ type peer struct {
 
 	mu      sync.Mutex
 	env     bridges.Env
-	status  bridges.Status
+	status  flow.Status
 	qos     map[string]flow.QoS // of the topics it was told to publish
 	got     []delivery
 	arrived chan struct{} // closed, and replaced, with every delivery somebody awaits
@@ -363,13 +363,13 @@ func (p *peer) NewInstance(env bridges.Env) (bridges.Instance, error) {
 	return p, nil
 }
 
-func (p *peer) Status() bridges.Status {
+func (p *peer) Status() flow.Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.status
 }
 
-func (p *peer) set(s bridges.Status) {
+func (p *peer) set(s flow.Status) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.status = s
@@ -379,9 +379,9 @@ func (p *peer) Connect(context.Context, string) error {
 	if p.connectErr != nil {
 		return p.connectErr
 	}
-	p.set(bridges.Connected)
+	p.set(flow.Connected)
 	if p.late {
-		p.set(bridges.Connecting)
+		p.set(flow.Connecting)
 	}
 	return nil
 }
@@ -389,7 +389,7 @@ func (p *peer) Connect(context.Context, string) error {
 func (p *peer) Disconnect(context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.status = bridges.Disconnected
+	p.status = flow.Disconnected
 	p.closed++
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"github.com/raybridge/raybridge/sensors"
 	"io"
 	"maps"
 	"math"
@@ -12,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/raybridge/raybridge/sensors"
 )
 
 // WriteYAML writes the rig in our own form, with comments: what it came from, and what

@@ -15,6 +15,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -58,7 +59,7 @@ func (p *probe) Register(plugin *bridges.Plugin) error {
 }
 
 func (p *probe) NewInstance(bridges.Env) (bridges.Instance, error) { return p, nil }
-func (p *probe) Status() bridges.Status                            { return bridges.Connected }
+func (p *probe) Status() flow.Status                               { return flow.Connected }
 func (p *probe) Connect(context.Context, string) error             { return nil }
 func (p *probe) Disconnect(context.Context) error                  { return nil }
 func (p *probe) Map() spatial.MapFrame                             { return p.at }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"google.golang.org/protobuf/proto"
@@ -366,7 +367,7 @@ func appendMessage(dst []byte, channel string, m protoMessage) ([]byte, error) {
 	return dst, nil
 }
 
-// checkSize returns an error that wraps bridges.ErrTooLarge for a message above the limit.
+// checkSize returns an error that wraps flow.ErrTooLarge for a message above the limit.
 // It takes no memory for the message.
 func checkSize(m protoMessage, limit int64) error {
 	if int64(m.Room()) <= limit { // it is at least the size, and known at once
@@ -386,7 +387,7 @@ func frameSize(head []byte) (int, error) {
 	const channelAt = 1 + lengthBytes
 	if len(head) > 0 && head[0] != opPublish {
 		return 0, fmt.Errorf("%w: op %d from the server, where cyber_bridge sends %d alone: does another kind of bridge listen there?",
-			bridges.ErrProtocol, head[0], opPublish)
+			transport.ErrProtocol, head[0], opPublish)
 	}
 	if len(head) < channelAt {
 		return channelAt, nil
@@ -407,7 +408,7 @@ func frameSize(head []byte) (int, error) {
 }
 
 func tooLarge(length uint32) error {
-	return fmt.Errorf("%w: %w: a length of %d, the limit is %d bytes", bridges.ErrProtocol, bridges.ErrTooLarge, length, frameLimit)
+	return fmt.Errorf("%w: %w: a length of %d, the limit is %d bytes", transport.ErrProtocol, flow.ErrTooLarge, length, frameLimit)
 }
 
 // splitFrame returns the channel and the message of an op of frameSize bytes.

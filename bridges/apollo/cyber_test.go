@@ -16,6 +16,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/apollo"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
@@ -70,7 +71,7 @@ func TestServerReadsEveryMessage(t *testing.T) {
 	for _, s := range bridgetest.ApolloSamples() {
 		publish, err := bridges.AddPublisherOf(b, reflect.TypeOf(s.Value), bridges.Topic{Name: "/" + s.Name})
 		require.NoError(t, err)
-		require.Eventually(t, func() bool { return server.Ready("/"+s.Name) && b.Status() == bridges.Connected }, patience, tick)
+		require.Eventually(t, func() bool { return server.Ready("/"+s.Name) && b.Status() == flow.Connected }, patience, tick)
 		require.NoError(t, publish(t.Context(), s.Value))
 		require.Eventually(t, func() bool { return server.Received()["/"+s.Name] == 1 }, patience, tick, s.Name)
 		m, err := server.Last("/" + s.Name)
@@ -133,7 +134,7 @@ func TestOtherServers(t *testing.T) {
 			require.Eventually(t, func() bool { return len(server.Readers()) == 1 }, patience, tick)
 			server.Cyber.Send([]byte(answer))
 			require.Eventually(t, func() bool { return b.Diagnosis().LastError != nil }, patience, tick)
-			assert.ErrorIs(t, b.Diagnosis().LastError, bridges.ErrProtocol)
+			assert.ErrorIs(t, b.Diagnosis().LastError, transport.ErrProtocol)
 		})
 	}
 }
@@ -157,7 +158,7 @@ func TestOrigin(t *testing.T) {
 		publish, err := bridges.AddPublisher[*sample.Odometry](b, bridges.Topic{Name: channel})
 		require.NoError(t, err)
 		require.NoError(t, b.Connect(t.Context()))
-		require.Eventually(t, func() bool { return server.Ready(channel) && b.Status() == bridges.Connected }, patience, tick)
+		require.Eventually(t, func() bool { return server.Ready(channel) && b.Status() == flow.Connected }, patience, tick)
 		require.NoError(t, publish(t.Context(), &sample.Odometry{BodyPose: spatial.Pose{Position: mgl64.Vec3{1, 2, 3}, Orientation: mgl64.QuatIdent()}}))
 		require.Eventually(t, func() bool { return server.Received()[channel] == 1 }, patience, tick)
 		m, err := server.Last(channel)
@@ -190,7 +191,7 @@ func FuzzFrames(f *testing.F) {
 		for head := 0; ; {
 			size, err := apollo.FrameSize(data[:head])
 			if err != nil {
-				require.ErrorIs(t, err, bridges.ErrProtocol)
+				require.ErrorIs(t, err, transport.ErrProtocol)
 				return
 			}
 			require.Positive(t, size)
@@ -258,7 +259,7 @@ func TestTypesOfOnesOwn(t *testing.T) {
 	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/goal"}, func(g *goal) { goals <- g }))
 	require.NoError(t, b.Connect(t.Context()))
 	require.Eventually(t, func() bool {
-		return b.Status() == bridges.Connected && server.Ready("/comfort") && len(server.Readers()) == 1
+		return b.Status() == flow.Connected && server.Ready("/comfort") && len(server.Readers()) == 1
 	}, patience, tick)
 
 	for n, value := range []float64{2.5, 0} {

@@ -48,7 +48,7 @@ func TestApollosMessagesAboveTheLimit(t *testing.T) {
 	require.NoError(t, err)
 	connect(t, b)
 	require.NoError(t, publish(t.Context(), &sample.RadarObjects{}))
-	require.ErrorIs(t, publish(t.Context(), &sample.RadarObjects{Objects: make([]sample.RadarObject, 10)}), bridges.ErrTooLarge)
+	require.ErrorIs(t, publish(t.Context(), &sample.RadarObjects{Objects: make([]sample.RadarObject, 10)}), flow.ErrTooLarge)
 	assert.Equal(t, flow.Drops{flow.CauseTooLarge: 1}, b.Statistics().Drops)
 }
 

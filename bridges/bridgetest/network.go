@@ -62,10 +62,10 @@ func (s Suite) peerComesLate(t *testing.T) {
 	short, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := f.bridge.Await(short); err != nil { // else a node or a server that needs no peer
-		assert.ErrorIs(t, err, bridges.ErrNotConnected)
+		assert.ErrorIs(t, err, flow.ErrNotConnected)
 		assert.ErrorIs(t, err, context.Canceled)
 	}
-	assert.Contains(t, []bridges.Status{bridges.Connecting, bridges.UnexpectedlyDisconnected, bridges.Connected}, f.bridge.Status())
+	assert.Contains(t, []flow.Status{flow.Connecting, flow.UnexpectedlyDisconnected, flow.Connected}, f.bridge.Status())
 	out.offer()
 	f.start()
 	f.await("/late")
@@ -135,7 +135,7 @@ func (s Suite) disconnects(t *testing.T) {
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- f.bridge.Disconnect(ctx) }()
-	require.Eventually(t, func() bool { return f.bridge.Status() == bridges.Disconnecting || len(done) > 0 }, patience, time.Millisecond,
+	require.Eventually(t, func() bool { return f.bridge.Status() == flow.Disconnecting || len(done) > 0 }, patience, time.Millisecond,
 		"it says so while it delivers what waits")
 	cancel()
 	select {
@@ -144,7 +144,7 @@ func (s Suite) disconnects(t *testing.T) {
 	case <-time.After(atOnce):
 		require.Fail(t, "Disconnect waits for a peer longer than its context allows")
 	}
-	assert.Equal(t, bridges.Disconnected, f.bridge.Status())
+	assert.Equal(t, flow.Disconnected, f.bridge.Status())
 	f.peer.Resume(t)
 	require.NoError(t, f.bridge.Connect(t.Context()))
 	f.await("/large")

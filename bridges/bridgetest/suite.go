@@ -185,7 +185,7 @@ func (s Suite) withdraws(t *testing.T) {
 	f.sent("/passing", 2)
 	b.Withdraw("/passing")
 	b.Withdraw("/passing") // changes nothing
-	assert.ErrorIs(t, publish(t.Context(), 2), bridges.ErrClosed)
+	assert.ErrorIs(t, publish(t.Context(), 2), flow.ErrClosed)
 	for i := range many {
 		topic := fmt.Sprintf("/passing_%d", i)
 		_, err := known[i%len(known)].add(b, topic)
@@ -224,7 +224,7 @@ func (s Suite) badConnections(t *testing.T) {
 		assert.ErrorIs(t, refusal, bridges.ErrConnectionString, "%q", connection)
 		assert.EqualError(t, b.Check(), refusal.Error(), "Check and Connect agree on %q", connection)
 		assert.ErrorIs(t, b.Await(t.Context()), bridges.ErrConnectionString, "nothing is awaited of %q", connection)
-		assert.Contains(t, []bridges.Status{bridges.Disconnected, bridges.UnexpectedlyDisconnected}, b.Status())
+		assert.Contains(t, []flow.Status{flow.Disconnected, flow.UnexpectedlyDisconnected}, b.Status())
 		assert.False(t, b.EverConnected())
 	}
 }
@@ -233,9 +233,9 @@ func (s Suite) statuses(t *testing.T) {
 	f := s.open(t)
 	b := f.bridge
 	assert.NoError(t, b.Check())
-	assert.Equal(t, bridges.Disconnected, b.Status(), "Check connects nothing")
+	assert.Equal(t, flow.Disconnected, b.Status(), "Check connects nothing")
 	assert.False(t, b.EverConnected())
-	assert.ErrorIs(t, b.Await(t.Context()), bridges.ErrNotConnected, "nobody has called Connect")
+	assert.ErrorIs(t, b.Await(t.Context()), flow.ErrNotConnected, "nobody has called Connect")
 	require.NoError(t, b.Disconnect(t.Context()), "without a connection it does nothing")
 	f.start()
 	require.NoError(t, b.Connect(t.Context()))
@@ -245,8 +245,8 @@ func (s Suite) statuses(t *testing.T) {
 	f.connected()
 	assert.NoError(t, b.Check(), "while it is connected too")
 	require.NoError(t, b.Disconnect(t.Context()))
-	assert.Equal(t, bridges.Disconnected, b.Status())
-	assert.ErrorIs(t, b.Await(t.Context()), bridges.ErrNotConnected)
+	assert.Equal(t, flow.Disconnected, b.Status())
+	assert.ErrorIs(t, b.Await(t.Context()), flow.ErrNotConnected)
 	assert.True(t, b.EverConnected())
 	assert.NoError(t, b.Err())
 }
@@ -256,14 +256,14 @@ func (s Suite) publishesOnlyWhileConnected(t *testing.T) {
 	b := f.bridge
 	publish, err := f.carried()[0].add(b, "/topic")
 	require.NoError(t, err)
-	assert.ErrorIs(t, publish(t.Context(), 0), bridges.ErrNotConnected)
+	assert.ErrorIs(t, publish(t.Context(), 0), flow.ErrNotConnected)
 	f.start()
 	require.NoError(t, b.Connect(t.Context()))
 	f.await("/topic")
 	require.NoError(t, publish(t.Context(), 1))
 	require.NoError(t, b.Disconnect(t.Context()))
 	f.received("/topic", 1)
-	assert.ErrorIs(t, publish(t.Context(), 2), bridges.ErrNotConnected)
+	assert.ErrorIs(t, publish(t.Context(), 2), flow.ErrNotConnected)
 	require.NoError(t, b.Connect(t.Context()), "publishers outlive a connection")
 	f.await("/topic")
 	require.NoError(t, publish(t.Context(), 3))
@@ -373,11 +373,11 @@ func (s Suite) closeTwice(t *testing.T) {
 	require.NoError(t, publish(t.Context(), 0))
 	require.NoError(t, b.Close(t.Context()))
 	require.NoError(t, b.Close(t.Context()))
-	assert.Equal(t, bridges.Disconnected, b.Status())
-	assert.ErrorIs(t, b.Await(t.Context()), bridges.ErrClosed)
+	assert.Equal(t, flow.Disconnected, b.Status())
+	assert.ErrorIs(t, b.Await(t.Context()), flow.ErrClosed)
 	f.received("/topic", 1)
-	assert.ErrorIs(t, publish(t.Context(), 1), bridges.ErrClosed)
-	assert.ErrorIs(t, b.Connect(t.Context()), bridges.ErrClosed)
+	assert.ErrorIs(t, publish(t.Context(), 1), flow.ErrClosed)
+	assert.ErrorIs(t, b.Connect(t.Context()), flow.ErrClosed)
 	assert.Equal(t, flow.Drops{flow.CauseClosed: 1}, topicStatistics(t, b, "/topic").Drops)
 }
 
@@ -420,7 +420,7 @@ func (s Suite) pause(t *testing.T) {
 		rows := f.bridge.Statistics()
 		return !slices.ContainsFunc(append(rows.Topics, rows.Received...), func(row bridges.TopicStatistics) bool { return row.RateHz != 0 })
 	}, patience, tick, "the rate of a silent topic falls to 0")
-	assert.Equal(t, bridges.Connected, f.bridge.Status())
+	assert.Equal(t, flow.Connected, f.bridge.Status())
 	if in != nil {
 		f.send([]int{2}, "/in")
 		in.holds(1, 2)
@@ -596,7 +596,7 @@ func (f *fixture) start() {
 func (f *fixture) connected() {
 	f.t.Helper()
 	if f.peer == nil {
-		require.Equal(f.t, bridges.Connected, f.bridge.Status())
+		require.Equal(f.t, flow.Connected, f.bridge.Status())
 	}
 	Connected(f.t, f.bridge)
 }
@@ -814,7 +814,7 @@ const Limit = 64 << 10
 
 // TooLarge checks what becomes of messages above a protocol's limit. The suite's bridge is one
 // whose limit is Limit, in place of the gigabytes that the protocol allows. Such a message is
-// bridges.ErrTooLarge and costs no memory, and its topic counts it as too_large. Those before
+// flow.ErrTooLarge and costs no memory, and its topic counts it as too_large. Those before
 // and after it are delivered, on its topic and on others.
 func TooLarge(t *testing.T, s Suite) {
 	t.Helper()
@@ -827,9 +827,9 @@ func TooLarge(t *testing.T, s Suite) {
 	before := Allocated()
 	err := large(size)
 	assert.Less(t, Allocated()-before, uint64(size/8), "bytes that were allocated for it")
-	require.ErrorIs(t, err, bridges.ErrTooLarge)
+	require.ErrorIs(t, err, flow.ErrTooLarge)
 	assert.ErrorContains(t, err, "the most are 65536")
-	assert.ErrorIs(t, large(Limit), bridges.ErrTooLarge, "with its header it is above")
+	assert.ErrorIs(t, large(Limit), flow.ErrTooLarge, "with its header it is above")
 	require.NoError(t, large(Limit-1<<10))
 	require.NoError(t, other(100))
 	f.received("/large", 2)

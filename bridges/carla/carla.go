@@ -28,7 +28,7 @@
 // bodies are arrays. docs/carla-streams.md has all of them as tables, and a client in
 // Python. Axes are Unreal Engine's: x forward, y right, z up, metres (rotator, appendVec). The ego
 // is actor EgoID. A client that asks for a stream that there isn't is disconnected. A frame
-// of 4 GiB or more has no length, and is bridges.ErrTooLarge.
+// of 4 GiB or more has no length, and is flow.ErrTooLarge.
 //
 // # Concurrency
 //

@@ -149,7 +149,7 @@ func (s *stream) Leave(server *transport.Server) {
 
 // send encodes a frame of about so many bytes after its length into a buffer of the stream
 // and shares it between the clients. Without any it encodes nothing, and returns
-// bridges.ErrNotConnected, which counts the message as dropped.
+// flow.ErrNotConnected, which counts the message as dropped.
 func (s *stream) send(ctx context.Context, size int, encode func([]byte) []byte) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -157,7 +157,7 @@ func (s *stream) send(ctx context.Context, size int, encode func([]byte) []byte)
 	out, ok := s.Stream()
 	switch {
 	case !ok:
-		return bridges.ErrNotConnected
+		return flow.ErrNotConnected
 	case out.Subscribers() == 0 && !s.Latched():
 		return s.unheard()
 	}
@@ -178,7 +178,7 @@ func (s *stream) send(ctx context.Context, size int, encode func([]byte) []byte)
 	return nil
 }
 
-// fits returns an error that wraps bridges.ErrTooLarge for a frame whose length can't be
+// fits returns an error that wraps flow.ErrTooLarge for a frame whose length can't be
 // said.
 func (s *stream) fits(size int) error {
 	if err := bridges.CheckSize(int64(size), s.instance.limit); err != nil {
@@ -195,7 +195,7 @@ func (s *stream) encode(frame *flow.Buffer, encode func([]byte) []byte) {
 
 // unheard is the error of a message that nobody receives.
 func (s *stream) unheard() error {
-	return fmt.Errorf("%w: no client reads stream %d", bridges.ErrNotConnected, s.id)
+	return fmt.Errorf("%w: no client reads stream %d", flow.ErrNotConnected, s.id)
 }
 
 // Check reads a connection string as Connect does.
@@ -213,7 +213,7 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 	if err := i.Disconnect(ctx); err != nil {
 		return err
 	}
-	config.Log, config.Unread = i.log, []error{bridges.ErrProtocol}
+	config.Log, config.Unread = i.log, []error{transport.ErrProtocol}
 	config.Accept = func(c *transport.Conn) transport.Session { return &session{instance: i, client: c} }
 	server := transport.New(config)
 	if err := i.Serve(ctx, address, server); err != nil {
@@ -300,7 +300,7 @@ func (s *session) Serve(context.Context) error {
 	case errors.Is(err, io.EOF):
 		return nil // who looks whether the port is open
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("%w: a stream's id of %d bytes", bridges.ErrProtocol, n)
+		return fmt.Errorf("%w: a stream's id of %d bytes", transport.ErrProtocol, n)
 	case err != nil:
 		return fmt.Errorf("read the stream's id: %w", err)
 	}
@@ -314,7 +314,7 @@ func (s *session) Serve(context.Context) error {
 	}
 	out, ok := wanted.Stream()
 	if !ok {
-		return bridges.ErrNotConnected
+		return flow.ErrNotConnected
 	}
 	if out.Subscribe(s.client, 0) {
 		s.client.Welcome()
@@ -333,7 +333,7 @@ func (s *session) wait() error {
 		n, err := s.client.Conn().Read(rubbish[:])
 		if n > 0 && !told {
 			told = true
-			s.client.Malformed(fmt.Errorf("%w: it sends more than a stream's id", bridges.ErrProtocol))
+			s.client.Malformed(fmt.Errorf("%w: it sends more than a stream's id", transport.ErrProtocol))
 		}
 		switch {
 		case errors.Is(err, io.EOF):

@@ -17,6 +17,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/carla"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/stretchr/testify/assert"
@@ -189,7 +190,7 @@ func TestEveryMessageIsCountedOnce(t *testing.T) {
 	b, addr := openWith(t, "messages=4")
 	const frames, side = 60, 512
 	send := publish(image("bgra8", side, side, 4*side, 60, make([]byte, 4*side*side)))(t, b, bridges.Topic{Name: "/front", SensorType: "sensor.camera.rgb"})
-	require.ErrorIs(t, send(), bridges.ErrNotConnected, "nobody reads")
+	require.ErrorIs(t, send(), flow.ErrNotConnected, "nobody reads")
 	dial(t, addr, 2)
 	require.Eventually(t, func() bool { return b.Listening("/front") }, 10*time.Second, time.Millisecond)
 	for range frames {
@@ -198,7 +199,7 @@ func TestEveryMessageIsCountedOnce(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.NoError(t, b.Close(ended))
-	require.ErrorIs(t, send(), bridges.ErrClosed)
+	require.ErrorIs(t, send(), flow.ErrClosed)
 	row := b.Statistics().Topics[0]
 	assert.EqualValues(t, 1+frames+1, row.Messages+row.Drops.Total())
 	assert.Positive(t, row.Drops[flow.CausePeerSlow])
@@ -219,7 +220,7 @@ func TestClosingWhilePublishing(t *testing.T) {
 		publishing.Go(func() {
 			for range each {
 				if err := send(); err != nil {
-					assert.ErrorIs(t, err, bridges.ErrNotConnected)
+					assert.ErrorIs(t, err, flow.ErrNotConnected)
 				}
 				runtime.Gosched()
 			}
@@ -282,11 +283,11 @@ func TestAddressInUse(t *testing.T) {
 	err = b.Connect(t.Context())
 	require.ErrorContains(t, err, "in use")
 	require.NotErrorIs(t, err, bridges.ErrConnectionString, "the string is right")
-	assert.Equal(t, bridges.UnexpectedlyDisconnected, b.Status())
-	require.ErrorIs(t, send(), bridges.ErrNotConnected)
+	assert.Equal(t, flow.UnexpectedlyDisconnected, b.Status())
+	require.ErrorIs(t, send(), flow.ErrNotConnected)
 	require.NoError(t, taken.Close())
 	require.NoError(t, b.Connect(t.Context()))
-	assert.Equal(t, bridges.Connected, b.Status())
+	assert.Equal(t, flow.Connected, b.Status())
 	require.NoError(t, b.Close(t.Context()))
 }
 
@@ -321,14 +322,14 @@ func TestReconnectGivesTheSameStreams(t *testing.T) {
 	b, addr := open(t)
 	m := image("mono8", 1, 1, 4, 60, []byte{14, 0, 0, 0})
 	send := publish(m)(t, b, bridges.Topic{Name: "/tags", SensorType: "sensor.camera.semantic_segmentation"})
-	require.ErrorIs(t, send(), bridges.ErrNotConnected, "nobody reads")
+	require.ErrorIs(t, send(), flow.ErrNotConnected, "nobody reads")
 	conn := dial(t, addr, 2)
 	require.Eventually(t, func() bool { return b.Listening("/tags") }, 10*time.Second, time.Millisecond)
 	require.NoError(t, b.Disconnect(context.Background()))
 	_, err := conn.Read(make([]byte, 1))
 	require.Error(t, err)
-	assert.Equal(t, bridges.Disconnected, b.Status())
-	require.ErrorIs(t, send(), bridges.ErrNotConnected)
+	assert.Equal(t, flow.Disconnected, b.Status())
+	require.ErrorIs(t, send(), flow.ErrNotConnected)
 	require.NoError(t, b.Connect(t.Context()))
 	got := receive(t, b, b.Endpoints()[0].Address, 2, "/tags", send, 68)
 	assert.Equal(t, []byte{0, 0, 14, 255}, got[64:])
@@ -368,7 +369,7 @@ func TestMessagesAboveTheLimit(t *testing.T) {
 		before := bridgetest.Allocated()
 		err = send()
 		assert.Less(t, bridgetest.Allocated()-before, uint64(4<<20), "bytes that were allocated for it")
-		require.ErrorIs(t, err, bridges.ErrTooLarge)
+		require.ErrorIs(t, err, flow.ErrTooLarge)
 		require.ErrorIs(t, err, bridges.ErrConvert)
 		assert.ErrorContains(t, err, "the most are 65536")
 	}
@@ -406,7 +407,7 @@ func TestDiagnosis(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, half.Close())
 	fares(bridges.Diagnosis{Connections: 1, Failures: 2, Malformed: 1}, "client "+half.LocalAddr().String()+": ")
-	assert.ErrorIs(t, b.Diagnosis().LastError, bridges.ErrProtocol)
+	assert.ErrorIs(t, b.Diagnosis().LastError, transport.ErrProtocol)
 	for range 3 { // the connection stays
 		_, err = good.Write([]byte("more"))
 		require.NoError(t, err)

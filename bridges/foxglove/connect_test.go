@@ -24,6 +24,8 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -65,7 +67,7 @@ func TestEncryptedConnections(t *testing.T) {
 	require.NoError(t, dial(roots))
 	require.Error(t, dial(x509.NewCertPool()), "a certificate that the client doesn't trust")
 	require.Eventually(t, func() bool { return b.Diagnosis().Failures > 0 }, 30*time.Second, time.Millisecond)
-	assert.ErrorIs(t, b.Diagnosis().LastError, bridges.ErrTLS)
+	assert.ErrorIs(t, b.Diagnosis().LastError, transport.ErrTLS)
 }
 
 // Whichever call comes last, the status says whether the server listens.
@@ -76,7 +78,7 @@ func TestConnectingAndDisconnectingAtOnce(t *testing.T) {
 		both.Go(func() { assert.NoError(t, b.Connect(t.Context())) })
 		both.Go(func() { assert.NoError(t, b.Disconnect(t.Context())) })
 		both.Wait()
-		if !assert.Equal(t, b.Endpoints() != nil, b.Status() == bridges.Connected) {
+		if !assert.Equal(t, b.Endpoints() != nil, b.Status() == flow.Connected) {
 			return
 		}
 	}

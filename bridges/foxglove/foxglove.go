@@ -121,7 +121,7 @@ func open(i bridges.Instance, info *bridges.PublishedTopic, schema foxglovemsg.S
 }
 
 // parseConnection reads a connection string. Errors wrap bridges.ErrConnectionString, or
-// bridges.ErrTLS where the certificate can't be used.
+// transport.ErrTLS where the certificate can't be used.
 func parseConnection(connection string) (address string, config transport.Config, err error) {
 	var options bridges.WebSocketOptions
 	target, _, err := bridges.ReadOptions(connection, &options)

@@ -18,6 +18,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/foxglove"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
@@ -236,7 +237,7 @@ func TestFoxglovesClientSpeaksTLS(t *testing.T) {
 	failed := func(b *bridges.Bridge, times int64, says string) {
 		t.Helper()
 		require.Eventually(t, func() bool { return b.Diagnosis().Failures == times }, bridgetest.Patience, tick)
-		require.ErrorIs(t, b.Diagnosis().LastError, bridges.ErrTLS)
+		require.ErrorIs(t, b.Diagnosis().LastError, transport.ErrTLS)
 		assert.ErrorContains(t, b.Diagnosis().LastError, says)
 	}
 	viewer(encrypted, "wss://").Expect(t, "self-signed certificate")

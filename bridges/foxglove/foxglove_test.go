@@ -21,6 +21,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/foxglove"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
@@ -235,7 +236,7 @@ func TestSubscriptions(t *testing.T) {
 	second := publisher[*sample.Imu](t, b, bridges.Topic{Name: "/second"})
 	c, _, _ := dial(t, b)
 	assert.False(t, b.Listening("/first"))
-	assert.ErrorIs(t, first(t.Context(), &sample.Imu{}), bridges.ErrNotConnected, "nobody wants it")
+	assert.ErrorIs(t, first(t.Context(), &sample.Imu{}), flow.ErrNotConnected, "nobody wants it")
 
 	c.say(`{"op":"subscribe","subscriptions":[{"id":1,"channelId":1}]}`)
 	c.say(`{"op":"subscribe","subscriptions":[{"id":1,"channelId":2}]}`)
@@ -311,10 +312,10 @@ func TestConnectingFails(t *testing.T) {
 	first := connected(t, "")
 	second := open(t, first.Endpoints()[0].Address, bridges.Env{})
 	err := second.Connect(t.Context())
-	assert.ErrorIs(t, err, bridges.ErrListen)
+	assert.ErrorIs(t, err, transport.ErrListen)
 	assert.ErrorContains(t, err, "end the program that has it, or choose another port")
-	assert.Equal(t, bridges.UnexpectedlyDisconnected, second.Status())
-	assert.ErrorIs(t, open(t, "0?cert=none.pem&key=none.pem", bridges.Env{}).Connect(t.Context()), bridges.ErrTLS)
+	assert.Equal(t, flow.UnexpectedlyDisconnected, second.Status())
+	assert.ErrorIs(t, open(t, "0?cert=none.pem&key=none.pem", bridges.Env{}).Connect(t.Context()), transport.ErrTLS)
 }
 
 func TestClientsOfAnotherProtocolAreRefused(t *testing.T) {
@@ -327,6 +328,6 @@ func TestClientsOfAnotherProtocolAreRefused(t *testing.T) {
 	}
 	require.Eventually(t, func() bool { return b.Diagnosis().Failures == 2 }, 10*time.Second, time.Millisecond)
 	d := b.Diagnosis()
-	assert.ErrorIs(t, d.LastError, bridges.ErrProtocol)
+	assert.ErrorIs(t, d.LastError, transport.ErrProtocol)
 	assert.ErrorContains(t, d.LastError, "foxglove.sdk.v1 or foxglove.websocket.v1")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/simtime"
 )
 
@@ -134,7 +135,7 @@ func (t *topic) send(ctx context.Context, m foxglovemsg.Message, stamp simtime.S
 	out, ok := t.Stream()
 	switch {
 	case !ok:
-		return bridges.ErrNotConnected
+		return flow.ErrNotConnected
 	case !t.Latched() && t.Receivers() == 0:
 		return transport.ErrNoSubscribers
 	}

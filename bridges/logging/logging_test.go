@@ -337,13 +337,13 @@ func TestFullDiskLeavesTheLogReadable(t *testing.T) {
 		b, disk := onDisk(t, capacity)
 		err := fill(t, b, messages)
 		closeErr := b.Close(t.Context())
-		require.ErrorIs(t, closeErr, bridges.ErrWriteFailed)
+		require.ErrorIs(t, closeErr, flow.ErrWriteFailed)
 		require.ErrorIs(t, closeErr, syscall.ENOSPC)
 		if err != nil {
-			require.ErrorIs(t, err, bridges.ErrWriteFailed)
+			require.ErrorIs(t, err, flow.ErrWriteFailed)
 		}
-		assert.ErrorIs(t, b.Err(), bridges.ErrWriteFailed)
-		assert.Equal(t, bridges.UnexpectedlyDisconnected, b.Status())
+		assert.ErrorIs(t, b.Err(), flow.ErrWriteFailed)
+		assert.Equal(t, flow.UnexpectedlyDisconnected, b.Status())
 		assert.Equal(t, 1, disk.Closed)
 		s := b.Statistics()
 		assert.Positive(t, s.Drops[flow.CauseWriteFailed])
@@ -495,12 +495,12 @@ func TestARemovedLogIsALoss(t *testing.T) {
 				require.NoError(t, fill(t, b, messages))
 				require.NoError(t, lose(filepath.Join(dir, "drive.txt.gz")))
 				if err := fill(t, b, messages); err != nil {
-					require.ErrorIs(t, err, bridges.ErrWriteFailed)
+					require.ErrorIs(t, err, flow.ErrWriteFailed)
 				}
 				err = b.Close(t.Context())
-				require.ErrorIs(t, err, bridges.ErrWriteFailed)
+				require.ErrorIs(t, err, flow.ErrWriteFailed)
 				assert.ErrorContains(t, err, "drive.txt.gz: the recording was removed, renamed, replaced or truncated")
-				assert.ErrorIs(t, b.Err(), bridges.ErrWriteFailed)
+				assert.ErrorIs(t, b.Err(), flow.ErrWriteFailed)
 				assert.Zero(t, b.Statistics().Messages)
 				assert.Positive(t, b.Statistics().Drops[flow.CauseWriteFailed])
 			})

@@ -86,6 +86,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 )
@@ -237,7 +238,7 @@ func (t *topic) publish(ctx context.Context, sample simtime.Stamped) error {
 	}
 	c := t.carrier.Load()
 	if c == nil {
-		return bridges.ErrNotConnected
+		return flow.ErrNotConnected
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -267,7 +268,7 @@ func (t *topic) write(c *carrier, logTime, publishTime int64, data []byte) error
 		return err
 	}
 	if t.carrier.Load() != c { // somebody connected again meanwhile
-		return bridges.ErrNotConnected
+		return flow.ErrNotConnected
 	}
 	if err := rec.write(t, uint64(logTime), uint64(publishTime), data); err != nil {
 		return i.Fail(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/stretchr/testify/assert"
@@ -249,7 +250,7 @@ func TestJavaScriptReadsEveryField(t *testing.T) {
 				topic, s := "/filled/"+pub.Sample.Elem().Name(), bridgetest.FoxgloveSample(pub.Sample)
 				publish, err := bridges.AddPublisherOf(b, pub.Sample, bridges.Topic{Name: topic})
 				require.NoError(t, err)
-				if b.Status() != bridges.Connected {
+				if b.Status() != flow.Connected {
 					require.NoError(t, b.Connect(t.Context()))
 				}
 				require.NoError(t, publish(t.Context(), s))

@@ -262,7 +262,7 @@ func TestRecordingElsewhere(t *testing.T) {
 	b := open(t, mcap.Factory{}, "a.mcap/below/a/file", bridges.Env{OutDir: filepath.Join(dir, "out")})
 	err := b.Connect(t.Context())
 	assert.ErrorContains(t, err, "a.mcap")
-	assert.Equal(t, bridges.UnexpectedlyDisconnected, b.Status())
+	assert.Equal(t, flow.UnexpectedlyDisconnected, b.Status())
 }
 
 // mood is a message type that raybridge knows nothing of.

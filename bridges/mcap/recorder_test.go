@@ -282,9 +282,9 @@ func TestFullDiskLeavesTheRecordingReadable(t *testing.T) {
 		if capacity < header {
 			continue // not even Connect may have worked
 		}
-		require.ErrorIs(t, err, bridges.ErrWriteFailed, "%d bytes", capacity)
-		assert.ErrorIs(t, b.Err(), bridges.ErrWriteFailed)
-		assert.Equal(t, bridges.UnexpectedlyDisconnected, b.Status())
+		require.ErrorIs(t, err, flow.ErrWriteFailed, "%d bytes", capacity)
+		assert.ErrorIs(t, b.Err(), flow.ErrWriteFailed)
+		assert.Equal(t, flow.UnexpectedlyDisconnected, b.Status())
 		assert.Equal(t, 1, disk.Closed)
 		s := b.Statistics()
 		if capacity >= emptySummary {
@@ -308,11 +308,11 @@ func TestPublishersFailOnceTheDiskIsFull(t *testing.T) {
 	b := open(t, f, "bag?chunk=3000&compression=none", bridges.Env{OutDir: dir})
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "bag"), 0o777))
 	require.NoError(t, b.Connect(t.Context()))
-	require.ErrorIs(t, fill(t, b, 100), bridges.ErrWriteFailed)
+	require.ErrorIs(t, fill(t, b, 100), flow.ErrWriteFailed)
 	recorded := b.Statistics().Messages
-	require.ErrorIs(t, fill(t, b, 1), bridges.ErrWriteFailed, "as long as nobody connects again")
+	require.ErrorIs(t, fill(t, b, 1), flow.ErrWriteFailed, "as long as nobody connects again")
 	assert.Equal(t, recorded, b.Statistics().Messages)
-	assert.ErrorIs(t, b.Close(t.Context()), bridges.ErrWriteFailed)
+	assert.ErrorIs(t, b.Close(t.Context()), flow.ErrWriteFailed)
 	yaml, err := os.ReadFile(filepath.Join(dir, "bag", "metadata.yaml"))
 	require.NoError(t, err)
 	assert.EqualValues(t, recorded, parseBag(t, yaml).MessageCount, "the folder agrees with the file")
@@ -328,9 +328,9 @@ func TestFullFileSystem(t *testing.T) {
 	b := open(t, mcap.Factory{}, "bag?chunk=3000&compression=none", bridges.Env{OutDir: dir})
 	require.NoError(t, b.Connect(t.Context()))
 	err := fill(t, b, 1000)
-	require.ErrorIs(t, err, bridges.ErrWriteFailed)
+	require.ErrorIs(t, err, flow.ErrWriteFailed)
 	require.ErrorIs(t, err, syscall.ENOSPC)
-	require.ErrorIs(t, b.Close(t.Context()), bridges.ErrWriteFailed)
+	require.ErrorIs(t, b.Close(t.Context()), flow.ErrWriteFailed)
 	got := readFile(t, filepath.Join(dir, "bag", "bag_0.mcap"))
 	assert.EqualValues(t, len(got.messages), b.Statistics().Messages)
 	assert.Greater(t, len(got.messages), 10)
@@ -385,14 +385,14 @@ func TestARemovedRecordingIsALoss(t *testing.T) {
 					require.NoError(t, c.lose(dir))
 				}
 				if err := image(t.Context(), bridgetest.Image(seq)); err != nil {
-					require.ErrorIs(t, err, bridges.ErrWriteFailed)
+					require.ErrorIs(t, err, flow.ErrWriteFailed)
 				}
 			}
 			err = b.Close(t.Context())
-			require.ErrorIs(t, err, bridges.ErrWriteFailed)
+			require.ErrorIs(t, err, flow.ErrWriteFailed)
 			assert.ErrorContains(t, err, "removed, renamed, replaced or truncated")
-			assert.ErrorIs(t, b.Err(), bridges.ErrWriteFailed)
-			assert.Equal(t, bridges.UnexpectedlyDisconnected, b.Status())
+			assert.ErrorIs(t, b.Err(), flow.ErrWriteFailed)
+			assert.Equal(t, flow.UnexpectedlyDisconnected, b.Status())
 			kept := 0
 			if c.kept != "" {
 				files, err := filepath.Glob(filepath.Join(dir, c.kept))

@@ -14,7 +14,7 @@ import (
 	"github.com/bluenviron/goroslib/v2/pkg/apimaster"
 	"github.com/bluenviron/goroslib/v2/pkg/apislave"
 
-	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/internal/fault"
 )
 
@@ -73,8 +73,8 @@ func (b *boundedBody) Close() error {
 // unreachable reports whether a call failed before there was an answer, as against an
 // answer that refuses.
 func unreachable(err error) bool {
-	var transport *url.Error
-	return errors.As(err, &transport)
+	var failed *url.Error
+	return errors.As(err, &failed)
 }
 
 // master is the ROS master as one node knows it.
@@ -93,7 +93,7 @@ func reach(ctx context.Context, address string) (*master, error) {
 	if err != nil {
 		// net/http has no type for an answer that isn't HTTP, such as SSH's greeting.
 		if !unreachable(err) || strings.Contains(err.Error(), "malformed HTTP") {
-			err = fmt.Errorf("%w: another program answers there; check the host and the port: %w", bridges.ErrProtocol, err)
+			err = fmt.Errorf("%w: another program answers there; check the host and the port: %w", transport.ErrProtocol, err)
 		}
 		return nil, fmt.Errorf("no ROS master at %s: %w", address, fault.NetReason(err))
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/bluenviron/goroslib/v2/pkg/apimaster"
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/internal/guard"
 )
@@ -81,7 +82,7 @@ func (n *node) wake() {
 func (n *node) run() {
 	defer close(n.done)
 	if err := transport.Keep(n.ctx, n.config.retry, n.take, n.lost); err != nil {
-		n.instance.SetStatus(bridges.UnexpectedlyDisconnected)
+		n.instance.SetStatus(flow.UnexpectedlyDisconnected)
 	}
 }
 
@@ -101,8 +102,8 @@ func (n *node) take() (joined bool, err error) {
 
 // lost notes that the node isn't registered any more, or couldn't be.
 func (n *node) lost(loss transport.Loss) {
-	if loss.Connected || n.instance.Status() != bridges.Connecting {
-		n.instance.SetStatus(bridges.UnexpectedlyDisconnected)
+	if loss.Connected || n.instance.Status() != flow.Connecting {
+		n.instance.SetStatus(flow.UnexpectedlyDisconnected)
 	}
 	loss.Err = fault.Net(loss.Err)
 	n.instance.journal.Lost(loss)
@@ -129,7 +130,7 @@ func (n *node) join() (bool, error) {
 		return false, err
 	}
 	n.instance.journal.Connected("node", name, "master", n.config.master)
-	n.instance.SetStatus(bridges.Connected)
+	n.instance.SetStatus(flow.Connected)
 	return true, nil
 }
 
@@ -171,7 +172,7 @@ func (n *node) listen() error {
 			n.instance.note(transport.TroubleRefused, "caller of the node's API", err)
 		})
 		if err != nil {
-			return fmt.Errorf("%w: %w", bridges.ErrListen, err)
+			return fmt.Errorf("%w: %w", transport.ErrListen, err)
 		}
 		n.slave = slave
 	}
@@ -233,7 +234,7 @@ func (n *node) tcpros() (host string, port int) {
 // stop delivers what is queued, for as long as ctx allows. Subscribers are given all
 // before the master tells them that the publisher is gone: roscpp then reads no more.
 func (n *node) stop(ctx context.Context) error {
-	n.instance.SetStatus(bridges.Disconnecting)
+	n.instance.SetStatus(flow.Disconnecting)
 	n.mu.Lock() // a call of follow either begins its feeds before this, or none
 	n.cancel()
 	n.mu.Unlock()
@@ -395,7 +396,7 @@ func (n *node) handler() http.Handler {
 			"shutdown":         n.shutdown,
 		},
 		unreadable: func(err error) {
-			n.instance.note(transport.TroubleUnread, "caller of the node's API", fmt.Errorf("%w: %w", bridges.ErrProtocol, err))
+			n.instance.note(transport.TroubleUnread, "caller of the node's API", fmt.Errorf("%w: %w", transport.ErrProtocol, err))
 		},
 	}
 }

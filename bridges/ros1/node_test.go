@@ -20,6 +20,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/ros1"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -452,14 +453,14 @@ func TestNamesOfNodes(t *testing.T) {
 	chosen := open("&node=raybridge&attempts=1000000")
 	eventually(t, func() bool { return chosen.Diagnosis().Failures > 2 }, "it waits")
 	assert.ErrorContains(t, chosen.Diagnosis().LastError, "?node=")
-	assert.NotEqual(t, bridges.Connected, chosen.Status())
+	assert.NotEqual(t, flow.Connected, chosen.Status())
 	p.master.mu.Lock()
 	p.master.nodes["/dead"] = "http://127.0.0.1:1/"
 	p.master.mu.Unlock()
 	dead := open("&node=dead")
-	eventually(t, func() bool { return dead.Status() == bridges.Connected }, "a dead node's name")
+	eventually(t, func() bool { return dead.Status() == flow.Connected }, "a dead node's name")
 	require.NoError(t, first.Close(t.Context()))
-	eventually(t, func() bool { return chosen.Status() == bridges.Connected }, "the name is free")
+	eventually(t, func() bool { return chosen.Status() == flow.Connected }, "the name is free")
 
 	// A node that registers with another node's name makes the master end that node, which
 	// comes again.
@@ -489,13 +490,13 @@ func TestGivingUp(t *testing.T) {
 	b, err := registry.Open("ros1:"+p.Connection()+"&attempts=3", bridges.Env{Log: slog.New(slog.NewTextHandler(&lines, nil))})
 	require.NoError(t, err)
 	require.NoError(t, b.Connect(t.Context()))
-	eventually(t, func() bool { return b.Status() == bridges.UnexpectedlyDisconnected }, "it gives up")
+	eventually(t, func() bool { return b.Status() == flow.UnexpectedlyDisconnected }, "it gives up")
 	assert.EqualValues(t, 3, b.Diagnosis().Failures)
 	assert.ErrorContains(t, b.Diagnosis().LastError, "no ROS master at "+p.master.address())
 	assert.Equal(t, 1, strings.Count(lines.String(), `level=WARN msg="not registered at the ROS master, trying again"`), "a cause is told once")
 	assert.Equal(t, 1, strings.Count(lines.String(), `level=ERROR msg="gave up registering at the ROS master" attempts=3`))
 	require.NoError(t, b.Disconnect(t.Context()))
-	assert.Equal(t, bridges.Disconnected, b.Status())
+	assert.Equal(t, flow.Disconnected, b.Status())
 }
 
 // TestSilentSocketsLockNobodyOut of the node's two ports: they are counted, and others subscribe.
@@ -579,9 +580,9 @@ func TestMastersThatAreNone(t *testing.T) {
 		err = ros1.Reach(t.Context(), listener.Addr().String())
 		require.ErrorContains(t, err, "no ROS master at "+listener.Addr().String(), greeting)
 		if foreign {
-			assert.ErrorIs(t, err, bridges.ErrProtocol, greeting)
+			assert.ErrorIs(t, err, transport.ErrProtocol, greeting)
 		} else {
-			assert.NotErrorIs(t, err, bridges.ErrProtocol)
+			assert.NotErrorIs(t, err, transport.ErrProtocol)
 		}
 		require.NoError(t, listener.Close())
 		served.Wait()

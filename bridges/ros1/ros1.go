@@ -143,7 +143,7 @@ func (Factory) RegReader(p *bridges.Plugin, sub bridges.Subscription[bridges.Enc
 	return sub.Register(p, ros.ROS1.TypeName(sub.Type), func(i bridges.Instance, topic bridges.Topic, schema bridges.Schema, in bridges.Inbox[bridges.Encoded]) error {
 		return addSubscription(i, topic, typeOf(schema), func(data []byte) error {
 			if err := in.Deliver(bridges.Encoded{Encoding: schema.MessageEncoding, Data: data}); err != nil {
-				return fmt.Errorf("%w: %w", bridges.ErrProtocol, err)
+				return fmt.Errorf("%w: %w", transport.ErrProtocol, err)
 			}
 			return nil
 		})
@@ -169,7 +169,7 @@ type instance struct {
 	env     bridges.Env
 	limit   int64    // of a message that is published, bytes
 	byName  sync.Map // of *topic by the bridge's name, for Listening
-	journal transport.Journal
+	journal transport.ConnectionLog
 
 	mu            sync.Mutex
 	node          *node          // guarded by mu: nil while disconnected
@@ -228,7 +228,7 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.SetStatus(bridges.Connecting)
+	i.SetStatus(flow.Connecting)
 	i.journal.Begin(i.env.Log, words)
 	i.node = newNode(i, config)
 	for _, t := range of[*topic](i.registrations) { // before the first subscriber comes
@@ -252,7 +252,7 @@ func (i *instance) Disconnect(ctx context.Context) error {
 		return nil
 	}
 	err := n.stop(ctx)
-	i.SetStatus(bridges.Disconnected)
+	i.SetStatus(flow.Disconnected)
 	return err
 }
 

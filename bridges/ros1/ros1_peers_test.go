@@ -92,11 +92,11 @@ func (r *network) connected(t *testing.T, options string, types map[string]strin
 	t.Helper()
 	b := openBridge(t, r.address()+options, types)
 	require.NoError(t, b.Connect(t.Context()))
-	awaitStatus(t, b, bridges.Connected)
+	awaitStatus(t, b, flow.Connected)
 	return b
 }
 
-func awaitStatus(t *testing.T, b *bridges.Bridge, want bridges.Status) {
+func awaitStatus(t *testing.T, b *bridges.Bridge, want flow.Status) {
 	t.Helper()
 	require.Eventually(t, func() bool { return b.Status() == want }, patience, 10*time.Millisecond, "status %v", want)
 }
@@ -395,10 +395,10 @@ func TestTheMasterIsStartedAnew(t *testing.T) {
 	assert.Equal(t, 2.5, receive(t, commands).Twist.Linear[0])
 
 	r.master.Kill()
-	awaitStatus(t, b, bridges.UnexpectedlyDisconnected)
-	assert.ErrorIs(t, out.cloud(t.Context(), bridgetest.PointCloud(0)), bridges.ErrNotConnected)
+	awaitStatus(t, b, flow.UnexpectedlyDisconnected)
+	assert.ErrorIs(t, out.cloud(t.Context(), bridgetest.PointCloud(0)), flow.ErrNotConnected)
 	r.start(t)
-	awaitStatus(t, b, bridges.Connected)
+	awaitStatus(t, b, flow.Connected)
 	out.until(t, before) // its connection stood all the time
 	after := r.script(t, "subscriber.py", "--count", "/points")
 	out.until(t, after)
@@ -427,7 +427,7 @@ func TestASubscriberIsKilledAndComesAgain(t *testing.T) {
 	out.until(t, other)
 	second := r.script(t, "subscriber.py", "--count", "/points")
 	out.until(t, second)
-	assert.Equal(t, bridges.Connected, b.Status())
+	assert.Equal(t, flow.Connected, b.Status())
 }
 
 func TestAStalledSubscriberCostsOthersNothing(t *testing.T) {
@@ -517,10 +517,10 @@ func TestTwoNodesAndRosnodeKill(t *testing.T) {
 	require.NoError(t, named.Connect(t.Context()))
 	require.Eventually(t, func() bool { return named.Diagnosis().Failures > 0 }, patience, 10*time.Millisecond)
 	assert.ErrorContains(t, named.Diagnosis().LastError, "another node is /raybridge")
-	assert.Equal(t, bridges.Connecting, named.Status())
-	assert.Equal(t, bridges.Connected, first.Status())
+	assert.Equal(t, flow.Connecting, named.Status())
+	assert.Equal(t, flow.Connected, first.Status())
 	require.NoError(t, first.Close(t.Context()))
-	awaitStatus(t, named, bridges.Connected)
+	awaitStatus(t, named, flow.Connected)
 
 	before := second.Diagnosis().Connections
 	r.run(t, "/usr/bin/rosnode", "kill", "/raybridge_2").Wait(t)
@@ -538,10 +538,10 @@ func TestTheMasterStalls(t *testing.T) {
 	b := r.connected(t, "?retry=200ms", nil)
 	out := newCurrent(t, b, "/points")
 	r.master.Stall()
-	awaitStatus(t, b, bridges.UnexpectedlyDisconnected)
-	assert.ErrorIs(t, out.cloud(t.Context(), bridgetest.PointCloud(0)), bridges.ErrNotConnected)
+	awaitStatus(t, b, flow.UnexpectedlyDisconnected)
+	assert.ErrorIs(t, out.cloud(t.Context(), bridgetest.PointCloud(0)), flow.ErrNotConnected)
 	r.master.Resume()
-	awaitStatus(t, b, bridges.Connected)
+	awaitStatus(t, b, flow.Connected)
 	out.until(t, r.script(t, "subscriber.py", "--count", "/points"))
 }
 
@@ -576,7 +576,7 @@ func TestRosbagIsStoppedKilledAndComesAgain(t *testing.T) {
 		return err == nil
 	}, patience, 10*time.Millisecond, "the next one has all that it wanted")
 	again.Wait(t)
-	assert.Equal(t, bridges.Connected, b.Status())
+	assert.Equal(t, flow.Connected, b.Status())
 }
 
 // A node that publishes another type on the commands' topic is told from one that
@@ -591,5 +591,5 @@ func TestAPublisherOfAnotherType(t *testing.T) {
 	assert.ErrorContains(t, b.Diagnosis().LastError, "/cmd_vel")
 	r.run(t, "/usr/bin/rostopic", "pub", "-r", "20", "/cmd_vel", "geometry_msgs/Twist", "{linear: {x: 2.5}}")
 	assert.Equal(t, 2.5, receive(t, commands).Twist.Linear[0])
-	assert.Equal(t, bridges.Connected, b.Status())
+	assert.Equal(t, flow.Connected, b.Status())
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/ros1"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
@@ -268,7 +269,7 @@ func FuzzReadHeader(f *testing.F) {
 		switch {
 		case err == nil && h == nil:
 			t.Fatal("no header and no error")
-		case err != nil && !errors.Is(err, bridges.ErrProtocol) && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
+		case err != nil && !errors.Is(err, transport.ErrProtocol) && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
 			t.Fatal(err)
 		}
 	})

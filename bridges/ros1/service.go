@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // maxRequest is the length of a service's request that is still read, bytes.
@@ -89,7 +90,7 @@ func (s *session) answer(offered *service, persistent bool) error {
 	}
 	n := binary.LittleEndian.Uint32(length[:])
 	if n > maxRequest {
-		return fmt.Errorf("%w: a request of %d bytes to %s is announced", bridges.ErrProtocol, n, offered.name)
+		return fmt.Errorf("%w: a request of %d bytes to %s is announced", transport.ErrProtocol, n, offered.name)
 	}
 	data := make([]byte, n)
 	if _, err := s.read(data, len(data), headerLimit); err != nil {
@@ -102,7 +103,7 @@ func (s *session) answer(offered *service, persistent bool) error {
 	} else {
 		frame = appendFrame([]byte{0}, []byte(err.Error()))
 	}
-	if errors.Is(err, bridges.ErrProtocol) {
+	if errors.Is(err, transport.ErrProtocol) {
 		s.note(transport.TroubleUnread, err)
 	}
 	return s.client.Post(frame)
@@ -113,13 +114,13 @@ func (s *service) call(caller *session, data []byte) ([]byte, error) {
 	request := s.answerer.Type.NewRequest()
 	decoder := encode.ROS1.Decoder()
 	if err := decoder.Decode(data, request); err != nil {
-		return nil, fmt.Errorf("%w: %w", bridges.ErrProtocol, err)
+		return nil, fmt.Errorf("%w: %w", transport.ErrProtocol, err)
 	}
 	ctx := caller.node.ctx
 	select {
 	case <-s.turn:
 	case <-ctx.Done():
-		return nil, bridges.ErrClosed
+		return nil, flow.ErrClosed
 	}
 	defer func() { s.turn <- struct{}{} }()
 	response, err := s.answerer.Answer(ctx, request)

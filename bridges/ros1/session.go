@@ -13,7 +13,6 @@ import (
 
 	"github.com/bluenviron/goroslib/v2/pkg/protocommon"
 	"github.com/bluenviron/goroslib/v2/pkg/prototcp"
-	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/transport"
 )
 
@@ -52,10 +51,10 @@ func (s *session) Serve(context.Context) error {
 	case header["topic"] != "":
 		err = s.subscribe(header)
 	default:
-		err = fmt.Errorf("%w: the TCPROS header names neither a topic nor a service", bridges.ErrProtocol)
+		err = fmt.Errorf("%w: the TCPROS header names neither a topic nor a service", transport.ErrProtocol)
 	}
 	// Others come and go; some only look whether the port is open.
-	if errors.Is(err, bridges.ErrProtocol) {
+	if errors.Is(err, transport.ErrProtocol) {
 		s.note(transport.TroubleUnread, err)
 		s.refuse(err)
 	}
@@ -160,7 +159,7 @@ func (n *node) forget(s *session) {
 const maxHeader = 256 << 10
 
 // readHeader reads the header of a TCPROS connection (wiki.ros.org/ROS/TCPROS). What isn't
-// one wraps bridges.ErrProtocol. It takes no more memory than the peer has sent.
+// one wraps transport.ErrProtocol. It takes no more memory than the peer has sent.
 func readHeader(r io.Reader) (protocommon.HeaderRaw, error) {
 	var length [4]byte
 	if _, err := io.ReadFull(r, length[:]); err != nil {
@@ -168,7 +167,7 @@ func readHeader(r io.Reader) (protocommon.HeaderRaw, error) {
 	}
 	n := binary.LittleEndian.Uint32(length[:])
 	if n == 0 || n > maxHeader {
-		return nil, fmt.Errorf("%w: %d bytes of TCPROS header are announced", bridges.ErrProtocol, n)
+		return nil, fmt.Errorf("%w: %d bytes of TCPROS header are announced", transport.ErrProtocol, n)
 	}
 	// goroslib reads the length with a single Read, which may be short, so it is given
 	// the header as a whole.
@@ -178,7 +177,7 @@ func readHeader(r io.Reader) (protocommon.HeaderRaw, error) {
 	}
 	header, err := protocommon.HeaderRawDecode(block)
 	if err != nil {
-		return nil, fmt.Errorf("%w: TCPROS header: %w", bridges.ErrProtocol, err)
+		return nil, fmt.Errorf("%w: TCPROS header: %w", transport.ErrProtocol, err)
 	}
 	return header, nil
 }

@@ -47,7 +47,7 @@ func subscribe(i bridges.Instance, topic bridges.Topic, typeName string, in ros.
 	return addSubscription(i, topic, typ, func(data []byte) error {
 		m := in.New()
 		if err := decoder.Decode(data, m); err != nil {
-			return fmt.Errorf("%w: %w", bridges.ErrProtocol, err)
+			return fmt.Errorf("%w: %w", transport.ErrProtocol, err)
 		}
 		return in.Deliver(m)
 	})
@@ -133,7 +133,7 @@ func (f *feed) run() {
 		return connected, err
 	}, func(loss transport.Loss) {
 		kind := transport.TroubleFailed
-		if errors.Is(loss.Err, bridges.ErrProtocol) {
+		if errors.Is(loss.Err, transport.ErrProtocol) {
 			kind = transport.TroubleUnread
 		}
 		if !errors.Is(loss.Err, errEnded) {
@@ -184,7 +184,7 @@ func (f *feed) receive() (connected bool, err error) {
 func (f *feed) request() (address string, err error) {
 	u, err := url.Parse(f.uri)
 	if err != nil || u.Scheme != "http" || u.Hostname() == "" {
-		return "", fmt.Errorf("%w: %q is not a node's address", bridges.ErrProtocol, f.uri)
+		return "", fmt.Errorf("%w: %q is not a node's address", transport.ErrProtocol, f.uri)
 	}
 	api := apislave.NewClient(u.Host, f.node.caller(), newCaller(f.node.ctx))
 	answer, err := api.RequestTopic(f.sub.name, [][]any{{"TCPROS"}})
@@ -192,11 +192,11 @@ func (f *feed) request() (address string, err error) {
 		return "", err
 	}
 	if len(answer) < 3 || answer[0] != "TCPROS" {
-		return "", fmt.Errorf("%w: it answers %v", bridges.ErrProtocol, answer)
+		return "", fmt.Errorf("%w: it answers %v", transport.ErrProtocol, answer)
 	}
 	port, ok := answer[2].(int)
 	if !ok || port < 1 || port > 65535 {
-		return "", fmt.Errorf("%w: it answers %v", bridges.ErrProtocol, answer)
+		return "", fmt.Errorf("%w: it answers %v", transport.ErrProtocol, answer)
 	}
 	return net.JoinHostPort(u.Hostname(), strconv.Itoa(port)), nil
 }
@@ -242,7 +242,7 @@ func (f *feed) read(conn net.Conn) error {
 		}
 		n := binary.LittleEndian.Uint32(length[:])
 		if n > maxIncoming {
-			return fmt.Errorf("%w: message of %d bytes on %s", bridges.ErrProtocol, n, f.sub.name)
+			return fmt.Errorf("%w: message of %d bytes on %s", transport.ErrProtocol, n, f.sub.name)
 		}
 		if err := conn.SetReadDeadline(time.Now().Add(headerLimit)); err != nil {
 			return err

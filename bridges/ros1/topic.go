@@ -10,6 +10,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/simtime"
 )
 
@@ -119,7 +120,7 @@ func (t *topic) begin() (outgoing, error) {
 	out, ok := t.Stream()
 	switch {
 	case !ok:
-		return outgoing{}, bridges.ErrNotConnected
+		return outgoing{}, flow.ErrNotConnected
 	case !t.listening():
 		return outgoing{}, transport.ErrNoSubscribers
 	}

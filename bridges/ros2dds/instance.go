@@ -17,6 +17,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/fault"
 )
 
@@ -157,7 +158,7 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 		return err
 	}
 	i.disconnect(ctx)
-	i.SetStatus(bridges.Connecting)
+	i.SetStatus(flow.Connecting)
 	if err := i.attempt(ctx, s); err != nil {
 		i.retrying = i.tryAgain(s, err)
 	}
@@ -172,10 +173,10 @@ func (i *instance) attempt(ctx context.Context, s settings) error {
 			c.leave(ctx)
 		}
 		i.failed(err)
-		i.SetStatus(bridges.UnexpectedlyDisconnected)
+		i.SetStatus(flow.UnexpectedlyDisconnected)
 		return err
 	}
-	i.SetStatus(bridges.Connected)
+	i.SetStatus(flow.Connected)
 	return nil
 }
 
@@ -222,11 +223,11 @@ func (i *instance) disconnect(ctx context.Context) {
 	i.connection, i.gaveUp = nil, nil
 	i.mu.Unlock()
 	if c != nil {
-		i.SetStatus(bridges.Disconnecting)
+		i.SetStatus(flow.Disconnecting)
 		c.leave(ctx)
 		i.tellMismatches() // those that came after the last look
 	}
-	i.SetStatus(bridges.Disconnected)
+	i.SetStatus(flow.Disconnected)
 }
 
 // failed keeps an error of the library for the diagnosis.
@@ -320,7 +321,7 @@ var words = transport.Words{
 // it is connected, gives up or ctx ends.
 func (i *instance) keepTrying(ctx context.Context, s settings, err error) {
 	first := err
-	var journal transport.Journal // of lines alone: attempt counts
+	var journal transport.ConnectionLog // of lines alone: attempt counts
 	journal.Begin(i.log, words)
 	gaveUp := transport.Keep(ctx, s.retry, func() (bool, error) {
 		if err := first; err != nil {

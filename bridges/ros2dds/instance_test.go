@@ -42,17 +42,17 @@ func TestTriesAgain(t *testing.T) {
 			publish, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock", QoS: flow.StaticQoS})
 			require.NoError(t, err)
 			require.NoError(t, b.Connect(t.Context()))
-			assert.Equal(t, bridges.UnexpectedlyDisconnected, b.Status())
+			assert.Equal(t, flow.UnexpectedlyDisconnected, b.Status())
 			assert.ErrorIs(t, b.Diagnosis().LastError, c.is)
 			assert.ErrorContains(t, b.Diagnosis().LastError, c.says)
-			assert.ErrorIs(t, publish(t.Context(), &sample.Clock{}), bridges.ErrNotConnected)
+			assert.ErrorIs(t, publish(t.Context(), &sample.Clock{}), flow.ErrNotConnected)
 			require.Eventually(t, func() bool { return b.Diagnosis().Failures >= 3 }, patience, time.Millisecond)
 			assert.NoError(t, b.Err(), "it goes on without end")
 			assert.Len(t, log.lines("level=WARN"), 1, "one cause is told once")
 
 			require.NoError(t, os.WriteFile(file, []byte(loopback), 0o600))
 			t.Setenv("CYCLONEDDS_URI", "file://"+file)
-			require.Eventually(t, func() bool { return b.Status() == bridges.Connected }, patience, time.Millisecond)
+			require.Eventually(t, func() bool { return b.Status() == flow.Connected }, patience, time.Millisecond)
 			assert.EqualValues(t, 1, b.Diagnosis().Connections)
 			require.Eventually(t, func() bool { return len(log.lines("ros2dds: takes part in the domain")) == 1 }, patience, time.Millisecond)
 			assert.NoError(t, publish(t.Context(), &sample.Clock{}))
@@ -68,13 +68,13 @@ func TestGivesUp(t *testing.T) {
 			b := open(t, freeDomain(t), options, nil)
 			require.NoError(t, b.Connect(t.Context()))
 			require.Eventually(t, func() bool { return b.Err() != nil }, patience, time.Millisecond)
-			assert.ErrorIs(t, b.Err(), bridges.ErrNotConnected)
+			assert.ErrorIs(t, b.Err(), flow.ErrNotConnected)
 			assert.ErrorIs(t, b.Err(), ros2dds.ErrDomain)
 			assert.Equal(t, attempts, b.Diagnosis().Failures)
-			assert.Equal(t, bridges.UnexpectedlyDisconnected, b.Status())
+			assert.Equal(t, flow.UnexpectedlyDisconnected, b.Status())
 			t.Setenv("CYCLONEDDS_URI", loopback)
 			require.NoError(t, b.Connect(t.Context()))
-			assert.Equal(t, bridges.Connected, b.Status())
+			assert.Equal(t, flow.Connected, b.Status())
 			assert.NoError(t, b.Err())
 		})
 	}
@@ -93,7 +93,7 @@ func TestEndsWhileTryingAgain(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("it doesn't end")
 	}
-	assert.Equal(t, bridges.Disconnected, b.Status())
+	assert.Equal(t, flow.Disconnected, b.Status())
 }
 
 const clockType = "rosgraph_msgs::msg::dds_::Clock_"

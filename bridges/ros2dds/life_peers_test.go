@@ -454,7 +454,7 @@ func logged(t *testing.T, domain int) (*bridges.Bridge, *journal) {
 	log := &journal{}
 	b := open(t, domain, "", log.logger())
 	require.NoError(t, b.Connect(t.Context()))
-	require.Equal(t, bridges.Connected, b.Status())
+	require.Equal(t, flow.Connected, b.Status())
 	return b, log
 }
 

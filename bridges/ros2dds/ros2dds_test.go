@@ -74,7 +74,7 @@ func connect(t testing.TB, domain int, options string) *bridges.Bridge {
 	t.Helper()
 	b := open(t, domain, options, nil)
 	require.NoError(t, b.Connect(t.Context()))
-	require.Equal(t, bridges.Connected, b.Status(), "%v", b.Diagnosis().LastError)
+	require.Equal(t, flow.Connected, b.Status(), "%v", b.Diagnosis().LastError)
 	return b
 }
 
@@ -135,7 +135,7 @@ func TestNobodyListens(t *testing.T) {
 	require.NoError(t, err)
 	assert.False(t, b.Listening("/clock"))
 	assert.False(t, b.Listening("/other"))
-	assert.ErrorIs(t, publish(t.Context(), &sample.Clock{}), bridges.ErrNotConnected)
+	assert.ErrorIs(t, publish(t.Context(), &sample.Clock{}), flow.ErrNotConnected)
 	assert.Equal(t, flow.Drops{flow.CauseNotConnected: 1}, b.Statistics().Drops)
 }
 
@@ -265,7 +265,7 @@ func TestNothingIsLeftOfAConnection(t *testing.T) {
 
 	cycle := func(full bool) {
 		require.NoError(t, b.Connect(t.Context()))
-		require.Equal(t, bridges.Connected, b.Status())
+		require.Equal(t, flow.Connected, b.Status())
 		if full {
 			cycleMessages(t, domain, b, func() {
 				_ = image(t.Context(), message)

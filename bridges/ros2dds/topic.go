@@ -22,7 +22,7 @@ import (
 const maxBlocking = time.Second
 
 // errUnheard is returned for a message on a topic without readers.
-var errUnheard = fmt.Errorf("%w: the topic has no reader", bridges.ErrNotConnected)
+var errUnheard = fmt.Errorf("%w: the topic has no reader", flow.ErrNotConnected)
 
 // topic is one topic that is published. It has a writer with each connection.
 type topic struct {
@@ -66,7 +66,7 @@ func (t *topic) send(ctx context.Context, message ros.Message, _ simtime.Stamp) 
 	defer t.mu.Unlock()
 	switch {
 	case t.out == nil:
-		return bridges.ErrNotConnected
+		return flow.ErrNotConnected
 	case !t.heard():
 		return errUnheard
 	}
@@ -89,9 +89,9 @@ func (t *topic) send(ctx context.Context, message ros.Message, _ simtime.Stamp) 
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, flow.ErrClosed):
-		return bridges.ErrNotConnected
+		return flow.ErrNotConnected
 	default:
-		return fmt.Errorf("%w: %w", bridges.ErrPeerSlow, err)
+		return fmt.Errorf("%w: %w", flow.ErrPeerSlow, err)
 	}
 }
 

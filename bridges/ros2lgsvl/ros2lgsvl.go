@@ -323,13 +323,13 @@ func frameSize(head []byte) (int, error) {
 	case len(head) == 0:
 		return 1, nil
 	case head[0] != opPublish:
-		return 0, fmt.Errorf("%w: operation %d where only %d is sent; is this ros2-lgsvl-bridge?", bridges.ErrProtocol, head[0], opPublish)
+		return 0, fmt.Errorf("%w: operation %d where only %d is sent; is this ros2-lgsvl-bridge?", transport.ErrProtocol, head[0], opPublish)
 	case len(head) < 5:
 		return 5, nil
 	}
 	topic := binary.LittleEndian.Uint32(head[1:])
 	if topic > maxTopic {
-		return 0, fmt.Errorf("%w: a topic of %d bytes", bridges.ErrProtocol, topic)
+		return 0, fmt.Errorf("%w: a topic of %d bytes", transport.ErrProtocol, topic)
 	}
 	body := 5 + int(topic) + 4
 	if len(head) < body {

@@ -19,6 +19,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/bridges/ros2lgsvl"
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/stretchr/testify/assert"
@@ -227,7 +228,7 @@ func TestWhatCantBeRead(t *testing.T) {
 	for n, rubbish := range []string{"\x01", "\x00\x00", "\x03\xff\xff\xff\xff", "\x03\x01\x00\x00\x00a\xff\xff\xff\xff"} {
 		s.Send([]byte(rubbish))
 		eventually(t, func() bool { return s.Accepted() == n+2 && s.Subscribed("/clock") != "" }, "it connects again")
-		assert.ErrorIs(t, b.Diagnosis().LastError, bridges.ErrProtocol)
+		assert.ErrorIs(t, b.Diagnosis().LastError, transport.ErrProtocol)
 	}
 	eventually(t, func() bool { return s.Publish("/clock", peers.Value{}) == 1 }, "subscribed")
 	receive(t, clock)
@@ -239,8 +240,8 @@ func TestGivesUp(t *testing.T) {
 	s.Kill()
 	require.NoError(t, b.Connect(t.Context()))
 	eventually(t, func() bool { return b.Err() != nil }, "it gives up")
-	assert.ErrorIs(t, b.Err(), bridges.ErrNotConnected)
-	assert.Equal(t, bridges.UnexpectedlyDisconnected, b.Status())
+	assert.ErrorIs(t, b.Err(), flow.ErrNotConnected)
+	assert.Equal(t, flow.UnexpectedlyDisconnected, b.Status())
 	assert.EqualValues(t, 3, b.Diagnosis().Failures)
 	require.NoError(t, s.Start())
 	connect(t, b)
@@ -353,10 +354,10 @@ func TestFrameSize(t *testing.T) {
 	}
 	for _, op := range []byte{0, 1, 2, 4, 'H', 0xff} {
 		_, err := ros2lgsvl.FrameSize([]byte{op})
-		assert.ErrorIs(t, err, bridges.ErrProtocol, "at the first byte")
+		assert.ErrorIs(t, err, transport.ErrProtocol, "at the first byte")
 	}
 	_, err := ros2lgsvl.FrameSize([]byte{3, 1, 16, 0, 0})
-	assert.ErrorIs(t, err, bridges.ErrProtocol, "a topic of 4097 bytes")
+	assert.ErrorIs(t, err, transport.ErrProtocol, "a topic of 4097 bytes")
 }
 
 // Whatever comes, the reader neither panics nor makes frames of what isn't one; frames

@@ -207,7 +207,7 @@ func TestMessagesAboveTheServersLimit(t *testing.T) {
 			if err := out(t.Context(), large); arrive {
 				require.NoError(t, err)
 			} else {
-				require.ErrorIs(t, err, bridges.ErrTooLarge)
+				require.ErrorIs(t, err, flow.ErrTooLarge)
 				drops, received = flow.Drops{flow.CauseTooLarge: 1}, 2
 			}
 			require.NoError(t, out(t.Context(), small))

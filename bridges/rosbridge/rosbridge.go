@@ -63,6 +63,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // Factory is the bridge named "rosbridge".
@@ -271,7 +272,7 @@ func allOptions() []bridges.Option {
 	return all
 }
 
-// parse reads a connection string. Errors wrap bridges.ErrConnectionString, or bridges.ErrTLS
+// parse reads a connection string. Errors wrap bridges.ErrConnectionString, or transport.ErrTLS
 // where a server's certificate can't be used.
 func parse(text string) (connection, error) {
 	if strings.HasPrefix(text, "listen=") {
@@ -351,8 +352,8 @@ func (i *instance) Disconnect(ctx context.Context) error {
 }
 
 // Status is the client's, or Connected while the server listens.
-func (i *instance) Status() bridges.Status {
-	if s := i.client.Status(); s != bridges.Disconnected {
+func (i *instance) Status() flow.Status {
+	if s := i.client.Status(); s != flow.Disconnected {
 		return s
 	}
 	return i.Server.Status()

@@ -26,6 +26,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
@@ -379,7 +380,7 @@ func TestRoslibSpeaksTLS(t *testing.T) {
 		client := watch(c.url, c.env) // it tries again and again
 		eventually(t, c.says, func() bool { return c.server.Diagnosis().Failures > before })
 		client.Kill()
-		require.ErrorIs(t, c.server.Diagnosis().LastError, bridges.ErrTLS)
+		require.ErrorIs(t, c.server.Diagnosis().LastError, transport.ErrTLS)
 		assert.ErrorContains(t, c.server.Diagnosis().LastError, c.says)
 	}
 	require.NoError(t, publish(t.Context(), &sample.Imu{Header: header(2)}))

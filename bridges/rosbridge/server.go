@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/simtime"
 )
 
@@ -83,7 +84,7 @@ func (s *server) open() []*session {
 func (s *server) publish(ctx context.Context, t *topic, stamp simtime.Stamp) error {
 	stream, ok := t.Stream()
 	if !ok {
-		return bridges.ErrNotConnected
+		return flow.ErrNotConnected
 	}
 	now := s.instance.env.HandedOver(stamp)
 	s.newest.Store(int64(now))

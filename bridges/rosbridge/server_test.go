@@ -25,6 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
@@ -113,7 +114,7 @@ func TestServerOfAllForms(t *testing.T) {
 	b := listening(t, "")
 	out, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
 	require.NoError(t, err)
-	assert.ErrorIs(t, out(t.Context(), &sample.Clock{}), bridges.ErrNotConnected, "nobody listens")
+	assert.ErrorIs(t, out(t.Context(), &sample.Clock{}), flow.ErrNotConnected, "nobody listens")
 	assert.False(t, b.Listening("/clock"))
 	clients := map[string]*client{"none": visit(t, b), "cbor": visit(t, b), "cbor-raw": visit(t, b)}
 	for compression, c := range clients {
@@ -231,7 +232,7 @@ func TestServerRefuses(t *testing.T) {
 	c.send(`{"op":"set_level","level":"none"}`)
 	c.send(`{"op":"dance"}`)
 	assert.NotEmpty(t, c.values("nodes", "{}"), "no status comes before")
-	assert.Equal(t, bridges.Connected, b.Status())
+	assert.Equal(t, flow.Connected, b.Status())
 }
 
 // TestLevels: a client is told as much as it asks for, with the operation's id.
@@ -417,7 +418,7 @@ func TestServerOfTLS(t *testing.T) {
 	c := visitURL(t, "wss://"+address(b), &websocket.DialOptions{HTTPClient: &http.Client{Transport: &http.Transport{TLSClientConfig: config}}})
 	assert.NotEmpty(t, c.values("nodes", "{}"))
 	assert.Nil(t, opened(t, "listen=0").Endpoints(), "it doesn't listen yet")
-	assert.ErrorIs(t, opened(t, "listen=0?cert="+key+"&key="+key).Connect(t.Context()), bridges.ErrTLS)
+	assert.ErrorIs(t, opened(t, "listen=0?cert="+key+"&key="+key).Connect(t.Context()), transport.ErrTLS)
 }
 
 func selfSigned(t *testing.T, certFile, keyFile string) *x509.CertPool {
@@ -445,8 +446,8 @@ func selfSigned(t *testing.T, certFile, keyFile string) *x509.CertPool {
 func TestListenFailures(t *testing.T) {
 	b := listening(t, "")
 	other := opened(t, "listen="+address(b))
-	assert.ErrorIs(t, other.Connect(t.Context()), bridges.ErrListen)
-	assert.Equal(t, bridges.UnexpectedlyDisconnected, other.Status())
+	assert.ErrorIs(t, other.Connect(t.Context()), transport.ErrListen)
+	assert.Equal(t, flow.UnexpectedlyDisconnected, other.Status())
 	_, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image", Sensor: "camera"})
 	require.NoError(t, err)
 	assert.Equal(t, "camera", b.Endpoints()[0].Sensor)

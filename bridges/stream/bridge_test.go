@@ -16,6 +16,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/stream"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
@@ -118,7 +119,7 @@ func TestEverySampleIsCarried(t *testing.T) {
 		assert.Equal(t, "ros2msg", info.Schema.Encoding)
 		assert.NotEmpty(t, info.Schema.Data)
 		assert.False(t, b.Listening(info.Name))
-		assert.ErrorIs(t, publishers[info.Name](t.Context(), msg), bridges.ErrNotConnected, "nobody hears it")
+		assert.ErrorIs(t, publishers[info.Name](t.Context(), msg), flow.ErrNotConnected, "nobody hears it")
 		got := make(chan any, 1)
 		require.NoError(t, c.Listen(t.Context(), info.Name, func(d *stream.Data) {
 			assert.EqualValues(t, i, d.Stream.Type.Number())
@@ -242,9 +243,9 @@ func TestAddressInUse(t *testing.T) {
 	require.NoError(t, err)
 	err = b.Connect(t.Context())
 	require.ErrorIs(t, err, syscall.EADDRINUSE)
-	require.ErrorIs(t, err, bridges.ErrListen)
+	require.ErrorIs(t, err, transport.ErrListen)
 	require.ErrorContains(t, err, ": address already in use: end the program that has it, or choose another port, or 0 for any free one")
-	assert.Equal(t, bridges.UnexpectedlyDisconnected, b.Status())
+	assert.Equal(t, flow.UnexpectedlyDisconnected, b.Status())
 	assert.Nil(t, b.Endpoints())
 	require.NoError(t, b.Close(t.Context()))
 }

@@ -30,7 +30,7 @@
 // fields and a method Captured: nothing is registered for it. Types may be registered as ROS
 // messages or with a codec of any encoding. Each stream's description has its schema.
 //
-// A message above 256 MiB, the protocol's limit, is bridges.ErrTooLarge.
+// A message above 256 MiB, the protocol's limit, is flow.ErrTooLarge.
 //
 // # Queues
 //

@@ -7,6 +7,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/simtime"
 )
 
@@ -78,7 +79,7 @@ func (t *topic) publish(ctx context.Context, msg simtime.Stamped) error {
 	out, ok := t.Stream()
 	switch {
 	case !ok:
-		return bridges.ErrNotConnected
+		return flow.ErrNotConnected
 	case out.Subscribers() == 0 && !t.info.Latched:
 		return transport.ErrNoSubscribers
 	}
@@ -87,7 +88,7 @@ func (t *topic) publish(ctx context.Context, msg simtime.Stamped) error {
 	case err == nil, errors.Is(err, transport.ErrNoSubscribers):
 		return err
 	case errors.Is(err, ErrTooLarge):
-		return fmt.Errorf("%w: %w: %w", bridges.ErrConvert, bridges.ErrTooLarge, err)
+		return fmt.Errorf("%w: %w: %w", bridges.ErrConvert, flow.ErrTooLarge, err)
 	default:
 		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
 	}

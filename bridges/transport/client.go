@@ -98,7 +98,7 @@ var clientWords = Words{
 // Open, Forget and Disconnect one after the other, as bridges.Bridge does.
 type Client struct {
 	State
-	journal Journal
+	journal ConnectionLog
 	life    atomic.Pointer[life] // nil while disconnected
 	// registered is the number of the last registration, which may be read without mu.
 	registered atomic.Int64
@@ -142,7 +142,7 @@ func (c *Client) Open(ctx context.Context, config ClientConfig) {
 	c.evidence, c.closing = evidence{reached: c.evidence.reached}, false
 	c.journal.Begin(l.config.Log, clientWords)
 	c.life.Store(l)
-	c.SetStatus(Connecting)
+	c.SetStatus(flow.Connecting)
 	go l.run()
 }
 
@@ -156,7 +156,7 @@ func (c *Client) Disconnect(ctx context.Context) error {
 	}
 	c.mu.Lock()
 	c.closing = true
-	c.SetStatus(Disconnecting)
+	c.SetStatus(flow.Disconnecting)
 	l.stopDialing()
 	if s := l.now.Load(); s != nil {
 		s.finish()
@@ -174,7 +174,7 @@ func (c *Client) Disconnect(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.gaveUp = nil
-	c.SetStatus(Disconnected)
+	c.SetStatus(flow.Disconnected)
 	return nil
 }
 
@@ -185,12 +185,12 @@ func (l *life) abort() {
 	s := l.now.Load()
 	l.client.mu.Unlock()
 	if s != nil {
-		s.fail(ErrClosed, flow.CauseClosed)
+		s.fail(flow.ErrClosed, flow.CauseClosed)
 	}
 }
 
 // setStatus changes the state, unless the client is being disconnected.
-func (c *Client) setStatus(s Status) {
+func (c *Client) setStatus(s flow.Status) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.closing {
@@ -199,7 +199,7 @@ func (c *Client) setStatus(s Status) {
 }
 
 // Err returns nil, or that the client has given up dialing: an error that wraps
-// ErrNotConnected and the last failure.
+// flow.ErrNotConnected and the last failure.
 func (c *Client) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -259,12 +259,12 @@ func (c *Client) current() (*life, *link) {
 }
 
 // Post queues a frame that no topic counts, such as an answer; it is copied, and is
-// written before the topics' messages. ErrNotConnected or ErrPeerSlow say that it was not
+// written before the topics' messages. flow.ErrNotConnected or flow.ErrPeerSlow say that it was not
 // taken.
 func (c *Client) Post(frame []byte) error {
 	l, s := c.current()
 	if s == nil {
-		return ErrNotConnected
+		return flow.ErrNotConnected
 	}
 	b := l.pool.Get(len(frame))
 	b.Adopt(append(b.Bytes()[:0], frame...))
@@ -280,11 +280,11 @@ func (c *Client) Post(frame []byte) error {
 func (l *life) refusal(err error) error {
 	switch {
 	case errors.Is(err, flow.ErrFull):
-		return ErrPeerSlow
+		return flow.ErrPeerSlow
 	case l != nil && l.dialing.Err() != nil:
-		return ErrClosed
+		return flow.ErrClosed
 	default:
-		return ErrNotConnected
+		return flow.ErrNotConnected
 	}
 }
 
@@ -311,7 +311,7 @@ func (o *Outlet) Buffer(size int) flow.Buffer {
 }
 
 // Send queues one frame, which is the client's from then on, also on an error. An error
-// (ErrNotConnected, ErrPeerSlow, ErrClosed, or ctx's where policy block was waiting) says that
+// (flow.ErrNotConnected, flow.ErrPeerSlow, flow.ErrClosed, or ctx's where policy block was waiting) says that
 // the message was not taken, and nothing was counted. It never waits except under policy block,
 // for a second.
 func (o *Outlet) Send(ctx context.Context, frame flow.Buffer) error {
@@ -343,7 +343,7 @@ func (l *life) run() {
 		return connected, err
 	}, func(loss Loss) {
 		if loss.Connected {
-			c.setStatus(UnexpectedlyDisconnected)
+			c.setStatus(flow.UnexpectedlyDisconnected)
 		}
 		c.journal.Lost(loss)
 	})
@@ -353,7 +353,7 @@ func (l *life) run() {
 	c.mu.Lock()
 	c.gaveUp = err
 	c.mu.Unlock()
-	c.setStatus(UnexpectedlyDisconnected)
+	c.setStatus(flow.UnexpectedlyDisconnected)
 }
 
 // connect makes a connection and serves it until it is lost. It reports whether there
@@ -372,7 +372,7 @@ func (l *life) connect() (connected bool, err error) {
 	}
 	c.mu.Unlock()
 	if l.living.Err() != nil {
-		s.fail(ErrClosed, flow.CauseClosed)
+		s.fail(flow.ErrClosed, flow.CauseClosed)
 	}
 	err = s.serve(func() {
 		connected = true
@@ -405,7 +405,7 @@ func (c *Client) connected() {
 	c.evidence.up, c.evidence.since = true, time.Now()
 	c.mu.Unlock()
 	c.journal.Connected()
-	c.setStatus(Connected)
+	c.setStatus(flow.Connected)
 }
 
 // handle hands a frame on. It returns an error if the connection can't continue.
@@ -479,7 +479,7 @@ func (c *Client) judge(connected, handshake bool, err error) {
 	e := &c.evidence
 	answered := e.answered
 	e.answered, e.up = false, false
-	inOrder := c.closing && (errors.Is(err, ErrClosed) || errors.Is(err, io.EOF))
+	inOrder := c.closing && (errors.Is(err, flow.ErrClosed) || errors.Is(err, io.EOF))
 	switch {
 	case answered, handshake:
 		e.reached = true
@@ -564,7 +564,7 @@ func (s *link) fail(err error, cause flow.Cause) {
 func (s *link) blame(err error, cause flow.Cause) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.err == nil || errors.Is(s.err, ErrWriteFailed) && errors.Is(err, ErrProtocol) {
+	if s.err == nil || errors.Is(s.err, flow.ErrWriteFailed) && errors.Is(err, ErrProtocol) {
 		s.err, s.cause = err, cause
 	}
 }
@@ -586,7 +586,7 @@ func (s *link) finish() {
 func (s *link) look() {
 	switch left := s.looks.Add(-1); {
 	case left == 0:
-		s.fail(fmt.Errorf("%w: it took nothing for %v", ErrPeerSlow, s.life.config.WriteTimeout), flow.CausePeerSlow)
+		s.fail(fmt.Errorf("%w: it took nothing for %v", flow.ErrPeerSlow, s.life.config.WriteTimeout), flow.CausePeerSlow)
 	case left > 0:
 		s.watchdog.Reset(s.life.config.WriteTimeout / looks)
 	}
@@ -603,7 +603,7 @@ func (s *link) serve(connected func()) error {
 	if _, err := s.ended(); err == nil {
 		s.sayGoodbye()
 	}
-	s.fail(ErrClosed, flow.CauseClosed)
+	s.fail(flow.ErrClosed, flow.CauseClosed)
 	s.life.now.Store(nil)
 	s.out.Close()
 	s.answers.Close()
@@ -695,7 +695,7 @@ func (s *link) write(frame []byte) bool {
 	if err == nil {
 		return true
 	}
-	err = fmt.Errorf("%w: %w", ErrWriteFailed, fault.Net(err))
+	err = fmt.Errorf("%w: %w", flow.ErrWriteFailed, fault.Net(err))
 	s.blame(err, flow.CauseNotConnected) // unless the watchdog has
 	s.hearOut()                          // a peer that refuses what it is sent may have said so
 	s.fail(err, flow.CauseNotConnected)

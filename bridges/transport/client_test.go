@@ -104,7 +104,7 @@ func dialling(t *testing.T, config transport.ClientConfig) *dialler {
 	d := &dialler{config: config}
 	t.Cleanup(func() {
 		d.close(t)
-		require.Equal(t, transport.Disconnected, d.Status())
+		require.Equal(t, flow.Disconnected, d.Status())
 	})
 	return d
 }
@@ -167,14 +167,14 @@ func TestRegistrationsAreReplayed(t *testing.T) {
 		publish := l.publish(flow.DropOldest)
 		l.Register(frame("one"))
 		l.Register(frame("two"))
-		assert.Equal(t, transport.Disconnected, l.Status())
+		assert.Equal(t, flow.Disconnected, l.Status())
 		l.Start()
 		synctest.Wait()
-		assert.Equal(t, transport.Connecting, l.Status(), "registrations aren't written yet")
+		assert.Equal(t, flow.Connecting, l.Status(), "registrations aren't written yet")
 		assert.Equal(t, "one", p.take(t))
 		assert.Equal(t, "two", p.take(t))
 		synctest.Wait()
-		assert.Equal(t, transport.Connected, l.Status())
+		assert.Equal(t, flow.Connected, l.Status())
 
 		require.NoError(t, publish("message 1"))
 		synctest.Wait() // message 1 is being written
@@ -190,15 +190,15 @@ func TestRegistrationsAreReplayed(t *testing.T) {
 
 		require.NoError(t, p.last().Close())
 		synctest.Wait()
-		assert.Equal(t, transport.UnexpectedlyDisconnected, l.Status())
-		assert.ErrorIs(t, publish("lost"), transport.ErrNotConnected)
+		assert.Equal(t, flow.UnexpectedlyDisconnected, l.Status())
+		assert.ErrorIs(t, publish("lost"), flow.ErrNotConnected)
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
 		for _, want := range []string{"one", "two", "three", "four"} {
 			assert.Equal(t, want, p.take(t))
 		}
 		synctest.Wait()
-		assert.Equal(t, transport.Connected, l.Status())
+		assert.Equal(t, flow.Connected, l.Status())
 		require.NoError(t, publish("message 4"))
 		assert.Equal(t, "message 4", p.take(t))
 		synctest.Wait()
@@ -226,12 +226,12 @@ func TestPolicyOfEachTopic(t *testing.T) {
 		require.NoError(t, oldest("1"))
 		require.NoError(t, newest("2"))
 		begun := time.Now()
-		assert.ErrorIs(t, newest("3"), transport.ErrPeerSlow)
+		assert.ErrorIs(t, newest("3"), flow.ErrPeerSlow)
 		require.NoError(t, oldest("4"), "it pushes 1 out")
 		assert.Zero(t, time.Since(begun), "nobody waits")
-		assert.ErrorIs(t, block("5"), transport.ErrPeerSlow)
+		assert.ErrorIs(t, block("5"), flow.ErrPeerSlow)
 		assert.Equal(t, time.Second, time.Since(begun))
-		assert.ErrorIs(t, block("6"), transport.ErrPeerSlow)
+		assert.ErrorIs(t, block("6"), flow.ErrPeerSlow)
 		assert.Equal(t, time.Second, time.Since(begun), "not waited for again")
 		assert.Equal(t, "being written", p.take(t))
 		assert.Equal(t, "2", p.take(t))
@@ -280,15 +280,15 @@ func TestPeerThatTakesNothing(t *testing.T) {
 		}
 		time.Sleep(5*time.Second - time.Nanosecond)
 		synctest.Wait()
-		assert.Equal(t, transport.Connected, l.Status())
+		assert.Equal(t, flow.Connected, l.Status())
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
-		assert.Equal(t, transport.UnexpectedlyDisconnected, l.Status())
-		assert.ErrorIs(t, l.Diagnosis().LastError, transport.ErrPeerSlow)
+		assert.Equal(t, flow.UnexpectedlyDisconnected, l.Status())
+		assert.ErrorIs(t, l.Diagnosis().LastError, flow.ErrPeerSlow)
 		assert.Equal(t, flow.Drops{flow.CausePeerSlow: 3}, l.counts().Drops)
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
-		require.Equal(t, transport.Connected, l.Status())
+		require.Equal(t, flow.Connected, l.Status())
 		require.NoError(t, publish("again"))
 		assert.Equal(t, "again", p.take(t))
 	})
@@ -307,7 +307,7 @@ func TestAStoppedClientKeepsItsConnection(t *testing.T) {
 			return transport.TCP{Size: func([]byte) (int, error) { return 1, nil }}.Dial(ctx, address)
 		}})
 		l.Start()
-		require.Eventually(t, func() bool { return l.Status() == transport.Connected }, time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool { return l.Status() == flow.Connected }, time.Minute, time.Millisecond)
 		require.NoError(t, l.publisher(flow.Block)(t.Context(), make([]byte, size)))
 		require.NoError(t, l.Disconnect(t.Context()))
 		return
@@ -351,7 +351,7 @@ func TestMessagesOfALostConnection(t *testing.T) {
 		go func() { waiting <- publish("waits for room") }()
 		synctest.Wait()
 		require.NoError(t, p.last().Close())
-		assert.ErrorIs(t, <-waiting, transport.ErrNotConnected)
+		assert.ErrorIs(t, <-waiting, flow.ErrNotConnected)
 		synctest.Wait()
 		assert.Equal(t, flow.Drops{flow.CauseWriteFailed: 1, flow.CauseNotConnected: 4}, l.counts().Drops)
 		assert.Zero(t, l.counts().Messages)
@@ -384,14 +384,14 @@ func TestRetries(t *testing.T) {
 				}
 				assert.EqualValues(t, len(c.after), l.Diagnosis().Failures)
 				if !c.gives {
-					assert.Equal(t, transport.Connecting, l.Status())
+					assert.Equal(t, flow.Connecting, l.Status())
 					assert.NoError(t, l.Err())
 					return
 				}
 				time.Sleep(time.Hour)
 				assert.Equal(t, len(c.after), p.attempts())
-				assert.Equal(t, transport.UnexpectedlyDisconnected, l.Status())
-				assert.ErrorIs(t, l.Err(), transport.ErrNotConnected)
+				assert.Equal(t, flow.UnexpectedlyDisconnected, l.Status())
+				assert.ErrorIs(t, l.Err(), flow.ErrNotConnected)
 				assert.ErrorIs(t, l.Err(), refused)
 			})
 		})
@@ -406,7 +406,7 @@ func TestLossesDontCountAsAttempts(t *testing.T) {
 		l.Start()
 		for range 5 {
 			synctest.Wait()
-			require.Equal(t, transport.Connected, l.Status())
+			require.Equal(t, flow.Connected, l.Status())
 			require.NoError(t, p.last().Close())
 			time.Sleep(3 * time.Second)
 		}
@@ -461,14 +461,14 @@ func TestHandlersErrors(t *testing.T) {
 		send("one")
 		send("bad")
 		send("two")
-		assert.Equal(t, transport.Connected, l.Status())
+		assert.Equal(t, flow.Connected, l.Status())
 		assert.EqualValues(t, 1, l.Diagnosis().Malformed)
 		send("complaint")
-		assert.Equal(t, transport.Connected, l.Status())
+		assert.Equal(t, flow.Connected, l.Status())
 		assert.EqualValues(t, 1, l.Diagnosis().Complaints)
 		assert.ErrorIs(t, l.Diagnosis().LastError, transport.ErrComplaint)
 		send("worse")
-		assert.Equal(t, transport.UnexpectedlyDisconnected, l.Status())
+		assert.Equal(t, flow.UnexpectedlyDisconnected, l.Status())
 		assert.ErrorIs(t, l.Diagnosis().LastError, transport.ErrProtocol)
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
@@ -476,7 +476,7 @@ func TestHandlersErrors(t *testing.T) {
 		_, err := p.last().Write([]byte{0xff}) // no frame
 		require.NoError(t, err)
 		synctest.Wait()
-		assert.Equal(t, transport.UnexpectedlyDisconnected, l.Status())
+		assert.Equal(t, flow.UnexpectedlyDisconnected, l.Status())
 		assert.EqualValues(t, 3, l.Diagnosis().Malformed)
 		assert.Equal(t, []string{"one", "two", "three"}, got)
 	})
@@ -488,7 +488,7 @@ func TestPost(t *testing.T) {
 		var p peer
 		l := dialling(t, transport.ClientConfig{Dial: p.dial})
 		publish := l.publish(flow.DropOldest)
-		assert.ErrorIs(t, l.Post(frame("early")), transport.ErrNotConnected)
+		assert.ErrorIs(t, l.Post(frame("early")), flow.ErrNotConnected)
 		l.Start()
 		synctest.Wait()
 		require.NoError(t, publish("being written"))
@@ -497,7 +497,7 @@ func TestPost(t *testing.T) {
 		for range 64 {
 			require.NoError(t, l.Post(frame("answer")))
 		}
-		assert.ErrorIs(t, l.Post(frame("too many")), transport.ErrPeerSlow)
+		assert.ErrorIs(t, l.Post(frame("too many")), flow.ErrPeerSlow)
 		assert.Equal(t, "being written", p.take(t))
 		for range 64 {
 			assert.Equal(t, "answer", p.take(t))
@@ -550,10 +550,10 @@ func TestClose(t *testing.T) {
 				defer cancel()
 				require.NoError(t, l.Disconnect(ctx))
 				require.NoError(t, l.Disconnect(ctx), "again")
-				assert.Equal(t, transport.Disconnected, l.Status())
+				assert.Equal(t, flow.Disconnected, l.Status())
 				assert.Equal(t, drops[name], l.topics[0].Counts().Drops)
 				l.Register(frame("x"))
-				assert.ErrorIs(t, publish("x"), transport.ErrNotConnected)
+				assert.ErrorIs(t, publish("x"), flow.ErrNotConnected)
 			})
 		})
 	}
@@ -571,9 +571,9 @@ func TestSendingWhileDisconnecting(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- l.Disconnect(t.Context()) }()
 		synctest.Wait()
-		assert.Equal(t, transport.Disconnecting, l.Status())
-		assert.ErrorIs(t, publish("2"), transport.ErrClosed)
-		assert.ErrorIs(t, l.Post(frame("answer")), transport.ErrClosed)
+		assert.Equal(t, flow.Disconnecting, l.Status())
+		assert.ErrorIs(t, publish("2"), flow.ErrClosed)
+		assert.ErrorIs(t, l.Post(frame("answer")), flow.ErrClosed)
 		assert.Equal(t, "1", p.take(t))
 		_, err := io.Copy(io.Discard, p.last())
 		require.NoError(t, err, "nothing follows")
@@ -682,7 +682,7 @@ func TestTheLastWordsOfAPeer(t *testing.T) {
 		synctest.Wait()
 		d := l.Diagnosis()
 		assert.ErrorIs(t, d.LastError, transport.ErrProtocol)
-		assert.NotErrorIs(t, d.LastError, transport.ErrWriteFailed)
+		assert.NotErrorIs(t, d.LastError, flow.ErrWriteFailed)
 		assert.Equal(t, [3]int64{1, 1, 1}, [3]int64{d.Connections, d.Failures, d.Malformed}, "the connection was made")
 		assert.NoError(t, l.Disconnect(t.Context()))
 	})
@@ -699,7 +699,7 @@ func TestTheFirstAttemptHasAnEnd(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		assert.NoError(t, l.Disconnect(t.Context()))
 		assert.EqualValues(t, 1, l.Diagnosis().Failures)
-		assert.ErrorIs(t, l.Diagnosis().LastError, transport.ErrNotConnected)
+		assert.ErrorIs(t, l.Diagnosis().LastError, flow.ErrNotConnected)
 		assert.ErrorContains(t, l.Diagnosis().LastError, "no answer within the 2s")
 	})
 }
@@ -782,19 +782,19 @@ func TestClientOutlivesItsConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p peer
 		c := dialling(t, transport.ClientConfig{Dial: p.dial})
-		assert.Equal(t, transport.Disconnected, c.Status())
+		assert.Equal(t, flow.Disconnected, c.Status())
 		assert.NoError(t, c.Err())
 		assert.Zero(t, c.Diagnosis())
 		require.NoError(t, c.Disconnect(t.Context()))
-		assert.ErrorIs(t, c.Post(nil), transport.ErrNotConnected)
+		assert.ErrorIs(t, c.Post(nil), flow.ErrNotConnected)
 		c.Register(frame("/a"))
 		a := c.publish(flow.DropOldest)
-		assert.ErrorIs(t, a("0"), transport.ErrNotConnected)
+		assert.ErrorIs(t, a("0"), flow.ErrNotConnected)
 		for range 2 {
 			c.Start()
 			assert.Equal(t, "/a", p.take(t))
 			synctest.Wait()
-			assert.Equal(t, transport.Connected, c.Status())
+			assert.Equal(t, flow.Connected, c.Status())
 			require.NoError(t, a("1"))
 			assert.Equal(t, "1", p.take(t))
 		}
@@ -804,7 +804,7 @@ func TestClientOutlivesItsConnections(t *testing.T) {
 		assert.Equal(t, "/late", p.take(t))
 		assert.Equal(t, "2", p.take(t))
 		require.NoError(t, c.Disconnect(t.Context()))
-		assert.ErrorIs(t, a("3"), transport.ErrNotConnected)
+		assert.ErrorIs(t, a("3"), flow.ErrNotConnected)
 		assert.EqualValues(t, 2, c.Diagnosis().Connections, "of both times")
 		assert.EqualValues(t, 3, c.counts().Messages)
 
@@ -868,7 +868,7 @@ func TestKeep(t *testing.T) {
 					assert.NoError(t, err)
 					return
 				}
-				assert.ErrorIs(t, err, transport.ErrNotConnected)
+				assert.ErrorIs(t, err, flow.ErrNotConnected)
 				assert.ErrorIs(t, err, errAway)
 			})
 		})
@@ -1026,7 +1026,7 @@ func TestLogOfGivingUp(t *testing.T) {
 func TestTrouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lines logged
-		var j transport.Journal
+		var j transport.ConnectionLog
 		j.Begin(slog.New(slog.NewTextHandler(&lines, nil)), transport.Words{})
 		for range 2 {
 			j.Note(transport.TroubleUnread, "unread", errors.New("nonsense"), "peer", "a")
@@ -1054,7 +1054,7 @@ func TestTrouble(t *testing.T) {
 
 // asking is a log that asks, at each line, how the connection fares.
 type asking struct {
-	journal *transport.Journal
+	journal *transport.ConnectionLog
 	failed  []int64
 }
 
@@ -1064,7 +1064,7 @@ func (a *asking) Write(line []byte) (int, error) {
 }
 
 func TestTheLogMayAskForTheDiagnosis(t *testing.T) {
-	var j transport.Journal
+	var j transport.ConnectionLog
 	log := &asking{journal: &j}
 	j.Begin(slog.New(slog.NewTextHandler(log, nil)), transport.Words{})
 	j.Lost(transport.Loss{Err: errors.New("away"), Failures: 1})

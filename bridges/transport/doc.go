@@ -1,7 +1,7 @@
 // Package transport is what raybridge's protocols share below their messages. A [Server] accepts
 // clients, holds a bounded queue for each, and brings one encoded message to many of them, over
 // TCP or WebSocket (RFC 6455). A [Client] keeps one connection to a peer that it dials. [Keep]
-// connects again and again, as a [Retry] says. [State], [Diagnosis] and [Journal] tell how a
+// connects again and again, as a [Retry] says. [State], [Diagnosis] and [ConnectionLog] tell how a
 // connection fares.
 //
 // # Servers
@@ -126,7 +126,7 @@
 // When it is full, the policy of the topic that has a message to send decides, so that
 // drop_oldest may push out another topic's message. block waits for a second at most, and
 // not again until the peer has taken something. Nothing is queued while there is no
-// connection: Send returns [ErrNotConnected].
+// connection: Send returns [flow.ErrNotConnected].
 //
 // Counts: a message that was queued is counted once. It is sent when it was written, that is,
 // when the system has taken it. A peer that is killed may not have read the last ones.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/raybridge/raybridge/flow"
 )
 
 // Retry says when to connect again to a peer that was lost, or wasn't found.
@@ -74,7 +76,7 @@ type Loss struct {
 // Keep connects again and again, until ctx ends, connect has nothing more to do or retry gives
 // up. connect makes a connection and serves it; it returns whether there was one, and why it
 // ended. With a nil error Keep ends. lost is told of each end before the wait that follows,
-// while ctx lasts. The error wraps ErrNotConnected and the last failure: all attempts are used
+// while ctx lasts. The error wraps flow.ErrNotConnected and the last failure: all attempts are used
 // up, among which the loss of a connection isn't counted. Keep runs on the caller's goroutine.
 func Keep(ctx context.Context, retry Retry, connect func() (connected bool, err error), lost func(Loss)) error {
 	for failures := 0; ctx.Err() == nil; {
@@ -89,7 +91,7 @@ func Keep(ctx context.Context, retry Retry, connect func() (connected bool, err 
 		wait, again := now.Wait(max(failures, 1))
 		lost(Loss{Connected: connected, Err: err, Failures: failures, Wait: wait, Last: !again})
 		if !again {
-			return fmt.Errorf("%w: gave up after %d attempts: %w", ErrNotConnected, failures, err)
+			return fmt.Errorf("%w: gave up after %d attempts: %w", flow.ErrNotConnected, failures, err)
 		}
 		Pause(ctx, wait)
 	}

@@ -15,7 +15,7 @@ func TestClientsThatFailAgainAndAgainFillNoLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text strings.Builder
 		log := slog.New(slog.NewTextHandler(&text, nil))
-		var j Journal
+		var j ConnectionLog
 		j.Begin(log, Words{})
 		for range 600 { // a minute
 			j.left("10.0.0.1:5", errors.New("speaks another protocol"))

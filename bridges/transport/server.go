@@ -17,17 +17,10 @@ import (
 	"github.com/raybridge/raybridge/internal/guard"
 )
 
-// Errors of this package.
+// Errors of connections. Those of messages that were not delivered are flow's.
 var (
-	// ErrNotConnected: there is no connection to send on.
-	ErrNotConnected = flow.NewError(flow.CauseNotConnected, "not connected")
-	// ErrNoSubscribers: nobody receives the stream. It is ErrNotConnected to errors.Is.
-	ErrNoSubscribers = fmt.Errorf("%w: no client has subscribed to the topic", ErrNotConnected)
-	// ErrPeerSlow: the peer didn't take its data in time.
-	ErrPeerSlow = flow.NewError(flow.CausePeerSlow, "peer too slow")
-	// ErrWriteFailed: the file or the connection refused data; what was written
-	// before stays readable.
-	ErrWriteFailed = flow.NewError(flow.CauseWriteFailed, "write failed")
+	// ErrNoSubscribers: nobody receives the stream. It is flow.ErrNotConnected to errors.Is.
+	ErrNoSubscribers = fmt.Errorf("%w: no client has subscribed to the topic", flow.ErrNotConnected)
 	// ErrProtocol: the peer speaks another protocol, or another version of it.
 	ErrProtocol = errors.New("peer does not speak the protocol")
 	// ErrTLS: the encrypted connection could not be made; the message says whose
@@ -38,10 +31,6 @@ var (
 	ErrListen = errors.New("can't listen")
 	// ErrListening: the server listens already.
 	ErrListening = errors.New("stream server listens already")
-	// ErrTooLarge: the message is above the protocol's limit.
-	ErrTooLarge = flow.NewError(flow.CauseTooLarge, "message too large for the protocol")
-	// ErrClosed: the server, the client or the bridge was closed.
-	ErrClosed = flow.NewError(flow.CauseClosed, "bridge closed")
 )
 
 // Session speaks a protocol with one client.
@@ -139,7 +128,7 @@ type Server struct {
 	wg     sync.WaitGroup
 
 	upgrade *upgrade // nil for plain TCP
-	journal Journal
+	journal ConnectionLog
 
 	mu       sync.Mutex
 	listener net.Listener   // guarded by mu
@@ -162,7 +151,7 @@ func New(config Config) *Server {
 }
 
 // Listen accepts clients on a TCP address, HOST:PORT, until Close; port 0 lets the
-// system choose one, which Addr tells. Errors wrap ErrListen, ErrClosed or ErrListening.
+// system choose one, which Addr tells. Errors wrap ErrListen, flow.ErrClosed or ErrListening.
 func (s *Server) Listen(address string) error {
 	network := "tcp"
 	if host, _, err := net.SplitHostPort(address); err == nil && net.ParseIP(host).To4() != nil {
@@ -176,7 +165,7 @@ func (s *Server) Listen(address string) error {
 	defer s.mu.Unlock()
 	switch {
 	case s.closed:
-		return errors.Join(ErrClosed, listener.Close())
+		return errors.Join(flow.ErrClosed, listener.Close())
 	case s.listener != nil:
 		return errors.Join(ErrListening, listener.Close())
 	}

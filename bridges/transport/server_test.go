@@ -287,7 +287,7 @@ func TestClosingTwiceAndListeningAfterwards(t *testing.T) {
 	assert.NotNil(t, server.Addr())
 	require.NoError(t, server.Close(t.Context()))
 	require.NoError(t, server.Close(t.Context()))
-	assert.ErrorIs(t, server.Listen("127.0.0.1:0"), transport.ErrClosed)
+	assert.ErrorIs(t, server.Listen("127.0.0.1:0"), flow.ErrClosed)
 	assert.ErrorIs(t, streams[0].Send(t.Context(), streams[0].NewMessage()), transport.ErrNoSubscribers)
 	assert.Error(t, transport.New(transport.Config{}).Listen("127.0.0.1:99999"))
 }

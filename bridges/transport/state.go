@@ -7,27 +7,15 @@ import (
 	"github.com/raybridge/raybridge/internal/guard"
 )
 
-// Status is the state of a bridge's connection.
-type Status = flow.Status
-
-// States of a connection.
-const (
-	Disconnected             = flow.Disconnected
-	UnexpectedlyDisconnected = flow.UnexpectedlyDisconnected
-	Connecting               = flow.Connecting
-	Connected                = flow.Connected
-	Disconnecting            = flow.Disconnecting
-)
-
 // State is a Status for instances to embed: they then have the method Status. The zero value
 // is Disconnected. Any goroutine may use it; it takes no lock.
 type State struct{ status atomic.Uint32 }
 
 // Status returns the state of the connection.
-func (s *State) Status() Status { return Status(s.status.Load()) }
+func (s *State) Status() flow.Status { return flow.Status(s.status.Load()) }
 
 // SetStatus changes it; the instance alone calls it.
-func (s *State) SetStatus(status Status) { s.status.Store(uint32(status)) }
+func (s *State) SetStatus(status flow.Status) { s.status.Store(uint32(status)) }
 
 // Diagnosis is how a bridge's connections fared since it was opened.
 type Diagnosis struct {

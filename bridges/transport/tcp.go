@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"github.com/raybridge/raybridge/flow"
 )
 
 // TCP makes connections of protocols that send frames over plain TCP. The zero value of
@@ -18,7 +20,7 @@ type TCP struct {
 	// an empty head. A head that isn't a frame's wraps ErrProtocol.
 	Size func(head []byte) (int, error)
 	// Limit is the size of the largest frame that is read, bytes; default 64 MiB. A
-	// larger one is ErrProtocol and ErrTooLarge.
+	// larger one is ErrProtocol and flow.ErrTooLarge.
 	Limit int
 	// FrameTimeout is how long a frame may take from its first byte to its last; default
 	// 10 s. There is no limit on the time between frames.
@@ -100,7 +102,7 @@ func (c *tcpConn) Read(context.Context) ([]byte, error) {
 		case err != nil:
 			return nil, err
 		case size > c.tcp.Limit:
-			return nil, fmt.Errorf("%w: %w: a frame of %d bytes, the limit is %d", ErrProtocol, ErrTooLarge, size, c.tcp.Limit)
+			return nil, fmt.Errorf("%w: %w: a frame of %d bytes, the limit is %d", ErrProtocol, flow.ErrTooLarge, size, c.tcp.Limit)
 		case size <= len(c.frame):
 			_ = c.SetReadDeadline(time.Time{})
 			return c.frame, nil

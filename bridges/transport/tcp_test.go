@@ -77,8 +77,8 @@ func TestFramesThatArent(t *testing.T) {
 		want []error
 	}{
 		"cut":               {transport.TCP{Size: longSize}, longFrame(10)[:7], []error{io.ErrUnexpectedEOF}},
-		"too large":         {transport.TCP{Size: longSize, Limit: 100}, longFrame(97), []error{transport.ErrProtocol, transport.ErrTooLarge}},
-		"too large at once": {transport.TCP{Size: longSize}, []byte{0xff, 0xff, 0xff, 0xff}, []error{transport.ErrProtocol, transport.ErrTooLarge}},
+		"too large":         {transport.TCP{Size: longSize, Limit: 100}, longFrame(97), []error{transport.ErrProtocol, flow.ErrTooLarge}},
+		"too large at once": {transport.TCP{Size: longSize}, []byte{0xff, 0xff, 0xff, 0xff}, []error{transport.ErrProtocol, flow.ErrTooLarge}},
 		"no frame":          {transport.TCP{Size: size}, []byte{0xff}, []error{transport.ErrProtocol}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/guard"
 )
 
@@ -178,7 +179,7 @@ func (c *WebSocket) Serve(context.Context) error {
 	defer c.session.Closed()
 	err = c.run(conn)
 	switch code := websocket.CloseStatus(err); {
-	case fatal(err) || errors.Is(err, ErrTooLarge):
+	case fatal(err) || errors.Is(err, flow.ErrTooLarge):
 		c.conn.fails(err)
 		c.end(websocket.StatusProtocolError, err)
 		c.conn.Part()
@@ -201,12 +202,12 @@ func (c *WebSocket) Serve(context.Context) error {
 // silent, or takes nothing.
 func (c *WebSocket) endOfWriting() error {
 	if c.mute.Load() {
-		return fmt.Errorf("%w: client %s was silent for %v", ErrPeerSlow, c.Remote(), c.upgrade.Patience)
+		return fmt.Errorf("%w: client %s was silent for %v", flow.ErrPeerSlow, c.Remote(), c.upgrade.Patience)
 	}
 	if err := c.conn.Failed(); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 		return fmt.Errorf("client %s is gone: %w", c.Remote(), err)
 	}
-	return fmt.Errorf("%w: client %s took no more messages", ErrPeerSlow, c.Remote())
+	return fmt.Errorf("%w: client %s took no more messages", flow.ErrPeerSlow, c.Remote())
 }
 
 // run opens the session and hands it what the client sends.
@@ -254,7 +255,7 @@ func readError(err error) error {
 		errors.Is(err, net.ErrClosed), errors.Is(err, io.ErrClosedPipe), errors.Is(err, os.ErrDeadlineExceeded):
 		return err
 	case errors.Is(err, websocket.ErrMessageTooBig):
-		return fmt.Errorf("%w: %w", ErrTooLarge, err)
+		return fmt.Errorf("%w: %w", flow.ErrTooLarge, err)
 	}
 	if op := new(net.OpError); errors.As(err, &op) {
 		return err

@@ -305,7 +305,7 @@ func TestBrokenClientsAreToldWhy(t *testing.T) {
 			func(t *testing.T, conn *websocket.Conn) {
 				_ = conn.Write(t.Context(), websocket.MessageBinary, make([]byte, 2000)) // the server may end first
 			},
-			websocket.StatusMessageTooBig, transport.ErrTooLarge,
+			websocket.StatusMessageTooBig, flow.ErrTooLarge,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -514,7 +514,7 @@ func TestStalledClientsAreDisconnected(t *testing.T) {
 		expect(t, conn, websocket.MessageBinary, "a"+body)
 	}
 	require.Eventually(t, func() bool { return server.Diagnosis().Failures == 1 }, 10*time.Second, time.Millisecond)
-	assert.ErrorIs(t, server.Diagnosis().LastError, transport.ErrPeerSlow)
+	assert.ErrorIs(t, server.Diagnosis().LastError, flow.ErrPeerSlow)
 }
 
 // A client that is sent nothing is pinged and stays while it answers.
@@ -535,7 +535,7 @@ func TestSilentClientsAreDisconnected(t *testing.T) {
 	_ = silent.Close()
 	require.Eventually(t, func() bool { return len(server.Clients()) == 1 }, 10*time.Second, time.Millisecond)
 	assert.NoError(t, gone.Err())
-	assert.ErrorIs(t, server.Diagnosis().LastError, transport.ErrPeerSlow)
+	assert.ErrorIs(t, server.Diagnosis().LastError, flow.ErrPeerSlow)
 }
 
 // A client that asks and never reads the answers is disconnected before they fill the memory.
@@ -721,7 +721,7 @@ func TestSilentClientsAreCutWhileDataFlows(t *testing.T) {
 					assert.Empty(t, server.Clients())
 					assert.InDelta(t, 20, time.Unix(0, client.ended.Load()).Sub(begun).Seconds(), 1.5)
 					assert.EqualValues(t, 1, client.pings.Load())
-					assert.ErrorIs(t, server.Diagnosis().LastError, transport.ErrPeerSlow)
+					assert.ErrorIs(t, server.Diagnosis().LastError, flow.ErrPeerSlow)
 					assert.ErrorContains(t, server.Diagnosis().LastError, "silent for 20s")
 				}
 				_ = client.Close()

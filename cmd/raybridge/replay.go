@@ -600,7 +600,7 @@ func (s *replaySession) send(ctx context.Context, t *replayTopic, message any) e
 		if publish == nil {
 			continue
 		}
-		if err := publish(ctx, message); errors.Is(err, bridges.ErrWriteFailed) {
+		if err := publish(ctx, message); errors.Is(err, flow.ErrWriteFailed) {
 			return fmt.Errorf("replay to bridge %s: %w", s.bridges[i].Info().Name, err)
 		}
 	}

@@ -42,7 +42,7 @@ func replayable(t *testing.T, connection string, clock bool) string {
 	publish := func(topic string, qos flow.QoS, s simtime.Stamped) {
 		p, err := bridges.AddPublisherOf(b, reflect.TypeOf(s), bridges.Topic{Name: topic, QoS: qos})
 		require.NoError(t, err)
-		if b.Status() == bridges.Connected {
+		if b.Status() == flow.Connected {
 			now = int64(s.Captured() + 2_000_000)
 			require.NoError(t, p(t.Context(), s))
 		}

@@ -138,13 +138,13 @@ func statusText(b *carry.BridgeSummary) string {
 		kind = plugin.Info().Kind
 	}
 	switch {
-	case b.Status != bridges.Disconnected.String():
+	case b.Status != flow.Disconnected.String():
 		return b.Status
 	case !b.EverConnected && b.Connections > 0:
 		return "refused"
 	case !b.EverConnected:
 		return "never connected"
-	case kind != bridges.KindFile && b.StatusAtEnd != bridges.Connected.String():
+	case kind != bridges.KindFile && b.StatusAtEnd != flow.Connected.String():
 		return "lost"
 	case kind != bridges.KindFile:
 		return "ended"

@@ -55,7 +55,7 @@ var policy = map[string][]string{
 	"sensors/all":         {"sensors/..."},
 	"bridges/transport":   {"flow", "internal/guard", "internal/fault"},
 	"bridges":             {"world", "flow", "bridges/...", "memory", "sensors/sample", "simtime", "spatial", "internal/..."},
-	"bridges/bridgetest":  {"flow", "bridges", "bridges/ros", "bridges/transport", "gpu", "gpu/gputest", "internal/...", "pipeline", "scene/scenetest", "sensors", "sensors/motion", "sensors/sample", "simtime", "spatial"},
+	"bridges/bridgetest":  {"flow", "bridges", "bridges/ros", "bridges/transport", "gpu", "gpu/gputest", "internal/...", "pipeline", "scene/scenetest", "sensors", "sensors/motion", "sensors/sample", "simtime", "spatial", "world"},
 	"rig":                 {"sensors", "simtime", "spatial", "internal/..."},
 	"world":               {"flow", "memory", "simtime", "spatial"},
 	"world/snapshot":      {"world", "simtime"},

@@ -68,7 +68,7 @@ func newCarrier(run *Bridges, config BridgeConfig) *carrier {
 	c := &carrier{run: run, config: config, topics: map[string]bool{}, received: map[string]*reception{}, former: flow.Drops{}}
 	c.topic.Logger = run.config.Lines.next.With("bridge", config.Spec)
 	// The last receiver has gone, or the connection, of which the bridge tells.
-	c.topic.Expected = func(err error) bool { return errors.Is(err, bridges.ErrNotConnected) }
+	c.topic.Expected = func(err error) bool { return errors.Is(err, flow.ErrNotConnected) }
 	c.topic.Gated = run.config.gated()
 	return c
 }
@@ -237,7 +237,7 @@ func (c *carrier) handOver() simtime.Stamp {
 
 func (c *carrier) file() bool { return c.bridge.Info().Kind == bridges.KindFile }
 
-func (c *carrier) connected() bool { return c.bridge.Status() == bridges.Connected }
+func (c *carrier) connected() bool { return c.bridge.Status() == flow.Connected }
 
 // hears reports whether the bridge subscribes to messages of a type.
 func (c *carrier) hears(t reflect.Type) bool {
@@ -271,7 +271,7 @@ func (c *carrier) leave(r *route) {
 // failed ends the run when a recording can't be written any more; a network
 // peer never ends it.
 func (c *carrier) failed(err error) {
-	if c.file() && errors.Is(err, bridges.ErrWriteFailed) {
+	if c.file() && errors.Is(err, flow.ErrWriteFailed) {
 		c.run.config.Fail(fmt.Errorf("bridge %s: %w", c.bridge.Info().Name, err))
 	}
 }

@@ -11,14 +11,14 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // Errors of messages that BSON can't have.
 var (
-	// ErrSize says that a message is beyond the 2 GiB of a document; it is bridges.ErrTooLarge.
-	ErrSize = fmt.Errorf("%w: a BSON document has less than 2 GiB", bridges.ErrTooLarge)
+	// ErrSize says that a message is beyond the 2 GiB of a document; it is flow.ErrTooLarge.
+	ErrSize = fmt.Errorf("%w: a BSON document has less than 2 GiB", flow.ErrTooLarge)
 	// ErrBSONRange says that a number is beyond an int64, BSON's largest integer. It was written
 	// as 0.
 	ErrBSONRange = errors.New("number is too large for BSON")

@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/flow"
 )
 
 func bsonBytes(tb testing.TB, version ros.Version, m ros.Message) []byte {
@@ -166,7 +166,7 @@ func TestMessagesAboveTheLimitTakeNoMemory(t *testing.T) {
 	e := encode.TreeEncoder{Format: encode.BSON}
 	data := e.Append(nil, m)
 	require.ErrorIs(t, e.Err(), encode.ErrSize)
-	assert.ErrorIs(t, e.Err(), bridges.ErrTooLarge)
+	assert.ErrorIs(t, e.Err(), flow.ErrTooLarge)
 	assert.Less(t, len(data), 1000)
 
 	m.Data = ros.Bytes{Data: make([]byte, 100)}

@@ -270,7 +270,7 @@ func (c *Client) Config() *Config {
 func (p *Publication) Send(ctx context.Context, message Message) error {
 	form := p.form.Load()
 	if form == nil {
-		return bridges.ErrNotConnected
+		return flow.ErrNotConnected
 	}
 	buffer := p.out.Buffer(int(p.size.Load()))
 	frame := append(buffer.Bytes()[:0], form.head...)
@@ -362,7 +362,7 @@ func (s *session) answer(data []byte) error {
 	}
 	form := s.config.Form
 	respond := func(r Response) {
-		err := bridges.ErrNotConnected
+		err := flow.ErrNotConnected
 		if s.client.session.Load() == s { // an answer that comes late isn't for the next server
 			err = s.client.Post(AppendResponse(nil, form, r))
 		}

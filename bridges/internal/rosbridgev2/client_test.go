@@ -36,6 +36,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/flow"
 )
 
 const (
@@ -66,7 +67,7 @@ func connect(t *testing.T, s *peers.Rosbridge, options map[string]string) *rosbr
 	t.Helper()
 	c := new(rosbridgev2.Client)
 	dial(t, c, s.Addr(), options)
-	require.Eventually(t, func() bool { return c.Status() == bridges.Connected }, patience, tick)
+	require.Eventually(t, func() bool { return c.Status() == flow.Connected }, patience, tick)
 	return c
 }
 
@@ -98,7 +99,7 @@ func TestRegistrationsAreReplayed(t *testing.T) {
 		s := server(t, peers.RosbridgeConfig{BSONOnly: bson})
 		c := new(rosbridgev2.Client)
 		early := c.Advertise(&bridges.PublishedTopic{Topic: bridges.Topic{Name: "/early"}}, "a/msg/B")
-		assert.ErrorIs(t, early.Send(t.Context(), number(0)), bridges.ErrNotConnected)
+		assert.ErrorIs(t, early.Send(t.Context(), number(0)), flow.ErrNotConnected)
 		got := make(chan string, 10)
 		require.NoError(t, c.Subscribe(&rosbridgev2.Subscription{
 			Topic: "/in", Type: "a/msg/C",
@@ -120,13 +121,13 @@ func TestRegistrationsAreReplayed(t *testing.T) {
 			assert.Contains(t, []string{"0 7", "1 16", "2 4"}, <-got, "JSON's, BSON's or CBOR's {x: 1}")
 			if round == 0 {
 				s.Kill()
-				require.Eventually(t, func() bool { return c.Status() == bridges.UnexpectedlyDisconnected }, patience, tick)
+				require.Eventually(t, func() bool { return c.Status() == flow.UnexpectedlyDisconnected }, patience, tick)
 				require.NoError(t, s.Start())
 			}
 		}
 		assert.EqualValues(t, 1, asInt(t, s.Messages("/late")[1].Values["x"]))
 		require.NoError(t, c.Disconnect(t.Context()))
-		assert.Equal(t, bridges.Disconnected, c.Status())
+		assert.Equal(t, flow.Disconnected, c.Status())
 		assert.Empty(t, s.Statuses())
 	}
 }
@@ -231,7 +232,7 @@ func TestWhatServersSay(t *testing.T) {
 	require.ErrorIs(t, c.Diagnosis().LastError, transport.ErrComplaint)
 	assert.ErrorContains(t, c.Diagnosis().LastError, "no message type")
 	assert.Equal(t, malformed, c.Diagnosis().Malformed, "it could be read")
-	assert.Equal(t, bridges.Connected, c.Status(), "nothing of that ends the connection")
+	assert.Equal(t, flow.Connected, c.Status(), "nothing of that ends the connection")
 	assert.EqualValues(t, 1, c.Diagnosis().Connections)
 }
 
@@ -248,21 +249,21 @@ func TestServersThatAreNone(t *testing.T) {
 	c := new(rosbridgev2.Client)
 	dial(t, c, s.Addr(), nil)
 	err := failure(t, c)
-	assert.ErrorIs(t, err, bridges.ErrProtocol)
+	assert.ErrorIs(t, err, transport.ErrProtocol)
 	assert.ErrorContains(t, err, "403")
 	s.Refuse(0)
-	require.Eventually(t, func() bool { return c.Status() == bridges.Connected }, patience, tick, "it is tried again")
+	require.Eventually(t, func() bool { return c.Status() == flow.Connected }, patience, tick, "it is tried again")
 
 	s.SpeakOther()
 	other := new(rosbridgev2.Client)
 	dial(t, other, s.Addr(), nil)
-	assert.ErrorIs(t, failure(t, other), bridges.ErrProtocol)
+	assert.ErrorIs(t, failure(t, other), transport.ErrProtocol)
 
 	s.Kill()
 	nobody := new(rosbridgev2.Client)
 	dial(t, nobody, s.Addr(), nil)
 	err = failure(t, nobody)
-	assert.NotErrorIs(t, err, bridges.ErrProtocol)
+	assert.NotErrorIs(t, err, transport.ErrProtocol)
 	assert.ErrorContains(t, err, "refused")
 }
 
@@ -310,32 +311,32 @@ func TestTLS(t *testing.T) {
 		c := new(rosbridgev2.Client)
 		p := c.Advertise(&bridges.PublishedTopic{Topic: bridges.Topic{Name: "/x"}}, "a/msg/B")
 		dial(t, c, "wss://"+s.Addr(), options)
-		require.Eventually(t, func() bool { return c.Status() == bridges.Connected }, patience, tick, "%v", options)
+		require.Eventually(t, func() bool { return c.Status() == flow.Connected }, patience, tick, "%v", options)
 		before := s.Received()["/x"]
 		require.NoError(t, p.Send(t.Context(), number(1)))
 		require.Eventually(t, func() bool { return s.Received()["/x"] > before }, patience, tick)
 	}
 	unknown := new(rosbridgev2.Client)
 	dial(t, unknown, "wss://"+s.Addr(), nil)
-	assert.ErrorIs(t, failure(t, unknown), bridges.ErrTLS)
+	assert.ErrorIs(t, failure(t, unknown), transport.ErrTLS)
 	assert.ErrorContains(t, failure(t, unknown), "tls failed: "+s.Addr()+": this machine trusts nobody who signed the server's certificate; give ca=FILE with the certificate that signed it, or insecure=1 to trust any")
 
 	_, port, err := net.SplitHostPort(s.Addr())
 	require.NoError(t, err)
 	renamed := new(rosbridgev2.Client)
 	dial(t, renamed, "wss://localhost:"+port, map[string]string{"ca": file})
-	assert.ErrorIs(t, failure(t, renamed), bridges.ErrTLS)
+	assert.ErrorIs(t, failure(t, renamed), transport.ErrTLS)
 	assert.ErrorContains(t, failure(t, renamed), "tls failed: localhost:"+port+": the server's certificate is not for localhost; connect to a name that it is for, or give insecure=1 to trust any")
 
 	unencrypted := new(rosbridgev2.Client)
 	dial(t, unencrypted, s.Addr(), nil)
-	assert.ErrorIs(t, failure(t, unencrypted), bridges.ErrProtocol)
+	assert.ErrorIs(t, failure(t, unencrypted), transport.ErrProtocol)
 	assert.ErrorContains(t, failure(t, unencrypted), "HTTPS server", "what net/http's server says to HTTP")
 
 	plain := server(t, peers.RosbridgeConfig{})
 	none := new(rosbridgev2.Client)
 	dial(t, none, "wss://"+plain.Addr(), map[string]string{"insecure": "1"})
-	assert.ErrorIs(t, failure(t, none), bridges.ErrTLS)
+	assert.ErrorIs(t, failure(t, none), transport.ErrTLS)
 	assert.NotContains(t, failure(t, none).Error(), "insecure", "it is not a certificate that is amiss")
 }
 
@@ -362,7 +363,7 @@ func TestLateAnswersAreNotSent(t *testing.T) {
 	end()
 	require.NoError(t, c.Disconnect(over))
 	dial(t, c, s.Addr(), nil)
-	require.Eventually(t, func() bool { return c.Status() == bridges.Connected }, patience, tick)
+	require.Eventually(t, func() bool { return c.Status() == flow.Connected }, patience, tick)
 	close(answer)
 	for line := ""; !strings.Contains(line, "can't answer a service's call"); {
 		select {
@@ -459,7 +460,7 @@ func TestSendAllocatesNothing(t *testing.T) {
 	c := new(rosbridgev2.Client)
 	p := c.Advertise(&bridges.PublishedTopic{Topic: bridges.Topic{Name: "/x"}}, "a/msg/B")
 	dial(t, c, swallower(t), nil)
-	require.Eventually(t, func() bool { return c.Status() == bridges.Connected }, patience, tick)
+	require.Eventually(t, func() bool { return c.Status() == flow.Connected }, patience, tick)
 	message := &block{data: make([]byte, 100_000)}
 	send := func() { require.NoError(t, p.Send(t.Context(), message)) }
 	for range 200 {
@@ -497,7 +498,7 @@ func TestServersThatWantTLS(t *testing.T) {
 		c := new(rosbridgev2.Client)
 		dial(t, c, listener.Addr().String(), nil)
 		assert.ErrorContains(t, failure(t, c), want)
-		assert.Equal(t, answer != "", errors.Is(failure(t, c), bridges.ErrTLS))
+		assert.Equal(t, answer != "", errors.Is(failure(t, c), transport.ErrTLS))
 		require.NoError(t, listener.Close())
 		served.Wait()
 	}

@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
-	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/internal/fault"
 )
@@ -98,7 +97,7 @@ func encrypt(ctx context.Context, tcp net.Conn, c Config) (net.Conn, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, fmt.Errorf("%w: %s: %w%s", bridges.ErrTLS, c.Address, fault.NetReason(err), adviceFor(err))
+		return nil, fmt.Errorf("%w: %s: %w%s", transport.ErrTLS, c.Address, fault.NetReason(err), adviceFor(err))
 	}
 	return encrypted, nil
 }
@@ -133,16 +132,16 @@ func (c *Config) refusal(ctx context.Context, response *http.Response, err error
 	}
 	switch {
 	case response != nil:
-		return fmt.Errorf("%w: no WebSocket server, it answers %s%s", bridges.ErrProtocol, response.Status, reason(response))
+		return fmt.Errorf("%w: no WebSocket server, it answers %s%s", transport.ErrProtocol, response.Status, reason(response))
 	case !c.encrypted() && strings.Contains(err.Error(), tlsAlert):
-		return fmt.Errorf("%w: %s speaks TLS: write wss:// before the host", bridges.ErrTLS, c.Address)
+		return fmt.Errorf("%w: %s speaks TLS: write wss:// before the host", transport.ErrTLS, c.Address)
 	case !c.encrypted() && errors.Is(err, io.EOF):
 		return fmt.Errorf("closed without an answer (does it want wss://?): %w", err)
 	case ctx.Err() != nil, errors.As(err, &network),
 		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, os.ErrDeadlineExceeded):
 		return err
 	default:
-		return fmt.Errorf("%w: no WebSocket server: %w", bridges.ErrProtocol, err)
+		return fmt.Errorf("%w: no WebSocket server: %w", transport.ErrProtocol, err)
 	}
 }
 
@@ -240,7 +239,7 @@ func readError(err error) error {
 	case errors.Is(err, net.ErrClosed):
 		return err
 	default:
-		return fmt.Errorf("%w: %w", bridges.ErrProtocol, err)
+		return fmt.Errorf("%w: %w", transport.ErrProtocol, err)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // TestFragmentsEndWithTheirConnection: a server that comes back counts them again.
@@ -43,7 +44,7 @@ func TestFragmentsEndWithTheirConnection(t *testing.T) {
 	assert.Equal(t, `{"whole":1}`, <-got)
 
 	s.Kill()
-	require.Eventually(t, func() bool { return c.Status() == bridges.UnexpectedlyDisconnected }, patience, tick)
+	require.Eventually(t, func() bool { return c.Status() == flow.UnexpectedlyDisconnected }, patience, tick)
 	require.NoError(t, s.Start())
 	require.Eventually(t, subscribed, patience, tick)
 	fragment(0, `{"op":"publish","topic":"/in",`)
@@ -95,7 +96,7 @@ func TestFragmentsOnTheWire(t *testing.T) {
 		c := new(rosbridgev2.Client)
 		p := c.Advertise(&bridges.PublishedTopic{Topic: bridges.Topic{Name: "/x"}}, "a/msg/B")
 		dial(t, c, recorder(t, frames), map[string]string{"max_message_size": fmt.Sprint(limit)})
-		require.Eventually(t, func() bool { return c.Status() == bridges.Connected }, patience, tick)
+		require.Eventually(t, func() bool { return c.Status() == flow.Connected }, patience, tick)
 		ids := map[string]bool{}
 		for name, content := range texts {
 			require.NoError(t, p.Send(t.Context(), text(`"`+content+`"`)))

@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -131,7 +132,7 @@ type idle struct{ register func(*bridges.Plugin) error }
 func (f idle) Info() bridges.Info                                { return bridges.Info{Name: "none"} }
 func (f idle) Register(p *bridges.Plugin) error                  { return f.register(p) }
 func (f idle) NewInstance(bridges.Env) (bridges.Instance, error) { return f, nil }
-func (f idle) Status() bridges.Status                            { return bridges.Connected }
+func (f idle) Status() flow.Status                               { return flow.Connected }
 func (f idle) Connect(context.Context, string) error             { return nil }
 func (f idle) Disconnect(context.Context) error                  { return nil }
 

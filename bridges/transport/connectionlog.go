@@ -21,7 +21,7 @@ const (
 	mostCauses = 16
 )
 
-// Words are the texts of a Journal's lines.
+// Words are the texts of a ConnectionLog's lines.
 type Words struct {
 	// Connected is the first connection, Again each that follows an outage which was told.
 	Connected, Again string
@@ -47,13 +47,13 @@ const (
 	troubles    = int(troubleLeft) + 1
 )
 
-// Journal counts what happens to a connection that is kept, or to those of a server, and logs it.
+// ConnectionLog counts what happens to a connection that is kept, or to those of a server, and logs it.
 // The first failure of each cause is logged at once, then at most a line a minute. So a peer that
 // comes and goes fills no log. Trouble that doesn't end a connection is logged at once too, then
 // ever more rarely. A line says how many were left out before it. Begin comes first; then any
-// goroutine may call. Lines are written without the Journal's lock. So a handler of the log may
+// goroutine may call. Lines are written without its lock. So a handler of the log may
 // ask for the Diagnosis, and one that takes its time holds up nobody else.
-type Journal struct {
+type ConnectionLog struct {
 	mu        sync.Mutex
 	log       *slog.Logger // guarded by mu
 	words     Words        // guarded by mu
@@ -73,7 +73,7 @@ type Journal struct {
 
 // Begin notes that the first attempt to connect begins now, and where and in which words to log
 // from now on. The next line of each kind is logged at once. What was counted stays.
-func (j *Journal) Begin(log *slog.Logger, words Words) {
+func (j *ConnectionLog) Begin(log *slog.Logger, words Words) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.log, j.words = log, words
@@ -83,16 +83,16 @@ func (j *Journal) Begin(log *slog.Logger, words Words) {
 }
 
 // Diagnosis returns how all connections fared.
-func (j *Journal) Diagnosis() Diagnosis {
+func (j *ConnectionLog) Diagnosis() Diagnosis {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.diagnosis
 }
 
 // Connected notes that there is a connection. The attributes are for its line.
-func (j *Journal) Connected(attributes ...any) { j.connected(attributes).write() }
+func (j *ConnectionLog) Connected(attributes ...any) { j.connected(attributes).write() }
 
-func (j *Journal) connected(attributes []any) (l line) {
+func (j *ConnectionLog) connected(attributes []any) (l line) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.meet()
@@ -112,22 +112,22 @@ func (j *Journal) connected(attributes []any) (l line) {
 
 // met counts a connection without a line: one of a server, or one that ended before it could
 // be used.
-func (j *Journal) met() {
+func (j *ConnectionLog) met() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.meet()
 }
 
 // meet counts a connection; mu must be held.
-func (j *Journal) meet() {
+func (j *ConnectionLog) meet() {
 	j.made++
 	j.diagnosis.Connections++
 }
 
 // Lost notes that an attempt failed, or that a connection was lost. It is for Keep to call.
-func (j *Journal) Lost(loss Loss) { j.lost(loss).write() }
+func (j *ConnectionLog) Lost(loss Loss) { j.lost(loss).write() }
 
-func (j *Journal) lost(loss Loss) (l line) {
+func (j *ConnectionLog) lost(loss Loss) (l line) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.count(loss.Err, TroubleFailed)
@@ -162,35 +162,35 @@ func (j *Journal) lost(loss Loss) (l line) {
 // unanswered notes that the connection is given up. Where the first attempt has had no end yet,
 // that is its failure. Of a peer that takes connections and keeps silent there would be nothing
 // else to tell.
-func (j *Journal) unanswered() {
+func (j *ConnectionLog) unanswered() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.made == 0 && j.failed == 0 {
-		j.count(fmt.Errorf("%w: no answer within the %v until it was closed", ErrNotConnected, time.Since(j.since).Round(time.Millisecond)), TroubleFailed)
+		j.count(fmt.Errorf("%w: no answer within the %v until it was closed", flow.ErrNotConnected, time.Since(j.since).Round(time.Millisecond)), TroubleFailed)
 	}
 }
 
 // Note counts trouble that doesn't end the connection. The line has the text and, before the
 // error, the attributes.
-func (j *Journal) Note(kind Trouble, text string, err error, attributes ...any) {
+func (j *ConnectionLog) Note(kind Trouble, text string, err error, attributes ...any) {
 	j.counted(err, kind)
 	j.tell(kind, line{level: slog.LevelWarn, text: text, attributes: append(attributes, "error", err)})
 }
 
 // counted counts an error that has no line, as trouble of one or more kinds.
-func (j *Journal) counted(err error, kinds ...Trouble) {
+func (j *ConnectionLog) counted(err error, kinds ...Trouble) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.count(err, kinds...)
 }
 
 // left logs that a client left with an error, which isn't counted here.
-func (j *Journal) left(client string, err error) {
+func (j *ConnectionLog) left(client string, err error) {
 	j.tell(troubleLeft, line{level: slog.LevelInfo, text: "client left", attributes: []any{"client", client, "error", err}})
 }
 
 // count counts an error; mu must be held.
-func (j *Journal) count(err error, kinds ...Trouble) {
+func (j *ConnectionLog) count(err error, kinds ...Trouble) {
 	for _, kind := range kinds {
 		switch kind {
 		case TroubleUnread:
@@ -206,7 +206,7 @@ func (j *Journal) count(err error, kinds ...Trouble) {
 }
 
 // tell logs a line about repeated trouble, or counts that it was left out.
-func (j *Journal) tell(kind Trouble, l line) {
+func (j *ConnectionLog) tell(kind Trouble, l line) {
 	j.mu.Lock()
 	untold, ok := j.repeated[kind].Tell(time.Now())
 	if ok {
