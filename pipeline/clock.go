@@ -112,9 +112,9 @@ func (c *clockOutput) reach(t simtime.Stamp) {
 	c.loop = t
 }
 
-// follow goes with the loop to where the clock has jumped to. If that is back,
+// jump goes with the loop to where the clock has jumped to. If that is back,
 // settle is to wait until everything of before has gone out.
-func (c *clockOutput) follow(ctx context.Context, settle func()) {
+func (c *clockOutput) jump(ctx context.Context, settle func()) {
 	c.tick(ctx) // and none with a time of before is under way any more
 	if c.clock.Now() < c.published() {
 		settle()

@@ -117,9 +117,9 @@ func (l *loop) hasSettled(at simtime.Stamp) bool {
 	return l.now.Load() >= at && l.jumps.Load() == l.clock.Jumps() && l.rest.underway.count.Load() == 0
 }
 
-// begin lists what is due at t and moves the scene there. The instant has to be
+// beginInstant lists what is due at t and moves the scene there. The instant has to be
 // released, also on an error: a sensor's, or the end of ctx.
-func (l *loop) begin(ctx context.Context, t simtime.Stamp) (*instant, error) {
+func (l *loop) beginInstant(ctx context.Context, t simtime.Stamp) (*instant, error) {
 	i := &instant{stamp: t, before: l.last, frame: l.frame, underway: &l.rest.underway}
 	l.lastFrame.Store(l.frame)
 	l.frame++
@@ -265,9 +265,9 @@ func (l *loop) moveTo(t simtime.Stamp) {
 // unknownJumps is not a number of jumps: the loop has to follow the clock in any case.
 const unknownJumps = math.MaxUint64
 
-// follow makes the loop begin where the clock is, if that has a time of its own:
+// beginAtClock makes the loop begin where the clock is, if that has a time of its own:
 // sensors first fire after it.
-func (l *loop) follow() {
+func (l *loop) beginAtClock() {
 	if now := l.clock.Now(); now != l.now.Load() {
 		l.jumpTo(now, now+1)
 	}

@@ -23,9 +23,9 @@ type realtime struct {
 	clock      *clockOutput // nil where samples don't wait for /clock
 }
 
-// follow lets the scene follow the clock until the simulation time is until.
-func (rt *realtime) follow(until func() simtime.Stamp) error {
-	rt.loop.follow()
+// runUntil lets the scene follow the clock until the simulation time is until.
+func (rt *realtime) runUntil(until func() simtime.Stamp) error {
+	rt.loop.beginAtClock()
 	var workers sync.WaitGroup
 	stop, cancel := context.WithCancel(rt.completion)
 	defer workers.Wait()
@@ -43,7 +43,7 @@ func (rt *realtime) follow(until func() simtime.Stamp) error {
 		rt.captures.complete(stop, drain)
 	})
 
-	err := errors.Join(rt.followClock(until()), rt.captures.settle())
+	err := errors.Join(rt.runLoop(until()), rt.captures.settle())
 	close(drain)
 	select {
 	case <-completed:
@@ -56,10 +56,10 @@ func (rt *realtime) follow(until func() simtime.Stamp) error {
 	return err
 }
 
-// followClock is the frame loop. A loop that is late continues from where the clock is: sensors
+// runLoop is the frame loop. A loop that is late continues from where the clock is: sensors
 // fire once for their latest due instant, and never catch up (law T3). What a paused clock is
 // told to step it goes through instant by instant.
-func (rt *realtime) followClock(until simtime.Stamp) error {
+func (rt *realtime) runLoop(until simtime.Stamp) error {
 	for rt.ctx.Err() == nil {
 		t, reached, err := rt.loop.advance(rt.ctx, until)
 		switch {
@@ -74,7 +74,7 @@ func (rt *realtime) followClock(until simtime.Stamp) error {
 		if rt.clock != nil {
 			rt.clock.reach(t)
 		}
-		i, err := rt.loop.begin(rt.completion, t)
+		i, err := rt.loop.beginInstant(rt.completion, t)
 		switch {
 		case err != nil:
 		case rt.loop.clock.Stepping(t):
@@ -94,7 +94,7 @@ func (rt *realtime) followClock(until simtime.Stamp) error {
 // leave lets go out what was captured before a jump, with the clock that goes with it.
 func (rt *realtime) leave() {
 	if rt.clock != nil {
-		rt.clock.follow(rt.ctx, rt.settle)
+		rt.clock.jump(rt.ctx, rt.settle)
 	}
 }
 

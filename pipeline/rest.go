@@ -29,8 +29,8 @@ func newRest(clock *simtime.Clock, d *dispatch.Dispatcher, captured func() bool)
 	return x
 }
 
-// follow tells it of a change of the clock. Any goroutine.
-func (x *rest) follow(kind simtime.ChangeKind) {
+// clockChanged tells it of a change of the clock. Any goroutine.
+func (x *rest) clockChanged(kind simtime.ChangeKind) {
 	switch kind {
 	case simtime.Paused:
 		x.want()

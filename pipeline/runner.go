@@ -109,11 +109,11 @@ func (x *runner) stretch(ctx, patience context.Context, until func() simtime.Sta
 	defer x.loop.elapsed.run()()
 
 	if x.loop.realtime {
-		err = x.followClock(r, until)
+		err = x.runRealtime(r, until)
 	} else {
-		x.loop.follow()
+		x.loop.beginAtClock()
 		s := &stepped{run: r, loop: x.loop, captures: x.captures, bridges: x.bridges, log: x.log}
-		err = errors.Join(s.follow(until()), x.captures.settle())
+		err = errors.Join(s.runUntil(until()), x.captures.settle())
 	}
 	if err != nil {
 		x.failure.fail(err) // and what is in flight is lost: the pipeline can't continue
@@ -121,8 +121,8 @@ func (x *runner) stretch(ctx, patience context.Context, until func() simtime.Sta
 	return x.failure.end(x.drain(r.completion, patience))
 }
 
-// followClock is a realtime run.
-func (x *runner) followClock(r *run, until func() simtime.Stamp) error {
+// runRealtime makes a realtime run.
+func (x *runner) runRealtime(r *run, until func() simtime.Stamp) error {
 	x.bridges.AwaitClock()
 	defer x.waiting.end()
 	// With workers on every processor a ticking clock would wait for its turn.
@@ -130,7 +130,7 @@ func (x *runner) followClock(r *run, until func() simtime.Stamp) error {
 	x.loop.releaseTime()
 	defer func() { x.loop.releaseTime = x.loop.clock.Hold() }()
 	rt := &realtime{run: r, loop: x.loop, captures: x.captures, dispatcher: x.dispatcher, clock: x.clock}
-	return rt.follow(until)
+	return rt.runUntil(until)
 }
 
 // drain waits until everything queued has been sent or dropped.
@@ -172,7 +172,7 @@ func (x *runner) begin(ctx context.Context) (*run, error) {
 	}
 	r.line = x.loop.beginLine(loop)
 	r.unsubscribe = x.loop.clock.Subscribe(func(change simtime.Change) {
-		x.loop.rest.follow(change.Kind)
+		x.loop.rest.clockChanged(change.Kind)
 		x.bridges.TimeChanged(change)
 	})
 	r.watching.Go(func() { x.loop.rest.keep(completion) })

@@ -126,7 +126,7 @@ func (s *stepper) alone(ctx context.Context, f *world.Frame) error {
 	if err := s.runner.start(ctx); err != nil {
 		return err
 	}
-	s.loop.follow() // a clock may have a time of its own from the start
+	s.loop.beginAtClock() // a clock may have a time of its own from the start
 	begin := s.loop.now.Load()
 	f, err := s.timed(f, begin)
 	if err != nil {

@@ -21,9 +21,9 @@ type stepped struct {
 	log      *slog.Logger // that isn't published
 }
 
-// follow goes on until the simulation time is `until`. It returns
+// runUntil runs until the simulation time is `until`. It returns
 // when everything begun was published, or at the first error.
-func (x *stepped) follow(until simtime.Stamp) error {
+func (x *stepped) runUntil(until simtime.Stamp) error {
 	for {
 		begun := make(chan *instant, maxInstants)
 		captures := make(chan struct{}, maxCaptures)
@@ -62,7 +62,7 @@ func (x *stepped) begin(until simtime.Stamp, begun chan<- *instant, captures cha
 		case reached == nowhere:
 			continue
 		}
-		i, err := x.loop.begin(x.completion, t)
+		i, err := x.loop.beginInstant(x.completion, t)
 		if err == nil {
 			err = x.handOn(i, begun, captures)
 		} else {
