@@ -11,8 +11,8 @@
 // A Sim is a pipeline.Pipeline. That package says who may call what when, in which order
 // data comes, and what fails how.
 //
-// The package builds without cgo, too. Without it Open finds no OpenGL, and its error says
-// what is missing.
+// The package builds without cgo, too. Open then finds no OpenGL, and its error says what is
+// missing.
 package raybridge
 
 import (

@@ -47,9 +47,9 @@
 // # Failure
 //
 // Nothing is silent (law S5). An error that a publisher returns is counted under its cause
-// (package flow's CauseOf). What a bridge loses after it had taken it is moved from the sent to
-// the dropped messages. [Bridge.Err] tells of a failure that ends the connection for good, such
-// as a full disk.
+// (package flow's CauseOf). A message that a bridge loses after it has taken it is moved from
+// the sent to the dropped ones. [Bridge.Err] tells of a failure that ends the connection for
+// good, such as a full disk.
 //
 // # Testing
 //

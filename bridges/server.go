@@ -19,7 +19,7 @@ import (
 
 // ServerOptions are the options of connection strings that say how a server treats its clients.
 type ServerOptions struct {
-	Policy  flow.Policy `option:"policy" value:"drop_oldest|drop_newest|block" default:"drop_oldest" doc:"what a client's full queue does"`
+	Policy  flow.Policy `option:"policy" value:"drop_oldest|drop_newest|block" default:"drop_oldest" doc:"policy of a client's full queue"`
 	Clients int         `option:"clients" value:"N" default:"16" doc:"clients at a time, at most" min:"1" max:"65535" want:"a whole number from 1 to 65535"`
 	QueueOptions
 }

@@ -55,7 +55,7 @@ const (
 
 // Scene says what the sensors see: the procedural city, flat ground, or glTF files.
 type Scene struct {
-	City      bool    `yaml:"city" doc:"the procedural city; default where nothing else is named"`
+	City      bool    `yaml:"city" doc:"the procedural city; default if no other scene is named"`
 	Plane     bool    `yaml:"plane" doc:"flat ground, 4 km across, for worlds that bring everything else"`
 	Offset    *Point  `yaml:"offset" doc:"where the middle of the plane lies in the map, for coordinates such as UTM's: see projection" default:"the map's origin"`
 	File      string  `yaml:"file" doc:"a .gltf or .glb file"`
@@ -67,7 +67,7 @@ type Scene struct {
 	LabelRules []LabelRule `yaml:"label_rules" doc:"semantic labels, in place of a file"`
 	Origin     *Origin     `yaml:"origin" doc:"where the map's origin lies on the earth" default:"the city's own; with a projection that of its coordinates"`
 	// Projection is the zero value for the plane that touches the earth at the map's origin.
-	Projection spatial.UTMZone `yaml:"projection" doc:"the map's x, y and z are easting, northing and height above the ellipsoid in a zone of UTM. With origin they count from there. It is utm32n, an EPSG code of WGS84 (32632, 32756) or ETRS89 (25832, taken for WGS84), or a PROJ text +proj=utm. Without it the map is flat, for 100 km around its origin" default:"the plane that touches the earth at origin"`
+	Projection spatial.UTMZone `yaml:"projection" doc:"the map's x, y and z are easting, northing and height above the ellipsoid in a zone of UTM. With origin they count from there. It is utm32n, an EPSG code of WGS84 (32632, 32756) or ETRS89 (25832, taken for WGS84), or a PROJ text +proj=utm. By default the map is flat, for 100 km around its origin" default:"the plane that touches the earth at origin"`
 }
 
 // LabelRule labels the glTF nodes whose names match a pattern.
@@ -84,7 +84,7 @@ type Place struct {
 	Type      string       `yaml:"type" doc:"type id of the actor" default:"static.prop"`
 	Tag       string       `yaml:"tag" doc:"semantic tag of all of it" default:"by the labels"`
 	Scale     float64      `yaml:"scale" doc:"factor on all lengths" min:"1e-6" max:"1e6" default:"1"`
-	Pose      sensors.Pose `yaml:"pose" doc:"where it stands in the map, or where on its waypoints it starts: at the place that is nearest"`
+	Pose      sensors.Pose `yaml:"pose" doc:"its place in the map; with waypoints it starts at the place on their way that is nearest"`
 	Waypoints []Waypoint   `yaml:"waypoints" doc:"a closed loop that it follows, its corners rounded as the ego's"`
 	Speed     float64      `yaml:"speed" doc:"metres per second between the corners, where it is a little less" min:"0.01" max:"100" default:"5"`
 }
@@ -150,8 +150,8 @@ type Ego struct {
 	Driver    string        `yaml:"driver" doc:"who drives: waypoints, external (a bicycle model steered by commands) or keys (the window's)" enum:"waypoints,external,keys" default:"waypoints"`
 	Waypoints []Waypoint    `yaml:"waypoints" doc:"a closed loop, its corners rounded: rate of turn and acceleration don't leap. Another driver's vehicle begins on it, and sensors that drive follow it" default:"the scene's own route"`
 	Speed     float64       `yaml:"speed" doc:"metres per second between the corners, where it is a little less" min:"0.01" max:"100" default:"8"`
-	Pose      *sensors.Pose `yaml:"pose" doc:"where it stands, or starts. With waypoints it starts at the place on their way that is nearest. A driven vehicle stays in the plane of its roll and pitch" default:"the scene's own"`
-	Commands  Commands      `yaml:"commands" doc:"what steers an external driver's vehicle"`
+	Pose      *sensors.Pose `yaml:"pose" doc:"its place, or its start. With waypoints it starts at the place on their way that is nearest. A driven vehicle stays in the plane of its roll and pitch" default:"the scene's own"`
+	Commands  Commands      `yaml:"commands" doc:"topics that steer an external driver's vehicle"`
 }
 
 // Commands say how bridges steer the ego: on which topics, and how long a command holds.
@@ -191,7 +191,7 @@ func (w *World) HasTraffic() bool {
 type Bridge struct {
 	Type       string    `yaml:"type" doc:"mcap, logging, ..."`
 	Connection string    `yaml:"connection" doc:"what the bridge connects to; its form is the bridge's own"`
-	Policy     string    `yaml:"policy" doc:"what a full queue does; exclusive has none: one message of a topic at a time" enum:"block,drop_newest,drop_oldest,exclusive" default:"block for files, drop_oldest for networks"`
+	Policy     string    `yaml:"policy" doc:"policy of a full queue; exclusive has no queue: one message of a topic at a time" enum:"block,drop_newest,drop_oldest,exclusive" default:"block for files, drop_oldest for networks"`
 	QoS        []Quality `yaml:"qos" doc:"quality of service by topic"`
 }
 
@@ -199,7 +199,7 @@ type Bridge struct {
 type Quality struct {
 	Topic       string `yaml:"topic" doc:"the topic"`
 	Reliability string `yaml:"reliability" doc:"whether lost messages are sent again" enum:"reliable,best_effort" default:"best_effort"`
-	Durability  string `yaml:"durability" doc:"whether who comes late gets the last message" enum:"volatile,transient_local" default:"volatile"`
+	Durability  string `yaml:"durability" doc:"whether late subscribers get the last message" enum:"volatile,transient_local" default:"volatile"`
 	Depth       int    `yaml:"depth" doc:"keep-last depth" min:"1" max:"10000" default:"1"`
 	// Deadline is the longest time between two messages.
 	Deadline time.Duration `yaml:"deadline" doc:"longest time between two messages that is promised; 0 promises nothing" default:"0s"`

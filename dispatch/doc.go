@@ -41,16 +41,16 @@
 // discarded by Close runs on Close's.
 //
 // There is one worker at first. More are woken or started while the queue would not be emptied
-// in one cycle (10 ms), up to GOMAXPROCS. Those that were idle for a second end, all but one.
-// Callbacks that are slow start none. Where all workers are in callbacks, some may wait in
-// TryQueue for room or a token. A worker beyond the limit stands in for each of these, at most
-// as many again as the limit. Should all of them come to wait, none would ever end. So once a
-// millisecond the one in front gets its room beyond the queue's depth, or else a wait for a
-// token ends with ErrTokenBusy.
+// in one cycle (10 ms), up to GOMAXPROCS. Workers that were idle for a second end, except one.
+// Slow callbacks don't add workers. If all workers are in callbacks, some may wait in TryQueue
+// for room or a token. Each of these is replaced by a worker beyond the limit, at most as many
+// again as the limit. If all of them waited, none would ever end. So once a millisecond the one
+// in front gets its room beyond the queue's depth, or else a wait for a token ends with
+// ErrTokenBusy.
 //
-// Where messages come every few microseconds, waking a worker for each would cost more than
-// watching. So a worker that runs out of them watches for the next one before it sleeps, for
-// some 10 µs. It watches 40 µs while a sender copies one. Rare messages find it asleep.
+// If messages come every few microseconds, waking a worker for each costs more than watching. So
+// a worker that runs out of messages watches for the next one for some 10 µs before it sleeps,
+// and for 40 µs while a sender copies one. Rare messages find it asleep.
 //
 // Publishers and callbacks may queue further messages. They must not wait for
 // Close, Drain, or room in a lane that only they can empty.
@@ -58,9 +58,9 @@
 // # Ordering
 //
 // Messages start in the order in which they were queued. An unordered topic may finish them in
-// another. Three things keep the order. They are Ordered, for one topic, a [Lane], for several,
-// and exclusive tokens, which drop a message while the one before it is under way. In an
-// ordered lane, callbacks run in order too.
+// another. Three things keep the order: Ordered, for one topic; a [Lane], for several; and
+// exclusive tokens, which drop a message while the one before it is under way. In an ordered
+// lane, callbacks run in order too.
 //
 // A gated topic holds messages with a stamp later than the last
 // [Dispatcher.Release], so that none is sent before its clock tick. It holds
@@ -69,11 +69,11 @@
 // # Failure
 //
 // Each message taken is resolved exactly once: sent, failed, pushed out or discarded. A
-// publisher's error or panic reaches the callback, is counted under a flow.Cause, and is
-// logged. The first is logged at once, those that follow as a [flow.Journal] says, with their
-// number. So is a panic in a callback. Neither costs a worker, a token or a pooled message;
-// runtime.Goexit doesn't either. A logger's panic goes no further; slog's default logger tells
-// of it.
+// publisher's error or panic reaches the callback, is counted under a flow.Cause, and is logged.
+// The first is logged at once, and later ones as a [flow.Journal] says, with their number. A
+// panic in a callback is logged in the same way. Neither costs a worker, a token or a pooled
+// message; runtime.Goexit doesn't either. A logger's panic goes no further; slog's default
+// logger tells of it.
 //
 // When the queue is full and all workers are busy, policy Block lets the senders wait, first come,
 // first served. There is one warning for each topic that isn't Unhurried. It says how full the topic

@@ -24,9 +24,9 @@
 //
 // # Bounds
 //
-// A pool keeps a bounded number of unused blocks, of bounded size together. A block that was
-// not used for a while goes, also when the stream is silent. So does one that is far larger
-// than everything asked for lately.
+// A pool keeps a bounded number of unused blocks, of bounded size together. A block that was not
+// used for a while is freed, also when the stream is silent, and so is a block that is far
+// larger than everything asked for lately.
 //
 // # Leaks
 //

@@ -19,8 +19,8 @@
 //
 // What a Ctx makes is used with a Ctx, but closed from any goroutine: Close queues the deletion
 // (law G3). A command with a closed object fails with ErrObjectClosed, one out of range with an
-// error that names the object. What only the driver notices fails the function that caused it
-// (law G5).
+// error that names the object. An error that only the driver notices fails the function that
+// caused it (law G5).
 //
 // # A lost context
 //

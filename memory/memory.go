@@ -1,6 +1,6 @@
-// Package memory is the budget of memory for what files make a run hold. Those are models, what
-// a rig's sensors need on the GPU, and chunks of recordings. What is about to take a lot asks
-// the budget first, so that a file of a few bytes is refused before it costs gigabytes.
+// Package memory is the budget for the memory that files make a run hold: models, the GPU memory
+// of a rig's sensors, and chunks of recordings. Code that is about to take a lot asks the budget
+// first, so that a file of a few bytes is refused before it costs gigabytes.
 package memory
 
 import (

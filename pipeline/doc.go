@@ -40,26 +40,26 @@
 // one that connects late gets a clock first.
 //
 // Time passes in runs only, unless its source is driven from outside. Pause holds a run of
-// either mode where it is, also when it came before the run; a realtime run goes on publishing
-// /clock then. What is stepped while paused is visited instant by instant and loses nothing, in
-// a realtime run as in a stepped one. Otherwise a realtime run that is late continues from
-// where the clock is, and each sensor fires once for its latest instant (law T3).
+// either mode where it is, also when it came before the run; a realtime run then continues to
+// publish /clock. Steps of a paused run visit every instant and lose nothing, in a realtime run
+// as in a stepped one. Otherwise a realtime run that is late continues from where the clock is,
+// and each sensor fires once for its latest instant (law T3).
 //
 // Every instant at which anything happens, be it a step's end or a clock's tick alone, is a
 // frame. They are counted from 0 over all runs and jumps, with or without listeners.
 //
-// Where the clock jumps, a run continues from there for the rest of its length, and sensors
-// fire on the grid that they find. Before a /clock that goes back, everything captured before
-// is published.
+// If the clock jumps, a run continues from the new time for the rest of its length, and sensors
+// fire on the grid that they find there. Before a /clock that goes back, everything captured
+// before is published.
 //
 // # Failure
 //
 // A lost context, a recording that can't be written and a sensor's error end the run. Run
 // returns it, now and whenever it is called again, and Close still completes what was recorded.
-// The end of Run's context isn't a failure: every instant that was begun is published whole,
-// and another Run continues without a gap. A listener that panics is counted and logged, and
-// ends nothing. Dropped messages are counted by cause in the Summary (law S5). So are the
-// instants that a late realtime loop passes over, as skipped.
+// The end of Run's context isn't a failure: every instant that was begun is published whole, and
+// another Run continues without a gap. A listener that panics is counted and logged, and ends
+// nothing. Dropped messages are counted by cause in the Summary (law S5). The instants that a
+// late realtime loop skips are counted there, too, as skipped.
 //
 // # Testing
 //

@@ -41,8 +41,8 @@
 // is in Poll, after the fence, where a copy call would wait for the drawing before it, as on
 // software OpenGL. Probe measures which; Config.CopyMode overrides it. With a copy after the
 // fence the source must stay unchanged until the copy was issued. Take targets from a ring of
-// two or more, and ask Pool.Holds. Where the GPU's memory is the host's, commands can write what is
-// lent themselves, without a copy: see Pool.Target.
+// two or more, and ask Pool.Holds. If the GPU's memory is the host's, commands can write into
+// the lent memory themselves, without a copy: see Pool.Target.
 //
 // # Concurrency
 //
@@ -52,7 +52,7 @@
 // completions at a time; the others leave them to it. A Lease may be used and released on any
 // goroutine.
 //
-// Somebody must poll: nothing becomes ready, and nothing times out, between two Polls. Drain
+// The caller must poll: nothing becomes ready, and nothing times out, between two Polls. Drain
 // ends only by its context when nobody polls. Pending tells whether there is a reason to
 // continue.
 //
@@ -67,7 +67,7 @@
 // A capture is ready in the first Poll after the GPU has passed the fence behind its copy and
 // those of all older captures. With the copy before the fence, that fence is the one of Start.
 // With the copy after it, the first Poll after the GPU has passed the fence of Start issues the
-// copy. It puts a second fence behind it. Where the driver makes the copy within the call, as
+// copy. It puts a second fence behind it. If the driver makes the copy within the call, as
 // software OpenGL does, that same Poll also finds the capture ready. Otherwise the first Poll
 // after the copy does.
 //

@@ -1,12 +1,11 @@
-// Package rig reads the list of sensors that a robot carries. It reads raybridge's own YAML and
-// the sensors of an SVL Simulator vehicle (JSON). Of CARLA it reads its ROS bridge's objects.json, and the
-// stack.json of its own ROS 2.
-// Which of them a file is shows in its text. It knows the form of the list; what the attributes
-// of raybridge's sensors mean comes from a sensors.Registry.
+// Package rig reads the list of sensors that a robot carries. It reads raybridge's own YAML, the
+// sensors of an SVL Simulator vehicle (JSON), and two forms of CARLA: its ROS bridge's
+// objects.json, and the stack.json of its own ROS 2. The text of a file tells its form. The
+// package knows the form of the list; the meaning of the attributes of raybridge's sensors comes
+// from a sensors.Registry.
 //
-// The parameters of SVL's and CARLA's sensors stand in one table each. It has the defaults and
-// ranges that they have there and the attributes that they become here; docs/rigs.md is written
-// from it.
+// SVL's and CARLA's sensors have a table of parameters each, with their defaults and ranges
+// there and the attributes that they become here; docs/rigs.md is written from them.
 //
 // # Frames
 //

@@ -10,13 +10,14 @@
 // instant (Places, for rasterising). The Packer also writes it over a scan's window (Motion,
 // for tracing) into a MotionTable.
 //
-// Parts with a Shape (skins, morph targets) change their triangles. MotionTable.Write brings them
-// to the GPU for its window. What rasterises calls Resident.Show for its instant before it draws.
+// Parts with a Shape (skins, morph targets) change their triangles. MotionTable.Write brings
+// them to the GPU for its window. A sensor that rasterises calls Resident.Show for its instant
+// before it draws.
 //
 // Actors may come and go during a run. They have the shapes of the scene's Models, which are in
-// the World from the start, and take its Slots. History.Spawn and History.Remove make them present
-// and absent from the next tick on. What asks for a time before that (a scan that began earlier) gets who
-// was there then.
+// the World from the start, and take its Slots. History.Spawn and History.Remove make them
+// present and absent from the next tick on. A query for an earlier time (a scan that began
+// before) gets the actors of that time.
 //
 // # Frames
 //
@@ -26,10 +27,10 @@
 //
 // # Concurrency
 //
-// One goroutine builds a Scene; afterwards nobody changes it. A World never
-// changes. Motions are pure functions or, like Driven, guard themselves. History
-// has one writer, the frame loop, which also spawns and removes, and any number of
-// readers. A Packer belongs to one goroutine at a time. What takes a *gpu.Ctx runs on the GL thread (law G1).
+// One goroutine builds a Scene; afterwards nobody changes it. A World never changes. Motions are
+// pure functions or, like Driven, guard themselves. History has one writer, the frame loop,
+// which also spawns and removes, and any number of readers. A Packer belongs to one goroutine at
+// a time. Functions that take a *gpu.Ctx run on the GL thread (law G1).
 //
 // # Testing
 //

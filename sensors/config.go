@@ -58,7 +58,7 @@ type Config struct {
 	// Rate is how often it fires. Types that fire each frame take the zero Rate alone.
 	Rate   simtime.Rate `yaml:"rate" doc:"Hz, a decimal number or the quotient of two, such as 10/3; at most 10000" default:"the type's own"`
 	Always bool         `yaml:"always" doc:"compute it even if nobody listens"`
-	Pose   Pose         `yaml:"pose" doc:"where it is mounted in the parent's frame"`
+	Pose   Pose         `yaml:"pose" doc:"its place in the parent's frame"`
 	// Attributes are the type's parameters by name, in place of Options or besides. In a
 	// rig they are the other keys.
 	Attributes map[string]any
@@ -78,7 +78,7 @@ type Config struct {
 // stays the type's own.
 type Quality struct {
 	Reliability string `yaml:"reliability" doc:"whether lost messages are sent again" enum:"reliable,best_effort" default:"the output's own"`
-	Durability  string `yaml:"durability" doc:"whether who comes late gets the last message" enum:"volatile,transient_local" default:"the output's own"`
+	Durability  string `yaml:"durability" doc:"whether late subscribers get the last message" enum:"volatile,transient_local" default:"the output's own"`
 	Depth       int    `yaml:"depth" doc:"keep-last depth" min:"1" max:"10000" default:"the output's own"`
 }
 

@@ -48,9 +48,8 @@
 // all changes in the order in which they were made. A source that follows
 // another clock is checked whenever it is read: its jump is found then.
 //
-// The clock is published in the order of its stamps. What holds back samples
-// until their tick is out (law T4) is not here: the function that publishes the
-// clock tells it the stamp.
+// The clock is published in the order of its stamps. Samples are held back until their tick is
+// out (law T4) by dispatch, not here: the function that publishes the clock tells it the stamp.
 //
 // # Failure
 //

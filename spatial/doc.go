@@ -10,7 +10,7 @@
 //
 // # Usage
 //
-// Out of [UnrealAxes] and the like leads from our axes to the named ones, In back:
+// The method Out of [UnrealAxes] and the like converts from our axes to the named ones, In back:
 //
 //	location := spatial.UnrealAxes.Out(pose.Position)
 //	rates := spatial.UnrealAxes.OutAxial(twist.Angular)
@@ -19,11 +19,11 @@
 // # Kinds of quantities
 //
 // Positions, velocities, accelerations and forces are vectors (Out, In). Angular velocities,
-// torques and all cross products of two vectors are axial. Where axes of the other hand are
-// meant they turn the other way (OutAxial, InAxial). A rotation by a quaternion is converted as
-// a whole, what it turns and what it is seen from (OutRotation, InRotation). If only the body's
-// own axes have other names while the world's stay, it is its attitude
-// ([AxesRotation.OutAttitude]). Sizes have no direction (OutSize, InSize).
+// torques and all cross products of two vectors are axial. Into axes of the other hand they turn
+// the other way (OutAxial, InAxial). A rotation by a quaternion is converted as a whole, what it
+// turns and what it is seen from (OutRotation, InRotation). If only the body's own axes have
+// other names while the world's stay, it is its attitude ([AxesRotation.OutAttitude]). Sizes
+// have no direction (OutSize, InSize).
 //
 // A zero never has a sign afterwards, whatever it had before.
 //

@@ -12,12 +12,12 @@
 //
 // # Axes and places
 //
-// Sensors' data stay in REP-103 axes, which are Apollo's forward, left and up. What Apollo
-// calls a pose has the axes right, forward and up: its orientation is the sample's times (0, 0,
-// -√½, √½). Headings count from the east to the north, radians, as Apollo reads them. Positions
-// in the world are UTM where the map's place is known, else the map frame's. Velocities and
-// headings are those of the map's axes, which are true east and north at the origin. They
-// aren't turned by the meridian's convergence.
+// Sensors' data stay in REP-103 axes, which are Apollo's forward, left and up. Apollo's poses
+// have the axes right, forward and up: their orientation is the sample's times (0, 0, -√½, √½).
+// Headings count from the east to the north, radians, as Apollo reads them. Positions in the
+// world are UTM where the map's place is known, else the map frame's. Velocities and headings
+// are those of the map's axes, which are true east and north at the origin. They aren't turned
+// by the meridian's convergence.
 //
 // # Messages
 //

@@ -3,11 +3,11 @@
 //
 // # Usage
 //
-// The connection string is [HOST:]PORT, 127.0.0.1:2001 where nothing is said. A client opens
-// one TCP connection a stream and sends the stream's id, four bytes. From then on it receives
-// frames: a length, a header of 48 bytes, a body. Stream 1 is the world snapshot, then each
-// sensor has one in the order of the rig. Directory lists ids and the 24-byte tokens that
-// CARLA's clients are given.
+// The connection string is [HOST:]PORT, by default 127.0.0.1:2001. A client opens one TCP
+// connection a stream and sends the stream's id, four bytes. From then on it receives frames: a
+// length, a header of 48 bytes, a body. Stream 1 is the world snapshot, then each sensor has one
+// in the order of the rig. Directory lists ids and the 24-byte tokens that CARLA's clients are
+// given.
 //
 // There is no RPC server: a client that asks CARLA's port 2000 for tokens takes them
 // from here instead.
@@ -40,16 +40,16 @@
 // Each client has a queue, which the options messages and bytes bound. policy says what goes
 // when it is full; CARLA drops the newest without a word. A message counts as sent when some
 // client has it, and as dropped, under the cause, when some client misses it. With several
-// clients it can be both, with one it is either. What nobody reads isn't encoded, and is
-// not_connected if it was published nevertheless.
+// clients it can be both, with one it is either. A message that nobody reads isn't encoded, and
+// counts as not_connected if it was published nevertheless.
 //
-// # What CARLA has and this has not
+// # Differences from CARLA
 //
-// Camera pictures in other encodings than CARLA's are converted; an instance picture
-// without tags has tag 0. Such a camera's default in a run with this bridge has them. Lidar scans are whole turns, not what was swept in a frame. A
-// lane invasion is computed by CARLA's client from snapshots and its map, and has no
-// stream. What it needs of the map is our own: lane marks under lane invasion's type id, sent
-// once to each client.
+// Camera pictures in other encodings than CARLA's are converted; an instance picture without
+// tags has tag 0. Such a camera's default in a run with this bridge has them. Lidar scans are
+// whole turns, not what was swept in a frame. A lane invasion is computed by CARLA's client from
+// snapshots and its map, and has no stream. In place of the map each client gets the lane marks
+// once, in a form of our own under lane invasion's type id.
 package carla
 
 import (

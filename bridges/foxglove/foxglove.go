@@ -6,9 +6,8 @@
 //	foxglove:[[HOST:]PORT][?messages=N][&bytes=N][&clients=N][&origins=HOST,...][&cert=FILE&key=FILE]
 //
 // The bridge listens on 127.0.0.1:8765 unless an address is given, with TLS (wss://) where a
-// certificate and its key are named. It is connected as soon as it listens. Without clients
-// for a topic nothing is encoded, and the topic's sensor computes nothing
-// ([bridges.Audience]).
+// certificate and its key are named. It is connected as soon as it listens. A topic without
+// clients isn't encoded, and its sensor computes nothing ([bridges.Audience]).
 //
 // # Protocol
 //
@@ -27,8 +26,9 @@
 // # Queues
 //
 // Each client has a queue of its own, 64 messages and 64 MiB unless the options say otherwise.
-// The topic's policy decides what a full one does. A client that loses messages is told so each
-// second, and when it is over. One that takes nothing for ten seconds is disconnected.
+// The topic's policy decides what happens when the queue is full. A client that loses messages
+// is told so each second, and when it is over. One that takes nothing for ten seconds is
+// disconnected.
 //
 // # Counts
 //

@@ -10,11 +10,11 @@
 //
 // The file is gzip (RFC 1952), in members of about a mebibyte of text, without a time of its
 // own. So equal messages in equal order give equal bytes (law T5). Each message is two lines of
-// UTF-8 that end in LF: the type's name, a space and the topic; then one JSON object (RFC
-// 8259). Its first keys are Name (the sensor), Frame, Time (the capture stamp in seconds, with
-// nine decimals), StampNs (the same in nanoseconds, exact) and Sequence. A clock has none of
-// these. After them come the keys that SVL has for the type, where the sample has the value, in
-// SVL's order. Then comes what SVL has no key for:
+// UTF-8 that end in LF: the type's name, a space and the topic; then one JSON object (RFC 8259).
+// Its first keys are Name (the sensor), Frame, Time (the capture stamp in seconds, with nine
+// decimals), StampNs (the same in nanoseconds, exact) and Sequence. A clock has none of these.
+// After them come the keys that SVL has for the type, where the sample has the value, in SVL's
+// order. Then come the keys that SVL doesn't have:
 //
 //	sample           type                   keys
 //	Clock            ClockData              Clock (seconds); StampNs
@@ -80,9 +80,9 @@
 // # Failure
 //
 // A member of the file is complete when a message fills it up. When a write fails, the file is
-// cut back to its last complete member. What is cut off, and everything after it, is counted as
-// write_failed. So is all of a file that was removed, renamed, replaced or truncated, at the
-// next member or at the end.
+// cut back to its last complete member. Messages that are cut off, and all after them, are
+// counted as write_failed. If the file was removed, renamed, replaced or truncated, the next
+// member or the end finds that, and all its messages count so.
 package logging
 
 import (

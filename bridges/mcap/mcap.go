@@ -30,10 +30,10 @@
 // # Split recordings
 //
 // Files are then NAME_0.mcap, NAME_1.mcap and so on. Each is complete in itself: it has all
-// schemas and channels. It begins with what latched topics (transient local, such as
-// /tf_static) had published last. Those messages have their number and their own publish time,
-// at the log time of the split. A file ends with the chunk that makes it as large as split, so
-// it is larger by up to a chunk and the summary.
+// schemas and channels. It begins with the last messages of latched topics (transient local,
+// such as /tf_static), which keep their number and their publish time, at the log time of the
+// split. A file ends with the chunk that makes it as large as split, so it is larger by up to a
+// chunk and the summary.
 //
 // # Times
 //
@@ -53,20 +53,19 @@
 // what a killed process leaves, and [Recover] finishes it.
 //
 // When a write fails the file is cut back to its last complete chunk and finished there: it
-// stays readable. Messages after that are counted lost (write_failed), the bridge's status is
-// unexpectedly_disconnected, and Err tells what happened. It is the same for a file that was
-// removed, which the next chunk tells. So it is for files that are not at their place at the
-// end.
+// stays readable. Messages after that are counted as lost (write_failed), the bridge's status is
+// unexpectedly_disconnected, and Err says what happened. The same holds for a file that was
+// removed, which the next chunk finds, and for files that are not at their place at the end.
 //
 // # Reading
 //
 // [Open] gives a recording's messages as samples, in the order of their log times. It reads all
 // three profiles, and other programs' files as far as the types are known, without chunks or a
-// summary too. A cloud is read by its fields. What a message doesn't carry is lost: the pose of
-// the sensor, a cloud's lasers that gave no return, an actor's type. What carries several
-// samples is read as the most common one: nav_msgs/Odometry as Odometry, Foxglove's SceneUpdate
-// as boxes. Of a ROS 2 message whose definition differs from ours nothing but its decoding
-// tells: it fails, and is counted.
+// summary too. A cloud is read by its fields. Data that the messages don't carry is lost: the
+// pose of the sensor, a cloud's lasers that gave no return, an actor's type. A message that
+// several samples are written as is read as the most common one: nav_msgs/Odometry as Odometry,
+// Foxglove's SceneUpdate as boxes. If the definition of a ROS 2 message differs from ours, only
+// its decoding can tell: it fails, and is counted.
 package mcap
 
 import (

@@ -5,9 +5,9 @@
 // ROS 1, JSON, BSON, CBOR), every schema text, sum and hash follows from these two.
 //
 // The definitions are those of common_interfaces, geometry2 and rcl_interfaces as Humble to
-// Rolling have them (Range as Humble has it). Those of vision_msgs 4, carla_msgs, lgsvl_msgs,
-// ackermann_msgs and nmea_msgs are there, too. ROS 1's differ in names alone, see [Version],
-// except those of vision_msgs: ROS 1's package of that name has other fields.
+// Rolling have them (Range as Humble has it). The definitions of vision_msgs 4, carla_msgs,
+// lgsvl_msgs, ackermann_msgs and nmea_msgs are there, too. ROS 1's differ in names alone, see
+// [Version], except those of vision_msgs: ROS 1's package of that name has other fields.
 //
 // # Messages of your own
 //
@@ -32,12 +32,12 @@
 //	pub := ros.Publish(func(dst *Comfort, src *Measured) error { ... })
 //	err := ros.Register(registry, pub, "mcap", "rosbridge", "ros1")
 //
-// A message has fields of all of ROS's types but wstring, alone or in arrays of any size or of
-// a fixed one. A message with constants, with bounds, or with fields of the types byte and char
-// also has a Definition, its .msg file (see [Definer]). Nothing here checks bounds, the
-// receiver knows them. ROS 1 has neither bounds nor default values: its definition leaves them
-// out. BSON has no integers beyond an int64's. Where ROS 1 calls a field otherwise than ROS 2,
-// the message is a [Renamer].
+// A message has fields of all of ROS's types but wstring, alone or in arrays of any size or of a
+// fixed one. A message with constants, with bounds, or with fields of the types byte and char
+// also has a Definition, its .msg file (see [Definer]). Nothing here checks bounds, the receiver
+// knows them. ROS 1 has neither bounds nor default values: its definition leaves them out. BSON
+// has no integers beyond an int64's. If a field has another name in ROS 1 than in ROS 2, the
+// message is a [Renamer].
 package ros
 
 import (

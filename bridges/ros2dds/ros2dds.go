@@ -12,9 +12,9 @@
 //	ros2dds:[DOMAIN][?node=NAME][&namespace=/NAME][&ros=humble][&messages=N][&bytes=N]
 //	        [&retry=3s][&backoff=F][&longest=30s][&attempts=N]
 //
-// Without a domain it is that of ROS_DOMAIN_ID, or 0. The node is called raybridge, in
-// the namespace /. Nodes of ROS 2 Humble and before see node names only with ros=humble:
-// later versions say them in another form.
+// The default domain is that of ROS_DOMAIN_ID, or 0. The node is called raybridge, in the
+// namespace /. Nodes of ROS 2 Humble and before see node names only with ros=humble: later
+// versions say them in another form.
 //
 // DDS has no peer to connect to. The bridge is Connected as soon as it takes part in the
 // domain, and finds readers and writers as they come and go. A domain that can't be joined
@@ -50,12 +50,12 @@
 // # Queues
 //
 // A publisher encodes its message into memory of the library's and queues it. One goroutine of
-// the connection gives what is queued to the library, in order. The queue is bounded by
-// messages (64) and bytes (64 MiB). The topic's policy says what happens when it is full: by
-// default the oldest message goes. The library doesn't wait for readers of a topic whose
-// history keeps the last messages. What a slow reader hasn't got is replaced by what is newer,
-// as ROS 2 defines it. A topic that keeps all messages (KeepAll) waits for its readers, 1 s a
-// message at the most. So it has a queue and a goroutine of its own. What isn't written in time
+// the connection gives what is queued to the library, in order. The queue is bounded by messages
+// (64) and bytes (64 MiB). The topic's policy says what happens when it is full: by default the
+// oldest message goes. The library doesn't wait for readers of a topic whose history keeps the
+// last messages. Messages that a slow reader hasn't got are replaced by newer ones, as ROS 2
+// defines it. A topic that keeps all messages (KeepAll) waits for its readers, for up to 1 s a
+// message, so it has a queue and a goroutine of its own. A message that isn't written in time
 // counts as peer_slow.
 //
 // # Settings of the library

@@ -25,9 +25,9 @@
 //
 // # Types
 //
-// Messages are those of package rossample's SVL table. What differs from SVL: CameraInfo has
-// its height before its width, as the definition says. Times are whole nanoseconds. A cloud's
-// points have their time, and the padding between them is zero.
+// Messages are those of package rossample's SVL table. They differ from SVL's in three places:
+// CameraInfo has its height before its width, as the definition says; times are whole
+// nanoseconds; a cloud's points have their time, and the padding between them is zero.
 //
 // A topic is a name that ROS 2 allows, with or without a leading slash;
 // ros2-lgsvl-bridge puts one without into its own namespace, /lgsvl.

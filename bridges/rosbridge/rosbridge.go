@@ -9,11 +9,11 @@
 //	[ws://|wss://]HOST[:PORT][?option=value&...]
 //
 // with port 9090 by default. Messages are published as JSON in text frames, or as BSON with
-// bson=1 for servers of ROS 1 in bson_only_mode. What is subscribed to comes as JSON, CBOR (the
-// default) or cbor-raw (subscribe=json|cbor|cbor-raw). ros=1, the default, is for servers of
-// ROS 1 and ros=2 for those of ROS 2. They differ in the names of types ("sensor_msgs/Image"
-// and "sensor_msgs/msg/Image") and of some fields. Those are secs, nsecs, seq and sec, nanosec;
-// D, K, R, P and d, k, r, p.
+// bson=1 for servers of ROS 1 in bson_only_mode. Messages that it subscribes to come as JSON,
+// CBOR (the default) or cbor-raw (subscribe=json|cbor|cbor-raw). ros=1, the default, is for
+// servers of ROS 1 and ros=2 for those of ROS 2. They differ in the names of types
+// ("sensor_msgs/Image" and "sensor_msgs/msg/Image") and of some fields: secs, nsecs, seq and
+// sec, nanosec; D, K, R, P and d, k, r, p.
 //
 // # Server
 //

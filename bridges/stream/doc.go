@@ -19,15 +19,14 @@
 //	stream:[[HOST:]PORT][?policy=P][&messages=N][&bytes=N][&clients=N][&zstd=on|off]
 //
 // The bridge listens on 127.0.0.1:7740 unless an address is given; port 0 lets the system
-// choose, and Endpoints of the bridge tells which. It is connected as soon as it
-// listens. Without clients for a topic nothing is encoded, and the topic's sensor
-// computes nothing ([bridges.Audience]).
+// choose, and Endpoints of the bridge tells which. It is connected as soon as it listens. A
+// topic without clients isn't encoded, and its sensor computes nothing ([bridges.Audience]).
 //
 // # Types
 //
-// All samples are carried, as the ROS message that loses least; where ROS has none, as a
-// mirror of the sample (ros.Mirror). So is any structure from outside that has exported
-// fields and a method Captured: nothing is registered for it. Types may be registered as ROS
+// All samples are carried, as the ROS message that loses least; if ROS has none, as a mirror of
+// the sample (ros.Mirror). Any structure from outside that has exported fields and a method
+// Captured is carried as a mirror, too, without being registered. Types may be registered as ROS
 // messages or with a codec of any encoding. Each stream's description has its schema.
 //
 // A message above 256 MiB, the protocol's limit, is flow.ErrTooLarge.
@@ -64,8 +63,8 @@
 //
 // # Ordering
 //
-// A stream's messages arrive in the order in which they were published. What is missing
-// shows as [Data.Missed] and as an [Event].
+// A stream's messages arrive in the order in which they were published. Missing messages show as
+// [Data.Missed] and as an [Event].
 //
 // # Failure
 //

@@ -60,7 +60,7 @@ func newBench() *cobra.Command {
 		Use:   "bench",
 		Short: "Measure sensors, scenes, readback, dispatcher, clock, streams, bridges, steps, growth and whole runs",
 		Long: "Measure sensors, scenes, the readback pool, the dispatcher, the clock, streams, bridges, steps of a world, growth and whole runs.\n\n" +
-			"Without a subcommand it measures everything but Python. Leave the machine alone meanwhile.",
+			"The command alone measures everything except Python. Leave the machine idle meanwhile.",
 		Example: "  raybridge bench --json out/bench.json\n" +
 			"  raybridge bench readback --plot out/readback.html\n" +
 			"  raybridge bench lidar --triangles 1000000 --dump out/dump",
@@ -77,7 +77,7 @@ func newBench() *cobra.Command {
 	f.device.register(flags)
 	flags.StringVar(&f.json, "json", "", "write the figures to `FILE.json`")
 	flags.StringVar(&f.plot, "plot", "", "draw frame times and histograms into `FILE.png`, .svg or .html; a .html has the figures too")
-	flags.StringVar(&f.dump, "dump", "", "write what lidars and cameras measured to `DIR`, to compare other programs with")
+	flags.StringVar(&f.dump, "dump", "", "write the measurements of lidars and cameras to `DIR`, to compare other programs with")
 	flags.IntVar(&f.runs, "runs", 0, "`N` runs a figure is the median of; 0 is 5, with --quick 3")
 	flags.BoolVar(&f.quick, "quick", false, "short runs, for a first look")
 	completeFlags(cmd)
@@ -107,7 +107,7 @@ func newBench() *cobra.Command {
 			RunE: func(cmd *cobra.Command, _ []string) error { return runBench(cmd, &f, s) },
 		}
 		if b.cases {
-			c.Flags().StringArrayVar(&f.cases, "case", nil, "measure the case `NAME` alone; repeatable")
+			c.Flags().StringArrayVar(&f.cases, "case", nil, "measure only the case `NAME`; repeatable")
 		}
 		switch b.name {
 		case "demo":

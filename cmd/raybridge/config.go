@@ -118,7 +118,7 @@ func listSensors(out io.Writer, list []sensors.Spec, topics [][]string) {
 const eachFrame = "each frame"
 
 // lenientUsage is the help of --lenient.
-const lenientUsage = "warn of what a rig has beyond the known parameters and their ranges, and AWSIM's file beyond the known keys, instead of refusing it"
+const lenientUsage = "warn of unknown parameters and values out of range in a rig, and of unknown keys in AWSIM's file, instead of refusing the file"
 
 // noteAttributes notes what there is to say of a configuration's sensors; with lenient it
 // leaves out attributes that the types don't have.

@@ -239,7 +239,7 @@ func (c *ctl) newMove() *cobra.Command {
 		},
 	}
 	p.register(cmd)
-	cmd.Flags().BoolVar(&jump, "jump", false, "it is there at once, instead of driving there within the step at whatever speed that takes")
+	cmd.Flags().BoolVar(&jump, "jump", false, "put it there at once, instead of moving it there within the step")
 	return cmd
 }
 

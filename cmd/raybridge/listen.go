@@ -44,7 +44,7 @@ func newListen() *cobra.Command {
 			"ADDR is where `raybridge run --bridge stream:ADDR` listens: [HOST:]PORT, or stream: for the usual port.\n" +
 			"SENSOR is a sensor's name, a topic, or a pattern of either or of the sensor's type, such as '/front/*' or\n" +
 			"'sensor.lidar.*'; without it everything is received.\n\n" +
-			"Without --save a table is printed each second: messages a second of this machine's time over the last " +
+			"Unless --save is given, it prints a table each second: messages a second of this machine's time over the last " +
 			windowText + ", messages that\n" +
 			"are missing, messages that the server dropped for this receiver, simulated time from capture to publication.\n" +
 			"A connection that breaks is made again. Ctrl-C ends it.",
@@ -130,7 +130,7 @@ func parseStreamAddress(text string) (string, error) {
 	case bridge && connection == "":
 		return stream.DefaultAddress, nil
 	case strings.HasPrefix(text, "carla:"):
-		return "", fmt.Errorf("bad address %q: CARLA's own client code reads what a carla bridge serves; give that of a stream bridge", text)
+		return "", fmt.Errorf("bad address %q: a carla bridge is for CARLA's own client code; give the address of a stream bridge", text)
 	}
 	host, port := "", connection
 	if _, err := strconv.ParseUint(connection, 10, 64); err != nil {
@@ -155,7 +155,7 @@ func meantBridge(text string) string {
 	case kind == "stream":
 		return ""
 	case slices.Contains(bridgesall.Registry().Names(), kind):
-		return "; listen reads what a stream bridge serves, and a bridge " + kind + " has receivers of its own"
+		return "; listen is for stream bridges, and a bridge " + kind + " has receivers of its own"
 	case fault.Closest(kind, []string{"stream"}) != "":
 		return "; did you mean stream:?"
 	}

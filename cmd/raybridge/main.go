@@ -273,7 +273,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	case cmd.HasAvailableSubCommands():
 		return unknownCommand(cmd, args[0])
 	}
-	return usage(fmt.Errorf("%s takes flags alone: what is %q?", cmd.Name(), args[0]))
+	return usage(fmt.Errorf("%s takes only flags: what is %q?", cmd.Name(), args[0]))
 }
 
 // upToArgs wants at most n arguments.
@@ -325,7 +325,7 @@ func addMemoryLimit(cmd *cobra.Command, m *memoryLimit) {
 		}
 		return run(cmd, args)
 	}
-	cmd.Flags().Var(m, "max-memory", "refuse models, sensors and recordings that need more than `SIZE`, such as 8GiB. Without it, that is half\nof what the machine or the container has beside 128 MiB")
+	cmd.Flags().Var(m, "max-memory", "refuse models, sensors and recordings that need more than `SIZE`, such as 8GiB. By default, that is half\nof what the machine or the container has beside 128 MiB")
 }
 
 // heap is from where on the heap is cleared more often. By default it is the half of a machine that a budget gets: the

@@ -59,8 +59,8 @@ func newReplay() *cobra.Command {
 		Long: "Send a recording through bridges, at its own times.\n\n" +
 			"RECORDING is an MCAP file, a rosbag2 folder with MCAP files, or the name without number of a split recording.\n" +
 			"Several are replayed as one, by the times at which their messages were recorded; gaps between them stay.\n" +
-			"Messages are those that raybridge records, of ROS 2, ROS 1 or Foxglove; what it has no type for is left out and told.\n" +
-			"Stamps stay as they were recorded. /clock is the recording's, or made of its log times where it has none.\n" +
+			"Messages are those that raybridge records, of ROS 2, ROS 1 or Foxglove; messages of unknown types are left out with a warning.\n" +
+			"Stamps stay as they were recorded. /clock is the recording's, or made from its log times if it has none.\n" +
 			"Ctrl-C ends it.",
 		Example: "  raybridge replay out/drive/recording --bridge foxglove: --loop\n" +
 			"  raybridge replay drive.mcap --bridge rosbridge:localhost --rate 0.5 --start 10s --loop\n" +
@@ -83,9 +83,9 @@ func newReplay() *cobra.Command {
 	flags.DurationVar(&f.start, "start", 0, "begin so long after the first message of all")
 	flags.DurationVar(&f.duration, "duration", 0, "end after so much recorded time; 0 is the recording's end")
 	flags.BoolVar(&f.loop, "loop", false, "begin again at the end, with the same stamps again")
-	flags.BoolVar(&f.strict, "strict", false, "end where a part of a recording is damaged, rather than leave it out")
+	flags.BoolVar(&f.strict, "strict", false, "end at a damaged part of a recording, rather than leave it out")
 	flags.StringSliceVar(&f.topics, "topics", nil, "only `TOPICS` of these names or patterns, such as '/points,/camera/*'")
-	flags.BoolVar(&f.noClock, "no-clock", false, "publish no /clock where the recording has none")
+	flags.BoolVar(&f.noClock, "no-clock", false, "publish no /clock if the recording has none")
 	flags.DurationVar(&f.wait, "wait", 10*time.Second, "wait so long for the bridges to connect")
 	flags.StringVar(&f.policy, "policy", "", "`POLICY` of full queues: block, drop_newest, drop_oldest or exclusive")
 	flags.StringVar(&f.out, "out", defaultOut, "`DIR` for the recordings of file bridges")

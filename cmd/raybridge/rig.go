@@ -82,7 +82,7 @@ func warnRig(log *slog.Logger, notices []rig.Notice, list []sensors.Config) {
 		log.Warn(n.String())
 	}
 	if len(list) == 0 {
-		log.Warn("the rig has no sensors: a run publishes /clock and the vehicle's frame alone")
+		log.Warn("the rig has no sensors: a run publishes only /clock and the vehicle's frame")
 	}
 }
 

@@ -75,7 +75,7 @@ func newRun() *cobra.Command {
 		Use:   "run",
 		Short: "Run a scene and a rig, and hand their data to bridges",
 		Long: "Run a scene and a rig of sensors, and hand their data to bridges.\n\n" +
-			"Somebody has to listen: give --bridge, --report, --window or --api. Without --scene\nit is the procedural city, and without --rig or a configuration's sensors the demo rig.",
+			"A run needs a receiver: give --bridge, --report, --window or --api. By default the scene\nis the procedural city, and the rig is the demo's.",
 		Example: "  raybridge run --duration 10s --bridge mcap:recording --out out/drive --report\n" +
 			"  raybridge run --config drive.yaml --realtime --window\n" +
 			"  raybridge run --scene plane --world sumo:town.sumocfg --rig rig.yaml --bridge mcap:drive.mcap\n" +
@@ -116,7 +116,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.waitFor, "wait-for", nil, "begin when `NAME[=N]` has N receivers, 1 without: a topic, or a bridge such as foxglove; repeatable")
 	flags.StringVar(&f.timeSource, "time-source", "engine", "`NAME` of the time source: engine, ss2, system, simulation or ros2")
 	flags.Float64Var(&f.timeScale, "time-scale", 1, "simulated seconds per second, with --realtime")
-	flags.StringVar(&f.api, "api", "", "HTTP API at `ADDR`, [HOST:]PORT or unix:PATH: time, actors and sensors. Without a host it is this\nmachine's alone; 0 is any free port. raybridge ctl is a client")
+	flags.StringVar(&f.api, "api", "", "HTTP API at `ADDR`, [HOST:]PORT or unix:PATH: time, actors and sensors. By default only this\nmachine may connect; port 0 is any free one. raybridge ctl is a client")
 	flags.StringVar(&f.api, "control", "", "another name of --api")
 	flags.Lookup("control").Hidden = true
 	flags.StringVar(&f.apiTokenFile, "api-token-file", "", "`FILE` with the token that --api asks for; without it that of RAYBRIDGE_API_TOKEN")
@@ -790,7 +790,7 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 		return nil, err
 	}
 	if pl.idle() {
-		return nil, errors.New("nobody listens, so sensors stay idle: give --bridge, --report, --window or --api")
+		return nil, errors.New("there is no receiver, so sensors stay idle: give --bridge, --report, --window or --api")
 	}
 	pl.log = newLog(cmd.ErrOrStderr(), f.quiet)
 	pl.progress = newProgressPrinter(cmd.ErrOrStderr(), c.Duration, f.quiet)
@@ -881,13 +881,13 @@ func (pl *plan) warn() {
 	c, f := pl.config, pl.flags
 	warnRig(pl.log, c.Notices, c.Sensors)
 	if pl.leftToCommands {
-		pl.log.Warn("the rig leaves the vehicle to commands from outside: it stands until they come; ego.driver: waypoints lets it drive")
+		pl.log.Warn("the rig leaves the vehicle to commands from outside: it stands still until they come; ego.driver: waypoints lets it drive")
 	}
 	if c.Ego.Driver == config.DriverKeys && !f.window {
 		pl.log.Warn("ego.driver is keys, which only --window has: the vehicle stands")
 	}
 	if source, _ := simtime.ParseSource(c.Time.Source); source == simtime.SS2 && pl.api == nil {
-		pl.log.Warn("the time source is ss2 and nothing sets it, so time stands at 0: give --api")
+		pl.log.Warn("the time source is ss2 and nothing sets it, so time stays at 0: give --api")
 	}
 	if pl.mode == pipeline.Stepped && c.Time.Scale != 1 {
 		pl.log.Warn("a stepped run goes as fast as it can: the time scale counts with --realtime", "scale", c.Time.Scale)

@@ -10,9 +10,8 @@
 //		...
 //	}
 //
-// Files that use the live half carry the build tag cgo. Where the machine has
-// no OpenGL such tests skip and say why; with REQUIRE_GL=1 in the environment
-// they fail instead.
+// Files that use the live half carry the build tag cgo. If the machine has no OpenGL, such tests
+// skip and say why; with REQUIRE_GL=1 in the environment they fail instead.
 package gputest
 
 import (

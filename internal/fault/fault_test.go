@@ -59,7 +59,7 @@ func TestNet(t *testing.T) {
 		{&net.OpError{Op: "dial", Net: "tcp", Err: unknown}, "no machine is named robto: check the name, or give its IP address", unknown},
 		{&net.OpError{Op: "dial", Net: "tcp", Err: silent}, "can't look up robot: check the network, or give its IP address", silent},
 		{fmt.Errorf("read a frame: %w", io.ErrUnexpectedEOF), "read a frame: the other side closed the connection", io.ErrUnexpectedEOF},
-		{fmt.Errorf("tls failed: %w", &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}), "tls failed: this machine trusts nobody who signed the server's certificate", x509.UnknownAuthorityError{}},
+		{fmt.Errorf("tls failed: %w", &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}), "tls failed: this machine trusts none of the signers of the server's certificate", x509.UnknownAuthorityError{}},
 		{&tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: new(x509.Certificate), Host: "robot"}}, "the server's certificate is not for robot", nil},
 		{&tls.CertificateVerificationError{Err: expired}, "the server's certificate has expired or is not valid yet: check the clocks of both machines", expired},
 		{&tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.NotAuthorizedToSign}}, "the server's certificate is not valid", nil},

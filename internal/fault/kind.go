@@ -76,7 +76,7 @@ var takers = map[Kind]string{
 	GLTF: "--scene takes it", YAML: "--config and --rig take it", Recording: "raybridge replay sends it",
 	OpenSCENARIO: "let esmini play it, with --world osi:udp:", OSI: "--world osi:FILE takes it",
 	SUMO:  "name the .sumocfg that it belongs to by --world sumo:FILE.sumocfg",
-	Table: "--world csv:FILE takes it, if it tells who moves", Archive: "unpack it and name the file in it",
+	Table: "--world csv:FILE takes it, if it describes moving actors", Archive: "unpack it and name the file in it",
 }
 
 // Taker returns what takes a file of the kind, for the end of an error, or "" where nothing does.

@@ -113,7 +113,7 @@ func distrusted(cause error) string {
 	var invalid x509.CertificateInvalidError
 	switch {
 	case errors.As(cause, &signer):
-		return "this machine trusts nobody who signed the server's certificate"
+		return "this machine trusts none of the signers of the server's certificate"
 	case errors.As(cause, &name):
 		return "the server's certificate is not for " + name.Host
 	case errors.As(cause, &invalid) && invalid.Reason == x509.Expired:

@@ -19,9 +19,9 @@
 //
 // The origin is never compared with the request's Host. A page of evil.example whose name was
 // made to lead here (DNS rebinding) has both in common. The Host must be one that nobody else
-// gives out. Such are an IP address, a name without a dot, the machine's own name, and names
-// that the user gave. So is one of the reserved domains of local networks (.localhost, .local,
-// .internal, .home.arpa). On an encrypted connection the certificate has shown that already.
+// gives out: an IP address, a name without a dot, a name of the reserved domains of local
+// networks (.localhost, .local, .internal, .home.arpa), the machine's own name, or a name that
+// the user gave. On an encrypted connection the certificate has shown that already.
 //
 // # Desktop applications
 //
@@ -34,10 +34,10 @@
 //
 // # Connections
 //
-// A [Gate] counts connections. Those that haven't said yet what they want don't count as
-// clients. At most [Handshakes] of them are there, for [HandshakeTime] each; one more ends
-// the oldest. Limits of one address are for other machines alone: on the loopback interface,
-// one client could lock out all others.
+// A [Gate] counts connections. A connection whose handshake isn't complete doesn't count as a
+// client. At most [Handshakes] of these are there, for [HandshakeTime] each; one more ends the
+// oldest. Limits of one address are for other machines alone: on the loopback interface, one
+// client could lock out all others.
 //
 // # Tokens and users
 //

@@ -156,7 +156,7 @@ func checkUser(conn net.Conn) error {
 	}
 	user, err := userOf(local)
 	if err != nil {
-		return refuse(BadUser, "who has connected isn't known: %v", err)
+		return refuse(BadUser, "the user who connected isn't known: %v", err)
 	}
 	if !admits(user, os.Geteuid()) {
 		return refuse(BadUser, "the user %d may not use this server", user)

@@ -9,5 +9,5 @@ import (
 
 // userOf fails, so that nobody is let in: how to ask differs from system to system.
 func userOf(*net.UnixConn) (user int, err error) {
-	return 0, errors.New("UNIX sockets are served on Linux alone")
+	return 0, errors.New("UNIX sockets are only served on Linux")
 }

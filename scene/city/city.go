@@ -41,8 +41,8 @@
 // what is drawn. No map is iterated, and the goroutines that paint textures each own one
 // picture. Across processor architectures the last bits of a coordinate may differ. Go may fuse
 // a multiply and an add (the language specification, "Floating-point operators"), and math.Sin
-// and its like may come from assembly. So mesh vertices are rounded to 1/4096 m, which hides
-// all but a vanishing share of such differences. What is bought, and so the list of actors,
+// and its like may come from assembly. So mesh vertices are rounded to 1/4096 m, which hides all
+// but a vanishing share of such differences. The choice of levels, and so the list of actors,
 // depends on coordinates only through comparisons of rounded distances.
 package city
 

@@ -33,11 +33,11 @@
 // is there in a compressed form alone (Draco, meshopt) is always an error. Left
 // out with a warning: points and lines. Normal and occlusion textures and cameras are ignored.
 //
-// A whole number may be written with a fraction or an exponent (5126.0), which gets a warning. So
-// does a node that two others have as a child, or that the scene names beside its parent. It stays
-// with the first parent that the scene reaches. Asset packs with a node tmpParent are such. Meshes
-// without primitives and primitives without vertices are left out, and null stands for nothing. A
-// rotation of 0 0 0 0 turns nothing.
+// A whole number may be written with a fraction or an exponent (5126.0), which gets a warning. A
+// node that two others have as a child, or that the scene names beside its parent, gets one,
+// too, and stays with the first parent that the scene reaches. Asset packs with a node tmpParent
+// have such nodes. Meshes without primitives and primitives without vertices are left out, and
+// null stands for nothing. A rotation of 0 0 0 0 turns nothing.
 //
 // Skins and morph targets move. A vertex may follow any number of joints. All animations of a
 // file play together from time 0 on, each in a loop.
@@ -46,9 +46,9 @@
 // joint of the actor: see scene.Joint. Its value is 0 at the animation's first key.
 //
 // A material's extras may hold lidar_reflectance (0 to 1), retroreflective and paint (true or
-// false). Without paint, a material is paint where its name has "paint" in it. They may hold lamps,
-// a list of those that it is. A vehicle has head, brake, left, right, indicator and reverse, a
-// traffic light red, yellow and green.
+// false). If paint isn't given, a material is paint if its name has "paint" in it. The extras
+// may hold lamps, a list of those that it is. A vehicle has head, brake, left, right, indicator
+// and reverse, a traffic light red, yellow and green.
 //
 // # Bad input
 //

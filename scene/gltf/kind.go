@@ -30,7 +30,7 @@ var noScenes = map[fault.Kind]string{
 	fault.SUMO:         "give --scene plane --world sumo:FILE.sumocfg",
 	fault.OpenSCENARIO: "let esmini play it, with --scene plane --world osi:udp:",
 	fault.OSI:          "give --scene plane --world osi:FILE",
-	fault.Table:        "give --scene plane --world csv:FILE, if it tells who moves",
+	fault.Table:        "give --scene plane --world csv:FILE, if it describes moving actors",
 	fault.URDF:         "its sensors go into a rig, and --rig takes that",
 	fault.Points:       "make a mesh of it and export that as glTF 2.0 (.glb)",
 	fault.Recording:    "raybridge replay sends it",

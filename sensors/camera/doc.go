@@ -33,11 +33,11 @@
 // # Lenses
 //
 // Lens.PlumbBob, Lens.SVL and Lens.SVLFisheye have the formulas. Every picture works through
-// every lens and none is resampled: each pixel has its own ray. Where a lens has no ray,
-// colours are black, depth and normals NaN, tag and instance 0, depths in bytes black. What a
-// fisheye sees beside and behind itself has no planar depth above zero. It reads -Inf, as all
-// that is nearer than min_depth. In SVL's greys, which are of distances, it is where it is.
-// near_clip and far_clip are planar too, but of a fisheye's pixels distances.
+// every lens and none is resampled: each pixel has its own ray. In pixels where a lens has no
+// ray, colours are black, depth and normals NaN, tag and instance 0, depths in bytes black.
+// Points beside and behind a fisheye have no planar depth above zero, so they read -Inf, as all
+// points nearer than min_depth do. In SVL's greys, which are of distances, they have their
+// distance. near_clip and far_clip are planar too, but of a fisheye's pixels distances.
 //
 // # Other simulators' encodings
 //
@@ -79,15 +79,15 @@
 // origin.
 //
 // The shadows of the static world come from a map that is drawn once for a place. It is drawn
-// again when the ego has moved by some 30 m. Those of the movers come from a small one, drawn
-// for each instant. Where the maps lie follows from the ego's position alone (law T5). With
-// shadows traced, a compute shader sends a ray to the sun from each point that is seen, and
+// again when the ego has moved by some 30 m. The shadows of the movers come from a small map,
+// drawn for each instant. The place of the maps depends on the ego's position alone (law T5).
+// With shadows traced, a compute shader sends a ray to the sun from each point that is seen, and
 // no map is needed. docs/rendering.md says how exact both are.
 //
 // # Concurrency
 //
 // Capture and Poll run on the GL thread, Tick and Process on the pipeline's goroutines, as
-// sensors.Capturer says. What the cameras of a pipeline share hangs on sensors.Shared and
+// sensors.Capturer says. The state that the cameras of a pipeline share is in sensors.Shared and
 // belongs to the GL thread, except announcements and counters, which have locks.
 //
 // # Failure

@@ -24,8 +24,8 @@ type Options[K own] struct {
 	Width          int       `attribute:"image_size_x" unit:"px" default:"800" min:"1" max:"16384" usual:"16 8192" doc:"width of the picture"`
 	Height         int       `attribute:"image_size_y" unit:"px" default:"600" min:"1" max:"16384" usual:"16 8192" doc:"height of the picture"`
 	FOV            float64   `attribute:"fov" unit:"deg" default:"90" min:"0.1" max:"175" usual:"5 170" doc:"horizontal field of view, from edge to edge. With a lens that distorts, that of the pinhole with the same focal length: image_size_x / (2 tan(fov / 2)) pixels"`
-	NearClip       float64   `attribute:"near_clip" unit:"m" default:"0.05" min:"0.001" max:"1000" usual:"0.01 10" doc:"what is nearer isn't there"`
-	FarClip        float64   `attribute:"far_clip" unit:"m" default:"2000" min:"0.01" max:"100000" usual:"10 10000" doc:"what is farther isn't there"`
+	NearClip       float64   `attribute:"near_clip" unit:"m" default:"0.05" min:"0.001" max:"1000" usual:"0.01 10" doc:"nearer surfaces are invisible"`
+	FarClip        float64   `attribute:"far_clip" unit:"m" default:"2000" min:"0.01" max:"100000" usual:"10 10000" doc:"farther surfaces are invisible"`
 	PrincipalPoint string    `attribute:"principal_point" default:"center" enum:"center,corner" doc:"how CameraInfo counts pixels: center has (0, 0) in the first pixel's centre, as ROS; corner in its corner, as CARLA"`
 	Lens           string    `attribute:"lens" default:"pinhole" enum:"pinhole,plumb_bob,svl,svl_fisheye" doc:"pinhole; plumb_bob as OpenCV and ROS; svl and svl_fisheye as SVL Simulator's distorted cameras"`
 	Distortion     []float64 `attribute:"distortion" doc:"for plumb_bob k1, k2, p1, p2 and, if need be, k3, as OpenCV and ROS order them. For svl and svl_fisheye a1 to a4 of DistortionParameters. None for pinhole"`
@@ -74,8 +74,8 @@ type RGBOwn struct {
 // DepthOwn are the options that a depth camera has beside those of all cameras.
 type DepthOwn struct {
 	Output   string   `attribute:"output" default:"metres" enum:"metres,carla,svl" doc:"metres is 32FC1. carla is bgra8, where red + 256 green + 65536 blue is 2^24 - 1 at 1000 m. svl is mono8, the tenth root of distance over far_clip"`
-	MinDepth float64  `attribute:"min_depth" unit:"m" max:"100000" usual:"0 100" doc:"what is nearer reads -Inf (REP-117), and black otherwise"`
-	MaxDepth *float64 `attribute:"max_depth" unit:"m" default:"1000" max:"100000" usual:"1 10000" doc:"what is farther reads +Inf, as does the sky, and white otherwise"`
+	MinDepth float64  `attribute:"min_depth" unit:"m" max:"100000" usual:"0 100" doc:"nearer surfaces read -Inf (REP-117), or black in other encodings"`
+	MaxDepth *float64 `attribute:"max_depth" unit:"m" default:"1000" max:"100000" usual:"1 10000" doc:"farther surfaces and the sky read +Inf, or white in other encodings"`
 	Compression
 }
 

@@ -1,13 +1,12 @@
-// Package compute makes sensors out of one compute shader. What is left to write is the GLSL
-// that computes the data, and the Go that publishes it.
+// Package compute makes sensors out of one compute shader. You only write the GLSL that computes
+// the data, and the Go that publishes it.
 //
 // # Usage
 //
-// A sensor embeds *Sensor[E], made by New in its Definition's New function. E is the
-// record that the shader writes; see readback.Pool for what it may be. Begin opens the
-// sensor's outputs and then calls the embedded Begin; the embedded Sensor is the
-// Capturer. Rays and FixedRays make its shader where all that is needed is what a list of
-// rays hits.
+// A sensor embeds *Sensor[E], made by New in its Definition's New function. E is the record that
+// the shader writes; see readback.Pool for what it may be. Begin opens the sensor's outputs and
+// then calls the embedded Begin; the embedded Sensor is the Capturer. Rays and FixedRays make
+// its shader if all it needs is the hits of a list of rays.
 //
 // # Shader
 //

@@ -33,7 +33,7 @@ var CollisionDefinition = sensors.Define(sensors.Definition{
 	Tags:   []string{"other", "collision"},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Collision](sensors.OutputSpec{
-			Name: "collision", Suffix: "", Doc: "who is touched, and the normal impulse on the owner",
+			Name: "collision", Suffix: "", Doc: "the actor that is touched, and the normal impulse on the owner",
 			QoS: flow.ReliableQoS(100),
 		}),
 	},

@@ -19,10 +19,9 @@
 //
 // # In space
 //
-// Boxes3D publishes each actor's oriented box in the sensor's frame, whichever
-// direction it is in. An actor whose every point is hidden is left out, unless the
-// attribute hidden asks for all, as the objects of CARLA's ROS bridge are. What the
-// owner hides counts as seen.
+// Boxes3D publishes each actor's oriented box in the sensor's frame, whichever direction it is
+// in. An actor whose every point is hidden is left out, unless the attribute hidden asks for
+// all, as the objects of CARLA's ROS bridge are. Points that only the owner hides count as seen.
 //
 // SVL's vehicles have this sensor at their origin, which lies on the road. From a sensor that is
 // mounted less than 0.1 m above its owner's lowest point, ground hides nothing. Ground is what
@@ -31,11 +30,12 @@
 // # Occlusion and truncation
 //
 // Both are measured at samplePoints points of an actor's surface, which don't change and are
-// spread evenly over its area, in its own size. Among the points whose surface faces the sensor, Truncation
-// is the share that lies outside the picture (beside it, or beyond its clipping). Occlusion is the share of
-// the others that a ray from the sensor does not reach because another actor is before them.
-// What the actor itself hides counts as seen. An occlusion of one half comes out as 0.5 with a
-// standard error of a few hundredths. Some 40 to 130 of the points face a sensor.
+// spread evenly over its area, in its own size. Among the points whose surface faces the sensor,
+// Truncation is the share that lies outside the picture (beside it, or beyond its clipping).
+// Occlusion is the share of the others that a ray from the sensor does not reach because another
+// actor is before them. Points that only the actor itself hides count as seen. An occlusion of
+// one half comes out as 0.5 with a standard error of a few hundredths. Some 40 to 130 of the
+// points face a sensor.
 //
 // # Concurrency, failure
 //
@@ -67,8 +67,8 @@ type Boxes2D struct {
 	Width          int     `attribute:"image_size_x" unit:"px" default:"1920" min:"1" max:"16384" usual:"16 8192" doc:"width of the picture"`
 	Height         int     `attribute:"image_size_y" unit:"px" default:"1080" min:"1" max:"16384" usual:"16 8192" doc:"height of the picture"`
 	FOV            float64 `attribute:"fov" unit:"deg" default:"91.492845" min:"0.1" max:"175" usual:"5 170" doc:"horizontal field of view, from edge to edge; the default is 60 degrees from top to bottom"`
-	NearClip       float64 `attribute:"near_clip" unit:"m" default:"0.1" min:"0.001" max:"1000" usual:"0.01 10" doc:"what is nearer isn't there"`
-	FarClip        float64 `attribute:"far_clip" unit:"m" default:"2000" min:"0.01" max:"100000" usual:"10 10000" doc:"what is farther isn't there"`
+	NearClip       float64 `attribute:"near_clip" unit:"m" default:"0.1" min:"0.001" max:"1000" usual:"0.01 10" doc:"nearer surfaces are invisible"`
+	FarClip        float64 `attribute:"far_clip" unit:"m" default:"2000" min:"0.01" max:"100000" usual:"10 10000" doc:"farther surfaces are invisible"`
 	DetectionRange float64 `attribute:"detection_range" live:"true" unit:"m" default:"100" min:"0.1" max:"100000" usual:"5 1000" doc:"actors whose box's centre is farther have no box"`
 }
 
@@ -110,7 +110,7 @@ type Boxes3D struct {
 var Boxes3DDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.ground_truth.boxes_3d",
 	Number: 71,
-	Doc:    "oriented boxes of the vehicles and people that it sees from where it stands, with occlusion. On the ground, as without a pose, ground hides nothing from it; what stands there does",
+	Doc:    "oriented boxes of the vehicles and people that it sees from its place, with occlusion. If it is mounted on the ground, as without a pose, the ground hides nothing from it, but things on the ground do",
 	Tags:   []string{"ground_truth", "gpu"},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Detections3D](sensors.OutputSpec{

@@ -43,7 +43,7 @@ type Signals struct {
 var SignalsDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.other.signals",
 	Number: 66,
-	Doc:    "traffic lights ahead that are for the vehicle, and what they show",
+	Doc:    "traffic lights ahead that are for the vehicle, and their states",
 	Tags:   []string{"ground_truth"},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Signals](sensors.OutputSpec{

@@ -18,8 +18,8 @@ const LaserScanID = "sensor.lidar.laser_scan"
 // LaserScan are the options of sensor.lidar.laser_scan, the planar lidar.
 type LaserScan struct {
 	CenterAngle             float64        `attribute:"center_angle" unit:"deg" min:"-45" max:"45" usual:"-30 30" doc:"angle of the laser below the horizon"`
-	RangeMin                float64        `attribute:"range_min" live:"true" unit:"m" default:"0.5" min:"0.01" max:"1000" usual:"0.01 10" doc:"shortest range; what is nearer reads -Inf"`
-	Range                   float64        `attribute:"range" live:"true" unit:"m" default:"100" min:"0.01" max:"2000" usual:"1 500" doc:"longest range; what is farther reads +Inf"`
+	RangeMin                float64        `attribute:"range_min" live:"true" unit:"m" default:"0.5" min:"0.01" max:"1000" usual:"0.01 10" doc:"shortest range; nearer hits read -Inf"`
+	Range                   float64        `attribute:"range" live:"true" unit:"m" default:"100" min:"0.01" max:"2000" usual:"1 500" doc:"longest range; farther hits read +Inf"`
 	MeasurementsPerRotation int            `attribute:"measurements_per_rotation" default:"1500" min:"18" max:"6000" doc:"rays of a whole turn; a scan has the share that its field of view is"`
 	ForwardAngle            float64        `attribute:"forward_angle" unit:"deg" min:"-360" max:"360" doc:"how far the scan is turned clockwise, seen from above"`
 	HorizontalFOV           *float64       `attribute:"horizontal_fov" unit:"deg" default:"360" max:"360" usual:"5 360" doc:"horizontal field of view, centred at forward_angle"`

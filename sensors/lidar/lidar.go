@@ -89,8 +89,8 @@ import (
 type Scan[K any] struct {
 	Preset            PresetName `attribute:"preset" default:"uniform" doc:"device whose lasers, columns and ranges are used, or uniform"`
 	Channels          int        `attribute:"channels" default:"32" min:"1" max:"512" usual:"1 256" doc:"lasers of a uniform lidar"`
-	Range             float64    `attribute:"range" live:"true" unit:"m" default:"10" min:"0.01" max:"2000" usual:"1 500" doc:"longest range; a preset has its own where this isn't set"`
-	RangeMin          *float64   `attribute:"range_min" live:"true" unit:"m" max:"1000" usual:"0 10" doc:"shortest range, below which a surface hides what is behind it and isn't measured; a preset has its own where this isn't set"`
+	Range             float64    `attribute:"range" live:"true" unit:"m" default:"10" min:"0.01" max:"2000" usual:"1 500" doc:"longest range; a preset has its own if this isn't set"`
+	RangeMin          *float64   `attribute:"range_min" live:"true" unit:"m" max:"1000" usual:"0 10" doc:"shortest range, below which a surface isn't measured but still hides others; a preset has its own if this isn't set"`
 	PointsPerSecond   int        `attribute:"points_per_second" default:"56000" min:"1" max:"1e9" usual:"1000 20000000" doc:"rays of all lasers of a uniform lidar in a second: a scan has points_per_second / (channels rotation_frequency) columns, rounded"`
 	RotationFrequency float64    `attribute:"rotation_frequency" unit:"Hz" default:"10" min:"0.1" max:"1000" usual:"1 100" doc:"turns a second that points_per_second is shared by; how often a scan is made is the rate"`
 	UpperFOV          *float64   `attribute:"upper_fov" unit:"deg" default:"10" min:"-90" max:"90" usual:"-45 90" doc:"elevation of a uniform lidar's first laser"`
@@ -119,9 +119,9 @@ type RayCast = Scan[Intensities]
 type Intensities struct {
 	Intensity             IntensityScale     `attribute:"intensity" default:"surface" enum:"surface,carla,svl" doc:"scale of the intensity. surface is 0 to 255 by reflectance, angle and range. carla is exp(-attenuation range). svl is metallic or mean of the base colour, 0 to 1"`
 	Attenuation           *float64           `attribute:"atmosphere_attenuation_rate" unit:"1/m" default:"0.004" max:"1" usual:"0 0.2" doc:"loss of intensity with the range"`
-	DropoffGeneralRate    *float64           `attribute:"dropoff_general_rate" live:"true" default:"0.45" max:"1" doc:"share of rays that are never fired; presets but uniform fire all where this isn't set"`
+	DropoffGeneralRate    *float64           `attribute:"dropoff_general_rate" live:"true" default:"0.45" max:"1" doc:"share of rays that are never fired; presets except uniform fire all if this isn't set"`
 	DropoffIntensityLimit *float64           `attribute:"dropoff_intensity_limit" live:"true" default:"0.8" max:"1" doc:"exp(-attenuation range) up to which returns may be lost"`
-	DropoffZeroIntensity  *float64           `attribute:"dropoff_zero_intensity" live:"true" default:"0.4" max:"1" doc:"share of returns lost where no light comes back, falling to 0 at the limit; presets but uniform lose none where this isn't set"`
+	DropoffZeroIntensity  *float64           `attribute:"dropoff_zero_intensity" live:"true" default:"0.4" max:"1" doc:"share of returns lost where no light comes back, falling to 0 at the limit; presets except uniform lose none if this isn't set"`
 	NoiseStddev           float64            `attribute:"noise_stddev" live:"true" unit:"m" max:"10" usual:"0 0.5" doc:"white noise of the range: points move along their rays"`
 	NoiseSeed             uint64             `attribute:"noise_seed" max:"4294967296" doc:"seed of noise and drop-off; 0 means the run's"`
 	Layout                sample.PointLayout `attribute:"layout" default:"xyzircaedt" doc:"fields of the published points"`

@@ -95,8 +95,8 @@ func (s *cruiseControl) End() error {
 // the scene's own route and slows down for its bends. It steers by pure pursuit (Coulter,
 // Implementation of the Pure Pursuit Path Tracking Algorithm, 1992). Without a route it goes straight on.
 type LaneFollowing struct {
-	Speed       float64  `attribute:"cruise_speed" live:"true" unit:"m/s" max:"30" usual:"0 20" doc:"speed to keep where the lane is straight"`
-	Sensitivity *float64 `attribute:"steering_sensitivity" live:"true" default:"1" max:"2" doc:"factor on the steering that it is told"`
+	Speed       float64  `attribute:"cruise_speed" live:"true" unit:"m/s" max:"30" usual:"0 20" doc:"speed to keep on a straight lane"`
+	Sensitivity *float64 `attribute:"steering_sensitivity" live:"true" default:"1" max:"2" doc:"factor on the steering that it receives"`
 }
 
 // LaneFollowingDefinition describes sensor.other.lane_following.
@@ -107,7 +107,7 @@ var LaneFollowingDefinition = sensors.Define(sensors.Definition{
 	Tags:   []string{"vehicle", "driver"},
 	Inputs: []sensors.InputSpec{
 		sensors.DeclareInput[*sample.VehicleControl](sensors.InputSpec{
-			Name: "steering", Suffix: "/steering", Doc: "the steering of one who sees the lane; the rest of the message doesn't count", QoS: commandQoS,
+			Name: "steering", Suffix: "/steering", Doc: "the steering of a driver that sees the lane; the rest of the message is ignored", QoS: commandQoS,
 		}),
 	},
 	EachFrame: true, Acts: true,
@@ -126,7 +126,7 @@ type laneFollowing struct {
 
 // Begin takes the input, and finds the route.
 func (s *laneFollowing) Begin(_ context.Context, env *sensors.Env) (err error) {
-	s.route = routeOf(env, "goes straight on where nobody steers")
+	s.route = routeOf(env, "drives straight ahead unless something steers")
 	s.told, err = sensors.InputOf[*sample.VehicleControl](env, "steering")
 	return err
 }
@@ -220,7 +220,7 @@ type Destination struct {
 var DestinationDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.other.destination",
 	Number: 55,
-	Doc:    "where the vehicle is to go: tells it, and drives there along the scene's route if it has a speed",
+	Doc:    "the vehicle's destination: publishes it, and drives there along the scene's route if it has a speed",
 	Tags:   []string{"vehicle", "driver"},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Destination](sensors.OutputSpec{

@@ -28,7 +28,7 @@ type Comfort struct {
 	MaxAngularVelocity     float64  `attribute:"max_angular_velocity" unit:"deg/s" max:"1e6" doc:"fastest turn of the vehicle"`
 	MaxAngularAcceleration float64  `attribute:"max_angular_acceleration" unit:"deg/s²" max:"1e6" doc:"fastest change of that"`
 	MaxRoll                float64  `attribute:"max_roll" unit:"deg" max:"180" doc:"greatest roll to either side"`
-	MaxSlip                float64  `attribute:"max_slip" unit:"deg" max:"180" doc:"greatest angle between the way the vehicle goes and where it looks"`
+	MaxSlip                float64  `attribute:"max_slip" unit:"deg" max:"180" doc:"greatest angle between the vehicle's direction of motion and its heading"`
 	MinSlipSpeed           float64  `attribute:"min_slip_speed" unit:"m/s" max:"1e3" doc:"speed up to which slip doesn't count"`
 	EventInterval          *float64 `attribute:"event_interval" unit:"s" default:"3" max:"1e6" doc:"time from one message to the next at least"`
 	Every                  bool     `attribute:"every" doc:"publish at every firing, whatever the limits and the interval"`

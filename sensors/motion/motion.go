@@ -1,12 +1,12 @@
-// Package motion has the sensors that tell where their owner is and how it moves. They are the
-// inertial measurement unit, the satellite receivers, odometry, coordinate frames, and what a
-// vehicle reports of itself. Clock, the simulation time on its own topic, is here too. None of
-// them needs a GPU; all read the history of the scene.
+// Package motion has the sensors that measure the pose and motion of their owner: the inertial
+// measurement unit, the satellite receivers, odometry, coordinate frames, and what a vehicle
+// reports of itself. Clock, the simulation time on its own topic, is here too. None of them
+// needs a GPU; all read the history of the scene.
 //
 // # Controls
 //
 // CANBus, VehicleOdometry and Speedometer come from the motion of the actor that the sensor
-// rides on. Where the sensor is mounted changes only the header's pose.
+// rides on. The sensor's mount changes only the header's pose.
 //
 // Steering, throttle and brake are those that drive the vehicle where it is driven. Else they
 // are derived from how it moves (scene.Vehicle.ControlsOf): one that follows a path at constant

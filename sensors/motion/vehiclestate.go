@@ -18,11 +18,11 @@ type VehicleState struct{}
 var VehicleStateDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.other.vehicle_state",
 	Number: 52,
-	Doc:    "what switches the vehicle's lamps, wipers, gear, hand brake and mode",
+	Doc:    "switches the vehicle's lamps, wipers, gear, hand brake and mode",
 	Tags:   []string{"vehicle"},
 	Inputs: []sensors.InputSpec{
 		sensors.DeclareInput[*sample.VehicleState](sensors.InputSpec{
-			Name: "state", Suffix: "//vehicle_state", Doc: "what is to be on, all of it", QoS: commandQoS,
+			Name: "state", Suffix: "//vehicle_state", Doc: "the whole state that the vehicle is to have", QoS: commandQoS,
 		}),
 	},
 	EachFrame: true,

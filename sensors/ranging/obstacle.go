@@ -21,7 +21,7 @@ import (
 type Obstacle struct {
 	Distance       float64  `attribute:"distance" live:"true" unit:"m" default:"5" min:"0.01" max:"1000" usual:"0.5 200" doc:"how far the ball goes"`
 	HitRadius      *float64 `attribute:"hit_radius" unit:"m" default:"0.5" max:"10" usual:"0.05 5" doc:"radius of the ball"`
-	OnlyDynamics   bool     `attribute:"only_dynamics" doc:"take notice of vehicles and walkers alone, also where something that stands is before them"`
+	OnlyDynamics   bool     `attribute:"only_dynamics" doc:"report only vehicles and walkers, even if something that stands is in front of them"`
 	DebugLinetrace bool     `attribute:"debug_linetrace" inert:"raybridge's window doesn't draw the ball's way" doc:"CARLA draws the way in its window"`
 }
 
@@ -29,7 +29,7 @@ type Obstacle struct {
 var ObstacleDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.other.obstacle",
 	Number: 63,
-	Doc:    "obstacles: what a ball that goes ahead from the sensor touches first, however thin it is; not the ground along which it goes",
+	Doc:    "obstacles: the first thing, however thin, that a ball moving ahead from the sensor touches; not the ground below its way",
 	Tags:   []string{"other", "obstacle"},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Obstacle](sensors.OutputSpec{

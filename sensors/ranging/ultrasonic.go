@@ -21,7 +21,7 @@ type Ultrasonic struct {
 	Columns     int     `attribute:"image_size_x" unit:"px" default:"400" min:"1" max:"1920" doc:"rays side by side"`
 	Rows        int     `attribute:"image_size_y" unit:"px" default:"160" min:"1" max:"1080" doc:"rays above one another"`
 	VerticalFOV float64 `attribute:"vertical_fov" unit:"deg" default:"40" min:"1" max:"90" usual:"5 90" doc:"vertical field of view; the horizontal one follows from the rays' grid, whose cells are square"`
-	RangeMin    float64 `attribute:"range_min" live:"true" unit:"m" default:"0.3" min:"0.01" max:"1000" usual:"0.01 1" doc:"shortest distance; what is nearer reads -Inf (REP-117)"`
+	RangeMin    float64 `attribute:"range_min" live:"true" unit:"m" default:"0.3" min:"0.01" max:"1000" usual:"0.01 1" doc:"shortest distance; nearer hits read -Inf (REP-117)"`
 	Range       float64 `attribute:"range" live:"true" unit:"m" default:"2" min:"0.01" max:"2000" usual:"0.1 20" doc:"longest distance; if nothing is in it, it reads +Inf (REP-117)"`
 }
 

@@ -4,8 +4,8 @@
 // # Ownership
 //
 // The receiver of a sample may read it until its callback or publisher returns. To keep it
-// longer, copy it with [Copy]. Nobody changes a sample that came from elsewhere (law S4):
-// several bridges read the same one.
+// longer, copy it with [Copy]. A receiver must not change it (law S4): several bridges read the
+// same one.
 //
 // # Time
 //

@@ -1,9 +1,10 @@
 // Package csv drives a world by a file of comma-separated values: a line tells where an actor is at a time.
 //
-// The first line names the columns, in any order. time (s), id, model, x, y (m) and yaw (degrees,
-// counter-clockwise from x) are always there. z, pitch, roll, vx, vy, vz (m/s), length, width, height,
-// reference and color (#rrggbb) may be. The lines are sorted by time. Those of one time are a snapshot, as package
-// snapshot has it: an id that it doesn't have leaves.
+// The first line names the columns, in any order. time (s), id, model, x, y (m) and yaw
+// (degrees, counter-clockwise from x) are always there. z, pitch, roll, vx, vy, vz (m/s),
+// length, width, height, reference and color (#rrggbb) may be. The lines are sorted by time. The
+// lines of one time are a snapshot, as in package snapshot: an actor whose id it doesn't have
+// leaves.
 package csv
 
 import (

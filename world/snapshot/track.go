@@ -1,12 +1,12 @@
-// Package snapshot makes the frames of worlds that are told as snapshots: who is there, and where, at rising
-// instants. Traces, logs and most traffic simulators are told so.
+// Package snapshot makes the frames of worlds that are described by snapshots: lists of actors
+// and poses at rising instants. Traces, logs and most traffic simulators are.
 //
 // Each snapshot ends a frame. The first one's is the first instant of the run. Whatever a sensor sees
 // between two snapshots is on its way from one to the other:
 //
 //   - An actor comes at the instant of the first snapshot that has it. Nothing sees it before.
-//   - It leaves at the instant of the next one that doesn't have it. Up to there it goes on at its velocity.
-//   - The ego is where the snapshots have it. Where the one before doesn't have it, it jumps there.
+//   - It leaves at the instant of the next one that doesn't have it. It moves on at its velocity until then.
+//   - The ego is where the snapshots have it. If the one before doesn't have it, it jumps there.
 package snapshot
 
 import (

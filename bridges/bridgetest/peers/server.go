@@ -2,9 +2,9 @@
 // cyber_bridge, [LGSVL] is ros2-lgsvl-bridge, and [Rosbridge] is a server of rosbridge v2. They
 // are for tests only.
 //
-// Each protocol is written from its description alone, and shares no code with the bridge
-// that it tests. What servers have in common is [Server]: it listens, accepts, stalls, and
-// dies as a process does.
+// Each protocol is written from its description alone, and shares no code with the bridge that
+// it tests. [Server] is the part that all servers share: it listens, accepts, stalls, and dies
+// as a process does.
 //
 // # Concurrency
 //

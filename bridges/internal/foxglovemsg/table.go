@@ -45,7 +45,7 @@
 //
 // # Memory
 //
-// Messages are made again in the same memory. Those with large data (PointCloud, RawImage,
+// Messages are made again in the same memory. Messages with large data (PointCloud, RawImage,
 // CompressedImage) are appended by hand, straight from the sample, and allocate nothing.
 package foxglovemsg
 

@@ -319,7 +319,7 @@ func TestTLS(t *testing.T) {
 	unknown := new(rosbridgev2.Client)
 	dial(t, unknown, "wss://"+s.Addr(), nil)
 	assert.ErrorIs(t, failure(t, unknown), transport.ErrTLS)
-	assert.ErrorContains(t, failure(t, unknown), "tls failed: "+s.Addr()+": this machine trusts nobody who signed the server's certificate; give ca=FILE with the certificate that signed it, or insecure=1 to trust any")
+	assert.ErrorContains(t, failure(t, unknown), "tls failed: "+s.Addr()+": this machine trusts none of the signers of the server's certificate; give ca=FILE with the certificate that signed it, or insecure=1 to trust any")
 
 	_, port, err := net.SplitHostPort(s.Addr())
 	require.NoError(t, err)

@@ -9,9 +9,9 @@
 //
 // # Encodings
 //
-// A server wants JSON in text frames, or, in bson_only_mode, BSON in binary frames. What
-// it sends is JSON, CBOR or BSON: the first byte of a frame tells which, given the mode. Only
-// the envelope is read and written here, the message in it is the bridge's.
+// A server wants JSON in text frames, or, in bson_only_mode, BSON in binary frames. It sends
+// JSON, CBOR or BSON: the first byte of a frame tells which, given the mode. Only the envelope
+// is read and written here, the message in it is the bridge's.
 //
 // # Goroutines
 //

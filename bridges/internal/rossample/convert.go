@@ -3,7 +3,7 @@
 // A sample whose fields are those of a ROS message is that message: [ros.PublishMirror]. The
 // others have functions here, which set every field of the message. They share the sample's
 // bytes rather than copy them. So the message is good only while the sample is, and nothing may
-// be decoded into it (law S4). Those whose name begins with From do the opposite.
+// be decoded into it (law S4). Functions whose name begins with From do the opposite.
 // [ros.Publication], [ros.Subscription] and [Service] register them on a bridge.
 package rossample
 

@@ -7,8 +7,8 @@
 //
 // Messages lie in blocks of C memory that are serialized into and sent from without a copy.
 // Writer.Sample lends a block, and Writer.Write gives it to the library. The library keeps it
-// until all readers have it or history drops it, and then returns it to the writer's pool. What
-// a Reader delivers is a view of the library's memory during the call.
+// until all readers have it or history drops it, and then returns it to the writer's pool. A
+// Reader delivers a view of the library's memory, valid during the call.
 //
 // # Goroutines
 //

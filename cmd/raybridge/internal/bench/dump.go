@@ -238,7 +238,7 @@ func (d *Dump) frame() string {
 	return text
 }
 
-const readmeHead = `What raybridge bench measured: scene %s, %d triangles, standing still at time 0.
+const readmeHead = `Measured by raybridge bench: scene %s, %d triangles, standing still at time 0.
 
 Frame: metres, right-handed, x forward, y left, z up (REP-103). %s
 
@@ -251,7 +251,7 @@ const readmeTail = `
 To compare another ray caster, trace rays.f32 against triangles.f32, from the lower to the upper of limits.f32.
 Both sides of a triangle count. Compare the distances with ranges.f32. A hit beyond the limits isn't a hit here.
 Both should agree within 1 mm + 1e-5 of the range, except where a ray passes within a
-fraction of a millimetre of an edge. Where there is a file triangle_cutouts.u8, its triangles have holes.
+fraction of a millimetre of an edge. If there is a file triangle_cutouts.u8, its triangles have holes.
 Triangles with 1 in triangle_movers.u8 move with the others of their id in triangle_instances.u32.
 The rays of a camera are rays_WIDTHxHEIGHT.f32. A depth is the distance along the ray times the
 cosine between the ray and the optical axis, which is (%.9f, %.9f, %.9f).

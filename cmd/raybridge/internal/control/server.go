@@ -25,9 +25,9 @@
 //	GET    /v1/sensors/SENSOR/image.png                            a camera's newest picture
 //	GET    /healthz, /readyz                                       whether it lives, and has begun
 //
-// What changes something is answered with the [Time] after it. What the client got wrong
-// is answered with 400, what the run's state doesn't allow with 409, and every
-// error with {"error": "..."}.
+// A request that changes something is answered with the [Time] after it. A wrong request gets
+// the status 400, and one that the run's state doesn't allow 409; every error has {"error":
+// "..."}.
 //
 // Any program that reaches the API may use it, unless the server has a token. It listens on the
 // loopback interface unless told otherwise, and beyond that needs one. Package internal/guard
@@ -241,7 +241,7 @@ func (s *Server) bar(err error) {
 	defer s.mu.Unlock()
 	s.refused = guard.Count(s.refused, err)
 	if untold, tell := s.rate.Tell(time.Now()); tell {
-		s.log.Warn("the API refused somebody", "error", err, "more_since", untold)
+		s.log.Warn("the API refused a client", "error", err, "more_since", untold)
 	}
 }
 

@@ -216,7 +216,7 @@ func TestWhoMayUseTheAPI(t *testing.T) {
 	assert.False(t, clock.Paused())
 	assert.Equal(t, map[string]int64{"bad_host": 2, "bad_origin": 4}, s.Refused())
 	require.NoError(t, s.Close())
-	assert.Contains(t, log.String(), "the API refused somebody")
+	assert.Contains(t, log.String(), "the API refused a client")
 }
 
 // TestConnectionsAreLimited: silent ones lock nobody out, and one that has been answered makes

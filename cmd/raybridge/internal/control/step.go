@@ -100,7 +100,7 @@ func (r *actorRef) UnmarshalJSON(text []byte) error {
 		return json.Unmarshal(text, &r.Name)
 	}
 	if err := json.Unmarshal(text, &r.Handle); err != nil || r.Handle == 0 {
-		return errors.New("who is removed has to be a handle, a whole number from 1, or a name")
+		return errors.New("an actor to remove is given by its handle, a whole number from 1, or by its name")
 	}
 	return nil
 }
@@ -314,7 +314,7 @@ func (h *handler) frame(w http.ResponseWriter, r *http.Request, request *stepReq
 	}
 	f, err := h.frameOf(request)
 	if err == nil && request.Timeout != nil {
-		err = refuse(http.StatusBadRequest, "timeout is for a number of steps alone: the answer to a frame waits for it")
+		err = refuse(http.StatusBadRequest, "timeout is only for a number of steps: the answer to a frame waits for the frame")
 	}
 	if err != nil {
 		return nil, advise(err, stepExample)
