@@ -544,7 +544,7 @@ func (s *listenSession) conclude(err error) error {
 		return err
 	}
 	if s.connections == 0 {
-		return errors.Join(&exitError{exitIncomplete, s.neverLocked()}, err)
+		return errors.Join(&exitError{exitIncomplete, s.neverConnectedLocked()}, err)
 	}
 	summary := s.summaryLocked()
 	if err = errors.Join(err, s.screen.finish(&summary, s.flags)); err == nil && unsaved != nil {
@@ -553,8 +553,8 @@ func (s *listenSession) conclude(err error) error {
 	return err
 }
 
-// neverLocked is the error of a session that had no connection; s.mu must be held.
-func (s *listenSession) neverLocked() error {
+// neverConnectedLocked is the error of a session that had no connection; s.mu must be held.
+func (s *listenSession) neverConnectedLocked() error {
 	if s.lastErr == nil {
 		return fmt.Errorf("never connected to %s", s.address)
 	}

@@ -831,7 +831,7 @@ func (sum *replaySummary) print(s *replaySession) {
 	printDamaged(w, sum.Damaged)
 	printBridges(w, sum.Bridges)
 	_ = w.Flush() // a terminal that is gone needs no table
-	printFared(s.out, sum.Bridges)
+	printConnections(s.out, sum.Bridges)
 	fmt.Fprintf(s.out, "\n%.2f s of the recording in %.2f s\n", sum.ReplayedS, sum.WallS)
 }
 

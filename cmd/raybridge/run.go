@@ -180,7 +180,7 @@ type view interface {
 
 // execute runs the plan on an opened context.
 func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener, extra view) error {
-	if err := pl.makeOut(); err != nil {
+	if err := pl.proveOutput(); err != nil {
 		return usage(err)
 	}
 	server, err := pl.listen(ctx)
@@ -190,12 +190,12 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 	defer server.close()
 	source, err := pl.openWorld(ctx)
 	if err != nil {
-		return unbegun(ctx, usage(err))
+		return errBeforeRun(ctx, usage(err))
 	}
 	defer source.close()
 	p, err := pl.build(ctx, open, server)
 	if err != nil {
-		return unbegun(ctx, err)
+		return errBeforeRun(ctx, err)
 	}
 	source.see(p)
 	views, err := pl.views(p, extra)
@@ -228,9 +228,8 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 	return pl.conclude(cmd, p, errors.Join(runErr, closeErr))
 }
 
-// unbegun is the error of a run that hasn't begun. It is nil where that was told to end, as by Ctrl-C while it waited
-// for its world.
-func unbegun(ctx context.Context, err error) error {
+// errBeforeRun drops the error of a run that was cancelled before it began, as by Ctrl-C while it waited for its world.
+func errBeforeRun(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil
 	}
@@ -301,9 +300,9 @@ func (s *openSource) close() {
 // closeLimit is how long queued messages may take to be sent at the end.
 const closeLimit = 2 * time.Minute
 
-// makeOut makes the output folder, where something lies in it, and proves that what the run ends with can be
+// proveOutput makes the output folder, where something lies in it, and proves that what the run ends with can be
 // written. The summary comes second: it may lie in the output folder or above it.
-func (pl *plan) makeOut() error {
+func (pl *plan) proveOutput() error {
 	if pl.flags.report || writesBelowOut(pl.config.Bridges) {
 		if err := proveFolder(pl.flags.out); err != nil {
 			return err

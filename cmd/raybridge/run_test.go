@@ -601,10 +601,10 @@ func TestTheOutputFolderIsMadeWhereItIsNeeded(t *testing.T) {
 		require.NoError(t, err)
 		pl := &plan{flags: &runFlags{out: blocked}, config: config.Default()}
 		pl.config.Bridges = []config.Bridge{parsed}
-		err = pl.makeOut()
+		err = pl.proveOutput()
 		assert.Equal(t, fine, err == nil, "%s: %v", connection, err)
 		pl.flags.report = true
-		assert.Error(t, pl.makeOut(), connection)
+		assert.Error(t, pl.proveOutput(), connection)
 	}
 }
 
@@ -614,11 +614,11 @@ func TestSummaryMayLieAboveTheOutputFolder(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out", "demo")
 	pl := &plan{flags: &runFlags{out: out, summary: filepath.Join(dir, "out", "demo.json"), report: true}, config: config.Default()}
-	require.NoError(t, pl.makeOut())
+	require.NoError(t, pl.proveOutput())
 	require.DirExists(t, out)
 
 	pl.flags.summary = filepath.Join(dir, "elsewhere", "demo.json")
-	require.ErrorContains(t, pl.makeOut(), "--summary")
+	require.ErrorContains(t, pl.proveOutput(), "--summary")
 }
 
 // warnings are the lines of messages that are warnings.

@@ -46,7 +46,7 @@ func printSummary(out io.Writer, s *pipeline.Summary) {
 	}
 	printBridges(w, s.Bridges)
 	_ = w.Flush() // a terminal that is gone needs no table
-	printFared(out, s.Bridges)
+	printConnections(out, s.Bridges)
 	printInputs(out, s.Inputs)
 	fmt.Fprintf(out, "\n%.2f s simulated in %.2f s: real-time factor %.2f (start-up %.2f s) on %s\n",
 		s.SimS, s.WallS, s.RealTimeFactor, s.StartupS, s.GPU.Renderer)
@@ -60,8 +60,8 @@ func topicOf(r *carry.SensorSummary) string {
 	return r.Topic
 }
 
-// printFared writes what bridges received, and what went wrong with their connections.
-func printFared(out io.Writer, list []carry.BridgeSummary) {
+// printConnections writes what bridges received, and what went wrong with their connections.
+func printConnections(out io.Writer, list []carry.BridgeSummary) {
 	for i := range list {
 		b := &list[i]
 		var received []string

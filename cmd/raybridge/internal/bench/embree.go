@@ -24,15 +24,15 @@ import (
 	"github.com/raybridge/raybridge/sensors/lidar"
 )
 
-// beside is a lidar in a city of so many triangles.
-type beside struct {
+// embreeCase is a lidar in a city of so many triangles.
+type embreeCase struct {
 	scan      scanCase
 	rolling   bool
 	triangles int
 	cutouts   bool // a tenth of them have holes
 }
 
-func (b beside) title() string {
+func (b embreeCase) title() string {
 	window := "still"
 	if b.rolling {
 		window = "rolling"
@@ -48,22 +48,22 @@ func setSuffix(cutouts bool) string {
 	return ""
 }
 
-// besides lists a set of cases. SVL's Lidar64 has the elevations of a Velodyne HDL-64E.
-func besides(cutouts bool) (list []beside) {
+// embreeCases lists a set of cases. SVL's Lidar64 has the elevations of a Velodyne HDL-64E.
+func embreeCases(cutouts bool) (list []embreeCase) {
 	for _, triangles := range []int{sensorTriangles, bvhTriangles} {
 		for _, preset := range []string{"VelodyneVLS128", "Lidar64"} {
 			scan := presetCase(preset)
-			list = append(list, beside{scan, false, triangles, cutouts}, beside{scan, true, triangles, cutouts})
+			list = append(list, embreeCase{scan, false, triangles, cutouts}, embreeCase{scan, true, triangles, cutouts})
 		}
 	}
 	return list
 }
 
-// besidesTheSets lists the cases that are in no geometric mean: a lidar of few rays, whose costs beside
+// embreeExtras lists the cases that are in no geometric mean: a lidar of few rays, whose costs beside
 // the rays count.
-func besidesTheSets() []beside {
+func embreeExtras() []embreeCase {
 	scan := presetCase("VelodyneVLP16")
-	return []beside{{scan, false, sensorTriangles, false}, {scan, true, sensorTriangles, false}}
+	return []embreeCase{{scan, false, sensorTriangles, false}, {scan, true, sensorTriangles, false}}
 }
 
 var embreeMethod = strings.TrimSpace(`
@@ -83,14 +83,14 @@ func Embree(ctx context.Context, config Config, report *Report) error {
 	if _, err := exec.LookPath(cfg.Beside); err != nil {
 		return fmt.Errorf("%w: no program of Embree at %q: make bench WHAT=embree builds it: %w", ErrConfig, cfg.Beside, err)
 	}
-	cases := slices.Concat(besides(false), besides(true), besidesTheSets())
+	cases := slices.Concat(embreeCases(false), embreeCases(true), embreeExtras())
 	if cfg.Quick && len(cfg.Cases) == 0 { // the first two
 		cases = cases[:2]
 	}
 	if cases, err = wanted(&cfg, cases); err != nil {
 		return err
 	}
-	err = measureCases(&cfg, "embree", cases, func(b beside) error {
+	err = measureCases(&cfg, "embree", cases, func(b embreeCase) error {
 		rows, err := b.measure(ctx, &cfg)
 		report.addFigures(rows)
 		return err
@@ -105,7 +105,7 @@ func Embree(ctx context.Context, config Config, report *Report) error {
 // means returns the geometric means of a set's ratios, run by run. It returns none of ratios that
 // a case of the set lacks.
 func means(results []Result, cutouts bool) (rows []Result) {
-	set := besides(cutouts)
+	set := embreeCases(cutouts)
 ratios:
 	for _, name := range []string{"lidar.ratio_to_rtcIntersect1", "lidar.ratio_to_rtcIntersect16"} {
 		mean := Result{name, "geometric_mean" + setSuffix(cutouts), "times", nil, fmt.Sprintf("of %d cases", len(set))}
@@ -167,7 +167,7 @@ func cutOut(s *scene.Scene) {
 	}
 }
 
-func (b *beside) measure(ctx context.Context, config *Config) (rows []Result, err error) {
+func (b *embreeCase) measure(ctx context.Context, config *Config) (rows []Result, err error) {
 	cfg := *config
 	cfg.Triangles = cmp.Or(cfg.Triangles, b.triangles)
 	dir, err := os.MkdirTemp("", "raybridge-bench-")
@@ -254,7 +254,7 @@ func cpuTime() time.Duration {
 }
 
 // embree runs the program, whose lines of figures are "figure NAME VALUE".
-func (b *beside) embree(ctx context.Context, cfg *Config, dir string) (rows []Result, err error) {
+func (b *embreeCase) embree(ctx context.Context, cfg *Config, dir string) (rows []Result, err error) {
 	seconds := strconv.FormatFloat(cfg.RunTime.Seconds(), 'f', -1, 64)
 	cmd := exec.CommandContext(ctx, cfg.Beside, dir, "", strconv.Itoa(cfg.Runs), seconds)
 	cmd.Env = append(os.Environ(), "OMP_WAIT_POLICY=passive") // a thread that waits takes no CPU time

@@ -105,15 +105,15 @@ func TestEmbreeOfAVLP16(t *testing.T) {
 }
 
 func TestMeans(t *testing.T) {
-	assert.Len(t, besides(false), 8)
+	assert.Len(t, embreeCases(false), 8)
 	for _, cutouts := range []bool{false, true} {
 		var list []Result
-		for i, b := range besides(cutouts) {
+		for i, b := range embreeCases(cutouts) {
 			list = append(list, Result{Name: "lidar.ratio_to_rtcIntersect1", Case: b.title(), Runs: []float64{[]float64{2, 8}[i%2], 3}})
 		}
 		assert.Empty(t, means(list, !cutouts))
 		assert.Empty(t, means(list[1:], cutouts), "a case is missing")
-		for _, b := range besidesTheSets() {
+		for _, b := range embreeExtras() {
 			list = append(list, Result{Name: "lidar.ratio_to_rtcIntersect1", Case: b.title(), Runs: []float64{1e6, 1e6}})
 		}
 		rows := means(list, cutouts)

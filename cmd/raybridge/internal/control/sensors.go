@@ -130,7 +130,7 @@ func (h *handler) endSensor(w http.ResponseWriter, r *http.Request) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	defer unhurried(w)()
+	defer noDeadline(w)()
 	if err := s.Destroy(r.Context()); err != nil {
 		return nil, err
 	}

@@ -175,7 +175,7 @@ func (h *handler) step(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, advise(err, stepExample)
 	}
-	defer unhurried(w)()
+	defer noDeadline(w)()
 	done, err := h.stepOn(r.Context(), n, wait)
 	if err == nil && !done {
 		return underWay{TimeOf(h.run.Clock)}, nil
@@ -246,7 +246,7 @@ func (h *handler) stepOn(ctx context.Context, n int64, wait time.Duration) (done
 		return false, err
 	}
 	h.awaitBriefly(ctx)
-	if err := h.unowned(); err != nil {
+	if err := h.checkOwner(); err != nil {
 		return false, err
 	}
 	to := h.gridAfter(n)
@@ -319,7 +319,7 @@ func (h *handler) frame(w http.ResponseWriter, r *http.Request, request *stepReq
 	if err != nil {
 		return nil, advise(err, stepExample)
 	}
-	defer unhurried(w)()
+	defer noDeadline(w)()
 	h.awaitBriefly(r.Context())
 	result, err := h.stepAsOther(r.Context(), f)
 	switch {
@@ -347,9 +347,9 @@ func (h *handler) reset(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := read(w, r, &request); err != nil {
 		return nil, advise(err, `{"seed": 7}`)
 	}
-	defer unhurried(w)()
+	defer noDeadline(w)()
 	h.awaitBriefly(r.Context())
-	if err := h.unowned(); err != nil {
+	if err := h.checkOwner(); err != nil {
 		return nil, fmt.Errorf("reset: %w", err)
 	}
 	seed := h.run.Pipeline.Seed()
@@ -362,9 +362,9 @@ func (h *handler) reset(w http.ResponseWriter, r *http.Request) (any, error) {
 	return TimeOf(h.run.Clock), nil
 }
 
-// unhurried lets a request take its time up to the call of hurry, from which on its answer has
+// noDeadline lets a request take its time up to the call of restore, from which on its answer has
 // the usual. A client that leaves ends the request all the same.
-func unhurried(w http.ResponseWriter) (hurry func()) {
+func noDeadline(w http.ResponseWriter) (restore func()) {
 	c := http.NewResponseController(w)
 	_ = errors.Join(c.SetReadDeadline(time.Time{}), c.SetWriteDeadline(time.Time{})) // without deadlines there is nothing to lift
 	return func() { _ = c.SetWriteDeadline(time.Now().Add(guard.RequestTime)) }

@@ -54,14 +54,14 @@ func (h *handler) stepTo(ctx context.Context, f *world.Frame) (world.StepResult,
 
 // stepAsOther is stepTo for requests: while a connection owns the run, they can't step.
 func (h *handler) stepAsOther(ctx context.Context, f *world.Frame) (world.StepResult, error) {
-	if err := h.unowned(); err != nil {
+	if err := h.checkOwner(); err != nil {
 		return world.StepResult{}, err
 	}
 	return h.stepTo(ctx, f)
 }
 
-// unowned returns an error while a connection owns the run.
-func (h *handler) unowned() error {
+// checkOwner returns an error while a connection owns the run.
+func (h *handler) checkOwner() error {
 	if h.run.Port != nil && h.run.Port.Owned() {
 		return fmt.Errorf("%w: a connection of %s steps this run until it closes", world.ErrBusy, stream.UpgradePath)
 	}
@@ -83,7 +83,7 @@ func (h *handler) upgrade(w http.ResponseWriter, r *http.Request) {
 	}
 	if n := buffered.Reader.Buffered(); n > 0 { // the client didn't wait for the answer
 		early, _ := buffered.Peek(n)
-		conn = &begunConn{Conn: conn, rest: append([]byte(nil), early...)}
+		conn = &peekedConn{Conn: conn, rest: append([]byte(nil), early...)}
 	}
 	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+stream.Upgrade+"\r\n\r\n"); err != nil {
 		_ = conn.Close()
@@ -104,17 +104,17 @@ func has(h http.Header, name, value string) bool {
 	return false
 }
 
-// begunConn is a connection of which something was read.
-type begunConn struct {
+// peekedConn is a connection of which something was read.
+type peekedConn struct {
 	net.Conn
 	rest []byte
 }
 
 // NetConn returns the connection.
-func (c *begunConn) NetConn() net.Conn { return c.Conn }
+func (c *peekedConn) NetConn() net.Conn { return c.Conn }
 
 // Read reads what is left first.
-func (c *begunConn) Read(b []byte) (int, error) {
+func (c *peekedConn) Read(b []byte) (int, error) {
 	if len(c.rest) > 0 {
 		n := copy(b, c.rest)
 		c.rest = c.rest[n:]

@@ -236,7 +236,7 @@ func (v *Viewer) recolor(back bool) {
 			c.colorBy(v.coloring)
 		}
 	}
-	v.spoil()
+	v.markStale()
 }
 
 func (v *Viewer) resetViews(bool) {

@@ -255,12 +255,12 @@ func (v *Viewer) arrange() {
 	for k, r := range arrange(area, places, v.selected) {
 		v.panes[k].bounds = r
 	}
-	v.spoil()
+	v.markStale()
 	fill(v.canvas, v.canvas.Rect, colorBackground)
 }
 
-// spoil has everything drawn again.
-func (v *Viewer) spoil() {
+// markStale has everything drawn again.
+func (v *Viewer) markStale() {
 	for _, p := range v.panes {
 		p.stale = true
 	}
@@ -271,7 +271,7 @@ func (v *Viewer) spoil() {
 func (v *Viewer) paint() {
 	covering := v.help || v.ending || v.toast.text != ""
 	if covering || v.covered { // what lies over panes and gaps can't be taken away
-		v.spoil()
+		v.markStale()
 		fill(v.canvas, v.canvas.Rect, colorBackground)
 	}
 	for _, p := range v.panes {
@@ -365,7 +365,7 @@ func arrange(area image.Rectangle, panes []place, selected int) []image.Rectangl
 	if len(panes) == 0 || area.Empty() {
 		return out
 	}
-	beside, rest := company(panes, selected)
+	beside, rest := pickBeside(panes, selected)
 	if beside < 0 || area.Dx() < 2*minSide {
 		out[selected] = area
 		return out
@@ -389,8 +389,8 @@ func arrange(area image.Rectangle, panes []place, selected int) []image.Rectangl
 	return out
 }
 
-// company chooses the pane beside the selected one, -1 for none, and lists the rest.
-func company(panes []place, selected int) (beside int, rest []int) {
+// pickBeside chooses the pane beside the selected one, -1 for none, and lists the rest.
+func pickBeside(panes []place, selected int) (beside int, rest []int) {
 	beside = -1
 	for k := range panes {
 		if k != selected && (beside < 0 || panes[beside].cloud == panes[selected].cloud && panes[k].cloud != panes[selected].cloud) {
