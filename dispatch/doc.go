@@ -76,7 +76,7 @@
 // logger tells of it.
 //
 // When the queue is full and all workers are busy, policy Block lets the senders wait, first come,
-// first served. There is one warning for each topic that isn't Unhurried. It says how full the topic
+// first served. There is one warning for each topic without NoWaitWarning. It says how full the topic
 // is, how long publishing takes and how many workers there are. The wait ends with the dispatcher's context. Pause refuses
 // messages but sends those taken before; topics with IgnorePause continue. Drain waits for all that
 // is queued, Close discards it.

@@ -73,12 +73,12 @@ func TestBlockingIsWarnedOfOnce(t *testing.T) {
 	}
 }
 
-// TestTheUnhurriedAreNotWarned: their waits are counted alone.
-func TestTheUnhurriedAreNotWarned(t *testing.T) {
+// TestNoWaitWarning: waits of such a topic are counted, and not logged.
+func TestNoWaitWarning(t *testing.T) {
 	var log logbook
 	d := newDispatcher(t, dispatch.Config{Logger: log.logger(), MaxWorkers: 1})
 	release := make(chan struct{})
-	topic := dispatch.NewTopic(d, "/slow", func(context.Context, int) error { <-release; return nil }, dispatch.TopicConfig{Depth: 1, Unhurried: true})
+	topic := dispatch.NewTopic(d, "/slow", func(context.Context, int) error { <-release; return nil }, dispatch.TopicConfig{Depth: 1, NoWaitWarning: true})
 	var senders sync.WaitGroup
 	for range 3 { // one is sent, one waits in the queue, one for room
 		senders.Go(func() { topic.TryQueue(1) })

@@ -62,9 +62,9 @@ type TopicConfig struct {
 	// Gated holds back messages that were captured later than the last Dispatcher.Release
 	// (law T4). Their type has to be [simtime.Stamped].
 	Gated bool
-	// Unhurried callers are meant to wait for room, as those of a stepped run: no warning tells
-	// that they do.
-	Unhurried bool
+	// NoWaitWarning is for callers that are meant to wait for room, as those of a stepped run: their
+	// waits are counted, but not logged.
+	NoWaitWarning bool
 	// Logger is told of the topic's failures. (optional; default: the dispatcher's)
 	Logger *slog.Logger
 	// Expected reports errors of the publisher that are not to be logged, since the log's

@@ -78,7 +78,7 @@ func (l *waiterList) failAll(err error) {
 // They are served in the order in which they came here, whichever of them wakes first. d.mu
 // must be held; it is released while logging and waiting.
 func (t *topic) standInLine(k *task) error {
-	if t.mustWait(k) && !t.warned && !t.cfg.Unhurried {
+	if t.mustWait(k) && !t.warned && !t.cfg.NoWaitWarning {
 		t.warned = true
 		if t.logBlocked(k); t.closed || t.d.closed {
 			return flow.ErrClosed

@@ -432,7 +432,7 @@ func (d *Dispatcher) relieve() {
 	case beyond >= 0 && beyond < min(waiting, limit):
 		d.addWorker()
 	case beyond >= limit && waiting >= d.workers:
-		d.letGo(first)
+		d.endWait(first)
 	}
 }
 
@@ -461,9 +461,9 @@ func (d *Dispatcher) waitingCallbacks() (n int, first *waiter) {
 	return n, first
 }
 
-// letGo ends the wait of a callback for which no worker can make what it waits for. Of
+// endWait ends the wait of a callback for which no worker can make what it waits for. Of
 // those that stand in line for room, the head goes first. d.mu must be held.
-func (d *Dispatcher) letGo(w *waiter) {
+func (d *Dispatcher) endWait(w *waiter) {
 	if w.task == nil {
 		d.waiting.wake(w, ErrTokenBusy)
 		return

@@ -115,7 +115,7 @@ func (c *carrier) setPolicy(name string) error {
 	default:
 		t.Policy = flow.DropOldest
 	}
-	if t.Unhurried = stepped; stepped {
+	if t.NoWaitWarning = stepped; stepped {
 		if t.WaitForToken = t.Policy == flow.Exclusive; !t.WaitForToken {
 			t.Policy = flow.Block
 		}
