@@ -543,7 +543,7 @@ func (b *Bridge) Await(ctx context.Context) error {
 	poll := time.NewTicker(awaitPoll)
 	defer poll.Stop()
 	for b.Status() != flow.Connected {
-		if err := b.hopeless(); err != nil {
+		if err := b.cannotConnect(); err != nil {
 			return b.failed("await", err)
 		}
 		select {
@@ -551,15 +551,15 @@ func (b *Bridge) Await(ctx context.Context) error {
 			if b.Status() == flow.Connected {
 				return nil
 			}
-			return b.failed("await", b.outwaited(ctx))
+			return b.failed("await", b.waitError(ctx))
 		case <-poll.C:
 		}
 	}
 	return nil
 }
 
-// hopeless returns why the bridge won't be connected, nil while it may.
-func (b *Bridge) hopeless() error {
+// cannotConnect returns why the bridge won't be connected, nil while it may.
+func (b *Bridge) cannotConnect() error {
 	if b.closed.Load() {
 		return flow.ErrClosed
 	}
@@ -580,8 +580,8 @@ func (b *Bridge) hopeless() error {
 	}
 }
 
-// outwaited is the error of a wait that its context ended.
-func (b *Bridge) outwaited(ctx context.Context) error {
+// waitError is the error of a wait that its context ended.
+func (b *Bridge) waitError(ctx context.Context) error {
 	if last := b.Diagnosis().LastError; last != nil {
 		return fmt.Errorf("%w: %w; the last attempt: %w", flow.ErrNotConnected, ctx.Err(), last)
 	}

@@ -697,14 +697,14 @@ func (s *link) write(frame []byte) bool {
 	}
 	err = fmt.Errorf("%w: %w", flow.ErrWriteFailed, fault.Net(err))
 	s.blame(err, flow.CauseNotConnected) // unless the watchdog has
-	s.hearOut()                          // a peer that refuses what it is sent may have said so
+	s.awaitLastReads()                   // a peer that refuses what it is sent may have said so
 	s.fail(err, flow.CauseNotConnected)
 	return false
 }
 
-// hearOut waits until all was read that the peer has sent before it closed the connection,
+// awaitLastReads waits until all was read that the peer has sent before it closed the connection,
 // a little while at the most.
-func (s *link) hearOut() {
+func (s *link) awaitLastReads() {
 	timer := time.NewTimer(linger)
 	defer timer.Stop()
 	select {
@@ -720,7 +720,7 @@ func (s *link) sayGoodbye() {
 	if !ok || half.CloseWrite() != nil {
 		return
 	}
-	s.hearOut()
+	s.awaitLastReads()
 }
 
 // readFrames hands on what the peer sends, until the connection is lost.

@@ -351,8 +351,8 @@ func (c *Conn) extendWrite(begun, moved time.Time) error {
 	return c.conn.SetWriteDeadline(by)
 }
 
-// outOfTime reports whether a write has ended for good that ran out of time.
-func (c *Conn) outOfTime(begun, moved time.Time) bool {
+// writeTimedOut reports whether a write has ended for good that ran out of time.
+func (c *Conn) writeTimedOut(begun, moved time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.encrypted() || !time.Now().Before(c.writeEnd(begun, moved))

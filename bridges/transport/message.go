@@ -396,7 +396,7 @@ func (c *Conn) writeVectors() error {
 			return nil
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			return err
-		case c.outOfTime(begun, moved):
+		case c.writeTimedOut(begun, moved):
 			return stalled(time.Since(moved).Round(100 * time.Millisecond))
 		}
 	}
