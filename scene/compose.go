@@ -75,7 +75,7 @@ func (s *Scene) Add(asset *Asset, p Placement) ([]*Actor, error) {
 		s.addSpawnPoints(g, p.Pose)
 	}
 	roots := g.actorRoots(p.Whole || p.Reserved || p.Motion != nil)
-	base := s.takeIn(asset)
+	base := s.appendAsset(asset)
 	actors := make([]*Actor, 0, len(roots))
 	for _, root := range roots {
 		a := g.actor(root, p.Pose, base)
@@ -165,8 +165,8 @@ func (s *Scene) Actor(id uint32) *Actor {
 	return nil
 }
 
-// takeIn appends an asset's textures, materials and meshes, once.
-func (s *Scene) takeIn(asset *Asset) assetBase {
+// appendAsset appends an asset's textures, materials and meshes, once.
+func (s *Scene) appendAsset(asset *Asset) assetBase {
 	if base, ok := s.taken[asset]; ok {
 		return base
 	}

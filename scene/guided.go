@@ -156,8 +156,8 @@ func (g *Guided) joinLocked(a, b *Waypoint) {
 		half = mgl64.QuatRotate(angle/2, turn.Mul(1/angle))
 	}
 	linear, angular := means{way.Mul(1 / seconds), half, kept}, means{turn.Mul(1 / seconds), mgl64.QuatIdent(), kept}
-	a.Velocity, b.Velocity = linear.ends(told{a.Velocity, a.VelocityKnown}, told{b.Velocity, b.VelocityKnown})
-	a.AngularVelocity, b.AngularVelocity = angular.ends(told{a.AngularVelocity, a.AngularVelocityKnown}, told{b.AngularVelocity, b.AngularVelocityKnown})
+	a.Velocity, b.Velocity = linear.ends(knownVelocity{a.Velocity, a.VelocityKnown}, knownVelocity{b.Velocity, b.VelocityKnown})
+	a.AngularVelocity, b.AngularVelocity = angular.ends(knownVelocity{a.AngularVelocity, a.AngularVelocityKnown}, knownVelocity{b.AngularVelocity, b.AngularVelocityKnown})
 	a.VelocityKnown, a.AngularVelocityKnown, b.VelocityKnown, b.AngularVelocityKnown = true, true, true, true
 }
 
@@ -171,14 +171,14 @@ type means struct {
 	kept float64    // the share of the velocity at the beginning that is left at the end
 }
 
-// told is a velocity that counts if it is known.
-type told struct {
+// knownVelocity is a velocity that counts if it is known.
+type knownVelocity struct {
 	velocity mgl64.Vec3
 	known    bool
 }
 
 // ends returns the velocities at both ends of a step by what is told of them.
-func (m *means) ends(a, b told) (from, to mgl64.Vec3) {
+func (m *means) ends(a, b knownVelocity) (from, to mgl64.Vec3) {
 	half := m.half
 	if from, to = a.velocity, b.velocity; !b.known {
 		before := m.mean

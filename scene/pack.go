@@ -43,7 +43,7 @@ type Packer struct {
 	middle  []spatial.Pose // of the current animated part between each key and the next
 	bends   []bend         // of the current part between each key and the next
 	tree    moverTree
-	records []moverRow // scratch of Resident.seat
+	records []moverRow // scratch of Resident.writeOccupants
 }
 
 // NewPacker returns a packer for a world whose actors a history follows.

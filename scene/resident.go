@@ -17,15 +17,15 @@ type Resident struct {
 	bindings []gpu.Binding
 	closers  []interface{ Close() }
 	// The tables that shapes and visits change, by their slots. GL thread.
-	tables map[int]*gpu.Buffer
-	shapes []*reshaped
-	seated []seated // what the rows of each of the scene's slots have
-	lit    []lit    // of the traffic lights
-	lamps  []byte   // one, scratch
+	tables    map[int]*gpu.Buffer
+	shapes    []*reshaped
+	occupants []occupant // what the rows of each of the scene's slots have
+	lit       []lit      // of the traffic lights
+	lamps     []byte     // one, scratch
 }
 
-// seated is an actor in a slot, and the lamps that are on.
-type seated struct {
+// occupant is an actor in a slot, and the lamps that are on.
+type occupant struct {
 	visit *visit
 	lamps world.Lights
 }
@@ -61,7 +61,7 @@ func newLit(w *World) (all []lit) {
 // fails with ErrTooLarge where a table has more texels than the driver's
 // texture buffers can hold. The caller closes the Resident before the thread.
 func (w *World) Upload(c *gpu.Ctx) (*Resident, error) {
-	r := &Resident{World: w, tables: map[int]*gpu.Buffer{}, seated: make([]seated, w.Scene.Slots), lit: newLit(w)}
+	r := &Resident{World: w, tables: map[int]*gpu.Buffer{}, occupants: make([]occupant, w.Scene.Slots), lit: newLit(w)}
 	for _, s := range w.shaped {
 		r.shapes = append(r.shapes, newReshaped(w, s))
 	}
@@ -177,7 +177,7 @@ type moverRow [8]uint32
 
 const moverBytes, texelBytes = 32, 16
 
-// moverRecords returns the table of movers, of which the slots' rows wait for seat. Behind them it
+// moverRecords returns the table of movers, of which the slots' rows wait for writeOccupants. Behind them it
 // has a byte of lamps for each of the scene's own actors, those of id 0 in the last texel.
 func (w *World) moverRecords() []moverRow {
 	records := make([]moverRow, w.Rows()+w.lampRows())
@@ -216,13 +216,13 @@ func (w *World) moverRecord(m *Mover, a *Actor) moverRow {
 	return row
 }
 
-// seat brings those who are in the slots, last in a window, into the table of movers, and what the
+// writeOccupants brings those who are in the slots, last in a window, into the table of movers, and what the
 // lights show at its end. Little changes from one capture to the next. GL thread only.
-func (r *Resident) seat(c *gpu.Ctx, p *Packer, w Window) error {
+func (r *Resident) writeOccupants(c *gpu.Ctx, p *Packer, w Window) error {
 	for slot := range p.history.slotsInUse() {
-		now := p.history.seatedIn(p.history.firstSlot+slot, w)
+		now := p.history.lastOccupant(p.history.firstSlot+slot, w)
 		v := now.visit
-		if v == nil || now == r.seated[slot] {
+		if v == nil || now == r.occupants[slot] {
 			continue
 		}
 		of := r.World.models[v.model]
@@ -235,7 +235,7 @@ func (r *Resident) seat(c *gpu.Ctx, p *Packer, w Window) error {
 		if err := c.WriteBuffer(r.tables[shaders.SlotMovers], r.World.slotRow(slot)*moverBytes, gpu.BytesOf(p.records)); err != nil {
 			return fmt.Errorf("show actor %d (%s): %w", v.actor.ID, v.actor.Name, err)
 		}
-		r.seated[slot] = now
+		r.occupants[slot] = now
 	}
 	for i := range r.lit {
 		l := &r.lit[i]

@@ -517,7 +517,7 @@ func (r *Resident) show(c *gpu.Ctx, p *Packer, w Window) error {
 			}
 		}
 	}
-	return r.seat(c, p, w)
+	return r.writeOccupants(c, p, w)
 }
 
 // ShowPrevious brings all shapes into the tables as they were at an earlier instant, for

@@ -299,7 +299,7 @@ func (h *History) grow(slots int) {
 // since the latest tick never appears. Frame loop only. Errors: ErrNoActor, ErrAbsent,
 // ErrPermanent.
 func (h *History) Remove(id uint32) error {
-	member, err := h.comingAndGoing(id)
+	member, err := h.removable(id)
 	if err != nil {
 		return fmt.Errorf("remove actor %d: %w", id, err)
 	}
@@ -316,7 +316,7 @@ func (h *History) Remove(id uint32) error {
 // RemoveAt takes an actor away at the first tick at or after a time, as Remove does at the next one. Frame loop
 // only. Errors: as Remove.
 func (h *History) RemoveAt(id uint32, stamp simtime.Stamp) error {
-	member, err := h.comingAndGoing(id)
+	member, err := h.removable(id)
 	if err != nil {
 		return fmt.Errorf("remove actor %d: %w", id, err)
 	}
@@ -331,7 +331,7 @@ func (h *History) RemoveAt(id uint32, stamp simtime.Stamp) error {
 // Jumped says that the actor doesn't move from where it was at the latest tick to where it is at the
 // next. Nothing sees it between the two. Frame loop only. Errors: as Remove.
 func (h *History) Jumped(id uint32) error {
-	member, err := h.comingAndGoing(id)
+	member, err := h.removable(id)
 	if err != nil {
 		return fmt.Errorf("move actor %d: %w", id, err)
 	}
@@ -350,15 +350,15 @@ func (h *History) SetMotion(id uint32, m Motion) error {
 	defer h.mu.Unlock()
 	member, known := h.members[id]
 	if !known || !h.ownsLocked(member) {
-		_, err := h.comingAndGoing(id)
+		_, err := h.removable(id)
 		return fmt.Errorf("move actor %d: %w", id, cmp.Or(err, ErrNoActor))
 	}
 	h.motions[member.track] = m
 	return nil
 }
 
-// comingAndGoing returns an actor that can come and go. Frame loop, which alone changes members.
-func (h *History) comingAndGoing(id uint32) (*member, error) {
+// removable returns an actor that can come and go. Frame loop, which alone changes members.
+func (h *History) removable(id uint32) (*member, error) {
 	if id == EgoID {
 		return nil, fmt.Errorf("%w: it is the ego", ErrPermanent)
 	}
@@ -491,19 +491,19 @@ func (h *History) visitAt(track int, stamp simtime.Stamp) (*visit, spatial.Pose)
 	return h.visitLocked(track, at.tick), h.poseLocked(track, at)
 }
 
-// seatedIn returns who was on a track last in a window, a nil visit for nobody, with the lamps that
-// were on in the end.
-func (h *History) seatedIn(track int, w Window) seated {
+// lastOccupant returns the last actor on a track in a window, with the lamps that were on in the end. Its visit is
+// nil if there was none.
+func (h *History) lastOccupant(track int, w Window) occupant {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	if h.length == 0 || track >= h.tracks {
-		return seated{}
+		return occupant{}
 	}
 	v, s := h.stayLocked(track, w.StartNs, w.EndNs)
 	if v == nil {
-		return seated{}
+		return occupant{}
 	}
-	return seated{v, h.stateLocked(track, h.placeLocked(min(w.EndNs, s.until-1)).tick).Lights}
+	return occupant{v, h.stateLocked(track, h.placeLocked(min(w.EndNs, s.until-1)).tick).Lights}
 }
 
 // stay is when an actor was there: from <= t < until.

@@ -85,7 +85,7 @@ func (l *loader) decode(data []byte) (*gltf.Document, error) {
 	}
 	defer l.memory.Give(while)
 	var tree any
-	d := json.NewDecoder(&waited{l.ctx, bytes.NewReader(data)})
+	d := json.NewDecoder(&endingReader{l.ctx, bytes.NewReader(data)})
 	d.UseNumber()
 	err := d.Decode(&tree)
 	if err != nil && !errors.Is(err, l.ctx.Err()) {

@@ -231,7 +231,7 @@ func (l *loader) decodePicture(data []byte) (*image.NRGBA, error) {
 		return nil, err
 	}
 	defer l.memory.Give(while)
-	decoded, err := f.decode(&waited{l.ctx, bytes.NewReader(f.data)})
+	decoded, err := f.decode(&endingReader{l.ctx, bytes.NewReader(f.data)})
 	if l.ctx.Err() != nil {
 		return nil, l.ctx.Err()
 	}

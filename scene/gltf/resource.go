@@ -40,7 +40,7 @@ func (l *loader) readFile(fsys fs.FS, name string, limit int64) ([]byte, error) 
 	}
 	l.read += size
 	data := make([]byte, size)
-	if _, err := io.ReadFull(&waited{l.ctx, f}, data); err != nil {
+	if _, err := io.ReadFull(&endingReader{l.ctx, f}, data); err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	if bytes.HasPrefix(data, []byte("version https://git-lfs")) {
@@ -49,8 +49,8 @@ func (l *loader) readFile(fsys fs.FS, name string, limit int64) ([]byte, error) 
 	return data, nil
 }
 
-// waited reads pieces of at most pieceBytes, as long as somebody waits.
-type waited struct {
+// endingReader reads pieces of at most pieceBytes, until its context ends.
+type endingReader struct {
 	ctx  context.Context
 	from io.Reader
 }
@@ -58,7 +58,7 @@ type waited struct {
 const pieceBytes = 1 << 20
 
 // Read implements io.Reader.
-func (r *waited) Read(p []byte) (int, error) {
+func (r *endingReader) Read(p []byte) (int, error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
 	}

@@ -48,14 +48,14 @@ type object struct {
 
 // survey finds what may be seen from somewhere. It belongs to the GL thread.
 type survey struct {
-	env     *sensors.Env
-	targets *targets
-	packer  *scene.Packer
-	cast    []scene.Shown
-	places  []mgl64.Mat4
-	sights  []sight
-	slots   int     // that may have somebody
-	guests  []guest // by their slots
+	env       *sensors.Env
+	targets   *targets
+	packer    *scene.Packer
+	cast      []scene.Shown
+	places    []mgl64.Mat4
+	sights    []sight
+	slots     int        // that may have somebody
+	occupants []occupant // by their slots
 }
 
 // look lists the objects within reach of the sensor in the order of their tallies, and the sights
@@ -91,21 +91,21 @@ func (s *survey) look(objects []object, pose spatial.Pose, stamp simtime.Stamp, 
 		if who.Actor == nil {
 			continue
 		}
-		if t, ok := s.guest(who); ok {
+		if t, ok := s.occupant(who); ok {
 			add(object{place: len(s.targets.list) + who.Slot, of: t}, s.places[1+row:])
 		}
 	}
 	return objects
 }
 
-// guest returns the target that the actor in a slot is; ok is false if it doesn't count.
-func (s *survey) guest(who *scene.Shown) (t target, ok bool) {
-	for len(s.guests) <= who.Slot {
-		s.guests = append(s.guests, guest{})
+// occupant returns the target that the actor in a slot is; ok is false if it doesn't count.
+func (s *survey) occupant(who *scene.Shown) (t target, ok bool) {
+	for len(s.occupants) <= who.Slot {
+		s.occupants = append(s.occupants, occupant{})
 	}
-	g := &s.guests[who.Slot]
+	g := &s.occupants[who.Slot]
 	if g.actor != who.Actor {
-		*g = guestOf(s.env.World, who.Model, who.Actor)
+		*g = occupantOf(s.env.World, who.Model, who.Actor)
 	}
 	t = s.targets.models[who.Model]
 	if g.points != nil {

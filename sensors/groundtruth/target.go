@@ -112,15 +112,15 @@ func modelFaces(w *scene.World, model int) (faces []face) {
 	return faces
 }
 
-// guest is who has a slot, with the points of its own size.
-type guest struct {
+// occupant is the actor in a slot, with the points of its own size.
+type occupant struct {
 	actor  *scene.Actor
 	points []surfacePoint // nil: those of its model
 }
 
-// guestOf returns the guest that an actor of a model is. One whose parts are of another size than
+// occupantOf returns the occupant that an actor of a model is. One whose parts are of another size than
 // the model's has points of its own, spread over its surface as it is at time 0.
-func guestOf(w *scene.World, model int, a *scene.Actor) guest {
+func occupantOf(w *scene.World, model int, a *scene.Actor) occupant {
 	first, count := w.ModelMovers(model)
 	sizes := make([]mgl64.Mat3, count)
 	sized := false
@@ -128,7 +128,7 @@ func guestOf(w *scene.World, model int, a *scene.Actor) guest {
 		sizes[k] = w.Movers[first+k].In(a, 0).Mat3()
 		sized = sized || !sizes[k].Transpose().Mul3(sizes[k]).ApproxEqualThreshold(mgl64.Ident3(), 1e-6)
 	}
-	g := guest{actor: a}
+	g := occupant{actor: a}
 	if !sized {
 		return g
 	}
