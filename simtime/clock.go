@@ -155,7 +155,7 @@ func (c *Clock) makeSource(name string) (string, Source, error) {
 
 // sourceScaleLocked is the scale at which a Scaler has to run now.
 func (c *Clock) sourceScaleLocked() Scale {
-	if c.standsLocked() || c.cfg.Stepped {
+	if c.stoppedLocked() || c.cfg.Stepped {
 		return Scale{}
 	}
 	return c.scale
@@ -195,7 +195,7 @@ func (c *Clock) steadyLocked() bool {
 
 // readLocked returns the time to show, without looking for jumps.
 func (c *Clock) readLocked() Stamp {
-	if c.standsLocked() && !c.followsPauseLocked() {
+	if c.stoppedLocked() && !c.followsPauseLocked() {
 		return c.frozen
 	}
 	return c.source.Now()
@@ -213,7 +213,7 @@ func (c *Clock) observeLocked() Stamp {
 	if c.steadyLocked() {
 		return now
 	}
-	if !c.standsLocked() && c.jumpsLocked(now) {
+	if !c.stoppedLocked() && c.jumpsLocked(now) {
 		c.recordLocked(Change{Kind: Jumped, From: c.last, To: now})
 	}
 	c.noteLocked(now)
@@ -477,7 +477,7 @@ func (c *Clock) Resume() {
 	if c.paused {
 		from := c.readLocked()
 		c.paused = false
-		c.recordLocked(Change{Kind: Resumed, From: from, To: c.goOnLocked(from)})
+		c.recordLocked(Change{Kind: Resumed, From: from, To: c.continueLocked(from)})
 	}
 }
 
@@ -572,7 +572,7 @@ func (c *Clock) beginLocked(name string, kind ChangeKind) error {
 	c.name, c.source = resolved, source
 	c.noteLocked(source.Now())
 	c.frozen, c.steps = c.last, noInterval
-	if c.cfg.Stepped && c.standsLocked() {
+	if c.cfg.Stepped && c.stoppedLocked() {
 		c.limit = c.last
 	}
 	c.recordLocked(Change{Kind: kind, From: from, To: c.last})
@@ -605,7 +605,7 @@ func (c *Clock) Set(sec int64, nanosec uint32) error {
 	}
 	from := source.time
 	source.time = to
-	if c.standsLocked() {
+	if c.stoppedLocked() {
 		return nil
 	}
 	if c.jumpsLocked(to) {
@@ -648,7 +648,7 @@ func (c *Clock) Hold() (release func()) {
 		defer c.unlockAndTell()
 		from := c.readLocked()
 		c.holds--
-		if to := c.goOnLocked(from); to != from {
+		if to := c.continueLocked(from); to != from {
 			c.recordLocked(Change{Kind: Jumped, From: from, To: to})
 		} else {
 			c.announceLocked()
@@ -656,13 +656,13 @@ func (c *Clock) Hold() (release func()) {
 	})
 }
 
-// standsLocked reports whether time stands still.
-func (c *Clock) standsLocked() bool { return c.paused || c.holds > 0 }
+// stoppedLocked reports whether time stands still.
+func (c *Clock) stoppedLocked() bool { return c.paused || c.holds > 0 }
 
 // stopLocked makes time stand from this instant on, if it doesn't yet, and
 // returns where.
 func (c *Clock) stopLocked() Stamp {
-	if c.standsLocked() {
+	if c.stoppedLocked() {
 		return c.readLocked()
 	}
 	if scaler, ok := c.source.(Scaler); ok {
@@ -679,10 +679,10 @@ func (c *Clock) stopLocked() Stamp {
 	return now
 }
 
-// goOnLocked lets the time, which stood at from, continue, unless something else makes it
+// continueLocked lets the time, which stood at from, continue, unless something else makes it
 // stand, and returns the time after that. A source from outside did not stand.
-func (c *Clock) goOnLocked(from Stamp) Stamp {
-	if c.standsLocked() {
+func (c *Clock) continueLocked(from Stamp) Stamp {
+	if c.stoppedLocked() {
 		return from
 	}
 	if c.cfg.Stepped {
@@ -832,7 +832,7 @@ func (c *Clock) sleepLocked(t Stamp) (sleep time.Duration, reached bool) {
 	if pace >= t {
 		return 0, true
 	}
-	if c.cfg.Stepped || c.standsLocked() {
+	if c.cfg.Stepped || c.stoppedLocked() {
 		return never, false
 	}
 	known := false

@@ -110,7 +110,7 @@ func (d *Driver) MapBuffer(h gpu.Handle, size int) ([]byte, error) {
 // WriteBuffer implements gpu.Driver.
 func (d *Driver) WriteBuffer(h gpu.Handle, offset int, data []byte) error {
 	s := d.buffers[h].storage
-	d.disturb(use{s, true})
+	d.settleConflicts(use{s, true})
 	if d.queue.idle() {
 		s.replace(offset, data)
 		return nil
@@ -135,7 +135,7 @@ const largeCopy = 1 << 18
 
 // move queues a copy.
 func (d *Driver) move(to, from *storage, place, start, size int) error {
-	d.disturb(use{from, false}, use{to, true})
+	d.settleConflicts(use{from, false}, use{to, true})
 	c, err := d.queue.fresh()
 	if err != nil {
 		return err
@@ -228,7 +228,7 @@ func (d *Driver) WriteTexture(h gpu.Handle, desc *gpu.TextureDesc, r gpu.Texture
 	t := d.textures[h]
 	width, height := desc.LevelSize(r.Level)
 	pixel := desc.Format.PixelBytes()
-	d.disturb(use{t.storage, true})
+	d.settleConflicts(use{t.storage, true})
 	d.queue.wait()
 	for y := range r.Height {
 		at := ((r.Layer*height+r.Y+y)*width + r.X) * pixel
@@ -374,7 +374,7 @@ func (d *Driver) issue(c *command, err error, uses ...use) error {
 		c.own.Close()
 		return err
 	}
-	d.disturb(uses...)
+	d.settleConflicts(uses...)
 	c.work = c.own
 	d.queue.add(c)
 	return nil
@@ -449,9 +449,9 @@ func (d *Driver) Draw(program, fb gpu.Handle, bind []gpu.BoundResource, draw *gp
 	return nil
 }
 
-// disturb queues the draws that wait, if they write what a command uses, or read what it
+// settleConflicts queues the draws that wait, if they write what a command uses, or read what it
 // writes.
-func (d *Driver) disturb(uses ...use) {
+func (d *Driver) settleConflicts(uses ...use) {
 	for _, w := range d.waiting {
 		for _, a := range w.uses {
 			for _, b := range uses {
@@ -555,12 +555,12 @@ func (d *Driver) Clock() (gpuNs int64, host time.Time, err error) {
 func (d *Driver) Delete(kind gpu.ObjectKind, h gpu.Handle) {
 	switch kind {
 	case gpu.ObjectBuffer:
-		d.disturb(use{d.buffers[h].storage, true})
+		d.settleConflicts(use{d.buffers[h].storage, true})
 		d.release(d.buffers[h].storage)
 		delete(d.buffers, h)
 	case gpu.ObjectTexture:
 		t := d.textures[h]
-		d.disturb(use{t.storage, true})
+		d.settleConflicts(use{t.storage, true})
 		d.later(t.Texture.Close)
 		d.release(t.storage)
 		delete(d.textures, h)

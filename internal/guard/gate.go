@@ -58,12 +58,12 @@ func (g *Gate) Admit(conn net.Conn) *Pass {
 	defer g.mu.Unlock()
 	g.passes[p] = true
 	p.timer = time.AfterFunc(HandshakeTime, p.expire)
-	p.shake()
+	p.beginHandshake()
 	return p
 }
 
-// shake makes a connection a handshake, the newest; gate.mu must be held.
-func (p *Pass) shake() {
+// beginHandshake makes a connection a handshake, the newest; gate.mu must be held.
+func (p *Pass) beginHandshake() {
 	g := p.gate
 	p.stage, p.since = shaking, g.next()
 	if p.address.IsValid() {
@@ -186,7 +186,7 @@ func (p *Pass) Ask() {
 	defer p.gate.mu.Unlock()
 	if p.stage == resting && p.cut == nil {
 		p.timer.Reset(HandshakeTime)
-		p.shake()
+		p.beginHandshake()
 	}
 }
 

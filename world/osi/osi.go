@@ -241,13 +241,13 @@ func (s *source) take(message []byte) (*world.Frame, error) {
 	frame, err := s.track.Add(told)
 	if err == nil {
 		s.views, s.host, s.hosted = views, host, hosted
-		s.tellOfHost(told.Ego != nil)
+		s.warnOfHost(told.Ego != nil)
 	}
 	return frame, err
 }
 
-// tellOfHost tells once that the vehicle with the sensors is not where the user may look for it.
-func (s *source) tellOfHost(led bool) {
+// warnOfHost warns once that the vehicle with the sensors is not where the user may look for it.
+func (s *source) warnOfHost(led bool) {
 	switch {
 	case s.warned:
 	case s.theirs && !led:

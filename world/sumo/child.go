@@ -45,7 +45,7 @@ func start(config string) (*child, error) {
 		"--remote-port", strconv.Itoa(port), "--no-step-log",
 		"--xml-validation", "never", "--xml-validation.net", "never", "--xml-validation.routes", "never")}
 	c.cmd.Stderr = &c.said
-	c.cmd.SysProcAttr = endsWithUs()
+	c.cmd.SysProcAttr = killedWithParent()
 	c.cmd.WaitDelay = patience
 	started := make(chan error)
 	go c.own(started)

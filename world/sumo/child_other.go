@@ -4,6 +4,6 @@ package sumo
 
 import "syscall"
 
-// endsWithUs: only Linux ends a program with the one that started it. SUMO itself ends when
+// killedWithParent: only Linux ends a program with the one that started it. SUMO itself ends when
 // its connection does.
-func endsWithUs() *syscall.SysProcAttr { return nil }
+func killedWithParent() *syscall.SysProcAttr { return nil }
