@@ -29,9 +29,9 @@ import (
 //
 // The connection string is
 //
-//	[ws://|wss://]HOST[:PORT][?ca=FILE][&insecure=1][&retry=...]
+//	rosapollo:[ws://|wss://]HOST[:9090][?ca=FILE][&insecure=1][&retry=...]
 //
-// with port 9090 by default. The protocol is rosbridge's, version 2, in JSON text frames.
+// The protocol is rosbridge's, version 2, in JSON text frames.
 //
 // # Messages
 //

@@ -3,7 +3,7 @@
 //
 // # Usage
 //
-// The connection string is [HOST:]PORT, by default 127.0.0.1:2001. A client opens one TCP
+// The connection string is carla:[[HOST:]PORT], by default 127.0.0.1:2001. A client opens one TCP
 // connection a stream and sends the stream's id, four bytes. From then on it receives frames: a
 // length, a header of 48 bytes, a body. Stream 1 is the world snapshot, then each sensor has one
 // in the order of the rig. Directory lists ids and the 24-byte tokens that CARLA's clients are

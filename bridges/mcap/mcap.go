@@ -3,8 +3,8 @@
 //
 // # Connection
 //
-// "mcap:PATH" with PATH ending in .mcap writes that file. Any other PATH is a
-// rosbag2 folder: PATH/NAME_0.mcap and PATH/metadata.yaml, with NAME the
+// "mcap:FILE.mcap" writes that file. "mcap:FOLDER", with any other name, writes a
+// rosbag2 folder: FOLDER/NAME_0.mcap and FOLDER/metadata.yaml, with NAME the
 // folder's own name, as `ros2 bag record` lays it out. Relative paths lie below
 // the run's output folder; folders are made as needed; an older recording of
 // the same name is replaced. After a question mark:

@@ -6,9 +6,9 @@
 //
 // The connection string is
 //
-//	[ws://|wss://]HOST[:PORT][?option=value&...]
+//	rosbridge:[ws://|wss://]HOST[:9090][?option=value&...]
 //
-// with port 9090 by default. Messages are published as JSON in text frames, or as BSON with
+// Messages are published as JSON in text frames, or as BSON with
 // bson=1 for servers of ROS 1 in bson_only_mode. Messages that it subscribes to come as JSON,
 // CBOR (the default) or cbor-raw (subscribe=json|cbor|cbor-raw). ros=1, the default, is for
 // servers of ROS 1 and ros=2 for those of ROS 2. They differ in the names of types
@@ -19,7 +19,7 @@
 //
 // The connection string is
 //
-//	listen=[HOST:]PORT[?option=value&...]
+//	rosbridge:listen=[[HOST:]9090][?option=value&...]
 //
 // Web pages and programs that use roslib connect to it as to rosbridge_server. They subscribe
 // to the sensors' topics (compression none, cbor and cbor-raw) and publish commands. They call
