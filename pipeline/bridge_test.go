@@ -3,7 +3,6 @@ package pipeline_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -27,43 +26,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestABridgeCarriesSensorsAddedAfterIt(t *testing.T) {
+func TestBridgesComeBeforeTheStart(t *testing.T) {
 	to := &peer{}
 	p := newScripted(t, &script{}, pipeline.Config{Bridges: to.registry()})
-	addScripted(t, p, plainID, "early", "100")
-	to.attach(t, p, "")
-	late := addScripted(t, p, plainID, "late", "100")
-	require.NoError(t, p.Run(t.Context(), 100*time.Millisecond))
-	require.NoError(t, p.Close(t.Context()))
-	assert.Equal(t, to.stamps("/early"), to.stamps("/late"))
-	assert.Len(t, to.stamps("/late"), 10)
-	assert.Equal(t, []string{"/late"}, late.Topics())
-	assert.Equal(t, 1, to.closed)
-}
-
-func TestABridgeThatCantConnectLeavesNothing(t *testing.T) {
-	refused := errors.New("nobody there")
-	to := &peer{connectErr: refused}
-	p := newScripted(t, &script{}, pipeline.Config{Bridges: to.registry()})
-	addScripted(t, p, plainID, "s", "100")
-	require.ErrorIs(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "test:x"}), refused)
-	assert.Equal(t, 1, to.closed, "it was closed")
-	to.set(flow.Connected) // on its own, late
-
-	to.connectErr = nil
-	to.attach(t, p, "")
-	require.NoError(t, p.Run(t.Context(), 100*time.Millisecond))
-	summary := p.Summary()
-	assert.Len(t, summary.Bridges, 1)
-	assert.Len(t, to.stamps("/s"), 10, "each message once")
+	require.NoError(t, p.Step(t.Context(), 1))
 	require.ErrorIs(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "test:x"}), pipeline.ErrStarted)
-}
-
-func TestAWrongPolicyClosesTheBridge(t *testing.T) {
-	to := &peer{}
-	p := newScripted(t, &script{}, pipeline.Config{Bridges: to.registry()})
-	require.Error(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "test:x", Policy: "sometimes"}))
-	assert.Equal(t, 1, to.closed)
 }
 
 func TestTheClocksTopicIsTaken(t *testing.T) {
@@ -99,68 +66,6 @@ func clockFirst(t testing.TB, list []delivery) {
 		} else if !assert.LessOrEqual(t, d.stamp, simtime.Stamp(clock), "%s is delivery %d", d.topic, i) {
 			return
 		}
-	}
-}
-
-// TestASlowPeerIsNamed: a network connection that blocks does so for a while, or for as long as
-// its bridge has patience.
-func TestASlowPeerIsNamed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds; runs without -short")
-	}
-	for _, patience := range []time.Duration{0, time.Minute} {
-		t.Run(patience.String(), func(t *testing.T) {
-			release := make(chan struct{})
-			to := &peer{kind: bridges.KindNetwork, patience: patience, publish: func(context.Context, string, simtime.Stamp) error {
-				<-release
-				return nil
-			}}
-			p := newUnclocked(t, &script{}, pipeline.Config{Bridges: to.registry()})
-			s := addScripted(t, p, plainID, "s", "100")
-			to.attach(t, p, "block")
-			fired := 0
-			hear(t, s, func(sensors.Tick, *sample.Imu) { fired++ })
-			time.AfterFunc(1500*time.Millisecond, func() { close(release) })
-			require.NoError(t, p.Run(t.Context(), 700*time.Millisecond)) // 70 messages, 64 may wait
-			summary := p.Summary()
-			drops := summary.Sensors[0].Drops
-			if patience > 0 {
-				assert.Empty(t, drops)
-			} else {
-				assert.Positive(t, drops["peer_slow"])
-				assert.Len(t, drops, 1)
-			}
-			assert.Equal(t, drops, summary.Bridges[0].Drops)
-			assert.EqualValues(t, fired, summary.Bridges[0].Sent+drops["peer_slow"])
-		})
-	}
-}
-
-// TestOneMessageAtATime: under exclusive what comes while the message before is under way
-// is refused, and counted where the program counts; a stepped run waits instead.
-func TestOneMessageAtATime(t *testing.T) {
-	for name, mode := range modes {
-		t.Run(name, func(t *testing.T) {
-			var underway atomic.Int32
-			to := &peer{publish: func(_ context.Context, topic string, _ simtime.Stamp) error {
-				if topic == "/s" {
-					assert.EqualValues(t, 1, underway.Add(1))
-					time.Sleep(3 * time.Millisecond) // longer than the sensor's period
-					underway.Add(-1)
-				}
-				return nil
-			}}
-			p := newScripted(t, &script{}, pipeline.Config{Mode: mode, Bridges: to.registry()})
-			s := addScripted(t, p, plainID, "s", "1000")
-			to.attach(t, p, "exclusive")
-			fired := int64(0)
-			hear(t, s, func(sensors.Tick, *sample.Imu) { fired++ })
-			require.NoError(t, p.Run(t.Context(), 100*time.Millisecond))
-			sent, busy := int64(len(to.stamps("/s"))), p.Summary().Bridges[0].Drops[flow.CauseTokenBusy]
-			assert.Equal(t, fired, sent+busy)
-			assert.Equal(t, mode == pipeline.Realtime, busy > 0)
-			assert.Equal(t, busy, p.Summary().Sensors[1].Drops[flow.CauseTokenBusy])
-		})
 	}
 }
 
@@ -254,99 +159,6 @@ func TestWhatNobodySubscribedToIsNotPublished(t *testing.T) {
 	assert.Empty(t, p.Summary().Bridges[0].Drops)
 }
 
-// TestReceiversAreCounted by topic and by bridge, of which the topic counts that has most.
-func TestReceiversAreCounted(t *testing.T) {
-	p := newScripted(t, &script{}, pipeline.Config{Bridges: bridges.MustRegistry(stream.Factory{}), ClockRate: simtime.Hz(100)})
-	addScripted(t, p, plainID, "one", "100")
-	addScripted(t, p, plainID, "two", "100")
-	require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "stream:127.0.0.1:0"}))
-	address := p.Summary().Bridges[0].Endpoints[0].Address
-	for _, topics := range [][]string{{"/one"}, {"/one", "/two"}} {
-		c, err := stream.Dial(t.Context(), address, stream.Options{})
-		require.NoError(t, err)
-		defer c.Close()
-		for _, topic := range topics {
-			require.NoError(t, c.Listen(t.Context(), topic, func(*stream.Data) {}))
-		}
-	}
-	for name, want := range map[string]int{"/one": 2, "/two": 1, "/clock": 0, "stream": 2} {
-		require.Eventually(t, func() bool {
-			n, err := p.Receivers(name)
-			return err == nil && n == want
-		}, 10*time.Second, time.Millisecond, name)
-	}
-	_, err := p.Receivers("/tow")
-	require.ErrorIs(t, err, carry.ErrNoTopic)
-	assert.ErrorContains(t, err, "did you mean /two?")
-}
-
-// TestABridgeTellsWhatItDoesNotCarry: once, all topics together, and those of sensors
-// that are added later.
-func TestABridgeTellsWhatItDoesNotCarry(t *testing.T) {
-	const told = "does not carry them"
-	var log strings.Builder
-	p := newScripted(t, &script{}, pipeline.Config{
-		Bridges: bridges.MustRegistry(&slowClock{}), ClockRate: simtime.Hz(100), Log: slog.New(slog.NewTextHandler(&log, nil)),
-	})
-	addScripted(t, p, plainID, "a", "20")
-	addScripted(t, p, plainID, "b", "20")
-	require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "watch:clock"}))
-	lines := func() (list []string) {
-		for line := range strings.Lines(log.String()) {
-			if strings.Contains(line, told) {
-				list = append(list, strings.TrimSpace(line))
-			}
-		}
-		return list
-	}
-	require.Len(t, lines(), 1, log.String())
-	assert.Contains(t, lines()[0], `level=WARN`)
-	assert.Contains(t, lines()[0], `bridge=watch:clock topics="/a /b`)
-	assert.NotContains(t, lines()[0], "/clock ")
-	assert.Contains(t, lines()[0], "has=Clock")
-
-	_, err := p.AddSensor(sensors.Config{ID: plainID, Name: "a"})
-	require.Error(t, err, "the name is taken")
-	addScripted(t, p, plainID, "c", "20")
-	require.Len(t, lines(), 2, log.String())
-	assert.Contains(t, lines()[1], `topics=/c`)
-	require.NoError(t, p.Step(t.Context(), 10))
-	assert.Len(t, lines(), 2)
-	for i := range 100 {
-		s := addScripted(t, p, plainID, fmt.Sprint("episode_", i), "20")
-		require.NoError(t, s.Destroy(t.Context()))
-	}
-	assert.Greater(t, len(lines()), 9)
-	assert.Less(t, len(lines()), 20, "the later ones are counted")
-}
-
-// TestOnlyARunInRealTimeWarnsOfWaiting: in steps the run is to wait for files and peers, and no
-// rate or policy would change that.
-func TestOnlyARunInRealTimeWarnsOfWaiting(t *testing.T) {
-	for name, mode := range map[string]pipeline.Mode{"stepped": pipeline.Stepped, "realtime": pipeline.Realtime} {
-		for _, kind := range []bridges.Kind{bridges.KindFile, bridges.KindNetwork} {
-			t.Run(fmt.Sprint(name, " ", kind), func(t *testing.T) {
-				var log lockedText
-				to := &peer{kind: kind}
-				p := newScripted(t, &script{}, pipeline.Config{Mode: mode, Bridges: to.registry(), Log: slog.New(slog.NewTextHandler(&log, nil))})
-				var waited sync.Once
-				to.publish = func(ctx context.Context, _ string, _ simtime.Stamp) error {
-					waited.Do(func() {
-						for p.Load().Blocked == 0 && ctx.Err() == nil {
-							time.Sleep(100 * time.Microsecond)
-						}
-					})
-					return nil
-				}
-				addScripted(t, p, plainID, "fast", "1000")
-				to.attach(t, p, "block")
-				require.NoError(t, p.Run(t.Context(), 200*time.Millisecond))
-				assert.Equal(t, mode == pipeline.Realtime, strings.Contains(log.String(), "the sender waits"), log.String())
-			})
-		}
-	}
-}
-
 // TestASensorsQualityReachesBridges, whether the sensor or the bridge is added first. What it
 // doesn't give is its output's own, and another sensor's stays as it is.
 func TestASensorsQualityReachesBridges(t *testing.T) {
@@ -364,73 +176,6 @@ func TestASensorsQualityReachesBridges(t *testing.T) {
 	assert.NotZero(t, own)
 	assert.Equal(t, flow.QoS{Reliability: flow.Reliable, Durability: own.Durability, History: flow.KeepLast, Depth: 1000}, bridge.qos["/before"])
 	assert.Equal(t, flow.QoS{Reliability: flow.BestEffort, Durability: flow.TransientLocal, History: flow.KeepLast, Depth: 5}, bridge.qos["/after"])
-}
-
-// renamed is a scripted bridge under another name.
-type renamed struct{ *peer }
-
-func (r renamed) Info() bridges.Info {
-	info := r.peer.Info()
-	info.Name = "test_custom"
-	return info
-}
-
-// TestTwoBridgesOfOneType run together, and the summary has both by their names.
-func TestTwoBridgesOfOneType(t *testing.T) {
-	original, variant := &peer{kind: bridges.KindFile}, &peer{kind: bridges.KindFile}
-	registry := bridges.MustRegistry(original, renamed{variant})
-	p := newScripted(t, &script{}, pipeline.Config{Bridges: registry})
-	addScripted(t, p, plainID, "probe", "10")
-	for _, spec := range []string{"test_custom:b", "test:a"} {
-		require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: spec}))
-	}
-	require.NoError(t, p.Run(t.Context(), time.Second))
-	require.NoError(t, p.Close(t.Context()))
-	assert.NotEmpty(t, original.deliveries())
-	assert.Equal(t, original.deliveries(), variant.deliveries())
-	summary := p.Summary()
-	for i, want := range [][3]string{{"test_custom", "test", "b"}, {"test", "test", "a"}} {
-		row := summary.Bridges[i]
-		assert.Equal(t, want, [3]string{row.Name, row.Type, row.Connection})
-		assert.EqualValues(t, len(original.deliveries()), row.Sent)
-	}
-	assert.True(t, summary.Complete(registry))
-}
-
-// TestALostConnectionIsToldOnce: by the bridge. That its topics fail for it is counted, and
-// other failures are logged.
-func TestALostConnectionIsToldOnce(t *testing.T) {
-	for name, c := range map[string]struct {
-		err    error
-		cause  flow.Cause
-		logged bool
-	}{
-		"not connected": {flow.ErrNotConnected, "not_connected", false},
-		"too large":     {flow.ErrTooLarge, "too_large", true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var log lockedText
-			to := &peer{kind: bridges.KindNetwork}
-			to.publish = func(_ context.Context, topic string, _ simtime.Stamp) error {
-				if topic == "/probe" {
-					to.set(flow.UnexpectedlyDisconnected)
-					return errors.Join(errors.New("peer"), c.err)
-				}
-				return nil
-			}
-			p := newScripted(t, &script{}, pipeline.Config{Bridges: to.registry(), Log: slog.New(slog.NewTextHandler(&log, nil))})
-			addScripted(t, p, plainID, "probe", "10")
-			require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "test:x"}))
-			require.NoError(t, p.Step(t.Context(), 20))
-			require.NoError(t, p.Close(t.Context()))
-			if c.logged {
-				assert.Contains(t, log.String(), "publish failed")
-			} else {
-				assert.NotContains(t, log.String(), "publish failed")
-			}
-			assert.Positive(t, p.Summary().Sensors[1].Drops[c.cause])
-		})
-	}
 }
 
 // stuckFile is a recording whose disk takes nothing until it is released.
@@ -526,4 +271,46 @@ func TestARecordingThatLostMessagesIsNotComplete(t *testing.T) {
 			assert.Equal(t, row.Drops["queue_full"], summary.Sensors[1].Drops["queue_full"])
 		})
 	}
+}
+
+// TestTheRunsLogGoesToBridges of networks, also what sensors say.
+func TestTheRunsLogGoesToBridges(t *testing.T) {
+	to := &logged{peer: peer{kind: bridges.KindNetwork}}
+	p := newScripted(t, &script{}, pipeline.Config{Bridges: bridges.MustRegistry(to), Log: slog.New(slog.NewTextHandler(&lockedText{}, nil))})
+	sensor := addScripted(t, p, plainID, "probe", "100")
+	hear(t, sensor, func(sensors.Tick, *sample.Imu) { panic("for the log") })
+	require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "test:x"}))
+	require.NoError(t, p.Step(t.Context(), 1))
+	require.Len(t, to.read(), 1)
+	line := to.read()[0]
+	assert.Contains(t, line.Message, "a listener panicked sensor=probe panic=for the log")
+	assert.EqualValues(t, 10*ms, line.Stamp)
+	assert.True(t, strings.HasSuffix(line.File, "listen.go"), line.File)
+}
+
+// logged is a bridge that carries the log, too.
+type logged struct {
+	peer
+	mu    sync.Mutex
+	lines []sample.Log
+}
+
+func (l *logged) Register(to *bridges.Plugin) error {
+	return errors.Join(l.peer.Register(to),
+		bridges.RegPublisher(to, "Log", func(bridges.Instance, *bridges.PublishedTopic) (bridges.Publisher[*sample.Log], error) {
+			return l.write, nil
+		}))
+}
+
+func (l *logged) write(_ context.Context, m *sample.Log) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, *m)
+	return nil
+}
+
+func (l *logged) read() []sample.Log {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]sample.Log(nil), l.lines...)
 }

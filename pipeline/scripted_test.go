@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -266,8 +267,6 @@ type peer struct {
 	// publish, where not nil, comes before each delivery.
 	publish func(ctx context.Context, topic string, stamp simtime.Stamp) error
 	refuse  string // a topic that it doesn't take
-	// patience is what its description says of it.
-	patience time.Duration
 
 	mu      sync.Mutex
 	env     bridges.Env
@@ -281,7 +280,7 @@ type peer struct {
 func (p *peer) registry() *bridges.Registry { return bridges.MustRegistry(p) }
 
 func (p *peer) Info() bridges.Info {
-	return bridges.Info{Name: "test", Type: "test", Kind: p.kind, Summary: "scripted", Connection: "ANY", Patience: p.patience}
+	return bridges.Info{Name: "test", Type: "test", Kind: p.kind, Summary: "scripted", Connection: "ANY"}
 }
 
 func (p *peer) Register(to *bridges.Plugin) error {
@@ -426,4 +425,22 @@ func everyMs(t testing.TB, ms int64, stamps []int64) {
 			return
 		}
 	}
+}
+
+// lockedText is text that several goroutines write.
+type lockedText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lockedText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }

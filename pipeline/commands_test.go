@@ -6,14 +6,12 @@ import (
 	"errors"
 	"log/slog"
 	"math"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/scene"
@@ -285,34 +283,6 @@ func TestNothingIsHandledAfterTheEnd(t *testing.T) {
 	assert.Equal(t, 3, ended)
 }
 
-// TestMissingTopicsAreTold: at the start, and of sensors that come later.
-func TestMissingTopicsAreTold(t *testing.T) {
-	var log lockedText
-	w, s := &wheel{}, &script{}
-	s.with = []*sensors.Definition{{
-		ID: "sensor.test.listener", Doc: "is brought what nobody has", Rate: simtime.Hz(10),
-		Outputs: []sensors.OutputSpec{sensors.Declare[sample.Imu](sensors.OutputSpec{Name: "out"})},
-		Inputs: []sensors.InputSpec{
-			sensors.DeclareInput[*lane](sensors.InputSpec{Name: "lane", Suffix: "/lane"}),
-			sensors.DeclareInput[*struct{}](sensors.InputSpec{Name: "riddle", Suffix: "/riddle"}),
-		},
-		New: func(spec sensors.Spec) (sensors.Sensor, error) { return &plain{script: s, name: spec.Name}, nil },
-	}}
-	p := newScripted(t, s, pipeline.Config{Bridges: w.registry(), Log: slog.New(slog.NewTextHandler(&log, nil))})
-	w.attach(t, p)
-	addScripted(t, p, "sensor.test.listener", "first", "10")
-	require.NoError(t, p.Step(t.Context(), 1))
-	addScripted(t, p, "sensor.test.listener", "second", "10")
-	require.NoError(t, p.Step(t.Context(), 1))
-	var told []string
-	for line := range strings.Lines(log.String()) {
-		if _, topics, ok := strings.Cut(line, "topics="); ok && strings.Contains(line, "waited for") {
-			told = append(told, strings.TrimSpace(topics))
-		}
-	}
-	assert.Equal(t, []string{`"/first/riddle (*struct {})"`, `"/second/riddle (*struct {})"`}, told)
-}
-
 // TestOneTopicOfCommandsIsEnough: the others are only told of where none is brought.
 func TestOneTopicOfCommandsIsEnough(t *testing.T) {
 	commands := pipeline.Commands{Control: "/control", Ackermann: "/ackermann", Velocity: "/velocity"}
@@ -536,134 +506,6 @@ func stampsOf(t *testing.T, p *pipeline.Pipeline) (await func(stamp simtime.Stam
 			}
 		}
 	}
-}
-
-// desk is a scripted bridge whose clients call services and set parameters.
-type desk struct {
-	peer
-	pause bridges.ServiceHandler[sample.SetBoolRequest, sample.SetBoolResponse]
-	step  bridges.ServiceHandler[sample.TriggerRequest, sample.TriggerResponse]
-
-	lock       sync.Mutex
-	parameters map[string]bridges.Parameter
-	changed    []string
-}
-
-func (d *desk) registry() *bridges.Registry { return bridges.MustRegistry(d) }
-
-func (d *desk) Info() bridges.Info {
-	return bridges.Info{Name: "desk", Type: "desk", Kind: bridges.KindNetwork, Summary: "scripted", Connection: "ANY"}
-}
-
-func (d *desk) Register(to *bridges.Plugin) error {
-	return errors.Join(
-		bridges.RegService(to, "SetBool", func(_ bridges.Instance, name string, h bridges.ServiceHandler[sample.SetBoolRequest, sample.SetBoolResponse]) error {
-			d.pause = h
-			return nil
-		}),
-		bridges.RegService(to, "Trigger", func(_ bridges.Instance, name string, h bridges.ServiceHandler[sample.TriggerRequest, sample.TriggerResponse]) error {
-			d.step = h
-			return nil
-		}))
-}
-
-func (d *desk) NewInstance(bridges.Env) (bridges.Instance, error) {
-	d.parameters = map[string]bridges.Parameter{}
-	return &deskInstance{&d.peer, d}, nil
-}
-
-type deskInstance struct {
-	*peer
-	desk *desk
-}
-
-func (i *deskInstance) AddParameter(p bridges.Parameter) error {
-	i.desk.parameters[p.Name] = p
-	return nil
-}
-
-func (i *deskInstance) ParameterChanged(name string) {
-	i.desk.lock.Lock()
-	defer i.desk.lock.Unlock()
-	i.desk.changed = append(i.desk.changed, name)
-}
-
-func (d *desk) told() []string {
-	d.lock.Lock()
-	defer d.lock.Unlock()
-	return append([]string(nil), d.changed...)
-}
-
-// TestClientsOfBridgesControlTime pauses, steps and scales a run.
-func TestClientsOfBridgesControlTime(t *testing.T) {
-	d := &desk{}
-	p := newScripted(t, &script{}, pipeline.Config{Bridges: d.registry(), Mode: pipeline.Realtime})
-	s := addScripted(t, p, plainID, "probe", "100")
-	stamps := make(chan int64, 1000)
-	hear(t, s, func(at sensors.Tick, _ *sample.Imu) { stamps <- int64(at.Due) })
-	require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "desk:x"}))
-	end := inBackground(t, p)
-	<-stamps
-	res, err := d.pause(t.Context(), sample.SetBoolRequest{Data: true})
-	require.NoError(t, err)
-	assert.True(t, res.Success)
-	assert.True(t, p.Clock().Paused())
-	assert.Equal(t, true, d.parameters["/raybridge/paused"].Get())
-	stepped, err := d.step(t.Context(), sample.TriggerRequest{})
-	require.NoError(t, err)
-	assert.True(t, stepped.Success, stepped.Message)
-
-	require.NoError(t, d.parameters["/raybridge/paused"].Set(false))
-	assert.False(t, p.Clock().Paused())
-	stepped, err = d.step(t.Context(), sample.TriggerRequest{})
-	require.NoError(t, err)
-	assert.False(t, stepped.Success)
-	assert.Contains(t, stepped.Message, "paused", "says why not")
-
-	require.NoError(t, d.parameters["/raybridge/time_scale"].Set(2.0))
-	assert.InDelta(t, 2, p.Clock().Scale().Float64(), 0)
-	assert.Error(t, d.parameters["/raybridge/time_scale"].Set("fast"))
-	assert.Error(t, d.parameters["/raybridge/time_scale"].Set(-1.0))
-	assert.Error(t, d.parameters["/raybridge/paused"].Set(1.0))
-	assert.Equal(t, "engine", d.parameters["/raybridge/time_source"].Get())
-	assert.Nil(t, d.parameters["/raybridge/time_source"].Set)
-	require.Eventually(t, func() bool { return len(d.told()) == 3 }, 20*time.Second, time.Millisecond)
-	assert.Equal(t, []string{"/raybridge/paused", "/raybridge/paused", "/raybridge/time_scale"}, d.told())
-	end()
-}
-
-// TestSummaryHasWhatSensorsDidNotTake: messages that newer ones pushed out are counted,
-// those of sensors that have ended too (law S5).
-func TestSummaryHasWhatSensorsDidNotTake(t *testing.T) {
-	w, s := &wheel{}, &script{}
-	s.with = []*sensors.Definition{{
-		ID: "sensor.test.deaf", Doc: "takes nothing", Rate: simtime.Hz(10),
-		Outputs: []sensors.OutputSpec{sensors.Declare[sample.Imu](sensors.OutputSpec{Name: "out"})},
-		Inputs:  []sensors.InputSpec{sensors.DeclareInput[*lane](sensors.InputSpec{Name: "lane", Suffix: "/lane"})},
-		New:     func(spec sensors.Spec) (sensors.Sensor, error) { return &plain{script: s, name: spec.Name}, nil },
-	}}
-	p := newScripted(t, s, pipeline.Config{Bridges: w.registry()})
-	w.attach(t, p)
-	add := func() *pipeline.Sensor { return addScripted(t, p, "sensor.test.deaf", "deaf", "10") }
-	row := carry.InputSummary{Name: "deaf", Type: "sensor.test.deaf", Topic: "/deaf/lane", Drops: flow.Drops{}}
-	first := add()
-	assert.Equal(t, []carry.InputSummary{row}, p.Summary().Inputs)
-
-	for range 70 {
-		w.deliver["/deaf/lane"](&lane{})
-	}
-	row.Messages, row.Drops = 70, flow.Drops{"queue_full": 6}
-	assert.Equal(t, []carry.InputSummary{row}, p.Summary().Inputs)
-
-	require.NoError(t, p.Step(t.Context(), 1))
-	require.NoError(t, first.Destroy(t.Context()))
-	second := add()
-	for range 65 {
-		w.deliver["/deaf/lane"](&lane{})
-	}
-	require.NoError(t, second.Destroy(t.Context()))
-	row.Messages, row.Drops, row.Ended = 135, flow.Drops{"queue_full": 7}, true
-	assert.Equal(t, []carry.InputSummary{row}, p.Summary().Inputs)
 }
 
 // TestAControlNeedsAVehicleThatObeys: and a rig may have one with topics of its own.
