@@ -97,8 +97,8 @@ func (s *stepper) follow(ctx context.Context, w Following) error {
 
 // next waits for the source's next frame.
 func (s *stepper) next(ctx context.Context, w *Following, ego world.State) (*world.Frame, error) {
-	s.runner.waiting.begin(awaited(w))
-	defer s.runner.waiting.end()
+	s.runner.waiting.await(awaited(w))
+	defer s.runner.waiting.await("")
 	f, err := w.Source.Next(ctx, ego)
 	s.following.gaps.Store(w.Source.Gaps())
 	return f, err

@@ -64,7 +64,7 @@ func New(ctx context.Context, config Config) (*Pipeline, error) {
 	p.bridges = carry.New(carry.Config{
 		Registry: config.Bridges, Env: bridges.Env{OutDir: config.OutDir, Run: p.config.Run, Map: config.Scene.Map},
 		Dispatcher: p.dispatcher, Lines: lines, Clock: p.loop.clock, Step: config.Step,
-		Stepped: config.Mode == Stepped, HasClock: p.loop.clockDue != nil, Fail: p.failure.fail, Await: p.waiting.begin,
+		Stepped: config.Mode == Stepped, HasClock: p.loop.clockDue != nil, Fail: p.failure.fail, Await: p.waiting.await,
 	})
 	p.join()
 	p.loop.elapsed.start(begun)

@@ -124,7 +124,7 @@ func (x *runner) stretch(ctx, patience context.Context, until func() simtime.Sta
 // runRealtime makes a realtime run.
 func (x *runner) runRealtime(r *run, until func() simtime.Stamp) error {
 	x.bridges.AwaitClock()
-	defer x.waiting.end()
+	defer x.waiting.await("")
 	// With workers on every processor a ticking clock would wait for its turn.
 	defer simtime.ReserveProcs()()
 	x.loop.releaseTime()

@@ -20,24 +20,18 @@ type waiting struct {
 	last  string      // guarded by mu: what the log told of last
 }
 
-// begin begins to wait for something, for nothing if what is empty. A wait for another thing ends.
-func (w *waiting) begin(what string) {
+// await says what the run waits for from now on, "" for nothing.
+func (w *waiting) await(what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.what, w.told = what, false
-	if w.timer == nil {
-		w.timer = time.AfterFunc(waitTold, w.tell)
-		return
-	}
-	w.timer.Reset(waitTold)
-}
-
-// end ends the wait.
-func (w *waiting) end() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.what = ""; w.timer != nil {
+	switch {
+	case w.timer != nil && what == "":
 		w.timer.Stop()
+	case w.timer != nil:
+		w.timer.Reset(waitTold)
+	case what != "":
+		w.timer = time.AfterFunc(waitTold, w.tell)
 	}
 }
 

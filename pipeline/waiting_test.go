@@ -20,26 +20,26 @@ func TestWaiting(t *testing.T) {
 			time.Sleep(d)
 			synctest.Wait()
 		}
-		w.end()
+		w.await("")
 		for range 3 { // each frame comes soon
-			w.begin("a")
+			w.await("a")
 			pass(waitTold - 1)
 			assert.Empty(t, w.text())
-			w.end()
+			w.await("")
 		}
 		pass(time.Hour)
 		assert.Empty(t, log.String())
 		for range 2 {
-			w.begin("a")
+			w.await("a")
 			pass(waitTold)
 			assert.Equal(t, "a", w.text())
-			w.end()
+			w.await("")
 			assert.Empty(t, w.text())
 		}
 		assert.Equal(t, 1, strings.Count(log.String(), "for=a"))
-		w.begin("b")
+		w.await("b")
 		pass(waitTold)
 		assert.Contains(t, log.String(), "for=b")
-		w.end()
+		w.await("")
 	})
 }
