@@ -104,8 +104,8 @@ func (s *stepper) next(ctx context.Context, w *Following, ego world.State) (*wor
 	return f, err
 }
 
-// refused tells a source of the error of a step. It returns nil if the frame was refused, and the source goes on
-// with the next one.
+// refused tells a source of the error of a step. It returns nil if the frame was refused, and the source
+// continues with the next one.
 func (s *stepper) refused(w *Following, err error) error {
 	source, ok := w.Source.(world.Refuser)
 	if !ok || !errors.As(err, new(*refusal)) {

@@ -306,7 +306,7 @@ func (l *loop) jumpTo(now, first simtime.Stamp) {
 	}
 }
 
-// report tells whoever wants to know how far the run is.
+// report tells OnProgress how far the run is.
 func (l *loop) report(t simtime.Stamp) {
 	if l.onProgress == nil {
 		return

@@ -28,7 +28,7 @@ var cut = map[string]struct {
 	"pipeline": {back: 10, root: "Pipeline", fields: 35, methods: 40},
 }
 
-// TestArrowsBack: the files of a package build on each other in one direction, but for a few arrows, and no
+// TestArrowsBack: the files of a package build on each other in one direction, except for a few arrows, and no
 // type holds everything. This lists them for any package:
 //
 //	go test -v -run TestArrowsBack ./internal/deps -arrows scene
