@@ -4,6 +4,7 @@
 package deps_test
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -104,9 +105,13 @@ func TestImports(t *testing.T) {
 }
 
 func checkFile(t *testing.T, path string) error {
-	f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+	files := token.NewFileSet()
+	f, err := parser.ParseFile(files, path, nil, parser.ImportsOnly|parser.ParseComments)
 	if err != nil {
 		return err
+	}
+	if !ast.IsGenerated(f) && !inOrder(files, f.Imports) {
+		t.Errorf("%s: the imports of the standard library are not a group of their own before the others", path)
 	}
 	folder := filepath.ToSlash(filepath.Dir(strings.TrimPrefix(filepath.ToSlash(path), "../../")))
 	room := roomOf(folder)
@@ -135,6 +140,27 @@ func checkFile(t *testing.T, path string) error {
 		}
 	}
 	return nil
+}
+
+// inOrder reports whether the imports of the standard library stand before the others, with an empty line
+// between them.
+func inOrder(files *token.FileSet, imports []*ast.ImportSpec) bool {
+	others := 0 // the line of the last import that isn't the standard library's
+	for i, spec := range imports {
+		first, _, _ := strings.Cut(strings.Trim(spec.Path.Value, `"`), "/")
+		line := files.Position(spec.Pos()).Line
+		switch standard := !strings.Contains(first, "."); {
+		case first == "C":
+		case standard && others > 0:
+			return false
+		case !standard:
+			if others == 0 && i > 0 && line == files.Position(imports[i-1].End()).Line+1 {
+				return false
+			}
+			others = line
+		}
+	}
+	return true
 }
 
 // roomOf returns the deepest room that holds the folder.
