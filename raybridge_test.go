@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +19,6 @@ import (
 
 	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/gputest"
@@ -72,30 +70,6 @@ bridges: [{type: mcap, connection: drive.mcap}]`, raybridge.Config{OutDir: out})
 	}
 	require.NoError(t, s.Close(t.Context()))
 	assert.FileExists(t, filepath.Join(out, "drive.mcap"))
-}
-
-func TestStreamsGetTheSnapshot(t *testing.T) {
-	t.Parallel()
-	with := opened(t, `bridges: [{type: stream, connection: "127.0.0.1:0"}]`, raybridge.Config{})
-	assert.NotEmpty(t, with.SensorsOf("sensor.other.snapshot"))
-	without := opened(t, "", raybridge.Config{})
-	assert.Empty(t, without.SensorsOf("sensor.other.snapshot"))
-}
-
-// TestOthersGetTheSnapshotThatTheRigNames: a recording beside a stream has what it would have
-// without the stream.
-func TestOthersGetTheSnapshotThatTheRigNames(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]bool{"": false, "sensors: [{id: sensor.other.snapshot, name: all, topic: /snapshot}]": true} {
-		out := t.TempDir()
-		s := opened(t, text+"\nbridges: [{type: mcap, connection: a.mcap}, {type: stream, connection: \"127.0.0.1:0\"}]", raybridge.Config{OutDir: out})
-		require.NoError(t, s.Step(t.Context(), 1))
-		require.NoError(t, s.Close(t.Context()))
-		r, err := mcap.Open(filepath.Join(out, "a.mcap"))
-		require.NoError(t, err)
-		defer r.Close()
-		assert.Equal(t, want, slices.ContainsFunc(r.Topics(), func(t mcap.Topic) bool { return t.Name == "/snapshot" }), text)
-	}
 }
 
 func TestConfigErrorsNameTheKey(t *testing.T) {

@@ -45,8 +45,8 @@
 //
 // # Differences from CARLA
 //
-// Camera pictures in other encodings than CARLA's are converted; an instance picture without
-// tags has tag 0. Such a camera's default in a run with this bridge has them. Lidar scans are
+// Camera pictures in other encodings than CARLA's are converted. An instance picture without
+// tags has tag 0; a run with this bridge gives such cameras tags by default. Lidar scans are
 // whole turns, not what was swept in a frame. A lane invasion is computed by CARLA's client from
 // snapshots and its map, and has no stream. In place of the map each client gets the lane marks
 // once, in a form of our own under lane invasion's type id.
