@@ -12,8 +12,8 @@ import (
 	"github.com/raybridge/raybridge/internal/fault"
 )
 
-// ErrJSONSyntax says that the text is not JSON. The other faults are those of YAML.
-var ErrJSONSyntax = errors.New("not valid JSON")
+// errJSONSyntax says that the text is not JSON. The other faults are those of YAML.
+var errJSONSyntax = errors.New("not valid JSON")
 
 // maxJSONDepth is how deep arrays and objects may lie in one another.
 const maxJSONDepth = 100
@@ -63,7 +63,7 @@ func ParseJSON(file string, data []byte) (root JSONNode, commas []error, err err
 		return JSONNode{}, nil, err
 	}
 	if start, _, err := r.token(); err == nil {
-		return JSONNode{}, nil, s.errorf(start, "", "%w: more than one value", ErrJSONSyntax)
+		return JSONNode{}, nil, s.errorf(start, "", "%w: more than one value", errJSONSyntax)
 	} else if !errors.Is(err, io.EOF) {
 		return JSONNode{}, nil, err
 	}
@@ -166,9 +166,9 @@ func (r *jsonReader) token() (start int, token json.Token, err error) {
 	case err == nil, errors.Is(err, io.EOF):
 		return start, token, err
 	case errors.As(err, &syntax): // whose offset is too small where it counts only some tokens
-		return start, nil, r.source.errorf(max(next, int(syntax.Offset)), "", "%w: %w", ErrJSONSyntax, err)
+		return start, nil, r.source.errorf(max(next, int(syntax.Offset)), "", "%w: %w", errJSONSyntax, err)
 	default:
-		return start, nil, r.source.errorf(start, "", "%w: %w", ErrJSONSyntax, err)
+		return start, nil, r.source.errorf(start, "", "%w: %w", errJSONSyntax, err)
 	}
 }
 
@@ -184,7 +184,7 @@ func (r *jsonReader) skip(offset int, signs string) int {
 func (r *jsonReader) inner() (start int, token json.Token, err error) {
 	start, token, err = r.token()
 	if errors.Is(err, io.EOF) {
-		err = r.source.errorf(len(bytes.TrimRight(r.clean, " \t\r\n")), "", "%w: it ends early", ErrJSONSyntax)
+		err = r.source.errorf(len(bytes.TrimRight(r.clean, " \t\r\n")), "", "%w: it ends early", errJSONSyntax)
 	}
 	return start, token, err
 }
@@ -200,7 +200,7 @@ func (r *jsonReader) value(path string, depth int) (JSONNode, error) {
 		return n, nil
 	}
 	if depth >= maxJSONDepth {
-		return JSONNode{}, n.Errorf("%w: more than %d brackets in one another", ErrJSONSyntax, maxJSONDepth)
+		return JSONNode{}, n.Errorf("%w: more than %d brackets in one another", errJSONSyntax, maxJSONDepth)
 	}
 	if bracket == '[' {
 		n.value, err = r.items(path, depth)

@@ -98,8 +98,8 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Faults of a document; callers test them with errors.Is.
 var (
-	// ErrSyntax: the text is not YAML.
-	ErrSyntax = errors.New("not valid YAML")
+	// errSyntax: the text is not YAML.
+	errSyntax = errors.New("not valid YAML")
 	// ErrTooDeep: lists and mappings lie too deep in one another.
 	ErrTooDeep = errors.New("nested too deeply")
 	// ErrTooLarge: a key is too long, or aliases stand for too much.
@@ -122,8 +122,8 @@ type Node struct {
 	lax  bool       // unknown keys are skipped
 }
 
-// Decoder is implemented by types that read their own Node.
-type Decoder interface {
+// decoder is implemented by types that read their own Node.
+type decoder interface {
 	DecodeYAML(Node) error
 }
 
@@ -185,7 +185,7 @@ func (n Node) Entries() ([]Entry, error) {
 		place := n.child(n.path, m.Content[i])
 		k := place.content()
 		if k.Kind != yaml.ScalarNode {
-			return nil, place.Errorf("%w: a key is a word, no list or mapping", ErrSyntax)
+			return nil, place.Errorf("%w: a key is a word, no list or mapping", errSyntax)
 		}
 		place.path = strings.TrimPrefix(n.path+"."+k.Value, ".")
 		if seen[k.Value] {
@@ -292,7 +292,7 @@ var durationType = reflect.TypeFor[time.Duration]()
 // decodeDocuments fills v from the node. tag is the struct tag of the field v is, for
 // its bounds.
 func (n Node) decode(v reflect.Value, tag reflect.StructTag) error {
-	if d, ok := v.Addr().Interface().(Decoder); ok {
+	if d, ok := v.Addr().Interface().(decoder); ok {
 		return d.DecodeYAML(n)
 	}
 	if n.Null() {
@@ -647,7 +647,7 @@ func restoreMarks(n *yaml.Node, mark rune) {
 // parseYAML returns the document's content, nil for none. Errors are *Error.
 func parseYAML(text []byte) (*yaml.Node, error) {
 	if at := tagLine(text); at >= 0 {
-		return nil, faultAt(text, at, fmt.Errorf("%w: more than %d %%TAG directives", ErrSyntax, maxTagLines))
+		return nil, faultAt(text, at, fmt.Errorf("%w: more than %d %%TAG directives", errSyntax, maxTagLines))
 	}
 	tree, _, err := decodeDocuments(text, 2)
 	switch {
@@ -656,7 +656,7 @@ func parseYAML(text []byte) (*yaml.Node, error) {
 	case len(tree) == 0:
 		return nil, nil
 	case len(tree) > 1:
-		return nil, &Error{Line: tree[1].Line, Column: tree[1].Column, Err: fmt.Errorf("%w: more than one document", ErrSyntax)}
+		return nil, &Error{Line: tree[1].Line, Column: tree[1].Column, Err: fmt.Errorf("%w: more than one document", errSyntax)}
 	}
 	return tree[0].Content[0], nil
 }
@@ -742,7 +742,7 @@ func syntaxError(text []byte, err error) *Error {
 	if at < len(text) && text[at] == '\t' {
 		what = "a tab: indent with spaces"
 	}
-	return faultAt(text, at, fmt.Errorf("%w: %s", ErrSyntax, what))
+	return faultAt(text, at, fmt.Errorf("%w: %s", errSyntax, what))
 }
 
 // longestSearched is the longest text in which wrongAt searches, bytes: each step parses it.

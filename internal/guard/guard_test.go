@@ -313,21 +313,21 @@ func TestLimitsAreDocumented(t *testing.T) {
 	_, table, ok := strings.Cut(string(page), "## What a client may have kept")
 	require.True(t, ok)
 	for row, value := range map[string]string{
-		"a message of a client":              fmt.Sprintf("%d MiB", guard.MessageBytes>>20),
-		"all that is kept for a client":      fmt.Sprintf("%d MiB", guard.KeptBytes>>20),
-		"a name of an operation":             fmt.Sprintf("%d bytes", guard.NameBytes),
-		"an id":                              fmt.Sprintf("%d bytes", guard.IDBytes),
-		"elements of a list":                 fmt.Sprint(guard.ListElements),
-		"`rosbridge`: topics":                fmt.Sprint(guard.ClientTopics),
-		"`rosbridge`: subscriptions":         fmt.Sprint(guard.TopicSubscriptions),
-		"`rosbridge`: messages of a topic":   fmt.Sprint(guard.ThrottledMessages),
-		"`rosbridge`: calls of one service":  fmt.Sprint(guard.ServiceCalls),
-		"`rosbridge`: messages in fragments": fmt.Sprint(guard.FragmentedMessages),
-		"`rosbridge`: fragments":             fmt.Sprint(guard.Fragments),
-		"`foxglove`: channels":               fmt.Sprint(guard.ClientChannels),
-		"`foxglove`: parameters that":        fmt.Sprint(guard.ClientParameters),
-		"`foxglove`: a value that":           fmt.Sprintf("%d bytes", guard.ParameterBytes),
-		"`foxglove`: calls of services":      fmt.Sprint(guard.ServerCalls),
+		"a message of a client":             fmt.Sprintf("%d MiB", guard.MessageBytes>>20),
+		"all that is kept for a client":     fmt.Sprintf("%d MiB", guard.KeptBytes>>20),
+		"a name of an operation":            fmt.Sprintf("%d bytes", guard.NameBytes),
+		"an id":                             fmt.Sprintf("%d bytes", guard.IDBytes),
+		"elements of a list":                fmt.Sprint(guard.ListElements),
+		"`rosbridge`: topics":               fmt.Sprint(guard.ClientTopics),
+		"`rosbridge`: subscriptions":        fmt.Sprint(guard.TopicSubscriptions),
+		"`rosbridge`: messages of a topic":  fmt.Sprint(guard.ThrottledMessages),
+		"`rosbridge`: calls of one service": fmt.Sprint(guard.ServiceCalls),
+		"`rosbridge`: incomplete messages":  fmt.Sprint(guard.FragmentedMessages),
+		"`rosbridge`: fragments":            fmt.Sprint(guard.Fragments),
+		"`foxglove`: channels":              fmt.Sprint(guard.ClientChannels),
+		"`foxglove`: parameters that":       fmt.Sprint(guard.ClientParameters),
+		"`foxglove`: a value that":          fmt.Sprintf("%d bytes", guard.ParameterBytes),
+		"`foxglove`: calls of services":     fmt.Sprint(guard.ServerCalls),
 	} {
 		_, rest, ok := strings.Cut(table, "| "+row)
 		require.True(t, ok, row)

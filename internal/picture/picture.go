@@ -20,9 +20,9 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
-// ErrImage says that an image can't be shown: its encoding isn't known, or its
+// errImage says that an image can't be shown: its encoding isn't known, or its
 // data doesn't have its size.
-var ErrImage = errors.New("can't show this image")
+var errImage = errors.New("can't show this image")
 
 // Kind is how the pixels of one encoding are read.
 type Kind struct {
@@ -160,21 +160,21 @@ func (k *Kind) Bytes() int { return k.bytes }
 func (k *Kind) Describe(pixel []byte) string { return k.describe(pixel) }
 
 // KindOf returns how an image's pixels are read; labels says that
-// mono8 means semantic tags. Errors wrap ErrImage.
+// mono8 means semantic tags. Errors wrap errImage.
 func KindOf(m *sample.Image, labels bool) (Kind, error) {
 	if labels && m.Encoding == sample.EncodingMono8 {
 		return tagKind, checkImage(m, 1)
 	}
 	kind, ok := pixelKinds[m.Encoding]
 	if !ok {
-		return kind, fmt.Errorf("%w: unknown encoding %q", ErrImage, m.Encoding)
+		return kind, fmt.Errorf("%w: unknown encoding %q", errImage, m.Encoding)
 	}
 	return kind, checkImage(m, kind.bytes)
 }
 
 func checkImage(m *sample.Image, pixelBytes int) error {
 	if m.Width <= 0 || m.Height <= 0 || m.Step < m.Width*pixelBytes || m.Height > len(m.Data)/m.Step {
-		return fmt.Errorf("%w: %d bytes in rows of %d are no %dx%d %s", ErrImage, len(m.Data), m.Step, m.Width, m.Height, m.Encoding)
+		return fmt.Errorf("%w: %d bytes in rows of %d are no %dx%d %s", errImage, len(m.Data), m.Step, m.Width, m.Height, m.Encoding)
 	}
 	return nil
 }
@@ -193,11 +193,11 @@ func (k *Kind) Paint(dst *image.RGBA, m *sample.Image) *image.RGBA {
 }
 
 // Decode unpacks a compressed picture; tags and ids keep their values. Errors
-// wrap ErrImage.
+// wrap errImage.
 func Decode(m *sample.CompressedImage) (*sample.Image, error) {
 	decoded, _, err := image.Decode(bytes.NewReader(m.Data))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrImage, err)
+		return nil, fmt.Errorf("%w: %w", errImage, err)
 	}
 	size := decoded.Bounds().Size()
 	out := &sample.Image{Header: m.Header, Width: size.X, Height: size.Y}
@@ -222,12 +222,12 @@ func Decode(m *sample.CompressedImage) (*sample.Image, error) {
 	return out, nil
 }
 
-// Ramp is a scale of colours for a value from 0 to 1.
-type Ramp [256]color.RGBA
+// ramp is a scale of colours for a value from 0 to 1.
+type ramp [256]color.RGBA
 
 // newRamp spreads colours evenly and mixes between them.
-func newRamp(stops ...color.RGBA) *Ramp {
-	var r Ramp
+func newRamp(stops ...color.RGBA) *ramp {
+	var r ramp
 	for i := range r {
 		at := float64(i) / 255 * float64(len(stops)-1)
 		k := min(int(at), len(stops)-2)
@@ -239,7 +239,7 @@ func newRamp(stops ...color.RGBA) *Ramp {
 }
 
 // At returns the colour of a value; values beyond the ends have the ends'.
-func (r *Ramp) At(value float64) color.RGBA {
+func (r *ramp) At(value float64) color.RGBA {
 	return r[max(0, min(255, int(value*256)))]
 }
 

@@ -102,7 +102,7 @@ func TestBadImagesAreErrors(t *testing.T) {
 		"tag image": {Width: 2, Height: 2, Step: 1, Encoding: sample.EncodingMono8, Data: make([]byte, 4)},
 	} {
 		_, err := KindOf(&m, true)
-		assert.ErrorIs(t, err, ErrImage, name)
+		assert.ErrorIs(t, err, errImage, name)
 	}
 }
 
@@ -140,5 +140,5 @@ func TestCompressedPicturesKeepTheirValues(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, sample.EncodingRGB8, m.Encoding)
 	_, err = Decode(&sample.CompressedImage{Format: "png", Data: []byte("no picture")})
-	assert.ErrorIs(t, err, ErrImage)
+	assert.ErrorIs(t, err, errImage)
 }

@@ -19,9 +19,9 @@ import (
 var (
 	// ErrSize says that a message is beyond the 2 GiB of a document; it is flow.ErrTooLarge.
 	ErrSize = fmt.Errorf("%w: a BSON document has less than 2 GiB", flow.ErrTooLarge)
-	// ErrBSONRange says that a number is beyond an int64, BSON's largest integer. It was written
+	// errBSONRange says that a number is beyond an int64, BSON's largest integer. It was written
 	// as 0.
-	ErrBSONRange = errors.New("number is too large for BSON")
+	errBSONRange = errors.New("number is too large for BSON")
 )
 
 // Types of elements (bsonspec.org/spec.html).
@@ -50,7 +50,7 @@ func integerType(v int64) byte {
 type bsonForm struct{ *TreeEncoder }
 
 // Value appends a boolean, an integer or a double. An integer beyond an int64's range is
-// ErrBSONRange.
+// errBSONRange.
 func (e bsonForm) Value(name string, v ros.Ref) {
 	switch v.Kind() {
 	case ros.KindBool:

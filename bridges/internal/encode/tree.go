@@ -101,7 +101,7 @@ func (e *TreeEncoder) Append(dst []byte, m ros.Message) []byte {
 }
 
 // Err returns what of the last message couldn't be written: ros.ErrBeforeEpoch if Version is
-// ROS1, and in BSON ErrSize or ErrBSONRange. It was written as 0, and the message isn't to be
+// ROS1, and in BSON ErrSize or errBSONRange. It was written as 0, and the message isn't to be
 // sent.
 func (e *TreeEncoder) Err() error { return e.err }
 
@@ -145,7 +145,7 @@ func (e *TreeEncoder) unsigned(name string, v uint64) (n int64, large uint64) {
 	case v <= math.MaxInt64:
 		return int64(v), 0
 	case e.Format == BSON:
-		e.fail(name, fmt.Errorf("%d: %w", v, ErrBSONRange))
+		e.fail(name, fmt.Errorf("%d: %w", v, errBSONRange))
 		return 0, 0
 	}
 	return 0, v

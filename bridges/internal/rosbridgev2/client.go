@@ -181,7 +181,7 @@ func (c *Client) Withdraw(info *bridges.PublishedTopic) {
 	c.publications = slices.Delete(c.publications, i, i+1)
 	p.form.Store(nil)
 	if s := c.session.Load(); s != nil {
-		c.Unregister(s.advertisement(p), AppendUnadvertise(nil, s.config.Form, info.Name))
+		c.Unregister(s.advertisement(p), appendUnadvertise(nil, s.config.Form, info.Name))
 	}
 }
 

@@ -39,8 +39,8 @@ import (
 	"github.com/raybridge/raybridge/internal/fault"
 )
 
-// DefaultPort is rosbridge_server's.
-const DefaultPort = 9090
+// defaultPort is rosbridge_server's.
+const defaultPort = 9090
 
 // MaxMessage is the size of the largest message in ROS's own serialization, bytes. Whatever the
 // text is that carries it, the ROS behind it writes its length, and those of its strings and
@@ -128,7 +128,7 @@ func (o *Options) Config(target string) (Config, error) {
 		return Config{}, fmt.Errorf("%w: %q is not an address; options follow a question mark", bridges.ErrConnectionString, target)
 	}
 	var err error
-	if config.Address, err = bridges.DialAddress(strings.TrimSuffix(address, "/"), DefaultPort); err != nil {
+	if config.Address, err = bridges.DialAddress(strings.TrimSuffix(address, "/"), defaultPort); err != nil {
 		return Config{}, err
 	}
 	if o.BSON { // nothing to fragment, and the server of ROS 1, which alone speaks it, has no limit by default

@@ -308,8 +308,8 @@ func AppendAdvertise(dst []byte, form Form, a Advertise) []byte {
 	return append(dst, '}')
 }
 
-// AppendUnadvertise appends a frame that takes an announcement back (protocol, section 3.4.2).
-func AppendUnadvertise(dst []byte, form Form, topic string) []byte {
+// appendUnadvertise appends a frame that takes an announcement back (protocol, section 3.4.2).
+func appendUnadvertise(dst []byte, form Form, topic string) []byte {
 	return appendFrame(dst, form, field{"op", "unadvertise"}, field{"topic", topic})
 }
 

@@ -165,7 +165,7 @@ func (s *Stream) render(d *stream.Data) (suffix string, err error) {
 		s.out = append(s.out, m.Data...)
 		return compressedSuffix(m.Format)
 	case *sample.Radar:
-		points = RadarPoints(m)
+		points = radarPoints(m)
 	case *sample.PointCloud:
 		points, err = CloudPoints(m)
 	default:

@@ -149,10 +149,10 @@ var radarFields = []field{
 	{"depth", float32s}, {"azimuth", float32s}, {"altitude", float32s}, {"tag", uint8s}, {"instance", uint32s},
 }
 
-// RadarPoints returns a sweep's detections: x, y, z, velocity (m/s, receding is positive),
+// radarPoints returns a sweep's detections: x, y, z, velocity (m/s, receding is positive),
 // depth (metres), azimuth and altitude (radians) as they were measured. Tag and instance
 // follow.
-func RadarPoints(m *sample.Radar) *Points {
+func radarPoints(m *sample.Radar) *Points {
 	p := newPoints(&m.Header, len(m.Detections), radarFields)
 	p.put = func(dst []byte) {
 		for i := range m.Detections {
