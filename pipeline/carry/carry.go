@@ -179,7 +179,7 @@ func (b *Bridges) Join(added []*Topics) error {
 	}
 	if b.started {
 		for _, t := range added {
-			b.tellWanted(t.Inlets)
+			b.warnUnbrought(t.Inlets)
 		}
 	}
 	return nil
@@ -235,7 +235,7 @@ func (b *Bridges) Start() {
 	for _, t := range b.joined {
 		list = append(list, t.Inlets...)
 	}
-	b.tellWanted(list)
+	b.warnUnbrought(list)
 }
 
 // Stop comes at the end of the run, before the sensors end: bridges no longer go with the clock's

@@ -166,7 +166,7 @@ func (r *rosClock) follow() {
 		}
 	}
 	if follow && started {
-		b.tellWanted([]*Inlet{r.inlet})
+		b.warnUnbrought([]*Inlet{r.inlet})
 	}
 	b.mu.Unlock()
 	switch {

@@ -117,9 +117,9 @@ func (b *Bridges) brought(in *Inlet) bool {
 	return slices.ContainsFunc(b.all(), func(c *carrier) bool { return c.brought(in) })
 }
 
-// tellWanted says which topics nobody brings, of those that inlets are for. Of inputs that
+// warnUnbrought warns of topics that nobody brings, of those that inlets are for. Of inputs that
 // are alternatives one is enough. mu must be held.
-func (b *Bridges) tellWanted(list []*Inlet) {
+func (b *Bridges) warnUnbrought(list []*Inlet) {
 	served := slices.ContainsFunc(list, func(in *Inlet) bool { return in.alternative() && b.brought(in) })
 	var missing []string
 	for _, in := range list {
