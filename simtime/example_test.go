@@ -668,3 +668,24 @@ func ExampleClockPublisher_Stats() {
 	// published 1 failed 0 missed 0 last 20000000
 	// by deadlines: 0
 }
+
+// reading is a message that knows when its data was captured.
+type reading struct{ at simtime.Stamp }
+
+func (r reading) Captured() simtime.Stamp { return r.at }
+
+// The stamp of a message is when its data was captured.
+func ExampleStamped() {
+	var message simtime.Stamped = reading{at: 1_500_000_000}
+	fmt.Println(message.Captured())
+	// Output: 1500000000
+}
+
+// One goroutine sets what others read.
+func ExampleAtomicStamp() {
+	var newest simtime.AtomicStamp
+	newest.Store(1_000_000_000)
+	before := newest.Swap(2_000_000_000)
+	fmt.Println(before, newest.Load())
+	// Output: 1000000000 2000000000
+}
