@@ -143,7 +143,7 @@ func (s *session) tell(l level, f *rosbridgev2.Frame, text string) {
 	if level(s.level.Load()) < l {
 		return
 	}
-	status := rosbridgev2.Status{Level: levels[l], Text: guard.Excerpt(text, guard.ReasonBytes)}
+	status := rosbridgev2.StatusMessage{Level: levels[l], Text: guard.Excerpt(text, guard.ReasonBytes)}
 	if f.Form == rosbridgev2.JSON {
 		status.ID = f.ID
 	}

@@ -415,7 +415,7 @@ func (l *link) control(h frame) error {
 	case controlLosses:
 		l.losses(&f)
 	case controlBye:
-		status := Status(f.u16())
+		status := ReplyStatus(f.u16())
 		return status.err(f.string())
 	}
 	return f.end("control frame")
@@ -424,7 +424,7 @@ func (l *link) control(h frame) error {
 // answered hands an answer to who asked, or tells of a refusal that nobody waits for.
 func (l *link) answered(f *fields) {
 	request := control(f.take(1)[0])
-	status := Status(f.u16())
+	status := ReplyStatus(f.u16())
 	stream := f.string()
 	err := status.err(f.string())
 	if answer := l.asker(request, stream); answer != nil {

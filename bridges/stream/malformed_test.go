@@ -76,7 +76,7 @@ func TestMalformedClients(t *testing.T) {
 	require.NoError(t, c.Listen(t.Context(), "/speed", func(d *stream.Data) { got <- d.Sequence() }))
 	for i, test := range []struct {
 		name, sent string
-		status     stream.Status
+		status     stream.ReplyStatus
 		reason     string
 	}{
 		{"rubbish", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", stream.StatusMagic, `begins with "GET / HT"`},
@@ -95,7 +95,7 @@ func TestMalformedClients(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			status, reason := answer(t, s, test.sent)
-			assert.Equal(t, test.status, stream.Status(status))
+			assert.Equal(t, test.status, stream.ReplyStatus(status))
 			assert.Contains(t, reason, test.reason)
 			publish(t, out, i)
 			assert.EqualValues(t, i, take(t, got))
@@ -127,7 +127,7 @@ func TestASilentClientIsToldWhy(t *testing.T) {
 	s := serve(t, stream.ServerConfig{Beat: 10 * time.Millisecond})
 	for _, sent := range []string{helloNone, helloAll + "\x05\x00\x00\x00"} {
 		status, reason := answer(t, s, sent)
-		assert.Equal(t, stream.StatusUnresponsive, stream.Status(status))
+		assert.Equal(t, stream.StatusUnresponsive, stream.ReplyStatus(status))
 		assert.Equal(t, "the client doesn't respond: it sent nothing for 50ms", reason)
 	}
 	assert.ErrorContains(t, s.Diagnosis().LastError, "it sent nothing for 50ms")

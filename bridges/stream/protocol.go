@@ -70,12 +70,12 @@ const (
 	controlGone        control = 12 // from the server: a stream has ended
 )
 
-// Status is the server's answer to a hello or a request.
-type Status uint16
+// ReplyStatus is the server's answer to a hello or a request.
+type ReplyStatus uint16
 
 // Answers of a server.
 const (
-	StatusOK Status = iota
+	StatusOK ReplyStatus = iota
 	// StatusMagic: what the client sent isn't this protocol.
 	StatusMagic
 	// StatusVersion: the server speaks another version.
@@ -113,7 +113,7 @@ var statusErrors = [...]error{
 }
 
 // err returns the error that a status stands for, with the server's reason.
-func (s Status) err(reason string) error {
+func (s ReplyStatus) err(reason string) error {
 	switch {
 	case s == StatusOK:
 		return nil
@@ -129,10 +129,10 @@ func (s Status) err(reason string) error {
 }
 
 // statusOf returns the status to refuse with for an error.
-func statusOf(err error) Status {
+func statusOf(err error) ReplyStatus {
 	for s, known := range statusErrors {
 		if known != nil && errors.Is(err, known) {
-			return Status(s)
+			return ReplyStatus(s)
 		}
 	}
 	return StatusMalformed
@@ -384,7 +384,7 @@ func readHello(r io.Reader) (h hello, err error) {
 
 // welcome is the server's acknowledgement.
 type welcome struct {
-	status   Status
+	status   ReplyStatus
 	reason   string
 	zstd     bool
 	maxFrame uint32
@@ -431,7 +431,7 @@ func (w *welcome) append(b []byte) []byte {
 // readWelcome returns the acknowledgement, or what the server refuses for.
 func readWelcome(r io.Reader) (w welcome, err error) {
 	word, rest, err := readGreeting(r, maxTable)
-	w.status = Status(word)
+	w.status = ReplyStatus(word)
 	f := fields{b: rest}
 	w.reason = f.string()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // declaredOnce are types of concepts that many rooms speak of. Each has one declaration.
-var declaredOnce = []string{"Cause", "Delivery", "Geodetic", "Latency", "Lights", "Origin", "Outcome", "PanicError", "Policy", "QoS", "Rate", "SignalState", "Stamp", "Stamped", "StepResult"}
+var declaredOnce = []string{"Cause", "Delivery", "Geodetic", "Latency", "Lights", "Origin", "Outcome", "PanicError", "Policy", "QoS", "Rate", "SignalState", "Stamp", "Stamped", "Status", "StepResult"}
 
 func TestConceptsAreDeclaredOnce(t *testing.T) {
 	declared := map[string][]string{}

@@ -341,15 +341,15 @@ func AppendAdvertiseService(dst []byte, form Form, service, typ string) []byte {
 	return appendFrame(dst, form, field{"op", "advertise_service"}, field{"type", typ}, field{"service", service})
 }
 
-// Status tells the other side what became of an operation; ID is the operation's, as Frame
+// StatusMessage tells the other side what became of an operation; ID is the operation's, as Frame
 // has it of JSON, nil for none.
-type Status struct {
+type StatusMessage struct {
 	Level, Text string
 	ID          []byte
 }
 
 // AppendStatus appends a status in JSON (protocol, section 3.2.2).
-func AppendStatus(dst []byte, s Status) []byte {
+func AppendStatus(dst []byte, s StatusMessage) []byte {
 	dst = appendFields(dst, JSON, field{"op", "status"}, field{"level", s.Level}, field{"msg", s.Text})
 	if s.ID != nil {
 		dst = append(append(dst, `,"id":`...), s.ID...)

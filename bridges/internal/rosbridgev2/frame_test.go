@@ -161,15 +161,15 @@ func TestAppendedJSON(t *testing.T) {
 			rosbridgev2.Response{Service: "/s", ID: []byte("7"), Values: []byte("{}"), Result: true}),
 		`{"op":"service_response","service":"/s","values":"so\n","result":false}`: rosbridgev2.AppendResponse(nil, rosbridgev2.JSON,
 			rosbridgev2.Response{Service: "/s", Reason: "so\n"}),
-		`{"op":"status","level":"error","msg":"no"}`:         rosbridgev2.AppendStatus(nil, rosbridgev2.Status{Level: "error", Text: "no"}),
-		`{"op":"status","level":"info","msg":"so","id":"a"}`: rosbridgev2.AppendStatus(nil, rosbridgev2.Status{Level: "info", Text: "so", ID: []byte(`"a"`)}),
+		`{"op":"status","level":"error","msg":"no"}`:         rosbridgev2.AppendStatus(nil, rosbridgev2.StatusMessage{Level: "error", Text: "no"}),
+		`{"op":"status","level":"info","msg":"so","id":"a"}`: rosbridgev2.AppendStatus(nil, rosbridgev2.StatusMessage{Level: "info", Text: "so", ID: []byte(`"a"`)}),
 		`{"op":"publish","topic":"/a","msg":{"x":1}}`:        rosbridgev2.SealPublish(append(rosbridgev2.AppendPublishHead(nil, rosbridgev2.JSON, "/a", false), `{"x":1}`...), rosbridgev2.JSON, 0),
 	} {
 		assert.Equal(t, want, string(got))
 		assert.True(t, json.Valid(got))
 	}
 	// A text that isn't UTF-8 is made so: JSON is.
-	assert.True(t, json.Valid(rosbridgev2.AppendStatus(nil, rosbridgev2.Status{Level: "error", Text: "\xff\x00"})))
+	assert.True(t, json.Valid(rosbridgev2.AppendStatus(nil, rosbridgev2.StatusMessage{Level: "error", Text: "\xff\x00"})))
 }
 
 func TestAppendedCBOR(t *testing.T) {
