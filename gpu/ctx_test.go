@@ -289,6 +289,15 @@ func TestMappedMemoryEndsWithItsThread(t *testing.T) {
 	b.Close()
 }
 
+// TestNilObjectsClose: what a failed start hasn't made is closed with the rest.
+func TestNilObjectsClose(t *testing.T) {
+	for _, x := range []interface{ Close() }{
+		(*gpu.Buffer)(nil), (*gpu.Texture)(nil), (*gpu.Program)(nil), (*gpu.Framebuffer)(nil), (*gpu.Fence)(nil), (*gpu.Query)(nil),
+	} {
+		assert.NotPanics(t, x.Close, "%T", x)
+	}
+}
+
 // TestObjectsTakeMemory: buffers and textures are taken from the thread's budget before the
 // driver makes them. They are given back when they are closed, or with the thread.
 func TestObjectsTakeMemory(t *testing.T) {

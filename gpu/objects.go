@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// object is what all GPU objects share: the driver's handle and the one
-// release, which may be asked for from any goroutine (law G3).
+// object is what all GPU objects share: the driver's handle and the one release. Each
+// type's Close asks for it, from any goroutine (law G3).
 type object struct {
 	kind   ObjectKind
 	handle Handle
@@ -17,10 +17,8 @@ type object struct {
 	closed atomic.Bool
 }
 
-// Close queues the object's deletion; the GL thread deletes it at its next
-// entry. It may be called from any goroutine and more than once. Commands
-// issued afterwards with the object fail with ErrObjectClosed.
-func (o *object) Close() {
+// close queues the object's deletion, once.
+func (o *object) close() {
 	if o.closed.CompareAndSwap(false, true) {
 		o.objs.bury(objectID{o.kind, o.handle})
 	}
@@ -137,6 +135,15 @@ type Buffer struct {
 	mapped []byte
 }
 
+// Close queues the buffer's deletion; the GL thread deletes it at its next entry. Any
+// goroutine may call it, more than once, and on a nil buffer, which it leaves alone. Commands
+// that are issued afterwards with the buffer fail with ErrObjectClosed.
+func (b *Buffer) Close() {
+	if b != nil {
+		b.close()
+	}
+}
+
 // Size returns the buffer's size in bytes.
 func (b *Buffer) Size() int { return b.size }
 
@@ -157,11 +164,25 @@ type Texture struct {
 	desc TextureDesc
 }
 
+// Close is Buffer.Close for a texture.
+func (t *Texture) Close() {
+	if t != nil {
+		t.close()
+	}
+}
+
 // Desc returns what the texture was made from.
 func (t *Texture) Desc() TextureDesc { return t.desc }
 
 // Program is a linked shader program.
 type Program struct{ object }
+
+// Close is Buffer.Close for a program.
+func (p *Program) Close() {
+	if p != nil {
+		p.close()
+	}
+}
 
 // Framebuffer is a set of textures that Draw writes.
 type Framebuffer struct {
@@ -170,14 +191,35 @@ type Framebuffer struct {
 	depth                 bool
 }
 
+// Close is Buffer.Close for a framebuffer.
+func (f *Framebuffer) Close() {
+	if f != nil {
+		f.close()
+	}
+}
+
 // Size returns the size in pixels of the attachments.
 func (f *Framebuffer) Size() (width, height int) { return f.width, f.height }
 
 // Fence marks a place in the GPU's command stream.
 type Fence struct{ object }
 
+// Close is Buffer.Close for a fence.
+func (f *Fence) Close() {
+	if f != nil {
+		f.close()
+	}
+}
+
 // Query holds one GPU timestamp.
 type Query struct{ object }
+
+// Close is Buffer.Close for a query.
+func (q *Query) Close() {
+	if q != nil {
+		q.close()
+	}
+}
 
 // Source is what a readback copies from: a *Buffer or a *Texture.
 type Source interface{ source() *object }

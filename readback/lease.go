@@ -126,7 +126,7 @@ func (m *memory[E]) giveUp() {
 // endUnheld ends the staging buffer if the word, which the caller has just stored,
 // says that nobody needs it any more.
 func (m *memory[E]) endUnheld(word uint64) {
-	if word&givenUp != 0 && word&holdersBits == 0 && m.staging != nil {
+	if word&givenUp != 0 && word&holdersBits == 0 {
 		m.staging.Close()
 	}
 }

@@ -174,19 +174,9 @@ func (p *probe) make(c *gpu.Ctx) (err error) {
 
 // close closes what make has made.
 func (p *probe) close() {
-	if p.fence != nil {
-		p.fence.Close()
-	}
-	if p.staging != nil {
-		p.staging.Close()
-	}
-	if p.program != nil {
-		p.program.Close()
-	}
-	if p.frame != nil {
-		p.frame.Close()
-	}
-	if p.target != nil {
-		p.target.Close()
-	}
+	p.fence.Close()
+	p.staging.Close()
+	p.program.Close()
+	p.frame.Close()
+	p.target.Close()
 }

@@ -75,9 +75,7 @@ func (s *slot[D, E]) prepare(c *gpu.Ctx, label string, size int, timers bool) er
 		if err != nil {
 			return err
 		}
-		if old != nil {
-			old.Close() // the driver frees it when the GPU has done
-		}
+		old.Close() // the driver frees it when the GPU has done
 		s.memory.staging, s.spoiled = b, false
 	}
 	if timers && s.end == nil {
@@ -110,13 +108,9 @@ func (s *slot[D, E]) mark(c *gpu.Ctx, now time.Time) (err error) {
 // until its last lease is released.
 func (s *slot[D, E]) release() {
 	s.memory.giveUp()
-	if s.fence != nil {
-		s.fence.Close()
-	}
-	if s.begin != nil {
-		s.begin.Close()
-		s.end.Close()
-	}
+	s.fence.Close()
+	s.begin.Close()
+	s.end.Close()
 }
 
 // Times says when a capture passed each stage, on the host's monotonic clock;

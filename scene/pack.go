@@ -568,9 +568,7 @@ func (t *MotionTable) reserve(c *gpu.Ctx, size int) error {
 		b.Close()
 		return err
 	}
-	if t.buffer != nil {
-		t.Close()
-	}
+	t.Close()
 	t.buffer, t.texture, t.size = b, view, size
 	return nil
 }
@@ -597,8 +595,11 @@ func (t *MotionTable) Binding() gpu.Binding {
 	return gpu.Binding{Kind: gpu.BindSampler, Slot: shaders.SlotMotion, Texture: t.texture}
 }
 
-// Close queues the deletion (law G3). Any goroutine may call it, more than once.
+// Close queues the deletion (law G3). Any goroutine may call it, more than once, and on a nil
+// table.
 func (t *MotionTable) Close() {
-	t.texture.Close()
-	t.buffer.Close()
+	if t != nil {
+		t.texture.Close()
+		t.buffer.Close()
+	}
 }

@@ -165,8 +165,11 @@ func (r *Resident) addPictures(c *gpu.Ctx, slot int, p *pictures) error {
 func (r *Resident) Bindings(dst []gpu.Binding) []gpu.Binding { return append(dst, r.bindings...) }
 
 // Close queues the deletion of the GPU objects (law G3). Any goroutine may call
-// it, more than once.
+// it, more than once, and on a nil Resident.
 func (r *Resident) Close() {
+	if r == nil {
+		return
+	}
 	for _, x := range r.closers {
 		x.Close()
 	}

@@ -208,9 +208,7 @@ func (r *Ring[D, E]) Close() error {
 	}
 	err := r.pool.Close()
 	for _, b := range r.targets {
-		if b != nil {
-			b.Close()
-		}
+		b.Close()
 	}
 	return err
 }

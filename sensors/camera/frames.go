@@ -64,6 +64,8 @@ func (t *frameTable) binding() gpu.Binding {
 }
 
 func (t *frameTable) Close() {
-	t.texture.Close()
-	t.buffer.Close()
+	if t != nil {
+		t.texture.Close()
+		t.buffer.Close()
+	}
 }

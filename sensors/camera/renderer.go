@@ -95,9 +95,7 @@ func (r *renderer) Close() error {
 	if r.sun != nil {
 		r.sun.Close()
 	}
-	if r.palette != nil {
-		r.palette.Close()
-	}
+	r.palette.Close()
 	r.programs.close()
 	return nil
 }
@@ -236,9 +234,7 @@ func (p *programs) close() {
 		program.Close()
 	}
 	for _, program := range []*gpu.Program{p.ids, p.idsCut, p.shadow, p.shadowCut} {
-		if program != nil {
-			program.Close()
-		}
+		program.Close()
 	}
 }
 
@@ -288,9 +284,7 @@ func newTracing(c *gpu.Ctx, r *renderer, p rayProgram, block []byte, bind ...gpu
 
 func (t *tracing) close() {
 	t.block.Close()
-	if t.motion != nil {
-		t.motion.Close()
-	}
+	t.motion.Close()
 }
 
 // trace writes what the rays of an instant find.

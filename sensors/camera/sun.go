@@ -66,15 +66,9 @@ func newSunMap(c *gpu.Ctx, label string, size, frames int, filter gpu.Filter) (*
 }
 
 func (m *sunMap) Close() {
-	if m.frames != nil {
-		m.frames.Close()
-	}
-	if m.framebuffer != nil {
-		m.framebuffer.Close()
-	}
-	if m.depth != nil {
-		m.depth.Close()
-	}
+	m.frames.Close()
+	m.framebuffer.Close()
+	m.depth.Close()
 }
 
 // texel returns the size of a texel in metres.

@@ -157,9 +157,7 @@ func (v *view) openRaster(c *gpu.Ctx) (err error) {
 }
 
 func (v *view) close() {
-	if v.frames != nil {
-		v.frames.Close()
-	}
+	v.frames.Close()
 	for _, b := range v.uniforms {
 		b.Close()
 	}
@@ -169,20 +167,11 @@ func (v *view) close() {
 	if v.sunlit != nil {
 		v.sunlit.close()
 	}
-	if v.lens != nil {
-		v.lens.Close()
-	}
-	if v.projection != nil {
-		v.projection.Close()
-	}
-	if v.framebuffer != nil {
-		v.framebuffer.Close()
-	}
-	for _, t := range []*gpu.Texture{v.ids, v.depth} {
-		if t != nil {
-			t.Close()
-		}
-	}
+	v.lens.Close()
+	v.projection.Close()
+	v.framebuffer.Close()
+	v.ids.Close()
+	v.depth.Close()
 }
 
 // projectionBlock is camera_ids.vert's uniform block.

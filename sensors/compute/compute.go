@@ -157,12 +157,8 @@ func (s *Sensor[E]) openTable(c *gpu.Ctx) (err error) {
 }
 
 func (s *Sensor[E]) closeTable() {
-	if s.texture != nil {
-		s.texture.Close()
-	}
-	if s.table != nil {
-		s.table.Close()
-	}
+	s.texture.Close()
+	s.table.Close()
 	s.texture, s.table = nil, nil
 }
 
@@ -251,16 +247,10 @@ func (s *Sensor[E]) dispatch(c *gpu.Ctx, target *gpu.Buffer) error {
 // End frees everything; captures in flight are lost. Again it does nothing.
 func (s *Sensor[E]) End() error {
 	err := s.Close()
-	if s.motion != nil {
-		s.motion.Close()
-	}
+	s.motion.Close()
 	s.closeTable()
-	if s.program != nil {
-		s.program.Close()
-	}
-	if s.uniforms != nil {
-		s.uniforms.Close()
-	}
+	s.program.Close()
+	s.uniforms.Close()
 	return err
 }
 

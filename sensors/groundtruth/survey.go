@@ -228,12 +228,8 @@ func (p *picture) close() {
 		p.visibility.Close() // once
 		p.visibility = nil
 	}
-	if p.bounds != nil {
-		p.bounds.Close()
-	}
-	if p.places != nil {
-		p.places.Close()
-	}
+	p.bounds.Close()
+	p.places.Close()
 }
 
 // caster finds on the GPU which sights something stands in. It belongs to the GL
@@ -282,9 +278,7 @@ func (k *caster) reserve(c *gpu.Ctx, name string, sights int) error {
 	if err != nil {
 		return err
 	}
-	if k.sights != nil {
-		k.sights.Close()
-	}
+	k.sights.Close()
 	k.sights, k.capacity = buffer, n
 	return nil
 }
@@ -337,17 +331,10 @@ func (k *caster) cast(c *gpu.Ctx, d *detector, at sensors.Tick, tallies *gpu.Buf
 }
 
 func (k *caster) close() {
-	if k.program != nil {
-		k.program.Close()
-	}
-	if k.motion != nil {
-		k.motion.Close()
-	}
-	for _, b := range []*gpu.Buffer{k.settings, k.sights} {
-		if b != nil {
-			b.Close()
-		}
-	}
+	k.program.Close()
+	k.motion.Close()
+	k.settings.Close()
+	k.sights.Close()
 }
 
 func compile(c *gpu.Ctx, e *shaders.Entry) (*gpu.Program, error) {

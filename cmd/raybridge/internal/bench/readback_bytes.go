@@ -405,17 +405,9 @@ func (b *busyGPU) make(c *gpu.Ctx) (err error) {
 
 func (b *busyGPU) close() error {
 	err := b.pool.Close()
-	if b.source != nil {
-		b.source.Close()
-	}
-	if b.program != nil {
-		b.program.Close()
-	}
-	if b.frame != nil {
-		b.frame.Close()
-	}
-	if b.target != nil {
-		b.target.Close()
-	}
+	b.source.Close()
+	b.program.Close()
+	b.frame.Close()
+	b.target.Close()
 	return err
 }
