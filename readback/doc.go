@@ -27,22 +27,17 @@
 //		}
 //	}
 //
-//	// on a worker's goroutine
-//	for range pool.Ready() {
-//		pool.Process()
-//	}
+//	// on a worker's goroutine, which Config.Notify may wake
+//	pool.Process()
 //
 // The element type is checked once, in New: see CheckElement. Structs that mirror a GLSL struct
 // use Vec2, Vec4 and their like, whose std430 place is checked too. The bytes of a Lease are
 // the driver's. To keep them, copy them (Lease.AppendTo); to hand them on, retain them
 // (Lease.Retain).
 //
-// When the copy is issued depends on the driver. It is in Start, before the fence, on GPUs. It
-// is in Poll, after the fence, where a copy call would wait for the drawing before it, as on
-// software OpenGL. Probe measures which; Config.CopyMode overrides it. With a copy after the
-// fence the source must stay unchanged until the copy was issued. Take targets from a ring of
-// two or more, and ask Pool.Holds. If the GPU's memory is the host's, commands can write into
-// the lent memory themselves, without a copy: see Pool.Target.
+// The copy is issued in Start, or in Poll where the driver's copy call would wait for the drawing
+// before it: CopyMode says what that asks of the source. If the GPU's memory is the host's,
+// commands can write into the lent memory themselves, without a copy: see Pool.Target.
 //
 // # Concurrency
 //
@@ -65,11 +60,7 @@
 // measuring latencies only.
 //
 // A capture is ready in the first Poll after the GPU has passed the fence behind its copy and
-// those of all older captures. With the copy before the fence, that fence is the one of Start.
-// With the copy after it, the first Poll after the GPU has passed the fence of Start issues the
-// copy. It puts a second fence behind it. If the driver makes the copy within the call, as
-// software OpenGL does, that same Poll also finds the capture ready. Otherwise the first Poll
-// after the copy does.
+// those of all older captures.
 //
 // # Failure
 //

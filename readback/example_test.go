@@ -406,26 +406,28 @@ func ExamplePool_ProcessThrough() {
 }
 
 // A goroutine of its own completes captures as soon as a poll found them.
-func ExamplePool_Ready() {
+func ExampleConfig_notify() {
 	thread, buffer, end := startFake(7)
 	defer end()
-	pool, _ := readback.New(readback.Config{MaxElements: 1}, printStamp)
+	ready := make(chan struct{}, 1) // one value however many became ready
+	pool, _ := readback.New(readback.Config{MaxElements: 1, Notify: func() {
+		select {
+		case ready <- struct{}{}:
+		default:
+		}
+	}}, printStamp)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		for {
-			select {
-			case <-pool.Ready():
-				pool.Process()
-			case <-pool.Closed():
-				return
-			}
+		for range ready {
+			pool.Process()
 		}
 	}()
 	startThree(thread, pool, buffer)
 	_ = pool.Drain(context.Background())
-	closePool(pool)
+	close(ready) // nobody polls any more
 	<-ended
+	closePool(pool)
 	// Output:
 	// completed 10 <nil>
 	// completed 20 <nil>
@@ -486,19 +488,6 @@ func ExampleLease_Slice() {
 	// Output: 6 true
 }
 
-func ExampleLease_Len() {
-	thread, buffer, end := startFake(1, 2, 3)
-	defer end()
-	pool, lease := lend(thread, buffer)
-	defer closePool(pool)
-	fmt.Println(lease.Len())
-	lease.Release()
-	fmt.Println(lease.Len())
-	// Output:
-	// 3
-	// 0
-}
-
 // AppendTo copies: what it returns is the caller's, and safe to keep.
 func ExampleLease_AppendTo() {
 	thread, buffer, end := startFake(1, 2, 3)
@@ -509,19 +498,6 @@ func ExampleLease_AppendTo() {
 	lease.Release()
 	fmt.Println(kept)
 	// Output: [1 2 3]
-}
-
-// CopyTo copies into memory that is there, as much as fits.
-func ExampleLease_CopyTo() {
-	thread, buffer, end := startFake(1, 2, 3)
-	defer end()
-	pool, lease := lend(thread, buffer)
-	defer closePool(pool)
-	var header [2]uint8
-	n := lease.CopyTo(header[:])
-	lease.Release()
-	fmt.Println(n, header)
-	// Output: 2 [1 2]
 }
 
 // Two holders of one capture's bytes: its slot is free when both have released.
@@ -787,17 +763,6 @@ func ExamplePool_Close() {
 	// completed 30 readback "camera": readback pool is closed
 	// <nil>
 	// true
-}
-
-// Closed tells other goroutines that no completion will run any more.
-func ExamplePool_Closed() {
-	_, _, end := startFake(0)
-	defer end()
-	pool, _ := readback.New(readback.Config{MaxElements: 1}, printStamp)
-	go closePool(pool)
-	<-pool.Closed()
-	fmt.Println("closed")
-	// Output: closed
 }
 
 // Resize is for later captures; the same size again changes nothing.

@@ -150,9 +150,6 @@ func (l Lease[E]) Slice() []E {
 	return l.memory.data
 }
 
-// Len returns the number of elements, 0 after Release.
-func (l Lease[E]) Len() int { return len(l.Slice()) }
-
 func (l Lease[E]) held() bool {
 	if l.memory == nil {
 		return false
@@ -164,10 +161,6 @@ func (l Lease[E]) held() bool {
 // AppendTo appends a copy of the elements to dst: the form that is safe to
 // keep. It doesn't release the lease.
 func (l Lease[E]) AppendTo(dst []E) []E { return append(dst, l.Slice()...) }
-
-// CopyTo copies the elements into dst, as many as fit, and returns how many.
-// It doesn't release the lease.
-func (l Lease[E]) CopyTo(dst []E) int { return copy(dst, l.Slice()) }
 
 // Retain makes another lease of the same bytes, released on its own, for
 // handing them to several holders. It is false when l was released already, or

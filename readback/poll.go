@@ -26,10 +26,6 @@ func (p *Pool[D, E]) Poll(c *gpu.Ctx) int {
 	if n == 0 {
 		return 0
 	}
-	select {
-	case p.ready <- struct{}{}:
-	default:
-	}
 	if p.cfg.Notify != nil {
 		p.cfg.Notify()
 	}

@@ -14,34 +14,6 @@ import (
 	"github.com/raybridge/raybridge/simtime"
 )
 
-// CopyMode says when the copy of a capture is issued.
-type CopyMode uint8
-
-const (
-	// CopyAuto takes what Probe finds on the GL thread of the first capture.
-	CopyAuto CopyMode = iota
-	// CopyBeforeFence issues the copy in Start: one fence, and the source may be
-	// written again at once. The way of GPUs, which copy in their own time.
-	CopyBeforeFence
-	// CopyAfterFence issues the copy in Poll, once the source's fence has signalled. It is for
-	// drivers that would wait for the source inside the copy call, as software ones do. The
-	// source is held (Pool.Holds) until then.
-	CopyAfterFence
-)
-
-func (m CopyMode) String() string {
-	switch m {
-	case CopyAuto:
-		return "auto"
-	case CopyBeforeFence:
-		return "before fence"
-	case CopyAfterFence:
-		return "after fence"
-	default:
-		return fmt.Sprintf("CopyMode(%d)", uint8(m))
-	}
-}
-
 // Defaults of Config.
 const (
 	// DefaultSlots lets one capture be made, one be copied and one be read at a time.
@@ -72,11 +44,12 @@ type Config struct {
 	CopyMode CopyMode
 	// NoTimers leaves out the GPU timestamps of captures, where the driver has them.
 	NoTimers bool
-	// Tick returns the tick's time in simulation nanoseconds, the stamp of
-	// captures begun by StartTick; called on the GL thread. (optional)
+	// Tick returns the tick's time in simulation nanoseconds, the stamp of captures begun by
+	// StartTick. It is called on the GL thread. (optional)
 	Tick func() simtime.Stamp
-	// Notify is called by Poll, on the GL thread and with no lock held, after
-	// captures became ready. It must neither wait nor call the pool. (optional)
+	// Notify is called by Poll, on the GL thread and with no lock held, after captures became
+	// ready: it wakes the goroutine that calls Process. It must neither wait nor call the pool.
+	// (optional)
 	Notify func()
 	// OnError is given each *flow.PanicError of a completion, on the goroutine that
 	// ran it. (optional; nil logs them)
@@ -112,7 +85,6 @@ type Pool[D, E any] struct {
 	complete func(*Capture[D, E], Lease[E], error)
 	size     int // bytes of an element
 	slots    []slot[D, E]
-	ready    chan struct{} // has room for one
 	closed   atomic.Bool   // set under mu
 	done     chan struct{} // closed when the pool is closed and its last completion has returned
 
@@ -173,7 +145,6 @@ func New[D, E any](cfg Config, completion func(*Capture[D, E], Lease[E], error))
 		return nil, fmt.Errorf("make readback pool %q: %w", cfg.Label, err)
 	}
 	p.slots = make([]slot[D, E], cfg.Slots)
-	p.ready = make(chan struct{}, 1)
 	p.done = make(chan struct{})
 	p.mu.ring = make([]*slot[D, E], cfg.Slots)
 	p.mu.elements = cfg.MaxElements
@@ -226,14 +197,6 @@ func (p *Pool[D, E]) Pending() int {
 	defer p.mu.Unlock()
 	return int(p.mu.tail - p.mu.finished)
 }
-
-// Ready receives a value after Poll has made captures ready, for a goroutine
-// that calls Process. It holds one value however many became ready: call
-// Process, then wait again. It is never closed; see Closed.
-func (p *Pool[D, E]) Ready() <-chan struct{} { return p.ready }
-
-// Closed is closed when Close was called and the last completion has returned.
-func (p *Pool[D, E]) Closed() <-chan struct{} { return p.done }
 
 // Drain waits until the completions of all captures that were started before the call have
 // returned, or until ctx ends. It runs those that are due on its own goroutine. Another
@@ -370,8 +333,10 @@ func (p *Pool[D, E]) Target(c *gpu.Ctx) (*gpu.Buffer, error) {
 	return s.memory.staging, nil
 }
 
-// StartTick is Start with the time of Config.Tick as the capture stamp; without
-// it, it fails with ErrConfig. GL thread.
+// StartTick is Start with the time of Config.Tick as the capture stamp; without it, it fails with
+// ErrConfig. It is SVL Simulator's StartReadback(resource), whose pool takes the time itself, and
+// is here for sensors that are carried over from there. Start is for who has the stamp at hand.
+// GL thread.
 func (p *Pool[D, E]) StartTick(c *gpu.Ctx, src Source) (*Capture[D, E], error) {
 	if p.cfg.Tick == nil {
 		return nil, p.refuse(fmt.Errorf("start readback %q: %w: no stamp: set Config.Tick, or give one to Start", p.cfg.Label, ErrConfig))

@@ -7,6 +7,37 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 )
 
+// CopyMode says when the copy of a capture is issued. Which one is right depends on the driver.
+// With CopyAfterFence the source must stay unchanged until the copy was issued, which Pool.Holds
+// tells. So take sources from a ring of two or more.
+type CopyMode uint8
+
+const (
+	// CopyAuto takes what Probe finds on the GL thread of the first capture.
+	CopyAuto CopyMode = iota
+	// CopyBeforeFence issues the copy in Start: one fence, and the source may be written again
+	// at once. The way of GPUs, which copy in their own time.
+	CopyBeforeFence
+	// CopyAfterFence issues the copy in Poll, once the source's fence has signalled, and puts a
+	// second fence behind it. It is for drivers that would wait for the source inside the copy
+	// call, as software ones do. Those make the copy within the call, so that the same Poll
+	// finds the capture ready.
+	CopyAfterFence
+)
+
+func (m CopyMode) String() string {
+	switch m {
+	case CopyAuto:
+		return "auto"
+	case CopyBeforeFence:
+		return "before fence"
+	case CopyAfterFence:
+		return "after fence"
+	default:
+		return fmt.Sprintf("CopyMode(%d)", uint8(m))
+	}
+}
+
 // Probing is what Probe found out about a GL thread's driver.
 type Probing struct {
 	// Mode is CopyBeforeFence or CopyAfterFence.

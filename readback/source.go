@@ -8,6 +8,10 @@ import (
 
 // Source is what one capture reads: made by Buffer, BufferRange, Texture or
 // TextureLevel, and checked by Start. The buffer or texture stays the caller's.
+//
+// They are the overloads of SVL Simulator's StartReadback, which take a buffer's offset and a
+// texture's format, for sensors that are carried over from there. Those of this repository read
+// buffers.
 type Source struct {
 	buffer       *gpu.Buffer
 	texture      *gpu.Texture

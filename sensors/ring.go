@@ -64,7 +64,7 @@ func (r *Ring[D, E]) Open(spec *Spec, env *Env, publish func(*Capture[D], readba
 func (r *Ring[D, E]) Make(c *gpu.Ctx, records int) (err error) {
 	r.pool, err = readback.New(readback.Config{
 		Label: r.label, Slots: RingSlots, MaxElements: records, Timeout: r.env.DeviceTimeout,
-		Notify: r.env.Completed, Tick: func() simtime.Stamp { return r.at.Due },
+		Notify: r.env.Completed,
 	}, r.complete)
 	if err != nil {
 		return err
@@ -153,7 +153,7 @@ func (r *Ring[D, E]) StartRange(c *gpu.Ctx, k Capture[D], first, records int) (i
 }
 
 func (r *Ring[D, E]) start(c *gpu.Ctx, k Capture[D], from readback.Source) (issued bool, err error) {
-	started, err := r.pool.StartTick(c, from)
+	started, err := r.pool.Start(c, from, r.at.Due)
 	r.target = nil
 	if errors.Is(err, readback.ErrFull) {
 		return false, r.full()
