@@ -102,7 +102,6 @@ type Dispatcher struct {
 	blocked      int              // callers in await
 	spareWaiters []*waiter
 	drainers     []chan struct{}
-	crew         map[uint64]struct{} // the workers' goroutines
 
 	pulseTaken  uint64 // taken at the last pulse
 	pulsePeriod time.Duration
@@ -125,7 +124,6 @@ func New(cfg Config) *Dispatcher {
 		start:    time.Now(),
 		done:     make(chan struct{}),
 		tokens:   map[any]struct{}{},
-		crew:     map[uint64]struct{}{},
 		released: math.MinInt64,
 
 		pulsePeriod: pulsePeriod,

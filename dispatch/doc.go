@@ -46,14 +46,14 @@
 // for room or a token. Each of these is replaced by a worker beyond the limit, at most as many
 // again as the limit. If all of them waited, none would ever end. So once a millisecond the one
 // in front gets its room beyond the queue's depth, or else a wait for a token ends with
-// ErrTokenBusy.
+// ErrTokenBusy. To tell a callback from other senders, the dispatcher needs [Task].FromCallback.
 //
 // If messages come every few microseconds, waking a worker for each costs more than watching. So
 // a worker that runs out of messages watches for the next one for some 10 µs before it sleeps,
 // and for 40 µs while a sender copies one. Rare messages find it asleep.
 //
-// Publishers and callbacks may queue further messages. They must not wait for
-// Close, Drain, or room in a lane that only they can empty.
+// Publishers and callbacks may queue further messages, callbacks with FromCallback. They must
+// not wait for Close, Drain, or room in a lane that only they can empty.
 //
 // # Ordering
 //

@@ -91,6 +91,8 @@ type task struct {
 	took       time.Duration // by the publisher
 	counted    bool          // its result is in the topic's counts
 	calling    bool          // it is in d.callbacks
+
+	fromCallback bool // Task.FromCallback
 }
 
 // payload is the typed half of a task.

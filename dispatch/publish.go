@@ -19,7 +19,7 @@ func (t *Topic[T]) Publish(ctx context.Context, data T) error {
 // while the publisher runs, and the callback runs before the return.
 func (t *Topic[T]) publishTask(ctx context.Context, data T, task Task) error {
 	task.Token = t.tokenOr(task.Token)
-	if err := t.beginPublish(task.Token); err != nil {
+	if err := t.beginPublish(task); err != nil {
 		t.callBack(task.Done, err)
 		return err
 	}
@@ -31,14 +31,14 @@ func (t *Topic[T]) publishTask(ctx context.Context, data T, task Task) error {
 
 // beginPublish admits a message that is published at once, or counts it as
 // dropped.
-func (t *topic) beginPublish(token any) error {
+func (t *topic) beginPublish(task Task) error {
 	d := t.d
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	err := t.refusal()
-	if err == nil && token != nil {
-		if err = t.acquireToken(token); err == nil && (t.closed || d.closed) { // during a wait for it
-			d.freeToken(token)
+	if err == nil && task.Token != nil {
+		if err = t.acquireToken(task); err == nil && (t.closed || d.closed) { // during a wait for it
+			d.freeToken(task.Token)
 			err = flow.ErrClosed
 		}
 	}

@@ -25,7 +25,7 @@ func (t *Topic[T]) TryQueueTask(data T, task Task) bool {
 	var evicted taskList
 	d := t.d
 	d.mu.Lock()
-	room, err := t.admit(task.Token, traits.bytes, &evicted)
+	room, err := t.admit(task, traits.bytes, &evicted)
 	if err == nil {
 		err = t.enqueue(data, task, &traits, admission{room, &evicted})
 	}
@@ -61,18 +61,18 @@ func (t *topic) refuse(done func(error), err error) bool {
 // D1, D6). It reserves the message's token and room. Under Block room may be false, and then
 // the message has to stand in line for it. Messages that were pushed out are added to evicted.
 // d.mu must be held; it is released while waiting for a token. On an error nothing is reserved.
-func (t *topic) admit(token any, bytes int64, evicted *taskList) (room bool, err error) {
+func (t *topic) admit(task Task, bytes int64, evicted *taskList) (room bool, err error) {
 	if err := t.refusal(); err != nil {
 		return false, err
 	}
-	if token != nil {
-		if err := t.acquireToken(token); err != nil {
+	if task.Token != nil {
+		if err := t.acquireToken(task); err != nil {
 			return false, err
 		}
 	}
 	room, err = t.acquireRoom(bytes, evicted)
-	if err != nil && token != nil {
-		t.d.freeToken(token)
+	if err != nil && task.Token != nil {
+		t.d.freeToken(task.Token)
 	}
 	return room, err
 }
@@ -204,7 +204,7 @@ func (t *Topic[T]) enqueue(data T, task Task, traits *traits[T], admitted admiss
 		m.task.topic, m.task.payload = &t.topic, m
 	}
 	m.key, m.stamp = traits.key, traits.stamp
-	m.done, m.token = task.Done, task.Token
+	m.done, m.token, m.fromCallback = task.Done, task.Token, task.FromCallback
 	t.pool.charge(m, traits.bytes)
 	if t.fresh == nil {
 		m.data = data

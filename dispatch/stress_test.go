@@ -206,8 +206,8 @@ func TestCallbacksMayQueueOnAFullTopic(t *testing.T) {
 		chain = func(n int) func(error) {
 			return func(err error) {
 				if err == nil && n > 0 {
-					topic.TryQueueTask(n, dispatch.Task{Done: chain(n - 1)})
-					topic.TryQueueTask(n, dispatch.Task{Done: chain(n - 1)})
+					topic.TryQueueTask(n, dispatch.Task{Done: chain(n - 1), FromCallback: true})
+					topic.TryQueueTask(n, dispatch.Task{Done: chain(n - 1), FromCallback: true})
 				}
 			}
 		}

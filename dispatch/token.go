@@ -14,9 +14,9 @@ func (t *topic) tokenOr(token any) any {
 	return token
 }
 
-// acquireToken reserves an exclusive token (law D4).
-func (t *topic) acquireToken(token any) error {
-	d := t.d
+// acquireToken reserves a task's exclusive token (law D4).
+func (t *topic) acquireToken(task Task) error {
+	d, token := t.d, task.Token
 	if !comparableToken(token) {
 		return ErrToken
 	}
@@ -29,7 +29,7 @@ func (t *topic) acquireToken(token any) error {
 	}
 	w := d.newWaiter()
 	defer d.freeWaiter(w)
-	w.token, w.topic = token, t
+	w.token, w.topic, w.fromCallback = token, t, task.FromCallback
 	d.waiting.push(w)
 	if !t.await(w, &d.waiting) {
 		return ErrTokenBusy

@@ -97,12 +97,18 @@ type Task struct {
 	// Done is called exactly once with the message's fate (law D2): nil when the
 	// publisher returned without error, else the reason. It runs on a worker, or
 	// on the goroutine of the call that refused or discarded the message; it
-	// must not wait for the dispatcher. (optional)
+	// must not wait for the dispatcher. What it queues itself is FromCallback. (optional)
 	Done func(err error)
 	// Token makes the task exclusive. While one with an equal token is queued or running on any
 	// topic of the dispatcher, others are refused (law D4). Any comparable value will do.
 	// (optional)
 	Token any
+	// FromCallback says that a Done of the same dispatcher queues the message. A callback that
+	// waits for room or a token keeps its worker from making any. So another worker stands in
+	// for it, and where all of them come to wait, one gets its room beyond the queue's depth.
+	// Callbacks that wait without saying so may wait for ever. It makes no difference to a
+	// message that needn't wait. (optional)
+	FromCallback bool
 }
 
 // topic is the untyped half of a Topic. d.mu guards all that changes.

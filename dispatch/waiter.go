@@ -8,27 +8,17 @@ import (
 
 // waiter is a caller that waits, under policy Block, for its message to find room in the
 // topic's queue, or for an exclusive token. The goroutine that removes it from its list sets
-// err and sends woken on signal; with err nil the caller has what it waited for. Before that,
-// stillWaiting asks it once for isCallback.
+// err and wakes it; with err nil the caller has what it waited for.
 type waiter struct {
-	prev, next *waiter
-	signal     chan signal // capacity 2
-	listed     bool
-	asked      bool
-	isCallback bool // of a worker
-	err        error
-	task       *task // waits for room
-	token      any   // waited for
-	topic      *topic
+	prev, next   *waiter
+	woken        chan struct{} // capacity 1
+	listed       bool
+	fromCallback bool // Task.FromCallback
+	err          error
+	task         *task // waits for room
+	token        any   // waited for
+	topic        *topic
 }
-
-// signal is what a waiter is told.
-type signal uint8
-
-const (
-	woken signal = iota
-	stillWaiting
-)
 
 // waiterList serves waiters first come, first served.
 type waiterList struct {
@@ -65,7 +55,7 @@ func (l *waiterList) remove(w *waiter) {
 func (l *waiterList) wake(w *waiter, err error) {
 	l.remove(w)
 	w.err = err
-	w.signal <- woken
+	w.woken <- struct{}{}
 }
 
 func (l *waiterList) failAll(err error) {
@@ -91,7 +81,7 @@ func (t *topic) standInLine(k *task) error {
 	}
 	w := t.d.newWaiter()
 	defer t.d.freeWaiter(w)
-	w.task = k
+	w.task, w.fromCallback = k, k.fromCallback
 	t.waiters.push(w)
 	if !t.await(w, &t.waiters) {
 		t.grantRoom() // to those who stood behind it
@@ -108,7 +98,7 @@ func (t *topic) await(w *waiter, list *waiterList) bool {
 	d := t.d
 	d.blocked++
 	d.mu.Unlock()
-	served := w.wait(d, t.cfg.BlockLimit)
+	served := w.wait(t.cfg.BlockLimit)
 	d.mu.Lock()
 	d.blocked--
 	if !served && w.listed {
@@ -120,22 +110,17 @@ func (t *topic) await(w *waiter, list *waiterList) bool {
 
 // wait waits until w is woken and reports whether it was, within limit if that is
 // positive.
-func (w *waiter) wait(d *Dispatcher, limit time.Duration) bool {
+func (w *waiter) wait(limit time.Duration) bool {
 	if limit <= 0 {
-		for <-w.signal == stillWaiting {
-			w.answer(d)
-		}
+		<-w.woken
 		return true
 	}
 	elapsed := flow.NewPatience(limit)
 	defer elapsed.Stop()
 	for {
 		select {
-		case told := <-w.signal:
-			if told == woken {
-				return true
-			}
-			w.answer(d)
+		case <-w.woken:
+			return true
 		case <-elapsed.C():
 			if elapsed.Ended() {
 				return false
@@ -168,13 +153,14 @@ func (d *Dispatcher) newWaiter() *waiter {
 		d.spareWaiters = d.spareWaiters[:n-1]
 		return w
 	}
-	return &waiter{signal: make(chan signal, 2)}
+	return &waiter{woken: make(chan struct{}, 1)}
 }
 
 func (d *Dispatcher) freeWaiter(w *waiter) {
-	for len(w.signal) > 0 { // it was asked, or woken, as its limit passed
-		<-w.signal
+	select {
+	case <-w.woken: // as its limit passed
+	default:
 	}
-	*w = waiter{signal: w.signal}
+	*w = waiter{woken: w.woken}
 	d.spareWaiters = append(d.spareWaiters, w)
 }

@@ -1,9 +1,6 @@
 package dispatch
 
 import (
-	"bytes"
-	"runtime"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -14,7 +11,6 @@ import (
 // when retired or when the dispatcher is closed.
 type worker struct {
 	d      *Dispatcher
-	id     uint64               // of its goroutine
 	wake   chan struct{}        // capacity 1; closed to retire the worker
 	epoch  uint64               // d.epoch when it became idle; guarded by d.mu
 	handed atomic.Pointer[task] // by handOver, for accept
@@ -31,9 +27,7 @@ type worker struct {
 func (w *worker) loop() {
 	d := w.d
 	defer w.replace()
-	w.id = goroutineID()
 	d.mu.Lock()
-	d.crew[w.id] = struct{}{}
 	for w.next() {
 		w.resolved = false
 		w.run()
@@ -42,7 +36,6 @@ func (w *worker) loop() {
 		w.task = nil
 	}
 	d.workers--
-	delete(d.crew, w.id)
 	d.settle()
 	d.mu.Unlock()
 	w.d = nil // tells replace that the end is regular
@@ -201,7 +194,6 @@ func (w *worker) replace() {
 		d.mu.Lock()
 		d.finish(w.task)
 		d.workers--
-		delete(d.crew, w.id)
 		d.addWorker()
 		d.mu.Unlock()
 	}()
@@ -416,12 +408,11 @@ func (d *Dispatcher) handOver() bool {
 }
 
 // relieve keeps callbacks from waiting for one another. It has work when all workers are in
-// callbacks and some of these wait in TryQueue. They wait for room or a token that only workers
-// can free. A worker beyond the limit stands in for each of those, at most as many as the limit
-// says. If all of them come to wait too, the one that has waited longest for room gets it
-// beyond its queue's depth. If none waits for room, the first wait for a token ends. Callbacks
-// that are only slow start no worker. d.mu must be held, and no task have been taken for a
-// while.
+// callbacks and some of these wait in TryQueue, for room or a token that only workers can free.
+// A worker beyond the limit stands in for each of those, at most as many as the limit says. If
+// all of them come to wait too, the one that has waited longest for room gets it beyond its
+// queue's depth. If none waits for room, the first wait for a token ends. Callbacks that are
+// only slow start no worker. d.mu must be held, and no task have been taken for a while.
 func (d *Dispatcher) relieve() {
 	if d.blocked == 0 || len(d.idle) > 0 || int(d.callbacks.Load()) < d.workers {
 		return
@@ -436,21 +427,17 @@ func (d *Dispatcher) relieve() {
 	}
 }
 
-// waitingCallbacks counts the callers in TryQueue that are callbacks of d's workers and
-// returns the first of them, for room before those for a token. Callers that aren't
-// known yet are asked who they are, which shows at the next look. d.mu must be held.
+// waitingCallbacks counts the callers in TryQueue that are callbacks and returns the first of
+// them, for room before those for a token. d.mu must be held.
 func (d *Dispatcher) waitingCallbacks() (n int, first *waiter) {
 	count := func(l *waiterList) {
 		for w := l.head; w != nil; w = w.next {
-			if !w.asked {
-				w.asked = true
-				w.signal <- stillWaiting
+			if !w.fromCallback {
+				continue
 			}
-			if w.isCallback {
-				n++
-				if first == nil {
-					first = w
-				}
+			n++
+			if first == nil {
+				first = w
 			}
 		}
 	}
@@ -470,22 +457,4 @@ func (d *Dispatcher) endWait(w *waiter) {
 	}
 	t := w.task.topic
 	t.grant(t.waiters.head)
-}
-
-// answer notes whether the waiter's goroutine, which must call it, is a worker's.
-func (w *waiter) answer(d *Dispatcher) {
-	id := goroutineID()
-	d.mu.Lock()
-	_, w.isCallback = d.crew[id]
-	d.mu.Unlock()
-}
-
-// goroutineID returns the calling goroutine's number, which the runtime shows in the
-// first line of a stack trace alone: "goroutine 18 [running]:".
-func goroutineID() uint64 {
-	var trace [64]byte
-	line := trace[:runtime.Stack(trace[:], false)]
-	number, _, _ := bytes.Cut(bytes.TrimPrefix(line, []byte("goroutine ")), []byte(" "))
-	id, _ := strconv.ParseUint(string(number), 10, 64) // goroutines have others than 0
-	return id
 }

@@ -147,8 +147,8 @@ func TestWorkersBeyondTheLimit(t *testing.T) {
 			topic := dispatch.NewTopic(d, "a", slowly(0), dispatch.TopicConfig{Depth: 1})
 			require.True(t, topic.TryQueueTask(1, dispatch.Task{Done: func(error) {
 				if waits {
-					topic.TryQueue(3)
-					topic.TryQueue(4)
+					topic.TryQueueTask(3, dispatch.Task{FromCallback: true})
+					topic.TryQueueTask(4, dispatch.Task{FromCallback: true})
 				} else {
 					time.Sleep(time.Second)
 				}
@@ -225,6 +225,7 @@ func relieveCallbacks(t *testing.T, maxWorkers int, tokens bool) {
 	var split func(generation int) dispatch.Task
 	split = func(generation int) dispatch.Task {
 		task := task
+		task.FromCallback = generation > 0
 		task.Done = func(error) {
 			called.Add(1)
 			if generation == 2 {
