@@ -147,13 +147,13 @@ func listen[M any](t *testing.T, s *raybridge.Sim, name string, f func(*M)) {
 	sensor, err := s.Sensor(name)
 	require.NoError(t, err)
 	heard := false
-	stop, err := raybridge.Listen(sensor, func(m *M) {
+	listener, err := raybridge.Listen(sensor, func(m *M) {
 		heard = true
 		f(m)
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		stop()
+		listener.Stop()
 		assert.True(t, heard, "%s says something", name)
 	})
 }

@@ -4,7 +4,7 @@
 //
 //	sim, err := raybridge.Open(ctx, raybridge.Config{})
 //	front, err := sim.Add(camera.RGB{Width: 1280, Height: 720}, "front", raybridge.At(1.5, 0, 1.4))
-//	stop, err := raybridge.Listen(front, func(m *sample.Image) { ... })
+//	pictures, err := raybridge.Listen(front, func(m *sample.Image) { ... })
 //	err = sim.Run(ctx, 10*time.Second)
 //	err = sim.Close(ctx)
 //
@@ -225,10 +225,10 @@ func (s *Sim) Add(options any, name string, at sensors.Pose) (*Sensor, error) {
 }
 
 // Listen calls call with every message of the sensor's output that has messages of type M,
-// until stop is called. The message belongs to the simulation: it may be read until call
+// until the listener is stopped. The message belongs to the simulation: it may be read until call
 // returns, and must not be changed. Otherwise it is pipeline.Listen, which takes an
 // output's name where several have that type.
-func Listen[M any](s *Sensor, call func(message M)) (stop func(), err error) {
+func Listen[M any](s *Sensor, call func(message M)) (*pipeline.Listener, error) {
 	var outputs []string
 	for _, out := range s.Outputs() {
 		if out.Type == reflect.TypeFor[M]() {

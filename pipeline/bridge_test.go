@@ -78,10 +78,10 @@ func TestTheSummaryTellsHowTopicsAreConnected(t *testing.T) {
 	assert.Equal(t, "disconnected", status())
 	to.attach(t, p, "")
 	assert.Equal(t, "connecting", status())
-	stop, err := pipeline.Listen(s, "out", func(sensors.Tick, *sample.Imu) {})
+	listener, err := pipeline.Listen(s, "out", func(sensors.Tick, *sample.Imu) {})
 	require.NoError(t, err)
 	assert.Equal(t, "connected", status())
-	stop()
+	listener.Stop()
 	to.set(flow.UnexpectedlyDisconnected)
 	assert.Equal(t, "unexpectedly_disconnected", status())
 	to.set(flow.Connected)
@@ -237,14 +237,14 @@ func TestARecordingThatLostMessagesIsNotComplete(t *testing.T) {
 				enough = 1 // a blocked loop fires no more
 			}
 			var load pipeline.Load
-			stop, err := pipeline.Listen(inertial, "imu", func(sensors.Tick, *sample.Imu) {
+			listener, err := pipeline.Listen(inertial, "imu", func(sensors.Tick, *sample.Imu) {
 				if fired++; fired == enough {
 					load = p.Load()
 					close(file.released)
 				}
 			})
 			require.NoError(t, err)
-			defer stop()
+			defer listener.Stop()
 			require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "stuck:", Policy: policy}))
 			end := inBackground(t, p)
 			select {

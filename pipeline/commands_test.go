@@ -216,7 +216,7 @@ func TestSensorsAreBroughtTheirInputs(t *testing.T) {
 	w.deliver["/lanes"](&lane{offset: 3})
 	require.NoError(t, p.Run(t.Context(), 100*time.Millisecond))
 	assert.ElementsMatch(t, []float64{1, 2, 3}, seen, "each once")
-	require.NoError(t, second.Destroy(t.Context()))
+	destroy(t, second)
 	w.deliver["/lanes"](&lane{offset: 4}) // to nobody
 	require.NoError(t, p.Run(t.Context(), 100*time.Millisecond))
 	assert.Len(t, seen, 3)
@@ -270,7 +270,7 @@ func TestNothingIsHandledAfterTheEnd(t *testing.T) {
 	require.NoError(t, p.Step(t.Context(), 1))
 	_, err := p.Reset(t.Context(), 1)
 	require.NoError(t, err)
-	require.NoError(t, first.Destroy(t.Context()))
+	destroy(t, first)
 	addScripted(t, p, "sensor.test.late", "late", "10")
 	require.NoError(t, p.Close(context.Background()))
 	ended := 0

@@ -15,36 +15,39 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
-// TestStopWaitsForTheCallback: who has stopped may free what the callback uses.
-func TestStopWaitsForTheCallback(t *testing.T) {
+// TestWaitWaitsForTheCallback: what the callback uses may be freed then.
+func TestWaitWaitsForTheCallback(t *testing.T) {
 	p := newScripted(t, &script{}, pipeline.Config{})
 	s := addScripted(t, p, plainID, "s", "100")
 	within, leave := make(chan struct{}), make(chan struct{})
 	var calls, ended int
-	stop := hear(t, s, func(sensors.Tick, *sample.Imu) {
+	listener, err := pipeline.Listen(s, "out", func(sensors.Tick, *sample.Imu) {
 		calls++
 		close(within)
 		<-leave
 		ended++
 	})
+	require.NoError(t, err)
+	listener.Wait() // for none
 	assert.True(t, s.IsListening())
 	end := inBackground(t, p)
 	<-within
-	stopped := make(chan struct{})
+	listener.Stop() // doesn't wait
+	assert.False(t, s.IsListening())
+	waited := make(chan struct{})
 	go func() {
-		stop()
+		listener.Wait()
 		assert.Equal(t, 1, ended, "it waited")
-		close(stopped)
+		close(waited)
 	}()
 	select {
-	case <-stopped:
-		t.Error("stop has returned while the callback runs")
+	case <-waited:
+		t.Error("Wait has returned while the callback runs")
 	case <-time.After(20 * time.Millisecond):
 	}
-	assert.False(t, s.IsListening())
 	close(leave)
-	<-stopped
-	stop() // again
+	<-waited
+	listener.Stop() // again
 	end()
 	assert.Equal(t, 1, calls, "none came after")
 }
@@ -59,7 +62,6 @@ func TestStopInsideTheCallback(t *testing.T) {
 	stop = hear(t, s, func(sensors.Tick, *sample.Imu) {
 		calls++
 		if calls == 3 {
-			deeper(100, stop)
 			stop()
 			s.Stop()
 		}
@@ -71,16 +73,7 @@ func TestStopInsideTheCallback(t *testing.T) {
 	assert.False(t, s.IsListening())
 }
 
-// deeper calls f from further down the stack than one look at it goes.
-func deeper(depth int, f func()) {
-	if depth == 0 {
-		f()
-		return
-	}
-	func() { deeper(depth-1, f) }()
-}
-
-// TestCallbacksThatStopEachOther run on two goroutines and would wait for one another.
+// TestCallbacksThatStopEachOther run on two goroutines, and neither waits for the other.
 func TestCallbacksThatStopEachOther(t *testing.T) {
 	p := newScripted(t, &script{}, pipeline.Config{Mode: pipeline.Realtime})
 	a, b := addScripted(t, p, plainID, "a", "100"), addScripted(t, p, laggyID, "b", "100")

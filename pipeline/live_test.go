@@ -384,7 +384,7 @@ func TestARecordingTakesSensorsThatComeAndGo(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.NoError(t, p.Step(t.Context(), 10))
-	require.NoError(t, late.Destroy(t.Context()))
+	destroy(t, late)
 	require.NoError(t, p.Step(t.Context(), 20))
 	again, err := p.AddSensor(sensors.Config{ID: "sensor.camera.depth", Name: "late", Rate: simtime.Hz(50), Attributes: map[string]any{"image_size_x": 16, "image_size_y": 8}})
 	require.NoError(t, err)
@@ -434,15 +434,15 @@ func TestNobodyListensNothingIsDispatched(t *testing.T) {
 	}
 	work() // they begin, and may make tables
 	assert.Zero(t, work(), "nobody came")
-	stopEye, err := pipeline.Listen(eye, camera.OutputImage, func(sensors.Tick, *sample.Image) {})
+	seen, err := pipeline.Listen(eye, camera.OutputImage, func(sensors.Tick, *sample.Image) {})
 	require.NoError(t, err)
 	one := work()
 	assert.GreaterOrEqual(t, one, 10, "ten pictures")
-	stopScanner, err := pipeline.Listen(scanner, "points", func(sensors.Tick, *sample.PointCloud) {})
+	scanned, err := pipeline.Listen(scanner, "points", func(sensors.Tick, *sample.PointCloud) {})
 	require.NoError(t, err)
 	assert.GreaterOrEqual(t, work(), one+10, "and ten scans")
-	stopEye()
-	stopScanner()
+	seen.Stop()
+	scanned.Stop()
 	assert.Zero(t, work(), "they went")
 }
 
@@ -473,7 +473,7 @@ func TestDestroyGivesTheGPUBack(t *testing.T) {
 			require.NotEmpty(t, list)
 			assert.True(t, list[0].Delivered(), "%+v", list[0])
 			assert.NotEmpty(t, live())
-			require.NoError(t, s.Destroy(t.Context()))
+			destroy(t, s)
 		}
 	}
 	stays := add(t, p, small(camera.DepthDefinition.ID, "stays"))
@@ -482,7 +482,7 @@ func TestDestroyGivesTheGPUBack(t *testing.T) {
 	before := live()
 	comeAndGo()
 	assert.Equal(t, before, live())
-	require.NoError(t, stays.Destroy(t.Context()))
+	destroy(t, stays)
 	assert.Less(t, len(live()), len(before))
 }
 

@@ -192,9 +192,9 @@ func change(t *testing.T, p *pipeline.Pipeline) {
 	t.Helper()
 	list := p.Sensors()
 	require.NoError(t, list[0].Tune(pipeline.Tuning{Rate: simtime.Hz(5)}))
-	require.NoError(t, list[1].Destroy(t.Context()))
+	destroy(t, list[1])
 	imu := slices.IndexFunc(list, func(s *pipeline.Sensor) bool { return s.TypeID() == "sensor.other.imu" })
-	require.NoError(t, list[imu].Destroy(t.Context()))
+	destroy(t, list[imu])
 	c := small("sensor.camera.depth", "late")
 	c.Topic = "/late"
 	add(t, p, c)
@@ -286,11 +286,11 @@ func TestResetAmongOthers(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				return s.Destroy(t.Context())
+				return errors.Join(s.Destroy(), s.Wait(t.Context()))
 			},
 			func() error {
 				for _, s := range p.SensorsOf("b") { // it may be ending
-					return s.Destroy(t.Context())
+					return errors.Join(s.Destroy(), s.Wait(t.Context()))
 				}
 				return nil
 			},
@@ -337,7 +337,7 @@ func TestResetOfMounted(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, p.Step(t.Context(), 1))
 	for _, s := range list {
-		require.NoError(t, s.Destroy(t.Context()))
+		destroy(t, s)
 	}
 	resetTo(t, p, 1)
 	require.Len(t, p.Sensors(), 2)

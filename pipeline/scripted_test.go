@@ -245,11 +245,18 @@ func addScripted(t testing.TB, p *pipeline.Pipeline, id, name, rate string) *pip
 	return s
 }
 
+// destroy ends a sensor and waits until it is gone.
+func destroy(t testing.TB, s *pipeline.Sensor) {
+	t.Helper()
+	require.NoError(t, s.Destroy())
+	require.NoError(t, s.Wait(t.Context()))
+}
+
 func hear(t testing.TB, s *pipeline.Sensor, call func(at sensors.Tick, m *sample.Imu)) (stop func()) {
 	t.Helper()
-	stop, err := pipeline.Listen(s, "out", call)
+	listener, err := pipeline.Listen(s, "out", call)
 	require.NoError(t, err)
-	return stop
+	return listener.Stop
 }
 
 // delivery is one message that a scripted bridge was given.

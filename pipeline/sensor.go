@@ -302,24 +302,27 @@ type ending struct {
 
 func (e *ending) init() { e.done = make(chan struct{}) }
 
-// Destroy ends the sensor, also during a run. Its listeners aren't called any more, and it
+// Destroy begins the sensor's end, also during a run. Its listeners aren't called any more, and it
 // fires no more. What it has captured goes to its bridges or counts as closed, and what they
 // were given is sent. Then its objects on the GPU are given back, and its name and topics are
-// free again. Its counts stay in the Summary. Destroy returns when all that has happened, or
-// with the context's error when ctx ends before; it goes on then. Called within a listener's
-// callback it doesn't wait, for it might wait for itself. Again it waits for the same end and
-// returns the same.
+// free again. Its counts stay in the Summary. Destroy waits for none of that, so that callbacks
+// may call it; Wait does. Destroying again does nothing.
 //
 // A sensor in whose frame others are mounted is not destroyed: the error wraps
 // ErrMounted and names them. The end of the pipeline ends all sensors by itself.
-func (s *Sensor) Destroy(ctx context.Context) error {
-	if err := s.destroy(s); err != nil || !s.users.Closing() || inCallback() {
-		return err
+func (s *Sensor) Destroy() error { return s.destroy(s) }
+
+// Wait waits until the sensor is gone, after Destroy of it or of its actor, and returns what went
+// wrong with its end. It returns the context's error when ctx ends before, and at once for a sensor
+// that nobody has destroyed. A callback must not call it: it might wait for itself.
+func (s *Sensor) Wait(ctx context.Context) error {
+	if !s.users.Closing() {
+		return nil
 	}
 	select {
 	case <-s.ending.done:
 		return s.ending.err
 	case <-ctx.Done():
-		return fmt.Errorf("destroy sensor %s: %w", s.spec.Name, context.Cause(ctx))
+		return fmt.Errorf("wait for the end of sensor %s: %w", s.spec.Name, context.Cause(ctx))
 	}
 }

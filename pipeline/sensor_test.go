@@ -109,8 +109,10 @@ func TestSensorsComeAndGoDuringARun(t *testing.T) {
 						<-arrived
 						p.Summary()
 						p.Stages()
-						assert.NoError(t, s.Destroy(t.Context()))
-						assert.NoError(t, s.Destroy(t.Context()), "again")
+						assert.NoError(t, s.Wait(t.Context()), "nobody has destroyed it")
+						assert.NoError(t, s.Destroy())
+						assert.NoError(t, s.Destroy(), "again")
+						assert.NoError(t, s.Wait(t.Context()))
 						assert.False(t, s.IsListening())
 						_, err = pipeline.Listen(s, "out", func(sensors.Tick, *sample.Imu) {})
 						assert.ErrorIs(t, err, pipeline.ErrNoSensor)
@@ -148,7 +150,7 @@ func TestACallbackMayAddAndDestroy(t *testing.T) {
 				add = func(s *pipeline.Sensor) {
 					hear(t, s, func(sensors.Tick, *sample.Imu) {
 						calls++
-						if !assert.NoError(t, s.Destroy(context.Background())) || calls == 5 {
+						if !assert.NoError(t, s.Destroy()) || calls == 5 {
 							close(fifth)
 							return
 						}
@@ -203,7 +205,7 @@ func TestASlowBeginHoldsUpNobody(t *testing.T) {
 			require.ErrorIs(t, err, rig.ErrName, "the name is taken already")
 			_, err = p.Sensor("slow")
 			require.ErrorIs(t, err, pipeline.ErrNoSensor, "but not there yet")
-			require.NoError(t, quick.Destroy(t.Context()))
+			destroy(t, quick)
 			close(compiled)
 			slow := <-added
 			arrived := make(chan struct{})
@@ -279,7 +281,8 @@ func TestDestroyCompletesWhatWasBegun(t *testing.T) {
 	done := make(chan error, 1)
 	hear(t, s, func(sensors.Tick, *sample.Imu) {
 		if heard++; heard == 20 {
-			go func() { done <- s.Destroy(context.Background()) }()
+			assert.NoError(t, s.Destroy())
+			go func() { done <- s.Wait(context.Background()) }()
 		}
 	})
 	end := inBackground(t, p)
@@ -310,17 +313,17 @@ func TestASensorThatCarriesOthersStays(t *testing.T) {
 	require.NoError(t, err)
 	_, err = p.AddSensor(sensors.Config{ID: plainID, Name: "ear", Parent: "mast"})
 	require.NoError(t, err)
-	err = mast.Destroy(t.Context())
+	err = mast.Destroy()
 	require.ErrorIs(t, err, pipeline.ErrMounted)
 	require.EqualError(t, err, "destroy sensor mast: other sensors are mounted on it: eye, ear")
-	require.NoError(t, eye.Destroy(t.Context()), "also before the start")
-	require.ErrorIs(t, mast.Destroy(t.Context()), pipeline.ErrMounted)
+	destroy(t, eye) // also before the start
+	require.ErrorIs(t, mast.Destroy(), pipeline.ErrMounted)
 	twin, err := p.AddSensor(sensors.Config{ID: plainID, Name: "twin", Frame: "mast"})
 	require.NoError(t, err)
-	require.NoError(t, mast.Destroy(t.Context()), "the frame stays")
-	require.ErrorIs(t, twin.Destroy(t.Context()), pipeline.ErrMounted)
+	destroy(t, mast) // the frame stays
+	require.ErrorIs(t, twin.Destroy(), pipeline.ErrMounted)
 	require.NoError(t, p.Close(t.Context()))
-	require.NoError(t, twin.Destroy(t.Context()), "the pipeline's end was its own")
+	destroy(t, twin) // the pipeline's end was its own
 }
 
 func TestLookUp(t *testing.T) {
@@ -417,7 +420,8 @@ func TestSensorsRideOnActors(t *testing.T) {
 	assert.Len(t, *stamps, 9, "its sensors went with it")
 	assert.Len(t, *more, 9)
 	for _, gone := range []*pipeline.Sensor{onSedan, child} {
-		require.NoError(t, gone.Destroy(t.Context()), "it waits for their end, and that they are gone is not an error")
+		require.NoError(t, gone.Wait(t.Context()))
+		require.NoError(t, gone.Destroy(), "that they are gone is not an error")
 	}
 	assert.Len(t, p.Sensors(), 2)
 	assert.Len(t, *own, 25, "others don't notice")
@@ -484,13 +488,13 @@ func TestASensorIsNotLeftOnAnActorThatWent(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	assert.Equal(t, flow.CauseClosed, list[0].Missing)
-	require.NoError(t, s.Destroy(t.Context()))
+	destroy(t, s)
 	assert.Len(t, *stamps, 3)
 	assert.Empty(t, p.Sensors())
 }
 
-// TestDestroyWaitsNoLongerThanItMay: and the end comes all the same.
-func TestDestroyWaitsNoLongerThanItMay(t *testing.T) {
+// TestWaitEndsWithItsContext: and the sensor's end comes all the same.
+func TestWaitEndsWithItsContext(t *testing.T) {
 	p := newScripted(t, &script{}, pipeline.Config{})
 	s := addScripted(t, p, plainID, "s", "100")
 	within, leave := make(chan struct{}), make(chan struct{})
@@ -502,11 +506,12 @@ func TestDestroyWaitsNoLongerThanItMay(t *testing.T) {
 	<-within
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	err := s.Destroy(ctx)
+	require.NoError(t, s.Destroy())
+	err := s.Wait(ctx)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.True(t, errors.Is(err, context.Cause(ctx)))
 	close(leave)
-	require.NoError(t, s.Destroy(t.Context()))
+	destroy(t, s)
 	end()
 }
 

@@ -48,7 +48,7 @@ func TestThousandsOfSensorsComeAndGo(t *testing.T) {
 			if passed++; run {
 				require.NoError(t, p.Step(t.Context(), 3))
 			}
-			require.NoError(t, s.Destroy(t.Context()))
+			destroy(t, s)
 		}
 	}
 	const measured = 120 // more than have rows of their own
@@ -110,6 +110,6 @@ func TestATopicIsFreeForAnotherType(t *testing.T) {
 		require.Eventually(t, func() bool { n, err := p.Receivers(topic); return err == nil && n == 1 }, 10*time.Second, time.Millisecond, "the client stays")
 		require.NoError(t, p.Step(t.Context(), 3))
 		require.Eventually(t, func() bool { return <-types == id }, 10*time.Second, time.Millisecond, "behind what is on its way of the one before")
-		require.NoError(t, s.Destroy(t.Context()))
+		destroy(t, s)
 	}
 }

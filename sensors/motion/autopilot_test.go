@@ -70,7 +70,8 @@ func TestCruiseControlKeepsItsSpeed(t *testing.T) {
 
 	cruise, err := world.Sensor("cruise")
 	require.NoError(t, err)
-	require.NoError(t, cruise.Destroy(t.Context()))
+	require.NoError(t, cruise.Destroy())
+	require.NoError(t, cruise.Wait(t.Context()))
 	require.NoError(t, world.Step(t.Context(), 300))
 	assert.InDelta(t, 0, speedOf(car), 1e-9, "nobody keeps the speed any more")
 }
@@ -195,13 +196,13 @@ func TestDestinationIsReached(t *testing.T) {
 	to, err := world.Sensor("to")
 	require.NoError(t, err)
 	var got []*sample.Destination
-	stop, err := pipeline.Listen(to, "destination", func(_ sensors.Tick, m *sample.Destination) {
+	listener, err := pipeline.Listen(to, "destination", func(_ sensors.Tick, m *sample.Destination) {
 		kept := *m
 		got = append(got, &kept)
 	})
 	require.NoError(t, err)
 	require.NoError(t, world.Step(t.Context(), 3000))
-	stop()
+	listener.Stop()
 	require.NoError(t, to.Tune(pipeline.Tuning{Attributes: map[string]any{"destination": []float64{0, 20, -90}}}))
 	require.NoError(t, world.Step(t.Context(), 3000))
 	assert.InDelta(t, 20, car.PoseAt(math.MaxInt64).Position[1], 1, "the next destination")

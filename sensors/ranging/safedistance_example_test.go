@@ -44,7 +44,7 @@ func Example_safeDistance() {
 	must(err)
 	sensor, err := world.AddSensor(sensors.Config{ID: blueprint.ID, Name: "safety", AttachTo: vehicle.ID})
 	must(err)
-	stop, err := pipeline.Listen(sensor, "event", func(_ sensors.Tick, event *ranging.SafeDistanceEvent) {
+	listener, err := pipeline.Listen(sensor, "event", func(_ sensors.Tick, event *ranging.SafeDistanceEvent) {
 		for _, id := range event.Actors {
 			other, err := world.Actor(id)
 			must(err)
@@ -54,8 +54,8 @@ func Example_safeDistance() {
 	must(err)
 	must(world.Step(ctx, 10)) // it is due at multiples of 50 ms, from a period after it came
 
-	stop()
-	must(sensor.Destroy(ctx))
+	listener.Stop()
+	must(sensor.Destroy())
 	must(world.Close(ctx))
 	// Output:
 	// Vehicle too close: vehicle.audi.a2

@@ -131,7 +131,10 @@ func (h *handler) endSensor(w http.ResponseWriter, r *http.Request) (any, error)
 		return nil, err
 	}
 	defer noDeadline(w)()
-	if err := s.Destroy(r.Context()); err != nil {
+	if err := s.Destroy(); err != nil {
+		return nil, err
+	}
+	if err := s.Wait(r.Context()); err != nil {
 		return nil, err
 	}
 	return TimeOf(h.run.Clock), nil

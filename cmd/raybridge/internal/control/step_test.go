@@ -82,9 +82,9 @@ func hearIMU(t testing.TB, p *pipeline.Pipeline) {
 	t.Helper()
 	s, err := p.AddSensor(sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(100)})
 	require.NoError(t, err)
-	stop, err := pipeline.Listen(s, s.Outputs()[0].Name, func(sensors.Tick, *sample.Imu) {})
+	listener, err := pipeline.Listen(s, s.Outputs()[0].Name, func(sensors.Tick, *sample.Imu) {})
 	require.NoError(t, err)
-	t.Cleanup(stop)
+	t.Cleanup(listener.Stop)
 }
 
 // TestAFrameMovesAWorld steps a run of either mode by frames.
@@ -336,9 +336,9 @@ func hold(t *testing.T, p *pipeline.Pipeline) (inside, leave chan struct{}) {
 	s, err := p.AddSensor(sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(100)})
 	require.NoError(t, err)
 	once := sync.OnceFunc(func() { close(inside); <-leave })
-	stop, err := pipeline.Listen(s, s.Outputs()[0].Name, func(sensors.Tick, *sample.Imu) { once() })
+	listener, err := pipeline.Listen(s, s.Outputs()[0].Name, func(sensors.Tick, *sample.Imu) { once() })
 	require.NoError(t, err)
-	t.Cleanup(stop)
+	t.Cleanup(listener.Stop)
 	return inside, leave
 }
 
@@ -450,9 +450,9 @@ func TestALongStepIsAnswered(t *testing.T) {
 	p := newRun(t, pipeline.Config{Capacity: 1})
 	s, err := p.AddSensor(sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(100)})
 	require.NoError(t, err)
-	stop, err := pipeline.Listen(s, s.Outputs()[0].Name, func(sensors.Tick, *sample.Imu) { time.Sleep(guard.RequestTime + time.Second) })
+	listener, err := pipeline.Listen(s, s.Outputs()[0].Name, func(sensors.Tick, *sample.Imu) { time.Sleep(guard.RequestTime + time.Second) })
 	require.NoError(t, err)
-	defer stop()
+	defer listener.Stop()
 	begin(t, p)
 	server := listen(t)
 	defer server.Close()

@@ -44,10 +44,10 @@ var page = template.Must(template.New("report").Funcs(template.FuncMap{
 // network. It collects the first and the latest message of every camera, and the latest of
 // every lidar. Its methods may be called from any goroutine.
 type Report struct {
-	mu     sync.Mutex
-	shots  []*shot
-	scans  []*scan
-	detach []func()
+	mu    sync.Mutex
+	shots []*shot
+	scans []*scan
+	heard []*pipeline.Listener
 }
 
 // shot is what one camera saw first and last.
@@ -68,12 +68,12 @@ type scan struct {
 func (r *Report) Attach(p *pipeline.Pipeline) error {
 	for _, s := range p.Sensors() {
 		for i, out := range s.Outputs() {
-			stop, err := r.listen(s, out.Name, s.Topics()[i], out.New())
+			heard, err := r.listen(s, out.Name, s.Topics()[i], out.New())
 			if err != nil {
 				return fmt.Errorf("report on sensor %s: %w", s.Name(), err)
 			}
-			if stop != nil {
-				r.detach = append(r.detach, stop)
+			if heard != nil {
+				r.heard = append(r.heard, heard)
 			}
 		}
 	}
@@ -82,7 +82,7 @@ func (r *Report) Attach(p *pipeline.Pipeline) error {
 
 // listen keeps the latest message of one output if it can be drawn. example is a
 // message of the output's type.
-func (r *Report) listen(s *pipeline.Sensor, output, topic string, example any) (stop func(), err error) {
+func (r *Report) listen(s *pipeline.Sensor, output, topic string, example any) (*pipeline.Listener, error) {
 	switch example.(type) {
 	case *sample.Image:
 		kept := &shot{name: s.Name(), topic: topic, typeID: s.TypeID()}
@@ -134,8 +134,8 @@ type contents struct {
 
 // Write writes the report into a folder, when the run is over, and returns its path.
 func (r *Report) Write(folder string, p *pipeline.Pipeline) (string, error) {
-	for _, stop := range r.detach {
-		stop()
+	for _, l := range r.heard {
+		l.Stop()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
