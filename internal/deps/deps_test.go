@@ -48,7 +48,7 @@ var policy = map[string][]string{
 	"dispatch":            {"flow", "simtime"},
 	"simtime":             {"flow"},
 	"sensors":             {"flow", "gpu", "readback", "shaders", "scene", "simtime", "spatial", "sensors", "sensors/sample", "internal/..."},
-	"sensors/compute":     {"flow", "gpu", "readback", "shaders", "scene", "sensors", "sensors/sample", "spatial"},
+	"sensors/compute":     {"flow", "gpu", "readback", "shaders", "scene", "sensors", "sensors/sample", "simtime", "spatial"},
 	"sensors/motion":      {"flow", "scene", "sensors", "sensors/sample", "simtime", "spatial"},
 	"sensors/ranging":     {"flow", "scene", "sensors", "sensors/sample", "sensors/compute", "simtime", "spatial"},
 	"sensors/groundtruth": {"flow", "gpu", "readback", "shaders", "scene", "simtime", "spatial", "sensors", "sensors/sample", "sensors/camera", "world"},

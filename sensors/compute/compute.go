@@ -6,13 +6,14 @@
 // A sensor embeds *Sensor[E], made by New in its Definition's New function. E is the record that
 // the shader writes; see readback.Pool for what it may be. Begin opens the sensor's outputs and
 // then calls the embedded Begin; the embedded Sensor is the Capturer. Rays and FixedRays make
-// its shader if all it needs is the hits of a list of rays.
+// its shader if all it needs is the hits of a list of rays. The
+// sensors of a pipeline share the programs of equal entries and constants.
 //
 // # Shader
 //
 // The GLSL is an entry of the shader catalogue or of the sensor's own package
 // (shaders.Entry.Files), and may include this repository's. lib/trace.glsl finds what rays hit,
-// sensorPose(momentAt(0.0)) is where the sensor is. It is bound to
+// sensorPose(momentAt(0.0)) is where the sensor is, when Shader.From says. It is bound to
 //
 //   - the scene's tables, at the slots that lib/scene.glsl and lib/motion.glsl declare,
 //   - Shader.Uniforms at uniform slot 0,
@@ -29,6 +30,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/readback"
@@ -36,6 +39,7 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/shaders"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // texelBytes is the size of a row of Shader.Table.
@@ -53,6 +57,10 @@ type Shader[E any] struct {
 	// UniformBytes is the size of the uniform block, 0 for none. TableRows is the number of
 	// rows of four uint32 of the table, 0 for none.
 	UniformBytes, TableRows int
+	// From returns when the capture of a firing begins, which ends when it is due. Its header
+	// has that stamp, and the sensor's pose then. Without it a capture is of the due instant
+	// alone. It is called on the GL thread and must not wait. (optional)
+	From func(at sensors.Tick) simtime.Stamp
 	// Prepare fills in the uniform block (std140) and the table for one capture, both little
 	// endian. They hold what the capture before had, at first zeros. It reports whether it has
 	// changed the table, which else stays as it is on the GPU. It may be nil, and is called on
@@ -71,8 +79,9 @@ type Sensor[E any] struct {
 	env    *sensors.Env
 
 	// Owned by the GL thread.
-	next     *Shader[E] // what the next Capture takes over; nil for nothing
-	program  *gpu.Program
+	next     *Shader[E]   // what the next Capture takes over; nil for nothing
+	program  *gpu.Program // the pipeline's, or own
+	own      *gpu.Program // compiled by tune; nil until then
 	uniforms *gpu.Buffer
 	table    *gpu.Buffer
 	texture  *gpu.Texture
@@ -95,7 +104,7 @@ func (s *Sensor[E]) Env() *sensors.Env { return s.env }
 // Spec returns what the sensor was made of.
 func (s *Sensor[E]) Spec() *sensors.Spec { return &s.spec }
 
-// Begin compiles the shader and makes the buffers.
+// Begin compiles the shader, unless another sensor has, and makes the buffers.
 func (s *Sensor[E]) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	s.env = env
 	err = s.Open(&s.spec, env, func(k *sensors.Capture[publish[E]], results readback.Lease[E]) {
@@ -104,21 +113,58 @@ func (s *Sensor[E]) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := env.GL.Do(ctx, s.open); err != nil {
+	if s.program, err = s.shader.program(ctx, env); err == nil {
+		err = env.GL.Do(ctx, s.open)
+	}
+	if err != nil {
 		return errors.Join(fmt.Errorf("begin %s: %w", s.spec.Name, err), s.End())
 	}
 	return nil
 }
 
-// open makes the GPU objects. GL thread.
-func (s *Sensor[E]) open(c *gpu.Ctx) error {
-	source, err := shaders.Source(s.shader.Entry, s.shader.Defines...)
+// program is a compiled shader that the sensors of a pipeline share.
+type program struct{ *gpu.Program }
+
+// Close queues the program's deletion.
+func (p program) Close() error {
+	p.Program.Close()
+	return nil
+}
+
+// programKey is what a program is compiled of.
+type programKey struct {
+	entry   *shaders.Entry
+	defines string
+}
+
+// program returns the pipeline's program of the shader, and compiles it for the first sensor
+// that needs it.
+func (s *Shader[E]) program(ctx context.Context, env *sensors.Env) (*gpu.Program, error) {
+	shared, err := env.Shared.Get(programKey{s.Entry, fmt.Sprint(s.Defines)}, func() (io.Closer, error) {
+		var p program
+		err := env.GL.Do(ctx, func(c *gpu.Ctx) (err error) {
+			p.Program, err = s.compile(c)
+			return err
+		})
+		return p, err
+	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if s.program, err = c.NewProgram(gpu.ProgramDesc(source)); err != nil {
-		return err
+	return shared.(program).Program, nil
+}
+
+// compile makes a program of the shader. GL thread.
+func (s *Shader[E]) compile(c *gpu.Ctx) (*gpu.Program, error) {
+	source, err := shaders.Source(s.Entry, s.Defines...)
+	if err != nil {
+		return nil, err
 	}
+	return c.NewProgram(gpu.ProgramDesc(source))
+}
+
+// open makes the GPU objects. GL thread.
+func (s *Sensor[E]) open(c *gpu.Ctx) (err error) {
 	if err := s.openInputs(c); err != nil {
 		return err
 	}
@@ -162,10 +208,11 @@ func (s *Sensor[E]) closeTable() {
 	s.texture, s.table = nil, nil
 }
 
-// TakeOver lets captures be fresh's from the next one on: its Prepare, its Publish and its
+// TakeOver lets captures be fresh's from the next one on: its functions, its constants and its
 // numbers of invocations, results and rows. Captures under way are published as they were
-// made. fresh has the same Entry, Defines and UniformBytes. It never begins, and its Env is
-// the sensor's. A sensors.Tuner calls it. GL thread.
+// made. fresh has the same Entry and UniformBytes. It never begins, and its Env is the
+// sensor's. Other constants are compiled for this sensor alone. A sensors.Tuner calls it. GL
+// thread.
 func (s *Sensor[E]) TakeOver(fresh *Sensor[E]) {
 	fresh.env, s.next = s.env, &fresh.shader
 }
@@ -175,9 +222,17 @@ func (s *Sensor[E]) tune(c *gpu.Ctx) error {
 	if s.next == nil {
 		return nil
 	}
-	before := s.shader.TableRows
+	before := s.shader
 	s.shader, s.next = *s.next, nil
-	if s.shader.TableRows != before {
+	if !slices.Equal(s.shader.Defines, before.Defines) {
+		own, err := s.shader.compile(c)
+		if err != nil {
+			return err
+		}
+		s.own.Close()
+		s.own, s.program = own, own
+	}
+	if s.shader.TableRows != before.TableRows {
 		if err := s.openTable(c); err != nil {
 			return err
 		}
@@ -194,19 +249,24 @@ func (s *Sensor[E]) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error
 	if target == nil {
 		return false, err
 	}
-	if err := s.write(c, at); err != nil {
+	from := at.Due
+	if s.shader.From != nil {
+		from = s.shader.From(at)
+	}
+	if err := s.write(c, at, from); err != nil {
 		return false, err
 	}
 	if err := s.dispatch(c, target); err != nil {
 		return false, err
 	}
-	header := at.Header(s.spec.FrameID, s.env.Pose(s.spec.Mount, at.Due))
+	header := at.Header(s.spec.FrameID, s.env.Pose(s.spec.Mount, from))
+	header.Stamp = from
 	return s.Start(c, sensors.Capture[publish[E]]{At: at, Header: header, Data: s.shader.Publish})
 }
 
 // write brings the inputs of a capture to the GPU.
-func (s *Sensor[E]) write(c *gpu.Ctx, at sensors.Tick) error {
-	err := s.motion.Write(c, scene.Window{Parent: s.env.Owner, Mount: s.spec.Mount, StartNs: at.Due, EndNs: at.Due})
+func (s *Sensor[E]) write(c *gpu.Ctx, at sensors.Tick, from simtime.Stamp) error {
+	err := s.motion.Write(c, scene.Window{Parent: s.env.Owner, Mount: s.spec.Mount, StartNs: from, EndNs: at.Due})
 	if err != nil {
 		return err
 	}
@@ -249,7 +309,7 @@ func (s *Sensor[E]) End() error {
 	err := s.Close()
 	s.motion.Close()
 	s.closeTable()
-	s.program.Close()
+	s.own.Close()
 	s.uniforms.Close()
 	return err
 }

@@ -35,7 +35,9 @@ func TestASensorThatCannotBeginHoldsNothing(t *testing.T) {
 	})
 	require.NoError(t, s.End(), "it isn't begun")
 	gl := gputest.Thread(t)
-	err := s.Begin(t.Context(), &sensors.Env{GL: gl, Log: slog.New(slog.DiscardHandler), Completed: func() {}})
+	err := s.Begin(t.Context(), &sensors.Env{
+		GL: gl, Shared: &sensors.Shared{}, Log: slog.New(slog.DiscardHandler), Completed: func() {},
+	})
 	require.ErrorContains(t, err, "begin broken: ")
 	if !errors.Is(err, gpu.ErrNotSupported) { // as on a device without a compiler
 		assert.NotEmpty(t, gl.DebugErrors(), "OpenGL's own report")

@@ -282,9 +282,14 @@ func (d *Device) bounds(l *Laser, column int) (lo, hi float64) {
 	return lo, hi
 }
 
+// texels is the length of the table.
+func (d *Device) texels() int {
+	return shaders.LaserTexels*len(d.Lasers) + shaders.ColumnTexels*d.Columns
+}
+
 // table writes the device as shaders/lidar_scan.comp reads it.
 func (d *Device) table(periodNs int64) []byte {
-	out := make([]byte, 0, 16*(shaders.LaserTexels*len(d.Lasers)+shaders.ColumnTexels*d.Columns))
+	out := make([]byte, 0, 16*d.texels())
 	put := func(words ...uint32) {
 		for _, w := range words {
 			out = binary.LittleEndian.AppendUint32(out, w)

@@ -63,7 +63,7 @@ func newPlanarLidar(spec sensors.Spec, o LaserScan) (sensors.Sensor, error) {
 	}
 	s := &planarLidar{
 		scanner: scanner{
-			spec: spec, device: device, rolling: *o.Rolling,
+			device: device, rolling: *o.Rolling,
 			receiver: receiver{
 				scale:       o.Intensity,
 				attenuation: *o.Attenuation,
@@ -80,8 +80,7 @@ func newPlanarLidar(spec sensors.Spec, o LaserScan) (sensors.Sensor, error) {
 	s.scan.AngleMin = float32(mgl64.DegToRad(first))
 	s.scan.AngleMax = float32(mgl64.DegToRad(first + float64(device.Columns-1)*step))
 	s.scan.AngleIncrement = float32(mgl64.DegToRad(step))
-	s.deliver = s.publish
-	return s, s.checkPeriod()
+	return s, s.build(spec, s.publish)
 }
 
 // device is the one laser that turns counter-clockwise through the rays of SVL's. The last lies
@@ -106,23 +105,25 @@ func (s *planarLidar) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	if s.out, err = sensors.OutputOf[*sample.LaserScan](env, "scan"); err != nil {
 		return err
 	}
-	return s.begin(ctx, env)
+	return s.Sensor.Begin(ctx, env)
 }
 
 // Tune takes over ranges, noise and the scan's length. GL thread.
 func (s *planarLidar) Tune(fresh sensors.Sensor) error {
-	s.next = &fresh.(*planarLidar).scanner
+	f := fresh.(*planarLidar)
+	f.out = s.out
+	s.TakeOver(f.Sensor)
 	return nil
 }
 
 // publish hands on the ranges of a scan.
-func (s *planarLidar) publish(of *scan, points []sample.Point) {
+func (s *planarLidar) publish(at sensors.Tick, header sample.Header, points []sample.Point) {
 	m := &s.scan
-	m.Header = of.Header
-	m.RangeMin, m.RangeMax = float32(of.Data.min), float32(of.Data.max)
-	m.ScanTime, m.TimeIncrement = float32(float64(of.At.PeriodNs)/1e9), 0
+	m.Header = header
+	m.RangeMin, m.RangeMax = float32(s.device.MinM), float32(s.device.MaxM)
+	m.ScanTime, m.TimeIncrement = float32(float64(at.PeriodNs)/1e9), 0
 	if s.rolling {
-		m.TimeIncrement = float32(float64(of.Data.periodNs) / 1e9 / float64(len(points)))
+		m.TimeIncrement = float32(float64(s.periodNs) / 1e9 / float64(len(points)))
 	}
 	m.Ranges, m.Intensities = m.Ranges[:0], m.Intensities[:0]
 	returns := 0
@@ -134,6 +135,6 @@ func (s *planarLidar) publish(of *scan, points []sample.Point) {
 			returns++
 		}
 	}
-	s.reportEmpty(of.At, returns)
-	s.out.TryQueue(of.At, m)
+	s.reportEmpty(at, returns)
+	s.out.TryQueue(at, m)
 }

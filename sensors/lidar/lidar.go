@@ -255,18 +255,14 @@ func newCloudLidar[K any](spec sensors.Spec, o Scan[K], r receiver, layout sampl
 		return nil, err
 	}
 	s := &cloudLidar{
-		scanner: scanner{
-			spec: spec, device: device, receiver: r,
-			rolling: *o.Rolling, compensated: *o.Rolling && o.Compensated,
-		},
+		scanner: scanner{device: device, receiver: r, rolling: *o.Rolling, compensated: *o.Rolling && o.Compensated},
 		cloud: sample.PointCloud{
 			Organized: o.Organized, Rings: len(device.Lasers), Columns: device.Columns,
 			HorizontalAngle: device.endRad(), UnitIntensity: r.scale == carla || r.scale == svl,
 			Layout: layout,
 		},
 	}
-	s.deliver = s.publish
-	return s, s.checkPeriod()
+	return s, s.build(spec, s.publish)
 }
 
 // Begin opens the output and makes the GPU objects.
@@ -274,19 +270,21 @@ func (s *cloudLidar) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	if s.out, err = sensors.OutputOf[*sample.PointCloud](env, "points"); err != nil {
 		return err
 	}
-	return s.begin(ctx, env)
+	return s.Sensor.Begin(ctx, env)
 }
 
 // Tune takes over ranges, noise and the scan's length. GL thread.
 func (s *cloudLidar) Tune(fresh sensors.Sensor) error {
-	s.next = &fresh.(*cloudLidar).scanner
+	f := fresh.(*cloudLidar)
+	f.out = s.out
+	s.TakeOver(f.Sensor)
 	return nil
 }
 
 // publish hands on the cloud of a scan.
-func (s *cloudLidar) publish(of *scan, points []sample.Point) {
+func (s *cloudLidar) publish(at sensors.Tick, header sample.Header, points []sample.Point) {
 	m := &s.cloud
-	m.Header = of.Header
+	m.Header = header
 	var returns int
 	if m.Organized {
 		m.Points, returns = markMisses(m.Points[:0], points)
@@ -294,8 +292,8 @@ func (s *cloudLidar) publish(of *scan, points []sample.Point) {
 		m.Points = keepReturns(m.Points[:0], points)
 		returns = len(m.Points)
 	}
-	s.reportEmpty(of.At, returns)
-	s.out.TryQueue(of.At, m)
+	s.reportEmpty(at, returns)
+	s.out.TryQueue(at, m)
 }
 
 // keepReturns appends the points that hit something, those that lie side by side at
