@@ -23,7 +23,7 @@ type Account func(seq uint64) (arrived func(flow.Cause))
 // and by cause (law S5). Any goroutine may use it.
 type Outlet struct {
 	sensors.Port
-	// Topic is what bridges are told of it. A bridge's own quality of service overrides the topic's.
+	// Topic is what bridges are told of it; BridgeConfig.QoS goes before its quality of service.
 	Topic   bridges.Topic
 	account Account
 
@@ -90,16 +90,16 @@ func (o *Outlet) Dropped(cause flow.Cause, n int) {
 	o.drops.Add(cause, int64(n))
 }
 
-// Drops returns the messages lost by cause, those of routes too.
-func (o *Outlet) Drops() flow.Drops {
+// lost returns the messages lost by cause, those of routes too.
+func (o *Outlet) lost() flow.Drops {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	drops := maps.Clone(o.drops)
+	all := maps.Clone(o.drops)
 	for _, r := range o.routes {
 		lost, _ := r.topic.Drops()
-		drops.Merge(lost)
+		all.Merge(lost)
 	}
-	return drops
+	return all
 }
 
 // Ways returns, by the bridges' names, how the dispatcher fares with what it brings there.
@@ -166,7 +166,7 @@ func (t *Topics) Dropped(cause flow.Cause) {
 func (t *Topics) Drops() flow.Drops {
 	most := flow.Drops{}
 	for _, o := range t.Outlets {
-		for cause, n := range o.Drops() {
+		for cause, n := range o.lost() {
 			most[cause] = max(most[cause], n)
 		}
 	}

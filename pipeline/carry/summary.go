@@ -94,10 +94,10 @@ func (o *Outlet) Row(seconds float64) SensorSummary { return o.row(seconds, o.Li
 
 // row is Row where somebody listens now, or nobody does.
 func (o *Outlet) row(seconds float64, listening bool) SensorSummary {
-	heard, drops := o.heard(listening), o.Drops()
+	heard, lost := o.heard(listening), o.lost()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	row := SensorSummary{Name: o.Topic.Sensor, Type: o.Topic.SensorType, Topic: o.Topic.Name, Messages: o.retired, Drops: drops}
+	row := SensorSummary{Name: o.Topic.Sensor, Type: o.Topic.SensorType, Topic: o.Topic.Name, Messages: o.retired, Drops: lost}
 	for _, r := range o.receivers {
 		row.Messages = max(row.Messages, r.got)
 	}
