@@ -100,7 +100,7 @@ func (r *actorRef) UnmarshalJSON(text []byte) error {
 		return json.Unmarshal(text, &r.Name)
 	}
 	if err := json.Unmarshal(text, &r.Handle); err != nil || r.Handle == 0 {
-		return errors.New("an actor to remove is given by its handle, a whole number from 1, or by its name")
+		return errors.New("an actor to remove is given by a handle, a whole number from 1, or a name")
 	}
 	return nil
 }
