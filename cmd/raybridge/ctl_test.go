@@ -140,7 +140,7 @@ func TestCtlFails(t *testing.T) {
 		{[]string{"pause", "--api", "nowhere"}, 0, "", exitUsage, `--api: bad address "nowhere": need PORT, HOST:PORT or unix:PATH`},
 		{[]string{"pause", "--api", here, "--api-token-file", missing}, 0, "", exitUsage, "--api-token-file: " + missing + ": no such file"},
 		{[]string{"pause", "--api", here, "--api-token-file", write(t, t.TempDir(), "short", "0123456789abcde\n")}, 0, "", exitUsage, "a token has 16 to 1024 letters, digits and signs of ASCII: openssl rand -hex 32 makes one"},
-		{[]string{"pause", "now"}, 0, "", exitUsage, `pause takes flags alone: what is "now"?`},
+		{[]string{"pause", "now"}, 0, "", exitUsage, `pause takes only flags: what is "now"?`},
 		{[]string{"step", "2", "--to", "front"}, 0, "", exitUsage, "give either --to, or a number of steps, or a frame"},
 		{[]string{"step", "0"}, 0, "", exitUsage, "step 0: want a number of steps, 1 or more, or - for a frame"},
 		{[]string{"step", "x"}, 0, "", exitUsage, "step x: want a number of steps"},

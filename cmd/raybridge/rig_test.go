@@ -154,7 +154,7 @@ func TestTheRigsDriver(t *testing.T) {
 	} {
 		pl, warnings := planOf(t, append(c.args, "--report")...)
 		assert.Equal(t, c.headless, pl.config.Ego.Driver, "%v", c.args)
-		assert.Equal(t, c.headless == "external", strings.Contains(warnings, "it stands until they come"), "%v", c.args)
+		assert.Equal(t, c.headless == "external", strings.Contains(warnings, "it stands still until they come"), "%v", c.args)
 		pl, _ = planOf(t, append(c.args, "--window")...)
 		assert.Equal(t, c.window, pl.config.Ego.Driver, "%v with a window", c.args)
 	}

@@ -15,7 +15,7 @@
 //
 // # Concurrency
 //
-// Any goroutine may call anything. What comes and goes is serialised, also while a bridge
+// Any goroutine may call anything. Coming and going is serialised, also while a bridge
 // connects. Messages, times and summaries don't wait for that.
 //
 // # Ordering
