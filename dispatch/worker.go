@@ -320,19 +320,24 @@ func (d *Dispatcher) retireWorkers(n int) {
 	d.idle = d.idle[:kept]
 }
 
-// lingerLooks is how often a lingering worker looks for a task: for some 10 µs. To
-// be woken, while the goroutine that wakes it runs on, takes a worker several times
-// as long. Messages that come more seldom would have it do nothing else but look.
-const lingerLooks = 30_000
+// lingerTime is how long a lingering worker looks for a task. To be woken, while the goroutine
+// that wakes it runs on, takes a worker several times as long. Messages that come more seldom
+// would have it do nothing else but look. Where one sender sent messages of 64 KiB to 1 MiB as
+// fast as it could, being woken took a tenth to a fifth of the time.
+const lingerTime = 10 * time.Microsecond
 
-// copyLooks is how often it looks while a sender copies a message, which will then come soon.
-// It looks for some 40 µs, in which a large one is copied.
-const copyLooks = 120_000
+// copyTime is how long it looks while a sender copies a message, which will then come soon: a
+// large one takes about that.
+const copyTime = 40 * time.Microsecond
 
-// quickLooks is what lingering takes at least to be worth it, some 0.2 µs. With a quicker
-// sender, both would wait for each other's cache lines at every message; it had better fill the
-// queue while the worker sleeps.
-const quickLooks = 600
+// quickTime is what lingering takes at least to be worth it. With a quicker sender, both would
+// wait for each other's cache lines at every message; it had better fill the queue while the
+// worker sleeps.
+const quickTime = 200 * time.Nanosecond
+
+// looksPerReading is how many times it looks between two readings of the clock, which take
+// longer. maxReadings ends the looking under a clock that stands, as in a testing/synctest bubble.
+const looksPerReading, maxReadings = 100, 2000
 
 // maxLingerSkips bounds how many times a worker that lingered in vain sleeps
 // without.
@@ -356,12 +361,8 @@ func (w *worker) linger() bool {
 	}
 	d.lingerer = w
 	d.mu.Unlock()
-	looks := 0
-	for w.handed.Load() == nil && (looks < lingerLooks || looks < copyLooks && d.copying.Load() > 0) {
-		looks++
-	}
-	if w.handed.Load() != nil {
-		w.accept(looks < quickLooks)
+	if took, came := w.watch(); came {
+		w.accept(took < quickTime)
 		return true
 	}
 	d.mu.Lock()
@@ -373,6 +374,24 @@ func (w *worker) linger() bool {
 	d.mu.Unlock()
 	w.accept(false) // it came after the last look
 	return true
+}
+
+// watch looks for a task that is handed over, for lingerTime or copyTime, and returns how long
+// it has looked.
+func (w *worker) watch() (took time.Duration, came bool) {
+	began := w.d.now()
+	for range maxReadings {
+		for range looksPerReading {
+			if w.handed.Load() != nil {
+				return w.d.now() - began, true
+			}
+		}
+		took = w.d.now() - began
+		if took >= copyTime || took >= lingerTime && w.d.copying.Load() == 0 {
+			break
+		}
+	}
+	return took, false
 }
 
 // accept makes the task handed over the worker's own.
