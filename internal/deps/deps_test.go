@@ -49,6 +49,7 @@ var policy = map[string][]string{
 	"simtime":             {"flow"},
 	"sensors":             {"flow", "gpu", "readback", "shaders", "scene", "simtime", "spatial", "sensors", "sensors/sample", "internal/..."},
 	"sensors/compute":     {"flow", "gpu", "readback", "shaders", "scene", "sensors", "sensors/sample", "simtime", "spatial"},
+	"sensors/lidar":       {"flow", "internal/fault", "sensors", "sensors/compute", "sensors/sample", "shaders", "simtime"},
 	"sensors/motion":      {"flow", "scene", "sensors", "sensors/sample", "simtime", "spatial"},
 	"sensors/ranging":     {"flow", "scene", "sensors", "sensors/sample", "sensors/compute", "simtime", "spatial"},
 	"sensors/groundtruth": {"flow", "gpu", "readback", "shaders", "scene", "simtime", "spatial", "sensors", "sensors/sample", "sensors/camera", "world"},
