@@ -200,7 +200,7 @@ func (o RetryOptions) Retry() Retry {
 }
 
 // ListenAddress reads where a bridge is to listen, as its connection string names it. PORT is
-// for clients on this machine alone, HOST:PORT, or :PORT, for all that reach it. Port 0 is any
+// for clients on this machine only, HOST:PORT, or :PORT, for all that reach it. Port 0 is any
 // free one. An empty text means standard. The result is HOST:PORT; errors wrap
 // ErrConnectionString. Any goroutine may call it.
 func ListenAddress(text, standard string) (string, error) {

@@ -95,7 +95,7 @@ func NewMemory(size int) (*Memory, error) {
 	return &Memory{m}, nil
 }
 
-// Bytes returns the memory, valid until Close. Who writes it calls Wrote.
+// Bytes returns the memory, valid until Close. Call Wrote after writing to it.
 func (m *Memory) Bytes() []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(m.memory.bytes)), int(m.memory.size))
 }

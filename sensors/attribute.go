@@ -104,8 +104,8 @@ func numbersOf(v any) []float64 {
 	}
 }
 
-// Unusual returns an error that names what is usual if the value is outside of it, else
-// nil. The value is as Parse takes it; of one that Parse refuses nothing is said.
+// Unusual returns an error that names the usual range if the value is outside of it, else
+// nil. The value is as Parse takes it. It returns nil for a value that Parse rejects.
 func (a *Attribute) Unusual(value any) error {
 	if a.UsualMin >= a.UsualMax {
 		return nil

@@ -120,9 +120,9 @@ func (in *Input[M]) Take() iter.Seq[M] {
 	}
 }
 
-// Handle lets take have the messages of the named input as they come, those that wait already
-// first. It is called on the goroutine of the bridge that brings them, one at a time and not
-// after the sensor's end. It must not wait. The error is InputOf's. A sensor calls it in Begin.
+// Handle calls take for each message of the named input, starting with those already waiting. The
+// calls are on the goroutine of the bridge that brings them, one at a time and not after the
+// sensor's end. take must not wait. The error is InputOf's. A sensor calls it in Begin.
 func Handle[M any](env *Env, name string, take func(M)) error {
 	in, err := InputOf[M](env, name)
 	if err != nil {

@@ -41,7 +41,7 @@ type receiver struct {
 	drops   flow.Journal
 }
 
-// listen opens a port. Without a host it is one of this machine alone.
+// listen opens a port. The default host is this machine only.
 func listen(address string, o world.Options) (*receiver, error) {
 	if !strings.Contains(address, ":") {
 		address = net.JoinHostPort("127.0.0.1", address)
