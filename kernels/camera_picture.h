@@ -89,7 +89,8 @@ INLINE vf log2_of(vf x) {
 INLINE vf exp2_of(vf x) {
     x = v_min(v_max(x, v_set(-126.0f)), v_set(127.0f));
     vf k = v_floor(x + 0.5f), f = x - k;
-    vf y = 1.0f + f * (0.693147181f + f * (0.240226507f + f * (0.0555041087f + f * (0.00961812911f + f * (0.00133335581f + f * 0.000154035304f)))));
+    vf y = 1.0f + f * (0.693147181f + f * (0.240226507f
+        + f * (0.0555041087f + f * (0.00961812911f + f * (0.00133335581f + f * 0.000154035304f)))));
     return y * as_f((v_trunc(k) + 127) << 23);
 }
 
@@ -135,11 +136,15 @@ INLINE void reading_of(const pictures *of, const picture *p, const spot *s, vm o
     if (m_any(t->more)) read_at(of, p, i_sel(t->more, level + 1, level), nearest, uv, t->more, t, 1);
 }
 
+// next_end goes from one end of a line of four lanes to the other, and on to the next line: 0, 3,
+// 4, 7, ...
+INLINE int next_end(int l) { return l + 3 - 2 * (l % 4 / 3); }
+
 // fetch asks for the texels of a block's corners, and of the lines between: they come while
 // other work is done.
 INLINE void fetch(const pictures *p, const reading *t) {
     for (int k = 0; k < (m_any(t->more) ? 2 : 1); k++)
-        for (int l = 0; l < LANES; l += 3 - 2 * (l % 4 / 3)) __builtin_prefetch(p->texels + t->at[k][l]); // both ends of a line
+        for (int l = 0; l < LANES; l = next_end(l)) __builtin_prefetch(p->texels + t->at[k][l]);
 }
 
 INLINE void tap(const pictures *p, const reading *t, int k, vf out[3]) {
@@ -174,6 +179,7 @@ INLINE vf tone_curve(vf x) {
 // polynomial of the square root that is least far from it, 0.00015 at most: a 26th of a level.
 INLINE vf encode_srgb(vf c) {
     vf s = v_sqrt(c);
-    vf high = -0.0422319501f + s * (1.57527088f + s * (-1.89947649f + s * (3.89844153f + s * (-5.0031687f + s * (3.41868736f + s * -0.947671612f)))));
+    vf high = -0.0422319501f + s * (1.57527088f + s * (-1.89947649f
+        + s * (3.89844153f + s * (-5.0031687f + s * (3.41868736f + s * -0.947671612f)))));
     return v_sel(v_le(c, v_set(0.0031308f)), 12.92f * c, high);
 }

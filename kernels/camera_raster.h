@@ -209,8 +209,10 @@ INLINE void project(raster *r, chunk *k, const layer *a, uint32_t first, int som
             x[j] = p[j][0] * w[j] * a->pixels[0] + a->pixels[2], y[j] = p[j][1] * w[j] * a->pixels[1] + a->pixels[3];
         }
     }
-    vf x0 = v_max(-v_floor(-v_min(x[0], v_min(x[1], x[2]))), v_set(0)), x1 = v_min(v_floor(v_max(x[0], v_max(x[1], x[2]))), v_set((float)(r->width - 1)));
-    vf y0 = v_max(-v_floor(-v_min(y[0], v_min(y[1], y[2]))), v_set(0)), y1 = v_min(v_floor(v_max(y[0], v_max(y[1], y[2]))), v_set((float)(r->height - 1)));
+    vf x0 = v_max(-v_floor(-v_min(x[0], v_min(x[1], x[2]))), v_set(0)),
+        x1 = v_min(v_floor(v_max(x[0], v_max(x[1], x[2]))), v_set((float)(r->width - 1)));
+    vf y0 = v_max(-v_floor(-v_min(y[0], v_min(y[1], y[2]))), v_set(0)),
+        y1 = v_min(v_floor(v_max(y[0], v_max(y[1], y[2]))), v_set((float)(r->height - 1)));
     drawn d = {.frame = frame, .draw = (uint32_t)(a - r->layers)};
     // In the triangles' order, however many a vector has.
     unsigned cut = m_bits(through);
@@ -236,7 +238,8 @@ static void place_chunk(raster *r, uint32_t number) {
     chunk *k = &r->chunks[number];
     k->count = 0;
     for (int i = 0; i < r->tiles_x * r->tiles_y; i++) k->tiles[i].count = 0;
-    uint32_t first = (uint32_t)((uint64_t)r->groups * number / CHUNKS), end = (uint32_t)((uint64_t)r->groups * (number + 1) / CHUNKS), at = 0;
+    uint32_t first = (uint32_t)((uint64_t)r->groups * number / CHUNKS),
+        end = (uint32_t)((uint64_t)r->groups * (number + 1) / CHUNKS), at = 0;
     for (uint32_t n = 0; n < r->layer_count && at < end; n++) {
         const layer *a = &r->layers[n];
         for (uint32_t i = 0; i < a->call_count && at < end; i++) {
@@ -288,7 +291,8 @@ static int part_of(const raster *r, const drawn *d, part *c) {
     const float(*to)[4] = (const float(*)[4])(a->frames + (size_t)d->frame * 24 + 12), *p = a->t.vertices + 12 * (size_t)d->triangle;
     double q[3][3], e1[3], e2[3], g11 = 0, g12 = 0, g22 = 0;
     for (int i = 0; i < 3; i++)
-        for (int k = 0; k < 3; k++) q[i][k] = (double)to[k][0] * p[4 * i] + (double)to[k][1] * p[4 * i + 1] + (double)to[k][2] * p[4 * i + 2] + to[k][3];
+        for (int k = 0; k < 3; k++) q[i][k] = (double)to[k][0] * p[4 * i]
+            + (double)to[k][1] * p[4 * i + 1] + (double)to[k][2] * p[4 * i + 2] + to[k][3];
     for (int k = 0; k < 3; k++) {
         e1[k] = q[1][k] - q[0][k], e2[k] = q[2][k] - q[0][k];
         g11 += e1[k] * e1[k], g12 += e1[k] * e2[k], g22 += e2[k] * e2[k];
@@ -296,7 +300,8 @@ static int part_of(const raster *r, const drawn *d, part *c) {
     double det = g11 * g22 - g12 * g12;
     if (!(det > 0)) return 1;
     for (int i = 0; i < 3; i++) {
-        double z = 1 / (double)d->w[i], at[3] = {(d->x[i] - a->pixels[2]) / a->pixels[0] * z, (d->y[i] - a->pixels[3]) / a->pixels[1] * z, z}, b1 = 0, b2 = 0;
+        double z = 1 / (double)d->w[i], at[3] = {(d->x[i] - a->pixels[2]) / a->pixels[0] * z,
+            (d->y[i] - a->pixels[3]) / a->pixels[1] * z, z}, b1 = 0, b2 = 0;
         for (int k = 0; k < 3; k++) b1 += (at[k] - q[0][k]) * e1[k], b2 += (at[k] - q[0][k]) * e2[k];
         c->u[i] = (float)((b1 * g22 - b2 * g12) / det), c->v[i] = (float)((b2 * g11 - b1 * g12) / det);
     }
@@ -426,7 +431,8 @@ INLINE void draw(const raster *r, tile *t, const drawn *d, uint32_t id, int sun)
         for (int i = 0; i < 3; i++) edge[i] = s.b[i] * (float)(4 * row) + s.c[i];
         if (w.right - w.left > 1) // which blocks have a pixel that may be inside
             for (int k = 0; k < BLOCKS && blocks; k += LANES) {
-                vf inside = v_min(v_min(out[0] + (edge[0] + inner[0] + 4 * s.a[0] * (float)k), out[1] + (edge[1] + inner[1] + 4 * s.a[1] * (float)k)),
+                vf inside = v_min(v_min(out[0] + (edge[0] + inner[0] + 4 * s.a[0] * (float)k),
+                    out[1] + (edge[1] + inner[1] + 4 * s.a[1] * (float)k)),
                     out[2] + (edge[2] + inner[2] + 4 * s.a[2] * (float)k));
                 unsigned some = m_bits(v_ge(inside, v_set(0)));
                 blocks &= some << k | ~(((2u << (LANES - 1)) - 1) << k);
@@ -477,8 +483,10 @@ INLINE void copy_words(void *to, const void *from, int n, int most) {
     else for (int i = 0; i < n; i++) ((uint32_t *)to)[i] = ((const uint32_t *)from)[i];
 }
 
-// LINES_OF goes through the lines of a tile's blocks: n pixels, four as a rule, from place on in a
-// picture and from at on in the tile.
+// LINES_OF is the head of a loop over the lines of a tile's blocks: n pixels, four as a rule, from
+// place on in a picture and from at on in the tile. Its body may be a statement or a block. The
+// loops are over the rows, over the blocks of a row, and one that runs once: it only declares
+// place, whose type isn't at's.
 #define LINES_OF(t, picture_width, place, at, n)                                                                                     \
     for (int y_ = 0; y_ < (t)->height; y_++)                                                                                         \
         for (int x_ = 0, n = 4, at; n = (t)->width - x_ < 4 ? (t)->width - x_ : 4, at = pixel_at(x_, y_), x_ < (t)->width; x_ += 4) \
@@ -575,7 +583,8 @@ INLINE void draw_tile_of(raster *r, tile *t, uint32_t number, int sun) {
     if (sun) return;
     for (int i = 0; i < TILE_PIXELS; i += LANES) {
         vi id = i_load(&t->id[i]);
-        vi triangle = r->cleared ? i_set((int32_t)r->blank[0]) : i_load(&t->triangle[i]), frame = r->cleared ? i_set((int32_t)r->blank[1]) : i_load(&t->frame[i]);
+        vi triangle = r->cleared ? i_set((int32_t)r->blank[0]) : i_load(&t->triangle[i]),
+            frame = r->cleared ? i_set((int32_t)r->blank[1]) : i_load(&t->frame[i]);
         for (unsigned left = m_bits(m_not(i_eq(id, i_set(0)))); left;) {
             uint32_t next = (uint32_t)id[__builtin_ctz(left)];
             vm on = i_eq(id, i_set((int32_t)next));

@@ -394,7 +394,8 @@ INLINE vf inside_map(const vf at[3]) {
 // surface's plane. Next to the map's edge, where shadows have ended, it takes those further in.
 INLINE vf softly(const relief *r, const vf at[3], const vf slope[2], vm on) {
     int size = r->map->width;
-    vf x = v_min(v_max(at[0] * (float)size, v_set(1.0f)), v_set((float)(size - 2))), y = v_min(v_max(at[1] * (float)size, v_set(1.0f)), v_set((float)(size - 2)));
+    vf x = v_min(v_max(at[0] * (float)size, v_set(1.0f)), v_set((float)(size - 2))),
+        y = v_min(v_max(at[1] * (float)size, v_set(1.0f)), v_set((float)(size - 2)));
     vf fx = v_floor(x), fy = v_floor(y), f[2] = {x - fx - 0.5f, y - fy - 0.5f}, range[2];
     vf middle = at[2] - (slope[0] * f[0] + slope[1] * f[1]), spread = v_abs(slope[0]) + v_abs(slope[1]); // the plane's depth there, and around
     vi column = v_trunc(fx), line = v_trunc(fy);
@@ -449,7 +450,7 @@ INLINE void shaded_by(const shading *s, seen *h) {
     vi x = v_trunc(v_min(v_max(h->sun[0] * size, zero), most)), y = v_trunc(v_min(v_max(h->sun[1] * size, zero), most));
     vi place = y * r->map->width + x, block = ((y >> 4) * r->across + (x >> 4)) * 2;
     const float *texels = (const float *)(r->map->memory->bytes + r->map->level[0]);
-    for (int l = 0; l < LANES; l += 3 - 2 * (l % 4 / 3)) __builtin_prefetch(texels + place[l]);
+    for (int l = 0; l < LANES; l = next_end(l)) __builtin_prefetch(texels + place[l]);
     for (int l = 0; l < LANES; l += LANES - 1) __builtin_prefetch(r->range + block[l]);
 }
 
@@ -488,7 +489,8 @@ INLINE void paint_of(const shading *s, seen *h) {
     paint *m = &h->paint;
     if (h->one >= 0) {
         const float *row = s->t.materials + 16 * (size_t)h->one;
-        for (int k = 0; k < 4; k++) m->base[k] = v_set(row[k]), m->glow[k] = v_set(row[4 + k]), m->rough[k] = v_set(row[8 + k]), m->places[k] = v_set(row[12 + k]);
+        for (int k = 0; k < 4; k++) m->base[k] = v_set(row[k]), m->glow[k] = v_set(row[4 + k]),
+            m->rough[k] = v_set(row[8 + k]), m->places[k] = v_set(row[12 + k]);
     } else {
         v_rows(s->t.materials, h->material * 4, m->base);
         v_rows(s->t.materials, h->material * 4 + 1, m->glow);
@@ -567,7 +569,8 @@ INLINE void radiance(const shading *s, const seen *h, const vf eye[3], vf color[
     vf between[3];
     for (int i = 0; i < 3; i++) between[i] = l->to_sun[i] + eye[i];
     vf scale = 1.0f / v_sqrt(v_max(dot3(between, between), v_set(1e-12f)));
-    vf ne = v_max(dot3(h->normal, eye), v_set(1e-3f)), nb = v_max(dot3(h->normal, between) * scale, zero), eb = v_max(dot3(eye, between) * scale, zero);
+    vf ne = v_max(dot3(h->normal, eye), v_set(1e-3f)),
+        nb = v_max(dot3(h->normal, between) * scale, zero), eb = v_max(dot3(eye, between) * scale, zero);
     vf a2 = alpha * alpha, q = nb * nb * (a2 - 1.0f) + 1.0f, k = 0.5f * alpha;
     vf lobe = v_min(a2 / (12.566371f * q * q * (ne * (1.0f - k) + k) * (ns * (1.0f - k) + k)), v_set(60.0f));
     vf g = 1.0f - eb, g2 = g * g, g5 = g2 * g2 * g;
@@ -759,7 +762,8 @@ INLINE void write_labels(const shading *s, const seen *h, int x0, int y0) {
     vi tag = i_sel(h->some, h->label >> 16 & 255, i_sel(h->ray.seeing, i_set(SKY_TAG), i_set(NO_TAG)));
     vi instance = i_sel(h->some, h->label & 0xffff, i_set(0));
     vi codes = tag << 16 | (instance & 255) << 8 | (instance >> 8 & 255) | (int32_t)0xff000000;
-    uint32_t tags[LANES] __attribute__((aligned(64))), instances[LANES] __attribute__((aligned(64))), coded[LANES] __attribute__((aligned(64)));
+    uint32_t tags[LANES] __attribute__((aligned(64))),
+        instances[LANES] __attribute__((aligned(64))), coded[LANES] __attribute__((aligned(64)));
     i_store(tags, tag), i_store(instances, instance), i_store(coded, codes);
     LINES(x0, y0, l, x, y, n, width, height) {
         size_t at = (size_t)y * (size_t)width + (size_t)x;
@@ -792,7 +796,8 @@ INLINE void write_flow(const shading *s, const seen *h, int x0, int y0) {
     int width = s->view->size[0], height = s->view->size[1];
     vf now[3], then[3], pixels[2];
     vm there;
-    for (int i = 0; i < 3; i++) now[i] = v_sel(h->some, h->reach * h->ray.direction[i], h->ray.direction[i]), then[i] = now[i] + h->since[i];
+    for (int i = 0; i < 3; i++) now[i] = v_sel(h->some, h->reach * h->ray.direction[i], h->ray.direction[i]),
+        then[i] = now[i] + h->since[i];
     if (s->kind == LENS_PINHOLE) {
         there = v_lt(v_set(0), then[2]);
         for (int i = 0; i < 2; i++) pixels[i] = (h->ray.direction[i] * h->since[2] - h->since[i]) / (then[2] * s->lens->pixels[i]);
@@ -945,18 +950,26 @@ static int shading_of(shading *s, hd_pool *p, hd_work *w) {
     if (!visible || colors < 512) return hd_fail(w, "camera.shade lacks what is seen, or colours");
     s->frame_count = frames / 9, s->mover_texels = (uint32_t)w->sampler[HD_SLOT_MOVERS]->width;
     int grid = on[GRID], width = s->view->size[0], height = s->view->size[1];
-    if (grid < 1 || grid > 4 || visible->format != HD_RG32UI || width < 1 || height < 1 || visible->width != width * grid || visible->height != height * grid)
+    if (grid < 1 || grid > 4
+        || visible->format != HD_RG32UI
+        || width < 1 || height < 1
+        || visible->width != width * grid || visible->height != height * grid)
         return hd_fail(w, "what is seen has %d x %d pixels, and the picture %d x %d", visible->width, visible->height, width, height);
     s->visible = (const uint32_t *)(visible->memory->bytes + visible->level[0]);
     s->seen_width = visible->width, s->seen_height = visible->height;
     s->tile_width = s->tile_height = TILE / (4 * grid) * (4 * grid);
     s->tiles_x = (s->seen_width + s->tile_width - 1) / s->tile_width, s->tiles_y = (s->seen_height + s->tile_height - 1) / s->tile_height;
-    size_t n = (size_t)width * (size_t)height, triples = (size_t)((3 * width + 3) / 4) * (size_t)height, quads = (size_t)((width + 3) / 4) * (size_t)height;
-    int labels[2] = {on[TAGS] || on[TAG_COLORS] || on[WIDE_TAG_COLORS] || on[WIDE_TAGS], on[INSTANCES] || on[WIDE_INSTANCES] || on[INSTANCE_CODES] || on[INSTANCE_COLORS]}, off = 0;
+    size_t n = (size_t)width * (size_t)height, triples = (size_t)((3 * width + 3) / 4) * (size_t)height,
+        quads = (size_t)((width + 3) / 4) * (size_t)height;
+    int labels[2] = {
+        on[TAGS] || on[TAG_COLORS] || on[WIDE_TAG_COLORS] || on[WIDE_TAGS],
+        on[INSTANCES] || on[WIDE_INSTANCES] || on[INSTANCE_CODES] || on[INSTANCE_COLORS],
+    }, off = 0;
     s->color = output(w, 0, on[COLOR] ? triples : n, on[COLOR] || on[WIDE_COLOR], &off);
     s->depth = output(w, 1, on[DEPTH_GREYS] ? quads : n, depths, &off);
     s->tags = output(w, 2, on[TAGS] ? quads : on[TAG_COLORS] ? triples : n, labels[0], &off);
-    s->instances = output(w, 3, on[INSTANCES] ? (size_t)((width + 1) / 2) * (size_t)height : on[INSTANCE_COLORS] ? triples : n, labels[1], &off);
+    s->instances = output(w, 3, on[INSTANCES] ? (size_t)((width + 1) / 2) * (size_t)height : on[INSTANCE_COLORS] ? triples : n,
+        labels[1], &off);
     s->normals = output(w, 4, 3 * n, on[NORMALS], &off), s->flow = output(w, 5, 2 * n, on[FLOW], &off);
     s->luminance = output(w, 6, n, on[LUMINANCE], &off);
     if (off) return hd_fail(w, "a buffer is too small for a picture of %d x %d pixels", width, height);
@@ -964,7 +977,8 @@ static int shading_of(shading *s, hd_pool *p, hd_work *w) {
         for (int k = 0; k < 3; k++) s->words[i] |= (uint32_t)(s->palette[4 * i + k] * 255.0f + 0.5f) << (8 * k);
     if (!s->light) return 1;
     s->sunlit = w->sampler[SLOT_SUNLIT];
-    if (on[TRACED] ? !s->sunlit : !w->sampler[SLOT_STATIC_SHADOW] || !w->sampler[SLOT_MOVER_SHADOW]) return hd_fail(w, "camera.shade lacks shadows");
+    if (on[TRACED] ? !s->sunlit : !w->sampler[SLOT_STATIC_SHADOW] || !w->sampler[SLOT_MOVER_SHADOW])
+        return hd_fail(w, "camera.shade lacks shadows");
     s->colors = pictures_of(p, w, s->t.color, 1);
     return s->colors && (!on[SURFACE_TEXTURES] || (s->data = pictures_of(p, w, s->t.data, 0)));
 }
@@ -982,7 +996,8 @@ static int camera_shade(hd_pool *p, hd_work *w) {
         else if (!raster_draw(&k->rasters[i], p, w)) return 0;
     }
     if (s.light && !s.on[TRACED] &&
-        (!(s.static_map = relief_of(p, w, w->sampler[SLOT_STATIC_SHADOW])) || !(s.mover_map = relief_of(p, w, w->sampler[SLOT_MOVER_SHADOW])))) return 0;
+        (!(s.static_map = relief_of(p, w, w->sampler[SLOT_STATIC_SHADOW]))
+            || !(s.mover_map = relief_of(p, w, w->sampler[SLOT_MOVER_SHADOW])))) return 0;
     hd_parallel(p, shade_block, &s, (uint32_t)(s.tiles_x * s.tiles_y));
     if (s.draws) raster_drawn(s.draws);
     return s.failed || (s.draws && s.draws->failed) ? hd_fail(w, "no memory for the tiles of a picture") : 1;
@@ -1038,7 +1053,8 @@ static void bounds_block(void *data, hd_worker *w, uint32_t i) {
 
 static int groundtruth_bounds(hd_pool *p, hd_work *w) {
     const hd_texture *t = w->sampler[SLOT_VISIBLE];
-    bounding b = {.places = (const uint32_t *)w->storage[1].bytes, .place_count = w->storage[1].size / 4, .tallies = (tally *)w->storage[0].bytes};
+    bounding b = {.places = (const uint32_t *)w->storage[1].bytes,
+        .place_count = w->storage[1].size / 4, .tallies = (tally *)w->storage[0].bytes};
     if (!hd_tables_of(w, &b.t)) return 0;
     if (!t || t->format != HD_RG32UI || !b.places || !b.tallies) return hd_fail(w, "groundtruth.bounds lacks what is seen, or its tallies");
     b.visible = (const uint32_t *)(t->memory->bytes + t->level[0]), b.width = t->width, b.height = t->height;

@@ -176,8 +176,11 @@ static int camera_sun(hd_pool *pool, hd_work *w) {
     const struct { int32_t size[4]; float to_sun[4]; } *sun = hd_block(w, 0, sizeof *sun);
     const hd_texture *seen = w->sampler[HD_SLOT_SENSOR + 1], *to = w->image[0].texture;
     uint32_t texels;
-    if (!sun || !seeing_of(w, &c, sun->size, pixels_in(seen, HD_RG32UI)) || !(c.frames = hd_table(w, HD_SLOT_SENSOR, 16, &texels))) return 0;
-    if (pixels_in(to, HD_R8) != pixels_in(seen, HD_RG32UI) || texels < 6) return hd_fail(w, "what the sun reaches has another size than what is seen");
+    if (!sun || !seeing_of(w, &c, sun->size, pixels_in(seen, HD_RG32UI))
+        || !(c.frames = hd_table(w, HD_SLOT_SENSOR, 16, &texels)))
+        return 0;
+    if (pixels_in(to, HD_R8) != pixels_in(seen, HD_RG32UI) || texels < 6)
+        return hd_fail(w, "what the sun reaches has another size than what is seen");
     memcpy(c.to_sun, sun->to_sun, sizeof c.to_sun);
     c.frame_count = (int32_t)(texels / 6);
     c.ids = (uint32_t *)(void *)(seen->memory->bytes + seen->level[0]);

@@ -121,8 +121,10 @@ const hd_isa *hd_isa_at(int i) {
 #ifdef __x86_64__
     // These look at what the operating system saves, too.
     __builtin_cpu_init();
-    int wide = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
-    if (wide && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    int wide = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi")
+        && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+    if (wide && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
+        && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
         list[n++] = &avx512;
     if (wide) list[n++] = &avx2;
 #endif

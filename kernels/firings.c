@@ -14,7 +14,8 @@ static float angle_of(float y, float x) {
     if (t > 0.66) angle = quarter, t = (t - 1) / (t + 1);
     double z = t * t;
     double p = (((-8.750608600031904122785e-1 * z - 1.615753718733365076637e1) * z - 7.500855792314704667340e1) * z - 1.228866684490136173410e2) * z - 6.485021904942025371773e1;
-    double q = ((((z + 2.485846490142306297962e1) * z + 1.650270098316988542046e2) * z + 4.328810604912902668951e2) * z + 4.853903996359136964868e2) * z + 1.945506571482613964425e2;
+    double q = ((((z + 2.485846490142306297962e1) * z + 1.650270098316988542046e2) * z + 4.328810604912902668951e2) * z
+        + 4.853903996359136964868e2) * z + 1.945506571482613964425e2;
     angle += t * (z * p / q) + t;
     if (b > a) angle = 2 * quarter - angle;
     if (x < 0) angle = 4 * quarter - angle;
@@ -76,7 +77,8 @@ const firings *hd_firings_of(hd_work *w, hd_memory *m, uint32_t lasers, uint32_t
     const float *row = (const float *)(const void *)m->bytes;
     for (uint32_t l = 0; l < lasers; l++, row += 12) {
         hd_laser *to = &f->laser[l];
-        *to = (hd_laser){.cosine = row[0], .sine = row[1], .turn = {row[2], row[3]}, .height = row[4], .farthest = row[7], .shortest = {row[8], row[9]}};
+        *to = (hd_laser){.cosine = row[0], .sine = row[1], .turn = {row[2], row[3]},
+            .height = row[4], .farthest = row[7], .shortest = {row[8], row[9]}};
         memcpy(&to->ns, &row[5], 4), memcpy(&to->ring, &row[6], 4);
         to->elevation = angle_of(row[1], row[0]), to->azimuth = angle_of(row[3], row[2]);
         to->number = (int32_t)l;

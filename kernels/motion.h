@@ -59,7 +59,8 @@ INLINE pose pose_at(const float *motion, int first, moment m) {
     vf s = f + p0.w * f * (f - 0.5f) * (f - 1.0f), g = 1.0f - f, h = 1.0f - s;
     pose r = {
         {p0.x * g + p1.x * f + bend * pb.x, p0.y * g + p1.y * f + bend * pb.y, p0.z * g + p1.z * f + bend * pb.z},
-        {q0.x * h + q1.x * s + bend * qb.x, q0.y * h + q1.y * s + bend * qb.y, q0.z * h + q1.z * s + bend * qb.z, q0.w * h + q1.w * s + bend * qb.w}};
+        {q0.x * h + q1.x * s + bend * qb.x, q0.y * h + q1.y * s + bend * qb.y,
+            q0.z * h + q1.z * s + bend * qb.z, q0.w * h + q1.w * s + bend * qb.w}};
     vf scale = 1.0f / v_sqrt(r.q[0] * r.q[0] + r.q[1] * r.q[1] + r.q[2] * r.q[2] + r.q[3] * r.q[3]);
     for (int i = 0; i < 4; i++) r.q[i] = r.q[i] * scale;
     return r;

@@ -271,7 +271,8 @@ INLINE void expand(walk *w, entry from, const packet *p) {
         int c = __builtin_ctz(met);
         entry e = {n->ref[c], enter[c], rays_enter(p, from.set, n, c)};
         if (!e.set) continue;
-        const char *next = e.ref & HD_LEAF ? (const char *)(w->planes + 12 * (size_t)(e.ref & HD_TRIANGLE)) : (const char *)(w->nodes + (e.ref & HD_NODE));
+        const char *next = e.ref & HD_LEAF ? (const char *)(w->planes + 12 * (size_t)(e.ref & HD_TRIANGLE))
+            : (const char *)(w->nodes + (e.ref & HD_NODE));
         for (int line = 0; line < 256; line += 64) __builtin_prefetch(next + line);
         int i = w->top++;
         for (; i > base && w->stack[i - 1].t < e.t; i--) w->stack[i] = w->stack[i - 1];
