@@ -111,7 +111,7 @@ type Gap struct {
 // Lacks makes the Gap of samples of type T, mostly a pointer.
 func Lacks[T any](reason string) Gap { return Gap{reflect.TypeFor[T]().String(), reason} }
 
-// Gap returns why a bridge that doesn't publish a type doesn't, "" if it has no reason.
+// Gap returns the reason why the bridge does not publish a type, "" if it gives none.
 func (i Info) Gap(t reflect.Type) string {
 	for _, g := range i.Gaps {
 		if g.Go == t.String() {

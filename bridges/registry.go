@@ -82,8 +82,8 @@ func (r *Registry) Open(spec string, env Env) (*Bridge, error) {
 	return newBridge(p, connection, env)
 }
 
-// Errors of this package and of every bridge; test them with errors.Is. Those of messages that were
-// not delivered are flow's, and those of connections transport's.
+// Errors of this package and of every bridge; test them with errors.Is. The errors of messages that
+// were not delivered are flow's, and the errors of connections transport's.
 var (
 	// ErrDuplicate: two factories with one name, or a second type name or
 	// converter for one message type; the first stays.

@@ -180,7 +180,8 @@ func logSafely(logger *slog.Logger, level slog.Level, message string, attrs ...a
 }
 
 // failureLog logs one kind of failure of a topic, as often as a flow.Journal says, with the
-// number since the last line.
+// number since the last line. Failures that are kept back are told with the next one that is
+// logged, or when the topic closes.
 type failureLog struct {
 	logger  *slog.Logger
 	level   slog.Level

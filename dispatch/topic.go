@@ -107,7 +107,8 @@ type Task struct {
 	// waits for room or a token keeps its worker from making any. So another worker stands in
 	// for it, and where all of them come to wait, one gets its room beyond the queue's depth.
 	// Callbacks that wait without saying so may wait for ever. It makes no difference to a
-	// message that needn't wait. (optional)
+	// message that needn't wait. It is for the Done of messages that a worker had: that of a refused message
+	// runs on the goroutine that offered it, which holds no worker. (optional)
 	FromCallback bool
 }
 

@@ -322,7 +322,7 @@ func (d *Dispatcher) retireWorkers(n int) {
 
 // lingerTime is how long a lingering worker looks for a task. To be woken, while the goroutine
 // that wakes it runs on, takes a worker several times as long. Messages that come more seldom
-// would have it do nothing else but look. Where one sender sent messages of 64 KiB to 1 MiB as
+// would have it do nothing else but look. When one sender sent messages of 64 KiB to 1 MiB as
 // fast as it could, being woken took a tenth to a fifth of the time.
 const lingerTime = 10 * time.Microsecond
 

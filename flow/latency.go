@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Latency is a distribution of durations. A quantile is at most a thirty-second too long. The zero
+// Latency is a distribution of durations. A quantile is at most 1/32 too long. The zero
 // value is empty. It isn't safe for several goroutines; a copy is a distribution of its own.
 type Latency struct {
 	Count      uint64

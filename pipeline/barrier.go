@@ -29,7 +29,7 @@ type barrier struct {
 	open map[passageKey]*passage // guarded by mu: those of list, and others while they are under way
 }
 
-// reset begins another account. What is still under way is of the one before.
+// reset begins another account. Firings that are still under way belong to the one before.
 func (b *barrier) reset() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -82,8 +82,8 @@ func (b *barrier) expect(s *Sensor, at sensors.Tick, skipped int) {
 	b.open[passageKey{s, at.Seq}] = x
 }
 
-// sumOf returns the sum of a sensor's firings, from the given one on. It is one too many until the
-// account is closed. mu must be held.
+// sumOf returns the sum of a sensor's firings, from the given one on. Until the account
+// is closed it counts one firing too many. mu must be held.
 func (b *barrier) sumOf(first *world.Delivery) *passage {
 	for _, sum := range b.sums {
 		if sum.Sensor == first.Sensor {

@@ -137,7 +137,7 @@ const pollPause = 200 * time.Microsecond
 
 // await waits until a capture may have become ready, and has the GL thread look after
 // the readbacks. One such look waits for its turn at a time, for the GL thread may be busy with
-// the next capture. What that finds ready isn't kept waiting.
+// the next capture. A capture that this finds ready isn't kept waiting.
 func (c *captures) await(ctx context.Context) error {
 	if c.polling.CompareAndSwap(false, true) {
 		err := c.gl.Go(c.pollHop)

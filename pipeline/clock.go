@@ -83,9 +83,9 @@ func (c *clockOutput) publish(ctx context.Context, now simtime.Stamp) error {
 }
 
 // next returns what to publish while the clock shows now. When that has gone back and the loop
-// hasn't followed, it is once the loop's instant. What was captured up to there has to go out
-// before an earlier /clock. Behind that it would be ahead of the clock, and have no tick to
-// come.
+// hasn't followed, it is once the loop's instant: captures up to there have to go out before an
+// earlier /clock, since after it they would be ahead of the clock and wait for a tick that may
+// never come.
 func (c *clockOutput) next(now simtime.Stamp) (t simtime.Stamp, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

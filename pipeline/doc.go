@@ -21,8 +21,8 @@
 // # Concurrency
 //
 // AddBridge comes before the first Run or Step. One goroutine at a time calls Run, Step or
-// StepSensors. All the rest may be called from any goroutine at any time up to Close, from
-// callbacks too, except Wait of a sensor or a listener. Callbacks run on the pipeline's goroutines, never on the GL thread. They may
+// StepSensors. All the rest may be called from any goroutine at any time up to Close. Callbacks may
+// call it too, except what waits for them: StepTo, StepRunning, Reset, and Wait of a sensor or a listener. Callbacks run on the pipeline's goroutines, never on the GL thread. They may
 // read the message until they return, and hold up what comes after it.
 //
 // A sensor that is added to a pipeline that has started is begun on the caller's goroutine,

@@ -54,7 +54,7 @@ func (u *underway) leave() {
 }
 
 // list adds a sensor's firing to the instant, if it is due and heard, and does what
-// comes before the scene moves. There is room for so many.
+// comes before the scene moves. It may begin room firings.
 func (i *instant) list(ctx context.Context, s *Sensor, room int) error {
 	at, skipped, due := s.due(i)
 	if !due && s.hearer == nil {

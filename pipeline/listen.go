@@ -45,7 +45,8 @@ func Listen[M any](s *Sensor, output string, call func(at sensors.Tick, message 
 	return nil, fmt.Errorf("%w: %s of sensor %s as %v; it has %s", ErrOutput, output, s.spec.Name, reflect.TypeFor[M](), strings.Join(known, ", "))
 }
 
-// Stop ends all of the sensor's listeners, as Listener.Stop ends one. The sensor lives on.
+// Stop ends all of the sensor's listeners, as Listener.Stop ends one. It doesn't wait: call each
+// listener's Wait for that. The sensor lives on.
 func (s *Sensor) Stop() { s.heardBy.stop(false) }
 
 // IsListening reports whether the sensor has listeners.
@@ -136,7 +137,8 @@ func (l *Listener) stop() {
 	}
 }
 
-// settle ends the count of a stopped listener without calls. l.mu must be held, after either.
+// settle ends the listener once it is stopped and no call is under way. It is called after either has
+// happened. l.mu must be held.
 func (l *Listener) settle() {
 	if l.running > 0 {
 		return
@@ -151,7 +153,7 @@ func (l *Listener) settle() {
 // publishes.
 type listenerSink Listener
 
-// Listening is always true: who doesn't want to listen any more stops.
+// Listening is always true: a listener that wants no more messages stops.
 func (l *listenerSink) Listening() bool { return true }
 
 // Status is always Connected, likewise.

@@ -13,7 +13,7 @@ import (
 )
 
 // loop is the frame loop. It takes time from instant to instant, moves the scene there, and lists what is due.
-// The one who runs the pipeline uses it. Any goroutine may call next, and read the atomic fields.
+// The one who runs the pipeline uses it. Any goroutine may call next, nextDue, dueAt, stepEnd and hasSettled, and read the atomic fields.
 type loop struct {
 	clock      *simtime.Clock // the one clock (law T1)
 	steps      *simtime.FixedLoop
@@ -273,8 +273,8 @@ func (l *loop) beginAtClock() {
 	}
 }
 
-// realign continues from where the clock has jumped to, and returns how far that is. Of a jump
-// that the loop has followed already it may be told once more: what has fired there doesn't
+// realign continues from where the clock has jumped to, and returns how far that is. It may be
+// told once more of a jump that the loop has followed already: sensors that have fired there don't
 // fire again. before is called ahead of anything else.
 func (l *loop) realign(before func()) simtime.Stamp {
 	l.line.Load().renew()

@@ -83,7 +83,7 @@ func (p *Pipeline) build(ctx context.Context) error {
 	}
 	history := scene.NewHistory(c.Scene, c.Ego, 0)
 	p.scenery = &scenery{scene: c.Scene, history: history, stage: stage.New(p.world, history, c.Capacity, p.log)}
-	// What fails on the GL thread is the run's to say; the log has the details.
+	// The run tells that the GL thread failed; the log has the details.
 	thread := gpu.Config{OnError: func(err error) { p.log.Error("work on the gl thread failed", "error", err) }}
 	if c.Memory != nil {
 		thread.Memory = c.Memory

@@ -57,8 +57,8 @@ func (rt *realtime) runUntil(until func() simtime.Stamp) error {
 }
 
 // runLoop is the frame loop. A loop that is late continues from where the clock is: sensors
-// fire once for their latest due instant, and never catch up (law T3). What a paused clock is
-// told to step it goes through instant by instant.
+// fire once for their latest due instant, and never catch up (law T3). The steps of a
+// paused clock are gone through instant by instant.
 func (rt *realtime) runLoop(until simtime.Stamp) error {
 	for rt.ctx.Err() == nil {
 		t, reached, err := rt.loop.advance(rt.ctx, until)

@@ -121,7 +121,7 @@ func (x *runner) endSensors() (kept []*Sensor, _ error) {
 	return kept, errors.Join(append(errs, x.roster.shared.Close())...)
 }
 
-// keep begins the end of all members but those of a list. Of the members that stay the caller becomes a user.
+// keep begins the end of all members but those of a list. The caller becomes a user of the members that stay.
 func (r *roster) keep(list []*Sensor) (kept, gone []*Sensor) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -150,7 +150,7 @@ func (x *runner) restartScene() error {
 	return nil
 }
 
-// beginSensors begins the first sensors again, in their order. Those that aren't kept are made again.
+// beginSensors begins the first sensors again, in their order. The ones that aren't kept are made again.
 func (x *runner) beginSensors(kept []*Sensor) error {
 	lost := map[uint32][]sensors.Config{} // by their owners: one may be mounted on another
 	for _, s := range x.first {

@@ -10,7 +10,7 @@ import (
 )
 
 // rest is the dispatcher's part in a pause. It is paused when time stands and all that was
-// begun has been sent. What is offered then ignores the pause, and is counted as paused.
+// begun has been sent. Messages that are offered then count as paused.
 // /clock, the log and what comes in are exempt.
 type rest struct {
 	clock      *simtime.Clock

@@ -440,7 +440,7 @@ func (r *roster) end(s *Sensor) error {
 	return err
 }
 
-// deliveryLimit is how long the end of a run, or of a sensor, waits for what is queued to be sent.
+// deliveryLimit is how long the end of a run, of a step or of a sensor waits for what is queued to be sent.
 const deliveryLimit = 2 * time.Minute
 
 // endOn ends the sensors on an actor that is there no more.

@@ -32,7 +32,7 @@ func (p *Pipeline) Step(ctx context.Context, n int) error {
 
 // StepSensors does what Step does, and is a barrier. It returns when every firing that was due
 // in the steps has been delivered, or is declared missing with its cause. They come in the
-// order in which they were due, up to world.MaxDeliveries. That a firing is missing is not an error. The errors are
+// order in which they were due, up to MaxDeliveries. That a firing is missing is not an error. The errors are
 // Step's, and ctx's, if it ends before the steps are made. One wraps ErrUndelivered if ctx
 // ends, or two minutes pass, while a bridge that doesn't move still has messages. Those are
 // missing as peer_slow, and are sent when it moves again.
@@ -78,7 +78,7 @@ func (p *Pipeline) StepTo(ctx context.Context, f *world.Frame) (world.StepResult
 }
 
 // StepRunning is StepTo for those who don't own the pipeline, such as a client of its server. It
-// steps a run that is under way and paused. Where nobody runs the pipeline, the error wraps
+// steps a run that is under way and paused. If nobody runs the pipeline, the error wraps
 // world.ErrMode before the first run, and world.ErrEnded afterwards.
 func (p *Pipeline) StepRunning(ctx context.Context, f *world.Frame) (world.StepResult, error) {
 	return p.stepper.step(ctx, f, p.stepper.refuse)
@@ -95,8 +95,8 @@ func (p *Pipeline) Running() bool { return p.runner.running() }
 // Reset takes the pipeline back to the beginning of its first run, with another seed of the
 // sensors' noise. From then on it publishes what a fresh pipeline of that seed would. The time
 // source begins again, and so do frames and sequence numbers. The scene is the same. The ego and the scene's own actors
-// are where they were at first. Who came by SpawnActor or a frame is gone, and handles are given out
-// again. The sensors are those that were there at first, as they were, also those that were destroyed
+// are where they were at first. Actors that came by SpawnActor or a frame are gone, and handles are given
+// out again. The sensors are those that were there at first, as they were, also those that were destroyed
 // since. Listeners and bridges stay. A recording continues, and its times go back.
 //
 // The scale and the pause of the clock stay, and so do the counts of the Summary. Before the

@@ -219,7 +219,7 @@ func (s *Sensor) sending(seq uint64) (arrived func(flow.Cause)) {
 	return s.barrier.Load().sending(s, seq)
 }
 
-// skip counts instants that were passed over. What is latched doesn't come by them.
+// skip counts instants that were passed over. They bring no latched message.
 func (s *Sensor) skip(n int) {
 	for _, o := range s.topics.Outlets {
 		if o.Spec().QoS.Durability != flow.TransientLocal {
@@ -303,8 +303,8 @@ type ending struct {
 func (e *ending) init() { e.done = make(chan struct{}) }
 
 // Destroy begins the sensor's end, also during a run. Its listeners aren't called any more, and it
-// fires no more. What it has captured goes to its bridges or counts as closed, and what they
-// were given is sent. Then its objects on the GPU are given back, and its name and topics are
+// fires no more. Its captures go to its bridges or count as closed, and bridges send what they
+// were given. Then its objects on the GPU are given back, and its name and topics are
 // free again. Its counts stay in the Summary. Destroy waits for none of that, so that callbacks
 // may call it; Wait does. Destroying again does nothing.
 //

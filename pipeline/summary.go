@@ -131,7 +131,7 @@ type Load struct {
 	// Workers are the goroutines that send, Idle those of them that wait for work.
 	Workers int `json:"workers"`
 	Idle    int `json:"idle"`
-	// Outstanding messages are on their way to bridges. Of them Waiting stand in queues, with
+	// Outstanding messages are on their way to bridges. Waiting of them stand in queues, with
 	// so many bytes.
 	Outstanding  int   `json:"outstanding"`
 	Waiting      int   `json:"waiting"`

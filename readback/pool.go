@@ -335,7 +335,7 @@ func (p *Pool[D, E]) Target(c *gpu.Ctx) (*gpu.Buffer, error) {
 
 // StartTick is Start with the time of Config.Tick as the capture stamp; without it, it fails with
 // ErrConfig. It is SVL Simulator's StartReadback(resource), whose pool takes the time itself, and
-// is here for sensors that are carried over from there. Start is for who has the stamp at hand.
+// is here for sensors that are carried over from there. Start is for callers that have the stamp at hand.
 // GL thread.
 func (p *Pool[D, E]) StartTick(c *gpu.Ctx, src Source) (*Capture[D, E], error) {
 	if p.cfg.Tick == nil {

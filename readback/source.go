@@ -10,7 +10,7 @@ import (
 // TextureLevel, and checked by Start. The buffer or texture stays the caller's.
 //
 // They are the overloads of SVL Simulator's StartReadback, which take a buffer's offset and a
-// texture's format, for sensors that are carried over from there. Those of this repository read
+// texture's format, for sensors that are carried over from there. The sensors of this repository read
 // buffers.
 type Source struct {
 	buffer       *gpu.Buffer

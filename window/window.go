@@ -146,7 +146,7 @@ func newInbox() *inbox { return &inbox{events: make(chan Event, inboxSize)} }
 
 // put never waits. Cursor moves give way first: once the queue is half full a
 // later one says as much as those that are dropped. A full queue loses its oldest
-// event, since the user's latest wish counts: a key that was released must not seem held.
+// event, since the user's latest wish counts: a key that is released now must not seem held.
 // Main thread.
 func (b *inbox) put(e Event) {
 	if e.Kind == MouseMove && len(b.events) >= inboxSize/2 {

@@ -814,7 +814,7 @@ const Limit = 64 << 10
 
 // TooLarge checks what becomes of messages above a protocol's limit. The suite's bridge is one
 // whose limit is Limit, in place of the gigabytes that the protocol allows. Such a message is
-// flow.ErrTooLarge and costs no memory, and its topic counts it as too_large. Those before
+// flow.ErrTooLarge and costs no memory, and its topic counts it as too_large. Messages before
 // and after it are delivered, on its topic and on others.
 func TooLarge(t *testing.T, s Suite) {
 	t.Helper()

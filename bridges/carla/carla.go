@@ -139,7 +139,7 @@ func small[T message](body func([]byte, T) []byte) encoder[T] {
 	return encoder[T]{size: func(T) int { return smallBody }, body: body}
 }
 
-// register declares a type. What a sensor of your own publishes has the given type id.
+// register declares a type. Messages of a sensor of your own have the given type id.
 func register[T message](p *bridges.Plugin, wire string, typeID uint64, e encoder[T]) error {
 	return bridges.RegPublisher(p, wire, func(i *instance, topic *bridges.PublishedTopic) (bridges.Publisher[T], error) {
 		return addStream(i, topic, typeIDOf(topic, typeID), e)

@@ -17,7 +17,7 @@ import (
 	"github.com/raybridge/raybridge/internal/guard"
 )
 
-// Errors of connections. Those of messages that were not delivered are flow's.
+// Errors of connections. The errors of messages that were not delivered are flow's.
 var (
 	// ErrNoSubscribers: nobody receives the stream. It is flow.ErrNotConnected to errors.Is.
 	ErrNoSubscribers = fmt.Errorf("%w: no client has subscribed to the topic", flow.ErrNotConnected)

@@ -15,7 +15,8 @@
 //
 // # Concurrency
 //
-// Any goroutine may call anything. Coming and going is serialised, also while a bridge
+// Any goroutine may call anything, but QueueClock and PublishClock, which are the run's, and Stop,
+// which is called once. Coming and going is serialised, also while a bridge
 // connects. Messages, times and summaries don't wait for that.
 //
 // # Ordering
@@ -198,7 +199,7 @@ func (b *Bridges) serve(t *Topics, made *routes) error {
 	return nil
 }
 
-// Leave takes sensors out that have ended. What their routes haven't sent is given up, see
+// Leave takes sensors out that have ended. Messages that their routes haven't sent are given up, see
 // Topics.Disconnect; their topics are free again.
 func (b *Bridges) Leave(gone []*Topics) {
 	b.mu.Lock()

@@ -124,8 +124,8 @@ func (r *rosClock) take(message any) {
 }
 
 // watch starts to follow changes of the clock's source, until unwatch. It has a
-// goroutine. Those who change the clock, or notice that it has jumped, must not wait for a
-// sensor or bridge that comes or goes.
+// goroutine. A caller that changes the clock, or notices that it has jumped, must not wait
+// for a sensor or bridge that comes or goes.
 func (r *rosClock) watch() {
 	unsubscribe := r.run.config.Clock.Subscribe(func(change simtime.Change) {
 		if change.Kind != simtime.SourceChanged {
@@ -168,14 +168,15 @@ func (r *rosClock) follow() {
 	if follow && started {
 		b.warnUnbrought([]*Inlet{r.inlet})
 	}
+	forget := !follow && r.last.Swap(neverCame) != neverCame
+	if forget { // before a bridge can bring a clock again
+		b.config.Clock.FollowROS(nil)
+	}
 	b.mu.Unlock()
 	switch {
 	case follow && started:
 		b.AwaitClock()
-	case follow:
-	case r.last.Swap(neverCame) != neverCame:
-		b.config.Clock.FollowROS(nil)
-	default:
+	case !follow && !forget:
 		b.config.Await("")
 	}
 }

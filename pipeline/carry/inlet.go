@@ -117,8 +117,8 @@ func (b *Bridges) brought(in *Inlet) bool {
 	return slices.ContainsFunc(b.all(), func(c *carrier) bool { return c.brought(in) })
 }
 
-// warnUnbrought warns of topics that nobody brings, of those that inlets are for. Of inputs that
-// are alternatives one is enough. mu must be held.
+// warnUnbrought warns of topics that nobody brings, of those that inlets are for. One of
+// several alternative inputs is enough. mu must be held.
 func (b *Bridges) warnUnbrought(list []*Inlet) {
 	served := slices.ContainsFunc(list, func(in *Inlet) bool { return in.alternative() && b.brought(in) })
 	var missing []string

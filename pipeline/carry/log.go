@@ -72,8 +72,8 @@ func (l *Lines) publish(r *slog.Record, text string) {
 	l.out.TryQueue(sensors.Tick{Due: line.Stamp, Started: time.Now()}, line)
 }
 
-// logHandler hands lines on, and publishes them with their attributes. What next doesn't
-// take isn't published either. Bridges and the dispatcher log past it: a line about a
+// logHandler hands lines on, and publishes them with their attributes. Lines that next
+// doesn't take aren't published either. Bridges and the dispatcher log past it: a line about a
 // line that can't be sent would be one more of these.
 type logHandler struct {
 	next  slog.Handler

@@ -10,7 +10,7 @@ import (
 	"github.com/raybridge/raybridge/simtime"
 )
 
-// What the clients of a bridge may do with the run's time, where its protocol has services
+// The clients of a bridge may pause, step and scale the run's time, if its protocol has services
 // or parameters.
 const (
 	pauseService = "/raybridge/set_paused" // std_srvs/SetBool

@@ -43,7 +43,8 @@ func (s *Stage) Apply(p *Plan) (spawned []uint32, boxed []string) {
 	s.moveEgo(p)
 	s.counts.Most = max(s.counts.Most, len(s.actors))
 	s.counts.Frames++
-	clear(p.come) // the frame is the caller's
+	p.frame = nil // it is the caller's, with what it holds
+	clear(p.come)
 	clear(p.move)
 	return spawned, boxed
 }
@@ -105,8 +106,8 @@ func (a *actor) lead(from, to scene.Waypoint, s *world.State) {
 	a.turn(s)
 }
 
-// placed returns the waypoint of an actor's origin, given its reference point's. Where its angular velocity isn't
-// known it turns as since another, which may be nil.
+// placed returns the waypoint of an actor's origin, given its reference point's. If its angular velocity isn't
+// known, it turns as it did since another waypoint, which may be nil.
 func (s *Stage) placed(a *actor, at scene.Waypoint, since *scene.Waypoint) scene.Waypoint {
 	arm, spin := at.Pose.Rotate(a.offset), at.AngularVelocity
 	if !at.AngularVelocityKnown && since != nil && at.Stamp > since.Stamp {

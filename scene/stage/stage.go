@@ -58,7 +58,7 @@ func (s *Stage) Restart() {
 	s.ego, s.plan = nil, Plan{}
 }
 
-// Forget takes out an actor that left the history by other means. It does nothing for others.
+// Forget takes out an actor that has left the history. It does nothing for one that no frame spawned.
 func (s *Stage) Forget(handle uint32) {
 	a := s.actors[handle]
 	if a == nil {

@@ -13,7 +13,7 @@
 //
 // The GLSL is an entry of the shader catalogue or of the sensor's own package
 // (shaders.Entry.Files), and may include this repository's. lib/trace.glsl finds what rays hit,
-// sensorPose(momentAt(0.0)) is where the sensor is, when Shader.From says. It is bound to
+// sensorPose(momentAt(0.0)) is where the sensor is at the time that Shader.From returns. It is bound to
 //
 //   - the scene's tables, at the slots that lib/scene.glsl and lib/motion.glsl declare,
 //   - Shader.Uniforms at uniform slot 0,
@@ -58,7 +58,7 @@ type Shader[E any] struct {
 	// rows of four uint32 of the table, 0 for none.
 	UniformBytes, TableRows int
 	// From returns when the capture of a firing begins, which ends when it is due. Its header
-	// has that stamp, and the sensor's pose then. Without it a capture is of the due instant
+	// has that stamp, and the sensor's pose then. If it is nil, a capture is of the due instant
 	// alone. It is called on the GL thread and must not wait. (optional)
 	From func(at sensors.Tick) simtime.Stamp
 	// Prepare fills in the uniform block (std140) and the table for one capture, both little
@@ -80,8 +80,9 @@ type Sensor[E any] struct {
 
 	// Owned by the GL thread.
 	next     *Shader[E]   // what the next Capture takes over; nil for nothing
-	program  *gpu.Program // the pipeline's, or own
-	own      *gpu.Program // compiled by tune; nil until then
+	program  *gpu.Program // that of shared, or of own
+	shared   compiled     // the pipeline's, with the constants of Begin
+	own      compiled     // the sensor's, with the latest others that it was given; empty until then
 	uniforms *gpu.Buffer
 	table    *gpu.Buffer
 	texture  *gpu.Texture
@@ -114,12 +115,19 @@ func (s *Sensor[E]) Begin(ctx context.Context, env *sensors.Env) (err error) {
 		return err
 	}
 	if s.program, err = s.shader.program(ctx, env); err == nil {
+		s.shared, s.own = compiled{s.program, s.shader.Defines}, compiled{} // one of an earlier life is closed
 		err = env.GL.Do(ctx, s.open)
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("begin %s: %w", s.spec.Name, err), s.End())
 	}
 	return nil
+}
+
+// compiled is a program and the constants that it has.
+type compiled struct {
+	program *gpu.Program
+	defines []shaders.Define
 }
 
 // program is a compiled shader that the sensors of a pipeline share.
@@ -146,7 +154,10 @@ func (s *Shader[E]) program(ctx context.Context, env *sensors.Env) (*gpu.Program
 			p.Program, err = s.compile(c)
 			return err
 		})
-		return p, err
+		if err != nil { // the GL thread may still be writing p, if ctx ended
+			return nil, err
+		}
+		return p, nil
 	})
 	if err != nil {
 		return nil, err
@@ -211,8 +222,8 @@ func (s *Sensor[E]) closeTable() {
 // TakeOver lets captures be fresh's from the next one on: its functions, its constants and its
 // numbers of invocations, results and rows. Captures under way are published as they were
 // made. fresh has the same Entry and UniformBytes. It never begins, and its Env is the
-// sensor's. Other constants are compiled for this sensor alone. A sensors.Tuner calls it. GL
-// thread.
+// sensor's. Other constants are compiled for this sensor alone, and the latest are kept beside
+// those of Begin. A sensors.Tuner calls it. GL thread.
 func (s *Sensor[E]) TakeOver(fresh *Sensor[E]) {
 	fresh.env, s.next = s.env, &fresh.shader
 }
@@ -222,22 +233,36 @@ func (s *Sensor[E]) tune(c *gpu.Ctx) error {
 	if s.next == nil {
 		return nil
 	}
-	before := s.shader
-	s.shader, s.next = *s.next, nil
-	if !slices.Equal(s.shader.Defines, before.Defines) {
-		own, err := s.shader.compile(c)
-		if err != nil {
-			return err
-		}
-		s.own.Close()
-		s.own, s.program = own, own
+	before, next := s.shader, s.next
+	s.next = nil
+	if err := s.choose(c, next); err != nil {
+		return err
 	}
+	s.shader = *next
 	if s.shader.TableRows != before.TableRows {
 		if err := s.openTable(c); err != nil {
 			return err
 		}
 	}
 	return s.Resize(s.shader.Results)
+}
+
+// choose takes the program that has a shader's constants, and compiles one if neither has them. GL thread.
+func (s *Sensor[E]) choose(c *gpu.Ctx, next *Shader[E]) error {
+	switch {
+	case slices.Equal(next.Defines, s.shared.defines):
+		s.program = s.shared.program
+	case s.own.program != nil && slices.Equal(next.Defines, s.own.defines):
+		s.program = s.own.program
+	default:
+		program, err := next.compile(c)
+		if err != nil {
+			return err
+		}
+		s.own.program.Close()
+		s.own, s.program = compiled{program, next.Defines}, program
+	}
+	return nil
 }
 
 // Capture dispatches the shader and starts reading its results back. GL thread.
@@ -309,7 +334,7 @@ func (s *Sensor[E]) End() error {
 	err := s.Close()
 	s.motion.Close()
 	s.closeTable()
-	s.own.Close()
+	s.own.program.Close()
 	s.uniforms.Close()
 	return err
 }

@@ -111,7 +111,7 @@ func (s *planarLidar) Begin(ctx context.Context, env *sensors.Env) (err error) {
 // Tune takes over ranges, noise and the scan's length. GL thread.
 func (s *planarLidar) Tune(fresh sensors.Sensor) error {
 	f := fresh.(*planarLidar)
-	f.out = s.out
+	f.out, f.warned = s.out, s.warned
 	s.TakeOver(f.Sensor)
 	return nil
 }

@@ -276,7 +276,7 @@ func (s *cloudLidar) Begin(ctx context.Context, env *sensors.Env) (err error) {
 // Tune takes over ranges, noise and the scan's length. GL thread.
 func (s *cloudLidar) Tune(fresh sensors.Sensor) error {
 	f := fresh.(*cloudLidar)
-	f.out = s.out
+	f.out, f.warned = s.out, s.warned
 	s.TakeOver(f.Sensor)
 	return nil
 }

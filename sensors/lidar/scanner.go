@@ -29,14 +29,14 @@ type scanner struct {
 	rolling, compensated bool
 	periodNs             int64 // nominal: that of the grid, rounded down
 
-	listed bool      // the table has the device; the GL thread's
-	warned time.Time // Process's
+	listed bool       // the table has the device; the GL thread's
+	warned *time.Time // of an empty scan; Process's, also after another scanner took over
 }
 
 // build makes the sensor. publish gets each scan's points in ray order. It fails for a rolling
 // scan that lasts longer than the times of points reach, which are nanoseconds in 32 bits.
 func (s *scanner) build(spec sensors.Spec, publish func(at sensors.Tick, header sample.Header, points []sample.Point)) error {
-	s.periodNs = spec.Rate.Period().Nanoseconds()
+	s.periodNs, s.warned = spec.Rate.Period().Nanoseconds(), new(time.Time)
 	s.Sensor = compute.New(spec, compute.Shader[sample.Point]{
 		Entry: &shaders.Lidar,
 		Defines: []shaders.Define{
@@ -87,8 +87,8 @@ func (s *scanner) reportEmpty(at sensors.Tick, points int) {
 		return
 	}
 	s.Env().Dropped(at, flow.CauseNoReturn)
-	if time.Since(s.warned) >= noReturnWarning {
-		s.warned = time.Now()
+	if time.Since(*s.warned) >= noReturnWarning {
+		*s.warned = time.Now()
 		s.Env().Log.Warn("a scan has no return: nothing is within the range of any ray that was fired", "cause", flow.CauseNoReturn)
 	}
 }

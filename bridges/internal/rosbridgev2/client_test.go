@@ -321,12 +321,11 @@ func TestTLS(t *testing.T) {
 	assert.ErrorIs(t, failure(t, unknown), transport.ErrTLS)
 	assert.ErrorContains(t, failure(t, unknown), "tls failed: "+s.Addr()+": this machine trusts none of the signers of the server's certificate; give ca=FILE with the certificate that signed it, or insecure=1 to trust any")
 
-	_, port, err := net.SplitHostPort(s.Addr())
-	require.NoError(t, err)
+	elsewhere := server(t, peers.RosbridgeConfig{Address: "127.0.0.2:0", TLS: &tls.Config{Certificates: []tls.Certificate{pair}}})
 	renamed := new(rosbridgev2.Client)
-	dial(t, renamed, "wss://localhost:"+port, map[string]string{"ca": file})
+	dial(t, renamed, "wss://"+elsewhere.Addr(), map[string]string{"ca": file})
 	assert.ErrorIs(t, failure(t, renamed), transport.ErrTLS)
-	assert.ErrorContains(t, failure(t, renamed), "tls failed: localhost:"+port+": the server's certificate is not for localhost; connect to a name that it is for, or give insecure=1 to trust any")
+	assert.ErrorContains(t, failure(t, renamed), "tls failed: "+elsewhere.Addr()+": the server's certificate is not for 127.0.0.2; connect to a name that it is for, or give insecure=1 to trust any")
 
 	unencrypted := new(rosbridgev2.Client)
 	dial(t, unencrypted, s.Addr(), nil)
