@@ -84,8 +84,8 @@ check: setup-test $(GOLANGCI) ## what each commit must pass: format, build, vet,
 
 .PHONY: test
 test: setup-test ## run all tests, live OpenGL ones too, with the race detector
-	scripts/with-display.sh $(GO) test -race -timeout 20m ./...
-	GL_DEVICE=host $(GO) test -timeout 20m . ./scene ./sensors/... ./pipeline
+	scripts/with-display.sh $(GO) test -race -timeout 40m ./...
+	GL_DEVICE=host $(GO) test -timeout 40m . ./scene ./sensors/... ./pipeline
 	scripts/sanitize.sh address
 
 .PHONY: setup-peers
