@@ -101,7 +101,7 @@ func TestCtlFindsTheRun(t *testing.T) {
 		{nil, unix, "POST /v1/pause"},
 		{[]string{"--api", port}, tcp, "POST /v1/pause"},
 		{[]string{"--api", port[1:]}, tcp, "POST /v1/pause"},
-		{[]string{"--api", "http://localhost" + port + "/"}, tcp, "POST /v1/pause"},
+		{[]string{"--api", "http://127.0.0.1" + port + "/"}, tcp, "POST /v1/pause"},
 		{[]string{"--api-token-file", write(t, t.TempDir(), "token", aToken+"\n")}, unix, "POST /v1/pause Bearer " + aToken},
 	} {
 		tcp.asked, unix.asked = "", ""

@@ -103,7 +103,11 @@ func TestOtherMachinesNeedAToken(t *testing.T) {
 		_, err := control.Listen(t.Context(), control.Address{Host: host}, "")
 		require.ErrorIs(t, err, control.ErrToken, host)
 	}
-	for _, host := range []string{"127.0.0.1", "127.3.4.5", "localhost"} {
+	own := []string{"127.0.0.1", "127.3.4.5"}
+	if _, err := net.LookupHost("localhost"); err == nil { // not where /etc/hosts is missing, as in a bare container
+		own = append(own, "localhost")
+	}
+	for _, host := range own {
 		s, err := control.Listen(t.Context(), control.Address{Host: host}, "")
 		require.NoError(t, err, host)
 		require.NoError(t, s.Close())
