@@ -249,6 +249,9 @@ func shown(v any) any {
 		}
 		return list
 	}
+	if r.CanInt() || r.CanUint() { // some have a String
+		return seen(json.Number(fmt.Sprintf("%d", v)))
+	}
 	return seen(json.Number(fmt.Sprint(v)))
 }
 
