@@ -160,7 +160,7 @@ func TestWhoFindsNoRouteSaysSo(t *testing.T) {
 		attributes map[string]any
 		warned     string
 	}{
-		{motion.LaneFollowingDefinition, nil, "straight on"},
+		{motion.LaneFollowingDefinition, nil, "drives straight ahead"},
 		{motion.DestinationDefinition, map[string]any{"drive_speed": 5.0}, "stays where it is"},
 		{motion.DestinationDefinition, nil, ""},
 	} {
