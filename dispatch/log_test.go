@@ -101,7 +101,7 @@ func failing(t *testing.T, topic *dispatch.Topic[int], n int) {
 }
 
 // A publisher and callbacks that fail are logged at once, and then less and less often, with
-// the count since. What is left is logged at the end.
+// the count since. The remaining ones are logged at the end.
 func TestFailuresFillNoLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logbook

@@ -97,7 +97,7 @@ type Task struct {
 	// Done is called exactly once with the message's fate (law D2): nil when the
 	// publisher returned without error, else the reason. It runs on a worker, or
 	// on the goroutine of the call that refused or discarded the message; it
-	// must not wait for the dispatcher. What it queues itself is FromCallback. (optional)
+	// must not wait for the dispatcher. Messages that it queues itself need FromCallback. (optional)
 	Done func(err error)
 	// Token makes the task exclusive. While one with an equal token is queued or running on any
 	// topic of the dispatcher, others are refused (law D4). Any comparable value will do.

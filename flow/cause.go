@@ -73,7 +73,7 @@ var (
 	ErrNotConnected = NewError(CauseNotConnected, "not connected")
 	// ErrPeerSlow: the peer didn't take its data in time, or a full queue had no room in time.
 	ErrPeerSlow = NewError(CausePeerSlow, "peer too slow")
-	// ErrWriteFailed: the file or the connection refused data. What was written before stays readable.
+	// ErrWriteFailed: the file or the connection refused data. Data written before stays readable.
 	ErrWriteFailed = NewError(CauseWriteFailed, "write failed")
 	// ErrClosed: the queue, the dispatcher or the bridge was closed, before or while the message waited.
 	ErrClosed = NewError(CauseClosed, "closed")

@@ -20,7 +20,7 @@ const (
 	CopyBeforeFence
 	// CopyAfterFence issues the copy in Poll, once the source's fence has signalled, and puts a
 	// second fence behind it. It is for drivers that would wait for the source inside the copy
-	// call, as software ones do. Those make the copy within the call, so that the same Poll
+	// call, such as software OpenGL. They make the copy within the call, so that the same Poll
 	// finds the capture ready.
 	CopyAfterFence
 )

@@ -40,7 +40,7 @@ func TestAnUnknownModelIsABox(t *testing.T) {
 }
 
 // TestAModelIsAsLongAsItsActor: the model of 4 m is stretched so that its front and its rear are where the source
-// has them. Where that wouldn't look like it a box stands for it, and the log and the stage say so.
+// has them. If that would distort it too much, a box stands for it, and the log and the stage say so.
 func TestAModelIsAsLongAsItsActor(t *testing.T) {
 	for _, c := range []struct {
 		told, length float64
