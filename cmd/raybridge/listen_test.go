@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"image/png"
 	"io"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -323,10 +325,23 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
+// refusing returns an address that refuses connections for the length of the test: a socket is
+// bound to it, so that no other test is given it, and never listens.
+func refusing(t *testing.T) string {
+	t.Helper()
+	s, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, syscall.Close(s)) })
+	require.NoError(t, syscall.Bind(s, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	name, err := syscall.Getsockname(s)
+	require.NoError(t, err)
+	return fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
+}
+
 func TestListenThatNeverConnects(t *testing.T) {
 	t.Parallel()
-	address := freeAddress(t)
-	o := call(t, "listen", address, "--duration", "300ms")
+	address := refusing(t)
+	o := call(t, "listen", address, "--duration", "2s") // enough for an answer on a busy machine
 	assert.Equal(t, exitIncomplete, o.code)
 	assert.Equal(t, "raybridge: never connected to "+address+": nobody listens there (connection refused): start the program, or check the address", lastLine(o.err))
 	assert.Empty(t, o.out)
