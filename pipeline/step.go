@@ -140,7 +140,7 @@ func (s *stepper) alone(ctx context.Context, f *world.Frame) error {
 		s.result.Frame = s.loop.lastFrame.Load()
 		return nil
 	}
-	if !s.following.now.Load() && s.loop.clock.Paused() { // otherwise the run itself lets time pass
+	if !s.following.active.Load() && s.loop.clock.Paused() { // otherwise the run itself lets time pass
 		if err := s.pass(f, begin); err != nil {
 			s.result.Stamp = begin
 			return unfinished(err)
@@ -152,7 +152,7 @@ func (s *stepper) alone(ctx context.Context, f *world.Frame) error {
 // runTo runs to the end of a frame that was applied.
 func (s *stepper) runTo(ctx context.Context, f *world.Frame) error {
 	until := f.Until
-	if s.following.now.Load() {
+	if s.following.active.Load() {
 		until = min(until, s.following.end)
 	} else if f.Wait != world.None { // somebody asks for an account
 		s.runner.roster.barrier.Store(&s.account)
@@ -294,11 +294,11 @@ func (s *stepper) deliver(ctx context.Context) error {
 func (s *stepper) apply(f *world.Frame, now simtime.Stamp, noInstant bool) error {
 	s.scenery.mu.Lock()
 	defer s.scenery.mu.Unlock()
-	first := noInstant && s.scenery.stage.Counts().Frames == 0
+	first := noInstant && !s.scenery.stage.Begun()
 	if f.Until < now || f.Until == now && !first {
 		return &refusal{fmt.Errorf("%w: it is %s already", world.ErrTime, fault.Seconds(int64(now)))}
 	}
-	if ahead := (f.Until - now) / simtime.Stamp(s.loop.step); ahead > MostSteps && s.following.now.Load() {
+	if ahead := (f.Until - now) / simtime.Stamp(s.loop.step); ahead > MostSteps && s.following.active.Load() {
 		return &refusal{fmt.Errorf("%w: it is %d steps of %v ahead, the most is %d: is a time of another clock, or in another unit?",
 			world.ErrTime, ahead, s.loop.step, MostSteps)}
 	}

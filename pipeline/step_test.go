@@ -393,6 +393,15 @@ func TestTheFirstInstantIsAStep(t *testing.T) {
 	require.NoError(t, p.Step(t.Context(), 1))
 	_, err = p.StepTo(t.Context(), &world.Frame{Until: p.Clock().Now()})
 	require.ErrorIs(t, err, world.ErrTime)
+
+	// A Reset takes the run back to its beginning, where there is one first instant again.
+	for range 2 {
+		resetTo(t, p, 4)
+		_, err = p.StepTo(t.Context(), &world.Frame{Spawn: []world.Spawn{spawn("a")}})
+		require.NoError(t, err)
+		_, err = p.StepTo(t.Context(), &world.Frame{})
+		require.ErrorIs(t, err, world.ErrTime)
+	}
 }
 
 // TestWhoIsDestroyedHasLeft: a frame's actor may go by the program's hand.

@@ -43,6 +43,7 @@ func (s *Stage) Apply(p *Plan) (spawned []uint32, boxed []string) {
 	s.moveEgo(p)
 	s.counts.Most = max(s.counts.Most, len(s.actors))
 	s.counts.Frames++
+	s.begun = true
 	p.frame = nil // it is the caller's, with what it holds
 	clear(p.come)
 	clear(p.move)

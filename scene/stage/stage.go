@@ -29,6 +29,7 @@ type Stage struct {
 	plan    Plan          // scratch of Check
 	checked uint64        // frames
 	counts  Counts
+	begun   bool // a frame was applied since the start, or Restart
 
 	boxes    map[string]struct{} // models that a box stands for, up to knownBoxes
 	boxLines flow.Journal        // of those beyond toldBoxes
@@ -55,8 +56,11 @@ func New(w *scene.World, h *scene.History, capacity int, log *slog.Logger) *Stag
 func (s *Stage) Restart() {
 	clear(s.actors)
 	clear(s.names)
-	s.ego, s.plan = nil, Plan{}
+	s.ego, s.plan, s.begun = nil, Plan{}, false
 }
+
+// Begun reports whether a frame was applied since the start, or since Restart.
+func (s *Stage) Begun() bool { return s.begun }
 
 // Forget takes out an actor that has left the history. It does nothing for one that no frame spawned.
 func (s *Stage) Forget(handle uint32) {
