@@ -117,8 +117,8 @@ func (b *barrier) settle(key passageKey, x *passage) {
 	}
 }
 
-// handedOver notes that a sensor has handed over all that it will of a firing.
-func (b *barrier) handedOver(s *Sensor, seq uint64) {
+// firingDone notes that a sensor has handed over all that it will of a firing.
+func (b *barrier) firingDone(s *Sensor, seq uint64) {
 	if b == nil {
 		return
 	}
@@ -146,7 +146,7 @@ func (b *barrier) miss(s *Sensor, seq uint64, cause flow.Cause) {
 // lose declares a firing missing of which the sensor hands over nothing.
 func (b *barrier) lose(s *Sensor, seq uint64, cause flow.Cause) {
 	b.miss(s, seq, cause)
-	b.handedOver(s, seq)
+	b.firingDone(s, seq)
 }
 
 // sending notes a message that was handed to a receiver; the returned function, that it

@@ -21,9 +21,9 @@ type clockOutput struct {
 	log        *slog.Logger
 	publisher  *simtime.ClockPublisher // of the run that is under way
 
-	mu   sync.Mutex
-	last simtime.Stamp // guarded by mu: published last, also by the run before
-	loop simtime.Stamp // guarded by mu: the loop's instant: no sample is stamped later
+	mu      sync.Mutex
+	last    simtime.Stamp // guarded by mu: published last, also by the run before
+	instant simtime.Stamp // guarded by mu: the loop's instant: no sample is stamped later
 }
 
 // start starts to publish /clock until ctx ends.
@@ -38,7 +38,7 @@ func (c *clockOutput) start(ctx context.Context, workers *sync.WaitGroup) (err e
 	// that run's last tick lets nothing go of this one.
 	now := c.clock.Now()
 	c.mu.Lock()
-	c.last, c.loop = min(c.last, now-1), now
+	c.last, c.instant = min(c.last, now-1), now
 	last := c.last
 	c.mu.Unlock()
 	c.dispatcher.Release(last)
@@ -90,10 +90,10 @@ func (c *clockOutput) next(now simtime.Stamp) (t simtime.Stamp, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now < c.last {
-		if c.loop <= c.last {
+		if c.instant <= c.last {
 			return 0, false
 		}
-		now = c.loop
+		now = c.instant
 	}
 	c.last = now
 	return now, true
@@ -109,7 +109,7 @@ func (c *clockOutput) published() simtime.Stamp {
 func (c *clockOutput) reach(t simtime.Stamp) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.loop = t
+	c.instant = t
 }
 
 // jump goes with the loop to where the clock has jumped to. If that is back,
@@ -121,7 +121,7 @@ func (c *clockOutput) jump(ctx context.Context, settle func()) {
 	}
 	now := c.clock.Now()
 	c.mu.Lock()
-	c.last, c.loop = min(c.last, now-1), now
+	c.last, c.instant = min(c.last, now-1), now
 	c.mu.Unlock()
 	c.tick(ctx)
 }

@@ -27,10 +27,10 @@ type Following struct {
 
 // following is the source whose frames a pipeline follows, or followed last.
 type following struct {
-	kind atomic.Pointer[string] // of the source, nil before the first
-	now  atomic.Bool            // it is being followed
-	gaps atomic.Int64           // of the source
-	end  simtime.Stamp          // of the run; the one who follows uses it
+	kind   atomic.Pointer[string] // of the source, nil before the first
+	active atomic.Bool            // it is being followed
+	gaps   atomic.Int64           // of the source
+	end    simtime.Stamp          // of the run; the one who follows uses it
 }
 
 // kindOf returns the kind of the source, "" before the first. Any goroutine.
@@ -43,7 +43,7 @@ func (f *following) kindOf() string {
 
 // busy says who steps. Any goroutine.
 func (f *following) busy() error {
-	if !f.now.Load() {
+	if !f.active.Load() {
 		return world.ErrBusy
 	}
 	return fmt.Errorf("%w: the world %s moves the actors and time", world.ErrBusy, f.kindOf())
@@ -63,12 +63,12 @@ func (s *stepper) follow(ctx context.Context, w Following) error {
 	f.kind.Store(&w.Kind)
 	start := s.loop.now.Load()
 	f.end, s.loop.pace = math.MaxInt64, pace{time.Now(), start, w.Scale}
-	f.now.Store(true)
+	f.active.Store(true)
 	if w.Duration > 0 {
 		f.end = later(start, int64(w.Duration))
 	}
 	defer func() {
-		f.now.Store(false)
+		f.active.Store(false)
 		s.loop.pace = pace{}
 	}()
 	ego := s.scenery.ego(start)

@@ -53,9 +53,9 @@ func (u *underway) leave() {
 	}
 }
 
-// list adds a sensor's firing to the instant, if it is due and heard, and does what
+// admit adds a sensor's firing to the instant, if it is due and heard, and does what
 // comes before the scene moves. It may begin room firings.
-func (i *instant) list(ctx context.Context, s *Sensor, room int) error {
+func (i *instant) admit(ctx context.Context, s *Sensor, room int) error {
 	at, skipped, due := s.due(i)
 	if !due && s.hearer == nil {
 		return nil
@@ -210,7 +210,7 @@ func (f *firing) release() {
 	if !f.turnless {
 		f.sensor.giveTurn()
 	}
-	f.sensor.barrier.Load().handedOver(f.sensor, f.at.Seq)
+	f.sensor.barrier.Load().firingDone(f.sensor, f.at.Seq)
 	f.sensor.users.Exit()
 }
 

@@ -47,7 +47,7 @@ func Listen[M any](s *Sensor, output string, call func(at sensors.Tick, message 
 
 // Stop ends all of the sensor's listeners, as Listener.Stop ends one. It doesn't wait: call each
 // listener's Wait for that. The sensor lives on.
-func (s *Sensor) Stop() { s.heardBy.stop(false) }
+func (s *Sensor) Stop() { s.heardBy.stop() }
 
 // IsListening reports whether the sensor has listeners.
 func (s *Sensor) IsListening() bool { return s.heardBy.any() }
@@ -83,11 +83,19 @@ func (x *listeners) remove(l *Listener) {
 	x.list = slices.DeleteFunc(x.list, func(other *Listener) bool { return other == l })
 }
 
-// stop ends all listeners, for good where the sensor has ended.
-func (x *listeners) stop(ended bool) {
+// end ends all listeners with the sensor: none can be added any more.
+func (x *listeners) end() {
+	x.mu.Lock()
+	x.closed = true
+	x.mu.Unlock()
+	x.stop()
+}
+
+// stop ends all listeners.
+func (x *listeners) stop() {
 	x.mu.Lock()
 	list := x.list
-	x.list, x.closed = nil, x.closed || ended
+	x.list = nil
 	x.mu.Unlock()
 	for _, l := range list {
 		l.stop()

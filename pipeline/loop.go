@@ -136,7 +136,7 @@ func (l *loop) beginInstant(ctx context.Context, t simtime.Stamp) (*instant, err
 			if s.rank != rank {
 				continue
 			}
-			if err := i.list(ctx, s, len(list)); err != nil {
+			if err := i.admit(ctx, s, len(list)); err != nil {
 				return i, err
 			}
 		}
@@ -180,7 +180,7 @@ func (l *loop) keepHistory(list []*Sensor) {
 			longest = max(longest, 1/s.Rate().Float64())
 		}
 	}
-	l.scenery.keep(maxInstants + maxCaptures + 2 + int(min(math.Ceil(perSecond*longest), maxScanTicks)))
+	l.scenery.remember(maxInstants + maxCaptures + 2 + int(min(math.Ceil(perSecond*longest), maxScanTicks)))
 }
 
 // maxScanTicks bounds the memory of the history: longer scans see the scene stand

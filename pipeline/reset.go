@@ -110,7 +110,7 @@ func (r *roster) reseed(seed uint64) (started bool, err error) {
 // those of them that stay. Nobody ends them meanwhile: the caller is one of their users.
 func (x *runner) endSensors() (kept []*Sensor, _ error) {
 	errs := []error{x.captures.settle()} // a look at the readbacks may be under way yet
-	kept, gone := x.roster.keep(x.first)
+	kept, gone := x.roster.endOthers(x.first)
 	for _, s := range gone {
 		<-s.ending.done
 		errs = append(errs, s.ending.err)
@@ -121,8 +121,8 @@ func (x *runner) endSensors() (kept []*Sensor, _ error) {
 	return kept, errors.Join(append(errs, x.roster.shared.Close())...)
 }
 
-// keep begins the end of all members but those of a list. The caller becomes a user of the members that stay.
-func (r *roster) keep(list []*Sensor) (kept, gone []*Sensor) {
+// endOthers begins the end of all members but those of a list. The caller becomes a user of the members that stay.
+func (r *roster) endOthers(list []*Sensor) (kept, gone []*Sensor) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.members {

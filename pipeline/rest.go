@@ -60,8 +60,8 @@ func (x *rest) interrupt() {
 	}
 }
 
-// keep pauses the dispatcher whenever time has come to stand, until ctx ends.
-func (x *rest) keep(ctx context.Context) {
+// watch pauses the dispatcher whenever time has come to stand, until ctx ends.
+func (x *rest) watch(ctx context.Context) {
 	if x.clock.Paused() {
 		x.want() // it was paused before the run
 	}

@@ -417,7 +417,7 @@ func (r *roster) mountedOn(s *Sensor) []string {
 func (r *roster) endLater(s *Sensor) {
 	s.ending.once.Do(func() {
 		s.topics.NoteListening()
-		s.heardBy.stop(true)
+		s.heardBy.end()
 		gone := s.users.Close()
 		r.endings.Go(func() {
 			defer close(s.ending.done)

@@ -86,7 +86,7 @@ func TestSensorsComeAndGoDuringARun(t *testing.T) {
 						hear(t, s, func(sensors.Tick, *sample.Imu) { once.Do(func() { close(arrived) }) })
 						<-arrived
 						p.Summary()
-						p.Stages()
+						p.Latencies()
 						assert.NoError(t, s.Wait(t.Context()), "nobody has destroyed it")
 						assert.NoError(t, s.Destroy())
 						assert.NoError(t, s.Destroy(), "again")

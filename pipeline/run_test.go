@@ -67,7 +67,7 @@ func TestSummaryWhileRunning(t *testing.T) {
 			summary := p.Summary()
 			assert.GreaterOrEqual(t, summary.SimS, before)
 			before = summary.SimS
-			_ = p.Stages()
+			_ = p.Latencies()
 			stop := hear(t, s, func(sensors.Tick, *sample.Imu) {})
 			stop()
 		}

@@ -175,7 +175,7 @@ func (x *runner) begin(ctx context.Context) (*run, error) {
 		x.loop.rest.clockChanged(change.Kind)
 		x.bridges.TimeChanged(change)
 	})
-	r.watching.Go(func() { x.loop.rest.keep(completion) })
+	r.watching.Go(func() { x.loop.rest.watch(completion) })
 	r.watching.Go(func() {
 		select {
 		case <-x.captures.gl.Lost():

@@ -29,8 +29,8 @@ func (x *scenery) move(t simtime.Stamp, record func(*scene.History, simtime.Stam
 	record(x.history, t)
 }
 
-// keep has the history keep the poses of so many ticks.
-func (x *scenery) keep(ticks int) {
+// remember has the history keep the poses of so many ticks.
+func (x *scenery) remember(ticks int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.history.Keep(ticks)

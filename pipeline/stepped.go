@@ -64,7 +64,7 @@ func (x *stepped) begin(until simtime.Stamp, begun chan<- *instant, captures cha
 		}
 		i, err := x.loop.beginInstant(x.completion, t)
 		if err == nil {
-			err = x.handOn(i, begun, captures)
+			err = x.submit(i, begun, captures)
 		} else {
 			i.release()
 		}
@@ -76,10 +76,10 @@ func (x *stepped) begin(until simtime.Stamp, begun chan<- *instant, captures cha
 	return false, nil
 }
 
-// handOn issues an instant's captures and gives it to the completion. An instant
+// submit issues an instant's captures and gives it to the completion. An instant
 // that was begun is handed on whole, also when the caller ends the run: only a
 // failure leaves it out.
-func (x *stepped) handOn(i *instant, begun chan<- *instant, captures chan<- struct{}) error {
+func (x *stepped) submit(i *instant, begun chan<- *instant, captures chan<- struct{}) error {
 	if i.gpu {
 		select {
 		case captures <- struct{}{}:

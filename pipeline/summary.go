@@ -154,15 +154,15 @@ func (p *Pipeline) Load() Load {
 	return load
 }
 
-// Stage is how long one part of the way from capture to publication took, over
+// PartLatency is how long one part of the way from capture to publication took, over
 // all of a sensor's captures so far.
-type Stage struct {
-	// Sensor is the sensor's name; Name is the stage, in the order of the way. "gpu" is compute
+type PartLatency struct {
+	// Sensor is the sensor's name; Name is the part, in the order of the way. "gpu" is compute
 	// on the GPU, where the driver has timers, and "fence" is from capture begun to fence seen.
 	// "copy" is to the data being readable, "wait" to its completion. Then each bridge has
 	// "queue" and "send".
 	Sensor, Name string
-	// Bridge is set for the stages queue and send.
+	// Bridge is set for the parts queue and send.
 	Bridge   string
 	Count    int64
 	P50, P99 time.Duration
@@ -171,35 +171,35 @@ type Stage struct {
 // readbackReporter is a sensor that tells how its readbacks fared.
 type readbackReporter interface{ ReadbackStats() readback.Stats }
 
-// Stages returns the latencies of all stages that have happened. Any goroutine
+// Latencies returns the latencies of all parts that have happened. Any goroutine
 // may call it at any time, after Close too.
-func (p *Pipeline) Stages() []Stage {
-	var list []Stage
+func (p *Pipeline) Latencies() []PartLatency {
+	var list []PartLatency
 	for _, s := range p.roster.list() {
 		if r, ok := s.life.Load().Sensor().(readbackReporter); ok && s.life.Load().Stage() >= sensors.StageBegun {
 			read := r.ReadbackStats()
-			list = appendStage(list, Stage{Sensor: s.spec.Name, Name: "gpu"}, &read.GPU)
-			list = appendStage(list, Stage{Sensor: s.spec.Name, Name: "fence"}, &read.Fence)
-			list = appendStage(list, Stage{Sensor: s.spec.Name, Name: "copy"}, &read.Copy)
-			list = appendStage(list, Stage{Sensor: s.spec.Name, Name: "wait"}, &read.Queue)
+			list = appendLatency(list, PartLatency{Sensor: s.spec.Name, Name: "gpu"}, &read.GPU)
+			list = appendLatency(list, PartLatency{Sensor: s.spec.Name, Name: "fence"}, &read.Fence)
+			list = appendLatency(list, PartLatency{Sensor: s.spec.Name, Name: "copy"}, &read.Copy)
+			list = appendLatency(list, PartLatency{Sensor: s.spec.Name, Name: "wait"}, &read.Queue)
 		}
 		if outlets := s.topics.Outlets; len(outlets) > 0 {
 			for bridge, sent := range outlets[0].Ways() {
-				list = appendStage(list, Stage{Sensor: s.spec.Name, Name: "queue", Bridge: bridge}, &sent.QueueTime)
-				list = appendStage(list, Stage{Sensor: s.spec.Name, Name: "send", Bridge: bridge}, &sent.PublishTime)
+				list = appendLatency(list, PartLatency{Sensor: s.spec.Name, Name: "queue", Bridge: bridge}, &sent.QueueTime)
+				list = appendLatency(list, PartLatency{Sensor: s.spec.Name, Name: "send", Bridge: bridge}, &sent.PublishTime)
 			}
 		}
 	}
 	return list
 }
 
-// appendStage appends a stage with its figures, if it has happened.
-func appendStage(list []Stage, stage Stage, took *flow.Latency) []Stage {
+// appendLatency appends a part with its figures, if it has happened.
+func appendLatency(list []PartLatency, part PartLatency, took *flow.Latency) []PartLatency {
 	if took.Count == 0 {
 		return list
 	}
-	stage.Count, stage.P50, stage.P99 = int64(took.Count), took.Quantile(0.5), took.Quantile(0.99)
-	return append(list, stage)
+	part.Count, part.P50, part.P99 = int64(took.Count), took.Quantile(0.5), took.Quantile(0.99)
+	return append(list, part)
 }
 
 // WorldSummary is what the frames of a world brought.

@@ -190,12 +190,12 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 	defer server.close()
 	source, err := pl.openWorld(ctx)
 	if err != nil {
-		return errBeforeRun(ctx, usage(err))
+		return unlessCancelled(ctx, usage(err))
 	}
 	defer source.close()
 	p, err := pl.build(ctx, open, server)
 	if err != nil {
-		return errBeforeRun(ctx, err)
+		return unlessCancelled(ctx, err)
 	}
 	source.see(p)
 	views, err := pl.views(p, extra)
@@ -228,8 +228,8 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 	return pl.conclude(cmd, p, errors.Join(runErr, closeErr))
 }
 
-// errBeforeRun drops the error of a run that was cancelled before it began, as by Ctrl-C while it waited for its world.
-func errBeforeRun(ctx context.Context, err error) error {
+// unlessCancelled drops the error of a run that was cancelled before it began, as by Ctrl-C while it waited for its world.
+func unlessCancelled(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil
 	}

@@ -226,9 +226,9 @@ func (c *carrier) send(ctx context.Context, publish bridges.Publisher[any], e *e
 	return publish(ctx, e.message)
 }
 
-// handOver is when the message being published was handed over. A network bridge publishes
+// queuedAt is when the message being published was handed over. A network bridge publishes
 // several at once, and is told the time now.
-func (c *carrier) handOver() simtime.Stamp {
+func (c *carrier) queuedAt() simtime.Stamp {
 	if c.file() {
 		return c.sentAt.Load()
 	}

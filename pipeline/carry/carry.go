@@ -153,7 +153,7 @@ func (b *Bridges) open(config BridgeConfig) (c *carrier, err error) {
 	}
 	c = newCarrier(b, config)
 	env := b.config.Env
-	env.Now, env.Log = c.handOver, c.topic.Logger
+	env.Now, env.Log = c.queuedAt, c.topic.Logger
 	c.bridge, err = b.config.Registry.Open(config.Spec, env)
 	return c, err
 }

@@ -83,7 +83,7 @@ func (r *route) TryQueue(at sensors.Tick, message any) bool {
 		return true // nobody listens here any more
 	}
 	ok := r.topic.TryQueueTask(e, dispatch.Task{Done: done})
-	r.handedOn(e)
+	r.offered(e)
 	return ok
 }
 
@@ -94,7 +94,7 @@ func (r *route) Publish(ctx context.Context, at sensors.Tick, message any) error
 		return nil // nobody listens here any more
 	}
 	err := r.topic.Publish(ctx, e)
-	r.handedOn(e)
+	r.offered(e)
 	done(err)
 	return err
 }
@@ -117,8 +117,8 @@ func (r *route) take(at sensors.Tick, message any) (e *envelope, done func(error
 	return e, done
 }
 
-// handedOn follows when the dispatcher has the message: samples may follow a clock.
-func (r *route) handedOn(e *envelope) {
+// offered follows when the dispatcher has the message: samples may follow a clock.
+func (r *route) offered(e *envelope) {
 	*e = envelope{}
 	scratch.Put(e)
 	if r.isClock() {

@@ -158,10 +158,10 @@ func (p *pictures) noCamera(s *pipeline.Sensor) error {
 
 // kept is the newest picture of one camera.
 type kept struct {
-	budget *memory.Budget
-	came   chan struct{} // closed when there is a picture, or an error
-	idle   *time.Timer
-	heard  *pipeline.Listener
+	budget   *memory.Budget
+	came     chan struct{} // closed when there is a picture, or an error
+	idle     *time.Timer
+	listener *pipeline.Listener
 
 	// Guarded by pictures.mu.
 	asked  time.Time
@@ -180,11 +180,11 @@ type kept struct {
 func (k *kept) listen(s *pipeline.Sensor, output *sensors.OutputSpec) (err error) {
 	switch output.New().(type) {
 	case *sample.Image:
-		k.heard, err = pipeline.Listen(s, output.Name, func(_ sensors.Tick, m *sample.Image) {
+		k.listener, err = pipeline.Listen(s, output.Name, func(_ sensors.Tick, m *sample.Image) {
 			k.take(len(m.Data)-cap(k.raw.Data), func() { sample.Copy(&k.raw, m) })
 		})
 	default:
-		k.heard, err = pipeline.Listen(s, output.Name, func(_ sensors.Tick, m *sample.CompressedImage) {
+		k.listener, err = pipeline.Listen(s, output.Name, func(_ sensors.Tick, m *sample.CompressedImage) {
 			k.take(len(m.Data)-cap(k.packed.Data), func() { sample.Copy(&k.packed, m) })
 		})
 	}
@@ -244,8 +244,8 @@ func (k *kept) newest() (m *sample.Image, give func(), err error) {
 
 // end stops listening, and waits for what is being taken.
 func (k *kept) end() {
-	k.heard.Stop()
-	k.heard.Wait()
+	k.listener.Stop()
+	k.listener.Wait()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.budget.Give(k.held)

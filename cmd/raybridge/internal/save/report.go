@@ -44,10 +44,10 @@ var page = template.Must(template.New("report").Funcs(template.FuncMap{
 // network. It collects the first and the latest message of every camera, and the latest of
 // every lidar. Its methods may be called from any goroutine.
 type Report struct {
-	mu    sync.Mutex
-	shots []*shot
-	scans []*scan
-	heard []*pipeline.Listener
+	mu        sync.Mutex
+	shots     []*shot
+	scans     []*scan
+	listeners []*pipeline.Listener
 }
 
 // shot is what one camera saw first and last.
@@ -68,12 +68,12 @@ type scan struct {
 func (r *Report) Attach(p *pipeline.Pipeline) error {
 	for _, s := range p.Sensors() {
 		for i, out := range s.Outputs() {
-			heard, err := r.listen(s, out.Name, s.Topics()[i], out.New())
+			listener, err := r.listen(s, out.Name, s.Topics()[i], out.New())
 			if err != nil {
 				return fmt.Errorf("report on sensor %s: %w", s.Name(), err)
 			}
-			if heard != nil {
-				r.heard = append(r.heard, heard)
+			if listener != nil {
+				r.listeners = append(r.listeners, listener)
 			}
 		}
 	}
@@ -129,17 +129,17 @@ type contents struct {
 	Cameras  []figure
 	Clouds   []figure
 	Latency  []bar
-	Timeline []pipeline.Stage
+	Timeline []pipeline.PartLatency
 }
 
 // Write writes the report into a folder, when the run is over, and returns its path.
 func (r *Report) Write(folder string, p *pipeline.Pipeline) (string, error) {
-	for _, l := range r.heard {
+	for _, l := range r.listeners {
 		l.Stop()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c := contents{Summary: p.Summary(), Timeline: p.Stages()}
+	c := contents{Summary: p.Summary(), Timeline: p.Latencies()}
 	for _, s := range r.shots {
 		if s.seen > 0 {
 			c.Cameras = append(c.Cameras, s.figure(&s.first))
@@ -336,7 +336,7 @@ type bar struct {
 var way = []string{"gpu", "fence", "copy", "wait", "queue", "send"}
 
 // tabulate takes the slowest sensor of each stage that happened.
-func tabulate(stages []pipeline.Stage) (bars []bar) {
+func tabulate(stages []pipeline.PartLatency) (bars []bar) {
 	var longest time.Duration
 	for _, name := range way {
 		b, seen := bar{Name: name}, false

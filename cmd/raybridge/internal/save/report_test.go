@@ -72,19 +72,19 @@ func TestRangeViewHasTheHighestLaserOnTop(t *testing.T) {
 }
 
 func TestLatencyTakesTheSlowestSensorInTheOrderOfTheWay(t *testing.T) {
-	bars := tabulate([]pipeline.Stage{
+	bars := tabulate([]pipeline.PartLatency{
 		{Sensor: "a", Name: "send", P50: 1e6, P99: 2e6}, {Sensor: "a", Name: "fence", P50: 3e6, P99: 9e6}, {Sensor: "b", Name: "fence", P50: 5e6, P99: 6e6},
 	})
 	assert.Equal(t, []bar{
 		{Name: "fence", P50: 5e6, P99: 9e6, P50Share: 55.6, P99Share: 100}, {Name: "send", P50: 1e6, P99: 2e6, P50Share: 11.1, P99Share: 22.2},
 	}, bars)
 	assert.Empty(t, tabulate(nil))
-	assert.Equal(t, []bar{{Name: "copy"}}, tabulate([]pipeline.Stage{{Name: "copy"}}), "what takes no time has no share")
+	assert.Equal(t, []bar{{Name: "copy"}}, tabulate([]pipeline.PartLatency{{Name: "copy"}}), "what takes no time has no share")
 }
 
 // TestThePageHasNoPowersOfTen: what is slow or fast is written out.
 func TestThePageHasNoPowersOfTen(t *testing.T) {
-	slow := []pipeline.Stage{{Sensor: "a", Name: "gpu", Count: 1, P50: 1741_300 * time.Microsecond, P99: 123 * time.Second}}
+	slow := []pipeline.PartLatency{{Sensor: "a", Name: "gpu", Count: 1, P50: 1741_300 * time.Microsecond, P99: 123 * time.Second}}
 	var text bytes.Buffer
 	require.NoError(t, page.Execute(&text, contents{Timeline: slow, Latency: tabulate(slow), Summary: pipeline.Summary{
 		Sensors: []carry.SensorSummary{{Topic: "/fast", RateWantedHz: 1e6, RateHz: 987_654}},
@@ -113,7 +113,7 @@ func TestThePageFitsASmallScreen(t *testing.T) {
 	if err != nil {
 		t.Skip("needs chromium")
 	}
-	stages := []pipeline.Stage{
+	stages := []pipeline.PartLatency{
 		{Sensor: "a_camera_with_a_long_name", Name: "gpu", Count: 1000, P50: time.Millisecond, P99: 123456 * time.Microsecond},
 		{Sensor: "a_camera_with_a_long_name", Name: "send", Bridge: "rosapollo", Count: 100000, P50: 1, P99: time.Second},
 	}
