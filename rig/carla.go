@@ -43,28 +43,44 @@ func (p carlaParent) place(pose sensors.Pose) sensors.Pose {
 // The stack.json of CARLA's own ROS 2 is one vehicle.
 func readCARLA(root doc.JSONNode, objects []doc.JSONNode, f *foreignReader) (*Rig, error) {
 	r := &carlaReader{foreignReader: f, seen: map[string]bool{}}
-	if isVehicle(root) {
-		return r.readStack(root)
+	vehicle := root
+	var err error
+	switch {
+	case isVehicle(root):
+		err = r.readStack(root)
+	case root.Get("objects").Null():
+		err = r.readOlder(root, objects)
+	default:
+		vehicle, err = r.readObjects(root, objects)
 	}
-	if root.Get("objects").Null() {
-		return r.readOlder(root, objects)
-	}
-	if err := r.knownKeys(root, "objects"); err != nil {
-		return nil, err
-	}
-	ego, err := findVehicle(objects)
 	if err != nil {
 		return nil, err
 	}
+	if r.vehicle != "" && !r.tf {
+		r.addFrames(vehicle)
+	}
+	return r.rig, nil
+}
+
+// readObjects reads objects.json, and returns the vehicle that carries the sensors.
+func (r *carlaReader) readObjects(root doc.JSONNode, objects []doc.JSONNode) (vehicle doc.JSONNode, err error) {
+	if _, err := r.entries(root, []string{"objects"}); err != nil {
+		return vehicle, err
+	}
+	ego, err := findVehicle(objects)
+	if err != nil {
+		return vehicle, err
+	}
 	if ego >= 0 {
-		if r.vehicle, err = needed(objects[ego], "id"); err != nil {
-			return nil, err
+		vehicle = objects[ego]
+		if r.vehicle, err = needed(vehicle, "id"); err != nil {
+			return vehicle, err
 		}
 	}
 	for i, n := range objects {
 		kind, err := needed(n, "type")
 		if err != nil {
-			return nil, err
+			return vehicle, err
 		}
 		switch {
 		case i == ego:
@@ -75,13 +91,10 @@ func readCARLA(root doc.JSONNode, objects []doc.JSONNode, f *foreignReader) (*Ri
 			err = r.readSensor(n, carlaParent{})
 		}
 		if err != nil {
-			return nil, err
+			return vehicle, err
 		}
 	}
-	if r.vehicle != "" && !r.tf {
-		r.addFrames(objects[ego])
-	}
-	return r.rig, nil
+	return vehicle, nil
 }
 
 // olderVehicle is the role of the vehicle that carries the sensors of an older file.
@@ -89,34 +102,22 @@ const olderVehicle = "ego_vehicle"
 
 // readOlder reads the file of carla_ego_vehicle, which has a list of sensors in place of
 // objects.
-func (r *carlaReader) readOlder(root doc.JSONNode, list []doc.JSONNode) (*Rig, error) {
-	if err := r.knownKeys(root, "sensors"); err != nil {
-		return nil, err
-	}
+func (r *carlaReader) readOlder(root doc.JSONNode, list []doc.JSONNode) error {
 	r.vehicle = olderVehicle
-	if err := r.readAttached(list, carlaParent{path: r.vehicle, frame: spatial.FrameBaseLink}); err != nil {
-		return nil, err
+	if _, err := r.entries(root, []string{"sensors"}); err != nil {
+		return err
 	}
-	if !r.tf {
-		r.addFrames(root)
-	}
-	return r.rig, nil
+	return r.readAttached(list, carlaParent{path: r.vehicle, frame: spatial.FrameBaseLink})
 }
 
 // readStack reads a file of CARLA's own ROS 2, as its example ros2_native.py takes it: the vehicle
 // that carries the sensors. Their ids are the names of topics and frames.
-func (r *carlaReader) readStack(vehicle doc.JSONNode) (_ *Rig, err error) {
+func (r *carlaReader) readStack(vehicle doc.JSONNode) (err error) {
 	r.stack = true
 	if r.vehicle, err = needed(vehicle, "id"); err != nil {
-		return nil, err
+		return err
 	}
-	if err := r.readVehicle(vehicle); err != nil {
-		return nil, err
-	}
-	if !r.tf {
-		r.addFrames(vehicle)
-	}
-	return r.rig, nil
+	return r.readVehicle(vehicle)
 }
 
 // addFrames adds the sensor that publishes the frames, which every run has, under the
@@ -162,24 +163,11 @@ func findVehicle(objects []doc.JSONNode) (int, error) {
 	return best, nil
 }
 
-// knownKeys refuses an object's other keys.
-func (r *carlaReader) knownKeys(n doc.JSONNode, known ...string) error {
-	entries, err := n.Entries()
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if !slices.Contains(known, e.Key) {
-			if err := r.fault(e.UnknownKey(known)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
+// vehicleKeys are the keys of a vehicle.
+var vehicleKeys = []string{"type", "id", "role_name", "spawn_point", "color", "attributes", "sensors"}
 
 func (r *carlaReader) readVehicle(n doc.JSONNode) error {
-	if err := r.knownKeys(n, "type", "id", "role_name", "spawn_point", "color", "attributes", "sensors"); err != nil {
+	if _, err := r.entries(n, vehicleKeys); err != nil {
 		return err
 	}
 	if at := n.Get("spawn_point"); !at.Null() {
@@ -306,7 +294,7 @@ func (r *carlaReader) attributes(n doc.JSONNode) (list []doc.JSONEntry, pose sen
 		pose, err = r.oldPose(entries)
 		return list, pose, err
 	default:
-		v, err := components(at, r.foreignReader)
+		v, err := r.pose(at)
 		return list, sensors.Pose{X: v["x"], Y: v["y"], Z: v["z"], Roll: v["roll"], Pitch: v["pitch"], Yaw: v["yaw"]}, err
 	}
 }
@@ -315,18 +303,8 @@ func (r *carlaReader) attributes(n doc.JSONNode) (list []doc.JSONEntry, pose sen
 // own axes, which are Unreal Engine's. A spawn_point is in ROS's axes: carla_spawn_objects makes a ROS pose of it,
 // which the bridge turns into CARLA's (ros-bridge pull request 423).
 func (r *carlaReader) oldPose(entries []doc.JSONEntry) (sensors.Pose, error) {
-	v := map[string]float64{}
-	for _, e := range entries {
-		if !slices.Contains(poseKeys, e.Key) || e.Value.Null() {
-			continue
-		}
-		x, err := componentOf(e.Value)
-		if err != nil {
-			return sensors.Pose{}, err
-		}
-		v[e.Key] = x
-	}
-	return mirrored(v, spatial.UnrealAxes, spatial.UnrealAngles), nil
+	v, err := components(entries)
+	return mirrored(v, spatial.UnrealAxes, spatial.UnrealAngles), err
 }
 
 // without says why a sensor becomes nothing, "" where it becomes something.

@@ -276,6 +276,23 @@ func (f *foreignReader) lose(n doc.JSONNode, format string, args ...any) {
 	f.rig.Notices = append(f.rig.Notices, NoCounterpart(n, fmt.Sprintf(format, args...)))
 }
 
+// entries returns an object's entries, and finds fault with those whose key is neither among the known nor among
+// others that are put up with.
+func (f *foreignReader) entries(n doc.JSONNode, known []string, others ...string) ([]doc.JSONEntry, error) {
+	entries, err := n.Entries()
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if !slices.Contains(known, e.Key) && !slices.Contains(others, e.Key) {
+			if err := f.fault(e.UnknownKey(known)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return entries, nil
+}
+
 // name makes a name that a rig can have of any text, unlike those it has made before.
 func (f *foreignReader) name(wanted string) string {
 	plain := strings.Map(func(r rune) rune {

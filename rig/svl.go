@@ -62,25 +62,19 @@ func readSVL(list []doc.JSONNode, f *foreignReader) (*Rig, error) {
 	return r.rig, nil
 }
 
-// svlKeys are the keys of a sensor; those after transform are the web
-// interface's.
-var svlKeys = []string{"type", "name", "params", "parent", "transform", "plugin", "pluginId", "sortKey"}
+// svlKeys are the keys of a sensor. It may have those of the web interface, too.
+var (
+	svlKeys          = []string{"type", "name", "params", "parent", "transform"}
+	svlInterfaceKeys = []string{"plugin", "pluginId", "sortKey"}
+)
 
 // unknownSVL is the type of sensors that are put up with: others may be mounted in them.
 var unknownSVL = &ForeignType{Anchor: true, Open: true}
 
 // head reads all of a sensor but its parameters.
 func (r *svlReader) head(n doc.JSONNode) (*svlSensor, error) {
-	entries, err := n.Entries()
-	if err != nil {
+	if _, err := r.entries(n, svlKeys, svlInterfaceKeys...); err != nil {
 		return nil, err
-	}
-	for _, e := range entries {
-		if !slices.Contains(svlKeys, e.Key) {
-			if err := r.fault(e.UnknownKey(svlKeys[:5])); err != nil {
-				return nil, err
-			}
-		}
 	}
 	kind, err := needed(n, "type")
 	if err != nil {
@@ -99,7 +93,8 @@ func (r *svlReader) head(n doc.JSONNode) (*svlSensor, error) {
 			return nil, err
 		}
 	}
-	s.pose, err = svlPose(n.Get("transform"), r.foreignReader)
+	v, err := r.pose(n.Get("transform")) // metres and degrees in Unity's axes
+	s.pose = mirrored(v, spatial.UnityAxes, spatial.UnityAngles)
 	return s, err
 }
 
@@ -115,15 +110,6 @@ func svlPlain(name string) string {
 	return strings.TrimSuffix(plain, "sensor")
 }
 
-// svlPose reads a transform: metres and degrees in Unity's axes.
-func svlPose(n doc.JSONNode, f *foreignReader) (sensors.Pose, error) {
-	v, err := components(n, f)
-	if err != nil {
-		return sensors.Pose{}, err
-	}
-	return mirrored(v, spatial.UnityAxes, spatial.UnityAngles), nil
-}
-
 // mirrored returns a pose of left-handed axes in ours.
 func mirrored(v map[string]float64, to spatial.AxesMirror, turned spatial.AngleMirror) sensors.Pose {
 	at := to.In(mgl64.Vec3{v["x"], v["y"], v["z"]})
@@ -137,37 +123,32 @@ var poseKeys = []string{"x", "y", "z", "roll", "pitch", "yaw"}
 // farthest is how far from the vehicle a sensor may be mounted, metres.
 const farthest = 1e6
 
-// components reads the six numbers of a pose; those that aren't given are 0.
-func components(n doc.JSONNode, f *foreignReader) (map[string]float64, error) {
-	v := map[string]float64{}
-	entries, err := n.Entries()
+// pose reads the six numbers of a pose.
+func (f *foreignReader) pose(n doc.JSONNode) (map[string]float64, error) {
+	entries, err := f.entries(n, poseKeys)
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range entries {
-		if !slices.Contains(poseKeys, e.Key) {
-			if err := f.fault(e.UnknownKey(poseKeys)); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if e.Value.Null() {
-			continue
-		}
-		if v[e.Key], err = componentOf(e.Value); err != nil {
-			return nil, err
-		}
-	}
-	return v, nil
+	return components(entries)
 }
 
-// componentOf reads one number of a pose.
-func componentOf(n doc.JSONNode) (float64, error) {
-	x, err := numberOf(n)
-	if err == nil && math.Abs(x) > farthest {
-		err = n.Errorf("%w: %v, the range is %v to %v", doc.ErrRange, x, -farthest, farthest)
+// components are those of a pose among an object's entries; those that aren't given are 0.
+func components(entries []doc.JSONEntry) (map[string]float64, error) {
+	v := map[string]float64{}
+	for _, e := range entries {
+		if !slices.Contains(poseKeys, e.Key) || e.Value.Null() {
+			continue
+		}
+		x, err := numberOf(e.Value)
+		if err == nil && math.Abs(x) > farthest {
+			err = e.Value.Errorf("%w: %v, the range is %v to %v", doc.ErrRange, x, -farthest, farthest)
+		}
+		if err != nil {
+			return nil, err
+		}
+		v[e.Key] = x
 	}
-	return x, err
+	return v, nil
 }
 
 // findParents looks the parents up by their names.
@@ -506,20 +487,13 @@ func finishSVLCalibration(c *conversion) error {
 
 // readState appends one state to the lists. What it doesn't give is 0, and its gear forward.
 func (c *conversion) readState(item doc.JSONNode, lists [][]float64) error {
-	entries, err := item.Entries()
-	if err != nil {
-		return err
-	}
 	var known []string
 	for _, k := range svlState {
 		known = append(known, k.key)
 	}
-	for _, e := range entries {
-		if !slices.Contains(known, e.Key) {
-			if err := c.reader.fault(e.UnknownKey(known)); err != nil {
-				return err
-			}
-		}
+	_, err := c.reader.entries(item, known)
+	if err != nil {
+		return err
 	}
 	for i, k := range svlState {
 		value := 0.0
