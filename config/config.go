@@ -465,27 +465,13 @@ func (c *Config) decodeKey(e doc.Entry, all []doc.Entry) error {
 		}
 	}
 	if e.Key == "bridges" {
-		c.placeBridges(e.Value)
+		c.bridgePlaces, _ = e.Value.Items() // what is wrong there is told when it is decoded
 	}
 	known, err := doc.DecodeKey(c, e)
 	if !known {
-		return c.unknownKey(e, all, topKeys())
+		return c.unknownKey(e, all, doc.Keys(reflect.TypeFor[Config]()))
 	}
 	return err
-}
-
-// topKeys lists the keys of a file.
-func topKeys() []string {
-	var keys []string
-	for _, f := range doc.Fields(reflect.TypeFor[Config]()) {
-		keys = append(keys, f.Tag.Get("yaml"))
-	}
-	return keys
-}
-
-// placeBridges remembers where the file's bridges stand.
-func (c *Config) placeBridges(list doc.Node) {
-	c.bridgePlaces, _ = list.Items() // what is wrong there is told when it is decoded
 }
 
 // InBridge returns an error of the bridge at an index with the place that it has in the file:

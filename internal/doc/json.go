@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/raybridge/raybridge/internal/fault"
 )
@@ -26,12 +25,9 @@ type jsonSource struct {
 
 // errorf makes an error at an offset of the text.
 func (s *jsonSource) errorf(offset int, path, format string, args ...any) error {
-	before := s.text[:min(max(offset, 0), len(s.text))]
-	line := bytes.LastIndexByte(before, '\n') + 1
-	return &Error{
-		File: s.file, Path: path, Err: fmt.Errorf(format, args...),
-		Line: bytes.Count(before, []byte{'\n'}) + 1, Column: utf8.RuneCount(before[line:]) + 1,
-	}
+	e := faultAt(s.text, offset, fmt.Errorf(format, args...))
+	e.File, e.Path = s.file, path
+	return e
 }
 
 // JSONNode is one value of a document with its place. The zero Node is absent.

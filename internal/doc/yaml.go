@@ -2,6 +2,7 @@ package doc
 
 import (
 	"bytes"
+	"cmp"
 	"encoding"
 	"errors"
 	"fmt"
@@ -333,16 +334,20 @@ func Fields(t reflect.Type) []reflect.StructField {
 	return fields
 }
 
+// Keys returns their names.
+func Keys(t reflect.Type) (keys []string) {
+	for _, f := range Fields(t) {
+		keys = append(keys, f.Tag.Get("yaml"))
+	}
+	return keys
+}
+
 func (n Node) decodeStruct(v reflect.Value) error {
 	entries, err := n.Entries()
 	if err != nil {
 		return err
 	}
 	fields := Fields(v.Type())
-	known := make([]string, len(fields))
-	for i, f := range fields {
-		known[i] = f.Tag.Get("yaml")
-	}
 	var faults Faults
 	for _, e := range entries {
 		switch f := fieldOf(fields, e.Key); {
@@ -351,7 +356,7 @@ func (n Node) decodeStruct(v reflect.Value) error {
 		case n.lax:
 			continue
 		default:
-			err = e.UnknownKey(known)
+			err = e.UnknownKey(Keys(v.Type()))
 		}
 		if faults.Add(err) {
 			break
@@ -443,25 +448,18 @@ func (n Node) allowed(text string, tag reflect.StructTag) error {
 }
 
 func (n Node) decodeDuration(v reflect.Value, value any) error {
-	var seconds float64
-	switch x := value.(type) {
-	case int64:
-		seconds = float64(x)
-	case uint64:
-		seconds = float64(x)
-	case float64:
-		seconds = x
-	case string:
-		d, err := time.ParseDuration(x)
+	seconds, isNumber := floatOf(value)
+	if text, isText := value.(string); isText {
+		d, err := time.ParseDuration(text)
 		if err != nil {
-			return n.Errorf("%w: %q, need a duration such as 10s or 2m30s", ErrType, x)
+			return n.Errorf("%w: %q, need a duration such as 10s or 2m30s", ErrType, text)
 		}
-		seconds = d.Seconds()
 		if d >= 0 {
 			v.SetInt(int64(d))
 			return nil
 		}
-	default:
+		seconds = d.Seconds()
+	} else if !isNumber {
 		return n.Errorf("%w: %v, need a duration such as 10s", ErrType, value)
 	}
 	if seconds < 0 || seconds > math.MaxInt64/2e9 || math.IsNaN(seconds) {
@@ -498,25 +496,18 @@ func (n Node) decodeText(text encoding.TextUnmarshaler, v reflect.Value, value a
 }
 
 func (n Node) decodeNumber(v reflect.Value, value any, tag reflect.StructTag) error {
-	var f float64
-	switch x := value.(type) {
-	case int64:
-		f = float64(x)
-	case uint64:
-		f = float64(x)
-	case float64:
-		f = x
-	case string: // a number in quotes
-		parsed, err := strconv.ParseFloat(x, 64)
-		if err != nil {
-			return n.Errorf("%w: %v, need a number", ErrType, value)
-		}
-		f = parsed
-	default:
+	f, ok := floatOf(value)
+	if text, isText := value.(string); isText { // a number in quotes
+		parsed, err := strconv.ParseFloat(text, 64)
+		f, ok = parsed, err == nil
+	}
+	if !ok {
 		return n.Errorf("%w: %v, need a number", ErrType, value)
 	}
-	if math.IsNaN(f) || math.IsInf(f, 0) || outside(f, tag) {
-		return n.Errorf("%w: %v, the range is %s to %s", ErrRange, value, bound(tag, "min", "-inf"), bound(tag, "max", "inf"))
+	low, lowText := bound(tag, "min", "-inf")
+	high, highText := bound(tag, "max", "inf")
+	if math.IsNaN(f) || math.IsInf(f, 0) || f < low || f > high {
+		return n.Errorf("%w: %v, the range is %s to %s", ErrRange, value, lowText, highText)
 	}
 	if v.Kind() == reflect.Float64 {
 		v.SetFloat(f)
@@ -543,25 +534,24 @@ func (n Node) decodeNumber(v reflect.Value, value any, tag reflect.StructTag) er
 	return nil
 }
 
-func outside(f float64, tag reflect.StructTag) bool {
-	if s := tag.Get("min"); s != "" {
-		if lo, err := strconv.ParseFloat(s, 64); err == nil && f < lo {
-			return true
-		}
+// floatOf returns the number that a value is, if it is one.
+func floatOf(value any) (f float64, ok bool) {
+	switch x := value.(type) {
+	case int64:
+		return float64(x), true
+	case uint64:
+		return float64(x), true
+	case float64:
+		return x, true
 	}
-	if s := tag.Get("max"); s != "" {
-		if hi, err := strconv.ParseFloat(s, 64); err == nil && f > hi {
-			return true
-		}
-	}
-	return false
+	return 0, false
 }
 
-func bound(tag reflect.StructTag, key, none string) string {
-	if s := tag.Get(key); s != "" {
-		return s
-	}
-	return none
+// bound returns a bound that a tag has, and its text; none is for tags without it.
+func bound(tag reflect.StructTag, key, none string) (f float64, text string) {
+	text = cmp.Or(tag.Get(key), none)
+	f, _ = strconv.ParseFloat(text, 64) // tags have numbers
+	return f, text
 }
 
 // DecodeKey decodes one entry into the structure that target points to and reports whether the
