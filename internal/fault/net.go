@@ -139,26 +139,20 @@ func taken(cause error) string {
 
 // happened says what became of a call to an address that stands before it.
 func happened(cause error) string {
-	is := func(causes ...syscall.Errno) bool {
-		for _, c := range causes {
-			if errors.Is(cause, c) {
-				return true
-			}
-		}
-		return false
-	}
 	var errno syscall.Errno
 	errors.As(cause, &errno)
+	switch errno {
+	case syscall.ECONNREFUSED:
+		return fmt.Sprintf("nobody listens there (%v): start the program, or check the address", errno)
+	case syscall.EHOSTUNREACH, syscall.ENETUNREACH:
+		return fmt.Sprintf("no way there (%v): check the address and the network", errno)
+	case syscall.EACCES, syscall.EPERM:
+		return fmt.Sprintf("no permission (%v): check the firewall of this machine", errno)
+	case syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE:
+		return fmt.Sprintf("the other side broke the connection off (%v): see what it says", errno)
+	}
 	var slow interface{ Timeout() bool }
 	switch {
-	case is(syscall.ECONNREFUSED):
-		return fmt.Sprintf("nobody listens there (%v): start the program, or check the address", errno)
-	case is(syscall.EHOSTUNREACH, syscall.ENETUNREACH):
-		return fmt.Sprintf("no way there (%v): check the address and the network", errno)
-	case is(syscall.EACCES, syscall.EPERM):
-		return fmt.Sprintf("no permission (%v): check the firewall of this machine", errno)
-	case is(syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE):
-		return fmt.Sprintf("the other side broke the connection off (%v): see what it says", errno)
 	case errno != 0 && !errno.Timeout():
 		return errno.Error()
 	case errors.Is(cause, io.EOF), errors.Is(cause, io.ErrUnexpectedEOF):
