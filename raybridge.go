@@ -245,7 +245,7 @@ func Listen[M any](s *Sensor, call func(message M)) (*pipeline.Listener, error) 
 // WritePNG writes an image to a file as people see it: depth, ids, normals and optical
 // flow in colours.
 func WritePNG(file string, m *sample.Image) error {
-	kind, err := picture.KindOf(m, false)
+	kind, err := picture.KindOf(m, "")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}

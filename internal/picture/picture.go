@@ -1,7 +1,7 @@
 // Package picture shows sensors' images as people see them: depth, labels, ids,
 // normals and optical flow in colours, compressed pictures unpacked. The window, the
 // report and saved files use it. It also writes JPEG, for cameras. Everything here may be
-// called from any goroutine, except a JPEGEncoder.
+// called from any goroutine, except the encoders.
 package picture
 
 import (
@@ -12,7 +12,7 @@ import (
 	"image"
 	"image/color"
 	_ "image/jpeg" // compressed pictures
-	_ "image/png"
+	"image/png"
 	"math"
 	"strings"
 
@@ -26,33 +26,36 @@ var errImage = errors.New("can't show this image")
 
 // Kind is how the pixels of one encoding are read.
 type Kind struct {
-	bytes int // of a pixel
+	// Bytes is the size of a pixel.
+	Bytes int
 	// paint writes the colours of a row's pixels as RGBA.
 	paint func(out, row []byte)
-	// describe says what a pixel means.
-	describe func(pixel []byte) string
-	// smooth allows neighbouring pixels to be mixed; labels don't mix.
-	smooth bool
+	// Describe says what a pixel, which begins at the slice's first byte, means.
+	Describe func(pixel []byte) string
+	// Smooth allows neighbouring pixels to be mixed; labels don't mix.
+	Smooth bool
+	// Legend says what the colours mean, "" where they are those of the picture itself.
+	Legend string
 }
 
 // tagKind is a semantic camera's mono8: one tag a pixel.
 var tagKind = Kind{1, each(1, func(p []byte) color.RGBA {
 	return color.RGBA(scene.Tag(p[0]).Color()) // opaque, so alike in both models
-}), func(p []byte) string { return scene.Tag(p[0]).String() }, false}
+}), func(p []byte) string { return scene.Tag(p[0]).String() }, false, "semantic tags in CityScapes colours"}
 
 var pixelKinds = map[string]Kind{
-	sample.EncodingRGB8:   {3, channels(3, 0, 1, 2), describeBytes, true},
-	sample.EncodingBGR8:   {3, channels(3, 2, 1, 0), describeBytes, true},
-	sample.EncodingBGRA8:  {4, channels(4, 2, 1, 0), describeBytes, true},
-	sample.EncodingMono8:  {1, channels(1, 0, 0, 0), describeBytes, true},
-	sample.EncodingMono16: {2, channels(2, 1, 1, 1), describeValue16, true},
-	sample.Encoding16UC1:  {2, each(2, func(p []byte) color.RGBA { return IDColor(uint32(binary.LittleEndian.Uint16(p))) }), describeID16, false},
-	sample.Encoding32SC1:  {4, each(4, func(p []byte) color.RGBA { return IDColor(binary.LittleEndian.Uint32(p)) }), describeID32, false},
-	sample.Encoding32FC1:  {4, each(4, func(p []byte) color.RGBA { return depthColor(float(p)) }), describeDepth, true},
+	sample.EncodingRGB8:   {3, channels(3, 0, 1, 2), describeBytes, true, ""},
+	sample.EncodingBGR8:   {3, channels(3, 2, 1, 0), describeBytes, true, ""},
+	sample.EncodingBGRA8:  {4, channels(4, 2, 1, 0), describeBytes, true, ""},
+	sample.EncodingMono8:  {1, channels(1, 0, 0, 0), describeBytes, true, ""},
+	sample.EncodingMono16: {2, channels(2, 1, 1, 1), describeValue16, true, ""},
+	sample.Encoding16UC1:  {2, each(2, func(p []byte) color.RGBA { return IDColor(uint32(binary.LittleEndian.Uint16(p))) }), describeID16, false, "a colour for each actor"},
+	sample.Encoding32SC1:  {4, each(4, func(p []byte) color.RGBA { return IDColor(binary.LittleEndian.Uint32(p)) }), describeID32, false, "a colour for each actor"},
+	sample.Encoding32FC1:  {4, each(4, func(p []byte) color.RGBA { return depthColor(float(p)) }), describeDepth, true, "depth in metres, bright is near"},
 	sample.Encoding32FC3: {12, each(12, func(p []byte) color.RGBA {
 		return normalColor(float(p), float(p[4:]), float(p[8:]))
-	}), describeNormal, true},
-	sample.Encoding32FC2: {8, each(8, func(p []byte) color.RGBA { return flowColor(float(p), float(p[4:])) }), describeFlow, true},
+	}), describeNormal, true, "normals as colours"},
+	sample.Encoding32FC2: {8, each(8, func(p []byte) color.RGBA { return flowColor(float(p), float(p[4:])) }), describeFlow, true, "optical flow, red to the right, strong is fast"},
 }
 
 // channels paints pixels of a size whose bytes are colours.
@@ -150,26 +153,20 @@ func describeNormal(p []byte) string {
 	return fmt.Sprintf("%+.2f %+.2f %+.2f", float(p), float(p[4:]), float(p[8:]))
 }
 
-// Smooth reports whether neighbouring pixels may be mixed, as labels may not.
-func (k *Kind) Smooth() bool { return k.smooth }
+// labelIDs begin the ids of the cameras whose mono8 means semantic tags.
+const labelIDs = "sensor.camera.semantic"
 
-// Bytes returns the size of a pixel.
-func (k *Kind) Bytes() int { return k.bytes }
-
-// Describe says what a pixel, which begins at the slice's first byte, means.
-func (k *Kind) Describe(pixel []byte) string { return k.describe(pixel) }
-
-// KindOf returns how an image's pixels are read; labels says that
-// mono8 means semantic tags. Errors wrap errImage.
-func KindOf(m *sample.Image, labels bool) (Kind, error) {
-	if labels && m.Encoding == sample.EncodingMono8 {
+// KindOf returns how the pixels of an image are read. It was taken by a type of sensor, "" where that isn't known.
+// Errors wrap errImage.
+func KindOf(m *sample.Image, typeID string) (Kind, error) {
+	if strings.HasPrefix(typeID, labelIDs) && m.Encoding == sample.EncodingMono8 {
 		return tagKind, checkImage(m, 1)
 	}
 	kind, ok := pixelKinds[m.Encoding]
 	if !ok {
 		return kind, fmt.Errorf("%w: unknown encoding %q", errImage, m.Encoding)
 	}
-	return kind, checkImage(m, kind.bytes)
+	return kind, checkImage(m, kind.Bytes)
 }
 
 func checkImage(m *sample.Image, pixelBytes int) error {
@@ -186,10 +183,30 @@ func (k *Kind) Paint(dst *image.RGBA, m *sample.Image) *image.RGBA {
 		dst = image.NewRGBA(image.Rect(0, 0, m.Width, m.Height))
 	}
 	for y := range m.Height {
-		row := m.Data[y*m.Step:][:m.Width*k.bytes]
+		row := m.Data[y*m.Step:][:m.Width*k.Bytes]
 		k.paint(dst.Pix[y*dst.Stride:][:4*m.Width], row)
 	}
 	return dst
+}
+
+// PNGEncoder writes images as people see them. It is quick rather than thorough, since pictures come many a second.
+// The zero value is ready. One goroutine at a time may use it.
+type PNGEncoder struct{ canvas *image.RGBA }
+
+var quickly = png.Encoder{CompressionLevel: png.BestSpeed}
+
+// Append appends the image as a PNG file to dst; see KindOf for its sensor's type. Errors wrap errImage.
+func (e *PNGEncoder) Append(dst []byte, m *sample.Image, typeID string) ([]byte, error) {
+	kind, err := KindOf(m, typeID)
+	if err != nil {
+		return dst, err
+	}
+	e.canvas = kind.Paint(e.canvas, m)
+	out := bytes.NewBuffer(dst)
+	if err := quickly.Encode(out, e.canvas); err != nil {
+		return dst, fmt.Errorf("%w: %w", errImage, err)
+	}
+	return out.Bytes(), nil
 }
 
 // Decode unpacks a compressed picture; tags and ids keep their values. Errors

@@ -31,39 +31,41 @@ var (
 	nan  = math.NaN()
 )
 
+const semantic = "sensor.camera.semantic_segmentation"
+
 func TestPixelsBecomeColours(t *testing.T) {
 	for name, c := range map[string]struct {
 		encoding string
-		labels   bool
+		typeID   string
 		data     []byte // of two pixels in a row
 		want     [2]color.RGBA
 		says     [2]string
 	}{
-		"rgb8":   {sample.EncodingRGB8, false, []byte{1, 2, 3, 250, 251, 252}, [2]color.RGBA{{1, 2, 3, 255}, {250, 251, 252, 255}}, [2]string{"1 2 3", "250 251 252"}},
-		"bgr8":   {sample.EncodingBGR8, false, []byte{1, 2, 3, 4, 5, 6}, [2]color.RGBA{{3, 2, 1, 255}, {6, 5, 4, 255}}, [2]string{"1 2 3", "4 5 6"}},
-		"bgra8":  {sample.EncodingBGRA8, false, []byte{1, 2, 3, 0, 4, 5, 6, 9}, [2]color.RGBA{{3, 2, 1, 255}, {6, 5, 4, 255}}, [2]string{"1 2 3 0", "4 5 6 9"}},
-		"mono8":  {sample.EncodingMono8, false, []byte{7, 200}, [2]color.RGBA{{7, 7, 7, 255}, {200, 200, 200, 255}}, [2]string{"7", "200"}},
-		"mono16": {sample.EncodingMono16, false, []byte{0xff, 7, 0, 200}, [2]color.RGBA{{7, 7, 7, 255}, {200, 200, 200, 255}}, [2]string{"2047", "51200"}},
-		"tags":   {sample.EncodingMono8, true, []byte{byte(scene.TagRoads), byte(scene.TagCar)}, [2]color.RGBA{{128, 64, 128, 255}, {0, 0, 142, 255}}, [2]string{"roads", "car"}},
-		"ids16":  {sample.Encoding16UC1, false, []byte{0, 0, 1, 1}, [2]color.RGBA{{A: 255}, IDColor(257)}, [2]string{"id 0", "id 257"}},
-		"ids32":  {sample.Encoding32SC1, false, []byte{0, 0, 0, 0, 1, 1, 0, 0}, [2]color.RGBA{{A: 255}, IDColor(257)}, [2]string{"id 0", "id 257"}},
-		"depth":  {sample.Encoding32FC1, false, floats(halfDepth, inf), [2]color.RGBA{DepthRamp.At(0.5), dark}, [2]string{"12.00 m", "+Inf m"}},
-		"flow":   {sample.Encoding32FC2, false, floats(inf, 0, 0, 0), [2]color.RGBA{{255, 0, 0, 255}, {255, 255, 255, 255}}, [2]string{"+Inf +0.0000 of the picture", "+0.0000 +0.0000 of the picture"}},
-		"down":   {sample.Encoding32FC2, false, floats(0, halfFlow, nan, 0), [2]color.RGBA{{191, 127, 255, 255}, dark}, [2]string{"+0.0000 +0.0100 of the picture", "+NaN +0.0000 of the picture"}},
-		"normal": {sample.Encoding32FC3, false, floats(0, -1, 0, nan, nan, nan), [2]color.RGBA{{127, 255, 127, 255}, dark}, [2]string{"+0.00 -1.00 +0.00", "+NaN +NaN +NaN"}},
+		"rgb8":   {sample.EncodingRGB8, "", []byte{1, 2, 3, 250, 251, 252}, [2]color.RGBA{{1, 2, 3, 255}, {250, 251, 252, 255}}, [2]string{"1 2 3", "250 251 252"}},
+		"bgr8":   {sample.EncodingBGR8, "", []byte{1, 2, 3, 4, 5, 6}, [2]color.RGBA{{3, 2, 1, 255}, {6, 5, 4, 255}}, [2]string{"1 2 3", "4 5 6"}},
+		"bgra8":  {sample.EncodingBGRA8, "", []byte{1, 2, 3, 0, 4, 5, 6, 9}, [2]color.RGBA{{3, 2, 1, 255}, {6, 5, 4, 255}}, [2]string{"1 2 3 0", "4 5 6 9"}},
+		"mono8":  {sample.EncodingMono8, "", []byte{7, 200}, [2]color.RGBA{{7, 7, 7, 255}, {200, 200, 200, 255}}, [2]string{"7", "200"}},
+		"mono16": {sample.EncodingMono16, "", []byte{0xff, 7, 0, 200}, [2]color.RGBA{{7, 7, 7, 255}, {200, 200, 200, 255}}, [2]string{"2047", "51200"}},
+		"tags":   {sample.EncodingMono8, semantic, []byte{byte(scene.TagRoads), byte(scene.TagCar)}, [2]color.RGBA{{128, 64, 128, 255}, {0, 0, 142, 255}}, [2]string{"roads", "car"}},
+		"ids16":  {sample.Encoding16UC1, "", []byte{0, 0, 1, 1}, [2]color.RGBA{{A: 255}, IDColor(257)}, [2]string{"id 0", "id 257"}},
+		"ids32":  {sample.Encoding32SC1, "", []byte{0, 0, 0, 0, 1, 1, 0, 0}, [2]color.RGBA{{A: 255}, IDColor(257)}, [2]string{"id 0", "id 257"}},
+		"depth":  {sample.Encoding32FC1, "", floats(halfDepth, inf), [2]color.RGBA{DepthRamp.At(0.5), dark}, [2]string{"12.00 m", "+Inf m"}},
+		"flow":   {sample.Encoding32FC2, "", floats(inf, 0, 0, 0), [2]color.RGBA{{255, 0, 0, 255}, {255, 255, 255, 255}}, [2]string{"+Inf +0.0000 of the picture", "+0.0000 +0.0000 of the picture"}},
+		"down":   {sample.Encoding32FC2, "", floats(0, halfFlow, nan, 0), [2]color.RGBA{{191, 127, 255, 255}, dark}, [2]string{"+0.0000 +0.0100 of the picture", "+NaN +0.0000 of the picture"}},
+		"normal": {sample.Encoding32FC3, "", floats(0, -1, 0, nan, nan, nan), [2]color.RGBA{{127, 255, 127, 255}, dark}, [2]string{"+0.00 -1.00 +0.00", "+NaN +NaN +NaN"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &sample.Image{Width: 1, Height: 2, Encoding: c.encoding, Step: len(c.data)/2 + 3}
 			for _, pixel := range [][]byte{c.data[:len(c.data)/2], c.data[len(c.data)/2:]} {
 				m.Data = append(append(m.Data, pixel...), 99, 99, 99) // rows have gaps
 			}
-			kind, err := KindOf(m, c.labels)
+			kind, err := KindOf(m, c.typeID)
 			require.NoError(t, err)
 			picture := kind.Paint(nil, m)
 			require.Equal(t, image.Pt(1, 2), picture.Rect.Size())
 			for k := range 2 {
 				assert.Equal(t, c.want[k], picture.RGBAAt(0, k))
-				assert.Equal(t, c.says[k], kind.describe(m.Data[k*m.Step:][:kind.bytes]))
+				assert.Equal(t, c.says[k], kind.Describe(m.Data[k*m.Step:][:kind.Bytes]))
 			}
 			assert.Same(t, picture, kind.Paint(picture, m), "the memory is used again")
 		})
@@ -101,7 +103,7 @@ func TestBadImagesAreErrors(t *testing.T) {
 		"huge":      {Width: 1, Height: 1 << 32, Step: 1 << 32, Encoding: sample.EncodingMono8, Data: make([]byte, 4)},
 		"tag image": {Width: 2, Height: 2, Step: 1, Encoding: sample.EncodingMono8, Data: make([]byte, 4)},
 	} {
-		_, err := KindOf(&m, true)
+		_, err := KindOf(&m, semantic)
 		assert.ErrorIs(t, err, errImage, name)
 	}
 }
@@ -129,9 +131,9 @@ func TestCompressedPicturesKeepTheirValues(t *testing.T) {
 			require.NoError(t, err)
 			assert.EqualValues(t, simtime.Stamp(5), m.Stamp)
 			assert.Equal(t, c.encoding, m.Encoding)
-			kind, err := KindOf(m, false)
+			kind, err := KindOf(m, "")
 			require.NoError(t, err)
-			assert.Equal(t, c.last, m.Data[m.Step+2*kind.bytes:][:kind.bytes])
+			assert.Equal(t, c.last, m.Data[m.Step+2*kind.Bytes:][:kind.Bytes])
 		})
 	}
 	var data bytes.Buffer

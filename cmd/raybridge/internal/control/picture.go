@@ -1,10 +1,8 @@
 package control
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"image/png"
 	"net/http"
 	"slices"
 	"strings"
@@ -53,17 +51,12 @@ func (h *handler) newestPicture(w http.ResponseWriter, r *http.Request) (any, er
 	if m == nil || m.Stamp > h.run.Clock.Pace() { // it is of before a reset
 		return nil, h.noPicture(s)
 	}
-	kind, err := picture.KindOf(m, strings.HasPrefix(s.TypeID(), "sensor.camera.semantic"))
+	file, err := (&picture.PNGEncoder{}).Append(nil, m, s.TypeID())
 	if err != nil {
 		return nil, err
 	}
-	var file bytes.Buffer
-	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
-	if err := encoder.Encode(&file, kind.Paint(nil, m)); err != nil {
-		return nil, fmt.Errorf("write the picture of %s: %w", s.Name(), err)
-	}
 	w.Header().Set(stampHeader, fmt.Sprintf("%d.%09d", m.Stamp/1e9, m.Stamp%1e9))
-	return pngFile(file.Bytes()), nil
+	return pngFile(file), nil
 }
 
 // noPicture says when there will be one.

@@ -20,12 +20,9 @@
 package save
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"image"
-	"image/png"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -76,8 +73,8 @@ type Stream struct {
 	info    stream.Info
 	format  Format
 	path    string // of its files' folder, or of its lines without the suffix
-	painter *painter
-	out     []byte   // the file that is being made
+	encoder picture.PNGEncoder
+	out     []byte   // the file or the line that is being made
 	lines   *os.File // nil before the first line
 	saved   int
 	bytes   int64
@@ -90,9 +87,7 @@ func (f *Folder) Stream(info stream.Info) (*Stream, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: %s can't be saved as %s", ErrContent, info.Schema.Name, strings.ToUpper(f.format.String()))
 	}
-	return &Stream{
-		info: info, format: format, path: filepath.Join(f.path, relative(info.Name)), painter: newPainter(info.SensorType),
-	}, nil
+	return &Stream{info: info, format: format, path: filepath.Join(f.path, relative(info.Name))}, nil
 }
 
 // relative is a topic as a path below a folder, whatever the topic is.
@@ -139,18 +134,29 @@ func (s *Stream) Saved() (messages int, bytes int64) { return s.saved, s.bytes }
 // Save writes a message. Errors wrap ErrContent if the message is to blame; others are
 // the file system's.
 func (s *Stream) Save(m *stream.Data) error {
-	if s.format == JSON {
-		return s.saveLine(m)
-	}
 	suffix, err := s.render(m)
 	if err != nil {
-		return contentError(err)
+		return fmt.Errorf("%w: %w", ErrContent, err)
 	}
-	return s.write(fmt.Sprintf("%08d_%s", m.Sequence(), seconds(int64(m.Stamp()))), suffix)
+	if s.format == JSON {
+		err = s.writeLine()
+	} else {
+		err = s.writeFile(fmt.Sprintf("%08d_%s", m.Sequence(), seconds(int64(m.Stamp()))), suffix)
+	}
+	if err != nil {
+		return fmt.Errorf("save %s: %w", s.info.Name, err)
+	}
+	s.saved++
+	s.bytes += int64(len(s.out))
+	return nil
 }
 
-// render makes the file of a message in s.out.
+// render makes the file or the line of a message in s.out.
 func (s *Stream) render(d *stream.Data) (suffix string, err error) {
+	if s.format == JSON {
+		s.out, err = appendLine(s.out[:0], d)
+		return linesSuffix, err
+	}
 	s.out = s.out[:0]
 	msg, err := d.Sample()
 	if err != nil {
@@ -159,7 +165,7 @@ func (s *Stream) render(d *stream.Data) (suffix string, err error) {
 	var points *Points
 	switch m := msg.(type) {
 	case *sample.Image:
-		s.out, err = s.painter.appendPNG(s.out, m)
+		s.out, err = s.encoder.Append(s.out, m, s.info.SensorType)
 		return ".png", err
 	case *sample.CompressedImage:
 		s.out = append(s.out, m.Data...)
@@ -169,7 +175,7 @@ func (s *Stream) render(d *stream.Data) (suffix string, err error) {
 	case *sample.PointCloud:
 		points, err = CloudPoints(m)
 	default:
-		err = fmt.Errorf("%w: a cloud of the fields of %T", ErrContent, m)
+		err = fmt.Errorf("a cloud of the fields of %T", m)
 	}
 	switch {
 	case err != nil:
@@ -183,16 +189,16 @@ func (s *Stream) render(d *stream.Data) (suffix string, err error) {
 	}
 }
 
-// write writes s.out so that the file is whole when it appears.
-func (s *Stream) write(name, suffix string) error {
+// writeFile writes s.out so that the file is whole when it appears.
+func (s *Stream) writeFile(name, suffix string) error {
 	if s.saved == 0 {
 		if err := os.MkdirAll(s.path, 0o755); err != nil {
-			return fmt.Errorf("save %s: %w", s.info.Name, err)
+			return err
 		}
 	}
 	path, err := free(filepath.Join(s.path, name), suffix)
 	if err != nil {
-		return fmt.Errorf("save %s: %w", s.info.Name, err)
+		return err
 	}
 	part := path + ".part"
 	if err = os.WriteFile(part, s.out, 0o644); err == nil {
@@ -200,15 +206,8 @@ func (s *Stream) write(name, suffix string) error {
 	}
 	if err != nil {
 		_ = os.Remove(part) // the first error says what is wrong
-		return fmt.Errorf("save %s: %w", s.info.Name, err)
 	}
-	s.count(len(s.out))
-	return nil
-}
-
-func (s *Stream) count(n int) {
-	s.saved++
-	s.bytes += int64(n)
+	return err
 }
 
 // free returns a path that no file has: a number follows the name where it must.
@@ -226,25 +225,19 @@ func free(name, suffix string) (string, error) {
 	}
 }
 
-func (s *Stream) saveLine(m *stream.Data) error {
-	var err error
-	if s.out, err = appendLine(s.out[:0], m); err != nil {
-		return err
-	}
+// writeLine appends s.out to the file of lines.
+func (s *Stream) writeLine() (err error) {
 	if s.lines == nil {
 		path := s.path + linesSuffix
-		if err = os.MkdirAll(filepath.Dir(path), 0o755); err == nil {
-			s.lines, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+		if err = os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if s.lines, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644); err != nil {
+			return err
 		}
 	}
-	if err == nil {
-		_, err = s.lines.Write(s.out)
-	}
-	if err != nil {
-		return fmt.Errorf("save %s: %w", s.info.Name, err)
-	}
-	s.count(len(s.out))
-	return nil
+	_, err = s.lines.Write(s.out)
+	return err
 }
 
 // Close closes what is open; nothing is saved after it.
@@ -333,8 +326,7 @@ type foreign struct {
 	Body         []byte
 }
 
-// appendLine appends a message as a line of JSON, in the logging bridge's form. Errors wrap
-// ErrContent.
+// appendLine appends a message as a line of JSON, in the logging bridge's form.
 func appendLine(dst []byte, d *stream.Data) ([]byte, error) {
 	msg, err := d.Sample()
 	if err == nil {
@@ -347,50 +339,10 @@ func appendLine(dst []byte, d *stream.Data) ([]byte, error) {
 		})
 		dst = append(dst, object...)
 	}
-	if err != nil {
-		return dst, fmt.Errorf("%w: %w", ErrContent, err)
-	}
-	return append(dst, '\n'), nil
+	return append(dst, '\n'), err
 }
 
-// contentError marks errors of opening a message.
-func contentError(err error) error {
-	if err == nil || errors.Is(err, ErrContent) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", ErrContent, err)
-}
-
-// painter makes PNG files of a stream's images; one goroutine at a time uses it.
-type painter struct {
-	labels  bool // mono8 means semantic tags
-	canvas  *image.RGBA
-	encoder png.Encoder
-}
-
-func newPainter(sensorType string) *painter {
-	// Pictures come many a second: speed counts more than the last bytes.
-	return &painter{
-		labels:  strings.HasPrefix(sensorType, "sensor.camera.semantic"),
-		encoder: png.Encoder{CompressionLevel: png.BestSpeed},
-	}
-}
-
-// appendPNG appends the picture of an image. Errors wrap ErrContent.
-func (p *painter) appendPNG(dst []byte, m *sample.Image) ([]byte, error) {
-	kind, err := picture.KindOf(m, p.labels)
-	if err != nil {
-		return dst, fmt.Errorf("%w: %w", ErrContent, err)
-	}
-	p.canvas = kind.Paint(p.canvas, m)
-	out := bytes.NewBuffer(dst)
-	if err := p.encoder.Encode(out, p.canvas); err != nil {
-		return dst, fmt.Errorf("%w: %w", ErrContent, err)
-	}
-	return out.Bytes(), nil
-}
-
-// compressedSuffix returns how files of a compressed image end. Errors wrap ErrContent.
+// compressedSuffix returns how files of a compressed image end.
 func compressedSuffix(format string) (string, error) {
 	switch format {
 	case "jpeg", "jpg":
@@ -398,6 +350,6 @@ func compressedSuffix(format string) (string, error) {
 	case "png":
 		return ".png", nil
 	default:
-		return "", fmt.Errorf("%w: an image compressed as %q", ErrContent, format)
+		return "", fmt.Errorf("an image compressed as %q", format)
 	}
 }

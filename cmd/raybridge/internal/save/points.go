@@ -95,7 +95,7 @@ var cloudFields = []field{
 // CloudPoints returns a cloud's points: x, y, z, intensity as it was measured, ring, time
 // (seconds after the stamp), tag (semantic) and instance. An organized cloud has a row for each
 // ring, if the rings are numbered from 0, else for each laser of a firing. It has a column for
-// each firing. Errors wrap ErrContent.
+// each firing.
 func CloudPoints(m *sample.PointCloud) (*Points, error) {
 	p := newPoints(&m.Header, len(m.Points), cloudFields)
 	if !m.Organized {
@@ -107,7 +107,7 @@ func CloudPoints(m *sample.PointCloud) (*Points, error) {
 		return p, nil
 	}
 	if m.Rings <= 0 || m.Columns <= 0 || m.Columns > len(m.Points) || m.Rings*m.Columns != len(m.Points) {
-		return nil, fmt.Errorf("%w: %d points are no %d rings of %d columns", ErrContent, len(m.Points), m.Rings, m.Columns)
+		return nil, fmt.Errorf("%d points are no %d rings of %d columns", len(m.Points), m.Rings, m.Columns)
 	}
 	p.width, p.height = m.Columns, m.Rings
 	rows := rowsOf(m)

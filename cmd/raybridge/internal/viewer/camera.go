@@ -12,7 +12,7 @@ import (
 
 // camera shows the newest image of one camera.
 type camera struct {
-	labels     bool // mono8 means semantic tags
+	typeID     string // of the sensor
 	images     latest[sample.Image]
 	compressed latest[sample.CompressedImage]
 
@@ -36,7 +36,7 @@ func (c *camera) refresh() bool {
 		return false
 	}
 	if c.err == nil {
-		c.kind, c.err = picture.KindOf(c.shown, c.labels)
+		c.kind, c.err = picture.KindOf(c.shown, c.typeID)
 	}
 	if c.err == nil {
 		c.picture = c.kind.Paint(c.picture, c.shown)
@@ -81,7 +81,7 @@ func (c *camera) draw(dst *image.RGBA, fonts *typefaces) {
 	}
 	c.drawn = centred(size, dst.Rect)
 	var scaler draw.Scaler = draw.NearestNeighbor
-	if c.kind.Smooth() {
+	if c.kind.Smooth {
 		scaler = draw.ApproxBiLinear
 	}
 	scaler.Scale(dst, c.drawn, c.picture, c.picture.Rect, draw.Src, nil)
@@ -102,7 +102,7 @@ func (c *camera) caption(cursor image.Point) string {
 	}
 	at := cursor.Sub(c.drawn.Min)
 	u, v := at.X*size.X/c.drawn.Dx(), at.Y*size.Y/c.drawn.Dy()
-	pixel := c.shown.Data[v*c.shown.Step+u*c.kind.Bytes():][:c.kind.Bytes()]
+	pixel := c.shown.Data[v*c.shown.Step+u*c.kind.Bytes:][:c.kind.Bytes]
 	return fmt.Sprintf("(%d, %d)  %s", u, v, c.kind.Describe(pixel))
 }
 

@@ -160,8 +160,8 @@ func New(options Options) (*Viewer, error) {
 // Sensor names a sensor for its pane and its figures.
 type Sensor struct {
 	Name, Topic string
-	// Labels says that a mono8 image holds semantic tags.
-	Labels bool
+	// TypeID is its type, which says what a mono8 image means.
+	TypeID string
 	// RateHz is the rate it should have, 0 where that is not known.
 	RateHz float64
 	// Mount is where it is in base_link.
@@ -173,7 +173,7 @@ type Sensor struct {
 // AddCamera adds a camera's pane; the functions take its images and, for a
 // camera that publishes no others, compressed images.
 func (v *Viewer) AddCamera(s Sensor) (hearImage func(sensors.Tick, *sample.Image), hearCompressed func(sensors.Tick, *sample.CompressedImage)) {
-	c := &camera{labels: s.Labels}
+	c := &camera{typeID: s.TypeID}
 	v.sources = append(v.sources, c)
 	// Cameras stand before clouds.
 	at := 0
@@ -563,9 +563,6 @@ func (s *screen) wait() {
 	}
 }
 
-// semanticID is the type of the cameras whose mono8 means tags.
-const semanticID = "sensor.camera.semantic_segmentation"
-
 // Watch adds those of a pipeline's sensors that the window can show, and
 // listens to them. It comes before Show.
 func (v *Viewer) Watch(p *pipeline.Pipeline) error {
@@ -587,7 +584,7 @@ func (v *Viewer) watch(s *pipeline.Sensor) error {
 			continue
 		}
 		return listen(v, s, outputs[k].Name, Sensor{
-			Name: s.Name(), Topic: s.Topics()[k], Labels: s.TypeID() == semanticID,
+			Name: s.Name(), Topic: s.Topics()[k], TypeID: s.TypeID(),
 			RateHz: s.Rate().Float64(), Mount: s.Mount(), Drops: s.Drops,
 		})
 	}
