@@ -2,6 +2,7 @@ package save
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed" // the page
 	"encoding/base64"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"image/color"
 	"image/draw"
 	"image/png"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -204,13 +206,21 @@ var (
 	gridColor  = color.NRGBA{52, 58, 68, 255}
 )
 
-// returns counts the points that hit something.
-func returns(m *sample.PointCloud) int {
-	n := 0
-	for i := range m.Points {
-		if m.Points[i].Return != sample.ReturnUnknown {
-			n++
+// hits goes over the points that hit something.
+func hits(m *sample.PointCloud) iter.Seq[*sample.Point] {
+	return func(yield func(*sample.Point) bool) {
+		for i := range m.Points {
+			if p := &m.Points[i]; p.Return != sample.ReturnUnknown && !yield(p) {
+				return
+			}
 		}
+	}
+}
+
+// returns counts the points that hit something.
+func returns(m *sample.PointCloud) (n int) {
+	for range hits(m) {
+		n++
 	}
 	return n
 }
@@ -227,11 +237,7 @@ func drawTop(m *sample.PointCloud) image.Image {
 		}
 	}
 	lo, hi := heights(m)
-	for i := range m.Points {
-		p := &m.Points[i]
-		if p.Return == sample.ReturnUnknown {
-			continue
-		}
+	for p := range hits(m) {
 		x := int(topSize/2 - float64(p.Y)*scale)
 		y := int(topSize/2 - float64(p.X)*scale)
 		c := color.NRGBA(picture.HeightRamp.At((float64(p.Z) - lo) / (hi - lo)))
@@ -250,10 +256,8 @@ func drawTop(m *sample.PointCloud) image.Image {
 // heights returns the 2nd and 98th percentile of the points' heights.
 func heights(m *sample.PointCloud) (lo, hi float64) {
 	var z []float32
-	for i := range m.Points {
-		if m.Points[i].Return != sample.ReturnUnknown {
-			z = append(z, m.Points[i].Z)
-		}
+	for p := range hits(m) {
+		z = append(z, p.Z)
 	}
 	if len(z) == 0 {
 		return 0, 1
@@ -282,15 +286,7 @@ func drawRanges(m *sample.PointCloud) image.Image {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case elevation[a] > elevation[b]:
-			return -1
-		case elevation[a] < elevation[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(elevation[b], elevation[a]) })
 	row := make([]int, m.Rings)
 	for r, laser := range order {
 		row[laser] = r
@@ -298,11 +294,7 @@ func drawRanges(m *sample.PointCloud) image.Image {
 	height := max(1, min(rowHeight, 600/max(m.Rings, 1)))
 	out := image.NewNRGBA(image.Rect(0, 0, m.Columns, m.Rings*height))
 	draw.Draw(out, out.Bounds(), image.NewUniform(background), image.Point{}, draw.Src)
-	for i := range m.Points {
-		p := &m.Points[i]
-		if p.Return == sample.ReturnUnknown {
-			continue
-		}
+	for p := range hits(m) {
 		c := rangeColor(float64(p.Distance))
 		// Columns turn clockwise from straight ahead: the middle of the picture is ahead.
 		x := (int(p.Ray)/m.Rings + m.Columns/2) % m.Columns
