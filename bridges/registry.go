@@ -57,6 +57,15 @@ func MustRegistry(factories ...Factory) *Registry {
 // Names returns the bridges' names, sorted.
 func (r *Registry) Names() []string { return slices.Clone(r.names) }
 
+// Plugins returns the bridges' plugins, sorted by their names.
+func (r *Registry) Plugins() []*Plugin {
+	list := make([]*Plugin, len(r.names))
+	for i, name := range r.names {
+		list[i] = r.plugins[name]
+	}
+	return list
+}
+
 // Plugin returns the plugin of the bridge with the name, for listing its types
 // or adding some; *UnknownBridgeError where there is none.
 func (r *Registry) Plugin(name string) (*Plugin, error) {

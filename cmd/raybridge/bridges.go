@@ -18,9 +18,9 @@ func newBridges() *cobra.Command {
 	lister := &cobra.Command{
 		Use: "list", Short: "List the bridges and the forms of their connections", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			descriptions, err := describeBridges(bridgesall.Registry())
-			if err != nil {
-				return err
+			var descriptions []bridgeDescription
+			for _, p := range bridgesall.Registry().Plugins() {
+				descriptions = append(descriptions, describeBridge(p))
 			}
 			if list {
 				return printJSON(cmd.OutOrStdout(), descriptions)
@@ -36,7 +36,7 @@ func newBridges() *cobra.Command {
 			if err := w.Flush(); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), "\nraybridge bridges show NAME lists a bridge's options and messages.")
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "\nraybridge bridges show NAME lists a bridge's options and messages.")
 			return err
 		},
 	}
@@ -79,19 +79,6 @@ type bridgeDescription struct {
 	Services []bridges.ServiceInfo `json:"services"`
 	// Gaps are what sensors publish and the bridge doesn't carry.
 	Gaps []bridges.Gap `json:"gaps"`
-}
-
-// describeBridges describes all bridges, by name.
-func describeBridges(registry *bridges.Registry) ([]bridgeDescription, error) {
-	var list []bridgeDescription
-	for _, name := range registry.Names() {
-		p, err := registry.Plugin(name)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, describeBridge(p))
-	}
-	return list, nil
 }
 
 func describeBridge(p *bridges.Plugin) bridgeDescription {

@@ -108,10 +108,9 @@ func completeBridgeName(_ *cobra.Command, args []string, typed string) ([]cobra.
 // bridgeNames lists the bridges, each with what follows its name.
 func bridgeNames(registry *bridges.Registry, after string) []cobra.Completion {
 	var list []cobra.Completion
-	for _, name := range registry.Names() {
-		if plugin, err := registry.Plugin(name); err == nil {
-			list = append(list, cobra.CompletionWithDesc(name+after, plugin.Info().Summary))
-		}
+	for _, plugin := range registry.Plugins() {
+		info := plugin.Info()
+		list = append(list, cobra.CompletionWithDesc(info.Name+after, info.Summary))
 	}
 	return list
 }

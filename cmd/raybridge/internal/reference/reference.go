@@ -361,24 +361,14 @@ stands for the type in wire formats and never changes. Coordinates are REP-103: 
 
 `)
 	var rows [][]string
-	for _, id := range registry.IDs() {
-		d := mustGet(registry, id)
-		rows = append(rows, []string{fmt.Sprintf("[`%s`](#%s)", id, anchor(id)), d.Doc})
+	for _, d := range registry.Match("*") {
+		rows = append(rows, []string{fmt.Sprintf("[`%s`](#%s)", d.ID, anchor(d.ID)), d.Doc})
 	}
 	p.table([]string{"id", "what it is"}, rows)
-	for _, id := range registry.IDs() {
-		p.sensor(mustGet(registry, id))
+	for _, d := range registry.Match("*") {
+		p.sensor(d)
 	}
 	return []byte(strings.TrimRight(p.String(), "\n") + "\n")
-}
-
-// mustGet returns a definition that the registry itself has just listed.
-func mustGet(registry *sensors.Registry, id string) *sensors.Definition {
-	d, err := registry.Get(id)
-	if err != nil {
-		panic(err)
-	}
-	return d
 }
 
 // anchor is the link target that renderers give a heading.
@@ -538,8 +528,8 @@ A type of your own is carried as its mirror by every bridge that has mirrors, un
 	var rows [][]string
 	for _, t := range published(types) {
 		row := []string{sampleCode(t.String())}
-		for _, name := range registry.Names() {
-			row = append(row, carriage(registry, name, t))
+		for _, plugin := range registry.Plugins() {
+			row = append(row, carriage(plugin, t))
 		}
 		rows = append(rows, row)
 	}
@@ -560,18 +550,14 @@ func sampleCode(goType string) string {
 // whyNot has a row for each reason of each bridge, with the messages that it is of. The error is
 // that of NotCarried for all bridges.
 func whyNot(types *sensors.Registry, registry *bridges.Registry) (rows [][]string, err error) {
-	for _, name := range registry.Names() {
-		plugin, unknown := registry.Plugin(name)
-		if unknown != nil {
-			return nil, unknown
-		}
+	for _, plugin := range registry.Plugins() {
 		gaps, holes := NotCarried(plugin, types)
 		err = errors.Join(err, holes)
 		from := len(rows)
 		for _, g := range gaps {
 			at := slices.IndexFunc(rows[from:], func(row []string) bool { return row[2] == g.Reason })
 			if at < 0 {
-				rows = append(rows, []string{code(name), sampleCode(g.Go), g.Reason})
+				rows = append(rows, []string{code(plugin.Info().Name), sampleCode(g.Go), g.Reason})
 				continue
 			}
 			rows[from+at][1] += ", " + sampleCode(g.Go)
@@ -603,11 +589,7 @@ func NotCarried(p *bridges.Plugin, types *sensors.Registry) (gaps []bridges.Gap,
 func lacks(types *sensors.Registry, registry *bridges.Registry) (rows [][]string) {
 	for _, t := range published(types) {
 		var wires []string
-		for _, name := range registry.Names() {
-			plugin, err := registry.Plugin(name)
-			if err != nil {
-				continue
-			}
+		for _, plugin := range registry.Plugins() {
 			if wire, err := plugin.Publishes(t); err == nil {
 				wires = append(wires, strings.Replace(wire, "/msg/", "/", 1))
 			}
@@ -615,11 +597,8 @@ func lacks(types *sensors.Registry, registry *bridges.Registry) (rows [][]string
 		slices.Sort(wires)
 		for _, wire := range slices.Compact(wires) {
 			fields := mcap.Lacks(wire, t)
-			for i := range fields {
-				fields[i] = code(fields[i])
-			}
 			if len(fields) > 0 {
-				rows = append(rows, []string{sampleCode(t.String()), code(wire), strings.Join(fields, ", ")})
+				rows = append(rows, []string{sampleCode(t.String()), code(wire), codes(fields)})
 			}
 		}
 	}
@@ -628,8 +607,8 @@ func lacks(types *sensors.Registry, registry *bridges.Registry) (rows [][]string
 
 // published lists the types of all sensors' outputs, by name.
 func published(types *sensors.Registry) (list []reflect.Type) {
-	for _, id := range types.IDs() {
-		for _, out := range mustGet(types, id).Outputs {
+	for _, d := range types.Match("*") {
+		for _, out := range d.Outputs {
 			if !slices.Contains(list, out.Type) {
 				list = append(list, out.Type)
 			}
@@ -640,11 +619,7 @@ func published(types *sensors.Registry) (list []reflect.Type) {
 }
 
 // carriage says how a bridge carries a type.
-func carriage(registry *bridges.Registry, name string, t reflect.Type) string {
-	plugin, err := registry.Plugin(name)
-	if err != nil {
-		return "no"
-	}
+func carriage(plugin *bridges.Plugin, t reflect.Type) string {
 	wire, err := plugin.Publishes(t)
 	switch {
 	case err != nil:
