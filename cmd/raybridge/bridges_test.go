@@ -94,7 +94,7 @@ func TestManyBridgesAreCheckedFast(t *testing.T) {
 	}
 	for name, check := range map[string]func(){
 		"twice":    func() { require.NoError(t, checkTwice(c.Bridges)) },
-		"files":    func() { assert.False(t, recordsFile(c)) },
+		"files":    func() { assert.False(t, recordsFile(c.Bridges)) },
 		"audience": func() { _, err := readAudience([]string{"cyber"}, c); require.NoError(t, err) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -62,9 +62,7 @@ func check(cmd *cobra.Command, file string, lenient bool, limit *memoryLimit) er
 	if err := faults.Err(); err != nil {
 		return inFile(file, err)
 	}
-	for _, n := range c.Notices {
-		log.Warn(n.String())
-	}
+	warnRig(log, c.Notices, c.Sensors)
 	for _, w := range warnings {
 		log.Warn(w)
 	}
@@ -168,7 +166,7 @@ func checkTwice(list []config.Bridge) error {
 		b := &list[i]
 		spec := b.Type + ":" + b.Connection
 		key := spec
-		if plugin, err := registry.Plugin(b.Type); err == nil && plugin.Info().Kind == bridges.KindFile {
+		if isFile(registry, b.Type) {
 			path, _, _ := strings.Cut(b.Connection, "?")
 			key = b.Type + ":" + filepath.Clean(path)
 		}

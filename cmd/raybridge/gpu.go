@@ -101,16 +101,9 @@ func showGPU(out io.Writer, open gpu.Opener) error {
 		{"storage block", fmt.Sprintf("%d bytes", info.Limits.MaxStorageBlockBytes)},
 		{"compute groups", fmt.Sprint(info.Limits.MaxComputeGroups)},
 		{"group size", fmt.Sprintf("%d invocations", info.Limits.MaxComputeInvocations)},
-		{"missing", missing(info)},
+		{"missing", cmp.Or(strings.Join(info.Missing, "; "), "nothing")},
 	} {
 		fmt.Fprintf(out, "%-15s %s\n", row[0], row[1])
 	}
 	return t.Close()
-}
-
-func missing(info gpu.Info) string {
-	if len(info.Missing) == 0 {
-		return "nothing"
-	}
-	return strings.Join(info.Missing, "; ")
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -185,13 +186,15 @@ func (s selection) matches(i *stream.Info) bool {
 	if s == "" {
 		return true
 	}
-	for _, name := range []string{i.Name, i.Sensor, i.SensorType} {
-		// The pattern was checked.
-		if ok, _ := path.Match(pathless(string(s)), pathless(name)); ok && name != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{i.Name, i.Sensor, i.SensorType}, func(name string) bool {
+		return name != "" && fits(string(s), name)
+	})
+}
+
+// fits reports whether a pattern that was checked matches a name.
+func fits(pattern, name string) bool {
+	ok, _ := path.Match(pathless(pattern), pathless(name))
+	return ok
 }
 
 // list prints the server's streams.
@@ -760,17 +763,9 @@ func printStreams(out io.Writer, streams []stream.Info, asJSON bool) error {
 	fmt.Fprintln(w, "topic\ttype\tsensor\tsensor's type")
 	for i := range streams {
 		info := &streams[i]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", info.Name, info.Schema.Name, orDash(info.Sensor), orDash(info.SensorType))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", info.Name, info.Schema.Name, cmp.Or(info.Sensor, "-"), cmp.Or(info.SensorType, "-"))
 	}
 	return w.Flush()
-}
-
-// orDash shows that there is nothing.
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }
 
 // rateWindow is the time that the table's rates are of; windowText says it in the help.

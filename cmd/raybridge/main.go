@@ -244,14 +244,11 @@ func wantedValue(kind, given string) string {
 
 // oneArg wants one argument, and names it where it is missing.
 func oneArg(what string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return usage(fmt.Errorf("give %s", what))
-		}
+	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > 1 {
 			return usage(fmt.Errorf("give one only: %s", what))
 		}
-		return nil
+		return someArgs(what)(cmd, args)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +10,6 @@ import (
 	"log/slog"
 	"os"
 	"path"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -49,6 +49,8 @@ type replayFlags struct {
 	stdout          bool
 	summary         string
 	memory          memoryLimit
+
+	parsed []config.Bridge // of bridges, by check
 }
 
 func newReplay() *cobra.Command {
@@ -115,15 +117,15 @@ func (f *replayFlags) check(cmd *cobra.Command) error {
 	case f.wait < 0:
 		return fmt.Errorf("--wait %v is negative", f.wait)
 	}
-	var list []config.Bridge
+	f.parsed = nil
 	for _, spec := range f.bridges {
 		b, err := parseBridge(spec)
 		if err != nil {
 			return err
 		}
-		list = append(list, b)
+		f.parsed = append(f.parsed, b)
 	}
-	if err := checkTwice(list); err != nil {
+	if err := checkTwice(f.parsed); err != nil {
 		return err
 	}
 	if f.fast {
@@ -147,24 +149,7 @@ const maxRate = 1000
 
 // wants reports whether a topic is to be replayed.
 func (f *replayFlags) wants(topic string) bool {
-	if len(f.topics) == 0 {
-		return true
-	}
-	for _, pattern := range f.topics {
-		// The pattern was checked.
-		if ok, _ := path.Match(pathless(pattern), pathless(topic)); ok {
-			return true
-		}
-	}
-	return false
-}
-
-// topicList is for messages.
-func topicList(names []string) string {
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
+	return len(f.topics) == 0 || slices.ContainsFunc(f.topics, func(pattern string) bool { return fits(pattern, topic) })
 }
 
 // replaySession is one call of `raybridge replay`. All of it runs on one goroutine:
@@ -257,7 +242,7 @@ func (s *replaySession) prepare() error {
 				return fmt.Errorf("nothing to replay: no topic %s, did you mean %s?", s.flags.topics[0], near)
 			}
 		}
-		return fmt.Errorf("nothing to replay: the recording's topics are %s", topicList(all))
+		return fmt.Errorf("nothing to replay: the recording's topics are %s", cmp.Or(strings.Join(all, ", "), "none"))
 	}
 	if !hasClock && !s.flags.noClock && s.topics[clockTopicName] == nil {
 		if err := s.addTopic(clockTopicName, reflect.TypeFor[*sample.Clock](), flow.ClockQoS); err != nil {
@@ -322,7 +307,6 @@ func (s *replaySession) openBridges() error {
 		OutDir: s.flags.out, Now: func() simtime.Stamp { return s.now },
 		Run: bridges.Run{Version: raybridge.Version()},
 	}
-	below := false // a file lies in the output folder
 	for _, spec := range s.flags.bridges {
 		env.Log = s.log.With("bridge", spec)
 		b, err := s.registry.Open(spec, env)
@@ -332,24 +316,12 @@ func (s *replaySession) openBridges() error {
 		if err := b.Check(); err != nil {
 			return err
 		}
-		_, connection, _ := strings.Cut(spec, ":")
-		below = below || b.Info().Kind == bridges.KindFile && !filepath.IsAbs(connection)
 		s.bridges = append(s.bridges, b)
 		if err := s.checkRecorder(b); err != nil {
 			return err
 		}
 	}
-	if below {
-		if err := proveFolder(s.flags.out); err != nil {
-			return err
-		}
-	}
-	if s.flags.summary != "" {
-		if err := proveFile("--summary", s.flags.summary); err != nil {
-			return err
-		}
-	}
-	return nil
+	return proveOutput(s.flags.out, s.flags.summary, writesBelowOut(s.flags.parsed))
 }
 
 // addTopic makes a topic's publishers. A bridge that doesn't carry its type is named;

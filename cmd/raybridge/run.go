@@ -180,7 +180,7 @@ type view interface {
 
 // execute runs the plan on an opened context.
 func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener, extra view) error {
-	if err := pl.proveOutput(); err != nil {
+	if err := proveOutput(pl.flags.out, pl.flags.summary, pl.flags.report || writesBelowOut(pl.config.Bridges)); err != nil {
 		return usage(err)
 	}
 	server, err := pl.listen(ctx)
@@ -300,27 +300,30 @@ func (s *openSource) close() {
 // closeLimit is how long queued messages may take to be sent at the end.
 const closeLimit = 2 * time.Minute
 
-// proveOutput makes the output folder, where something lies in it, and proves that what the run ends with can be
-// written. The summary comes second: it may lie in the output folder or above it.
-func (pl *plan) proveOutput() error {
-	if pl.flags.report || writesBelowOut(pl.config.Bridges) {
-		if err := proveFolder(pl.flags.out); err != nil {
+// proveOutput makes the output folder, where something is to lie in it, and proves that what a command ends with can
+// be written: a summary, "" for none. That comes second, since it may lie in the output folder or above it.
+func proveOutput(out, summary string, liesInOut bool) error {
+	if liesInOut {
+		if err := proveFolder(out); err != nil {
 			return err
 		}
 	}
-	if pl.flags.summary == "" {
+	if summary == "" {
 		return nil
 	}
-	return proveFile("--summary", pl.flags.summary)
+	return proveFile("--summary", summary)
+}
+
+// isFile reports whether the bridge of a name writes files.
+func isFile(registry *bridges.Registry, name string) bool {
+	p, err := registry.Plugin(name)
+	return err == nil && p.Info().Kind == bridges.KindFile
 }
 
 // writesBelowOut reports whether a bridge writes a file into the output folder. One with an absolute path doesn't.
 func writesBelowOut(list []config.Bridge) bool {
 	registry := bridgesall.Registry()
-	return slices.ContainsFunc(list, func(b config.Bridge) bool {
-		p, err := registry.Plugin(b.Type)
-		return err == nil && p.Info().Kind == bridges.KindFile && !filepath.IsAbs(b.Connection)
-	})
+	return slices.ContainsFunc(list, func(b config.Bridge) bool { return isFile(registry, b.Type) && !filepath.IsAbs(b.Connection) })
 }
 
 // proveFolder makes the output folder, and proves that it can be written.
@@ -396,14 +399,7 @@ func sceneFault(err error) error {
 }
 
 func (pl *plan) rigName() string {
-	switch {
-	case pl.flags.rig != "":
-		return filepath.Base(pl.flags.rig)
-	case pl.flags.config != "":
-		return filepath.Base(pl.flags.config)
-	default:
-		return "demo"
-	}
+	return filepath.Base(cmp.Or(pl.flags.rig, pl.flags.config, "demo"))
 }
 
 // conclude prints the table and decides the exit code.
@@ -428,7 +424,7 @@ func (pl *plan) lost(list []carry.SensorSummary) (parts []string) {
 	switch {
 	case pl.mode == pipeline.Stepped:
 		causes = append(causes, flow.CauseSkipped)
-	case !recordsFile(pl.config):
+	case !recordsFile(pl.config.Bridges):
 		return nil
 	}
 	told := ""
@@ -478,8 +474,8 @@ func readAudience(texts []string, c *config.Config) (list []audience, err error)
 	}
 	registry := bridgesall.Registry()
 	var known []string
-	for _, b := range c.Bridges {
-		if plugin, err := registry.Plugin(b.Type); err == nil && plugin.Info().Kind == bridges.KindNetwork {
+	for _, b := range c.Bridges { // each was found in the registry
+		if !isFile(registry, b.Type) {
 			known = append(known, b.Type)
 		}
 	}
@@ -837,7 +833,7 @@ func modeOf(f *runFlags, c *config.Config) (pipeline.Mode, error) {
 	switch {
 	case f.step && outside:
 		return 0, fmt.Errorf("--step can't follow the time source %s, which is driven from outside: give --realtime, or --time-source engine", source)
-	case f.step, !f.realtime && !outside && (recordsFile(c) || f.report):
+	case f.step, !f.realtime && !outside && (recordsFile(c.Bridges) || f.report):
 		return pipeline.Stepped, nil
 	default:
 		return pipeline.Realtime, nil
@@ -1002,16 +998,10 @@ func unknownSource(name string) error {
 	return fmt.Errorf("%w %q: %s", simtime.ErrUnknownSource, name, fault.Want(name, known...))
 }
 
-// recordsFile reports whether a bridge of the configuration writes a file.
-func recordsFile(c *config.Config) bool {
+// recordsFile reports whether a bridge writes a file.
+func recordsFile(list []config.Bridge) bool {
 	registry := bridgesall.Registry()
-	for _, b := range c.Bridges {
-		p, err := registry.Plugin(b.Type)
-		if err == nil && p.Info().Kind == bridges.KindFile {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(b config.Bridge) bool { return isFile(registry, b.Type) })
 }
 
 // The window's size at the start: two rows of panes around a picture of 640x480.
@@ -1032,17 +1022,16 @@ func runWindowed(cmd *cobra.Command, pl *plan, open gpu.Opener) error {
 	}
 	defer w.Close()
 	ctx, quit := context.WithCancel(cmd.Context())
-	watching := make(chan struct{})
-	defer func() { <-watching }()
+	var watching sync.WaitGroup
+	defer watching.Wait()
 	defer quit()
-	go func() {
-		defer close(watching)
+	watching.Go(func() {
 		select {
 		case <-w.Closed():
 			quit()
 		case <-ctx.Done():
 		}
-	}()
+	})
 	return pl.execute(ctx, cmd, open, &windowView{
 		config: pl.config, saveDir: pl.saveDir(cmd), window: w, ending: ctx.Done(), quit: quit,
 	})

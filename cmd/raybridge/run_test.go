@@ -599,12 +599,9 @@ func TestTheOutputFolderIsMadeWhereItIsNeeded(t *testing.T) {
 	} {
 		parsed, err := config.ParseBridge(connection)
 		require.NoError(t, err)
-		pl := &plan{flags: &runFlags{out: blocked}, config: config.Default()}
-		pl.config.Bridges = []config.Bridge{parsed}
-		err = pl.proveOutput()
+		err = proveOutput(blocked, "", writesBelowOut([]config.Bridge{parsed}))
 		assert.Equal(t, fine, err == nil, "%s: %v", connection, err)
-		pl.flags.report = true
-		assert.Error(t, pl.proveOutput(), connection)
+		assert.Error(t, proveOutput(blocked, "", true), connection)
 	}
 }
 
@@ -613,12 +610,9 @@ func TestTheOutputFolderIsMadeWhereItIsNeeded(t *testing.T) {
 func TestSummaryMayLieAboveTheOutputFolder(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out", "demo")
-	pl := &plan{flags: &runFlags{out: out, summary: filepath.Join(dir, "out", "demo.json"), report: true}, config: config.Default()}
-	require.NoError(t, pl.proveOutput())
+	require.NoError(t, proveOutput(out, filepath.Join(dir, "out", "demo.json"), true))
 	require.DirExists(t, out)
-
-	pl.flags.summary = filepath.Join(dir, "elsewhere", "demo.json")
-	require.ErrorContains(t, pl.proveOutput(), "--summary")
+	require.ErrorContains(t, proveOutput(out, filepath.Join(dir, "elsewhere", "demo.json"), true), "--summary")
 }
 
 // warnings are the lines of messages that are warnings.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -133,10 +134,7 @@ func latched(r *carry.SensorSummary) bool {
 // which has everything is written; a connection ended, or was lost where the peer wasn't there
 // any more. One that was refused got connections, and none of them held.
 func statusText(b *carry.BridgeSummary) string {
-	kind := bridges.KindNetwork // of the API, which has no plugin
-	if plugin, err := bridgesall.Registry().Plugin(b.Name); err == nil {
-		kind = plugin.Info().Kind
-	}
+	file := isFile(bridgesall.Registry(), b.Name) // the API isn't, which has no plugin
 	switch {
 	case b.Status != flow.Disconnected.String():
 		return b.Status
@@ -144,9 +142,9 @@ func statusText(b *carry.BridgeSummary) string {
 		return "refused"
 	case !b.EverConnected:
 		return "never connected"
-	case kind != bridges.KindFile && b.StatusAtEnd != flow.Connected.String():
+	case !file && b.StatusAtEnd != flow.Connected.String():
 		return "lost"
-	case kind != bridges.KindFile:
+	case !file:
 		return "ended"
 	case len(b.Drops) == 0:
 		return "written"
@@ -157,14 +155,11 @@ func statusText(b *carry.BridgeSummary) string {
 
 // drops lists counts by cause, "-" for none.
 func drops[C ~string](counts map[C]int64) string {
-	if len(counts) == 0 {
-		return "-"
-	}
 	var parts []string
 	for _, cause := range slices.Sorted(maps.Keys(counts)) {
 		parts = append(parts, fmt.Sprintf("%s %d", cause, counts[cause]))
 	}
-	return strings.Join(parts, ", ")
+	return cmp.Or(strings.Join(parts, ", "), "-")
 }
 
 // withoutTopics makes one endpoint of those of a server whose clients ask itself what it
@@ -197,7 +192,7 @@ func printEndpoints(out io.Writer, list []carry.BridgeSummary) {
 		var cells []string
 		for column, cell := range row {
 			if slices.ContainsFunc(rows[1:], func(r []string) bool { return r[column] != "" }) {
-				cells = append(cells, orDash(cell))
+				cells = append(cells, cmp.Or(cell, "-"))
 			}
 		}
 		fmt.Fprintln(w, strings.Join(cells, "\t"))
