@@ -1,7 +1,6 @@
 package control
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -111,10 +110,7 @@ func (h *handler) spawn(w http.ResponseWriter, r *http.Request) (any, error) {
 }
 
 // remove lets an actor go in the next step.
-func (h *handler) remove(w http.ResponseWriter, r *http.Request) (any, error) {
-	if err := read(w, r, &nothing{}); err != nil {
-		return nil, err
-	}
+func (h *handler) remove(w http.ResponseWriter, r *http.Request, _ nothing) (any, error) {
 	ref := actorRef{Name: r.PathValue("actor")}
 	if handle, err := strconv.ParseUint(ref.Name, 10, 32); err == nil {
 		ref = actorRef{Handle: uint32(handle)}
@@ -130,7 +126,7 @@ type driveRequest struct {
 }
 
 // drive steers a vehicle that obeys commands. A command holds as one of a bridge does.
-func (h *handler) drive(_ context.Context, r driveRequest) error {
+func (h *handler) drive(r driveRequest) error {
 	for _, v := range []struct {
 		name       string
 		value, low float64

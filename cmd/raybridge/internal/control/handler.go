@@ -130,13 +130,9 @@ func NewHandler(run Run) http.Handler {
 		h.mux.HandleFunc("GET "+stream.UpgradePath, h.upgrade)
 	}
 	h.mux.HandleFunc("/", func(w http.ResponseWriter, request *http.Request) {
-		reply(w, nil, notFound(request, known))
+		reply(w, nil, refuse(http.StatusNotFound, "nothing at %q; there is %s", request.URL.Path, strings.Join(known, ", ")))
 	})
 	return h
-}
-
-func notFound(r *http.Request, known []string) error {
-	return refuse(http.StatusNotFound, "nothing at %q; there is %s", r.URL.Path, strings.Join(known, ", "))
 }
 
 // ServeHTTP answers one request.
@@ -266,17 +262,17 @@ func (h *handler) routes() []route {
 		{http.MethodPut, "/v1/time/source", change(h, `{"source": "simulation"}`, h.selectSource)},
 		{http.MethodPut, "/v1/time/scale", change(h, `{"scale": 0.5}`, h.scale)},
 		{http.MethodPut, "/v1/sensor", change(h, `{"sensor": "front", "rate": "5", "attributes": {"exposure_compensation": -1}}`, h.tune)},
-		{http.MethodPost, "/v1/pause", change(h, "", func(context.Context, nothing) error {
+		{http.MethodPost, "/v1/pause", change(h, "", func(nothing) error {
 			h.run.Clock.Pause()
 			h.run.Clock.Halt() // the end of a step that somebody has left
 			return nil
 		})},
-		{http.MethodPost, "/v1/resume", change(h, "", func(context.Context, nothing) error {
+		{http.MethodPost, "/v1/resume", change(h, "", func(nothing) error {
 			h.run.Clock.Resume()
 			return nil
 		})},
 		{http.MethodPost, "/v1/step", h.step},
-		{http.MethodPost, "/v1/reset", h.reset},
+		{http.MethodPost, "/v1/reset", taking(`{"seed": 7}`, h.reset)},
 		{http.MethodGet, "/v1/status", func(http.ResponseWriter, *http.Request) (any, error) { return h.run.Status(), nil }},
 		{http.MethodGet, "/v1/openapi.yaml", func(http.ResponseWriter, *http.Request) (any, error) {
 			return document{"application/yaml", openAPI}, nil
@@ -285,11 +281,11 @@ func (h *handler) routes() []route {
 		{http.MethodGet, "/v1/spawn_points", h.spawnPoints},
 		{http.MethodGet, "/v1/actors", h.actors},
 		{http.MethodPost, "/v1/actors", h.spawn},
-		{http.MethodDelete, "/v1/actors/{actor}", h.remove},
+		{http.MethodDelete, "/v1/actors/{actor}", taking("", h.remove)},
 		{http.MethodPost, "/v1/ego/control", change(h, `{"throttle": 0.3, "brake": 0, "steering": -0.1}`, h.drive)},
 		{http.MethodGet, "/v1/sensors", h.sensors},
-		{http.MethodPost, "/v1/sensors", h.addSensor},
-		{http.MethodDelete, "/v1/sensors/{sensor}", h.endSensor},
+		{http.MethodPost, "/v1/sensors", taking(sensorExample, h.addSensor)},
+		{http.MethodDelete, "/v1/sensors/{sensor}", taking("", h.endSensor)},
 		{http.MethodGet, "/v1/sensors/{sensor}/image.png", h.newestPicture},
 		{http.MethodGet, healthPath, func(http.ResponseWriter, *http.Request) (any, error) { return health{"ok"}, nil }},
 		{http.MethodGet, readyPath, h.ready},
@@ -315,18 +311,27 @@ func (h *handler) ready(http.ResponseWriter, *http.Request) (any, error) {
 	return health{"ok"}, nil
 }
 
-// change serves a request with a body of type T, such as the example, and answers
-// with the time after it.
-func change[T any](h *handler, example string, apply func(context.Context, T) error) func(http.ResponseWriter, *http.Request) (any, error) {
-	return func(w http.ResponseWriter, r *http.Request) (any, error) {
+// taking serves a request with a body of type T, such as the example.
+func taking[T any](example string, serve func(http.ResponseWriter, *http.Request, T) (any, error)) func(http.ResponseWriter, *http.Request) (any, error) {
+	return func(w http.ResponseWriter, r *http.Request) (answer any, err error) {
 		var request T
-		err := read(w, r, &request)
-		if err == nil {
-			err = apply(r.Context(), request)
+		if err = read(w, r, &request); err == nil {
+			answer, err = serve(w, r, request)
 		}
-		return TimeOf(h.run.Clock), advise(err, example)
+		return answer, advise(err, example)
 	}
 }
+
+// change is taking of what answers with the time after it.
+func change[T any](h *handler, example string, apply func(T) error) func(http.ResponseWriter, *http.Request) (any, error) {
+	return taking(example, func(_ http.ResponseWriter, _ *http.Request, request T) (any, error) {
+		err := apply(request)
+		return TimeOf(h.run.Clock), err
+	})
+}
+
+// sensorExample is a sensor as it is sent.
+const sensorExample = `{"type": "sensor.camera.rgb", "name": "rear", "pose": {"x": -1, "z": 1.4, "yaw": 180}, "rate": 5, "attributes": {"image_size_x": 640}}`
 
 // advise adds an example to an error about what was sent.
 func advise(err error, example string) error {
@@ -362,7 +367,7 @@ type (
 
 func missing(what string) error { return refuse(http.StatusBadRequest, "%s is missing", what) }
 
-func (h *handler) set(_ context.Context, r timeRequest) error {
+func (h *handler) set(r timeRequest) error {
 	switch {
 	case r.Sec == nil:
 		return missing("sec")
@@ -372,14 +377,14 @@ func (h *handler) set(_ context.Context, r timeRequest) error {
 	return h.run.Clock.Set(*r.Sec, *r.Nanosec)
 }
 
-func (h *handler) selectSource(_ context.Context, r sourceRequest) error {
+func (h *handler) selectSource(r sourceRequest) error {
 	if r.Source == nil {
 		return missing("source")
 	}
 	return h.run.Clock.Select(*r.Source)
 }
 
-func (h *handler) scale(_ context.Context, r scaleRequest) error {
+func (h *handler) scale(r scaleRequest) error {
 	if r.Scale == nil {
 		return missing("scale")
 	}
@@ -395,7 +400,7 @@ func (h *handler) scale(_ context.Context, r scaleRequest) error {
 }
 
 // tune changes a sensor. Its rate is a number, or a text such as "10/3".
-func (h *handler) tune(_ context.Context, r tuneRequest) error {
+func (h *handler) tune(r tuneRequest) error {
 	rate, err := rateOf(r.Rate)
 	if err != nil {
 		return err

@@ -79,19 +79,7 @@ const maxSensors = 256
 const farthest = 1e7
 
 // addSensor adds a sensor to the run.
-func (h *handler) addSensor(w http.ResponseWriter, r *http.Request) (any, error) {
-	var request sensorRequest
-	err := read(w, r, &request)
-	if err == nil {
-		var added *pipeline.Sensor
-		if added, err = h.add(&request); err == nil {
-			return sensorOf(added), nil
-		}
-	}
-	return nil, advise(err, `{"type": "sensor.camera.rgb", "name": "rear", "pose": {"x": -1, "z": 1.4, "yaw": 180}, "rate": 5, "attributes": {"image_size_x": 640}}`)
-}
-
-func (h *handler) add(r *sensorRequest) (*pipeline.Sensor, error) {
+func (h *handler) addSensor(_ http.ResponseWriter, _ *http.Request, r sensorRequest) (any, error) {
 	switch {
 	case r.Type == "":
 		return nil, missing("type")
@@ -118,14 +106,11 @@ func (h *handler) add(r *sensorRequest) (*pipeline.Sensor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("add sensor %s: %w", r.Name, err)
 	}
-	return added, nil
+	return sensorOf(added), nil
 }
 
 // endSensor ends a sensor, and answers when it is gone.
-func (h *handler) endSensor(w http.ResponseWriter, r *http.Request) (any, error) {
-	if err := read(w, r, &nothing{}); err != nil {
-		return nil, err
-	}
+func (h *handler) endSensor(w http.ResponseWriter, r *http.Request, _ nothing) (any, error) {
 	s, err := h.run.Pipeline.Sensor(r.PathValue("sensor"))
 	if err != nil {
 		return nil, err

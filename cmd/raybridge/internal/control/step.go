@@ -245,7 +245,7 @@ func (h *handler) stepOn(ctx context.Context, n int64, wait time.Duration) (done
 	if err := h.standing(); err != nil {
 		return false, err
 	}
-	h.awaitBriefly(ctx)
+	h.awaitBegin(ctx)
 	if err := h.checkOwner(); err != nil {
 		return false, err
 	}
@@ -284,11 +284,13 @@ func (h *handler) gridAfter(n int64) simtime.Stamp {
 // glance is how often awaitBegin looks.
 const glance = 2 * time.Millisecond
 
-// awaitBegin waits until somebody runs the pipeline, or ctx ends: a client may be there first.
+// awaitBegin waits until somebody runs the pipeline, or ctx ends, for StepWait at most: a client may be there first.
 func (h *handler) awaitBegin(ctx context.Context) {
 	if h.run.Pipeline == nil || h.run.Pipeline.Running() {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, h.run.StepWait)
+	defer cancel()
 	ticker := time.NewTicker(glance)
 	defer ticker.Stop()
 	for !h.run.Pipeline.Running() {
@@ -298,13 +300,6 @@ func (h *handler) awaitBegin(ctx context.Context) {
 			return
 		}
 	}
-}
-
-// awaitBriefly is awaitBegin for StepWait at most.
-func (h *handler) awaitBriefly(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, h.run.StepWait)
-	defer cancel()
-	h.awaitBegin(ctx)
 }
 
 // frame makes the step of a frame. Its answer waits for as long as the client does.
@@ -320,8 +315,11 @@ func (h *handler) frame(w http.ResponseWriter, r *http.Request, request *stepReq
 		return nil, advise(err, stepExample)
 	}
 	defer noDeadline(w)()
-	h.awaitBriefly(r.Context())
-	result, err := h.stepAsOther(r.Context(), f)
+	h.awaitBegin(r.Context())
+	if err := h.checkOwner(); err != nil {
+		return nil, err
+	}
+	result, err := h.stepTo(r.Context(), f)
 	switch {
 	case errors.Is(err, world.ErrUnfinished):
 		return nil, &unfinishedError{err, result.Spawned, result.Stamp}
@@ -342,13 +340,9 @@ type unfinishedError struct {
 func (e *unfinishedError) Unwrap() error { return e.error }
 
 // reset takes the run back to its beginning, with the seed that it has or another.
-func (h *handler) reset(w http.ResponseWriter, r *http.Request) (any, error) {
-	var request resetRequest
-	if err := read(w, r, &request); err != nil {
-		return nil, advise(err, `{"seed": 7}`)
-	}
+func (h *handler) reset(w http.ResponseWriter, r *http.Request, request resetRequest) (any, error) {
 	defer noDeadline(w)()
-	h.awaitBriefly(r.Context())
+	h.awaitBegin(r.Context())
 	if err := h.checkOwner(); err != nil {
 		return nil, fmt.Errorf("reset: %w", err)
 	}

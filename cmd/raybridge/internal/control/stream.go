@@ -26,7 +26,7 @@ func (s *stepper) StepTo(ctx context.Context, f *world.Frame) (world.StepResult,
 	if err := s.h.standing(); err != nil {
 		return world.StepResult{}, err
 	}
-	s.h.awaitBriefly(ctx)
+	s.h.awaitBegin(ctx)
 	if err := s.h.within(f); err != nil {
 		return world.StepResult{}, err
 	}
@@ -39,7 +39,7 @@ func (s *stepper) StepTo(ctx context.Context, f *world.Frame) (world.StepResult,
 
 // Reset takes the run back to its beginning.
 func (s *stepper) Reset(ctx context.Context, seed uint64) (world.StepResult, error) {
-	s.h.awaitBriefly(ctx)
+	s.h.awaitBegin(ctx)
 	return s.h.run.Pipeline.Reset(ctx, seed)
 }
 
@@ -52,15 +52,7 @@ func (h *handler) stepTo(ctx context.Context, f *world.Frame) (world.StepResult,
 	return result, err
 }
 
-// stepAsOther is stepTo for requests: while a connection owns the run, they can't step.
-func (h *handler) stepAsOther(ctx context.Context, f *world.Frame) (world.StepResult, error) {
-	if err := h.checkOwner(); err != nil {
-		return world.StepResult{}, err
-	}
-	return h.stepTo(ctx, f)
-}
-
-// checkOwner returns an error while a connection owns the run.
+// checkOwner returns an error while a connection owns the run: then requests can't step.
 func (h *handler) checkOwner() error {
 	if h.run.Port != nil && h.run.Port.Owned() {
 		return fmt.Errorf("%w: a connection of %s steps this run until it closes", world.ErrBusy, stream.UpgradePath)
