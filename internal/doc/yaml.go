@@ -423,28 +423,15 @@ func (n Node) decodeScalar(v reflect.Value, tag reflect.StructTag) error {
 
 // decodeWord fills a text. One that isn't allowed leaves it as it was: a reader that goes on would tell of it twice.
 func (n Node) decodeWord(v reflect.Value, text string, tag reflect.StructTag) error {
-	if err := n.allowed(text, tag); err != nil {
-		return err
+	names := strings.Split(tag.Get("enum"), ",")
+	same := func(name string) bool {
+		return name == text || tag.Get("case") == "any" && strings.EqualFold(name, text)
+	}
+	if tag.Get("enum") != "" && !slices.ContainsFunc(names, same) {
+		return n.Errorf("%w: %q, %s", ErrValue, text, fault.Hint(text, names))
 	}
 	v.SetString(text)
 	return nil
-}
-
-// allowed checks text against the names that an enum tag lists.
-func (n Node) allowed(text string, tag reflect.StructTag) error {
-	list := tag.Get("enum")
-	if list == "" {
-		return nil
-	}
-	names := strings.Split(list, ",")
-	same := func(name string) bool { return name == text }
-	if tag.Get("case") == "any" {
-		same = func(name string) bool { return strings.EqualFold(name, text) }
-	}
-	if slices.ContainsFunc(names, same) {
-		return nil
-	}
-	return n.Errorf("%w: %q, %s", ErrValue, text, fault.Hint(text, names))
 }
 
 func (n Node) decodeDuration(v reflect.Value, value any) error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,12 +61,7 @@ func linked(program string) ([]module, error) {
 			}
 		}
 	}
-	modules := make([]module, 0, len(found))
-	for _, m := range found {
-		modules = append(modules, m)
-	}
-	slices.SortFunc(modules, func(a, b module) int { return strings.Compare(a.Path, b.Path) })
-	return modules, nil
+	return slices.SortedFunc(maps.Values(found), func(a, b module) int { return strings.Compare(a.Path, b.Path) }), nil
 }
 
 // noticeOf returns the text of NOTICE: what raybridge is, what it is linked with, and each

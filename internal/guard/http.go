@@ -14,11 +14,8 @@ import (
 // Server is an HTTP server behind a guard and a gate.
 type Server struct {
 	http.Server
-	guard   *Guard
-	gate    *Gate
-	body    int64
-	answer  func(http.ResponseWriter, error)
-	refused func(error)
+	config Config
+	gate   *Gate
 }
 
 // Config says how a server is guarded.
@@ -41,7 +38,7 @@ type Config struct {
 // NewServer returns a server that answers by the handler what its guard lets through. Its
 // fields may be changed before Serve.
 func NewServer(handler http.Handler, c Config) *Server {
-	s := &Server{guard: c.Guard, gate: NewGate(c.Connections, c.Connections/2), body: c.Body, answer: c.Answer, refused: c.Refused}
+	s := &Server{config: c, gate: NewGate(c.Connections, c.Connections/2)}
 	s.Server = http.Server{
 		Handler:           s.guarded(handler),
 		ReadHeaderTimeout: RequestTime, // the gate is faster, and says why
@@ -77,7 +74,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 func (s *Server) guarded(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		pass := r.Context().Value(passKey{}).(*Pass)
-		err := s.guard.Check(r)
+		err := s.config.Guard.Check(r)
 		if err == nil {
 			s.readBody(r)
 			err = pass.Enter()
@@ -86,12 +83,12 @@ func (s *Server) guarded(handler http.Handler) http.Handler {
 			return // Close tells of it
 		}
 		if err != nil {
-			s.refused(fmt.Errorf("refuse request of %s: %w", r.RemoteAddr, err))
+			s.config.Refused(fmt.Errorf("refuse request of %s: %w", r.RemoteAddr, err))
 			if Status(err) == http.StatusUnauthorized {
 				w.Header().Set("WWW-Authenticate", "Bearer")
 			}
 			w.Header().Set("Connection", "close")
-			s.answer(w, err)
+			s.config.Answer(w, err)
 			return
 		}
 		handler.ServeHTTP(w, r)
@@ -101,7 +98,7 @@ func (s *Server) guarded(handler http.Handler) http.Handler {
 // readBody reads the body, or as much of it as may be there. An error is left to the handler,
 // which meets it again.
 func (s *Server) readBody(r *http.Request) {
-	text, _ := io.ReadAll(io.LimitReader(r.Body, s.body))
+	text, _ := io.ReadAll(io.LimitReader(r.Body, s.config.Body))
 	r.Body = readFirst{io.MultiReader(bytes.NewReader(text), r.Body), r.Body}
 }
 
@@ -139,7 +136,7 @@ func (l *listener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		if err := checkUser(conn); err != nil {
-			l.server.refused(fmt.Errorf("end connection of another user: %w", err))
+			l.server.config.Refused(fmt.Errorf("end connection of another user: %w", err))
 			_ = conn.Close()
 			continue
 		}
@@ -190,7 +187,7 @@ func (c *gated) NetConn() net.Conn { return c.Conn }
 // Close closes the connection, and tells of it if the gate has ended it.
 func (c *gated) Close() error {
 	if err := c.pass.Cut(); c.pass.Leave() && err != nil {
-		c.server.refused(fmt.Errorf("end connection of %s: %w", c.RemoteAddr(), err))
+		c.server.config.Refused(fmt.Errorf("end connection of %s: %w", c.RemoteAddr(), err))
 	}
 	return c.Conn.Close()
 }

@@ -1,6 +1,7 @@
 package viewer
 
 import (
+	"errors"
 	"fmt"
 	"image"
 	"image/draw"
@@ -330,7 +331,7 @@ func (d *driver) update(nowNs int64) error {
 	if v := math.Abs(d.speed); v > 1 {
 		most = min(most, math.Atan(sideways*driveWheel/(v*v)))
 	}
-	want := most * float64(sign(d.held[left])-sign(d.held[right]))
+	want := most * float64(min(d.held[left], 1)-min(d.held[right], 1))
 	d.steering = approach(d.steering, want, steerRate*seconds)
 	d.steering = max(-most, min(most, d.steering))
 	return d.steer(scene.Command{BySpeed: true, Speed: d.speed, Steering: d.steering})
@@ -354,8 +355,6 @@ func (d *driver) pedals(seconds float64) float64 {
 func approach(x, goal, step float64) float64 {
 	return x + max(-step, min(step, goal-x))
 }
-
-func sign(n int) int { return min(n, 1) }
 
 // save writes a PNG in the background: the enlarged pane's picture in its own
 // size, or the whole window.
@@ -401,13 +400,7 @@ func writePNG(path string, picture image.Image) error {
 	if err != nil {
 		return fmt.Errorf("save picture: %w", err)
 	}
-	err = png.Encode(f, picture)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Chmod(f.Name(), 0o644)
-	}
+	err = errors.Join(png.Encode(f, picture), f.Close(), os.Chmod(f.Name(), 0o644))
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}

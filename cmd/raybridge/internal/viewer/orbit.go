@@ -57,8 +57,6 @@ func (o *orbit) zoom(steps float64) {
 	o.distance = max(minDistance, min(maxDistance, o.distance*math.Pow(zoomPerStep, steps)))
 }
 
-func (o *orbit) refresh() bool { return false } // the cloud is its own source
-
 func (o *orbit) natural() image.Point { return image.Point{} }
 
 func (o *orbit) caption(image.Point) string {

@@ -41,7 +41,6 @@ func (t *top) drag(dx, dy float64, _ bool) {
 	}
 }
 
-func (t *top) refresh() bool        { return false } // the cloud is its own source
 func (t *top) natural() image.Point { return image.Point{} }
 
 // caption tells the place under the cursor.
