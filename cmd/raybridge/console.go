@@ -202,22 +202,15 @@ const (
 type progressPrinter struct {
 	out   *console
 	total time.Duration // of simulated time, 0 for no end
-	done  string        // what is done to time: "simulated"
+	done  string        // what is done to time: "simulated", "replayed"
 	quiet bool
 	now   func() time.Time
 	shown time.Time
 	pace  pace
 }
 
-func newProgressPrinter(out io.Writer, total time.Duration, quiet bool) *progressPrinter {
-	return &progressPrinter{out: consoleOn(out), total: total, done: "simulated", quiet: quiet, now: time.Now, shown: time.Now()}
-}
-
-// newReplayProgress is for so many nanoseconds of a recording.
-func newReplayProgress(out io.Writer, totalNs int64, quiet bool) *progressPrinter {
-	p := newProgressPrinter(out, time.Duration(totalNs), quiet)
-	p.done = "replayed"
-	return p
+func newProgressPrinter(out io.Writer, done string, total time.Duration, quiet bool) *progressPrinter {
+	return &progressPrinter{out: consoleOn(out), total: total, done: done, quiet: quiet, now: time.Now, shown: time.Now()}
 }
 
 // start says what the run works on.

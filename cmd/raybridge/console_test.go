@@ -17,7 +17,7 @@ import (
 // shownOn is a printer on a console of so many columns, 0 for a log, at the end of each
 // interval.
 func shownOn(out *bytes.Buffer, total time.Duration, columns int) *progressPrinter {
-	p := newProgressPrinter(&console{out: out, moves: columns > 0, columns: func() int { return columns }}, total, false)
+	p := newProgressPrinter(&console{out: out, moves: columns > 0, columns: func() int { return columns }}, "simulated", total, false)
 	at := time.Unix(0, 0)
 	p.now = func() time.Time { at = at.Add(lineInterval); return at }
 	p.shown = at
@@ -73,7 +73,7 @@ func TestProgress(t *testing.T) {
 func TestProgressIsShownNowAndThen(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	p := newProgressPrinter(&out, 10*time.Second, false)
+	p := newProgressPrinter(&out, "simulated", 10*time.Second, false)
 	now := time.Unix(0, 0)
 	p.now, p.shown = func() time.Time { return now }, now
 	for range 100 {

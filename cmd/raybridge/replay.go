@@ -174,6 +174,7 @@ type replaySession struct {
 	// first and its last message.
 	begun           time.Time
 	startNs, lastNs simtime.Stamp
+	sent            int64 // messages of all topics
 }
 
 // replayTopic is a topic and its publisher on each bridge.
@@ -476,17 +477,17 @@ func (s *replaySession) replay(ctx context.Context) error {
 		selection.Strict = s.flags.strict
 		s.reader.Select(selection)
 		s.pace.begin(s.startNs)
-		s.progress = newReplayProgress(s.errOut, int64(loopEnd(selection, s.startNs, last)-s.startNs), s.flags.quiet)
+		s.progress = newProgressPrinter(s.errOut, "replayed", time.Duration(loopEnd(selection, s.startNs, last)-s.startNs), s.flags.quiet)
 		if s.clock != nil {
 			s.clock.begin(s.startNs)
 		}
-		before := s.sent()
+		before := s.sent
 		err := s.once(ctx)
 		s.progress.stop()
 		if err != nil {
 			return err
 		}
-		if !s.flags.loop || s.sent() == before {
+		if !s.flags.loop || s.sent == before {
 			return nil
 		}
 		if err := s.pace.wait(ctx, loopEnd(selection, s.startNs, last)); err != nil {
@@ -563,6 +564,7 @@ func (s *replaySession) send(ctx context.Context, t *replayTopic, message any) e
 		return nil
 	}
 	t.messages++
+	s.sent++
 	if t.track != nil {
 		if err := t.track.Write(int64(s.now), message.(simtime.Stamped)); err != nil {
 			return stdoutFault(err)
@@ -599,15 +601,6 @@ func loopEnd(part mcap.Selection, startNs, lastNs simtime.Stamp) simtime.Stamp {
 		end = min(end, part.ToNs)
 	}
 	return max(end, startNs+clockStep)
-}
-
-// sent counts the messages up to now.
-func (s *replaySession) sent() int64 {
-	var n int64
-	for _, t := range s.order {
-		n += t.messages
-	}
-	return n
 }
 
 // pacer waits until messages are due on this machine's clock. Their times count from

@@ -541,7 +541,7 @@ func TestReplayLoopsAtTheRecordingsPace(t *testing.T) {
 		assert.ErrorIs(t, s.replay(ctx), context.Canceled)
 		require.NoError(t, s.close())
 		require.NoError(t, s.reader.Close())
-		assert.Equal(t, c.passes, s.sent(), c)
+		assert.Equal(t, c.passes, s.sent, c)
 	}
 }
 

@@ -788,7 +788,7 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 		return nil, errors.New("there is no receiver, so sensors stay idle: give --bridge, --report, --window or --api")
 	}
 	pl.log = newLog(cmd.ErrOrStderr(), f.quiet)
-	pl.progress = newProgressPrinter(cmd.ErrOrStderr(), c.Duration, f.quiet)
+	pl.progress = newProgressPrinter(cmd.ErrOrStderr(), "simulated", c.Duration, f.quiet)
 	pl.warn()
 	return pl, nil
 }

@@ -467,12 +467,10 @@ func goResults(out string) (list []bench.Result) {
 	at := map[[2]string]int{}
 	for line := range strings.Lines(out) {
 		fields := strings.Fields(line)
-		name, isBenchmark := strings.CutPrefix(line, "Benchmark")
-		if !isBenchmark || len(fields) < 4 {
+		if !strings.HasPrefix(line, "Benchmark") || len(fields) < 4 {
 			continue
 		}
-		name, _, _ = strings.Cut(name, " ")
-		name, _, _ = strings.Cut(name, "\t")
+		name := strings.TrimPrefix(fields[0], "Benchmark")
 		if i := strings.LastIndexByte(name, '-'); i >= 0 { // GOMAXPROCS
 			name = name[:i]
 		}

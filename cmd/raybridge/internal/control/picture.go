@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/internal/picture"
 	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/pipeline"
@@ -55,7 +56,7 @@ func (h *handler) newestPicture(w http.ResponseWriter, r *http.Request) (any, er
 	if err != nil {
 		return nil, err
 	}
-	w.Header().Set(stampHeader, fmt.Sprintf("%d.%09d", m.Stamp/1e9, m.Stamp%1e9))
+	w.Header().Set(stampHeader, fault.Decimal(int64(m.Stamp)))
 	return pngFile(file), nil
 }
 

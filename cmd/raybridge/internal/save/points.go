@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/go-gl/mathgl/mgl64"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -67,7 +68,7 @@ func (p *Points) about() string {
 		}
 		return r
 	}, p.header.FrameID)
-	return fmt.Sprintf("frame %s, stamp %s s, sequence %d", frame, seconds(int64(p.header.Stamp)), p.header.Seq)
+	return fmt.Sprintf("frame %s, stamp %s s, sequence %d", frame, fault.Decimal(int64(p.header.Stamp)), p.header.Seq)
 }
 
 // pose is where the sensor was, the identity where the message doesn't say it.
@@ -76,15 +77,6 @@ func (p *Points) pose() spatial.Pose {
 		return spatial.Identity()
 	}
 	return p.header.Pose
-}
-
-// seconds writes nanoseconds as seconds, exactly.
-func seconds(ns int64) string {
-	sign, abs := "", uint64(ns)
-	if ns < 0 {
-		sign, abs = "-", -abs
-	}
-	return fmt.Sprintf("%s%d.%09d", sign, abs/1e9, abs%1e9)
 }
 
 var cloudFields = []field{
