@@ -224,7 +224,6 @@ type listenSession struct {
 	wanted  selection
 	folder  *save.Folder // nil without --save
 	screen  *screen
-	begun   time.Time
 
 	client *stream.Client // set before ready is closed
 	ready  chan struct{}
@@ -265,8 +264,8 @@ const retryLimit = 2 * time.Second
 
 // run receives until the context or what the flags say ends it.
 func (s *listenSession) run(ctx context.Context) error {
-	s.begun = time.Now()
-	defer func() { s.took = time.Since(s.begun) }()
+	begun := time.Now()
+	defer func() { s.took = time.Since(begun) }()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if s.flags.duration > 0 {
