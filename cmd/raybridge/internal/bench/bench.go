@@ -36,6 +36,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,12 +104,7 @@ const (
 
 // checked returns the configuration with its defaults filled in.
 func (c Config) checked() (Config, error) {
-	if c.Runs == 0 {
-		c.Runs = defaultRuns
-	}
-	if c.RunTime == 0 {
-		c.RunTime = defaultRunTime
-	}
+	c.Runs, c.RunTime = cmp.Or(c.Runs, defaultRuns), cmp.Or(c.RunTime, defaultRunTime)
 	if c.Runs < 0 || c.RunTime < 0 || c.Triangles < 0 {
 		return c, fmt.Errorf("%w: %d runs of %v on %d triangles: none may be negative", ErrConfig, c.Runs, c.RunTime, c.Triangles)
 	}
@@ -170,6 +166,49 @@ func wanted[K measured](c *Config, cases []K) (list []K, err error) {
 		}
 	}
 	return list, nil
+}
+
+// begin checks a configuration, and returns it with those of a benchmark's cases that are to be
+// measured.
+func begin[K measured](config Config, cases []K) (c Config, list []K, err error) {
+	if c, err = config.checked(); err == nil {
+		list, err = wanted(&c, cases)
+	}
+	return c, list, err
+}
+
+// kind is a kind of benchmark whose cases share nothing but the configuration.
+type kind[K measured] struct {
+	name  string
+	cases []K
+	// measure returns the figures of a case.
+	measure func(*Config, K) ([]Result, error)
+	method  string // says what the figures mean
+}
+
+// run measures all cases that are wanted, and appends to the report.
+func (b *kind[K]) run(config Config, report *Report) error {
+	cfg, cases, err := begin(config, b.cases)
+	if err != nil {
+		return err
+	}
+	err = measureCases(&cfg, b.name, cases, func(k K) error {
+		rows, err := b.measure(&cfg, k)
+		report.addFigures(rows)
+		return err
+	})
+	if err == nil {
+		report.explain(b.method)
+	}
+	return err
+}
+
+// shorter returns what a quick bench takes, and what others do.
+func shorter[T any](quick bool, brief, full T) T {
+	if quick {
+		return brief
+	}
+	return full
 }
 
 // measureCases measures one case after the other, up to the first error.

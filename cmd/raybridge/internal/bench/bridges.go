@@ -66,27 +66,11 @@ func contests() []contest {
 // Bridges measures bridges beside the plain writers of their protocols. It needs no GL
 // and appends to the report.
 func Bridges(ctx context.Context, config Config, report *Report) error {
-	cfg, err := config.checked()
-	if err != nil {
-		return err
-	}
-	cases, err := wanted(&cfg, contests())
-	if err != nil {
-		return err
-	}
-	bytes := int64(bridgeBytes)
-	if cfg.Quick {
-		bytes = quickBridgeBytes
-	}
-	err = measureCases(&cfg, "bridges", cases, func(c contest) error {
-		rows, err := c.measure(ctx, cfg.Runs, bytes)
-		report.addFigures(rows)
-		return err
-	})
-	if err == nil {
-		report.explain(bridgesMethod)
-	}
-	return err
+	bytes := shorter[int64](config.Quick, quickBridgeBytes, bridgeBytes)
+	b := kind[contest]{"bridges", contests(), func(cfg *Config, c contest) ([]Result, error) {
+		return c.measure(ctx, cfg.Runs, bytes)
+	}, bridgesMethod}
+	return b.run(config, report)
 }
 
 // measure makes so many runs of about so many bytes, at least 8 messages.

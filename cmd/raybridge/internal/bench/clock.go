@@ -47,46 +47,25 @@ const (
 // on its own thread as a pipeline runs it, with the machine idle and loaded. Without GL the
 // load is conversions alone. It appends to the report.
 func Clock(ctx context.Context, config Config, report *Report) error {
-	cfg, err := config.checked()
-	if err != nil {
-		return err
+	if config.ClockTime < 0 {
+		return fmt.Errorf("%w: a run of %v", ErrConfig, config.ClockTime)
 	}
-	if cfg.ClockTime, err = clockTime(&cfg); err != nil {
-		return err
-	}
-	cases, err := wanted(&cfg, clockCases())
-	if err != nil {
-		return err
-	}
+	config.ClockTime = cmp.Or(config.ClockTime, shorter(config.Quick, quickClockTime, defaultClockTime))
 	defer simtime.ReserveProcs()()
 	var measured []*lateClock
-	err = measureCases(&cfg, "clock", cases, func(k clockCase) error {
-		figures, err := measureClock(ctx, &cfg, &k, report)
+	b := kind[clockCase]{"clock", clockCases(), func(cfg *Config, k clockCase) ([]Result, error) {
+		figures, err := measureClock(ctx, cfg, &k, report)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		measured = append(measured, figures)
-		report.addFigures(figures.results())
-		return nil
-	})
-	if err != nil {
+		return figures.results(), nil
+	}, clockMethod}
+	if err := b.run(config, report); err != nil {
 		return err
 	}
 	report.Charts = append(report.Charts, clockCharts(measured)...)
-	report.explain(clockMethod)
 	return nil
-}
-
-func clockTime(cfg *Config) (time.Duration, error) {
-	switch {
-	case cfg.ClockTime < 0:
-		return 0, fmt.Errorf("%w: a run of %v", ErrConfig, cfg.ClockTime)
-	case cfg.ClockTime > 0:
-		return cfg.ClockTime, nil
-	case cfg.Quick:
-		return quickClockTime, nil
-	}
-	return defaultClockTime, nil
 }
 
 // measureClock makes the runs of a case, below its load.

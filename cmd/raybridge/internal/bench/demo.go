@@ -38,28 +38,16 @@ type drive struct {
 // Demo measures whole runs of the program: the demo's, and that of each rig of the configuration.
 // A run is a process of its own. It appends to the report.
 func Demo(ctx context.Context, config Config, report *Report) error {
-	cfg, err := config.checked()
-	if err != nil {
-		return err
-	}
 	cases := []drive{{named{"city"}, []string{"--bridge", "mcap:recording", "--report"}}}
-	for _, rig := range cfg.RigFiles {
+	for _, rig := range config.RigFiles {
 		name := strings.TrimSuffix(filepath.Base(rig), filepath.Ext(rig))
 		cases = append(cases, drive{named{name}, []string{"--rig", rig, "--bridge", "mcap:drive"}})
 	}
-	if cases, err = wanted(&cfg, cases); err != nil {
-		return err
-	}
-	err = measureCases(&cfg, "demo", cases, func(d drive) error {
-		rows, device, err := d.measure(ctx, &cfg)
-		report.addFigures(rows)
-		report.Machine.Device = device
-		return err
-	})
-	if err == nil {
-		report.explain(demoMethod)
-	}
-	return err
+	b := kind[drive]{"demo", cases, func(cfg *Config, d drive) (rows []Result, err error) {
+		rows, report.Machine.Device, err = d.measure(ctx, cfg)
+		return rows, err
+	}, demoMethod}
+	return b.run(config, report)
 }
 
 // measure makes the runs. device is what the sensors were generated on.
@@ -95,10 +83,7 @@ func (d *drive) once(ctx context.Context, cfg *Config) (s *pipeline.Summary, mem
 		return nil, 0, fmt.Errorf("make a folder for the run: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	length := demoTime
-	if cfg.Quick {
-		length = quickDemoTime
-	}
+	length := shorter(cfg.Quick, quickDemoTime, demoTime)
 	file := filepath.Join(dir, "summary.json")
 	args := append([]string{"run", "--scene", "city", "--duration", length, "--out", filepath.Join(dir, "out"), "--summary", file}, d.args...)
 	if cfg.Device != "" {

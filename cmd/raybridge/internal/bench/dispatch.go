@@ -65,32 +65,21 @@ const (
 // Dispatch measures the dispatcher against a plain channel with a worker pool, and
 // its copies against memcpy. It needs no GL and appends to the report.
 func Dispatch(ctx context.Context, config Config, report *Report) error {
-	cfg, err := config.checked()
-	if err != nil {
-		return err
-	}
-	cases, err := wanted(&cfg, messageCases(min(runtime.GOMAXPROCS(0), runtime.NumCPU()), cfg.Quick))
-	if err != nil {
-		return err
-	}
-	runTime := messageRunTime
-	if cfg.Quick {
-		runTime = quickMessageRunTime
-	}
+	runTime := shorter(config.Quick, quickMessageRunTime, messageRunTime)
+	cases := messageCases(min(runtime.GOMAXPROCS(0), runtime.NumCPU()), config.Quick)
 	var measured []*caseFigures
-	err = measureCases(&cfg, "dispatch", cases, func(k messageCase) error {
+	b := kind[messageCase]{"dispatch", cases, func(cfg *Config, k messageCase) ([]Result, error) {
 		figures, err := measureMessages(ctx, &k, cfg.Runs, runTime)
+		if err != nil {
+			return nil, err
+		}
 		measured = append(measured, figures)
+		return figures.results(), nil
+	}, dispatchMethod}
+	if err := b.run(config, report); err != nil {
 		return err
-	})
-	if err != nil {
-		return err
-	}
-	for _, figures := range measured {
-		report.addFigures(figures.results())
 	}
 	report.Charts = append(report.Charts, messageCharts(measured)...)
-	report.explain(dispatchMethod)
 	return nil
 }
 

@@ -76,30 +76,19 @@ A geometric mean is that of all cases of a set, run by run. VelodyneVLP16 is in 
 // Embree measures lidars by CPU time, and Embree beside them, by the program Beside of the
 // configuration. A missing program is an error that wraps ErrConfig. It appends to the report.
 func Embree(ctx context.Context, config Config, report *Report) error {
-	cfg, err := config.checked()
-	if err != nil {
-		return err
-	}
-	if _, err := exec.LookPath(cfg.Beside); err != nil {
-		return fmt.Errorf("%w: no program of Embree at %q: make bench WHAT=embree builds it: %w", ErrConfig, cfg.Beside, err)
+	if _, err := exec.LookPath(config.Beside); err != nil {
+		return fmt.Errorf("%w: no program of Embree at %q: make bench WHAT=embree builds it: %w", ErrConfig, config.Beside, err)
 	}
 	cases := slices.Concat(embreeCases(false), embreeCases(true), embreeExtras())
-	if cfg.Quick && len(cfg.Cases) == 0 { // the first two
+	if config.Quick && len(config.Cases) == 0 { // the first two
 		cases = cases[:2]
 	}
-	if cases, err = wanted(&cfg, cases); err != nil {
+	b := kind[embreeCase]{"embree", cases, func(cfg *Config, k embreeCase) ([]Result, error) { return k.measure(ctx, cfg) }, embreeMethod}
+	if err := b.run(config, report); err != nil {
 		return err
 	}
-	err = measureCases(&cfg, "embree", cases, func(b embreeCase) error {
-		rows, err := b.measure(ctx, &cfg)
-		report.addFigures(rows)
-		return err
-	})
-	if err == nil {
-		report.addFigures(append(means(report.Results, false), means(report.Results, true)...))
-		report.explain(embreeMethod)
-	}
-	return err
+	report.addFigures(append(means(report.Results, false), means(report.Results, true)...))
+	return nil
 }
 
 // means returns the geometric means of a set's ratios, run by run. It returns none of ratios that

@@ -88,11 +88,7 @@ func doubling(most int) (list []int) {
 // sensors. Threads come last, where the configuration can open a device with a number of them.
 // It appends times, exponents and a chart of each to the report.
 func Growth(ctx context.Context, config Config, report *Report) (err error) {
-	cfg, err := config.checked()
-	if err != nil {
-		return err
-	}
-	cases, err := wanted(&cfg, growthCases(&cfg))
+	cfg, cases, err := begin(config, growthCases(&config))
 	if err != nil {
 		return err
 	}

@@ -72,11 +72,7 @@ type sensorBench[K measured] struct {
 // run measures all cases that are wanted, and the memory that they take, and appends to
 // the report.
 func (b *sensorBench[K]) run(ctx context.Context, config Config, report *Report) error {
-	cfg, err := config.checked()
-	if err != nil {
-		return err
-	}
-	cases, err := wanted(&cfg, b.cases)
+	cfg, cases, err := begin(config, b.cases)
 	if err != nil {
 		return err
 	}

@@ -55,26 +55,11 @@ that to the kernel.`)
 // Stream measures the stream server and client on this machine against a bare TCP
 // connection. It needs no GL and appends to the report.
 func Stream(ctx context.Context, config Config, report *Report) error {
-	cfg, err := config.checked()
-	if err != nil {
-		return err
-	}
-	cases, frames := pictures, streamFrames
-	if cfg.Quick {
-		cases, frames = pictures[:1], quickStreamFrames
-	}
-	if cases, err = wanted(&cfg, cases); err != nil {
-		return err
-	}
-	err = measureCases(&cfg, "stream", cases, func(p picture) error {
-		rows, err := p.measure(ctx, cfg.Runs, frames)
-		report.addFigures(rows)
-		return err
-	})
-	if err == nil {
-		report.explain(streamMethod)
-	}
-	return err
+	cases, frames := shorter(config.Quick, pictures[:1], pictures), shorter(config.Quick, quickStreamFrames, streamFrames)
+	b := kind[picture]{"stream", cases, func(cfg *Config, p picture) ([]Result, error) {
+		return p.measure(ctx, cfg.Runs, frames)
+	}, streamMethod}
+	return b.run(config, report)
 }
 
 // measure makes so many runs of so many frames.

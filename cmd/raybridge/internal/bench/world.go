@@ -65,26 +65,11 @@ step, and each is looked at.`)
 
 // World measures what a step of a world costs by each way in. It appends to the report.
 func World(ctx context.Context, config Config, report *Report) error {
-	cfg, err := config.checked()
-	if err != nil {
-		return err
-	}
-	cases, steps := crowds, worldSteps
-	if cfg.Quick {
-		cases, steps = crowds[:2], quickWorldSteps
-	}
-	if cases, err = wanted(&cfg, cases); err != nil {
-		return err
-	}
-	err = measureCases(&cfg, "world", cases, func(c crowd) error {
-		rows, err := c.measure(ctx, &cfg, steps)
-		report.addFigures(rows)
-		return err
-	})
-	if err == nil {
-		report.explain(worldMethod)
-	}
-	return err
+	cases, steps := shorter(config.Quick, crowds[:2], crowds), shorter(config.Quick, quickWorldSteps, worldSteps)
+	b := kind[crowd]{"world", cases, func(cfg *Config, c crowd) ([]Result, error) {
+		return c.measure(ctx, cfg, steps)
+	}, worldMethod}
+	return b.run(config, report)
 }
 
 // measure makes runs of each way in turns.
@@ -301,27 +286,14 @@ func (s *readySensor) Tick(at sensors.Tick) error {
 // Python measures the package of Python on a UNIX socket and over TCP. It needs a python3 that has
 // the package, or the error wraps ErrConfig.
 func Python(ctx context.Context, config Config, report *Report) error {
-	cfg, err := config.checked()
-	if err != nil {
-		return err
-	}
 	if out, err := exec.CommandContext(ctx, "python3", "-c", "import raybridge").CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: python3 can't import raybridge: install a wheel of scripts/wheel.py, or set PYTHONPATH to the folder python: %w: %s",
 			ErrConfig, err, out)
 	}
-	cases, err := wanted(&cfg, []named{{"unix"}, {"tcp"}})
-	if err != nil {
-		return err
-	}
-	err = measureCases(&cfg, "python", cases, func(way named) error {
-		rows, err := measurePython(ctx, &cfg, way.name)
-		report.addFigures(rows)
-		return err
-	})
-	if err == nil {
-		report.explain(pythonMethod)
-	}
-	return err
+	b := kind[named]{"python", []named{{"unix"}, {"tcp"}}, func(cfg *Config, way named) ([]Result, error) {
+		return measurePython(ctx, cfg, way.name)
+	}, pythonMethod}
+	return b.run(config, report)
 }
 
 // measurePython has a program of Python measure one way: steps of a run without sensors, and pictures.
@@ -346,10 +318,7 @@ func runPython(ctx context.Context, cfg *Config, way string, pictures int) (rows
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	seconds := pythonTime
-	if cfg.Quick {
-		seconds = quickPythonTime
-	}
+	seconds := shorter(cfg.Quick, quickPythonTime, pythonTime)
 	cmd := exec.CommandContext(ctx, "python3", "-m", "raybridge._bench", s.server.Addr(), strconv.Itoa(cfg.Runs), seconds)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
