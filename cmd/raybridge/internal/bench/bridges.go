@@ -120,14 +120,19 @@ func sending(ctx context.Context, w way, messages int) func() (int, error) {
 
 // bridgeWay sends samples of one type on some topics of a bridge.
 type bridgeWay[T simtime.Stamped] struct {
+	receiver
 	bridge  *bridges.Bridge
 	publish []bridges.Publisher[T]
 	message T
 	bytes   int64
-	// arrived waits until so many messages of the bridge have come, since it was opened.
-	arrived func(ctx context.Context, messages int64) error
-	ended   func() error
 	sent    int64
+}
+
+// receiver is who takes a bridge's messages.
+type receiver struct {
+	// arrived waits until so many messages of so many bytes have come since the bridge was opened.
+	arrived func(ctx context.Context, messages, size int64) error
+	ended   func() error
 }
 
 // connected is a bridge to be opened, and how many topics it publishes.
@@ -137,8 +142,16 @@ type connected struct {
 	topics     int
 }
 
-// openBridge opens a bridge that publishes on some topics and connects it. Its caller
-// brings up who listens, sets arrived and ended, and calls begin.
+// sendTo opens a bridge and has it send to a receiver that is there already, which ends with it.
+func sendTo[T simtime.Stamped](ctx context.Context, c connected, message T, to receiver) (way, error) {
+	w, err := openBridge(ctx, c, message)
+	if err != nil {
+		return nil, errors.Join(err, to.ended())
+	}
+	return w.begin(ctx, to)
+}
+
+// openBridge opens a bridge that publishes on some topics and connects it.
 func openBridge[T simtime.Stamped](ctx context.Context, c connected, message T) (*bridgeWay[T], error) {
 	registry, err := bridges.NewRegistry(c.factory)
 	if err != nil {
@@ -148,7 +161,7 @@ func openBridge[T simtime.Stamped](ctx context.Context, c connected, message T) 
 	if err != nil {
 		return nil, err
 	}
-	w := &bridgeWay[T]{bridge: b, message: message, ended: func() error { return nil }}
+	w := &bridgeWay[T]{bridge: b, message: message, receiver: receiver{ended: func() error { return nil }}}
 	for i := range c.topics {
 		publish, err := bridges.AddPublisher[T](b, bridges.Topic{
 			Name: fmt.Sprintf("/topic_%d", i), Sensor: "probe", QoS: flow.SensorDataQoS, Policy: flow.Block,
@@ -166,7 +179,8 @@ func openBridge[T simtime.Stamped](ctx context.Context, c connected, message T) 
 
 // begin sends a first message, when everybody listens, and learns its size. On an error the
 // way is closed.
-func (w *bridgeWay[T]) begin(ctx context.Context) (way, error) {
+func (w *bridgeWay[T]) begin(ctx context.Context, to receiver) (way, error) {
+	w.receiver = to
 	if err := w.sendFirst(ctx); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
@@ -194,7 +208,7 @@ func (w *bridgeWay[T]) sendFirst(ctx context.Context) error {
 		return fmt.Errorf("wait for the first message: %w", err)
 	}
 	w.bytes = w.bridge.Statistics().Bytes
-	return w.arrived(ctx, w.sent)
+	return w.arrived(ctx, w.sent, w.bytes)
 }
 
 func (w *bridgeWay[T]) size() int64 { return w.bytes }
@@ -218,7 +232,7 @@ func (w *bridgeWay[T]) send(ctx context.Context, messages int) error {
 		return err
 	}
 	w.sent += int64(messages)
-	return w.arrived(ctx, w.sent)
+	return w.arrived(ctx, w.sent, w.bytes)
 }
 
 // share is the i-th of parts of a number.

@@ -41,10 +41,7 @@ func newCounter() counter { return counter{more: make(chan struct{}, 1)} }
 
 func (c *counter) add(n int64) {
 	c.n.Add(n)
-	select {
-	case c.more <- struct{}{}:
-	default:
-	}
+	ping(c.more)
 }
 
 // await waits until so many have come.
@@ -62,6 +59,9 @@ func (c *counter) await(ctx context.Context, n int64) error {
 	}
 	return nil
 }
+
+// messages waits until so many messages have come, which the counter counts.
+func (c *counter) messages(ctx context.Context, n, _ int64) error { return c.await(ctx, n) }
 
 // read throws a connection's messages away and counts them.
 func (c *counter) read(ctx context.Context, conn *websocket.Conn) {
@@ -81,14 +81,8 @@ var chunks = sync.Pool{New: func() any { b := make([]byte, 1<<20); return &b }}
 func readAll(r io.Reader) error {
 	chunk := chunks.Get().(*[]byte)
 	defer chunks.Put(chunk)
-	for {
-		if _, err := r.Read(*chunk); err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			return err
-		}
-	}
+	_, err := io.CopyBuffer(discarded{}, r, *chunk)
+	return err
 }
 
 // wsServer is a WebSocket server that gives each connection to a function.
@@ -142,22 +136,21 @@ func dialWS(ctx context.Context, url string, subprotocols ...string) (*websocket
 	return conn, nil
 }
 
-// plainWS writes one buffer again and again into a WebSocket.
-type plainWS struct {
-	conn    *websocket.Conn
-	typ     websocket.MessageType
+// plain writes one buffer again and again into a connection.
+type plain struct {
 	data    []byte
+	write   func(ctx context.Context, data []byte) error
 	arrived *counter
 	unit    int64 // what arrived counts for one message
 	sent    int64
 	ended   func() error
 }
 
-func (p *plainWS) size() int64 { return int64(len(p.data)) }
+func (p *plain) size() int64 { return int64(len(p.data)) }
 
-func (p *plainWS) send(ctx context.Context, messages int) error {
+func (p *plain) send(ctx context.Context, messages int) error {
 	for range messages {
-		if err := p.conn.Write(ctx, p.typ, p.data); err != nil {
+		if err := p.write(ctx, p.data); err != nil {
 			return err
 		}
 	}
@@ -165,7 +158,12 @@ func (p *plainWS) send(ctx context.Context, messages int) error {
 	return p.arrived.await(ctx, p.sent)
 }
 
-func (p *plainWS) close() error { return errors.Join(p.conn.CloseNow(), p.ended()) }
+func (p *plain) close() error { return p.ended() }
+
+// intoWS writes messages into a WebSocket.
+func intoWS(conn *websocket.Conn) func(context.Context, []byte) error {
+	return func(ctx context.Context, data []byte) error { return conn.Write(ctx, websocket.MessageBinary, data) }
+}
 
 // plainServer writes from a server to a client, as servers of viewers do.
 func plainServer(ctx context.Context, data []byte) (way, error) {
@@ -183,8 +181,9 @@ func plainServer(ctx context.Context, data []byte) (way, error) {
 	}
 	arrived := newCounter()
 	s.running.Go(func() { arrived.read(ctx, client) })
-	return &plainWS{conn: <-conns, typ: websocket.MessageBinary, data: data, arrived: &arrived, unit: 1, ended: func() error {
-		return errors.Join(ignoreClosed(client.CloseNow()), s.close())
+	conn := <-conns
+	return &plain{data: data, write: intoWS(conn), arrived: &arrived, unit: 1, ended: func() error {
+		return errors.Join(conn.CloseNow(), ignoreClosed(client.CloseNow()), s.close())
 	}}, nil
 }
 
@@ -215,9 +214,9 @@ func plainClient(ctx context.Context, data []byte) (way, error) {
 	if err != nil {
 		return nil, errors.Join(err, sink.close())
 	}
-	return &plainWS{
-		conn: client, typ: websocket.MessageBinary, data: data, arrived: &sink.bytes, unit: int64(len(data)) + maskedHeader, ended: sink.close,
-	}, nil
+	return &plain{data: data, write: intoWS(client), arrived: &sink.bytes, unit: int64(len(data)) + maskedHeader, ended: func() error {
+		return errors.Join(client.CloseNow(), sink.close())
+	}}, nil
 }
 
 // ignoreClosed leaves out that the other side closed first.
@@ -264,20 +263,16 @@ func openRosbridge(ctx context.Context, options string) (way, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := openBridge(ctx, connected{rosbridge.Factory{}, sink.address + "?messages=4" + options, 1}, benchCloud(rosCloud))
-	if err != nil {
-		return nil, errors.Join(err, sink.close())
-	}
-	w.ended = sink.close
 	before := int64(0) // bytes of the advertisement and the first message
-	w.arrived = func(ctx context.Context, n int64) (err error) {
+	arrived := func(ctx context.Context, n, size int64) (err error) {
 		if n == 1 {
-			before, err = sink.settled(ctx, w.bytes)
+			before, err = sink.settled(ctx, size)
 			return err
 		}
-		return sink.bytes.await(ctx, before+(n-1)*(w.bytes+maskedHeader))
+		return sink.bytes.await(ctx, before+(n-1)*(size+maskedHeader))
 	}
-	return w.begin(ctx)
+	bridge := connected{rosbridge.Factory{}, sink.address + "?messages=4" + options, 1}
+	return sendTo(ctx, bridge, benchCloud(rosCloud), receiver{arrived, sink.close})
 }
 
 // openDecoded sends to a server that decodes every message.
@@ -296,12 +291,8 @@ func openDecoded(ctx context.Context, bson bool) (way, error) {
 		s.Kill()
 		return nil
 	}
-	w, err := openBridge(ctx, connected{rosbridge.Factory{}, s.Addr() + "?messages=4" + options, 1}, benchCloud(rosCloud))
-	if err != nil {
-		return nil, errors.Join(err, ended())
-	}
-	w.ended, w.arrived = ended, arrived.await
-	return w.begin(ctx)
+	bridge := connected{rosbridge.Factory{}, s.Addr() + "?messages=4" + options, 1}
+	return sendTo(ctx, bridge, benchCloud(rosCloud), receiver{arrived.messages, ended})
 }
 
 // encoder writes a message as JSON again and again, sample by sample. Beside it a plain writer
@@ -311,7 +302,7 @@ type encoder struct {
 	append func(dst []byte, cloud *sample.PointCloud) ([]byte, error)
 	cloud  *sample.PointCloud
 	text   []byte
-	beside *plainTCP // nil for an encoder alone
+	beside *plain // nil for an encoder alone
 }
 
 func newEncoder(ctx context.Context, beside bool) (*encoder, error) {
@@ -320,7 +311,7 @@ func newEncoder(ctx context.Context, beside bool) (*encoder, error) {
 		return e, err
 	}
 	var err error
-	e.beside, err = newPlainTCP(ctx, make([]byte, len(e.text)))
+	e.beside, err = plainTCP(ctx, make([]byte, len(e.text)))
 	return e, err
 }
 
@@ -383,15 +374,13 @@ func openFoxglove(ctx context.Context) (way, error) {
 	}
 	viewer := &viewer{conn: conn, arrived: newCounter()}
 	var running sync.WaitGroup
-	ctxReading, cancel := context.WithCancel(ctx)
-	running.Go(func() { viewer.serve(ctxReading) })
-	w.ended = func() error {
+	reading, cancel := context.WithCancel(ctx)
+	running.Go(func() { viewer.serve(reading) })
+	return w.begin(ctx, receiver{viewer.arrived.messages, func() error {
 		cancel()
 		running.Wait()
 		return ignoreClosed(conn.CloseNow())
-	}
-	w.arrived = viewer.arrived.await
-	return w.begin(ctx)
+	}})
 }
 
 // viewer is a client that subscribes to all that is advertised, and throws it away.
@@ -453,7 +442,7 @@ func tcpContests() []contest {
 		return contest{
 			named: named{name}, beside: "a TCP connection into which one buffer is written again and again",
 			bridge: func(ctx context.Context) (way, error) { return openTCP(ctx, f) },
-			plain:  func(ctx context.Context) (way, error) { return newPlainTCP(ctx, make([]byte, tcpCloud)) },
+			plain:  func(ctx context.Context) (way, error) { return plainTCP(ctx, make([]byte, tcpCloud)) },
 		}
 	}
 	return []contest{of("cyber_cloud", apollo.Cyber{}), of("ros2lgsvl_cloud", ros2lgsvl.Factory{})}
@@ -465,13 +454,8 @@ func openTCP(ctx context.Context, f bridges.Factory) (way, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := openBridge(ctx, connected{f, sink.address + "?messages=4", 1}, benchCloud(tcpCloud))
-	if err != nil {
-		return nil, errors.Join(err, sink.close())
-	}
-	w.ended = sink.close
-	w.arrived = func(ctx context.Context, n int64) error { return sink.bytes.await(ctx, n*w.bytes) }
-	return w.begin(ctx)
+	arrived := func(ctx context.Context, n, size int64) error { return sink.bytes.await(ctx, n*size) }
+	return sendTo(ctx, connected{f, sink.address + "?messages=4", 1}, benchCloud(tcpCloud), receiver{arrived, sink.close})
 }
 
 // tcpSink is a server that reads, and counts bytes.
@@ -547,15 +531,8 @@ func (s *tcpSink) close() error {
 	return err
 }
 
-// plainTCP writes one buffer again and again.
-type plainTCP struct {
-	sink *tcpSink
-	conn net.Conn
-	data []byte
-	sent int64
-}
-
-func newPlainTCP(ctx context.Context, data []byte) (*plainTCP, error) {
+// plainTCP writes from a client to a server that doesn't look at it.
+func plainTCP(ctx context.Context, data []byte) (*plain, error) {
 	sink, err := newTCPSink(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -565,34 +542,25 @@ func newPlainTCP(ctx context.Context, data []byte) (*plainTCP, error) {
 	if err != nil {
 		return nil, errors.Join(err, sink.close())
 	}
-	return &plainTCP{sink: sink, conn: conn, data: data}, nil
-}
-
-func (p *plainTCP) size() int64 { return int64(len(p.data)) }
-
-func (p *plainTCP) send(ctx context.Context, messages int) error {
-	for range messages {
-		if _, err := p.conn.Write(p.data); err != nil {
-			return err
-		}
+	write := func(_ context.Context, data []byte) error {
+		_, err := conn.Write(data)
+		return err
 	}
-	p.sent += int64(messages) * p.size()
-	return p.sink.bytes.await(ctx, p.sent)
+	return &plain{data: data, write: write, arrived: &sink.bytes, unit: int64(len(data)), ended: func() error {
+		return errors.Join(conn.Close(), sink.close())
+	}}, nil
 }
-
-func (p *plainTCP) close() error { return errors.Join(p.conn.Close(), p.sink.close()) }
 
 // mcapContest records pictures to nowhere, with zstd, as the bridge does by default.
 func mcapContest() contest {
 	return contest{
 		named: named{"mcap_1080p"}, beside: "the library's writer with the same options and as many bytes", want: 0.9,
 		bridge: func(ctx context.Context) (way, error) {
-			w, err := openBridge(ctx, connected{mcap.Factory{Open: discard}, "a.mcap", 1}, benchImage(1920, 1080))
-			if err != nil {
-				return nil, err
+			file := receiver{
+				arrived: func(context.Context, int64, int64) error { return nil }, // when the publisher has returned
+				ended:   func() error { return nil },
 			}
-			w.arrived = func(context.Context, int64) error { return nil } // when the publisher has returned
-			return w.begin(ctx)
+			return sendTo(ctx, connected{mcap.Factory{Open: discard}, "a.mcap", 1}, benchImage(1920, 1080), file)
 		},
 		plain: func(context.Context) (way, error) { return newMcapWriter() },
 	}
