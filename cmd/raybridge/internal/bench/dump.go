@@ -2,7 +2,6 @@ package bench
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/go-gl/mathgl/mgl64"
+	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
@@ -72,11 +72,7 @@ func put[T float32 | uint32 | uint8](d *Dump, name, shape, text string, values [
 	}
 	d.written[name] = true
 	d.entries = append(d.entries, dumpEntry{name, shape, text})
-	var b bytes.Buffer
-	b.Grow(binary.Size(values))
-	if d.err = binary.Write(&b, binary.LittleEndian, values); d.err == nil {
-		d.err = d.file(name, b.Bytes())
-	}
+	d.err = d.file(name, gpu.BytesOf(values))
 }
 
 // triangles writes the scene, once.

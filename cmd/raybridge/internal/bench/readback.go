@@ -2,18 +2,15 @@ package bench
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/maphash"
 	"log/slog"
-	"math"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-	"unsafe"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/raybridge/raybridge/bridges"
@@ -408,7 +405,7 @@ func (d *delivery) connect(sensor string, spec *sensors.OutputSpec, _ bool) (sen
 	o.done = dispatch.Task{Done: d.resolve}
 	o.topic = dispatch.NewTopic(d.dispatcher, topic, o.send, dispatch.TopicConfig{Ordered: true})
 	d.outlets = append(d.outlets, o)
-	return o, o.topic.Err()
+	return sink(o.take), o.topic.Err()
 }
 
 // resolve notes why a message was not sent.
@@ -463,7 +460,7 @@ type arrival struct {
 	started, queued, taken, published time.Time
 }
 
-// outlet carries one output to the recording. It is the output's sink.
+// outlet carries one output to the recording.
 type outlet struct {
 	of      *delivery
 	spec    *sensors.OutputSpec
@@ -471,31 +468,17 @@ type outlet struct {
 	publish bridges.Publisher[any]
 	topic   *dispatch.Topic[*parcel]
 	done    dispatch.Task
-	scratch parcel // of TryQueue, which one goroutine at a time calls
+	scratch parcel // of take, which one goroutine at a time calls
 
 	arrivals []arrival // appended to by send; the topic is ordered
 }
 
-var _ sensors.Sink = (*outlet)(nil)
-
-// Listening is always true.
-func (o *outlet) Listening() bool { return true }
-
-// Status is always Connected.
-func (o *outlet) Status() flow.Status { return flow.Connected }
-
-// TryQueue copies the message into the dispatcher's queue.
-func (o *outlet) TryQueue(at sensors.Tick, message any) bool {
+// take copies the message into the dispatcher's queue.
+func (o *outlet) take(at sensors.Tick, message any) bool {
 	o.scratch = parcel{at: at, queued: time.Now(), spec: o.spec, message: message}
 	ok := o.topic.TryQueueTask(&o.scratch, o.done)
 	o.scratch.message = nil
 	return ok
-}
-
-// Publish is TryQueue: nothing here is published at once.
-func (o *outlet) Publish(_ context.Context, at sensors.Tick, message any) error {
-	o.TryQueue(at, message)
-	return nil
 }
 
 // send encodes and writes on a worker. The sum is taken after the message was
@@ -662,49 +645,22 @@ func sumOf(message any) (uint64, error) {
 	h.SetSeed(sums)
 	switch m := message.(type) {
 	case *sample.Image:
-		addNumbers(&h, m.Width, m.Height, m.Step)
+		h.Write(gpu.BytesOf([]int{m.Width, m.Height, m.Step}))
 		h.WriteString(m.Encoding)
 		h.Write(m.Data)
 	case *sample.CameraInfo:
-		addNumbers(&h, m.Width, m.Height)
+		h.Write(gpu.BytesOf([]int{m.Width, m.Height, len(m.D)}))
 		h.WriteString(m.DistortionModel)
 		for _, list := range [][]float64{m.D, m.K[:], m.R[:], m.P[:]} {
-			addFloats(&h, list)
+			h.Write(gpu.BytesOf(list))
 		}
 	case *sample.PointCloud:
-		addNumbers(&h, m.Rings, m.Columns, len(m.Points))
-		h.Write(cloudBytes(m.Points))
+		h.Write(gpu.BytesOf([]int{m.Rings, m.Columns, len(m.Points)}))
+		h.Write(gpu.BytesOf(m.Points)) // which have no padding
 	default:
 		return 0, fmt.Errorf("sum of a %T: %w", message, errors.ErrUnsupported)
 	}
 	return h.Sum64(), nil
-}
-
-func addNumbers(h *maphash.Hash, list ...int) {
-	var b [8]byte
-	for _, n := range list {
-		binary.LittleEndian.PutUint64(b[:], uint64(n))
-		h.Write(b[:])
-	}
-}
-
-func addFloats(h *maphash.Hash, list []float64) {
-	addNumbers(h, len(list))
-	var b [8]byte
-	for _, f := range list {
-		binary.LittleEndian.PutUint64(b[:], math.Float64bits(f))
-		h.Write(b[:])
-	}
-}
-
-// cloudBytes views points, which have no padding, as their bytes.
-func cloudBytes(points []sample.Point) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(points))), len(points)*int(unsafe.Sizeof(sample.Point{})))
-}
-
-// wordBytes views words as the bytes that they are on this machine.
-func wordBytes(words []uint32) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 4*len(words))
 }
 
 // readbackFigures are the runs of one case; those of one index were made one right

@@ -251,7 +251,7 @@ func (b *bufferReader) verify(ctx context.Context) error {
 	if _, err := b.copy(ctx, 0); err != nil {
 		return err
 	}
-	if !bytes.Equal(wordBytes(b.copied), b.want) {
+	if !bytes.Equal(gpu.BytesOf(b.copied), b.want) {
 		return errors.New("what came back isn't what was put there")
 	}
 	return nil

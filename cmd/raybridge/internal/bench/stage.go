@@ -275,9 +275,16 @@ func (r *rigged) env(st *stage, m *member, made sensors.Sensor) (*sensors.Env, e
 	return env, nil
 }
 
-// listen connects an output to a listener of the rig's.
+// listen throws messages away, or keeps a deep copy.
 func (r *rigged) listen(sensor string, spec *sensors.OutputSpec, first bool) (sensors.Sink, error) {
-	return &listener{rig: r, sensor: sensor, spec: spec, first: first}, nil
+	return sink(func(_ sensors.Tick, message any) bool {
+		if r.keep && first {
+			kept := spec.New()
+			spec.Copy(kept, message)
+			r.kept[sensor] = kept
+		}
+		return true
+	}), nil
 }
 
 // ping wakes who waits for a readback. It never blocks.
@@ -299,36 +306,21 @@ func (r *rigged) close() error {
 	return errors.Join(err, r.shared.Close())
 }
 
-// listener receives what an output publishes. Its methods run on the rig's
-// goroutine.
-type listener struct {
-	rig    *rigged
-	sensor string
-	spec   *sensors.OutputSpec
-	first  bool // it is the sensor's first output
-}
-
-var _ sensors.Sink = (*listener)(nil)
+// sink takes what an output publishes, always at once. It runs on the rig's goroutine.
+type sink func(at sensors.Tick, message any) bool
 
 // Listening is always true.
-func (l *listener) Listening() bool { return true }
+func (s sink) Listening() bool { return true }
 
 // Status is always Connected.
-func (l *listener) Status() flow.Status { return flow.Connected }
+func (s sink) Status() flow.Status { return flow.Connected }
 
-// TryQueue throws the message away, or keeps a deep copy.
-func (l *listener) TryQueue(_ sensors.Tick, message any) bool {
-	if l.rig.keep && l.first {
-		kept := l.spec.New()
-		l.spec.Copy(kept, message)
-		l.rig.kept[l.sensor] = kept
-	}
-	return true
-}
+// TryQueue takes the message.
+func (s sink) TryQueue(at sensors.Tick, message any) bool { return s(at, message) }
 
 // Publish is TryQueue.
-func (l *listener) Publish(_ context.Context, at sensors.Tick, message any) error {
-	l.TryQueue(at, message)
+func (s sink) Publish(_ context.Context, at sensors.Tick, message any) error {
+	s(at, message)
 	return nil
 }
 
