@@ -46,18 +46,29 @@ func BVH(ctx context.Context, config Config, report *Report) error {
 
 // timeBuilds builds the world again each run.
 func (c *Config) timeBuilds(ctx context.Context, s *scene.Scene, name string) (Result, error) {
-	r := Result{Name: "bvh.build_s", Case: name, Unit: "s"}
-	for range c.Runs {
-		runtime.GC() // the world of the run before
-		begun := time.Now()
-		w, err := scene.Build(ctx, s, scene.BuildOptions{})
-		if err != nil {
-			return r, err
-		}
-		r.Runs = append(r.Runs, time.Since(begun).Seconds())
-		r.Note = fmt.Sprintf("%d triangles, %d nodes, %d goroutines", w.Triangles(), len(w.Nodes), runtime.GOMAXPROCS(0))
+	runs, w, err := c.timeWorlds(ctx, s, scene.BuildOptions{})
+	if err != nil {
+		return Result{}, err
 	}
-	return r, nil
+	note := fmt.Sprintf("%d triangles, %d nodes, %d goroutines", w.Triangles(), len(w.Nodes), runtime.GOMAXPROCS(0))
+	return Result{"bvh.build_s", name, "s", runs, note}, nil
+}
+
+// timeWorlds makes a world again each run. It returns the seconds of each, and the last world.
+func (c *Config) timeWorlds(ctx context.Context, s *scene.Scene, opts scene.BuildOptions) (runs []float64, w *scene.World, err error) {
+	for range c.Runs {
+		w = nil
+		runtime.GC() // of the world of the run before
+		begun := time.Now()
+		if w, err = scene.Build(ctx, s, opts); err != nil {
+			return nil, nil, err
+		}
+		runs = append(runs, time.Since(begun).Seconds())
+		if opts.CacheDir != "" && !w.FromCache {
+			return nil, nil, errors.Join(errNotCached, w.CacheErr)
+		}
+	}
+	return runs, w, nil
 }
 
 // errNotCached: the cache didn't have what was just put there.
@@ -73,29 +84,14 @@ func (c *Config) timeLoads(ctx context.Context, s *scene.Scene, name string) (r 
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	opts := scene.BuildOptions{CacheDir: dir}
-	if w, err := scene.Build(ctx, s, opts); err != nil || w.CacheErr != nil {
-		return r, errors.Join(err, cacheError(w))
+	w, err := scene.Build(ctx, s, opts)
+	if err == nil {
+		err = w.CacheErr
 	}
-	for range c.Runs {
-		runtime.GC()
-		begun := time.Now()
-		w, err := scene.Build(ctx, s, opts)
-		if err != nil {
-			return r, err
-		}
-		r.Runs = append(r.Runs, time.Since(begun).Seconds())
-		if !w.FromCache {
-			return r, errors.Join(errNotCached, w.CacheErr)
-		}
+	if err == nil {
+		r.Runs, _, err = c.timeWorlds(ctx, s, opts)
 	}
-	return r, nil
-}
-
-func cacheError(w *scene.World) error {
-	if w == nil {
-		return nil
-	}
-	return w.CacheErr
+	return r, err
 }
 
 // describeScene is a scene's line in a report.

@@ -13,20 +13,16 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/dispatch"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
-// messageSize is one length of message.
-type messageSize struct {
-	name  string
-	bytes int
-}
-
-var messageSizes = []messageSize{{"64B", 64}, {"64KiB", 64 << 10}, {"1MiB", 1 << 20}, {"8MiB", 8 << 20}}
+// messageSizes are the lengths of messages, in bytes.
+var messageSizes = []int{64, 64 << 10, 1 << 20, 8 << 20}
 
 // messageCase is one length of message on one number of workers.
 type messageCase struct {
 	named
-	size    messageSize
+	size    int
 	workers int
 }
 
@@ -40,20 +36,12 @@ func messageCases(all int, brief bool) []messageCase {
 			if workers > 1 && brief {
 				break
 			}
-			list = append(list, messageCase{named{size.name + "_" + countWorkers("", workers)}, size, workers})
+			count := strings.ReplaceAll(fault.Count(workers, "worker"), " ", "")
+			list = append(list, messageCase{named{byteSize(size) + "_" + count}, size, workers})
 		}
-		list = append(list, messageCase{named{size.name}, size, all})
+		list = append(list, messageCase{named{byteSize(size)}, size, all})
 	}
 	return list
-}
-
-// countWorkers returns "1worker", "2workers" and so on, with the separator
-// between.
-func countWorkers(separator string, n int) string {
-	if n == 1 {
-		return "1" + separator + "worker"
-	}
-	return fmt.Sprintf("%d%sworkers", n, separator)
 }
 
 // Lengths of a run of messages.
@@ -97,8 +85,8 @@ func over(a, b []batch) float64 {
 }
 
 func (f *caseFigures) results() []Result {
-	of := countWorkers(" ", f.workers)
-	ns, bytes := batch.nsPerMessage, float64(f.size.bytes)
+	of := fault.Count(f.workers, "worker")
+	ns, bytes := batch.nsPerMessage, float64(f.size)
 	return []Result{
 		{"dispatch.ns_per_msg", f.name, "ns", each(f.dispatched, ns), fmt.Sprintf("%s; %.2f times the channel, run by run", of, over(f.dispatched, f.channeled))},
 		{"channel.ns_per_msg", f.name, "ns", each(f.channeled, ns), of},
@@ -124,8 +112,8 @@ func messageCharts(measured []*caseFigures) []Chart {
 	series := func(name string, value func(*caseFigures) float64) Series {
 		s := Series{Name: name}
 		for _, f := range measured {
-			if f.name == f.size.name {
-				s.X, s.Y = append(s.X, float64(f.size.bytes)), append(s.Y, value(f))
+			if f.name == byteSize(f.size) {
+				s.X, s.Y = append(s.X, float64(f.size)), append(s.Y, value(f))
 			}
 		}
 		return s
@@ -137,7 +125,7 @@ func messageCharts(measured []*caseFigures) []Chart {
 	dispatched := func(f *caseFigures) float64 { return ns(f.dispatched) }
 	channeled := func(f *caseFigures) float64 { return ns(f.channeled) }
 	rate := func(of func(*caseFigures) float64) func(*caseFigures) float64 {
-		return func(f *caseFigures) float64 { return float64(f.size.bytes) / of(f) }
+		return func(f *caseFigures) float64 { return float64(f.size) / of(f) }
 	}
 	return []Chart{{
 		Title: "Time for a message", X: "size, bytes", Y: "ns a message", LogX: true, LogY: true,
@@ -157,7 +145,7 @@ const (
 	messageDepthBytes = 64 << 20
 )
 
-func (c *messageCase) depth() int { return max(1, min(messageDepth, messageDepthBytes/c.size.bytes)) }
+func (c *messageCase) depth() int { return max(1, min(messageDepth, messageDepthBytes/c.size)) }
 
 // blob is the message that is sent.
 type blob struct {
@@ -219,7 +207,7 @@ type courier interface {
 // fillBuffers sends as many messages as the courier can take at once, all its workers running.
 // After that it has every buffer it will ever need.
 func fillBuffers(ctx context.Context, c courier, k *messageCase) error {
-	held := *newBlob(k.size.bytes)
+	held := *newBlob(k.size)
 	held.hold = &heldWorkers{arrived: make(chan struct{}, k.workers), release: make(chan struct{})}
 	var sender sync.WaitGroup
 	sender.Go(func() { c.send(&held, k.depth()+k.workers+1) })
@@ -262,7 +250,7 @@ func measureMessages(ctx context.Context, k *messageCase, runs int, runTime time
 			return nil, err
 		}
 	}
-	b := newBlob(k.size.bytes)
+	b := newBlob(k.size)
 	list, err := byTurns(runs, sendingFor(ctx, d, b, runTime), sendingFor(ctx, c, b, runTime), sendingFor(ctx, newCopier(k), b, runTime))
 	if err != nil {
 		return nil, err
@@ -322,7 +310,7 @@ func newChannelCourier(k *messageCase) *channelCourier {
 		free:  make(chan *blob, k.depth()+k.workers+1),
 	}
 	for range cap(c.free) {
-		c.free <- newBlob(k.size.bytes)
+		c.free <- newBlob(k.size)
 	}
 	c.done = func(error) { c.sent.Add(1) }
 	for range k.workers {
@@ -372,7 +360,7 @@ func (c *channelCourier) close() {
 type copier struct{ buffers [2]*blob }
 
 func newCopier(k *messageCase) *copier {
-	return &copier{[2]*blob{newBlob(k.size.bytes), newBlob(k.size.bytes)}}
+	return &copier{[2]*blob{newBlob(k.size), newBlob(k.size)}}
 }
 
 func (c *copier) send(b *blob, messages int) {

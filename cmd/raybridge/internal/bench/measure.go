@@ -107,6 +107,17 @@ func percentile(list []time.Duration, q float64) float64 {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
 
+// byteSize writes a size as cases do: 64KiB, 8MiB.
+func byteSize(n int) string {
+	switch {
+	case n >= 1<<20 && n%(1<<20) == 0:
+		return fmt.Sprintf("%dMiB", n>>20)
+	case n >= 1<<10 && n%(1<<10) == 0:
+		return fmt.Sprintf("%dKiB", n>>10)
+	}
+	return fmt.Sprintf("%dB", n)
+}
+
 // classes divide times by equal ratios: so many classes to a factor of ten, from first
 // milliseconds on.
 type classes struct {

@@ -14,7 +14,7 @@ import (
 )
 
 // readbackSizes are the buffers that are read back.
-var readbackSizes = []messageSize{{"64KiB", 64 << 10}, {"1MiB", 1 << 20}, {"8MiB", 8 << 20}, {"32MiB", 32 << 20}}
+var readbackSizes = []int{64 << 10, 1 << 20, 8 << 20, 32 << 20} // bytes
 
 // bufferSlots is how many captures of a buffer are under way, or lent.
 const bufferSlots = 4
@@ -26,11 +26,7 @@ func bareReadback(ctx context.Context, cfg *Config) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	sizes := make([]int, len(readbackSizes))
-	for i, size := range readbackSizes {
-		sizes[i] = size.bytes
-	}
-	pinned, err := cudaResults(ctx, cfg, sizes)
+	pinned, err := cudaResults(ctx, cfg, readbackSizes)
 	return append(results, pinned...), err
 }
 
@@ -53,7 +49,7 @@ const textureWidth, textureHeight, previewLevel = 1280, 720, 2
 
 func sourceCases() (list []sourceCase) {
 	for _, size := range readbackSizes {
-		list = append(list, sourceCase{named{size.name}, "readback", "a storage buffer", size.bytes,
+		list = append(list, sourceCase{named{byteSize(size)}, "readback", "a storage buffer", size,
 			func(c *gpu.Ctx, want []byte) (readback.Source, closer, error) {
 				b, err := c.NewBuffer(gpu.BufferDesc{Label: "bench source", Size: len(want), Data: want})
 				if err != nil {

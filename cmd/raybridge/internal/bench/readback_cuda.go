@@ -87,6 +87,7 @@ import "C"
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,7 +129,7 @@ func measurePinned(ctx context.Context, cfg *Config, library string, sizes []int
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = first(err, d.close()) }()
+	defer func() { err = cmp.Or(err, d.close()) }() // after a failure of the GPU every call fails
 	for _, size := range sizes {
 		r := Result{
 			Name: "cuda.pinned_bytes_per_s", Case: byteSize(size), Unit: "bytes/s",
@@ -161,14 +162,6 @@ func (e *cudaError) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("%s returned CUresult %d %s", e.call, e.result, e.name))
 }
 
-// first returns the first of two errors: after a failure of the GPU every call fails.
-func first(err, later error) error {
-	if err != nil {
-		return err
-	}
-	return later
-}
-
 // errNoCuda says that there is nothing to measure.
 var errNoCuda = errors.New("no CUDA device")
 
@@ -190,7 +183,7 @@ type cudaDevice struct {
 func openCuda(library, renderer string) (*cudaDevice, error) {
 	d := &cudaDevice{api: (*C.struct_cuda)(C.calloc(1, C.sizeof_struct_cuda))}
 	if err := d.open(library, renderer); err != nil {
-		return nil, first(err, d.close())
+		return nil, cmp.Or(err, d.close())
 	}
 	return d, nil
 }
@@ -261,7 +254,7 @@ func (d *cudaDevice) close() error {
 		err = d.check("cuStreamDestroy_v2", C.cudaStreamDestroy(d.api, d.stream))
 	}
 	if d.context != nil {
-		err = first(err, d.check("cuCtxDestroy_v2", C.cudaCtxDestroy(d.api, d.context)))
+		err = cmp.Or(err, d.check("cuCtxDestroy_v2", C.cudaCtxDestroy(d.api, d.context)))
 	}
 	C.free(unsafe.Pointer(d.api))
 	return err
@@ -298,7 +291,7 @@ type pinnedCopy struct {
 // measure returns bytes per second of each run.
 func (d *cudaDevice) measure(ctx context.Context, cfg *Config, size int) (rates []float64, err error) {
 	p := &pinnedCopy{d: d, size: size}
-	defer func() { err = first(err, p.free()) }()
+	defer func() { err = cmp.Or(err, p.free()) }()
 	if err := p.allocate(); err != nil {
 		return nil, err
 	}
@@ -341,11 +334,11 @@ func (p *pinnedCopy) free() error {
 	err := p.d.check("cuStreamSynchronize", C.cudaStreamSynchronize(p.d.api, p.d.stream))
 	for _, to := range p.to {
 		if to != nil {
-			err = first(err, p.d.check("cuMemFreeHost", C.cudaMemFreeHost(p.d.api, to)))
+			err = cmp.Or(err, p.d.check("cuMemFreeHost", C.cudaMemFreeHost(p.d.api, to)))
 		}
 	}
 	if p.source != 0 {
-		err = first(err, p.d.check("cuMemFree_v2", C.cudaMemFree(p.d.api, p.source)))
+		err = cmp.Or(err, p.d.check("cuMemFree_v2", C.cudaMemFree(p.d.api, p.source)))
 	}
 	return err
 }
@@ -380,15 +373,4 @@ func (p *pinnedCopy) verify() error {
 		}
 	}
 	return nil
-}
-
-// byteSize writes a size as cases do: 64KiB, 8MiB.
-func byteSize(n int) string {
-	switch {
-	case n >= 1<<20 && n%(1<<20) == 0:
-		return fmt.Sprintf("%dMiB", n>>20)
-	case n >= 1<<10 && n%(1<<10) == 0:
-		return fmt.Sprintf("%dKiB", n>>10)
-	}
-	return fmt.Sprintf("%dB", n)
 }
