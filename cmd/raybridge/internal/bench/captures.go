@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/go-gl/mathgl/mgl64"
 
@@ -88,13 +89,25 @@ func presetCase(preset string) scanCase {
 
 func scanCases() []scanCase {
 	return []scanCase{presetCase("VelodyneVLP16"), presetCase("VelodyneVLS128"), {
-		named:  named{fmt.Sprintf("uniform_%dx%d", uniformColumns, uniformLasers)},
-		device: lidar.UniformDevice(uniformLasers, uniformColumns, uniformFov, -uniformFov, 360),
-		settings: map[string]any{
-			"preset": lidar.Uniform, "channels": uniformLasers, "columns": uniformColumns,
-			"upper_fov": uniformFov, "lower_fov": -uniformFov, "range": uniformRange,
-		},
+		named:    named{fmt.Sprintf("uniform_%dx%d", uniformColumns, uniformLasers)},
+		device:   lidar.UniformDevice(uniformLasers, uniformColumns, uniformFov, -uniformFov, 360),
+		settings: uniformSettings(uniformLasers, uniformColumns),
 	}}
+}
+
+// uniformSettings are those of a lidar whose lasers are evenly spread.
+func uniformSettings(lasers, columns int) map[string]any {
+	return map[string]any{
+		"preset": lidar.Uniform, "channels": lasers, "columns": columns, "upper_fov": uniformFov, "lower_fov": -uniformFov, "range": uniformRange,
+	}
+}
+
+// lidarMember is a lidar where the demo rig has its one. Its scans are of one instant and have all
+// their rays, unless the settings say otherwise.
+func lidarMember(name string, settings map[string]any) member {
+	all := map[string]any{"rolling": false, "organized": true, "dropoff_general_rate": 0, "dropoff_zero_intensity": 0}
+	maps.Copy(all, settings)
+	return member{name: name, definition: lidar.RayCastDefinition, mount: lidarMount, settings: all}
 }
 
 // Lidar measures lidar.rays_per_s: the rays of complete scans over the wall time
@@ -107,9 +120,7 @@ func Lidar(ctx context.Context, config Config, report *Report) error {
 
 // scan measures one lidar.
 func (st *stage) scan(ctx context.Context, k scanCase) (result Result, err error) {
-	k.settings["rolling"], k.settings["organized"] = false, true
-	k.settings["dropoff_general_rate"], k.settings["dropoff_zero_intensity"] = 0, 0
-	r, err := st.rigUp(ctx, []member{{name: "lidar", definition: lidar.RayCastDefinition, mount: lidarMount, settings: k.settings}}, nil)
+	r, err := st.rigUp(ctx, []member{lidarMember("lidar", k.settings)}, nil)
 	if err != nil {
 		return Result{}, err
 	}

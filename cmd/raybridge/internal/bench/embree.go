@@ -21,7 +21,6 @@ import (
 	"github.com/go-gl/mathgl/mgl32"
 
 	"github.com/raybridge/raybridge/scene"
-	"github.com/raybridge/raybridge/sensors/lidar"
 )
 
 // embreeCase is a lidar in a city of so many triangles.
@@ -181,23 +180,20 @@ func (b *embreeCase) measure(ctx context.Context, config *Config) (rows []Result
 		return nil, err
 	}
 	defer st.close()
-	k := b.scan
-	k.settings = maps.Clone(k.settings)
 	short := cfg
 	short.Runs, short.RunTime = 1, 1
 	st.cfg = &short
-	if _, err := st.scan(ctx, k); err != nil { // which is dumped
+	if _, err := st.scan(ctx, b.scan); err != nil { // which is dumped
 		return nil, err
 	}
 	st.cfg = &cfg
-	maps.Copy(k.settings, map[string]any{
-		"rolling": b.rolling, "noise_stddev": 0.02, "dropoff_general_rate": 0.1, "dropoff_zero_intensity": 0.4,
-	})
-	rates, err := st.cpuRates(ctx, &k)
+	settings := map[string]any{"rolling": b.rolling, "noise_stddev": 0.02, "dropoff_general_rate": 0.1, "dropoff_zero_intensity": 0.4}
+	maps.Copy(settings, b.scan.settings)
+	rates, err := st.cpuRates(ctx, lidarMember("lidar", settings))
 	if err != nil {
 		return nil, err
 	}
-	rays := float64(len(k.device.Rays(period)))
+	rays := float64(len(b.scan.device.Rays(period)))
 	theirs, err := b.embree(ctx, &cfg, dir)
 	if err != nil {
 		return nil, err
@@ -212,8 +208,8 @@ func (b *embreeCase) measure(ctx context.Context, config *Config) (rows []Result
 }
 
 // cpuRates returns the scans of a second of CPU time, one value a run.
-func (st *stage) cpuRates(ctx context.Context, k *scanCase) (rates []float64, err error) {
-	r, err := st.rigUp(ctx, []member{{name: "lidar", definition: lidar.RayCastDefinition, mount: lidarMount, settings: k.settings}}, nil)
+func (st *stage) cpuRates(ctx context.Context, m member) (rates []float64, err error) {
+	r, err := st.rigUp(ctx, []member{m}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/raybridge/raybridge/gpu"
-	"github.com/raybridge/raybridge/sensors/lidar"
 )
 
 // growthCase is a quantity that grows, all else staying as it is.
@@ -182,13 +181,7 @@ func powerLaw(x, y []float64) (exponent, factor float64) {
 // evenLidars are lidars with evenly spread lasers, where the demo rig has its one.
 func evenLidars(count, lasers, columns int) (list []member) {
 	for i := range count {
-		list = append(list, member{
-			name: "lidar" + strconv.Itoa(i), definition: lidar.RayCastDefinition, mount: lidarMount,
-			settings: map[string]any{
-				"preset": lidar.Uniform, "channels": lasers, "columns": columns, "upper_fov": uniformFov, "lower_fov": -uniformFov,
-				"range": uniformRange, "rolling": false, "organized": true, "dropoff_general_rate": 0, "dropoff_zero_intensity": 0,
-			},
-		})
+		list = append(list, lidarMember("lidar"+strconv.Itoa(i), uniformSettings(lasers, columns)))
 	}
 	return list
 }
