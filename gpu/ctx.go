@@ -98,14 +98,9 @@ func (c *Ctx) DebugNotes() []string {
 	return nil
 }
 
-// newObject registers what the driver made. The result is embedded in the
-// object that the caller returns.
-func (c *Ctx) newObject(kind ObjectKind, h Handle, label string) object {
-	return c.newSized(kind, h, label, 0)
-}
-
-// newSized registers an object that took so many bytes.
-func (c *Ctx) newSized(kind ObjectKind, h Handle, label string, bytes int64) object {
+// newObject registers what the driver made, which took so many bytes. The result is embedded
+// in the object that the caller returns.
+func (c *Ctx) newObject(kind ObjectKind, h Handle, label string, bytes int64) object {
 	c.gl.objs.add(objectID{kind, h}, label, bytes)
 	return object{kind: kind, handle: h, label: label, objs: c.gl.objs}
 }
@@ -127,7 +122,7 @@ func (c *Ctx) NewBuffer(desc BufferDesc) (*Buffer, error) {
 		c.gl.objs.give(bytes)
 		return nil, fmt.Errorf("create buffer %q of %d bytes: %w", desc.Label, desc.Size, err)
 	}
-	b := &Buffer{object: c.newSized(ObjectBuffer, h, desc.Label, bytes), size: desc.Size, usage: desc.Usage}
+	b := &Buffer{object: c.newObject(ObjectBuffer, h, desc.Label, bytes), size: desc.Size, usage: desc.Usage}
 	if desc.Usage == UsageReadback {
 		if b.mapped, err = c.gl.driver.MapBuffer(h, desc.Size); err != nil {
 			b.Close()
@@ -162,7 +157,7 @@ func (c *Ctx) NewTexture(desc TextureDesc) (*Texture, error) {
 		c.gl.objs.give(bytes)
 		return nil, fmt.Errorf("create texture %q: %w", desc.Label, err)
 	}
-	return &Texture{object: c.newSized(ObjectTexture, h, desc.Label, bytes), desc: desc}, nil
+	return &Texture{object: c.newObject(ObjectTexture, h, desc.Label, bytes), desc: desc}, nil
 }
 
 // NewProgram compiles and links a program; the error holds the driver's log.
@@ -177,7 +172,7 @@ func (c *Ctx) NewProgram(desc ProgramDesc) (*Program, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create program %q: %w", desc.Label, err)
 	}
-	return &Program{c.newObject(ObjectProgram, h, desc.Label)}, nil
+	return &Program{c.newObject(ObjectProgram, h, desc.Label, 0)}, nil
 }
 
 // NewFramebuffer makes a framebuffer of textures of one size. The textures stay
@@ -214,7 +209,7 @@ func (c *Ctx) NewFramebuffer(desc FramebufferDesc) (*Framebuffer, error) {
 		return nil, fmt.Errorf("create framebuffer %q: %w", desc.Label, err)
 	}
 	return &Framebuffer{
-		object: c.newObject(ObjectFramebuffer, h, desc.Label),
+		object: c.newObject(ObjectFramebuffer, h, desc.Label, 0),
 		width:  size[0], height: size[1], colors: len(colors), depth: depth != 0,
 	}, nil
 }
@@ -228,7 +223,7 @@ func (c *Ctx) NewFence() (*Fence, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create fence: %w", err)
 	}
-	return &Fence{c.newObject(ObjectFence, h, "fence")}, nil
+	return &Fence{c.newObject(ObjectFence, h, "fence", 0)}, nil
 }
 
 // PollFence asks without waiting whether the fence has signalled. It is
@@ -253,7 +248,7 @@ func (c *Ctx) NewQuery() (*Query, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create query: %w", err)
 	}
-	return &Query{c.newObject(ObjectQuery, h, "timestamp")}, nil
+	return &Query{c.newObject(ObjectQuery, h, "timestamp", 0)}, nil
 }
 
 // Timestamp records the GPU's time when it has done all before.

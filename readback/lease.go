@@ -188,8 +188,7 @@ func view[E any](b []byte) []E {
 }
 
 func fillPoison[E any](data []E) {
-	var e E
-	b := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), len(data)*int(unsafe.Sizeof(e)))
+	b := gpu.BytesOf(data)
 	for i := range b {
 		b[i] = poison
 	}

@@ -128,10 +128,8 @@ func resolve(own map[string]string, file string, defines []Define) (string, erro
 
 // include appends a file with its includes resolved, unless it is in already.
 func (r *resolver) include(file string) error {
-	for _, name := range r.files {
-		if name == file {
-			return nil
-		}
+	if slices.Contains(r.files, file) {
+		return nil
 	}
 	r.files = append(r.files, file)
 	number := len(r.files)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/raybridge/raybridge/flow"
@@ -62,8 +63,9 @@ type ClockPublisher struct {
 	rate     Rate          // guarded by mu
 	rateSet  chan struct{} // closed, and replaced, when rate changes; guarded by mu
 	stats    ClockPublisherStats
-	running  bool         // guarded by mu
 	failures flow.Journal // guarded by mu: of lines about them
+
+	running atomic.Bool
 }
 
 // ClockPublisherStats counts what a ClockPublisher did.
@@ -132,10 +134,10 @@ func (p *ClockPublisher) SetRate(r Rate) error {
 // goroutine of its own. A failing Publish is counted and logged and doesn't end
 // it. The error wraps ErrRunning: one Run at a time.
 func (p *ClockPublisher) Run(ctx context.Context) error {
-	if !p.begin() {
+	if !p.running.CompareAndSwap(false, true) {
 		return fmt.Errorf("run clock publisher: %w", ErrRunning)
 	}
-	defer p.end()
+	defer p.running.Store(false)
 	if p.cfg.OwnThread {
 		granted, release := takeThread(threadName)
 		defer release()
@@ -154,23 +156,6 @@ func (p *ClockPublisher) Run(ctx context.Context) error {
 
 // scheduledAsBefore says that the system granted nothing.
 const scheduledAsBefore = "unchanged"
-
-// begin reserves Run for one caller.
-func (p *ClockPublisher) begin() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.running {
-		return false
-	}
-	p.running = true
-	return true
-}
-
-func (p *ClockPublisher) end() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.running = false
-}
 
 func (p *ClockPublisher) grant(scheduling string) {
 	p.mu.Lock()

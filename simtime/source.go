@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -116,10 +115,10 @@ func checkSources(more map[string]func() Source) error {
 	return nil
 }
 
-// running is the source behind system and simulation: a line over host time.
+// running is the source behind system and simulation: a line over host time. Like all sources
+// it is guarded by the Clock's mu.
 type running struct {
 	host func() int64
-	mu   sync.Mutex
 	line mapping
 }
 
@@ -128,31 +127,17 @@ func newRunning(host func() int64, start Stamp, scale Scale) *running {
 }
 
 // Now reads the line at the host's time.
-func (r *running) Now() Stamp {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.line.at(r.host())
-}
+func (r *running) Now() Stamp { return r.line.at(r.host()) }
 
 // SetScale bends the line here.
-func (r *running) SetScale(scale Scale) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.line = r.line.rescale(r.host(), scale)
-}
+func (r *running) SetScale(scale Scale) { r.line = r.line.rescale(r.host(), scale) }
 
 // Step shifts the line.
-func (r *running) Step(d int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.line.s0 += Stamp(d)
-}
+func (r *running) Step(d int64) { r.line.s0 += Stamp(d) }
 
 // reach returns how long the host takes to bring the source to t; false if it
 // doesn't.
 func (r *running) reach(t Stamp) (time.Duration, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	at, ok := r.line.reaches(t)
 	return time.Duration(at - r.host()), ok
 }

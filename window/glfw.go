@@ -244,17 +244,16 @@ func (w *Window) askToClose() { w.once.Do(func() { close(w.closed) }) }
 // is not seen, and alpha is taken as opaque. It returns once the server has it: the
 // picture is the caller's again. The error is the display's: ErrDisplayGone once it is.
 func (w *Window) Show(picture *image.RGBA) error {
-	if err := w.do(func() error { return w.show(picture) }); err != nil {
+	err := w.do(func() error {
+		if err := w.canvas.take(picture); err != nil {
+			return err
+		}
+		w.draw()
+		return nil
+	})
+	if err != nil {
 		return fmt.Errorf("show picture: %w", err)
 	}
-	return nil
-}
-
-func (w *Window) show(picture *image.RGBA) error {
-	if err := w.canvas.take(picture); err != nil {
-		return err
-	}
-	w.draw()
 	return nil
 }
 

@@ -66,12 +66,17 @@ func Open(opts Options) gpu.Opener {
 
 var errNoHardware = errors.New("EGL lists no hardware device that works")
 
+// hardware returns the hardware devices, which are listed first, by their numbers.
+func hardware(devices []Device) []Device {
+	if n := slices.IndexFunc(devices, func(d Device) bool { return d.Software }); n >= 0 {
+		return devices[:n]
+	}
+	return devices
+}
+
 // openHardware opens the first hardware device that works; nil with the causes where none does.
 func openHardware(devices []Device, opts Options) (ctx *gpu.Context, causes []error) {
-	for _, d := range devices {
-		if d.Software {
-			continue
-		}
+	for _, d := range hardware(devices) {
 		ctx, err := openDevice(d, opts)
 		if err == nil {
 			return ctx, nil
@@ -106,33 +111,27 @@ func softwareNote(causes []error) string {
 }
 
 func openNumber(devices []Device, n int, opts Options) (*gpu.Context, error) {
-	for _, d := range devices {
-		if d.Software {
-			continue
-		}
-		if d.Number == n {
-			ctx, err := openDevice(d, opts)
-			if err != nil {
-				return nil, unsupported(err)
-			}
-			return ctx, nil
-		}
+	list := hardware(devices)
+	if n >= len(list) {
+		return nil, noDevice(list, n)
 	}
-	return nil, noDevice(devices, n)
+	ctx, err := openDevice(list[n], opts)
+	if err != nil {
+		return nil, unsupported(err)
+	}
+	return ctx, nil
 }
 
 // noDevice is the error for a number that no device has: it names those that there are.
-func noDevice(devices []Device, n int) error {
-	need := ""
-	for _, d := range devices {
-		if !d.Software {
-			need += d.String() + "; "
-		}
+func noDevice(hardware []Device, n int) error {
+	need := "this machine has "
+	for _, d := range hardware {
+		need += d.String() + "; "
 	}
-	if need == "" {
-		need = "this machine has no hardware device; take software"
+	if len(hardware) == 0 {
+		need += "no hardware device; take software"
 	} else {
-		need = "this machine has " + need + "take one of these numbers, or software"
+		need += "take one of these numbers, or software"
 	}
 	return &gpu.UnsupportedError{Feature: fmt.Sprintf("EGL device %d", n), Need: need}
 }
@@ -146,7 +145,7 @@ func openDevice(d Device, opts Options) (*gpu.Context, error) {
 // there the software device comes first.
 func openSoftware(devices []Device, opts Options) (*gpu.Context, error) {
 	ways := []func([]Device, Options) (*gpu.Context, error){openSurfaceless, openSoftwareDevice}
-	if len(devices) > 0 && !devices[0].Software {
+	if len(hardware(devices)) > 0 {
 		slices.Reverse(ways)
 	}
 	var causes []error

@@ -279,6 +279,14 @@ func (f *Fake) add(kind gpu.ObjectKind, o *object) gpu.Handle {
 	return f.next
 }
 
+// create is a command that makes an object.
+func (f *Fake) create(kind gpu.ObjectKind, o *object, call, format string, args ...any) (gpu.Handle, error) {
+	if err := f.begin(call, format, args...); err != nil {
+		return 0, err
+	}
+	return f.add(kind, o), nil
+}
+
 // defers queues a command's effect.
 func (f *Fake) defers(effect func()) { f.pending = append(f.pending, effect) }
 
@@ -331,19 +339,13 @@ func (f *Fake) DebugErrors() []error {
 func (f *Fake) CreateBuffer(desc gpu.BufferDesc) (gpu.Handle, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	usage := "device"
+	usage, memory := "device", make([]byte, desc.Size)
 	if desc.Usage == gpu.UsageReadback {
-		usage = "readback"
-	}
-	if err := f.begin("CreateBuffer", " %q %d bytes %s", desc.Label, desc.Size, usage); err != nil {
-		return 0, err
-	}
-	memory := make([]byte, desc.Size)
-	if desc.Usage == gpu.UsageReadback {
-		memory = bytes.Repeat([]byte{unwritten}, desc.Size)
+		usage, memory = "readback", bytes.Repeat([]byte{unwritten}, desc.Size)
 	}
 	copy(memory, desc.Data)
-	return f.add(gpu.ObjectBuffer, &object{name: fmt.Sprintf("%q", desc.Label), usage: desc.Usage, bytes: memory}), nil
+	o := &object{name: fmt.Sprintf("%q", desc.Label), usage: desc.Usage, bytes: memory}
+	return f.create(gpu.ObjectBuffer, o, "CreateBuffer", " %s %d bytes %s", o.name, desc.Size, usage)
 }
 
 // MapBuffer implements gpu.Driver.
@@ -367,29 +369,20 @@ func (f *Fake) CreateTexture(desc gpu.TextureDesc, buffer gpu.Handle) (gpu.Handl
 	o := &object{name: fmt.Sprintf("%q", desc.Label), desc: desc}
 	if desc.Kind == gpu.TextureBuffer {
 		view := f.find(gpu.ObjectBuffer, buffer)
-		if err := f.begin("CreateTexture", " %s %v view of %s", o.name, desc.Format, view.name); err != nil {
-			return 0, err
-		}
 		o.bytes = view.bytes
-		return f.add(gpu.ObjectTexture, o), nil
-	}
-	if err := f.begin("CreateTexture", " %s %v %dx%d", o.name, desc.Format, desc.Width, desc.Height); err != nil {
-		return 0, err
+		return f.create(gpu.ObjectTexture, o, "CreateTexture", " %s %v view of %s", o.name, desc.Format, view.name)
 	}
 	for level := range desc.Levels {
 		o.levels = append(o.levels, make([]byte, desc.LevelBytes(level, desc.Format)))
 	}
-	return f.add(gpu.ObjectTexture, o), nil
+	return f.create(gpu.ObjectTexture, o, "CreateTexture", " %s %v %dx%d", o.name, desc.Format, desc.Width, desc.Height)
 }
 
 // CreateProgram implements gpu.Driver; the sources are not looked at.
 func (f *Fake) CreateProgram(desc gpu.ProgramDesc) (gpu.Handle, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.begin("CreateProgram", " %q", desc.Label); err != nil {
-		return 0, err
-	}
-	return f.add(gpu.ObjectProgram, &object{name: desc.Label}), nil
+	return f.create(gpu.ObjectProgram, &object{name: desc.Label}, "CreateProgram", " %q", desc.Label)
 }
 
 // CreateFramebuffer implements gpu.Driver.
@@ -843,10 +836,7 @@ func (f *Fake) poll(x *fence) gpu.FenceStatus {
 func (f *Fake) CreateQuery() (gpu.Handle, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.begin("CreateQuery", ""); err != nil {
-		return 0, err
-	}
-	return f.add(gpu.ObjectQuery, &object{name: "timestamp"}), nil
+	return f.create(gpu.ObjectQuery, &object{name: "timestamp"}, "CreateQuery", "")
 }
 
 // tick is how far the fake GPU's clock goes from one timestamp to the next.
