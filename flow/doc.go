@@ -1,6 +1,6 @@
 // Package flow has what happens to a message between a sensor and a receiver. That is the
 // [Policy] of a full queue and the [QoS] that a topic is offered with. A [Cause] says why a
-// message was not delivered. [Queue] holds what waits for one receiver, and [Buffer] is the
+// message was not delivered. [Queue] holds what waits for one receiver, in a [Ring], and [Buffer] is the
 // memory of a message. [Tally] counts what became of a topic's messages, and [Latency] how long they took.
 // [PanicError] is what a function of somebody else panicked with, and [Journal] keeps
 // repeated lines from filling a log. Every room that carries messages uses these. The package

@@ -46,12 +46,11 @@ type Queue[T any] struct {
 	haste       time.Duration // written before hastened is closed
 
 	mu      sync.Mutex
-	items   []item[T] // guarded by mu: a ring
-	head, n int       // guarded by mu
-	bytes   int64     // guarded by mu
-	waiting int       // guarded by mu: senders that wait for room
-	stalled bool      // guarded by mu: nothing was taken since a wait ended in vain
-	closed  bool      // guarded by mu
+	items   Ring[item[T]] // guarded by mu
+	bytes   int64         // guarded by mu
+	waiting int           // guarded by mu: senders that wait for room
+	stalled bool          // guarded by mu: nothing was taken since a wait ended in vain
+	closed  bool          // guarded by mu
 }
 
 type item[T any] struct {
@@ -101,7 +100,7 @@ func (q *Queue[T]) offer(v T, size int64, policy Policy) outcome {
 		case q.closed:
 			q.mu.Unlock()
 			return finished
-		case policy == Exclusive && q.n > 0:
+		case policy == Exclusive && q.items.Len() > 0:
 			q.mu.Unlock()
 			return refused
 		case q.fits(size):
@@ -231,29 +230,19 @@ func (q *Queue[T]) wait(change int) {
 
 // fits reports whether there is room; mu must be held.
 func (q *Queue[T]) fits(size int64) bool {
-	return q.n == 0 || q.n < q.config.Messages && q.bytes+size <= q.config.Bytes
+	n := q.items.Len()
+	return n == 0 || n < q.config.Messages && q.bytes+size <= q.config.Bytes
 }
 
 // append adds at the tail; mu must be held.
 func (q *Queue[T]) append(v T, size int64) {
-	if q.n == len(q.items) {
-		grown := make([]item[T], max(8, 2*q.n))
-		for i := range q.n {
-			grown[i] = q.items[(q.head+i)%len(q.items)]
-		}
-		q.items, q.head = grown, 0
-	}
-	q.items[(q.head+q.n)%len(q.items)] = item[T]{v, size}
-	q.n++
+	q.items.Push(item[T]{v, size})
 	q.bytes += size
 }
 
 // take removes the oldest; mu must be held, and the queue not be empty.
 func (q *Queue[T]) take() T {
-	it := q.items[q.head]
-	q.items[q.head] = item[T]{}
-	q.head = (q.head + 1) % len(q.items)
-	q.n--
+	it := q.items.Pop()
 	q.bytes -= it.size
 	return it.value
 }
@@ -261,7 +250,7 @@ func (q *Queue[T]) take() T {
 // Pop takes the oldest message, or reports that there is none.
 func (q *Queue[T]) Pop() (v T, ok bool) {
 	q.mu.Lock()
-	if ok = q.n > 0; ok {
+	if ok = q.items.Len() > 0; ok {
 		v = q.take()
 		q.stalled = false
 	}
@@ -287,7 +276,7 @@ func (q *Queue[T]) MaxBytes() int64 { return q.config.Bytes }
 func (q *Queue[T]) Len() (messages int, bytes int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.n, q.bytes
+	return q.items.Len(), q.bytes
 }
 
 // Finish lets nothing more in; what is queued may still be taken.

@@ -64,10 +64,10 @@ type Thread struct {
 
 	mu      sync.Mutex
 	arrived sync.Cond
-	queue   fifo    // guarded by mu
-	goes    int     // items of Go in queue; guarded by mu
-	closing bool    // guarded by mu
-	found   []error // debug errors not yet asked for; guarded by mu
+	queue   flow.Ring[work] // guarded by mu
+	goes    int             // items of Go in queue; guarded by mu
+	closing bool            // guarded by mu
+	found   []error         // debug errors not yet asked for; guarded by mu
 }
 
 // maxDebugErrors bounds the debug errors kept for DebugErrors: the first ones
@@ -173,13 +173,13 @@ func (t *Thread) serve() {
 func (t *Thread) next() (w work, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for t.queue.len() == 0 {
+	for t.queue.Len() == 0 {
 		if t.closing {
 			return work{}, false
 		}
 		t.arrived.Wait()
 	}
-	w = t.queue.pop()
+	w = t.queue.Pop()
 	if w.call == nil {
 		t.goes--
 	}
@@ -312,7 +312,7 @@ func (t *Thread) push(w work) error {
 		}
 		t.goes++
 	}
-	t.queue.push(w)
+	t.queue.Push(w)
 	t.arrived.Signal()
 	return nil
 }
@@ -374,35 +374,6 @@ type call struct {
 type work struct {
 	f    func(*Ctx) error
 	call *call
-}
-
-// fifo is a ring of work that grows when Do's callers outnumber it.
-type fifo struct {
-	ring []work
-	head int
-	n    int
-}
-
-func (q *fifo) len() int { return q.n }
-
-func (q *fifo) push(w work) {
-	if q.n == len(q.ring) {
-		grown := make([]work, max(16, 2*len(q.ring)))
-		for i := range q.n {
-			grown[i] = q.ring[(q.head+i)%len(q.ring)]
-		}
-		q.ring, q.head = grown, 0
-	}
-	q.ring[(q.head+q.n)%len(q.ring)] = w
-	q.n++
-}
-
-func (q *fifo) pop() work {
-	w := q.ring[q.head]
-	q.ring[q.head] = work{}
-	q.head = (q.head + 1) % len(q.ring)
-	q.n--
-	return w
 }
 
 // reporter hands errors to a callback on a goroutine of its own, so that the
