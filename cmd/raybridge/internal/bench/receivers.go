@@ -85,44 +85,6 @@ func readAll(r io.Reader) error {
 	return err
 }
 
-// wsServer is a WebSocket server that gives each connection to a function.
-type wsServer struct {
-	server  *http.Server
-	address string
-	running sync.WaitGroup
-	cancel  context.CancelFunc
-}
-
-func serveWS(ctx context.Context, handle func(ctx context.Context, conn *websocket.Conn)) (*wsServer, error) {
-	var config net.ListenConfig
-	l, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	s := &wsServer{address: l.Addr().String()}
-	ctx, s.cancel = context.WithCancel(ctx)
-	s.server = &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
-		if err != nil {
-			return
-		}
-		conn.SetReadLimit(limit)
-		s.running.Add(1)
-		defer s.running.Done()
-		handle(ctx, conn)
-		_ = conn.CloseNow() // it has served
-	})}
-	s.running.Go(func() { _ = s.server.Serve(l) }) // ends with close
-	return s, nil
-}
-
-func (s *wsServer) close() error {
-	s.cancel()
-	err := s.server.Close()
-	s.running.Wait()
-	return err
-}
-
 // dialWS connects to a server.
 func dialWS(ctx context.Context, url string, subprotocols ...string) (*websocket.Conn, error) {
 	conn, response, err := websocket.Dial(ctx, url, &websocket.DialOptions{CompressionMode: websocket.CompressionDisabled, Subprotocols: subprotocols})
@@ -167,23 +129,34 @@ func intoWS(conn *websocket.Conn) func(context.Context, []byte) error {
 
 // plainServer writes from a server to a client, as servers of viewers do.
 func plainServer(ctx context.Context, data []byte) (way, error) {
-	conns := make(chan *websocket.Conn, 1)
-	s, err := serveWS(ctx, func(ctx context.Context, conn *websocket.Conn) {
-		conns <- conn
-		<-conn.CloseRead(ctx).Done()
-	})
+	l, err := listen(ctx)
 	if err != nil {
 		return nil, err
 	}
-	client, err := dialWS(ctx, "ws://"+s.address)
+	conns := make(chan *websocket.Conn, 1)
+	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
+		if err == nil {
+			conns <- conn
+			<-conn.CloseRead(ctx).Done()
+		}
+	})}
+	var running sync.WaitGroup
+	running.Go(func() { _ = server.Serve(l) }) // ends with Close
+	ended := func() error {
+		err := server.Close()
+		running.Wait()
+		return err
+	}
+	client, err := dialWS(ctx, "ws://"+l.Addr().String())
 	if err != nil {
-		return nil, errors.Join(err, s.close())
+		return nil, errors.Join(err, ended())
 	}
 	arrived := newCounter()
-	s.running.Go(func() { arrived.read(ctx, client) })
+	running.Go(func() { arrived.read(ctx, client) })
 	conn := <-conns
 	return &plain{data: data, write: intoWS(conn), arrived: &arrived, unit: 1, ended: func() error {
-		return errors.Join(conn.CloseNow(), ignoreClosed(client.CloseNow()), s.close())
+		return errors.Join(conn.CloseNow(), ignoreClosed(client.CloseNow()), ended())
 	}}, nil
 }
 
@@ -404,27 +377,25 @@ func (v *viewer) serve(ctx context.Context) {
 			continue
 		}
 		var m struct {
-			Op       string `json:"op"`
-			Channels []struct {
-				ID    int    `json:"id"`
-				Topic string `json:"topic"`
-			} `json:"channels"`
+			Op       string    `json:"op"`
+			Channels []channel `json:"channels"`
 		}
-		if json.NewDecoder(r).Decode(&m) != nil || m.Op == "advertise" && v.subscribe(ctx, len(m.Channels), func(i int) int { return m.Channels[i].ID }) != nil {
+		if json.NewDecoder(r).Decode(&m) != nil || m.Op == "advertise" && v.subscribe(ctx, m.Channels) != nil {
 			return
 		}
 	}
 }
 
+// channel is one that a server advertises.
+type channel struct {
+	ID int `json:"id"`
+}
+
 // subscribe asks for channels, each by a subscription with the channel's own number.
-func (v *viewer) subscribe(ctx context.Context, n int, id func(i int) int) error {
-	type subscription struct {
-		ID      int `json:"id"`
-		Channel int `json:"channelId"`
-	}
-	var list []subscription
-	for i := range n {
-		list = append(list, subscription{id(i), id(i)})
+func (v *viewer) subscribe(ctx context.Context, channels []channel) error {
+	var list []map[string]int
+	for _, c := range channels {
+		list = append(list, map[string]int{"id": c.ID, "channelId": c.ID})
 	}
 	text, err := json.Marshal(map[string]any{"op": "subscribe", "subscriptions": list})
 	if err != nil {
@@ -466,20 +437,25 @@ type tcpSink struct {
 	bytes    counter
 	listener net.Listener
 	running  sync.WaitGroup
-
-	mu    sync.Mutex
-	conns []net.Conn // guarded by mu
+	ctx      context.Context // ends the connections
+	cancel   context.CancelFunc
 }
 
 func newTCPSink(ctx context.Context, greet func(net.Conn) error) (*tcpSink, error) {
-	var config net.ListenConfig
-	l, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
+	l, err := listen(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s := &tcpSink{address: l.Addr().String(), bytes: newCounter(), listener: l, greet: greet}
+	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.running.Go(s.accept)
 	return s, nil
+}
+
+// listen opens a free port of this machine.
+func listen(ctx context.Context) (net.Listener, error) {
+	var config net.ListenConfig
+	return config.Listen(ctx, "tcp", "127.0.0.1:0")
 }
 
 func (s *tcpSink) accept() {
@@ -488,10 +464,11 @@ func (s *tcpSink) accept() {
 		if err != nil {
 			return
 		}
-		s.mu.Lock()
-		s.conns = append(s.conns, conn)
-		s.mu.Unlock()
-		s.running.Go(func() { s.drain(conn) })
+		s.running.Go(func() {
+			defer conn.Close()
+			defer context.AfterFunc(s.ctx, func() { _ = conn.Close() })()
+			s.drain(conn)
+		})
 	}
 }
 
@@ -522,11 +499,7 @@ func (s *tcpSink) settled(ctx context.Context, least int64) (int64, error) {
 
 func (s *tcpSink) close() error {
 	err := s.listener.Close()
-	s.mu.Lock()
-	for _, conn := range s.conns {
-		_ = conn.Close() // the peer may have closed it
-	}
-	s.mu.Unlock()
+	s.cancel()
 	s.running.Wait()
 	return err
 }
