@@ -9,6 +9,7 @@ import (
 	"runtime"
 
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/kernels"
 )
 
@@ -58,7 +59,7 @@ func newDriver(o Options) (*Driver, error) {
 	const many = math.MaxInt32
 	d.info = gpu.Info{
 		Vendor:   "raybridge",
-		Renderer: fmt.Sprintf("host device, %s, %s", pool.ISA(), threads(pool.Threads())),
+		Renderer: fmt.Sprintf("host device, %s, %s", pool.ISA(), fault.Count(pool.Threads(), "thread")),
 		Version:  fmt.Sprintf("%s on %s", runtime.Version(), runtime.GOARCH), GLSL: "none", Device: gpu.HostDevice, HostMemory: true, TimestampBits: 64,
 		Limits: gpu.Limits{
 			MaxTextureSize: 1 << 15, MaxTextureLayers: many, MaxTextureBufferTexels: many,
@@ -67,12 +68,4 @@ func newDriver(o Options) (*Driver, error) {
 		},
 	}
 	return d, nil
-}
-
-// threads is a number of threads, for people.
-func threads(n int) string {
-	if n == 1 {
-		return "1 thread"
-	}
-	return fmt.Sprintf("%d threads", n)
 }

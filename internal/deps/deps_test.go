@@ -36,7 +36,7 @@ var policy = map[string][]string{
 	"gpu/glcore":          {"gpu"},
 	"gpu/eglctx":          {"gpu", "gpu/glcore"},
 	"gpu/gputest":         {"gpu", "gpu/eglctx", "gpu/hostdev"},
-	"gpu/hostdev":         {"gpu", "kernels", "shaders"},
+	"gpu/hostdev":         {"gpu", "internal/fault", "kernels", "shaders"},
 	"kernels":             {},
 	"window":              {"gpu", "gpu/glcore"},
 	"scene":               {"simtime", "spatial", "gpu", "shaders", "memory", "internal/...", "world"},
