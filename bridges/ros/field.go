@@ -417,19 +417,13 @@ type messageList interface {
 
 // List makes a slice of messages visitable, as in v.Messages("points", List(&m.Points)).
 // Elements that are appended reuse the slice's memory.
-func List[M any, P interface {
-	*M
-	Message
-}](slice *[]M) Messages {
+func List[M any, P pointer[M]](slice *[]M) Messages {
 	return Messages{size: -1, list: list[M, P]{slice}}
 }
 
 // FixedList makes an array of messages visitable whose type has a size, as in
 // v.Messages("corners", FixedList(m.Corners[:])).
-func FixedList[M any, P interface {
-	*M
-	Message
-}](array []M) Messages {
+func FixedList[M any, P pointer[M]](array []M) Messages {
 	return Messages{size: len(array), list: fixedList[M, P]{unsafe.SliceData(array)}}
 }
 
@@ -459,10 +453,7 @@ func (m Messages) Element() reflect.Type { return m.list.element() }
 // ElementType is the TypeName of the messages.
 func (m Messages) ElementType() string { return m.list.elementType() }
 
-type list[M any, P interface {
-	*M
-	Message
-}] struct{ slice *[]M }
+type list[M any, P pointer[M]] struct{ slice *[]M }
 
 func (l list[M, P]) length(int) int { return len(*l.slice) }
 
@@ -492,10 +483,7 @@ func (l list[M, P]) elementType() string { return P(new(M)).TypeName() }
 
 func (l list[M, P]) element() reflect.Type { return reflect.TypeFor[M]() }
 
-type fixedList[M any, P interface {
-	*M
-	Message
-}] struct{ first *M }
+type fixedList[M any, P pointer[M]] struct{ first *M }
 
 func (l fixedList[M, P]) length(size int) int { return size }
 

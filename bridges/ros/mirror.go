@@ -291,10 +291,7 @@ var primitives = map[reflect.Kind]primitive{
 }
 
 // through visits a value as a message that has the same content in another form.
-func through[V, M any, P interface {
-	*M
-	Message
-}](m *Mirror, to func(V) M, from func(P) V) visit {
+func through[V, M any, P pointer[M]](m *Mirror, to func(V) M, from func(P) V) visit {
 	scratch := P(new(M))
 	return func(v Visitor, name string, at unsafe.Pointer) {
 		*scratch = to(*(*V)(at))

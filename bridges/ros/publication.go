@@ -26,10 +26,7 @@ type Inbox = bridges.Inbox[Message]
 // of dst, which is used again for the topic's next sample. It keeps no hold of either, and is
 // called by one goroutine at a time for each topic. An error drops the sample and counts it.
 // The message is declared as the Publication is registered.
-func Publish[M any, P interface {
-	*M
-	Message
-}, T simtime.Stamped](convert func(dst P, src T) error) Publication {
+func Publish[M any, P pointer[M], T simtime.Stamped](convert func(dst P, src T) error) Publication {
 	name := P(new(M)).TypeName()
 	pub := bridges.Publish(name, name, func(bridges.Instance) func(T) (Message, error) {
 		message := P(new(M))
@@ -43,10 +40,7 @@ func Publish[M any, P interface {
 // is new and may share src's memory. An error says that the message makes no sense; it is
 // counted as malformed. convert doesn't block. The message is declared as the Subscription
 // is registered.
-func Subscribe[M any, P interface {
-	*M
-	Message
-}, S any](convert func(dst *S, src P) error) Subscription {
+func Subscribe[M any, P pointer[M], S any](convert func(dst *S, src P) error) Subscription {
 	name := P(new(M)).TypeName()
 	sub := bridges.Subscribe(name, name, func() Message { return P(new(M)) }, func(bridges.Instance) func(Message) (*S, error) {
 		return func(m Message) (*S, error) {

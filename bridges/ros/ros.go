@@ -58,6 +58,12 @@ type Message interface {
 	Fields(v Visitor)
 }
 
+// pointer is the pointer to a structure M which is a message.
+type pointer[M any] interface {
+	*M
+	Message
+}
+
 // Visitor is given every field of a message with its name in ROS 2: an encoder
 // reads the values, a decoder sets them. One visitor serves one message at a
 // time.
