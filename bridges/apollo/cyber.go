@@ -106,22 +106,19 @@ func listenChannel(i bridges.Instance, topic bridges.Topic, message protoreflect
 // those of all that it imports. convert sets dst, which is empty; it is called by one goroutine
 // at a time for each topic, and its errors count as bridges.ErrConvert. The first registration
 // of T holds, a second one is bridges.ErrDuplicate.
-func RegPublisher[M any, P interface {
-	*M
-	proto.Message
-}, T simtime.Stamped](p *bridges.Plugin, convert func(dst P, src T) error) error {
-	pub := newPublication(convert)
+func RegPublisher[M any, P pointer[M], T simtime.Stamped](p *bridges.Plugin, convert func(dst P, src T) error) error {
+	pub := publication(converted(func(dst P, src T, _ spatial.MapFrame) error {
+		proto.Reset(dst)
+		return convert(dst, src)
+	}))
 	return pub.Register(p, pub.Type, openChannel)
 }
 
 // RegSubscriber lets the bridge subscribe to a protobuf message M, of which convert makes
 // an S. It is called by one goroutine at a time; its errors count the message as malformed.
 // A second registration of *S is bridges.ErrDuplicate.
-func RegSubscriber[M any, P interface {
-	*M
-	proto.Message
-}, S any](p *bridges.Plugin, convert func(dst *S, src P) error) error {
-	sub := newSubscription(convert)
+func RegSubscriber[M any, P pointer[M], S any](p *bridges.Plugin, convert func(dst *S, src P) error) error {
+	sub := subscription(func(dst *S, src P, _ spatial.MapFrame) error { return convert(dst, src) })
 	return sub.Register(p, sub.Type, listenChannel)
 }
 

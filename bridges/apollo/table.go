@@ -64,6 +64,12 @@ type protoSubscription = bridges.Subscription[proto.Message, protoreflect.Messag
 // protoInbox takes the messages of one subscription.
 type protoInbox = bridges.Inbox[proto.Message]
 
+// pointer is the pointer to a structure M which is a protobuf message.
+type pointer[M any] interface {
+	*M
+	proto.Message
+}
+
 // converter makes messages of one type of samples, in the memory of the last one.
 type converter[T any] struct {
 	descriptor protoreflect.MessageDescriptor
@@ -72,10 +78,7 @@ type converter[T any] struct {
 }
 
 // converted is the converter to a structure.
-func converted[M any, P interface {
-	*M
-	proto.Message
-}, T any](convert func(P, T, spatial.MapFrame) error) converter[T] {
+func converted[M any, P pointer[M], T any](convert func(P, T, spatial.MapFrame) error) converter[T] {
 	return converter[T]{
 		descriptor: P(new(M)).ProtoReflect().Descriptor(),
 		make: func() func(T, spatial.MapFrame) (protoMessage, error) {
@@ -130,10 +133,7 @@ func tellsPresence(m protoreflect.MessageDescriptor) bool {
 }
 
 // subscription makes the protoSubscription of a conversion.
-func subscription[M any, P interface {
-	*M
-	proto.Message
-}, S any](convert func(*S, P, spatial.MapFrame) error) protoSubscription {
+func subscription[M any, P pointer[M], S any](convert func(*S, P, spatial.MapFrame) error) protoSubscription {
 	descriptor := P(new(M)).ProtoReflect().Descriptor()
 	presence := tellsPresence(descriptor)
 	return bridges.Subscribe(string(descriptor.FullName()), descriptor, func() proto.Message { return P(new(M)) }, func(i bridges.Instance) func(proto.Message) (*S, error) {
@@ -193,24 +193,4 @@ func publications() []protoPublication {
 // subscriptions returns a protoSubscription of each message that can become a sample.
 func subscriptions() []protoSubscription {
 	return []protoSubscription{subscription(readControl), subscription(readDetection2DArray), subscription(readObstacles)}
-}
-
-// newPublication makes a protoPublication of a type from outside. convert sets a message that
-// is empty.
-func newPublication[M any, P interface {
-	*M
-	proto.Message
-}, T simtime.Stamped](convert func(dst P, src T) error) protoPublication {
-	return publication(converted(func(dst P, src T, _ spatial.MapFrame) error {
-		proto.Reset(dst)
-		return convert(dst, src)
-	}))
-}
-
-// newSubscription makes a protoSubscription of a message from outside.
-func newSubscription[M any, P interface {
-	*M
-	proto.Message
-}, S any](convert func(dst *S, src P) error) protoSubscription {
-	return subscription(func(dst *S, src P, _ spatial.MapFrame) error { return convert(dst, src) })
 }
