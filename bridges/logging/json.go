@@ -34,33 +34,33 @@ type kind struct {
 // kinds has every sample, with SVL's name for it.
 var kinds = []kind{
 	kindOf("ClockData", writeClock),
-	kindOf("UncompressedImageData", writeImage),
-	kindOf("ImageData", writeCompressedImage),
-	kindOf("CameraInfoData", writeCameraInfo),
-	kindOf("PointCloudData", writePointCloud),
-	kindOf("ImuData", writeImu),
-	kindOf("GpsData", writeGnssFix),
-	kindOf("GpsOdometryData", writeOdometry),
+	headed("UncompressedImageData", writeImage),
+	headed("ImageData", writeCompressedImage),
+	headed("CameraInfoData", writeCameraInfo),
+	headed("PointCloudData", writePointCloud),
+	headed("ImuData", writeImu),
+	headed("GpsData", writeGnssFix),
+	headed("GpsOdometryData", writeOdometry),
 	kindOf("TransformsData", writeTransforms),
-	kindOf("LaserScanData", writeLaserScan),
-	kindOf("UltrasonicData", writeRange),
-	kindOf("RadarData", writeRadar),
-	kindOf("DetectedRadarObjectData", writeRadarObjects),
-	kindOf("DvsEventsData", writeDvsEvents),
-	kindOf("SpeedData", writeSpeed),
-	kindOf("CanBusData", writeCanBus),
-	kindOf("VehicleOdometryData", writeVehicleOdometry),
-	kindOf("GpsOdometryData", writeGpsOdometry),
-	kindOf("GpsInsData", writeInsStatus),
-	kindOf("Detected2DObjectData", writeDetections2D),
-	kindOf("Detected3DObjectData", writeDetections3D),
-	kindOf("SignalDataArray", writeSignals),
-	kindOf("CollisionData", writeCollision),
-	kindOf("ObstacleData", writeObstacle),
-	kindOf("LaneInvasionData", writeLaneInvasion),
-	kindOf("LaneMarksData", writeLaneMarks),
-	kindOf("LaneLinesData", writeLaneLines),
-	kindOf("SnapshotData", writeSnapshot),
+	headed("LaserScanData", writeLaserScan),
+	headed("UltrasonicData", writeRange),
+	headed("RadarData", writeRadar),
+	headed("DetectedRadarObjectData", writeRadarObjects),
+	headed("DvsEventsData", writeDvsEvents),
+	headed("SpeedData", writeSpeed),
+	headed("CanBusData", writeCanBus),
+	headed("VehicleOdometryData", writeVehicleOdometry),
+	headed("GpsOdometryData", writeGpsOdometry),
+	headed("GpsInsData", writeInsStatus),
+	headed("Detected2DObjectData", writeDetections2D),
+	headed("Detected3DObjectData", writeDetections3D),
+	headed("SignalDataArray", writeSignals),
+	headed("CollisionData", writeCollision),
+	headed("ObstacleData", writeObstacle),
+	headed("LaneInvasionData", writeLaneInvasion),
+	headed("LaneMarksData", writeLaneMarks),
+	headed("LaneLinesData", writeLaneLines),
+	headed("SnapshotData", writeSnapshot),
 }
 
 // kindOf makes the kind of samples T, whose object write fills.
@@ -81,6 +81,22 @@ func kindOf[T simtime.Stamped](typeName string, write func(*object, *bridges.Pub
 			return ok && encode(o, topic, m) == nil
 		},
 	}
+}
+
+// headed is kindOf for samples with a header, whose keys begin the object.
+func headed[T interface {
+	simtime.Stamped
+	SampleHeader() *sample.Header
+}](typeName string, write func(*object, T)) kind {
+	return kindOf(typeName, func(o *object, topic *bridges.PublishedTopic, m T) {
+		h := m.SampleHeader()
+		o.text("Name", topic.Sensor)
+		o.text("Frame", h.FrameID)
+		o.seconds("Time", h.Stamp)
+		o.integer("StampNs", int64(h.Stamp))
+		o.integer("Sequence", int64(h.Seq))
+		write(o, m)
+	})
 }
 
 // boxed returns a function that makes the message of an M, the same one for each: nothing is
@@ -261,22 +277,12 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// head writes the keys that begin most messages.
-func head(o *object, topic *bridges.PublishedTopic, h *sample.Header) {
-	o.text("Name", topic.Sensor)
-	o.text("Frame", h.FrameID)
-	o.seconds("Time", h.Stamp)
-	o.integer("StampNs", int64(h.Stamp))
-	o.integer("Sequence", int64(h.Seq))
-}
-
 func writeClock(o *object, _ *bridges.PublishedTopic, m *sample.Clock) {
 	o.seconds("Clock", m.Stamp)
 	o.integer("StampNs", int64(m.Stamp))
 }
 
-func writeCompressedImage(o *object, topic *bridges.PublishedTopic, m *sample.CompressedImage) {
-	head(o, topic, &m.Header)
+func writeCompressedImage(o *object, m *sample.CompressedImage) {
 	if size, _, err := image.DecodeConfig(bytes.NewReader(m.Data)); err == nil {
 		o.integer("Width", int64(size.Width))
 		o.integer("Height", int64(size.Height))
@@ -286,8 +292,7 @@ func writeCompressedImage(o *object, topic *bridges.PublishedTopic, m *sample.Co
 	o.text("Format", m.Format)
 }
 
-func writeImage(o *object, topic *bridges.PublishedTopic, m *sample.Image) {
-	head(o, topic, &m.Header)
+func writeImage(o *object, m *sample.Image) {
 	o.integer("Width", int64(m.Width))
 	o.integer("Height", int64(m.Height))
 	o.integer("Length", int64(len(m.Data)))
@@ -297,8 +302,7 @@ func writeImage(o *object, topic *bridges.PublishedTopic, m *sample.Image) {
 	o.integer("Step", int64(m.Step))
 }
 
-func writeCameraInfo(o *object, topic *bridges.PublishedTopic, m *sample.CameraInfo) {
-	head(o, topic, &m.Header)
+func writeCameraInfo(o *object, m *sample.CameraInfo) {
 	o.integer("Width", int64(m.Width))
 	o.integer("Height", int64(m.Height))
 	o.number("FocalLengthX", m.K[0])
@@ -319,8 +323,7 @@ func writeCameraInfo(o *object, topic *bridges.PublishedTopic, m *sample.CameraI
 	o.numbers("P", m.P[:]...)
 }
 
-func writePointCloud(o *object, topic *bridges.PublishedTopic, m *sample.PointCloud) {
-	head(o, topic, &m.Header)
+func writePointCloud(o *object, m *sample.PointCloud) {
 	o.integer("LaserCount", int64(m.Rings))
 	transform := m.Pose.Mat4()
 	o.numbers("Transform", transform[:]...)
@@ -341,8 +344,7 @@ func writePointCloud(o *object, topic *bridges.PublishedTopic, m *sample.PointCl
 	o.list("TimesNs", len(m.Points), func(i int) { o.buf = strconv.AppendUint(o.buf, uint64(m.Points[i].TimeNs), 10) })
 }
 
-func writeImu(o *object, topic *bridges.PublishedTopic, m *sample.Imu) {
-	head(o, topic, &m.Header)
+func writeImu(o *object, m *sample.Imu) {
 	o.vector("Position", m.Pose.Position)
 	o.quaternion("Orientation", m.Orientation)
 	o.vector("Acceleration", m.LinearAcceleration)
@@ -352,8 +354,7 @@ func writeImu(o *object, topic *bridges.PublishedTopic, m *sample.Imu) {
 	o.numbers("AccelerationCovariance", m.LinearAccelerationCovariance[:]...)
 }
 
-func writeGnssFix(o *object, topic *bridges.PublishedTopic, m *sample.GnssFix) {
-	head(o, topic, &m.Header)
+func writeGnssFix(o *object, m *sample.GnssFix) {
 	o.number("Latitude", m.Latitude)
 	o.number("Longitude", m.Longitude)
 	o.number("Altitude", m.Altitude)
@@ -364,8 +365,7 @@ func writeGnssFix(o *object, topic *bridges.PublishedTopic, m *sample.GnssFix) {
 	o.integer("PositionCovarianceType", int64(m.PositionCovarianceType))
 }
 
-func writeOdometry(o *object, topic *bridges.PublishedTopic, m *sample.Odometry) {
-	head(o, topic, &m.Header)
+func writeOdometry(o *object, m *sample.Odometry) {
 	o.text("ChildFrame", m.ChildFrameID)
 	o.quaternion("Orientation", m.BodyPose.Orientation)
 	o.number("ForwardSpeed", m.Twist.Linear[0])
@@ -392,8 +392,7 @@ func writeTransforms(o *object, topic *bridges.PublishedTopic, m *sample.Transfo
 	})
 }
 
-func writeLaserScan(o *object, topic *bridges.PublishedTopic, m *sample.LaserScan) {
-	head(o, topic, &m.Header)
+func writeLaserScan(o *object, m *sample.LaserScan) {
 	o.number32("MinAngle", m.AngleMin)
 	o.number32("MaxAngle", m.AngleMax)
 	o.number32("AngleStep", m.AngleIncrement)
@@ -407,8 +406,7 @@ func writeLaserScan(o *object, topic *bridges.PublishedTopic, m *sample.LaserSca
 	o.numbers32("Intensities", m.Intensities)
 }
 
-func writeRange(o *object, topic *bridges.PublishedTopic, m *sample.Range) {
-	head(o, topic, &m.Header)
+func writeRange(o *object, m *sample.Range) {
 	o.number32("MinimumDistance", m.Range)
 	o.integer("Radiation", int64(m.RadiationType))
 	o.number32("FieldOfView", m.FieldOfView)
@@ -416,8 +414,7 @@ func writeRange(o *object, topic *bridges.PublishedTopic, m *sample.Range) {
 	o.number32("RangeMax", m.MaxRange)
 }
 
-func writeRadar(o *object, topic *bridges.PublishedTopic, m *sample.Radar) {
-	head(o, topic, &m.Header)
+func writeRadar(o *object, m *sample.Radar) {
 	o.objects("Data", len(m.Detections), func(i int) {
 		d := &m.Detections[i]
 		o.number32("Velocity", d.Velocity)
@@ -429,8 +426,7 @@ func writeRadar(o *object, topic *bridges.PublishedTopic, m *sample.Radar) {
 	})
 }
 
-func writeDvsEvents(o *object, topic *bridges.PublishedTopic, m *sample.DvsEvents) {
-	head(o, topic, &m.Header)
+func writeDvsEvents(o *object, m *sample.DvsEvents) {
 	o.integer("Width", int64(m.Width))
 	o.integer("Height", int64(m.Height))
 	o.number("FieldOfView", m.FovDeg)
@@ -449,13 +445,11 @@ func writeDvsEvents(o *object, topic *bridges.PublishedTopic, m *sample.DvsEvent
 	})
 }
 
-func writeSpeed(o *object, topic *bridges.PublishedTopic, m *sample.Speed) {
-	head(o, topic, &m.Header)
+func writeSpeed(o *object, m *sample.Speed) {
 	o.number("Speed", m.MetresPerSecond)
 }
 
-func writeCanBus(o *object, topic *bridges.PublishedTopic, m *sample.CanBus) {
-	head(o, topic, &m.Header)
+func writeCanBus(o *object, m *sample.CanBus) {
 	o.number("Speed", m.Speed)
 	o.number("Throttle", m.Throttle)
 	o.number("Braking", m.Braking)
@@ -479,15 +473,13 @@ func writeCanBus(o *object, topic *bridges.PublishedTopic, m *sample.CanBus) {
 	o.vector("Velocity", m.Velocity)
 }
 
-func writeVehicleOdometry(o *object, topic *bridges.PublishedTopic, m *sample.VehicleOdometry) {
-	head(o, topic, &m.Header)
+func writeVehicleOdometry(o *object, m *sample.VehicleOdometry) {
 	o.number("Speed", m.Velocity)
 	o.number("SteeringAngleFront", m.FrontWheelAngle)
 	o.number("SteeringAngleBack", m.RearWheelAngle)
 }
 
-func writeGpsOdometry(o *object, topic *bridges.PublishedTopic, m *sample.GpsOdometry) {
-	head(o, topic, &m.Header)
+func writeGpsOdometry(o *object, m *sample.GpsOdometry) {
 	o.text("ChildFrame", m.ChildFrameID)
 	o.number("Latitude", m.Latitude)
 	o.number("Longitude", m.Longitude)
@@ -501,8 +493,7 @@ func writeGpsOdometry(o *object, topic *bridges.PublishedTopic, m *sample.GpsOdo
 	o.number("WheelAngle", m.WheelAngle)
 }
 
-func writeInsStatus(o *object, topic *bridges.PublishedTopic, m *sample.InsStatus) {
-	head(o, topic, &m.Header)
+func writeInsStatus(o *object, m *sample.InsStatus) {
 	o.integer("Status", int64(m.Status))
 	o.integer("PositionType", int64(m.PositionType))
 }
@@ -521,8 +512,7 @@ func (o *object) plane(name string, x, y float32) {
 	o.end()
 }
 
-func writeDetections2D(o *object, topic *bridges.PublishedTopic, m *sample.Detections2D) {
-	head(o, topic, &m.Header)
+func writeDetections2D(o *object, m *sample.Detections2D) {
 	o.objects("Data", len(m.Boxes), func(i int) {
 		b := &m.Boxes[i]
 		o.integer("Id", int64(b.ID))
@@ -541,8 +531,7 @@ func writeDetections2D(o *object, topic *bridges.PublishedTopic, m *sample.Detec
 	o.integer("Height", int64(m.Height))
 }
 
-func writeDetections3D(o *object, topic *bridges.PublishedTopic, m *sample.Detections3D) {
-	head(o, topic, &m.Header)
+func writeDetections3D(o *object, m *sample.Detections3D) {
 	o.objects("Data", len(m.Boxes), func(i int) {
 		b := &m.Boxes[i]
 		o.integer("Id", int64(b.ID))
@@ -559,8 +548,7 @@ func writeDetections3D(o *object, topic *bridges.PublishedTopic, m *sample.Detec
 	})
 }
 
-func writeRadarObjects(o *object, topic *bridges.PublishedTopic, m *sample.RadarObjects) {
-	head(o, topic, &m.Header)
+func writeRadarObjects(o *object, m *sample.RadarObjects) {
 	o.objects("Data", len(m.Objects), func(i int) {
 		r := &m.Objects[i]
 		state := int64(1)
@@ -576,8 +564,7 @@ func writeRadarObjects(o *object, topic *bridges.PublishedTopic, m *sample.Radar
 	})
 }
 
-func writeSignals(o *object, topic *bridges.PublishedTopic, m *sample.Signals) {
-	head(o, topic, &m.Header)
+func writeSignals(o *object, m *sample.Signals) {
 	o.objects("Data", len(m.Signals), func(i int) {
 		s := &m.Signals[i]
 		o.integer("Id", int64(s.ID))
@@ -597,20 +584,17 @@ func (o *object) pair(actor uint32, actorType string, other uint32, otherType st
 	o.text("OtherType", otherType)
 }
 
-func writeCollision(o *object, topic *bridges.PublishedTopic, m *sample.Collision) {
-	head(o, topic, &m.Header)
+func writeCollision(o *object, m *sample.Collision) {
 	o.pair(m.Actor, m.ActorType, m.Other, m.OtherType)
 	o.vector("NormalImpulse", m.NormalImpulse)
 }
 
-func writeObstacle(o *object, topic *bridges.PublishedTopic, m *sample.Obstacle) {
-	head(o, topic, &m.Header)
+func writeObstacle(o *object, m *sample.Obstacle) {
 	o.pair(m.Actor, m.ActorType, m.Other, m.OtherType)
 	o.number32("Distance", m.Distance)
 }
 
-func writeLaneInvasion(o *object, topic *bridges.PublishedTopic, m *sample.LaneInvasion) {
-	head(o, topic, &m.Header)
+func writeLaneInvasion(o *object, m *sample.LaneInvasion) {
 	o.integer("Actor", int64(m.Actor))
 	o.objects("Marks", len(m.Marks), func(i int) {
 		mark := &m.Marks[i]
@@ -620,8 +604,7 @@ func writeLaneInvasion(o *object, topic *bridges.PublishedTopic, m *sample.LaneI
 	})
 }
 
-func writeLaneMarks(o *object, topic *bridges.PublishedTopic, m *sample.LaneMarks) {
-	head(o, topic, &m.Header)
+func writeLaneMarks(o *object, m *sample.LaneMarks) {
 	o.objects("Marks", len(m.Marks), func(i int) {
 		mark := &m.Marks[i]
 		o.integer("Id", int64(mark.ID))
@@ -631,8 +614,7 @@ func writeLaneMarks(o *object, topic *bridges.PublishedTopic, m *sample.LaneMark
 	})
 }
 
-func writeLaneLines(o *object, topic *bridges.PublishedTopic, m *sample.LaneLines) {
-	head(o, topic, &m.Header)
+func writeLaneLines(o *object, m *sample.LaneLines) {
 	o.objects("Lines", len(m.Lines), func(i int) {
 		l := &m.Lines[i]
 		o.number("LineWidth", l.Width)
@@ -649,8 +631,7 @@ func writeLaneLines(o *object, topic *bridges.PublishedTopic, m *sample.LaneLine
 	})
 }
 
-func writeSnapshot(o *object, topic *bridges.PublishedTopic, m *sample.Snapshot) {
-	head(o, topic, &m.Header)
+func writeSnapshot(o *object, m *sample.Snapshot) {
 	o.integer("FrameNumber", int64(m.Frame))
 	o.integer("DeltaNs", m.DeltaNs)
 	o.objects("Actors", len(m.Actors), func(i int) { writeActor(o, &m.Actors[i]) })
