@@ -197,11 +197,23 @@ func (o *object) bytes(name string, v []byte) {
 }
 
 func (o *object) numbers(name string, v ...float64) {
-	o.list(name, len(v), func(i int) { o.buf = appendFloat(o.buf, v[i], 64) })
+	o.key(name)
+	floats(o, v, 64)
 }
 
 func (o *object) numbers32(name string, v []float32) {
-	o.list(name, len(v), func(i int) { o.buf = appendFloat(o.buf, float64(v[i]), 32) })
+	o.key(name)
+	floats(o, v, 32)
+}
+
+// floats writes a list of numbers of so many bits.
+func floats[F float32 | float64](o *object, numbers []F, bits int) {
+	o.buf = append(o.buf, '[')
+	for _, v := range numbers {
+		o.comma()
+		o.buf = appendFloat(o.buf, float64(v), bits)
+	}
+	o.buf = append(o.buf, ']')
 }
 
 func (o *object) vector(name string, v mgl64.Vec3) {
@@ -227,22 +239,22 @@ func (o *object) quaternion(name string, q mgl64.Quat) {
 	o.end()
 }
 
-// list writes a list of n elements, of which write writes one.
-func (o *object) list(name string, n int, write func(i int)) {
+// list writes a list of which write writes each element; the elements are on the heap.
+func list[E any](o *object, name string, elements []E, write func(*E)) {
 	o.key(name)
 	o.buf = append(o.buf, '[')
-	for i := range n {
+	for i := range elements {
 		o.comma()
-		write(i)
+		write(&elements[i])
 	}
 	o.buf = append(o.buf, ']')
 }
 
-// objects writes a list of n objects, of which write writes the keys of one.
-func (o *object) objects(name string, n int, write func(i int)) {
-	o.list(name, n, func(i int) {
+// objects writes a list of objects, of which write writes the keys of each.
+func objects[E any](o *object, name string, elements []E, write func(*E)) {
+	list(o, name, elements, func(e *E) {
 		o.begin()
-		write(i)
+		write(e)
 		o.end()
 	})
 }
@@ -327,21 +339,15 @@ func writePointCloud(o *object, m *sample.PointCloud) {
 	o.integer("LaserCount", int64(m.Rings))
 	transform := m.Pose.Mat4()
 	o.numbers("Transform", transform[:]...)
-	o.list("Points", len(m.Points), func(i int) {
-		p := &m.Points[i]
-		o.buf = append(o.buf, '[')
-		for _, v := range [4]float32{p.X, p.Y, p.Z, p.Intensity} {
-			o.comma()
-			o.buf = appendFloat(o.buf, float64(v), 32)
-		}
-		o.buf = append(o.buf, ']')
+	list(o, "Points", m.Points, func(p *sample.Point) {
+		floats(o, []float32{p.X, p.Y, p.Z, p.Intensity}, 32)
 	})
 	o.integer("PointCount", int64(len(m.Points)))
 	o.boolean("Organized", m.Organized)
 	o.integer("Columns", int64(m.Columns))
-	o.list("Rings", len(m.Points), func(i int) { o.buf = strconv.AppendUint(o.buf, uint64(m.Points[i].Ring), 10) })
-	o.list("Returns", len(m.Points), func(i int) { o.buf = strconv.AppendUint(o.buf, uint64(m.Points[i].Return), 10) })
-	o.list("TimesNs", len(m.Points), func(i int) { o.buf = strconv.AppendUint(o.buf, uint64(m.Points[i].TimeNs), 10) })
+	list(o, "Rings", m.Points, func(p *sample.Point) { o.buf = strconv.AppendUint(o.buf, uint64(p.Ring), 10) })
+	list(o, "Returns", m.Points, func(p *sample.Point) { o.buf = strconv.AppendUint(o.buf, uint64(p.Return), 10) })
+	list(o, "TimesNs", m.Points, func(p *sample.Point) { o.buf = strconv.AppendUint(o.buf, uint64(p.TimeNs), 10) })
 }
 
 func writeImu(o *object, m *sample.Imu) {
@@ -381,8 +387,7 @@ func writeTransforms(o *object, topic *bridges.PublishedTopic, m *sample.Transfo
 	o.seconds("Time", m.Stamp)
 	o.integer("StampNs", int64(m.Stamp))
 	o.boolean("Static", m.Static)
-	o.objects("Data", len(m.Transforms), func(i int) {
-		t := &m.Transforms[i]
+	objects(o, "Data", m.Transforms, func(t *sample.Transform) {
 		o.text("Frame", t.FrameID)
 		o.text("ChildFrame", t.ChildFrameID)
 		o.seconds("Time", t.Stamp)
@@ -415,8 +420,7 @@ func writeRange(o *object, m *sample.Range) {
 }
 
 func writeRadar(o *object, m *sample.Radar) {
-	o.objects("Data", len(m.Detections), func(i int) {
-		d := &m.Detections[i]
+	objects(o, "Data", m.Detections, func(d *sample.RadarDetection) {
 		o.number32("Velocity", d.Velocity)
 		o.number32("Azimuth", d.Azimuth)
 		o.number32("Altitude", d.Altitude)
@@ -430,8 +434,7 @@ func writeDvsEvents(o *object, m *sample.DvsEvents) {
 	o.integer("Width", int64(m.Width))
 	o.integer("Height", int64(m.Height))
 	o.number("FieldOfView", m.FovDeg)
-	o.list("Events", len(m.Events), func(i int) {
-		e := &m.Events[i]
+	list(o, "Events", m.Events, func(e *sample.DvsEvent) {
 		polarity := int64(0)
 		if e.Polarity {
 			polarity = 1
@@ -513,8 +516,7 @@ func (o *object) plane(name string, x, y float32) {
 }
 
 func writeDetections2D(o *object, m *sample.Detections2D) {
-	o.objects("Data", len(m.Boxes), func(i int) {
-		b := &m.Boxes[i]
+	objects(o, "Data", m.Boxes, func(b *sample.Box2D) {
 		o.integer("Id", int64(b.ID))
 		o.text("Label", b.Label)
 		o.number32("Score", b.Score)
@@ -532,8 +534,7 @@ func writeDetections2D(o *object, m *sample.Detections2D) {
 }
 
 func writeDetections3D(o *object, m *sample.Detections3D) {
-	o.objects("Data", len(m.Boxes), func(i int) {
-		b := &m.Boxes[i]
+	objects(o, "Data", m.Boxes, func(b *sample.Box3D) {
 		o.integer("Id", int64(b.ID))
 		o.text("Label", b.Label)
 		o.number32("Score", b.Score)
@@ -549,8 +550,7 @@ func writeDetections3D(o *object, m *sample.Detections3D) {
 }
 
 func writeRadarObjects(o *object, m *sample.RadarObjects) {
-	o.objects("Data", len(m.Objects), func(i int) {
-		r := &m.Objects[i]
+	objects(o, "Data", m.Objects, func(r *sample.RadarObject) {
 		state := int64(1)
 		if r.Moving {
 			state = 0
@@ -565,8 +565,7 @@ func writeRadarObjects(o *object, m *sample.RadarObjects) {
 }
 
 func writeSignals(o *object, m *sample.Signals) {
-	o.objects("Data", len(m.Signals), func(i int) {
-		s := &m.Signals[i]
+	objects(o, "Data", m.Signals, func(s *sample.Signal) {
 		o.integer("Id", int64(s.ID))
 		o.text("Label", s.Label)
 		o.number32("Score", s.Score)
@@ -596,8 +595,7 @@ func writeObstacle(o *object, m *sample.Obstacle) {
 
 func writeLaneInvasion(o *object, m *sample.LaneInvasion) {
 	o.integer("Actor", int64(m.Actor))
-	o.objects("Marks", len(m.Marks), func(i int) {
-		mark := &m.Marks[i]
+	objects(o, "Marks", m.Marks, func(mark *sample.CrossedMark) {
 		o.integer("Id", int64(mark.ID))
 		o.integer("Type", int64(mark.Type))
 		o.integer("Color", int64(mark.Color))
@@ -605,18 +603,16 @@ func writeLaneInvasion(o *object, m *sample.LaneInvasion) {
 }
 
 func writeLaneMarks(o *object, m *sample.LaneMarks) {
-	o.objects("Marks", len(m.Marks), func(i int) {
-		mark := &m.Marks[i]
+	objects(o, "Marks", m.Marks, func(mark *sample.LaneMark) {
 		o.integer("Id", int64(mark.ID))
 		o.integer("Type", int64(mark.Type))
 		o.integer("Color", int64(mark.Color))
-		o.list("Points", len(mark.Points), func(k int) { o.xyz(mark.Points[k]) })
+		list(o, "Points", mark.Points, func(at *mgl64.Vec3) { o.xyz(*at) })
 	})
 }
 
 func writeLaneLines(o *object, m *sample.LaneLines) {
-	o.objects("Lines", len(m.Lines), func(i int) {
-		l := &m.Lines[i]
+	objects(o, "Lines", m.Lines, func(l *sample.LaneLine) {
 		o.number("LineWidth", l.Width)
 		o.integer("Type", int64(l.Type))
 		o.integer("PositionType", int64(l.Place))
@@ -634,7 +630,7 @@ func writeLaneLines(o *object, m *sample.LaneLines) {
 func writeSnapshot(o *object, m *sample.Snapshot) {
 	o.integer("FrameNumber", int64(m.Frame))
 	o.integer("DeltaNs", m.DeltaNs)
-	o.objects("Actors", len(m.Actors), func(i int) { writeActor(o, &m.Actors[i]) })
+	objects(o, "Actors", m.Actors, func(a *sample.ActorState) { writeActor(o, a) })
 }
 
 func writeActor(o *object, a *sample.ActorState) {
