@@ -30,9 +30,21 @@ type pointFields struct {
 func (f pointFields) and(datatype uint8, names ...string) pointFields {
 	for _, name := range names {
 		f.fields = append(slices.Clip(f.fields), ros.PointField{Name: name, Offset: uint32(f.step), Datatype: datatype, Count: 1})
-		f.step += datatypeSize(datatype)
+		f.step += datatypeSize[datatype]
 	}
 	return f
+}
+
+// set makes dst a dense cloud of one row of n points.
+func (f *pointFields) set(dst *ros.PointCloud2, header *sample.Header, n int, points ros.BytesSource) error {
+	dst.Height, dst.Width = 1, uint32(n)
+	dst.PointFields = f.fields
+	dst.IsBigendian = false
+	dst.PointStep = uint32(f.step)
+	dst.RowStep = dst.PointStep * dst.Width
+	dst.Data = ros.Bytes{Source: points}
+	dst.IsDense = true
+	return ros.SetHeader(&dst.Header, header)
 }
 
 // skip returns the fields with a gap behind them.
@@ -101,17 +113,12 @@ func pointCloud2(dst *ros.PointCloud2, src *sample.PointCloud, layout *cloudLayo
 	if err := points.set(layout, src); err != nil {
 		return err
 	}
-	dst.Height, dst.Width = 1, uint32(len(src.Points))
+	err := layout.set(dst, &src.Header, len(src.Points), points)
 	if src.Organized {
-		dst.Height, dst.Width = uint32(src.Rings), uint32(src.Columns)
+		dst.Height, dst.Width, dst.IsDense = uint32(src.Rings), uint32(src.Columns), false
+		dst.RowStep = dst.PointStep * dst.Width
 	}
-	dst.PointFields = layout.fields
-	dst.IsBigendian = false
-	dst.PointStep = uint32(layout.step)
-	dst.RowStep = dst.PointStep * dst.Width
-	dst.Data = ros.Bytes{Source: points}
-	dst.IsDense = !src.Organized
-	return ros.SetHeader(&dst.Header, &src.Header)
+	return err
 }
 
 // rowBlock is how many points of a cloud of one row are put at a time.
@@ -332,19 +339,10 @@ type cloudReader struct {
 	rows, columns int
 }
 
-// datatypeSize is the number of bytes of a PointField's value, 0 for unknown types.
-func datatypeSize(datatype uint8) int {
-	switch datatype {
-	case ros.PointFieldInt8, ros.PointFieldUint8:
-		return 1
-	case ros.PointFieldInt16, ros.PointFieldUint16:
-		return 2
-	case ros.PointFieldInt32, ros.PointFieldUint32, ros.PointFieldFloat32:
-		return 4
-	case ros.PointFieldFloat64:
-		return 8
-	}
-	return 0
+// datatypeSize has the bytes of a PointField's value by its datatype, 0 for unknown ones.
+var datatypeSize = [math.MaxUint8 + 1]int{
+	ros.PointFieldInt8: 1, ros.PointFieldUint8: 1, ros.PointFieldInt16: 2, ros.PointFieldUint16: 2,
+	ros.PointFieldInt32: 4, ros.PointFieldUint32: 4, ros.PointFieldFloat32: 4, ros.PointFieldFloat64: 8,
 }
 
 // newCloudReader checks that all points lie within the data, and all fields within the
@@ -366,7 +364,7 @@ func newCloudReader(src *ros.PointCloud2) (*cloudReader, error) {
 	}
 	for i := range src.PointFields {
 		f := &src.PointFields[i]
-		if uint64(f.Offset)+uint64(datatypeSize(f.Datatype)) > uint64(src.PointStep) {
+		if uint64(f.Offset)+uint64(datatypeSize[f.Datatype]) > uint64(src.PointStep) {
 			return nil, fmt.Errorf("field %s of a point ends behind its %d bytes: %w", f.Name, src.PointStep, ErrLayout)
 		}
 	}
@@ -382,7 +380,7 @@ func (r *cloudReader) has(names ...string) bool {
 func (r *cloudReader) field(names ...string) *ros.PointField {
 	for _, name := range names {
 		for i := range r.src.PointFields {
-			if f := &r.src.PointFields[i]; f.Name == name && datatypeSize(f.Datatype) > 0 {
+			if f := &r.src.PointFields[i]; f.Name == name && datatypeSize[f.Datatype] > 0 {
 				return f
 			}
 		}

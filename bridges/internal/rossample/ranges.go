@@ -19,8 +19,7 @@ func Ultrasonic(dst *ros.Ultrasonic, src *sample.Range) error {
 // There ElevationAngle lies at 28 behind a gap of four bytes. Range is in metres, Velocity in
 // m/s, receding positive, the angles in radians, counter-clockwise from forward and up.
 func RadarCloud(dst *ros.PointCloud2, src *sample.Radar) error {
-	setPacked(dst, &radarLayout, src.Detections)
-	return ros.SetHeader(&dst.Header, &src.Header)
+	return setPacked(dst, &radarLayout, &src.Header, src.Detections)
 }
 
 var radarLayout = packedLayout[sample.RadarDetection]{
@@ -42,8 +41,7 @@ var radarLayout = packedLayout[sample.RadarDetection]{
 // pixels, and t is in nanoseconds, which float64 holds exactly for a hundred days. pol is 1 for
 // brighter, 0 for darker.
 func DvsCloud(dst *ros.PointCloud2, src *sample.DvsEvents) error {
-	setPacked(dst, &dvsLayout, src.Events)
-	return ros.SetHeader(&dst.Header, &src.Header)
+	return setPacked(dst, &dvsLayout, &src.Header, src.Events)
 }
 
 var dvsLayout = packedLayout[sample.DvsEvent]{
@@ -73,19 +71,13 @@ type packedBytes[E any] struct {
 }
 
 // setPacked makes dst a dense cloud of one row.
-func setPacked[E any](dst *ros.PointCloud2, layout *packedLayout[E], points []E) {
+func setPacked[E any](dst *ros.PointCloud2, layout *packedLayout[E], header *sample.Header, points []E) error {
 	source, ok := dst.Data.Source.(*packedBytes[E])
 	if !ok {
 		source = &packedBytes[E]{}
 	}
 	source.layout, source.points = layout, points
-	dst.Height, dst.Width = 1, uint32(len(points))
-	dst.PointFields = layout.fields
-	dst.IsBigendian = false
-	dst.PointStep = uint32(layout.step)
-	dst.RowStep = dst.PointStep * dst.Width
-	dst.Data = ros.Bytes{Source: source}
-	dst.IsDense = true
+	return layout.set(dst, header, len(points), source)
 }
 
 // Size returns the number of bytes of all points.

@@ -106,8 +106,10 @@ func SVLSubscriptions() []ros.Subscription {
 // Service is a type of ROS service with the Go types of its requests and responses.
 type Service struct {
 	// Type is the service's full name, such as "std_srvs/srv/SetBool".
-	Type    string
-	declare func(p *bridges.Plugin, wire string, offer Offer) error
+	Type string
+	// Register declares the service on a bridge, by the name that the bridge's protocol has
+	// for its type.
+	Register func(p *bridges.Plugin, wire string, offer Offer) error
 }
 
 // Offer makes an instance of the bridge that registered it answer the calls of one
@@ -124,15 +126,9 @@ type Answerer struct {
 	Answer func(ctx context.Context, request ros.Message) (ros.Message, error)
 }
 
-// Register declares the service on a bridge, by the name that the bridge's protocol has
-// for its type.
-func (s Service) Register(p *bridges.Plugin, wire string, offer Offer) error {
-	return s.declare(p, wire, offer)
-}
-
 // service makes the Service of its conversions.
 func service[Req, Res any, M ros.Message](typ ros.Service, request func(M) Req, response func(Res) ros.Message) Service {
-	return Service{Type: typ.Type, declare: func(p *bridges.Plugin, wire string, offer Offer) error {
+	return Service{Type: typ.Type, Register: func(p *bridges.Plugin, wire string, offer Offer) error {
 		return bridges.RegService(p, wire, func(i bridges.Instance, name string, handle bridges.ServiceHandler[Req, Res]) error {
 			return offer(i, name, Answerer{Type: typ, Answer: func(ctx context.Context, m ros.Message) (ros.Message, error) {
 				typed, ok := m.(M)
