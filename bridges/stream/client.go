@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -367,15 +368,11 @@ func (o Options) orDefaults() Options {
 	if o.MaxFrame <= 0 || o.MaxFrame > MaxSize {
 		o.MaxFrame = MaxSize
 	}
-	if o.Queue.Messages <= 0 {
-		o.Queue.Messages = 4
-	}
+	o.Queue.Messages = cmp.Or(max(o.Queue.Messages, 0), 4)
 	if o.Queue.Policy == flow.Block && o.Queue.BlockLimit <= 0 {
 		o.Queue.BlockLimit = 1<<63 - 1
 	}
-	if o.MinBackoff <= 0 {
-		o.MinBackoff = 100 * time.Millisecond
-	}
+	o.MinBackoff = cmp.Or(max(o.MinBackoff, 0), 100*time.Millisecond)
 	if o.MaxBackoff < o.MinBackoff {
 		o.MaxBackoff = max(10*time.Second, o.MinBackoff)
 	}

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,9 +75,7 @@ func NewServer(config ServerConfig) *Server {
 	if config.MaxFrame <= 0 || config.MaxFrame > MaxSize {
 		config.MaxFrame = MaxSize
 	}
-	if config.Beat <= 0 {
-		config.Beat = time.Second
-	}
+	config.Beat = cmp.Or(max(config.Beat, 0), time.Second)
 	s := &Server{config: config, instance: rand.Uint64(), ids: map[uint16]*Stream{}, sessions: map[*session]bool{}}
 	if !config.NoZstd {
 		// The options are constants that are valid.

@@ -62,21 +62,11 @@ func (c ClientConfig) orDefaults() ClientConfig {
 	if c.Handle == nil {
 		c.Handle = func([]byte) error { return nil }
 	}
-	if c.Queue.Messages <= 0 {
-		c.Queue.Messages = 64
-	}
-	if c.Queue.Bytes <= 0 {
-		c.Queue.Bytes = 64 << 20
-	}
-	if c.DialTimeout <= 0 {
-		c.DialTimeout = 5 * time.Second
-	}
-	if c.WriteTimeout <= 0 {
-		c.WriteTimeout = 10 * time.Second
-	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Queue.Messages = cmp.Or(max(c.Queue.Messages, 0), 64)
+	c.Queue.Bytes = cmp.Or(max(c.Queue.Bytes, 0), 64<<20)
+	c.DialTimeout = cmp.Or(max(c.DialTimeout, 0), 5*time.Second)
+	c.WriteTimeout = cmp.Or(max(c.WriteTimeout, 0), 10*time.Second)
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	return c
 }
 

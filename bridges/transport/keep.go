@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -36,13 +37,8 @@ func (r Retry) Wait(failures int) (time.Duration, bool) {
 	if r.Attempts > 0 && failures >= r.Attempts {
 		return 0, false
 	}
-	wait, longest := r.Interval, r.Longest
-	if wait <= 0 {
-		wait = retryInterval
-	}
-	if longest <= 0 {
-		longest = max(retryLongest, wait)
-	}
+	wait := cmp.Or(max(r.Interval, 0), retryInterval)
+	longest := cmp.Or(max(r.Longest, 0), max(retryLongest, wait))
 	for range failures - 1 {
 		if r.Backoff <= 1 || wait >= longest {
 			break

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -97,15 +98,9 @@ const (
 )
 
 func (c Config) orDefaults() Config {
-	if c.MaxClients <= 0 {
-		c.MaxClients = defaultMaxClients
-	}
-	if c.Stall <= 0 {
-		c.Stall = 10 * time.Second
-	}
-	if c.Beat <= 0 {
-		c.Beat = time.Second
-	}
+	c.MaxClients = cmp.Or(max(c.MaxClients, 0), defaultMaxClients)
+	c.Stall = cmp.Or(max(c.Stall, 0), 10*time.Second)
+	c.Beat = cmp.Or(max(c.Beat, 0), time.Second)
 	switch {
 	case c.MaxControl > 0:
 	case c.WebSocket != nil:
@@ -113,9 +108,7 @@ func (c Config) orDefaults() Config {
 	default:
 		c.MaxControl = 1 << 20
 	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	return c
 }
 

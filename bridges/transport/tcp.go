@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,12 +58,8 @@ func (t TCP) Dial(ctx context.Context, address string) (FrameConn, error) {
 
 // Conn makes a FrameConn of a connection, which is its own from then on.
 func (t TCP) Conn(conn net.Conn) FrameConn {
-	if t.Limit <= 0 {
-		t.Limit = 64 << 20
-	}
-	if t.FrameTimeout <= 0 {
-		t.FrameTimeout = 10 * time.Second
-	}
+	t.Limit = cmp.Or(max(t.Limit, 0), 64<<20)
+	t.FrameTimeout = cmp.Or(max(t.FrameTimeout, 0), 10*time.Second)
 	return &tcpConn{Conn: conn, tcp: t, reader: bufio.NewReaderSize(conn, 64<<10)}
 }
 

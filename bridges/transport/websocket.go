@@ -3,6 +3,7 @@ package transport
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/binary"
@@ -60,18 +61,10 @@ type WebSocketConfig struct {
 }
 
 func (c WebSocketConfig) orDefaults() WebSocketConfig {
-	if c.Name == "" {
-		c.Name = "raybridge"
-	}
-	if c.ReadLimit <= 0 {
-		c.ReadLimit = guard.MessageBytes
-	}
-	if c.Idle <= 0 {
-		c.Idle = guard.PingInterval
-	}
-	if c.Patience <= 0 {
-		c.Patience = guard.SilenceLimit
-	}
+	c.Name = cmp.Or(c.Name, "raybridge")
+	c.ReadLimit = cmp.Or(max(c.ReadLimit, 0), guard.MessageBytes)
+	c.Idle = cmp.Or(max(c.Idle, 0), guard.PingInterval)
+	c.Patience = cmp.Or(max(c.Patience, 0), guard.SilenceLimit)
 	return c
 }
 
