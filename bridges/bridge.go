@@ -1,6 +1,7 @@
 package bridges
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -99,9 +100,7 @@ type Bridge struct {
 }
 
 func newBridge(p *Plugin, connection string, env Env) (*Bridge, error) {
-	if env.Log == nil {
-		env.Log = slog.New(slog.DiscardHandler)
-	}
+	env.Log = cmp.Or(env.Log, slog.New(slog.DiscardHandler))
 	instance, err := p.factory.NewInstance(env)
 	if err != nil {
 		return nil, fmt.Errorf("open bridge %q: %w", p.info.Name, err)

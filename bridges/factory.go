@@ -151,7 +151,8 @@ type Factory interface {
 	// Register declares all message types that the bridge carries. It is called
 	// once, by NewRegistry.
 	Register(*Plugin) error
-	// NewInstance makes one unconnected instance. It reads and writes nothing.
+	// NewInstance makes one unconnected instance. It reads and writes nothing. The Env of a
+	// bridge that a Registry opens has a Log.
 	NewInstance(Env) (Instance, error)
 }
 

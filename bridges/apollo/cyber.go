@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math"
 	"slices"
 	"strconv"
@@ -68,9 +67,6 @@ func (Cyber) Register(p *bridges.Plugin) error {
 
 // NewInstance makes an unconnected cyberClient.
 func (f Cyber) NewInstance(env bridges.Env) (bridges.Instance, error) {
-	if env.Log == nil {
-		env.Log = slog.New(slog.DiscardHandler)
-	}
 	return &cyberClient{env: env, limit: cmp.Or(f.limit, maxMessage), frames: map[string][]byte{}, inboxes: map[string]protoInbox{}}, nil
 }
 

@@ -46,7 +46,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"slices"
 	"sync"
 
@@ -102,9 +101,6 @@ func (Factory) RegSubscription(p *bridges.Plugin, sub ros.Subscription) error {
 
 // NewInstance returns a server that doesn't listen yet.
 func (f Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
-	if env.Log == nil {
-		env.Log = slog.New(slog.DiscardHandler)
-	}
 	i := &instance{env: env, limit: cmp.Or(f.limit, maxMessage), kept: f.kept, sessions: map[*session]bool{}}
 	i.parameters.addRun(env.Run)
 	return i, nil

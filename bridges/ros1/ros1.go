@@ -62,7 +62,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/url"
 	"os"
@@ -185,12 +184,7 @@ var (
 	_ bridges.Withdrawer = (*instance)(nil)
 )
 
-func newInstance(env bridges.Env, limit int64) *instance {
-	if env.Log == nil {
-		env.Log = slog.New(slog.DiscardHandler)
-	}
-	return &instance{env: env, limit: limit}
-}
+func newInstance(env bridges.Env, limit int64) *instance { return &instance{env: env, limit: limit} }
 
 // Diagnosis counts the registrations at a master as connections.
 func (i *instance) Diagnosis() bridges.Diagnosis { return i.journal.Diagnosis() }

@@ -51,12 +51,7 @@ var (
 	_ bridges.Withdrawer = (*instance)(nil)
 )
 
-func newInstance(env bridges.Env) (bridges.Instance, error) {
-	if env.Log == nil {
-		env.Log = slog.New(slog.DiscardHandler)
-	}
-	return &instance{log: env.Log}, nil
-}
+func newInstance(env bridges.Env) (bridges.Instance, error) { return &instance{log: env.Log}, nil }
 
 // publish adds a topic, with a writer at once if there is a connection.
 func (i *instance) publish(info *bridges.PublishedTopic, typeName string) (ros.Send, error) {

@@ -1,6 +1,7 @@
 package rosbridgev2
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,9 +100,7 @@ func (c *Client) Connect(ctx context.Context, config Config) error {
 	if err := c.Disconnect(ctx); err != nil {
 		return err
 	}
-	if config.Log == nil {
-		config.Log = slog.New(slog.DiscardHandler)
-	}
+	config.Log = cmp.Or(config.Log, slog.New(slog.DiscardHandler))
 	s := &session{client: c, config: config, desk: NewDesk()}
 	c.mu.Lock()
 	defer c.mu.Unlock()
