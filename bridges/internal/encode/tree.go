@@ -555,29 +555,14 @@ func (d *TreeDecoder) Value(name string, v ros.Ref) {
 	case ros.KindFloat32, ros.KindFloat64:
 		v.SetFloat(d.float(name, bits))
 	case ros.KindUint8, ros.KindUint16, ros.KindUint32, ros.KindUint64:
-		v.SetInt(d.unsigned(name, bits))
+		v.SetInt(d.integer(name, bits, integer.toUnsigned))
 	default:
-		v.SetInt(uint64(d.signed(name, bits)))
+		v.SetInt(d.integer(name, bits, integer.toSigned))
 	}
 }
 
-// signed reads an integer of so many bits.
-func (d *TreeDecoder) signed(name string, bits int) int64 {
-	value, ok := d.value(name)
-	if !ok {
-		return 0
-	}
-	n, end, err := d.syntax.Integer(value)
-	var out int64
-	if err == nil {
-		out, err = n.toSigned(bits)
-	}
-	d.done(name, end, err)
-	return out
-}
-
-// unsigned reads an integer of so many bits.
-func (d *TreeDecoder) unsigned(name string, bits int) uint64 {
+// integer reads an integer of so many bits.
+func (d *TreeDecoder) integer(name string, bits int, within ranged) uint64 {
 	value, ok := d.value(name)
 	if !ok {
 		return 0
@@ -585,7 +570,7 @@ func (d *TreeDecoder) unsigned(name string, bits int) uint64 {
 	n, end, err := d.syntax.Integer(value)
 	var out uint64
 	if err == nil {
-		out, err = n.toUnsigned(bits)
+		out, err = within(n, bits)
 	}
 	d.done(name, end, err)
 	return out
@@ -762,23 +747,20 @@ func (d *TreeDecoder) Array(name string, v ros.Array) {
 type reader[T any] func(syntax, node) (T, int, error)
 
 func signed[T int8 | int16 | int32 | int64](bits int) reader[T] {
-	return func(s syntax, v node) (T, int, error) {
-		n, end, err := s.Integer(v)
-		if err != nil {
-			return 0, 0, err
-		}
-		out, err := n.toSigned(bits)
-		return T(out), end, err
-	}
+	return readInteger[T](bits, integer.toSigned)
 }
 
 func unsigned[T uint8 | uint16 | uint32 | uint64](bits int) reader[T] {
+	return readInteger[T](bits, integer.toUnsigned)
+}
+
+func readInteger[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64](bits int, within ranged) reader[T] {
 	return func(s syntax, v node) (T, int, error) {
 		n, end, err := s.Integer(v)
 		if err != nil {
 			return 0, 0, err
 		}
-		out, err := n.toUnsigned(bits)
+		out, err := within(n, bits)
 		return T(out), end, err
 	}
 }
@@ -873,8 +855,12 @@ func (n integer) float64() float64 {
 	return float64(n.Magnitude)
 }
 
-// toSigned returns n as an integer of so many bits.
-func (n integer) toSigned(bits int) (int64, error) {
+// ranged returns a number as an integer of so many bits, in two's complement where it is below
+// zero. It returns ErrRange if they don't hold it.
+type ranged func(n integer, bits int) (uint64, error)
+
+// toSigned is ranged of the integers that may be below zero.
+func (n integer) toSigned(bits int) (uint64, error) {
 	most := uint64(1)<<(bits-1) - 1
 	if n.Negative {
 		most++
@@ -883,12 +869,12 @@ func (n integer) toSigned(bits int) (int64, error) {
 		return 0, fmt.Errorf("%v in an int%d: %w", n, bits, ErrRange)
 	}
 	if n.Negative {
-		return int64(-n.Magnitude), nil
+		return -n.Magnitude, nil
 	}
-	return int64(n.Magnitude), nil
+	return n.Magnitude, nil
 }
 
-// toUnsigned returns n as an integer of so many bits.
+// toUnsigned is ranged of the others.
 func (n integer) toUnsigned(bits int) (uint64, error) {
 	if n.Negative && n.Magnitude > 0 || n.Magnitude > math.MaxUint64>>(64-bits) {
 		return 0, fmt.Errorf("%v in an uint%d: %w", n, bits, ErrRange)
