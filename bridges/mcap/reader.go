@@ -185,7 +185,7 @@ func (t topicTable) qosOf(c *mcap.Channel) flow.QoS {
 
 // addChannel adds a channel of a file, which may be a topic that another file has.
 func (r *Reader) addChannel(f *file, c *mcap.Channel, topics topicTable) {
-	schema := f.schema(c.SchemaID)
+	schema := f.schemaByID[c.SchemaID]
 	if schema == nil {
 		schema = &mcap.Schema{}
 	}
@@ -199,7 +199,7 @@ func (r *Reader) addChannel(f *file, c *mcap.Channel, topics topicTable) {
 		topics.byKey[key] = known
 		r.channels = append(r.channels, known)
 	}
-	if n := f.messages(c.ID); n > 0 {
+	if n := f.statistics.ChannelMessageCounts[c.ID]; n > 0 {
 		known.topic.Messages += n
 		f.has[known] = true
 	}
@@ -424,12 +424,7 @@ func filesBelow(folder string) ([]string, error) {
 	if len(list) == 0 {
 		return nil, fmt.Errorf("%s: %w: it has neither a %s that lists files nor a file that ends in %s", folder, ErrNotMCAP, metadataFile, suffix)
 	}
-	slices.SortFunc(list, func(a, b string) int {
-		if byLength := len(a) - len(b); byLength != 0 {
-			return byLength
-		}
-		return strings.Compare(a, b)
-	})
+	slices.SortFunc(list, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
 	return list, nil
 }
 
@@ -792,7 +787,7 @@ func (x *index) define(op mcap.OpCode, content []byte) error {
 		if err != nil {
 			return err
 		}
-		if s.ID != 0 && x.schema(s.ID) == nil {
+		if s.ID != 0 && x.schemaByID[s.ID] == nil {
 			s.Data = bytes.Clone(s.Data)
 			x.schemas = append(x.schemas, s)
 			if x.schemaByID == nil {
@@ -806,7 +801,7 @@ func (x *index) define(op mcap.OpCode, content []byte) error {
 	if err != nil {
 		return err
 	}
-	if x.channel(c.ID) == nil {
+	if x.channelByID[c.ID] == nil {
 		x.channels = append(x.channels, c)
 		if x.channelByID == nil {
 			x.channelByID = map[uint16]*mcap.Channel{}
@@ -815,15 +810,6 @@ func (x *index) define(op mcap.OpCode, content []byte) error {
 	}
 	return nil
 }
-
-// schema returns the schema of the id, nil for none.
-func (x *index) schema(id uint16) *mcap.Schema { return x.schemaByID[id] }
-
-// channel returns the channel of the id, nil for none.
-func (x *index) channel(id uint16) *mcap.Channel { return x.channelByID[id] }
-
-// messages counts a channel's messages.
-func (x *index) messages(channel uint16) uint64 { return x.statistics.ChannelMessageCounts[channel] }
 
 // span returns the first and the last log time, and whether there are messages.
 func (x *index) span() (start, end uint64, any bool) {

@@ -118,9 +118,6 @@ func newRecorder(file *bridges.File, o options, run bridges.Run) (*recorder, err
 	return r, nil
 }
 
-// begun returns the log time of the file's first message, and whether there is any.
-func (r *recorder) begun() (start uint64, any bool) { return r.first, r.first != math.MaxUint64 }
-
 // write records one message.
 func (r *recorder) write(channel int, at messageTimes, data []byte) error {
 	r.pending[channel].messages++
@@ -260,11 +257,12 @@ func (r *recorder) summary() summary {
 			s.statistics.SchemaCount++
 		}
 	}
+	total := r.total()
 	for i, channel := range r.channels {
 		if channel.end <= r.end() {
 			s.channels = append(s.channels, channel.Channel)
 			s.statistics.ChannelCount++
-			if n := r.messages(i); n > 0 {
+			if n := total[i].all(); n > 0 {
 				s.statistics.ChannelMessageCounts[channel.ID] = n
 				s.statistics.MessageCount += n
 			}
@@ -277,18 +275,8 @@ func (r *recorder) summary() summary {
 	return s
 }
 
-// messages counts a channel's messages in complete chunks.
-func (r *recorder) messages(channel int) uint64 {
-	var n uint64
-	for _, chunk := range r.chunks {
-		if channel < len(chunk.tally) {
-			n += chunk.tally[channel].all()
-		}
-	}
-	return n
-}
-
-// total counts all messages in complete chunks, by channel.
+// total counts all messages in complete chunks, by channel: a chunk tells of those that there
+// were by then.
 func (r *recorder) total() []tally {
 	sum := make([]tally, len(r.channels))
 	for _, chunk := range r.chunks {
@@ -322,8 +310,8 @@ func (r *recorder) span() (start, end uint64) {
 func (r *recorder) bagFile(name string) bagFile {
 	f := bagFile{name: name}
 	f.start, f.end = r.span()
-	for i := range r.channels {
-		f.messages += r.messages(i)
+	for _, t := range r.total() {
+		f.messages += t.all()
 	}
 	return f
 }
@@ -425,12 +413,12 @@ func (s *series) splits() bool { return s.opts.Split > 0 || s.opts.SplitTime > 0
 // full reports whether a message of the log time belongs to the next file. The first
 // message of a file always has its place.
 func (s *series) full(logTime uint64) bool {
-	start, any := s.file.begun()
-	if !any {
+	begun := s.file.first
+	if begun == math.MaxUint64 {
 		return false
 	}
 	return s.opts.Split > 0 && s.file.file.Committed() >= s.opts.Split ||
-		s.opts.SplitTime > 0 && logTime >= start+uint64(s.opts.SplitTime)
+		s.opts.SplitTime > 0 && logTime >= begun+uint64(s.opts.SplitTime)
 }
 
 // next finishes the current file and begins the next one, at a log time.

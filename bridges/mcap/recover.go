@@ -120,8 +120,8 @@ func (m *bagMetadata) addIndex(name string, x *index, known rowTable) {
 	}
 	m.files = append(m.files, bagFile{name: name, start: start, end: end, messages: x.statistics.MessageCount})
 	for _, c := range x.summary.channels {
-		row := bagTopic{name: c.Topic, encoding: c.MessageEncoding, qos: known.topics.qosOf(c), messages: x.messages(c.ID)}
-		if s := x.schema(c.SchemaID); s != nil {
+		row := bagTopic{name: c.Topic, encoding: c.MessageEncoding, qos: known.topics.qosOf(c), messages: x.statistics.ChannelMessageCounts[c.ID]}
+		if s := x.schemaByID[c.SchemaID]; s != nil {
 			row.wireType, row.hash = s.Name, typeHash(s.Name, s.Encoding, s.Data)
 		}
 		key := row.name + "\x00" + row.wireType
@@ -522,20 +522,6 @@ func writeTail(dst io.Writer, base uint64, s summary) error {
 // where in the file each group lies.
 func writeGroups(w *mcap.Writer, start uint64, s summary) ([]*mcap.SummaryOffset, error) {
 	var groups []*mcap.SummaryOffset
-	group := func(op mcap.OpCode, n int, write func(i int) error) error {
-		from := w.Offset()
-		for i := range n {
-			if err := write(i); err != nil {
-				return fmt.Errorf("write %v of the summary: %w", op, err)
-			}
-		}
-		if n > 0 {
-			groups = append(groups, &mcap.SummaryOffset{
-				GroupOpcode: op, GroupStart: start + from, GroupLength: w.Offset() - from,
-			})
-		}
-		return nil
-	}
 	for _, g := range []struct {
 		op    mcap.OpCode
 		n     int
@@ -548,8 +534,14 @@ func writeGroups(w *mcap.Writer, start uint64, s summary) ([]*mcap.SummaryOffset
 		{mcap.OpAttachmentIndex, len(s.attachments), func(i int) error { return w.WriteAttachmentIndex(s.attachments[i]) }},
 		{mcap.OpMetadataIndex, len(s.metadata), func(i int) error { return w.WriteMetadataIndex(s.metadata[i]) }},
 	} {
-		if err := group(g.op, g.n, g.write); err != nil {
-			return nil, err
+		from := w.Offset()
+		for i := range g.n {
+			if err := g.write(i); err != nil {
+				return nil, fmt.Errorf("write %v of the summary: %w", g.op, err)
+			}
+		}
+		if g.n > 0 {
+			groups = append(groups, &mcap.SummaryOffset{GroupOpcode: g.op, GroupStart: start + from, GroupLength: w.Offset() - from})
 		}
 	}
 	return groups, nil

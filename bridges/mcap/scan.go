@@ -158,7 +158,7 @@ func (s *scanner) define(op mcap.OpCode, content []byte) error {
 	if err := s.index.define(op, content); err != nil || len(s.channels) == known {
 		return err
 	}
-	if id := s.channels[known].SchemaID; id != 0 && s.schema(id) == nil {
+	if id := s.channels[known].SchemaID; id != 0 && s.schemaByID[id] == nil {
 		delete(s.channelByID, s.channels[known].ID)
 		s.channels = s.channels[:known]
 		return fmt.Errorf("%w: channel of schema %d, which there is not", ErrDamaged, id)
@@ -216,7 +216,7 @@ func (s *scanner) message(content []byte) error {
 		return err
 	}
 	length := int64(recordHeader + len(content))
-	if s.channel(m.channel) == nil {
+	if s.channelByID[m.channel] == nil {
 		s.damage(s.at, s.at+length, m.logTime, fmt.Errorf("%w: message of channel %d, which there is not", ErrDamaged, m.channel))
 		s.edit(edit{offset: s.at, drop: length})
 		return nil
@@ -288,7 +288,7 @@ func (s *scanner) chunkMessages(records []byte) (messages []rawMessage, offsets 
 		case mcap.OpMessage:
 			m, err := parseMessage(content)
 			messages, offsets = append(messages, m), append(offsets, uint64(at))
-			if err == nil && s.channel(m.channel) == nil { // its definition may have been in a damaged chunk
+			if err == nil && s.channelByID[m.channel] == nil { // its definition may have been in a damaged chunk
 				err = fmt.Errorf("%w: message of channel %d, which there is not", ErrDamaged, m.channel)
 			}
 			return err
