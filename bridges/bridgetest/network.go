@@ -24,9 +24,7 @@ type source struct {
 
 func (f *fixture) source(topic string) *source {
 	f.t.Helper()
-	publish, err := f.carried()[0].add(f.bridge, topic)
-	require.NoError(f.t, err)
-	return &source{f: f, topic: topic, publish: publish}
+	return &source{f: f, topic: topic, publish: f.publisher(f.carried()[0], topic)}
 }
 
 // offer publishes one message, whatever becomes of it.
@@ -35,9 +33,11 @@ func (s *source) offer() {
 	s.offered++
 }
 
-// arrives publishes until one message more than now has arrived.
+// arrives waits for the peer to want the topic, and publishes until one message more than now
+// has arrived.
 func (s *source) arrives() {
 	s.f.t.Helper()
+	s.f.await(s.topic)
 	before := s.f.peer.Received()[s.topic]
 	require.Eventually(s.f.t, func() bool {
 		s.offer()
@@ -68,7 +68,6 @@ func (s Suite) peerComesLate(t *testing.T) {
 	assert.Contains(t, []flow.Status{flow.Connecting, flow.UnexpectedlyDisconnected, flow.Connected}, f.bridge.Status())
 	out.offer()
 	f.start()
-	f.await("/late")
 	out.arrives()
 	out.settled()
 }
@@ -76,7 +75,6 @@ func (s Suite) peerComesLate(t *testing.T) {
 func (s Suite) reconnects(t *testing.T) {
 	f := s.connect(t)
 	before := f.source("/before")
-	f.await("/before")
 	before.arrives()
 	f.peer.Kill(t)
 	while := f.source("/while")
@@ -85,8 +83,6 @@ func (s Suite) reconnects(t *testing.T) {
 		while.offer()
 	}
 	f.peer.Start(t)
-	f.await("/before")
-	f.await("/while")
 	before.arrives()
 	while.arrives()
 	before.settled()
@@ -105,32 +101,30 @@ func (f *fixture) pictures(topic string) *source {
 	}}
 }
 
-// stalls offers far more than a queue of 8 MiB and the system's buffers hold.
-func (s Suite) stalls(t *testing.T) {
+// stalled connects, stalls the peer and offers far more than a queue of 8 MiB and the system's
+// buffers hold.
+func (s Suite) stalled(t *testing.T) (*fixture, *source) {
+	t.Helper()
 	f := s.connect(t)
 	out := f.pictures("/large")
-	f.await("/large")
 	out.arrives()
 	f.peer.Stall(t)
 	for range 64 {
 		out.offer()
 	}
+	return f, out
+}
+
+func (s Suite) stalls(t *testing.T) {
+	f, out := s.stalled(t)
 	f.peer.Resume(t)
-	f.await("/large")
 	out.arrives()
 	out.settled()
 }
 
 // disconnects while much waits for a peer that takes nothing: the context ends it.
 func (s Suite) disconnects(t *testing.T) {
-	f := s.connect(t)
-	out := f.pictures("/large")
-	f.await("/large")
-	out.arrives()
-	f.peer.Stall(t)
-	for range 64 {
-		out.offer()
-	}
+	f, out := s.stalled(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	done := make(chan error, 1)
@@ -147,7 +141,6 @@ func (s Suite) disconnects(t *testing.T) {
 	assert.Equal(t, flow.Disconnected, f.bridge.Status())
 	f.peer.Resume(t)
 	require.NoError(t, f.bridge.Connect(t.Context()))
-	f.await("/large")
 	out.arrives()
 	out.settled()
 }
@@ -155,10 +148,8 @@ func (s Suite) disconnects(t *testing.T) {
 func (s Suite) rubbish(t *testing.T) {
 	f := s.connect(t)
 	out := f.source("/topic")
-	f.await("/topic")
 	out.arrives()
 	f.peer.Rubbish(t)
-	f.await("/topic")
 	out.arrives()
 	out.settled()
 }

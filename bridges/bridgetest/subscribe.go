@@ -92,11 +92,9 @@ func (in *inbox) holds(want ...int) {
 // counted checks that the bridge counts what the first subscriber of a topic was given.
 func (in *inbox) counted() {
 	in.f.t.Helper()
-	rows := in.f.bridge.Statistics().Received
-	i := slices.IndexFunc(rows, func(row bridges.TopicStatistics) bool { return row.Topic == in.topic })
-	require.GreaterOrEqual(in.f.t, i, 0, in.topic)
-	assert.NotEmpty(in.f.t, rows[i].Type, in.topic)
-	assert.EqualValues(in.f.t, len(in.numbers())+in.greetings(), rows[i].Messages, in.topic)
+	row := rowOf(in.f.t, in.f.bridge.Statistics().Received, in.topic)
+	assert.NotEmpty(in.f.t, row.Type, in.topic)
+	assert.EqualValues(in.f.t, len(in.numbers())+in.greetings(), row.Messages, in.topic)
 }
 
 func (f *fixture) sender() Sender {

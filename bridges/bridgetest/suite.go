@@ -154,10 +154,8 @@ func (s Suite) oneTypePerTopic(t *testing.T) {
 	f := s.connect(t)
 	b, known := f.bridge, f.carried()
 	require.NotEmpty(t, known)
-	first, err := known[0].add(b, "/shared")
-	require.NoError(t, err)
-	again, err := known[0].add(b, "/shared")
-	require.NoError(t, err, "a topic may be added twice")
+	first := f.publisher(known[0], "/shared")
+	again := f.publisher(known[0], "/shared") // a topic may be added twice
 	for _, other := range known[1:] {
 		_, err := other.add(b, "/shared")
 		assert.ErrorIs(t, err, bridges.ErrTopicType, other.name)
@@ -166,7 +164,7 @@ func (s Suite) oneTypePerTopic(t *testing.T) {
 	require.NoError(t, first(t.Context(), 0))
 	require.NoError(t, again(t.Context(), 1))
 	f.sent("/shared", 2)
-	_, err = known[0].add(b, "")
+	_, err := known[0].add(b, "")
 	assert.ErrorIs(t, err, bridges.ErrTopicName)
 	_, err = known[0].add(b, "/with space")
 	assert.ErrorIs(t, err, bridges.ErrTopicName)
@@ -177,8 +175,7 @@ func (s Suite) withdraws(t *testing.T) {
 	const many = 300
 	f := s.connect(t)
 	b, known := f.bridge, f.carried()
-	publish, err := known[0].add(b, "/passing")
-	require.NoError(t, err)
+	publish := f.publisher(known[0], "/passing")
 	f.await("/passing")
 	require.NoError(t, publish(t.Context(), 0))
 	require.NoError(t, publish(t.Context(), 1))
@@ -188,8 +185,7 @@ func (s Suite) withdraws(t *testing.T) {
 	assert.ErrorIs(t, publish(t.Context(), 2), flow.ErrClosed)
 	for i := range many {
 		topic := fmt.Sprintf("/passing_%d", i)
-		_, err := known[i%len(known)].add(b, topic)
-		require.NoError(t, err)
+		f.publisher(known[i%len(known)], topic)
 		b.Withdraw(topic)
 	}
 	for _, e := range b.Endpoints() {
@@ -202,12 +198,10 @@ func (s Suite) withdraws(t *testing.T) {
 		assert.Empty(t, sum.Topics)
 	}
 	for _, st := range known {
-		_, err := st.add(b, "/passing")
-		require.NoError(t, err, "%s where a %s was", st.name, known[0].name)
+		f.publisher(st, "/passing") // where one of another type was
 		b.Withdraw("/passing")
 	}
-	stays, err := known[0].add(b, "/stays")
-	require.NoError(t, err)
+	stays := f.publisher(known[0], "/stays")
 	f.await("/stays")
 	require.NoError(t, stays(t.Context(), 0))
 	require.NoError(t, b.Close(t.Context()))
@@ -254,8 +248,7 @@ func (s Suite) statuses(t *testing.T) {
 func (s Suite) publishesOnlyWhileConnected(t *testing.T) {
 	f := s.open(t)
 	b := f.bridge
-	publish, err := f.carried()[0].add(b, "/topic")
-	require.NoError(t, err)
+	publish := f.publisher(f.carried()[0], "/topic")
 	assert.ErrorIs(t, publish(t.Context(), 0), flow.ErrNotConnected)
 	f.start()
 	require.NoError(t, b.Connect(t.Context()))
@@ -279,9 +272,7 @@ func (s Suite) delivers(t *testing.T) {
 	publishers := map[string]func(context.Context, int) error{}
 	add := func(list []stream) {
 		for _, st := range list {
-			publish, err := st.add(b, "/probe/"+st.name)
-			require.NoError(t, err, st.name)
-			publishers["/probe/"+st.name] = publish
+			publishers["/probe/"+st.name] = f.publisher(st, "/probe/"+st.name)
 		}
 	}
 	add(known[:len(known)/2])
@@ -316,8 +307,7 @@ func (s Suite) samplesStay(t *testing.T) {
 	f := s.connect(t)
 	for _, st := range f.carried() {
 		topic := "/stay/" + st.name
-		_, err := st.add(f.bridge, topic)
-		require.NoError(t, err, st.name)
+		f.publisher(st, topic)
 		f.await(topic)
 		unchanged, err := st.publishedUnchanged(f.bridge, topic)
 		require.NoError(t, err, st.name)
@@ -327,8 +317,7 @@ func (s Suite) samplesStay(t *testing.T) {
 
 func (s Suite) cancelled(t *testing.T) {
 	f := s.connect(t)
-	publish, err := f.carried()[0].add(f.bridge, "/topic")
-	require.NoError(t, err)
+	publish := f.publisher(f.carried()[0], "/topic")
 	f.await("/topic")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -346,8 +335,7 @@ func (s Suite) concurrent(t *testing.T) {
 	for _, st := range known {
 		topic := "/many/" + st.name
 		for range 2 { // two publishers of each topic
-			publish, err := st.add(b, topic)
-			require.NoError(t, err)
+			publish := f.publisher(st, topic)
 			f.await(topic)
 			wg.Go(func() {
 				for seq := range messages {
@@ -367,8 +355,7 @@ func (s Suite) concurrent(t *testing.T) {
 func (s Suite) closeTwice(t *testing.T) {
 	f := s.connect(t)
 	b := f.bridge
-	publish, err := f.carried()[0].add(b, "/topic")
-	require.NoError(t, err)
+	publish := f.publisher(f.carried()[0], "/topic")
 	f.await("/topic")
 	require.NoError(t, publish(t.Context(), 0))
 	require.NoError(t, b.Close(t.Context()))
@@ -384,10 +371,7 @@ func (s Suite) closeTwice(t *testing.T) {
 func (s Suite) independent(t *testing.T) {
 	first, second := s.connect(t), s.connect(t)
 	st := first.carried()[0]
-	toFirst, err := st.add(first.bridge, "/topic")
-	require.NoError(t, err)
-	toSecond, err := st.add(second.bridge, "/topic")
-	require.NoError(t, err)
+	toFirst, toSecond := first.publisher(st, "/topic"), second.publisher(st, "/topic")
 	first.await("/topic")
 	second.await("/topic")
 	require.NoError(t, toFirst(t.Context(), 0))
@@ -403,8 +387,7 @@ func (s Suite) independent(t *testing.T) {
 // to at the same time.
 func (s Suite) pause(t *testing.T) {
 	f := s.connect(t)
-	publish, err := f.carried()[0].add(f.bridge, "/topic")
-	require.NoError(t, err)
+	publish := f.publisher(f.carried()[0], "/topic")
 	f.await("/topic")
 	var in *inbox
 	if s.Peer != nil && s.subscribes(t) {
@@ -433,13 +416,14 @@ func (s Suite) pause(t *testing.T) {
 
 func topicStatistics(t *testing.T, b *bridges.Bridge, topic string) bridges.TopicStatistics {
 	t.Helper()
-	for _, row := range b.Statistics().Topics {
-		if row.Topic == topic {
-			return row
-		}
-	}
-	require.Fail(t, "no statistics", "topic %s", topic)
-	return bridges.TopicStatistics{}
+	return rowOf(t, b.Statistics().Topics, topic)
+}
+
+func rowOf(t *testing.T, rows []bridges.TopicStatistics, topic string) bridges.TopicStatistics {
+	t.Helper()
+	i := slices.IndexFunc(rows, func(row bridges.TopicStatistics) bool { return row.Topic == topic })
+	require.GreaterOrEqual(t, i, 0, "statistics of %s", topic)
+	return rows[i]
 }
 
 // Peer is the other side of a network bridge in the conformance suite. It is the server that
@@ -648,6 +632,14 @@ func (f *fixture) carried() []stream {
 	list := carried(f.suite.openAt(f.t, f.suite.Connection).bridge)
 	require.NotEmpty(f.t, list)
 	return list
+}
+
+// publisher adds a topic of a stream that the bridge carries.
+func (f *fixture) publisher(st stream, topic string) func(ctx context.Context, seq int) error {
+	f.t.Helper()
+	publish, err := st.add(f.bridge, topic)
+	require.NoError(f.t, err, "a %s on %s", st.name, topic)
+	return publish
 }
 
 // Period is the simulation time between two messages of one topic, nanoseconds.
