@@ -43,19 +43,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
-	"github.com/raybridge/raybridge/world"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -656,9 +655,23 @@ type stream struct {
 	publishedUnchanged func(b *bridges.Bridge, topic string) (bool, error)
 }
 
-func streamOf[T any](name string, make func(seq int) T) stream {
+// streamOf makes the stream of a type: each message is Filled, with a header of its own.
+func streamOf[T simtime.Stamped]() stream {
+	t := reflect.TypeFor[T]()
+	make := func(seq int) T {
+		msg := Filled(t)
+		switch m := msg.(type) {
+		case interface{ SampleHeader() *sample.Header }:
+			*m.SampleHeader() = header(seq)
+		case *sample.Clock:
+			m.Stamp = header(seq).Stamp
+		case *sample.Transforms:
+			m.Stamp = header(seq).Stamp
+		}
+		return msg.(T)
+	}
 	return stream{
-		name: name,
+		name: t.Elem().Name(),
 		add: func(b *bridges.Bridge, topic string) (func(context.Context, int) error, error) {
 			publish, err := bridges.AddPublisher[T](b, bridges.Topic{Name: topic, Sensor: "probe", QoS: flow.SensorDataQoS})
 			if err != nil {
@@ -680,89 +693,14 @@ func streamOf[T any](name string, make func(seq int) T) stream {
 
 // streams has one stream for each type of package sample.
 var streams = []stream{
-	streamOf("Clock", func(seq int) *sample.Clock { return &sample.Clock{Stamp: simtime.Stamp(int64(seq) * Period)} }),
-	streamOf("Image", Image),
-	streamOf("CompressedImage", func(seq int) *sample.CompressedImage {
-		return &sample.CompressedImage{Header: header(seq), Format: "jpeg", Data: []byte{0xff, 0xd8, 0xff, 0xd9, byte(seq)}}
-	}),
-	streamOf("CameraInfo", func(seq int) *sample.CameraInfo {
-		return &sample.CameraInfo{
-			Header: header(seq), Width: 4, Height: 2, DistortionModel: "plumb_bob", D: make([]float64, 5),
-			K: [9]float64{2, 0, 1.5, 0, 2, 0.5, 0, 0, 1},
-		}
-	}),
-	streamOf("PointCloud", PointCloud),
-	streamOf("Imu", func(seq int) *sample.Imu {
-		return &sample.Imu{Header: header(seq), Orientation: mgl64.QuatIdent(), LinearAcceleration: mgl64.Vec3{0, 0, 9.80665}}
-	}),
-	streamOf("GnssFix", func(seq int) *sample.GnssFix {
-		return &sample.GnssFix{Header: header(seq), Latitude: 49.01, Longitude: 8.43, Altitude: 116.5}
-	}),
-	streamOf("Odometry", func(seq int) *sample.Odometry {
-		return &sample.Odometry{Header: header(seq), ChildFrameID: "base_link", BodyPose: spatial.Identity()}
-	}),
-	streamOf("Transforms", func(seq int) *sample.Transforms {
-		return &sample.Transforms{Stamp: simtime.Stamp(int64(seq) * Period), Transforms: []sample.Transform{
-			{Header: header(seq), ChildFrameID: "lidar", Relative: spatial.Identity()},
-		}}
-	}),
-	streamOf("LaserScan", func(seq int) *sample.LaserScan {
-		return &sample.LaserScan{Header: header(seq), AngleMax: 1, AngleIncrement: 0.5, RangeMax: 30, Ranges: []float32{1, 2, float32(seq)}}
-	}),
-	streamOf("Range", func(seq int) *sample.Range {
-		return &sample.Range{Header: header(seq), FieldOfView: 0.7, MinRange: 0.3, MaxRange: 2, Range: 1}
-	}),
-	streamOf("Radar", func(seq int) *sample.Radar {
-		return &sample.Radar{Header: header(seq), Detections: []sample.RadarDetection{{Velocity: float32(seq), Depth: 10}}}
-	}),
-	streamOf("RadarObjects", func(seq int) *sample.RadarObjects {
-		return &sample.RadarObjects{Header: header(seq), Objects: []sample.RadarObject{{ID: 7, Position: mgl64.Vec3{10, 0, 0}, Moving: true}}}
-	}),
-	streamOf("DvsEvents", func(seq int) *sample.DvsEvents {
-		return &sample.DvsEvents{Header: header(seq), Width: 4, Height: 2, Events: []sample.DvsEvent{{X: 3, Y: 1, TimeNs: simtime.Stamp(seq), Polarity: true}}}
-	}),
-	streamOf("Speed", func(seq int) *sample.Speed {
-		return &sample.Speed{Header: header(seq), MetresPerSecond: float64(seq)}
-	}),
-	streamOf("CanBus", func(seq int) *sample.CanBus {
-		return &sample.CanBus{Header: header(seq), Speed: float64(seq), Gear: sample.GearDrive, EngineOn: true, Orientation: mgl64.QuatIdent()}
-	}),
-	streamOf("VehicleOdometry", func(seq int) *sample.VehicleOdometry {
-		return &sample.VehicleOdometry{Header: header(seq), Velocity: float64(seq), FrontWheelAngle: 0.1}
-	}),
-	streamOf("GpsOdometry", func(seq int) *sample.GpsOdometry {
-		return &sample.GpsOdometry{Header: header(seq), ChildFrameID: "base_link", Easting: 456_000, Northing: 5_428_000, Orientation: mgl64.QuatIdent()}
-	}),
-	streamOf("InsStatus", func(seq int) *sample.InsStatus {
-		return &sample.InsStatus{Header: header(seq), Status: 3, PositionType: 56}
-	}),
-	streamOf("Detections2D", func(seq int) *sample.Detections2D {
-		return &sample.Detections2D{Header: header(seq), Width: 4, Height: 2, Boxes: []sample.Box2D{{ID: 7, TypeID: "vehicle.sedan", Label: "Sedan", Score: 1, Width: 2, Height: 1}}}
-	}),
-	streamOf("Detections3D", func(seq int) *sample.Detections3D {
-		return &sample.Detections3D{Header: header(seq), Boxes: []sample.Box3D{{ID: 7, TypeID: "vehicle.sedan", Label: "Sedan", Score: 1, Pose: spatial.Identity()}}}
-	}),
-	streamOf("Signals", func(seq int) *sample.Signals {
-		return &sample.Signals{Header: header(seq), Signals: []sample.Signal{{ID: 1, Label: "red", State: world.SignalRed, Score: 1, Pose: spatial.Identity()}}}
-	}),
-	streamOf("Collision", func(seq int) *sample.Collision {
-		return &sample.Collision{Header: header(seq), Other: 7, ActorType: "vehicle.ego", OtherType: "vehicle.sedan", NormalImpulse: mgl64.Vec3{-100, 0, 0}}
-	}),
-	streamOf("Obstacle", func(seq int) *sample.Obstacle {
-		return &sample.Obstacle{Header: header(seq), Other: 7, ActorType: "vehicle.ego", OtherType: "vehicle.sedan", Distance: 4}
-	}),
-	streamOf("LaneInvasion", func(seq int) *sample.LaneInvasion {
-		return &sample.LaneInvasion{Header: header(seq), Marks: []sample.CrossedMark{{ID: 3, Type: sample.LaneMarkSolid, Color: sample.LaneMarkYellow}}}
-	}),
-	streamOf("LaneMarks", func(seq int) *sample.LaneMarks {
-		return &sample.LaneMarks{Header: header(seq), Marks: []sample.LaneMark{{ID: 3, Type: sample.LaneMarkSolid, Points: []mgl64.Vec3{{0, 1, 0}, {9, 1, 0}}}}}
-	}),
-	streamOf("LaneLines", func(seq int) *sample.LaneLines {
-		return &sample.LaneLines{Header: header(seq), Lines: []sample.LaneLine{{Width: 0.12, Place: sample.LaneLineEgoLeft, MaxX: 40, C: [4]float64{1.75}}}}
-	}),
-	streamOf("Snapshot", func(seq int) *sample.Snapshot {
-		return &sample.Snapshot{Header: header(seq), DeltaNs: Period, Actors: []sample.ActorState{{TypeID: "vehicle.ego", Kind: sample.KindVehicle, Pose: spatial.Identity()}}}
-	}),
+	streamOf[*sample.Clock](), streamOf[*sample.Image](), streamOf[*sample.CompressedImage](), streamOf[*sample.CameraInfo](),
+	streamOf[*sample.PointCloud](), streamOf[*sample.Imu](), streamOf[*sample.GnssFix](), streamOf[*sample.Odometry](),
+	streamOf[*sample.Transforms](), streamOf[*sample.LaserScan](), streamOf[*sample.Range](), streamOf[*sample.Radar](),
+	streamOf[*sample.RadarObjects](), streamOf[*sample.DvsEvents](), streamOf[*sample.Speed](), streamOf[*sample.CanBus](),
+	streamOf[*sample.VehicleOdometry](), streamOf[*sample.GpsOdometry](), streamOf[*sample.InsStatus](),
+	streamOf[*sample.Detections2D](), streamOf[*sample.Detections3D](), streamOf[*sample.Signals](), streamOf[*sample.Collision](),
+	streamOf[*sample.Obstacle](), streamOf[*sample.LaneInvasion](), streamOf[*sample.LaneMarks](), streamOf[*sample.LaneLines](),
+	streamOf[*sample.Snapshot](),
 }
 
 func header(seq int) sample.Header {
