@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 )
@@ -36,10 +35,11 @@ const (
 // ErrDefinition says that a .msg file can't be read.
 var ErrDefinition = errors.New("bad message definition")
 
-// sizes of primitives on the wire, bytes; a string's is that of its length.
-var sizes = map[string]int{
-	"bool": 1, "byte": 1, "char": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4,
-	"int64": 8, "uint64": 8, "float32": 4, "float64": 8, "string": 4,
+// primitives has how a value of each is read.
+var primitives = map[string]func(*reader) (any, error){
+	"bool": fixed[bool], "byte": fixed[uint8], "char": fixed[uint8], "int8": fixed[int8], "uint8": fixed[uint8],
+	"int16": fixed[int16], "uint16": fixed[uint16], "int32": fixed[int32], "uint32": fixed[uint32],
+	"int64": fixed[int64], "uint64": fixed[uint64], "float32": fixed[float32], "float64": fixed[float64], "string": (*reader).text,
 }
 
 // LoadDefinition reads the definition of "package/Name" and all it is made of. text returns the
@@ -69,7 +69,7 @@ func load(name string, text func(string) (string, error), within []string) (*Def
 		if typ == "" {
 			continue
 		}
-		if _, primitive := sizes[typ]; primitive {
+		if _, primitive := primitives[typ]; primitive {
 			f.Type = typ
 		} else {
 			if !strings.Contains(typ, "/") {
@@ -156,11 +156,11 @@ func (r *reader) message(d *Definition) (Value, error) {
 }
 
 func (r *reader) array(f *Field) (any, error) {
-	head, err := r.take(4)
+	head, err := fixed[uint32](r)
 	if err != nil {
 		return nil, err
 	}
-	n := int(binary.LittleEndian.Uint32(head))
+	n := int(head.(uint32))
 	missing := 0
 	if f.Array != Sequence {
 		if n != 0 && n != f.Array {
@@ -200,37 +200,28 @@ func (r *reader) element(f *Field) (any, error) {
 	if f.Message != nil {
 		return r.message(f.Message)
 	}
-	b, err := r.take(sizes[f.Type])
+	return primitives[f.Type](r)
+}
+
+// fixed reads a value whose type has a size.
+func fixed[T any](r *reader) (any, error) {
+	var v T
+	b, err := r.take(binary.Size(v))
 	if err != nil {
 		return nil, err
 	}
-	switch f.Type {
-	case "bool":
-		return b[0] != 0, nil
-	case "int8":
-		return int8(b[0]), nil
-	case "byte", "char", "uint8":
-		return b[0], nil
-	case "int16":
-		return int16(binary.LittleEndian.Uint16(b)), nil
-	case "uint16":
-		return binary.LittleEndian.Uint16(b), nil
-	case "int32":
-		return int32(binary.LittleEndian.Uint32(b)), nil
-	case "uint32":
-		return binary.LittleEndian.Uint32(b), nil
-	case "int64":
-		return int64(binary.LittleEndian.Uint64(b)), nil
-	case "uint64":
-		return binary.LittleEndian.Uint64(b), nil
-	case "float32":
-		return math.Float32frombits(binary.LittleEndian.Uint32(b)), nil
-	case "float64":
-		return math.Float64frombits(binary.LittleEndian.Uint64(b)), nil
-	default: // string
-		text, err := r.take(int(binary.LittleEndian.Uint32(b)))
-		return string(text), err
+	_, err = binary.Decode(b, binary.LittleEndian, &v)
+	return v, err
+}
+
+// text reads a string: its length, and as many bytes.
+func (r *reader) text() (any, error) {
+	n, err := fixed[uint32](r)
+	if err != nil {
+		return nil, err
 	}
+	b, err := r.take(int(n.(uint32)))
+	return string(b), err
 }
 
 func (r *reader) take(n int) ([]byte, error) {
@@ -290,7 +281,7 @@ func (w *writer) array(f *Field, field any) {
 		n = f.Array
 	}
 	if !w.cdr || f.Array == Sequence {
-		w.uint(4, uint64(n))
+		w.put(uint32(n))
 	}
 	if isBytes && len(data) > 0 {
 		w.buf = append(w.buf, data...)
@@ -305,32 +296,10 @@ func (w *writer) element(f *Field, value any) {
 	switch v := value.(type) {
 	case Value:
 		w.message(f.Message, v)
-	case bool:
-		w.uint(1, map[bool]uint64{true: 1}[v])
-	case int8:
-		w.uint(1, uint64(v))
-	case uint8:
-		w.uint(1, uint64(v))
-	case int16:
-		w.uint(2, uint64(v))
-	case uint16:
-		w.uint(2, uint64(v))
-	case int32:
-		w.uint(4, uint64(v))
-	case uint32:
-		w.uint(4, uint64(v))
-	case int64:
-		w.uint(8, uint64(v))
-	case uint64:
-		w.uint(8, v)
-	case float32:
-		w.uint(4, uint64(math.Float32bits(v)))
-	case float64:
-		w.uint(8, math.Float64bits(v))
 	case string:
 		w.text(v)
 	default:
-		panic(fmt.Sprintf("peers: %s is a %T", f.Name, value))
+		w.put(v)
 	}
 }
 
@@ -338,16 +307,18 @@ func (w *writer) text(s string) {
 	if w.cdr {
 		s += "\x00"
 	}
-	w.uint(4, uint64(len(s)))
+	w.put(uint32(len(s)))
 	w.buf = append(w.buf, s...)
 }
 
-// uint writes the low bytes of n; in CDR at a multiple of their number.
-func (w *writer) uint(size int, n uint64) {
+// put writes a bool or a number; in CDR at a multiple of its size.
+func (w *writer) put(value any) {
+	size := binary.Size(value)
+	if size < 0 {
+		panic(fmt.Sprintf("peers: no field is a %T", value))
+	}
 	for w.cdr && len(w.buf)%size != 0 {
 		w.buf = append(w.buf, 0)
 	}
-	for i := range size {
-		w.buf = append(w.buf, byte(n>>(8*i)))
-	}
+	w.buf, _ = binary.Append(w.buf, binary.LittleEndian, value) // it has a size
 }

@@ -192,14 +192,19 @@ func (s *Rosbridge) binary() websocket.MessageType {
 // Connections returns how many clients there are.
 func (s *Rosbridge) Connections() int { return len(s.clients()) }
 
+// look calls f for each client, whose mu is held.
+func (s *Rosbridge) look(f func(c *rosClient)) {
+	for _, c := range s.clients() {
+		c.mu.Lock()
+		f(c)
+		c.mu.Unlock()
+	}
+}
+
 // Advertised returns the topics that clients advertise now, with their types.
 func (s *Rosbridge) Advertised() map[string]string {
 	all := map[string]string{}
-	for _, c := range s.clients() {
-		c.mu.Lock()
-		maps.Copy(all, c.topics)
-		c.mu.Unlock()
-	}
+	s.look(func(c *rosClient) { maps.Copy(all, c.topics) })
 	return all
 }
 
@@ -207,13 +212,11 @@ func (s *Rosbridge) Advertised() map[string]string {
 // compression that they asked for, such as "geometry_msgs/Twist cbor".
 func (s *Rosbridge) Subscribed() map[string]string {
 	all := map[string]string{}
-	for _, c := range s.clients() {
-		c.mu.Lock()
+	s.look(func(c *rosClient) {
 		for _, sub := range c.subscriptions {
 			all[sub.Topic] = sub.Type + " " + sub.Compression
 		}
-		c.mu.Unlock()
-	}
+	})
 	return all
 }
 
@@ -221,26 +224,20 @@ func (s *Rosbridge) Subscribed() map[string]string {
 // several is sent each message once.
 func (s *Rosbridge) Subscriptions(topic string) int {
 	n := 0
-	for _, c := range s.clients() {
-		c.mu.Lock()
+	s.look(func(c *rosClient) {
 		for _, sub := range c.subscriptions {
 			if sub.Topic == topic {
 				n++
 			}
 		}
-		c.mu.Unlock()
-	}
+	})
 	return n
 }
 
 // Services returns the services that clients offer now, with their types.
 func (s *Rosbridge) Services() map[string]string {
 	all := map[string]string{}
-	for _, c := range s.clients() {
-		c.mu.Lock()
-		maps.Copy(all, c.services)
-		c.mu.Unlock()
-	}
+	s.look(func(c *rosClient) { maps.Copy(all, c.services) })
 	return all
 }
 

@@ -272,21 +272,15 @@ func (d *bsonReader) take(n int) []byte {
 	return b
 }
 
-func (d *bsonReader) int32() int32 {
-	b := d.take(4)
-	if b == nil {
-		return 0
+// uint reads so many bytes as a number, 0 after an error.
+func (d *bsonReader) uint(size int) (n uint64) {
+	for i, b := range d.take(size) {
+		n |= uint64(b) << (8 * i)
 	}
-	return int32(binary.LittleEndian.Uint32(b))
+	return n
 }
 
-func (d *bsonReader) int64() int64 {
-	b := d.take(8)
-	if b == nil {
-		return 0
-	}
-	return int64(binary.LittleEndian.Uint64(b))
-}
+func (d *bsonReader) int32() int32 { return int32(d.uint(4)) }
 
 // name reads a cstring.
 func (d *bsonReader) name() string {
@@ -327,7 +321,7 @@ func (d *bsonReader) document() map[string]any {
 func (d *bsonReader) value(kind byte) any {
 	switch kind {
 	case bsonDouble:
-		return math.Float64frombits(uint64(d.int64()))
+		return math.Float64frombits(d.uint(8))
 	case bsonString:
 		b := d.take(int(d.int32()))
 		if len(b) == 0 || b[len(b)-1] != 0 {
@@ -351,7 +345,7 @@ func (d *bsonReader) value(kind byte) any {
 	case bsonInt32:
 		return d.int32()
 	case bsonInt64:
-		return d.int64()
+		return int64(d.uint(8))
 	}
 	d.err = fmt.Errorf("%w: element of type %#x", errBSON, kind)
 	return nil
@@ -373,11 +367,18 @@ func (d *bsonReader) array() []any {
 // encodeBSON writes a document, its names in order. Values are those of decodeBSON, int,
 // uint32 and slices of numbers.
 func encodeBSON(dst []byte, document map[string]any) ([]byte, error) {
+	names := slices.Sorted(maps.Keys(document))
+	return appendBSONDocument(dst, len(names), func(i int) (string, any) { return names[i], document[names[i]] })
+}
+
+// appendBSONDocument writes a document of n elements.
+func appendBSONDocument(dst []byte, n int, element func(i int) (name string, value any)) ([]byte, error) {
 	begin := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
-	for _, name := range slices.Sorted(maps.Keys(document)) {
+	for i := range n {
+		name, value := element(i)
 		var err error
-		if dst, err = appendBSON(dst, name, document[name]); err != nil {
+		if dst, err = appendBSON(dst, name, value); err != nil {
 			return nil, err
 		}
 	}
@@ -430,20 +431,5 @@ func appendBSONOther(dst []byte, kind int, v any) ([]byte, error) {
 		return nil, fmt.Errorf("%w: no element of %T", errBSON, v)
 	}
 	dst[kind] = bsonArray
-	return encodeBSONArray(dst, list)
-}
-
-// encodeBSONArray writes a document whose names are indices.
-func encodeBSONArray(dst []byte, list []any) ([]byte, error) {
-	begin := len(dst)
-	dst = append(dst, 0, 0, 0, 0)
-	for i, v := range list {
-		var err error
-		if dst, err = appendBSON(dst, strconv.Itoa(i), v); err != nil {
-			return nil, err
-		}
-	}
-	dst = append(dst, 0)
-	binary.LittleEndian.PutUint32(dst[begin:], uint32(len(dst)-begin))
-	return dst, nil
+	return appendBSONDocument(dst, len(list), func(i int) (string, any) { return strconv.Itoa(i), list[i] })
 }
