@@ -46,6 +46,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 
@@ -262,11 +263,7 @@ func (i *instance) topic(id uint32) *topic {
 func (i *instance) openSessions() []*session {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	list := make([]*session, 0, len(i.sessions))
-	for s := range i.sessions {
-		list = append(list, s)
-	}
-	return list
+	return slices.Collect(maps.Keys(i.sessions))
 }
 
 // Check reads a connection string as Connect does.
@@ -335,29 +332,12 @@ func (Factory) RegCodec(p *bridges.Plugin, pub bridges.Publication[bridges.Appen
 		if err != nil {
 			return nil, err
 		}
-		var message foreign
+		var message foxglovemsg.Appended
 		return func(ctx context.Context, encode bridges.Append, stamp simtime.Stamp) error {
-			message.encode = encode
+			message.Encode = encode
 			return send(ctx, &message, stamp)
 		}, nil
 	})
-}
-
-// foreign is a message of a type from outside.
-type foreign struct {
-	encode bridges.Append
-	size   int // of the topic's message before
-}
-
-// Size returns the size of the topic's message before this one.
-func (m *foreign) Size() int { return m.size }
-
-// Append appends the encoded message.
-func (m *foreign) Append(dst []byte) ([]byte, error) {
-	begin := len(dst)
-	dst, err := m.encode(dst)
-	m.size = len(dst) - begin
-	return dst, err
 }
 
 // RegReader lets clients publish messages of one more type, in whatever encoding they

@@ -158,7 +158,7 @@ func each[T any](list []byte, take func(T) error) error {
 		return nil
 	}
 	n := 0
-	err := encode.JSONElements(list, func(value []byte) error {
+	return encode.JSONElements(list, func(value []byte) error {
 		if n++; n > guard.ListElements {
 			return checkSize("list", n, guard.ListElements)
 		}
@@ -168,7 +168,6 @@ func each[T any](list []byte, take func(T) error) error {
 		}
 		return take(element)
 	})
-	return err
 }
 
 // checkSize returns an error for what is larger than a limit.
@@ -246,11 +245,6 @@ func fullName(name string) string {
 		return pkg + "/msg/" + rest
 	}
 	return name
-}
-
-// statusOf is how a client is told of an error of its own.
-func statusOf(level int, format string, args ...any) status {
-	return status{Op: "status", Level: level, Message: fmt.Sprintf(format, args...)}
 }
 
 // marshal returns a JSON message. Those of this package can be encoded, except values of

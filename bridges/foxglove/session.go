@@ -104,9 +104,8 @@ func (s *session) refuse(err error) error {
 
 // remark tells the client of something, unless it doesn't read.
 func (s *session) remark(level int, format string, args ...any) {
-	status := statusOf(level, format, args...)
-	status.Message = guard.Excerpt(status.Message, guard.ReasonBytes)
-	if data, err := marshal(status); err == nil { // it is made of texts
+	message := guard.Excerpt(fmt.Sprintf(format, args...), guard.ReasonBytes)
+	if data, err := marshal(status{Op: "status", Level: level, Message: message}); err == nil { // it is made of texts
 		s.client.Tell(transport.OpText, data)
 	}
 }

@@ -154,11 +154,22 @@ func (c *pointCloud) Append(dst []byte) ([]byte, error) {
 
 func (*pointCloud) descriptor() proto.Message { return (*pb.PointCloud)(nil) }
 
-// rawImage is a foxglove.RawImage.
-type rawImage struct {
-	head head
+// framed is a large message whose data stand in the sample.
+type framed struct {
+	head head   // all fields but the data
 	data []byte // the sample's
 }
+
+// Size returns the size of the encoded message.
+func (m *framed) Size() int { return len(m.head) + len(m.data) }
+
+// Append appends the message.
+func (m *framed) Append(dst []byte) ([]byte, error) {
+	return append(append(slices.Grow(dst, m.Size()), m.head...), m.data...), nil
+}
+
+// rawImage is a foxglove.RawImage.
+type rawImage struct{ framed }
 
 // setRawImage makes dst the picture.
 func setRawImage(dst *rawImage, src *sample.Image) error {
@@ -177,21 +188,10 @@ func setRawImage(dst *rawImage, src *sample.Image) error {
 	return nil
 }
 
-// Size returns the size of the encoded picture.
-func (m *rawImage) Size() int { return len(m.head) + len(m.data) }
-
-// Append appends the picture.
-func (m *rawImage) Append(dst []byte) ([]byte, error) {
-	return append(append(slices.Grow(dst, m.Size()), m.head...), m.data...), nil
-}
-
 func (*rawImage) descriptor() proto.Message { return (*pb.RawImage)(nil) }
 
 // compressedImage is a foxglove.CompressedImage.
-type compressedImage struct {
-	head head
-	data []byte // the sample's
-}
+type compressedImage struct{ framed }
 
 // setCompressedImage makes dst the encoded picture.
 func setCompressedImage(dst *compressedImage, src *sample.CompressedImage) error {
@@ -202,14 +202,6 @@ func setCompressedImage(dst *compressedImage, src *sample.CompressedImage) error
 	h.data(2, len(src.Data))
 	dst.head, dst.data = h, src.Data
 	return nil
-}
-
-// Size returns the size of the encoded message.
-func (m *compressedImage) Size() int { return len(m.head) + len(m.data) }
-
-// Append appends the message.
-func (m *compressedImage) Append(dst []byte) ([]byte, error) {
-	return append(append(slices.Grow(dst, m.Size()), m.head...), m.data...), nil
 }
 
 func (*compressedImage) descriptor() proto.Message { return (*pb.CompressedImage)(nil) }

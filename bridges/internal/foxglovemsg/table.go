@@ -167,9 +167,9 @@ func publication[M any, P interface {
 func rosPublication(pub ros.Publication) (Publication, error) {
 	row, err := encode.CDR.Publication(pub)
 	return bridges.PublishAs(row, row.Schema, func() func(bridges.Append) Message {
-		message := &rosMessage{}
+		message := &Appended{}
 		return func(encode bridges.Append) Message {
-			message.encode = encode
+			message.Encode = encode
 			return message
 		}
 	}), err
@@ -189,19 +189,19 @@ func RegisterROS(p *bridges.Plugin, pub ros.Publication, open Open) error {
 	return row.Register(p, pub.Type, open)
 }
 
-// rosMessage is a ROS 2 message as a Message.
-type rosMessage struct {
-	encode bridges.Append
+// Appended is a Message that a function appends.
+type Appended struct {
+	Encode bridges.Append
 	size   int // of the message before
 }
 
 // Size returns the size of the topic's message before this one.
-func (m *rosMessage) Size() int { return m.size }
+func (m *Appended) Size() int { return m.size }
 
-// Append appends the message in CDR.
-func (m *rosMessage) Append(dst []byte) ([]byte, error) {
+// Append appends the message by Encode.
+func (m *Appended) Append(dst []byte) ([]byte, error) {
 	begin := len(dst)
-	dst, err := m.encode(dst)
+	dst, err := m.Encode(dst)
 	m.size = len(dst) - begin
 	return dst, err
 }
