@@ -73,11 +73,7 @@ func (i *instance) tellCoarse(of message) {
 }
 
 func newInstance(env bridges.Env, limit int64) *instance {
-	log := env.Log
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	return &instance{log: log, limit: limit, byID: map[uint32]*stream{}, lastID: snapshotStream}
+	return &instance{log: env.Log, limit: limit, byID: map[uint32]*stream{}, lastID: snapshotStream}
 }
 
 // stream is one topic.
