@@ -165,10 +165,8 @@ func typeOf(list []typed, name string) string {
 
 // nodes returns the bridge where it publishes a topic, or subscribes to it.
 func (s *server) nodes(topics []typed, name string, published bool) []string {
-	for _, t := range topics {
-		if t.Name == name && t.published == published {
-			return []string{node}
-		}
+	if slices.ContainsFunc(topics, func(t typed) bool { return t.Name == name && t.published == published }) {
+		return []string{node}
 	}
 	return []string{}
 }

@@ -120,7 +120,7 @@ func (t *topic) appendFrame(dst []byte, form int, version ros.Version, now int64
 		dst = rosbridgev2.AppendPublishHead(dst, rosbridgev2.JSON, t.Info.Name, false)
 		t.tree.NonFinite = encode.Null // browsers' JSON.parse refuses the words
 		dst, err := t.append(dst, rosbridgev2.JSON, version)
-		return rosbridgev2.SealPublish(dst, rosbridgev2.JSON, 0), err
+		return rosbridgev2.Seal(dst, rosbridgev2.JSON, 0), err
 	}
 }
 

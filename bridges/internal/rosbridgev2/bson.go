@@ -121,43 +121,31 @@ func (f *Frame) set(name string, e element) {
 	}
 }
 
+// fixedSizes has the values whose type tells their size, and prefixes those that begin with it,
+// an int32: what the value has besides so many bytes.
+var (
+	fixedSizes = map[byte]int{
+		bsonDouble: 8, bsonDateTime: 8, bsonTime: 8, bsonInt64: 8, bsonObjectID: 12, bsonBool: 1, bsonNull: 0, bsonInt32: 4,
+	}
+	prefixes = map[byte]int64{bsonString: 4, bsonDocument: 0, bsonArray: 0, bsonBinary: 5}
+)
+
 // bsonSize returns the size of a value that data begins with, which is checked to be
 // there.
 func bsonSize(kind byte, data []byte) (int, error) {
-	size := 0
-	prefixed := func(extra int) {
-		if len(data) < 4 {
-			size = len(data) + 1
-			return
-		}
-		n := int64(int32(binary.LittleEndian.Uint32(data))) + int64(extra)
-		if n < 0 || n > int64(len(data)) {
-			n = int64(len(data)) + 1
-		}
-		size = int(n)
-	}
+	size, fixed := fixedSizes[kind]
 	smallest := 0
-	switch kind {
-	case bsonDouble, bsonDateTime, bsonTime, bsonInt64:
-		size = 8
-	case bsonString:
-		prefixed(4)
-		smallest = 5
-	case bsonDocument, bsonArray:
-		prefixed(0)
-		smallest = 5
-	case bsonBinary:
-		prefixed(5)
-		smallest = 5
-	case bsonObjectID:
-		size = 12
-	case bsonBool:
-		size = 1
-	case bsonNull:
-	case bsonInt32:
-		size = 4
-	default:
-		return 0, fmt.Errorf("%w: an element of type %#x", errBSON, kind)
+	if !fixed {
+		extra, known := prefixes[kind]
+		if !known {
+			return 0, fmt.Errorf("%w: an element of type %#x", errBSON, kind)
+		}
+		size, smallest = len(data)+1, 5
+		if len(data) >= 4 {
+			if n := int64(int32(binary.LittleEndian.Uint32(data))) + extra; n >= 0 && n <= int64(len(data)) {
+				size = int(n)
+			}
+		}
 	}
 	if size > len(data) || size < smallest {
 		return 0, fmt.Errorf("%w: an element of %d bytes where %d are left", errBSON, size, len(data))

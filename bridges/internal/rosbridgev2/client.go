@@ -275,7 +275,7 @@ func (p *Publication) Send(ctx context.Context, message Message) error {
 	frame := append(buffer.Bytes()[:0], form.head...)
 	frame, altered, err := message.AppendAs(frame, form.config)
 	if err == nil {
-		frame = SealPublish(frame, form.config.Form, 0)
+		frame = Seal(frame, form.config.Form, 0)
 		err = form.config.checkWhole(len(frame))
 	}
 	if err != nil {

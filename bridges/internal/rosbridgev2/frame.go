@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"sync"
 	"unicode/utf8"
 
@@ -282,12 +283,7 @@ func appendText(dst []byte, text string) []byte {
 
 // appendFrame appends a whole frame of fields alone.
 func appendFrame(dst []byte, form Form, fields ...field) []byte {
-	begin := len(dst)
-	dst = appendFields(dst, form, fields...)
-	if form == BSON {
-		return sealBSON(dst, begin)
-	}
-	return append(dst, '}')
+	return Seal(appendFields(dst, form, fields...), form, len(dst))
 }
 
 // Advertise announces publications of a type on a topic. Latch has the server keep the last one
@@ -299,13 +295,8 @@ type Advertise struct {
 
 // AppendAdvertise appends a frame that announces publications (protocol, section 3.4.1).
 func AppendAdvertise(dst []byte, form Form, a Advertise) []byte {
-	begin := len(dst)
-	dst = appendFields(dst, form, field{"op", "advertise"}, field{"topic", a.Topic}, field{"type", a.Type})
-	dst = appendLatch(dst, form, a.Latch)
-	if form == BSON {
-		return sealBSON(dst, begin)
-	}
-	return append(dst, '}')
+	frame := appendFields(dst, form, field{"op", "advertise"}, field{"topic", a.Topic}, field{"type", a.Type})
+	return Seal(appendLatch(frame, form, a.Latch), form, len(dst))
 }
 
 // appendUnadvertise appends a frame that takes an announcement back (protocol, section 3.4.2).
@@ -367,9 +358,9 @@ func AppendPublishHead(dst []byte, form Form, topic string, latch bool) []byte {
 	return append(dst, `,"msg":`...)
 }
 
-// SealPublish ends a publication that begins at dst[begin:] with what AppendPublishHead made
+// Seal ends a frame that begins at dst[begin:], such as a publication: what AppendPublishHead made
 // and its message.
-func SealPublish(dst []byte, form Form, begin int) []byte {
+func Seal(dst []byte, form Form, begin int) []byte {
 	if form == BSON {
 		return sealBSON(dst, begin)
 	}
@@ -415,10 +406,7 @@ func AppendResponse(dst []byte, form Form, r Response) []byte {
 	case r.Values != nil:
 		dst = append(append(dst, `,"values":`...), r.Values...)
 	}
-	if r.Result {
-		return append(dst, `,"result":true}`...)
-	}
-	return append(dst, `,"result":false}`...)
+	return append(strconv.AppendBool(append(dst, `,"result":`...), r.Result), '}')
 }
 
 func boolByte(b bool) byte {

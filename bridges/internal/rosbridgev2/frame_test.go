@@ -143,7 +143,7 @@ func TestAppendedFramesAreOthers(t *testing.T) {
 		"service":   rosbridgev2.AppendAdvertiseService(nil, rosbridgev2.BSON, "/light", "std_srvs/SetBool"),
 		"response":  rosbridgev2.AppendResponse(nil, rosbridgev2.BSON, rosbridgev2.Response{Service: "/light", ID: id, Values: values, Result: true}),
 		"failure":   rosbridgev2.AppendResponse(nil, rosbridgev2.BSON, rosbridgev2.Response{Service: "/light", ID: id, Reason: "no lamp"}),
-		"head":      rosbridgev2.SealPublish(append(head, document("")...), rosbridgev2.BSON, 0),
+		"head":      rosbridgev2.Seal(append(head, document("")...), rosbridgev2.BSON, 0),
 	} {
 		assert.Equal(t, wire(t, name+".bson"), got, name)
 	}
@@ -154,7 +154,7 @@ func TestAppendedJSON(t *testing.T) {
 		`{"op":"advertise","topic":"/a\"b","type":"c/D"}`: rosbridgev2.AppendAdvertise(nil, rosbridgev2.JSON, rosbridgev2.Advertise{Topic: `/a"b`, Type: "c/D"}),
 		`{"op":"advertise","topic":"/a","type":"c/D","latch":true}`: rosbridgev2.AppendAdvertise(nil, rosbridgev2.JSON,
 			rosbridgev2.Advertise{Topic: "/a", Type: "c/D", Latch: true}),
-		`{"op":"publish","topic":"/a","latch":true,"msg":{}}`:    rosbridgev2.SealPublish(append(rosbridgev2.AppendPublishHead(nil, rosbridgev2.JSON, "/a", true), `{}`...), rosbridgev2.JSON, 0),
+		`{"op":"publish","topic":"/a","latch":true,"msg":{}}`:    rosbridgev2.Seal(append(rosbridgev2.AppendPublishHead(nil, rosbridgev2.JSON, "/a", true), `{}`...), rosbridgev2.JSON, 0),
 		`{"op":"subscribe","topic":"/a","type":"c/D"}`:           rosbridgev2.AppendSubscribe(nil, rosbridgev2.JSON, rosbridgev2.Subscribe{Topic: "/a", Type: "c/D"}),
 		`{"op":"advertise_service","type":"c/D","service":"/s"}`: rosbridgev2.AppendAdvertiseService(nil, rosbridgev2.JSON, "/s", "c/D"),
 		`{"op":"service_response","service":"/s","id":7,"values":{},"result":true}`: rosbridgev2.AppendResponse(nil, rosbridgev2.JSON,
@@ -163,7 +163,7 @@ func TestAppendedJSON(t *testing.T) {
 			rosbridgev2.Response{Service: "/s", Reason: "so\n"}),
 		`{"op":"status","level":"error","msg":"no"}`:         rosbridgev2.AppendStatus(nil, rosbridgev2.StatusMessage{Level: "error", Text: "no"}),
 		`{"op":"status","level":"info","msg":"so","id":"a"}`: rosbridgev2.AppendStatus(nil, rosbridgev2.StatusMessage{Level: "info", Text: "so", ID: []byte(`"a"`)}),
-		`{"op":"publish","topic":"/a","msg":{"x":1}}`:        rosbridgev2.SealPublish(append(rosbridgev2.AppendPublishHead(nil, rosbridgev2.JSON, "/a", false), `{"x":1}`...), rosbridgev2.JSON, 0),
+		`{"op":"publish","topic":"/a","msg":{"x":1}}`:        rosbridgev2.Seal(append(rosbridgev2.AppendPublishHead(nil, rosbridgev2.JSON, "/a", false), `{"x":1}`...), rosbridgev2.JSON, 0),
 	} {
 		assert.Equal(t, want, string(got))
 		assert.True(t, json.Valid(got))
