@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -144,15 +145,20 @@ func (c *Client) event(e Event) {
 // tell calls the user for each event.
 func (c *Client) tell() {
 	defer c.callers.enter(nil)()
+	each(c.events, c.options.Events)
+}
+
+// each calls take for what comes from a queue, until that is closed.
+func each[T any](q *flow.Queue[T], take func(T)) {
 	for {
-		e, ok := c.events.Pop()
+		element, ok := q.Pop()
 		switch {
 		case ok:
-			c.options.Events(e)
-		case c.events.Finished():
+			take(element)
+		case q.Finished():
 			return
 		default:
-			<-c.events.Ready()
+			<-q.Ready()
 		}
 	}
 }
@@ -229,10 +235,7 @@ func (c *Client) IsListening(stream string) bool {
 func (c *Client) Listening() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	names := make([]string, 0, len(c.listeners))
-	for name := range c.listeners {
-		names = append(names, name)
-	}
+	names := slices.AppendSeq([]string{}, maps.Keys(c.listeners))
 	slices.Sort(names)
 	return names
 }

@@ -107,17 +107,7 @@ func (l *listener) run() {
 func (l *listener) call() {
 	defer l.client.callers.enter(l)()
 	defer close(l.done)
-	for {
-		r, ok := l.queue.Pop()
-		switch {
-		case ok:
-			l.deliver(&r)
-		case l.queue.Finished():
-			return
-		default:
-			<-l.queue.Ready()
-		}
-	}
+	each(l.queue, l.deliver)
 }
 
 // ready waits for the stream's listener before; false if this one is stopped first.
@@ -135,8 +125,8 @@ func (l *listener) ready() bool {
 	return true
 }
 
-func (l *listener) deliver(r *received) {
-	missed := l.gap(r)
+func (l *listener) deliver(r received) {
+	missed := l.gap(&r)
 	l.data = Data{Message: r.message, Stream: r.info, Missed: missed, buf: r.buf}
 	l.callback(&l.data)
 	l.data.Release()
