@@ -103,32 +103,41 @@ func (f *filler) uint64() uint64 {
 	return pick[uint64](f, 0, math.MaxUint32+1, 1<<53+1, math.MaxInt64) & math.MaxInt64
 }
 
-func (f *filler) Value(_ string, v ros.Ref) {
-	switch v.Kind() {
-	case ros.KindBool:
-		v.SetBool(f.bool())
-	case ros.KindInt8:
-		v.SetInt(uint64(f.int8()))
-	case ros.KindUint8:
-		v.SetInt(uint64(f.uint8()))
-	case ros.KindInt16:
-		v.SetInt(uint64(f.int16()))
-	case ros.KindUint16:
-		v.SetInt(uint64(f.uint16()))
-	case ros.KindInt32:
-		v.SetInt(uint64(f.int32()))
-	case ros.KindUint32:
-		v.SetInt(uint64(f.uint32()))
-	case ros.KindInt64:
-		v.SetInt(uint64(f.int64()))
-	case ros.KindUint64:
-		v.SetInt(f.uint64())
-	case ros.KindFloat32:
-		v.SetFloat(float64(f.float32()))
-	case ros.KindFloat64:
-		v.SetFloat(f.float64())
+// filling is how a field, and an array, of a kind is set.
+type filling struct {
+	value func(*filler, ros.Ref)
+	array func(*filler, ros.Array)
+}
+
+func whole[T int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64](number func(*filler) T) filling {
+	return filling{func(f *filler, v ros.Ref) { v.SetInt(uint64(number(f))) }, arrayOf(number)}
+}
+
+func floating[T float32 | float64](number func(*filler) T) filling {
+	return filling{func(f *filler, v ros.Ref) { v.SetFloat(float64(number(f))) }, arrayOf(number)}
+}
+
+func arrayOf[T ros.Element](value func(*filler) T) func(*filler, ros.Array) {
+	return func(f *filler, v ros.Array) {
+		list := ros.Resize[T](v, f.length())
+		for i := range list {
+			list[i] = value(f)
+		}
 	}
 }
+
+var fillings = map[ros.Kind]filling{
+	ros.KindBool: {func(f *filler, v ros.Ref) { v.SetBool(f.bool()) }, arrayOf((*filler).bool)},
+	ros.KindInt8: whole((*filler).int8), ros.KindUint8: whole((*filler).uint8),
+	ros.KindInt16: whole((*filler).int16), ros.KindUint16: whole((*filler).uint16),
+	ros.KindInt32: whole((*filler).int32), ros.KindUint32: whole((*filler).uint32),
+	ros.KindInt64: whole((*filler).int64), ros.KindUint64: whole((*filler).uint64),
+	ros.KindFloat32: floating((*filler).float32), ros.KindFloat64: floating((*filler).float64),
+	ros.KindString: {array: arrayOf((*filler).text)},
+}
+
+func (f *filler) Value(_ string, v ros.Ref)   { fillings[v.Kind()].value(f, v) }
+func (f *filler) Array(_ string, v ros.Array) { fillings[v.Kind()].array(f, v) }
 
 func (f *filler) String(_ string, v *string) { *v = f.text() }
 
@@ -149,42 +158,6 @@ type octets []byte
 
 func (s octets) Size() int      { return len(s) }
 func (s octets) Put(dst []byte) { copy(dst, s) }
-
-func (f *filler) Array(_ string, v ros.Array) {
-	switch v.Kind() {
-	case ros.KindBool:
-		fillArray(f, v, f.bool)
-	case ros.KindInt8:
-		fillArray(f, v, f.int8)
-	case ros.KindUint8:
-		fillArray(f, v, f.uint8)
-	case ros.KindInt16:
-		fillArray(f, v, f.int16)
-	case ros.KindUint16:
-		fillArray(f, v, f.uint16)
-	case ros.KindInt32:
-		fillArray(f, v, f.int32)
-	case ros.KindUint32:
-		fillArray(f, v, f.uint32)
-	case ros.KindInt64:
-		fillArray(f, v, f.int64)
-	case ros.KindUint64:
-		fillArray(f, v, f.uint64)
-	case ros.KindFloat32:
-		fillArray(f, v, f.float32)
-	case ros.KindFloat64:
-		fillArray(f, v, f.float64)
-	case ros.KindString:
-		fillArray(f, v, f.text)
-	}
-}
-
-func fillArray[T ros.Element](f *filler, v ros.Array, value func() T) {
-	list := ros.Resize[T](v, f.length())
-	for i := range list {
-		list[i] = value()
-	}
-}
 
 func (f *filler) Message(_ string, v ros.Message) {
 	if t, ok := v.(*ros.Time); ok {
@@ -211,9 +184,18 @@ func (f *filler) Messages(_ string, v ros.Messages) {
 // array of three.
 type Kinds struct {
 	Header   ros.Header
-	One      kindsOf
-	Any      kindsAny
-	Three    kindsThree
+	flag     kind[bool]
+	i8       kind[int8]
+	u8       kind[uint8]
+	i16      kind[int16]
+	u16      kind[uint16]
+	i32      kind[int32]
+	u32      kind[uint32]
+	i64      kind[int64]
+	u64      kind[uint64]
+	f32      kind[float32]
+	f64      kind[float64]
+	text     kind[string]
 	Took     ros.Duration
 	Blob     ros.Bytes
 	Nothing  Nothing
@@ -225,50 +207,35 @@ type Kinds struct {
 	Verdicts []string
 }
 
-type kindsOf struct {
-	flag bool
-	i8   int8
-	u8   uint8
-	i16  int16
-	u16  uint16
-	i32  int32
-	u32  uint32
-	i64  int64
-	u64  uint64
-	f32  float32
-	f64  float64
-	text string
+// kind has the fields of one type.
+type kind[T ros.Element] struct {
+	one   T
+	any   []T
+	three [3]T
 }
 
-type kindsAny struct {
-	flag []bool
-	i8   []int8
-	u8   []uint8
-	i16  []int16
-	u16  []uint16
-	i32  []int32
-	u32  []uint32
-	i64  []int64
-	u64  []uint64
-	f32  []float32
-	f64  []float64
-	text []string
+// kindNames are the names of the single fields; those of arrays begin with "any_" and "three_".
+var (
+	kindNames  = [...]string{"flag", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "text"}
+	anyNames   = prefixed("any_")
+	threeNames = prefixed("three_")
+)
+
+func prefixed(prefix string) (names [len(kindNames)]string) {
+	for i, name := range kindNames {
+		names[i] = prefix + name
+	}
+	return names
 }
 
-type kindsThree struct {
-	flag [3]bool
-	i8   [3]int8
-	u8   [3]uint8
-	i16  [3]int16
-	u16  [3]uint16
-	i32  [3]int32
-	u32  [3]uint32
-	i64  [3]int64
-	u64  [3]uint64
-	f32  [3]float32
-	f64  [3]float64
-	text [3]string
+// arrays is a kind of any type.
+type arrays interface {
+	visitAny(v ros.Visitor, name string)
+	visitThree(v ros.Visitor, name string)
 }
+
+func (k *kind[T]) visitAny(v ros.Visitor, name string)   { v.Array(name, ros.Sequence(&k.any)) }
+func (k *kind[T]) visitThree(v ros.Visitor, name string) { v.Array(name, ros.Fixed(k.three[:])) }
 
 // TypeName returns "kinds_msgs/msg/Kinds".
 func (*Kinds) TypeName() string { return "kinds_msgs/msg/Kinds" }
@@ -340,9 +307,25 @@ string[] verdicts
 // Fields visits the fields in order.
 func (m *Kinds) Fields(v ros.Visitor) {
 	v.Message("header", &m.Header)
-	m.One.visit(v)
-	m.Any.visit(v)
-	m.Three.visit(v)
+	v.Value("flag", ros.Of(&m.flag.one))
+	v.Value("i8", ros.Of(&m.i8.one))
+	v.Value("u8", ros.Of(&m.u8.one))
+	v.Value("i16", ros.Of(&m.i16.one))
+	v.Value("u16", ros.Of(&m.u16.one))
+	v.Value("i32", ros.Of(&m.i32.one))
+	v.Value("u32", ros.Of(&m.u32.one))
+	v.Value("i64", ros.Of(&m.i64.one))
+	v.Value("u64", ros.Of(&m.u64.one))
+	v.Value("f32", ros.Of(&m.f32.one))
+	v.Value("f64", ros.Of(&m.f64.one))
+	v.String("text", &m.text.one)
+	kinds := [len(kindNames)]arrays{&m.flag, &m.i8, &m.u8, &m.i16, &m.u16, &m.i32, &m.u32, &m.i64, &m.u64, &m.f32, &m.f64, &m.text}
+	for i, k := range kinds {
+		k.visitAny(v, anyNames[i])
+	}
+	for i, k := range kinds {
+		k.visitThree(v, threeNames[i])
+	}
 	v.Message("took", &m.Took)
 	v.Bytes("blob", &m.Blob)
 	v.Message("nothing", &m.Nothing)
@@ -352,51 +335,6 @@ func (m *Kinds) Fields(v ros.Visitor) {
 	v.Value("sec", ros.Of(&m.Sec))
 	v.String("tail", &m.Tail)
 	v.Array("verdicts", ros.Sequence(&m.Verdicts))
-}
-
-func (k *kindsOf) visit(v ros.Visitor) {
-	v.Value("flag", ros.Of(&k.flag))
-	v.Value("i8", ros.Of(&k.i8))
-	v.Value("u8", ros.Of(&k.u8))
-	v.Value("i16", ros.Of(&k.i16))
-	v.Value("u16", ros.Of(&k.u16))
-	v.Value("i32", ros.Of(&k.i32))
-	v.Value("u32", ros.Of(&k.u32))
-	v.Value("i64", ros.Of(&k.i64))
-	v.Value("u64", ros.Of(&k.u64))
-	v.Value("f32", ros.Of(&k.f32))
-	v.Value("f64", ros.Of(&k.f64))
-	v.String("text", &k.text)
-}
-
-func (k *kindsAny) visit(v ros.Visitor) {
-	v.Array("any_flag", ros.Sequence(&k.flag))
-	v.Array("any_i8", ros.Sequence(&k.i8))
-	v.Array("any_u8", ros.Sequence(&k.u8))
-	v.Array("any_i16", ros.Sequence(&k.i16))
-	v.Array("any_u16", ros.Sequence(&k.u16))
-	v.Array("any_i32", ros.Sequence(&k.i32))
-	v.Array("any_u32", ros.Sequence(&k.u32))
-	v.Array("any_i64", ros.Sequence(&k.i64))
-	v.Array("any_u64", ros.Sequence(&k.u64))
-	v.Array("any_f32", ros.Sequence(&k.f32))
-	v.Array("any_f64", ros.Sequence(&k.f64))
-	v.Array("any_text", ros.Sequence(&k.text))
-}
-
-func (k *kindsThree) visit(v ros.Visitor) {
-	v.Array("three_flag", ros.Fixed(k.flag[:]))
-	v.Array("three_i8", ros.Fixed(k.i8[:]))
-	v.Array("three_u8", ros.Fixed(k.u8[:]))
-	v.Array("three_i16", ros.Fixed(k.i16[:]))
-	v.Array("three_u16", ros.Fixed(k.u16[:]))
-	v.Array("three_i32", ros.Fixed(k.i32[:]))
-	v.Array("three_u32", ros.Fixed(k.u32[:]))
-	v.Array("three_i64", ros.Fixed(k.i64[:]))
-	v.Array("three_u64", ros.Fixed(k.u64[:]))
-	v.Array("three_f32", ros.Fixed(k.f32[:]))
-	v.Array("three_f64", ros.Fixed(k.f64[:]))
-	v.Array("three_text", ros.Fixed(k.text[:]))
 }
 
 // Nothing is a message without fields.
