@@ -43,7 +43,7 @@ type Follow struct {
 var LaneFollowing = &sensors.Definition{
 	ID: "sensor.other.lane_following", Number: 40001, Doc: "lane following: how to turn", Rate: simtime.Hz(10),
 	Inputs:  []sensors.InputSpec{sensors.DeclareInput[*Lane](sensors.InputSpec{Name: "lane", Suffix: "/lane"})},
-	Outputs: []sensors.OutputSpec{sensors.Declare[Follow](sensors.OutputSpec{Name: "follow", Suffix: "/follow"})},
+	Outputs: sensors.OneOutput[Follow](sensors.OutputSpec{Name: "follow", Suffix: "/follow"}),
 	New:     func(sensors.Spec) (sensors.Sensor, error) { return &laneFollower{}, nil },
 }
 

@@ -32,7 +32,8 @@ type OutputSpec struct {
 	// starts with "//" is an absolute topic of its own: "//tf" is /tf.
 	Suffix string
 	Doc    string
-	// QoS is what the output asks of a middleware that has quality of service.
+	// QoS is what the output asks of a middleware that has quality of service;
+	// flow.DefaultQoS where none is given.
 	QoS flow.QoS
 	// Type is the message's Go type, a pointer.
 	Type reflect.Type
@@ -61,6 +62,11 @@ func Declare[E any, M Message[E]](spec OutputSpec) OutputSpec {
 	self := spec
 	spec.open = func() Port { return &Output[M]{spec: self} }
 	return spec
+}
+
+// OneOutput makes the outputs of a sensor that has one: see Declare.
+func OneOutput[E any, M Message[E]](spec OutputSpec) []OutputSpec {
+	return []OutputSpec{Declare[E, M](spec)}
 }
 
 // Sink receives what an output publishes: one per bridge, listener or window.

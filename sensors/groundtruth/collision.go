@@ -31,12 +31,10 @@ var CollisionDefinition = sensors.Define(sensors.Definition{
 	Number: 62,
 	Doc:    "collisions of the actor it is attached to, one event a frame for each actor that is touched",
 	Tags:   []string{"other", "collision"},
-	Outputs: []sensors.OutputSpec{
-		sensors.Declare[sample.Collision](sensors.OutputSpec{
-			Name: "collision", Suffix: "", Doc: "the actor that is touched, and the normal impulse on the owner",
-			QoS: flow.ReliableQoS(100),
-		}),
-	},
+	Outputs: sensors.OneOutput[sample.Collision](sensors.OutputSpec{
+		Name: "collision", Doc: "the actor that is touched, and the normal impulse on the owner",
+		QoS: flow.ReliableQoS(100),
+	}),
 	EachFrame: true,
 }, func(spec sensors.Spec, _ Collision) (sensors.Sensor, error) {
 	return &collision{Reading: sensors.Reading[sample.Collision]{Spec: spec}}, nil

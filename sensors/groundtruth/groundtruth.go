@@ -79,12 +79,10 @@ var Boxes2DDefinition = sensors.Define(sensors.Definition{
 	Number: 70,
 	Doc:    "boxes of vehicles and people in a picture: tight around their visible pixels, with occlusion and truncation",
 	Tags:   []string{"ground_truth", "gpu"},
-	Outputs: []sensors.OutputSpec{
-		sensors.Declare[sample.Detections2D](sensors.OutputSpec{
-			Name: OutputBoxes, Suffix: "/boxes_2d", QoS: flow.SensorDataQoS,
-			Doc: "an array of 2-D boxes in pixels, (0, 0) the picture's top left corner; velocities in the sensor's frame",
-		}),
-	},
+	Outputs: sensors.OneOutput[sample.Detections2D](sensors.OutputSpec{
+		Name: OutputBoxes, Suffix: "/boxes_2d", QoS: flow.SensorDataQoS,
+		Doc: "an array of 2-D boxes in pixels, (0, 0) the picture's top left corner; velocities in the sensor's frame",
+	}),
 	Rate: simtime.Hz(10),
 }, func(spec sensors.Spec, o Boxes2D) (sensors.Sensor, error) {
 	lens, err := camera.NewLens(o.Width, o.Height, o.FOV)
@@ -112,12 +110,10 @@ var Boxes3DDefinition = sensors.Define(sensors.Definition{
 	Number: 71,
 	Doc:    "oriented boxes of the vehicles and people that it sees from its place, with occlusion. If it is mounted on the ground, as without a pose, the ground hides nothing from it, but things on the ground do",
 	Tags:   []string{"ground_truth", "gpu"},
-	Outputs: []sensors.OutputSpec{
-		sensors.Declare[sample.Detections3D](sensors.OutputSpec{
-			Name: OutputBoxes, Suffix: "/boxes_3d", QoS: flow.SensorDataQoS,
-			Doc: "an array of 3-D boxes in the sensor's frame",
-		}),
-	},
+	Outputs: sensors.OneOutput[sample.Detections3D](sensors.OutputSpec{
+		Name: OutputBoxes, Suffix: "/boxes_3d", QoS: flow.SensorDataQoS,
+		Doc: "an array of 3-D boxes in the sensor's frame",
+	}),
 	Rate: simtime.Hz(10),
 }, func(spec sensors.Spec, o Boxes3D) (sensors.Sensor, error) {
 	d := &detector{spec: spec, reach: o.MaxDistance}

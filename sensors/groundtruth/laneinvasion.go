@@ -33,12 +33,10 @@ var LaneInvasionDefinition = sensors.Define(sensors.Definition{
 	Number: 64,
 	Doc:    "lane invasion: which lane marks the vehicle it is attached to has crossed",
 	Tags:   []string{"other", "lane_invasion"},
-	Outputs: []sensors.OutputSpec{
-		sensors.Declare[sample.LaneInvasion](sensors.OutputSpec{
-			Name: "lane_invasion", Suffix: "", Doc: "the marks crossed since the frame before; nothing is sent while there are none",
-			QoS: flow.ReliableQoS(100),
-		}),
-	},
+	Outputs: sensors.OneOutput[sample.LaneInvasion](sensors.OutputSpec{
+		Name: "lane_invasion", Doc: "the marks crossed since the frame before; nothing is sent while there are none",
+		QoS: flow.ReliableQoS(100),
+	}),
 	EachFrame: true,
 }, func(spec sensors.Spec, _ LaneInvasion) (sensors.Sensor, error) {
 	return &laneInvasion{Reading: sensors.Reading[sample.LaneInvasion]{Spec: spec}}, nil

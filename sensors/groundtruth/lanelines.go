@@ -7,7 +7,6 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
-	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -35,12 +34,9 @@ var LaneLinesDefinition = sensors.Define(sensors.Definition{
 	Number: 67,
 	Doc:    "lines that bound the lanes ahead, as cubics in the sensor's frame",
 	Tags:   []string{"ground_truth"},
-	Outputs: []sensors.OutputSpec{
-		sensors.Declare[sample.LaneLines](sensors.OutputSpec{
-			Name: "lane_lines", Suffix: "", Doc: "the lines, those on the left first and of each side the nearest; also if there are none",
-			QoS: flow.DefaultQoS,
-		}),
-	},
+	Outputs: sensors.OneOutput[sample.LaneLines](sensors.OutputSpec{
+		Name: "lane_lines", Doc: "the lines, those on the left first and of each side the nearest; also if there are none",
+	}),
 	Rate: simtime.Hz(10),
 }, func(spec sensors.Spec, o LaneLines) (sensors.Sensor, error) {
 	return &laneLines{

@@ -20,12 +20,10 @@ var LaneMarksDefinition = sensors.Define(sensors.Definition{
 	Number: 61,
 	Doc:    "lane marks: the lines between the lanes of the scene, once for each receiver",
 	Tags:   []string{"world", "ground_truth"},
-	Outputs: []sensors.OutputSpec{
-		sensors.Declare[sample.LaneMarks](sensors.OutputSpec{
-			Name: "lane_marks", Suffix: "", Doc: "every painted line and kerb in the map frame",
-			QoS: flow.StaticQoS,
-		}),
-	},
+	Outputs: sensors.OneOutput[sample.LaneMarks](sensors.OutputSpec{
+		Name: "lane_marks", Doc: "every painted line and kerb in the map frame",
+		QoS: flow.StaticQoS,
+	}),
 	EachFrame: true,
 }, func(sensors.Spec, LaneMarks) (sensors.Sensor, error) { return &laneMarks{}, nil })
 

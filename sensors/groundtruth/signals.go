@@ -7,7 +7,6 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
-	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -45,12 +44,9 @@ var SignalsDefinition = sensors.Define(sensors.Definition{
 	Number: 66,
 	Doc:    "traffic lights ahead that are for the vehicle, and their states",
 	Tags:   []string{"ground_truth"},
-	Outputs: []sensors.OutputSpec{
-		sensors.Declare[sample.Signals](sensors.OutputSpec{
-			Name: "signals", Suffix: "", Doc: "traffic lights in the sensor's frame, the nearest to the vehicle first; also if there are none",
-			QoS: flow.DefaultQoS,
-		}),
-	},
+	Outputs: sensors.OneOutput[sample.Signals](sensors.OutputSpec{
+		Name: "signals", Doc: "traffic lights in the sensor's frame, the nearest to the vehicle first; also if there are none",
+	}),
 	Rate: simtime.Hz(1),
 }, func(spec sensors.Spec, o Signals) (sensors.Sensor, error) {
 	return &signals{Reading: sensors.Reading[sample.Signals]{Spec: spec}, distance: o.MaxDistance}, nil

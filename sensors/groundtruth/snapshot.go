@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -28,12 +27,9 @@ var SnapshotDefinition = sensors.Define(sensors.Definition{
 	Number: 60,
 	Doc:    "world snapshot: pose, velocity and state of every actor, ahead of each frame's sensor data",
 	Tags:   []string{"world", "ground_truth"},
-	Outputs: []sensors.OutputSpec{
-		sensors.Declare[sample.Snapshot](sensors.OutputSpec{
-			Name: "snapshot", Suffix: "", Doc: "every vehicle, walker, traffic light, sign and other moving actor in the map frame",
-			QoS: flow.DefaultQoS,
-		}),
-	},
+	Outputs: sensors.OneOutput[sample.Snapshot](sensors.OutputSpec{
+		Name: "snapshot", Doc: "every vehicle, walker, traffic light, sign and other moving actor in the map frame",
+	}),
 	EachFrame: true,
 }, func(spec sensors.Spec, _ Snapshot) (sensors.Sensor, error) {
 	return &snapshot{Reading: sensors.Reading[sample.Snapshot]{Spec: spec}}, nil

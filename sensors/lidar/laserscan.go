@@ -37,12 +37,10 @@ var LaserScanDefinition = sensors.Define(sensors.Definition{
 	Number: 22,
 	Doc:    "planar lidar: ranges and intensities of one laser, counter-clockwise",
 	Tags:   []string{"lidar", "gpu"},
-	Outputs: []sensors.OutputSpec{
-		sensors.Declare[sample.LaserScan](sensors.OutputSpec{
-			Name: "scan", Suffix: "/scan", Doc: "sensor_msgs/LaserScan in the sensor's frame",
-			QoS: flow.SensorDataQoS,
-		}),
-	},
+	Outputs: sensors.OneOutput[sample.LaserScan](sensors.OutputSpec{
+		Name: "scan", Suffix: "/scan", Doc: "sensor_msgs/LaserScan in the sensor's frame",
+		QoS: flow.SensorDataQoS,
+	}),
 	Rate: simtime.Hz(5),
 }, newPlanarLidar)
 

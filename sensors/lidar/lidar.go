@@ -214,7 +214,7 @@ var RayCastDefinition = sensors.Define(sensors.Definition{
 	Number:  20,
 	Doc:     "spinning lidar: range, intensity, ring and time of every return",
 	Tags:    []string{"lidar", "gpu"},
-	Outputs: []sensors.OutputSpec{pointsOutput()},
+	Outputs: pointsOutput(),
 	Rate:    simtime.Hz(10),
 }, func(spec sensors.Spec, o RayCast) (sensors.Sensor, error) {
 	return newCloudLidar(spec, o, o.Own.receiver(o.Preset, spec.Settings), o.Own.Layout)
@@ -227,14 +227,14 @@ var RayCastSemanticDefinition = sensors.Define(sensors.Definition{
 	Number:  21,
 	Doc:     "spinning lidar that tells the angle of incidence, the object and its semantic tag, exactly",
 	Tags:    []string{"lidar", "semantic", "gpu"},
-	Outputs: []sensors.OutputSpec{pointsOutput()},
+	Outputs: pointsOutput(),
 	Rate:    simtime.Hz(10),
 }, func(spec sensors.Spec, o RayCastSemantic) (sensors.Sensor, error) {
 	return newCloudLidar(spec, o, receiver{}, o.Own.Layout)
 })
 
-func pointsOutput() sensors.OutputSpec {
-	return sensors.Declare[sample.PointCloud](sensors.OutputSpec{
+func pointsOutput() []sensors.OutputSpec {
+	return sensors.OneOutput[sample.PointCloud](sensors.OutputSpec{
 		Name: "points", Suffix: "/points", Doc: "sensor_msgs/PointCloud2 in the sensor's frame",
 		QoS: flow.SensorDataQoS,
 	})

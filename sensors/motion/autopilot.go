@@ -7,7 +7,6 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
-	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -222,11 +221,9 @@ var DestinationDefinition = sensors.Define(sensors.Definition{
 	Number: 55,
 	Doc:    "the vehicle's destination: publishes it, and drives there along the scene's route if it has a speed",
 	Tags:   []string{"vehicle", "driver"},
-	Outputs: []sensors.OutputSpec{
-		sensors.Declare[sample.Destination](sensors.OutputSpec{
-			Name: "destination", Suffix: "", Doc: "the destination in the map; nothing is sent while there is none", QoS: flow.DefaultQoS,
-		}),
-	},
+	Outputs: sensors.OneOutput[sample.Destination](sensors.OutputSpec{
+		Name: "destination", Doc: "the destination in the map; nothing is sent while there is none",
+	}),
 	Rate: simtime.Hz(10), Acts: true,
 }, newDestination)
 

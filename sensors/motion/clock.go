@@ -18,12 +18,10 @@ var ClockDefinition = sensors.Define(sensors.Definition{
 	Number: 49,
 	Doc:    "simulation time on a topic beside /clock",
 	Tags:   []string{"time"},
-	Outputs: []sensors.OutputSpec{
-		sensors.Declare[sample.Clock](sensors.OutputSpec{
-			Name: "clock", Suffix: "", Doc: "rosgraph_msgs/Clock",
-			QoS: flow.ClockQoS,
-		}),
-	},
+	Outputs: sensors.OneOutput[sample.Clock](sensors.OutputSpec{
+		Name: "clock", Doc: "rosgraph_msgs/Clock",
+		QoS: flow.ClockQoS,
+	}),
 	Rate: simtime.Hz(100),
 }, func(spec sensors.Spec, _ Clock) (sensors.Sensor, error) {
 	return &clock{sensors.Reading[sample.Clock]{Spec: spec}}, nil

@@ -5,7 +5,6 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
-	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -40,11 +39,9 @@ var ComfortDefinition = sensors.Define(sensors.Definition{
 	Number: 51,
 	Doc:    "how a ride feels: tells when acceleration, jerk, turning, roll or slip are beyond a limit",
 	Tags:   []string{"vehicle", "motion"},
-	Outputs: []sensors.OutputSpec{
-		sensors.Declare[sample.Comfort](sensors.OutputSpec{
-			Name: "comfort", Suffix: "", Doc: "the figures beyond a limit; nothing is sent while there are none", QoS: flow.DefaultQoS,
-		}),
-	},
+	Outputs: sensors.OneOutput[sample.Comfort](sensors.OutputSpec{
+		Name: "comfort", Doc: "the figures beyond a limit; nothing is sent while there are none",
+	}),
 	Rate: simtime.Hz(100),
 }, func(spec sensors.Spec, o Comfort) (sensors.Sensor, error) {
 	return &comfort{Reading: sensors.Reading[sample.Comfort]{Spec: spec}, limits: o, told: math.MinInt64}, nil

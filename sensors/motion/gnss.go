@@ -7,7 +7,6 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
-	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
@@ -61,12 +60,9 @@ var GNSSDefinition = sensors.Define(sensors.Definition{
 	Number: 41, Georeferenced: true,
 	Doc:  "satellite receiver: latitude, longitude and altitude on WGS84",
 	Tags: []string{"gnss", "motion"},
-	Outputs: []sensors.OutputSpec{
-		sensors.Declare[sample.GnssFix](sensors.OutputSpec{
-			Name: "fix", Suffix: "/fix", Doc: "sensor_msgs/NavSatFix",
-			QoS: flow.DefaultQoS,
-		}),
-	},
+	Outputs: sensors.OneOutput[sample.GnssFix](sensors.OutputSpec{
+		Name: "fix", Suffix: "/fix", Doc: "sensor_msgs/NavSatFix",
+	}),
 	Rate: simtime.Hz(10),
 }, func(spec sensors.Spec, o GNSS) (sensors.Sensor, error) {
 	return &gnss{

@@ -5,7 +5,6 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
-	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
@@ -38,12 +37,9 @@ var GPSOdometryDefinition = sensors.Define(sensors.Definition{
 	Number: 42, Georeferenced: true,
 	Doc:  "satellite odometry: position in WGS84 and UTM, orientation, velocities",
 	Tags: []string{"gnss", "odometry", "motion"},
-	Outputs: []sensors.OutputSpec{
-		sensors.Declare[sample.GpsOdometry](sensors.OutputSpec{
-			Name: "gps_odometry", Suffix: "", Doc: "nav_msgs/Odometry: pose of easting, northing and altitude, twist of forward speed and yaw rate",
-			QoS: flow.DefaultQoS,
-		}),
-	},
+	Outputs: sensors.OneOutput[sample.GpsOdometry](sensors.OutputSpec{
+		Name: "gps_odometry", Doc: "nav_msgs/Odometry: pose of easting, northing and altitude, twist of forward speed and yaw rate",
+	}),
 	Rate: simtime.MustRate("12.5"),
 }, func(spec sensors.Spec, o GPSOdometry) (sensors.Sensor, error) {
 	child := spec.ChildFrame(o.Child.Frame)

@@ -66,12 +66,10 @@ var IMUDefinition = sensors.Define(sensors.Definition{
 	Number: 40,
 	Doc:    "inertial measurement unit: specific force, angular rate, orientation",
 	Tags:   []string{"imu", "motion"},
-	Outputs: []sensors.OutputSpec{
-		sensors.Declare[sample.Imu](sensors.OutputSpec{
-			Name: "imu", Suffix: "/data", Doc: "sensor_msgs/Imu in the sensor's frame",
-			QoS: flow.ReliableQoS(100),
-		}),
-	},
+	Outputs: sensors.OneOutput[sample.Imu](sensors.OutputSpec{
+		Name: "imu", Suffix: "/data", Doc: "sensor_msgs/Imu in the sensor's frame",
+		QoS: flow.ReliableQoS(100),
+	}),
 	Rate: simtime.Hz(100),
 }, func(spec sensors.Spec, o IMU) (sensors.Sensor, error) {
 	step := math.Sqrt(spec.Rate.Float64())

@@ -1,7 +1,6 @@
 package motion
 
 import (
-	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
@@ -28,12 +27,9 @@ var INSStatusDefinition = sensors.Define(sensors.Definition{
 	Number: 43,
 	Doc:    "state of an inertial navigation system: a good, fixed RTK solution",
 	Tags:   []string{"gnss", "motion"},
-	Outputs: []sensors.OutputSpec{
-		sensors.Declare[sample.InsStatus](sensors.OutputSpec{
-			Name: "ins_status", Suffix: "", Doc: "status 3, position type 56",
-			QoS: flow.DefaultQoS,
-		}),
-	},
+	Outputs: sensors.OneOutput[sample.InsStatus](sensors.OutputSpec{
+		Name: "ins_status", Doc: "status 3, position type 56",
+	}),
 	Rate: simtime.MustRate("12.5"),
 }, newInstrument[INSStatus](func(m *sample.InsStatus, r *reading) {
 	*m = sample.InsStatus{Header: r.header, Status: INSStatusGood, PositionType: INSPositionFixedRTK}

@@ -1,7 +1,6 @@
 package motion
 
 import (
-	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
@@ -20,12 +19,9 @@ var OdometryDefinition = sensors.Define(sensors.Definition{
 	Number: 44,
 	Doc:    "ground-truth pose and velocity of the frame it is mounted in",
 	Tags:   []string{"odometry", "motion"},
-	Outputs: []sensors.OutputSpec{
-		sensors.Declare[sample.Odometry](sensors.OutputSpec{
-			Name: "odometry", Suffix: "", Doc: "nav_msgs/Odometry, pose in odom, twist in the child frame, variances of 1e-6 each: there is no noise",
-			QoS: flow.DefaultQoS,
-		}),
-	},
+	Outputs: sensors.OneOutput[sample.Odometry](sensors.OutputSpec{
+		Name: "odometry", Doc: "nav_msgs/Odometry, pose in odom, twist in the child frame, variances of 1e-6 each: there is no noise",
+	}),
 	Rate: simtime.Hz(50),
 }, func(spec sensors.Spec, o Odometry) (sensors.Sensor, error) {
 	child := spec.ChildFrame(o.Child.Frame)

@@ -3,7 +3,6 @@ package motion
 import (
 	"math"
 
-	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -20,12 +19,9 @@ var CANBusDefinition = sensors.Define(sensors.Definition{
 	Number: 47,
 	Doc:    "what a vehicle reports of itself: speed, pedals, steering, gear, position",
 	Tags:   []string{"vehicle", "motion"},
-	Outputs: []sensors.OutputSpec{
-		sensors.Declare[sample.CanBus](sensors.OutputSpec{
-			Name: "can_bus", Suffix: "", Doc: "state of the vehicle; its position is that of the vehicle's origin",
-			QoS: flow.DefaultQoS,
-		}),
-	},
+	Outputs: sensors.OneOutput[sample.CanBus](sensors.OutputSpec{
+		Name: "can_bus", Doc: "state of the vehicle; its position is that of the vehicle's origin",
+	}),
 	Rate: simtime.Hz(10),
 }, newInstrument[CANBus](fillCanBus))
 
@@ -79,12 +75,9 @@ var VehicleOdometryDefinition = sensors.Define(sensors.Definition{
 	Number: 46,
 	Doc:    "a vehicle's speed and the angles of its wheels",
 	Tags:   []string{"vehicle", "odometry", "motion"},
-	Outputs: []sensors.OutputSpec{
-		sensors.Declare[sample.VehicleOdometry](sensors.OutputSpec{
-			Name: "vehicle_odometry", Suffix: "", Doc: "speed in m/s, angles in radians, positive to the left; the rear wheels don't steer",
-			QoS: flow.DefaultQoS,
-		}),
-	},
+	Outputs: sensors.OneOutput[sample.VehicleOdometry](sensors.OutputSpec{
+		Name: "vehicle_odometry", Doc: "speed in m/s, angles in radians, positive to the left; the rear wheels don't steer",
+	}),
 	Rate: simtime.Hz(10),
 }, newInstrument[VehicleOdometry](func(m *sample.VehicleOdometry, r *reading) {
 	m.Header = r.header
@@ -101,12 +94,9 @@ var SpeedometerDefinition = sensors.Define(sensors.Definition{
 	Number: 48,
 	Doc:    "a vehicle's speed along its own x axis, negative backwards",
 	Tags:   []string{"vehicle", "motion"},
-	Outputs: []sensors.OutputSpec{
-		sensors.Declare[sample.Speed](sensors.OutputSpec{
-			Name: "speed", Suffix: "", Doc: "std_msgs/Float32, m/s",
-			QoS: flow.DefaultQoS,
-		}),
-	},
+	Outputs: sensors.OneOutput[sample.Speed](sensors.OutputSpec{
+		Name: "speed", Doc: "std_msgs/Float32, m/s",
+	}),
 	Rate: simtime.Hz(20),
 }, newInstrument[Speedometer](func(m *sample.Speed, r *reading) {
 	m.Header = r.header

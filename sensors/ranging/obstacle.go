@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 
-	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -31,12 +30,9 @@ var ObstacleDefinition = sensors.Define(sensors.Definition{
 	Number: 63,
 	Doc:    "obstacles: the first thing, however thin, that a ball moving ahead from the sensor touches; not the ground below its way",
 	Tags:   []string{"other", "obstacle"},
-	Outputs: []sensors.OutputSpec{
-		sensors.Declare[sample.Obstacle](sensors.OutputSpec{
-			Name: "obstacle", Suffix: "", Doc: "the first obstacle; nothing is sent while the way is free",
-			QoS: flow.DefaultQoS,
-		}),
-	},
+	Outputs: sensors.OneOutput[sample.Obstacle](sensors.OutputSpec{
+		Name: "obstacle", Doc: "the first obstacle; nothing is sent while the way is free",
+	}),
 	Rate: simtime.Hz(20),
 }, newObstacle)
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
-	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -30,12 +29,9 @@ var SafeDistanceDefinition = sensors.Define(sensors.Definition{
 	Number: 65,
 	Doc:    "safe distance: which vehicles are inside a box around the one it is attached to",
 	Tags:   []string{"other", "safe_distance"},
-	Outputs: []sensors.OutputSpec{
-		sensors.Declare[SafeDistanceEvent](sensors.OutputSpec{
-			Name: "event", Suffix: "", Doc: "the vehicles that are too close; nothing is sent while there are none",
-			QoS: flow.DefaultQoS,
-		}),
-	},
+	Outputs: sensors.OneOutput[SafeDistanceEvent](sensors.OutputSpec{
+		Name: "event", Doc: "the vehicles that are too close; nothing is sent while there are none",
+	}),
 	Rate: simtime.Hz(20),
 }, func(spec sensors.Spec, o SafeDistance) (sensors.Sensor, error) {
 	return &safeDistance{

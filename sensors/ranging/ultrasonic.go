@@ -32,11 +32,9 @@ var UltrasonicDefinition = sensors.Define(sensors.Definition{
 	Number: 31,
 	Doc:    "ultrasonic range finder: the distance of the nearest thing ahead",
 	Tags:   []string{"other", "ultrasonic", "gpu"},
-	Outputs: []sensors.OutputSpec{
-		sensors.Declare[sample.Range](sensors.OutputSpec{
-			Name: "range", Suffix: "/range", Doc: "sensor_msgs/Range in the sensor's frame", QoS: flow.SensorDataQoS,
-		}),
-	},
+	Outputs: sensors.OneOutput[sample.Range](sensors.OutputSpec{
+		Name: "range", Suffix: "/range", Doc: "sensor_msgs/Range in the sensor's frame", QoS: flow.SensorDataQoS,
+	}),
 	Rate: simtime.Hz(15),
 }, newUltrasonic)
 

@@ -30,7 +30,7 @@ type Options struct {
 // Definition describes the sensor.
 var Definition = sensors.Define(sensors.Definition{
 	ID: "sensor.example.sky_view", Number: 1 << 15, Doc: "share of the sky that is visible", Tags: []string{"gpu"}, OpenGL: true,
-	Outputs: []sensors.OutputSpec{sensors.Declare[SkyView](sensors.OutputSpec{Name: "sky_view"})}, Rate: simtime.Hz(10),
+	Outputs: sensors.OneOutput[SkyView](sensors.OutputSpec{Name: "sky_view"}), Rate: simtime.Hz(10),
 }, func(spec sensors.Spec, o Options) (sensors.Sensor, error) {
 	s := &sensor{}
 	s.Sensor = compute.New(spec, compute.Shader[uint32]{Entry: &shader, Results: o.Rays, Invocations: [3]int{o.Rays, 1, 1}, Publish: s.publish})

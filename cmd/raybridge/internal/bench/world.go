@@ -29,7 +29,6 @@ import (
 	streams "github.com/raybridge/raybridge/bridges/stream"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
 	"github.com/raybridge/raybridge/config"
-	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
@@ -260,9 +259,9 @@ type readyOptions struct {
 // ready is a sensor whose pictures are ready.
 var ready = sensors.Define(sensors.Definition{
 	ID: "bench.ready", Number: 40000, Doc: "pictures that are ready", Rate: simtime.Hz(100),
-	Outputs: []sensors.OutputSpec{sensors.Declare[sample.Image](sensors.OutputSpec{
-		Name: "image", Doc: "the same picture again and again", QoS: flow.DefaultQoS,
-	})},
+	Outputs: sensors.OneOutput[sample.Image](sensors.OutputSpec{
+		Name: "image", Doc: "the same picture again and again",
+	}),
 }, func(spec sensors.Spec, o readyOptions) (sensors.Sensor, error) {
 	s := &readySensor{sensors.Reading[sample.Image]{Spec: spec}, o.Count}
 	s.Message = sample.Image{Width: 1280, Height: 720, Step: 3 * 1280, Encoding: sample.EncodingRGB8, Data: make([]byte, 3*1280*720)}
