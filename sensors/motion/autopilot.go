@@ -14,29 +14,35 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// autopilot is what the sensors share that drive the vehicle they ride on. They change its
+// driver is what the sensors share that drive the vehicle they ride on. All but control change its
 // standing order (scene.Driven.SetStanding) before the scene moves, so that a stepped run
 // always drives the same way. A command from outside wins over them as long as it holds.
-type autopilot struct {
+type driver struct {
 	vehicle *scene.Driven
 }
 
 // SetOwner refuses an owner that obeys no commands.
-func (p *autopilot) SetOwner(o sensors.Owner) error {
-	if p.vehicle = o.Vehicle; p.vehicle == nil {
+func (d *driver) SetOwner(o sensors.Owner) error {
+	if d.vehicle = o.Vehicle; d.vehicle == nil {
 		return fmt.Errorf("%w: an ego whose driver is external does", ErrNotDriven)
 	}
 	return nil
 }
 
 // Begin does nothing: the vehicle is there.
-func (p *autopilot) Begin(context.Context, *sensors.Env) error { return nil }
+func (d *driver) Begin(context.Context, *sensors.Env) error { return nil }
 
-// Tick does nothing: the order was given before the scene moved.
-func (p *autopilot) Tick(sensors.Tick) error { return nil }
+// Tick does nothing: orders are given before the scene moves, and commands count when they come.
+func (d *driver) Tick(sensors.Tick) error { return nil }
+
+// End lets the vehicle stop.
+func (d *driver) End() error {
+	d.order(func(c *scene.Command) { *c = scene.Command{BySpeed: true} })
+	return nil
+}
 
 // order changes the standing order. Its figures are finite, so that it isn't refused.
-func (p *autopilot) order(change func(*scene.Command)) { _ = p.vehicle.SetStanding(change) }
+func (d *driver) order(change func(*scene.Command)) { _ = d.vehicle.SetStanding(change) }
 
 // routeOf returns the route that sensors follow, nil for none. Then it warns of what the vehicle
 // does instead.
@@ -66,7 +72,7 @@ var CruiseControlDefinition = sensors.Define(sensors.Definition{
 })
 
 type cruiseControl struct {
-	autopilot
+	driver
 	speed float64
 }
 
@@ -82,7 +88,7 @@ func (s *cruiseControl) PreTick(sensors.Tick) error {
 	return nil
 }
 
-// End lets the vehicle stop.
+// End lets the vehicle stop, and leaves the steering to others.
 func (s *cruiseControl) End() error {
 	s.order(func(c *scene.Command) { c.BySpeed, c.Speed = true, 0 })
 	return nil
@@ -115,7 +121,7 @@ var LaneFollowingDefinition = sensors.Define(sensors.Definition{
 })
 
 type laneFollowing struct {
-	autopilot
+	driver
 	options  LaneFollowing
 	route    *scene.WaypointLoop // nil for none
 	told     *sensors.Input[*sample.VehicleControl]
@@ -155,12 +161,6 @@ func (s *laneFollowing) PreTick(at sensors.Tick) error {
 		}
 	}
 	s.order(func(c *scene.Command) { c.BySpeed, c.Speed, c.Steering = true, speed, steering })
-	return nil
-}
-
-// End lets the vehicle stop.
-func (s *laneFollowing) End() error {
-	s.order(func(c *scene.Command) { *c = scene.Command{BySpeed: true} })
 	return nil
 }
 

@@ -52,7 +52,7 @@ func newControlCalibration(_ sensors.Spec, o ControlCalibration) (sensors.Sensor
 }
 
 type controlCalibration struct {
-	autopilot
+	driver
 	states   ControlCalibration
 	index    int           // of the state
 	applied  int64         // nanoseconds for which it has held
@@ -66,8 +66,7 @@ func (s *controlCalibration) PreTick(at sensors.Tick) error {
 	elapsed := int64(at.Due - s.before)
 	s.before = at.Due
 	if s.index >= len(s.states.Duration) {
-		s.order(func(c *scene.Command) { *c = scene.Command{BySpeed: true} })
-		return nil
+		return s.End()
 	}
 	if s.holding && elapsed > 0 {
 		s.applied += elapsed
@@ -130,10 +129,4 @@ func (s *controlCalibration) begins(speed float64) bool {
 		low, high = low*lowerShare, high*upperShare
 	}
 	return speed >= low && speed <= high
-}
-
-// End lets the vehicle stop.
-func (s *controlCalibration) End() error {
-	s.order(func(c *scene.Command) { *c = scene.Command{BySpeed: true} })
-	return nil
 }

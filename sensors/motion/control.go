@@ -3,7 +3,6 @@ package motion
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math"
 	"sync"
@@ -49,17 +48,9 @@ var ErrNotDriven = errors.New("the actor obeys no commands")
 // control turns messages into commands of one vehicle, on the goroutines of the bridges
 // that bring them.
 type control struct {
-	vehicle *scene.Driven
+	driver
 	log     *slog.Logger
 	refused sync.Once
-}
-
-// SetOwner refuses an owner that obeys no commands.
-func (s *control) SetOwner(o sensors.Owner) error {
-	if s.vehicle = o.Vehicle; s.vehicle == nil {
-		return fmt.Errorf("%w: an ego whose driver is external does", ErrNotDriven)
-	}
-	return nil
 }
 
 // Begin lets commands come in.
@@ -73,9 +64,6 @@ func (s *control) Begin(_ context.Context, env *sensors.Env) error {
 		}),
 		sensors.Handle(env, "velocity", func(m *sample.VelocityCommand) { s.steer(velocityCommand(m, limits)) }))
 }
-
-// Tick does nothing: commands count when they come.
-func (s *control) Tick(sensors.Tick) error { return nil }
 
 // End does nothing: the pipeline closes the inputs.
 func (s *control) End() error { return nil }
