@@ -174,9 +174,6 @@ func (a *Attribute) unitSuffix() string {
 
 // convert turns value into the attribute's Go type.
 func (a *Attribute) convert(value any) (any, error) {
-	fail := func() (any, error) {
-		return nil, fmt.Errorf("%w: %s is %v (%T), need a %s", ErrValue, a.Name, value, value, a.Type)
-	}
 	switch a.Type {
 	case Bool:
 		switch v := value.(type) {
@@ -206,7 +203,7 @@ func (a *Attribute) convert(value any) (any, error) {
 			return list, nil
 		}
 	}
-	return fail()
+	return nil, fmt.Errorf("%w: %s is %v (%T), need a %s", ErrValue, a.Name, value, value, a.Type)
 }
 
 func (a *Attribute) color(value any) (any, error) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
+	"slices"
 	"sync"
 
 	"github.com/raybridge/raybridge/flow"
@@ -111,13 +112,7 @@ func (in *Input[M]) Take() iter.Seq[M] {
 	taken := in.waiting
 	in.waiting = nil
 	in.mu.Unlock()
-	return func(yield func(M) bool) {
-		for _, m := range taken {
-			if !yield(m) {
-				return
-			}
-		}
-	}
+	return slices.Values(taken)
 }
 
 // Handle calls take for each message of the named input, starting with those already waiting. The

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -122,13 +123,7 @@ func (o *Output[M]) Connect(s Sink) (disconnect func()) {
 	o.change(func(list []*entry) []*entry { return append(list, e) })
 	return func() {
 		o.change(func(list []*entry) []*entry {
-			kept := list[:0]
-			for _, x := range list {
-				if x != e {
-					kept = append(kept, x)
-				}
-			}
-			return kept
+			return slices.DeleteFunc(list, func(x *entry) bool { return x == e })
 		})
 	}
 }
@@ -136,7 +131,7 @@ func (o *Output[M]) Connect(s Sink) (disconnect func()) {
 func (o *Output[M]) change(edit func([]*entry) []*entry) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	list := edit(append([]*entry(nil), o.load()...))
+	list := edit(slices.Clone(o.load()))
 	o.sinks.Store(&list)
 }
 
@@ -150,12 +145,7 @@ func (o *Output[M]) load() []*entry {
 // Listening reports whether any sink would receive a message now; a sensor
 // that nobody listens to computes nothing.
 func (o *Output[M]) Listening() bool {
-	for _, e := range o.load() {
-		if e.sink.Listening() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.load(), func(e *entry) bool { return e.sink.Listening() })
 }
 
 // Status returns the best state of the sinks' connections: Connected if one of them takes
