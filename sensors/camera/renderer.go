@@ -182,7 +182,7 @@ func (p *programs) open(c *gpu.Ctx, s *scene.Scene) error {
 		{&p.shadowCut, &shaders.CameraShadow, true},
 	} {
 		var err error
-		if *want.program, err = compile(c, want.entry, shaders.Flag("CUT", want.cut)); err != nil {
+		if *want.program, err = sensors.Compile(c, want.entry, shaders.Flag("CUT", want.cut)); err != nil {
 			return err
 		}
 	}
@@ -211,19 +211,11 @@ func (p *programs) shade(c *gpu.Ctx, what shading) (*gpu.Program, error) {
 	for i, name := range pictureNames {
 		defines = append(defines, shaders.Flag(name, what.what>>i&1 != 0))
 	}
-	program, err := compile(c, &shaders.CameraShade, defines...)
+	program, err := sensors.Compile(c, &shaders.CameraShade, defines...)
 	if err == nil {
 		p.shades[what] = program
 	}
 	return program, err
-}
-
-func compile(c *gpu.Ctx, e *shaders.Entry, defines ...shaders.Define) (*gpu.Program, error) {
-	source, err := shaders.Source(e, defines...)
-	if err != nil {
-		return nil, err
-	}
-	return c.NewProgram(gpu.ProgramDesc(source))
 }
 
 func (p *programs) close() {
@@ -311,7 +303,7 @@ func (p *programs) trace(c *gpu.Ctx, which rayProgram) (*gpu.Program, error) {
 	if program := p.traces[which]; program != nil {
 		return program, nil
 	}
-	program, err := compile(c, which.entry, shaders.Int("LENS", which.lens))
+	program, err := sensors.Compile(c, which.entry, shaders.Int("LENS", which.lens))
 	if err != nil {
 		return nil, fmt.Errorf("trace through a lens: %w", err)
 	}

@@ -151,7 +151,7 @@ func (s *Shader[E]) program(ctx context.Context, env *sensors.Env) (*gpu.Program
 	shared, err := env.Shared.Get(programKey{s.Entry, fmt.Sprint(s.Defines)}, func() (io.Closer, error) {
 		var p program
 		err := env.GL.Do(ctx, func(c *gpu.Ctx) (err error) {
-			p.Program, err = s.compile(c)
+			p.Program, err = sensors.Compile(c, s.Entry, s.Defines...)
 			return err
 		})
 		if err != nil { // the GL thread may still be writing p, if ctx ended
@@ -163,15 +163,6 @@ func (s *Shader[E]) program(ctx context.Context, env *sensors.Env) (*gpu.Program
 		return nil, err
 	}
 	return shared.(program).Program, nil
-}
-
-// compile makes a program of the shader. GL thread.
-func (s *Shader[E]) compile(c *gpu.Ctx) (*gpu.Program, error) {
-	source, err := shaders.Source(s.Entry, s.Defines...)
-	if err != nil {
-		return nil, err
-	}
-	return c.NewProgram(gpu.ProgramDesc(source))
 }
 
 // open makes the GPU objects. GL thread.
@@ -255,7 +246,7 @@ func (s *Sensor[E]) choose(c *gpu.Ctx, next *Shader[E]) error {
 	case s.own.program != nil && slices.Equal(next.Defines, s.own.defines):
 		s.program = s.own.program
 	default:
-		program, err := next.compile(c)
+		program, err := sensors.Compile(c, next.Entry, next.Defines...)
 		if err != nil {
 			return err
 		}

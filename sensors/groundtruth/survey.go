@@ -162,7 +162,7 @@ func (p *picture) shows(at mgl64.Vec3) bool {
 
 // open makes the GPU objects of the picture. GL thread.
 func (p *picture) open(c *gpu.Ctx, name string, t *targets) (err error) {
-	if p.bounds, err = compile(c, &shaders.GroundTruthBounds); err != nil {
+	if p.bounds, err = sensors.Compile(c, &shaders.GroundTruthBounds); err != nil {
 		return err
 	}
 	list := t.places
@@ -255,7 +255,7 @@ type settingsBlock struct {
 const firstCapacity = 16 * samplePoints
 
 func (k *caster) open(c *gpu.Ctx, name string, packer *scene.Packer, resident *scene.Resident) (err error) {
-	if k.program, err = compile(c, &shaders.GroundTruthSights); err != nil {
+	if k.program, err = sensors.Compile(c, &shaders.GroundTruthSights); err != nil {
 		return err
 	}
 	if k.motion, err = packer.NewMotionTable(c, resident); err != nil {
@@ -335,12 +335,4 @@ func (k *caster) close() {
 	k.motion.Close()
 	k.settings.Close()
 	k.sights.Close()
-}
-
-func compile(c *gpu.Ctx, e *shaders.Entry) (*gpu.Program, error) {
-	source, err := shaders.Source(e)
-	if err != nil {
-		return nil, err
-	}
-	return c.NewProgram(gpu.ProgramDesc(source))
 }
