@@ -15,7 +15,7 @@ import (
 
 // report makes the messages of one kind of boxes. It belongs to Process.
 type report interface {
-	open(*sensors.Env) error
+	Begin(context.Context, *sensors.Env) error
 	// publish sends the boxes of the objects that are seen, by their tallies, of which the
 	// first is the first object's.
 	publish(f *finding, tallies []tally)
@@ -50,7 +50,7 @@ func (d *detector) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	if err := d.Open(&d.spec, env, d.publish); err != nil {
 		return err
 	}
-	if err := d.report.open(env); err != nil {
+	if err := d.report.Begin(ctx, env); err != nil {
 		return err
 	}
 	box, ok := env.History.Box(env.Owner)

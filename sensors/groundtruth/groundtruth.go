@@ -93,9 +93,8 @@ var Boxes2DDefinition = sensors.Define(sensors.Definition{
 	if sight.Far <= sight.Near {
 		return nil, fmt.Errorf("%w: far_clip is %v m, it must be beyond near_clip, %v m", sensors.ErrValue, sight.Far, sight.Near)
 	}
-	d := &detector{spec: spec, picture: &picture{sight: sight}, reach: o.DetectionRange, near: sight.Near}
-	d.report = &report2D{detector: d}
-	return d, nil
+	report := &report2D{Reading: sensors.Reading[sample.Detections2D]{Spec: spec}, lens: lens}
+	return &detector{spec: spec, picture: &picture{sight: sight}, reach: o.DetectionRange, near: sight.Near, report: report}, nil
 })
 
 // Boxes3D describes sensor.ground_truth.boxes_3d, SVL's 3D Ground Truth.
@@ -116,9 +115,8 @@ var Boxes3DDefinition = sensors.Define(sensors.Definition{
 	}),
 	Rate: simtime.Hz(10),
 }, func(spec sensors.Spec, o Boxes3D) (sensors.Sensor, error) {
-	d := &detector{spec: spec, reach: o.MaxDistance}
-	d.report = &report3D{detector: d, hidden: o.Hidden}
-	return d, nil
+	report := &report3D{Reading: sensors.Reading[sample.Detections3D]{Spec: spec}, hidden: o.Hidden}
+	return &detector{spec: spec, reach: o.MaxDistance, report: report}, nil
 })
 
 // labels are SVL's names for kinds of actors, by the beginning of a type id. The
@@ -172,20 +170,13 @@ func Label(typeID string, tag scene.Tag) (label string, ok bool) {
 
 // report2D makes the boxes in a picture.
 type report2D struct {
-	detector *detector
-	out      *sensors.Output[*sample.Detections2D]
-	message  sample.Detections2D // reused: outputs copy what they keep
-}
-
-func (r *report2D) open(env *sensors.Env) (err error) {
-	r.out, err = sensors.OutputOf[*sample.Detections2D](env, OutputBoxes)
-	return err
+	sensors.Reading[sample.Detections2D]
+	lens camera.Lens
 }
 
 func (r *report2D) publish(f *finding, tallies []tally) {
-	lens := &r.detector.picture.sight.Lens
-	m := &r.message
-	m.Header, m.Width, m.Height, m.Boxes = f.Header, lens.Width, lens.Height, m.Boxes[:0]
+	m := &r.Message
+	m.Header, m.Width, m.Height, m.Boxes = f.Header, r.lens.Width, r.lens.Height, m.Boxes[:0]
 	for i := range f.Data {
 		o := &f.Data[i]
 		n := &tallies[o.place-f.Data[0].place]
@@ -205,7 +196,7 @@ func (r *report2D) publish(f *finding, tallies []tally) {
 		})
 	}
 	slices.SortFunc(m.Boxes, func(a, b sample.Box2D) int { return cmp.Compare(a.ID, b.ID) })
-	r.out.TryQueue(f.At, m)
+	r.Publish(f.At)
 }
 
 // onGround is how near to its owner's lowest point a sensor lies on the ground, metres.
@@ -213,19 +204,12 @@ const onGround = 0.1
 
 // report3D makes the boxes in space.
 type report3D struct {
-	detector *detector
-	hidden   bool // those of which nothing can be seen too
-	out      *sensors.Output[*sample.Detections3D]
-	message  sample.Detections3D // reused: outputs copy what they keep
-}
-
-func (r *report3D) open(env *sensors.Env) (err error) {
-	r.out, err = sensors.OutputOf[*sample.Detections3D](env, OutputBoxes)
-	return err
+	sensors.Reading[sample.Detections3D]
+	hidden bool // those of which nothing can be seen too
 }
 
 func (r *report3D) publish(f *finding, tallies []tally) {
-	m := &r.message
+	m := &r.Message
 	m.Header, m.Boxes = f.Header, m.Boxes[:0]
 	toSensor := f.Header.Pose.Inverse()
 	for i := range f.Data {
@@ -244,7 +228,7 @@ func (r *report3D) publish(f *finding, tallies []tally) {
 		})
 	}
 	slices.SortFunc(m.Boxes, func(a, b sample.Box3D) int { return cmp.Compare(a.ID, b.ID) })
-	r.out.TryQueue(f.At, m)
+	r.Publish(f.At)
 }
 
 // share returns a part of a whole, 0 of nothing.

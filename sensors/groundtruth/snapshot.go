@@ -68,18 +68,14 @@ func (s *snapshot) Begin(ctx context.Context, env *sensors.Env) error {
 	for i := range env.Scene.Signals { // they never change while the sensor lives
 		s.lights[env.Scene.Signals[i].Actor] = i
 	}
-	s.add(scene.EgoID, scene.EgoTypeID)
+	s.actors = []sample.ActorState{s.lasting(scene.EgoID, scene.EgoTypeID)}
 	for _, a := range env.Scene.Actors {
 		if !a.Static() || ActorKindOf(a.TypeID) != sample.KindOther {
-			s.add(a.ID, a.TypeID)
+			s.actors = append(s.actors, s.lasting(a.ID, a.TypeID))
 		}
 	}
 	slices.SortFunc(s.actors, func(a, b sample.ActorState) int { return int(a.ID) - int(b.ID) })
 	return nil
-}
-
-func (s *snapshot) add(id uint32, typeID string) {
-	s.actors = append(s.actors, s.lasting(id, typeID))
 }
 
 // lasting returns what doesn't change of an actor.
