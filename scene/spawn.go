@@ -299,12 +299,9 @@ func (h *History) grow(slots int) {
 // since the latest tick never appears. Frame loop only. Errors: ErrNoActor, ErrAbsent,
 // ErrPermanent.
 func (h *History) Remove(id uint32) error {
-	member, err := h.removable(id)
+	member, _, err := h.coming(id)
 	if err != nil {
 		return fmt.Errorf("remove actor %d: %w", id, err)
-	}
-	if v := h.here[member.track]; v == nil || v.actor.ID != id {
-		return fmt.Errorf("remove actor %d: %w", id, ErrAbsent)
 	}
 	if v := h.was[member.track]; v != nil && v.actor.ID == id {
 		member.last = h.recorded
@@ -316,13 +313,9 @@ func (h *History) Remove(id uint32) error {
 // RemoveAt takes an actor away at the first tick at or after a time, as Remove does at the next one. Frame loop
 // only. Errors: as Remove.
 func (h *History) RemoveAt(id uint32, stamp simtime.Stamp) error {
-	member, err := h.removable(id)
+	_, v, err := h.coming(id)
 	if err != nil {
 		return fmt.Errorf("remove actor %d: %w", id, err)
-	}
-	v := h.here[member.track]
-	if v == nil || v.actor.ID != id {
-		return fmt.Errorf("remove actor %d: %w", id, ErrAbsent)
 	}
 	v.until = stamp
 	return nil
@@ -331,13 +324,9 @@ func (h *History) RemoveAt(id uint32, stamp simtime.Stamp) error {
 // Jumped says that the actor doesn't move from where it was at the latest tick to where it is at the
 // next. Nothing sees it between the two. Frame loop only. Errors: as Remove.
 func (h *History) Jumped(id uint32) error {
-	member, err := h.removable(id)
+	member, v, err := h.coming(id)
 	if err != nil {
 		return fmt.Errorf("move actor %d: %w", id, err)
-	}
-	v := h.here[member.track]
-	if v == nil || v.actor.ID != id {
-		return fmt.Errorf("move actor %d: %w", id, ErrAbsent)
 	}
 	h.here[member.track] = &visit{v.actor, v.model, v.until}
 	return nil
@@ -355,6 +344,19 @@ func (h *History) SetMotion(id uint32, m Motion) error {
 	}
 	h.motions[member.track] = m
 	return nil
+}
+
+// coming returns an actor that can come and go, and its presence at the next tick. Frame loop only.
+func (h *History) coming(id uint32) (*member, *visit, error) {
+	member, err := h.removable(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	v := h.here[member.track]
+	if v == nil || v.actor.ID != id {
+		return nil, nil, ErrAbsent
+	}
+	return member, v, nil
 }
 
 // removable returns an actor that can come and go. Frame loop, which alone changes members.
