@@ -791,19 +791,11 @@ func (d *Driven) tickLocked(stamp simtime.Stamp) drivenTick {
 		return d.now
 	}
 	oldest := max(d.recorded-drivenTicks, 0)
-	lo, hi := oldest, d.recorded // the first tick after stamp lies in [lo, hi]
-	for lo < hi {
-		mid := (lo + hi) / 2
-		if d.ticks[mid%drivenTicks].stamp <= stamp {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	if lo == oldest {
+	later := sort.Search(d.recorded-oldest, func(k int) bool { return d.ticks[(oldest+k)%drivenTicks].stamp > stamp })
+	if later == 0 {
 		return d.ticks[oldest%drivenTicks]
 	}
-	return d.ticks[(lo-1)%drivenTicks].after(stamp, d.vehicle.Wheelbase)
+	return d.ticks[(oldest+later-1)%drivenTicks].after(stamp, d.vehicle.Wheelbase)
 }
 
 // state returns the movement of the rear axle. The wheels turn between ticks, in no
@@ -945,10 +937,9 @@ func (h *History) Controls(id uint32, v Vehicle, stamp simtime.Stamp) (c Control
 		return Controls{}, false
 	}
 	c = v.ControlsOf(s)
-	if m, _ := h.Motion(id); m != nil {
-		if d, driven := m.(*Driven); driven {
-			c = d.Controls(stamp)
-		}
+	m, _ := h.Motion(id)
+	if d, driven := m.(*Driven); driven {
+		c = d.Controls(stamp)
 	}
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -960,12 +951,11 @@ func (h *History) Controls(id uint32, v Vehicle, stamp simtime.Stamp) (c Control
 // too. Any goroutine may call it.
 func (h *History) Switch(id uint32, s Switches) {
 	s.Given = true
-	if m, _ := h.Motion(id); m != nil {
-		if d, driven := m.(*Driven); driven {
-			d.mu.Lock()
-			d.switches = s
-			d.mu.Unlock()
-		}
+	m, _ := h.Motion(id)
+	if d, driven := m.(*Driven); driven {
+		d.mu.Lock()
+		d.switches = s
+		d.mu.Unlock()
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
