@@ -311,7 +311,7 @@ func (b *boxer) mesh(mesh int, linear mgl64.Mat3) bounds64 {
 		box = ownBounds(positions)
 	} else {
 		for _, v := range positions {
-			box.add(linear.Mul3x1(mgl64.Vec3{float64(v[0]), float64(v[1]), float64(v[2])}))
+			box.add(linear.Mul3x1(wide(v)))
 		}
 	}
 	b.made[key] = box
@@ -335,7 +335,6 @@ func ownBounds(positions []mgl32.Vec3) bounds64 {
 			}
 		}
 	}
-	wide := func(v mgl32.Vec3) mgl64.Vec3 { return mgl64.Vec3{float64(v[0]), float64(v[1]), float64(v[2])} }
 	return bounds64{wide(low), wide(high)}
 }
 

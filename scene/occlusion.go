@@ -41,25 +41,28 @@ func (m *Mesh) occlusion() []uint8 {
 	out := make([]uint8, len(m.Positions))
 	for i, p := range m.Positions {
 		n := m.Normals[i]
-		out[i] = uint8(255 * c.hidden(c.place(p), mgl64.Vec3{float64(n[0]), float64(n[1]), float64(n[2])}))
+		out[i] = uint8(255 * c.hidden(c.place(p), wide(n)))
 	}
 	return out
 }
 
 // cells returns the grid of a mesh, nil for one that is too large.
 func (m *Mesh) cells() *cells {
-	box := emptyBounds()
+	box := noBounds()
 	for _, p := range m.Positions {
-		box.add(Row{p[0], p[1], p[2]})
+		box.add(wide(p))
 	}
-	size := box.max.Sub(box.min)
-	each := 1 / max(float64(max(size[0], size[1], size[2]))/occlusionCells, occlusionLeast)
+	size := box.high.Sub(box.low)
+	for i := range size {
+		size[i] = float64(float32(size[i])) // as fine as the positions are
+	}
+	each := 1 / max(max(size[0], size[1], size[2])/occlusionCells, occlusionLeast)
 	if !(each >= 1/occlusionMost) || len(m.Indices) == 0 {
 		return nil
 	}
-	c := &cells{each: each, grounded: math.Abs(float64(box.min[2])) < onGround}
+	c := &cells{each: each, grounded: math.Abs(box.low[2]) < onGround, low: box.low}
 	for i := range 3 {
-		c.low[i], c.n[i] = float64(box.min[i]), int(float64(size[i])*each)+1
+		c.n[i] = int(size[i]*each) + 1
 	}
 	c.full = make([]bool, c.n[0]*c.n[1]*c.n[2])
 	for t := 0; t+2 < len(m.Indices); t += 3 {
@@ -70,7 +73,7 @@ func (m *Mesh) cells() *cells {
 
 // place returns a point of the mesh in the grid.
 func (c *cells) place(p mgl32.Vec3) mgl64.Vec3 {
-	return mgl64.Vec3{float64(p[0]), float64(p[1]), float64(p[2])}.Sub(c.low).Mul(c.each)
+	return wide(p).Sub(c.low).Mul(c.each)
 }
 
 // fill marks the cells of points on a triangle, two thirds of a cell apart.

@@ -112,7 +112,7 @@ func (s *Scene) lampsOf(a *Actor) (points []mgl64.Vec3) {
 			}
 			for _, k := range mesh.Indices[g.First : g.First+g.Count] {
 				v := mesh.Positions[k]
-				points = append(points, mgl64.TransformCoordinate(mgl64.Vec3{float64(v[0]), float64(v[1]), float64(v[2])}, at))
+				points = append(points, mgl64.TransformCoordinate(wide(v), at))
 			}
 		}
 	}

@@ -487,13 +487,11 @@ func (b *builder) addMoverMesh(m *Mover, mesh *Mesh) error {
 		return err
 	}
 	m.Count = b.world.Triangles() - m.First
-	box := emptyBounds()
+	box := noBounds()
 	for _, v := range set.vertices {
-		box.add(v)
+		box.add(vec64(v))
 	}
-	for i := range 3 {
-		m.Min[i], m.Max[i] = float64(box.min[i]), float64(box.max[i])
-	}
+	m.Min, m.Max = box.low, box.high
 	return nil
 }
 
@@ -724,7 +722,7 @@ func (b *cornerBuffer) place(p *placement) error {
 	b.positions, b.words = b.positions[:0], b.words[:0]
 	normals := normalMatrix(p.matrix.Mat3())
 	for i, v := range m.Positions {
-		at := mgl64.TransformCoordinate(mgl64.Vec3{float64(v[0]), float64(v[1]), float64(v[2])}, p.matrix)
+		at := mgl64.TransformCoordinate(wide(v), p.matrix)
 		for _, x := range at {
 			if !(math.Abs(x) <= maxCoordinate) {
 				return fmt.Errorf("%w: actor %q, mesh %q, vertex %d lies at %s: more than %d m from the scene's centre",
@@ -732,7 +730,7 @@ func (b *cornerBuffer) place(p *placement) error {
 			}
 		}
 		n := m.Normals[i]
-		w := [4]uint32{encodeNormal(normals.Mul3x1(mgl64.Vec3{float64(n[0]), float64(n[1]), float64(n[2])}))}
+		w := [4]uint32{encodeNormal(normals.Mul3x1(wide(n)))}
 		if m.UVs != nil {
 			w[1], w[2] = math.Float32bits(m.UVs[i][0]), math.Float32bits(m.UVs[i][1])
 		}
@@ -832,21 +830,6 @@ func unit(x float32) float64 {
 		return 0
 	}
 	return math.Min(float64(x), 1)
-}
-
-// bounds grows over points.
-type bounds struct{ min, max mgl32.Vec3 }
-
-func emptyBounds() bounds {
-	inf := float32(math.Inf(1))
-	return bounds{mgl32.Vec3{inf, inf, inf}, mgl32.Vec3{-inf, -inf, -inf}}
-}
-
-func (b *bounds) add(p Row) {
-	for i := range 3 {
-		b.min[i] = min(b.min[i], p[i])
-		b.max[i] = max(b.max[i], p[i])
-	}
 }
 
 // each calls f for every i below n, on the builder's workers, and waits. It leaves some out where
