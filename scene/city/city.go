@@ -327,6 +327,15 @@ type detail struct {
 	make   func() *model
 }
 
+// levels are the levels of an object by their weights; build makes the model of one.
+func levels(weights []float64, build func(level int) *model) []detail {
+	out := make([]detail, len(weights))
+	for level, w := range weights {
+		out[level] = detail{weight: w, make: func() *model { return build(level) }}
+	}
+	return out
+}
+
 // always is the only level of an object that is there as it is.
 func always(m *model) []detail {
 	return []detail{{make: func() *model { return m }}}

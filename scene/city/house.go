@@ -158,14 +158,9 @@ func (h *house) wallHeight() float64 {
 // details returns the house's levels of detail. 0 has painted windows, 1 windows as geometry
 // towards the street, 2 frames, sills and shop fittings, 3 everything.
 func (h *house) details() []detail {
-	weights := [4]float64{0, 0.22, 1.3, 4}
-	out := make([]detail, len(weights))
-	for level, w := range weights {
-		out[level] = detail{weight: w, make: func() *model {
-			return single("house", h.build(level), scene.TagBuilding)
-		}}
-	}
-	return out
+	return levels([]float64{0, 0.22, 1.3, 4}, func(level int) *model {
+		return single("house", h.build(level), scene.TagBuilding)
+	})
 }
 
 // build makes the house's shape in the frame of the map.

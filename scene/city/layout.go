@@ -369,15 +369,12 @@ type treeWish struct {
 // addTree plants a tree.
 func (t *town) addTree(p vec2, w treeWish) {
 	variant := w.rng.IntN(variantsPerSpecies)
-	weights := [4]float64{0.14, 0.4, 2.8, 15}
-	details := make([]detail, len(weights))
-	for level, weight := range weights {
-		details[level] = detail{weight: weight * (1 + w.hidden), make: func() *model {
-			return t.library.model(modelKey{"tree", int(w.species), variant, level}, func() *model {
-				return treeModel(t.seed, w.species, variant, level)
-			})
-		}}
-	}
+	each := 1 + w.hidden
+	details := levels([]float64{0.14 * each, 0.4 * each, 2.8 * each, 15 * each}, func(level int) *model {
+		return t.library.model(modelKey{"tree", int(w.species), variant, level}, func() *model {
+			return treeModel(t.seed, w.species, variant, level)
+		})
+	})
 	t.add(object{typeID: "static.vegetation", pose: standing(at3(p, w.ground), between(w.rng, 0, 2*math.Pi)), size: w.size * between(w.rng, 0.88, 1.12), details: details}, p)
 }
 

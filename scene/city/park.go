@@ -121,8 +121,7 @@ func (t *town) addHedgeAt(a, b vec2, z float64) {
 func (t *town) addFence(a, b vec2) {
 	d := b.Sub(a)
 	length := d.Len()
-	t.put(prop{"fence", "static.fence", int(length * 1000), 0.5, func(level int) *model {
-		s := newShape()
+	t.put(prop{"fence", "static.fence", int(length * 1000), 0.5, solid("fence", scene.TagFence, func(s *shape, level int) {
 		s.boxAt(trimStone, rect{0, -0.12, length, 0.12}, 0, 0.3)
 		for _, z := range []float64{0.45, 1.15} {
 			s.boxAt(ironDark, rect{0, -0.02, length, 0.02}, z, z+0.04)
@@ -132,8 +131,7 @@ func (t *town) addFence(a, b vec2) {
 			x := (length - 0.03) * float64(i) / float64(n)
 			s.box(ironDark, vec{x, -0.012, 0.3}, vec{x + 0.025, 0.012, 1.3}, uprights)
 		}
-		return single("fence", s, scene.TagFence)
-	}}, at3(a, groundLevel), math.Atan2(d[1], d[0]))
+	})}, at3(a, groundLevel), math.Atan2(d[1], d[0]))
 }
 
 // addParkTrees plants trees in a loose grid on the lawns, and flower beds.
@@ -158,8 +156,7 @@ func (t *town) addParkTrees(p parkPlan, rng *rand.Rand) {
 
 func (t *town) addFlowerBed(at vec2, i int) {
 	m := [3]material{flowerRed, flowerYellow, flowerViolet}[i%3]
-	t.put(prop{"flower_bed", "static.flower_bed", int(m), 0.35, func(level int) *model {
-		s := newShape()
+	t.put(prop{"flower_bed", "static.flower_bed", int(m), 0.35, solid("bed", scene.TagVegetation, func(s *shape, level int) {
 		s.turned(trimStone, 10, ring{0, 1.3}, ring{0.16, 1.3}, ring{0.16, 1.15}, ring{0.1, 0})
 		rng := stream(uint64(m), "bed")
 		for k := range [3]int{5, 12, 26}[level] {
@@ -171,8 +168,7 @@ func (t *town) addFlowerBed(at vec2, i int) {
 			}
 			s.clump(look, rng, clumpShape{vec{r * c, r * sn, 0.2}, vec{0.34, 0.34, 0.22}, 0})
 		}
-		return single("bed", s, scene.TagVegetation)
-	}}, at3(at, groundLevel), 0)
+	})}, at3(at, groundLevel), 0)
 }
 
 // addParkFurniture lines the paths with benches, lanterns and bins, and lets
@@ -209,8 +205,7 @@ func (t *town) addParkFurniture(p parkPlan, rng *rand.Rand) {
 
 // addPlayground places a slide, a swing and a sand pit.
 func (t *town) addPlayground(at vec2) {
-	t.put(prop{"playground", "static.playground", 0, 0.35, func(level int) *model {
-		s := newShape()
+	t.put(prop{"playground", "static.playground", 0, 0.35, solid("playground", scene.TagStatic, func(s *shape, level int) {
 		s.disc(gravelPath, 16, 0.015, 6)
 		n := sidesOf(level)
 		// The slide.
@@ -235,8 +230,7 @@ func (t *town) addPlayground(at vec2) {
 				s.pole(steel, 3, vec{1, y + o, 0.54}, vec{1, y + o, 2.4}, [2]float64{0.012, 0.012})
 			}
 		}
-		return single("playground", s, scene.TagStatic)
-	}}, at3(at, groundLevel), 0.4)
+	})}, at3(at, groundLevel), 0.4)
 }
 
 // addSquare fills the square before the town hall: market stalls, café tables
@@ -268,8 +262,7 @@ func (t *town) addSquare(p parkPlan, rng *rand.Rand) {
 
 // addStall places a market stall, open towards +x.
 func (t *town) addStall(at vec, cloth material) {
-	t.put(prop{"stall", "static.market_stall", int(cloth), 0.3, func(level int) *model {
-		s := newShape()
+	t.put(prop{"stall", "static.market_stall", int(cloth), 0.3, solid("stall", scene.TagStatic, func(s *shape, level int) {
 		for _, p := range [4]vec2{{-0.9, -1.4}, {0.9, -1.4}, {0.9, 1.4}, {-0.9, 1.4}} {
 			s.pole(woodDark, 4, at3(p, 0), at3(p, 2.3), [2]float64{0.04, 0.04})
 		}
@@ -292,14 +285,12 @@ func (t *town) addStall(at vec, cloth material) {
 			s.boxAt(woodDark, around(x, y, 0.22, 0.42), 0.88, 1.0)
 			s.clump(pick(rng, flowerRed, flowerYellow, leafBright, canvasOrange), rng, clumpShape{vec{x, y, 1.0}, vec{0.2, 0.38, 0.13}, 0})
 		}
-		return single("stall", s, scene.TagStatic)
-	}}, at, 0)
+	})}, at, 0)
 }
 
 // addStatue places a figure on a pedestal, facing +x's opposite, the park.
 func (t *town) addStatue(at vec) {
-	t.put(prop{"statue", "static.statue", 0, 0.2, func(level int) *model {
-		s := newShape()
+	t.put(prop{"statue", "static.statue", 0, 0.2, solid("statue", scene.TagStatic, func(s *shape, level int) {
 		s.boxAt(trimStone, around(0, 0, 1.3, 1.3), 0, 0.35)
 		s.boxAt(trimStone, around(0, 0, 0.75, 0.75), 0.35, 2.4)
 		s.boxAt(trimStone, around(0, 0, 0.9, 0.9), 2.4, 2.6)
@@ -310,8 +301,7 @@ func (t *town) addStatue(at vec) {
 		s.pole(copper, 5, vec{0, -0.35, 1.65}, vec{0.25, -0.4, 1.0}, [2]float64{0.1, 0.07})
 		m := n
 		s.turned(copper, m, ring{1.9, 0.1}, ring{2.05, 0.16}, ring{2.2, 0.15}, ring{2.3, 0})
-		return single("statue", s, scene.TagStatic)
-	}}, at, math.Pi)
+	})}, at, math.Pi)
 }
 
 // addTownHall places the town hall with its clock tower over the west front.

@@ -54,35 +54,40 @@ type prop struct {
 	build        func(level int) *model
 }
 
+// solid builds a prop of one part, whose surface draw adds.
+func solid(name string, tag scene.Tag, draw func(s *shape, level int)) func(level int) *model {
+	return func(level int) *model {
+		s := newShape()
+		draw(s, level)
+		return single(name, s, tag)
+	}
+}
+
 // put places a prop at p on ground height z, its front turned to yaw.
 func (t *town) put(pr prop, p vec, yaw float64) *object {
-	factors := [3]float64{1, 4, 10}
-	details := make([]detail, len(factors))
-	for level, k := range factors {
-		details[level] = detail{weight: pr.weight * k, make: func() *model {
-			return t.library.model(modelKey{pr.kind, pr.form, 0, level}, func() *model { return pr.build(level) })
-		}}
-	}
+	details := levels([]float64{pr.weight, 4 * pr.weight, 10 * pr.weight}, func(level int) *model {
+		return t.library.model(modelKey{pr.kind, pr.form, 0, level}, func() *model { return pr.build(level) })
+	})
 	return t.add(object{typeID: pr.typeID, pose: standing(p, yaw), details: details}, vec2{p[0], p[1]})
 }
 
 // Street furniture. Weights are small where a sensor sees much of a thing.
 var (
-	lampProp      = prop{"street_lamp", "static.streetlight", 0, 0.3, streetLamp}
-	parkLampProp  = prop{"park_lamp", "static.streetlight", 0, 0.3, parkLamp}
-	benchProp     = prop{"bench", "static.bench", 0, 0.4, bench}
-	binProp       = prop{"bin", "static.trashcan", 0, 0.4, litterBin}
-	hydrantProp   = prop{"hydrant", "static.hydrant", 0, 0.4, hydrant}
-	bollardProp   = prop{"bollard", "static.bollard", 0, 0.45, bollard}
-	postBoxProp   = prop{"post_box", "static.mailbox", 0, 0.4, postBox}
-	meterProp     = prop{"meter", "static.parking_meter", 0, 0.45, parkingMeter}
-	cabinetProp   = prop{"cabinet", "static.cabinet", 0, 0.4, utilityBox}
-	planterProp   = prop{"planter", "static.planter", 0, 0.5, planter}
-	columnProp    = prop{"column", "static.advertising_column", 0, 0.4, column}
-	shelterProp   = prop{"shelter", "static.bus_stop", 0, 0.3, busShelter}
-	kioskProp     = prop{"kiosk", "static.kiosk", 0, 0.3, kiosk}
+	lampProp      = prop{"street_lamp", "static.streetlight", 0, 0.3, solid("lamp", scene.TagPole, streetLamp)}
+	parkLampProp  = prop{"park_lamp", "static.streetlight", 0, 0.3, solid("lamp", scene.TagPole, parkLamp)}
+	benchProp     = prop{"bench", "static.bench", 0, 0.4, solid("bench", scene.TagStatic, bench)}
+	binProp       = prop{"bin", "static.trashcan", 0, 0.4, solid("bin", scene.TagStatic, litterBin)}
+	hydrantProp   = prop{"hydrant", "static.hydrant", 0, 0.4, solid("hydrant", scene.TagStatic, hydrant)}
+	bollardProp   = prop{"bollard", "static.bollard", 0, 0.45, solid("bollard", scene.TagPole, bollard)}
+	postBoxProp   = prop{"post_box", "static.mailbox", 0, 0.4, solid("post_box", scene.TagStatic, postBox)}
+	meterProp     = prop{"meter", "static.parking_meter", 0, 0.45, solid("meter", scene.TagStatic, parkingMeter)}
+	cabinetProp   = prop{"cabinet", "static.cabinet", 0, 0.4, solid("cabinet", scene.TagStatic, utilityBox)}
+	planterProp   = prop{"planter", "static.planter", 0, 0.5, solid("planter", scene.TagStatic, planter)}
+	columnProp    = prop{"column", "static.advertising_column", 0, 0.4, solid("column", scene.TagStatic, column)}
+	shelterProp   = prop{"shelter", "static.bus_stop", 0, 0.3, solid("shelter", scene.TagStatic, busShelter)}
+	kioskProp     = prop{"kiosk", "static.kiosk", 0, 0.3, solid("kiosk", scene.TagBuilding, kiosk)}
 	lightProp     = prop{"traffic_light", scene.TypeTrafficLight, 0, 0.15, trafficLight}
-	bikeStandProp = prop{"bike_stand", "static.bike_stand", 0, 0.5, bikeStand}
+	bikeStandProp = prop{"bike_stand", "static.bike_stand", 0, 0.5, solid("stand", scene.TagPole, bikeStand)}
 )
 
 func signProp(signs ...roadSign) prop {
@@ -98,7 +103,7 @@ func bicycleProp(paint material) prop {
 }
 
 func tableProp(cloth material) prop {
-	return prop{"table", "static.table", int(cloth), 0.45, func(level int) *model { return cafeTable(cloth, level) }}
+	return prop{"table", "static.table", int(cloth), 0.45, solid("table", scene.TagStatic, func(s *shape, level int) { cafeTable(s, cloth, level) })}
 }
 
 // furnish places what stands along a block's kerbs.
@@ -248,30 +253,25 @@ func (s *shape) boxAt(m material, r rect, z0, z1 float64) {
 func sidesOf(level int) int { return [3]int{5, 8, 12}[level] }
 
 // streetLamp has its head over the roadway.
-func streetLamp(level int) *model {
-	s := newShape()
+func streetLamp(s *shape, level int) {
 	n := sidesOf(level)
 	s.turned(ironGreen, n, ring{0, 0.16}, ring{0.5, 0.14}, ring{0.6, 0.09}, ring{6.6, 0.06})
 	s.pole(ironGreen, n, vec{0, 0, 6.6}, vec{0.5, 0, 7.25}, [2]float64{0.06, 0.045})
 	s.pole(ironGreen, n, vec{0.5, 0, 7.25}, vec{1.6, 0, 7.4}, [2]float64{0.045, 0.04})
 	s.boxAt(ironGreen, around(1.75, 0, 0.42, 0.14), 7.36, 7.48)
 	s.box(lampGlow, vec{1.4, -0.11, 7.33}, vec{2.1, 0.11, 7.36}, bottom|uprights)
-	return single("lamp", s, scene.TagPole)
 }
 
 // parkLamp is an old lantern.
-func parkLamp(level int) *model {
-	s := newShape()
+func parkLamp(s *shape, level int) {
 	n := sidesOf(level)
 	s.turned(ironDark, n, ring{0, 0.17}, ring{0.25, 0.15}, ring{0.35, 0.08}, ring{0.9, 0.075}, ring{1.0, 0.05}, ring{3.3, 0.04}, ring{3.4, 0.09})
 	s.turned(lampGlow, 6, ring{3.4, 0.11}, ring{3.85, 0.19})
 	s.turned(ironDark, 6, ring{3.85, 0.22}, ring{4.0, 0.12}, ring{4.15, 0})
-	return single("lamp", s, scene.TagPole)
 }
 
 // bench looks along +x.
-func bench(level int) *model {
-	s := newShape()
+func bench(s *shape, level int) {
 	for _, y := range []float64{-0.7, 0.7} {
 		s.boxAt(ironDark, around(-0.02, y, 0.24, 0.035), 0.36, 0.42)
 		s.boxAt(ironDark, around(0.16, y, 0.035, 0.035), 0, 0.36)
@@ -287,28 +287,22 @@ func bench(level int) *model {
 		z := 0.56 + 0.17*float64(i)
 		s.boxAt(woodLight, around(-0.17, 0, 0.018, 0.85), z, z+0.13)
 	}
-	return single("bench", s, scene.TagStatic)
 }
 
-func litterBin(level int) *model {
-	s := newShape()
+func litterBin(s *shape, level int) {
 	s.turned(ironGreen, sidesOf(level)+2, ring{0, 0.2}, ring{0.8, 0.26}, ring{0.85, 0.27}, ring{0.86, 0.2}, ring{0.7, 0})
 	s.post(ironGreen, 4, 0.3, 0.05)
-	return single("bin", s, scene.TagStatic)
 }
 
-func hydrant(level int) *model {
-	s := newShape()
+func hydrant(s *shape, level int) {
 	n := sidesOf(level) + 1
 	s.turned(paintRed, n, ring{0, 0.18}, ring{0.08, 0.18}, ring{0.09, 0.12}, ring{0.55, 0.12}, ring{0.56, 0.15}, ring{0.62, 0.15}, ring{0.74, 0.08}, ring{0.8, 0.03}, ring{0.8, 0})
 	s.pole(paintRed, n, vec{0, 0, 0.42}, vec{0, 0.2, 0.42}, [2]float64{0.06, 0.06})
 	s.pole(paintRed, n, vec{0, 0, 0.42}, vec{0, -0.2, 0.42}, [2]float64{0.06, 0.06})
 	s.pole(paintYellow, n, vec{0, 0, 0.4}, vec{0.22, 0, 0.4}, [2]float64{0.075, 0.075})
-	return single("hydrant", s, scene.TagStatic)
 }
 
-func bollard(level int) *model {
-	s := newShape()
+func bollard(s *shape, level int) {
 	n := sidesOf(level) + 1
 	if level == 0 {
 		s.turned(ironDark, n, ring{0, 0.085}, ring{0.86, 0.08}, ring{0.96, 0})
@@ -316,46 +310,36 @@ func bollard(level int) *model {
 		s.turned(ironDark, n, ring{0, 0.085}, ring{0.78, 0.07}, ring{0.8, 0.09}, ring{0.86, 0.09}, ring{0.96, 0})
 	}
 	s.turned(signFace, n, ring{0.62, 0.087}, ring{0.7, 0.087})
-	return single("bollard", s, scene.TagPole)
 }
 
-func postBox(level int) *model {
-	s := newShape()
+func postBox(s *shape, level int) {
 	s.turned(paintYellow, sidesOf(level)+4, ring{0, 0.3}, ring{0.12, 0.3}, ring{0.13, 0.26}, ring{1.25, 0.26}, ring{1.28, 0.31}, ring{1.36, 0.31}, ring{1.48, 0})
 	s.box(plasticBlack, vec{0.22, -0.12, 1.05}, vec{0.27, 0.12, 1.1}, allSides)
-	return single("post_box", s, scene.TagStatic)
 }
 
-func parkingMeter(level int) *model {
-	s := newShape()
+func parkingMeter(s *shape, level int) {
 	s.post(ironDark, sidesOf(level), 1.15, 0.04)
 	s.boxAt(paintBlue, around(0, 0, 0.11, 0.14), 1.1, 1.62)
 	s.faceUV(shopSign, [4]vec{{-0.115, 0.1, 1.2}, {-0.115, -0.1, 1.2}, {-0.115, -0.1, 1.55}, {-0.115, 0.1, 1.55}}, faceUVs(faceMeter, vec2{}, vec2{1, 1}))
-	return single("meter", s, scene.TagStatic)
 }
 
-func utilityBox(int) *model {
-	s := newShape()
+func utilityBox(s *shape, _ int) {
 	s.boxAt(concreteGrey, around(0, 0, 0.24, 0.66), 0, 0.1)
 	s.boxAt(plasterGrey, around(0, 0, 0.2, 0.6), 0.1, 1.2)
 	s.boxAt(steel, around(0, 0, 0.23, 0.63), 1.2, 1.26)
-	return single("cabinet", s, scene.TagStatic)
 }
 
 // planter is a concrete tub with a bush.
-func planter(level int) *model {
-	s := newShape()
+func planter(s *shape, level int) {
 	s.turned(concreteLight, sidesOf(level)+2, ring{0, 0.32}, ring{0.5, 0.45}, ring{0.55, 0.45}, ring{0.55, 0.38}, ring{0.45, 0})
 	rng := stream(7, "planter")
 	s.clump(leafMid, rng, clumpShape{vec{0, 0, 0.8}, vec{0.42, 0.42, 0.42}, min(level, 1)})
 	s.clump(flowerRed, rng, clumpShape{vec{0.12, 0.1, 1.02}, vec{0.22, 0.22, 0.2}, 0})
 	s.clump(flowerYellow, rng, clumpShape{vec{-0.15, -0.1, 1.0}, vec{0.2, 0.2, 0.18}, 0})
-	return single("planter", s, scene.TagStatic)
 }
 
 // column is a round advertising pillar.
-func column(level int) *model {
-	s := newShape()
+func column(s *shape, level int) {
 	n := 2*sidesOf(level) + 2
 	s.turned(trimStone, n, ring{0, 0.72}, ring{0.4, 0.7}, ring{0.42, 0.64})
 	s.turned(ironGreen, n, ring{2.8, 0.72}, ring{3.0, 0.78}, ring{3.1, 0.7}, ring{3.5, 0.2}, ring{3.7, 0})
@@ -369,12 +353,10 @@ func column(level int) *model {
 				faceUVs(facePosterA+face(i%3), vec2{u, 0}, vec2{u + 0.5, 1}))
 		}
 	}
-	return single("column", s, scene.TagStatic)
 }
 
 // busShelter is open towards +x.
-func busShelter(level int) *model {
-	s := newShape()
+func busShelter(s *shape, level int) {
 	s.boxAt(ironDark, around(-0.1, 0, 0.85, 2.3), 2.42, 2.54)
 	for _, y := range []float64{-2.1, -0.7, 0.7, 2.1} {
 		s.boxAt(ironDark, around(-0.8, y, 0.04, 0.04), 0, 2.42)
@@ -394,12 +376,10 @@ func busShelter(level int) *model {
 		p := [4]vec{{-0.42 * -side, y, 0.5}, {0.42 * -side, y, 0.5}, {0.42 * -side, y, 2.1}, {-0.42 * -side, y, 2.1}}
 		s.faceUV(shopSign, p, faceUVs(facePosterA+face(level%3), vec2{}, vec2{1, 1}))
 	}
-	return single("shelter", s, scene.TagStatic)
 }
 
 // kiosk is a small newsstand.
-func kiosk(level int) *model {
-	s := newShape()
+func kiosk(s *shape, level int) {
 	s.boxAt(paintBlue, around(0, 0, 1.1, 1.6), 0, 0.9)
 	s.boxAt(trimDark, around(0, 0, 1.02, 1.52), 0.9, 2.3)
 	s.boxAt(paintBlue, around(0, 0, 1.35, 1.9), 2.3, 2.55)
@@ -412,12 +392,10 @@ func kiosk(level int) *model {
 	if level > 0 {
 		s.face(canvasRed, vec{2.1, -1.6, 2.0}, vec{2.1, 1.6, 2.0}, vec{1.1, 1.6, 2.3}, vec{1.1, -1.6, 2.3})
 	}
-	return single("kiosk", s, scene.TagBuilding)
 }
 
 // cafeTable is a table with two chairs, and a parasol where cloth is not 0.
-func cafeTable(cloth material, level int) *model {
-	s := newShape()
+func cafeTable(s *shape, cloth material, level int) {
 	n := sidesOf(level) + 3
 	s.turned(ironDark, 5, ring{0, 0.22}, ring{0.03, 0.2}, ring{0.05, 0.03}, ring{0.7, 0.03})
 	s.turned(woodLight, n, ring{0.7, 0}, ring{0.7, 0.36}, ring{0.73, 0.36}, ring{0.73, 0})
@@ -429,7 +407,6 @@ func cafeTable(cloth material, level int) *model {
 	if cloth != 0 {
 		s.parasol(cloth, n)
 	}
-	return single("table", s, scene.TagStatic)
 }
 
 // chair looks along +x.

@@ -235,12 +235,9 @@ func (t *town) addWalker(w way, speed, at float64, rng *rand.Rand) error {
 	}
 	variant := rng.IntN(peopleVariants)
 	g := gait{strideHz: speed / stride, swing: usualSwing, phase: between(rng, 0, 2*math.Pi)}
-	details := make([]detail, len(personSides))
-	for level, weight := range [3]float64{0, 1.1, 6} {
-		details[level] = detail{weight: weight, make: func() *model {
-			return drawOutfit(stream(t.seed, "outfit", variant)).walker(g, level)
-		}}
-	}
+	details := levels([]float64{0, 1.1, 6}, func(level int) *model {
+		return drawOutfit(stream(t.seed, "outfit", variant)).walker(g, level)
+	})
 	t.add(object{typeID: pedestrianID(variant), motion: loop, details: details}, vec2{loop.PoseAt(0).Position[0], loop.PoseAt(0).Position[1]})
 	return nil
 }

@@ -51,17 +51,13 @@ func drawVehicle(rng *rand.Rand) (vehicleModel, material) {
 // vehicleDetails returns the levels of detail of a vehicle; the first is free
 // where weights[0] is 0.
 func (t *town) vehicleDetails(m vehicleModel, paint material, weights [3]float64) []detail {
-	out := make([]detail, len(weights))
-	for level, w := range weights {
-		out[level] = detail{weight: w, make: func() *model {
-			return t.library.model(modelKey{"vehicle", int(m), int(paint), level}, func() *model {
-				look := single("body", vehicles[m].build(paint, level), vehicles[m].tag)
-				look.apart = func() *model { return vehicles[m].apart(paint, level) }
-				return look
-			})
-		}}
-	}
-	return out
+	return levels(weights[:], func(level int) *model {
+		return t.library.model(modelKey{"vehicle", int(m), int(paint), level}, func() *model {
+			look := single("body", vehicles[m].build(paint, level), vehicles[m].tag)
+			look.apart = func() *model { return vehicles[m].apart(paint, level) }
+			return look
+		})
+	})
 }
 
 // parkedWeights are the prices of a parked car's levels.
@@ -117,14 +113,11 @@ func (t *town) addBusStop(k kerbside, rng *rand.Rand) {
 // addBystander places somebody who stands still.
 func (t *town) addBystander(p vec, yaw float64, rng *rand.Rand) {
 	variant := rng.IntN(peopleVariants)
-	details := make([]detail, len(personSides))
-	for level, w := range [3]float64{0.3, 1.6, 5} {
-		details[level] = detail{weight: w, make: func() *model {
-			return t.library.model(modelKey{"bystander", 0, variant, level}, func() *model {
-				return drawOutfit(stream(t.seed, "outfit", variant)).standing(level)
-			})
-		}}
-	}
+	details := levels([]float64{0.3, 1.6, 5}, func(level int) *model {
+		return t.library.model(modelKey{"bystander", 0, variant, level}, func() *model {
+			return drawOutfit(stream(t.seed, "outfit", variant)).standing(level)
+		})
+	})
 	t.add(object{typeID: pedestrianID(variant), pose: standing(p, yaw), size: between(rng, 0.92, 1.06), details: details}, vec2{p[0], p[1]})
 }
 
@@ -868,8 +861,7 @@ func (s *shape) bicycleFrame(paint material, level int, hubs [2]vec) {
 }
 
 // bikeStand is a row of steel hoops.
-func bikeStand(level int) *model {
-	s := newShape()
+func bikeStand(s *shape, level int) {
 	for i := range 3 {
 		y := float64(i-1) * 0.9
 		for _, x := range []float64{-0.35, 0.35} {
@@ -877,7 +869,6 @@ func bikeStand(level int) *model {
 		}
 		s.pole(steel, sidesOf(level)-1, vec{-0.37, y, 0.76}, vec{0.37, y, 0.76}, [2]float64{0.025, 0.025})
 	}
-	return single("stand", s, scene.TagPole)
 }
 
 func motorcycle(paint material, level int) *model {
