@@ -543,7 +543,8 @@ INLINE void draw_near_first(raster *r, tile *t, uint32_t number, uint32_t count)
     }
     for (uint32_t k = 0; k < CHUNKS; k++) {
         const id_list *l = &r->chunks[k].tiles[number];
-        for (uint32_t i = 0; i < l->count; i++) order->items[next[nearness(&r->chunks[k].items[l->items[i]])]++] = k << ENTRY_BITS | (l->items[i] + 1);
+        for (uint32_t i = 0; i < l->count; i++)
+            order->items[next[nearness(&r->chunks[k].items[l->items[i]])]++] = k << ENTRY_BITS | (l->items[i] + 1);
     }
     for (uint32_t i = 0; i < count; i++) draw(r, t, drawn_of(r, order->items[i]), order->items[i], 0);
 }

@@ -333,7 +333,8 @@ static void relief_block(void *data, hd_worker *w, uint32_t row) {
     for (int b = 0; b < r->across; b++) {
         if (r->patches && stays(r, b, (int)row)) continue;
         vf least = v_set(INFINITY), most = v_set(-INFINITY);
-        int left = b > 0 ? b * REGION - 1 : 0, right = (b + 1 < r->across ? (b + 1) * REGION + 1 : width) - LANES; // of the outermost vectors
+        // of the outermost vectors
+        int left = b > 0 ? b * REGION - 1 : 0, right = (b + 1 < r->across ? (b + 1) * REGION + 1 : width) - LANES;
         for (int y = (int)row * REGION - 1; y <= (int)(row + 1) * REGION; y++) {
             if (y < 0 || y >= height) continue;
             const float *line = texels + (size_t)y * (size_t)width;
@@ -397,7 +398,8 @@ INLINE vf softly(const relief *r, const vf at[3], const vf slope[2], vm on) {
     vf x = v_min(v_max(at[0] * (float)size, v_set(1.0f)), v_set((float)(size - 2))),
         y = v_min(v_max(at[1] * (float)size, v_set(1.0f)), v_set((float)(size - 2)));
     vf fx = v_floor(x), fy = v_floor(y), f[2] = {x - fx - 0.5f, y - fy - 0.5f}, range[2];
-    vf middle = at[2] - (slope[0] * f[0] + slope[1] * f[1]), spread = v_abs(slope[0]) + v_abs(slope[1]); // the plane's depth there, and around
+    // the plane's depth there, and around
+    vf middle = at[2] - (slope[0] * f[0] + slope[1] * f[1]), spread = v_abs(slope[0]) + v_abs(slope[1]);
     vi column = v_trunc(fx), line = v_trunc(fy);
     range_at(r, column, line, on, range);
     vm clear = v_lt(middle + spread, range[0]), dark = v_le(range[1], middle - spread);
@@ -1063,10 +1065,10 @@ static int groundtruth_bounds(hd_pool *p, hd_work *w) {
 }
 
 #define CAMERA_KERNELS \
-    {.entry = "camera.ids", .constants = {"CUT"}, .run = camera_ids, .end = camera_draw_end, .flags = HD_DEFERRED},                          \
-    {.entry = "camera.shadow", .constants = {"CUT"}, .run = camera_shadow, .end = camera_draw_end, .flags = HD_DEFERRED},                    \
-    {.entry = "camera.shade", .constants = {"COLOR", "WIDE_COLOR", "LUMINANCE", "DEPTH", "DEPTH_CODES", "DEPTH_GREYS", "TAGS", "TAG_COLORS", \
-        "WIDE_TAG_COLORS", "WIDE_TAGS", "INSTANCES", "WIDE_INSTANCES", "INSTANCE_CODES", "INSTANCE_COLORS", "NORMALS", "FLOW",               \
-        "SURFACE_TEXTURES", "EMISSION_TEXTURES", "VERTEX_COLORS", "LAMPS", "GRID", "LENS", "GRADED", "TRACED"},                             \
-        .run = camera_shade, .end = camera_shade_end, .flags = HD_TAKES},                                                                    \
+    {.entry = "camera.ids", .constants = {"CUT"}, .run = camera_ids, .end = camera_draw_end, .flags = HD_DEFERRED},                        \
+    {.entry = "camera.shadow", .constants = {"CUT"}, .run = camera_shadow, .end = camera_draw_end, .flags = HD_DEFERRED},                  \
+    {.entry = "camera.shade", .constants = {"COLOR", "WIDE_COLOR", "LUMINANCE", "DEPTH", "DEPTH_CODES", "DEPTH_GREYS", "TAGS",             \
+        "TAG_COLORS", "WIDE_TAG_COLORS", "WIDE_TAGS", "INSTANCES", "WIDE_INSTANCES", "INSTANCE_CODES", "INSTANCE_COLORS", "NORMALS",       \
+        "FLOW", "SURFACE_TEXTURES", "EMISSION_TEXTURES", "VERTEX_COLORS", "LAMPS", "GRID", "LENS", "GRADED", "TRACED"},                    \
+        .run = camera_shade, .end = camera_shade_end, .flags = HD_TAKES},                                                                  \
     {.entry = "groundtruth.bounds", .run = groundtruth_bounds}

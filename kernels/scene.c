@@ -218,7 +218,8 @@ int hd_tables_of(hd_work *w, hd_tables *out) {
     for (int i = 0; i < 2; i++) {
         const hd_texture *t = i ? out->data : out->color;
         if (t->format != HD_RGBA8) return hd_fail(w, "pictures have the format %d", t->format);
-        if (t->memory->size / 4 > INT32_MAX) return hd_fail(w, "the scene's pictures have %zu pixels: make them smaller or fewer", t->memory->size / 4);
+        if (t->memory->size / 4 > INT32_MAX)
+            return hd_fail(w, "the scene's pictures have %zu pixels: make them smaller or fewer", t->memory->size / 4);
     }
     if (planes != vertices || planes != attributes)
         return hd_fail(w, "the scene's tables have %u, %u and %u rows", planes, vertices, attributes);

@@ -223,7 +223,8 @@ static void sighting_block(void *data, hd_worker *worker, uint32_t block) {
                 vm hidden = met & m_not(passed) & m_not(i_eq(what, whose[k]));
                 for (unsigned left = m_bits(hidden); left; left &= left - 1) {
                     uint32_t tally = (uint32_t)place[k][__builtin_ctz(left)];
-                    if (tally < c->tally_count) __atomic_fetch_add(&c->tallies[TALLY_WORDS * (size_t)tally + TALLY_HIDDEN], 1, __ATOMIC_RELAXED);
+                    if (tally < c->tally_count)
+                        __atomic_fetch_add(&c->tallies[TALLY_WORDS * (size_t)tally + TALLY_HIDDEN], 1, __ATOMIC_RELAXED);
                 }
                 r[k].tmin = v_sel(passed, f[k].t + BEHIND, r[k].tmin);
                 r[k].tmax = v_sel(passed, r[k].tmax, v_set(-1.0f));
