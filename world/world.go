@@ -9,9 +9,11 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -204,23 +206,12 @@ var referenceNames = [...]string{GroundCentre: "ground_centre", BoxCentre: "box_
 
 // String returns the name that files and the API have.
 func (r Reference) String() string {
-	if int(r) < len(referenceNames) {
-		return referenceNames[r]
-	}
-	return fmt.Sprintf("reference %d", r)
+	return nameOf("reference", r, referenceNames[:])
 }
 
 // ParseReference is String's inverse; "" is GroundCentre. The error wraps ErrValue.
 func ParseReference(name string) (Reference, error) {
-	if name == "" {
-		return GroundCentre, nil
-	}
-	for r, known := range referenceNames {
-		if name == known {
-			return Reference(r), nil
-		}
-	}
-	return 0, fmt.Errorf("%w: reference %q: want ground_centre, box_centre, rear_axle or front_bumper", ErrValue, name)
+	return named[Reference]("reference", cmp.Or(name, GroundCentre.String()), referenceNames[:])
 }
 
 // rearAxle is how far the rear axle is behind the middle, as a share of the length. Facts of
@@ -304,10 +295,7 @@ var signalNames = [...]string{SignalRed: "red", SignalYellow: "yellow", SignalGr
 
 // String returns the name that the API has.
 func (s SignalState) String() string {
-	if s.Known() {
-		return signalNames[s]
-	}
-	return fmt.Sprintf("state %d", s)
+	return nameOf("state", s, signalNames[:])
 }
 
 // Known reports whether a light can be set to it: it is a state, and not SignalUnknown.
@@ -315,12 +303,7 @@ func (s SignalState) Known() bool { return int(s) < len(signalNames) }
 
 // ParseSignal is String's inverse. The error wraps ErrValue.
 func ParseSignal(name string) (SignalState, error) {
-	for s, known := range signalNames {
-		if name == known {
-			return SignalState(s), nil
-		}
-	}
-	return 0, fmt.Errorf("%w: state %q: want red, yellow, green or off", ErrValue, name)
+	return named[SignalState]("state", name, signalNames[:])
 }
 
 // Wait says what a step waits for.
@@ -339,23 +322,29 @@ var waitNames = [...]string{Delivered: "delivered", Captured: "captured", None: 
 
 // String returns the name that the API has.
 func (w Wait) String() string {
-	if int(w) < len(waitNames) {
-		return waitNames[w]
-	}
-	return fmt.Sprintf("wait %d", w)
+	return nameOf("wait", w, waitNames[:])
 }
 
 // ParseWait is String's inverse; "" is Delivered. The error wraps ErrValue.
 func ParseWait(name string) (Wait, error) {
-	if name == "" {
-		return Delivered, nil
+	return named[Wait]("wait", cmp.Or(name, Delivered.String()), waitNames[:])
+}
+
+// nameOf returns the name of a value of some kind, and says its number if it has none.
+func nameOf[T ~uint8](kind string, value T, names []string) string {
+	if int(value) < len(names) {
+		return names[value]
 	}
-	for w, known := range waitNames {
-		if name == known {
-			return Wait(w), nil
-		}
+	return fmt.Sprintf("%s %d", kind, value)
+}
+
+// named is nameOf's inverse. The error wraps ErrValue.
+func named[T ~uint8](kind, name string, names []string) (T, error) {
+	value, last := slices.Index(names, name), len(names)-1
+	if value < 0 {
+		return 0, fmt.Errorf("%w: %s %q: want %s or %s", ErrValue, kind, name, strings.Join(names[:last], ", "), names[last])
 	}
-	return 0, fmt.Errorf("%w: wait %q: want delivered, captured or none", ErrValue, name)
+	return T(value), nil
 }
 
 // Frame is one step of a world. Its slices stay the caller's, who may change them when the step
