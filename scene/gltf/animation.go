@@ -1,6 +1,7 @@
 package gltf
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,9 +36,7 @@ func (l *loader) readAnimations(nodes map[int]placement) error {
 		if err != nil {
 			return err
 		}
-		if a.Name == "" {
-			a.Name = fmt.Sprintf("animation_%d", i)
-		}
+		a.Name = cmp.Or(a.Name, fmt.Sprintf("animation_%d", i))
 		if len(a.Channels) > 0 {
 			l.asset.Animations = append(l.asset.Animations, a)
 		}

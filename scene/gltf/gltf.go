@@ -104,6 +104,7 @@
 package gltf
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -328,9 +329,7 @@ func newAxes(up, forward string, scale float64) (modelAxes, error) {
 
 // parseAxis reads "+y", "y" or "-y".
 func parseAxis(option, s, fallback string) (mgl64.Vec3, error) {
-	if s == "" {
-		s = fallback
-	}
+	s = cmp.Or(s, fallback)
 	sign, letter := 1.0, s
 	switch s[0] {
 	case '+':

@@ -1,11 +1,13 @@
 package gltf
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -102,13 +104,7 @@ func NewRules(c RulesConfig) (*Rules, error) {
 
 // compile makes a configuration's own rules, without the built-in ones.
 func compile(c RulesConfig) (*Rules, error) {
-	r := &Rules{extras: c.Extras, actorExtras: c.ActorExtras}
-	if r.extras == "" {
-		r.extras = DefaultExtras
-	}
-	if r.actorExtras == "" {
-		r.actorExtras = DefaultActorExtras
-	}
+	r := &Rules{extras: cmp.Or(c.Extras, DefaultExtras), actorExtras: cmp.Or(c.ActorExtras, DefaultActorExtras)}
 	for i, rule := range c.Rules {
 		compiled, err := rule.compile()
 		if err != nil {
@@ -247,20 +243,17 @@ type matcher func(nodeName) bool
 
 // compilePattern makes the matcher of a rule's pattern.
 func compilePattern(pattern string) (matcher, error) {
-	if expr, ok := strings.CutPrefix(pattern, "re:"); ok {
-		re, err := regexp.Compile(expr)
-		if err != nil {
-			return nil, err
-		}
-		return func(n nodeName) bool { return re.MatchString(n.raw) }, nil
-	}
 	if phrases, ok := strings.CutPrefix(pattern, "word:"); ok {
 		return compilePhrases(phrases)
 	}
 	if pattern == "" {
 		return nil, errors.New("empty pattern: give a glob such as building_*, re:EXPRESSION or word:PHRASE")
 	}
-	re, err := regexp.Compile(globExpression(pattern))
+	expression, written := strings.CutPrefix(pattern, "re:")
+	if !written {
+		expression = globExpression(pattern)
+	}
+	re, err := regexp.Compile(expression)
 	if err != nil {
 		return nil, err
 	}
@@ -277,12 +270,7 @@ func compilePhrases(phrases string) (matcher, error) {
 		want = append(want, " "+strings.Join(w, " ")+" ")
 	}
 	return func(n nodeName) bool {
-		for _, w := range want {
-			if strings.Contains(n.words, w) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(want, func(w string) bool { return strings.Contains(n.words, w) })
 	}, nil
 }
 

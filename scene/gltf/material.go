@@ -1,6 +1,7 @@
 package gltf
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -52,11 +53,8 @@ func (l *loader) material(i int) (int, error) {
 
 func (l *loader) readMaterial(i int, source *gltf.Material) (scene.Material, uvMapping, error) {
 	m := scene.Material{
-		Name: source.Name, BaseColor: mgl32.Vec4{1, 1, 1, 1}, Metallic: 1, Roughness: 1,
+		Name: cmp.Or(source.Name, fmt.Sprintf("material_%d", i)), BaseColor: mgl32.Vec4{1, 1, 1, 1}, Metallic: 1, Roughness: 1,
 		DoubleSided: source.DoubleSided, Reflectance: -1,
-	}
-	if m.Name == "" {
-		m.Name = fmt.Sprintf("material_%d", i)
 	}
 	if pbr := source.PBRMetallicRoughness; pbr != nil {
 		for c, v := range pbr.BaseColorFactorOrDefault() {

@@ -1,6 +1,7 @@
 package gltf
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -33,10 +34,7 @@ func (l *loader) mesh(key meshKey) (int, error) {
 	source := l.doc.Meshes[key.mesh]
 	w := vertexWriter{loader: l, mirrored: key.mirrored}
 	w.mesh.Flat = true
-	w.mesh.Name = source.Name
-	if w.mesh.Name == "" {
-		w.mesh.Name = fmt.Sprintf("mesh_%d", key.mesh)
-	}
+	w.mesh.Name = cmp.Or(source.Name, fmt.Sprintf("mesh_%d", key.mesh))
 	if len(source.Primitives) == 0 {
 		l.warn(fmt.Sprintf("meshes[%d]", key.mesh), "has no primitives and is left out")
 	}

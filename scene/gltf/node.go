@@ -1,6 +1,7 @@
 package gltf
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -207,9 +208,7 @@ func (l *loader) readNode(i int, parent placement) (placement, error) {
 	}
 	n.Actor = n.Actor && !parent.inActor
 	here.inActor = n.Actor || parent.inActor
-	if n.Name == "" {
-		n.Name = fmt.Sprintf("node_%d", i)
-	}
+	n.Name = cmp.Or(n.Name, fmt.Sprintf("node_%d", i))
 	instanced, err := l.readInstances(i, source, n, here)
 	if err != nil {
 		return parent, err
@@ -416,9 +415,7 @@ func (l *loader) label(n *scene.Node, source *gltf.Node) error {
 	extras[0], _ = source.Extras.(map[string]any)
 	if source.Mesh != nil && *source.Mesh >= 0 && *source.Mesh < len(l.doc.Meshes) {
 		mesh := l.doc.Meshes[*source.Mesh]
-		if n.Name == "" {
-			n.Name = mesh.Name
-		}
+		n.Name = cmp.Or(n.Name, mesh.Name)
 		ofMesh, _ := mesh.Extras.(map[string]any)
 		extras = append(extras, ofMesh)
 	}

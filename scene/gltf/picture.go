@@ -2,6 +2,7 @@ package gltf
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"image"
 	"image/color"
@@ -60,11 +61,7 @@ func (l *loader) texture(i int) (int, error) {
 	if known, ok := l.textures[key]; ok {
 		return known, nil
 	}
-	name := t.Name
-	if name == "" {
-		name = p.name
-	}
-	l.asset.Textures = append(l.asset.Textures, scene.Texture{Name: name, Image: p.image, Sampler: sampler})
+	l.asset.Textures = append(l.asset.Textures, scene.Texture{Name: cmp.Or(t.Name, p.name), Image: p.image, Sampler: sampler})
 	l.textures[key] = len(l.asset.Textures) - 1
 	return l.textures[key], nil
 }
