@@ -150,7 +150,7 @@ func (t *town) addPavement(b *block) {
 	outer := b.kerbs.rounded(kerbRadius, 8)
 	t.markKerb(outer)
 	inner := b.kerbs.inset(0.3).rounded(kerbRadius-0.3, 8)
-	s.prism(kerbStone, outer, [2]float64{0, kerbHeight}, false)
+	s.prism(kerbStone, outer, [2]float64{0, kerbHeight})
 	for i := range outer {
 		j := (i + 1) % len(outer)
 		s.face(kerbStone, at3(outer[i], kerbHeight), at3(outer[j], kerbHeight), at3(inner[j], kerbHeight), at3(inner[i], kerbHeight))

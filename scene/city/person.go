@@ -223,7 +223,6 @@ type slice struct{ z, x, deep, wide float64 }
 
 // flesh adds a rounded skin with n sides through slices, the lowest first.
 func (s *shape) flesh(m material, n int, slices []slice) {
-	from := len(s.verts)
 	sections := make([][]vec, len(slices))
 	for k, g := range slices {
 		for i := range n {
@@ -232,6 +231,5 @@ func (s *shape) flesh(m material, n int, slices []slice) {
 			sections[k] = append(sections[k], vec{g.x + g.deep*c, g.wide * sn, g.z})
 		}
 	}
-	s.skin(sections, true, func(int, int) material { return m })
-	s.smooth(from, 70*math.Pi/180)
+	s.loft(m, sections, true, 70*math.Pi/180)
 }

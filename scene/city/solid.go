@@ -78,28 +78,18 @@ func (s *shape) face(m material, pts ...vec) {
 	for _, p := range pts {
 		s.verts = append(s.verts, vertex{p: s.frame.point(p), n: outward, uv: planarUV(p, n, tile), weight: weight})
 	}
-	s.run(m).fan(first, len(pts))
+	r := s.run(m)
+	for i := 2; i < len(pts); i++ {
+		r.indices = append(r.indices, first, first+uint32(i-1), first+uint32(i))
+	}
 }
 
 // faceUV adds a flat quadrilateral with the texture coordinates given.
 func (s *shape) faceUV(m material, pts [4]vec, uv [4]vec2) {
-	n, ok := polygonNormal(pts[:])
-	if !ok {
-		return
-	}
-	weight := n.Len()
-	first := uint32(len(s.verts))
-	outward := s.frame.direction(n.Mul(1 / weight))
-	for i, p := range pts {
-		s.verts = append(s.verts, vertex{p: s.frame.point(p), n: outward, uv: uv[i], weight: weight})
-	}
-	s.run(m).fan(first, 4)
-}
-
-// fan adds the triangles of a convex polygon whose n vertices start at first.
-func (r *run) fan(first uint32, n int) {
-	for i := 2; i < n; i++ {
-		r.indices = append(r.indices, first, first+uint32(i-1), first+uint32(i))
+	first := len(s.verts)
+	s.face(m, pts[:]...)
+	for i := first; i < len(s.verts); i++ {
+		s.verts[i].uv = uv[i-first]
 	}
 }
 
@@ -347,17 +337,13 @@ func (s *shape) discFace(m material, n int, r float64, f face) {
 	}
 }
 
-// prism adds the walls and, where asked, the top of a convex counter-clockwise
-// polygon between two heights.
-func (s *shape) prism(m material, outline []vec2, heights [2]float64, lid bool) {
+// prism adds the walls of a convex counter-clockwise polygon between two heights.
+func (s *shape) prism(m material, outline []vec2, heights [2]float64) {
 	n := len(outline)
 	for i, a := range outline {
 		b := outline[(i+1)%n]
 		s.face(m, vec{a[0], a[1], heights[0]}, vec{b[0], b[1], heights[0]},
 			vec{b[0], b[1], heights[1]}, vec{a[0], a[1], heights[1]})
-	}
-	if lid {
-		s.plate(m, outline, heights[1])
 	}
 }
 
