@@ -303,7 +303,7 @@ func (r *carlaReader) attributes(n doc.JSONNode) (list []doc.JSONEntry, pose sen
 // own axes, which are Unreal Engine's. A spawn_point is in ROS's axes: carla_spawn_objects makes a ROS pose of it,
 // which the bridge turns into CARLA's (ros-bridge pull request 423).
 func (r *carlaReader) oldPose(entries []doc.JSONEntry) (sensors.Pose, error) {
-	v, err := components(entries)
+	v, err := components(entries, func(doc.JSONEntry) error { return nil })
 	return mirrored(v, spatial.UnrealAxes, spatial.UnrealAngles), err
 }
 

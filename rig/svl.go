@@ -125,18 +125,25 @@ const farthest = 1e6
 
 // pose reads the six numbers of a pose.
 func (f *foreignReader) pose(n doc.JSONNode) (map[string]float64, error) {
-	entries, err := f.entries(n, poseKeys)
+	entries, err := n.Entries()
 	if err != nil {
 		return nil, err
 	}
-	return components(entries)
+	return components(entries, func(e doc.JSONEntry) error { return f.fault(e.UnknownKey(poseKeys)) })
 }
 
-// components are those of a pose among an object's entries; those that aren't given are 0.
-func components(entries []doc.JSONEntry) (map[string]float64, error) {
+// components are those of a pose among an object's entries; those that aren't given are 0. An error of other, which
+// gets the entries that are none, ends the reading.
+func components(entries []doc.JSONEntry, other func(doc.JSONEntry) error) (map[string]float64, error) {
 	v := map[string]float64{}
 	for _, e := range entries {
-		if !slices.Contains(poseKeys, e.Key) || e.Value.Null() {
+		if !slices.Contains(poseKeys, e.Key) {
+			if err := other(e); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if e.Value.Null() {
 			continue
 		}
 		x, err := numberOf(e.Value)
