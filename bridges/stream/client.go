@@ -36,7 +36,6 @@ type Client struct {
 	cancel  context.CancelFunc
 	events  *flow.Queue[Event]
 	done    chan struct{} // closed when all goroutines have ended
-	callers callers
 
 	mu        sync.Mutex
 	link      *link                 // guarded by mu: nil while not connected
@@ -87,7 +86,7 @@ const steady = time.Second
 func (c *Client) live(first *link, err error) {
 	defer close(c.done)
 	var events sync.WaitGroup
-	events.Go(c.tell)
+	events.Go(func() { each(c.events, c.options.Events) })
 	var instance uint64
 	next := func() (*link, error) { return first, err }
 	again := func() (*link, error) {
@@ -142,12 +141,6 @@ func (c *Client) event(e Event) {
 	}
 }
 
-// tell calls the user for each event.
-func (c *Client) tell() {
-	defer c.callers.enter(nil)()
-	each(c.events, c.options.Events)
-}
-
 // each calls take for what comes from a queue, until that is closed.
 func each[T any](q *flow.Queue[T], take func(T)) {
 	for {
@@ -187,8 +180,8 @@ func (c *Client) Connected() bool {
 // when the server has answered: ErrUnknownStream names the streams there are. While the
 // connection is broken it returns at once, and asks when it stands again (EventRefused). A
 // second Listen on one stream is ErrListening; Stop comes first. The new callback waits for the
-// last call of the old one, also where that call listens. ctx ends the wait for the answer
-// alone. A callback may listen to another stream, but with policy block only under a ctx that
+// last call of the old one, also where that call listens. ctx ends the wait for the answer,
+// and the callback with it. A callback may listen to another stream, but with policy block only under a ctx that
 // ends. The answer may wait behind messages for that same callback.
 func (c *Client) Listen(ctx context.Context, stream string, callback func(*Data)) error {
 	c.mu.Lock()
@@ -220,7 +213,7 @@ func (c *Client) Listen(ctx context.Context, stream string, callback func(*Data)
 		current.request(controlUnsubscribe, stream)
 	}
 	c.mu.Unlock()
-	c.await(l)
+	l.queue.Close() // no call begins any more
 	return fmt.Errorf("listen to %s: %w", stream, err)
 }
 
@@ -240,61 +233,44 @@ func (c *Client) Listening() []string {
 	return names
 }
 
-// Stop ends a stream's callback: it waits for a call that is running, and none comes after it
-// returns. Called by that callback itself, it doesn't wait, and the call is the last. The same
-// holds for callbacks that stop each other at the same time, of which one doesn't wait.
-// ErrNotListening says that there is none.
+// Stop ends a stream's callback: no call begins any more once it has returned, and what waits for
+// one is dropped. It doesn't wait for a call that is under way, so that callbacks may stop any
+// stream; Wait does. ErrNotListening says that there is none.
 func (c *Client) Stop(stream string) error {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	l := c.listeners[stream]
-	delete(c.listeners, stream)
-	if l != nil && c.link != nil {
-		c.link.request(controlUnsubscribe, stream)
-	}
-	c.mu.Unlock()
 	if l == nil {
 		return fmt.Errorf("stop %s: %w", stream, ErrNotListening)
 	}
-	c.await(l)
+	delete(c.listeners, stream)
+	if c.link != nil {
+		c.link.request(controlUnsubscribe, stream)
+	}
+	l.queue.Close()
 	return nil
 }
 
-// await drops what waits for a listener and lets its goroutine end. It waits for that,
-// unless it is called by the listener's own callback, or by one that this callback waits
-// for.
-func (c *Client) await(l *listener) {
-	l.queue.Close()
-	caller := c.callers.current()
+// Wait waits until no call of a stream's callbacks that Stop has ended is under way. What they use
+// may be freed then. A callback must not call it: it might wait for itself.
+func (c *Client) Wait(stream string) {
 	c.mu.Lock()
-	for next := l; caller != nil && next != nil; next = next.waitsFor {
-		if next == caller {
-			c.mu.Unlock()
-			return
-		}
-	}
-	if caller != nil {
-		caller.waitsFor = l
+	over := c.ending[stream]
+	if l := c.listeners[stream]; l != nil {
+		over = l.before
 	}
 	c.mu.Unlock()
-	<-l.done
-	if caller != nil {
-		c.mu.Lock()
-		caller.waitsFor = nil
-		c.mu.Unlock()
+	if over != nil {
+		<-over
 	}
 }
 
-// Close ends the connection and all callbacks, and waits for them; called by a
-// callback, it doesn't wait. It may be called again.
-func (c *Client) Close() {
-	c.cancel()
-	if !c.callers.inside() {
-		<-c.done
-	}
-}
+// Close ends the connection and all callbacks. It waits for none, so that callbacks may call it;
+// Done tells when all have returned. It may be called again.
+func (c *Client) Close() { c.cancel() }
 
-// Done is closed when the client has ended, after Close or with its context, and all
-// its goroutines with it.
+// Done is closed when the client has ended, after Close or with its context, and all its goroutines
+// with it. A callback must not wait for it.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
 // Outstanding returns the number of received buffers that are held: by callbacks that

@@ -97,10 +97,16 @@ func dial(t testing.TB, s *stream.Server, options stream.Options) *stream.Client
 	c, err := stream.Dial(context.Background(), s.Addr().String(), options)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		c.Close()
+		end(c)
 		assert.Zero(t, c.Outstanding(), "buffers leaked")
 	})
 	return c
+}
+
+// end closes a client and waits for its end.
+func end(c *stream.Client) {
+	c.Close()
+	<-c.Done()
 }
 
 func speed(seq int) *sample.Speed {
@@ -231,7 +237,8 @@ func TestCallbacksOfOneStreamNeverOverlapThoseOfTwoDo(t *testing.T) {
 	wg.Wait()
 }
 
-func TestStopWaitsForTheRunningCallback(t *testing.T) {
+// TestWaitWaitsForTheRunningCallback: Stop doesn't.
+func TestWaitWaitsForTheRunningCallback(t *testing.T) {
 	s := serve(t, stream.ServerConfig{})
 	out := add(t, s, "a")
 	c := dial(t, s, stream.Options{})
@@ -244,9 +251,13 @@ func TestStopWaitsForTheRunningCallback(t *testing.T) {
 	}))
 	publish(t, out, 0)
 	take(t, began)
-	go func() { close(proceed) }()
 	require.NoError(t, c.Stop("a"))
-	assert.True(t, ended.Load(), "Stop has returned before the call")
+	go func() { close(proceed) }()
+	c.Wait("a")
+	assert.True(t, ended.Load(), "Wait has returned before the call")
+	require.NoError(t, c.Listen(t.Context(), "a", func(*stream.Data) {}))
+	c.Wait("a") // for callbacks that were stopped
+	c.Wait("b") // which never had one
 }
 
 func TestStopAndCloseInsideTheCallback(t *testing.T) {
@@ -334,7 +345,7 @@ func TestKeptDataOutlivesTheCallback(t *testing.T) {
 	for range 20 {
 		all = append(all, take(t, kept))
 	}
-	c.Close()
+	end(c)
 	assert.Equal(t, 20, c.Outstanding())
 	for i, d := range all {
 		v, err := stream.Read[sample.Speed](d)
@@ -504,8 +515,8 @@ func TestStalledClientDisturbsNobody(t *testing.T) {
 	take(t, got)
 	closeServer(t, s)
 	take(t, stalls) // at least its disconnection
-	stalled.Close()
-	lively.Close()
+	end(stalled)
+	end(lively)
 	assert.Equal(t, messages+1, livelyGot)
 	assert.LessOrEqual(t, stalledGot+stalledMissed, messages+1)
 	assert.Less(t, stalledGot, messages/2)

@@ -59,7 +59,7 @@
 //
 // Servers, streams and clients may be used from any goroutine. A client's callbacks of
 // one stream never overlap, those of different streams do; they may call all of the
-// client's methods, Stop and Close too.
+// client's methods but Wait, Stop and Close too: neither waits for a callback.
 //
 // # Ordering
 //
@@ -75,6 +75,6 @@
 //
 // # Testing
 //
-// When [Client.Close] and [Server.Close] have returned all their goroutines have ended, and their
-// Outstanding is zero unless data was kept.
+// When [Client.Done] is closed and [Server.Close] has returned, all their goroutines have ended, and
+// their Outstanding is zero unless data was kept.
 package stream

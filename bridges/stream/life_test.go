@@ -55,8 +55,7 @@ const slowBeat = "RBSTREAM\x02\x00\x00\x00\x16\x00\x00\x00" + "\x00\x00" + "\x00
 func closeTwice(t *testing.T, c *stream.Client) {
 	t.Helper()
 	go c.Close()
-	c.Close()
-	take(t, c.Done())
+	end(c)
 	assert.Zero(t, c.Outstanding())
 	assert.Empty(t, c.Listening())
 }
@@ -168,8 +167,8 @@ func TestCloseAmongCallbacks(t *testing.T) {
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				c.Close()
-				assert.Zero(t, running.Load(), "Close has returned before the call")
+				end(c)
+				assert.Zero(t, running.Load(), "the client has ended before the call")
 			}()
 			require.Eventually(t, func() bool { return !c.Connected() }, limit, time.Millisecond)
 			close(proceed)
@@ -204,8 +203,7 @@ func (c *tellingConn) Read(b []byte) (int, error) {
 	return c.Conn.Read(b)
 }
 
-// A callback that stops itself and listens again isn't overlapped by the new one. One that
-// stops the new one too doesn't wait for itself.
+// A callback that stops itself and listens again isn't overlapped by the new one, nor by a third.
 func TestListeningAnewInsideTheCallback(t *testing.T) {
 	s := serve(t, stream.ServerConfig{Queue: flow.QueueConfig{Policy: flow.Block}})
 	out := add(t, s, "a")
@@ -241,7 +239,7 @@ func TestListeningAnewInsideTheCallback(t *testing.T) {
 	}
 }
 
-// Callbacks that stop each other don't wait for each other for ever.
+// Callbacks may stop each other: Stop waits for none.
 func TestCallbacksThatStopEachOther(t *testing.T) {
 	s := serve(t, stream.ServerConfig{})
 	names := []string{"a", "b", "c"}
@@ -305,7 +303,7 @@ func visit(t *testing.T, s *stream.Server, way int) {
 			return
 		}
 		assert.NoError(t, c.Listen(t.Context(), "a", func(*stream.Data) {}))
-		c.Close()
+		end(c)
 		assert.Zero(t, c.Outstanding())
 		return
 	}
@@ -408,7 +406,7 @@ func TestReconnectionWithoutALossIsNoGap(t *testing.T) {
 	require.Eventually(t, func() bool { return out.Subscribers() == 1 }, limit, time.Millisecond)
 	publish(t, out, 1)
 	assert.EqualValues(t, 1, take(t, got))
-	c.Close()
+	end(c)
 	close(e)
 	for event := range e {
 		assert.NotEqual(t, stream.EventGap, event.Kind)
@@ -425,7 +423,8 @@ func TestUseAfterRelease(t *testing.T) {
 	require.NoError(t, c.Listen(t.Context(), "a", func(d *stream.Data) { kept <- d.Keep() }))
 	publish(t, out, 3)
 	d := take(t, kept)
-	require.NoError(t, c.Stop("a")) // the callback's own reference is given up
+	require.NoError(t, c.Stop("a"))
+	c.Wait("a") // the callback's own reference is given up
 	again := d.Keep()
 	d.Release()
 	assert.Nil(t, d.Bytes(), "nothing is left to read")

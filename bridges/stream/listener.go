@@ -1,13 +1,6 @@
 package stream
 
-import (
-	"bytes"
-	"runtime"
-	"strconv"
-	"sync"
-
-	"github.com/raybridge/raybridge/flow"
-)
+import "github.com/raybridge/raybridge/flow"
 
 // Data is one message as a callback is given it. It is valid until the callback
 // returns; Keep makes it last.
@@ -68,11 +61,7 @@ type listener struct {
 	queue    *flow.Queue[received]
 	pool     *flow.Pool
 	before   <-chan struct{} // the stream's listener before is over; or nil
-	done     chan struct{}   // closed when no call runs or comes any more
-	over     chan struct{}   // closed when that holds for the stream's listeners before too
-	// waitsFor is what the callback stops at the moment, if anything; guarded by
-	// client.mu.
-	waitsFor *listener
+	over     chan struct{}   // closed when no call runs or comes any more, of the stream's listeners before neither
 
 	// Owned by run.
 	data     Data
@@ -85,44 +74,39 @@ type listener struct {
 func newListenerLocked(c *Client, stream string, callback func(*Data)) *listener {
 	l := &listener{
 		client: c, stream: stream, callback: callback, pool: c.poolLocked(stream),
-		before: c.ending[stream], done: make(chan struct{}), over: make(chan struct{}),
+		before: c.ending[stream], over: make(chan struct{}),
 		queue: flow.NewQueue(c.options.Queue, func(r received, _ flow.Cause) { r.buf.Release() }),
 	}
 	c.ending[stream] = l.over
 	return l
 }
 
-// run calls the callback for each message until the queue is closed.
+// run calls the callback for each message until the queue is closed, once the stream's listener
+// before is over.
 func (l *listener) run() {
 	defer close(l.over)
 	if l.ready() {
-		l.call()
+		each(l.queue, l.deliver)
 		return
 	}
-	close(l.done)
 	<-l.before
-}
-
-// call is run's, once the stream's listener before is over.
-func (l *listener) call() {
-	defer l.client.callers.enter(l)()
-	defer close(l.done)
-	each(l.queue, l.deliver)
 }
 
 // ready waits for the stream's listener before; false if this one is stopped first.
 func (l *listener) ready() bool {
-	for l.before != nil {
+	if l.before == nil {
+		return true
+	}
+	for {
 		select {
 		case <-l.before:
-			l.before = nil
+			return true
 		case <-l.queue.Ready():
 			if l.queue.Finished() {
 				return false
 			}
 		}
 	}
-	return true
 }
 
 func (l *listener) deliver(r received) {
@@ -152,59 +136,4 @@ func (l *listener) gap(r *received) (missed uint64) {
 		})
 	}
 	return missed
-}
-
-// callers is the set of goroutines that call a client's user. It tells whether a method of the
-// client was called by one of its callbacks, which must not wait for itself. Goroutines have no
-// identity that Go would tell, except the number at the head of a stack trace. It is asked for
-// when a goroutine begins and by Stop and Close, never for a message.
-type callers struct {
-	mu  sync.Mutex
-	set map[uint64]*listener // guarded by mu
-}
-
-// enter adds the calling goroutine, which is the listener's or, with nil, that of the
-// events, until the result is called.
-func (c *callers) enter(l *listener) (leave func()) {
-	id := goroutine()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.set == nil {
-		c.set = map[uint64]*listener{}
-	}
-	c.set[id] = l
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.set, id)
-	}
-}
-
-// inside reports whether the calling goroutine is in the set.
-func (c *callers) inside() bool {
-	id := goroutine()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, ok := c.set[id]
-	return ok
-}
-
-// current returns the listener whose callback is calling, nil for none.
-func (c *callers) current() *listener {
-	id := goroutine()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.set[id]
-}
-
-// goroutine returns the number of the calling goroutine, which is never used again.
-func goroutine() uint64 {
-	var trace [64]byte
-	head := bytes.TrimPrefix(trace[:runtime.Stack(trace[:], false)], []byte("goroutine "))
-	number, _, _ := bytes.Cut(head, []byte(" "))
-	id, err := strconv.ParseUint(string(number), 10, 64)
-	if err != nil {
-		panic("stream: a stack trace begins otherwise than expected: " + string(trace[:]))
-	}
-	return id
 }

@@ -236,7 +236,7 @@ func TestMalformedServers(t *testing.T) {
 				assert.ErrorIs(t, disconnected.Err, test.want)
 			}
 			assert.NoError(t, take(t, listening), "it is asked for over the next connection")
-			c.Close()
+			end(c)
 			assert.Zero(t, c.Outstanding())
 		})
 	}
@@ -349,7 +349,7 @@ func TestConnections(t *testing.T) {
 	require.ErrorIs(t, err, stream.ErrTooManyClients)
 	want := transport.Diagnosis{Connections: 2, Failures: 5, Malformed: 3, Refused: map[string]int64{"too_many_connections": 1}}
 	fares(t, s, want, stream.ErrTooManyClients)
-	client.Close()
+	end(client)
 	probe, err := net.Dial("tcp", s.Addr().String())
 	require.NoError(t, err)
 	require.NoError(t, probe.Close())

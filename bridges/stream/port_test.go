@@ -285,7 +285,7 @@ func TestNoAPI(t *testing.T) {
 // A client that was closed steps nothing.
 func TestStepOfAClosedClient(t *testing.T) {
 	c := newSite(t, "tcp", "127.0.0.1:0").dial(t)
-	c.Close()
+	end(c)
 	_, err := c.Step(t.Context(), &world.Frame{Until: 1})
 	assert.ErrorContains(t, err, "not connected")
 }
@@ -431,7 +431,7 @@ func TestAPatientClientOutlastsAStoppedServer(t *testing.T) {
 					assert.NoError(t, err)
 					assert.Empty(t, lost)
 				}
-				c.Close()
+				end(c)
 				require.NoError(t, s.bridge.Close(t.Context()))
 			})
 		})

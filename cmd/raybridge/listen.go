@@ -288,7 +288,7 @@ func (s *listenSession) run(ctx context.Context) error {
 	close(s.ready)
 	defer func() {
 		cancel()
-		client.Close()
+		<-client.Done()
 	}()
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
