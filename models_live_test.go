@@ -470,7 +470,7 @@ sensors:
 		hear(s)
 	}
 	kind, source, err := raybridge.OpenWorld(t.Context(), "osi:"+filepath.Join(dir, "drive.osi"), world.Options{
-		Lights: sim.World().Scene.SignalNames, Warn: func(text string, args ...any) { assert.Fail(t, text, args...) },
+		Lights: sim.Geometry().Scene.SignalNames, Warn: func(text string, args ...any) { assert.Fail(t, text, args...) },
 	})
 	require.NoError(t, err)
 	require.NoError(t, sim.Follow(t.Context(), pipeline.Following{Kind: kind, Source: source}))

@@ -24,7 +24,7 @@ import (
 type Pipeline struct {
 	config     Config
 	log        *slog.Logger // whose lines bridges get, too
-	world      *scene.World
+	geometry   *scene.Geometry
 	gl         *gpu.Thread
 	resident   *scene.Resident
 	dispatcher *dispatch.Dispatcher
@@ -76,13 +76,13 @@ func (p *Pipeline) build(ctx context.Context) error {
 	c := &p.config
 	done := flow.TellLong(c.Log, "building the hierarchy of scene "+c.Scene.Name)
 	var err error
-	p.world, err = scene.Build(ctx, c.Scene, scene.BuildOptions{CacheDir: c.CacheDir, Memory: c.Memory})
+	p.geometry, err = scene.Build(ctx, c.Scene, scene.BuildOptions{CacheDir: c.CacheDir, Memory: c.Memory})
 	done()
 	if err != nil {
 		return err
 	}
 	history := scene.NewHistory(c.Scene, c.Ego, 0)
-	p.scenery = &scenery{scene: c.Scene, history: history, stage: stage.New(p.world, history, c.Capacity, p.log)}
+	p.scenery = &scenery{scene: c.Scene, history: history, stage: stage.New(p.geometry, history, c.Capacity, p.log)}
 	// The run tells that the GL thread failed; the log has the details.
 	thread := gpu.Config{OnError: func(err error) { p.log.Error("work on the gl thread failed", "error", err) }}
 	if c.Memory != nil {
@@ -96,7 +96,7 @@ func (p *Pipeline) build(ctx context.Context) error {
 	}
 	done = flow.TellLong(c.Log, "copying the scene to the device")
 	err = p.gl.Do(ctx, func(c *gpu.Ctx) (err error) {
-		p.resident, err = p.world.Upload(c)
+		p.resident, err = p.geometry.Upload(c)
 		return err
 	})
 	done()
@@ -112,7 +112,7 @@ func (p *Pipeline) join() {
 	p.roster = &roster{
 		registry: c.Sensors, defaults: c.Defaults, scenery: p.scenery, bridges: p.bridges,
 		env: sensors.Env{
-			GL: p.gl, World: p.world, Resident: p.resident, History: p.scenery.history, Scene: c.Scene, Map: c.Scene.Map,
+			GL: p.gl, Geometry: p.geometry, Resident: p.resident, History: p.scenery.history, Scene: c.Scene, Map: c.Scene.Map,
 			DeviceTimeout: c.DeviceTimeout, Log: p.log,
 		},
 	}
@@ -158,8 +158,8 @@ func (p *Pipeline) GPU() gpu.Info { return p.gl.Info() }
 // window. It is closed by Close.
 func (p *Pipeline) GL() *gpu.Thread { return p.gl }
 
-// World returns the scene as the sensors see it.
-func (p *Pipeline) World() *scene.World { return p.world }
+// Geometry returns the scene as the sensors see it.
+func (p *Pipeline) Geometry() *scene.Geometry { return p.geometry }
 
 // History returns the recorded motion of everything that moves.
 func (p *Pipeline) History() *scene.History { return p.scenery.history }

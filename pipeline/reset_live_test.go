@@ -81,7 +81,7 @@ func drive(t *testing.T, p *pipeline.Pipeline) {
 	vehicle, ok := p.Ego().(*scene.Driven)
 	require.True(t, ok)
 	require.NoError(t, vehicle.SetCommand(scene.Command{Acceleration: 2, Steering: 0.1}))
-	ego := p.World().Scene.Ego
+	ego := p.Geometry().Scene.Ego
 	ahead := func(d float64) world.State {
 		s := world.State{Pose: ego}
 		s.Pose.Position = ego.Apply(mgl64.Vec3{d, 2, 0})
@@ -133,7 +133,7 @@ func TestResetGivesTheBytesOfAFreshRun(t *testing.T) {
 	assert.EqualValues(t, 7, p.Summary().Seed)
 	assert.Zero(t, p.Clock().Now())
 	assert.Zero(t, result.Stamp)
-	assert.True(t, p.World().Scene.Ego.Position.ApproxEqual(result.Ego.Pose.Position), "%v", result.Ego.Pose)
+	assert.True(t, p.Geometry().Scene.Ego.Position.ApproxEqual(result.Ego.Pose.Position), "%v", result.Ego.Pose)
 	drive(t, p)
 	require.NoError(t, p.Close(context.Background()))
 	got := messages(t, reset)
@@ -200,7 +200,7 @@ func change(t *testing.T, p *pipeline.Pipeline) {
 	add(t, p, c)
 	_, err := p.SpawnActor("vehicle.*", nil)
 	require.NoError(t, err)
-	lights := p.World().Scene.SignalNames()
+	lights := p.Geometry().Scene.SignalNames()
 	require.NotEmpty(t, lights)
 	_, err = p.StepTo(t.Context(), &world.Frame{
 		Until: p.Clock().Now() + 10e6, Signals: []world.Signal{{Ref: world.Ref{Name: lights[0]}, State: world.SignalOff}},

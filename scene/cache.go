@@ -73,7 +73,7 @@ func (b *builder) cacheKey() [32]byte {
 	put := func(v any) { _ = binary.Write(h, binary.LittleEndian, v) }
 	put([]uint32{cacheVersion, maxLeaf, largeNode, largeBins, smallBins})
 	put([]float64{costNode, costTriangle})
-	put(b.world.Anchor)
+	put(b.geometry.Anchor)
 	put(boolBit(b.scene.Occlusion))
 	put(meshes)
 	for at, a := range slices.Concat(b.scene.Actors, b.scene.Models) {
@@ -236,7 +236,7 @@ func (t *tables) sections() [][]byte {
 
 // adopt gives the world what was read.
 func (b *builder) adopt(h *cacheHead, t *tables) error {
-	w := b.world
+	w := b.geometry
 	movers, err := b.listMovers()
 	if err != nil {
 		return err
@@ -274,7 +274,7 @@ func (b *builder) save(dir string, key [32]byte, movers []Mover) error {
 }
 
 func (b *builder) write(f io.Writer, key [32]byte, movers []Mover) error {
-	w := b.world
+	w := b.geometry
 	h := cacheHead{
 		Magic: [16]byte([]byte(cacheMagic)), Key: key, Version: cacheVersion,
 		Static: uint32(w.Static), StaticCount: uint64(w.StaticCount),

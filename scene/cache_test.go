@@ -16,11 +16,11 @@ import (
 	"github.com/raybridge/raybridge/scene/scenetest"
 )
 
-func buildCached(t *testing.T, s *scene.Scene, dir string) *scene.World {
+func buildCached(t *testing.T, s *scene.Scene, dir string) *scene.Geometry {
 	t.Helper()
-	w, err := scene.Build(context.Background(), s, scene.BuildOptions{CacheDir: dir})
+	g, err := scene.Build(context.Background(), s, scene.BuildOptions{CacheDir: dir})
 	require.NoError(t, err)
-	return w
+	return g
 }
 
 func cacheFiles(t *testing.T, dir string) []string {
@@ -109,9 +109,9 @@ func TestCorruptedCacheIsRebuilt(t *testing.T) {
 func TestCacheThatCannotBeWrittenCostsNothingElse(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o644))
-	w := buildCached(t, scenetest.Soup(1, 60, false), filepath.Join(file, "below"))
-	assert.Error(t, w.CacheErr)
-	assert.Equal(t, 60, w.Triangles())
+	g := buildCached(t, scenetest.Soup(1, 60, false), filepath.Join(file, "below"))
+	assert.Error(t, g.CacheErr)
+	assert.Equal(t, 60, g.Triangles())
 }
 
 func TestCacheDropsTheOldest(t *testing.T) {
@@ -128,5 +128,5 @@ func TestCacheDropsTheOldest(t *testing.T) {
 	for _, f := range cacheFiles(t, dir) {
 		left = append(left, filepath.Base(f))
 	}
-	assert.Equal(t, []string{"b.world", "c.world", "other"}, left)
+	assert.Equal(t, []string{"b.geometry", "c.geometry", "other"}, left)
 }

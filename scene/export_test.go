@@ -13,11 +13,11 @@ var (
 )
 
 // BuildWithStack builds a world for searches with a smaller stack.
-func BuildWithStack(s *Scene, size int) (*World, error) {
-	w := &World{Scene: s}
-	b := &builder{ctx: context.Background(), scene: s, workers: 2, world: w, stackSize: size}
+func BuildWithStack(s *Scene, size int) (*Geometry, error) {
+	g := &Geometry{Scene: s}
+	b := &builder{ctx: context.Background(), scene: s, workers: 2, geometry: g, stackSize: size}
 	_, err := b.build()
-	return w, err
+	return g, err
 }
 
 // Mipmaps returns the levels of the scene's colours, or of its data, as they lie in a layer: their

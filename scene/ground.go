@@ -15,15 +15,15 @@ import (
 // sensor's vertical ray would meet it, so neighbours leave no gap. One that
 // stands upright has no height. What a material's alpha cuts out counts as surface. Any
 // goroutine may call it; it allocates nothing.
-func (w *World) Ground(x, y, near float64) (z float64, ok bool) {
-	s := groundSearch{world: w, x: x - w.Anchor[0], y: y - w.Anchor[1], near: near - w.Anchor[2]}
+func (g *Geometry) Ground(x, y, near float64) (z float64, ok bool) {
+	s := groundSearch{geometry: g, x: x - g.Anchor[0], y: y - g.Anchor[1], near: near - g.Anchor[2]}
 	s.ground.distance, s.other.distance = math.Inf(1), math.Inf(1)
 	s.run()
 	switch {
 	case s.ground.found:
-		return s.ground.z + w.Anchor[2], true
+		return s.ground.z + g.Anchor[2], true
 	case s.other.found:
-		return s.other.z + w.Anchor[2], true
+		return s.other.z + g.Anchor[2], true
 	default:
 		return 0, false
 	}
@@ -31,7 +31,7 @@ func (w *World) Ground(x, y, near float64) (z float64, ok bool) {
 
 // groundSearch is the search for the ground at a point of the world frame.
 type groundSearch struct {
-	world      *World
+	geometry   *Geometry
 	x, y, near float64
 	// ground is the nearest surface that is ground, other the nearest that isn't.
 	ground, other groundHit
@@ -46,14 +46,14 @@ type groundHit struct {
 func (s *groundSearch) run() {
 	var stack [stackSize + 1]Ref
 	top := 0
-	for ref := s.world.Static; ref != 0; {
+	for ref := s.geometry.Static; ref != 0; {
 		if ref&refLeaf != 0 {
 			first := int(ref & refFirstMask)
 			for i := first; i <= first+int(ref>>refCountBit&(maxLeaf-1)); i++ {
 				s.triangle(i)
 			}
 		} else {
-			n := &s.world.Nodes[ref.Node()]
+			n := &s.geometry.Nodes[ref.Node()]
 			for k := range 4 {
 				if s.enters(n, k) {
 					stack[top] = Ref(math.Float32bits(n[6][k]))
@@ -78,17 +78,17 @@ func (s *groundSearch) enters(n *BVHNode, k int) bool {
 // triangle takes a triangle's height where it lies at the point. The table's rows say whether
 // it does: they are those of the enlarged triangle.
 func (s *groundSearch) triangle(i int) {
-	w := s.world
-	a, b, c := vec64(w.Vertices[3*i]), vec64(w.Vertices[3*i+1]), vec64(w.Vertices[3*i+2])
+	g := s.geometry
+	a, b, c := vec64(g.Vertices[3*i]), vec64(g.Vertices[3*i+1]), vec64(g.Vertices[3*i+2])
 	n := b.Sub(a).Cross(c.Sub(a))
 	p := mgl64.Vec3{s.x, s.y, a[2] - (n[0]*(s.x-a[0])+n[1]*(s.y-a[1]))/n[2]}
-	ru, rv := &w.Planes[3*i+1], &w.Planes[3*i+2]
+	ru, rv := &g.Planes[3*i+1], &g.Planes[3*i+2]
 	u, v := vec64(*ru).Dot(p)+float64(ru[3]), vec64(*rv).Dot(p)+float64(rv[3])
 	if !(u >= 0 && v >= 0 && u+v <= 1) { // an upright triangle has NaN or infinity here
 		return
 	}
 	best := &s.other
-	if Tag(w.Attributes[3*i+1][3] >> 16).Ground() {
+	if Tag(g.Attributes[3*i+1][3] >> 16).Ground() {
 		best = &s.ground
 	}
 	if d := math.Abs(p[2] - s.near); d < best.distance {

@@ -65,8 +65,8 @@ func TestGroundOfTheCity(t *testing.T) {
 			}
 			const town = 200.0
 			low, high, _ := s.Bounds()
-			w, tr := buildWorld(t, s), scenetest.NewTracer(s, nil)
-			require.Equal(t, at != mgl64.Vec3{}, w.Anchor != mgl64.Vec3{})
+			g, tr := build(t, s), scenetest.NewTracer(s, nil)
+			require.Equal(t, at != mgl64.Vec3{}, g.Anchor != mgl64.Vec3{})
 			const n = 4000
 			edges := 0
 			rng := rand.New(rand.NewPCG(17, 4))
@@ -77,7 +77,7 @@ func TestGroundOfTheCity(t *testing.T) {
 				}
 				near := at[2] + rng.Float64()*30 - 5
 				want, there := groundBy(tr, x, y, near)
-				got, ok := w.Ground(x, y, near)
+				got, ok := g.Ground(x, y, near)
 				if ok == there && math.Abs(got-want) < 1e-3 {
 					continue
 				}
@@ -110,7 +110,7 @@ func bridgeScene(at mgl64.Vec3) *scene.Scene {
 
 func TestGroundIsTheNearestOfSeveral(t *testing.T) {
 	for _, at := range []mgl64.Vec3{{}, {80_000.25, 20_000.5, 300.125}} {
-		w := buildWorld(t, bridgeScene(at))
+		g := build(t, bridgeScene(at))
 		for _, c := range []struct {
 			name       string
 			x, y, near float64
@@ -132,7 +132,7 @@ func TestGroundIsTheNearestOfSeveral(t *testing.T) {
 			{name: "nowhere", x: math.NaN(), none: true},
 			{name: "near nothing", near: math.NaN(), none: true},
 		} {
-			z, ok := w.Ground(at[0]+c.x, at[1]+c.y, at[2]+c.near)
+			z, ok := g.Ground(at[0]+c.x, at[1]+c.y, at[2]+c.near)
 			assert.Equal(t, !c.none, ok, c.name)
 			if ok {
 				assert.InDelta(t, at[2]+c.want, z, 1e-6, c.name)
@@ -149,7 +149,7 @@ func TestGroundOnSlopes(t *testing.T) {
 		p := scenetest.At(at[0], at[1], at[2], scene.TagTerrain)
 		p.Pose = spatial.FromRPY(at, 0, pitch, 30)
 		b.Put("slope", scenetest.Plane(60, 7), scenetest.Matte("grey", 0.5, 0.5, 0.5), p)
-		w := buildWorld(t, b.Scene)
+		g := build(t, b.Scene)
 		normal := p.Pose.Rotate(mgl64.Vec3{0, 0, 1})
 		rng := rand.New(rand.NewPCG(3, 9))
 		for range 2000 {
@@ -160,7 +160,7 @@ func TestGroundOnSlopes(t *testing.T) {
 			}
 			q := p.Pose.Apply(local)
 			want := at[2] - (normal[0]*(q[0]-at[0])+normal[1]*(q[1]-at[1]))/normal[2]
-			got, ok := w.Ground(q[0], q[1], want+rng.NormFloat64())
+			got, ok := g.Ground(q[0], q[1], want+rng.NormFloat64())
 			require.True(t, ok, "at %v of a slope of %v degrees", local, pitch)
 			require.InDelta(t, want, got, 5e-5, "at %v of a slope of %v degrees", local, pitch)
 		}
@@ -169,8 +169,8 @@ func TestGroundOnSlopes(t *testing.T) {
 
 // TestGroundIsStatic: what moves isn't ground.
 func TestGroundIsStatic(t *testing.T) {
-	w := buildWorld(t, scenetest.MovingWall(20, 3))
-	z, ok := w.Ground(20.5, 0, 10)
+	g := build(t, scenetest.MovingWall(20, 3))
+	z, ok := g.Ground(20.5, 0, 10)
 	assert.True(t, ok)
 	assert.InDelta(t, 0, z, 1e-6)
 
@@ -178,20 +178,20 @@ func TestGroundIsStatic(t *testing.T) {
 	p := scenetest.At(0, 0, 0, scene.TagRoads)
 	p.Motion = scenetest.Linear{Start: p.Pose}
 	b.Put("carpet", scenetest.Plane(10, 1), scenetest.Matte("red", 1, 0, 0), p)
-	_, ok = buildWorld(t, b.Scene).Ground(0, 0, 0)
+	_, ok = build(t, b.Scene).Ground(0, 0, 0)
 	assert.False(t, ok)
 }
 
 func TestGroundAllocatesNothing(t *testing.T) {
-	w := buildWorld(t, bridgeScene(mgl64.Vec3{}))
-	assert.Zero(t, testing.AllocsPerRun(100, func() { w.Ground(1, 1, 3) }))
+	g := build(t, bridgeScene(mgl64.Vec3{}))
+	assert.Zero(t, testing.AllocsPerRun(100, func() { g.Ground(1, 1, 3) }))
 }
 
 // BenchmarkGround asks for the ground all over the city of raybridge run.
 func BenchmarkGround(b *testing.B) {
 	s, err := city.Generate(city.Options{Seed: 1})
 	require.NoError(b, err)
-	w := buildWorld(b, s)
+	g := build(b, s)
 	rng := rand.New(rand.NewPCG(1, 1))
 	var points [1024][2]float64
 	for i := range points {
@@ -200,6 +200,6 @@ func BenchmarkGround(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		p := &points[i%len(points)]
-		w.Ground(p[0], p[1], 0)
+		g.Ground(p[0], p[1], 0)
 	}
 }

@@ -54,7 +54,7 @@ func BenchmarkNewHistory(b *testing.B) {
 func BenchmarkCityTick(b *testing.B) {
 	s, err := city.Generate(city.Options{})
 	require.NoError(b, err)
-	w, h := buildWorld(b, s), recorded(s, s.Route)
+	g, h := build(b, s), recorded(s, s.Route)
 	b.Run("record", func(b *testing.B) {
 		b.ReportAllocs()
 		at := int64(200e6)
@@ -64,7 +64,7 @@ func BenchmarkCityTick(b *testing.B) {
 		}
 	})
 	_, newest, _ := h.Span()
-	p := scene.NewPacker(w, h)
+	p := scene.NewPacker(g, h)
 	var buf []byte
 	b.Run("pack", func(b *testing.B) {
 		b.ReportAllocs()

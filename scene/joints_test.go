@@ -331,7 +331,7 @@ func TestMotionKeysFollowJoints(t *testing.T) {
 	s := scene.Plane(mgl64.Vec3{})
 	city.Furnish(s, 1)
 	s.Slots = 1
-	w, h := buildWorld(t, s), scene.NewHistory(s, nil, 0)
+	g, h := build(t, s), scene.NewHistory(s, nil, 0)
 	motion := circle{radius: 12, speed: 8, growth: 3}
 	way := &scene.Guided{}
 	a, err := h.SpawnActor(s.Model("vehicle.sedan"), scene.Actor{}, way)
@@ -346,29 +346,29 @@ func TestMotionKeysFollowJoints(t *testing.T) {
 		h.Record(at)
 	}
 	window := scene.Window{Mount: spatial.Identity(), StartNs: 60e6, EndNs: 160e6}
-	rows := packMotion(t, w, h, window)
+	rows := packMotion(t, g, h, window)
 	movers, stride := int(rows[1][0]), int(rows[1][2])
 	first, count := 0, 0
 	for i, m := range s.Models {
 		if m.TypeID == a.TypeID {
-			first, count = w.ModelMovers(i)
+			first, count = g.ModelMovers(i)
 		}
 	}
 	require.Equal(t, 5, count)
-	own := len(w.Movers)
+	own := len(g.Movers)
 	for i := range s.Models {
-		_, n := w.ModelMovers(i)
+		_, n := g.ModelMovers(i)
 		own -= n
 	}
 	for k := range count {
-		m := &w.Movers[first+k]
+		m := &g.Movers[first+k]
 		within := 1e-4
 		if part := a.Parts[m.Part].Name; part == "wheel_front_left" { // it is steered at 3 rad/s
 			within = 5e-4
 		}
 		for at := window.StartNs; at <= window.EndNs; at += 2_500_000 {
 			pose, _ := h.Pose(a.ID, at)
-			want := w.FromMap(pose).Mat4().Mul4(a.Parts[m.Part].At(at))
+			want := g.FromMap(pose).Mat4().Mul4(a.Parts[m.Part].At(at))
 			got := keyPose(rows, movers+stride*(own+k)+3, float64(at-window.StartNs)*1e-9)
 			for _, v := range []mgl64.Vec3{{}, {0.3, 0, 0}, {0, 0.3, 0}, {0, 0, 0.3}} {
 				assertVec(t, mgl64.TransformCoordinate(v, want), got.Apply(v), within, "part %d at %d", m.Part, at)
@@ -382,7 +382,7 @@ func BenchmarkPackJoints(b *testing.B) {
 	s := scene.Plane(mgl64.Vec3{})
 	city.Furnish(s, 1)
 	s.Slots = 200
-	w, h := buildWorld(b, s), scene.NewHistory(s, nil, 0)
+	g, h := build(b, s), scene.NewHistory(s, nil, 0)
 	for i := range 200 {
 		way := &scene.Guided{}
 		at := float64(i * 10)
@@ -393,7 +393,7 @@ func BenchmarkPackJoints(b *testing.B) {
 	for stamp := simtime.Stamp(0); stamp <= 300e6; stamp += 10e6 {
 		h.Record(stamp)
 	}
-	p := scene.NewPacker(w, h)
+	p := scene.NewPacker(g, h)
 	var buf []byte
 	for b.Loop() {
 		var err error

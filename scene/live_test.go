@@ -49,19 +49,19 @@ type listedHit struct {
 type caster struct {
 	t        testing.TB
 	thread   *gpu.Thread
-	world    *scene.World
+	geometry *scene.Geometry
 	packer   *scene.Packer
 	resident *scene.Resident
 	motion   *scene.MotionTable
 	program  *gpu.Program
 }
 
-func newCaster(t testing.TB, w *scene.World, h *scene.History, defines ...shaders.Define) *caster {
-	c := &caster{t: t, thread: gputest.Thread(t), world: w, packer: scene.NewPacker(w, h)}
+func newCaster(t testing.TB, g *scene.Geometry, h *scene.History, defines ...shaders.Define) *caster {
+	c := &caster{t: t, thread: gputest.Thread(t), geometry: g, packer: scene.NewPacker(g, h)}
 	source, err := shaders.Source(&shaders.SceneTrace, defines...)
 	require.NoError(t, err)
 	gputest.Do(t, c.thread, func(ctx *gpu.Ctx) (err error) {
-		if c.resident, err = w.Upload(ctx); err != nil {
+		if c.resident, err = g.Upload(ctx); err != nil {
 			return err
 		}
 		if c.motion, err = c.packer.NewMotionTable(ctx, c.resident); err != nil {
@@ -124,7 +124,7 @@ func randomRays(seed uint64, n int, reach float64) []listedRay {
 }
 
 // compare holds hits beside the reference tracer.
-func compare(tr *scenetest.Tracer, w *scene.World, rays []listedRay, hits []listedHit, startNs int64) *scenetest.Agreement {
+func compare(tr *scenetest.Tracer, g *scene.Geometry, rays []listedRay, hits []listedHit, startNs int64) *scenetest.Agreement {
 	var a scenetest.Agreement
 	for i, r := range rays {
 		got := math.Inf(1)
@@ -132,7 +132,7 @@ func compare(tr *scenetest.Tracer, w *scene.World, rays []listedRay, hits []list
 			got = float64(hits[i].t)
 		}
 		at := startNs + int64(math.Round(float64(r.seconds)*1e9))
-		a.Add(tr, wide(r.origin).Add(w.Anchor), wide(r.direction), float64(r.tmin), float64(r.tmax), simtime.Stamp(at), got)
+		a.Add(tr, wide(r.origin).Add(g.Anchor), wide(r.direction), float64(r.tmin), float64(r.tmax), simtime.Stamp(at), got)
 	}
 	return &a
 }
@@ -140,11 +140,11 @@ func compare(tr *scenetest.Tracer, w *scene.World, rays []listedRay, hits []list
 func TestTraceAgreesWithTheReferenceOnSoups(t *testing.T) {
 	for _, moving := range []bool{false, true} {
 		s := scenetest.Soup(7, 6000, moving)
-		w := buildWorld(t, s)
+		g := build(t, s)
 		h := recorded(s, nil)
 		rays := randomRays(3, 8000, 40)
-		hits := newCaster(t, w, h).cast(rays, scene.Window{Mount: spatial.Identity(), StartNs: 100e6, EndNs: 200e6}, 1)
-		a := compare(scenetest.NewTracer(s, h.Pose), w, rays, hits, 100e6)
+		hits := newCaster(t, g, h).cast(rays, scene.Window{Mount: spatial.Identity(), StartNs: 100e6, EndNs: 200e6}, 1)
+		a := compare(scenetest.NewTracer(s, h.Pose), g, rays, hits, 100e6)
 		t.Log("moving", moving, a)
 		assert.Zero(t, a.Wrong)
 		assert.GreaterOrEqual(t, a.Share(), 0.9999)
@@ -159,13 +159,13 @@ func TestTraceAgreesWithTheReferenceInTheCity(t *testing.T) {
 	}
 	s, err := city.Generate(city.Options{})
 	require.NoError(t, err)
-	w := buildWorld(t, s)
+	g := build(t, s)
 	h := recorded(s, s.Route)
 	mount := spatial.FromRPY(mgl64.Vec3{1, 0, 1.9}, 0, 0, 0)
 	window := scene.Window{Mount: mount, StartNs: 100e6, EndNs: 200e6}
-	rays := lidarRays(s, w, mount, 16, 1800, -15, 15)
-	hits := newCaster(t, w, h).cast(rays, window, 1)
-	a := compare(scenetest.NewTracer(s, h.Pose), w, rays, hits, 100e6)
+	rays := lidarRays(s, g, mount, 16, 1800, -15, 15)
+	hits := newCaster(t, g, h).cast(rays, window, 1)
+	a := compare(scenetest.NewTracer(s, h.Pose), g, rays, hits, 100e6)
 	t.Log(a)
 	assert.Zero(t, a.Wrong, a.String())
 	assert.GreaterOrEqual(t, a.Share(), 0.9999, a.String())
@@ -182,9 +182,9 @@ func TestTraceAgreesWithTheReferenceInTheCity(t *testing.T) {
 // in the middle of each part of the window.
 func TestShapesAgreeWithTheReference(t *testing.T) {
 	s := limbs()
-	w := buildWorld(t, s)
+	g := build(t, s)
 	h := recorded(s, nil)
-	c := newCaster(t, w, h)
+	c := newCaster(t, g, h)
 	tr := scenetest.NewTracer(s, h.Pose)
 	rng := rand.New(rand.NewPCG(8, 8))
 	rays := make([]listedRay, 1500)
@@ -199,13 +199,13 @@ func TestShapesAgreeWithTheReference(t *testing.T) {
 	}
 	for _, at := range []simtime.Stamp{0, 130e6, 130e6, 0} {
 		hits := c.cast(rays, scene.Window{Mount: spatial.Identity(), StartNs: at, EndNs: at}, 1)
-		a := compare(tr, w, rays, hits, int64(at))
+		a := compare(tr, g, rays, hits, int64(at))
 		assert.Zero(t, a.Wrong, "at %d: %v", at, a)
 		shaped := 0
 		for _, hit := range hits {
 			if hit.mover >= 0 {
 				shaped++
-				assert.Zero(t, w.Movers[hit.mover].Copy)
+				assert.Zero(t, g.Movers[hit.mover].Copy)
 			}
 		}
 		assert.Greater(t, shaped, 200)
@@ -219,11 +219,11 @@ func TestShapesAgreeWithTheReference(t *testing.T) {
 	parts := map[int]int{}
 	var agreement scenetest.Agreement
 	for i, r := range rays {
-		if hits[i].mover < 0 || w.Movers[hits[i].mover].Actor.Name != "standing" {
+		if hits[i].mover < 0 || g.Movers[hits[i].mover].Actor.Name != "standing" {
 			continue
 		}
 		part := int(float64(r.seconds) / 0.0125)
-		assert.Equal(t, 1+part, w.Movers[hits[i].mover].Copy)
+		assert.Equal(t, 1+part, g.Movers[hits[i].mover].Copy)
 		parts[part]++
 		agreement.Add(tr, wide(r.origin), wide(r.direction), 0.01, 50, simtime.Stamp(50e6+12_500_000*part+6_250_000), float64(hits[i].t))
 	}
@@ -250,8 +250,8 @@ func BenchmarkShapes(b *testing.B) {
 	if _, err := s.Add(asset, scene.Placement{Whole: true}); err != nil {
 		b.Fatal(err)
 	}
-	w := buildWorld(b, s)
-	c := newCaster(b, w, recorded(s, nil))
+	g := build(b, s)
+	c := newCaster(b, g, recorded(s, nil))
 	for name, length := range map[string]simtime.Stamp{"instant": 0, "window": 100e6} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -284,12 +284,12 @@ func TestAMoverAtNoPlaceHidesNobody(t *testing.T) {
 		}
 	}
 	s := b.Scene
-	w, h := buildWorld(t, s), recorded(s, nil)
+	g, h := build(t, s), recorded(s, nil)
 	rays := make([]listedRay, 12)
 	for k := range rays {
 		rays[k] = listedRay{origin: [3]float32{0, float32(4*k - 22), 0}, direction: [3]float32{1, 0, 0}, tmax: 50}
 	}
-	for k, hit := range newCaster(t, w, h).cast(rays, scene.Window{Mount: spatial.Identity(), StartNs: 100e6, EndNs: 100e6}, 1) {
+	for k, hit := range newCaster(t, g, h).cast(rays, scene.Window{Mount: spatial.Identity(), StartNs: 100e6, EndNs: 100e6}, 1) {
 		assert.Equal(t, k != 5, hit.mover >= 0, "box %d", k)
 	}
 }
@@ -337,9 +337,9 @@ func fanRays(n int) []listedRay {
 
 func TestRaysPassWhereAlphaCutsOut(t *testing.T) {
 	s := fence()
-	w, h := buildWorld(t, s), recorded(s, nil)
+	g, h := build(t, s), recorded(s, nil)
 	rays := fanRays(400)
-	hits := newCaster(t, w, h).cast(rays, scene.Window{Mount: spatial.Identity()}, 1)
+	hits := newCaster(t, g, h).cast(rays, scene.Window{Mount: spatial.Identity()}, 1)
 	walls := 0
 	for i, hit := range hits {
 		d := rays[i].direction
@@ -352,10 +352,10 @@ func TestRaysPassWhereAlphaCutsOut(t *testing.T) {
 		}
 	}
 	assert.Positive(t, walls)
-	a := compare(scenetest.NewTracer(s, h.Pose), w, rays, hits, 0)
+	a := compare(scenetest.NewTracer(s, h.Pose), g, rays, hits, 0)
 	assert.Zero(t, a.Wrong, a.String())
 
-	shadows := newCaster(t, w, h, shaders.Flag("OCCLUSION", true))
+	shadows := newCaster(t, g, h, shaders.Flag("OCCLUSION", true))
 	for i := range rays {
 		rays[i].tmax = 8 // short of the wall
 	}
@@ -393,8 +393,8 @@ func TestRaysPassBlendedSurfacesByTheirShare(t *testing.T) {
 		b.Put("pane", front(box), pane, place)
 	}
 	s := b.Scene
-	w, h := buildWorld(t, s), recorded(s, nil)
-	c := newCaster(t, w, h)
+	g, h := build(t, s), recorded(s, nil)
+	c := newCaster(t, g, h)
 	rays := fanRays(n)
 	hits := c.cast(rays, scene.Window{Mount: spatial.Identity()}, 1)
 	counts := map[int]int{}
@@ -418,9 +418,9 @@ func front(box scene.Mesh) scene.Mesh {
 // triangle lead to the point.
 func TestHitsDescribeTheirPoint(t *testing.T) {
 	s := scenetest.Soup(11, 3000, true)
-	w, h := buildWorld(t, s), recorded(s, nil)
+	g, h := build(t, s), recorded(s, nil)
 	rays := randomRays(5, 4000, 30)
-	hits := newCaster(t, w, h).cast(rays, scene.Window{Mount: spatial.Identity(), StartNs: 100e6, EndNs: 200e6}, 1)
+	hits := newCaster(t, g, h).cast(rays, scene.Window{Mount: spatial.Identity(), StartNs: 100e6, EndNs: 200e6}, 1)
 	tr := scenetest.NewTracer(s, h.Pose)
 	moving := 0
 	for i, hit := range hits {
@@ -435,13 +435,13 @@ func TestHitsDescribeTheirPoint(t *testing.T) {
 			continue
 		}
 		assertVec(t, want.Normal, wide(hit.normal), 1e-3, "ray %d", i)
-		v := w.Vertices[3*hit.triangle : 3*hit.triangle+3]
+		v := g.Vertices[3*hit.triangle : 3*hit.triangle+3]
 		p := wide([3]float32(v[0][:3])).Mul(float64(1 - hit.u - hit.v)).Add(wide([3]float32(v[1][:3])).Mul(float64(hit.u))).Add(wide([3]float32(v[2][:3])).Mul(float64(hit.v)))
 		if hit.mover < 0 {
 			assertVec(t, want.Point, p, 2e-3, "ray %d", i)
-			assert.Equal(t, w.Attributes[3*hit.triangle+1][3], want.Actor.ID|uint32(want.Tag())<<16)
+			assert.Equal(t, g.Attributes[3*hit.triangle+1][3], want.Actor.ID|uint32(want.Tag())<<16)
 		} else {
-			assert.Same(t, want.Actor, w.Movers[hit.mover].Actor)
+			assert.Same(t, want.Actor, g.Movers[hit.mover].Actor)
 			moving++
 		}
 	}
@@ -451,7 +451,7 @@ func TestHitsDescribeTheirPoint(t *testing.T) {
 // A bundle's rays don't notice each other: any order gives the same bits.
 func TestHitsDoNotDependOnTheCompany(t *testing.T) {
 	s := scenetest.Soup(12, 3000, true)
-	c := newCaster(t, buildWorld(t, s), recorded(s, nil))
+	c := newCaster(t, build(t, s), recorded(s, nil))
 	window := scene.Window{Mount: spatial.Identity(), StartNs: 100e6, EndNs: 200e6}
 	rays := randomRays(6, 2001, 30) // the last bundle isn't full
 	want := c.cast(rays, window, 1)
@@ -470,7 +470,7 @@ func TestHitsDoNotDependOnTheCompany(t *testing.T) {
 // in it, and one comes and goes. The float64 tracer is the reference.
 func TestRaysMeetWhoIsThereAtTheirTime(t *testing.T) {
 	s, _, driving, _ := garage(t)
-	w := buildWorld(t, s)
+	g := build(t, s)
 	h := scene.NewHistory(s, nil, 0)
 	wall := func(x, y float64) scene.Motion { return along(mgl64.Vec3{x, y, 1}, 3) }
 	spawn := func(m scene.Motion) *scene.Actor {
@@ -492,8 +492,8 @@ func TestRaysMeetWhoIsThereAtTheirTime(t *testing.T) {
 		h.Record(simtime.Stamp(at))
 	}
 	rays := randomRays(8, 6000, 12)
-	hits := newCaster(t, w, h).cast(rays, scene.Window{Mount: spatial.Identity(), StartNs: 100e6, EndNs: 200e6}, 1)
-	a := compare(scenetest.TracerOf(s, h), w, rays, hits, 100e6)
+	hits := newCaster(t, g, h).cast(rays, scene.Window{Mount: spatial.Identity(), StartNs: 100e6, EndNs: 200e6}, 1)
+	a := compare(scenetest.TracerOf(s, h), g, rays, hits, 100e6)
 	assert.Zero(t, a.Wrong, a.String())
 	assert.GreaterOrEqual(t, a.Share(), 0.9999)
 	seen := map[uint32][2]float32{} // first and last time
@@ -561,9 +561,9 @@ func village() *scene.Scene {
 
 // lidarRays are a device's rays from a mount on the ego, neighbouring columns
 // of one laser side by side.
-func lidarRays(s *scene.Scene, w *scene.World, mount spatial.Pose, rings, columns int, low, high float64) []listedRay {
+func lidarRays(s *scene.Scene, g *scene.Geometry, mount spatial.Pose, rings, columns int, low, high float64) []listedRay {
 	rays := make([]listedRay, rings*columns)
-	pose := w.FromMap(s.Ego.Compose(mount))
+	pose := g.FromMap(s.Ego.Compose(mount))
 	for i := range rays {
 		el := (low + (high-low)*float64(i/columns)/float64(rings-1)) * math.Pi / 180
 		az := 2 * math.Pi * float64(i%columns) / float64(columns)
@@ -593,10 +593,10 @@ func BenchmarkTrace(b *testing.B) {
 		{"city/uniform_1800x64", town, 64, 1800, -20, 20, instant},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
-			w := buildWorld(b, bench.scene)
-			c := newCaster(b, w, recorded(bench.scene, nil))
+			g := build(b, bench.scene)
+			c := newCaster(b, g, recorded(bench.scene, nil))
 			bench.window.Mount = spatial.FromRPY(mgl64.Vec3{1, 0, 1.9}, 0, 0, 0)
-			rays := lidarRays(bench.scene, w, bench.window.Mount, bench.rings, bench.columns, bench.low, bench.high)
+			rays := lidarRays(bench.scene, g, bench.window.Mount, bench.rings, bench.columns, bench.low, bench.high)
 			c.cast(rays, bench.window, 1)
 			b.ResetTimer()
 			cpu := cpuTime()

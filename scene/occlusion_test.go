@@ -14,8 +14,8 @@ import (
 )
 
 // hidden returns the occlusion of triangle corner i, 0 to 1.
-func hidden(w *scene.World, i int) float64 {
-	return float64(w.Attributes[i/3*3+2][3]>>(8*(i%3))&255) / 255
+func hidden(g *scene.Geometry, i int) float64 {
+	return float64(g.Attributes[i/3*3+2][3]>>(8*(i%3))&255) / 255
 }
 
 // besideWall is how much of the sky a wall hides from a floor so many metres before it. What is
@@ -38,18 +38,18 @@ func besideWall(distance float64) float64 {
 func TestAWallHidesTheSkyFromTheFloorBesideIt(t *testing.T) {
 	b := scenetest.NewBuilder("corner")
 	b.Put("corner", scenetest.Corner(4.4, 44), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagStatic))
-	plain := buildWorld(t, b.Scene)
+	plain := build(t, b.Scene)
 	b.Scene.Occlusion = true
-	w := buildWorld(t, b.Scene)
+	g := build(t, b.Scene)
 	seen, nearest := 0, 0.0
-	for i, v := range w.Vertices {
+	for i, v := range g.Vertices {
 		require.Zero(t, hidden(plain, i), "nobody asked for it")
 		distance := 2.2 - float64(v[0])
 		if v[2] > 0 || distance < 0.05 || math.Abs(float64(v[1])) > 1 {
 			continue
 		}
-		assert.InDelta(t, besideWall(distance), hidden(w, i), 0.07, "%.1f m before the wall", distance)
-		seen, nearest = seen+1, max(nearest, hidden(w, i))
+		assert.InDelta(t, besideWall(distance), hidden(g, i), 0.07, "%.1f m before the wall", distance)
+		seen, nearest = seen+1, max(nearest, hidden(g, i))
 	}
 	assert.Greater(t, seen, 100)
 	assert.Greater(t, nearest, 0.1)
@@ -65,12 +65,12 @@ func TestABoxHidesItsGroundOnly(t *testing.T) {
 		b := scenetest.NewBuilder("box")
 		b.Scene.Occlusion = true
 		b.Put("box", m, scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagStatic))
-		w := buildWorld(t, b.Scene)
-		for i, v := range w.Vertices {
+		g := build(t, b.Scene)
+		for i, v := range g.Vertices {
 			if dark := v[2] == 0; dark {
-				assert.NotZero(t, hidden(w, i), "it %s, vertex %v", name, v)
+				assert.NotZero(t, hidden(g, i), "it %s, vertex %v", name, v)
 			} else {
-				assert.Zero(t, hidden(w, i), "it %s, vertex %v", name, v)
+				assert.Zero(t, hidden(g, i), "it %s, vertex %v", name, v)
 			}
 		}
 	}
@@ -78,22 +78,22 @@ func TestABoxHidesItsGroundOnly(t *testing.T) {
 
 // A mover has the occlusion of its mesh, as something that stands has.
 func TestMoversHaveOcclusion(t *testing.T) {
-	var worlds []*scene.World
+	var built []*scene.Geometry
 	for _, motion := range []scene.Motion{nil, scenetest.Linear{Start: spatial.Identity()}} {
 		b := scenetest.NewBuilder("corner")
 		b.Scene.Occlusion = true
 		b.Put("corner", scenetest.Corner(2, 6), scenetest.Matte("grey", 0.5, 0.5, 0.5), scene.Placement{Pose: spatial.Identity(), Motion: motion})
-		worlds = append(worlds, buildWorld(t, b.Scene))
-		require.Len(t, worlds[len(worlds)-1].Movers, len(worlds)-1)
+		built = append(built, build(t, b.Scene))
+		require.Len(t, built[len(built)-1].Movers, len(built)-1)
 	}
 	still, moving := map[mgl32.Vec3]float64{}, map[mgl32.Vec3]float64{}
 	darkest := 0.0
-	for i := range worlds[0].Vertices {
+	for i := range built[0].Vertices {
 		for k, sums := range []map[mgl32.Vec3]float64{still, moving} {
-			v := worlds[k].Vertices[i]
-			sums[mgl32.Vec3{v[0], v[1], v[2]}] += hidden(worlds[k], i)
+			v := built[k].Vertices[i]
+			sums[mgl32.Vec3{v[0], v[1], v[2]}] += hidden(built[k], i)
 		}
-		darkest = max(darkest, hidden(worlds[0], i))
+		darkest = max(darkest, hidden(built[0], i))
 	}
 	for p, sum := range still {
 		assert.InDelta(t, sum, moving[p], 1e-9, "%v", p)

@@ -30,39 +30,39 @@ type Window struct {
 // shaders/lib/motion.glsl, into bytes that the caller owns. A Packer has scratch memory of its own and allocates nothing while
 // packing: one goroutine at a time may use it.
 type Packer struct {
-	world   *World
-	history *History
-	tracks  []int         // in the history, of the scene's own movers
-	startNs simtime.Stamp // of the current window
-	endNs   simtime.Stamp
-	times   []simtime.Stamp
-	actor   []spatial.Pose // of the current actor at each key
-	halfway []spatial.Pose // of the current actor between each key and the next; empty until a part needs it
-	joints  []float64      // values of the current actor's at each key, NaN for none; empty where nobody gives any
-	rigid   []spatial.Pose // of the current part at each key
-	middle  []spatial.Pose // of the current animated part between each key and the next
-	bends   []bend         // of the current part between each key and the next
-	tree    moverTree
-	records []moverRow // scratch of Resident.writeOccupants
+	geometry *Geometry
+	history  *History
+	tracks   []int         // in the history, of the scene's own movers
+	startNs  simtime.Stamp // of the current window
+	endNs    simtime.Stamp
+	times    []simtime.Stamp
+	actor    []spatial.Pose // of the current actor at each key
+	halfway  []spatial.Pose // of the current actor between each key and the next; empty until a part needs it
+	joints   []float64      // values of the current actor's at each key, NaN for none; empty where nobody gives any
+	rigid    []spatial.Pose // of the current part at each key
+	middle   []spatial.Pose // of the current animated part between each key and the next
+	bends    []bend         // of the current part between each key and the next
+	tree     moverTree
+	records  []moverRow // scratch of Resident.writeOccupants
 }
 
 // NewPacker returns a packer for a world whose actors a history follows.
-func NewPacker(w *World, h *History) *Packer {
+func NewPacker(g *Geometry, h *History) *Packer {
 	p := &Packer{
-		world: w, history: h,
+		geometry: g, history: h,
 		times:   make([]simtime.Stamp, 0, maxKeys),
 		actor:   make([]spatial.Pose, maxKeys),
 		halfway: make([]spatial.Pose, 0, maxKeys),
-		joints:  make([]float64, 0, maxKeys*w.Scene.mostJoints()),
+		joints:  make([]float64, 0, maxKeys*g.Scene.mostJoints()),
 		rigid:   make([]spatial.Pose, maxKeys),
 		middle:  make([]spatial.Pose, maxKeys),
 		bends:   make([]bend, maxKeys),
 	}
-	p.tree.reserve(w.own)
+	p.tree.reserve(g.own)
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	for i := range w.Movers[:w.own] {
-		p.tracks = append(p.tracks, h.members[w.Movers[i].Actor.ID].track)
+	for i := range g.Movers[:g.own] {
+		p.tracks = append(p.tracks, h.members[g.Movers[i].Actor.ID].track)
 	}
 	return p
 }
@@ -127,7 +127,7 @@ func (p *Packer) Motion(dst []byte, w Window) ([]byte, error) {
 	}
 	p.startNs, p.endNs = w.StartNs, w.EndNs
 	slots := p.history.slotsInUse()
-	rows := p.world.slotRow(slots)
+	rows := p.geometry.slotRow(slots)
 	p.times = p.history.keyTimes(p.times[:0], w.StartNs, w.EndNs, keysFor(rows))
 	n := len(p.times)
 	dst = slices.Grow(dst[:0], motionBytes(rows, n))[:motionBytes(rows, n)]
@@ -135,7 +135,7 @@ func (p *Packer) Motion(dst []byte, w Window) ([]byte, error) {
 		return dst, fmt.Errorf("pack motion: the history has no actor %d at %d ns", w.Parent, w.StartNs)
 	}
 	for k := range n {
-		p.actor[k] = p.world.FromMap(p.actor[k])
+		p.actor[k] = p.geometry.FromMap(p.actor[k])
 	}
 	p.carry(w.Mount, n)
 	p.putKeys(dst, motionHead, n)
@@ -159,7 +159,7 @@ func (p *Packer) Motion(dst []byte, w Window) ([]byte, error) {
 		rate = float64(n-1) / (float64(p.times[n-1]-p.times[0]) * 1e-9)
 	}
 	putRow(dst, 0, float64(n), first, rate, float64(math.Float32frombits(uint32(root))))
-	putRow(dst, 1, float64(movers), float64(nodes), float64(stride), float64(math.Float32frombits(uint32(p.world.Static))))
+	putRow(dst, 1, float64(movers), float64(nodes), float64(stride), float64(math.Float32frombits(uint32(p.geometry.Static))))
 	return dst[:16*(nodes+shaders.NodeTexels*len(p.tree.nodes))], nil
 }
 
@@ -182,21 +182,21 @@ func (p *Packer) putMovers(dst []byte, stride, slots int) {
 	p.tree.reset()
 	var v *visit
 	var here stay
-	for i := range p.world.own {
+	for i := range p.geometry.own {
 		if i == 0 || p.tracks[i] != p.tracks[i-1] {
 			v, here = p.follow(p.tracks[i])
 		}
 		if v != nil {
-			p.putMover(dst[16*stride*i:], i, subject{&p.world.Movers[i], v.actor, here})
+			p.putMover(dst[16*stride*i:], i, subject{&p.geometry.Movers[i], v.actor, here})
 		}
 	}
 	for slot := range slots {
 		if v, here = p.follow(p.history.firstSlot + slot); v == nil {
 			continue
 		}
-		row := p.world.slotRow(slot)
-		for k := range p.world.models[v.model].count {
-			m := &p.world.Movers[p.world.models[v.model].first+k]
+		row := p.geometry.slotRow(slot)
+		for k := range p.geometry.models[v.model].count {
+			m := &p.geometry.Movers[p.geometry.models[v.model].first+k]
 			p.putMover(dst[16*stride*(row+k):], row+k, subject{m, v.actor, here})
 		}
 	}
@@ -217,7 +217,7 @@ func (p *Packer) follow(track int) (v *visit, here stay) {
 		return nil, here
 	}
 	for k := range p.times {
-		p.actor[k] = p.world.FromMap(p.actor[k])
+		p.actor[k] = p.geometry.FromMap(p.actor[k])
 	}
 	if track >= p.history.firstSlot && len(v.actor.Joints) > 0 {
 		p.joints = p.history.jointsAt(p.joints, v.actor, track, p.times)
@@ -486,7 +486,7 @@ func (s *Shown) now(v *visit) {
 // use are left out. One goroutine at a time.
 func (p *Packer) Cast(dst []Shown, stamp simtime.Stamp) []Shown {
 	who := Shown{track: -1, Slot: -1}
-	for i := range p.world.own {
+	for i := range p.geometry.own {
 		if who.Mover = i; who.track != p.tracks[i] {
 			who.track = p.tracks[i]
 			v, _ := p.history.visitAt(who.track, stamp)
@@ -498,10 +498,10 @@ func (p *Packer) Cast(dst []Shown, stamp simtime.Stamp) []Shown {
 		who.Slot, who.track = slot, p.history.firstSlot+slot
 		v, _ := p.history.visitAt(who.track, stamp)
 		who.now(v)
-		for k := range p.world.slotRows {
+		for k := range p.geometry.slotRows {
 			who.Mover = -1
-			if v != nil && k < p.world.models[v.model].count {
-				who.Mover = p.world.models[v.model].first + k
+			if v != nil && k < p.geometry.models[v.model].count {
+				who.Mover = p.geometry.models[v.model].first + k
 			}
 			dst = append(dst, who)
 		}
@@ -523,13 +523,13 @@ func (p *Packer) Places(dst []mgl64.Mat4, cast []Shown, stamp simtime.Stamp) []m
 		if track != who.track {
 			track = who.track
 			then, pose = p.history.visitAt(track, stamp)
-			pose = p.world.FromMap(pose)
+			pose = p.geometry.FromMap(pose)
 		}
-		if then == nil || then != who.visit || who.Mover < 0 || p.world.Movers[who.Mover].Copy > 0 {
+		if then == nil || then != who.visit || who.Mover < 0 || p.geometry.Movers[who.Mover].Copy > 0 {
 			dst = append(dst, mgl64.Mat4{})
 			continue
 		}
-		m := &p.world.Movers[who.Mover]
+		m := &p.geometry.Movers[who.Mover]
 		dst = append(dst, pose.Mat4().Mul4(m.In(then.actor, stamp)))
 	}
 	return dst
@@ -550,7 +550,7 @@ type MotionTable struct {
 // shapes, and whom its slots show, are those of a window from Write on. GL thread only.
 func (p *Packer) NewMotionTable(c *gpu.Ctx, r *Resident) (*MotionTable, error) {
 	t := &MotionTable{packer: p, resident: r}
-	if err := t.reserve(c, motionBytes(p.world.own, keysFor(p.world.own))); err != nil {
+	if err := t.reserve(c, motionBytes(p.geometry.own, keysFor(p.geometry.own))); err != nil {
 		return nil, err
 	}
 	return t, nil

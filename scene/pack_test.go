@@ -26,9 +26,9 @@ func texels(b []byte) [][4]float64 {
 	return rows
 }
 
-func packMotion(t testing.TB, w *scene.World, h *scene.History, window scene.Window) [][4]float64 {
+func packMotion(t testing.TB, g *scene.Geometry, h *scene.History, window scene.Window) [][4]float64 {
 	t.Helper()
-	packed, err := scene.NewPacker(w, h).Motion(nil, window)
+	packed, err := scene.NewPacker(g, h).Motion(nil, window)
 	require.NoError(t, err)
 	return texels(packed)
 }
@@ -56,7 +56,7 @@ func keyPose(rows [][4]float64, first int, seconds float64) spatial.Pose {
 func TestMotionKeysFollowTheHistory(t *testing.T) {
 	s := scenetest.Soup(3, 600, true)
 	ego := scenetest.Linear{Start: spatial.FromRPY(mgl64.Vec3{1, 2, 0}, 0, 0, 175), Velocity: mgl64.Vec3{20, 3, 0}, YawRate: 1}
-	w, h := buildWorld(t, s), recorded(s, ego)
+	g, h := build(t, s), recorded(s, ego)
 	mount := spatial.FromRPY(mgl64.Vec3{1, 0, 1.8}, 1, 2, 3)
 	for _, window := range []scene.Window{
 		{StartNs: 100e6, EndNs: 200e6, Mount: mount},
@@ -64,7 +64,7 @@ func TestMotionKeysFollowTheHistory(t *testing.T) {
 		{StartNs: 41e6, EndNs: 42e6, Mount: mount},
 		{StartNs: 55e6, EndNs: 55e6, Mount: mount},
 	} {
-		rows := packMotion(t, w, h, window)
+		rows := packMotion(t, g, h, window)
 		movers, stride := int(rows[1][0]), int(rows[1][2])
 		for f := range 9 {
 			at := window.StartNs + (window.EndNs-window.StartNs)*simtime.Stamp(f)/8
@@ -72,12 +72,12 @@ func TestMotionKeysFollowTheHistory(t *testing.T) {
 			parent, _ := h.Pose(scene.EgoID, at)
 			samePose(t, parent.Compose(mount), keyPose(rows, 2, seconds))
 
-			driving, _ := h.Pose(w.Movers[0].Actor.ID, at)
+			driving, _ := h.Pose(g.Movers[0].Actor.ID, at)
 			samePose(t, driving, keyPose(rows, movers+3, seconds))
 
 			// The animated part: what its keys make of the baked, scaled mesh is
 			// what its joints make of the mesh.
-			a := w.Movers[1].Actor
+			a := g.Movers[1].Actor
 			want := a.Pose.Mat4().Mul4(a.Parts[0].Joints(at)).Mul4(mgl64.Scale3D(1/0.5, 1/0.8, 1/0.5))
 			got := keyPose(rows, movers+stride+3, seconds)
 			for _, v := range []mgl64.Vec3{{0, 0, 0}, {4, 0, 0}, {0, 4, 0}, {0, 0, 4}} {
@@ -96,8 +96,8 @@ func samePose(t *testing.T, want, got spatial.Pose) {
 // Every mover stays in the box through which rays find it, at any time.
 func TestMoversStayInTheirSweptBoxes(t *testing.T) {
 	s := scenetest.Soup(3, 600, true)
-	w, h := buildWorld(t, s), recorded(s, nil)
-	rows := packMotion(t, w, h, scene.Window{Mount: spatial.Identity(), StartNs: 100e6, EndNs: 200e6})
+	g, h := build(t, s), recorded(s, nil)
+	rows := packMotion(t, g, h, scene.Window{Mount: spatial.Identity(), StartNs: 100e6, EndNs: 200e6})
 	nodes := int(rows[1][1])
 	found := map[int]bool{}
 	for k := range 4 {
@@ -108,7 +108,7 @@ func TestMoversStayInTheirSweptBoxes(t *testing.T) {
 		mover, _, leaf := scene.Ref(math.Float32bits(float32(n[6][k]))).Leaf()
 		require.True(t, leaf)
 		found[mover] = true
-		m := &w.Movers[mover]
+		m := &g.Movers[mover]
 		for at := int64(100e6); at <= 200e6; at += 3e6 {
 			pose, _ := h.Pose(m.Actor.ID, simtime.Stamp(at))
 			place := m.Actor.Parts[m.Part].Local
@@ -135,9 +135,9 @@ func TestManyMoversAreAllInTheHierarchy(t *testing.T) {
 			start.Position = mgl64.Vec3{float64(i%14) * 10, float64(i/14) * 10, 1}
 			b.Put("car", box, scenetest.Matte("red", 1, 0, 0), scene.Placement{Motion: scenetest.Linear{Start: start, Velocity: mgl64.Vec3{10, 0, 0}}})
 		}
-		w, h := buildWorld(t, b.Scene), recorded(b.Scene, nil)
-		rows := packMotion(t, w, h, scene.Window{Mount: spatial.Identity(), StartNs: 0, EndNs: 100e6})
-		require.Len(t, w.Movers, n)
+		g, h := build(t, b.Scene), recorded(b.Scene, nil)
+		rows := packMotion(t, g, h, scene.Window{Mount: spatial.Identity(), StartNs: 0, EndNs: 100e6})
+		require.Len(t, g.Movers, n)
 		found := map[int]int{}
 		var walk func(r scene.Ref)
 		walk = func(r scene.Ref) {
@@ -159,14 +159,14 @@ func TestManyMoversAreAllInTheHierarchy(t *testing.T) {
 
 func TestPlacesAreMatrices(t *testing.T) {
 	s := scenetest.Soup(3, 600, true)
-	w, h := buildWorld(t, s), recorded(s, nil)
-	p := scene.NewPacker(w, h)
+	g, h := build(t, s), recorded(s, nil)
+	p := scene.NewPacker(g, h)
 	place := p.Places(nil, p.Cast(nil, 123e6), 123e6)[1]
-	m := &w.Movers[1]
+	m := &g.Movers[1]
 	want := m.Actor.Pose.Mat4().Mul4(m.Actor.Parts[0].Joints(123e6))
 	// The matrix takes a stored vertex to where the mesh's vertex is.
 	for i := m.First; i < m.First+m.Count; i++ {
-		v := w.Vertices[3*i]
+		v := g.Vertices[3*i]
 		inMesh := mgl64.Vec3{float64(v[0]) / 0.5, float64(v[1]) / 0.8, float64(v[2]) / 0.5}
 		got := mgl64.TransformCoordinate(mgl64.Vec3{float64(v[0]), float64(v[1]), float64(v[2])}, place)
 		assertVec(t, mgl64.TransformCoordinate(inMesh, want), got, 1e-4)
@@ -176,8 +176,8 @@ func TestPlacesAreMatrices(t *testing.T) {
 // Motion grows what it is given, writes into what is large enough, and refuses what can't be.
 func TestMotionGrowsItsBytes(t *testing.T) {
 	s := scenetest.Soup(3, 600, true)
-	w, h := buildWorld(t, s), recorded(s, nil)
-	p := scene.NewPacker(w, h)
+	g, h := build(t, s), recorded(s, nil)
+	p := scene.NewPacker(g, h)
 	window := scene.Window{Mount: spatial.Identity(), StartNs: 100e6, EndNs: 150e6}
 	want, err := p.Motion(nil, window)
 	require.NoError(t, err)
@@ -219,8 +219,8 @@ func BenchmarkPackMotion(b *testing.B) {
 		start.Position = mgl64.Vec3{float64(i%14) * 10, float64(i/14) * 10, 1}
 		s.Put("car", box, scenetest.Matte("red", 1, 0, 0), scene.Placement{Motion: scenetest.Linear{Start: start, Velocity: mgl64.Vec3{10, 0, 0}, YawRate: 0.3}})
 	}
-	w, h := buildWorld(b, s.Scene), recorded(s.Scene, nil)
-	p := scene.NewPacker(w, h)
+	g, h := build(b, s.Scene), recorded(s.Scene, nil)
+	p := scene.NewPacker(g, h)
 	var buf []byte
 	for _, bench := range []struct {
 		name   string

@@ -26,16 +26,16 @@ func TestPlane(t *testing.T) {
 			require.True(t, ok)
 			assert.Equal(t, at.Sub(mgl64.Vec3{half, half, 0}), low)
 			assert.Equal(t, at.Add(mgl64.Vec3{half, half, 0}), high)
-			w := buildWorld(t, s)
-			assert.Equal(t, w.Triangles(), w.StaticCount)
+			g := build(t, s)
+			assert.Equal(t, g.Triangles(), g.StaticCount)
 			rng := rand.New(rand.NewPCG(8, 1))
 			for range 2000 {
 				x, y := half*(2*rng.Float64()-1), half*(2*rng.Float64()-1)
-				z, ok := w.Ground(at[0]+x, at[1]+y, at[2])
+				z, ok := g.Ground(at[0]+x, at[1]+y, at[2])
 				require.True(t, ok, "at (%v, %v)", x, y)
 				require.InDelta(t, at[2], z, 1e-6)
 			}
-			_, ok = w.Ground(at[0]+half+1, at[1], at[2])
+			_, ok = g.Ground(at[0]+half+1, at[1], at[2])
 			assert.False(t, ok)
 		})
 	}

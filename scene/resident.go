@@ -11,9 +11,9 @@ import (
 	"github.com/raybridge/raybridge/world"
 )
 
-// Resident is a World's tables in GPU memory, for any number of sensors.
+// Resident is a Geometry's tables in GPU memory, for any number of sensors.
 type Resident struct {
-	World    *World
+	Geometry *Geometry
 	bindings []gpu.Binding
 	closers  []interface{ Close() }
 	// The tables that shapes and visits change, by their slots. GL thread.
@@ -38,17 +38,17 @@ type lit struct {
 }
 
 // newLit finds the lights whose lamps cameras see.
-func newLit(w *World) (all []lit) {
+func newLit(g *Geometry) (all []lit) {
 	seen := map[uint32]bool{0: true} // of a light without an actor
-	for i := range w.Scene.Signals {
-		a := w.Scene.Actor(w.Scene.Signals[i].Actor)
+	for i := range g.Scene.Signals {
+		a := g.Scene.Actor(g.Scene.Signals[i].Actor)
 		if a == nil || seen[a.ID] {
 			continue
 		}
 		seen[a.ID] = true
-		l := lit{light: i, places: []int{w.standingLamps(a.ID)}}
-		for k := range w.Movers[:w.own] {
-			if w.Movers[k].Actor == a {
+		l := lit{light: i, places: []int{g.standingLamps(a.ID)}}
+		for k := range g.Movers[:g.own] {
+			if g.Movers[k].Actor == a {
 				l.places = append(l.places, moverBytes*k+7) // the highest of its label
 			}
 		}
@@ -60,33 +60,33 @@ func newLit(w *World) (all []lit) {
 // Upload copies the world's tables and textures to the GPU. GL thread only. It
 // fails with ErrTooLarge where a table has more texels than the driver's
 // texture buffers can hold. The caller closes the Resident before the thread.
-func (w *World) Upload(c *gpu.Ctx) (*Resident, error) {
-	r := &Resident{World: w, tables: map[int]*gpu.Buffer{}, occupants: make([]occupant, w.Scene.Slots), lit: newLit(w)}
-	for _, s := range w.shaped {
-		r.shapes = append(r.shapes, newReshaped(w, s))
+func (g *Geometry) Upload(c *gpu.Ctx) (*Resident, error) {
+	r := &Resident{Geometry: g, tables: map[int]*gpu.Buffer{}, occupants: make([]occupant, g.Scene.Slots), lit: newLit(g)}
+	for _, s := range g.shaped {
+		r.shapes = append(r.shapes, newReshaped(g, s))
 	}
 	if err := r.upload(c); err != nil {
 		r.Close()
-		return nil, fmt.Errorf("upload scene %q: %w", w.Scene.Name, err)
+		return nil, fmt.Errorf("upload scene %q: %w", g.Scene.Name, err)
 	}
 	return r, nil
 }
 
 func (r *Resident) upload(c *gpu.Ctx) error {
-	w := r.World
-	colors, data := w.Scene.pictures()
+	g := r.Geometry
+	colors, data := g.Scene.pictures()
 	for _, t := range []struct {
 		name   string
 		slot   int
 		format gpu.Format
 		data   []byte
 	}{
-		{"nodes", shaders.SlotNodes, gpu.FormatRGBA32F, gpu.BytesOf(w.Nodes)},
-		{"triangles", shaders.SlotTriangles, gpu.FormatRGBA32F, gpu.BytesOf(w.Planes)},
-		{"vertices", shaders.SlotVertices, gpu.FormatRGBA32F, gpu.BytesOf(w.Vertices)},
-		{"attributes", shaders.SlotAttributes, gpu.FormatRGBA32UI, gpu.BytesOf(w.Attributes)},
-		{"materials", shaders.SlotMaterials, gpu.FormatRGBA32F, gpu.BytesOf(w.Scene.materialRecords(colors, data))},
-		{"movers", shaders.SlotMovers, gpu.FormatRGBA32UI, gpu.BytesOf(w.moverRecords())},
+		{"nodes", shaders.SlotNodes, gpu.FormatRGBA32F, gpu.BytesOf(g.Nodes)},
+		{"triangles", shaders.SlotTriangles, gpu.FormatRGBA32F, gpu.BytesOf(g.Planes)},
+		{"vertices", shaders.SlotVertices, gpu.FormatRGBA32F, gpu.BytesOf(g.Vertices)},
+		{"attributes", shaders.SlotAttributes, gpu.FormatRGBA32UI, gpu.BytesOf(g.Attributes)},
+		{"materials", shaders.SlotMaterials, gpu.FormatRGBA32F, gpu.BytesOf(g.Scene.materialRecords(colors, data))},
+		{"movers", shaders.SlotMovers, gpu.FormatRGBA32UI, gpu.BytesOf(g.moverRecords())},
 	} {
 		if err := r.addTable(c, "scene "+t.name, t.slot, t.format, t.data); err != nil {
 			return err
@@ -182,30 +182,30 @@ const moverBytes, texelBytes = 32, 16
 
 // moverRecords returns the table of movers, of which the slots' rows wait for writeOccupants. Behind them it
 // has a byte of lamps for each of the scene's own actors, those of id 0 in the last texel.
-func (w *World) moverRecords() []moverRow {
-	records := make([]moverRow, w.Rows()+w.lampRows())
-	for i := range w.Movers[:w.own] {
-		records[i] = w.moverRecord(&w.Movers[i], w.Movers[i].Actor)
+func (g *Geometry) moverRecords() []moverRow {
+	records := make([]moverRow, g.Rows()+g.lampRows())
+	for i := range g.Movers[:g.own] {
+		records[i] = g.moverRecord(&g.Movers[i], g.Movers[i].Actor)
 	}
 	return records
 }
 
 // lampRows is how many rows hold a byte for each of the scene's own actors.
-func (w *World) lampRows() int {
+func (g *Geometry) lampRows() int {
 	most := uint32(0)
-	for _, a := range w.Scene.Actors {
+	for _, a := range g.Scene.Actors {
 		most = max(most, a.ID)
 	}
 	return int(most/moverBytes) + 1
 }
 
 // standingLamps returns the place in the table of movers of the lamps of one of the scene's own actors.
-func (w *World) standingLamps(id uint32) int {
-	return moverBytes*(w.Rows()+w.lampRows()) - texelBytes*(int(id/texelBytes)+1) + int(id%texelBytes)
+func (g *Geometry) standingLamps(id uint32) int {
+	return moverBytes*(g.Rows()+g.lampRows()) - texelBytes*(int(id/texelBytes)+1) + int(id%texelBytes)
 }
 
 // moverRecord returns the record of a mover that somebody has.
-func (w *World) moverRecord(m *Mover, a *Actor) moverRow {
+func (g *Geometry) moverRecord(m *Mover, a *Actor) moverRow {
 	row := moverRow{uint32(m.Root), label(a, a.Parts[m.Part].Tag), uint32(m.First)}
 	if m.shape != nil {
 		row[3] = uint32(m.First + (previousCopy-m.Copy)*m.Count)
@@ -228,14 +228,14 @@ func (r *Resident) writeOccupants(c *gpu.Ctx, p *Packer, w Window) error {
 		if v == nil || now == r.occupants[slot] {
 			continue
 		}
-		of := r.World.models[v.model]
+		of := r.Geometry.models[v.model]
 		p.records = p.records[:0]
 		for k := range of.count {
-			record := r.World.moverRecord(&r.World.Movers[of.first+k], v.actor)
+			record := r.Geometry.moverRecord(&r.Geometry.Movers[of.first+k], v.actor)
 			record[1] |= uint32(now.lamps) << 24
 			p.records = append(p.records, record)
 		}
-		if err := c.WriteBuffer(r.tables[shaders.SlotMovers], r.World.slotRow(slot)*moverBytes, gpu.BytesOf(p.records)); err != nil {
+		if err := c.WriteBuffer(r.tables[shaders.SlotMovers], r.Geometry.slotRow(slot)*moverBytes, gpu.BytesOf(p.records)); err != nil {
 			return fmt.Errorf("show actor %d (%s): %w", v.actor.ID, v.actor.Name, err)
 		}
 		r.occupants[slot] = now
@@ -250,7 +250,7 @@ func (r *Resident) writeOccupants(c *gpu.Ctx, p *Packer, w Window) error {
 		r.lamps = append(r.lamps[:0], byte(on))
 		for _, at := range l.places {
 			if err := c.WriteBuffer(r.tables[shaders.SlotMovers], at, r.lamps); err != nil {
-				return fmt.Errorf("show traffic light %d: %w", r.World.Scene.Signals[l.light].ID, err)
+				return fmt.Errorf("show traffic light %d: %w", r.Geometry.Scene.Signals[l.light].ID, err)
 			}
 		}
 		l.on = on

@@ -19,11 +19,11 @@ import (
 )
 
 // uploaded uploads a world to a fake device and closes it at the test's end.
-func uploaded(t *testing.T, fake *gputest.Fake, w *scene.World) (*scene.Resident, error) {
+func uploaded(t *testing.T, fake *gputest.Fake, g *scene.Geometry) (*scene.Resident, error) {
 	t.Helper()
 	var r *scene.Resident
 	err := fake.Start(t).Do(context.Background(), func(c *gpu.Ctx) (err error) {
-		r, err = w.Upload(c)
+		r, err = g.Upload(c)
 		return err
 	})
 	if r != nil {
@@ -39,9 +39,9 @@ func fakeWithLimits(texels, layers int) *gputest.Fake {
 }
 
 func TestUploadBindsEveryTableAtItsSlot(t *testing.T) {
-	w := buildWorld(t, scenetest.Soup(1, 600, true))
+	g := build(t, scenetest.Soup(1, 600, true))
 	fake := fakeWithLimits(1<<20, 16)
-	r, err := uploaded(t, fake, w)
+	r, err := uploaded(t, fake, g)
 	require.NoError(t, err)
 	perCapture := map[int]bool{shaders.SlotMotion: true}
 	slots := map[int]bool{}
@@ -54,22 +54,22 @@ func TestUploadBindsEveryTableAtItsSlot(t *testing.T) {
 		assert.Equal(t, !perCapture[b.Slot], slots[b.Slot], b.Name)
 	}
 	vertices := texels(fake.Bytes("scene vertices"))
-	require.Len(t, vertices, 3*w.Triangles())
+	require.Len(t, vertices, 3*g.Triangles())
 	for a := range 4 {
-		assert.InDelta(t, float64(w.Vertices[7][a]), vertices[7][a], 0)
+		assert.InDelta(t, float64(g.Vertices[7][a]), vertices[7][a], 0)
 	}
 }
 
 func TestUploadNamesWhatIsTooLarge(t *testing.T) {
-	w := buildWorld(t, scenetest.Soup(1, 600, false))
-	_, err := uploaded(t, fakeWithLimits(100, 16), w)
+	g := build(t, scenetest.Soup(1, 600, false))
+	_, err := uploaded(t, fakeWithLimits(100, 16), g)
 	require.ErrorIs(t, err, scene.ErrTooLarge)
 	assert.ErrorContains(t, err, "texture buffers hold 100")
 
 	s := scenetest.Soup(1, 60, false)
 	s.Textures = []scene.Texture{{Image: image.NewNRGBA(image.Rect(0, 0, 2, 2))}, {Image: image.NewNRGBA(image.Rect(0, 0, 2, 2))}}
 	s.Materials[0].BaseColorTexture, s.Materials[1].BaseColorTexture = 0, 1
-	_, err = uploaded(t, fakeWithLimits(1<<20, 1), buildWorld(t, s))
+	_, err = uploaded(t, fakeWithLimits(1<<20, 1), build(t, s))
 	require.ErrorIs(t, err, scene.ErrTooLarge)
 	assert.ErrorContains(t, err, "2 textures")
 }
@@ -79,7 +79,7 @@ func TestFailedUploadLeavesNothing(t *testing.T) {
 	boom := errors.New("out of memory")
 	fake := fakeWithLimits(1<<20, 16)
 	fake.Fail("CreateTexture", boom)
-	_, err := uploaded(t, fake, buildWorld(t, scenetest.Soup(1, 60, false)))
+	_, err := uploaded(t, fake, build(t, scenetest.Soup(1, 60, false)))
 	require.ErrorIs(t, err, boom)
 }
 
@@ -99,7 +99,7 @@ func TestMaterialTable(t *testing.T) {
 	s.Materials[1].BaseColorTexture = 1
 	s.Materials[2].AlphaMode, s.Materials[2].AlphaCutoff = scene.AlphaMask, 0.3
 	fake := fakeWithLimits(1<<20, 16)
-	_, err := uploaded(t, fake, buildWorld(t, s))
+	_, err := uploaded(t, fake, build(t, s))
 	require.NoError(t, err)
 	rows := texels(fake.Bytes("scene materials"))
 	want := [][4]float64{{0.1, 0.2, 0.3, 0.4}, {7, 8, 9, -0.5}, {0.5, 0.6, 0.25, 1 + 2 + 4 + 8}, {0, 0, 0, 0}}
@@ -115,7 +115,7 @@ func TestMaterialTable(t *testing.T) {
 	assert.Equal(t, [4]float64{-1, -1, -1, 0}, rows[7])
 	s.Materials[1].EmissiveUV = scene.UVTransform{{4, 0, 1}, {0, -2, 3}}
 	fake = fakeWithLimits(1<<20, 16)
-	_, err = uploaded(t, fake, buildWorld(t, s))
+	_, err = uploaded(t, fake, build(t, s))
 	require.NoError(t, err)
 	moved, n := texels(fake.Bytes("scene materials")), len(rows)
 	assert.Equal(t, [4]float64{-1, -1, -1, float64(n)}, moved[7])

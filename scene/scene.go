@@ -1,11 +1,11 @@
 // Package scene holds what sensors see: meshes, materials, labels, actors and their motion. It
-// composes them into a World that is searched for ray hits and uploaded to the GPU.
+// composes them into a Geometry that is searched for ray hits and uploaded to the GPU.
 //
 // # Usage
 //
-// New and Add compose a Scene from assets. Build makes its World: flat tables in the layout
+// New and Add compose a Scene from assets. Build makes its Geometry: flat tables in the layout
 // that shaders/lib/scene.glsl describes, read from the on-disk cache where they were built
-// before. World.Upload puts them on the GPU. While the simulation runs, the frame loop calls
+// before. Geometry.Upload puts them on the GPU. While the simulation runs, the frame loop calls
 // History.Record once a tick. Each sensor has a Packer that says where the movers are at an
 // instant (Places, for rasterising). The Packer also writes it over a scan's window (Motion,
 // for tracing) into a MotionTable.
@@ -15,26 +15,26 @@
 // before it draws.
 //
 // Actors may come and go during a run. They have the shapes of the scene's Models, which are in
-// the World from the start, and take its Slots. History.Spawn and History.Remove make them
+// the Geometry from the start, and take its Slots. History.Spawn and History.Remove make them
 // present and absent from the next tick on. A query for an earlier time (a scan that began
 // before) gets the actors of that time.
 //
 // # Frames
 //
-// Poses, motions and states are in the map frame, REP-103 axes, float64. The World's tables,
-// places and motions are in the world frame. That is the map frame moved by World.Anchor, which
+// Poses, motions and states are in the map frame, REP-103 axes, float64. The Geometry's tables,
+// places and motions are in the world frame. That is the map frame moved by Geometry.Anchor, which
 // is zero unless the scene lies far from the map's origin.
 //
 // # Concurrency
 //
-// One goroutine builds a Scene; afterwards nobody changes it. A World never changes. Motions are
+// One goroutine builds a Scene; afterwards nobody changes it. A Geometry never changes. Motions are
 // pure functions or, like Driven, guard themselves. History has one writer, the frame loop,
 // which also spawns and removes, and any number of readers. A Packer belongs to one goroutine at
 // a time. Functions that take a *gpu.Ctx run on the GL thread (law G1).
 //
 // # Testing
 //
-// scene/scenetest has a float64 tracer that shares nothing with World, and
+// scene/scenetest has a float64 tracer that shares nothing with Geometry, and
 // scenes whose geometry is known.
 package scene
 
@@ -136,7 +136,7 @@ type Actor struct {
 }
 
 // Static reports whether neither the actor nor a part of it ever moves. Then it is part of the
-// World's one set of static triangles.
+// Geometry's one set of static triangles.
 func (a *Actor) Static() bool {
 	if a.Motion != nil {
 		return false
@@ -161,7 +161,7 @@ type Light struct {
 }
 
 // Scene is everything sensors can see. It is built by one goroutine; once a
-// World was made of it, it must not be changed.
+// Geometry was made of it, it must not be changed.
 type Scene struct {
 	Name      string
 	Textures  []Texture

@@ -406,19 +406,19 @@ func (p *Part) Positions(s *Scene, stamp simtime.Stamp) []mgl64.Vec3 {
 // addCopy adds the triangles and nodes of a mover's copy again, which are the last that were
 // added.
 func (b *builder) addCopy(m, last *Mover) {
-	w := b.world
-	m.First, m.Count, m.Min, m.Max = w.Triangles(), last.Count, last.Min, last.Max
-	from := len(w.Nodes)
+	g := b.geometry
+	m.First, m.Count, m.Min, m.Max = g.Triangles(), last.Count, last.Min, last.Max
+	from := len(g.Nodes)
 	if last.Count > 0 && last.Root&refLeaf == 0 {
 		from = last.Root.Node()
 	}
-	nodes := len(w.Nodes) - from
+	nodes := len(g.Nodes) - from
 	m.Root = last.Root.moved(nodes, m.Count)
-	w.Nodes = moved(w.Nodes, w.Nodes[from:], nodes, m.Count)
+	g.Nodes = moved(g.Nodes, g.Nodes[from:], nodes, m.Count)
 	first := 3 * last.First
-	w.Planes = append(w.Planes, w.Planes[first:first+3*m.Count]...)
-	w.Vertices = append(w.Vertices, w.Vertices[first:first+3*m.Count]...)
-	w.Attributes = append(w.Attributes, w.Attributes[first:first+3*m.Count]...)
+	g.Planes = append(g.Planes, g.Planes[first:first+3*m.Count]...)
+	g.Vertices = append(g.Vertices, g.Vertices[first:first+3*m.Count]...)
+	g.Attributes = append(g.Attributes, g.Attributes[first:first+3*m.Count]...)
 }
 
 // moved appends nodes to dst for tables that begin later by so many nodes and triangles.
@@ -433,10 +433,10 @@ func moved(dst, nodes []BVHNode, byNodes, byTriangles int) []BVHNode {
 }
 
 // listShaped finds the shaped meshes among the movers. A part's copies follow one another.
-func (w *World) listShaped() {
+func (g *Geometry) listShaped() {
 	made := map[meshKey]bool{}
-	for i := range w.Movers {
-		m := &w.Movers[i]
+	for i := range g.Movers {
+		m := &g.Movers[i]
 		key := m.meshKey()
 		if m.shape == nil || m.Copy > 0 || made[key] {
 			continue
@@ -445,9 +445,9 @@ func (w *World) listShaped() {
 		s := shapedMesh{shape: m.shape, stretch: m.stretch, triangle: m.First, count: m.Count}
 		if m.Root&refLeaf == 0 {
 			s.node = m.Root.Node()
-			s.nodeCount = w.Movers[i+1].Root.Node() - s.node
+			s.nodeCount = g.Movers[i+1].Root.Node() - s.node
 		}
-		w.shaped = append(w.shaped, s)
+		g.shaped = append(g.shaped, s)
 	}
 }
 
@@ -482,11 +482,11 @@ type reshaped struct {
 	words       []uint32     // of each vertex: its normal
 }
 
-func newReshaped(w *World, s shapedMesh) *reshaped {
+func newReshaped(g *Geometry, s shapedMesh) *reshaped {
 	r := &reshaped{shapedMesh: s, poser: poser{shape: s.shape}}
 	first, end := 3*s.triangle, 3*(s.triangle+s.count)
-	r.nodes = slices.Clone(w.Nodes[s.node : s.node+s.nodeCount])
-	r.planes, r.vertices, r.attributes = make([]Row, 3*s.count), slices.Clone(w.Vertices[first:end]), slices.Clone(w.Attributes[first:end])
+	r.nodes = slices.Clone(g.Nodes[s.node : s.node+s.nodeCount])
+	r.planes, r.vertices, r.attributes = make([]Row, 3*s.count), slices.Clone(g.Vertices[first:end]), slices.Clone(g.Attributes[first:end])
 	r.corners = make([][3]uint32, s.count)
 	for t := range r.corners {
 		at := r.attributes[3*t+1][3]

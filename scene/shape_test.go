@@ -74,23 +74,23 @@ func limbs() *scene.Scene {
 // All limbs look alike at a time and share their triangles, of which there are copies.
 func TestShapesShareTheirTriangles(t *testing.T) {
 	s := limbs()
-	w := buildWorld(t, s)
+	geometry := build(t, s)
 	triangles := 0
 	for _, g := range s.Meshes[1].Groups {
 		triangles += g.Count / 3
 	}
-	copies := len(w.Movers) / 3
-	require.Len(t, w.Movers, 3*copies)
-	assert.Equal(t, w.StaticCount+copies*triangles, w.Triangles())
-	assert.Equal(t, w.Movers[:copies][2].First, w.Movers[copies:][2].First)
+	copies := len(geometry.Movers) / 3
+	require.Len(t, geometry.Movers, 3*copies)
+	assert.Equal(t, geometry.StaticCount+copies*triangles, geometry.Triangles())
+	assert.Equal(t, geometry.Movers[:copies][2].First, geometry.Movers[copies:][2].First)
 	assert.False(t, s.Actors[1].Static(), "what moves in itself isn't static")
 
 	dir := t.TempDir()
 	require.False(t, buildCached(t, s, dir).FromCache)
 	cached := buildCached(t, s, dir)
 	require.True(t, cached.FromCache)
-	assert.Equal(t, w.Nodes, cached.Nodes)
-	assert.Equal(t, w.Movers, cached.Movers)
+	assert.Equal(t, geometry.Nodes, cached.Nodes)
+	assert.Equal(t, geometry.Movers, cached.Movers)
 	s.Meshes[1].Targets[0].Positions[9][0] = 2
 	assert.False(t, buildCached(t, s, dir).FromCache, "another shape")
 }
@@ -98,11 +98,11 @@ func TestShapesShareTheirTriangles(t *testing.T) {
 // The boxes hold each vertex where the textbook puts it.
 func TestBoundsHoldTheShape(t *testing.T) {
 	s := limbs()
-	w := buildWorld(t, s)
+	g := build(t, s)
 	rng := rand.New(rand.NewPCG(4, 4))
 	for range 50 {
 		at := simtime.Stamp(rng.Int64N(2e9))
-		low, high := w.Movers[0].Bounds(at)
+		low, high := g.Movers[0].Bounds(at)
 		mesh := scenetest.Shaped(&s.Meshes[1], s.Actors[1].Parts[0].Shape, at)
 		for _, p := range mesh.Positions {
 			for a := range 3 {

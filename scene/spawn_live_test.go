@@ -68,7 +68,7 @@ func raysAt(seed uint64, n int, places ...mgl64.Vec3) []listedRay {
 func TestRaysMeetTheLastOfASlot(t *testing.T) {
 	s := fleet()
 	s.Slots = 3
-	w := buildWorld(t, s)
+	g := build(t, s)
 	h := scene.NewHistory(s, nil, 0)
 	var guests []guest
 	spawn := func(model string, at, until simtime.Stamp, m scene.Motion) *scene.Actor {
@@ -100,10 +100,10 @@ func TestRaysMeetTheLastOfASlot(t *testing.T) {
 		h.Record(at)
 	}
 	rays := raysAt(1, 6000, mgl64.Vec3{9.5, 4, 0.5}, mgl64.Vec3{8.5, -4, 0.5}, mgl64.Vec3{-9, 0, 0.5})
-	c := newCaster(t, w, h)
+	c := newCaster(t, g, h)
 	window := scene.Window{Mount: spatial.Identity(), StartNs: 100e6, EndNs: 200e6}
 	hits := c.cast(rays, window, 1)
-	a := compare(traced(s, guests), w, rays, hits, 100e6)
+	a := compare(traced(s, guests), g, rays, hits, 100e6)
 	assert.Zero(t, a.Wrong, a.String())
 	assert.GreaterOrEqual(t, a.Share(), 0.999, a.String())
 	rows := map[int32]int{}
@@ -122,7 +122,7 @@ func TestRaysMeetTheLastOfASlot(t *testing.T) {
 		rays[i].seconds *= 0.6
 	}
 	old := []guest{{s.Models[0], left, 50e6, 1e9}, {s.Models[1], right, 50e6, 1e9}, {s.Models[0], far, 50e6, 1e9}}
-	a = compare(traced(s, old), w, rays, c.cast(rays, past, 1), 50e6)
+	a = compare(traced(s, old), g, rays, c.cast(rays, past, 1), 50e6)
 	assert.Zero(t, a.Wrong, a.String())
 	assert.GreaterOrEqual(t, a.Share(), 0.999, a.String())
 }
@@ -131,7 +131,7 @@ func TestRaysMeetTheLastOfASlot(t *testing.T) {
 func TestRaysMeetNobodyOnTheWayOfAJump(t *testing.T) {
 	s, _, driving, _ := garage(t)
 	driving.Motion = scene.Standing(scenetest.At(0, 60, 0, 0).Pose)
-	w := buildWorld(t, s)
+	g := build(t, s)
 	h := scene.NewHistory(s, nil, 0)
 	here, there := mgl64.Vec3{9, 4, 1}, mgl64.Vec3{-3, -9, 1}
 	before, after := along(here, 10), along(there, 10)
@@ -146,7 +146,7 @@ func TestRaysMeetNobodyOnTheWayOfAJump(t *testing.T) {
 	}
 	// From the tick before the jump up to it the actor stays.
 	held := scene.Standing(before.PoseAt(90e6))
-	c := newCaster(t, w, h)
+	c := newCaster(t, g, h)
 	for _, test := range []struct {
 		name       string
 		start, end simtime.Stamp
@@ -165,7 +165,7 @@ func TestRaysMeetNobodyOnTheWayOfAJump(t *testing.T) {
 				rays[i].seconds *= float32(test.end-test.start) / 100e6
 			}
 			hits := c.cast(rays, scene.Window{Mount: spatial.Identity(), StartNs: test.start, EndNs: test.end}, 1)
-			agreement := compare(traced(s, test.guests), w, rays, hits, int64(test.start))
+			agreement := compare(traced(s, test.guests), g, rays, hits, int64(test.start))
 			assert.Zero(t, agreement.Wrong, agreement.String())
 			seen := 0
 			for i, hit := range hits {
@@ -201,7 +201,7 @@ func TestRaysMeetPartsOfOnesOwn(t *testing.T) {
 	b.Put("floor", scenetest.Plane(10, 1), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, -50, scene.TagRoads))
 	unit := b.Put("unit", scenetest.Box(1, 1, 1), scenetest.Matte("grey", 0.5, 0.5, 0.5), scene.Placement{TypeID: "any", Tag: scene.TagCar, Reserved: true})
 	b.Scene.Slots = 4
-	w := buildWorld(t, b.Scene)
+	g := build(t, b.Scene)
 	h := scene.NewHistory(b.Scene, nil, 0)
 	type box struct {
 		size, middle mgl64.Vec3
@@ -229,7 +229,7 @@ func TestRaysMeetPartsOfOnesOwn(t *testing.T) {
 		h.Record(at)
 	}
 	rays := raysAt(3, 8000, mgl64.Vec3{9, 5, 0.5}, mgl64.Vec3{-6.7, 3, 1}, mgl64.Vec3{1, -9, 1}, mgl64.Vec3{-5, -7, 0.5})
-	hits := newCaster(t, w, h).cast(rays, scene.Window{Mount: spatial.Identity(), StartNs: 100e6, EndNs: 200e6}, 1)
+	hits := newCaster(t, g, h).cast(rays, scene.Window{Mount: spatial.Identity(), StartNs: 100e6, EndNs: 200e6}, 1)
 	counts, wrong := make([]int, len(boxes)), 0
 	for i, r := range rays {
 		at := simtime.Stamp(100e6 + math.Round(float64(r.seconds)*1e9))
@@ -255,7 +255,7 @@ func TestRaysMeetPartsOfOnesOwn(t *testing.T) {
 	for k, n := range counts {
 		assert.Greater(t, n, 50, "box %d", k)
 	}
-	a := compare(scenetest.TracerOf(b.Scene, h), w, rays, hits, 100e6)
+	a := compare(scenetest.TracerOf(b.Scene, h), g, rays, hits, 100e6)
 	assert.Zero(t, a.Wrong, a.String())
 }
 
@@ -263,10 +263,10 @@ func TestRaysMeetPartsOfOnesOwn(t *testing.T) {
 func TestRaysMeetHundreds(t *testing.T) {
 	s := fleet()
 	s.Slots = 300
-	w := buildWorld(t, s)
+	g := build(t, s)
 	h := scene.NewHistory(s, nil, 0)
 	h.Record(0)
-	c := newCaster(t, w, h)
+	c := newCaster(t, g, h)
 	rng := rand.New(rand.NewPCG(6, 6))
 	models := []string{"vehicle.car", "vehicle.van"}
 	now := simtime.Stamp(0)
@@ -284,7 +284,7 @@ func TestRaysMeetHundreds(t *testing.T) {
 		there := len(h.Spawned(nil, now))
 		rays := randomRays(uint64(n), 3000, 60)
 		hits := c.cast(rays, scene.Window{Mount: spatial.Identity(), StartNs: began, EndNs: began + 100e6}, 1)
-		a := compare(scenetest.TracerOf(s, h), w, rays, hits, int64(began))
+		a := compare(scenetest.TracerOf(s, h), g, rays, hits, int64(began))
 		assert.Zero(t, a.Wrong, "%d there: %v", there, a)
 		assert.GreaterOrEqual(t, a.Share(), 0.999, "%d there: %v", there, a)
 		rows := map[int32]bool{}
@@ -301,7 +301,7 @@ func TestRaysMeetHundreds(t *testing.T) {
 // A spawned limb moves in itself as all of its shape do.
 func TestRaysMeetSpawnedShapes(t *testing.T) {
 	s := limbs()
-	w := buildWorld(t, s)
+	g := build(t, s)
 	h := scene.NewHistory(s, nil, 0)
 	h.Record(0)
 	_, err := h.SpawnActor(s.Models[0], scene.Actor{}, along(mgl64.Vec3{-6, 1, 0}, 2))
@@ -310,17 +310,17 @@ func TestRaysMeetSpawnedShapes(t *testing.T) {
 		h.Record(at)
 	}
 	rays := raysAt(4, 1500, mgl64.Vec3{-6, 1, 0})
-	c := newCaster(t, w, h)
+	c := newCaster(t, g, h)
 	for _, at := range []simtime.Stamp{20e6, 130e6, 20e6} {
 		hits := c.cast(rays, scene.Window{Mount: spatial.Identity(), StartNs: at, EndNs: at}, 1)
 		for i := range rays { // an instant has no later
 			rays[i].seconds = 0
 		}
-		a := compare(scenetest.TracerOf(s, h), w, rays, hits, int64(at))
+		a := compare(scenetest.TracerOf(s, h), g, rays, hits, int64(at))
 		assert.Zero(t, a.Wrong, "at %d: %v", at, a)
 		seen := 0
 		for _, hit := range hits {
-			if int(hit.mover) >= 2*len(w.Movers)/3 {
+			if int(hit.mover) >= 2*len(g.Movers)/3 {
 				seen++
 			}
 		}
@@ -331,11 +331,11 @@ func TestRaysMeetSpawnedShapes(t *testing.T) {
 // The table of movers has those who are in the slots at a capture, last in its window.
 func TestResidentSeatsWhoIsInASlot(t *testing.T) {
 	s := fleet()
-	w := buildWorld(t, s)
+	g := build(t, s)
 	h := scene.NewHistory(s, nil, 0)
 	fake := fakeWithLimits(1<<20, 16)
 	thread := fake.Start(t)
-	p := scene.NewPacker(w, h)
+	p := scene.NewPacker(g, h)
 	var r *scene.Resident
 	var m *scene.MotionTable
 	do := func(f func(c *gpu.Ctx) error) {
@@ -343,7 +343,7 @@ func TestResidentSeatsWhoIsInASlot(t *testing.T) {
 		require.NoError(t, thread.Do(t.Context(), func(c *gpu.Ctx) error { return errors.Join(f(c), c.Finish()) }))
 	}
 	do(func(c *gpu.Ctx) (err error) {
-		if r, err = w.Upload(c); err != nil {
+		if r, err = g.Upload(c); err != nil {
 			return err
 		}
 		m, err = p.NewMotionTable(c, r)
@@ -353,7 +353,7 @@ func TestResidentSeatsWhoIsInASlot(t *testing.T) {
 	// labels returns each row's.
 	labels := func() (list []uint32) {
 		table := fake.Bytes("scene movers")
-		for row := range w.Rows() {
+		for row := range g.Rows() {
 			list = append(list, binary.LittleEndian.Uint32(table[32*row+4:]))
 		}
 		return list
@@ -396,8 +396,8 @@ func TestResidentSeatsWhoIsInASlot(t *testing.T) {
 	show()
 	assert.Equal(t, []uint32{label(truck, scene.TagTruck), label(truck, scene.TagTruck), label(second, scene.TagCar)}, labels()[:3])
 	roots := fake.Bytes("scene movers")
-	assert.Equal(t, uint32(w.Movers[1].Root), binary.LittleEndian.Uint32(roots))
-	assert.Equal(t, uint32(w.Movers[0].Root), binary.LittleEndian.Uint32(roots[64:]))
+	assert.Equal(t, uint32(g.Movers[1].Root), binary.LittleEndian.Uint32(roots))
+	assert.Equal(t, uint32(g.Movers[0].Root), binary.LittleEndian.Uint32(roots[64:]))
 	assert.Empty(t, fake.Faults())
 }
 
@@ -406,16 +406,16 @@ func TestResidentSeatsWhoIsInASlot(t *testing.T) {
 func TestMotionTableGrows(t *testing.T) {
 	s, _, driving, _ := garage(t)
 	s.Reserve(driving, 500)
-	w := buildWorld(t, s)
+	g := build(t, s)
 	h := scene.NewHistory(s, nil, 0)
 	h.Record(0)
 	fake := fakeWithLimits(1<<20, 16)
 	thread := fake.Start(t)
-	p := scene.NewPacker(w, h)
+	p := scene.NewPacker(g, h)
 	var r *scene.Resident
 	var m *scene.MotionTable
 	require.NoError(t, thread.Do(t.Context(), func(c *gpu.Ctx) (err error) {
-		if r, err = w.Upload(c); err != nil {
+		if r, err = g.Upload(c); err != nil {
 			return err
 		}
 		m, err = p.NewMotionTable(c, r)

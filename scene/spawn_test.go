@@ -71,11 +71,11 @@ func TestModelsShareMeshes(t *testing.T) {
 	assert.Equal(t, [3]int{2, 1, 1}, [3]int{stats.Instances, stats.Moving, stats.Models})
 	assert.Equal(t, stats.Stored, stats.Triangles, "models are not shown")
 
-	w := buildWorld(t, s)
-	require.Len(t, w.Movers, 2)
-	assert.Equal(t, w.Movers[0].Root, w.Movers[1].Root)
-	assert.Equal(t, stats.Stored, w.Triangles(), "models need no triangles of their own")
-	assert.Equal(t, 3, w.Rows())
+	g := build(t, s)
+	require.Len(t, g.Movers, 2)
+	assert.Equal(t, g.Movers[0].Root, g.Movers[1].Root)
+	assert.Equal(t, stats.Stored, g.Triangles(), "models need no triangles of their own")
+	assert.Equal(t, 3, g.Rows())
 
 	// Room is added to what there is, for all models; a second model of a name is not added.
 	s.Reserve(driving, 3)
@@ -99,15 +99,15 @@ func TestModelsShareMeshes(t *testing.T) {
 	assert.Same(t, s.Model("vehicle.van"), vans[0])
 	assert.Len(t, vans[0].Parts, 2)
 	assert.Equal(t, 6, s.Slots)
-	w = buildWorld(t, s)
+	g = build(t, s)
 	for model, want := range [][2]int{{1, 1}, {2, 0}, {2, 2}} {
-		first, count := w.ModelMovers(model)
+		first, count := g.ModelMovers(model)
 		assert.Equal(t, want[1], count, "model %d", model)
 		if count > 0 {
 			assert.Equal(t, want[0], first, "model %d", model)
 		}
 	}
-	assert.Equal(t, 1+6*2, w.Rows(), "a slot has room for the model with the most")
+	assert.Equal(t, 1+6*2, g.Rows(), "a slot has room for the model with the most")
 }
 
 func TestTooManySlots(t *testing.T) {
@@ -388,7 +388,7 @@ func TestWhoLeftIsKnownAsLongAsATickHasHim(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := fleet()
 			s.Slots = 1
-			w, err := scene.Build(t.Context(), s, scene.BuildOptions{})
+			g, err := scene.Build(t.Context(), s, scene.BuildOptions{})
 			require.NoError(t, err)
 			h := scene.NewHistory(s, nil, 4)
 			h.Record(0)
@@ -414,7 +414,7 @@ func TestWhoLeftIsKnownAsLongAsATickHasHim(t *testing.T) {
 				assert.Equal(t, []bool{c.there, c.there, c.there}, []bool{there, also, h.Present(gone.ID, c.stamp)}, "at %d", c.stamp)
 				assert.Equal(t, []float64{10, 10}, []float64{pose.Position[1], state.Pose.Position[1]}, "at %d", c.stamp)
 			}
-			_, err = scene.NewPacker(w, h).Motion(nil, scene.Window{Parent: gone.ID, Mount: spatial.Identity(), StartNs: 10e6, EndNs: 20e6})
+			_, err = scene.NewPacker(g, h).Motion(nil, scene.Window{Parent: gone.ID, Mount: spatial.Identity(), StartNs: 10e6, EndNs: 20e6})
 			require.NoError(t, err, "the sensor that he carried")
 			require.ErrorIs(t, h.Remove(gone.ID), scene.ErrAbsent)
 
@@ -576,13 +576,13 @@ func TestConcurrentReadersWhileActorsComeAndGo(t *testing.T) {
 		lift, _ := v.Of(0)
 		return mgl64.Translate3D(0, 0, lift)
 	}
-	w := buildWorld(t, s)
+	g := build(t, s)
 	h := scene.NewHistory(s, nil, 16)
 	h.Record(0)
 	done := make(chan struct{})
 	var readers sync.WaitGroup
 	for range 2 {
-		p := scene.NewPacker(w, h)
+		p := scene.NewPacker(g, h)
 		readers.Go(func() {
 			var buf []byte
 			var list []*scene.Actor
@@ -644,11 +644,11 @@ func TestConcurrentReadersWhileActorsComeAndGo(t *testing.T) {
 func TestMotionOfSpawnedActorsAllocatesNothing(t *testing.T) {
 	s, _, driving, _ := garage(t)
 	s.Reserve(driving, 98)
-	w := buildWorld(t, s)
+	g := build(t, s)
 	h := scene.NewHistory(s, nil, 0)
 	at := simtime.Stamp(0)
 	h.Record(at)
-	p := scene.NewPacker(w, h)
+	p := scene.NewPacker(g, h)
 	var buf []byte
 	var cast []scene.Shown
 	var places []mgl64.Mat4
@@ -717,7 +717,7 @@ func stayOf(rows [][4]float64, row int) [2]float64 {
 
 func TestPackerLeavesOutWhoIsAbsent(t *testing.T) {
 	s, _, driving, _ := garage(t)
-	w := buildWorld(t, s)
+	g := build(t, s)
 	h := scene.NewHistory(s, nil, 0)
 	var a *scene.Actor
 	for at := simtime.Stamp(0); at <= 200e6; at += 10e6 {
@@ -750,7 +750,7 @@ func TestPackerLeavesOutWhoIsAbsent(t *testing.T) {
 		{100e6, 100e6, nil, 0, 0},
 		{110e6, 200e6, nil, 0, 0},
 	} {
-		rows := packMotion(t, w, h, scene.Window{Mount: spatial.Identity(), StartNs: c.start, EndNs: c.end})
+		rows := packMotion(t, g, h, scene.Window{Mount: spatial.Identity(), StartNs: c.start, EndNs: c.end})
 		boxes := found(rows)
 		var list []int
 		for row, box := range boxes {
@@ -769,7 +769,7 @@ func TestPackerLeavesOutWhoIsAbsent(t *testing.T) {
 		}
 	}
 
-	p := scene.NewPacker(w, h)
+	p := scene.NewPacker(g, h)
 	cast := p.Cast(nil, 70e6)
 	require.GreaterOrEqual(t, len(cast), 2)
 	assert.Nil(t, cast[0].Actor, "it was removed")
@@ -793,11 +793,11 @@ func TestPackerLeavesOutWhoIsAbsent(t *testing.T) {
 // Cast has the mover of each row of a slot that is taken. Rows behind a model's last have no mover.
 func TestCastOfModelsOfDifferentParts(t *testing.T) {
 	s := fleet()
-	w := buildWorld(t, s)
-	require.Equal(t, 2*2, w.Rows())
+	g := build(t, s)
+	require.Equal(t, 2*2, g.Rows())
 	h := scene.NewHistory(s, nil, 0)
 	h.Record(0)
-	p := scene.NewPacker(w, h)
+	p := scene.NewPacker(g, h)
 	assert.Empty(t, p.Cast(nil, 0), "no slot was ever in use")
 	car, err := h.Spawn("vehicle.car", standing(1, 0, 0))
 	require.NoError(t, err)
@@ -839,7 +839,7 @@ func TestCastOfModelsOfDifferentParts(t *testing.T) {
 // it from then on, where it is.
 func TestPackerKeepsJumpsApart(t *testing.T) {
 	s, _, _, _ := garage(t)
-	w := buildWorld(t, s)
+	g := build(t, s)
 	h := scene.NewHistory(s, nil, 0)
 	way := stepping{0: {0, 0, 1}, 10e6: {1, 0, 1}, 20e6: {2, 0, 1}, 30e6: {50, 0, 1}, 40e6: {51, 0, 1}}
 	a, err := h.Spawn("vehicle.sedan", way)
@@ -863,7 +863,7 @@ func TestPackerKeepsJumpsApart(t *testing.T) {
 		{30e6, 40e6, -1e30, 1e30, 50, 51},
 		{5e6, 36e6, 0.025, 1e30, 50, 51},
 	} {
-		rows := packMotion(t, w, h, scene.Window{Mount: spatial.Identity(), StartNs: c.start, EndNs: c.end})
+		rows := packMotion(t, g, h, scene.Window{Mount: spatial.Identity(), StartNs: c.start, EndNs: c.end})
 		box, ok := found(rows)[1]
 		require.True(t, ok, "%d to %d", c.start, c.end)
 		stay := stayOf(rows, 1)
@@ -878,10 +878,10 @@ func TestPackerKeepsJumpsApart(t *testing.T) {
 func TestSpawnOfMany(t *testing.T) {
 	s, _, driving, _ := garage(t)
 	s.Reserve(driving, 998)
-	w := buildWorld(t, s)
+	g := build(t, s)
 	h := scene.NewHistory(s, nil, 0)
 	h.Record(0)
-	p := scene.NewPacker(w, h)
+	p := scene.NewPacker(g, h)
 	size := func(at simtime.Stamp) int {
 		packed, err := p.Motion(nil, scene.Window{Mount: spatial.Identity(), StartNs: at, EndNs: at})
 		require.NoError(t, err)
@@ -914,7 +914,7 @@ func TestSpawnOfMany(t *testing.T) {
 	full := size(at)
 	assert.Greater(t, full, empty+300*16*7)
 	assert.Less(t, full, empty+1000*16*7, "slots that nobody has used take no room")
-	assert.Len(t, found(packMotion(t, w, h, scene.Window{Mount: spatial.Identity(), StartNs: at, EndNs: at})), 301)
+	assert.Len(t, found(packMotion(t, g, h, scene.Window{Mount: spatial.Identity(), StartNs: at, EndNs: at})), 301)
 	// Those who come take the first free slots.
 	for _, a := range came[10:290] {
 		require.NoError(t, h.Remove(a.ID))

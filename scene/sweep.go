@@ -35,23 +35,23 @@ type Touch struct {
 // middle at the beginning counts. Parts that a material's alpha cuts out count as surface. The ego has
 // no surface. One goroutine at a time may use it, and it needs no GPU.
 type Sweeper struct {
-	world   *World
-	history *History
-	packer  *Packer
-	cast    []Shown
-	places  []mgl64.Mat4
-	search  ballSearch
+	geometry *Geometry
+	history  *History
+	packer   *Packer
+	cast     []Shown
+	places   []mgl64.Mat4
+	search   ballSearch
 }
 
 // NewSweeper returns a sweeper for a world whose actors a history follows.
-func NewSweeper(w *World, h *History) *Sweeper {
-	return &Sweeper{world: w, history: h, packer: NewPacker(w, h)}
+func NewSweeper(g *Geometry, h *History) *Sweeper {
+	return &Sweeper{geometry: g, history: h, packer: NewPacker(g, h)}
 }
 
 // First returns what a ball touches first at an instant; ok is false where its way is free.
 func (s *Sweeper) First(b Ball, stamp simtime.Stamp) (first Touch, ok bool) {
-	toBall := s.world.FromMap(b.Pose).Inverse().Mat4()
-	s.search = ballSearch{world: s.world, ball: b, best: math.Inf(1)}
+	toBall := s.geometry.FromMap(b.Pose).Inverse().Mat4()
+	s.search = ballSearch{geometry: s.geometry, ball: b, best: math.Inf(1)}
 	s.search.static(toBall)
 	s.cast = s.packer.Cast(s.cast[:0], stamp)
 	s.places = s.packer.Places(s.places[:0], s.cast, stamp)
@@ -60,7 +60,7 @@ func (s *Sweeper) First(b Ball, stamp simtime.Stamp) (first Touch, ok bool) {
 		if who.Actor == nil || who.Mover < 0 || s.places[row].At(3, 3) == 0 || who.Actor.ID == b.Through {
 			continue
 		}
-		s.search.mover(&s.world.Movers[who.Mover], who.Actor, toBall.Mul4(s.places[row]), stamp)
+		s.search.mover(&s.geometry.Movers[who.Mover], who.Actor, toBall.Mul4(s.places[row]), stamp)
 	}
 	if s.search.best > b.Distance {
 		return Touch{}, false
@@ -75,8 +75,8 @@ func (s *Sweeper) First(b Ball, stamp simtime.Stamp) (first Touch, ok bool) {
 // ballSearch is the search for what a ball touches first. Its frame is the ball's: the middle
 // begins at the origin and goes along x.
 type ballSearch struct {
-	world *World
-	ball  Ball
+	geometry *Geometry
+	ball     Ball
 	// toBall leads from the frame of the triangles that are looked at to the ball's.
 	toBall mgl64.Mat4
 	// whose is the actor of these triangles, nil for static ones, and tag its part's.
@@ -91,7 +91,7 @@ type ballSearch struct {
 // static looks at what never moves.
 func (s *ballSearch) static(toBall mgl64.Mat4) {
 	s.toBall, s.whose = toBall, nil
-	s.walk(s.world.Static)
+	s.walk(s.geometry.Static)
 }
 
 // mover looks at a moving part of an actor, whose frame toBall leads from.
@@ -125,11 +125,11 @@ func (s *ballSearch) walk(ref Ref) {
 		if ref&refLeaf != 0 {
 			first := int(ref & refFirstMask)
 			for i := first; i <= first+int(ref>>refCountBit&(maxLeaf-1)); i++ {
-				v := s.world.Vertices[3*i:]
-				s.triangle([3]mgl64.Vec3{vec64(v[0]), vec64(v[1]), vec64(v[2])}, s.world.Attributes[3*i+1][3])
+				v := s.geometry.Vertices[3*i:]
+				s.triangle([3]mgl64.Vec3{vec64(v[0]), vec64(v[1]), vec64(v[2])}, s.geometry.Attributes[3*i+1][3])
 			}
 		} else {
-			n := &s.world.Nodes[ref.Node()]
+			n := &s.geometry.Nodes[ref.Node()]
 			for k := range 4 {
 				low := mgl64.Vec3{float64(n[0][k]), float64(n[2][k]), float64(n[4][k])}
 				high := mgl64.Vec3{float64(n[1][k]), float64(n[3][k]), float64(n[5][k])}

@@ -112,8 +112,8 @@ type Env struct {
 	GL *gpu.Thread
 	// Scene is what the sensor is in: its actors, lane marks and signals.
 	Scene *scene.Scene
-	// World and Resident are the scene on the host and on the GPU.
-	World    *scene.World
+	// Geometry and Resident are the scene on the host and on the GPU.
+	Geometry *scene.Geometry
 	Resident *scene.Resident
 	// History has the recorded poses of everything that moves, the ego
 	// too, over at least the longest scan.

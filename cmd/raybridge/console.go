@@ -214,13 +214,13 @@ func newProgressPrinter(out io.Writer, done string, total time.Duration, quiet b
 }
 
 // start says what the run works on.
-func (p *progressPrinter) start(info gpu.Info, w *scene.World) {
+func (p *progressPrinter) start(info gpu.Info, g *scene.Geometry) {
 	p.shown = p.now()
 	if p.quiet {
 		return
 	}
 	fmt.Fprintf(p.out, "scene %s: %s, %s; on %s (%s)\n",
-		w.Scene.Name, fault.Count(w.Scene.Stats().Triangles, "triangle"), fault.Count(len(w.Scene.Actors), "actor"), info.Renderer, info.Device)
+		g.Scene.Name, fault.Count(g.Scene.Stats().Triangles, "triangle"), fault.Count(len(g.Scene.Actors), "actor"), info.Renderer, info.Device)
 }
 
 // update shows how far the run is, if that wasn't shown a moment ago.

@@ -33,7 +33,7 @@ func at(simulated, wall float64) pipeline.Progress {
 // TestTheStartCountsAsPeopleDo: without an s after 1.
 func TestTheStartCountsAsPeopleDo(t *testing.T) {
 	t.Parallel()
-	one := &scene.World{Scene: &scene.Scene{Name: "sign", Actors: []*scene.Actor{{}}}}
+	one := &scene.Geometry{Scene: &scene.Scene{Name: "sign", Actors: []*scene.Actor{{}}}}
 	var out bytes.Buffer
 	shownOn(&out, 0, 0).start(gpu.Info{Renderer: "host device, avx2, 1 thread", Device: "host"}, one)
 	assert.Equal(t, "scene sign: 0 triangles, 1 actor; on host device, avx2, 1 thread (host)\n", out.String())

@@ -202,7 +202,7 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 	if err != nil {
 		return errors.Join(err, p.Close(context.Background()))
 	}
-	pl.progress.start(p.GPU(), p.World())
+	pl.progress.start(p.GPU(), p.Geometry())
 	if !pl.flags.quiet {
 		summary := p.Summary()
 		printEndpoints(pl.progress.out, summary.Bridges)
@@ -269,7 +269,7 @@ func (pl *plan) openWorld(ctx context.Context) (*openSource, error) {
 // see tells the world which scene it is in.
 func (s *openSource) see(p *pipeline.Pipeline) {
 	if s != nil {
-		s.scene = p.World().Scene
+		s.scene = p.Geometry().Scene
 		s.projected(s.proj)
 	}
 }
@@ -1057,7 +1057,7 @@ func (w *windowView) attach(p *pipeline.Pipeline) error {
 		return err
 	}
 	options := viewer.Options{
-		Title: p.World().Scene.Name, GPU: p.GPU().Renderer, Clock: p.Clock(), Step: w.config.Time.Step,
+		Title: p.Geometry().Scene.Name, GPU: p.GPU().Renderer, Clock: p.Clock(), Step: w.config.Time.Step,
 		SaveDir: w.saveDir, Quit: w.quit, Drive: driven,
 		EgoSpeed: func(nowNs int64) float64 {
 			state, _ := p.History().State(scene.EgoID, simtime.Stamp(nowNs))

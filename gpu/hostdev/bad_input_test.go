@@ -166,7 +166,7 @@ func TestTenMillionTriangles(t *testing.T) {
 		t.Skip("takes half a minute and 6 GB; runs where RAYBRIDGE_SCENES is set, as in make nightly")
 	}
 	w := newWorld(t, start(t, hostdev.Options{}), scenetest.Soup(1, 10_000_000, false))
-	require.Greater(t, w.resident.World.Triangles(), 9_000_000)
+	require.Greater(t, w.resident.Geometry.Triangles(), 9_000_000)
 	assert.Greater(t, hits(w.run(t, traceJob(1, false))), listedRays/3)
 }
 

@@ -30,7 +30,7 @@ func TestBoundsAreEqual(t *testing.T) {
 		rng := rand.New(rand.NewPCG(8, 9))
 		ids := make([][2]uint32, width*height)
 		for i := 0; i < len(ids); {
-			id := [2]uint32{rng.Uint32N(2000), rng.Uint32N(uint32(w.resident.World.Rows() + 1))}
+			id := [2]uint32{rng.Uint32N(2000), rng.Uint32N(uint32(w.resident.Geometry.Rows() + 1))}
 			for n := i + 1 + rng.IntN(9); i < min(n, len(ids)); i++ {
 				ids[i] = id
 			}

@@ -1,5 +1,5 @@
 // Package scenetest has what tests of sensors need. Tracer is a plain float64 ray caster that
-// works from a scene.Scene alone and shares nothing with scene.World. Agreement compares a
+// works from a scene.Scene alone and shares nothing with scene.Geometry. Agreement compares a
 // sensor's ranges with it. Small scenes have known geometry, labels and colours.
 package scenetest
 

@@ -118,7 +118,7 @@ func (s *Stage) placed(a *actor, at scene.Waypoint, since *scene.Waypoint) scene
 	at.Velocity = at.Velocity.Add(spin.Cross(arm))
 	if a.onGround {
 		x := at.Pose.Position
-		if z, ok := s.world.Ground(x[0], x[1], x[2]); ok {
+		if z, ok := s.geometry.Ground(x[0], x[1], x[2]); ok {
 			at.Pose.Position[2] = z
 		}
 	}
@@ -132,7 +132,7 @@ const coarse = 1.0 / 256
 
 // tellFar logs, once, that a frame has something far from the scene.
 func (s *Stage) tellFar(at mgl64.Vec3) {
-	if grain := s.world.Grain(at); !s.far && grain > coarse {
+	if grain := s.geometry.Grain(at); !s.far && grain > coarse {
 		s.far = true
 		s.log.Warn(fmt.Sprintf("(%.0f, %.0f, %.0f) is far from the scene, so that ranges and pictures are only exact to %s m there: "+
 			"put the scene where the world is, such as a plane by scene.offset", at[0], at[1], at[2], fault.Number(grain, 2)))

@@ -17,7 +17,7 @@ import (
 // Stage holds the actors that frames spawned. Its methods are called by one goroutine at a time, and
 // not while the history is being recorded: they are part of the frame loop.
 type Stage struct {
-	world    *scene.World
+	geometry *scene.Geometry
 	scene    *scene.Scene
 	history  *scene.History
 	capacity int
@@ -44,9 +44,9 @@ type Counts struct {
 }
 
 // New returns a stage without actors, with room for so many at a time.
-func New(w *scene.World, h *scene.History, capacity int, log *slog.Logger) *Stage {
+func New(g *scene.Geometry, h *scene.History, capacity int, log *slog.Logger) *Stage {
 	return &Stage{
-		world: w, scene: w.Scene, history: h, capacity: capacity, log: log,
+		geometry: g, scene: g.Scene, history: h, capacity: capacity, log: log,
 		actors: map[uint32]*actor{}, names: map[string]*actor{}, boxes: map[string]struct{}{},
 	}
 }

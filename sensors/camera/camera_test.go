@@ -41,7 +41,7 @@ type rig struct {
 	log      bytes.Buffer // what the sensors said
 	tb       testing.TB
 	thread   *gpu.Thread
-	world    *scene.World
+	geometry *scene.Geometry
 	resident *scene.Resident
 	history  *scene.History
 	shared   *sensors.Shared
@@ -61,11 +61,11 @@ type rig struct {
 // stands at the scene's Ego pose).
 func newRigOn(tb testing.TB, thread *gpu.Thread, s *scene.Scene, ego scene.Motion, list ...mounted) *rig {
 	tb.Helper()
-	world, err := scene.Build(context.Background(), s, scene.BuildOptions{})
+	geometry, err := scene.Build(context.Background(), s, scene.BuildOptions{})
 	require.NoError(tb, err)
-	r := &rig{tb: tb, thread: thread, world: world, history: scene.NewHistory(s, ego, 0), shared: &sensors.Shared{}, drops: map[flow.Cause]int{}, lost: map[int][]int64{}}
+	r := &rig{tb: tb, thread: thread, geometry: geometry, history: scene.NewHistory(s, ego, 0), shared: &sensors.Shared{}, drops: map[flow.Cause]int{}, lost: map[int][]int64{}}
 	r.do(func(c *gpu.Ctx) error {
-		r.resident, err = world.Upload(c)
+		r.resident, err = geometry.Upload(c)
 		return err
 	})
 	tb.Cleanup(r.end)
@@ -95,7 +95,7 @@ func (r *rig) add(i int, m mounted) {
 	})
 	require.NoError(r.tb, err)
 	env := &sensors.Env{
-		GL: r.thread, World: r.world, Resident: r.resident, History: r.history, Owner: scene.EgoID, Shared: r.shared,
+		GL: r.thread, Geometry: r.geometry, Resident: r.resident, History: r.history, Owner: scene.EgoID, Shared: r.shared,
 		Dropped: func(at sensors.Tick, cause flow.Cause) {
 			r.drops[cause]++
 			r.lost[i] = append(r.lost[i], int64(at.Due))
@@ -269,7 +269,7 @@ func TestACameraThatCannotBeginLeavesNothing(t *testing.T) {
 // TestAViewIsDeletedWithItsLastUser has a camera and a Visibility look through one lens.
 func TestAViewIsDeletedWithItsLastUser(t *testing.T) {
 	r := newRigOn(t, gputest.NewFake().Start(t), scenetest.MovingWall(20, 1), nil, mounted{camera.DepthDefinition, forward(1), size(48, 32)})
-	env := &sensors.Env{GL: r.thread, World: r.world, Resident: r.resident, History: r.history, Shared: r.shared}
+	env := &sensors.Env{GL: r.thread, Geometry: r.geometry, Resident: r.resident, History: r.history, Shared: r.shared}
 	see := func(width int) *camera.Visibility {
 		lens, err := camera.NewLens(width, 32, 90)
 		require.NoError(t, err)

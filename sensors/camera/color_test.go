@@ -278,12 +278,12 @@ func TestOcclusionDarkensTheSkysLight(t *testing.T) {
 		r := newRig(t, b.Scene, nil, mounted{camera.RGBDefinition, down, size(200, 200, "fov", 60, "shadows", "traced")})
 		r.fire(0)
 		light, darkest := lightingOf(b.Scene.Light), 0.0
-		for i, v := range r.world.Vertices {
+		for i, v := range r.geometry.Vertices {
 			p := mgl64.Vec3{float64(v[0]), float64(v[1]), float64(v[2])}
 			if p[2] > 0 || p[0] > 2.15 || p[0] < 1 || math.Abs(p[1]) > 0.5 {
 				continue
 			}
-			hidden := float64(r.world.Attributes[i/3*3+2][3]>>(8*(i%3))&255) / 255
+			hidden := float64(r.geometry.Attributes[i/3*3+2][3]>>(8*(i%3))&255) / 255
 			darkest = max(darkest, hidden)
 			x, y, ok := l.Project(toOptical.Apply(p))
 			require.True(t, ok)

@@ -20,26 +20,26 @@ type chunk struct {
 
 // drawing is a scene's triangles in pieces that are drawn or left out.
 type drawing struct {
-	world  []chunk // of the static world
+	static []chunk // of the static world
 	movers []chunk // one for each of the world's movers, in its frame
 }
 
-func newDrawing(w *scene.World) *drawing {
+func newDrawing(g *scene.Geometry) *drawing {
 	d := &drawing{}
-	for first := 0; first < w.StaticCount; first += chunkTriangles {
-		d.world = append(d.world, newChunk(w, first, min(chunkTriangles, w.StaticCount-first)))
+	for first := 0; first < g.StaticCount; first += chunkTriangles {
+		d.static = append(d.static, newChunk(g, first, min(chunkTriangles, g.StaticCount-first)))
 	}
-	for i := range w.Movers {
-		m := &w.Movers[i]
-		d.movers = append(d.movers, newChunk(w, m.First, m.Count))
+	for i := range g.Movers {
+		m := &g.Movers[i]
+		d.movers = append(d.movers, newChunk(g, m.First, m.Count))
 	}
 	return d
 }
 
-func newChunk(w *scene.World, first, count int) chunk {
+func newChunk(g *scene.Geometry, first, count int) chunk {
 	c := chunk{first: first, count: count}
 	for i := 3 * first; i < 3*(first+count); i++ {
-		v := w.Vertices[i]
+		v := g.Vertices[i]
 		p := mgl64.Vec3{float64(v[0]), float64(v[1]), float64(v[2])}
 		if i == 3*first {
 			c.low, c.high = p, p
@@ -49,7 +49,7 @@ func newChunk(w *scene.World, first, count int) chunk {
 		}
 	}
 	for t := first; t < first+count && !c.cut; t++ {
-		c.cut = w.Scene.Materials[w.Attributes[3*t][3]].AlphaMode != scene.AlphaOpaque
+		c.cut = g.Scene.Materials[g.Attributes[3*t][3]].AlphaMode != scene.AlphaOpaque
 	}
 	return c
 }
@@ -62,12 +62,12 @@ type drawList struct {
 
 func (l *drawList) reset() { l.plain, l.cut = l.plain[:0], l.cut[:0] }
 
-// addWorld appends the chunks of the static world that are in the region;
+// addStatic appends the chunks of the static world that are in the region;
 // toRegion leads from the world to the region's frame.
-func (l *drawList) addWorld(d *drawing, r region, toRegion *mgl64.Mat4) {
+func (l *drawList) addStatic(d *drawing, r region, toRegion *mgl64.Mat4) {
 	l.planes = r.inFrame(l.planes[:0], toRegion)
-	for i := range d.world {
-		if c := &d.world[i]; !l.planes.excludes(c.low, c.high) {
+	for i := range d.static {
+		if c := &d.static[i]; !l.planes.excludes(c.low, c.high) {
 			l.add(c, worldFrame)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 func TestDrawListJoinsNeighbours(t *testing.T) {
 	d := &drawing{
-		world: []chunk{
+		static: []chunk{
 			{first: 0, count: 256, high: mgl64.Vec3{1, 1, 1}},
 			{first: 256, count: 256, high: mgl64.Vec3{1, 1, 1}},
 			{first: 512, count: 256, low: mgl64.Vec3{50, 0, 0}, high: mgl64.Vec3{51, 1, 1}},
@@ -23,7 +23,7 @@ func TestDrawListJoinsNeighbours(t *testing.T) {
 	near := region{{mgl64.Vec3{-1, 0, 0}, 10}} // x <= 10
 	there, away := mgl64.Ident4(), mgl64.Translate3D(20, 0, 0)
 	var l drawList
-	l.addWorld(d, near, &there)
+	l.addStatic(d, near, &there)
 	// The second row is of a slot whose model has no second mover.
 	r := &renderer{drawing: d, stage: stage{cast: []scene.Shown{{Mover: 0}, {Mover: -1}, {Mover: 1}, {Mover: 1}}}}
 	l.addMovers(r, near, []mgl64.Mat4{there, there, {}, away, there})

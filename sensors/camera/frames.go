@@ -11,7 +11,7 @@ import (
 )
 
 // The frames of a scene are numbered as the shaders number them: the world's,
-// then those of the rows of scene.World.
+// then those of the rows of scene.Geometry.
 const worldFrame = 0
 
 func rowFrame(row int) int { return 1 + row }

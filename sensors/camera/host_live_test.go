@@ -136,7 +136,7 @@ func lights(t *testing.T) stand {
 			at := scene.Waypoint{Pose: spatial.FromRPY(mgl64.Vec3{5, -1 - 1.5*float64(i), 0}, 0, 0, 20), Lights: world.LightBrake}
 			way := &scene.Guided{}
 			way.Lead(at, at)
-			_, err := r.history.SpawnActor(r.world.Scene.Model("car"), scene.Actor{Paint: paint}, way)
+			_, err := r.history.SpawnActor(r.geometry.Scene.Model("car"), scene.Actor{Paint: paint}, way)
 			require.NoError(t, err)
 		}
 	}

@@ -24,7 +24,7 @@ type rendererKey struct{}
 //
 // Its fields are set when it is made and then belong to the GL thread, except those under mu.
 type renderer struct {
-	world    *scene.World
+	geometry *scene.Geometry
 	resident *scene.Resident
 	history  *scene.History
 	packer   *scene.Packer
@@ -53,9 +53,9 @@ type stats struct {
 func rendererOf(ctx context.Context, env *sensors.Env) (*renderer, error) {
 	shared, err := env.Shared.Get(rendererKey{}, func() (io.Closer, error) {
 		r := &renderer{
-			world: env.World, resident: env.Resident, history: env.History,
-			packer:  scene.NewPacker(env.World, env.History),
-			drawing: newDrawing(env.World),
+			geometry: env.Geometry, resident: env.Resident, history: env.History,
+			packer:  scene.NewPacker(env.Geometry, env.History),
+			drawing: newDrawing(env.Geometry),
 			views:   map[viewKey]*view{},
 		}
 		if err := env.GL.Do(ctx, r.open); err != nil {
@@ -72,14 +72,14 @@ func rendererOf(ctx context.Context, env *sensors.Env) (*renderer, error) {
 
 func (r *renderer) open(c *gpu.Ctx) error {
 	r.tables = r.resident.Bindings(nil)
-	if err := r.programs.open(c, r.world.Scene); err != nil {
+	if err := r.programs.open(c, r.geometry.Scene); err != nil {
 		return err
 	}
 	var err error
 	if r.palette, err = newPalette(c); err != nil {
 		return err
 	}
-	r.sun, err = newSunlight(c, r.world)
+	r.sun, err = newSunlight(c, r.geometry)
 	return err
 }
 
@@ -103,11 +103,11 @@ func (r *renderer) Close() error {
 // pose returns where a frame mounted on an actor was, in the world frame.
 func (r *renderer) pose(owner uint32, mount spatial.Pose, stamp simtime.Stamp) spatial.Pose {
 	p, _ := r.history.Pose(owner, stamp)
-	return r.world.FromMap(p.Compose(mount))
+	return r.geometry.FromMap(p.Compose(mount))
 }
 
 // frameCount returns the most frames that the scene may have.
-func (r *renderer) frameCount() int { return rowFrame(r.world.Rows()) }
+func (r *renderer) frameCount() int { return rowFrame(r.geometry.Rows()) }
 
 // at returns where everything is at an instant, which the frame tells from others of
 // the same time: time may be set. GL thread.

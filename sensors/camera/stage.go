@@ -27,8 +27,8 @@ func (s *stage) set(r *renderer, t sensors.Tick) {
 	s.ego = r.pose(scene.EgoID, spatial.Identity(), t.Due)
 	s.cast = r.packer.Cast(s.cast[:0], t.Due)
 	s.places = r.packer.Places(append(s.places[:0], mgl64.Ident4()), s.cast, t.Due)
-	for i := range r.world.Movers {
-		if m := &r.world.Movers[i]; m.Changes() {
+	for i := range r.geometry.Movers {
+		if m := &r.geometry.Movers[i]; m.Changes() {
 			r.drawing.movers[i].low, r.drawing.movers[i].high = m.Bounds(t.Due)
 		}
 	}

@@ -158,8 +158,8 @@ func lightOf(s *scene.Scene) scene.Light {
 	return l
 }
 
-func newSunlight(c *gpu.Ctx, w *scene.World) (*sunlight, error) {
-	l := lightOf(w.Scene)
+func newSunlight(c *gpu.Ctx, g *scene.Geometry) (*sunlight, error) {
+	l := lightOf(g.Scene)
 	s := &sunlight{light: l, toSun: mgl64.Vec3{float64(l.SunDirection[0]), float64(l.SunDirection[1]), float64(l.SunDirection[2])}}
 	if s.toSun.Len() > 0 {
 		s.toSun = s.toSun.Normalize()
@@ -172,7 +172,7 @@ func newSunlight(c *gpu.Ctx, w *scene.World) (*sunlight, error) {
 	if s.static, err = newSunMap(c, "shadows of the static world", staticMapSize, 1, gpu.FilterNearest); err != nil {
 		return nil, err
 	}
-	if s.movers, err = newSunMap(c, "shadows of the movers", moverMapSize, rowFrame(w.Rows()), gpu.FilterLinear); err != nil {
+	if s.movers, err = newSunMap(c, "shadows of the movers", moverMapSize, rowFrame(g.Rows()), gpu.FilterLinear); err != nil {
 		s.static.Close()
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (s *sunlight) update(c *gpu.Ctx, r *renderer, at *stage) error {
 	if m := s.static; !m.drawn || m.center != center {
 		m.lookAt(&s.frame, center)
 		m.list.reset()
-		m.list.addWorld(r.drawing, sunBox, &m.fromWorld)
+		m.list.addStatic(r.drawing, sunBox, &m.fromWorld)
 		m.frames.add(&m.fromWorld)
 		if err := s.draw(c, r, m); err != nil {
 			return err

@@ -384,7 +384,7 @@ func (v *view) see(c *gpu.Ctx, r *renderer, at *stage, fromOptical mgl64.Mat4) e
 // rasterise draws the ids of what a pinhole sees.
 func (v *view) rasterise(c *gpu.Ctx, r *renderer) error {
 	v.list.reset()
-	v.list.addWorld(r.drawing, v.frustum, &v.toOptical[worldFrame])
+	v.list.addStatic(r.drawing, v.frustum, &v.toOptical[worldFrame])
 	v.list.addMovers(r, v.frustum, v.toOptical)
 	if err := c.Clear(v.framebuffer, gpu.ClearColor{}); err != nil {
 		return err

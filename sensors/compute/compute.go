@@ -170,7 +170,7 @@ func (s *Sensor[E]) open(c *gpu.Ctx) (err error) {
 	if err := s.openInputs(c); err != nil {
 		return err
 	}
-	if s.motion, err = scene.NewPacker(s.env.World, s.env.History).NewMotionTable(c, s.env.Resident); err != nil {
+	if s.motion, err = scene.NewPacker(s.env.Geometry, s.env.History).NewMotionTable(c, s.env.Resident); err != nil {
 		return err
 	}
 	return s.Make(c, s.shader.Results)

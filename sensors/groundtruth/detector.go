@@ -55,7 +55,7 @@ func (d *detector) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	}
 	box, ok := env.History.Box(env.Owner)
 	d.grounded = ok && d.spec.Mount.Position[2] < box.Center[2]-box.Half[2]+onGround
-	d.survey.env, d.survey.packer = env, scene.NewPacker(env.World, env.History)
+	d.survey.env, d.survey.packer = env, scene.NewPacker(env.Geometry, env.History)
 	if d.survey.targets, err = targetsOf(env); err != nil {
 		return err
 	}

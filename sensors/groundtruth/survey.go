@@ -64,7 +64,7 @@ func (s *survey) look(objects []object, pose spatial.Pose, stamp simtime.Stamp, 
 	s.sights = s.sights[:0]
 	s.cast = s.packer.Cast(s.cast[:0], stamp)
 	s.places = s.packer.Places(append(s.places[:0], mgl64.Ident4()), s.cast, stamp)
-	from := s.env.World.FromMap(pose)
+	from := s.env.Geometry.FromMap(pose)
 	add := func(o object, places []mgl64.Mat4) {
 		id := o.of.actor.ID
 		if id == s.env.Owner || !s.env.History.Present(id, stamp) {
@@ -105,7 +105,7 @@ func (s *survey) occupant(who *scene.Shown) (t target, ok bool) {
 	}
 	g := &s.occupants[who.Slot]
 	if g.actor != who.Actor {
-		*g = occupantOf(s.env.World, who.Model, who.Actor)
+		*g = occupantOf(s.env.Geometry, who.Model, who.Actor)
 	}
 	t = s.targets.models[who.Model]
 	if g.points != nil {

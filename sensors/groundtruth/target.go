@@ -48,7 +48,7 @@ type targetsKey struct{}
 // targetsOf returns the targets of a pipeline's scene, found once for all sensors.
 func targetsOf(env *sensors.Env) (*targets, error) {
 	shared, err := env.Shared.Get(targetsKey{}, func() (io.Closer, error) {
-		return findTargets(env.World), nil
+		return findTargets(env.Geometry), nil
 	})
 	if err != nil {
 		return nil, err
@@ -63,9 +63,9 @@ type face struct {
 	tag             scene.Tag
 }
 
-func findTargets(w *scene.World) *targets {
+func findTargets(g *scene.Geometry) *targets {
 	t := &targets{places: make([]uint32, 1)}
-	for _, a := range w.Scene.Actors {
+	for _, a := range g.Scene.Actors {
 		for len(t.places) <= int(a.ID) {
 			t.places = append(t.places, 0)
 		}
@@ -73,8 +73,8 @@ func findTargets(w *scene.World) *targets {
 			t.places[a.ID] = 1
 		}
 	}
-	faces := facesOf(w, t.places)
-	for _, a := range w.Scene.Actors {
+	faces := facesOf(g, t.places)
+	for _, a := range g.Scene.Actors {
 		t.places[a.ID] = 0
 		own := faces[a.ID]
 		tag := largestTag(own)
@@ -82,32 +82,32 @@ func findTargets(w *scene.World) *targets {
 		if !ok || len(own) == 0 {
 			continue
 		}
-		t.list = append(t.list, target{actor: a, label: label, tag: tag, points: pointsOn(w, own)})
+		t.list = append(t.list, target{actor: a, label: label, tag: tag, points: pointsOn(g, own)})
 	}
 	slices.SortFunc(t.list, func(a, b target) int { return cmp.Compare(a.actor.ID, b.actor.ID) })
 	for i := range t.list {
 		t.places[t.list[i].actor.ID] = uint32(i + 1)
 	}
-	for i := range w.Scene.Models {
-		t.models = append(t.models, modelTarget(w, i))
+	for i := range g.Scene.Models {
+		t.models = append(t.models, modelTarget(g, i))
 	}
 	return t
 }
 
 // modelTarget returns what the actors of a model have in common.
-func modelTarget(w *scene.World, model int) target {
-	t := target{actor: w.Scene.Models[model]}
-	if faces := modelFaces(w, model); len(faces) > 0 {
-		t.tag, t.points = largestTag(faces), pointsOn(w, faces)
+func modelTarget(g *scene.Geometry, model int) target {
+	t := target{actor: g.Scene.Models[model]}
+	if faces := modelFaces(g, model); len(faces) > 0 {
+		t.tag, t.points = largestTag(faces), pointsOn(g, faces)
 	}
 	return t
 }
 
 // modelFaces returns the triangles that have an area of a model.
-func modelFaces(w *scene.World, model int) (faces []face) {
-	first, count := w.ModelMovers(model)
+func modelFaces(g *scene.Geometry, model int) (faces []face) {
+	first, count := g.ModelMovers(model)
 	for k := range count {
-		faces = appendFaces(faces, w, &w.Movers[first+k], k)
+		faces = appendFaces(faces, g, &g.Movers[first+k], k)
 	}
 	return faces
 }
@@ -120,25 +120,25 @@ type occupant struct {
 
 // occupantOf returns the occupant that an actor of a model is. One whose parts are of another size than
 // the model's has points of its own, spread over its surface as it is at time 0.
-func occupantOf(w *scene.World, model int, a *scene.Actor) occupant {
-	first, count := w.ModelMovers(model)
+func occupantOf(geometry *scene.Geometry, model int, a *scene.Actor) occupant {
+	first, count := geometry.ModelMovers(model)
 	sizes := make([]mgl64.Mat3, count)
 	sized := false
 	for k := range count {
-		sizes[k] = w.Movers[first+k].In(a, 0).Mat3()
+		sizes[k] = geometry.Movers[first+k].In(a, 0).Mat3()
 		sized = sized || !sizes[k].Transpose().Mul3(sizes[k]).ApproxEqualThreshold(mgl64.Ident3(), 1e-6)
 	}
 	g := occupant{actor: a}
 	if !sized {
 		return g
 	}
-	faces := modelFaces(w, model)
+	faces := modelFaces(geometry, model)
 	for i := range faces {
-		c := corners(w, faces[i].triangle)
+		c := corners(geometry, faces[i].triangle)
 		of := &sizes[faces[i].frame]
 		faces[i].area = of.Mul3x1(c[1].Sub(c[0])).Cross(of.Mul3x1(c[2].Sub(c[0]))).Len() / 2
 	}
-	g.points = pointsOn(w, faces)
+	g.points = pointsOn(geometry, faces)
 	return g
 }
 
@@ -165,31 +165,31 @@ func possible(a *scene.Actor) bool {
 
 // facesOf returns the triangles that have an area of the actors that are marked, by
 // their ids. Those of a part with a Shape are as they are at time 0.
-func facesOf(w *scene.World, marked []uint32) map[uint32][]face {
+func facesOf(g *scene.Geometry, marked []uint32) map[uint32][]face {
 	faces := map[uint32][]face{}
 	add := func(id uint32, f face) {
 		if f.area > 0 {
 			faces[id] = append(faces[id], f)
 		}
 	}
-	for t := range w.StaticCount {
-		label := w.Attributes[3*t+1][3]
+	for t := range g.StaticCount {
+		label := g.Attributes[3*t+1][3]
 		if id := label & 0xffff; marked[id] != 0 {
-			add(id, face{0, t, areaOf(w, t), scene.Tag(label >> 16)})
+			add(id, face{0, t, areaOf(g, t), scene.Tag(label >> 16)})
 		}
 	}
-	for i := range w.Movers {
-		if m := &w.Movers[i]; m.Actor.ID != 0 && marked[m.Actor.ID] != 0 { // a model has no id
-			faces[m.Actor.ID] = appendFaces(faces[m.Actor.ID], w, m, 1+i)
+	for i := range g.Movers {
+		if m := &g.Movers[i]; m.Actor.ID != 0 && marked[m.Actor.ID] != 0 { // a model has no id
+			faces[m.Actor.ID] = appendFaces(faces[m.Actor.ID], g, m, 1+i)
 		}
 	}
 	return faces
 }
 
 // appendFaces appends the faces of a mover in a frame of the scene.
-func appendFaces(faces []face, w *scene.World, m *scene.Mover, frame int) []face {
+func appendFaces(faces []face, g *scene.Geometry, m *scene.Mover, frame int) []face {
 	for t := m.First; t < m.First+m.Count && m.Copy == 0; t++ {
-		if area := areaOf(w, t); area > 0 {
+		if area := areaOf(g, t); area > 0 {
 			faces = append(faces, face{frame, t, area, m.Actor.Parts[m.Part].Tag})
 		}
 	}
@@ -197,16 +197,16 @@ func appendFaces(faces []face, w *scene.World, m *scene.Mover, frame int) []face
 }
 
 // corners returns a triangle's vertices in its frame.
-func corners(w *scene.World, triangle int) (c [3]mgl64.Vec3) {
+func corners(g *scene.Geometry, triangle int) (c [3]mgl64.Vec3) {
 	for i := range c {
-		v := w.Vertices[3*triangle+i]
+		v := g.Vertices[3*triangle+i]
 		c[i] = mgl64.Vec3{float64(v[0]), float64(v[1]), float64(v[2])}
 	}
 	return c
 }
 
-func areaOf(w *scene.World, triangle int) float64 {
-	c := corners(w, triangle)
+func areaOf(g *scene.Geometry, triangle int) float64 {
+	c := corners(g, triangle)
 	return c[1].Sub(c[0]).Cross(c[2].Sub(c[0])).Len() / 2
 }
 
@@ -226,7 +226,7 @@ func largestTag(faces []face) scene.Tag {
 }
 
 // pointsOn spreads points over a surface: each stands for the same area.
-func pointsOn(w *scene.World, faces []face) []surfacePoint {
+func pointsOn(g *scene.Geometry, faces []face) []surfacePoint {
 	total := 0.0
 	for _, f := range faces {
 		total += f.area
@@ -241,7 +241,7 @@ func pointsOn(w *scene.World, faces []face) []surfacePoint {
 		}
 		first := len(points)
 		for k := first; k < end; k++ {
-			points = append(points, pointAt(w, f, (float64(k-first)+0.5)/float64(end-first), k))
+			points = append(points, pointAt(g, f, (float64(k-first)+0.5)/float64(end-first), k))
 		}
 	}
 	return points
@@ -250,15 +250,15 @@ func pointsOn(w *scene.World, faces []face) []surfacePoint {
 // pointAt returns a point of a triangle. It is part of the area away from its first corner, and
 // beside that by number k of the golden ratio's sequence. That is a Fibonacci lattice, which
 // spreads any number of points evenly.
-func pointAt(w *scene.World, f face, part float64, k int) surfacePoint {
-	c := corners(w, f.triangle)
+func pointAt(g *scene.Geometry, f face, part float64, k int) surfacePoint {
+	c := corners(g, f.triangle)
 	e1, e2 := c[1].Sub(c[0]), c[2].Sub(c[0])
 	_, aside := math.Modf((float64(k) + 0.5) / math.Phi)
 	down := math.Sqrt(part)
-	material := w.Attributes[3*f.triangle][3]
+	material := g.Attributes[3*f.triangle][3]
 	return surfacePoint{
 		frame: f.frame, at: c[0].Add(e1.Mul(down * (1 - aside))).Add(e2.Mul(down * aside)),
 		normal:    e1.Cross(e2).Normalize(),
-		bothSides: w.Scene.Materials[material].DoubleSided,
+		bothSides: g.Scene.Materials[material].DoubleSided,
 	}
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-func build(t *testing.T, s *scene.Scene) *scene.World {
+func build(t *testing.T, s *scene.Scene) *scene.Geometry {
 	t.Helper()
-	w, err := scene.Build(t.Context(), s, scene.BuildOptions{})
+	g, err := scene.Build(t.Context(), s, scene.BuildOptions{})
 	require.NoError(t, err)
-	return w
+	return g
 }
 
 func TestPointsAreSpreadEvenly(t *testing.T) {

@@ -60,7 +60,7 @@ func (o *obstacle) SetOwner(owner sensors.Owner) error {
 
 // Begin opens the output.
 func (o *obstacle) Begin(ctx context.Context, env *sensors.Env) error {
-	o.ball.Through, o.sweeper = env.Owner, scene.NewSweeper(env.World, env.History)
+	o.ball.Through, o.sweeper = env.Owner, scene.NewSweeper(env.Geometry, env.History)
 	return o.Reading.Begin(ctx, env)
 }
 

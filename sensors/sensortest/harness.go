@@ -163,15 +163,15 @@ func (h *Harness) env(d *sensors.Definition, o Options) *sensors.Env {
 
 // build builds the scene and puts it on the GPU, if there is one, for the time of the test.
 func (h *Harness) build(env *sensors.Env, s *scene.Scene) {
-	world, err := scene.Build(context.Background(), s, scene.BuildOptions{})
+	geometry, err := scene.Build(context.Background(), s, scene.BuildOptions{})
 	if err != nil && !(env.GL == nil && errors.Is(err, scene.ErrEmptyScene)) {
 		h.tb.Fatal(err)
 	}
-	if env.World = world; env.GL == nil {
+	if env.Geometry = geometry; env.GL == nil {
 		return
 	}
 	err = env.GL.Do(context.Background(), func(c *gpu.Ctx) (err error) {
-		env.Resident, err = world.Upload(c)
+		env.Resident, err = geometry.Upload(c)
 		return err
 	})
 	if err != nil {

@@ -1,4 +1,4 @@
-// The scene's tables as scene.World builds them and scene.Resident binds them,
+// The scene's tables as scene.Geometry builds them and scene.Resident binds them,
 // and functions that read them.
 //
 // Frames. The world frame is the map frame moved by World.Anchor, so that coordinates stay

@@ -14,7 +14,7 @@ import (
 // bvhTriangles is the size of the city whose hierarchies are built.
 const bvhTriangles = 1_000_000
 
-// BVH measures making a World of a scene: flattening it and building the hierarchies on all
+// BVH measures making a Geometry of a scene: flattening it and building the hierarchies on all
 // cores (bvh.build_s). It also measures reading the same from the on-disk cache, the hash of
 // its content and the check of the file included (bvh.load_s). The scene itself is there
 // already. It appends to the report.
@@ -44,9 +44,9 @@ func BVH(ctx context.Context, config Config, report *Report) error {
 	return nil
 }
 
-// timeBuilds builds the world again each run.
+// timeBuilds builds the geometry again each run.
 func (c *Config) timeBuilds(ctx context.Context, s *scene.Scene, name string) (Result, error) {
-	runs, w, err := c.timeWorlds(ctx, s, scene.BuildOptions{})
+	runs, w, err := c.timeGeometries(ctx, s, scene.BuildOptions{})
 	if err != nil {
 		return Result{}, err
 	}
@@ -54,27 +54,27 @@ func (c *Config) timeBuilds(ctx context.Context, s *scene.Scene, name string) (R
 	return Result{"bvh.build_s", name, "s", runs, note}, nil
 }
 
-// timeWorlds makes a world again each run. It returns the seconds of each, and the last world.
-func (c *Config) timeWorlds(ctx context.Context, s *scene.Scene, opts scene.BuildOptions) (runs []float64, w *scene.World, err error) {
+// timeGeometries makes a geometry again each run. It returns the seconds of each, and the last geometry.
+func (c *Config) timeGeometries(ctx context.Context, s *scene.Scene, opts scene.BuildOptions) (runs []float64, g *scene.Geometry, err error) {
 	for range c.Runs {
-		w = nil
-		runtime.GC() // of the world of the run before
+		g = nil
+		runtime.GC() // of the geometry of the run before
 		begun := time.Now()
-		if w, err = scene.Build(ctx, s, opts); err != nil {
+		if g, err = scene.Build(ctx, s, opts); err != nil {
 			return nil, nil, err
 		}
 		runs = append(runs, time.Since(begun).Seconds())
-		if opts.CacheDir != "" && !w.FromCache {
-			return nil, nil, errors.Join(errNotCached, w.CacheErr)
+		if opts.CacheDir != "" && !g.FromCache {
+			return nil, nil, errors.Join(errNotCached, g.CacheErr)
 		}
 	}
-	return runs, w, nil
+	return runs, g, nil
 }
 
 // errNotCached: the cache didn't have what was just put there.
-var errNotCached = errors.New("the world was not read from the cache")
+var errNotCached = errors.New("the geometry was not read from the cache")
 
-// timeLoads reads the world from a cache of its own, which the system has in
+// timeLoads reads the geometry from a cache of its own, which the system has in
 // memory since it was just written.
 func (c *Config) timeLoads(ctx context.Context, s *scene.Scene, name string) (r Result, err error) {
 	r = Result{Name: "bvh.load_s", Case: name, Unit: "s", Note: "from the cache, file in the system's memory"}
@@ -84,12 +84,12 @@ func (c *Config) timeLoads(ctx context.Context, s *scene.Scene, name string) (r 
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	opts := scene.BuildOptions{CacheDir: dir}
-	w, err := scene.Build(ctx, s, opts)
+	g, err := scene.Build(ctx, s, opts)
 	if err == nil {
-		err = w.CacheErr
+		err = g.CacheErr
 	}
 	if err == nil {
-		r.Runs, _, err = c.timeWorlds(ctx, s, opts)
+		r.Runs, _, err = c.timeGeometries(ctx, s, opts)
 	}
 	return r, err
 }

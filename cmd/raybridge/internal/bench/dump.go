@@ -83,7 +83,7 @@ func (d *Dump) triangles(st *stage) {
 	t := st.triangles()
 	n := len(t.tags)
 	d.world = &stageFrame{
-		scene: st.world.Scene.Name, anchor: st.world.Anchor, count: n,
+		scene: st.geometry.Scene.Name, anchor: st.geometry.Anchor, count: n,
 		camera: st.pose(cameraMount), lidar: st.pose(lidarMount),
 	}
 	put(d, "triangles.f32", shape(n, 3, 3), "corners of each triangle: x, y, z in metres", t.corners)

@@ -27,7 +27,7 @@ import (
 type stage struct {
 	cfg      *Config
 	gl       *gpu.Thread
-	world    *scene.World
+	geometry *scene.Geometry
 	resident *scene.Resident
 	history  *scene.History
 	ego      spatial.Pose // in the map frame
@@ -40,15 +40,15 @@ func openStage(ctx context.Context, cfg *Config, triangles int) (*stage, error) 
 	if err != nil {
 		return nil, err
 	}
-	world, err := scene.Build(ctx, s, scene.BuildOptions{})
+	geometry, err := scene.Build(ctx, s, scene.BuildOptions{})
 	if err != nil {
 		return nil, err
 	}
-	st := &stage{cfg: cfg, gl: cfg.GL, world: world, history: scene.NewHistory(s, s.Route, 1)}
+	st := &stage{cfg: cfg, gl: cfg.GL, geometry: geometry, history: scene.NewHistory(s, s.Route, 1)}
 	st.history.Record(0)
 	st.ego, _ = st.history.Pose(scene.EgoID, 0)
 	err = st.gl.Do(ctx, func(c *gpu.Ctx) (err error) {
-		st.resident, err = world.Upload(c)
+		st.resident, err = geometry.Upload(c)
 		return err
 	})
 	if err != nil {
@@ -60,7 +60,7 @@ func openStage(ctx context.Context, cfg *Config, triangles int) (*stage, error) 
 func (st *stage) close() { st.resident.Close() }
 
 // describe is the scene's line in a report.
-func (st *stage) describe() string { return describeScene(st.cfg.Source.Name, st.world.Scene) }
+func (st *stage) describe() string { return describeScene(st.cfg.Source.Name, st.geometry.Scene) }
 
 // sensorBench measures how fast sensors make complete captures.
 type sensorBench[K measured] struct {
@@ -96,29 +96,29 @@ func (b *sensorBench[K]) run(ctx context.Context, config Config, report *Report)
 
 // pose returns where a frame mounted on the ego stands, in the world frame.
 func (st *stage) pose(mount spatial.Pose) spatial.Pose {
-	return st.world.FromMap(st.ego.Compose(mount))
+	return st.geometry.FromMap(st.ego.Compose(mount))
 }
 
 // triangles are the scene's at time 0, as the GPU has them.
 func (st *stage) triangles() *triangles {
-	w := st.world
+	g := st.geometry
 	out := &triangles{}
-	for i := range w.StaticCount {
+	for i := range g.StaticCount {
 		// The second corner's words end in the label; see shaders/lib/scene.glsl.
-		out.add(st.world, i, mgl64.Ident4(), w.Attributes[3*i+1][3])
+		out.add(st.geometry, i, mgl64.Ident4(), g.Attributes[3*i+1][3])
 	}
 	out.movers = make([]uint8, len(out.tags))
-	packer := scene.NewPacker(w, st.history)
+	packer := scene.NewPacker(g, st.history)
 	cast := packer.Cast(nil, 0)
 	places := packer.Places(nil, cast, 0)
 	for k := range cast {
 		if places[k].At(3, 3) == 0 { // a copy of a shape
 			continue
 		}
-		m := &w.Movers[cast[k].Mover]
+		m := &g.Movers[cast[k].Mover]
 		label := m.Actor.ID&0xffff | uint32(m.Actor.Parts[m.Part].Tag)<<16
 		for i := m.First; i < m.First+m.Count; i++ {
-			out.add(st.world, i, places[k], label)
+			out.add(st.geometry, i, places[k], label)
 			out.movers = append(out.movers, 1)
 		}
 	}
@@ -136,15 +136,15 @@ type triangles struct {
 }
 
 // add appends one of the world's triangles, placed.
-func (t *triangles) add(w *scene.World, i int, place mgl64.Mat4, label uint32) {
-	for _, v := range w.Vertices[3*i : 3*i+3] {
+func (t *triangles) add(g *scene.Geometry, i int, place mgl64.Mat4, label uint32) {
+	for _, v := range g.Vertices[3*i : 3*i+3] {
 		p := mgl64.TransformCoordinate(mgl64.Vec3{float64(v[0]), float64(v[1]), float64(v[2])}, place)
 		t.corners = append(t.corners, float32(p[0]), float32(p[1]), float32(p[2]))
 	}
 	t.instances = append(t.instances, label&0xffff)
 	t.tags = append(t.tags, uint8(label>>16))
 	cut := uint8(0)
-	if w.Scene.Materials[w.Attributes[3*i][3]].AlphaMode != scene.AlphaOpaque {
+	if g.Scene.Materials[g.Attributes[3*i][3]].AlphaMode != scene.AlphaOpaque {
 		cut, t.holes = 1, true
 	}
 	t.cut = append(t.cut, cut)
@@ -256,9 +256,9 @@ func (r *rigged) begin(ctx context.Context, st *stage, m *member) error {
 // listened to.
 func (r *rigged) env(st *stage, m *member, made sensors.Sensor) (*sensors.Env, error) {
 	env := &sensors.Env{
-		GL: st.gl, World: st.world, Resident: st.resident, History: st.history, Scene: st.world.Scene, Owner: scene.EgoID,
+		GL: st.gl, Geometry: st.geometry, Resident: st.resident, History: st.history, Scene: st.geometry.Scene, Owner: scene.EgoID,
 		Shared: &r.shared, Frames: func() []sample.Transform { return nil },
-		Dropped: r.lost.add, Completed: r.ping, Map: st.world.Scene.Map, Log: slog.New(slog.DiscardHandler),
+		Dropped: r.lost.add, Completed: r.ping, Map: st.geometry.Scene.Map, Log: slog.New(slog.DiscardHandler),
 	}
 	for i := range m.definition.Outputs {
 		port := m.definition.Outputs[i].Open()

@@ -32,7 +32,7 @@ type modelList struct {
 
 // models lists what actors may look like.
 func (h *handler) models(http.ResponseWriter, *http.Request) (any, error) {
-	s := h.run.Pipeline.World().Scene
+	s := h.run.Pipeline.Geometry().Scene
 	list := modelList{Models: []modelAnswer{}}
 	for _, m := range s.Models {
 		size := s.BoxOf(m).Half.Mul(2)
@@ -66,7 +66,7 @@ type actorList struct {
 // actors lists who is there and may move.
 func (h *handler) actors(http.ResponseWriter, *http.Request) (any, error) {
 	list := actorList{Actors: []actorAnswer{}}
-	own := h.run.Pipeline.World().Scene
+	own := h.run.Pipeline.Geometry().Scene
 	for _, a := range h.run.Pipeline.Actors("*") {
 		known := own.Actor(a.ID())
 		s, ok := a.State()
@@ -93,7 +93,7 @@ type placeList struct {
 // spawnPoints lists places where actors may begin.
 func (h *handler) spawnPoints(http.ResponseWriter, *http.Request) (any, error) {
 	list := placeList{SpawnPoints: []placeAnswer{}}
-	for _, p := range h.run.Pipeline.World().Scene.SpawnPoints {
+	for _, p := range h.run.Pipeline.Geometry().Scene.SpawnPoints {
 		_, _, yaw := p.RPY()
 		list.SpawnPoints = append(list.SpawnPoints, placeAnswer{p.Position[:], yaw})
 	}

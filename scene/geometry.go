@@ -53,7 +53,7 @@ const (
 	refFirstMask = Ref(1)<<refCountBit - 1
 	refNodeMask  = Ref(1)<<29 - 1
 
-	// MaxTriangles is how many triangles a World can number.
+	// MaxTriangles is how many triangles a Geometry can number.
 	MaxTriangles = 1 << refCountBit
 	// maxLeaf is the most triangles of a leaf.
 	maxLeaf = 4
@@ -103,13 +103,13 @@ type Mover struct {
 	rest               spatial.Pose
 }
 
-// World is a Scene made ready for finding ray hits: flat tables in the layout
+// Geometry is a Scene made ready for finding ray hits: flat tables in the layout
 // that the GPU reads (shaders/lib/scene.glsl), and the movers. The static actors
 // are one set of triangles in the world frame: the map frame moved by Anchor.
 // Every surface is seen from both sides.
 //
-// A World is never changed: any goroutine may read it. Its slices belong to it.
-type World struct {
+// A Geometry is never changed: any goroutine may read it. Its slices belong to it.
+type Geometry struct {
 	Scene *Scene
 	// Anchor is the world frame's origin in the map frame, metres.
 	Anchor mgl64.Vec3
@@ -148,35 +148,35 @@ type span struct{ first, count int }
 // be there. The first are those of Movers that the scene's own actors have, in order. Behind them
 // each slot has as many rows as the model with the most movers. The actor in the slot has those
 // from the first on.
-func (w *World) Rows() int { return w.slotRow(w.Scene.Slots) }
+func (g *Geometry) Rows() int { return g.slotRow(g.Scene.Slots) }
 
 // ModelMovers returns the first and the number of a model's movers.
-func (w *World) ModelMovers(model int) (first, count int) {
-	return w.models[model].first, w.models[model].count
+func (g *Geometry) ModelMovers(model int) (first, count int) {
+	return g.models[model].first, g.models[model].count
 }
 
 // slotRow returns a slot's first row.
-func (w *World) slotRow(slot int) int { return w.own + slot*w.slotRows }
+func (g *Geometry) slotRow(slot int) int { return g.own + slot*g.slotRows }
 
 // Triangles returns the number of triangles in the tables; a mesh that several
 // movers share counts once. Each copy of a Shape's mesh counts.
-func (w *World) Triangles() int { return len(w.Planes) / 3 }
+func (g *Geometry) Triangles() int { return len(g.Planes) / 3 }
 
 // FromMap returns a pose of the map frame in the world frame.
-func (w *World) FromMap(p spatial.Pose) spatial.Pose {
-	p.Position = p.Position.Sub(w.Anchor)
+func (g *Geometry) FromMap(p spatial.Pose) spatial.Pose {
+	p.Position = p.Position.Sub(g.Anchor)
 	return p
 }
 
 // Grain returns how far apart the numbers of the world frame are at a point of the map, metres. It
 // is that of the axis where they are coarsest. Shapes, ranges and pictures are no finer than that there.
-func (w *World) Grain(p mgl64.Vec3) float64 {
-	p = p.Sub(w.Anchor)
+func (g *Geometry) Grain(p mgl64.Vec3) float64 {
+	p = p.Sub(g.Anchor)
 	far := float32(max(math.Abs(p[0]), math.Abs(p[1]), math.Abs(p[2])))
 	return float64(math.Nextafter32(far, math.MaxFloat32) - far)
 }
 
-// BuildOptions says how a World is built; the zero value is usable.
+// BuildOptions says how a Geometry is built; the zero value is usable.
 type BuildOptions struct {
 	// Workers is how many goroutines build; 0 means GOMAXPROCS.
 	Workers int
@@ -198,11 +198,11 @@ const (
 // BuildMemory is how many bytes of its budget Build wants for so many triangles that stand.
 func BuildMemory(triangles int64) int64 { return buildBytes * triangles }
 
-// Build makes a scene's World: it flattens the static actors, builds the
+// Build makes a scene's Geometry: it flattens the static actors, builds the
 // hierarchies, or reads all that from the cache. It ends early with ctx's error.
 // Errors: ErrEmptyScene, ErrVertex, ErrIndex, ErrTooLarge, memory.ErrExceeded. A cache that cannot
 // be read or written costs time, never the build.
-func Build(ctx context.Context, s *Scene, opts BuildOptions) (*World, error) {
+func Build(ctx context.Context, s *Scene, opts BuildOptions) (*Geometry, error) {
 	n := s.countedTriangles()
 	if n > MaxTriangles {
 		return nil, fmt.Errorf("build world of scene %q: %w: %d triangles, at most %d are possible", s.Name, ErrTooLarge, n, MaxTriangles)
@@ -242,21 +242,21 @@ func (s *Scene) countedTriangles() int64 {
 	return sum
 }
 
-// builder makes a World's tables, set after set.
+// builder makes a Geometry's tables, set after set.
 type builder struct {
-	ctx     context.Context
-	scene   *Scene
-	workers int
-	world   *World
+	ctx      context.Context
+	scene    *Scene
+	workers  int
+	geometry *Geometry
 	// occlusion is each mesh's, nil for those without.
 	occlusion [][]uint8
 	// stackSize is the constant, except in tests.
 	stackSize int
 }
 
-func build(ctx context.Context, s *Scene, opts BuildOptions) (*World, error) {
-	w := &World{Scene: s, Anchor: anchor(s)}
-	b := &builder{ctx: ctx, scene: s, workers: opts.Workers, world: w, stackSize: stackSize}
+func build(ctx context.Context, s *Scene, opts BuildOptions) (*Geometry, error) {
+	g := &Geometry{Scene: s, Anchor: anchor(s)}
+	b := &builder{ctx: ctx, scene: s, workers: opts.Workers, geometry: g, stackSize: stackSize}
 	if b.workers <= 0 {
 		b.workers = runtime.GOMAXPROCS(0)
 	}
@@ -266,26 +266,26 @@ func build(ctx context.Context, s *Scene, opts BuildOptions) (*World, error) {
 		err := b.load(opts.CacheDir, key)
 		if err == nil {
 			now := time.Now()
-			w.CacheErr = os.Chtimes(cachePath(opts.CacheDir, key), now, now)
-			return w, nil
+			g.CacheErr = os.Chtimes(cachePath(opts.CacheDir, key), now, now)
+			return g, nil
 		}
 		if !errors.Is(err, os.ErrNotExist) {
-			w.CacheErr = err
+			g.CacheErr = err
 		}
 	}
 	movers, err := b.build()
 	if err != nil {
 		return nil, err
 	}
-	if w.Triangles() == 0 {
+	if g.Triangles() == 0 {
 		return nil, fmt.Errorf("%w: %d actors, %d meshes", ErrEmptyScene, len(s.Actors), len(s.Meshes))
 	}
 	if opts.CacheDir != "" {
 		if err := b.save(opts.CacheDir, key, movers); err != nil {
-			w.CacheErr = errors.Join(w.CacheErr, err)
+			g.CacheErr = errors.Join(g.CacheErr, err)
 		}
 	}
-	return w, b.setMovers(movers)
+	return g, b.setMovers(movers)
 }
 
 // build makes the tables and returns all movers, those without triangles too.
@@ -307,10 +307,10 @@ func (b *builder) build() ([]Mover, error) {
 	if err != nil {
 		return nil, err
 	}
-	if b.world.Static, err = b.addSet(set); err != nil {
+	if b.geometry.Static, err = b.addSet(set); err != nil {
 		return nil, err
 	}
-	b.world.StaticCount = b.world.Triangles()
+	b.geometry.StaticCount = b.geometry.Triangles()
 	movers, err := b.listMovers()
 	if err != nil {
 		return nil, err
@@ -366,7 +366,7 @@ func (b *builder) staticParts() ([]placement, error) {
 		if !a.Static() {
 			continue
 		}
-		pose := b.world.FromMap(a.Pose).Mat4()
+		pose := b.geometry.FromMap(a.Pose).Mat4()
 		for i := range a.Parts {
 			m, err := b.part(a, i)
 			if err != nil {
@@ -439,7 +439,7 @@ func (b *builder) addMovers(movers []Mover) error {
 		if err := b.addMoverMesh(m, mesh); err != nil {
 			return err
 		}
-		if total := b.world.Triangles() + (shapeCopies-1)*m.Count; m.shape != nil && total > MaxTriangles {
+		if total := b.geometry.Triangles() + (shapeCopies-1)*m.Count; m.shape != nil && total > MaxTriangles {
 			return fmt.Errorf("%w: %d triangles, at most %d are possible", ErrTooLarge, total, MaxTriangles)
 		}
 	}
@@ -448,27 +448,27 @@ func (b *builder) addMovers(movers []Mover) error {
 
 // setMovers gives the world the movers that have triangles.
 func (b *builder) setMovers(movers []Mover) error {
-	w := b.world
-	w.models = make([]span, len(b.scene.Models))
+	g := b.geometry
+	g.models = make([]span, len(b.scene.Models))
 	for _, m := range movers {
 		if m.Count == 0 {
 			continue
 		}
-		w.Movers = append(w.Movers, m)
+		g.Movers = append(g.Movers, m)
 		if m.model < 0 {
-			w.own++
+			g.own++
 			continue
 		}
-		of := &w.models[m.model]
+		of := &g.models[m.model]
 		if of.count++; of.count == 1 {
-			of.first = len(w.Movers) - 1
+			of.first = len(g.Movers) - 1
 		}
-		w.slotRows = max(w.slotRows, of.count)
+		g.slotRows = max(g.slotRows, of.count)
 	}
-	w.listShaped()
-	if rows := w.Rows(); rows > maxMovers {
+	g.listShaped()
+	if rows := g.Rows(); rows > maxMovers {
 		return fmt.Errorf("%w: %d moving parts, at most %d are possible: %d of the scene's own actors, and %d slots of %d",
-			ErrTooLarge, rows, maxMovers, w.own, w.Scene.Slots, w.slotRows)
+			ErrTooLarge, rows, maxMovers, g.own, g.Scene.Slots, g.slotRows)
 	}
 	return nil
 }
@@ -482,11 +482,11 @@ func (b *builder) addMoverMesh(m *Mover, mesh *Mesh) error {
 	if err != nil {
 		return err
 	}
-	m.First = b.world.Triangles()
+	m.First = b.geometry.Triangles()
 	if m.Root, err = b.addSet(set); err != nil {
 		return err
 	}
-	m.Count = b.world.Triangles() - m.First
+	m.Count = b.geometry.Triangles() - m.First
 	box := noBounds()
 	for _, v := range set.vertices {
 		box.add(vec64(v))
@@ -501,8 +501,8 @@ func (b *builder) addSet(set *soup) (Ref, error) {
 	if n == 0 {
 		return 0, b.ctx.Err()
 	}
-	w := b.world
-	if total := w.Triangles() + n; total > MaxTriangles {
+	g := b.geometry
+	if total := g.Triangles() + n; total > MaxTriangles {
 		return 0, fmt.Errorf("%w: %d triangles, at most %d are possible", ErrTooLarge, total, MaxTriangles)
 	}
 	prims := make([]prim, n)
@@ -526,16 +526,16 @@ func (b *builder) addSet(set *soup) (Ref, error) {
 // addHierarchy puts prims in the order of a hierarchy over them and appends its nodes. It takes
 // the best one, or a balanced one where a search of that would need too high a stack.
 func (b *builder) addHierarchy(set *soup, prims []prim) (Ref, error) {
-	w := b.world
+	g := b.geometry
 	for _, balanced := range []bool{false, true} {
 		tree, err := buildTree(b.ctx, prims, b.workers, balanced)
 		if err != nil {
 			return 0, err
 		}
-		c := collapser{tree: tree, prims: prims, cut: set.cut, nodes: w.Nodes, baseTriangle: w.Triangles()}
+		c := collapser{tree: tree, prims: prims, cut: set.cut, nodes: g.Nodes, baseTriangle: g.Triangles()}
 		root, stack := c.collapse(0)
 		if stack <= b.stackSize {
-			w.Nodes = c.nodes
+			g.Nodes = c.nodes
 			return root, nil
 		}
 	}
@@ -555,18 +555,18 @@ func extent(vertices []Row) float64 {
 
 // appendTables appends the set's rows in the order of prims.
 func (b *builder) appendTables(set *soup, prims []prim) {
-	w, n := b.world, len(prims)
-	base := 3 * w.Triangles()
-	w.Planes = append(w.Planes, make([]Row, 3*n)...)
-	w.Vertices = append(w.Vertices, make([]Row, 3*n)...)
-	w.Attributes = append(w.Attributes, make([][4]uint32, 3*n)...)
+	g, n := b.geometry, len(prims)
+	base := 3 * g.Triangles()
+	g.Planes = append(g.Planes, make([]Row, 3*n)...)
+	g.Vertices = append(g.Vertices, make([]Row, 3*n)...)
+	g.Attributes = append(g.Attributes, make([][4]uint32, 3*n)...)
 	b.parallel(n, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			from, to := 3*int(prims[i].index), base+3*i
 			v := set.vertices[from : from+3]
-			copy(w.Vertices[to:to+3], v)
-			copy(w.Attributes[to:to+3], set.attributes[from:from+3])
-			w.Planes[to], w.Planes[to+1], w.Planes[to+2], _ = planeRows(v[0], v[1], v[2], enlargement(extent(v)))
+			copy(g.Vertices[to:to+3], v)
+			copy(g.Attributes[to:to+3], set.attributes[from:from+3])
+			g.Planes[to], g.Planes[to+1], g.Planes[to+2], _ = planeRows(v[0], v[1], v[2], enlargement(extent(v)))
 		}
 	})
 }

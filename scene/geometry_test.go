@@ -22,7 +22,7 @@ import (
 func TestTablesAgreeWithTheReference(t *testing.T) {
 	for _, n := range []int{6, 7, 60, 6000} {
 		s := scenetest.Soup(uint64(n), n, false)
-		w := buildWorld(t, s)
+		g := build(t, s)
 		tr := scenetest.NewTracer(s, nil)
 		var a scenetest.Agreement
 		rng := rand.New(rand.NewPCG(1, uint64(n)))
@@ -35,7 +35,7 @@ func TestTablesAgreeWithTheReference(t *testing.T) {
 			}
 			d := [3]float32{float32(v[0]), float32(v[1]), float32(v[2])}
 			got := math.Inf(1)
-			if h := searchTree(w, w.Static, o, d, 0.01, 300); h.triangle >= 0 {
+			if h := searchTree(g, g.Static, o, d, 0.01, 300); h.triangle >= 0 {
 				got = float64(h.t)
 			}
 			a.Add(tr, wide(o), wide(d), 0.01, 300, 0, got)
@@ -50,7 +50,7 @@ func TestNeighboursLeaveNoGap(t *testing.T) {
 	for _, at := range []float64{0, 30, 300} {
 		b := scenetest.NewBuilder("sphere")
 		b.Put("sphere", scenetest.Sphere(3, 40), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(at, -at, at/10, scene.TagOther))
-		w := buildWorld(t, b.Scene)
+		g := build(t, b.Scene)
 		sphere := &b.Scene.Meshes[0]
 		rng := rand.New(rand.NewPCG(9, 9))
 		for range 20000 {
@@ -61,7 +61,7 @@ func TestNeighboursLeaveNoGap(t *testing.T) {
 			out := p.Normalize().Mul(20)
 			o := on.Add(out).Add(mgl32.Vec3{rng.Float32(), rng.Float32(), rng.Float32()}.Mul(8))
 			d := on.Sub(o).Normalize()
-			h := searchTree(w, w.Static, o, d, 0, 1000)
+			h := searchTree(g, g.Static, o, d, 0, 1000)
 			require.GreaterOrEqual(t, h.triangle, 0, "from %v along %v", o, d)
 			require.InDelta(t, on.Sub(o).Len(), h.t, 0.15, "the ray went through to the other side")
 		}
@@ -70,14 +70,14 @@ func TestNeighboursLeaveNoGap(t *testing.T) {
 
 func TestHierarchyHoldsEveryTriangleOnce(t *testing.T) {
 	s := scenetest.Soup(4, 3000, true)
-	w := buildWorld(t, s)
-	seen := make([]int, w.Triangles())
+	g := build(t, s)
+	seen := make([]int, g.Triangles())
 	var walk func(r scene.Ref, lo, hi [3]float32)
 	walk = func(r scene.Ref, lo, hi [3]float32) {
 		if first, count, leaf := r.Leaf(); leaf {
 			for i := first; i < first+count; i++ {
 				seen[i]++
-				for _, v := range w.Vertices[3*i : 3*i+3] {
+				for _, v := range g.Vertices[3*i : 3*i+3] {
 					for a := range 3 {
 						assert.True(t, v[a] >= lo[a] && v[a] <= hi[a], "triangle %d lies outside its box", i)
 					}
@@ -85,7 +85,7 @@ func TestHierarchyHoldsEveryTriangleOnce(t *testing.T) {
 			}
 			return
 		}
-		n := &w.Nodes[r.Node()]
+		n := &g.Nodes[r.Node()]
 		for k := range 4 {
 			if n[0][k] > n[1][k] {
 				continue
@@ -94,28 +94,28 @@ func TestHierarchyHoldsEveryTriangleOnce(t *testing.T) {
 		}
 	}
 	inf := float32(math.Inf(1))
-	walk(w.Static, [3]float32{-inf, -inf, -inf}, [3]float32{inf, inf, inf})
-	for _, m := range w.Movers {
+	walk(g.Static, [3]float32{-inf, -inf, -inf}, [3]float32{inf, inf, inf})
+	for _, m := range g.Movers {
 		walk(m.Root, [3]float32{-inf, -inf, -inf}, [3]float32{inf, inf, inf})
 	}
 	for i, n := range seen {
 		require.Equal(t, 1, n, "triangle %d", i)
 	}
-	assert.Len(t, w.Movers, 2)
-	assert.Equal(t, w.Movers[0].First, w.StaticCount)
+	assert.Len(t, g.Movers, 2)
+	assert.Equal(t, g.Movers[0].First, g.StaticCount)
 }
 
 // stackNeed is how many references a search below r may have to put by.
-func stackNeed(w *scene.World, r scene.Ref) int {
+func stackNeed(g *scene.Geometry, r scene.Ref) int {
 	if _, _, leaf := r.Leaf(); leaf {
 		return 0
 	}
-	n := &w.Nodes[r.Node()]
+	n := &g.Nodes[r.Node()]
 	children, below := 0, 0
 	for k := range 4 {
 		if n[0][k] <= n[1][k] {
 			children++
-			below = max(below, stackNeed(w, scene.Ref(math.Float32bits(n[6][k]))))
+			below = max(below, stackNeed(g, scene.Ref(math.Float32bits(n[6][k]))))
 		}
 	}
 	return children - 1 + below
@@ -153,9 +153,9 @@ func TestAnchorKeepsFarScenesExact(t *testing.T) {
 	const east, north = 500_000.25, 5_400_000.5
 	b := scenetest.NewBuilder("far")
 	b.Put("wall", scenetest.Box(1, 20, 10), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(east+10.5, north, 5, scene.TagWall))
-	w := buildWorld(t, b.Scene)
-	o := w.FromMap(spatial.Pose{Position: mgl64.Vec3{east, north, 2}}).Position
-	h := searchTree(w, w.Static, [3]float32{float32(o[0]), float32(o[1]), float32(o[2])}, [3]float32{1, 0, 0}, 0, 100)
+	g := build(t, b.Scene)
+	o := g.FromMap(spatial.Pose{Position: mgl64.Vec3{east, north, 2}}).Position
+	h := searchTree(g, g.Static, [3]float32{float32(o[0]), float32(o[1]), float32(o[2])}, [3]float32{1, 0, 0}, 0, 100)
 	require.GreaterOrEqual(t, h.triangle, 0)
 	assert.InDelta(t, 10, h.t, 1e-5)
 }
@@ -186,7 +186,7 @@ func TestAnchorIsWhereSomethingStands(t *testing.T) {
 		p := scenetest.At(0, 0, 0, scene.TagCar)
 		p.Reserved = true
 		b.Put("reserve", crate, grey, p)
-		assert.Equal(t, c.want, buildWorld(t, b.Scene).Anchor, c.name)
+		assert.Equal(t, c.want, build(t, b.Scene).Anchor, c.name)
 	}
 }
 
@@ -230,9 +230,9 @@ func TestMirroredPartsKeepTheirFrontOutside(t *testing.T) {
 	b := scenetest.NewBuilder("mirror")
 	a := b.Put("ball", scenetest.Sphere(1, 12), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagOther))
 	a.Parts[0].Local = mgl64.Scale3D(-2, 1, 0.5)
-	w := buildWorld(t, b.Scene)
-	for i := range w.Triangles() {
-		v := w.Vertices[3*i : 3*i+3]
+	g := build(t, b.Scene)
+	for i := range g.Triangles() {
+		v := g.Vertices[3*i : 3*i+3]
 		p, q, r := wide([3]float32(v[0][:3])), wide([3]float32(v[1][:3])), wide([3]float32(v[2][:3]))
 		assert.Positive(t, q.Sub(p).Cross(r.Sub(p)).Dot(p.Add(q).Add(r)), "triangle %d faces inwards", i)
 	}
@@ -240,20 +240,20 @@ func TestMirroredPartsKeepTheirFrontOutside(t *testing.T) {
 
 func ExampleBuild() {
 	s := scenetest.MovingWall(20, 5)
-	w, err := scene.Build(context.Background(), s, scene.BuildOptions{})
+	g, err := scene.Build(context.Background(), s, scene.BuildOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%d triangles, %d of them static, %d mover of %s\n", w.Triangles(), w.StaticCount, len(w.Movers), w.Movers[0].Actor.TypeID)
+	fmt.Printf("%d triangles, %d of them static, %d mover of %s\n", g.Triangles(), g.StaticCount, len(g.Movers), g.Movers[0].Actor.TypeID)
 	// Output: 812 triangles, 800 of them static, 1 mover of vehicle.wall
 }
 
-func buildWorld(t testing.TB, s *scene.Scene) *scene.World {
+func build(t testing.TB, s *scene.Scene) *scene.Geometry {
 	t.Helper()
-	w, err := scene.Build(context.Background(), s, scene.BuildOptions{})
+	g, err := scene.Build(context.Background(), s, scene.BuildOptions{})
 	require.NoError(t, err)
-	return w
+	return g
 }
 
 // recorded returns a history of ticks every 10 ms up to 200 ms.
@@ -275,7 +275,7 @@ type cpuHit struct {
 
 // searchTree walks a world's tables in float32 as shaders/lib/trace.glsl does,
 // without its order: what it needs of the tables is all that the shader needs.
-func searchTree(w *scene.World, root scene.Ref, o, d [3]float32, tmin, tmax float32) cpuHit {
+func searchTree(g *scene.Geometry, root scene.Ref, o, d [3]float32, tmin, tmax float32) cpuHit {
 	best := cpuHit{t: tmax, triangle: -1}
 	if root == 0 {
 		return best
@@ -286,11 +286,11 @@ func searchTree(w *scene.World, root scene.Ref, o, d [3]float32, tmin, tmax floa
 		stack = stack[:len(stack)-1]
 		if first, count, leaf := ref.Leaf(); leaf {
 			for i := first; i < first+count; i++ {
-				best.test(w, i, o, d, tmin)
+				best.test(g, i, o, d, tmin)
 			}
 			continue
 		}
-		n := &w.Nodes[ref.Node()]
+		n := &g.Nodes[ref.Node()]
 		for k := range 4 {
 			near, far := tmin, best.t
 			for a := range 3 {
@@ -309,8 +309,8 @@ func searchTree(w *scene.World, root scene.Ref, o, d [3]float32, tmin, tmax floa
 	return best
 }
 
-func (h *cpuHit) test(w *scene.World, i int, o, d [3]float32, tmin float32) {
-	p, u, v := w.Planes[3*i], w.Planes[3*i+1], w.Planes[3*i+2]
+func (h *cpuHit) test(g *scene.Geometry, i int, o, d [3]float32, tmin float32) {
+	p, u, v := g.Planes[3*i], g.Planes[3*i+1], g.Planes[3*i+2]
 	dot := func(r scene.Row, x [3]float32) float32 { return r[0]*x[0] + r[1]*x[1] + r[2]*x[2] }
 	t := -(dot(p, o) + p[3]) / dot(p, d)
 	at := [3]float32{o[0] + t*d[0], o[1] + t*d[1], o[2] + t*d[2]}
@@ -332,9 +332,9 @@ func TestBuildTakesMemory(t *testing.T) {
 	assert.Zero(t, budget.Held())
 
 	budget = memory.New(1 << 30)
-	w, err := scene.Build(t.Context(), s, scene.BuildOptions{Memory: budget})
+	g, err := scene.Build(t.Context(), s, scene.BuildOptions{Memory: budget})
 	require.NoError(t, err)
-	assert.InEpsilon(t, 210*w.StaticCount, budget.Held(), 0.1)
+	assert.InEpsilon(t, 210*g.StaticCount, budget.Held(), 0.1)
 }
 
 // hills is a million triangles of which most stand on the ground.
@@ -366,8 +366,8 @@ func BenchmarkLoadMillion(b *testing.B) {
 	_, err := scene.Build(context.Background(), s, opts)
 	require.NoError(b, err)
 	for b.Loop() {
-		w, err := scene.Build(context.Background(), s, opts)
+		g, err := scene.Build(context.Background(), s, opts)
 		require.NoError(b, err)
-		require.True(b, w.FromCache)
+		require.True(b, g.FromCache)
 	}
 }
