@@ -145,7 +145,10 @@ func (c *Client) ask(ctx context.Context, step []byte) (world.StepResult, error)
 	c.mu.Lock()
 	l := c.link
 	c.mu.Unlock()
-	if l == nil {
+	switch {
+	case c.ctx.Err() != nil:
+		return world.StepResult{}, ErrClientClosed
+	case l == nil:
 		return world.StepResult{}, errors.New("the client is not connected")
 	}
 	answer, err := l.step(step)

@@ -27,7 +27,7 @@ var (
 )
 
 // Client receives streams of one server over one connection, which it makes again
-// whenever it breaks. Its methods may be called from any goroutine, and from its
+// whenever it breaks. Its methods may be called from any goroutine, and all but Wait from its
 // callbacks.
 type Client struct {
 	address string
@@ -180,9 +180,10 @@ func (c *Client) Connected() bool {
 // when the server has answered: ErrUnknownStream names the streams there are. While the
 // connection is broken it returns at once, and asks when it stands again (EventRefused). A
 // second Listen on one stream is ErrListening; Stop comes first. The new callback waits for the
-// last call of the old one, also where that call listens. ctx ends the wait for the answer,
-// and the callback with it. A callback may listen to another stream, but with policy block only under a ctx that
-// ends. The answer may wait behind messages for that same callback.
+// last call of the old one, also where that call listens. If ctx ends before the answer, nothing
+// is listened to. A call may be under way even so, for which Wait waits. A callback may listen to
+// another stream, but with policy block only under a ctx that ends. The answer may wait behind
+// messages for that same callback.
 func (c *Client) Listen(ctx context.Context, stream string, callback func(*Data)) error {
 	c.mu.Lock()
 	switch {
@@ -213,7 +214,7 @@ func (c *Client) Listen(ctx context.Context, stream string, callback func(*Data)
 		current.request(controlUnsubscribe, stream)
 	}
 	c.mu.Unlock()
-	l.queue.Close() // no call begins any more
+	l.stop()
 	return fmt.Errorf("listen to %s: %w", stream, err)
 }
 
@@ -247,12 +248,12 @@ func (c *Client) Stop(stream string) error {
 	if c.link != nil {
 		c.link.request(controlUnsubscribe, stream)
 	}
-	l.queue.Close()
+	l.stop()
 	return nil
 }
 
-// Wait waits until no call of a stream's callbacks that Stop has ended is under way. What they use
-// may be freed then. A callback must not call it: it might wait for itself.
+// Wait waits until no call of a stream's callbacks is under way that Stop has ended, or a Listen
+// that failed. What they use may be freed then. A callback must not call it: it might wait for itself.
 func (c *Client) Wait(stream string) {
 	c.mu.Lock()
 	over := c.ending[stream]
@@ -265,8 +266,8 @@ func (c *Client) Wait(stream string) {
 	}
 }
 
-// Close ends the connection and all callbacks. It waits for none, so that callbacks may call it;
-// Done tells when all have returned. It may be called again.
+// Close ends the connection and all callbacks. It waits for none, so that callbacks may call it:
+// calls may still begin until Done is closed. It may be called again.
 func (c *Client) Close() { c.cancel() }
 
 // Done is closed when the client has ended, after Close or with its context, and all its goroutines

@@ -59,7 +59,7 @@
 //
 // Servers, streams and clients may be used from any goroutine. A client's callbacks of
 // one stream never overlap, those of different streams do; they may call all of the
-// client's methods but Wait, Stop and Close too: neither waits for a callback.
+// client's methods except Wait, and must not wait for Done. Stop and Close wait for no callback.
 //
 // # Ordering
 //

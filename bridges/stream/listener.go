@@ -1,6 +1,10 @@
 package stream
 
-import "github.com/raybridge/raybridge/flow"
+import (
+	"sync/atomic"
+
+	"github.com/raybridge/raybridge/flow"
+)
 
 // Data is one message as a callback is given it. It is valid until the callback
 // returns; Keep makes it last.
@@ -61,7 +65,8 @@ type listener struct {
 	queue    *flow.Queue[received]
 	pool     *flow.Pool
 	before   <-chan struct{} // the stream's listener before is over; or nil
-	over     chan struct{}   // closed when no call runs or comes any more, of the stream's listeners before neither
+	over     chan struct{}   // closed when no call of this one, or of those before, runs or comes any more
+	stopped  atomic.Bool
 
 	// Owned by run.
 	data     Data
@@ -109,7 +114,17 @@ func (l *listener) ready() bool {
 	}
 }
 
+// stop lets no call begin any more, and run end.
+func (l *listener) stop() {
+	l.stopped.Store(true)
+	l.queue.Close()
+}
+
 func (l *listener) deliver(r received) {
+	if l.stopped.Load() { // after it was taken from the queue
+		r.buf.Release()
+		return
+	}
 	missed := l.gap(&r)
 	l.data = Data{Message: r.message, Stream: r.info, Missed: missed, buf: r.buf}
 	l.callback(&l.data)

@@ -285,9 +285,9 @@ func TestNoAPI(t *testing.T) {
 // A client that was closed steps nothing.
 func TestStepOfAClosedClient(t *testing.T) {
 	c := newSite(t, "tcp", "127.0.0.1:0").dial(t)
-	end(c)
+	c.Close()
 	_, err := c.Step(t.Context(), &world.Frame{Until: 1})
-	assert.ErrorContains(t, err, "not connected")
+	assert.ErrorIs(t, err, stream.ErrClientClosed)
 }
 
 // pipedSite is a port on connections in memory, in a bubble of its own time. A step publishes
