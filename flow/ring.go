@@ -14,7 +14,8 @@ func (r *Ring[T]) Len() int { return r.n }
 func (r *Ring[T]) Push(v T) {
 	if r.n == len(r.items) {
 		grown := make([]T, max(8, 2*r.n))
-		copy(grown[copy(grown, r.items[r.head:]):], r.items[:r.head])
+		n := copy(grown, r.items[r.head:])
+		copy(grown[n:], r.items[:r.head])
 		r.items, r.head = grown, 0
 	}
 	r.items[(r.head+r.n)%len(r.items)] = v

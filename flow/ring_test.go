@@ -1,15 +1,17 @@
 package flow_test
 
 import (
+	"runtime"
 	"testing"
+	"weak"
 
 	"github.com/stretchr/testify/assert"
 
 	"github.com/raybridge/raybridge/flow"
 )
 
-// TestRing: the order stays, also where a ring grows whose head is in its middle, and what was taken
-// is let go.
+// TestRing: the order stays, also where a ring grows whose head is in its middle, and it keeps no hold
+// of an element that was taken.
 func TestRing(t *testing.T) {
 	var r flow.Ring[*int]
 	pushed, popped := 0, 0
@@ -26,6 +28,16 @@ func TestRing(t *testing.T) {
 		assert.Equal(t, pushed-popped, r.Len())
 	}
 	assert.Zero(t, r.Len())
+
+	v := new([1 << 16]int)
+	taken := weak.Make(v)
+	var large flow.Ring[*[1 << 16]int]
+	large.Push(v)
+	v = nil
+	large.Pop()
+	runtime.GC()
+	assert.Nil(t, taken.Value())
+	runtime.KeepAlive(&large)
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		for range 8 {
 			r.Push(nil)

@@ -333,7 +333,7 @@ static void relief_block(void *data, hd_worker *w, uint32_t row) {
     for (int b = 0; b < r->across; b++) {
         if (r->patches && stays(r, b, (int)row)) continue;
         vf least = v_set(INFINITY), most = v_set(-INFINITY);
-        // of the outermost vectors
+        // The outermost vectors begin at left and right.
         int left = b > 0 ? b * REGION - 1 : 0, right = (b + 1 < r->across ? (b + 1) * REGION + 1 : width) - LANES;
         for (int y = (int)row * REGION - 1; y <= (int)(row + 1) * REGION; y++) {
             if (y < 0 || y >= height) continue;
@@ -398,7 +398,7 @@ INLINE vf softly(const relief *r, const vf at[3], const vf slope[2], vm on) {
     vf x = v_min(v_max(at[0] * (float)size, v_set(1.0f)), v_set((float)(size - 2))),
         y = v_min(v_max(at[1] * (float)size, v_set(1.0f)), v_set((float)(size - 2)));
     vf fx = v_floor(x), fy = v_floor(y), f[2] = {x - fx - 0.5f, y - fy - 0.5f}, range[2];
-    // the plane's depth there, and around
+    // middle is the plane's depth there, and spread how much it changes around.
     vf middle = at[2] - (slope[0] * f[0] + slope[1] * f[1]), spread = v_abs(slope[0]) + v_abs(slope[1]);
     vi column = v_trunc(fx), line = v_trunc(fy);
     range_at(r, column, line, on, range);

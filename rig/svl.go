@@ -132,8 +132,8 @@ func (f *foreignReader) pose(n doc.JSONNode) (map[string]float64, error) {
 	return components(entries, func(e doc.JSONEntry) error { return f.fault(e.UnknownKey(poseKeys)) })
 }
 
-// components are those of a pose among an object's entries; those that aren't given are 0. An error of other, which
-// gets the entries that are none, ends the reading.
+// components reads a pose's numbers from an object's entries; those that aren't given are 0. It calls other for every
+// other entry, whose error ends the reading.
 func components(entries []doc.JSONEntry, other func(doc.JSONEntry) error) (map[string]float64, error) {
 	v := map[string]float64{}
 	for _, e := range entries {

@@ -54,7 +54,7 @@ func (m *Mesh) cells() *cells {
 	}
 	size := box.high.Sub(box.low)
 	for i := range size {
-		size[i] = float64(float32(size[i])) // as fine as the positions are
+		size[i] = float64(float32(size[i])) // positions are float32, and so are the cells that follow from them
 	}
 	each := 1 / max(max(size[0], size[1], size[2])/occlusionCells, occlusionLeast)
 	if !(each >= 1/occlusionMost) || len(m.Indices) == 0 {

@@ -299,7 +299,7 @@ func (h *History) grow(slots int) {
 // since the latest tick never appears. Frame loop only. Errors: ErrNoActor, ErrAbsent,
 // ErrPermanent.
 func (h *History) Remove(id uint32) error {
-	member, _, err := h.coming(id)
+	member, _, err := h.removableNow(id)
 	if err != nil {
 		return fmt.Errorf("remove actor %d: %w", id, err)
 	}
@@ -313,7 +313,7 @@ func (h *History) Remove(id uint32) error {
 // RemoveAt takes an actor away at the first tick at or after a time, as Remove does at the next one. Frame loop
 // only. Errors: as Remove.
 func (h *History) RemoveAt(id uint32, stamp simtime.Stamp) error {
-	_, v, err := h.coming(id)
+	_, v, err := h.removableNow(id)
 	if err != nil {
 		return fmt.Errorf("remove actor %d: %w", id, err)
 	}
@@ -324,7 +324,7 @@ func (h *History) RemoveAt(id uint32, stamp simtime.Stamp) error {
 // Jumped says that the actor doesn't move from where it was at the latest tick to where it is at the
 // next. Nothing sees it between the two. Frame loop only. Errors: as Remove.
 func (h *History) Jumped(id uint32) error {
-	member, v, err := h.coming(id)
+	member, v, err := h.removableNow(id)
 	if err != nil {
 		return fmt.Errorf("move actor %d: %w", id, err)
 	}
@@ -346,8 +346,8 @@ func (h *History) SetMotion(id uint32, m Motion) error {
 	return nil
 }
 
-// coming returns an actor that can come and go, and its presence at the next tick. Frame loop only.
-func (h *History) coming(id uint32) (*member, *visit, error) {
+// removableNow returns an actor that can come and go and is there, and its presence at the next tick. Frame loop only.
+func (h *History) removableNow(id uint32) (*member, *visit, error) {
 	member, err := h.removable(id)
 	if err != nil {
 		return nil, nil, err

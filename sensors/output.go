@@ -30,7 +30,8 @@ type OutputSpec struct {
 	// Name is unique within the sensor: "image", "camera_info".
 	Name string
 	// Suffix is appended to the sensor's topic: "/image_raw". A suffix that
-	// starts with "//" is an absolute topic of its own: "//tf" is /tf.
+	// starts with "//" is an absolute topic of its own: "//tf" is /tf. With none
+	// the topic is the sensor's own.
 	Suffix string
 	Doc    string
 	// QoS is what the output asks of a middleware that has quality of service;
@@ -53,7 +54,7 @@ func Declare[E any, M Message[E]](spec OutputSpec) OutputSpec {
 	if err := sample.Copyable(reflect.TypeFor[E]()); err != nil {
 		panic(fmt.Errorf("sensors: output %s: %w", spec.Name, err))
 	}
-	spec.Type = reflect.TypeFor[M]()
+	spec.Type, spec.QoS = reflect.TypeFor[M](), spec.QoS.OrDefault()
 	spec.New = func() any { return M(new(E)) }
 	spec.Copy = func(dst, src any) { sample.Copy((*E)(dst.(M)), (*E)(src.(M))) }
 	spec.Key = func(any) uint64 { return 0 }

@@ -233,10 +233,10 @@ type Framer interface {
 	Frames() []sample.Transform
 }
 
-// Reading is what sensors that need no GPU and have one kind of message share. They embed it,
-// fill in Message at a Tick and call Publish. It makes them a Sensor together with their Tick;
-// a sensor with more to do at Begin has its own, which calls Reading's. It belongs to the frame
-// loop, as the sensor does.
+// Reading is what sensors with one kind of message share. They embed it, fill in Message and call
+// Publish: at a Tick, or at Process where the message is made of a capture. It makes them a Sensor
+// together with their Tick; a sensor with more to do at Begin has its own, which calls Reading's.
+// After Begin it belongs to the frame loop, or to Process where that publishes.
 type Reading[E any] struct {
 	Spec    Spec // given by the sensor's constructor
 	Env     *Env // from Begin on

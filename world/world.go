@@ -211,7 +211,7 @@ func (r Reference) String() string {
 
 // ParseReference is String's inverse; "" is GroundCentre. The error wraps ErrValue.
 func ParseReference(name string) (Reference, error) {
-	return named[Reference]("reference", cmp.Or(name, GroundCentre.String()), referenceNames[:])
+	return valueNamed[Reference]("reference", cmp.Or(name, GroundCentre.String()), referenceNames[:])
 }
 
 // rearAxle is how far the rear axle is behind the middle, as a share of the length. Facts of
@@ -303,7 +303,7 @@ func (s SignalState) Known() bool { return int(s) < len(signalNames) }
 
 // ParseSignal is String's inverse. The error wraps ErrValue.
 func ParseSignal(name string) (SignalState, error) {
-	return named[SignalState]("state", name, signalNames[:])
+	return valueNamed[SignalState]("state", name, signalNames[:])
 }
 
 // Wait says what a step waits for.
@@ -327,7 +327,7 @@ func (w Wait) String() string {
 
 // ParseWait is String's inverse; "" is Delivered. The error wraps ErrValue.
 func ParseWait(name string) (Wait, error) {
-	return named[Wait]("wait", cmp.Or(name, Delivered.String()), waitNames[:])
+	return valueNamed[Wait]("wait", cmp.Or(name, Delivered.String()), waitNames[:])
 }
 
 // nameOf returns the name of a value of some kind, and says its number if it has none.
@@ -338,10 +338,11 @@ func nameOf[T ~uint8](kind string, value T, names []string) string {
 	return fmt.Sprintf("%s %d", kind, value)
 }
 
-// named is nameOf's inverse. The error wraps ErrValue.
-func named[T ~uint8](kind, name string, names []string) (T, error) {
-	value, last := slices.Index(names, name), len(names)-1
+// valueNamed is nameOf's inverse. The error wraps ErrValue.
+func valueNamed[T ~uint8](kind, name string, names []string) (T, error) {
+	value := slices.Index(names, name)
 	if value < 0 {
+		last := len(names) - 1
 		return 0, fmt.Errorf("%w: %s %q: want %s or %s", ErrValue, kind, name, strings.Join(names[:last], ", "), names[last])
 	}
 	return T(value), nil

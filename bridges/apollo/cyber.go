@@ -97,7 +97,7 @@ func listenChannel(i bridges.Instance, topic bridges.Topic, message protoreflect
 	return nil
 }
 
-// RegPublisher lets the bridge publish messages of type T as a protobuf message M, whose
+// RegPublisher lets the bridge publish messages of type T as a protobuf message M, of which P is the pointer and whose
 // generated Go code names Apollo's package and fields. Its descriptor goes to cyber_bridge with
 // those of all that it imports. convert sets dst, which is empty; it is called by one goroutine
 // at a time for each topic, and its errors count as bridges.ErrConvert. The first registration
@@ -110,7 +110,7 @@ func RegPublisher[M any, P pointer[M], T simtime.Stamped](p *bridges.Plugin, con
 	return pub.Register(p, pub.Type, openChannel)
 }
 
-// RegSubscriber lets the bridge subscribe to a protobuf message M, of which convert makes
+// RegSubscriber lets the bridge subscribe to a protobuf message M, of which P is the pointer and convert makes
 // an S. It is called by one goroutine at a time; its errors count the message as malformed.
 // A second registration of *S is bridges.ErrDuplicate.
 func RegSubscriber[M any, P pointer[M], S any](p *bridges.Plugin, convert func(dst *S, src P) error) error {

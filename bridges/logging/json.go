@@ -239,7 +239,7 @@ func (o *object) quaternion(name string, q mgl64.Quat) {
 	o.end()
 }
 
-// list writes a list of which write writes each element; the elements are on the heap.
+// list writes a list, by write for each element. The elements escape to the heap.
 func list[E any](o *object, name string, elements []E, write func(*E)) {
 	o.key(name)
 	o.buf = append(o.buf, '[')

@@ -275,8 +275,8 @@ func (r *recorder) summary() summary {
 	return s
 }
 
-// total counts all messages in complete chunks, by channel: a chunk tells of those that there
-// were by then.
+// total counts all messages in complete chunks, by channel. A chunk has counts of the channels that
+// existed when it was written.
 func (r *recorder) total() []tally {
 	sum := make([]tally, len(r.channels))
 	for _, chunk := range r.chunks {
@@ -413,12 +413,12 @@ func (s *series) splits() bool { return s.opts.Split > 0 || s.opts.SplitTime > 0
 // full reports whether a message of the log time belongs to the next file. The first
 // message of a file always has its place.
 func (s *series) full(logTime uint64) bool {
-	begun := s.file.first
-	if begun == math.MaxUint64 {
+	first := s.file.first
+	if first == math.MaxUint64 {
 		return false
 	}
 	return s.opts.Split > 0 && s.file.file.Committed() >= s.opts.Split ||
-		s.opts.SplitTime > 0 && logTime >= begun+uint64(s.opts.SplitTime)
+		s.opts.SplitTime > 0 && logTime >= first+uint64(s.opts.SplitTime)
 }
 
 // next finishes the current file and begins the next one, at a log time.

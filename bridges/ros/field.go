@@ -415,14 +415,14 @@ type messageList interface {
 	element() reflect.Type
 }
 
-// List makes a slice of messages visitable, as in v.Messages("points", List(&m.Points)).
+// List makes a slice of messages visitable, as in v.Messages("points", List(&m.Points)); P is *M, a Message.
 // Elements that are appended reuse the slice's memory.
 func List[M any, P pointer[M]](slice *[]M) Messages {
 	return Messages{size: -1, list: list[M, P]{slice}}
 }
 
 // FixedList makes an array of messages visitable whose type has a size, as in
-// v.Messages("corners", FixedList(m.Corners[:])).
+// v.Messages("corners", FixedList(m.Corners[:])); P is *M, a Message.
 func FixedList[M any, P pointer[M]](array []M) Messages {
 	return Messages{size: len(array), list: fixedList[M, P]{unsafe.SliceData(array)}}
 }

@@ -22,7 +22,7 @@ type Subscription = bridges.Subscription[Message, string]
 // Inbox takes the ROS messages of one subscription.
 type Inbox = bridges.Inbox[Message]
 
-// Publish makes a Publication of samples T, mostly a pointer, as messages M. convert sets all
+// Publish makes a Publication of samples T, mostly a pointer, as messages M; P is *M, a Message. convert sets all
 // of dst, which is used again for the topic's next sample. It keeps no hold of either, and is
 // called by one goroutine at a time for each topic. An error drops the sample and counts it.
 // The message is declared as the Publication is registered.
@@ -36,7 +36,7 @@ func Publish[M any, P pointer[M], T simtime.Stamped](convert func(dst P, src T) 
 	return pub
 }
 
-// Subscribe makes a Subscription to messages M as samples *S. Both are convert's own: dst
+// Subscribe makes a Subscription to messages M as samples *S; P is *M, a Message. Both are convert's own: dst
 // is new and may share src's memory. An error says that the message makes no sense; it is
 // counted as malformed. convert doesn't block. The message is declared as the Subscription
 // is registered.

@@ -334,7 +334,7 @@ func Fields(t reflect.Type) []reflect.StructField {
 	return fields
 }
 
-// Keys returns their names.
+// Keys returns the names of the keys of a structure's type in order.
 func Keys(t reflect.Type) (keys []string) {
 	for _, f := range Fields(t) {
 		keys = append(keys, f.Tag.Get("yaml"))

@@ -25,8 +25,8 @@ func Number(v float64, digits int) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// Decimal is a time in nanoseconds as seconds with nine decimals: "1.120000000".
-func Decimal(ns int64) string {
+// NineDecimals is a time in nanoseconds as seconds with nine decimals: "1.120000000".
+func NineDecimals(ns int64) string {
 	sign, size := "", uint64(ns)
 	if ns < 0 {
 		sign, size = "-", -size
@@ -36,7 +36,7 @@ func Decimal(ns int64) string {
 
 // Seconds is a time in nanoseconds for people: "1.12 s", exact.
 func Seconds(ns int64) string {
-	return strings.TrimSuffix(strings.TrimRight(Decimal(ns), "0"), ".") + " s"
+	return strings.TrimSuffix(strings.TrimRight(NineDecimals(ns), "0"), ".") + " s"
 }
 
 // Place is a place for people, "(450000, 5400000, 1.5)", to seven digits.

@@ -1,6 +1,6 @@
 // Package picture shows sensors' images as people see them: depth, labels, ids,
 // normals and optical flow in colours, compressed pictures unpacked. The window, the
-// report and saved files use it. It also writes JPEG, for cameras. Everything here may be
+// report and saved files use it. It also writes PNG and, for cameras, JPEG. Everything here may be
 // called from any goroutine, except the encoders.
 package picture
 
@@ -156,7 +156,8 @@ func describeNormal(p []byte) string {
 // labelIDs begin the ids of the cameras whose mono8 means semantic tags.
 const labelIDs = "sensor.camera.semantic"
 
-// KindOf returns how the pixels of an image are read. It was taken by a type of sensor, "" where that isn't known.
+// KindOf returns how the pixels of an image are read. The id of the type of sensor that took it, "" where that isn't
+// known, tells semantic tags from grey.
 // Errors wrap errImage.
 func KindOf(m *sample.Image, typeID string) (Kind, error) {
 	if strings.HasPrefix(typeID, labelIDs) && m.Encoding == sample.EncodingMono8 {

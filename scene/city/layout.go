@@ -369,8 +369,8 @@ type treeWish struct {
 // addTree plants a tree.
 func (t *town) addTree(p vec2, w treeWish) {
 	variant := w.rng.IntN(variantsPerSpecies)
-	each := 1 + w.hidden
-	details := levels([]float64{0.14 * each, 0.4 * each, 2.8 * each, 15 * each}, func(level int) *model {
+	farther := 1 + w.hidden
+	details := levels([]float64{0.14 * farther, 0.4 * farther, 2.8 * farther, 15 * farther}, func(level int) *model {
 		return t.library.model(modelKey{"tree", int(w.species), variant, level}, func() *model {
 			return treeModel(t.seed, w.species, variant, level)
 		})

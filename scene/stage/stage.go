@@ -51,7 +51,7 @@ func New(g *scene.Geometry, h *scene.History, capacity int, log *slog.Logger) *S
 	}
 }
 
-// Restart forgets all actors, and that a frame moved the ego. The caller restarts the history. The counts of
+// Restart forgets all actors, that a frame moved the ego, and that one was applied. The caller restarts the history. The counts of
 // frames and of most actors stay.
 func (s *Stage) Restart() {
 	clear(s.actors)

@@ -13,7 +13,7 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// report makes the messages of one kind of boxes. It belongs to Process.
+// report makes the messages of one kind of boxes. After Begin it belongs to Process.
 type report interface {
 	Begin(context.Context, *sensors.Env) error
 	// publish sends the boxes of the objects that are seen, by their tallies, of which the

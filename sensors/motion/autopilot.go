@@ -37,9 +37,12 @@ func (d *driver) Tick(sensors.Tick) error { return nil }
 
 // End lets the vehicle stop.
 func (d *driver) End() error {
-	d.order(func(c *scene.Command) { *c = scene.Command{BySpeed: true} })
+	d.halt()
 	return nil
 }
+
+// halt orders the vehicle to stop.
+func (d *driver) halt() { d.order(func(c *scene.Command) { *c = scene.Command{BySpeed: true} }) }
 
 // order changes the standing order. Its figures are finite, so that it isn't refused.
 func (d *driver) order(change func(*scene.Command)) { _ = d.vehicle.SetStanding(change) }

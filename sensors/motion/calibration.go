@@ -66,7 +66,8 @@ func (s *controlCalibration) PreTick(at sensors.Tick) error {
 	elapsed := int64(at.Due - s.before)
 	s.before = at.Due
 	if s.index >= len(s.states.Duration) {
-		return s.End()
+		s.halt()
+		return nil
 	}
 	if s.holding && elapsed > 0 {
 		s.applied += elapsed

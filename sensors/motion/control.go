@@ -65,7 +65,8 @@ func (s *control) Begin(_ context.Context, env *sensors.Env) error {
 		sensors.Handle(env, "velocity", func(m *sample.VelocityCommand) { s.steer(velocityCommand(m, limits)) }))
 }
 
-// End does nothing: the pipeline closes the inputs.
+// End does nothing: the sensor gave no standing order, and leaves those of others. The pipeline closes
+// the inputs.
 func (s *control) End() error { return nil }
 
 func (s *control) steer(c scene.Command) {

@@ -298,8 +298,10 @@ func (w *writer) element(f *Field, value any) {
 		w.message(f.Message, v)
 	case string:
 		w.text(v)
-	default:
+	case bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64:
 		w.put(v)
+	default:
+		panic(fmt.Sprintf("peers: %s is a %T", f.Name, value))
 	}
 }
 
@@ -314,9 +316,6 @@ func (w *writer) text(s string) {
 // put writes a bool or a number; in CDR at a multiple of its size.
 func (w *writer) put(value any) {
 	size := binary.Size(value)
-	if size < 0 {
-		panic(fmt.Sprintf("peers: no field is a %T", value))
-	}
 	for w.cdr && len(w.buf)%size != 0 {
 		w.buf = append(w.buf, 0)
 	}

@@ -562,7 +562,7 @@ func (d *TreeDecoder) Value(name string, v ros.Ref) {
 }
 
 // integer reads an integer of so many bits.
-func (d *TreeDecoder) integer(name string, bits int, within ranged) uint64 {
+func (d *TreeDecoder) integer(name string, bits int, convert conversion) uint64 {
 	value, ok := d.value(name)
 	if !ok {
 		return 0
@@ -570,7 +570,7 @@ func (d *TreeDecoder) integer(name string, bits int, within ranged) uint64 {
 	n, end, err := d.syntax.Integer(value)
 	var out uint64
 	if err == nil {
-		out, err = within(n, bits)
+		out, err = convert(n, bits)
 	}
 	d.done(name, end, err)
 	return out
@@ -754,13 +754,13 @@ func unsigned[T uint8 | uint16 | uint32 | uint64](bits int) reader[T] {
 	return readInteger[T](bits, integer.toUnsigned)
 }
 
-func readInteger[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64](bits int, within ranged) reader[T] {
+func readInteger[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64](bits int, convert conversion) reader[T] {
 	return func(s syntax, v node) (T, int, error) {
 		n, end, err := s.Integer(v)
 		if err != nil {
 			return 0, 0, err
 		}
-		out, err := within(n, bits)
+		out, err := convert(n, bits)
 		return T(out), end, err
 	}
 }
@@ -855,11 +855,11 @@ func (n integer) float64() float64 {
 	return float64(n.Magnitude)
 }
 
-// ranged returns a number as an integer of so many bits, in two's complement where it is below
+// conversion returns a number as an integer of so many bits, in two's complement where it is below
 // zero. It returns ErrRange if they don't hold it.
-type ranged func(n integer, bits int) (uint64, error)
+type conversion func(n integer, bits int) (uint64, error)
 
-// toSigned is ranged of the integers that may be below zero.
+// toSigned is the conversion to a signed integer.
 func (n integer) toSigned(bits int) (uint64, error) {
 	most := uint64(1)<<(bits-1) - 1
 	if n.Negative {
@@ -874,7 +874,7 @@ func (n integer) toSigned(bits int) (uint64, error) {
 	return n.Magnitude, nil
 }
 
-// toUnsigned is ranged of the others.
+// toUnsigned is the conversion to an unsigned integer.
 func (n integer) toUnsigned(bits int) (uint64, error) {
 	if n.Negative && n.Magnitude > 0 || n.Magnitude > math.MaxUint64>>(64-bits) {
 		return 0, fmt.Errorf("%v in an uint%d: %w", n, bits, ErrRange)

@@ -121,8 +121,8 @@ func (f *Frame) set(name string, e element) {
 	}
 }
 
-// fixedSizes has the values whose type tells their size, and prefixes those that begin with it,
-// an int32: what the value has besides so many bytes.
+// fixedSizes has the sizes of the values whose type tells it. Other values begin with a length, an
+// int32, and prefixes has how many bytes such a value has besides those that the length counts.
 var (
 	fixedSizes = map[byte]int{
 		bsonDouble: 8, bsonDateTime: 8, bsonTime: 8, bsonInt64: 8, bsonObjectID: 12, bsonBool: 1, bsonNull: 0, bsonInt32: 4,

@@ -177,8 +177,8 @@ func begin[K measured](config Config, cases []K) (c Config, list []K, err error)
 	return c, list, err
 }
 
-// kind is a kind of benchmark whose cases share nothing but the configuration.
-type kind[K measured] struct {
+// caseBench is a benchmark whose cases share nothing but the configuration.
+type caseBench[K measured] struct {
 	name  string
 	cases []K
 	// measure returns the figures of a case.
@@ -187,7 +187,7 @@ type kind[K measured] struct {
 }
 
 // run measures all cases that are wanted, and appends to the report.
-func (b *kind[K]) run(config Config, report *Report) error {
+func (b *caseBench[K]) run(config Config, report *Report) error {
 	cfg, cases, err := begin(config, b.cases)
 	if err != nil {
 		return err
@@ -203,8 +203,8 @@ func (b *kind[K]) run(config Config, report *Report) error {
 	return err
 }
 
-// shorter returns what a quick bench takes, and what others do.
-func shorter[T any](quick bool, brief, full T) T {
+// ifQuick returns brief for a quick bench, else full.
+func ifQuick[T any](quick bool, brief, full T) T {
 	if quick {
 		return brief
 	}

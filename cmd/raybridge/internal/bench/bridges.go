@@ -66,8 +66,8 @@ func contests() []contest {
 // Bridges measures bridges beside the plain writers of their protocols. It needs no GL
 // and appends to the report.
 func Bridges(ctx context.Context, config Config, report *Report) error {
-	bytes := shorter[int64](config.Quick, quickBridgeBytes, bridgeBytes)
-	b := kind[contest]{"bridges", contests(), func(cfg *Config, c contest) ([]Result, error) {
+	bytes := ifQuick[int64](config.Quick, quickBridgeBytes, bridgeBytes)
+	b := caseBench[contest]{"bridges", contests(), func(cfg *Config, c contest) ([]Result, error) {
 		return c.measure(ctx, cfg.Runs, bytes)
 	}, bridgesMethod}
 	return b.run(config, report)

@@ -46,19 +46,18 @@ func BVH(ctx context.Context, config Config, report *Report) error {
 
 // timeBuilds builds the geometry again each run.
 func (c *Config) timeBuilds(ctx context.Context, s *scene.Scene, name string) (Result, error) {
-	runs, w, err := c.timeGeometries(ctx, s, scene.BuildOptions{})
+	runs, g, err := c.timeGeometries(ctx, s, scene.BuildOptions{})
 	if err != nil {
 		return Result{}, err
 	}
-	note := fmt.Sprintf("%d triangles, %d nodes, %d goroutines", w.Triangles(), len(w.Nodes), runtime.GOMAXPROCS(0))
+	note := fmt.Sprintf("%d triangles, %d nodes, %d goroutines", g.Triangles(), len(g.Nodes), runtime.GOMAXPROCS(0))
 	return Result{"bvh.build_s", name, "s", runs, note}, nil
 }
 
 // timeGeometries makes a geometry again each run. It returns the seconds of each, and the last geometry.
 func (c *Config) timeGeometries(ctx context.Context, s *scene.Scene, opts scene.BuildOptions) (runs []float64, g *scene.Geometry, err error) {
 	for range c.Runs {
-		g = nil
-		runtime.GC() // of the geometry of the run before
+		runtime.GC() // the geometry of the run before
 		begun := time.Now()
 		if g, err = scene.Build(ctx, s, opts); err != nil {
 			return nil, nil, err

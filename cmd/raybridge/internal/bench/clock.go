@@ -50,10 +50,10 @@ func Clock(ctx context.Context, config Config, report *Report) error {
 	if config.ClockTime < 0 {
 		return fmt.Errorf("%w: a run of %v", ErrConfig, config.ClockTime)
 	}
-	config.ClockTime = cmp.Or(config.ClockTime, shorter(config.Quick, quickClockTime, defaultClockTime))
+	config.ClockTime = cmp.Or(config.ClockTime, ifQuick(config.Quick, quickClockTime, defaultClockTime))
 	defer simtime.ReserveProcs()()
 	var measured []*lateClock
-	b := kind[clockCase]{"clock", clockCases(), func(cfg *Config, k clockCase) ([]Result, error) {
+	b := caseBench[clockCase]{"clock", clockCases(), func(cfg *Config, k clockCase) ([]Result, error) {
 		figures, err := measureClock(ctx, cfg, &k, report)
 		if err != nil {
 			return nil, err

@@ -43,7 +43,7 @@ func Demo(ctx context.Context, config Config, report *Report) error {
 		name := strings.TrimSuffix(filepath.Base(rig), filepath.Ext(rig))
 		cases = append(cases, drive{named{name}, []string{"--rig", rig, "--bridge", "mcap:drive"}})
 	}
-	b := kind[drive]{"demo", cases, func(cfg *Config, d drive) (rows []Result, err error) {
+	b := caseBench[drive]{"demo", cases, func(cfg *Config, d drive) (rows []Result, err error) {
 		rows, report.Machine.Device, err = d.measure(ctx, cfg)
 		return rows, err
 	}, demoMethod}
@@ -83,7 +83,7 @@ func (d *drive) once(ctx context.Context, cfg *Config) (s *pipeline.Summary, mem
 		return nil, 0, fmt.Errorf("make a folder for the run: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	length := shorter(cfg.Quick, quickDemoTime, demoTime)
+	length := ifQuick(cfg.Quick, quickDemoTime, demoTime)
 	file := filepath.Join(dir, "summary.json")
 	args := append([]string{"run", "--scene", "city", "--duration", length, "--out", filepath.Join(dir, "out"), "--summary", file}, d.args...)
 	if cfg.Device != "" {

@@ -53,10 +53,10 @@ const (
 // Dispatch measures the dispatcher against a plain channel with a worker pool, and
 // its copies against memcpy. It needs no GL and appends to the report.
 func Dispatch(ctx context.Context, config Config, report *Report) error {
-	runTime := shorter(config.Quick, quickMessageRunTime, messageRunTime)
+	runTime := ifQuick(config.Quick, quickMessageRunTime, messageRunTime)
 	cases := messageCases(min(runtime.GOMAXPROCS(0), runtime.NumCPU()), config.Quick)
 	var measured []*caseFigures
-	b := kind[messageCase]{"dispatch", cases, func(cfg *Config, k messageCase) ([]Result, error) {
+	b := caseBench[messageCase]{"dispatch", cases, func(cfg *Config, k messageCase) ([]Result, error) {
 		figures, err := measureMessages(ctx, &k, cfg.Runs, runTime)
 		if err != nil {
 			return nil, err

@@ -82,7 +82,7 @@ func Embree(ctx context.Context, config Config, report *Report) error {
 	if config.Quick && len(config.Cases) == 0 { // the first two
 		cases = cases[:2]
 	}
-	b := kind[embreeCase]{"embree", cases, func(cfg *Config, k embreeCase) ([]Result, error) { return k.measure(ctx, cfg) }, embreeMethod}
+	b := caseBench[embreeCase]{"embree", cases, func(cfg *Config, k embreeCase) ([]Result, error) { return k.measure(ctx, cfg) }, embreeMethod}
 	if err := b.run(config, report); err != nil {
 		return err
 	}

@@ -129,7 +129,7 @@ func measurePinned(ctx context.Context, cfg *Config, library string, sizes []int
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = cmp.Or(err, d.close()) }() // after a failure of the GPU every call fails
+	defer func() { err = cmp.Or(err, d.close()) }() // it is closed in any case; the first error counts, since all calls fail after it
 	for _, size := range sizes {
 		r := Result{
 			Name: "cuda.pinned_bytes_per_s", Case: byteSize(size), Unit: "bytes/s",

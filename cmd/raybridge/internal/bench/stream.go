@@ -55,8 +55,8 @@ that to the kernel.`)
 // Stream measures the stream server and client on this machine against a bare TCP
 // connection. It needs no GL and appends to the report.
 func Stream(ctx context.Context, config Config, report *Report) error {
-	cases, frames := shorter(config.Quick, pictures[:1], pictures), shorter(config.Quick, quickStreamFrames, streamFrames)
-	b := kind[picture]{"stream", cases, func(cfg *Config, p picture) ([]Result, error) {
+	cases, frames := ifQuick(config.Quick, pictures[:1], pictures), ifQuick(config.Quick, quickStreamFrames, streamFrames)
+	b := caseBench[picture]{"stream", cases, func(cfg *Config, p picture) ([]Result, error) {
 		return p.measure(ctx, cfg.Runs, frames)
 	}, streamMethod}
 	return b.run(config, report)

@@ -64,8 +64,8 @@ step, and each is looked at.`)
 
 // World measures what a step of a world costs by each way in. It appends to the report.
 func World(ctx context.Context, config Config, report *Report) error {
-	cases, steps := shorter(config.Quick, crowds[:2], crowds), shorter(config.Quick, quickWorldSteps, worldSteps)
-	b := kind[crowd]{"world", cases, func(cfg *Config, c crowd) ([]Result, error) {
+	cases, steps := ifQuick(config.Quick, crowds[:2], crowds), ifQuick(config.Quick, quickWorldSteps, worldSteps)
+	b := caseBench[crowd]{"world", cases, func(cfg *Config, c crowd) ([]Result, error) {
 		return c.measure(ctx, cfg, steps)
 	}, worldMethod}
 	return b.run(config, report)
@@ -289,7 +289,7 @@ func Python(ctx context.Context, config Config, report *Report) error {
 		return fmt.Errorf("%w: python3 can't import raybridge: install a wheel of scripts/wheel.py, or set PYTHONPATH to the folder python: %w: %s",
 			ErrConfig, err, out)
 	}
-	b := kind[named]{"python", []named{{"unix"}, {"tcp"}}, func(cfg *Config, way named) ([]Result, error) {
+	b := caseBench[named]{"python", []named{{"unix"}, {"tcp"}}, func(cfg *Config, way named) ([]Result, error) {
 		return measurePython(ctx, cfg, way.name)
 	}, pythonMethod}
 	return b.run(config, report)
@@ -317,7 +317,7 @@ func runPython(ctx context.Context, cfg *Config, way string, pictures int) (rows
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	seconds := shorter(cfg.Quick, quickPythonTime, pythonTime)
+	seconds := ifQuick(cfg.Quick, quickPythonTime, pythonTime)
 	cmd := exec.CommandContext(ctx, "python3", "-m", "raybridge._bench", s.server.Addr(), strconv.Itoa(cfg.Runs), seconds)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()

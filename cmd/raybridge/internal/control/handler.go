@@ -272,7 +272,7 @@ func (h *handler) routes() []route {
 			return nil
 		})},
 		{http.MethodPost, "/v1/step", h.step},
-		{http.MethodPost, "/v1/reset", taking(`{"seed": 7}`, h.reset)},
+		{http.MethodPost, "/v1/reset", withBody(`{"seed": 7}`, h.reset)},
 		{http.MethodGet, "/v1/status", func(http.ResponseWriter, *http.Request) (any, error) { return h.run.Status(), nil }},
 		{http.MethodGet, "/v1/openapi.yaml", func(http.ResponseWriter, *http.Request) (any, error) {
 			return document{"application/yaml", openAPI}, nil
@@ -281,11 +281,11 @@ func (h *handler) routes() []route {
 		{http.MethodGet, "/v1/spawn_points", h.spawnPoints},
 		{http.MethodGet, "/v1/actors", h.actors},
 		{http.MethodPost, "/v1/actors", h.spawn},
-		{http.MethodDelete, "/v1/actors/{actor}", taking("", h.remove)},
+		{http.MethodDelete, "/v1/actors/{actor}", withBody("", h.remove)},
 		{http.MethodPost, "/v1/ego/control", change(h, `{"throttle": 0.3, "brake": 0, "steering": -0.1}`, h.drive)},
 		{http.MethodGet, "/v1/sensors", h.sensors},
-		{http.MethodPost, "/v1/sensors", taking(sensorExample, h.addSensor)},
-		{http.MethodDelete, "/v1/sensors/{sensor}", taking("", h.endSensor)},
+		{http.MethodPost, "/v1/sensors", withBody(sensorExample, h.addSensor)},
+		{http.MethodDelete, "/v1/sensors/{sensor}", withBody("", h.endSensor)},
 		{http.MethodGet, "/v1/sensors/{sensor}/image.png", h.newestPicture},
 		{http.MethodGet, healthPath, func(http.ResponseWriter, *http.Request) (any, error) { return health{"ok"}, nil }},
 		{http.MethodGet, readyPath, h.ready},
@@ -311,8 +311,8 @@ func (h *handler) ready(http.ResponseWriter, *http.Request) (any, error) {
 	return health{"ok"}, nil
 }
 
-// taking serves a request with a body of type T, such as the example.
-func taking[T any](example string, serve func(http.ResponseWriter, *http.Request, T) (any, error)) func(http.ResponseWriter, *http.Request) (any, error) {
+// withBody serves a request with a body of type T, such as the example.
+func withBody[T any](example string, serve func(http.ResponseWriter, *http.Request, T) (any, error)) func(http.ResponseWriter, *http.Request) (any, error) {
 	return func(w http.ResponseWriter, r *http.Request) (answer any, err error) {
 		var request T
 		if err = read(w, r, &request); err == nil {
@@ -322,9 +322,9 @@ func taking[T any](example string, serve func(http.ResponseWriter, *http.Request
 	}
 }
 
-// change is taking of what answers with the time after it.
+// change serves a request that changes the run, and answers with the time after it.
 func change[T any](h *handler, example string, apply func(T) error) func(http.ResponseWriter, *http.Request) (any, error) {
-	return taking(example, func(_ http.ResponseWriter, _ *http.Request, request T) (any, error) {
+	return withBody(example, func(_ http.ResponseWriter, _ *http.Request, request T) (any, error) {
 		err := apply(request)
 		return TimeOf(h.run.Clock), err
 	})

@@ -56,7 +56,7 @@ func (h *handler) newestPicture(w http.ResponseWriter, r *http.Request) (any, er
 	if err != nil {
 		return nil, err
 	}
-	w.Header().Set(stampHeader, fault.Decimal(int64(m.Stamp)))
+	w.Header().Set(stampHeader, fault.NineDecimals(int64(m.Stamp)))
 	return pngFile(file), nil
 }
 

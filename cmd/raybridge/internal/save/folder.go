@@ -141,7 +141,7 @@ func (s *Stream) Save(m *stream.Data) error {
 	if s.format == JSON {
 		err = s.writeLine()
 	} else {
-		err = s.writeFile(fmt.Sprintf("%08d_%s", m.Sequence(), fault.Decimal(int64(m.Stamp()))), suffix)
+		err = s.writeFile(fmt.Sprintf("%08d_%s", m.Sequence(), fault.NineDecimals(int64(m.Stamp()))), suffix)
 	}
 	if err != nil {
 		return fmt.Errorf("save %s: %w", s.info.Name, err)
@@ -334,7 +334,7 @@ func appendLine(dst []byte, d *stream.Data) ([]byte, error) {
 	} else if errors.Is(err, stream.ErrUnknownType) {
 		var object []byte
 		object, err = json.Marshal(foreign{
-			d.Stream.Sensor, d.FrameID(), json.Number(fault.Decimal(int64(d.Stamp()))), int64(d.Stamp()), d.Sequence(),
+			d.Stream.Sensor, d.FrameID(), json.Number(fault.NineDecimals(int64(d.Stamp()))), int64(d.Stamp()), d.Sequence(),
 			d.Stream.Type.Number(), d.Stream.Schema.Name, d.Stream.Schema.MessageEncoding, d.Body(),
 		})
 		dst = append(dst, object...)

@@ -68,7 +68,7 @@ func (p *Points) about() string {
 		}
 		return r
 	}, p.header.FrameID)
-	return fmt.Sprintf("frame %s, stamp %s s, sequence %d", frame, fault.Decimal(int64(p.header.Stamp)), p.header.Seq)
+	return fmt.Sprintf("frame %s, stamp %s s, sequence %d", frame, fault.NineDecimals(int64(p.header.Stamp)), p.header.Seq)
 }
 
 // pose is where the sensor was, the identity where the message doesn't say it.

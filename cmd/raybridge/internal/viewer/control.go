@@ -1,7 +1,7 @@
 package viewer
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"image"
 	"image/draw"
@@ -400,7 +400,7 @@ func writePNG(path string, picture image.Image) error {
 	if err != nil {
 		return fmt.Errorf("save picture: %w", err)
 	}
-	err = errors.Join(png.Encode(f, picture), f.Close(), os.Chmod(f.Name(), 0o644))
+	err = cmp.Or(png.Encode(f, picture), f.Close(), os.Chmod(f.Name(), 0o644))
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
