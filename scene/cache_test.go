@@ -128,5 +128,5 @@ func TestCacheDropsTheOldest(t *testing.T) {
 	for _, f := range cacheFiles(t, dir) {
 		left = append(left, filepath.Base(f))
 	}
-	assert.Equal(t, []string{"b.geometry", "c.geometry", "other"}, left)
+	assert.Equal(t, []string{"b.world", "c.world", "other"}, left)
 }
