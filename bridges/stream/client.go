@@ -252,8 +252,8 @@ func (c *Client) Stop(stream string) error {
 	return nil
 }
 
-// Wait waits until no call of a stream's callbacks is under way that Stop has ended, or a Listen
-// that failed. What they use may be freed then. A callback must not call it: it might wait for itself.
+// Wait waits until no callback of the stream runs that was ended by Stop, or whose Listen failed. Their
+// memory may be freed then. Callbacks must not call Wait, which would wait for the callback itself.
 func (c *Client) Wait(stream string) {
 	c.mu.Lock()
 	over := c.ending[stream]
