@@ -180,13 +180,6 @@ func TestResetGivesTheBytesOfAPausedRun(t *testing.T) {
 	assert.ElementsMatch(t, want, got[len(want):])
 }
 
-func resetTo(t *testing.T, p *pipeline.Pipeline, seed uint64) world.StepResult {
-	t.Helper()
-	result, err := p.Reset(t.Context(), seed)
-	require.NoError(t, err)
-	return result
-}
-
 // change does what a Reset is to undo.
 func change(t *testing.T, p *pipeline.Pipeline) {
 	t.Helper()

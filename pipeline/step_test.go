@@ -25,6 +25,13 @@ import (
 	"github.com/raybridge/raybridge/world"
 )
 
+func resetTo(t *testing.T, p *pipeline.Pipeline, seed uint64) world.StepResult {
+	t.Helper()
+	result, err := p.Reset(t.Context(), seed)
+	require.NoError(t, err)
+	return result
+}
+
 func stepped(t testing.TB, capacity int, s *script) *pipeline.Pipeline {
 	t.Helper()
 	return newScriptedIn(t, scenetest.Plaza(capacity), s, pipeline.Config{Capacity: capacity})
