@@ -129,6 +129,10 @@ func TestRegistry(t *testing.T) {
 	plugin, err := registry.Plugin("b_2")
 	require.NoError(t, err)
 	assert.Same(t, a, plugin.Factory())
+	plugins := registry.Plugins()
+	require.Len(t, plugins, 2)
+	assert.Same(t, b, plugins[0].Factory(), "in the order of their names")
+	assert.Same(t, plugin, plugins[1])
 	assert.Equal(t, "fake", plugin.Info().Type)
 	assert.Equal(t, []bridges.TypeInfo{{Go: "*bridges_test.note", Wire: "fake/Note", Publishes: true, Subscribes: true}}, plugin.Types())
 
@@ -236,6 +240,47 @@ func TestOneDirectionOnly(t *testing.T) {
 	assert.ErrorIs(t, err, bridges.ErrNoConverter)
 	assert.ErrorIs(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/a"}, func(*memo) {}), bridges.ErrNoConverter)
 }
+
+// The reason of a gap is told to users who ask for the message.
+func TestPublishes(t *testing.T) {
+	factory := &described{
+		fakeFactory: fakeFactory{name: "fake", register: func(p *bridges.Plugin) error {
+			return errors.Join(
+				bridges.RegPublisher(p, "fake/Note", (*fakeInstance).publisher),
+				bridges.RegSubscriber(p, "fake/Memo", func(bridges.Instance, bridges.Topic, func(*memo)) error { return nil }))
+		}},
+		info: bridges.Info{Gaps: []bridges.Gap{bridges.Lacks[int]("numbers have no place")}, OtherGap: "only notes have a place"},
+	}
+	plugin, err := bridges.MustRegistry(factory).Plugin("fake")
+	require.NoError(t, err)
+	wire, err := plugin.Publishes(reflect.TypeFor[*note]())
+	require.NoError(t, err)
+	assert.Equal(t, "fake/Note", wire)
+	for of, want := range map[reflect.Type]string{
+		reflect.TypeFor[*memo]():  `bridge "fake" doesn't publish *bridges_test.memo: no converter`,
+		reflect.TypeFor[int]():    `bridge "fake": unknown type int: no converter: numbers have no place`,
+		reflect.TypeFor[string](): `bridge "fake": unknown type string: no converter: only notes have a place`,
+	} {
+		_, err := plugin.Publishes(of)
+		assert.EqualError(t, err, want)
+		assert.ErrorIs(t, err, bridges.ErrNoConverter)
+	}
+}
+
+// described is a fake bridge whose Info says more, and whose instances are others than fakeInstance.
+type described struct {
+	fakeFactory
+	info  bridges.Info
+	other bridges.Instance
+}
+
+func (f *described) Info() bridges.Info {
+	info := f.info
+	info.Name, info.Type = f.name, "fake"
+	return info
+}
+
+func (f *described) NewInstance(bridges.Env) (bridges.Instance, error) { return f.other, nil }
 
 func TestErrorsAreCountedByCause(t *testing.T) {
 	instance := &fakeInstance{status: flow.Connected}
@@ -396,6 +441,144 @@ func TestPublisherByReflectType(t *testing.T) {
 	assert.ErrorIs(t, err, bridges.ErrNoConverter)
 	_, err = bridges.AddPublisherOf(b, reflect.TypeFor[*note](), bridges.Topic{})
 	assert.ErrorIs(t, err, bridges.ErrTopicName)
+}
+
+func TestSubscriberByReflectType(t *testing.T) {
+	factory := &fakeFactory{name: "fake", instance: &fakeInstance{}, register: func(p *bridges.Plugin) error {
+		return errors.Join(
+			bridges.RegSubscriber(p, "fake/Note", (*fakeInstance).subscribe),
+			bridges.RegPublisher(p, "fake/Memo", func(bridges.Instance, *bridges.PublishedTopic) (bridges.Publisher[*memo], error) { return nil, nil }))
+	}}
+	b, err := bridges.MustRegistry(factory).Open("fake:", bridges.Env{})
+	require.NoError(t, err)
+	var got []any
+	subscribe := func(of reflect.Type) error {
+		return bridges.AddSubscriberOf(b, of, bridges.Topic{Name: "/in"}, func(msg any) { got = append(got, msg) })
+	}
+	require.NoError(t, subscribe(reflect.TypeFor[*note]()))
+	factory.instance.deliver["/in"](&note{"x"})
+	assert.Equal(t, []any{&note{"x"}}, got)
+	assert.ErrorIs(t, subscribe(reflect.TypeFor[*memo]()), bridges.ErrNoConverter, "it is published only")
+	assert.ErrorIs(t, subscribe(reflect.TypeFor[int]()), bridges.ErrNoConverter)
+}
+
+// withdrawer is an instance that takes topics back.
+type withdrawer struct {
+	*fakeInstance
+	withdrawn []string
+}
+
+func (w *withdrawer) Withdraw(topic *bridges.PublishedTopic) {
+	w.withdrawn = append(w.withdrawn, topic.Name)
+}
+
+// openForWithdrawal returns a connected bridge over an instance, which publishes notes and memos.
+func openForWithdrawal(t *testing.T, instance bridges.Instance) *bridges.Bridge {
+	t.Helper()
+	b, err := bridges.MustRegistry(&described{other: instance, fakeFactory: fakeFactory{name: "fake", register: func(p *bridges.Plugin) error {
+		return errors.Join(
+			bridges.RegPublisher(p, "fake/Note", func(_ bridges.Instance, topic *bridges.PublishedTopic) (bridges.Publisher[*note], error) {
+				return func(_ context.Context, m *note) error { topic.Sent(len(m.Text)); return nil }, nil
+			}),
+			bridges.RegPublisher(p, "fake/Memo", func(_ bridges.Instance, topic *bridges.PublishedTopic) (bridges.Publisher[*memo], error) {
+				return func(_ context.Context, m *memo) error { topic.Sent(len(m.Text)); return nil }, nil
+			}))
+	}}}).Open("fake:", bridges.Env{})
+	require.NoError(t, err)
+	require.NoError(t, b.Connect(t.Context()))
+	return b
+}
+
+func TestWithdrawnTopics(t *testing.T) {
+	plain, taker := &fakeInstance{}, &withdrawer{fakeInstance: &fakeInstance{}}
+	for name, c := range map[string]struct {
+		instance bridges.Instance
+		kept     bool // the bridge keeps a withdrawn topic in its list
+	}{"an instance that keeps topics": {plain, true}, "one that takes them back": {taker, false}} {
+		t.Run(name, func(t *testing.T) {
+			b := openForWithdrawal(t, c.instance)
+			topic := bridges.Topic{Name: "/a"}
+			first, err := bridges.AddPublisher[*note](b, topic)
+			require.NoError(t, err)
+			require.NoError(t, first(t.Context(), &note{"1234"}))
+			_, err = bridges.AddPublisher[*memo](b, topic)
+			assert.ErrorIs(t, err, bridges.ErrTopicType, "the name is taken")
+
+			b.Withdraw("/nobody's")
+			b.Withdraw("/a")
+			b.Withdraw("/a")
+			assert.ErrorIs(t, first(t.Context(), &note{"1234"}), flow.ErrClosed)
+			s := b.Statistics()
+			assert.Equal(t, bridges.Statistics{Status: flow.Connected, Messages: 1, Bytes: 4, Drops: flow.Drops{flow.CauseClosed: 1}},
+				bridges.Statistics{Status: s.Status, Messages: s.Messages, Bytes: s.Bytes, Drops: s.Drops}, "the sums keep what was sent and lost")
+			assert.Equal(t, c.kept, len(s.Topics) == 1)
+
+			again, err := bridges.AddPublisher[*note](b, topic)
+			require.NoError(t, err)
+			require.NoError(t, again(t.Context(), &note{"56"}))
+			assert.Equal(t, c.kept, first(t.Context(), &note{"78"}) == nil, "a kept topic comes back with its publisher")
+
+			b.Withdraw("/a")
+			other, err := bridges.AddPublisher[*memo](b, topic)
+			require.NoError(t, err, "the name is free for another type")
+			require.NoError(t, other(t.Context(), &memo{note{"9"}}))
+			assert.ErrorIs(t, again(t.Context(), &note{}), flow.ErrClosed)
+			require.Len(t, b.Statistics().Topics, 1)
+			assert.Equal(t, "fake/Memo", b.Statistics().Topics[0].Type)
+		})
+	}
+	assert.Equal(t, []string{"/a", "/a"}, taker.withdrawn, "once for each topic")
+}
+
+// A bridge forgets old topics one by one, and none of their counts.
+func TestSumsOutliveManyWithdrawnTopics(t *testing.T) {
+	b := openForWithdrawal(t, &withdrawer{fakeInstance: &fakeInstance{}})
+	for range 300 {
+		publish, err := bridges.AddPublisher[*note](b, bridges.Topic{Name: "/a"})
+		require.NoError(t, err)
+		require.NoError(t, publish(t.Context(), &note{"1234"}))
+		b.Withdraw("/a")
+		require.ErrorIs(t, publish(t.Context(), &note{"1234"}), flow.ErrClosed)
+	}
+	s := b.Statistics()
+	assert.EqualValues(t, 300, s.Messages)
+	assert.EqualValues(t, 1200, s.Bytes)
+	assert.Equal(t, flow.Drops{flow.CauseClosed: 300}, s.Drops)
+}
+
+// audience is an instance that knows its receivers one by one: seven for /a.
+type audience struct{ *fakeInstance }
+
+func (audience) Listening(topic string) bool { return topic == "/a" }
+
+func (audience) Receivers(topic string) int { return map[string]int{"/a": 7}[topic] }
+
+func TestReceivers(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind      bridges.Kind
+		status    flow.Status
+		audience  bool
+		topic     string
+		listening bool
+		receivers int
+	}{
+		"a peer that says nothing":      {bridges.KindNetwork, flow.Connected, false, "/b", true, 1},
+		"nobody is there":               {bridges.KindNetwork, flow.Connecting, false, "/b", false, 0},
+		"a file":                        {bridges.KindFile, flow.Connected, false, "/b", true, 0},
+		"receivers of the topic":        {bridges.KindNetwork, flow.Connected, true, "/a", true, 7},
+		"receivers of another topic":    {bridges.KindNetwork, flow.Connected, true, "/b", false, 0},
+		"receivers that are gone again": {bridges.KindNetwork, flow.UnexpectedlyDisconnected, true, "/a", false, 0},
+	} {
+		fake := &fakeInstance{status: c.status}
+		factory := &described{fakeFactory: fakeFactory{name: "fake"}, info: bridges.Info{Kind: c.kind}, other: fake}
+		if c.audience {
+			factory.other = audience{fake}
+		}
+		b, err := bridges.MustRegistry(factory).Open("fake:", bridges.Env{})
+		require.NoError(t, err)
+		assert.Equal(t, c.listening, b.Listening(c.topic), name)
+		assert.Equal(t, c.receivers, b.Receivers(c.topic), name)
+	}
 }
 
 func TestPublishingThroughTheBridgeAllocatesNothing(t *testing.T) {
