@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/config"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/simtime"
@@ -31,6 +32,8 @@ time: {source: simulation, scale: 0.5, step: 5ms, clock_hz: 50}
 ego: {driver: external, pose: {x: 1}}
 actors:
   - {file: car.glb, waypoints: [{x: 0, y: 0}, {x: 10, y: 0}, {x: 10, y: 10}], speed: 3}
+  - {file: van.glb, waypoints: [{x: 0, y: 0}, {x: 10, y: 0}, {x: 10, y: 10}]}
+world: {models: [bus.glb, /models/tram.glb]}
 rig: car.rig.yaml
 bridges:
   - {type: mcap, connection: "drive.mcap?metadata=9", policy: block}
@@ -49,11 +52,22 @@ func TestReadResolvesFilesBesideIt(t *testing.T) {
 	assert.Equal(t, filepath.Join(dir, "street.gltf"), c.Scene.Place[0].File)
 	assert.Equal(t, 1.0, c.Scene.Place[0].Scale)
 	assert.Equal(t, filepath.Join(dir, "car.glb"), c.Actors[0].File)
+	assert.Equal(t, 3.0, c.Actors[0].Speed)
+	assert.Equal(t, 5.0, c.Actors[1].Speed, "who moves has a speed")
+	assert.Equal(t, []string{filepath.Join(dir, "bus.glb"), "/models/tram.glb"}, c.World.Models)
 	assert.Equal(t, 5*time.Millisecond, c.Time.Step)
 	assert.Equal(t, "simulation", c.Time.Source)
 	assert.Equal(t, "drive.mcap?metadata=9", c.Bridges[0].Connection)
 	require.Len(t, c.Sensors, 1)
 	assert.Equal(t, "front", c.Sensors[0].Name)
+}
+
+func TestAMissingFileIsNamed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "run.yaml")
+	_, err := config.Reader{}.Read(file)
+	assert.ErrorIs(t, err, os.ErrNotExist)
+	assert.ErrorContains(t, err, "read config: ")
+	assert.ErrorContains(t, err, file)
 }
 
 func TestAnEmptyFileIsTheDefault(t *testing.T) {
@@ -274,6 +288,32 @@ func TestParseBridge(t *testing.T) {
 	for _, bad := range []string{"mcap", ":x", ""} {
 		_, err := config.ParseBridge(bad)
 		assert.Error(t, err, bad)
+	}
+}
+
+func TestQualities(t *testing.T) {
+	for text, want := range map[string]flow.QoS{
+		"":                                  {Reliability: flow.BestEffort, Durability: flow.Volatile, History: flow.KeepLast, Depth: 1},
+		", reliability: reliable, depth: 7": {Reliability: flow.Reliable, Durability: flow.Volatile, History: flow.KeepLast, Depth: 7},
+		", durability: transient_local, deadline: 20ms": {Reliability: flow.BestEffort, Durability: flow.TransientLocal, History: flow.KeepLast, Depth: 1, Deadline: 20_000_000},
+	} {
+		c, err := config.Reader{}.Parse("c.yaml", []byte("bridges: [{type: mcap, qos: [{topic: /a"+text+"}]}]"))
+		require.NoError(t, err, text)
+		assert.Equal(t, want, c.Bridges[0].QoS[0].QoS(), text)
+	}
+}
+
+// The city's own traffic makes room for a world's, unless the file says otherwise.
+func TestOwnTraffic(t *testing.T) {
+	for text, want := range map[string]bool{
+		"{}":                                true,
+		"{traffic: none}":                   false,
+		"{source: csv:a.csv}":               false,
+		"{source: csv:a.csv, traffic: own}": true,
+	} {
+		c, err := config.Reader{}.Parse("c.yaml", []byte("world: "+text))
+		require.NoError(t, err, text)
+		assert.Equal(t, want, c.World.HasTraffic(), text)
 	}
 }
 
