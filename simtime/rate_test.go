@@ -57,7 +57,7 @@ func TestParseRate(t *testing.T) {
 		})
 	}
 	for _, bad := range []string{"", "0", "-1", "1e10", "1000000000.1", "x", "1/0", "0/3", "/3", "1/", "1/2/3", "-1/-3", "1/1000000001", "999999999999999999/0.000000007", "NaN", "Inf", "1.2.3", "1e", "0.0000000001",
-		"0.123456789123e-9", "1234567890123456789", "0x10", "1_0"} {
+		"0.123456789123e-9", "1234567890123456789", "0x10", "1_0", "123456789012345678e5"} {
 		t.Run("bad "+bad, func(t *testing.T) {
 			_, err := simtime.ParseRate(bad)
 			assert.ErrorIs(t, err, simtime.ErrRate)
@@ -124,6 +124,11 @@ func TestParseScale(t *testing.T) {
 	var s simtime.Scale
 	require.NoError(t, json.Unmarshal([]byte("0.1"), &s))
 	assert.Equal(t, scale(t, "0.1"), s)
+	text, err := json.Marshal(s)
+	require.NoError(t, err)
+	assert.Equal(t, `"0.1"`, string(text))
+	assert.ErrorIs(t, json.Unmarshal([]byte(`"-0.1"`), &s), simtime.ErrScale)
+	assert.Equal(t, scale(t, "0.1"), s, "a bad scale changes nothing")
 }
 
 func FuzzParseRate(f *testing.F) {
