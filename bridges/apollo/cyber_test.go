@@ -171,6 +171,22 @@ func TestOrigin(t *testing.T) {
 	}
 }
 
+func TestBadConnectionStrings(t *testing.T) {
+	registry := bridges.MustRegistry(apollo.Cyber{}, apollo.RosApollo{})
+	const origin = "want LATITUDE,LONGITUDE or LATITUDE,LONGITUDE,ALTITUDE in degrees and metres, such as 37.417,-122.016"
+	for spec, want := range map[string]string{
+		"cyber:host?origin=here": origin, "cyber:host?origin=1,2,3,4": origin, "cyber:host?origin=91,0": origin, "cyber:host?origin=0,181": origin,
+		"cyber:host?origin=NaN,0": origin, "cyber:host?origin=1,north": origin,
+		"cyber:host?apollo=6": "want 7, for Apollo up to 7, or 8, for those from 8 on", "cyber:host:port": "port", "cyber:": "",
+		"rosapollo:robot?bson=1": "bson", "rosapollo:tcp://robot": "want ws://, wss:// or nothing before the host",
+	} {
+		err := registry.Check(spec, bridges.Env{})
+		assert.ErrorIs(t, err, bridges.ErrConnectionString, spec)
+		assert.ErrorContains(t, err, want, spec)
+	}
+	assert.NoError(t, registry.Check("cyber:host?origin=37.417,-122.016,5", bridges.Env{}))
+}
+
 // The layout of channels that are registered can't change.
 func TestLayoutStays(t *testing.T) {
 	i, err := apollo.Cyber{}.NewInstance(bridges.Env{})

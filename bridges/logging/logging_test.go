@@ -124,6 +124,18 @@ func TestALogsNameMayHaveItsEnding(t *testing.T) {
 	}
 }
 
+func TestNamesThatAreNoFile(t *testing.T) {
+	registry := bridges.MustRegistry(logging.Factory{})
+	for name, want := range map[string]string{
+		"": `"" is not a file name; want NAME, for NAME.txt.gz`, "sub/": `"sub/" is not a file name`, "..": `".." is not a file name`,
+		".txt.gz": `".txt.gz" is not a file name`, "drive?level=9": "level",
+	} {
+		err := registry.Check("logging:"+name, bridges.Env{OutDir: t.TempDir()})
+		assert.ErrorIs(t, err, bridges.ErrConnectionString, name)
+		assert.ErrorContains(t, err, want, name)
+	}
+}
+
 // line logs one message and returns its two lines.
 func line[T any](t *testing.T, msg T) entry {
 	t.Helper()

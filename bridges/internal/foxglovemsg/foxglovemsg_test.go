@@ -226,4 +226,9 @@ func TestLogs(t *testing.T) {
 		equal(t, &pb.Log{Timestamp: stamp, Level: want, Message: "slow", Name: "raybridge", File: "a.go", Line: 7},
 			encoded(t, &sample.Log{Stamp: header.Stamp, Level: level, Message: "slow", Name: "raybridge", File: "a.go", Line: 7}))
 	}
+	convert, _ := foxglovemsg.NewConverter(&sample.Log{})
+	for _, line := range []int{-1, math.MaxUint32 + 1} {
+		_, err := convert(&sample.Log{File: "a.go", Line: line})
+		assert.ErrorContains(t, err, "of a.go is not a line")
+	}
 }

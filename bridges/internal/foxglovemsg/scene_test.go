@@ -45,6 +45,13 @@ func TestBoxesInAScene(t *testing.T) {
 	equal(t, &pb.KeyValuePair{Key: "occlusion", Value: "0.25"}, e.Metadata[1])
 }
 
+func TestABoxWithoutALabelShowsItsType(t *testing.T) {
+	unlabelled := box(7)
+	unlabelled.Label = ""
+	got := encoded(t, &sample.Detections3D{Header: header, Boxes: []sample.Box3D{unlabelled}}).(*pb.SceneUpdate)
+	assert.Equal(t, "vehicle.sedan", got.Entities[0].Texts[0].Text)
+}
+
 // The same memory holds a larger update, a smaller one and an empty one, of which
 // nothing is left over.
 func TestScenesForgetWhatWasBefore(t *testing.T) {

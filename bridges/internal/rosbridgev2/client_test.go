@@ -391,12 +391,14 @@ func TestConnectionStrings(t *testing.T) {
 	assert.Equal(t, rosbridgev2.BSON, config.Form)
 	assert.Equal(t, "none", config.Compression)
 	assert.Equal(t, 7, config.Queue.Messages)
-	for _, target := range []string{"", "http://robot", "ws://", "robot:0", "a:b:c", "wss://ws://x"} {
+	for _, target := range []string{"", "http://robot", "ws://", "robot:0", "a:b:c", "wss://ws://x", "listen=9090"} {
 		_, err := parse(target, nil)
 		assert.ErrorIs(t, err, bridges.ErrConnectionString, target)
 	}
 	_, err = parse("http://robot", nil)
 	assert.ErrorContains(t, err, "want ws://, wss:// or nothing")
+	_, err = parse("listen=9090", nil)
+	assert.ErrorContains(t, err, `"listen=9090" is not an address; options follow a question mark`)
 	garbage := filepath.Join(t.TempDir(), "garbage")
 	require.NoError(t, os.WriteFile(garbage, []byte("no PEM"), 0o600))
 	for _, options := range []map[string]string{

@@ -77,6 +77,25 @@ func TestParseJSON(t *testing.T) {
 	assert.Nil(t, f.Values)
 }
 
+// Python and JavaScript choose the type of a number by themselves.
+func TestNumbersInBSON(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind, value string
+		want        int
+	}{
+		"int32":             {"\x10", "\x64\x00\x00\x00", 100},
+		"int64":             {"\x12", "\x64\x00\x00\x00\x00\x00\x00\x00", 100},
+		"double":            {"\x01", "\x00\x00\x00\x00\x00\x00\x59\x40", 100},
+		"not a number":      {"\x01", "\x00\x00\x00\x00\x00\x00\xf8\x7f", 0},
+		"a text, no number": {"\x02", "\x04\x00\x00\x00100\x00", 0},
+	} {
+		f, err := rosbridgev2.Parse(document("\x02op\x00\x0a\x00\x00\x00subscribe\x00"+
+			c.kind+"throttle_rate\x00"+c.value+c.kind+"queue_length\x00"+c.value), true)
+		require.NoError(t, err, name)
+		assert.Equal(t, []int{c.want, c.want}, []int{f.ThrottleRate, f.QueueLength}, name)
+	}
+}
+
 // TestNamesAreBounded: longer ones are refused before anybody keeps them.
 func TestNamesAreBounded(t *testing.T) {
 	most, more := strings.Repeat("n", guard.NameBytes), strings.Repeat("n", guard.NameBytes+1)

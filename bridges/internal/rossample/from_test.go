@@ -269,6 +269,12 @@ func foreign(order binary.AppendByteOrder, values []any, names ...string) *ros.P
 		case uint32:
 			f.Datatype = ros.PointFieldUint32
 			m.Data.Data = order.AppendUint32(m.Data.Data, v)
+		case int32:
+			f.Datatype = ros.PointFieldInt32
+			m.Data.Data = order.AppendUint32(m.Data.Data, uint32(v))
+		case int16:
+			f.Datatype = ros.PointFieldInt16
+			m.Data.Data = order.AppendUint16(m.Data.Data, uint16(v))
 		case uint16:
 			f.Datatype = ros.PointFieldUint16
 			m.Data.Data = order.AppendUint16(m.Data.Data, v)
@@ -295,6 +301,16 @@ func TestCloudsOfOtherDrivers(t *testing.T) {
 			"x", "y", "z", "intensity", "t", "reflectivity", "ring", "ambient"), 7, 5000, sample.LayoutXYZIRT},
 		"Hesai": {foreign(binary.LittleEndian, []any{x, y, z, float32(9), float64(100.25), uint16(7)},
 			"x", "y", "z", "intensity", "timestamp", "ring"), 7, 250_000_000, sample.LayoutXYZIRT},
+		"signed numbers": {foreign(binary.BigEndian, []any{int16(3), int32(4), z, float32(9), int32(5000), int16(7)},
+			"x", "y", "z", "intensity", "t", "ring"), 7, 5000, sample.LayoutXYZIRT},
+		"before the stamp, and no ring": {foreign(binary.LittleEndian, []any{x, y, z, float32(9), int32(-5000), int16(-7)},
+			"x", "y", "z", "intensity", "t", "ring"), 0, 0, sample.LayoutXYZIRT},
+		"later than fits": {foreign(binary.LittleEndian, []any{x, y, z, float32(9), float32(5)},
+			"x", "y", "z", "intensity", "time"), 0, math.MaxUint32, sample.LayoutXYZI},
+		"Autoware's fields in another order": {foreign(binary.LittleEndian, []any{float32(0.5), float32(0.25), uint16(7), x, y, z, float32(9)},
+			"azimuth", "elevation", "channel", "x", "y", "z", "intensity"), 7, 0, sample.LayoutXYZIRCAEDT},
+		"CARLA's fields with an intensity": {foreign(binary.LittleEndian, []any{x, y, z, float32(9), uint32(5), uint32(14)},
+			"x", "y", "z", "intensity", "ObjIdx", "ObjTag"), 0, 0, sample.LayoutCARLASemantic},
 		"big endian, float64": {foreign(binary.BigEndian, []any{3.0, 4.0, 0.0, float32(9)},
 			"x", "y", "z", "intensity"), 0, 0, sample.LayoutXYZI},
 	} {
@@ -307,6 +323,27 @@ func TestCloudsOfOtherDrivers(t *testing.T) {
 		assert.Equal(t, []float32{3, 4, 0, 5, 9}, []float32{p.X, p.Y, p.Z, p.Distance, p.Intensity}, name)
 		assert.Equal(t, c.ring, p.Ring, name)
 		assert.Equal(t, c.stamp, p.TimeNs, name)
+	}
+}
+
+func TestUnknownLaneMarksAreOthers(t *testing.T) {
+	var got sample.LaneInvasion
+	require.NoError(t, rossample.FromCarlaLaneInvasionEvent(&got, &ros.CarlaLaneInvasionEvent{CrossedLaneMarkings: []int32{-1, 99, int32(sample.LaneMarkSolid)}}))
+	assert.Equal(t, []sample.CrossedMark{{Type: sample.LaneMarkOther}, {Type: sample.LaneMarkOther}, {Type: sample.LaneMarkSolid}}, got.Marks)
+}
+
+func TestTypesWithoutAMirror(t *testing.T) {
+	for of, want := range map[reflect.Type]string{
+		reflect.TypeFor[sample.Image](): "sample.Image is not a pointer with a method Captured() simtime.Stamp",
+		reflect.TypeFor[*int]():         "*int is not a pointer with a method Captured() simtime.Stamp",
+		reflect.TypeFor[*struct {
+			sample.Header
+			C chan int
+		}](): "chan int",
+	} {
+		_, err := rossample.MirrorReading(of)
+		assert.ErrorIs(t, err, ros.ErrMirror, of)
+		assert.ErrorContains(t, err, want, of)
 	}
 }
 
