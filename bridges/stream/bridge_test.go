@@ -62,6 +62,21 @@ func TestListensOnAPort(t *testing.T) {
 	assert.Equal(t, "127.0.0.1", host)
 }
 
+func TestBadConnectionStrings(t *testing.T) {
+	registry := bridges.MustRegistry(stream.Factory{})
+	for _, connection := range []string{"localhost", "127.0.0.1:99999", "127.0.0.1:0?zstd=yes", "127.0.0.1:0?policy=newest", "?colour=red"} {
+		assert.ErrorIs(t, registry.Check("stream:"+connection, bridges.Env{}), bridges.ErrConnectionString, connection)
+	}
+	assert.NoError(t, registry.Check("stream:", bridges.Env{}))
+}
+
+// The name that stands for all topics is none of them.
+func TestNoTopicIsNamedAsAll(t *testing.T) {
+	b := connect(t, bridges.Env{}, "127.0.0.1:0")
+	_, err := bridges.AddPublisher[*sample.Speed](b, bridges.Topic{Name: stream.Wildcard})
+	assert.ErrorIs(t, err, bridges.ErrTopicName)
+}
+
 func receiveFrom(t *testing.T, b *bridges.Bridge) *stream.Client {
 	t.Helper()
 	c, err := stream.Dial(t.Context(), b.Endpoints()[0].Address, stream.Options{Queue: flow.QueueConfig{Policy: flow.Block}})

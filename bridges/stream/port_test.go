@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -282,12 +283,47 @@ func TestNoAPI(t *testing.T) {
 	assert.ErrorContains(t, err, "no such file")
 }
 
+// A refusal comes with the server's reason, and the token goes along.
+func TestRefusalsOfAnAPI(t *testing.T) {
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer secret" {
+			http.Error(w, "give the token", http.StatusUnauthorized)
+			return
+		}
+		http.Error(w, "there is no run", http.StatusNotFound)
+	}))
+	t.Cleanup(api.Close)
+	for token, want := range map[string]string{
+		"": "it answers 401 Unauthorized give the token", "wrong": "it answers 401 Unauthorized give the token",
+		"secret": "it answers 404 Not Found there is no run",
+	} {
+		_, err := stream.Dial(t.Context(), api.URL, stream.Options{Token: token})
+		assert.ErrorIs(t, err, stream.ErrNoAPI)
+		assert.ErrorContains(t, err, want)
+	}
+}
+
 // A client that was closed steps nothing.
 func TestStepOfAClosedClient(t *testing.T) {
 	c := newSite(t, "tcp", "127.0.0.1:0").dial(t)
 	c.Close()
-	_, err := c.Step(t.Context(), &world.Frame{Until: 1})
+	_, err := c.Step(t.Context(), &world.Frame{Until: 1_500_000_000})
 	assert.ErrorIs(t, err, stream.ErrClientClosed)
+	assert.ErrorContains(t, err, "step to 1.5 s: ")
+	_, err = c.Step(t.Context(), &world.Frame{To: "front"})
+	assert.ErrorContains(t, err, "step to the next firing of front: ")
+	_, err = c.Reset(t.Context(), 1)
+	assert.ErrorIs(t, err, stream.ErrClientClosed)
+	assert.ErrorContains(t, err, "reset: ")
+}
+
+// Nor does one whose server isn't there yet.
+func TestStepWithoutAConnection(t *testing.T) {
+	c, err := stream.Dial(t.Context(), "unix:"+filepath.Join(t.TempDir(), "none"), stream.Options{Wait: true})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	_, err = c.Step(t.Context(), &world.Frame{Until: 1})
+	assert.ErrorContains(t, err, "the client is not connected")
 }
 
 // pipedSite is a port on connections in memory, in a bubble of its own time. A step publishes

@@ -1072,3 +1072,15 @@ func TestTheLogMayAskForTheDiagnosis(t *testing.T) {
 	j.Note(transport.TroubleFailed, "failed", errors.New("of another type"))
 	assert.Equal(t, []int64{1, 1, 2}, log.failed)
 }
+
+// TestDiagnosesAddUp: the later failure is the last one, and a connection without one keeps the
+// earlier.
+func TestDiagnosesAddUp(t *testing.T) {
+	first, second := errors.New("first"), errors.New("second")
+	a := transport.Diagnosis{Connections: 1, Failures: 2, Malformed: 3, Complaints: 4, Altered: 5, Refused: map[string]int64{"bad_origin": 1}, LastError: first}
+	b := transport.Diagnosis{Connections: 10, Failures: 20, Malformed: 30, Complaints: 40, Altered: 50, Refused: map[string]int64{"bad_origin": 1, "bad_host": 2}, LastError: second}
+	sum := transport.Diagnosis{Connections: 11, Failures: 22, Malformed: 33, Complaints: 44, Altered: 55, Refused: map[string]int64{"bad_origin": 2, "bad_host": 2}, LastError: second}
+	assert.Equal(t, sum, a.Add(b))
+	assert.Equal(t, map[string]int64{"bad_origin": 1}, a.Refused, "the parts stay as they were")
+	assert.Equal(t, first, a.Add(transport.Diagnosis{}).LastError)
+}
