@@ -92,6 +92,27 @@ func TestSettings(t *testing.T) {
 	assert.Panics(t, func() { s.Value("rang") }, "a sensor that reads what it doesn't define")
 }
 
+// A sensor that runs takes new values of some attributes, all or none of them.
+func TestSettingsOfARunningSensor(t *testing.T) {
+	s := define(
+		sensors.Attribute{Name: "range", Type: sensors.Float, Min: 1, Max: 100, Default: 10.0},
+		sensors.Attribute{Name: "gain", Type: sensors.Float, Min: 0, Max: 2, Default: 1.0, Live: true},
+		sensors.Attribute{Name: "bias", Type: sensors.Float, Default: 0.0, Live: true},
+	).NewSettings()
+	next, err := s.With(map[string]any{"gain": "0.5", "bias": 3})
+	require.NoError(t, err)
+	assert.Equal(t, []any{0.5, 3.0, 10.0}, []any{next.Value("gain"), next.Value("bias"), next.Value("range")})
+	assert.Equal(t, []any{1.0, 0.0}, []any{s.Value("gain"), s.Value("bias")}, "the copy alone is changed")
+
+	_, err = s.With(map[string]any{"gain": 0.5, "range": 20})
+	require.ErrorIs(t, err, sensors.ErrFixed)
+	require.ErrorContains(t, err, "while a sensor.test.a runs: range; those that can: gain, bias")
+	_, err = s.With(map[string]any{"gain": 3})
+	require.ErrorIs(t, err, sensors.ErrValue)
+	_, err = define(sensors.Attribute{Name: "range", Type: sensors.Float, Default: 10.0}).NewSettings().With(map[string]any{"range": 20})
+	require.ErrorContains(t, err, "those that can: none")
+}
+
 // TestUnusual: what is allowed and outside of what is usual is told, and the usual range
 // agrees with the others.
 func TestUnusual(t *testing.T) {
