@@ -228,6 +228,15 @@ func TestNames(t *testing.T) {
 	assert.Equal(t, "failed", gpu.FenceFailed.String())
 }
 
+// The class names the golden files and the floors of benchmarks.
+func TestClass(t *testing.T) {
+	for want, info := range map[string]gpu.Info{
+		"host": {Device: gpu.HostDevice, Software: true}, "software": {Vendor: "Mesa", Software: true}, "gpu:nvidia": {Vendor: "NVIDIA"},
+	} {
+		assert.Equal(t, want, info.Class())
+	}
+}
+
 func TestLevelBytes(t *testing.T) {
 	d := gpu.TextureDesc{Kind: gpu.Texture2DArray, Format: gpu.FormatRGBA16F, Width: 5, Height: 3, Layers: 4, Levels: 3}
 	assert.Equal(t, 5*3*4*8, d.LevelBytes(0, d.Format))

@@ -153,6 +153,21 @@ func TestFile(t *testing.T) {
 	assert.EqualError(t, fmt.Errorf("read rig: %w", fault.File(read(dir))), "read rig: "+dir+" is a folder: name a file")
 }
 
+// One byte more than asked for shows that a file is larger.
+func TestReadUpTo(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rig.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("12345"), 0o644))
+	for most, want := range map[int64]string{3: "1234", 4: "12345", 5: "12345", 100: "12345"} {
+		data, err := fault.ReadUpTo(file, most)
+		require.NoError(t, err)
+		assert.Equal(t, want, string(data), "%d", most)
+	}
+	_, err := fault.ReadUpTo(filepath.Dir(file)+"/rig.yml", 3)
+	assert.ErrorContains(t, err, "rig.yml: no such file, did you mean "+file)
+	_, err = fault.ReadUpTo(filepath.Dir(file), 3)
+	assert.ErrorContains(t, err, "is a folder: name a file")
+}
+
 func TestName(t *testing.T) {
 	known := []string{"image_size_x", "image_size_y", "fov", "range"}
 	for name, want := range map[string]string{

@@ -80,6 +80,14 @@ func TestAReportWithoutAFigure(t *testing.T) {
 	require.ErrorContains(t, montage([]string{empty, filepath.Join(t.TempDir(), "demo.jpg")}), "no figures")
 }
 
+func TestGeneratorsSayHowTheyAreCalled(t *testing.T) {
+	for name, usage := range map[string]string{"montage": "usage: gen montage REPORT.html OUT.jpg", "notice": "usage: gen notice PACKAGE FILE"} {
+		for _, args := range [][]string{nil, {"one"}, {"one", "two", "three"}} {
+			assert.EqualError(t, generators[name](args), usage)
+		}
+	}
+}
+
 func TestPixelsAreAveraged(t *testing.T) {
 	src := image.NewGray(image.Rect(0, 0, 4, 2))
 	copy(src.Pix, []uint8{0, 100, 10, 10, 50, 50, 10, 10})

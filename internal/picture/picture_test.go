@@ -105,6 +105,23 @@ func TestBadImagesAreErrors(t *testing.T) {
 	} {
 		_, err := KindOf(&m, semantic)
 		assert.ErrorIs(t, err, errImage, name)
+		file, err := (&PNGEncoder{}).Append([]byte("before"), &m, semantic)
+		assert.ErrorIs(t, err, errImage, name)
+		assert.Equal(t, "before", string(file), "nothing of it is written")
+	}
+}
+
+func TestPNGFilesAreAsPeopleSeeThem(t *testing.T) {
+	var e PNGEncoder
+	for _, size := range []image.Point{{2, 1}, {3, 2}, {1, 1}} {
+		tags := bytes.Repeat([]byte{byte(scene.TagCar)}, size.X*size.Y)
+		file, err := e.Append([]byte("before"), &sample.Image{Width: size.X, Height: size.Y, Step: size.X, Encoding: sample.EncodingMono8, Data: tags}, semantic)
+		require.NoError(t, err)
+		require.Equal(t, "before", string(file[:6]))
+		got, err := png.Decode(bytes.NewReader(file[6:]))
+		require.NoError(t, err)
+		require.Equal(t, size, got.Bounds().Size())
+		assert.Equal(t, color.RGBA{0, 0, 142, 255}, color.RGBAModel.Convert(got.At(size.X-1, size.Y-1)))
 	}
 }
 
