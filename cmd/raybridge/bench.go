@@ -58,15 +58,15 @@ func newBench() *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure sensors, scenes, readback, dispatcher, clock, streams, bridges, steps, growth and whole runs",
-		Long: "Measure sensors, scenes, the readback pool, the dispatcher, the clock, streams, bridges, steps of a world, growth and whole runs.\n\n" +
+		Short: "Measure sensors, scenes, readback, dispatcher, clock, streams, bridges, steps, growth, kernels and whole runs",
+		Long: "Measure sensors, scenes, the readback pool, the dispatcher, the clock, streams, bridges, steps of a world, growth, kernels and whole runs.\n\n" +
 			"The command alone measures everything except Python. Leave the machine idle meanwhile.",
 		Example: "  raybridge bench --json out/bench.json\n" +
 			"  raybridge bench readback --plot out/readback.html\n" +
 			"  raybridge bench lidar --triangles 1000000 --dump out/dump",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			all := []measurement{bench.Lidar, bench.Camera, bench.BVH, bench.Readback, bench.Dispatch, bench.Clock, bench.Stream, bench.Bridges, bench.World, bench.Growth, bench.Demo}
+			all := []measurement{bench.Lidar, bench.Camera, bench.BVH, bench.Readback, bench.Dispatch, bench.Clock, bench.Stream, bench.Bridges, bench.World, bench.Growth, bench.Kernels, bench.Demo, bench.RealTime}
 			return runBench(cmd, &f, subject{measure: all, needsGL: true, draws: true})
 		},
 	}
@@ -98,7 +98,9 @@ func newBench() *cobra.Command {
 		{"python", "Measure steps and pictures by the package of Python", bench.Python, false, false, true},
 		{"growth", "Measure how the time of scans and frames grows with what is in them", bench.Growth, true, true, true},
 		{"embree", "Measure lidars by CPU time, and Embree beside them", bench.Embree, true, false, true},
+		{"kernels", "Measure the device's own time of each kernel", bench.Kernels, false, false, true},
 		{"demo", "Measure how much faster than real time whole runs record", bench.Demo, false, false, true},
+		{"realtime", "Measure whether a large rig keeps up with real time", bench.RealTime, false, false, true},
 		{"bvh", "Measure how long a scene takes to be built, and to be loaded from the cache", bench.BVH, false, false, false},
 	} {
 		s := subject{[]measurement{b.measure}, b.gl, b.draws}
@@ -116,6 +118,8 @@ func newBench() *cobra.Command {
 			c.Flags().StringVar(&f.beside, "program", filepath.Join("bin", "embree_check"), "`PROGRAM` of Embree, which make bench WHAT=embree builds")
 		case "clock":
 			c.Flags().DurationVar(&f.clockTime, "duration", 0, "length of a run; 0 is 10s, with --quick 1s")
+		case "realtime":
+			c.Flags().DurationVar(&f.clockTime, "duration", 0, "length of the run; 0 is 1m, with --quick 2s")
 		}
 		cmd.AddCommand(c)
 	}

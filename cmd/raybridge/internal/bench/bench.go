@@ -70,7 +70,7 @@ type Config struct {
 	// GL is the thread that sensors run on; only BVH needs none. It stays the
 	// caller's, who closes it.
 	GL *gpu.Thread
-	// Open opens the device of the runs that World and Python step.
+	// Open opens the devices of Kernels and RealTime, and of the runs that World and Python step.
 	Open gpu.Opener
 	// Threads opens the device with so many threads; nil where they can't be chosen.
 	Threads func(threads int) gpu.Opener
@@ -84,7 +84,8 @@ type Config struct {
 	Runs int
 	// RunTime is how long a run of a sensor lasts at least; 0 means one second.
 	RunTime time.Duration
-	// ClockTime is how long a run of the clock lasts; 0 means ten seconds, with Quick one.
+	// ClockTime is how long a run that follows the host's clock lasts. 0 means ten seconds of Clock
+	// and a minute of RealTime, with Quick one second and two.
 	ClockTime time.Duration
 	// Quick leaves out the larger cases of the benches of readback, dispatch and
 	// clock, so that each ends within 20 seconds.

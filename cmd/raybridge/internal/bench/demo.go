@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/pipeline"
 )
@@ -29,19 +30,21 @@ demo: whole runs of the program while it records, ten seconds of simulated time 
 real-time factor is the summary's, simulated seconds over those from the first tick to the last delivery. The memory is the
 process's most resident set.`)
 
-// drive is a case: the demo, or the rig of a file.
+// drive is a run of the program: the demo, or the rig of a file.
 type drive struct {
 	named
-	args []string
+	length string // simulated
+	args   []string
 }
 
 // Demo measures whole runs of the program: the demo's, and that of each rig of the configuration.
 // A run is a process of its own. It appends to the report.
 func Demo(ctx context.Context, config Config, report *Report) error {
-	cases := []drive{{named{"city"}, []string{"--bridge", "mcap:recording", "--report"}}}
+	length := ifQuick(config.Quick, quickDemoTime, demoTime)
+	cases := []drive{{named{"city"}, length, []string{"--bridge", "mcap:recording", "--report"}}}
 	for _, rig := range config.RigFiles {
 		name := strings.TrimSuffix(filepath.Base(rig), filepath.Ext(rig))
-		cases = append(cases, drive{named{name}, []string{"--rig", rig, "--bridge", "mcap:drive"}})
+		cases = append(cases, drive{named{name}, length, []string{"--rig", rig, "--bridge", "mcap:drive"}})
 	}
 	b := caseBench[drive]{"demo", cases, func(cfg *Config, d drive) (rows []Result, err error) {
 		rows, report.Machine.Device, err = d.measure(ctx, cfg)
@@ -63,16 +66,25 @@ func (d *drive) measure(ctx context.Context, cfg *Config) (rows []Result, device
 		if err != nil {
 			return nil, "", err
 		}
-		lost := int64(0)
-		for i := range s.Sensors {
-			lost += s.Sensors[i].Drops.Total()
-		}
-		for i, v := range []float64{s.RealTimeFactor, s.StartupS, memory, float64(lost)} {
+		for i, v := range []float64{s.RealTimeFactor, s.StartupS, memory, lost(s)} {
 			rows[i].Runs = append(rows[i].Runs, v)
 		}
-		device = strings.Join([]string{s.GPU.Renderer, s.GPU.Version, s.GPU.Device}, "; ")
+		device = deviceOf(s)
 	}
 	return rows, device, nil
+}
+
+// deviceOf names what a run's sensors were generated on, in a report.
+func deviceOf(s *pipeline.Summary) string {
+	return deviceLine(&gpu.Info{Renderer: s.GPU.Renderer, Version: s.GPU.Version, Device: s.GPU.Device})
+}
+
+// lost counts the messages that a run's sensors lost.
+func lost(s *pipeline.Summary) (sum float64) {
+	for i := range s.Sensors {
+		sum += float64(s.Sensors[i].Drops.Total())
+	}
+	return sum
 }
 
 // once runs the program in a folder of its own and returns its summary and the bytes that it
@@ -83,9 +95,8 @@ func (d *drive) once(ctx context.Context, cfg *Config) (s *pipeline.Summary, mem
 		return nil, 0, fmt.Errorf("make a folder for the run: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	length := ifQuick(cfg.Quick, quickDemoTime, demoTime)
 	file := filepath.Join(dir, "summary.json")
-	args := append([]string{"run", "--scene", "city", "--duration", length, "--out", filepath.Join(dir, "out"), "--summary", file}, d.args...)
+	args := append([]string{"run", "--scene", "city", "--duration", d.length, "--out", filepath.Join(dir, "out"), "--summary", file}, d.args...)
 	if cfg.Device != "" {
 		args = append(args, "--gpu", cfg.Device)
 	}

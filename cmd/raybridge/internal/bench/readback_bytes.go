@@ -27,7 +27,19 @@ func bareReadback(ctx context.Context, cfg *Config) ([]Result, error) {
 		return nil, err
 	}
 	pinned, err := cudaResults(ctx, cfg, readbackSizes)
-	return append(results, pinned...), err
+	return slices.Concat(results, pinned, shareOfPinned(results, pinned)), err
+}
+
+// shareOfPinned returns the pool's rates in percent of those of pinned copies.
+func shareOfPinned(results, pinned []Result) (rows []Result) {
+	for i := range pinned {
+		at := slices.IndexFunc(results, func(r Result) bool { return r.Name == "readback.bytes_per_s" && r.Case == pinned[i].Case })
+		if at >= 0 {
+			shares := times(100, ratios(results[at].Runs, pinned[i].Runs))
+			rows = append(rows, Result{"readback.percent_of_pinned", pinned[i].Case, "%", shares, "of cuda.pinned_bytes_per_s, run by run"})
+		}
+	}
+	return rows
 }
 
 // sourceCase is what is read back: a storage buffer, a texture, or a level of one.

