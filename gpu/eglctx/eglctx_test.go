@@ -41,6 +41,22 @@ func TestAutoTakesHardwareOrSaysWhyNot(t *testing.T) {
 	assert.Contains(t, info.Missing, "GPU: EGL lists no hardware device, OpenGL runs on the CPU")
 }
 
+func TestHardwareIsHardwareOrAnError(t *testing.T) {
+	start(t, eglctx.Options{})
+	devices, err := eglctx.Devices()
+	require.NoError(t, err)
+	thread, err := gpu.Start(eglctx.Open(eglctx.Options{Device: "hardware"}))
+	if err == nil {
+		defer func() { assert.NoError(t, thread.Close()) }()
+		assert.Contains(t, thread.Info().Device, "EGL device")
+		return
+	}
+	require.ErrorIs(t, err, gpu.ErrNotSupported)
+	if len(devices) == 0 || devices[0].Software { // else the devices themselves say what is wrong
+		assert.ErrorContains(t, err, "EGL lists no hardware device that works")
+	}
+}
+
 func TestSoftwareIsSoftware(t *testing.T) {
 	info := start(t, eglctx.Options{Device: "software"}).Info()
 	assert.True(t, info.Software, info.Renderer)

@@ -3,6 +3,7 @@
 package eglctx
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -42,4 +43,19 @@ func TestAWrongNumberNamesTheDevices(t *testing.T) {
 		assert.EqualError(t, err, want)
 		assert.ErrorIs(t, err, gpu.ErrNotSupported)
 	}
+}
+
+// TestCausesAreToldOnOneLine: all of them, unless one already says what is needed.
+func TestCausesAreToldOnOneLine(t *testing.T) {
+	surfaceless, device := errors.New("EGL surfaceless: bad match"), errors.New("EGL lists no software device")
+	err := unsupported(surfaceless, device)
+	assert.ErrorIs(t, err, gpu.ErrNotSupported)
+	assert.ErrorIs(t, err, surfaceless)
+	assert.ErrorIs(t, err, device)
+	assert.ErrorContains(t, err, "EGL surfaceless: bad match; EGL lists no software device")
+	assert.NotContains(t, err.Error(), "\n")
+	old := &gpu.UnsupportedError{Feature: "OpenGL 4.5", Need: "a newer driver"}
+	assert.Equal(t, error(old), unsupported(surfaceless, old, device))
+	assert.Equal(t, "GPU: no hardware device could be opened (EGL device 0: no room; EGL device 1: busy), OpenGL runs on the CPU",
+		softwareNote([]error{errors.New("EGL device 0: no room"), errors.New("EGL device 1: busy")}))
 }
