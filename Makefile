@@ -59,6 +59,13 @@ build-portable: ## build bin/raybridge-portable, which has no window and needs n
 	@$(call compiling,$(BIN)/raybridge-portable)
 	$(GO) build $(LINKED) -tags nowindow -o $(BIN)/raybridge-portable ./cmd/raybridge
 
+# What a machine with a GPU and without Go proves: see docs/benchmarks.md.
+PROOF := gpu-proof
+
+.PHONY: gpu-proof-bundle
+gpu-proof-bundle: build-portable setup-test ## pack bin/gpu-proof.tar.xz, which proves raybridge on a machine with a GPU
+	BUNDLE=$(BIN)/$(PROOF).tar.xz scripts/gpu-proof-bundle.sh $(BIN)/$(PROOF)
+
 .PHONY: demo
 demo: build ## record ten seconds of the city; writes out/demo
 	$(BIN)/raybridge demo

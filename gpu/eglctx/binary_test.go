@@ -51,6 +51,9 @@ func build(t *testing.T) string {
 	if testing.Short() {
 		t.Skip("-short: building a binary takes seconds")
 	}
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("no Go to build a binary with: ", err)
+	}
 	built = true
 	path, err := headless()
 	require.NoError(t, err, path)

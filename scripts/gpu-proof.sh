@@ -1,0 +1,333 @@
+#!/usr/bin/env bash
+# gpu-proof.sh [--gpu N | --dry [--part]] [OUT]: proves raybridge on a GPU of this machine in less than
+# eight minutes, with what lies beside this script (make gpu-proof-bundle): the live tests with OpenGL's
+# debug output, each shader beside the host device, every benchmark, a large rig in real time, and the
+# time of each kernel. It needs bash and the usual small programs, no Go and no network. It writes at most
+# eight files into OUT (default gpu-proof-results): begin with summary.md.
+#
+# --dry does the same with little work on software OpenGL, which proves the script and no speed, and --part
+# of that only a minute's share.
+#
+# It exits with 0 if all went well, with 1 if a test or benchmark failed or a target was missed, with 2 on
+# wrong use, and with 3 if there is no GPU. Targets count on a GPU alone.
+set -uo pipefail
+shopt -s globstar nullglob
+here=$(cd "$(dirname "$0")" && pwd)
+program=$here/raybridge-portable
+
+device=0 dry="" part="" out=""
+while [ $# -gt 0 ]; do
+  case $1 in
+    --gpu) device=${2:?--gpu needs a number}; shift ;;
+    --dry) dry=yes device=software ;;
+    --part) part=yes ;;
+    -*) sed -n '2,14s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) out=$1 ;;
+  esac
+  shift
+done
+[ -z "$part" ] || [ -n "$dry" ] || { echo "gpu-proof.sh: --part goes with --dry" >&2; exit 2; }
+
+# How long it takes and how much it does. All times are seconds.
+total=470                   # for everything
+live_reserve=110            # that the live tests leave to the benchmarks after them
+live_limit=150              # for one package
+bench_limit=100             # for one benchmark
+live=(-test.v)              # flags of the live tests
+load=(--quick)              # flags of all benchmarks
+first=(kernels readback readback_large realtime lidar camera)
+last=(growth demo bvh dispatch clock stream bridges world)
+kernels=(--triangles 1000000)
+large=(--case 1920x1080 --case VelodyneVLS128)
+vehicle=6_cameras_1920x1080_30hz_and_4_VelodyneVLS128
+realtime=(--case $vehicle --duration 60s)
+if [ -n "$dry" ]; then
+  total=1500 live_limit=600 bench_limit=300
+  live+=(-test.short)
+  load+=(--runs 1 --triangles 40000)
+  kernels=()
+  large=(--case VelodyneVLS128)
+  realtime=(--duration 2s)
+fi
+if [ -n "$part" ]; then
+  total=58 live_reserve=0 first=(kernels realtime) last=()
+  kernels=(--case radar_and_boxes)
+fi
+
+# Target, figure, case, how it compares, bound and unit.
+targets='coherent rays, 1,000,000 triangles|kernel.rays_per_s|traced_1920x1080|>=|2000000000|rays/s
+VLS-128 scan, kernels|kernel.capture_ms|VelodyneVLS128|<|0.2|ms
+VLS-128 scan, with readback|kernel.readback_ms|VelodyneVLS128|<|0.4|ms
+six 1080p cameras at 30 Hz, share of the time|kernel.busy_percent|6_cameras_1920x1080_30hz|<|20|%
+readback beside a pinned copy, 8 MiB|readback.percent_of_pinned|8MiB|>=|90|%
+readback beside a pinned copy, 32 MiB|readback.percent_of_pinned|32MiB|>=|90|%
+frame loop blocked by a capture, p99|readback.async.ask_ms.p99|1280x720|<|0.1|ms
+six 1080p cameras and four VLS-128, real-time factor|realtime.factor|'$vehicle'|>=|0.99|times
+six 1080p cameras and four VLS-128, delivered|realtime.delivered_percent|'$vehicle'|>=|99|%'
+
+# Each entry of the shaders' catalogue, and the test that holds it beside the host device's kernel.
+parity='scene.trace|gpu/hostdev|TestListsOfRaysAgree
+sensor.rays|gpu/hostdev|TestListsOfRaysAgree
+groundtruth.sights|gpu/hostdev|TestListsOfRaysAgree
+groundtruth.bounds|gpu/hostdev|TestBoundsAreEqual
+lidar.scan|gpu/hostdev|TestLidarsAgree
+camera.trace|gpu/hostdev|TestTracedCamerasAgree
+camera.sun|gpu/hostdev|TestTracedCamerasAgree
+camera.ids|sensors/camera|TestHostPicturesAgreeWithOpenGL
+camera.shadow|sensors/camera|TestHostPicturesAgreeWithOpenGL
+camera.shade|sensors/camera|TestHostPicturesAgreeWithOpenGL'
+
+work=$(mktemp -d)
+sampler=""
+trap '[ -z "$sampler" ] || kill "$sampler" 2>/dev/null; rm -rf "$work"' EXIT
+export XDG_CACHE_HOME=$work/cache HOME=${HOME:-$work} TMPDIR=$work
+
+# find_egl lets a machine that has the driver alone use the bundle's libglvnd, and tells that of NVIDIA's
+# driver.
+find_egl() {
+  local library=(/usr/lib/libEGL.so.1 /usr/lib64/libEGL.so.1 /usr/lib/*-linux-gnu/libEGL.so.1) vendors=/etc/glvnd/egl_vendor.d:/usr/share/glvnd/egl_vendor.d
+  local known=(/etc/glvnd/egl_vendor.d/*nvidia*.json /usr/share/glvnd/egl_vendor.d/*nvidia*.json) nvidia=(/usr/lib{,64,/*-linux-gnu}/libEGL_nvidia.so.0)
+  local found="" file
+  for file in "${library[@]}"; do [ ! -e "$file" ] || found=$file; done
+  [ -n "$found" ] || export LD_LIBRARY_PATH=$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  found=""
+  for file in "${nvidia[@]}"; do [ ! -e "$file" ] || found=$file; done
+  if [ -n "$found" ] && [ ${#known[@]} = 0 ] && [ -z "${__EGL_VENDOR_LIBRARY_DIRS:-}${__EGL_VENDOR_LIBRARY_FILENAMES:-}" ]; then
+    mkdir -p "$work/vendors"
+    echo '{"file_format_version": "1.0.0", "ICD": {"library_path": "libEGL_nvidia.so.0"}}' >"$work/vendors/10_nvidia.json"
+    export __EGL_VENDOR_LIBRARY_DIRS=$work/vendors:$vendors
+  fi
+}
+find_egl
+
+if ! about=$(timeout 60 "$program" gpu --gpu "$device" 2>&1); then
+  echo "gpu-proof.sh: there is no GPU ${device} that works here, so nothing was proven:" >&2
+  echo "$about" >&2
+  exit 3
+fi
+out=${out:-${OUT:-gpu-proof-results}}
+mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
+if ! : >"$out/summary.md"; then exit 2; fi
+deadline=$((SECONDS + total))
+failed=0 # what went wrong
+
+# The clocks, by the step that runs.
+query=name,driver_version,pstate,clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem,temperature.gpu,power.draw,utilization.gpu
+clocks() {
+  if command -v nvidia-smi >/dev/null; then
+    timeout 5 nvidia-smi --query-gpu=$query --format=csv,noheader
+    return
+  fi
+  local file found=""
+  for file in /sys/class/drm/card*/device/pp_dpm_{s,m}clk /sys/class/drm/card*/gt_{cur,max}_freq_mhz; do
+    # Of AMD's list the line with a star counts.
+    found=yes && echo "$file: $( (grep -F '*' "$file" || cat "$file") 2>/dev/null | tr '\n' ' ')"
+  done
+  [ -n "$found" ] || echo "no clocks: neither nvidia-smi nor /sys/class/drm tells any"
+}
+sample_clocks() {
+  while :; do
+    clocks | while read -r line; do echo "$SECONDS s, $(cat "$work/step"), $line"; done
+    sleep 3
+  done
+}
+{
+  date -u
+  uname -srm
+  grep -m1 'model name' /proc/cpuinfo
+  echo "$(nproc) processors"
+  echo "$about"
+  echo
+  clocks
+  ! command -v nvidia-smi >/dev/null || timeout 20 nvidia-smi -q
+} >"$out/machine.txt" 2>&1
+step() {
+  echo "$1" >"$work/step"
+  echo "== $1" >&2
+}
+step begin
+command -v nvidia-smi >/dev/null && echo "at, step, $query" >"$out/clocks.csv"
+sample_clocks >>"$out/clocks.csv" 2>&1 &
+sampler=$!
+
+# left prints the seconds of a step: its own limit, or what is left of all.
+left() {
+  local rest=$((deadline - SECONDS))
+  echo $((rest < $1 ? rest : $1))
+}
+
+# bench NAME measures one of the benchmarks.
+benches="" # rows of the table
+bench() {
+  local name=$1 args=("${load[@]}") status limit
+  case $name in
+    kernels) args+=("${kernels[@]}") ;;
+    readback_large) args+=("${large[@]}") ;;
+    realtime) args+=("${realtime[@]}") ;;
+  esac
+  limit=$(left $bench_limit)
+  if [ "$limit" -lt 5 ]; then
+    benches+="| $name | not run: the time was up | |"$'\n' failed=$((failed + 1))
+    return
+  fi
+  step "bench $name"
+  local from=$SECONDS
+  echo "== $name" >>"$out/benches.txt"
+  timeout -k 5 "$limit" "$program" bench "${name%_large}" --gpu "$device" --json "$work/$name.json" "${args[@]}" >>"$out/benches.txt" 2>&1
+  status=$?
+  case $status in
+    0) status=done ;;
+    124 | 137) status="stopped after $limit s" failed=$((failed + 1)) ;;
+    *)
+      # What one loop loses to the other on a busy processor says nothing of the program.
+      if [ -n "$dry" ] && [ -s "$work/$name.json" ]; then
+        status="done, but figures were left out"
+      else
+        status="failed, exit $status" failed=$((failed + 1))
+      fi
+      ;;
+  esac
+  benches+="| $name | $status | $((SECONDS - from)) |"$'\n'
+}
+
+# prove TEST LIMIT runs one package's live tests, in the background.
+prove() {
+  local test=$1 limit=$2 name from=$SECONDS
+  name=$(dirname "${test#"$here/raybridge/"}")
+  cd "$(dirname "$test")" || return
+  REQUIRE_GL=1 GL_DEVICE=$device timeout -k 5 "$limit" "$test" "${live[@]}" "-test.timeout=${limit}s" >"$work/live/${name//\//_}.txt" 2>&1
+  echo "$? $((SECONDS - from))" >"$work/live/${name//\//_}.status"
+}
+
+# live_tests proves all packages, some at a time.
+tests="" # rows of the table
+live_tests() {
+  local test name status took log limit running=0 most=$(($(nproc) / 4))
+  most=$((most < 1 ? 1 : most > 4 ? 4 : most))
+  mkdir -p "$work/live"
+  step "live tests"
+  # The packages that hold shaders and host kernels beside each other come first.
+  local list=("$here"/raybridge/gpu/hostdev/*.test "$here"/raybridge/sensors/camera/*.test)
+  for test in "$here"/raybridge/**/*.test; do
+    case $test in */gpu/hostdev/* | */sensors/camera/*) ;; *) list+=("$test") ;; esac
+  done
+  for test in "${list[@]}"; do
+    if [ "$running" -ge "$most" ]; then wait -n; else running=$((running + 1)); fi
+    limit=$(($(left $((live_limit + live_reserve))) - live_reserve))
+    [ "$limit" -gt 5 ] || break
+    prove "$test" "$limit" &
+    pids+=($!)
+  done
+  [ ${#pids[@]} = 0 ] || wait "${pids[@]}"
+  for test in "${list[@]}"; do
+    name=$(dirname "${test#"$here/raybridge/"}")
+    log=$work/live/${name//\//_}
+    if [ ! -e "$log.status" ]; then
+      tests+="| $name | not run: the time was up | | | | |"$'\n' failed=$((failed + 1))
+      continue
+    fi
+    read -r status took <"$log.status"
+    case $status in
+      0) status=passed ;;
+      *) status="failed, exit $status" failed=$((failed + 1)) ;;
+    esac
+    tests+="| $name | $status | $(grep -c '^--- PASS' "$log.txt") | $(grep -c '^--- FAIL' "$log.txt") | $(grep -c '^--- SKIP' "$log.txt") | $took |"$'\n'
+    { echo "== $name"; cat "$log.txt"; } >>"$out/live.txt"
+  done
+}
+
+pids=()
+for name in "${first[@]}"; do bench "$name"; done
+live_tests
+for name in "${last[@]}"; do bench "$name"; done
+kill "$sampler" && wait "$sampler" 2>/dev/null
+sampler=""
+
+# All figures in one file, and by name and case.
+declare -A figure=()
+order=()
+{
+  separator="["
+  for file in "$work"/*.json; do
+    echo "$separator"
+    separator=","
+    sed '1d;$d' "$file"
+  done
+  [ "$separator" = , ] || echo "["
+  echo "]"
+} >"$out/figures.json"
+while read -r key value; do
+  value=${value%,} value=${value#\"} value=${value%\"}
+  case $key in
+    '"name":') name=$value ;;
+    '"case":') of=$value ;;
+    '"unit":') unit=$value ;;
+    '"value":')
+      [ -n "${figure["$name|$of"]:-}" ] || order+=("$name|$of|$unit")
+      figure["$name|$of"]=$value
+      ;;
+  esac
+done <"$out/figures.json"
+
+# holds VALUE OPERATOR BOUND compares numbers.
+holds() {
+  local least
+  least=$(printf '%s\n' "$1" "$3" | sort -g | head -n 1)
+  case $2 in
+    '<') [ "$least" = "$1" ] && [ "$1" != "$3" ] ;;
+    '>=') [ "$least" = "$3" ] ;;
+  esac
+}
+
+# The rows of the targets, and how many were missed.
+missed=0 rows=""
+while IFS='|' read -r what name of operator bound unit; do
+  value=${figure["$name|$of"]:-} result=missed
+  if [ -z "$value" ]; then
+    result="not measured"
+  elif holds "$value" "$operator" "$bound"; then
+    result=met
+  else
+    missed=$((missed + 1))
+  fi
+  rows+="| $what | $operator $bound $unit | ${value:+$(printf '%.4g' "$value") $unit} | $result |"$'\n'
+done <<<"$targets"
+
+field() { sed -n "s/^$1  *//p" <<<"$about" | head -n 1; }
+{
+  if [ -n "$dry" ]; then
+    echo "# raybridge, a dry run${part:+ in part}: no GPU, so no speed is proven"
+  else
+    echo "# raybridge on $(field renderer)"
+  fi
+  echo
+  echo "| | |"
+  echo "|---|---|"
+  for name in device class vendor renderer version "timer queries" missing; do echo "| $name | $(field "$name") |"; done
+  echo "| program | $("$program" version 2>&1 | head -n 1) |"
+  echo "| machine | $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2-), $(nproc) processors, $(uname -srm) |"
+  echo "| clocks at the end | $(clocks | tr '\n' ' ') |"
+  echo "| took | $SECONDS s |"
+  printf '\n## Targets\n\n| target | wanted | measured | |\n|---|---|---|---|\n%s' "$rows"
+  printf '\n## Shaders beside the host device\n\n| entry | test | |\n|---|---|---|\n'
+  while IFS='|' read -r entry folder test; do
+    log=$work/live/${folder//\//_}.txt
+    result="not run"
+    if grep -q -- "^--- PASS: $test " "$log" 2>/dev/null; then result=agrees; fi
+    if grep -q -- "^--- FAIL: $test " "$log" 2>/dev/null; then result=differs; fi
+    if grep -q -- "^--- SKIP: $test " "$log" 2>/dev/null; then result=skipped; fi
+    echo "| $entry | $folder $test | $result |"
+  done <<<"$parity"
+  printf '\n## Kernels\n\n| figure | case | median | |\n|---|---|---|---|\n'
+  for key in "${order[@]}"; do
+    IFS='|' read -r name of unit <<<"$key"
+    case $name in kernel.*) printf '| %s | %s | %.4g | %s |\n' "$name" "$of" "${figure["$name|$of"]}" "$unit" ;; esac
+  done
+  if [ "$(field "timer queries")" = none ]; then printf '| kernel.ms | | not measured | the device has no timer queries |\n'; fi
+  printf '\n## Live tests\n\n| package | | passed | failed | skipped | s |\n|---|---|---|---|---|---|\n%s' "$tests"
+  printf '\n## Benchmarks\n\n| benchmark | | s |\n|---|---|---|\n%s' "$benches"
+  printf '\nAll figures are in figures.json, their tables in benches.txt, the output of the tests in live.txt, the clocks of each step in clocks.csv.\n'
+} >"$out/summary.md"
+
+echo "gpu-proof.sh: $failed failures, $missed targets missed, in $SECONDS s: $out/summary.md" >&2
+[ "$failed" = 0 ] && { [ -n "$dry" ] || [ "$missed" = 0 ]; }
