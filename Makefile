@@ -61,6 +61,8 @@ build-portable: ## build bin/raybridge-portable, which has no window and needs n
 
 # What a machine with a GPU and without Go proves: see docs/benchmarks.md.
 PROOF := gpu-proof
+# OpenGL over Vulkan, both in software.
+ZINK  := GALLIUM_DRIVER=zink LIBGL_ALWAYS_SOFTWARE=1 XDG_RUNTIME_DIR=/tmp
 
 .PHONY: gpu-proof-bundle
 gpu-proof-bundle: build-portable setup-test ## pack bin/gpu-proof.tar.xz, which proves raybridge on a machine with a GPU
@@ -94,6 +96,9 @@ test: setup-test ## run all tests, live OpenGL ones too, with the race detector
 	scripts/with-display.sh $(GO) test -race -timeout 40m ./...
 	GL_DEVICE=host $(GO) test -timeout 40m . ./scene ./sensors/... ./pipeline
 	scripts/sanitize.sh address
+	@$(MAKE) build-portable
+	scripts/gpu-proof-bundle.sh $(BIN)/$(PROOF)-part ./gpu/glcore ./readback
+	$(BIN)/$(PROOF)-part/gpu-proof.sh --dry --part out/$(PROOF)-part
 
 .PHONY: setup-peers
 setup-peers: setup-test ## install the software of others that the bridges are tested against
@@ -117,7 +122,9 @@ nightly: setup-peers setup-cpus $(GOLANGCI) ## run all that CI runs and more: 30
 		threads='scripts/sanitize.sh thread' cpus='REQUIRE_QEMU=1 $(GO) test -count=1 -run ^TestOtherCPUs ./gpu/hostdev' \
 		scenes='RAYBRIDGE_SCENES=$(SCENES) $(GO) test -count=1 -timeout 2h -run "^TestOddScenes|^TestTenMillion" ./gpu/hostdev' \
 		peers='scripts/test-peers.sh' fuzz='scripts/fuzz.sh $(FUZZTIME)' \
-		soak='SOAK=$(SOAK) $(GO) test -count=1 -run TestSoak -timeout 24h -v ./pipeline/'
+		soak='SOAK=$(SOAK) $(GO) test -count=1 -run TestSoak -timeout 24h -v ./pipeline/' \
+		bundle='$(MAKE) gpu-proof-bundle' llvmpipe='$(BIN)/$(PROOF)/gpu-proof.sh --dry out/$(PROOF)-llvmpipe' \
+		zink='$(ZINK) $(BIN)/$(PROOF)/gpu-proof.sh --dry out/$(PROOF)-zink'
 
 # MUTANTS='^lidar_scan' picks some by their files and lines.
 MUTANTS ?= .
