@@ -24,6 +24,7 @@ for package in "${live[@]}"; do
   name=$(basename "$(go list "$package")").test
   mkdir -p "$root/$package"
   mv "$dir/tests/$name" "$root/$package/$name"
+  find "$package" -maxdepth 1 -type f ! -name '.*' ! -name '*.test' -exec cp {} "$root/$package/" \; # some tests read their sources
   if [ -d "$package/testdata" ]; then cp -r "$package/testdata" "$root/$package/"; fi
 done
 rmdir "$dir/tests"
