@@ -63,6 +63,15 @@ func TestTagColors(t *testing.T) {
 }
 
 // TestPaletteIsCityScapes holds every tag against CARLA 0.9.14's table.
+func TestRoadUsersMoveThemselves(t *testing.T) {
+	for tag, want := range map[scene.Tag]bool{
+		scene.TagPedestrian: true, scene.TagRider: true, scene.TagCar: true, scene.TagTrain: true, scene.TagBicycle: true,
+		scene.TagRoads: false, scene.TagTrafficLight: false, scene.TagBuilding: false, 0: false, scene.TagCount: false,
+	} {
+		assert.Equal(t, want, tag.RoadUser(), tag)
+	}
+}
+
 func TestPaletteIsCityScapes(t *testing.T) {
 	table := []struct {
 		name    string

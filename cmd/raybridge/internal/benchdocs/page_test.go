@@ -263,6 +263,8 @@ echo '[{"name": "world.go.step_ms", "case": "0_actors", "unit": "ms", "runs": [0
 	assert.Equal(t, string(written), string(again))
 
 	assert.ErrorContains(t, p.run(t.Context(), []string{"word"}), "known are lidar")
+	p.page = filepath.Join(dir, "none.md")
+	assert.ErrorContains(t, p.run(t.Context(), []string{"world"}), "read the page: ")
 	p.page = "./docs/benchmarks.md"
 	assert.ErrorContains(t, p.run(t.Context(), nil), "give a copy")
 }

@@ -339,6 +339,7 @@ func TestWhatCannotBeSaved(t *testing.T) {
 }
 
 func TestFormats(t *testing.T) {
+	assert.Equal(t, []string{"auto", "png", "pcd", "ply", "json"}, save.Formats())
 	image, jpeg, cloud, radar, imu, foreign := &sample.Image{}, &sample.CompressedImage{}, &sample.PointCloud{}, &sample.Radar{}, &sample.Imu{}, &beeps{}
 	for format, kinds := range map[save.Format]map[any]save.Format{
 		save.Auto: {image: save.PNG, jpeg: save.PNG, cloud: save.PCD, radar: save.PCD, imu: save.JSON, foreign: save.JSON},
