@@ -70,7 +70,7 @@ func TestBadConnectionStrings(t *testing.T) {
 	assert.NoError(t, registry.Check("stream:", bridges.Env{}))
 }
 
-// The name that stands for all topics is none of them.
+// The name that stands for all topics is not a topic itself.
 func TestNoTopicIsNamedAsAll(t *testing.T) {
 	b := connect(t, bridges.Env{}, "127.0.0.1:0")
 	_, err := bridges.AddPublisher[*sample.Speed](b, bridges.Topic{Name: stream.Wildcard})
