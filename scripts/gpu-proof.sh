@@ -34,10 +34,10 @@ live_reserve=110            # that the live tests leave to the benchmarks after 
 live_limit=150              # for one package
 bench_limit=100             # for one benchmark
 live=(-test.v)              # flags of the live tests
-load=(--quick)              # flags of all benchmarks
+load=(--quick)              # flags of the benchmarks
 first=(kernels readback readback_large realtime lidar camera)
 last=(growth demo bvh dispatch clock stream bridges world)
-kernels=(--triangles 1000000)
+kernels=(--triangles 1000000) # long runs, in which the clocks rise
 large=(--case 1920x1080 --case VelodyneVLS128)
 vehicle=6_cameras_1920x1080_30hz_and_4_VelodyneVLS128
 realtime=(--case $vehicle --duration 60s)
@@ -45,13 +45,13 @@ if [ -n "$dry" ]; then
   total=1500 live_limit=600 bench_limit=300
   live+=(-test.short)
   load+=(--runs 1 --triangles 40000)
-  kernels=()
+  kernels=("${load[@]}")
   large=(--case VelodyneVLS128)
   realtime=(--duration 2s)
 fi
 if [ -n "$part" ]; then
   total=58 live_reserve=0 first=(kernels realtime) last=()
-  kernels=(--case radar_and_boxes)
+  kernels+=(--case radar_and_boxes)
 fi
 
 # Target, figure, case, how it compares, bound and unit.
@@ -165,7 +165,7 @@ benches="" # rows of the table
 bench() {
   local name=$1 args=("${load[@]}") status limit
   case $name in
-    kernels) args+=("${kernels[@]}") ;;
+    kernels) args=("${kernels[@]}") ;;
     readback_large) args+=("${large[@]}") ;;
     realtime) args+=("${realtime[@]}") ;;
   esac
