@@ -18,6 +18,7 @@ type Ctx struct {
 // current is what the tokens of one thread share; owned by the GL goroutine.
 type current struct {
 	driver   Driver
+	limits   Limits // the driver's
 	objs     *registry
 	lost     error           // non-nil once the context is lost
 	lossTold bool            // lost has been reported
@@ -147,6 +148,9 @@ func (c *Ctx) NewTexture(desc TextureDesc) (*Texture, error) {
 			return nil, fmt.Errorf("create texture %q: %w", desc.Label, err)
 		}
 		buffer = desc.Buffer.handle
+	}
+	if err := c.gl.limits.checkTexture(&desc); err != nil {
+		return nil, fmt.Errorf("create texture %q: %w", desc.Label, err)
 	}
 	bytes := desc.bytes()
 	if err := c.gl.objs.take(fmt.Sprintf("texture %q of %dx%d pixels", desc.Label, desc.Width, desc.Height), bytes); err != nil {
@@ -385,6 +389,9 @@ func (c *Ctx) Dispatch(d *Dispatch) error {
 	}
 	bound, err := c.resolve(d.Bind)
 	if err == nil {
+		err = c.gl.limits.checkGroups(d.Groups)
+	}
+	if err == nil {
 		err = c.gl.driver.Dispatch(d.Program.handle, bound, d.Groups)
 	}
 	if err != nil {
@@ -414,13 +421,14 @@ func (c *Ctx) resolve(bind []Binding) ([]BoundResource, error) {
 	for i := range bind {
 		b := &bind[i]
 		r := BoundResource{Kind: b.Kind, Slot: b.Slot, Offset: b.Offset, Size: b.Size, Level: b.Level, Access: b.Access}
+		var label string
 		var err error
 		switch {
 		case b.Texture != nil && b.Buffer == nil && (b.Kind == BindSampler || b.Kind == BindImage):
-			err = b.Texture.usable()
+			label, err = b.Texture.label, b.Texture.usable()
 			r.Handle, r.Texture, r.Format = b.Texture.handle, b.Texture.desc.Kind, b.Texture.desc.Format
 		case b.Buffer != nil && b.Texture == nil && (b.Kind == BindUniform || b.Kind == BindStorage):
-			err = b.Buffer.usable()
+			label, err = b.Buffer.label, b.Buffer.usable()
 			r.Handle = b.Buffer.handle
 			if r.Size == 0 {
 				r.Size = b.Buffer.size - b.Offset
@@ -431,6 +439,9 @@ func (c *Ctx) resolve(bind []Binding) ([]BoundResource, error) {
 			}
 		default:
 			err = fmt.Errorf("%v binding of slot %d: it needs one buffer or one texture, as its kind says", b.Kind, b.Slot)
+		}
+		if err == nil {
+			err = c.gl.limits.checkBinding(&r, label)
 		}
 		if err != nil {
 			return nil, err

@@ -449,18 +449,6 @@ func (i *Info) Class() string {
 // HostDevice is the Device of the host device, which computes on the CPU without OpenGL.
 const HostDevice = "host"
 
-// Limits are the driver's limits that raybridge's shaders come near to.
-type Limits struct {
-	MaxTextureSize         int // pixels
-	MaxTextureLayers       int
-	MaxTextureBufferTexels int
-	MaxStorageBlockBytes   int
-	MaxUniformBlockBytes   int
-	MaxComputeGroups       [3]int
-	MaxComputeInvocations  int
-	MaxStorageBindings     int
-}
-
 func (k ObjectKind) String() string {
 	return name(int(k), "object", "buffer", "texture", "program", "framebuffer", "fence", "query")
 }

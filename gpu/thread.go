@@ -120,6 +120,7 @@ func (t *Thread) main(open Opener, opened chan<- error) {
 	}
 	t.gl.driver = glctx.Driver
 	t.info = glctx.Driver.Info()
+	t.gl.limits = t.info.Limits
 	opened <- nil
 	// Deferred, so that it also runs below a Goexit that serve survived.
 	defer func() {

@@ -220,6 +220,14 @@ func (w *Work) Close() {
 	C.free(unsafe.Pointer(w.work))
 }
 
+// The numbers of slots that a dispatch or a draw has.
+const (
+	UniformSlots = C.HD_UNIFORMS
+	StorageSlots = C.HD_STORAGES
+	SamplerSlots = C.HD_SAMPLERS
+	ImageSlots   = C.HD_IMAGES
+)
+
 // ErrSlot says that a slot is beyond those that the device has.
 var ErrSlot = errors.New("no such slot on the host device")
 

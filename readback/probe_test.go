@@ -73,7 +73,9 @@ func (r *rig) probe() (found readback.Probing) {
 func TestCopyAuto(t *testing.T) {
 	for _, software := range []bool{false, true} {
 		fake := gputest.NewFake()
-		fake.SetInfo(gpu.Info{Software: software})
+		info := fake.Info()
+		info.Software = software
+		fake.SetInfo(info)
 		thread := fake.Start(t)
 		pool, err := readback.New(readback.Config{MaxElements: 1}, func(*readback.Capture[meta, uint32], readback.Lease[uint32], error) {})
 		require.NoError(t, err)

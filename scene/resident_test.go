@@ -34,7 +34,9 @@ func uploaded(t *testing.T, fake *gputest.Fake, g *scene.Geometry) (*scene.Resid
 
 func fakeWithLimits(texels, layers int) *gputest.Fake {
 	fake := gputest.NewFake()
-	fake.SetInfo(gpu.Info{Limits: gpu.Limits{MaxTextureBufferTexels: texels, MaxTextureLayers: layers}})
+	info := fake.Info()
+	info.Limits.MaxTextureBufferTexels, info.Limits.MaxTextureLayers = texels, layers
+	fake.SetInfo(info)
 	return fake
 }
 

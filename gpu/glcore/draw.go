@@ -292,11 +292,6 @@ func (d *Driver) Draw(program, fb gpu.Handle, bind []gpu.BoundResource, draw *gp
 
 // Dispatch implements gpu.Driver.
 func (d *Driver) Dispatch(program gpu.Handle, bind []gpu.BoundResource, groups [3]int) error {
-	for axis, limit := range d.info.Limits.MaxComputeGroups {
-		if groups[axis] > limit {
-			return fmt.Errorf("%d work groups on axis %d are over this driver's limit of %d", groups[axis], axis, limit)
-		}
-	}
 	d.state.useProgram(uint32(program))
 	bindAll(bind)
 	gl.DispatchCompute(uint32(groups[0]), uint32(groups[1]), uint32(groups[2]))

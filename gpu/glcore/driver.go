@@ -131,25 +131,51 @@ func (d *Driver) readInfo(opts Options) error {
 		return TooOld(d.info.Version, d.info.Renderer)
 	}
 	d.info.Software = softwareRenderer(d.info.Renderer)
-	d.info.Limits = gpu.Limits{
-		MaxTextureSize:         getInt(gl.MAX_TEXTURE_SIZE),
-		MaxTextureLayers:       getInt(gl.MAX_ARRAY_TEXTURE_LAYERS),
-		MaxTextureBufferTexels: getInt(gl.MAX_TEXTURE_BUFFER_SIZE),
-		MaxStorageBlockBytes:   getInt(gl.MAX_SHADER_STORAGE_BLOCK_SIZE),
-		MaxUniformBlockBytes:   getInt(gl.MAX_UNIFORM_BLOCK_SIZE),
-		MaxComputeInvocations:  getInt(gl.MAX_COMPUTE_WORK_GROUP_INVOCATIONS),
-		MaxStorageBindings:     getInt(gl.MAX_SHADER_STORAGE_BUFFER_BINDINGS),
-	}
-	for axis := range d.info.Limits.MaxComputeGroups {
-		var n int32
-		gl.GetIntegeri_v(gl.MAX_COMPUTE_WORK_GROUP_COUNT, uint32(axis), &n)
-		d.info.Limits.MaxComputeGroups[axis] = int(n)
-	}
+	d.info.Limits = limits()
 	var bits int32
 	gl.GetQueryiv(gl.TIMESTAMP, gl.QUERY_COUNTER_BITS, &bits)
 	d.info.TimestampBits = int(bits)
 	d.info.Missing = append(d.info.Missing, missing(&d.info, getInt(gl.RESET_NOTIFICATION_STRATEGY))...)
 	return nil
+}
+
+// limits asks the context for its limits. Where OpenGL has one for each stage, it is the lowest of
+// the stages that use what it limits.
+func limits() gpu.Limits {
+	least := func(names ...uint32) int {
+		n := getInt(names[0])
+		for _, name := range names[1:] {
+			n = min(n, getInt(name))
+		}
+		return n
+	}
+	l := gpu.Limits{
+		MaxTextureSize:         getInt(gl.MAX_TEXTURE_SIZE),
+		MaxTextureLayers:       getInt(gl.MAX_ARRAY_TEXTURE_LAYERS),
+		MaxTextureBufferTexels: getInt(gl.MAX_TEXTURE_BUFFER_SIZE),
+		MaxUniformBlockBytes:   getInt(gl.MAX_UNIFORM_BLOCK_SIZE),
+		MaxStorageBlockBytes:   getInt(gl.MAX_SHADER_STORAGE_BLOCK_SIZE),
+		MaxSamplers:            least(gl.MAX_COMPUTE_TEXTURE_IMAGE_UNITS, gl.MAX_VERTEX_TEXTURE_IMAGE_UNITS, gl.MAX_TEXTURE_IMAGE_UNITS),
+		MaxUniformBlocks:       least(gl.MAX_COMPUTE_UNIFORM_BLOCKS, gl.MAX_VERTEX_UNIFORM_BLOCKS, gl.MAX_FRAGMENT_UNIFORM_BLOCKS),
+		MaxStorageBlocks:       least(gl.MAX_COMPUTE_SHADER_STORAGE_BLOCKS, gl.MAX_FRAGMENT_SHADER_STORAGE_BLOCKS),
+		MaxImages:              least(gl.MAX_COMPUTE_IMAGE_UNIFORMS, gl.MAX_FRAGMENT_IMAGE_UNIFORMS),
+		MaxOutputs:             getInt(gl.MAX_COMBINED_SHADER_OUTPUT_RESOURCES),
+		SamplerSlots:           getInt(gl.MAX_COMBINED_TEXTURE_IMAGE_UNITS),
+		UniformSlots:           getInt(gl.MAX_UNIFORM_BUFFER_BINDINGS),
+		StorageSlots:           getInt(gl.MAX_SHADER_STORAGE_BUFFER_BINDINGS),
+		ImageSlots:             getInt(gl.MAX_IMAGE_UNITS),
+		UniformAlignment:       getInt(gl.UNIFORM_BUFFER_OFFSET_ALIGNMENT),
+		StorageAlignment:       getInt(gl.SHADER_STORAGE_BUFFER_OFFSET_ALIGNMENT),
+		MaxComputeInvocations:  getInt(gl.MAX_COMPUTE_WORK_GROUP_INVOCATIONS),
+		MaxSharedBytes:         getInt(gl.MAX_COMPUTE_SHARED_MEMORY_SIZE),
+	}
+	for axis := range l.MaxComputeGroups {
+		var n [2]int32
+		gl.GetIntegeri_v(gl.MAX_COMPUTE_WORK_GROUP_COUNT, uint32(axis), &n[0])
+		gl.GetIntegeri_v(gl.MAX_COMPUTE_WORK_GROUP_SIZE, uint32(axis), &n[1])
+		l.MaxComputeGroups[axis], l.MaxComputeGroupSize[axis] = int(n[0]), int(n[1])
+	}
+	return l
 }
 
 // TooOld is the error for a driver below OpenGL 4.5.
@@ -161,13 +187,6 @@ func TooOld(version, renderer string) error {
 	}
 }
 
-// Sizes below which scenes and clouds of everyday size do not fit. OpenGL 4.5
-// guarantees less (65,536 texels, 16 MiB).
-const (
-	wantTexels       = 1 << 24
-	wantStorageBytes = 64 << 20
-)
-
 // missing lists what a driver lacks, each with what that costs.
 func missing(info *gpu.Info, resetStrategy int) []string {
 	var list []string
@@ -177,11 +196,13 @@ func missing(info *gpu.Info, resetStrategy int) []string {
 	if resetStrategy != gl.LOSE_CONTEXT_ON_RESET {
 		list = append(list, "reset notification: a GPU reset is noticed by failing commands only")
 	}
-	if n := info.Limits.MaxTextureBufferTexels; n < wantTexels {
+	want := gpu.Guaranteed()
+	if n := info.Limits.MaxTextureBufferTexels; n < want.MaxTextureBufferTexels {
 		list = append(list, fmt.Sprintf("large texture buffers: %d texels, scenes of more than about %d triangles don't fit", n, n/4))
 	}
-	if n := info.Limits.MaxStorageBlockBytes; n < wantStorageBytes {
-		list = append(list, fmt.Sprintf("large storage blocks: %d MiB, images and clouds above that don't fit", n>>20))
+	want.MaxTextureBufferTexels = 0
+	if below := info.Limits.Below(&want); len(below) > 0 {
+		list = append(list, fmt.Sprintf("limits that OpenGL 4.5 guarantees (%s): shaders and sensors may be refused", strings.Join(below, ", ")))
 	}
 	return list
 }

@@ -84,13 +84,14 @@ func TestSoftwareRenderers(t *testing.T) {
 
 func TestMissingSaysWhatItCosts(t *testing.T) {
 	const loseContextOnReset, noResetNotification = 0x8252, 0x8261
-	full := gpu.Info{TimestampBits: 64, Limits: gpu.Limits{MaxTextureBufferTexels: 1 << 27, MaxStorageBlockBytes: 1 << 27}}
+	full := gpu.Info{TimestampBits: 64, Limits: gpu.Guaranteed()}
 	assert.Empty(t, missing(&full, loseContextOnReset))
-	poor := gpu.Info{Limits: gpu.Limits{MaxTextureBufferTexels: 1 << 16, MaxStorageBlockBytes: 16 << 20}}
+	poor := gpu.Info{Limits: gpu.Guaranteed()}
+	poor.Limits.MaxTextureBufferTexels, poor.Limits.MaxSamplers, poor.Limits.StorageAlignment = 1<<16, 15, 512
 	assert.Equal(t, []string{
 		"GPU timestamps: captures carry no GPU times",
 		"reset notification: a GPU reset is noticed by failing commands only",
 		"large texture buffers: 65536 texels, scenes of more than about 16384 triangles don't fit",
-		"large storage blocks: 16 MiB, images and clouds above that don't fit",
+		"limits that OpenGL 4.5 guarantees (MaxSamplers 15, not 16, StorageAlignment 512, not 256): shaders and sensors may be refused",
 	}, missing(&poor, noResetNotification))
 }

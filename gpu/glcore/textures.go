@@ -68,7 +68,7 @@ func (d *Driver) CreateTexture(desc gpu.TextureDesc, buffer gpu.Handle) (gpu.Han
 		return 0, fmt.Errorf("format %v has no OpenGL counterpart", desc.Format)
 	}
 	d.keepErrors()
-	t, err := d.storeTexture(&desc, px, buffer)
+	t, err := storeTexture(&desc, px, buffer)
 	if err == nil {
 		err = drainErrors()
 	}
@@ -83,41 +83,22 @@ func (d *Driver) CreateTexture(desc gpu.TextureDesc, buffer gpu.Handle) (gpu.Han
 	return gpu.Handle(t), nil
 }
 
-func (d *Driver) storeTexture(desc *gpu.TextureDesc, px pixels, buffer gpu.Handle) (t uint32, err error) {
+func storeTexture(desc *gpu.TextureDesc, px pixels, buffer gpu.Handle) (t uint32, err error) {
 	w, h := int32(desc.Width), int32(desc.Height)
 	switch desc.Kind {
 	case gpu.Texture2D:
-		if err := d.checkSize(desc); err != nil {
-			return 0, err
-		}
 		gl.CreateTextures(gl.TEXTURE_2D, 1, &t)
 		gl.TextureStorage2D(t, int32(desc.Levels), px.internal, w, h)
 	case gpu.Texture2DArray:
-		if err := d.checkSize(desc); err != nil {
-			return 0, err
-		}
 		gl.CreateTextures(gl.TEXTURE_2D_ARRAY, 1, &t)
 		gl.TextureStorage3D(t, int32(desc.Levels), px.internal, w, h, int32(desc.Layers))
 	case gpu.TextureBuffer:
-		texels := desc.Buffer.Size() / desc.Format.PixelBytes()
-		if limit := d.info.Limits.MaxTextureBufferTexels; texels > limit {
-			return 0, fmt.Errorf("a view of %d texels is over this driver's limit of %d", texels, limit)
-		}
 		gl.CreateTextures(gl.TEXTURE_BUFFER, 1, &t)
 		gl.TextureBuffer(t, px.internal, uint32(buffer))
 	default:
 		return 0, fmt.Errorf("unknown kind %d of texture", desc.Kind)
 	}
 	return t, nil
-}
-
-func (d *Driver) checkSize(desc *gpu.TextureDesc) error {
-	l := &d.info.Limits
-	if max(desc.Width, desc.Height) > l.MaxTextureSize || desc.Layers > l.MaxTextureLayers {
-		return fmt.Errorf("%dx%d pixels with %d layers are over this driver's limits of %d and %d",
-			desc.Width, desc.Height, desc.Layers, l.MaxTextureSize, l.MaxTextureLayers)
-	}
-	return nil
 }
 
 var (

@@ -96,11 +96,7 @@ func NewFake() *Fake {
 		epoch:   time.Now(),
 		info: gpu.Info{
 			Vendor: "raybridge", Renderer: "fake", Version: "4.5 fake", GLSL: "4.50", Device: "fake", TimestampBits: 64,
-			Limits: gpu.Limits{
-				MaxTextureSize: 16384, MaxTextureLayers: 2048, MaxTextureBufferTexels: 1 << 27,
-				MaxStorageBlockBytes: 1 << 27, MaxUniformBlockBytes: 1 << 16,
-				MaxComputeGroups: [3]int{65535, 65535, 65535}, MaxComputeInvocations: 1024, MaxStorageBindings: 16,
-			},
+			Limits: gpu.Guaranteed(),
 		},
 	}
 }
@@ -164,8 +160,8 @@ func (f *Fake) Report(err error) {
 }
 
 // Faults returns what was done wrong so far. These are writes to held sources, copies of shader
-// output without the barrier they need, and handles used after deletion. Failures asked for
-// that have not happened are faults, too.
+// output without the barrier they need, handles used after deletion, and programs and bindings
+// beyond what OpenGL 4.5 guarantees. Failures asked for that have not happened are faults, too.
 func (f *Fake) Faults() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -378,10 +374,13 @@ func (f *Fake) CreateTexture(desc gpu.TextureDesc, buffer gpu.Handle) (gpu.Handl
 	return f.create(gpu.ObjectTexture, o, "CreateTexture", " %s %v %dx%d", o.name, desc.Format, desc.Width, desc.Height)
 }
 
-// CreateProgram implements gpu.Driver; the sources are not looked at.
+// CreateProgram implements gpu.Driver; of the sources, only the declarations are looked at.
 func (f *Fake) CreateProgram(desc gpu.ProgramDesc) (gpu.Handle, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	for _, line := range Beyond(desc) {
+		f.fault("program %q: %s", desc.Label, line)
+	}
 	return f.create(gpu.ObjectProgram, &object{name: desc.Label}, "CreateProgram", " %q", desc.Label)
 }
 
@@ -522,6 +521,7 @@ func (f *Fake) Draw(program, fb gpu.Handle, bind []gpu.BoundResource, draw *gpu.
 // storage blocks, and images that are not ReadOnly.
 func (f *Fake) bound(bind []gpu.BoundResource, by string) map[slot][]byte {
 	memory := make(map[slot][]byte, len(bind))
+	f.holdToLimits(bind, by)
 	for _, b := range bind {
 		o, bytes := f.resource(b)
 		memory[slot{b.Kind, b.Slot}] = bytes
@@ -531,6 +531,37 @@ func (f *Fake) bound(bind []gpu.BoundResource, by string) map[slot][]byte {
 		}
 	}
 	return memory
+}
+
+// holdToLimits checks what a Ctx leaves to the driver: how many of each kind are bound, and where
+// ranges of buffers begin.
+func (f *Fake) holdToLimits(bind []gpu.BoundResource, by string) {
+	most := gpu.Guaranteed()
+	var bound [gpu.BindImage + 1]int
+	for _, b := range bind {
+		bound[b.Kind]++
+		align := 1
+		switch b.Kind {
+		case gpu.BindUniform:
+			align = most.UniformAlignment
+		case gpu.BindStorage:
+			align = most.StorageAlignment
+		}
+		if b.Offset%align != 0 {
+			f.fault("%s binds %v slot %d at %d, OpenGL 4.5 guarantees multiples of %d", by, b.Kind, b.Slot, b.Offset, align)
+		}
+	}
+	for kind, limit := range [...]int{
+		gpu.BindUniform: most.MaxUniformBlocks, gpu.BindStorage: most.MaxStorageBlocks,
+		gpu.BindSampler: most.MaxSamplers, gpu.BindImage: most.MaxImages,
+	} {
+		if bound[kind] > limit {
+			f.fault("%s binds %d of kind %v, OpenGL 4.5 guarantees %d", by, bound[kind], gpu.BindingKind(kind), limit)
+		}
+	}
+	if n := bound[gpu.BindStorage] + bound[gpu.BindImage]; n > most.MaxOutputs {
+		f.fault("%s binds %d storage blocks and images, OpenGL 4.5 guarantees %d", by, n, most.MaxOutputs)
+	}
 }
 
 func (f *Fake) resource(b gpu.BoundResource) (*object, []byte) {

@@ -63,8 +63,12 @@ func newDriver(o Options) (*Driver, error) {
 		Version:  fmt.Sprintf("%s on %s", runtime.Version(), runtime.GOARCH), GLSL: "none", Device: gpu.HostDevice, HostMemory: true, TimestampBits: 64,
 		Limits: gpu.Limits{
 			MaxTextureSize: 1 << 15, MaxTextureLayers: many, MaxTextureBufferTexels: many,
-			MaxStorageBlockBytes: math.MaxInt, MaxUniformBlockBytes: math.MaxInt,
-			MaxComputeGroups: [3]int{many, many, many}, MaxComputeInvocations: many, MaxStorageBindings: 8,
+			MaxUniformBlockBytes: math.MaxInt, MaxStorageBlockBytes: math.MaxInt,
+			MaxSamplers: kernels.SamplerSlots, MaxUniformBlocks: kernels.UniformSlots, MaxStorageBlocks: kernels.StorageSlots,
+			MaxImages: kernels.ImageSlots, MaxOutputs: many,
+			SamplerSlots: kernels.SamplerSlots, UniformSlots: kernels.UniformSlots, StorageSlots: kernels.StorageSlots, ImageSlots: kernels.ImageSlots,
+			UniformAlignment: 1, StorageAlignment: 1,
+			MaxComputeGroups: [3]int{many, many, many}, MaxComputeGroupSize: [3]int{many, many, many}, MaxComputeInvocations: many, MaxSharedBytes: many,
 		},
 	}
 	return d, nil
