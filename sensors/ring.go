@@ -44,6 +44,7 @@ type Ring[D, E any] struct {
 
 	// Owned by the GL thread.
 	records int // of a capture
+	most    int // bytes that a shader can write of it
 	targets [ringTargets]*gpu.Buffer
 	next    int
 	target  *gpu.Buffer // of the capture between Take and Start
@@ -60,8 +61,13 @@ func (r *Ring[D, E]) Open(spec *Spec, env *Env, publish func(*Capture[D], readba
 	return nil
 }
 
-// Make makes the pool and the buffers for captures of so many records. GL thread.
+// Make makes the pool and the buffers for captures of so many records. It fails with gpu.ErrLimit
+// if the device's shaders can't write as much. GL thread.
 func (r *Ring[D, E]) Make(c *gpu.Ctx, records int) (err error) {
+	r.most = c.Info().Limits.MaxStorageBlockBytes
+	if err := r.fits(records); err != nil {
+		return err
+	}
 	r.pool, err = readback.New(readback.Config{
 		Label: r.label, Slots: RingSlots, MaxElements: records, Timeout: r.env.DeviceTimeout,
 		Notify: r.env.Completed,
@@ -81,10 +87,22 @@ func (r *Ring[D, E]) Make(c *gpu.Ctx, records int) (err error) {
 }
 
 // Resize lets captures have so many records from the next Take on. Those under way keep
-// theirs. GL thread.
+// theirs. Its errors are those of Make. GL thread.
 func (r *Ring[D, E]) Resize(records int) error {
+	if err := r.fits(records); err != nil {
+		return err
+	}
 	r.records = records
 	return r.pool.Resize(records)
+}
+
+// fits reports whether a shader can write captures of so many records.
+func (r *Ring[D, E]) fits(records int) error {
+	var record E
+	if bytes := records * int(unsafe.Sizeof(record)); bytes > r.most {
+		return fmt.Errorf("%s: %w: %d bytes a capture, its storage blocks have at most %d", r.label, gpu.ErrLimit, bytes, r.most)
+	}
+	return nil
 }
 
 // buffer makes a target.

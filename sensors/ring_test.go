@@ -205,3 +205,20 @@ func TestARingNeedsAGLThread(t *testing.T) {
 	assert.Zero(t, s.Pending())
 	require.NoError(t, s.Close())
 }
+
+// TestACaptureThatNoShaderCanWriteIsRefused: a storage block has a size, and a sensor that needs more is named.
+func TestACaptureThatNoShaderCanWriteIsRefused(t *testing.T) {
+	fake := gputest.NewFake()
+	s := newCounter(t, fake)
+	most := fake.Info().Limits.MaxStorageBlockBytes
+	require.Equal(t, 1<<27, most)
+	require.NoError(t, s.Resize(most/8))
+	err := s.Resize(most/8 + 1)
+	require.ErrorIs(t, err, gpu.ErrLimit)
+	require.ErrorContains(t, err, "counter: more than this device can do: 134217736 bytes a capture, its storage blocks have at most 134217728")
+	fake.ClearLog()
+	var fresh sensors.Ring[string, uint64]
+	require.NoError(t, fresh.Open(&sensors.Spec{Name: "fresh"}, &sensors.Env{GL: s.gl}, nil))
+	require.ErrorIs(t, s.gl.Do(t.Context(), func(c *gpu.Ctx) error { return fresh.Make(c, most/8+1) }), gpu.ErrLimit)
+	assert.NotContains(t, strings.Join(fake.Log(), "\n"), "Create")
+}
