@@ -65,9 +65,7 @@ func openBest(host hostdev.Options) (*gpu.Context, error) {
 	}
 	c, hostErr := hostdev.Open(host)()
 	if hostErr == nil {
-		if d, ok := c.Driver.(interface{ AddMissing(string) }); ok {
-			d.AddMissing("GPU: no hardware device could be opened, the host device computes on the CPU")
-		}
+		passOver(c, gpuErr)
 		return c, nil
 	}
 	c, err := eglctx.Open(eglctx.Options{})()
@@ -75,4 +73,20 @@ func openBest(host hostdev.Options) (*gpu.Context, error) {
 		return nil, errors.Join(err, hostErr)
 	}
 	return c, nil
+}
+
+// passOver has the host device say why no GPU computes. One that is there and can't be used is worth
+// a line of its own.
+func passOver(c *gpu.Context, gpuErr error) {
+	d, ok := c.Driver.(interface {
+		AddMissing(line string)
+		PassOver(err error)
+	})
+	if !ok {
+		return
+	}
+	d.AddMissing("GPU: no hardware device could be opened, the host device computes on the CPU")
+	if fault := new(eglctx.UnusableError); errors.As(gpuErr, &fault) {
+		d.PassOver(gpuErr)
+	}
 }

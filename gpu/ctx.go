@@ -2,8 +2,11 @@ package gpu
 
 import (
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"time"
+
+	"github.com/raybridge/raybridge/flow"
 )
 
 // Ctx is the token of being on the GL thread (law G1). Thread.Do or Thread.Go gives it to a
@@ -25,6 +28,8 @@ type current struct {
 	bound    []BoundResource // scratch of resolve
 	fresh    []Ctx           // tokens not yet given out
 	values   map[any]any     // see Value
+	log      *slog.Logger    // Config.Log
+	programs int             // that were asked for
 }
 
 // newCtx returns a token that was never used before, since one that came back
@@ -171,6 +176,10 @@ func (c *Ctx) NewProgram(desc ProgramDesc) (*Program, error) {
 	}
 	if (desc.Compute == "") == (desc.Vertex == "" || desc.Fragment == "") {
 		return nil, fmt.Errorf("create program %q: it needs a compute shader alone, or a vertex and a fragment shader", desc.Label)
+	}
+	c.gl.programs++
+	if c.gl.log != nil {
+		defer flow.TellLong(c.gl.log, fmt.Sprintf("compiling shader %s, number %d of this run", desc.Label, c.gl.programs))()
 	}
 	h, err := c.gl.driver.CreateProgram(desc)
 	if err != nil {

@@ -429,6 +429,8 @@ type Info struct {
 	HostMemory bool
 	// TimestampBits is the size of the GPU's timestamp counter, 0 where it has none.
 	TimestampBits int
+	// PassedOver lists the GPUs that were tried before this device, each with why it can't be used.
+	PassedOver []string
 	// Missing lists what the driver lacks of what raybridge can use, each
 	// with what that costs; empty on a complete driver.
 	Missing []string

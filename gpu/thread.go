@@ -37,6 +37,9 @@ type Config struct {
 	// Memory is asked before a buffer or a texture is made, and told when it is closed.
 	// (optional; nil for no limit)
 	Memory Memory
+	// Log is told of each program that takes over a second to compile. The line depends on this
+	// machine's speed. (optional; nil tells nobody)
+	Log *slog.Logger
 }
 
 // Memory is a budget of bytes; *memory.Budget is one. Any goroutine may call it.
@@ -89,7 +92,7 @@ func (cfg Config) Start(open Opener) (*Thread, error) {
 	objs := newRegistry(cfg.Memory)
 	t := &Thread{
 		lost: make(chan struct{}), done: make(chan struct{}),
-		objs: objs, gl: &current{objs: objs}, room: cfg.Queue,
+		objs: objs, gl: &current{objs: objs, log: cfg.Log}, room: cfg.Queue,
 	}
 	t.arrived.L = &t.mu
 	opened := make(chan error, 1)
@@ -325,6 +328,16 @@ func (t *Thread) Info() Info { return t.info }
 
 // Lost is closed when the context is found to be lost; the owner ends its run then.
 func (t *Thread) Lost() <-chan struct{} { return t.lost }
+
+// Err returns why the context is lost, an error that wraps ErrContextLost, and nil while it isn't.
+func (t *Thread) Err() error {
+	select {
+	case <-t.lost:
+		return t.gl.lost // which nobody writes any more
+	default:
+		return nil
+	}
+}
 
 // Live names the objects that were made and not closed, kind and label, sorted:
 // what a leak check prints.

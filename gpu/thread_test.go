@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -395,4 +397,61 @@ func TestGoAllocatesNothingInSteadyState(t *testing.T) {
 	})
 	// A batch of 64 tokens now and then rounds to none.
 	assert.Zero(t, allocs)
+}
+
+// slowCompiler is a driver that compiles until the log has told of it.
+type slowCompiler struct {
+	*gputest.Fake
+	told chan string
+}
+
+func (d *slowCompiler) Write(line []byte) (int, error) {
+	d.told <- string(line)
+	return len(line), nil
+}
+
+func (d *slowCompiler) CreateProgram(desc gpu.ProgramDesc) (gpu.Handle, error) {
+	if desc.Label == "camera.shade" {
+		select {
+		case line := <-d.told:
+			d.told <- line
+		case <-time.After(20 * time.Second):
+			return 0, errors.New("nothing tells that it takes long")
+		}
+	}
+	return d.Fake.CreateProgram(desc)
+}
+
+// TestALongCompilationIsTold: the log says which shader it is, and that others came before it.
+func TestALongCompilationIsTold(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a second; runs without -short")
+	}
+	t.Parallel()
+	driver := &slowCompiler{Fake: gputest.NewFake(), told: make(chan string, 2)}
+	thread, err := gpu.Config{Log: slog.New(slog.NewTextHandler(driver, nil))}.Start(func() (*gpu.Context, error) {
+		return &gpu.Context{Driver: driver}, nil
+	})
+	require.NoError(t, err)
+	defer thread.Close()
+	require.NoError(t, thread.Do(t.Context(), func(c *gpu.Ctx) error {
+		for _, label := range []string{"camera.ids", "camera.shade"} {
+			if _, err := c.NewProgram(gpu.ProgramDesc{Label: label, Compute: "void main() {}"}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	assert.Contains(t, <-driver.told, `msg="still compiling shader camera.shade, number 2 of this run ..."`)
+}
+
+// TestWhyTheContextIsLost: the owner learns the driver's reason.
+func TestWhyTheContextIsLost(t *testing.T) {
+	fake := gputest.NewFake()
+	thread := fake.Start(t)
+	require.NoError(t, thread.Err())
+	fake.Lose()
+	require.ErrorIs(t, thread.Do(t.Context(), func(*gpu.Ctx) error { return nil }), gpu.ErrContextLost)
+	<-thread.Lost()
+	require.EqualError(t, thread.Err(), "opengl context lost: the fake's script says so")
 }

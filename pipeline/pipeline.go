@@ -84,7 +84,7 @@ func (p *Pipeline) build(ctx context.Context) error {
 	history := scene.NewHistory(c.Scene, c.Ego, 0)
 	p.scenery = &scenery{scene: c.Scene, history: history, stage: stage.New(p.geometry, history, c.Capacity, p.log)}
 	// The run tells that the GL thread failed; the log has the details.
-	thread := gpu.Config{OnError: func(err error) { p.log.Error("work on the gl thread failed", "error", err) }}
+	thread := gpu.Config{Log: c.Log, OnError: func(err error) { p.log.Error("work on the gl thread failed", "error", err) }}
 	if c.Memory != nil {
 		thread.Memory = c.Memory
 	}

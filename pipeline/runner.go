@@ -11,7 +11,6 @@ import (
 
 	"github.com/raybridge/raybridge/dispatch"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/simtime"
 )
@@ -179,7 +178,7 @@ func (x *runner) begin(ctx context.Context) (*run, error) {
 	r.watching.Go(func() {
 		select {
 		case <-x.captures.gl.Lost():
-			x.failure.fail(gpu.ErrContextLost)
+			x.failure.fail(x.captures.gl.Err())
 		case <-completion.Done():
 		}
 	})

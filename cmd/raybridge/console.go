@@ -221,6 +221,16 @@ func (p *progressPrinter) start(info gpu.Info, g *scene.Geometry) {
 	}
 	fmt.Fprintf(p.out, "scene %s: %s, %s; on %s (%s)\n",
 		g.Scene.Name, fault.Count(g.Scene.Stats().Triangles, "triangle"), fault.Count(len(g.Scene.Actors), "actor"), info.Renderer, info.Device)
+	for _, why := range info.PassedOver {
+		p.note("a GPU can't be used: " + why)
+	}
+}
+
+// note shows a line that isn't empty.
+func (p *progressPrinter) note(line string) {
+	if line != "" && !p.quiet {
+		fmt.Fprintln(p.out, line)
+	}
 }
 
 // update shows how far the run is, if that wasn't shown a moment ago.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -55,6 +56,21 @@ func (f *deviceFlags) opener() (gpu.Opener, error) {
 	return open, nil
 }
 
+// otherGPUs says which GPUs would do as well as the one that auto took: it takes the first that works.
+func otherGPUs(devices []eglctx.Device, taken string) string {
+	at := slices.IndexFunc(devices, func(d eglctx.Device) bool { return !d.Software && d.String() == taken })
+	if at < 0 {
+		return ""
+	}
+	var names []string
+	for _, d := range devices[at+1:] {
+		if !d.Software {
+			names = append(names, fmt.Sprintf("--gpu %d takes %v", d.Number, d))
+		}
+	}
+	return strings.Join(names, "; ")
+}
+
 func newGPU() *cobra.Command {
 	var f deviceFlags
 	cmd := &cobra.Command{
@@ -88,6 +104,9 @@ func showGPU(out io.Writer, open gpu.Opener) error {
 		return err
 	}
 	info := t.Info()
+	for _, why := range info.PassedOver {
+		fmt.Fprintf(out, "a GPU can't be used: %s\n", why)
+	}
 	timestamps := fmt.Sprintf("%d bits", info.TimestampBits)
 	if info.TimestampBits == 0 {
 		timestamps = "none"
@@ -99,8 +118,10 @@ func showGPU(out io.Writer, open gpu.Opener) error {
 		{"texture size", fmt.Sprint(info.Limits.MaxTextureSize)},
 		{"texture buffer", fmt.Sprintf("%d texels", info.Limits.MaxTextureBufferTexels)},
 		{"storage block", fmt.Sprintf("%d bytes", info.Limits.MaxStorageBlockBytes)},
+		{"uniform block", fmt.Sprintf("%d bytes", info.Limits.MaxUniformBlockBytes)},
+		{"a stage has", fmt.Sprintf("%d samplers, %d uniform blocks, %d storage blocks, %d images", info.Limits.MaxSamplers, info.Limits.MaxUniformBlocks, info.Limits.MaxStorageBlocks, info.Limits.MaxImages)},
 		{"compute groups", fmt.Sprint(info.Limits.MaxComputeGroups)},
-		{"group size", fmt.Sprintf("%d invocations", info.Limits.MaxComputeInvocations)},
+		{"group size", fmt.Sprintf("%d invocations, %d bytes", info.Limits.MaxComputeInvocations, info.Limits.MaxSharedBytes)},
 		{"missing", cmp.Or(strings.Join(info.Missing, "; "), "nothing")},
 	} {
 		fmt.Fprintf(out, "%-15s %s\n", row[0], row[1])

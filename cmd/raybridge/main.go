@@ -342,13 +342,19 @@ func (m *memoryLimit) budget() *memory.Budget {
 	return memory.New(int64(*m))
 }
 
-// refused marks what needs more memory than the limit as wrong use, and says what may be done.
+// refused marks what needs more than the memory or the device has as wrong use, and says what may be
+// done. It says that of a lost device, too.
 func refused(err error) error {
-	if !errors.Is(err, memory.ErrExceeded) {
+	switch fault := new(memory.Error); {
+	case errors.As(err, &fault) && fault.Whole > 0:
+		return usage(fmt.Errorf("%w: give the machine or the container more memory, or raise the limit by --max-memory", err))
+	case errors.Is(err, memory.ErrExceeded):
+		return usage(fmt.Errorf("%w: --max-memory raises it", err))
+	case errors.Is(err, gpu.ErrLimit):
+		return usage(fmt.Errorf("%w: ask for less, or take --gpu host, whose limit is the memory", err))
+	case errors.Is(err, gpu.ErrContextLost):
+		return fmt.Errorf("%w: dmesg may say why; start again, with another --gpu (raybridge gpu lists them) if it is lost again", err)
+	default:
 		return err
 	}
-	if fault := new(memory.Error); errors.As(err, &fault) && fault.Whole > 0 {
-		return usage(fmt.Errorf("%w: give the machine or the container more memory, or raise the limit by --max-memory", err))
-	}
-	return usage(fmt.Errorf("%w: --max-memory raises it", err))
 }

@@ -336,6 +336,25 @@ func TestAMissingDevice(t *testing.T) {
 	}
 }
 
+// TestADriverThatIsTooOld has Mesa say that it has OpenGL 4.4: the message names that and what to install.
+func TestADriverThatIsTooOld(t *testing.T) {
+	t.Parallel()
+	needsOpenGL(t)
+	for _, args := range [][]string{
+		{"run", "--headless", "--gpu", "software", "--bridge", "stream:127.0.0.1:0", "--duration", "100ms", "--scene", sceneFile(t, t.TempDir())},
+		{"gpu", "--gpu", "software"},
+	} {
+		cmd := command(t, args...)
+		cmd.Env = append(cmd.Env, "MESA_GL_VERSION_OVERRIDE=4.4")
+		o := execute(t, cmd)
+		if o.code == exitDone {
+			t.Skip("the driver takes no MESA_GL_VERSION_OVERRIDE")
+		}
+		assert.Equal(t, exitNoOpenGL, o.code, o.err)
+		assert.Regexp(t, `^raybridge: no OpenGL 4\.5 core: the driver ".+" offers version "4\.4 .*" only: install a newer one \(.*\) or choose another device$`, lastLine(o.err))
+	}
+}
+
 // TestARecordingThatLostMessagesIsIncomplete has a realtime run drop what a
 // pipe doesn't take in time.
 func TestARecordingThatLostMessagesIsIncomplete(t *testing.T) {

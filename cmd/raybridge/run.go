@@ -27,6 +27,7 @@ import (
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/eglctx"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/pipeline"
@@ -203,6 +204,9 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 		return errors.Join(err, p.Close(context.Background()))
 	}
 	pl.progress.start(p.GPU(), p.Geometry())
+	if devices, err := eglctx.Devices(); err == nil && pl.flags.device.isAuto() {
+		pl.progress.note(otherGPUs(devices, p.GPU().Device))
+	}
 	if !pl.flags.quiet {
 		summary := p.Summary()
 		printEndpoints(pl.progress.out, summary.Bridges)

@@ -18,31 +18,8 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 )
 
-// Device is one EGL device of this machine.
-type Device struct {
-	// Number is what Options.Device takes: hardware devices count from 0,
-	// software ones have -1.
-	Number   int
-	Software bool
-	// File is the device's DRM node, "/dev/dri/card0", and Renderer the
-	// driver's name for it; empty where EGL doesn't tell.
-	File, Renderer string
-
-	handle C.EGLDeviceEXT
-}
-
-func (d Device) String() string {
-	s := fmt.Sprintf("EGL device %d", d.Number)
-	if d.Software {
-		s = "EGL software device"
-	}
-	for _, detail := range []string{d.Renderer, d.File} {
-		if detail != "" {
-			s += ", " + detail
-		}
-	}
-	return s
-}
+// deviceHandle is EGL's own name for a device.
+type deviceHandle = C.EGLDeviceEXT
 
 // maxDevices bounds the enumeration; machines have a dozen GPUs at most.
 const maxDevices = 64

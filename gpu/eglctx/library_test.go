@@ -4,6 +4,8 @@ package eglctx
 
 import (
 	"errors"
+	"os"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -58,4 +60,25 @@ func TestCausesAreToldOnOneLine(t *testing.T) {
 	assert.Equal(t, error(old), unsupported(surfaceless, old, device))
 	assert.Equal(t, "GPU: no hardware device could be opened (EGL device 0: no room; EGL device 1: busy), OpenGL runs on the CPU",
 		softwareNote([]error{errors.New("EGL device 0: no room"), errors.New("EGL device 1: busy")}))
+}
+
+// TestAGPUThatCannotBeOpenedIsPassedOver: what opens instead says which it was, and why.
+func TestAGPUThatCannotBeOpenedIsPassedOver(t *testing.T) {
+	runtime.LockOSThread() // a context is a thread's
+	defer runtime.UnlockOSThread()
+	software, err := openSoftware(nil, Options{})
+	if errors.Is(err, gpu.ErrNotSupported) && os.Getenv("REQUIRE_GL") != "1" {
+		t.Skipf("no live OpenGL: %v", err)
+	}
+	require.NoError(t, err)
+	require.NoError(t, software.Close())
+	ghost := []Device{{Number: 0, Renderer: "Ghost"}} // EGL doesn't know its handle
+	_, causes := openHardware(ghost, Options{})
+	require.Len(t, causes, 1)
+	require.ErrorAs(t, causes[0], new(*UnusableError))
+	require.ErrorContains(t, causes[0], "EGL device 0, Ghost: ")
+	c, err := openAuto(ghost, Options{})
+	require.NoError(t, err)
+	assert.Equal(t, []string{causes[0].Error()}, c.Driver.Info().PassedOver)
+	require.NoError(t, c.Close())
 }

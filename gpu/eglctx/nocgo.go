@@ -10,12 +10,8 @@ type Options struct {
 	Debug  bool
 }
 
-// Device is one EGL device; without cgo no such device exists.
-type Device struct {
-	Number         int
-	Software       bool
-	File, Renderer string
-}
+// deviceHandle is nothing without cgo.
+type deviceHandle struct{}
 
 // errNoCgo is the answer of a build without cgo.
 var errNoCgo = &gpu.UnsupportedError{

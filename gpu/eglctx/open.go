@@ -79,11 +79,21 @@ func openHardware(devices []Device, opts Options) (ctx *gpu.Context, causes []er
 	for _, d := range hardware(devices) {
 		ctx, err := openDevice(d, opts)
 		if err == nil {
+			passOver(ctx, causes)
 			return ctx, nil
 		}
 		causes = append(causes, err)
 	}
 	return nil, causes
+}
+
+// passOver has a context tell of the GPUs that were tried before it.
+func passOver(ctx *gpu.Context, causes []error) {
+	if driver, ok := ctx.Driver.(*glcore.Driver); ok {
+		for _, err := range causes {
+			driver.PassOver(err)
+		}
+	}
 }
 
 func openAuto(devices []Device, opts Options) (*gpu.Context, error) {
@@ -96,6 +106,7 @@ func openAuto(devices []Device, opts Options) (*gpu.Context, error) {
 	if err != nil {
 		return nil, unsupported(append(causes, err)...)
 	}
+	passOver(ctx, causes)
 	if driver, ok := ctx.Driver.(*glcore.Driver); ok && driver.Info().Software {
 		driver.AddMissing(softwareNote(causes))
 	}
@@ -136,8 +147,13 @@ func noDevice(hardware []Device, n int) error {
 	return &gpu.UnsupportedError{Feature: fmt.Sprintf("EGL device %d", n), Need: need}
 }
 
+// openDevice opens a GPU; its error is an *UnusableError.
 func openDevice(d Device, opts Options) (*gpu.Context, error) {
-	return openDisplay(C.rbDeviceDisplay(d.handle), d.String(), opts)
+	ctx, err := openDisplay(C.rbDeviceDisplay(d.handle), d.String(), opts)
+	if err != nil {
+		return nil, &UnusableError{err}
+	}
+	return ctx, nil
 }
 
 // openSoftware prefers the surfaceless platform where there is no GPU: it is

@@ -83,6 +83,9 @@ func (d *Driver) Info() gpu.Info { return d.info }
 // AddMissing adds a line to gpu.Info.Missing: what the opener could not get.
 func (d *Driver) AddMissing(line string) { d.info.Missing = append(d.info.Missing, line) }
 
+// PassOver adds a GPU to gpu.Info.PassedOver: err says why it can't be used.
+func (d *Driver) PassOver(err error) { d.info.PassedOver = append(d.info.PassedOver, err.Error()) }
+
 // Flush implements gpu.Driver.
 func (d *Driver) Flush() error {
 	gl.Flush()

@@ -84,6 +84,10 @@ func (d *Driver) Info() gpu.Info { return d.info }
 // thread is used.
 func (d *Driver) AddMissing(line string) { d.info.Missing = append(d.info.Missing, line) }
 
+// PassOver adds a GPU to Info.PassedOver: err says why it can't be used. It comes before the driver
+// is used.
+func (d *Driver) PassOver(err error) { d.info.PassedOver = append(d.info.PassedOver, err.Error()) }
+
 // Reset implements gpu.Driver: a CPU isn't lost.
 func (d *Driver) Reset() error { return nil }
 
