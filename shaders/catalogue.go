@@ -209,6 +209,9 @@ var CameraShadow = Entry{
 // SlotLens is the uniform block that lib/lens.glsl declares.
 const SlotLens = 1
 
+// lenses are those of lib/lens.glsl, beside the pinhole, which is 0.
+const lenses = 3
+
 // CameraTrace traces what each pixel of a distorted camera sees, and writes what
 // CameraIDs writes. LENS is one of lib/lens.glsl's. An invocation traces TracedRays
 // pixels, two by two.
@@ -221,7 +224,7 @@ var CameraTrace = Entry{
 		Binding{"seen", "uimage2D", 0, KindImage},
 	),
 	Workgroup: [3]int{8, 8, 1},
-	Constants: []Define{Int("LENS", 1)},
+	Constants: []Define{Int("LENS", 1).Within(1, lenses)},
 }
 
 // CameraSun traces a ray to the sun from what each pixel of a camera sees, and writes
@@ -238,7 +241,7 @@ var CameraSun = Entry{
 		Binding{"sunlit", "image2D", 0, KindImage},
 	),
 	Workgroup: [3]int{8, 8, 1},
-	Constants: []Define{Int("LENS", 0)},
+	Constants: []Define{Int("LENS", 0).Within(0, lenses)},
 }
 
 // CameraShade turns what a camera sees into its pictures, each in a buffer of packed pixels,
@@ -273,8 +276,8 @@ var CameraShade = Entry{
 		Flag("TAGS", true), Flag("TAG_COLORS", false), Flag("WIDE_TAG_COLORS", false), Flag("WIDE_TAGS", false),
 		Flag("INSTANCES", true), Flag("WIDE_INSTANCES", false), Flag("INSTANCE_CODES", false), Flag("INSTANCE_COLORS", false),
 		Flag("NORMALS", true), Flag("FLOW", true),
-		Flag("SURFACE_TEXTURES", true), Flag("EMISSION_TEXTURES", true), Flag("VERTEX_COLORS", true), Flag("LAMPS", true), Int("GRID", 1),
-		Int("LENS", 0), Flag("GRADED", false), Flag("TRACED", false),
+		Flag("SURFACE_TEXTURES", true), Flag("EMISSION_TEXTURES", true), Flag("VERTEX_COLORS", true), Flag("LAMPS", true), Int("GRID", 1).Within(1, 4),
+		Int("LENS", 0).Within(0, lenses), Flag("GRADED", false), Flag("TRACED", false),
 	},
 }
 
@@ -325,7 +328,7 @@ var Lidar = Entry{
 		Binding{"Points", "", 0, KindStorage},
 	),
 	Workgroup: [3]int{8, 8, 1},
-	Constants: []Define{Int("SCALE", 1), Flag("RANDOM", true), Flag("ROLLING", true), Flag("COMPENSATED", false)},
+	Constants: []Define{Int("SCALE", 1).Within(0, 3), Flag("RANDOM", true), Flag("ROLLING", true), Flag("COMPENSATED", false)},
 }
 
 // RayTexels is the size of a ray in the table of Rays, in texels.

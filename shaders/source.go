@@ -18,23 +18,44 @@ var embedded embed.FS
 const Version = "#version 450 core"
 
 // ErrSource is wrapped by every error of Source: a file that isn't there, an
-// include that can't be read, a constant that isn't declared.
+// include that can't be read, a constant that isn't declared or can't be that.
 var ErrSource = errors.New("shader source is not usable")
 
 // Define is one constant that Go gives to a source, as a #define line.
 type Define struct {
 	Name, Value string
+	// Least and Most are the whole numbers that an Entry's constant may be, both included. Where Most
+	// is 0, it may be anything.
+	Least, Most int
 }
 
 // Int returns an integer constant.
-func Int(name string, v int) Define { return Define{name, strconv.Itoa(v)} }
+func Int(name string, v int) Define { return Define{Name: name, Value: strconv.Itoa(v)} }
 
 // Flag returns a constant that is 1 or 0, for #if.
 func Flag(name string, v bool) Define {
+	d := Define{Name: name, Value: "0", Most: 1}
 	if v {
-		return Define{name, "1"}
+		d.Value = "1"
 	}
-	return Define{name, "0"}
+	return d
+}
+
+// Within returns the constant with the numbers that it may be.
+func (d Define) Within(least, most int) Define {
+	d.Least, d.Most = least, most
+	return d
+}
+
+// accept tells whether an entry's constant may have a value.
+func (d *Define) accept(value string) error {
+	if d.Most == 0 {
+		return nil
+	}
+	if n, err := strconv.Atoi(value); err != nil || n < d.Least || n > d.Most {
+		return fmt.Errorf("constant %s is %s, from %d to %d is possible", d.Name, value, d.Least, d.Most)
+	}
+	return nil
 }
 
 // Program is complete GLSL, fields as in gpu.ProgramDesc: gpu.ProgramDesc(p)
@@ -91,10 +112,15 @@ func (e *Entry) constants(overrides []Define) ([]Define, error) {
 next:
 	for _, o := range overrides {
 		for i := range all[own:] {
-			if all[own+i].Name == o.Name {
-				all[own+i].Value = o.Value
-				continue next
+			c := &all[own+i]
+			if c.Name != o.Name {
+				continue
 			}
+			if err := c.accept(o.Value); err != nil {
+				return nil, err
+			}
+			c.Value = o.Value
+			continue next
 		}
 		return nil, fmt.Errorf("constant %s is not declared by the entry", o.Name)
 	}
