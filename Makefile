@@ -22,8 +22,10 @@ compiling = echo "Compiling $(1): the first time this takes four minutes of one 
 
 FORMATTED = $(GO) mod tidy -diff && files=$$(gofmt -l .) && { [ -z "$$files" ] || { echo "run gofmt -w on" $$files; exit 1; }; }
 
-# Live tests need an OpenGL context, and those of python/ need numpy; scripts/setup.sh sees to it.
+# Live tests need an OpenGL context, those of shaders glslangValidator and spirv-val, and those of python/
+# numpy; scripts/setup.sh sees to it.
 export REQUIRE_GL ?= 1
+export REQUIRE_GLSLANG ?= 1
 export REQUIRE_PYTHON ?= 1
 
 .DEFAULT_GOAL := help

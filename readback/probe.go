@@ -87,7 +87,7 @@ var probeLoops = []int{1 << 6, 1 << 10, 1 << 14, 1 << 17}
 const (
 	probeVertex = `#version 450 core
 layout(location = 0) uniform int drawIndex;
-flat out int loops;
+layout(location = 0) flat out int loops;
 void main() {
 	loops = drawIndex;
 	vec2 corner = vec2(gl_VertexID & 1, gl_VertexID >> 1) * 4.0 - 1.0;
@@ -95,7 +95,7 @@ void main() {
 }
 `
 	probeFragment = `#version 450 core
-flat in int loops;
+layout(location = 0) flat in int loops;
 layout(location = 0) out vec4 color;
 void main() {
 	uint x = uint(gl_FragCoord.x) * 1973u + uint(gl_FragCoord.y) * 9277u;

@@ -17,7 +17,7 @@ const quadsVertex = `#version 450 core
 layout(location = 0) uniform int first;
 layout(binding = 0) uniform samplerBuffer quads;
 layout(std140, binding = 0) uniform Target { vec2 size; };
-flat out uint id;
+layout(location = 0) flat out uint id;
 const ivec2 corners[6] = ivec2[](ivec2(0, 0), ivec2(1, 0), ivec2(1, 1), ivec2(0, 0), ivec2(1, 1), ivec2(0, 1));
 void main() {
 	int quad = first + gl_InstanceID;
@@ -30,7 +30,7 @@ void main() {
 }`
 
 const idFragment = `#version 450 core
-flat in uint id;
+layout(location = 0) flat in uint id;
 layout(location = 0) out uint found;
 void main() { found = id; }`
 

@@ -68,12 +68,39 @@ func Do(t testing.TB, thread *gpu.Thread, f func(*gpu.Ctx) error) {
 }
 
 // Opener returns what opens the device that GL_DEVICE names, for tests that need one of their own.
+// With REQUIRE_GLSLANG=1, OpenGL makes no program that Validate refuses.
 func Opener() gpu.Opener {
 	device := os.Getenv("GL_DEVICE")
 	if device == "host" {
 		return hostdev.Open(hostdev.Options{})
 	}
-	return eglctx.Open(eglctx.Options{Device: device, Debug: true})
+	open := eglctx.Open(eglctx.Options{Device: device, Debug: true})
+	if os.Getenv("REQUIRE_GLSLANG") != "1" {
+		return open
+	}
+	return func() (*gpu.Context, error) {
+		c, err := open()
+		if err == nil {
+			c.Driver = validating{c.Driver}
+		}
+		return c, err
+	}
+}
+
+// validating is a driver that makes only programs that Validate lets pass.
+type validating struct{ gpu.Driver }
+
+// CreateProgram implements gpu.Driver.
+func (d validating) CreateProgram(p gpu.ProgramDesc) (gpu.Handle, error) {
+	h, err := d.Driver.CreateProgram(p)
+	if err != nil {
+		return 0, err
+	}
+	if err := Validate(p); err != nil {
+		d.Driver.Delete(gpu.ObjectProgram, h)
+		return 0, err
+	}
+	return h, nil
 }
 
 func openLive() (*gpu.Thread, error) {

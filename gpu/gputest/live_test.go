@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -45,12 +46,16 @@ func TestThreadCopiesBuffers(t *testing.T) {
 }
 
 // again runs one test of this binary in another process and returns what it
-// prints and whether it passes.
+// prints and whether it passes. -test.short stands for itself.
 func again(t *testing.T, test string, env ...string) (out string, passes bool) {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	cmd := exec.CommandContext(t.Context(), self, "-test.run=^"+test+"$", "-test.v")
+	args := []string{"-test.run=^" + test + "$", "-test.v"}
+	if len(env) > 0 && env[0] == "-test.short" {
+		args, env = append(args, env[0]), env[1:]
+	}
+	cmd := exec.CommandContext(t.Context(), self, args...)
 	cmd.Env = append(os.Environ(), env...)
 	text, err := cmd.CombinedOutput()
 	return string(text), err == nil
@@ -82,4 +87,70 @@ func TestMainFailsForALeak(t *testing.T) {
 	out, passes := again(t, "TestMainFailsForALeak", "FORGET=1")
 	assert.False(t, passes)
 	assert.Contains(t, out, `leak: buffer "forgotten" was not closed`)
+}
+
+// TestLiveProgramsPassTheValidators: with REQUIRE_GLSLANG=1 the device refuses what a lax driver takes.
+func TestLiveProgramsPassTheValidators(t *testing.T) {
+	gputest.Thread(t) // skips, or fails, where there is no OpenGL
+	gputest.Validators(t)
+	for _, requires := range []string{"0", "1"} {
+		t.Setenv("REQUIRE_GLSLANG", requires)
+		thread, err := gpu.Start(gputest.Opener())
+		require.NoError(t, err)
+		taken := 0
+		gputest.Do(t, thread, func(c *gpu.Ctx) error {
+			for name, l := range lax {
+				p, err := c.NewProgram(gpu.ProgramDesc{Label: name, Compute: version + l.source})
+				if err == nil {
+					taken++
+					p.Close()
+				}
+			}
+			return nil
+		})
+		thread.DebugErrors() // of those that a stricter driver doesn't take
+		if requires == "1" {
+			assert.Zero(t, taken)
+		} else if thread.Info().Software {
+			assert.Positive(t, taken)
+		}
+		require.NoError(t, thread.Close())
+	}
+}
+
+// The tests below run this one in a process of its own.
+func TestValidateOnce(t *testing.T) {
+	gputest.Validators(t)
+	require.NoError(t, gputest.Validate(gpu.ProgramDesc{Compute: version + one + "void main() {}\n"}))
+}
+
+func TestWithoutValidatorsTestsSkipOrFailAsToldAndSayWhy(t *testing.T) {
+	for _, tt := range []struct {
+		requires, result string
+		passes           bool
+	}{{"0", "--- SKIP", true}, {"1", "--- FAIL", false}} {
+		out, passes := again(t, "TestValidateOnce", "PATH=/nonexistent", "REQUIRE_GLSLANG="+tt.requires)
+		assert.Equal(t, tt.passes, passes, out)
+		assert.Contains(t, out, tt.result)
+		assert.Contains(t, out, "apt-get install glslang-tools spirv-tools")
+	}
+}
+
+// TestShortRunsValidateChangedSources: one that passed isn't compiled again, other than in full runs.
+func TestShortRunsValidateChangedSources(t *testing.T) {
+	gputest.Validators(t)
+	real, err := exec.LookPath("glslangValidator")
+	require.NoError(t, err)
+	cache, dir := "XDG_CACHE_HOME="+t.TempDir(), t.TempDir()
+	broken := "#!/bin/sh\n[ \"$1\" = --version ] && exec " + real + " --version\nexit 1\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "glslangValidator"), []byte(broken), 0o755))
+	path := "PATH=" + dir + string(os.PathListSeparator) + os.Getenv("PATH")
+	out, passes := again(t, "TestValidateOnce", "-test.short", cache, path)
+	assert.False(t, passes, out)
+	out, passes = again(t, "TestValidateOnce", cache)
+	assert.True(t, passes, out)
+	out, passes = again(t, "TestValidateOnce", "-test.short", cache, path)
+	assert.True(t, passes, out)
+	out, passes = again(t, "TestValidateOnce", cache, path)
+	assert.False(t, passes, out)
 }

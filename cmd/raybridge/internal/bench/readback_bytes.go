@@ -282,14 +282,14 @@ const (
 const (
 	busyVertex = `#version 450 core
 layout(location = 0) uniform int drawIndex;
-flat out int rounds;
+layout(location = 0) flat out int rounds;
 void main() {
 	rounds = drawIndex;
 	gl_Position = vec4(vec2(gl_VertexID & 1, gl_VertexID >> 1) * 4.0 - 1.0, 0.0, 1.0);
 }
 `
 	busyFragment = `#version 450 core
-flat in int rounds;
+layout(location = 0) flat in int rounds;
 layout(location = 0) out vec4 color;
 void main() {
 	uint x = uint(gl_FragCoord.x) * 7919u + uint(gl_FragCoord.y);

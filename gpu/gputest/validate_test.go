@@ -1,0 +1,56 @@
+package gputest_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/gputest"
+)
+
+const (
+	version = "#version 450 core\n"
+	one     = "layout(local_size_x = 1) in;\n"
+)
+
+// lax are shaders that llvmpipe takes, and what the validators say of them.
+var lax = map[string]struct{ source, refused string }{
+	"too deep a work group": {"layout(local_size_z = 128) in;\nvoid main() {}\n", "gl_MaxComputeWorkGroupSize"},
+	// Of GLSL 4.60, or an extension.
+	"a semicolon after a function": {one + "void main() {};\n", "extraneous semicolon"},
+	"shared memory with a value":   {one + "shared uint w = 1u;\nvoid main() { w = 2u; }\n", "initializer"},
+}
+
+func TestValidateRefusesWhatLlvmpipeTakes(t *testing.T) {
+	gputest.Validators(t)
+	for name, l := range lax {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := gputest.Validate(gpu.ProgramDesc{Label: "lax", Compute: version + l.source})
+			assert.ErrorContains(t, err, `validate "lax": `)
+			assert.ErrorContains(t, err, l.refused)
+		})
+	}
+}
+
+// The compiler takes a bias outside a fragment stage, and SPIR-V doesn't.
+func TestValidateJudgesTheSPIRV(t *testing.T) {
+	gputest.Validators(t)
+	bias := "layout(binding = 0) uniform sampler2D s;\nlayout(std430, binding = 0) buffer Block { float b; };\nvoid main() { b = texture(s, vec2(0.0), 1.0).r; }\n"
+	assert.ErrorContains(t, gputest.Validate(gpu.ProgramDesc{Compute: version + one + bias}), "spirv-val")
+}
+
+// TestValidateLinksStages: they agree on what passes between them.
+func TestValidateLinksStages(t *testing.T) {
+	gputest.Validators(t)
+	vertex := "layout(location = 0) flat out uint id;\nvoid main() { id = 1u; gl_Position = vec4(0.0); }\n"
+	fragment := "layout(location = 0) flat in %s id;\nlayout(location = 0) out uint found;\nvoid main() { found = uint(id); }\n"
+	pair := func(taken string) error {
+		return gputest.Validate(gpu.ProgramDesc{Vertex: version + vertex, Fragment: version + fmt.Sprintf(fragment, taken)})
+	}
+	require.NoError(t, pair("uint"))
+	assert.ErrorContains(t, pair("int"), "glslangValidator")
+}
