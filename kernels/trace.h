@@ -215,9 +215,9 @@ INLINE void start(walk *w, const hd_scene *s, const hd_node *nodes, uint32_t roo
     w->top = root != 0;
 }
 
-// test_leaf updates the rays that meet a triangle of the leaf nearer than before; it is testTriangle
-// of the shader. A surface that may be cut out is looked up at once: rays go on through its holes,
-// where the shader starts them again behind, a millionth of the way further.
+// test_leaf updates the rays that meet a triangle of the leaf nearer than before; it is meet and
+// stopped of the shader. A surface that may be cut out is looked up when it is met: rays go on
+// through its holes from that very point.
 INLINE int test_leaf(packet *p, entry e, const hd_scene *s, int mover) {
     int first = (int)(e.ref & HD_TRIANGLE), end = first + (int)(e.ref >> 26 & 3) + 1, any = 0;
     for (int triangle = first; triangle < end; triangle++) {

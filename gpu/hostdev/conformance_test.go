@@ -103,6 +103,7 @@ func scenes(t *testing.T) map[string]*scene.Scene {
 // loaded is a scene on one device.
 type loaded struct {
 	thread   *gpu.Thread
+	geometry *scene.Geometry
 	resident *scene.Resident
 	motion   *scene.MotionTable
 }
@@ -115,7 +116,7 @@ func newWorld(t testing.TB, thread *gpu.Thread, s *scene.Scene) *loaded {
 	for at := simtime.Stamp(0); at <= 2*period; at += period / 10 {
 		history.Record(at)
 	}
-	w := &loaded{thread: thread}
+	w := &loaded{thread: thread, geometry: built}
 	gputest.Do(t, thread, func(c *gpu.Ctx) error {
 		if w.resident, err = built.Upload(c); err != nil {
 			return err
