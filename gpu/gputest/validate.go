@@ -28,8 +28,8 @@ var ErrNoValidator = errors.New("no GLSL validator: apt-get install glslang-tool
 var guaranteed []byte
 
 // Validate compiles a program with Khronos's reference compiler under the limits that OpenGL 4.5
-// guarantees, and validates the SPIR-V that comes out. So the program says nothing that only this
-// machine's driver takes.
+// guarantees, and validates the SPIR-V that comes out. It counts with Beyond what the compiler doesn't.
+// So the program says nothing that only this machine's driver takes.
 //
 // Under -short, a source that passed before isn't compiled again: the user's cache folder has its hash.
 // An error that wraps ErrNoValidator says that a tool isn't there.
@@ -40,6 +40,9 @@ func Validate(p gpu.ProgramDesc) error {
 	}
 	key := sha256.Sum256(fmt.Append(nil, tools, guaranteed, "\x00", p.Compute, "\x00", p.Vertex, "\x00", p.Fragment))
 	once, _ := verdicts.LoadOrStore(key, sync.OnceValue(func() error {
+		if beyond := Beyond(p); len(beyond) > 0 {
+			return errors.New(strings.Join(beyond, "\n"))
+		}
 		stamp := stampOf(key)
 		if _, err := os.Stat(stamp); err == nil && testing.Short() {
 			return os.Chtimes(stamp, time.Time{}, time.Now())

@@ -2,6 +2,7 @@ package gputest_test
 
 import (
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,7 +19,11 @@ const (
 
 // lax are shaders that llvmpipe takes, and what the validators say of them.
 var lax = map[string]struct{ source, refused string }{
-	"too deep a work group": {"layout(local_size_z = 128) in;\nvoid main() {}\n", "gl_MaxComputeWorkGroupSize"},
+	"too many samplers": {one + lines(17, "layout(binding = %[1]d) uniform samplerBuffer s%[1]d;") + "void main() {\n" +
+		lines(17, "if (texelFetch(s%d, 0).x < 0.0) return;") + "}\n", "17 samplers, OpenGL 4.5 guarantees 16"},
+	"too many storage blocks": {one + lines(9, "layout(std430, binding = %[1]d) buffer Block%[1]d { uint b%[1]d[]; };") + "void main() {\n" +
+		lines(9, "b%d[0] = 1u;") + "}\n", "9 storage blocks, OpenGL 4.5 guarantees 8"},
+	"too deep a work group": {"layout(local_size_z = 128) in;\nvoid main() {}\n", "128 invocations of a work group in z"},
 	// Of GLSL 4.60, or an extension.
 	"a semicolon after a function": {one + "void main() {};\n", "extraneous semicolon"},
 	"shared memory with a value":   {one + "shared uint w = 1u;\nvoid main() { w = 2u; }\n", "initializer"},
@@ -34,6 +39,29 @@ func TestValidateRefusesWhatLlvmpipeTakes(t *testing.T) {
 			assert.ErrorContains(t, err, l.refused)
 		})
 	}
+}
+
+// TestCompilersLimitsAreTheGuaranteedOnes: those that both files have are the same, and the compiler has them.
+func TestCompilersLimitsAreTheGuaranteedOnes(t *testing.T) {
+	text, err := os.ReadFile("testdata/opengl-4.5.conf")
+	require.NoError(t, err)
+	l := gpu.Guaranteed()
+	for name, want := range map[string]int{
+		"MaxComputeTextureImageUnits": l.MaxSamplers, "MaxVertexTextureImageUnits": l.MaxSamplers, "MaxTextureImageUnits": l.MaxSamplers,
+		"MaxComputeImageUniforms": l.MaxImages, "MaxFragmentImageUniforms": l.MaxImages, "MaxImageUnits": l.ImageSlots,
+		"MaxCombinedShaderOutputResources": l.MaxOutputs,
+		"MaxComputeWorkGroupCountX":        l.MaxComputeGroups[0], "MaxComputeWorkGroupCountZ": l.MaxComputeGroups[2],
+		"MaxComputeWorkGroupSizeX": l.MaxComputeGroupSize[0], "MaxComputeWorkGroupSizeY": l.MaxComputeGroupSize[1], "MaxComputeWorkGroupSizeZ": l.MaxComputeGroupSize[2],
+	} {
+		assert.Contains(t, string(text), fmt.Sprintf("\n%s %d\n", name, want))
+	}
+	gputest.Validators(t)
+	buffers := func(n int) error {
+		source := fmt.Sprintf("void main() { int only[gl_MaxDrawBuffers == %d ? 1 : -1]; }\n", n)
+		return gputest.Validate(gpu.ProgramDesc{Compute: version + one + source})
+	}
+	require.NoError(t, buffers(8))
+	assert.ErrorContains(t, buffers(32), "glslangValidator", "it is what the compiler takes for usual")
 }
 
 // The compiler takes a bias outside a fragment stage, and SPIR-V doesn't.
