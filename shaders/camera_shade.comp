@@ -55,13 +55,28 @@ layout(std140, binding = 0) uniform View {
     Grade grade;       // where GRADED
 };
 
+// Only what is written is declared: every declared block is active, and needs a buffer bound to it.
+#if COLOR || WIDE_COLOR
 layout(std430, binding = 0) writeonly buffer Color { uint colors[]; };
+#endif
+#if DEPTH || DEPTH_CODES || DEPTH_GREYS
 layout(std430, binding = 1) writeonly buffer Depth { uint depths[]; };
+#endif
+#if TAGS || TAG_COLORS || WIDE_TAG_COLORS || WIDE_TAGS
 layout(std430, binding = 2) writeonly buffer Tags { uint tags[]; };
+#endif
+#if INSTANCES || WIDE_INSTANCES || INSTANCE_CODES || INSTANCE_COLORS
 layout(std430, binding = 3) writeonly buffer Instances { uint instances[]; };
+#endif
+#if NORMALS
 layout(std430, binding = 4) writeonly buffer Normals { uint normals[]; };
+#endif
+#if FLOW
 layout(std430, binding = 5) writeonly buffer Flow { uint flows[]; };
+#endif
+#if LUMINANCE
 layout(std430, binding = 6) writeonly buffer Luminance { uint luminances[]; };
+#endif
 
 // What light shows is needed.
 #define LIGHT (COLOR || WIDE_COLOR || LUMINANCE)

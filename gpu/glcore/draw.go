@@ -12,6 +12,12 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 )
 
+// program is what commands need to know of one.
+type program struct {
+	indexed bool // it has an int uniform at location 0, which takes gpu.DrawCall.Index
+	blocks  []block
+}
+
 // CreateProgram implements gpu.Driver.
 func (d *Driver) CreateProgram(desc gpu.ProgramDesc) (gpu.Handle, error) {
 	d.keepErrors()
@@ -25,7 +31,7 @@ func (d *Driver) CreateProgram(desc gpu.ProgramDesc) (gpu.Handle, error) {
 		gl.DeleteProgram(p)
 		return 0, err
 	}
-	d.perDraw[gpu.Handle(p)] = hasIntAtLocation0(p)
+	d.programs[gpu.Handle(p)] = program{hasIntAtLocation0(p), blocksOf(p)}
 	return gpu.Handle(p), nil
 }
 
@@ -84,7 +90,7 @@ func infoLog(name uint32, get func(uint32, uint32, *int32), read func(uint32, in
 	return errors.New(strings.TrimSpace(string(log[:length])))
 }
 
-// hasIntAtLocation0 tells whether draws of p take gpu.DrawCall.Index.
+// hasIntAtLocation0 tells whether p has an int uniform at location 0.
 func hasIntAtLocation0(p uint32) bool {
 	var uniforms int32
 	gl.GetProgramInterfaceiv(p, gl.UNIFORM, gl.ACTIVE_RESOURCES, &uniforms)
@@ -263,15 +269,18 @@ func enable(capability uint32, on bool) {
 }
 
 // Draw implements gpu.Driver.
-func (d *Driver) Draw(program, fb gpu.Handle, bind []gpu.BoundResource, draw *gpu.Draw) error {
-	info, s := d.fbos[fb], &d.state
+func (d *Driver) Draw(h, fb gpu.Handle, bind []gpu.BoundResource, draw *gpu.Draw) error {
+	info, p, s := d.fbos[fb], d.programs[h], &d.state
+	if err := checkBlocks(p.blocks, bind); err != nil {
+		return err
+	}
 	view := [4]int32{0, 0, info.width, info.height}
 	if draw.Viewport != [4]int{} {
 		for i, v := range draw.Viewport {
 			view[i] = int32(v)
 		}
 	}
-	s.useProgram(uint32(program))
+	s.useProgram(uint32(h))
 	s.bindFramebuffer(uint32(fb))
 	s.setViewport(view)
 	s.setCull(draw.CullBack)
@@ -279,11 +288,10 @@ func (d *Driver) Draw(program, fb gpu.Handle, bind []gpu.BoundResource, draw *gp
 	s.setReversed(info.reversed)
 	s.setBias(draw.DepthBias)
 	bindAll(bind)
-	indexed := d.perDraw[program]
 	for i := range draw.Calls {
 		call := &draw.Calls[i]
-		if indexed {
-			gl.ProgramUniform1i(uint32(program), 0, int32(call.Index))
+		if p.indexed {
+			gl.ProgramUniform1i(uint32(h), 0, int32(call.Index))
 		}
 		gl.DrawArraysInstanced(gl.TRIANGLES, int32(call.First), int32(call.Count), int32(max(call.Instances, 1)))
 	}
@@ -291,8 +299,11 @@ func (d *Driver) Draw(program, fb gpu.Handle, bind []gpu.BoundResource, draw *gp
 }
 
 // Dispatch implements gpu.Driver.
-func (d *Driver) Dispatch(program gpu.Handle, bind []gpu.BoundResource, groups [3]int) error {
-	d.state.useProgram(uint32(program))
+func (d *Driver) Dispatch(h gpu.Handle, bind []gpu.BoundResource, groups [3]int) error {
+	if err := checkBlocks(d.programs[h].blocks, bind); err != nil {
+		return err
+	}
+	d.state.useProgram(uint32(h))
 	bindAll(bind)
 	gl.DispatchCompute(uint32(groups[0]), uint32(groups[1]), uint32(groups[2]))
 	return nil

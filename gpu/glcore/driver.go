@@ -34,7 +34,7 @@ type Driver struct {
 	vao      uint32 // without attributes: core profile draws need one
 	fences   fences
 	fbos     map[gpu.Handle]framebuffer
-	perDraw  map[gpu.Handle]bool // program has an int uniform at location 0
+	programs map[gpu.Handle]program
 	messages messages
 	debug    bool
 	state    state
@@ -55,9 +55,9 @@ func New(loader Loader, opts Options) (*Driver, error) {
 		return nil, err
 	}
 	d := &Driver{
-		fbos:    make(map[gpu.Handle]framebuffer),
-		perDraw: make(map[gpu.Handle]bool),
-		debug:   opts.Debug,
+		fbos:     make(map[gpu.Handle]framebuffer),
+		programs: make(map[gpu.Handle]program),
+		debug:    opts.Debug,
 	}
 	if err := d.readInfo(opts); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (d *Driver) Delete(kind gpu.ObjectKind, h gpu.Handle) {
 	case gpu.ObjectTexture:
 		gl.DeleteTextures(1, &name)
 	case gpu.ObjectProgram:
-		delete(d.perDraw, h)
+		delete(d.programs, h)
 		d.state.forgetProgram(name)
 		gl.DeleteProgram(name)
 	case gpu.ObjectFramebuffer:

@@ -136,6 +136,29 @@ func TestInfoDescribesTheContext(t *testing.T) {
 	assert.NotContains(t, strings.Join(info.Missing, "\n"), "limits that OpenGL 4.5 guarantees")
 }
 
+// TestEachBlockNeedsItsBuffer: a block without a buffer makes the whole command undefined, though the
+// shader doesn't use it.
+func TestEachBlockNeedsItsBuffer(t *testing.T) {
+	onGPU(t, func(b bench) {
+		program := b.compute(`
+			layout(local_size_x = 4) in;
+			layout(std140, binding = 2) uniform Scale { vec4 scale[2]; };
+			layout(std430, binding = 0) buffer Out { uint values[]; };
+			layout(std430, binding = 1) buffer Unused { uint more[]; };
+			void main() { values[gl_LocalInvocationIndex] = uint(scale[1].x); }`)
+		out, scale := b.buffer("out", 16, nil), b.buffer("scale", 32, bytesOf([8]float32{4: 7}))
+		bind := []gpu.Binding{
+			{Kind: gpu.BindStorage, Slot: 0, Buffer: out}, {Kind: gpu.BindUniform, Slot: 2, Buffer: scale, Size: 16},
+		}
+		dispatch := gpu.Dispatch{Program: program, Bind: bind, Groups: [3]int{1, 1, 1}}
+		assert.ErrorContains(t, b.c.Dispatch(&dispatch), `the uniform block "Scale" needs 32 bytes, and the buffer at binding 2 has 16`)
+		bind[1].Size = 32
+		assert.ErrorContains(t, b.c.Dispatch(&dispatch), `the storage block "Unused" has no buffer: bind one at 1`)
+		b.run(program, append(bind, gpu.Binding{Kind: gpu.BindStorage, Slot: 1, Buffer: b.buffer("unused", 16, nil)})...)
+		assert.Equal(t, []uint32{7, 7, 7, 7}, uints(b.read(out)))
+	})
+}
+
 func TestReadbackBufferHoldsTheCopyOnceTheFenceSignalled(t *testing.T) {
 	want := ramp(1000)
 	onGPU(t, func(b bench) {
