@@ -55,7 +55,11 @@ func (d *Driver) MapBuffer(h gpu.Handle, size int) ([]byte, error) {
 
 // WriteBuffer implements gpu.Driver.
 func (d *Driver) WriteBuffer(h gpu.Handle, offset int, data []byte) error {
-	gl.NamedBufferSubData(uint32(h), offset, len(data), unsafe.Pointer(&data[0]))
+	if d.zink.found() {
+		d.zink.write(uint32(h), offset, data)
+	} else {
+		gl.NamedBufferSubData(uint32(h), offset, len(data), unsafe.Pointer(&data[0]))
+	}
 	return nil
 }
 

@@ -38,6 +38,7 @@ type Driver struct {
 	messages messages
 	debug    bool
 	state    state
+	zink     zink
 	// answer is where GL writes a query's result: a local variable would be
 	// allocated for every call.
 	answer struct {
@@ -71,6 +72,7 @@ func New(loader Loader, opts Options) (*Driver, error) {
 	gl.PixelStorei(gl.UNPACK_ALIGNMENT, 1)
 	gl.DepthFunc(gl.LESS)
 	gl.CullFace(gl.BACK)
+	d.zink.find(d.info.Renderer)
 	if err := drainErrors(); err != nil {
 		return nil, fmt.Errorf("set up opengl: %w", err)
 	}
@@ -94,6 +96,7 @@ func (d *Driver) Flush() error {
 
 // Finish implements gpu.Driver.
 func (d *Driver) Finish() error {
+	d.zink.settle()
 	gl.Finish()
 	return nil
 }

@@ -136,6 +136,71 @@ func TestInfoDescribesTheContext(t *testing.T) {
 	assert.NotContains(t, strings.Join(info.Missing, "\n"), "limits that OpenGL 4.5 guarantees")
 }
 
+// TestAFenceComesAfterWhatWasFlushed: what follows a flush waits for the flushed commands, too.
+func TestAFenceComesAfterWhatWasFlushed(t *testing.T) {
+	onGPU(t, func(b bench) {
+		program := b.compute(`
+			layout(local_size_x = 64) in;
+			layout(std430, binding = 0) writeonly buffer Out { uint words[]; };
+			void main() {
+				uint x = gl_GlobalInvocationID.x;
+				for (int i = 0; i < 4000; i++) x = x * 1664525u + 1013904223u;
+				words[gl_GlobalInvocationID.x] = x;
+			}`)
+		out := b.buffer("out", 4*4096, nil)
+		work := func() *gpu.Fence {
+			must(b.c.Dispatch(&gpu.Dispatch{Program: program, Bind: []gpu.Binding{{Kind: gpu.BindStorage, Buffer: out}}, Groups: [3]int{64, 1, 1}}))
+			first := keep(b.c.NewFence())
+			must(b.c.Flush())
+			return first
+		}
+		for range 10 {
+			first, second := work(), keep(b.c.NewFence())
+			for b.c.PollFence(second) == gpu.FencePending {
+			}
+			assert.Equal(t, gpu.FenceSignaled, b.c.PollFence(first), "a later fence has signalled")
+			first = work()
+			must(b.c.Finish())
+			assert.Equal(t, gpu.FenceSignaled, b.c.PollFence(first), "glFinish has returned")
+		}
+	})
+}
+
+// TestAWriteComesAfterWhatReads: a dispatch reads what a buffer had when it was issued.
+func TestAWriteComesAfterWhatReads(t *testing.T) {
+	onGPU(t, func(b bench) {
+		program := b.compute(`
+			layout(local_size_x = 64) in;
+			layout(binding = 0) uniform usamplerBuffer number;
+			layout(std430, binding = 0) writeonly buffer Out { uint words[]; };
+			void main() {
+				uint x = gl_GlobalInvocationID.x;
+				for (int i = 0; i < 4000; i++) x = x * 1664525u + 1013904223u;
+				words[gl_GlobalInvocationID.x] = texelFetch(number, int(x >> 31)).x;
+			}`)
+		number := b.buffer("number", 16384, nil)
+		view := b.texture(gpu.TextureDesc{Label: "number", Kind: gpu.TextureBuffer, Format: gpu.FormatR32UI, Buffer: number})
+		out := []*gpu.Buffer{b.buffer("first", 4*4096, nil), b.buffer("second", 4*4096, nil)}
+		for _, flush := range []bool{false, true} {
+			for n := range uint32(20) {
+				for i, o := range out {
+					must(b.c.WriteBuffer(number, 0, bytesOf([]uint32{2*n + uint32(i), 2*n + uint32(i)})))
+					must(b.c.Dispatch(&gpu.Dispatch{Program: program, Groups: [3]int{64, 1, 1}, Bind: []gpu.Binding{
+						{Kind: gpu.BindSampler, Texture: view}, {Kind: gpu.BindStorage, Buffer: o},
+					}}))
+					if flush {
+						must(b.c.Flush())
+					}
+				}
+				for i, o := range out {
+					got := uints(b.read(o))
+					assert.Equal(t, [2]uint32{2*n + uint32(i), 2*n + uint32(i)}, [2]uint32{got[0], got[4095]}, "flush %v", flush)
+				}
+			}
+		}
+	})
+}
+
 // TestEachBlockNeedsItsBuffer: a block without a buffer makes the whole command undefined, though the
 // shader doesn't use it.
 func TestEachBlockNeedsItsBuffer(t *testing.T) {

@@ -42,6 +42,7 @@ func (f *fences) delete(h gpu.Handle) {
 
 // CreateFence implements gpu.Driver.
 func (d *Driver) CreateFence() (gpu.Handle, error) {
+	d.zink.settle()
 	sync := gl.FenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0)
 	if sync == 0 {
 		return 0, errors.Join(errors.New("glFenceSync returned none"), drainErrors())
