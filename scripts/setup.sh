@@ -18,9 +18,9 @@ ros2dds_pacman="cyclonedds"
 embree_apt="libembree-dev"
 embree_dnf="embree3-devel libgomp"
 embree_pacman="embree3"
-test_apt="libegl1 libgl1-mesa-dri xvfb glslang-tools spirv-tools python3-numpy python3-venv mypy"
-test_dnf="mesa-libEGL mesa-dri-drivers xorg-x11-server-Xvfb glslang spirv-tools python3-numpy python3-mypy"
-test_pacman="libglvnd mesa xorg-server-xvfb glslang spirv-tools python-numpy mypy"
+test_apt="libegl1 libgl1-mesa-dri mesa-vulkan-drivers xvfb glslang-tools spirv-tools python3-numpy python3-venv mypy"
+test_dnf="mesa-libEGL mesa-dri-drivers mesa-vulkan-drivers xorg-x11-server-Xvfb glslang spirv-tools python3-numpy python3-mypy"
+test_pacman="libglvnd mesa vulkan-swrast xorg-server-xvfb glslang spirv-tools python-numpy mypy"
 cpus_apt="qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
 cpus_dnf="qemu-user gcc-aarch64-linux-gnu glibc-devel.aarch64"
 cpus_pacman="qemu-user aarch64-linux-gnu-gcc"
@@ -66,10 +66,11 @@ there() {
   return 1
 }
 
-# driver tells whether something is there to draw with: EGL, and Mesa's software OpenGL or
-# a vendor's driver.
+# driver tells whether something is there to draw with: EGL, Mesa's software OpenGL or a vendor's
+# driver, and Mesa's software Vulkan, on which zink draws.
 driver() {
-  there {/usr,}/lib{,64,/*}/libEGL.so.1 && there {/usr,}/lib{,64,/*}/{dri/swrast_dri.so,libgallium*.so,libEGL_nvidia.so*}
+  there {/usr,}/lib{,64,/*}/libEGL.so.1 && there {/usr,}/lib{,64,/*}/{dri/swrast_dri.so,libgallium*.so,libEGL_nvidia.so*} &&
+    there /usr/share/vulkan/icd.d/lvp_icd*.json
 }
 
 # satisfied tells by what is there, not by who installed it.
