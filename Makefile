@@ -61,7 +61,7 @@ build-portable: ## build bin/raybridge-portable, which has no window and needs n
 	@$(call compiling,$(BIN)/raybridge-portable)
 	$(GO) build $(LINKED) -tags nowindow -o $(BIN)/raybridge-portable ./cmd/raybridge
 
-# What a machine with a GPU and without Go proves: see docs/benchmarks.md.
+# The bundle for a machine with a GPU and without Go: see docs/benchmarks.md.
 PROOF := gpu-proof
 # OpenGL over Vulkan, both in software: unlike llvmpipe alone, its fences are really pending.
 ZINK  := GALLIUM_DRIVER=zink LIBGL_ALWAYS_SOFTWARE=1 XDG_RUNTIME_DIR=/tmp
@@ -100,7 +100,7 @@ test: setup-test ## run all tests, live OpenGL ones too, with the race detector
 	$(ZINK) $(GO) test -count=1 -run '^(TestManualExposureIsThatOfTheFilm|TestLiveReadyWithinOnePollOfItsFence)$$' ./sensors/camera ./readback
 	scripts/sanitize.sh address
 	@$(MAKE) build-portable
-	scripts/gpu-proof-bundle.sh $(BIN)/$(PROOF)-part ./gpu/glcore ./readback
+	scripts/gpu-proof-bundle.sh $(BIN)/$(PROOF)-part ./gpu/glcore ./gpu/gputest
 	$(BIN)/$(PROOF)-part/gpu-proof.sh --dry --part out/$(PROOF)-part
 
 .PHONY: setup-peers

@@ -9,16 +9,18 @@ cd "$(dirname "$0")/.."
 dir=$1 && shift
 limit=$((40 << 20)) # bytes of the packed bundle
 
-# What asks gputest or eglctx for a device is live. The tests of internal/deps need Go.
+# A package is live if it asks gputest or eglctx for a device. The tests of internal/deps need Go.
 live=("$@")
 if [ $# = 0 ]; then
-  readarray -t live < <(grep -rlE --include='*_test.go' '(gputest\.(Thread|Opener)|eglctx\.Open)\(' . | xargs -n1 dirname | sort -u |
+  readarray -t live < <(grep -rlE --include='*_test.go' --exclude-dir={bin,out,.cache} '(gputest\.(Thread|Opener)|eglctx\.Open)\(' . | xargs -n1 dirname | sort -u |
     grep -vE '^\./(internal/deps|cmd/raybridge|cmd/raybridge/internal/viewer)$')
 fi
 
 rm -rf "$dir"
 root=$dir/raybridge # of the tests' relative paths; what they read beside the checkout lies beside it
 mkdir -p "$root" "$dir/lib" "$dir/tests"
+# The sources that lie here are of another module: ./... of the checkout is to leave them out.
+echo 'module gpuproof' >"$dir/go.mod"
 go test -c -tags nowindow -ldflags='-s -w' -o "$dir/tests/" "${live[@]}"
 for package in "${live[@]}"; do
   name=$(basename "$(go list "$package")").test
@@ -33,8 +35,11 @@ strip -o "$dir/raybridge-portable" bin/raybridge-portable
 cp scripts/gpu-proof.sh LICENSE NOTICE "$dir/"
 
 # EGL's dispatch by itself: drivers bring their own EGL and OpenGL, but not always what finds them.
-for library in libEGL.so.1 libGLdispatch.so.0 libOpenGL.so.0; do
-  file=$(ldconfig -p 2>/dev/null | awk -v name="$library" '$1 == name && /x86-64|AArch64/ { print $NF; exit }')
+for library in libEGL.so.1 libGLdispatch.so.0; do
+  file=""
+  for folder in {/usr,}/lib {/usr,}/lib/"$(gcc -print-multiarch)" {/usr,}/lib64; do
+    if [ -e "$folder/$library" ]; then file=$folder/$library; fi # the last has this CPU's
+  done
   [ -n "$file" ] || { echo "gpu-proof-bundle.sh: no $library here: make setup-test installs it" >&2; exit 1; }
   cp -L "$file" "$dir/lib/$library"
 done

@@ -18,9 +18,9 @@ ros2dds_pacman="cyclonedds"
 embree_apt="libembree-dev"
 embree_dnf="embree3-devel libgomp"
 embree_pacman="embree3"
-test_apt="libegl1 libgl1-mesa-dri mesa-vulkan-drivers xvfb glslang-tools spirv-tools python3-numpy python3-venv mypy"
-test_dnf="mesa-libEGL mesa-dri-drivers mesa-vulkan-drivers xorg-x11-server-Xvfb glslang spirv-tools python3-numpy python3-mypy"
-test_pacman="libglvnd mesa vulkan-swrast xorg-server-xvfb glslang spirv-tools python-numpy mypy"
+test_apt="libegl1 libgl1-mesa-dri mesa-vulkan-drivers xvfb glslang-tools spirv-tools xz-utils python3-numpy python3-venv mypy"
+test_dnf="mesa-libEGL mesa-dri-drivers mesa-vulkan-drivers xorg-x11-server-Xvfb glslang spirv-tools xz python3-numpy python3-mypy"
+test_pacman="libglvnd mesa vulkan-swrast xorg-server-xvfb glslang spirv-tools xz python-numpy mypy"
 cpus_apt="qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
 cpus_dnf="qemu-user gcc-aarch64-linux-gnu glibc-devel.aarch64"
 cpus_pacman="qemu-user aarch64-linux-gnu-gcc"
@@ -44,7 +44,7 @@ for set in "$@"; do
       headers+=" embree3/rtcore.h" again="make bench WHAT=embree" ;;
     test)
       need "$test_apt" "$test_dnf" "$test_pacman"
-      programs+=" Xvfb glslangValidator spirv-val mypy" modules="numpy ensurepip" draws=yes again="make test" ;;
+      programs+=" Xvfb glslangValidator spirv-val xz mypy" modules="numpy ensurepip" draws=yes again="make test" ;;
     cpus)
       need "$cpus_apt" "$cpus_dnf" "$cpus_pacman"
       programs+=" qemu-x86_64 qemu-aarch64 aarch64-linux-gnu-gcc" again="make nightly" ;;
