@@ -10,15 +10,17 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 )
 
-// block is an active uniform or storage block of a program. A block that is declared is active, also
-// where nothing uses it, and a command is undefined unless each active block has a buffer bound, of its
-// size (GL 4.5 core, sections 7.6.3 and 7.8). Where one had none, Mesa's zink gave each dispatch of a
+// block is an active uniform or storage block of a program. A block that is declared with layout std140
+// or std430 is active, also where nothing uses it, and a command is undefined unless each active block
+// has a buffer bound, of its size (GL 4.5 core, sections 7.6.3 and 7.8). Where one had none, Mesa's zink gave each dispatch of a
 // submission the storage buffers of the first.
 type block struct {
 	kind gpu.BindingKind
 	name string
 	slot int
-	size int // bytes, of a uniform block; a storage block's is 0, since it ends where its buffer does
+	// size is a uniform block's bytes. A storage block's isn't checked: Mesa rounds what it asks for up to
+	// whole vectors, and would have small buffers refused that hold all that is read and written.
+	size int
 }
 
 // blocksOf lists the active blocks of a linked program.
@@ -34,8 +36,8 @@ func blocksOf(p uint32) []block {
 			properties := [...]uint32{gl.BUFFER_BINDING, gl.BUFFER_DATA_SIZE, gl.NAME_LENGTH}
 			var values [len(properties)]int32
 			gl.GetProgramResourceiv(p, of.list, i, int32(len(properties)), &properties[0], int32(len(values)), nil, &values[0])
-			name := make([]byte, values[2])
-			gl.GetProgramResourceName(p, of.list, i, values[2], nil, &name[0])
+			name := make([]byte, max(values[2], 1)) // a lost context has no names
+			gl.GetProgramResourceName(p, of.list, i, int32(len(name)), nil, &name[0])
 			b := block{kind: of.kind, name: gl.GoStr(&name[0]), slot: int(values[0])}
 			if of.kind == gpu.BindUniform {
 				b.size = int(values[1])

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 
@@ -75,16 +76,28 @@ func Opener() gpu.Opener {
 		return hostdev.Open(hostdev.Options{})
 	}
 	open := eglctx.Open(eglctx.Options{Device: device, Debug: true})
-	if os.Getenv("REQUIRE_GLSLANG") != "1" {
-		return open
-	}
 	return func() (*gpu.Context, error) {
 		c, err := open()
-		if err == nil {
+		if err != nil {
+			return nil, err
+		}
+		if err := asked(c.Driver.Info().Renderer); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+		if os.Getenv("REQUIRE_GLSLANG") == "1" {
 			c.Driver = validating{c.Driver}
 		}
-		return c, err
+		return c, nil
 	}
+}
+
+// asked returns an error if Mesa doesn't draw with the driver that GALLIUM_DRIVER names, so that tests
+// which are to run on zink don't pass on another.
+func asked(renderer string) error {
+	if want := os.Getenv("GALLIUM_DRIVER"); !strings.HasPrefix(strings.ToLower(renderer), want) {
+		return fmt.Errorf("GALLIUM_DRIVER=%s, but the renderer is %s", want, renderer)
+	}
+	return nil
 }
 
 // validating is a driver that makes only programs that Validate lets pass.

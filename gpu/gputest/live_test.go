@@ -45,6 +45,16 @@ func TestThreadCopiesBuffers(t *testing.T) {
 	})
 }
 
+// TestAnotherDriverThanTheOneAskedForFails: what is to run on zink must not pass on llvmpipe.
+func TestAnotherDriverThanTheOneAskedForFails(t *testing.T) {
+	gputest.Thread(t) // skips where there is no OpenGL
+	if os.Getenv("GL_DEVICE") == "host" {
+		t.Skip("the host device asks Mesa for nothing")
+	}
+	out, passes := again(t, "TestThreadCopiesBuffers", "REQUIRE_GL=1", "GALLIUM_DRIVER=nonsense")
+	assert.False(t, passes, out)
+}
+
 // again runs one test of this binary in another process and returns what it
 // prints and whether it passes. -test.short stands for itself.
 func again(t *testing.T, test string, env ...string) (out string, passes bool) {

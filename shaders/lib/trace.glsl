@@ -71,7 +71,6 @@ Ray rayOf(Rays r, int k) {
 }
 
 const uint REF_LEAF = 0x80000000u;
-const uint REF_VALID = 0x40000000u;
 const uint REF_CUT = 0x10000000u;
 const uint REF_NODE = 0x1fffffffu;
 const uint REF_FIRST = 0x03ffffffu;
@@ -161,7 +160,7 @@ Hit refine(Ray ray, int triangle, int mover) {
     return Hit(t, triangle, mover, clamp(uv, 0.0, 1.0), n);
 }
 
-// take makes a triangle what the rays that met it hit. With anyHit they end there.
+// take records a triangle as the hit of the rays in met, at the distances t. With anyHit they end there.
 void take(inout Search s, int triangle, vec4 t, bvec4 met, bool anyHit) {
     s.tmax = mix(s.tmax, anyHit ? vec4(-1.0) : t, met);
     s.triangle = mix(s.triangle, ivec4(triangle), met);
@@ -183,8 +182,8 @@ bvec4 stopped(Search s, Rays r, int triangle, int mover, bvec4 met) {
 // static world's. With anyHit, a ray ends at the first. r are the rays in the world frame.
 //
 // A triangle that may be cut out is looked up when it is met, so that a ray goes on through a hole
-// from that very point. The walk is interrupted for this. Within it the same work would make
-// software OpenGL 40 % slower even where nothing is cut out.
+// from that very point. The walk is interrupted for this: with the lookup in its innermost loop, scans
+// of a city without any such triangle took llvmpipe 40 % longer.
 void searchTree(inout Search s, Rays r, uint root, int mover, bool anyHit) {
     uint stackRef[STACK_SIZE];
     uint stackKey[STACK_SIZE];
@@ -222,13 +221,14 @@ void searchTree(inout Search s, Rays r, uint root, int mover, bool anyHit) {
                 take(s, i, t, mix(met, bvec4(false), bvec4(cut)), anyHit);
             }
             reach = greatest(s.tmax);
-            ref = i < end ? REF_VALID | REF_LEAF | REF_CUT | uint(end - i - 1) << 26 | uint(i) : 0u; // the rest of the leaf
+            ref = i < end ? REF_LEAF | REF_CUT | uint(end - i - 1) << 26 | uint(i) : 0u; // the rest of the leaf
             while (ref == 0u && top > 0) {
                 top--;
                 ref = uintBitsToFloat(stackKey[top]) < reach ? stackRef[top] : 0u;
             }
         }
-        for (bool look = doubtful >= 0; look; look = false) { // software OpenGL skips a loop alone
+        // A loop, not an if: llvmpipe executes an if's body under a mask, but skips a loop that nobody enters.
+        for (bool look = doubtful >= 0; look; look = false) {
             take(s, doubtful, t, stopped(s, r, doubtful, mover, met), anyHit);
             reach = greatest(s.tmax);
         }
