@@ -75,7 +75,7 @@ func openBest(host hostdev.Options) (*gpu.Context, error) {
 	return c, nil
 }
 
-// passOver has the host device say why no GPU computes. One that is there and can't be used is worth
+// passOver has the host device say why no GPU computes. Each that is there and can't be used is worth
 // a line of its own.
 func passOver(c *gpu.Context, gpuErr error) {
 	d, ok := c.Driver.(interface {
@@ -86,7 +86,7 @@ func passOver(c *gpu.Context, gpuErr error) {
 		return
 	}
 	d.AddMissing("GPU: no hardware device could be opened, the host device computes on the CPU")
-	if fault := new(eglctx.UnusableError); errors.As(gpuErr, &fault) {
-		d.PassOver(gpuErr)
+	for _, fault := range eglctx.Unusable(gpuErr) {
+		d.PassOver(fault)
 	}
 }

@@ -51,7 +51,7 @@ func build(t *testing.T) string {
 	if testing.Short() {
 		t.Skip("-short: building a binary takes seconds")
 	}
-	if _, err := exec.LookPath("go"); err != nil {
+	if _, err := exec.LookPath("go"); err != nil && os.Getenv("REQUIRE_GL") != "1" {
 		t.Skip("no Go to build a binary with: ", err)
 	}
 	built = true

@@ -35,3 +35,18 @@ func (e *UnusableError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause, which may be a *gpu.UnsupportedError.
 func (e *UnusableError) Unwrap() error { return e.Err }
+
+// Unusable lists the GPUs that an error of Open tells of, in the order in which they were tried.
+func Unusable(err error) (list []*UnusableError) {
+	switch e := any(err).(type) {
+	case *UnusableError:
+		return []*UnusableError{e}
+	case interface{ Unwrap() []error }:
+		for _, cause := range e.Unwrap() {
+			list = append(list, Unusable(cause)...)
+		}
+	case interface{ Unwrap() error }:
+		return Unusable(e.Unwrap())
+	}
+	return list
+}

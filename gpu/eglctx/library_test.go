@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -58,12 +59,34 @@ func TestCausesAreToldOnOneLine(t *testing.T) {
 	assert.NotContains(t, err.Error(), "\n")
 	old := &gpu.UnsupportedError{Feature: "OpenGL 4.5", Need: "a newer driver"}
 	assert.Equal(t, error(old), unsupported(surfaceless, old, device))
-	assert.Equal(t, "GPU: no hardware device could be opened (EGL device 0: no room; EGL device 1: busy), OpenGL runs on the CPU",
-		softwareNote([]error{errors.New("EGL device 0: no room"), errors.New("EGL device 1: busy")}))
 }
 
-// TestAGPUThatCannotBeOpenedIsPassedOver: what opens instead says which it was, and why.
-func TestAGPUThatCannotBeOpenedIsPassedOver(t *testing.T) {
+// TestEachUnusableGPUIsTold: an error names all of them, and says nothing else of hardware.
+func TestEachUnusableGPUIsTold(t *testing.T) {
+	old := &UnusableError{&gpu.UnsupportedError{Feature: "OpenGL 4.5 core", Need: "a newer driver"}}
+	busy, full := &UnusableError{errors.New("EGL device 1: busy")}, &UnusableError{errors.New("EGL device 2: no room")}
+	for want, causes := range map[string][]error{
+		"no OpenGL 4.5 core: a newer driver":                                            {old},
+		"no OpenGL 4.5 core: a newer driver; EGL device 1: busy":                        {old, busy},
+		"EGL device 1: busy; EGL device 2: no room; no OpenGL 4.5 core: a newer driver": {busy, full, old},
+		(&gpu.UnsupportedError{Feature: "OpenGL without a window", Need: needDriver, Err: errors.New("EGL device 1: busy; EGL device 2: no room")}).Error(): {
+			busy, full,
+		},
+		(&gpu.UnsupportedError{Feature: "OpenGL without a window", Need: needDriver, Err: errors.New("EGL lists no hardware device")}).Error(): nil,
+	} {
+		err := noHardware(causes)
+		require.EqualError(t, err, want)
+		require.ErrorIs(t, err, gpu.ErrNotSupported)
+		found := Unusable(err)
+		require.Len(t, found, len(causes))
+		for i := range found {
+			assert.Same(t, causes[i], found[i])
+		}
+	}
+}
+
+// TestGPUsThatCannotBeOpenedArePassedOver: what opens instead says which they were, and why, once.
+func TestGPUsThatCannotBeOpenedArePassedOver(t *testing.T) {
 	runtime.LockOSThread() // a context is a thread's
 	defer runtime.UnlockOSThread()
 	software, err := openSoftware(nil, Options{})
@@ -72,13 +95,16 @@ func TestAGPUThatCannotBeOpenedIsPassedOver(t *testing.T) {
 	}
 	require.NoError(t, err)
 	require.NoError(t, software.Close())
-	ghost := []Device{{Number: 0, Renderer: "Ghost"}} // EGL doesn't know its handle
-	_, causes := openHardware(ghost, Options{})
-	require.Len(t, causes, 1)
+	ghosts := []Device{{Number: 0, Renderer: "Ghost"}, {Number: 1, Renderer: "Spectre"}} // EGL doesn't know their handles
+	_, causes := openHardware(ghosts, Options{})
+	require.Len(t, causes, 2)
 	require.ErrorAs(t, causes[0], new(*UnusableError))
 	require.ErrorContains(t, causes[0], "EGL device 0, Ghost: ")
-	c, err := openAuto(ghost, Options{})
+	require.ErrorContains(t, causes[1], "EGL device 1, Spectre: ")
+	c, err := openAuto(ghosts, Options{})
 	require.NoError(t, err)
-	assert.Equal(t, []string{causes[0].Error()}, c.Driver.Info().PassedOver)
+	info := c.Driver.Info()
+	assert.Equal(t, []string{causes[0].Error(), causes[1].Error()}, info.PassedOver)
+	assert.NotContains(t, strings.Join(info.Missing, "\n"), "Ghost", "it is told once")
 	require.NoError(t, c.Close())
 }

@@ -50,7 +50,7 @@ func Open(opts Options) gpu.Opener {
 		case "hardware":
 			ctx, causes := openHardware(devices, opts)
 			if ctx == nil {
-				return nil, unsupported(append(causes, errNoHardware)...)
+				return nil, noHardware(causes)
 			}
 			return ctx, nil
 		case "software":
@@ -64,7 +64,13 @@ func Open(opts Options) gpu.Opener {
 	}
 }
 
-var errNoHardware = errors.New("EGL lists no hardware device that works")
+// noHardware is the error for a machine none of whose GPUs works. Unusable finds all causes in it.
+func noHardware(causes []error) error {
+	if len(causes) == 0 {
+		return unsupported(errors.New("EGL lists no hardware device"))
+	}
+	return unsupported(inLine(causes))
+}
 
 // hardware returns the hardware devices, which are listed first, by their numbers.
 func hardware(devices []Device) []Device {
@@ -104,7 +110,7 @@ func openAuto(devices []Device, opts Options) (*gpu.Context, error) {
 	opts.anyRenderer = true
 	ctx, err := openSoftware(devices, opts)
 	if err != nil {
-		return nil, unsupported(append(causes, err)...)
+		return nil, inLine(append(causes, err))
 	}
 	passOver(ctx, causes)
 	if driver, ok := ctx.Driver.(*glcore.Driver); ok && driver.Info().Software {
@@ -113,12 +119,12 @@ func openAuto(devices []Device, opts Options) (*gpu.Context, error) {
 	return ctx, nil
 }
 
-// softwareNote is the line that says why there is no GPU.
+// softwareNote is the line that says that OpenGL has no GPU. The causes stand in gpu.Info.PassedOver.
 func softwareNote(causes []error) string {
 	if len(causes) == 0 {
 		return "GPU: EGL lists no hardware device, OpenGL runs on the CPU"
 	}
-	return fmt.Sprintf("GPU: no hardware device could be opened (%v), OpenGL runs on the CPU", inLine(causes))
+	return "GPU: no hardware device could be opened, OpenGL runs on the CPU"
 }
 
 func openNumber(devices []Device, n int, opts Options) (*gpu.Context, error) {
