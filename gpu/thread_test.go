@@ -1,6 +1,7 @@
 package gpu_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -399,50 +400,37 @@ func TestGoAllocatesNothingInSteadyState(t *testing.T) {
 	assert.Zero(t, allocs)
 }
 
-// slowCompiler is a driver that compiles until the log has told of it.
-type slowCompiler struct {
-	*gputest.Fake
-	told chan string
-}
+// slowCompiler is a driver that compiles one shader for a minute.
+type slowCompiler struct{ *gputest.Fake }
 
-func (d *slowCompiler) Write(line []byte) (int, error) {
-	d.told <- string(line)
-	return len(line), nil
-}
-
-func (d *slowCompiler) CreateProgram(desc gpu.ProgramDesc) (gpu.Handle, error) {
+func (d slowCompiler) CreateProgram(desc gpu.ProgramDesc) (gpu.Handle, error) {
 	if desc.Label == "camera.shade" {
-		select {
-		case line := <-d.told:
-			d.told <- line
-		case <-time.After(20 * time.Second):
-			return 0, errors.New("nothing tells that it takes long")
-		}
+		time.Sleep(time.Minute)
 	}
 	return d.Fake.CreateProgram(desc)
 }
 
 // TestALongCompilationIsTold: the log says which shader it is, and that others came before it.
 func TestALongCompilationIsTold(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a second; runs without -short")
-	}
-	t.Parallel()
-	driver := &slowCompiler{Fake: gputest.NewFake(), told: make(chan string, 2)}
-	thread, err := gpu.Config{Log: slog.New(slog.NewTextHandler(driver, nil))}.Start(func() (*gpu.Context, error) {
-		return &gpu.Context{Driver: driver}, nil
-	})
-	require.NoError(t, err)
-	defer thread.Close()
-	require.NoError(t, thread.Do(t.Context(), func(c *gpu.Ctx) error {
-		for _, label := range []string{"camera.ids", "camera.shade"} {
-			if _, err := c.NewProgram(gpu.ProgramDesc{Label: label, Compute: "void main() {}"}); err != nil {
-				return err
+	synctest.Test(t, func(t *testing.T) {
+		var told bytes.Buffer
+		thread, err := gpu.Config{Log: slog.New(slog.NewTextHandler(&told, nil))}.Start(func() (*gpu.Context, error) {
+			return &gpu.Context{Driver: slowCompiler{gputest.NewFake()}}, nil
+		})
+		require.NoError(t, err)
+		require.NoError(t, thread.Do(t.Context(), func(c *gpu.Ctx) error {
+			for _, label := range []string{"camera.ids", "camera.shade"} {
+				if _, err := c.NewProgram(gpu.ProgramDesc{Label: label, Compute: "void main() {}"}); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
-	}))
-	assert.Contains(t, <-driver.told, `msg="still compiling shader camera.shade, number 2 of this run ..."`)
+			return nil
+		}))
+		require.NoError(t, thread.Close())
+		synctest.Wait()
+		assert.Contains(t, told.String(), `msg="still compiling shader camera.shade, number 2 of this run ..."`)
+		assert.Equal(t, 1, strings.Count(told.String(), "\n"), "of the quick one nothing is told")
+	})
 }
 
 // TestWhyTheContextIsLost: the owner learns the driver's reason.

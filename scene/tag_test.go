@@ -62,7 +62,6 @@ func TestTagColors(t *testing.T) {
 	assert.Equal(t, scene.TagRoads.Color(), scene.Tag(30).Color(), "colours repeat modulo 29, as CARLA's do")
 }
 
-// TestPaletteIsCityScapes holds every tag against CARLA 0.9.14's table.
 func TestRoadUsersMoveThemselves(t *testing.T) {
 	for tag, want := range map[scene.Tag]bool{
 		scene.TagPedestrian: true, scene.TagRider: true, scene.TagCar: true, scene.TagTrain: true, scene.TagBicycle: true,
@@ -72,6 +71,7 @@ func TestRoadUsersMoveThemselves(t *testing.T) {
 	}
 }
 
+// TestPaletteIsCityScapes holds every tag against CARLA 0.9.14's table.
 func TestPaletteIsCityScapes(t *testing.T) {
 	table := []struct {
 		name    string

@@ -45,7 +45,8 @@ func Validate(p gpu.ProgramDesc) error {
 		}
 		stamp := stampOf(key)
 		if _, err := os.Stat(stamp); err == nil && testing.Short() {
-			return os.Chtimes(stamp, time.Time{}, time.Now())
+			_ = os.Chtimes(stamp, time.Time{}, time.Now()) // without it, the stamp goes too early
+			return nil
 		}
 		err := compile(p)
 		if err == nil && stamp != "" {
