@@ -81,24 +81,31 @@ func panes(s stack) *scene.Scene {
 		m.BaseColorTexture, m.AlphaMode, m.AlphaCutoff, m.DoubleSided = k, scene.AlphaMask, 0.5, true
 		asset.Materials = append(asset.Materials, m)
 	}
-	for side := range 5 {
+	for n := range 5 {
 		place := spatial.FromRPY(mgl64.Vec3{0, 0, 0}, 0, 90, 0) // the plane's z becomes x
-		turn := spatial.FromRPY(mgl64.Vec3{}, 0, 0, 90*float64(side))
-		if side == 4 {
+		turn := spatial.FromRPY(mgl64.Vec3{}, 0, 0, 90*float64(n))
+		if n == 4 {
 			turn = spatial.FromRPY(mgl64.Vec3{0, 0, 3}, 0, -90, 0)
 		}
-		if side < 4 {
-			b.Put(fmt.Sprint("wall ", side), scenetest.Plane(60, 1), scenetest.Matte("wall", 0.5, 0.5, 0.5),
+		if n < 4 {
+			b.Put(fmt.Sprint("wall ", n), scenetest.Plane(60, 1), scenetest.Matte("wall", 0.5, 0.5, 0.5),
 				scene.Placement{Pose: turn.Compose(spatial.FromRPY(mgl64.Vec3{20, 0, 0}, 0, 90, 0)), Tag: scene.TagWall})
 		}
 		place.Position[0] = 5
-		s.put(b.Scene, asset, turn.Compose(place))
+		s.put(side{b.Scene, asset, turn.Compose(place)})
 	}
 	return b.Scene
 }
 
+// side is where the panes of an asset stand in a room.
+type side struct {
+	of    *scene.Scene
+	asset *scene.Asset
+	at    spatial.Pose
+}
+
 // put places the panes of one side.
-func (s stack) put(to *scene.Scene, asset *scene.Asset, at spatial.Pose) {
+func (s stack) put(to side) {
 	var all scene.Mesh
 	for k := range layers {
 		m := scenetest.Plane(10, 1)
@@ -112,7 +119,7 @@ func (s stack) put(to *scene.Scene, asset *scene.Asset, at spatial.Pose) {
 		if !s.one {
 			group.First = 0
 			m.Groups = []scene.Group{group}
-			s.add(to, asset, m, k, at)
+			s.add(to, m, k)
 			continue
 		}
 		for _, i := range m.Indices {
@@ -122,19 +129,19 @@ func (s stack) put(to *scene.Scene, asset *scene.Asset, at spatial.Pose) {
 		all.UVs, all.Groups = append(all.UVs, m.UVs...), append(all.Groups, group)
 	}
 	if s.one {
-		s.add(to, asset, all, 0, at)
+		s.add(to, all, 0)
 	}
 }
 
-func (s stack) add(to *scene.Scene, asset *scene.Asset, m scene.Mesh, k int, at spatial.Pose) {
-	own := *asset
+func (s stack) add(to side, m scene.Mesh, k int) {
+	own := *to.asset
 	own.Meshes = []scene.Mesh{m}
 	own.Nodes = []scene.Node{{Name: "pane", Parent: -1, Local: scene.IdentityTRS()}}
-	p := scene.Placement{Pose: at, Tag: scene.TagFence}
+	p := scene.Placement{Pose: to.at, Tag: scene.TagFence}
 	if s.moves(k) {
-		p.Motion = scenetest.Linear{Start: at}
+		p.Motion = scenetest.Linear{Start: to.at}
 	}
-	if _, err := to.Add(&own, p); err != nil {
+	if _, err := to.of.Add(&own, p); err != nil {
 		panic(err)
 	}
 }
@@ -322,12 +329,19 @@ func lensOf(t *testing.T) (camera.Lens, map[string]any) {
 	}
 }
 
-// picture fires a camera of that lens.
-func picture(t *testing.T, thread *gpu.Thread, s *scene.Scene, d *sensors.Definition, mount spatial.Pose, more map[string]any) *sample.Image {
+// mounted is where a camera of that lens stands, on one device.
+type mounted struct {
+	thread *gpu.Thread
+	scene  *scene.Scene
+	at     spatial.Pose
+}
+
+// picture fires the camera.
+func (m mounted) picture(t *testing.T, d *sensors.Definition, more map[string]any) *sample.Image {
 	t.Helper()
 	_, attributes := lensOf(t)
 	maps.Copy(attributes, more)
-	h := sensortest.New(t, d, sensortest.Options{Scene: s, GL: thread, Mount: mount, Attributes: attributes})
+	h := sensortest.New(t, d, sensortest.Options{Scene: m.scene, GL: m.thread, Mount: m.at, Attributes: attributes})
 	defer h.End()
 	h.Fire(2 * period)
 	return sensortest.Last[*sample.Image](h, "image")
@@ -343,7 +357,8 @@ func cameraSees(t *testing.T, r *room, on [2]*gpu.Thread, s *scene.Scene) {
 	}
 	var devices [2][]seen
 	for k, thread := range on {
-		labels, depths := picture(t, thread, s, camera.InstanceDefinition, mount, nil), picture(t, thread, s, camera.DepthDefinition, mount, nil)
+		m := mounted{thread, s, mount}
+		labels, depths := m.picture(t, camera.InstanceDefinition, nil), m.picture(t, camera.DepthDefinition, nil)
 		for i, d := range ways {
 			x, y := i%wide, i/wide
 			depth := math.Float32frombits(binary.LittleEndian.Uint32(depths.Data[y*depths.Step+4*x:]))
@@ -361,7 +376,7 @@ func sunReaches(t *testing.T, r *room, on [2]*gpu.Thread, s *scene.Scene) {
 	toSun := mgl64.Vec3{float64(s.Light.SunDirection[0]), float64(s.Light.SunDirection[1]), float64(s.Light.SunDirection[2])}
 	light := map[string]any{"shadows": "traced", "enable_postprocess_effects": false}
 	for k, thread := range on {
-		p := picture(t, thread, s, camera.RGBDefinition, mount, light)
+		p := mounted{thread, s, mount}.picture(t, camera.RGBDefinition, light)
 		var lit, shade, wrong int
 		for i := range wide * high {
 			h, ok := r.tracer.Trace(r.from.Position, r.from.Rotate(lens.Ray(float64(i%wide), float64(i/wide))).Normalize(), 0.01, 200, r.stamp)
