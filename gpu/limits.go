@@ -48,7 +48,7 @@ func Guaranteed() Limits {
 		MaxTextureSize: 16384, MaxTextureLayers: 2048, MaxTextureBufferTexels: 1 << 27,
 		MaxUniformBlockBytes: 16384, MaxStorageBlockBytes: 1 << 27,
 		MaxSamplers: 16, MaxUniformBlocks: 14, MaxStorageBlocks: 8, MaxImages: 8, MaxOutputs: 8,
-		SamplerSlots: 80, UniformSlots: 84, StorageSlots: 8, ImageSlots: 8,
+		SamplerSlots: 96, UniformSlots: 84, StorageSlots: 8, ImageSlots: 8,
 		UniformAlignment: 256, StorageAlignment: 256,
 		MaxComputeGroups: [3]int{65535, 65535, 65535}, MaxComputeGroupSize: [3]int{1024, 1024, 64},
 		MaxComputeInvocations: 1024, MaxSharedBytes: 32768,
@@ -93,12 +93,12 @@ func (l *Limits) checkTexture(d *TextureDesc) error {
 
 // checkBinding holds a resolved binding of an object of that label against the limits.
 func (l *Limits) checkBinding(b *BoundResource, label string) error {
-	var slots, bytes int
+	var slots, bytes, alignment int
 	switch b.Kind {
 	case BindUniform:
-		slots, bytes = l.UniformSlots, l.MaxUniformBlockBytes
+		slots, bytes, alignment = l.UniformSlots, l.MaxUniformBlockBytes, l.UniformAlignment
 	case BindStorage:
-		slots, bytes = l.StorageSlots, l.MaxStorageBlockBytes
+		slots, bytes, alignment = l.StorageSlots, l.MaxStorageBlockBytes, l.StorageAlignment
 	case BindSampler:
 		slots = l.SamplerSlots
 	case BindImage:
@@ -109,6 +109,8 @@ func (l *Limits) checkBinding(b *BoundResource, label string) error {
 		return fmt.Errorf("%w: %q at %v slot %d, it has %d", ErrLimit, label, b.Kind, b.Slot, slots)
 	case b.Size > bytes:
 		return fmt.Errorf("%w: %d bytes of buffer %q, its %v blocks have at most %d", ErrLimit, b.Size, label, b.Kind, bytes)
+	case alignment > 1 && b.Offset%alignment != 0:
+		return fmt.Errorf("%w: buffer %q at %d bytes, its %v blocks begin at multiples of %d", ErrLimit, label, b.Offset, b.Kind, alignment)
 	}
 	return nil
 }

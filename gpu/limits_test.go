@@ -47,14 +47,16 @@ func TestLimitsOfTheDevice(t *testing.T) {
 			`create texture "picture": more than this device can do: 1x9 pixels in 1 layers, its textures have at most 8 a side and 2 layers`},
 		"layers": {texture(gpu.TextureDesc{Kind: gpu.Texture2DArray, Width: 1, Height: 1, Layers: 2}), texture(gpu.TextureDesc{Kind: gpu.Texture2DArray, Width: 1, Height: 1, Layers: 3}),
 			"1x1 pixels in 3 layers"},
-		"texels":        {nil, texture(gpu.TextureDesc{Kind: gpu.TextureBuffer}), "16 texels, its texture buffers have at most 15"},
-		"uniform bytes": {dispatch(one, gpu.Binding{Kind: gpu.BindUniform, Size: 32}), dispatch(one, gpu.Binding{Kind: gpu.BindUniform, Size: 33}), `dispatch "program": more than this device can do: 33 bytes of buffer "device", its uniform blocks have at most 32`},
-		"storage bytes": {dispatch(one, gpu.Binding{Kind: gpu.BindStorage, Size: 48}), dispatch(one, gpu.Binding{Kind: gpu.BindStorage}), `64 bytes of buffer "device", its storage blocks have at most 48`},
-		"uniform slot":  {dispatch(one, gpu.Binding{Kind: gpu.BindUniform, Slot: 1, Size: 4}), dispatch(one, gpu.Binding{Kind: gpu.BindUniform, Slot: 2, Size: 4}), `"device" at uniform slot 2, it has 2`},
-		"storage slot":  {dispatch(one, gpu.Binding{Kind: gpu.BindStorage, Slot: 2, Size: 4}), dispatch(one, gpu.Binding{Kind: gpu.BindStorage, Slot: 3, Size: 4}), "storage slot 3, it has 3"},
-		"sampler slot":  {dispatch(one, gpu.Binding{Kind: gpu.BindSampler, Slot: 3}), dispatch(one, gpu.Binding{Kind: gpu.BindSampler, Slot: 4}), `"picture" at sampler slot 4, it has 4`},
-		"image slot":    {dispatch(one, gpu.Binding{Kind: gpu.BindImage, Slot: 4}), dispatch(one, gpu.Binding{Kind: gpu.BindImage, Slot: -1}), "image slot -1, it has 5"},
-		"groups":        {dispatch([3]int{5, 6, 7}, gpu.Binding{}), dispatch([3]int{5, 6, 8}, gpu.Binding{}), `dispatch "program": more than this device can do: [5 6 8] work groups, it takes at most [5 6 7]`},
+		"texels":         {nil, texture(gpu.TextureDesc{Kind: gpu.TextureBuffer}), "16 texels, its texture buffers have at most 15"},
+		"uniform bytes":  {dispatch(one, gpu.Binding{Kind: gpu.BindUniform, Size: 32}), dispatch(one, gpu.Binding{Kind: gpu.BindUniform, Size: 33}), `dispatch "program": more than this device can do: 33 bytes of buffer "device", its uniform blocks have at most 32`},
+		"storage bytes":  {dispatch(one, gpu.Binding{Kind: gpu.BindStorage, Size: 48}), dispatch(one, gpu.Binding{Kind: gpu.BindStorage}), `64 bytes of buffer "device", its storage blocks have at most 48`},
+		"uniform slot":   {dispatch(one, gpu.Binding{Kind: gpu.BindUniform, Slot: 1, Size: 4}), dispatch(one, gpu.Binding{Kind: gpu.BindUniform, Slot: 2, Size: 4}), `"device" at uniform slot 2, it has 2`},
+		"storage slot":   {dispatch(one, gpu.Binding{Kind: gpu.BindStorage, Slot: 2, Size: 4}), dispatch(one, gpu.Binding{Kind: gpu.BindStorage, Slot: 3, Size: 4}), "storage slot 3, it has 3"},
+		"uniform offset": {dispatch(one, gpu.Binding{Kind: gpu.BindUniform, Offset: 16, Size: 4}), dispatch(one, gpu.Binding{Kind: gpu.BindUniform, Offset: 8, Size: 4}), `"device" at 8 bytes, its uniform blocks begin at multiples of 16`},
+		"storage offset": {dispatch(one, gpu.Binding{Kind: gpu.BindStorage, Offset: 32, Size: 4}), dispatch(one, gpu.Binding{Kind: gpu.BindStorage, Offset: 16, Size: 4}), `"device" at 16 bytes, its storage blocks begin at multiples of 32`},
+		"sampler slot":   {dispatch(one, gpu.Binding{Kind: gpu.BindSampler, Slot: 3}), dispatch(one, gpu.Binding{Kind: gpu.BindSampler, Slot: 4}), `"picture" at sampler slot 4, it has 4`},
+		"image slot":     {dispatch(one, gpu.Binding{Kind: gpu.BindImage, Slot: 4}), dispatch(one, gpu.Binding{Kind: gpu.BindImage, Slot: -1}), "image slot -1, it has 5"},
+		"groups":         {dispatch([3]int{5, 6, 7}, gpu.Binding{}), dispatch([3]int{5, 6, 8}, gpu.Binding{}), `dispatch "program": more than this device can do: [5 6 8] work groups, it takes at most [5 6 7]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fake := gputest.NewFake()
@@ -63,6 +65,7 @@ func TestLimitsOfTheDevice(t *testing.T) {
 			l.MaxTextureSize, l.MaxTextureLayers, l.MaxTextureBufferTexels = 8, 2, 16
 			l.MaxUniformBlockBytes, l.MaxStorageBlockBytes = 32, 48
 			l.UniformSlots, l.StorageSlots, l.SamplerSlots, l.ImageSlots = 2, 3, 4, 5
+			l.UniformAlignment, l.StorageAlignment = 16, 32
 			l.MaxComputeGroups = [3]int{5, 6, 7}
 			if name == "texels" {
 				l.MaxTextureBufferTexels = 15

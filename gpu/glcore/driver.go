@@ -204,7 +204,8 @@ func missing(info *gpu.Info, resetStrategy int) []string {
 	}
 	want := gpu.Guaranteed()
 	if n := info.Limits.MaxTextureBufferTexels; n < want.MaxTextureBufferTexels {
-		list = append(list, fmt.Sprintf("large texture buffers: %d texels, scenes of more than about %d triangles don't fit", n, n/4))
+		const texelsOfATriangle = 7 // at most, in any of a scene's tables
+		list = append(list, fmt.Sprintf("large texture buffers: %d texels, scenes of more than %d triangles may not fit", n, n/texelsOfATriangle))
 	}
 	want.MaxTextureBufferTexels = 0
 	if below := info.Limits.Below(&want); len(below) > 0 {

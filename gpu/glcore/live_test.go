@@ -399,16 +399,16 @@ func TestErrorsNameTheirCause(t *testing.T) {
 	}
 }
 
-// misuse provokes an error that only OpenGL itself notices: an offset of a
-// uniform block that is not aligned.
+// misuse provokes an error that only OpenGL itself notices: a level that no
+// texture has.
 func misuse(c *gpu.Ctx) error {
 	p, err := c.NewProgram(gpu.ProgramDesc{Label: "empty", Compute: version + "layout(local_size_x = 1) in; void main() {}"})
 	must(err)
 	defer p.Close()
-	b, err := c.NewBuffer(gpu.BufferDesc{Label: "uniforms", Size: 256})
+	picture, err := c.NewTexture(gpu.TextureDesc{Label: "picture", Format: gpu.FormatR32UI, Width: 1, Height: 1})
 	must(err)
-	defer b.Close()
-	bind := []gpu.Binding{{Kind: gpu.BindUniform, Buffer: b, Offset: 1}}
+	defer picture.Close()
+	bind := []gpu.Binding{{Kind: gpu.BindImage, Texture: picture, Level: -1}}
 	return c.Dispatch(&gpu.Dispatch{Program: p, Bind: bind, Groups: [3]int{1, 1, 1}})
 }
 

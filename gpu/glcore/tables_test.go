@@ -91,7 +91,7 @@ func TestMissingSaysWhatItCosts(t *testing.T) {
 	assert.Equal(t, []string{
 		"GPU timestamps: captures carry no GPU times",
 		"reset notification: a GPU reset is noticed by failing commands only",
-		"large texture buffers: 65536 texels, scenes of more than about 16384 triangles don't fit",
+		"large texture buffers: 65536 texels, scenes of more than 9362 triangles may not fit",
 		"limits that OpenGL 4.5 guarantees (MaxSamplers 15, not 16, StorageAlignment 512, not 256): shaders and sensors may be refused",
 	}, missing(&poor, noResetNotification))
 }

@@ -13,10 +13,11 @@ import (
 
 // Beyond says what a program needs that OpenGL 4.5 core doesn't guarantee (gpu.Guaranteed), a line
 // each. Software OpenGL compiles such programs all the same. It reads the sources' declarations and
-// takes all branches of each #if, so that it may name too much, but never too little. Vertex
-// attributes and atomic counters are named, too, since nothing can be bound to them.
+// takes all branches of each #if: a name counts once, with the most that any of its declarations
+// needs, and a constant has the value that needs most. So it may name too much, but too little only
+// where a macro makes a declaration. Vertex attributes and atomic counters are named, too, since
+// nothing can be bound to them.
 func Beyond(desc gpu.ProgramDesc) (lines []string) {
-	most := gpu.Guaranteed()
 	outputs := 0
 	for _, stage := range []struct{ name, source string }{
 		{"compute", desc.Compute}, {"vertex", desc.Vertex}, {"fragment", desc.Fragment},
@@ -25,25 +26,24 @@ func Beyond(desc gpu.ProgramDesc) (lines []string) {
 			continue
 		}
 		n := readStage(stage.name, stage.source)
-		outputs += n.storageBlocks + n.images + n.colors
+		outputs += n.of[storageBlocks] + n.of[images] + n.of[colors]
+		most := gpu.Guaranteed()
 		if stage.name == "vertex" {
 			most.MaxStorageBlocks, most.MaxImages = 0, 0
-		} else {
-			most.MaxStorageBlocks, most.MaxImages = gpu.Guaranteed().MaxStorageBlocks, gpu.Guaranteed().MaxImages
 		}
 		for _, x := range []struct {
 			what        string
 			needs, most int
 		}{
-			{"samplers", n.samplers, most.MaxSamplers},
-			{"uniform blocks", n.uniformBlocks, most.MaxUniformBlocks},
-			{"storage blocks", n.storageBlocks, most.MaxStorageBlocks},
-			{"images", n.images, most.MaxImages},
-			{"bytes of a uniform block", n.uniformBytes, most.MaxUniformBlockBytes},
-			{"bytes of shared memory", n.sharedBytes, most.MaxSharedBytes},
-			{"components of varyings", n.varyings, maxVaryings},
-			{"vertex attributes", n.attributes, 0},
-			{"atomic counters", n.counters, 0},
+			{"samplers", n.of[samplers], most.MaxSamplers},
+			{"uniform blocks", n.of[uniformBlocks], most.MaxUniformBlocks},
+			{"storage blocks", n.of[storageBlocks], most.MaxStorageBlocks},
+			{"images", n.of[images], most.MaxImages},
+			{"bytes of a uniform block", n.of[uniformBytes], most.MaxUniformBlockBytes},
+			{"bytes of shared memory", n.of[sharedBytes], most.MaxSharedBytes},
+			{"components of varyings", n.of[varyings], maxVaryings},
+			{"vertex attributes", n.of[attributes], 0},
+			{"atomic counters", n.of[counters], 0},
 			{"invocations of a work group", n.group[0] * n.group[1] * n.group[2], most.MaxComputeInvocations},
 			{"invocations of a work group in x", n.group[0], most.MaxComputeGroupSize[0]},
 			{"invocations of a work group in y", n.group[1], most.MaxComputeGroupSize[1]},
@@ -55,8 +55,8 @@ func Beyond(desc gpu.ProgramDesc) (lines []string) {
 		}
 		lines = append(lines, n.unclear...)
 	}
-	if outputs > most.MaxOutputs {
-		lines = append(lines, fmt.Sprintf("%d storage blocks, images and colours, OpenGL 4.5 guarantees %d", outputs, most.MaxOutputs))
+	if most := gpu.Guaranteed().MaxOutputs; outputs > most {
+		lines = append(lines, fmt.Sprintf("%d storage blocks, images and colours, OpenGL 4.5 guarantees %d", outputs, most))
 	}
 	return lines
 }
@@ -64,14 +64,28 @@ func Beyond(desc gpu.ProgramDesc) (lines []string) {
 // maxVaryings is MAX_VARYING_COMPONENTS of OpenGL 4.5 core's table 23.63.
 const maxVaryings = 60
 
+// need is something of which a declaration takes a number.
+type need int
+
+const (
+	samplers need = iota
+	uniformBlocks
+	storageBlocks
+	images
+	counters
+	uniformBytes // of the largest block
+	sharedBytes
+	attributes
+	varyings
+	colors
+	needs // how many there are
+)
+
 // stageNeeds is what one stage declares.
 type stageNeeds struct {
-	samplers, uniformBlocks, storageBlocks, images, counters int
-	uniformBytes                                             int // of the largest block
-	sharedBytes                                              int
-	attributes, varyings, colors                             int
-	group                                                    [3]int
-	unclear                                                  []string // declarations that the reader doesn't understand
+	of      [needs]int
+	group   [3]int
+	unclear []string // declarations that the reader doesn't understand
 }
 
 var (
@@ -89,9 +103,15 @@ var (
 // stageReader reads declarations of one source.
 type stageReader struct {
 	needs     stageNeeds
-	constants map[string]string // texts of integer constants, by name
-	structs   map[string]string // their members
-	seen      map[string]bool   // names that were counted; branches of an #if may repeat one
+	constants map[string][]string // texts of the values that integer constants may have, by name
+	structs   map[string][]string // their members
+	taken     map[taken]int       // by each name, at most
+}
+
+// taken is what a name takes: a keyword has names of its own.
+type taken struct {
+	keyword, name string
+	of            need
 }
 
 // declared is one declaration of a stage.
@@ -99,37 +119,48 @@ type declared struct{ stage, layout, keyword, what, members, instances string }
 
 func readStage(stage, source string) stageNeeds {
 	source = comment.ReplaceAllString(source, " ")
-	r := stageReader{constants: map[string]string{}, structs: map[string]string{}, seen: map[string]bool{}}
+	r := stageReader{constants: map[string][]string{}, structs: map[string][]string{}, taken: map[taken]int{}}
 	for _, list := range [][][]string{define.FindAllStringSubmatch(source, -1), constInt.FindAllStringSubmatch(source, -1)} {
 		for _, m := range list {
-			r.constants[m[1]] = m[2]
+			r.constants[m[1]] = append(r.constants[m[1]], m[2])
 		}
 	}
 	source = strings.NewReplacer(";", ";\n", "}", "}\n").Replace(directive.ReplaceAllString(source, ""))
 	for _, m := range structure.FindAllStringSubmatch(source, -1) {
-		r.structs[m[1]] = m[2]
+		r.structs[m[1]] = append(r.structs[m[1]], m[2])
 	}
 	for _, m := range declaration.FindAllStringSubmatch(source, -1) {
 		r.read(declared{stage, m[1], m[2], m[3], m[4], m[5]})
 	}
+	for of, n := range r.taken {
+		if of.of == uniformBytes {
+			r.needs.of[uniformBytes] = max(r.needs.of[uniformBytes], n)
+		} else {
+			r.needs.of[of.of] += n
+		}
+	}
 	return r.needs
+}
+
+// take notes what a declaration of a name takes. The branches of an #if may repeat the name.
+func (r *stageReader) take(d declared, name string, of need, n int) {
+	key := taken{d.keyword, name, of}
+	r.taken[key] = max(r.taken[key], n)
 }
 
 // read counts one declaration: "layout(layout) keyword what;" or, with members, a block and the
 // dimensions of its instances.
 func (r *stageReader) read(d declared) {
 	if d.keyword == "in" && strings.Contains(d.layout, "local_size_") {
-		r.needs.group = [3]int{1, 1, 1}
+		for axis := range r.needs.group {
+			r.needs.group[axis] = max(r.needs.group[axis], 1)
+		}
 		for _, m := range localSize.FindAllStringSubmatch(d.layout, -1) {
-			r.needs.group[m[1][0]-'x'] = r.number(m[2])
+			size := &r.needs.group[m[1][0]-'x']
+			*size = max(*size, r.number(m[2]))
 		}
 		return
 	}
-	key := d.keyword + d.what
-	if r.seen[key] {
-		return
-	}
-	r.seen[key] = true
 	if d.members != "" {
 		r.readBlock(d)
 		return
@@ -138,78 +169,78 @@ func (r *stageReader) read(d declared) {
 }
 
 func (r *stageReader) readBlock(d declared) {
-	n := &r.needs
+	name := strings.TrimSpace(d.what)
 	count := r.count(d.instances)
 	switch d.keyword {
 	case "uniform":
-		n.uniformBlocks += count
-		n.uniformBytes = max(n.uniformBytes, r.block(d.members))
+		r.take(d, name, uniformBlocks, count)
+		r.take(d, name, uniformBytes, r.block(d.members))
 	case "buffer":
-		n.storageBlocks += count
+		r.take(d, name, storageBlocks, count)
 	default:
 		for _, v := range r.variables(d.members) {
-			v.count *= count
+			v.name, v.count = name+"."+v.name, v.count*count
 			r.passes(d, v)
 		}
 	}
 }
 
 func (r *stageReader) readVariables(d declared) {
-	n := &r.needs
 	for _, v := range r.variables(d.what + ";") {
 		switch {
 		case d.keyword == "shared":
-			n.sharedBytes += r.bytes(v.kind) * v.count
+			r.take(d, v.name, sharedBytes, r.bytes(v.kind)*v.count)
 		case d.keyword == "in" || d.keyword == "out":
 			r.passes(d, v)
 		case strings.Contains(v.kind, "sampler"):
-			n.samplers += v.count
+			r.take(d, v.name, samplers, v.count)
 		case strings.Contains(v.kind, "image"):
-			n.images += v.count
+			r.take(d, v.name, images, v.count)
 		case v.kind == "atomic_uint":
-			n.counters += v.count
+			r.take(d, v.name, counters, v.count)
 		}
 	}
 }
 
 // passes counts a variable between stages.
 func (r *stageReader) passes(d declared, v variable) {
-	n := &r.needs
 	switch d.stage + " " + d.keyword {
 	case "vertex in":
-		n.attributes += v.count
+		r.take(d, v.name, attributes, v.count)
 	case "vertex out":
-		n.varyings += r.bytes(v.kind) / 4 * v.count
+		r.take(d, v.name, varyings, r.bytes(v.kind)/4*v.count)
 	case "fragment out":
-		n.colors += v.count
+		r.take(d, v.name, colors, v.count)
 	}
 }
 
 // variable is one name of a declaration.
 type variable struct {
-	kind  string
-	count int // the product of its dimensions
-	array bool
+	kind, name string
+	count      int // the product of its dimensions
+	array      bool
 }
 
 var (
 	statement = regexp.MustCompile(`([^;]*);`)
 	dimension = regexp.MustCompile(`\[([^\]]*)\]`)
+	typed     = regexp.MustCompile(`(\w+)\s*((?:\[[^\]]*\]\s*)*)\b(\w+\s*(?:\[[^\]]*\]\s*)*)$`)
 )
 
-// variables lists what "vec4 a[3], b; float c;" declares.
+// variables lists what "vec4 a[3], b; float c;" declares. A type may have dimensions, too.
 func (r *stageReader) variables(text string) (list []variable) {
 	for _, m := range statement.FindAllStringSubmatch(text, -1) {
-		kind := ""
+		kind, own := "", ""
 		for i, name := range strings.Split(m[1], ",") {
-			words := strings.Fields(dimension.ReplaceAllString(name, " "))
-			if i == 0 && len(words) >= 2 {
-				kind = words[len(words)-2]
+			if i == 0 {
+				parts := typed.FindStringSubmatch(name)
+				if parts == nil {
+					break // only qualifiers
+				}
+				kind, own, name = parts[1], parts[2], parts[3]
 			}
-			if kind == "" {
-				continue // only qualifiers
-			}
-			list = append(list, variable{kind, r.count(name), strings.Contains(name, "[")})
+			bare := strings.TrimSpace(dimension.ReplaceAllString(name, " "))
+			list = append(list, variable{kind, bare, r.count(own + name), strings.Contains(own+name, "[")})
 		}
 	}
 	return list
@@ -224,25 +255,52 @@ func (r *stageReader) count(name string) int {
 	return product
 }
 
-// number computes a constant expression of integers.
+// number computes a constant expression of integers: the largest value that it may have.
 func (r *stageReader) number(text string) int {
-	expression := text
-	for range 8 { // constants made of constants
-		expression = identifier.ReplaceAllStringFunc(suffix.ReplaceAllString(expression, "$1"), func(name string) string {
-			if value, ok := r.constants[name]; ok {
-				return "(" + value + ")"
-			}
-			return name
-		})
+	n, ok := r.largest(suffix.ReplaceAllString(text, "$1"), 16)
+	if !ok {
+		r.needs.unclear = append(r.needs.unclear, fmt.Sprintf("the number %q can't be read", strings.TrimSpace(text)))
+		return 1
 	}
-	value, err := types.Eval(token.NewFileSet(), nil, token.NoPos, expression)
-	if err == nil && value.Value != nil {
-		if n, ok := constant.Int64Val(constant.ToInt(value.Value)); ok {
-			return int(n)
+	return n
+}
+
+// largest puts the values of constants in, of so many at most: they may be made of others.
+func (r *stageReader) largest(expression string, constants int) (n int, ok bool) {
+	name := identifier.FindString(expression)
+	if name == "" {
+		return evaluate(expression)
+	}
+	values := r.constants[name]
+	if len(values) == 0 || constants == 0 {
+		return 0, false
+	}
+	for i, value := range values {
+		with := identifier.ReplaceAllStringFunc(expression, func(other string) string {
+			if other == name {
+				return "(" + suffix.ReplaceAllString(value, "$1") + ")"
+			}
+			return other
+		})
+		m, ok := r.largest(with, constants-1)
+		if !ok {
+			return 0, false
+		}
+		if i == 0 || m > n {
+			n = m
 		}
 	}
-	r.needs.unclear = append(r.needs.unclear, fmt.Sprintf("the number %q can't be read", strings.TrimSpace(text)))
-	return 1
+	return n, true
+}
+
+// evaluate computes an expression without names.
+func evaluate(expression string) (n int, ok bool) {
+	value, err := types.Eval(token.NewFileSet(), nil, token.NoPos, expression)
+	if err != nil || value.Value == nil {
+		return 0, false
+	}
+	whole, ok := constant.Int64Val(constant.ToInt(value.Value))
+	return int(whole), ok
 }
 
 var vector = regexp.MustCompile(`^[iub]?vec([234])$`)
@@ -256,8 +314,12 @@ func (r *stageReader) bytes(kind string) int {
 	if m := matrix.FindStringSubmatch(kind); m != nil {
 		return 4 * int(m[1][0]-'0') * int((m[2] + m[1])[0]-'0')
 	}
-	if members, ok := r.structs[kind]; ok {
-		return r.block(members)
+	size := 0
+	for _, members := range r.structs[kind] {
+		size = max(size, r.block(members))
+	}
+	if size > 0 {
+		return size
 	}
 	switch kind {
 	case "float", "int", "uint", "bool":

@@ -34,6 +34,8 @@ func TestBeyond(t *testing.T) {
 			[]string{"vertex stage: 17 samplers, OpenGL 4.5 guarantees 16", "fragment stage: 17 samplers, OpenGL 4.5 guarantees 16"}},
 		"an array of samplers": {gpu.ProgramDesc{Compute: "uniform sampler2D s[16];"}, gpu.ProgramDesc{Compute: "const int N = 17;\nuniform sampler2D s[N];"},
 			[]string{"compute stage: 17 samplers, OpenGL 4.5 guarantees 16"}},
+		"arrays by their type": {gpu.ProgramDesc{Compute: "uniform sampler2D[8] a, b;"}, gpu.ProgramDesc{Compute: "uniform sampler2D[4]a[2], b, c[1], d;"},
+			[]string{"compute stage: 20 samplers, OpenGL 4.5 guarantees 16"}},
 		"storage blocks": {gpu.ProgramDesc{Compute: lines(8, "layout(std430) writeonly buffer B%d { uint words[]; };")}, gpu.ProgramDesc{Compute: lines(9, "layout(std430) writeonly buffer B%d { uint words[]; };")},
 			[]string{"compute stage: 9 storage blocks, OpenGL 4.5 guarantees 8", "9 storage blocks, images and colours, OpenGL 4.5 guarantees 8"}},
 		"storage blocks of vertices": {gpu.ProgramDesc{Fragment: "buffer B { uint word; };"}, gpu.ProgramDesc{Vertex: "buffer B { uint word; };"},
@@ -64,11 +66,32 @@ func TestBeyond(t *testing.T) {
 	}
 }
 
-// The branches of an #if count together, but a name counts once, and comments count nothing.
+// The branches of an #if count together, but a name counts once, with the most that a branch needs, and comments count nothing.
 func TestBeyondReadsAllBranches(t *testing.T) {
 	source := lines(8, "layout(std430, binding = 0) buffer B%d { uint words[]; };")
 	assert.Len(t, gputest.Beyond(gpu.ProgramDesc{Compute: source + "#if LIGHT\nbuffer Other { uint more[]; };\n#endif"}), 2)
 	assert.Empty(t, gputest.Beyond(gpu.ProgramDesc{Compute: source + "#if LIGHT\nlayout(binding = 1) buffer B0 { uvec2 words[]; };\n#endif"}))
+	for _, branches := range []struct{ small, large, want string }{
+		{"uniform U { vec4 v; };", "uniform U { vec4 v[1025]; };", "16400 bytes of a uniform block, OpenGL 4.5 guarantees 16384"},
+		{"uniform sampler2D s[2];", "uniform sampler2D s[17];", "17 samplers, OpenGL 4.5 guarantees 16"},
+		{"uniform U { vec4 v; } blocks[2];", "uniform U { vec4 v; } blocks[15];", "15 uniform blocks, OpenGL 4.5 guarantees 14"},
+		{"shared float a[4], b[2];", "shared vec4 a[2047], b[2];", "32784 bytes of shared memory, OpenGL 4.5 guarantees 32768"},
+		{"#define N 2", "#define N 8193", "32772 bytes of shared memory, OpenGL 4.5 guarantees 32768"},
+		{"const int N = M;\n#define M 1", "const int N = 2 * M - 1;\n#define M 4097", "32772 bytes of shared memory, OpenGL 4.5 guarantees 32768"},
+		{"struct S { vec4 v; };", "struct S { vec4 v[65]; };", "16640 bytes of a uniform block, OpenGL 4.5 guarantees 16384"},
+		{"layout(local_size_x = 8, local_size_z = 8) in;", "layout(local_size_z = 65) in;", "65 invocations of a work group in z, OpenGL 4.5 guarantees 64"},
+	} {
+		for _, order := range [][2]string{{branches.small, branches.large}, {branches.large, branches.small}} {
+			source := fmt.Sprintf("#if LIGHT\n%s\n#else\n%s\n#endif\n", order[0], order[1])
+			if strings.Contains(source, "N") {
+				source += "shared float a[N];"
+			}
+			if strings.Contains(source, "struct S") {
+				source += "uniform U { S s[16]; };"
+			}
+			assert.Equal(t, []string{"compute stage: " + branches.want}, gputest.Beyond(gpu.ProgramDesc{Compute: source}), source)
+		}
+	}
 	assert.Empty(t, gputest.Beyond(gpu.ProgramDesc{Compute: source + "// buffer C { uint c; };\n/* buffer D\n { uint d; }; */"}))
 }
 
@@ -125,19 +148,22 @@ func TestTheFakeHoldsToTheGuaranteedLimits(t *testing.T) {
 		}
 		many = append(many, gpu.Binding{Kind: gpu.BindImage, Texture: picture})
 		require.NoError(t, dispatch(many...))
-		require.NoError(t, dispatch(gpu.Binding{Kind: gpu.BindStorage, Buffer: small, Offset: 128}))
+		require.ErrorIs(t, dispatch(gpu.Binding{Kind: gpu.BindStorage, Buffer: small, Offset: 128}), gpu.ErrLimit)
 		target, err := c.NewFramebuffer(gpu.FramebufferDesc{Label: "target", Color: []*gpu.Texture{picture}})
 		require.NoError(t, err)
 		defer target.Close()
-		return c.Draw(&gpu.Draw{Program: program, Framebuffer: target, Bind: []gpu.Binding{{Kind: gpu.BindUniform, Buffer: small, Offset: 16}}})
+		// The stages of a draw share its bindings, so that more than one stage's are no fault.
+		draw := gpu.Draw{Program: program, Framebuffer: target, Bind: many[:32+7]}
+		require.NoError(t, c.Draw(&draw))
+		draw.Bind = many
+		return c.Draw(&draw)
 	}))
 	assert.Equal(t, []string{
 		`program "wide": compute stage: 17 samplers, OpenGL 4.5 guarantees 16`,
 		`dispatch "wide" binds 15 of kind uniform, OpenGL 4.5 guarantees 14`,
 		`dispatch "wide" binds 17 of kind sampler, OpenGL 4.5 guarantees 16`,
-		`dispatch "wide" binds 9 storage blocks and images, OpenGL 4.5 guarantees 8`,
-		`dispatch "wide" binds storage slot 0 at 128, OpenGL 4.5 guarantees multiples of 256`,
-		`draw "wide" binds uniform slot 0 at 16, OpenGL 4.5 guarantees multiples of 256`,
+		`dispatch "wide" has 9 storage blocks, images and colours, OpenGL 4.5 guarantees 8`,
+		`draw "wide" has 10 storage blocks, images and colours, OpenGL 4.5 guarantees 8`,
 	}, fake.Faults())
 	fake.ClearFaults()
 }

@@ -48,9 +48,12 @@ func TestCompilersLimitsAreTheGuaranteedOnes(t *testing.T) {
 	l := gpu.Guaranteed()
 	for name, want := range map[string]int{
 		"MaxComputeTextureImageUnits": l.MaxSamplers, "MaxVertexTextureImageUnits": l.MaxSamplers, "MaxTextureImageUnits": l.MaxSamplers,
+		"MaxGeometryTextureImageUnits": l.MaxSamplers, "MaxCombinedTextureImageUnits": l.SamplerSlots,
 		"MaxComputeImageUniforms": l.MaxImages, "MaxFragmentImageUniforms": l.MaxImages, "MaxImageUnits": l.ImageSlots,
-		"MaxCombinedShaderOutputResources": l.MaxOutputs,
-		"MaxComputeWorkGroupCountX":        l.MaxComputeGroups[0], "MaxComputeWorkGroupCountZ": l.MaxComputeGroups[2],
+		"MaxCombinedImageUniforms": l.MaxImages, "MaxVertexImageUniforms": 0, "MaxVertexAtomicCounters": 0,
+		"MaxCombinedShaderOutputResources": l.MaxOutputs, "MaxCombinedImageUnitsAndFragmentOutputs": l.MaxOutputs, "MaxDrawBuffers": l.MaxOutputs,
+		"MaxVaryingComponents": 60, "MaxVaryingFloats": 60, // of Beyond's varyings
+		"MaxComputeWorkGroupCountX": l.MaxComputeGroups[0], "MaxComputeWorkGroupCountY": l.MaxComputeGroups[1], "MaxComputeWorkGroupCountZ": l.MaxComputeGroups[2],
 		"MaxComputeWorkGroupSizeX": l.MaxComputeGroupSize[0], "MaxComputeWorkGroupSizeY": l.MaxComputeGroupSize[1], "MaxComputeWorkGroupSizeZ": l.MaxComputeGroupSize[2],
 	} {
 		assert.Contains(t, string(text), fmt.Sprintf("\n%s %d\n", name, want))

@@ -1,6 +1,7 @@
 package groundtruth
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"unsafe"
@@ -268,13 +269,18 @@ func (k *caster) open(c *gpu.Ctx, name string, packer *scene.Packer, resident *s
 	return k.reserve(c, name, firstCapacity)
 }
 
-// reserve makes room for a number of sights.
+// reserve makes room for a number of sights. It fails with gpu.ErrLimit if no shader can read as many.
 func (k *caster) reserve(c *gpu.Ctx, name string, sights int) error {
 	if sights <= k.capacity {
 		return nil
 	}
-	n := max(sights, 2*k.capacity)
-	buffer, err := c.NewBuffer(gpu.BufferDesc{Label: name + " sights", Size: n * int(unsafe.Sizeof(sight{}))})
+	size := int(unsafe.Sizeof(sight{}))
+	most := c.Info().Limits.MaxStorageBlockBytes / size
+	if sights > most {
+		return fmt.Errorf("%w: %d points of actors to look at, its storage blocks have room for %d", gpu.ErrLimit, sights, most)
+	}
+	n := min(max(sights, 2*k.capacity), most)
+	buffer, err := c.NewBuffer(gpu.BufferDesc{Label: name + " sights", Size: n * size})
 	if err != nil {
 		return err
 	}
