@@ -17,7 +17,7 @@ SOAK     ?= 60s
 # What `raybridge version` says where Go stamps nothing, as in a linked work tree.
 LINKED = -ldflags "-X github.com/raybridge/raybridge.linked=$$([ -e .git ] && git describe --tags --always --dirty --abbrev=12 2>/dev/null)"
 
-# What is to be told before a program is compiled, which says nothing by itself.
+# The line to print before a program is compiled, because the compiler says nothing by itself.
 compiling = echo "Compiling $(1): the first time this takes four minutes of one core, or half of that on two."
 
 FORMATTED = $(GO) mod tidy -diff && files=$$(gofmt -l .) && { [ -z "$$files" ] || { echo "run gofmt -w on" $$files; exit 1; }; }

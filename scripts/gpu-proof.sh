@@ -8,25 +8,39 @@
 # --dry does the same with little work on software OpenGL, which proves the script and no speed, and --part
 # of that as much as takes a minute.
 #
-# It exits with 0 if all went well, with 1 if a test or benchmark failed or a target was missed, with 2 on
-# wrong use, and with 3 if there is no GPU. Targets count on a GPU alone.
+# It exits with 0 if all went well, with 1 if a test or benchmark failed, a shader wasn't seen to agree, or a
+# target was missed or not measured, with 2 on wrong use, and with 3 if there is no GPU. Targets count on a GPU
+# alone, and those beside a pinned copy only where libcuda is.
 set -uo pipefail
+export LC_ALL=C # numbers have points
+SECONDS=0
 shopt -s globstar nullglob
 here=$(cd "$(dirname "$0")" && pwd)
 program=$here/raybridge-portable
 
-device=0 dry="" part="" out=""
+wrong_use() {
+  echo "gpu-proof.sh: $1" >&2
+  sed -n '2s/^# \(.*\): proves.*/usage: \1/p' "$0" >&2
+  exit 2
+}
+device="" dry="" part="" out=""
 while [ $# -gt 0 ]; do
   case $1 in
-    --gpu) device=${2:?--gpu needs a number}; shift ;;
-    --dry) dry=yes device=software ;;
+    --gpu)
+      device=${2:-}
+      [[ $device =~ ^[0-9]+$ ]] || wrong_use "--gpu takes a number, which raybridge-portable gpu lists"
+      shift
+      ;;
+    --dry) dry=yes ;;
     --part) part=yes ;;
-    -*) sed -n '2,14s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
-    *) out=$1 ;;
+    -*) wrong_use "there is no $1" ;;
+    *) [ -z "$out" ] || wrong_use "there is one OUT only"; out=$1 ;;
   esac
   shift
 done
-[ -z "$part" ] || [ -n "$dry" ] || { echo "gpu-proof.sh: --part goes with --dry" >&2; exit 2; }
+[ -z "$part" ] || [ -n "$dry" ] || wrong_use "--part goes with --dry"
+[ -z "$dry" ] || [ -z "$device" ] || wrong_use "--dry runs on software, without --gpu"
+device=${device:-${dry:+software}} device=${device:-0}
 
 # How long it takes and how much it does. All times are seconds.
 total=470                   # for everything
@@ -42,8 +56,7 @@ large=(--case 1920x1080 --case VelodyneVLS128)
 vehicle=6_cameras_1920x1080_30hz_and_4_VelodyneVLS128
 realtime=(--case $vehicle --duration 60s)
 if [ -n "$dry" ]; then
-  total=1500 live_limit=600 bench_limit=300
-  live+=(-test.short)
+  total=5400 live_limit=1800 bench_limit=300
   load+=(--runs 1 --triangles 40000)
   kernels=("${load[@]}")
   large=(--case VelodyneVLS128)
@@ -51,7 +64,7 @@ if [ -n "$dry" ]; then
 fi
 if [ -n "$part" ]; then
   # It takes about half a minute: the limit only ends what hangs.
-  total=300 live_reserve=0 first=(kernels realtime) last=()
+  total=300 live_reserve=0 live+=(-test.short) first=(kernels realtime) last=()
   kernels+=(--case radar_and_boxes)
 fi
 
@@ -79,8 +92,22 @@ camera.shadow|sensors/camera|TestHostPicturesAgreeWithOpenGL
 camera.shade|sensors/camera|TestHostPicturesAgreeWithOpenGL'
 
 work=$(mktemp -d)
-sampler=""
-trap '[ -z "$sampler" ] || kill "$sampler" 2>/dev/null; rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+trap 'end_jobs; rm -rf "$work"' EXIT
+end_jobs() {
+  local jobs
+  readarray -t jobs < <(jobs -p)
+  [ ${#jobs[@]} = 0 ] || kill "${jobs[@]}" 2>/dev/null
+  wait
+}
+
+# limited SECONDS COMMAND... runs a command that a signal to this script ends, too: bash heeds none before a
+# command in the foreground has ended.
+limited() {
+  timeout --foreground -k 5 "$@" &
+  child=$!
+  wait "$child"
+}
 export XDG_CACHE_HOME=$work/cache HOME=${HOME:-$work} TMPDIR=$work
 
 # find_egl lets a machine that has the driver alone use the bundle's libglvnd, and tells that of NVIDIA's
@@ -101,32 +128,41 @@ find_egl() {
 }
 find_egl
 
-if ! about=$(timeout 60 "$program" gpu --gpu "$device" 2>&1); then
+if ! about=$(timeout --foreground 60 "$program" gpu --gpu "$device" 2>&1); then
   echo "gpu-proof.sh: there is no GPU ${device} that works here, so nothing was proven:" >&2
   echo "$about" >&2
   exit 3
 fi
-out=${out:-${OUT:-gpu-proof-results}}
+out=${out:-gpu-proof-results}
 mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
 rm -f "$out"/{summary.md,figures.json,benches.txt,live.txt,machine.txt,clocks.csv} # of an earlier run
 if ! : >"$out/summary.md"; then exit 2; fi
-deadline=$((SECONDS + total))
 failed=0 # what went wrong
 
 # The clocks, by the step that runs.
-query=name,driver_version,pstate,clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem,temperature.gpu,power.draw,utilization.gpu
+query=index,pci.bus_id,name,driver_version,pstate,clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem,temperature.gpu,power.draw,utilization.gpu
 none="no clocks: neither nvidia-smi nor /sys/class/drm tells any"
 clocks() {
-  if command -v nvidia-smi >/dev/null; then
-    timeout 5 nvidia-smi --query-gpu=$query --format=csv,noheader
+  local file found=""
+  if command -v nvidia-smi >/dev/null && found=$(timeout --foreground 5 nvidia-smi --query-gpu=$query --format=csv,noheader); then
+    echo "$found"
     return
   fi
-  local file found=""
+  found=""
   for file in /sys/class/drm/card*/device/pp_dpm_{s,m}clk /sys/class/drm/card*/gt_{cur,max}_freq_mhz; do
-    # Of AMD's list the line with a star counts.
+    # AMD's list marks the line that holds with a star.
     found=yes && echo "$file: $( (grep -F '*' "$file" || cat "$file") 2>/dev/null | tr '\n' ' ')"
   done
   [ -n "$found" ] || echo "$none"
+}
+# loaded_clocks prints the largest clock of each GPU, or each file of /sys, while the kernels were measured.
+loaded_clocks() {
+  awk -F ', ' -v none="$none" '
+    $2 != "bench kernels" || index($0, none) { next }
+    NF > 7 { of = "sm of " $4; clock = $8 + 0 }
+    NF <= 7 { split($3, part, ": "); of = part[1]; sub(/^[^ ]*: ([0-9]+: )?/, "", $3); clock = $3 + 0 }
+    !(of in most) || clock > most[of] { most[of] = clock }
+    END { for (of in most) printf "%s: %d MHz  ", of, most[of] }' "$out/clocks.csv"
 }
 sample_clocks() {
   local seen
@@ -145,7 +181,7 @@ sample_clocks() {
   echo "$about"
   echo
   clocks
-  ! command -v nvidia-smi >/dev/null || timeout 20 nvidia-smi -q
+  ! command -v nvidia-smi >/dev/null || timeout --foreground 20 nvidia-smi -q
 } >"$out/machine.txt" 2>&1
 step() {
   echo "$1" >"$work/step"
@@ -158,7 +194,7 @@ sampler=$!
 
 # left prints the seconds of a step: its own limit, or what is left of all.
 left() {
-  local rest=$((deadline - SECONDS))
+  local rest=$((total - SECONDS))
   echo $((rest < $1 ? rest : $1))
 }
 
@@ -179,15 +215,16 @@ bench() {
   step "bench $name"
   local from=$SECONDS
   echo "== $name" >>"$out/benches.txt"
-  timeout -k 5 "$limit" "$program" bench "${name%_large}" --gpu "$device" --json "$work/$name.json" "${args[@]}" >>"$out/benches.txt" 2>&1
+  limited "$limit" "$program" bench "${name%_large}" --gpu "$device" --json "$work/$name.json" "${args[@]}" >>"$out/benches.txt" 2>&1
   status=$?
   case $status in
     0) status=done ;;
     124 | 137) status="stopped after $limit s" failed=$((failed + 1)) ;;
     *)
-      # What one loop loses to the other on a busy processor says nothing of the program.
-      if [ -n "$dry" ] && [ -s "$work/$name.json" ]; then
-        status="done, but figures were left out"
+      # On a busy processor one loop's rate beside the other's says nothing of the program; lost or wrong data
+      # is another exit code.
+      if [ -n "$dry" ] && [ "$status" = 4 ]; then
+        status="done, but one loop was too slow beside the other"
       else
         status="failed, exit $status" failed=$((failed + 1))
       fi
@@ -199,13 +236,16 @@ bench() {
 # prove TEST LIMIT runs one package's live tests, in the background. GLSL validators judge no driver, and their
 # seconds are the limit's, too.
 prove() {
-  local test=$1 limit=$2 name from=$SECONDS require=1
+  local test=$1 limit=$2 name from=$SECONDS require=1 child=""
   name=$(dirname "${test#"$here/raybridge/"}")
+  local log=$work/live/${name//\//_}
+  trap 'kill "$child" 2>/dev/null; exit 130' TERM
   # Its tests of software OpenGL skip where there is the GPU's driver alone.
-  if [ "$name" = gpu/eglctx ]; then require=0; fi
-  cd "$(dirname "$test")" || return
-  REQUIRE_GL=$require REQUIRE_GLSLANG=0 GL_DEVICE=$device timeout -k 5 "$limit" "$test" "${live[@]}" "-test.timeout=${limit}s" >"$work/live/${name//\//_}.txt" 2>&1
-  echo "$? $((SECONDS - from))" >"$work/live/${name//\//_}.status"
+  if [ "$name" = gpu/eglctx ] && [ -z "$dry" ]; then require=0; fi
+  # Go's own limit comes first: it tells where the test hangs.
+  cd "$(dirname "$test")" &&
+    REQUIRE_GL=$require REQUIRE_GLSLANG=0 GL_DEVICE=$device limited "$limit" "$test" "${live[@]}" "-test.timeout=$((limit - 3))s" >"$log.txt" 2>&1
+  echo "$? $((SECONDS - from))" >"$log.status"
 }
 
 # live_tests proves all packages, some at a time.
@@ -250,7 +290,6 @@ live_tests
 for name in "${last[@]}"; do bench "$name"; done
 kill "$sampler" 2>/dev/null
 wait "$sampler" 2>/dev/null
-sampler=""
 
 # All figures in one file, and by name and case.
 declare -A figure=()
@@ -288,12 +327,13 @@ holds() {
   esac
 }
 
-# The rows of the targets, and how many were missed.
-missed=0 rows=""
+# The rows of the targets, how many were missed, and how many not measured. A pinned copy needs libcuda.
+missed=0 unmeasured=0 rows=""
 while IFS='|' read -r what name of operator bound unit; do
   value=${figure["$name|$of"]:-} result=missed
   if [ -z "$value" ]; then
     result="not measured"
+    [ "$name" = readback.percent_of_pinned ] || unmeasured=$((unmeasured + 1))
   elif holds "$value" "$operator" "$bound"; then
     result=met
   else
@@ -301,6 +341,18 @@ while IFS='|' read -r what name of operator bound unit; do
   fi
   rows+="| $what | $operator $bound $unit | ${value:+$(printf '%.4g' "$value") $unit} | $result |"$'\n'
 done <<<"$targets"
+
+# The rows of the shaders. Each that isn't seen to agree is a failure, unless the tests were left out.
+agreement=""
+while IFS='|' read -r entry folder test; do
+  log=$work/live/${folder//\//_}.txt
+  result="not run"
+  if grep -q -- "^--- PASS: $test " "$log" 2>/dev/null; then result=agrees; fi
+  if grep -q -- "^--- FAIL: $test " "$log" 2>/dev/null; then result=differs; fi
+  if grep -q -- "^--- SKIP: $test " "$log" 2>/dev/null; then result=skipped; fi
+  agreement+="| $entry | $folder $test | $result |"$'\n'
+  [ "$result" = agrees ] || [ -n "$part" ] || failed=$((failed + 1))
+done <<<"$parity"
 
 field() { sed -n "s/^$1  *//p" <<<"$about" | head -n 1; }
 {
@@ -315,18 +367,11 @@ field() { sed -n "s/^$1  *//p" <<<"$about" | head -n 1; }
   for name in device class vendor renderer version "timer queries" missing; do echo "| $name | $(field "$name") |"; done
   echo "| program | $("$program" version 2>&1 | head -n 1) |"
   echo "| machine | $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2-), $(nproc) processors, $(uname -srm) |"
-  echo "| clocks at the end | $(clocks | tr '\n' ' ') |"
+  loaded=$(loaded_clocks)
+  echo "| largest clocks while the kernels were measured | ${loaded:-$none} |"
   echo "| took | $SECONDS s |"
   printf '\n## Targets\n\n| target | wanted | measured | |\n|---|---|---|---|\n%s' "$rows"
-  printf '\n## Shaders beside the host device\n\n| entry | test | |\n|---|---|---|\n'
-  while IFS='|' read -r entry folder test; do
-    log=$work/live/${folder//\//_}.txt
-    result="not run"
-    if grep -q -- "^--- PASS: $test " "$log" 2>/dev/null; then result=agrees; fi
-    if grep -q -- "^--- FAIL: $test " "$log" 2>/dev/null; then result=differs; fi
-    if grep -q -- "^--- SKIP: $test " "$log" 2>/dev/null; then result=skipped; fi
-    echo "| $entry | $folder $test | $result |"
-  done <<<"$parity"
+  printf '\n## Shaders beside the host device\n\n| entry | test | |\n|---|---|---|\n%s' "$agreement"
   printf '\n## Kernels\n\n| figure | case | median | |\n|---|---|---|---|\n'
   for key in "${order[@]}"; do
     IFS='|' read -r name of unit <<<"$key"
@@ -338,5 +383,5 @@ field() { sed -n "s/^$1  *//p" <<<"$about" | head -n 1; }
   printf '\nAll figures are in figures.json, their tables in benches.txt, the output of the tests in live.txt, the clocks of each step in clocks.csv.\n'
 } >"$out/summary.md"
 
-echo "gpu-proof.sh: $failed failures, $missed targets missed, in $SECONDS s: $out/summary.md" >&2
-[ "$failed" = 0 ] && { [ -n "$dry" ] || [ "$missed" = 0 ]; }
+echo "gpu-proof.sh: $failed failures, $missed targets missed, $unmeasured not measured, in $SECONDS s: $out/summary.md" >&2
+[ "$failed" = 0 ] && { [ -n "$dry" ] || [ "$((missed + unmeasured))" = 0 ]; }

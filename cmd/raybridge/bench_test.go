@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/bench"
 )
 
 // benchWith calls the program with arguments and returns its exit code and output.
@@ -44,6 +48,17 @@ func TestBenchRefusesWrongUse(t *testing.T) {
 		code, _ := benchWith(t, arguments...)
 		assert.Equal(t, exitUsage, code, "%v", arguments)
 	}
+}
+
+// TestBenchThatLeavesFiguresOut: a loop that was too slow beside another is told from data that was wrong.
+func TestBenchThatLeavesFiguresOut(t *testing.T) {
+	slow := fmt.Errorf("readback 640x480: %w: it made 0.50 of the blocking loop's captures", bench.ErrRefused)
+	wrong := fmt.Errorf("readback 1280x720: %w: %w: 2 of 3 captures arrived", bench.ErrRefused, bench.ErrWrongData)
+	assert.Equal(t, exitDone, exitCode(refusedFigures(nil)))
+	assert.Equal(t, exitIncomplete, exitCode(refusedFigures(slow)))
+	assert.Equal(t, exitFailed, exitCode(refusedFigures(wrong)))
+	assert.Equal(t, exitFailed, exitCode(refusedFigures(errors.Join(slow, wrong))))
+	assert.ErrorContains(t, refusedFigures(slow), "640x480")
 }
 
 func TestBenchWritesItsFigures(t *testing.T) {

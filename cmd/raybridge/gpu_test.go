@@ -151,6 +151,7 @@ func TestADriverThatCompilesLong(t *testing.T) {
 	driver := &patient{gputest.NewFake(), r.errOut.String}
 	o := r.on(t, func() (*gpu.Context, error) { return &gpu.Context{Driver: driver}, nil }, nil)
 	assert.Equal(t, exitDone, o.code, o.err)
+	assert.Contains(t, o.err, "still compiling shader lidar.scan, number 1 of this run ...")
 }
 
 // TestTwoGPUs: auto takes the first that works, and the run names those that would do as well.

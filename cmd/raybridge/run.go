@@ -204,10 +204,12 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 		return errors.Join(err, p.Close(context.Background()))
 	}
 	pl.progress.start(p.GPU(), p.Geometry())
-	if devices, err := eglctx.Devices(); err == nil && pl.flags.device.isAuto() {
-		pl.progress.note(otherGPUs(devices, p.GPU().Device))
-	}
 	if !pl.flags.quiet {
+		if pl.flags.device.isAuto() {
+			if devices, err := eglctx.Devices(); err == nil {
+				pl.progress.note(otherGPUs(devices, p.GPU().Device))
+			}
+		}
 		summary := p.Summary()
 		printEndpoints(pl.progress.out, summary.Bridges)
 	}

@@ -87,8 +87,7 @@ type Config struct {
 	// ClockTime is how long a run that follows the host's clock lasts. 0 means ten seconds of Clock
 	// and a minute of RealTime, with Quick one second and two.
 	ClockTime time.Duration
-	// Quick leaves out the larger cases of the benches of readback, dispatch and
-	// clock, so that each ends within 20 seconds.
+	// Quick leaves out the larger cases of most benches and shortens their runs, for a first look.
 	Quick bool
 	// Cases, where not empty, names the cases to measure; the others are left out.
 	Cases []string

@@ -1,4 +1,4 @@
-// What each kernel takes is measured here, by the device's own clock.
+// The time of each kernel is measured here, by the device's own clock.
 
 package bench
 
@@ -55,7 +55,7 @@ func kernelCases() []kernelCase {
 	}
 }
 
-// camerasAround are so many colour cameras that look evenly around.
+// camerasAround returns colour cameras whose directions divide the full circle evenly.
 func camerasAround(count int) (list []member) {
 	for i := range count {
 		m := cameras(hdWidth, hdHeight, camera.RGBDefinition)[0]

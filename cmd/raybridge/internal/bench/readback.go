@@ -29,6 +29,10 @@ import (
 // and were left out. The report has all others, and says why.
 var ErrRefused = errors.New("figures were left out")
 
+// ErrWrongData is wrapped, beside ErrRefused, where data isn't what it must be. Without it, a loop was
+// only too slow beside another, as on a busy machine.
+var ErrWrongData = errors.New("data was lost, changed or reordered")
+
 // readbackCase is the sensors whose data is read back.
 type readbackCase struct {
 	named
@@ -80,7 +84,8 @@ func (c *Config) wantedReadbacks() (list []readbackCase, bare bool, err error) {
 // pool is beside memcpy. It appends to the report.
 //
 // An asynchronous loop has no figures if it lost, changed or reordered data, or made fewer
-// captures a second than 0.9 of the blocking loop's. The error then wraps ErrRefused.
+// captures a second than 0.9 of the blocking loop's. The error then wraps ErrRefused, and for data
+// ErrWrongData.
 func Readback(ctx context.Context, config Config, report *Report) error {
 	cfg, err := config.checked()
 	if err != nil {
@@ -212,10 +217,11 @@ func (f *readbackFigures) run(ctx context.Context, l *frameLoop) error {
 	if err == nil {
 		err = compareStreams(blocking.streams, async.streams, f.captures)
 	}
-	if err == nil {
-		f.stages = append(f.stages, async.stages(before, l.readbackBuckets()))
+	if err != nil {
+		f.refused = fmt.Errorf("%w: %w", ErrWrongData, err)
+		return nil
 	}
-	f.refused = err
+	f.stages = append(f.stages, async.stages(before, l.readbackBuckets()))
 	return nil
 }
 

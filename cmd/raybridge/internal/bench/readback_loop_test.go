@@ -62,6 +62,27 @@ func TestPanicOfACaptureEndsTheAsynchronousLoop(t *testing.T) {
 	require.ErrorIs(t, err, errCapture)
 }
 
+// prompt is a sensor whose data is there at once.
+type prompt struct{ pending }
+
+func (*prompt) Process(simtime.Stamp) int { return 1 }
+
+// A capture that the asynchronous loop loses is wrong data, not a loop that is too slow.
+func TestALostCaptureIsWrongData(t *testing.T) {
+	const captures = 3
+	n := 0
+	l := loopOf(t, &prompt{pending{capture: func() {
+		if n++; n > captures { // the blocking loop has made its own
+			panic("no picture")
+		}
+	}}})
+	f := readbackFigures{captures: captures}
+	require.NoError(t, f.run(t.Context(), l))
+	require.ErrorIs(t, f.refused, ErrWrongData)
+	require.ErrorIs(t, f.refused, errCapture)
+	assert.NotErrorIs(t, compareRates([]float64{10}, []float64{5}), ErrWrongData)
+}
+
 // A driver that is done with everything at once leaves nothing to poll for, and a device without
 // OpenGL takes no shader to wait for.
 func TestNoFigureOfPollsIsSaid(t *testing.T) {

@@ -1,4 +1,4 @@
-// Whether a large rig keeps up with real time is measured here.
+// Runs of a large rig in real time are measured here: they tell whether the machine keeps up.
 
 package bench
 
@@ -62,70 +62,72 @@ func RealTime(ctx context.Context, config Config, report *Report) error {
 		cases = cases[1:]
 	}
 	b := caseBench[vehicle]{"realtime", cases, func(cfg *Config, v vehicle) ([]Result, error) {
-		d, err := v.drive(ctx, cfg)
+		r, err := v.run(ctx, cfg)
 		if err != nil {
 			return nil, err
 		}
-		report.Machine.Device = deviceOf(&d.summary)
-		return d.rows(), nil
+		report.Machine.Device = deviceOf(&r.summary)
+		return r.rows(), nil
 	}, realtimeMethod}
 	return b.run(config, report)
 }
 
-// journey is a run in real time.
-type journey struct {
+// realtimeRun is a run in real time.
+type realtimeRun struct {
 	vehicle
 	length  time.Duration
-	riders  []*rider
+	sensors []*received
 	summary pipeline.Summary
 }
 
-// rider is one sensor of a journey.
-type rider struct {
-	rate float64         // Hz
-	took []time.Duration // from the capture's beginning to the listener, by message; its listener's until the run has ended
+// received is the messages of one sensor.
+type received struct {
+	rate float64 // Hz
+	// latencies are from a capture's beginning to the listener, by message. They belong to the listener until
+	// the run has ended.
+	latencies []time.Duration
 }
 
-// drive makes the run.
-func (v *vehicle) drive(ctx context.Context, cfg *Config) (j *journey, err error) {
-	j = &journey{vehicle: *v, length: cfg.ClockTime}
-	if j.length == 0 {
-		j.length = ifQuick(cfg.Quick, quickRealTime, realTime)
+// run makes the run.
+func (v *vehicle) run(ctx context.Context, cfg *Config) (r *realtimeRun, err error) {
+	r = &realtimeRun{vehicle: *v, length: cfg.ClockTime}
+	if r.length == 0 {
+		r.length = ifQuick(cfg.Quick, quickRealTime, realTime)
 	}
-	town, err := cfg.load(ctx, sensorTriangles)
+	city, err := cfg.load(ctx, sensorTriangles)
 	if err != nil {
 		return nil, err
 	}
-	run := config.Default()
-	run.Sensors, run.Bridges = nil, nil
-	sim, err := raybridge.Open(ctx, raybridge.Config{Scene: town, Run: run, Open: cfg.Open, Realtime: true})
+	settings := config.Default()
+	settings.Sensors, settings.Bridges = nil, nil
+	sim, err := raybridge.Open(ctx, raybridge.Config{Scene: city, Run: settings, Open: cfg.Open, Realtime: true})
 	if err != nil {
 		return nil, err
 	}
-	if err := j.board(sim); err != nil {
+	if err := r.addSensors(sim); err != nil {
 		return nil, errors.Join(err, sim.Close(ctx))
 	}
-	err = sim.Run(ctx, j.length)
+	err = sim.Run(ctx, r.length)
 	err = errors.Join(err, sim.Close(context.WithoutCancel(ctx)))
-	j.summary = sim.Summary()
-	return j, err
+	r.summary = sim.Summary()
+	return r, err
 }
 
-// board adds the sensors and listens to them.
-func (j *journey) board(sim *raybridge.Sim) error {
-	for i := range j.cameras {
-		err := ride[*sample.Image](j, sim, sensors.Config{
-			Name: fmt.Sprintf("camera%d", i), Rate: simtime.Hz(int64(j.rate)), Pose: sensors.Pose{X: 1.4, Z: 1.55, Yaw: float64(360 * i / j.cameras)},
-			Options: camera.RGB{Width: j.width, Height: j.height, FOV: cameraFov},
+// addSensors adds the vehicle's sensors and listens to them.
+func (r *realtimeRun) addSensors(sim *raybridge.Sim) error {
+	for i := range r.cameras {
+		err := addSensor[*sample.Image](r, sim, sensors.Config{
+			Name: fmt.Sprintf("camera%d", i), Rate: simtime.Hz(int64(r.rate)), Pose: sensors.Pose{X: 1.4, Z: 1.55, Yaw: float64(360 * i / r.cameras)},
+			Options: camera.RGB{Width: r.width, Height: r.height, FOV: cameraFov},
 		})
 		if err != nil {
 			return err
 		}
 	}
-	for i := range j.lidars {
-		err := ride[*sample.PointCloud](j, sim, sensors.Config{
+	for i := range r.lidars {
+		err := addSensor[*sample.PointCloud](r, sim, sensors.Config{
 			Name: fmt.Sprintf("lidar%d", i), Rate: simtime.Hz(10), Pose: sensors.Pose{X: 0.9, Y: 0.3 * float64(i), Z: 1.9},
-			Options: lidar.RayCast{Preset: j.preset},
+			Options: lidar.RayCast{Preset: r.preset},
 		})
 		if err != nil {
 			return err
@@ -134,8 +136,8 @@ func (j *journey) board(sim *raybridge.Sim) error {
 	return nil
 }
 
-// ride adds a sensor whose messages are counted.
-func ride[M any](j *journey, sim *raybridge.Sim, c sensors.Config) error {
+// addSensor adds a sensor and listens to its messages of one type.
+func addSensor[M any](r *realtimeRun, sim *raybridge.Sim, c sensors.Config) error {
 	s, err := sim.AddSensor(c)
 	if err != nil {
 		return err
@@ -144,30 +146,30 @@ func ride[M any](j *journey, sim *raybridge.Sim, c sensors.Config) error {
 		if o.Type != reflect.TypeFor[M]() {
 			continue
 		}
-		r := &rider{rate: c.Rate.Float64()}
-		j.riders = append(j.riders, r)
-		_, err = pipeline.Listen(s, o.Name, func(at sensors.Tick, _ M) { r.took = append(r.took, time.Since(at.Started)) })
+		from := &received{rate: c.Rate.Float64()}
+		r.sensors = append(r.sensors, from)
+		_, err = pipeline.Listen(s, o.Name, func(at sensors.Tick, _ M) { from.latencies = append(from.latencies, time.Since(at.Started)) })
 	}
 	return err
 }
 
 // rows are the figures of the run, which has ended.
-func (j *journey) rows() []Result {
+func (r *realtimeRun) rows() []Result {
 	worst := 100.0
-	var took []time.Duration
-	for _, r := range j.riders {
-		worst = min(worst, 100*float64(len(r.took))/(r.rate*j.length.Seconds()))
-		took = append(took, r.took...)
+	var latencies []time.Duration
+	for _, s := range r.sensors {
+		worst = min(worst, 100*float64(len(s.latencies))/(s.rate*r.length.Seconds()))
+		latencies = append(latencies, s.latencies...)
 	}
-	note := j.length.String()
+	note := r.length.String()
 	row := func(name, unit string, value float64) Result {
-		return Result{"realtime." + name, j.name, unit, []float64{value}, note}
+		return Result{"realtime." + name, r.name, unit, []float64{value}, note}
 	}
 	list := []Result{
-		row("factor", "times real time", j.summary.RealTimeFactor), row("delivered_percent", "%", worst), row("lost", "messages", lost(&j.summary)),
+		row("factor", "times real time", r.summary.RealTimeFactor), row("delivered_percent", "%", worst), row("lost", "messages", lost(&r.summary)),
 	}
-	if len(took) == 0 {
+	if len(latencies) == 0 {
 		return list
 	}
-	return slices.Concat(list, []Result{row("latency_ms.p50", "ms", percentile(took, 0.5)), row("latency_ms.p99", "ms", percentile(took, 0.99))})
+	return slices.Concat(list, []Result{row("latency_ms.p50", "ms", percentile(latencies, 0.5)), row("latency_ms.p99", "ms", percentile(latencies, 0.99))})
 }
