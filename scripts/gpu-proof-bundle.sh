@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # gpu-proof-bundle.sh DIR [PACKAGE...]: puts into DIR what proves raybridge on a machine that has a GPU
 # and neither Go nor a network: the portable program, a live test binary of each package (or of each
-# PACKAGE alone) in its folder with its testdata, the assets beside the checkout, libglvnd, and
+# PACKAGE alone) in its folder, all testdata, the assets beside the checkout, libglvnd, and
 # gpu-proof.sh, which runs it all. BUNDLE=FILE.tar.xz packs DIR besides.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -27,8 +27,9 @@ for package in "${live[@]}"; do
   mkdir -p "$root/$package"
   mv "$dir/tests/$name" "$root/$package/$name"
   find "$package" -maxdepth 1 -type f ! -name '.*' ! -name '*.test' -exec cp {} "$root/$package/" \; # some tests read their sources
-  if [ -d "$package/testdata" ]; then cp -r "$package/testdata" "$root/$package/"; fi
 done
+# Tests read the testdata of other packages, too.
+find . \( -name bin -o -name out -o -name .cache \) -prune -o -type d -name testdata -exec cp -r --parents {} "$root/" \; -prune
 rmdir "$dir/tests"
 if [ -d ../shared/assets ]; then mkdir "$dir/shared" && cp -rL ../shared/assets "$dir/shared/"; fi
 strip -o "$dir/raybridge-portable" bin/raybridge-portable
