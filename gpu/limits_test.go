@@ -10,7 +10,8 @@ import (
 	"github.com/raybridge/raybridge/gpu/gputest"
 )
 
-// What is beyond a device's limits is refused, with both numbers, before the driver sees it; what is at them isn't.
+// TestLimitsOfTheDevice: a request beyond one of the device's limits is refused before the driver sees
+// it, with both numbers. A request that just reaches the limit passes.
 func TestLimitsOfTheDevice(t *testing.T) {
 	texture := func(d gpu.TextureDesc) func(*gpu.Ctx, *objects) error {
 		return func(c *gpu.Ctx, o *objects) error {

@@ -11,9 +11,9 @@ import (
 )
 
 // block is an active uniform or storage block of a program. A block that is declared with layout std140
-// or std430 is active, also where nothing uses it, and a command is undefined unless each active block
-// has a buffer bound, of its size (GL 4.5 core, sections 7.6.3 and 7.8). Where one had none, Mesa's zink gave each dispatch of a
-// submission the storage buffers of the first.
+// or std430 is active even if nothing uses it, and a command is undefined unless a buffer of sufficient
+// size is bound to each active block (GL 4.5 core, sections 7.6.3 and 7.8). If one block has no buffer,
+// Mesa's zink gives all dispatches of a submission the storage buffers of the first.
 type block struct {
 	kind gpu.BindingKind
 	name string

@@ -65,9 +65,9 @@ func bars(k int) *image.NRGBA {
 	return img
 }
 
-// panes is a room of four walls, a roof and a floor. Before each wall, and as the roof, panes stand
-// in one place. Where one of them has a bar all others have holes, and at the last bar all have.
-// Every other pane is turned round.
+// panes is a room of four walls, a roof and a floor. A stack of panes stands before each wall and forms
+// the roof. Each pane has opaque bars where all the others have holes, and between the bars of the last
+// pane and the first all of them have holes. Every other pane is turned round.
 func panes(s stack) *scene.Scene {
 	b := scenetest.NewBuilder("panes")
 	b.Scene.Light = scene.Light{SunDirection: mgl32.Vec3{0.1, 0.2, 0.97}.Normalize(), SunColor: mgl32.Vec3{3, 3, 3}, Exposure: 1}

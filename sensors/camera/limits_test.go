@@ -15,8 +15,8 @@ func TestTheShadersBlock(t *testing.T) {
 	assert.EqualValues(t, 352, unsafe.Sizeof(shadeBlock{}))
 }
 
-// TestTheWidestPictures: a picture as wide as every OpenGL 4.5 can draw is written to one storage block, if it has no more
-// rows than docs/rendering.md says. sensors.Ring refuses others.
+// TestTheWidestPictures: a picture of the greatest width that OpenGL 4.5 guarantees fits one storage block
+// with the number of rows that docs/rendering.md states, and with no more. sensors.Ring refuses taller ones.
 func TestTheWidestPictures(t *testing.T) {
 	most := gpu.Guaranteed()
 	assert.Equal(t, most.MaxTextureSize, maxSize)
