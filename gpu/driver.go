@@ -448,6 +448,10 @@ func (i *Info) Class() string {
 	return "gpu:" + strings.ToLower(i.Vendor)
 }
 
+// GPU tells whether the device is a GPU, whose compiler may contract a * b + c to one rounding, in
+// each program in its own way, and whose invocations share their way through code in hardware.
+func (i *Info) GPU() bool { return !i.Software && i.Device != HostDevice }
+
 // HostDevice is the Device of the host device, which computes on the CPU without OpenGL.
 const HostDevice = "host"
 

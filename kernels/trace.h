@@ -9,8 +9,8 @@
 // them met the box above.
 //
 // Rays of a packet should lie side by side, as wide as high. What a ray hits depends on its company
-// where surfaces stand at one place, and where one reaches out of its box by rounding. So packets and
-// groups are the same with each instruction set.
+// where a surface reaches out of its box by rounding. So packets and groups are the same with each
+// instruction set.
 #ifndef TRACE_H
 #define TRACE_H
 
@@ -216,7 +216,7 @@ INLINE void start(walk *w, const hd_scene *s, const hd_node *nodes, uint32_t roo
 }
 
 // test_leaf updates the rays that meet a triangle of the leaf nearer than before; it is meet and
-// stopped of the shader. A surface that may be cut out is looked up when it is met: rays go on
+// stopped of the shader. Of triangles at equal range the one with the lower number is nearer. A surface that may be cut out is looked up when it is met: rays go on
 // through its holes from that very point.
 INLINE int test_leaf(packet *p, entry e, const hd_scene *s, int mover) {
     int first = (int)(e.ref & HD_TRIANGLE), end = first + (int)(e.ref >> 26 & 3) + 1, any = 0;
@@ -226,17 +226,18 @@ INLINE int test_leaf(packet *p, entry e, const hd_scene *s, int mover) {
             lanes *r = &p->r[k];
             vf *o = r->o, *d = r->d;
             vf t = -(rows[0] * o[0] + rows[1] * o[1] + rows[2] * o[2] + rows[3]) / (rows[0] * d[0] + rows[1] * d[1] + rows[2] * d[2]);
-            vm met = v_ge(t - r->tmin, v_set(0)) & v_lt(t, r->tmax);
+            vm met = v_ge(t - r->tmin, v_set(0)) & v_le(t, r->tmax);
             if (!m_any(met)) continue;
             vf x = o[0] + t * d[0], y = o[1] + t * d[1], z = o[2] + t * d[2];
             vf a = rows[4] * x + rows[5] * y + rows[6] * z + rows[7];
             vf b = rows[8] * x + rows[9] * y + rows[10] * z + rows[11];
             // A ray in the plane has NaN or infinity here: both fail a comparison.
-            met = met & v_ge(v_min(v_min(a, b), 1.0f - a - b), v_set(0));
+            met = met & v_ge(v_min(v_min(a, b), 1.0f - a - b), v_set(0)) & (v_lt(t, r->tmax) | i_lt(i_set(triangle), r->triangle));
             if (!m_any(met)) continue;
             if (__builtin_expect((e.ref & HD_CUT) != 0, 0)) met = met & m_not(holes(s, r, met, triangle, mover));
             r->tmax = v_sel(met, t, r->tmax);
             r->triangle = i_sel(met, i_set(triangle), r->triangle);
+            r->mover = i_sel(met, i_set(mover), r->mover);
             any |= m_any(met);
         }
     }
@@ -287,7 +288,7 @@ INLINE void search(packet *p, const hd_scene *s, int mover, int any) {
     start(&w, s, s->nodes, mover < 0 ? s->root : s->mover_root[mover], p->set);
     while (w.top > 0) {
         entry e = w.stack[--w.top];
-        if (!(e.t < p->reach)) continue;
+        if (e.t > p->reach) continue;
         if (!(e.ref & HD_LEAF)) {
             expand(&w, e, p);
             continue;
@@ -309,7 +310,7 @@ static __attribute__((noinline)) void search_movers(packet *p, const hd_scene *s
     start(&w, s, s->top, s->top_root, p->set);
     while (w.top > 0) {
         entry e = w.stack[--w.top];
-        if (!(e.t < p->reach)) continue;
+        if (e.t > p->reach) continue;
         if (!(e.ref & HD_LEAF)) {
             expand(&w, e, p);
             continue;
@@ -323,18 +324,17 @@ static __attribute__((noinline)) void search_movers(packet *p, const hd_scene *s
             into_mover(s->motion, record, moment_at(s->motion, r[k].seconds), p->r[k].o, p->r[k].d, l->o, l->d);
             vm there = v_ge(r[k].seconds, v_set(when[3])) & v_lt(r[k].seconds, v_set(when[7]));
             l->tmin = v_sel(there, p->r[k].tmin, v_set(FAR));
-            l->tmax = p->r[k].tmax;
-            l->triangle = i_set(-1);
+            l->tmax = p->r[k].tmax, l->triangle = p->r[k].triangle, l->mover = p->r[k].mover;
             for (int i = 0; i < 3; i++) l->who[i] = p->r[k].who[i];
         }
         if (!set_out(&q)) continue;
         search(&q, s, mover, any);
         EACH(k, q.set) {
             lanes *to = &p->r[k], *l = &q.r[k];
-            vm missed = i_lt(l->triangle, i_set(0));
-            to->triangle = i_sel(missed, to->triangle, l->triangle);
-            to->mover = i_sel(missed, to->mover, i_set(mover));
-            to->tmax = v_sel(missed, to->tmax, l->tmax);
+            vm met = i_eq(l->mover, i_set(mover));
+            to->triangle = i_sel(met, l->triangle, to->triangle);
+            to->mover = i_sel(met, l->mover, to->mover);
+            to->tmax = v_sel(met, l->tmax, to->tmax);
         }
         p->reach = reach_of(p);
     }

@@ -1,7 +1,7 @@
 // What the sun reaches of what a camera sees. It traces a ray to the sun from each point
 // that camera_ids or camera_trace found, at the capture's instant. It writes 1 where
 // nothing stands in the way. It writes 0 in the shade, on sides that are turned away from
-// the sun, and where nothing is seen. An invocation traces two by two pixels together.
+// the sun, and where nothing is seen. An invocation traces TOGETHER pixels, a square.
 
 #include "lib/lens.glsl"
 #include "lib/camera.glsl"
@@ -23,11 +23,14 @@ layout(binding = 0, r8) uniform writeonly image2D sunlit;
 const float BEFORE = 1e-3;
 const float SUN_AWAY = 1e5;
 
+// SIDE is that of the square of pixels that an invocation traces.
+const int SIDE = TOGETHER == 1 ? 1 : 2;
+
 void main() {
-    ivec2 first = 2 * ivec2(gl_GlobalInvocationID.xy);
+    ivec2 first = SIDE * ivec2(gl_GlobalInvocationID.xy);
     Frame world = frameAt(0);
     Rays rays = noRays();
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < TOGETHER; k++) {
         ivec2 at = first + ivec2(k & 1, k >> 1);
         uvec2 id = texelFetch(visible, min(at, size - 1), 0).xy;
         if (id.x == 0u || any(greaterThanEqual(at, size))) continue;
@@ -40,11 +43,11 @@ void main() {
         vec3 point = world.camera + reachOf(id, f, ray) * fromOptical(world, direction);
         setRay(rays, k, Ray(point + BEFORE * normal, toSun.xyz), 0.0, SUN_AWAY, 0.0);
     }
-    bvec4 sent = greaterThan(rays.tmax, vec4(0.0));
-    ivec4 hit = traceAny(rays, true).triangle;
-    for (int k = 0; k < 4; k++) {
+    Bools sent = below(Reals(0.0), rays.tmax);
+    Ints hit = traceAny(rays, true).triangle;
+    for (int k = 0; k < TOGETHER; k++) {
         ivec2 at = first + ivec2(k & 1, k >> 1);
         if (any(greaterThanEqual(at, size))) continue;
-        imageStore(sunlit, at, vec4(sent[k] && hit[k] < 0 ? 1.0 : 0.0));
+        imageStore(sunlit, at, vec4(OF(sent, k) && OF(hit, k) < 0 ? 1.0 : 0.0));
     }
 }

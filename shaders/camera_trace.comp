@@ -1,7 +1,7 @@
 // Visibility of a camera whose lens no rasteriser can draw. It traces the ray of each pixel's
 // centre at the capture's instant, and writes what camera_ids writes. That is the number of the
-// triangle plus one (0: nothing) and the frame it is in. An invocation traces two by two pixels
-// together.
+// triangle plus one (0: nothing) and the frame it is in. An invocation traces TOGETHER
+// pixels, a square.
 //
 // The motion table's sensor is the camera's optical frame.
 
@@ -17,11 +17,14 @@ layout(std140, binding = 0) uniform Pass {
 
 layout(binding = 0, rg32ui) uniform writeonly uimage2D seen;
 
+// SIDE is that of the square of pixels that an invocation traces.
+const int SIDE = TOGETHER == 1 ? 1 : 2;
+
 void main() {
-    ivec2 first = 2 * ivec2(gl_GlobalInvocationID.xy);
+    ivec2 first = SIDE * ivec2(gl_GlobalInvocationID.xy);
     RigidPose camera = sensorPose(momentAt(0.0));
     Rays rays = noRays();
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < TOGETHER; k++) {
         ivec2 at = first + ivec2(k & 1, k >> 1);
         PixelRay pixel = rayOf(vec2(at));
         float scale = length(pixel.direction);
@@ -29,9 +32,9 @@ void main() {
         setRay(rays, k, Ray(camera.position, rotate(camera.rotation, pixel.direction / scale)), near * scale, far * scale, 0.0);
     }
     Hits hits = traceRays(rays);
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < TOGETHER; k++) {
         ivec2 at = first + ivec2(k & 1, k >> 1);
         if (any(greaterThanEqual(at, size))) continue;
-        imageStore(seen, at, uvec4(hits.triangle[k] + 1, hits.mover[k] + 1, 0u, 0u));
+        imageStore(seen, at, uvec4(OF(hits.triangle, k) + 1, OF(hits.mover, k) + 1, 0u, 0u));
     }
 }

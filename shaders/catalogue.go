@@ -35,6 +35,10 @@ type Entry struct {
 	Bindings []Binding
 	// Workgroup is the local size of a compute shader, as LOCAL_SIZE_X, _Y, _Z.
 	Workgroup [3]int
+	// Together is the block of rays that an invocation traces, TracedRays of them, of an entry that
+	// has the constant ALONE. Where that is 1, an invocation traces one ray, and a work group is
+	// larger by this block: it has the same rays either way.
+	Together [3]int
 	// Constants are the #defines that Go gives, with their default values.
 	Constants []Define
 	// Files are the texts of files that are not this package's own, by name (optional).
@@ -88,9 +92,19 @@ func All() []*Entry {
 	}
 }
 
-// TracedRays is how many rays an invocation traces together: those of
-// lib/trace.glsl's Rays.
+// TracedRays is how many rays an invocation traces together: those of lib/trace.glsl's Rays.
+// Numbers of invocations count on it, whether ALONE is 0 or 1: see Entry.Together.
 const TracedRays = 4
+
+// Alone is the constant with which an invocation traces one ray. It is for GPUs: lib/trace.glsl has
+// the reason.
+func Alone(v bool) Define { return Flag("ALONE", v) }
+
+// row and square are how an invocation's rays lie.
+var (
+	row    = [3]int{TracedRays, 1, 1}
+	square = [3]int{2, 2, 1}
+)
 
 // SceneTrace finds what listed rays hit: the ray caster on its own, for tests, benchmarks and
 // tools. Rays are three vec4 each (origin and tmin; unit direction and tmax; time in seconds
@@ -105,7 +119,8 @@ var SceneTrace = Entry{
 		Binding{"HitList", "", 1, KindStorage},
 	),
 	Workgroup: [3]int{8, 8, 1},
-	Constants: []Define{Flag("OCCLUSION", false)},
+	Together:  row,
+	Constants: []Define{Flag("OCCLUSION", false), Alone(false)},
 }
 
 // Sampler slots of the scene's tables. lib/scene.glsl declares the tables at
@@ -224,7 +239,8 @@ var CameraTrace = Entry{
 		Binding{"seen", "uimage2D", 0, KindImage},
 	),
 	Workgroup: [3]int{8, 8, 1},
-	Constants: []Define{Int("LENS", 1).Within(1, lenses)},
+	Together:  square,
+	Constants: []Define{Int("LENS", 1).Within(1, lenses), Alone(false)},
 }
 
 // CameraSun traces a ray to the sun from what each pixel of a camera sees, and writes
@@ -241,7 +257,8 @@ var CameraSun = Entry{
 		Binding{"sunlit", "image2D", 0, KindImage},
 	),
 	Workgroup: [3]int{8, 8, 1},
-	Constants: []Define{Int("LENS", 0).Within(0, lenses)},
+	Together:  square,
+	Constants: []Define{Int("LENS", 0).Within(0, lenses), Alone(false)},
 }
 
 // CameraShade turns what a camera sees into its pictures, each in a buffer of packed pixels,
@@ -306,6 +323,8 @@ var GroundTruthSights = Entry{
 		Binding{"Sights", "", 1, KindStorage},
 	),
 	Workgroup: [3]int{64, 1, 1},
+	Together:  row,
+	Constants: []Define{Alone(false)},
 }
 
 // SlotScan is the lidar's table of lasers and columns.
@@ -328,7 +347,8 @@ var Lidar = Entry{
 		Binding{"Points", "", 0, KindStorage},
 	),
 	Workgroup: [3]int{8, 8, 1},
-	Constants: []Define{Int("SCALE", 1).Within(0, 3), Flag("RANDOM", true), Flag("ROLLING", true), Flag("COMPENSATED", false)},
+	Together:  row,
+	Constants: []Define{Int("SCALE", 1).Within(0, 3), Flag("RANDOM", true), Flag("ROLLING", true), Flag("COMPENSATED", false), Alone(false)},
 }
 
 // RayTexels is the size of a ray in the table of Rays, in texels.
@@ -344,4 +364,6 @@ var Rays = Entry{
 		Binding{"Results", "", 0, KindStorage},
 	),
 	Workgroup: [3]int{64, 1, 1},
+	Together:  row,
+	Constants: []Define{Alone(false)},
 }

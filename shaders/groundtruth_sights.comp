@@ -27,8 +27,8 @@ const int PASSES = 16;
 const float BEHIND = 1e-3;
 
 void main() {
-    int first = 4 * int(gl_GlobalInvocationID.x);
-    int count = min(int(list.x) - first, 4);
+    int first = TOGETHER * int(gl_GlobalInvocationID.x);
+    int count = min(int(list.x) - first, TOGETHER);
     if (count <= 0) return;
     vec3 origin = sensorPose(momentAt(0.0)).position;
     Rays rays = noRays();
@@ -36,19 +36,19 @@ void main() {
         vec4 way = sights[first + k].way;
         setRay(rays, k, Ray(origin, way.xyz), range.x, way.w, 0.0);
     }
-    for (int pass = 0; pass < PASSES && any(greaterThanEqual(rays.tmax, vec4(0.0))); pass++) {
+    for (int pass = 0; pass < PASSES && some(upTo(Reals(0.0), rays.tmax)); pass++) {
         Hits hits = traceRays(rays);
         for (int k = 0; k < count; k++) {
             uvec4 whose = sights[first + k].whose;
-            bool hit = rays.tmax[k] >= 0.0 && hits.triangle[k] >= 0;
-            uint met = hit ? label(hits.triangle[k], hits.mover[k]) : whose.y;
+            bool hit = OF(rays.tmax, k) >= 0.0 && OF(hits.triangle, k) >= 0;
+            uint met = hit ? label(OF(hits.triangle, k), OF(hits.mover, k)) : whose.y;
             uint what = labelInstance(met);
             if (hit && (list.y != 0u && what == list.y || (list.z >> min(labelTag(met), 31u) & 1u) != 0u)) {
-                rays.tmin[k] = hits.t[k] + BEHIND;
+                OF(rays.tmin, k) = OF(hits.t, k) + BEHIND;
                 continue;
             }
             if (what != whose.y) atomicAdd(tallies[whose.x].hidden, 1u);
-            rays.tmax[k] = -1.0;
+            OF(rays.tmax, k) = -1.0;
         }
     }
 }

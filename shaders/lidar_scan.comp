@@ -1,6 +1,6 @@
-// Traces a lidar's scan, as shaders.Lidar describes. Invocation (x, laser) traces four columns
-// from 4 x on together and writes points column * lasers + laser. Neighbouring firings of one
-// laser see neighbouring surfaces.
+// Traces a lidar's scan, as shaders.Lidar describes. Invocation (x, laser) traces TOGETHER columns
+// from TOGETHER x on and writes points column * lasers + laser. Neighbouring firings of one laser
+// see neighbouring surfaces.
 //
 // scan (uint texels; floats as bits)
 //   3 a laser:  cos and sin of the elevation, cos and sin of the azimuth offset;
@@ -157,9 +157,9 @@ void writePoint(uint index, Beam b, float tmin, bool found, Hit hit, Ray ray) {
 }
 
 void main() {
-    uint laser = gl_GlobalInvocationID.y, column = 4u * gl_GlobalInvocationID.x;
+    uint laser = gl_GlobalInvocationID.y, column = uint(TOGETHER) * gl_GlobalInvocationID.x;
     if (laser >= shape.x || column >= shape.y) return;
-    int count = int(min(shape.y - column, 4u));
+    int count = int(min(shape.y - column, uint(TOGETHER)));
     Rays rays = noRays();
 #if !ROLLING
     RigidPose sensor = sensorPose(momentAt(0.0));
@@ -174,10 +174,10 @@ void main() {
         setRay(rays, k, ray, 0.0, firedRange(b, (column + uint(k)) * shape.x + laser), seconds);
     }
     Hits hits = traceRays(rays);
-    vec2 tmin = shortestRanges(laser); // column is even
+    vec2 tmin = shortestRanges(laser);
     for (int k = 0; k < count; k++) {
         Hit hit;
         bool found = hitAt(rays, hits, k, hit);
-        writePoint((column + uint(k)) * shape.x + laser, beamOf(laser, column + uint(k)), tmin[k & 1], found, hit, rayOf(rays, k));
+        writePoint((column + uint(k)) * shape.x + laser, beamOf(laser, column + uint(k)), tmin[(column + uint(k)) & 1u], found, hit, rayOf(rays, k));
     }
 }

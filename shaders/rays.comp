@@ -1,5 +1,5 @@
-// Finds what a sensor's rays hit, as shaders.Rays describes. An invocation traces four
-// neighbours together. It lets them pass through the actor that carries the sensor.
+// Finds what a sensor's rays hit, as shaders.Rays describes. An invocation traces TOGETHER
+// neighbours. It lets them pass through the actor that carries the sensor.
 //
 // rays (uint texels; floats as bits), 2 a ray, in the sensor's frame:
 //   origin, minimum range; unit direction, maximum range (0: the ray isn't cast)
@@ -33,8 +33,8 @@ bool passesThrough(uint what) {
 }
 
 void main() {
-    int first = 4 * int(gl_GlobalInvocationID.x);
-    int count = min(results.length() - first, 4);
+    int first = TOGETHER * int(gl_GlobalInvocationID.x);
+    int count = min(results.length() - first, TOGETHER);
     if (count <= 0) return;
     RigidPose sensor = sensorPose(momentAt(0.0));
     Rays beams = noRays();
@@ -49,8 +49,8 @@ void main() {
     for (int pass = 0; pass < PASSES; pass++) {
         bool again = false;
         for (int k = 0; k < count; k++) {
-            if (hits.triangle[k] >= 0 && passesThrough(label(hits.triangle[k], hits.mover[k]))) {
-                beams.tmin[k] = hits.t[k] + BEHIND;
+            if (OF(hits.triangle, k) >= 0 && passesThrough(label(OF(hits.triangle, k), OF(hits.mover, k)))) {
+                OF(beams.tmin, k) = OF(hits.t, k) + BEHIND;
                 again = true;
             }
         }

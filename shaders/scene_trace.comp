@@ -20,8 +20,8 @@ layout(std430, binding = 1) writeonly buffer HitList { ListedHit found[]; };
 
 void main() {
     uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
-    int first = 4 * int(group * (LOCAL_SIZE_X * LOCAL_SIZE_Y * LOCAL_SIZE_Z) + gl_LocalInvocationIndex);
-    int count = min(listed.length() - first, 4);
+    int first = TOGETHER * int(group * (LOCAL_SIZE_X * LOCAL_SIZE_Y * LOCAL_SIZE_Z) + gl_LocalInvocationIndex);
+    int count = min(listed.length() - first, TOGETHER);
     if (count <= 0) return;
     Rays rays = noRays();
     for (int k = 0; k < count; k++) {
@@ -37,7 +37,7 @@ void main() {
         Hit hit;
         bool there = hitAt(rays, hits, k, hit);
         found[first + k] = ListedHit(
-            uvec4(floatBitsToUint(vec3(there ? hit.t : -1.0, hit.barycentric)), uint(hits.triangle[k])),
-            uvec4(floatBitsToUint(hit.normal), uint(hits.mover[k])));
+            uvec4(floatBitsToUint(vec3(there ? hit.t : -1.0, hit.barycentric)), uint(OF(hits.triangle, k))),
+            uvec4(floatBitsToUint(hit.normal), uint(OF(hits.mover, k))));
     }
 }

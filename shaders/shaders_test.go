@@ -43,7 +43,7 @@ func TestSourceNamesTheEntryAndItsConstants(t *testing.T) {
 	p, err := shaders.Source(&shaders.Lidar, shaders.Flag("ROLLING", false), shaders.Int("SCALE", 3))
 	require.NoError(t, err)
 	assert.Equal(t, "lidar.scan", p.Entry)
-	assert.Equal(t, map[string]string{"SCALE": "3", "RANDOM": "1", "ROLLING": "0", "COMPENSATED": "0"}, p.Constants)
+	assert.Equal(t, map[string]string{"SCALE": "3", "RANDOM": "1", "ROLLING": "0", "COMPENSATED": "0", "ALONE": "0"}, p.Constants)
 }
 
 func TestSourceFindsTheLibraryForForeignEntries(t *testing.T) {

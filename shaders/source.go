@@ -103,10 +103,7 @@ func Source(e *Entry, defines ...Define) (Program, error) {
 // constants returns what an entry's sources are given: slots, work-group size,
 // and the entry's constants with overrides applied.
 func (e *Entry) constants(overrides []Define) ([]Define, error) {
-	all := append(slotDefines(),
-		Int("LOCAL_SIZE_X", max(e.Workgroup[0], 1)),
-		Int("LOCAL_SIZE_Y", max(e.Workgroup[1], 1)),
-		Int("LOCAL_SIZE_Z", max(e.Workgroup[2], 1)))
+	all := append(slotDefines(), Int("LOCAL_SIZE_X", 1), Int("LOCAL_SIZE_Y", 1), Int("LOCAL_SIZE_Z", 1))
 	own := len(all)
 	all = append(all, e.Constants...)
 next:
@@ -123,6 +120,13 @@ next:
 			continue next
 		}
 		return nil, fmt.Errorf("constant %s is not declared by the entry", o.Name)
+	}
+	alone := slices.Contains(all[own:], Alone(true))
+	for i, size := range e.Workgroup {
+		if alone {
+			size *= e.Together[i]
+		}
+		all[own-3+i].Value = strconv.Itoa(max(size, 1))
 	}
 	return all, nil
 }

@@ -91,6 +91,47 @@ func Opener() gpu.Opener {
 	}
 }
 
+// AsGPU starts a thread of the test's own on Opener's device, which says that it is a GPU. So what is
+// chosen for GPUs is tried where there is none.
+func AsGPU(t testing.TB) *gpu.Thread {
+	t.Helper()
+	thread, err := gpu.Start(func() (*gpu.Context, error) {
+		c, err := Opener()()
+		if err == nil {
+			c.Driver = posing{c.Driver}
+		}
+		return c, err
+	})
+	if errors.Is(err, gpu.ErrNotSupported) && os.Getenv("REQUIRE_GL") != "1" {
+		t.Skipf("no live OpenGL: %v", err)
+	}
+	if err != nil {
+		t.Fatalf("open a live OpenGL context: %v", err)
+	}
+	t.Cleanup(func() {
+		for _, err := range thread.DebugErrors() {
+			t.Errorf("OpenGL reported: %v", err)
+		}
+		for _, name := range thread.Live() {
+			t.Errorf("leak: %s was not closed", name)
+		}
+		if err := thread.Close(); err != nil {
+			t.Errorf("close the thread that poses as a GPU's: %v", err)
+		}
+	})
+	return thread
+}
+
+// posing is a driver that says it is a GPU's.
+type posing struct{ gpu.Driver }
+
+// Info implements gpu.Driver.
+func (d posing) Info() gpu.Info {
+	info := d.Driver.Info()
+	info.Software, info.Device = false, "as a GPU"
+	return info
+}
+
 // asked returns an error if Mesa doesn't draw with the driver that GALLIUM_DRIVER names, so that tests
 // which are to run on zink don't pass on another.
 func asked(renderer string) error {

@@ -1,17 +1,22 @@
 // Finds what rays hit. The static world comes first, then the movers whose swept boxes a ray
 // enters, each where it is at the ray's own time.
 //
-// Four rays are traced together: they share the walk through the hierarchies. Each is tested
-// against every box and triangle by itself, so that what a ray hits does not depend on its
-// company. The walk is worth sharing where rays lie side by side: a lidar's neighbouring
-// firings of one laser. The nearest child is visited first; a stack holds the others with their
-// distances ("while inner, then leaf"). Both sides of a triangle count.
+// TOGETHER rays, four of them, are traced by an invocation: they share the walk through the
+// hierarchies. Each is tested against every box and triangle by itself, so that what a ray hits
+// does not depend on its company. The walk is worth sharing where rays lie side by side: a
+// lidar's neighbouring firings of one laser. The nearest child is visited first; a stack holds
+// the others with their distances ("while inner, then leaf"). Both sides of a triangle count.
+//
+// With ALONE an invocation traces one ray, and TOGETHER is 1. A GPU's invocations share their
+// walk in hardware: its neighbours run in step, four times as many hide what reading the tables
+// takes, and each needs a quarter of the registers. Software OpenGL has none of this, and walks
+// for each invocation by itself.
 //
 // Usage:
 //	Rays rays = noRays();
-//	for (int k = 0; k < 4; k++) setRay(rays, k, Ray(origin, direction), tmin, tmax, seconds);
+//	for (int k = 0; k < TOGETHER; k++) setRay(rays, k, Ray(origin, direction), tmin, tmax, seconds);
 //	Hits hits = traceRays(rays);
-//	for (int k = 0; k < 4; k++) {
+//	for (int k = 0; k < TOGETHER; k++) {
 //	    Hit hit;
 //	    if (hitAt(rays, hits, k, hit)) ...
 //	}
@@ -20,28 +25,60 @@
 #include "lib/scene.glsl"
 #include "lib/motion.glsl"
 
+// Reals, Ints and Bools have a component for each ray; OF is that of ray k.
+#ifndef ALONE
+#define ALONE 0
+#endif
+#if ALONE
+#define TOGETHER 1
+#define Reals float
+#define Ints int
+#define Bools bool
+#define OF(v, k) v
+bool below(float a, float b) { return a < b; }
+bool below(int a, int b) { return a < b; }
+bool same(float a, float b) { return a == b; }
+bool upTo(float a, float b) { return a <= b; }
+bool some(bool v) { return v; }
+float least(float v) { return v; }
+float greatest(float v) { return v; }
+#else
+#define TOGETHER 4
+#define Reals vec4
+#define Ints ivec4
+#define Bools bvec4
+#define OF(v, k) v[k]
+bvec4 below(vec4 a, vec4 b) { return lessThan(a, b); }
+bvec4 below(ivec4 a, ivec4 b) { return lessThan(a, b); }
+bvec4 same(vec4 a, vec4 b) { return equal(a, b); }
+bvec4 upTo(vec4 a, vec4 b) { return lessThanEqual(a, b); }
+bool some(bvec4 v) { return any(v); }
+float least(vec4 v) { return min(min(v.x, v.y), min(v.z, v.w)); }
+float greatest(vec4 v) { return max(max(v.x, v.y), max(v.z, v.w)); }
+#endif
+
 // Ray is a half-line in the world frame; direction is a unit vector.
 struct Ray {
     vec3 origin;
     vec3 direction;
 };
 
-// Rays are four rays, component k of each member belonging to ray k. A surface
-// counts at tmin <= t < tmax metres, at seconds after the window's start.
+// Rays are those of an invocation. A surface counts at tmin <= t < tmax metres, at
+// seconds after the window's start.
 struct Rays {
-    vec4 ox, oy, oz;
-    vec4 dx, dy, dz;
-    vec4 tmin, tmax;
-    vec4 seconds;
+    Reals ox, oy, oz;
+    Reals dx, dy, dz;
+    Reals tmin, tmax;
+    Reals seconds;
 };
 
-// Hits are what four rays hit: triangle and mover are -1 for none, the mover
-// also for the static world. t is good to float32 in the frame of the triangle;
-// hitAt makes it exact.
+// Hits are what rays hit: triangle and mover are -1 for none, the mover also for
+// the static world. t is good to float32 in the frame of the triangle; hitAt makes
+// it exact.
 struct Hits {
-    vec4 t;
-    ivec4 triangle;
-    ivec4 mover;
+    Reals t;
+    Ints triangle;
+    Ints mover;
 };
 
 // Hit is the nearest surface point: t in metres along the ray; the geometric
@@ -54,20 +91,20 @@ struct Hit {
     vec3 normal;
 };
 
-// noRays returns four rays that hit nothing.
+// noRays returns rays that hit nothing.
 Rays noRays() {
-    vec4 zero = vec4(0.0);
-    return Rays(zero, zero, zero, zero, zero, vec4(1.0), zero, vec4(-1.0), zero);
+    Reals zero = Reals(0.0);
+    return Rays(zero, zero, zero, zero, zero, Reals(1.0), zero, Reals(-1.0), zero);
 }
 
 void setRay(inout Rays r, int k, Ray ray, float tmin, float tmax, float seconds) {
-    r.ox[k] = ray.origin.x; r.oy[k] = ray.origin.y; r.oz[k] = ray.origin.z;
-    r.dx[k] = ray.direction.x; r.dy[k] = ray.direction.y; r.dz[k] = ray.direction.z;
-    r.tmin[k] = tmin; r.tmax[k] = tmax; r.seconds[k] = seconds;
+    OF(r.ox, k) = ray.origin.x; OF(r.oy, k) = ray.origin.y; OF(r.oz, k) = ray.origin.z;
+    OF(r.dx, k) = ray.direction.x; OF(r.dy, k) = ray.direction.y; OF(r.dz, k) = ray.direction.z;
+    OF(r.tmin, k) = tmin; OF(r.tmax, k) = tmax; OF(r.seconds, k) = seconds;
 }
 
 Ray rayOf(Rays r, int k) {
-    return Ray(vec3(r.ox[k], r.oy[k], r.oz[k]), vec3(r.dx[k], r.dy[k], r.dz[k]));
+    return Ray(vec3(OF(r.ox, k), OF(r.oy, k), OF(r.oz, k)), vec3(OF(r.dx, k), OF(r.dy, k), OF(r.dz, k)));
 }
 
 const uint REF_LEAF = 0x80000000u;
@@ -83,23 +120,20 @@ const float FAR = 1e30;
 const int STACK_SIZE = 64;
 const int MOVER_STACK_SIZE = 32;
 
-// Search is the state of four rays' search in one frame.
+// Search is the state of the rays' search in one frame.
 struct Search {
-    vec4 ox, oy, oz;
-    vec4 dx, dy, dz;
-    vec4 ix, iy, iz; // 1 / direction, finite
-    vec4 tmin;
-    vec4 tmax; // the nearest hit so far
-    ivec4 triangle; // of the nearest hit, -1 for none
+    Reals ox, oy, oz;
+    Reals dx, dy, dz;
+    Reals ix, iy, iz; // 1 / direction, finite
+    Reals tmin;
+    Reals tmax; // the nearest hit so far
+    Ints triangle; // of the nearest hit, -1 for none
 };
-
-float least(vec4 v) { return min(min(v.x, v.y), min(v.z, v.w)); }
-float greatest(vec4 v) { return max(max(v.x, v.y), max(v.z, v.w)); }
 
 // finiteInverse returns 1/d without infinities, which would make NaN of a box's
 // plane that the ray starts on.
-vec4 finiteInverse(vec4 d) {
-    return mix(vec4(1.0), vec4(-1.0), lessThan(d, vec4(0.0))) / max(abs(d), vec4(1e-20));
+Reals finiteInverse(Reals d) {
+    return mix(Reals(1.0), Reals(-1.0), below(d, Reals(0.0))) / max(abs(d), Reals(1e-20));
 }
 
 void setInverse(inout Search s) {
@@ -112,12 +146,12 @@ void setInverse(inout Search s) {
 // MISS where none does. The factor covers the rounding of three slabs (Ize,
 // Robust BVH Ray Traversal, JCGT 2013).
 uint enterBox(Search s, float x0, float x1, float y0, float y1, float z0, float z1, uint child) {
-    vec4 ax = (x0 - s.ox) * s.ix, bx = (x1 - s.ox) * s.ix;
-    vec4 ay = (y0 - s.oy) * s.iy, by = (y1 - s.oy) * s.iy;
-    vec4 az = (z0 - s.oz) * s.iz, bz = (z1 - s.oz) * s.iz;
-    vec4 enter = max(max(min(ax, bx), min(ay, by)), max(min(az, bz), s.tmin));
-    vec4 leave = min(min(max(ax, bx), max(ay, by)), min(max(az, bz), s.tmax));
-    float t = least(mix(vec4(FAR), enter, lessThanEqual(enter, leave * 1.0000005)));
+    Reals ax = (x0 - s.ox) * s.ix, bx = (x1 - s.ox) * s.ix;
+    Reals ay = (y0 - s.oy) * s.iy, by = (y1 - s.oy) * s.iy;
+    Reals az = (z0 - s.oz) * s.iz, bz = (z1 - s.oz) * s.iz;
+    Reals enter = max(max(min(ax, bx), min(ay, by)), max(min(az, bz), s.tmin));
+    Reals leave = min(min(max(ax, bx), max(ay, by)), min(max(az, bz), s.tmax));
+    float t = least(mix(Reals(FAR), enter, upTo(enter, leave * 1.0000005)));
     return x0 <= x1 && t < FAR ? (floatBitsToUint(t) & 0xfffffffcu) | child : MISS;
 }
 
@@ -134,18 +168,20 @@ uvec4 enterChildren(samplerBuffer tree, int at, Search s) {
 // sortPair leaves the smaller key in a.
 #define sortPair(a, b) { uint low = min(a, b); b = max(a, b); a = low; }
 
-// meet returns which of the rays meet a triangle nearer than what they hit so far, and where.
-bvec4 meet(Search s, int triangle, out vec4 t) {
+// meet returns which of the rays meet a triangle nearer than what they hit so far, and where. Of
+// two at equal range the one with the lower number is nearer, in whichever order they are met.
+Bools meet(Search s, int triangle, out Reals t) {
     vec4 n = texelFetch(triangles, 3 * triangle);
     vec4 u = texelFetch(triangles, 3 * triangle + 1);
     vec4 v = texelFetch(triangles, 3 * triangle + 2);
     t = -(n.x * s.ox + n.y * s.oy + n.z * s.oz + n.w) / (n.x * s.dx + n.y * s.dy + n.z * s.dz);
-    vec4 x = s.ox + t * s.dx, y = s.oy + t * s.dy, z = s.oz + t * s.dz;
-    vec4 a = u.x * x + u.y * y + u.z * z + u.w;
-    vec4 b = v.x * x + v.y * y + v.z * z + v.w;
-    vec4 inside = min(min(a, b), min(1.0 - a - b, t - s.tmin));
+    Reals x = s.ox + t * s.dx, y = s.oy + t * s.dy, z = s.oz + t * s.dz;
+    Reals a = u.x * x + u.y * y + u.z * z + u.w;
+    Reals b = v.x * x + v.y * y + v.z * z + v.w;
+    Reals inside = min(min(a, b), min(1.0 - a - b, t - s.tmin));
     // A ray in the plane has NaN or infinity here: both fail a comparison.
-    return lessThan(mix(vec4(FAR), t, greaterThanEqual(inside, vec4(0.0))), s.tmax);
+    Reals at = mix(Reals(FAR), t, upTo(Reals(0.0), inside));
+    return mix(below(at, s.tmax), below(Ints(triangle), s.triangle), same(at, s.tmax));
 }
 
 // refine computes a hit of a ray in its triangle's frame again from the vertices relative to
@@ -161,22 +197,27 @@ Hit refine(Ray ray, int triangle, int mover) {
 }
 
 // take records a triangle as the hit of the rays in met, at the distances t. With anyHit they end there.
-void take(inout Search s, int triangle, vec4 t, bvec4 met, bool anyHit) {
-    s.tmax = mix(s.tmax, anyHit ? vec4(-1.0) : t, met);
-    s.triangle = mix(s.triangle, ivec4(triangle), met);
+void take(inout Search s, int triangle, Reals t, Bools met, bool anyHit) {
+    s.tmax = mix(s.tmax, anyHit ? Reals(-1.0) : t, met);
+    s.triangle = mix(s.triangle, Ints(triangle), met);
 }
 
 // stopped returns which of the rays that meet a triangle it stops. The others pass where its
 // material is cut out by its alpha. r are the rays in the world frame.
-bvec4 stopped(Search s, Rays r, int triangle, int mover, bvec4 met) {
-    for (int k = 0; k < 4; k++) {
-        if (!met[k]) continue;
-        Ray own = Ray(vec3(s.ox[k], s.oy[k], s.oz[k]), vec3(s.dx[k], s.dy[k], s.dz[k])), world = rayOf(r, k);
+Bools stopped(Search s, Rays r, int triangle, int mover, Bools met) {
+    for (int k = 0; k < TOGETHER; k++) {
+        if (!OF(met, k)) continue;
+        Ray own = Ray(vec3(OF(s.ox, k), OF(s.oy, k), OF(s.oz, k)), vec3(OF(s.dx, k), OF(s.dy, k), OF(s.dz, k)));
+        Ray world = rayOf(r, k);
         vec2 at = refine(own, triangle, mover).barycentric;
-        met[k] = !cutOut(triangle, mover, at, floatBitsToUint(world.direction) ^ floatBitsToUint(world.origin));
+        OF(met, k) = !cutOut(triangle, mover, at, floatBitsToUint(world.direction) ^ floatBitsToUint(world.origin));
     }
     return met;
 }
+
+// behind tells whether a child is entered behind what every ray hit: a distance as its key has it,
+// without the two lowest bits.
+bool behind(uint key, float reach) { return uintBitsToFloat(key & 0xfffffffcu) > reach; }
 
 // searchTree finds the nearest triangles below root, which are a mover's or, where that is -1, the
 // static world's. With anyHit, a ray ends at the first. r are the rays in the world frame.
@@ -192,8 +233,8 @@ void searchTree(inout Search s, Rays r, uint root, int mover, bool anyHit) {
     float reach = greatest(s.tmax);
     while (ref != 0u) {
         int doubtful = -1; // the triangle that is to be looked up
-        bvec4 met;
-        vec4 t;
+        Bools met;
+        Reals t;
         while (ref != 0u && doubtful < 0) {
             while (ref != 0u && (ref & REF_LEAF) == 0u) {
                 int at = int(ref & REF_NODE) * 7;
@@ -208,7 +249,7 @@ void searchTree(inout Search s, Rays r, uint root, int mover, bool anyHit) {
                 ref = k.x != MISS ? refs[k.x & 3u] : 0u;
                 while (ref == 0u && top > 0) {
                     top--;
-                    ref = uintBitsToFloat(stackKey[top]) < reach ? stackRef[top] : 0u;
+                    ref = behind(stackKey[top], reach) ? 0u : stackRef[top];
                 }
             }
             if (ref == 0u) break;
@@ -217,14 +258,14 @@ void searchTree(inout Search s, Rays r, uint root, int mover, bool anyHit) {
             bool cut = (ref & REF_CUT) != 0u;
             for (; i < end && doubtful < 0; i++) {
                 met = meet(s, i, t);
-                doubtful = cut && any(met) ? i : -1;
-                take(s, i, t, mix(met, bvec4(false), bvec4(cut)), anyHit);
+                doubtful = cut && some(met) ? i : -1;
+                take(s, i, t, mix(met, Bools(false), Bools(cut)), anyHit);
             }
             reach = greatest(s.tmax);
             ref = i < end ? REF_LEAF | REF_CUT | uint(end - i - 1) << 26 | uint(i) : 0u; // the rest of the leaf
             while (ref == 0u && top > 0) {
                 top--;
-                ref = uintBitsToFloat(stackKey[top]) < reach ? stackRef[top] : 0u;
+                ref = behind(stackKey[top], reach) ? 0u : stackRef[top];
             }
         }
         // A loop, not an if: llvmpipe executes an if's body under a mask, but skips a loop that nobody enters.
@@ -256,16 +297,16 @@ int moverRecord(vec4 layout1, int mover) { return int(layout1.x) + mover * int(l
 // enterMover takes the rays into a mover's frame, each at its own time. Those at
 // whose time it isn't there find nothing before FAR.
 void enterMover(inout Search s, Rays r, int record) {
-    for (int k = 0; k < 4; k++) {
-        MoverFrame f = moverFrame(record, momentAt(r.seconds[k]));
+    for (int k = 0; k < TOGETHER; k++) {
+        MoverFrame f = moverFrame(record, momentAt(OF(r.seconds, k)));
         Ray ray = rayOf(r, k);
         vec3 o = f.linear * (ray.origin - f.position), d = f.linear * ray.direction;
-        s.ox[k] = o.x; s.oy[k] = o.y; s.oz[k] = o.z;
-        s.dx[k] = d.x; s.dy[k] = d.y; s.dz[k] = d.z;
+        OF(s.ox, k) = o.x; OF(s.oy, k) = o.y; OF(s.oz, k) = o.z;
+        OF(s.dx, k) = d.x; OF(s.dy, k) = d.y; OF(s.dz, k) = d.z;
     }
     float from = texelFetch(motion, record).w, until = texelFetch(motion, record + 1).w;
-    bvec4 before = lessThan(r.seconds, vec4(from)), after = greaterThanEqual(r.seconds, vec4(until));
-    s.tmin = mix(mix(r.tmin, vec4(FAR), before), vec4(FAR), after);
+    Bools before = below(r.seconds, Reals(from)), after = upTo(Reals(until), r.seconds);
+    s.tmin = mix(mix(r.tmin, Reals(FAR), before), Reals(FAR), after);
     setInverse(s);
 }
 
@@ -274,8 +315,9 @@ void enterMover(inout Search s, Rays r, int record) {
 // left out.
 Hits traceAny(Rays r, bool anyHit) {
     vec4 layout0 = texelFetch(motion, 0), layout1 = texelFetch(motion, 1);
-    Hits hits = Hits(r.tmax, ivec4(-1), ivec4(-1));
-    Search world = Search(r.ox, r.oy, r.oz, r.dx, r.dy, r.dz, vec4(0.0), vec4(0.0), vec4(0.0), r.tmin, r.tmax, ivec4(-1));
+    Hits hits = Hits(r.tmax, Ints(-1), Ints(-1));
+    Reals zero = Reals(0.0);
+    Search world = Search(r.ox, r.oy, r.oz, r.dx, r.dy, r.dz, zero, zero, zero, r.tmin, r.tmax, Ints(-1));
     setInverse(world);
     uint stack[MOVER_STACK_SIZE];
     stack[0] = floatBitsToUint(layout0.w);
@@ -285,8 +327,9 @@ Hits traceAny(Rays r, bool anyHit) {
     Search s = world;
     while (true) {
         searchTree(s, r, root, mover, anyHit);
-        bvec4 found = greaterThanEqual(s.triangle, ivec4(0));
-        hits = Hits(s.tmax, mix(hits.triangle, s.triangle, found), mix(hits.mover, ivec4(mover), found));
+        // Movers of one mesh have its triangles: nearer may be the same one of another mover.
+        Bools found = mix(below(s.tmax, hits.t), below(s.triangle, hits.triangle), same(s.tmax, hits.t));
+        hits = Hits(s.tmax, s.triangle, mix(hits.mover, Ints(mover), found));
         world.tmax = s.tmax;
         mover = -1;
         while (mover < 0 && top > 0) {
@@ -306,24 +349,23 @@ Hits traceAny(Rays r, bool anyHit) {
         if (mover < 0) break;
         root = moverAt(mover).x;
         enterMover(s, r, moverRecord(layout1, mover));
-        s.triangle = ivec4(-1);
     }
     return hits;
 }
 
 // hitAt returns ray k's hit, false without one.
 bool hitAt(Rays r, Hits h, int k, out Hit hit) {
-    int triangle = h.triangle[k], mover = h.mover[k];
+    int triangle = OF(h.triangle, k), mover = OF(h.mover, k);
     Ray ray = rayOf(r, k);
     mat3 linear = mat3(1.0);
     for (bool moved = mover >= 0; moved; moved = false) {
-        MoverFrame f = moverFrame(moverRecord(texelFetch(motion, 1), mover), momentAt(r.seconds[k]));
+        MoverFrame f = moverFrame(moverRecord(texelFetch(motion, 1), mover), momentAt(OF(r.seconds, k)));
         linear = f.linear;
         ray = Ray(linear * (ray.origin - f.position), linear * ray.direction);
     }
     hit = refine(ray, max(triangle, 0), mover);
     hit.normal = normalize(hit.normal * linear);
-    if (dot(hit.normal, vec3(r.dx[k], r.dy[k], r.dz[k])) > 0.0) hit.normal = -hit.normal;
+    if (dot(hit.normal, rayOf(r, k).direction) > 0.0) hit.normal = -hit.normal;
     return triangle >= 0;
 }
 
@@ -342,5 +384,5 @@ bool trace(Ray ray, float tmin, float tmax, float seconds, out Hit hit) {
 bool occluded(Ray ray, float tmin, float tmax, float seconds) {
     Rays r = noRays();
     setRay(r, 0, ray, tmin, tmax, seconds);
-    return traceAny(r, true).triangle.x >= 0;
+    return OF(traceAny(r, true).triangle, 0) >= 0;
 }
