@@ -30,6 +30,9 @@ type current struct {
 	values   map[any]any     // see Value
 	log      *slog.Logger    // Config.Log
 	programs int             // that were asked for
+
+	submission uint64 // number of the one to come
+	fenced     bool   // it has a fence
 }
 
 // newCtx returns a token that was never used before, since one that came back
@@ -70,12 +73,25 @@ func (c *Ctx) check(objects ...*object) error {
 // Info returns the context's description.
 func (c *Ctx) Info() Info { return c.gl.driver.Info() }
 
-// Flush starts all commands issued so far; it doesn't wait.
+// Flush starts all commands issued so far; it doesn't wait. Few need it: where a function has placed a
+// fence, the thread flushes when it returns, so that all it has issued is one submission to the GPU.
 func (c *Ctx) Flush() error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	return c.gl.driver.Flush()
+	return c.gl.submit()
+}
+
+// submit starts all commands issued so far.
+func (g *current) submit() error {
+	g.submission++
+	g.fenced = false
+	return g.driver.Flush()
+}
+
+// placed notes that a fence was placed.
+func (g *current) placed(f *Fence) {
+	f.submission, g.fenced = g.submission, true
 }
 
 // Finish waits until the GPU has done everything: tests and benchmarks only.
@@ -227,7 +243,7 @@ func (c *Ctx) NewFramebuffer(desc FramebufferDesc) (*Framebuffer, error) {
 	}, nil
 }
 
-// NewFence marks the commands issued so far. The caller flushes.
+// NewFence marks the commands issued so far.
 func (c *Ctx) NewFence() (*Fence, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -236,13 +252,19 @@ func (c *Ctx) NewFence() (*Fence, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create fence: %w", err)
 	}
-	return &Fence{c.newObject(ObjectFence, h, "fence", 0)}, nil
+	f := &Fence{object: c.newObject(ObjectFence, h, "fence", 0)}
+	c.gl.placed(f)
+	return f, nil
 }
 
 // PollFence asks without waiting whether the fence has signalled. It is
 // FenceFailed once the context is lost.
 func (c *Ctx) PollFence(f *Fence) FenceStatus {
 	if c.check(&f.object) != nil {
+		return FenceFailed
+	}
+	// A fence that stayed in the client's queue would never signal (GL 4.5 core, section 4.1.2).
+	if f.submission == c.gl.submission && c.gl.submit() != nil {
 		return FenceFailed
 	}
 	return c.gl.driver.PollFence(f.handle)
@@ -486,8 +508,8 @@ func (c *Ctx) Unhold(s Source) {
 }
 
 // ResetFence moves f to mark the commands issued so far, as a new fence would,
-// and allocates nothing: what f marked before is forgotten. The caller
-// flushes. It must not run at the same time as f.Close.
+// and allocates nothing: what f marked before is forgotten. It must not run at the
+// same time as f.Close.
 func (c *Ctx) ResetFence(f *Fence) error {
 	if err := c.check(&f.object); err != nil {
 		return err
@@ -500,6 +522,7 @@ func (c *Ctx) ResetFence(f *Fence) error {
 	f.handle = h
 	c.gl.objs.rename(objectID{ObjectFence, old}, objectID{ObjectFence, h})
 	c.gl.driver.Delete(ObjectFence, old)
+	c.gl.placed(f)
 	return nil
 }
 

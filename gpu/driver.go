@@ -9,7 +9,8 @@
 // Thread.Do, which waits, and Thread.Go, which never does, are the only doors
 // to it. A function that came through gets a *Ctx, which works until the
 // function returns. A hop costs tens of microseconds: a frame loop makes one a
-// tick (law G2).
+// tick (law G2). All that a hop issues is one submission to the GPU, if it places
+// a fence: the thread flushes when the function returns or polls that fence.
 //
 // Functions on the GL thread issue commands and return; they don't wait, and no callback of a
 // user runs there (law G4). They report with errors. A panic or a runtime.Goexit (a test's
@@ -99,6 +100,7 @@ type Driver interface {
 	Draw(program, framebuffer Handle, bind []BoundResource, draw *Draw) error
 	Barrier(BarrierBits) error
 
+	// CreateFence marks the commands issued so far. PollFence is asked after a Flush behind them.
 	CreateFence() (Handle, error)
 	PollFence(Handle) FenceStatus
 	Flush() error

@@ -202,7 +202,10 @@ func (f *Framebuffer) Close() {
 func (f *Framebuffer) Size() (width, height int) { return f.width, f.height }
 
 // Fence marks a place in the GPU's command stream.
-type Fence struct{ object }
+type Fence struct {
+	object
+	submission uint64 // that it is in; the GL thread's
+}
 
 // Close is Buffer.Close for a fence.
 func (f *Fence) Close() {

@@ -230,9 +230,14 @@ func (t *Thread) lose(err error) {
 	close(t.lost)
 }
 
-// leave adds to a function's error what its Ctx could not say. These are errors that the driver
-// reported meanwhile (law G5), and that the context is lost.
+// leave starts what a function has put a fence behind, and adds to its error what its Ctx could not
+// say. These are errors that the driver reported meanwhile (law G5), and that the context is lost.
 func (t *Thread) leave(err error) error {
+	if t.gl.fenced && t.gl.lost == nil {
+		if failed := t.gl.submit(); failed != nil {
+			err = errors.Join(err, fmt.Errorf("start the function's commands: %w", failed))
+		}
+	}
 	if found := t.gl.driver.DebugErrors(); len(found) > 0 && t.gl.lost == nil {
 		t.mu.Lock()
 		t.found = append(t.found, found[:min(len(found), maxDebugErrors-len(t.found))]...)

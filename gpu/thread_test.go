@@ -443,3 +443,55 @@ func TestWhyTheContextIsLost(t *testing.T) {
 	<-thread.Lost()
 	require.EqualError(t, thread.Err(), "opengl context lost: the fake's script says so")
 }
+
+// TestAFunctionIsOneSubmission: a fence is flushed once, when its function returns or polls it. A function
+// without one leaves its commands to the next.
+func TestAFunctionIsOneSubmission(t *testing.T) {
+	fences := func(n int) func(c *gpu.Ctx) error {
+		return func(c *gpu.Ctx) error {
+			for range n {
+				f, err := c.NewFence()
+				if err != nil {
+					return err
+				}
+				defer f.Close()
+			}
+			return nil
+		}
+	}
+	polled := func(c *gpu.Ctx) error {
+		first, err := c.NewFence()
+		require.NoError(t, err)
+		defer first.Close()
+		second, err := c.NewFence()
+		require.NoError(t, err)
+		defer second.Close()
+		assert.Equal(t, gpu.FenceSignaled, c.PollFence(second))
+		assert.Equal(t, gpu.FenceSignaled, c.PollFence(first))
+		require.NoError(t, c.ResetFence(first))
+		assert.Equal(t, gpu.FenceSignaled, c.PollFence(first))
+		return nil
+	}
+	for name, test := range map[string]struct {
+		f    func(*gpu.Ctx) error
+		want []string
+	}{
+		"without a fence": {func(c *gpu.Ctx) error { return c.Err() }, []string{}},
+		"three fences":    {fences(3), []string{"CreateFence 0", "CreateFence 1", "CreateFence 2", "Flush"}},
+		"polled": {polled, []string{"CreateFence 0", "CreateFence 1", "Flush", "PollFence 1 = signaled", "PollFence 0 = signaled",
+			"CreateFence 2", "Delete fence fence", "Flush", "PollFence 2 = signaled"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake := gputest.NewFake()
+			thread := fake.Start(t)
+			require.NoError(t, thread.Do(t.Context(), test.f))
+			require.Equal(t, test.want, append([]string{}, fake.Log()...))
+		})
+	}
+	t.Run("that fails", func(t *testing.T) {
+		fake, broken := gputest.NewFake(), errors.New("broken")
+		thread := fake.Start(t)
+		fake.Fail("Flush", broken)
+		require.ErrorIs(t, thread.Do(t.Context(), fences(1)), broken)
+	})
+}

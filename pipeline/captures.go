@@ -100,7 +100,8 @@ func (c *captures) issue(i *instant, after func()) error {
 	return err
 }
 
-// capture issues an instant's captures. GL thread.
+// capture issues an instant's captures, all in one submission to the GPU: nothing flushes before the
+// first poll of a new fence. GL thread.
 func (c *captures) capture(ctx *gpu.Ctx, i *instant) {
 	i.tune()
 	for k := range i.firings {
@@ -114,9 +115,6 @@ func (c *captures) capture(ctx *gpu.Ctx, i *instant) {
 		}
 		f.captured, f.err = f.sensor.life.Load().Capture(ctx, f.at)
 		f.sensor.users.Exit()
-	}
-	if err := ctx.Flush(); err != nil {
-		c.fail(err)
 	}
 	c.poll(ctx)
 }

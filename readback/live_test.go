@@ -517,7 +517,7 @@ func BenchmarkLivePollPending(b *testing.B) {
 				defer source.Close()
 				for b.Loop() {
 					b.StopTimer()
-					// Long enough to outlast the calls of Start, each of which flushes.
+					// Long enough to outlast the first polls.
 					for range 8 {
 						if err := work.draw(c); err != nil {
 							return err

@@ -90,10 +90,6 @@ func (p *Pool[D, E]) issueCopies(c *gpu.Ctx, first, end uint64, now time.Time) (
 		issued = true
 		p.copyAfter(c, s, status, now)
 	}
-	if issued {
-		// An error means a lost context, which the next call finds.
-		_ = c.Flush()
-	}
 	return issued
 }
 

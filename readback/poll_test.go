@@ -236,7 +236,6 @@ func TestFailingCalls(t *testing.T) {
 		{call: "Barrier", start: true},
 		{call: "CopyBuffer", start: true},
 		{call: "CreateFence", start: true},
-		{call: "Flush", start: true},
 		{call: "Clock"},
 		{call: "QueryResult"},
 		{call: "Barrier", mode: readback.CopyAfterFence, capture: true},

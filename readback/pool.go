@@ -346,7 +346,8 @@ func (p *Pool[D, E]) StartTick(c *gpu.Ctx, src Source) (*Capture[D, E], error) {
 
 // Start asks for the bytes of src as the commands issued so far leave them. It returns at once
 // with the capture, whose Data the caller fills in. stamp is the capture stamp in simulation
-// nanoseconds, which travels with it (law R3). It flushes, so that the GPU begins. GL thread.
+// nanoseconds, which travels with it (law R3). The GPU begins when the function on the GL thread
+// returns, or at the next Poll. GL thread.
 //
 // An error means that no capture was made and no completion will be called. It is ErrFull,
 // ErrClosed, ErrSource, ErrSize, one that wraps gpu.ErrContextLost, or one of making GPU
@@ -406,7 +407,7 @@ func (p *Pool[D, E]) slotFor(c *gpu.Ctx, src *Source) (*slot[D, E], error) {
 }
 
 // issue puts the capture's commands into the stream: the copy, if it goes
-// before the fence, the end mark, the fence, and a flush.
+// before the fence, the end mark, and the fence.
 func (p *Pool[D, E]) issue(c *gpu.Ctx, s *slot[D, E]) error {
 	s.stage = stageSource
 	switch {
@@ -422,9 +423,6 @@ func (p *Pool[D, E]) issue(c *gpu.Ctx, s *slot[D, E]) error {
 		s.timed = c.Timestamp(s.end) == nil
 	}
 	err := s.mark(c, time.Now())
-	if err == nil {
-		err = c.Flush()
-	}
 	s.spoiled = err != nil && s.stage == stageCopy
 	return err
 }

@@ -11,32 +11,27 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 )
 
-// fences gives GL's sync pointers small handles and remembers which were
-// polled before; slots are used again, so that a capture allocates nothing.
+// fences gives GL's sync pointers small handles; slots are used again, so that a
+// capture allocates nothing.
 type fences struct {
-	slots []fence
+	slots []uintptr
 	free  []gpu.Handle
-}
-
-type fence struct {
-	sync   uintptr
-	polled bool
 }
 
 func (f *fences) add(sync uintptr) gpu.Handle {
 	if n := len(f.free); n > 0 {
 		h := f.free[n-1]
 		f.free = f.free[:n-1]
-		f.slots[h-1] = fence{sync: sync}
+		f.slots[h-1] = sync
 		return h
 	}
-	f.slots = append(f.slots, fence{sync: sync})
+	f.slots = append(f.slots, sync)
 	return gpu.Handle(len(f.slots))
 }
 
 func (f *fences) delete(h gpu.Handle) {
-	gl.DeleteSync(f.slots[h-1].sync)
-	f.slots[h-1] = fence{}
+	gl.DeleteSync(f.slots[h-1])
+	f.slots[h-1] = 0
 	f.free = append(f.free, h)
 }
 
@@ -50,15 +45,9 @@ func (d *Driver) CreateFence() (gpu.Handle, error) {
 	return d.fences.add(sync), nil
 }
 
-// PollFence implements gpu.Driver. The first poll flushes: a fence that still
-// waits in the client's queue would never signal.
+// PollFence implements gpu.Driver.
 func (d *Driver) PollFence(h gpu.Handle) gpu.FenceStatus {
-	f := &d.fences.slots[h-1]
-	var flags uint32
-	if !f.polled {
-		f.polled, flags = true, gl.SYNC_FLUSH_COMMANDS_BIT
-	}
-	switch gl.ClientWaitSync(f.sync, flags, 0) {
+	switch gl.ClientWaitSync(d.fences.slots[h-1], 0, 0) {
 	case gl.ALREADY_SIGNALED, gl.CONDITION_SATISFIED:
 		return gpu.FenceSignaled
 	case gl.TIMEOUT_EXPIRED:

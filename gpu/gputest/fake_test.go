@@ -93,6 +93,7 @@ func TestFakeCopiesNoSoonerThanTheFenceSignals(t *testing.T) {
 		`Barrier buffer update`,
 		`CopyBuffer "staging"[0:4] <- "points"[0:4]`,
 		`CreateFence 0`,
+		`Flush`,
 		`PollFence 0 = pending`,
 		`PollFence 0 = pending`,
 		`PollFence 0 = signaled`,
@@ -298,6 +299,7 @@ func ExampleFake() {
 	}
 	// Output:
 	// CreateFence 0
+	// Flush
 	// PollFence 0 = pending
 	// PollFence 0 = signaled
 }

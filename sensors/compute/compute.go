@@ -313,11 +313,7 @@ func (s *Sensor[E]) dispatch(c *gpu.Ctx, target *gpu.Buffer) error {
 		s.bind = append(s.bind, gpu.Binding{Kind: gpu.BindUniform, Slot: 0, Buffer: s.uniforms})
 	}
 	n := s.shader.Invocations
-	err := c.Dispatch(&gpu.Dispatch{Program: s.program, Bind: s.bind, Groups: s.shader.Entry.Groups(n[0], n[1], n[2])})
-	if err != nil {
-		return err
-	}
-	return c.Barrier(gpu.BarrierFor(gpu.SourceBuffer))
+	return c.Dispatch(&gpu.Dispatch{Program: s.program, Bind: s.bind, Groups: s.shader.Entry.Groups(n[0], n[1], n[2])})
 }
 
 // End frees everything; captures in flight are lost. Again it does nothing.

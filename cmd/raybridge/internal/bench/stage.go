@@ -402,7 +402,7 @@ func (r *rigged) issue(c *gpu.Ctx) error {
 			return fmt.Errorf("%s: %w", r.names[i], err)
 		}
 	}
-	return c.Flush()
+	return nil
 }
 
 // errCapture is what a capture leaves that ended the GL thread's function; the log
