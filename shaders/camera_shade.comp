@@ -11,6 +11,10 @@
 //       INSTANCE_COLORS SVL's in rgb8
 //   NORMALS, FLOW
 //
+// No arithmetic here is precise: where a compiler contracts it, on GPUs, a program makes one picture
+// alone, so that what else is due changes no byte (view.go's place). Across devices pixels may differ
+// by what one rounding more or less does.
+//
 // What no picture needs isn't computed. With GRID above 1, visible is that many
 // times the picture's size, and a picture of light alone is made. LENS is the lens;
 // GRADED says that light is shown otherwise than by the tone curve and sRGB. VERTEX_COLORS

@@ -416,6 +416,25 @@ func TestPicturesOfAnyExtent(t *testing.T) {
 	}
 }
 
+// TestAGPUMakesEachPictureByItself: where compilers contract arithmetic, what else is due must not choose
+// the program of a picture. The pictures are those of software, which makes them together, and of a camera
+// that has no other beside it.
+func TestAGPUMakesEachPictureByItself(t *testing.T) {
+	list := []mounted{{camera.RGBDefinition, forward(1), size(48, 32)}, {camera.DepthDefinition, forward(1), size(48, 32)},
+		{camera.InstanceDefinition, forward(1), size(48, 32)}, {camera.NormalsDefinition, forward(1), size(48, 32)}}
+	software, gpu := newRig(t, scenetest.MovingWall(20, 1), nil, list...), newRigOn(t, gputest.AsGPU(t), scenetest.MovingWall(20, 1), nil, list...)
+	software.fire(0)
+	gpu.fire(0)
+	assert.Equal(t, camera.Stats{Visibility: 1, Shades: 1, StaticShadows: 1}, camera.StatsOf(software.shared))
+	assert.Equal(t, camera.Stats{Visibility: 1, Shades: 4, StaticShadows: 1}, camera.StatsOf(gpu.shared))
+	for i := range list {
+		alone := newRig(t, scenetest.MovingWall(20, 1), nil, list[i])
+		alone.fire(0)
+		assert.Equal(t, software.picture(i).Data, gpu.picture(i).Data, list[i].definition.ID)
+		assert.Equal(t, software.picture(i).Data, alone.picture(0).Data, list[i].definition.ID)
+	}
+}
+
 func TestCamerasOfOneViewShareAPass(t *testing.T) {
 	view := size(48, 32)
 	aside := spatial.FromRPY(mgl64.Vec3{0, 1, 1}, 0, 0, 90)

@@ -35,6 +35,7 @@ type renderer struct {
 	tables   []gpu.Binding // the scene's
 	scratch  []gpu.Binding // of one command
 	stage    stage
+	apart    bool // each picture has a dispatch of its own, see place
 
 	mu    sync.Mutex
 	views map[viewKey]*view // guarded by mu
@@ -72,6 +73,8 @@ func rendererOf(ctx context.Context, env *sensors.Env) (*renderer, error) {
 
 func (r *renderer) open(c *gpu.Ctx) error {
 	r.tables = r.resident.Bindings(nil)
+	info := c.Info()
+	r.apart = info.GPU()
 	if err := r.programs.open(c, r.geometry.Scene); err != nil {
 		return err
 	}

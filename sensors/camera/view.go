@@ -265,7 +265,7 @@ func (v *view) makeShots(c *gpu.Ctx, r *renderer, at sensors.Tick) {
 	for i := range v.shots {
 		s := &v.shots[i]
 		if s.target, s.err = s.by.Take(c, s.at); s.target != nil {
-			v.batches = place(v.batches, s)
+			v.batches = place(v.batches, s, r.apart)
 		}
 	}
 	if len(v.batches) == 0 {
@@ -327,11 +327,14 @@ func (v *view) shadows() (mapped, traced bool) {
 	return mapped, traced
 }
 
-// place puts a shot into the first batch that has room for its kind.
-func place(batches []batch, s *shot) []batch {
+// place puts a shot into the first batch that has room for its kind. Apart, each shot has a batch of its
+// own. The compilers of GPUs contract a * b + c to one rounding where they like, and the programs of two
+// batches may differ in it. So the program of a picture must not depend on what else is due, or its bytes
+// would. Software OpenGL and the host device round each step, and gain by sharing the hits.
+func place(batches []batch, s *shot, apart bool) []batch {
 	k := s.by.options.kind
 	for i := range batches {
-		if batches[i].takes(k) {
+		if !apart && batches[i].takes(k) {
 			batches[i][k] = s
 			return batches
 		}

@@ -12,6 +12,14 @@
 // takes, and each needs a quarter of the registers. Software OpenGL has none of this, and walks
 // for each invocation by itself.
 //
+// Nothing here is precise. A compiler that contracts a * b + c to one rounding, in each program in its
+// own way, moves a hit by a rounding, and no more hangs on it: what has to agree is computed once.
+// Whether a ray meets a triangle is the word of meet alone; refine, which stopped and hitAt call, says
+// where. The bits of a ray that decide about blended surfaces are those in Rays. A mover's frame is
+// computed by enterMover and again by hitAt, for the triangle that was met. Boxes are tested by
+// differences and products, which can't be contracted, and neighbouring triangles overlap by 10
+// micrometres, so that no gap opens between them.
+//
 // Usage:
 //	Rays rays = noRays();
 //	for (int k = 0; k < TOGETHER; k++) setRay(rays, k, Ray(origin, direction), tmin, tmax, seconds);
