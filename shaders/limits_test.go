@@ -17,9 +17,11 @@ import (
 func TestEntriesKeepToTheGuaranteedLimits(t *testing.T) {
 	most := gpu.Guaranteed()
 	for _, e := range shaders.All() {
-		p, err := shaders.Source(e)
-		require.NoError(t, err)
-		assert.Empty(t, gputest.Beyond(gpu.ProgramDesc(p)), e.Name)
+		for _, s := range setsOf(t, e) {
+			p, err := shaders.Source(e, s.defines...)
+			require.NoError(t, err)
+			assert.Empty(t, gputest.Beyond(gpu.ProgramDesc(p)), "%s %s", e.Name, s.name)
+		}
 		var count [shaders.KindImage + 1]int
 		slots := [...]int{shaders.KindUniform: most.UniformSlots, shaders.KindStorage: most.StorageSlots, shaders.KindSampler: most.SamplerSlots, shaders.KindImage: most.ImageSlots}
 		for _, b := range e.Bindings {
