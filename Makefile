@@ -116,13 +116,13 @@ test-peers: setup-peers ## run the bridges against real ROS 1, DDS, Foxglove, ..
 setup-cpus: ## install the emulators of other CPUs and arm64's compiler
 	@scripts/setup.sh build test cpus
 
-# What .ci/run does, and what it leaves out: many inputs, a long run, tests without cgo, and of
-# the host device its threads, other CPUs, and many scenes.
+# What .ci/run does, and what it leaves out: many inputs, a long run, tests without cgo, what is chosen for
+# GPUs on a device that says it is one, and of the host device its threads, other CPUs, and many scenes.
 SCENES ?= 300
 .PHONY: nightly
 nightly: setup-peers setup-cpus $(GOLANGCI) ## run all that CI runs and more: 30,000 inputs a fuzz target, a soak, no cgo, other CPUs
 	@scripts/steps.sh check='$(MAKE) check LINT_TAGS=peers,ros2dds' test='$(MAKE) test' no-cgo='CGO_ENABLED=0 REQUIRE_GL=0 $(GO) test ./...' \
-		threads='scripts/sanitize.sh thread' cpus='REQUIRE_QEMU=1 $(GO) test -count=1 -run ^TestOtherCPUs ./gpu/hostdev' \
+		as-gpu='GL_DEVICE=as-gpu $(GO) test -count=1 -short . ./scene ./sensors/... ./pipeline' threads='scripts/sanitize.sh thread' cpus='REQUIRE_QEMU=1 $(GO) test -count=1 -run ^TestOtherCPUs ./gpu/hostdev' \
 		scenes='RAYBRIDGE_SCENES=$(SCENES) $(GO) test -count=1 -timeout 2h -run "^TestOddScenes|^TestTenMillion" ./gpu/hostdev' \
 		peers='scripts/test-peers.sh' fuzz='scripts/fuzz.sh $(FUZZTIME)' \
 		soak='SOAK=$(SOAK) $(GO) test -count=1 -run TestSoak -timeout 24h -v ./pipeline/' \

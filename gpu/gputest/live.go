@@ -41,7 +41,8 @@ func Main(m *testing.M) {
 // no OpenGL, and fails instead if REQUIRE_GL=1. When the test ends, each error
 // that debug output reported meanwhile fails it (law G5); a test that provokes
 // errors fetches them with Thread.DebugErrors before. GL_DEVICE names the
-// device as eglctx.Options does, or is host for the host device.
+// device as eglctx.Options does, or is host for the host device, or as-gpu for
+// what AsGPU has.
 func Thread(t testing.TB) *gpu.Thread {
 	t.Helper()
 	thread, err := openLive()
@@ -69,12 +70,20 @@ func Do(t testing.TB, thread *gpu.Thread, f func(*gpu.Ctx) error) {
 }
 
 // Opener returns what opens the device that GL_DEVICE names, for tests that need one of their own.
-// With REQUIRE_GLSLANG=1, OpenGL makes no program that Validate refuses.
+// With REQUIRE_GLSLANG=1, OpenGL makes no program that Validate refuses. GL_DEVICE=as-gpu is AsGPU's.
 func Opener() gpu.Opener {
 	device := os.Getenv("GL_DEVICE")
-	if device == "host" {
+	switch device {
+	case "host":
 		return hostdev.Open(hostdev.Options{})
+	case "as-gpu":
+		return posing(open(""))
 	}
+	return open(device)
+}
+
+// open opens an OpenGL device.
+func open(device string) gpu.Opener {
 	open := eglctx.Open(eglctx.Options{Device: device, Debug: true})
 	return func() (*gpu.Context, error) {
 		c, err := open()
@@ -91,17 +100,15 @@ func Opener() gpu.Opener {
 	}
 }
 
-// AsGPU starts a thread of the test's own on Opener's device, which says that it is a GPU. So what is
-// chosen for GPUs is tried where there is none.
+// AsGPU starts a thread of the test's own on OpenGL that says it is a GPU's. So what is chosen for GPUs is
+// tried where there is none.
 func AsGPU(t testing.TB) *gpu.Thread {
 	t.Helper()
-	thread, err := gpu.Start(func() (*gpu.Context, error) {
-		c, err := Opener()()
-		if err == nil {
-			c.Driver = posing{c.Driver}
-		}
-		return c, err
-	})
+	device := os.Getenv("GL_DEVICE")
+	if device == "host" || device == "as-gpu" {
+		device = ""
+	}
+	thread, err := gpu.Start(posing(open(device)))
 	if errors.Is(err, gpu.ErrNotSupported) && os.Getenv("REQUIRE_GL") != "1" {
 		t.Skipf("no live OpenGL: %v", err)
 	}
@@ -122,13 +129,24 @@ func AsGPU(t testing.TB) *gpu.Thread {
 	return thread
 }
 
-// posing is a driver that says it is a GPU's.
-type posing struct{ gpu.Driver }
+// posing has a driver say that it is a GPU's.
+func posing(open gpu.Opener) gpu.Opener {
+	return func() (*gpu.Context, error) {
+		c, err := open()
+		if err == nil {
+			c.Driver = asGPU{c.Driver}
+		}
+		return c, err
+	}
+}
+
+// asGPU is a driver that says it is a GPU's.
+type asGPU struct{ gpu.Driver }
 
 // Info implements gpu.Driver.
-func (d posing) Info() gpu.Info {
+func (d asGPU) Info() gpu.Info {
 	info := d.Driver.Info()
-	info.Software, info.Device = false, "as a GPU"
+	info.Software = false
 	return info
 }
 
