@@ -87,15 +87,23 @@ $(GOLANGCI):
 
 # Linting vets, too. The build without windows is vetted besides, for the packages that differ; the build
 # without cgo is vetted by .ci/run, because that compiles everything once more.
+# The step of short tests: SHORT= leaves it out, for whoever runs all tests afterwards.
+SHORT ?= short='scripts/with-display.sh $(GO) test -short ./...'
+
 .PHONY: check
 check: setup-test $(GOLANGCI) ## what each commit must pass: format, build, vet, lint, generated files, short tests
 	@scripts/steps.sh format='$(FORMATTED)' build='$(GO) build ./...' windowless='$(GO) vet -tags nowindow ./window ./cmd/raybridge' \
-		lint='$(GOLANGCI) run --build-tags $(LINT_TAGS) ./...' generate='scripts/unchanged.sh $(GO) generate ./...' \
-		short='scripts/with-display.sh $(GO) test -short ./...'
+		lint='$(GOLANGCI) run --build-tags $(LINT_TAGS) ./...' generate='scripts/unchanged.sh $(GO) generate ./...' $(SHORT)
+
+# The long tests of these compute references on one goroutine, for which the race detector takes three
+# times as long. It runs their short ones.
+COMPUTED := ./gpu/hostdev ./scene ./sensors/camera
 
 .PHONY: test
 test: setup-test ## run all tests, live OpenGL ones too, with the race detector
-	scripts/with-display.sh $(GO) test -race -timeout 40m ./...
+	scripts/with-display.sh $(GO) test -race -timeout 40m $$($(GO) list ./... | grep -vxE '$(subst $() ,|,$(patsubst ./%,.*/%,$(COMPUTED)))')
+	$(GO) test -race -short $(COMPUTED)
+	$(GO) test -timeout 40m $(COMPUTED)
 	GL_DEVICE=host $(GO) test -timeout 40m . ./scene ./sensors/... ./pipeline
 	$(ZINK) $(GO) test -count=1 -run '^(TestManualExposureIsThatOfTheFilm|TestLiveReadyWithinOnePollOfItsFence)$$' ./sensors/camera ./readback
 	scripts/sanitize.sh address
