@@ -85,24 +85,24 @@ $(GOLANGCI):
 	GOBIN=$(CURDIR)/$(TOOLS) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 	@mv $(TOOLS)/golangci-lint $@
 
+# The step of the short tests: SHORT= leaves it out where all tests run afterwards.
+SHORT = short='scripts/with-display.sh $(GO) test -short ./...'
+
 # Linting vets, too. The build without windows is vetted besides, for the packages that differ; the build
 # without cgo is vetted by .ci/run, because that compiles everything once more.
-# The step of short tests: SHORT= leaves it out, for whoever runs all tests afterwards.
-SHORT ?= short='scripts/with-display.sh $(GO) test -short ./...'
-
 .PHONY: check
 check: setup-test $(GOLANGCI) ## what each commit must pass: format, build, vet, lint, generated files, short tests
 	@scripts/steps.sh format='$(FORMATTED)' build='$(GO) build ./...' windowless='$(GO) vet -tags nowindow ./window ./cmd/raybridge' \
 		lint='$(GOLANGCI) run --build-tags $(LINT_TAGS) ./...' generate='scripts/unchanged.sh $(GO) generate ./...' $(SHORT)
 
-# The long tests of these compute references on one goroutine, for which the race detector takes three
-# times as long. It runs their short ones.
+# The long tests of these spend their time on references, for which the race detector takes three times as
+# long. It runs their short ones.
 COMPUTED := ./gpu/hostdev ./scene ./sensors/camera
 
 .PHONY: test
-test: setup-test ## run all tests, live OpenGL ones too, with the race detector
+test: setup-test ## run all tests, live OpenGL ones too, all but the longest with the race detector
 	scripts/with-display.sh $(GO) test -race -timeout 40m $$($(GO) list ./... | grep -vxE '$(subst $() ,|,$(patsubst ./%,.*/%,$(COMPUTED)))')
-	$(GO) test -race -short $(COMPUTED)
+	$(GO) test -race -short -timeout 40m $(COMPUTED)
 	$(GO) test -timeout 40m $(COMPUTED)
 	GL_DEVICE=host $(GO) test -timeout 40m . ./scene ./sensors/... ./pipeline
 	$(ZINK) $(GO) test -count=1 -run '^(TestManualExposureIsThatOfTheFilm|TestLiveReadyWithinOnePollOfItsFence)$$' ./sensors/camera ./readback
@@ -129,8 +129,9 @@ setup-cpus: ## install the emulators of other CPUs and arm64's compiler
 SCENES ?= 300
 .PHONY: nightly
 nightly: setup-peers setup-cpus $(GOLANGCI) ## run all that CI runs and more: 30,000 inputs a fuzz target, a soak, no cgo, other CPUs
-	@scripts/steps.sh check='$(MAKE) check LINT_TAGS=peers,ros2dds' test='$(MAKE) test' no-cgo='CGO_ENABLED=0 REQUIRE_GL=0 $(GO) test ./...' \
-		as-gpu='GL_DEVICE=as-gpu $(GO) test -count=1 -short . ./scene ./sensors/... ./pipeline' threads='scripts/sanitize.sh thread' cpus='REQUIRE_QEMU=1 $(GO) test -count=1 -run ^TestOtherCPUs ./gpu/hostdev' \
+	@scripts/steps.sh check='$(MAKE) check SHORT= LINT_TAGS=peers,ros2dds' test='$(MAKE) test' no-cgo='CGO_ENABLED=0 REQUIRE_GL=0 $(GO) test ./...' \
+		as-gpu='GL_DEVICE=as-gpu $(GO) test -count=1 -timeout 40m . ./scene ./sensors/... ./pipeline' \
+		threads='scripts/sanitize.sh thread' cpus='REQUIRE_QEMU=1 $(GO) test -count=1 -run ^TestOtherCPUs ./gpu/hostdev' \
 		scenes='RAYBRIDGE_SCENES=$(SCENES) $(GO) test -count=1 -timeout 2h -run "^TestOddScenes|^TestTenMillion" ./gpu/hostdev' \
 		peers='scripts/test-peers.sh' fuzz='scripts/fuzz.sh $(FUZZTIME)' \
 		soak='SOAK=$(SOAK) $(GO) test -count=1 -run TestSoak -timeout 24h -v ./pipeline/' \

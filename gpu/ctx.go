@@ -84,9 +84,12 @@ func (c *Ctx) Flush() error {
 
 // submit starts all commands issued so far.
 func (g *current) submit() error {
+	if err := g.driver.Flush(); err != nil {
+		return err
+	}
 	g.submission++
 	g.fenced = false
-	return g.driver.Flush()
+	return nil
 }
 
 // placed notes that a fence was placed.

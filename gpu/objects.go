@@ -204,7 +204,7 @@ func (f *Framebuffer) Size() (width, height int) { return f.width, f.height }
 // Fence marks a place in the GPU's command stream.
 type Fence struct {
 	object
-	submission uint64 // that it is in; the GL thread's
+	submission uint64 // that it belongs to; owned by the GL thread
 }
 
 // Close is Buffer.Close for a fence.

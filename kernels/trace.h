@@ -215,9 +215,15 @@ INLINE void start(walk *w, const hd_scene *s, const hd_node *nodes, uint32_t roo
     w->top = root != 0;
 }
 
+// wins_tie tells which rays' hits so far are of a higher triangle number, or of the same triangle and a
+// higher mover: movers of one mesh share its triangles. Where there is no hit, none is.
+INLINE vm wins_tie(int triangle, int mover, const lanes *r) {
+    return i_lt(i_set(triangle), r->triangle) | (i_eq(i_set(triangle), r->triangle) & i_lt(i_set(mover), r->mover));
+}
+
 // test_leaf updates the rays that meet a triangle of the leaf nearer than before; it is meet and
-// stopped of the shader. Of triangles at equal range the one with the lower number is nearer. A surface that may be cut out is looked up when it is met: rays go on
-// through its holes from that very point.
+// stopped of the shader. Of triangles at equal range the one with the lower number is nearer. A surface
+// that may be cut out is looked up when it is met: rays go on through its holes from that very point.
 INLINE int test_leaf(packet *p, entry e, const hd_scene *s, int mover) {
     int first = (int)(e.ref & HD_TRIANGLE), end = first + (int)(e.ref >> 26 & 3) + 1, any = 0;
     for (int triangle = first; triangle < end; triangle++) {
@@ -232,7 +238,7 @@ INLINE int test_leaf(packet *p, entry e, const hd_scene *s, int mover) {
             vf a = rows[4] * x + rows[5] * y + rows[6] * z + rows[7];
             vf b = rows[8] * x + rows[9] * y + rows[10] * z + rows[11];
             // A ray in the plane has NaN or infinity here: both fail a comparison.
-            met = met & v_ge(v_min(v_min(a, b), 1.0f - a - b), v_set(0)) & (v_lt(t, r->tmax) | i_lt(i_set(triangle), r->triangle));
+            met = met & v_ge(v_min(v_min(a, b), 1.0f - a - b), v_set(0)) & (v_lt(t, r->tmax) | wins_tie(triangle, mover, r));
             if (!m_any(met)) continue;
             if (__builtin_expect((e.ref & HD_CUT) != 0, 0)) met = met & m_not(holes(s, r, met, triangle, mover));
             r->tmax = v_sel(met, t, r->tmax);
@@ -288,7 +294,7 @@ INLINE void search(packet *p, const hd_scene *s, int mover, int any) {
     start(&w, s, s->nodes, mover < 0 ? s->root : s->mover_root[mover], p->set);
     while (w.top > 0) {
         entry e = w.stack[--w.top];
-        if (e.t > p->reach) continue;
+        if (e.t > p->reach * 1.0000005f) continue;
         if (!(e.ref & HD_LEAF)) {
             expand(&w, e, p);
             continue;
@@ -310,7 +316,7 @@ static __attribute__((noinline)) void search_movers(packet *p, const hd_scene *s
     start(&w, s, s->top, s->top_root, p->set);
     while (w.top > 0) {
         entry e = w.stack[--w.top];
-        if (e.t > p->reach) continue;
+        if (e.t > p->reach * 1.0000005f) continue;
         if (!(e.ref & HD_LEAF)) {
             expand(&w, e, p);
             continue;

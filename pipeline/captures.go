@@ -100,8 +100,8 @@ func (c *captures) issue(i *instant, after func()) error {
 	return err
 }
 
-// capture issues an instant's captures, all in one submission to the GPU: nothing flushes before the
-// first poll of a new fence. GL thread.
+// capture issues an instant's captures, all in one submission to the GPU: the first poll of a new fence
+// flushes. GL thread.
 func (c *captures) capture(ctx *gpu.Ctx, i *instant) {
 	i.tune()
 	for k := range i.firings {

@@ -528,6 +528,9 @@ func BenchmarkLivePollPending(b *testing.B) {
 							return err
 						}
 					}
+					if err := c.Flush(); err != nil {
+						return err
+					}
 					b.StartTimer()
 					for pool.Pending() > 0 {
 						begun := time.Now()

@@ -346,8 +346,8 @@ func (p *Pool[D, E]) StartTick(c *gpu.Ctx, src Source) (*Capture[D, E], error) {
 
 // Start asks for the bytes of src as the commands issued so far leave them. It returns at once
 // with the capture, whose Data the caller fills in. stamp is the capture stamp in simulation
-// nanoseconds, which travels with it (law R3). The GPU begins when the function on the GL thread
-// returns, or at the next Poll. GL thread.
+// nanoseconds, which travels with it (law R3). The GPU begins at the latest when the function on
+// the GL thread returns; a long one calls Ctx.Flush. GL thread.
 //
 // An error means that no capture was made and no completion will be called. It is ErrFull,
 // ErrClosed, ErrSource, ErrSize, one that wraps gpu.ErrContextLost, or one of making GPU

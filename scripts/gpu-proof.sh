@@ -233,21 +233,18 @@ bench() {
   benches+="| $name | $status | $((SECONDS - from)) |"$'\n'
 }
 
-# The tests of gpu/eglctx that compile a program.
-with_go='ImportingEglctxLinksNoLibrary|WindowlessBinaryAsksNoXServer|MachineWithoutADriver|DriverThatIsTooOld'
+# The tests that compile a program, and one that asks git.
+with_tools='ImportingEglctxLinksNoLibrary|WindowlessBinaryAsksNoXServer|MachineWithoutADriver|DriverThatIsTooOld|AnArchiveHasItsCommit'
 
 # prove TEST LIMIT runs one package's live tests, in the background. GLSL validators judge no driver, and their
 # seconds are the limit's, too.
 prove() {
-  local test=$1 limit=$2 name from=$SECONDS require=1 child="" flags=("${live[@]}")
+  local test=$1 limit=$2 name from=$SECONDS require=1 child="" flags=("${live[@]}" "-test.skip=^Test($with_tools)\$")
   name=$(dirname "${test#"$here/raybridge/"}")
   local log=$work/live/${name//\//_}
   trap 'kill "$child" 2>/dev/null; exit 130' TERM
-  if [ "$name" = gpu/eglctx ]; then
-    # Its tests of software OpenGL skip where there is the GPU's driver alone, and some compile with Go.
-    [ -n "$dry" ] || require=0
-    flags+=("-test.skip=^Test($with_go)\$")
-  fi
+  # Its tests of software OpenGL skip where there is the GPU's driver alone.
+  [ "$name" != gpu/eglctx ] || [ -n "$dry" ] || require=0
   # Go's own limit comes first: it tells where the test hangs.
   cd "$(dirname "$test")" &&
     REQUIRE_GL=$require REQUIRE_GLSLANG=0 GL_DEVICE=$device limited "$limit" "$test" "${flags[@]}" "-test.timeout=$((limit - 3))s" >"$log.txt" 2>&1

@@ -35,9 +35,9 @@ type Entry struct {
 	Bindings []Binding
 	// Workgroup is the local size of a compute shader, as LOCAL_SIZE_X, _Y, _Z.
 	Workgroup [3]int
-	// Together is the block of rays that an invocation traces, TracedRays of them, of an entry that
-	// has the constant ALONE. Where that is 1, an invocation traces one ray, and a work group is
-	// larger by this block: it has the same rays either way.
+	// Together is how the TracedRays rays of an invocation lie, of entries with the constant ALONE.
+	// Where that is 1, an invocation traces one ray and the work group is larger by this block, so
+	// that a group has the same rays either way.
 	Together [3]int
 	// Constants are the #defines that Go gives, with their default values.
 	Constants []Define
@@ -92,8 +92,8 @@ func All() []*Entry {
 	}
 }
 
-// TracedRays is how many rays an invocation traces together: those of lib/trace.glsl's Rays.
-// Numbers of invocations count on it, whether ALONE is 0 or 1: see Entry.Together.
+// TracedRays is how many rays an invocation traces, unless ALONE is 1: those of lib/trace.glsl's
+// Rays. Groups is given the number of invocations that trace so many, whatever ALONE is.
 const TracedRays = 4
 
 // Alone is the constant with which an invocation traces one ray. It is for GPUs: lib/trace.glsl has

@@ -1,5 +1,5 @@
 // Traces a lidar's scan, as shaders.Lidar describes. Invocation (x, laser) traces TOGETHER columns
-// from TOGETHER x on and writes points column * lasers + laser. Neighbouring firings of one laser
+// from TOGETHER * x on and writes points column * lasers + laser. Neighbouring firings of one laser
 // see neighbouring surfaces.
 //
 // scan (uint texels; floats as bits)

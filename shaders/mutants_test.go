@@ -49,7 +49,7 @@ var judges = map[string][]string{
 	"lib/scene.glsl":          {"scene", "sensors/lidar", "sensors/camera"},
 	"lib/shade.glsl":          {"sensors/camera"},
 	"lib/tally.glsl":          {"sensors/groundtruth"},
-	"lib/trace.glsl":          {"scene", "sensors/lidar", "sensors/groundtruth", "sensors/camera"},
+	"lib/trace.glsl":          {"scene", "sensors/lidar", "sensors/groundtruth", "sensors/camera", "gpu/hostdev"},
 }
 
 // harmless are mutants that change nothing that can be seen, and why.

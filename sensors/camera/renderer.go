@@ -158,7 +158,7 @@ type programs struct {
 	ids, idsCut, shadow, shadowCut *gpu.Program
 	// traces are those that trace rays.
 	traces map[rayProgram]*gpu.Program
-	// shades has a program for each set of pictures that was due together. One that makes them
+	// shades has a program for each set of pictures that a dispatch made. One that makes them
 	// all would do much in vain for a few.
 	shades            map[shading]*gpu.Program
 	surface, emission bool // the scene has such textures

@@ -15,7 +15,7 @@
 //             alpha. An absent child has min > max.
 // triangles   3 texels: unit normal n and d with n.p + d = 0 on the plane; then
 //             two rows whose products with (p, 1) are u and v of a triangle
-//             enlarged by some 10 micrometres, so that neighbours leave no gap.
+//             enlarged by 20 micrometres or more, so that neighbours leave no gap.
 // vertices    1 texel a vertex: position, and the code of its colour (see vertexColor),
 //             1 for opaque white.
 // attributes  1 texel (uint) a vertex: unit normal as octahedral 2x16 bit snorm, bits

@@ -3,9 +3,10 @@
 //
 // TOGETHER rays, four of them, are traced by an invocation: they share the walk through the
 // hierarchies. Each is tested against every box and triangle by itself, so that what a ray hits
-// does not depend on its company. The walk is worth sharing where rays lie side by side: a
-// lidar's neighbouring firings of one laser. The nearest child is visited first; a stack holds
-// the others with their distances ("while inner, then leaf"). Both sides of a triangle count.
+// depends on its company only where a surface reaches out of its box by rounding. The walk is
+// worth sharing where rays lie side by side: a lidar's neighbouring firings of one laser. The
+// nearest child is visited first; a stack holds the others with their distances ("while inner,
+// then leaf"). Both sides of a triangle count.
 //
 // With ALONE an invocation traces one ray, and TOGETHER is 1. A GPU's invocations share their
 // walk in hardware: its neighbours run in step, four times as many hide what reading the tables
@@ -13,12 +14,12 @@
 // for each invocation by itself.
 //
 // Nothing here is precise. A compiler that contracts a * b + c to one rounding, in each program in its
-// own way, moves a hit by a rounding, and no more hangs on it: what has to agree is computed once.
-// Whether a ray meets a triangle is the word of meet alone; refine, which stopped and hitAt call, says
-// where. The bits of a ray that decide about blended surfaces are those in Rays. A mover's frame is
-// computed by enterMover and again by hitAt, for the triangle that was met. Boxes are tested by
-// differences and products, which can't be contracted, and neighbouring triangles overlap by 10
-// micrometres, so that no gap opens between them.
+// own way, moves a hit by a rounding, and at an edge, or between surfaces at one place, decides which
+// is hit. What has to agree within a program is computed once. Whether a ray meets a triangle, meet
+// says; refine, which stopped and hitAt call, says where. The bits of a ray that decide about blended
+// surfaces are those in Rays. A mover's frame is computed by enterMover and again by hitAt, for the
+// triangle that was met. Boxes are tested by differences and products, which can't be contracted.
+// Triangles are enlarged by more than roundings, so that no gap opens between neighbours.
 //
 // Usage:
 //	Rays rays = noRays();
@@ -135,7 +136,7 @@ struct Search {
     Reals ix, iy, iz; // 1 / direction, finite
     Reals tmin;
     Reals tmax; // the nearest hit so far
-    Ints triangle; // of the nearest hit, -1 for none
+    Ints triangle; // of the nearest hit; before one in this frame, that below which a number wins a tie
 };
 
 // finiteInverse returns 1/d without infinities, which would make NaN of a box's
@@ -223,9 +224,9 @@ Bools stopped(Search s, Rays r, int triangle, int mover, Bools met) {
     return met;
 }
 
-// behind tells whether a child is entered behind what every ray hit: a distance as its key has it,
-// without the two lowest bits.
-bool behind(uint key, float reach) { return uintBitsToFloat(key & 0xfffffffcu) > reach; }
+// behind tells whether a child is entered behind what every ray hit: its key has the distance except
+// the two lowest bits. The factor is enterBox's.
+bool behind(uint key, float reach) { return uintBitsToFloat(key & 0xfffffffcu) > reach * 1.0000005; }
 
 // searchTree finds the nearest triangles below root, which are a mover's or, where that is -1, the
 // static world's. With anyHit, a ray ends at the first. r are the rays in the world frame.
@@ -334,10 +335,13 @@ Hits traceAny(Rays r, bool anyHit) {
     uint root = floatBitsToUint(layout1.w);
     Search s = world;
     while (true) {
+        // Movers of one mesh share its triangles: of those the lower mover is nearer, so that the same
+        // number wins for it, too.
+        Ints limit = hits.triangle + mix(Ints(0), Ints(1), below(Ints(mover), hits.mover));
+        s.triangle = limit;
         searchTree(s, r, root, mover, anyHit);
-        // Movers of one mesh have its triangles: nearer may be the same one of another mover.
-        Bools found = mix(below(s.tmax, hits.t), below(s.triangle, hits.triangle), same(s.tmax, hits.t));
-        hits = Hits(s.tmax, s.triangle, mix(hits.mover, Ints(mover), found));
+        Bools found = mix(below(s.tmax, hits.t), below(s.triangle, limit), same(s.tmax, hits.t));
+        hits = Hits(s.tmax, mix(hits.triangle, s.triangle, found), mix(hits.mover, Ints(mover), found));
         world.tmax = s.tmax;
         mover = -1;
         while (mover < 0 && top > 0) {
