@@ -16,7 +16,8 @@ type instance struct {
 	bridges.Server[*Server, *topic]
 	env   bridges.Env
 	limit int   // of a message, bytes; 0 for the protocol's
-	port  *Port // nil where the instance listens by itself
+	port  *Port // nil where the instance listens by itself, or is of pages
+	page  *PagePort
 }
 
 var (
@@ -35,15 +36,21 @@ type topic struct {
 	instance *instance
 	info     Info
 	encoding *Encoding
+	form     form // nil where samples are published as they are
 }
 
 // publisher makes a stream of a topic, at once if the server is there, and returns what
 // publishes on it.
 func (i *instance) publisher(info *bridges.PublishedTopic, e *Encoding) (bridges.SendSample, error) {
+	return i.publisherOf(info, e, nil)
+}
+
+// publisherOf is publisher for samples that are shown in another form, where that isn't nil.
+func (i *instance) publisherOf(info *bridges.PublishedTopic, e *Encoding, form form) (bridges.SendSample, error) {
 	if info.Name == Wildcard {
 		return nil, fmt.Errorf("%w: %q stands for all topics", bridges.ErrTopicName, info.Name)
 	}
-	t := &topic{Outlet: bridges.Outlet[*Stream]{Info: info}, instance: i, encoding: e}
+	t := &topic{Outlet: bridges.Outlet[*Stream]{Info: info}, instance: i, encoding: e, form: form}
 	t.info = Info{
 		Name: info.Name, Sensor: info.Sensor, SensorType: info.SensorType,
 		Type: NewTypeID(info.SensorNumber, info.Output), Latched: t.Latched(),
@@ -57,7 +64,11 @@ func (i *instance) publisher(info *bridges.PublishedTopic, e *Encoding) (bridges
 // Open makes the topic's stream on a server.
 func (t *topic) Open(_ context.Context, s *Server) error {
 	counted := bridges.Count(t.Info, transport.StreamConfig{Latched: t.info.Latched})
-	out, err := s.AddStream(t.info, t.encoding, counted.Written, counted.Settled)
+	var shown *latest
+	if t.form != nil {
+		shown = newLatest(t.form, t.Info.Dropped, s.page.memory)
+	}
+	out, err := s.add(t.info, t.encoding, counted, shown)
 	if err == nil {
 		t.SetStream(out)
 	}
@@ -83,8 +94,11 @@ func (t *topic) publish(ctx context.Context, msg simtime.Stamped) error {
 	case out.Subscribers() == 0 && !t.info.Latched:
 		return transport.ErrNoSubscribers
 	}
-	now := t.instance.env.HandedOver(msg.Captured())
-	switch err := out.Publish(ctx, int64(now), msg); {
+	now := int64(t.instance.env.HandedOver(msg.Captured()))
+	if out.latest != nil {
+		return out.latest.offer(now, msg)
+	}
+	switch err := out.Publish(ctx, now, msg); {
 	case err == nil, errors.Is(err, transport.ErrNoSubscribers):
 		return err
 	case errors.Is(err, ErrTooLarge):
@@ -96,7 +110,7 @@ func (t *topic) publish(ctx context.Context, msg simtime.Stamped) error {
 
 // Check reads a connection string as Connect does.
 func (i *instance) Check(connection string) error {
-	if i.port != nil && connection == "" {
+	if (i.port != nil || i.page != nil) && connection == "" {
 		return nil
 	}
 	_, _, err := parseConnection(connection)
@@ -116,7 +130,11 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 		return err
 	}
 	config.Log, config.MaxFrame = i.env.Log, i.limit
-	server := NewServer(config)
+	if i.page != nil {
+		config = i.page.config()
+		config.Log = i.env.Log
+	}
+	server := newServer(config, i.page)
 	if server.port = i.port; server.port != nil {
 		server.results = server.newResults()
 	}

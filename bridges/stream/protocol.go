@@ -402,7 +402,17 @@ type listed struct {
 
 // append appends the acknowledgement. Streams that it has no room for follow, each as one that is new.
 func (w *welcome) append(b []byte) []byte {
-	rest := appendString(nil, w.reason)
+	rest, late := w.rest()
+	b = appendGreeting(b, uint16(w.status), rest)
+	for _, one := range late {
+		b = appendControl(b, controlStream, appendInfo(nil, one.id, &one.info))
+	}
+	return b
+}
+
+// rest returns what follows the acknowledgement's fixed part, and the streams that it has no room for.
+func (w *welcome) rest() (rest []byte, late []listed) {
+	rest = appendString(nil, w.reason)
 	flags := uint16(0)
 	if w.zstd {
 		flags |= greetingZstd
@@ -421,11 +431,7 @@ func (w *welcome) append(b []byte) []byte {
 		rest = longer
 	}
 	le.PutUint16(rest[counted:], uint16(n))
-	b = appendGreeting(b, uint16(w.status), rest)
-	for _, late := range w.streams[n:] {
-		b = appendControl(b, controlStream, appendInfo(nil, late.id, &late.info))
-	}
-	return b
+	return rest, w.streams[n:]
 }
 
 // readWelcome returns the acknowledgement, or what the server refuses for.

@@ -61,37 +61,55 @@ type Server struct {
 	port    *Port
 	results *transport.Stream
 	steps   steps
+	// page is what the server belongs to whose clients are pages; nil for others.
+	page *PagePort
 
 	mu       sync.Mutex
 	streams  []*Stream          // guarded by mu: in the order of addition
 	ids      map[uint16]*Stream // guarded by mu: those of streams and of leaving ones
 	leaving  []*Stream          // guarded by mu: they were removed, and messages of theirs may be on their way
 	lastID   uint16             // guarded by mu: the one that was given last
-	sessions map[*session]bool  // guarded by mu: those that were welcomed
+	sessions map[client]bool    // guarded by mu: those that were welcomed
+}
+
+// client is a session that was welcomed.
+type client interface {
+	// announce tells the client of a stream that came or went. It reports whether the client is there still.
+	announce(news control, payload []byte) bool
+	// wantsAll reports whether it is sent streams that come, and subscribeLocked subscribes it; server.mu must be held.
+	wantsAll() bool
+	subscribeLocked(*Stream)
 }
 
 // NewServer returns a server that doesn't listen yet.
-func NewServer(config ServerConfig) *Server {
+func NewServer(config ServerConfig) *Server { return newServer(config, nil) }
+
+// newServer returns a server, of pages where page isn't nil.
+func newServer(config ServerConfig, page *PagePort) *Server {
 	if config.MaxFrame <= 0 || config.MaxFrame > MaxSize {
 		config.MaxFrame = MaxSize
 	}
 	config.Beat = cmp.Or(max(config.Beat, 0), time.Second)
-	s := &Server{config: config, instance: rand.Uint64(), ids: map[uint16]*Stream{}, sessions: map[*session]bool{}}
+	s := &Server{config: config, page: page, instance: rand.Uint64(), ids: map[uint16]*Stream{}, sessions: map[client]bool{}}
 	if !config.NoZstd {
 		// The options are constants that are valid.
 		s.encoder, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
 	}
-	s.core = transport.New(transport.Config{
+	core := transport.Config{
 		Accept: func(c *transport.Conn) transport.Session { return &session{server: s, client: c} },
 		Unread: []error{ErrMagic, ErrVersion, ErrMalformed, ErrTooLarge},
 		Queue:  config.Queue, MaxClients: config.MaxClients, Stall: config.Stall, Beat: config.Beat, Log: config.Log,
-	})
+	}
+	if page != nil {
+		core.WebSocket, core.MaxControl = s.pages(), pageControl
+	}
+	s.core = transport.New(core)
 	return s
 }
 
 // Listen accepts clients on HOST:PORT until Close. The server of a Port is handed its own.
 func (s *Server) Listen(address string) error {
-	if s.port != nil {
+	if s.port != nil || s.page != nil {
 		return nil
 	}
 	return s.core.Listen(address)
@@ -100,8 +118,11 @@ func (s *Server) Listen(address string) error {
 // Addr returns the address that the server listens on, nil while it doesn't. That of a Port is
 // where its connections are accepted.
 func (s *Server) Addr() net.Addr {
-	if s.port != nil {
+	switch {
+	case s.port != nil:
 		return s.port.address
+	case s.page != nil:
+		return s.page.address
 	}
 	return s.core.Addr()
 }
@@ -111,6 +132,12 @@ func (s *Server) Addr() net.Addr {
 // goroutines have ended.
 func (s *Server) Close(ctx context.Context) error {
 	s.steps.end(ctx)
+	s.mu.Lock()
+	streams := s.streams
+	s.mu.Unlock()
+	for _, stream := range streams {
+		stream.rest()
+	}
 	return s.core.Close(ctx)
 }
 
@@ -129,6 +156,7 @@ type Stream struct {
 	// longest is the length of the longest of the last frames: as much room is taken for the
 	// next.
 	longest atomic.Int64
+	latest  *latest // encodes what is costly for pages; nil where Publish encodes
 }
 
 // AddStream adds a stream, before or after clients have come: they are told of it,
@@ -136,6 +164,11 @@ type Stream struct {
 // written and settled are told of each message, as transport.StreamConfig has them; they may
 // be nil. Errors wrap ErrDuplicate or ErrMalformed.
 func (s *Server) AddStream(info Info, e *Encoding, written func(bytes int), settled func(transport.Outcome)) (*Stream, error) {
+	return s.add(info, e, transport.StreamConfig{Written: written, Settled: settled}, nil)
+}
+
+// add is AddStream with what counts the messages, and with what encodes them for pages; nil where Publish does.
+func (s *Server) add(info Info, e *Encoding, core transport.StreamConfig, latest *latest) (*Stream, error) {
 	if info.Name == "" || info.Name == Wildcard {
 		return nil, fmt.Errorf("add stream %q: %w: it needs a name of its own", info.Name, ErrMalformed)
 	}
@@ -150,15 +183,23 @@ func (s *Server) AddStream(info Info, e *Encoding, written func(bytes int), sett
 	}
 	info.Schema = e.Schema
 	info.Schema.MD5 = "" // which clients aren't told
-	stream := &Stream{server: s, info: info, id: id, encoding: e}
+	stream := &Stream{server: s, info: info, id: id, encoding: e, latest: latest}
 	s.ids[id] = stream
-	stream.core = s.core.NewStream(transport.StreamConfig{
-		Name: info.Name, Seal: seal, Written: written, Settled: settled, Latched: info.Latched, Pool: flow.PoolConfig{},
-	})
+	core.Name, core.Seal, core.Latched = info.Name, seal, info.Latched
+	if s.page != nil {
+		core.Seal, core.Latched = sealPage, true // a page that comes while time stands has something to show
+	}
+	if latest != nil {
+		core.Seal = latest.seal
+	}
+	stream.core = s.core.NewStream(core)
+	if latest != nil {
+		latest.begin(stream)
+	}
 	s.streams = append(s.streams, stream)
-	announcement := appendControl(nil, controlStream, appendInfo(nil, stream.id, &info))
+	announcement := appendInfo(nil, stream.id, &info)
 	for session := range s.sessions {
-		if session.announce(announcement) && session.all {
+		if session.announce(controlStream, announcement) && session.wantsAll() {
 			session.subscribeLocked(stream)
 		}
 	}
@@ -198,9 +239,16 @@ func (s *Server) RemoveStream(stream *Stream) {
 	s.streams = slices.DeleteFunc(slices.Clone(s.streams), func(other *Stream) bool { return other == stream })
 	s.leaving = append(s.leaving, stream)
 	s.core.Remove(stream.core)
-	news := appendControl(nil, controlGone, le.AppendUint16(nil, stream.id))
 	for session := range s.sessions {
-		session.announce(news)
+		session.announce(controlGone, le.AppendUint16(nil, stream.id))
+	}
+	go stream.rest() // what it encodes comes to nobody
+}
+
+// rest ends what encodes for pages, and returns when it has.
+func (s *Stream) rest() {
+	if s.latest != nil {
+		s.latest.end()
 	}
 }
 
@@ -252,10 +300,13 @@ func (s *Stream) Publish(ctx context.Context, publishNs int64, msg simtime.Stamp
 		return transport.ErrNoSubscribers
 	}
 	m := s.core.NewMessage()
-	b, err := s.encode(m, publishNs, msg)
+	b, err := s.encode(m, formPlain, publishNs, msg)
 	if err != nil {
 		m.Discard()
 		return fmt.Errorf("publish on stream %s: %w", s.info.Name, err)
+	}
+	if s.server.page != nil {
+		return s.core.Send(ctx, m)
 	}
 	h := frame{length: uint32(len(b) - frameSize), stream: s.id, plain: uint32(len(b) - frameSize)}
 	h.put(b)
@@ -265,15 +316,22 @@ func (s *Stream) Publish(ctx context.Context, publishNs int64, msg simtime.Stamp
 	return s.core.Send(ctx, m)
 }
 
-// encode makes the plain frame of a message, without its header, and returns it.
-func (s *Stream) encode(m *transport.Message, publishNs int64, msg simtime.Stamped) ([]byte, error) {
+// encode makes a frame of a message, and returns it. The header is set for pages alone.
+func (s *Stream) encode(m *transport.Message, form int, publishNs int64, msg simtime.Stamped) ([]byte, error) {
+	head := frameSize
+	if s.server.page != nil {
+		head = pageHead
+	}
 	longest := s.longest.Load()
-	size := max(int(longest), frameSize+envelopeSize)
-	f := m.Frame(formPlain, size)
+	size := max(int(longest), head+envelopeSize)
+	f := m.Frame(form, size)
 	f.Reset(size)
-	b, err := s.encoding.Append(f.Bytes()[:frameSize], publishNs, msg, s.server.config.MaxFrame)
+	b, err := s.encoding.Append(f.Bytes()[:head], publishNs, msg, s.server.config.MaxFrame)
 	if err != nil {
 		return nil, err
+	}
+	if s.server.page != nil {
+		putPageHead(b, s.id, 0)
 	}
 	f.Adopt(b)
 	s.longest.Store(max(int64(len(b)), longest-longest/64))
@@ -315,9 +373,7 @@ type session struct {
 	drive drive
 	ring  *ring // written under server.mu; nil without shared memory
 
-	// Owned by the writing goroutine.
-	counts []transport.StreamCounts
-	lost   map[*transport.Stream]int64 // as last told
+	losses losses // owned by the writing goroutine
 }
 
 var _ transport.Session = (*session)(nil)
@@ -425,15 +481,9 @@ func (s *session) welcome(h *hello) error {
 	if s.all {
 		wanted = server.streams
 	}
-	w := welcome{
-		zstd: h.zstd && server.encoder != nil, maxFrame: uint32(server.config.MaxFrame),
-		beatMs: uint32(server.config.Beat.Milliseconds()), instance: server.instance,
-	}
-	if w.zstd {
+	w := server.welcomeLocked()
+	if w.zstd = h.zstd && server.encoder != nil; w.zstd {
 		s.form = formZstd
-	}
-	for _, stream := range server.streams {
-		w.streams = append(w.streams, listed{stream.id, stream.info})
 	}
 	s.client.Greet(w.append(nil))
 	s.welcomed.Store(true)
@@ -445,10 +495,21 @@ func (s *session) welcome(h *hello) error {
 	return nil
 }
 
+func (s *session) wantsAll() bool { return s.all }
+
+// welcomeLocked returns the acknowledgement for a client that wants nothing special; mu must be held.
+func (s *Server) welcomeLocked() *welcome {
+	w := &welcome{maxFrame: uint32(s.config.MaxFrame), beatMs: uint32(s.config.Beat.Milliseconds()), instance: s.instance}
+	for _, stream := range s.streams {
+		w.streams = append(w.streams, listed{stream.id, stream.info})
+	}
+	return w
+}
+
 // announce tells the client of a stream that came or went; server.mu must be held. A client that
 // doesn't read so many is disconnected: it would miss one.
-func (s *session) announce(news []byte) bool {
-	err := s.client.Post(news)
+func (s *session) announce(news control, payload []byte) bool {
+	err := s.client.Post(appendControl(nil, news, payload))
 	if err != nil {
 		s.client.Drop(err)
 	}
@@ -532,20 +593,7 @@ func (s *session) answer(request control, name string) error {
 	server := s.server
 	server.mu.Lock()
 	defer server.mu.Unlock()
-	streams := server.streams
-	var err error
-	if name != Wildcard {
-		stream := server.findLocked(name)
-		if streams = []*Stream{stream}; stream == nil {
-			streams, err = nil, server.unknownLocked(name)
-		}
-	}
-	payload := []byte{byte(request)}
-	if err == nil {
-		payload = appendString(appendString(le.AppendUint16(payload, uint16(StatusOK)), name), "")
-	} else {
-		payload = appendString(appendString(le.AppendUint16(payload, uint16(statusOf(err))), name), err.Error())
-	}
+	streams, payload := server.askedLocked(request, name)
 	if name == Wildcard {
 		s.all = request == controlSubscribe
 	}
@@ -559,31 +607,55 @@ func (s *session) answer(request control, name string) error {
 	return s.client.Post(appendControl(nil, controlAnswer, payload))
 }
 
+// askedLocked returns the streams that a request names, and the answer to it; mu must be held.
+func (s *Server) askedLocked(request control, name string) (streams []*Stream, answer []byte) {
+	var err error
+	if streams = s.streams; name != Wildcard {
+		stream := s.findLocked(name)
+		if streams = []*Stream{stream}; stream == nil {
+			streams, err = nil, s.unknownLocked(name)
+		}
+	}
+	answer = []byte{byte(request)}
+	if err == nil {
+		return streams, appendString(appendString(le.AppendUint16(answer, uint16(StatusOK)), name), "")
+	}
+	return nil, appendString(appendString(le.AppendUint16(answer, uint16(statusOf(err))), name), err.Error())
+}
+
 // Beat tells of messages that were dropped since the last beat, and shows that the server is
 // alive. It does so while messages flow, too: a client that only answers signs of life stays.
 func (s *session) Beat(dst []byte, _ bool) []byte {
 	if !s.welcomed.Load() {
 		return dst
 	}
-	return appendControl(s.appendLosses(dst), controlAlive, nil)
+	if lost := s.losses.payload(s.client.Counts, s.server.results); lost != nil {
+		dst = appendControl(dst, controlLosses, lost)
+	}
+	return appendControl(dst, controlAlive, nil)
 }
 
-// appendLosses appends the number of dropped messages of each stream where it has
-// changed, since the client subscribed.
-func (s *session) appendLosses(dst []byte) []byte {
-	s.counts = s.client.Counts(s.counts)
-	s.forgetLost()
-	var payload []byte
+// losses are what a client was told of dropped messages.
+type losses struct {
+	counts []transport.StreamCounts
+	told   map[*transport.Stream]int64
+}
+
+// payload returns the number of dropped messages of each stream where it has changed, since the client subscribed; nil
+// for no change. One stream is left out.
+func (l *losses) payload(counts func([]transport.StreamCounts) []transport.StreamCounts, without *transport.Stream) (payload []byte) {
+	l.counts = counts(l.counts)
+	l.forget()
 	n := 0
-	for i := range s.counts {
-		d := &s.counts[i]
-		if d.Dropped == s.lost[d.Stream] || d.Stream == s.server.results {
+	for i := range l.counts {
+		d := &l.counts[i]
+		if d.Dropped == l.told[d.Stream] || d.Stream == without {
 			continue
 		}
-		if s.lost == nil {
-			s.lost = map[*transport.Stream]int64{}
+		if l.told == nil {
+			l.told = map[*transport.Stream]int64{}
 		}
-		s.lost[d.Stream] = d.Dropped
+		l.told[d.Stream] = d.Dropped
 		if n++; n == 1 {
 			payload = le.AppendUint16(payload, 0)
 		}
@@ -591,20 +663,19 @@ func (s *session) appendLosses(dst []byte) []byte {
 		payload = le.AppendUint64(payload, uint64(d.Dropped))
 		payload = append(payload, byte(worst(d)))
 	}
-	if n == 0 {
-		return dst
+	if n > 0 {
+		le.PutUint16(payload, uint16(n))
 	}
-	le.PutUint16(payload, uint16(n))
-	return appendControl(dst, controlLosses, payload)
+	return payload
 }
 
-// forgetLost forgets what was told of streams that the client doesn't receive any more.
-func (s *session) forgetLost() {
-	if len(s.lost) <= len(s.counts) {
+// forget forgets what was told of streams that the client doesn't receive any more.
+func (l *losses) forget() {
+	if len(l.told) <= len(l.counts) {
 		return
 	}
-	maps.DeleteFunc(s.lost, func(stream *transport.Stream, _ int64) bool {
-		return !slices.ContainsFunc(s.counts, func(d transport.StreamCounts) bool { return d.Stream == stream })
+	maps.DeleteFunc(l.told, func(stream *transport.Stream, _ int64) bool {
+		return !slices.ContainsFunc(l.counts, func(d transport.StreamCounts) bool { return d.Stream == stream })
 	})
 }
 

@@ -81,6 +81,9 @@ func newConn(s *Server, conn net.Conn, pass *guard.Pass) *Conn {
 			cause = c.causeOfEnd()
 		}
 		d.subscription.drop(d.message, cause)
+		if credit := d.subscription.credit; credit != nil {
+			credit.giveBack()
+		}
 	})
 	return c
 }

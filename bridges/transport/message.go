@@ -14,7 +14,10 @@ import (
 )
 
 // causes are those of drops. A drop is counted by the number of its cause here.
-var causes = [...]flow.Cause{flow.CausePeerSlow, flow.CauseNotConnected, flow.CauseClosed}
+var causes = [...]flow.Cause{causeSlow: flow.CausePeerSlow, flow.CauseNotConnected, flow.CauseClosed}
+
+// causeSlow is the number of flow.CausePeerSlow.
+const causeSlow = 0
 
 // Outcome is what became of one message.
 type Outcome struct {
@@ -119,6 +122,7 @@ type subscription struct {
 	receiver Receiver
 	ended    atomic.Bool // by Unsubscribe
 	pace     *pace       // nil where messages needn't be held apart
+	credit   *credit     // nil where the client needn't ask for messages
 
 	offered atomic.Int64
 	sent    atomic.Int64
@@ -139,6 +143,9 @@ func (s *subscription) admits(m *Message) bool {
 		m.release()
 		return false
 	}
+	if s.credit != nil {
+		return s.credit.admit(m)
+	}
 	return s.pace == nil || s.pace.admit(m)
 }
 
@@ -147,6 +154,9 @@ func (s *subscription) end() {
 	s.ended.Store(true)
 	if s.pace != nil {
 		s.pace.end()
+	}
+	if s.credit != nil {
+		s.credit.end()
 	}
 }
 

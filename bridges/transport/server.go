@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"net"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -24,6 +25,9 @@ var (
 	ErrNoSubscribers = fmt.Errorf("%w: no client has subscribed to the topic", flow.ErrNotConnected)
 	// ErrProtocol: the peer speaks another protocol, or another version of it.
 	ErrProtocol = errors.New("peer does not speak the protocol")
+	// ErrRefused: the client of a WebSocket isn't let in. The connection is closed with the status 1008 (RFC 6455) and
+	// the error's text.
+	ErrRefused = errors.New("client refused")
 	// ErrTLS: the encrypted connection could not be made; the message says whose
 	// certificate was refused and why.
 	ErrTLS = errors.New("tls failed")
@@ -223,7 +227,13 @@ func Tune(conn net.Conn) {
 
 // Admit makes a client of a connection, which the server closes. Listen's are admitted by
 // themselves.
-func (s *Server) Admit(conn net.Conn) {
+func (s *Server) Admit(conn net.Conn) { s.admit(conn, nil) }
+
+// AdmitRequest is Admit for a connection on which an HTTP server has read the request to upgrade to WebSocket. It
+// was let in there: the server's own rules for pages and hosts don't hold.
+func (s *Server) AdmitRequest(conn net.Conn, request *http.Request) { s.admit(conn, request) }
+
+func (s *Server) admit(conn net.Conn, request *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -237,6 +247,9 @@ func (s *Server) Admit(conn net.Conn) {
 	}
 	c := newConn(s, conn, pass)
 	c.session = s.config.Accept(c)
+	if socket, ok := c.session.(*WebSocket); ok {
+		socket.request = request
+	}
 	s.clients[c] = true
 	s.wg.Go(c.run)
 }

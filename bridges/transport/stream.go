@@ -121,6 +121,10 @@ type Receiver struct {
 	// come.
 	Interval time.Duration
 	Backlog  int
+	// Credits, where it isn't 0, is how many messages are queued before the client has asked for more
+	// (Stream.Grant), and how many it may have asked for. Of those that come meanwhile the newest is held for it. It
+	// excludes Interval.
+	Credits int
 }
 
 // SubscribeWith is Subscribe for a client that receives the stream in a way of its own.
@@ -141,7 +145,10 @@ func (s *Stream) SubscribeWith(c *Conn, r Receiver) bool {
 		}
 	}
 	sub := &subscription{client: c, stream: s, receiver: r}
-	if r.Interval > 0 {
+	switch {
+	case r.Credits > 0:
+		sub.credit = &credit{subscription: sub, left: r.Credits}
+	case r.Interval > 0:
 		sub.pace = &pace{subscription: sub}
 	}
 	if !c.add(sub) {

@@ -27,7 +27,7 @@ type WebSocketSession interface {
 	// Open is called once, after the handshake: what it posts is sent first.
 	Open() error
 	// Message is given each message that the client sends, good until it returns. An
-	// error that wraps ErrProtocol or ErrControl ends the connection; any other
+	// error that wraps ErrProtocol, ErrRefused or ErrControl ends the connection; any other
 	// is counted as malformed, and logged, ever more rarely.
 	Message(kind Opcode, data []byte) error
 	// Beat is called about once a second, on the client's writing goroutine, between two
@@ -36,6 +36,12 @@ type WebSocketSession interface {
 	// Closed is called once after Open, when the client has gone: its subscriptions have
 	// ended.
 	Closed()
+}
+
+// Leaver is a WebSocketSession with something to say last, before the server closes the connection.
+type Leaver interface {
+	// Goodbye returns that message. It runs on the writing goroutine.
+	Goodbye() (kind Opcode, data []byte)
 }
 
 // WebSocketConfig has a server speak WebSocket (RFC 6455). The zero value of a field stands
@@ -54,6 +60,9 @@ type WebSocketConfig struct {
 	Origins []string
 	// ReadLimit bounds a message of a client, bytes; guard.MessageBytes by default.
 	ReadLimit int64
+	// Late makes a connection a client when its session calls Enter, with what the client says first, in place of
+	// the end of the WebSocket's handshake.
+	Late bool
 	// Idle is the time between two pings, also while data flows. Patience is how long nothing
 	// may come from a client, answers to pings included. The defaults are guard.PingInterval
 	// and guard.SilenceLimit.
@@ -86,7 +95,8 @@ type WebSocket struct {
 	conn        *Conn
 	session     WebSocketSession
 	subprotocol string
-	buf         []byte // owned by the reading goroutine
+	request     *http.Request // that somebody else has read and let in; nil where the connection begins with it
+	buf         []byte        // owned by the reading goroutine
 
 	begun time.Time
 	stood atomic.Int64 // of the time since begun, nanoseconds: in which this process was stopped
@@ -152,6 +162,15 @@ func (c *WebSocket) Subscribe(stream *Stream, kind Opcode, prefix []byte, r Rece
 // Unsubscribe ends a subscription. It reports whether there was one.
 func (c *WebSocket) Unsubscribe(stream *Stream) bool { return stream.Unsubscribe(c.conn) }
 
+// Grant lets so many messages more of a stream be queued, where the client subscribed with Receiver.Credits.
+func (c *WebSocket) Grant(stream *Stream, n int) { stream.grant(c.conn, n) }
+
+// Enter makes the connection a client, of a server with WebSocketConfig.Late. Errors are Conn.Enter's.
+func (c *WebSocket) Enter() error { return c.conn.Enter() }
+
+// Drop ends the connection because of an error of the client's, as Conn.Drop does.
+func (c *WebSocket) Drop(reason error) { c.conn.Drop(reason) }
+
 // Counts returns the counts of the streams that the client receives, in the order of
 // subscription. It reuses dst's memory.
 func (c *WebSocket) Counts(dst []StreamCounts) []StreamCounts { return c.conn.Counts(dst) }
@@ -174,7 +193,12 @@ func (c *WebSocket) Serve(context.Context) error {
 	switch code := websocket.CloseStatus(err); {
 	case fatal(err) || errors.Is(err, flow.ErrTooLarge):
 		c.conn.fails(err)
-		c.end(websocket.StatusProtocolError, err)
+		if errors.Is(err, ErrRefused) {
+			code = websocket.StatusPolicyViolation
+		} else {
+			code = websocket.StatusProtocolError
+		}
+		c.end(code, err)
 		c.conn.Part()
 		return err
 	case code == websocket.StatusNormalClosure, code == websocket.StatusGoingAway, code == websocket.StatusNoStatusRcvd:
@@ -326,6 +350,10 @@ func (c *WebSocket) Goodbye(dst []byte) []byte {
 	if !c.shook.Load() || c.ended.Swap(true) {
 		return dst
 	}
+	if leaver, ok := c.session.(Leaver); ok && c.ready.Load() {
+		kind, data := leaver.Goodbye()
+		dst = append(dst, whole(kind, data)...)
+	}
 	return appendClose(dst, websocket.StatusGoingAway, "")
 }
 
@@ -348,7 +376,9 @@ func (c *WebSocket) malformed(err error) {
 }
 
 // fatal reports whether an error of a session ends the connection.
-func fatal(err error) bool { return errors.Is(err, ErrProtocol) || errors.Is(err, ErrControl) }
+func fatal(err error) bool {
+	return errors.Is(err, ErrProtocol) || errors.Is(err, ErrControl) || errors.Is(err, ErrRefused)
+}
 
 // brief returns an error that says what err does, and no more than guard.ReasonBytes of it.
 func brief(err error) error {
@@ -391,12 +421,15 @@ var errVisitor = errors.New("request wants no WebSocket")
 func (c *WebSocket) handshake() (*websocket.Conn, error) {
 	wire := &pipe{client: c, left: guard.HeaderBytes}
 	answer := &response{client: c, header: http.Header{}, wire: wire, in: bufio.NewReader(wire)}
-	request, err := answer.readRequest()
-	if err != nil {
-		if cut := c.conn.Cut(); cut != nil {
-			err = fmt.Errorf("client %s: %w", c.Remote(), cut)
+	request := c.request
+	if request == nil {
+		var err error
+		if request, err = answer.readRequest(); err != nil {
+			if cut := c.conn.Cut(); cut != nil {
+				err = fmt.Errorf("client %s: %w", c.Remote(), cut)
+			}
+			return nil, err
 		}
-		return nil, err
 	}
 	wire.left = -1
 	if err := answer.admit(request); err != nil {
@@ -437,9 +470,11 @@ func (r *response) readRequest() (*http.Request, error) {
 // admit refuses a client that isn't to be let in, and says why.
 func (r *response) admit(request *http.Request) error {
 	server, remote := r.client.upgrade, r.client.Remote()
-	if err := server.guard.Check(r.local(request)); err != nil {
-		r.refuse(guard.Status(err), err.Error())
-		return fmt.Errorf("refuse client %s: %w", remote, err)
+	if r.client.request == nil {
+		if err := server.guard.Check(r.local(request)); err != nil {
+			r.refuse(guard.Status(err), err.Error())
+			return fmt.Errorf("refuse client %s: %w", remote, err)
+		}
 	}
 	if !strings.EqualFold(request.Header.Get("Upgrade"), "websocket") {
 		r.refuse(http.StatusUpgradeRequired, server.Name+" speaks WebSocket here: "+server.want())
@@ -449,6 +484,9 @@ func (r *response) admit(request *http.Request) error {
 	if !server.speaks(offered) {
 		r.refuse(http.StatusBadRequest, server.want())
 		return fmt.Errorf("%w: client %s offers the subprotocols %q: %s", ErrProtocol, remote, offered, server.want())
+	}
+	if server.Late {
+		return nil
 	}
 	if err := r.client.conn.Enter(); err != nil {
 		r.refuse(guard.Status(err), err.Error())

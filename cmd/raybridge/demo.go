@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -13,13 +14,16 @@ func newDemo() *cobra.Command {
 	f := runFlags{}
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Record ten seconds of the city, with a report",
+		Short: "Record ten seconds of the city, with a report, or show it in a browser",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			one := newRun()
 			one.SilenceUsage, one.SilenceErrors = true, true
 			one.SetOut(cmd.OutOrStdout())
 			one.SetErr(cmd.ErrOrStderr())
+			if f.view {
+				return watch(cmd, one, &f)
+			}
 			one.SetArgs(append(f.device.arguments(),
 				"--scene", "city", "--duration", f.duration.String(), "--out", f.out, "--bridge", "mcap:recording", "--report"))
 			if err := one.ExecuteContext(cmd.Context()); err != nil {
@@ -35,8 +39,22 @@ func newDemo() *cobra.Command {
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&f.view, "view", false, "show the city in a browser in place of that: prints the page's address, and runs until Ctrl-C\nunless --duration is given")
 	cmd.Flags().StringVar(&f.out, "out", filepath.Join("out", "demo"), "`DIR` for the recording and the report")
 	cmd.Flags().DurationVar(&f.duration, "duration", 10*time.Second, "simulated time to run")
 	f.device.register(cmd.Flags())
 	return cmd
+}
+
+// watch shows the city in real time, and records nothing.
+func watch(cmd, one *cobra.Command, f *runFlags) error {
+	if cmd.Flags().Changed("out") {
+		return usage(errors.New("--out: with --view nothing is recorded: leave one of them out"))
+	}
+	args := append(f.device.arguments(), "--scene", "city", "--realtime", "--view")
+	if cmd.Flags().Changed("duration") {
+		args = append(args, "--duration", f.duration.String())
+	}
+	one.SetArgs(args)
+	return one.ExecuteContext(cmd.Context())
 }

@@ -52,6 +52,8 @@ type runFlags struct {
 	timeSource         string
 	timeScale          float64
 	api, apiTokenFile  string
+	apiOrigins         []string
+	view               bool
 	seed               uint64
 	headless, window   bool
 	step, realtime     bool
@@ -76,8 +78,9 @@ func newRun() *cobra.Command {
 		Use:   "run",
 		Short: "Run a scene and a rig, and hand their data to bridges",
 		Long: "Run a scene and a rig of sensors, and hand their data to bridges.\n\n" +
-			"A run needs a receiver: give --bridge, --report, --window or --api. By default the scene\nis the procedural city, and the rig is the demo's.",
-		Example: "  raybridge run --duration 10s --bridge mcap:recording --out out/drive --report\n" +
+			"A run needs a receiver: give --bridge, --report, --view, --window or --api. By default the\nscene is the procedural city, and the rig is the demo's.",
+		Example: "  raybridge run --realtime --view\n" +
+			"  raybridge run --duration 10s --bridge mcap:recording --out out/drive --report\n" +
 			"  raybridge run --config drive.yaml --realtime --window\n" +
 			"  raybridge run --scene plane --world sumo:town.sumocfg --rig rig.yaml --bridge mcap:drive.mcap\n" +
 			"  raybridge run --realtime --bridge mcap:drive.mcap --api 8080   # then: curl -X POST localhost:8080/v1/pause",
@@ -113,13 +116,15 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.window, "window", false, "show the sensors in a window; h lists its keys")
 	flags.BoolVar(&f.step, "step", false, "fixed steps as fast as the machine goes (default when recording)")
 	flags.BoolVar(&f.realtime, "realtime", false, "follow the host's clock")
-	flags.BoolVar(&f.paused, "paused", false, "begin paused, until --api or the window resumes")
+	flags.BoolVar(&f.paused, "paused", false, "begin paused, until --api, the page or the window resumes")
 	flags.StringArrayVar(&f.waitFor, "wait-for", nil, "begin when `NAME[=N]` has N receivers, 1 without: a topic, or a bridge such as foxglove; repeatable")
 	flags.StringVar(&f.timeSource, "time-source", "engine", "`NAME` of the time source: engine, ss2, system, simulation or ros2")
 	flags.Float64Var(&f.timeScale, "time-scale", 1, "simulated seconds per second, with --realtime")
 	flags.StringVar(&f.api, "api", "", "HTTP API at `ADDR`, [HOST:]PORT or unix:PATH: time, actors and sensors. By default only this\nmachine may connect; port 0 is any free one. raybridge ctl is a client")
 	flags.StringVar(&f.api, "control", "", "another name of --api")
 	flags.Lookup("control").Hidden = true
+	flags.StringSliceVar(&f.apiOrigins, "api-origins", nil, "`HOST,...` under which page and API are reached beside IP addresses and localhost, such as robot")
+	flags.BoolVar(&f.view, "view", false, "show the run in a browser: prints the page's address. Without --api that is port 7741, or any free\none; beyond this machine a token is made where none is given")
 	flags.StringVar(&f.apiTokenFile, "api-token-file", "", "`FILE` with the token that --api asks for; without it that of RAYBRIDGE_API_TOKEN")
 	f.device.register(flags)
 	flags.DurationVar(&f.deviceTimeout, "device-timeout", 0, "`TIME` that the device may take for a picture or a scan, which is lost then (default 5s with --realtime,\nelse without limit)")
@@ -375,6 +380,10 @@ func (pl *plan) build(ctx context.Context, open gpu.Opener, server *controlServe
 	if server != nil {
 		own = []bridges.Factory{server.port}
 		run.Bridges = append(slices.Clip(run.Bridges), config.Bridge{Type: stream.PortName})
+		if server.view != nil {
+			own = append(own, server.view.Port)
+			run.Bridges = append(run.Bridges, config.Bridge{Type: stream.PageName})
+		}
 	}
 	sim, err := raybridge.Open(ctx, raybridge.Config{
 		Run: &run, Bridges: own, Realtime: pl.mode == pipeline.Realtime, Open: open, DeviceTimeout: pl.flags.deviceTimeout, Memory: pl.memory, OutDir: pl.flags.out,
@@ -560,6 +569,9 @@ func (pl *plan) pause(p *pipeline.Pipeline, server *controlServer) {
 	var ways []string
 	if server != nil {
 		ways = append(ways, server.resumedBy(pl.api))
+		if server.view != nil {
+			ways = append(ways, "the page")
+		}
 	}
 	if pl.window {
 		ways = append(ways, "the space key in the window")
@@ -581,7 +593,8 @@ type runStatus struct {
 // controlServer is the API of --api; without it nil, which does nothing.
 type controlServer struct {
 	*control.Server
-	port   *stream.Port // its connections receive data and step
+	port   *stream.Port  // its connections receive data and step
+	view   *control.View // nil without the live page
 	step   time.Duration
 	memory *memory.Budget
 	log    *slog.Logger
@@ -596,7 +609,13 @@ func (pl *plan) listen(ctx context.Context) (*controlServer, error) {
 	if pl.api == nil {
 		return nil, nil
 	}
-	server, err := control.Listen(ctx, pl.api.at, pl.api.token)
+	listen := func(ctx context.Context) (*control.Server, error) {
+		return control.Listen(ctx, pl.api.at, pl.api.token, pl.api.origins...)
+	}
+	if pl.api.view {
+		listen = pl.listenWithPage
+	}
+	server, err := listen(ctx)
 	if errors.Is(err, control.ErrToken) {
 		return nil, fmt.Errorf("%s: %w: give --api-token-file FILE, or set %s", pl.api.flag, err, tokenVariable)
 	}
@@ -606,7 +625,15 @@ func (pl *plan) listen(ctx context.Context) (*controlServer, error) {
 	if !pl.flags.quiet || pl.api.at.Port == 0 && pl.api.at.Path == "" { // else nobody would know which
 		fmt.Fprintln(pl.progress.out, "API on", urlOf(server.Addr()))
 	}
-	return &controlServer{Server: server, port: stream.NewPort(server.Listener(), pl.memory), step: pl.config.Time.Step, memory: pl.memory, log: pl.log}, nil
+	s := &controlServer{Server: server, port: stream.NewPort(server.Listener(), pl.memory), step: pl.config.Time.Step, memory: pl.memory, log: pl.log}
+	if !pl.api.view {
+		return s, nil
+	}
+	if err := s.addPage(); err != nil {
+		return nil, errors.Join(err, server.Close())
+	}
+	fmt.Fprintln(pl.progress.out, "page on", pageURL(server.Listener(), pl.api)) // with --quiet too: it is what was asked for
+	return s, nil
 }
 
 // urlOf is where programs find the API: of a UNIX socket its address.
@@ -632,7 +659,7 @@ func (s *controlServer) serve(ctx context.Context, p *pipeline.Pipeline) (forget
 		return func() bool { return true }
 	}
 	s.Serve(control.Run{
-		Clock: p.Clock(), Step: s.step, StepWait: stepWait, StepTo: p.StepRunning, Pipeline: p, Port: s.port, Memory: s.memory,
+		Clock: p.Clock(), Step: s.step, StepWait: stepWait, StepTo: p.StepRunning, Pipeline: p, Port: s.port, View: s.view, Memory: s.memory,
 		Tune: func(sensor, rate string, attributes map[string]any) error { return tune(p, sensor, rate, attributes) },
 		Status: func() any {
 			return runStatus{Summary: p.Summary(), Time: control.TimeOf(p.Clock()), Load: p.Load(), Refused: s.Refused()}
@@ -785,13 +812,13 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 		return nil, err
 	}
 	if f.paused && pl.api == nil && !pl.window {
-		return nil, errors.New("--paused: nothing could resume the run: give --api or --window")
+		return nil, errors.New("--paused: nothing could resume the run: give --api, --view or --window")
 	}
 	if pl.audience, err = readAudience(f.waitFor, c); err != nil {
 		return nil, err
 	}
 	if pl.idle() {
-		return nil, errors.New("there is no receiver, so sensors stay idle: give --bridge, --report, --window or --api")
+		return nil, errors.New("there is no receiver, so sensors stay idle: give --bridge, --report, --view, --window or --api")
 	}
 	pl.log = newLog(cmd.ErrOrStderr(), f.quiet)
 	pl.progress = newProgressPrinter(cmd.ErrOrStderr(), "simulated", c.Duration, f.quiet)
@@ -848,28 +875,41 @@ func modeOf(f *runFlags, c *config.Config) (pipeline.Mode, error) {
 
 // apiPlan is where the API listens, and the token that it asks for, "" for none.
 type apiPlan struct {
-	flag  string // that named it
-	at    control.Address
-	token string
+	flag    string // that named it
+	at      control.Address
+	token   string
+	origins []string // hosts under which it is reached
+	view    bool     // it has the live page
+	anyPort bool     // nobody has asked for the port
+	// madeToken: the token was made for this run, and nobody knows it yet.
+	madeToken bool
 }
 
 // planAPI reads --api, or its other name --control, and the token; nil where neither is given.
 func planAPI(cmd *cobra.Command, f *runFlags) (*apiPlan, error) {
 	given := cmd.Flags().Changed
-	api := &apiPlan{flag: "--api"}
+	api := &apiPlan{flag: "--api", view: f.view, origins: f.apiOrigins}
+	text := f.api
 	switch {
 	case given("api") && given("control"):
 		return nil, errors.New("--control is another name of --api: give one of them")
 	case given("control"):
 		api.flag = "--control"
+	case f.view && !given("api"):
+		api.flag, api.anyPort, text = "--view", true, viewAddress
+	case !given("api") && given("api-origins"):
+		return nil, errors.New("--api-origins: nothing is reached: give --api or --view, too")
 	case !given("api") && given("api-token-file"):
 		return nil, errors.New("--api-token-file: nothing asks for the token: give --api, too")
 	case !given("api"):
 		return nil, nil
 	}
 	var err error
-	if api.at, err = control.ParseAddress(f.api); err != nil {
+	if api.at, err = control.ParseAddress(text); err != nil {
 		return nil, fmt.Errorf("%s: %w", api.flag, err)
+	}
+	if f.view && api.at.Path != "" {
+		return nil, fmt.Errorf("--view: no browser reaches %v: give %s [HOST:]PORT", api.at, api.flag)
 	}
 	if api.token, err = readToken(f.apiTokenFile); err != nil {
 		return nil, err

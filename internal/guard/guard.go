@@ -96,10 +96,10 @@ type Guard struct {
 func (g *Guard) Check(r *http.Request) error {
 	if !slices.Contains(g.Pages, "*") {
 		if r.TLS == nil && !g.own(r.Host) {
-			return refuse(BadHost, "the host %q is not this server's: use its IP address%s", r.Host, orIn(g.NameOption))
+			return refuse(BadHost, "the host %q is not this server's: use its IP address%s", r.Host, orIn(g.NameOption, r.Host))
 		}
 		if origin := r.Header.Get("Origin"); !g.welcomes(origin, r) || len(r.Header.Values("Origin")) > 1 {
-			return refuse(BadOrigin, "pages of %q may not use this server%s", origin, unlessIn(g.PageOption))
+			return refuse(BadOrigin, "pages of %q may not use this server%s", origin, unlessIn(g.PageOption, origin))
 		}
 	}
 	if g.Token != "" && !g.open(r) && !g.knows(r.Header.Get("Authorization")) {
@@ -108,31 +108,65 @@ func (g *Guard) Check(r *http.Request) error {
 	return nil
 }
 
+// CheckToken returns nil for the server's token, which came in another way than a header, else a *Refusal. Where
+// the server asks for none, any is right.
+func (g *Guard) CheckToken(token string) error {
+	switch {
+	case g.Token == "" || g.same(token):
+		return nil
+	case token == "":
+		return refuse(BadToken, "this server asks for its token: open the address that it printed, with #token= at its end")
+	default:
+		return refuse(BadToken, "the token isn't this server's: open the address that it printed when it began")
+	}
+}
+
 // open reports whether a request reads one of the paths that need no token.
 func (g *Guard) open(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && slices.Contains(g.Open, r.URL.Path)
 }
 
-// knows reports whether a header Authorization has the token. It takes the same time for all
-// that hasn't: comparing digests doesn't even tell the token's length.
+// knows reports whether a header Authorization has the token.
 func (g *Guard) knows(authorization string) bool {
 	scheme, token, _ := strings.Cut(authorization, " ")
-	given, own := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(g.Token))
-	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(given[:], own[:]) == 1
+	return g.same(token) && strings.EqualFold(scheme, "Bearer")
 }
 
-func orIn(option string) string {
-	if option == "" {
+// same compares a token with the server's. It takes the same time for all others: comparing digests
+// doesn't even tell the token's length.
+func (g *Guard) same(token string) bool {
+	given, own := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(g.Token))
+	return subtle.ConstantTimeCompare(given[:], own[:]) == 1
+}
+
+// orIn says how the user lets a host in. A flag is given as it is to be typed.
+func orIn(option, host string) string {
+	switch {
+	case option == "":
 		return ""
+	case strings.HasPrefix(option, "--"):
+		return ", or name it: " + option + " " + nameOf(host)
 	}
 	return ", or name it in " + option
 }
 
-func unlessIn(option string) string {
-	if option == "" {
+// unlessIn says how the user lets pages of an origin in.
+func unlessIn(option, origin string) string {
+	switch u, err := url.Parse(origin); {
+	case option == "":
 		return ""
+	case strings.HasPrefix(option, "--") && err == nil && u.Hostname() != "":
+		return ": if they are to, start it with " + option + " " + u.Hostname()
 	}
 	return ": name them in " + option + " if they are to"
+}
+
+// nameOf returns a Host header's name, without its port.
+func nameOf(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return host
 }
 
 // localDomains are names of local networks, which the public DNS doesn't have: RFC 6761, RFC
@@ -147,11 +181,7 @@ var hostname = sync.OnceValue(func() string {
 // own reports whether a Host header names this server. An IP address can't be made to lead
 // elsewhere, and a name without a dot is one of this machine, its network or its containers.
 func (g *Guard) own(host string) bool {
-	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		name = h
-	}
-	name = strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(name, "["), "]"))
+	name := strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(nameOf(host), "["), "]"))
 	switch {
 	case !strings.Contains(name, "."), net.ParseIP(name) != nil, name == strings.ToLower(hostname()):
 		return true

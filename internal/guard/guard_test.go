@@ -248,7 +248,8 @@ func TestHosts(t *testing.T) {
 				continue
 			}
 			assert.Equal(t, http.StatusForbidden, status, host)
-			assert.Contains(t, text, fmt.Sprintf("the host %q is not this server's: use its IP address, or name it in --control", host))
+			name, _, _ := strings.Cut(host, ":")
+			assert.Contains(t, text, fmt.Sprintf("the host %q is not this server's: use its IP address, or name it: --control %s\n", host, name))
 		}
 	}
 	assert.Equal(t, map[guard.Rule]int{guard.BadHost: 2 * 7}, s.causes())

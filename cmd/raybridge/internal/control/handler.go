@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges/stream"
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/page"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/memory"
@@ -65,6 +66,8 @@ type Run struct {
 	StepTo func(context.Context, *world.Frame) (world.StepResult, error)
 	// Port is the bridge that serves connections which ask for the stream protocol. (optional)
 	Port *stream.Port
+	// View is the live page. (optional)
+	View *View
 	// Pipeline is the run's, whose sensors and actors the API shows and changes.
 	Pipeline *pipeline.Pipeline
 	// Memory is what pictures are taken from that are kept for clients; nil for no limit.
@@ -75,6 +78,12 @@ type Run struct {
 	// Status returns what GET /v1/status answers, for encoding/json. It is called
 	// by many goroutines.
 	Status func() any
+}
+
+// View is the live page: its files, and the bridge that serves its data.
+type View struct {
+	Files *page.Files
+	Port  *stream.PagePort
 }
 
 // Time is the answer to all requests that change something.
@@ -128,6 +137,15 @@ func NewHandler(run Run) http.Handler {
 		run.Port.Drive(&stepper{h: h})
 		known = append(known, "GET "+stream.UpgradePath)
 		h.mux.HandleFunc("GET "+stream.UpgradePath, h.upgrade)
+	}
+	if run.View != nil {
+		for _, path := range run.View.Files.Paths() {
+			if path == "/" {
+				path = "/{$}"
+			}
+			h.mux.Handle(path, run.View.Files)
+		}
+		h.mux.HandleFunc("GET "+stream.PagePath, h.socket)
 	}
 	h.mux.HandleFunc("/", func(w http.ResponseWriter, request *http.Request) {
 		reply(w, nil, refuse(http.StatusNotFound, "nothing at %q; there is %s", request.URL.Path, strings.Join(known, ", ")))

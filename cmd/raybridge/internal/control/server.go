@@ -50,6 +50,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/raybridge/raybridge/bridges/stream"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/internal/guard"
@@ -133,8 +134,7 @@ const (
 // goroutine's, one after the other.
 type Server struct {
 	listener net.Listener
-	host     string
-	token    string
+	guard    guard.Guard // Serve completes it
 	http     *guard.Server
 	ending   func()        // ends what requests wait for
 	served   chan struct{} // closed when Serve's goroutine has ended; nil before Serve
@@ -145,12 +145,38 @@ type Server struct {
 	rate    flow.Journal     // guarded by mu: of lines about those who were refused
 }
 
+// OriginsFlag is the flag whose hosts Listen is given.
+const OriginsFlag = "--api-origins"
+
+// pagesOf returns the hosts under which page and API are reached as package internal/guard takes them. One without a port
+// is meant with any. Errors wrap ErrAddress.
+func pagesOf(origins []string) (pages []string, err error) {
+	for _, host := range origins {
+		name := host
+		if h, port, err := net.SplitHostPort(host); err == nil && port != "" {
+			name = h
+		} else {
+			pages = append(pages, host+":*")
+		}
+		if name == "" || strings.ContainsAny(name, "*?[]\\/@# \t") || strings.Contains(name, ":") && net.ParseIP(name) == nil {
+			return nil, fmt.Errorf("%w %q: want the names of hosts between commas, such as robot or robot:7741", ErrAddress, host)
+		}
+		pages = append(pages, host)
+	}
+	return pages, nil
+}
+
 // Listen takes an address. Clients that connect already wait for Serve. Close ends
 // it. With a token each request has to have it, except those to /healthz and /readyz. Without one, an address that isn't this
-// machine's alone is refused with ErrToken.
+// machine's alone is refused with ErrToken. Origins are hosts, perhaps with ports, under which page and API are reached beside
+// those that nobody else can have.
 //
 // A UNIX socket has the mode 0600. The file of one that nobody listens at any more is replaced.
-func Listen(ctx context.Context, at Address, token string) (*Server, error) {
+func Listen(ctx context.Context, at Address, token string, origins ...string) (*Server, error) {
+	pages, err := pagesOf(origins)
+	if err != nil {
+		return nil, err
+	}
 	network, address := at.Network()
 	if network == "unix" {
 		if err := clearStale(ctx, address); err != nil {
@@ -162,7 +188,9 @@ func Listen(ctx context.Context, at Address, token string) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %v: %w", at, fault.NetReason(err))
 	}
-	s := &Server{listener: listener, host: at.Host, token: token}
+	s := &Server{listener: listener, guard: guard.Guard{
+		Names: []string{at.Host}, Pages: pages, NameOption: OriginsFlag, PageOption: OriginsFlag, Token: token, Open: []string{healthPath, readyPath},
+	}}
 	switch {
 	case network == "unix":
 		err = os.Chmod(address, 0o600)
@@ -217,8 +245,11 @@ func (s *Server) Serve(run Run, log *slog.Logger) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.ending = cancel
 	s.log = log
+	if run.View != nil { // the page's files hold nothing secret, and its WebSocket is given the token in another way
+		s.guard.Open = append(append(s.guard.Open, stream.PagePath), run.View.Files.Paths()...)
+	}
 	s.http = guard.NewServer(NewHandler(run), guard.Config{
-		Guard:       &guard.Guard{Names: []string{s.host}, NameOption: "--api", Token: s.token, Open: []string{healthPath, readyPath}},
+		Guard:       &s.guard,
 		Connections: guard.ControlConnections,
 		Body:        bodyLimit,
 		Answer:      func(w http.ResponseWriter, err error) { reply(w, nil, err) },
@@ -233,6 +264,15 @@ func (s *Server) Serve(run Run, log *slog.Logger) {
 			log.Warn("the API has ended", "error", err)
 		}
 	}()
+}
+
+// Admit judges the token that a live page gives, and counts one that isn't right.
+func (s *Server) Admit(token string) error {
+	err := s.guard.CheckToken(token)
+	if err != nil {
+		s.bar(fmt.Errorf("refuse page: %w", err))
+	}
+	return err
 }
 
 // bar counts somebody who wasn't let in, and tells of it ever more rarely.

@@ -181,7 +181,7 @@ func TestWhoMayUseTheAPI(t *testing.T) {
 		{"a page of this server's", "POST /v1/resume", []string{"Origin", url}, ""},
 		{"a page of another port", "POST /v1/resume", []string{"Origin", "http://127.0.0.1:3000"}, ""},
 		{"a name without a dot", "GET /v1/status", []string{"Host", "raybridge:8080"}, ""},
-		{"name that points here", "GET /v1/status", []string{"Host", "evil.example:8080"}, `the host "evil.example:8080" is not this server's: use its IP address, or name it in --api`},
+		{"name that points here", "GET /v1/status", []string{"Host", "evil.example:8080"}, `the host "evil.example:8080" is not this server's: use its IP address, or name it: --api-origins evil.example`},
 		{"top-level name that points here", "GET /v1/status", []string{"Host", "example."}, `the host "example." is not this server's`},
 		{"page of another site", "POST /v1/pause", []string{"Origin", "https://evil.example"}, `pages of "https://evil.example" may not use this server`},
 		{"page of another site that asks", "GET /v1/status", []string{"Origin", "https://evil.example"}, "may not use this server"},

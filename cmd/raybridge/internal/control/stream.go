@@ -68,20 +68,45 @@ func (h *handler) upgrade(w http.ResponseWriter, r *http.Request) {
 		reply(w, nil, refuse(http.StatusUpgradeRequired, "send the headers Connection: Upgrade and Upgrade: %s", stream.Upgrade))
 		return
 	}
-	conn, buffered, err := http.NewResponseController(w).Hijack()
+	conn, err := hijack(w)
 	if err != nil {
-		reply(w, nil, fmt.Errorf("upgrade: %w", err))
+		reply(w, nil, err)
 		return
-	}
-	if n := buffered.Reader.Buffered(); n > 0 { // the client didn't wait for the answer
-		early, _ := buffered.Peek(n)
-		conn = &peekedConn{Conn: conn, rest: append([]byte(nil), early...)}
 	}
 	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+stream.Upgrade+"\r\n\r\n"); err != nil {
 		_ = conn.Close()
 		return
 	}
 	h.run.Port.Serve(conn)
+}
+
+// socket hands a connection to the live page's port, which answers the upgrade to WebSocket.
+func (h *handler) socket(w http.ResponseWriter, r *http.Request) {
+	if !has(r.Header, "Connection", "upgrade") || !has(r.Header, "Upgrade", "websocket") {
+		w.Header().Set("Upgrade", "websocket")
+		w.Header().Set("Connection", "Upgrade")
+		reply(w, nil, refuse(http.StatusUpgradeRequired, "%s is the live page's WebSocket: open %s in a browser", stream.PagePath, "/"))
+		return
+	}
+	conn, err := hijack(w)
+	if err != nil {
+		reply(w, nil, err)
+		return
+	}
+	h.run.View.Port.Serve(conn, r)
+}
+
+// hijack takes the connection from the server, with what the client has sent without waiting for the answer.
+func hijack(w http.ResponseWriter) (net.Conn, error) {
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return nil, fmt.Errorf("upgrade: %w", err)
+	}
+	if n := buffered.Reader.Buffered(); n > 0 {
+		early, _ := buffered.Peek(n)
+		return &peekedConn{Conn: conn, rest: append([]byte(nil), early...)}, nil
+	}
+	return conn, nil
 }
 
 // has reports whether a header lists a value, in any case.

@@ -1,0 +1,277 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/memory"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
+)
+
+// form is how samples of one topic are shown to pages: a picture as JPEG, a cloud in few bytes.
+type form interface {
+	// fresh returns an empty sample, and copy makes one of those a deep copy of a sample. They are called by one
+	// goroutine at a time, which needn't be that of show.
+	fresh() simtime.Stamped
+	copy(dst, src simtime.Stamped)
+	// show makes what is encoded. It is good until the next call of show, and keeps no hold of m. whole asks for all that
+	// there is to the sample, and only where show has said that something was left out.
+	show(m simtime.Stamped, whole bool) (shown simtime.Stamped, left bool, err error)
+}
+
+// recent is how many samples that were sent are kept, for pages to ask for a point of them: two may be on their way to a
+// page, and one is what it shows.
+const recent = 3
+
+// latest keeps the newest sample of a stream, and encodes it on a goroutine of its own as soon as a page has a credit for
+// it: once for all of them. A sample that a newer one overtakes is never encoded. So publishing takes no longer than a
+// copy, whatever the pages do, and pages that take nothing cost no more.
+type latest struct {
+	form    form
+	dropped func(flow.Cause) // counts a sample that isn't encoded
+	budget  *memory.Budget
+	stream  *Stream
+	number  atomic.Uint32 // of the message that was sent last
+	wake    chan struct{} // has a token when there may be something to do
+	quit    chan struct{}
+	ending  sync.Once
+	ended   chan struct{} // closed when run has ended
+
+	mu     sync.Mutex
+	newest *kept        // guarded by mu: nil where it was taken
+	spare  []*kept      // guarded by mu: memory for the next
+	sent   []sentSample // guarded by mu: the last few, the oldest first
+	closed bool         // guarded by mu: nothing is kept any more
+}
+
+// kept is a copy of a sample.
+type kept struct {
+	m         simtime.Stamped
+	publishNs int64
+	bytes     int64 // that were taken from the budget for it
+}
+
+// sentSample is a sample with the number of its message.
+type sentSample struct {
+	*kept
+	number uint32
+}
+
+func newLatest(f form, dropped func(flow.Cause), budget *memory.Budget) *latest {
+	return &latest{
+		form: f, dropped: dropped, budget: budget,
+		wake: make(chan struct{}, 1), quit: make(chan struct{}), ended: make(chan struct{}),
+	}
+}
+
+// begin begins to encode for a stream. end ends it.
+func (l *latest) begin(s *Stream) {
+	l.stream = s
+	go l.run()
+}
+
+// seal writes a message's number, and remembers it.
+func (l *latest) seal(b []byte, number uint64) {
+	sealPage(b, number)
+	l.number.Store(uint32(number))
+}
+
+// poke has the goroutine look: a page has come, gone or has a credit.
+func (l *latest) poke() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// end lets the goroutine send what a page has a credit for, and waits for its end.
+func (l *latest) end() {
+	l.ending.Do(func() { close(l.quit) })
+	<-l.ended
+}
+
+// offer copies a sample, in place of the one before. An error says that it isn't shown.
+func (l *latest) offer(publishNs int64, msg simtime.Stamped) error {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return flow.ErrClosed
+	}
+	k := l.newest
+	overtaken := k != nil
+	if k == nil {
+		k = l.vacantLocked()
+	}
+	err := l.hold(k, msg)
+	if err == nil {
+		l.form.copy(k.m, msg)
+		k.publishNs = publishNs
+		l.newest = k
+	} else if !overtaken {
+		l.spare = append(l.spare, k)
+	}
+	l.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if overtaken {
+		l.stream.core.Pass()
+		l.dropped(flow.CausePeerSlow)
+	}
+	if !l.stream.core.Hungry() {
+		l.stream.core.Outdate()
+	}
+	l.poke()
+	return nil
+}
+
+// vacantLocked returns memory for a sample; mu must be held.
+func (l *latest) vacantLocked() *kept {
+	if n := len(l.spare); n > 0 {
+		k := l.spare[n-1]
+		l.spare = l.spare[:n-1]
+		return k
+	}
+	return &kept{m: l.form.fresh()}
+}
+
+// hold takes the memory for a copy of a sample from the budget.
+func (l *latest) hold(k *kept, msg simtime.Stamped) error {
+	sized, ok := msg.(interface{ SizeBytes() int64 })
+	if !ok || sized.SizeBytes() <= k.bytes {
+		return nil
+	}
+	more := sized.SizeBytes() - k.bytes
+	if err := l.budget.Take("what pages are shown", more); err != nil {
+		return fmt.Errorf("%w: %w", flow.ErrTooLarge, err)
+	}
+	k.bytes += more
+	return nil
+}
+
+// run encodes until end.
+func (l *latest) run() {
+	defer close(l.ended)
+	for {
+		select {
+		case <-l.wake:
+			l.sendAll()
+		case <-l.quit:
+			l.sendAll()
+			l.release(true)
+			return
+		}
+	}
+}
+
+// sendAll sends what there is and a page has a credit for. Where there are no pages, it gives the memory back.
+func (l *latest) sendAll() {
+	for l.stream.core.Subscribers() > 0 && l.stream.core.Hungry() {
+		k := l.take()
+		if k == nil {
+			return
+		}
+		err := l.send(k)
+		if err != nil {
+			l.dropped(flow.CauseOf(err))
+		}
+		l.remember(k, err == nil)
+	}
+	if l.stream.core.Subscribers() == 0 {
+		l.release(false)
+	}
+}
+
+// take takes the newest sample, nil for none.
+func (l *latest) take() *kept {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k := l.newest
+	l.newest = nil
+	return k
+}
+
+// send encodes a sample and queues it for the pages with a credit.
+func (l *latest) send(k *kept) error {
+	m := l.stream.core.NewMessage()
+	left, err := l.encode(m, k, false)
+	if err == nil && left && l.stream.core.Wants(formWhole) {
+		_, err = l.encode(m, k, true)
+	}
+	if err != nil {
+		m.Discard()
+		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
+	}
+	return l.stream.core.Send(context.Background(), m) // no page's queue waits
+}
+
+// encode makes one form of a message.
+func (l *latest) encode(m *transport.Message, k *kept, whole bool) (left bool, err error) {
+	shown, left, err := l.form.show(k.m, whole)
+	if err != nil {
+		return false, err
+	}
+	f := formPlain
+	if whole {
+		f = formWhole
+	}
+	_, err = l.stream.encode(m, f, k.publishNs, shown)
+	return left, err
+}
+
+// remember keeps a sample that was sent, in place of the oldest. Of one that wasn't it keeps the memory alone.
+func (l *latest) remember(k *kept, sent bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !sent {
+		l.spare = append(l.spare, k)
+		return
+	}
+	l.sent = append(l.sent, sentSample{k, l.number.Load()})
+	if len(l.sent) > recent {
+		l.spare = append(l.spare, l.sent[0].kept)
+		l.sent = append(l.sent[:0], l.sent[1:]...)
+	}
+}
+
+// release gives up all memory, for ever or until the next sample. One that no page has had wasn't connected.
+func (l *latest) release(forever bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = l.closed || forever
+	all := l.spare
+	for _, s := range l.sent {
+		all = append(all, s.kept)
+	}
+	if l.newest != nil {
+		all = append(all, l.newest)
+		l.dropped(flow.CauseNotConnected)
+	}
+	for _, k := range all {
+		l.budget.Give(k.bytes)
+	}
+	l.newest, l.spare, l.sent = nil, nil, nil
+}
+
+// point returns a point of a cloud that was sent, by its place among those that were.
+func (l *latest) point(number uint32, index int, whole bool) (*sample.Point, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.sent {
+		if s.number != number {
+			continue
+		}
+		cloud, ok := s.m.(*sample.PointCloud)
+		if !ok {
+			return nil, fmt.Errorf("%w: stream %s has no points", ErrMalformed, l.stream.info.Name)
+		}
+		return pointOf(cloud, index, whole)
+	}
+	return nil, fmt.Errorf("message %d of %s is gone: choose in a newer one", number, l.stream.info.Name)
+}
