@@ -152,3 +152,16 @@ const RingLeast = ringLeast
 func NewPatientReader(from io.Reader, extend func(time.Duration) error, beat time.Duration) io.Reader {
 	return &patientReader{Reader: from, extend: extend, beat: beat, each: patience * beat}
 }
+
+// ReadPageWelcome reads what a page is told first: the streams by their ids.
+func ReadPageWelcome(rest []byte) (map[uint16]Info, error) {
+	w, err := readWelcome(bytes.NewReader(appendGreeting(nil, 0, rest)))
+	streams := map[uint16]Info{}
+	for _, one := range w.streams {
+		streams[one.id] = one.info
+	}
+	return streams, err
+}
+
+// ReadPageRequest reads what a page asks for.
+func ReadPageRequest(b []byte) (any, error) { return readPageRequest(b) }

@@ -108,10 +108,12 @@ func (p *PagePort) Serve(conn net.Conn, request *http.Request) {
 
 // Bounds of what one page makes the server keep, beside what it shares with the others.
 const (
-	// pageMessages and pageBytes wait for it at most; credits allow no more of a stream than pageCredits.
+	// pageMessages and pageBytes wait for it at most. Of one stream pageCredits are on their way, or as many as it asks
+	// for, mostCredits at most.
 	pageMessages = 1024
 	pageBytes    = 64 << 20
 	pageCredits  = 2
+	mostCredits  = 64
 	// pageControl bounds the answers that it leaves unread, and pageRequest what it sends.
 	pageControl = 1 << 20
 	pageRequest = 64 << 10

@@ -10,9 +10,10 @@ import (
 	"github.com/raybridge/raybridge/internal/guard"
 )
 
-// pageAsks is what a page asks for: one of its fields is set.
+// pageAsks is what a page asks for: one of its fields is set, and Credits beside Subscribe.
 type pageAsks struct {
 	Subscribe   *string     `json:"subscribe"`
+	Credits     *int        `json:"credits"`
 	Unsubscribe *string     `json:"unsubscribe"`
 	Credit      *pageCredit `json:"credit"`
 	Thin        *bool       `json:"thin"`
@@ -51,6 +52,8 @@ func readPageRequest(data []byte) (r pageAsks, err error) {
 	switch {
 	case n != 1:
 		return r, fmt.Errorf("%w: want one of subscribe, unsubscribe, credit, thin and pick", ErrMalformed)
+	case r.Credits != nil && (r.Subscribe == nil || *r.Credits < 1 || *r.Credits > mostCredits):
+		return r, fmt.Errorf("%w: credits goes with subscribe, and is 1 to %d", ErrMalformed, mostCredits)
 	case r.Credit != nil && r.Credit.N < 1:
 		return r, fmt.Errorf("%w: credit is for %d messages, want 1 or more", ErrMalformed, r.Credit.N)
 	case r.Pick != nil && r.Pick.Index < 0:
@@ -68,9 +71,13 @@ func readPageRequest(data []byte) (r pageAsks, err error) {
 func (p *pageSession) answer(r pageAsks) error {
 	switch {
 	case r.Subscribe != nil:
-		return p.choose(controlSubscribe, *r.Subscribe)
+		credits := pageCredits
+		if r.Credits != nil {
+			credits = *r.Credits
+		}
+		return p.choose(controlSubscribe, *r.Subscribe, credits)
 	case r.Unsubscribe != nil:
-		return p.choose(controlUnsubscribe, *r.Unsubscribe)
+		return p.choose(controlUnsubscribe, *r.Unsubscribe, 0)
 	case r.Credit != nil:
 		p.credit(r.Credit)
 		return nil
@@ -83,18 +90,18 @@ func (p *pageSession) answer(r pageAsks) error {
 }
 
 // choose subscribes or unsubscribes and then tells the page: what is published after the answer arrived is received.
-func (p *pageSession) choose(request control, name string) error {
+func (p *pageSession) choose(request control, name string, credits int) error {
 	server := p.server
 	server.mu.Lock()
 	defer server.mu.Unlock()
 	streams, answer := server.askedLocked(request, name)
 	if name == Wildcard {
-		p.all = request == controlSubscribe
+		p.all, p.credits = request == controlSubscribe, credits
 	}
 	err := p.post(controlAnswer, answer)
 	for _, s := range streams {
 		if request == controlSubscribe {
-			p.subscribeLocked(s)
+			p.subscribe(s, credits)
 		} else {
 			p.unsubscribe(s)
 		}
@@ -108,7 +115,7 @@ func (p *pageSession) credit(c *pageCredit) {
 	s := p.server.ids[c.Stream]
 	p.server.mu.Unlock()
 	if s != nil {
-		p.socket.Grant(s.core, min(c.N, pageCredits))
+		p.socket.Grant(s.core, min(c.N, mostCredits))
 		s.poke()
 	}
 }
@@ -124,7 +131,7 @@ func (p *pageSession) thin(thin bool) {
 	p.whole = !thin
 	for _, s := range server.streams {
 		if s.latest != nil && p.socket.Unsubscribe(s.core) {
-			p.subscribeLocked(s)
+			p.subscribe(s, pageCredits)
 		}
 	}
 }

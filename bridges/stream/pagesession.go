@@ -55,6 +55,7 @@ type pageSession struct {
 	socket   *transport.WebSocket
 	welcomed atomic.Bool
 	all      bool   // guarded by server.mu: the page wants every stream
+	credits  int    // guarded by server.mu: so many messages of each stream that comes
 	whole    bool   // guarded by server.mu: it wants all points of clouds
 	losses   losses // owned by the writing goroutine
 }
@@ -145,8 +146,11 @@ func (p *pageSession) tell(remark any) {
 
 func (p *pageSession) wantsAll() bool { return p.all }
 
-func (p *pageSession) subscribeLocked(s *Stream) {
-	r := transport.Receiver{Credits: pageCredits}
+func (p *pageSession) subscribeLocked(s *Stream) { p.subscribe(s, p.credits) }
+
+// subscribe lets so many messages of a stream be on their way to the page; server.mu must be held.
+func (p *pageSession) subscribe(s *Stream, credits int) {
+	r := transport.Receiver{Credits: credits}
 	if p.whole {
 		r.Form = formWhole
 	}

@@ -125,8 +125,8 @@ func (s *Stream) Pass() {
 	}
 }
 
-// grant lets so many messages more be queued for a client.
-func (s *Stream) grant(c *Conn, n int) {
+// Grant lets so many messages more be queued for a client that subscribed with Receiver.Credits.
+func (s *Stream) Grant(c *Conn, n int) {
 	for _, sub := range s.subscriptions() {
 		if sub.client == c && sub.credit != nil {
 			sub.credit.grant(n)

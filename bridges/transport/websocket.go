@@ -163,7 +163,7 @@ func (c *WebSocket) Subscribe(stream *Stream, kind Opcode, prefix []byte, r Rece
 func (c *WebSocket) Unsubscribe(stream *Stream) bool { return stream.Unsubscribe(c.conn) }
 
 // Grant lets so many messages more of a stream be queued, where the client subscribed with Receiver.Credits.
-func (c *WebSocket) Grant(stream *Stream, n int) { stream.grant(c.conn, n) }
+func (c *WebSocket) Grant(stream *Stream, n int) { stream.Grant(c.conn, n) }
 
 // Enter makes the connection a client, of a server with WebSocketConfig.Late. Errors are Conn.Enter's.
 func (c *WebSocket) Enter() error { return c.conn.Enter() }
@@ -193,12 +193,7 @@ func (c *WebSocket) Serve(context.Context) error {
 	switch code := websocket.CloseStatus(err); {
 	case fatal(err) || errors.Is(err, flow.ErrTooLarge):
 		c.conn.fails(err)
-		if errors.Is(err, ErrRefused) {
-			code = websocket.StatusPolicyViolation
-		} else {
-			code = websocket.StatusProtocolError
-		}
-		c.end(code, err)
+		c.endFor(err)
 		c.conn.Part()
 		return err
 	case code == websocket.StatusNormalClosure, code == websocket.StatusGoingAway, code == websocket.StatusNoStatusRcvd:
@@ -280,12 +275,21 @@ func readError(err error) error {
 	return fmt.Errorf("%w: %w", ErrProtocol, err)
 }
 
+// endFor closes the connection of a client that isn't let in, or broke the protocol.
+func (c *WebSocket) endFor(err error) {
+	if errors.Is(err, ErrRefused) {
+		c.end(websocket.StatusPolicyViolation, strings.TrimPrefix(err.Error(), ErrRefused.Error()+": "))
+		return
+	}
+	c.end(websocket.StatusProtocolError, err.Error())
+}
+
 // end posts a close frame (RFC 6455, section 5.5.1), unless one was posted before.
-func (c *WebSocket) end(code websocket.StatusCode, reason error) {
+func (c *WebSocket) end(code websocket.StatusCode, reason string) {
 	if c.ended.Swap(true) {
 		return
 	}
-	_ = c.conn.Post(appendClose(nil, code, reason.Error()))
+	_ = c.conn.Post(appendClose(nil, code, reason))
 }
 
 func appendClose(dst []byte, code websocket.StatusCode, reason string) []byte {

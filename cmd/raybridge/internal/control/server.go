@@ -145,8 +145,8 @@ type Server struct {
 	rate    flow.Journal     // guarded by mu: of lines about those who were refused
 }
 
-// OriginsFlag is the flag whose hosts Listen is given.
-const OriginsFlag = "--api-origins"
+// originsFlag is the flag whose hosts Listen is given.
+const originsFlag = "--api-origins"
 
 // pagesOf returns the hosts under which page and API are reached as package internal/guard takes them. One without a port
 // is meant with any. Errors wrap ErrAddress.
@@ -189,7 +189,7 @@ func Listen(ctx context.Context, at Address, token string, origins ...string) (*
 		return nil, fmt.Errorf("listen on %v: %w", at, fault.NetReason(err))
 	}
 	s := &Server{listener: listener, guard: guard.Guard{
-		Names: []string{at.Host}, Pages: pages, NameOption: OriginsFlag, PageOption: OriginsFlag, Token: token, Open: []string{healthPath, readyPath},
+		Names: []string{at.Host}, Pages: pages, NameOption: originsFlag, PageOption: originsFlag, Token: token, Open: []string{healthPath, readyPath},
 	}}
 	switch {
 	case network == "unix":
