@@ -152,10 +152,9 @@ const originsFlag = "--api-origins"
 // is meant with any. Errors wrap ErrAddress.
 func pagesOf(origins []string) (pages []string, err error) {
 	for _, host := range origins {
-		name := host
-		if h, port, err := net.SplitHostPort(host); err == nil && port != "" {
-			name = h
-		} else {
+		name, port, err := net.SplitHostPort(host)
+		if _, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil {
+			name = host
 			pages = append(pages, host+":*")
 		}
 		if name == "" || strings.ContainsAny(name, "*?[]\\/@# \t") || strings.Contains(name, ":") && net.ParseIP(name) == nil {

@@ -1,0 +1,76 @@
+package page
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// ask asks for a file.
+func ask(t *testing.T, f *Files, method, path string, headers ...string) *http.Response {
+	t.Helper()
+	r := httptest.NewRequest(method, path, nil)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	f.ServeHTTP(w, r)
+	response := w.Result()
+	t.Cleanup(func() { _ = response.Body.Close() })
+	return response
+}
+
+// Each file has its type, and what keeps a browser from doing more with it than the page needs.
+func TestFiles(t *testing.T) {
+	f, err := read(fstest.MapFS{
+		"assets/index.html":    {Data: []byte("<!doctype html>")},
+		"assets/app.js":        {Data: []byte("import './draw/cloud.js'")},
+		"assets/draw/cloud.js": {Data: []byte("export {}")},
+		"assets/style.css":     {Data: []byte("body {}")},
+	})
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []string{"/", "/app.js", "/draw/cloud.js", "/style.css"}, f.Paths())
+	for path, kind := range map[string]string{
+		"/": "text/html; charset=utf-8", "/app.js": "text/javascript; charset=utf-8", "/draw/cloud.js": "text/javascript; charset=utf-8", "/style.css": "text/css; charset=utf-8",
+	} {
+		response := ask(t, f, http.MethodGet, path)
+		assert.Equal(t, http.StatusOK, response.StatusCode, path)
+		for name, value := range map[string]string{
+			"Content-Type": kind, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache", "Set-Cookie": "",
+			"Content-Security-Policy": "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+		} {
+			assert.Equal(t, value, response.Header.Get(name), "%s of %s", name, path)
+		}
+		tag := response.Header.Get("ETag")
+		assert.Equal(t, http.StatusNotModified, ask(t, f, http.MethodGet, path, "If-None-Match", tag).StatusCode, path)
+		assert.Equal(t, http.StatusOK, ask(t, f, http.MethodGet, path, "If-None-Match", `"another"`).StatusCode, path)
+		head := ask(t, f, http.MethodHead, path)
+		assert.Equal(t, tag, head.Header.Get("ETag"))
+	}
+	assert.NotEqual(t, ask(t, f, http.MethodGet, "/app.js").Header.Get("ETag"), ask(t, f, http.MethodGet, "/draw/cloud.js").Header.Get("ETag"), "the tag is the content's")
+	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions} {
+		response := ask(t, f, method, "/app.js")
+		assert.Equal(t, http.StatusMethodNotAllowed, response.StatusCode, method)
+		assert.Equal(t, "GET, HEAD", response.Header.Get("Allow"))
+	}
+	for _, path := range []string{"/index.html", "/no.js", "/assets/app.js", "/draw/"} {
+		assert.Equal(t, http.StatusNotFound, ask(t, f, http.MethodGet, path).StatusCode, path)
+	}
+}
+
+// A file of which a browser would guess the type isn't served.
+func TestFilesOfNoType(t *testing.T) {
+	_, err := read(fstest.MapFS{"assets/notes.txt": {}})
+	assert.ErrorContains(t, err, "assets/notes.txt: no type is known for its name")
+}
+
+// The program has the page.
+func TestThePageIsThere(t *testing.T) {
+	f, err := New()
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusOK, ask(t, f, http.MethodGet, "/").StatusCode)
+}
