@@ -6,16 +6,17 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // Wanted lists the sensors that the bridges of a run want and its rig hasn't got. Open adds them,
-// for these bridges alone.
+// for these bridges alone. They have no frame of their own, so that the transforms of all others are what they would be without them.
 func Wanted(run *config.Config, registry *bridges.Registry) (list []sensors.Config) {
 	for _, b := range run.Bridges {
 		for _, w := range infoOf(registry, b.Type).Wants {
 			is := func(c sensors.Config) bool { return c.ID == w.Sensor }
 			if !slices.ContainsFunc(run.Sensors, is) && !slices.ContainsFunc(list, is) {
-				list = append(list, sensors.Config{ID: w.Sensor, Name: w.Name, Topic: w.Topic})
+				list = append(list, sensors.Config{ID: w.Sensor, Name: w.Name, Frame: spatial.FrameBaseLink, Topic: w.Topic})
 			}
 		}
 	}

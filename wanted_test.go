@@ -30,7 +30,7 @@ func TestWanted(t *testing.T) {
 	assert.Empty(t, raybridge.Wanted(run, bridgesall.Registry()))
 	run.Bridges = append(run.Bridges, config.Bridge{Type: "carla"}, config.Bridge{Type: "stream"})
 	wanted := raybridge.Wanted(run, bridgesall.Registry())
-	assert.Equal(t, []sensors.Config{{ID: "sensor.other.snapshot", Name: "snapshot", Topic: "/snapshot"}}, wanted)
+	assert.Equal(t, []sensors.Config{{ID: "sensor.other.snapshot", Name: "snapshot", Frame: "base_link", Topic: "/snapshot"}}, wanted)
 	run.Sensors = wanted
 	assert.Empty(t, raybridge.Wanted(run, bridgesall.Registry()))
 }

@@ -181,6 +181,9 @@ func TestWhereTheAPIListens(t *testing.T) {
 		{[]string{"--api", "unix:"}, `--api: bad address "unix:"`},
 		{[]string{"--api", "0.0.0.0:0"}, "--api: listen on 0.0.0.0:0: other machines reach this address, so that it needs a token: give --api-token-file FILE, or set RAYBRIDGE_API_TOKEN"},
 		{[]string{"--control", "0.0.0.0:0"}, "--control: listen on 0.0.0.0:0: other machines reach"},
+		{[]string{"--view", "--api", "unix:a"}, "--view: no browser reaches unix:a: give --api [HOST:]PORT"},
+		{[]string{"--view", "--api", "0", "--api-origins", "http://robot"}, `--api: bad address "http://robot": want the names of hosts between commas, such as robot or robot:7741`},
+		{[]string{"--api-origins", "robot", "--report"}, "--api-origins: nothing is reached: give --api or --view, too"},
 		{[]string{"--api-token-file", token, "--report"}, "--api-token-file: nothing asks for the token: give --api, too"},
 		{[]string{"--api", "0", "--api-token-file", write(t, t.TempDir(), "empty", "\n")}, "a token has 16 to 1024 letters"},
 	} {

@@ -198,6 +198,7 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"run", "--duration", "1s", "--step"}, "there is no receiver"},
 		{[]string{"run", "--summary", filepath.Join(dir, "summary.json")}, "there is no receiver"},
 		{[]string{"run", "--config", file("idle.yaml", "sensors:\n"+imu)}, "there is no receiver"},
+		{[]string{"demo", "--view", "--out", "a"}, "--out: with --view nothing is recorded: leave one of them out"},
 		{[]string{"run", "--paused", "--bridge", "mcap:a"}, "--paused: nothing could resume the run: give --api, --view or --window"},
 		{[]string{"run", "--wait-for", "mcap", "--bridge", "mcap:a"}, "--wait-for: files have no receivers: give --bridge with one to a network"},
 		{[]string{"run", "--wait-for", "foxglve", "--bridge", "foxglove:"}, "--wait-for foxglve: the run has no such topic or network bridge, did you mean foxglove?"},

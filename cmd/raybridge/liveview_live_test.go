@@ -1,0 +1,218 @@
+//go:build cgo
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// shownRun is a run with a page, in this process.
+type shownRun struct {
+	url    string
+	err    *transcript
+	ended  chan int
+	cancel context.CancelFunc
+}
+
+// startShown starts a run, and waits until it says where its page is.
+func startShown(t *testing.T, args ...string) *shownRun {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	r := &shownRun{err: newTranscript(), ended: make(chan int, 1), cancel: cancel}
+	go func() { r.ended <- program(ctx, args, newTranscript(), r.err) }()
+	t.Cleanup(cancel)
+	page := regexp.MustCompile(`(?m)^page on (http://\S+)$`)
+	require.Eventually(t, func() bool {
+		if found := page.FindStringSubmatch(r.err.String()); found != nil {
+			r.url = found[1]
+		}
+		return r.url != ""
+	}, patience, time.Millisecond, "%v", r.err)
+	return r
+}
+
+// watcher is a page without a browser.
+type watcher struct {
+	conn     *websocket.Conn
+	messages map[uint16]int
+	bye      bool // it was told that the run has ended
+	done     chan struct{}
+}
+
+// watch connects a page that wants everything.
+func (r *shownRun) watch(t *testing.T) *watcher {
+	t.Helper()
+	base, token, _ := strings.Cut(r.url, "#token=")
+	conn, response, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(base, "http")+"ws", nil)
+	require.NoError(t, err)
+	if response.Body != nil {
+		_ = response.Body.Close()
+	}
+	conn.SetReadLimit(64 << 20)
+	t.Cleanup(func() { _ = conn.CloseNow() })
+	w := &watcher{conn: conn, messages: map[uint16]int{}, done: make(chan struct{})}
+	for _, text := range []string{fmt.Sprintf(`{"version": 1, "token": %q}`, token), `{"subscribe": "*"}`} {
+		require.NoError(t, conn.Write(t.Context(), websocket.MessageText, []byte(text)))
+	}
+	for answered := false; !answered; { // the welcome, and the answer
+		_, b, err := conn.Read(t.Context())
+		require.NoError(t, err)
+		answered = b[3] == 3
+	}
+	return w
+}
+
+// draw takes all that comes, until the run ends.
+func (w *watcher) draw(ctx context.Context) {
+	defer close(w.done)
+	for {
+		_, b, err := w.conn.Read(ctx)
+		if err != nil {
+			return
+		}
+		id := binary.LittleEndian.Uint16(b)
+		if id == 0 {
+			w.bye = w.bye || b[3] == 5
+			continue
+		}
+		w.messages[id]++
+		if w.conn.Write(ctx, websocket.MessageText, fmt.Appendf(nil, `{"credit": {"stream": %d, "n": 1}}`, id)) != nil {
+			return
+		}
+	}
+}
+
+// resume lets the run go on.
+func (r *shownRun) resume(t *testing.T) {
+	t.Helper()
+	response, err := http.Post(r.url+"v1/resume", "", nil)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, http.StatusOK, response.StatusCode)
+}
+
+// TestAPageChangesNoByte: a stepped run records the same without a page, with one, and with one that reads nothing. It
+// waits for none of them.
+func TestAPageChangesNoByte(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs four times; runs without -short")
+	}
+	needsOpenGL(t)
+	dir := t.TempDir()
+	file := write(t, dir, "run.yaml", "scene: {triangles: 40000}\n"+smallRig)
+	args := func(name string, more ...string) []string {
+		return append([]string{
+			"run", "--step", "--config", file, "--seed", "3", "--duration", "500ms", "--bridge", "mcap:a.mcap", "--out", filepath.Join(dir, name),
+		}, more...)
+	}
+	recorded := func(name string) []byte {
+		content, err := os.ReadFile(filepath.Join(dir, name, "a.mcap"))
+		require.NoError(t, err)
+		require.Greater(t, len(content), 10_000)
+		return content
+	}
+	o := call(t, args("alone")...)
+	require.Equal(t, exitDone, o.code, o.err)
+	alone := recorded("alone")
+	for name, watching := range map[string]struct{ drawing, stalled int }{"nobody": {}, "one": {drawing: 1}, "stalled": {stalled: 1}, "many": {drawing: 2, stalled: 7}} {
+		r := startShown(t, args(name, "--view", "--api", "0", "--paused")...)
+		var drawing []*watcher
+		for range watching.stalled {
+			r.watch(t)
+		}
+		for range watching.drawing {
+			w := r.watch(t)
+			drawing = append(drawing, w)
+			go w.draw(t.Context())
+		}
+		r.resume(t)
+		require.Equal(t, exitDone, <-r.ended, r.err)
+		assert.True(t, bytes.Equal(alone, recorded(name)), "%s: the recordings differ", name)
+		for _, w := range drawing {
+			<-w.done
+			assert.True(t, w.bye, "the page is told that the run has ended")
+			assert.Greater(t, len(w.messages), 3)
+		}
+	}
+}
+
+// TestSensorsOfAClosedPageRest: they compute while a page wants their data, and no longer.
+func TestSensorsOfAClosedPageRest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
+	needsOpenGL(t)
+	dir := t.TempDir()
+	r := startShown(t, "run", "--realtime", "--scene", sceneFile(t, dir), "--rig", write(t, dir, "small.yaml", smallRig), "--view", "--api", "0")
+	ctl := func(args ...string) string {
+		o := call(t, append([]string{"ctl", "--api", r.url}, args...)...)
+		require.Equal(t, exitDone, o.code, o.err)
+		return o.out
+	}
+	idle := regexp.MustCompile(`"idle":true`)
+	all := len(idle.FindAllString(ctl("status"), -1))
+	w := r.watch(t)
+	go w.draw(t.Context())
+	require.Eventually(t, func() bool { return len(idle.FindAllString(ctl("status"), -1)) < all }, patience, 10*time.Millisecond)
+	require.NoError(t, w.conn.CloseNow())
+	<-w.done
+	captures := func() string { return strings.Join(regexp.MustCompile(`"captures":\d+`).FindAllString(ctl("status"), -1), " ") }
+	require.Eventually(t, func() bool {
+		before := captures()
+		time.Sleep(300 * time.Millisecond)
+		return before == captures()
+	}, patience, 10*time.Millisecond, "the sensors go on")
+	r.cancel()
+	assert.Equal(t, exitDone, <-r.ended, r.err)
+}
+
+// TestWhereThePageIs: at the usual port, or any free one where that is taken; beyond this machine with a token.
+func TestWhereThePageIs(t *testing.T) {
+	needsOpenGL(t)
+	t.Setenv(tokenVariable, "")
+	dir := t.TempDir()
+	args := []string{"run", "--realtime", "--scene", sceneFile(t, dir), "--rig", write(t, dir, "small.yaml", smallRig), "--duration", "100ms", "--view"}
+	taken, err := net.Listen("tcp", viewAddress)
+	if err == nil { // else somebody else has it
+		defer func() { assert.NoError(t, taken.Close()) }()
+	}
+	r := startShown(t, args...)
+	assert.Contains(t, r.err.String(), "port 7741 is in use: the page has another\n")
+	assert.NotContains(t, r.url, ":7741")
+	assert.NotContains(t, r.url, "token")
+	assert.Equal(t, exitDone, <-r.ended, r.err)
+	r = startShown(t, append(args, "--api", "0.0.0.0:0", "--quiet")...)
+	assert.Regexp(t, `^http://\d+\.\d+\.\d+\.\d+:\d+/#token=[A-Z2-7]{26}$`, r.url)
+	assert.Equal(t, 1, strings.Count(r.err.String(), "token"), "it is printed once")
+	w := r.watch(t)
+	go w.draw(t.Context())
+	assert.Equal(t, exitDone, <-r.ended, r.err)
+	<-w.done
+	t.Setenv(tokenVariable, aToken)
+	r = startShown(t, append(args, "--api", "0.0.0.0:0")...)
+	assert.NotContains(t, r.err.String(), "token", "who has given it knows it")
+	assert.Equal(t, exitDone, <-r.ended, r.err)
+	o := call(t, append(args, "--api", "203.0.113.7:80")...)
+	assert.Equal(t, exitUsage, o.code)
+	assert.Contains(t, lastLine(o.err), "--api: listen on 203.0.113.7:80")
+	host, port, err := net.SplitHostPort(taken.Addr().String())
+	require.NoError(t, err)
+	o = call(t, append(args, "--api", net.JoinHostPort(host, port))...)
+	assert.Equal(t, exitUsage, o.code, "a port that was asked for isn't exchanged")
+	assert.Contains(t, lastLine(o.err), "in use")
+}
