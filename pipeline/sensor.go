@@ -122,6 +122,14 @@ func newSensor(spec sensors.Spec) (*Sensor, error) {
 	return s, nil
 }
 
+// Definition returns the sensor's type.
+func (s *Sensor) Definition() *sensors.Definition { return s.spec.Definition }
+
+// Mounting returns the frame that the sensor is mounted in, its own, and its place in the first.
+func (s *Sensor) Mounting() (parent, frame string, at sensors.Pose) {
+	return s.spec.ParentFrame, s.spec.BodyFrame(), s.spec.Config.Pose
+}
+
 // openTopics opens the outputs and inputs, and puts those on topics that the settings leave.
 func (s *Sensor) openTopics() {
 	d := s.spec.Definition

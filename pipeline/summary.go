@@ -83,6 +83,7 @@ func (p *Pipeline) Summary() Summary {
 		for i, o := range sensor.topics.Outlets {
 			if !closed {
 				rows[i].Status = o.Status().String()
+				rows[i].Listeners, _ = p.bridges.Receivers(o.Topic.Name) // 0 where no bridge has it
 			}
 		}
 		s.Sensors = append(s.Sensors, rows...)

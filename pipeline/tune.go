@@ -24,6 +24,8 @@ type tuning struct {
 	after    sensors.Sensor    // guarded by mu: to be taken over once rate counts; nil for none
 	from     uint64            // guarded by mu: the first firing on the schedule's present rate
 	queue    []takeover        // guarded by mu: in the order of their firings
+	viewer   sensors.Viewer    // guarded by mu: one that never runs, with the settings viewed; nil where there is none
+	viewed   *sensors.Settings // guarded by mu
 }
 
 // takeover is what a sensor takes over ahead of a firing, or of a later one where that came to
@@ -45,15 +47,45 @@ func (s *Sensor) Tune(t Tuning) error {
 	return nil
 }
 
+// Settings returns the values of all attributes, those that Tune may change as the sensor was told last. They are not to be
+// changed. Any goroutine may call it.
+func (s *Sensor) Settings() *sensors.Settings {
+	s.tuning.mu.Lock()
+	defer s.tuning.mu.Unlock()
+	return s.settingsLocked()
+}
+
+// settingsLocked is Settings; tuning.mu must be held.
+func (s *Sensor) settingsLocked() *sensors.Settings {
+	if s.tuning.settings != nil {
+		return s.tuning.settings
+	}
+	return s.spec.Settings
+}
+
+// FieldOfView returns what the sensor sees of its surroundings, false for one that doesn't look at them or doesn't tell. Any goroutine may call it.
+func (s *Sensor) FieldOfView() (view sensors.FieldOfView, ok bool) {
+	t := &s.tuning
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if settings := s.settingsLocked(); t.viewed != settings {
+		spec := s.spec
+		spec.Settings = settings
+		t.viewer, t.viewed = nil, settings
+		if fresh, err := spec.Definition.New(spec); err == nil { // the one that runs is the loop's
+			t.viewer, _ = fresh.(sensors.Viewer)
+		}
+	}
+	if t.viewer == nil {
+		return view, false
+	}
+	return t.viewer.FieldOfView(), true
+}
+
 // Live returns the attributes that Tune may change, with the values that the sensor was told
 // last. Any goroutine may call it.
 func (s *Sensor) Live() map[string]any {
-	s.tuning.mu.Lock()
-	defer s.tuning.mu.Unlock()
-	settings := s.spec.Settings
-	if s.tuning.settings != nil {
-		settings = s.tuning.settings
-	}
+	settings := s.Settings()
 	live := map[string]any{}
 	for _, a := range s.spec.Definition.Attributes {
 		if a.Live {

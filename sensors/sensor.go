@@ -233,6 +233,20 @@ type Framer interface {
 	Frames() []sample.Transform
 }
 
+// FieldOfView is what of its surroundings a sensor sees, about its x axis; angles in degrees.
+type FieldOfView struct {
+	// Horizontal is the width. Vertical is the height, of pictures and cones; 0 where the rays lie between the elevations Lower and Upper.
+	Horizontal, Vertical float64
+	Lower, Upper         float64
+	// Range is how far it sees, metres; 0 for no end.
+	Range float64
+}
+
+// Viewer is a Sensor with a field of view. It may be asked before Begin, by any goroutine, up to then.
+type Viewer interface {
+	FieldOfView() FieldOfView
+}
+
 // Reading is what sensors with one kind of message share. They embed it, fill in Message and call
 // Publish: at a Tick, or at Process where the message is made of a capture. It makes them a Sensor
 // together with their Tick; a sensor with more to do at Begin has its own, which calls Reading's.

@@ -171,7 +171,9 @@ func TestSensorsOfAClosedPageRest(t *testing.T) {
 	require.Eventually(t, func() bool { return len(idle.FindAllString(ctl("status"), -1)) < all }, patience, 10*time.Millisecond)
 	require.NoError(t, w.conn.CloseNow())
 	<-w.done
-	captures := func() string { return strings.Join(regexp.MustCompile(`"captures":\d+`).FindAllString(ctl("status"), -1), " ") }
+	captures := func() string {
+		return strings.Join(regexp.MustCompile(`"captures":\d+`).FindAllString(ctl("status"), -1), " ")
+	}
 	require.Eventually(t, func() bool {
 		before := captures()
 		time.Sleep(300 * time.Millisecond)

@@ -22,6 +22,8 @@ type SensorSummary struct {
 	// Status is the best state of the connections that the messages go through, while the
 	// pipeline isn't closed; "" of /clock.
 	Status string `json:"status,omitempty"`
+	// Listeners is how many receive the topic now, of all bridges to a network, while the pipeline isn't closed.
+	Listeners int `json:"listeners,omitempty"`
 	// Idle is true where nobody listened, so nothing was computed.
 	Idle bool `json:"idle,omitempty"`
 	// Ended is true for a sensor that was ended before the run was. One row has all

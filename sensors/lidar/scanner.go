@@ -81,6 +81,19 @@ func (s *scanner) prepare(env *sensors.Env, at sensors.Tick, settings, table []b
 	return true
 }
 
+// FieldOfView is that of the device's lasers.
+func (s *scanner) FieldOfView() sensors.FieldOfView {
+	d := &s.device
+	v := sensors.FieldOfView{
+		Horizontal: min(math.Abs(d.StepDeg)*float64(d.Columns), 360), Lower: math.Inf(1), Upper: math.Inf(-1), Range: d.MaxM,
+	}
+	for i := range d.Lasers {
+		v.Lower, v.Upper = min(v.Lower, d.Lasers[i].ElevationDeg), max(v.Upper, d.Lasers[i].ElevationDeg)
+		v.Range = max(v.Range, d.Lasers[i].MaxM)
+	}
+	return v
+}
+
 // reportEmpty counts scans that saw nothing, and says so now and then (law S5).
 func (s *scanner) reportEmpty(at sensors.Tick, points int) {
 	if points > 0 {

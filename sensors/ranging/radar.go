@@ -103,6 +103,12 @@ func newRadar(spec sensors.Spec, o Radar) (sensors.Sensor, error) {
 	return r, nil
 }
 
+// FieldOfView is the cone.
+func (r *radar) FieldOfView() sensors.FieldOfView {
+	whole := func(half float64) float64 { return 2 * mgl64.RadToDeg(math.Atan2(half, r.reach)) }
+	return sensors.FieldOfView{Horizontal: whole(r.width), Vertical: whole(r.height), Range: r.reach}
+}
+
 // Begin opens the outputs and the GPU's part.
 func (r *radar) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	if r.detections, err = sensors.OutputOf[*sample.Radar](env, "detections"); err != nil {

@@ -70,6 +70,12 @@ func (u *ultrasonic) aim(rays []compute.Ray) {
 	}
 }
 
+// FieldOfView is that of the rays' grid.
+func (u *ultrasonic) FieldOfView() sensors.FieldOfView {
+	whole := func(cells int) float64 { return 2 * mgl64.RadToDeg(math.Atan2(float64(cells)/2, u.focal)) }
+	return sensors.FieldOfView{Horizontal: whole(u.columns), Vertical: whole(u.rows), Range: u.high}
+}
+
 // Begin opens the output and the GPU's part.
 func (u *ultrasonic) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	if u.out, err = sensors.OutputOf[*sample.Range](env, "range"); err != nil {

@@ -37,5 +37,5 @@ var Schemas = map[string]any{
 	"TuneRequest": tuneRequest{}, "ResetRequest": resetRequest{}, "StepRequest": stepRequest{}, "Spawn": spawnRequest{}, "Move": moveRequest{}, "State": state{}, "Signal": signal{},
 	"StepAnswer": stepAnswer{}, "Delivery": delivery{}, "Model": modelAnswer{}, "Joint": jointAnswer{}, "ModelList": modelList{}, "SpawnPoint": placeAnswer{}, "SpawnPointList": placeList{}, "Actor": actorAnswer{},
 	"ActorList": actorList{}, "DriveRequest": driveRequest{}, "Sensor": sensorAnswer{}, "SensorList": sensorList{},
-	"SensorRequest": sensorRequest{}, "Pose": poseRequest{}, "Health": health{},
+	"FieldOfView": fieldOfView{}, "Attribute": attribute{}, "SensorRequest": sensorRequest{}, "Pose": poseRequest{}, "Health": health{},
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // sensorAnswer is a sensor. Outputs are the names of what is on its Topics, in their order. AttachedTo is the handle of the actor that it rides on, 0 for the
-// ego. Live are the attributes that may change while it runs.
+// ego. Live are the attributes that may change while it runs. Its Pose is in the frame Parent, and FOV is what it sees.
 type sensorAnswer struct {
 	Name       string         `json:"name"`
 	Type       string         `json:"type"`
@@ -21,6 +21,65 @@ type sensorAnswer struct {
 	Outputs    []string       `json:"outputs"`
 	AttachedTo uint32         `json:"attached_to"`
 	Live       map[string]any `json:"live"`
+	Parent     string         `json:"parent"`
+	Frame      string         `json:"frame"`
+	Pose       poseRequest    `json:"pose"`
+	FOV        *fieldOfView   `json:"fov,omitempty"`
+	Attributes []attribute    `json:"attributes"`
+}
+
+// fieldOfView is what a sensor sees, in degrees and metres. A picture and a cone have a height, other sensors elevations.
+type fieldOfView struct {
+	Horizontal float64  `json:"horizontal"`
+	Vertical   float64  `json:"vertical,omitempty"`
+	Lower      *float64 `json:"lower,omitempty"`
+	Upper      *float64 `json:"upper,omitempty"`
+	Range      float64  `json:"range,omitempty"`
+}
+
+func viewOf(s *pipeline.Sensor) *fieldOfView {
+	v, ok := s.FieldOfView()
+	if !ok {
+		return nil
+	}
+	f := &fieldOfView{Horizontal: v.Horizontal, Vertical: v.Vertical, Range: v.Range}
+	if v.Vertical == 0 {
+		f.Lower, f.Upper = &v.Lower, &v.Upper
+	}
+	return f
+}
+
+// attribute is a sensor's parameter with its value.
+type attribute struct {
+	Name    string   `json:"name"`
+	Type    string   `json:"type"`
+	Value   any      `json:"value"`
+	Unit    string   `json:"unit,omitempty"`
+	Min     *float64 `json:"min,omitempty"`
+	Max     *float64 `json:"max,omitempty"`
+	Choices []string `json:"choices,omitempty"`
+	Live    bool     `json:"live"`
+	Inert   string   `json:"inert,omitempty"`
+	Doc     string   `json:"doc"`
+}
+
+func attributesOf(s *pipeline.Sensor) []attribute {
+	list, settings := []attribute{}, s.Settings()
+	for i := range s.Definition().Attributes {
+		d := &s.Definition().Attributes[i]
+		a := attribute{Name: d.Name, Type: d.Type.String(), Value: settings.Value(d.Name), Unit: d.Unit, Live: d.Live, Inert: d.Inert, Doc: d.Doc}
+		if color, ok := a.Value.([3]uint8); ok {
+			a.Value = fmt.Sprintf("#%02x%02x%02x", color[0], color[1], color[2])
+		}
+		if d.Min < d.Max {
+			a.Min, a.Max = &d.Min, &d.Max
+		}
+		if d.Restricted {
+			a.Choices = d.Recommended
+		}
+		list = append(list, a)
+	}
+	return list
 }
 
 type sensorList struct {
@@ -28,7 +87,11 @@ type sensorList struct {
 }
 
 func sensorOf(s *pipeline.Sensor) sensorAnswer {
-	answer := sensorAnswer{Name: s.Name(), Type: s.TypeID(), Topics: s.Topics(), AttachedTo: s.Owner(), Live: s.Live()}
+	parent, frame, at := s.Mounting()
+	answer := sensorAnswer{
+		Name: s.Name(), Type: s.TypeID(), Topics: s.Topics(), AttachedTo: s.Owner(), Live: s.Live(),
+		Parent: parent, Frame: frame, Pose: poseRequest(at), FOV: viewOf(s), Attributes: attributesOf(s),
+	}
 	if rate := s.Rate(); !rate.IsZero() {
 		answer.Rate = rate.String()
 	}
