@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
-
-	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
@@ -169,13 +166,7 @@ func (s *camera) Publishes(output string) bool {
 }
 
 // FieldOfView is the picture's, of a pinhole with the lens's focal length.
-func (s *camera) FieldOfView() sensors.FieldOfView {
-	c := &s.calibration
-	whole := func(pixels int, focal float64) float64 {
-		return 2 * mgl64.RadToDeg(math.Atan2(float64(pixels)/2, focal))
-	}
-	return sensors.FieldOfView{Horizontal: whole(c.Width, c.K[0]), Vertical: whole(c.Height, c.K[4])}
-}
+func (s *camera) FieldOfView() sensors.FieldOfView { return s.options.lens.FieldOfView() }
 
 // Frames returns the optical frame, in the sensor's body frame (REP-103).
 func (s *camera) Frames() []sample.Transform {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/go-gl/mathgl/mgl64"
+	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -111,8 +112,14 @@ func (l Lens) divided(n int) Lens {
 
 // pinholeFov returns the horizontal field of view in degrees of the pinhole with the lens's
 // width and focal length. Consumers compute the focal length from it.
-func (l Lens) pinholeFov() float64 {
-	return 2 * math.Atan(float64(l.Width)/(2*l.Fx)) * 180 / math.Pi
+func (l Lens) pinholeFov() float64 { return l.FieldOfView().Horizontal }
+
+// FieldOfView returns that of a pinhole with the same focal lengths.
+func (l Lens) FieldOfView() sensors.FieldOfView {
+	whole := func(pixels int, focal float64) float64 {
+		return 2 * math.Atan(float64(pixels)/(2*focal)) * 180 / math.Pi
+	}
+	return sensors.FieldOfView{Horizontal: whole(l.Width, l.Fx), Vertical: whole(l.Height, l.Fy)}
 }
 
 // PrincipalPoint is where CameraInfo counts pixel coordinates from. The picture

@@ -168,6 +168,16 @@ func Label(typeID string, tag scene.Tag) (label string, ok bool) {
 	return "Sedan", strings.HasPrefix(typeID, "vehicle.")
 }
 
+// FieldOfView is the picture's; without one the sensor sees all around.
+func (d *detector) FieldOfView() sensors.FieldOfView {
+	view := sensors.FieldOfView{Horizontal: 360, Lower: -90, Upper: 90}
+	if d.picture != nil {
+		view = d.picture.sight.Lens.FieldOfView()
+	}
+	view.Range = d.reach
+	return view
+}
+
 // report2D makes the boxes in a picture.
 type report2D struct {
 	sensors.Reading[sample.Detections2D]
