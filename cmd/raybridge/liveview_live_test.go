@@ -97,7 +97,7 @@ func (w *watcher) draw(ctx context.Context) {
 	}
 }
 
-// resume lets the run go on.
+// resume lets the run continue.
 func (r *shownRun) resume(t *testing.T) {
 	t.Helper()
 	response, err := http.Post(r.url+"v1/resume", "", nil)
