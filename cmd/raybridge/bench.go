@@ -58,15 +58,15 @@ func newBench() *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure sensors, scenes, readback, dispatcher, clock, streams, bridges, steps, growth, kernels and whole runs",
-		Long: "Measure sensors, scenes, the readback pool, the dispatcher, the clock, streams, bridges, steps of a world, growth, kernels and whole runs.\n\n" +
+		Short: "Measure sensors, scenes, readback, dispatcher, clock, streams, bridges, steps, growth, kernels, whole runs and live pages",
+		Long: "Measure sensors, scenes, the readback pool, the dispatcher, the clock, streams, bridges, steps of a world, growth, kernels, whole runs and live pages.\n\n" +
 			"The command alone measures everything except Python. Leave the machine idle meanwhile.",
 		Example: "  raybridge bench --json out/bench.json\n" +
 			"  raybridge bench readback --plot out/readback.html\n" +
 			"  raybridge bench lidar --triangles 1000000 --dump out/dump",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			all := []measurement{bench.Lidar, bench.Camera, bench.BVH, bench.Readback, bench.Dispatch, bench.Clock, bench.Stream, bench.Bridges, bench.World, bench.Growth, bench.Kernels, bench.Demo, bench.RealTime}
+			all := []measurement{bench.Lidar, bench.Camera, bench.BVH, bench.Readback, bench.Dispatch, bench.Clock, bench.Stream, bench.Bridges, bench.World, bench.Growth, bench.Kernels, bench.Demo, bench.RealTime, bench.View}
 			return runBench(cmd, &f, subject{measure: all, needsGL: true, draws: true})
 		},
 	}
@@ -101,6 +101,7 @@ func newBench() *cobra.Command {
 		{"kernels", "Measure the device's own time of each kernel", bench.Kernels, false, false, true},
 		{"demo", "Measure how much faster than real time whole runs record", bench.Demo, false, false, true},
 		{"realtime", "Measure whether a large rig keeps up with real time", bench.RealTime, false, false, true},
+		{"view", "Measure what live pages cost a run", bench.View, false, false, false},
 		{"bvh", "Measure how long a scene takes to be built, and to be loaded from the cache", bench.BVH, false, false, false},
 	} {
 		s := subject{[]measurement{b.measure}, b.gl, b.draws}
@@ -222,7 +223,7 @@ func (f *benchFlags) config() (bench.Config, error) {
 		return bench.Config{}, fmt.Errorf("find the program itself: %w", err)
 	}
 	c := bench.Config{
-		Program: program, Device: f.device.name(), RigFiles: f.rigs, Beside: f.beside, Triangles: f.triangles, Runs: f.runs, Cases: f.cases, Source: f.source(), ClockTime: f.clockTime, Quick: f.quick,
+		Program: program, Device: f.device.name(), RigFiles: f.rigs, DemoRig: string(demoYAML), Beside: f.beside, Triangles: f.triangles, Runs: f.runs, Cases: f.cases, Source: f.source(), ClockTime: f.clockTime, Quick: f.quick,
 	}
 	if name := f.device.name(); f.device.isAuto() || name == gpu.HostDevice {
 		c.Threads = func(n int) gpu.Opener { return hostdev.Open(hostdev.Options{ISA: f.device.host.ISA, Threads: n}) }

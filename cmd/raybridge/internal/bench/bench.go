@@ -78,6 +78,8 @@ type Config struct {
 	// demo's run is one, each rig of a file another. "" leaves the device to the program.
 	Program, Device string
 	RigFiles        []string
+	// DemoRig is the demo's rig, of View's runs.
+	DemoRig string
 	// Beside is the program of Embree (testdata/embree_check.c).
 	Beside string
 	// Runs is how many runs a figure is the median of; 0 means 5.
