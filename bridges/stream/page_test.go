@@ -86,6 +86,7 @@ type page struct {
 	t       testing.TB
 	conn    *websocket.Conn
 	streams map[uint16]stream.Info
+	early   [][]byte // messages of streams that came before an answer
 }
 
 // dial connects without a word.
@@ -131,23 +132,39 @@ func (p *page) read() (kind websocket.MessageType, message []byte, err error) {
 	}
 }
 
-// control reads a message of the protocol's own.
+// control reads a message of the protocol's own. Those of streams that come before it wait for data.
 func (p *page) control() (control byte, payload []byte) {
 	p.t.Helper()
+	for {
+		kind, message, err := p.read()
+		require.NoError(p.t, err)
+		require.Equal(p.t, websocket.MessageBinary, kind, "%s", message)
+		if binary.LittleEndian.Uint16(message) == 0 {
+			return message[3], message[8:]
+		}
+		p.early = append(p.early, message)
+	}
+}
+
+// binary reads the next message that isn't a text.
+func (p *page) binary() []byte {
+	p.t.Helper()
+	if len(p.early) > 0 {
+		message := p.early[0]
+		p.early = p.early[1:]
+		return message
+	}
 	kind, message, err := p.read()
 	require.NoError(p.t, err)
 	require.Equal(p.t, websocket.MessageBinary, kind, "%s", message)
-	require.Zero(p.t, binary.LittleEndian.Uint16(message), "the stream of a control message")
-	return message[3], message[8:]
+	return message
 }
 
 // data reads a message of a stream, and passes over what is told of losses.
 func (p *page) data() (name string, number uint32, d *stream.Data) {
 	p.t.Helper()
 	for {
-		kind, message, err := p.read()
-		require.NoError(p.t, err)
-		require.Equal(p.t, websocket.MessageBinary, kind, "%s", message)
+		message := p.binary()
 		id := binary.LittleEndian.Uint16(message)
 		if id == 0 && message[3] == 4 {
 			continue

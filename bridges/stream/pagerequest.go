@@ -98,7 +98,6 @@ func (p *pageSession) choose(request control, name string, credits int) error {
 	if name == Wildcard {
 		p.all, p.credits = request == controlSubscribe, credits
 	}
-	err := p.post(controlAnswer, answer)
 	for _, s := range streams {
 		if request == controlSubscribe {
 			p.subscribe(s, credits)
@@ -106,7 +105,7 @@ func (p *pageSession) choose(request control, name string, credits int) error {
 			p.unsubscribe(s)
 		}
 	}
-	return err
+	return p.post(controlAnswer, answer)
 }
 
 // credit lets more of a stream be sent. One that has ended is passed over: the page can't have known.

@@ -230,6 +230,12 @@ func (s *Server) freeIDLocked() (uint16, error) {
 // RemoveStream ends a stream. Clients are told, and what is queued for them still arrives. Its name
 // is free for another one, its id as soon as all of it has arrived. Removing it again does nothing.
 func (s *Server) RemoveStream(stream *Stream) {
+	s.remove(stream)
+	stream.rest()
+}
+
+// remove takes a stream from the lists, and tells the clients.
+func (s *Server) remove(stream *Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if stream.gone {
@@ -242,7 +248,6 @@ func (s *Server) RemoveStream(stream *Stream) {
 	for session := range s.sessions {
 		session.announce(controlGone, le.AppendUint16(nil, stream.id))
 	}
-	go stream.rest() // what it encodes comes to nobody
 }
 
 // rest ends what encodes for pages, and returns when it has.

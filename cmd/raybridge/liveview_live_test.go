@@ -218,3 +218,17 @@ func TestWhereThePageIs(t *testing.T) {
 	assert.Equal(t, exitUsage, o.code, "a port that was asked for isn't exchanged")
 	assert.Contains(t, lastLine(o.err), "in use")
 }
+
+// TestBenchOfPages runs the program with pages, and tells what they cost.
+func TestBenchOfPages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes four runs in real time; runs without -short")
+	}
+	needsOpenGL(t)
+	t.Setenv(envProgram, "1")
+	code, out := benchWith(t, "view", "--quick", "--runs", "1")
+	require.Equal(t, exitDone, code, out)
+	for _, figure := range []string{"view.factor ", "view.lost ", "view.core_percent ", "view.further_percent ", "view.stalled_percent "} {
+		assert.Contains(t, out, figure)
+	}
+}
