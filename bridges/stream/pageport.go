@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"reflect"
 	"sync/atomic"
+	"time"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
@@ -114,6 +115,8 @@ const (
 	pageBytes    = 64 << 20
 	pageCredits  = 2
 	mostCredits  = 64
+	// pagePatience is how long a page may give no credit before its sensors rest.
+	pagePatience = time.Second
 	// pageControl bounds the answers that it leaves unread, and pageRequest what it sends.
 	pageControl = 1 << 20
 	pageRequest = 64 << 10

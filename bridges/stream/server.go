@@ -288,8 +288,13 @@ func (s *Server) unknownLocked(name string) error {
 func (s *Stream) Info() Info { return s.info }
 
 // Subscribers returns the number of clients that receive the stream: while it is
-// zero, nothing need be computed. It takes no lock.
-func (s *Stream) Subscribers() int { return s.core.Subscribers() }
+// zero, nothing need be computed. It takes no lock, except that of pages.
+func (s *Stream) Subscribers() int {
+	if s.server.page != nil {
+		return s.core.Takers(pagePatience)
+	}
+	return s.core.Subscribers()
+}
 
 // PoolStats returns the counts of the stream's buffers.
 func (s *Stream) PoolStats() flow.PoolStats { return s.core.PoolStats() }

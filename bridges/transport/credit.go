@@ -3,6 +3,7 @@ package transport
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/raybridge/raybridge/flow"
 )
@@ -13,9 +14,10 @@ type credit struct {
 	returned     atomic.Int32 // credits of messages that were pushed out of the queue; grant holds mu when it pushes
 
 	mu    sync.Mutex
-	left  int      // guarded by mu
-	held  *Message // guarded by mu: the newest that waits for a credit; nil for none
-	ended bool     // guarded by mu
+	left  int       // guarded by mu
+	spent time.Time // guarded by mu: when left became 0
+	held  *Message  // guarded by mu: the newest that waits for a credit; nil for none
+	ended bool      // guarded by mu
 }
 
 // admit reports whether a message goes into the client's queue at once. Otherwise it is held, in place of the one before.
@@ -25,7 +27,7 @@ func (c *credit) admit(m *Message) bool {
 	admitted, lost := c.left > 0 && !c.ended, c.held
 	switch c.held = nil; {
 	case admitted:
-		c.left--
+		c.spend()
 	case c.ended:
 		lost = m
 	default:
@@ -46,7 +48,7 @@ func (c *credit) grant(n int) {
 	c.add(n)
 	if m := c.held; m != nil && c.left > 0 {
 		c.held = nil
-		c.left--
+		c.spend()
 		if !c.subscription.offer(m) {
 			c.subscription.drop(m, flow.CausePeerSlow) // a client that asks doesn't wait for room
 		}
@@ -56,6 +58,21 @@ func (c *credit) grant(n int) {
 // add adds credits, and those that have come back; mu must be held.
 func (c *credit) add(n int) {
 	c.left = min(c.left+n+int(c.returned.Swap(0)), c.subscription.receiver.Credits)
+}
+
+// spend uses a credit up; mu must be held.
+func (c *credit) spend() {
+	if c.left--; c.left == 0 {
+		c.spent = time.Now()
+	}
+}
+
+// spentFor reports whether the client has had no credit for so long.
+func (c *credit) spentFor(d time.Duration) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.add(0)
+	return c.left == 0 && time.Since(c.spent) >= d
 }
 
 // giveBack returns the credit of a message that was pushed out of the queue. It takes no lock.
@@ -101,6 +118,17 @@ func (s *Stream) Hungry() bool {
 		}
 	}
 	return false
+}
+
+// Takers returns the number of clients that receive the stream, without those that have given no credit for so long: a
+// window that isn't shown, a client that hangs. While it is zero, nothing need be computed.
+func (s *Stream) Takers(patience time.Duration) (n int) {
+	for _, sub := range s.subscriptions() {
+		if sub.credit == nil || !sub.credit.spentFor(patience) {
+			n++
+		}
+	}
+	return n
 }
 
 // Outdate says that there is something newer than what is held for clients without credits, which is dropped for them.

@@ -5,6 +5,7 @@ import (
 	"net"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -130,6 +131,25 @@ func TestHeldMessagesOfOneWhoLeaves(t *testing.T) {
 		c.stream.Grant(c.client, 1)
 		assert.Empty(t, c.has())
 		assert.Zero(t, c.stream.PoolStats().Outstanding)
+	})
+}
+
+// A client that gives no credit for a while doesn't count: nothing need be computed for it.
+func TestClientsThatTakeNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var o outcomes
+		c := lendTo(t, flow.QueueConfig{}, &o)
+		c.reads()
+		time.Sleep(time.Minute)
+		assert.Equal(t, 1, c.stream.Takers(time.Second), "it has its credits")
+		text(t, c.stream, "a")
+		text(t, c.stream, "b")
+		assert.Equal(t, 1, c.stream.Takers(time.Second), "it may be drawing")
+		time.Sleep(time.Second)
+		assert.Zero(t, c.stream.Takers(time.Second))
+		c.stream.Grant(c.client, 1)
+		assert.Equal(t, 1, c.stream.Takers(time.Second))
+		assert.Equal(t, "ab", c.has())
 	})
 }
 

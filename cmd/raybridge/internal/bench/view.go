@@ -162,7 +162,11 @@ func (a *audience) attend(ctx context.Context, said io.Reader, pid int) (before 
 	var pages sync.WaitGroup
 	defer pages.Wait()
 	for i := range a.taking + a.stalled {
-		conn, err := openPage(ctx, url)
+		credits := 32 // as a page has for streams of which every message counts
+		if i >= a.taking {
+			credits = 2
+		}
+		conn, err := openPage(ctx, url, credits)
 		if err != nil {
 			return 0, err
 		}
@@ -188,7 +192,7 @@ func (a *audience) attend(ctx context.Context, said io.Reader, pid int) (before 
 }
 
 // openPage connects a page that wants everything.
-func openPage(ctx context.Context, url string) (*websocket.Conn, error) {
+func openPage(ctx context.Context, url string, credits int) (*websocket.Conn, error) {
 	conn, response, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(url, "http")+"ws", nil)
 	if err != nil {
 		return nil, fmt.Errorf("open the page: %w", err)
@@ -197,7 +201,7 @@ func openPage(ctx context.Context, url string) (*websocket.Conn, error) {
 		_ = response.Body.Close()
 	}
 	conn.SetReadLimit(1 << 28)
-	for _, text := range []string{`{"version": 1, "token": ""}`, `{"subscribe": "*", "credits": 32}`} {
+	for _, text := range []string{`{"version": 1, "token": ""}`, fmt.Sprintf(`{"subscribe": "*", "credits": %d}`, credits)} {
 		if err := conn.Write(ctx, websocket.MessageText, []byte(text)); err != nil {
 			return nil, errors.Join(err, conn.CloseNow())
 		}
