@@ -80,6 +80,10 @@ var parts = []part{
 	{"demo", of("demo", "--rig", svlRig), [][]column{{
 		{"real-time factor", "demo.real_time_factor", ""}, {"start-up", "demo.startup_s", ""}, {"resident memory", "demo.rss_bytes", ""}, {"lost", "demo.lost", ""},
 	}}, ""},
+	{"view", of("view"), [][]column{{
+		{"real-time factor, one page", "view.factor", ""}, {"lost", "view.lost", ""}, {"one page, of a core", "view.core_percent", ""},
+		{"each further one", "view.further_percent", ""}, {"one that reads nothing", "view.stalled_percent", ""},
+	}}, ""},
 	{"stream", of("stream"), [][]column{{
 		{"stream", "stream.bytes_per_s", ""}, {"TCP", "tcp.bytes_per_s", ""}, {"ratio", "stream.ratio", ""},
 		{"ratio, small buffer", "stream.small_buffer_ratio", ""}, {"allocations a frame", "stream.allocs_per_frame", ""},
