@@ -55,6 +55,13 @@
 // it: with several clients it can be both. A message that nobody has subscribed to is
 // not_connected. Clients see their own losses as gaps, and are told of them each second.
 //
+// # Pages
+//
+// A [PagePort] serves the same streams to pages in browsers, over WebSockets that an HTTP server was asked for.
+// docs/live-page.md has what they say. Pictures and clouds are made smaller for them, once for all pages and on a goroutine
+// of each stream. A page is sent the newest message for each that it has drawn. What a newer one overtakes counts as
+// peer_slow, and publishing never waits.
+//
 // # Concurrency
 //
 // Servers, streams and clients may be used from any goroutine. A client's callbacks of

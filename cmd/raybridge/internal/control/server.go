@@ -24,6 +24,8 @@
 //	DELETE /v1/sensors/SENSOR                                      end one
 //	GET    /v1/sensors/SENSOR/image.png                            a camera's newest picture
 //	GET    /healthz, /readyz                                       whether it lives, and has begun
+//	GET    /v1/stream, /ws                                         the run's data, by an upgrade
+//	GET    /, ...                                                  the files of the live page, which /ws is for
 //
 // A request that changes something is answered with the [Time] after it. A wrong request gets
 // the status 400, and one that the run's state doesn't allow 409; every error has {"error":
