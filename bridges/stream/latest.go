@@ -55,6 +55,7 @@ type kept struct {
 	m         simtime.Stamped
 	publishNs int64
 	bytes     int64 // that were taken from the budget for it
+	left      bool  // something of it was left out
 }
 
 // sentSample is a sample with the number of its message.
@@ -201,6 +202,7 @@ func (l *latest) take() *kept {
 func (l *latest) send(k *kept) error {
 	m := l.stream.core.NewMessage()
 	left, err := l.encode(m, k, false)
+	k.left = left
 	if err == nil && left && l.stream.core.Wants(formWhole) {
 		_, err = l.encode(m, k, true)
 	}
@@ -238,6 +240,16 @@ func (l *latest) remember(k *kept, sent bool) {
 		l.spare = append(l.spare, l.sent[0].kept)
 		l.sent = append(l.sent[:0], l.sent[1:]...)
 	}
+}
+
+// again has the last sample sent once more, if something of it was left out: a page wants all of it, and time may stand.
+func (l *latest) again() {
+	l.mu.Lock()
+	if n := len(l.sent); n > 0 && l.newest == nil && l.sent[n-1].left {
+		l.newest, l.sent = l.sent[n-1].kept, l.sent[:n-1]
+	}
+	l.mu.Unlock()
+	l.poke()
 }
 
 // release gives up all memory, for ever or until the next sample. One that no page has had wasn't connected.

@@ -533,6 +533,25 @@ func TestCloudsForPages(t *testing.T) {
 	}
 }
 
+// A page that wants all points has those of the last cloud without another one: time may stand.
+func TestCloudsAreMadeWholeWhileTimeStands(t *testing.T) {
+	g := openGallery(t)
+	p := g.open(t)
+	p.subscribe("/cloud")
+	require.NoError(t, g.cloud(t.Context(), cloudOf(1, 450_000)))
+	_, _, d := p.data()
+	v, err := stream.Read[stream.ViewCloud](d)
+	require.NoError(t, err)
+	assert.Equal(t, uint32(3), v.Step)
+	p.say(`{"thin": false}`)
+	for v.Step != 1 {
+		_, _, d = p.data()
+		v, err = stream.Read[stream.ViewCloud](d)
+		require.NoError(t, err)
+	}
+	assert.Len(t, v.Points, 405_000*stream.ViewPointBytes)
+}
+
 // Intensities of 0..1 fill the byte.
 func TestUnitIntensitiesForPages(t *testing.T) {
 	g := openGallery(t)
