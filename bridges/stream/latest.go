@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/transport"
@@ -37,7 +36,7 @@ type latest struct {
 	dropped func(flow.Cause) // counts a sample that isn't encoded
 	budget  *memory.Budget
 	stream  *Stream
-	number  atomic.Uint32 // of the message that was sent last
+	sending *kept         // owned by run: it has no number yet
 	wake    chan struct{} // has a token when there may be something to do
 	quit    chan struct{}
 	ending  sync.Once
@@ -77,10 +76,13 @@ func (l *latest) begin(s *Stream) {
 	go l.run()
 }
 
-// seal writes a message's number, and remembers it.
+// seal writes a message's number, and keeps its sample under that: a page may ask for a point as soon as it has the message.
 func (l *latest) seal(b []byte, number uint64) {
 	sealPage(b, number)
-	l.number.Store(uint32(number))
+	if l.sending != nil { // it is the first form
+		l.remember(l.sending, uint32(number))
+		l.sending = nil
+	}
 }
 
 // poke has the goroutine look: a page has come, gone or has a credit.
@@ -178,11 +180,10 @@ func (l *latest) sendAll() {
 		if k == nil {
 			return
 		}
-		err := l.send(k)
-		if err != nil {
+		if err := l.send(k); err != nil {
 			l.dropped(flow.CauseOf(err))
 		}
-		l.remember(k, err == nil)
+		l.putBack()
 	}
 	if l.stream.core.Subscribers() == 0 {
 		l.release(false)
@@ -200,6 +201,7 @@ func (l *latest) take() *kept {
 
 // send encodes a sample and queues it for the pages with a credit.
 func (l *latest) send(k *kept) error {
+	l.sending = k
 	m := l.stream.core.NewMessage()
 	left, err := l.encode(m, k, false)
 	k.left = left
@@ -227,15 +229,22 @@ func (l *latest) encode(m *transport.Message, k *kept, whole bool) (left bool, e
 	return left, err
 }
 
-// remember keeps a sample that was sent, in place of the oldest. Of one that wasn't it keeps the memory alone.
-func (l *latest) remember(k *kept, sent bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !sent {
-		l.spare = append(l.spare, k)
+// putBack keeps the memory of a sample that wasn't sent.
+func (l *latest) putBack() {
+	if l.sending == nil {
 		return
 	}
-	l.sent = append(l.sent, sentSample{k, l.number.Load()})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.spare = append(l.spare, l.sending)
+	l.sending = nil
+}
+
+// remember keeps a sample that is being sent, in place of the oldest.
+func (l *latest) remember(k *kept, number uint32) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sent = append(l.sent, sentSample{k, number})
 	if len(l.sent) > recent {
 		l.spare = append(l.spare, l.sent[0].kept)
 		l.sent = append(l.sent[:0], l.sent[1:]...)
