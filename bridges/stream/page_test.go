@@ -92,11 +92,8 @@ type page struct {
 // dial connects without a word.
 func (g *gallery) dial(t testing.TB) *page {
 	t.Helper()
-	conn, response, err := websocket.Dial(t.Context(), g.url, nil)
+	conn, _, err := websocket.Dial(t.Context(), g.url, nil) //nolint:bodyclose // it is the connection
 	require.NoError(t, err)
-	if response.Body != nil {
-		_ = response.Body.Close()
-	}
 	conn.SetReadLimit(64 << 20)
 	t.Cleanup(func() { _ = conn.CloseNow() })
 	return &page{t: t, conn: conn}

@@ -58,11 +58,8 @@ type watcher struct {
 func (r *shownRun) watch(t *testing.T) *watcher {
 	t.Helper()
 	base, token, _ := strings.Cut(r.url, "#token=")
-	conn, response, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(base, "http")+"ws", nil)
+	conn, _, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(base, "http")+"ws", nil) //nolint:bodyclose // it is the connection
 	require.NoError(t, err)
-	if response.Body != nil {
-		_ = response.Body.Close()
-	}
 	conn.SetReadLimit(64 << 20)
 	t.Cleanup(func() { _ = conn.CloseNow() })
 	w := &watcher{conn: conn, messages: map[uint16]int{}, done: make(chan struct{})}

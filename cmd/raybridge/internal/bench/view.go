@@ -193,12 +193,9 @@ func (a *audience) attend(ctx context.Context, said io.Reader, pid int) (before 
 
 // openPage connects a page that wants everything.
 func openPage(ctx context.Context, url string, credits int) (*websocket.Conn, error) {
-	conn, response, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(url, "http")+"ws", nil)
+	conn, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(url, "http")+"ws", nil) //nolint:bodyclose // it is the connection
 	if err != nil {
 		return nil, fmt.Errorf("open the page: %w", err)
-	}
-	if response.Body != nil {
-		_ = response.Body.Close()
 	}
 	conn.SetReadLimit(1 << 28)
 	for _, text := range []string{`{"version": 1, "token": ""}`, fmt.Sprintf(`{"subscribe": "*", "credits": %d}`, credits)} {

@@ -56,7 +56,7 @@ func watch(t *testing.T, s *control.Server, token string, headers ...string) (co
 		}
 		o.HTTPHeader.Set(headers[i], headers[i+1])
 	}
-	opened, response, err := websocket.Dial(t.Context(), "ws://"+s.Addr()+"/ws", o)
+	opened, response, err := websocket.Dial(t.Context(), "ws://"+s.Addr()+"/ws", o) //nolint:bodyclose // the library has it
 	if err != nil {
 		require.NotNil(t, response, "%v", err)
 		body, _ := io.ReadAll(response.Body)
