@@ -72,8 +72,14 @@ func watch(t *testing.T, s *control.Server, token string, headers ...string) (co
 	return nil, int(websocket.CloseStatus(err)), err.Error()
 }
 
+// loaded is the head of an answer.
+type loaded struct {
+	StatusCode int
+	Header     http.Header
+}
+
 // load asks for a path.
-func load(t *testing.T, s *control.Server, path string, headers ...string) (*http.Response, string) {
+func load(t *testing.T, s *control.Server, path string, headers ...string) (answer loaded, text string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Addr()+path, nil)
 	require.NoError(t, err)
@@ -88,9 +94,9 @@ func load(t *testing.T, s *control.Server, path string, headers ...string) (*htt
 	response, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
+	body, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
-	return response, string(text)
+	return loaded{response.StatusCode, response.Header}, string(body)
 }
 
 // The page's files need no token, and everything else does. Its WebSocket takes it in its first message.
