@@ -165,11 +165,16 @@ func (c *WebSocket) Unsubscribe(stream *Stream) bool { return stream.Unsubscribe
 // Grant lets so many messages more of a stream be queued, where the client subscribed with Receiver.Credits.
 func (c *WebSocket) Grant(stream *Stream, n int) { stream.Grant(c.conn, n) }
 
-// Enter makes the connection a client, of a server with WebSocketConfig.Late. Errors are Conn.Enter's.
-func (c *WebSocket) Enter() error { return c.conn.Enter() }
-
-// Drop ends the connection because of an error of the client's, as Conn.Drop does.
-func (c *WebSocket) Drop(reason error) { c.conn.Drop(reason) }
+// Enter makes the connection a client, of a server with WebSocketConfig.Late, and of the HTTP server that has read its
+// request. Errors are Conn.Enter's.
+func (c *WebSocket) Enter() error {
+	if c.request != nil {
+		if err := guard.Enter(c.request); err != nil {
+			return err
+		}
+	}
+	return c.conn.Enter()
+}
 
 // Counts returns the counts of the streams that the client receives, in the order of
 // subscription. It reuses dst's memory.

@@ -147,27 +147,57 @@ func (p *Pass) Enter() error {
 	return nil
 }
 
-// room sees to it that one more connection may pass; mu must be held.
-func (g *Gate) room(address netip.Addr) error {
-	if g.perAddress > 0 && address.IsValid() {
-		if err := g.fit(g.perAddress, address, refuse(OfAddress, "there are %d connections of this address already", g.perAddress)); err != nil {
-			return err
-		}
+// vacancy returns nil where Enter would let the connection in now, else what Enter would say. It takes no place.
+func (p *Pass) vacancy() error {
+	g := p.gate
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if p.cut != nil || p.stage != shaking {
+		return p.cut
 	}
-	return g.fit(g.connections, netip.Addr{}, refuse(Connecting, "there are as many connections as this server takes: %d", g.connections))
+	return g.full(p.address)
 }
 
-// fit lets one more pass of so many, or says why not; mu must be held.
-func (g *Gate) fit(most int, address netip.Addr, why *Refusal) error {
-	if g.count(inside, address)+g.count(resting, address) < most {
-		return nil
+// full says why no more connection of an address may pass, nil where one may; mu must be held.
+func (g *Gate) full(address netip.Addr) error {
+	if g.perAddress > 0 && address.IsValid() && !g.fits(g.perAddress, address) {
+		return g.taken(g.perAddress, address)
 	}
-	rests := g.oldest(resting, address)
-	if rests == nil {
-		return why
+	if !g.fits(g.connections, netip.Addr{}) {
+		return g.taken(g.connections, netip.Addr{})
 	}
-	rests.end(why)
 	return nil
+}
+
+// taken says that as many passes are inside as may be, of an address unless it is zero.
+func (g *Gate) taken(most int, address netip.Addr) *Refusal {
+	if address.IsValid() {
+		return refuse(OfAddress, "there are %d connections of this address already", most)
+	}
+	return refuse(Connecting, "there are as many connections as this server takes: %d", most)
+}
+
+// room sees to it that one more connection may pass, or says why not; mu must be held.
+func (g *Gate) room(address netip.Addr) error {
+	if err := g.full(address); err != nil {
+		return err
+	}
+	if g.perAddress > 0 && address.IsValid() {
+		g.vacate(g.perAddress, address)
+	}
+	g.vacate(g.connections, netip.Addr{})
+	return nil
+}
+
+// fits reports whether one more pass of so many finds a place, perhaps that of one that rests; mu must be held.
+func (g *Gate) fits(most int, address netip.Addr) bool { return g.count(inside, address) < most }
+
+// vacate ends the pass that has rested for the longest time where all of so many are taken; mu must be held.
+func (g *Gate) vacate(most int, address netip.Addr) {
+	if g.count(inside, address)+g.count(resting, address) < most {
+		return
+	}
+	g.oldest(resting, address).end(g.taken(most, address))
 }
 
 // Rest says that a connection waits for its next request.

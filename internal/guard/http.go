@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 )
 
 // Server is an HTTP server behind a guard and a gate.
@@ -28,6 +29,9 @@ type Config struct {
 	// request counts as a client's, so that a slow body takes nobody's place. The handler gets
 	// the whole body, and refuses what is larger.
 	Body int64
+	// Late are paths whose handler takes the connection over, and calls Enter when the client has said who it is.
+	// Until then it is a handshake and takes nobody's place.
+	Late []string
 	// Answer writes the answer to a request that is refused, whose status Status tells.
 	Answer func(http.ResponseWriter, error)
 	// Refused is told of each request and connection that was refused, an error that wraps a
@@ -77,7 +81,11 @@ func (s *Server) guarded(handler http.Handler) http.Handler {
 		err := s.config.Guard.Check(r)
 		if err == nil {
 			s.readBody(r)
-			err = pass.Enter()
+			if slices.Contains(s.config.Late, r.URL.Path) {
+				err = pass.vacancy()
+			} else {
+				err = pass.Enter()
+			}
 		}
 		if pass.Cut() != nil {
 			return // Close tells of it
@@ -93,6 +101,15 @@ func (s *Server) guarded(handler http.Handler) http.Handler {
 		}
 		handler.ServeHTTP(w, r)
 	})
+}
+
+// Enter makes the connection of a request for one of Config.Late a client. Errors are Pass.Enter's; it is nil for a
+// request that no Server has let in.
+func Enter(r *http.Request) error {
+	if pass, ok := r.Context().Value(passKey{}).(*Pass); ok {
+		return pass.Enter()
+	}
+	return nil
 }
 
 // readBody reads the body, or as much of it as may be there. An error is left to the handler,

@@ -246,13 +246,16 @@ func (s *Server) Serve(run Run, log *slog.Logger) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.ending = cancel
 	s.log = log
+	var late []string
 	if run.View != nil { // the page's files hold nothing secret, and its WebSocket is given the token in another way
 		s.guard.Open = append(append(s.guard.Open, stream.PagePath), run.View.Files.Paths()...)
+		late = []string{stream.PagePath}
 	}
 	s.http = guard.NewServer(NewHandler(run), guard.Config{
 		Guard:       &s.guard,
 		Connections: guard.ControlConnections,
 		Body:        bodyLimit,
+		Late:        late,
 		Answer:      func(w http.ResponseWriter, err error) { reply(w, nil, err) },
 		Refused:     s.bar,
 	})

@@ -140,7 +140,7 @@ func TestNoPageUnlessAsked(t *testing.T) {
 	}
 }
 
-// Who reaches the page under a name of its own has named it; what is refused says how.
+// The page is reached under names of its own that were named; a refusal says how.
 func TestNamesOfThePage(t *testing.T) {
 	for _, c := range []struct {
 		origins      string // that the run was given
@@ -210,4 +210,18 @@ func TestAHundredPages(t *testing.T) {
 		response, _ := load(t, s, "/healthz")
 		return response.StatusCode == http.StatusOK
 	}, 20*time.Second, time.Millisecond)
+}
+
+// A connection that hasn't shown a token takes nobody's place, however many there are.
+func TestPagesThatSayNothingTakeNoPlace(t *testing.T) {
+	s := shown(t, token)
+	for range guard.ControlConnections {
+		silent, _, err := websocket.Dial(t.Context(), "ws://"+s.Addr()+"/ws", nil) //nolint:bodyclose // the library has it
+		require.NoError(t, err)
+		defer func() { _ = silent.CloseNow() }()
+	}
+	response, text := load(t, s, "/v1/status", "Authorization", "Bearer "+token)
+	assert.Equal(t, http.StatusOK, response.StatusCode, text)
+	conn, status, text := watch(t, s, token)
+	require.NotNil(t, conn, "%d: %s", status, text)
 }
