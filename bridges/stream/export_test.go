@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/world"
 )
@@ -165,3 +166,13 @@ func ReadPageWelcome(rest []byte) (map[uint16]Info, error) {
 
 // ReadPageRequest reads what a page asks for.
 func ReadPageRequest(b []byte) (any, error) { return readPageRequest(b) }
+
+// Search begins to search a cloud that pages were sent, until end is called.
+func (p *PagePort) Search(name string, number uint32) (cloud *sample.PointCloud, end func()) {
+	server, _ := p.instance.Load().Serving()
+	server.mu.Lock()
+	l := server.findLocked(name).latest
+	server.mu.Unlock()
+	k := l.borrow(number)
+	return k.m.(*sample.PointCloud), func() { l.giveBack(k) }
+}

@@ -19,9 +19,10 @@ type form interface {
 	// goroutine at a time, which needn't be that of show.
 	fresh() simtime.Stamped
 	copy(dst, src simtime.Stamped)
-	// show makes what is encoded. It is good until the next call of show, and keeps no hold of m. whole asks for all that
-	// there is to the sample, and only where show has said that something was left out.
-	show(m simtime.Stamped, whole bool) (shown simtime.Stamped, left bool, err error)
+	// show makes what is encoded. It is good until the next call of show, and keeps no hold of m. points is how many
+	// points there are of which a page may ask for one, 0 for a picture. whole asks for all of them, and only where there
+	// are more than are shown otherwise.
+	show(m simtime.Stamped, whole bool) (shown simtime.Stamped, points uint32, err error)
 }
 
 // recent is how many samples that were sent are kept, for pages to ask for a point of them: two may be on their way to a
@@ -53,9 +54,15 @@ type latest struct {
 type kept struct {
 	m         simtime.Stamped
 	publishNs int64
-	bytes     int64 // that were taken from the budget for it
-	left      bool  // something of it was left out
+	bytes     int64  // that were taken from the budget for it
+	points    uint32 // as form.show has them
+
+	readers int  // guarded by latest.mu: how many search it; it isn't written meanwhile
+	retired bool // guarded by latest.mu: the last of them keeps its memory for the next
 }
+
+// thinned reports whether points are left out of what pages are sent that don't want all of them.
+func (k *kept) thinned() bool { return stepOf(k.points, false) > 1 }
 
 // sentSample is a sample with the number of its message.
 type sentSample struct {
@@ -79,10 +86,16 @@ func (l *latest) begin(s *Stream) {
 // seal writes a message's number, and keeps its sample under that: a page may ask for a point as soon as it has the message.
 func (l *latest) seal(b []byte, number uint64) {
 	sealPage(b, number)
-	if l.sending != nil { // it is the first form
+	if l.sending != nil && l.sending.points > 0 { // it is the first form
 		l.remember(l.sending, uint32(number))
 		l.sending = nil
 	}
+}
+
+// hasPoints reports whether pages may ask for a point of a sample.
+func (l *latest) hasPoints() bool {
+	_, is := l.form.(*cloudForm)
+	return is
 }
 
 // poke has the goroutine look: a page has come, gone or has a credit.
@@ -106,17 +119,21 @@ func (l *latest) offer(publishNs int64, msg simtime.Stamped) error {
 		l.mu.Unlock()
 		return flow.ErrClosed
 	}
-	k := l.newest
-	overtaken := k != nil
-	if k == nil {
+	old := l.newest
+	overtaken, k := old != nil, old
+	if k == nil || k.readers > 0 {
 		k = l.vacantLocked()
 	}
 	err := l.hold(k, msg)
-	if err == nil {
+	switch {
+	case err == nil:
 		l.form.copy(k.m, msg)
 		k.publishNs = publishNs
 		l.newest = k
-	} else if !overtaken {
+		if overtaken && old != k {
+			l.retireLocked(old)
+		}
+	case k != old:
 		l.spare = append(l.spare, k)
 	}
 	l.mu.Unlock()
@@ -142,6 +159,20 @@ func (l *latest) vacantLocked() *kept {
 		return k
 	}
 	return &kept{m: l.form.fresh()}
+}
+
+// retireLocked keeps the memory of a sample that isn't wanted any more for the next, as soon as nobody reads it; mu must
+// be held.
+func (l *latest) retireLocked(k *kept) {
+	switch {
+	case k.readers > 0:
+		k.retired = true
+	case l.closed:
+		l.budget.Give(k.bytes)
+	default:
+		k.retired = false
+		l.spare = append(l.spare, k)
+	}
 }
 
 // hold takes the memory for a copy of a sample from the budget.
@@ -203,10 +234,9 @@ func (l *latest) take() *kept {
 func (l *latest) send(k *kept) error {
 	l.sending = k
 	m := l.stream.core.NewMessage()
-	left, err := l.encode(m, k, false)
-	k.left = left
-	if err == nil && left && l.stream.core.Wants(formWhole) {
-		_, err = l.encode(m, k, true)
+	err := l.encode(m, k, false)
+	if err == nil && k.thinned() && l.stream.core.Wants(formWhole) {
+		err = l.encode(m, k, true)
 	}
 	if err != nil {
 		m.Discard()
@@ -216,20 +246,23 @@ func (l *latest) send(k *kept) error {
 }
 
 // encode makes one form of a message.
-func (l *latest) encode(m *transport.Message, k *kept, whole bool) (left bool, err error) {
-	shown, left, err := l.form.show(k.m, whole)
+func (l *latest) encode(m *transport.Message, k *kept, whole bool) error {
+	shown, points, err := l.form.show(k.m, whole)
 	if err != nil {
-		return false, err
+		return err
+	}
+	if k.points != points { // else a page may be searching it
+		k.points = points
 	}
 	f := formPlain
 	if whole {
 		f = formWhole
 	}
 	_, err = l.stream.encode(m, f, k.publishNs, shown)
-	return left, err
+	return err
 }
 
-// putBack keeps the memory of a sample that wasn't sent.
+// putBack keeps the memory of a sample that wasn't sent, or of which nobody can ask for a point.
 func (l *latest) putBack() {
 	if l.sending == nil {
 		return
@@ -246,7 +279,7 @@ func (l *latest) remember(k *kept, number uint32) {
 	defer l.mu.Unlock()
 	l.sent = append(l.sent, sentSample{k, number})
 	if len(l.sent) > recent {
-		l.spare = append(l.spare, l.sent[0].kept)
+		l.retireLocked(l.sent[0].kept)
 		l.sent = append(l.sent[:0], l.sent[1:]...)
 	}
 }
@@ -254,7 +287,7 @@ func (l *latest) remember(k *kept, number uint32) {
 // again has the last sample sent once more, if something of it was left out: a page wants all of it, and time may stand.
 func (l *latest) again() {
 	l.mu.Lock()
-	if n := len(l.sent); n > 0 && l.newest == nil && l.sent[n-1].left {
+	if n := len(l.sent); n > 0 && l.newest == nil && l.sent[n-1].thinned() {
 		l.newest, l.sent = l.sent[n-1].kept, l.sent[:n-1]
 	}
 	l.mu.Unlock()
@@ -266,33 +299,57 @@ func (l *latest) release(forever bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = l.closed || forever
-	all := l.spare
-	for _, s := range l.sent {
-		all = append(all, s.kept)
-	}
-	if l.newest != nil {
-		all = append(all, l.newest)
-		l.dropped(flow.CauseNotConnected)
-	}
-	for _, k := range all {
+	for _, k := range l.spare {
 		l.budget.Give(k.bytes)
 	}
+	all := l.sent
+	if l.newest != nil {
+		all = append(all, sentSample{kept: l.newest})
+		l.dropped(flow.CauseNotConnected)
+	}
 	l.newest, l.spare, l.sent = nil, nil, nil
+	for _, k := range all {
+		if k.readers > 0 {
+			k.retired = true
+			continue
+		}
+		l.budget.Give(k.bytes)
+	}
 }
 
-// point returns a point of a cloud that was sent, by its place among those that were.
+// point returns a point of a cloud that was sent, by its place among those that were. Publishing doesn't wait for it.
 func (l *latest) point(number uint32, index int, whole bool) (*sample.Point, error) {
+	k := l.borrow(number)
+	if k == nil {
+		return nil, fmt.Errorf("message %d of %s is gone: choose in a newer one", number, l.stream.info.Name)
+	}
+	defer l.giveBack(k)
+	at := uint64(index) * uint64(stepOf(k.points, whole))
+	if at >= uint64(k.points) {
+		return nil, fmt.Errorf("%w: point %d of a cloud that has fewer", ErrMalformed, index)
+	}
+	return hitAt(k.m.(*sample.PointCloud), at), nil
+}
+
+// borrow returns a sample that was sent, to be given back; nil for one that is gone.
+func (l *latest) borrow(number uint32) *kept {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, s := range l.sent {
-		if s.number != number {
-			continue
+		if s.number == number {
+			s.readers++
+			return s.kept
 		}
-		cloud, ok := s.m.(*sample.PointCloud)
-		if !ok {
-			return nil, fmt.Errorf("%w: stream %s has no points", ErrMalformed, l.stream.info.Name)
-		}
-		return pointOf(cloud, index, whole)
 	}
-	return nil, fmt.Errorf("message %d of %s is gone: choose in a newer one", number, l.stream.info.Name)
+	return nil
+}
+
+// giveBack ends what borrow began.
+func (l *latest) giveBack(k *kept) {
+	l.mu.Lock()
+	if k.readers--; k.readers == 0 && k.retired {
+		l.retireLocked(k)
+	}
+	l.mu.Unlock()
+	l.poke() // where there are no pages any more, the memory isn't kept
 }

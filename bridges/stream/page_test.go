@@ -31,6 +31,7 @@ import (
 // gallery serves pages, whose token is "secret".
 type gallery struct {
 	bridge *bridges.Bridge
+	port   *stream.PagePort
 	memory *memory.Budget
 	url    string
 	speed  bridges.Publisher[*sample.Speed]
@@ -57,6 +58,7 @@ func openGallery(t testing.TB) *gallery {
 		return nil
 	}
 	port = stream.NewPagePort(server.Listener.Addr(), admit, g.memory)
+	g.port = port
 	g.url = "ws" + strings.TrimPrefix(server.URL, "http") + stream.PagePath
 	registry, err := bridges.NewRegistry(port)
 	require.NoError(t, err)
@@ -547,6 +549,36 @@ func TestCloudsAreMadeWholeWhileTimeStands(t *testing.T) {
 		require.NoError(t, err)
 	}
 	assert.Len(t, v.Points, 405_000*stream.ViewPointBytes)
+}
+
+// A page's question for a point holds nothing up: clouds are published while one is searched, which stays as it is.
+func TestCloudsArePublishedWhileOneIsSearched(t *testing.T) {
+	g := openGallery(t)
+	p := g.open(t)
+	p.subscribe("/cloud")
+	draw := func(stamp int) (number uint32) {
+		t.Helper()
+		require.NoError(t, g.cloud(t.Context(), cloudOf(stamp, 1000)))
+		_, number, d := p.data()
+		require.Equal(t, uint64(stamp), d.Sequence())
+		p.credit("/cloud")
+		return number
+	}
+	searched, end := g.port.Search("/cloud", draw(1))
+	for stamp := 2; stamp < 12; stamp++ {
+		draw(stamp)
+	}
+	assert.Equal(t, uint64(1), searched.Seq)
+	end()
+	for stamp := 12; stamp < 20; stamp++ {
+		draw(stamp)
+	}
+	assert.NotEqual(t, uint64(1), searched.Seq, "its memory is used again")
+	_, end = g.port.Search("/cloud", draw(20))
+	require.NoError(t, p.conn.CloseNow())
+	require.NoError(t, g.bridge.Close(t.Context()))
+	assert.NotZero(t, g.memory.Held())
+	end() // and all is given back
 }
 
 // Intensities of 0..1 fill the byte.

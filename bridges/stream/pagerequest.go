@@ -143,7 +143,7 @@ func (p *pageSession) pick(pick *pagePick) error {
 	p.server.mu.Lock()
 	s, whole := p.server.ids[pick.Stream], p.whole
 	p.server.mu.Unlock()
-	if s == nil || s.latest == nil {
+	if s == nil || s.latest == nil || !s.latest.hasPoints() {
 		return fmt.Errorf("%w: no cloud has the stream %d", ErrUnknownStream, pick.Stream)
 	}
 	point, err := s.latest.point(pick.Number, pick.Index, whole)

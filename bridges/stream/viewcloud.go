@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -37,7 +36,7 @@ func (f *cloudForm) copy(dst, src simtime.Stamped) {
 }
 
 // show puts the points into the cloud's box.
-func (f *cloudForm) show(m simtime.Stamped, whole bool) (shown simtime.Stamped, left bool, err error) {
+func (f *cloudForm) show(m simtime.Stamped, whole bool) (shown simtime.Stamped, points uint32, err error) {
 	src, v := m.(*sample.PointCloud), &f.shown
 	v.Header = src.Header
 	total, low, high := boxOf(src.Points)
@@ -71,7 +70,7 @@ func (f *cloudForm) show(m simtime.Stamped, whole bool) (shown simtime.Stamped, 
 		v.Points = append(v.Points, uint8(min(max(p.Intensity*unit+0.5, 0), 255)), uint8(p.Ring), p.Tag, 0)
 		v.Points = le.AppendUint32(v.Points, p.Instance)
 	}
-	return v, v.Step > 1, nil
+	return v, total, nil
 }
 
 // stepOf returns of how many points one is shown.
@@ -106,21 +105,16 @@ func boxOf(points []sample.Point) (total uint32, low, high [3]float32) {
 	return total, low, high
 }
 
-// pointOf returns the point that has a place among those that were shown.
-func pointOf(cloud *sample.PointCloud, index int, whole bool) (*sample.Point, error) {
-	total, _, _ := boxOf(cloud.Points)
-	at := uint64(index) * uint64(stepOf(total, whole))
-	if at >= uint64(total) {
-		return nil, fmt.Errorf("%w: point %d of a cloud that has fewer", ErrMalformed, index)
-	}
+// hitAt returns the point of a cloud that has so many before it that hit something. There is one.
+func hitAt(cloud *sample.PointCloud, before uint64) *sample.Point {
 	for i := range cloud.Points {
 		if p := &cloud.Points[i]; isHit(p) {
-			if at == 0 {
+			if before == 0 {
 				copied := *p
-				return &copied, nil
+				return &copied
 			}
-			at--
+			before--
 		}
 	}
-	return nil, fmt.Errorf("%w: point %d of a cloud that has fewer", ErrMalformed, index)
+	return nil
 }

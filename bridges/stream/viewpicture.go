@@ -40,12 +40,12 @@ func (f *pictureForm) copy(dst, src simtime.Stamped) {
 	sample.Copy(dst.(*sample.Image), src.(*sample.Image))
 }
 
-// show encodes a picture. Nothing of it is left out.
-func (f *pictureForm) show(m simtime.Stamped, _ bool) (shown simtime.Stamped, left bool, err error) {
+// show encodes a picture. It has no points.
+func (f *pictureForm) show(m simtime.Stamped, _ bool) (shown simtime.Stamped, points uint32, err error) {
 	src := m.(*sample.Image)
 	kind, err := picture.KindOf(src, f.sensorType)
 	if err != nil {
-		return nil, false, err
+		return nil, 0, err
 	}
 	f.shown.Header = src.Header
 	switch src.Encoding {
@@ -70,7 +70,7 @@ func (f *pictureForm) show(m simtime.Stamped, _ bool) (shown simtime.Stamped, le
 		painted := sample.Image{Width: src.Width, Height: src.Height, Step: f.canvas.Stride, Data: f.canvas.Pix}
 		err = f.compress(&painted, 4, [3]int{0, 1, 2})
 	}
-	return &f.shown, false, err
+	return &f.shown, 0, err
 }
 
 // compress encodes as JPEG what has pixels of so many bytes, with red, green and blue at these places.
