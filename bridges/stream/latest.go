@@ -56,6 +56,7 @@ type kept struct {
 	publishNs int64
 	bytes     int64  // that were taken from the budget for it
 	points    uint32 // as form.show has them
+	whole     bool   // it was sent whole to those who want all points
 
 	readers int  // guarded by latest.mu: how many search it; it isn't written meanwhile
 	retired bool // guarded by latest.mu: the last of them keeps its memory for the next
@@ -128,7 +129,7 @@ func (l *latest) offer(publishNs int64, msg simtime.Stamped) error {
 	switch {
 	case err == nil:
 		l.form.copy(k.m, msg)
-		k.publishNs = publishNs
+		k.publishNs, k.whole = publishNs, false
 		l.newest = k
 		if overtaken && old != k {
 			l.retireLocked(old)
@@ -235,13 +236,17 @@ func (l *latest) send(k *kept) error {
 	l.sending = k
 	m := l.stream.core.NewMessage()
 	err := l.encode(m, k, false)
-	if err == nil && k.thinned() && l.stream.core.Wants(formWhole) {
+	whole := err == nil && k.thinned() && l.stream.core.Wants(formWhole)
+	if whole {
 		err = l.encode(m, k, true)
 	}
 	if err != nil {
 		m.Discard()
 		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
 	}
+	l.mu.Lock()
+	k.whole = whole
+	l.mu.Unlock()
 	return l.stream.core.Send(context.Background(), m) // no page's queue waits
 }
 
@@ -317,31 +322,32 @@ func (l *latest) release(forever bool) {
 	}
 }
 
-// point returns a point of a cloud that was sent, by its place among those that were. Publishing doesn't wait for it.
+// point returns a point of a cloud that was sent, by its place among those that were, for a page that wants all of them or not. Publishing doesn't wait for it.
 func (l *latest) point(number uint32, index int, whole bool) (*sample.Point, error) {
-	k := l.borrow(number)
+	k, sentWhole := l.borrow(number)
 	if k == nil {
 		return nil, fmt.Errorf("message %d of %s is gone: choose in a newer one", number, l.stream.info.Name)
 	}
 	defer l.giveBack(k)
-	at := uint64(index) * uint64(stepOf(k.points, whole))
+	at := uint64(index) * uint64(stepOf(k.points, whole && sentWhole))
 	if at >= uint64(k.points) {
 		return nil, fmt.Errorf("%w: point %d of a cloud that has fewer", ErrMalformed, index)
 	}
 	return hitAt(k.m.(*sample.PointCloud), at), nil
 }
 
-// borrow returns a sample that was sent, to be given back; nil for one that is gone.
-func (l *latest) borrow(number uint32) *kept {
+// borrow returns a sample that was sent, to be given back, and whether it was whole to those who want that; nil for one
+// that is gone.
+func (l *latest) borrow(number uint32) (k *kept, whole bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, s := range l.sent {
 		if s.number == number {
 			s.readers++
-			return s.kept
+			return s.kept, s.whole
 		}
 	}
-	return nil
+	return nil, false
 }
 
 // giveBack ends what borrow began.

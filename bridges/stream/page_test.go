@@ -551,6 +551,32 @@ func TestCloudsAreMadeWholeWhileTimeStands(t *testing.T) {
 	assert.Len(t, v.Points, 405_000*stream.ViewPointBytes)
 }
 
+// A page that wants all points before it subscribes has those of the last cloud. Another one, which has that cloud thinned, is
+// told of the point that it has.
+func TestCloudsAreMadeWholeForOneThatComesLater(t *testing.T) {
+	g := openGallery(t)
+	thin := g.open(t)
+	thin.subscribe("/cloud")
+	m := cloudOf(1, 450_000)
+	require.NoError(t, g.cloud(t.Context(), m))
+	_, number, _ := thin.data()
+	whole := g.open(t)
+	whole.say(`{"thin": false}`)
+	whole.say(fmt.Sprintf(`{"pick": {"stream": %d, "number": %d, "index": 9}}`, whole.id("/cloud"), number))
+	assert.Contains(t, whole.told(), fmt.Sprintf(`"ray":%d}`, 9*3+3), "that message was sent thinned to all")
+	whole.subscribe("/cloud")
+	for step := uint32(3); step != 1; {
+		_, again, d := whole.data()
+		v, err := stream.Read[stream.ViewCloud](d)
+		require.NoError(t, err)
+		step, number = v.Step, again
+	}
+	for p, ray := range map[*page]int{thin: 9*3 + 3, whole: 9 + 1} {
+		p.say(fmt.Sprintf(`{"pick": {"stream": %d, "number": %d, "index": 9}}`, p.id("/cloud"), number))
+		assert.Contains(t, p.told(), fmt.Sprintf(`"ray":%d}`, ray))
+	}
+}
+
 // A page's question for a point holds nothing up: clouds are published while one is searched, which stays as it is.
 func TestCloudsArePublishedWhileOneIsSearched(t *testing.T) {
 	g := openGallery(t)

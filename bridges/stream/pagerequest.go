@@ -131,9 +131,6 @@ func (p *pageSession) thin(thin bool) {
 	for _, s := range server.streams {
 		if s.latest != nil && p.socket.Unsubscribe(s.core) {
 			p.subscribe(s, pageCredits)
-			if p.whole {
-				s.latest.again()
-			}
 		}
 	}
 }

@@ -155,6 +155,9 @@ func (p *pageSession) subscribe(s *Stream, credits int) {
 		r.Form = formWhole
 	}
 	p.socket.Subscribe(s.core, transport.OpBinary, nil, r)
+	if p.whole && s.latest != nil {
+		s.latest.again() // it may have been thinned for others
+	}
 	s.poke()
 }
 
