@@ -48,7 +48,8 @@ func (e *Error) Unwrap() error { return ErrExceeded }
 // may use it.
 type Budget struct {
 	limit int64
-	whole int64 // Error.Whole
+	whole int64   // Error.Whole
+	of    *Budget // that this one is a share of; nil for none
 	mu    sync.Mutex
 	held  int64 // guarded by mu
 }
@@ -65,6 +66,15 @@ func ofMachine(root fs.FS) *Budget {
 	return b
 }
 
+// Share returns a budget of an n-th of this one. What is taken from it is taken from both, so that it leaves the rest to
+// others. A nil Budget has a nil share.
+func (b *Budget) Share(n int64) *Budget {
+	if b == nil {
+		return nil
+	}
+	return &Budget{limit: b.limit / n, of: b}
+}
+
 // Take takes bytes, or returns an *Error and takes none.
 func (b *Budget) Take(what string, bytes int64) error {
 	if b == nil {
@@ -74,6 +84,9 @@ func (b *Budget) Take(what string, bytes int64) error {
 	defer b.mu.Unlock()
 	if bytes > b.limit-b.held {
 		return &Error{What: what, Needs: bytes, Held: b.held, Limit: b.limit, Whole: b.whole}
+	}
+	if err := b.of.Take(what, bytes); err != nil {
+		return err
 	}
 	b.held += bytes
 	return nil
@@ -87,6 +100,7 @@ func (b *Budget) Give(bytes int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held -= bytes
+	b.of.Give(bytes)
 }
 
 // Held returns how many bytes are taken.

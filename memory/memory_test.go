@@ -26,6 +26,22 @@ func TestBudget(t *testing.T) {
 	assert.Zero(t, none.Held())
 }
 
+// A share leaves the rest to others, and takes no more than there is.
+func TestShare(t *testing.T) {
+	whole := New(80)
+	share := whole.Share(8)
+	require.NoError(t, share.Take("a page", 10))
+	assert.Equal(t, int64(10), whole.Held())
+	assert.ErrorIs(t, share.Take("a page", 1), ErrExceeded)
+	require.NoError(t, whole.Take("a sensor", 70))
+	share.Give(10)
+	assert.Equal(t, int64(70), whole.Held())
+	require.NoError(t, whole.Take("a sensor", 5))
+	assert.ErrorIs(t, share.Take("a page", 6), ErrExceeded, "the whole has 5")
+	assert.Zero(t, share.Held())
+	assert.Nil(t, (*Budget)(nil).Share(8))
+}
+
 // The default is half of what the program itself leaves of the least limit. That is one of the machine, of the
 // process's own group, and of the groups above it.
 func TestDefaultIsOfTheMachineAndItsGroups(t *testing.T) {

@@ -38,7 +38,7 @@ const PagePath = "/ws"
 
 // NewPagePort returns a port whose connections are accepted at an address. admit judges the token that a page gives first:
 // its error is what the page is refused with. The memory for what is being shown is taken from a budget; nil is without a
-// limit.
+// limit. What doesn't fit isn't shown.
 func NewPagePort(address net.Addr, admit func(token string) error, budget *memory.Budget) *PagePort {
 	return &PagePort{address: address, admit: admit, memory: budget}
 }

@@ -36,11 +36,15 @@ func (pl *plan) listenWithPage(ctx context.Context) (*control.Server, error) {
 	return server, err
 }
 
+// pageShare is of how many parts of the run's memory one is for what pages are shown. What they have no room for isn't shown:
+// the run doesn't want for memory because somebody looks.
+const pageShare = 8
+
 // addPage makes the bridge that serves the page's data.
 func (s *controlServer) addPage() error {
 	files, err := page.New()
 	if err == nil {
-		s.view = &control.View{Files: files, Port: stream.NewPagePort(s.Listener(), s.Admit, s.memory)}
+		s.view = &control.View{Files: files, Port: stream.NewPagePort(s.Listener(), s.Admit, s.memory.Share(pageShare))}
 	}
 	return err
 }
