@@ -57,6 +57,7 @@ type kept struct {
 	bytes     int64  // that were taken from the budget for it
 	points    uint32 // as form.show has them
 	whole     bool   // it was sent whole to those who want all points
+	again     bool   // it was sent, and is to be once more
 
 	readers int  // guarded by latest.mu: how many search it; it isn't written meanwhile
 	retired bool // guarded by latest.mu: the last of them keeps its memory for the next
@@ -121,7 +122,8 @@ func (l *latest) offer(publishNs int64, msg simtime.Stamped) error {
 		return flow.ErrClosed
 	}
 	old := l.newest
-	overtaken, k := old != nil, old
+	overtaken := old != nil && !old.again
+	k := old
 	if k == nil || k.readers > 0 {
 		k = l.vacantLocked()
 	}
@@ -129,9 +131,9 @@ func (l *latest) offer(publishNs int64, msg simtime.Stamped) error {
 	switch {
 	case err == nil:
 		l.form.copy(k.m, msg)
-		k.publishNs, k.whole = publishNs, false
+		k.publishNs, k.whole, k.again = publishNs, false, false
 		l.newest = k
-		if overtaken && old != k {
+		if old != nil && old != k {
 			l.retireLocked(old)
 		}
 	case k != old:
@@ -294,31 +296,42 @@ func (l *latest) again() {
 	l.mu.Lock()
 	if n := len(l.sent); n > 0 && l.newest == nil && l.sent[n-1].thinned() {
 		l.newest, l.sent = l.sent[n-1].kept, l.sent[:n-1]
+		l.newest.again = true
 	}
 	l.mu.Unlock()
 	l.poke()
 }
 
-// release gives up all memory, for ever or until the next sample. One that no page has had wasn't connected.
+// release gives up all memory, for ever or until the next sample. Where it isn't for ever, the newest is kept, if pages don't
+// have it or not all of it: one may come while time stands. One that no page has had wasn't connected.
 func (l *latest) release(forever bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = l.closed || forever
+	if l.newest != nil && l.closed {
+		if !l.newest.again {
+			l.dropped(flow.CauseNotConnected)
+		}
+		l.retireLocked(l.newest)
+		l.newest = nil
+	}
+	if n := len(l.sent); n > 0 && l.newest == nil && !l.closed && l.sent[n-1].thinned() {
+		l.retireAllLocked(l.sent[:n-1])
+		l.sent = l.sent[n-1:]
+	} else {
+		l.retireAllLocked(l.sent)
+		l.sent = nil
+	}
 	for _, k := range l.spare {
 		l.budget.Give(k.bytes)
 	}
-	all := l.sent
-	if l.newest != nil {
-		all = append(all, sentSample{kept: l.newest})
-		l.dropped(flow.CauseNotConnected)
-	}
-	l.newest, l.spare, l.sent = nil, nil, nil
-	for _, k := range all {
-		if k.readers > 0 {
-			k.retired = true
-			continue
-		}
-		l.budget.Give(k.bytes)
+	l.spare = nil
+}
+
+// retireAllLocked is retireLocked for each of several.
+func (l *latest) retireAllLocked(sent []sentSample) {
+	for _, s := range sent {
+		l.retireLocked(s.kept)
 	}
 }
 
