@@ -607,6 +607,71 @@ func TestCloudsArePublishedWhileOneIsSearched(t *testing.T) {
 	end() // and all is given back
 }
 
+// A message that comes once more isn't lost when a newer one overtakes it.
+func TestCloudsThatWereSentArentLost(t *testing.T) {
+	g := openGallery(t)
+	p := g.open(t)
+	p.subscribe("/cloud")
+	for stamp := range 2 { // as many as it has credits
+		require.NoError(t, g.cloud(t.Context(), cloudOf(stamp, 250_000)))
+		p.data()
+	}
+	p.say(`{"thin": false}`)
+	p.say(`{"pick": {"stream": 77}}`) // its answer says that the page was heard
+	p.told()
+	require.NoError(t, g.cloud(t.Context(), cloudOf(2, 250_000)))
+	p.credit("/cloud")
+	_, number, d := p.data()
+	assert.Equal(t, uint64(2), d.Sequence())
+	assert.Equal(t, uint32(2), number, "none was passed over")
+	for _, topic := range g.bridge.Statistics().Topics {
+		assert.Empty(t, topic.Drops, topic.Topic)
+	}
+}
+
+// A page that wants clouds whole goes on with all else as it was: its credits, its losses, and no message comes twice.
+func TestAllElseGoesOnWhereCloudsAreMadeWhole(t *testing.T) {
+	g := openGallery(t)
+	p := g.open(t)
+	for _, name := range []string{"/image", "/cloud"} {
+		p.say(fmt.Sprintf(`{"subscribe": %q, "credits": 5}`, name))
+		p.control()
+	}
+	picture := pictureOf(1, "rgb8", 3, func(int) []byte { return nil })
+	require.NoError(t, g.image(t.Context(), picture))
+	require.NoError(t, g.cloud(t.Context(), cloudOf(1, 100)))
+	p.data()
+	p.data()
+	p.say(`{"thin": false}`)
+	for stamp := range 4 { // with the credits that are left
+		require.NoError(t, g.cloud(t.Context(), cloudOf(2+stamp, 100)))
+		name, number, _ := p.data()
+		assert.Equal(t, "/cloud", name)
+		assert.Equal(t, uint32(1+stamp), number)
+	}
+}
+
+// A page that comes while time stands has the newest, though nobody had a credit for it before.
+func TestTheNewestIsThereForOneThatComesLater(t *testing.T) {
+	g := openGallery(t)
+	p := g.open(t)
+	p.subscribe("/image")
+	for stamp := range 3 {
+		require.NoError(t, g.image(t.Context(), pictureOf(stamp, "rgb8", 3, func(int) []byte { return nil })))
+		if stamp < 2 {
+			p.data()
+		}
+	}
+	require.NoError(t, p.conn.CloseNow())
+	require.Eventually(t, func() bool { return g.bridge.Receivers("/image") == 0 }, limit, time.Millisecond)
+	p = g.open(t)
+	p.subscribe("/image")
+	for sequence := uint64(1); sequence < 3; sequence++ {
+		_, _, d := p.data()
+		assert.Equal(t, sequence, d.Sequence())
+	}
+}
+
 // Intensities of 0..1 fill the byte.
 func TestUnitIntensitiesForPages(t *testing.T) {
 	g := openGallery(t)

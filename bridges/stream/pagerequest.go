@@ -129,8 +129,8 @@ func (p *pageSession) thin(thin bool) {
 	}
 	p.whole = !thin
 	for _, s := range server.streams {
-		if s.latest != nil && p.socket.Unsubscribe(s.core) {
-			p.subscribe(s, pageCredits)
+		if s.latest != nil && s.latest.hasPoints() && p.socket.SetForm(s.core, p.cloudForm()) && p.whole {
+			s.latest.again()
 		}
 	}
 }

@@ -150,15 +150,19 @@ func (p *pageSession) subscribeLocked(s *Stream) { p.subscribe(s, p.credits) }
 
 // subscribe lets so many messages of a stream be on their way to the page; server.mu must be held.
 func (p *pageSession) subscribe(s *Stream, credits int) {
-	r := transport.Receiver{Credits: credits}
-	if p.whole {
-		r.Form = formWhole
-	}
-	p.socket.Subscribe(s.core, transport.OpBinary, nil, r)
+	p.socket.Subscribe(s.core, transport.OpBinary, nil, transport.Receiver{Form: p.cloudForm(), Credits: credits})
 	if p.whole && s.latest != nil {
 		s.latest.again() // it may have been thinned for others
 	}
 	s.poke()
+}
+
+// cloudForm is the form of clouds that the page wants; all else has formPlain alone. server.mu must be held.
+func (p *pageSession) cloudForm() int {
+	if p.whole {
+		return formWhole
+	}
+	return formPlain
 }
 
 func (p *pageSession) unsubscribe(s *Stream) {

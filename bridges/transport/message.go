@@ -79,12 +79,12 @@ func (m *Message) form(wanted int) *flow.Buffer {
 	return &m.frames[wanted]
 }
 
-// has reports whether there is something for a client that receives so.
-func (m *Message) has(r Receiver) bool {
-	if r.Exact {
-		return !m.frames[r.Form].IsZero()
+// has reports whether there is something for a client that receives a form, and none but that where exact is set.
+func (m *Message) has(form int, exact bool) bool {
+	if exact {
+		return !m.frames[form].IsZero()
 	}
-	return !m.form(r.Form).IsZero()
+	return !m.form(form).IsZero()
 }
 
 // length is that of the first form that there is.
@@ -120,9 +120,10 @@ type subscription struct {
 	client   *Conn
 	stream   *Stream
 	receiver Receiver
-	ended    atomic.Bool // by Unsubscribe
-	pace     *pace       // nil where messages needn't be held apart
-	credit   *credit     // nil where the client needn't ask for messages
+	form     atomic.Int32 // receiver's, until SetForm
+	ended    atomic.Bool  // by Unsubscribe
+	pace     *pace        // nil where messages needn't be held apart
+	credit   *credit      // nil where the client needn't ask for messages
 
 	offered atomic.Int64
 	sent    atomic.Int64
@@ -139,7 +140,7 @@ type delivery struct {
 // admits reports whether the message is to be queued now. A message without the form that
 // the client wants isn't, nor one that comes too early.
 func (s *subscription) admits(m *Message) bool {
-	if !m.has(s.receiver) {
+	if !m.has(int(s.form.Load()), s.receiver.Exact) {
 		m.release()
 		return false
 	}
@@ -164,9 +165,9 @@ func (s *subscription) end() {
 func (s *subscription) offer(m *Message) bool {
 	s.offered.Add(1)
 	if p := s.stream.config.Policy; p != nil {
-		return s.client.queue.TryPushUnder(*p, delivery{m, s}, m.size(s.receiver.Form))
+		return s.client.queue.TryPushUnder(*p, delivery{m, s}, m.size(int(s.form.Load())))
 	}
-	return s.client.queue.TryPush(delivery{m, s}, m.size(s.receiver.Form))
+	return s.client.queue.TryPush(delivery{m, s}, m.size(int(s.form.Load())))
 }
 
 // unwanted reports whether what is queued for the subscription isn't written any more.
@@ -187,11 +188,11 @@ func (s *subscription) deliverLatched(frames *[Forms]flow.Buffer) {
 }
 
 // frame is what goes to the client.
-func (d delivery) frame() []byte { return d.message.form(d.subscription.receiver.Form).Bytes() }
+func (d delivery) frame() []byte { return d.message.form(int(d.subscription.form.Load())).Bytes() }
 
 // deliver counts the message as written.
 func (d delivery) deliver() {
-	n := d.message.size(d.subscription.receiver.Form)
+	n := d.message.size(int(d.subscription.form.Load()))
 	d.subscription.sent.Add(1)
 	d.subscription.bytes.Add(n)
 	if d.message.delivered.Add(1) == 1 && d.message.written != nil {

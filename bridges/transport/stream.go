@@ -83,7 +83,7 @@ func (s *Stream) PoolStats() flow.PoolStats { return s.pool.Stats() }
 // Wants reports whether a client subscribed with the form. It takes no lock.
 func (s *Stream) Wants(form int) bool {
 	for _, sub := range s.subscriptions() {
-		if sub.receiver.Form == form {
+		if int(sub.form.Load()) == form {
 			return true
 		}
 	}
@@ -145,6 +145,7 @@ func (s *Stream) SubscribeWith(c *Conn, r Receiver) bool {
 		}
 	}
 	sub := &subscription{client: c, stream: s, receiver: r}
+	sub.form.Store(int32(r.Form))
 	switch {
 	case r.Credits > 0:
 		sub.credit = &credit{subscription: sub, left: r.Credits}
@@ -160,6 +161,18 @@ func (s *Stream) SubscribeWith(c *Conn, r Receiver) bool {
 	list := append(append(make([]*subscription, 0, len(old)+1), old...), sub)
 	s.list.Store(&list)
 	return true
+}
+
+// SetForm has a client that subscribed without an Interval sent another form from now on, of what waits for it too. Its
+// credits and counts stay. It reports whether the client receives the stream.
+func (s *Stream) SetForm(c *Conn, form int) bool {
+	for _, sub := range s.subscriptions() {
+		if sub.client == c {
+			sub.form.Store(int32(form))
+			return true
+		}
+	}
+	return false
 }
 
 // Unsubscribe ends a client's subscription; what is queued for it may still arrive, unless
@@ -227,7 +240,7 @@ func (s *Stream) Send(ctx context.Context, m *Message) error {
 func (s *Stream) wait(ctx context.Context, m *Message) {
 	spent := time.Duration(0)
 	for i, sub := range s.full {
-		spent += sub.client.queue.Await(ctx, delivery{m, sub}, m.size(sub.receiver.Form), spent)
+		spent += sub.client.queue.Await(ctx, delivery{m, sub}, m.size(int(sub.form.Load())), spent)
 		s.full[i] = nil
 	}
 	s.full = s.full[:0]

@@ -162,6 +162,9 @@ func (c *WebSocket) Subscribe(stream *Stream, kind Opcode, prefix []byte, r Rece
 // Unsubscribe ends a subscription. It reports whether there was one.
 func (c *WebSocket) Unsubscribe(stream *Stream) bool { return stream.Unsubscribe(c.conn) }
 
+// SetForm has another form of a stream sent from now on, and reports whether the client receives it.
+func (c *WebSocket) SetForm(stream *Stream, form int) bool { return stream.SetForm(c.conn, form) }
+
 // Grant lets so many messages more of a stream be queued, where the client subscribed with Receiver.Credits.
 func (c *WebSocket) Grant(stream *Stream, n int) { stream.Grant(c.conn, n) }
 
