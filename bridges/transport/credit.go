@@ -11,7 +11,7 @@ import (
 // credit lets a subscription's messages through as the client asks for them, and holds the newest of the others.
 type credit struct {
 	subscription *subscription
-	returned     atomic.Int32 // credits of messages that were pushed out of the queue; grant holds mu when it pushes
+	returned     atomic.Int32 // credits of messages that aren't written after all; grant holds mu when it pushes
 
 	mu    sync.Mutex
 	left  int       // guarded by mu
@@ -51,6 +51,7 @@ func (c *credit) grant(n int) {
 		c.spend()
 		if !c.subscription.offer(m) {
 			c.subscription.drop(m, flow.CausePeerSlow) // a client that asks doesn't wait for room
+			c.giveBack()
 		}
 	}
 }
@@ -75,7 +76,7 @@ func (c *credit) spentFor(d time.Duration) bool {
 	return c.left == 0 && time.Since(c.spent) >= d
 }
 
-// giveBack returns the credit of a message that was pushed out of the queue. It takes no lock.
+// giveBack returns the credit of a message that isn't written after all. It takes no lock.
 func (c *credit) giveBack() { c.returned.Add(1) }
 
 // free reports whether the next message would go at once.

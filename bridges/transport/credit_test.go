@@ -14,7 +14,7 @@ import (
 	"github.com/raybridge/raybridge/flow"
 )
 
-// creditor is a client that subscribed with two credits, and what it has read.
+// creditor is a client that subscribed with credits, and what it has read.
 type creditor struct {
 	client *transport.Conn
 	stream *transport.Stream
@@ -23,7 +23,7 @@ type creditor struct {
 }
 
 // lendTo serves one client in a bubble, which ends with the test.
-func lendTo(t *testing.T, queue flow.QueueConfig, o *outcomes) *creditor {
+func lendTo(t *testing.T, queue flow.QueueConfig, credits int, o *outcomes) *creditor {
 	t.Helper()
 	var clients []*transport.Conn
 	server := transport.New(transport.Config{Accept: subscriber(&clients), Queue: queue})
@@ -33,7 +33,7 @@ func lendTo(t *testing.T, queue flow.QueueConfig, o *outcomes) *creditor {
 	server.Admit(theirs)
 	synctest.Wait()
 	c.client = clients[0]
-	require.True(t, c.stream.SubscribeWith(c.client, transport.Receiver{Credits: 2}))
+	require.True(t, c.stream.SubscribeWith(c.client, transport.Receiver{Credits: credits}))
 	t.Cleanup(func() {
 		require.NoError(t, ours.Close())
 		require.NoError(t, server.Close(t.Context()))
@@ -78,7 +78,7 @@ func (c *creditor) counts() transport.StreamCounts {
 func TestCredits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o outcomes
-		c := lendTo(t, flow.QueueConfig{}, &o)
+		c := lendTo(t, flow.QueueConfig{}, 2, &o)
 		c.reads()
 		for _, step := range []struct {
 			send   string // messages of one letter
@@ -121,7 +121,7 @@ func TestCredits(t *testing.T) {
 func TestHeldMessagesOfOneWhoLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o outcomes
-		c := lendTo(t, flow.QueueConfig{}, &o)
+		c := lendTo(t, flow.QueueConfig{}, 2, &o)
 		c.reads()
 		for _, letter := range "abc" {
 			text(t, c.stream, string(letter))
@@ -138,7 +138,7 @@ func TestHeldMessagesOfOneWhoLeaves(t *testing.T) {
 func TestClientsThatTakeNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o outcomes
-		c := lendTo(t, flow.QueueConfig{}, &o)
+		c := lendTo(t, flow.QueueConfig{}, 2, &o)
 		c.reads()
 		time.Sleep(time.Minute)
 		assert.Equal(t, 1, c.stream.Takers(time.Second), "it has its credits")
@@ -153,20 +153,41 @@ func TestClientsThatTakeNothing(t *testing.T) {
 	})
 }
 
+// sends sends messages of one letter, one after the other.
+func (c *creditor) sends(t *testing.T, letters string) {
+	t.Helper()
+	for _, letter := range letters {
+		text(t, c.stream, string(letter))
+		synctest.Wait()
+	}
+}
+
 // A message that is pushed out of the client's queue gives its credit back: the stream doesn't starve.
 func TestCreditsComeBackFromTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o outcomes
-		c := lendTo(t, flow.QueueConfig{Policy: flow.DropOldest, Messages: 1}, &o)
-		for _, letter := range "abcd" { // the first is being written
-			text(t, c.stream, string(letter))
-			synctest.Wait()
-		}
+		c := lendTo(t, flow.QueueConfig{Policy: flow.DropOldest, Messages: 1}, 3, &o)
+		c.sends(t, "abc") // the first is being written, the third pushes the second out
+		assert.Equal(t, flow.Drops{flow.CausePeerSlow: 1}, c.counts().Drops)
 		c.reads()
-		assert.Equal(t, "a", c.has()[:1])
-		c.stream.Grant(c.client, 2)
-		c.has()
-		text(t, c.stream, "x")
-		assert.Contains(t, c.has(), "x")
+		assert.Equal(t, "ac", c.has())
+		c.stream.Grant(c.client, 1)
+		c.sends(t, "def")
+		assert.Equal(t, "de", c.has(), "one came back, and one was given")
+	})
+}
+
+// A message that was held and finds no room gives its credit back, too.
+func TestCreditsComeBackWhereThereIsNoRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var o outcomes
+		c := lendTo(t, flow.QueueConfig{Policy: flow.Block, Messages: 1}, 2, &o)
+		c.sends(t, "abc") // the first is being written, the second fills the queue, the third is held
+		c.stream.Grant(c.client, 1)
+		assert.Equal(t, flow.Drops{flow.CausePeerSlow: 1}, c.counts().Drops)
+		c.reads()
+		assert.Equal(t, "ab", c.has())
+		c.sends(t, "de")
+		assert.Equal(t, "d", c.has())
 	})
 }

@@ -183,6 +183,9 @@ func (s *subscription) deliverLatched(frames *[Forms]flow.Buffer) {
 	m.holders.Store(2)
 	if s.admits(m) && !s.offer(m) {
 		s.drop(m, flow.CausePeerSlow)
+		if s.credit != nil {
+			s.credit.giveBack()
+		}
 	}
 	m.release()
 }
