@@ -108,6 +108,16 @@ func (g *Guard) Check(r *http.Request) error {
 	return nil
 }
 
+// CheckPage returns nil for a request for a page whose own requests Check would answer, else the *Refusal that those would
+// get. They have the origin under which the page was loaded, which isn't always welcome though the host is: an address that
+// isn't this machine's own, or a name that nobody has named. So it is said where somebody reads it.
+func (g *Guard) CheckPage(r *http.Request) error {
+	if origin := "http://" + strings.ToLower(r.Host); !slices.Contains(g.Pages, "*") && !g.welcomes(origin, r) {
+		return refuse(BadOrigin, "pages of %q may not use this server%s", origin, unlessIn(g.PageOption, origin))
+	}
+	return nil
+}
+
 // CheckToken returns nil for the server's token, which came in another way than a header, else a *Refusal. Where
 // the server asks for none, any is right.
 func (g *Guard) CheckToken(token string) error {

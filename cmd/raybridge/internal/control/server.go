@@ -150,19 +150,30 @@ type Server struct {
 // originsFlag is the flag whose hosts Listen is given.
 const originsFlag = "--api-origins"
 
-// pagesOf returns the hosts under which page and API are reached as package internal/guard takes them. One without a port
-// is meant with any. Errors wrap ErrAddress.
+// pagesOf returns the hosts under which page and API are reached as package internal/guard takes them, which are patterns.
+// One without a port is meant with any. Errors wrap ErrAddress.
 func pagesOf(origins []string) (pages []string, err error) {
-	for _, host := range origins {
-		name, port, err := net.SplitHostPort(host)
-		if _, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil {
-			name = host
-			pages = append(pages, host+":*")
+	for _, origin := range origins {
+		host, port := origin, ""
+		if name, number, err := net.SplitHostPort(origin); err == nil {
+			if _, err := strconv.ParseUint(number, 10, 16); err == nil {
+				host, port = name, number
+			}
 		}
-		if name == "" || strings.ContainsAny(name, "*?[]\\/@# \t") || strings.Contains(name, ":") && net.ParseIP(name) == nil {
-			return nil, fmt.Errorf("%w %q: want the names of hosts between commas, such as robot or robot:7741", ErrAddress, host)
+		ip := net.ParseIP(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
+		switch {
+		case host == "" || ip == nil && strings.ContainsAny(host, "*?[]\\/@# \t:"):
+			return nil, fmt.Errorf("%w %q: want the names of hosts between commas, such as robot or robot:7741", ErrAddress, origin)
+		case ip != nil && ip.To4() == nil:
+			host = `\[` + ip.String() + `\]` // as browsers write it
+		case ip != nil:
+			host = ip.String()
 		}
-		pages = append(pages, host)
+		if port != "" {
+			pages = append(pages, host+":"+port)
+		} else {
+			pages = append(pages, host, host+":*")
+		}
 	}
 	return pages, nil
 }
@@ -251,7 +262,11 @@ func (s *Server) Serve(run Run, log *slog.Logger) {
 		s.guard.Open = append(append(s.guard.Open, stream.PagePath), run.View.Files.Paths()...)
 		late = []string{stream.PagePath}
 	}
-	s.http = guard.NewServer(NewHandler(run), guard.Config{
+	handler := NewHandler(run)
+	if run.View != nil {
+		handler = s.usable(handler)
+	}
+	s.http = guard.NewServer(handler, guard.Config{
 		Guard:       &s.guard,
 		Connections: guard.ControlConnections,
 		Body:        bodyLimit,
@@ -268,6 +283,21 @@ func (s *Server) Serve(run Run, log *slog.Logger) {
 			log.Warn("the API has ended", "error", err)
 		}
 	}()
+}
+
+// usable refuses the live page where a browser has loaded it under a host whose pages may not use the API.
+func (s *Server) usable(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			if err := s.guard.CheckPage(r); err != nil {
+				err = fmt.Errorf("refuse page: %w", err)
+				s.bar(err)
+				reply(w, nil, err)
+				return
+			}
+		}
+		handler.ServeHTTP(w, r)
+	})
 }
 
 // Admit judges the token that a live page gives, and counts one that isn't right.

@@ -159,6 +159,11 @@ func TestNamesOfThePage(t *testing.T) {
 		{"robot,lab.example:7741", "lab.example:7741", "http://lab.example:7741", ""},
 		{"robot,lab.example:7741", "lab.example:7742", "http://lab.example:7742", "--api-origins lab.example"},
 		{"robot", "robot:7741", "http://robot.evil.example", "--api-origins robot.evil.example"},
+		{"fd00::1", "[fd00::1]:7741", "http://[fd00::1]:7741", ""},
+		{"[fd00::1],[fd00:0::2]:7741", "[fd00::2]:7741", "http://[fd00::2]:7741", ""},
+		{"[fd00::1]", "[fd00::1]", "http://[fd00::1]", ""},
+		{"[fd00::1]", "[fd00::2]:7741", "http://[fd00::2]:7741", "--api-origins fd00::2"},
+		{"[fd00::1]:7741", "[fd00::1]:7742", "http://[fd00::1]:7742", "--api-origins fd00::1"},
 		{"robot", "evil.example", "http://robot", "--api-origins evil.example"},
 	} {
 		var origins []string
@@ -178,9 +183,28 @@ func TestNamesOfThePage(t *testing.T) {
 		assert.Equal(t, http.StatusForbidden, response.StatusCode, "%+v", c)
 		assert.Contains(t, page, c.refused, "%+v", c)
 	}
-	for _, wrong := range []string{"", "*", "http://robot", "robot/", "[a-z]", "a b", "robot:x:y", "?"} {
+	for _, wrong := range []string{"", "*", "http://robot", "robot/", "[a-z]", "a b", "robot:x:y", "?", "[robot]:7741:1", "[]"} {
 		_, err := control.Listen(t.Context(), control.Address{Host: "127.0.0.1"}, "", wrong)
 		assert.ErrorIs(t, err, control.ErrAddress, wrong)
+	}
+}
+
+// A page that couldn't use the API isn't loaded: the refusal, which somebody reads, names the flag.
+func TestPagesUnderAHostThatIsntNamed(t *testing.T) {
+	s := shown(t, "", "lab.example")
+	for host, refused := range map[string]string{
+		"127.0.0.1:7741": "", "localhost:7741": "", "lab.example": "", "lab.example:80": "",
+		"192.0.2.7:7741": "start it with --api-origins 192.0.2.7", // where an address is translated on the way
+		"[fd00::7]:7741": "start it with --api-origins fd00::7",
+		"robot:7741":     "start it with --api-origins robot",
+	} {
+		response, text := load(t, s, "/", "Host", host)
+		if refused == "" {
+			assert.Equal(t, http.StatusOK, response.StatusCode, host)
+			continue
+		}
+		assert.Equal(t, http.StatusForbidden, response.StatusCode, host)
+		assert.Contains(t, text, refused)
 	}
 }
 
