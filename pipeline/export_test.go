@@ -32,3 +32,22 @@ func (p *Pipeline) Accounted() int {
 	defer b.mu.Unlock()
 	return len(b.open)
 }
+
+// WatchNew has a function called each time another sensor of the type is made for this one.
+func (s *Sensor) WatchNew(watch func()) {
+	watched, make := *s.spec.Definition, s.spec.Definition.New
+	watched.New = func(spec sensors.Spec) (sensors.Sensor, error) {
+		watch()
+		return make(spec)
+	}
+	s.spec.Definition = &watched
+}
+
+// TuningLocked reports whether somebody changes the sensor, or asks how it was changed, for which its firings wait.
+func (s *Sensor) TuningLocked() bool {
+	free := s.tuning.mu.TryLock()
+	if free {
+		s.tuning.mu.Unlock()
+	}
+	return !free
+}

@@ -67,19 +67,34 @@ func (s *Sensor) settingsLocked() *sensors.Settings {
 func (s *Sensor) FieldOfView() (view sensors.FieldOfView, ok bool) {
 	t := &s.tuning
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	if settings := s.settingsLocked(); t.viewed != settings {
-		spec := s.spec
-		spec.Settings = settings
-		t.viewer, t.viewed = nil, settings
-		if fresh, err := spec.Definition.New(spec); err == nil { // the one that runs is the loop's
-			t.viewer, _ = fresh.(sensors.Viewer)
-		}
+	settings, viewer := s.settingsLocked(), t.viewer
+	known := t.viewed == settings
+	t.mu.Unlock()
+	if !known {
+		viewer = s.viewerOf(settings)
 	}
-	if t.viewer == nil {
+	if viewer == nil {
 		return view, false
 	}
-	return t.viewer.FieldOfView(), true
+	return viewer.FieldOfView(), true
+}
+
+// viewerOf makes a sensor with the settings that never runs: the one that does is the frame loop's. That waits for no lock
+// meanwhile.
+func (s *Sensor) viewerOf(settings *sensors.Settings) sensors.Viewer {
+	spec := s.spec
+	spec.Settings = settings
+	var viewer sensors.Viewer
+	if fresh, err := spec.Definition.New(spec); err == nil {
+		viewer, _ = fresh.(sensors.Viewer)
+	}
+	t := &s.tuning
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s.settingsLocked() == settings {
+		t.viewer, t.viewed = viewer, settings
+	}
+	return viewer
 }
 
 // Live returns the attributes that Tune may change, with the values that the sensor was told

@@ -51,6 +51,22 @@ func TestTuneCountsFromTheNextFiring(t *testing.T) {
 	assert.Equal(t, runs[0], runs[1])
 }
 
+// TestFieldsOfViewHoldNothingUp: the sensor that tells is made once for its settings, while none waits for it.
+func TestFieldsOfViewHoldNothingUp(t *testing.T) {
+	_, s, _ := tuned(t, sensors.Config{ID: "sensor.lidar.ray_cast", Name: "lidar"})
+	made := 0
+	s.WatchNew(func() {
+		made++
+		assert.False(t, s.TuningLocked())
+	})
+	for range 2 {
+		view, ok := s.FieldOfView()
+		assert.True(t, ok)
+		assert.NotZero(t, view.Horizontal)
+	}
+	assert.Equal(t, 1, made)
+}
+
 // TestTuneChangesTheRate after the next firing, onto the new rate's grid.
 func TestTuneChangesTheRate(t *testing.T) {
 	p, s, got := tuned(t, sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(50)})
