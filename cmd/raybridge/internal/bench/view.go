@@ -103,7 +103,11 @@ func (a *audience) watch(ctx context.Context, cfg *Config) (w watched, err error
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	rig, summary := filepath.Join(dir, "rig.yaml"), filepath.Join(dir, "summary.json")
-	if err := os.WriteFile(rig, []byte(strings.ReplaceAll(cfg.DemoRig, "- id:", "- always: true\n    id:")), 0o644); err != nil {
+	always, err := alwaysOn(cfg.DemoRig)
+	if err != nil {
+		return w, err
+	}
+	if err := os.WriteFile(rig, []byte(always), 0o644); err != nil {
 		return w, fmt.Errorf("write the rig: %w", fault.File(err))
 	}
 	args := []string{
@@ -128,6 +132,15 @@ func (a *audience) watch(ctx context.Context, cfg *Config) (w watched, err error
 		return w, err
 	}
 	return resultOf(cmd.ProcessState, before, summary)
+}
+
+// alwaysOn returns a rig whose sensors compute though nobody listens.
+func alwaysOn(rig string) (string, error) {
+	const sensor = "- id:"
+	if !strings.Contains(rig, sensor) {
+		return "", fmt.Errorf("the demo's rig has no sensor that begins with %q", sensor)
+	}
+	return strings.ReplaceAll(rig, sensor, "- always: true\n    id:"), nil
 }
 
 // resultOf reads what became of a run that had needed so much CPU time when its time began.
@@ -187,6 +200,9 @@ func (a *audience) attend(ctx context.Context, said io.Reader, pid int) (before 
 		return 0, err
 	}
 	_ = response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return 0, fmt.Errorf("let the run's time begin: %s", response.Status) // else it would never end
+	}
 	_, err = io.Copy(io.Discard, said)
 	return before, err
 }
