@@ -186,9 +186,9 @@ func TestWhereThePageIs(t *testing.T) {
 	t.Setenv(tokenVariable, "")
 	dir := t.TempDir()
 	args := []string{"run", "--realtime", "--scene", sceneFile(t, dir), "--rig", write(t, dir, "small.yaml", smallRig), "--duration", "100ms", "--view"}
-	taken, err := net.Listen("tcp", viewAddress)
+	usual, err := net.Listen("tcp", viewAddress)
 	if err == nil { // else somebody else has it
-		defer func() { assert.NoError(t, taken.Close()) }()
+		defer func() { assert.NoError(t, usual.Close()) }()
 	}
 	r := startShown(t, args...)
 	assert.Contains(t, r.err.String(), "port 7741 is in use: the page has another\n")
@@ -209,9 +209,10 @@ func TestWhereThePageIs(t *testing.T) {
 	o := call(t, append(args, "--api", "203.0.113.7:80")...)
 	assert.Equal(t, exitUsage, o.code)
 	assert.Contains(t, lastLine(o.err), "--api: listen on 203.0.113.7:80")
-	host, port, err := net.SplitHostPort(taken.Addr().String())
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	o = call(t, append(args, "--api", net.JoinHostPort(host, port))...)
+	defer func() { assert.NoError(t, taken.Close()) }()
+	o = call(t, append(args, "--api", taken.Addr().String())...)
 	assert.Equal(t, exitUsage, o.code, "a port that was asked for isn't exchanged")
 	assert.Contains(t, lastLine(o.err), "in use")
 }
