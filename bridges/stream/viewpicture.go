@@ -2,11 +2,9 @@ package stream
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"image"
 	"math"
-	"strings"
 
 	"github.com/klauspost/compress/flate"
 
@@ -22,7 +20,6 @@ const viewQuality = 85
 // under the pointer.
 type pictureForm struct {
 	sensorType string
-	tags       bool // its mono8 is semantic tags
 	jpeg       picture.JPEGEncoder
 	deflater   *flate.Writer
 	rows       []byte // of a picture that is deflated
@@ -31,7 +28,7 @@ type pictureForm struct {
 }
 
 func newPictureForm(sensorType string) *pictureForm {
-	return &pictureForm{sensorType: sensorType, tags: strings.HasPrefix(sensorType, "sensor.camera.semantic")}
+	return &pictureForm{sensorType: sensorType}
 }
 
 func (f *pictureForm) fresh() simtime.Stamped { return new(sample.Image) }
@@ -56,10 +53,10 @@ func (f *pictureForm) show(m simtime.Stamped, _ bool) (shown simtime.Stamped, po
 	case sample.EncodingBGRA8:
 		err = f.compress(src, 4, [3]int{2, 1, 0})
 	case sample.EncodingMono8:
-		if f.tags {
-			err = f.deflate(src, kind.Bytes, src.Encoding, "")
-		} else {
+		if kind.Smooth {
 			err = f.compress(src, 1, [3]int{})
+		} else { // tags
+			err = f.deflate(src, kind.Bytes, src.Encoding, "")
 		}
 	case sample.EncodingMono16, sample.Encoding16UC1, sample.Encoding32SC1:
 		err = f.deflate(src, kind.Bytes, src.Encoding, "")
@@ -126,7 +123,7 @@ func (f *pictureForm) depth(src *sample.Image) error {
 	tight := sample.Image{Width: src.Width, Height: src.Height, Data: f.rows}
 	if farthest <= farthestShort {
 		for i, o := 0, 0; i < len(f.rows); i, o = i+4, o+2 {
-			binary.LittleEndian.PutUint16(f.rows[o:], millimetres(math.Float32frombits(le.Uint32(f.rows[i:]))))
+			le.PutUint16(f.rows[o:], millimetres(math.Float32frombits(le.Uint32(f.rows[i:]))))
 		}
 		tight.Step = 2 * src.Width
 		return f.deflate(&tight, 2, sample.Encoding16UC1, " mm")
