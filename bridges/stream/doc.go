@@ -59,7 +59,7 @@
 //
 // A [PagePort] serves the same streams to pages in browsers, over WebSockets that an HTTP server was asked for.
 // docs/live-page.md has what they say. Pictures and clouds are made smaller for them, once for all pages and on a goroutine
-// of each stream. A page is sent the newest message for each that it has drawn. What a newer one overtakes counts as
+// of each stream. A page is sent the newest message for each that it has drawn. One that a newer one overtakes counts as
 // peer_slow, and publishing never waits.
 //
 // # Concurrency

@@ -109,7 +109,7 @@ func (p *PagePort) Serve(conn net.Conn, request *http.Request) {
 
 // Bounds of what one page makes the server keep, beside what it shares with the others.
 const (
-	// pageMessages and pageBytes wait for it at most. Of one stream pageCredits are on their way, or as many as it asks
+	// pageMessages and pageBytes wait for it at most, and the newest of each stream beside them. Of one stream pageCredits are on their way, or as many as it asks
 	// for, mostCredits at most.
 	pageMessages = 1024
 	pageBytes    = 64 << 20

@@ -208,7 +208,7 @@ func TestPagesUnderAHostThatIsntNamed(t *testing.T) {
 	}
 }
 
-// Of a hundred pages as many are served as the API has connections. They don't rest: none makes room for another one.
+// As many of a hundred pages are served as the API has connections. They don't rest: none makes room for another one.
 func TestAHundredPages(t *testing.T) {
 	s := shown(t, "")
 	var conns []*websocket.Conn
