@@ -633,7 +633,7 @@ func TestCloudsThatWereSentArentLost(t *testing.T) {
 	}
 }
 
-// A page that wants clouds whole goes on with all else as it was: its credits, its losses, and no message comes twice.
+// A page that wants clouds whole keeps all else as it was: its credits, its losses, and no message comes twice.
 func TestAllElseGoesOnWhereCloudsAreMadeWhole(t *testing.T) {
 	g := openGallery(t)
 	p := g.open(t)
