@@ -1,0 +1,41 @@
+// The run's HTTP API: openapi.yaml at /v1/openapi.yaml has every request.
+
+export class Api {
+  constructor(token) {
+    this.token = token;
+  }
+
+  // call sends a request and returns the answer. Errors have the server's own words, and its status.
+  async call(method, path, body) {
+    const headers = {};
+    if (this.token) headers.Authorization = `Bearer ${this.token}`;
+    if (body !== undefined) headers['Content-Type'] = 'application/json';
+    let response;
+    try {
+      response = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+    } catch {
+      throw new ApiError('the run can\'t be reached', 0);
+    }
+    const text = await response.text();
+    let answer = {};
+    try {
+      answer = JSON.parse(text);
+    } catch {
+      answer.error = text.slice(0, 400);
+    }
+    if (!response.ok) throw new ApiError(answer.error ?? response.statusText, response.status);
+    return answer;
+  }
+
+  get(path) { return this.call('GET', path); }
+  post(path, body) { return this.call('POST', path, body); }
+  put(path, body) { return this.call('PUT', path, body); }
+  remove(path) { return this.call('DELETE', path); }
+}
+
+export class ApiError extends Error {
+  constructor(message, status) {
+    super(message);
+    this.status = status;
+  }
+}

@@ -1,0 +1,34 @@
+// Driving the ego by keys, where its driver is external. A command holds for half a second, so that one is sent five times a
+// second while this is on; letting go of the keys brakes gently.
+
+const every = 200; // ms
+const turnStep = 0.25; // of the wheel, a command
+
+export class Drive {
+  constructor(run, keys) {
+    this.run = run;
+    this.keys = keys;
+    this.wheel = 0;
+  }
+
+  toggle() {
+    if (this.timer) this.stop();
+    else this.timer = setInterval(() => this.command(), every);
+    return Boolean(this.timer);
+  }
+
+  stop() {
+    clearInterval(this.timer);
+    this.timer = null;
+    this.wheel = 0;
+  }
+
+  async command() {
+    const down = (...keys) => keys.some((k) => this.keys.held.has(k));
+    const want = Number(down('d', 'arrowright')) - Number(down('a', 'arrowleft'));
+    this.wheel += Math.min(Math.max(want - this.wheel, -turnStep), turnStep);
+    const body = { throttle: down('w', 'arrowup') ? 0.6 : 0, brake: down('s', 'arrowdown') ? 0.8 : 0, steering: this.wheel };
+    // Where somebody else drives, the run says so, and asking again would say the same.
+    if (!(await this.run.act((api) => api.post('/v1/ego/control', body)))) this.stop();
+  }
+}

@@ -1,0 +1,145 @@
+// The page: makes its parts and draws them when the browser is ready for a picture.
+
+import { Actors } from './actors.js';
+import { Api } from './api.js';
+import { Drive } from './drive.js';
+import { h, show } from './elements.js';
+import { Keys } from './keys.js';
+import { Link } from './link.js';
+import { Losses } from './losses.js';
+import { MessagePanel } from './message.js';
+import { Arrangement, Dock, Panel } from './panels.js';
+import { Pictures } from './pictures.js';
+import { Place } from './place.js';
+import { Plots } from './plots.js';
+import { Rig } from './rig.js';
+import { Run } from './run.js';
+import { saveClouds, saveView } from './save.js';
+import { TimeBar } from './timebar.js';
+import { Topics } from './topics.js';
+import { View3D } from './view3d.js';
+
+const place = new Place();
+const link = new Link(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/ws`, place.token);
+const api = new Api(place.token);
+const run = new Run(link, api);
+const keys = new Keys();
+const arrangement = new Arrangement(document.getElementById('work'), place);
+
+const scenePanel = new Panel('scene', '3-D');
+const picturePanel = new Panel('pictures', 'Pictures');
+const dock = new Dock(arrangement);
+const view = new View3D(scenePanel, run, place);
+const pictures = new Pictures(picturePanel, run, place);
+const plots = new Plots(run, place);
+const message = new MessagePanel(run, place, (topic, field) => {
+  plots.add(topic, field);
+  dock.show('plots');
+});
+const drive = new Drive(run, keys);
+
+const driveButton = h('button', { 'aria-pressed': 'false', title: 'Drive with w a s d (v)', onclick: () => toggleDrive() }, 'drive');
+scenePanel.tools.append(driveButton, h('details', { class: 'drop' }, h('summary', {}, 'save'), h('div', { class: 'menu' },
+  h('button', { onclick: () => saveView(view) }, 'view as PNG'), h('button', { onclick: () => saveClouds(view.scene) }, 'clouds as PCD'))));
+
+dock.add('topics', 'Topics', new Topics(run, (name) => {
+  message.choose(name);
+  dock.show('message');
+}));
+dock.add('plots', 'Plots', plots);
+dock.add('rig', 'Rig', new Rig(run, place));
+dock.add('actors', 'Actors', new Actors(run, view));
+dock.add('losses', 'Losses', new Losses(run));
+dock.add('message', 'Message', message);
+arrangement.arrange([scenePanel, picturePanel], dock);
+
+const actions = {
+  losses: () => dock.show('losses'),
+  swap: () => arrangement.swap(),
+  theme: () => {
+    arrangement.theme();
+    view.themed();
+  },
+  help: () => keys.help(),
+  link: () => {
+    place.put();
+    // Without https only this machine's pages may use the clipboard: the address bar has the link anyway.
+    navigator.clipboard?.writeText(location.href);
+  },
+};
+const bar = new TimeBar(document.getElementById('bar'), run, actions);
+
+keys.on([' '], 'pause, continue', () => bar.toggle());
+keys.on(['n', 'ArrowRight'], 'one step', () => drive.timer || bar.advance(1));
+keys.on(['N', 'shift ArrowRight'], 'ten steps', () => bar.advance(10));
+keys.on(['+', '='], 'faster', () => bar.faster(true));
+keys.on(['-'], 'slower', () => bar.faster(false));
+keys.on(['1'], 'orbit', () => view.setMode('orbit'));
+keys.on(['2'], 'follow', () => view.setMode('follow'));
+keys.on(['3'], 'from the top', () => view.setMode('top'));
+keys.on(['c'], 'next colouring of points', () => view.nextColoring());
+keys.on(['e'], 'follow the ego again', () => view.follow(0));
+keys.on(['v'], 'drive with w a s d, or stop', () => toggleDrive());
+keys.on(['f'], 'enlarge 3-D', () => scenePanel.enlarge());
+keys.on(['p'], 'enlarge pictures', () => picturePanel.enlarge());
+keys.on(['x'], 'swap 3-D and pictures', actions.swap);
+keys.on(['t'], 'dark or light', actions.theme);
+keys.on(['l'], 'copy a link to this view', actions.link);
+keys.on(['?'], 'this card', actions.help);
+keys.on(['Escape'], 'let go of what is chosen', () => view.chooseActor(null));
+
+function toggleDrive() {
+  const on = drive.toggle();
+  driveButton.setAttribute('aria-pressed', String(on));
+}
+
+// A card over the page says what is wrong, where there is something that the user can do about it.
+const notice = document.getElementById('notice');
+const noticeText = h('p');
+const noticeForm = h('form', { class: 'form' }, h('label', {}, 'token', h('input', { name: 'token', type: 'password', autocomplete: 'off' })), h('button', {}, 'connect'));
+notice.append(noticeText, noticeForm);
+noticeForm.addEventListener('submit', (e) => {
+  e.preventDefault();
+  const token = new FormData(noticeForm).get('token');
+  place.remember(token);
+  api.token = token;
+  link.connect(token);
+});
+
+function tellNotice() {
+  const { phase, reason } = link.state;
+  const { problem } = run;
+  let text = '';
+  if (phase === 'refused') text = `The run refuses this page: ${reason}.`;
+  else if (phase === 'unreachable' && problem?.status === 503) text = `${problem.message}. This page tries again by itself.`;
+  else if (phase === 'unreachable' && problem?.status > 0) text = `The run refuses this page: ${problem.message}`;
+  else if (phase === 'unreachable') text = 'No run answers at this address. Start one with "raybridge run --view"; this page connects by itself.';
+  else if (phase === 'ended') text = 'The run has ended. The last data stay on the screen; another run on this port is shown when it begins.';
+  else if (phase === 'lost') text = 'The connection is lost. This page tries again by itself.';
+  else if (phase === 'open' && link.streams.size === 0) text = 'Nothing is published: this run has no sensors. Add one in the panel Rig.';
+  show(noticeText, text);
+  notice.hidden = text === '';
+  notice.className = phase;
+  noticeForm.hidden = phase !== 'refused' && problem?.status !== 401;
+}
+link.watch(tellNotice);
+run.watch(tellNotice);
+
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => view.themed());
+
+// Menus close when something else is clicked.
+document.addEventListener('pointerdown', (e) => {
+  for (const menu of document.querySelectorAll('details.drop[open]')) if (!menu.contains(e.target)) menu.open = false;
+});
+
+// Credits go out after drawing: a page that is hidden or slow is sent less.
+function draw() {
+  view.draw();
+  pictures.draw();
+  plots.draw();
+  message.draw();
+  bar.tick();
+  link.settle();
+  requestAnimationFrame(draw);
+}
+requestAnimationFrame(draw);

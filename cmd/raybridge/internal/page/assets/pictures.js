@@ -1,0 +1,202 @@
+// The panel of pictures: a tile for each output of each camera that is shown, with boxes over it and the value under the pointer.
+
+import { kindOf, tell } from './pixels.js';
+import { actorColor } from './sketches.js';
+import { corners, edges, within } from './space.js';
+import { check, download, h, show } from './elements.js';
+
+const types = ['sensor_msgs/msg/CompressedImage', 'sensor_msgs/msg/Image'];
+const infoType = 'sensor_msgs/msg/CameraInfo';
+const farthestBox = 60; // metres
+
+export class Pictures {
+  constructor(panel, run, place) {
+    this.panel = panel;
+    this.run = run;
+    this.place = place;
+    this.hidden = new Set(place.read('nopictures', []));
+    this.boxes = place.read('pictureboxes', '') === 'on';
+    this.tiles = new Map();
+    this.menu = h('div', { class: 'menu' });
+    this.grid = h('div', { class: 'tiles' });
+    this.words = h('div', { class: 'empty' });
+    panel.body.append(this.grid, this.words);
+    panel.tools.append(
+      check('boxes', this.boxes, (on) => {
+        this.boxes = on;
+        place.write('pictureboxes', on ? 'on' : '', '');
+        this.tiles.forEach((tile) => { tile.dirty = true; });
+      }),
+      h('details', { class: 'drop' }, h('summary', {}, 'outputs'), this.menu),
+    );
+    run.link.watch(() => this.follow());
+    run.watch(() => this.explain());
+  }
+
+  follow() {
+    const cameras = this.run.ofType(...types);
+    const key = `${this.run.link.instance} ${cameras.map((s) => s.name)}`;
+    if (key !== this.key) {
+      this.key = key;
+      this.menu.replaceChildren(...cameras.map(({ name }) => check(name, !this.hidden.has(name), (on) => this.hide(name, !on))));
+    }
+    for (const [name, tile] of this.tiles) {
+      if (cameras.some((s) => s.name === name) && !this.hidden.has(name)) continue;
+      tile.end();
+      this.tiles.delete(name);
+    }
+    for (const stream of cameras) {
+      if (this.tiles.has(stream.name) || this.hidden.has(stream.name)) continue;
+      const tile = new Tile(this, stream);
+      this.tiles.set(stream.name, tile);
+      this.grid.append(tile.element);
+    }
+    this.grid.dataset.count = this.tiles.size;
+    this.explain();
+  }
+
+  hide(name, hidden) {
+    if (hidden) this.hidden.add(name);
+    else this.hidden.delete(name);
+    this.place.write('nopictures', [...this.hidden]);
+    this.follow();
+  }
+
+  explain() {
+    const cameras = this.run.ofType(...types);
+    let why = '';
+    if (this.run.link.state.phase === 'open' && this.tiles.size === 0) {
+      why = cameras.length === 0 ? 'No camera is in this run. Add one in the panel Rig.' : 'All pictures are hidden: see "outputs".';
+    }
+    show(this.words, why);
+  }
+
+  draw() {
+    if (!this.panel.visible) return;
+    for (const tile of this.tiles.values()) tile.draw();
+  }
+}
+
+class Tile {
+  constructor(pictures, stream) {
+    this.pictures = pictures;
+    this.run = pictures.run;
+    this.stream = stream;
+    this.canvas = h('canvas', { role: 'img', 'aria-label': `${stream.name}, no picture yet` });
+    this.over = h('canvas', { class: 'boxes', 'aria-hidden': 'true' });
+    this.value = h('output', { class: 'value', 'aria-label': `value under the pointer in ${stream.name}` });
+    this.about = h('span', { class: 'soft' }, 'waiting');
+    const save = h('button', { class: 'icon', title: 'Save as PNG', 'aria-label': `Save ${stream.name}`, onclick: () => this.save() }, '⤓');
+    const large = h('button', { class: 'icon', title: 'Enlarge', 'aria-label': `Enlarge ${stream.name}`, onclick: () => this.enlarge() }, '⤢');
+    this.frame = h('div', { class: 'frame' }, this.canvas, this.over);
+    this.element = h('figure', { class: 'tile' }, this.frame,
+      h('figcaption', {}, h('b', { title: stream.name }, stream.name), this.about, this.value, save, large));
+    this.element.dataset.topic = stream.name;
+    this.frame.addEventListener('pointermove', (e) => this.point(e));
+    this.frame.addEventListener('pointerleave', () => this.point(null));
+    this.frame.addEventListener('dblclick', () => this.enlarge());
+    this.unheard = this.run.link.listen(stream.name, (frame) => this.take(frame));
+    const info = [...this.run.link.streams.values()].find((s) => s.type === infoType && s.sensor === stream.sensor);
+    this.uninformed = info && this.run.link.listen(info.name, ({ message }) => { this.info = message; });
+    this.frames = 0;
+  }
+
+  enlarge() {
+    this.element.classList.toggle('large');
+    this.element.parentElement.classList.toggle('one', this.element.classList.contains('large'));
+  }
+
+  take(frame) {
+    this.picture?.bitmap.close();
+    this.picture = frame.picture;
+    this.shot = frame;
+    this.dirty = true;
+  }
+
+  draw() {
+    if (!this.dirty || !this.picture) return;
+    this.dirty = false;
+    const { bitmap, width, height } = this.picture;
+    if (this.canvas.width !== width || this.canvas.height !== height) {
+      for (const canvas of [this.canvas, this.over]) Object.assign(canvas, { width, height });
+      this.element.style.setProperty('--ratio', `${width} / ${height}`);
+    }
+    this.pen ??= this.canvas.getContext('2d', { alpha: false, willReadFrequently: true });
+    this.pen.drawImage(bitmap, 0, 0);
+    this.drawBoxes();
+    show(this.about, `${width}×${height} · ${this.shot.stamp.toFixed(2)} s`);
+    this.canvas.setAttribute('aria-label', `${this.stream.name}, ${width} by ${height} pixels, at ${this.shot.stamp.toFixed(2)} seconds`);
+    this.canvas.dataset.frames = ++this.frames;
+    this.tell();
+  }
+
+  drawBoxes() {
+    const pen = this.over.getContext('2d');
+    pen.clearRect(0, 0, this.over.width, this.over.height);
+    // Boxes are straight in a pinhole's picture alone.
+    if (!this.pictures.boxes || !this.shot.pose || !this.info || this.info.d.some((d) => d !== 0)) return;
+    const [fx, , cx, , fy, cy] = this.info.k;
+    const onPicture = (p) => {
+      const [x, y, z] = within(this.shot.pose, p);
+      return x > 0.3 ? [cx - (fx * y) / x, cy - (fy * z) / x] : null;
+    };
+    pen.lineWidth = Math.max(1, this.over.width / 640);
+    pen.font = `${Math.max(10, this.over.width / 55)}px system-ui, sans-serif`;
+    const chosen = this.run.chosen?.actor;
+    for (const actor of this.run.actorsAt(this.shot.stamp).values()) {
+      if (actor.id === 0 || actor.kind > 2) continue;
+      const away = Math.hypot(...within(this.shot.pose, actor.pose.position));
+      const points = corners(actor.pose, actor.centre, actor.half).map(onPicture);
+      if (away > farthestBox || points.some((p) => !p)) continue;
+      pen.strokeStyle = pen.fillStyle = actor.id === chosen ? 'rgb(255 196 61)' : `rgb(${actorColor(actor)} / 80%)`.replaceAll(',', ' ');
+      pen.beginPath();
+      for (const [a, b] of edges) {
+        pen.moveTo(...points[a]);
+        pen.lineTo(...points[b]);
+      }
+      pen.stroke();
+      if (away < 30) pen.fillText(this.run.nameOf(actor), Math.min(...points.map((p) => p[0])), Math.min(...points.map((p) => p[1])) - 3);
+    }
+  }
+
+  point(event) {
+    this.under = null;
+    if (event && this.picture) {
+      const box = this.canvas.getBoundingClientRect();
+      const x = Math.floor(((event.clientX - box.left) / box.width) * this.picture.width);
+      const y = Math.floor(((event.clientY - box.top) / box.height) * this.picture.height);
+      if (x >= 0 && y >= 0 && x < this.picture.width && y < this.picture.height) this.under = [x, y];
+    }
+    this.tell();
+  }
+
+  // tell says what stands under the pointer: the value where the picture came lossless, else the colour.
+  tell() {
+    if (!this.under) {
+      show(this.value, '');
+      return;
+    }
+    const [x, y] = this.under;
+    const { values, encoding, unit, width } = this.picture;
+    const told = values ? tell(kindOf(encoding, unit, this.stream.sensorType), values, y * width + x)
+      : `rgb ${[...this.pen.getImageData(x, y, 1, 1).data.subarray(0, 3)].join(' ')}`;
+    let name = '';
+    const id = encoding === '16UC1' || encoding === '32SC1' ? values?.[y * width + x] : undefined;
+    if (id && unit !== 'mm') name = this.run.actors.get(id) ? ` ${this.run.nameOf(this.run.actors.get(id))}` : '';
+    show(this.value, `${told}${name} at ${x}, ${y}`);
+  }
+
+  save() {
+    if (!this.picture) return;
+    const name = `${this.stream.name.slice(1).replaceAll('/', '_')}_${this.shot.stamp.toFixed(3)}.png`;
+    this.canvas.toBlob((blob) => download(blob, name));
+  }
+
+  end() {
+    this.unheard();
+    this.uninformed?.();
+    this.picture?.bitmap.close();
+    this.element.parentElement.classList.remove('one');
+    this.element.remove();
+  }
+}

@@ -1,0 +1,142 @@
+// The run as all panels see it: its sensors, its actors, its status, and what the user has chosen.
+
+import { carried, mounted, poseOf } from './space.js';
+
+const snapshotType = 'raybridge_msgs/msg/Snapshot';
+const statusEvery = 1000; // ms
+const keptSnapshots = 64; // pictures are older than the newest snapshot, and boxes are drawn as they were
+
+export class Run {
+  constructor(link, api) {
+    this.link = link;
+    this.api = api;
+    this.sensors = []; // as GET /v1/sensors has them
+    this.actors = new Map(); // by id, those of the newest snapshot
+    this.past = []; // newest last: {stamp, actors}
+    this.names = new Map(); // of actors by id, as GET /v1/actors has them
+    this.time = null; // {paused, scale, source, sec, nanosec}
+    this.stamp = 0; // of the newest snapshot, seconds
+    this.status = null;
+    this.before = null; // the status before that
+    this.problem = null; // why there is no status
+    this.chosen = null; // {actor} or {point}, shown by the view
+    this.watchers = new Set();
+    this.sampled = new Set(); // functions that are called with each status
+    link.watch(() => this.follow());
+    setInterval(() => this.refresh(), statusEvery);
+  }
+
+  watch(changed) { this.watchers.add(changed); }
+  changed() { this.watchers.forEach((tell) => tell()); }
+
+  get ego() { return this.actors.get(0); }
+
+  ofType(...types) { return [...this.link.streams.values()].filter((s) => types.includes(s.type)); }
+
+  choose(chosen) {
+    this.chosen = chosen;
+    this.changed();
+  }
+
+  // follow takes a new list of streams.
+  follow() {
+    const { phase, reason } = this.link.state;
+    if (this.link.restarted) {
+      this.link.restarted = false;
+      this.actors = new Map();
+      this.past = [];
+      this.chosen = this.before = this.status = null;
+    }
+    const key = `${phase} ${reason} ${this.link.instance} ${[...this.link.streams.keys()]}`;
+    if (key !== this.key) {
+      this.key = key;
+      const [snapshots] = this.ofType(snapshotType);
+      if (snapshots && snapshots.name !== this.snapshots) {
+        this.unheard?.();
+        this.snapshots = snapshots.name;
+        this.unheard = this.link.listen(snapshots.name, (frame) => this.take(frame));
+      }
+      this.readSensors();
+      this.refresh();
+    }
+    this.changed();
+  }
+
+  take({ message, stamp }) {
+    this.stamp = stamp;
+    this.actors = new Map(message.actors.map((a) => [a.id, {
+      ...a, pose: poseOf(a.pose), centre: xyz(a.box_center), half: xyz(a.box_half), velocity: xyz(a.twist.linear),
+    }]));
+    if (this.past.at(-1)?.stamp > stamp) this.past = []; // the run was reset
+    this.past.push({ stamp, actors: this.actors });
+    if (this.past.length > keptSnapshots) this.past.shift();
+  }
+
+  // actorsAt returns the actors of the snapshot nearest to a time.
+  actorsAt(stamp) {
+    const nearer = (a, b) => (Math.abs(b.stamp - stamp) < Math.abs(a.stamp - stamp) ? b : a);
+    return this.past.reduce(nearer, { stamp: Infinity, actors: this.actors }).actors;
+  }
+
+  // poseOf returns where a sensor is now, by how it is mounted; null where that isn't known.
+  poseOf(sensor) {
+    const carrier = this.actors.get(sensor.attached_to ?? 0);
+    if (!carrier || !sensor.pose) return null;
+    let pose = mounted(sensor.pose);
+    let parent = sensor.parent;
+    for (let depth = 0; parent && parent !== 'base_link' && depth < 16; depth++) {
+      const above = this.sensors.find((s) => s.frame === parent || s.name === parent);
+      if (!above?.pose) break;
+      pose = carried(mounted(above.pose), pose);
+      parent = above.parent;
+    }
+    return carried(carrier.pose, pose);
+  }
+
+  nameOf(actor) {
+    return this.names.get(actor.id) ?? (actor.id === 0 ? 'ego' : `${actor.type_id.split('.').pop()} ${actor.id}`);
+  }
+
+  async readSensors() {
+    try {
+      this.sensors = (await this.api.get('/v1/sensors')).sensors;
+      this.changed();
+    } catch {
+      // the status says why
+    }
+  }
+
+  async refresh() {
+    if (document.hidden || this.asking || this.link.state.phase === 'refused') return;
+    this.asking = true;
+    try {
+      const status = await this.api.get('/v1/status');
+      this.before = this.status;
+      this.status = status;
+      this.time = status.time;
+      this.problem = null;
+      this.sampled.forEach((take) => take(status, this.before));
+    } catch (error) {
+      this.problem = error;
+    }
+    this.asking = false;
+    this.changed();
+  }
+
+  // act does what a control asks for, and says what came of it.
+  async act(request) {
+    try {
+      const answer = await request(this.api);
+      if (answer?.source) this.time = answer;
+      this.complaint = '';
+      return answer;
+    } catch (error) {
+      this.complaint = error.message;
+      return null;
+    } finally {
+      this.changed();
+    }
+  }
+}
+
+const xyz = (v) => [v.x, v.y, v.z];

@@ -1,0 +1,67 @@
+// The table of topics: rate, bandwidth, listeners, latency, what was lost. A click shows a topic's messages.
+
+import { figure, h } from './elements.js';
+
+const columns = [
+  ['topic', ''], ['type', ''], ['Hz', 'published, in simulated time, over the last second'], ['here Hz', 'that this page received, over the last second'],
+  ['here kB/s', 'that this page received'], ['listeners', 'whoever receives it now'], ['latency ms', 'from capture to publication, median and 99 %'], ['lost', 'for all receivers'],
+];
+
+export class Topics {
+  constructor(run, chosen) {
+    this.run = run;
+    this.chosen = chosen;
+    this.body = h('tbody');
+    this.words = h('p', { class: 'note' });
+    this.element = h('div', {}, h('table', { class: 'topics' },
+      h('thead', {}, h('tr', {}, ...columns.map(([name, title]) => h('th', { title }, name)))), this.body), this.words);
+    this.rates = new Map();
+    run.sampled.add((status, before) => this.sample(status, before));
+    run.watch(() => this.update());
+  }
+
+  shown(visible) {
+    this.visible = visible;
+    this.update();
+  }
+
+  // sample works out rates from two states of the run.
+  sample(status, before) {
+    const now = performance.now();
+    const seconds = (now - this.at) / 1000;
+    this.at = now;
+    const past = new Map(before?.sensors.map((s) => [s.topic, s]));
+    const simulated = before ? status.sim_s - before.sim_s : 0;
+    for (const s of status.sensors) {
+      const was = past.get(s.topic);
+      const [here, hereBefore] = [this.run.link.received.get(s.topic) ?? { messages: 0, bytes: 0 }, this.rates.get(s.topic)?.count];
+      this.rates.set(s.topic, {
+        count: { ...here },
+        published: was && simulated > 0 ? (s.messages - was.messages) / simulated : NaN,
+        messages: hereBefore ? (here.messages - hereBefore.messages) / seconds : 0,
+        bytes: hereBefore ? (here.bytes - hereBefore.bytes) / seconds : 0,
+      });
+    }
+  }
+
+  update() {
+    if (!this.visible) return;
+    const { status, link } = this.run;
+    const rows = new Map(status?.sensors.filter((s) => s.topic && !s.ended).map((s) => [s.topic, s]));
+    const names = [...new Set([...rows.keys(), ...link.streams.keys()])].sort();
+    this.words.textContent = names.length > 0 ? '' : 'Nothing is published: the rig has no sensors.';
+    this.body.replaceChildren(...names.map((name) => this.row(name, rows.get(name), link.streams.get(name))));
+  }
+
+  row(name, row, stream) {
+    const rate = this.rates.get(name) ?? {};
+    const drops = Object.values(row?.drops ?? {}).reduce((a, b) => a + b, 0);
+    const open = stream ? h('button', { class: 'as-link', onclick: () => this.chosen(name) }, name) : name;
+    const cells = [
+      figure(rate.published), rate.messages > 0 ? figure(rate.messages) : '–', rate.bytes > 0 ? figure(rate.bytes / 1000) : '–',
+      row?.listeners ?? (row?.idle ? '0' : '–'), row?.latency_p50_ms > 0 ? `${figure(row.latency_p50_ms)} / ${figure(row.latency_p99_ms)}` : '–', drops.toLocaleString('en'),
+    ];
+    return h('tr', { class: row?.idle ? 'idle' : '' }, h('td', {}, open), h('td', { class: 'soft' }, (stream?.type ?? row?.type ?? '').replace('/msg/', '/')),
+      ...cells.map((text, i) => h('td', { class: i === 5 && drops > 0 ? 'n warn' : 'n' }, String(text))));
+  }
+}
