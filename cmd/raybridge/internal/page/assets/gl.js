@@ -30,7 +30,7 @@ void main() {
   vec4 at = vec4(origin + size * place, 1.0);
   gl_Position = toScreen * at;
   gl_PointSize = pixels;
-  uint column = marks.x;
+  uint column = uint(sqrt(float(marks.x) / 255.0) * 255.0); // most surfaces are dull
   if (by == 1) column = uint(clamp((dot(height, at) + 0.5) / 8.5, 0.0, 1.0) * 255.0);
   if (by == 2) column = (marks.y * 37u) & 255u; // neighbouring rings differ
   if (by == 3) column = marks.z;

@@ -90,7 +90,7 @@ class Tile {
     const large = h('button', { class: 'icon', title: 'Enlarge', 'aria-label': `Enlarge ${stream.name}`, onclick: () => this.enlarge() }, '⤢');
     this.frame = h('div', { class: 'frame' }, this.canvas, this.over);
     this.element = h('figure', { class: 'tile' }, this.frame,
-      h('figcaption', {}, h('b', { title: stream.name }, stream.name), this.about, this.value, save, large));
+      h('figcaption', {}, h('b', { title: stream.name }, stream.name.replace(/\/image(_raw|_color)?(\/compressed)?$/, '')), this.about, this.value, save, large));
     this.element.dataset.topic = stream.name;
     this.frame.addEventListener('pointermove', (e) => this.point(e));
     this.frame.addEventListener('pointerleave', () => this.point(null));

@@ -123,7 +123,7 @@ export class Plots {
     this.own = new Map(); // plots of fields, by "topic field": {plot, unheard}
     this.speed = this.make('speed', 'm/s');
     this.imu = this.make('acceleration', 'm/s²');
-    this.factor = this.make('real-time factor', '×');
+    this.factor = this.make('real-time factor', '');
     this.rates = this.make('rates', 'Hz');
     this.stages = this.make('latency by stage, slowest median', 'ms');
     run.sampled.add((status, before) => this.sample(status, before));

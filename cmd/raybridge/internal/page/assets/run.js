@@ -94,7 +94,9 @@ export class Run {
   }
 
   nameOf(actor) {
-    return this.names.get(actor.id) ?? (actor.id === 0 ? 'ego' : `${actor.type_id.split('.').pop()} ${actor.id}`);
+    // A type's last part is what it is, or a number: walker.pedestrian.0002.
+    const kind = actor.type_id.split('.').findLast((part) => !/^\d+$/.test(part)) ?? actor.type_id;
+    return this.names.get(actor.id) ?? (actor.id === 0 ? 'ego' : `${kind} ${actor.id}`);
   }
 
   async readSensors() {

@@ -96,7 +96,7 @@ export class Scene {
       const pose = frame.pose ?? { position: [0, 0, 0], orientation: [0, 0, 0, 1] };
       sketched[stream.type](this.lines, pose, frame.message, place);
     }
-    if (look.boxes) this.drawActors();
+    this.drawActors(look);
     this.drawSensors(look, colors);
     this.painter.drawSketch(this.lines, this.matrix, false);
     this.painter.drawSketch(this.fills, this.matrix, true);
@@ -117,10 +117,12 @@ export class Scene {
     });
   }
 
-  drawActors() {
+  drawActors(look) {
     const chosen = this.run.chosen?.actor;
     for (const actor of this.run.actors.values()) {
-      drawActor(this.lines, this.fills, actor, actor.id === chosen ? accent : null);
+      if (actor.id === chosen || (actor.kind > 2 ? look.lights : look.boxes)) {
+        drawActor(this.lines, this.fills, actor, actor.id === chosen ? accent : null);
+      }
     }
   }
 
@@ -161,10 +163,11 @@ export class Scene {
   }
 
   // pickActor returns the nearest actor whose box a ray from the eye hits.
-  pickActor(eye, ray) {
+  pickActor(eye, ray, look) {
     let best = null;
     let nearest = Infinity;
     for (const actor of this.run.actors.values()) {
+      if (!(actor.kind > 2 ? look.lights : look.boxes)) continue;
       const distance = meets(actor, eye, ray);
       if (distance >= nearest) continue;
       nearest = distance;

@@ -17,7 +17,7 @@ export function drawGrid(lines, [x, y, z], ink) {
   const step = 10;
   const reach = 120;
   const [cx, cy] = [Math.round(x / step) * step, Math.round(y / step) * step];
-  const alpha = (d) => Math.round(70 * Math.max(0, 1 - d / reach));
+  const alpha = (d) => Math.round(95 * Math.max(0, 1 - d / reach));
   for (let i = -reach; i <= reach; i += step) {
     for (let j = -reach; j < reach; j += 2 * step) {
       const ends = [j, j + step, j + 2 * step];

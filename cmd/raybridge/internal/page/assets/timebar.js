@@ -26,7 +26,7 @@ export class TimeBar {
       h('span', { class: 'group', role: 'group', 'aria-label': 'Time' }, this.play, this.step, this.scale), this.now, this.factor, this.lost,
       this.complaint, h('span', { class: 'gap' }),
       h('button', { class: 'icon', title: 'Swap 3-D and pictures (x)', 'aria-label': 'Swap 3-D and pictures', onclick: actions.swap }, '⇄'),
-      h('button', { class: 'icon', title: 'Copy a link to this view (l)', 'aria-label': 'Copy a link to this view', onclick: actions.link }, '🔗︎'),
+      h('button', { class: 'icon', title: 'Copy a link to this view (l)', 'aria-label': 'Copy a link to this view', onclick: actions.link }, 'link'),
       h('button', { class: 'icon', title: 'Dark or light (t)', 'aria-label': 'Dark or light', onclick: actions.theme }, '◐'),
       h('button', { class: 'icon', title: 'Keys (?)', 'aria-label': 'Keys', onclick: actions.help }, '?'),
     );

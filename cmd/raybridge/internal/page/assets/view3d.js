@@ -10,7 +10,7 @@ import { check, choice, figure, fit, h, show } from './elements.js';
 const clickReach = 6; // pixels between a click and the point that it means
 
 // keys of what the user chooses, as a link keeps them.
-const defaults = { coloring: 'intensity', decay: 0, size: 2, grid: true, boxes: true, frames: true, fields: false, hidden: '' };
+const defaults = { coloring: 'height', decay: 0, size: 2, grid: true, boxes: true, lights: false, frames: true, fields: false, hidden: '' };
 
 export class View3D {
   constructor(panel, run, place) {
@@ -109,7 +109,7 @@ export class View3D {
 
   // list fills the menu of layers.
   list(drawn) {
-    const own = [['grid', 'grid'], ['boxes', 'boxes of actors'], ['frames', 'frames of sensors'], ['fields', 'fields of view']];
+    const own = [['grid', 'grid'], ['boxes', 'vehicles and walkers'], ['lights', 'traffic lights and signs'], ['frames', 'frames of sensors'], ['fields', 'fields of view']];
     this.layers.replaceChildren(
       ...own.map(([key, text]) => check(text, this.look[key], (on) => this.set(key, on))),
       ...drawn.map(({ name }) => check(name, !this.hidden.has(name), (on) => this.hide(name, !on))),
@@ -166,8 +166,12 @@ export class View3D {
     pen.textAlign = 'center';
     pen.lineWidth = 3 * ratio;
     pen.strokeStyle = `rgb(${this.colors.ground})`;
+    const taken = []; // nearer names come first, and hide those that would lie over them
     for (const { text, x, y, color } of this.scene.labels(this.orbit.eye())) {
       const at = [((x + 1) / 2) * width, ((1 - y) / 2) * height];
+      const half = pen.measureText(text).width / 2 + 4 * ratio;
+      if (taken.some((t) => Math.abs(t.x - at[0]) < t.half + half && Math.abs(t.y - at[1]) < 13 * ratio)) continue;
+      taken.push({ x: at[0], y: at[1], half });
       pen.fillStyle = `rgb(${color})`;
       pen.strokeText(text, ...at);
       pen.fillText(text, ...at);
@@ -264,7 +268,7 @@ export class View3D {
     const y = 1 - ((event.clientY - box.top) / box.height) * 2;
     const view = this.size();
     const point = this.scene.pickPoint(x, y, view, clickReach * view.ratio);
-    const actor = this.look.boxes && this.scene.pickActor(this.orbit.eye(), this.orbit.ray(x, y, view.width / view.height));
+    const actor = this.scene.pickActor(this.orbit.eye(), this.orbit.ray(x, y, view.width / view.height), this.look);
     if (point) {
       this.run.choose({ point });
       this.run.link.send({ pick: { stream: point.stream.id, number: point.frame.number, index: point.index } });
