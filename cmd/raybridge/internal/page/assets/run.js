@@ -23,7 +23,7 @@ export class Run {
     this.watchers = new Set();
     this.sampled = new Set(); // functions that are called with each status
     link.watch(() => this.follow());
-    setInterval(() => this.refresh(), statusEvery);
+    setInterval(() => link.state.phase === 'open' && !document.hidden && this.refresh(), statusEvery);
   }
 
   watch(changed) { this.watchers.add(changed); }
@@ -56,8 +56,8 @@ export class Run {
         this.snapshots = snapshots.name;
         this.unheard = this.link.listen(snapshots.name, (frame) => this.take(frame));
       }
-      this.readSensors();
-      this.refresh();
+      if (phase === 'open') this.readSensors();
+      if (phase === 'open' || phase === 'unreachable') this.refresh(); // the answer may say why it can't be reached
     }
     this.changed();
   }
@@ -109,7 +109,7 @@ export class Run {
   }
 
   async refresh() {
-    if (document.hidden || this.asking || this.link.state.phase === 'refused') return;
+    if (this.asking) return;
     this.asking = true;
     try {
       const status = await this.api.get('/v1/status');

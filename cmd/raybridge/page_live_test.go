@@ -1,0 +1,395 @@
+//go:build cgo && linux
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// errNoBrowser says that no Chromium is installed.
+var errNoBrowser = errors.New("no chromium: scripts/setup.sh browser installs it")
+
+// chromium returns a browser's flags, with more.
+func chromium(more ...chromedp.ExecAllocatorOption) ([]chromedp.ExecAllocatorOption, error) {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return append([]chromedp.ExecAllocatorOption{
+				chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.NoFirstRun, chromedp.Flag("disable-quic", true),
+				chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+			}, more...), nil
+		}
+	}
+	return nil, errNoBrowser
+}
+
+// browse starts a browser that ends with the test. The test is skipped where there is none, or fails with
+// REQUIRE_CHROMIUM=1.
+func browse(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes seconds")
+	}
+	options, err := chromium(more...)
+	if err != nil {
+		if os.Getenv("REQUIRE_CHROMIUM") == "1" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	allocated, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(stop)
+	ctx, cancel := chromedp.NewContext(allocated)
+	t.Cleanup(cancel)
+	require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(1600, 1200)))
+	return ctx
+}
+
+// software draws WebGL on the CPU, by the OpenGL that other tests have, too.
+func software() []chromedp.ExecAllocatorOption {
+	return []chromedp.ExecAllocatorOption{
+		chromedp.Flag("use-gl", "angle"), chromedp.Flag("use-angle", "gl-egl"), chromedp.Flag("ignore-gpu-blocklist", true),
+	}
+}
+
+// tab is the page in a browser.
+type tab struct {
+	*testing.T
+	ctx context.Context
+}
+
+func openTab(t *testing.T, ctx context.Context, url string) *tab {
+	t.Helper()
+	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(url)))
+	return &tab{t, ctx}
+}
+
+// eval returns what an expression is in the page.
+func eval[R any](p *tab, expression string) R {
+	p.Helper()
+	result, err := chromedp.Run(p.ctx, chromedp.Evaluate[R](expression))
+	require.NoError(p, err, expression)
+	return result
+}
+
+// until waits for an expression to be true.
+func (p *tab) until(expression string) {
+	p.Helper()
+	deadline := time.Now().Add(patience)
+	for !eval[bool](p, "Boolean("+expression+")") {
+		if time.Now().After(deadline) {
+			p.Fatalf("%s is never true; the page says:\n%s", expression, eval[string](p, "document.body.innerText"))
+		}
+		time.Sleep(glance)
+	}
+}
+
+func (p *tab) click(selector string) {
+	p.Helper()
+	p.until(fmt.Sprintf("document.querySelector(%q) && !document.querySelector(%[1]q).disabled", selector))
+	eval[any](p, fmt.Sprintf("void document.querySelector(%q).click()", selector))
+}
+
+// enter writes a value into an input and leaves it.
+func (p *tab) enter(selector, value string) {
+	p.Helper()
+	p.until(fmt.Sprintf("document.querySelector(%q)", selector))
+	eval[any](p, fmt.Sprintf("{const e = document.querySelector(%q); e.value = %q; e.dispatchEvent(new Event('change')); void 0}", selector, value))
+}
+
+func (p *tab) press(key string) {
+	p.Helper()
+	require.NoError(p, chromedp.Do(p.ctx, chromedp.KeyEvent(key)))
+}
+
+func (p *tab) text(selector string) string {
+	p.Helper()
+	return eval[string](p, fmt.Sprintf("document.querySelector(%q)?.textContent ?? ''", selector))
+}
+
+// time is the simulation time that the page shows, seconds.
+func (p *tab) time() float64 {
+	p.Helper()
+	seconds, err := strconv.ParseFloat(strings.TrimSuffix(p.text(".now"), " s"), 64)
+	require.NoError(p, err)
+	return seconds
+}
+
+// place is an element's rectangle in pixels of the screen.
+func (p *tab) place(selector string) image.Rectangle {
+	p.Helper()
+	box := eval[[]float64](p, fmt.Sprintf("(({x, y, right, bottom}) => [x, y, right, bottom])(document.querySelector(%q).getBoundingClientRect())", selector))
+	return image.Rect(int(box[0])+1, int(box[1])+1, int(box[2]), int(box[3]))
+}
+
+// screen is what the browser shows.
+func (p *tab) screen() image.Image {
+	p.Helper()
+	shot, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+	require.NoError(p, err)
+	screen, err := png.Decode(bytes.NewReader(shot))
+	require.NoError(p, err)
+	return screen
+}
+
+// point moves the pointer to a share of an element's width and height.
+func (p *tab) point(selector string, x, y float64) {
+	p.Helper()
+	box := p.place(selector)
+	require.NoError(p, chromedp.Do(p.ctx, chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, float64(box.Min.X)+x*float64(box.Dx()), float64(box.Min.Y)+y*float64(box.Dy()))))
+}
+
+// layer shows or hides a stream in the 3-D view.
+func (p *tab) layer(name string) {
+	p.Helper()
+	eval[any](p, fmt.Sprintf(`void [...document.querySelectorAll('#scene .menu label')].find((l) => l.textContent === %q).click()`, name))
+}
+
+// in is the tab for a part of the test.
+func (p *tab) in(t *testing.T) *tab { return &tab{t, p.ctx} }
+
+// tile is the selector of a topic's picture.
+func tile(topic string) string { return fmt.Sprintf(`.tile[data-topic="%s"]`, topic) }
+
+// valueAt is what the page says of a place in a topic's picture.
+func (p *tab) valueAt(topic string, x, y float64) string {
+	p.Helper()
+	p.point(tile(topic)+" .frame", x, y)
+	p.until(fmt.Sprintf("document.querySelector('%s .value').textContent", tile(topic)))
+	return p.text(tile(topic) + " .value")
+}
+
+// shown counts the messages of a picture's topic, or of the 3-D view, that were drawn.
+func (p *tab) shown(canvas string) int {
+	p.Helper()
+	return eval[int](p, fmt.Sprintf("Number(document.querySelector('%s').dataset.frames ?? 0)", canvas))
+}
+
+// viewed is a run with the live page, in a process of its own.
+type viewed struct {
+	*exec.Cmd
+	url string
+}
+
+var pageLine = regexp.MustCompile(`page on (http://\S+)`)
+
+// runWithPage begins a run with the page. The rig is a text.
+func runWithPage(t *testing.T, rig string, environment []string, args ...string) *viewed {
+	t.Helper()
+	v := &viewed{Cmd: command(t, append([]string{
+		"run", "--view", "--gpu", "host", "--scene", "plane", "--rig", write(t, t.TempDir(), "rig.yaml", rig),
+	}, args...)...)}
+	v.Env = append(v.Env, environment...)
+	out, in := io.Pipe()
+	v.Stdout, v.Stderr = in, in
+	require.NoError(t, v.Start())
+	t.Cleanup(func() {
+		_ = v.Process.Kill()
+		_ = v.Wait()
+		_ = in.Close()
+	})
+	lines := bufio.NewScanner(out)
+	var said strings.Builder
+	for v.url == "" && lines.Scan() {
+		said.WriteString(lines.Text() + "\n")
+		if m := pageLine.FindStringSubmatch(lines.Text()); m != nil {
+			v.url = m[1]
+		}
+	}
+	require.NotEmpty(t, v.url, said.String())
+	go func() { _, _ = io.Copy(io.Discard, out) }() // until the pipe is closed
+	return v
+}
+
+// end ends the run as Ctrl-C does.
+func (v *viewed) end(t *testing.T) {
+	t.Helper()
+	require.NoError(t, v.Process.Signal(syscall.SIGINT))
+	_ = v.Wait()
+}
+
+// post sends a request to the run's API.
+func (v *viewed) post(t *testing.T, path, body string) map[string]any {
+	t.Helper()
+	base, _, _ := strings.Cut(v.url, "#")
+	response, err := http.Post(strings.TrimSuffix(base, "/")+path, "application/json", strings.NewReader(body))
+	require.NoError(t, err)
+	defer response.Body.Close()
+	answer := map[string]any{}
+	require.NoError(t, json.NewDecoder(response.Body).Decode(&answer))
+	require.Equal(t, http.StatusOK, response.StatusCode, answer)
+	return answer
+}
+
+// picture is the answer to a request for a sensor's newest picture.
+func (v *viewed) picture(t *testing.T, sensor string) []byte {
+	t.Helper()
+	response, err := http.Get(v.url + "v1/sensors/" + sensor + "/image.png")
+	require.NoError(t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return body
+}
+
+// pageRig looks ahead from three metres before the origin, and around from above it.
+const pageRig = `sensors:
+  - {id: sensor.camera.rgb, name: front, topic: /front, rate: 10, image_size_x: 320, image_size_y: 240, fov: 90, pose: {x: 3, z: 1}}
+  - {id: sensor.camera.depth, name: depth, topic: /depth, rate: 10, image_size_x: 320, image_size_y: 240, fov: 90, pose: {x: 3, z: 1}}
+  - {id: sensor.camera.semantic_segmentation, name: tags, topic: /tags, rate: 10, image_size_x: 320, image_size_y: 240, fov: 90, pose: {x: 3, z: 1}}
+  - {id: sensor.camera.instance_segmentation, name: ids, topic: /ids, rate: 10, image_size_x: 320, image_size_y: 240, fov: 90, pose: {x: 3, z: 1}}
+  - {id: sensor.lidar.ray_cast, name: lidar, topic: /lidar, rate: 10, channels: 16, points_per_second: 200000, range: 60, upper_fov: 5, lower_fov: -25, rotation_frequency: 10, dropoff_general_rate: 0, dropoff_zero_intensity: 0, pose: {z: 2}}
+  - {id: sensor.other.imu, name: imu, topic: /imu, rate: 100, pose: {x: 1}}
+`
+
+// The topics of pageRig.
+const (
+	colours = "/front/image_raw"
+	depths  = "/depth/image_raw"
+	tagsOf  = "/tags/image_raw"
+	idsOf   = "/ids/image_raw"
+	points  = "/lidar/points"
+)
+
+// stepped is a paused run of pageRig with a box 4 m long whose near side is 10 m before the cameras, and its page.
+func stepped(t *testing.T) (*tab, *viewed, int) {
+	t.Helper()
+	ctx := browse(t, software()...)
+	run := runWithPage(t, pageRig, nil, "--step", "--paused", "--api", "0")
+	answer := run.post(t, "/v1/actors", `{"model": "box", "name": "crate", "size": [4, 2, 2], "position": [15, 0, 0], "yaw": 0, "on_ground": true}`)
+	p := openTab(t, ctx, run.url)
+	p.until("document.querySelector('.state').dataset.phase === 'open'")
+	p.until(fmt.Sprintf("document.querySelectorAll('.tile').length === %d", 4))
+	p.fire()
+	return p, run, int(answer["spawned"].([]any)[0].(float64))
+}
+
+// fire makes ten steps, in which each sensor fires, and waits for what comes of it to be on the screen.
+func (p *tab) fire() {
+	p.Helper()
+	canvases := []string{".scene", tile(colours) + " canvas", tile(depths) + " canvas", tile(tagsOf) + " canvas", tile(idsOf) + " canvas"}
+	before := make([]int, len(canvases))
+	for i, canvas := range canvases {
+		before[i] = p.shown(canvas)
+	}
+	p.press("N")
+	for i, canvas := range canvases {
+		p.until(fmt.Sprintf("Number(document.querySelector('%s').dataset.frames ?? 0) > %d", canvas, before[i]))
+	}
+	p.until("Number(document.querySelector('.scene').dataset.points) > 0")
+}
+
+// coloured counts the pixels of a part of a picture that are not grey.
+func coloured(screen image.Image, part image.Rectangle) (n int) {
+	for y := part.Min.Y; y < part.Max.Y; y++ {
+		for x := part.Min.X; x < part.Max.X; x++ {
+			c := color.NRGBAModel.Convert(screen.At(x, y)).(color.NRGBA)
+			if max(c.R, c.G, c.B)-min(c.R, c.G, c.B) > 60 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// mean is the mean colour of a part of a picture.
+func mean(screen image.Image, part image.Rectangle) [3]float64 {
+	var sum [3]float64
+	for y := part.Min.Y; y < part.Max.Y; y++ {
+		for x := part.Min.X; x < part.Max.X; x++ {
+			c := color.NRGBAModel.Convert(screen.At(x, y)).(color.NRGBA)
+			for i, v := range []uint8{c.R, c.G, c.B} {
+				sum[i] += float64(v)
+			}
+		}
+	}
+	for i := range sum {
+		sum[i] /= float64(part.Dx() * part.Dy())
+	}
+	return sum
+}
+
+// half returns the upper or lower half of a rectangle, without its rim.
+func half(r image.Rectangle, lower bool) image.Rectangle {
+	r = r.Inset(4)
+	middle := (r.Min.Y + r.Max.Y) / 2
+	if lower {
+		r.Min.Y = middle + 4
+	} else {
+		r.Max.Y = middle - 4
+	}
+	return r
+}
+
+// TestPageShowsWhatSensorsSee: the cloud and each picture are on the screen, and under the pointer stand the values themselves.
+func TestPageShowsWhatSensorsSee(t *testing.T) {
+	p, run, crate := stepped(t)
+
+	t.Run("cloud", func(t *testing.T) {
+		p := p.in(t)
+		scenePart := p.place(".scene")
+		with := coloured(p.screen(), scenePart)
+		frames := p.shown(".scene")
+		p.layer(points)
+		p.until(fmt.Sprintf("Number(document.querySelector('.scene').dataset.frames) > %d", frames))
+		without := coloured(p.screen(), scenePart)
+		assert.Greater(t, with-without, 400, "pixels of points")
+		p.layer(points)
+	})
+	t.Run("pictures", func(t *testing.T) {
+		p := p.in(t)
+		run.picture(t, "front") // which the run keeps from the first request on
+		p.fire()
+		want, err := png.Decode(bytes.NewReader(run.picture(t, "front")))
+		require.NoError(t, err)
+		screen := p.screen()
+		for _, lower := range []bool{false, true} {
+			got, wanted := mean(screen, half(p.place(tile(colours)+" .frame"), lower)), mean(want, half(want.Bounds(), lower))
+			for i := range got {
+				assert.InDelta(t, wanted[i], got[i], 6, "lower half %v, channel %d", lower, i)
+			}
+		}
+		for _, topic := range []string{depths, tagsOf, idsOf} {
+			assert.Greater(t, coloured(screen, p.place(tile(topic)+" .frame")), 500, topic)
+		}
+	})
+	t.Run("values", func(t *testing.T) {
+		p := p.in(t)
+		assert.Regexp(t, `^10\.00\d m at 16\d, 12\d$`, p.valueAt(depths, 0.51, 0.51))
+		assert.Regexp(t, `^out of range at `, p.valueAt(depths, 0.51, 0.05))
+		assert.Regexp(t, fmt.Sprintf(`^id %d crate at `, crate), p.valueAt(idsOf, 0.51, 0.51))
+		assert.Regexp(t, `^rgb \d+ \d+ \d+ at `, p.valueAt(colours, 0.5, 0.5))
+		ground := p.valueAt(tagsOf, 0.5, 0.95)
+		number := regexp.MustCompile(`^(\w+) \((\d+)\) at `).FindStringSubmatch(ground)
+		require.NotNil(t, number, ground)
+		tag, err := strconv.Atoi(number[2])
+		require.NoError(t, err)
+		assert.Equal(t, scene.Tag(tag).String(), number[1])
+		box := p.place(tile(tagsOf) + " .frame")
+		at := color.NRGBAModel.Convert(p.screen().At(box.Min.X+box.Dx()/2, box.Max.Y-box.Dy()/12)).(color.NRGBA)
+		assert.Equal(t, scene.Tag(tag).Color(), at, "the tag's colour on the screen")
+	})
+}
