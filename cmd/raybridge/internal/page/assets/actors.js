@@ -10,41 +10,33 @@ export class Actors {
   constructor(run, view) {
     this.run = run;
     this.view = view;
-    this.listed = [];
     this.body = h('tbody');
     this.words = h('p', { class: 'note' });
     this.models = h('datalist', { id: 'actor-models' });
     this.element = h('div', {}, this.adder(), this.words, h('table', { class: 'actors' },
       h('thead', {}, h('tr', {}, ...['name', 'id', 'model', 'place', 'm/s', ''].map((t) => h('th', {}, t)))), this.body));
-    run.sampled.add(() => this.visible && this.read());
+    run.sampled.add(() => this.visible && run.readActors());
     run.watch(() => this.update());
   }
 
   async shown(visible) {
     this.visible = visible;
     if (!visible) return;
-    this.read();
+    this.run.readActors();
     const models = await this.run.api.get('/v1/models').catch(() => ({ models: [] }));
     this.models.replaceChildren(...models.models.map((m) => h('option', { value: m.name })));
-  }
-
-  async read() {
-    const answer = await this.run.api.get('/v1/actors').catch(() => null);
-    if (!answer) return;
-    this.listed = answer.actors;
-    this.run.names = new Map([[0, 'ego'], ...answer.actors.map((a) => [a.handle, a.name])]);
-    this.update();
   }
 
   update() {
     if (!this.visible || this.body.contains(document.activeElement)) return; // nobody's button goes from under the finger
     const paused = this.run.time?.paused ?? false;
-    const movable = this.listed.filter((a) => !a.own).length;
-    this.words.textContent = `${this.listed.length} actors, of which ${movable} came by frames. ${paused ? '' : whilePaused}`;
-    const key = JSON.stringify([this.listed, paused, this.run.chosen?.actor]);
+    const { listed } = this.run;
+    const movable = listed.filter((a) => !a.own).length;
+    this.words.textContent = `${listed.length} actors, of which ${movable} came by frames. ${paused ? '' : whilePaused}`;
+    const key = JSON.stringify([listed, paused, this.run.chosen?.actor]);
     if (key === this.key) return;
     this.key = key;
-    const ordered = [...this.listed].sort((a, b) => Number(a.own) - Number(b.own) || a.handle - b.handle);
+    const ordered = [...listed].sort((a, b) => Number(a.own) - Number(b.own) || a.handle - b.handle);
     this.body.replaceChildren(...ordered.map((a) => this.row(a, paused)));
   }
 
@@ -120,13 +112,13 @@ export class Actors {
     if (!answer) return;
     this.release();
     this.key = '';
-    await this.read();
+    await this.run.readActors();
     if (answer.spawned?.length) this.view.chooseActor(answer.spawned[0]);
   }
 
   async remove(a) {
     if (await this.run.act((api) => api.remove(`/v1/actors/${a.handle}`))) this.view.chooseActor(null);
     document.activeElement?.blur();
-    this.read();
+    this.run.readActors();
   }
 }

@@ -7,7 +7,7 @@ export class Link {
     this.state = { phase: 'connecting', reason: '' };
     this.streams = new Map(); // descriptions by name
     this.byId = new Map();
-    this.listeners = new Map(); // sets of functions by a stream's name
+    this.listeners = new Map(); // functions with their credits, by a stream's name
     this.received = new Map(); // {messages, bytes} by a stream's name, since the page was loaded
     this.missed = new Map(); // {dropped, cause} by a stream's name, as the server tells
     this.drawn = new Map(); // messages by a stream's id that were shown since the last credit
@@ -34,12 +34,14 @@ export class Link {
   }
 
   // listen calls a function with each message of a stream, from when there is one of that name. It returns
-  // what ends that. A sensor that nobody listens to computes nothing, so panels listen only to what they show.
-  listen(name, heard) {
-    if (!this.listeners.has(name)) this.listeners.set(name, new Set());
+  // what ends that. A sensor that nobody listens to computes nothing, so panels listen only to what they show. credits are how many
+  // messages may be on their way: more than two where each counts, as in plots.
+  listen(name, heard, credits = 2) {
+    if (!this.listeners.has(name)) this.listeners.set(name, new Map());
     const set = this.listeners.get(name);
-    set.add(heard);
-    if (set.size === 1 && this.streams.has(name)) this.send({ subscribe: name });
+    const before = Math.max(0, ...set.values());
+    set.set(heard, credits);
+    if (credits > before && this.streams.has(name)) this.send({ subscribe: name, credits });
     return () => {
       if (!set.delete(heard) || set.size > 0) return;
       this.listeners.delete(name);
@@ -83,7 +85,7 @@ export class Link {
     count.bytes += frame.bytes;
     this.received.set(stream.name, count);
     if (frame.fault) this.change({ ...this.state }, `${stream.name}: ${frame.fault}`);
-    else this.listeners.get(stream.name)?.forEach((heard) => heard(frame, stream));
+    else this.listeners.get(stream.name)?.forEach((credits, heard) => heard(frame, stream));
   }
 
   phase({ state, reason, instance, streams }) {
@@ -105,7 +107,8 @@ export class Link {
   keep(stream) {
     this.streams.set(stream.name, stream);
     this.byId.set(stream.id, stream);
-    if (this.listeners.has(stream.name)) this.send({ subscribe: stream.name });
+    const set = this.listeners.get(stream.name);
+    if (set) this.send({ subscribe: stream.name, credits: Math.max(...set.values()) });
   }
 
   add(stream) {

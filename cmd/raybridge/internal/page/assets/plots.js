@@ -4,6 +4,7 @@ import { figure, fit, h } from './elements.js';
 
 const span = 30; // seconds
 const mostSamples = 4000; // of one line
+const credits = 32; // messages that may be on their way: a plot wants each of them
 const lineColors = ['--accent', '--red', '--green', '--blue', '--soft'];
 
 // Plot is one diagram with lines of samples [time, value].
@@ -168,7 +169,7 @@ export class Plots {
       this.imuName = imu;
       this.unheardImu = imu && this.run.link.listen(imu, ({ stamp, message }) => {
         for (const axis of ['x', 'y', 'z']) this.imu.add(axis, stamp, message.linear_acceleration[axis]);
-      });
+      }, credits);
     }
     for (const own of this.own.values()) {
       if (this.visible === Boolean(own.unheard)) continue;
@@ -176,7 +177,7 @@ export class Plots {
       own.unheard = this.visible ? this.run.link.listen(own.topic, ({ stamp, message }) => {
         const value = own.path.reduce((o, name) => o?.[name], message);
         own.plot.add(own.path.at(-1), stamp, value);
-      }) : null;
+      }, credits) : null;
     }
   }
 

@@ -11,6 +11,7 @@ export class Run {
     this.link = link;
     this.api = api;
     this.sensors = []; // as GET /v1/sensors has them
+    this.listed = []; // actors as GET /v1/actors has them
     this.actors = new Map(); // by id, those of the newest snapshot
     this.past = []; // newest last: {stamp, actors}
     this.names = new Map(); // of actors by id, as GET /v1/actors has them
@@ -64,6 +65,7 @@ export class Run {
 
   take({ message, stamp }) {
     this.stamp = stamp;
+    if (message.actors.length !== this.actors.size) this.readActors(); // somebody has come or gone
     this.actors = new Map(message.actors.map((a) => [a.id, {
       ...a, pose: poseOf(a.pose), centre: xyz(a.box_center), half: xyz(a.box_half), velocity: xyz(a.twist.linear),
     }]));
@@ -97,6 +99,15 @@ export class Run {
     // A type's last part is what it is, or a number: walker.pedestrian.0002.
     const kind = actor.type_id.split('.').findLast((part) => !/^\d+$/.test(part)) ?? actor.type_id;
     return this.names.get(actor.id) ?? (actor.id === 0 ? 'ego' : `${kind} ${actor.id}`);
+  }
+
+  // readActors asks who is there, by their names, and which of them frames may move.
+  async readActors() {
+    const answer = await this.api.get('/v1/actors').catch(() => null); // the status says why
+    if (!answer) return;
+    this.listed = answer.actors;
+    this.names = new Map([[0, 'ego'], ...answer.actors.map((a) => [a.handle, a.name])]);
+    this.changed();
   }
 
   async readSensors() {
