@@ -88,9 +88,9 @@ func openTab(t *testing.T, ctx context.Context, url string) *tab {
 }
 
 // eval returns what an expression is in the page.
-func eval[R any](p *tab, expression string) R {
+func eval[R any](p *tab, expression string, options ...chromedp.EvaluateOption) R {
 	p.Helper()
-	result, err := chromedp.Run(p.ctx, chromedp.Evaluate[R](expression))
+	result, err := chromedp.Run(p.ctx, chromedp.Evaluate[R](expression, options...))
 	require.NoError(p, err, expression)
 	return result
 }
@@ -392,4 +392,150 @@ func TestPageShowsWhatSensorsSee(t *testing.T) {
 		at := color.NRGBAModel.Convert(p.screen().At(box.Min.X+box.Dx()/2, box.Max.Y-box.Dy()/12)).(color.NRGBA)
 		assert.Equal(t, scene.Tag(tag).Color(), at, "the tag's colour on the screen")
 	})
+}
+
+// TestPageDrivesTime: the buttons on top stop, step and continue the run, and the page shows its time.
+func TestPageDrivesTime(t *testing.T) {
+	p, _, _ := stepped(t)
+	begin := p.time()
+	p.click("[aria-label=Step]")
+	p.until(fmt.Sprintf("Math.abs(parseFloat(document.querySelector('.now').textContent) - %f) < 0.001", begin+0.01))
+	frames := p.shown(".scene")
+	p.click("[aria-label=Play]")
+	p.until(fmt.Sprintf("Number(document.querySelector('.scene').dataset.frames) > %d", frames+2))
+	p.until(fmt.Sprintf("parseFloat(document.querySelector('.now').textContent) > %f", begin+0.2))
+	p.click("[aria-label=Pause]")
+	p.until("document.querySelector('[aria-label=Play]')")
+	p.enter("[aria-label=Speed]", "0.5")
+	p.until("document.querySelector('[aria-label=Speed]').value === '0.5'")
+	status := eval[bool](p, "fetch('/v1/status').then((r) => r.json()).then((s) => s.time.scale === 0.5 && s.time.paused)", chromedp.EvalAwaitPromise)
+	assert.True(t, status, "the run has the scale that was chosen, and stands")
+}
+
+// TestPageChangesTheRun: what is changed in the panels changes the data.
+func TestPageChangesTheRun(t *testing.T) {
+	p, _, crate := stepped(t)
+	number := func(expression string) int { return eval[int](p, "Number("+expression+")") }
+
+	before := number("document.querySelector('.scene').dataset.points")
+	p.click("#tab-rig")
+	p.until("[...document.querySelectorAll('#page-rig [role=option]')].some((o) => o.textContent.startsWith('lidar'))")
+	eval[any](p, "void [...document.querySelectorAll('#page-rig [role=option]')].find((o) => o.textContent.startsWith('lidar')).click()")
+	p.enter("[data-attribute=range]", "8")
+	p.until("document.querySelector('[data-attribute=range]').value === '8'")
+	p.fire()
+	p.fire() // the scan that was under way began with the old range
+	p.until(fmt.Sprintf("Number(document.querySelector('.scene').dataset.points) < %d", before*3/4))
+
+	p.click("#tab-actors")
+	p.click(`[aria-label="move crate"]`)
+	eval[any](p, "document.querySelector('#page-actors [name=x]').value = '25'; void 0")
+	eval[any](p, "void document.querySelector('#page-actors form').requestSubmit()")
+	p.until("document.querySelector('#page-actors').innerText.includes('25.0')")
+	p.fire()
+	assert.Regexp(t, `^20\.00\d m at `, p.valueAt(depths, 0.51, 0.51))
+	assert.Regexp(t, fmt.Sprintf(`^id %d crate at `, crate), p.valueAt(idsOf, 0.51, 0.51))
+
+	p.click(`[aria-label="remove crate"]`)
+	p.until(`!document.querySelector('[aria-label="remove crate"]')`)
+	p.fire()
+	assert.Regexp(t, `^id 0 at `, p.valueAt(idsOf, 0.51, 0.4))
+}
+
+// TestPageTellsOfWhatIsClicked: a point has its own fields, and a box its actor.
+func TestPageTellsOfWhatIsClicked(t *testing.T) {
+	p, _, _ := stepped(t)
+	scenePart := p.place(".scene")
+	screen := p.screen()
+	var lit image.Point // of the cloud, away from the boxes in the middle
+	for y := scenePart.Max.Y - 40; y > scenePart.Min.Y && lit == (image.Point{}); y-- {
+		for x := scenePart.Min.X + 10; x < scenePart.Min.X+scenePart.Dx()/3; x++ {
+			if coloured(screen, image.Rect(x, y, x+1, y+1)) == 1 {
+				lit = image.Pt(x, y)
+				break
+			}
+		}
+	}
+	require.NotZero(t, lit, "no point of the cloud is on the screen")
+	require.NoError(t, chromedp.Do(p.ctx, chromedp.MouseClickXY(float64(lit.X), float64(lit.Y))))
+	p.until("/distance[\\d.]+/.test(document.querySelector('.card').textContent)")
+	assert.Contains(t, p.text(".card"), "point of "+points)
+
+	p.click("#tab-actors")
+	p.until("[...document.querySelectorAll('#page-actors td button')].some((b) => b.textContent === 'crate')")
+	eval[any](p, "void [...document.querySelectorAll('#page-actors td button')].find((b) => b.textContent === 'crate').click()")
+	assert.Contains(t, p.text(".card"), "4.0 × 2.0 × 2.0 m")
+}
+
+// TestPageSurvives: a page that is loaded again in the middle of a run, the run's end, and another run with another rig.
+func TestPageSurvives(t *testing.T) {
+	p, run, _ := stepped(t)
+	require.NoError(t, chromedp.Do(p.ctx, chromedp.Reload()))
+	p.until("Number(document.querySelector('.scene')?.dataset.points) > 0") // time stands: these are the last data
+	assert.Regexp(t, `^10\.00\d m at `, p.valueAt(depths, 0.51, 0.51))
+
+	run.end(t)
+	p.until("document.querySelector('.state').dataset.phase === 'ended'")
+	assert.Contains(t, p.text("#notice"), "The run has ended")
+	assert.Regexp(t, `^10\.00\d m at `, p.valueAt(depths, 0.51, 0.51), "the last data stay")
+
+	port := regexp.MustCompile(`:(\d+)/`).FindStringSubmatch(run.url)[1]
+	runWithPage(t, `sensors: [{id: sensor.camera.depth, name: other, topic: /other, rate: 10, image_size_x: 64, image_size_y: 48, fov: 90, pose: {x: 3, z: 1}}]`,
+		nil, "--step", "--paused", "--api", port)
+	p.until("document.querySelector('.state').dataset.phase === 'open'")
+	p.until("document.querySelectorAll('.tile').length === 1")
+	assert.True(t, eval[bool](p, "document.querySelector('#notice').hidden"))
+	p.press("N")
+	p.until("Number(document.querySelector('.tile[data-topic=\"/other/image_raw\"] canvas').dataset.frames) > 0")
+	assert.Contains(t, p.text("#scene .empty"), "No sensor of this rig makes a cloud")
+}
+
+// TestPageAsksForTheToken: a page without the run's token, or with another, says so and takes it.
+func TestPageAsksForTheToken(t *testing.T) {
+	ctx := browse(t, software()...)
+	run := runWithPage(t, pageRig, []string{"RAYBRIDGE_API_TOKEN=a-token-of-mine"}, "--step", "--paused", "--api", "0")
+	base, _, _ := strings.Cut(run.url, "#")
+
+	p := openTab(t, ctx, base+"#token=wrong&eye=top,0,1.57,40,0,0,0")
+	p.until("document.querySelector('.state').dataset.phase === 'refused'")
+	assert.Contains(t, p.text("#notice"), "token")
+	assert.NotContains(t, eval[string](p, "location.href"), "token")
+	assert.Contains(t, eval[string](p, "location.hash"), "eye=top", "the link keeps the view")
+	p.until("document.querySelector('#notice form').offsetParent")
+	p.enter("#notice input", "a-token-of-mine")
+	eval[any](p, "void document.querySelector('#notice form').requestSubmit()")
+	p.until("document.querySelector('.state').dataset.phase === 'open'")
+	p.click("[aria-label=Step]") // /v1 has the token, too
+	p.until("parseFloat(document.querySelector('.now').textContent) > 0")
+
+	require.NoError(t, chromedp.Do(p.ctx, chromedp.Reload()))
+	p.until("document.querySelector('.state')?.dataset.phase === 'open'")
+}
+
+// TestPageWithoutWebGL: pictures and tables are there, and the page says what isn't.
+func TestPageWithoutWebGL(t *testing.T) {
+	ctx := browse(t, chromedp.Flag("disable-3d-apis", true))
+	run := runWithPage(t, pageRig, nil, "--step", "--paused", "--api", "0")
+	p := openTab(t, ctx, run.url)
+	p.until("document.querySelectorAll('.tile').length === 4")
+	p.until("document.querySelector('#scene .empty').textContent.includes('no WebGL2')")
+	p.press("N")
+	p.until(fmt.Sprintf("Number(document.querySelector('%s canvas').dataset.frames) > 0", tile(depths)))
+	assert.Regexp(t, `^out of range at `, p.valueAt(depths, 0.51, 0.05))
+}
+
+// TestPageNarrowAndDark: at 400 pixels everything is one below the other, and nothing is wider.
+func TestPageNarrowAndDark(t *testing.T) {
+	p, _, _ := stepped(t)
+	require.NoError(t, chromedp.Do(p.ctx, chromedp.EmulateViewport(400, 850), chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		return target.Call(ctx, "Emulation.setEmulatedMedia", map[string]any{
+			"features": []map[string]string{{"name": "prefers-color-scheme", "value": "dark"}},
+		}, nil)
+	})))
+	p.until("innerWidth === 400 && getComputedStyle(document.body).backgroundColor === 'rgb(14, 16, 20)'")
+	assert.LessOrEqual(t, eval[int](p, "document.documentElement.scrollWidth"), 400)
+	frames := p.shown(".scene")
+	p.press("N")
+	p.until(fmt.Sprintf("Number(document.querySelector('.scene').dataset.frames) > %d", frames))
+	assert.Greater(t, coloured(p.screen(), p.place(".scene").Intersect(image.Rect(0, 0, 400, 850))), 200, "pixels of points")
 }

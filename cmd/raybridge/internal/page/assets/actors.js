@@ -73,6 +73,7 @@ export class Actors {
     this.submit.textContent = 'add';
     this.cancel.hidden = true;
     this.form.reset();
+    document.activeElement?.blur(); // keys are the page's again
   }
 
   adder() {

@@ -185,7 +185,8 @@ export class View3D {
     const total = newest.reduce((n, c) => n + c.frame.message.total, 0);
     this.canvas.dataset.points = points;
     this.canvas.setAttribute('aria-label', `3-D view, ${points} points of ${newest.length} lidars, ${this.run.actors.size} actors`);
-    show(this.words, points > 0 || this.run.actors.size > 0 ? '' : this.why());
+    show(this.words, points > 0 ? '' : this.why());
+    this.words.classList.toggle('low', this.run.actors.size > 0);
     const key = `${this.look.coloring} ${points} ${total}`;
     this.legend.hidden = points === 0;
     if (key === this.legendKey) return;
