@@ -203,13 +203,13 @@ func runWithPage(t *testing.T, rig string, environment []string, args ...string)
 		"run", "--view", "--gpu", "host", "--scene", "plane", "--rig", write(t, t.TempDir(), "rig.yaml", rig),
 	}, args...)...)}
 	v.Env = append(v.Env, environment...)
-	out, in := io.Pipe()
-	v.Stdout, v.Stderr = in, in
+	out, err := v.StdoutPipe() // it ends with the process
+	require.NoError(t, err)
+	v.Stderr = v.Stdout
 	require.NoError(t, v.Start())
 	t.Cleanup(func() {
 		_ = v.Process.Kill()
 		_ = v.Wait()
-		_ = in.Close()
 	})
 	lines := bufio.NewScanner(out)
 	var said strings.Builder
@@ -220,7 +220,7 @@ func runWithPage(t *testing.T, rig string, environment []string, args ...string)
 		}
 	}
 	require.NotEmpty(t, v.url, said.String())
-	go func() { _, _ = io.Copy(io.Discard, out) }() // until the pipe is closed
+	go func() { _, _ = io.Copy(io.Discard, out) }() // until the process ends
 	return v
 }
 
@@ -493,7 +493,7 @@ func TestPageSurvives(t *testing.T) {
 // TestPageAsksForTheToken: a page without the run's token, or with another, says so and takes it.
 func TestPageAsksForTheToken(t *testing.T) {
 	ctx := browse(t, software()...)
-	run := runWithPage(t, pageRig, []string{"RAYBRIDGE_API_TOKEN=a-token-of-mine"}, "--step", "--paused", "--api", "0")
+	run := runWithPage(t, pageRig, []string{"RAYBRIDGE_API_TOKEN=a-token-of-mine-and-nobody-elses"}, "--step", "--paused", "--api", "0")
 	base, _, _ := strings.Cut(run.url, "#")
 
 	p := openTab(t, ctx, base+"#token=wrong&eye=top,0,1.57,40,0,0,0")
@@ -502,7 +502,7 @@ func TestPageAsksForTheToken(t *testing.T) {
 	assert.NotContains(t, eval[string](p, "location.href"), "token")
 	assert.Contains(t, eval[string](p, "location.hash"), "eye=top", "the link keeps the view")
 	p.until("document.querySelector('#notice form').offsetParent")
-	p.enter("#notice input", "a-token-of-mine")
+	p.enter("#notice input", "a-token-of-mine-and-nobody-elses")
 	eval[any](p, "void document.querySelector('#notice form').requestSubmit()")
 	p.until("document.querySelector('.state').dataset.phase === 'open'")
 	p.click("[aria-label=Step]") // /v1 has the token, too
