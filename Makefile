@@ -22,11 +22,12 @@ compiling = echo "Compiling $(1): the first time this takes four minutes of one 
 
 FORMATTED = $(GO) mod tidy -diff && files=$$(gofmt -l .) && { [ -z "$$files" ] || { echo "run gofmt -w on" $$files; exit 1; }; }
 
-# Live tests need an OpenGL context, those of shaders glslangValidator and spirv-val, and those of python/
-# numpy; scripts/setup.sh sees to it.
+# Live tests need an OpenGL context, those of shaders glslangValidator and spirv-val, those of python/ numpy,
+# and those of the live page Chromium; scripts/setup.sh sees to it. Short tests leave the browser out.
 export REQUIRE_GL ?= 1
 export REQUIRE_GLSLANG ?= 1
 export REQUIRE_PYTHON ?= 1
+export REQUIRE_CHROMIUM ?= 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -42,6 +43,10 @@ setup: ## install what the machine lacks (nothing, the second time)
 .PHONY: setup-test
 setup-test: ## install what the tests need besides
 	@scripts/setup.sh build test
+
+.PHONY: setup-browser
+setup-browser: ## install the browser that shows the live page to its tests
+	@scripts/setup.sh build test browser
 
 .PHONY: build
 build: setup ## build bin/raybridge
@@ -100,7 +105,7 @@ check: setup-test $(GOLANGCI) ## what each commit must pass: format, build, vet,
 COMPUTED := ./gpu/hostdev ./scene ./sensors/camera
 
 .PHONY: test
-test: setup-test ## run all tests, live OpenGL ones too, all but the longest with the race detector
+test: setup-browser ## run all tests, live OpenGL ones too, all but the longest with the race detector
 	scripts/with-display.sh $(GO) test -race -timeout 40m $$($(GO) list ./... | grep -vxE '$(subst $() ,|,$(patsubst ./%,.*/%,$(COMPUTED)))')
 	$(GO) test -race -short -timeout 40m $(COMPUTED)
 	$(GO) test -timeout 40m $(COMPUTED)

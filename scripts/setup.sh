@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# setup.sh build|portable|ros2dds|embree|test|cpus...: installs the system packages that raybridge needs
-# to be built (build), without its window (portable), with ROS 2's DDS (ros2dds), to be compared with
-# Embree (embree), to be tested, Mesa's OpenGL among them (test), and on emulated CPUs (cpus), if they
-# are missing. Debian and Ubuntu only, as root or with sudo; elsewhere it names the packages and what to
+# setup.sh build|portable|ros2dds|embree|test|browser|cpus...: installs the system packages that raybridge
+# needs to be built (build), without its window (portable), with ROS 2's DDS (ros2dds), to be compared with
+# Embree (embree), to be tested, Mesa's OpenGL among them (test), with its live page in a browser (browser),
+# and on emulated CPUs (cpus), if they are missing. Debian and Ubuntu only, as root or with sudo; elsewhere it names the packages and what to
 # run then.
 set -euo pipefail
 
@@ -21,6 +21,9 @@ embree_pacman="embree3"
 test_apt="libegl1 libgl1-mesa-dri mesa-vulkan-drivers xvfb glslang-tools spirv-tools xz-utils python3-numpy python3-venv mypy"
 test_dnf="mesa-libEGL mesa-dri-drivers mesa-vulkan-drivers xorg-x11-server-Xvfb glslang spirv-tools xz python3-numpy python3-mypy"
 test_pacman="libglvnd mesa vulkan-swrast xorg-server-xvfb glslang spirv-tools xz python-numpy mypy"
+browser_apt="chromium"
+browser_dnf="chromium"
+browser_pacman="chromium"
 cpus_apt="qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
 cpus_dnf="qemu-user gcc-aarch64-linux-gnu glibc-devel.aarch64"
 cpus_pacman="qemu-user aarch64-linux-gnu-gcc"
@@ -45,10 +48,13 @@ for set in "$@"; do
     test)
       need "$test_apt" "$test_dnf" "$test_pacman"
       programs+=" Xvfb glslangValidator spirv-val xz mypy" modules="numpy ensurepip" draws=yes again="make test" ;;
+    browser)
+      need "$browser_apt" "$browser_dnf" "$browser_pacman"
+      programs+=" chromium" again="make test" ;;
     cpus)
       need "$cpus_apt" "$cpus_dnf" "$cpus_pacman"
       programs+=" qemu-x86_64 qemu-aarch64 aarch64-linux-gnu-gcc" again="make nightly" ;;
-    *) echo "setup.sh: unknown set $set, known are build, portable, ros2dds, embree, test and cpus" >&2; exit 2 ;;
+    *) echo "setup.sh: unknown set $set, known are build, portable, ros2dds, embree, test, browser and cpus" >&2; exit 2 ;;
   esac
 done
 
