@@ -80,10 +80,11 @@ demo: build ## record ten seconds of the city; writes out/demo
 	$(BIN)/raybridge demo
 
 .PHONY: pictures
-pictures: build ## make the pictures of docs/images again
+pictures: build setup-browser ## make the pictures of docs/images again
 	$(BIN)/raybridge run --scene city --duration 100ms --out out/pictures --report --quiet
 	$(GO) run ./internal/gen montage out/pictures/report.html docs/images/demo.jpg
 	$(BIN)/raybridge bench readback --case 1280x720_10hz --runs 1 --plot docs/images/readback.png
+	$(GO) test -count=1 -run '^TestPagePictures$$' ./cmd/raybridge -page-pictures $(CURDIR)/docs/images
 
 # The file's name has the version, so that another version is installed, and no other change does it.
 $(GOLANGCI):

@@ -8,14 +8,17 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"image"
 	"image/color"
+	"image/jpeg"
 	"image/png"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -538,4 +541,42 @@ func TestPageNarrowAndDark(t *testing.T) {
 	p.press("N")
 	p.until(fmt.Sprintf("Number(document.querySelector('.scene').dataset.frames) > %d", frames))
 	assert.Greater(t, coloured(p.screen(), p.place(".scene").Intersect(image.Rect(0, 0, 400, 850))), 200, "pixels of points")
+}
+
+var pagePictures = flag.String("page-pictures", "", "the folder for the docs' pictures of the live page; `make pictures` gives it")
+
+// TestPagePictures makes the docs' pictures of the live page: of the demo's first seconds.
+func TestPagePictures(t *testing.T) {
+	if *pagePictures == "" {
+		t.Skip("it makes pictures for the docs: give -page-pictures FOLDER")
+	}
+	ctx := browse(t, software()...)
+	run := runWithPage(t, string(demoYAML), nil, "--scene", "city", "--step", "--paused", "--api", "0")
+	for name, c := range map[string]struct {
+		link          string
+		width, height int64
+		scheme        string
+	}{
+		"page":        {"#pictureboxes=on&panels={\"tab\":\"plots\"}", 1440, 900, "dark"},
+		"page-light":  {"#look={\"coloring\":\"tag\",\"decay\":2}&eye=top,0,1.57,70,0,0,0&panels={\"tab\":\"rig\",\"down\":60}&sensor=lidar", 1440, 900, "light"},
+		"page-narrow": {"", 400, 850, "dark"},
+	} {
+		require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(c.width, c.height), chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+			return target.Call(ctx, "Emulation.setEmulatedMedia", map[string]any{
+				"features": []map[string]string{{"name": "prefers-color-scheme", "value": c.scheme}},
+			}, nil)
+		}), chromedp.Navigate("about:blank")))
+		p := openTab(t, ctx, run.url+c.link)
+		p.until("document.querySelectorAll('.tile').length === 3")
+		for range 20 { // two seconds
+			before := p.shown(tile("/front/image_raw") + " canvas")
+			p.press("N")
+			p.until(fmt.Sprintf("Number(document.querySelector('%s canvas').dataset.frames) > %d", tile("/front/image_raw"), before))
+		}
+		p.until("Number(document.querySelector('.scene').dataset.points) > 0")
+		file, err := os.Create(filepath.Join(*pagePictures, name+".jpg"))
+		require.NoError(t, err)
+		require.NoError(t, jpeg.Encode(file, p.screen(), &jpeg.Options{Quality: 88}))
+		require.NoError(t, file.Close())
+	}
 }

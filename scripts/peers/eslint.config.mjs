@@ -5,7 +5,7 @@ const js = createRequire(`${process.env.PEERS}/`)('@eslint/js');
 
 // What the browser gives, and nothing else: a name that isn't here is a mistake.
 const browser = [
-  'AbortSignal', 'Blob', 'DecompressionStream', 'FormData', 'ImageData', 'OffscreenCanvas', 'Option', 'Response', 'TextDecoder', 'TextEncoder', 'URL',
+  'AbortSignal', 'Blob', 'DecompressionStream', 'Element', 'FormData', 'ImageData', 'OffscreenCanvas', 'Option', 'Response', 'TextDecoder', 'TextEncoder', 'URL',
   'URLSearchParams', 'WebSocket', 'Worker', 'clearInterval', 'clearTimeout', 'createImageBitmap', 'document', 'fetch', 'getComputedStyle', 'history',
   'location', 'matchMedia', 'navigator', 'performance', 'requestAnimationFrame', 'self', 'sessionStorage', 'setInterval', 'setTimeout', 'window',
 ];

@@ -8,6 +8,7 @@ import { check, download, h, show } from './elements.js';
 const types = ['sensor_msgs/msg/CompressedImage', 'sensor_msgs/msg/Image'];
 const infoType = 'sensor_msgs/msg/CameraInfo';
 const farthestBox = 60; // metres
+const widthForNames = 420; // pixels that a picture has at least where names are written over it
 
 export class Pictures {
   constructor(panel, run, place) {
@@ -140,8 +141,10 @@ class Tile {
       const [x, y, z] = within(this.shot.pose, p);
       return x > 0.3 ? [cx - (fx * y) / x, cy - (fy * z) / x] : null;
     };
-    pen.lineWidth = Math.max(1, this.over.width / 640);
-    pen.font = `${Math.max(10, this.over.width / 55)}px system-ui, sans-serif`;
+    const pixel = this.over.width / this.over.clientWidth; // of the screen, in pixels of the picture
+    pen.lineWidth = pixel;
+    pen.font = `${11 * pixel}px system-ui, sans-serif`;
+    const named = this.over.clientWidth >= widthForNames;
     const chosen = this.run.chosen?.actor;
     for (const actor of this.run.actorsAt(this.shot.stamp).values()) {
       if (actor.id === 0 || actor.kind > 2) continue;
@@ -155,7 +158,7 @@ class Tile {
         pen.lineTo(...points[b]);
       }
       pen.stroke();
-      if (away < 30) pen.fillText(this.run.nameOf(actor), Math.min(...points.map((p) => p[0])), Math.min(...points.map((p) => p[1])) - 3);
+      if (named && away < 30) pen.fillText(this.run.nameOf(actor), Math.min(...points.map((p) => p[0])), Math.min(...points.map((p) => p[1])) - 3);
     }
   }
 

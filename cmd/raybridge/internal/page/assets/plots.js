@@ -101,7 +101,8 @@ function bounds(samples) {
     high = Math.max(high, v);
   }
   if (low > 0 && low < high / 2) low = 0;
-  const margin = (high - low) * 0.08 || Math.abs(high) * 0.1 || 1;
+  // What hardly changes is shown as such: a line, and no hills of noise.
+  const margin = Math.max((high - low) * 0.08, (Math.abs(high) * 0.1 - (high - low)) / 2, 1e-6);
   return [low === 0 ? 0 : low - margin, high + margin];
 }
 
@@ -120,13 +121,16 @@ export class Plots {
     this.run = run;
     this.place = place;
     this.grid = h('div', { class: 'plots' });
-    this.element = h('div', {}, this.grid);
+    this.rows = h('tbody');
+    this.table = h('table', { class: 'stages', hidden: true }, h('caption', {}, 'Latency by stage'), h('thead', {}, h('tr', {},
+      ...['sensor', 'stage', 'bridge', 'timed', 'median ms', '99 % ms'].map((t) => h('th', {}, t)))), this.rows);
+    this.element = h('div', {}, this.grid, this.table);
     this.own = new Map(); // plots of fields, by "topic field": {plot, unheard}
     this.speed = this.make('speed', 'm/s');
     this.imu = this.make('acceleration', 'm/s²');
     this.factor = this.make('real-time factor', '');
     this.rates = this.make('rates', 'Hz');
-    this.stages = this.make('latency by stage, slowest median', 'ms');
+    this.stages = this.make('latency, slowest sensor', 'ms');
     run.sampled.add((status, before) => this.sample(status, before));
     run.link.watch(() => this.follow());
     this.kept = place.read('plots', []);
@@ -192,13 +196,21 @@ export class Plots {
     if (wall > 0) this.factor.add('factor', now, simulated / wall);
     const past = new Map(before?.sensors.map((s) => [s.topic, s.messages]));
     if (simulated > 0) {
-      const busy = status.sensors.filter((s) => s.topic && !s.idle && s.rate_wanted_hz <= 60).slice(0, lineColors.length);
-      for (const s of busy) this.rates.add(s.topic, now, (s.messages - (past.get(s.topic) ?? s.messages)) / simulated);
+      const told = new Set();
+      for (const s of status.sensors) { // of each sensor its first output
+        if (s.type === 'clock' || !s.topic || s.idle || !s.rate_wanted_hz || told.has(s.name) || told.size === lineColors.length) continue;
+        told.add(s.name);
+        this.rates.add(s.name, now, (s.messages - (past.get(s.topic) ?? s.messages)) / simulated);
+      }
     }
     const slowest = new Map();
     for (const s of status.stages ?? []) slowest.set(s.stage, Math.max(slowest.get(s.stage) ?? 0, s.p50_ms));
     for (const [stage, ms] of slowest) this.stages.add(stage, now, ms);
     this.stages.element.hidden = slowest.size === 0;
+    if (!this.visible) return;
+    this.table.hidden = slowest.size === 0;
+    this.rows.replaceChildren(...(status.stages ?? []).map((s) => h('tr', {}, h('td', {}, s.sensor), h('td', {}, s.stage), h('td', { class: 'soft' }, s.bridge ?? ''),
+      h('td', { class: 'n' }, s.timed.toLocaleString('en')), h('td', { class: 'n' }, figure(s.p50_ms, 2)), h('td', { class: 'n' }, figure(s.p99_ms, 2)))));
   }
 
   draw() {

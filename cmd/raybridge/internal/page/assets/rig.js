@@ -48,7 +48,7 @@ export class Rig {
       ['field of view', s.fov ? Object.entries(s.fov).map(([k, v]) => `${k} ${figure(v, 1)}${k === 'range' ? ' m' : '°'}`).join(', ') : ''],
     ].filter(([, v]) => v);
     const remove = h('button', { onclick: () => this.remove(s.name) }, 'remove sensor');
-    const attributes = s.attributes ?? Object.entries(s.live).map(([name, value]) => ({ name, value, live: true, doc: '' }));
+    const attributes = [...s.attributes];
     if (s.rate) attributes.unshift({ name: 'rate', type: 'string', value: s.rate, unit: 'Hz', live: true, doc: 'firings a second of simulated time' });
     const order = [...attributes.filter((a) => a.live), ...attributes.filter((a) => !a.live)];
     return [
@@ -62,7 +62,7 @@ export class Rig {
   attribute(sensor, a) {
     const range = a.choices?.join(', ') ?? (a.min !== undefined && a.max !== undefined ? `${a.min} to ${a.max}` : '');
     return h('tr', {}, h('td', {}, a.name), h('td', {}, a.live ? this.input(sensor, a) : textOf(a.value)),
-      h('td', { class: 'soft' }, a.unit ?? ''), h('td', { class: 'soft' }, range), h('td', { class: 'soft doc' }, a.doc));
+      h('td', { class: 'soft' }, a.unit ?? ''), h('td', { class: 'soft range' }, range), h('td', { class: 'soft doc' }, a.inert ? `changes nothing: ${a.inert}` : a.doc));
   }
 
   input(sensor, a) {

@@ -14,7 +14,7 @@ export class Run {
     this.listed = []; // actors as GET /v1/actors has them
     this.actors = new Map(); // by id, those of the newest snapshot
     this.past = []; // newest last: {stamp, actors}
-    this.names = new Map(); // of actors by id, as GET /v1/actors has them
+    this.names = new Map(); // by id, of actors that came by frames: whoever brought them has named them
     this.time = null; // {paused, scale, source, sec, nanosec}
     this.stamp = 0; // of the newest snapshot, seconds
     this.status = null;
@@ -106,7 +106,7 @@ export class Run {
     const answer = await this.api.get('/v1/actors').catch(() => null); // the status says why
     if (!answer) return;
     this.listed = answer.actors;
-    this.names = new Map([[0, 'ego'], ...answer.actors.map((a) => [a.handle, a.name])]);
+    this.names = new Map(answer.actors.filter((a) => !a.own).map((a) => [a.handle, a.name]));
     this.changed();
   }
 

@@ -11,6 +11,8 @@ const egoColor = [240, 244, 250];
 const axes = [[235, 84, 84], [104, 200, 96], [84, 140, 245]];
 const markColors = [[225, 228, 232], [92, 160, 255], [80, 200, 110], [235, 80, 70], [240, 200, 70], [170, 175, 182]];
 const brokenMarks = new Set([1, 6]);
+const kerb = 9;
+const farthestMark = 120; // metres
 
 // drawGrid draws squares of 10 m around a place, on its height. They fade away from it.
 export function drawGrid(lines, [x, y, z], ink) {
@@ -92,13 +94,17 @@ function fill(fills, points, color) {
   for (const face of faces) for (const i of face) fills.put(points[i], color);
 }
 
-// drawMarks draws the world's lane marks, in the map, as far as 150 m from a place.
+// drawMarks draws the world's lane marks, which are in the map. They fade away from a place.
 export function drawMarks(lines, { marks }, [x, y]) {
   for (const mark of marks) {
-    const color = [...(markColors[mark.color] ?? markColors[5]), brokenMarks.has(mark.type) ? 110 : 190];
+    const color = markColors[mark.color] ?? markColors[5];
+    const strength = mark.type === kerb ? 90 : brokenMarks.has(mark.type) ? 130 : 200;
     const points = mark.points.map((p) => [p.x, p.y, p.z + 0.02]);
+    const faded = points.map((p) => strength * Math.max(0, 1 - Math.hypot(p[0] - x, p[1] - y) / farthestMark));
     for (let i = 1; i < points.length; i++) {
-      if (Math.hypot(points[i][0] - x, points[i][1] - y) < 150) lines.line(points[i - 1], points[i], color);
+      if (faded[i - 1] + faded[i] === 0) continue;
+      lines.put(points[i - 1], [...color, faded[i - 1]]);
+      lines.put(points[i], [...color, faded[i]]);
     }
   }
 }
