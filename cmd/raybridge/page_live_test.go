@@ -16,6 +16,7 @@ import (
 	"image/png"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,6 +29,7 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/page"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -51,7 +53,7 @@ func chromium(more ...chromedp.ExecAllocatorOption) ([]chromedp.ExecAllocatorOpt
 
 // browse starts a browser that ends with the test. The test is skipped where there is none, or fails with
 // REQUIRE_CHROMIUM=1.
-func browse(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context {
+func browse(t testing.TB, more ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("a browser takes seconds")
@@ -578,5 +580,47 @@ func TestPagePictures(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, jpeg.Encode(file, p.screen(), &jpeg.Options{Quality: 88}))
 		require.NoError(t, file.Close())
+	}
+}
+
+// drawing draws a cloud of so many points again and again in the page's own way, at 1280 x 720 with points of two pixels. It
+// reads a pixel each time, so that the picture is complete, and returns the median in milliseconds.
+const drawing = `(async (count) => {
+  const [{ Painter, bytesOfPoint }, { Orbit }] = await Promise.all([import('/gl.js'), import('/orbit.js')]);
+  const canvas = new OffscreenCanvas(1280, 720);
+  const painter = new Painter(canvas);
+  const points = new Uint8Array(count * bytesOfPoint);
+  let state = 1; // of a generator of random numbers: the same cloud each time
+  for (let i = 0; i < points.length; i++) points[i] = (state = (state * 48271) % 0x7fffffff) >> 8;
+  const look = { toScreen: new Orbit().matrix(1280 / 720, [0, 0, 0]), origin: [-40, -40, 0], size: [80, 80, 10], height: [0, 0, 1, 0], by: 1, pixels: 2, fade: 1 };
+  const cloud = painter.upload(points);
+  const times = [];
+  for (let i = 0; i < 12; i++) {
+    const begin = performance.now();
+    painter.upload(points, cloud);
+    painter.begin(1280, 720, [0, 0, 0]);
+    painter.drawCloud(cloud, count, look);
+    painter.gl.readPixels(0, 0, 1, 1, painter.gl.RGBA, painter.gl.UNSIGNED_BYTE, new Uint8Array(4));
+    times.push(performance.now() - begin);
+  }
+  return times.slice(2).sort((a, b) => a - b)[5];
+})`
+
+// BenchmarkPageDrawsCloud measures how long the page takes to draw a cloud in WebGL on the CPU, its upload included.
+func BenchmarkPageDrawsCloud(b *testing.B) {
+	files, err := page.New()
+	require.NoError(b, err)
+	server := httptest.NewServer(files)
+	b.Cleanup(server.Close)
+	for _, count := range []int{20_000, 200_000, 1_000_000} {
+		b.Run(strconv.Itoa(count), func(b *testing.B) {
+			ctx := browse(b, software()...)
+			require.NoError(b, chromedp.Do(ctx, chromedp.Navigate(server.URL+"/icon.svg"))) // without the page itself, which draws, too
+			for range b.N {
+				median, err := chromedp.Run(ctx, chromedp.Evaluate[float64](fmt.Sprintf("%s(%d)", drawing, count), chromedp.EvalAwaitPromise))
+				require.NoError(b, err)
+				b.ReportMetric(median, "ms/frame")
+			}
+		})
 	}
 }

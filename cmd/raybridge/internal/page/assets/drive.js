@@ -5,22 +5,28 @@ const every = 200; // ms
 const turnStep = 0.25; // of the wheel, a command
 
 export class Drive {
-  constructor(run, keys) {
+  // changed is told whether the keys drive now.
+  constructor(run, keys, changed) {
     this.run = run;
     this.keys = keys;
+    this.changed = changed;
     this.wheel = 0;
   }
 
   toggle() {
-    if (this.timer) this.stop();
-    else this.timer = setInterval(() => this.command(), every);
-    return Boolean(this.timer);
+    if (this.timer) {
+      this.stop();
+      return;
+    }
+    this.timer = setInterval(() => this.command(), every);
+    this.changed(true);
   }
 
   stop() {
     clearInterval(this.timer);
     this.timer = null;
     this.wheel = 0;
+    this.changed(false);
   }
 
   async command() {

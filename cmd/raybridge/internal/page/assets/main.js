@@ -36,9 +36,9 @@ const message = new MessagePanel(run, place, (topic, field) => {
   plots.add(topic, field);
   dock.show('plots');
 });
-const drive = new Drive(run, keys);
 
-const driveButton = h('button', { 'aria-pressed': 'false', title: 'Drive with w a s d (v)', onclick: () => toggleDrive() }, 'drive');
+const driveButton = h('button', { 'aria-pressed': 'false', title: 'Drive with w a s d (v)', onclick: () => drive.toggle() }, 'drive');
+const drive = new Drive(run, keys, (on) => driveButton.setAttribute('aria-pressed', String(on)));
 scenePanel.tools.append(driveButton, h('details', { class: 'drop' }, h('summary', {}, 'save'), h('div', { class: 'menu' },
   h('button', { onclick: () => saveView(view) }, 'view as PNG'), h('button', { onclick: () => saveClouds(view.scene) }, 'clouds as PCD'))));
 
@@ -79,7 +79,7 @@ keys.on(['2'], 'follow', () => view.setMode('follow'));
 keys.on(['3'], 'from the top', () => view.setMode('top'));
 keys.on(['c'], 'next colouring of points', () => view.nextColoring());
 keys.on(['e'], 'follow the ego again', () => view.follow(0));
-keys.on(['v'], 'drive with w a s d, or stop', () => toggleDrive());
+keys.on(['v'], 'drive with w a s d, or stop', () => drive.toggle());
 keys.on(['f'], 'enlarge 3-D', () => scenePanel.enlarge());
 keys.on(['p'], 'enlarge pictures', () => picturePanel.enlarge());
 keys.on(['x'], 'swap 3-D and pictures', actions.swap);
@@ -87,11 +87,6 @@ keys.on(['t'], 'dark or light', actions.theme);
 keys.on(['l'], 'copy a link to this view', actions.link);
 keys.on(['?'], 'this card', actions.help);
 keys.on(['Escape'], 'let go of what is chosen', () => view.chooseActor(null));
-
-function toggleDrive() {
-  const on = drive.toggle();
-  driveButton.setAttribute('aria-pressed', String(on));
-}
 
 // A card over the page says what is wrong, where there is something that the user can do about it.
 const notice = document.getElementById('notice');
