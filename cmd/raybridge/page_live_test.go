@@ -559,9 +559,8 @@ func TestPagePictures(t *testing.T) {
 		width, height int64
 		scheme        string
 	}{
-		"page":        {"#pictureboxes=on&panels={\"tab\":\"plots\"}", 1440, 900, "dark"},
-		"page-light":  {"#look={\"coloring\":\"tag\",\"decay\":2}&eye=top,0,1.57,70,0,0,0&panels={\"tab\":\"rig\",\"down\":60}&sensor=lidar", 1440, 900, "light"},
-		"page-narrow": {"", 400, 850, "dark"},
+		"page":       {"#pictureboxes=on&panels={\"tab\":\"plots\"}", 1440, 900, "dark"},
+		"page-light": {"#look={\"coloring\":\"tag\",\"decay\":2}&eye=top,0,1.57,70,0,0,0&panels={\"tab\":\"rig\",\"down\":60}&sensor=lidar", 1440, 900, "light"},
 	} {
 		require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(c.width, c.height), chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 			return target.Call(ctx, "Emulation.setEmulatedMedia", map[string]any{
