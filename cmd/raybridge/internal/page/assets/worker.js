@@ -53,8 +53,12 @@ function open() {
   };
   socket.onmessage = ({ data }) => {
     heard = performance.now();
-    if (typeof data === 'string') post({ text: JSON.parse(data) });
-    else take(data);
+    try {
+      if (typeof data === 'string') post({ text: JSON.parse(data) });
+      else take(data);
+    } catch (error) { // of a server that speaks otherwise: the next message may be read
+      post({ text: { error: `a message of the server can't be read: ${error.message}` } });
+    }
   };
   socket.onclose = (event) => {
     streams.clear();
