@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -15,6 +16,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -29,6 +31,7 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"github.com/coder/websocket"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/page"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/stretchr/testify/assert"
@@ -543,6 +546,95 @@ func TestPageNarrowAndDark(t *testing.T) {
 	p.press("N")
 	p.until(fmt.Sprintf("Number(document.querySelector('.scene').dataset.frames) > %d", frames))
 	assert.Greater(t, coloured(p.screen(), p.place(".scene").Intersect(image.Rect(0, 0, 400, 850))), 200, "pixels of points")
+}
+
+// TestPageSaves: the cloud as PCD in the sensor's frame, and the view as a picture.
+func TestPageSaves(t *testing.T) {
+	p, _, _ := stepped(t)
+	dir := t.TempDir()
+	require.NoError(t, chromedp.Do(p.ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		return target.Call(ctx, "Page.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": dir}, nil)
+	})))
+	saved := func(button, pattern string) []byte {
+		t.Helper()
+		eval[any](p, fmt.Sprintf("void [...document.querySelectorAll('#scene .menu button')].find((b) => b.textContent === %q).click()", button))
+		var list []string
+		require.Eventually(t, func() bool {
+			list, _ = filepath.Glob(filepath.Join(dir, pattern))
+			return len(list) == 1
+		}, patience, glance, "%s saves nothing", button)
+		text, err := os.ReadFile(list[0])
+		require.NoError(t, err)
+		return text
+	}
+
+	head, data, _ := bytes.Cut(saved("clouds as PCD", "lidar_points_*.pcd"), []byte("DATA binary\n"))
+	assert.Contains(t, string(head), "FIELDS x y z intensity ring tag instance\n")
+	count := eval[int](p, "Number(document.querySelector('.scene').dataset.points)")
+	assert.Contains(t, string(head), fmt.Sprintf("POINTS %d\n", count))
+	const each = 22 // bytes
+	require.Len(t, data, each*count)
+	lowest := math.Inf(1)
+	for i := range count {
+		lowest = min(lowest, float64(math.Float32frombits(binary.LittleEndian.Uint32(data[each*i+8:]))))
+	}
+	assert.InDelta(t, -2, lowest, 0.01, "the ground is two metres below the lidar")
+
+	view, err := png.Decode(bytes.NewReader(saved("view as PNG", "view_*.png")))
+	require.NoError(t, err)
+	assert.Greater(t, coloured(view, view.Bounds()), 400)
+}
+
+// TestPageBesideOtherViewers: a page has its data beside nine other clients of which three read nothing.
+func TestPageBesideOtherViewers(t *testing.T) {
+	p, run, _ := stepped(t)
+	for i := range 9 {
+		conn, _, err := websocket.Dial(t.Context(), strings.Replace(run.url, "http", "ws", 1)+"ws", nil) //nolint:bodyclose // there is none
+		require.NoError(t, err)
+		conn.SetReadLimit(-1)
+		defer func() { _ = conn.CloseNow() }()
+		for _, text := range []string{`{"token": "", "version": 1}`, `{"subscribe": "*"}`} {
+			require.NoError(t, conn.Write(t.Context(), websocket.MessageText, []byte(text)))
+		}
+		if i < 3 {
+			continue
+		}
+		go func() { // until the connection is closed
+			for {
+				kind, message, err := conn.Read(t.Context())
+				if err != nil {
+					return
+				}
+				if stream := binary.LittleEndian.Uint16(message); kind == websocket.MessageBinary && stream != 0 {
+					_ = conn.Write(t.Context(), websocket.MessageText, fmt.Appendf(nil, `{"credit": {"stream": %d, "n": 1}}`, stream))
+				}
+			}
+		}()
+	}
+	for range 5 {
+		p.fire()
+	}
+	assert.Regexp(t, `^10\.00\d m at `, p.valueAt(depths, 0.51, 0.51))
+}
+
+// TestPageHasKeys: the card lists them, and what one is bound to is done.
+func TestPageHasKeys(t *testing.T) {
+	p, _, _ := stepped(t)
+	p.press("?")
+	p.until("document.querySelector('dialog').open")
+	assert.Contains(t, p.text("dialog"), "pause, continue")
+	p.press("\x1b")
+	p.until("!document.querySelector('dialog').open")
+	p.press("c")
+	p.until(`document.querySelector('[aria-label="Colour points by"]').value === 'ring'`)
+	p.press("3")
+	p.until("location.hash.includes('eye=top') && location.hash.includes('ring')")
+	p.press("t")
+	p.until("document.documentElement.dataset.theme")
+	p.press(" ")
+	p.until("document.querySelector('[aria-label=Pause]')")
+	p.press(" ")
+	p.until("document.querySelector('[aria-label=Play]')")
 }
 
 var pagePictures = flag.String("page-pictures", "", "the folder for the docs' pictures of the live page; `make pictures` gives it")

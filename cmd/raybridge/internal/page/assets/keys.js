@@ -21,8 +21,8 @@ export class Keys {
   }
 
   down(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
     const { target, key } = event;
+    if (event.ctrlKey || event.metaKey || event.altKey || (this.card.open && key !== '?')) return;
     if (!(target instanceof Element) || target.matches('input, select, textarea') || (key === ' ' && target.matches('button, summary'))) return;
     this.held.add(key.toLowerCase());
     const bound = (event.shiftKey && this.actions.get(`shift ${key}`)) || this.actions.get(key);
