@@ -589,7 +589,7 @@ func TestPageSaves(t *testing.T) {
 func TestPageBesideOtherViewers(t *testing.T) {
 	p, run, _ := stepped(t)
 	for i := range 9 {
-		conn, _, err := websocket.Dial(t.Context(), strings.Replace(run.url, "http", "ws", 1)+"ws", nil) //nolint:bodyclose // there is none
+		conn, _, err := websocket.Dial(t.Context(), strings.Replace(run.url, "http", "ws", 1)+"ws", nil) //nolint:bodyclose // it is the connection
 		require.NoError(t, err)
 		conn.SetReadLimit(-1)
 		defer func() { _ = conn.CloseNow() }()
