@@ -31,7 +31,7 @@ export class Rig {
       role: 'option', 'aria-selected': String(s === chosen), onclick: () => this.choose(s.name),
     }, h('b', {}, s.name), h('span', { class: 'soft' }, s.type.replace('sensor.', '')))));
     if (chosen) this.detail.replaceChildren(...this.describe(chosen));
-    else this.detail.replaceChildren(h('p', { class: 'note' }, 'The rig has no sensors. Add one on the left.'));
+    else this.detail.replaceChildren(h('p', { class: 'note' }, 'There is no sensor to show. Where a run is connected, add one on the left.'));
   }
 
   choose(name) {

@@ -56,8 +56,8 @@ export class TimeBar {
 
   update() {
     const { time, status, before, link } = this.run;
-    const { phase, reason } = link.state;
-    show(this.state, phases[phase] + (phase === 'refused' && reason ? `: ${reason}` : ''));
+    const { phase } = link.state;
+    show(this.state, phases[phase]);
     this.state.dataset.phase = phase;
     const live = phase === 'open';
     for (const control of [this.play, this.step, this.scale]) control.disabled = !live || !time;

@@ -49,7 +49,8 @@ export class Topics {
     const { status, link } = this.run;
     const rows = new Map(status?.sensors.filter((s) => s.topic && !s.ended).map((s) => [s.topic, s]));
     const names = [...new Set([...rows.keys(), ...link.streams.keys()])].sort();
-    this.words.textContent = names.length > 0 ? '' : 'Nothing is published: the rig has no sensors.';
+    const why = link.state.phase === 'open' ? 'Nothing is published: the rig has no sensors.' : 'No run is connected.';
+    this.words.textContent = names.length > 0 ? '' : why;
     this.body.replaceChildren(...names.map((name) => this.row(name, rows.get(name), link.streams.get(name))));
   }
 

@@ -21,6 +21,7 @@ export class View3D {
     this.heard = new Map(); // what ends listening, by a stream's name
     this.orbit = new Orbit();
     this.orbit.read(place.read('eye', ''));
+    this.following = place.read('follow', 0); // an actor's id; the ego where that isn't there
     this.frames = 0;
     this.canvas = h('canvas', { class: 'scene', tabindex: '0', role: 'img', 'aria-label': '3-D view' });
     this.over = h('canvas', { class: 'over', 'aria-hidden': 'true' });
@@ -296,6 +297,7 @@ export class View3D {
 
   follow(id) {
     this.following = id;
+    this.place.write('follow', String(id), '0');
     if (this.orbit.mode === 'orbit') this.orbit.set('follow');
     this.moved();
   }
