@@ -1,6 +1,6 @@
 // The table of topics: rate, bandwidth, listeners, latency, what was lost. A click shows a topic's messages.
 
-import { figure, h } from './elements.js';
+import { figure, h, show } from './elements.js';
 
 const columns = [
   ['topic', ''], ['type', ''], ['Hz', 'published, in simulated time, over the last second'], ['here Hz', 'that this page received, over the last second'],
@@ -50,19 +50,33 @@ export class Topics {
     const rows = new Map(status?.sensors.filter((s) => s.topic && !s.ended).map((s) => [s.topic, s]));
     const names = [...new Set([...rows.keys(), ...link.streams.keys()])].sort();
     const why = link.state.phase === 'open' ? 'Nothing is published: the rig has no sensors.' : 'No run is connected.';
-    this.words.textContent = names.length > 0 ? '' : why;
-    this.body.replaceChildren(...names.map((name) => this.row(name, rows.get(name), link.streams.get(name))));
+    show(this.words, names.length > 0 ? '' : why);
+    const key = names.map((name) => `${name} ${link.streams.has(name)}`).join('\n');
+    if (key !== this.key) this.list(names);
+    this.key = key;
+    for (const name of names) this.fill(this.rows.get(name), rows.get(name), link.streams.get(name));
   }
 
-  row(name, row, stream) {
+  // list makes the rows. They stay while the topics are the same: a button that is pressed stays where it is.
+  list(names) {
+    this.rows = new Map(names.map((name) => {
+      const open = this.run.link.streams.has(name) ? h('button', { class: 'as-link', onclick: () => this.chosen(name) }, name) : name;
+      const cells = columns.slice(1).map((_, i) => h('td', { class: i === 0 ? 'soft' : 'n' }));
+      return [name, { name, cells, element: h('tr', {}, h('td', {}, open), ...cells) }];
+    }));
+    this.body.replaceChildren(...[...this.rows.values()].map((r) => r.element));
+  }
+
+  fill({ name, cells, element }, row, stream) {
     const rate = this.rates.get(name) ?? {};
     const drops = Object.values(row?.drops ?? {}).reduce((a, b) => a + b, 0);
-    const open = stream ? h('button', { class: 'as-link', onclick: () => this.chosen(name) }, name) : name;
-    const cells = [
+    const texts = [
+      (stream?.type ?? row?.type ?? '').replace('/msg/', '/'),
       figure(rate.published), rate.messages > 0 ? figure(rate.messages) : '–', rate.bytes > 0 ? figure(rate.bytes / 1000) : '–',
       row?.listeners ?? (row?.idle ? '0' : '–'), row?.latency_p50_ms > 0 ? `${figure(row.latency_p50_ms)} / ${figure(row.latency_p99_ms)}` : '–', drops.toLocaleString('en'),
     ];
-    return h('tr', { class: row?.idle ? 'idle' : '' }, h('td', {}, open), h('td', { class: 'soft' }, (stream?.type ?? row?.type ?? '').replace('/msg/', '/')),
-      ...cells.map((text, i) => h('td', { class: i === 5 && drops > 0 ? 'n warn' : 'n' }, String(text))));
+    texts.forEach((text, i) => show(cells[i], String(text)));
+    cells.at(-1).classList.toggle('warn', drops > 0);
+    element.classList.toggle('idle', Boolean(row?.idle));
   }
 }

@@ -26,10 +26,13 @@ export class View3D {
     this.canvas = h('canvas', { class: 'scene', tabindex: '0', role: 'img', 'aria-label': '3-D view' });
     this.over = h('canvas', { class: 'over', 'aria-hidden': 'true' });
     this.words = h('div', { class: 'empty' });
-    this.legend = h('div', { class: 'legend' });
+    this.legend = h('div');
+    this.whole = h('button', { onclick: () => run.link.thin(false), hidden: true }, 'show all');
+    this.thin = h('button', { onclick: () => run.link.thin(true), hidden: true }, 'thin');
+    this.foot = h('div', { class: 'legend', hidden: true }, this.legend, this.whole, this.thin);
     this.card = h('div', { class: 'card', hidden: true });
     this.layers = h('div', { class: 'menu' });
-    panel.body.append(this.canvas, this.over, this.words, this.legend, this.card);
+    panel.body.append(this.canvas, this.over, this.words, this.foot, this.card);
     panel.tools.append(...this.tools());
     try {
       this.scene = new Scene(new Painter(this.canvas), run);
@@ -132,7 +135,7 @@ export class View3D {
     this.dirty = false;
     if (this.broken) {
       show(this.words, this.broken);
-      this.legend.hidden = true;
+      this.foot.hidden = true;
       return;
     }
     if (this.canvas.width === 0 || this.canvas.height === 0) return;
@@ -188,16 +191,14 @@ export class View3D {
     this.canvas.setAttribute('aria-label', `3-D view, ${points} points of ${newest.length} lidars, ${this.run.actors.size} actors`);
     show(this.words, points > 0 ? '' : this.why());
     this.words.classList.toggle('low', this.run.actors.size > 0);
-    const key = `${this.look.coloring} ${points} ${total}`;
-    this.legend.hidden = points === 0;
+    const key = `${this.look.coloring} ${points} ${total} ${this.run.link.whole}`;
+    this.foot.hidden = points === 0;
     if (key === this.legendKey) return;
     this.legendKey = key;
-    const parts = [h('span', {}, `${points.toLocaleString('en')} points`)];
-    if (total > points) {
-      parts.push(h('span', { class: 'warn' }, `thinned from ${total.toLocaleString('en')}`),
-        h('button', { onclick: () => this.run.link.thin(false) }, 'show all'));
-    } else if (this.run.link.whole) parts.push(h('button', { onclick: () => this.run.link.thin(true) }, 'thin'));
-    this.legend.replaceChildren(...parts, ...this.scale());
+    this.legend.replaceChildren(h('span', {}, `${points.toLocaleString('en')} points`),
+      ...(total > points ? [h('span', { class: 'warn' }, `thinned from ${total.toLocaleString('en')}`)] : []), ...this.scale());
+    this.whole.hidden = total <= points;
+    this.thin.hidden = !this.whole.hidden || !this.run.link.whole;
   }
 
   scale() {
