@@ -127,14 +127,18 @@ document.addEventListener('pointerdown', (e) => {
   for (const menu of document.querySelectorAll('details.drop[open]')) if (!menu.contains(e.target)) menu.open = false;
 });
 
-// Credits go out after drawing: a page that is hidden or slow is sent less.
+// Credits go out after drawing: a page that is hidden or slow is sent less. A part that fails says so, and
+// neither the others nor the next picture wait for it.
 function draw() {
-  view.draw();
-  pictures.draw();
-  plots.draw();
-  message.draw();
-  bar.tick();
-  link.settle();
   requestAnimationFrame(draw);
+  for (const part of [view, pictures, plots, message, bar]) {
+    try {
+      part.draw();
+    } catch (error) {
+      const words = `the page can't draw: ${error.message}`;
+      if (run.complaint !== words) run.complain(words);
+    }
+  }
+  link.settle();
 }
 requestAnimationFrame(draw);

@@ -108,6 +108,7 @@ class Tile {
   }
 
   take(frame) {
+    if (!frame.picture) return; // of a stream that has changed its type
     this.picture?.bitmap.close();
     this.picture = frame.picture;
     this.shot = frame;
@@ -118,6 +119,7 @@ class Tile {
     if (!this.dirty || !this.picture) return;
     this.dirty = false;
     const { bitmap, width, height } = this.picture;
+    if (this.under && (this.under[0] >= width || this.under[1] >= height)) this.under = null; // of a larger picture before
     if (this.canvas.width !== width || this.canvas.height !== height) {
       for (const canvas of [this.canvas, this.over]) Object.assign(canvas, { width, height });
       this.element.style.setProperty('--ratio', `${width} / ${height}`);
@@ -164,7 +166,7 @@ class Tile {
 
   point(event) {
     this.under = null;
-    if (event && this.picture) {
+    if (event && this.pen) {
       const box = this.canvas.getBoundingClientRect();
       const x = Math.floor(((event.clientX - box.left) / box.width) * this.picture.width);
       const y = Math.floor(((event.clientY - box.top) / box.height) * this.picture.height);

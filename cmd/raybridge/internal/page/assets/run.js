@@ -138,17 +138,22 @@ export class Run {
 
   // act does what a control asks for, and says what came of it.
   async act(request) {
+    let answer = null;
+    let words = '';
     try {
-      const answer = await request(this.api);
-      if (answer?.source) this.time = answer;
-      this.complaint = '';
-      return answer;
+      answer = await request(this.api);
     } catch (error) {
-      this.complaint = error.message;
-      return null;
-    } finally {
-      this.changed();
+      words = error.message;
     }
+    if (answer?.source) this.time = answer;
+    this.complain(words);
+    return answer;
+  }
+
+  // complain shows what went wrong, until something goes well.
+  complain(words) {
+    this.complaint = words;
+    this.changed();
   }
 }
 

@@ -77,11 +77,11 @@ export class TimeBar {
     const words = this.run.complaint || link.fault;
     show(this.complaint, words || '');
     this.complaint.title = words || '';
-    this.tick();
+    this.draw();
   }
 
-  // tick writes the time, which goes on between two states.
-  tick() {
+  // draw writes the time, which goes on between two states.
+  draw() {
     const { time, stamp } = this.run;
     const sent = time ? time.sec + time.nanosec / 1e9 : 0;
     show(this.now, `${(Math.abs(stamp - sent) < 5 && stamp > 0 ? Math.max(stamp, time?.paused ? sent : 0) : sent).toFixed(2)} s`);
