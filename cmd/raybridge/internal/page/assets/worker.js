@@ -62,7 +62,7 @@ function open() {
   };
   socket.onclose = (event) => {
     streams.clear();
-    if (event.code === refused && !ended) {
+    if (event.code === refused) {
       post({ state: 'refused', reason: event.reason || 'the server refuses this page' });
       return; // the same again would be refused again
     }
