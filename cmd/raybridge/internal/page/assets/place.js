@@ -13,6 +13,8 @@ export class Place {
       this.values.delete('token'); // nobody shall see it over a shoulder, or copy it with the link
       this.put();
     }
+    // An address that is pasted over this one changes what is behind '#' alone: the page wouldn't be loaded.
+    addEventListener('hashchange', () => location.reload());
   }
 
   // remember keeps the token for this tab, so that reloading works.
