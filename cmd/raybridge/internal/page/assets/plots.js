@@ -27,9 +27,15 @@ class Plot {
     if (!Number.isFinite(value)) return;
     if (!this.lines.has(name)) this.lines.set(name, []);
     const line = this.lines.get(name);
-    if (line.length > 0 && time < line.at(-1)[0]) line.length = 0; // the run was reset
     line.push([time, value]);
     while (line[0][0] < time - span || line.length > mostSamples) line.shift();
+    // Of a sensor that is gone the line would shift everything for good.
+    for (const [other, samples] of this.lines) if (samples.at(-1)[0] < time - span) this.lines.delete(other);
+    this.dirty = true;
+  }
+
+  clear() {
+    this.lines.clear();
     this.dirty = true;
   }
 
@@ -48,6 +54,8 @@ class Plot {
     pen.clearRect(0, 0, width, height);
     const all = [...this.lines.values()].flat();
     if (all.length === 0) {
+      this.values.replaceChildren();
+      this.canvas.setAttribute('aria-label', `${this.title}: no data yet`);
       pen.fillStyle = style.getPropertyValue('--soft');
       pen.font = `${11 * ratio}px system-ui, sans-serif`;
       pen.fillText('no data yet', 8 * ratio, height / 2);
@@ -133,6 +141,7 @@ export class Plots {
     this.stages = this.make('latency, slowest sensor', 'ms');
     run.sampled.add((status, before) => this.sample(status, before));
     run.link.watch(() => this.follow());
+    run.begun.add(() => this.all().forEach((plot) => plot.clear()));
     this.kept = place.read('plots', []);
     this.kept.forEach((key) => this.plotField(key));
   }
@@ -219,7 +228,8 @@ export class Plots {
     this.last = ego?.pose;
     if (!this.visible) return;
     const style = getComputedStyle(document.documentElement);
-    for (const plot of [this.speed, this.imu, this.factor, this.rates, this.stages]) plot.draw(style);
-    for (const { plot } of this.own.values()) plot.draw(style);
+    for (const plot of this.all()) plot.draw(style);
   }
+
+  all() { return [this.speed, this.imu, this.factor, this.rates, this.stages, ...[...this.own.values()].map(({ plot }) => plot)]; }
 }

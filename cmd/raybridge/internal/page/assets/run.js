@@ -23,6 +23,7 @@ export class Run {
     this.chosen = null; // {actor} or {point}, shown by the view
     this.watchers = new Set();
     this.sampled = new Set(); // functions that are called with each status
+    this.begun = new Set(); // functions that are called when time has begun anew: another run, or this one was reset
     link.watch(() => this.follow());
     setInterval(() => link.state.phase === 'open' && !document.hidden && this.refresh(), statusEvery);
   }
@@ -45,8 +46,9 @@ export class Run {
     if (this.link.restarted) {
       this.link.restarted = false;
       this.actors = new Map();
-      this.past = [];
-      this.chosen = this.before = this.status = null;
+      this.listed = this.sensors = [];
+      this.chosen = this.status = this.time = null;
+      this.begin();
     }
     const key = `${phase} ${reason} ${this.link.instance} ${[...this.link.streams.keys()]}`;
     if (key !== this.key) {
@@ -63,13 +65,21 @@ export class Run {
     this.changed();
   }
 
+  // begin forgets what belongs to a time that is gone.
+  begin() {
+    this.stamp = 0;
+    this.past = [];
+    this.before = null;
+    this.begun.forEach((tell) => tell());
+  }
+
   take({ message, stamp }) {
+    if (stamp < this.stamp) this.begin();
     this.stamp = stamp;
     if (message.actors.length !== this.actors.size) this.readActors(); // somebody has come or gone
     this.actors = new Map(message.actors.map((a) => [a.id, {
       ...a, pose: poseOf(a.pose), centre: xyz(a.box_center), half: xyz(a.box_half), velocity: xyz(a.twist.linear),
     }]));
-    if (this.past.at(-1)?.stamp > stamp) this.past = []; // the run was reset
     this.past.push({ stamp, actors: this.actors });
     if (this.past.length > keptSnapshots) this.past.shift();
   }
@@ -124,7 +134,9 @@ export class Run {
     this.asking = true;
     try {
       const status = await this.api.get('/v1/status');
-      this.before = this.status;
+      const [now, before] = [status, this.status].map((s) => (s ? s.time.sec + s.time.nanosec / 1e9 : 0));
+      if (now < before) this.begin();
+      this.before = now < before ? null : this.status;
       this.status = status;
       this.time = status.time;
       this.problem = null;
