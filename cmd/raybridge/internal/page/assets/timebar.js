@@ -80,10 +80,10 @@ export class TimeBar {
     this.draw();
   }
 
-  // draw writes the time, which goes on between two states.
+  // draw writes the time, which goes on between two states of the run by its snapshots. Both begin anew with the run.
   draw() {
     const { time, stamp } = this.run;
     const sent = time ? time.sec + time.nanosec / 1e9 : 0;
-    show(this.now, `${(Math.abs(stamp - sent) < 5 && stamp > 0 ? Math.max(stamp, time?.paused ? sent : 0) : sent).toFixed(2)} s`);
+    show(this.now, `${Math.max(stamp, sent).toFixed(2)} s`);
   }
 }
