@@ -37,9 +37,10 @@ self.onmessage = ({ data }) => {
 function close() {
   clearTimeout(retry);
   if (!socket) return;
-  socket.onclose = null;
+  socket.onopen = socket.onmessage = socket.onclose = null;
   socket.close();
   socket = null;
+  streams.clear();
 }
 
 function open() {
@@ -67,14 +68,21 @@ function open() {
       return; // the same again would be refused again
     }
     if (!ended) post({ state: opened ? 'lost' : 'unreachable', reason: event.reason });
-    retry = setTimeout(open, wait);
-    wait = Math.min(2 * wait, longestWait);
+    again();
   };
 }
 
-// A connection whose other end is gone without a word looks open for minutes.
+function again() {
+  retry = setTimeout(open, wait);
+  wait = Math.min(2 * wait, longestWait);
+}
+
+// A connection whose other end is gone without a word looks open for minutes, and its closing takes as long: it is left behind.
 setInterval(() => {
-  if (socket?.readyState === WebSocket.OPEN && performance.now() - heard > beatsOfSilence * beat) socket.close();
+  if (socket?.readyState !== WebSocket.OPEN || performance.now() - heard <= beatsOfSilence * beat) return;
+  close();
+  if (!ended) post({ state: 'lost', reason: 'the run says nothing' });
+  again();
 }, 1000);
 
 function post(message, transfer = []) {
