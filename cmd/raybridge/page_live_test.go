@@ -548,6 +548,27 @@ func TestPageNarrowAndDark(t *testing.T) {
 	assert.Greater(t, coloured(p.screen(), p.place(".scene").Intersect(image.Rect(0, 0, 400, 850))), 200, "pixels of points")
 }
 
+// TestPageEnlargesOnePanel: one panel at a time fills the window below the bar, at 400 pixels, too, and Esc leaves.
+func TestPageEnlargesOnePanel(t *testing.T) {
+	p, _, _ := stepped(t)
+	for _, width := range []int64{1600, 400} {
+		require.NoError(t, chromedp.Do(p.ctx, chromedp.EmulateViewport(width, 850)))
+		p.until(fmt.Sprintf("innerWidth === %d", width))
+		for _, panel := range []struct{ key, id string }{{"f", "scene"}, {"p", "pictures"}} {
+			p.press(panel.key)
+			p.until(fmt.Sprintf("document.querySelectorAll('.panel.large').length === 1 && document.querySelector('.panel.large').id === %q", panel.id))
+			bar, large := p.place("#bar"), p.place(".panel.large")
+			assert.GreaterOrEqual(t, large.Min.Y, bar.Max.Y-1, "%s at %d pixels lies under the bar", panel.id, width)
+			assert.InDelta(t, 850, large.Max.Y, 1, "%s at %d pixels", panel.id, width)
+			assert.InDelta(t, width, large.Dx(), 2, "%s at %d pixels", panel.id, width)
+			assert.True(t, eval[bool](p, `(({x, y, width, height}) => document.elementFromPoint(x + width / 2, y + height / 2).ariaPressed === 'true')
+				(document.querySelector('.panel.large > header > .icon').getBoundingClientRect())`), "the button that makes it small can be clicked")
+		}
+		p.press("\x1b")
+		p.until("!document.querySelector('.panel.large') && document.querySelector('#dock').offsetParent")
+	}
+}
+
 // TestPageSaves: the cloud as PCD in the sensor's frame, and the view as a picture.
 func TestPageSaves(t *testing.T) {
 	p, _, _ := stepped(t)

@@ -80,13 +80,16 @@ keys.on(['3'], 'from the top', () => view.setMode('top'));
 keys.on(['c'], 'next colouring of points', () => view.nextColoring());
 keys.on(['e'], 'follow the ego again', () => view.follow(0));
 keys.on(['v'], 'drive with w a s d, or stop', () => drive.toggle());
-keys.on(['f'], 'enlarge 3-D', () => scenePanel.enlarge());
-keys.on(['p'], 'enlarge pictures', () => picturePanel.enlarge());
+keys.on(['f'], 'enlarge 3-D', () => arrangement.enlarge(scenePanel));
+keys.on(['p'], 'enlarge pictures', () => arrangement.enlarge(picturePanel));
 keys.on(['x'], 'swap 3-D and pictures', actions.swap);
 keys.on(['t'], 'dark or light', actions.theme);
 keys.on(['l'], 'copy a link to this view', actions.link);
 keys.on(['?'], 'this card', actions.help);
-keys.on(['Escape'], 'let go of what is chosen', () => view.chooseActor(null));
+keys.on(['Escape'], 'leave a large panel or picture, else clear the selection', () => {
+  if (arrangement.enlarged) arrangement.enlarge(null);
+  else if (!pictures.reduce()) view.chooseActor(null);
+});
 
 // A card over the page says what is wrong, where there is something that the user can do about it.
 const notice = document.getElementById('notice');

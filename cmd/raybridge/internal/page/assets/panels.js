@@ -11,14 +11,8 @@ export class Panel {
     this.id = id;
     this.tools = h('div', { class: 'tools' });
     this.body = h('div', { class: 'body' });
-    this.large = h('button', { class: 'icon', 'aria-label': `Enlarge ${title}`, 'aria-pressed': 'false', title: 'Fill the window (f)' }, '⤢');
+    this.large = h('button', { class: 'icon', 'aria-label': `Enlarge ${title}`, 'aria-pressed': 'false', title: 'Fill the window; Esc leaves' }, '⤢');
     this.element = h('section', { id, class: 'panel', 'aria-label': title }, h('header', {}, h('h2', {}, title), this.tools, this.large), this.body);
-    this.large.onclick = () => this.enlarge();
-  }
-  enlarge() {
-    const on = this.element.classList.toggle('large');
-    this.large.setAttribute('aria-pressed', String(on));
-    document.body.classList.toggle('enlarged', on);
   }
   get visible() { return this.element.offsetParent !== null && this.body.clientHeight > 0; }
 }
@@ -75,8 +69,19 @@ export class Arrangement {
     const across = this.splitter('across', 'Border between 3-D and pictures', (e, box) => ((e.clientX - box.left) / box.width) * 100);
     const down = this.splitter('down', 'Border above the details', (e, box) => ((e.clientY - box.top) / box.height) * 100);
     this.root.append(upper[0].element, across, upper[1].element, down, dock.element);
+    for (const panel of [...upper, dock]) panel.large.onclick = () => this.enlarge(panel);
     this.apply();
     dock.show(this.state.tab);
+  }
+  // enlarge lets a panel fill the window below the bar, in the place of one that does; or none, where this one does already.
+  enlarge(panel) {
+    const before = this.enlarged;
+    this.enlarged = panel === before ? null : panel;
+    for (const each of new Set([before, panel])) {
+      each?.element.classList.toggle('large', each === this.enlarged);
+      each?.large.setAttribute('aria-pressed', String(each === this.enlarged));
+    }
+    document.body.classList.toggle('enlarged', Boolean(this.enlarged));
   }
   set(key, value) {
     this.state[key] = value;

@@ -63,6 +63,19 @@ export class Pictures {
     this.follow();
   }
 
+  // enlarge shows one tile alone, or all again.
+  enlarge(tile) {
+    const on = tile.element.classList.toggle('large');
+    this.grid.classList.toggle('one', on);
+  }
+
+  // reduce shows all tiles again, and returns whether one was alone.
+  reduce() {
+    const large = [...this.tiles.values()].find((tile) => tile.element.classList.contains('large'));
+    if (large) this.enlarge(large);
+    return Boolean(large);
+  }
+
   explain() {
     const cameras = this.run.ofType(...types);
     let why = '';
@@ -88,24 +101,20 @@ class Tile {
     this.value = h('output', { class: 'value', 'aria-label': `value under the pointer in ${stream.name}` });
     this.about = h('span', { class: 'soft' }, 'waiting');
     const save = h('button', { class: 'icon', title: 'Save as PNG', 'aria-label': `Save ${stream.name}`, onclick: () => this.save() }, '⤓');
-    const large = h('button', { class: 'icon', title: 'Enlarge', 'aria-label': `Enlarge ${stream.name}`, onclick: () => this.enlarge() }, '⤢');
+    const large = h('button', { class: 'icon', title: 'Enlarge', 'aria-label': `Enlarge ${stream.name}`, onclick: () => pictures.enlarge(this) }, '⤢');
     this.frame = h('div', { class: 'frame' }, this.canvas, this.over);
     this.element = h('figure', { class: 'tile' }, this.frame,
       h('figcaption', {}, h('b', { title: stream.name }, stream.name.replace(/\/image(_raw|_color)?(\/compressed)?$/, '')), this.about, this.value, save, large));
     this.element.dataset.topic = stream.name;
     this.frame.addEventListener('pointermove', (e) => this.point(e));
     this.frame.addEventListener('pointerleave', () => this.point(null));
-    this.frame.addEventListener('dblclick', () => this.enlarge());
+    this.frame.addEventListener('dblclick', () => pictures.enlarge(this));
     this.unheard = this.run.link.listen(stream.name, (frame) => this.take(frame));
     const info = [...this.run.link.streams.values()].find((s) => s.type === infoType && s.sensor === stream.sensor);
     this.uninformed = info && this.run.link.listen(info.name, ({ message }) => { this.info = message; });
     this.frames = 0;
   }
 
-  enlarge() {
-    this.element.classList.toggle('large');
-    this.element.parentElement.classList.toggle('one', this.element.classList.contains('large'));
-  }
 
   take(frame) {
     if (!frame.picture) return; // of a stream that has changed its type
@@ -201,7 +210,7 @@ class Tile {
     this.unheard();
     this.uninformed?.();
     this.picture?.bitmap.close();
-    this.element.parentElement.classList.remove('one');
+    if (this.element.classList.contains('large')) this.pictures.enlarge(this);
     this.element.remove();
   }
 }
