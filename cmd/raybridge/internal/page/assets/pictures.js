@@ -42,7 +42,8 @@ export class Pictures {
       this.menu.replaceChildren(...cameras.map(({ name }) => check(name, !this.hidden.has(name), (on) => this.hide(name, !on))));
     }
     for (const [name, tile] of this.tiles) {
-      if (cameras.some((s) => s.name === name) && !this.hidden.has(name)) continue;
+      // Another run, or a sensor that came anew, may have other pictures under the same name.
+      if (cameras.some((s) => s.name === name && s.id === tile.stream.id) && this.run.link.instance === tile.instance && !this.hidden.has(name)) continue;
       tile.end();
       this.tiles.delete(name);
     }
@@ -52,6 +53,7 @@ export class Pictures {
       this.tiles.set(stream.name, tile);
       this.grid.append(tile.element);
     }
+    this.tiles.forEach((tile) => tile.hear());
     this.grid.dataset.count = this.tiles.size;
     this.explain();
   }
@@ -109,10 +111,16 @@ class Tile {
     this.frame.addEventListener('pointermove', (e) => this.point(e));
     this.frame.addEventListener('pointerleave', () => this.point(null));
     this.frame.addEventListener('dblclick', () => pictures.enlarge(this));
-    this.unheard = this.run.link.listen(stream.name, (frame) => this.take(frame));
-    const info = [...this.run.link.streams.values()].find((s) => s.type === infoType && s.sensor === stream.sensor);
-    this.uninformed = info && this.run.link.listen(info.name, ({ message }) => { this.info = message; });
+    this.instance = this.run.link.instance;
     this.frames = 0;
+  }
+
+  // hear listens to the pictures, and to what the camera says of itself as soon as there is such a stream.
+  hear() {
+    const { link } = this.run;
+    this.unheard ??= link.listen(this.stream.name, (frame) => this.take(frame));
+    const info = [...link.streams.values()].find((s) => s.type === infoType && s.sensor === this.stream.sensor);
+    if (info) this.uninformed ??= link.listen(info.name, ({ message }) => { this.info = message; });
   }
 
 
@@ -207,7 +215,7 @@ class Tile {
   }
 
   end() {
-    this.unheard();
+    this.unheard?.();
     this.uninformed?.();
     this.picture?.bitmap.close();
     if (this.element.classList.contains('large')) this.pictures.enlarge(this);
