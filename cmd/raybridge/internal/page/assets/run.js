@@ -11,6 +11,7 @@ export class Run {
     this.link = link;
     this.api = api;
     this.sensors = []; // as GET /v1/sensors has them
+    this.known = false; // whether they were read
     this.listed = []; // actors as GET /v1/actors has them
     this.actors = new Map(); // by id, those of the newest snapshot
     this.past = []; // newest last: {stamp, actors}
@@ -47,6 +48,7 @@ export class Run {
       this.link.restarted = false;
       this.actors = new Map();
       this.listed = this.sensors = [];
+      this.known = false;
       this.chosen = this.status = this.time = null;
       this.begin();
     }
@@ -59,9 +61,13 @@ export class Run {
         this.snapshots = snapshots.name;
         this.unheard = this.link.listen(snapshots.name, (frame) => this.take(frame));
       }
-      if (phase === 'open') this.readSensors();
-      if (phase === 'open' || phase === 'unreachable') this.refresh(); // the answer may say why it can't be reached
+      if (phase === 'open') {
+        this.problem = null; // of the time before
+        this.readSensors();
+        this.refresh();
+      }
     }
+    if (phase === 'unreachable') this.refresh(); // with each attempt: the answer may say why
     this.changed();
   }
 
@@ -121,31 +127,37 @@ export class Run {
   }
 
   async readSensors() {
-    try {
-      this.sensors = (await this.api.get('/v1/sensors')).sensors;
-      this.changed();
-    } catch {
-      // the status says why
-    }
+    const answer = await this.api.get('/v1/sensors').catch(() => null); // the status says why, and they are read again after it
+    this.known = answer !== null;
+    if (!answer) return;
+    this.sensors = answer.sensors;
+    this.changed();
   }
 
   async refresh() {
     if (this.asking) return;
     this.asking = true;
     try {
-      const status = await this.api.get('/v1/status');
-      const [now, before] = [status, this.status].map((s) => (s ? s.time.sec + s.time.nanosec / 1e9 : 0));
-      if (now < before) this.begin();
-      this.before = now < before ? null : this.status;
-      this.status = status;
-      this.time = status.time;
-      this.problem = null;
-      this.sampled.forEach((take) => take(status, this.before));
+      this.keep(await this.api.get('/v1/status'));
     } catch (error) {
       this.problem = error;
     }
     this.asking = false;
+    if (!this.problem) {
+      this.sampled.forEach((take) => take(this.status, this.before));
+      if (!this.known) this.readSensors();
+    }
     this.changed();
+  }
+
+  // keep takes a new status.
+  keep(status) {
+    const [now, before] = [status, this.status].map((s) => (s ? s.time.sec + s.time.nanosec / 1e9 : 0));
+    if (now < before) this.begin();
+    this.before = now < before ? null : this.status;
+    this.status = status;
+    this.time = status.time;
+    this.problem = null;
   }
 
   // act does what a control asks for, and says what came of it.
