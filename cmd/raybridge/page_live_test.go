@@ -569,6 +569,23 @@ func TestPageEnlargesOnePanel(t *testing.T) {
 	}
 }
 
+// TestPageOfAnEmptyRun: a run without sensors says so, and takes one there.
+func TestPageOfAnEmptyRun(t *testing.T) {
+	ctx := browse(t, software()...)
+	run := runWithPage(t, "sensors: []\n", nil, "--step", "--paused", "--api", "0")
+	p := openTab(t, ctx, run.url)
+	p.until("document.querySelector('#notice').innerText.includes('Nothing is published')")
+	p.click("#tab-rig")
+	eval[any](p, "void document.querySelector('#page-rig form').requestSubmit()")
+	p.until("document.querySelector('#notice').hidden")
+	p.until("document.querySelector('.tile .empty').textContent.includes('The run is paused and has no picture yet')")
+	require.Eventually(t, func() bool { // steps of an empty scene are over before the page listens
+		p.press("N")
+		return p.shown(".tile canvas") > 0
+	}, patience, glance)
+	assert.Empty(t, p.text(".tile .empty"))
+}
+
 // TestPageSaves: the cloud as PCD in the sensor's frame, and the view as a picture.
 func TestPageSaves(t *testing.T) {
 	p, _, _ := stepped(t)

@@ -36,6 +36,8 @@ export class MessagePanel {
     this.unheard = null;
     this.tree.replaceChildren();
     this.shape = '';
+    this.frame = null; // of the topic before
+    this.dirty = false;
     const list = choice('Topic', [['', 'choose a topic'], ...names], this.topic, (name) => this.choose(name));
     this.element.replaceChildren(h('div', { class: 'form' }, list), this.tree);
     if (!this.visible || !this.topic) return;

@@ -85,6 +85,7 @@ export class Pictures {
       why = cameras.length === 0 ? 'No camera is in this run. Add one in the panel Rig.' : 'All pictures are hidden: see "outputs".';
     }
     show(this.words, why);
+    for (const tile of this.tiles.values()) show(tile.words, tile.picture || this.run.link.state.phase !== 'open' ? '' : this.run.waiting('picture'));
   }
 
   draw() {
@@ -101,10 +102,11 @@ class Tile {
     this.canvas = h('canvas', { role: 'img', 'aria-label': `${stream.name}, no picture yet` });
     this.over = h('canvas', { class: 'boxes', 'aria-hidden': 'true' });
     this.value = h('output', { class: 'value', 'aria-label': `value under the pointer in ${stream.name}` });
-    this.about = h('span', { class: 'soft' }, 'waiting');
+    this.about = h('span', { class: 'soft' });
+    this.words = h('div', { class: 'empty' });
     const save = h('button', { class: 'icon', title: 'Save as PNG', 'aria-label': `Save ${stream.name}`, onclick: () => this.save() }, '⤓');
     const large = h('button', { class: 'icon', title: 'Enlarge', 'aria-label': `Enlarge ${stream.name}`, onclick: () => pictures.enlarge(this) }, '⤢');
-    this.frame = h('div', { class: 'frame' }, this.canvas, this.over);
+    this.frame = h('div', { class: 'frame' }, this.canvas, this.over, this.words);
     this.element = h('figure', { class: 'tile' }, this.frame,
       h('figcaption', {}, h('b', { title: stream.name }, stream.name.replace(/\/image(_raw|_color)?(\/compressed)?$/, '')), this.about, this.value, save, large));
     this.element.dataset.topic = stream.name;
@@ -122,7 +124,6 @@ class Tile {
     const info = [...link.streams.values()].find((s) => s.type === infoType && s.sensor === this.stream.sensor);
     if (info) this.uninformed ??= link.listen(info.name, ({ message }) => { this.info = message; });
   }
-
 
   take(frame) {
     if (!frame.picture) return; // of a stream that has changed its type
@@ -144,6 +145,7 @@ class Tile {
     this.pen ??= this.canvas.getContext('2d', { alpha: false, willReadFrequently: true });
     this.pen.drawImage(bitmap, 0, 0);
     this.drawBoxes();
+    show(this.words, '');
     show(this.about, `${width}×${height} · ${this.shot.stamp.toFixed(2)} s`);
     this.canvas.setAttribute('aria-label', `${this.stream.name}, ${width} by ${height} pixels, at ${this.shot.stamp.toFixed(2)} seconds`);
     this.canvas.dataset.frames = ++this.frames;

@@ -3,6 +3,7 @@
 import { carried, mounted, poseOf } from './space.js';
 
 const snapshotType = 'raybridge_msgs/msg/Snapshot';
+const always = ['sensor.other.transform', 'sensor.other.snapshot', 'sensor.other.lane_marks'];
 const statusEvery = 1000; // ms
 const keptSnapshots = 64; // pictures are older than the newest snapshot, and boxes are drawn as they were
 
@@ -33,6 +34,14 @@ export class Run {
   changed() { this.watchers.forEach((tell) => tell()); }
 
   get ego() { return this.actors.get(0); }
+
+  // empty says that the run has no sensor besides those that every run with a page has.
+  get empty() { return this.known && this.sensors.every((s) => always.includes(s.type)); }
+
+  // waiting says why there is none yet of what is shown.
+  waiting(thing) {
+    return this.time?.paused ? `The run is paused and has no ${thing} yet: press n for a step, or space.` : `Waiting for the first ${thing}…`;
+  }
 
   ofType(...types) { return [...this.link.streams.values()].filter((s) => types.includes(s.type)); }
 

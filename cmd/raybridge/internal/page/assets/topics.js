@@ -49,8 +49,7 @@ export class Topics {
     const { status, link } = this.run;
     const rows = new Map(status?.sensors.filter((s) => s.topic && !s.ended).map((s) => [s.topic, s]));
     const names = [...new Set([...rows.keys(), ...link.streams.keys()])].sort();
-    const why = link.state.phase === 'open' ? 'Nothing is published: the rig has no sensors.' : 'No run is connected.';
-    show(this.words, names.length > 0 ? '' : why);
+    show(this.words, link.state.phase !== 'open' && names.length === 0 ? 'No run is connected.' : this.run.empty ? 'Nothing is published: the rig has no sensors.' : '');
     const key = names.map((name) => `${name} ${link.streams.has(name)}`).join('\n');
     if (key !== this.key) this.list(names);
     this.key = key;

@@ -221,7 +221,7 @@ export class View3D {
     const lidars = this.run.ofType(cloudType);
     if (lidars.length === 0) return 'No sensor of this rig makes a cloud. Add a lidar in the panel Rig.';
     if (lidars.every((s) => this.hidden.has(s.name))) return 'All clouds are hidden: see "layers".';
-    return this.run.time?.paused ? 'The run is paused and has no cloud yet: press n for a step, or space.' : 'Waiting for the first cloud…';
+    return this.run.waiting('cloud');
   }
 
   // Pointer: drag turns, with the right button or shift it moves, the wheel and two fingers zoom, a click picks.
