@@ -384,6 +384,16 @@ func TestPageShowsWhatSensorsSee(t *testing.T) {
 			assert.Greater(t, coloured(screen, p.place(tile(topic)+" .frame")), 500, topic)
 		}
 	})
+	t.Run("boxes", func(t *testing.T) {
+		p := p.in(t)
+		lines := fmt.Sprintf(`(() => { const c = document.querySelector('%s .boxes');
+			return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v) => v > 0); })()`, tile(depths))
+		assert.False(t, eval[bool](p, lines))
+		eval[any](p, "void document.querySelector('#pictures .tools input').click()")
+		p.until(lines) // time stands: they come over the picture that is there
+		eval[any](p, "void document.querySelector('#pictures .tools input').click()")
+		p.until("!" + lines)
+	})
 	t.Run("values", func(t *testing.T) {
 		p := p.in(t)
 		assert.Regexp(t, `^10\.00\d m at 16\d, 12\d$`, p.valueAt(depths, 0.51, 0.51))

@@ -2,12 +2,13 @@
 
 import { kindOf, tell } from './pixels.js';
 import { actorColor } from './sketches.js';
-import { corners, edges, within } from './space.js';
+import { add, corners, edges, scale, subtract, within } from './space.js';
 import { check, download, h, show } from './elements.js';
 
 const types = ['sensor_msgs/msg/CompressedImage', 'sensor_msgs/msg/Image'];
 const infoType = 'sensor_msgs/msg/CameraInfo';
 const farthestBox = 60; // metres
+const nearestBox = 0.3; // metres in front of the camera: what is nearer is cut off
 const widthForNames = 420; // pixels that a picture has at least where names are written over it
 
 export class Pictures {
@@ -26,13 +27,19 @@ export class Pictures {
       check('boxes', this.boxes, (on) => {
         this.boxes = on;
         place.write('pictureboxes', on ? 'on' : '', '');
-        this.tiles.forEach((tile) => { tile.dirty = true; });
+        this.stale();
       }),
       h('details', { class: 'drop' }, h('summary', {}, 'outputs'), this.menu),
     );
     run.link.watch(() => this.follow());
-    run.watch(() => this.explain());
+    run.watch(() => {
+      this.explain();
+      this.stale(); // another actor may be chosen
+    });
   }
+
+  // stale has the boxes drawn anew.
+  stale() { this.tiles.forEach((tile) => { tile.stale = true; }); }
 
   follow() {
     const cameras = this.run.ofType(...types);
@@ -122,7 +129,10 @@ class Tile {
     const { link } = this.run;
     this.unheard ??= link.listen(this.stream.name, (frame) => this.take(frame));
     const info = [...link.streams.values()].find((s) => s.type === infoType && s.sensor === this.stream.sensor);
-    if (info) this.uninformed ??= link.listen(info.name, ({ message }) => { this.info = message; });
+    if (info) this.uninformed ??= link.listen(info.name, ({ message }) => {
+      this.info = message;
+      this.stale = true;
+    });
   }
 
   take(frame) {
@@ -134,8 +144,20 @@ class Tile {
   }
 
   draw() {
-    if (!this.dirty || !this.picture) return;
+    if (!this.picture) return;
+    if (this.dirty) this.drawPicture();
+    // The snapshot of a picture's instant may come after it.
+    if (!this.stale && (this.boxedAt >= this.shot.stamp || this.boxedAt === this.run.stamp)) return;
+    this.stale = false;
+    this.boxedAt = this.run.stamp;
+    this.drawBoxes();
+    const distorted = this.pictures.boxes && this.info?.d.some((d) => d !== 0);
+    show(this.about, `${this.picture.width}×${this.picture.height} · ${this.shot.stamp.toFixed(2)} s${distorted ? ' · distorted: no boxes' : ''}`);
+  }
+
+  drawPicture() {
     this.dirty = false;
+    this.stale = true;
     const { bitmap, width, height } = this.picture;
     if (this.under && (this.under[0] >= width || this.under[1] >= height)) this.under = null; // of a larger picture before
     if (this.canvas.width !== width || this.canvas.height !== height) {
@@ -144,9 +166,7 @@ class Tile {
     }
     this.pen ??= this.canvas.getContext('2d', { alpha: false, willReadFrequently: true });
     this.pen.drawImage(bitmap, 0, 0);
-    this.drawBoxes();
     show(this.words, '');
-    show(this.about, `${width}×${height} · ${this.shot.stamp.toFixed(2)} s`);
     this.canvas.setAttribute('aria-label', `${this.stream.name}, ${width} by ${height} pixels, at ${this.shot.stamp.toFixed(2)} seconds`);
     this.canvas.dataset.frames = ++this.frames;
     this.tell();
@@ -158,10 +178,7 @@ class Tile {
     // Boxes are straight in a pinhole's picture alone.
     if (!this.pictures.boxes || !this.shot.pose || !this.info || this.info.d.some((d) => d !== 0)) return;
     const [fx, , cx, , fy, cy] = this.info.k;
-    const onPicture = (p) => {
-      const [x, y, z] = within(this.shot.pose, p);
-      return x > 0.3 ? [cx - (fx * y) / x, cy - (fy * z) / x] : null;
-    };
+    const onPicture = ([x, y, z]) => [cx - (fx * y) / x, cy - (fy * z) / x];
     const pixel = this.over.width / this.over.clientWidth; // of the screen, in pixels of the picture
     pen.lineWidth = pixel;
     pen.font = `${11 * pixel}px system-ui, sans-serif`;
@@ -170,16 +187,19 @@ class Tile {
     for (const actor of this.run.actorsAt(this.shot.stamp).values()) {
       if (actor.id === 0 || actor.kind > 2) continue;
       const away = Math.hypot(...within(this.shot.pose, actor.pose.position));
-      const points = corners(actor.pose, actor.centre, actor.half).map(onPicture);
-      if (away > farthestBox || points.some((p) => !p)) continue;
+      if (away > farthestBox) continue;
+      const points = corners(actor.pose, actor.centre, actor.half).map((p) => within(this.shot.pose, p));
+      const lines = edges.map(([a, b]) => inFront(points[a], points[b])).filter(Boolean).map((ends) => ends.map(onPicture));
+      if (lines.length === 0) continue;
       pen.strokeStyle = pen.fillStyle = actor.id === chosen ? 'rgb(255 196 61)' : `rgb(${actorColor(actor)} / 80%)`.replaceAll(',', ' ');
       pen.beginPath();
-      for (const [a, b] of edges) {
-        pen.moveTo(...points[a]);
-        pen.lineTo(...points[b]);
+      for (const [a, b] of lines) {
+        pen.moveTo(...a);
+        pen.lineTo(...b);
       }
       pen.stroke();
-      if (named && away < 30) pen.fillText(this.run.nameOf(actor), Math.min(...points.map((p) => p[0])), Math.min(...points.map((p) => p[1])) - 3);
+      const ends = lines.flat();
+      if (named && away < 30) pen.fillText(this.run.nameOf(actor), Math.min(...ends.map((p) => p[0])), Math.min(...ends.map((p) => p[1])) - 3);
     }
   }
 
@@ -223,4 +243,11 @@ class Tile {
     if (this.element.classList.contains('large')) this.pictures.enlarge(this);
     this.element.remove();
   }
+}
+
+// inFront returns the part of an edge, in the camera's frame, that lies in front of it; null where none does.
+function inFront(a, b) {
+  if (Math.max(a[0], b[0]) < nearestBox) return null;
+  const cut = (from, to) => (from[0] >= nearestBox ? from : add(from, scale(subtract(to, from), (nearestBox - from[0]) / (to[0] - from[0]))));
+  return [cut(a, b), cut(b, a)];
 }
