@@ -440,7 +440,13 @@ func TestPageChangesTheRun(t *testing.T) {
 	p.until("[...document.querySelectorAll('#page-rig [role=option]')].some((o) => o.textContent.startsWith('lidar'))")
 	eval[any](p, "void [...document.querySelectorAll('#page-rig [role=option]')].find((o) => o.textContent.startsWith('lidar')).click()")
 	p.enter("[data-attribute=range]", "8")
-	p.until("document.querySelector('[data-attribute=range]').value === '8'")
+	p.until("document.querySelector('[data-attribute=range]').defaultValue === '8'") // as the run tells
+	p.enter("[data-attribute=range]", "")
+	assert.Equal(t, "8", eval[string](p, "document.querySelector('[data-attribute=range]').value"), "an emptied box changes nothing")
+	eval[any](p, "document.querySelector('[data-attribute=range]').focus(); void 0")
+	p.enter("[data-attribute=range]", "7.5")
+	p.until("document.activeElement.dataset.attribute === 'range' && document.activeElement.defaultValue === '7.5'")
+	eval[any](p, "document.activeElement.blur(); void 0")
 	p.fire()
 	p.fire() // the scan that was under way began with the old range
 	p.until(fmt.Sprintf("Number(document.querySelector('.scene').dataset.points) < %d", before*3/4))

@@ -30,8 +30,10 @@ export class Rig {
     this.list.replaceChildren(...sensors.map((s) => h('button', {
       role: 'option', 'aria-selected': String(s === chosen), onclick: () => this.choose(s.name),
     }, h('b', {}, s.name), h('span', { class: 'soft' }, s.type.replace('sensor.', '')))));
+    const focused = document.activeElement?.closest('.detail') && document.activeElement.dataset.attribute;
     if (chosen) this.detail.replaceChildren(...this.describe(chosen));
-    else this.detail.replaceChildren(h('p', { class: 'note' }, 'There is no sensor to show. Where a run is connected, add one on the left.'));
+    if (focused) this.detail.querySelector(`[data-attribute="${CSS.escape(focused)}"]`)?.focus();
+    if (!chosen) this.detail.replaceChildren(h('p', { class: 'note' }, 'There is no sensor to show. Where a run is connected, add one on the left.'));
   }
 
   choose(name) {
@@ -79,7 +81,12 @@ export class Rig {
       return list;
     }
     const number = typeof a.value === 'number';
-    const box = h('input', { type: number ? 'number' : 'text', step: 'any', ...label, value: textOf(a.value), onchange: () => set(number ? Number(box.value) : box.value) });
+    const changed = () => {
+      // An emptied box, or one with what is no number, has its value again: '' would be 0.
+      if (number && box.value === '') box.value = textOf(a.value);
+      else set(number ? Number(box.value) : box.value);
+    };
+    const box = h('input', { type: number ? 'number' : 'text', step: 'any', ...label, value: textOf(a.value), onchange: changed });
     if (number && a.min !== undefined) Object.assign(box, { min: a.min, max: a.max });
     return box;
   }
