@@ -290,9 +290,20 @@ func stepped(t *testing.T) (*tab, *viewed, int) {
 	answer := run.post(t, "/v1/actors", `{"model": "box", "name": "crate", "size": [4, 2, 2], "position": [15, 0, 0], "yaw": 0, "on_ground": true}`)
 	p := openTab(t, ctx, run.url)
 	p.until("document.querySelector('.state').dataset.phase === 'open'")
-	p.until(fmt.Sprintf("document.querySelectorAll('.tile').length === %d", 4))
+	for _, topic := range []string{colours, depths, tagsOf, idsOf, points} { // a step that is over before the page listens shows nothing
+		p.listeners(topic, 1)
+	}
 	p.fire()
 	return p, run, int(answer["spawned"].([]any)[0].(float64))
+}
+
+// listeners waits for a topic to have so many.
+func (p *tab) listeners(topic string, want int) {
+	p.Helper()
+	require.Eventually(p, func() bool {
+		return eval[int](p, fmt.Sprintf(`fetch('/v1/status').then((r) => r.json()).then((s) => s.sensors.find((x) => x.topic === %q)?.listeners ?? 0)`, topic),
+			chromedp.EvalAwaitPromise) == want
+	}, patience, glance, "%s has not %d listeners", topic, want)
 }
 
 // fire makes ten steps, in which each sensor fires, and waits for what comes of it to be on the screen.
@@ -507,7 +518,7 @@ func TestPageSurvives(t *testing.T) {
 	runWithPage(t, `sensors: [{id: sensor.camera.depth, name: other, topic: /other, rate: 10, image_size_x: 64, image_size_y: 48, fov: 90, pose: {x: 3, z: 1}}]`,
 		nil, "--step", "--paused", "--api", port)
 	p.until("document.querySelector('.state').dataset.phase === 'open'")
-	p.until("document.querySelectorAll('.tile').length === 1")
+	p.listeners("/other/image_raw", 1)
 	assert.True(t, eval[bool](p, "document.querySelector('#notice').hidden"))
 	p.press("N")
 	p.until("Number(document.querySelector('.tile[data-topic=\"/other/image_raw\"] canvas').dataset.frames) > 0")
@@ -541,7 +552,7 @@ func TestPageWithoutWebGL(t *testing.T) {
 	ctx := browse(t, chromedp.Flag("disable-3d-apis", true))
 	run := runWithPage(t, pageRig, nil, "--step", "--paused", "--api", "0")
 	p := openTab(t, ctx, run.url)
-	p.until("document.querySelectorAll('.tile').length === 4")
+	p.listeners(depths, 1)
 	p.until("document.querySelector('#scene .empty').textContent.includes('no WebGL2')")
 	p.press("N")
 	p.until(fmt.Sprintf("Number(document.querySelector('%s canvas').dataset.frames) > 0", tile(depths)))
@@ -564,7 +575,8 @@ func TestPageNarrowAndDark(t *testing.T) {
 	assert.Greater(t, coloured(p.screen(), p.place(".scene").Intersect(image.Rect(0, 0, 400, 850))), 200, "pixels of points")
 }
 
-// TestPageEnlargesOnePanel: one panel at a time fills the window below the bar, at 400 pixels, too, and Esc leaves.
+// TestPageEnlargesOnePanel: one panel at a time fills the window below the bar, at 400 pixels, too, and Esc leaves. To what isn't
+// in sight then the page doesn't listen.
 func TestPageEnlargesOnePanel(t *testing.T) {
 	p, _, _ := stepped(t)
 	for _, width := range []int64{1600, 400} {
@@ -573,6 +585,8 @@ func TestPageEnlargesOnePanel(t *testing.T) {
 		for _, panel := range []struct{ key, id string }{{"f", "scene"}, {"p", "pictures"}} {
 			p.press(panel.key)
 			p.until(fmt.Sprintf("document.querySelectorAll('.panel.large').length === 1 && document.querySelector('.panel.large').id === %q", panel.id))
+			p.listeners(depths, map[string]int{"scene": 0, "pictures": 1}[panel.id])
+			p.listeners(points, map[string]int{"scene": 1, "pictures": 0}[panel.id])
 			bar, large := p.place("#bar"), p.place(".panel.large")
 			assert.GreaterOrEqual(t, large.Min.Y, bar.Max.Y-1, "%s at %d pixels lies under the bar", panel.id, width)
 			assert.InDelta(t, 850, large.Max.Y, 1, "%s at %d pixels", panel.id, width)
@@ -595,10 +609,9 @@ func TestPageOfAnEmptyRun(t *testing.T) {
 	eval[any](p, "void document.querySelector('#page-rig form').requestSubmit()")
 	p.until("document.querySelector('#notice').hidden")
 	p.until("document.querySelector('.tile .empty').textContent.includes('The run is paused and has no picture yet')")
-	require.Eventually(t, func() bool { // steps of an empty scene are over before the page listens
-		p.press("N")
-		return p.shown(".tile canvas") > 0
-	}, patience, glance)
+	p.listeners("/added/image_raw", 1)
+	p.press("N")
+	p.until("Number(document.querySelector('.tile canvas').dataset.frames) > 0")
 	assert.Empty(t, p.text(".tile .empty"))
 }
 
@@ -714,7 +727,7 @@ func TestPagePictures(t *testing.T) {
 			}, nil)
 		}), chromedp.Navigate("about:blank")))
 		p := openTab(t, ctx, run.url+c.link)
-		p.until("document.querySelectorAll('.tile').length === 3")
+		p.listeners("/front/image_raw", 1)
 		for range 20 { // two seconds
 			before := p.shown(tile("/front/image_raw") + " canvas")
 			p.press("N")

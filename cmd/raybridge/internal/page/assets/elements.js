@@ -43,6 +43,13 @@ export function fit(canvas) {
   return true;
 }
 
+// watchSight tells whenever an element begins or ends to be in sight: in the window, and not scrolled away.
+export function watchSight(element, tell) {
+  const observer = new IntersectionObserver((entries) => tell(entries.at(-1).isIntersecting));
+  observer.observe(element);
+  return () => observer.disconnect();
+}
+
 // figure writes a number with so many digits at most, and a dash for none.
 export function figure(value, digits = 1) {
   return Number.isFinite(value) ? value.toLocaleString('en', { maximumFractionDigits: digits, minimumFractionDigits: digits }) : '–';

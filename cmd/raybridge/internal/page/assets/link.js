@@ -34,7 +34,7 @@ export class Link {
   }
 
   // listen calls a function with each message of a stream, from when there is one of that name. It returns
-  // what ends that. A sensor that nobody listens to computes nothing, so panels listen only to what they show. credits are how many
+  // what ends that. Whoever keeps a frame's picture, and closes its bitmap, returns true. A sensor that nobody listens to computes nothing, so panels listen only to what they show. credits are how many
   // messages may be on their way: more than two where each counts, as in plots.
   listen(name, heard, credits = 2) {
     if (!this.listeners.has(name)) this.listeners.set(name, new Map());
@@ -79,13 +79,22 @@ export class Link {
   message(frame) {
     const stream = this.byId.get(frame.stream);
     this.drawn.set(frame.stream, (this.drawn.get(frame.stream) ?? 0) + 1);
-    if (!stream) return;
+    if (!stream) {
+      frame.picture?.bitmap.close();
+      return;
+    }
     const count = this.received.get(stream.name) ?? { messages: 0, bytes: 0 };
     count.messages++;
     count.bytes += frame.bytes;
     this.received.set(stream.name, count);
     if (frame.fault) this.change({ ...this.state }, `${stream.name}: ${frame.fault}`);
-    else this.listeners.get(stream.name)?.forEach((credits, heard) => heard(frame, stream));
+    else if (!this.hand(frame, stream)) frame.picture?.bitmap.close(); // its memory would stay until the next collection
+  }
+
+  // hand gives a frame to those who listen, and returns whether one keeps its picture.
+  hand(frame, stream) {
+    const heard = [...this.listeners.get(stream.name)?.keys() ?? []];
+    return heard.map((take) => take(frame, stream)).includes(true);
   }
 
   phase({ state, reason, instance, streams }) {

@@ -1,7 +1,7 @@
 // Panels and how they are arranged: 3-D and pictures side by side, and a dock of tabs below. The borders between
 // them can be dragged, a panel can fill the window, and the two upper ones can change places.
 
-import { h } from './elements.js';
+import { h, watchSight } from './elements.js';
 
 const usual = { across: 62, down: 66, swap: false, tab: 'topics', theme: '' };
 
@@ -25,6 +25,10 @@ export class Dock extends Panel {
     this.tabs = new Map();
     this.list = h('div', { class: 'tabs', role: 'tablist', 'aria-label': 'Details' });
     this.element.querySelector('h2').replaceWith(this.list);
+    watchSight(this.body, (seen) => {
+      this.seen = seen;
+      this.tell();
+    });
     this.list.addEventListener('keydown', (e) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
       if (!step) return;
@@ -51,9 +55,15 @@ export class Dock extends Panel {
       button.tabIndex = on ? 0 : -1;
       page.hidden = !on;
       if (on) this.tools.replaceChildren(...(content.tools ?? []));
+    }
+    this.tell();
+    this.arrangement.set('tab', id);
+  }
+  tell() {
+    for (const [id, { content }] of this.tabs) {
+      const on = Boolean(this.seen) && id === this.shown;
       if (content.seen !== on) content.shown?.(content.seen = on);
     }
-    this.arrangement.set('tab', id);
   }
 }
 

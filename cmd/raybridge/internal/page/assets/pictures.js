@@ -3,7 +3,7 @@
 import { kindOf, tell } from './pixels.js';
 import { actorColor } from './sketches.js';
 import { add, corners, edges, scale, subtract, within } from './space.js';
-import { check, download, h, show } from './elements.js';
+import { check, download, h, show, watchSight } from './elements.js';
 
 const types = ['sensor_msgs/msg/CompressedImage', 'sensor_msgs/msg/Image'];
 const infoType = 'sensor_msgs/msg/CameraInfo';
@@ -122,11 +122,21 @@ class Tile {
     this.frame.addEventListener('dblclick', () => pictures.enlarge(this));
     this.instance = this.run.link.instance;
     this.frames = 0;
+    this.unseen = watchSight(this.frame, (seen) => {
+      this.seen = seen;
+      this.hear();
+    });
   }
 
-  // hear listens to the pictures, and to what the camera says of itself as soon as there is such a stream.
+  // hear listens to the pictures while they are in sight, and to what the camera says of itself as soon as there is such a stream.
   hear() {
     const { link } = this.run;
+    if (!this.seen) {
+      this.unheard?.();
+      this.uninformed?.();
+      this.unheard = this.uninformed = null;
+      return;
+    }
     this.unheard ??= link.listen(this.stream.name, (frame) => this.take(frame));
     const info = [...link.streams.values()].find((s) => s.type === infoType && s.sensor === this.stream.sensor);
     if (info) this.uninformed ??= link.listen(info.name, ({ message }) => {
@@ -136,11 +146,12 @@ class Tile {
   }
 
   take(frame) {
-    if (!frame.picture) return; // of a stream that has changed its type
+    if (!frame.picture) return false; // of a stream that has changed its type
     this.picture?.bitmap.close();
     this.picture = frame.picture;
     this.shot = frame;
     this.dirty = true;
+    return true;
   }
 
   draw() {
@@ -159,7 +170,6 @@ class Tile {
     this.dirty = false;
     this.stale = true;
     const { bitmap, width, height } = this.picture;
-    if (this.under && (this.under[0] >= width || this.under[1] >= height)) this.under = null; // of a larger picture before
     if (this.canvas.width !== width || this.canvas.height !== height) {
       for (const canvas of [this.canvas, this.over]) Object.assign(canvas, { width, height });
       this.element.style.setProperty('--ratio', `${width} / ${height}`);
@@ -204,24 +214,19 @@ class Tile {
   }
 
   point(event) {
-    this.under = null;
-    if (event && this.pen) {
-      const box = this.canvas.getBoundingClientRect();
-      const x = Math.floor(((event.clientX - box.left) / box.width) * this.picture.width);
-      const y = Math.floor(((event.clientY - box.top) / box.height) * this.picture.height);
-      if (x >= 0 && y >= 0 && x < this.picture.width && y < this.picture.height) this.under = [x, y];
-    }
+    const box = this.canvas.getBoundingClientRect();
+    this.under = event && [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height]; // shares: the next picture may be smaller
     this.tell();
   }
 
   // tell says what stands under the pointer: the value where the picture came lossless, else the colour.
   tell() {
-    if (!this.under) {
+    if (!this.under || !this.pen || this.under.some((share) => share < 0 || share >= 1)) {
       show(this.value, '');
       return;
     }
-    const [x, y] = this.under;
-    const { values, encoding, unit, width } = this.picture;
+    const { values, encoding, unit, width, height } = this.picture;
+    const [x, y] = [Math.floor(this.under[0] * width), Math.floor(this.under[1] * height)];
     const told = values ? tell(kindOf(encoding, unit, this.stream.sensorType), values, y * width + x)
       : `rgb ${[...this.pen.getImageData(x, y, 1, 1).data.subarray(0, 3)].join(' ')}`;
     let name = '';
@@ -237,8 +242,9 @@ class Tile {
   }
 
   end() {
-    this.unheard?.();
-    this.uninformed?.();
+    this.unseen();
+    this.seen = false;
+    this.hear();
     this.picture?.bitmap.close();
     if (this.element.classList.contains('large')) this.pictures.enlarge(this);
     this.element.remove();

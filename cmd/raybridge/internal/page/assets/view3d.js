@@ -5,7 +5,7 @@ import { Orbit, modes } from './orbit.js';
 import { Scene, cloudType, sketchedTypes } from './scene3d.js';
 import { tagName, tags } from './colors.js';
 import { kinds } from './sketches.js';
-import { check, choice, figure, fit, h, show } from './elements.js';
+import { check, choice, figure, fit, h, show, watchSight } from './elements.js';
 
 const clickReach = 6; // pixels between a click and the point that it means
 
@@ -42,7 +42,11 @@ export class View3D {
     }
     this.canvas.addEventListener('webglcontextlost', () => {
       this.broken = 'The browser has taken the graphics away. Reload the page to draw again.';
-      this.dirty = true;
+      this.subscribe();
+    });
+    watchSight(this.canvas, (seen) => {
+      this.seen = seen;
+      this.subscribe();
     });
     this.listenToPointer();
     run.link.watch(() => this.subscribe());
@@ -86,20 +90,22 @@ export class View3D {
     this.dirty = true;
   }
 
-  // subscribe listens to each stream that can be drawn and isn't hidden.
+  // subscribe listens to each stream that can be drawn and isn't hidden, while the view can be seen.
   subscribe() {
     this.dirty = true;
     const drawn = this.run.ofType(cloudType, ...sketchedTypes);
+    const listening = this.seen && !this.broken;
     for (const [name, end] of this.heard) {
-      if (drawn.some((s) => s.name === name) && !this.hidden.has(name)) continue;
+      const shown = drawn.some((s) => s.name === name) && !this.hidden.has(name);
+      if (shown && listening) continue;
       end();
       this.heard.delete(name);
-      this.scene?.forget(name);
+      if (!shown) this.scene?.forget(name);
     }
     if (!this.scene) return;
     if (this.run.link.instance !== this.instance) this.scene.forget();
     this.instance = this.run.link.instance;
-    for (const { name } of drawn) {
+    for (const { name } of listening ? drawn : []) {
       if (this.heard.has(name) || this.hidden.has(name)) continue;
       this.heard.set(name, this.run.link.listen(name, (frame, stream) => {
         this.scene.take(frame, stream, this.look.decay);

@@ -147,6 +147,10 @@ function decode(frame, buffer) {
       if (known.fault) throw new Error(known.fault);
       const message = readMessage(known.fields, buffer, frame.body);
       const picture = await pictureOf(known.description, message);
+      if (streams.get(frame.stream) !== known) { // of a connection that is gone
+        picture?.bitmap.close();
+        return;
+      }
       if (picture) post({ frame: { ...frame, picture } }, [picture.bitmap]);
       else post({ frame: { ...frame, message } }, [buffer]);
     } catch (error) {
