@@ -1,9 +1,9 @@
 // The actors: who is there, following them, and what the API allows: those that came by frames can be moved and
 // removed while the run is paused, and others can be added.
 
-import { figure, h } from './elements.js';
+import { figure, h, show } from './elements.js';
 
-const scenesOwn = 'It is the scene\'s own: frames move and remove only those that came by frames.';
+const scenesOwn = 'The others are the scene\'s own, and can\'t be moved or removed.';
 const whilePaused = 'Pause the run first: actors come, move and go with a step.';
 
 export class Actors {
@@ -32,7 +32,7 @@ export class Actors {
     const paused = this.run.time?.paused ?? false;
     const { listed } = this.run;
     const movable = listed.filter((a) => !a.own).length;
-    this.words.textContent = `${listed.length} actors, of which ${movable} came by frames. ${paused ? '' : whilePaused}`;
+    show(this.words, `${listed.length} actors, of which ${movable} came by frames. ${movable < listed.length ? scenesOwn : ''} ${paused ? '' : whilePaused}`);
     const key = JSON.stringify([listed, paused, this.run.chosen?.actor]);
     if (key === this.key) return;
     this.key = key;
@@ -41,7 +41,7 @@ export class Actors {
   }
 
   row(a, paused) {
-    const why = a.own ? scenesOwn : paused ? '' : whilePaused;
+    const why = a.own ? 'It is the scene\'s own: only actors that came by frames can be moved or removed.' : paused ? '' : whilePaused;
     const act = (text, f) => h('button', { onclick: f, disabled: why !== '', title: why, 'aria-label': `${text} ${a.name}` }, text);
     const speed = a.velocity ? Math.hypot(...a.velocity) : 0;
     return h('tr', { class: this.run.chosen?.actor === a.handle ? 'chosen' : '' },

@@ -108,7 +108,7 @@ class Tile {
     this.stream = stream;
     this.canvas = h('canvas', { role: 'img', 'aria-label': `${stream.name}, no picture yet` });
     this.over = h('canvas', { class: 'boxes', 'aria-hidden': 'true' });
-    this.value = h('output', { class: 'value', 'aria-label': `value under the pointer in ${stream.name}` });
+    this.value = h('span', { class: 'value' });
     this.about = h('span', { class: 'soft' });
     this.words = h('div', { class: 'empty' });
     const save = h('button', { class: 'icon', title: 'Save as PNG', 'aria-label': `Save ${stream.name}`, onclick: () => this.save() }, '⤓');

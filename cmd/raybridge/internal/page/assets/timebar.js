@@ -17,7 +17,7 @@ export class TimeBar {
     this.play = h('button', { class: 'icon play', onclick: () => this.toggle() });
     this.step = h('button', { class: 'icon', title: 'One step while paused (n)', 'aria-label': 'Step', onclick: () => this.advance(1) }, '⇥');
     this.scale = choice('Speed', scales.map((s) => [s, `${s}×`]), 1, (v) => this.setScale(Number(v)));
-    this.now = h('output', { class: 'now', 'aria-label': 'Simulation time' });
+    this.now = h('span', { class: 'now', role: 'timer', 'aria-label': 'Simulation time' }); // an <output> would be read aloud with each change
     this.factor = h('span', { class: 'soft', title: 'Simulated seconds a second, over the last second' });
     this.lost = h('button', { class: 'lost', title: 'What was lost, by cause', onclick: actions.losses });
     this.complaint = h('span', { class: 'complaint', role: 'alert' });
