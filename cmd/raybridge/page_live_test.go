@@ -610,8 +610,10 @@ func TestPageOfAnEmptyRun(t *testing.T) {
 	p.until("document.querySelector('#notice').hidden")
 	p.until("document.querySelector('.tile .empty').textContent.includes('The run is paused and has no picture yet')")
 	p.listeners("/added/image_raw", 1)
-	p.press("N")
-	p.until("Number(document.querySelector('.tile canvas').dataset.frames) > 0")
+	require.Eventually(t, func() bool { // of ten steps in which a sensor comes it may see none
+		p.press("N")
+		return p.shown(".tile canvas") > 0
+	}, patience, glance)
 	assert.Empty(t, p.text(".tile .empty"))
 }
 

@@ -52,6 +52,7 @@ dock.add('actors', 'Actors', new Actors(run, view));
 dock.add('losses', 'Losses', new Losses(run));
 dock.add('message', 'Message', message);
 arrangement.arrange([scenePanel, picturePanel], dock);
+view.themed(); // the link may have chosen
 
 const actions = {
   losses: () => dock.show('losses'),

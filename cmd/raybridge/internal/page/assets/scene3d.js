@@ -51,6 +51,11 @@ export class Scene {
     list.push({ handle: this.painter.upload(frame.message.points, this.spare.pop()), count, frame, stream });
   }
 
+  // fade drops the clouds that are older than the newest of their stream by so many seconds.
+  fade(decay) {
+    for (const list of this.clouds.values()) this.drop(list, list.findIndex((c) => c === list.at(-1) || list.at(-1).frame.stamp - c.frame.stamp < decay));
+  }
+
   drop(list, n) {
     for (const cloud of list.splice(0, n)) {
       if (this.spare.length < 4) this.spare.push(cloud.handle);

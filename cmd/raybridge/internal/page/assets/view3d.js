@@ -1,6 +1,6 @@
 // The 3-D panel: its controls, the pointer, what is chosen, and the words where there is nothing to see.
 
-import { Painter, colorings } from './gl.js';
+import { Painter, colorings, legible } from './gl.js';
 import { Orbit, modes } from './orbit.js';
 import { Scene, cloudType, sketchedTypes } from './scene3d.js';
 import { tagName, tags } from './colors.js';
@@ -66,6 +66,7 @@ export class View3D {
 
   set(key, value) {
     this.look[key] = value;
+    if (key === 'decay') this.scene?.fade(value);
     this.place.write('look', this.look, defaults);
     this.dirty = true;
     if (key === 'coloring') this.coloring.value = value;
@@ -216,7 +217,7 @@ export class View3D {
     }));
     return [...present].sort((a, b) => a - b).slice(0, 10).map((tag) => {
       const swatch = h('i', { class: 'swatch' });
-      swatch.style.background = `rgb(${tags[tag % tags.length].slice(1)})`;
+      swatch.style.background = `rgb(${legible(tags[tag % tags.length].slice(1))})`;
       return h('span', {}, swatch, tagName(tag));
     });
   }
