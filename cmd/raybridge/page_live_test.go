@@ -551,8 +551,9 @@ func TestPageAsksForTheToken(t *testing.T) {
 func TestPageWithoutWebGL(t *testing.T) {
 	ctx := browse(t, chromedp.Flag("disable-3d-apis", true))
 	run := runWithPage(t, pageRig, nil, "--step", "--paused", "--api", "0")
-	p := openTab(t, ctx, run.url)
+	p := openTab(t, ctx, run.url+`#look=5&panels=[1]&nopictures={"a":1}&plots=[1,"x"]&follow="ego"&eye=toString,1,2,3,4,5,6`) // what makes no sense is as if it weren't there
 	p.listeners(depths, 1)
+	assert.True(t, eval[bool](p, "[...document.querySelectorAll('#scene .menu button')].every((b) => b.disabled && b.title.includes('no WebGL2'))"), "saving says why it can't")
 	p.until("document.querySelector('#scene .empty').textContent.includes('no WebGL2')")
 	p.press("N")
 	p.until(fmt.Sprintf("Number(document.querySelector('%s canvas').dataset.frames) > 0", tile(depths)))

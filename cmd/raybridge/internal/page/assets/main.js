@@ -40,7 +40,7 @@ const message = new MessagePanel(run, place, (topic, field) => {
 const driveButton = h('button', { 'aria-pressed': 'false', title: 'Drive with w a s d (v)', onclick: () => drive.toggle() }, 'drive');
 const drive = new Drive(run, keys, (on) => driveButton.setAttribute('aria-pressed', String(on)));
 scenePanel.tools.append(driveButton, h('details', { class: 'drop' }, h('summary', {}, 'save'), h('div', { class: 'menu' },
-  h('button', { onclick: () => saveView(view) }, 'view as PNG'), h('button', { onclick: () => saveClouds(view.scene) }, 'clouds as PCD'))));
+  h('button', { onclick: () => saveView(view), disabled: !view.scene, title: view.broken ?? '' }, 'view as PNG'), h('button', { onclick: () => saveClouds(view.scene), disabled: !view.scene, title: view.broken ?? '' }, 'clouds as PCD'))));
 
 dock.add('topics', 'Topics', new Topics(run, (name) => {
   message.choose(name);
@@ -62,10 +62,14 @@ const actions = {
     view.themed();
   },
   help: () => keys.help(),
-  link: () => {
+  link: async () => {
     place.put();
-    // Without https only this machine's pages may use the clipboard: the address bar has the link anyway.
-    navigator.clipboard?.writeText(location.href);
+    try {
+      await navigator.clipboard.writeText(location.href);
+      run.complain('');
+    } catch { // without https only this machine's pages may use the clipboard
+      run.complain('The browser lets this page copy nothing. The address bar has the link.');
+    }
   },
 };
 const bar = new TimeBar(document.getElementById('bar'), run, actions);

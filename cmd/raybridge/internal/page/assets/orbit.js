@@ -89,7 +89,7 @@ export class Orbit {
   read(text) {
     const [mode, ...rest] = text.split(',');
     const n = rest.map(Number);
-    if (!starts[mode] || n.length < 6 || !n.every(Number.isFinite)) return;
+    if (!modes.includes(mode) || n.length < 6 || !n.every(Number.isFinite)) return;
     this.set(mode);
     [this.yaw, this.pitch, this.distance] = n;
     this.shift = n.slice(3, 6);

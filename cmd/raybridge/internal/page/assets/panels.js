@@ -72,7 +72,8 @@ export class Arrangement {
   constructor(root, place) {
     this.root = root;
     this.place = place;
-    this.state = { ...usual, ...place.read('panels', {}) };
+    this.state = { ...place.read('panels', usual) };
+    for (const key of ['across', 'down']) this.state[key] = Math.min(Math.max(this.state[key], 15), 85);
   }
   arrange(upper, dock) {
     this.upper = upper;

@@ -6,7 +6,7 @@ const tokenKey = 'raybridge token';
 export class Place {
   constructor() {
     this.values = new URLSearchParams(location.hash.slice(1));
-    this.token = sessionStorage.getItem(tokenKey) ?? '';
+    this.token = this.kept();
     const token = this.values.get('token');
     if (token !== null) {
       this.remember(token);
@@ -17,18 +17,31 @@ export class Place {
     addEventListener('hashchange', () => location.reload());
   }
 
-  // remember keeps the token for this tab, so that reloading works.
-  remember(token) {
-    this.token = token;
-    sessionStorage.setItem(tokenKey, token);
+  kept() {
+    try {
+      return sessionStorage.getItem(tokenKey) ?? '';
+    } catch {
+      return ''; // the browser keeps nothing for this page
+    }
   }
 
-  // read returns a text as it is, and anything else as JSON; otherwise where there is none, or none that can be read.
+  // remember keeps the token for this tab, so that reloading works where the browser lets the page keep something.
+  remember(token) {
+    this.token = token;
+    try {
+      sessionStorage.setItem(tokenKey, token);
+    } catch {
+      // it holds until the page is loaded again
+    }
+  }
+
+  // read returns a text as it is, and anything else as JSON; otherwise where there is none, or none of that type. Of an object only
+  // what otherwise has is read, and lists are of texts.
   read(key, otherwise) {
     const text = this.values.get(key);
     if (text === null || typeof otherwise === 'string') return text ?? otherwise;
     try {
-      return JSON.parse(text);
+      return alike(JSON.parse(text), otherwise);
     } catch {
       return otherwise;
     }
@@ -52,4 +65,12 @@ export class Place {
     const text = this.values.toString();
     history.replaceState(null, '', text ? `#${text}` : location.pathname);
   }
+}
+
+// alike returns a value where it has the type of the usual one, which it returns else.
+function alike(value, usual) {
+  if (Array.isArray(usual)) return Array.isArray(value) && value.every((v) => typeof v === 'string') ? value : usual;
+  if (typeof value !== typeof usual || value === null || Array.isArray(value)) return usual;
+  if (typeof usual !== 'object') return value;
+  return Object.fromEntries(Object.entries(usual).map(([key, each]) => [key, key in value ? alike(value[key], each) : each]));
 }

@@ -142,7 +142,7 @@ export class Plots {
     run.sampled.add((status, before) => this.sample(status, before));
     run.link.watch(() => this.follow());
     run.begun.add(() => this.all().forEach((plot) => plot.clear()));
-    this.kept = place.read('plots', []);
+    this.kept = place.read('plots', []).filter((key) => /^\S+ \S+$/.test(key)); // "topic field"
     this.kept.forEach((key) => this.plotField(key));
   }
 

@@ -16,7 +16,8 @@ export class View3D {
   constructor(panel, run, place) {
     this.run = run;
     this.place = place;
-    this.look = { ...defaults, ...place.read('look', {}) };
+    this.look = { ...place.read('look', defaults) };
+    if (!colorings.includes(this.look.coloring)) this.look.coloring = defaults.coloring;
     this.hidden = new Set(this.look.hidden ? this.look.hidden.split(' ') : []);
     this.heard = new Map(); // what ends listening, by a stream's name
     this.orbit = new Orbit();
