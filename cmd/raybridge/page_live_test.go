@@ -25,11 +25,15 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/input"
+	cdplog "github.com/chromedp/cdproto/log"
+	cdpruntime "github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/coder/websocket"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/page"
@@ -55,7 +59,7 @@ func chromium(more ...chromedp.ExecAllocatorOption) ([]chromedp.ExecAllocatorOpt
 }
 
 // browse starts a browser that ends with the test. The test is skipped where there is none, or fails with
-// REQUIRE_CHROMIUM=1.
+// REQUIRE_CHROMIUM=1. It fails where a page throws an exception that nobody catches, or does what its policy forbids.
 func browse(t testing.TB, more ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	if testing.Short() {
@@ -72,6 +76,31 @@ func browse(t testing.TB, more ...chromedp.ExecAllocatorOption) context.Context 
 	t.Cleanup(stop)
 	ctx, cancel := chromedp.NewContext(allocated)
 	t.Cleanup(cancel)
+	var (
+		mu    sync.Mutex
+		wrong []string
+	)
+	require.NoError(t, chromedp.Listen(ctx, func(event any) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch e := event.(type) {
+		case *cdpruntime.EventExceptionThrown:
+			text := e.ExceptionDetails.Text
+			if e.ExceptionDetails.Exception != nil {
+				text += " " + e.ExceptionDetails.Exception.Description
+			}
+			wrong = append(wrong, text)
+		case *cdplog.EventEntryAdded:
+			if e.Entry.Source == cdplog.EntrySourceSecurity {
+				wrong = append(wrong, e.Entry.Text)
+			}
+		}
+	}))
+	t.Cleanup(func() {
+		mu.Lock()
+		defer mu.Unlock()
+		assert.Empty(t, wrong, "the page's errors")
+	})
 	require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(1600, 1200)))
 	return ctx
 }
@@ -174,6 +203,18 @@ func (p *tab) point(selector string, x, y float64) {
 func (p *tab) layer(name string) {
 	p.Helper()
 	eval[any](p, fmt.Sprintf(`void [...document.querySelectorAll('#scene .menu label')].find((l) => l.textContent === %q).click()`, name))
+}
+
+// ofCloud counts the coloured pixels of a part of a picture of the page that are the cloud's: that are gone when it is hidden.
+func (p *tab) ofCloud(picture func() image.Image, part image.Rectangle) int {
+	p.Helper()
+	with := coloured(picture(), part)
+	p.layer(points)
+	p.until("document.querySelector('.scene').dataset.points === '0'")
+	without := coloured(picture(), part)
+	p.layer(points)
+	p.until("document.querySelector('.scene').dataset.points > 0")
+	return with - without
 }
 
 // in is the tab for a part of the test.
@@ -369,14 +410,7 @@ func TestPageShowsWhatSensorsSee(t *testing.T) {
 
 	t.Run("cloud", func(t *testing.T) {
 		p := p.in(t)
-		scenePart := p.place(".scene")
-		with := coloured(p.screen(), scenePart)
-		frames := p.shown(".scene")
-		p.layer(points)
-		p.until(fmt.Sprintf("Number(document.querySelector('.scene').dataset.frames) > %d", frames))
-		without := coloured(p.screen(), scenePart)
-		assert.Greater(t, with-without, 400, "pixels of points")
-		p.layer(points)
+		assert.Greater(t, p.ofCloud(p.screen, p.place(".scene")), 400, "pixels of points")
 	})
 	t.Run("pictures", func(t *testing.T) {
 		p := p.in(t)
@@ -573,7 +607,7 @@ func TestPageNarrowAndDark(t *testing.T) {
 	frames := p.shown(".scene")
 	p.press("N")
 	p.until(fmt.Sprintf("Number(document.querySelector('.scene').dataset.frames) > %d", frames))
-	assert.Greater(t, coloured(p.screen(), p.place(".scene").Intersect(image.Rect(0, 0, 400, 850))), 200, "pixels of points")
+	assert.Greater(t, p.ofCloud(p.screen, p.place(".scene").Intersect(image.Rect(0, 0, 400, 850))), 200, "pixels of points")
 }
 
 // TestPageEnlargesOnePanel: one panel at a time fills the window below the bar, at 400 pixels, too, and Esc leaves. To what isn't
@@ -635,6 +669,7 @@ func TestPageSaves(t *testing.T) {
 		}, patience, glance, "%s saves nothing", button)
 		text, err := os.ReadFile(list[0])
 		require.NoError(t, err)
+		require.NoError(t, os.Remove(list[0]))
 		return text
 	}
 
@@ -650,14 +685,19 @@ func TestPageSaves(t *testing.T) {
 	}
 	assert.InDelta(t, -2, lowest, 0.01, "the ground is two metres below the lidar")
 
-	view, err := png.Decode(bytes.NewReader(saved("view as PNG", "view_*.png")))
-	require.NoError(t, err)
-	assert.Greater(t, coloured(view, view.Bounds()), 400)
+	view := func() image.Image {
+		picture, err := png.Decode(bytes.NewReader(saved("view as PNG", "view_*.png")))
+		require.NoError(t, err)
+		return picture
+	}
+	size := eval[[]int](p, "(({width, height}) => [width, height])(document.querySelector('.scene'))")
+	assert.Greater(t, p.ofCloud(view, image.Rect(0, 0, size[0], size[1])), 400)
 }
 
 // TestPageBesideOtherViewers: a page has its data beside nine other clients of which three read nothing.
 func TestPageBesideOtherViewers(t *testing.T) {
 	p, run, _ := stepped(t)
+	var read [6]atomic.Int32 // messages of those that read
 	for i := range 9 {
 		conn, _, err := websocket.Dial(t.Context(), strings.Replace(run.url, "http", "ws", 1)+"ws", nil) //nolint:bodyclose // it is the connection
 		require.NoError(t, err)
@@ -676,13 +716,21 @@ func TestPageBesideOtherViewers(t *testing.T) {
 					return
 				}
 				if stream := binary.LittleEndian.Uint16(message); kind == websocket.MessageBinary && stream != 0 {
+					read[i-3].Add(1)
 					_ = conn.Write(t.Context(), websocket.MessageText, fmt.Appendf(nil, `{"credit": {"stream": %d, "n": 1}}`, stream))
 				}
 			}
 		}()
 	}
+	before := make([]int32, len(read))
+	for i := range read {
+		before[i] = read[i].Load()
+	}
 	for range 5 {
 		p.fire()
+	}
+	for i := range read {
+		assert.Eventually(t, func() bool { return read[i].Load() >= before[i]+5 }, patience, glance, "viewer %d reads on beside those that don't", i)
 	}
 	assert.Regexp(t, `^10\.00\d m at `, p.valueAt(depths, 0.51, 0.51))
 }

@@ -17,6 +17,7 @@ var (
 	imported  = regexp.MustCompile(`(?:from |import |new URL\()'\./([^']+)'`)
 	tagOfPage = regexp.MustCompile(`\['(\w+)', (\d+), (\d+), (\d+)\]`)
 	inline    = regexp.MustCompile(`<style|<script(?:[^>]*)>[^<]|\s(?:style|on\w+)=`)
+	unsafely  = regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|setAttribute\('style`)
 	foreign   = regexp.MustCompile(`https?://[^\s'"]+`)
 )
 
@@ -42,6 +43,7 @@ func TestAssetsNeedNothingElse(t *testing.T) {
 	for _, name := range names {
 		text := asset(t, path.Base(name))
 		if strings.HasSuffix(name, ".js") {
+			assert.NotRegexp(t, unsafely, text, "%s makes code or a document of text", name)
 			for _, m := range imported.FindAllStringSubmatch(text, -1) {
 				used[m[1]] = true
 			}
