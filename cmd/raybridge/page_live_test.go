@@ -735,6 +735,27 @@ func TestPageBesideOtherViewers(t *testing.T) {
 	assert.Regexp(t, `^10\.00\d m at `, p.valueAt(depths, 0.51, 0.51))
 }
 
+// TestPageKeepsButtons: a button that is pressed while new data comes is still there when it is let go.
+func TestPageKeepsButtons(t *testing.T) {
+	p, _, _ := stepped(t)
+	eval[any](p, "void [...document.querySelectorAll('#page-topics button')].find((b) => b.textContent === '/imu/data').click()")
+	p.listeners("/imu/data", 1)
+	p.press("n")
+	p.until("window.plot = document.querySelector('#page-message .field button')")
+	eval[any](p, "window.told = document.querySelector('.fields').innerText; void 0")
+	p.press("N")
+	p.until("document.querySelector('.fields').innerText !== window.told")
+	assert.True(t, eval[bool](p, "window.plot.isConnected"), "the button was replaced")
+	eval[any](p, "void window.plot.click()")
+	p.until("[...document.querySelectorAll('#page-plots .plot b')].some((b) => b.textContent.startsWith('/imu/data '))")
+	p.click("#tab-topics")
+	p.until("window.topic = document.querySelector('#page-topics button')")
+	eval[any](p, "window.told = document.querySelector('.topics').innerText; void 0")
+	p.press("N")
+	p.until("document.querySelector('.topics').innerText !== window.told")
+	assert.True(t, eval[bool](p, "window.topic.isConnected"), "the topic's button was replaced")
+}
+
 // TestPageHasKeys: the card lists them, and what one is bound to is done.
 func TestPageHasKeys(t *testing.T) {
 	p, _, _ := stepped(t)
@@ -749,6 +770,10 @@ func TestPageHasKeys(t *testing.T) {
 	p.until("location.hash.includes('eye=top') && location.hash.includes('ring')")
 	p.press("t")
 	p.until("document.documentElement.dataset.theme")
+	eval[any](p, `document.querySelector('[aria-label="Colour points by"]').focus(); void 0`)
+	p.press("c") // also where a list or a box to tick has the focus
+	p.until(`document.querySelector('[aria-label="Colour points by"]').value === 'tag'`)
+	eval[any](p, "document.activeElement.blur(); void 0")
 	p.press(" ")
 	p.until("document.querySelector('[aria-label=Pause]')")
 	p.press(" ")

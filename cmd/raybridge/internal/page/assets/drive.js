@@ -30,11 +30,15 @@ export class Drive {
   }
 
   async command() {
+    if (this.asking) return; // a slow answer must not queue commands
     const down = (...keys) => keys.some((k) => this.keys.held.has(k));
     const want = Number(down('d', 'arrowright')) - Number(down('a', 'arrowleft'));
     this.wheel += Math.min(Math.max(want - this.wheel, -turnStep), turnStep);
     const body = { throttle: down('w', 'arrowup') ? 0.6 : 0, brake: down('s', 'arrowdown') ? 0.8 : 0, steering: this.wheel };
     // Where somebody else drives, the run says so, and asking again would say the same.
-    if (!(await this.run.act((api) => api.post('/v1/ego/control', body)))) this.stop();
+    this.asking = true;
+    const answer = await this.run.act((api) => api.post('/v1/ego/control', body));
+    this.asking = false;
+    if (!answer) this.stop();
   }
 }

@@ -23,12 +23,14 @@ export class Keys {
   down(event) {
     const { target, key } = event;
     if (event.ctrlKey || event.metaKey || event.altKey || (this.card.open && key !== '?')) return;
-    if (!(target instanceof Element) || target.matches('input, select, textarea') || (key === ' ' && target.matches('button, summary'))) return;
+    if (!(target instanceof Element) || target.matches('input:not([type="checkbox"]), textarea')) return;
+    if (key === ' ' && target.matches('button, summary, select, input')) return;
+    if (key.startsWith('Arrow') && target.matches('select')) return;
     this.held.add(key.toLowerCase());
     const bound = (event.shiftKey && this.actions.get(`shift ${key}`)) || this.actions.get(key);
     if (!bound || (event.repeat && !bound.keys.includes('n'))) return;
     event.preventDefault();
-    bound.action();
+    bound.action(event.repeat);
   }
 
   help() {

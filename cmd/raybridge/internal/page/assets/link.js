@@ -73,7 +73,7 @@ export class Link {
     else if (data.gone) this.remove(data.gone);
     else if (data.losses) this.lost(data.losses);
     else if (data.text?.picked) this.picks.forEach((take) => take(data.text.picked));
-    else if (data.text?.error) this.change({ ...this.state }, data.text.error);
+    else if (data.text?.error) this.complain(data.text.error);
   }
 
   message(frame) {
@@ -87,7 +87,7 @@ export class Link {
     count.messages++;
     count.bytes += frame.bytes;
     this.received.set(stream.name, count);
-    if (frame.fault) this.change({ ...this.state }, `${stream.name}: ${frame.fault}`);
+    if (frame.fault) this.complain(`${stream.name}: ${frame.fault}`);
     else if (!this.hand(frame, stream)) frame.picture?.bitmap.close(); // its memory would stay until the next collection
   }
 
@@ -133,6 +133,11 @@ export class Link {
 
   lost(list) {
     for (const { name, dropped, cause } of list) this.missed.set(name, { dropped, cause });
+  }
+
+  // complain tells of a fault once, however often it comes.
+  complain(fault) {
+    if (fault !== this.fault) this.change(this.state, fault);
   }
 
   change(state, fault = '') {

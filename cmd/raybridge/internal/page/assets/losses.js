@@ -7,7 +7,7 @@ const why = {
   paused: 'the topic was paused', token_busy: 'the message before was still under way', queue_full: 'newer messages pushed it out of a full queue',
   convert_failed: 'it could not be converted', too_large: 'it is larger than the receiver allows', not_connected: 'no receiver was connected',
   peer_slow: 'the receiver was too slow', write_failed: 'writing failed', closed: 'the end came first',
-  slow: 'this page had not drawn the one before: it gets the newest', gone: 'this page had gone', ended: 'the server ended',
+  slow: 'this page had not drawn the one before: it gets the newest', gone: 'the page had closed', ended: 'the server ended',
 };
 
 export function totalLost(status) {
@@ -43,7 +43,7 @@ export class Losses {
     status.bridges.forEach((b) => put(`bridge ${b.connection || b.name}`, b.drops));
     const here = [...link.missed].filter(([, m]) => m.dropped > 0).map(([name, m]) => [`this page, ${name}`, m.cause, m.dropped]);
     const text = rows.length + here.length === 0 ? 'Nothing was lost.'
-      : rows.length === 0 ? 'The run lost nothing. What this page left out, no other receiver lacks.' : '';
+      : rows.length === 0 ? 'The run lost nothing. Other receivers got what this page skipped.' : '';
     this.words.textContent = text;
     this.body.replaceChildren(...[...rows, ...here].map(([where, cause, n]) => h('tr', {},
       h('td', {}, where), h('td', {}, cause.replaceAll('_', ' ')), h('td', { class: 'n' }, n.toLocaleString('en')), h('td', { class: 'soft' }, why[cause] ?? ''))));

@@ -75,7 +75,7 @@ const actions = {
 const bar = new TimeBar(document.getElementById('bar'), run, actions);
 
 keys.on([' '], 'pause, continue', () => bar.toggle());
-keys.on(['n', 'ArrowRight'], 'one step', () => drive.timer || bar.advance(1));
+keys.on(['n', 'ArrowRight'], 'one step', (repeat) => drive.timer || bar.advance(1, repeat));
 keys.on(['N', 'shift ArrowRight'], 'ten steps', () => bar.advance(10));
 keys.on(['+', '='], 'faster', () => bar.faster(true));
 keys.on(['-'], 'slower', () => bar.faster(false));
@@ -91,7 +91,7 @@ keys.on(['x'], 'swap 3-D and pictures', actions.swap);
 keys.on(['t'], 'dark or light', actions.theme);
 keys.on(['l'], 'copy a link to this view', actions.link);
 keys.on(['?'], 'this card', actions.help);
-keys.on(['Escape'], 'leave a large panel or picture, else clear the selection', () => {
+keys.on(['Escape'], 'leave a large panel or picture, or clear the selection', () => {
   if (arrangement.enlarged) arrangement.enlarge(null);
   else if (!pictures.reduce()) view.chooseActor(null);
 });
@@ -117,7 +117,7 @@ function tellNotice() {
   else if (phase === 'unreachable' && problem?.status === 503) text = `${problem.message}. This page tries again by itself.`;
   else if (phase === 'unreachable' && problem?.status > 0) text = `The run refuses this page: ${problem.message}`;
   else if (phase === 'unreachable') text = 'No run answers at this address. Start one with "raybridge run --view"; this page connects by itself.';
-  else if (phase === 'ended') text = 'The run has ended. The last data stay on the screen; another run on this port is shown when it begins.';
+  else if (phase === 'ended') text = 'The run has ended. The last data stays on screen; another run on this port is shown when it begins.';
   else if (phase === 'lost') text = 'The connection is lost. This page tries again by itself.';
   else if (phase === 'open' && problem) text = `The run sends data, but its API fails: ${problem.message}.`;
   else if (phase === 'open' && run.empty) text = 'Nothing is published: this run has no sensors. Add one in the panel Rig.';

@@ -39,10 +39,14 @@ export class TimeBar {
     return this.run.act((api) => api.post(paused ? '/v1/resume' : '/v1/pause'));
   }
 
-  // advance makes steps. A run that isn't paused is paused first: whoever asks for a step wants to see it stand.
-  async advance(steps) {
+  // advance makes steps. A run that isn't paused is paused first: whoever asks for a step wants to see it stand. Of a key
+  // that is held each next step waits for the one before.
+  async advance(steps, repeat = false) {
+    if (repeat && this.stepping) return;
+    this.stepping = true;
     if (!this.run.time?.paused) await this.run.act((api) => api.post('/v1/pause'));
-    return this.run.act((api) => api.post('/v1/step', { steps }));
+    await this.run.act((api) => api.post('/v1/step', { steps }));
+    this.stepping = false;
   }
 
   setScale(scale) { return this.run.act((api) => api.put('/v1/time/scale', { scale })); }

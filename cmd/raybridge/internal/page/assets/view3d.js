@@ -38,11 +38,11 @@ export class View3D {
     try {
       this.scene = new Scene(new Painter(this.canvas), run);
     } catch (error) {
-      this.broken = `The 3-D view can't be drawn: ${error.message}. Pictures, plots and tables work without. In a browser with WebGL2 ` +
-        'switched off, look at chrome://gpu or about:support.';
+      this.broken = `The 3-D view can't be drawn: ${error.message}. Pictures, plots and tables work without. ` +
+        'If WebGL2 is switched off, chrome://gpu or about:support says why.';
     }
     this.canvas.addEventListener('webglcontextlost', () => {
-      this.broken = 'The browser has taken the graphics away. Reload the page to draw again.';
+      this.broken = 'The browser lost its graphics context. Reload the page to draw again.';
       this.subscribe();
     });
     watchSight(this.canvas, (seen) => {
