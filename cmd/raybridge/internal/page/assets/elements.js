@@ -45,7 +45,7 @@ export function fit(canvas) {
 
 // watchSight tells whenever an element begins or ends to be in sight: in the window, and not scrolled away.
 export function watchSight(element, tell) {
-  const observer = new IntersectionObserver((entries) => tell(entries.at(-1).isIntersecting));
+  const observer = new window.IntersectionObserver((entries) => tell(entries.at(-1).isIntersecting));
   observer.observe(element);
   return () => observer.disconnect();
 }

@@ -139,7 +139,8 @@ class Tile {
     }
     this.unheard ??= link.listen(this.stream.name, (frame) => this.take(frame));
     const info = [...link.streams.values()].find((s) => s.type === infoType && s.sensor === this.stream.sensor);
-    if (info) this.uninformed ??= link.listen(info.name, ({ message }) => {
+    if (!info) return;
+    this.uninformed ??= link.listen(info.name, ({ message }) => {
       this.info = message;
       this.stale = true;
     });

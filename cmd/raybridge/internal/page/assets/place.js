@@ -14,7 +14,7 @@ export class Place {
       this.put();
     }
     // An address that is pasted over this one changes what is behind '#' alone: the page wouldn't be loaded.
-    addEventListener('hashchange', () => location.reload());
+    window.addEventListener('hashchange', () => location.reload());
   }
 
   kept() {

@@ -32,7 +32,7 @@ export class Rig {
     }, h('b', {}, s.name), h('span', { class: 'soft' }, s.type.replace('sensor.', '')))));
     const focused = document.activeElement?.closest('.detail') && document.activeElement.dataset.attribute;
     if (chosen) this.detail.replaceChildren(...this.describe(chosen));
-    if (focused) this.detail.querySelector(`[data-attribute="${CSS.escape(focused)}"]`)?.focus();
+    if (focused) [...this.detail.querySelectorAll('[data-attribute]')].find((e) => e.dataset.attribute === focused)?.focus();
     if (!chosen) this.detail.replaceChildren(h('p', { class: 'note' }, 'There is no sensor to show. Where a run is connected, add one on the left.'));
   }
 
