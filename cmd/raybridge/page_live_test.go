@@ -579,6 +579,15 @@ func TestPageAsksForTheToken(t *testing.T) {
 
 	require.NoError(t, chromedp.Do(p.ctx, chromedp.Reload()))
 	p.until("document.querySelector('.state')?.dataset.phase === 'open'")
+
+	run.end(t)
+	p.until("document.querySelector('.state').dataset.phase === 'ended'")
+	port := regexp.MustCompile(`:(\d+)/`).FindStringSubmatch(run.url)[1]
+	runWithPage(t, pageRig, []string{"RAYBRIDGE_API_TOKEN=the-next-run-has-another-token-than-that"}, "--step", "--paused", "--api", port)
+	p.until("document.querySelector('.state').dataset.phase === 'refused'")
+	eval[any](p, "location.hash = '#token=the-next-run-has-another-token-than-that'; void 0") // as one that is pasted
+	p.until("document.querySelector('.state')?.dataset.phase === 'open'")
+	assert.NotContains(t, eval[string](p, "location.href"), "token")
 }
 
 // TestPageWithoutWebGL: pictures and tables are there, and the page says what isn't.
