@@ -24,8 +24,8 @@ type tuning struct {
 	after    sensors.Sensor    // guarded by mu: to be taken over once rate counts; nil for none
 	from     uint64            // guarded by mu: the first firing on the schedule's present rate
 	queue    []takeover        // guarded by mu: in the order of their firings
-	viewer   sensors.Viewer    // guarded by mu: one that never runs, with the settings viewed; nil where there is none
-	viewed   *sensors.Settings // guarded by mu
+	example  sensors.Sensor    // guarded by mu: one that never runs; nil for none
+	made     *sensors.Settings // guarded by mu: what example was made of
 }
 
 // takeover is what a sensor takes over ahead of a firing, or of a later one where that came to
@@ -47,15 +47,7 @@ func (s *Sensor) Tune(t Tuning) error {
 	return nil
 }
 
-// Settings returns the values of all attributes, those that Tune may change as the sensor was told last. They are not to be
-// changed. Any goroutine may call it.
-func (s *Sensor) Settings() *sensors.Settings {
-	s.tuning.mu.Lock()
-	defer s.tuning.mu.Unlock()
-	return s.settingsLocked()
-}
-
-// settingsLocked is Settings; tuning.mu must be held.
+// settingsLocked returns the values that the sensor was told last; tuning.mu must be held.
 func (s *Sensor) settingsLocked() *sensors.Settings {
 	if s.tuning.settings != nil {
 		return s.tuning.settings
@@ -65,46 +57,63 @@ func (s *Sensor) settingsLocked() *sensors.Settings {
 
 // FieldOfView returns what the sensor sees of its surroundings, false for one that doesn't look at them or doesn't tell. Any goroutine may call it.
 func (s *Sensor) FieldOfView() (view sensors.FieldOfView, ok bool) {
-	t := &s.tuning
-	t.mu.Lock()
-	settings, viewer := s.settingsLocked(), t.viewer
-	known := t.viewed == settings
-	t.mu.Unlock()
-	if !known {
-		viewer = s.viewerOf(settings)
-	}
-	if viewer == nil {
+	example, _ := s.example()
+	viewer, ok := example.(sensors.Viewer)
+	if !ok {
 		return view, false
 	}
 	return viewer.FieldOfView(), true
 }
 
-// viewerOf makes a sensor with the settings that never runs: the one that does is the frame loop's. That waits for no lock
-// meanwhile.
-func (s *Sensor) viewerOf(settings *sensors.Settings) sensors.Viewer {
+// example returns a sensor with the present settings that never runs, since the one that does is the frame loop's, and
+// these settings. It is nil where none can be made.
+func (s *Sensor) example() (sensors.Sensor, *sensors.Settings) {
+	t := &s.tuning
+	t.mu.Lock()
+	settings, example := s.settingsLocked(), t.example
+	known := t.made == settings
+	t.mu.Unlock()
+	if known {
+		return example, settings
+	}
 	spec := s.spec
 	spec.Settings = settings
-	var viewer sensors.Viewer
-	if fresh, err := spec.Definition.New(spec); err == nil {
-		viewer, _ = fresh.(sensors.Viewer)
+	example, err := spec.Definition.New(spec) // the frame loop waits for no lock meanwhile
+	if err != nil {
+		return nil, settings
 	}
-	t := &s.tuning
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if s.settingsLocked() == settings {
-		t.viewer, t.viewed = viewer, settings
+		t.example, t.made = example, settings
 	}
-	return viewer
+	return example, settings
 }
 
-// Live returns the attributes that Tune may change, with the values that the sensor was told
-// last. Any goroutine may call it.
-func (s *Sensor) Live() map[string]any {
-	settings := s.Settings()
-	live := map[string]any{}
+// Values returns the values of all attributes by name, those that Tune may change as the sensor was told last. One that
+// isn't set has the value that it follows from others (sensors.Deriver), else its default. Any goroutine may call it.
+func (s *Sensor) Values() map[string]any {
+	example, settings := s.example()
+	values := map[string]any{}
 	for _, a := range s.spec.Definition.Attributes {
-		if a.Live {
-			live[a.Name] = settings.Value(a.Name)
+		values[a.Name] = settings.Value(a.Name)
+	}
+	if deriver, ok := example.(sensors.Deriver); ok {
+		for name, value := range deriver.Derived() {
+			if _, there := values[name]; there && !settings.IsSet(name) {
+				values[name] = value
+			}
+		}
+	}
+	return values
+}
+
+// Live returns those of Values that Tune may change. Any goroutine may call it.
+func (s *Sensor) Live() map[string]any {
+	live := s.Values()
+	for _, a := range s.spec.Definition.Attributes {
+		if !a.Live {
+			delete(live, a.Name)
 		}
 	}
 	return live

@@ -247,6 +247,13 @@ type Viewer interface {
 	FieldOfView() FieldOfView
 }
 
+// Deriver is a Sensor of which some attributes follow from others while they aren't set, such as a lidar's
+// range from its preset. Derived returns these by name, in their attributes' Go types. It may be asked before
+// Begin, by any goroutine, up to then.
+type Deriver interface {
+	Derived() map[string]any
+}
+
 // Reading is what sensors with one kind of message share. They embed it, fill in Message and call
 // Publish: at a Tick, or at Process where the message is made of a capture. It makes them a Sensor
 // together with their Tick; a sensor with more to do at Begin has its own, which calls Reading's.

@@ -94,6 +94,14 @@ func (s *scanner) FieldOfView() sensors.FieldOfView {
 	return v
 }
 
+// Derived are the device's own ranges, and its receiver's share of what is lost.
+func (s *scanner) Derived() map[string]any {
+	return map[string]any{
+		"range": s.device.MaxM, "range_min": s.device.MinM,
+		"dropoff_general_rate": s.receiver.unfired, "dropoff_zero_intensity": s.receiver.lostAtZero,
+	}
+}
+
 // reportEmpty counts scans that saw nothing, and says so now and then (law S5).
 func (s *scanner) reportEmpty(at sensors.Tick, points int) {
 	if points > 0 {

@@ -64,10 +64,10 @@ type attribute struct {
 }
 
 func attributesOf(s *pipeline.Sensor) []attribute {
-	list, settings := []attribute{}, s.Settings()
+	list, values := []attribute{}, s.Values()
 	for i := range s.Definition().Attributes {
 		d := &s.Definition().Attributes[i]
-		a := attribute{Name: d.Name, Type: d.Type.String(), Value: settings.Value(d.Name), Unit: d.Unit, Live: d.Live, Inert: d.Inert, Doc: d.Doc}
+		a := attribute{Name: d.Name, Type: d.Type.String(), Value: values[d.Name], Unit: d.Unit, Live: d.Live, Inert: d.Inert, Doc: d.Doc}
 		if color, ok := a.Value.([3]uint8); ok {
 			a.Value = fmt.Sprintf("#%02x%02x%02x", color[0], color[1], color[2])
 		}

@@ -113,6 +113,34 @@ func TestWhatTheSensorsSee(t *testing.T) {
 	}
 }
 
+// What isn't set and follows from a preset has the preset's value, until it is set.
+func TestValuesOfAPreset(t *testing.T) {
+	p := newRun(t, pipeline.Config{Capacity: 4})
+	for name, preset := range map[string]string{"puck": "VelodyneVLP16", "plain": "uniform"} {
+		_, err := p.AddSensor(sensors.Config{ID: "sensor.lidar.ray_cast", Name: name, Attributes: map[string]any{"preset": preset}})
+		require.NoError(t, err)
+	}
+	h := control.NewHandler(runOf(p))
+	values := func(sensor string) map[string]any {
+		told := map[string]any{}
+		for _, a := range toldSensors(t, h)[sensor].Attributes {
+			told[a.Name] = a.Value
+		}
+		return told
+	}
+	is := func(sensor string, lost, longest float64) {
+		t.Helper()
+		assert.InDelta(t, lost, values(sensor)["dropoff_general_rate"], 0, sensor)
+		assert.InDelta(t, longest, values(sensor)["range"], 0, sensor)
+	}
+	is("puck", 0, 100)
+	is("plain", 0.45, 10)
+	s, err := p.Sensor("puck")
+	require.NoError(t, err)
+	require.NoError(t, s.Tune(pipeline.Tuning{Attributes: map[string]any{"dropoff_general_rate": 0.25, "range": 40}}))
+	is("puck", 0.25, 40)
+}
+
 // Every type's attributes can be told, and a sensor that looks around says what it sees.
 func TestEveryTypeIsTold(t *testing.T) {
 	for _, d := range sensorsall.Definitions() {
