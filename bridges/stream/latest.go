@@ -302,20 +302,35 @@ func (l *latest) again() {
 	l.poke()
 }
 
-// release gives up all memory, for ever or until the next sample. Where it isn't for ever, the newest is kept, if pages don't
-// have it or not all of it: one may come while time stands. One that no page has had wasn't connected.
-func (l *latest) release(forever bool) {
+// forget lets go of all samples: time went back, and they are of later.
+func (l *latest) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.closed = l.closed || forever
-	if l.newest != nil && l.closed {
+	l.forgetLocked()
+}
+
+// forgetLocked is forget; mu must be held. A sample that no page has had wasn't connected.
+func (l *latest) forgetLocked() {
+	if l.newest != nil {
 		if !l.newest.again {
 			l.dropped(flow.CauseNotConnected)
 		}
 		l.retireLocked(l.newest)
 		l.newest = nil
 	}
-	if n := len(l.sent); n > 0 && l.newest == nil && !l.closed && l.sent[n-1].thinned() {
+	l.retireAllLocked(l.sent)
+	l.sent = nil
+}
+
+// release gives up all memory, for ever or until the next sample. Where it isn't for ever, the newest is kept, if pages don't
+// have it or not all of it: one may come while time stands.
+func (l *latest) release(forever bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = l.closed || forever
+	if n := len(l.sent); l.closed {
+		l.forgetLocked()
+	} else if n > 0 && l.newest == nil && l.sent[n-1].thinned() {
 		l.retireAllLocked(l.sent[:n-1])
 		l.sent = l.sent[n-1:]
 	} else {

@@ -676,6 +676,21 @@ func TestTheNewestIsThereForOneThatComesLater(t *testing.T) {
 	}
 }
 
+// After time went back, a page that comes is sent nothing of a time to come.
+func TestPagesForgetWhatATimeToComeHad(t *testing.T) {
+	g := openGallery(t)
+	p := g.open(t)
+	p.subscribe("/image")
+	require.NoError(t, g.image(t.Context(), pictureOf(7, "rgb8", 3, func(int) []byte { return nil })))
+	p.data()
+	g.port.Forget()
+	p = g.open(t)
+	p.subscribe("/image")
+	require.NoError(t, g.image(t.Context(), pictureOf(1, "rgb8", 3, func(int) []byte { return nil })))
+	_, _, d := p.data()
+	assert.EqualValues(t, 1, d.Sequence())
+}
+
 // Intensities of 0..1 fill the byte.
 func TestUnitIntensitiesForPages(t *testing.T) {
 	g := openGallery(t)

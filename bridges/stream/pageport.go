@@ -107,6 +107,16 @@ func (p *PagePort) Serve(conn net.Conn, request *http.Request) {
 	_ = conn.Close() // the run ends
 }
 
+// Forget lets go of the last messages, which pages get when they subscribe. A run that was taken back to its beginning
+// calls it: they are of a time to come.
+func (p *PagePort) Forget() {
+	if i := p.instance.Load(); i != nil {
+		if server, ok := i.Serving(); ok {
+			server.forget()
+		}
+	}
+}
+
 // Bounds of what one page makes the server keep, beside what it shares with the others.
 const (
 	// pageMessages and pageBytes wait for it at most, and the newest of each stream beside them. Of one stream pageCredits are on their way, or as many as it asks

@@ -170,6 +170,18 @@ func (p *pageSession) unsubscribe(s *Stream) {
 	s.poke()
 }
 
+// forget lets go of the last message of each stream.
+func (s *Server) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.streams {
+		if one.latest != nil {
+			one.latest.forget()
+		}
+		one.core.Forget()
+	}
+}
+
 // poke has what encodes for pages look whether there is something to do.
 func (s *Stream) poke() {
 	if s.latest != nil {

@@ -269,6 +269,16 @@ func (s *Stream) latch(m *Message) {
 	}
 }
 
+// Forget lets go of the last message of a latched stream: a client that subscribes from now on waits for the next one.
+func (s *Stream) Forget() {
+	s.subscribing.Lock()
+	defer s.subscribing.Unlock()
+	for i := range s.latched {
+		s.latched[i].Release()
+		s.latched[i] = flow.Buffer{}
+	}
+}
+
 // Remove takes a stream from the server, and returns the clients that received it. Queued
 // messages still arrive, but nothing that is sent from now on: Send returns ErrNoSubscribers.
 func (s *Server) Remove(stream *Stream) []*Conn {

@@ -350,10 +350,19 @@ func (h *handler) reset(w http.ResponseWriter, r *http.Request, request resetReq
 	if request.Seed != nil {
 		seed = *request.Seed
 	}
-	if _, err := h.run.Pipeline.Reset(r.Context(), seed); err != nil {
+	if _, err := h.takeBack(r.Context(), seed); err != nil {
 		return nil, err
 	}
 	return TimeOf(h.run.Clock), nil
+}
+
+// takeBack takes the run back to its beginning. What the live page was sent last is of a time to come then.
+func (h *handler) takeBack(ctx context.Context, seed uint64) (world.StepResult, error) {
+	result, err := h.run.Pipeline.Reset(ctx, seed)
+	if err == nil && h.run.View != nil {
+		h.run.View.Port.Forget()
+	}
+	return result, err
 }
 
 // noDeadline lets a request take its time up to the call of restore, from which on its answer has

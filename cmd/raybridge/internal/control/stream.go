@@ -40,7 +40,7 @@ func (s *stepper) StepTo(ctx context.Context, f *world.Frame) (world.StepResult,
 // Reset takes the run back to its beginning.
 func (s *stepper) Reset(ctx context.Context, seed uint64) (world.StepResult, error) {
 	s.h.awaitBegin(ctx)
-	return s.h.run.Pipeline.Reset(ctx, seed)
+	return s.h.takeBack(ctx, seed)
 }
 
 // stepTo is the run's StepTo. A bridge that still has messages is not an error here: the deliveries tell of it.

@@ -135,7 +135,8 @@ export class Plots {
     this.element = h('div', {}, this.grid, this.table);
     this.own = new Map(); // plots of fields, by "topic field": {plot, unheard}
     this.speed = this.make('speed', 'm/s');
-    this.imu = this.make('acceleration', 'm/s²');
+    this.acceleration = this.make('acceleration', 'm/s²');
+    this.turning = this.make('turning', 'rad/s');
     this.factor = this.make('real-time factor', '');
     this.rates = this.make('rates', 'Hz');
     this.stages = this.make('latency, slowest sensor', 'ms');
@@ -181,7 +182,10 @@ export class Plots {
       this.unheardImu?.();
       this.imuName = imu;
       this.unheardImu = imu && this.run.link.listen(imu, ({ stamp, message }) => {
-        for (const axis of ['x', 'y', 'z']) this.imu.add(axis, stamp, message.linear_acceleration[axis]);
+        for (const axis of ['x', 'y', 'z']) {
+          this.acceleration.add(axis, stamp, message.linear_acceleration[axis]);
+          this.turning.add(axis, stamp, message.angular_velocity[axis]);
+        }
       }, credits);
     }
     for (const own of this.own.values()) {
@@ -231,5 +235,5 @@ export class Plots {
     for (const plot of this.all()) plot.draw(style);
   }
 
-  all() { return [this.speed, this.imu, this.factor, this.rates, this.stages, ...[...this.own.values()].map(({ plot }) => plot)]; }
+  all() { return [this.speed, this.acceleration, this.turning, this.factor, this.rates, this.stages, ...[...this.own.values()].map(({ plot }) => plot)]; }
 }
