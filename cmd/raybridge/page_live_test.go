@@ -17,8 +17,11 @@ import (
 	"image/png"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -588,6 +591,73 @@ func TestPageAsksForTheToken(t *testing.T) {
 	eval[any](p, "location.hash = '#token=the-next-run-has-another-token-than-that'; void 0") // as one that is pasted
 	p.until("document.querySelector('.state')?.dataset.phase === 'open'")
 	assert.NotContains(t, eval[string](p, "location.href"), "token")
+}
+
+// kept are the connections that a listener accepts.
+type kept struct {
+	net.Listener
+	mu  sync.Mutex
+	all []net.Conn
+}
+
+// Accept implements net.Listener.
+func (k *kept) Accept() (net.Conn, error) {
+	conn, err := k.Listener.Accept()
+	if err == nil {
+		k.mu.Lock()
+		k.all = append(k.all, conn)
+		k.mu.Unlock()
+	}
+	return conn, err
+}
+
+// cut closes them all.
+func (k *kept) cut() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, conn := range k.all {
+		_ = conn.Close()
+	}
+	k.all = nil
+}
+
+// TestPageOfAFullServer: a page that finds no place any more says so, and goes on by itself once there is one. A proxy in
+// front of the run answers as the run does then.
+func TestPageOfAFullServer(t *testing.T) {
+	ctx := browse(t, software()...)
+	run := runWithPage(t, pageRig, nil, "--step", "--paused", "--api", "0")
+	target, err := url.Parse(run.url)
+	require.NoError(t, err)
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(target) // with its host
+		if r.Out.Header.Get("Origin") != "" {
+			r.Out.Header.Set("Origin", "http://"+target.Host)
+		}
+	}}
+	var full atomic.Bool
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if full.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = io.WriteString(w, `{"error": "there are as many connections as this server takes: 64"}`)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	listener := &kept{Listener: server.Listener}
+	server.Listener = listener
+	server.Start()
+	defer server.Close()
+	defer listener.cut()
+
+	p := openTab(t, ctx, server.URL+"/")
+	p.until("document.querySelector('.state').dataset.phase === 'open'")
+	full.Store(true)
+	listener.cut()
+	p.until("document.querySelector('#notice').textContent.includes('as many connections as this server takes: 64')")
+	assert.Contains(t, p.text("#notice"), "tries again by itself")
+	full.Store(false)
+	p.until("document.querySelector('.state').dataset.phase === 'open'")
+	assert.True(t, eval[bool](p, "document.querySelector('#notice').hidden"))
 }
 
 // TestPageWithoutWebGL: pictures and tables are there, and the page says what isn't.
