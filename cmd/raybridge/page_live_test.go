@@ -39,8 +39,11 @@ import (
 	cdpruntime "github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/coder/websocket"
+	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/page"
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors/camera"
+	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -658,6 +661,39 @@ func TestPageOfAFullServer(t *testing.T) {
 	full.Store(false)
 	p.until("document.querySelector('.state').dataset.phase === 'open'")
 	assert.True(t, eval[bool](p, "document.querySelector('#notice').hidden"))
+}
+
+// TestPageDrawsOverBentPictures: where the page draws a point over a picture is where the camera sees it.
+func TestPageDrawsOverBentPictures(t *testing.T) {
+	ctx := browse(t, software()...)
+	run := runWithPage(t, pageRig, nil, "--step", "--paused", "--api", "0")
+	p := openTab(t, ctx, run.url)
+	p.until("document.querySelector('.state')")
+	pinhole, err := camera.NewLens(640, 480, 80)
+	require.NoError(t, err)
+	bent, err := pinhole.PlumbBob(-0.25, 0.08, 0.002, -0.001, 0.01)
+	require.NoError(t, err)
+	barrel, err := pinhole.PlumbBob(-0.3, 0, 0, 0, 0) // which turns back at the radius 1.05
+	require.NoError(t, err)
+	for name, lens := range map[string]camera.Lens{"pinhole": pinhole, "plumb_bob": bent, "barrel": barrel} {
+		var info sample.CameraInfo
+		lens.Info(camera.CenterOrigin, &info)
+		for _, point := range [][3]float64{{10, 0, 0}, {4, 1.5, 0.7}, {2, -1.2, -0.9}, {1, 1.4, 0.3}, {5, -0.1, 2.9}} {
+			about, err := json.Marshal(map[string]any{"k": info.K, "d": info.D, "distortion_model": info.DistortionModel})
+			require.NoError(t, err)
+			got := eval[[]float64](p, fmt.Sprintf("import('/lens.js').then(({ lensOf }) => lensOf(%s)([%v, %v, %v]) ?? [])", about, point[0], point[1], point[2]), chromedp.EvalAwaitPromise)
+			u, v, ok := lens.Project(mgl64.Vec3{-point[1], -point[2], point[0]})
+			if !ok {
+				assert.Empty(t, got, "%s %v", name, point)
+				continue
+			}
+			require.Len(t, got, 2, "%s %v", name, point)
+			assert.InDeltaSlice(t, []float64{u, v}, got, 1e-6, "%s %v", name, point)
+		}
+	}
+	known := "import('/lens.js').then(({ lensOf }) => lensOf({k: [%d, 0, 8, 0, 9, 8, 0, 0, 1], d: [0.1], distortion_model: 'equidistant'}) === null)"
+	assert.True(t, eval[bool](p, fmt.Sprintf(known, 9), chromedp.EvalAwaitPromise), "another lens")
+	assert.True(t, eval[bool](p, fmt.Sprintf(known, 0), chromedp.EvalAwaitPromise), "no calibration")
 }
 
 // TestPageWithoutWebGL: pictures and tables are there, and the page says what isn't.

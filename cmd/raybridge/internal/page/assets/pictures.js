@@ -1,5 +1,6 @@
 // The panel of pictures: a tile for each output of each camera that is shown, with boxes over it and the value under the pointer.
 
+import { lensOf, straight } from './lens.js';
 import { kindOf, tell } from './pixels.js';
 import { actorColor } from './sketches.js';
 import { add, corners, edges, scale, subtract, within } from './space.js';
@@ -9,6 +10,7 @@ const types = ['sensor_msgs/msg/CompressedImage', 'sensor_msgs/msg/Image'];
 const infoType = 'sensor_msgs/msg/CameraInfo';
 const farthestBox = 60; // metres
 const nearestBox = 0.3; // metres in front of the camera: what is nearer is cut off
+const piecesOfEdge = 12; // of a box, where the lens bends it
 const widthForNames = 420; // pixels that a picture has at least where names are written over it
 
 export class Pictures {
@@ -163,8 +165,8 @@ class Tile {
     this.stale = false;
     this.boxedAt = this.run.stamp;
     this.drawBoxes();
-    const distorted = this.pictures.boxes && this.info?.d.some((d) => d !== 0);
-    show(this.about, `${this.picture.width}×${this.picture.height} · ${this.shot.stamp.toFixed(2)} s${distorted ? ' · distorted: no boxes' : ''}`);
+    const bare = this.pictures.boxes && this.info && !lensOf(this.info);
+    show(this.about, `${this.picture.width}×${this.picture.height} · ${this.shot.stamp.toFixed(2)} s${bare ? ' · no boxes: CameraInfo lacks this lens' : ''}`);
   }
 
   drawPicture() {
@@ -186,10 +188,9 @@ class Tile {
   drawBoxes() {
     const pen = this.over.getContext('2d');
     pen.clearRect(0, 0, this.over.width, this.over.height);
-    // Boxes are straight in a pinhole's picture alone.
-    if (!this.pictures.boxes || !this.shot.pose || !this.info || this.info.d.some((d) => d !== 0)) return;
-    const [fx, , cx, , fy, cy] = this.info.k;
-    const onPicture = ([x, y, z]) => [cx - (fx * y) / x, cy - (fy * z) / x];
+    const onPicture = this.info && lensOf(this.info);
+    if (!this.pictures.boxes || !this.shot.pose || !onPicture) return;
+    const pieces = straight(this.info) ? 1 : piecesOfEdge;
     const pixel = this.over.width / this.over.clientWidth; // of the screen, in pixels of the picture
     pen.lineWidth = pixel;
     pen.font = `${11 * pixel}px system-ui, sans-serif`;
@@ -200,7 +201,8 @@ class Tile {
       const away = Math.hypot(...within(this.shot.pose, actor.pose.position));
       if (away > farthestBox) continue;
       const points = corners(actor.pose, actor.centre, actor.half).map((p) => within(this.shot.pose, p));
-      const lines = edges.map(([a, b]) => inFront(points[a], points[b])).filter(Boolean).map((ends) => ends.map(onPicture));
+      const lines = edges.map(([a, b]) => inFront(points[a], points[b])).filter(Boolean).flatMap((ends) => piecesOf(ends, pieces))
+        .map((ends) => ends.map(onPicture)).filter((ends) => ends.every(Boolean));
       if (lines.length === 0) continue;
       pen.strokeStyle = pen.fillStyle = actor.id === chosen ? 'rgb(255 196 61)' : `rgb(${actorColor(actor)} / 80%)`.replaceAll(',', ' ');
       pen.beginPath();
@@ -250,6 +252,12 @@ class Tile {
     if (this.element.classList.contains('large')) this.pictures.enlarge(this);
     this.element.remove();
   }
+}
+
+// piecesOf cuts an edge into so many parts.
+function piecesOf([a, b], n) {
+  const at = (i) => add(a, scale(subtract(b, a), i / n));
+  return Array.from({ length: n }, (_, i) => [at(i), at(i + 1)]);
 }
 
 // inFront returns the part of an edge, in the camera's frame, that lies in front of it; null where none does.
