@@ -696,6 +696,25 @@ func TestPageDrawsOverBentPictures(t *testing.T) {
 	assert.True(t, eval[bool](p, fmt.Sprintf(known, 0), chromedp.EvalAwaitPromise), "no calibration")
 }
 
+// TestPageShowsAllOfALargeCloud: a cloud of more than 200,000 points is thinned, the page says so, and has all of them when
+// it is asked to, while time stands.
+func TestPageShowsAllOfALargeCloud(t *testing.T) {
+	ctx := browse(t, software()...)
+	run := runWithPage(t, `sensors:
+  - {id: sensor.lidar.ray_cast, name: dense, topic: /dense, rate: 10, channels: 64, points_per_second: 2560000, range: 200, upper_fov: -5, lower_fov: -25, rotation_frequency: 10, dropoff_general_rate: 0, dropoff_zero_intensity: 0, pose: {z: 2}}
+`, nil, "--step", "--paused", "--api", "0")
+	p := openTab(t, ctx, run.url)
+	p.listeners("/dense/points", 1)
+	p.press("N")
+	p.until("document.querySelector('.scene').dataset.points === '128000'")
+	assert.Contains(t, p.text("#scene .legend"), "256,000")
+	eval[any](p, "void [...document.querySelectorAll('#scene .legend button')].find((b) => !b.hidden).click()")
+	p.until("document.querySelector('.scene').dataset.points === '256000'")
+	eval[any](p, "void [...document.querySelectorAll('#scene .legend button')].find((b) => !b.hidden).click()")
+	p.press("N")
+	p.until("document.querySelector('.scene').dataset.points === '128000'")
+}
+
 // TestPageWithoutWebGL: pictures and tables are there, and the page says what isn't.
 func TestPageWithoutWebGL(t *testing.T) {
 	ctx := browse(t, chromedp.Flag("disable-3d-apis", true))
