@@ -173,6 +173,6 @@ func (p *PagePort) Search(name string, number uint32) (cloud *sample.PointCloud,
 	server.mu.Lock()
 	l := server.findLocked(name).latest
 	server.mu.Unlock()
-	k, _ := l.borrow(number)
+	k := l.borrow(number)
 	return k.m.(*sample.PointCloud), func() { l.giveBack(k) }
 }

@@ -56,7 +56,6 @@ type kept struct {
 	publishNs int64
 	bytes     int64  // that were taken from the budget for it
 	points    uint32 // as form.show has them
-	whole     bool   // it was sent whole to those who want all points
 	again     bool   // it was sent, and is to be once more
 
 	readers int  // guarded by latest.mu: how many search it; it isn't written meanwhile
@@ -131,7 +130,7 @@ func (l *latest) offer(publishNs int64, msg simtime.Stamped) error {
 	switch {
 	case err == nil:
 		l.form.copy(k.m, msg)
-		k.publishNs, k.whole, k.again = publishNs, false, false
+		k.publishNs, k.again = publishNs, false
 		l.newest = k
 		if old != nil && old != k {
 			l.retireLocked(old)
@@ -238,17 +237,13 @@ func (l *latest) send(k *kept) error {
 	l.sending = k
 	m := l.stream.core.NewMessage()
 	err := l.encode(m, k, false)
-	whole := err == nil && k.thinned() && l.stream.core.Wants(formWhole)
-	if whole {
+	if err == nil && k.thinned() && l.stream.core.Wants(formWhole) {
 		err = l.encode(m, k, true)
 	}
 	if err != nil {
 		m.Discard()
 		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
 	}
-	l.mu.Lock()
-	k.whole = whole
-	l.mu.Unlock()
 	return l.stream.core.Send(context.Background(), m) // no page's queue waits
 }
 
@@ -350,32 +345,31 @@ func (l *latest) retireAllLocked(sent []sentSample) {
 	}
 }
 
-// point returns a point of a cloud that was sent, by its place among those that were, for a page that wants all of them or not. Publishing doesn't wait for it.
-func (l *latest) point(number uint32, index int, whole bool) (*sample.Point, error) {
-	k, sentWhole := l.borrow(number)
+// point returns a point of a cloud that was sent, by its place among all those that hit something. Publishing doesn't wait
+// for it.
+func (l *latest) point(number uint32, index int) (*sample.Point, error) {
+	k := l.borrow(number)
 	if k == nil {
 		return nil, fmt.Errorf("message %d of %s is gone: choose in a newer one", number, l.stream.info.Name)
 	}
 	defer l.giveBack(k)
-	at := uint64(index) * uint64(stepOf(k.points, whole && sentWhole))
-	if at >= uint64(k.points) {
+	if index >= int(k.points) {
 		return nil, fmt.Errorf("%w: point %d of a cloud that has fewer", ErrMalformed, index)
 	}
-	return hitAt(k.m.(*sample.PointCloud), at), nil
+	return hitAt(k.m.(*sample.PointCloud), index), nil
 }
 
-// borrow returns a sample that was sent, to be given back, and whether it was whole to those who want that; nil for one
-// that is gone.
-func (l *latest) borrow(number uint32) (k *kept, whole bool) {
+// borrow returns a sample that was sent, to be given back; nil for one that is gone.
+func (l *latest) borrow(number uint32) *kept {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, s := range l.sent {
 		if s.number == number {
 			s.readers++
-			return s.kept, s.whole
+			return s.kept
 		}
 	}
-	return nil, false
+	return nil
 }
 
 // giveBack ends what borrow began.

@@ -138,12 +138,12 @@ func (p *pageSession) thin(thin bool) {
 // pick tells the page all that there is to a point.
 func (p *pageSession) pick(pick *pagePick) error {
 	p.server.mu.Lock()
-	s, whole := p.server.ids[pick.Stream], p.whole
+	s := p.server.ids[pick.Stream]
 	p.server.mu.Unlock()
 	if s == nil || s.latest == nil || !s.latest.hasPoints() {
 		return fmt.Errorf("%w: no cloud has the stream %d", ErrUnknownStream, pick.Stream)
 	}
-	point, err := s.latest.point(pick.Number, pick.Index, whole)
+	point, err := s.latest.point(pick.Number, pick.Index)
 	if err != nil {
 		return err
 	}

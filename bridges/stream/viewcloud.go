@@ -106,7 +106,7 @@ func boxOf(points []sample.Point) (total uint32, low, high [3]float32) {
 }
 
 // hitAt returns the point of a cloud that has so many before it that hit something. There is one.
-func hitAt(cloud *sample.PointCloud, before uint64) *sample.Point {
+func hitAt(cloud *sample.PointCloud, before int) *sample.Point {
 	for i := range cloud.Points {
 		if p := &cloud.Points[i]; isHit(p) {
 			if before == 0 {

@@ -161,7 +161,7 @@ export class Scene {
         const away = Math.hypot(((px - x) * view.width) / 2, ((py - y) * view.height) / 2);
         if (away >= nearest) continue;
         nearest = away;
-        best = { stream, frame, index: i, position: at(frame.pose, local), tag: bytes.getUint8(i * bytesOfPoint + 8) };
+        best = { stream, frame, index: i * frame.message.step, position: at(frame.pose, local), tag: bytes.getUint8(i * bytesOfPoint + 8) };
       }
     }
     return best;
