@@ -715,6 +715,29 @@ func TestPageShowsAllOfALargeCloud(t *testing.T) {
 	p.until("document.querySelector('.scene').dataset.points === '128000'")
 }
 
+// TestPageDrivesByKeys: the ego goes while w is held, and only where it may be driven from outside.
+func TestPageDrivesByKeys(t *testing.T) {
+	ctx := browse(t, software()...)
+	hold := "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'w', bubbles: true})); void 0"
+	speed := "Number(/ego ([\\d.]+)/.exec(document.querySelector('#page-plots').textContent)?.[1] ?? 0)"
+	for ego, goes := range map[string]bool{"ego: {driver: external}": true, "ego: {}": false} {
+		run := runWithPage(t, "sensors: []", nil, "--realtime", "--api", "0", "--config", write(t, t.TempDir(), "drive.yaml", ego))
+		p := openTab(t, ctx, run.url)
+		p.until("document.querySelector('.state').dataset.phase === 'open'")
+		p.click("#tab-plots")
+		p.press("v")
+		if !goes {
+			p.until("document.querySelector('.complaint').textContent.includes('driver')")
+			assert.Zero(t, eval[float64](p, speed))
+			continue
+		}
+		eval[any](p, hold)
+		p.until(speed + " > 2")
+		p.press("v")
+		p.until("[...document.querySelectorAll('#scene button')].some((b) => b.textContent === 'drive' && b.ariaPressed === 'false')")
+	}
+}
+
 // TestPageWithoutWebGL: pictures and tables are there, and the page says what isn't.
 func TestPageWithoutWebGL(t *testing.T) {
 	ctx := browse(t, chromedp.Flag("disable-3d-apis", true))
