@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
-	"fmt"
 	"math"
 	"net/http"
 	"os"
@@ -283,23 +282,24 @@ func TestAStoppedRunWritesTheSameBytes(t *testing.T) {
 	require.Equal(t, exitDone, s.finish(t).code)
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
-	for _, percent := range []int64{0, 30, 60, 90} {
-		t.Run(fmt.Sprint(percent, " %"), func(t *testing.T) {
-			t.Parallel()
-			s, path := record(t, t.TempDir())
-			require.Eventually(t, func() bool {
-				info, err := os.Stat(path)
-				return err == nil && info.Size() >= int64(len(want))*percent/100
-			}, patience, time.Millisecond)
-			require.NoError(t, s.Process.Signal(syscall.SIGSTOP))
-			time.Sleep(stop)
-			require.NoError(t, s.Process.Signal(syscall.SIGCONT))
-			o := s.finish(t)
-			assert.Equal(t, exitDone, o.code, o.err)
-			got, err := os.ReadFile(path)
-			require.NoError(t, err)
-			assert.True(t, bytes.Equal(want, got), "%d bytes for %d: %s", len(got), len(want), o.out)
-		})
+	places := []int64{0, 30, 60, 90} // percent of the recording
+	runs, paths := make([]*started, len(places)), make([]string, len(places))
+	for i, percent := range places {
+		runs[i], paths[i] = record(t, t.TempDir())
+		require.Eventually(t, func() bool {
+			info, err := os.Stat(paths[i])
+			return err == nil && info.Size() >= int64(len(want))*percent/100
+		}, patience, time.Millisecond)
+		require.NoError(t, runs[i].Process.Signal(syscall.SIGSTOP))
+	}
+	time.Sleep(stop)
+	for i, percent := range places {
+		require.NoError(t, runs[i].Process.Signal(syscall.SIGCONT))
+		o := runs[i].finish(t)
+		assert.Equal(t, exitDone, o.code, o.err)
+		got, err := os.ReadFile(paths[i])
+		require.NoError(t, err)
+		assert.True(t, bytes.Equal(want, got), "stopped at %d %%: %d bytes for %d: %s", percent, len(got), len(want), o.out)
 	}
 }
 
