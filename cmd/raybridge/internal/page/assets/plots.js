@@ -110,7 +110,7 @@ function bounds(samples) {
   }
   if (low > 0 && low < high / 2) low = 0;
   // What hardly changes is shown as such: a line, and no hills of noise.
-  const margin = Math.max((high - low) * 0.08, (Math.abs(high) * 0.1 - (high - low)) / 2, 1e-6);
+  const margin = Math.max((high - low) * 0.08, (Math.abs(high) * 0.1 - (high - low)) / 2, low === 0 && high === 0 ? 1 : 1e-6);
   return [low === 0 ? 0 : low - margin, high + margin];
 }
 
