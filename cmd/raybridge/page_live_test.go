@@ -240,7 +240,7 @@ func (p *tab) valueAt(topic string, x, y float64) string {
 // shown counts the messages of a picture's topic, or of the 3-D view, that were drawn.
 func (p *tab) shown(canvas string) int {
 	p.Helper()
-	return eval[int](p, fmt.Sprintf("Number(document.querySelector('%s').dataset.frames ?? 0)", canvas))
+	return eval[int](p, fmt.Sprintf("Number(document.querySelector('%s')?.dataset.frames ?? 0)", canvas))
 }
 
 // viewed is a run with the live page, in a process of its own.
@@ -964,7 +964,7 @@ func TestPagePictures(t *testing.T) {
 		for range 20 { // two seconds
 			before := p.shown(tile("/front/image_raw") + " canvas")
 			p.press("N")
-			p.until(fmt.Sprintf("Number(document.querySelector('%s canvas').dataset.frames) > %d", tile("/front/image_raw"), before))
+			p.until(fmt.Sprintf("Number(document.querySelector('%s canvas')?.dataset.frames) > %d", tile("/front/image_raw"), before))
 		}
 		p.until("Number(document.querySelector('.scene').dataset.points) > 0")
 		file, err := os.Create(filepath.Join(*pagePictures, name+".jpg"))
