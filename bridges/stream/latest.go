@@ -206,7 +206,7 @@ func (l *latest) run() {
 	}
 }
 
-// sendAll sends what there is and a page has a credit for. Where there are no pages, it gives the memory back.
+// sendAll sends the newest sample while a page has a credit for it. It gives the memory back once no page is left.
 func (l *latest) sendAll() {
 	for l.stream.core.Subscribers() > 0 && l.stream.core.Hungry() {
 		k := l.take()
@@ -317,8 +317,8 @@ func (l *latest) forgetLocked() {
 	l.sent = nil
 }
 
-// release gives up all memory, for ever or until the next sample. Where it isn't for ever, the newest is kept, if pages don't
-// have it or not all of it: one may come while time stands.
+// release gives up all memory, for ever or until the next sample. Unless it is for ever, it keeps a sample that pages have
+// not been sent, or only in part, because another page may come while time stands.
 func (l *latest) release(forever bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

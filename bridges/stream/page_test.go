@@ -132,7 +132,7 @@ func (p *page) read() (kind websocket.MessageType, message []byte, err error) {
 	}
 }
 
-// control reads a message of the protocol's own. Those of streams that come before it wait for data.
+// control reads the next control message. Messages of streams that come before it are kept for data.
 func (p *page) control() (control byte, payload []byte) {
 	p.t.Helper()
 	for {
@@ -669,8 +669,8 @@ func TestTheNewestIsThereForOneThatComesLater(t *testing.T) {
 	}
 }
 
-// After time went back, a page that comes is sent nothing of a time to come.
-func TestPagesForgetWhatATimeToComeHad(t *testing.T) {
+// After time went back, a page that comes is sent nothing of later times.
+func TestPagesForgetLaterTimes(t *testing.T) {
 	g := openGallery(t)
 	p := g.open(t)
 	p.subscribe("/image")

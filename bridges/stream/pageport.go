@@ -107,8 +107,8 @@ func (p *PagePort) Serve(conn net.Conn, request *http.Request) {
 	_ = conn.Close() // the run ends
 }
 
-// Forget lets go of the last messages, which pages get when they subscribe. A run that was taken back to its beginning
-// calls it: they are of a time to come.
+// Forget lets go of the last messages, which pages are sent when they subscribe. It is for a run that was taken back to
+// its beginning: they are of later times.
 func (p *PagePort) Forget() {
 	if i := p.instance.Load(); i != nil {
 		if server, ok := i.Serving(); ok {

@@ -110,8 +110,8 @@ func (c *credit) end() {
 	}
 }
 
-// Hungry reports whether a client would be sent a message at once. While none would, nothing need be encoded: see
-// Outdate. Where clients subscribe without credits, one always would.
+// Hungry reports whether a client would be sent a message at once, as one that subscribed without credits always would.
+// While it is false, nothing need be encoded: see Outdate.
 func (s *Stream) Hungry() bool {
 	for _, sub := range s.subscriptions() {
 		if sub.credit == nil || sub.credit.free() {

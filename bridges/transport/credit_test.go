@@ -117,7 +117,7 @@ func TestCredits(t *testing.T) {
 	})
 }
 
-// What is held when a client leaves was not connected.
+// A message that is held when its client leaves is dropped as not connected.
 func TestHeldMessagesOfOneWhoLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o outcomes

@@ -65,9 +65,9 @@
 // taken something. A client that takes nothing at all for [Config.Stall] is disconnected. The time in
 // which this process is stopped isn't counted, except with TLS.
 //
-// A client that subscribes with [Receiver].Credits asks for its messages. Of those that come while it has no credit the
-// newest is held for it, and the others count as dropped. While [Stream.Hungry] is false nothing need be encoded, and while
-// [Stream.Takers] is zero nothing need be computed.
+// A client that subscribes with [Receiver].Credits is sent a message for each credit. While it has none, the newest message
+// is held for it, and older ones count as dropped. While [Stream.Hungry] is false, nothing need be encoded, and while
+// [Stream.Takers] is zero, nothing need be computed.
 //
 // # Ordering
 //

@@ -121,9 +121,8 @@ type Receiver struct {
 	// come.
 	Interval time.Duration
 	Backlog  int
-	// Credits, where it isn't 0, is how many messages are queued before the client has asked for more
-	// (Stream.Grant), and how many it may have asked for. Of those that come meanwhile the newest is held for it. It
-	// excludes Interval.
+	// Credits, if it isn't 0, is how many messages are queued before the client asks for more (Stream.Grant), and the
+	// most that it may ask for. While it has none left, the newest message is held for it. It excludes Interval.
 	Credits int
 }
 

@@ -356,7 +356,7 @@ func (h *handler) reset(w http.ResponseWriter, r *http.Request, request resetReq
 	return TimeOf(h.run.Clock), nil
 }
 
-// takeBack takes the run back to its beginning. What the live page was sent last is of a time to come then.
+// takeBack takes the run back to its beginning. The live page forgets its last messages, which are of later times.
 func (h *handler) takeBack(ctx context.Context, seed uint64) (world.StepResult, error) {
 	result, err := h.run.Pipeline.Reset(ctx, seed)
 	if err == nil && h.run.View != nil {
