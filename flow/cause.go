@@ -48,6 +48,16 @@ const (
 	CauseClosed Cause = "closed"
 )
 
+// Losses returns every cause that takes a message or a firing from somebody who was to have it. Of the other two, an
+// empty scan is published, and nobody waits for an idle sensor.
+func Losses() []Cause {
+	return []Cause{
+		CauseReadbackFull, CauseReadbackFailed, CauseSkipped,
+		CausePaused, CauseTokenBusy, CauseQueueFull, CauseCallbackFailed, CauseConvertFailed, CauseTooLarge,
+		CauseNotConnected, CausePeerSlow, CauseWriteFailed, CauseClosed,
+	}
+}
+
 // sentinel is an error that is counted under a cause.
 type sentinel struct {
 	cause Cause

@@ -193,4 +193,9 @@ func TestCausesAreDocumented(t *testing.T) {
 		row := fmt.Sprintf("\n| `%s` | ", cause[1])
 		assert.True(t, strings.Contains(string(page), row), "docs/bridges/README.md has no row for %s: add one", cause[1])
 	}
+	known := append(flow.Losses(), flow.CauseNoReturn, flow.CauseIdle)
+	assert.Len(t, known, len(causes))
+	for _, cause := range causes {
+		assert.Contains(t, known, flow.Cause(cause[1]), "a cause is a loss, or one of the two that aren't")
+	}
 }

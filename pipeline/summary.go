@@ -36,6 +36,8 @@ type Summary struct {
 	Bridges        []carry.BridgeSummary `json:"bridges"`
 	// Inputs are the topics that sensors are brought.
 	Inputs []carry.InputSummary `json:"inputs,omitempty"`
+	// Lost is what was lost of all that, by cause (carry.Lost).
+	Lost flow.Drops `json:"lost"`
 	// World is what frames of StepTo brought, nil without any.
 	World *WorldSummary `json:"world,omitempty"`
 	// WaitingFor is what the run has been waiting for from outside for some seconds, "" for nothing.
@@ -96,6 +98,7 @@ func (p *Pipeline) Summary() Summary {
 		}
 		s.Sensors = append(s.Sensors, row)
 	}
+	s.Lost = carry.Lost(s.Sensors, s.Bridges, s.Inputs)
 	return s
 }
 

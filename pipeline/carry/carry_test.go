@@ -216,6 +216,32 @@ func TestASlowPeerIsNamed(t *testing.T) {
 	}
 }
 
+// TestALossCountsOnce: what a bridge lost is in its row and in the sensor's, and counts once. A firing that no bridge was
+// to have counts, and so does what an input lost. An empty scan is not a loss.
+func TestALossCountsOnce(t *testing.T) {
+	to := &peer{kind: bridges.KindNetwork, publish: func(string) error { return flow.ErrTooLarge }}
+	h := newHost(t, false, to)
+	s := h.join(newProbe("s"))
+	h.attach("test:x", "")
+	h.dispatcher.ReleaseAll()
+	for at := range simtime.Stamp(3) {
+		s.publish(at)
+		h.drain()
+	}
+	s.topics.Dropped(flow.CauseReadbackFull)
+	s.topics.Dropped(flow.CauseNoReturn)
+	s.topics.Dropped(flow.CauseTooLarge)
+	inlets := []carry.InputSummary{{Drops: flow.Drops{flow.CauseQueueFull: 2}}}
+	want := flow.Drops{flow.CauseTooLarge: 4, flow.CauseReadbackFull: 1, flow.CauseQueueFull: 2}
+	assert.Equal(t, want, carry.Lost([]carry.SensorSummary{s.row()}, h.Rows(), inlets))
+	assert.Equal(t, flow.Drops{flow.CauseTooLarge: 4, flow.CauseReadbackFull: 1, flow.CauseNoReturn: 1}, s.row().Drops, "the sensor's row has both")
+
+	former := carry.Former{}.With([]carry.SensorSummary{s.row()}, inlets).With([]carry.SensorSummary{s.row()}, nil)
+	want[flow.CauseReadbackFull], want[flow.CauseTooLarge] = 2, 5
+	assert.Equal(t, want, carry.Lost(former.Sensors, h.Rows(), former.Inputs), "of sensors that have ended, too")
+	assert.Equal(t, flow.Drops{}, carry.Lost(nil, nil, nil))
+}
+
 // TestOnlyARunInRealTimeWarnsOfWaiting: in steps the run is to wait for files and peers, and no
 // rate or policy would change that.
 func TestOnlyARunInRealTimeWarnsOfWaiting(t *testing.T) {

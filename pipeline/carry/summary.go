@@ -32,6 +32,9 @@ type SensorSummary struct {
 	// Others is how many ended topics of sensors of this type the row sums up. It has no name and no
 	// topic then. The topics that ended last have rows of their own.
 	Others int `json:"others,omitempty"`
+
+	// own are those of Drops that no bridge counts.
+	own flow.Drops
 }
 
 // InputSummary is one topic that a sensor is brought.
@@ -99,7 +102,7 @@ func (o *Outlet) row(seconds float64, listening bool) SensorSummary {
 	heard, lost := o.heard(listening), o.lost()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	row := SensorSummary{Name: o.Topic.Sensor, Type: o.Topic.SensorType, Topic: o.Topic.Name, Messages: o.retired, Drops: lost}
+	row := SensorSummary{Name: o.Topic.Sensor, Type: o.Topic.SensorType, Topic: o.Topic.Name, Messages: o.retired, Drops: lost, own: maps.Clone(o.drops)}
 	for _, r := range o.receivers {
 		row.Messages = max(row.Messages, r.got)
 	}
@@ -148,6 +151,27 @@ func SummaryOf(b *bridges.Bridge) BridgeSummary {
 		row.Received = append(row.Received, ReceivedSummary{Topic: t.Topic, Type: t.Type, Messages: t.Messages})
 	}
 	return row
+}
+
+// Lost returns what was lost, by cause. A message that a bridge was to have is counted in the sensor's row and in the
+// bridge's, and once in the sum. So a message that two bridges lost counts twice, and a firing once for each topic.
+func Lost(outlets []SensorSummary, list []BridgeSummary, inlets []InputSummary) flow.Drops {
+	all, lost := flow.Drops{}, flow.Drops{}
+	for i := range outlets {
+		all.Merge(outlets[i].own)
+	}
+	for i := range list {
+		all.Merge(list[i].Drops)
+	}
+	for i := range inlets {
+		all.Merge(inlets[i].Drops)
+	}
+	for _, cause := range flow.Losses() {
+		if n := all[cause]; n > 0 {
+			lost[cause] = n
+		}
+	}
+	return lost
 }
 
 // InputRows are the rows of the topics that a sensor is brought.
@@ -237,8 +261,9 @@ func (row *SensorSummary) include(other *SensorSummary) {
 		row.LatencyP50Ms, row.LatencyP99Ms = other.LatencyP50Ms, other.LatencyP99Ms
 	}
 	row.Messages += other.Messages
-	row.Drops = maps.Clone(row.Drops) // others may read it
+	row.Drops, row.own = maps.Clone(row.Drops), maps.Clone(row.own) // others may read them
 	row.Drops.Merge(other.Drops)
+	row.own.Merge(other.own)
 	row.Idle = row.Idle && other.Idle
 }
 
