@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/judge"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/flow"
 
@@ -36,6 +37,13 @@ func completeFlags(cmd *cobra.Command) {
 		"policy":      cobra.FixedCompletions(policies, cobra.ShellCompDirectiveNoFileComp),
 		"time-source": cobra.FixedCompletions(sources, cobra.ShellCompDirectiveNoFileComp),
 		"scene":       completeScene,
+		judge.MaxDrops: completeListed(func() []cobra.Completion {
+			var list []cobra.Completion
+			for _, cause := range flow.Losses() {
+				list = append(list, string(cause)+"=")
+			}
+			return list
+		}),
 	} {
 		if cmd.Flag(flag) == nil {
 			continue
@@ -43,6 +51,35 @@ func completeFlags(cmd *cobra.Command) {
 		if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
 			panic(err) // a flag is completed twice
 		}
+	}
+}
+
+// completeTopics completes TOPIC= in the limits of a command, by the topics that it judges.
+func completeTopics(cmd *cobra.Command, topics func(args []string) []string) {
+	for _, flag := range []string{judge.MinRate, judge.MaxLatency} {
+		err := cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return completeListed(func() (list []cobra.Completion) {
+				for _, topic := range topics(args) {
+					list = append(list, topic+"=")
+				}
+				return list
+			})(cmd, args, typed)
+		})
+		if err != nil {
+			panic(err) // a flag is completed twice
+		}
+	}
+}
+
+// completeListed completes the last item of a list with commas.
+func completeListed(items func() []cobra.Completion) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		before := typed[:strings.LastIndex(typed, ",")+1]
+		var list []cobra.Completion
+		for _, item := range items() {
+			list = append(list, before+item)
+		}
+		return matching(typed, list), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

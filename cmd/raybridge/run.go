@@ -22,6 +22,7 @@ import (
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
 	"github.com/raybridge/raybridge/bridges/stream"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/judge"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/save"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/viewer"
 	"github.com/raybridge/raybridge/config"
@@ -66,6 +67,7 @@ type runFlags struct {
 	out                string
 	quiet              bool
 	summary            string
+	limits             judge.Flags
 	report             bool
 	lenient            bool
 	withInput          bool
@@ -96,6 +98,17 @@ func newRun() *cobra.Command {
 	}
 	f.register(cmd)
 	completeFlags(cmd)
+	completeTopics(cmd, func([]string) []string {
+		c, err := f.configuration(cmd)
+		if err != nil {
+			return nil
+		}
+		topics, err := publishedTopics(c)
+		if err != nil {
+			return nil
+		}
+		return topics
+	})
 	return cmd
 }
 
@@ -133,6 +146,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.out, "out", defaultOut, "`DIR` for recordings and the report")
 	flags.BoolVar(&f.quiet, "quiet", false, "print errors only")
 	flags.StringVar(&f.summary, "summary", "", "write what the run did to `FILE.json`")
+	f.limits.Register(flags)
 	flags.BoolVar(&f.report, "report", false, "write report.html into the output folder")
 	flags.BoolVar(&f.withInput, "end-with-input", false, "end as by Ctrl-C when standard input ends: a program that holds\na pipe to it takes the run along, however it dies")
 	addMemoryLimit(cmd, &f.memory)
@@ -417,7 +431,7 @@ func (pl *plan) rigName() string {
 	return filepath.Base(cmp.Or(pl.flags.rig, pl.flags.config, "demo"))
 }
 
-// conclude prints the table and decides the exit code.
+// conclude prints the tables and decides the exit code.
 func (pl *plan) conclude(cmd *cobra.Command, p *pipeline.Pipeline, err error) error {
 	summary := p.Summary()
 	if !pl.flags.quiet {
@@ -429,7 +443,23 @@ func (pl *plan) conclude(cmd *cobra.Command, p *pipeline.Pipeline, err error) er
 	if err != nil {
 		return err
 	}
-	return incomplete(summary.Bridges, bridgesall.Registry(), pl.lost(summary.Sensors)...)
+	return errors.Join(incomplete(summary.Bridges, bridgesall.Registry(), pl.lost(summary.Sensors)...), pl.judge(cmd.OutOrStdout(), &summary))
+}
+
+// judge holds what the run did against the limits of its flags, and prints how it kept them.
+func (pl *plan) judge(out io.Writer, summary *pipeline.Summary) error {
+	if len(pl.limits) == 0 {
+		return nil
+	}
+	verdict := pl.limits.Judge(summary)
+	if !pl.flags.quiet {
+		fmt.Fprintln(out)
+		_ = verdict.Write(out, judge.Table) // a terminal that is gone needs no table
+	}
+	if err := verdict.Err(); err != nil {
+		return &exitError{exitIncomplete, err}
+	}
+	return nil
 }
 
 // lost says which sensors lost firings that nothing but the device or the loop is to blame for. In real time
@@ -791,9 +821,22 @@ type plan struct {
 	leftToCommands bool
 	api            *apiPlan   // nil where nothing listens
 	audience       []audience // whom the run waits for
+	limits         judge.Limits
 	memory         *memory.Budget
 	log            *slog.Logger
 	progress       *progressPrinter
+}
+
+// configuration is that of the file, with what flags say of it.
+func (f *runFlags) configuration(cmd *cobra.Command) (*config.Config, error) {
+	c := config.Default()
+	if f.config != "" {
+		var err error
+		if c, err = (config.Reader{Lenient: f.lenient}).Read(f.config); err != nil {
+			return nil, err
+		}
+	}
+	return c, applyFlags(cmd, f, c)
 }
 
 // newPlan reads the configuration and applies the flags.
@@ -806,14 +849,8 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 	case f.deviceTimeout < 0:
 		return nil, fmt.Errorf("--device-timeout %v is negative", f.deviceTimeout)
 	}
-	c := config.Default()
-	if f.config != "" {
-		var err error
-		if c, err = (config.Reader{Lenient: f.lenient}).Read(f.config); err != nil {
-			return nil, err
-		}
-	}
-	if err := applyFlags(cmd, f, c); err != nil {
+	c, err := f.configuration(cmd)
+	if err != nil {
 		return nil, err
 	}
 	before := c.Ego.Driver
@@ -823,7 +860,6 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 		return nil, inFile(f.config, err)
 	}
 	pl := &plan{flags: f, config: c, window: f.window, memory: f.memory.budget(), leftToCommands: before != c.Ego.Driver && c.Ego.Driver == config.DriverExternal && !drivesItself(c.Sensors)}
-	var err error
 	if pl.mode, err = modeOf(f, c); err != nil {
 		return nil, err
 	}
@@ -839,6 +875,9 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 	if pl.audience, err = readAudience(f.waitFor, c); err != nil {
 		return nil, err
 	}
+	if pl.limits, err = pl.readLimits(); err != nil {
+		return nil, err
+	}
 	if pl.idle() {
 		return nil, errors.New("there is no receiver, so sensors stay idle: give --bridge, --report, --view, --window or --api")
 	}
@@ -846,6 +885,19 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 	pl.progress = newProgressPrinter(cmd.ErrOrStderr(), "simulated", c.Duration, f.quiet)
 	pl.warn()
 	return pl, nil
+}
+
+// readLimits reads what the run is to keep. Unless somebody may add sensors while it runs, their topics are known.
+func (pl *plan) readLimits() (judge.Limits, error) {
+	limits, err := pl.flags.limits.Limits()
+	if err != nil || len(limits) == 0 || pl.api != nil {
+		return limits, err
+	}
+	topics, err := publishedTopics(pl.config)
+	if err != nil {
+		return nil, err
+	}
+	return limits, limits.Known(topics)
 }
 
 // drivesItself reports whether one of the sensors drives while no command holds.

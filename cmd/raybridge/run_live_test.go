@@ -24,6 +24,7 @@ import (
 	"testing"
 
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/gputest"
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/spf13/cobra"
@@ -291,7 +292,7 @@ func (d *drive) testSummary(t *testing.T) {
 		slices.Sort(list)
 		return list
 	}
-	assert.Equal(t, []string{"bridges", "gpu", "real_time_factor", "schema", "seed", "sensors", "sim_s", "startup_s", "version", "wall_s"}, keys(s))
+	assert.Equal(t, []string{"bridges", "gpu", "lost", "real_time_factor", "schema", "seed", "sensors", "sim_s", "startup_s", "version", "wall_s"}, keys(s))
 	assert.EqualValues(t, 1, s["schema"])
 	assert.EqualValues(t, 1, s["seed"])
 	assert.EqualValues(t, 1, s["sim_s"])
@@ -592,28 +593,49 @@ func (d *losing) PollFence(h gpu.Handle) gpu.FenceStatus {
 	return d.Driver.PollFence(h)
 }
 
+// liveRun reads the flags of a run, beside those of a small scene and rig, whose device is to be opened by the opener.
+func liveRun(t *testing.T, dir string, args ...string) (pl *plan, cmd *cobra.Command, open gpu.Opener, out *bytes.Buffer) {
+	t.Helper()
+	var f runFlags
+	out = &bytes.Buffer{}
+	cmd = &cobra.Command{Use: "run"}
+	f.register(cmd)
+	cmd.SetOut(out)
+	cmd.SetErr(new(bytes.Buffer))
+	cmd.SetContext(t.Context())
+	require.NoError(t, cmd.ParseFlags(append([]string{
+		"--scene", sceneFile(t, dir), "--rig", write(t, dir, "small.yaml", smallRig), "--bridge", "mcap:a.mcap", "--out", dir,
+	}, args...)))
+	pl, err := newPlan(cmd, &f)
+	require.NoError(t, err)
+	open, err = f.device.opener()
+	require.NoError(t, err)
+	return pl, cmd, open, out
+}
+
+// TestLostFiringsEndARunWithFour: the device doesn't answer within --device-timeout, in steps and in real time.
+func TestLostFiringsEndARunWithFour(t *testing.T) {
+	t.Parallel()
+	needsOpenGL(t)
+	for _, mode := range []string{"--step", "--realtime"} {
+		pl, cmd, open, out := liveRun(t, t.TempDir(), mode, "--device-timeout", "1ns", "--duration", "300ms", "--max-drops", "readback_failed=0")
+		err := pl.execute(t.Context(), cmd, gputest.Delay(open, 3), nil)
+		require.ErrorContains(t, err, "finished, but not everything was delivered: ", mode)
+		require.ErrorContains(t, err, "roof lost ")
+		require.ErrorContains(t, err, "the run falls short: drops by readback_failed: ")
+		assert.Equal(t, exitIncomplete, exitCode(err))
+		assert.Regexp(t, `drops by readback_failed +at most 0 +\d+ +falls short`, out.String())
+	}
+}
+
 // TestALostContextEndsTheProgram: exit code 1, and the recording is complete up to
 // the loss.
 func TestALostContextEndsTheProgram(t *testing.T) {
 	t.Parallel()
 	needsOpenGL(t)
 	dir := t.TempDir()
-	var f runFlags
-	var out, errOut bytes.Buffer
-	cmd := &cobra.Command{Use: "run"}
-	f.register(cmd)
-	cmd.SetOut(&out)
-	cmd.SetErr(&errOut)
-	cmd.SetContext(t.Context())
-	require.NoError(t, cmd.ParseFlags([]string{
-		"--scene", sceneFile(t, dir), "--rig", write(t, dir, "small.yaml", smallRig),
-		"--bridge", "mcap:a.mcap", "--out", dir, "--report", "--summary", filepath.Join(dir, "summary.json"),
-	}))
-	pl, err := newPlan(cmd, &f)
-	require.NoError(t, err)
-	open, err := f.device.opener()
-	require.NoError(t, err)
-	err = pl.execute(t.Context(), cmd, func() (*gpu.Context, error) {
+	pl, cmd, open, out := liveRun(t, dir, "--report", "--summary", filepath.Join(dir, "summary.json"))
+	err := pl.execute(t.Context(), cmd, func() (*gpu.Context, error) {
 		c, err := open()
 		if err != nil {
 			return nil, err

@@ -1,0 +1,98 @@
+package judge
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/internal/fault"
+	"github.com/raybridge/raybridge/pipeline"
+)
+
+// Pair is one figure of two runs, nil where a run hasn't got it.
+type Pair struct {
+	// Kind is a limit's: the figure is what that limit would be held against.
+	Kind  string     `json:"kind"`
+	Topic string     `json:"topic,omitempty"`
+	Cause flow.Cause `json:"cause,omitempty"`
+	A     *float64   `json:"a"`
+	B     *float64   `json:"b"`
+}
+
+// Comparison is what two runs did.
+type Comparison struct {
+	// A and B name the runs.
+	A     string `json:"a"`
+	B     string `json:"b"`
+	Pairs []Pair `json:"pairs"`
+}
+
+// Compare puts two runs beside each other: the real-time factor, the drops, all together and by each cause, and the rate of each topic.
+func Compare(nameA, nameB string, a, b *pipeline.Summary) Comparison {
+	c := Comparison{A: nameA, B: nameB}
+	limits := Limits{{Kind: MinRealtime}, {Kind: MaxDrops}}
+	for _, cause := range flow.Losses() {
+		if a.Lost[cause]+b.Lost[cause] > 0 {
+			limits = append(limits, Limit{Kind: MaxDrops, Cause: cause})
+		}
+	}
+	topics := map[string]bool{}
+	for _, s := range []*pipeline.Summary{a, b} {
+		for i := range s.Sensors {
+			topics[s.Sensors[i].Topic] = true
+		}
+	}
+	delete(topics, "") // of rows that sum up others
+	for _, topic := range slices.Sorted(maps.Keys(topics)) {
+		limits = append(limits, Limit{Kind: MinRate, Topic: topic})
+	}
+	for _, l := range limits {
+		c.Pairs = append(c.Pairs, Pair{Kind: l.Kind, Topic: l.Topic, Cause: l.Cause, A: l.check(a).Measured, B: l.check(b).Measured})
+	}
+	return c
+}
+
+// Write writes the comparison: a row for each figure, with the change from A to B.
+func (c Comparison) Write(out io.Writer, form Form) error {
+	if form == JSON {
+		return writeJSON(out, c)
+	}
+	t := table{head: []string{"", c.A, c.B, "change"}}
+	for i := range c.Pairs {
+		p := &c.Pairs[i]
+		t.rows = append(t.rows, []string{nameOf(p.Kind, p.Topic, p.Cause), p.figure(p.A), p.figure(p.B), p.change(form)})
+		t.meaning(p.Kind, p.Topic)
+	}
+	return t.write(out, form)
+}
+
+// figure is one run's.
+func (p *Pair) figure(v *float64) string {
+	if v == nil {
+		return "no such topic"
+	}
+	return fault.Number(*v, 4) + units[p.Kind]
+}
+
+// change is how the figure changed from A to B, "" where it is the same.
+func (p *Pair) change(form Form) string {
+	switch {
+	case p.A == nil && p.B == nil || p.A != nil && p.B != nil && *p.A == *p.B:
+		return ""
+	case p.A == nil:
+		return form.strong("only in the second")
+	case p.B == nil:
+		return form.strong("only in the first")
+	}
+	by, sign := *p.B-*p.A, "+"
+	if by < 0 {
+		by, sign = -by, "-"
+	}
+	text := sign + fault.Number(by, 3) + units[p.Kind]
+	if *p.A != 0 {
+		text += fmt.Sprintf(" (%s%.1f %%)", sign, 100*by / *p.A)
+	}
+	return text
+}
