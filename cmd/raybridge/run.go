@@ -611,37 +611,6 @@ func (pl *plan) pause(p *pipeline.Pipeline, server *controlServer) {
 	}
 }
 
-// runStatus is what GET /v1/status answers. It has the summary up to now, the clock, what waits
-// to be sent, and by cause how many the API itself refused.
-type runStatus struct {
-	pipeline.Summary
-	Time    control.Time     `json:"time"`
-	Load    pipeline.Load    `json:"load"`
-	Stages  []stageStatus    `json:"stages"`
-	Refused map[string]int64 `json:"control_refused,omitempty"`
-}
-
-// stageStatus is how long one stage of the way from capture to publication takes for a sensor, as the report's table has
-// it. Timed is how often it was measured.
-type stageStatus struct {
-	Sensor string  `json:"sensor"`
-	Stage  string  `json:"stage"`
-	Bridge string  `json:"bridge,omitempty"`
-	Timed  int64   `json:"timed"`
-	P50Ms  float64 `json:"p50_ms"`
-	P99Ms  float64 `json:"p99_ms"`
-}
-
-func stagesOf(p *pipeline.Pipeline) []stageStatus {
-	list := []stageStatus{}
-	for _, part := range p.Latencies() {
-		list = append(list, stageStatus{part.Sensor, part.Name, part.Bridge, part.Count, milliseconds(part.P50), milliseconds(part.P99)})
-	}
-	return list
-}
-
-func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-
 // controlServer is the API of --api; without it nil, which does nothing.
 type controlServer struct {
 	*control.Server
@@ -714,7 +683,7 @@ func (s *controlServer) serve(ctx context.Context, p *pipeline.Pipeline) (forget
 		Clock: p.Clock(), Step: s.step, StepWait: stepWait, StepTo: p.StepRunning, Pipeline: p, Port: s.port, View: s.view, Memory: s.memory,
 		Tune: func(sensor, rate string, attributes map[string]any) error { return tune(p, sensor, rate, attributes) },
 		Status: func() any {
-			return runStatus{Summary: p.Summary(), Time: control.TimeOf(p.Clock()), Load: p.Load(), Stages: stagesOf(p), Refused: s.Refused()}
+			return control.StatusOf(p, s.Refused())
 		},
 	}, s.log)
 	return context.AfterFunc(ctx, s.port.Hasten)

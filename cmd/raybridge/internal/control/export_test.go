@@ -4,6 +4,10 @@ import (
 	"maps"
 	"net/http"
 	"time"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/pipeline/carry"
 )
 
 // RestPictures looks at the cameras that a handler listens to, as it does when nobody has asked for a picture for long.
@@ -37,5 +41,8 @@ var Schemas = map[string]any{
 	"TuneRequest": tuneRequest{}, "ResetRequest": resetRequest{}, "StepRequest": stepRequest{}, "Spawn": spawnRequest{}, "Move": moveRequest{}, "State": state{}, "Signal": signal{},
 	"StepAnswer": stepAnswer{}, "Delivery": delivery{}, "Model": modelAnswer{}, "Joint": jointAnswer{}, "ModelList": modelList{}, "SpawnPoint": placeAnswer{}, "SpawnPointList": placeList{}, "Actor": actorAnswer{},
 	"ActorList": actorList{}, "DriveRequest": driveRequest{}, "Sensor": sensorAnswer{}, "SensorList": sensorList{},
+	"Status": Status{}, "Stage": Stage{}, "Load": pipeline.Load{}, "Summary": pipeline.Summary{}, "Device": pipeline.GPUSummary{}, "World": pipeline.WorldSummary{},
+	"ActorCounts": pipeline.WorldSummary{}.Actors, "TopicSummary": carry.SensorSummary{}, "BridgeSummary": carry.BridgeSummary{}, "ReceivedSummary": carry.ReceivedSummary{},
+	"InputSummary": carry.InputSummary{}, "Endpoint": bridges.Endpoint{},
 	"FieldOfView": fieldOfView{}, "Attribute": attribute{}, "SensorRequest": sensorRequest{}, "Pose": poseRequest{}, "Health": health{},
 }

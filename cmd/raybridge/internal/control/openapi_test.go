@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -30,6 +31,7 @@ type schema struct {
 	Required             []string           `yaml:"required"`
 	Items                *schema            `yaml:"items"`
 	OneOf                []*schema          `yaml:"oneOf"`
+	AllOf                []*schema          `yaml:"allOf"`
 	AdditionalProperties any                `yaml:"additionalProperties"`
 }
 
@@ -55,6 +57,14 @@ func readOpenAPI(t *testing.T) *openapi {
 	require.NoError(t, err)
 	var page openapi
 	require.NoError(t, yaml.Unmarshal(text, &page))
+	for _, s := range page.Components.Schemas {
+		for _, part := range s.AllOf { // which has no parts itself
+			name := strings.TrimPrefix(part.Ref, "#/components/schemas/")
+			require.Contains(t, page.Components.Schemas, name)
+			maps.Copy(s.Properties, page.Components.Schemas[name].Properties)
+			s.Required = append(s.Required, page.Components.Schemas[name].Required...)
+		}
+	}
 	return &page
 }
 
@@ -98,7 +108,8 @@ func TestOpenAPIIsServed(t *testing.T) {
 	assert.Equal(t, string(want)+"\n", w.Body.String())
 }
 
-// TestOpenAPIHasTheFields: each schema has the fields of its Go type, of the same types.
+// TestOpenAPIHasTheFields: each schema has the fields of its Go type, of the same types. Those of the summary require the
+// keys that are always there.
 func TestOpenAPIHasTheFields(t *testing.T) {
 	schemas := readOpenAPI(t).Components.Schemas
 	assert.ElementsMatch(t, slices.Collect(maps.Keys(control.Schemas)), slices.Collect(maps.Keys(schemas)))
@@ -110,6 +121,9 @@ func TestOpenAPIHasTheFields(t *testing.T) {
 		fields := fieldsOf(reflect.TypeOf(value))
 		assert.ElementsMatch(t, slices.Collect(maps.Keys(fields)), slices.Collect(maps.Keys(s.Properties)), name)
 		assert.Subset(t, slices.Collect(maps.Keys(fields)), s.Required, name)
+		if !strings.Contains(reflect.TypeOf(value).PkgPath(), "/control") {
+			assert.ElementsMatch(t, always(reflect.TypeOf(value)), s.Required, name)
+		}
 		if requested := s.AdditionalProperties != nil; requested {
 			assert.Equal(t, false, s.AdditionalProperties, name)
 		}
@@ -125,13 +139,23 @@ func TestOpenAPIHasTheFields(t *testing.T) {
 func fieldsOf(typ reflect.Type) map[string]reflect.Type {
 	fields := map[string]reflect.Type{}
 	for _, f := range reflect.VisibleFields(typ) {
-		if f.Anonymous {
+		if f.Anonymous || !f.IsExported() {
 			continue
 		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		fields[name] = f.Type
 	}
 	return fields
+}
+
+// always returns the fields of a struct that its JSON never leaves out.
+func always(typ reflect.Type) (names []string) {
+	for _, f := range reflect.VisibleFields(typ) {
+		if name, options, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && options != "omitempty" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // agree compares the type of a schema with that of a field.
@@ -168,7 +192,9 @@ func TestOpenAPIHasTheAnswers(t *testing.T) {
 	p := newRun(t, pipeline.Config{Capacity: 2})
 	hearIMU(t, p)
 	begin(t, p)
-	h := control.NewHandler(runOf(p))
+	run := runOf(p)
+	run.Status = func() any { return control.StatusOf(p, map[string]int64{"bad_host": 1}) }
+	h := control.NewHandler(run)
 	page := readOpenAPI(t)
 	for _, c := range []struct{ request, body, schema string }{
 		{"POST /v1/step", "", "Time"},
@@ -183,6 +209,7 @@ func TestOpenAPIHasTheAnswers(t *testing.T) {
 		{"DELETE /v1/actors/a", "", "StepAnswer"},
 		{"POST /v1/ego/control", "{}", "Time"},
 		{"POST /v1/reset", `{"seed": 7}`, "Time"},
+		{"GET /v1/status", "", "Status"},
 		{"GET /healthz", "", "Health"},
 		{"GET /readyz", "", "Health"},
 	} {
@@ -191,6 +218,16 @@ func TestOpenAPIHasTheAnswers(t *testing.T) {
 		require.Equal(t, http.StatusOK, status, "%s: %v", c.request, answer)
 		page.check(t, c.request, page.Components.Schemas[c.schema], answer)
 	}
+	path := filepath.Join(t.TempDir(), "summary.json")
+	s := p.Summary()
+	require.NoError(t, s.WriteJSON(path))
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var written object
+	require.NoError(t, json.Unmarshal(text, &written))
+	page.check(t, "summary", page.Components.Schemas["Summary"], written)
+	assert.NotEmpty(t, written["sensors"])
+	assert.NotEmpty(t, written["world"], "frames were stepped")
 }
 
 // check compares an answer with a schema.
