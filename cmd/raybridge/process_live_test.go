@@ -464,7 +464,7 @@ func (c *controlled) time(t *testing.T, method, path, body string) control.Time 
 func (c *controlled) status(t *testing.T) (now control.Time, messages map[string]int64) {
 	t.Helper()
 	var status struct {
-		control.Status
+		control.RunStatus
 		Load *pipeline.Load `json:"load"`
 	}
 	c.ask(t, http.MethodGet, "/v1/status", "", &status)

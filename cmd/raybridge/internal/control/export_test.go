@@ -41,8 +41,11 @@ var Schemas = map[string]any{
 	"TuneRequest": tuneRequest{}, "ResetRequest": resetRequest{}, "StepRequest": stepRequest{}, "Spawn": spawnRequest{}, "Move": moveRequest{}, "State": state{}, "Signal": signal{},
 	"StepAnswer": stepAnswer{}, "Delivery": delivery{}, "Model": modelAnswer{}, "Joint": jointAnswer{}, "ModelList": modelList{}, "SpawnPoint": placeAnswer{}, "SpawnPointList": placeList{}, "Actor": actorAnswer{},
 	"ActorList": actorList{}, "DriveRequest": driveRequest{}, "Sensor": sensorAnswer{}, "SensorList": sensorList{},
-	"Status": Status{}, "Stage": Stage{}, "Load": pipeline.Load{}, "Summary": pipeline.Summary{}, "Device": pipeline.GPUSummary{}, "World": pipeline.WorldSummary{},
+	"Status": RunStatus{}, "Stage": Stage{}, "Load": pipeline.Load{}, "Summary": pipeline.Summary{}, "Device": pipeline.GPUSummary{}, "World": pipeline.WorldSummary{},
 	"ActorCounts": pipeline.WorldSummary{}.Actors, "TopicSummary": carry.SensorSummary{}, "BridgeSummary": carry.BridgeSummary{}, "ReceivedSummary": carry.ReceivedSummary{},
 	"InputSummary": carry.InputSummary{}, "Endpoint": bridges.Endpoint{},
 	"FieldOfView": fieldOfView{}, "Attribute": attribute{}, "SensorRequest": sensorRequest{}, "Pose": poseRequest{}, "Health": health{},
 }
+
+// TimeOf is a clock as the API tells it.
+var TimeOf = timeOf

@@ -95,8 +95,8 @@ type Time struct {
 	Nanosec uint32  `json:"nanosec"`
 }
 
-// TimeOf returns the clock's time now.
-func TimeOf(c Clock) Time {
+// timeOf returns the clock's time now.
+func timeOf(c Clock) Time {
 	s := c.State()
 	now := instantOf(s.Now)
 	return Time{Source: s.Source, Scale: s.Scale.Float64(), Paused: s.Paused, Sec: now.Sec, Nanosec: now.Nanosec}
@@ -344,7 +344,7 @@ func withBody[T any](example string, serve func(http.ResponseWriter, *http.Reque
 func change[T any](h *handler, example string, apply func(T) error) func(http.ResponseWriter, *http.Request) (any, error) {
 	return withBody(example, func(_ http.ResponseWriter, _ *http.Request, request T) (any, error) {
 		err := apply(request)
-		return TimeOf(h.run.Clock), err
+		return timeOf(h.run.Clock), err
 	})
 }
 

@@ -185,5 +185,5 @@ func (h *handler) endSensor(w http.ResponseWriter, r *http.Request, _ nothing) (
 	if err := s.Wait(r.Context()); err != nil {
 		return nil, err
 	}
-	return TimeOf(h.run.Clock), nil
+	return timeOf(h.run.Clock), nil
 }

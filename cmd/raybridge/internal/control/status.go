@@ -6,9 +6,9 @@ import (
 	"github.com/raybridge/raybridge/pipeline"
 )
 
-// Status is what GET /v1/status answers. It has the summary up to now, the clock, what waits
+// RunStatus is what GET /v1/status answers. It has the summary up to now, the clock, what waits
 // to be sent, and by cause how many the API itself refused.
-type Status struct {
+type RunStatus struct {
 	pipeline.Summary
 	Time    Time             `json:"time"`
 	Load    pipeline.Load    `json:"load"`
@@ -28,8 +28,8 @@ type Stage struct {
 }
 
 // StatusOf is a run's status now. Any goroutine may ask.
-func StatusOf(p *pipeline.Pipeline, refused map[string]int64) Status {
-	s := Status{Summary: p.Summary(), Time: TimeOf(p.Clock()), Load: p.Load(), Stages: []Stage{}, Refused: refused}
+func StatusOf(p *pipeline.Pipeline, refused map[string]int64) RunStatus {
+	s := RunStatus{Summary: p.Summary(), Time: timeOf(p.Clock()), Load: p.Load(), Stages: []Stage{}, Refused: refused}
 	for _, part := range p.Latencies() {
 		s.Stages = append(s.Stages, Stage{part.Sensor, part.Name, part.Bridge, part.Count, milliseconds(part.P50), milliseconds(part.P99)})
 	}

@@ -178,9 +178,9 @@ func (h *handler) step(w http.ResponseWriter, r *http.Request) (any, error) {
 	defer noDeadline(w)()
 	done, err := h.stepOn(r.Context(), n, wait)
 	if err == nil && !done {
-		return underWay{TimeOf(h.run.Clock)}, nil
+		return underWay{timeOf(h.run.Clock)}, nil
 	}
-	return TimeOf(h.run.Clock), err
+	return timeOf(h.run.Clock), err
 }
 
 // waitOf is how long the answer to a number of steps may take.
@@ -353,7 +353,7 @@ func (h *handler) reset(w http.ResponseWriter, r *http.Request, request resetReq
 	if _, err := h.takeBack(r.Context(), seed); err != nil {
 		return nil, err
 	}
-	return TimeOf(h.run.Clock), nil
+	return timeOf(h.run.Clock), nil
 }
 
 // takeBack takes the run back to its beginning. The live page forgets its last messages, which are of later times.
@@ -375,7 +375,7 @@ func noDeadline(w http.ResponseWriter) (restore func()) {
 
 // answerOf tells what became of a frame.
 func (h *handler) answerOf(result *world.StepResult) *stepAnswer {
-	answer := &stepAnswer{Time: TimeOf(h.run.Clock), Frame: result.Frame, Spawned: result.Spawned, Boxed: result.Boxed, Ego: stateOf(result.Ego)}
+	answer := &stepAnswer{Time: timeOf(h.run.Clock), Frame: result.Frame, Spawned: result.Spawned, Boxed: result.Boxed, Ego: stateOf(result.Ego)}
 	if answer.Spawned == nil {
 		answer.Spawned = []uint32{}
 	}
