@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Latency is a distribution of durations. A quantile is at most 1/32 too long. The zero
+// Latency is a distribution of durations. A quantile is at most 1/32 too long, or 16 ns. The zero
 // value is empty. It isn't safe for several goroutines; a copy is a distribution of its own.
 type Latency struct {
 	Count      uint64
@@ -14,15 +14,18 @@ type Latency struct {
 	buckets    [latencyBuckets]uint32
 }
 
-// Bucket i holds the durations whose bucketOf is i: 32 to an octave of nanoseconds, up to 2^37
-// ns, over two minutes. The last one holds all longer ones, too.
+// Durations are counted in units of 15,625/1,024 ns, so that 0.5 ms times a power of two is a whole octave of them.
+// Bucket i holds those whose bucketOf is i: 32 to an octave, up to 2^33 units, over two minutes. The last one holds all
+// longer ones, too.
 const (
-	latencyOctave  = 32
-	latencyBuckets = 33 * latencyOctave
+	unitNs, unitShift = 15625, 10
+	latencyOctave     = 32
+	latencyBuckets    = 29 * latencyOctave
+	longestNs         = unitNs << (33 - unitShift)
 )
 
 func bucketOf(d time.Duration) int {
-	n := uint64(max(d, 0))
+	n := (uint64(min(max(d, 1), longestNs))<<unitShift - 1) / unitNs // the end of a unit is part of it
 	if n < latencyOctave {
 		return int(n)
 	}
@@ -32,11 +35,12 @@ func bucketOf(d time.Duration) int {
 
 // bucketEnd returns the longest duration of a bucket.
 func bucketEnd(i int) time.Duration {
-	if i < 2*latencyOctave {
-		return time.Duration(i)
+	units := uint64(i) + 1
+	if i >= 2*latencyOctave {
+		shift := i/latencyOctave - 1
+		units = uint64(i%latencyOctave+latencyOctave+1) << shift
 	}
-	shift := i/latencyOctave - 1
-	return time.Duration((i%latencyOctave+latencyOctave+1)<<shift - 1)
+	return time.Duration(units * unitNs >> unitShift)
 }
 
 // Add adds a duration. A negative one is in the bucket of 0.
@@ -73,5 +77,53 @@ func (l *Latency) Buckets() iter.Seq2[time.Duration, uint64] {
 				return
 			}
 		}
+	}
+}
+
+// Merge adds another distribution.
+func (l *Latency) Merge(other *Latency) {
+	l.Count += other.Count
+	l.Total += other.Total
+	l.Max = max(l.Max, other.Max)
+	for i, n := range other.buckets {
+		l.buckets[i] += n
+	}
+}
+
+// HistogramBounds is how many bounds a Histogram has: 0.5 ms, and twice as long each time, up to 4.096 s.
+const HistogramBounds = 14
+
+// HistogramBound returns the i-th bound of histograms, from 0 on.
+func HistogramBound(i int) time.Duration { return time.Millisecond / 2 << i }
+
+// Histogram is a distribution in the few classes that monitoring programs draw. The zero value is empty.
+type Histogram struct {
+	Count uint64
+	Total time.Duration
+	// Within counts the durations up to each HistogramBound, those of shorter bounds included.
+	Within [HistogramBounds]uint64
+}
+
+// Histogram returns the distribution's histogram, whose counts are exact.
+func (l *Latency) Histogram() Histogram {
+	h := Histogram{Count: l.Count, Total: l.Total}
+	// Each bound is the end of an octave: the first has 2^15 units.
+	const first = (15 - 5 + 1) * latencyOctave
+	var within uint64
+	for i, n := range l.buckets[:first+(HistogramBounds-1)*latencyOctave] {
+		within += uint64(n)
+		if end := i + 1; end >= first && end%latencyOctave == 0 {
+			h.Within[(end-first)/latencyOctave] = within
+		}
+	}
+	return h
+}
+
+// Merge adds another histogram.
+func (h *Histogram) Merge(other *Histogram) {
+	h.Count += other.Count
+	h.Total += other.Total
+	for i, n := range other.Within {
+		h.Within[i] += n
 	}
 }
