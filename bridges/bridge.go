@@ -47,6 +47,7 @@ type PublishedTopic struct {
 	renamed   atomic.Pointer[string]
 
 	withdrawn atomic.Bool
+	addition  uint64 // which one of the bridge's it is
 
 	// Tally has the topic's statistics. The bridge calls Sent once for each message that it
 	// has written or sent, and Dropped for one that it took and dropped before that. Errors
@@ -93,6 +94,7 @@ type Bridge struct {
 	mu            sync.Mutex
 	published     map[string]*PublishedTopic // guarded by mu
 	order         []*PublishedTopic          // guarded by mu: the order of addition
+	additions     uint64                     // guarded by mu: topics that were added
 	former        former                     // guarded by mu: what was withdrawn
 	subscriptions map[string]any             // guarded by mu: *subscription[T] by topic
 	subscribed    []*subscribedTopic         // guarded by mu: in the order of addition
@@ -239,6 +241,19 @@ func (b *Bridge) Statistics() Statistics {
 	return s
 }
 
+// Tallies returns the counts of each topic, those of the last 256 that were withdrawn first. A topic that was withdrawn and
+// added again may come twice.
+func (b *Bridge) Tallies() []TopicTally {
+	b.mu.Lock()
+	topics := slices.Concat(b.former.last, b.order)
+	b.mu.Unlock()
+	list := make([]TopicTally, len(topics))
+	for i, t := range topics {
+		list[i] = TopicTally{Topic: t.Name, Addition: t.addition, Counts: t.Counts()}
+	}
+	return list
+}
+
 // Listening reports whether a message on a topic would be received now. The bridge is connected
 // and, where it knows its receivers one by one, one of them wants the topic.
 func (b *Bridge) Listening(topic string) bool {
@@ -322,7 +337,8 @@ func addTopic[T any](b *Bridge, goType reflect.Type, wire string, topic Topic, c
 		}
 		b.forget(t)
 	}
-	t := &PublishedTopic{Topic: topic, Wire: wire, goType: goType}
+	b.additions++
+	t := &PublishedTopic{Topic: topic, Wire: wire, goType: goType, addition: b.additions}
 	t.QoS = topic.QoS.OrDefault()
 	publish, err := create(b.instance, t)
 	if err != nil {

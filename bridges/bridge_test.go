@@ -525,6 +525,16 @@ func TestWithdrawnTopics(t *testing.T) {
 			assert.ErrorIs(t, again(t.Context(), &note{}), flow.ErrClosed)
 			require.Len(t, b.Statistics().Topics, 1)
 			assert.Equal(t, "fake/Memo", b.Statistics().Topics[0].Type)
+			sum, additions := flow.Counts{Drops: flow.Drops{}}, map[uint64]bool{}
+			for _, tally := range b.Tallies() {
+				assert.Equal(t, "/a", tally.Topic)
+				assert.False(t, additions[tally.Addition], "each addition has a number of its own")
+				additions[tally.Addition] = true
+				sum.Messages += tally.Messages
+				sum.Drops.Merge(tally.Drops)
+			}
+			s = b.Statistics()
+			assert.Equal(t, flow.Counts{Messages: s.Messages, Drops: s.Drops}, sum, "what was withdrawn is told of, too")
 		})
 	}
 	assert.Equal(t, []string{"/a", "/a"}, taker.withdrawn, "once for each topic")

@@ -63,6 +63,14 @@ type TopicStatistics struct {
 	flow.Counts
 }
 
+// TopicTally is what a bridge did with one topic since it was added.
+type TopicTally struct {
+	Topic string
+	// Addition is the number of the time that the bridge was given the topic, among all of its topics.
+	Addition uint64
+	flow.Counts
+}
+
 // Statistics is what a bridge did since it was opened.
 type Statistics struct {
 	Status flow.Status

@@ -322,6 +322,7 @@ func TestObjectsTakeMemory(t *testing.T) {
 		made, err := c.NewTexture(texture)
 		require.NoError(t, err)
 		assert.EqualValues(t, 600+4*(8*8+4*4), budget.Held())
+		assert.Equal(t, budget.Held(), thread.MemoryBytes())
 		made.Close()
 		assert.EqualValues(t, 600, budget.Held())
 
@@ -344,6 +345,8 @@ func TestObjectsTakeMemory(t *testing.T) {
 		_, err = c.NewBuffer(gpu.BufferDesc{Label: "left open", Size: 1000})
 		return err
 	}))
+	assert.EqualValues(t, 1000, thread.MemoryBytes())
 	require.NoError(t, thread.Close())
 	assert.Zero(t, budget.Held())
+	assert.Zero(t, thread.MemoryBytes())
 }

@@ -116,6 +116,16 @@ func (r *registry) deleteAll(d Driver) {
 	}
 }
 
+// bytes returns what the objects in use take.
+func (r *registry) bytes() (sum int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, object := range r.live {
+		sum += object.bytes
+	}
+	return sum
+}
+
 func (r *registry) names() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -344,6 +344,9 @@ func (t *Thread) Err() error {
 	}
 }
 
+// MemoryBytes returns what the buffers and textures in use take. Any goroutine may ask.
+func (t *Thread) MemoryBytes() int64 { return t.objs.bytes() }
+
 // Live names the objects that were made and not closed, kind and label, sorted:
 // what a leak check prints.
 func (t *Thread) Live() []string { return t.objs.names() }

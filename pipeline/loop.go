@@ -29,6 +29,7 @@ type loop struct {
 	now       simtime.AtomicStamp      // the instant
 	goal      simtime.AtomicStamp      // the end of the latest StepTo, at which there is an instant
 	lastFrame atomic.Uint64            // the number of the latest instant
+	instants  atomic.Int64             // all that were begun, those before a Reset included
 	jumps     atomic.Uint64            // the clock's jumps that the loop has followed; it alone stores them
 	line      atomic.Pointer[timeline] // of the latest run, nil before the first
 
@@ -126,6 +127,7 @@ func (l *loop) beginInstant(ctx context.Context, t simtime.Stamp) (*instant, err
 	for range l.steps.Until(t) { // a late realtime loop passes over some
 	}
 	l.rest.interrupt()
+	l.instants.Add(1) // one that is under way is counted there already
 	list := l.roster.list()
 	i.retimed = l.join(list, t)
 	if l.clockDue != nil {

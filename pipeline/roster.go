@@ -48,7 +48,9 @@ type roster struct {
 	rig     rig.Rig    // guarded by mu: of members, in their order
 	// members are all that were added and have not ended. mu guards the slice, which is replaced, never changed.
 	members []*Sensor
-	former  carry.Former // guarded by mu: rows of those that ended
+	former  carry.Former     // guarded by mu: rows of those that ended
+	ended   []SensorMeasures // guarded by mu: of those that ended last
+	serials uint64           // guarded by mu: sensors that ever joined
 }
 
 // Errors of sensors that come and go; callers test them with errors.Is.
@@ -298,7 +300,8 @@ func (r *roster) join(s *Sensor, owner uint32) error {
 			return err
 		}
 	}
-	s.owner, s.barrier, s.destroy = owner, &r.barrier, r.destroy
+	r.serials++
+	s.serial, s.owner, s.barrier, s.destroy = r.serials, owner, &r.barrier, r.destroy
 	env := r.env
 	env.Owner, env.Seed, env.Shared = owner, seedOf(r.seed.Load(), s.spec.Name), &r.shared
 	env.Frames = func() []sample.Transform { return r.frames.of(r.live.Load(), owner) }
@@ -437,6 +440,7 @@ func (r *roster) end(s *Sensor) error {
 	defer r.mu.Unlock()
 	r.former = r.former.With(s.rows(0), s.topics.InputRows())
 	_ = r.remove([]*Sensor{s}) // its life has ended
+	r.keepMeasures(s)
 	return err
 }
 
@@ -464,4 +468,24 @@ func (r *roster) on(actor uint32) []*Sensor {
 		}
 	}
 	return list
+}
+
+// mostEnded is how many sensors that have ended are told of one by one, as in the Summary.
+const mostEnded = 100
+
+// keepMeasures keeps those of a sensor that has ended. mu must be held.
+func (r *roster) keepMeasures(s *Sensor) {
+	m := s.measures()
+	m.Ended = time.Now()
+	if read := m.Readback; read != nil {
+		read.Slots, read.InFlight, read.Ready, read.Lent, read.Stuck = 0, 0, 0, 0, 0
+	}
+	r.ended = append(r.ended[max(len(r.ended)-mostEnded+1, 0):len(r.ended):len(r.ended)], m)
+}
+
+// measured returns the members, and the measures of those that ended last.
+func (r *roster) measured() (members []*Sensor, ended []SensorMeasures) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.members, slices.Clone(r.ended)
 }

@@ -92,6 +92,22 @@ func (p *Pipeline) Follow(ctx context.Context, w Following) error { return p.ste
 // Running reports whether a run or a step is under way. Any goroutine may ask.
 func (p *Pipeline) Running() bool { return p.runner.running() }
 
+// NotReady says why those who watch over a run shouldn't count on it yet, or any more: none of its instants has been published, though
+// time passes, it waits for something from outside, or a bridge isn't connected. It returns nil for a run that is ready, such
+// as one that is paused and waits to be stepped. Any goroutine may ask.
+func (p *Pipeline) NotReady() (reasons []string) {
+	switch out := p.loop.instants.Load() - p.loop.rest.underway.count.Load(); {
+	case !p.Running():
+		reasons = append(reasons, "the run has not begun, or has ended")
+	case out <= 0 && !p.loop.clock.Paused():
+		reasons = append(reasons, "no frame is out yet")
+	}
+	if what := p.waiting.text(); what != "" {
+		reasons = append(reasons, "the run waits for "+what)
+	}
+	return append(reasons, p.bridges.Down()...)
+}
+
 // Reset takes the pipeline back to the beginning of its first run, with another seed of the
 // sensors' noise. From then on it publishes what a fresh pipeline of that seed would. The time
 // source begins again, and so do frames and sequence numbers. The scene is the same. The ego and the scene's own actors

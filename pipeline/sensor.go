@@ -17,12 +17,14 @@ import (
 // Sensor is one sensor of a pipeline. Its methods may be called from any goroutine.
 type Sensor struct {
 	spec     sensors.Spec
+	serial   uint64 // among all sensors of the pipeline
 	owner    uint32
 	rank     rank
 	schedule *simtime.Schedule            // nil for a type that fires each frame
 	life     atomic.Pointer[sensors.Life] // another one after Reset
-	gpu      bool                         // it is a sensors.Capturer
-	hearer   sensors.Hearer               // nil for one that isn't told
+	reads    reads
+	gpu      bool           // it is a sensors.Capturer
+	hearer   sensors.Hearer // nil for one that isn't told
 	env      *sensors.Env
 	topics   carry.Topics // of env.Ports and env.Inlets, those that the settings leave
 	heardBy  listeners
@@ -210,7 +212,10 @@ func (s *Sensor) endLife() error {
 	for _, in := range s.env.Inlets {
 		in.Restart()
 	}
-	return wrap("end sensor "+s.spec.Name, s.life.Load().End())
+	life := s.life.Load()
+	err := life.End()
+	s.reads.ended(life)
+	return wrap("end sensor "+s.spec.Name, err)
 }
 
 // dropped counts a firing that the sensor lost; all its outputs lack it.

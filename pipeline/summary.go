@@ -10,8 +10,6 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/pipeline/carry"
-	"github.com/raybridge/raybridge/readback"
-	"github.com/raybridge/raybridge/sensors"
 )
 
 // SummarySchema is the version of the summary's form.
@@ -172,16 +170,12 @@ type PartLatency struct {
 	P50, P99 time.Duration
 }
 
-// readbackReporter is a sensor that tells how its readbacks fared.
-type readbackReporter interface{ ReadbackStats() readback.Stats }
-
 // Latencies returns the latencies of all parts that have happened. Any goroutine
 // may call it at any time, after Close too.
 func (p *Pipeline) Latencies() []PartLatency {
 	var list []PartLatency
 	for _, s := range p.roster.list() {
-		if r, ok := s.life.Load().Sensor().(readbackReporter); ok && s.life.Load().Stage() >= sensors.StageBegun {
-			read := r.ReadbackStats()
+		if read, ok := s.reads.total(s.life.Load()); ok {
 			list = appendLatency(list, PartLatency{Sensor: s.spec.Name, Name: "gpu"}, &read.GPU)
 			list = appendLatency(list, PartLatency{Sensor: s.spec.Name, Name: "fence"}, &read.Fence)
 			list = appendLatency(list, PartLatency{Sensor: s.spec.Name, Name: "copy"}, &read.Copy)

@@ -1,6 +1,7 @@
 package carry
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -128,6 +129,16 @@ func (b *Bridges) Rows() []BridgeSummary {
 		row := SummaryOf(c.bridge)
 		row.Drops.Merge(c.undelivered())
 		list = append(list, row)
+	}
+	return list
+}
+
+// Down says which bridges aren't connected, and how they are. Their addresses aren't told.
+func (b *Bridges) Down() (list []string) {
+	for _, c := range b.all() {
+		if status := c.bridge.Status(); status != flow.Connected {
+			list = append(list, fmt.Sprintf("the bridge %s is %v", c.bridge.Info().Name, status))
+		}
 	}
 	return list
 }
