@@ -23,6 +23,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/stream"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/judge"
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/metrics"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/save"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/viewer"
 	"github.com/raybridge/raybridge/config"
@@ -681,7 +682,8 @@ func (s *controlServer) serve(ctx context.Context, p *pipeline.Pipeline) (forget
 	}
 	s.Serve(control.Run{
 		Clock: p.Clock(), Step: s.step, StepWait: stepWait, StepTo: p.StepRunning, Pipeline: p, Port: s.port, View: s.view, Memory: s.memory,
-		Tune: func(sensor, rate string, attributes map[string]any) error { return tune(p, sensor, rate, attributes) },
+		Build: metrics.BuildOf(raybridge.Version()),
+		Tune:  func(sensor, rate string, attributes map[string]any) error { return tune(p, sensor, rate, attributes) },
 		Status: func() any {
 			return control.StatusOf(p, s.Refused())
 		},

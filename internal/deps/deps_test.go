@@ -78,6 +78,7 @@ var policy = map[string][]string{
 var foreign = map[string][]string{
 	"github.com/go-gl/gl":   {"gpu/glcore", "window"},
 	"github.com/go-gl/glfw": {"window"},
+	"github.com/prometheus": {"cmd/raybridge/internal/metrics"},
 	"C":                     {"gpu/eglctx", "gpu/glcore", "window", "cmd/raybridge/internal/bench", "bridges/ros2dds/internal/cyclone", "kernels"},
 }
 

@@ -83,7 +83,7 @@ func TestHealthNeedsNoToken(t *testing.T) {
 	require.NoError(t, err)
 	for request, want := range map[string]int{
 		"GET /healthz": 200, "HEAD /healthz": 200,
-		"POST /healthz": 401, "GET /healthz/": 401, "GET //healthz": 401, "GET /v1/../healthz": 401, "GET /v1/status": 401, "GET /": 401,
+		"POST /healthz": 401, "GET /healthz/": 401, "GET //healthz": 401, "GET /v1/../healthz": 401, "GET /v1/status": 401, "GET /": 401, "GET /metrics": 401,
 	} {
 		method, path, _ := strings.Cut(request, " ")
 		r, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.Addr(), nil)

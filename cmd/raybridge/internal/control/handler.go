@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges/stream"
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/metrics"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/page"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/internal/guard"
@@ -70,6 +71,8 @@ type Run struct {
 	View *View
 	// Pipeline is the run's, whose sensors and actors the API shows and changes.
 	Pipeline *pipeline.Pipeline
+	// Build names the program, for its metrics.
+	Build metrics.Build
 	// Memory is what pictures are taken from that are kept for clients; nil for no limit.
 	Memory *memory.Budget
 	// Tune changes a sensor by its name while it runs. Its errors are those of
@@ -110,6 +113,7 @@ type handler struct {
 	large    chan struct{} // has room for requests whose body is large
 	decoding sync.Mutex    // held while a step is decoded
 	pictures pictures
+	metrics  http.Handler
 }
 
 // NewHandler returns the API of a run. It answers every request; the server's guard comes
@@ -117,6 +121,7 @@ type handler struct {
 func NewHandler(run Run) http.Handler {
 	h := &handler{run: run, mux: http.NewServeMux(), stepping: make(chan struct{}, 1), large: make(chan struct{}, largeBodies)}
 	h.pictures = pictures{run: &h.run, kept: map[*pipeline.Sensor]*kept{}}
+	h.metrics = metrics.Handler(run.Pipeline, run.Build)
 	var known []string
 	methods := map[string][]string{}
 	for _, r := range h.routes() {
@@ -166,12 +171,13 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type requestError struct {
 	status  int
 	message string
+	reasons []string // where there may be several
 }
 
 func (e *requestError) Error() string { return e.message }
 
 func refuse(status int, format string, args ...any) error {
-	return &requestError{status, fmt.Sprintf(format, args...)}
+	return &requestError{status: status, message: fmt.Sprintf(format, args...)}
 }
 
 // statusOf is the answer's status for an error.
@@ -218,6 +224,8 @@ type failure struct {
 	Applied bool     `json:"applied,omitempty"`
 	Spawned []uint32 `json:"spawned,omitempty"`
 	Stamp   *instant `json:"stamp,omitempty"`
+	// Reasons are those of a run that isn't ready, one by one.
+	Reasons []string `json:"reasons,omitempty"`
 }
 
 // errorBytes bounds an error's text, which may tell again what a client has sent.
@@ -229,11 +237,17 @@ func failureOf(err error) failure {
 		stamp := instantOf(unfinished.stamp)
 		f.Spawned, f.Stamp = unfinished.spawned, &stamp
 	}
+	if refused := new(requestError); errors.As(err, &refused) {
+		f.Reasons = refused.reasons
+	}
 	return f
 }
 
 // underWay is the answer to what is not done yet, and continues.
 type underWay struct{ Time }
+
+// answered is an answer that has been written.
+type answered struct{}
 
 // document is an answer that is not JSON.
 type document struct{ kind, text string }
@@ -243,6 +257,8 @@ func reply(w http.ResponseWriter, answer any, err error) {
 	status, kind := http.StatusOK, "application/json"
 	var text []byte
 	switch a := answer.(type) {
+	case answered:
+		return
 	case document:
 		kind, text = a.kind, []byte(a.text)
 	case pngFile:
@@ -307,6 +323,10 @@ func (h *handler) routes() []route {
 		{http.MethodGet, "/v1/sensors/{sensor}/image.png", h.newestPicture},
 		{http.MethodGet, healthPath, func(http.ResponseWriter, *http.Request) (any, error) { return health{"ok"}, nil }},
 		{http.MethodGet, readyPath, h.ready},
+		{http.MethodGet, "/metrics", func(w http.ResponseWriter, r *http.Request) (any, error) {
+			h.metrics.ServeHTTP(w, r)
+			return answered{}, nil
+		}},
 	}
 }
 
@@ -321,10 +341,10 @@ type health struct {
 	Status string `json:"status"`
 }
 
-// ready tells whether the run has begun.
+// ready tells whether the run has begun, and all of its bridges are connected.
 func (h *handler) ready(http.ResponseWriter, *http.Request) (any, error) {
-	if !h.run.Pipeline.Running() {
-		return nil, refuse(http.StatusServiceUnavailable, "the run has not begun, or has ended")
+	if reasons := h.run.Pipeline.NotReady(); reasons != nil {
+		return nil, &requestError{http.StatusServiceUnavailable, "not ready: " + strings.Join(reasons, "; "), reasons}
 	}
 	return health{"ok"}, nil
 }

@@ -18,8 +18,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	bridgesall "github.com/raybridge/raybridge/bridges/all"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/world"
@@ -375,4 +377,58 @@ func FuzzRequests(f *testing.F) {
 			t.Fatalf("status %d: %s", w.Code, w.Body)
 		}
 	})
+}
+
+// TestMetrics has the run's counts in the text format, and only to read.
+func TestMetrics(t *testing.T) {
+	p := newRun(t, pipeline.Config{Capacity: 1})
+	hearIMU(t, p)
+	begin(t, p)
+	h := control.NewHandler(runOf(p))
+	status, answer := ask(t, h, http.MethodPost, "/v1/step", `{"steps": 3}`)
+	require.Equal(t, http.StatusOK, status, answer)
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(method, "http://127.0.0.1/metrics", nil))
+		assert.Equal(t, http.StatusOK, w.Code)
+		assert.Contains(t, w.Header().Get("Content-Type"), "text/plain")
+		if method == http.MethodGet {
+			assert.Contains(t, w.Body.String(), "\nraybridge_frames_total 3\n")
+			assert.Contains(t, w.Body.String(), "\nraybridge_message_latency_seconds_count{topic=\"/imu/data\"} 3\n")
+			assert.Contains(t, w.Body.String(), "\nraybridge_paused 1\n")
+		}
+	}
+	status, _ = ask(t, h, http.MethodPost, "/metrics", "")
+	assert.Equal(t, http.StatusMethodNotAllowed, status)
+}
+
+// TestReady is a run whose first frame is out, and whose bridges are connected. A paused one is ready to be stepped.
+func TestReady(t *testing.T) {
+	p := newRun(t, pipeline.Config{Capacity: 1, Mode: pipeline.Realtime, Bridges: bridgesall.Registry()})
+	require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "rosbridge:127.0.0.1:1"}))
+	h := control.NewHandler(runOf(p))
+	ready := func() []any {
+		status, answer := ask(t, h, http.MethodGet, "/readyz", "")
+		require.Equal(t, http.StatusServiceUnavailable, status)
+		assert.Contains(t, answer["error"], "not ready: ")
+		return answer["reasons"].([]any)
+	}
+	down := func(reasons []any) {
+		t.Helper()
+		require.NotEmpty(t, reasons)
+		assert.Contains(t, reasons[len(reasons)-1], "the bridge rosbridge is ")
+		assert.NotContains(t, reasons[len(reasons)-1], "127.0.0.1", "who has no token learns no address")
+	}
+	reasons := ready()
+	require.Len(t, reasons, 2)
+	assert.Equal(t, "the run has not begun, or has ended", reasons[0])
+	down(reasons)
+	begin(t, p)
+	require.Eventually(t, func() bool { return len(ready()) == 1 }, 20*time.Second, time.Millisecond)
+	down(ready())
+	p.Clock().Resume()
+	require.Eventually(t, func() bool { return p.Measures().Frames > 1 }, 20*time.Second, time.Millisecond)
+	reasons = ready()
+	require.Len(t, reasons, 1)
+	down(reasons)
 }

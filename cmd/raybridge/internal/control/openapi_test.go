@@ -85,6 +85,8 @@ func TestOpenAPIHasTheRoutes(t *testing.T) {
 						kind = "application/yaml"
 					case strings.HasSuffix(path, ".png"):
 						kind = "image/png"
+					case path == "/metrics":
+						kind = "text/plain"
 					}
 					assert.Contains(t, answer.Content, kind, "%s %s %s", method, path, status)
 				}
