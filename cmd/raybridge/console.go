@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -30,9 +31,14 @@ type console struct {
 	moves, colours bool
 	// columns returns the terminal's width, 0 where nobody knows.
 	columns func() int
+	// level is the log's, nil where the user hasn't said. records: all that is written is an object of JSON a line;
+	// nil for text. Both are set before the command runs.
+	level   *slog.Level
+	records slog.Handler
 
-	mu  sync.Mutex
-	bar string // guarded by mu: the line that moves, "" for none
+	mu   sync.Mutex
+	bar  string // guarded by mu: the line that moves, "" for none
+	rest string // guarded by mu: of records, the beginning of a line whose end hasn't come yet
 }
 
 // consoleOn returns the console that out is, or makes one of it.
@@ -66,6 +72,9 @@ const eraseLine = "\r\x1b[K"
 
 // Write writes whole lines above the line that moves.
 func (c *console) Write(p []byte) (int, error) {
+	if c.records != nil {
+		return len(p), c.record(p)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.bar == "" {
@@ -79,6 +88,39 @@ func (c *console) Write(p []byte) (int, error) {
 		c.bar = "" // the line isn't whole yet: the next picture of progress brings it back
 	}
 	return n, err
+}
+
+// writeJSON has all that is written be JSON from now on.
+func (c *console) writeJSON() {
+	c.moves, c.colours = false, false
+	c.records = slog.NewJSONHandler(c.out, &slog.HandlerOptions{Level: slog.LevelDebug})
+}
+
+// record writes lines for people as records of the level info.
+func (c *console) record(text []byte) error {
+	if c.level != nil && *c.level > slog.LevelInfo {
+		return nil
+	}
+	c.mu.Lock()
+	lines := strings.Split(c.rest+string(text), "\n")
+	c.rest = lines[len(lines)-1]
+	c.mu.Unlock()
+	var errs []error
+	for _, line := range lines[:len(lines)-1] {
+		if line = strings.TrimRightFunc(line, unicode.IsSpace); line != "" {
+			errs = append(errs, c.records.Handle(context.Background(), slog.NewRecord(time.Now(), slog.LevelInfo, line, 0)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// fail tells what a command ended with.
+func (c *console) fail(err error) {
+	if c.records != nil {
+		_ = c.records.Handle(context.Background(), slog.NewRecord(time.Now(), slog.LevelError, err.Error(), 0))
+		return
+	}
+	fmt.Fprintln(c, c.colored(red, "raybridge:"), err)
 }
 
 // move shows a line in place of the one before; "" takes it away. It does nothing where
@@ -109,13 +151,36 @@ func (c *console) colored(color, text string) string {
 }
 
 // newLog returns the log of a command: "warning: " or "error: " before messages that are
-// one, and their particulars in parentheses. With quiet it shows errors alone.
+// one, and their particulars in parentheses. With quiet it shows errors alone, unless its user has
+// chosen a level. On a console of JSON it is JSON, too.
 func newLog(out io.Writer, quiet bool) *slog.Logger {
-	level := slog.LevelInfo
-	if quiet {
+	c, level := consoleOn(out), slog.LevelInfo
+	switch {
+	case c.level != nil:
+		level = *c.level
+	case quiet:
 		level = slog.LevelError
 	}
-	return slog.New(&messages{console: consoleOn(out), level: level})
+	if c.records != nil {
+		return slog.New(&leveled{c.records, level})
+	}
+	return slog.New(&messages{console: c, level: level})
+}
+
+// leveled is a handler that takes records from a level on.
+type leveled struct {
+	slog.Handler
+	level slog.Level
+}
+
+func (l *leveled) Enabled(_ context.Context, level slog.Level) bool { return level >= l.level }
+
+func (l *leveled) WithAttrs(list []slog.Attr) slog.Handler {
+	return &leveled{l.Handler.WithAttrs(list), l.level}
+}
+
+func (l *leveled) WithGroup(name string) slog.Handler {
+	return &leveled{l.Handler.WithGroup(name), l.level}
 }
 
 // messages is a slog.Handler that writes for people: a line a record.

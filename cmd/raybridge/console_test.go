@@ -2,6 +2,10 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -10,6 +14,7 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/scene"
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -157,4 +162,71 @@ error: gone (bridge="mcap:a b" n=2 peer.name=x peer.empty="")
 	out.Reset()
 	newLog(&console{out: &out, colours: true}, false).Warn("slow")
 	assert.Equal(t, yellow+"warning:"+plain+" slow\n", out.String())
+}
+
+// recordsOf reads a line of JSON each.
+func recordsOf(t *testing.T, text string) (list []map[string]any) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		var record map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &record), "%s", line)
+		assert.NotEmpty(t, record["time"])
+		delete(record, "time")
+		list = append(list, record)
+	}
+	return list
+}
+
+// TestJSONAlone: with --log json whatever is written is an object a line, and nothing moves.
+func TestJSONAlone(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	c := &console{out: &out, moves: true, colours: true}
+	c.writeJSON()
+	p := newProgressPrinter(c, "simulated", 0, false)
+	p.shown = time.Time{}
+	p.update(at(1, 1))
+	p.stop()
+	fmt.Fprint(c, "bridge  to")
+	fmt.Fprint(c, "pic\nmcap\n\n")
+	log := newLog(c, false).With("bridge", "mcap:a b")
+	log.Debug("not told")
+	log.WithGroup("peer").Warn("slow", "n", 2)
+	c.fail(errors.Join(io.EOF, io.ErrUnexpectedEOF))
+	newLog(c, true).Warn("not told either")
+	assert.Equal(t, []map[string]any{
+		{"level": "INFO", "msg": "1.0 s simulated, real-time factor 1.00"},
+		{"level": "INFO", "msg": "bridge  topic"},
+		{"level": "INFO", "msg": "mcap"},
+		{"level": "WARN", "msg": "slow", "bridge": "mcap:a b", "peer": map[string]any{"n": 2.0}},
+		{"level": "ERROR", "msg": "EOF\nunexpected EOF"},
+	}, recordsOf(t, out.String()))
+}
+
+// TestLogLevels are those of the log alone in text, and of all that is written in JSON.
+func TestLogLevels(t *testing.T) {
+	t.Parallel()
+	for format, want := range map[string][]string{"text": {"note", "error: failed"}, "json": {"failed"}} {
+		var out bytes.Buffer
+		cmd := &cobra.Command{Use: "x", RunE: func(cmd *cobra.Command, _ []string) error {
+			fmt.Fprintln(cmd.ErrOrStderr(), "note")
+			log := newLog(cmd.ErrOrStderr(), true)
+			log.Warn("slow")
+			log.Error("failed")
+			return nil
+		}}
+		addLogFlags(cmd)
+		cmd.SetErr(&out)
+		cmd.SetArgs([]string{"--log", format, "--log-level", "error"})
+		require.NoError(t, cmd.Execute())
+		var got []string
+		if format == "json" {
+			for _, r := range recordsOf(t, out.String()) {
+				got = append(got, r["msg"].(string))
+			}
+		} else {
+			got = strings.Split(strings.TrimSpace(out.String()), "\n")
+		}
+		assert.Equal(t, want, got, format)
+	}
 }

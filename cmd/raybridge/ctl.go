@@ -53,6 +53,12 @@ func readToken(file string) (string, error) {
 	return token, nil
 }
 
+// readByOthers reports whether the file of a token is one that other users may read.
+func readByOthers(file string) bool {
+	info, err := os.Stat(file)
+	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o044 != 0
+}
+
 // ctl is a client of a run's API.
 type ctl struct{ address, tokenFile string }
 

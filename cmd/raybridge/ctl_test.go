@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -170,7 +171,9 @@ func TestCtlFails(t *testing.T) {
 func TestWhereTheAPIListens(t *testing.T) {
 	t.Setenv(tokenVariable, "")
 	token := write(t, t.TempDir(), "token", aToken+"\n")
-	pl, _ := planOf(t, "--api", "unix:a b", "--api-token-file", token)
+	require.NoError(t, os.Chmod(token, 0o600))
+	pl, said := planOf(t, "--api", "unix:a b", "--api-token-file", token)
+	assert.Empty(t, said)
 	assert.Equal(t, "a b", pl.api.at.Path)
 	assert.Equal(t, aToken, pl.api.token)
 	for _, c := range []struct {
@@ -183,6 +186,8 @@ func TestWhereTheAPIListens(t *testing.T) {
 		{[]string{"--control", "0.0.0.0:0"}, "--control: listen on 0.0.0.0:0: other machines reach"},
 		{[]string{"--view", "--api", "unix:a"}, "--view: no browser reaches unix:a: give --api [HOST:]PORT"},
 		{[]string{"--view", "--api", "0", "--api-origins", "http://robot"}, `--api: bad address "http://robot": want the names of hosts between commas, such as robot or robot:7741`},
+		{[]string{"--pprof", "--report"}, "--pprof: nothing serves the profiles: give --api or --view, too"},
+		{[]string{"--pprof", "--api", "0.0.0.0:0", "--api-token-file", token}, "--pprof: profiles keep the program busy, so that only this machine may ask for them: give --api 127.0.0.1:PORT or unix:PATH"},
 		{[]string{"--api-origins", "robot", "--report"}, "--api-origins: nothing is reached: give --api or --view, too"},
 		{[]string{"--api-token-file", token, "--report"}, "--api-token-file: nothing asks for the token: give --api, too"},
 		{[]string{"--api", "0", "--api-token-file", write(t, t.TempDir(), "empty", "\n")}, "a token has 16 to 1024 letters"},
@@ -191,6 +196,9 @@ func TestWhereTheAPIListens(t *testing.T) {
 		assert.Equal(t, exitUsage, o.code, "%v", c.args)
 		assert.Contains(t, lastLine(o.err), c.message)
 	}
+	require.NoError(t, os.Chmod(token, 0o640))
+	_, said = planOf(t, "--api", "0", "--api-token-file", token)
+	assert.Equal(t, "warning: others on this machine can read the token: chmod 600 "+token+"\n", said)
 	t.Setenv(tokenVariable, "of the environment")
 	o := call(t, "run", "--headless", "--api", "0")
 	assert.Equal(t, exitUsage, o.code)

@@ -69,6 +69,7 @@ func newListen() *cobra.Command {
 	flags.BoolVar(&f.list, "list", false, "list the streams and end")
 	flags.BoolVar(&f.json, "json", false, "print what was received, or the list, as JSON at the end instead of tables")
 	flags.BoolVar(&f.zstd, "zstd", false, "ask the server to compress")
+	addLogFlags(cmd)
 	return cmd
 }
 

@@ -92,7 +92,7 @@ func program(ctx context.Context, args []string, out, errOut io.Writer) int {
 	root.SetArgs(args)
 	err := refused(root.ExecuteContext(ctx))
 	if err != nil {
-		fmt.Fprintln(messages, messages.colored(red, "raybridge:"), err)
+		messages.fail(err)
 	}
 	return exitCode(err)
 }

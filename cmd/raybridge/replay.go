@@ -96,6 +96,7 @@ func newReplay() *cobra.Command {
 	flags.StringVar(&f.summary, "summary", "", "write what was replayed to `FILE.json`")
 	addMemoryLimit(cmd, &f.memory)
 	completeFlags(cmd)
+	addLogFlags(cmd)
 	return cmd
 }
 

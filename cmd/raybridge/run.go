@@ -55,7 +55,7 @@ type runFlags struct {
 	timeScale          float64
 	api, apiTokenFile  string
 	apiOrigins         []string
-	view               bool
+	view, pprof        bool
 	seed               uint64
 	headless, window   bool
 	step, realtime     bool
@@ -99,6 +99,7 @@ func newRun() *cobra.Command {
 	}
 	f.register(cmd)
 	completeFlags(cmd)
+	addLogFlags(cmd)
 	completeTopics(cmd, func([]string) []string {
 		c, err := f.configuration(cmd)
 		if err != nil {
@@ -140,6 +141,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.apiOrigins, "api-origins", nil, "`HOST,...` under which page and API are reached beside IP addresses and localhost, such as robot")
 	flags.BoolVar(&f.view, "view", false, "show the run in a browser: prints the page's address. Without --api that is port 7741, or any free\none; beyond this machine a token is made where none is given")
 	flags.StringVar(&f.apiTokenFile, "api-token-file", "", "`FILE` with the token that --api asks for; without it that of RAYBRIDGE_API_TOKEN")
+	flags.BoolVar(&f.pprof, "pprof", false, "Go's profiles of the program at /debug/pprof/ of --api, which only this machine may reach then")
 	f.device.register(flags)
 	flags.DurationVar(&f.deviceTimeout, "device-timeout", 0, "`TIME` that the device may take for a picture or a scan, which is lost then (default 5s with --realtime,\nelse without limit)")
 	flags.StringArrayVar(&f.bridges, "bridge", nil, "`TYPE:CONNECTION` of a bridge, such as mcap:recording; repeatable")
@@ -617,6 +619,7 @@ type controlServer struct {
 	*control.Server
 	port   *stream.Port  // its connections receive data and step
 	view   *control.View // nil without the live page
+	pprof  bool          // profiles are served
 	step   time.Duration
 	memory *memory.Budget
 	log    *slog.Logger
@@ -638,6 +641,9 @@ func (pl *plan) listen(ctx context.Context) (*controlServer, error) {
 		listen = pl.listenWithPage
 	}
 	server, err := listen(ctx)
+	if err == nil && pl.flags.pprof && !server.Local() {
+		return nil, errors.Join(fmt.Errorf("--pprof: profiles keep the program busy, so that only this machine may ask for them: give %s 127.0.0.1:PORT or unix:PATH", pl.api.flag), server.Close())
+	}
 	if errors.Is(err, control.ErrToken) {
 		return nil, fmt.Errorf("%s: %w: give --api-token-file FILE, or set %s", pl.api.flag, err, tokenVariable)
 	}
@@ -647,7 +653,7 @@ func (pl *plan) listen(ctx context.Context) (*controlServer, error) {
 	if !pl.flags.quiet || pl.api.at.Port == 0 && pl.api.at.Path == "" { // else nobody would know which
 		fmt.Fprintln(pl.progress.out, "API on", urlOf(server.Addr()))
 	}
-	s := &controlServer{Server: server, port: stream.NewPort(server.Listener(), pl.memory), step: pl.config.Time.Step, memory: pl.memory, log: pl.log}
+	s := &controlServer{Server: server, port: stream.NewPort(server.Listener(), pl.memory), pprof: pl.flags.pprof, step: pl.config.Time.Step, memory: pl.memory, log: pl.log}
 	if !pl.api.view {
 		return s, nil
 	}
@@ -682,8 +688,8 @@ func (s *controlServer) serve(ctx context.Context, p *pipeline.Pipeline) (forget
 	}
 	s.Serve(control.Run{
 		Clock: p.Clock(), Step: s.step, StepWait: stepWait, StepTo: p.StepRunning, Pipeline: p, Port: s.port, View: s.view, Memory: s.memory,
-		Build: metrics.BuildOf(raybridge.Version()),
-		Tune:  func(sensor, rate string, attributes map[string]any) error { return tune(p, sensor, rate, attributes) },
+		Build: metrics.BuildOf(raybridge.Version()), Profiles: s.pprof,
+		Tune: func(sensor, rate string, attributes map[string]any) error { return tune(p, sensor, rate, attributes) },
 		Status: func() any {
 			return control.StatusOf(p, s.Refused())
 		},
@@ -944,6 +950,8 @@ func planAPI(cmd *cobra.Command, f *runFlags) (*apiPlan, error) {
 		api.flag, api.anyPort, text = "--view", true, viewAddress
 	case !given("api") && given("api-origins"):
 		return nil, errors.New("--api-origins: nothing is reached: give --api or --view, too")
+	case !given("api") && f.pprof:
+		return nil, errors.New("--pprof: nothing serves the profiles: give --api or --view, too")
 	case !given("api") && given("api-token-file"):
 		return nil, errors.New("--api-token-file: nothing asks for the token: give --api, too")
 	case !given("api"):
@@ -966,6 +974,9 @@ func planAPI(cmd *cobra.Command, f *runFlags) (*apiPlan, error) {
 func (pl *plan) warn() {
 	c, f := pl.config, pl.flags
 	warnRig(pl.log, c.Notices, c.Sensors)
+	if pl.api != nil && readByOthers(f.apiTokenFile) {
+		pl.log.Warn("others on this machine can read the token: chmod 600 " + f.apiTokenFile)
+	}
 	if pl.leftToCommands {
 		pl.log.Warn("the rig leaves the vehicle to commands from outside: it stands still until they come; ego.driver: waypoints lets it drive")
 	}

@@ -73,6 +73,8 @@ type Run struct {
 	Pipeline *pipeline.Pipeline
 	// Build names the program, for its metrics.
 	Build metrics.Build
+	// Profiles: Go's profiles of the program are served, see net/http/pprof. Server.Local tells whether that is wise.
+	Profiles bool
 	// Memory is what pictures are taken from that are kept for clients; nil for no limit.
 	Memory *memory.Budget
 	// Tune changes a sensor by its name while it runs. Its errors are those of
@@ -152,6 +154,10 @@ func NewHandler(run Run) http.Handler {
 		}
 		h.mux.HandleFunc("GET "+stream.PagePath, h.socket)
 	}
+	if run.Profiles {
+		h.serveProfiles()
+		known = append(known, "GET "+profilesPath)
+	}
 	h.mux.HandleFunc("/", func(w http.ResponseWriter, request *http.Request) {
 		reply(w, nil, refuse(http.StatusNotFound, "nothing at %q; there is %s", request.URL.Path, strings.Join(known, ", ")))
 	})
@@ -160,7 +166,7 @@ func NewHandler(run Run) http.Handler {
 
 // ServeHTTP answers one request.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if path.Clean("/"+r.URL.Path) != r.URL.Path { // the mux would send the client elsewhere
+	if path.Clean("/"+r.URL.Path) != r.URL.Path && r.URL.Path != profilesPath { // the mux would send the client elsewhere
 		reply(w, nil, refuse(http.StatusNotFound, "nothing at %q", r.URL.Path))
 		return
 	}

@@ -206,7 +206,7 @@ func Listen(ctx context.Context, at Address, token string, origins ...string) (*
 	switch {
 	case network == "unix":
 		err = os.Chmod(address, 0o600)
-	case token == "" && !listener.Addr().(*net.TCPAddr).IP.IsLoopback():
+	case token == "" && !s.Local():
 		err = ErrToken
 	}
 	if err != nil {
@@ -246,6 +246,12 @@ func (s *Server) Addr() string {
 		return tcp.String()
 	}
 	return unixPrefix + s.listener.Addr().String()
+}
+
+// Local reports whether this machine alone can connect.
+func (s *Server) Local() bool {
+	tcp, ok := s.listener.Addr().(*net.TCPAddr)
+	return !ok || tcp.IP.IsLoopback()
 }
 
 // Listener is the address that the server listens on.

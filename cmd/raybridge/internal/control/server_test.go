@@ -252,3 +252,40 @@ func TestConnectionsAreLimited(t *testing.T) {
 		_ = conn.Close()
 	}
 }
+
+// TestProfiles are served where they are wanted, by the server's guard, and of an address that this machine alone reaches.
+func TestProfiles(t *testing.T) {
+	clock := newClock(t, simtime.Config{})
+	for _, wanted := range []bool{true, false} {
+		s, err := control.Listen(t.Context(), control.Address{Host: "127.0.0.1"}, token)
+		require.NoError(t, err)
+		assert.True(t, s.Local())
+		s.Serve(control.Run{Clock: clock, Profiles: wanted, Status: func() any { return object{} }}, slog.New(slog.DiscardHandler))
+		for path, content := range map[string]string{"/debug/pprof/": "full goroutine stack dump", "/debug/pprof/goroutine?debug=1": "goroutine profile: total", "/debug/pprof/cmdline": "control"} {
+			for _, authorization := range []string{"", "Bearer " + token} {
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Addr()+path, nil)
+				require.NoError(t, err)
+				r.Header.Set("Authorization", authorization)
+				response, err := http.DefaultClient.Do(r)
+				require.NoError(t, err)
+				text, err := io.ReadAll(response.Body)
+				require.NoError(t, err)
+				require.NoError(t, response.Body.Close())
+				switch {
+				case authorization == "":
+					assert.Equal(t, http.StatusUnauthorized, response.StatusCode)
+				case wanted:
+					assert.Equal(t, http.StatusOK, response.StatusCode)
+					assert.Contains(t, string(text), content)
+				default:
+					assert.Equal(t, http.StatusNotFound, response.StatusCode)
+				}
+			}
+		}
+		require.NoError(t, s.Close())
+	}
+	open, err := control.Listen(t.Context(), control.Address{Host: "0.0.0.0"}, token)
+	require.NoError(t, err)
+	assert.False(t, open.Local())
+	require.NoError(t, open.Close())
+}
