@@ -233,7 +233,7 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"run", "--step", "--time-source", "SS2"}, "--step can't follow the time source ss2, which is driven from outside: give --realtime"},
 		{[]string{"run", "--step", "--config", file("ros2.yaml", "TimeSource: ROS2")}, "--step can't follow the time source ros2"},
 		{[]string{"run", "--log", "jsn"}, `--log "jsn": want text or json; did you mean json?`},
-		{[]string{"replay", "x.mcap", "--log-level", "warning"}, `--log-level "warning": want debug, info, warn or error; did you mean warn?`},
+		{[]string{"replay", "x.mcap", "--log-level", "warm"}, `--log-level "warm": want debug, info, warn or error; did you mean warn?`},
 		{[]string{"run", "--control", ""}, `--control: bad address "": need PORT, HOST:PORT or unix:PATH`},
 		{[]string{"run", "--control", "here"}, `--control: bad address "here": need PORT, HOST:PORT or unix:PATH`},
 		{[]string{"run", "--control", ":65536"}, "the port is a number from 0, for any free one, to 65535"},
