@@ -2,7 +2,7 @@
 # peers.sh: installs the software that nobody here wrote and that the bridges and worlds are
 # tested against: Cyclone DDS and Fast DDS, ROS 1's master and tools, SUMO, Python's protobuf,
 # BSON, CBOR and JSON modules, and the npm packages of scripts/peers/package-lock.json (into
-# .cache/peers). The second time it installs nothing and needs no network. Debian 12, as root or
+# .cache/peers). Prometheus is unpacked there: installed, its service would run. The second time it installs nothing and needs no network. Debian 12, as root or
 # with sudo.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -70,4 +70,15 @@ if [ ! -e "$stamp" ] || [ "$wanted" != "$(cat "$stamp")" ]; then
     exit 2
   }
   echo "$wanted" >"$stamp"
+fi
+
+if [ ! -x .cache/peers/prometheus/usr/bin/promtool ]; then
+  echo "unpacking Debian's prometheus into .cache/peers"
+  unpacked=$(mktemp -d)
+  trap 'rm -rf "$unpacked"' EXIT
+  mkdir -p .cache/peers/prometheus
+  { (cd "$unpacked" && apt-get -o APT::Sandbox::User="$(id -un)" download -qq prometheus) && dpkg -x "$unpacked"/prometheus_*.deb .cache/peers/prometheus; } || {
+    echo "Debian's package prometheus could not be downloaded: run apt-get update, and 'make setup-peers' again." >&2
+    exit 2
+  }
 fi
