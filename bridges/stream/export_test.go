@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/raybridge/raybridge/bridges/transport"
@@ -175,4 +176,32 @@ func (p *PagePort) Search(name string, number uint32) (cloud *sample.PointCloud,
 	server.mu.Unlock()
 	k := l.borrow(number)
 	return k.m.(*sample.PointCloud), func() { l.giveBack(k) }
+}
+
+// heldForm is a form that waits before it shows a sample.
+type heldForm struct {
+	form
+	begun chan struct{} // closed as it begins to wait
+	on    chan struct{} // closed when it may go on
+}
+
+func (f *heldForm) show(m simtime.Stamped, whole bool) (shown simtime.Stamped, points uint32, err error) {
+	select {
+	case <-f.begun:
+	default:
+		close(f.begun)
+	}
+	<-f.on
+	return f.form.show(m, whole)
+}
+
+// Hold has a stream that has sent nothing yet wait while it encodes its first message, until that goes on.
+func (p *PagePort) Hold(name string) (begun <-chan struct{}, goOn func()) {
+	server, _ := p.instance.Load().Serving()
+	server.mu.Lock()
+	defer server.mu.Unlock()
+	l := server.findLocked(name).latest
+	held := &heldForm{l.form, make(chan struct{}), make(chan struct{})}
+	l.form = held
+	return held.begun, sync.OnceFunc(func() { close(held.on) })
 }

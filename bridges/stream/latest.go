@@ -43,7 +43,10 @@ type latest struct {
 	ending  sync.Once
 	ended   chan struct{} // closed when run has ended
 
+	handing sync.Mutex // held while a message is handed to the pages, and by forget; before mu
+
 	mu     sync.Mutex
+	age    int          // guarded by mu: how often time went back
 	newest *kept        // guarded by mu: nil where it was taken
 	spare  []*kept      // guarded by mu: memory for the next
 	sent   []sentSample // guarded by mu: the last few, the oldest first
@@ -56,6 +59,7 @@ type kept struct {
 	publishNs int64
 	bytes     int64  // that were taken from the budget for it
 	points    uint32 // as form.show has them
+	age       int    // latest's when it came
 	again     bool   // it was sent, and is to be once more
 
 	readers int  // guarded by latest.mu: how many search it; it isn't written meanwhile
@@ -130,7 +134,7 @@ func (l *latest) offer(publishNs int64, msg simtime.Stamped) error {
 	switch {
 	case err == nil:
 		l.form.copy(k.m, msg)
-		k.publishNs, k.again = publishNs, false
+		k.publishNs, k.age, k.again = publishNs, l.age, false
 		l.newest = k
 		if old != nil && old != k {
 			l.retireLocked(old)
@@ -232,7 +236,7 @@ func (l *latest) take() *kept {
 	return k
 }
 
-// send encodes a sample and queues it for the pages with a credit.
+// send encodes a sample and queues it for the pages with a credit, unless time went back meanwhile.
 func (l *latest) send(k *kept) error {
 	l.sending = k
 	m := l.stream.core.NewMessage()
@@ -244,7 +248,20 @@ func (l *latest) send(k *kept) error {
 		m.Discard()
 		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
 	}
+	l.handing.Lock()
+	defer l.handing.Unlock()
+	if l.outlived(k) {
+		m.Discard()
+		return flow.ErrNotConnected
+	}
 	return l.stream.core.Send(context.Background(), m) // no page's queue waits
+}
+
+// outlived reports whether time went back since a sample came.
+func (l *latest) outlived(k *kept) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return k.age != l.age
 }
 
 // encode makes one form of a message.
@@ -297,10 +314,13 @@ func (l *latest) again() {
 	l.poke()
 }
 
-// forget lets go of all samples: time went back, and they are of later.
+// forget lets go of all samples: time went back, and they are of later. One that is being encoded isn't sent.
 func (l *latest) forget() {
+	l.handing.Lock()
+	defer l.handing.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.age++
 	l.forgetLocked()
 }
 

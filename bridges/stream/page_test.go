@@ -23,6 +23,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/stream"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
@@ -680,6 +681,52 @@ func TestPagesForgetLaterTimes(t *testing.T) {
 	p = g.open(t)
 	p.subscribe("/image")
 	require.NoError(t, g.image(t.Context(), pictureOf(1, "rgb8", 3, func(int) []byte { return nil })))
+	_, _, d := p.data()
+	assert.EqualValues(t, 1, d.Sequence())
+}
+
+// A picture that is being encoded while time goes back is sent to nobody: neither to a page that is there nor to one that comes.
+func TestPagesForgetWhatIsBeingEncoded(t *testing.T) {
+	g := openGallery(t)
+	begun, goOn := g.port.Hold("/image")
+	defer goOn()
+	p := g.open(t)
+	p.subscribe("/image")
+	show := func(stamp int) {
+		t.Helper()
+		require.NoError(t, g.image(t.Context(), pictureOf(stamp, "rgb8", 3, func(int) []byte { return nil })))
+	}
+	show(7)
+	take(t, begun)
+	g.port.Forget()
+	goOn()
+	show(1)
+	_, _, d := p.data()
+	assert.EqualValues(t, 1, d.Sequence())
+	p = g.open(t)
+	p.subscribe("/image")
+	_, _, d = p.data()
+	assert.EqualValues(t, 1, d.Sequence())
+	for _, topic := range g.bridge.Statistics().Topics {
+		if topic.Topic == "/image" {
+			assert.EqualValues(t, 1, topic.Drops[flow.CauseNotConnected], "%v", topic.Drops)
+		}
+	}
+}
+
+// What is held for a page that has no credit is of later times, too.
+func TestPagesForgetWhatIsHeldForThem(t *testing.T) {
+	g := openGallery(t)
+	p := g.open(t)
+	p.subscribe("/speed")
+	for i := range 3 { // the page has two credits
+		require.NoError(t, g.speed(t.Context(), speed(7+i)))
+	}
+	p.data()
+	p.data()
+	g.port.Forget()
+	p.credit("/speed")
+	require.NoError(t, g.speed(t.Context(), speed(1)))
 	_, _, d := p.data()
 	assert.EqualValues(t, 1, d.Sequence())
 }

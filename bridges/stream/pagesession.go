@@ -170,7 +170,7 @@ func (p *pageSession) unsubscribe(s *Stream) {
 	s.poke()
 }
 
-// forget lets go of the last message of each stream.
+// forget lets go of the last message of each stream, and of what is held for pages without credits.
 func (s *Server) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,6 +179,7 @@ func (s *Server) forget() {
 			one.latest.forget()
 		}
 		one.core.Forget()
+		one.core.Outdate()
 	}
 }
 
