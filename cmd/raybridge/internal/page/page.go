@@ -4,6 +4,7 @@ package page
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -34,10 +35,21 @@ var kinds = map[string]string{
 	".json": "application/json",
 }
 
-// file is one of the page's.
+// file is one of the page's, as it is and packed with gzip.
 type file struct {
-	kind, tag string
-	content   []byte
+	kind          string
+	plain, packed body
+}
+
+// body is what a browser is sent. Its tag is the content's: the two of a file have different ones.
+type body struct {
+	tag     string
+	content []byte
+}
+
+func bodyOf(content []byte) body {
+	sum := sha256.Sum256(content)
+	return body{`"` + hex.EncodeToString(sum[:16]) + `"`, content}
 }
 
 // Files are the page's. Their methods may be called from any goroutine.
@@ -61,14 +73,34 @@ func read(from fs.FS) (*Files, error) {
 		if !known {
 			return fmt.Errorf("%s: no type is known for its name", name)
 		}
-		sum := sha256.Sum256(content)
-		f.byPath[pathOf(name)] = file{kind, `"` + hex.EncodeToString(sum[:16]) + `"`, content}
+		f.byPath[pathOf(name)] = file{kind, bodyOf(content), bodyOf(pack(content))}
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the page's files: %w", err)
 	}
 	return f, nil
+}
+
+// pack compresses a file, once for all browsers.
+func pack(content []byte) []byte {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, _ = w.Write(content) // a buffer takes everything
+	_ = w.Close()
+	return packed.Bytes()
+}
+
+// unpacks reports whether a browser asks for gzip. Browsers say so without a weight.
+func unpacks(r *http.Request) bool {
+	for _, list := range r.Header.Values("Accept-Encoding") {
+		for name := range strings.SplitSeq(list, ",") {
+			if strings.TrimSpace(name) == "gzip" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // pathOf returns where a file is served: index.html at the root.
@@ -101,10 +133,16 @@ func (f *Files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("%s takes GET and HEAD, not %s", r.URL.Path, r.Method), http.StatusMethodNotAllowed)
 		return
 	}
+	sent := one.plain
+	if unpacks(r) {
+		sent = one.packed
+		header.Set("Content-Encoding", "gzip")
+	}
 	header.Set("Content-Type", one.kind)
-	header.Set("ETag", one.tag)
+	header.Set("ETag", sent.tag)
+	header.Set("Vary", "Accept-Encoding")
 	header.Set("Cache-Control", "no-cache")
 	header.Set("Content-Security-Policy", policy)
 	header.Set("Referrer-Policy", "no-referrer")
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(one.content))
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(sent.content))
 }

@@ -1,6 +1,8 @@
 package page
 
 import (
+	"compress/gzip"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -58,6 +60,35 @@ func TestFiles(t *testing.T) {
 	for _, path := range []string{"/index.html", "/no.js", "/assets/app.js", "/draw/"} {
 		assert.Equal(t, http.StatusNotFound, ask(t, f, http.MethodGet, path).Code, path)
 	}
+}
+
+// A browser that unpacks gzip is sent less, under another tag: a cache between keeps both apart.
+func TestPackedFiles(t *testing.T) {
+	f, err := New()
+	require.NoError(t, err)
+	plain, packed := 0, 0
+	for _, path := range f.Paths() {
+		whole := ask(t, f, http.MethodGet, path, "Accept-Encoding", "br, gzip;q=0")
+		assert.Empty(t, whole.Header().Get("Content-Encoding"), path)
+		response := ask(t, f, http.MethodGet, path, "Accept-Encoding", "gzip, deflate, br, zstd")
+		assert.Equal(t, "gzip", response.Header().Get("Content-Encoding"), path)
+		plain, packed = plain+whole.Body.Len(), packed+response.Body.Len()
+		reader, err := gzip.NewReader(response.Body)
+		require.NoError(t, err, path)
+		content, err := io.ReadAll(reader)
+		require.NoError(t, err, path)
+		assert.Equal(t, whole.Body.String(), string(content), path)
+		tags := []string{whole.Header().Get("ETag"), response.Header().Get("ETag")}
+		assert.NotEqual(t, tags[0], tags[1], path)
+		for i, encoding := range []string{"identity", "gzip"} {
+			again := ask(t, f, http.MethodGet, path, "Accept-Encoding", encoding, "If-None-Match", tags[i])
+			assert.Equal(t, http.StatusNotModified, again.Code, path)
+			assert.Equal(t, "Accept-Encoding", again.Header().Get("Vary"), path)
+			assert.Equal(t, http.StatusOK, ask(t, f, http.MethodGet, path, "Accept-Encoding", encoding, "If-None-Match", tags[1-i]).Code, path)
+		}
+	}
+	assert.Less(t, 2*packed, plain)
+	t.Logf("%d bytes are sent as %d", plain, packed)
 }
 
 // A file of which a browser would guess the type isn't served.
