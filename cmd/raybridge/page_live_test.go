@@ -181,10 +181,16 @@ func (p *tab) time() float64 {
 	return seconds
 }
 
+// box is an element's left, upper, right and lower border on the screen.
+func (p *tab) box(selector string) []float64 {
+	p.Helper()
+	return eval[[]float64](p, fmt.Sprintf("(({x, y, right, bottom}) => [x, y, right, bottom])(document.querySelector(%q).getBoundingClientRect())", selector))
+}
+
 // place is an element's rectangle in pixels of the screen.
 func (p *tab) place(selector string) image.Rectangle {
 	p.Helper()
-	box := eval[[]float64](p, fmt.Sprintf("(({x, y, right, bottom}) => [x, y, right, bottom])(document.querySelector(%q).getBoundingClientRect())", selector))
+	box := p.box(selector)
 	return image.Rect(int(box[0])+1, int(box[1])+1, int(box[2]), int(box[3]))
 }
 
@@ -201,8 +207,8 @@ func (p *tab) screen() image.Image {
 // point moves the pointer to a share of an element's width and height.
 func (p *tab) point(selector string, x, y float64) {
 	p.Helper()
-	box := p.place(selector)
-	require.NoError(p, chromedp.Do(p.ctx, chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, float64(box.Min.X)+x*float64(box.Dx()), float64(box.Min.Y)+y*float64(box.Dy()))))
+	box := p.box(selector)
+	require.NoError(p, chromedp.Do(p.ctx, chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, box[0]+x*(box[2]-box[0]), box[1]+y*(box[3]-box[1]))))
 }
 
 // layer shows or hides a stream in the 3-D view.
@@ -310,12 +316,13 @@ func (v *viewed) picture(t *testing.T, sensor string) []byte {
 	return body
 }
 
-// pageRig looks ahead from three metres before the origin, and around from above it.
+// pageRig looks ahead from three metres before the origin, and around from above it. CameraInfo counts from the first pixel's
+// corner for one of the cameras, and from its centre for the others.
 const pageRig = `sensors:
   - {id: sensor.camera.rgb, name: front, topic: /front, rate: 10, image_size_x: 320, image_size_y: 240, fov: 90, pose: {x: 3, z: 1}}
   - {id: sensor.camera.depth, name: depth, topic: /depth, rate: 10, image_size_x: 320, image_size_y: 240, fov: 90, pose: {x: 3, z: 1}}
   - {id: sensor.camera.semantic_segmentation, name: tags, topic: /tags, rate: 10, image_size_x: 320, image_size_y: 240, fov: 90, pose: {x: 3, z: 1}}
-  - {id: sensor.camera.instance_segmentation, name: ids, topic: /ids, rate: 10, image_size_x: 320, image_size_y: 240, fov: 90, pose: {x: 3, z: 1}}
+  - {id: sensor.camera.instance_segmentation, name: ids, topic: /ids, rate: 10, image_size_x: 320, image_size_y: 240, fov: 90, principal_point: corner, pose: {x: 3, z: 1}}
   - {id: sensor.lidar.ray_cast, name: lidar, topic: /lidar, rate: 10, channels: 16, points_per_second: 200000, range: 60, upper_fov: 5, lower_fov: -25, rotation_frequency: 10, dropoff_general_rate: 0, dropoff_zero_intensity: 0, pose: {z: 2}}
   - {id: sensor.other.imu, name: imu, topic: /imu, rate: 100, pose: {x: 1}}
 `
@@ -442,6 +449,17 @@ func TestPageShowsWhatSensorsSee(t *testing.T) {
 		assert.False(t, eval[bool](p, lines))
 		eval[any](p, "void document.querySelector('#pictures .tools input').click()")
 		p.until(lines) // time stands: they come over the picture that is there
+		// The near side's left edge is 10 m before the camera and 1 m to the left of its axis, which is at 160 from the left: its
+		// line lies between the pixels 143 and 144. The far edge's is at 148.6.
+		edge := `(() => { const c = document.querySelector('%s .boxes'); let [sum, all] = [0, 0];
+			c.getContext('2d').getImageData(140, 120, 8, 1).data.forEach((v, i) => { if (i %% 4 === 3) { sum += v * (140.5 + (i - 3) / 4); all += v; } });
+			return sum / all; })()`
+		for _, topic := range []string{depths, idsOf} { // counted from a pixel's centre, and from its corner
+			p.until(strings.ReplaceAll(lines, tile(depths), tile(topic)))
+			assert.InDelta(t, 144, eval[float64](p, fmt.Sprintf(edge, tile(topic))), 0.1, topic)
+		}
+		assert.Regexp(t, `^id 1 at 143, 120$`, p.valueAt(idsOf, 143.7/320, 0.5021), "the ground beside it")
+		assert.Regexp(t, `^id [1-9]\d* crate at 144, 120$`, p.valueAt(idsOf, 144.3/320, 0.5021))
 		eval[any](p, "void document.querySelector('#pictures .tools input').click()")
 		p.until("!" + lines)
 	})
@@ -676,19 +694,22 @@ func TestPageDrawsOverBentPictures(t *testing.T) {
 	barrel, err := pinhole.PlumbBob(-0.3, 0, 0, 0, 0) // which turns back at the radius 1.05
 	require.NoError(t, err)
 	for name, lens := range map[string]camera.Lens{"pinhole": pinhole, "plumb_bob": bent, "barrel": barrel} {
-		var info sample.CameraInfo
-		lens.Info(camera.CenterOrigin, &info)
-		for _, point := range [][3]float64{{10, 0, 0}, {4, 1.5, 0.7}, {2, -1.2, -0.9}, {1, 1.4, 0.3}, {5, -0.1, 2.9}} {
-			about, err := json.Marshal(map[string]any{"k": info.K, "d": info.D, "distortion_model": info.DistortionModel})
-			require.NoError(t, err)
-			got := eval[[]float64](p, fmt.Sprintf("import('/lens.js').then(({ lensOf }) => lensOf(%s)([%v, %v, %v]) ?? [])", about, point[0], point[1], point[2]), chromedp.EvalAwaitPromise)
-			u, v, ok := lens.Project(mgl64.Vec3{-point[1], -point[2], point[0]})
-			if !ok {
-				assert.Empty(t, got, "%s %v", name, point)
-				continue
+		for fromCorner, origin := range map[bool]camera.PrincipalPoint{false: camera.CenterOrigin, true: camera.CornerOrigin} {
+			var info sample.CameraInfo
+			lens.Info(origin, &info)
+			for _, point := range [][3]float64{{10, 0, 0}, {4, 1.5, 0.7}, {2, -1.2, -0.9}, {1, 1.4, 0.3}, {5, -0.1, 2.9}} {
+				about, err := json.Marshal(map[string]any{"k": info.K, "d": info.D, "distortion_model": info.DistortionModel})
+				require.NoError(t, err)
+				got := eval[[]float64](p, fmt.Sprintf("import('/lens.js').then(({ lensOf }) => lensOf(%s, %v)([%v, %v, %v]) ?? [])",
+					about, fromCorner, point[0], point[1], point[2]), chromedp.EvalAwaitPromise)
+				u, v, ok := lens.Project(mgl64.Vec3{-point[1], -point[2], point[0]}) // from the first pixel's centre
+				if !ok {
+					assert.Empty(t, got, "%s %v", name, point)
+					continue
+				}
+				require.Len(t, got, 2, "%s %v", name, point)
+				assert.InDeltaSlice(t, []float64{u + 0.5, v + 0.5}, got, 1e-6, "%s %v from the corner: %v", name, point, fromCorner)
 			}
-			require.Len(t, got, 2, "%s %v", name, point)
-			assert.InDeltaSlice(t, []float64{u, v}, got, 1e-6, "%s %v", name, point)
 		}
 	}
 	known := "import('/lens.js').then(({ lensOf }) => lensOf({k: [%d, 0, 8, 0, 9, 8, 0, 0, 1], d: [0.1], distortion_model: 'equidistant'}) === null)"

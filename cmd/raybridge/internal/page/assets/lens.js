@@ -1,10 +1,12 @@
 // Lenses: where on a camera's picture a point appears, by its CameraInfo.
 
-// lensOf returns the function from a point of the camera's frame (x forward, y left, z up) to its place on the picture in
-// pixels, null for a point that appears nowhere. For a lens that CameraInfo doesn't describe it returns null.
-export function lensOf(info) {
-  const [fx, , cx, , fy, cy] = info.k;
+// lensOf returns the function from a point of the camera's frame (x forward, y left, z up) to its place on the picture, in pixels
+// from the upper left corner; null for a point that appears nowhere. For a lens that CameraInfo doesn't describe it returns null.
+// CameraInfo itself counts from the first pixel's centre, or, where its sensor says so, from the corner.
+export function lensOf(info, fromCorner) {
+  const [fx, , kx, , fy, ky] = info.k;
   if (fx === 0) return null; // uncalibrated
+  const [cx, cy] = fromCorner ? [kx, ky] : [kx + 0.5, ky + 0.5];
   if (straight(info)) return ([x, y, z]) => [cx - (fx * y) / x, cy - (fy * z) / x];
   if (info.distortion_model !== 'plumb_bob') return null;
   const [k1, k2, p1, p2, k3 = 0] = info.d;

@@ -165,7 +165,7 @@ class Tile {
     this.stale = false;
     this.boxedAt = this.run.stamp;
     this.drawBoxes();
-    const bare = this.pictures.boxes && this.info && !lensOf(this.info);
+    const bare = this.pictures.boxes && this.info && !this.lens();
     show(this.about, `${this.picture.width}×${this.picture.height} · ${this.shot.stamp.toFixed(2)} s${bare ? ' · no boxes: CameraInfo lacks this lens' : ''}`);
   }
 
@@ -185,10 +185,15 @@ class Tile {
     this.tell();
   }
 
+  lens() {
+    const sensor = this.run.sensors.find((s) => s.name === this.stream.sensor);
+    return lensOf(this.info, sensor?.attributes.some((a) => a.name === 'principal_point' && a.value === 'corner'));
+  }
+
   drawBoxes() {
     const pen = this.over.getContext('2d');
     pen.clearRect(0, 0, this.over.width, this.over.height);
-    const onPicture = this.info && lensOf(this.info);
+    const onPicture = this.info && this.lens();
     if (!this.pictures.boxes || !this.shot.pose || !onPicture) return;
     const pieces = straight(this.info) ? 1 : piecesOfEdge;
     const pixel = this.over.width / this.over.clientWidth; // of the screen, in pixels of the picture
