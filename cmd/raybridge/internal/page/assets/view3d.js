@@ -87,7 +87,7 @@ export class View3D {
 
   themed() {
     const style = getComputedStyle(document.documentElement);
-    const rgb = (name) => style.getPropertyValue(name).trim().slice(1).match(/../g).map((x) => parseInt(x, 16));
+    const rgb = (name) => style.getPropertyValue(name).match(/\d+/g).map(Number); // of "rgb(11, 13, 17)"
     this.colors = { ground: rgb('--scene'), ink: rgb('--soft') };
     this.dirty = true;
   }
