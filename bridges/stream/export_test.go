@@ -6,7 +6,6 @@ import (
 	"context"
 	"io"
 	"net"
-	"sync"
 	"time"
 
 	"github.com/raybridge/raybridge/bridges/transport"
@@ -178,30 +177,22 @@ func (p *PagePort) Search(name string, number uint32) (cloud *sample.PointCloud,
 	return k.m.(*sample.PointCloud), func() { l.giveBack(k) }
 }
 
-// heldForm is a form that waits before it shows a sample.
-type heldForm struct {
+// watchedForm is a form that tells of each sample before it shows it.
+type watchedForm struct {
 	form
-	begun chan struct{} // closed as it begins to wait
-	on    chan struct{} // closed when it may go on
+	begin func()
 }
 
-func (f *heldForm) show(m simtime.Stamped, whole bool) (shown simtime.Stamped, points uint32, err error) {
-	select {
-	case <-f.begun:
-	default:
-		close(f.begun)
-	}
-	<-f.on
+func (f *watchedForm) show(m simtime.Stamped, whole bool) (shown simtime.Stamped, points uint32, err error) {
+	f.begin()
 	return f.form.show(m, whole)
 }
 
-// Hold has a stream that has sent nothing yet wait while it encodes its first message, until that goes on.
-func (p *PagePort) Hold(name string) (begun <-chan struct{}, goOn func()) {
+// WatchEncoding calls begin before each message of a stream is encoded. The stream has sent nothing yet.
+func (p *PagePort) WatchEncoding(name string, begin func()) {
 	server, _ := p.instance.Load().Serving()
 	server.mu.Lock()
 	defer server.mu.Unlock()
 	l := server.findLocked(name).latest
-	held := &heldForm{l.form, make(chan struct{}), make(chan struct{})}
-	l.form = held
-	return held.begun, sync.OnceFunc(func() { close(held.on) })
+	l.form = &watchedForm{l.form, begin}
 }

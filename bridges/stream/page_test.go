@@ -688,8 +688,14 @@ func TestPagesForgetLaterTimes(t *testing.T) {
 // A picture that is being encoded while time goes back is sent to nobody: neither to a page that is there nor to one that comes.
 func TestPagesForgetWhatIsBeingEncoded(t *testing.T) {
 	g := openGallery(t)
-	begun, goOn := g.port.Hold("/image")
-	defer goOn()
+	begun, on := make(chan struct{}, 2), make(chan struct{})
+	g.port.WatchEncoding("/image", func() {
+		begun <- struct{}{}
+		select {
+		case <-on:
+		case <-t.Context().Done(): // the test has failed
+		}
+	})
 	p := g.open(t)
 	p.subscribe("/image")
 	show := func(stamp int) {
@@ -699,8 +705,10 @@ func TestPagesForgetWhatIsBeingEncoded(t *testing.T) {
 	show(7)
 	take(t, begun)
 	g.port.Forget()
-	goOn()
+	on <- struct{}{}
 	show(1)
+	take(t, begun)
+	close(on)
 	_, _, d := p.data()
 	assert.EqualValues(t, 1, d.Sequence())
 	p = g.open(t)
@@ -712,6 +720,27 @@ func TestPagesForgetWhatIsBeingEncoded(t *testing.T) {
 			assert.EqualValues(t, 1, topic.Drops[flow.CauseNotConnected], "%v", topic.Drops)
 		}
 	}
+}
+
+// However many pages there are, a picture is encoded once.
+func TestPicturesAreEncodedOnce(t *testing.T) {
+	g := openGallery(t)
+	encoded := 0
+	g.port.WatchEncoding("/image", func() { encoded++ })
+	pages := []*page{g.open(t), g.open(t), g.open(t)}
+	for _, p := range pages {
+		p.subscribe("/image")
+	}
+	for stamp := range 5 {
+		require.NoError(t, g.image(t.Context(), pictureOf(stamp, "rgb8", 3, func(int) []byte { return nil })))
+		for _, p := range pages {
+			_, number, _ := p.data()
+			assert.EqualValues(t, stamp, number)
+			p.credit("/image")
+		}
+	}
+	require.NoError(t, g.bridge.Close(t.Context()))
+	assert.Equal(t, 5, encoded)
 }
 
 // What is held for a page that has no credit is of later times, too.

@@ -234,6 +234,38 @@ func TestWhereThePageIs(t *testing.T) {
 	assert.Contains(t, lastLine(o.err), "in use")
 }
 
+// TestDemoShownRecordsNothing: it is a run of the city in real time, with a page and nothing else.
+func TestDemoShownRecordsNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes a city; runs without -short")
+	}
+	needsOpenGL(t)
+	t.Setenv(tokenVariable, "")
+	t.Chdir(t.TempDir())
+	r := startShown(t, "demo", "--view", "--duration", "200ms")
+	status, err := http.Get(r.url + "v1/status")
+	require.NoError(t, err)
+	var told struct {
+		Bridges []struct{ Name string }
+		Sensors []struct{ Topic string }
+	}
+	require.NoError(t, json.NewDecoder(status.Body).Decode(&told))
+	require.NoError(t, status.Body.Close())
+	for _, bridge := range told.Bridges {
+		assert.Contains(t, []string{"api", "page"}, bridge.Name)
+	}
+	assert.Greater(t, len(told.Sensors), 5)
+	w := r.watch(t)
+	go w.draw(t.Context())
+	require.Equal(t, exitDone, <-r.ended, r.err)
+	<-w.done
+	assert.True(t, w.bye, "the page is told that the run has ended")
+	assert.Contains(t, r.err.String(), "scene city")
+	files, err := os.ReadDir(".")
+	require.NoError(t, err)
+	assert.Empty(t, files, "nothing is written")
+}
+
 // TestBenchOfPages runs the program with pages, and tells what they cost.
 func TestBenchOfPages(t *testing.T) {
 	if testing.Short() {

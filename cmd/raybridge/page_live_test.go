@@ -463,6 +463,16 @@ func TestPageShowsWhatSensorsSee(t *testing.T) {
 		eval[any](p, "void document.querySelector('#pictures .tools input').click()")
 		p.until("!" + lines)
 	})
+	t.Run("outputs", func(t *testing.T) {
+		p := p.in(t)
+		choose := fmt.Sprintf("void [...document.querySelectorAll('#pictures .menu label')].find((l) => l.textContent === %q).click()", tagsOf)
+		eval[any](p, choose)
+		p.until(fmt.Sprintf("!document.querySelector('%s')", tile(tagsOf)))
+		p.listeners(tagsOf, 0)
+		eval[any](p, choose)
+		p.listeners(tagsOf, 1)
+		p.until(fmt.Sprintf("Number(document.querySelector('%s canvas').dataset.frames) > 0", tile(tagsOf))) // the last one, while time stands
+	})
 	t.Run("values", func(t *testing.T) {
 		p := p.in(t)
 		assert.Regexp(t, `^10\.00\d m at 16\d, 12\d$`, p.valueAt(depths, 0.51, 0.51))
@@ -533,6 +543,16 @@ func TestPageChangesTheRun(t *testing.T) {
 	p.until(`!document.querySelector('[aria-label="remove crate"]')`)
 	p.fire()
 	assert.Regexp(t, `^id 0 at `, p.valueAt(idsOf, 0.51, 0.4))
+
+	eval[any](p, "{const f = document.querySelector('#page-actors form').elements; f.model.value = 'vehicle.sedan'; f.name.value = 'mine'; f.x.value = '12'; void 0}")
+	eval[any](p, "void document.querySelector('#page-actors form').requestSubmit()")
+	p.until(`document.querySelector('[aria-label="move mine"]')?.disabled === false`)
+	p.fire()
+	assert.Regexp(t, `^id \d+ mine at `, p.valueAt(idsOf, 0.51, 0.51))
+	assert.Contains(t, p.text(".card"), "vehicle.sedan", "who has come is chosen")
+	p.press(" ")
+	p.until(`document.querySelector('[aria-label="move mine"]').title.includes('Pause the run first')`)
+	assert.True(t, eval[bool](p, `document.querySelector('[aria-label="move mine"]').disabled`))
 }
 
 // TestPageTellsOfWhatIsClicked: a point has its own fields, and a box its actor.
@@ -553,6 +573,18 @@ func TestPageTellsOfWhatIsClicked(t *testing.T) {
 	require.NoError(t, chromedp.Do(p.ctx, chromedp.MouseClickXY(float64(lit.X), float64(lit.Y))))
 	p.until("/distance[\\d.]+/.test(document.querySelector('.card').textContent)")
 	assert.Contains(t, p.text(".card"), "point of "+points)
+
+	p.layer(points) // else a click means a point
+	p.press("3")
+	p.until("location.hash.includes('eye=top')")
+	p.until("document.querySelector('.scene').dataset.points === '0'")
+	// From the top, the middle is the ego and up is ahead: the crate's roof is 13 m nearer to the ego than its far end, and 88 m below the eye.
+	high := float64(scenePart.Dy()) * 15 / (2 * math.Tan(25*math.Pi/180) * 88)
+	require.NoError(t, chromedp.Do(p.ctx, chromedp.MouseClickXY(float64(scenePart.Min.X+scenePart.Max.X)/2, float64(scenePart.Min.Y+scenePart.Max.Y)/2-high)))
+	p.until("document.querySelector('.card b').textContent === 'crate'")
+	assert.Contains(t, p.text(".card"), "4.0 × 2.0 × 2.0 m")
+	p.press("\x1b")
+	p.until("document.querySelector('.card').hidden")
 
 	p.click("#tab-actors")
 	p.until("[...document.querySelectorAll('#page-actors td button')].some((b) => b.textContent === 'crate')")
@@ -786,6 +818,20 @@ func TestPageNarrowAndDark(t *testing.T) {
 	p.press("N")
 	p.until(fmt.Sprintf("Number(document.querySelector('.scene').dataset.frames) > %d", frames))
 	assert.Greater(t, p.ofCloud(p.screen, p.place(".scene").Intersect(image.Rect(0, 0, 400, 850))), 200, "pixels of points")
+	for _, tab := range []string{"topics", "plots", "rig", "actors", "losses", "message"} {
+		p.click("#tab-" + tab)
+		assert.LessOrEqual(t, eval[int](p, "document.documentElement.scrollWidth"), 400, tab)
+	}
+}
+
+// TestPageAt4K: everything has its place in one window, in larger letters.
+func TestPageAt4K(t *testing.T) {
+	p, _, _ := stepped(t)
+	require.NoError(t, chromedp.Do(p.ctx, chromedp.EmulateViewport(3840, 2160)))
+	p.until("innerWidth === 3840 && getComputedStyle(document.body).fontSize === '15px'")
+	assert.True(t, eval[bool](p, "document.documentElement.scrollWidth === 3840 && document.documentElement.scrollHeight === 2160"), "nothing has to be scrolled to")
+	p.until("document.querySelector('.scene').width > 2000")
+	assert.Greater(t, p.ofCloud(p.screen, p.place(".scene")), 400, "pixels of points")
 }
 
 // TestPageEnlargesOnePanel: one panel at a time fills the window below the bar, at 400 pixels, too, and Esc leaves. To what isn't
@@ -850,6 +896,20 @@ func TestPageSaves(t *testing.T) {
 		require.NoError(t, os.Remove(list[0]))
 		return text
 	}
+
+	eval[any](p, fmt.Sprintf("void document.querySelector('%s [title=\"Save as PNG\"]').click()", tile(tagsOf)))
+	var file []byte
+	require.Eventually(t, func() bool {
+		list, _ := filepath.Glob(filepath.Join(dir, "tags_image_raw_*.png"))
+		if len(list) == 1 {
+			file, _ = os.ReadFile(list[0])
+		}
+		return len(file) > 0
+	}, patience, glance)
+	tags, err := png.Decode(bytes.NewReader(file))
+	require.NoError(t, err)
+	assert.Equal(t, image.Rect(0, 0, 320, 240), tags.Bounds())
+	assert.Equal(t, scene.TagRoads.Color(), color.NRGBAModel.Convert(tags.At(10, 230)), "the ground in its tag's colour")
 
 	head, data, _ := bytes.Cut(saved("clouds as PCD", "lidar_points_*.pcd"), []byte("DATA binary\n"))
 	assert.Contains(t, string(head), "FIELDS x y z intensity ring tag instance\n")
@@ -956,6 +1016,64 @@ func TestPageHasKeys(t *testing.T) {
 	p.until("document.querySelector('[aria-label=Pause]')")
 	p.press(" ")
 	p.until("document.querySelector('[aria-label=Play]')")
+
+	theme := eval[string](p, "document.documentElement.dataset.theme")
+	p.click("#tab-losses")
+	p.layer("grid")
+	eval[any](p, "void document.querySelector('#pictures .tools input').click()")
+	eval[any](p, fmt.Sprintf("void [...document.querySelectorAll('#pictures .menu label')].find((l) => l.textContent === %q).click()", depths))
+	p.press("l")
+	link := eval[string](p, "location.href")
+	assert.Empty(t, p.text(".complaint"))
+	require.NoError(t, chromedp.Do(p.ctx, chromedp.Navigate("about:blank")))
+	p = openTab(t, p.ctx, link) // somebody else's, who was sent the link
+	p.until(fmt.Sprintf("document.querySelector('%s')", tile(tagsOf)))
+	assert.Equal(t, theme, eval[string](p, "document.documentElement.dataset.theme"))
+	assert.Equal(t, "tag", eval[string](p, `document.querySelector('[aria-label="Colour points by"]').value`))
+	assert.Equal(t, "true", eval[string](p, "document.querySelector('#tab-losses').ariaSelected"))
+	assert.True(t, eval[bool](p, "document.querySelector('#pictures .tools input').checked"), "boxes over pictures")
+	assert.True(t, eval[bool](p, fmt.Sprintf("document.querySelector('%s') === null", tile(depths))))
+	p.until("[...document.querySelectorAll('#scene .menu label')].find((l) => l.textContent === 'grid')?.firstChild.checked === false")
+	p.until("location.hash.includes('eye=top')")
+}
+
+// named are the roles of elements that a reader of the screen tells of by their names.
+var named = map[string]bool{
+	"button": true, "combobox": true, "checkbox": true, "textbox": true, "spinbutton": true, "tab": true, "tabpanel": true, "img": true, "image": true,
+	"splitter": true, "listbox": true, "option": true, "dialog": true, "region": true, "timer": true, "DisclosureTriangle": true,
+}
+
+// TestPageHasNames: whatever can be pressed, chosen or looked at has a name for readers of the screen, in each panel.
+func TestPageHasNames(t *testing.T) {
+	p, _, _ := stepped(t)
+	type text struct {
+		Value string `json:"value"`
+	}
+	var tree struct {
+		Nodes []struct {
+			Ignored bool `json:"ignored"`
+			Role    text `json:"role"`
+			Name    text `json:"name"`
+		} `json:"nodes"`
+	}
+	met := map[string]int{}
+	for _, tab := range []string{"topics", "plots", "rig", "actors", "losses", "message"} {
+		p.click("#tab-" + tab)
+		eval[any](p, "document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+		p.until(fmt.Sprintf("document.querySelector('#page-%s').childElementCount > 0", tab))
+		require.NoError(t, chromedp.Do(p.ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+			return target.Call(ctx, "Accessibility.getFullAXTree", nil, &tree)
+		})))
+		for _, node := range tree.Nodes {
+			if role := node.Role.Value; !node.Ignored && named[role] {
+				met[role]++
+				assert.NotEmpty(t, strings.TrimSpace(node.Name.Value), "%s: a %s has no name", tab, role)
+			}
+		}
+	}
+	for _, role := range []string{"button", "combobox", "checkbox", "textbox", "spinbutton", "tab", "tabpanel", "option"} {
+		assert.NotZero(t, met[role], "no %s was met: %v", role, met)
+	}
 }
 
 var pagePictures = flag.String("page-pictures", "", "the folder for the docs' pictures of the live page; `make pictures` gives it")

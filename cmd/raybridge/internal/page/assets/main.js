@@ -120,6 +120,7 @@ function tellNotice() {
   else if (phase === 'ended') text = 'The run has ended. The last data stays on screen; another run on this port is shown when it begins.';
   else if (phase === 'lost') text = 'The connection is lost. This page tries again by itself.';
   else if (phase === 'open' && problem) text = `The run sends data, but its API fails: ${problem.message}.`;
+  else if (phase === 'open' && run.unbegun) text = 'Nothing is published yet: the run waits for the receivers that --wait-for names, or for its world.';
   else if (phase === 'open' && run.empty) text = 'Nothing is published: this run has no sensors. Add one in the panel Rig.';
   show(noticeText, text);
   notice.hidden = text === '';

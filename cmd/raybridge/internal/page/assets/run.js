@@ -38,6 +38,9 @@ export class Run {
   // empty says that the run has no sensor besides those that every run with a page has.
   get empty() { return this.known && this.sensors.every((s) => always.includes(s.type)); }
 
+  // unbegun says that time doesn't pass yet though nobody has paused the run.
+  get unbegun() { return this.status?.wall_s === 0 && !this.time.paused; }
+
   // waiting says why there is none yet of what is shown.
   waiting(thing) {
     return this.time?.paused ? `The run is paused and has no ${thing} yet: press n for a step, or space.` : `Waiting for the first ${thing}…`;
