@@ -831,6 +831,12 @@ func TestPageAt4K(t *testing.T) {
 	p.until("innerWidth === 3840 && getComputedStyle(document.body).fontSize === '15px'")
 	assert.True(t, eval[bool](p, "document.documentElement.scrollWidth === 3840 && document.documentElement.scrollHeight === 2160"), "nothing has to be scrolled to")
 	p.until("document.querySelector('.scene').width > 2000")
+	p.until("[...document.querySelectorAll('.tile')].every((tile) => tile.clientWidth > 600)")
+	fits := "document.querySelector('#pictures .body').scrollHeight <= document.querySelector('#pictures .body').clientHeight"
+	assert.True(t, eval[bool](p, fits), "all pictures are in sight")
+	p.click(tile(tagsOf) + " [title=Enlarge]")
+	p.until(fmt.Sprintf("document.querySelector('%s').clientWidth > 1200", tile(tagsOf)))
+	assert.True(t, eval[bool](p, fits), "all of the large picture is in sight")
 	assert.Greater(t, p.ofCloud(p.screen, p.place(".scene")), 400, "pixels of points")
 }
 

@@ -34,7 +34,7 @@ export class Keys {
   }
 
   help() {
-    const names = { ' ': 'space', ArrowRight: '→' };
+    const names = { ' ': 'space', ArrowRight: '→', 'shift ArrowRight': 'shift →', Escape: 'Esc' };
     const told = new Set();
     const rows = [];
     for (const { text, keys } of this.actions.values()) {

@@ -22,7 +22,7 @@ export class Losses {
     this.run = run;
     this.body = h('tbody');
     this.words = h('p', { class: 'note' });
-    this.element = h('div', {}, this.words, h('table', {}, h('thead', {}, h('tr', {}, ...['where', 'cause', 'lost', 'meaning'].map((t) => h('th', {}, t)))), this.body));
+    this.element = h('div', {}, this.words, h('table', { class: 'losses' }, h('thead', {}, h('tr', {}, ...['where', 'cause', 'lost', 'meaning'].map((t) => h('th', {}, t)))), this.body));
     run.watch(() => this.update());
   }
 

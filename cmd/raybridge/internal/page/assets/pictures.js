@@ -12,6 +12,7 @@ const farthestBox = 60; // metres
 const nearestBox = 0.3; // metres in front of the camera: what is nearer is cut off
 const piecesOfEdge = 12; // of a box, where the lens bends it
 const widthForNames = 420; // pixels that a picture has at least where names are written over it
+const narrowest = 260; // pixels that a tile has at least: more of them have to be scrolled to
 
 export class Pictures {
   constructor(panel, run, place) {
@@ -25,6 +26,7 @@ export class Pictures {
     this.grid = h('div', { class: 'tiles' });
     this.words = h('div', { class: 'empty' });
     panel.body.append(this.grid, this.words);
+    new window.ResizeObserver(() => this.layOut()).observe(panel.body);
     panel.tools.append(
       check('boxes', this.boxes, (on) => {
         this.boxes = on;
@@ -64,6 +66,7 @@ export class Pictures {
     }
     this.tiles.forEach((tile) => tile.hear());
     this.grid.dataset.count = this.tiles.size;
+    this.layOut();
     this.explain();
   }
 
@@ -78,11 +81,33 @@ export class Pictures {
   enlarge(tile) {
     const on = tile.element.classList.toggle('large');
     this.grid.classList.toggle('one', on);
+    this.layOut();
   }
+
+  // layOut makes the tiles as large as all of them fit into the panel.
+  layOut() {
+    const { clientWidth: width, clientHeight: height } = this.panel.body;
+    const large = this.large();
+    const tiles = large ? [large] : [...this.tiles.values()];
+    if (tiles.length === 0 || width === 0) return;
+    const ratio = Math.min(...tiles.map((tile) => tile.ratio)); // of the tallest
+    const caption = tiles[0].element.clientHeight - tiles[0].frame.clientHeight;
+    const widths = tiles.map((_, i) => {
+      const rows = Math.ceil(tiles.length / (i + 1));
+      return Math.min(Math.floor(width / (i + 1)), Math.floor((height / rows - caption - 1) * ratio));
+    });
+    let columns = widths.indexOf(Math.max(...widths)) + 1;
+    if (widths[columns - 1] < narrowest && !large) columns = Math.max(Math.floor(width / narrowest), 1);
+    this.grid.style.setProperty('--columns', columns);
+    this.grid.style.setProperty('--wide', large || widths[columns - 1] >= narrowest ? `${widths[columns - 1]}px` : '1fr');
+  }
+
+  // large is the tile that is shown alone.
+  large() { return [...this.tiles.values()].find((tile) => tile.element.classList.contains('large')); }
 
   // reduce shows all tiles again, and returns whether one was alone.
   reduce() {
-    const large = [...this.tiles.values()].find((tile) => tile.element.classList.contains('large'));
+    const large = this.large();
     if (large) this.enlarge(large);
     return Boolean(large);
   }
@@ -124,6 +149,7 @@ class Tile {
     this.frame.addEventListener('dblclick', () => pictures.enlarge(this));
     this.instance = this.run.link.instance;
     this.frames = 0;
+    this.ratio = 4 / 3; // until there is a picture
     this.unseen = watchSight(this.frame, (seen) => {
       this.seen = seen;
       this.hear();
@@ -175,7 +201,9 @@ class Tile {
     const { bitmap, width, height } = this.picture;
     if (this.canvas.width !== width || this.canvas.height !== height) {
       for (const canvas of [this.canvas, this.over]) Object.assign(canvas, { width, height });
-      this.element.style.setProperty('--ratio', `${width} / ${height}`);
+      this.ratio = width / height;
+      this.element.style.setProperty('--ratio', this.ratio);
+      this.pictures.layOut();
     }
     this.pen ??= this.canvas.getContext('2d', { alpha: false, willReadFrequently: true });
     this.pen.drawImage(bitmap, 0, 0);

@@ -4,6 +4,7 @@ import { figure, fit, h } from './elements.js';
 
 const span = 30; // seconds
 const mostSamples = 4000; // of one line
+const nothing = 1e-9; // values below that are noise of the computation
 const credits = 32; // messages that may be on their way: a plot wants each of them
 const lineColors = ['--accent', '--red', '--green', '--blue', '--soft'];
 
@@ -49,6 +50,7 @@ class Plot {
     if (!this.dirty || this.canvas.width === 0) return;
     this.dirty = false;
     const ratio = window.devicePixelRatio || 1;
+    const letters = 0.85 * parseFloat(style.fontSize) * ratio;
     const { width, height } = this.canvas;
     const pen = this.canvas.getContext('2d');
     pen.clearRect(0, 0, width, height);
@@ -57,7 +59,7 @@ class Plot {
       this.values.replaceChildren();
       this.canvas.setAttribute('aria-label', `${this.title}: no data yet`);
       pen.fillStyle = style.getPropertyValue('--soft');
-      pen.font = `${11 * ratio}px system-ui, sans-serif`;
+      pen.font = `${letters}px system-ui, sans-serif`;
       pen.fillText('no data yet', 8 * ratio, height / 2);
       return;
     }
@@ -68,13 +70,13 @@ class Plot {
     pen.lineWidth = ratio;
     pen.strokeStyle = style.getPropertyValue('--line');
     pen.fillStyle = style.getPropertyValue('--soft');
-    pen.font = `${10 * ratio}px system-ui, sans-serif`;
+    pen.font = `${letters}px system-ui, sans-serif`;
     for (const v of ticks(low, high)) {
       pen.beginPath();
       pen.moveTo(0, y(v));
       pen.lineTo(width, y(v));
       pen.stroke();
-      pen.fillText(String(Number(v.toPrecision(4))), 3 * ratio, y(v) - 2 * ratio);
+      pen.fillText(String(Number(v.toPrecision(4))), 3 * ratio, y(v) > 1.2 * letters ? y(v) - 2 * ratio : y(v) + letters); // below where there is no room above
     }
     const when = this.pointed == null ? end : end - span * (1 - this.pointed);
     const texts = [];
@@ -110,7 +112,7 @@ function bounds(samples) {
   }
   if (low > 0 && low < high / 2) low = 0;
   // What hardly changes is shown as such: a line, and no hills of noise.
-  const margin = Math.max((high - low) * 0.08, (Math.abs(high) * 0.1 - (high - low)) / 2, low === 0 && high === 0 ? 1 : 1e-6);
+  const margin = Math.max((high - low) * 0.08, (Math.abs(high) * 0.1 - (high - low)) / 2, Math.max(-low, high) < nothing ? 1 : 1e-6);
   return [low === 0 ? 0 : low - margin, high + margin];
 }
 

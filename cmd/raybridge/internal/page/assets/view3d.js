@@ -174,7 +174,8 @@ export class View3D {
     const pen = this.over.getContext('2d');
     pen.clearRect(0, 0, width, height);
     if (!this.look.boxes) return;
-    pen.font = `${11 * ratio}px system-ui, sans-serif`;
+    const letters = 0.92 * parseFloat(getComputedStyle(this.canvas).fontSize) * ratio;
+    pen.font = `${letters}px system-ui, sans-serif`;
     pen.textAlign = 'center';
     pen.lineWidth = 3 * ratio;
     pen.strokeStyle = `rgb(${this.colors.ground})`;
@@ -182,7 +183,7 @@ export class View3D {
     for (const { text, x, y, color } of this.scene.labels(this.orbit.eye())) {
       const at = [((x + 1) / 2) * width, ((1 - y) / 2) * height];
       const half = pen.measureText(text).width / 2 + 4 * ratio;
-      if (taken.some((t) => Math.abs(t.x - at[0]) < t.half + half && Math.abs(t.y - at[1]) < 13 * ratio)) continue;
+      if (taken.some((t) => Math.abs(t.x - at[0]) < t.half + half && Math.abs(t.y - at[1]) < 1.2 * letters)) continue;
       taken.push({ x: at[0], y: at[1], half });
       pen.fillStyle = `rgb(${color})`;
       pen.strokeText(text, ...at);
