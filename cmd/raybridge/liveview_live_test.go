@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -149,6 +150,34 @@ func TestAPageChangesNoByte(t *testing.T) {
 			assert.Greater(t, len(w.messages), 3)
 		}
 	}
+}
+
+// TestThePageHasItsOwnSensors: the run has snapshots and lane marks for the page alone. The others have what they have without it.
+func TestThePageHasItsOwnSensors(t *testing.T) {
+	needsOpenGL(t)
+	dir := t.TempDir()
+	rows := regexp.MustCompile(`(?m)^\S+ +(\w+) +all (\d+)$`)
+	topics := func(more ...string) map[string]int {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		said, ended := newTranscript(), make(chan int, 1)
+		args := append([]string{"run", "--step", "--paused", "--scene", sceneFile(t, dir), "--rig", write(t, dir, "small.yaml", smallRig), "--out", dir,
+			"--api", "0", "--bridge", "foxglove:127.0.0.1:0"}, more...)
+		go func() { ended <- program(ctx, args, newTranscript(), said) }()
+		said.await(t, "paused: ")
+		counts := map[string]int{}
+		for _, row := range rows.FindAllStringSubmatch(said.String(), -1) {
+			counts[row[1]], _ = strconv.Atoi(row[2])
+		}
+		cancel()
+		require.Equal(t, exitDone, <-ended, said)
+		return counts
+	}
+	want := topics()
+	require.Contains(t, want, "foxglove")
+	want["page"] = want["api"] + 2
+	assert.Equal(t, want, topics("--view"))
 }
 
 // TestSensorsOfAClosedPageRest: they compute while a page wants their data, and no longer.

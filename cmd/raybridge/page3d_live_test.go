@@ -221,7 +221,7 @@ func TestPageTellsOfTheRun(t *testing.T) {
 	p, _, _ := stepped(t)
 	p.click("#tab-plots")
 	p.press(" ")
-	for _, plot := range []string{"speed", "acceleration", "turning", "real-time factor", "rates", "latency, slowest sensor"} {
+	for _, plot := range []string{"speed", "acceleration", "turning", "real-time factor", "rates", "latency by stage"} {
 		p.until(fmt.Sprintf("/%s: .*\\d/.test(document.querySelector('#page-plots canvas[aria-label^=%[1]q]')?.ariaLabel)", plot))
 	}
 	p.until("[...document.querySelectorAll('.stages tbody tr')].some((r) => /^lidar\\s+\\w+/.test(r.innerText) && Number(r.cells[3].innerText.replace(',', '')) > 0)")

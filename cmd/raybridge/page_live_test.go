@@ -1091,15 +1091,11 @@ func TestPagePictures(t *testing.T) {
 	}
 	ctx := browse(t, software()...)
 	run := runWithPage(t, string(demoYAML), nil, "--scene", "city", "--step", "--paused", "--api", "0")
-	for name, c := range map[string]struct {
-		link          string
-		width, height int64
-		scheme        string
-	}{
-		"page":       {"#pictureboxes=on&panels={\"tab\":\"plots\"}", 1440, 900, "dark"},
-		"page-light": {"#look={\"coloring\":\"tag\",\"decay\":2}&eye=top,0,1.57,70,0,0,0&panels={\"tab\":\"rig\",\"down\":60}&sensor=lidar", 1440, 900, "light"},
+	for _, c := range []struct{ name, link, scheme string }{ // in this order: each is two seconds later
+		{"page", "#pictureboxes=on&panels={\"tab\":\"plots\"}", "dark"},
+		{"page-light", "#look={\"coloring\":\"tag\",\"decay\":2}&eye=top,0,1.57,70,0,0,0&panels={\"tab\":\"rig\",\"down\":60}&sensor=lidar", "light"},
 	} {
-		require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(c.width, c.height), chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(1440, 900), chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 			return target.Call(ctx, "Emulation.setEmulatedMedia", map[string]any{
 				"features": []map[string]string{{"name": "prefers-color-scheme", "value": c.scheme}},
 			}, nil)
@@ -1112,7 +1108,7 @@ func TestPagePictures(t *testing.T) {
 			p.until(fmt.Sprintf("Number(document.querySelector('%s canvas')?.dataset.frames) > %d", tile("/front/image_raw"), before))
 		}
 		p.until("Number(document.querySelector('.scene').dataset.points) > 0")
-		file, err := os.Create(filepath.Join(*pagePictures, name+".jpg"))
+		file, err := os.Create(filepath.Join(*pagePictures, c.name+".jpg"))
 		require.NoError(t, err)
 		require.NoError(t, jpeg.Encode(file, p.screen(), &jpeg.Options{Quality: 88}))
 		require.NoError(t, file.Close())

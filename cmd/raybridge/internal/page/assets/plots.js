@@ -88,7 +88,7 @@ class Plot {
       for (const [t, v] of line) pen.lineTo(x(t), y(v));
       pen.stroke();
       const sample = line.findLast(([t]) => t <= when) ?? line[0];
-      const text = h('span', {}, `${name} ${figure(sample[1], 2)}`);
+      const text = h('span', {}, `${name} ${rounded(sample[1])}`);
       text.style.color = color;
       texts.push(text);
     });
@@ -102,6 +102,12 @@ class Plot {
     this.values.replaceChildren(...texts, h('span', { class: 'soft' }, this.unit));
     this.canvas.setAttribute('aria-label', `${this.title}: ${texts.map((t) => t.textContent).join(', ')} ${this.unit}`);
   }
+}
+
+// rounded is a value in a legend, with three digits or more.
+function rounded(value) {
+  const size = Math.abs(value);
+  return figure(value, size >= 100 ? 0 : size >= 10 ? 1 : 2);
 }
 
 function bounds(samples) {
@@ -141,7 +147,8 @@ export class Plots {
     this.turning = this.make('turning', 'rad/s');
     this.factor = this.make('real-time factor', '');
     this.rates = this.make('rates', 'Hz');
-    this.stages = this.make('latency, slowest sensor', 'ms');
+    this.stages = this.make('latency by stage', 'ms');
+    this.stages.element.title = 'The median of each stage, for the sensor for which it is the longest';
     run.sampled.add((status, before) => this.sample(status, before));
     run.link.watch(() => this.follow());
     run.begun.add(() => this.all().forEach((plot) => plot.clear()));

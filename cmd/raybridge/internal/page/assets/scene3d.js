@@ -181,7 +181,7 @@ export class Scene {
     return best;
   }
 
-  // labels returns the names to write: of actors in sight, {text, x, y, color}.
+  // labels returns the names to write, those that matter most first: of actors in sight, {text, x, y, color}.
   labels(eye) {
     const list = [];
     for (const actor of this.run.actors.values()) {
@@ -190,7 +190,7 @@ export class Scene {
       const [x, y, depth] = this.screen(top);
       const away = Math.hypot(...subtract(top, eye));
       if (depth <= 0 || Math.abs(x) > 1 || Math.abs(y) > 1 || away > 90) continue;
-      list.push({ text: this.run.nameOf(actor), x, y, away, color: actor.id === this.run.chosen?.actor ? accent : actorColor(actor) });
+      list.push({ text: this.run.nameOf(actor), x, y, away: actor.id === 0 ? 0 : away, color: actor.id === this.run.chosen?.actor ? accent : actorColor(actor) });
     }
     return list.sort((a, b) => a.away - b.away).slice(0, 40);
   }

@@ -179,11 +179,12 @@ export class View3D {
     pen.textAlign = 'center';
     pen.lineWidth = 3 * ratio;
     pen.strokeStyle = `rgb(${this.colors.ground})`;
-    const taken = []; // nearer names come first, and hide those that would lie over them
+    const lowest = height - (this.foot.hidden ? 0 : this.foot.offsetHeight + 8) * ratio; // the legend is below
+    const taken = []; // the ego's name and nearer ones hide those that would lie over them
     for (const { text, x, y, color } of this.scene.labels(this.orbit.eye())) {
       const at = [((x + 1) / 2) * width, ((1 - y) / 2) * height];
       const half = pen.measureText(text).width / 2 + 4 * ratio;
-      if (taken.some((t) => Math.abs(t.x - at[0]) < t.half + half && Math.abs(t.y - at[1]) < 1.2 * letters)) continue;
+      if (at[1] > lowest || taken.some((t) => Math.abs(t.x - at[0]) < t.half + half && Math.abs(t.y - at[1]) < 1.2 * letters)) continue;
       taken.push({ x: at[0], y: at[1], half });
       pen.fillStyle = `rgb(${color})`;
       pen.strokeText(text, ...at);
