@@ -3,9 +3,9 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"image"
-	"image/color"
 	"regexp"
 	"strings"
 	"testing"
@@ -13,6 +13,9 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/raybridge/raybridge/sensors/camera"
+	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -72,7 +75,7 @@ func (p *tab) changes(before image.Image, part image.Rectangle, least int, what 
 func differ(a, b image.Image, part image.Rectangle) (n int) {
 	for y := part.Min.Y; y < part.Max.Y; y++ {
 		for x := part.Min.X; x < part.Max.X; x++ {
-			c, d := color.NRGBAModel.Convert(a.At(x, y)).(color.NRGBA), color.NRGBAModel.Convert(b.At(x, y)).(color.NRGBA)
+			c, d := pixelOf(a, x, y), pixelOf(b, x, y)
 			if max(c.R, d.R)-min(c.R, d.R) > 20 || max(c.G, d.G)-min(c.G, d.G) > 20 || max(c.B, d.B)-min(c.B, d.B) > 20 {
 				n++
 			}
@@ -173,7 +176,7 @@ func TestPageDrawsTheScene(t *testing.T) {
 			screen := p.screen()
 			for y := middle.Min.Y; y < middle.Max.Y; y++ {
 				for x := middle.Min.X; x < middle.Max.X; x++ {
-					c := color.NRGBAModel.Convert(screen.At(x, y)).(color.NRGBA)
+					c := pixelOf(screen, x, y)
 					if c.R > 220 && c.G > 160 && c.G < 220 && c.B < 110 {
 						marked++
 					}
@@ -187,12 +190,15 @@ func TestPageDrawsTheScene(t *testing.T) {
 	})
 }
 
-// TestPageDrawsWhereThingsAre: radar's points, with where each is half a second later, and the grid at the ego's height.
+// TestPageDrawsWhereThingsAre: over a picture where its camera sees them, whatever its lens; radar's points with where each is half a
+// second later; the grid at the ego's height.
 func TestPageDrawsWhereThingsAre(t *testing.T) {
 	ctx := browse(t, software()...)
 	run := runWithPage(t, "sensors: []", nil, "--step", "--paused", "--api", "0")
 	p := openTab(t, ctx, run.url)
 	p.until("document.querySelector('.state')")
+	t.Run("lenses", func(t *testing.T) { drawsWhereLensesSee(p.in(t)) })
+
 	const call = `import('/sketches.js').then((m) => {
 		const put = [];
 		const lines = { put: (p, c) => put.push(...p, ...c), line: (a, b, c) => put.push(...a, ...c, ...b, ...c) };
@@ -214,6 +220,39 @@ func TestPageDrawsWhereThingsAre(t *testing.T) {
 		require.LessOrEqual(t, max(grid[i]-100, 100-grid[i], grid[i+1]+30, -30-grid[i+1]), 120.0)
 	}
 	require.NotEmpty(t, grid)
+}
+
+// drawsWhereLensesSee compares where the page draws points over a picture with where the camera sees them.
+func drawsWhereLensesSee(p *tab) {
+	p.Helper()
+	pinhole, err := camera.NewLens(640, 480, 80)
+	require.NoError(p, err)
+	bent, err := pinhole.PlumbBob(-0.25, 0.08, 0.002, -0.001, 0.01)
+	require.NoError(p, err)
+	barrel, err := pinhole.PlumbBob(-0.3, 0, 0, 0, 0) // which turns back at the radius 1.05
+	require.NoError(p, err)
+	for name, lens := range map[string]camera.Lens{"pinhole": pinhole, "plumb_bob": bent, "barrel": barrel} {
+		for fromCorner, origin := range map[bool]camera.PrincipalPoint{false: camera.CenterOrigin, true: camera.CornerOrigin} {
+			var info sample.CameraInfo
+			lens.Info(origin, &info)
+			for _, point := range [][3]float64{{10, 0, 0}, {4, 1.5, 0.7}, {2, -1.2, -0.9}, {1, 1.4, 0.3}, {5, -0.1, 2.9}} {
+				about, err := json.Marshal(map[string]any{"k": info.K, "d": info.D, "distortion_model": info.DistortionModel})
+				require.NoError(p, err)
+				got := eval[[]float64](p, fmt.Sprintf("import('/lens.js').then(({ lensOf }) => lensOf(%s, %v)([%v, %v, %v]) ?? [])",
+					about, fromCorner, point[0], point[1], point[2]), chromedp.EvalAwaitPromise)
+				u, v, ok := lens.Project(mgl64.Vec3{-point[1], -point[2], point[0]}) // from the first pixel's centre
+				if !ok {
+					assert.Empty(p, got, "%s %v", name, point)
+					continue
+				}
+				require.Len(p, got, 2, "%s %v", name, point)
+				assert.InDeltaSlice(p, []float64{u + 0.5, v + 0.5}, got, 1e-6, "%s %v from the corner: %v", name, point, fromCorner)
+			}
+		}
+	}
+	known := "import('/lens.js').then(({ lensOf }) => lensOf({k: [%d, 0, 8, 0, 9, 8, 0, 0, 1], d: [0.1], distortion_model: 'equidistant'}) === null)"
+	assert.True(p, eval[bool](p, fmt.Sprintf(known, 9), chromedp.EvalAwaitPromise), "another lens")
+	assert.True(p, eval[bool](p, fmt.Sprintf(known, 0), chromedp.EvalAwaitPromise), "no calibration")
 }
 
 // TestPageTellsOfTheRun: plots and tables have what the run and the page itself tell, and what was lost stands where and why.
