@@ -102,6 +102,7 @@ type file struct {
 // channel is a topic of one type, in all files.
 type channel struct {
 	topic    Topic
+	schema   *mcap.Schema // of the first file that has it; never nil
 	decode   decoder
 	unstated bool // what its samples are depends on the message
 	last     rawMessage
@@ -192,7 +193,7 @@ func (r *Reader) addChannel(f *file, c *mcap.Channel, topics topicTable) {
 	key := c.Topic + "\x00" + schema.Name + "\x00" + c.MessageEncoding
 	known := topics.byKey[key]
 	if known == nil {
-		known = &channel{topic: Topic{Name: c.Topic, Type: schema.Name, Encoding: c.MessageEncoding, QoS: topics.qosOf(c)}}
+		known = &channel{schema: schema, topic: Topic{Name: c.Topic, Type: schema.Name, Encoding: c.MessageEncoding, QoS: topics.qosOf(c)}}
 		d, err := decoderOf(schema, c)
 		known.decode, known.topic.Sample, known.unstated = d.decode, d.sample, d.unstated
 		known.skipped = Skipped{Topic: c.Topic, Type: schema.Name, Err: err}

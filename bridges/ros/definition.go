@@ -61,7 +61,7 @@ func (l Line) String() string {
 }
 
 var (
-	fieldLine    = regexp.MustCompile(`^([A-Za-z]\w*(?:/[A-Za-z]\w*)?)(?:<=(\d+))?(\[(?:<=)?\d*\])?\s+([a-z]\w*)(?:\s+(\S.*))?$`)
+	fieldLine    = regexp.MustCompile(`^([A-Za-z]\w*(?:/[A-Za-z]\w*)?)(?:<=(\d+))?(\[(?:<=)?\d*\])?\s+([A-Za-z]\w*)(?:\s+(\S.*))?$`)
 	constantLine = regexp.MustCompile(`^([a-z]\w*)(?:<=(\d+))?\s+([A-Z]\w*)\s*=\s*(\S.*)$`)
 )
 

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,8 +31,75 @@ func newMCAP() *cobra.Command {
 	}
 	restore.Flags().StringVar(&to, "out", "", "`FILE` or folder to write; NAME_recovered beside the recording without it")
 	addMemoryLimit(restore, &limit)
-	cmd.AddCommand(restore)
+	cmd.AddCommand(restore, newMCAPDiff())
 	return cmd
+}
+
+func newMCAPDiff() *cobra.Command {
+	var limit memoryLimit
+	cmd := &cobra.Command{
+		Use: "diff A B", Short: "Compare two recordings, message by message",
+		Long: "Compare two recordings, message by message.\n\n" +
+			"A and B are MCAP files or rosbag2 folders. Each topic has a row with its counts and the first message that differs: when it was\n" +
+			"captured, and the field with both values. Data, log times and publish times are compared.\n" +
+			"The exit code is 0 where all is equal, 1 where something differs, and 2 for a recording that can't be read to its end.",
+		Example: "  raybridge mcap diff main.mcap branch.mcap\n  raybridge mcap diff out/one/recording out/two/recording",
+		Args:    twoArgs("two MCAP files or rosbag2 folders"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return diffRecordings(cmd, args[0], args[1], &limit) },
+	}
+	addMemoryLimit(cmd, &limit)
+	return cmd
+}
+
+func diffRecordings(cmd *cobra.Command, a, b string, limit *memoryLimit) error {
+	log := newLog(cmd.ErrOrStderr(), false)
+	done := flow.TellLong(log, "comparing "+a+" and "+b)
+	topics, unfinished, err := mcap.Reading{Memory: limit.budget()}.Diff(cmd.Context(), a, b)
+	done()
+	if err != nil {
+		return usage(err)
+	}
+	for _, path := range unfinished {
+		log.Warn("the recording was not finished: it is compared up to its last complete chunk", "file", path)
+	}
+	differ := 0
+	w := columns(cmd.OutOrStdout())
+	fmt.Fprintln(w, "topic\ttype\tmessages of A\tof B\tfirst difference")
+	for i := range topics {
+		t := &topics[i]
+		if !t.Equal() {
+			differ++
+		}
+		fmt.Fprintln(w, differenceRow(t))
+	}
+	if err := w.Flush(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return err
+	}
+	if differ > 0 {
+		return fmt.Errorf("the recordings differ in %d of %s", differ, fault.Count(len(topics), "topic"))
+	}
+	return nil
+}
+
+// differenceRow is a topic's, in a table's cells.
+func differenceRow(t *mcap.TopicDiff) string {
+	topic, result := cmp.Or(t.A, t.B), "equal"
+	countA, countB := strconv.FormatInt(t.MessagesA, 10), strconv.FormatInt(t.MessagesB, 10)
+	switch m := t.First; {
+	case t.A == nil:
+		countA, result = "-", "only in B"
+	case t.B == nil:
+		countB, result = "-", "only in A"
+	case m != nil:
+		at := fault.NineDecimals(int64(m.StampA)) + " s"
+		if m.StampA != m.StampB {
+			at += " in A, " + fault.NineDecimals(int64(m.StampB)) + " s in B"
+		}
+		result = fmt.Sprintf("message %d, at %s: %s is %s in A, %s in B", m.Number, at, m.Name, m.A, m.B)
+	case t.MessagesA != t.MessagesB:
+		result = "equal as far as both go"
+	}
+	return strings.Join([]string{topic.Name, topic.Type, countA, countB, result}, "\t")
 }
 
 // leftOut says that damaged parts were.
