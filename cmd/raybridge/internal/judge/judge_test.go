@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/judge"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/pipeline"
@@ -258,6 +259,12 @@ func TestRead(t *testing.T) {
 	}
 	_, err = judge.Read(file("more.json", strings.Replace(string(whole), "{", `{"of_a_later_version": 1,`, 1)))
 	require.NoError(t, err)
+
+	status, err := json.Marshal(control.RunStatus{Summary: *aRun()})
+	require.NoError(t, err)
+	s, err = judge.Read(file("status.json", string(status)))
+	require.NoError(t, err, "what GET /v1/status answers")
+	assert.Equal(t, aRun().Lost, s.Lost)
 
 	without := strings.Replace(string(whole), `"lost"`, `"found"`, 1)
 	for path, want := range map[string]string{
