@@ -30,10 +30,13 @@ func schemaOf(s bridges.Schema) *mcap.Schema {
 	return &mcap.Schema{ID: 1, Name: s.Name, Encoding: s.Encoding, Data: s.Data}
 }
 
-// TestFieldsAreNamed changes each byte of a message of each type in turn. The decoder that the replay uses, which knows the
+// TestFieldsAreNamed changes bytes all over a message of each type, one at a time. The decoder that the replay uses, which knows the
 // type by its Go structure, is the reference: the field that is named, by the schema alone, is one that it reads otherwise. A
 // byte is named where it reads the same, in the padding.
 func TestFieldsAreNamed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	list := append(rossample.Standard(), rossample.SVL()...)
 	for _, typ := range []reflect.Type{
 		reflect.TypeFor[*sample.Snapshot](), reflect.TypeFor[*sample.Obstacle](), reflect.TypeFor[*sample.InsStatus](),
@@ -59,7 +62,7 @@ func TestFieldsAreNamed(t *testing.T) {
 			if format == encode.CDR {
 				at = 4 // behind the encapsulation
 			}
-			for ; at < len(whole); at += 1 + len(whole)/500 {
+			for ; at < len(whole); at += 1 + len(whole)/60 {
 				changed := bytes.Clone(whole)
 				changed[at] ^= 1
 				b, errB := shown(pub, format, changed)
@@ -77,8 +80,8 @@ func TestFieldsAreNamed(t *testing.T) {
 				}
 			}
 		}
-		assert.Greater(t, named, 3000)
-		assert.Greater(t, clouds, 200)
+		assert.Greater(t, named, 1000)
+		assert.Greater(t, clouds, 20)
 	}
 }
 
@@ -99,7 +102,7 @@ func shown(pub ros.Publication, format encode.Binary, data []byte) (map[string]a
 	return form.Tree(m), nil
 }
 
-// TestFieldsOfFoxglovesMessages changes each byte in turn: a field is named where the messages aren't equal.
+// TestFieldsOfFoxglovesMessages changes bytes all over, one at a time: a field is named where the messages aren't equal.
 func TestFieldsOfFoxglovesMessages(t *testing.T) {
 	for _, pub := range foxglovemsg.Publications() {
 		if pub.Schema.MessageEncoding != "protobuf" {
@@ -118,7 +121,7 @@ func TestFieldsOfFoxglovesMessages(t *testing.T) {
 		a, err := read(whole)
 		require.NoError(t, err)
 		named := 0
-		for at := 0; at < len(whole); at += 1 + len(whole)/500 {
+		for at := 0; at < len(whole); at += 1 + len(whole)/60 {
 			changed := bytes.Clone(whole)
 			changed[at] ^= 1
 			d := fieldDiff(schemaOf(pub.Schema), "protobuf", whole, changed)

@@ -43,7 +43,7 @@ func TestSummaryCommands(t *testing.T) {
 		{[]string{"check", path, "--max-drops", "1", "--markdown", "--json"}, exitUsage, "", "not both"},
 		{[]string{"check", path}, exitUsage, "", "nothing to check: give --min-rate"},
 		{[]string{"check"}, exitUsage, "", "give a file that run --summary wrote"},
-		{[]string{"check", path, "--max-drops", "zork=1"}, exitUsage, "", "no cause of a loss"},
+		{[]string{"check", path, "--max-drops", "zork=1"}, exitUsage, "", "is not a cause of a loss"},
 		{[]string{"check", path, "--max-drops", ""}, exitUsage, "", "want a whole number"},
 		{[]string{"check", recording, "--max-drops", "1"}, exitUsage, "", "is not JSON"},
 		{[]string{"check", path + "x", "--max-drops", "1"}, exitUsage, "", "did you mean " + path},
