@@ -82,6 +82,9 @@ func (l *Latency) Buckets() iter.Seq2[time.Duration, uint64] {
 
 // Merge adds another distribution.
 func (l *Latency) Merge(other *Latency) {
+	if other.Count == 0 {
+		return
+	}
 	l.Count += other.Count
 	l.Total += other.Total
 	l.Max = max(l.Max, other.Max)

@@ -73,7 +73,7 @@ func World(ctx context.Context, config Config, report *Report) error {
 
 // measure makes runs of each way in turns.
 func (c crowd) measure(ctx context.Context, cfg *Config, steps int) (rows []Result, err error) {
-	s, err := openSite(ctx, cfg, socket(), 0)
+	s, err := openSite(ctx, cfg, socket(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -183,8 +183,8 @@ type site struct {
 // siteStep is how far a step goes.
 const siteStep = 10 * time.Millisecond
 
-// openSite starts the run. The address is as --api takes it; so many pictures are ready in each step.
-func openSite(ctx context.Context, cfg *Config, address string, pictures int) (s *site, err error) {
+// openSite starts the run. The address is as --api takes it.
+func openSite(ctx context.Context, cfg *Config, address string, rig []sensors.Config) (s *site, err error) {
 	at, err := control.ParseAddress(address)
 	if err != nil {
 		return nil, err
@@ -196,11 +196,8 @@ func openSite(ctx context.Context, cfg *Config, address string, pictures int) (s
 	port := streams.NewPort(s.server.Listener(), nil)
 	run := config.Default()
 	run.Scene.Choose(config.ScenePlane)
-	run.Time.Step, run.Time.ClockRate, run.Sensors, run.World.Capacity = siteStep, simtime.Rate{}, nil, 2*crowds[len(crowds)-1].actors
+	run.Time.Step, run.Time.ClockRate, run.Sensors, run.World.Capacity = siteStep, simtime.Rate{}, rig, 2*crowds[len(crowds)-1].actors
 	run.Bridges = []config.Bridge{{Type: streams.PortName}}
-	if pictures > 0 {
-		run.Sensors = []sensors.Config{{ID: ready.ID, Name: "ready", Attributes: map[string]any{"count": pictures}}}
-	}
 	s.sim, err = raybridge.Open(ctx, raybridge.Config{Run: run, Open: cfg.Open, Sensors: []*sensors.Definition{ready}, Bridges: []bridges.Factory{port}})
 	if err != nil {
 		return nil, errors.Join(err, s.server.Close())
@@ -312,7 +309,11 @@ func runPython(ctx context.Context, cfg *Config, way string, pictures int) (rows
 	if way == "unix" {
 		address = socket()
 	}
-	s, err := openSite(ctx, cfg, address, pictures)
+	var rig []sensors.Config
+	if pictures > 0 { // in each step
+		rig = []sensors.Config{{ID: ready.ID, Name: "ready", Attributes: map[string]any{"count": pictures}}}
+	}
+	s, err := openSite(ctx, cfg, address, rig)
 	if err != nil {
 		return nil, err
 	}

@@ -84,6 +84,7 @@ var parts = []part{
 		{"real-time factor, one page", "view.factor", ""}, {"lost", "view.lost", ""}, {"one page, of a core", "view.core_percent", ""},
 		{"each further one", "view.further_percent", ""}, {"one that reads nothing", "view.stalled_percent", ""},
 	}}, ""},
+	{"metrics", of("metrics"), [][]column{{{"a scrape", "metrics.scrape_ms", ""}, {"CPU time", "metrics.cpu_ms", ""}, {"bytes", "metrics.bytes", ""}}}, ""},
 	{"stream", of("stream"), [][]column{{
 		{"stream", "stream.bytes_per_s", ""}, {"TCP", "tcp.bytes_per_s", ""}, {"ratio", "stream.ratio", ""},
 		{"ratio, small buffer", "stream.small_buffer_ratio", ""}, {"allocations a frame", "stream.allocs_per_frame", ""},

@@ -62,9 +62,7 @@ var (
 // they happen.
 var (
 	sensorCauses = []flow.Cause{flow.CauseReadbackFull, flow.CauseReadbackFailed, flow.CauseSkipped}
-	bridgeCauses = []flow.Cause{
-		flow.CauseQueueFull, flow.CauseConvertFailed, flow.CauseTooLarge, flow.CauseNotConnected, flow.CausePeerSlow, flow.CauseWriteFailed, flow.CauseClosed,
-	}
+	bridgeCauses = []flow.Cause{flow.CauseQueueFull, flow.CauseNotConnected, flow.CausePeerSlow, flow.CauseWriteFailed}
 )
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -105,10 +103,11 @@ type collector struct {
 
 	mu     sync.Mutex // scrapes come one after the other
 	ledger ledger     // guarded by mu
+	labels labels     // guarded by mu
 }
 
 func newCollector(run Source, build Build, now func() time.Time) *collector {
-	return &collector{run: run, build: build, now: now, ledger: ledger{rows: map[key]*row{}}}
+	return &collector{run: run, build: build, now: now, ledger: ledger{rows: map[key]*row{}}, labels: labels{}}
 }
 
 // Describe lists all metrics.
@@ -130,7 +129,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	c.tell(m)
 	c.ledger.end(now)
 
-	out := output(to)
+	out := output{to, c.labels}
 	out.gauge(buildInfo, 1, c.build.Version, c.build.Revision, c.build.GoVersion)
 	out.run(m)
 	out.slots(m.Sensors)
@@ -203,14 +202,17 @@ func (r *row) ended(at time.Time) {
 }
 
 // output is where the metrics of a scrape go.
-type output chan<- prometheus.Metric
+type output struct {
+	to     chan<- prometheus.Metric
+	labels labels
+}
 
 func (o output) gauge(d *prometheus.Desc, v float64, labels ...string) {
-	o <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	o.to <- &number{desc: d, labels: o.labels.of(d, labels...), value: v}
 }
 
 func (o output) counter(d *prometheus.Desc, v float64, labels ...string) {
-	o <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
+	o.to <- &number{desc: d, labels: o.labels.of(d, labels...), value: v, counter: true}
 }
 
 // run puts out what concerns the run as a whole.
@@ -331,9 +333,5 @@ func (o output) drops(k key, lost flow.Drops, always []flow.Cause) {
 
 // histogram puts a histogram out.
 func (o output) histogram(d *prometheus.Desc, h *flow.Histogram, labels ...string) {
-	within := make(map[float64]uint64, flow.HistogramBounds)
-	for i, n := range h.Within {
-		within[flow.HistogramBound(i).Seconds()] = n
-	}
-	o <- prometheus.MustNewConstHistogram(d, h.Count, h.Total.Seconds(), within, labels...)
+	o.to <- &distribution{desc: d, labels: o.labels.of(d, labels...), within: *h}
 }

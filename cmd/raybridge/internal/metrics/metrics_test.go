@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -341,8 +342,16 @@ func TestFewAreRemembered(t *testing.T) {
 
 // TestHandler has the program's own metrics besides, and answers in the text format.
 func TestHandler(t *testing.T) {
+	h := Handler(&run{measures: pipeline.Measures{Sensors: []pipeline.SensorMeasures{camera(1, "front")}}}, Build{})
+	var others sync.WaitGroup // scrapes at once share the labels of series
+	defer others.Wait()
+	for range 4 {
+		others.Go(func() {
+			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		})
+	}
 	w := httptest.NewRecorder()
-	Handler(&run{}, Build{}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	assert.Equal(t, http.StatusOK, w.Code)
 	assert.Contains(t, w.Header().Get("Content-Type"), "text/plain; version=0.0.4")
 	for _, name := range []string{"raybridge_frames_total 0", "go_goroutines ", "process_cpu_seconds_total "} {
