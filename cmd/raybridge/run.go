@@ -213,12 +213,12 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 	defer server.close()
 	source, err := pl.openWorld(ctx)
 	if err != nil {
-		return unlessCancelled(ctx, usage(err))
+		return pl.unlessCancelled(ctx, usage(err))
 	}
 	defer source.close()
 	p, err := pl.build(ctx, open, server)
 	if err != nil {
-		return unlessCancelled(ctx, err)
+		return pl.unlessCancelled(ctx, err)
 	}
 	source.see(p)
 	views, err := pl.views(p, extra)
@@ -257,11 +257,16 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 }
 
 // unlessCancelled drops the error of a run that was cancelled before it began, as by Ctrl-C while it waited for its world.
-func unlessCancelled(ctx context.Context, err error) error {
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+// A run that was to keep limits has kept none.
+func (pl *plan) unlessCancelled(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() == nil || !errors.Is(err, context.Canceled):
+		return err
+	case len(pl.limits) > 0:
+		return &exitError{exitIncomplete, errors.New("the run was ended before it began, so that it kept no limit")}
+	default:
 		return nil
 	}
-	return err
 }
 
 // openSource is a world that the run follows; without one nil, whose close does nothing.

@@ -663,8 +663,12 @@ func TestCtrlCBeforeTheStart(t *testing.T) {
 	cancel()
 	dir := t.TempDir()
 	var out, errOut bytes.Buffer
-	code := program(ctx, []string{"run", "--headless", "--scene", sceneFile(t, dir), "--bridge", "mcap:a.mcap", "--out", dir}, &out, &errOut)
+	args := []string{"run", "--headless", "--scene", sceneFile(t, dir), "--bridge", "mcap:a.mcap", "--out", dir}
+	code := program(ctx, args, &out, &errOut)
 	assert.Equal(t, exitDone, code, errOut.String())
 	assert.Empty(t, out.String()+errOut.String())
 	assert.NoFileExists(t, filepath.Join(dir, "a.mcap"))
+	args = append(args, "--max-drops", "0")
+	assert.Equal(t, exitIncomplete, program(ctx, args, &out, &errOut))
+	assert.Contains(t, errOut.String(), "ended before it began, so that it kept no limit")
 }
