@@ -4,9 +4,13 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
+	"io"
 	"math"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -663,7 +667,7 @@ func TestARunIsSteppedOverAUNIXSocket(t *testing.T) {
 	path := filepath.Join(dir, "api")
 	t.Setenv(tokenVariable, aToken)
 	t.Setenv(apiVariable, "unix:"+path)
-	run := startServing(t, dir, "--step", "--paused", "--bridge", "stream:127.0.0.1:0", "--api", "unix:"+path)
+	run := startServing(t, dir, "--step", "--paused", "--bridge", "stream:127.0.0.1:0", "--api", "unix:"+path, "--pprof")
 	said := run.errOut.await(t, "paused: resume with raybridge ctl --api unix:"+path+" resume")
 	assert.Contains(t, said, "API on unix:"+path)
 	ctl := func(args ...string) (answer map[string]any) {
@@ -676,6 +680,19 @@ func TestARunIsSteppedOverAUNIXSocket(t *testing.T) {
 	assert.NotEmpty(t, ctl("sensors")["sensors"])
 	assert.Empty(t, ctl("actors")["actors"])
 	assert.EqualValues(t, 30_000_000, ctl("status")["time"].(map[string]any)["nanosec"])
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", path)
+	}}}
+	for at, content := range map[string]string{"/metrics": "\nraybridge_frames_total 3\n", "/debug/pprof/goroutine?debug=1": "goroutine profile: total"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+at, nil)
+		require.NoError(t, err)
+		r.Header.Set("Authorization", "Bearer "+aToken)
+		response, err := client.Do(r)
+		require.NoError(t, err)
+		text, err := io.ReadAll(response.Body)
+		require.NoError(t, errors.Join(err, response.Body.Close()))
+		assert.Contains(t, string(text), content)
+	}
 	o := call(t, "ctl", "remove", "nobody")
 	assert.Equal(t, exitFailed, o.code)
 	assert.Contains(t, o.err, `remove[0] (actor "nobody"): no such actor`)

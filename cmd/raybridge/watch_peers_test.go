@@ -119,6 +119,13 @@ func TestPeerPrometheus(t *testing.T) {
 	said := bridgetest.StartProcess(t, check).Wait(t)
 	assert.Equal(t, "content", strings.TrimSpace(said))
 
+	page, err := os.ReadFile("../../docs/watch.md")
+	require.NoError(t, err)
+	shown := regexp.MustCompile("(?s)```yaml\n(scrape_configs:.*?)```").FindSubmatch(page)
+	require.NotNil(t, shown)
+	ofPage := write(t, dir, "page.yml", strings.ReplaceAll(string(shown[1]), "/etc/prometheus/raybridge-token", token))
+	assert.Contains(t, bridgetest.StartProcess(t, bridgetest.Program(unpacked(t, "promtool"), "check", "config", ofPage)).Wait(t), "SUCCESS")
+
 	const scrapes = 20
 	require.Eventually(t, func() bool {
 		return len(m.query(t, fmt.Sprintf("count_over_time(up[1h]) >= %d", scrapes))) == 1
