@@ -71,8 +71,9 @@ func noticeOf(modules []module) ([]byte, error) {
 	out.WriteString("raybridge\n\nraybridge is under the Apache License 2.0: see LICENSE.\n\n" +
 		"The program is linked with Go's standard library and runtime (BSD-3-Clause, The Go Authors,\n" +
 		"https://go.dev/LICENSE) and with the modules below. bin/raybridge-ros2dds is also linked\n" +
-		"with the system's Eclipse Cyclone DDS (EPL-2.0 OR BSD-3-Clause). `make generate` writes\n" +
-		"this file.\n\n")
+		"with Eclipse Cyclone DDS (EPL-2.0 OR BSD-3-Clause). Packages carry Debian's build of it with\n" +
+		"what it needs in lib/raybridge; licences there has the licence of each. `make generate`\n" +
+		"writes this file.\n\n")
 	texts, users := []string{}, map[string][]string{}
 	for _, m := range modules {
 		text, err := licences(m)
