@@ -92,6 +92,7 @@ func newCtl() *cobra.Command {
 		plain("sensors", "List the sensors", http.MethodGet, "/v1/sensors"),
 		plain("models", "List the models that actors may have", http.MethodGet, "/v1/models"),
 		plain("actors", "List the actors that may move", http.MethodGet, "/v1/actors"),
+		plain("health", "Tell whether the run answers, as containers ask", http.MethodGet, "/healthz"),
 		plain("status", "Tell what the run did so far", http.MethodGet, "/v1/status"),
 	)
 	for _, below := range cmd.Commands() {
