@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# setup.sh build|portable|ros2dds|embree|test|browser|cpus...: installs the system packages that raybridge
+# setup.sh build|portable|ros2dds|embree|test|browser|cpus|dist|proof...: installs the system packages that raybridge
 # needs to be built (build), without its window (portable), with ROS 2's DDS (ros2dds), to be compared with
 # Embree (embree), to be tested, Mesa's OpenGL among them (test), with its live page in a browser (browser),
-# and on emulated CPUs (cpus), if they are missing. Debian and Ubuntu only, as root or with sudo; elsewhere it names the packages and what to
-# run then.
+# on emulated CPUs (cpus), to be packed for releases (dist), and to be tried on bare systems (proof), if they are
+# missing. Debian and Ubuntu only, as root or with sudo; elsewhere it names the packages and what to run then.
 set -euo pipefail
 
 portable_apt="gcc libc6-dev pkg-config libgl-dev"
@@ -27,18 +27,24 @@ browser_pacman="chromium"
 cpus_apt="qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
 cpus_dnf="qemu-user gcc-aarch64-linux-gnu glibc-devel.aarch64"
 cpus_pacman="qemu-user aarch64-linux-gnu-gcc"
+dist_apt="gcc libc6-dev pkg-config gcc-aarch64-linux-gnu libc6-dev-arm64-cross patchelf python3"
+dist_dnf="dpkg apt gcc gcc-aarch64-linux-gnu patchelf python3"
+dist_pacman="dpkg apt gcc aarch64-linux-gnu-gcc patchelf python"
+proof_apt="mmdebstrap lintian qemu-user"
+proof_dnf="mmdebstrap lintian qemu-user"
+proof_pacman="mmdebstrap lintian qemu-user"
 
-apt="" dnf="" pacman="" headers="stdlib.h GL/glx.h" programs="gcc pkg-config" modules="" draws="" again="make demo"
+apt="" dnf="" pacman="" headers="stdlib.h" programs="gcc pkg-config" modules="" draws="" again="make demo"
 need() { apt+=" $1" dnf+=" $2" pacman+=" $3"; }
 for set in "$@"; do
   case "$set" in
     build)
       need "$portable_apt $window_apt" "$portable_dnf $window_dnf" "$portable_pacman $window_pacman"
-      headers+=" X11/Xlib.h X11/Xcursor/Xcursor.h X11/extensions/XInput2.h X11/extensions/Xinerama.h"
+      headers+=" GL/glx.h X11/Xlib.h X11/Xcursor/Xcursor.h X11/extensions/XInput2.h X11/extensions/Xinerama.h"
       headers+=" X11/extensions/Xrandr.h X11/extensions/xf86vmode.h" ;;
     portable)
       need "$portable_apt" "$portable_dnf" "$portable_pacman"
-      again="make build-portable" ;;
+      headers+=" GL/glx.h" again="make build-portable" ;;
     ros2dds)
       need "$ros2dds_apt" "$ros2dds_dnf" "$ros2dds_pacman"
       headers+=" dds/dds.h" again="make build-ros2dds" ;;
@@ -54,7 +60,13 @@ for set in "$@"; do
     cpus)
       need "$cpus_apt" "$cpus_dnf" "$cpus_pacman"
       programs+=" qemu-x86_64 qemu-aarch64 aarch64-linux-gnu-gcc" again="make nightly" ;;
-    *) echo "setup.sh: unknown set $set, known are build, portable, ros2dds, embree, test, browser and cpus" >&2; exit 2 ;;
+    dist)
+      need "$dist_apt" "$dist_dnf" "$dist_pacman"
+      programs+=" aarch64-linux-gnu-gcc patchelf python3 dpkg-deb" again="make dist" ;;
+    proof)
+      need "$proof_apt" "$proof_dnf" "$proof_pacman"
+      programs+=" mmdebstrap lintian qemu-aarch64" again="make dist-proof" ;;
+    *) echo "setup.sh: unknown set $set, known are build, portable, ros2dds, embree, test, browser, cpus, dist and proof" >&2; exit 2 ;;
   esac
 done
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""wheel.py [--binary FILE] [--out DIR]: makes wheels of python/raybridge, without network.
+"""wheel.py [--binary FILE] [--version VERSION] [--out DIR]: makes wheels of python/raybridge, without network.
 
 Without a binary it makes the pure one, raybridge-VERSION-py3-none-any.whl, for a program that is
 there already. With one it makes the wheel that has the program, whose tag is by what that needs.
@@ -79,16 +79,19 @@ def platform(binary):
 
 
 def version():
+    """The package's own."""
     with open(os.path.join(PACKAGE, "__init__.py"), encoding="utf-8") as f:
-        text = re.search(r'__version__ = "(.*)"', f.read())[1]
+        return re.search(r'__version__ = "(.*)"', f.read())[1]
+
+
+def checked(text):
     if not re.fullmatch(r"\d+(\.\d+)*((a|b|rc)\d+)?(\.dev\d+)?", text):
         sys.exit(f"wheel.py: {text} is no version of PEP 440")
     return text
 
 
-def contents(binary):
+def contents(binary, number):
     """The wheel's name, and its files with their modes."""
-    number = version()
     tag = "py3-none-" + ("any" if binary is None else platform(binary))
     info = f"raybridge-{number}.dist-info/"
     files = {}
@@ -123,13 +126,14 @@ def contents(binary):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", help="the program that the wheel is to have")
+    parser.add_argument("--version", default=version(), help="the wheel's version, of PEP 440; default: %(default)s, the package's own")
     parser.add_argument("--out", default="out/wheels", help="folder for the wheel")
     options = parser.parse_args()
     binary = None
     if options.binary is not None:
         with open(options.binary, "rb") as f:
             binary = f.read()
-    name, files = contents(binary)
+    name, files = contents(binary, checked(options.version))
     os.makedirs(options.out, exist_ok=True)
     path = os.path.join(options.out, name)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
