@@ -6,6 +6,8 @@ GOVULNCHECK_VERSION := v1.1.4
 BIN      := bin
 TOOLS    := .cache/bin
 GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
+# Tools whose versions stand in tools/go.mod, so that they don't choose the versions of ours.
+ACTIONLINT := $(TOOLS)/actionlint
 GO       ?= go
 # A number of inputs (30000x) or a time (10m); by time, Go's fuzzer now and then fails
 # with "context deadline exceeded" when the time ends while it minimises an input.
@@ -75,6 +77,19 @@ ZINK  := GALLIUM_DRIVER=zink LIBGL_ALWAYS_SOFTWARE=1 XDG_RUNTIME_DIR=/tmp
 gpu-proof-bundle: build-portable setup-test ## pack bin/gpu-proof.tar.xz, which proves raybridge on a machine with a GPU
 	BUNDLE=$(BIN)/$(PROOF).tar.xz scripts/gpu-proof-bundle.sh $(BIN)/$(PROOF)
 
+# What a release consists of; docs/install.md says what is for whom.
+.PHONY: dist
+dist: ## make a release's files in out/dist: tar.gz, debs, wheels, images, SBOMs, for amd64 and arm64
+	@scripts/setup.sh dist
+	scripts/dist.sh
+
+.PHONY: dist-proof
+dist-proof: ## make them in two clones, compare them, and try them on bare systems; needs root
+	@scripts/setup.sh dist proof
+	scripts/dist-same.sh
+	scripts/dist-proof.sh
+	scripts/arm64-proof.sh
+
 .PHONY: demo
 demo: build ## record ten seconds of the city; writes out/demo
 	$(BIN)/raybridge demo
@@ -91,15 +106,19 @@ $(GOLANGCI):
 	GOBIN=$(CURDIR)/$(TOOLS) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 	@mv $(TOOLS)/golangci-lint $@
 
+$(ACTIONLINT): tools/go.mod
+	$(GO) -C tools build -o $(CURDIR)/$@ github.com/rhysd/actionlint/cmd/actionlint
+
 # The step of the short tests: SHORT= leaves it out where all tests run afterwards.
 SHORT = short='scripts/with-display.sh $(GO) test -short ./...'
 
 # Linting vets, too. The build without windows is vetted besides, for the packages that differ; the build
 # without cgo is vetted by .ci/run, because that compiles everything once more.
 .PHONY: check
-check: setup-test $(GOLANGCI) ## what each commit must pass: format, build, vet, lint, generated files, short tests
+check: setup-test $(GOLANGCI) $(ACTIONLINT) ## what each commit must pass: format, build, vet, lint, generated files, short tests
 	@scripts/steps.sh format='$(FORMATTED)' build='$(GO) build ./...' windowless='$(GO) vet -tags nowindow ./window ./cmd/raybridge' \
-		lint='$(GOLANGCI) run --build-tags $(LINT_TAGS) ./...' generate='scripts/unchanged.sh $(GO) generate ./...' $(SHORT)
+		lint='$(GOLANGCI) run --build-tags $(LINT_TAGS) ./...' \
+		workflows='$(ACTIONLINT) .github/workflows/*.yml docs/examples/ci/.github/workflows/*.yml' generate='scripts/unchanged.sh $(GO) generate ./...' $(SHORT)
 
 # The long tests of these spend their time on references, for which the race detector takes three times as
 # long. It runs their short ones.
@@ -114,6 +133,7 @@ test: setup-browser ## run all tests, live OpenGL ones too, all but the longest 
 	$(ZINK) $(GO) test -count=1 -run '^(TestManualExposureIsThatOfTheFilm|TestLiveReadyWithinOnePollOfItsFence)$$' ./sensors/camera ./readback
 	scripts/sanitize.sh address
 	@$(MAKE) build-portable
+	scripts/dist-part.sh $(BIN)/raybridge-portable
 	scripts/gpu-proof-bundle.sh $(BIN)/$(PROOF)-part ./gpu/glcore ./gpu/gputest
 	$(BIN)/$(PROOF)-part/gpu-proof.sh --dry --part out/$(PROOF)-part
 
@@ -141,7 +161,7 @@ nightly: setup-peers setup-cpus $(GOLANGCI) ## run all that CI runs and more: 30
 		scenes='RAYBRIDGE_SCENES=$(SCENES) $(GO) test -count=1 -timeout 2h -run "^TestOddScenes|^TestTenMillion" ./gpu/hostdev' \
 		peers='scripts/test-peers.sh' fuzz='scripts/fuzz.sh $(FUZZTIME)' \
 		soak='SOAK=$(SOAK) $(GO) test -count=1 -run TestSoak -timeout 24h -v ./pipeline/' \
-		bundle='$(MAKE) gpu-proof-bundle' llvmpipe='$(BIN)/$(PROOF)/gpu-proof.sh --dry out/$(PROOF)-llvmpipe' \
+		dist='$(MAKE) dist-proof' bundle='$(MAKE) gpu-proof-bundle' llvmpipe='$(BIN)/$(PROOF)/gpu-proof.sh --dry out/$(PROOF)-llvmpipe' \
 		zink='$(ZINK) $(BIN)/$(PROOF)/gpu-proof.sh --dry out/$(PROOF)-zink'
 
 # MUTANTS='^lidar_scan' picks some by their files and lines.
