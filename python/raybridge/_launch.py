@@ -83,7 +83,7 @@ class Launched(Sim):
                 super().__init__("unix:" + path, None, sensors, max(1.0, end - time.monotonic()), shared)
                 self._stream.stopped = functools.partial(_stopped, self._program.pid)
             except (Closed, ConnectionFailed) as e:
-                text = self._epitaph(str(e))  # which waits a little for its end
+                text = self._epitaph(str(e), 5)  # a connection that it has cut was cut by its end, mostly
                 raise (type(e) if self._program.poll() is None else Closed)(text) from None
         except BaseException:
             self._finish()
@@ -97,12 +97,13 @@ class Launched(Sim):
             return False
         return True
 
-    def _epitaph(self, text: str) -> str:
+    def _epitaph(self, text: str, patience: float = 0.5) -> str:
+        """The text with the program's end, if that comes within so many seconds, and its last words."""
         program = self._program
         if program is None:
             return text
         try:
-            code = program.wait(0.5)
+            code = program.wait(patience)
             text += f"; it ended with {'signal ' + signal.Signals(-code).name if code < 0 else 'exit code ' + str(code)}"
         except subprocess.TimeoutExpired:
             pass
