@@ -59,22 +59,24 @@ func (p *tab) redraw(act func()) {
 	p.until(fmt.Sprintf("Number(document.querySelector('.scene').dataset.frames) > %d", before))
 }
 
-// changes waits for a part of the screen to differ from before in more pixels than that.
-func (p *tab) changes(before image.Image, part image.Rectangle, least int, what string) {
+// changes waits for a part of the screen to differ from before in more pixels than that, and returns it.
+func (p *tab) changes(before image.Image, part image.Rectangle, least int, what string) image.Image {
 	p.Helper()
 	n := 0
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(glance) {
-		if n = differ(before, p.screen(), part); n > least {
-			return
+		now := p.part(part)
+		if n = differ(before, now); n > least {
+			return now
 		}
 	}
 	p.Fatalf("%s: %d pixels differ", what, n)
+	return nil
 }
 
-// differ counts the pixels of a part in which two pictures differ visibly.
-func differ(a, b image.Image, part image.Rectangle) (n int) {
-	for y := part.Min.Y; y < part.Max.Y; y++ {
-		for x := part.Min.X; x < part.Max.X; x++ {
+// differ counts the pixels in which two pictures of one size differ visibly.
+func differ(a, b image.Image) (n int) {
+	for y := range a.Bounds().Dy() {
+		for x := range a.Bounds().Dx() {
 			c, d := pixelOf(a, x, y), pixelOf(b, x, y)
 			if max(c.R, d.R)-min(c.R, d.R) > 20 || max(c.G, d.G)-min(c.G, d.G) > 20 || max(c.B, d.B)-min(c.B, d.B) > 20 {
 				n++
@@ -110,7 +112,7 @@ func TestPageDrawsTheScene(t *testing.T) {
 			"/lane_marks": 300, "/radar/points": 50, points: 1000,
 		} {
 			for range 2 { // off and on, or on and off
-				before := p.screen()
+				before := p.part(part)
 				p.layer(name)
 				p.changes(before, part, least, name)
 			}
@@ -122,10 +124,11 @@ func TestPageDrawsTheScene(t *testing.T) {
 		var before image.Image
 		for _, by := range []string{"intensity", "height", "ring", "tag", "instance"} {
 			p.redraw(func() { p.enter(`[aria-label="Colour points by"]`, by) })
-			if before != nil {
-				p.changes(before, part, 500, by)
+			if before == nil {
+				before = p.part(part)
+			} else {
+				before = p.changes(before, part, 500, by)
 			}
-			before = p.screen()
 		}
 	})
 	t.Run("decay", func(t *testing.T) {
@@ -143,7 +146,7 @@ func TestPageDrawsTheScene(t *testing.T) {
 		eye := func() string { return eval[string](p, "new URLSearchParams(location.hash.slice(1)).get('eye') ?? ''") }
 		moved := func(how string) {
 			t.Helper()
-			before, screen := eye(), p.screen()
+			before, screen := eye(), p.part(part)
 			switch how {
 			case "turned":
 				p.drag(input.MouseButtonLeft, 80, 20)
@@ -173,9 +176,9 @@ func TestPageDrawsTheScene(t *testing.T) {
 		middle := image.Rect(part.Min.X+part.Dx()/2-60, part.Min.Y+part.Dy()/2-60, part.Min.X+part.Dx()/2+60, part.Min.Y+part.Dy()/2+60)
 		for range 6 { // it goes more than three metres
 			marked := 0
-			screen := p.screen()
-			for y := middle.Min.Y; y < middle.Max.Y; y++ {
-				for x := middle.Min.X; x < middle.Max.X; x++ {
+			screen := p.part(middle)
+			for y := range middle.Dy() {
+				for x := range middle.Dx() {
 					c := pixelOf(screen, x, y)
 					if c.R > 220 && c.G > 160 && c.G < 220 && c.B < 110 {
 						marked++
