@@ -36,7 +36,11 @@ func inCity(t *testing.T) *tab {
 	p := openTab(t, ctx, run.url)
 	p.listeners(points, 1)
 	p.listeners("/radar/points", 1)
-	p.step10()
+	// A sensor that fires again has been drawn before, as have the lane marks, which come once.
+	again := `['%s', '/radar/points'].every((t) => [...document.querySelectorAll('#page-topics tbody tr')].some((r) => r.cells[0].innerText === t && parseFloat(r.cells[3].innerText) > 0))`
+	for deadline := time.Now().Add(patience); !eval[bool](p, fmt.Sprintf(again, points)); p.step10() {
+		require.True(t, time.Now().Before(deadline), "the page is sent nothing")
+	}
 	p.until("Number(document.querySelector('.scene').dataset.points) > 0")
 	return p
 }

@@ -34,6 +34,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/input"
 	cdplog "github.com/chromedp/cdproto/log"
 	cdpruntime "github.com/chromedp/cdproto/runtime"
@@ -135,13 +136,21 @@ func eval[R any](p *tab, expression string, options ...chromedp.EvaluateOption) 
 	return result
 }
 
-// until waits for an expression to be true.
+// until waits for an expression to be true, also of a page that is being loaded.
 func (p *tab) until(expression string) {
 	p.Helper()
 	deadline := time.Now().Add(patience)
-	for !eval[bool](p, "Boolean("+expression+")") {
+	for {
+		is, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool]("Boolean("+expression+")"))
+		var left *cdproto.Error // the page before
+		if !errors.As(err, &left) {
+			require.NoError(p, err, expression)
+		}
+		if is {
+			return
+		}
 		if time.Now().After(deadline) {
-			p.Fatalf("%s is never true; the page says:\n%s", expression, eval[string](p, "document.body.innerText"))
+			p.Fatalf("%s is never true (%v); the page says:\n%s", expression, err, eval[string](p, "document.body.innerText"))
 		}
 		time.Sleep(glance)
 	}
