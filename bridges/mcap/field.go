@@ -410,56 +410,83 @@ func protoDiff(schema *mcap.Schema, a, b []byte) (*FieldDiff, error) {
 			return nil, err
 		}
 	}
-	diff := protoMessages(both[0], both[1], "")
-	if diff != nil && strings.HasPrefix(diff.Name, "data[") && schema.Name == "foxglove.PointCloud" {
+	diff, err := new(protoWalk).message(both[0], both[1], "")
+	if err == nil && diff != nil && strings.HasPrefix(diff.Name, "data[") && schema.Name == "foxglove.PointCloud" {
 		diff = foxglovePoint(a, b, diff)
 	}
-	return diff, nil
+	return diff, err
 }
 
-// protoMessages compares messages of one type, field by field in the order in which they are declared.
-func protoMessages(a, b protoreflect.Message, path string) *FieldDiff {
+// protoWalk compares two messages, up to the first field that differs.
+type protoWalk struct {
+	depth int // how many messages the one at hand stands in, deepest at most
+}
+
+// message compares messages of one type, field by field in the order in which they are declared. It descends only where a
+// message is there: a type may have itself as a field.
+func (w *protoWalk) message(a, b protoreflect.Message, path string) (*FieldDiff, error) {
+	if w.depth > deepest {
+		return nil, errFields
+	}
+	w.depth++
+	defer func() { w.depth-- }()
 	fields := a.Descriptor().Fields()
 	for i := range fields.Len() {
 		f := fields.Get(i)
-		name, valueA, valueB := path+string(f.Name()), a.Get(f), b.Get(f)
-		switch {
-		case f.HasPresence() && a.Has(f) != b.Has(f):
-			there := map[bool]string{true: "there", false: "not there"}
-			return &FieldDiff{name, there[a.Has(f)], there[b.Has(f)]}
-		case f.IsMap():
-			if !valueA.Equal(valueB) {
-				return &FieldDiff{name, fault.Count(valueA.Map().Len(), "pair"), fault.Count(valueB.Map().Len(), "other pair")}
+		name := path + string(f.Name())
+		if f.HasPresence() {
+			if a.Has(f) != b.Has(f) {
+				there := map[bool]string{true: "there", false: "not there"}
+				return &FieldDiff{name, there[a.Has(f)], there[b.Has(f)]}, nil
 			}
-		case f.IsList():
-			if diff := protoLists(f, valueA.List(), valueB.List(), name); diff != nil {
-				return diff
-			}
-		default:
-			if diff := protoValues(f, valueA, valueB, name); diff != nil {
-				return diff
+			if !a.Has(f) {
+				continue
 			}
 		}
+		if diff, err := w.field(f, a.Get(f), b.Get(f), name); diff != nil || err != nil {
+			return diff, err
+		}
 	}
-	return nil
+	return nil, nil
 }
 
-func protoLists(f protoreflect.FieldDescriptor, a, b protoreflect.List, name string) *FieldDiff {
+// field compares a field, a list or a map perhaps.
+func (w *protoWalk) field(f protoreflect.FieldDescriptor, a, b protoreflect.Value, name string) (*FieldDiff, error) {
+	switch {
+	case f.IsMap() && a.Equal(b):
+		return nil, nil
+	case f.IsMap():
+		return &FieldDiff{name, fault.Count(a.Map().Len(), "pair"), fault.Count(b.Map().Len(), "other pair")}, nil
+	case f.IsList():
+		return w.list(f, a.List(), b.List(), name)
+	}
+	return w.value(f, a, b, name)
+}
+
+func (w *protoWalk) list(f protoreflect.FieldDescriptor, a, b protoreflect.List, name string) (*FieldDiff, error) {
 	for i := range min(a.Len(), b.Len()) {
-		if diff := protoValues(f, a.Get(i), b.Get(i), fmt.Sprintf("%s[%d]", name, i)); diff != nil {
-			return diff
+		if diff, err := w.value(f, a.Get(i), b.Get(i), fmt.Sprintf("%s[%d]", name, i)); diff != nil || err != nil {
+			return diff, err
 		}
 	}
 	if a.Len() != b.Len() {
-		return lengths(name, a.Len(), b.Len())
+		return lengths(name, a.Len(), b.Len()), nil
 	}
-	return nil
+	return nil, nil
 }
 
-func protoValues(f protoreflect.FieldDescriptor, a, b protoreflect.Value, name string) *FieldDiff {
+// value compares one value.
+func (w *protoWalk) value(f protoreflect.FieldDescriptor, a, b protoreflect.Value, name string) (*FieldDiff, error) {
 	switch f.Kind() {
 	case protoreflect.MessageKind, protoreflect.GroupKind:
-		return protoMessages(a.Message(), b.Message(), name+".")
+		return w.message(a.Message(), b.Message(), name+".")
+	}
+	return protoScalars(f, a, b, name), nil
+}
+
+// protoScalars compares values that aren't messages.
+func protoScalars(f protoreflect.FieldDescriptor, a, b protoreflect.Value, name string) *FieldDiff {
+	switch f.Kind() {
 	case protoreflect.BytesKind:
 		at := differsAt(a.Bytes(), b.Bytes())
 		switch {

@@ -12,9 +12,11 @@ import (
 	"github.com/foxglove/mcap/go/mcap"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
@@ -155,6 +157,50 @@ func valueAt(t *testing.T, tree any, path string) any {
 	return tree
 }
 
+// recursive is the schema of message N { N child = 1; N other = 2; int32 x = 3; repeated N list = 4; }.
+func recursive(tb testing.TB) *mcap.Schema {
+	tb.Helper()
+	field := func(number int32, name string, label descriptorpb.FieldDescriptorProto_Label, kind descriptorpb.FieldDescriptorProto_Type) *descriptorpb.FieldDescriptorProto {
+		f := &descriptorpb.FieldDescriptorProto{Name: &name, Number: &number, Label: &label, Type: &kind}
+		if kind == descriptorpb.FieldDescriptorProto_TYPE_MESSAGE {
+			f.TypeName = proto.String(".N")
+		}
+		return f
+	}
+	const (
+		one, many = descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL, descriptorpb.FieldDescriptorProto_LABEL_REPEATED
+		message   = descriptorpb.FieldDescriptorProto_TYPE_MESSAGE
+		number    = descriptorpb.FieldDescriptorProto_TYPE_INT32
+	)
+	data, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{{
+		Name: proto.String("n.proto"), Syntax: proto.String("proto3"),
+		MessageType: []*descriptorpb.DescriptorProto{{Name: proto.String("N"), Field: []*descriptorpb.FieldDescriptorProto{
+			field(1, "child", one, message), field(2, "other", one, message), field(3, "x", one, number), field(4, "list", many, message),
+		}}},
+	}}})
+	require.NoError(tb, err)
+	return &mcap.Schema{ID: 1, Name: "N", Encoding: "protobuf", Data: data}
+}
+
+// TestATypeThatHasItself is compared as deep as its messages are. A message that is too deep is compared by its bytes.
+func TestATypeThatHasItself(t *testing.T) {
+	within := func(tag byte, depth int, data ...byte) []byte {
+		for range depth {
+			data = append(append([]byte{tag}, protowire.AppendVarint(nil, uint64(len(data)))...), data...)
+		}
+		return data
+	}
+	const child, list = 1<<3 | 2, 4<<3 | 2
+	one, two := []byte{3 << 3, 1}, []byte{3 << 3, 2}
+	s := recursive(t)
+	assert.Equal(t, FieldDiff{"x", "1", "2"}, fieldDiff(s, "protobuf", one, two))
+	assert.Equal(t, FieldDiff{"child.child.x", "1", "2"}, fieldDiff(s, "protobuf", within(child, 2, one...), within(child, 2, two...)))
+	assert.Equal(t, FieldDiff{"list[0].list[0].x", "1", "2"}, fieldDiff(s, "protobuf", within(list, 2, one...), within(list, 2, two...)))
+	assert.Equal(t, FieldDiff{"child.child", "there", "not there"}, fieldDiff(s, "protobuf", within(child, 2), within(child, 1)))
+	a, b := within(child, 5000, one...), within(child, 5000, two...)
+	assert.Equal(t, FieldDiff{"byte " + strconv.Itoa(len(a)-1), "0x01", "0x02"}, fieldDiff(s, "protobuf", a, b))
+}
+
 // FuzzFieldDiff compares messages by a definition, all of anybody's making: there is a name, and values that differ.
 func FuzzFieldDiff(f *testing.F) {
 	for _, format := range []encode.Binary{encode.CDR, encode.ROS1} {
@@ -172,6 +218,7 @@ func FuzzFieldDiff(f *testing.F) {
 	}
 	f.Add(false, "a/A", []byte("B[99999] b\n====\nMSG: a/B\nC[99999] c\n====\nMSG: a/C\n"), bytes.Repeat([]byte{0}, 1000), bytes.Repeat([]byte{1}, 1000))
 	f.Add(true, "a/A", []byte("A[] a\n"), []byte{0, 1, 0, 0, 1, 0, 0, 0}, []byte{0, 1, 0, 0, 2, 0, 0, 0, 0})
+	f.Add(false, "N", recursive(f).Data, []byte{3 << 3, 1}, []byte{3 << 3, 2})
 	f.Fuzz(func(t *testing.T, cdr bool, name string, schema, a, b []byte) {
 		if bytes.Equal(a, b) {
 			return
