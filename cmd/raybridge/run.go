@@ -480,15 +480,19 @@ func (pl *plan) lost(list []carry.SensorSummary) (parts []string) {
 	case !recordsFile(pl.config.Bridges):
 		return nil
 	}
-	told := ""
+	told := map[string]bool{}
 	for i := range list {
 		row, n := &list[i], int64(0)
 		for _, cause := range causes {
 			n += row.Drops[cause]
 		}
-		if n > 0 && row.Name != told { // its topics share captures
-			told = row.Name
-			parts = append(parts, fmt.Sprintf("%s lost %s", row.Name, fault.Count(int(n), "firing")))
+		name := row.Name
+		if row.Others > 0 { // which has no name
+			name = "ended " + row.Type
+		}
+		if n > 0 && !told[name] { // its topics share captures
+			told[name] = true
+			parts = append(parts, fmt.Sprintf("%s lost %s", name, fault.Count(int(n), "firing")))
 		}
 	}
 	return parts

@@ -318,6 +318,15 @@ func TestLostFiringsMakeARunIncomplete(t *testing.T) {
 		pl, _ := planOf(t, strings.Fields(args)...)
 		assert.Equal(t, want, pl.lost(rows), args)
 	}
+	pl, _ := planOf(t, "--step", "--bridge", "foxglove:")
+	ended := []carry.SensorSummary{
+		{Type: "sensor.other.imu", Ended: true, Others: 4, Drops: flow.Drops{flow.CauseSkipped: 2}},
+		rows[0],
+		{Type: "sensor.other.gnss", Ended: true, Others: 2, Drops: flow.Drops{flow.CauseReadbackFull: 1}},
+		rows[1], // a topic of the same sensor
+	}
+	assert.Equal(t, []string{"ended sensor.other.imu lost 2 firings", "front lost 3 firings", "ended sensor.other.gnss lost 1 firing"}, pl.lost(ended),
+		"rows that sum up others have no name")
 	err := incomplete(nil, bridgesall.Registry(), "front lost 3 firings")
 	assert.ErrorContains(t, err, "finished, but not everything was delivered: front lost 3 firings")
 	assert.Equal(t, exitIncomplete, exitCode(err))
