@@ -22,29 +22,33 @@ type TopicDiff struct {
 	A, B *Topic
 	// MessagesA and MessagesB were read. What a latched topic has again in a later file of a split recording counts once.
 	MessagesA, MessagesB int64
-	// First is the first message that differs, of those that both recordings have; nil for none.
+	// First is the first message that differs, nil for none.
 	First *MessageDiff
 }
 
-// MessageDiff is a message that differs in two recordings. Messages are compared by their order in the topic.
+// MessageDiff is a message that differs in two recordings, or that one hasn't got. Messages of a topic are paired by their
+// stamps, those of one stamp by their order.
 type MessageDiff struct {
-	// Number counts the topic's messages from 0.
+	// Number counts the topic's messages from 0. Those before it are the same in both.
 	Number int64
-	// StampA and StampB say when it was captured.
-	StampA, StampB simtime.Stamp
-	// FieldDiff is where its data begin to differ. If only the times beside them differ, the name is "publish time" or
-	// "log time".
+	// InA and InB say which recordings have it, one at least.
+	InA, InB bool
+	// Stamp says when it was captured: the publish time.
+	Stamp simtime.Stamp
+	// FieldDiff is where its data begin to differ. If only the time beside them differs, the name is "log time". It is
+	// empty where one recording hasn't got the message.
 	FieldDiff
 }
 
 // Equal reports whether both recordings have the topic with the same messages.
 func (d *TopicDiff) Equal() bool {
-	return d.A != nil && d.B != nil && d.MessagesA == d.MessagesB && d.First == nil
+	return d.A != nil && d.B != nil && d.First == nil
 }
 
 // Diff compares two recordings, each as Open takes it, topic by topic and message by message: data, log time and publish
-// time. Quality of service, metadata and how files are made up aren't compared. It reads each recording once, and once
-// more up to the messages that it names. It holds 16 bytes for each message of a. Topics come by their names. Unfinished
+// time, which pairs messages. Where a topic's stamps fall, as after a reset, a new series begins, and messages are paired
+// within the first series of both, within the second, and so on. Quality of service, metadata and how files are made up aren't compared. It reads each recording once, and once
+// more up to the messages that it names. It holds 24 bytes for each message of a. Topics come by their names. Unfinished
 // files are compared as far as they go; unfinished lists them. Errors are Open's, and of files that can't be read to
 // their end, which wrap ErrDamaged.
 func (o Reading) Diff(ctx context.Context, a, b string) (list []TopicDiff, unfinished []string, err error) {
@@ -78,22 +82,61 @@ type difference struct {
 	held    int64 // bytes of the budget
 }
 
-// comparedTopic is a topic that is being compared.
+// comparedTopic is a topic that is being compared, until it differs.
 type comparedTopic struct {
 	TopicDiff
 	channels [2]*channel
 	prints   []fingerprint // of a's messages
-	// data and times are the first messages that differ by either, -1 for none.
-	data, times int64
-	found       [2]*queued // the message that First is about
+	at       [2]place      // in either recording
+	found    [2]*queued    // the message that First is about
 }
 
-// fingerprint stands for a message: two that differ have the same one time in 2^64.
-type fingerprint struct{ data, times uint64 }
+// fingerprint stands for a message: two whose data differ have the same one time in 2^64.
+type fingerprint struct{ data, logTime, stamp uint64 }
 
 func (d *difference) print(m *queued) fingerprint {
-	times := maphash.Comparable(d.seed, [2]uint64{m.logTime, m.publishTime})
-	return fingerprint{maphash.Bytes(d.seed, m.data), times}
+	return fingerprint{maphash.Bytes(d.seed, m.data), m.logTime, m.publishTime}
+}
+
+// place is where a message stands in its topic.
+type place struct {
+	series int // how often stamps fell before it
+	stamp  uint64
+}
+
+// move goes on to a message.
+func (p *place) move(stamp uint64) {
+	if stamp < p.stamp {
+		p.series++
+	}
+	p.stamp = stamp
+}
+
+// hold holds a message of b's against the one of a's that follows those that were the same.
+func (t *comparedTopic) hold(number int64, own fingerprint) {
+	a, b := &t.at[0], &t.at[1]
+	b.move(own.stamp)
+	order, other := 1, fingerprint{} // of a's message to it: there is none
+	if number < t.MessagesA {
+		other = t.prints[number]
+		a.move(other.stamp)
+		order = cmp.Or(cmp.Compare(a.series, b.series), cmp.Compare(a.stamp, b.stamp))
+	}
+	switch {
+	case order < 0:
+		t.First = &MessageDiff{Number: number, InA: true, Stamp: nanoseconds(other.stamp)}
+	case order > 0:
+		t.First = &MessageDiff{Number: number, InB: true, Stamp: nanoseconds(own.stamp)}
+	case own != other:
+		t.First = &MessageDiff{Number: number, InA: true, InB: true, Stamp: nanoseconds(own.stamp)}
+	}
+}
+
+// end says that b has no further message.
+func (t *comparedTopic) end() {
+	if n := t.MessagesB; t.A != nil && t.B != nil && t.First == nil && n < t.MessagesA {
+		t.First = &MessageDiff{Number: n, InA: true, Stamp: nanoseconds(t.prints[n].stamp)}
+	}
 }
 
 // compare fills the topics.
@@ -111,19 +154,16 @@ func (d *difference) compare(ctx context.Context) error {
 	err = d.each(ctx, 1, func(m *queued) (bool, error) {
 		t := of[m.channel]
 		t.MessagesB++
-		if number := t.MessagesB - 1; number < t.MessagesA {
-			other, own := t.prints[number], d.print(m)
-			if t.data < 0 && own.data != other.data {
-				t.data = number
-			}
-			if t.times < 0 && own.times != other.times {
-				t.times = number
-			}
+		if t.A != nil && t.First == nil {
+			t.hold(t.MessagesB-1, d.print(m))
 		}
 		return true, nil
 	})
 	if err != nil {
 		return err
+	}
+	for _, t := range d.topics {
+		t.end()
 	}
 	return d.name(ctx, of)
 }
@@ -149,7 +189,7 @@ func (d *difference) pair() map[*channel]*comparedTopic {
 			k := key{c.topic.Name, c.topic.Type, c.topic.Encoding}
 			t := known[k]
 			if t == nil {
-				t = &comparedTopic{data: -1, times: -1}
+				t = &comparedTopic{}
 				known[k], d.topics = t, append(d.topics, t)
 			}
 			topic := c.topic
@@ -187,70 +227,61 @@ func (d *difference) each(ctx context.Context, which int, visit func(m *queued) 
 	}
 }
 
-// name reads the first messages that differ again, and says by which field. A message whose data differ goes before one
-// whose times do.
+// name reads the pairs that differ again, and says by which field.
 func (d *difference) name(ctx context.Context, of map[*channel]*comparedTopic) error {
+	var pairs []*comparedTopic
 	wanted := map[string]bool{}
 	for _, t := range d.topics {
-		if t.data < 0 {
-			t.data = t.times
-		}
-		if t.data >= 0 {
-			wanted[t.A.Name] = true
+		if m := t.First; m != nil && m.InA && m.InB {
+			pairs, wanted[t.A.Name] = append(pairs, t), true
 		}
 	}
+	if pairs == nil {
+		return nil
+	}
 	for i, r := range d.readers {
-		missing := 0
-		for _, t := range d.topics {
-			if t.data >= 0 {
-				missing++
-			}
+		missing := map[*comparedTopic]int64{} // how many messages come before the one of the pair
+		for _, t := range pairs {
+			missing[t] = t.First.Number
 		}
-		if missing == 0 {
-			return nil
-		}
-		numbers := map[*comparedTopic]int64{}
 		r.selection.Topics = func(name string) bool { return wanted[name] }
 		err := d.each(ctx, i, func(m *queued) (bool, error) {
 			t := of[m.channel]
-			if numbers[t] == t.data && t.data >= 0 {
+			before, looked := missing[t]
+			switch {
+			case looked && before == 0:
 				kept := *m
 				kept.data = bytes.Clone(m.data) // its chunk isn't kept
 				t.found[i] = &kept
-				missing--
+				delete(missing, t)
+			case looked:
+				missing[t]--
 			}
-			numbers[t]++
-			return missing > 0, nil
+			return len(missing) > 0, nil
 		})
 		if err != nil {
 			return err
 		}
 	}
-	for _, t := range d.topics {
-		if t.data >= 0 {
-			t.First = t.first()
-		}
+	for _, t := range pairs {
+		t.First.FieldDiff = t.field()
 	}
 	return nil
 }
 
-// first names what differs of the message that was found.
-func (t *comparedTopic) first() *MessageDiff {
+// field names what differs of the messages that were found.
+func (t *comparedTopic) field() FieldDiff {
 	a, b := t.found[0], t.found[1]
-	diff := &MessageDiff{Number: t.data, StampA: nanoseconds(a.publishTime), StampB: nanoseconds(b.publishTime)}
 	seconds := func(ns uint64) string { return fmt.Sprintf("%d.%09d s", ns/1e9, ns%1e9) }
 	schemaA, schemaB := t.channels[0].schema, t.channels[1].schema
 	switch {
-	case bytes.Equal(a.data, b.data) && a.publishTime != b.publishTime:
-		diff.FieldDiff = FieldDiff{"publish time", seconds(a.publishTime), seconds(b.publishTime)}
 	case bytes.Equal(a.data, b.data):
-		diff.FieldDiff = FieldDiff{"log time", seconds(a.logTime), seconds(b.logTime)}
+		return FieldDiff{"log time", seconds(a.logTime), seconds(b.logTime)}
 	case sameSchema(schemaA, schemaB):
-		diff.FieldDiff = fieldDiff(schemaA, t.A.Encoding, a.data, b.data)
+		return fieldDiff(schemaA, t.A.Encoding, a.data, b.data)
 	default:
-		diff.FieldDiff = byteDiff(a.data, b.data)
+		return byteDiff(a.data, b.data)
 	}
-	return diff
 }
 
 // sameSchema reports whether two recordings define a message alike.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"maps"
 	"math"
 	"os"
@@ -122,7 +123,6 @@ func TestDiffNamesTheField(t *testing.T) {
 			f := s.(*sample.Transforms)
 			f.Transforms = append(f.Transforms, f.Transforms[0])
 		}, one("transforms", "1 element", "2 elements")},
-		{"/clock", func(s simtime.Stamped) { s.(*sample.Clock).Stamp += 5 }, want{"clock.nanosec", "clock", "clock.nanosec", "", ""}},
 	} {
 		for profile, name := range map[string]string{"ros2": c.want.ros2, "ros1": c.want.ros1, "foxglove": c.want.foxglove} {
 			a := recordList(t, "a.mcap?chunk=500&profile="+profile, series())
@@ -135,7 +135,7 @@ func TestDiffNamesTheField(t *testing.T) {
 				require.False(t, d.Equal())
 				require.NotNil(t, d.First, "%s %s", profile, name)
 				assert.EqualValues(t, 3, d.First.Number)
-				assert.Equal(t, headerAt(3).Stamp, d.First.StampA)
+				assert.Equal(t, headerAt(3).Stamp, d.First.Stamp)
 				assert.Equal(t, name, d.First.Name, "%s %s", profile, topic)
 				if c.want.a != "" {
 					assert.Equal(t, c.want.a+" "+c.want.b, d.First.A+" "+d.First.B, "%s %s", profile, name)
@@ -155,8 +155,8 @@ func TestDiffOfWholeTopics(t *testing.T) {
 	}{
 		"the same":              {series(), nil},
 		"a topic less":          {slices.DeleteFunc(series(), func(m taken) bool { return m.topic == "/imu" }), map[string]string{"/imu": "5 0"}},
-		"the last message less": {series()[:len(series())-1], map[string]string{"/tf": "5 4"}},
-		"the first less":        {slices.DeleteFunc(series(), func(m taken) bool { return m.topic == "/imu" && m.Captured() == headerAt(0).Stamp }), map[string]string{"/imu": "5 4 header.stamp.nanosec"}},
+		"the last message less": {series()[:len(series())-1], map[string]string{"/tf": "5 4 message 4 missing in B"}},
+		"the first less":        {slices.DeleteFunc(series(), func(m taken) bool { return m.topic == "/imu" && m.Captured() == headerAt(0).Stamp }), map[string]string{"/imu": "5 4 message 0 missing in B"}},
 	} {
 		b := recordList(t, "a.mcap", c.list)
 		found := map[string]string{}
@@ -194,10 +194,63 @@ func counts(d *mcap.TopicDiff) string {
 	for _, n := range []int64{d.MessagesA, d.MessagesB} {
 		text += string(rune('0'+n)) + " "
 	}
-	if d.First != nil {
-		return text + d.First.Name
+	switch m := d.First; {
+	case m == nil:
+		return text[:len(text)-1]
+	case !m.InA:
+		return fmt.Sprintf("%smessage %d missing in A", text, m.Number)
+	case !m.InB:
+		return fmt.Sprintf("%smessage %d missing in B", text, m.Number)
+	default:
+		return fmt.Sprintf("%smessage %d %s", text, m.Number, m.Name)
 	}
-	return text[:len(text)-1]
+}
+
+// TestDiffPairsByStamp: one message that a recording lacks makes the others no different, and what differs first is named.
+func TestDiffPairsByStamp(t *testing.T) {
+	type row struct {
+		stamp, log int64 // in ns; log is beside 1000 ns for each message
+		x          float64
+	}
+	record := func(rows []row) string {
+		var list []taken
+		for i, r := range rows {
+			m := &sample.Imu{Header: headerAt(0)}
+			m.Stamp, m.LinearAcceleration[0] = simtime.Stamp(r.stamp), r.x
+			list = append(list, taken{"/imu", 1000*int64(i+1) + r.log, m})
+		}
+		return recordList(t, "a.mcap", list)
+	}
+	whole := []row{{10, 0, 1}, {20, 0, 2}, {30, 0, 3}, {40, 0, 4}}
+	less := []row{{10, 0, 1}, {30, 1000, 3}, {40, 1000, 4}}
+	for name, c := range map[string]struct {
+		a, b  []row
+		want  string
+		stamp simtime.Stamp
+	}{
+		"one less":                        {whole, less, "4 3 message 1 missing in B", 20},
+		"one more":                        {less, whole, "3 4 message 1 missing in A", 20},
+		"a later stamp":                   {whole, []row{{11, 0, 1}, {21, 0, 2}, {31, 0, 9}}, "4 3 message 0 missing in B", 10},
+		"an earlier stamp":                {whole, []row{{9, 0, 1}, {19, 0, 2}, {29, 0, 9}}, "4 3 message 0 missing in A", 9},
+		"a log time before data":          {whole, []row{{10, 1, 1}, {20, 0, 2}, {30, 0, 9}, {40, 0, 4}}, "4 4 message 0 log time", 10},
+		"data before a log time":          {whole, []row{{10, 0, 1}, {20, 0, 9}, {30, 1, 3}, {40, 0, 4}}, "4 4 message 1 linear_acceleration.x", 20},
+		"both at once":                    {whole, []row{{10, 0, 1}, {20, 1, 9}, {30, 0, 3}, {40, 0, 4}}, "4 4 message 1 linear_acceleration.x", 20},
+		"one stamp, in order":             {[]row{{10, 0, 1}, {10, 0, 2}}, []row{{10, 0, 1}, {10, 0, 3}}, "2 2 message 1 linear_acceleration.x", 10},
+		"the second series":               {[]row{{10, 0, 1}, {20, 0, 2}, {10, 0, 3}}, []row{{10, 0, 1}, {20, 0, 2}, {10, 0, 4}}, "3 3 message 2 linear_acceleration.x", 10},
+		"the first series has one more":   {[]row{{10, 0, 1}, {20, 0, 2}, {5, 0, 3}}, []row{{10, 0, 1}, {5, 1000, 3}}, "3 2 message 1 missing in B", 20},
+		"the first series has one less":   {[]row{{10, 0, 1}, {5, 1000, 3}}, []row{{10, 0, 1}, {20, 0, 2}, {5, 0, 3}}, "2 3 message 1 missing in A", 20},
+		"a series that one hasn't":        {append(whole[:4:4], row{20, 0, 2}), whole, "5 4 message 4 missing in B", 20},
+		"a series that the other has not": {whole, append(whole[:4:4], row{20, 0, 2}), "4 5 message 4 missing in A", 20},
+	} {
+		d := compared(t, record(c.a), record(c.b))["/imu"]
+		if assert.NotNil(t, d.First, name) {
+			assert.Equal(t, c.want, counts(&d), name)
+			assert.Equal(t, c.stamp, d.First.Stamp, name)
+		}
+	}
+	twice := append(whole[:4:4], whole...)
+	d := compared(t, record(twice), record(twice))["/imu"]
+	assert.True(t, d.Equal(), "two series that are the same")
 }
 
 // TestDiffOfOtherForms: a folder and a split recording have the messages of a file.

@@ -41,7 +41,9 @@ func newMCAPDiff() *cobra.Command {
 		Use: "diff A B", Short: "Compare two recordings, message by message",
 		Long: "Compare two recordings, message by message.\n\n" +
 			"A and B are MCAP files or rosbag2 folders. Each topic has a row with its counts and the first message that differs: when it was\n" +
-			"captured, and the field with both values. Data, log times and publish times are compared.\n" +
+			"captured, and the field with both values, or the recording that lacks it. Data and log times are compared of messages with one publish time.\n" +
+			"Several of one time are taken in their order. Where a topic's times fall, as after a reset, a new series begins: the first series of A is\n" +
+			"compared with the first of B, and so on.\n" +
 			"The exit code is 0 where all is equal, 1 where something differs, and 2 for a recording that can't be read to its end.",
 		Example: "  raybridge mcap diff main.mcap branch.mcap\n  raybridge mcap diff out/one/recording out/two/recording",
 		Args:    twoArgs("two MCAP files or rosbag2 folders"),
@@ -91,13 +93,15 @@ func differenceRow(t *mcap.TopicDiff) string {
 	case t.B == nil:
 		countB, result = "-", "only in A"
 	case m != nil:
-		at := fault.NineDecimals(int64(m.StampA)) + " s"
-		if m.StampA != m.StampB {
-			at += " in A, " + fault.NineDecimals(int64(m.StampB)) + " s in B"
+		result = fmt.Sprintf("message %d, at %s s: ", m.Number, fault.NineDecimals(int64(m.Stamp)))
+		switch {
+		case !m.InA:
+			result += "missing in A"
+		case !m.InB:
+			result += "missing in B"
+		default:
+			result += fmt.Sprintf("%s is %s in A, %s in B", m.Name, m.FieldDiff.A, m.FieldDiff.B)
 		}
-		result = fmt.Sprintf("message %d, at %s: %s is %s in A, %s in B", m.Number, at, m.Name, m.A, m.B)
-	case t.MessagesA != t.MessagesB:
-		result = "equal as far as both go"
 	}
 	return strings.Join([]string{topic.Name, topic.Type, countA, countB, result}, "\t")
 }

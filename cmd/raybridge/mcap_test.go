@@ -59,15 +59,13 @@ func TestRowsOfDifferences(t *testing.T) {
 	points := &mcap.Topic{Name: "/points", Type: "T"}
 	field := mcap.FieldDiff{Name: "points[17].intensity", A: "1", B: "2.5"}
 	for want, d := range map[string]mcap.TopicDiff{
-		"5|5|equal":                   {A: points, B: points, MessagesA: 5, MessagesB: 5},
-		"5|4|equal as far as both go": {A: points, B: points, MessagesA: 5, MessagesB: 4},
-		"5|-|only in A":               {A: points, MessagesA: 5},
-		"-|0|only in B":               {B: points},
+		"5|5|equal": {A: points, B: points, MessagesA: 5, MessagesB: 5},
+		"5|4|message 4, at 0.400000000 s: missing in B": {A: points, B: points, MessagesA: 5, MessagesB: 4, First: &mcap.MessageDiff{Number: 4, InA: true, Stamp: 4e8}},
+		"4|5|message 0, at 0.000000000 s: missing in A": {A: points, B: points, MessagesA: 4, MessagesB: 5, First: &mcap.MessageDiff{InB: true}},
+		"5|-|only in A": {A: points, MessagesA: 5},
+		"-|0|only in B": {B: points},
 		"5|5|message 3, at 0.300000000 s: points[17].intensity is 1 in A, 2.5 in B": {
-			A: points, B: points, MessagesA: 5, MessagesB: 5, First: &mcap.MessageDiff{Number: 3, StampA: 3e8, StampB: 3e8, FieldDiff: field},
-		},
-		"5|4|message 3, at 0.300000000 s in A, 0.400000000 s in B: points[17].intensity is 1 in A, 2.5 in B": {
-			A: points, B: points, MessagesA: 5, MessagesB: 4, First: &mcap.MessageDiff{Number: 3, StampA: 3e8, StampB: 4e8, FieldDiff: field},
+			A: points, B: points, MessagesA: 5, MessagesB: 5, First: &mcap.MessageDiff{Number: 3, InA: true, InB: true, Stamp: 3e8, FieldDiff: field},
 		},
 	} {
 		assert.Equal(t, "/points|T|"+want, strings.ReplaceAll(differenceRow(&d), "\t", "|"))
