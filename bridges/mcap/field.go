@@ -9,6 +9,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/foxglove/mcap/go/mcap"
 	"google.golang.org/protobuf/proto"
@@ -29,7 +30,8 @@ type FieldDiff struct {
 	// transforms[2].child_frame_id, data[17]. A point's is points[17].intensity. Without a schema that can be read, or
 	// where the field is the same and its encoding isn't, it is a byte's: byte 52.
 	Name string
-	// A and B are the values.
+	// A and B are the values. Texts are quoted; of ones with more than 40 characters it is up to 40, from the first that
+	// differs on, with … where something is left out.
 	A, B string
 }
 
@@ -375,13 +377,49 @@ func (w *rosWalk) text(name string) (*FieldDiff, error) {
 	if err := errors.Join(errA, errB); err != nil || bytes.Equal(a, b) {
 		return nil, err
 	}
-	quoted := func(text []byte) string {
-		if w.cdr { // which ends it with a zero
-			text = bytes.TrimSuffix(text, []byte{0})
-		}
-		return strconv.Quote(string(text))
+	shownA, shownB := a, b
+	if w.cdr { // which ends it with a zero
+		shownA, shownB = bytes.TrimSuffix(a, []byte{0}), bytes.TrimSuffix(b, []byte{0})
 	}
-	return differ(name, quoted(a), quoted(b), a, b), nil
+	if bytes.Equal(shownA, shownB) { // the zero alone differs
+		return &FieldDiff{name, fault.Count(len(a), "byte"), fault.Count(len(b), "byte")}, nil
+	}
+	return textDiff(name, shownA, shownB), nil
+}
+
+// mostShown is how many characters of a text are shown.
+const mostShown = 40
+
+// textDiff names a text whose two values differ. Of long ones it has what begins with the first character that differs.
+func textDiff(name string, a, b []byte) *FieldDiff {
+	from := 0
+	if max(utf8.RuneCount(a), utf8.RuneCount(b)) > mostShown {
+		from = differsAt(a, b)
+	}
+	within := func(text []byte) bool { return from < len(text) && !utf8.RuneStart(text[from]) }
+	for range utf8.UTFMax - 1 {
+		if from > 0 && (within(a) || within(b)) {
+			from--
+		}
+	}
+	return &FieldDiff{name, excerpt(a, from), excerpt(b, from)}
+}
+
+// excerpt quotes a text from a byte on.
+func excerpt(text []byte, from int) string {
+	end := from
+	for range mostShown {
+		_, n := utf8.DecodeRune(text[end:])
+		end += n
+	}
+	quoted := strconv.Quote(string(text[from:end]))
+	if from > 0 {
+		quoted = "…" + quoted
+	}
+	if end < len(text) {
+		quoted += "…"
+	}
+	return quoted
 }
 
 // protoDiff returns the first field that differs of two protobuf messages, by the descriptors in their schema; nil where
@@ -500,10 +538,11 @@ func protoScalars(f protoreflect.FieldDescriptor, a, b protoreflect.Value, name 
 	if a.Equal(b) {
 		return nil
 	}
+	if f.Kind() == protoreflect.StringKind {
+		return textDiff(name, []byte(a.String()), []byte(b.String()))
+	}
 	value := func(v protoreflect.Value) string {
 		switch f.Kind() {
-		case protoreflect.StringKind:
-			return strconv.Quote(v.String())
 		case protoreflect.FloatKind:
 			return strconv.FormatFloat(v.Float(), 'g', -1, 32)
 		case protoreflect.DoubleKind:

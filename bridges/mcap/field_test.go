@@ -2,6 +2,7 @@ package mcap
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -157,7 +158,7 @@ func valueAt(t *testing.T, tree any, path string) any {
 	return tree
 }
 
-// recursive is the schema of message N { N child = 1; N other = 2; int32 x = 3; repeated N list = 4; }.
+// recursive is the schema of message N { N child = 1; N other = 2; int32 x = 3; repeated N list = 4; string s = 5; }.
 func recursive(tb testing.TB) *mcap.Schema {
 	tb.Helper()
 	field := func(number int32, name string, label descriptorpb.FieldDescriptorProto_Label, kind descriptorpb.FieldDescriptorProto_Type) *descriptorpb.FieldDescriptorProto {
@@ -171,11 +172,13 @@ func recursive(tb testing.TB) *mcap.Schema {
 		one, many = descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL, descriptorpb.FieldDescriptorProto_LABEL_REPEATED
 		message   = descriptorpb.FieldDescriptorProto_TYPE_MESSAGE
 		number    = descriptorpb.FieldDescriptorProto_TYPE_INT32
+		text      = descriptorpb.FieldDescriptorProto_TYPE_STRING
 	)
 	data, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{{
 		Name: proto.String("n.proto"), Syntax: proto.String("proto3"),
 		MessageType: []*descriptorpb.DescriptorProto{{Name: proto.String("N"), Field: []*descriptorpb.FieldDescriptorProto{
 			field(1, "child", one, message), field(2, "other", one, message), field(3, "x", one, number), field(4, "list", many, message),
+			field(5, "s", one, text),
 		}}},
 	}}})
 	require.NoError(tb, err)
@@ -199,6 +202,35 @@ func TestATypeThatHasItself(t *testing.T) {
 	assert.Equal(t, FieldDiff{"child.child", "there", "not there"}, fieldDiff(s, "protobuf", within(child, 2), within(child, 1)))
 	a, b := within(child, 5000, one...), within(child, 5000, two...)
 	assert.Equal(t, FieldDiff{"byte " + strconv.Itoa(len(a)-1), "0x01", "0x02"}, fieldDiff(s, "protobuf", a, b))
+}
+
+// TestLongTextsAreCutShort to where they begin to differ, between characters, in each encoding.
+func TestLongTextsAreCutShort(t *testing.T) {
+	long := strings.Repeat("x", 400_000)
+	for _, c := range []struct{ a, b, wantA, wantB string }{
+		{"on", "off", `"on"`, `"off"`},
+		{strings.Repeat("x", 40), strings.Repeat("x", 39), `"` + strings.Repeat("x", 40) + `"`, `"` + strings.Repeat("x", 39) + `"`},
+		{long + "a" + long, long + "b", `…"a` + long[:39] + `"…`, `…"b"`},
+		{long, long + "y", `…""`, `…"y"`},
+		{long, "y" + long, `"` + long[:40] + `"…`, `"y` + long[:39] + `"…`},
+		{long + "é", long + "è", `…"é"`, `…"è"`},
+		{long + "é\x1b[2J", long, `…"é\x1b[2J"`, `…""`},
+	} {
+		str := func(text string) []byte { // CDR's and ROS 1's
+			return append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...)
+		}
+		cdr := func(text string) []byte { return append([]byte{0, 1, 0, 0}, str(text+"\x00")...) }
+		nested := func(text string) []byte {
+			return protowire.AppendString(protowire.AppendTag(nil, 5, protowire.BytesType), text)
+		}
+		want := FieldDiff{"s", c.wantA, c.wantB}
+		assert.Equal(t, want, fieldDiff(&mcap.Schema{Name: "a/A", Encoding: "ros1msg", Data: []byte("string s\n")}, "ros1", str(c.a), str(c.b)))
+		assert.Equal(t, want, fieldDiff(&mcap.Schema{Name: "a/A", Encoding: "ros2msg", Data: []byte("string s\n")}, "cdr", cdr(c.a), cdr(c.b)))
+		assert.Equal(t, want, fieldDiff(recursive(t), "protobuf", nested(c.a), nested(c.b)))
+	}
+	whole := append([]byte{0, 1, 0, 0, 0x80, 0x1a, 6, 0}, long...) // a length of 400 000
+	d := fieldDiff(&mcap.Schema{Name: "a/A", Encoding: "ros2msg", Data: []byte("string s\n")}, "cdr", whole, append(append([]byte{0, 1, 0, 0, 0x81, 0x1a, 6, 0}, long...), 0))
+	assert.Equal(t, FieldDiff{"s", "400000 bytes", "400001 bytes"}, d, "the zero at the end alone differs")
 }
 
 // FuzzFieldDiff compares messages by a definition, all of anybody's making: there is a name, and values that differ.

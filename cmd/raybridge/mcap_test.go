@@ -70,6 +70,8 @@ func TestRowsOfDifferences(t *testing.T) {
 	} {
 		assert.Equal(t, "/points|T|"+want, strings.ReplaceAll(differenceRow(&d), "\t", "|"))
 	}
+	escapes := mcap.TopicDiff{A: &mcap.Topic{Name: "/a\x1b[2J", Type: "T\tequal"}}
+	assert.Equal(t, `"/a\x1b[2J"|"T\tequal"|0|-|only in A`, strings.ReplaceAll(differenceRow(&escapes), "\t", "|"))
 }
 
 // TestDiffOfADamagedRecording: its checksum tells, rather than a field.
