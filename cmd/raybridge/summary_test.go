@@ -41,6 +41,7 @@ func TestSummaryCommands(t *testing.T) {
 		{[]string{"check", path, "--max-drops", "1", "--markdown"}, exitFailed, "| **falls short** |", "falls short"},
 		{[]string{"check", path, "--min-rate", "/point=1"}, exitFailed, "did you mean /points?", "no such topic"},
 		{[]string{"check", path, "--max-drops", "1", "--markdown", "--json"}, exitUsage, "", "not both"},
+		{[]string{"check", path, "--min-realtime", "0"}, exitDone, "at least 0", ""},
 		{[]string{"check", path}, exitUsage, "", "nothing to check: give --min-rate"},
 		{[]string{"check"}, exitUsage, "", "give a file that run --summary wrote"},
 		{[]string{"check", path, "--max-drops", "zork=1"}, exitUsage, "", "is not a cause of a loss"},

@@ -33,10 +33,8 @@ type Comparison struct {
 func Compare(nameA, nameB string, a, b *pipeline.Summary) Comparison {
 	c := Comparison{A: nameA, B: nameB}
 	limits := Limits{{Kind: MinRealtime}, {Kind: MaxDrops}}
-	for _, cause := range flow.Losses() {
-		if a.Lost[cause]+b.Lost[cause] > 0 {
-			limits = append(limits, Limit{Kind: MaxDrops, Cause: cause})
-		}
+	for _, cause := range lostBy(a.Lost, b.Lost) {
+		limits = append(limits, Limit{Kind: MaxDrops, Cause: cause})
 	}
 	topics := map[string]bool{}
 	for _, s := range []*pipeline.Summary{a, b} {
@@ -52,6 +50,20 @@ func Compare(nameA, nameB string, a, b *pipeline.Summary) Comparison {
 		c.Pairs = append(c.Pairs, Pair{Kind: l.Kind, Topic: l.Topic, Cause: l.Cause, A: l.check(a).Measured, B: l.check(b).Measured})
 	}
 	return c
+}
+
+// lostBy are the causes of losses in either of two runs: those that this program knows in its order, then those of
+// other versions by their names.
+func lostBy(a, b flow.Drops) (causes []flow.Cause) {
+	var all flow.Drops
+	all.Merge(a)
+	all.Merge(b)
+	for _, cause := range slices.Concat(flow.Losses(), slices.Sorted(maps.Keys(all))) {
+		if all[cause] > 0 && !slices.Contains(causes, cause) {
+			causes = append(causes, cause)
+		}
+	}
+	return causes
 }
 
 // Write writes the comparison: a row for each figure, with the change from A to B.

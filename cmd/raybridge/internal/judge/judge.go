@@ -21,6 +21,7 @@ import (
 type Flags struct {
 	minRate, maxDrops, maxLatency []string
 	minRealtime                   float64
+	given                         *pflag.FlagSet // says which were given
 }
 
 // Names of the flags, without dashes. Rate and latency take a topic, drops may take a cause.
@@ -33,6 +34,7 @@ const (
 
 // Register makes the flags a command's.
 func (f *Flags) Register(flags *pflag.FlagSet) {
+	f.given = flags
 	flags.StringArrayVar(&f.minRate, MinRate, nil, "least mean rates of topics, in messages a simulated second: `TOPIC=HZ,...`; repeatable")
 	flags.StringArrayVar(&f.maxDrops, MaxDrops, nil, "most that may be lost, by a cause or by all together: `[CAUSE=]N,...`; repeatable")
 	flags.Float64Var(&f.minRealtime, MinRealtime, 0, "least simulated seconds in a second: the real-time factor")
@@ -60,7 +62,7 @@ func (f *Flags) Limits() (Limits, error) {
 	if math.IsNaN(f.minRealtime) || math.IsInf(f.minRealtime, 0) || f.minRealtime < 0 {
 		return nil, fmt.Errorf("--%s %v: want a number that isn't negative, such as 0.9", MinRealtime, f.minRealtime)
 	}
-	if f.minRealtime > 0 {
+	if f.given != nil && f.given.Changed(MinRealtime) { // a limit of 0, too, which every run keeps
 		list = append(list, Limit{Kind: MinRealtime, Value: f.minRealtime})
 	}
 	return list, nil
@@ -192,11 +194,7 @@ func (l Limit) check(s *pipeline.Summary) Check {
 	return c
 }
 
-// measure takes a figure, in a file of anybody's making perhaps: JSON has no infinity, which a sum may be.
-func (c *Check) measure(v float64) {
-	v = max(min(v, math.MaxFloat64), -math.MaxFloat64)
-	c.Measured = &v
-}
+func (c *Check) measure(v float64) { c.Measured = &v }
 
 // topic measures a topic. Sensors that had it one after another have a row each: their messages are the topic's, and its
 // latency is the longest of theirs.

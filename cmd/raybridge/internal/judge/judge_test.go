@@ -34,7 +34,7 @@ func limitsOf(args ...string) (judge.Limits, error) {
 func aRun() *pipeline.Summary {
 	return &pipeline.Summary{
 		Schema: pipeline.SummarySchema, RealTimeFactor: 0.5, SimS: 10, WallS: 20,
-		Lost: flow.Drops{flow.CausePeerSlow: 3, flow.CauseSkipped: 1},
+		Lost: flow.Drops{flow.CausePeerSlow: 3, flow.CauseSkipped: 1}, Bridges: []carry.BridgeSummary{},
 		Sensors: []carry.SensorSummary{
 			{Name: "clock", Topic: "/clock", Messages: 1000, RateHz: 50},
 			{Name: "roof", Topic: "/lidar/points", Messages: 100, RateHz: 10, LatencyP50Ms: 5, LatencyP99Ms: 20, Drops: flow.Drops{flow.CauseNoReturn: 9}},
@@ -132,13 +132,19 @@ func TestSumsOfFloats(t *testing.T) {
 
 // TestLimitsAreRead in lists and repeated, and refused where they mean nothing.
 func TestLimitsAreRead(t *testing.T) {
-	limits, err := limitsOf("--max-drops=0,peer_slow=5", "--min-rate", "/a=1,/b=2.5", "--min-rate", "/c=3", "--min-realtime=0")
+	limits, err := limitsOf("--max-drops=0,peer_slow=5", "--min-rate", "/a=1,/b=2.5", "--min-rate", "/c=3")
 	require.NoError(t, err)
 	assert.Equal(t, judge.Limits{
 		{Kind: "min-rate", Topic: "/a", Value: 1}, {Kind: "min-rate", Topic: "/b", Value: 2.5}, {Kind: "min-rate", Topic: "/c", Value: 3},
 		{Kind: "max-drops"}, {Kind: "max-drops", Cause: "peer_slow", Value: 5},
 	}, limits)
 	require.NoError(t, limits.Known([]string{"/a", "/b", "/c"}))
+	none, err := limitsOf()
+	require.NoError(t, err)
+	assert.Empty(t, none)
+	least, err := limitsOf("--min-realtime=0")
+	require.NoError(t, err)
+	assert.Equal(t, judge.Limits{{Kind: "min-realtime"}}, least, "a limit that is 0 was given")
 	require.EqualError(t, limits.Known([]string{"/a", "/bar", "/c"}), "--min-rate /b: the run has no such topic, did you mean /a?")
 
 	for flag, want := range map[string]string{
@@ -215,6 +221,7 @@ real-time factor  at least 0.5    0.5         held
 // TestCompare: what both runs have, what one has, and what changed.
 func TestCompare(t *testing.T) {
 	a, b := aRun(), aRun()
+	a.Lost["of_later"] = 2 // a cause of another version
 	b.RealTimeFactor, b.Lost, b.Sensors[1].RateHz, b.Sensors[2].Topic = 0.6, flow.Drops{flow.CauseSkipped: 1}, 9, "/new"
 	c := judge.Compare("a.json", "b.json", a, b)
 	var out bytes.Buffer
@@ -224,7 +231,7 @@ func TestCompare(t *testing.T) {
 		rows[strings.Join(strings.Fields(line), " ")] = true
 	}
 	for _, want := range []string{
-		"a.json b.json change", "real-time factor 0.5 0.6 +0.1 (+20.0 %)", "drops 4 1 -3 (-75.0 %)", "drops by peer_slow 3 0 -3 (-100.0 %)", "drops by skipped 1 1",
+		"a.json b.json change", "real-time factor 0.5 0.6 +0.1 (+20.0 %)", "drops 6 1 -5 (-83.3 %)", "drops by of_later 2 0 -2 (-100.0 %)", "drops by peer_slow 3 0 -3 (-100.0 %)", "drops by skipped 1 1",
 		"rate of /lidar/points 10 Hz 9 Hz -1 Hz (-10.0 %)", "rate of /spawned 5 Hz 5 Hz", "rate of /new no such topic 0.1 Hz only in the second",
 		"rate of /tf_static 0.1 Hz no such topic only in the first", "rate of /eye 0 Hz 0 Hz",
 	} {
@@ -266,20 +273,36 @@ func TestRead(t *testing.T) {
 	require.NoError(t, err, "what GET /v1/status answers")
 	assert.Equal(t, aRun().Lost, s.Lost)
 
-	without := strings.Replace(string(whole), `"lost"`, `"found"`, 1)
+	with := func(old, text string) string {
+		require.Contains(t, string(whole), old)
+		return strings.Replace(string(whole), old, text, 1)
+	}
+	older := strings.Replace(with(`"lost"`, `"found"`), `"version": ""`, `"version": "v0.1.0"`, 1)
+	lost := with(`"lost": {`, `"lost": null, "found": {`)
 	for path, want := range map[string]string{
 		dir:                           "is a folder: name a file",
 		filepath.Join(dir, "rn.json"): "no such file, did you mean " + path,
 		file("empty.json", ""):        "empty.json is empty: was the run that was to write it killed",
-		file("cut.json", string(whole[:len(whole)/2])):                                    "cut.json ends in the middle",
-		file("list.json", "[1, 2]"):                                                       "list.json is not a summary",
-		file("null.json", "null"):                                                         `null.json is not a summary, since it has no number "schema"`,
-		file("other.json", `{"schema": "1"}`):                                             "is not a summary",
-		file("text.json", "messages: 5"):                                                  "text.json is not JSON",
-		file("later.json", `{"schema": 2, "version": "v9"}`):                              "is a summary of schema 2: this raybridge reads 1: take the version that wrote it (v9)",
-		file("replay.json", `{"schema": 1, "replayed_s": 1}`):                             "is not the summary of a run",
-		file("without.json", without):                                                     `has no "lost"`,
-		file("wrong.json", strings.Replace(string(whole), `"seed": 0`, `"seed": "x"`, 1)): `wrong.json is not a summary, since its "seed" is string`,
+		file("cut.json", string(whole[:len(whole)/2])):                                     "cut.json ends in the middle",
+		file("list.json", "[1, 2]"):                                                        "list.json is not a summary",
+		file("null.json", "null"):                                                          `null.json is not a summary, since it has no number "schema"`,
+		file("other.json", `{"schema": "1"}`):                                              "is not a summary",
+		file("text.json", "messages: 5"):                                                   "text.json is not JSON",
+		file("later.json", `{"schema": 2, "version": "v9"}`):                               "is a summary of schema 2: this raybridge reads 1: take the version that wrote it (v9)",
+		file("replay.json", `{"schema": 1, "replayed_s": 1}`):                              "is not the summary of a run",
+		file("older.json", older):                                                          "older.json was written by v0.1.0, which did not sum up losses: run again",
+		file("unnamed.json", with(`"lost"`, `"found"`)):                                    "was written by an older raybridge, which did not sum up losses",
+		file("no_sensors.json", with(`"sensors"`, `"topics"`)):                             `is not the summary of a run, since it has no "sensors"`,
+		file("null_lost.json", lost):                                                       `is not a whole summary, since it has no "lost"`,
+		file("null_sensors.json", with(`"sensors": [`, `"sensors": null, "others": [`)):    `since it has no "sensors"`,
+		file("null_seed.json", with(`"seed": 0`, `"seed": null`)):                          `since it has no "seed"`,
+		file("negative.json", with(`"peer_slow": 3`, `"peer_slow": -3`)):                   `the count of "peer_slow" in its "lost" is -3`,
+		file("negative_messages.json", with(`"messages": 1000`, `"messages": -1`)):         `"messages" of topic "/clock" is -1`,
+		file("negative_rate.json", with(`"rate_hz": 50`, `"rate_hz": -50`)):                `"rate_hz" of topic "/clock" is -50`,
+		file("huge_rate.json", with(`"rate_hz": 50`, `"rate_hz": 1.7e308`)):                `"rate_hz" of topic "/clock" is 1.7e+308`,
+		file("huge_latency.json", with(`"latency_p99_ms": 20`, `"latency_p99_ms": 1e300`)): `"latency_p99_ms" of topic "/lidar/points" is 1e+300`,
+		file("negative_time.json", with(`"wall_s": 20`, `"wall_s": -20`)):                  `its "wall_s" is -20`,
+		file("wrong.json", strings.Replace(string(whole), `"seed": 0`, `"seed": "x"`, 1)):  `wrong.json is not a summary, since its "seed" is string`,
 	} {
 		_, err := judge.Read(path)
 		require.ErrorContains(t, err, want)

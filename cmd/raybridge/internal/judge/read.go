@@ -2,6 +2,7 @@ package judge
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 const mostSummary = 64 << 20
 
 // Read reads a file that run --summary wrote, or what GET /v1/status answered. Keys that this program doesn't know are
-// passed over. An error says what is wrong with the file.
+// passed over, and figures that no run can come to are refused. An error says what is wrong with the file.
 func Read(path string) (*pipeline.Summary, error) {
 	data, err := fault.ReadUpTo(path, mostSummary)
 	switch {
@@ -52,16 +53,76 @@ func parseSummary(data []byte) (*pipeline.Summary, error) {
 	if *head.Schema != pipeline.SummarySchema {
 		return nil, fmt.Errorf("is a summary of schema %d: this raybridge reads %d: take the version that wrote it (%s)", *head.Schema, pipeline.SummarySchema, head.Version)
 	}
-	for _, key := range requiredKeys() {
-		if keys[key] == nil {
-			return nil, fmt.Errorf("is not the summary of a run, since it has no %q: name a file that run --summary wrote; replay's are others", key)
-		}
+	if err := checkKeys(keys, head.Version); err != nil {
+		return nil, err
 	}
 	var s pipeline.Summary
 	if err := json.Unmarshal(data, &s); err != nil {
 		return nil, unreadable(data, err)
 	}
+	if err := checkFigures(&s); err != nil {
+		return nil, err
+	}
 	return &s, nil
+}
+
+// ofRuns are the keys that tell the summary of a run, by any version, from that of a replay.
+var ofRuns = []string{"real_time_factor", "sim_s", "sensors"}
+
+// checkKeys returns an error where a key lacks that every summary has.
+func checkKeys(keys map[string]json.RawMessage, version string) error {
+	lacks := func(key string) bool { return keys[key] == nil || string(keys[key]) == "null" }
+	for _, key := range ofRuns {
+		if lacks(key) {
+			return fmt.Errorf("is not the summary of a run, since it has no %q: name a file that run --summary wrote; replay's are others", key)
+		}
+	}
+	for _, key := range requiredKeys() {
+		switch {
+		case !lacks(key):
+		case key == "lost" && keys[key] == nil:
+			return fmt.Errorf("was written by %s, which did not sum up losses: run again", cmp.Or(version, "an older raybridge"))
+		default:
+			return fmt.Errorf("is not a whole summary, since it has no %q: run again", key)
+		}
+	}
+	return nil
+}
+
+// mostFigure is above every rate and every count that a run can come to, and every time in seconds or ms.
+const mostFigure = 1e15
+
+// checkFigures returns an error where a figure can't be a run's.
+func checkFigures(s *pipeline.Summary) error {
+	wrong := func(name string, v float64) error {
+		return fmt.Errorf("is not a run's summary, since %s is %v: run again", name, v)
+	}
+	implausible := func(v float64) bool { return v < 0 || v > mostFigure }
+	for _, f := range []struct {
+		name string
+		v    float64
+	}{{"real_time_factor", s.RealTimeFactor}, {"wall_s", s.WallS}, {"sim_s", s.SimS}} {
+		if implausible(f.v) {
+			return wrong(fmt.Sprintf("its %q", f.name), f.v)
+		}
+	}
+	for cause, n := range s.Lost {
+		if implausible(float64(n)) {
+			return wrong(fmt.Sprintf("the count of %q in its \"lost\"", cause), float64(n))
+		}
+	}
+	for i := range s.Sensors {
+		row := &s.Sensors[i]
+		for _, f := range []struct {
+			name string
+			v    float64
+		}{{"messages", float64(row.Messages)}, {"rate_hz", row.RateHz}, {"latency_p99_ms", row.LatencyP99Ms}, {"others", float64(row.Others)}} {
+			if implausible(f.v) {
+				return wrong(fmt.Sprintf("%q of topic %q", f.name, row.Topic), f.v)
+			}
+		}
+	}
+	return nil
 }
 
 // unreadable says what is wrong with JSON.
