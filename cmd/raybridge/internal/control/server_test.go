@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -288,4 +289,24 @@ func TestProfiles(t *testing.T) {
 	require.NoError(t, err)
 	assert.False(t, open.Local())
 	require.NoError(t, open.Close())
+}
+
+// TestProfilesOfOtherSites aren't made, although a browser asks for a picture of them.
+func TestProfilesOfOtherSites(t *testing.T) {
+	h := control.NewHandler(control.Run{Clock: newClock(t, simtime.Config{}), Profiles: true, Status: func() any { return object{} }})
+	for _, path := range []string{"/debug/pprof/", "/debug/pprof/cmdline", "/debug/pprof/goroutine", "/debug/pprof/trace?seconds=0.01", "/debug/pprof/symbol"} {
+		for site, want := range map[string]int{
+			"": http.StatusOK, "none": http.StatusOK, "same-origin": http.StatusOK,
+			"cross-site": http.StatusForbidden, "same-site": http.StatusForbidden, "other": http.StatusForbidden,
+		} {
+			r := httptest.NewRequest(http.MethodGet, path, nil)
+			r.Header.Set("Sec-Fetch-Mode", "no-cors")
+			if site != "" {
+				r.Header.Set("Sec-Fetch-Site", site)
+			}
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			assert.Equal(t, want, w.Code, "%s of %s", path, site)
+		}
+	}
 }
