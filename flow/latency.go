@@ -11,7 +11,7 @@ import (
 type Latency struct {
 	Count      uint64
 	Total, Max time.Duration
-	buckets    [latencyBuckets]uint32
+	buckets    [latencyBuckets]uint64
 }
 
 // Durations are counted in units of 15,625/1,024 ns, so that 0.5 ms times a power of two is a whole octave of them.
@@ -73,7 +73,7 @@ func (l *Latency) Quantile(q float64) time.Duration {
 func (l *Latency) Buckets() iter.Seq2[time.Duration, uint64] {
 	return func(yield func(time.Duration, uint64) bool) {
 		for i, n := range l.buckets {
-			if n > 0 && !yield(bucketEnd(i), uint64(n)) {
+			if n > 0 && !yield(bucketEnd(i), n) {
 				return
 			}
 		}
@@ -114,7 +114,7 @@ func (l *Latency) Histogram() Histogram {
 	const first = (15 - 5 + 1) * latencyOctave
 	var within uint64
 	for i, n := range l.buckets[:first+(HistogramBounds-1)*latencyOctave] {
-		within += uint64(n)
+		within += n
 		if end := i + 1; end >= first && end%latencyOctave == 0 {
 			h.Within[(end-first)/latencyOctave] = within
 		}

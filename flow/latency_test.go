@@ -104,6 +104,28 @@ func TestLatencyLimits(t *testing.T) {
 	}
 }
 
+// TestManyDurations: no count falls however many durations there are.
+func TestManyDurations(t *testing.T) {
+	var l flow.Latency
+	l.Add(time.Millisecond)
+	before := l.Histogram()
+	for range 40 {
+		other := l
+		l.Merge(&other)
+		h := l.Histogram()
+		for i, n := range h.Within {
+			require.GreaterOrEqual(t, n, before.Within[i])
+		}
+		before = h
+	}
+	require.EqualValues(t, 1<<40, l.Count)
+	require.Equal(t, l.Count, before.Within[flow.HistogramBounds-1])
+	for _, n := range l.Buckets() {
+		require.Equal(t, l.Count, n)
+	}
+	require.Equal(t, time.Millisecond, l.Quantile(0.5))
+}
+
 // The buckets of a histogram, shortest durations first.
 func ExampleLatency_Buckets() {
 	var sending flow.Latency
