@@ -93,8 +93,8 @@ func (p *Pipeline) Follow(ctx context.Context, w Following) error { return p.ste
 func (p *Pipeline) Running() bool { return p.runner.running() }
 
 // NotReady says why those who watch over a run shouldn't count on it yet, or any more: none of its instants has been published, though
-// time passes, it waits for something from outside, or a bridge isn't connected. It returns nil for a run that is ready, such
-// as one that is paused and waits to be stepped. Any goroutine may ask.
+// time passes, it waits for something from outside, or a bridge isn't connected. The reasons have no addresses. It returns nil
+// for a run that is ready, such as one that is paused and waits to be stepped. Any goroutine may ask.
 func (p *Pipeline) NotReady() (reasons []string) {
 	switch out := p.loop.instants.Load() - p.loop.rest.underway.count.Load(); {
 	case !p.Running():
@@ -102,8 +102,8 @@ func (p *Pipeline) NotReady() (reasons []string) {
 	case out <= 0 && !p.loop.clock.Paused():
 		reasons = append(reasons, "no frame is out yet")
 	}
-	if what := p.waiting.text(); what != "" {
-		reasons = append(reasons, "the run waits for "+what)
+	if p.waiting.text() != "" { // which may have an address: the log and the Summary have it
+		reasons = append(reasons, "the run waits for its world; the log says for what")
 	}
 	return append(reasons, p.bridges.Down()...)
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -235,6 +236,14 @@ func TestARunSaysThatItWaits(t *testing.T) {
 		return status.WaitingFor
 	}
 	assert.Contains(t, waits(), want)
+	ready, err := http.Get(api + "/readyz")
+	require.NoError(t, err)
+	defer ready.Body.Close()
+	reasons, err := io.ReadAll(ready.Body)
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusServiceUnavailable, ready.StatusCode)
+	assert.Contains(t, string(reasons), "the run waits for its world")
+	assert.NotContains(t, string(reasons), address, "it needs no token, and tells no address")
 	cancel()
 	assert.Equal(t, exitDone, <-ended, errOut)
 	assert.Equal(t, 1, strings.Count(errOut.String(), want))
