@@ -29,7 +29,7 @@ type clockOutput struct {
 // start starts to publish /clock until ctx ends.
 func (c *clockOutput) start(ctx context.Context, workers *sync.WaitGroup) (err error) {
 	c.publisher, err = simtime.NewClockPublisher(c.clock, simtime.ClockPublisherConfig{
-		Rate: c.rate, Publish: c.publish, OwnThread: true, Logger: c.log,
+		Rate: c.rate, Publish: c.publish, Miss: c.bridges.SkippedClock, OwnThread: true, Logger: c.log,
 	})
 	if err != nil {
 		return err
@@ -58,14 +58,10 @@ func (c *clockOutput) tick(ctx context.Context) {
 	_ = c.publisher.Publish(ctx) // counted and logged
 }
 
-// finish publishes the clock's last time, so that what waits for it may go out. It counts the
-// ticks that came too late to be published.
+// finish publishes the clock's last time, so that what waits for it may go out.
 func (c *clockOutput) finish(ctx context.Context) {
 	if c.published() != c.clock.Now() {
 		c.tick(ctx)
-	}
-	if missed := c.publisher.Stats().Missed; missed > 0 {
-		c.bridges.SkippedClock(int(missed))
 	}
 }
 

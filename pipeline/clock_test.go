@@ -142,6 +142,24 @@ func TestTheEndOfARunLetsTheClockFinish(t *testing.T) {
 	assert.Positive(t, summary.Sensors[0].Messages)
 }
 
+// TestSkippedClocksAreCountedAtOnce: those who watch over a run see them while it lasts.
+func TestSkippedClocksAreCountedAtOnce(t *testing.T) {
+	p, err := pipeline.New(t.Context(), pipeline.Config{
+		Scene: scenetest.MovingWall(30, 5), Open: gputest.NewFake().Open, Bridges: bridges.MustRegistry(&slowClock{}),
+		Sensors: sensors.Must(sensors.NewRegistry()), Mode: pipeline.Realtime, ClockRate: simtime.Hz(1000),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = p.Close(context.Background()) })
+	require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "watch:clock"}))
+	end := inBackground(t, p)
+	require.Eventually(t, func() bool { return p.Summary().Sensors[0].Drops[flow.CauseSkipped] > 0 }, 20*time.Second, time.Millisecond)
+	own := p.Measures().Own
+	i := slices.IndexFunc(own, func(m carry.TopicMeasures) bool { return m.Topic == carry.ClockTopic })
+	assert.Positive(t, own[i].Drops[flow.CauseSkipped])
+	assert.True(t, p.Running())
+	end()
+}
+
 // rosTime is a realtime run in the background whose bridge brings and takes /clock.
 type rosTime struct {
 	*wheel

@@ -38,6 +38,9 @@ type ClockPublisherConfig struct {
 	// tells the deadline by the host's clock, and how long ago it was. It should be as quick.
 	// (optional)
 	Observe func(deadline time.Time, lateness time.Duration)
+	// Run calls Miss when it leaves deadlines out because the next was already due, with their number,
+	// on the same goroutine. It should be as quick. (optional)
+	Miss func(n uint64)
 	// OwnThread gives Run an OS thread of its own, named Clock, of higher priority where the
 	// system allows it. The thread sleeps in the kernel: some 0.1 ms late instead of 1 ms. It
 	// sleeps by real time, so it is not for testing/synctest bubbles, and Run ends up to 20 ms
@@ -230,6 +233,9 @@ func (p *ClockPublisher) observe(deadline time.Time, lateness time.Duration) {
 }
 
 func (p *ClockPublisher) miss(n uint64) {
+	if p.cfg.Miss != nil {
+		p.cfg.Miss(n)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stats.Missed += n

@@ -88,7 +88,9 @@ func TestClockPublisherSkipsWhatItMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClock(t, simtime.Config{Source: simtime.Simulation})
 		var stamps []int64
+		var told []uint64
 		p, err := simtime.NewClockPublisher(c, simtime.ClockPublisherConfig{
+			Miss: func(n uint64) { told = append(told, n) },
 			Publish: func(_ context.Context, stamp simtime.Stamp) error {
 				if stamps = append(stamps, int64(stamp)); len(stamps) == 2 {
 					time.Sleep(35 * time.Millisecond)
@@ -105,6 +107,7 @@ func TestClockPublisherSkipsWhatItMissed(t *testing.T) {
 		assert.Equal(t, []int64{0, 10 * ms, 45 * ms, 50 * ms, 60 * ms, 70 * ms}, stamps)
 		s := p.Stats()
 		assert.EqualValues(t, 2, s.Missed, "those of 20 and 30 ms")
+		assert.Equal(t, []uint64{2}, told)
 		assert.InDelta(t, 5*ms, s.Lateness.Max, float64(ms)/10, "that of 40 ms came at 45")
 	})
 }

@@ -457,3 +457,25 @@ func TestCarryingCostsNoMemory(t *testing.T) {
 	}
 	assert.Zero(t, testing.AllocsPerRun(2000, queue))
 }
+
+// TestSkippedClock: a time of /clock that nobody was to have isn't lost.
+func TestSkippedClock(t *testing.T) {
+	to := &peer{deaf: true}
+	h := newHost(t, false, to)
+	skip := func(want flow.Drops) {
+		t.Helper()
+		h.SkippedClock(2)
+		row := h.ClockRow(0)
+		assert.Equal(t, want, row.Drops)
+		assert.Equal(t, len(want), len(carry.Lost([]carry.SensorSummary{row}, h.Rows(), nil)))
+	}
+	skip(flow.Drops{}) // without a bridge
+	h.attach("test:x", "")
+	skip(flow.Drops{})
+	assert.True(t, h.ClockRow(0).Idle)
+	to.setDeaf(false)
+	skip(flow.Drops{flow.CauseSkipped: 2})
+	assert.False(t, h.ClockRow(0).Idle)
+	to.set(flow.Disconnected)
+	skip(flow.Drops{flow.CauseSkipped: 2})
+}

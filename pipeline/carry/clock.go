@@ -37,12 +37,19 @@ func (b *Bridges) PublishClock(ctx context.Context, t simtime.Stamp) {
 	b.config.Dispatcher.Release(t)
 }
 
-// SkippedClock counts n times of /clock that came too late to be published.
-func (b *Bridges) SkippedClock(n int) { b.clock.Dropped(flow.CauseSkipped, n) }
+// SkippedClock counts n times of /clock that came too late to be published, where somebody was to have them. Any goroutine
+// may call it.
+func (b *Bridges) SkippedClock(n uint64) {
+	if b.clockHeard() {
+		b.clock.Dropped(flow.CauseSkipped, int(n))
+	}
+}
 
-// clockHeard reports whether a bridge would take /clock now.
+// clockHeard reports whether a receiver of a bridge would take /clock now.
 func (b *Bridges) clockHeard() bool {
-	return slices.ContainsFunc(b.all(), func(c *carrier) bool { return c.clock.Load() != nil && !c.brings.Load() && c.connected() })
+	return slices.ContainsFunc(b.all(), func(c *carrier) bool {
+		return c.clock.Load() != nil && !c.brings.Load() && c.connected() && c.bridge.Listening(ClockTopic)
+	})
 }
 
 // addClock gives the bridge its /clock, if there is one, it doesn't come from there, and

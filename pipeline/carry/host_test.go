@@ -141,6 +141,7 @@ type peer struct {
 	mu      sync.Mutex
 	env     bridges.Env
 	status  flow.Status          // guarded by mu
+	deaf    bool                 // guarded by mu: it has no receivers
 	got     []delivery           // guarded by mu
 	closed  int                  // guarded by mu
 	deliver map[string]func(any) // guarded by mu: by topic
@@ -221,6 +222,19 @@ func (p *peer) set(s flow.Status) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.status = s
+}
+
+// Listening reports whether the bridge has receivers.
+func (p *peer) Listening(string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.deaf
+}
+
+func (p *peer) setDeaf(deaf bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.deaf = deaf
 }
 
 func (p *peer) Connect(context.Context, string) error {
