@@ -460,7 +460,7 @@ func TestCarryingCostsNoMemory(t *testing.T) {
 
 // TestSkippedClock: a time of /clock that nobody was to have isn't lost.
 func TestSkippedClock(t *testing.T) {
-	to := &peer{deaf: true}
+	to := &peer{kind: bridges.KindNetwork, deaf: true}
 	h := newHost(t, false, to)
 	skip := func(want flow.Drops) {
 		t.Helper()

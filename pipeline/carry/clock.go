@@ -48,7 +48,7 @@ func (b *Bridges) SkippedClock(n uint64) {
 // clockHeard reports whether a receiver of a bridge would take /clock now.
 func (b *Bridges) clockHeard() bool {
 	return slices.ContainsFunc(b.all(), func(c *carrier) bool {
-		return c.clock.Load() != nil && !c.brings.Load() && c.connected() && c.bridge.Listening(ClockTopic)
+		return c.clock.Load() != nil && !c.brings.Load() && c.bridge.Listening(ClockTopic)
 	})
 }
 

@@ -231,6 +231,14 @@ func (p *peer) Listening(string) bool {
 	return !p.deaf
 }
 
+// Receivers counts one, or none.
+func (p *peer) Receivers(topic string) int {
+	if p.Listening(topic) {
+		return 1
+	}
+	return 0
+}
+
 func (p *peer) setDeaf(deaf bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
