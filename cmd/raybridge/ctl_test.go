@@ -55,6 +55,7 @@ func TestCtlAsks(t *testing.T) {
 		{[]string{"pause"}, "POST /v1/pause"},
 		{[]string{"resume"}, "POST /v1/resume"},
 		{[]string{"status"}, "GET /v1/status"},
+		{[]string{"health"}, "GET /healthz"},
 		{[]string{"sensors"}, "GET /v1/sensors"},
 		{[]string{"models"}, "GET /v1/models"},
 		{[]string{"actors"}, "GET /v1/actors"},
@@ -134,6 +135,8 @@ func TestCtlFails(t *testing.T) {
 		message string
 	}{
 		{[]string{"pause", "--api", nobody}, 0, "", exitFailed, "no run listens at " + nobody + ": start one with raybridge run --api " + nobody + ", or name another by --api or RAYBRIDGE_API"},
+		{[]string{"health", "--api", nobody}, 0, "", exitFailed, "no run listens at " + nobody},
+		{[]string{"health", "--api", here}, 503, `{"error":"not well"}`, exitFailed, "raybridge: not well"},
 		{[]string{"pause", "--api", "unix:" + missing}, 0, "", exitFailed, "no run listens at unix:" + missing},
 		{[]string{"step", "--api", here}, 409, `{"error":"clock is not paused: pause it first"}`, exitFailed, "raybridge: clock is not paused: pause it first"},
 		{[]string{"step", "--api", here}, 401, `{"error":"no token"}`, exitFailed, "the run asks for its token: give --api-token-file FILE, or set RAYBRIDGE_API_TOKEN"},
