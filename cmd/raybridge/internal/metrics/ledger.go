@@ -126,7 +126,7 @@ func (l *ledger) end(now time.Time) {
 		case r.gone.IsZero():
 			r.gone = now
 		}
-		if !r.live {
+		if !r.live && len(r.lives) == 0 { // a row that is told of would be there again in the next round
 			gone = append(gone, k)
 		}
 	}

@@ -48,7 +48,7 @@ func BuildOf(version string) Build {
 func Handler(run Source, build Build) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newCollector(run, build, time.Now))
-	// To compress an answer takes longer than to make it.
+	// Compression would take longer than the rest of the answer.
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true})
 }
 
@@ -85,7 +85,7 @@ var (
 	dropped     = desc("messages_dropped_total",
 		"Messages that were lost, by cause: at the bridge, or without one at the sensor. One that was lost after it was sent is counted here and as published.", "topic", "bridge", "cause")
 	empty   = desc("empty_scans_total", "Published scans of lidars that hit nothing.", "topic")
-	latency = desc("message_latency_seconds", "Time from the begin of a message's capture to each of its deliveries.", "topic")
+	latency = desc("message_latency_seconds", "Time from the beginning of a message's capture to each of its deliveries.", "topic")
 	stages  = desc("stage_latency_seconds",
 		"Time that a stage takes: gpu, fence, copy and wait of all captures, queue and send of the messages to a bridge. Of a topic's first 256 messages all are timed in queue and send, then one in 16.",
 		"stage", "bridge")

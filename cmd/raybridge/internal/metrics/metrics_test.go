@@ -125,7 +125,7 @@ raybridge_frames_total 100
 # TYPE raybridge_message_bytes_total counter
 raybridge_message_bytes_total{bridge="foxglove",topic="/clock"} 300
 raybridge_message_bytes_total{bridge="foxglove",topic="/front"} 200
-# HELP raybridge_message_latency_seconds Time from the begin of a message's capture to each of its deliveries.
+# HELP raybridge_message_latency_seconds Time from the beginning of a message's capture to each of its deliveries.
 # TYPE raybridge_message_latency_seconds histogram
 raybridge_message_latency_seconds_bucket{topic="/front",le="0.0005"} 1
 raybridge_message_latency_seconds_bucket{topic="/front",le="0.001"} 1
@@ -340,6 +340,27 @@ func TestFewAreRemembered(t *testing.T) {
 	assert.Contains(t, l.rows, key{topic: "/9"})
 }
 
+// TestRowsThatAreToldOfStay, however many there are: their series don't come again, and their counts don't either.
+func TestRowsThatAreToldOfStay(t *testing.T) {
+	l := ledger{rows: map[key]*row{}}
+	ended := time.Unix(1000, 0)
+	for round := range 3 {
+		l.begin()
+		for i := range mostGone + 10 {
+			l.tell(key{topic: fmt.Sprint("/", i)}, source{of: uint64(i)}, &counts{messages: 1}).ended(ended)
+		}
+		now := ended.Add(time.Duration(round) * lingering)
+		l.end(now)
+		assert.Len(t, l.rows, mostGone+10)
+		for _, r := range l.rows {
+			require.Equal(t, round == 0, r.shown(now))
+		}
+	}
+	l.begin()
+	l.end(ended)
+	assert.Len(t, l.rows, mostGone, "nobody tells of them any more")
+}
+
 // TestHandler has the program's own metrics besides, and answers in the text format.
 func TestHandler(t *testing.T) {
 	h := Handler(&run{measures: pipeline.Measures{Sensors: []pipeline.SensorMeasures{camera(1, "front")}}}, Build{})
@@ -347,7 +368,10 @@ func TestHandler(t *testing.T) {
 	defer others.Wait()
 	for range 4 {
 		others.Go(func() {
-			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil))
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+			assert.Equal(t, http.StatusOK, w.Code)
+			assert.Contains(t, w.Body.String(), "\nraybridge_sensor_captures_total{sensor=\"front\"} 7\n")
 		})
 	}
 	w := httptest.NewRecorder()
