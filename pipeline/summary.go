@@ -16,7 +16,7 @@ import (
 const SummarySchema = 1
 
 // Summary is what a run did, for people and machines. Latencies are wall time
-// from the begin of a capture to its publication.
+// from the beginning of a capture to its publication.
 type Summary struct {
 	Schema  int    `json:"schema"`
 	Version string `json:"version"`

@@ -73,7 +73,7 @@ func plainMember(d *sensors.Definition) member {
 
 var kernelMethod = strings.TrimSpace(`
 kernels: milliseconds of the device's own clock, by timer queries around each dispatch and draw of one capture at a time. capture_ms
-is the sum of a capture's kernels. readback_ms is from the begin of the first to the end of the last copy to the host. busy_percent is the
+is the sum of a capture's kernels. readback_ms is from the beginning of the first to the end of the last copy to the host. busy_percent is the
 share of the time that the kernels take at the case's rate.`)
 
 // Kernels measures the time of each kernel and draw (kernel.ms), and of a whole capture, by the
