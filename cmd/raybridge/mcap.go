@@ -100,10 +100,10 @@ func differenceRow(t *mcap.TopicDiff) string {
 		case !m.InB:
 			result += "missing in B"
 		default:
-			result += fmt.Sprintf("%s is %s in A, %s in B", printable(m.Name), m.FieldDiff.A, m.FieldDiff.B)
+			result += fmt.Sprintf("%s is %s in A, %s in B", fault.Printable(m.Name), m.FieldDiff.A, m.FieldDiff.B)
 		}
 	}
-	return strings.Join([]string{printable(topic.Name), printable(topic.Type), countA, countB, result}, "\t")
+	return strings.Join([]string{fault.Printable(topic.Name), fault.Printable(topic.Type), countA, countB, result}, "\t")
 }
 
 // leftOut says that damaged parts were.

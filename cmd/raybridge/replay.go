@@ -789,10 +789,10 @@ func (sum *replaySummary) print(s *replaySession) {
 	w := columns(s.out)
 	fmt.Fprintln(w, "\ntopic\tmessages\ttype")
 	for _, t := range sum.Topics {
-		fmt.Fprintf(w, "%s\t%d\t%s\n", printable(t.Topic), t.Messages, printable(t.Type))
+		fmt.Fprintf(w, "%s\t%d\t%s\n", fault.Printable(t.Topic), t.Messages, fault.Printable(t.Type))
 	}
 	section(w, "left out\tmessages\tcause", sum.Skipped, func(k *skippedRow) string {
-		return fmt.Sprintf("%s\t%d\t%s", printable(k.Topic), k.Messages, k.Cause)
+		return fmt.Sprintf("%s\t%d\t%s", fault.Printable(k.Topic), k.Messages, k.Cause)
 	})
 	printDamaged(w, sum.Damaged)
 	printBridges(w, sum.Bridges)

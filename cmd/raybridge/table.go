@@ -6,10 +6,8 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
 	"github.com/raybridge/raybridge/flow"
@@ -24,15 +22,6 @@ import (
 
 // columns returns a writer of a table: a tab ends a cell, and Flush writes all.
 func columns(out io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(out, 0, 0, 2, ' ', 0) }
-
-// printable is a name of a file's or a peer's making as a table shows it: quoted where a terminal would take some of it for a
-// command, or the table for the end of a cell.
-func printable(name string) string {
-	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return strconv.Quote(name)
-	}
-	return name
-}
 
 // section writes rows below a head, in a table's cells; nothing without rows.
 func section[T any](w io.Writer, head string, rows []T, cells func(*T) string) {

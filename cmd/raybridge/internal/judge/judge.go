@@ -203,8 +203,8 @@ func (c *Check) topic(s *pipeline.Summary) {
 	var names []string
 	for i := range s.Sensors {
 		row := &s.Sensors[i]
-		if row.Topic != "" && !slices.Contains(names, row.Topic) {
-			names = append(names, row.Topic)
+		if name := fault.Printable(row.Topic); name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 		if row.Topic != c.Topic {
 			continue

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
@@ -320,6 +321,11 @@ func FuzzRead(f *testing.F) {
 	whole, err = json.Marshal(huge)
 	require.NoError(f, err)
 	f.Add(whole)
+	escapes := aRun()
+	escapes.Sensors[0].Topic, escapes.Lost = "/\x1b[2J", flow.Drops{"\x1b[2J": 1}
+	whole, err = json.Marshal(escapes)
+	require.NoError(f, err)
+	f.Add(whole)
 	limits, err := limitsOf("--min-rate=/a=1", "--max-drops=0", "--min-realtime=1", "--max-latency=/a=1")
 	require.NoError(f, err)
 	path := filepath.Join(f.TempDir(), "summary.json")
@@ -334,6 +340,10 @@ func FuzzRead(f *testing.F) {
 			var out bytes.Buffer
 			require.NoError(t, v.Write(&out, form))
 			require.NoError(t, judge.Compare("a", "b", s, s).Write(&out, form))
+			assert.NotContains(t, out.String(), "Inf ")
+			if form != judge.JSON {
+				assert.Equal(t, -1, strings.IndexFunc(out.String(), func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }), "%q", &out)
+			}
 		}
 	})
 }

@@ -51,7 +51,7 @@ func parseSummary(data []byte) (*pipeline.Summary, error) {
 		return nil, errors.New(`is not a summary, since it has no number "schema": name a file that run --summary wrote`)
 	}
 	if *head.Schema != pipeline.SummarySchema {
-		return nil, fmt.Errorf("is a summary of schema %d: this raybridge reads %d: take the version that wrote it (%s)", *head.Schema, pipeline.SummarySchema, head.Version)
+		return nil, fmt.Errorf("is a summary of schema %d: this raybridge reads %d: take the version that wrote it (%s)", *head.Schema, pipeline.SummarySchema, fault.Printable(head.Version))
 	}
 	if err := checkKeys(keys, head.Version); err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func checkKeys(keys map[string]json.RawMessage, version string) error {
 		switch {
 		case !lacks(key):
 		case key == "lost" && keys[key] == nil:
-			return fmt.Errorf("was written by %s, which did not sum up losses: run again", cmp.Or(version, "an older raybridge"))
+			return fmt.Errorf("was written by %s, which did not sum up losses: run again", cmp.Or(fault.Printable(version), "an older raybridge"))
 		default:
 			return fmt.Errorf("is not a whole summary, since it has no %q: run again", key)
 		}

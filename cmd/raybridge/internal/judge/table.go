@@ -63,16 +63,16 @@ func (l Limit) what() string { return nameOf(l.Kind, l.Topic, l.Cause) }
 func nameOf(kind, topic string, cause flow.Cause) string {
 	switch kind {
 	case MinRate:
-		return "rate of " + topic
+		return "rate of " + fault.Printable(topic)
 	case MaxLatency:
-		return "latency (p99) of " + topic
+		return "latency (p99) of " + fault.Printable(topic)
 	case MinRealtime:
 		return "real-time factor"
 	}
 	if cause == "" {
 		return "drops"
 	}
-	return "drops by " + string(cause)
+	return "drops by " + fault.Printable(string(cause))
 }
 
 // units are what values of a kind are followed by.

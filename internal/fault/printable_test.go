@@ -1,0 +1,19 @@
+package fault_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/raybridge/raybridge/internal/fault"
+)
+
+// TestPrintable quotes what isn't to reach a terminal, and nothing else.
+func TestPrintable(t *testing.T) {
+	for name, want := range map[string]string{
+		"/lidar/points": "/lidar/points", "": "", "/a b": "/a b", "/größe": "/größe",
+		"/a\x1b[2J": `"/a\x1b[2J"`, "/a\tb": `"/a\tb"`, "/a\nb": `"/a\nb"`, "/a\u202eb": `"/a\u202eb"`,
+	} {
+		assert.Equal(t, want, fault.Printable(name))
+	}
+}
