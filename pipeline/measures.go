@@ -18,7 +18,8 @@ type Measures struct {
 	DeviceBytes int64
 	// Own are the topics of the run itself: /clock, and its log.
 	Own []carry.TopicMeasures
-	// Ended are the sensors that ended last, at most 100, the oldest first. Sensors are those that haven't.
+	// Ended are the sensors that ended last, at most 100, the oldest first: what others counted is known to those who asked
+	// before. Sensors are those that haven't.
 	Ended, Sensors []SensorMeasures
 	Bridges        []carry.BridgeMeasures
 }
