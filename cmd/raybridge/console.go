@@ -98,7 +98,7 @@ func (c *console) writeJSON() {
 
 // record writes lines for people as records of the level info.
 func (c *console) record(text []byte) error {
-	if c.level != nil && *c.level > slog.LevelInfo {
+	if c.lowest() > slog.LevelInfo {
 		return nil
 	}
 	c.mu.Lock()
@@ -112,6 +112,22 @@ func (c *console) record(text []byte) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// tell writes a record of the level info, where all that is written is JSON, and reports whether it is.
+func (c *console) tell(message string, attributes ...any) bool {
+	if c.records != nil {
+		slog.New(&leveled{c.records, c.lowest()}).Info(message, attributes...)
+	}
+	return c.records != nil
+}
+
+// lowest is the level from which on the console writes.
+func (c *console) lowest() slog.Level {
+	if c.level != nil {
+		return *c.level
+	}
+	return slog.LevelInfo
 }
 
 // fail tells what a command ended with.
@@ -309,11 +325,21 @@ func (p *progressPrinter) update(at pipeline.Progress) {
 		return
 	}
 	p.shown = p.now()
-	if p.out.moves {
+	switch {
+	case p.out.moves:
 		p.out.move(p.line(at))
-	} else {
+	case !p.out.tell("progress", p.attributes(at)...):
 		fmt.Fprintln(p.out, p.text(at))
 	}
+}
+
+// attributes are text's of a record.
+func (p *progressPrinter) attributes(at pipeline.Progress) []any {
+	list := []any{p.done + "_s", at.Simulated.Seconds(), "real_time_factor", p.pace.factor()}
+	if p.total > 0 {
+		list = append(list, "total_s", p.total.Seconds())
+	}
+	return list
 }
 
 // text says how far the run is: "45 %, 4.5 of 10.0 s simulated, real-time factor 2.31, 2s left".

@@ -6,13 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/pipeline/carry"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
@@ -195,12 +198,52 @@ func TestJSONAlone(t *testing.T) {
 	c.fail(errors.Join(io.EOF, io.ErrUnexpectedEOF))
 	newLog(c, true).Warn("not told either")
 	assert.Equal(t, []map[string]any{
-		{"level": "INFO", "msg": "1.0 s simulated, real-time factor 1.00"},
+		{"level": "INFO", "msg": "progress", "simulated_s": 1.0, "real_time_factor": 1.0},
 		{"level": "INFO", "msg": "bridge  topic"},
 		{"level": "INFO", "msg": "mcap"},
 		{"level": "WARN", "msg": "slow", "bridge": "mcap:a b", "peer": map[string]any{"n": 2.0}},
 		{"level": "ERROR", "msg": "EOF\nunexpected EOF"},
 	}, recordsOf(t, out.String()))
+}
+
+// TestEndpointsInJSON are a record each, with every topic.
+func TestEndpointsInJSON(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	c := &console{out: &out}
+	c.writeJSON()
+	list := []carry.BridgeSummary{
+		{Name: "mcap"},
+		{Name: "foxglove", Endpoints: []bridges.Endpoint{{Address: "a:3", Topic: "/t"}, {Address: "a:3", Topic: "/u"}}},
+		{Name: "carla", Endpoints: []bridges.Endpoint{{Address: "a:2", Topic: "/t", Stream: 2, Token: "ff"}}},
+	}
+	printEndpoints(c, list)
+	const message = "receivers connect here"
+	assert.Equal(t, []map[string]any{
+		{"level": "INFO", "msg": message, "address": "a:3", "bridge": "foxglove", "topic": "/t"},
+		{"level": "INFO", "msg": message, "address": "a:3", "bridge": "foxglove", "topic": "/u"},
+		{"level": "INFO", "msg": message, "address": "a:2", "bridge": "carla", "topic": "/t", "stream": 2.0, "token": "ff"},
+	}, recordsOf(t, out.String()))
+	out.Reset()
+	warn := slog.LevelWarn
+	c.level = &warn
+	printEndpoints(c, list)
+	assert.Empty(t, out.String())
+}
+
+// TestWrongUseInJSON: what is wrong with a command line is a record, too, where the line asks for JSON.
+func TestWrongUseInJSON(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"run", "--log", "json", "--nothing"}, {"run", "--nothing", "--log=json"}, {"run", "--log", "json", "--log-level", "loud"}} {
+		var out, errOut bytes.Buffer
+		assert.Equal(t, exitUsage, program(t.Context(), args, &out, &errOut))
+		records := recordsOf(t, errOut.String())
+		require.Len(t, records, 1)
+		assert.Equal(t, "ERROR", records[0]["level"])
+	}
+	var out, errOut bytes.Buffer
+	assert.Equal(t, exitUsage, program(t.Context(), []string{"run", "--nothing", "--", "--log", "json"}, &out, &errOut))
+	assert.Contains(t, errOut.String(), "raybridge: ")
 }
 
 // TestLogLevels are those of the log alone in text, and of all that is written in JSON.

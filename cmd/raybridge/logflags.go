@@ -49,3 +49,16 @@ func addLogFlags(cmd *cobra.Command) {
 		return nil
 	}
 }
+
+// asksForJSON reports whether a command line asks for --log json, also one that has not been understood.
+func asksForJSON(args []string) bool {
+	for i, arg := range args {
+		switch {
+		case arg == "--":
+			return false
+		case arg == "--log=json", arg == "--log" && slices.Equal(args[i+1:min(i+2, len(args))], []string{"json"}):
+			return true
+		}
+	}
+	return false
+}

@@ -92,6 +92,9 @@ func program(ctx context.Context, args []string, out, errOut io.Writer) int {
 	root.SetArgs(args)
 	err := refused(root.ExecuteContext(ctx))
 	if err != nil {
+		if messages.records == nil && asksForJSON(args) {
+			messages.writeJSON()
+		}
 		messages.fail(err)
 	}
 	return exitCode(err)

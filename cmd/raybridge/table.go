@@ -174,6 +174,10 @@ func withoutTopics(list []bridges.Endpoint) []bridges.Endpoint {
 // printEndpoints writes where receivers find the topics of bridges that they connect
 // to. What no bridge has is left out.
 func printEndpoints(out io.Writer, list []carry.BridgeSummary) {
+	if c := consoleOn(out); c.records != nil {
+		tellEndpoints(c, list)
+		return
+	}
 	rows := [][]string{{"receivers connect to", "bridge", "stream", "topic", "token"}}
 	for i := range list {
 		for _, e := range withoutTopics(list[i].Endpoints) {
@@ -198,4 +202,20 @@ func printEndpoints(out io.Writer, list []carry.BridgeSummary) {
 		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
 	_ = w.Flush() // a terminal that is gone needs no table
+}
+
+// tellEndpoints writes them as records, one each.
+func tellEndpoints(c *console, list []carry.BridgeSummary) {
+	for i := range list {
+		for _, e := range list[i].Endpoints {
+			attributes := []any{"address", e.Address, "bridge", list[i].Name, "topic", e.Topic}
+			if e.Stream != 0 {
+				attributes = append(attributes, "stream", e.Stream)
+			}
+			if e.Token != "" {
+				attributes = append(attributes, "token", e.Token)
+			}
+			c.tell("receivers connect here", attributes...)
+		}
+	}
 }
