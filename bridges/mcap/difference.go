@@ -104,7 +104,7 @@ type place struct {
 	stamp  uint64
 }
 
-// move goes on to a message.
+// move takes the place of the next message.
 func (p *place) move(stamp uint64) {
 	if stamp < p.stamp {
 		p.series++
