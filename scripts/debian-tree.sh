@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # debian-tree.sh ARCH DIR PACKAGE...: extracts packages of this machine's Debian for an architecture, with all
 # that they depend on and without what they recommend, into DIR. Nothing is installed and no script of a package
-# runs, so it needs neither root nor a machine of that architecture. What is fetched stays in
-# .cache/debian/ARCH, and DIR/PACKAGES names each package with its version.
+# runs, so it needs neither root nor a machine of that architecture. Packages stay in .cache/debian/ARCH once they
+# were fetched, and DIR/PACKAGES names each package with its version.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+export LC_ALL=C
 arch=$1 dir=$2 cache=$PWD/.cache/debian/$1
 shift 2
 command -v apt-get >/dev/null || { echo "debian-tree.sh: packages come by apt-get: run this on Debian 12" >&2; exit 2; }

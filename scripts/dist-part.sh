@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 program=$(realpath "$1") part=out/dist-part
+rm -rf $part
 PROGRAM=$program scripts/dist.sh $part/first
 cp "$program" $part/program # of another time
 PROGRAM=$part/program scripts/dist.sh $part/second

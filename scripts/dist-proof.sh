@@ -10,7 +10,7 @@ dist=$(realpath "${1:-out/dist}")
 cache=$PWD/.cache/debian
 work=$(mktemp -d)
 mounted=()
-finish() { for m in "${mounted[@]}"; do umount -l "$m" || true; done; rm -rf "$work"; }
+finish() { for m in "${mounted[@]}"; do umount -l "$m" || true; done; rm -rf --one-file-system "$work"; }
 trap finish EXIT
 
 step() { echo "-- $*"; }
@@ -64,7 +64,7 @@ debs() {
   set -e
   step "$suite: the windowed package takes its place"
   install_deb /tmp/windowed.deb
-  inside raybridge version
+  inside raybridge demo --duration 1s --out /tmp/demo >/dev/null 2>&1
   [[ $(inside dpkg -s raybridge-headless 2>&1 || true) != *"install ok installed"* ]] || fail "both packages are installed"
   older "$headless"
   step "$suite: an upgrade"
@@ -79,10 +79,12 @@ debs() {
   diff "$work/before" "$work/after" || fail "these files are left, or gone"
 }
 
-# ros2dds: a node joins a domain on the loopback interface, with the libraries that the package carries.
+# ros2dds: a node joins a domain on the loopback interface, with the libraries that the package carries and no others of
+# their names.
 ros2dds() {
   step "$suite: a node of ROS 2"
-  inside env ROS_LOCALHOST_ONLY=1 LD_LIBRARY_PATH=/nowhere raybridge-ros2dds run --realtime --duration 1s --bridge ros2dds:77 --quiet
+  inside bash -c 'mkdir /tmp/decoys; for lib in /usr/lib/raybridge/*.so*; do echo decoy >/tmp/decoys/${lib##*/}; done'
+  inside env ROS_LOCALHOST_ONLY=1 LD_LIBRARY_PATH=/tmp/decoys raybridge-ros2dds run --realtime --duration 1s --bridge ros2dds:77 --quiet
 }
 
 wheel() {
@@ -103,9 +105,10 @@ image() {
   mkdir -p "$top/root" "$top/files"
   tar -C "$top/files" -xf "$1"
   python3 - "$top/files" >"$top/layers" <<'PY'
-import json, sys
+import json, os, sys
 blob = lambda digest: sys.argv[1] + "/blobs/sha256/" + digest.split(":")[1]
 manifest = json.load(open(blob(json.load(open(sys.argv[1] + "/index.json"))["manifests"][0]["digest"])))
+os.symlink(blob(manifest["config"]["digest"]), sys.argv[1] + "/config.json")
 print(*(blob(layer["digest"]) for layer in manifest["layers"]), sep="\n")
 PY
   while read -r layer; do tar -C "$top/root" -xzf "$layer"; done <"$top/layers"
@@ -114,13 +117,27 @@ PY
   mount -o remount,ro,bind "$top/root"
   for folder in out tmp; do mount -t tmpfs -o mode=1777 tmpfs "$top/root/$folder"; mounted=("$top/root/$folder" "${mounted[@]}"); done
   mount -t proc proc "$top/root/proc"; mounted=("$top/root/proc" "${mounted[@]}")
-  python3 - "$top/root" <<'PY'
-import os, resource, subprocess, sys
-os.sched_setaffinity(0, {0})
+  python3 - "$top/root" "$top/files/config.json" <<'PY'
+import json, os, resource, signal, subprocess, sys, time
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 def enter():
     os.chroot(sys.argv[1]); os.chdir("/out"); os.setgroups([]); os.setgid(54321); os.setuid(54321)
 subprocess.run(["/usr/local/bin/raybridge", "run", "--duration", "1s", "--bridge", "mcap:drive.mcap", "--out", "/out", "--quiet"],
                preexec_fn=enter, env={"PATH": "/usr/local/bin"}, check=True)
+config = json.load(open(sys.argv[2]))["config"]
+default = subprocess.Popen(config["Entrypoint"] + config["Cmd"], preexec_fn=enter, env={}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+healthy = False
+for _ in range(600):
+    if default.poll() is not None:
+        sys.exit("dist-proof.sh: the image's command line has ended by itself")
+    if subprocess.run(config["Healthcheck"]["Test"][1:], preexec_fn=enter, env={}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0:
+        healthy = True
+        break
+    time.sleep(0.1)
+default.send_signal(signal.SIGINT)
+if default.wait() != 0 or not healthy:
+    sys.exit("dist-proof.sh: the image's command line isn't healthy within a minute")
+print("image: its command line runs, and is healthy")
 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
 size = os.path.getsize(sys.argv[1] + "/out/drive.mcap")
 print(f"image: recorded {size / 1e6:.1f} MB, peak memory {peak:.0f} MB")
@@ -129,6 +146,9 @@ if peak > 450 or size < 1e6:
 PY
 }
 
+step "lintian"
+# nfpm writes the field License, which Debian's packages don't have.
+lintian --fail-on error,warning --suppress-tags unknown-field "$dist"/*.deb 2>"$work/lintian" || { cat "$work/lintian" >&2; fail "lintian finds faults"; }
 for suite in ${SUITES:-bookworm trixie}; do
   tree "$suite"
   debs "$(ls "$dist"/raybridge-headless_*_amd64.deb)" "$(ls "$dist"/raybridge_*_amd64.deb)"

@@ -1,17 +1,22 @@
 #!/usr/bin/env bash
-# dist-same.sh [OUT]: makes a release's files in two clones of this commit and fails where they differ. Of images it
+# dist-same.sh [OUT]: makes a release's files in two clones of this commit, for users with other settings, and fails
+# where they differ. Of images it
 # compares the program's own layer; Debian's packages below it are those of the day. The files are left in out/dist
 # or OUT.
 set -euo pipefail
+out=$(realpath -m "${1:-$(dirname "$0")/../out/dist}")
 cd "$(dirname "$0")/.."
-out=$(realpath -m "${1:-out/dist}")
+[ -z "$(git status --porcelain)" ] || { echo "dist-same.sh: the checkout has changes that are not committed, which clones would lack" >&2; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-for clone in first second; do
+for clone in first another-user/second; do
+  [ "$clone" = first ] || umask 077
   git clone -q . "$work/$clone"
   mkdir -p "$work/$clone/.cache" .cache/debian
   ln -s "$PWD/.cache/debian" "$work/$clone/.cache/debian" # what has been fetched
-  (cd "$work/$clone" && scripts/dist.sh "$work/$clone.dist")
+  settings=()
+  [ "$clone" = first ] || settings=(LC_ALL=C.UTF-8 TZ=Asia/Tokyo GOCACHE="$work/cache" GOAMD64=v2)
+  (cd "$work/$clone" && env "${settings[@]}" scripts/dist.sh "$work/$(basename "$clone").dist")
 done
 
 # own FILE: the digest of an image's topmost layer.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # dist.sh [OUT]: makes what a release consists of, in out/dist or OUT, for linux amd64 and arm64: tar.gz, debs,
-# wheels, images, an SBOM of each program, and SHA256SUMS. The same commit gives the same bytes in every clone;
-# in images those of the program's own layer, since Debian's packages below it are those of the day.
+# wheels, images, an SBOM, and SHA256SUMS. With the same Go and the same versions of Debian's packages, a commit gives
+# the same bytes in every clone.
 #
 # ARCHES="amd64" makes one architecture's. Only committed files are packed: it refuses a changed checkout.
 # PROGRAM=FILE packs a program that was built without a window, and nothing else, as the tar.gz of this machine's
@@ -9,14 +9,19 @@
 # It runs on Debian 12, whose libc is the oldest that the programs then run with, and needs `setup.sh dist`.
 set -euo pipefail
 umask 022
+out=$(realpath -m "${1:-$(dirname "$0")/../out/dist}")
+program=${PROGRAM:+$(realpath "$PROGRAM")}
 cd "$(dirname "$0")/.."
-out=$(realpath -m "${1:-out/dist}")
+export LC_ALL=C TZ=UTC
 work=$PWD/.cache/dist
 tools=$PWD/.cache/bin
 arches=${ARCHES:-amd64 arm64}
-program=${PROGRAM-}
 
 refuse() { echo "dist.sh: $*" >&2; exit 1; }
+
+[ ! -e "$out" ] || [ -e "$out/SHA256SUMS" ] || [ -z "$(ls -A "$out")" ] || refuse "$out has other files: name a folder that is empty, or that it has made"
+case " $arches " in *" $(go env GOARCH) "*) ;; *) refuse "ARCHES lacks $(go env GOARCH), whose program writes the man pages" ;; esac
+case $PWD in *[[:space:]]*) refuse "$PWD has a space, at which compilers would part it" ;; esac
 
 [ -n "$program" ] || [ -z "$(git status --porcelain)" ] || refuse "the checkout has changes that are not committed: commit or remove them, since a package names its commit"
 commit=$(git rev-parse --short=12 HEAD)
@@ -35,7 +40,7 @@ fi
 
 triplet() { case $1 in amd64) echo x86_64-linux-gnu ;; arm64) echo aarch64-linux-gnu ;; *) refuse "unknown architecture $1: amd64 and arm64 are known" ;; esac; }
 
-# What the bridge ros2dds needs besides libc and the C++ runtime, in lib/raybridge: library=package of Debian. The
+# The libraries that the bridge ros2dds needs besides libc and the C++ runtime, in lib/raybridge: library=package of Debian. The
 # program names each by its own place, so that no other version is ever taken: the bridge uses inner structures of
 # Cyclone DDS 0.10.2. The C++ runtime is the system's, since a driver of OpenGL may need one newer than Debian 12's.
 carried="libddsc.so.0debian=libddsc0debian libiceoryx_binding_c.so.2=libiceoryx-binding-c2 libiceoryx_posh.so.2=libiceoryx-posh2
@@ -48,7 +53,7 @@ sysroot() {
   local root=$work/$1/root lib from file
   rm -rf "$work/$1"
   mkdir -p "$work/$1/link" "$work/$1/lib"
-  scripts/debian-tree.sh "$1" "$root" libgl-dev cyclonedds-dev $([ "$1" != amd64 ] || echo libx11-dev libxcursor-dev libxi-dev libxinerama-dev libxrandr-dev libxxf86vm-dev)
+  scripts/debian-tree.sh "$1" "$root" libgl-dev cyclonedds-dev base-files $([ "$1" != amd64 ] || echo libx11-dev libxcursor-dev libxi-dev libxinerama-dev libxrandr-dev libxxf86vm-dev)
   grep -q '^libddsc0debian 0\.10\.2-' "$root/PACKAGES" || refuse "Debian's Cyclone DDS is not 0.10.2, whose inner structures ros2dds uses: run this on Debian 12"
   for lib in $carried; do
     lib=${lib%=*}
@@ -66,11 +71,11 @@ compile() {
   t=$(triplet "$1")
   echo "compiling $2 for $1"
   # The sysroot's paths are in no output: -trimpath leaves them out, and the build's id, which depends on them, is empty.
-  env GOFLAGS= GOOS=linux GOARCH="$1" CGO_ENABLED=1 CC="$t-gcc" PKG_CONFIG_SYSROOT_DIR="$root" \
+  env GOENV=off GOFLAGS= GOEXPERIMENT= GOAMD64=v1 GOARM64=v8.0 GOOS=linux GOARCH="$1" CGO_ENABLED=1 CC="$t-gcc" PKG_CONFIG_SYSROOT_DIR="$root" \
     PKG_CONFIG_LIBDIR="$root/usr/lib/$t/pkgconfig:$root/usr/share/pkgconfig" \
     CGO_CFLAGS="-O2 -I$root/usr/include -I$root/usr/include/$t" CGO_LDFLAGS="-L$work/$1/link -L$root/usr/lib/$t" \
     go build -trimpath -buildvcs=true -buildmode=pie -tags "$3" -o "$work/$1/$2" \
-    -ldflags "-s -w -buildid= -X github.com/raybridge/raybridge.linked=$(git describe --tags --always --abbrev=12) -extldflags '-Wl,-z,relro,-z,now -Wl,-rpath-link,$root/usr/lib/$t ${4-}'" ./cmd/raybridge
+    -ldflags "-s -w -buildid= -X github.com/raybridge/raybridge.linked=$(git describe --tags --match 'v*' --always --abbrev=12) -extldflags '-Wl,-z,relro,-z,now -Wl,-rpath-link,$root/usr/lib/$t ${4-}'" ./cmd/raybridge
 }
 
 # programs ARCH: the programs and the libraries that one carries.
@@ -99,7 +104,7 @@ place() { install -m "${mode:-644}" -D "$@"; }
 
 # ros2dds ARCH DIR: DIR/bin/raybridge-ros2dds and its libraries, with the versions and licences that Debian gives them.
 ros2dds() {
-  local lib package to=$2/lib/raybridge
+  local lib package text to=$2/lib/raybridge
   [ -z "$program" ] || return 0
   mode=755 place "$work/$1/raybridge-ros2dds" "$2/bin/raybridge-ros2dds"
   mkdir -p "$to/licences"
@@ -109,17 +114,19 @@ ros2dds() {
     place "$work/$1/root/usr/share/doc/$package/copyright" "$to/licences/$package"
     grep "^$package " "$work/$1/root/PACKAGES"
   done | sort -u >"$to/licences/PACKAGES"
+  # Debian's copyright files refer to these by their names.
+  for text in Apache-2.0 GPL-2 GPL-3 LGPL-2.1; do place "$work/$1/root/usr/share/common-licenses/$text" "$to/licences/$text"; done
 }
 
 # archive ARCH: raybridge-VERSION-linux-ARCH.tar.gz.
 archive() {
-  local top=raybridge-$name-linux-$1 dir=$work/$1/tar
+  local file top=raybridge-$name-linux-$1 dir=$work/$1/tar
   rm -rf "$dir"
   mode=755 place "$work/$1/raybridge-headless" "$dir/$top/bin/raybridge"
   [ ! -e "$work/$1/raybridge-window" ] || mode=755 place "$work/$1/raybridge-window" "$dir/$top/bin/raybridge-window"
   ros2dds "$1" "$dir/$top"
   cp -r "$work/share" "$dir/$top/share"
-  cp LICENSE NOTICE CHANGELOG.md action.yml "$dir/$top/"
+  for file in LICENSE NOTICE CHANGELOG.md action.yml; do place $file "$dir/$top/$file"; done
   scripts/pack.sh "$dir" "$top" "$out/$top.tar.gz"
 }
 
@@ -140,10 +147,12 @@ deb() {
   echo "$out/$2_${debian}_$1.deb"
 }
 
-# sbom ARCH: what each program is linked with, in CycloneDX's form.
+# sbom ARCH: the modules that the programs are linked with and the libraries that they carry, in CycloneDX's form. The
+# program with the most modules tells: that with the window on amd64.
 sbom() {
-  local file=$out/raybridge-$name-linux-$1.cdx.json
-  "$tools/cyclonedx-gomod" bin -json -std -noserial -version "v$name" -output "$file" "$work/$1/raybridge-ros2dds"
+  local file=$out/raybridge-$name-linux-$1.cdx.json most=$work/$1/raybridge-window
+  [ -e "$most" ] || most=$work/$1/raybridge-ros2dds
+  "$tools/cyclonedx-gomod" bin -json -std -noserial -version "v$name" -output "$file" "$most"
   python3 scripts/sbom.py "$file" "$work/$1/tar/raybridge-$name-linux-$1/lib/raybridge/licences/PACKAGES"
   echo "$file"
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""image.py ARCH VERSION FOLDER... FILE.oci.tar: writes an OCI image whose layers are the folders, the lowest first.
+"""image.py ARCH VERSION COMMIT FOLDER... FILE.oci.tar: writes an OCI image whose layers are the folders, the lowest first.
 
 Equal folders and an equal SOURCE_DATE_EPOCH give equal bytes: names are sorted, root owns all, and the time of
 all is that one. The form is the OCI image layout 1.0 in a tar, which podman, skopeo, docker and containerd load.
@@ -18,8 +18,8 @@ CONFIG = {
     "User": "65532:65532",
     "WorkingDir": "/out",
     "Entrypoint": ["/usr/local/bin/raybridge"],
-    # The live page, at port 7741 of the container; another command line takes its place.
-    "Cmd": ["demo", "--view", "--api", "0.0.0.0:7741"],
+    # The live page of the city, at port 7741 of the container; another command line takes its place.
+    "Cmd": ["run", "--realtime", "--view", "--api", "0.0.0.0:7741"],
     "Env": [
         "PATH=/usr/local/bin:/usr/bin:/bin",
         "XDG_CACHE_HOME=/tmp/.cache",
@@ -27,7 +27,7 @@ CONFIG = {
         "NVIDIA_VISIBLE_DEVICES=all",
         "NVIDIA_DRIVER_CAPABILITIES=graphics,compute,utility",
     ],
-    # Docker's, kept by other tools: it asks /healthz of --api at RAYBRIDGE_API, else 127.0.0.1:7741.
+    # Docker's; podman reads none from an OCI image. It asks /healthz of --api at RAYBRIDGE_API, else 127.0.0.1:7741.
     "Healthcheck": {"Test": ["CMD", "/usr/local/bin/raybridge", "ctl", "health"], "Interval": 10_000_000_000, "Timeout": 3_000_000_000,
                     "StartPeriod": 30_000_000_000, "Retries": 3},
 }
@@ -35,14 +35,13 @@ CONFIG = {
 
 def add(archive, name, path):
     """One file of a folder, or the folder's own entry."""
+    archive.inodes.clear()  # hard links become files of their own
     entry = archive.gettarinfo(path, name)
     entry.uid = entry.gid = 0
     entry.uname = entry.gname = ""
     entry.mtime = EPOCH
     if entry.isreg():
-        entry.type, entry.linkname = tarfile.REGTYPE, ""
         with open(path, "rb") as f:
-            entry.size = os.path.getsize(path)
             archive.addfile(entry, f)
     else:
         archive.addfile(entry)
@@ -64,7 +63,7 @@ def layer(folder):
 
 
 def main():
-    arch, version, *folders, path = sys.argv[1:]
+    arch, version, commit, *folders, path = sys.argv[1:]
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(EPOCH))
     blobs = {}
 
@@ -79,17 +78,22 @@ def main():
         "org.opencontainers.image.title": "raybridge",
         "org.opencontainers.image.description": "Camera and lidar data of a 3-D scene, for robot software",
         "org.opencontainers.image.version": version,
+        "org.opencontainers.image.revision": commit,
         "org.opencontainers.image.licenses": "Apache-2.0",
     })
     image = {"created": created, "architecture": arch, "os": "linux", "config": config,
              "rootfs": {"type": "layers", "diff_ids": ["sha256:" + hashlib.sha256(data).hexdigest() for data in plain]},
              "history": [{"created": created, "created_by": "scripts/image.sh"} for _ in plain]}
+    config_blob = blob("config.v1+json", json.dumps(image, sort_keys=True).encode())
     manifest = blob("manifest.v1+json", json.dumps({
         "schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
-        "config": blob("config.v1+json", json.dumps(image, sort_keys=True).encode()), "layers": layers}, sort_keys=True).encode())
+        "config": config_blob, "layers": layers}, sort_keys=True).encode())
     index = {"schemaVersion": 2, "manifests": [dict(manifest, platform={"architecture": arch, "os": "linux"},
                                                     annotations={"org.opencontainers.image.ref.name": "raybridge:" + version})]}
-    files = {"oci-layout": b'{"imageLayoutVersion": "1.0.0"}', "index.json": json.dumps(index, sort_keys=True).encode()}
+    # What `docker save` writes: the image store of Docker that isn't containerd's reads this alone.
+    saved = [{"Config": "blobs/sha256/" + config_blob["digest"][7:], "RepoTags": ["raybridge:" + version],
+              "Layers": ["blobs/sha256/" + entry["digest"][7:] for entry in layers]}]
+    files = {"manifest.json": json.dumps(saved).encode(), "oci-layout": b'{"imageLayoutVersion": "1.0.0"}', "index.json": json.dumps(index, sort_keys=True).encode()}
     files.update(("blobs/sha256/" + digest, data) for digest, data in blobs.items())
     with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as archive:
         for name, data in sorted(files.items()):

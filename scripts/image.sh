@@ -10,9 +10,10 @@ arch=$1 program=$2 version=$3 file=$4
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-scripts/debian-tree.sh "$arch" "$work/base/root" libc6 libegl1
-# Documents and translations that nothing reads; licences stay.
-find "$work/base/root/usr/share" -mindepth 1 -maxdepth 1 ! -name doc ! -name glvnd ! -name drirc.d ! -name X11 -exec rm -rf {} +
+scripts/debian-tree.sh "$arch" "$work/base/root" libc6 libegl1 base-files
+# Documents, translations and character sets that nothing reads go; licences stay.
+find "$work/base/root/usr/share" -mindepth 1 -maxdepth 1 ! -name doc ! -name glvnd ! -name drirc.d ! -name common-licenses -exec rm -rf {} +
+rm -rf "$work"/base/root/usr/lib/*/gconv
 find "$work/base/root/usr/share/doc" -type f ! -name copyright -delete
 mkdir -p "$work/base/root"/{etc,tmp,proc,sys,dev} "$work/own/root/usr/local/bin" "$work/own/root/usr/share/doc/raybridge" "$work/own/root/out"
 mv "$work/base/root/PACKAGES" "$work/base/root/etc/packages"
@@ -22,4 +23,4 @@ install -m 755 "$program" "$work/own/root/usr/local/bin/raybridge"
 install -m 644 LICENSE NOTICE "$work/own/root/usr/share/doc/raybridge/"
 # Any user may write recordings, also one that an orchestrator chooses.
 chmod 1777 "$work/base/root/tmp" "$work/own/root/out"
-python3 scripts/image.py "$arch" "$version" "$work/base/root" "$work/own/root" "$file"
+python3 scripts/image.py "$arch" "$version" "$(git rev-parse HEAD)" "$work/base/root" "$work/own/root" "$file"

@@ -16,7 +16,7 @@ import zipfile
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PACKAGE = os.path.join(HERE, "python", "raybridge")
-MACHINES = {0x3E: "x86_64", 0xB7: "aarch64", 0x03: "i686"}
+MACHINES = {0x3E: "x86_64", 0xB7: "aarch64"}
 # What every manylinux system has of what a program may be linked to (PEP 600).
 ALLOWED = re.compile(r"(libc|libm|libdl|libpthread|librt|libX11|libXext|libGL)\.so\.\d+|ld-linux[-\w]*\.so\.\d+")
 
