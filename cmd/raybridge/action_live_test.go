@@ -56,27 +56,38 @@ func TestExampleWorkflow(t *testing.T) {
 	}
 }
 
-// TestActionOfFiles: the action takes a release's files from a folder, and refuses one that isn't what its sum says.
+// TestActionOfFiles: the action takes a release's files from a folder, and refuses one that isn't what its sum says, and
+// arguments that can't be told apart.
 func TestActionOfFiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds; runs without -short")
 	}
 	t.Parallel()
 	needsOpenGL(t)
-	for name, damaged := range map[string]bool{"whole": false, "damaged": true} {
+	good := `--rig "rig.yaml" --duration 200ms --bridge mcap:drive.mcap`
+	for name, c := range map[string]struct {
+		damaged bool
+		run     string
+		ok      bool
+	}{
+		"whole":             {run: good, ok: true},
+		"damaged":           {damaged: true, run: good},
+		"quote without end": {run: good + ` "--max-drops 0`},
+		"wrong limit":       {run: good + " --max-drops many"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			j := newJob(t)
 			require.NoError(t, os.CopyFS(j.dir, os.DirFS(filepath.Join("..", "..", "docs", "examples", "ci"))))
 			archive := j.release(t, filepath.Join(j.dir, "files"))
-			if damaged {
+			if c.damaged {
 				require.NoError(t, os.WriteFile(archive, []byte("another"), 0o600))
 			}
 			text, err := os.ReadFile(filepath.Join("..", "..", "action.yml"))
 			require.NoError(t, err)
 			require.NoError(t, os.WriteFile(filepath.Join(j.dir, "action.yml"), text, 0o600))
-			ok := j.step(t, jobStep{Uses: "./", With: map[string]string{"files": "files", "run": `--rig "rig.yaml" --duration 200ms --bridge mcap:drive.mcap`}}, nil)
-			assert.Equal(t, !damaged, ok, j.log.String())
+			ok := j.step(t, jobStep{Uses: "./", With: map[string]string{"files": "files", "run": c.run}}, nil)
+			assert.Equal(t, c.ok, ok, j.log.String())
 		})
 	}
 }
