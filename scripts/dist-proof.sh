@@ -22,7 +22,7 @@ tree() {
   if [ ! -e "$archive" ]; then
     mkdir -p "$cache"
     mirror=$(grep -rhoE 'https?://[^ ]+/debian/?( |$)' /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null | head -1 || true)
-    mmdebstrap --quiet --variant=minbase --include=python3,python3-numpy,python3-venv "$1" "$archive.part" "${mirror:-http://deb.debian.org/debian}"
+    mmdebstrap --quiet --variant=minbase --include=python3,python3-numpy,python3-venv "$1" "$archive.part" ${mirror:+"$mirror"}
     mv "$archive.part" "$archive"
   fi
   root=$work/$1

@@ -20,7 +20,8 @@ import (
 type TopicDiff struct {
 	// A and B are the topic in either recording, nil where it hasn't got it.
 	A, B *Topic
-	// MessagesA and MessagesB were read. What a latched topic has again in a later file of a split recording counts once.
+	// MessagesA and MessagesB were read. A message that a latched topic repeats in a later file of a
+	// split recording counts once.
 	MessagesA, MessagesB int64
 	// First is the first message that differs, nil for none.
 	First *MessageDiff
@@ -29,7 +30,7 @@ type TopicDiff struct {
 // MessageDiff is a message that differs in two recordings, or that one hasn't got. Messages of a topic are paired by their
 // stamps, those of one stamp by their order.
 type MessageDiff struct {
-	// Number counts the topic's messages from 0. Those before it are the same in both.
+	// Number counts the topic's messages from 0. The messages before it are the same in both.
 	Number int64
 	// InA and InB say which recordings have it, one at least.
 	InA, InB bool
@@ -46,7 +47,7 @@ func (d *TopicDiff) Equal() bool {
 }
 
 // Diff compares two recordings, each as Open takes it, topic by topic and message by message: data, log time and publish
-// time, which pairs messages. Where a topic's stamps fall, as after a reset, a new series begins, and messages are paired
+// time, which pairs messages. If a topic's stamps fall, as after a reset, a new series begins, and messages are paired
 // within the first series of both, within the second, and so on. Quality of service, metadata and how files are made up aren't compared. It reads each recording once, and once
 // more up to the messages that it names. It holds 24 bytes for each message of a. Topics come by their names. Unfinished
 // files are compared as far as they go; unfinished lists them. Errors are Open's, and of files that can't be read to

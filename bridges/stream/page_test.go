@@ -743,7 +743,7 @@ func TestPicturesAreEncodedOnce(t *testing.T) {
 	assert.Equal(t, 5, encoded)
 }
 
-// What is held for a page that has no credit is of later times, too.
+// Messages held for a page that has no credit are of later times, too.
 func TestPagesForgetWhatIsHeldForThem(t *testing.T) {
 	g := openGallery(t)
 	p := g.open(t)

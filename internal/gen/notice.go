@@ -73,8 +73,8 @@ func noticeOf(modules []module) ([]byte, error) {
 		"https://go.dev/LICENSE) and with the modules below. bin/raybridge-ros2dds is also linked\n" +
 		"with Eclipse Cyclone DDS (EPL-2.0 OR BSD-3-Clause). Packages carry Debian's build of it with\n" +
 		"what it needs in lib/raybridge: iceoryx (Apache-2.0), OpenSSL (Apache-2.0) and libacl\n" +
-		"(LGPL-2.1), unchanged. licences there has the licence and the version of each, and Debian\n" +
-		"has the sources: https://snapshot.debian.org. `make generate` writes this file.\n\n")
+		"(LGPL-2.1), unchanged. licences there has the licence and the version of each; Debian has\n" +
+		"their sources. `make generate` writes this file.\n\n")
 	texts, users := []string{}, map[string][]string{}
 	for _, m := range modules {
 		text, err := licences(m)

@@ -1,4 +1,4 @@
-// What it costs to be watched is measured here: whole scrapes of a run's metrics.
+// This file measures what it costs to be watched: whole scrapes of a run's metrics.
 
 package bench
 

@@ -110,7 +110,7 @@ func TestOpenAPIIsServed(t *testing.T) {
 	assert.Equal(t, string(want)+"\n", w.Body.String())
 }
 
-// TestOpenAPIHasTheFields: each schema has the fields of its Go type, of the same types. Those of the summary require the
+// TestOpenAPIHasTheFields: each schema has the fields of its Go type, of the same types. Schemas of the summary require the
 // keys that are always there.
 func TestOpenAPIHasTheFields(t *testing.T) {
 	schemas := readOpenAPI(t).Components.Schemas

@@ -33,7 +33,7 @@ func (c *counts) add(other *counts) {
 	}
 }
 
-// raise takes the counts that are told now. What was sent may be counted as lost afterwards, and is counted as both then:
+// raise takes the counts that are told now. A message that was sent may be counted as lost afterwards, and is counted as both then:
 // no counter falls.
 func (c *counts) raise(now *counts) {
 	now.messages, now.bytes = max(now.messages, c.messages), max(now.bytes, c.bytes)

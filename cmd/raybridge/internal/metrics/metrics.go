@@ -252,7 +252,7 @@ func (o output) slots(list []pipeline.SensorMeasures) {
 	o.gauge(slots, float64(stuck), "stuck")
 }
 
-// bridges puts out the state of the bridges. Those that have one name are one: connected if all are.
+// bridges puts out the state of the bridges. Bridges of one name are one: connected if all are.
 func (o output) bridges(m *pipeline.Measures) {
 	type state struct {
 		down                       bool
