@@ -124,9 +124,14 @@ check: setup-test $(GOLANGCI) $(ACTIONLINT) ## what each commit must pass: forma
 # long. It runs their short ones.
 COMPUTED := ./gpu/hostdev ./scene ./sensors/camera
 
+# The tests that look at the live page in a browser. The race detector makes the run behind the page so slow that
+# they take four times as long; bridges/stream, whose goroutines serve the page, is tested with it.
+BROWSED := ^TestPage[A-Z]
+
 .PHONY: test
 test: setup-browser ## run all tests, live OpenGL ones too, all but the longest with the race detector
-	scripts/with-display.sh $(GO) test -race -timeout 40m $$($(GO) list ./... | grep -vxE '$(subst $() ,|,$(patsubst ./%,.*/%,$(COMPUTED)))')
+	scripts/with-display.sh $(GO) test -race -skip '$(BROWSED)' -timeout 40m $$($(GO) list ./... | grep -vxE '$(subst $() ,|,$(patsubst ./%,.*/%,$(COMPUTED)))')
+	$(GO) test -run '$(BROWSED)' -timeout 40m ./cmd/raybridge
 	$(GO) test -race -short -timeout 40m $(COMPUTED)
 	$(GO) test -timeout 40m $(COMPUTED)
 	GL_DEVICE=host $(GO) test -timeout 40m . ./scene ./sensors/... ./pipeline
