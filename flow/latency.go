@@ -11,7 +11,8 @@ import (
 type Latency struct {
 	Count      uint64
 	Total, Max time.Duration
-	buckets    [latencyBuckets]uint64
+	buckets    [latencyBuckets]uint32
+	octaves    [latencyOctaves]uint64 // what their buckets hold, beyond 2^32 too
 }
 
 // Durations are counted in units of 15,625/1,024 ns, so that 0.5 ms times a power of two is a whole octave of them.
@@ -20,7 +21,8 @@ type Latency struct {
 const (
 	unitNs, unitShift = 15625, 10
 	latencyOctave     = 32
-	latencyBuckets    = 29 * latencyOctave
+	latencyOctaves    = 29
+	latencyBuckets    = latencyOctaves * latencyOctave
 	longestNs         = unitNs << (33 - unitShift)
 )
 
@@ -48,7 +50,9 @@ func (l *Latency) Add(d time.Duration) {
 	l.Count++
 	l.Total += d
 	l.Max = max(l.Max, d)
-	l.buckets[bucketOf(d)]++
+	i := bucketOf(d)
+	l.buckets[i]++
+	l.octaves[i/latencyOctave]++
 }
 
 // Quantile returns the duration that the fraction q, 0 to 1, of all durations
@@ -69,11 +73,12 @@ func (l *Latency) Quantile(q float64) time.Duration {
 // Buckets returns the distribution for a histogram: the longest duration of each
 // bucket that holds some, shortest first, and how many it holds. The last bucket,
 // of over two minutes, holds all that are longer, too. Buckets don't move, so that
-// the counts of an earlier time can be subtracted.
+// the counts of an earlier time can be subtracted. A bucket counts up to 2^32, and then
+// from 0 again; a Histogram goes on.
 func (l *Latency) Buckets() iter.Seq2[time.Duration, uint64] {
 	return func(yield func(time.Duration, uint64) bool) {
 		for i, n := range l.buckets {
-			if n > 0 && !yield(bucketEnd(i), n) {
+			if n > 0 && !yield(bucketEnd(i), uint64(n)) {
 				return
 			}
 		}
@@ -90,6 +95,9 @@ func (l *Latency) Merge(other *Latency) {
 	l.Max = max(l.Max, other.Max)
 	for i, n := range other.buckets {
 		l.buckets[i] += n
+	}
+	for i, n := range other.octaves {
+		l.octaves[i] += n
 	}
 }
 
@@ -111,12 +119,12 @@ type Histogram struct {
 func (l *Latency) Histogram() Histogram {
 	h := Histogram{Count: l.Count, Total: l.Total}
 	// Each bound is the end of an octave: the first has 2^15 units.
-	const first = (15 - 5 + 1) * latencyOctave
+	const first = 15 - 5
 	var within uint64
-	for i, n := range l.buckets[:first+(HistogramBounds-1)*latencyOctave] {
+	for i, n := range l.octaves[:first+HistogramBounds] {
 		within += n
-		if end := i + 1; end >= first && end%latencyOctave == 0 {
-			h.Within[(end-first)/latencyOctave] = within
+		if i >= first {
+			h.Within[i-first] = within
 		}
 	}
 	return h

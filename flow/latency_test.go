@@ -120,9 +120,6 @@ func TestManyDurations(t *testing.T) {
 	}
 	require.EqualValues(t, 1<<40, l.Count)
 	require.Equal(t, l.Count, before.Within[flow.HistogramBounds-1])
-	for _, n := range l.Buckets() {
-		require.Equal(t, l.Count, n)
-	}
 	require.Equal(t, time.Millisecond, l.Quantile(0.5))
 }
 
