@@ -74,7 +74,7 @@ func (l *Latency) Quantile(q float64) time.Duration {
 // bucket that holds some, shortest first, and how many it holds. The last bucket,
 // of over two minutes, holds all that are longer, too. Buckets don't move, so that
 // the counts of an earlier time can be subtracted. A bucket counts up to 2^32, and then
-// from 0 again; a Histogram goes on.
+// from 0 again; a Histogram continues.
 func (l *Latency) Buckets() iter.Seq2[time.Duration, uint64] {
 	return func(yield func(time.Duration, uint64) bool) {
 		for i, n := range l.buckets {
