@@ -42,7 +42,7 @@ func newMCAPDiff() *cobra.Command {
 		Long: "Compare two recordings, message by message.\n\n" +
 			"A and B are MCAP files or rosbag2 folders. Each topic has a row with its counts and the first message that differs: when it was\n" +
 			"captured, and the field with both values, or the recording that lacks it. Data and log times are compared of messages with one publish time.\n" +
-			"Several of one time are taken in their order. Where a topic's times fall, as after a reset, a new series begins: the first series of A is\n" +
+			"Several of one time are taken in their order. If a topic's times fall, as after a reset, a new series begins: the first series of A is\n" +
 			"compared with the first of B, and so on.\n" +
 			"The exit code is 0 where all is equal, 1 where something differs, and 2 for a recording that can't be read to its end.",
 		Example: "  raybridge mcap diff main.mcap branch.mcap\n  raybridge mcap diff out/one/recording out/two/recording",

@@ -18,7 +18,7 @@ type TopicMeasures struct {
 // WayMeasures are the counts of an outlet's way to one bridge.
 type WayMeasures struct {
 	Bridge string
-	// Undelivered are the messages that the dispatcher didn't bring there. What the bridge lost itself is in its Tallies.
+	// Undelivered are the messages that the dispatcher didn't bring there. The bridge's own losses are in its Tallies.
 	Undelivered flow.Drops
 	// Queue is the time in the dispatcher's queue, Send that of the bridge's publisher. They are sampled, see
 	// dispatch.TopicStats.
