@@ -1,6 +1,6 @@
 # raybridge: build, test and demo. `make help` lists the targets.
 
-# The tools of developers, pinned. Go's version stands in go.mod.
+# The tools of developers, pinned. The least version of Go stands in go.mod, that of releases in packaging/go-version.
 GOLANGCI_VERSION    := v2.15.0
 GOVULNCHECK_VERSION := v1.1.4
 BIN      := bin

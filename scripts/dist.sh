@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # dist.sh [OUT]: makes what a release consists of, in out/dist or OUT, for linux amd64 and arm64: tar.gz, debs,
-# wheels, images, an SBOM, and SHA256SUMS. With the same Go and the same versions of Debian's packages, a commit gives
-# the same bytes in every clone.
+# wheels, images, an SBOM, and SHA256SUMS. With the same versions of Debian's packages, a commit gives the same bytes in
+# every clone: packaging/go-version names the Go that compiles it, which Go fetches where it isn't the machine's.
 #
 # ARCHES="amd64" makes one architecture's. Only committed files are packed: it refuses a changed checkout.
 # PROGRAM=FILE packs a program that was built without a window, and nothing else, as the tar.gz of this machine's
@@ -20,6 +20,11 @@ arches=${ARCHES:-amd64 arm64}
 refuse() { echo "dist.sh: $*" >&2; exit 1; }
 
 [ ! -e "$out" ] || [ -e "$out/SHA256SUMS" ] || [ -z "$(ls -A "$out")" ] || refuse "$out has other files: name a folder that is empty, or that it has made"
+if [ -z "$program" ]; then
+  GOTOOLCHAIN=go$(cat packaging/go-version)
+  export GOTOOLCHAIN
+  [ "$(go env GOVERSION)" = "$GOTOOLCHAIN" ] || refuse "releases are compiled with $GOTOOLCHAIN alone, since other versions give other bytes, and it isn't here: install it, or let Go reach its module proxy"
+fi
 case " $arches " in *" $(go env GOARCH) "*) ;; *) refuse "ARCHES lacks $(go env GOARCH), whose program writes the man pages" ;; esac
 case $PWD in *[[:space:]]*) refuse "$PWD has a space, at which compilers would part it" ;; esac
 
