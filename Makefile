@@ -16,8 +16,8 @@ FUZZTIME ?= 30000x
 LINT_TAGS ?= peers
 SOAK     ?= 60s
 
-# What `raybridge version` says where Go stamps nothing, as in a linked work tree.
-LINKED = -ldflags "-X github.com/raybridge/raybridge.linked=$$([ -e .git ] && git describe --tags --always --dirty --abbrev=12 2>/dev/null)"
+# What `raybridge version` says. An archive of the source has no .git, and says it by itself.
+LINKED = -ldflags "-X github.com/raybridge/raybridge.linked=$$([ -e .git ] && scripts/version.sh 2>/dev/null)"
 
 # The line to print before a program is compiled, because the compiler says nothing by itself.
 compiling = echo "Compiling $(1): the first time this takes four minutes of one core, or half of that on two."

@@ -9,8 +9,7 @@ import (
 // modulePath is that of this module.
 const modulePath = "github.com/raybridge/raybridge"
 
-// linked is what `git describe` says of the checkout that `make build` works in. The Makefile
-// gives it to the linker.
+// linked is what scripts/version.sh says of the checkout. The Makefile and scripts/dist.sh give it to the linker.
 var linked string
 
 // archived is filled in by `git archive`, which makes the source archives of releases:
@@ -19,11 +18,11 @@ var linked string
 //go:embed version.txt
 var archived string
 
-// Version is what this program was built from, for summaries and recordings. A build in a
-// checkout and `go install` of a version have the tag. Behind a tag it is a version that names
-// the commit, such as "v0.1.1-0.20261122153000-1a2b3c4d5e6f", or what `git describe` calls it.
-// It has "+dirty" or "-dirty" if files were changed. A program that embeds raybridge has the
-// version of the module that its go.mod asks for. Where nothing is known it is "dev".
+// Version is what this program was built from, for summaries and recordings. A build of a tag and
+// `go install` of a version have the tag. One of another commit by make, as in packages, has that of a build before
+// the next release, such as "v0.2.0-dev.20261122153000.1a2b3c4d5e6f"; one by Go alone has Go's name
+// of the commit, such as "v0.1.1-0.20261122153000-1a2b3c4d5e6f". Both have "+dirty" if files were changed. A program
+// that embeds raybridge has the version of the module that its go.mod asks for. Where nothing is known it is "dev".
 func Version() string {
 	info, _ := debug.ReadBuildInfo()
 	return versionOf(info, linked, archived)
@@ -31,13 +30,13 @@ func Version() string {
 
 // versionOf is Version of what a program knows of its build; info may be nil.
 func versionOf(info *debug.BuildInfo, linked, archived string) string {
+	if linked != "" {
+		return linked
+	}
 	if info != nil {
 		if v := stamped(info); v != "" {
 			return v
 		}
-	}
-	if linked != "" {
-		return linked
 	}
 	if strings.Contains(archived, "$") { // a checkout, or the module proxy's archive
 		return "dev"

@@ -3,6 +3,7 @@ package raybridge
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -27,6 +28,7 @@ func TestVersionOf(t *testing.T) {
 		unfilled = "$Format:%(describe:tags=true,abbrev=12) %H$\n"
 		commit   = "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d"
 		pseudo   = "v0.1.1-0.20261122153000-1a2b3c4d5e6f"
+		before   = "v0.2.0-dev.20261122153000.1a2b3c4d5e6f"
 	)
 	own := func(version string, settings ...debug.BuildSetting) *debug.BuildInfo {
 		return &debug.BuildInfo{Main: debug.Module{Path: modulePath, Version: version}, Settings: settings}
@@ -41,11 +43,12 @@ func TestVersionOf(t *testing.T) {
 		linked, archived, want string
 	}{
 		"go install of a tag":            {own("v0.1.0"), "", unfilled, "v0.1.0"},
-		"a clone with changes":           {own("v0.1.0+dirty", revision, modified), "v0.1.0-dirty", unfilled, "v0.1.0+dirty"},
-		"a clone behind a tag":           {own(pseudo, revision), "v0.1.0-3-g1a2b3c4d5e6f", unfilled, pseudo},
+		"a clone with changes":           {own("v0.1.0+dirty", revision, modified), "", unfilled, "v0.1.0+dirty"},
+		"a clone behind a tag":           {own(pseudo, revision), "", unfilled, pseudo},
+		"make in a clone behind a tag":   {own(pseudo, revision), before, unfilled, before},
 		"a commit alone":                 {own("(devel)", revision), "", unfilled, "1a2b3c4d5e6f"},
 		"a commit and changes":           {own("", revision, modified), "", unfilled, "1a2b3c4d5e6f+dirty"},
-		"make without Go's stamp":        {own("(devel)"), "v0.1.0-3-g1a2b3c4d5e6f", unfilled, "v0.1.0-3-g1a2b3c4d5e6f"},
+		"make without Go's stamp":        {own("(devel)"), before, unfilled, before},
 		"an archive of a tag":            {own("(devel)"), "", "v0.1.0 " + commit + "\n", "v0.1.0"},
 		"an archive without tags":        {own("(devel)"), "", " " + commit + "\n", "1a2b3c4d5e6f"},
 		"nothing":                        {own("(devel)"), "", unfilled, "dev"},
@@ -71,7 +74,42 @@ func TestAnArchiveHasItsCommit(t *testing.T) {
 	assert.Contains(t, archived, "$Format", "a checkout has it as it is")
 }
 
-// TestMakeLinksTheCommit: where Go doesn't stamp a program, as in a linked work tree.
+// TestVersionScript: the tag, or a build before the next release in the order of its time, and whether files were changed.
+func TestVersionScript(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string, args ...string) string {
+		cmd := exec.CommandContext(t.Context(), name, args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "TZ=Asia/Tokyo", "GIT_COMMITTER_DATE=2026-11-22T15:30:00Z", "GIT_CONFIG_GLOBAL=/dev/null",
+			"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(out))
+		return strings.TrimSpace(string(out))
+	}
+	for _, file := range []string{"scripts/version.sh", "python/raybridge/__init__.py"} {
+		data, err := os.ReadFile(filepath.Join(checkout, file))
+		require.NoError(t, err)
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, file), data, 0o755))
+	}
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git: ", err)
+	}
+	in("git", "init", "-q")
+	in("git", "add", ".")
+	in("git", "commit", "-q", "-m", "first")
+	before := in("scripts/version.sh")
+	assert.Regexp(t, `^v\d+\.\d+\.\d+-dev\.20261122153000\.`+in("git", "rev-parse", "--short=12", "HEAD")+`$`, before)
+	in("git", "tag", "other")
+	assert.Equal(t, before, in("scripts/version.sh"))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "new.go"), nil, 0o644))
+	assert.Equal(t, before+"+dirty", in("scripts/version.sh"))
+	require.NoError(t, os.Remove(filepath.Join(dir, "new.go")))
+	in("git", "tag", "v7.8.9")
+	assert.Equal(t, "v7.8.9", in("scripts/version.sh"))
+}
+
+// TestMakeLinksTheCommit: also where Go doesn't stamp a program, as in a linked work tree.
 func TestMakeLinksTheCommit(t *testing.T) {
 	commands, err := within(t, "make", "-n", "build", "build-portable", "build-ros2dds")
 	if err != nil {

@@ -29,19 +29,17 @@ case " $arches " in *" $(go env GOARCH) "*) ;; *) refuse "ARCHES lacks $(go env 
 case $PWD in *[[:space:]]*) refuse "$PWD has a space, at which compilers would part it" ;; esac
 
 [ -n "$program" ] || [ -z "$(git status --porcelain)" ] || refuse "the checkout has changes that are not committed: commit or remove them, since a package names its commit"
-commit=$(git rev-parse --short=12 HEAD)
 SOURCE_DATE_EPOCH=$(git show -s --format=%ct HEAD)
 export SOURCE_DATE_EPOCH
 number=$(sed -n 's/^__version__ = "\(.*\)"$/\1/p' python/raybridge/__init__.py)
-# A commit with a tag is a release. Others are packed as builds before the next one, in the order of their time.
-# Debian, Python and people each write that in their own way.
-if tag=$(git describe --tags --exact-match --match 'v*' 2>/dev/null); then
-  [ "$tag" = "v$number" ] || refuse "the tag is $tag and python/raybridge/__init__.py says $number: make them one"
-  name=$number debian=$number wheel=$number
-else
-  time=$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y%m%d%H%M%S)
-  name=$number-dev.$time.$commit debian=$number~dev$time.$commit wheel=$number.dev$time
-fi
+version=$(scripts/version.sh)
+name=${version#v}
+# Debian and Python each write a build before the next release in their own way.
+case $name in
+  "$number" | "$number"+dirty) debian=$number wheel=$number ;;
+  "$number"-dev.*) debian=$number~dev${name#*-dev.} wheel=$(cut -d. -f1-4 <<<"$number.dev${name#*-dev.}") ;;
+  *) refuse "the tag is $version and python/raybridge/__init__.py says $number: make them one" ;;
+esac
 
 triplet() { case $1 in amd64) echo x86_64-linux-gnu ;; arm64) echo aarch64-linux-gnu ;; *) refuse "unknown architecture $1: amd64 and arm64 are known" ;; esac; }
 
@@ -80,7 +78,7 @@ compile() {
     PKG_CONFIG_LIBDIR="$root/usr/lib/$t/pkgconfig:$root/usr/share/pkgconfig" \
     CGO_CFLAGS="-O2 -I$root/usr/include -I$root/usr/include/$t" CGO_LDFLAGS="-L$work/$1/link -L$root/usr/lib/$t" \
     go build -trimpath -buildvcs=true -buildmode=pie -tags "$3" -o "$work/$1/$2" \
-    -ldflags "-s -w -buildid= -X github.com/raybridge/raybridge.linked=$(git describe --tags --match 'v*' --always --abbrev=12) -extldflags '-Wl,-z,relro,-z,now -Wl,-rpath-link,$root/usr/lib/$t ${4-}'" ./cmd/raybridge
+    -ldflags "-s -w -buildid= -X github.com/raybridge/raybridge.linked=$version -extldflags '-Wl,-z,relro,-z,now -Wl,-rpath-link,$root/usr/lib/$t ${4-}'" ./cmd/raybridge
 }
 
 # programs ARCH: the programs and the libraries that one carries.
@@ -174,8 +172,11 @@ else
   for arch in $arches; do programs "$arch"; done
 fi
 native=$work/$(go env GOARCH)/raybridge-headless
-version=$("$native" version)
-case $version in *dirty* | *dev) [ -n "$program" ] || refuse "the program says '$version': build where git knows the commit" ;; esac
+says=$("$native" version)
+if [ -z "$program" ]; then
+  [ "$says" = "raybridge version $version" ] || refuse "the program says '$says', and its packages $version"
+  go version -m "$native" | grep -q "vcs.revision=$(git rev-parse HEAD)$" || refuse "Go hasn't noted the commit in the program: run this in a clone, not in a linked work tree"
+fi
 texts "$native"
 for arch in $arches; do
   archive "$arch"
@@ -188,4 +189,4 @@ for arch in $arches; do
 done
 [ -n "$program" ] || scripts/wheel.py --version "$wheel" --out "$out"
 (cd "$out" && sha256sum -- * >SHA256SUMS)
-echo "$version: $(ls "$out" | wc -l) files, $(du -sh "$out" | cut -f1), in $out"
+echo "$says: $(ls "$out" | wc -l) files, $(du -sh "$out" | cut -f1), in $out"
