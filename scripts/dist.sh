@@ -90,12 +90,12 @@ programs() {
   [ "$1" != amd64 ] || compile "$1" raybridge-window ""
 }
 
-# texts: man pages and completions, by the commands' own help.
+# texts PROGRAM WRITER: man pages and completions, by the commands' own help. WRITER is PROGRAM with the build tag man.
 texts() {
   local program=$1 share=$work/share
   rm -rf "$share"
   mkdir -p "$share"/{man/man1,bash-completion/completions,zsh/vendor-completions,fish/vendor_completions.d}
-  "$program" man "$share/man/man1"
+  "$2" man "$share/man/man1"
   gzip -9n "$share"/man/man1/*
   "$program" completion bash >"$share/bash-completion/completions/raybridge"
   "$program" completion zsh >"$share/zsh/vendor-completions/_raybridge"
@@ -166,10 +166,12 @@ if [ -n "$program" ]; then
   arches=$(go env GOARCH) work=$PWD/.cache/dist-part
   rm -rf "$work"
   mode=755 place "$program" "$work/$arches/raybridge-headless"
+  go build -tags nowindow,man -ldflags "-X github.com/raybridge/raybridge.linked=$version" -o "$work/$arches/raybridge-man" ./cmd/raybridge
 else
   # The SBOM has the sum of its tool, which therefore must not have this folder's name inside.
   GOBIN=$tools GOFLAGS= go -C tools install -trimpath github.com/goreleaser/nfpm/v2/cmd/nfpm github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod
   for arch in $arches; do programs "$arch"; done
+  compile "$(go env GOARCH)" raybridge-man nowindow,man
 fi
 native=$work/$(go env GOARCH)/raybridge-headless
 says=$("$native" version)
@@ -177,7 +179,7 @@ if [ -z "$program" ]; then
   [ "$says" = "raybridge version $version" ] || refuse "the program says '$says', and its packages $version"
   go version -m "$native" | grep -q "vcs.revision=$(git rev-parse HEAD)$" || refuse "Go hasn't noted the commit in the program: run this in a clone, not in a linked work tree"
 fi
-texts "$native"
+texts "$native" "$(dirname "$native")/raybridge-man"
 for arch in $arches; do
   archive "$arch"
   [ -z "$program" ] || continue
