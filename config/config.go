@@ -32,7 +32,7 @@ type Config struct {
 	Ego      Ego              `yaml:"ego" doc:"the vehicle that carries the sensors"`
 	Actors   []Actor          `yaml:"actors" doc:"more things in the scene"`
 	Sensors  []sensors.Config `yaml:"sensors" doc:"the sensors, in place of a rig file" default:"the demo rig"`
-	Rig      string           `yaml:"rig" doc:"a rig file, in place of sensors: our own form, an SVL vehicle's JSON or CARLA's objects.json or stack.json"`
+	Rig      string           `yaml:"rig" path:"file" doc:"a rig file, in place of sensors: our own form, an SVL vehicle's JSON or CARLA's objects.json or stack.json"`
 	Bridges  []Bridge         `yaml:"bridges" doc:"where the messages go"`
 	World    World            `yaml:"world" doc:"a world from outside that moves the actors"`
 
@@ -58,11 +58,11 @@ type Scene struct {
 	City      bool    `yaml:"city" doc:"the procedural city; default if no other scene is named"`
 	Plane     bool    `yaml:"plane" doc:"flat ground, 4 km across, for worlds that bring everything else"`
 	Offset    *Point  `yaml:"offset" doc:"where the middle of the plane lies in the map, for coordinates such as UTM's: see projection" default:"the map's origin"`
-	File      string  `yaml:"file" doc:"a .gltf or .glb file"`
+	File      string  `yaml:"file" path:"file" doc:"a .gltf or .glb file"`
 	Seed      uint64  `yaml:"seed" doc:"seed of the city" default:"the run's seed"`
 	Triangles int     `yaml:"triangles" doc:"triangles of the city" min:"40000" max:"4000000" default:"100000"`
 	Place     []Place `yaml:"place" doc:"glTF files composed into the scene"`
-	Labels    string  `yaml:"labels" doc:"a file of semantic labels" default:"FILE.labels.yaml beside the glTF file"`
+	Labels    string  `yaml:"labels" path:"file" doc:"a file of semantic labels" default:"FILE.labels.yaml beside the glTF file"`
 	// LabelRules come before the built-in rules.
 	LabelRules []LabelRule `yaml:"label_rules" doc:"semantic labels, in place of a file"`
 	Origin     *Origin     `yaml:"origin" doc:"where the map's origin lies on the earth" default:"the city's own; with a projection that of its coordinates"`
@@ -79,7 +79,7 @@ type LabelRule struct {
 
 // Place puts one glTF file into the scene.
 type Place struct {
-	File      string       `yaml:"file" doc:"a .gltf or .glb file"`
+	File      string       `yaml:"file" path:"file" doc:"a .gltf or .glb file"`
 	Name      string       `yaml:"name" doc:"name of the actor" default:"the file's name and a number"`
 	Type      string       `yaml:"type" doc:"type id of the actor" default:"static.prop"`
 	Tag       string       `yaml:"tag" doc:"semantic tag of all of it" default:"by the labels"`
@@ -175,7 +175,7 @@ const (
 type World struct {
 	Source   string   `yaml:"source" doc:"KIND:ADDRESS of the world, such as csv:FILE, osi:FILE or sumo:FILE.sumocfg; paths are relative to the working directory"`
 	Capacity int      `yaml:"capacity" doc:"how many actors from outside may be there at a time" min:"1" max:"4096" default:"256"`
-	Models   []string `yaml:"models" doc:"glTF files that such actors may look like; a model's name is its file's, without the ending"`
+	Models   []string `yaml:"models" path:"file" doc:"glTF files that such actors may look like; a model's name is its file's, without the ending"`
 	// CityModels are one picture and 10,000 triangles, whether anybody comes or not.
 	CityModels bool   `yaml:"city_models" doc:"such actors may look like the city's vehicles and people, in every scene" default:"true"`
 	Traffic    string `yaml:"traffic" doc:"the city's own cars and walkers" enum:"own,none" default:"none with a source, else own"`
@@ -276,8 +276,12 @@ func (r Reader) Parse(file string, data []byte) (*Config, error) {
 			return nil, kind
 		}
 	}
+	if c.Rig != "" && len(c.Sensors) > 0 {
+		faults.Add(&doc.Error{File: file, Path: rigKey, Err: errors.New("give either rig or sensors, not both")})
+	}
 	faults.Add(c.validate(file))
 	c.resolvePaths(filepath.Dir(file))
+	c.Notices = slices.Clone(c.notices)
 	c.nameCommands(file)
 	if c.Rig != "" && len(c.Sensors) == 0 {
 		carried, err := rig.Reader{Lenient: r.Lenient}.Read(c.Rig)
@@ -330,10 +334,11 @@ func (c *Config) nameCommands(file string) {
 		key   string
 		topic *string
 	}{{"control", &c.Ego.Commands.Control}, {"ackermann", &c.Ego.Commands.Ackermann}, {"velocity", &c.Ego.Commands.Velocity}} {
-		c.notices = append(c.notices, rig.TopicNotice(file, "ego.commands."+t.key, *t.topic)...)
+		notice := rig.TopicNotice(file, "ego.commands."+t.key, *t.topic)
+		c.notices = append(slices.Clip(c.notices), notice...)
+		c.Notices = append(slices.Clip(c.Notices), notice...)
 		*t.topic = rig.TopicName(*t.topic)
 	}
-	c.Notices = slices.Clone(c.notices)
 }
 
 // ChooseDriver lets the rig say who drives the ego, where the file gives neither ego.driver nor
@@ -354,9 +359,6 @@ func (c *Config) validate(file string) error {
 	var faults doc.Faults
 	fail := func(path, format string, args ...any) {
 		faults.Add(&doc.Error{File: file, Path: path, Err: fmt.Errorf(format, args...)})
-	}
-	if c.Rig != "" && len(c.Sensors) > 0 {
-		fail("rig", "give either rig or sensors, not both")
 	}
 	if c.Scene.Labels != "" && len(c.Scene.LabelRules) > 0 {
 		fail("scene.label_rules", "give either labels or label_rules, not both")
@@ -410,22 +412,11 @@ func (p *Place) complete() error {
 
 // resolvePaths makes the file's relative paths relative to its folder.
 func (c *Config) resolvePaths(dir string) {
-	fix := func(p *string) {
-		if *p != "" && !filepath.IsAbs(*p) {
-			*p = filepath.Join(dir, *p)
+	walk(reflect.ValueOf(c).Elem(), "", "", func(l leaf) {
+		if p := l.value; l.isPath() && p.String() != "" && !filepath.IsAbs(p.String()) {
+			p.SetString(filepath.Join(dir, p.String()))
 		}
-	}
-	fix(&c.Rig)
-	fix(&c.Scene.File)
-	fix(&c.Scene.Labels)
-	for i := range c.World.Models {
-		fix(&c.World.Models[i])
-	}
-	for _, list := range [][]Place{c.Scene.Place, c.Actors} {
-		for i := range list {
-			fix(&list[i].File)
-		}
-	}
+	})
 }
 
 // ParseBridge splits a bridge argument TYPE:CONNECTION at its first colon; the
@@ -460,9 +451,7 @@ func (c *Config) decodeKey(e doc.Entry, all []doc.Entry) error {
 	}
 	if e.Key == "ego" {
 		inner, _ := e.Value.Entries() // what is wrong there is told when it is decoded
-		for _, i := range inner {
-			c.driverGiven = c.driverGiven || i.Key == "driver" || i.Key == "waypoints"
-		}
+		c.driverGiven = c.driverGiven || slices.ContainsFunc(inner, givesDriver)
 	}
 	if e.Key == "bridges" {
 		c.bridgePlaces, _ = e.Value.Items() // what is wrong there is told when it is decoded
@@ -473,6 +462,9 @@ func (c *Config) decodeKey(e doc.Entry, all []doc.Entry) error {
 	}
 	return err
 }
+
+// givesDriver reports whether one of the ego's entries says how it moves.
+func givesDriver(e doc.Entry) bool { return e.Key == "driver" || e.Key == "waypoints" }
 
 // InBridge returns an error of the bridge at an index with the place that it has in the file:
 // file, line and column. The place is that of the bridge's key, or of the whole bridge where it

@@ -2,16 +2,14 @@ package rig
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/sensors"
 )
 
@@ -21,10 +19,10 @@ func (r *Rig) WriteYAML(out io.Writer) error {
 	var w yamlWriter
 	w.head(r)
 	if len(r.Drivers) > 0 {
-		w.printf("drivers: %s\n", flowOf(r.Drivers, scalar))
+		w.printf("drivers: %s\n", flowOf(r.Drivers, doc.Text))
 	}
 	if r.ControlTopic != "" {
-		w.printf("control_topic: %s\n", scalar(r.ControlTopic))
+		w.printf("control_topic: %s\n", doc.Text(r.ControlTopic))
 	}
 	if len(r.Sensors) == 0 {
 		w.printf("sensors: []\n")
@@ -93,12 +91,12 @@ func (w *yamlWriter) entry(e *sensors.Config, comment string) {
 	if comment != "" {
 		w.printf("  # %s\n", oneLine(comment))
 	}
-	w.printf("  - id: %s\n    name: %s\n", scalar(e.ID), scalar(e.Name))
+	w.printf("  - id: %s\n    name: %s\n", doc.Text(e.ID), doc.Text(e.Name))
 	for _, k := range []struct{ key, value string }{
 		{"parent", e.Parent}, {"frame", e.Frame}, {"frame_id", e.FrameID}, {"topic", e.Topic},
 	} {
 		if k.value != "" {
-			w.printf("    %s: %s\n", k.key, scalar(k.value))
+			w.printf("    %s: %s\n", k.key, doc.Text(k.value))
 		}
 	}
 	if len(e.Topics) > 0 {
@@ -110,20 +108,20 @@ func (w *yamlWriter) entry(e *sensors.Config, comment string) {
 	if rate := e.Rate.String(); plainNumber.MatchString(rate) && !e.Rate.IsZero() {
 		w.printf("    rate: %s\n", rate)
 	} else if !e.Rate.IsZero() {
-		w.printf("    rate: %s\n", scalar(rate))
+		w.printf("    rate: %s\n", doc.Text(rate))
 	}
 	if e.Always {
 		w.printf("    always: true\n")
 	}
 	w.pose(e.Pose)
 	for _, name := range e.Names() {
-		w.printf("    %s: %s\n", scalar(name), valueOf(e.Attributes[name]))
+		w.printf("    %s: %s\n", doc.Text(name), valueOf(e.Attributes[name]))
 	}
 }
 
 func pairs(topics map[string]string) (list []string) {
 	for _, output := range slices.Sorted(maps.Keys(topics)) {
-		list = append(list, scalar(output)+": "+scalar(topics[output]))
+		list = append(list, doc.Text(output)+": "+doc.Text(topics[output]))
 	}
 	return list
 }
@@ -149,7 +147,7 @@ func (w *yamlWriter) pose(p sensors.Pose) {
 		value float64
 	}{{"x", p.X}, {"y", p.Y}, {"z", p.Z}, {"roll", p.Roll}, {"pitch", p.Pitch}, {"yaw", p.Yaw}} {
 		if c.value != 0 {
-			parts = append(parts, c.key+": "+decimal(c.value))
+			parts = append(parts, c.key+": "+doc.Number(c.value))
 		}
 	}
 	if len(parts) > 0 {
@@ -161,11 +159,11 @@ func (w *yamlWriter) pose(p sensors.Pose) {
 func valueOf(v any) string {
 	switch v := v.(type) {
 	case string:
-		return scalar(v)
+		return doc.Text(v)
 	case float64:
-		return decimal(v)
+		return doc.Number(v)
 	case []float64:
-		return flowOf(v, decimal)
+		return flowOf(v, doc.Number)
 	case []any:
 		return flowOf(v, valueOf)
 	case nil:
@@ -184,42 +182,5 @@ func flowOf[T any](list []T, write func(T) string) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// decimal writes a number so that it is read as the same one.
-func decimal(f float64) string {
-	switch a := math.Abs(f); {
-	case f == 0:
-		return "0"
-	case a >= 1e-9 && a < 1e15:
-		return strconv.FormatFloat(f, 'f', -1, 64)
-	default:
-		return strconv.FormatFloat(f, 'g', -1, 64)
-	}
-}
-
-// plainText is what YAML takes for a text without quotes, plainNumber for a number.
-var (
-	plainText   = regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_./-]*$`)
-	plainNumber = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
-)
-
-// words mean something else to some reader of YAML.
-var words = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
-
-// unwritable are the characters that JSON's texts may have as they are and YAML's may not (YAML
-// 1.2.2, section 5.1). Next line and the byte order mark, which YAML reads otherwise, are among
-// them.
-var unwritable = regexp.MustCompile(`[\x{7f}-\x{9f}\x{feff}\x{fffe}\x{ffff}]`)
-
-// scalar writes a text, in quotes where it needs them.
-func scalar(text string) string {
-	if plainText.MatchString(text) && !slices.Contains(words, strings.ToLower(text)) {
-		return text
-	}
-	var quoted bytes.Buffer
-	e := json.NewEncoder(&quoted) // JSON's escapes are YAML's
-	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // a text can be written
-	return unwritable.ReplaceAllStringFunc(strings.TrimSpace(quoted.String()), func(c string) string {
-		return fmt.Sprintf(`\u%04x`, []rune(c)[0])
-	})
-}
+// plainNumber is what YAML takes for a number.
+var plainNumber = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)

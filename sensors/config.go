@@ -118,13 +118,23 @@ const (
 	whole     = ""
 )
 
+// Clone returns a copy that can be changed alone: its maps are its own. The values of attributes are shared.
+func (c *Config) Clone() Config {
+	clone := *c
+	clone.Topics, clone.Attributes, clone.places = maps.Clone(c.Topics), maps.Clone(c.Attributes), maps.Clone(c.places)
+	clone.order = slices.Clone(c.order)
+	return clone
+}
+
 // DecodeYAML reads a sensor: its own keys, and every other key as an attribute.
 func (c *Config) DecodeYAML(n doc.Node) error {
 	entries, err := n.Entries()
 	if err != nil {
 		return err
 	}
-	c.PlaceAt(whole, n)
+	if c.places[whole] == nil { // else one that stands elsewhere gets new values
+		c.PlaceAt(whole, n)
+	}
 	for _, x := range entries {
 		c.PlaceAt(x.Key, x.Value)
 		if x.Key == topicsKey {
@@ -154,7 +164,9 @@ func (c *Config) decodeTopics(n doc.Node) error {
 	if err != nil {
 		return err
 	}
-	c.Topics = map[string]string{}
+	if c.Topics == nil {
+		c.Topics = map[string]string{}
+	}
 	for _, x := range entries {
 		v, err := x.Value.Value()
 		if err != nil {

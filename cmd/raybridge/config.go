@@ -24,39 +24,79 @@ import (
 )
 
 func newConfig() *cobra.Command {
-	cmd := group(&cobra.Command{Use: "config", Short: "Check configuration files"})
-	var lenient bool
-	var limit memoryLimit
+	cmd := group(&cobra.Command{Use: "config", Short: "Check and show configuration files"})
+	cmd.AddCommand(newConfigCheck(), newConfigShow())
+	return cmd
+}
+
+func newConfigCheck() *cobra.Command {
+	var f runFlags
 	one := &cobra.Command{
 		Use:   "check FILE",
 		Short: "Read a configuration and say whether a run would accept it",
 		Args:  oneArg("a configuration file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return usage(check(cmd, args[0], lenient, &limit))
+			f.config = args[0]
+			return usage(check(cmd, &f))
 		},
 	}
-	one.Flags().BoolVar(&lenient, "lenient", false, lenientUsage)
-	addMemoryLimit(one, &limit)
-	cmd.AddCommand(one)
-	return cmd
+	one.Flags().BoolVar(&f.lenient, "lenient", false, lenientUsage)
+	addSettings(one.Flags(), &f.settings)
+	addMemoryLimit(one, &f.memory)
+	return one
 }
 
-// check reads a configuration and all that it names, and prints its sensors.
-func check(cmd *cobra.Command, file string, lenient bool, limit *memoryLimit) error {
-	c, err := config.Reader{Lenient: lenient}.Read(file)
+func newConfigShow() *cobra.Command {
+	var f runFlags
+	one := &cobra.Command{
+		Use:   "show FILE",
+		Short: "Print every key with its value, defaults and the rig's sensors included: what --set can change",
+		Args:  oneArg("a configuration file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.config = args[0]
+			return usage(showConfig(cmd, &f))
+		},
+	}
+	one.Flags().BoolVar(&f.lenient, "lenient", false, lenientUsage)
+	addSettings(one.Flags(), &f.settings)
+	return one
+}
+
+// showConfig prints a line for each leaf of a configuration.
+func showConfig(cmd *cobra.Command, f *runFlags) error {
+	c, err := f.configuration(cmd)
+	if err != nil {
+		return err
+	}
+	noteAttributes(c, f.lenient)
+	leaves, err := c.Leaves(sensorsall.Registry())
+	if err != nil {
+		return inFile(f.config, err)
+	}
+	for _, l := range leaves {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s=%s\n", l.Key, l.Value)
+	}
+	return nil
+}
+
+// check reads a configuration and all that it names, and prints its sensors. Other flags are those of a run.
+func check(cmd *cobra.Command, f *runFlags) error {
+	file := f.config
+	c, err := config.Reader{Lenient: f.lenient}.Read(file)
 	if c == nil {
 		return err
 	}
 	var faults doc.Faults
 	faults.Add(err)
 	ofDemo := len(c.Sensors) == 0
-	if err := carryRig(&runFlags{}, c); err != nil {
+	if err := carryRig(f, c); err != nil {
 		return err
 	}
-	noteAttributes(c, lenient)
+	faults.Add(applySettings(f.settings, c))
+	noteAttributes(c, f.lenient)
 	log := newLog(cmd.ErrOrStderr(), false)
 	done := flow.TellLong(log, "making the scene")
-	warnings, err := checkRun(cmd, c, limit)
+	warnings, err := checkRun(cmd, c, &f.memory)
 	done()
 	faults.Add(err)
 	if err := faults.Err(); err != nil {

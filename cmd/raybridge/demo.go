@@ -24,7 +24,7 @@ func newDemo() *cobra.Command {
 			if f.view {
 				return watch(cmd, one, &f)
 			}
-			one.SetArgs(append(f.device.arguments(),
+			one.SetArgs(append(f.demoArguments(),
 				"--scene", "city", "--duration", f.duration.String(), "--out", f.out, "--bridge", "mcap:recording", "--report"))
 			if err := one.ExecuteContext(cmd.Context()); err != nil {
 				return err
@@ -42,8 +42,18 @@ func newDemo() *cobra.Command {
 	cmd.Flags().BoolVar(&f.view, "view", false, "show the city in a browser in place of that: prints the page's address, and runs until Ctrl-C\nunless --duration is given")
 	cmd.Flags().StringVar(&f.out, "out", filepath.Join("out", "demo"), "`DIR` for the recording and the report")
 	cmd.Flags().DurationVar(&f.duration, "duration", 10*time.Second, "simulated time to run")
+	addSettings(cmd.Flags(), &f.settings)
 	f.device.register(cmd.Flags())
 	return cmd
+}
+
+// demoArguments are those of a run that has the demo's device and settings.
+func (f *runFlags) demoArguments() []string {
+	arguments := f.device.arguments()
+	for _, text := range f.settings {
+		arguments = append(arguments, "--set="+text)
+	}
+	return arguments
 }
 
 // watch shows the city in real time, and records nothing.
@@ -51,7 +61,7 @@ func watch(cmd, one *cobra.Command, f *runFlags) error {
 	if cmd.Flags().Changed("out") {
 		return usage(errors.New("--out: with --view nothing is recorded: leave one of them out"))
 	}
-	args := append(f.device.arguments(), "--scene", "city", "--realtime", "--view")
+	args := append(f.demoArguments(), "--scene", "city", "--realtime", "--view")
 	if cmd.Flags().Changed("duration") {
 		args = append(args, "--duration", f.duration.String())
 	}

@@ -61,6 +61,7 @@ type runFlags struct {
 	step, realtime     bool
 	paused             bool
 	waitFor            []string
+	settings           []string // of --set
 	device             deviceFlags
 	deviceTimeout      time.Duration
 	bridges            []string
@@ -127,6 +128,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.lenient, "lenient", false, lenientUsage)
 	flags.DurationVar(&f.duration, "duration", 0, "simulated time to run; 0 is until Ctrl-C")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the city, the traffic and the noise")
+	addSettings(flags, &f.settings)
 	flags.BoolVar(&f.headless, "headless", false, "no window (the default)")
 	flags.BoolVar(&f.window, "window", false, "show the sensors in a window; h lists its keys")
 	flags.BoolVar(&f.step, "step", false, "fixed steps as fast as the machine goes (default when recording)")
@@ -822,7 +824,10 @@ func (f *runFlags) configuration(cmd *cobra.Command) (*config.Config, error) {
 			return nil, err
 		}
 	}
-	return c, applyFlags(cmd, f, c)
+	if err := applyFlags(cmd, f, c); err != nil {
+		return nil, err
+	}
+	return c, applySettings(f.settings, c)
 }
 
 // newPlan reads the configuration and applies the flags.

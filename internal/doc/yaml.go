@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -23,7 +24,7 @@ import (
 
 // Error is a fault of a document at its place.
 type Error struct {
-	File         string
+	File         string // "" for a value that stands in none
 	Line, Column int    // 1-based; 0 where the whole document is meant
 	Path         string // "sensors[2].fov"
 	Err          error
@@ -35,7 +36,9 @@ func (e *Error) Error() string {
 	if e.Line > 0 {
 		fmt.Fprintf(&b, ":%d:%d", e.Line, e.Column)
 	}
-	b.WriteString(": ")
+	if b.Len() > 0 {
+		b.WriteString(": ")
+	}
 	if e.Path != "" {
 		b.WriteString(e.Path + ": ")
 	}
@@ -131,7 +134,7 @@ type decoder interface {
 // Errorf makes an Error at the node's place.
 func (n Node) Errorf(format string, args ...any) error {
 	e := &Error{File: n.file, Path: n.path, Err: fmt.Errorf(format, args...)}
-	if n.node != nil {
+	if n.node != nil && n.file != "" {
 		e.Line, e.Column = n.node.Line, n.node.Column
 	}
 	return e
@@ -169,6 +172,22 @@ type Entry struct {
 	Value Node
 	// Place is the key's own node, for errors about the key.
 	Place Node
+}
+
+// At returns the node as one that has another path, for errors.
+func (n Node) At(path string) Node {
+	n.path = path
+	return n
+}
+
+// Below returns the mapping at a path that has the node as the value of its one key. With more keys that value is
+// another such mapping.
+func (n Node) Below(path string, keys ...string) Node {
+	node := n.node
+	for _, key := range slices.Backward(keys) {
+		node = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, node}}
+	}
+	return Node{file: n.file, path: path, node: node, lax: n.lax}
 }
 
 // Entries returns a mapping's entries in the document's order.
@@ -301,10 +320,12 @@ func (n Node) decode(v reflect.Value, tag reflect.StructTag) error {
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
-		if v.IsNil() {
-			v.Set(reflect.New(v.Type().Elem()))
+		fresh := reflect.New(v.Type().Elem())
+		if !v.IsNil() {
+			fresh.Elem().Set(v.Elem()) // what it points to may be another structure's too
 		}
-		return n.decode(v.Elem(), tag)
+		v.Set(fresh)
+		return n.decode(fresh.Elem(), tag)
 	case reflect.Struct:
 		if _, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
 			return n.decodeScalar(v, tag)
@@ -323,14 +344,21 @@ func (n Node) decode(v reflect.Value, tag reflect.StructTag) error {
 	}
 }
 
-// Fields returns the keys of a structure's type in order.
+// fieldsOf has the fields of each structure's type that was asked for.
+var fieldsOf sync.Map // of reflect.Type to []reflect.StructField
+
+// Fields returns the keys of a structure's type in order. The caller doesn't change them.
 func Fields(t reflect.Type) []reflect.StructField {
+	if known, ok := fieldsOf.Load(t); ok {
+		return known.([]reflect.StructField)
+	}
 	var fields []reflect.StructField
 	for i := range t.NumField() {
 		if f := t.Field(i); f.Tag.Get("yaml") != "" {
 			fields = append(fields, f)
 		}
 	}
+	fieldsOf.Store(t, fields)
 	return fields
 }
 
@@ -581,6 +609,18 @@ func ParseYAML(file string, data []byte) (Node, error) {
 	}
 	restoreMarks(root, mark)
 	return Node{file: file, node: root}, nil
+}
+
+// ParseValue reads a value that stands in no file, such as that of a flag. Its faults name the path of the key that it
+// is for. Errors are *Error.
+func ParseValue(path, text string) (Node, error) {
+	n, err := ParseYAML("", []byte(text))
+	var placed *Error
+	if errors.As(err, &placed) {
+		placed.Line, placed.Column, placed.Path = 0, 0, path
+		return Node{}, placed
+	}
+	return n.At(path), err
 }
 
 // keepMarks replaces the question marks within words, since the parser reads YAML 1.1, where

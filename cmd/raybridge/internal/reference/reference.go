@@ -95,6 +95,12 @@ that names them. A key without a default is empty, 0 or false. Lengths are metre
 Lists and mappings lie at most %d deep in one another. Aliases (`+"`*name`"+`) stand for
 at most %d values, a key has at most %d bytes, a file 4 MiB.
 
+`+"`--set KEY=VALUE`"+` of `+"`run`, `demo` and `config check`"+` changes one key, after the file, the rig and the other flags were read: `+"`--set ego.speed=5 --set sensors.lidar.range=50`"+`.
+KEY is the path that errors name. An item of a list goes by its index, `+"`actors[0].speed`"+`, or by its name, `+"`actors.bus.speed`"+`: a sensor's name, or its id if no other has it;
+an actor's name, or its type or its file's name without the ending; a bridge's type; a topic. Sensors are those of a rig file and of the demo rig, too. VALUE is YAML, as in the
+file: `+"`true`, `[1, 2]`, `{x: 1}`"+`. A path is relative to the working directory. A key that isn't there is an error that names the closest one.
+`+"`raybridge config show FILE.yaml`"+` prints every key with its value.
+
 `, doc.MaxDepth, doc.MaxAliased, doc.MaxKey)
 	for _, s := range sections() {
 		p.section(s)
