@@ -40,6 +40,8 @@ type Summary struct {
 	World *WorldSummary `json:"world,omitempty"`
 	// WaitingFor is what the run has been waiting for from outside for some seconds, "" for nothing.
 	WaitingFor string `json:"waiting_for,omitempty"`
+	// Interrupted is set by a program whose run was told to end before its time, as by Ctrl-C.
+	Interrupted bool `json:"interrupted,omitempty"`
 }
 
 // GPUSummary names what the sensors' data was generated on.

@@ -247,6 +247,7 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 	default:
 		runErr = p.Run(ctx, pl.config.Duration)
 	}
+	pl.interrupted = ctx.Err() != nil
 	server.close()
 	closing, cancel := flow.WithPatience(context.WithoutCancel(ctx), closeLimit)
 	defer cancel()
@@ -444,6 +445,7 @@ func (pl *plan) rigName() string {
 // conclude prints the tables and decides the exit code.
 func (pl *plan) conclude(cmd *cobra.Command, p *pipeline.Pipeline, err error) error {
 	summary := p.Summary()
+	summary.Interrupted = pl.interrupted
 	if !pl.flags.quiet {
 		printSummary(cmd.OutOrStdout(), &summary)
 	}
@@ -810,6 +812,7 @@ type plan struct {
 	api            *apiPlan   // nil where nothing listens
 	audience       []audience // whom the run waits for
 	limits         judge.Limits
+	interrupted    bool // the run was told to end
 	memory         *memory.Budget
 	log            *slog.Logger
 	progress       *progressPrinter
