@@ -1,0 +1,333 @@
+package sweep
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The files of a case's folder, beside the manifest.
+const (
+	summaryFile = "summary.json"
+	timingFile  = "timing.json"
+	logFile     = "log.txt"
+	outputsDir  = "outputs"
+	ownerFile   = "attempt.json"
+)
+
+// Manifest is what a case has given. Two results of a case are equal if their manifests are.
+type Manifest struct {
+	Schema   int               `json:"schema"`
+	ID       string            `json:"id"`
+	Settings map[string]string `json:"settings,omitempty"`
+	Seed     uint64            `json:"seed"`
+	Version  string            `json:"version"`
+	// Class is that of the device that computed.
+	Class string `json:"class"`
+	// Files are relative to the case's folder. The summary lacks what depends on wall time, which Timing has.
+	Files   []InputFile        `json:"files"`
+	Metrics map[string]float64 `json:"metrics,omitempty"`
+}
+
+// Timing is what of a case depends on wall time, and where it ran. It is never compared.
+type Timing struct {
+	Attempt string    `json:"attempt"` // name
+	Tries   int       `json:"tries"`   // up to the one that succeeded, since the last start of the sweep
+	Host    string    `json:"host"`
+	Started time.Time `json:"started"`
+	// WallS is how long the process took, seconds.
+	WallS float64 `json:"wall_s"`
+	// Summary has the rest of the run's summary.
+	Summary json.RawMessage `json:"summary,omitempty"`
+}
+
+// owner says who makes an attempt.
+type owner struct {
+	ID      string    `json:"id"` // of the case
+	Host    string    `json:"host"`
+	PID     int       `json:"pid"`
+	Space   string    `json:"space,omitempty"` // of process numbers
+	Started time.Time `json:"started"`
+}
+
+// attempt is one try to run a case, in a folder of its own.
+type attempt struct {
+	store *Store
+	name  string
+	owner owner
+}
+
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
+
+// hostName is the machine's name.
+func hostName() string {
+	name, _ := os.Hostname() // without one, numbers tell attempts apart
+	return name
+}
+
+// uniqueName is a name that no other process gives a file.
+func uniqueName() string {
+	var number [8]byte
+	_, _ = rand.Read(number[:]) // it never fails
+	host := notInNames.ReplaceAllString(hostName(), "-")
+	return host[:min(len(host), 64)] + "-" + strconv.Itoa(os.Getpid()) + "-" + hex.EncodeToString(number[:])
+}
+
+// begin makes the folder of a new attempt.
+func (s *Store) begin(id string, now time.Time) (*attempt, error) {
+	a := &attempt{s, uniqueName(), owner{id, hostName(), os.Getpid(), processSpace(), now}}
+	if err := s.root.MkdirAll(a.path(outputsDir), 0o755); err != nil {
+		return nil, s.fault(err)
+	}
+	if err := s.root.WriteFile(a.path(ownerFile), recordOf(a.owner), 0o644); err != nil {
+		a.drop()
+		return nil, s.fault(err)
+	}
+	return a, nil
+}
+
+// path is a file of the attempt, in the store.
+func (a *attempt) path(name string) string { return path.Join(attemptsDir, a.name, name) }
+
+// drop removes the attempt.
+func (a *attempt) drop() { _ = a.store.root.RemoveAll(path.Join(attemptsDir, a.name)) }
+
+// Alarm is a result that isn't equal to the first one of its case.
+type Alarm struct {
+	ID string
+	// First and Second are the folders of both.
+	First, Second string
+	// Files are those that differ; without one, the manifests differ otherwise.
+	Files []string
+}
+
+// Error names both results.
+func (a *Alarm) Error() string {
+	what := "what they say of themselves"
+	if len(a.Files) > 0 {
+		what = strings.Join(a.Files, ", ")
+	}
+	return fmt.Sprintf("case %s gave two results that differ in %s: %s counts, %s is the other one", a.ID, what, a.First, a.Second)
+}
+
+// accept makes the attempt the case's result: it hashes the files, writes the manifest last, and moves the folder. If the
+// case has a result already, that counts; an *Alarm is returned if it isn't equal.
+func (a *attempt) accept(m *Manifest, t *Timing) (*Alarm, error) {
+	s := a.store
+	if err := s.root.Remove(a.path(ownerFile)); err != nil {
+		return nil, s.fault(err)
+	}
+	if err := s.create(a.path(timingFile), bytes.NewReader(recordOf(t))); err != nil {
+		return nil, s.fault(err)
+	}
+	var err error
+	if m.Files, err = a.hash(); err != nil {
+		return nil, err
+	}
+	if err := s.create(a.path(manifestFile), bytes.NewReader(recordOf(m))); err != nil {
+		return nil, s.fault(err)
+	}
+	if err := s.sync(a.path(".")); err != nil {
+		return nil, s.fault(err)
+	}
+	return a.move(m)
+}
+
+// errOutputs: a case wrote what can't be kept.
+var errOutputs = errors.New("the case's outputs can't be kept")
+
+// hash lists the attempt's files that are compared, and waits until the disk has them.
+func (a *attempt) hash() ([]InputFile, error) {
+	s := a.store
+	summary, err := s.fileOf(a.path(summaryFile))
+	if err != nil {
+		return nil, err
+	}
+	summary.Name = summaryFile
+	files := []InputFile{summary}
+	err = fs.WalkDir(s.root.FS(), a.path(outputsDir), func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return s.fault(err)
+		case e.IsDir():
+			return s.fault(s.sync(name))
+		case !e.Type().IsRegular():
+			return fmt.Errorf("%w: %s is a link or a device: only files are kept", errOutputs, strings.TrimPrefix(name, a.path("")+"/"))
+		}
+		f, err := s.fileOf(name)
+		f.Name = strings.TrimPrefix(name, a.path("")+"/")
+		files = append(files, f)
+		return err
+	})
+	return files, err
+}
+
+// fileOf hashes a file, and waits until the disk has it.
+func (s *Store) fileOf(name string) (InputFile, error) {
+	f, err := s.root.Open(name)
+	if err != nil {
+		return InputFile{}, s.fault(err)
+	}
+	defer f.Close()
+	size, sum, err := hashOf(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	return InputFile{Size: size, SHA256: sum}, s.fault(err)
+}
+
+// move renames the attempt's folder to the case's.
+func (a *attempt) move(m *Manifest) (*Alarm, error) {
+	s := a.store
+	target := caseDir(m.ID)
+	if err := s.root.MkdirAll(path.Dir(target), 0o755); err != nil {
+		return nil, s.fault(err)
+	}
+	err := s.root.Rename(path.Join(attemptsDir, a.name), target)
+	if errors.Is(err, fs.ErrExist) && !s.has(m.ID) { // a folder that no attempt has left: it counts for nothing
+		err = s.root.Rename(target, path.Join(attemptsDir, "half-"+uniqueName()))
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			err = s.root.Rename(path.Join(attemptsDir, a.name), target)
+		}
+	}
+	if err == nil {
+		return nil, s.fault(s.sync(path.Dir(target)))
+	}
+	// A rename that is said to have failed may have happened, on NFS. Else the case may have a result already.
+	if t, timed := s.Timing(m.ID); timed == nil && t.Attempt == a.name && s.has(m.ID) {
+		return nil, nil
+	}
+	first, there := s.Manifest(m.ID)
+	if there != nil {
+		return nil, errors.Join(s.fault(err), there)
+	}
+	if bytes.Equal(recordOf(first), recordOf(m)) || first.Class != m.Class {
+		a.drop()
+		return nil, nil
+	}
+	return a.raise(first, m)
+}
+
+// raise keeps a second result that differs.
+func (a *attempt) raise(first, second *Manifest) (*Alarm, error) {
+	s := a.store
+	name := path.Join(alarmsDir, second.ID+"-"+a.name)
+	if err := s.root.MkdirAll(alarmsDir, 0o755); err != nil {
+		return nil, s.fault(err)
+	}
+	if err := s.root.Rename(path.Join(attemptsDir, a.name), name); err != nil {
+		return nil, s.fault(err)
+	}
+	alarm := &Alarm{ID: first.ID, First: filepath.Join(s.dir, caseDir(first.ID)), Second: filepath.Join(s.dir, name)}
+	alarm.Files = differing(first.Files, second.Files)
+	return alarm, nil
+}
+
+// differing names the files that aren't equal in both lists.
+func differing(a, b []InputFile) (names []string) {
+	of := map[string]InputFile{}
+	for _, f := range a {
+		of[f.Name] = f
+	}
+	for _, f := range b {
+		if of[f.Name] != f {
+			names = append(names, f.Name)
+		}
+		delete(of, f.Name)
+	}
+	for _, f := range a {
+		if _, left := of[f.Name]; left {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// deadAfter is how old an attempt is that nobody makes any longer.
+const deadAfter = 24 * time.Hour
+
+// SweepDead removes the attempts of processes of this machine that have ended, and all that are older than a day by the
+// clock of the file system.
+func (s *Store) SweepDead() error {
+	entries, err := fs.ReadDir(s.root.FS(), attemptsDir)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+		return nil
+	}
+	if err != nil {
+		return s.fault(err)
+	}
+	now, err := s.now()
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := path.Join(attemptsDir, e.Name())
+		var o owner
+		ours := s.read(path.Join(name, ownerFile), &o) == nil && o.Host == hostName() && o.Space == processSpace() && o.Space != ""
+		info, err := e.Info()
+		if err != nil {
+			continue // another has removed it
+		}
+		if ours && !processLives(o.PID) || now.Sub(info.ModTime()) > deadAfter {
+			if err := s.root.RemoveAll(name); err != nil {
+				return s.fault(err)
+			}
+		}
+	}
+	return nil
+}
+
+// now is the time by the clock of the file system, which several machines may share.
+func (s *Store) now() (time.Time, error) {
+	name := temporary + uniqueName()
+	defer func() { _ = s.root.Remove(name) }() // only its time counts
+	if err := s.root.WriteFile(name, nil, 0o644); err != nil {
+		return time.Time{}, s.fault(err)
+	}
+	info, err := s.root.Stat(name)
+	if err != nil {
+		return time.Time{}, s.fault(err)
+	}
+	return info.ModTime(), nil
+}
+
+// running lists the attempts that are being made, as far as this machine can tell.
+func (s *Store) running() ([]owner, error) {
+	entries, err := fs.ReadDir(s.root.FS(), attemptsDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, s.fault(err)
+	}
+	var list []owner
+	for _, e := range entries {
+		var o owner
+		if s.read(path.Join(attemptsDir, e.Name(), ownerFile), &o) != nil {
+			continue // it has just ended
+		}
+		if here := o.Host == hostName() && o.Space == processSpace(); !here || processLives(o.PID) {
+			list = append(list, o)
+		}
+	}
+	return list, nil
+}
+
+// realTimeFactor is that of the run, "" where it isn't known.
+func (t *Timing) realTimeFactor() string {
+	var s struct {
+		Factor json.Number `json:"real_time_factor"`
+	}
+	if err := json.Unmarshal(t.Summary, &s); err != nil {
+		return ""
+	}
+	return s.Factor.String()
+}

@@ -1,0 +1,99 @@
+package sweep_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/sweep"
+)
+
+// TestKilledInTheMiddle: 300 cases, of which one is killed every now and then, and the sweep itself once, give the results
+// of a sweep that nobody disturbs, each once, byte for byte.
+func TestKilledInTheMiddle(t *testing.T) {
+	t.Parallel()
+	const keys = `matrix: {scene.seed: [1, 2, 3, 4, 5, 6], ego.speed: [1, 2, 3, 4, 5]}, repeat: {seed: 10}, collect: [ego.distance]`
+	calm, p := storeOf(t, keys)
+	require.NoError(t, runLocal(t, calm, p).Err())
+	s, p := storeOf(t, keys)
+	require.Len(t, p.Cases, 300)
+	const nap = napVariable + "=20ms"
+
+	first, _ := process(t, s, "4", nap)
+	killed := killCases(t, s, func() bool { return doneOf(t, s) >= 100 })
+	require.NoError(t, first.Process.Kill())
+	codeOf(first)
+	half := doneOf(t, s)
+	require.Less(t, half, 300, "the sweep was done before it was killed")
+	second, said := process(t, s, "4", nap)
+	ended := make(chan int)
+	go func() { ended <- codeOf(second) }()
+	code := -1
+	killed += killCases(t, s, func() bool {
+		select {
+		case code = <-ended:
+			return true
+		default:
+			return false
+		}
+	})
+	require.Zero(t, code, said.String())
+	assert.Greater(t, killed, 5)
+	t.Logf("%d cases killed, %d done when the sweep was", killed, half)
+
+	st := stateOf(t, s, p)
+	assert.Equal(t, []int{300, 0, 0, 0}, []int{st.Done, st.Failed, st.Running, len(st.Alarms)})
+	assert.Equal(t, results(t, calm), results(t, s))
+	assert.Empty(t, entries(t, s, "attempts"))
+	var tables []string
+	for _, store := range []*sweep.Store{calm, s} {
+		_, err := sweep.Merge(p, []*sweep.Store{store}, store.Dir())
+		require.NoError(t, err)
+		text, err := os.ReadFile(filepath.Join(store.Dir(), sweep.ResultsFile))
+		require.NoError(t, err)
+		tables = append(tables, string(text))
+	}
+	assert.Equal(t, tables[0], tables[1])
+}
+
+// doneOf counts the results of a store.
+func doneOf(t *testing.T, s *sweep.Store) int {
+	t.Helper()
+	done, err := s.Done()
+	require.NoError(t, err)
+	return len(done)
+}
+
+// killCases kills a stand-in every 100 ms, until enough is true, and returns how many.
+func killCases(t *testing.T, s *sweep.Store, enough func() bool) (killed int) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
+	for !enough() {
+		require.True(t, time.Now().Before(deadline), "the sweep stands still")
+		time.Sleep(100 * time.Millisecond)
+		list, _ := os.ReadDir(filepath.Join(s.Dir(), notes)) // it comes with the first case
+		for _, e := range list {
+			number, ok := strings.CutPrefix(e.Name(), "pid-")
+			pid, err := strconv.Atoi(number)
+			_ = os.Remove(filepath.Join(s.Dir(), notes, e.Name())) // it kills once
+			if ok && err == nil && isCase(pid) && syscall.Kill(pid, syscall.SIGKILL) == nil {
+				killed++
+				break
+			}
+		}
+	}
+	return killed
+}
+
+// isCase reports whether a process is a stand-in: numbers are used again.
+func isCase(pid int) bool {
+	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+	return err == nil && strings.Contains(string(line), "\x00run\x00--config\x00")
+}

@@ -1,0 +1,221 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/raybridge/raybridge/internal/fault"
+)
+
+// holder says who coordinates a sweep.
+type holder struct {
+	Host    string    `json:"host"`
+	PID     int       `json:"pid"`
+	Space   string    `json:"space,omitempty"` // of process numbers
+	Name    string    `json:"name"`            // no other process's
+	Started time.Time `json:"started"`
+	Renewed time.Time `json:"renewed"`
+	// Beat goes up with each renewal: clocks of two machines may be far apart.
+	Beat int64 `json:"beat"`
+}
+
+func (h *holder) String() string {
+	return fmt.Sprintf("process %d on %s, since %s", h.PID, fault.Printable(h.Host), h.Started.Format(time.DateTime))
+}
+
+// ErrLocked: another coordinator has the sweep, or had it and nobody knows whether it still runs.
+var ErrLocked = errors.New("the sweep is another's")
+
+// renewal is how often a lock is renewed.
+const renewal = 2 * time.Second
+
+// Lock is the right to coordinate a sweep: a file that is renewed as long as it is held.
+type Lock struct {
+	store *Store
+	mine  holder
+	end   context.CancelFunc
+	done  chan struct{}
+	lost  error // read after done
+}
+
+// Lock takes the lock, and holds it until Release. The context that it returns ends with ctx, or when the lock was taken by
+// another. takeOver takes one whose holder may still run on another machine. The lock of a process of this machine that has
+// ended is taken; tell is told of that. Errors wrap ErrLocked where another has it.
+func (s *Store) Lock(ctx context.Context, takeOver bool, tell func(string)) (context.Context, *Lock, error) {
+	unguard, err := s.guard()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer unguard()
+	var old holder
+	switch err := s.read(lockFile, &old); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil && !takeOver:
+		return nil, nil, fmt.Errorf("%w: %w: give --take-over if no other sweep run works there", ErrLocked, err)
+	default:
+		if err := s.judge(ctx, &old, takeOver, tell); err != nil {
+			return nil, nil, err
+		}
+	}
+	now := time.Now()
+	l := &Lock{store: s, done: make(chan struct{}), mine: holder{Host: hostName(), PID: os.Getpid(), Space: processSpace(), Name: uniqueName(), Started: now, Renewed: now}}
+	if err := s.write(lockFile, recordOf(l.mine)); err != nil {
+		return nil, nil, err
+	}
+	held, cancel := context.WithCancelCause(ctx)
+	var renewing context.Context
+	renewing, l.end = context.WithCancel(context.Background())
+	go l.renew(renewing, cancel)
+	return held, l, nil
+}
+
+// judge returns nil if a lock that is there may be taken, and tells of it.
+func (s *Store) judge(ctx context.Context, old *holder, takeOver bool, tell func(string)) error {
+	file := filepath.Join(s.dir, lockFile)
+	switch here := old.Host == hostName() && old.Space == processSpace() && old.Space != ""; {
+	case here && processLives(old.PID):
+		return fmt.Errorf("%s: %w: %v runs it: sweep status shows how far it is, and sweep cancel ends it", file, ErrLocked, old)
+	case here:
+		tell(fmt.Sprintf("the lock was that of %v, which has ended without giving it back", old))
+		return nil
+	case takeOver:
+		tell(fmt.Sprintf("the lock was that of %v, last renewed at %s by its clock", old, old.Renewed.Format(time.DateTime)))
+		return nil
+	}
+	renewed, err := s.renews(ctx, old)
+	if err != nil {
+		return err
+	}
+	if renewed {
+		return fmt.Errorf("%s: %w: %v runs it", file, ErrLocked, old)
+	}
+	return fmt.Errorf("%s: %w: %v hasn't renewed its lock for %v (last at %s by its clock): if it has ended, give --take-over",
+		file, ErrLocked, old, 2*renewal, old.Renewed.Format(time.DateTime))
+}
+
+// renews watches whether a lock is renewed, by its count: times of another machine say nothing.
+func (s *Store) renews(ctx context.Context, old *holder) (bool, error) {
+	timer := time.NewTimer(2 * renewal)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	var now holder
+	err := s.read(lockFile, &now)
+	if errors.Is(err, fs.ErrNotExist) { // given back
+		return true, nil
+	}
+	return err == nil && (now.Beat != old.Beat || now.Name != old.Name), err
+}
+
+// renew renews the lock until ctx ends. It ends the sweep if another has taken the lock, or if it can't be renewed.
+func (l *Lock) renew(ctx context.Context, end context.CancelCauseFunc) {
+	defer close(l.done)
+	ticker := time.NewTicker(renewal)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			end(nil)
+			return
+		case <-ticker.C:
+		}
+		var now holder
+		err := l.store.read(lockFile, &now)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			l.lost = fmt.Errorf("%w: somebody has removed its lock: run the command again to continue", ErrLocked)
+		case err == nil && now.Name != l.mine.Name:
+			l.lost = fmt.Errorf("%w: %v has taken it over", ErrLocked, &now)
+		case err == nil:
+			l.mine.Beat++
+			l.mine.Renewed = time.Now()
+			_ = l.store.write(lockFile, recordOf(l.mine)) // a full disk ends the sweep by its cases
+			continue
+		default:
+			continue // the file system may come back
+		}
+		end(l.lost)
+		<-ctx.Done()
+		return
+	}
+}
+
+// Release gives the lock back. The error wraps ErrLocked if another had taken it.
+func (l *Lock) Release() error {
+	l.end()
+	<-l.done
+	if l.lost != nil {
+		return l.lost
+	}
+	var now holder
+	if err := l.store.read(lockFile, &now); err != nil || now.Name != l.mine.Name {
+		return nil // another's
+	}
+	return l.store.fault(l.store.root.Remove(lockFile))
+}
+
+// Coordinator says who has the sweep's lock, "" for nobody.
+func (s *Store) Coordinator() (string, error) {
+	var h holder
+	switch err := s.read(lockFile, &h); {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", err
+	}
+	return h.String(), nil
+}
+
+// Cancel asks all that work on the sweep to end. They look once a second.
+func (s *Store) Cancel() error {
+	return s.write(cancelFile, []byte("The sweep was cancelled. Without this file, it can continue.\n"))
+}
+
+// Uncancel lets the sweep be worked on again.
+func (s *Store) Uncancel() error {
+	if err := s.root.Remove(cancelFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return s.fault(err)
+	}
+	return nil
+}
+
+// Cancelled reports whether the sweep was cancelled.
+func (s *Store) Cancelled() bool {
+	_, err := s.root.Lstat(cancelFile)
+	return err == nil
+}
+
+// ErrCancelled: the sweep was cancelled.
+var ErrCancelled = errors.New("the sweep was cancelled")
+
+// UntilCancelled returns a context that ends with ctx, or soon after the sweep was cancelled. The function that it returns
+// has to be called, and ends it, too.
+func (s *Store) UntilCancelled(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ticker := time.NewTicker(time.Second)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				if s.Cancelled() {
+					cancel(ErrCancelled)
+					return
+				}
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil); <-done }
+}

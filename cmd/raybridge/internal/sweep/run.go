@@ -1,0 +1,274 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Run has an engine run the cases of a plan that the store hasn't, and decides which are tried again.
+type Run struct {
+	Store  *Store
+	Plan   *Plan
+	Engine Engine
+	// Shard is the share of the cases that is run.
+	Shard Shard
+	// Attempts is how often a case is tried at most; 0 is three times.
+	Attempts int
+	// Delay is how long a case waits after its first failure; after each further one it waits four times as long. 0 is a
+	// second.
+	Delay time.Duration
+	// Told is told of each end, by one goroutine. (optional)
+	Told func(End, Progress)
+}
+
+// Progress is how far a run is.
+type Progress struct {
+	// Total cases are the share's. Done of them have their result, and Failed have failed for good.
+	Total, Done, Failed int
+	// Before is how many of Done were done when the run began.
+	Before int
+}
+
+// Left is how many cases are neither done nor failed.
+func (p Progress) Left() int { return p.Total - p.Done - p.Failed }
+
+// Report is what a run came to.
+type Report struct {
+	Progress
+	// Wall is how long the run took, and Cases the sum of its processes' times.
+	Wall, Cases time.Duration
+	// Alarms are results that differ from the first of their case.
+	Alarms []*Alarm
+	// Stopped is why the run ended before all cases were tried; nil where it didn't.
+	Stopped error
+}
+
+// usualAttempts is how often a case is tried.
+const usualAttempts = 3
+
+// Run runs cases until each has its result or has failed for good, or ctx ends, or nothing can be run any longer. An error
+// is one of the store.
+func (r *Run) Run(ctx context.Context) (*Report, error) {
+	began := time.Now()
+	l := &loop{Run: r, tries: map[*Case]int{}, again: make(chan *Case), ends: make(chan End), offers: make(chan offer), offered: make(chan error)}
+	if err := l.find(); err != nil {
+		return nil, err
+	}
+	err := l.run(ctx)
+	l.report.Wall = time.Since(began)
+	return &l.report, err
+}
+
+// loop is one run under way.
+type loop struct {
+	*Run
+	report Report
+	ready  []*Case
+	tries  map[*Case]int
+	// delayed cases wait for their next attempt; under are offered and haven't ended.
+	delayed, under int
+	again          chan *Case
+	ends           chan End
+	offers         chan offer
+	offered        chan error
+}
+
+// offer is a case on its way to the engine.
+type offer struct {
+	c     *Case
+	tries int
+}
+
+// find lists the cases that are missing.
+func (l *loop) find() error {
+	done, err := l.Store.Done()
+	if err != nil {
+		return err
+	}
+	failed, err := l.Store.Failed()
+	if err != nil {
+		return err
+	}
+	cases := l.Shard.of(l.Plan)
+	l.report.Total = len(cases)
+	for _, c := range cases {
+		if _, ok := done[c.ID]; ok {
+			l.report.Done++
+		} else if failed[c.ID] != nil {
+			l.report.Failed++
+		} else {
+			l.ready = append(l.ready, c)
+		}
+	}
+	l.report.Before = l.report.Done
+	slices.Reverse(l.ready) // the next one is the last
+	return nil
+}
+
+// run offers cases and takes their ends until nothing is left. One goroutine offers and one takes ends, since both wait.
+func (l *loop) run(ctx context.Context) (err error) {
+	offering, stop := context.WithCancel(ctx)
+	defer stop()
+	taking, done := context.WithCancel(context.Background())
+	go func() {
+		for o := range l.offers {
+			l.offered <- l.Engine.Offer(offering, o.c, o.tries)
+		}
+		close(l.offered)
+	}()
+	go func() {
+		defer close(l.ends)
+		for {
+			e, err := l.Engine.End(taking)
+			if err != nil {
+				return
+			}
+			l.ends <- e
+		}
+	}()
+	defer func() {
+		close(l.offers)
+		for range l.offered {
+		}
+		done()
+		for range l.ends {
+		}
+	}()
+	offered := false // a case is being offered
+	for l.under > 0 || offered || l.report.Stopped == nil && (len(l.ready) > 0 || l.delayed > 0) {
+		next, offers := l.next(offered)
+		ended := ctx.Done()
+		if l.report.Stopped != nil {
+			ended = nil
+		}
+		select {
+		case offers <- next:
+			offered = true
+			l.ready = l.ready[:len(l.ready)-1]
+			l.tries[next.c] = next.tries
+		case err := <-l.offered:
+			offered = false
+			if err != nil {
+				l.stop(context.Cause(ctx), err, stop)
+			} else {
+				l.under++
+			}
+		case e := <-l.ends:
+			l.under--
+			if fault := l.take(offering, e); fault != nil {
+				err = errors.Join(err, fault)
+				l.stop(fault, fault, stop)
+			}
+			if l.report.Stopped != nil {
+				stop()
+			}
+		case c := <-l.again:
+			l.delayed--
+			l.ready = append(l.ready, c)
+		case <-ended:
+			l.stop(context.Cause(ctx), ctx.Err(), stop)
+		}
+	}
+	return err
+}
+
+// next returns the case that is offered next, and where; nowhere if none is.
+func (l *loop) next(offered bool) (offer, chan offer) {
+	if offered || len(l.ready) == 0 || l.report.Stopped != nil {
+		return offer{}, nil
+	}
+	c := l.ready[len(l.ready)-1]
+	return offer{c, l.tries[c] + 1}, l.offers
+}
+
+// stop lets no further case begin.
+func (l *loop) stop(cause, err error, stop func()) {
+	if l.report.Stopped == nil {
+		if cause == nil {
+			cause = err
+		}
+		l.report.Stopped = cause
+	}
+	stop()
+}
+
+// take takes the end of an attempt.
+func (l *loop) take(ctx context.Context, e End) error {
+	l.report.Cases += e.Wall
+	if e.Alarm != nil {
+		l.report.Alarms = append(l.report.Alarms, e.Alarm)
+	}
+	var err error
+	switch tries := l.tries[e.Case]; {
+	case e.Result == Done:
+		l.report.Done++
+		err = l.Store.Forgive(e.Case.ID)
+		delete(l.tries, e.Case)
+	case e.Result == Hopeless, e.Result == Failed && tries >= l.attempts():
+		l.report.Failed++
+		err = l.Store.fail(&Failure{ID: e.Case.ID, Attempts: tries, Code: e.Code, Reason: e.Err.Error(), Host: hostName(), Time: time.Now(), Log: e.Log})
+		delete(l.tries, e.Case)
+	case e.Result == Failed:
+		l.wait(ctx, e.Case, tries)
+	default:
+		l.tries[e.Case]-- // it doesn't count
+		l.ready = append(l.ready, e.Case)
+		if e.Err != nil && l.report.Stopped == nil {
+			l.report.Stopped = e.Err
+		}
+	}
+	if l.Told != nil {
+		l.Told(e, l.report.Progress)
+	}
+	return err
+}
+
+// wait offers a case again after a time that grows.
+func (l *loop) wait(ctx context.Context, c *Case, tries int) {
+	delay := l.Delay
+	if delay == 0 {
+		delay = time.Second
+	}
+	for range tries - 1 {
+		delay *= 4
+	}
+	l.delayed++
+	go func() {
+		timer := time.NewTimer(delay)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case l.again <- c:
+		case <-ctx.Done():
+		}
+	}()
+}
+
+func (l *loop) attempts() int {
+	if l.Attempts == 0 {
+		return usualAttempts
+	}
+	return l.Attempts
+}
+
+// Err says what of the report isn't as it should be, nil for nothing.
+func (o *Report) Err() error {
+	switch {
+	case o.Stopped != nil:
+		return fmt.Errorf("%d of %d cases are left: %w", o.Left(), o.Total, o.Stopped)
+	case o.Failed > 0 && len(o.Alarms) > 0:
+		return fmt.Errorf("%d of %d cases failed, and %d gave two results that differ", o.Failed, o.Total, len(o.Alarms))
+	case o.Failed > 0:
+		return fmt.Errorf("%d of %d cases failed", o.Failed, o.Total)
+	case len(o.Alarms) > 0:
+		return fmt.Errorf("%d of %d cases gave two results that differ", len(o.Alarms), o.Total)
+	}
+	return nil
+}

@@ -1,0 +1,410 @@
+package sweep_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/sweep"
+)
+
+// runLocal runs a plan's cases on this machine.
+func runLocal(t *testing.T, s *sweep.Store, p *sweep.Plan) *sweep.Report {
+	t.Helper()
+	return runAll(t.Context(), t, engines["local"], s, p)[0]
+}
+
+func TestAdopt(t *testing.T) {
+	t.Parallel()
+	s, p := storeOf(t, `matrix: {scene.seed: [1, 2]}`)
+	require.NoError(t, runLocal(t, s, p).Err())
+	_, same, err := storeIn(t, s.Dir(), `matrix: {scene.seed: [1, 2]}`)
+	require.NoError(t, err, "the same plan continues")
+	assert.Equal(t, p.Cases, same.Cases)
+
+	grown, err := planned(t, `sweep: {base: drive.yaml, matrix: {scene.seed: [2, 3, 4]}}`)
+	require.NoError(t, err)
+	change, err := s.Adopt(t.Context(), grown, false)
+	require.ErrorIs(t, err, sweep.ErrOlder)
+	assert.ErrorContains(t, err, "give --extend")
+	assert.Equal(t, &sweep.Change{Stay: 1, New: 2, Gone: 1, Done: 1}, change)
+	_, err = s.Adopt(t.Context(), grown, true)
+	require.NoError(t, err)
+	read, err := s.Plan()
+	require.NoError(t, err)
+	assert.Equal(t, grown.Cases, read.Cases)
+	report := runLocal(t, s, read)
+	require.NoError(t, report.Err())
+	assert.Equal(t, []int{3, 3, 1}, []int{report.Total, report.Done, report.Before})
+
+	// Another sweep's folder, and one of another program.
+	other, err := planOf(t, folder(t, map[string]string{"drive.yaml": base, "other.yaml": "sweep: {base: drive.yaml, matrix: {scene.seed: [1]}}"}), "other.yaml")
+	require.NoError(t, err)
+	_, err = s.Adopt(t.Context(), other, true)
+	require.ErrorIs(t, err, sweep.ErrForeign)
+	assert.ErrorContains(t, err, "the sweep sweep.yaml of drive.yaml: choose another folder")
+	_, err = sweep.CreateStore(folder(t, map[string]string{"thesis.tex": ""}))
+	require.ErrorIs(t, err, sweep.ErrForeign)
+	assert.ErrorContains(t, err, "it has thesis.tex")
+	empty, err := sweep.CreateStore(t.TempDir())
+	require.NoError(t, err)
+	defer empty.Close()
+	_, err = empty.Plan()
+	require.ErrorIs(t, err, sweep.ErrNoPlan)
+}
+
+// TestFirstPlanWins: shares that begin together in an empty folder agree on one plan.
+func TestFirstPlanWins(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "out")
+	errs := make(chan error)
+	for range 8 {
+		go func() {
+			p, err := planned(t, `sweep: {base: drive.yaml, matrix: {scene.seed: [1, 2]}}`)
+			if err == nil {
+				var s *sweep.Store
+				if s, err = sweep.CreateStore(dir); err == nil {
+					_, err = s.Adopt(t.Context(), p, false)
+					_ = s.Close()
+				}
+			}
+			errs <- err
+		}()
+	}
+	for range 8 {
+		assert.NoError(t, <-errs)
+	}
+	assert.Len(t, entriesOf(t, filepath.Join(dir, "inputs")), 1, "nothing half is left")
+}
+
+func entriesOf(t *testing.T, dir string) []os.DirEntry {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	return list
+}
+
+// TestSecondResult: a case that is run again has to give equal bytes. If it doesn't, both are named, and the first counts.
+func TestSecondResult(t *testing.T) {
+	t.Parallel()
+	s, p := storeOf(t, `matrix: {scene.seed: [`+isRandom+`]}`)
+	require.NoError(t, runLocal(t, s, p).Err())
+	first, err := s.Manifest(p.Cases[0].ID)
+	require.NoError(t, err)
+	w, err := newWorker(s, p)
+	require.NoError(t, err)
+	v, err := w.Sample(t.Context(), 0.01, func(*sweep.Case) {})
+	require.NoError(t, err)
+	assert.Equal(t, []int{1, 1}, []int{v.Checked, v.Done}, "at least one is checked")
+	require.Len(t, v.Faults, 1)
+	alarm := new(sweep.Alarm)
+	require.ErrorAs(t, v.Faults[0], &alarm)
+	assert.Equal(t, []string{"outputs/data.txt"}, alarm.Files)
+	for _, dir := range []string{alarm.First, alarm.Second} {
+		assert.FileExists(t, filepath.Join(dir, "manifest.json"))
+		assert.ErrorContains(t, alarm, dir)
+	}
+	still, err := s.Manifest(p.Cases[0].ID)
+	require.NoError(t, err)
+	assert.Equal(t, first, still)
+	assert.Len(t, stateOf(t, s, p).Alarms, 1)
+
+	s, p = storeOf(t, `matrix: {scene.seed: [1]}, repeat: {seed: 4}`)
+	require.NoError(t, runLocal(t, s, p).Err())
+	w, err = newWorker(s, p)
+	require.NoError(t, err)
+	v, err = w.Sample(t.Context(), 1, func(*sweep.Case) {})
+	require.NoError(t, err)
+	assert.Equal(t, []int{4, 4, 0}, []int{v.Checked, v.Done, len(v.Faults)})
+	assert.Empty(t, entries(t, s, "attempts"))
+}
+
+func TestVerifyNamesDamage(t *testing.T) {
+	t.Parallel()
+	s, p := storeOf(t, `matrix: {scene.seed: [1, 2, 3]}`)
+	require.NoError(t, runLocal(t, s, p).Err())
+	dir := func(i int) string { return filepath.Join(s.Dir(), "cases", p.Cases[i].ID[:2], p.Cases[i].ID) }
+	require.NoError(t, os.WriteFile(filepath.Join(dir(0), "outputs/data.txt"), []byte("better"), 0o600))
+	require.NoError(t, os.Remove(filepath.Join(dir(1), "outputs/data.txt")))
+	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(dir(1), "outputs/data.txt")))
+	v, err := s.Verify(t.Context(), p)
+	require.NoError(t, err)
+	assert.Equal(t, 3, v.Checked)
+	require.Len(t, v.Faults, 2)
+	require.ErrorIs(t, v.Faults[0], sweep.ErrDamaged)
+	assert.ErrorContains(t, v.Faults[0], "delete "+dir(0)+", and run the sweep again")
+	assert.ErrorContains(t, v.Faults[1], "is a link or a device")
+}
+
+// TestHalfResultsDontCount: what isn't whole isn't done, whatever its name.
+func TestHalfResultsDontCount(t *testing.T) {
+	t.Parallel()
+	s, p := storeOf(t, `matrix: {scene.seed: [1, 2]}`)
+	half := filepath.Join(s.Dir(), "cases", p.Cases[0].ID[:2], p.Cases[0].ID)
+	require.NoError(t, os.MkdirAll(half, 0o755))
+	put(t, filepath.Join(half, "summary.json"), "{}")
+	done, err := s.Done()
+	require.NoError(t, err)
+	assert.Empty(t, done)
+	require.NoError(t, runLocal(t, s, p).Err())
+	assert.Equal(t, 2, stateOf(t, s, p).Done)
+	// Another case's result under this one's name doesn't count.
+	require.NoError(t, os.RemoveAll(half))
+	other := filepath.Join(s.Dir(), "cases", p.Cases[1].ID[:2], p.Cases[1].ID)
+	require.NoError(t, os.Rename(other, half))
+	_, err = s.Manifest(p.Cases[0].ID)
+	assert.ErrorContains(t, err, "is the result of "+`"`+p.Cases[1].ID)
+}
+
+// TestAttemptsOfTheDead: those of processes that have ended go, and those of a day ago, by the file system's clock. The
+// others stay.
+func TestAttemptsOfTheDead(t *testing.T) {
+	t.Parallel()
+	s, _ := storeOf(t, `matrix: {scene.seed: [1]}`)
+	host, err := os.Hostname()
+	require.NoError(t, err)
+	space, _ := os.Readlink("/proc/self/ns/pid")
+	write := func(name, host string, pid int, age time.Duration) {
+		dir := filepath.Join(s.Dir(), "attempts", name)
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+		text, err := json.Marshal(map[string]any{"id": strings.Repeat("0", 32), "host": host, "pid": pid, "space": space})
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "attempt.json"), text, 0o600))
+		at := time.Now().Add(-age)
+		require.NoError(t, os.Chtimes(dir, at, at))
+	}
+	const gone = 1 << 30 // no process has such a number
+	write("alive", host, os.Getpid(), time.Hour)
+	write("dead", host, gone, time.Second)
+	write("elsewhere", "another", gone, 23*time.Hour)
+	write("old", "another", gone, 25*time.Hour)
+	require.NoError(t, s.SweepDead())
+	want := []string{"alive", "elsewhere"}
+	if space == "" {
+		want = []string{"alive", "dead", "elsewhere"}
+	}
+	assert.Equal(t, want, entries(t, s, "attempts"))
+}
+
+func TestStoreWithoutPermission(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() == 0 {
+		_, err := sweep.CreateStore("/proc/sweep") // where root can't write either
+		require.ErrorContains(t, err, "/proc/sweep")
+		return
+	}
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(dir, 0o500))
+	_, err := sweep.CreateStore(filepath.Join(dir, "out"))
+	require.ErrorContains(t, err, "no permission")
+	_, err = sweep.CreateStore(dir)
+	require.ErrorContains(t, err, "no permission")
+}
+
+func TestStoreOnAFile(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"file": ""})
+	for _, open := range []func(string) (*sweep.Store, error){sweep.CreateStore, sweep.OpenStore} {
+		_, err := open(filepath.Join(dir, "file"))
+		assert.ErrorContains(t, err, "file")
+	}
+	_, err := sweep.OpenStore(filepath.Join(dir, "nothing"))
+	assert.ErrorContains(t, err, "no such file")
+}
+
+// TestPoisonedPlans: a plan from elsewhere makes nobody read or write outside of its folder.
+func TestPoisonedPlans(t *testing.T) {
+	t.Parallel()
+	outside := filepath.Join(folder(t, map[string]string{"secret.yaml": base}), "secret.yaml")
+	files := map[string]string{"drive.yaml": base, "hill.gltf": "{}", "sweep.yaml": `sweep: {base: drive.yaml, matrix: {scene.file: [hill.gltf]}}`}
+	type object = map[string]any
+	for name, c := range map[string]struct {
+		poison func(t *testing.T, dir string, plan object)
+		want   string
+	}{
+		"an id": {func(_ *testing.T, _ string, p object) { p["cases"].([]any)[0].(object)["id"] = "../../../etc" }, "case 0"},
+		"a long id": {func(_ *testing.T, _ string, p object) {
+			p["cases"].([]any)[0].(object)["id"] = strings.Repeat("a", 1<<20)
+		}, "case 0"},
+		"a config":  {func(_ *testing.T, _ string, p object) { p["config"] = outside }, "is not one of its inputs"},
+		"a way out": {func(_ *testing.T, _ string, p object) { p["config"] = "inputs/../../secret.yaml" }, "is not one of its inputs"},
+		"a file": {func(_ *testing.T, _ string, p object) {
+			p["files"] = object{"scene.file": object{"hill.gltf": "/etc/passwd"}}
+		}, "is not one of its inputs"},
+		"a value":      {func(_ *testing.T, _ string, p object) { delete(p, "files") }, `scene.file: "hill.gltf" is not one of its inputs`},
+		"an input":     {func(_ *testing.T, _ string, p object) { inputOf(p)["name"] = "../../x" }, "isn't what its files say"},
+		"an unknown":   {func(_ *testing.T, _ string, p object) { p["command"] = "rm" }, `unknown field "command"`},
+		"another form": {func(_ *testing.T, _ string, p object) { p["schema"] = 7 }, "its schema is 7"},
+		"a long value": {func(_ *testing.T, _ string, p object) {
+			p["cases"].([]any)[0].(object)["values"] = []any{"hill.gltf", "b"}
+		}, "case 0"},
+		"text": {func(t *testing.T, dir string, _ object) { put(t, filepath.Join(dir, "plan.json"), "sweep:") }, "not a plan of a sweep"},
+		"another input": {func(t *testing.T, dir string, p object) {
+			put(t, filepath.Join(dir, p["config"].(string)), base+"rig: "+outside)
+		}, "was changed"},
+		"a link": {func(t *testing.T, dir string, p object) {
+			require.NoError(t, os.Remove(filepath.Join(dir, p["config"].(string))))
+			require.NoError(t, os.Symlink(outside, filepath.Join(dir, p["config"].(string))))
+		}, "is a link or a device"},
+		"a folder's link": {func(t *testing.T, dir string, p object) {
+			folder := filepath.Dir(filepath.Join(dir, p["config"].(string)))
+			require.NoError(t, os.Rename(folder, folder+"-moved"))
+			require.NoError(t, os.Symlink(filepath.Base(folder)+"-moved", folder))
+		}, "is a link or a device"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, err := planOf(t, folder(t, files), "sweep.yaml")
+			require.NoError(t, err)
+			s, err := sweep.CreateStore(t.TempDir())
+			require.NoError(t, err)
+			defer s.Close()
+			_, err = s.Adopt(t.Context(), p, false)
+			require.NoError(t, err)
+			path := filepath.Join(s.Dir(), "plan.json")
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			var tree object
+			require.NoError(t, json.Unmarshal(text, &tree))
+			c := c
+			c.poison(t, s.Dir(), tree)
+			if name != "text" {
+				text, err = json.Marshal(tree)
+				require.NoError(t, err)
+				put(t, path, string(text))
+			}
+			p, err = s.Plan()
+			if err == nil {
+				_, err = newWorker(s, p)
+			} else {
+				require.ErrorIs(t, err, sweep.ErrPlan)
+			}
+			require.ErrorContains(t, err, c.want)
+			assert.Less(t, len(err.Error()), 1000)
+		})
+	}
+}
+
+// TestPoisonedConfig: an input that is what its hash says may name other files, which nobody reads.
+func TestPoisonedConfig(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"drive.yaml": base, "town.gltf": "{}", "sweep.yaml": `sweep: {base: drive.yaml, matrix: {ego.speed: [1]}}`})
+	for _, text := range []string{base + "rig: " + filepath.Join(dir, "drive.yaml"), base + "scene: {file: ../../../town.gltf}", base + "world: {source: \"csv:/etc/passwd\"}"} {
+		p, err := planOf(t, dir, "sweep.yaml")
+		require.NoError(t, err)
+		sweep.Poison(p, "drive.yaml", text)
+		s, err := sweep.CreateStore(t.TempDir())
+		require.NoError(t, err)
+		defer s.Close()
+		_, err = s.Adopt(t.Context(), p, false)
+		require.NoError(t, err)
+		_, err = newWorker(s, p)
+		require.ErrorIs(t, err, sweep.ErrOutside, text)
+	}
+}
+
+// inputOf is a file of a plan's input.
+func inputOf(plan map[string]any) map[string]any {
+	return plan["inputs"].([]any)[0].(map[string]any)["files"].([]any)[0].(map[string]any)
+}
+
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+}
+
+func TestWorkersRefuse(t *testing.T) {
+	t.Parallel()
+	s, p := storeOf(t, `matrix: {scene.seed: [1]}`)
+	for _, c := range []struct {
+		version, class string
+		want           error
+	}{{"v2", class(), sweep.ErrVersion}, {version, "software/amd64, llvmpipe", sweep.ErrClass}} {
+		w := &sweep.Worker{Store: s, Plan: p, Read: readDrive}
+		require.ErrorIs(t, w.Prepare(c.version, c.class, false), c.want)
+	}
+	programs := *p
+	programs.Programs = true
+	w := &sweep.Worker{Store: s, Plan: &programs, Read: readDrive}
+	require.ErrorIs(t, w.Prepare(version, class(), false), sweep.ErrPrograms)
+	require.NoError(t, w.Prepare(version, class(), true))
+}
+
+// TestTooLong: a case that takes longer than it may is ended.
+func TestTooLong(t *testing.T) {
+	t.Parallel()
+	s, p := storeOf(t, `matrix: {scene.seed: [`+neverEnds+`]}`)
+	w, err := newWorker(s, p)
+	require.NoError(t, err)
+	w.Limit = 50 * time.Millisecond
+	r, err := (&sweep.Run{Store: s, Plan: p, Engine: local(context.Background(), t, w, 1), Attempts: 2, Delay: time.Millisecond}).Run(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 1, r.Failed)
+	failed, err := s.Failed()
+	require.NoError(t, err)
+	assert.Equal(t, "it took longer than 50ms", failed[p.Cases[0].ID].Reason)
+	require.NoError(t, s.Forgive(p.Cases[0].ID))
+	failed, err = s.Failed()
+	require.NoError(t, err)
+	assert.Empty(t, failed)
+}
+
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	one, p := storeOf(t, `matrix: {scene.seed: [1, 2, `+isWrongUse+`]}, collect: [ego.distance]`)
+	two, _ := storeOf(t, `matrix: {scene.seed: [1, 2, `+isWrongUse+`]}, collect: [ego.distance]`)
+	for i, s := range []*sweep.Store{one, two} {
+		w, err := newWorker(s, p)
+		require.NoError(t, err)
+		_, err = (&sweep.Run{Store: s, Plan: p, Engine: local(t.Context(), t, w, 1), Shard: sweep.Shard{Index: i, Count: 2}}).Run(t.Context())
+		require.NoError(t, err)
+	}
+	whole, _ := storeOf(t, `matrix: {scene.seed: [1, 2, `+isWrongUse+`]}, collect: [ego.distance]`)
+	runLocal(t, whole, p)
+	table := func(dir string, stores ...*sweep.Store) (string, *sweep.Merged) {
+		m, err := sweep.Merge(p, stores, dir)
+		require.NoError(t, err)
+		text, err := os.ReadFile(filepath.Join(dir, sweep.ResultsFile))
+		require.NoError(t, err)
+		return string(text), m
+	}
+	half, m := table(t.TempDir(), one)
+	assert.Contains(t, half, ",missing,")
+	assert.Equal(t, 3, m.Total)
+	both, m := table(t.TempDir(), one, two)
+	assert.Equal(t, []int{2, 1, 0}, []int{m.Done, m.Failed, len(m.Alarms)})
+	alone, _ := table(t.TempDir(), whole)
+	assert.Equal(t, alone, both, "the same bytes from every engine")
+	_, m = table(t.TempDir(), whole, one, two)
+	assert.Empty(t, m.Alarms)
+
+	// A result that was damaged by hand, also in its manifest.
+	id := p.Cases[0].ID
+	path := filepath.Join(whole.Dir(), "cases", id[:2], id, "manifest.json")
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	put(t, path, strings.Replace(string(text), `"ego.distance": 1`, `"ego.distance": 2`, 1))
+	_, m = table(t.TempDir(), whole, one, two)
+	require.Len(t, m.Alarms, 1)
+	assert.Equal(t, id, m.Alarms[0].ID)
+}
+
+func TestParseShare(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]float64{"1%": 0.01, "100%": 1, "0.5": 0.5} {
+		got, err := sweep.ParseShare(text)
+		require.NoError(t, err)
+		assert.InDelta(t, want, got, 1e-12, text)
+	}
+	for _, text := range []string{"", "%", "0%", "101%", "-1%", "NaN", "all"} {
+		_, err := sweep.ParseShare(text)
+		assert.ErrorContains(t, err, "is not a share", text)
+	}
+}

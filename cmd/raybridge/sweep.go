@@ -1,0 +1,810 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/raybridge/raybridge"
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/sweep"
+	"github.com/raybridge/raybridge/config"
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/hostdev"
+	"github.com/raybridge/raybridge/internal/doc"
+	"github.com/raybridge/raybridge/internal/fault"
+	sensorsall "github.com/raybridge/raybridge/sensors/all"
+)
+
+func newSweep() *cobra.Command {
+	cmd := group(&cobra.Command{
+		Use: "sweep", Short: "Run variations of a drive",
+		Long: "Run variations of a drive, each as a process of its own, and collect what they give.\n\n" +
+			"A sweep file names the configuration of a run and what of it is varied; docs/sweep.md has its keys. The folder\n" +
+			"of a sweep says what is done: a command that is run again continues there, however the one before ended.",
+		Example: "  raybridge sweep run sweep.yaml --out out/sweep\n" +
+			"  raybridge sweep status out/sweep\n" +
+			"  raybridge sweep plan sweep.yaml --out /shared/sweep && sbatch --array=0-99 sweep.sh   # raybridge sweep run --out /shared/sweep --shard auto",
+	})
+	cmd.AddCommand(newSweepPlan(), newSweepRun(), newSweepStatus(), newSweepRetry(), newSweepVerify(), newSweepMerge(), newSweepCancel())
+	return cmd
+}
+
+// sweepFlags are the flags of the commands that run cases.
+type sweepFlags struct {
+	out           string
+	jobs          int
+	shard         string
+	shards        int
+	extend        bool
+	takeOver      bool
+	many          bool
+	allowPrograms bool
+	limit         time.Duration
+	quiet         bool
+	json          bool
+	probe         bool
+}
+
+func (f *sweepFlags) planning(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.extend, "extend", false, "continue a folder that has another plan of this sweep: what is done stays done")
+	cmd.Flags().BoolVar(&f.many, "yes", false, fmt.Sprintf("plan more than %d cases", sweep.UsualCases))
+	cmd.Flags().BoolVar(&f.allowPrograms, "allow-programs", false, "let the cases' world start programs of this machine, as sumo: does")
+}
+
+func (f *sweepFlags) running(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&f.jobs, "jobs", 0, "`N` cases at a time; 0 is half as many as there are cores")
+	cmd.Flags().DurationVar(&f.limit, "timeout", 0, "`TIME` that a case may take, before it is ended and counts as failed; 0 is without limit")
+	cmd.Flags().BoolVar(&f.takeOver, "take-over", false, "take the folder from a sweep run of another machine that has died")
+	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "print errors only")
+}
+
+func newSweepPlan() *cobra.Command {
+	var f sweepFlags
+	cmd := &cobra.Command{
+		Use: "plan FILE", Short: "List the cases of a sweep, and what they will take",
+		Long: "List the cases of a sweep with their ids, and estimate the time and the disk that they take.\n\n" +
+			"With --out, the plan and the files that the cases read are written to that folder, from which sweep run takes them:\n" +
+			"what is edited afterwards changes nothing. The estimate is that of cases that are done there, or of the one that --probe runs.",
+		Example: "  raybridge sweep plan sweep.yaml\n  raybridge sweep plan sweep.yaml --out /shared/sweep --probe",
+		Args:    oneArg("a sweep file"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return f.plan(cmd, args[0]) },
+	}
+	cmd.Flags().StringVar(&f.out, "out", "", "write the plan to the folder `DIR`")
+	cmd.Flags().BoolVar(&f.json, "json", false, "write the plan as JSON, for programs")
+	cmd.Flags().BoolVar(&f.probe, "probe", false, "run the first case to learn what one takes")
+	f.planning(cmd)
+	return cmd
+}
+
+func newSweepRun() *cobra.Command {
+	var f sweepFlags
+	cmd := &cobra.Command{
+		Use: "run [FILE]", Short: "Run the cases of a sweep that aren't done",
+		Long: "Run the cases of a sweep that aren't done yet, without a server or a port.\n\n" +
+			"Without FILE, the cases are those of the plan that the folder has. With --shard, only a share of the cases is run: any\n" +
+			"number of machines may do so at the same time in one folder, which they share. auto finds the share by the variables\n" +
+			"of Slurm, Kubernetes, AWS Batch, Google Batch, PBS, LSF and Grid Engine.\n\n" +
+			"The exit code is 0 if all cases are done, 1 if some failed for good, 2 for wrong use, and 4 if the run ended before\nall were tried.",
+		Example: "  raybridge sweep run sweep.yaml --out out/sweep\n" +
+			"  raybridge sweep run sweep.yaml --out out/sweep --extend   # after more values were added to sweep.yaml\n" +
+			"  raybridge sweep run --out /shared/sweep --shard auto",
+		Args: upToArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, strings.Join(args, ""))
+		},
+	}
+	cmd.Flags().StringVar(&f.out, "out", filepath.Join("out", "sweep"), "`DIR` of the sweep")
+	cmd.Flags().StringVar(&f.shard, "shard", "", "run share `I/N` of the cases, counted from 0/N, or auto")
+	cmd.Flags().IntVar(&f.shards, "shards", 0, "`N` shares in all, for systems that don't tell --shard auto")
+	f.planning(cmd)
+	f.running(cmd)
+	return cmd
+}
+
+func newSweepStatus() *cobra.Command {
+	var f sweepFlags
+	cmd := &cobra.Command{
+		Use: "status DIR", Short: "Show how far a sweep is",
+		Long: "Show how far a sweep is: what is done, runs and has failed, and the time left. On a terminal, the table is kept up to date\nuntil all is done, or Ctrl-C.",
+		Args: oneArg("the folder of a sweep"),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.status(cmd, args[0]) },
+	}
+	cmd.Flags().BoolVar(&f.json, "json", false, "write JSON, for programs")
+	return cmd
+}
+
+func newSweepRetry() *cobra.Command {
+	var f sweepFlags
+	cmd := &cobra.Command{
+		Use: "retry DIR [CASE...]", Short: "Run cases again that failed for good",
+		Long: "Run all cases again that failed for good, or those that are named, and whatever else isn't done.",
+		Args: someArgs("the folder of a sweep"),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.retry(cmd, args[0], args[1:]) },
+	}
+	cmd.Flags().BoolVar(&f.allowPrograms, "allow-programs", false, "let the cases' world start programs of this machine, as sumo: does")
+	f.running(cmd)
+	return cmd
+}
+
+func newSweepVerify() *cobra.Command {
+	var f sweepFlags
+	var sample string
+	cmd := &cobra.Command{
+		Use: "verify DIR", Short: "Compare the results of a sweep with their hashes",
+		Long: "Compare the files of all results with their hashes, or with --sample run a share of the cases again, and compare what\nthey give with the results.\n\n" +
+			"The exit code is 1 if a result isn't what it was.",
+		Example: "  raybridge sweep verify out/sweep\n  raybridge sweep verify out/sweep --sample 1%",
+		Args:    oneArg("the folder of a sweep"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return f.verify(cmd, args[0], sample) },
+	}
+	cmd.Flags().StringVar(&sample, "sample", "", "run a `SHARE` of the cases again, such as 1%")
+	cmd.Flags().BoolVar(&f.allowPrograms, "allow-programs", false, "let the cases' world start programs of this machine, as sumo: does")
+	return cmd
+}
+
+func newSweepMerge() *cobra.Command {
+	var f sweepFlags
+	cmd := &cobra.Command{
+		Use: "merge DIR...", Short: "Write the tables of a sweep",
+		Long: "Write results.csv, with a row for each case of the plan, and timing.csv, with what depends on wall time.\n\n" +
+			"Of several folders, which have the results of some cases each, the first one's plan counts. The tables are written to\nthat folder, unless --out names another one.",
+		Args: someArgs("the folder of a sweep"),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.merge(cmd, args) },
+	}
+	cmd.Flags().StringVar(&f.out, "out", "", "write the tables to the folder `DIR`")
+	return cmd
+}
+
+func newSweepCancel() *cobra.Command {
+	return &cobra.Command{
+		Use: "cancel DIR", Short: "End a sweep, and keep what is done",
+		Long: "End all that works on a sweep, on this machine and on others, and keep what is done. Shares that begin later end at once,\n" +
+			"until sweep run without --shard continues the sweep.",
+		Args: oneArg("the folder of a sweep"),
+		RunE: func(cmd *cobra.Command, args []string) error { return cancelSweep(cmd, args[0]) },
+	}
+}
+
+// sweptConfig is a configuration that a sweep varies.
+type sweptConfig struct{ config *config.Config }
+
+// Copy implements sweep.Configuration.
+func (s sweptConfig) Copy() sweep.Configuration {
+	c := *s.config
+	return sweptConfig{&c}
+}
+
+// Set implements sweep.Configuration.
+func (s sweptConfig) Set(key, value string) error { return s.config.Set(key, value) }
+
+// Leaves implements sweep.Configuration.
+func (s sweptConfig) Leaves() ([]config.Leaf, error) {
+	var faults doc.Faults
+	faults.Add(s.config.Validate())
+	leaves, err := s.config.Leaves(sensorsall.Registry())
+	if faults.Add(err); err == nil {
+		faults.Add(checkConfig(s.config, defaultOut))
+		faults.Add(checkCase(s.config))
+	}
+	return leaves, faults.Err()
+}
+
+// readSwept reads the configuration of a sweep's cases.
+func readSwept(path string) (sweep.Configuration, error) {
+	c, err := (config.Reader{}).Read(path)
+	if err != nil {
+		return nil, err
+	}
+	return sweptConfig{c}, carryRig(&runFlags{}, c)
+}
+
+// checkCase refuses a configuration that no case can have: one that others would change, or that writes elsewhere.
+func checkCase(c *config.Config) error {
+	if _, err := modeOf(&runFlags{step: true}, c); err != nil {
+		return errors.New("time.source: a case isn't driven from outside: leave it out, or give engine")
+	}
+	for i := range c.Bridges {
+		b := &c.Bridges[i]
+		file, _, _ := strings.Cut(b.Connection, "?")
+		switch {
+		case !recordsFile(c.Bridges[i : i+1]):
+			return c.InBridge(i, "type", fmt.Errorf("bridge %s: a case writes files, and talks to nobody: leave the bridge out", b.Type))
+		case !filepath.IsLocal(file):
+			return c.InBridge(i, "connection", fmt.Errorf("bridge %s: %s lies outside of the case's folder: give a path below it", b.Type, b.Connection))
+		}
+	}
+	return nil
+}
+
+// sweepVersion is the version that cases are of. A build whose source nobody can look up has the hash of its program.
+func sweepVersion() (string, error) {
+	version := raybridge.Version()
+	if version != "dev" && !strings.Contains(version, "dirty") {
+		return version, nil
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find the program: %w", err)
+	}
+	sum, err := sweep.HashFile(program)
+	return version + " sha256:" + sum, err
+}
+
+// classHere is the class of a device of this machine by its name, and the name that cases are given.
+func classHere(name string) (class, device string, err error) {
+	open, err := raybridge.Device(name, hostdev.Options{})
+	if err != nil {
+		return "", "", err
+	}
+	t, err := gpu.Start(open)
+	if err != nil {
+		return "", "", err
+	}
+	info := t.Info()
+	class = sweep.ClassOf(info.Class(), info.Renderer, info.Version)
+	device = info.Class()
+	if info.GPU() {
+		device = cmp.Or(name, "auto")
+	}
+	return class, device, t.Close()
+}
+
+// planner plans a sweep file for the device that it names.
+func (f *sweepFlags) planner(file *sweep.File) (*sweep.Planner, error) {
+	version, err := sweepVersion()
+	if err != nil {
+		return nil, err
+	}
+	pl := &sweep.Planner{Read: readSwept, Version: version, Class: sweep.AnyDevice, AllowPrograms: f.allowPrograms, Many: f.many}
+	if file.Device != sweep.AnyDevice {
+		pl.Class, pl.Device, err = classHere(cmp.Or(file.Device, os.Getenv(gpuVariable), "auto"))
+	}
+	return pl, err
+}
+
+// planOf plans a sweep file.
+func (f *sweepFlags) planOf(ctx context.Context, path string) (*sweep.Plan, error) {
+	file, err := sweep.ReadFile(path)
+	if err != nil {
+		return nil, usage(err)
+	}
+	pl, err := f.planner(file)
+	if err != nil {
+		return nil, usage(fmt.Errorf("%s: device: %w", path, err))
+	}
+	p, err := pl.Plan(ctx, file)
+	return p, usage(err)
+}
+
+func (f *sweepFlags) plan(cmd *cobra.Command, path string) error {
+	p, err := f.planOf(cmd.Context(), path)
+	if err != nil {
+		return err
+	}
+	estimate := &sweep.Estimate{}
+	if f.out != "" || f.probe {
+		if estimate, err = f.estimate(cmd, p); err != nil {
+			return err
+		}
+	}
+	out := cmd.OutOrStdout()
+	if f.json {
+		return json.NewEncoder(out).Encode(struct {
+			*sweep.Plan
+			Estimate *sweep.Estimate `json:"estimate,omitempty"`
+		}{p, estimate})
+	}
+	w := columns(out)
+	fmt.Fprintln(w, "case\tseed\tsettings")
+	for i := range p.Cases {
+		c := &p.Cases[i]
+		fmt.Fprintf(w, "%s\t%d\t%s\n", c.ID, c.Seed, p.Label(c))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\n%s on %s, %s\n", fault.Count(len(p.Cases), "case"), p.Class, p.Version)
+	if n := p.Same(); n > 0 {
+		fmt.Fprintf(out, "%s are the same run as another, and left out\n", fault.Count(n, "combination"))
+	}
+	fmt.Fprintln(out, estimateText(estimate, len(p.Cases)))
+	return nil
+}
+
+// estimateText says what so many cases take.
+func estimateText(e *sweep.Estimate, cases int) string {
+	if e.Cases == 0 {
+		return "time and disk: unknown until a case is done; --probe runs one"
+	}
+	n := float64(cases)
+	whole := time.Duration(e.WallS * n * float64(time.Second)).Round(time.Second)
+	return fmt.Sprintf("time and disk, by %s: %.2g s and %s each, %v with --jobs 1 and %s in all",
+		fault.Count(e.Cases, "case"), e.WallS, sizeText(float64(e.Bytes)), whole, sizeText(float64(e.Bytes)*n))
+}
+
+// sizeText is a number of bytes for people.
+func sizeText(n float64) string {
+	units := []string{"B", "kB", "MB", "GB", "TB"}
+	at := 0
+	for n >= 1000 && at < len(units)-1 {
+		n /= 1000
+		at++
+	}
+	return fault.Number(n, 3) + " " + units[at]
+}
+
+// estimate writes the plan to its folder, and looks at what is done there. A probe runs a case, in a folder that goes where
+// none is named.
+func (f *sweepFlags) estimate(cmd *cobra.Command, p *sweep.Plan) (e *sweep.Estimate, err error) {
+	dir := f.out
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "raybridge-sweep-"); err != nil {
+			return nil, fmt.Errorf("make a folder for the probe: %w", err)
+		}
+		defer os.RemoveAll(dir)
+	}
+	s, err := sweep.CreateStore(dir)
+	if err != nil {
+		return nil, usage(err)
+	}
+	defer s.Close()
+	if err := f.adopt(cmd, s, p); err != nil {
+		return nil, err
+	}
+	if e, err = s.Estimate(p); err != nil || e.Cases > 0 || !f.probe {
+		return e, err
+	}
+	w, err := f.worker(s, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.Probe(cmd.Context()); err != nil {
+		return nil, err
+	}
+	return s.Estimate(p)
+}
+
+// adopt makes a plan the store's, and says what changes.
+func (f *sweepFlags) adopt(cmd *cobra.Command, s *sweep.Store, p *sweep.Plan) error {
+	change, err := s.Adopt(cmd.Context(), p, f.extend)
+	if change != nil && !f.quiet {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s stay, %d of them done; %d are new, %d are no longer asked for\n",
+			fault.Count(change.Stay, "case"), change.Done, change.New, change.Gone)
+	}
+	return usage(err)
+}
+
+// worker makes a worker of this machine for a plan.
+func (f *sweepFlags) worker(s *sweep.Store, p *sweep.Plan) (*sweep.Worker, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the program: %w", err)
+	}
+	version, err := sweepVersion()
+	if err != nil {
+		return nil, err
+	}
+	w := &sweep.Worker{Store: s, Plan: p, Program: program, Read: readSwept, Limit: f.limit}
+	class := ""
+	if p.Class != sweep.AnyDevice && p.Version == version {
+		if class, _, err = classHere(p.Device); err != nil {
+			return nil, fmt.Errorf("open the plan's device: %w", err)
+		}
+	}
+	return w, usage(w.Prepare(version, class, f.allowPrograms))
+}
+
+func (f *sweepFlags) run(cmd *cobra.Command, path string) error {
+	shard, err := f.share(cmd)
+	if err != nil {
+		return usage(err)
+	}
+	var p *sweep.Plan
+	if path != "" {
+		if p, err = f.planOf(cmd.Context(), path); err != nil {
+			return err
+		}
+	}
+	open := sweep.CreateStore
+	if p == nil {
+		open = sweep.OpenStore
+	}
+	s, err := open(f.out)
+	if err != nil {
+		return usage(err)
+	}
+	defer s.Close()
+	if shard.Count > 0 {
+		return f.runShare(cmd, s, p, shard)
+	}
+	return f.coordinate(cmd, s, p, nil)
+}
+
+// share reads --shard.
+func (f *sweepFlags) share(cmd *cobra.Command) (sweep.Shard, error) {
+	if f.shard == "" {
+		if f.shards != 0 {
+			return sweep.Shard{}, errors.New("--shards: give --shard auto, too")
+		}
+		return sweep.Shard{}, nil
+	}
+	shard, err := sweep.ParseShard(f.shard, f.shards, os.Getenv)
+	if err == nil && shard.Found != "" && !f.quiet {
+		fmt.Fprintf(cmd.ErrOrStderr(), "share %v, by %s\n", shard, shard.Found)
+	}
+	return shard, err
+}
+
+// runShare runs a share of the cases, beside others that know nothing of it.
+func (f *sweepFlags) runShare(cmd *cobra.Command, s *sweep.Store, p *sweep.Plan, shard sweep.Shard) error {
+	if s.Cancelled() {
+		return usage(fmt.Errorf("%s: %w: sweep run without --shard continues it", s.Dir(), sweep.ErrCancelled))
+	}
+	p, err := f.planIn(cmd, s, p)
+	if err != nil {
+		return err
+	}
+	return f.runCases(cmd, cmd.Context(), s, p, shard)
+}
+
+// planIn returns the store's plan, after it has adopted p if that isn't nil.
+func (f *sweepFlags) planIn(cmd *cobra.Command, s *sweep.Store, p *sweep.Plan) (*sweep.Plan, error) {
+	if p != nil {
+		return p, f.adopt(cmd, s, p)
+	}
+	p, err := s.Plan()
+	return p, usage(err)
+}
+
+// coordinate runs all cases that aren't done, as the only one that does so. It first calls prepare. (optional)
+func (f *sweepFlags) coordinate(cmd *cobra.Command, s *sweep.Store, p *sweep.Plan, prepare func(*sweep.Plan) error) error {
+	if p == nil {
+		if err := s.Planned(); err != nil {
+			return usage(err)
+		}
+	}
+	messages := cmd.ErrOrStderr()
+	ctx, lock, err := s.Lock(cmd.Context(), f.takeOver, func(text string) { fmt.Fprintln(messages, text) })
+	if err != nil {
+		return usage(err)
+	}
+	err = f.coordinated(cmd, ctx, s, p, prepare)
+	return errors.Join(err, lock.Release())
+}
+
+func (f *sweepFlags) coordinated(cmd *cobra.Command, ctx context.Context, s *sweep.Store, p *sweep.Plan, prepare func(*sweep.Plan) error) error {
+	if err := errors.Join(s.Uncancel(), s.SweepDead()); err != nil {
+		return usage(err)
+	}
+	p, err := f.planIn(cmd, s, p)
+	if err != nil {
+		return err
+	}
+	if prepare != nil {
+		if err := prepare(p); err != nil {
+			return err
+		}
+	}
+	err = f.runCases(cmd, ctx, s, p, sweep.Shard{})
+	if code := exitCode(err); code == exitDone || code == exitFailed {
+		_, merged := sweep.Merge(p, []*sweep.Store{s}, s.Dir())
+		if err = errors.Join(err, merged); merged == nil && !f.quiet {
+			fmt.Fprintf(cmd.OutOrStdout(), "table: %s\n", filepath.Join(f.out, sweep.ResultsFile))
+		}
+	}
+	return err
+}
+
+// runCases runs a share of the cases on this machine.
+func (f *sweepFlags) runCases(cmd *cobra.Command, ctx context.Context, s *sweep.Store, p *sweep.Plan, shard sweep.Shard) error {
+	if f.jobs < 0 {
+		return usage(fmt.Errorf("--jobs %d: want 1 or more, or 0 for half as many as there are cores", f.jobs))
+	}
+	jobs := cmp.Or(f.jobs, max(1, runtime.NumCPU()/2))
+	w, err := f.worker(s, p)
+	if err != nil {
+		return err
+	}
+	ctx, done := s.UntilCancelled(ctx)
+	defer done()
+	engine := sweep.NewLocal(ctx, w, jobs)
+	defer engine.Close()
+	printer := &sweepPrinter{out: consoleOn(cmd.ErrOrStderr()), plan: p, quiet: f.quiet, began: time.Now()}
+	run := &sweep.Run{Store: s, Plan: p, Engine: engine, Shard: shard, Told: printer.told}
+	report, err := run.Run(ctx)
+	printer.out.move("")
+	if err != nil {
+		return err
+	}
+	if !f.quiet {
+		fmt.Fprintf(cmd.OutOrStdout(), "%d of %s done in %v, %d before; %d failed; processes took %v\n", report.Done-report.Before,
+			fault.Count(report.Total, "case"), report.Wall.Round(10*time.Millisecond), report.Before, report.Failed, report.Cases.Round(10*time.Millisecond))
+		for _, alarm := range report.Alarms {
+			fmt.Fprintln(cmd.ErrOrStderr(), alarm)
+		}
+		if report.Failed > 0 {
+			if err := listFailures(cmd.OutOrStdout(), s, p); err != nil {
+				return err
+			}
+		}
+	}
+	return reportError(report)
+}
+
+// reportError is what a run of cases came to, with its exit code.
+func reportError(o *sweep.Report) error {
+	err := o.Err()
+	switch {
+	case errors.Is(o.Stopped, sweep.ErrClass):
+		return usage(err)
+	case o.Stopped != nil:
+		if errors.Is(o.Stopped, context.Canceled) {
+			err = fmt.Errorf("%d of %d cases are left: the run was told to end; run it again to continue", o.Left(), o.Total)
+		}
+		return &exitError{exitIncomplete, err}
+	}
+	return err
+}
+
+// listFailures prints the cases that failed for good.
+func listFailures(out io.Writer, s *sweep.Store, p *sweep.Plan) error {
+	st, err := s.State(p)
+	if err != nil {
+		return err
+	}
+	printFailures(out, st.Failures)
+	return nil
+}
+
+func printFailures(out io.Writer, failures []sweep.FailedCase) {
+	w := columns(out)
+	section(w, "failed case\texit\ttries\tsettings\treason", failures, func(f *sweep.FailedCase) string {
+		return fmt.Sprintf("%s\t%d\t%d\t%s\t%s", f.ID, f.Code, f.Attempts, f.Label, fault.Printable(f.Reason))
+	})
+	_ = w.Flush() // a terminal that is gone needs no table
+}
+
+// sweepPrinter shows how far a sweep is.
+type sweepPrinter struct {
+	out   *console
+	plan  *sweep.Plan
+	quiet bool
+	began time.Time
+	shown time.Time
+}
+
+// told is called at each end of an attempt.
+func (p *sweepPrinter) told(e sweep.End, at sweep.Progress) {
+	if p.quiet {
+		return
+	}
+	if e.Err != nil && e.Result != sweep.Returned {
+		fmt.Fprintf(p.out, "case %s (%s): %v\n", e.Case.ID, p.plan.Label(e.Case), e.Err)
+	}
+	interval := lineInterval
+	if p.out.moves {
+		interval = moveInterval
+	}
+	if time.Since(p.shown) < interval {
+		return
+	}
+	p.shown = time.Now()
+	text := fmt.Sprintf("%d of %d done, %d failed", at.Done, at.Total, at.Failed)
+	if done := at.Done - at.Before; done > 0 {
+		each := time.Since(p.began) / time.Duration(done)
+		text += fmt.Sprintf(", %s a minute, %v left", fault.Number(time.Minute.Seconds()/each.Seconds(), 3), (time.Duration(at.Left()) * each).Round(time.Second))
+	}
+	if p.out.moves {
+		p.out.move(text)
+	} else {
+		fmt.Fprintln(p.out, text)
+	}
+}
+
+func (f *sweepFlags) status(cmd *cobra.Command, dir string) error {
+	s, err := sweep.OpenStore(dir)
+	if err != nil {
+		return usage(err)
+	}
+	defer s.Close()
+	p, err := s.Plan()
+	if err != nil {
+		return usage(err)
+	}
+	out := cmd.OutOrStdout()
+	live := !f.json && isTerminal(out)
+	for {
+		st, err := s.State(p)
+		if err != nil {
+			return err
+		}
+		if f.json {
+			e := json.NewEncoder(out)
+			e.SetIndent("", "  ")
+			return e.Encode(st)
+		}
+		if live {
+			fmt.Fprint(out, "\x1b[H\x1b[2J") // from the top of an empty screen
+		}
+		printStatus(out, st)
+		if !live || st.Done+st.Failed == st.Total {
+			return nil
+		}
+		select {
+		case <-cmd.Context().Done():
+			return nil
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+func printStatus(out io.Writer, st *sweep.State) {
+	w := columns(out)
+	rate, left := "-", "-"
+	if st.RatePerMin > 0 {
+		rate = fault.Number(st.RatePerMin, 3)
+		left = time.Duration(st.LeftS * float64(time.Second)).Round(time.Second).String()
+	}
+	fmt.Fprintln(w, "sweep\tcases\tdone\trunning\tfailed\ta minute\tleft\tdevice")
+	fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\n", fault.Printable(st.Sweep), st.Total, st.Done, st.Running, st.Failed, rate, left, fault.Printable(st.Class))
+	section(w, "running case\thost\tfor", st.Cases, func(c *sweep.RunningCase) string {
+		return fmt.Sprintf("%s\t%s\t%v", c.ID, fault.Printable(c.Host), time.Since(c.Started).Round(time.Second))
+	})
+	_ = w.Flush() // a terminal that is gone needs no table
+	printFailures(out, st.Failures)
+	for _, a := range st.Alarms {
+		fmt.Fprintf(out, "%s differs from the first result of its case\n", a)
+	}
+	if st.Coordinator != "" {
+		fmt.Fprintf(out, "\nrun by %s\n", st.Coordinator)
+	}
+	if st.Cancelled {
+		fmt.Fprintln(out, "\ncancelled: sweep run continues it")
+	}
+}
+
+func (f *sweepFlags) retry(cmd *cobra.Command, dir string, ids []string) error {
+	f.out = dir
+	s, err := sweep.OpenStore(dir)
+	if err != nil {
+		return usage(err)
+	}
+	defer s.Close()
+	return f.coordinate(cmd, s, nil, func(*sweep.Plan) error {
+		failed, err := s.Failed()
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if failed[id] == nil {
+				return usage(fmt.Errorf("case %q hasn't failed: raybridge sweep status %s lists those that have", id, dir))
+			}
+		}
+		for id := range failed {
+			if len(ids) == 0 || slices.Contains(ids, id) {
+				if err := s.Forgive(id); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+func (f *sweepFlags) verify(cmd *cobra.Command, dir, sample string) error {
+	share := 0.0
+	if sample != "" {
+		var err error
+		if share, err = sweep.ParseShare(sample); err != nil {
+			return usage(fmt.Errorf("--sample: %w", err))
+		}
+	}
+	s, err := sweep.OpenStore(dir)
+	if err != nil {
+		return usage(err)
+	}
+	defer s.Close()
+	p, err := s.Plan()
+	if err != nil {
+		return usage(err)
+	}
+	out, how := cmd.OutOrStdout(), "as they were"
+	var v *sweep.Verified
+	if sample == "" {
+		v, err = s.Verify(cmd.Context(), p)
+	} else {
+		how = "equal on " + p.Class + " when run again"
+		var w *sweep.Worker
+		if w, err = f.worker(s, p); err != nil {
+			return err
+		}
+		v, err = w.Sample(cmd.Context(), share, func(c *sweep.Case) { fmt.Fprintf(cmd.ErrOrStderr(), "case %s again\n", c.ID) })
+	}
+	if err != nil {
+		return err
+	}
+	for _, fault := range v.Faults {
+		fmt.Fprintln(out, fault)
+	}
+	fmt.Fprintf(out, "%d of %s %s, checked %d\n", v.Checked-len(v.Faults), fault.Count(v.Done, "result"), how, v.Checked)
+	if len(v.Faults) > 0 {
+		return fmt.Errorf("%s not %s", fault.Count(len(v.Faults), "result"), how)
+	}
+	return nil
+}
+
+func (f *sweepFlags) merge(cmd *cobra.Command, dirs []string) error {
+	var stores []*sweep.Store
+	for _, dir := range dirs {
+		s, err := sweep.OpenStore(dir)
+		if err != nil {
+			return usage(err)
+		}
+		defer s.Close()
+		stores = append(stores, s)
+	}
+	p, err := stores[0].Plan()
+	if err != nil {
+		return usage(err)
+	}
+	folder := cmp.Or(f.out, dirs[0])
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return usage(fmt.Errorf("make folder for tables: %w", fault.File(err)))
+	}
+	merged, err := sweep.Merge(p, stores, folder)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%d of %s done, %d failed; tables: %s\n", merged.Done, fault.Count(merged.Total, "case"), merged.Failed, filepath.Join(folder, sweep.ResultsFile))
+	var alarms []error
+	for _, a := range merged.Alarms {
+		alarms = append(alarms, a)
+	}
+	return errors.Join(alarms...)
+}
+
+// cancelPatience is how long what works on a sweep may take to end.
+const cancelPatience = 10 * time.Second
+
+func cancelSweep(cmd *cobra.Command, dir string) error {
+	s, err := sweep.OpenStore(dir)
+	if err != nil {
+		return usage(err)
+	}
+	defer s.Close()
+	p, err := s.Plan()
+	if err != nil {
+		return usage(err)
+	}
+	if err := s.Cancel(); err != nil {
+		return err
+	}
+	deadline := time.Now().Add(cancelPatience)
+	for {
+		st, err := s.State(p)
+		if err != nil {
+			return err
+		}
+		if st.Running == 0 && st.Coordinator == "" || time.Now().After(deadline) {
+			fmt.Fprintf(cmd.OutOrStdout(), "cancelled: %d of %s done, %s still running\n", st.Done, fault.Count(st.Total, "case"), strconv.Itoa(st.Running))
+			return nil
+		}
+		select {
+		case <-cmd.Context().Done():
+			return cmd.Context().Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}

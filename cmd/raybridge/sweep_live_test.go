@@ -1,0 +1,295 @@
+//go:build cgo && linux
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/sweep"
+)
+
+// sweepFile writes a sweep of a small drive, and returns it.
+func sweepFile(t *testing.T, keys string) string {
+	t.Helper()
+	dir := t.TempDir()
+	sceneFile(t, dir)
+	write(t, dir, "drive.yaml", `duration: 100ms
+scene: {file: wall.gltf}
+sensors:
+  - {id: sensor.camera.rgb, name: eye, rate: 20, image_size_x: 64, image_size_y: 48, pose: {z: 1.5}}
+  - {id: sensor.lidar.ray_cast, name: roof, rate: 20, channels: 8, points_per_second: 20000, noise_stddev: 0.01, pose: {z: 2}}
+bridges: [{type: mcap, connection: recording}]
+`)
+	return write(t, dir, "sweep.yaml", "sweep: {base: drive.yaml, device: host, "+keys+"}\n")
+}
+
+// sweepState is what sweep status says of a folder.
+func sweepState(t *testing.T, dir string) (st sweep.State) {
+	t.Helper()
+	o := call(t, "sweep", "status", dir, "--json")
+	require.Equal(t, exitDone, o.code, o.err)
+	require.NoError(t, json.Unmarshal([]byte(o.out), &st))
+	return st
+}
+
+// compared reads all files of a sweep's results that have to be equal.
+func compared(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	require.NoError(t, filepath.WalkDir(filepath.Join(dir, "cases"), func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() || e.Name() == "timing.json" || e.Name() == "log.txt" {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		name, _ := filepath.Rel(dir, path)
+		files[name] = string(data)
+		return err
+	}))
+	table, err := os.ReadFile(filepath.Join(dir, sweep.ResultsFile))
+	require.NoError(t, err)
+	files[sweep.ResultsFile] = string(table)
+	return files
+}
+
+// sweepProcess is a process that runs a sweep.
+func sweepProcess(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	c := command(t, append([]string{"sweep", "run"}, args...)...)
+	var said bytes.Buffer
+	c.Stderr = &said
+	require.NoError(t, c.Start())
+	t.Cleanup(func() { _ = c.Process.Kill() }) // it has ended, unless the test failed
+	return c, &said
+}
+
+// casesOf lists the processes of a sweep's cases.
+func casesOf(parent int) (pids []int) {
+	children, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", parent))
+	for _, file := range children {
+		text, _ := os.ReadFile(file) // a thread that has ended has none
+		for _, word := range strings.Fields(string(text)) {
+			if pid, err := strconv.Atoi(word); err == nil {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
+}
+
+// TestSweepOfRealCases: 30 cases, of which one is killed every now and then, and the sweep itself once, give the bytes of a
+// sweep that nobody disturbs. So do shares that know nothing of each other.
+func TestSweepOfRealCases(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it runs 90 cases")
+	}
+	t.Parallel()
+	file := sweepFile(t, "matrix: {ego.speed: [5, 10, 15], sensors.roof.range: [20, 40, 60, 80, 100]}, repeat: {seed: 2}")
+	dirs := t.TempDir()
+	calm, killed, shared := filepath.Join(dirs, "calm"), filepath.Join(dirs, "killed"), filepath.Join(dirs, "shared")
+	o := execute(t, command(t, "sweep", "run", file, "--out", calm, "--jobs", "2"))
+	require.Equal(t, exitDone, o.code, o.err)
+	assert.Contains(t, o.out, "30 of 30 cases done")
+
+	first, _ := sweepProcess(t, file, "--out", killed, "--jobs", "2")
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(filepath.Join(killed, "plan.json"))
+		return err == nil
+	}, patience, glance)
+	disturb(t, first, func() bool { return sweepState(t, killed).Done >= 10 })
+	require.NoError(t, first.Process.Kill())
+	_ = first.Wait() // it was killed
+	require.Less(t, sweepState(t, killed).Done, 30, "the sweep was done before it was killed")
+	second, said := sweepProcess(t, file, "--out", killed, "--jobs", "2")
+	ended := make(chan error)
+	go func() { ended <- second.Wait() }()
+	disturb(t, second, func() bool {
+		select {
+		case err := <-ended:
+			require.NoError(t, err, said)
+			return true
+		default:
+			return false
+		}
+	})
+	assert.Contains(t, said.String(), "which has ended without giving it back")
+
+	o = call(t, "sweep", "plan", file, "--out", shared)
+	require.Equal(t, exitDone, o.code, o.err)
+	for _, share := range []string{"1/2", "0/2"} {
+		o = execute(t, command(t, "sweep", "run", "--out", shared, "--shard", share))
+		require.Equal(t, exitDone, o.code, o.err)
+		assert.Contains(t, o.out, "15 of 15 cases done")
+	}
+	o = call(t, "sweep", "merge", shared)
+	require.Equal(t, exitDone, o.code, o.err)
+
+	want := compared(t, calm)
+	assert.Len(t, want, 1+30*4, "the table, and of each case the manifest, the summary and two files of the recording")
+	for name, dir := range map[string]string{"killed": killed, "shared": shared} {
+		assert.Equal(t, want, compared(t, dir), name)
+		st := sweepState(t, dir)
+		assert.Equal(t, []int{30, 0, 0, 0}, []int{st.Done, st.Failed, st.Running, len(st.Alarms)}, name)
+	}
+	o = call(t, "sweep", "verify", killed)
+	require.Equal(t, exitDone, o.code, o.out)
+	assert.Contains(t, o.out, "30 of 30 results as they were, checked 30")
+}
+
+// disturb kills a case of a sweep every second, until enough is true.
+func disturb(t *testing.T, c *exec.Cmd, enough func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(2 * patience)
+	for !enough() {
+		require.True(t, time.Now().Before(deadline), "the sweep stands still")
+		time.Sleep(time.Second)
+		for _, pid := range casesOf(c.Process.Pid) {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may just have ended
+			break
+		}
+	}
+}
+
+// TestSweepIsToldToEnd: within five seconds it has ended, with nothing half, and another run continues it.
+func TestSweepIsToldToEnd(t *testing.T) {
+	t.Parallel()
+	file := sweepFile(t, "matrix: {duration: [100ms, 1h]}")
+	out := filepath.Join(t.TempDir(), "out")
+	c, said := sweepProcess(t, file, "--out", out, "--jobs", "2")
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(filepath.Join(out, "plan.json"))
+		return err == nil && sweepState(t, out).Done == 1 && len(casesOf(c.Process.Pid)) == 1
+	}, patience, glance)
+	cases := casesOf(c.Process.Pid)
+	began := time.Now()
+	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
+	_ = c.Wait() // the code says it
+	assert.Less(t, time.Since(began), 5*time.Second)
+	assert.Equal(t, exitIncomplete, c.ProcessState.ExitCode(), said)
+	assert.Contains(t, said.String(), "1 of 2 cases are left: the run was told to end; run it again to continue")
+	assert.ErrorIs(t, syscall.Kill(cases[0], 0), syscall.ESRCH, "the case runs")
+	left, err := os.ReadDir(filepath.Join(out, "attempts"))
+	require.NoError(t, err)
+	assert.Empty(t, left)
+	assert.Equal(t, 1, sweepState(t, out).Done)
+
+	// A case that somebody else tells to end doesn't count, though it ends in order.
+	c, said = sweepProcess(t, file, "--out", out)
+	require.Eventually(t, func() bool { return len(casesOf(c.Process.Pid)) == 1 }, patience, glance)
+	time.Sleep(time.Second) // else it has no handler for signals yet
+	require.NoError(t, syscall.Kill(casesOf(c.Process.Pid)[0], syscall.SIGTERM))
+	require.NoError(t, syscall.Kill(c.Process.Pid, 0))
+	require.Eventually(t, func() bool { return len(casesOf(c.Process.Pid)) == 1 && sweepState(t, out).Running == 1 }, patience, glance)
+	o := call(t, "sweep", "cancel", out)
+	assert.Equal(t, "cancelled: 1 of 2 cases done, 0 still running\n", o.out)
+	_ = c.Wait() // the code says it
+	assert.Equal(t, exitIncomplete, c.ProcessState.ExitCode())
+	assert.Contains(t, said.String(), "the sweep was cancelled")
+	o = execute(t, command(t, "sweep", "run", "--out", out, "--shard", "0/1"))
+	assert.Equal(t, exitUsage, o.code)
+	assert.Contains(t, o.err, "the sweep was cancelled: sweep run without --shard continues it")
+}
+
+// TestSweepFails: cases that failed are listed with why, and tried again when that is asked for.
+func TestSweepFails(t *testing.T) {
+	t.Parallel()
+	file := sweepFile(t, "list: [{ego.speed: 5}, {scene.file: no.gltf}]")
+	o := call(t, "sweep", "run", file, "--out", t.TempDir())
+	require.Equal(t, exitUsage, o.code)
+	assert.Contains(t, o.err, "no.gltf: no such file")
+
+	write(t, filepath.Dir(file), "no.gltf", "{}")
+	out := filepath.Join(t.TempDir(), "out")
+	o = execute(t, command(t, "sweep", "run", file, "--out", out))
+	require.Equal(t, exitFailed, o.code, o.err)
+	assert.Contains(t, o.err, "raybridge: 1 of 2 cases failed")
+	st := sweepState(t, out)
+	require.Len(t, st.Failures, 1)
+	assert.Equal(t, []int{exitUsage, 1}, []int{st.Failures[0].Code, st.Failures[0].Attempts}, "wrong use isn't tried again")
+	assert.Contains(t, o.out, st.Failures[0].ID)
+	table, err := os.ReadFile(filepath.Join(out, sweep.ResultsFile))
+	require.NoError(t, err)
+	assert.Contains(t, string(table), ",failed")
+	o = execute(t, command(t, "sweep", "run", file, "--out", out))
+	require.Equal(t, exitFailed, o.code, o.err)
+	assert.Equal(t, st.Failures, sweepState(t, out).Failures, "it wasn't run again")
+	o = call(t, "sweep", "retry", out, "0123")
+	assert.Equal(t, exitUsage, o.code)
+	o = execute(t, command(t, "sweep", "retry", out))
+	require.Equal(t, exitFailed, o.code, o.err)
+	assert.Len(t, sweepState(t, out).Failures, 1)
+}
+
+func TestSweepSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "drive.yaml", "duration: 1s\nbridges: [{type: mcap, connection: a.mcap}]\n")
+	write(t, dir, "live.yaml", "duration: 1s\nbridges: [{type: foxglove, connection: ''}]\n")
+	write(t, dir, "away.yaml", "duration: 1s\nbridges: [{type: mcap, connection: ../a.mcap}]\n")
+	write(t, dir, "ss2.yaml", "duration: 1s\ntime: {source: ss2}\nbridges: [{type: mcap, connection: a.mcap}]\n")
+	for text, want := range map[string]string{
+		"base: drive.yaml, matrix: {}":                                              "the matrix has no key",
+		"base: drive.yaml, matrix: {ego.sped: [1]}":                                 "sweep.yaml:1:36: sweep.matrix.ego.sped: unknown key, did you mean speed?",
+		"base: drive.yaml, matrix: {sensors.lidr.range: [1]}":                       "did you mean lidar?",
+		"base: drive.yaml, matrix: {sensors.lidar.rnge: [1]}":                       "did you mean range?",
+		"base: drive.yaml, matrix: {sensors.lidar.range: [1, -4]}":                  "sweep.matrix.sensors.lidar.range[1]",
+		"base: drive.yaml, matrix: {ego.speed: [1, fast]}":                          "sweep.matrix.ego.speed[1]",
+		"base: drive.yaml, matrix: {duration: [0]}":                                 "a case would never end",
+		"base: drive.yaml, repeat: {seed: 1000000000}":                              "too many cases: 1000000000: give --yes if you mean it",
+		"base: drve.yaml, repeat: {seed: 2}":                                        "drve.yaml: no such file, did you mean",
+		"base: live.yaml, repeat: {seed: 2}":                                        "live.yaml:2:18: bridges[0].type: bridge foxglove: a case writes files, and talks to nobody",
+		"base: away.yaml, repeat: {seed: 2}":                                        "lies outside of the case's folder",
+		"base: ss2.yaml, repeat: {seed: 2}":                                         "a case isn't driven from outside",
+		"base: drive.yaml, device: hots, repeat: {seed: 2}":                         "hots",
+		"base: drive.yaml, matrix: {rig: [none.yaml]}":                              "none.yaml",
+		"base: drive.yaml, matrix: {scene: [{file: drive.yaml}]}":                   "give scene.file as a key of its own",
+		"base: drive.yaml, list: [{bridges.mcap.connection: /tmp/everywhere.mcap}]": "lies outside of the case's folder",
+	} {
+		file := write(t, dir, "sweep.yaml", "sweep: {"+text+"}")
+		o := call(t, "sweep", "plan", file)
+		assert.Equal(t, exitUsage, o.code, text)
+		assert.Contains(t, o.err, want, text)
+	}
+	for args, want := range map[string]string{
+		"run " + dir + "/no.yaml":                 "no such file",
+		"run --shard 3/3 --out " + dir:            "shares count from 0, the last one is 2/3",
+		"run --shards 3 --out " + dir:             "--shards: give --shard auto, too",
+		"run --jobs -1 --out " + dir:              "no sweep was planned there",
+		"run " + dir + "/drive.yaml --out " + dir: "unknown key",
+		"status " + dir:                           "no sweep was planned there",
+		"status " + dir + "/nothing":              "no such file",
+		"retry " + dir:                            "no sweep was planned there",
+		"verify " + dir:                           "no sweep was planned there",
+		"verify --sample 7 " + dir:                `--sample: "7" is not a share`,
+		"merge " + dir:                            "no sweep was planned there",
+		"cancel " + dir:                           "no sweep was planned there",
+		"cancel":                                  "give the folder of a sweep",
+	} {
+		o := call(t, append([]string{"sweep"}, strings.Fields(args)...)...)
+		assert.Equal(t, exitUsage, o.code, args)
+		assert.Contains(t, o.err, want, args)
+	}
+}
+
+// TestExampleOfASweep: the example has 24 cases.
+func TestExampleOfASweep(t *testing.T) {
+	t.Parallel()
+	o := call(t, "sweep", "plan", "../../docs/examples/sweep.yaml", "--json")
+	require.Equal(t, exitDone, o.code, o.err)
+	var p sweep.Plan
+	require.NoError(t, json.Unmarshal([]byte(o.out), &p))
+	assert.Len(t, p.Cases, 24)
+	assert.Equal(t, "host", p.Device)
+}
