@@ -61,7 +61,7 @@ static void trace_packet(const seeing *c, int x, int y) {
         vf scale = v_sqrt(dot(p.direction, p.direction)), d[3];
         for (int i = 0; i < 3; i++) d[i] = p.direction[i] / scale, r[k].o[i] = camera.p[i];
         rotate(camera.q, d, r[k].d);
-        r[k].seconds = v_set(0), r[k].tmin = c->near * scale;
+        r[k].seconds = v_set(0), r[k].tmin = c->near * scale, r[k].number = number_of(at[k][0], at[k][1]);
         r[k].tmax = v_sel(in[k] & p.seeing, c->far * scale, v_set(-1.0f));
     }
     trace(&c->s, r, f, 0);
@@ -153,7 +153,7 @@ static void sun_packet(const seeing *c, int x, int y) {
             r[k].o[i] = world.row[i][3] + reach * way[i] + BEFORE * normal[i];
             r[k].d[i] = v_set(c->to_sun[i]);
         }
-        r[k].seconds = r[k].tmin = v_set(0);
+        r[k].seconds = r[k].tmin = v_set(0), r[k].number = number_of(at[k][0], at[k][1]);
         r[k].tmax = v_sel(sent[k], v_set(SUN_AWAY), v_set(-1.0f));
     }
     trace(&c->s, r, f, 1);

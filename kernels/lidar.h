@@ -83,10 +83,10 @@ INLINE vf intensity_of(const lidar *c, vm returned, const found *at, const hit *
     return v_sel(i_eq(m.flags & 1, i_set(1)), 101.0f + 154.0f * rho * transmission, 100.0f * rho * cosine * transmission);
 }
 
-// firing is LANES rays of a packet. laser and column are rows of firings.
+// firing is LANES rays of a packet. laser and column are rows of firings, and number is the laser's own.
 typedef struct {
     vm fired;
-    vi laser, column, ns, ray, ring;
+    vi laser, number, column, ns, ray, ring;
     vf origin[3], direction[3]; // in the sensor's frame
 } firing;
 
@@ -109,7 +109,7 @@ INLINE vf fire(const lidar *c, vi step, vi laser, firing *g) {
     v_rows(all->column, g->column, turn);
     vf azimuth[2] = {turn[0] * along[2] - turn[1] * along[3], turn[1] * along[2] + turn[0] * along[3]};
     g->ns = c->rolling ? as_i(turn[2]) + as_i(reach[1]) : i_set(0);
-    g->ray = g->column * (int32_t)all->lasers + as_i(numbers[0]), g->ring = as_i(numbers[1]);
+    g->number = as_i(numbers[0]), g->ray = g->column * (int32_t)all->lasers + g->number, g->ring = as_i(numbers[1]);
     g->origin[0] = g->origin[1] = v_set(0), g->origin[2] = reach[0];
     g->direction[0] = along[0] * azimuth[0], g->direction[1] = along[0] * azimuth[1], g->direction[2] = along[1];
     return v_sel(g->fired, reach[2], v_set(-1.0f));
@@ -130,6 +130,7 @@ static void lidar_packet(const lidar *c, uint32_t step, uint32_t laser) {
         vi at[2];
         grid_of(c->firings->wide, k * LANES, at);
         r[k].tmax = fire(c, at[0] + (int32_t)step, at[1] + (int32_t)laser, g);
+        r[k].number = number_of(g->column, g->number);
         r[k].seconds = i_float(g->ns) * 1e-9f;
         pose sensor = sensor_pose(c->s.motion, moment_at(c->s.motion, r[k].seconds));
         rotate(sensor.q, g->origin, r[k].o);

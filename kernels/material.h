@@ -249,13 +249,13 @@ INLINE vm absent(float cutoff, vf alpha, vu who[4]) {
     return v_le(alpha, uniform_of(who[0]));
 }
 
-// cut_out tells whether rays pass hits on one triangle because the surface is absent there: cutOut
-// of the shader. who has the bits of the rays.
-INLINE vm cut_out(const hd_tables *t, uint32_t triangle, int mover, vf u, vf v, const vi who[3]) {
+// cut_out tells whether rays pass hits on one triangle, which who names, because the surface is absent
+// there: cutOut of the shader. It changes who.
+INLINE vm cut_out(const hd_tables *t, vf u, vf v, vu who[4]) {
+    uint32_t triangle = who[3][0];
     float cutoff = material_of(t, triangle)[7];
     if (cutoff == 0) return m_not(m_all());
-    vu words[4] = {(vu)who[0], (vu)who[1], (vu)who[2], (vu)i_set((int32_t)(triangle + 0x9e3779b9u * (uint32_t)mover))};
-    return absent(cutoff, alpha_of(t, triangle, u, v), words);
+    return absent(cutoff, alpha_of(t, triangle, u, v), who);
 }
 
 #endif

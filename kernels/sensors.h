@@ -46,7 +46,7 @@ static void listing_block(void *data, hd_worker *worker, uint32_t block) {
             v_rows(c->list, row + 2, time);
             for (int a = 0; a < 3; a++) r[k].o[a] = origin[a], r[k].d[a] = direction[a];
             r[k].tmin = origin[3], r[k].seconds = time[0];
-            r[k].tmax = v_sel(m_first(some(i, c->n)), direction[3], v_set(-1.0f));
+            r[k].tmax = v_sel(m_first(some(i, c->n)), direction[3], v_set(-1.0f)), r[k].number = listed(i, c->n);
         }
         if (c->any) trace(&c->s, r, f, 1);
         else trace(&c->s, r, f, 0);
@@ -117,7 +117,7 @@ static void casting_block(void *data, hd_worker *worker, uint32_t block) {
             for (int a = 0; a < 3; a++) r[k].o[a] = sensor.p[a] + r[k].o[a];
             r[k].tmin = from[3], r[k].seconds = v_set(0);
             vm cast = m_first(some(i, c->n)) & v_lt(v_set(0), to[3]);
-            r[k].tmax = v_sel(cast, to[3], v_set(-1.0f));
+            r[k].tmax = v_sel(cast, to[3], v_set(-1.0f)), r[k].number = listed(i, c->n);
         }
         trace(&c->s, r, f, 0);
         // A ray that passes through goes on behind; the others are done.
@@ -210,7 +210,7 @@ static void sighting_block(void *data, hd_worker *worker, uint32_t block) {
             pose sensor = sensor_pose(c->s.motion, moment_at(c->s.motion, v_set(0)));
             for (int a = 0; a < 3; a++) r[k].o[a] = sensor.p[a], r[k].d[a] = way[a];
             r[k].tmin = v_set(c->nearest), r[k].seconds = v_set(0);
-            r[k].tmax = v_sel(m_first(some(i, c->n)), way[3], v_set(-1.0f));
+            r[k].tmax = v_sel(m_first(some(i, c->n)), way[3], v_set(-1.0f)), r[k].number = listed(i, c->n);
         }
         for (int pass = 0; pass < SIGHTS_PASSES; pass++) {
             trace(&c->s, r, f, 0);

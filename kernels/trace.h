@@ -22,10 +22,15 @@ enum { GROUP = 16, VECTORS = GROUP / LANES, PACKETS = RAYS / LANES, STACK = 512 
 #define FAR 1e30f
 
 // rays are LANES rays in the world frame. A surface counts at tmin <= t < tmax metres, at
-// seconds after the window's start. A tmax below 0 leaves a ray out.
+// seconds after the window's start. A tmax below 0 leaves a ray out. number tells a ray from the
+// others of its dispatch: number_of.
 typedef struct {
     vf o[3], d[3], tmin, tmax, seconds;
+    vi number;
 } rays;
+
+// number_of numbers rays by their columns and rows, as setRay of the shader.
+INLINE vi number_of(vi column, vi row) { return column + (row << 16); }
 
 // found is what LANES rays hit: triangle and mover are -1 for none, the mover also for the
 // static world. t is good to float32 in the frame of the triangle; hit_of makes it exact.
@@ -40,11 +45,10 @@ typedef struct {
     vf t, u, v, normal[3];
 } hit;
 
-// lanes are rays in the frame that is searched, and the nearest hit so far. who has the bits of a
-// ray in the world frame.
+// lanes are rays in the frame that is searched, and the nearest hit so far.
 typedef struct {
     vf o[3], d[3], inverse[3], tmin, tmax;
-    vi triangle, mover, who[3];
+    vi triangle, mover, number;
 } lanes;
 
 typedef struct {
@@ -55,13 +59,19 @@ typedef struct {
 } beam;
 
 // packet is what walks together. set has a bit for each group of which a ray is traced. reach is as
-// far as any ray of them goes.
+// far as any ray of them goes. With any, a ray ends at the first surface.
 typedef struct {
     lanes r[PACKETS];
     beam b;
     unsigned set;
     float reach;
+    int any;
 } packet;
+
+// surface is a triangle that rays meet, and whether they end at any.
+typedef struct {
+    int triangle, mover, any;
+} surface;
 
 // EACH runs k over the vectors of a set's groups.
 #define EACH(k, set)                                             \
@@ -76,12 +86,6 @@ INLINE void grid_of(uint32_t wide, int one, vi at[2]) {
     vi lane = i_ramp() + one;
     at[0] = (lane & ((1 << half) - 1)) | (lane >> (half + __builtin_ctz((unsigned)high))) << half;
     at[1] = lane >> half & (high - 1);
-}
-
-// no_rays are rays that hit nothing.
-INLINE rays no_rays(void) {
-    vf zero = v_set(0);
-    return (rays){{zero, zero, zero}, {zero, zero, v_set(1.0f)}, zero, v_set(-1.0f), zero};
 }
 
 INLINE vf finite_inverse(vf d) {
@@ -184,14 +188,16 @@ INLINE void refine(const vf a[3], const vf b[3], const vf c[3], const vf o[3], c
     h->v = v_min(v_max(dot(pv, n) / scale, v_set(0)), v_set(1.0f));
 }
 
-// holes are those of the lanes that meet a triangle where its material is cut out by its alpha.
-static __attribute__((noinline)) vm holes(const hd_scene *s, const lanes *r, vm met, int triangle, int mover) {
+// holes are those of the lanes that meet a triangle where its material is cut out by its alpha, or
+// blended and not there for them: stopped of the shader.
+static __attribute__((noinline)) vm holes(const hd_scene *s, const lanes *r, vm met, surface of) {
     vf corner[3][3], n[3];
     for (int k = 0; k < 3; k++)
-        for (int i = 0; i < 3; i++) corner[k][i] = v_set(s->t.vertices[12 * (size_t)triangle + 4 * (size_t)k + (size_t)i]);
+        for (int i = 0; i < 3; i++) corner[k][i] = v_set(s->t.vertices[12 * (size_t)of.triangle + 4 * (size_t)k + (size_t)i]);
     hit h;
     refine(corner[0], corner[1], corner[2], r->o, r->d, &h, n);
-    return met & cut_out(&s->t, (uint32_t)triangle, mover, h.u, h.v, r->who);
+    vu who[4] = {(vu)r->number, (vu)i_set(of.any), (vu)i_set(of.mover), (vu)i_set(of.triangle)};
+    return met & cut_out(&s->t, h.u, h.v, who);
 }
 
 // entry is what waits to be searched: where the beam enters it, and the groups that do.
@@ -240,7 +246,7 @@ INLINE int test_leaf(packet *p, entry e, const hd_scene *s, int mover) {
             // A ray in the plane has NaN or infinity here: both fail a comparison.
             met = met & v_ge(v_min(v_min(a, b), 1.0f - a - b), v_set(0)) & (v_lt(t, r->tmax) | wins_tie(triangle, mover, r));
             if (!m_any(met)) continue;
-            if (__builtin_expect((e.ref & HD_CUT) != 0, 0)) met = met & m_not(holes(s, r, met, triangle, mover));
+            if (__builtin_expect((e.ref & HD_CUT) != 0, 0)) met = met & m_not(holes(s, r, met, (surface){triangle, mover, p->any}));
             r->tmax = v_sel(met, t, r->tmax);
             r->triangle = i_sel(met, i_set(triangle), r->triangle);
             r->mover = i_sel(met, i_set(mover), r->mover);
@@ -324,14 +330,14 @@ static __attribute__((noinline)) void search_movers(packet *p, const hd_scene *s
         int mover = (int)(e.ref & HD_TRIANGLE), record = mover_record(s->motion, mover);
         const float *when = s->motion + 4 * (ptrdiff_t)record;
         packet q;
-        q.set = e.set;
+        q.set = e.set, q.any = any;
         EACH(k, e.set) {
             lanes *l = &q.r[k];
             into_mover(s->motion, record, moment_at(s->motion, r[k].seconds), p->r[k].o, p->r[k].d, l->o, l->d);
             vm there = v_ge(r[k].seconds, v_set(when[3])) & v_lt(r[k].seconds, v_set(when[7]));
             l->tmin = v_sel(there, p->r[k].tmin, v_set(FAR));
             l->tmax = p->r[k].tmax, l->triangle = p->r[k].triangle, l->mover = p->r[k].mover;
-            for (int i = 0; i < 3; i++) l->who[i] = p->r[k].who[i];
+            l->number = p->r[k].number;
         }
         if (!set_out(&q)) continue;
         search(&q, s, mover, any);
@@ -352,11 +358,12 @@ INLINE void trace(const hd_scene *s, const rays r[PACKETS], found out[PACKETS], 
     packet p;
     for (int k = 0; k < PACKETS; k++) {
         lanes *l = &p.r[k];
-        for (int i = 0; i < 3; i++) l->o[i] = r[k].o[i], l->d[i] = r[k].d[i], l->who[i] = as_i(r[k].d[i]) ^ as_i(r[k].o[i]);
+        for (int i = 0; i < 3; i++) l->o[i] = r[k].o[i], l->d[i] = r[k].d[i];
+        l->number = r[k].number;
         l->tmin = r[k].tmin, l->tmax = r[k].tmax;
         l->triangle = l->mover = i_set(-1);
     }
-    p.set = (1u << RAYS / GROUP) - 1;
+    p.set = (1u << RAYS / GROUP) - 1, p.any = any;
     if (set_out(&p)) {
         search(&p, s, -1, any);
         if (s->top_root) search_movers(&p, s, r, any);

@@ -37,7 +37,8 @@ type Entry struct {
 	Workgroup [3]int
 	// Together is how the TracedRays rays of an invocation lie, of entries with the constant ALONE.
 	// Where that is 1, an invocation traces one ray and the work group is larger by this block, so
-	// that a group has the same rays either way.
+	// that a group has the same rays either way. Sources have it as TOGETHER_X and TOGETHER_Y. Without it,
+	// rays that lib/trace.glsl traces lie in a row.
 	Together [3]int
 	// Constants are the #defines that Go gives, with their default values.
 	Constants []Define

@@ -27,6 +27,7 @@ void main() {
     for (int k = 0; k < count; k++) {
         ListedRay r = listed[first + k];
         setRay(rays, k, Ray(r.origin.xyz, r.direction.xyz), r.origin.w, r.direction.w, r.time.x);
+        OF(rays.number, k) = first + k; // however the groups lie
     }
 #if OCCLUSION
     Hits hits = traceAny(rays, true);

@@ -100,10 +100,10 @@ func Source(e *Entry, defines ...Define) (Program, error) {
 	return p, nil
 }
 
-// constants returns what an entry's sources are given: slots, work-group size,
-// and the entry's constants with overrides applied.
+// constants returns what an entry's sources are given: slots, how the rays of an invocation lie,
+// work-group size, and the entry's constants with overrides applied.
 func (e *Entry) constants(overrides []Define) ([]Define, error) {
-	all := append(slotDefines(), Int("LOCAL_SIZE_X", 1), Int("LOCAL_SIZE_Y", 1), Int("LOCAL_SIZE_Z", 1))
+	all := append(slotDefines(), Int("TOGETHER_X", 1), Int("TOGETHER_Y", 1), Int("LOCAL_SIZE_X", 1), Int("LOCAL_SIZE_Y", 1), Int("LOCAL_SIZE_Z", 1))
 	own := len(all)
 	all = append(all, e.Constants...)
 next:
@@ -127,6 +127,15 @@ next:
 			size *= e.Together[i]
 		}
 		all[own-3+i].Value = strconv.Itoa(max(size, 1))
+	}
+	block := e.Together
+	if block == [3]int{} {
+		block = row
+	}
+	for i := range 2 {
+		if !alone {
+			all[own-5+i].Value = strconv.Itoa(block[i])
+		}
 	}
 	return all, nil
 }

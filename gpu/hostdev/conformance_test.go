@@ -398,9 +398,6 @@ func TestLidarsAgree(t *testing.T) {
 	for name, s := range scenes(t) {
 		t.Run(name, func(t *testing.T) {
 			for variant, attributes := range firings() {
-				if name == "blended" && attributes["rolling"] == true {
-					continue // the last bits of directions differ
-				}
 				if (testing.Short() || name != "cut outs") && variant != "surface noisy true rolling true" && name != "blended" {
 					continue
 				}
@@ -524,8 +521,7 @@ func TestTracedCamerasAgree(t *testing.T) {
 	gl, host := gputest.Thread(t), start(t, hostdev.Options{})
 	for name, s := range scenes(t) {
 		for lens, attributes := range lenses() {
-			// Which rays pass what is blended depends on the last bits of their directions.
-			if name == "blended" || name != "cut outs" && lens != "svl_fisheye" {
+			if name != "cut outs" && lens != "svl_fisheye" {
 				continue
 			}
 			t.Run(name+" "+lens, func(t *testing.T) {

@@ -298,12 +298,11 @@ bool absent(float cutoff, float alpha, uvec4 who) {
     return gone;
 }
 
-// cutOut tells whether a ray passes a hit because the surface is absent there. The bits of
-// its origin and direction tell it from others.
-bool cutOut(int triangle, int mover, vec2 barycentric, uvec3 ray) {
+// cutOut tells whether a ray passes a hit because the surface is absent there. who tells the
+// hit from others.
+bool cutOut(int triangle, vec2 barycentric, uvec4 who) {
     int i = triangleMaterial(triangle);
     float cutoff = texelFetch(materials, 4 * i + 1).a;
     if (cutoff == 0.0) return false;
-    uvec4 who = uvec4(ray, uint(triangle) + 0x9e3779b9u * uint(mover));
     return absent(cutoff, surfaceColor(materialAt(i), triangle, barycentric, pointAt(textureCoordinates(triangle, barycentric))).a, who);
 }

@@ -16,9 +16,9 @@
 // Nothing here is precise. A compiler that contracts a * b + c to one rounding, in each program in its
 // own way, moves a hit by a rounding, and at an edge, or between surfaces at one place, decides which
 // is hit. What has to agree within a program is computed once. Whether a ray meets a triangle, meet
-// says; refine, which stopped and hitAt call, says where. The bits of a ray that decide about blended
-// surfaces are those in Rays. A mover's frame is computed by enterMover and again by hitAt, for the
-// triangle that was met. Boxes are tested by differences and products, which can't be contracted.
+// says; refine, which stopped and hitAt call, says where. Which of a pane's rays pass, their numbers
+// decide, and not their directions, whose last bits differ from driver to driver. A mover's frame is
+// computed by enterMover and again by hitAt, for the triangle that was met. Boxes are tested by differences and products, which can't be contracted.
 // Triangles are enlarged by more than roundings, so that no gap opens between neighbours.
 //
 // Usage:
@@ -73,12 +73,13 @@ struct Ray {
 };
 
 // Rays are those of an invocation. A surface counts at tmin <= t < tmax metres, at
-// seconds after the window's start.
+// seconds after the window's start. number tells a ray from the others of its dispatch.
 struct Rays {
     Reals ox, oy, oz;
     Reals dx, dy, dz;
     Reals tmin, tmax;
     Reals seconds;
+    Ints number;
 };
 
 // Hits are what rays hit: triangle and mover are -1 for none, the mover also for
@@ -103,13 +104,17 @@ struct Hit {
 // noRays returns rays that hit nothing.
 Rays noRays() {
     Reals zero = Reals(0.0);
-    return Rays(zero, zero, zero, zero, zero, Reals(1.0), zero, Reals(-1.0), zero);
+    return Rays(zero, zero, zero, zero, zero, Reals(1.0), zero, Reals(-1.0), zero, Ints(0));
 }
 
+// setRay sets ray k. Its number follows from the place of the ray among the rays of the dispatch, column and row,
+// and is the same whether an invocation traces one ray or several.
 void setRay(inout Rays r, int k, Ray ray, float tmin, float tmax, float seconds) {
     OF(r.ox, k) = ray.origin.x; OF(r.oy, k) = ray.origin.y; OF(r.oz, k) = ray.origin.z;
     OF(r.dx, k) = ray.direction.x; OF(r.dy, k) = ray.direction.y; OF(r.dz, k) = ray.direction.z;
     OF(r.tmin, k) = tmin; OF(r.tmax, k) = tmax; OF(r.seconds, k) = seconds;
+    int column = TOGETHER_X * int(gl_GlobalInvocationID.x) + k % TOGETHER_X, row = TOGETHER_Y * int(gl_GlobalInvocationID.y) + k / TOGETHER_X;
+    OF(r.number, k) = column + (row << 16);
 }
 
 Ray rayOf(Rays r, int k) {
@@ -212,14 +217,14 @@ void take(inout Search s, int triangle, Reals t, Bools met, bool anyHit) {
 }
 
 // stopped returns which of the rays that meet a triangle it stops. The others pass where its
-// material is cut out by its alpha. r are the rays in the world frame.
-Bools stopped(Search s, Rays r, int triangle, int mover, Bools met) {
+// material is cut out by its alpha, and where it is blended and isn't there for them: a ray to a lamp,
+// with anyHit, decides apart from the ray that sees what the lamp shines on.
+Bools stopped(Search s, Ints number, int triangle, int mover, bool anyHit, Bools met) {
     for (int k = 0; k < TOGETHER; k++) {
         if (!OF(met, k)) continue;
         Ray own = Ray(vec3(OF(s.ox, k), OF(s.oy, k), OF(s.oz, k)), vec3(OF(s.dx, k), OF(s.dy, k), OF(s.dz, k)));
-        Ray world = rayOf(r, k);
         vec2 at = refine(own, triangle, mover).barycentric;
-        OF(met, k) = !cutOut(triangle, mover, at, floatBitsToUint(world.direction) ^ floatBitsToUint(world.origin));
+        OF(met, k) = !cutOut(triangle, at, uvec4(OF(number, k), anyHit ? 1u : 0u, mover, triangle));
     }
     return met;
 }
@@ -229,12 +234,12 @@ Bools stopped(Search s, Rays r, int triangle, int mover, Bools met) {
 bool behind(uint key, float reach) { return uintBitsToFloat(key & 0xfffffffcu) > reach * 1.0000005; }
 
 // searchTree finds the nearest triangles below root, which are a mover's or, where that is -1, the
-// static world's. With anyHit, a ray ends at the first. r are the rays in the world frame.
+// static world's. With anyHit, a ray ends at the first.
 //
 // A triangle that may be cut out is looked up when it is met, so that a ray goes on through a hole
 // from that very point. The walk is interrupted for this: with the lookup in its innermost loop, scans
 // of a city without any such triangle took llvmpipe 40 % longer.
-void searchTree(inout Search s, Rays r, uint root, int mover, bool anyHit) {
+void searchTree(inout Search s, Ints number, uint root, int mover, bool anyHit) {
     uint stackRef[STACK_SIZE];
     uint stackKey[STACK_SIZE];
     int top = 0;
@@ -279,7 +284,7 @@ void searchTree(inout Search s, Rays r, uint root, int mover, bool anyHit) {
         }
         // A loop, not an if: llvmpipe executes an if's body under a mask, but skips a loop that nobody enters.
         for (bool look = doubtful >= 0; look; look = false) {
-            take(s, doubtful, t, stopped(s, r, doubtful, mover, met), anyHit);
+            take(s, doubtful, t, stopped(s, number, doubtful, mover, anyHit, met), anyHit);
             reach = greatest(s.tmax);
         }
     }
@@ -339,7 +344,7 @@ Hits traceAny(Rays r, bool anyHit) {
         // number wins for it, too.
         Ints limit = hits.triangle + mix(Ints(0), Ints(1), below(Ints(mover), hits.mover));
         s.triangle = limit;
-        searchTree(s, r, root, mover, anyHit);
+        searchTree(s, r.number, root, mover, anyHit);
         Bools found = mix(below(s.tmax, hits.t), below(s.triangle, limit), same(s.tmax, hits.t));
         hits = Hits(s.tmax, mix(hits.triangle, s.triangle, found), mix(hits.mover, Ints(mover), found));
         world.tmax = s.tmax;
