@@ -1,7 +1,7 @@
 // Random numbers without a state: the same key and counter give the same number in any
 // order of work. Words and uniform numbers are integers' arithmetic, the same wherever
 // OpenGL 4.5 is. Normal numbers go through log, sqrt and cos, which GLSL doesn't round alike
-// everywhere: they are the same on one driver. The tests run on Mesa's llvmpipe alone.
+// everywhere: they are the same on one driver.
 
 // pcg4d mixes four words (Jarzynski and Olano, "Hash Functions for GPU
 // Rendering", JCGT 9(3), 2020).
