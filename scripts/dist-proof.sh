@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # dist-proof.sh [DIST]: proves what scripts/dist.sh made in out/dist or DIST, as users meet it: on bare trees of
-# Debian 12 and 13 the debs install, record, replace each other, upgrade and purge without a trace; the wheel works
-# with Debian's own Pythons and numpys; and the image runs read-only, for any user, with little memory.
+# Debian 12 and 13 the debs install, record, replace each other, upgrade, purge without a trace and open a window; the
+# wheel works with Debian's own Pythons and numpys; and the image runs read-only, for any user, with little memory.
 #
 # It needs root, for chroots, and mmdebstrap. The trees are kept in .cache/debian.
 set -euo pipefail
@@ -9,8 +9,8 @@ cd "$(dirname "$0")/.."
 dist=$(realpath "${1:-out/dist}")
 cache=$PWD/.cache/debian
 work=$(mktemp -d)
-mounted=()
-finish() { for m in "${mounted[@]}"; do umount -l "$m" || true; done; rm -rf --one-file-system "$work"; }
+mounted=() server=""
+finish() { [ -z "$server" ] || kill "$server"; for m in "${mounted[@]}"; do umount -l "$m" || true; done; rm -rf --one-file-system "$work"; }
 trap finish EXIT
 
 step() { echo "-- $*"; }
@@ -22,7 +22,7 @@ tree() {
   if [ ! -e "$archive" ]; then
     mkdir -p "$cache"
     mirror=$(grep -rhoE 'https?://[^ ]+/debian/?( |$)' /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null | head -1 || true)
-    mmdebstrap --quiet --variant=minbase --include=python3,python3-numpy,python3-venv "$1" "$archive.part" ${mirror:+"$mirror"}
+    mmdebstrap --quiet --format=tar --variant=minbase --include=python3,python3-numpy,python3-venv "$1" "$archive.part" ${mirror:+"$mirror"}
     mv "$archive.part" "$archive"
   fi
   root=$work/$1
@@ -77,6 +77,25 @@ debs() {
   inside apt-get -qq -y autoremove --purge >/dev/null 2>&1
   files >"$work/after"
   diff "$work/before" "$work/after" || fail "these files are left, or gone"
+  window
+}
+
+# window: with what apt recommends for it, the package draws by Mesa's software OpenGL, and its window is on a display.
+window() {
+  local number shown=""
+  step "$suite: a window"
+  install_deb /tmp/windowed.deb libegl1 libgl1-mesa-dri xvfb x11-utils
+  exec 3< <(exec chroot "$root" Xvfb -displayfd 1 -screen 0 1600x1000x24 -nolisten tcp 2>/dev/null)
+  server=$!
+  read -r -t 30 -u 3 number || fail "Xvfb did not start"
+  inside env DISPLAY=":$number" raybridge run --gpu software --window --duration 2s --quiet >"$work/out" 2>&1 &
+  while kill -0 $! 2>/dev/null; do
+    [[ $(inside xwininfo -root -tree -display ":$number" 2>&1 || true) != *'"raybridge'*1280x* ]] || shown=yes
+    sleep 0.2
+  done
+  wait $! && [ -n "$shown" ] || { cat "$work/out" >&2; fail "no window has opened"; }
+  kill "$server"
+  server=""
 }
 
 # ros2dds: a node joins a domain on the loopback interface, with the libraries that the package carries and no others of
@@ -149,6 +168,11 @@ PY
 step "lintian"
 # nfpm writes the field License, which Debian's packages don't have.
 lintian --fail-on error,warning --suppress-tags unknown-field "$dist"/*.deb 2>"$work/lintian" || { cat "$work/lintian" >&2; fail "lintian finds faults"; }
+step "each program has its SBOM"
+for program in raybridge=headless raybridge-ros2dds=ros2dds raybridge-window=window; do
+  sum=$(tar -xOf "$(ls "$dist"/raybridge-*-linux-amd64.tar.gz)" --wildcards "*/bin/${program%=*}" | sha256sum | cut -d' ' -f1)
+  grep -q "$sum" "$dist"/raybridge-"${program#*=}"-*-linux-amd64.cdx.json || fail "${program%=*} of the tar.gz is not the program of its SBOM"
+done
 for suite in ${SUITES:-bookworm trixie}; do
   tree "$suite"
   debs "$(ls "$dist"/raybridge-headless_*_amd64.deb)" "$(ls "$dist"/raybridge_*_amd64.deb)"

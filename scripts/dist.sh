@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # dist.sh [OUT]: makes what a release consists of, in out/dist or OUT, for linux amd64 and arm64: tar.gz, debs,
-# wheels, images, an SBOM, and SHA256SUMS. With the same versions of Debian's packages, a commit gives the same bytes in
+# wheels, images, SBOMs, and SHA256SUMS. With the same versions of Debian's packages, a commit gives the same bytes in
 # every clone: packaging/go-version names the Go that compiles it, which Go fetches where it isn't the machine's.
 #
 # ARCHES="amd64" makes one architecture's. Only committed files are packed: it refuses a changed checkout.
@@ -150,14 +150,22 @@ deb() {
   echo "$out/$2_${debian}_$1.deb"
 }
 
-# sbom ARCH: the modules that the programs are linked with and the libraries that they carry, in CycloneDX's form. The
-# program with the most modules tells: that with the window on amd64.
+# sbom PROGRAM NAME [PACKAGES]: the modules that a program is linked with, and Debian's packages that it comes with, in
+# CycloneDX's form: NAME.cdx.json.
 sbom() {
-  local file=$out/raybridge-$name-linux-$1.cdx.json most=$work/$1/raybridge-window
-  [ -e "$most" ] || most=$work/$1/raybridge-ros2dds
-  "$tools/cyclonedx-gomod" bin -json -std -noserial -version "v$name" -output "$file" "$most"
-  python3 scripts/sbom.py "$file" "$work/$1/tar/raybridge-$name-linux-$1/lib/raybridge/licences/PACKAGES"
-  echo "$file"
+  "$tools/cyclonedx-gomod" bin -json -std -noserial -version "$version" -output "$out/$2.cdx.json" "$1"
+  python3 scripts/sbom.py "$out/$2.cdx.json" "${@:3}"
+  echo "$out/$2.cdx.json"
+}
+
+# sboms ARCH: one for each program, and one for the image.
+sboms() {
+  local program
+  for program in headless ros2dds window; do
+    [ -e "$work/$1/raybridge-$program" ] || continue
+    sbom "$work/$1/raybridge-$program" "raybridge-$program-$name-linux-$1" $([ $program != ros2dds ] || echo "$work/$1/tar/raybridge-$name-linux-$1/lib/raybridge/licences/PACKAGES")
+  done
+  sbom "$work/$1/raybridge-headless" "raybridge-$name-linux-$1.oci" "$work/$1/image-packages"
 }
 
 rm -rf "$out"
@@ -186,8 +194,8 @@ for arch in $arches; do
   [ "$arch" != amd64 ] || deb "$arch" raybridge raybridge-window
   deb "$arch" raybridge-headless raybridge-headless
   scripts/wheel.py --version "$wheel" --binary "$work/$arch/raybridge-headless" --out "$out"
-  scripts/image.sh "$arch" "$work/$arch/raybridge-headless" "$name" "$out/raybridge-$name-linux-$arch.oci.tar"
-  sbom "$arch"
+  scripts/image.sh "$arch" "$work/$arch/raybridge-headless" "$name" "$out/raybridge-$name-linux-$arch.oci.tar" "$work/$arch/image-packages"
+  sboms "$arch"
 done
 [ -n "$program" ] || scripts/wheel.py --version "$wheel" --out "$out"
 (cd "$out" && sha256sum -- * >SHA256SUMS)
