@@ -23,6 +23,7 @@ type loop struct {
 	roster     *roster
 	scenery    *scenery
 	rest       *rest
+	metrics    *metrics
 	elapsed    elapsed
 	onProgress func(Progress) // nil for nobody
 
@@ -76,6 +77,7 @@ func (l *loop) restart() {
 	l.lastFrame.Store(0)
 	l.frame, l.last = 0, 0
 	l.steps.Realign(1)
+	l.metrics.restart()
 	if l.clockDue != nil {
 		l.clockDue.Realign(1)
 	}
@@ -124,7 +126,9 @@ func (l *loop) beginInstant(ctx context.Context, t simtime.Stamp) (*instant, err
 	i := &instant{stamp: t, before: l.last, frame: l.frame, underway: &l.rest.underway}
 	l.lastFrame.Store(l.frame)
 	l.frame++
+	step := false
 	for range l.steps.Until(t) { // a late realtime loop passes over some
+		step = true
 	}
 	l.rest.interrupt()
 	l.instants.Add(1) // one that is under way is counted there already
@@ -147,8 +151,10 @@ func (l *loop) beginInstant(ctx context.Context, t simtime.Stamp) (*instant, err
 		l.keepHistory(list)
 	}
 	l.moveTo(t)
+	l.metrics.depart(l.last)
 	l.last = t
 	l.scenery.move(t, (*scene.History).Record)
+	l.metrics.arrive(t, step)
 	i.dropOrphans(l.scenery.history, l.roster.endOn)
 	return i, nil
 }
@@ -298,6 +304,7 @@ func (l *loop) jumpTo(now, first simtime.Stamp) {
 	l.last = now
 	l.steps.Realign(now + 1)
 	l.scenery.move(now, (*scene.History).Jump)
+	l.metrics.leap()
 	for _, s := range l.roster.list() {
 		if s.joined.Load() && s.schedule != nil {
 			s.schedule.Realign(first)

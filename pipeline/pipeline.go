@@ -120,7 +120,7 @@ func (p *Pipeline) join() {
 	p.roster.seed.Store(c.Seed)
 	captures := newCaptures(p.gl, p.roster, c.DeviceTimeout, p.failure.fail)
 	p.roster.env.Completed = captures.completed
-	p.loop.roster, p.loop.scenery = p.roster, p.scenery
+	p.loop.roster, p.loop.scenery, p.loop.metrics = p.roster, p.scenery, newMetrics(c.Scene, p.scenery.history)
 	p.loop.rest = newRest(p.loop.clock, p.dispatcher, captures.idle)
 	p.runner = &runner{
 		turn: make(chan struct{}, 1), loop: p.loop, captures: captures, roster: p.roster, bridges: p.bridges, dispatcher: p.dispatcher,

@@ -188,6 +188,7 @@ func (r *roster) beginAgain(ctx context.Context, s *Sensor) error {
 		in.Restart() // what came since it ended
 	}
 	s.seq, s.heard = 0, false
+	s.points.restart()
 	s.env.Seed = seedOf(r.seed.Load(), s.spec.Name)
 	about, err := r.ownerOf(s.owner)
 	if err == nil {

@@ -28,6 +28,7 @@ type Sensor struct {
 	env      *sensors.Env
 	topics   carry.Topics // of env.Ports and env.Inlets, those that the settings leave
 	heardBy  listeners
+	points   points
 	users    *flow.Usage
 	turn     chan struct{} // see takeTurn; nil where none is needed
 	ending   ending
@@ -140,6 +141,7 @@ func (s *Sensor) openTopics() {
 		out := &d.Outputs[i]
 		port := out.Open()
 		port.Spec().QoS = s.spec.Config.QoS.Over(out.QoS)
+		port.Observe(s.points.see)
 		s.env.Ports = append(s.env.Ports, port)
 		if s.publishes(out.Name) {
 			s.topics.Outlets = append(s.topics.Outlets, carry.NewOutlet(port, bridges.Topic{

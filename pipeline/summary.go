@@ -38,6 +38,9 @@ type Summary struct {
 	Lost flow.Drops `json:"lost"`
 	// World is what frames of StepTo brought, nil without any.
 	World *WorldSummary `json:"world,omitempty"`
+	// Metrics are the figures of the drive itself, by their names, which docs/ci.md has with their units. They follow from
+	// simulated time alone: equal stepped runs have equal ones.
+	Metrics map[string]float64 `json:"metrics,omitempty"`
 	// WaitingFor is what the run has been waiting for from outside for some seconds, "" for nothing.
 	WaitingFor string `json:"waiting_for,omitempty"`
 	// Interrupted is set by a program whose run was told to end before its time, as by Ctrl-C.
@@ -65,7 +68,7 @@ func (p *Pipeline) Summary() Summary {
 		WallS: wall, SimS: simulated, StartupS: startup,
 		GPU: GPUSummary{Class: info.Class(), Vendor: info.Vendor, Renderer: info.Renderer, Version: info.Version, Device: info.Device, Software: info.Software},
 		// Readers of the JSON form find lists, also where nothing is in them.
-		Sensors: []carry.SensorSummary{}, Bridges: p.bridges.Rows(), World: p.stepper.summary(), WaitingFor: p.waiting.text(),
+		Sensors: []carry.SensorSummary{}, Metrics: map[string]float64{}, Bridges: p.bridges.Rows(), World: p.stepper.summary(), WaitingFor: p.waiting.text(),
 	}
 	if s.WallS > 0 {
 		s.RealTimeFactor = s.SimS / s.WallS
@@ -79,8 +82,10 @@ func (p *Pipeline) Summary() Summary {
 		row.RateWantedHz = p.config.ClockRate.Float64()
 		s.Sensors = append(s.Sensors, row)
 	}
+	p.loop.metrics.add(s.Metrics)
 	members, former, closed := p.roster.all()
 	for _, sensor := range members {
+		sensor.points.add(s.Metrics, sensor.spec.Name)
 		rows := sensor.rows(s.SimS)
 		for i, o := range sensor.topics.Outlets {
 			if !closed {

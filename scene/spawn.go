@@ -444,6 +444,34 @@ func (h *History) Spawned(dst []*Actor, stamp simtime.Stamp) []*Actor {
 	return dst
 }
 
+// Moving is somebody who may move: where they were at a time, and how fast, in the map frame.
+type Moving struct {
+	ID                 uint32
+	Position, Velocity mgl64.Vec3
+	// Reach bounds the box: no point of it is further from the position, metres.
+	Reach float64
+}
+
+// Moving appends the ego and all actors that aren't static, spawned ones too, who were there at the tick at or before a
+// time, to dst: in no order, but always the same. It is for looking at all of them at once. Any goroutine may ask.
+func (h *History) Moving(dst []Moving, stamp simtime.Stamp) []Moving {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if h.length == 0 {
+		return dst
+	}
+	tick := h.placeLocked(stamp).tick
+	for track := range h.tracks {
+		v := h.visitLocked(track, tick)
+		if v == nil {
+			continue
+		}
+		m, s := h.members[v.actor.ID], h.stateLocked(track, tick)
+		dst = append(dst, Moving{v.actor.ID, s.Pose.Position, s.Twist.Linear, m.box.Center.Len() + m.box.Half.Len()})
+	}
+	return dst
+}
+
 // Coming appends the actors that were spawned and will be there at the next tick to dst, by rising
 // id. Frame loop only.
 func (h *History) Coming(dst []*Actor) []*Actor {

@@ -96,6 +96,9 @@ type Port interface {
 	Status() flow.Status
 	// Unlatch lets a message that holds for ever reach the sinks again.
 	Unlatch()
+	// Observe has a function called with each message that a listening sink is handed, once. It is set before the sensor
+	// begins, and lends the message for the call.
+	Observe(func(message any))
 }
 
 // Open makes the output that spec declares.
@@ -104,7 +107,8 @@ func (s *OutputSpec) Open() Port { return s.open() }
 // Output publishes messages of one type M to all connected sinks. Its methods
 // may be called from any goroutine, also while sinks come and go.
 type Output[M any] struct {
-	spec OutputSpec
+	spec     OutputSpec
+	observed func(any) // nil for nobody
 
 	mu    sync.Mutex               // serialises Connect and disconnect
 	sinks atomic.Pointer[[]*entry] // copied on write, read without a lock
@@ -163,23 +167,37 @@ func (o *Output[M]) Status() flow.Status {
 // before the call returns, so the caller may overwrite the message. It reports
 // whether all of them took it; what was not taken is counted by its sink.
 func (o *Output[M]) TryQueue(at Tick, message M) bool {
-	ok := true
+	ok, heard := true, false
 	for _, e := range o.load() {
 		if e.sink.Listening() {
+			heard = o.observe(message, heard)
 			ok = e.sink.TryQueue(at, message) && ok
 		}
 	}
 	return ok
 }
 
+// Observe implements Port.
+func (o *Output[M]) Observe(see func(message any)) { o.observed = see }
+
+// observe shows a message to the observer, unless it has seen it. It returns true: now it has.
+func (o *Output[M]) observe(message M, seen bool) bool {
+	if o.observed != nil && !seen {
+		o.observed(message)
+	}
+	return true
+}
+
 // Latch hands a message that holds for ever to those listening sinks that were not given it
 // since they began to listen, as TryQueue does. A sensor that calls it at every tick reaches
 // those that come late, and each once. One goroutine at a time calls it.
 func (o *Output[M]) Latch(at Tick, message M) {
+	heard := false
 	for _, e := range o.load() {
 		if e.latched.Swap(e.sink.Listening()) || !e.latched.Load() {
 			continue
 		}
+		heard = o.observe(message, heard)
 		e.sink.TryQueue(at, message)
 	}
 }
@@ -196,8 +214,10 @@ func (o *Output[M]) Unlatch() {
 // small messages that are cheap to convert. The error joins all sinks' errors.
 func (o *Output[M]) Publish(ctx context.Context, at Tick, message M) error {
 	var errs []error
+	heard := false
 	for _, e := range o.load() {
 		if e.sink.Listening() {
+			heard = o.observe(message, heard)
 			errs = append(errs, e.sink.Publish(ctx, at, message))
 		}
 	}

@@ -49,6 +49,7 @@ func printSummary(out io.Writer, s *pipeline.Summary) {
 	_ = w.Flush() // a terminal that is gone needs no table
 	printConnections(out, s.Bridges)
 	printInputs(out, s.Inputs)
+	printMetrics(out, s.Metrics)
 	fmt.Fprintf(out, "\n%.2f s simulated in %.2f s: real-time factor %.2f (start-up %.2f s) on %s\n",
 		s.SimS, s.WallS, s.RealTimeFactor, s.StartupS, s.GPU.Renderer)
 }
@@ -88,6 +89,15 @@ func printConnections(out io.Writer, list []carry.BridgeSummary) {
 				fault.Count(b.Connections, "connection"), fault.Count(b.Failures, "failure"), refused, fault.Count(b.Malformed, "message"), complaints, b.LastError)
 		}
 	}
+}
+
+// printMetrics writes the figures of the drive.
+func printMetrics(out io.Writer, metrics map[string]float64) {
+	w := columns(out)
+	section(w, "metric\tvalue", slices.Sorted(maps.Keys(metrics)), func(name *string) string {
+		return strings.TrimSpace(fmt.Sprintf("%s\t%s %s", *name, fault.Number(metrics[*name], 4), pipeline.MetricUnit(*name)))
+	})
+	_ = w.Flush() // a terminal that is gone needs no table
 }
 
 // printInputs writes which messages sensors were brought and didn't take.

@@ -17,9 +17,14 @@ type Pair struct {
 	Kind  string     `json:"kind"`
 	Topic string     `json:"topic,omitempty"`
 	Cause flow.Cause `json:"cause,omitempty"`
-	A     *float64   `json:"a"`
-	B     *float64   `json:"b"`
+	// Metric is the name of the metric that the figure is, of the kind metric.
+	Metric string   `json:"metric,omitempty"`
+	A      *float64 `json:"a"`
+	B      *float64 `json:"b"`
 }
+
+// metric is the kind of a pair that no limit is of.
+const metric = "metric"
 
 // Comparison is what two runs did.
 type Comparison struct {
@@ -29,7 +34,8 @@ type Comparison struct {
 	Pairs []Pair `json:"pairs"`
 }
 
-// Compare puts two runs beside each other: the real-time factor, the drops, all together and by each cause, and the rate of each topic.
+// Compare puts two runs beside each other: the real-time factor, the drops, all together and by each cause, the rate of each topic, and
+// the metrics.
 func Compare(nameA, nameB string, a, b *pipeline.Summary) Comparison {
 	c := Comparison{A: nameA, B: nameB}
 	limits := Limits{{Kind: MinRealtime}, {Kind: MaxDrops}}
@@ -49,7 +55,24 @@ func Compare(nameA, nameB string, a, b *pipeline.Summary) Comparison {
 	for _, l := range limits {
 		c.Pairs = append(c.Pairs, Pair{Kind: l.Kind, Topic: l.Topic, Cause: l.Cause, A: l.check(a).Measured, B: l.check(b).Measured})
 	}
+	metrics := maps.Clone(a.Metrics)
+	if metrics == nil {
+		metrics = map[string]float64{}
+	}
+	maps.Copy(metrics, b.Metrics)
+	for _, name := range slices.Sorted(maps.Keys(metrics)) {
+		c.Pairs = append(c.Pairs, Pair{Kind: metric, Metric: name, A: valueOf(a.Metrics, name), B: valueOf(b.Metrics, name)})
+	}
 	return c
+}
+
+// valueOf returns a metric's value, nil for none.
+func valueOf(metrics map[string]float64, name string) *float64 {
+	v, ok := metrics[name]
+	if !ok {
+		return nil
+	}
+	return &v
 }
 
 // lostBy are the causes of losses in either of two runs: those that this program knows in its order, then those of
@@ -74,18 +97,37 @@ func (c Comparison) Write(out io.Writer, form Form) error {
 	t := table{head: []string{"", c.A, c.B, "change"}}
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
-		t.rows = append(t.rows, []string{nameOf(p.Kind, p.Topic, p.Cause), p.figure(p.A), p.figure(p.B), p.change(form)})
+		t.rows = append(t.rows, []string{p.name(), p.figure(p.A), p.figure(p.B), p.change(form)})
 		t.meaning(p.Kind, p.Topic)
 	}
 	return t.write(out, form)
 }
 
+// name is what the figure is of.
+func (p *Pair) name() string {
+	if p.Kind == metric {
+		return fault.Printable(p.Metric)
+	}
+	return nameOf(p.Kind, p.Topic, p.Cause)
+}
+
+// unit is what the figure is followed by.
+func (p *Pair) unit() string {
+	if unit := pipeline.MetricUnit(p.Metric); unit != "" {
+		return " " + unit
+	}
+	return units[p.Kind]
+}
+
 // figure is one run's.
 func (p *Pair) figure(v *float64) string {
-	if v == nil {
-		return "no such topic"
+	switch {
+	case v != nil:
+		return fault.Number(*v, 4) + p.unit()
+	case p.Kind == metric:
+		return "none"
 	}
-	return fault.Number(*v, 4) + units[p.Kind]
+	return "no such topic"
 }
 
 // change is how the figure changed from A to B, "" where it is the same.
@@ -102,7 +144,7 @@ func (p *Pair) change(form Form) string {
 	if by < 0 {
 		by, sign = -by, "-"
 	}
-	text := sign + fault.Number(by, 3) + units[p.Kind]
+	text := sign + fault.Number(by, 3) + p.unit()
 	if *p.A != 0 {
 		text += fmt.Sprintf(" (%s%.1f %%)", sign, 100*by / *p.A)
 	}

@@ -224,6 +224,7 @@ func TestCompare(t *testing.T) {
 	a, b := aRun(), aRun()
 	a.Lost["of_later"] = 2 // a cause of another version
 	b.RealTimeFactor, b.Lost, b.Sensors[1].RateHz, b.Sensors[2].Topic = 0.6, flow.Drops{flow.CauseSkipped: 1}, 9, "/new"
+	a.Metrics, b.Metrics = map[string]float64{"ego.distance": 80, "collisions": 1, "min_ttc": 0.5}, map[string]float64{"ego.distance": 82, "collisions": 1}
 	c := judge.Compare("a.json", "b.json", a, b)
 	var out bytes.Buffer
 	require.NoError(t, c.Write(&out, judge.Table))
@@ -235,6 +236,7 @@ func TestCompare(t *testing.T) {
 		"a.json b.json change", "real-time factor 0.5 0.6 +0.1 (+20.0 %)", "drops 6 1 -5 (-83.3 %)", "drops by of_later 2 0 -2 (-100.0 %)", "drops by peer_slow 3 0 -3 (-100.0 %)", "drops by skipped 1 1",
 		"rate of /lidar/points 10 Hz 9 Hz -1 Hz (-10.0 %)", "rate of /spawned 5 Hz 5 Hz", "rate of /new no such topic 0.1 Hz only in the second",
 		"rate of /tf_static 0.1 Hz no such topic only in the first", "rate of /eye 0 Hz 0 Hz",
+		"ego.distance 80 m 82 m +2 m (+2.5 %)", "collisions 1 1", "min_ttc 0.5 s none only in the first",
 	} {
 		assert.True(t, rows[want], "%s\n%s", want, &out)
 	}

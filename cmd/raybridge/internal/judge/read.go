@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
 	"strings"
 
@@ -109,6 +110,11 @@ func checkFigures(s *pipeline.Summary) error {
 	for cause, n := range s.Lost {
 		if implausible(float64(n)) {
 			return wrong(fmt.Sprintf("the count of %q in its \"lost\"", cause), float64(n))
+		}
+	}
+	for name, v := range s.Metrics {
+		if math.Abs(v) > mostFigure {
+			return wrong(fmt.Sprintf("its metric %q", name), v)
 		}
 	}
 	for i := range s.Sensors {
