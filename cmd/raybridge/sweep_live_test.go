@@ -108,14 +108,14 @@ func TestSweepOfRealCases(t *testing.T) {
 		_, err := os.Stat(filepath.Join(killed, "plan.json"))
 		return err == nil
 	}, patience, glance)
-	disturb(t, first, func() bool { return sweepState(t, killed).Done >= 10 })
+	disturb(t, killed, first, func() bool { return sweepState(t, killed).Done >= 10 })
 	require.NoError(t, first.Process.Kill())
 	_ = first.Wait() // it was killed
 	require.Less(t, sweepState(t, killed).Done, 30, "the sweep was done before it was killed")
 	second, said := sweepProcess(t, file, "--out", killed, "--jobs", "2")
 	ended := make(chan error)
 	go func() { ended <- second.Wait() }()
-	disturb(t, second, func() bool {
+	disturb(t, killed, second, func() bool {
 		select {
 		case err := <-ended:
 			require.NoError(t, err, said)
@@ -148,16 +148,18 @@ func TestSweepOfRealCases(t *testing.T) {
 	assert.Contains(t, o.out, "30 of 30 results as they were, checked 30")
 }
 
-// disturb kills a case of a sweep every second, until enough is true.
-func disturb(t *testing.T, c *exec.Cmd, enough func() bool) {
+// disturb kills a case of a sweep after every few results, until enough is true.
+func disturb(t *testing.T, dir string, c *exec.Cmd, enough func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(2 * patience)
+	const few = 4
+	deadline, next := time.Now().Add(5*patience), sweepState(t, dir).Done
 	for !enough() {
 		require.True(t, time.Now().Before(deadline), "the sweep stands still")
-		time.Sleep(time.Second)
-		for _, pid := range casesOf(c.Process.Pid) {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // it may just have ended
-			break
+		time.Sleep(glance)
+		done := sweepState(t, dir).Done
+		cases := casesOf(c.Process.Pid)
+		if done >= next && len(cases) > 0 && syscall.Kill(cases[0], syscall.SIGKILL) == nil {
+			next = done + few
 		}
 	}
 }

@@ -71,25 +71,34 @@ func doneOf(t *testing.T, s *sweep.Store) int {
 	return len(done)
 }
 
-// killCases kills a stand-in every 100 ms, until enough is true, and returns how many.
+// killCases kills a stand-in after every few results, until enough is true, and returns how many.
 func killCases(t *testing.T, s *sweep.Store, enough func() bool) (killed int) {
 	t.Helper()
-	deadline := time.Now().Add(patience)
+	const few = 8
+	deadline, next := time.Now().Add(10*patience), doneOf(t, s)
 	for !enough() {
 		require.True(t, time.Now().Before(deadline), "the sweep stands still")
-		time.Sleep(100 * time.Millisecond)
-		list, _ := os.ReadDir(filepath.Join(s.Dir(), notes)) // it comes with the first case
-		for _, e := range list {
-			number, ok := strings.CutPrefix(e.Name(), "pid-")
-			pid, err := strconv.Atoi(number)
-			_ = os.Remove(filepath.Join(s.Dir(), notes, e.Name())) // it kills once
-			if ok && err == nil && isCase(pid) && syscall.Kill(pid, syscall.SIGKILL) == nil {
-				killed++
-				break
-			}
+		time.Sleep(10 * time.Millisecond)
+		if doneOf(t, s) >= next && killOne(s) {
+			killed++
+			next = doneOf(t, s) + few
 		}
 	}
 	return killed
+}
+
+// killOne kills a stand-in that runs.
+func killOne(s *sweep.Store) bool {
+	list, _ := os.ReadDir(filepath.Join(s.Dir(), notes)) // it comes with the first case
+	for _, e := range list {
+		number, ok := strings.CutPrefix(e.Name(), "pid-")
+		pid, err := strconv.Atoi(number)
+		if ok && err == nil && isCase(pid) && syscall.Kill(pid, syscall.SIGKILL) == nil {
+			_ = os.Remove(filepath.Join(s.Dir(), notes, e.Name())) // the stand-in no longer does
+			return true
+		}
+	}
+	return false
 }
 
 // isCase reports whether a process is a stand-in: numbers are used again.
