@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/chart"
 	"github.com/raybridge/raybridge/dispatch"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/sensors/camera"
@@ -404,14 +405,14 @@ func swapRedBlue(dst, src []byte) []byte {
 
 // clockCharts draws, for each rate, how late the ticks of each case were, over
 // time and as histograms.
-func clockCharts(measured []*lateClock) []Chart {
-	var charts []Chart
+func clockCharts(measured []*lateClock) []chart.Chart {
+	var charts []chart.Chart
 	for _, rate := range []simtime.Rate{simtime.Hz(100), simtime.Hz(1000)} {
-		over := Chart{
+		over := chart.Chart{
 			Title: fmt.Sprintf("Lateness of the clock at %s Hz", rate), X: "time, s", Y: "lateness, ms", LogY: true, Scale: "clock lateness",
-			Marks: []Mark{{Name: "period", Y: milliseconds(rate.Period())}},
+			Marks: []chart.Mark{{Name: "period", Y: milliseconds(rate.Period())}},
 		}
-		classes := Chart{
+		classes := chart.Chart{
 			Title: fmt.Sprintf("Lateness of the clock at %s Hz", rate), X: "lateness, ms", Y: "share of the ticks, %", LogX: true, LogY: true,
 			Scale: "clock histogram",
 		}
@@ -433,8 +434,8 @@ const chartPoints = 1000
 
 // overTime is the lateness of the last run's ticks: the greatest of so many one
 // after the other as the line has no room for.
-func (l *lateClock) overTime() Series {
-	s := Series{Name: l.name}
+func (l *lateClock) overTime() chart.Series {
+	s := chart.Series{Name: l.name}
 	run := l.runs[len(l.runs)-1]
 	group := (len(run.late) + chartPoints - 1) / chartPoints
 	for i := 0; i < len(run.late); i += group {
@@ -452,7 +453,7 @@ func (l *lateClock) overTime() Series {
 var clockClasses = classes{aDecade: 10, first: 1e-4}
 
 // histogram sorts all runs' ticks into classes of equal ratio.
-func (l *lateClock) histogram() Series {
+func (l *lateClock) histogram() chart.Series {
 	counts := map[int]int64{}
 	for _, run := range l.runs {
 		for _, late := range run.late {

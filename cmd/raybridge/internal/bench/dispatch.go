@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/chart"
 	"github.com/raybridge/raybridge/dispatch"
 	"github.com/raybridge/raybridge/internal/fault"
 )
@@ -108,9 +109,9 @@ another; a run ends with its last callback. Allocations are counted for the whol
 the end of the run included.`)
 
 // messageCharts draws time and throughput over the size, on all workers.
-func messageCharts(measured []*caseFigures) []Chart {
-	series := func(name string, value func(*caseFigures) float64) Series {
-		s := Series{Name: name}
+func messageCharts(measured []*caseFigures) []chart.Chart {
+	series := func(name string, value func(*caseFigures) float64) chart.Series {
+		s := chart.Series{Name: name}
 		for _, f := range measured {
 			if f.name == byteSize(f.size) {
 				s.X, s.Y = append(s.X, float64(f.size)), append(s.Y, value(f))
@@ -127,12 +128,12 @@ func messageCharts(measured []*caseFigures) []Chart {
 	rate := func(of func(*caseFigures) float64) func(*caseFigures) float64 {
 		return func(f *caseFigures) float64 { return float64(f.size) / of(f) }
 	}
-	return []Chart{{
+	return []chart.Chart{{
 		Title: "Time for a message", X: "size, bytes", Y: "ns a message", LogX: true, LogY: true,
-		Series: []Series{series("dispatcher", dispatched), series("channel", channeled)},
+		Series: []chart.Series{series("dispatcher", dispatched), series("channel", channeled)},
 	}, {
 		Title: "Bytes copied", X: "size, bytes", Y: "GB/s", LogX: true,
-		Series: []Series{
+		Series: []chart.Series{
 			series("dispatcher", rate(dispatched)), series("channel", rate(channeled)),
 			series("memcpy", rate(func(f *caseFigures) float64 { return ns(f.copied) })),
 		},

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/chart"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/simtime"
 )
@@ -109,7 +110,7 @@ func Deliver(ctx context.Context, spec *sensors.OutputSpec, captures int, fill f
 
 // FiguresOf returns the rows and charts of cases with one run of each loop, whose frames are
 // given. refused is why their asynchronous runs don't count.
-func FiguresOf(names []string, blocking, async []time.Duration, refused error) (rows []Result, charts []Chart) {
+func FiguresOf(names []string, blocking, async []time.Duration, refused error) (rows []Result, charts []chart.Chart) {
 	passOf := func(frames []time.Duration) *pass {
 		p := &pass{frames: frames, asks: frames, waits: frames, took: time.Second}
 		p.streams = streamsOf([][]Arrival{{{0, 1}, {1, 1}}})
@@ -129,7 +130,7 @@ func FiguresOf(names []string, blocking, async []time.Duration, refused error) (
 
 // MeasureReadback measures one case, however slow its asynchronous loop is, and
 // returns the figures with what was refused.
-func MeasureReadback(ctx context.Context, c Config, name string) (rows []Result, charts []Chart, refused, err error) {
+func MeasureReadback(ctx context.Context, c Config, name string) (rows []Result, charts []chart.Chart, refused, err error) {
 	cfg, err := c.checked()
 	if err != nil {
 		return nil, nil, nil, err

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/chart"
 	"github.com/raybridge/raybridge/gpu"
 )
 
@@ -134,11 +135,11 @@ func (g *growth) points(ctx context.Context, k *growthCase) (list []growthPoint,
 
 // addGrowth adds the times of a quantity's sizes, the exponents and the chart.
 func (r *Report) addGrowth(k *growthCase, points []growthPoint) {
-	chart := Chart{
+	drawn := chart.Chart{
 		Title: "Milliseconds of " + k.of + " over " + k.name, X: k.name, Y: "ms", LogX: true, LogY: true,
-		Series: []Series{{Name: "median"}, {}},
+		Series: []chart.Series{{Name: "median"}, {}},
 	}
-	line, fit := &chart.Series[0], &chart.Series[1]
+	line, fit := &drawn.Series[0], &drawn.Series[1]
 	var rows []Result
 	for _, p := range points {
 		rows = append(rows, Result{"growth." + k.name, strconv.Itoa(p.size), "ms", p.ms, k.of})
@@ -162,7 +163,7 @@ func (r *Report) addGrowth(k *growthCase, points []growthPoint) {
 		}
 	}
 	r.addFigures(rows)
-	r.Charts = append(r.Charts, chart)
+	r.Charts = append(r.Charts, drawn)
 }
 
 // powerLaw fits y = factor * x^exponent by least squares of the logarithms. There are at least

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/chart"
 )
 
 // batch is one run of messages.
@@ -133,8 +134,8 @@ func (c classes) of(ms float64) int {
 
 // steps draws the share of each class in percent, by the classes' lower edges; the last
 // edge closes the steps.
-func (c classes) steps(name string, counts map[int]int64) Series {
-	s := Series{Name: name, Kind: Steps}
+func (c classes) steps(name string, counts map[int]int64) chart.Series {
+	s := chart.Series{Name: name, Kind: chart.Steps}
 	least, most, total := math.MaxInt, 0, int64(0)
 	for class, n := range counts {
 		least, most, total = min(least, class), max(most, class), total+n

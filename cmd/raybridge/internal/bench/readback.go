@@ -15,6 +15,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/chart"
 	"github.com/raybridge/raybridge/dispatch"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
@@ -878,7 +879,7 @@ func (p *pass) latencies() []time.Duration {
 // readbackCharts draws, for each case, the frames of the blocking loop over those of the
 // asynchronous one. Below them it draws where the time of a capture goes. The case of
 // firstChart comes first.
-func readbackCharts(measured []*readbackFigures) (list []Chart) {
+func readbackCharts(measured []*readbackFigures) (list []chart.Chart) {
 	for _, first := range []bool{true, false} {
 		for _, f := range measured {
 			if (f.name == firstChart) != first {
@@ -894,14 +895,14 @@ func readbackCharts(measured []*readbackFigures) (list []Chart) {
 }
 
 // frameChart draws a bar for each frame of one run.
-func (f *readbackFigures) frameChart(title string, p *pass) Chart {
-	bars := Series{Name: "frame", Kind: Bars}
+func (f *readbackFigures) frameChart(title string, p *pass) chart.Chart {
+	bars := chart.Series{Name: "frame", Kind: chart.Bars}
 	for n, d := range p.frames {
 		bars.X, bars.Y = append(bars.X, float64(n+1)), append(bars.Y, milliseconds(d))
 	}
-	return Chart{
-		Title: f.name + ": " + title, X: "frame", Y: "frame time, ms", Scale: "readback " + f.name, Series: []Series{bars},
-		Marks: []Mark{{Name: fmt.Sprintf("computation of a frame, %v", frameWork), Y: milliseconds(frameWork)}},
+	return chart.Chart{
+		Title: f.name + ": " + title, X: "frame", Y: "frame time, ms", Scale: "readback " + f.name, Series: []chart.Series{bars},
+		Marks: []chart.Mark{{Name: fmt.Sprintf("computation of a frame, %v", frameWork), Y: milliseconds(frameWork)}},
 	}
 }
 
@@ -909,8 +910,8 @@ func (f *readbackFigures) frameChart(title string, p *pass) Chart {
 var stageClasses = classes{aDecade: 8, first: 1e-3}
 
 // stageChart draws the distribution of each stage's time, all runs together.
-func (f *readbackFigures) stageChart() Chart {
-	c := Chart{
+func (f *readbackFigures) stageChart() chart.Chart {
+	c := chart.Chart{
 		Title: f.name + ": where the time of a capture goes", X: "ms", Y: "share of captures or messages, %", LogX: true,
 	}
 	for stage, name := range stageNames {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/bench"
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/chart"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -245,14 +246,14 @@ func TestReadbackCharts(t *testing.T) {
 	} {
 		require.Len(t, charts[i].Series, 1)
 		s := charts[i].Series[0]
-		assert.Equal(t, bench.Bars, s.Kind)
+		assert.Equal(t, chart.Bars, s.Kind)
 		assert.InDeltaSlice(t, want[0], s.X, 1e-12)
 		assert.Equal(t, want[1], s.Y)
 	}
 
 	assert.True(t, stages.LogX)
 	for _, s := range stages.Series {
-		assert.Equal(t, bench.Steps, s.Kind)
+		assert.Equal(t, chart.Steps, s.Kind)
 		total := 0.0
 		for i, y := range s.Y {
 			total += y

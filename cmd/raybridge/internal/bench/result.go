@@ -16,6 +16,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/chart"
 	"github.com/raybridge/raybridge/internal/fault"
 )
 
@@ -66,7 +67,7 @@ type Report struct {
 	Scenes  []string // a line each
 	Results []Result
 	// Charts are the pictures of the benches that have some, for --plot.
-	Charts []Chart
+	Charts []chart.Chart
 	// Methods say how each kind of figure was come by, a paragraph each.
 	Methods []string
 }

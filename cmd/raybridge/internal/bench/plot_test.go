@@ -22,10 +22,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/bench"
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/chart"
 )
 
 // plot draws charts into a new file of that ending and returns what is in it.
-func plot(t testing.TB, ending string, charts ...bench.Chart) []byte {
+func plot(t testing.TB, ending string, charts ...chart.Chart) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "page"+ending)
 	r := report()
@@ -99,8 +100,8 @@ func texts(elements []*element, name string) []string {
 	return out
 }
 
-func bars(name string, y ...float64) bench.Series {
-	s := bench.Series{Name: name, Kind: bench.Bars, Y: y}
+func bars(name string, y ...float64) chart.Series {
+	s := chart.Series{Name: name, Kind: chart.Bars, Y: y}
 	for i := range y {
 		s.X = append(s.X, float64(i))
 	}
@@ -108,19 +109,19 @@ func bars(name string, y ...float64) bench.Series {
 }
 
 // sampleCharts are like those that the benches draw.
-func sampleCharts() []bench.Chart {
-	return []bench.Chart{
+func sampleCharts() []chart.Chart {
+	return []chart.Chart{
 		{
-			Title: "blocking readback", X: "frame", Y: "frame time, ms", Scale: "frames", Series: []bench.Series{bars("frame", 65, 64, 112)},
-			Marks: []bench.Mark{{Name: "computation", Y: 4}},
+			Title: "blocking readback", X: "frame", Y: "frame time, ms", Scale: "frames", Series: []chart.Series{bars("frame", 65, 64, 112)},
+			Marks: []chart.Mark{{Name: "computation", Y: 4}},
 		}, {
-			Title: "where the time goes", X: "ms", Y: "share, %", LogX: true, Series: []bench.Series{
-				{Name: "fence", Kind: bench.Steps, X: []float64{0.05, 1, 10, 100}, Y: []float64{0, 40, 60, 0}},
-				{Name: "copy", Kind: bench.Steps, X: []float64{0.05, 1, 10, 100}, Y: []float64{100, 0, 0, 0}},
+			Title: "where the time goes", X: "ms", Y: "share, %", LogX: true, Series: []chart.Series{
+				{Name: "fence", Kind: chart.Steps, X: []float64{0.05, 1, 10, 100}, Y: []float64{0, 40, 60, 0}},
+				{Name: "copy", Kind: chart.Steps, X: []float64{0.05, 1, 10, 100}, Y: []float64{100, 0, 0, 0}},
 			},
 		}, {
-			Title: "lateness", X: "time, s", Y: "ms", LogY: true, Series: []bench.Series{{Name: "idle", X: []float64{0, 1, 2}, Y: []float64{0.05, 20, 0.1}}},
-			Marks: []bench.Mark{{Name: "period", Y: 10}},
+			Title: "lateness", X: "time, s", Y: "ms", LogY: true, Series: []chart.Series{{Name: "idle", X: []float64{0, 1, 2}, Y: []float64{0.05, 20, 0.1}}},
+			Marks: []chart.Mark{{Name: "period", Y: 10}},
 		},
 	}
 }
@@ -228,7 +229,7 @@ var (
 )
 
 // drawn draws charts and reads them back.
-func drawn(t *testing.T, charts ...bench.Chart) image.Image {
+func drawn(t *testing.T, charts ...chart.Chart) image.Image {
 	t.Helper()
 	m, err := png.Decode(bytes.NewReader(plot(t, ".png", charts...)))
 	require.NoError(t, err)
@@ -253,7 +254,7 @@ func heights(m image.Image, c color.RGBA) []int {
 }
 
 func TestBarsAreAsHighAsTheirValues(t *testing.T) {
-	m := drawn(t, bench.Chart{Series: []bench.Series{bars("", 30, 120, 60, 90)}})
+	m := drawn(t, chart.Chart{Series: []chart.Series{bars("", 30, 120, 60, 90)}})
 	assert.Equal(t, 1600, m.Bounds().Dx())
 	high := heights(m, blue)
 	require.NotEmpty(t, high)
@@ -272,10 +273,10 @@ func TestBarsAreAsHighAsTheirValues(t *testing.T) {
 
 // The name of a mark stands on the last bar, and hides no part of it.
 func TestBarsAreSeenBehindNames(t *testing.T) {
-	with := func(marks ...bench.Mark) image.Image {
-		return drawn(t, bench.Chart{Series: []bench.Series{bars("", 9, 9, 9)}, Marks: marks})
+	with := func(marks ...chart.Mark) image.Image {
+		return drawn(t, chart.Chart{Series: []chart.Series{bars("", 9, 9, 9)}, Marks: marks})
 	}
-	plain, named := with(), with(bench.Mark{Name: "a name", Y: 4})
+	plain, named := with(), with(chart.Mark{Name: "a name", Y: 4})
 	require.Equal(t, plain.Bounds(), named.Bounds())
 	seen := 0
 	for y := range plain.Bounds().Dy() {
@@ -291,8 +292,8 @@ func TestBarsAreSeenBehindNames(t *testing.T) {
 
 // A name has one colour on all charts.
 func TestColours(t *testing.T) {
-	m := drawn(t, bench.Chart{Series: []bench.Series{bars("slow", 3, 3)}}, bench.Chart{Series: []bench.Series{bars("fast", 1, 1)}},
-		bench.Chart{Series: []bench.Series{bars("slow", 3, 3)}})
+	m := drawn(t, chart.Chart{Series: []chart.Series{bars("slow", 3, 3)}}, chart.Chart{Series: []chart.Series{bars("fast", 1, 1)}},
+		chart.Chart{Series: []chart.Series{bars("slow", 3, 3)}})
 	slow, fast := heights(m, blue), heights(m, vermillion)
 	require.NotEmpty(t, slow)
 	require.NotEmpty(t, fast)
@@ -300,18 +301,18 @@ func TestColours(t *testing.T) {
 }
 
 func TestALineTouchesItsPoints(t *testing.T) {
-	s := bench.Series{X: []float64{0, 1, 2}, Y: []float64{0, math.NaN(), 4}}
+	s := chart.Series{X: []float64{0, 1, 2}, Y: []float64{0, math.NaN(), 4}}
 	for i := range 50 { // without dots
 		s.X, s.Y = append(s.X, 3+float64(i)/10), append(s.Y, 4)
 	}
-	high := heights(drawn(t, bench.Chart{Series: []bench.Series{s}}), blue)
+	high := heights(drawn(t, chart.Chart{Series: []chart.Series{s}}), blue)
 	assert.InDelta(t, 1450*6./7.9, len(high), 60, "it begins after the gap")
 	assert.Less(t, slices.Max(high), 12, "it is thin")
 }
 
 // labels returns the numbers on a drawing's axes: X of the first chart, Y of the first, X of
 // the next ...
-func labels(t *testing.T, charts ...bench.Chart) [][]float64 {
+func labels(t *testing.T, charts ...chart.Chart) [][]float64 {
 	var out [][]float64
 	upright, previous := "", -1
 	for _, e := range parse(t, plot(t, ".svg", charts...), false) {
@@ -328,28 +329,28 @@ func labels(t *testing.T, charts ...bench.Chart) [][]float64 {
 
 func TestTicks(t *testing.T) {
 	for name, c := range map[string]struct {
-		chart      bench.Chart
+		chart      chart.Chart
 		horizontal []float64
 		vertical   []float64
 	}{
 		"frames": {
-			bench.Chart{Series: []bench.Series{{X: []float64{0, 19}, Y: []float64{64, 112}}}},
+			chart.Chart{Series: []chart.Series{{X: []float64{0, 19}, Y: []float64{64, 112}}}},
 			[]float64{0, 2, 4, 6, 8, 10, 12, 14, 16, 18}, []float64{0, 20, 40, 60, 80, 100},
 		},
 		"fractions": {
-			bench.Chart{Series: []bench.Series{{X: []float64{0, 0.3}, Y: []float64{-0.001, 0.002}}}},
+			chart.Chart{Series: []chart.Series{{X: []float64{0, 0.3}, Y: []float64{-0.001, 0.002}}}},
 			[]float64{0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3}, []float64{-0.001, 0, 0.001, 0.002},
 		},
 		"decades": {
-			bench.Chart{LogX: true, LogY: true, Series: []bench.Series{{X: []float64{0.06, 88}, Y: []float64{1, 100_000}}}},
+			chart.Chart{LogX: true, LogY: true, Series: []chart.Series{{X: []float64{0.06, 88}, Y: []float64{1, 100_000}}}},
 			[]float64{0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100}, []float64{1, 10, 100, 1000, 10_000, 100_000},
 		},
 		"many decades": {
-			bench.Chart{LogX: true, LogY: true, Series: []bench.Series{{X: []float64{1e-9, 1e9}, Y: []float64{1, 1e12}}}},
+			chart.Chart{LogX: true, LogY: true, Series: []chart.Series{{X: []float64{1e-9, 1e9}, Y: []float64{1, 1e12}}}},
 			[]float64{1e-9, 1e-7, 1e-5, 1e-3, 0.1, 10, 1000, 1e5, 1e7, 1e9}, []float64{1, 100, 1e4, 1e6, 1e8, 1e10, 1e12},
 		},
 		"large": {
-			bench.Chart{Series: []bench.Series{{X: []float64{1e6, 2e6}, Y: []float64{0, 1.1e10}}}},
+			chart.Chart{Series: []chart.Series{{X: []float64{1e6, 2e6}, Y: []float64{0, 1.1e10}}}},
 			[]float64{1e6, 1.1e6, 1.2e6, 1.3e6, 1.4e6, 1.5e6, 1.6e6, 1.7e6, 1.8e6, 1.9e6, 2e6}, []float64{0, 2e9, 4e9, 6e9, 8e9, 1e10},
 		},
 	} {
@@ -362,10 +363,10 @@ func TestTicks(t *testing.T) {
 
 func TestChartsOfOneScaleHaveEqualRanges(t *testing.T) {
 	got := labels(t,
-		bench.Chart{Scale: "frames", Series: []bench.Series{{X: []float64{0, 30}, Y: []float64{60, 70}}}},
-		bench.Chart{Scale: "frames", Series: []bench.Series{{X: []float64{10, 20}, Y: []float64{4, 5}}}, Marks: []bench.Mark{{Name: "limit", Y: 150}}},
-		bench.Chart{Scale: "other", Series: []bench.Series{{X: []float64{0, 1}, Y: []float64{1, 2}}}},
-		bench.Chart{Series: []bench.Series{{X: []float64{0, 300}, Y: []float64{1, 4}}}},
+		chart.Chart{Scale: "frames", Series: []chart.Series{{X: []float64{0, 30}, Y: []float64{60, 70}}}},
+		chart.Chart{Scale: "frames", Series: []chart.Series{{X: []float64{10, 20}, Y: []float64{4, 5}}}, Marks: []chart.Mark{{Name: "limit", Y: 150}}},
+		chart.Chart{Scale: "other", Series: []chart.Series{{X: []float64{0, 1}, Y: []float64{1, 2}}}},
+		chart.Chart{Series: []chart.Series{{X: []float64{0, 300}, Y: []float64{1, 4}}}},
 	)
 	require.Len(t, got, 8)
 	assert.Equal(t, got[0], got[2], "X")
@@ -387,11 +388,11 @@ func TestOddData(t *testing.T) {
 		series = append(series, [2][]float64{{v}, {v}}, [2][]float64{{v, 1}, {1, v}})
 	}
 	for _, points := range series {
-		for _, kind := range []bench.Kind{bench.Line, bench.Bars, bench.Steps} {
+		for _, kind := range []chart.Kind{chart.Line, chart.Bars, chart.Steps} {
 			for log := range 4 {
-				c := bench.Chart{
-					LogX: log&1 != 0, LogY: log&2 != 0, Marks: []bench.Mark{{Name: "m", Y: math.NaN()}, {Name: "n", Y: -4}},
-					Series: []bench.Series{{Kind: kind, X: points[0], Y: points[1]}},
+				c := chart.Chart{
+					LogX: log&1 != 0, LogY: log&2 != 0, Marks: []chart.Mark{{Name: "m", Y: math.NaN()}, {Name: "n", Y: -4}},
+					Series: []chart.Series{{Kind: kind, X: points[0], Y: points[1]}},
 				}
 				for _, e := range parse(t, plot(t, ".svg", c), false) {
 					for _, name := range []string{"d", "x", "y"} {
@@ -404,9 +405,9 @@ func TestOddData(t *testing.T) {
 }
 
 func TestNothingToDrawSaysSo(t *testing.T) {
-	for _, c := range []bench.Chart{
-		{}, {Series: []bench.Series{{Name: "empty"}}}, {LogY: true, Series: []bench.Series{bars("", 0, 0)}},
-		{Series: []bench.Series{{X: []float64{math.NaN()}, Y: []float64{1}}}},
+	for _, c := range []chart.Chart{
+		{}, {Series: []chart.Series{{Name: "empty"}}}, {LogY: true, Series: []chart.Series{bars("", 0, 0)}},
+		{Series: []chart.Series{{X: []float64{math.NaN()}, Y: []float64{1}}}},
 	} {
 		assert.Contains(t, texts(parse(t, plot(t, ".svg", c), false), "text"), "no data")
 	}

@@ -1,10 +1,10 @@
-package bench
+// Package chart draws charts, as SVG and as pixels: lines, bars, histograms and scattered points, on axes that are linear,
+// logarithmic, or have names.
+package chart
 
 import (
 	"bytes"
-	_ "embed"
-	"encoding/xml"
-	"errors"
+	"cmp"
 	"fmt"
 	"html/template"
 	"image"
@@ -12,8 +12,6 @@ import (
 	"image/draw"
 	"image/png"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,29 +23,23 @@ import (
 	"golang.org/x/image/font/opentype"
 	"golang.org/x/image/math/fixed"
 	"golang.org/x/image/vector"
-
-	"github.com/raybridge/raybridge/internal/fault"
-)
-
-var (
-	// ErrFormat says that a file's name ends in none of .png, .svg and .html.
-	ErrFormat = errors.New("unknown picture format")
-	// ErrNoCharts says that a report without a chart was to become a picture. As an HTML
-	// page it still has its table.
-	ErrNoCharts = errors.New("no chart to draw")
 )
 
 // Chart is one pair of axes with what is drawn between them.
 //
 // Values that aren't finite are left out, and so are those of zero or less on a logarithmic
 // axis. A line has a gap there, and a bar is missing. A linear Y axis begins at zero where no
-// value is negative.
+// value is negative, unless NearY is set.
 type Chart struct {
 	Title string
 	// X and Y label the axes, units included.
 	X, Y string
 	// LogX and LogY make an axis logarithmic.
 	LogX, LogY bool
+	// Names are those of the places 0, 1, 2 ... of the X axis, which then has no numbers.
+	Names []string
+	// NearY has the Y axis span the values, so that small differences of large ones show.
+	NearY bool
 	// Scale, where not empty, gives all charts of a report with the same Scale the same
 	// ranges, so that they can be compared by eye. Their axes are alike logarithmic.
 	Scale  string
@@ -68,9 +60,13 @@ const (
 	// the edges of its classes. The last Y doesn't count. Empty classes at either end don't
 	// widen the axis.
 	Steps
+	// Points draws a dot for each, through which others shine.
+	Points
+	// Rug draws a short line on the X axis for each X: a point whose Y isn't known.
+	Rug
 )
 
-// Series is a set of points with a name for the legend. X and Y have one length.
+// Series is a set of points with a name for the legend. X and Y have one length; a Rug has no Y.
 type Series struct {
 	Name string
 	Kind Kind
@@ -83,133 +79,55 @@ type Mark struct {
 	Y    float64
 }
 
-// CheckPlot returns an error that wraps ErrFormat where WritePlot can't write a file of
-// that name.
-func CheckPlot(path string) error {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".png", ".svg", ".html":
-		return nil
-	}
-	return fmt.Errorf("%w: %s: name it .png, .svg or .html", ErrFormat, path)
+// Sheet is charts, one below the other. The zero Width is 900 points. Equal sheets give equal bytes.
+type Sheet struct {
+	// Title heads a picture, and tells those who can't see it what it is.
+	Title string
+	// Lines stand below the title.
+	Lines  []string
+	Charts []Chart
+	// Width is in points.
+	Width float64
 }
 
-// WritePlot draws the charts, one over the other, into a file, in the format that the file's
-// name ends in. That is PNG, SVG, or an HTML page that also has the figures. The file appears
-// when it is whole: after an error, what was there before is still there. Errors wrap ErrFormat
-// or ErrNoCharts, or are those of the file system. Equal reports give equal bytes.
-func (r *Report) WritePlot(path string) error {
-	if err := CheckPlot(path); err != nil {
-		return err
-	}
-	html := strings.EqualFold(filepath.Ext(path), ".html")
-	if len(r.Charts) == 0 && !html {
-		return fmt.Errorf("draw %s: %w: what was measured has none; name the file .html to get the table alone", path, ErrNoCharts)
-	}
-	var data []byte
-	var err error
-	switch {
-	case html:
-		data, err = r.page()
-	case strings.EqualFold(filepath.Ext(path), ".svg"):
-		data = append([]byte(xml.Header), r.vector(false)...)
-	default:
-		data, err = r.bitmap()
-	}
-	if err != nil {
-		return fmt.Errorf("draw %s: %w", path, err)
-	}
-	if err := replace(path, data); err != nil {
-		return fmt.Errorf("write picture: %w", err)
-	}
-	return nil
-}
-
-// replace writes a file beside the one of that name and puts it in its place.
-func replace(path string, data []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".chart-*")
-	if err != nil {
-		return fault.File(err)
-	}
-	_, err = f.Write(data)
-	// A temporary file is its owner's alone; a picture is for all to read.
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		err = errors.Join(err, os.Remove(f.Name()))
-	}
-	return err
-}
-
-// pageTitle heads every page of charts.
-const pageTitle = "raybridge bench"
-
-//go:embed page.tmpl
-var pageText string
-
-var pageTemplate = template.Must(template.New("page").Parse(pageText))
-
-// page is the report as an HTML page.
-func (r *Report) page() ([]byte, error) {
-	data := struct {
-		Title        string
-		Lines, Notes []string
-		SVG          template.HTML
-		Table        [][]string
-	}{Title: pageTitle, Lines: r.lines(), Table: r.table()}
-	for _, method := range r.Methods {
-		data.Notes = append(data.Notes, strings.ReplaceAll(method, "\n", " "))
-	}
-	if len(r.Charts) > 0 {
-		data.SVG = template.HTML(r.vector(true))
-	}
-	var out bytes.Buffer
-	err := pageTemplate.Execute(&out, data)
-	return out.Bytes(), err
-}
-
-// lines say what the figures are of.
-func (r *Report) lines() (list []string) {
-	for _, row := range r.about() {
-		list = append(list, row[0]+": "+row[1])
-	}
-	return list
-}
-
-// bitmap draws the charts as PNG, 1600 pixels wide.
-func (r *Report) bitmap() ([]byte, error) {
-	s := newSheet(r, false)
-	const scale = 1600 / pageWidth
-	c := &raster{scale: scale, image: image.NewRGBA(image.Rect(0, 0, 1600, int(math.Ceil(s.height*scale))))}
+// PNG draws the sheet as a picture, 1600 pixels wide.
+func (s *Sheet) PNG() ([]byte, error) {
+	l := newLayout(s, false)
+	scale := 1600 / l.width
+	c := &raster{scale: scale, image: image.NewRGBA(image.Rect(0, 0, 1600, int(math.Ceil(l.height*scale))))}
 	draw.Draw(c.image, c.image.Bounds(), image.NewUniform(paper.color), image.Point{}, draw.Src)
-	s.draw(c)
+	l.draw(c)
 	var out bytes.Buffer
 	err := png.Encode(&out, c.image)
 	return out.Bytes(), err
 }
 
-// vector draws the charts as an <svg> element that says what it shows. Within a page the
-// colours of texts, lines and paper are the page's, by day and by night.
-func (r *Report) vector(within bool) []byte {
-	s := newSheet(r, within)
+// SVG draws the sheet as an <svg> element that says what it shows.
+func (s *Sheet) SVG() []byte { return s.vector("charts", false) }
+
+// Element draws the sheet as an <svg> element of a page, without title and lines. Its texts, lines and paper have the
+// page's colours --ink, --soft, --grid and --card. id begins the element's ids; no other sheet of the page has it.
+func (s *Sheet) Element(id string) []byte { return s.vector(id, true) }
+
+func (s *Sheet) vector(id string, within bool) []byte {
+	l := newLayout(s, within)
 	c := &markup{themed: within}
 	var about []string
-	for i := range r.Charts {
-		k := &r.Charts[i]
+	for i := range s.Charts {
+		k := &s.Charts[i]
 		var names []string
 		for _, series := range k.Series {
 			names = append(names, series.Name)
 		}
 		about = append(about, fmt.Sprintf("%s: %s over %s, of %s.", k.Title, k.Y, k.X, strings.Join(names, ", ")))
 	}
-	size := decimal(pageWidth) + " " + decimal(s.height)
-	fmt.Fprintf(&c.out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s" role="img" aria-labelledby="charts-title charts-desc" font-family="sans-serif">`, size)
-	fmt.Fprintf(&c.out, "\n<title id=\"charts-title\">%s</title>\n<desc id=\"charts-desc\">%s</desc>\n", pageTitle, escaped(strings.Join(about, " ")))
+	size := decimal(l.width) + " " + decimal(l.height)
+	fmt.Fprintf(&c.out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s" role="img" aria-labelledby="%s-title %[2]s-desc" font-family="sans-serif">`, size, id)
+	fmt.Fprintf(&c.out, "\n<title id=\"%s-title\">%s</title>\n<desc id=\"%[1]s-desc\">%[3]s</desc>\n", id, escaped(s.Title), escaped(strings.Join(about, " ")))
 	if !within {
-		c.area([][]point{{{0, 0}, {pageWidth, 0}, {pageWidth, s.height}, {0, s.height}}}, paper, 1)
+		c.area([][]point{{{0, 0}, {l.width, 0}, {l.width, l.height}, {0, l.height}}}, paper, 1)
 	}
-	s.draw(c)
+	l.draw(c)
 	c.out.WriteString("</svg>\n")
 	return c.out.Bytes()
 }
@@ -274,6 +192,8 @@ type canvas interface {
 	area(list [][]point, of ink, opacity float64)
 	// stroke draws lines.
 	stroke(list [][]point, of ink, width float64, dashed bool)
+	// dots draws circles, through which others shine.
+	dots(list []point, of ink)
 	// write writes a text, on a line through the point.
 	write(at point, text string, how lettering, place int)
 }
@@ -301,6 +221,15 @@ func (c *markup) stroke(list [][]point, of ink, width float64, dashed bool) {
 		dashes = ";stroke-dasharray:5 3"
 	}
 	fmt.Fprintf(&c.out, `<path d="%s" style="fill:none;stroke:%s;stroke-width:%s%s"/>`+"\n", paths(list, ""), c.color(of), decimal(width), dashes)
+}
+
+// Lines without a length have round ends, which are circles.
+func (c *markup) dots(list []point, of ink) {
+	var b strings.Builder
+	for _, p := range list {
+		b.WriteString("M" + decimal(p.x) + "," + decimal(p.y) + "h0")
+	}
+	fmt.Fprintf(&c.out, `<path d="%s" style="fill:none;stroke:%s;stroke-opacity:%s;stroke-width:%s;stroke-linecap:round"/>`+"\n", b.String(), c.color(of), decimal(dotOpacity), decimal(2*dotRadius))
 }
 
 func (c *markup) write(at point, text string, how lettering, place int) {
@@ -401,6 +330,12 @@ func (c *raster) stroke(list [][]point, of ink, width float64, dashed bool) {
 	c.area(boxes, of, 1)
 }
 
+func (c *raster) dots(list []point, of ink) {
+	for _, p := range list {
+		c.area([][]point{circle(p, dotRadius)}, of, dotOpacity)
+	}
+}
+
 func (c *raster) write(at point, text string, how lettering, place int) {
 	face := how.face(c.scale)
 	width, x, y := font.MeasureString(face, text), fixed.I(0), fixed.I(0)
@@ -475,7 +410,7 @@ func (l lettering) fit(text string, width float64) string {
 
 // Sizes of a sheet, in points.
 const (
-	pageWidth  = 900.0
+	usualWidth = 900.0
 	margin     = 18.0
 	plotHeight = 160.0
 	belowPlot  = 46.0 // for the X axis' numbers and its label, and a gap
@@ -484,28 +419,29 @@ const (
 	swatch     = 12.0 // a legend's sample
 	entryGap   = 14.0 // between entries of a legend
 	hairline   = 0.6
-	textRoom   = pageWidth - 2*margin
 )
 
-// sheet is a report's charts laid out.
-type sheet struct {
+// layout is a sheet's charts laid out.
+type layout struct {
+	title   string
 	lines   []string // above the charts
+	width   float64
 	figures []*figure
 	height  float64
 	within  bool // a page has the title and the lines
 }
 
-func newSheet(r *Report, within bool) *sheet {
-	s := &sheet{within: within, height: margin}
+func newLayout(of *Sheet, within bool) *layout {
+	s := &layout{title: of.Title, within: within, width: cmp.Or(of.Width, usualWidth), height: margin}
 	if !within {
-		for _, line := range r.lines() {
-			s.lines = append(s.lines, leadText.fit(line, textRoom))
+		for _, line := range of.Lines {
+			s.lines = append(s.lines, leadText.fit(line, s.width-2*margin))
 		}
 		s.height += 36 + 14*float64(len(s.lines))
 	}
 	scales, colors := map[string]*figure{}, map[string]int{}
-	for i := range r.Charts {
-		f := newFigure(&r.Charts[i], colors)
+	for i := range of.Charts {
+		f := newFigure(&of.Charts[i], colors, s.width-2*margin)
 		s.figures = append(s.figures, f)
 		if shared := scales[f.Scale]; shared != nil && f.Scale != "" {
 			shared.x.join(f.x)
@@ -526,16 +462,16 @@ func newSheet(r *Report, within bool) *sheet {
 	}
 	for _, f := range s.figures {
 		s.height += stripLine * float64(f.rows())
-		f.x.from, f.x.to = margin+leftOfPlot+left, pageWidth-margin-12
+		f.x.from, f.x.to = margin+leftOfPlot+left, s.width-margin-12
 		f.y.from, f.y.to = s.height+plotHeight, s.height
 		s.height += plotHeight + belowPlot
 	}
 	return s
 }
 
-func (s *sheet) draw(c canvas) {
+func (s *layout) draw(c canvas) {
 	if !s.within {
-		c.write(point{margin, margin + 16}, pageTitle, titleText, after)
+		c.write(point{margin, margin + 16}, titleText.fit(s.title, s.width-2*margin), titleText, after)
 		for i, line := range s.lines {
 			c.write(point{margin, margin + 32 + 14*float64(i)}, line, leadText, after)
 		}
@@ -553,6 +489,7 @@ type figure struct {
 	beside bool // the legend stands beside the title
 	boxes  [][]box
 	runs   [][][]point // of lines, without gaps, in the axes' units
+	room   float64     // for texts, points
 	x, y   axis
 }
 
@@ -561,8 +498,12 @@ type box struct{ from, to, y float64 }
 
 // newFigure finds what of a chart can be drawn. A name has one colour on all the sheet, unless
 // another series of the chart has it already.
-func newFigure(c *Chart, colors map[string]int) *figure {
-	f := &figure{Chart: c, x: newAxis(c.LogX), y: newAxis(c.LogY)}
+func newFigure(c *Chart, colors map[string]int, room float64) *figure {
+	f := &figure{Chart: c, room: room, x: newAxis(c.LogX), y: newAxis(c.LogY)}
+	if len(c.Names) > 0 {
+		f.x.add(-0.5)
+		f.x.add(float64(len(c.Names)) - 0.5)
+	}
 	for i := range c.Series {
 		s := &c.Series[i]
 		if _, known := colors[s.Name]; !known {
@@ -575,9 +516,12 @@ func newFigure(c *Chart, colors map[string]int) *figure {
 		f.inks = append(f.inks, of)
 		var boxes []box
 		var runs [][]point
-		if s.Kind == Line {
+		switch s.Kind {
+		case Line, Points:
 			runs = f.lines(s)
-		} else {
+		case Rug:
+			runs = f.rug(s)
+		default:
 			boxes = f.bars(s)
 		}
 		f.boxes, f.runs = append(f.boxes, boxes), append(f.runs, runs)
@@ -607,6 +551,17 @@ func (f *figure) lines(s *Series) (runs [][]point) {
 		runs[last] = append(runs[last], point{x, s.Y[i]})
 		f.x.add(x)
 		f.y.add(s.Y[i])
+	}
+	return runs
+}
+
+// rug has a run of one point for each X that can be drawn.
+func (f *figure) rug(s *Series) (runs [][]point) {
+	for _, x := range s.X {
+		if f.x.holds(x) {
+			f.x.add(x)
+			runs = append(runs, []point{{x: x}})
+		}
 	}
 	return runs
 }
@@ -646,24 +601,24 @@ func (f *figure) bars(s *Series) (list []box) {
 // arrange puts the legend into lines: one beside the title, if that has room, else as many
 // as it needs below it.
 func (f *figure) arrange() {
-	used := textRoom
+	used := f.room
 	for i := range f.Series {
 		width := entryGap + swatch + 4 + legendText.width(f.name(i))
 		if f.name(i) == "" {
 			continue
 		}
-		if used+width > textRoom {
+		if used+width > f.room {
 			f.legend, used = append(f.legend, nil), 0
 		}
 		last := len(f.legend) - 1
 		f.legend[last] = append(f.legend[last], i)
 		used += width
 	}
-	f.beside = len(f.legend) == 0 || len(f.legend) == 1 && used+headText.width(f.Title) < textRoom
+	f.beside = len(f.legend) == 0 || len(f.legend) == 1 && used+headText.width(f.Title) < f.room
 }
 
 // name is a series' in the legend.
-func (f *figure) name(series int) string { return legendText.fit(f.Series[series].Name, textRoom/3) }
+func (f *figure) name(series int) string { return legendText.fit(f.Series[series].Name, f.room/3) }
 
 // rows is how many lines the title and the legend take.
 func (f *figure) rows() int {
@@ -675,14 +630,21 @@ func (f *figure) rows() int {
 
 // settle rounds the axes and divides them. It returns how wide the Y axis' numbers are.
 func (f *figure) settle() (width float64) {
-	if f.LogX {
+	switch {
+	case len(f.Names) > 0:
+		f.x.names(f.Names, f.room)
+	case f.LogX:
 		f.x.decades(14)
-	} else {
-		f.x.parts(10)
+	default:
+		f.x.parts(int(f.room / 86))
 	}
-	if f.LogY {
+	switch {
+	case f.LogY:
 		f.y.decades(7)
-	} else {
+	case f.NearY:
+		f.y.near()
+		f.y.parts(6)
+	default:
 		f.y.fromZero()
 		f.y.parts(6)
 	}
@@ -743,7 +705,7 @@ func (f *figure) draw(c canvas) {
 // head writes the title at the left, and the legend at the right.
 func (f *figure) head(c canvas) {
 	y := f.y.to - stripLine*float64(f.rows()) + 9
-	c.write(point{margin, y}, headText.fit(f.Title, textRoom), headText, after)
+	c.write(point{margin, y}, headText.fit(f.Title, f.room), headText, after)
 	if !f.beside {
 		y += stripLine
 	}
@@ -757,6 +719,10 @@ func (f *figure) head(c canvas) {
 			switch f.Series[i].Kind {
 			case Line:
 				c.stroke([][]point{{{x, y - 4}, {x + swatch, y - 4}}}, f.inks[i], 2, false)
+			case Points:
+				c.dots([]point{{x + swatch/2, y - 4}, {x + swatch/2, y - 4}}, f.inks[i])
+			case Rug:
+				c.stroke([][]point{{{x + swatch/2, y - 8}, {x + swatch/2, y}}}, f.inks[i], rugWidth, false)
 			case Steps:
 				c.stroke(sample, f.inks[i], 1, false)
 				fallthrough
@@ -782,6 +748,10 @@ const fewPoints = 40
 
 // series draws one series.
 func (f *figure) series(c canvas, i int) {
+	if kind := f.Series[i].Kind; kind == Points || kind == Rug {
+		f.scattered(c, i)
+		return
+	}
 	base := f.y.from
 	if !f.LogY {
 		base = f.y.at(0)
@@ -792,7 +762,7 @@ func (f *figure) series(c canvas, i int) {
 		for k, p := range run {
 			line[k] = point{f.x.at(p.x), f.y.at(p.y)}
 			if len(f.Series[i].X) <= fewPoints || len(run) == 1 {
-				areas = append(areas, dot(line[k]))
+				areas = append(areas, circle(line[k], dotRadius))
 			}
 		}
 		lines = append(lines, line)
@@ -828,12 +798,41 @@ func (f *figure) series(c canvas, i int) {
 	}
 }
 
-// dot is a circle around a point.
-func dot(at point) (polygon []point) {
+// Sizes of what is drawn for each point of a scattered series, in points.
+const (
+	dotRadius  = 2.2
+	dotOpacity = 0.45
+	rugWidth   = 1.6
+	rugHeight  = 9
+)
+
+// scattered draws a series of points, or of those whose Y isn't known.
+func (f *figure) scattered(c canvas, i int) {
+	var dots []point
+	var rug [][]point
+	for _, run := range f.runs[i] {
+		for _, p := range run {
+			if x := f.x.at(p.x); f.Series[i].Kind == Rug {
+				rug = append(rug, []point{{x, f.y.from - rugHeight}, {x, f.y.from}})
+			} else {
+				dots = append(dots, point{x, f.y.at(p.y)})
+			}
+		}
+	}
+	if len(dots) > 0 {
+		c.dots(dots, f.inks[i])
+	}
+	if len(rug) > 0 {
+		c.stroke(rug, f.inks[i], rugWidth, false)
+	}
+}
+
+// circle is a polygon around a point.
+func circle(at point, radius float64) (polygon []point) {
 	const corners = 12
 	for k := range corners {
 		sin, cos := math.Sincos(2 * math.Pi * float64(k) / corners)
-		polygon = append(polygon, point{at.x + 2.2*cos, at.y + 2.2*sin})
+		polygon = append(polygon, point{at.x + radius*cos, at.y + radius*sin})
 	}
 	return polygon
 }
@@ -879,6 +878,25 @@ func (a *axis) fromZero() {
 	}
 	if a.hi > 0 {
 		a.hi += air
+	}
+}
+
+// near has the axis show the values, and some air.
+func (a *axis) near() {
+	air := 0.08 * (a.hi - a.lo)
+	a.lo, a.hi = a.lo-air, a.hi+air
+}
+
+// names gives the axis a label for each name, or for each so many where there are more than the room has for.
+func (a *axis) names(names []string, room float64) {
+	const least = 48 // points a label
+	each := max(1, int(math.Ceil(least*float64(len(names))/room)))
+	for i, name := range names {
+		t := tick{value: float64(i)}
+		if i%each == 0 {
+			t.label = tickText.fit(name, room*float64(each)/float64(len(names))-6)
+		}
+		a.ticks = append(a.ticks, t)
 	}
 }
 
