@@ -74,7 +74,7 @@ compile() {
   t=$(triplet "$1")
   echo "compiling $2 for $1"
   # The sysroot's paths are in no output: -trimpath leaves them out, and the build's id, which depends on them, is empty.
-  env GOENV=off GOFLAGS= GOEXPERIMENT= GOAMD64=v1 GOARM64=v8.0 GOOS=linux GOARCH="$1" CGO_ENABLED=1 CC="$t-gcc" PKG_CONFIG_SYSROOT_DIR="$root" \
+  env GOOS=linux GOARCH="$1" CGO_ENABLED=1 CC="$t-gcc" PKG_CONFIG_SYSROOT_DIR="$root" \
     PKG_CONFIG_LIBDIR="$root/usr/lib/$t/pkgconfig:$root/usr/share/pkgconfig" \
     CGO_CFLAGS="-O2 -I$root/usr/include -I$root/usr/include/$t" CGO_LDFLAGS="-L$work/$1/link -L$root/usr/lib/$t" \
     go build -trimpath -buildvcs=true -buildmode=pie -tags "$3" -o "$work/$1/$2" \
@@ -176,8 +176,10 @@ if [ -n "$program" ]; then
   mode=755 place "$program" "$work/$arches/raybridge-headless"
   go build -tags nowindow,man -ldflags "-X github.com/raybridge/raybridge.linked=$version" -o "$work/$arches/raybridge-man" ./cmd/raybridge
 else
-  # The SBOM has the sum of its tool, which therefore must not have this folder's name inside.
-  GOBIN=$tools GOFLAGS= go -C tools install -trimpath github.com/goreleaser/nfpm/v2/cmd/nfpm github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod
+  # Neither a user's settings of Go nor this folder's name may change a program, nor a tool: an SBOM has the sum of the
+  # tool that wrote it.
+  export GOENV=off GOFLAGS= GOEXPERIMENT= GOAMD64=v1 GOARM64=v8.0
+  GOBIN=$tools CGO_ENABLED=0 go -C tools install -trimpath github.com/goreleaser/nfpm/v2/cmd/nfpm github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod
   for arch in $arches; do programs "$arch"; done
   compile "$(go env GOARCH)" raybridge-man nowindow,man
 fi
