@@ -23,7 +23,6 @@ const (
 	timingFile  = "timing.json"
 	logFile     = "log.txt"
 	outputsDir  = "outputs"
-	ownerFile   = "attempt.json"
 )
 
 // Manifest is what a case has given. Two results of a case are equal if their manifests are.
@@ -40,32 +39,27 @@ type Manifest struct {
 	Metrics map[string]float64 `json:"metrics,omitempty"`
 }
 
-// Timing is what of a case depends on wall time, and where it ran. It is never compared.
+// Timing is what of a case depends on wall time, and where it ran. It is never compared. An attempt that is being made has
+// the first part of it.
 type Timing struct {
+	ID      string    `json:"id"`      // of the case
 	Attempt string    `json:"attempt"` // name
-	Tries   int       `json:"tries"`   // up to the one that succeeded, since the last start of the sweep
 	Host    string    `json:"host"`
+	PID     int       `json:"pid"`             // of the process that made the attempt
+	Space   string    `json:"space,omitempty"` // of process numbers
 	Started time.Time `json:"started"`
+	Tries   int       `json:"tries,omitempty"` // up to the one that succeeded, since the last start of the sweep
 	// WallS is how long the process took, seconds.
 	WallS float64 `json:"wall_s"`
 	// Summary has the rest of the run's summary.
 	Summary json.RawMessage `json:"summary,omitempty"`
 }
 
-// owner says who makes an attempt.
-type owner struct {
-	ID      string    `json:"id"` // of the case
-	Host    string    `json:"host"`
-	PID     int       `json:"pid"`
-	Space   string    `json:"space,omitempty"` // of process numbers
-	Started time.Time `json:"started"`
-}
-
 // attempt is one try to run a case, in a folder of its own.
 type attempt struct {
-	store *Store
-	name  string
-	owner owner
+	store  *Store
+	name   string
+	timing Timing
 }
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
@@ -86,11 +80,12 @@ func uniqueName() string {
 
 // begin makes the folder of a new attempt.
 func (s *Store) begin(id string, now time.Time) (*attempt, error) {
-	a := &attempt{s, uniqueName(), owner{id, hostName(), os.Getpid(), processSpace(), now}}
+	name := uniqueName()
+	a := &attempt{s, name, Timing{ID: id, Attempt: name, Host: hostName(), PID: os.Getpid(), Space: processSpace(), Started: now}}
 	if err := s.root.MkdirAll(a.path(outputsDir), 0o755); err != nil {
 		return nil, s.fault(err)
 	}
-	if err := s.root.WriteFile(a.path(ownerFile), recordOf(a.owner), 0o644); err != nil {
+	if err := s.root.WriteFile(a.path(timingFile), recordOf(a.timing), 0o644); err != nil {
 		a.drop()
 		return nil, s.fault(err)
 	}
@@ -123,15 +118,12 @@ func (a *Alarm) Error() string {
 
 // accept makes the attempt the case's result: it hashes the files, writes the manifest last, and moves the folder. If the
 // case has a result already, that counts; an *Alarm is returned if it isn't equal.
-func (a *attempt) accept(m *Manifest, t *Timing) (*Alarm, error) {
+func (a *attempt) accept(m *Manifest) (*Alarm, error) {
 	s := a.store
-	if err := s.root.Remove(a.path(ownerFile)); err != nil {
-		return nil, s.fault(err)
+	err := s.write(a.path(timingFile), recordOf(a.timing))
+	if err != nil {
+		return nil, err
 	}
-	if err := s.create(a.path(timingFile), bytes.NewReader(recordOf(t))); err != nil {
-		return nil, s.fault(err)
-	}
-	var err error
 	if m.Files, err = a.hash(); err != nil {
 		return nil, err
 	}
@@ -273,8 +265,8 @@ func (s *Store) SweepDead() error {
 	}
 	for _, e := range entries {
 		name := path.Join(attemptsDir, e.Name())
-		var o owner
-		ours := s.read(path.Join(name, ownerFile), &o) == nil && o.Host == hostName() && o.Space == processSpace() && o.Space != ""
+		var o Timing
+		ours := s.read(path.Join(name, timingFile), &o) == nil && o.Host == hostName() && o.Space == processSpace() && o.Space != ""
 		info, err := e.Info()
 		if err != nil {
 			continue // another has removed it
@@ -303,16 +295,16 @@ func (s *Store) now() (time.Time, error) {
 }
 
 // running lists the attempts that are being made, as far as this machine can tell.
-func (s *Store) running() ([]owner, error) {
+func (s *Store) running() ([]Timing, error) {
 	entries, err := fs.ReadDir(s.root.FS(), attemptsDir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, s.fault(err)
 	}
-	var list []owner
+	var list []Timing
 	for _, e := range entries {
-		var o owner
-		if s.read(path.Join(attemptsDir, e.Name(), ownerFile), &o) != nil {
-			continue // it has just ended
+		var o Timing
+		if s.read(path.Join(attemptsDir, e.Name(), timingFile), &o) != nil {
+			continue // it has just begun or ended
 		}
 		if here := o.Host == hostName() && o.Space == processSpace(); !here || processLives(o.PID) {
 			list = append(list, o)

@@ -24,7 +24,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 	require.NoError(t, runLocal(t, calm, p).Err())
 	s, p := storeOf(t, keys)
 	require.Len(t, p.Cases, 300)
-	const nap = napVariable + "=20ms"
+	const nap = napVariable + "=0.02"
 
 	first, _ := process(t, s, "4", nap)
 	killed := killCases(t, s, func() bool { return doneOf(t, s) >= 100 })

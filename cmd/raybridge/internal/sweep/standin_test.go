@@ -2,13 +2,11 @@ package sweep_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -18,7 +16,7 @@ import (
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/sweep"
 )
 
-// What a stand-in for a case does, by the value of scene.seed. Others sleep a little, and write.
+// What testdata/standin.sh does, by the value of scene.seed. Others sleep a little, and write.
 const (
 	failsAlways = "1001"
 	isWrongUse  = "1002"
@@ -34,7 +32,7 @@ const (
 	isElsewhere = "1012" // on another device
 )
 
-// napVariable is how long a stand-in sleeps.
+// napVariable is how long a stand-in sleeps, seconds.
 const napVariable = "SWEEP_TEST_NAP"
 
 // notes is a folder of the store where stand-ins note what they do, and find what the test tells them.
@@ -44,94 +42,10 @@ const notes = "notes"
 const version = "v1"
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case "run":
-			os.Exit(standIn(os.Args[2:]))
-		case "coordinate":
-			os.Exit(coordinator(os.Args[2], os.Args[3]))
-		}
+	if len(os.Args) > 3 && os.Args[1] == "coordinate" {
+		os.Exit(coordinator(os.Args[2], os.Args[3]))
 	}
 	os.Exit(m.Run())
-}
-
-// standIn is a case that takes no time to compute.
-func standIn(args []string) int {
-	var settings []string
-	given := map[string]string{}
-	for i, arg := range args {
-		switch {
-		case arg == "--set":
-			settings = append(settings, args[i+1])
-		case strings.HasPrefix(arg, "--") && i+1 < len(args):
-			given[arg] = args[i+1]
-		}
-	}
-	what := ""
-	for _, s := range settings {
-		if value, ok := strings.CutPrefix(s, "scene.seed="); ok {
-			what = value
-		}
-	}
-	_ = os.Mkdir(notes, 0o755) // another may have made it
-	note := func(name string) bool {
-		f, err := os.OpenFile(filepath.Join(notes, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-		if err != nil {
-			return false
-		}
-		return f.Close() == nil
-	}
-	note("pid-" + strconv.Itoa(os.Getpid()))
-	defer os.Remove(filepath.Join(notes, "pid-"+strconv.Itoa(os.Getpid())))
-	nap, _ := time.ParseDuration(os.Getenv(napVariable))
-	time.Sleep(nap)
-	data := strings.Repeat(strings.Join(settings, " ")+" "+given["--seed"]+"\n", 1000)
-	lost, class, extra := "{}", "host", ""
-	switch what {
-	case failsAlways:
-		fmt.Fprintln(os.Stderr, "the engine is on fire")
-		return 1
-	case isWrongUse:
-		fmt.Fprintln(os.Stderr, "no such rig")
-		return 2
-	case losesData:
-		lost = `{"queue_full": 3}`
-	case failsOnce:
-		if note("tried-" + given["--seed"]) {
-			return 1
-		}
-	case neverEnds:
-		time.Sleep(time.Hour)
-	case hasNoDevice:
-		fmt.Fprintln(os.Stderr, "no usable OpenGL")
-		return 3
-	case writesLink:
-		if os.Symlink("/etc/passwd", filepath.Join(given["--out"], "link")) != nil {
-			return 1
-		}
-	case saysNothing:
-		return 0
-	case wasTold:
-		extra = `"interrupted": true,`
-	case findsNoRoom:
-		if _, err := os.Stat(filepath.Join(notes, "room")); err != nil {
-			fmt.Fprintln(os.Stderr, "write recording:", syscall.ENOSPC)
-			return 1
-		}
-	case isRandom:
-		data = strconv.FormatInt(time.Now().UnixNano(), 10)
-	case isElsewhere:
-		class = "software"
-	}
-	if err := os.WriteFile(filepath.Join(given["--out"], "data.txt"), []byte(data), 0o644); err != nil {
-		return 1
-	}
-	summary := fmt.Sprintf(`{"schema": 1, %s "sim_s": 0.1, "wall_s": %d, "lost": %s, "gpu": {"class": %q}, "sensors": [{"name": "a", "latency_p50_ms": %d}],
-		"metrics": {"ego.distance": %s, "min_ttc": null}}`, extra, time.Now().UnixNano(), lost, class, time.Now().UnixNano(), given["--seed"])
-	if !json.Valid([]byte(summary)) || os.WriteFile(given["--summary"], []byte(summary), 0o644) != nil {
-		return 1
-	}
-	return 0
 }
 
 // class is that of the stand-ins' device.
@@ -139,11 +53,11 @@ func class() string { return sweep.ClassOf("host", "", "") }
 
 // newWorker makes a worker whose cases are stand-ins.
 func newWorker(s *sweep.Store, p *sweep.Plan) (*sweep.Worker, error) {
-	program, err := os.Executable()
+	script, err := filepath.Abs("testdata/standin.sh")
 	if err != nil {
 		return nil, err
 	}
-	w := &sweep.Worker{Store: s, Plan: p, Program: program, Read: readDrive}
+	w := &sweep.Worker{Store: s, Plan: p, Program: "/bin/sh", Arguments: []string{script}, Read: readDrive}
 	return w, w.Prepare(version, class(), false)
 }
 

@@ -176,7 +176,7 @@ func TestAttemptsOfTheDead(t *testing.T) {
 		require.NoError(t, os.MkdirAll(dir, 0o755))
 		text, err := json.Marshal(map[string]any{"id": strings.Repeat("0", 32), "host": host, "pid": pid, "space": space})
 		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "attempt.json"), text, 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "timing.json"), text, 0o600))
 		at := time.Now().Add(-age)
 		require.NoError(t, os.Chtimes(dir, at, at))
 	}

@@ -353,10 +353,10 @@ func (r *running) accept() {
 		Schema: idSchema, ID: r.end.Case.ID, Settings: w.Plan.named(r.end.Case), Seed: r.end.Case.Seed,
 		Version: w.Plan.Version, Class: class, Metrics: s.metrics(),
 	}
-	t := &Timing{Attempt: a.name, Tries: r.tries, Host: hostName(), Started: r.started, WallS: r.end.Wall.Seconds(), Summary: s.timed}
+	a.timing.Tries, a.timing.Started, a.timing.WallS, a.timing.Summary = r.tries, r.started, r.end.Wall.Seconds(), s.timed
 	err = w.finish(a, s, r.end.Log)
 	if err == nil {
-		r.end.Alarm, err = a.accept(m, t)
+		r.end.Alarm, err = a.accept(m)
 	}
 	if err != nil {
 		r.end.Result, r.end.Err = Returned, w.storeFault(err)
