@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -9,7 +10,9 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
+	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
@@ -33,6 +36,21 @@ func MetricUnit(name string) string {
 		return "s"
 	}
 	return ""
+}
+
+// MetricNames lists the metrics that a run of a rig may have. Its errors are CheckRig's.
+func MetricNames(r *rig.Rig, registry *sensors.Registry) ([]string, error) {
+	resolved, err := r.Resolve(registry)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{metricCollisions, metricDistance, metricTimeTo}
+	for i := range resolved {
+		if slices.ContainsFunc(resolved[i].Definition.Outputs, func(o sensors.OutputSpec) bool { return o.Type == reflect.TypeFor[*sample.PointCloud]() }) {
+			names = append(names, metricSensor+resolved[i].Name+metricSensorPoints)
+		}
+	}
+	return names, nil
 }
 
 // metrics are the figures of what the ego did, measured at the steps of the clock, so that neither the sensors' rates

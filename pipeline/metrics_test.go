@@ -10,9 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
+	sensorsall "github.com/raybridge/raybridge/sensors/all"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
@@ -256,4 +258,15 @@ func TestMetricsOfARealtimeRun(t *testing.T) {
 	p := newScriptedIn(t, boxes(), &script{}, pipeline.Config{Mode: pipeline.Realtime, Ego: straight(10)})
 	require.NoError(t, p.Run(t.Context(), 50*time.Millisecond))
 	assert.InDelta(t, .5, p.Summary().Metrics["ego.distance"], 1e-9)
+}
+
+func TestMetricNames(t *testing.T) {
+	t.Parallel()
+	names, err := pipeline.MetricNames(&rig.Rig{Sensors: []sensors.Config{
+		{ID: "sensor.lidar.ray_cast", Name: "roof"}, {ID: "sensor.camera.rgb", Name: "eye"},
+	}}, sensorsall.Registry())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"collisions", "ego.distance", "min_ttc", "sensors.roof.points_mean"}, names)
+	_, err = pipeline.MetricNames(&rig.Rig{Sensors: []sensors.Config{{ID: "sensor.nose", Name: "nose"}}}, sensorsall.Registry())
+	assert.ErrorIs(t, err, sensors.ErrUnknownSensor)
 }
