@@ -24,6 +24,8 @@ import (
 	"github.com/raybridge/raybridge/gpu/hostdev"
 	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/internal/fault"
+	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/rig"
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
 )
 
@@ -201,6 +203,15 @@ func (s sweptConfig) Leaves() ([]config.Leaf, error) {
 	return leaves, faults.Err()
 }
 
+// checkMetric refuses a metric that no run of a configuration has.
+func checkMetric(c sweep.Configuration, name string) error {
+	names, err := pipeline.MetricNames(&rig.Rig{Sensors: c.(sweptConfig).config.Sensors}, sensorsall.Registry())
+	if err == nil && !slices.Contains(names, name) {
+		err = fmt.Errorf("%w %s: runs have no such metric, %s", doc.ErrValue, name, fault.Hint(name, names))
+	}
+	return err
+}
+
 // readSwept reads the configuration of a sweep's cases.
 func readSwept(path string) (sweep.Configuration, error) {
 	c, err := (config.Reader{}).Read(path)
@@ -267,7 +278,7 @@ func (f *sweepFlags) planner(file *sweep.File) (*sweep.Planner, error) {
 	if err != nil {
 		return nil, err
 	}
-	pl := &sweep.Planner{Read: readSwept, Version: version, Class: sweep.AnyDevice, AllowPrograms: f.allowPrograms, Many: f.many}
+	pl := &sweep.Planner{Read: readSwept, Version: version, Class: sweep.AnyDevice, Metrics: checkMetric, AllowPrograms: f.allowPrograms, Many: f.many}
 	if file.Device != sweep.AnyDevice {
 		pl.Class, pl.Device, err = classHere(cmp.Or(file.Device, os.Getenv(gpuVariable), "auto"))
 	}

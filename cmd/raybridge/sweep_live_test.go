@@ -28,6 +28,7 @@ func sweepFile(t *testing.T, keys string) string {
 	sceneFile(t, dir)
 	write(t, dir, "drive.yaml", `duration: 100ms
 scene: {file: wall.gltf}
+ego: {waypoints: [{x: -15, y: -15}, {x: 5, y: -15}, {x: 5, y: 15}, {x: -15, y: 15}]}
 sensors:
   - {id: sensor.camera.rgb, name: eye, rate: 20, image_size_x: 64, image_size_y: 48, pose: {z: 1.5}}
   - {id: sensor.lidar.ray_cast, name: roof, rate: 20, channels: 8, points_per_second: 20000, noise_stddev: 0.01, pose: {z: 2}}
@@ -96,7 +97,7 @@ func TestSweepOfRealCases(t *testing.T) {
 		t.Skip("-short: it runs 90 cases")
 	}
 	t.Parallel()
-	file := sweepFile(t, "matrix: {ego.speed: [5, 10, 15], sensors.roof.range: [20, 40, 60, 80, 100]}, repeat: {seed: 2}")
+	file := sweepFile(t, "matrix: {ego.speed: [5, 10, 15], sensors.roof.range: [20, 40, 60, 80, 100]}, repeat: {seed: 2}, collect: [sensors.roof.points_mean, ego.distance]")
 	dirs := t.TempDir()
 	calm, killed, shared := filepath.Join(dirs, "calm"), filepath.Join(dirs, "killed"), filepath.Join(dirs, "shared")
 	o := execute(t, command(t, "sweep", "run", file, "--out", calm, "--jobs", "2"))
@@ -204,6 +205,49 @@ func TestSweepIsToldToEnd(t *testing.T) {
 	assert.Contains(t, o.err, "the sweep was cancelled: sweep run without --shard continues it")
 }
 
+// TestSweepKeeps: a case keeps what is asked for. Sensors are heard, whether anything of them is kept or not.
+func TestSweepKeeps(t *testing.T) {
+	t.Parallel()
+	file := sweepFile(t, "")
+	bare := write(t, filepath.Dir(file), "bare.yaml", "duration: 100ms\nscene: {file: wall.gltf}\nego: {waypoints: [{x: -15, y: -15}, {x: 5, y: -15}, {x: 5, y: 15}, {x: -15, y: 15}]}\nsensors: [{id: sensor.lidar.ray_cast, name: roof, rate: 20, channels: 8, points_per_second: 20000, pose: {z: 2}}]\n")
+	for name, c := range map[string]struct {
+		base, keep string
+		want       []string
+	}{
+		"summary":         {"drive.yaml", "[summary]", nil},
+		"outputs":         {"drive.yaml", "[outputs]", []string{"recording"}},
+		"a recorder":      {"drive.yaml", "[mcap]", []string{"case.mcap", "recording"}},
+		"no bridge":       {filepath.Base(bare), "[outputs]", []string{"case.mcap"}},
+		"nothing of that": {filepath.Base(bare), "[summary]", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := write(t, filepath.Dir(file), strings.ReplaceAll(name, " ", "-")+".yaml",
+				"sweep: {base: "+c.base+", device: host, matrix: {ego.speed: [5]}, keep: "+c.keep+", collect: [sensors.roof.points_mean, ego.distance, min_ttc]}\n")
+			out := filepath.Join(t.TempDir(), "out")
+			o := execute(t, command(t, "sweep", "run", file, "--out", out))
+			require.Equal(t, exitDone, o.code, o.err)
+			outputs, err := filepath.Glob(filepath.Join(out, "cases/*/*/outputs/*"))
+			require.NoError(t, err)
+			var names []string
+			for _, path := range outputs {
+				names = append(names, filepath.Base(path))
+			}
+			assert.Equal(t, c.want, names)
+			table, err := os.ReadFile(filepath.Join(out, sweep.ResultsFile))
+			require.NoError(t, err)
+			cells := strings.Split(strings.Split(string(table), "\n")[1], ",")
+			points, err := strconv.ParseFloat(cells[4], 64)
+			require.NoError(t, err)
+			distance, err := strconv.ParseFloat(cells[5], 64)
+			require.NoError(t, err)
+			assert.Greater(t, points, 100.0)
+			assert.InDelta(t, 0.5, distance, 0.01, "100 ms at 5 m/s")
+			assert.Empty(t, cells[6])
+		})
+	}
+}
+
 // TestSweepFails: cases that failed are listed with why, and tried again when that is asked for.
 func TestSweepFails(t *testing.T) {
 	t.Parallel()
@@ -249,6 +293,7 @@ func TestSweepSaysWhatIsWrong(t *testing.T) {
 		"base: drive.yaml, matrix: {sensors.lidar.range: [1, -4]}":                  "sweep.matrix.sensors.lidar.range[1]",
 		"base: drive.yaml, matrix: {ego.speed: [1, fast]}":                          "sweep.matrix.ego.speed[1]",
 		"base: drive.yaml, matrix: {duration: [0]}":                                 "a case would never end",
+		"base: drive.yaml, repeat: {seed: 2}, collect: [min_tcc]":                   "sweep.yaml:1:56: sweep.collect[0]: unknown value min_tcc: runs have no such metric, did you mean min_ttc?",
 		"base: drive.yaml, repeat: {seed: 1000000000}":                              "too many cases: 1000000000: give --yes if you mean it",
 		"base: drve.yaml, repeat: {seed: 2}":                                        "drve.yaml: no such file, did you mean",
 		"base: live.yaml, repeat: {seed: 2}":                                        "live.yaml:2:18: bridges[0].type: bridge foxglove: a case writes files, and talks to nobody",

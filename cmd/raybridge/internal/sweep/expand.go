@@ -32,7 +32,7 @@ type Planner struct {
 	Read func(path string) (Configuration, error)
 	// Version is the program's, Class its device's, Device the name for raybridge run --gpu.
 	Version, Class, Device string
-	// Metrics refuses a metric that runs of a configuration don't have. (optional)
+	// Metrics refuses a metric that no run of a configuration has. (optional)
 	Metrics func(c Configuration, name string) error
 	// AllowPrograms lets a world start programs.
 	AllowPrograms bool

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/internal/fault"
 )
@@ -80,8 +81,9 @@ type Worker struct {
 	// Limit is how long a case may take; 0 is without limit.
 	Limit time.Duration
 
-	base   Configuration
-	inputs map[string]bool // paths of the plan's inputs
+	base     Configuration
+	inputs   map[string]bool // paths of the plan's inputs
+	recorder bool            // cases have one, beside what the configuration has
 }
 
 // Prepare checks that the worker may run the plan's cases: version, class and inputs. A class that isn't known yet is "".
@@ -106,7 +108,12 @@ func (w *Worker) Prepare(version, class string, allowPrograms bool) error {
 		return fmt.Errorf("%s: %w", p.Config, err)
 	}
 	var err error
-	w.base, err = w.Read(filepath.Join(w.Store.dir, p.Config))
+	if w.base, err = w.Read(filepath.Join(w.Store.dir, p.Config)); err != nil {
+		return err
+	}
+	leaves, err := w.base.Leaves()
+	hasBridge := slices.ContainsFunc(leaves, func(l config.Leaf) bool { return strings.HasPrefix(l.Key, "bridges[") })
+	w.recorder = slices.Contains(p.Keep, keepMCAP) || !hasBridge // a sensor that nobody hears computes nothing
 	return err
 }
 
@@ -191,13 +198,13 @@ func (w *Worker) command(c *Case, a *attempt) []string {
 	if w.Plan.Device != "" {
 		args = append(args, "--gpu", w.Plan.Device)
 	}
-	if slices.Contains(w.Plan.Keep, keepMCAP) {
+	if w.recorder {
 		args = append(args, "--bridge", "mcap:"+recorderName)
 	}
 	return args
 }
 
-// recorderName is what the recorder of keep: [mcap] writes.
+// recorderName is what the recorder writes.
 const recorderName = "case.mcap"
 
 // running is a case whose process has ended, and that isn't filed yet.
