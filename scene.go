@@ -123,6 +123,7 @@ func base(c *config.Config, budget *memory.Budget) (*scene.Scene, error) {
 		return nil, err
 	}
 	budget.Give(needs)
+	o.CacheDir, _ = scene.CacheDir() // without one, the pictures are painted and not kept
 	return city.Generate(o)
 }
 

@@ -15,12 +15,13 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"time"
 	"unsafe"
 
 	"github.com/raybridge/raybridge/gpu"
 )
 
-// CacheLimit is how many bytes of worlds the cache keeps; the least recently
+// CacheLimit is how many bytes of worlds and other files the cache keeps; the least recently
 // used go first.
 const CacheLimit = 2 << 30
 
@@ -33,6 +34,9 @@ func CacheDir() (string, error) {
 	}
 	return filepath.Join(dir, "raybridge"), nil
 }
+
+// keptSuffix is that of files of Keep.
+const keptSuffix = ".kept"
 
 const (
 	cacheSuffix = ".world"
@@ -300,7 +304,74 @@ func (b *builder) write(f io.Writer, key [32]byte, movers []Mover) error {
 	return err
 }
 
-// trimCache removes the least recently used worlds beyond limit bytes.
+// keptHead is the first bytes of a file of Keep. The data follow, then the CRC-32C of all before it.
+func keptHead(key [32]byte) []byte { return append([]byte("raybridge kept\n\x00"), key[:]...) }
+
+// Keep writes data that took long to make into the cache, and makes room for them. The key is a hash of everything that
+// they follow from, the version of what made them included. The file appears whole or not at all.
+func Keep(dir string, key [32]byte, data []byte) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, "new-*.tmp")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	head := keptHead(key)
+	sum := crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, data)
+	_, err = f.Write(head)
+	for _, p := range [][]byte{data, binary.LittleEndian.AppendUint32(nil, sum)} {
+		if err == nil {
+			_, err = f.Write(p)
+		}
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), keptPath(dir, key)); err != nil {
+		return err
+	}
+	return trimCache(dir, CacheLimit)
+}
+
+// Kept fills data with what Keep wrote for a key. The error of a file that isn't there wraps fs.ErrNotExist; one that is
+// damaged, or has another length, is an error, too.
+func Kept(dir string, key [32]byte, data []byte) error {
+	path := keptPath(dir, key)
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	head, want := make([]byte, len(keptHead(key))), keptHead(key)
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if size := int64(len(head) + len(data) + 4); info.Size() != size {
+		return fmt.Errorf("%w: %s: it is %d bytes long instead of %d", errCacheFile, path, info.Size(), size)
+	}
+	r := &checkedReader{ctx: context.Background(), from: f}
+	var tail [4]byte
+	err = errors.Join(r.fill(head), r.fill(data))
+	sum := r.sum
+	if err = errors.Join(err, r.fill(tail[:])); err != nil {
+		return fmt.Errorf("%w: %w", errCacheFile, err)
+	}
+	if !bytes.Equal(head, want) || binary.LittleEndian.Uint32(tail[:]) != sum {
+		return fmt.Errorf("%w: %s: its key or its checksum differs", errCacheFile, path)
+	}
+	now := time.Now()
+	_ = os.Chtimes(path, now, now) // else it goes earlier than others
+	return nil
+}
+
+func keptPath(dir string, key [32]byte) string {
+	return filepath.Join(dir, hex.EncodeToString(key[:16])+keptSuffix)
+}
+
+// trimCache removes the least recently used files beyond limit bytes.
 func trimCache(dir string, limit int64) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -309,7 +380,7 @@ func trimCache(dir string, limit int64) error {
 	var files []os.FileInfo
 	total := int64(0)
 	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), cacheSuffix) {
+		if !strings.HasSuffix(e.Name(), cacheSuffix) && !strings.HasSuffix(e.Name(), keptSuffix) {
 			continue
 		}
 		if info, err := e.Info(); err == nil {

@@ -2,6 +2,7 @@ package scene_test
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -129,4 +130,26 @@ func TestCacheDropsTheOldest(t *testing.T) {
 		left = append(left, filepath.Base(f))
 	}
 	assert.Equal(t, []string{"b.world", "c.world", "other"}, left)
+}
+
+// TestKept: what was kept comes back for its key and length alone, and files of it go when the cache is full, as worlds do.
+func TestKept(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new")
+	data, key := []byte("what took long"), [32]byte{1}
+	got := make([]byte, len(data))
+	require.ErrorIs(t, scene.Kept(dir, key, got), fs.ErrNotExist)
+	require.NoError(t, scene.Keep(dir, key, data))
+	require.NoError(t, scene.Kept(dir, key, got))
+	assert.Equal(t, data, got)
+	require.Error(t, scene.Kept(dir, key, got[1:]))
+	require.ErrorIs(t, scene.Kept(dir, [32]byte{2}, got), fs.ErrNotExist)
+
+	list, err := filepath.Glob(filepath.Join(dir, "*"))
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	other := [32]byte{1, 31: 1} // whose file has the same name
+	require.NoError(t, scene.Keep(dir, other, []byte("another's text")))
+	require.Error(t, scene.Kept(dir, key, got))
+	require.NoError(t, scene.TrimCache(dir, 0))
+	require.ErrorIs(t, scene.Kept(dir, other, got), fs.ErrNotExist)
 }

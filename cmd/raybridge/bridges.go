@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +13,9 @@ import (
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
 )
 
+// bridgeRegistry has the program's bridges. It is made once: that takes as long as a short run's first steps.
+var bridgeRegistry = sync.OnceValue(bridgesall.Registry)
+
 func newBridges() *cobra.Command {
 	cmd := group(&cobra.Command{Use: "bridges", Short: "Show where messages can go"})
 	var list, show bool
@@ -19,7 +23,7 @@ func newBridges() *cobra.Command {
 		Use: "list", Short: "List the bridges and the forms of their connections", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var descriptions []bridgeDescription
-			for _, p := range bridgesall.Registry().Plugins() {
+			for _, p := range bridgeRegistry().Plugins() {
 				descriptions = append(descriptions, describeBridge(p))
 			}
 			if list {
@@ -45,7 +49,7 @@ func newBridges() *cobra.Command {
 		Use: "show NAME", Short: "Show a bridge's connection, its options and the messages that it carries",
 		Args: oneArg("the name of a bridge, such as mcap"), ValidArgsFunction: completeBridgeName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := bridgesall.Registry().Plugin(args[0])
+			p, err := bridgeRegistry().Plugin(args[0])
 			if err != nil {
 				return usage(err)
 			}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	bridgesall "github.com/raybridge/raybridge/bridges/all"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/judge"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/flow"
@@ -86,7 +85,7 @@ func completeListed(items func() []cobra.Completion) cobra.CompletionFunc {
 // completeBridge completes TYPE:CONNECTION: the types, then where a bridge's connection
 // leads without one, then its options.
 func completeBridge(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	registry := bridgesall.Registry()
+	registry := bridgeRegistry()
 	name, connection, named := strings.Cut(typed, ":")
 	if !named {
 		return matching(typed, bridgeNames(registry, ":")), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
@@ -139,7 +138,7 @@ func completeBridgeName(_ *cobra.Command, args []string, typed string) ([]cobra.
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return matching(typed, bridgeNames(bridgesall.Registry(), "")), cobra.ShellCompDirectiveNoFileComp
+	return matching(typed, bridgeNames(bridgeRegistry(), "")), cobra.ShellCompDirectiveNoFileComp
 }
 
 // bridgeNames lists the bridges, each with what follows its name.

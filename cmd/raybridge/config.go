@@ -10,7 +10,6 @@ import (
 
 	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/bridges"
-	bridgesall "github.com/raybridge/raybridge/bridges/all"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/doc"
@@ -186,7 +185,7 @@ func checkConfig(c *config.Config, out string) error {
 			faults.Add(fmt.Errorf("world.source: %w", err))
 		}
 	}
-	registry := bridgesall.Registry()
+	registry := bridgeRegistry()
 	for i := range c.Bridges {
 		key, wrong := checkBridge(registry, &c.Bridges[i], out)
 		if wrong == nil && err == nil { // else nobody knows the topics
@@ -201,7 +200,7 @@ func checkConfig(c *config.Config, out string) error {
 // checkTwice refuses bridges that are given twice, and those that would write the same
 // file.
 func checkTwice(list []config.Bridge) error {
-	registry, seen := bridgesall.Registry(), map[string]string{}
+	registry, seen := bridgeRegistry(), map[string]string{}
 	for i := range list {
 		b := &list[i]
 		spec := b.Type + ":" + b.Connection
@@ -223,7 +222,7 @@ func checkTwice(list []config.Bridge) error {
 
 // publishedTopics lists the topics of the sensors and those that the run adds.
 func publishedTopics(c *config.Config) ([]string, error) {
-	topics, err := pipeline.CheckRun(&rig.Rig{Sensors: c.Sensors}, sensorsall.Registry(), raybridge.Wanted(c, bridgesall.Registry()))
+	topics, err := pipeline.CheckRun(&rig.Rig{Sensors: c.Sensors}, sensorsall.Registry(), raybridge.Wanted(c, bridgeRegistry()))
 	if err != nil {
 		return nil, err
 	}

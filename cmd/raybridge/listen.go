@@ -17,7 +17,6 @@ import (
 	"sync"
 	"time"
 
-	bridgesall "github.com/raybridge/raybridge/bridges/all"
 	"github.com/raybridge/raybridge/bridges/stream"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/save"
 	"github.com/raybridge/raybridge/flow"
@@ -156,7 +155,7 @@ func meantBridge(text string) string {
 	switch {
 	case kind == "stream":
 		return ""
-	case slices.Contains(bridgesall.Registry().Names(), kind):
+	case slices.Contains(bridgeRegistry().Names(), kind):
 		return "; listen is for stream bridges, and a bridge " + kind + " has receivers of its own"
 	case fault.Closest(kind, []string{"stream"}) != "":
 		return "; did you mean stream:?"

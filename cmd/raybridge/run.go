@@ -19,7 +19,6 @@ import (
 
 	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/bridges"
-	bridgesall "github.com/raybridge/raybridge/bridges/all"
 	"github.com/raybridge/raybridge/bridges/stream"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/judge"
@@ -358,7 +357,7 @@ func isFile(registry *bridges.Registry, name string) bool {
 
 // writesBelowOut reports whether a bridge writes a file into the output folder. One with an absolute path doesn't.
 func writesBelowOut(list []config.Bridge) bool {
-	registry := bridgesall.Registry()
+	registry := bridgeRegistry()
 	return slices.ContainsFunc(list, func(b config.Bridge) bool { return isFile(registry, b.Type) && !filepath.IsAbs(b.Connection) })
 }
 
@@ -455,7 +454,7 @@ func (pl *plan) conclude(cmd *cobra.Command, p *pipeline.Pipeline, err error) er
 	if err != nil {
 		return err
 	}
-	return errors.Join(incomplete(summary.Bridges, bridgesall.Registry(), pl.lost(summary.Sensors)...), pl.judge(cmd.OutOrStdout(), &summary))
+	return errors.Join(incomplete(summary.Bridges, bridgeRegistry(), pl.lost(summary.Sensors)...), pl.judge(cmd.OutOrStdout(), &summary))
 }
 
 // judge holds what the run did against the limits of its flags, and prints how it kept them.
@@ -533,7 +532,7 @@ func readAudience(texts []string, c *config.Config) (list []audience, err error)
 	if len(texts) == 0 {
 		return nil, nil
 	}
-	registry := bridgesall.Registry()
+	registry := bridgeRegistry()
 	var known []string
 	for _, b := range c.Bridges { // each was found in the registry
 		if !isFile(registry, b.Type) {
@@ -1042,7 +1041,7 @@ func applyFlags(cmd *cobra.Command, f *runFlags, c *config.Config) error {
 		if err != nil {
 			return err
 		}
-		if err := bridgesall.Registry().Check(b, bridges.Env{OutDir: f.out}); err != nil {
+		if err := bridgeRegistry().Check(b, bridges.Env{OutDir: f.out}); err != nil {
 			return fmt.Errorf("--bridge: %w", err)
 		}
 		c.Bridges = append(c.Bridges, parsed)
@@ -1064,7 +1063,7 @@ func parseBridge(spec string) (config.Bridge, error) {
 	if err == nil {
 		return parsed, nil
 	}
-	registry := bridgesall.Registry()
+	registry := bridgeRegistry()
 	name := spec
 	if _, unknown := registry.Plugin(name); unknown != nil {
 		name = fault.Closest(spec, registry.Names())
@@ -1119,7 +1118,7 @@ func unknownSource(name string) error {
 
 // recordsFile reports whether a bridge writes a file.
 func recordsFile(list []config.Bridge) bool {
-	registry := bridgesall.Registry()
+	registry := bridgeRegistry()
 	return slices.ContainsFunc(list, func(b config.Bridge) bool { return isFile(registry, b.Type) })
 }
 

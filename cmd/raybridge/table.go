@@ -9,7 +9,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	bridgesall "github.com/raybridge/raybridge/bridges/all"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/fault"
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
@@ -144,7 +143,7 @@ func latched(r *carry.SensorSummary) bool {
 // which has everything is written; a connection ended, or was lost where the peer wasn't there
 // any more. One that was refused got connections, and none of them held.
 func statusText(b *carry.BridgeSummary) string {
-	file := isFile(bridgesall.Registry(), b.Name) // the API isn't, which has no plugin
+	file := isFile(bridgeRegistry(), b.Name) // the API isn't, which has no plugin
 	switch {
 	case b.Status != flow.Disconnected.String():
 		return b.Status

@@ -92,6 +92,8 @@ type Options struct {
 	// DefaultSlots; negative means none, and MaxSlots is the most. They cost nothing until they
 	// are used. People go on the spot where they don't move.
 	Slots int
+	// CacheDir is the folder that keeps painted pictures for later processes (scene.CacheDir), "" for none.
+	CacheDir string
 }
 
 // withDefaults returns the options with their defaults filled in, or an error
@@ -129,7 +131,7 @@ func Generate(o Options) (*scene.Scene, error) {
 		return nil, err
 	}
 	painted := make(chan []scene.Texture, 1)
-	go func() { painted <- paintTextures(o.Seed, allPictures()) }()
+	go func() { painted <- townTextures(o.Seed, o.CacheDir) }()
 	s, err := build(o)
 	textures := <-painted
 	if err != nil {

@@ -1,6 +1,8 @@
 package city
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"image"
 	"math/rand/v2"
 	"sync"
@@ -83,6 +85,45 @@ func paintTextures(seed uint64, list []picture) []scene.Texture {
 	running.Wait()
 	return out
 }
+
+// paintVersion changes with whatever changes the pictures of an equal seed. A test tells when it has to.
+const paintVersion = 1
+
+// townTextures are those of the town in their order, from the cache where they were painted before.
+func townTextures(seed uint64, dir string) []scene.Texture {
+	if dir == "" {
+		return paintTextures(seed, allPictures())
+	}
+	const size = 4 * pictureSize * pictureSize
+	key := picturesKey(seed)
+	pixels := make([]byte, int(pictures)*size)
+	if err := scene.Kept(dir, key, pixels); err == nil {
+		textures := make([]scene.Texture, pictures)
+		for i := range textures {
+			textures[i] = scene.Texture{Name: painters[i].name, Image: &image.NRGBA{
+				Pix: pixels[i*size : (i+1)*size : (i+1)*size], Stride: 4 * pictureSize, Rect: image.Rect(0, 0, pictureSize, pictureSize),
+			}}
+		}
+		return textures
+	}
+	textures := paintTextures(seed, allPictures())
+	for i := range textures {
+		copy(pixels[i*size:], textures[i].Image.Pix)
+	}
+	_ = scene.Keep(dir, key, pixels) // what isn't kept is painted again
+	return textures
+}
+
+// picturesKey is the hash of what the town's pictures follow from.
+func picturesKey(seed uint64) [32]byte {
+	return sha256.Sum256(fmt.Appendf(nil, "city pictures %d, size %d, seed %d, fused %v", paintVersion, pictureSize, seed, fuses()))
+}
+
+// fused are factors whose product, less the third, is 0 unless the product isn't rounded.
+var fused = [3]float32{1 + 1.0/4096, 1 + 1.0/4096, 1 + 1.0/2048}
+
+// fuses reports whether this build multiplies and adds in one, which gives other pictures.
+func fuses() bool { return fused[0]*fused[1]-fused[2] != 0 }
 
 // rgb is an sRGB colour, 0..1.
 type rgb [3]float32

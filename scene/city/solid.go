@@ -162,21 +162,22 @@ func (s *shape) smooth(from int, crease float64) {
 	limit := math.Cos(crease)
 	verts := s.verts[from:]
 	// heads and next chain the vertices that share a place.
-	heads := make(map[mgl32.Vec3]int32, len(verts))
-	next := make([]int32, len(verts))
+	places := make(map[mgl32.Vec3]int32, len(verts))
+	var heads []int32
+	place, next := make([]int32, len(verts)), make([]int32, len(verts))
 	for i := range verts {
 		key := roundedPoint(verts[i].p)
-		if head, ok := heads[key]; ok {
-			next[i] = head
-		} else {
-			next[i] = -1
+		at, known := places[key]
+		if !known {
+			at = int32(len(heads))
+			places[key], heads = at, append(heads, -1)
 		}
-		heads[key] = int32(i)
+		place[i], next[i], heads[at] = at, heads[at], int32(i)
 	}
 	normals := make([]vec, len(verts))
 	for i := range verts {
 		var sum vec
-		for j := heads[roundedPoint(verts[i].p)]; j >= 0; j = next[j] {
+		for j := heads[place[i]]; j >= 0; j = next[j] {
 			if j == int32(i) || verts[j].n.Dot(verts[i].n) >= limit {
 				sum = sum.Add(verts[j].n.Mul(verts[j].weight))
 			}
