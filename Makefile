@@ -6,7 +6,8 @@ GOVULNCHECK_VERSION := v1.1.4
 BIN      := bin
 TOOLS    := .cache/bin
 GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
-# Tools whose versions stand in tools/go.mod, so that they don't choose the versions of ours.
+# Tools whose versions stand in tools/go.mod, so that they don't choose the versions of ours. Its tests read deploy/ with
+# others' types.
 ACTIONLINT := $(TOOLS)/actionlint
 GO       ?= go
 # A number of inputs (30000x) or a time (10m); by time, Go's fuzzer now and then fails
@@ -118,7 +119,7 @@ SHORT = short='scripts/with-display.sh $(GO) test -short ./...'
 check: setup-test $(GOLANGCI) $(ACTIONLINT) ## what each commit must pass: format, build, vet, lint, generated files, short tests
 	@scripts/steps.sh format='$(FORMATTED)' build='$(GO) build ./...' windowless='$(GO) vet -tags nowindow ./window ./cmd/raybridge' \
 		lint='$(GOLANGCI) run --build-tags $(LINT_TAGS) ./...' \
-		workflows='$(ACTIONLINT) .github/workflows/*.yml docs/examples/ci/.github/workflows/*.yml' generate='scripts/unchanged.sh $(GO) generate ./...' $(SHORT)
+		workflows='$(ACTIONLINT) .github/workflows/*.yml docs/examples/ci/.github/workflows/*.yml' deploy='$(GO) -C tools test ./...' generate='scripts/unchanged.sh $(GO) generate ./...' $(SHORT)
 
 # The long tests of these spend their time on references, for which the race detector takes three times as
 # long. It runs their short ones.
