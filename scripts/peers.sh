@@ -2,8 +2,8 @@
 # peers.sh: installs the software that nobody here wrote and that the bridges and worlds are
 # tested against: Cyclone DDS and Fast DDS, ROS 1's master and tools, SUMO, Python's protobuf,
 # BSON, CBOR and JSON modules, and the npm packages of scripts/peers/package-lock.json (into
-# .cache/peers). Prometheus is unpacked there: installed, its service would run. The second time it installs nothing and needs no network. Debian 12, as root or
-# with sudo.
+# .cache/peers). Prometheus and Slurm are unpacked there: installed, their services would run. The second time it installs nothing and needs no network. Debian 12, as
+# root or with sudo.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,7 +11,8 @@ apt="g++ cyclonedds-dev cyclonedds-tools libfastrtps-dev fastddsgen
  python3-rosmaster python3-rostopic python3-rosservice python3-rosbag python3-rosnode
  python3-sensor-msgs python3-rosgraph-msgs python3-geometry-msgs python3-nav-msgs python3-tf2-msgs python3-std-srvs
  python3-protobuf protobuf-compiler python3-bson python3-cbor2 python3-ujson python3-simplejson
- sumo"
+ sumo
+ libdbus-1-3 libhwloc15 libjson-c5 libnuma1 libyaml-0-2" # the last line is what Slurm is linked with
 command -v node >/dev/null || apt+=" nodejs"
 command -v npm >/dev/null || apt+=" npm"
 least_node=18 # Debian 12's, and what the npm packages are tested with
@@ -72,13 +73,26 @@ if [ ! -e "$stamp" ] || [ "$wanted" != "$(cat "$stamp")" ]; then
   echo "$wanted" >"$stamp"
 fi
 
-if [ ! -x .cache/peers/prometheus/usr/bin/promtool ]; then
-  echo "unpacking Debian's prometheus into .cache/peers"
+# unpack FOLDER FILE PACKAGE...: unpacks Debian's packages into .cache/peers/FOLDER, unless FILE is there.
+unpack() {
+  local folder=$1 to=.cache/peers/$1 file=$2 unpacked deb
+  shift 2
+  [ ! -e "$to/$file" ] || return 0
+  echo "unpacking Debian's $* into .cache/peers"
   unpacked=$(mktemp -d)
-  trap 'rm -rf "$unpacked"' EXIT
-  mkdir -p .cache/peers/prometheus
-  { (cd "$unpacked" && apt-get -o APT::Sandbox::User="$(id -un)" download -qq prometheus) && dpkg -x "$unpacked"/prometheus_*.deb .cache/peers/prometheus; } || {
-    echo "Debian's package prometheus could not be downloaded: run apt-get update, and 'make setup-peers' again." >&2
+  if ! (cd "$unpacked" && apt-get -o APT::Sandbox::User="$(id -un)" download -qq "$@"); then
+    rm -rf "$unpacked"
+    echo "Debian's $* could not be downloaded: run apt-get update, and 'make setup-peers' again." >&2
     exit 2
-  }
-fi
+  fi
+  mkdir -p "$unpacked/$folder" .cache/peers
+  for deb in "$unpacked"/*.deb; do
+    dpkg -x "$deb" "$unpacked/$folder"
+  done
+  rm -rf "$to"
+  mv "$unpacked/$folder" "$to"
+  rm -rf "$unpacked"
+}
+
+unpack prometheus usr/bin/promtool prometheus
+unpack slurm usr/sbin/slurmd-wlm slurmctld slurmd slurm-client slurm-wlm-basic-plugins

@@ -92,7 +92,7 @@ func (l *loop) find() error {
 	if err != nil {
 		return err
 	}
-	cases := l.Shard.of(l.Plan)
+	cases := l.Shard.Of(l.Plan)
 	l.report.Total = len(cases)
 	for _, c := range cases {
 		if _, ok := done[c.ID]; ok {

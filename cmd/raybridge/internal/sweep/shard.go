@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // Shard is a share of a sweep's cases, for workers that know nothing of each other: number Index of Count, from 0. The zero
@@ -24,8 +22,8 @@ func (s Shard) Has(rank int) bool { return s.Count == 0 || rank%s.Count == s.Ind
 
 func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Count) }
 
-// of returns the share of a plan's cases, in the plan's order.
-func (s Shard) of(p *Plan) []*Case {
+// Of returns the share of a plan's cases, in the plan's order.
+func (s Shard) Of(p *Plan) []*Case {
 	ranks := make([]int, len(p.Cases)) // to indices
 	for i := range ranks {
 		ranks[i] = i
@@ -158,7 +156,7 @@ func strided(index, least, most, step, count int) (Shard, error) {
 	}
 	n := (most-least)/step + 1
 	if count != 0 && n != count || (index-least)%step != 0 {
-		return Shard{}, fmt.Errorf("%w: the array's %s don't lie in equal steps from %d to %d: give --shard I/N", ErrShard, fault.Count(count, "index"), least, most)
+		return Shard{}, fmt.Errorf("%w: the array's tasks don't lie in equal steps from %d to %d: give --shard I/N", ErrShard, least, most)
 	}
 	return Shard{Index: (index - least) / step, Count: n}, nil
 }
