@@ -56,6 +56,7 @@ type sweepFlags struct {
 	limit         time.Duration
 	quiet         bool
 	json          bool
+	withInput     bool
 	probe         bool
 }
 
@@ -98,18 +99,25 @@ func newSweepRun() *cobra.Command {
 			"Without FILE, the cases are those of the plan that the folder has. With --shard, only a share of the cases is run: any\n" +
 			"number of machines may do so at the same time in one folder, which they share. auto finds the share by the variables\n" +
 			"of Slurm, Kubernetes, AWS Batch, Google Batch, PBS, LSF and Grid Engine.\n\n" +
+			"With --json, standard output has a line of JSON for each case: first for those that are done or have failed already,\n" +
+			"then for each when it ends. docs/sweep.md has the keys.\n\n" +
 			"The exit code is 0 if all cases are done, 1 if some failed for good, 2 for wrong use, and 4 if the run ended before\nall were tried.",
 		Example: "  raybridge sweep run sweep.yaml --out out/sweep\n" +
 			"  raybridge sweep run sweep.yaml --out out/sweep --extend   # after more values were added to sweep.yaml\n" +
 			"  raybridge sweep run --out /shared/sweep --shard auto",
 		Args: upToArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.withInput {
+				cmd.SetContext(endingWith(cmd.Context(), cmd.InOrStdin()))
+			}
 			return f.run(cmd, strings.Join(args, ""))
 		},
 	}
 	cmd.Flags().StringVar(&f.out, "out", filepath.Join("out", "sweep"), "`DIR` of the sweep")
 	cmd.Flags().StringVar(&f.shard, "shard", "", "run share `I/N` of the cases, counted from 0/N, or auto")
 	cmd.Flags().IntVar(&f.shards, "shards", 0, "`N` shares in all, for systems that don't tell --shard auto")
+	cmd.Flags().BoolVar(&f.json, "json", false, "write a line of JSON for each case, for programs")
+	cmd.Flags().BoolVar(&f.withInput, "end-with-input", false, "end as by Ctrl-C when standard input ends: a program that holds\na pipe to it takes the sweep along, however it dies")
 	f.planning(cmd)
 	f.running(cmd)
 	return cmd
@@ -512,7 +520,7 @@ func (f *sweepFlags) coordinated(cmd *cobra.Command, ctx context.Context, s *swe
 	if code := exitCode(err); code == exitDone || code == exitFailed {
 		_, merged := sweep.Merge(p, []*sweep.Store{s}, s.Dir())
 		if err = errors.Join(err, merged); merged == nil && !f.quiet {
-			fmt.Fprintf(cmd.OutOrStdout(), "table: %s\n", filepath.Join(f.out, sweep.ResultsFile))
+			fmt.Fprintf(f.text(cmd), "table: %s\n", filepath.Join(f.out, sweep.ResultsFile))
 		}
 	}
 	return err
@@ -533,25 +541,72 @@ func (f *sweepFlags) runCases(cmd *cobra.Command, ctx context.Context, s *sweep.
 	engine := sweep.NewLocal(ctx, w, jobs)
 	defer engine.Close()
 	printer := &sweepPrinter{out: consoleOn(cmd.ErrOrStderr()), plan: p, quiet: f.quiet, began: time.Now()}
-	run := &sweep.Run{Store: s, Plan: p, Engine: engine, Shard: shard, Told: printer.told}
+	lines := &outcomeLines{store: s, plan: p, cases: shard.Of(p), told: map[string]bool{}}
+	if f.json {
+		lines.out = json.NewEncoder(cmd.OutOrStdout())
+	}
+	lines.all(true)
+	run := &sweep.Run{Store: s, Plan: p, Engine: engine, Shard: shard, Told: func(e sweep.End, at sweep.Progress) {
+		printer.told(e, at)
+		lines.tell(e.Case, false)
+	}}
 	report, err := run.Run(ctx)
 	printer.out.move("")
-	if err != nil {
+	lines.all(false) // others may have ended some
+	if err = errors.Join(err, lines.err); err != nil {
 		return err
 	}
 	if !f.quiet {
-		fmt.Fprintf(cmd.OutOrStdout(), "%d of %s done in %v, %d before; %d failed; processes took %v\n", report.Done-report.Before,
+		fmt.Fprintf(f.text(cmd), "%d of %s done in %v, %d before; %d failed; processes took %v\n", report.Done-report.Before,
 			fault.Count(report.Total, "case"), report.Wall.Round(10*time.Millisecond), report.Before, report.Failed, report.Cases.Round(10*time.Millisecond))
 		for _, alarm := range report.Alarms {
 			fmt.Fprintln(cmd.ErrOrStderr(), alarm)
 		}
 		if report.Failed > 0 {
-			if err := listFailures(cmd.OutOrStdout(), s, p); err != nil {
+			if err := listFailures(f.text(cmd), s, p); err != nil {
 				return err
 			}
 		}
 	}
 	return reportError(report)
+}
+
+// text is where people read what a run came to. With --json, standard output is for programs.
+func (f *sweepFlags) text(cmd *cobra.Command) io.Writer {
+	if f.json {
+		return cmd.ErrOrStderr()
+	}
+	return cmd.OutOrStdout()
+}
+
+// outcomeLines writes a line of JSON for each case that is done or has failed for good, once.
+type outcomeLines struct {
+	store *sweep.Store
+	plan  *sweep.Plan
+	cases []*sweep.Case
+	out   *json.Encoder // nil: nowhere
+	told  map[string]bool
+	err   error
+}
+
+// tell writes a case's line if the case has come to something. before: it had when the run began.
+func (l *outcomeLines) tell(c *sweep.Case, before bool) {
+	if l.out == nil || l.told[c.ID] || l.err != nil {
+		return
+	}
+	o, err := l.store.Outcome(l.plan, c)
+	if l.err = err; err != nil || o == nil {
+		return
+	}
+	l.told[c.ID], o.Before = true, before
+	l.err = l.out.Encode(o)
+}
+
+// all writes the lines that are missing, in the plan's order.
+func (l *outcomeLines) all(before bool) {
+	for _, c := range l.cases {
+		l.tell(c, before)
+	}
 }
 
 // reportError is what a run of cases came to, with its exit code.

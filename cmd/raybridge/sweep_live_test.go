@@ -278,6 +278,60 @@ func TestSweepFails(t *testing.T) {
 	assert.Len(t, sweepState(t, out).Failures, 1)
 }
 
+// outcomes are the lines of sweep run --json by their settings, and how many there are.
+func outcomes(t *testing.T, text string) (of map[string]sweep.CaseOutcome, lines int) {
+	t.Helper()
+	of = map[string]sweep.CaseOutcome{}
+	for d := json.NewDecoder(strings.NewReader(text)); d.More(); lines++ {
+		var o sweep.CaseOutcome
+		require.NoError(t, d.Decode(&o), text)
+		of[fmt.Sprint(o.Settings)] = o
+	}
+	return of, lines
+}
+
+// TestSweepTellsPrograms: each case is told once, when it ends or at the beginning if it has ended before.
+func TestSweepTellsPrograms(t *testing.T) {
+	t.Parallel()
+	file := sweepFile(t, "list: [{ego.speed: 5, seed: 7}, {ego.speed: 10}, {scene.file: no.gltf}]")
+	write(t, filepath.Dir(file), "no.gltf", "{}")
+	out := filepath.Join(t.TempDir(), "out")
+	for _, before := range []bool{false, true} {
+		o := execute(t, command(t, "sweep", "run", file, "--out", out, "--json"))
+		require.Equal(t, exitFailed, o.code, o.err)
+		of, lines := outcomes(t, o.out)
+		require.Equal(t, 3, lines, o.out)
+		done, failed := of["map[ego.speed:5 seed:7]"], of["map[scene.file:no.gltf]"]
+		assert.Equal(t, []any{"done", uint64(7), before}, []any{done.State, done.Seed, done.Before})
+		assert.FileExists(t, filepath.Join(done.Dir, "manifest.json"))
+		assert.Contains(t, done.Metrics, "ego.distance")
+		assert.Equal(t, []any{"failed", exitUsage, 1, before}, []any{failed.State, failed.Code, failed.Attempts, failed.Before})
+		assert.Contains(t, failed.Reason, "no.gltf")
+		assert.Empty(t, failed.Dir)
+		assert.Contains(t, o.err, "table: ", "what is for people")
+	}
+	o := execute(t, command(t, "sweep", "run", "--out", out, "--json", "--shard", "1/2"))
+	_, lines := outcomes(t, o.out)
+	assert.Equal(t, 1, lines, "of the share alone: %s", o.out)
+}
+
+// TestSweepEndsWithItsInput: so a program takes it along, however it dies.
+func TestSweepEndsWithItsInput(t *testing.T) {
+	t.Parallel()
+	file := sweepFile(t, "matrix: {duration: [1h]}")
+	out := filepath.Join(t.TempDir(), "out")
+	c := command(t, "sweep", "run", file, "--out", out, "--end-with-input")
+	input, err := c.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, c.Start())
+	t.Cleanup(func() { _ = c.Process.Kill() }) // it has ended, unless the test failed
+	require.Eventually(t, func() bool { return len(casesOf(c.Process.Pid)) == 1 }, patience, glance)
+	require.NoError(t, input.Close())
+	_ = c.Wait() // the code says it
+	assert.Equal(t, exitIncomplete, c.ProcessState.ExitCode())
+	assert.Zero(t, sweepState(t, out).Running)
+}
+
 func TestSweepSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
