@@ -167,13 +167,13 @@ func newSweepVerify() *cobra.Command {
 func newSweepMerge() *cobra.Command {
 	var f sweepFlags
 	cmd := &cobra.Command{
-		Use: "merge DIR...", Short: "Write the tables of a sweep",
-		Long: "Write results.csv, with a row for each case of the plan, and timing.csv, with what depends on wall time.\n\n" +
-			"Of several folders, which have the results of some cases each, the first one's plan counts. The tables are written to\nthat folder, unless --out names another one.",
+		Use: "merge DIR...", Short: "Write the tables and the report of a sweep",
+		Long: "Write results.csv, with a row for each case of the plan, timing.csv, with what depends on wall time, and report.html,\nwith plots and all cases.\n\n" +
+			"Of several folders, which have the results of some cases each, the first one's plan counts. All is written to that\nfolder, unless --out names another one.",
 		Args: someArgs("the folder of a sweep"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.merge(cmd, args) },
 	}
-	cmd.Flags().StringVar(&f.out, "out", "", "write the tables to the folder `DIR`")
+	cmd.Flags().StringVar(&f.out, "out", "", "write to the folder `DIR`")
 	return cmd
 }
 
@@ -520,7 +520,7 @@ func (f *sweepFlags) coordinated(cmd *cobra.Command, ctx context.Context, s *swe
 	if code := exitCode(err); code == exitDone || code == exitFailed {
 		_, merged := sweep.Merge(p, []*sweep.Store{s}, s.Dir())
 		if err = errors.Join(err, merged); merged == nil && !f.quiet {
-			fmt.Fprintf(f.text(cmd), "table: %s\n", filepath.Join(f.out, sweep.ResultsFile))
+			fmt.Fprintf(f.text(cmd), "table: %s\nreport: %s\n", filepath.Join(f.out, sweep.ResultsFile), filepath.Join(f.out, sweep.ReportFile))
 		}
 	}
 	return err
@@ -833,7 +833,8 @@ func (f *sweepFlags) merge(cmd *cobra.Command, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%d of %s done, %d failed; tables: %s\n", merged.Done, fault.Count(merged.Total, "case"), merged.Failed, filepath.Join(folder, sweep.ResultsFile))
+	fmt.Fprintf(cmd.OutOrStdout(), "%d of %s done, %d failed; table: %s; report: %s\n", merged.Done, fault.Count(merged.Total, "case"), merged.Failed,
+		filepath.Join(folder, sweep.ResultsFile), filepath.Join(folder, sweep.ReportFile))
 	var alarms []error
 	for _, a := range merged.Alarms {
 		alarms = append(alarms, a)

@@ -29,7 +29,7 @@ import (
 //
 // Values that aren't finite are left out, and so are those of zero or less on a logarithmic
 // axis. A line has a gap there, and a bar is missing. A linear Y axis begins at zero where no
-// value is negative, unless NearY is set.
+// value is negative, unless Near is set.
 type Chart struct {
 	Title string
 	// X and Y label the axes, units included.
@@ -38,8 +38,10 @@ type Chart struct {
 	LogX, LogY bool
 	// Names are those of the places 0, 1, 2 ... of the X axis, which then has no numbers.
 	Names []string
-	// NearY has the Y axis span the values, so that small differences of large ones show.
-	NearY bool
+	// Ticks are the values that the X axis names, where not empty.
+	Ticks []float64
+	// Near has linear axes span the values and some air, so that small differences of large ones show.
+	Near bool
 	// Scale, where not empty, gives all charts of a report with the same Scale the same
 	// ranges, so that they can be compared by eye. Their axes are alike logarithmic.
 	Scale  string
@@ -636,12 +638,21 @@ func (f *figure) settle() (width float64) {
 	case f.LogX:
 		f.x.decades(14)
 	default:
+		if f.Near {
+			f.x.near()
+		}
 		f.x.parts(int(f.room / 86))
+	}
+	if len(f.Ticks) > 0 {
+		f.x.ticks = nil
+		for _, v := range f.Ticks {
+			f.x.ticks = append(f.x.ticks, tick{v, number(v, 1e6)})
+		}
 	}
 	switch {
 	case f.LogY:
 		f.y.decades(7)
-	case f.NearY:
+	case f.Near:
 		f.y.near()
 		f.y.parts(6)
 	default:
@@ -801,7 +812,7 @@ func (f *figure) series(c canvas, i int) {
 // Sizes of what is drawn for each point of a scattered series, in points.
 const (
 	dotRadius  = 2.2
-	dotOpacity = 0.45
+	dotOpacity = 0.6
 	rugWidth   = 1.6
 	rugHeight  = 9
 )
@@ -883,8 +894,10 @@ func (a *axis) fromZero() {
 
 // near has the axis show the values, and some air.
 func (a *axis) near() {
-	air := 0.08 * (a.hi - a.lo)
-	a.lo, a.hi = a.lo-air, a.hi+air
+	if a.lo <= a.hi {
+		air := 0.06 * (a.hi - a.lo)
+		a.lo, a.hi = a.lo-air, a.hi+air
+	}
 }
 
 // names gives the axis a label for each name, or for each so many where there are more than the room has for.

@@ -20,7 +20,7 @@ import (
 // scattered is a sheet of points over names, one of which has no value.
 func scattered() *chart.Sheet {
 	return &chart.Sheet{Title: "a sweep", Width: 520, Charts: []chart.Chart{{
-		Title: "distance", X: "scene", Y: "m", NearY: true, Names: []string{"city", "<yard>", "hill"},
+		Title: "distance", X: "scene", Y: "m", Near: true, Names: []string{"city", "<yard>", "hill"},
 		Series: []chart.Series{
 			{Name: "case", Kind: chart.Points, X: []float64{0, 0, 1, 1}, Y: []float64{1000, 1001, 1002, math.NaN()}},
 			{Name: "failed", Kind: chart.Rug, X: []float64{2, 1, math.Inf(1)}},
@@ -65,6 +65,16 @@ func TestNamesThin(t *testing.T) {
 	s.Charts[0].Names = strings.Split(strings.TrimSuffix(strings.Repeat("name,", 500), ","), ",")
 	assert.LessOrEqual(t, count(string(s.SVG()), ">name"), 12)
 	assert.GreaterOrEqual(t, count(string(s.SVG()), ">name"), 4)
+}
+
+// TestTicks: an axis names the values that it is told, and no others.
+func TestTicks(t *testing.T) {
+	s := &chart.Sheet{Charts: []chart.Chart{{Near: true, Ticks: []float64{1, 2.5, 4}, Series: []chart.Series{{Kind: chart.Points, X: []float64{1, 4}, Y: []float64{70, 90}}}}}}
+	text := string(s.SVG())
+	for _, want := range []string{">1<", ">2.5<", ">4<"} {
+		assert.Contains(t, text, want)
+	}
+	assert.NotContains(t, text, ">2<")
 }
 
 func TestPointsAsPixels(t *testing.T) {

@@ -4,21 +4,18 @@ import (
 	"bytes"
 	"encoding/csv"
 	"errors"
-	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
-
-	"github.com/raybridge/raybridge/internal/fault"
 )
 
-// The tables of a sweep.
+// The tables of a sweep, and the page that shows them.
 const (
 	ResultsFile = "results.csv"
 	TimingFile  = "timing.csv"
+	ReportFile  = "report.html"
 )
 
 // States of a case in a table.
@@ -36,9 +33,26 @@ type Merged struct {
 }
 
 // Merge writes the tables of a plan's cases into a folder, from stores that have some of them each: results.csv, with the
-// same bytes whatever ran the cases, and timing.csv, with what depends on wall time. Rows are in the plan's order.
+// same bytes whatever ran the cases, and timing.csv, with what depends on wall time. Rows are in the plan's order. Beside
+// them it writes report.html, which shows both, with plots; equal stores give equal bytes of it.
 func Merge(p *Plan, stores []*Store, folder string) (*Merged, error) {
 	merged := &Merged{Total: len(p.Cases)}
+	rows, err := merged.rows(p, stores)
+	if err != nil {
+		return nil, err
+	}
+	results := table(slices.Concat([]string{"case"}, p.Keys, []string{"run_seed", "state"}, p.Collect))
+	timing := table([]string{"case", "state", "wall_s", "real_time_factor", "tries", "host", "device", "started"})
+	for i := range rows {
+		r := &rows[i]
+		results.row(p.resultOf(r.Case, r.state, r.found)...)
+		timing.row(r.timed()...)
+	}
+	return merged, errors.Join(results.save(folder, ResultsFile), timing.save(folder, TimingFile), newPage(p, merged, rows, folder).save(folder))
+}
+
+// rows looks for all cases, and counts them.
+func (m *Merged) rows(p *Plan, stores []*Store) ([]row, error) {
 	var failures []map[string]*Failure
 	for _, s := range stores {
 		failed, err := s.Failed()
@@ -47,31 +61,26 @@ func Merge(p *Plan, stores []*Store, folder string) (*Merged, error) {
 		}
 		failures = append(failures, failed)
 	}
-	results := table(slices.Concat([]string{"case"}, p.Keys, []string{"run_seed", "state"}, p.Collect))
-	timing := table([]string{"case", "state", "wall_s", "real_time_factor", "tries", "host", "device", "started"})
-	for i := range p.Cases {
-		c := &p.Cases[i]
-		found, at, err := merged.find(stores, c.ID)
-		if err != nil {
+	rows := make([]row, len(p.Cases))
+	for i := range rows {
+		r := &rows[i]
+		r.Case, r.state = &p.Cases[i], stateMissing
+		var err error
+		if r.found, r.at, err = m.find(stores, r.ID); err != nil {
 			return nil, err
 		}
-		state := stateMissing
-		switch {
-		case found != nil:
-			state = stateDone
-			merged.Done++
-		case slices.ContainsFunc(failures, func(f map[string]*Failure) bool { return f[c.ID] != nil }):
-			state = stateFailed
-			merged.Failed++
+		if r.found != nil {
+			r.state = stateDone
+			m.Done++
+			if r.timing, err = r.at.Timing(r.ID); err != nil {
+				return nil, err
+			}
+		} else if k := slices.IndexFunc(failures, func(f map[string]*Failure) bool { return f[r.ID] != nil }); k >= 0 {
+			r.state, r.failure, r.failedAt = stateFailed, failures[k][r.ID], stores[k]
+			m.Failed++
 		}
-		results.row(p.resultOf(c, state, found)...)
-		row, err := timingOf(c, state, found, at)
-		if err != nil {
-			return nil, err
-		}
-		timing.row(row...)
 	}
-	return merged, errors.Join(results.save(folder, ResultsFile), timing.save(folder, TimingFile))
+	return rows, nil
 }
 
 // find returns a case's result and the store that has it, nil for none.
@@ -114,18 +123,15 @@ func (p *Plan) resultOf(c *Case, state string, found *Manifest) []string {
 	return row
 }
 
-// timingOf is a case's row of timing.csv.
-func timingOf(c *Case, state string, found *Manifest, at *Store) ([]string, error) {
-	if found == nil {
-		return []string{c.ID, state, "", "", "", "", "", ""}, nil
+// timed is the case's row of timing.csv.
+func (r *row) timed() []string {
+	if r.found == nil {
+		return []string{r.ID, r.state, "", "", "", "", "", ""}
 	}
-	t, err := at.Timing(c.ID)
-	if err != nil {
-		return nil, err
-	}
+	t := r.timing
 	return []string{
-		c.ID, state, strconv.FormatFloat(t.WallS, 'f', 3, 64), t.realTimeFactor(), strconv.Itoa(t.Tries), t.Host, found.Class, t.Started.UTC().Format(time.RFC3339),
-	}, nil
+		r.ID, r.state, strconv.FormatFloat(t.WallS, 'f', 3, 64), t.realTimeFactor(), strconv.Itoa(t.Tries), t.Host, r.found.Class, t.Started.UTC().Format(time.RFC3339),
+	}
 }
 
 // csvTable is a table in memory.
@@ -146,13 +152,5 @@ func (t *csvTable) row(cells ...string) { _ = t.Write(cells) } // memory takes i
 // save writes the table, whole or not at all.
 func (t *csvTable) save(folder, name string) error {
 	t.Flush()
-	next := filepath.Join(folder, temporary+uniqueName())
-	defer os.Remove(next)
-	if err := os.WriteFile(next, t.text.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("write table: %w", fault.File(err))
-	}
-	if err := os.Rename(next, filepath.Join(folder, name)); err != nil {
-		return fmt.Errorf("write table: %w", fault.File(err))
-	}
-	return nil
+	return replace(folder, name, t.text.Bytes())
 }
