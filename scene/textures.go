@@ -185,10 +185,13 @@ func (m *mipmap) around(size int) mipmap {
 }
 
 // resampled returns the picture as w x h RGBA8 pixels, which are no more than it has. Each is the
-// average of what it covers. Colours are averaged in linear light if srgb.
+// average of what it covers. Colours are averaged in linear light if srgb. The pixels may be the picture's own.
 func resampled(img *image.NRGBA, w, h int, srgb bool) []byte {
-	out := make([]byte, 0, 4*w*h)
 	iw, ih := img.Rect.Dx(), img.Rect.Dy()
+	if w == iw && h == ih && img.Stride == 4*w {
+		return img.Pix[: 4*w*h : 4*w*h]
+	}
+	out := make([]byte, 0, 4*w*h)
 	if w == iw && h == ih {
 		for y := range h {
 			out = append(out, img.Pix[img.PixOffset(img.Rect.Min.X, img.Rect.Min.Y+y):][:4*w]...)
