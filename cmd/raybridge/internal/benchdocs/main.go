@@ -85,6 +85,10 @@ var parts = []part{
 		{"each further one", "view.further_percent", ""}, {"one that reads nothing", "view.stalled_percent", ""},
 	}}, ""},
 	{"metrics", of("metrics"), [][]column{{{"a scrape", "metrics.scrape_ms", ""}, {"CPU time", "metrics.cpu_ms", ""}, {"bytes", "metrics.bytes", ""}}}, ""},
+	{"sweep", of("sweep"), [][]column{
+		{{"cases", "sweep.cases_per_min", ""}, {"the engine's own time, a case", "sweep.overhead_ms", ""}},
+		{{"plan", "sweep.plan_s", ""}, {"resident memory", "sweep.rss_bytes", ""}},
+	}, ""},
 	{"stream", of("stream"), [][]column{{
 		{"stream", "stream.bytes_per_s", ""}, {"TCP", "tcp.bytes_per_s", ""}, {"ratio", "stream.ratio", ""},
 		{"ratio, small buffer", "stream.small_buffer_ratio", ""}, {"allocations a frame", "stream.allocs_per_frame", ""},
