@@ -379,6 +379,13 @@ func (f *sweepFlags) estimate(cmd *cobra.Command, p *sweep.Plan) (e *sweep.Estim
 		return nil, usage(err)
 	}
 	defer s.Close()
+	if f.extend { // nobody may run the plan that is replaced
+		_, lock, locked := s.Lock(cmd.Context(), false, func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), text) })
+		if locked != nil {
+			return nil, usage(locked)
+		}
+		defer func() { err = errors.Join(err, lock.Release()) }()
+	}
 	if err := f.adopt(cmd, s, p); err != nil {
 		return nil, err
 	}
@@ -835,11 +842,20 @@ func (f *sweepFlags) merge(cmd *cobra.Command, dirs []string) error {
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%d of %s done, %d failed; table: %s; report: %s\n", merged.Done, fault.Count(merged.Total, "case"), merged.Failed,
 		filepath.Join(folder, sweep.ResultsFile), filepath.Join(folder, sweep.ReportFile))
+	tellIdle(cmd.ErrOrStderr(), merged)
 	var alarms []error
 	for _, a := range merged.Alarms {
 		alarms = append(alarms, a)
 	}
 	return errors.Join(alarms...)
+}
+
+// tellIdle names the keys that changed nothing.
+func tellIdle(messages io.Writer, m *sweep.Merged) {
+	log := newLog(messages, false)
+	for _, key := range m.Idle {
+		log.Warn(key + " changed nothing in what was kept: does it count in this drive?")
+	}
 }
 
 // cancelPatience is how long what works on a sweep may take to end.

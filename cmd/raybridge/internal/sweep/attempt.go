@@ -246,6 +246,26 @@ func differing(a, b []InputFile) (names []string) {
 	return names
 }
 
+// keepAlive keeps the attempt from looking like one of the dead, however long its process runs, until the function that it
+// returns is called.
+func (a *attempt) keepAlive() (end func()) {
+	ended, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		ticker := time.NewTicker(deadAfter / 24)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ended:
+				return
+			case now := <-ticker.C:
+				_ = a.store.root.Chtimes(path.Join(attemptsDir, a.name), now, now) // the next one may succeed
+			}
+		}
+	}()
+	return func() { close(ended); <-done }
+}
+
 // deadAfter is how old an attempt is that nobody makes any longer.
 const deadAfter = 24 * time.Hour
 

@@ -1,5 +1,7 @@
 package sweep
 
+import "io"
+
 // Poison gives a plan another configuration, which is what its hash says.
 func Poison(p *Plan, name, text string) {
 	g := newGatherer()
@@ -9,3 +11,11 @@ func Poison(p *Plan, name, text string) {
 
 // Renewal is how often a lock is renewed.
 const Renewal = renewal
+
+// ReadPlan reads a plan.
+func ReadPlan(r io.Reader) (*Plan, error) { return readPlan(r) }
+
+// Freeze gives a configuration other paths.
+func Freeze(file string, text []byte, moved func(key, path string) (string, error)) ([]byte, error) {
+	return freeze(file, text, moved)
+}

@@ -28,6 +28,11 @@ func (h *holder) String() string {
 	return fmt.Sprintf("process %d on %s, since %s", h.PID, fault.Printable(h.Host), h.Started.Format(time.DateTime))
 }
 
+// here reports whether the holder is a process of this machine, so that it shows whether it lives.
+func (h *holder) here() bool {
+	return h.Host == hostName() && h.Space == processSpace() && h.Space != ""
+}
+
 // ErrLocked: another coordinator has the sweep, or had it and nobody knows whether it still runs.
 var ErrLocked = errors.New("the sweep is another's")
 
@@ -77,7 +82,7 @@ func (s *Store) Lock(ctx context.Context, takeOver bool, tell func(string)) (con
 // judge returns nil if a lock that is there may be taken, and tells of it.
 func (s *Store) judge(ctx context.Context, old *holder, takeOver bool, tell func(string)) error {
 	file := filepath.Join(s.dir, lockFile)
-	switch here := old.Host == hostName() && old.Space == processSpace() && old.Space != ""; {
+	switch here := old.here(); {
 	case here && processLives(old.PID):
 		return fmt.Errorf("%s: %w: %v runs it: sweep status shows how far it is, and sweep cancel ends it", file, ErrLocked, old)
 	case here:
@@ -162,7 +167,7 @@ func (l *Lock) Release() error {
 	return l.store.fault(l.store.root.Remove(lockFile))
 }
 
-// Coordinator says who has the sweep's lock, "" for nobody.
+// Coordinator says who has the sweep's lock, "" for nobody, or for a process that has ended.
 func (s *Store) Coordinator() (string, error) {
 	var h holder
 	switch err := s.read(lockFile, &h); {
@@ -170,6 +175,8 @@ func (s *Store) Coordinator() (string, error) {
 		return "", nil
 	case err != nil:
 		return "", err
+	case h.here() && !processLives(h.PID):
+		return "", nil
 	}
 	return h.String(), nil
 }

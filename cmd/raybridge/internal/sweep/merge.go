@@ -30,6 +30,8 @@ type Merged struct {
 	Total, Done, Failed int
 	// Alarms are cases of which two stores have results that differ.
 	Alarms []*Alarm
+	// Idle are keys whose values changed nothing in what was kept, wherever two can be compared.
+	Idle []string
 }
 
 // Merge writes the tables of a plan's cases into a folder, from stores that have some of them each: results.csv, with the
@@ -48,6 +50,7 @@ func Merge(p *Plan, stores []*Store, folder string) (*Merged, error) {
 		results.row(p.resultOf(r.Case, r.state, r.found)...)
 		timing.row(r.timed()...)
 	}
+	merged.Idle = idleKeys(p, rows)
 	return merged, errors.Join(results.save(folder, ResultsFile), timing.save(folder, TimingFile), newPage(p, merged, rows, folder).save(folder))
 }
 

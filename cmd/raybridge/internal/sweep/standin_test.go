@@ -30,6 +30,7 @@ const (
 	findsNoRoom = "1010"
 	isRandom    = "1011" // other bytes each time
 	isElsewhere = "1012" // on another device
+	ignoresAll  = "1013" // what is set
 )
 
 // napVariable is how long a stand-in sleeps, seconds.

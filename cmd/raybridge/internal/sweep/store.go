@@ -245,7 +245,13 @@ func (s *Store) Adopt(ctx context.Context, p *Plan, extend bool) (*Change, error
 		return nil, err
 	}
 	if !extend {
-		return change, fmt.Errorf("%s %w: give --extend to continue with the new one", s.dir, ErrOlder)
+		why := ""
+		if old.Version != p.Version {
+			why = fmt.Sprintf(", of version %.80s", old.Version)
+		} else if old.Class != p.Class {
+			why = fmt.Sprintf(", for %.80s", old.Class)
+		}
+		return change, fmt.Errorf("%s %w%s: give --extend to continue with the new one", s.dir, ErrOlder, why)
 	}
 	if err := s.take(ctx, p); err != nil {
 		return nil, err

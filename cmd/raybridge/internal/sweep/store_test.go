@@ -396,6 +396,24 @@ func TestMerge(t *testing.T) {
 	assert.Equal(t, id, m.Alarms[0].ID)
 }
 
+// TestIdleKeys: a key whose values change nothing is named.
+func TestIdleKeys(t *testing.T) {
+	t.Parallel()
+	for keys, want := range map[string][]string{
+		`matrix: {scene.seed: [1, 2], ego.speed: [1, 2]}`:                               nil,
+		`matrix: {scene.seed: [` + ignoresAll + `], ego.speed: [1, 2]}`:                 {"ego.speed"},
+		`matrix: {scene.seed: [` + ignoresAll + `, 1], ego.speed: [1, 2]}`:              nil,
+		`list: [{scene.seed: 1, ego.speed: 2}, {scene.seed: 2, ego.speed: 1}]`:          nil,
+		`matrix: {scene.seed: [` + ignoresAll + `], ego.speed: [1]}, repeat: {seed: 3}`: nil,
+	} {
+		s, p := storeOf(t, keys)
+		require.NoError(t, runLocal(t, s, p).Err())
+		m, err := sweep.Merge(p, []*sweep.Store{s}, s.Dir())
+		require.NoError(t, err)
+		assert.Equal(t, want, m.Idle, keys)
+	}
+}
+
 func TestParseShare(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]float64{"1%": 0.01, "100%": 1, "0.5": 0.5} {

@@ -47,6 +47,7 @@ case $what in
 	;;
 1011) data=$(cat /proc/sys/kernel/random/uuid) ;;
 1012) class=software ;;
+1013) data=same ;;
 esac
 echo "$data" >"$out/data.txt" || exit 1
 cat >"$summary" <<EOF || exit 1
