@@ -11,10 +11,11 @@ from ._launch import binary, launch
 from ._messages import Array, Info, Record
 from ._replay import Replay, replay
 from ._sim import Actor, ActorState, Ego, Frame, Model, Pose, Sensor, Sim, connect, png
+from ._sweep import Case, Sweep, sweep
 
 __version__ = "0.2.0"
 
 __all__ = [
-    "Actor", "ActorState", "Array", "Busy", "Closed", "ConnectionFailed", "Ego", "Error", "Frame", "Info", "Model", "Pose", "Record", "Refused", "Replay", "Sensor", "Sim",
-    "Timeout", "Unfinished", "UnknownSensor", "VersionMismatch", "binary", "connect", "launch", "png", "replay",
+    "Actor", "ActorState", "Array", "Busy", "Case", "Closed", "ConnectionFailed", "Ego", "Error", "Frame", "Info", "Model", "Pose", "Record", "Refused", "Replay", "Sensor",
+    "Sim", "Sweep", "Timeout", "Unfinished", "UnknownSensor", "VersionMismatch", "binary", "connect", "launch", "png", "replay", "sweep",
 ]
