@@ -525,8 +525,9 @@ func (f *sweepFlags) coordinated(cmd *cobra.Command, ctx context.Context, s *swe
 	}
 	err = f.runCases(cmd, ctx, s, p, sweep.Shard{})
 	if code := exitCode(err); code == exitDone || code == exitFailed {
-		_, merged := sweep.Merge(p, []*sweep.Store{s}, s.Dir())
-		if err = errors.Join(err, merged); merged == nil && !f.quiet {
+		merged, fault := sweep.Merge(p, []*sweep.Store{s}, s.Dir())
+		if err = errors.Join(err, fault); fault == nil && !f.quiet {
+			tellIdle(cmd.ErrOrStderr(), merged)
 			fmt.Fprintf(f.text(cmd), "table: %s\nreport: %s\n", filepath.Join(f.out, sweep.ResultsFile), filepath.Join(f.out, sweep.ReportFile))
 		}
 	}

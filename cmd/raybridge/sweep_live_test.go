@@ -248,6 +248,19 @@ func TestSweepKeeps(t *testing.T) {
 	}
 }
 
+// TestSweepWarnsOfIdleKeys: without waypoints the ego has no speed of its own.
+func TestSweepWarnsOfIdleKeys(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	sceneFile(t, dir)
+	write(t, dir, "drive.yaml", "duration: 20ms\nscene: {file: wall.gltf}\nsensors: [{id: sensor.other.imu, name: imu, rate: 100}]\n")
+	file := write(t, dir, "sweep.yaml", "sweep: {base: drive.yaml, device: host, matrix: {ego.speed: [5, 10], sensors.imu.rate: [50, 100]}}")
+	o := execute(t, command(t, "sweep", "run", file, "--out", filepath.Join(dir, "out")))
+	require.Equal(t, exitDone, o.code, o.err)
+	assert.Contains(t, o.err, "warning: ego.speed changed nothing in what was kept: does it count in this drive?\n")
+	assert.NotContains(t, o.err, "sensors.imu.rate changed nothing")
+}
+
 // TestSweepFails: cases that failed are listed with why, and tried again when that is asked for.
 func TestSweepFails(t *testing.T) {
 	t.Parallel()
