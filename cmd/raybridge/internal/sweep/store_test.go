@@ -426,3 +426,22 @@ func TestParseShare(t *testing.T) {
 		assert.ErrorContains(t, err, "is not a share", text)
 	}
 }
+
+// TestPoisonedNames: a plan whose hashes are right may still have names that lead out of the store, or that no disk takes.
+func TestPoisonedNames(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"../../../evil.yaml": "leads out of its folder", "/etc/evil.yaml": "leads out of its folder", `a\b`: "leads out of its folder", "a/../b": "leads out of its folder",
+		"a\x00b": "leads out of its folder", "": "leads out of its folder", strings.Repeat("n", 256): "is too long", strings.Repeat("d/", 3000) + "f": "is too long",
+	} {
+		s, p := storeOf(t, `matrix: {ego.speed: [1]}`)
+		sweep.Poison(p, name, base)
+		text, err := json.Marshal(p)
+		require.NoError(t, err)
+		put(t, filepath.Join(s.Dir(), "plan.json"), string(text))
+		_, err = s.Plan()
+		require.ErrorIs(t, err, sweep.ErrPlan, "%.20q", name)
+		assert.ErrorContains(t, err, want, "%.20q", name)
+		assert.Less(t, len(err.Error()), 500)
+	}
+}
