@@ -308,9 +308,11 @@ func (e *expansion) vary(key Name, value Value) error {
 	if inner := e.fileWithin(key.Text, leaves); inner != "" {
 		return key.Place.Errorf("%w: it has a file: give %s as a key of its own", doc.ErrType, inner)
 	}
-	if v.changes, err = e.changes(leaves); err != nil {
+	lines, err := e.lines(leaves)
+	if err != nil {
 		return value.Place.Errorf("%w", err)
 	}
+	v.changes = e.changes(lines)
 	if key.Text == seedKey {
 		if v.seed, err = strconv.ParseUint(value.Text, 10, 64); err != nil {
 			return value.Place.Errorf("%w: a seed is a whole number", doc.ErrType)
@@ -395,11 +397,7 @@ func atSetting(key Name, value Value, err error) error {
 }
 
 // changes lists the leaves that aren't as they are in the base; those that the base has alone have no text.
-func (e *expansion) changes(leaves []config.Leaf) ([]leafLine, error) {
-	lines, err := e.lines(leaves)
-	if err != nil {
-		return nil, err
-	}
+func (e *expansion) changes(lines []leafLine) []leafLine {
 	var changed []leafLine
 	for _, l := range lines {
 		if e.leaves[l.key] != l && l.key != seedKey {
@@ -417,7 +415,7 @@ func (e *expansion) changes(leaves []config.Leaf) ([]leafLine, error) {
 			}
 		}
 	}
-	return changed, nil
+	return changed
 }
 
 // added counts the leaves that the base doesn't have.
@@ -494,6 +492,7 @@ func (e *expansion) checkExclude() error {
 // combine goes through all combinations.
 func (e *expansion) combine(ctx context.Context, draws []draw) error {
 	b := &builder{expansion: e, ids: e.identity.hasher(), seen: map[string]struct{}{}, draws: draws}
+	b.groups = b.group()
 	switch f := e.file; {
 	case f.List != nil:
 		for _, c := range f.List {
@@ -541,10 +540,11 @@ func next(at []int, axes []Axis) bool {
 // builder adds combinations to a plan.
 type builder struct {
 	*expansion
-	ids   *hasher
-	seen  map[string]struct{} // ids
-	err   error               // of draws
-	draws []draw
+	ids    *hasher
+	seen   map[string]struct{} // ids
+	err    error               // of draws
+	draws  []draw
+	groups []*keyGroup
 }
 
 // add makes cases of a combination, one a seed, unless it is excluded or there already.
@@ -555,25 +555,26 @@ func (b *builder) add(ctx context.Context, values []string) error {
 	if b.excluded(values) {
 		return nil
 	}
-	changes := make([][]leafLine, 0, len(values))
 	seed := b.seed
-	for i, v := range values {
-		if v == "" {
-			continue
+	if i := slices.Index(b.plan.Keys, seedKey); i >= 0 && values[i] != "" {
+		seed = b.variants[seedKey][values[i]].seed
+	}
+	changes := make([][]leafLine, 0, len(b.groups))
+	for _, g := range b.groups {
+		list, err := b.changesIn(g, values)
+		if err != nil {
+			return err
 		}
-		if key := b.plan.Keys[i]; key == seedKey {
-			seed = b.variants[key][v].seed
-		} else {
-			changes = append(changes, b.changesOf(i, v))
-		}
+		changes = append(changes, list)
 	}
 	for n := range b.file.Seeds {
 		id, ok := b.ids.id(seed+n, changes...)
 		if !ok {
-			var err error
-			if id, err = b.whole(seed+n, values); err != nil {
+			lines, err := b.whole(values)
+			if err != nil {
 				return err
 			}
+			id = b.ids.sum(seed+n, newIdentity(b.plan, lines).leaves)
 		}
 		if _, there := b.seen[id]; there {
 			b.plan.same++
@@ -602,8 +603,8 @@ func (b *builder) excluded(values []string) bool {
 	})
 }
 
-// whole hashes a combination whose settings change the same leaves, in their order.
-func (b *builder) whole(seed uint64, values []string) (string, error) {
+// whole lists the leaves of a combination, whose settings are made in the order of the keys.
+func (b *builder) whole(values []string) ([]leafLine, error) {
 	c := b.base.Copy()
 	for i, text := range values {
 		key := b.plan.Keys[i]
@@ -619,16 +620,12 @@ func (b *builder) whole(seed uint64, values []string) (string, error) {
 			err = c.Set(key, given)
 		}
 		if err != nil {
-			return "", atSetting(Name{key, v.Place}, v, err)
+			return nil, atSetting(Name{key, v.Place}, v, err)
 		}
 	}
 	leaves, err := c.Leaves()
 	if err != nil {
-		return "", fmt.Errorf("combination %s: %w", strings.Join(values, ", "), err)
+		return nil, fmt.Errorf("combination %s: %w", strings.Join(values, ", "), err)
 	}
-	lines, err := b.lines(leaves)
-	if err != nil {
-		return "", err
-	}
-	return b.ids.sum(seed, newIdentity(b.plan, lines).leaves), nil
+	return b.lines(leaves)
 }

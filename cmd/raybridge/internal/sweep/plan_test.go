@@ -52,6 +52,11 @@ func TestIDs(t *testing.T) {
 	assert.Equal(t, []string{matrix[0]}, of(t, `sweep: {base: drive.yaml, list: [{scene.seed: 1, ego.speed: 5}], repeat: {seed: 1}}`))
 	// Settings of the same leaf count in their order; both sets the speed, too.
 	assert.Equal(t, []string{matrix[3]}, of(t, `sweep: {base: drive.yaml, list: [{both: 2, ego.speed: 10}]}`))
+	// A setting to what the base has counts, too, where it takes another one back: the base's speed is 8.
+	after := of(t, `sweep: {base: drive.yaml, matrix: {both: [8, 9], ego.speed: [8, 60]}}`)
+	before := of(t, `sweep: {base: drive.yaml, matrix: {ego.speed: [8, 60], both: [8, 9]}}`)
+	assert.Len(t, after, 4)
+	assert.Equal(t, []string{after[0], of(t, `sweep: {base: drive.yaml, list: [{scene.seed: 9, ego.speed: 9}]}`)[0]}, before, "both comes last")
 	assert.NotEqual(t, matrix[0], of(t, `sweep: {base: drive.yaml, list: [{scene.seed: 1, ego.speed: 5}], keep: [summary]}`)[0])
 	assert.Len(t, of(t, `sweep: {base: drive.yaml, list: [{ego.speed: 8}, {scene.seed: 0}, {seed: 1}, {seed: 2}]}`), 2, "three are the base itself")
 
