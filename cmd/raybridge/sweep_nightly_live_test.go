@@ -141,7 +141,7 @@ func TestSweepFillsItsDisk(t *testing.T) {
 	st := sweepState(t, out)
 	assert.Positive(t, st.Done)
 	assert.Less(t, st.Done, n)
-	assert.Zero(t, st.Failed, "a full disk is no fault of a case")
+	assert.Zero(t, st.Failed, "a full disk is not a fault of a case")
 	left, err := os.ReadDir(filepath.Join(out, "attempts"))
 	require.NoError(t, err)
 	assert.Empty(t, left)
