@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/sweep"
+	"github.com/raybridge/raybridge/internal/doc"
 )
 
 // sweepFile writes a sweep of a small drive, and returns it.
@@ -406,4 +407,42 @@ func TestExampleOfASweep(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(o.out), &p))
 	assert.Len(t, p.Cases, 24)
 	assert.Equal(t, "host", p.Device)
+}
+
+// TestKubernetesJobsArguments: the arguments of deploy's manifest run all cases, with the index that Kubernetes gives each pod.
+func TestKubernetesJobsArguments(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it runs as many processes as the manifest has shares")
+	}
+	t.Parallel()
+	const manifest = "../../deploy/kubernetes/sweep.yaml"
+	text, err := os.ReadFile(manifest)
+	require.NoError(t, err)
+	root, err := doc.ParseYAML(manifest, text)
+	require.NoError(t, err)
+	value, err := root.Value()
+	require.NoError(t, err)
+	spec := value.(map[string]any)["spec"].(map[string]any)
+	pod := spec["template"].(map[string]any)["spec"].(map[string]any)
+	container := pod["containers"].([]any)[0].(map[string]any)
+	out := filepath.Join(t.TempDir(), "out")
+	var args []string
+	for _, word := range container["args"].([]any) {
+		if word == container["volumeMounts"].([]any)[0].(map[string]any)["mountPath"] {
+			word = out
+		}
+		args = append(args, word.(string))
+	}
+
+	o := call(t, "sweep", "plan", sweepFile(t, "matrix: {ego.speed: [5, 10, 15]}, repeat: {seed: 3}"), "--out", out)
+	require.Equal(t, exitDone, o.code, o.err)
+	shares := spec["completions"].(uint64)
+	for index := range shares {
+		pod := command(t, args...)
+		pod.Env = append(pod.Env, fmt.Sprint("JOB_COMPLETION_INDEX=", index))
+		o = execute(t, pod)
+		require.Equal(t, exitDone, o.code, o.err)
+		assert.Contains(t, o.err, fmt.Sprintf("share %d/%d, by a Kubernetes Indexed Job", index, shares))
+	}
+	assert.Equal(t, 9, sweepState(t, out).Done)
 }
