@@ -220,9 +220,9 @@ func checkMetric(c sweep.Configuration, name string) error {
 	return err
 }
 
-// readSwept reads the configuration of a sweep's cases.
-func readSwept(path string) (sweep.Configuration, error) {
-	c, err := (config.Reader{}).Read(path)
+// readSwept reads the configuration of a sweep's cases from a file's text.
+func readSwept(path string, text []byte) (sweep.Configuration, error) {
+	c, err := (config.Reader{}).Parse(path, text)
 	if err != nil {
 		return nil, err
 	}
@@ -336,7 +336,7 @@ func (f *sweepFlags) plan(cmd *cobra.Command, path string) error {
 	}
 	fmt.Fprintf(out, "\n%s on %s, %s\n", fault.Count(len(p.Cases), "case"), p.Class, p.Version)
 	if n := p.Same(); n > 0 {
-		fmt.Fprintf(out, "%s are the same run as another, and left out\n", fault.Count(n, "combination"))
+		fmt.Fprintf(out, "left out %s that would be the same run as another\n", fault.Count(n, "combination"))
 	}
 	fmt.Fprintln(out, estimateText(estimate, len(p.Cases)))
 	return nil

@@ -28,8 +28,9 @@ type Configuration interface {
 
 // Planner makes plans.
 type Planner struct {
-	// Read reads the configuration of a run, with what the program adds, and refuses one that no case can have.
-	Read func(path string) (Configuration, error)
+	// Read reads the configuration of a run from the text of a file, with what the program adds, and refuses one that no
+	// case can have.
+	Read func(path string, text []byte) (Configuration, error)
 	// Version is the program's, Class its device's, Device the name for raybridge run --gpu.
 	Version, Class, Device string
 	// Metrics refuses a metric that no run of a configuration has. (optional)
@@ -100,7 +101,7 @@ func (pl *Planner) checkCount(f *File) error {
 // many is a number of cases for people.
 func many(n uint64) string {
 	if n == math.MaxUint64 {
-		return "more than 18 trillion million"
+		return "more than 18 quintillion"
 	}
 	return strconv.FormatUint(n, 10)
 }
@@ -132,7 +133,10 @@ func (e *expansion) readBase() (err error) {
 	if err != nil {
 		return e.file.base.Errorf("%w", err)
 	}
-	if e.base, err = e.planner.Read(e.file.Base); err != nil {
+	if len(text) > maxFile {
+		return inBase(e.file.Base, fmt.Errorf("%w: more than %d MiB", doc.ErrTooLarge, maxFile>>20))
+	}
+	if e.base, err = e.planner.Read(e.file.Base, text); err != nil {
 		return err
 	}
 	leaves, err := e.base.Leaves()

@@ -52,11 +52,7 @@ func (d drive) Leaves() (list []config.Leaf, err error) {
 }
 
 // readDrive reads lines KEY: VALUE.
-func readDrive(path string) (sweep.Configuration, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
+func readDrive(path string, data []byte) (sweep.Configuration, error) {
 	d := drive{"seed": "1", "duration": "0s", "scene.seed": "0", "ego.speed": "8", "scene.file": "", "world.source": ""}
 	for line := range strings.Lines(string(data)) {
 		if key, value, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && key != "#" {

@@ -320,6 +320,25 @@ func put(t *testing.T, path, text string) {
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
+// TestCasesAreWhatTheirIDsSay: a case of a plan that was changed by hand isn't run.
+func TestCasesAreWhatTheirIDsSay(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(c *sweep.Case){
+		"value":        func(c *sweep.Case) { c.Values[0] = "3" },
+		"base's value": func(c *sweep.Case) { c.Values[0] = "" },
+		"seed":         func(c *sweep.Case) { c.Seed = 8 },
+		"seed's value": func(c *sweep.Case) { c.Values[1] = "8" },
+	} {
+		s, p := storeOf(t, `list: [{scene.seed: 1, seed: 2}, {scene.seed: 2, seed: 2}]`)
+		change(&p.Cases[1])
+		r := runLocal(t, s, p)
+		assert.Equal(t, []int{1, 1}, []int{r.Done, r.Failed}, name)
+		failed, err := s.Failed()
+		require.NoError(t, err)
+		assert.Contains(t, failed[p.Cases[1].ID].Reason, "isn't what its id says", name)
+	}
+}
+
 func TestWorkersRefuse(t *testing.T) {
 	t.Parallel()
 	s, p := storeOf(t, `matrix: {scene.seed: [1]}`)

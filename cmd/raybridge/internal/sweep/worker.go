@@ -77,7 +77,7 @@ type Worker struct {
 	Program   string
 	Arguments []string
 	// Read reads the plan's configuration, as Planner.Read does.
-	Read func(path string) (Configuration, error)
+	Read func(path string, text []byte) (Configuration, error)
 	// Limit is how long a case may take; 0 is without limit.
 	Limit time.Duration
 
@@ -104,11 +104,14 @@ func (w *Worker) Prepare(version, class string, allowPrograms bool) error {
 		}
 		w.inputs[p.Inputs[i].path()] = true
 	}
-	if err := w.checkConfig(allowPrograms); err != nil {
+	text, err := w.Store.root.ReadFile(p.Config)
+	if err != nil {
+		return w.Store.fault(err)
+	}
+	if err := w.checkConfig(text, allowPrograms); err != nil {
 		return fmt.Errorf("%s: %w", p.Config, err)
 	}
-	var err error
-	if w.base, err = w.Read(filepath.Join(w.Store.dir, p.Config)); err != nil {
+	if w.base, err = w.Read(filepath.Join(w.Store.dir, p.Config), text); err != nil {
 		return err
 	}
 	leaves, err := w.base.Leaves()
@@ -118,12 +121,8 @@ func (w *Worker) Prepare(version, class string, allowPrograms bool) error {
 }
 
 // checkConfig refuses a configuration that names files that aren't inputs of the plan, before it is read.
-func (w *Worker) checkConfig(allowPrograms bool) error {
-	text, err := w.Store.root.ReadFile(w.Plan.Config)
-	if err != nil {
-		return w.Store.fault(err)
-	}
-	_, err = freeze(w.Plan.Config, text, func(key, file string) (string, error) {
+func (w *Worker) checkConfig(text []byte, allowPrograms bool) error {
+	_, err := freeze(w.Plan.Config, text, func(key, file string) (string, error) {
 		return file, w.checkPath(key, file, allowPrograms)
 	})
 	return err
@@ -148,7 +147,10 @@ func (w *Worker) checkPath(key, value string, allowPrograms bool) error {
 	return nil
 }
 
-// check refuses a case whose settings name other files than the plan's inputs.
+// ErrNotThis: a case isn't what its id says.
+var ErrNotThis = errors.New("isn't what its id says: the plan was changed, plan the sweep file again with --extend")
+
+// check refuses a case that isn't what its id says, or whose settings name other files than the plan's inputs.
 func (w *Worker) check(c *Case) error {
 	configuration := w.base.Copy()
 	keys, values := w.Plan.Settings(c)
@@ -167,23 +169,37 @@ func (w *Worker) check(c *Case) error {
 	if err != nil {
 		return err
 	}
+	lines := make([]leafLine, 0, len(leaves))
 	for _, l := range leaves {
-		if !l.Path && l.Key != worldKey || l.Value == "" {
-			continue
-		}
-		value := l.Value
-		if l.Key == worldKey {
-			if value, err = plainText(value); err != nil || value == "" {
-				continue
-			}
-		} else if value, err = filepath.Rel(w.Store.dir, value); err != nil {
+		value, err := w.checkLeaf(l)
+		if err != nil {
 			return err
 		}
-		if err := w.checkPath(l.Key, value, w.Plan.Programs); err != nil {
-			return err
-		}
+		lines = append(lines, lineOf(l.Key, value))
+	}
+	n := newIdentity(w.Plan, lines)
+	seed := slices.Index(w.Plan.Keys, seedKey)
+	if n.hasher().sum(c.Seed, n.leaves) != c.ID || seed >= 0 && seed < len(c.Values) && c.Values[seed] != "" && c.Values[seed] != strconv.FormatUint(c.Seed, 10) {
+		return fmt.Errorf("case %s %w", c.ID, ErrNotThis)
 	}
 	return nil
+}
+
+// checkLeaf returns a leaf's value as its id has it. It refuses a file that isn't one of the plan's inputs.
+func (w *Worker) checkLeaf(l config.Leaf) (value string, err error) {
+	switch value = l.Value; {
+	case l.Key == worldKey:
+		if value, err = plainText(value); err != nil || value == "" {
+			return l.Value, err
+		}
+	case !l.Path || value == "":
+		return value, nil
+	default:
+		if value, err = filepath.Rel(w.Store.dir, value); err != nil {
+			return "", err
+		}
+	}
+	return value, w.checkPath(l.Key, value, w.Plan.Programs)
 }
 
 // command is the command line of a case, whose working directory is the store's.
