@@ -13,7 +13,8 @@ import (
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
 )
 
-// bridgeRegistry has the program's bridges. It is made once: that takes as long as a short run's first steps.
+// bridgeRegistry has the program's bridges, to look things up in. It is made once: that takes as long as a short run's
+// first steps. Who describes bridges, which adds types to them, or carries messages takes another.
 var bridgeRegistry = sync.OnceValue(bridgesall.Registry)
 
 func newBridges() *cobra.Command {
@@ -23,7 +24,7 @@ func newBridges() *cobra.Command {
 		Use: "list", Short: "List the bridges and the forms of their connections", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var descriptions []bridgeDescription
-			for _, p := range bridgeRegistry().Plugins() {
+			for _, p := range bridgesall.Registry().Plugins() {
 				descriptions = append(descriptions, describeBridge(p))
 			}
 			if list {
@@ -49,7 +50,7 @@ func newBridges() *cobra.Command {
 		Use: "show NAME", Short: "Show a bridge's connection, its options and the messages that it carries",
 		Args: oneArg("the name of a bridge, such as mcap"), ValidArgsFunction: completeBridgeName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := bridgeRegistry().Plugin(args[0])
+			p, err := bridgesall.Registry().Plugin(args[0])
 			if err != nil {
 				return usage(err)
 			}

@@ -292,7 +292,7 @@ func (d *drive) testSummary(t *testing.T) {
 		slices.Sort(list)
 		return list
 	}
-	assert.Equal(t, []string{"bridges", "gpu", "lost", "real_time_factor", "schema", "seed", "sensors", "sim_s", "startup_s", "version", "wall_s"}, keys(s))
+	assert.Equal(t, []string{"bridges", "gpu", "lost", "metrics", "real_time_factor", "schema", "seed", "sensors", "sim_s", "startup_s", "version", "wall_s"}, keys(s))
 	assert.EqualValues(t, 1, s["schema"])
 	assert.EqualValues(t, 1, s["seed"])
 	assert.EqualValues(t, 1, s["sim_s"])
