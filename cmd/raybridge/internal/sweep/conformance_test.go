@@ -153,7 +153,11 @@ func engineFails(t *testing.T, engine newSeats) {
 		code     int
 	}{
 		"always":       {failsAlways, 3, "exit status 1: the engine is on fire", 1},
-		"wrong use":    {isWrongUse, 1, "exit status 2: no such rig", 2},
+		"wrong use":    {isWrongUse, 1, "exit status 2: raybridge: no such rig", 2},
+		"wrong, JSON":  {isWrongJSON, 1, `exit status 2: {"level":"ERROR","msg":"no such rig"}`, 2},
+		"panic":        {panics, 3, "exit status 2: panic: index out of range", 2},
+		"memory":       {lacksMemory, 3, "exit status 2: fatal error: out of memory", 2},
+		"a bare 2":     {endsWith2, 3, "exit status 2", 2},
 		"lost":         {losesData, 3, "the run lost messages: 3 by queue_full", 0},
 		"link":         {writesLink, 1, "the case's outputs can't be kept: outputs/link is a link or a device: only files are kept", 0},
 		"no summary":   {saysNothing, 3, "the process ended without its summary", 0},

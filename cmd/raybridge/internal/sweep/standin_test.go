@@ -31,6 +31,10 @@ const (
 	isRandom    = "1011" // other bytes each time
 	isElsewhere = "1012" // on another device
 	ignoresAll  = "1013" // what is set
+	panics      = "1014"
+	lacksMemory = "1015"
+	endsWith2   = "1016"
+	isWrongJSON = "1017" // wrong use, said in JSON
 )
 
 // napVariable is how long a stand-in sleeps, seconds.

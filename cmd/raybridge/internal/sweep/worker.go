@@ -1,6 +1,8 @@
 package sweep
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +12,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -45,6 +48,8 @@ type End struct {
 	// Code is the exit code of the process, -1 for a signal, and Log the end of what it said.
 	Code int
 	Log  string
+	// crash is the first line of what Go's runtime said when the process crashed.
+	crash string
 	// Wall is how long the process took.
 	Wall time.Duration
 	// Alarm is set where the case had another result already, which differs.
@@ -250,7 +255,7 @@ func (w *Worker) run(ctx context.Context, c *Case, tries int) *running {
 	r.started = time.Now()
 	r.end.Code, err = w.process(limited, w.command(c, r.attempt), &said)
 	r.end.Wall = time.Since(r.started)
-	r.end.Log = said.String()
+	r.end.Log, r.end.crash = said.String(), said.crash
 	switch {
 	case ctx.Err() != nil:
 		r.end.Result, r.end.Err = Returned, nil
@@ -291,7 +296,7 @@ func (w *Worker) process(ctx context.Context, args []string, said *tail) (code i
 
 // judge decides on a case whose process failed.
 func (w *Worker) judge(r *running, err error) {
-	words := strings.TrimSpace(lastLine(r.end.Log))
+	words := cmp.Or(r.end.crash, strings.TrimSpace(lastLine(r.end.Log)))
 	switch {
 	case r.end.Code == 0: // it didn't even start
 		r.end.Result, r.end.Err = Returned, err
@@ -299,7 +304,7 @@ func (w *Worker) judge(r *running, err error) {
 	case w.diskFull(r.attempt, r.end.Log):
 		r.end.Result, r.end.Err = Returned, w.noRoom()
 		return
-	case r.end.Code == codeUsage:
+	case r.end.Code == codeUsage && r.end.crash == "" && saysError.MatchString(r.end.Log):
 		r.end.Result = Hopeless
 	case r.end.Code == codeNoDevice:
 		r.end.Result, r.end.Err = Returned, fmt.Errorf("%w: %s", errNoDevice, words)
@@ -312,6 +317,10 @@ func (w *Worker) judge(r *running, err error) {
 		r.end.Err = err
 	}
 }
+
+// saysError finds what a command says when it ends with an error, in text or as a record of JSON. Go's runtime, too, ends a
+// process with 2, for a panic, for want of memory, and for SIGQUIT.
+var saysError = regexp.MustCompile(`(?m)^raybridge: |"level":"ERROR"`)
 
 // noRoom says where there is no room.
 func (w *Worker) noRoom() error {
@@ -447,16 +456,36 @@ func (w *Worker) summaryOf(a *attempt) (*summary, error) {
 	return newSummary(tree), nil
 }
 
-// tail keeps the end of what a process says.
-type tail struct{ text []byte }
+// tail keeps the end of what a process says, and the line that a crash begins with.
+type tail struct {
+	text  []byte
+	line  []byte // the last one, up to longestLine
+	crash string
+}
 
-const longestTail = 16 << 10
+const (
+	longestTail = 16 << 10
+	longestLine = 256
+)
+
+// crashes begin what Go's runtime says of a process that it ends. Stacks of many goroutines follow.
+var crashes = regexp.MustCompile(`^(panic|fatal error|runtime|SIG[A-Z]+): `)
 
 // Write never fails.
 func (t *tail) Write(p []byte) (int, error) {
 	t.text = append(t.text, p...)
 	if len(t.text) > 2*longestTail {
 		t.text = append(t.text[:0], t.text[len(t.text)-longestTail:]...)
+	}
+	for line := range bytes.Lines(p) {
+		t.line = append(t.line, line[:min(len(line), longestLine-len(t.line))]...)
+		if line[len(line)-1] != '\n' {
+			break
+		}
+		if t.crash == "" && crashes.Match(t.line) {
+			t.crash = strings.ToValidUTF8(strings.TrimSpace(string(t.line)), "")
+		}
+		t.line = t.line[:0]
 	}
 	return len(p), nil
 }

@@ -26,7 +26,7 @@ case $what in
 	exit 1
 	;;
 1002)
-	echo 'no such rig' >&2
+	echo 'raybridge: no such rig' >&2
 	exit 2
 	;;
 1003) lost='{"queue_full": 3}' ;;
@@ -48,6 +48,22 @@ case $what in
 1011) data=$(cat /proc/sys/kernel/random/uuid) ;;
 1012) class=software ;;
 1013) data=same ;;
+1014)
+	printf 'panic: index out of range\n\ngoroutine 1 [running]:\n' >&2
+	head -c 40000 /dev/zero | tr '\0' x >&2
+	exit 2
+	;;
+1015)
+	echo 'raybridge: warning' >&2
+	echo 'fatal error: out of memory' >&2
+	echo 'goroutine 7' >&2
+	exit 2
+	;;
+1016) exit 2 ;;
+1017)
+	echo '{"level":"ERROR","msg":"no such rig"}' >&2
+	exit 2
+	;;
 esac
 echo "$data" >"$out/data.txt" || exit 1
 cat >"$summary" <<EOF || exit 1
