@@ -59,6 +59,9 @@ func (r *Run) Run(ctx context.Context) (*Report, error) {
 	}
 	err := l.run(ctx)
 	l.report.Wall = time.Since(began)
+	if l.report.Left() == 0 { // it was told to end when all had just ended
+		l.report.Stopped = nil
+	}
 	return &l.report, err
 }
 
