@@ -75,6 +75,8 @@ type Keep struct {
 	Outputs bool
 	// MCAP adds a recorder of all topics, and keeps what it wrote.
 	MCAP bool
+	// Report has each run write its report, which isn't compared.
+	Report bool
 }
 
 // Words of keep.
@@ -82,6 +84,7 @@ const (
 	keepSummary = "summary"
 	keepOutputs = "outputs"
 	keepMCAP    = "mcap"
+	keepReport  = "report"
 )
 
 // Words returns the keep's words in the file's form.
@@ -92,6 +95,9 @@ func (k Keep) Words() []string {
 	}
 	if k.MCAP {
 		words = append(words, keepMCAP)
+	}
+	if k.Report {
+		words = append(words, keepReport)
 	}
 	return words
 }
@@ -412,8 +418,10 @@ func (f *File) decodeKeep(n doc.Node) error {
 			f.Keep.Outputs = true
 		case keepMCAP:
 			f.Keep.MCAP = true
+		case keepReport:
+			f.Keep.Report = true
 		default:
-			return item.Errorf("%w %q: %s", doc.ErrValue, text, fault.Want(text, keepSummary, keepOutputs, keepMCAP))
+			return item.Errorf("%w %q: %s", doc.ErrValue, text, fault.Want(text, keepSummary, keepOutputs, keepMCAP, keepReport))
 		}
 	}
 	return nil

@@ -63,7 +63,7 @@ func TestParseFileSaysWhatIsWrong(t *testing.T) {
 		"sweep: {base: a, random: {n: 3, ranges: {b: [a, 1]}}}":                      "a range is [LOW, HIGH], of numbers",
 		"sweep: {base: a, repeat: {seed: 0}}":                                        "out of range: 0, the range is 1 to 1000000000",
 		"sweep: {base: a, repeat: {sed: 2}}":                                         "did you mean seed?",
-		"sweep: {base: a, repeat: {seed: 2}, keep: [outputs, sumary]}":               `unknown value "sumary": want summary, outputs or mcap; did you mean summary?`,
+		"sweep: {base: a, repeat: {seed: 2}, keep: [outputs, sumary]}":               `unknown value "sumary": want summary, outputs, mcap or report; did you mean summary?`,
 		"sweep: {base: a, repeat: {seed: 2}, collect: [min_ttc, min_ttc]}":           "min_ttc is given twice",
 		"sweep: {base: a, repeat: {seed: 2}, collect: [min_ttc], keep: {outputs: }}": "need a list",
 	} {

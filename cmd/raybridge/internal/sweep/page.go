@@ -589,8 +589,10 @@ func (t *caseTable) list(known map[string]int, files []string) int {
 
 // files are what a case has for people to look at.
 func (r *row) files() (names []string) {
-	if _, err := fs.Stat(r.at.root.FS(), path.Join(caseDir(r.ID), logFile)); err == nil {
-		names = append(names, logFile)
+	for _, name := range []string{ReportFile, logFile} {
+		if _, err := fs.Stat(r.at.root.FS(), path.Join(caseDir(r.ID), name)); err == nil {
+			names = append(names, name)
+		}
 	}
 	for _, f := range r.found.Files {
 		if checkName(f.Name) == nil {

@@ -228,3 +228,21 @@ func TestReportInABrowser(t *testing.T) {
 	}
 	assert.Regexp(t, `^\./failed/../[0-9a-f]{32}\.json$`, looks[at["found"]].Links[0])
 }
+
+// TestReportsOfCases: they have wall times, so that they lie beside what is compared. The sweep's report leads to them.
+func TestReportsOfCases(t *testing.T) {
+	t.Parallel()
+	for _, keep := range []string{"[report]", "[outputs, report]"} {
+		s, p := storeOf(t, "matrix: {scene.seed: [1, 2]}, keep: "+keep)
+		require.NoError(t, runLocal(t, s, p).Err())
+		other, _ := storeOf(t, "matrix: {scene.seed: [1, 2]}, keep: "+keep)
+		require.NoError(t, runLocal(t, other, p).Err())
+		m, err := sweep.Merge(p, []*sweep.Store{s, other}, t.TempDir())
+		require.NoError(t, err)
+		assert.Empty(t, m.Alarms)
+		id := p.Cases[1].ID
+		assert.FileExists(t, filepath.Join(s.Dir(), "cases", id[:2], id, "report.html"))
+		assert.NoFileExists(t, filepath.Join(s.Dir(), "cases", id[:2], id, "outputs", "report.html"))
+		assert.Contains(t, report(t, s, p), `"files":[["report.html","summary.json"`)
+	}
+}

@@ -219,6 +219,9 @@ func (w *Worker) command(c *Case, a *attempt) []string {
 	if w.Plan.Device != "" {
 		args = append(args, "--gpu", w.Plan.Device)
 	}
+	if slices.Contains(w.Plan.Keep, keepReport) {
+		args = append(args, "--report")
+	}
 	if w.recorder {
 		args = append(args, "--bridge", "mcap:"+recorderName)
 	}
@@ -410,6 +413,11 @@ func (w *Worker) finish(a *attempt, s *summary, log string) error {
 	}
 	if log != "" {
 		if err := root.WriteFile(a.path(logFile), []byte(log), 0o644); err != nil {
+			return w.Store.fault(err)
+		}
+	}
+	if slices.Contains(w.Plan.Keep, keepReport) { // it has wall times: beside the outputs it isn't compared
+		if err := root.Rename(a.path(path.Join(outputsDir, ReportFile)), a.path(ReportFile)); err != nil {
 			return w.Store.fault(err)
 		}
 	}

@@ -1,7 +1,7 @@
 #!/bin/sh
 # A stand-in for a case: it takes the arguments of `raybridge run`, sleeps for $SWEEP_TEST_NAP seconds, and writes. What it
 # does otherwise depends on scene.seed: standin_test.go has the list. It starts faster than a program with the race detector.
-settings='' what='' lost='{}' class=host extra='' notes=notes
+settings='' what='' lost='{}' class=host extra='' notes=notes report=
 while [ $# -gt 0 ]; do
 	case $1 in
 	--set)
@@ -12,6 +12,7 @@ while [ $# -gt 0 ]; do
 	--seed) seed=$2 && shift ;;
 	--out) out=$2 && shift ;;
 	--summary) summary=$2 && shift ;;
+	--report) report=yes ;;
 	--config | --gpu | --bridge) shift ;;
 	esac
 	shift
@@ -66,6 +67,7 @@ case $what in
 	;;
 esac
 echo "$data" >"$out/data.txt" || exit 1
+[ -z "$report" ] || cat /proc/sys/kernel/random/uuid >"$out/report.html" || exit 1
 cat >"$summary" <<EOF || exit 1
 {"schema": 1, $extra "sim_s": 0.1, "wall_s": $$.5, "lost": $lost, "gpu": {"class": "$class"},
  "sensors": [{"name": "a", "latency_p50_ms": $$}], "metrics": {"ego.distance": $seed, "min_ttc": null}}
