@@ -44,9 +44,7 @@ type Manifest struct {
 type Timing struct {
 	ID      string    `json:"id"`      // of the case
 	Attempt string    `json:"attempt"` // name
-	Host    string    `json:"host"`
-	PID     int       `json:"pid"`             // of the process that made the attempt
-	Space   string    `json:"space,omitempty"` // of process numbers
+	Process           // that made the attempt
 	Started time.Time `json:"started"`
 	Tries   int       `json:"tries,omitempty"` // up to the one that succeeded, since the last start of the sweep
 	// WallS is how long the process took, seconds.
@@ -81,7 +79,7 @@ func uniqueName() string {
 // begin makes the folder of a new attempt.
 func (s *Store) begin(id string, now time.Time) (*attempt, error) {
 	name := uniqueName()
-	a := &attempt{s, name, Timing{ID: id, Attempt: name, Host: hostName(), PID: os.Getpid(), Space: processSpace(), Started: now}}
+	a := &attempt{s, name, Timing{ID: id, Attempt: name, Process: thisProcess(), Started: now}}
 	if err := s.root.MkdirAll(a.path(outputsDir), 0o755); err != nil {
 		return nil, s.fault(err)
 	}
@@ -269,8 +267,8 @@ func (a *attempt) keepAlive() (end func()) {
 // deadAfter is how old an attempt is that nobody makes any longer.
 const deadAfter = 24 * time.Hour
 
-// SweepDead removes the attempts of processes of this machine that have ended, and all that are older than a day by the
-// clock of the file system.
+// SweepDead removes the attempts of processes of this machine that have ended, and those of others that are older than a day
+// by the clock of the file system.
 func (s *Store) SweepDead() error {
 	entries, err := fs.ReadDir(s.root.FS(), attemptsDir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
@@ -286,12 +284,12 @@ func (s *Store) SweepDead() error {
 	for _, e := range entries {
 		name := path.Join(attemptsDir, e.Name())
 		var o Timing
-		ours := s.read(path.Join(name, timingFile), &o) == nil && o.Host == hostName() && o.Space == processSpace() && o.Space != ""
+		lives := s.read(path.Join(name, timingFile), &o) == nil && o.here() && !o.ended()
 		info, err := e.Info()
 		if err != nil {
 			continue // another has removed it
 		}
-		if ours && !processLives(o.PID) || now.Sub(info.ModTime()) > deadAfter {
+		if o.ended() || !lives && now.Sub(info.ModTime()) > deadAfter {
 			if err := s.root.RemoveAll(name); err != nil {
 				return s.fault(err)
 			}
@@ -326,7 +324,7 @@ func (s *Store) running() ([]Timing, error) {
 		if s.read(path.Join(attemptsDir, e.Name(), timingFile), &o) != nil {
 			continue // it has just begun or ended
 		}
-		if here := o.Host == hostName() && o.Space == processSpace(); !here || processLives(o.PID) {
+		if !o.ended() {
 			list = append(list, o)
 		}
 	}

@@ -12,6 +12,9 @@ func Poison(p *Plan, name, text string) {
 // Renewal is how often a lock is renewed.
 const Renewal = renewal
 
+// ThisProcess is what records say of ours: its space of numbers, and when it began.
+func ThisProcess() (space, born string) { p := thisProcess(); return p.Space, p.Born }
+
 // ReadPlan reads a plan.
 func ReadPlan(r io.Reader) (*Plan, error) { return readPlan(r) }
 

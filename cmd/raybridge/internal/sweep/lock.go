@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -14,10 +13,8 @@ import (
 
 // holder says who coordinates a sweep.
 type holder struct {
-	Host    string    `json:"host"`
-	PID     int       `json:"pid"`
-	Space   string    `json:"space,omitempty"` // of process numbers
-	Name    string    `json:"name"`            // no other process's
+	Process
+	Name    string    `json:"name"` // no other process's
 	Started time.Time `json:"started"`
 	Renewed time.Time `json:"renewed"`
 	// Beat goes up with each renewal: clocks of two machines may be far apart.
@@ -26,11 +23,6 @@ type holder struct {
 
 func (h *holder) String() string {
 	return fmt.Sprintf("process %d on %s, since %s", h.PID, fault.Printable(h.Host), h.Started.Format(time.DateTime))
-}
-
-// here reports whether the holder is a process of this machine, so that it shows whether it lives.
-func (h *holder) here() bool {
-	return h.Host == hostName() && h.Space == processSpace() && h.Space != ""
 }
 
 // ErrLocked: another coordinator has the sweep, or had it and nobody knows whether it still runs.
@@ -49,8 +41,8 @@ type Lock struct {
 }
 
 // Lock takes the lock, and holds it until Release. The context that it returns ends with ctx, or when the lock was taken by
-// another. takeOver takes one whose holder may still run on another machine. The lock of a process of this machine that has
-// ended is taken; tell is told of that. Errors wrap ErrLocked where another has it.
+// another. takeOver takes one whose holder may still run on another machine, and one of this machine that is no longer
+// renewed. The lock of a process of this machine that has ended is taken; tell is told of that. Errors wrap ErrLocked where another has it.
 func (s *Store) Lock(ctx context.Context, takeOver bool, tell func(string)) (context.Context, *Lock, error) {
 	unguard, err := s.guard()
 	if err != nil {
@@ -68,7 +60,7 @@ func (s *Store) Lock(ctx context.Context, takeOver bool, tell func(string)) (con
 		}
 	}
 	now := time.Now()
-	l := &Lock{store: s, done: make(chan struct{}), mine: holder{Host: hostName(), PID: os.Getpid(), Space: processSpace(), Name: uniqueName(), Started: now, Renewed: now}}
+	l := &Lock{store: s, done: make(chan struct{}), mine: holder{Process: thisProcess(), Name: uniqueName(), Started: now, Renewed: now}}
 	if err := s.write(lockFile, recordOf(l.mine)); err != nil {
 		return nil, nil, err
 	}
@@ -82,22 +74,26 @@ func (s *Store) Lock(ctx context.Context, takeOver bool, tell func(string)) (con
 // judge returns nil if a lock that is there may be taken, and tells of it.
 func (s *Store) judge(ctx context.Context, old *holder, takeOver bool, tell func(string)) error {
 	file := filepath.Join(s.dir, lockFile)
-	switch here := old.here(); {
-	case here && processLives(old.PID):
-		return fmt.Errorf("%s: %w: %v runs it: sweep status shows how far it is, and sweep cancel ends it", file, ErrLocked, old)
-	case here:
+	switch {
+	case old.ended():
 		tell(fmt.Sprintf("the lock was that of %v, which has ended without giving it back", old))
 		return nil
+	case old.here() && old.Born != "" && !takeOver:
+		return fmt.Errorf("%s: %w: %v runs it: sweep status shows how far it is, and sweep cancel ends it", file, ErrLocked, old)
+	}
+	renewed := false
+	if !takeOver || old.here() { // of one that is here, its word counts for more than the user's
+		var err error
+		if renewed, err = s.renews(ctx, old); err != nil {
+			return err
+		}
+	}
+	switch {
+	case renewed:
+		return fmt.Errorf("%s: %w: %v runs it", file, ErrLocked, old)
 	case takeOver:
 		tell(fmt.Sprintf("the lock was that of %v, last renewed at %s by its clock", old, old.Renewed.Format(time.DateTime)))
 		return nil
-	}
-	renewed, err := s.renews(ctx, old)
-	if err != nil {
-		return err
-	}
-	if renewed {
-		return fmt.Errorf("%s: %w: %v runs it", file, ErrLocked, old)
 	}
 	return fmt.Errorf("%s: %w: %v hasn't renewed its lock for %v (last at %s by its clock): if it has ended, give --take-over",
 		file, ErrLocked, old, 2*renewal, old.Renewed.Format(time.DateTime))
@@ -175,7 +171,7 @@ func (s *Store) Coordinator() (string, error) {
 		return "", nil
 	case err != nil:
 		return "", err
-	case h.here() && !processLives(h.PID):
+	case h.ended():
 		return "", nil
 	}
 	return h.String(), nil

@@ -110,6 +110,55 @@ func TestClocksApart(t *testing.T) {
 	}
 }
 
+// TestLockOfAnotherProcess: a lock whose process number another process has now is taken at once if it says when its own
+// began, and by take-over if it doesn't. One that is renewed isn't, whatever is asked for.
+func TestLockOfAnotherProcess(t *testing.T) {
+	t.Parallel()
+	space, born := sweep.ThisProcess()
+	if space == "" {
+		t.Skip("nothing is known of processes here")
+	}
+	host, err := os.Hostname()
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		born               string
+		takeOver, renewing bool
+		want               string // error
+	}{
+		"used again":       {"1", false, false, ""},
+		"unknown":          {"", false, false, "if it has ended, give --take-over"},
+		"unknown, taken":   {"", true, false, ""},
+		"stands still":     {born, true, false, ""},
+		"runs":             {born, false, false, "runs it: sweep status"},
+		"renews, is asked": {born, true, true, "runs it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := storeOf(t, `matrix: {scene.seed: [1]}`)
+			write := func(beat int) {
+				text, err := json.Marshal(map[string]any{"host": host, "pid": os.Getpid(), "space": space, "born": c.born, "name": "x", "beat": beat})
+				assert.NoError(t, err)
+				next := filepath.Join(s.Dir(), "lock.next")
+				assert.NoError(t, os.WriteFile(next, text, 0o600))
+				assert.NoError(t, os.Rename(next, filepath.Join(s.Dir(), "lock")))
+			}
+			write(1)
+			if c.renewing {
+				timer := time.AfterFunc(sweep.Renewal/2, func() { write(2) })
+				defer timer.Stop()
+			}
+			_, lock, err := s.Lock(t.Context(), c.takeOver, func(string) {})
+			if c.want != "" {
+				require.ErrorIs(t, err, sweep.ErrLocked)
+				assert.ErrorContains(t, err, c.want)
+				return
+			}
+			require.NoError(t, err)
+			require.NoError(t, lock.Release())
+		})
+	}
+}
+
 // TestLockIsLost: who loses the lock ends, and leaves it to the one who took it.
 func TestLockIsLost(t *testing.T) {
 	t.Parallel()

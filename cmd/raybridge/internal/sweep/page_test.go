@@ -52,7 +52,7 @@ func filled(t *testing.T, keys string) (*sweep.Store, *sweep.Plan) {
 			Files:   []sweep.InputFile{{Name: "summary.json"}, {Name: "outputs/a #1?.mcap"}},
 			Metrics: map[string]float64{"ego.distance": 1000 + 10*math.Sin(x/7) + x/float64(len(p.Cases)), "collisions": math.Floor(math.Mod(x, 3))},
 		}, dir, "manifest.json")
-		putRecord(t, &sweep.Timing{Tries: 1 + i%2, Host: "here", Started: time.Unix(1e9, 0), WallS: 1 + x/1000, Summary: json.RawMessage(`{"real_time_factor": 2.5}`)}, dir, "timing.json")
+		putRecord(t, &sweep.Timing{Tries: 1 + i%2, Process: sweep.Process{Host: "here"}, Started: time.Unix(1e9, 0), WallS: 1 + x/1000, Summary: json.RawMessage(`{"real_time_factor": 2.5}`)}, dir, "timing.json")
 		if i == 0 {
 			putRecord(t, map[string]any{}, dir, "summary.json")
 			putRecord(t, "", dir, "outputs", "a #1?.mcap")

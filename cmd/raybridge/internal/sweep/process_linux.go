@@ -1,8 +1,11 @@
 package sweep
 
 import (
+	"bytes"
 	"errors"
 	"os"
+	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -12,10 +15,32 @@ func endsWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }
 
-// processSpace names the space that process numbers are of: containers have their own.
+// processSpace names the space that process numbers are of: containers have their own, and so has a machine each time that
+// it starts. It is "" where /proc doesn't tell.
 func processSpace() string {
-	space, _ := os.Readlink("/proc/self/ns/pid") // without /proc nothing is known of others
-	return space
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	space, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(boot)) + " " + space
+}
+
+// processBorn is when a process began, "" where /proc doesn't tell: field 22 of proc_pid_stat(5), the 20th after the name,
+// which is in parentheses and may have any in it.
+func processBorn(pid int) string {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return ""
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 20 {
+		return ""
+	}
+	return fields[19]
 }
 
 // processLives reports whether there is a process of a number.

@@ -10,6 +10,9 @@ func endsWithParent() *syscall.SysProcAttr { return nil }
 // processSpace is empty: nothing is known of other processes.
 func processSpace() string { return "" }
 
+// processBorn is empty, too.
+func processBorn(int) string { return "" }
+
 // processLives takes every process for one that lives.
 func processLives(int) bool { return true }
 
