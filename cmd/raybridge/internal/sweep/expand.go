@@ -595,7 +595,7 @@ func (b *builder) changesOf(key int, value string) []leafLine {
 	if v := b.variants[b.plan.Keys[key]][value]; v != nil {
 		return v.changes
 	}
-	return []leafLine{lineOf(b.draws[key].leaf, value)}
+	return b.draws[key].changes(value)
 }
 
 // excluded reports whether a combination has all settings of an exclusion.

@@ -142,6 +142,41 @@ func TestRandom(t *testing.T) {
 	assert.Equal(t, []string{c.ID}, ids(written))
 }
 
+// counting counts how often values are set.
+type counting struct {
+	sweep.Configuration
+	sets *int
+}
+
+func (c counting) Copy() sweep.Configuration { return counting{c.Configuration.Copy(), c.sets} }
+
+func (c counting) Set(key, value string) error {
+	*c.sets++
+	return c.Configuration.Set(key, value)
+}
+
+// TestDrawsAreFew: a key that changes several leaves isn't set for each draw, and its values have the ids that they have
+// where they are written out.
+func TestDrawsAreFew(t *testing.T) {
+	t.Parallel()
+	sets := 0
+	pl := planner()
+	pl.Read = func(path string, text []byte) (sweep.Configuration, error) {
+		c, err := readDrive(path, text)
+		return counting{c, &sets}, err
+	}
+	dir := folder(t, map[string]string{"drive.yaml": base, "sweep.yaml": `sweep: {base: drive.yaml, random: {n: 2000, seed: 7, ranges: {both: [0, 90]}}}`})
+	f, err := sweep.ReadFile(filepath.Join(dir, "sweep.yaml"))
+	require.NoError(t, err)
+	p, err := pl.Plan(t.Context(), f)
+	require.NoError(t, err)
+	assert.Less(t, sets, 20)
+	c := p.Cases[5]
+	written, err := planned(t, `sweep: {base: drive.yaml, list: [{both: `+c.Values[0]+`}]}`)
+	require.NoError(t, err)
+	assert.Equal(t, []string{c.ID}, ids(written))
+}
+
 func TestPlanSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	const worlds = "duration: 1s\nworld:\n  source: "
