@@ -73,10 +73,14 @@ type loop struct {
 	tries  map[*Case]int
 	// delayed cases wait for their next attempt; under are offered and haven't ended.
 	delayed, under int
-	again          chan *Case
-	ends           chan End
-	offers         chan offer
-	offered        chan error
+	// suspects are failures for good since the last success: they become so once this machine is known to be well. control is
+	// a case that is done, and that is run again to see that.
+	suspects []*Failure
+	control  *Case
+	again    chan *Case
+	ends     chan End
+	offers   chan offer
+	offered  chan error
 }
 
 // offer is a case on its way to the engine.
@@ -175,7 +179,10 @@ func (l *loop) run(ctx context.Context) (err error) {
 			l.stop(context.Cause(ctx), ctx.Err(), stop)
 		}
 	}
-	return err
+	if errors.Is(l.report.Stopped, ErrSick) || len(l.suspects) >= fewSuspects {
+		return err
+	}
+	return errors.Join(err, l.convict())
 }
 
 // next returns the case that is offered next, and where; nowhere if none is.
@@ -206,14 +213,19 @@ func (l *loop) take(ctx context.Context, e End) error {
 	}
 	var err error
 	switch tries := l.tries[e.Case]; {
+	case e.Case == l.control:
+		err = l.controlled(e)
 	case e.Result == Done:
 		l.report.Done++
-		err = l.Store.Forgive(e.Case.ID)
+		err = errors.Join(l.Store.Forgive(e.Case.ID), l.convict())
 		delete(l.tries, e.Case)
-	case e.Result == Hopeless, e.Result == Failed && tries >= l.attempts():
+	case e.Result == Hopeless:
 		l.report.Failed++
-		err = l.Store.fail(&Failure{ID: e.Case.ID, Attempts: tries, Code: e.Code, Reason: e.Err.Error(), Host: hostName(), Time: time.Now(), Log: e.Log})
+		err = l.Store.fail(failureOf(e, tries))
 		delete(l.tries, e.Case)
+	case e.Result == Failed && tries >= l.attempts():
+		delete(l.tries, e.Case)
+		err = l.suspect(failureOf(e, tries))
 	case e.Result == Failed:
 		l.wait(ctx, e.Case, tries)
 	default:
@@ -226,6 +238,64 @@ func (l *loop) take(ctx context.Context, e End) error {
 	if l.Told != nil {
 		l.Told(e, l.report.Progress)
 	}
+	return err
+}
+
+func failureOf(e End, tries int) *Failure {
+	return &Failure{ID: e.Case.ID, Attempts: tries, Code: e.Code, Reason: e.Err.Error(), Host: hostName(), Time: time.Now(), Log: e.Log}
+}
+
+// ErrSick: cases fail because of the machine that runs them.
+var ErrSick = errors.New("this machine fails whatever it runs")
+
+// fewSuspects is how many cases may fail for good in a row before the machine is doubted.
+const fewSuspects = 3
+
+// suspect notes a case that has failed for good, or would have on a machine that is well. If too many did in a row, a case
+// that is done is run again. If none is, the machine can't be told from the cases, and nothing more is run.
+func (l *loop) suspect(f *Failure) error {
+	l.suspects = append(l.suspects, f)
+	if len(l.suspects) < fewSuspects || l.control != nil || l.report.Stopped != nil {
+		return nil
+	}
+	done, err := l.Store.Done()
+	if err != nil {
+		return err
+	}
+	for i := range l.Plan.Cases {
+		if _, ok := done[l.Plan.Cases[i].ID]; ok {
+			l.control = &l.Plan.Cases[i]
+			l.ready = append(l.ready, l.control)
+			return nil
+		}
+	}
+	l.report.Stopped = fmt.Errorf("%w, or the drive has a fault: the first %d cases failed, the last one with %s", ErrSick, len(l.suspects), f.Reason)
+	return nil
+}
+
+// controlled takes the end of the case that was run again to see how the machine is.
+func (l *loop) controlled(e End) error {
+	delete(l.tries, e.Case)
+	l.control = nil
+	switch {
+	case e.Result == Done:
+		return l.convict()
+	case l.report.Stopped != nil:
+	case e.Result == Returned:
+		l.report.Stopped = e.Err
+	default:
+		l.report.Stopped = fmt.Errorf("%w: %d cases failed in a row, and so did one that is done: %w", ErrSick, len(l.suspects), e.Err)
+	}
+	return nil
+}
+
+// convict makes suspects cases that failed for good.
+func (l *loop) convict() (err error) {
+	for _, f := range l.suspects {
+		l.report.Failed++
+		err = errors.Join(err, l.Store.fail(f))
+	}
+	l.suspects = nil
 	return err
 }
 

@@ -381,6 +381,41 @@ func TestTooLong(t *testing.T) {
 	assert.Empty(t, failed)
 }
 
+// TestSickMachine: where a case that is done fails, too, the machine is at fault, and no case has failed for good. Where it
+// doesn't, the cases are.
+func TestSickMachine(t *testing.T) {
+	t.Parallel()
+	s, p := storeOf(t, `matrix: {scene.seed: [1, 2, `+failsAlways+`]}, repeat: {seed: 4}`)
+	report := runLocal(t, s, p)
+	require.NoError(t, report.Stopped)
+	assert.Equal(t, []int{8, 4}, []int{report.Done, report.Failed}, "the machine is well")
+	assert.Empty(t, stateOf(t, s, p).Alarms)
+
+	sick := func(keep int) *sweep.Report {
+		s, p := storeOf(t, `matrix: {scene.seed: [1]}, repeat: {seed: 9}`)
+		runLocal(t, s, p)
+		for i := range p.Cases[keep:] {
+			id := p.Cases[keep+i].ID
+			require.NoError(t, os.RemoveAll(filepath.Join(s.Dir(), "cases", id[:2], id)))
+		}
+		w, err := newWorker(s, p)
+		require.NoError(t, err)
+		w.Program = "/bin/false"
+		r, err := (&sweep.Run{Store: s, Plan: p, Engine: local(t.Context(), t, w, 2), Delay: time.Millisecond}).Run(t.Context())
+		require.NoError(t, err)
+		failed, err := s.Failed()
+		require.NoError(t, err)
+		assert.Empty(t, failed)
+		assert.Equal(t, []int{keep, 0}, []int{r.Done, r.Failed})
+		return r
+	}
+	for keep, want := range map[int]string{1: "so did one that is done: exit status 1", 0: "or the drive has a fault"} {
+		r := sick(keep)
+		require.ErrorIs(t, r.Stopped, sweep.ErrSick)
+		assert.ErrorContains(t, r.Err(), want)
+	}
+}
+
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	one, p := storeOf(t, `matrix: {scene.seed: [1, 2, `+isWrongUse+`]}, collect: [ego.distance]`)
