@@ -247,18 +247,13 @@ func checkCase(c *config.Config) error {
 	return nil
 }
 
-// sweepVersion is the version that cases are of. A build whose source nobody can look up has the hash of its program.
+// sweepVersion is the version that cases are of.
 func sweepVersion() (string, error) {
-	version := raybridge.Version()
-	if version != "dev" && !strings.Contains(version, "dirty") {
-		return version, nil
-	}
 	program, err := os.Executable()
 	if err != nil {
 		return "", fmt.Errorf("find the program: %w", err)
 	}
-	sum, err := sweep.HashFile(program)
-	return version + " sha256:" + sum, err
+	return sweep.VersionOf(raybridge.Version(), program)
 }
 
 // classHere is the class of a device of this machine by its name, and the name that cases are given.
