@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -186,8 +187,7 @@ func (a *attempt) move(m *Manifest) (*Alarm, error) {
 	}
 	err := s.root.Rename(path.Join(attemptsDir, a.name), target)
 	if errors.Is(err, fs.ErrExist) && !s.has(m.ID) { // a folder that no attempt has left: it counts for nothing
-		err = s.root.Rename(target, path.Join(attemptsDir, "half-"+uniqueName()))
-		if err == nil || errors.Is(err, fs.ErrNotExist) {
+		if err = s.setAside(target); err == nil {
 			err = s.root.Rename(path.Join(attemptsDir, a.name), target)
 		}
 	}
@@ -207,6 +207,21 @@ func (a *attempt) move(m *Manifest) (*Alarm, error) {
 		return nil, nil
 	}
 	return a.raise(first, m)
+}
+
+// setAside makes room for a result where a half one lies. It gives a whole one back, which another has just brought there.
+func (s *Store) setAside(target string) error {
+	aside := path.Join(attemptsDir, "half-"+uniqueName())
+	if err := s.root.Rename(target, aside); err != nil {
+		if errors.Is(err, fs.ErrNotExist) { // another has set it aside
+			return nil
+		}
+		return err
+	}
+	if info, err := s.root.Lstat(path.Join(aside, manifestFile)); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	return cmp.Or(s.root.Rename(aside, target), fs.ErrExist)
 }
 
 // raise keeps a second result that differs.

@@ -12,6 +12,9 @@ func Poison(p *Plan, name, text string) {
 // Renewal is how often a lock is renewed.
 const Renewal = renewal
 
+// SetAside makes room for a case's result.
+func SetAside(s *Store, id string) error { return s.setAside(caseDir(id)) }
+
 // ThisProcess is what records say of ours: its space of numbers, and when it began.
 func ThisProcess() (space, born string) { p := thisProcess(); return p.Space, p.Born }
 
