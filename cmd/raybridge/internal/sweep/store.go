@@ -80,7 +80,7 @@ func CreateStore(dir string) (*Store, error) {
 
 // prepare refuses a folder that has something else, or that can't be written.
 func (s *Store) prepare() error {
-	own := []string{casesDir, attemptsDir, failedDir, alarmsDir, inputsDir, lockFile, guardFile, cancelFile}
+	own := []string{casesDir, attemptsDir, failedDir, alarmsDir, inputsDir, lockFile, guardFile, cancelFile, ResultsFile, TimingFile, ReportFile}
 	entries, err := fs.ReadDir(s.root.FS(), ".")
 	if err != nil {
 		return s.fault(err)
@@ -225,8 +225,8 @@ type Change struct {
 	Done int
 }
 
-// Adopt makes a plan the store's, with the files that it reads. A plan that the store has already changes nothing. It
-// replaces another one of the same sweep if extend is set. Otherwise the error wraps ErrOlder, and ErrForeign for one of
+// Adopt makes a plan the store's, with the files that it reads. A plan that the store has already only
+// brings back those that are lost or damaged. It replaces another one of the same sweep if extend is set. Otherwise the error wraps ErrOlder, and ErrForeign for one of
 // another sweep.
 func (s *Store) Adopt(ctx context.Context, p *Plan, extend bool) (*Change, error) {
 	old, err := s.Plan()
@@ -238,7 +238,7 @@ func (s *Store) Adopt(ctx context.Context, p *Plan, extend bool) (*Change, error
 	case !old.OfSameSweep(p):
 		return nil, fmt.Errorf("%s %w: the sweep %s of %s: choose another folder", s.dir, ErrForeign, fault.Printable(old.Sweep), fault.Printable(old.Base))
 	case bytes.Equal(recordOf(old), recordOf(p)):
-		return nil, nil
+		return nil, s.take(ctx, p)
 	}
 	change, err := s.compare(old, p)
 	if err != nil {
@@ -315,8 +315,8 @@ func (s *Store) take(ctx context.Context, p *Plan) error {
 
 func (s *Store) takeInput(ctx context.Context, in *Input, from source) error {
 	target := path.Join(inputsDir, in.Hash)
-	if _, err := s.root.Lstat(target); err == nil {
-		return s.checkInput(in)
+	if s.checkInput(in) == nil {
+		return nil
 	}
 	next := path.Join(inputsDir, temporary+uniqueName())
 	defer func() { _ = s.root.RemoveAll(next) }() // it counts for nothing
@@ -331,10 +331,18 @@ func (s *Store) takeInput(ctx context.Context, in *Input, from source) error {
 	if err := s.sync(next); err != nil {
 		return s.fault(err)
 	}
-	if err := s.root.Rename(next, target); err != nil {
-		if _, there := s.root.Lstat(target); there == nil { // another was faster
-			return s.checkInput(in)
+	err := s.root.Rename(next, target)
+	if err != nil && s.checkInput(in) == nil { // another was faster
+		return nil
+	}
+	if _, there := s.root.Lstat(target); err != nil && there == nil {
+		damaged := path.Join(inputsDir, temporary+uniqueName())
+		defer func() { _ = s.root.RemoveAll(damaged) }() // it counts for nothing
+		if err = s.root.Rename(target, damaged); err == nil {
+			err = s.root.Rename(next, target)
 		}
+	}
+	if err != nil {
 		return s.fault(err)
 	}
 	return s.fault(s.sync(inputsDir))

@@ -164,6 +164,47 @@ func TestHalfResultsDontCount(t *testing.T) {
 	assert.ErrorContains(t, err, "is the result of "+`"`+p.Cases[1].ID)
 }
 
+// TestRestore: what the store lost of the plan's inputs comes back with the sweep file, and the error says so.
+func TestRestore(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(t *testing.T, file string){
+		"lost":   func(t *testing.T, file string) { require.NoError(t, os.RemoveAll(filepath.Dir(file))) },
+		"edited": func(t *testing.T, file string) { put(t, file, "duration: 1h") },
+		"linked": func(t *testing.T, file string) {
+			require.NoError(t, os.Remove(file))
+			require.NoError(t, os.Symlink("/etc/passwd", file))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, p := storeOf(t, `matrix: {scene.seed: [1]}`)
+			lose(t, filepath.Join(s.Dir(), p.Config))
+			read, err := s.Plan()
+			require.NoError(t, err)
+			_, err = newWorker(s, read)
+			require.ErrorContains(t, err, "give sweep run the sweep file, which brings it back")
+			_, err = s.Adopt(t.Context(), p, false)
+			require.NoError(t, err)
+			require.NoError(t, runLocal(t, s, read).Err())
+			assert.Len(t, entries(t, s, "inputs"), 1, "nothing half is left")
+		})
+	}
+}
+
+// TestLostPlan: a folder that lost its plan is still the sweep's, with its tables.
+func TestLostPlan(t *testing.T) {
+	t.Parallel()
+	s, p := storeOf(t, `matrix: {scene.seed: [1]}`)
+	require.NoError(t, runLocal(t, s, p).Err())
+	_, err := sweep.Merge(p, []*sweep.Store{s}, s.Dir())
+	require.NoError(t, err)
+	require.NoError(t, os.RemoveAll(filepath.Join(s.Dir(), notes))) // the test's
+	require.NoError(t, os.Remove(filepath.Join(s.Dir(), "plan.json")))
+	again, p, err := storeIn(t, s.Dir(), `matrix: {scene.seed: [1]}`)
+	require.NoError(t, err)
+	assert.Equal(t, 1, stateOf(t, again, p).Done)
+}
+
 // TestAttemptsOfTheDead: those of processes that have ended go, and those of a day ago, by the file system's clock. The
 // others stay.
 func TestAttemptsOfTheDead(t *testing.T) {

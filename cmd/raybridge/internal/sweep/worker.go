@@ -105,7 +105,7 @@ func (w *Worker) Prepare(version, class string, allowPrograms bool) error {
 	w.inputs = map[string]bool{}
 	for i := range p.Inputs {
 		if err := w.Store.checkInput(&p.Inputs[i]); err != nil {
-			return err
+			return fmt.Errorf("%w: give sweep run the sweep file, which brings it back", err)
 		}
 		w.inputs[p.Inputs[i].path()] = true
 	}
