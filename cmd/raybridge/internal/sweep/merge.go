@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -103,6 +105,16 @@ func (m *Merged) find(stores []*Store, id string) (found *Manifest, at *Store, e
 				ID: id, First: filepath.Join(at.dir, caseDir(id)), Second: filepath.Join(s.dir, caseDir(id)), Files: differing(found.Files, next.Files),
 			})
 		}
+	}
+	if found == nil {
+		return nil, nil, nil
+	}
+	metrics, err := at.metrics(found)
+	if err == nil && !maps.Equal(metrics, found.Metrics) {
+		err = fmt.Errorf("%s %w: its metrics aren't the summary's", filepath.Join(at.dir, caseDir(id), manifestFile), ErrEdited)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: delete %s, and run the sweep again", err, filepath.Join(at.dir, caseDir(id)))
 	}
 	return found, at, nil
 }

@@ -144,6 +144,42 @@ func TestVerifyNamesDamage(t *testing.T) {
 	assert.ErrorContains(t, v.Faults[1], "is a link or a device")
 }
 
+// TestVerifyNamesEdits: a manifest isn't believed, nor are files that it doesn't list.
+func TestVerifyNamesEdits(t *testing.T) {
+	t.Parallel()
+	for name, edit := range map[string]struct{ old, new, want string }{
+		"metrics":      {`"ego.distance": 1`, `"ego.distance": 99`, "was edited: its metrics aren't the summary's"},
+		"seed":         {`"seed": 1`, `"seed": 2`, "was edited: its seed"},
+		"class":        {`"class": "host/`, `"class": "gpu/`, "was edited: its seed, version or class"},
+		"no summary":   {`"name": "summary.json"`, `"name": "timing.json"`, "was changed"},
+		"another file": {"", "", "outputs/more.txt isn't in the manifest"},
+		"nothing":      {"", "", ""},
+	} {
+		s, p := storeOf(t, `matrix: {scene.seed: [1]}, collect: [ego.distance]`)
+		require.NoError(t, runLocal(t, s, p).Err())
+		dir := filepath.Join(s.Dir(), "cases", p.Cases[0].ID[:2], p.Cases[0].ID)
+		text, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+		require.NoError(t, err)
+		require.Contains(t, string(text), edit.old)
+		put(t, filepath.Join(dir, "manifest.json"), strings.Replace(string(text), edit.old, edit.new, 1))
+		if name == "another file" {
+			put(t, filepath.Join(dir, "outputs/more.txt"), "")
+		}
+		v, err := s.Verify(t.Context(), p)
+		require.NoError(t, err)
+		if edit.want == "" {
+			assert.Empty(t, v.Faults)
+			continue
+		}
+		require.Len(t, v.Faults, 1, name)
+		require.ErrorContains(t, v.Faults[0], edit.want)
+		if name == "metrics" {
+			_, err = sweep.Merge(p, []*sweep.Store{s}, t.TempDir())
+			require.ErrorIs(t, err, sweep.ErrEdited, "no table has it")
+		}
+	}
+}
+
 // TestHalfResultsDontCount: what isn't whole isn't done, whatever its name.
 func TestHalfResultsDontCount(t *testing.T) {
 	t.Parallel()
@@ -491,7 +527,7 @@ func TestMerge(t *testing.T) {
 	path := filepath.Join(whole.Dir(), "cases", id[:2], id, "manifest.json")
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
-	put(t, path, strings.Replace(string(text), `"ego.distance": 1`, `"ego.distance": 2`, 1))
+	put(t, path, strings.Replace(string(text), `"seed": 1`, `"seed": 2`, 1))
 	_, m = table(t.TempDir(), whole, one, two)
 	require.Len(t, m.Alarms, 1)
 	assert.Equal(t, id, m.Alarms[0].ID)

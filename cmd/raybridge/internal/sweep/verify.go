@@ -1,10 +1,16 @@
 package sweep
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 )
 
@@ -29,28 +35,72 @@ func (s *Store) Verify(ctx context.Context, p *Plan) (*Verified, error) {
 		}
 		v.Done++
 		v.Checked++
-		if err := s.verify(id); err != nil {
+		if err := s.verify(p, &p.Cases[i]); err != nil {
 			v.Faults = append(v.Faults, fmt.Errorf("%w: delete %s, and run the sweep again", err, filepath.Join(s.dir, caseDir(id))))
 		}
 	}
 	return v, nil
 }
 
-// verify compares a result's files with their hashes.
-func (s *Store) verify(id string) error {
-	m, err := s.Manifest(id)
+// ErrEdited: a manifest doesn't say what the case has given.
+var ErrEdited = errors.New("was edited")
+
+// verify compares a result's files with their hashes, and what the manifest says with the plan, the summary and the
+// folder.
+func (s *Store) verify(p *Plan, c *Case) error {
+	m, err := s.Manifest(c.ID)
 	if err != nil {
 		return err
 	}
+	listed := map[string]bool{}
 	for _, f := range m.Files {
 		if err := checkName(f.Name); err != nil {
 			return err
 		}
-		if err := s.checkFile(path.Join(caseDir(id), f.Name), f); err != nil {
+		if err := s.checkFile(path.Join(caseDir(c.ID), f.Name), f); err != nil {
 			return err
 		}
+		listed[path.Join(caseDir(c.ID), f.Name)] = true
 	}
-	return nil
+	metrics, err := s.metrics(m)
+	name := filepath.Join(s.dir, caseDir(c.ID), manifestFile)
+	switch {
+	case err != nil:
+		return err
+	case !maps.Equal(metrics, m.Metrics):
+		return fmt.Errorf("%s %w: its metrics aren't the summary's", name, ErrEdited)
+	case m.Seed != c.Seed || m.Version != p.Version || p.Class != AnyDevice && m.Class != p.Class:
+		return fmt.Errorf("%s %w: its seed, version or class of device isn't the plan's", name, ErrEdited)
+	}
+	return fs.WalkDir(s.root.FS(), path.Join(caseDir(c.ID), outputsDir), func(name string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() && !listed[name] {
+			err = fmt.Errorf("%s isn't in the manifest: somebody has added it", filepath.Join(s.dir, name))
+		}
+		return s.fault(err)
+	})
+}
+
+// metrics reads those of a result from its summary, if that is what its hash says.
+func (s *Store) metrics(m *Manifest) (map[string]float64, error) {
+	at := slices.IndexFunc(m.Files, func(f InputFile) bool { return f.Name == summaryFile })
+	name := path.Join(caseDir(m.ID), summaryFile)
+	if at < 0 {
+		return nil, fmt.Errorf("%s %w: it has no summary", filepath.Join(s.dir, caseDir(m.ID), manifestFile), ErrEdited)
+	}
+	if err := s.checkFile(name, m.Files[at]); err != nil {
+		return nil, err
+	}
+	text, err := s.root.ReadFile(name)
+	if err != nil {
+		return nil, s.fault(err)
+	}
+	var tree map[string]any
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&tree); err != nil {
+		return nil, fmt.Errorf("%s is damaged: %w", filepath.Join(s.dir, name), err)
+	}
+	return newSummary(tree).metrics(), nil
 }
 
 // Sample runs a share of the cases that are done again, and compares what they give with their results. Which ones is
