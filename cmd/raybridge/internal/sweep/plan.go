@@ -49,6 +49,13 @@ func (p *Plan) Same() int { return p.same }
 // OfSameSweep reports whether the plans are of one sweep.
 func (p *Plan) OfSameSweep(other *Plan) bool { return p.Sweep == other.Sweep && p.Base == other.Base }
 
+// hasCases reports whether another plan has the same cases in the same order, asked for alike.
+func (p *Plan) hasCases(other *Plan) bool {
+	return slices.Equal(p.Keys, other.Keys) && slices.EqualFunc(p.Cases, other.Cases, func(a, b Case) bool {
+		return a.ID == b.ID && slices.Equal(a.Values, b.Values)
+	})
+}
+
 // Settings returns a case's settings as raybridge run --set takes them, in the order of Plan.Keys. Files are those in the
 // store.
 func (p *Plan) Settings(c *Case) (keys, values []string) {

@@ -239,6 +239,11 @@ func (s *Store) Adopt(ctx context.Context, p *Plan, extend bool) (*Change, error
 		return nil, fmt.Errorf("%s %w: the sweep %s of %s: choose another folder", s.dir, ErrForeign, fault.Printable(old.Sweep), fault.Printable(old.Base))
 	case bytes.Equal(recordOf(old), recordOf(p)):
 		return nil, s.take(ctx, p)
+	case old.hasCases(p): // a comment in the base, or other columns of the table
+		if err := s.take(ctx, p); err != nil {
+			return nil, err
+		}
+		return nil, s.write(planFile, recordOf(p))
 	}
 	change, err := s.compare(old, p)
 	if err != nil {

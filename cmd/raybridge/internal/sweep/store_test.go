@@ -30,6 +30,13 @@ func TestAdopt(t *testing.T) {
 	require.NoError(t, err, "the same plan continues")
 	assert.Equal(t, p.Cases, same.Cases)
 
+	commented, err := planOf(t, folder(t, map[string]string{"drive.yaml": "# slow\n" + base, "sweep.yaml": `sweep: {base: drive.yaml, matrix: {scene.seed: [1, 2]}}`}), "sweep.yaml")
+	require.NoError(t, err)
+	require.NotEqual(t, p.Config, commented.Config)
+	_, err = s.Adopt(t.Context(), commented, false)
+	require.NoError(t, err, "a comment changes no case")
+	assert.Zero(t, runLocal(t, s, commented).Left())
+
 	grown, err := planned(t, `sweep: {base: drive.yaml, matrix: {scene.seed: [2, 3, 4]}}`)
 	require.NoError(t, err)
 	change, err := s.Adopt(t.Context(), grown, false)
