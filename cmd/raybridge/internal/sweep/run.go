@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -40,8 +42,10 @@ type Report struct {
 	Progress
 	// Wall is how long the run took, and Cases the sum of its processes' times.
 	Wall, Cases time.Duration
-	// Alarms are results that differ from the first of their case.
-	Alarms []*Alarm
+	// Alarms are results that differ from the first of their case, of this run. Unsettled are the cases that have one,
+	// whichever run found it.
+	Alarms    []*Alarm
+	Unsettled []string
 	// Stopped is why the run ended before all cases were tried; nil where it didn't.
 	Stopped error
 }
@@ -57,12 +61,26 @@ func (r *Run) Run(ctx context.Context) (*Report, error) {
 	if err := l.find(); err != nil {
 		return nil, err
 	}
-	err := l.run(ctx)
+	err := errors.Join(l.run(ctx), l.findAlarms())
 	l.report.Wall = time.Since(began)
 	if l.report.Left() == 0 { // it was told to end when all had just ended
 		l.report.Stopped = nil
 	}
 	return &l.report, err
+}
+
+// findAlarms lists the share's cases that have a second result.
+func (l *loop) findAlarms() error {
+	folders, err := l.Store.Alarms()
+	if len(folders) == 0 {
+		return err
+	}
+	for _, c := range l.Shard.Of(l.Plan) {
+		if slices.ContainsFunc(folders, func(f string) bool { return strings.HasPrefix(path.Base(f), c.ID) }) {
+			l.report.Unsettled = append(l.report.Unsettled, c.ID)
+		}
+	}
+	return err
 }
 
 // loop is one run under way.
@@ -331,17 +349,20 @@ func (l *loop) attempts() int {
 	return l.Attempts
 }
 
+// unsettled says how to settle an alarm.
+const unsettled = "gave two results that differ: find out why, and delete the folders in " + alarmsDir + " (and in " + casesDir + " to run a case again)"
+
 // Err says what of the report isn't as it should be, nil for nothing.
 func (o *Report) Err() error {
 	switch {
 	case o.Stopped != nil:
 		return fmt.Errorf("%d of %d cases are left: %w", o.Left(), o.Total, o.Stopped)
-	case o.Failed > 0 && len(o.Alarms) > 0:
-		return fmt.Errorf("%d of %d cases failed, and %d gave two results that differ", o.Failed, o.Total, len(o.Alarms))
+	case o.Failed > 0 && len(o.Unsettled) > 0:
+		return fmt.Errorf("%d of %d cases failed, and %d %s", o.Failed, o.Total, len(o.Unsettled), unsettled)
 	case o.Failed > 0:
 		return fmt.Errorf("%d of %d cases failed", o.Failed, o.Total)
-	case len(o.Alarms) > 0:
-		return fmt.Errorf("%d of %d cases gave two results that differ", len(o.Alarms), o.Total)
+	case len(o.Unsettled) > 0:
+		return fmt.Errorf("%d of %d cases %s", len(o.Unsettled), o.Total, unsettled)
 	}
 	return nil
 }
