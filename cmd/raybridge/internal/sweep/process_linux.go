@@ -15,6 +15,9 @@ func endsWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }
 
+// killGroup kills what a case that has ended leaves running.
+func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) } // mostly there is nothing left
+
 // processSpace names the space that process numbers are of: containers have their own, and so has a machine each time that
 // it starts. It is "" where /proc doesn't tell.
 func processSpace() string {

@@ -7,6 +7,9 @@ import "syscall"
 // endsWithParent: here it is --end-with-input that ends a case with the sweep's process.
 func endsWithParent() *syscall.SysProcAttr { return nil }
 
+// killGroup does nothing: a case has no group of its own here.
+func killGroup(int) {}
+
 // processSpace is empty: nothing is known of other processes.
 func processSpace() string { return "" }
 

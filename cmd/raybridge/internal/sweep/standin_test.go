@@ -34,6 +34,7 @@ const (
 	panics      = "1014"
 	lacksMemory = "1015"
 	endsWith2   = "1016"
+	leavesChild = "1018" // which holds its standard error
 	isWrongJSON = "1017" // wrong use, said in JSON
 )
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -500,6 +501,23 @@ func TestSickMachine(t *testing.T) {
 		r := sick(keep)
 		require.ErrorIs(t, r.Stopped, sweep.ErrSick)
 		assert.ErrorContains(t, r.Err(), want)
+	}
+}
+
+// TestChildOfACase: a case that ended well is done, though a process that it has started holds its standard error. That one
+// ends, too.
+func TestChildOfACase(t *testing.T) {
+	t.Parallel()
+	s, p := storeOf(t, `matrix: {scene.seed: [`+leavesChild+`]}`)
+	require.NoError(t, runLocal(t, s, p).Err())
+	text, err := os.ReadFile(filepath.Join(s.Dir(), notes, "child"))
+	require.NoError(t, err)
+	if runtime.GOOS == "linux" {
+		line := filepath.Join("/proc", strings.TrimSpace(string(text)), "cmdline")
+		assert.Eventually(t, func() bool {
+			data, _ := os.ReadFile(line) // it is empty where nobody waits for it
+			return len(data) == 0
+		}, patience, time.Millisecond)
 	}
 }
 

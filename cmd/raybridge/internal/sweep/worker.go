@@ -273,7 +273,11 @@ func (w *Worker) run(ctx context.Context, c *Case, tries int) *running {
 // patience is how long a process may take to end when it is told to.
 const patience = 3 * time.Second
 
-// process runs a command line to its end. A process that is told to end has some time for that.
+// errStart: a case's process didn't even start.
+var errStart = errors.New("start a case")
+
+// process runs a command line to its end. A process that is told to end has some time for that. What it has started ends
+// with it.
 func (w *Worker) process(ctx context.Context, args []string, said *tail) (code int, err error) {
 	cmd := exec.CommandContext(ctx, w.Program, args...)
 	cmd.Dir, cmd.Stderr, cmd.SysProcAttr = w.Store.dir, said, endsWithParent()
@@ -281,7 +285,7 @@ func (w *Worker) process(ctx context.Context, args []string, said *tail) (code i
 	cmd.WaitDelay = patience
 	input, output, err := os.Pipe() // its end tells the process of ours
 	if err != nil {
-		return 0, err
+		return -1, fmt.Errorf("%w: %w", errStart, err)
 	}
 	defer output.Close()
 	cmd.Stdin = input
@@ -291,9 +295,13 @@ func (w *Worker) process(ctx context.Context, args []string, said *tail) (code i
 	err = cmd.Start()
 	_ = input.Close() // the process has its own
 	if err != nil {
-		return 0, fmt.Errorf("start a case: %w", err)
+		return -1, fmt.Errorf("%w: %w", errStart, err)
 	}
 	err = cmd.Wait()
+	killGroup(cmd.Process.Pid)
+	if errors.Is(err, exec.ErrWaitDelay) { // it ended well, and one that it had started held its standard error
+		err = nil
+	}
 	return cmd.ProcessState.ExitCode(), err
 }
 
@@ -301,7 +309,7 @@ func (w *Worker) process(ctx context.Context, args []string, said *tail) (code i
 func (w *Worker) judge(r *running, err error) {
 	words := cmp.Or(r.end.crash, strings.TrimSpace(lastLine(r.end.Log)))
 	switch {
-	case r.end.Code == 0: // it didn't even start
+	case errors.Is(err, errStart):
 		r.end.Result, r.end.Err = Returned, err
 		return
 	case w.diskFull(r.attempt, r.end.Log):

@@ -61,6 +61,10 @@ case $what in
 	exit 2
 	;;
 1016) exit 2 ;;
+1018)
+	sleep 3600 &
+	echo $! >"$notes/child"
+	;;
 1017)
 	echo '{"level":"ERROR","msg":"no such rig"}' >&2
 	exit 2
