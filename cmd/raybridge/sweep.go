@@ -506,7 +506,7 @@ func (f *sweepFlags) coordinate(cmd *cobra.Command, s *sweep.Store, p *sweep.Pla
 }
 
 func (f *sweepFlags) coordinated(cmd *cobra.Command, ctx context.Context, s *sweep.Store, p *sweep.Plan, prepare func(*sweep.Plan) error) error {
-	if err := errors.Join(s.Uncancel(), s.SweepDead()); err != nil {
+	if err := s.Uncancel(); err != nil {
 		return usage(err)
 	}
 	p, err := f.planIn(cmd, s, p)

@@ -53,12 +53,13 @@ type Report struct {
 // usualAttempts is how often a case is tried.
 const usualAttempts = 3
 
-// Run runs cases until each has its result or has failed for good, or ctx ends, or nothing can be run any longer. An error
+// Run removes the attempts of the dead, and runs cases until each has its result or has failed for good, or ctx ends, or
+// nothing can be run any longer. An error
 // is one of the store.
 func (r *Run) Run(ctx context.Context) (*Report, error) {
 	began := time.Now()
 	l := &loop{Run: r, tries: map[*Case]int{}, again: make(chan *Case), ends: make(chan End), offers: make(chan offer), offered: make(chan error)}
-	if err := l.find(); err != nil {
+	if err := errors.Join(r.Store.SweepDead(), l.find()); err != nil {
 		return nil, err
 	}
 	err := errors.Join(l.run(ctx), l.findAlarms())

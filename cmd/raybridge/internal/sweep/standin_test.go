@@ -99,9 +99,6 @@ func coordinate(ctx context.Context, dir, jobs string) (*sweep.Report, error) {
 		return nil, err
 	}
 	defer lock.Release()
-	if err := s.SweepDead(); err != nil {
-		return nil, err
-	}
 	p, err := s.Plan()
 	if err != nil {
 		return nil, err
