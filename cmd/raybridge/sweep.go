@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -371,13 +373,13 @@ func (f *sweepFlags) estimate(cmd *cobra.Command, p *sweep.Plan) (e *sweep.Estim
 	}
 	s, err := sweep.CreateStore(dir)
 	if err != nil {
-		return nil, usage(err)
+		return nil, folderFault(err)
 	}
 	defer s.Close()
 	if f.extend { // nobody may run the plan that is replaced
 		_, lock, locked := s.Lock(cmd.Context(), false, func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), text) })
 		if locked != nil {
-			return nil, usage(locked)
+			return nil, folderFault(locked)
 		}
 		defer func() { err = errors.Join(err, lock.Release()) }()
 	}
@@ -404,7 +406,7 @@ func (f *sweepFlags) adopt(cmd *cobra.Command, s *sweep.Store, p *sweep.Plan) er
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s stay, %d of them done; %d are new, %d are no longer asked for\n",
 			fault.Count(change.Stay, "case"), change.Done, change.New, change.Gone)
 	}
-	return usage(err)
+	return folderFault(err)
 }
 
 // worker makes a worker of this machine for a plan.
@@ -424,7 +426,7 @@ func (f *sweepFlags) worker(s *sweep.Store, p *sweep.Plan) (*sweep.Worker, error
 			return nil, fmt.Errorf("open the plan's device: %w", err)
 		}
 	}
-	return w, usage(w.Prepare(version, class, f.allowPrograms))
+	return w, folderFault(w.Prepare(version, class, f.allowPrograms))
 }
 
 func (f *sweepFlags) run(cmd *cobra.Command, path string) error {
@@ -444,7 +446,7 @@ func (f *sweepFlags) run(cmd *cobra.Command, path string) error {
 	}
 	s, err := open(f.out)
 	if err != nil {
-		return usage(err)
+		return folderFault(err)
 	}
 	defer s.Close()
 	if shard.Count > 0 {
@@ -480,26 +482,37 @@ func (f *sweepFlags) runShare(cmd *cobra.Command, s *sweep.Store, p *sweep.Plan,
 	return f.runCases(cmd, cmd.Context(), s, p, shard)
 }
 
+// folderFault marks an error of a sweep's folder: it is wrong use, unless the disk or the machine has failed, which another
+// try may not find.
+func folderFault(err error) error {
+	var failed syscall.Errno
+	if !errors.As(err, &failed) || failed.Is(fs.ErrNotExist) || failed.Is(fs.ErrPermission) || failed.Is(fs.ErrExist) ||
+		slices.Contains([]syscall.Errno{syscall.ENOTDIR, syscall.EISDIR, syscall.ELOOP, syscall.ENAMETOOLONG}, failed) {
+		return usage(err)
+	}
+	return &exitError{exitIncomplete, err}
+}
+
 // planIn returns the store's plan, after it has adopted p if that isn't nil.
 func (f *sweepFlags) planIn(cmd *cobra.Command, s *sweep.Store, p *sweep.Plan) (*sweep.Plan, error) {
 	if p != nil {
 		return p, f.adopt(cmd, s, p)
 	}
 	p, err := s.Plan()
-	return p, usage(err)
+	return p, folderFault(err)
 }
 
 // coordinate runs all cases that aren't done, as the only one that does so. It first calls prepare. (optional)
 func (f *sweepFlags) coordinate(cmd *cobra.Command, s *sweep.Store, p *sweep.Plan, prepare func(*sweep.Plan) error) error {
 	if p == nil {
 		if err := s.Planned(); err != nil {
-			return usage(err)
+			return folderFault(err)
 		}
 	}
 	messages := cmd.ErrOrStderr()
 	ctx, lock, err := s.Lock(cmd.Context(), f.takeOver, func(text string) { fmt.Fprintln(messages, text) })
 	if err != nil {
-		return usage(err)
+		return folderFault(err)
 	}
 	err = f.coordinated(cmd, ctx, s, p, prepare)
 	return errors.Join(err, lock.Release())
@@ -507,7 +520,7 @@ func (f *sweepFlags) coordinate(cmd *cobra.Command, s *sweep.Store, p *sweep.Pla
 
 func (f *sweepFlags) coordinated(cmd *cobra.Command, ctx context.Context, s *sweep.Store, p *sweep.Plan, prepare func(*sweep.Plan) error) error {
 	if err := s.Uncancel(); err != nil {
-		return usage(err)
+		return folderFault(err)
 	}
 	p, err := f.planIn(cmd, s, p)
 	if err != nil {
