@@ -193,10 +193,17 @@ func recordOf(v any) []byte {
 
 // Plan reads the store's plan.
 func (s *Store) Plan() (*Plan, error) {
-	f, err := s.root.Open(planFile)
+	info, err := s.root.Lstat(planFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", s.dir, ErrNoPlan)
 	}
+	if err != nil {
+		return nil, s.fault(err)
+	}
+	if !info.Mode().IsRegular() { // opening a pipe would wait
+		return nil, fmt.Errorf("%s: %w: it isn't a regular file", filepath.Join(s.dir, planFile), ErrPlan)
+	}
+	f, err := s.root.Open(planFile)
 	if err != nil {
 		return nil, s.fault(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -384,6 +385,17 @@ func TestPoisonedPlans(t *testing.T) {
 			assert.Less(t, len(err.Error()), 1000)
 		})
 	}
+}
+
+// TestPlanIsAFile: nobody waits for what a pipe in the plan's place says.
+func TestPlanIsAFile(t *testing.T) {
+	t.Parallel()
+	s, _ := storeOf(t, `matrix: {scene.seed: [1]}`)
+	path := filepath.Join(s.Dir(), "plan.json")
+	require.NoError(t, os.Remove(path))
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	_, err := s.Plan()
+	assert.ErrorIs(t, err, sweep.ErrPlan)
 }
 
 // TestPoisonedConfig: an input that is what its hash says may name other files, which nobody reads.
