@@ -164,7 +164,7 @@ const rows = () => [...page.querySelectorAll("#cases tr")].slice(1);
 const cells = k => rows().map(r => r.children[k].title || r.children[k].textContent);
 const look = name => seen.push({name, rows: rows().length, shown: page.getElementById("shown").textContent, second: cells(1).slice(0, 2), state: cells(4)[0], links: [...rows()[0].querySelectorAll("a")].map(a => a.getAttribute("href"))});
 const press = name => [...page.querySelectorAll("#cases th button")].find(b => b.textContent === name).click();
-look("fresh"); page.getElementById("on").click(); look("on"); press("ego.speed"); look("up"); press("ego.speed"); look("down"); press("state"); press("state"); look("state"); press("state"); press("state");
+look("fresh"); page.getElementById("next").click(); look("next"); press("ego.speed"); look("up"); press("ego.speed"); look("down"); press("state"); press("state"); look("state"); press("state"); press("state");
 const find = page.getElementById("find"); find.value = "ON FIRE"; find.dispatchEvent(new Event("input")); look("found");
 document.getElementById("seen").textContent = JSON.stringify(seen); };</script></body>`
 
@@ -217,7 +217,7 @@ func TestReportInABrowser(t *testing.T) {
 		}
 	}
 	assert.Equal(t, "1 to 100 of 10000", looks[at["fresh"]].Shown)
-	assert.Equal(t, "101 to 200 of 10000", looks[at["on"]].Shown)
+	assert.Equal(t, "101 to 200 of 10000", looks[at["next"]].Shown)
 	assert.Equal(t, []string{lowest, lowest}, looks[at["up"]].Second, "as numbers: 10 comes after 2; both seeds")
 	assert.Equal(t, []string{highest, highest}, looks[at["down"]].Second)
 	assert.Equal(t, "missing", looks[at["state"]].State)

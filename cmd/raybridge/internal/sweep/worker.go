@@ -152,8 +152,8 @@ func (w *Worker) checkPath(key, value string, allowPrograms bool) error {
 	return nil
 }
 
-// ErrNotThis: a case isn't what its id says.
-var ErrNotThis = errors.New("isn't what its id says: the plan was changed, plan the sweep file again with --extend")
+// errNotThis: a case isn't what its id says.
+var errNotThis = errors.New("isn't what its id says: the plan was changed, plan the sweep file again with --extend")
 
 // check refuses a case that isn't what its id says, or whose settings name other files than the plan's inputs.
 func (w *Worker) check(c *Case) error {
@@ -185,7 +185,7 @@ func (w *Worker) check(c *Case) error {
 	n := newIdentity(w.Plan, lines)
 	seed := slices.Index(w.Plan.Keys, seedKey)
 	if n.hasher().sum(c.Seed, n.leaves) != c.ID || seed >= 0 && seed < len(c.Values) && c.Values[seed] != "" && c.Values[seed] != strconv.FormatUint(c.Seed, 10) {
-		return fmt.Errorf("case %s %w", c.ID, ErrNotThis)
+		return fmt.Errorf("case %s %w", c.ID, errNotThis)
 	}
 	return nil
 }
