@@ -25,3 +25,6 @@ func ReadPlan(r io.Reader) (*Plan, error) { return readPlan(r) }
 func Freeze(file string, text []byte, moved func(key, path string) (string, error)) ([]byte, error) {
 	return freeze(file, text, moved)
 }
+
+// HashOf hashes what a reader gives.
+var HashOf = hashOf

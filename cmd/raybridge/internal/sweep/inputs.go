@@ -130,12 +130,6 @@ func hashFile(path string) (InputFile, error) {
 	return InputFile{Size: size, SHA256: sum}, fault.File(err)
 }
 
-// HashFile returns the SHA-256 of a file's content in hexadecimal digits.
-func HashFile(path string) (string, error) {
-	f, err := hashFile(path)
-	return f.SHA256, err
-}
-
 func hashOf(r io.Reader) (size int64, sum string, err error) {
 	h := sha256.New()
 	size, err = io.Copy(h, r)

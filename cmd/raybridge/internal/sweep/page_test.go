@@ -49,13 +49,14 @@ func filled(t *testing.T, keys string) (*sweep.Store, *sweep.Plan) {
 		x := float64(i)
 		metrics := map[string]float64{"ego.distance": 1000 + 10*math.Sin(x/7) + x/float64(len(p.Cases)), "collisions": math.Floor(math.Mod(x, 3))}
 		putRecord(t, map[string]any{"metrics": metrics}, dir, "summary.json")
-		info, err := os.Stat(filepath.Join(dir, "summary.json"))
+		summary, err := os.Open(filepath.Join(dir, "summary.json"))
 		require.NoError(t, err)
-		sum, err := sweep.HashFile(filepath.Join(dir, "summary.json"))
+		size, sum, err := sweep.HashOf(summary)
 		require.NoError(t, err)
+		require.NoError(t, summary.Close())
 		putRecord(t, &sweep.Manifest{
 			Schema: 1, ID: c.ID, Seed: c.Seed, Version: p.Version, Class: p.Class,
-			Files:   []sweep.InputFile{{Name: "summary.json", Size: info.Size(), SHA256: sum}, {Name: "outputs/a #1?.mcap"}},
+			Files:   []sweep.InputFile{{Name: "summary.json", Size: size, SHA256: sum}, {Name: "outputs/a #1?.mcap"}},
 			Metrics: metrics,
 		}, dir, "manifest.json")
 		putRecord(t, &sweep.Timing{Tries: 1 + i%2, Process: sweep.Process{Host: "here"}, Started: time.Unix(1e9, 0), WallS: 1 + x/1000, Summary: json.RawMessage(`{"real_time_factor": 2.5}`)}, dir, "timing.json")

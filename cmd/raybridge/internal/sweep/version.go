@@ -15,8 +15,8 @@ func VersionOf(version, program string) (string, error) {
 	if releaseForm.MatchString(version) {
 		return version + " " + runtime.Version() + levelOf(debug.ReadBuildInfo()), nil
 	}
-	sum, err := HashFile(program)
-	return version + " sha256:" + sum, err
+	f, err := hashFile(program)
+	return version + " sha256:" + f.SHA256, err
 }
 
 // levelOf is the level of the processor that a build is for, such as " GOAMD64=v1".
