@@ -1,6 +1,9 @@
 package sweep
 
-import "io"
+import (
+	"context"
+	"io"
+)
 
 // Poison gives a plan another configuration, which is what its hash says.
 func Poison(p *Plan, name, text string) {
@@ -28,3 +31,6 @@ func Freeze(file string, text []byte, moved func(key, path string) (string, erro
 
 // HashOf hashes what a reader gives.
 var HashOf = hashOf
+
+// Guard keeps others from the lock until release.
+func Guard(ctx context.Context, s *Store) (release func(), err error) { return s.guard(ctx) }

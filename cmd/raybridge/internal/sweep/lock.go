@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -44,20 +45,22 @@ type Lock struct {
 // another. takeOver takes one whose holder may still run on another machine, and one of this machine that is no longer
 // renewed. The lock of a process of this machine that has ended is taken; tell is told of that. Errors wrap ErrLocked where another has it.
 func (s *Store) Lock(ctx context.Context, takeOver bool, tell func(string)) (context.Context, *Lock, error) {
-	unguard, err := s.guard()
+	old, err := s.holder()
+	switch {
+	case err != nil && !takeOver:
+		return nil, nil, fmt.Errorf("%w: %w: give --take-over if no other sweep run works there", ErrLocked, err)
+	case err == nil && old.Name != "":
+		if err := s.judge(ctx, &old, takeOver, tell); err != nil {
+			return nil, nil, err
+		}
+	}
+	unguard, err := s.guard(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer unguard()
-	var old holder
-	switch err := s.read(lockFile, &old); {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil && !takeOver:
-		return nil, nil, fmt.Errorf("%w: %w: give --take-over if no other sweep run works there", ErrLocked, err)
-	default:
-		if err := s.judge(ctx, &old, takeOver, tell); err != nil {
-			return nil, nil, err
-		}
+	if now, err := s.holder(); err == nil && now.Name != "" && (now.Name != old.Name || now.Beat != old.Beat) {
+		return nil, nil, fmt.Errorf("%s: %w: %v was faster", filepath.Join(s.dir, lockFile), ErrLocked, &now)
 	}
 	now := time.Now()
 	l := &Lock{store: s, done: make(chan struct{}), mine: holder{Process: thisProcess(), Name: uniqueName(), Started: now, Renewed: now}}
@@ -69,6 +72,37 @@ func (s *Store) Lock(ctx context.Context, takeOver bool, tell func(string)) (con
 	renewing, l.end = context.WithCancel(context.Background())
 	go l.renew(renewing, cancel)
 	return held, l, nil
+}
+
+// holder reads who has the lock; it has no name where nobody does.
+func (s *Store) holder() (h holder, err error) {
+	if err = s.read(lockFile, &h); errors.Is(err, fs.ErrNotExist) {
+		return holder{}, nil
+	}
+	if err == nil && h.Name == "" {
+		err = fmt.Errorf("%s is damaged: it has no name", filepath.Join(s.dir, lockFile))
+	}
+	return h, err
+}
+
+// guard keeps other processes from changing the lock at the same time, where the file system can: then no two take a stale
+// one at once. None holds it for long.
+func (s *Store) guard(ctx context.Context) (release func(), err error) {
+	f, err := s.root.OpenFile(guardFile, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, s.fault(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*renewal)
+	defer cancel()
+	for tryLock(f) {
+		select {
+		case <-ctx.Done():
+			_ = f.Close()
+			return nil, fmt.Errorf("%s: %w: another process holds it: %w", filepath.Join(s.dir, guardFile), ErrLocked, ctx.Err())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return func() { _ = f.Close() }, nil
 }
 
 // judge returns nil if a lock that is there may be taken, and tells of it.
@@ -128,25 +162,37 @@ func (l *Lock) renew(ctx context.Context, end context.CancelCauseFunc) {
 			return
 		case <-ticker.C:
 		}
-		var now holder
-		err := l.store.read(lockFile, &now)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			l.lost = fmt.Errorf("%w: somebody has removed its lock: run the command again to continue", ErrLocked)
-		case err == nil && now.Name != l.mine.Name:
-			l.lost = fmt.Errorf("%w: %v has taken it over", ErrLocked, &now)
-		case err == nil:
-			l.mine.Beat++
-			l.mine.Renewed = time.Now()
-			_ = l.store.write(lockFile, recordOf(l.mine)) // a full disk ends the sweep by its cases
+		if l.beat(ctx) {
 			continue
-		default:
-			continue // the file system may come back
 		}
 		end(l.lost)
 		<-ctx.Done()
 		return
 	}
+}
+
+// beat renews the lock once, and reports whether it is still ours as far as anybody knows.
+func (l *Lock) beat(ctx context.Context) bool {
+	unguard, err := l.store.guard(ctx)
+	if err != nil {
+		return true // the file system may come back
+	}
+	defer unguard()
+	var now holder
+	err = l.store.read(lockFile, &now)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		l.lost = fmt.Errorf("%w: somebody has removed its lock: run the command again to continue", ErrLocked)
+		return false
+	case err == nil && now.Name != l.mine.Name:
+		l.lost = fmt.Errorf("%w: %v has taken it over", ErrLocked, &now)
+		return false
+	case err == nil:
+		l.mine.Beat++
+		l.mine.Renewed = time.Now()
+		_ = l.store.write(lockFile, recordOf(l.mine)) // a full disk ends the sweep by its cases
+	}
+	return true
 }
 
 // Release gives the lock back. The error wraps ErrLocked if another had taken it.
@@ -156,8 +202,12 @@ func (l *Lock) Release() error {
 	if l.lost != nil {
 		return l.lost
 	}
-	var now holder
-	if err := l.store.read(lockFile, &now); err != nil || now.Name != l.mine.Name {
+	unguard, err := l.store.guard(context.Background())
+	if err != nil {
+		return err
+	}
+	defer unguard()
+	if now, err := l.store.holder(); err != nil || now.Name != l.mine.Name {
 		return nil // another's
 	}
 	return l.store.fault(l.store.root.Remove(lockFile))

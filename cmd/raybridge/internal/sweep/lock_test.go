@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -159,6 +160,24 @@ func TestLockOfAnotherProcess(t *testing.T) {
 	}
 }
 
+// TestGuardIsHeld: waiting for a process that looks at the lock ends with the context, or as soon as that one lets it.
+func TestGuardIsHeld(t *testing.T) {
+	t.Parallel()
+	s, _ := storeOf(t, `matrix: {scene.seed: [1]}`)
+	release, err := sweep.Guard(t.Context(), s)
+	require.NoError(t, err)
+	if runtime.GOOS == "linux" {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		_, _, err = s.Lock(ctx, false, func(string) {})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	}
+	release()
+	_, lock, err := s.Lock(t.Context(), false, func(string) {})
+	require.NoError(t, err)
+	require.NoError(t, lock.Release())
+}
+
 // TestLockIsLost: who loses the lock ends, and leaves it to the one who took it.
 func TestLockIsLost(t *testing.T) {
 	t.Parallel()
@@ -188,13 +207,15 @@ func TestLockIsLost(t *testing.T) {
 func TestBrokenLock(t *testing.T) {
 	t.Parallel()
 	s, _ := storeOf(t, `matrix: {scene.seed: [1]}`)
-	put(t, filepath.Join(s.Dir(), "lock"), "{")
-	_, _, err := s.Lock(t.Context(), false, func(string) {})
-	require.ErrorIs(t, err, sweep.ErrLocked)
-	assert.ErrorContains(t, err, "give --take-over if no other sweep run works there")
-	_, lock, err := s.Lock(t.Context(), true, func(string) {})
-	require.NoError(t, err)
-	require.NoError(t, lock.Release())
+	for _, text := range []string{"{", "{}"} {
+		put(t, filepath.Join(s.Dir(), "lock"), text)
+		_, _, err := s.Lock(t.Context(), false, func(string) {})
+		require.ErrorIs(t, err, sweep.ErrLocked)
+		assert.ErrorContains(t, err, "give --take-over if no other sweep run works there")
+		_, lock, err := s.Lock(t.Context(), true, func(string) {})
+		require.NoError(t, err)
+		require.NoError(t, lock.Release())
+	}
 }
 
 func TestCancel(t *testing.T) {

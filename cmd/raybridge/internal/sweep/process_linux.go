@@ -52,18 +52,9 @@ func processLives(pid int) bool {
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
-// guard keeps other processes from looking at the lock at the same time, where the file system can: then no two take a
-// stale one at once. The kernel gives it back for a process that ends.
-func (s *Store) guard() (release func(), err error) {
-	f, err := s.root.OpenFile(guardFile, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, s.fault(err)
-	}
-	for {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
-		if !errors.Is(err, syscall.EINTR) {
-			break
-		}
-	}
-	return func() { _ = f.Close() }, nil // without locks, the lock's own file has to do
+// tryLock locks a file until it is closed, and reports whether another process has it locked. The kernel gives it back for a
+// process that ends. A file system without locks has it locked by nobody.
+func tryLock(f *os.File) (busy bool) {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	return errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR)
 }
