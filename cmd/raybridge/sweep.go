@@ -673,7 +673,7 @@ func (p *sweepPrinter) told(e sweep.End, at sweep.Progress) {
 		return
 	}
 	if e.Err != nil && e.Result != sweep.Returned {
-		fmt.Fprintf(p.out, "case %s (%s): %v\n", e.Case.ID, p.plan.Label(e.Case), e.Err)
+		fmt.Fprintf(p.out, "case %s (%s): %s\n", e.Case.ID, p.plan.Label(e.Case), fault.Printable(e.Err.Error()))
 	}
 	interval := lineInterval
 	if p.out.moves {

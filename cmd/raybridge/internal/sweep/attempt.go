@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,8 +37,21 @@ type Manifest struct {
 	// Class is that of the device that computed.
 	Class string `json:"class"`
 	// Files are relative to the case's folder. The summary lacks what depends on wall time, which Timing has.
-	Files   []InputFile        `json:"files"`
+	Files []InputFile `json:"files"`
+	// Dropped are files that the case wrote, that are compared with those of a second result, and that aren't kept.
+	Dropped []InputFile        `json:"dropped,omitempty"`
 	Metrics map[string]float64 `json:"metrics,omitempty"`
+}
+
+// written are all files of the case that are compared.
+func (m *Manifest) written() []InputFile { return slices.Concat(m.Files, m.Dropped) }
+
+// agrees reports whether two manifests say the same except the settings: by other settings than before, as after --extend,
+// the same case may be asked for.
+func (m *Manifest) agrees(with *Manifest) bool {
+	a, b := *m, *with
+	a.Settings, b.Settings = nil, nil
+	return bytes.Equal(recordOf(a), recordOf(b))
 }
 
 // Timing is what of a case depends on wall time, and where it ran. It is never compared. An attempt that is being made has
@@ -115,16 +129,27 @@ func (a *Alarm) Error() string {
 	return fmt.Sprintf("case %s gave two results that differ in %s: %s counts, %s is the other one", a.ID, what, a.First, a.Second)
 }
 
-// accept makes the attempt the case's result: it hashes the files, writes the manifest last, and moves the folder. If the
-// case has a result already, that counts; an *Alarm is returned if it isn't equal.
-func (a *attempt) accept(m *Manifest) (*Alarm, error) {
+// accept makes the attempt the case's result: it hashes the files, drops those that aren't kept, writes the manifest last,
+// and moves the folder. If the case has a result already, that counts; an *Alarm is returned if it isn't equal.
+func (a *attempt) accept(m *Manifest, kept func(name string) bool) (*Alarm, error) {
 	s := a.store
 	err := s.write(a.path(timingFile), recordOf(a.timing))
 	if err != nil {
 		return nil, err
 	}
-	if m.Files, err = a.hash(); err != nil {
+	files, err := a.hash()
+	if err != nil {
 		return nil, err
+	}
+	for _, f := range files {
+		if kept(f.Name) {
+			m.Files = append(m.Files, f)
+			continue
+		}
+		m.Dropped = append(m.Dropped, f)
+		if err := s.root.Remove(a.path(f.Name)); err != nil {
+			return nil, s.fault(err)
+		}
 	}
 	if err := s.create(a.path(manifestFile), bytes.NewReader(recordOf(m))); err != nil {
 		return nil, s.fault(err)
@@ -182,8 +207,8 @@ func (s *Store) fileOf(name string) (InputFile, error) {
 func (a *attempt) move(m *Manifest) (*Alarm, error) {
 	s := a.store
 	target := caseDir(m.ID)
-	if err := s.root.MkdirAll(path.Dir(target), 0o755); err != nil {
-		return nil, s.fault(err)
+	if err := s.folder(path.Dir(target)); err != nil {
+		return nil, err
 	}
 	err := s.root.Rename(path.Join(attemptsDir, a.name), target)
 	if errors.Is(err, fs.ErrExist) && !s.has(m.ID) { // a folder that no attempt has left: it counts for nothing
@@ -202,7 +227,7 @@ func (a *attempt) move(m *Manifest) (*Alarm, error) {
 	if there != nil {
 		return nil, errors.Join(s.fault(err), there)
 	}
-	if bytes.Equal(recordOf(first), recordOf(m)) || first.Class != m.Class {
+	if first.agrees(m) || first.Class != m.Class {
 		a.drop()
 		return nil, nil
 	}
@@ -219,7 +244,7 @@ func (s *Store) setAside(target string) error {
 		return err
 	}
 	if info, err := s.root.Lstat(path.Join(aside, manifestFile)); err != nil || !info.Mode().IsRegular() {
-		return nil
+		return nil //nolint:nilerr // it is no whole result
 	}
 	return cmp.Or(s.root.Rename(aside, target), fs.ErrExist)
 }
@@ -228,14 +253,14 @@ func (s *Store) setAside(target string) error {
 func (a *attempt) raise(first, second *Manifest) (*Alarm, error) {
 	s := a.store
 	name := path.Join(alarmsDir, second.ID+"-"+a.name)
-	if err := s.root.MkdirAll(alarmsDir, 0o755); err != nil {
-		return nil, s.fault(err)
+	if err := s.folder(alarmsDir); err != nil {
+		return nil, err
 	}
 	if err := s.root.Rename(path.Join(attemptsDir, a.name), name); err != nil {
 		return nil, s.fault(err)
 	}
 	alarm := &Alarm{ID: first.ID, First: filepath.Join(s.dir, caseDir(first.ID)), Second: filepath.Join(s.dir, name)}
-	alarm.Files = differing(first.Files, second.Files)
+	alarm.Files = differing(first.written(), second.written())
 	return alarm, nil
 }
 

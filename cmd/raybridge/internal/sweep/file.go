@@ -117,7 +117,7 @@ type Range struct {
 	Whole bool
 }
 
-// ErrFile: a sweep file that asks for nothing, or for two things at once.
+// ErrFile is the error of a sweep file that asks for nothing, or for two things at once.
 var ErrFile = errors.New("not a sweep")
 
 // maxFile is the size of the largest sweep file, bytes.

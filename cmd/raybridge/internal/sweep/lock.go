@@ -26,7 +26,7 @@ func (h *holder) String() string {
 	return fmt.Sprintf("process %d on %s, since %s", h.PID, fault.Printable(h.Host), h.Started.Format(time.DateTime))
 }
 
-// ErrLocked: another coordinator has the sweep, or had it and nobody knows whether it still runs.
+// ErrLocked says that another coordinator has the sweep, or had it and nobody knows whether it still runs.
 var ErrLocked = errors.New("the sweep is another's")
 
 // renewal is how often a lock is renewed.
@@ -246,7 +246,7 @@ func (s *Store) Cancelled() bool {
 	return err == nil
 }
 
-// ErrCancelled: the sweep was cancelled.
+// ErrCancelled says that the sweep was cancelled.
 var ErrCancelled = errors.New("the sweep was cancelled")
 
 // UntilCancelled returns a context that ends with ctx, or soon after the sweep was cancelled. The function that it returns

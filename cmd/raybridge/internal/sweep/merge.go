@@ -100,9 +100,9 @@ func (m *Merged) find(stores []*Store, id string) (found *Manifest, at *Store, e
 		}
 		if found == nil {
 			found, at = next, s
-		} else if next.Class == found.Class && !bytes.Equal(recordOf(next), recordOf(found)) {
+		} else if next.Class == found.Class && !next.agrees(found) {
 			m.Alarms = append(m.Alarms, &Alarm{
-				ID: id, First: filepath.Join(at.dir, caseDir(id)), Second: filepath.Join(s.dir, caseDir(id)), Files: differing(found.Files, next.Files),
+				ID: id, First: filepath.Join(at.dir, caseDir(id)), Second: filepath.Join(s.dir, caseDir(id)), Files: differing(found.written(), next.written()),
 			})
 		}
 	}

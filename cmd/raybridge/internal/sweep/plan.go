@@ -88,7 +88,7 @@ func readPlan(r io.Reader) (*Plan, error) {
 	return p, nil
 }
 
-// ErrPlan: a plan that planning hasn't written.
+// ErrPlan is the error of a plan that planning hasn't written.
 var ErrPlan = errors.New("not a plan of a sweep")
 
 // check refuses a plan whose names lead out of the store, or that is inconsistent.

@@ -164,10 +164,10 @@ func (l *loop) run(ctx context.Context) (err error) {
 		}
 	}()
 	offered := false // a case is being offered
-	for l.under > 0 || offered || l.report.Stopped == nil && (len(l.ready) > 0 || l.delayed > 0) {
+	for l.under > 0 || offered || !l.stopped() && (len(l.ready) > 0 || l.delayed > 0) {
 		next, offers := l.next(offered)
 		ended := ctx.Done()
-		if l.report.Stopped != nil {
+		if l.stopped() {
 			ended = nil
 		}
 		select {
@@ -188,7 +188,7 @@ func (l *loop) run(ctx context.Context) (err error) {
 				err = errors.Join(err, fault)
 				l.stop(fault, fault, stop)
 			}
-			if l.report.Stopped != nil {
+			if l.stopped() {
 				stop()
 			}
 		case c := <-l.again:
@@ -206,7 +206,7 @@ func (l *loop) run(ctx context.Context) (err error) {
 
 // next returns the case that is offered next, and where; nowhere if none is.
 func (l *loop) next(offered bool) (offer, chan offer) {
-	if offered || len(l.ready) == 0 || l.report.Stopped != nil {
+	if offered || len(l.ready) == 0 || l.stopped() {
 		return offer{}, nil
 	}
 	c := l.ready[len(l.ready)-1]
@@ -215,7 +215,7 @@ func (l *loop) next(offered bool) (offer, chan offer) {
 
 // stop lets no further case begin.
 func (l *loop) stop(cause, err error, stop func()) {
-	if l.report.Stopped == nil {
+	if !l.stopped() {
 		if cause == nil {
 			cause = err
 		}
@@ -250,7 +250,7 @@ func (l *loop) take(ctx context.Context, e End) error {
 	default:
 		l.tries[e.Case]-- // it doesn't count
 		l.ready = append(l.ready, e.Case)
-		if e.Err != nil && l.report.Stopped == nil {
+		if e.Err != nil && !l.stopped() {
 			l.report.Stopped = e.Err
 		}
 	}
@@ -264,17 +264,20 @@ func failureOf(e End, tries int) *Failure {
 	return &Failure{ID: e.Case.ID, Attempts: tries, Code: e.Code, Reason: e.Err.Error(), Host: hostName(), Time: time.Now(), Log: e.Log}
 }
 
-// ErrSick: cases fail because of the machine that runs them.
+// ErrSick says that cases fail because of the machine that runs them.
 var ErrSick = errors.New("this machine fails whatever it runs")
 
 // fewSuspects is how many cases may fail for good in a row before the machine is doubted.
 const fewSuspects = 3
 
+// stopped reports whether nothing more is begun.
+func (l *loop) stopped() bool { return l.report.Stopped != nil }
+
 // suspect notes a case that has failed for good, or would have on a machine that is well. If too many did in a row, a case
 // that is done is run again. If none is, the machine can't be told from the cases, and nothing more is run.
 func (l *loop) suspect(f *Failure) error {
 	l.suspects = append(l.suspects, f)
-	if len(l.suspects) < fewSuspects || l.control != nil || l.report.Stopped != nil {
+	if len(l.suspects) < fewSuspects || l.control != nil || l.stopped() {
 		return nil
 	}
 	done, err := l.Store.Done()
@@ -299,7 +302,7 @@ func (l *loop) controlled(e End) error {
 	switch {
 	case e.Result == Done:
 		return l.convict()
-	case l.report.Stopped != nil:
+	case l.stopped():
 	case e.Result == Returned:
 		l.report.Stopped = e.Err
 	default:

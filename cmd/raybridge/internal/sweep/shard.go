@@ -43,7 +43,7 @@ func (s Shard) Of(p *Plan) []*Case {
 	return cases
 }
 
-// ErrShard: a share that isn't one, or that no variable names.
+// ErrShard is the error of a share that isn't one, or that no variable names.
 var ErrShard = errors.New("no share of the sweep")
 
 // ParseShard reads --shard: I/N, or auto for the variables of the system that runs the command. shards is --shards, the

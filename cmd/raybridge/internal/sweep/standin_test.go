@@ -2,6 +2,7 @@ package sweep_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -84,7 +85,7 @@ func coordinator(dir, jobs string) int {
 	return 0
 }
 
-func coordinate(ctx context.Context, dir, jobs string) (*sweep.Report, error) {
+func coordinate(ctx context.Context, dir, jobs string) (report *sweep.Report, err error) {
 	n, err := strconv.Atoi(jobs)
 	if err != nil {
 		return nil, err
@@ -98,7 +99,7 @@ func coordinate(ctx context.Context, dir, jobs string) (*sweep.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer lock.Release()
+	defer func() { err = errors.Join(err, lock.Release()) }()
 	p, err := s.Plan()
 	if err != nil {
 		return nil, err

@@ -92,8 +92,8 @@ func (s *Store) prepare() error {
 		}
 	}
 	for _, dir := range []string{casesDir, attemptsDir, failedDir} {
-		if err := s.root.MkdirAll(dir, 0o755); err != nil {
-			return s.fault(err)
+		if err := s.folder(dir); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -119,8 +119,8 @@ const temporary = ".new-"
 
 // write writes a file so that it is there whole or not at all, also after the machine has failed.
 func (s *Store) write(name string, data []byte) error {
-	if err := s.root.MkdirAll(path.Dir(name), 0o755); err != nil {
-		return s.fault(err)
+	if err := s.folder(path.Dir(name)); err != nil {
+		return err
 	}
 	next := path.Join(path.Dir(name), temporary+uniqueName())
 	err := s.create(next, bytes.NewReader(data))
@@ -132,6 +132,20 @@ func (s *Store) write(name string, data []byte) error {
 	}
 	_ = s.root.Remove(next) // it counts for nothing
 	return s.fault(err)
+}
+
+// folder makes a folder with those above it, and waits until the disk has the names of the new ones.
+func (s *Store) folder(name string) error {
+	if _, err := s.root.Stat(name); err == nil || name == "." {
+		return nil
+	}
+	if err := s.folder(path.Dir(name)); err != nil {
+		return err
+	}
+	if err := s.root.Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return s.fault(err)
+	}
+	return s.fault(s.sync(path.Dir(name)))
 }
 
 // create writes a new file, and waits until the disk has it.
@@ -362,8 +376,8 @@ func (s *Store) takeInput(ctx context.Context, in *Input, from source) error {
 
 // copyFile copies a file of an input, which has to be what it was when it was hashed.
 func (s *Store) copyFile(to string, f InputFile, from source) error {
-	if err := s.root.MkdirAll(path.Dir(to), 0o755); err != nil {
-		return s.fault(err)
+	if err := s.folder(path.Dir(to)); err != nil {
+		return err
 	}
 	r, err := from.open(f.Name)
 	if err != nil {
@@ -376,7 +390,7 @@ func (s *Store) copyFile(to string, f InputFile, from source) error {
 	return s.checkFile(to, f)
 }
 
-// ErrDamaged: a file isn't what its hash says.
+// ErrDamaged says that a file isn't what its hash says.
 var ErrDamaged = errors.New("was changed: its hash is another one")
 
 // checkInput compares the files of an input with their hashes.

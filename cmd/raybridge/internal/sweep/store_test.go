@@ -1,6 +1,7 @@
 package sweep_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"maps"
@@ -479,6 +480,55 @@ func TestTooLong(t *testing.T) {
 	failed, err = s.Failed()
 	require.NoError(t, err)
 	assert.Empty(t, failed)
+}
+
+// TestSecondResultOfDroppedFiles: what isn't kept is compared, too.
+func TestSecondResultOfDroppedFiles(t *testing.T) {
+	t.Parallel()
+	s, p := storeOf(t, `matrix: {scene.seed: [`+isRandom+`, 1]}, keep: [summary]`)
+	require.NoError(t, runLocal(t, s, p).Err())
+	for _, c := range p.Cases {
+		m, err := s.Manifest(c.ID)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"summary.json"}, namesOf(m.Files))
+		assert.Equal(t, []string{"outputs/data.txt"}, namesOf(m.Dropped))
+		assert.Empty(t, entriesOf(t, filepath.Join(s.Dir(), "cases", c.ID[:2], c.ID, "outputs")))
+	}
+	w, err := newWorker(s, p)
+	require.NoError(t, err)
+	v, err := w.Sample(t.Context(), 1, func(*sweep.Case) {})
+	require.NoError(t, err)
+	require.Len(t, v.Faults, 1)
+	alarm := new(sweep.Alarm)
+	require.ErrorAs(t, v.Faults[0], &alarm)
+	assert.Equal(t, []string{"outputs/data.txt"}, alarm.Files)
+}
+
+func namesOf(files []sweep.InputFile) (names []string) {
+	for _, f := range files {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// TestSecondResultAskedForOtherwise: other settings that give the same configuration, as after --extend, are no other result.
+func TestSecondResultAskedForOtherwise(t *testing.T) {
+	t.Parallel()
+	s, p := storeOf(t, `matrix: {scene.seed: [1]}`)
+	require.NoError(t, runLocal(t, s, p).Err())
+	id := p.Cases[0].ID
+	file := filepath.Join(s.Dir(), "cases", id[:2], id, "manifest.json")
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	other := bytes.Replace(data, []byte(`"scene.seed"`), []byte(`"scene"`), 1)
+	require.NotEqual(t, data, other)
+	require.NoError(t, os.WriteFile(file, other, 0o644))
+	w, err := newWorker(s, p)
+	require.NoError(t, err)
+	v, err := w.Sample(t.Context(), 1, func(*sweep.Case) {})
+	require.NoError(t, err)
+	assert.Equal(t, []int{1, 1}, []int{v.Checked, v.Done})
+	assert.Empty(t, v.Faults)
 }
 
 // TestSickMachine: where a case that is done fails, too, the machine is at fault, and no case has failed for good. Where it

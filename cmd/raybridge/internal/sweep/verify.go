@@ -42,7 +42,7 @@ func (s *Store) Verify(ctx context.Context, p *Plan) (*Verified, error) {
 	return v, nil
 }
 
-// ErrEdited: a manifest doesn't say what the case has given.
+// ErrEdited says that a manifest doesn't say what the case has given.
 var ErrEdited = errors.New("was edited")
 
 // verify compares a result's files with their hashes, and what the manifest says with the plan, the summary and the

@@ -29,13 +29,13 @@ import (
 type Result int
 
 const (
-	// Done: the store has the case's result.
+	// Done says that the store has the case's result.
 	Done Result = iota
-	// Failed: another attempt may succeed.
+	// Failed says that another attempt may succeed.
 	Failed
-	// Hopeless: every attempt would fail alike.
+	// Hopeless says that every attempt would fail alike.
 	Hopeless
-	// Returned: nothing was learned about the case. If Err is set, the worker takes no other one.
+	// Returned says that nothing was learned about the case. If Err is set, the worker takes no other one.
 	Returned
 )
 
@@ -133,7 +133,7 @@ func (w *Worker) checkConfig(text []byte, allowPrograms bool) error {
 	return err
 }
 
-// ErrOutside: a plan names a file that isn't among its inputs.
+// ErrOutside says that a plan names a file that isn't among its inputs.
 var ErrOutside = errors.New("is not one of the plan's inputs")
 
 // checkPath refuses the value of a key that names a file which isn't an input.
@@ -400,7 +400,7 @@ func (r *running) accept() {
 	a.timing.Tries, a.timing.Started, a.timing.WallS, a.timing.Summary = r.tries, r.started, r.end.Wall.Seconds(), s.timed
 	err = w.finish(a, s, r.end.Log)
 	if err == nil {
-		r.end.Alarm, err = a.accept(m)
+		r.end.Alarm, err = a.accept(m, w.Plan.keeps)
 	}
 	if err != nil {
 		r.end.Result, r.end.Err = Returned, w.storeFault(err)
@@ -410,7 +410,7 @@ func (r *running) accept() {
 	}
 }
 
-// finish leaves of an attempt's files those that are kept.
+// finish writes what of a case is kept beside its outputs.
 func (w *Worker) finish(a *attempt, s *summary, log string) error {
 	root := w.Store.root
 	if err := root.Remove(a.path(summaryFile)); err != nil {
@@ -429,13 +429,18 @@ func (w *Worker) finish(a *attempt, s *summary, log string) error {
 			return w.Store.fault(err)
 		}
 	}
-	if slices.Contains(w.Plan.Keep, keepOutputs) || slices.Contains(w.Plan.Keep, keepMCAP) {
-		return nil
+	return nil
+}
+
+// keeps reports whether a file that is compared stays in the case's folder.
+func (p *Plan) keeps(name string) bool {
+	switch name {
+	case summaryFile:
+		return true
+	case path.Join(outputsDir, recorderName):
+		return slices.Contains(p.Keep, keepMCAP) || slices.Contains(p.Keep, keepOutputs)
 	}
-	if err := root.RemoveAll(a.path(outputsDir)); err != nil {
-		return w.Store.fault(err)
-	}
-	return w.Store.fault(root.Mkdir(a.path(outputsDir), 0o755))
+	return slices.Contains(p.Keep, keepOutputs)
 }
 
 // named are a case's settings by their keys.
