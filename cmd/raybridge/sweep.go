@@ -403,7 +403,7 @@ func (f *sweepFlags) estimate(cmd *cobra.Command, p *sweep.Plan) (e *sweep.Estim
 func (f *sweepFlags) adopt(cmd *cobra.Command, s *sweep.Store, p *sweep.Plan) error {
 	change, err := s.Adopt(cmd.Context(), p, f.extend)
 	if change != nil && !f.quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s stay, %d of them done; %d are new, %d are no longer asked for\n",
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s of the folder's plan stay, %d of them done; %d are new, %d are no longer asked for\n",
 			fault.Count(change.Stay, "case"), change.Done, change.New, change.Gone)
 	}
 	return folderFault(err)
@@ -462,6 +462,9 @@ func (f *sweepFlags) share(cmd *cobra.Command) (sweep.Shard, error) {
 			return sweep.Shard{}, errors.New("--shards: give --shard auto, too")
 		}
 		return sweep.Shard{}, nil
+	}
+	if f.extend { // while others may run the plan that would be replaced
+		return sweep.Shard{}, errors.New("--extend: a share doesn't replace the plan: run sweep plan --extend first")
 	}
 	shard, err := sweep.ParseShard(f.shard, f.shards, os.Getenv)
 	if err == nil && shard.Found != "" && !f.quiet {

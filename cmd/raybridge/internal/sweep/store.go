@@ -246,9 +246,9 @@ type Change struct {
 	Done int
 }
 
-// Adopt makes a plan the store's, with the files that it reads. A plan that the store has already only
-// brings back those that are lost or damaged. It replaces another one of the same sweep if extend is set. Otherwise the error wraps ErrOlder, and ErrForeign for one of
-// another sweep.
+// Adopt makes a plan the store's, with the files that it reads. A plan that the store has already only brings back those that
+// are lost or damaged. It replaces another one of the same sweep if extend is set, and the caller then holds the lock. Otherwise
+// the error wraps ErrOlder, and ErrForeign for one of another sweep.
 func (s *Store) Adopt(ctx context.Context, p *Plan, extend bool) (*Change, error) {
 	old, err := s.Plan()
 	switch {
