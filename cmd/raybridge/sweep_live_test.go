@@ -217,7 +217,8 @@ func TestSweepKeeps(t *testing.T) {
 	}{
 		"summary":         {"drive.yaml", "[summary]", nil},
 		"outputs":         {"drive.yaml", "[outputs]", []string{"recording"}},
-		"a recorder":      {"drive.yaml", "[mcap]", []string{"case.mcap", "recording"}},
+		"a recorder":      {"drive.yaml", "[mcap]", []string{"case.mcap"}},
+		"both":            {"drive.yaml", "[mcap, outputs]", []string{"case.mcap", "recording"}},
 		"no bridge":       {filepath.Base(bare), "[outputs]", []string{"case.mcap"}},
 		"nothing of that": {filepath.Base(bare), "[summary]", nil},
 	} {

@@ -150,6 +150,9 @@ func (a *attempt) accept(m *Manifest, kept func(name string) bool) (*Alarm, erro
 		if err := s.root.Remove(a.path(f.Name)); err != nil {
 			return nil, s.fault(err)
 		}
+		for dir := path.Dir(f.Name); dir != outputsDir && s.root.Remove(a.path(dir)) == nil; { // it is empty
+			dir = path.Dir(dir)
+		}
 	}
 	if err := s.create(a.path(manifestFile), bytes.NewReader(recordOf(m))); err != nil {
 		return nil, s.fault(err)
