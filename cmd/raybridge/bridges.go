@@ -14,7 +14,7 @@ import (
 )
 
 // bridgeRegistry has the program's bridges, to look things up in. It is made once: that takes as long as a short run's
-// first steps. Who describes bridges, which adds types to them, or carries messages takes another.
+// first steps. Commands that describe bridges, which adds types to them, and those that carry messages take another.
 var bridgeRegistry = sync.OnceValue(bridgesall.Registry)
 
 func newBridges() *cobra.Command {

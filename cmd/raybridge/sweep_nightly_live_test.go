@@ -33,7 +33,7 @@ func nightCases(t *testing.T) int {
 }
 
 // TestSweepThroughANight: cases are killed at random and the sweep itself four times, its base is changed meanwhile,
-// another version of the program comes along, and a result is damaged. What is left are the bytes of an undisturbed sweep.
+// another version of the program comes along, and a result is damaged. In the end the bytes are those of an undisturbed sweep.
 func TestSweepThroughANight(t *testing.T) {
 	n := nightCases(t) / 10 * 10
 	file := sweepFile(t, fmt.Sprintf("matrix: {sensors.roof.range: [30, 40, 50, 60, 70], ego.speed: [5, 10]}, repeat: {seed: %d}, collect: [sensors.roof.points_mean, ego.distance]", n/10))

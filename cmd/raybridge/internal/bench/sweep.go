@@ -183,7 +183,7 @@ func sweepFolder(cfg *Config, keys string) (string, error) {
 	return dir, nil
 }
 
-// sweepCommand calls raybridge sweep. What it prints goes nowhere, unless it fails.
+// sweepCommand calls raybridge sweep. Its output is shown only if it fails.
 func sweepCommand(ctx context.Context, cfg *Config, args ...string) (*os.ProcessState, error) {
 	cmd := exec.CommandContext(ctx, cfg.Program, append([]string{"sweep"}, args...)...)
 	var said strings.Builder

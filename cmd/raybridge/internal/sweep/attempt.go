@@ -247,7 +247,7 @@ func (s *Store) setAside(target string) error {
 		return err
 	}
 	if info, err := s.root.Lstat(path.Join(aside, manifestFile)); err != nil || !info.Mode().IsRegular() {
-		return nil //nolint:nilerr // it is no whole result
+		return nil //nolint:nilerr // without a manifest it was a half result, and stays aside
 	}
 	return cmp.Or(s.root.Rename(aside, target), fs.ErrExist)
 }

@@ -156,7 +156,7 @@ func namedBy(path string) (names []string, err error) {
 	return slices.Compact(names), err
 }
 
-// namedBySUMO lists the input files of a configuration of SUMO. What these name in turn isn't among them.
+// namedBySUMO lists the input files of a configuration of SUMO, without the files that these name in turn.
 func namedBySUMO(path string) ([]string, error) {
 	const most = 1 << 20
 	data, err := fault.ReadUpTo(path, most)

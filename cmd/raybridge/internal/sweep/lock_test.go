@@ -117,7 +117,7 @@ func TestLockOfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	space, born := sweep.ThisProcess()
 	if space == "" {
-		t.Skip("nothing is known of processes here")
+		t.Skip("this system doesn't tell when a process started, which the lock compares")
 	}
 	host, err := os.Hostname()
 	require.NoError(t, err)

@@ -276,8 +276,8 @@ const patience = 3 * time.Second
 // errStart: a case's process didn't even start.
 var errStart = errors.New("start a case")
 
-// process runs a command line to its end. A process that is told to end has some time for that. What it has started ends
-// with it.
+// process runs a command line to its end. A process that is told to end has some time for that, and the processes that it
+// has started end with it.
 func (w *Worker) process(ctx context.Context, args []string, said *tail) (code int, err error) {
 	cmd := exec.CommandContext(ctx, w.Program, args...)
 	cmd.Dir, cmd.Stderr, cmd.SysProcAttr = w.Store.dir, said, endsWithParent()
