@@ -48,6 +48,7 @@ type latest struct {
 	mu     sync.Mutex
 	age    int          // guarded by mu: how often time went back
 	newest *kept        // guarded by mu: nil where it was taken
+	passed int          // guarded by mu: how many were overtaken that run hasn't passed over yet
 	spare  []*kept      // guarded by mu: memory for the next
 	sent   []sentSample // guarded by mu: the last few, the oldest first
 	closed bool         // guarded by mu: nothing is kept any more
@@ -136,6 +137,9 @@ func (l *latest) offer(publishNs int64, msg simtime.Stamped) error {
 		l.form.copy(k.m, msg)
 		k.publishNs, k.age, k.again = publishNs, l.age, false
 		l.newest = k
+		if overtaken {
+			l.passed++
+		}
 		if old != nil && old != k {
 			l.retireLocked(old)
 		}
@@ -147,11 +151,7 @@ func (l *latest) offer(publishNs int64, msg simtime.Stamped) error {
 		return err
 	}
 	if overtaken {
-		l.stream.core.Pass()
 		l.dropped(flow.CausePeerSlow)
-	}
-	if !l.stream.core.Hungry() {
-		l.stream.core.Outdate()
 	}
 	l.poke()
 	return nil
@@ -210,30 +210,45 @@ func (l *latest) run() {
 	}
 }
 
-// sendAll sends the newest sample while a page has a credit for it. It gives the memory back once no page is left.
+// sendAll sends the newest sample while a page has a credit for it. Samples that were overtaken before it get their
+// numbers first. It gives the memory back once no page is left.
 func (l *latest) sendAll() {
-	for l.stream.core.Subscribers() > 0 && l.stream.core.Hungry() {
-		k := l.take()
+	core := l.stream.core
+	for {
+		k, passed := l.take(core.Subscribers() > 0 && core.Hungry())
+		core.Pass(passed)
 		if k == nil {
-			return
+			break
 		}
 		if err := l.send(k); err != nil {
 			l.dropped(flow.CauseOf(err))
 		}
 		l.putBack()
 	}
-	if l.stream.core.Subscribers() == 0 {
+	if l.newerWaits() {
+		core.Outdate()
+	}
+	if core.Subscribers() == 0 {
 		l.release(false)
 	}
 }
 
-// take takes the newest sample, nil for none.
-func (l *latest) take() *kept {
+// take takes the newest sample if it is wanted, nil for none, and returns how many came before it that nobody is sent.
+func (l *latest) take(wanted bool) (k *kept, passed int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	k := l.newest
-	l.newest = nil
-	return k
+	passed, l.passed = l.passed, 0
+	if wanted {
+		k, l.newest = l.newest, nil
+	}
+	return k, passed
+}
+
+// newerWaits reports whether a sample waits that is newer than what was sent.
+func (l *latest) newerWaits() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.newest != nil && !l.newest.again
 }
 
 // send encodes a sample and queues it for the pages with a credit, unless time went back meanwhile.

@@ -787,6 +787,7 @@ func TestPagesHoldNobodyUp(t *testing.T) {
 	reader.subscribe("/image")
 	const pictures = 200
 	last, drawn := make(chan uint32, 1), fmt.Appendf(nil, `{"credit": {"stream": %d, "n": 1}}`, reader.id("/image"))
+	info := reader.streams[reader.id("/image")]
 	go func() {
 		var number uint32
 		for {
@@ -799,7 +800,8 @@ func TestPagesHoldNobodyUp(t *testing.T) {
 				continue
 			}
 			number = binary.LittleEndian.Uint32(message[4:])
-			if number == pictures-1 {
+			picture, err := stream.Open(&info, message[8:])
+			if !assert.NoError(t, err) || !assert.EqualValues(t, number, picture.Sequence(), "its place among those that were published") || number == pictures-1 {
 				last <- number
 				return
 			}
@@ -821,6 +823,16 @@ func TestPagesHoldNobodyUp(t *testing.T) {
 		counts[topic.Topic] = topic.Messages
 	}
 	assert.Equal(t, int64(2), counts["/cloud"], "what nobody asks for isn't encoded")
+	for _, p := range stalled {
+		p.credit("/image")
+		var got []uint32
+		for len(got) < 3 {
+			if name, number, _ := p.data(); name == "/image" {
+				got = append(got, number)
+			}
+		}
+		assert.EqualValues(t, pictures-1, got[2], "the newest comes where there was no credit, too: %v", got)
+	}
 }
 
 // The last that a page is told is that the run has ended, behind what it is still sent.

@@ -142,15 +142,15 @@ func (s *Stream) Outdate() {
 	}
 }
 
-// Pass counts a message that was never encoded, since something newer came before a client had a credit for it. It has a
-// number as the others have, and every client misses it.
-func (s *Stream) Pass() {
+// Pass counts n messages that were never encoded, since something newer came before a client had a credit for them. Each
+// has a number as the others have, the next ones, and every client misses it.
+func (s *Stream) Pass(n int) {
 	s.sending.Lock()
 	defer s.sending.Unlock()
-	s.next++
+	s.next += uint64(n)
 	for _, sub := range s.subscriptions() {
-		sub.offered.Add(1)
-		sub.dropped[causeSlow].Add(1)
+		sub.offered.Add(int64(n))
+		sub.dropped[causeSlow].Add(int64(n))
 	}
 }
 
