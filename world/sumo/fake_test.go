@@ -293,6 +293,10 @@ func TestMain(m *testing.M) {
 
 // program behaves as one of the words says.
 func program(how string) int {
+	if slices.Contains(os.Args, "--version") {
+		fmt.Println("Eclipse SUMO sumo Version " + how + "\n Build features: Linux-6.1 x86_64 GNU 12.2.0 Release\n Copyright (C) 2001-2022")
+		return 0
+	}
 	fmt.Fprintln(os.Stderr, "Warning: it is late.")
 	port := os.Args[slices.Index(os.Args, "--remote-port")+1]
 	switch how {
