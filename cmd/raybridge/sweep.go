@@ -29,6 +29,7 @@ import (
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
+	"github.com/raybridge/raybridge/world/sumo"
 )
 
 func newSweep() *cobra.Command {
@@ -278,12 +279,15 @@ func classHere(name string) (class, device string, err error) {
 }
 
 // planner plans a sweep file for the device that it names.
-func (f *sweepFlags) planner(file *sweep.File) (*sweep.Planner, error) {
+func (f *sweepFlags) planner(ctx context.Context, file *sweep.File) (*sweep.Planner, error) {
 	version, err := sweepVersion()
 	if err != nil {
 		return nil, err
 	}
-	pl := &sweep.Planner{Read: readSwept, Version: version, Class: sweep.AnyDevice, Metrics: checkMetric, AllowPrograms: f.allowPrograms, Many: f.many}
+	pl := &sweep.Planner{
+		Read: readSwept, Version: version, Class: sweep.AnyDevice, Metrics: checkMetric, Many: f.many,
+		AllowPrograms: f.allowPrograms, Program: func() (string, error) { return sumo.Version(ctx) },
+	}
 	if file.Device != sweep.AnyDevice {
 		pl.Class, pl.Device, err = classHere(cmp.Or(file.Device, os.Getenv(gpuVariable), "auto"))
 	}
@@ -296,7 +300,7 @@ func (f *sweepFlags) planOf(ctx context.Context, path string) (*sweep.Plan, erro
 	if err != nil {
 		return nil, usage(err)
 	}
-	pl, err := f.planner(file)
+	pl, err := f.planner(ctx, file)
 	if err != nil {
 		return nil, usage(fmt.Errorf("%s: device: %w", path, err))
 	}
@@ -389,7 +393,7 @@ func (f *sweepFlags) estimate(cmd *cobra.Command, p *sweep.Plan) (e *sweep.Estim
 	if e, err = s.Estimate(p); err != nil || e.Cases > 0 || !f.probe {
 		return e, err
 	}
-	w, err := f.worker(s, p)
+	w, err := f.worker(cmd.Context(), s, p)
 	if err != nil {
 		return nil, err
 	}
@@ -410,7 +414,7 @@ func (f *sweepFlags) adopt(cmd *cobra.Command, s *sweep.Store, p *sweep.Plan) er
 }
 
 // worker makes a worker of this machine for a plan.
-func (f *sweepFlags) worker(s *sweep.Store, p *sweep.Plan) (*sweep.Worker, error) {
+func (f *sweepFlags) worker(ctx context.Context, s *sweep.Store, p *sweep.Plan) (*sweep.Worker, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find the program: %w", err)
@@ -420,6 +424,7 @@ func (f *sweepFlags) worker(s *sweep.Store, p *sweep.Plan) (*sweep.Worker, error
 		return nil, err
 	}
 	w := &sweep.Worker{Store: s, Plan: p, Program: program, Read: readSwept, Limit: f.limit}
+	w.WorldProgram = func() (string, error) { return sumo.Version(ctx) }
 	class := ""
 	if p.Class != sweep.AnyDevice && p.Version == version {
 		if class, _, err = classHere(p.Device); err != nil {
@@ -551,7 +556,7 @@ func (f *sweepFlags) runCases(cmd *cobra.Command, ctx context.Context, s *sweep.
 		return usage(fmt.Errorf("--jobs %d: want 1 or more, or 0 for half as many as there are cores", f.jobs))
 	}
 	jobs := cmp.Or(f.jobs, max(1, runtime.NumCPU()/2))
-	w, err := f.worker(s, p)
+	w, err := f.worker(ctx, s, p)
 	if err != nil {
 		return err
 	}
@@ -812,7 +817,7 @@ func (f *sweepFlags) verify(cmd *cobra.Command, dir, sample string) error {
 	} else {
 		how = "equal on " + p.Class + " when run again"
 		var w *sweep.Worker
-		if w, err = f.worker(s, p); err != nil {
+		if w, err = f.worker(cmd.Context(), s, p); err != nil {
 			return err
 		}
 		v, err = w.Sample(cmd.Context(), share, func(c *sweep.Case) { fmt.Fprintf(cmd.ErrOrStderr(), "case %s again\n", c.ID) })

@@ -37,6 +37,8 @@ type Planner struct {
 	Metrics func(c Configuration, name string) error
 	// AllowPrograms lets a world start programs.
 	AllowPrograms bool
+	// Program is the version of the program that a world starts, SUMO's. (optional without AllowPrograms)
+	Program func() (string, error)
 	// Many lets a plan have more than UsualCases.
 	Many bool
 }
@@ -151,7 +153,7 @@ func (e *expansion) readBase() (err error) {
 	if err != nil {
 		return err
 	}
-	in := e.inputs.text(filepath.Base(e.file.Base), frozen)
+	in := e.inputs.text(configName, frozen)
 	e.plan.Config = in.path()
 	e.leaves, e.paths = map[string]leafLine{}, map[string]string{}
 	for _, l := range lines {
@@ -193,7 +195,7 @@ func (e *expansion) move(key, path string) (string, error) {
 	if key == worldKey {
 		return e.moveWorld(path)
 	}
-	in, err := e.inputs.file(path)
+	in, err := e.inputs.file(kindOf(key), path)
 	if err != nil {
 		return "", err
 	}
@@ -207,15 +209,26 @@ func (e *expansion) moveWorld(spec string) (string, error) {
 		return "", fmt.Errorf("world %s: a case reads its world from a file: another program's would be no two times the same", spec)
 	}
 	if startsPrograms(kind) {
-		if e.plan.Programs = true; !e.planner.AllowPrograms {
-			return "", fmt.Errorf("world %s %w: give --allow-programs if you trust the file", spec, ErrPrograms)
+		if err := e.startProgram(spec); err != nil {
+			return "", err
 		}
 	}
-	in, err := e.inputs.file(file)
+	in, err := e.inputs.file(kindOfWorld(kind), file)
 	if err != nil {
 		return "", err
 	}
 	return kind + ":" + in.path() + options, nil
+}
+
+// startProgram notes which program a world starts.
+func (e *expansion) startProgram(spec string) (err error) {
+	if !e.planner.AllowPrograms {
+		return fmt.Errorf("world %s %w: give --allow-programs if you trust the file", spec, ErrPrograms)
+	}
+	if e.plan.Program == "" {
+		e.plan.Program, err = e.planner.Program()
+	}
+	return err
 }
 
 // lines writes leaves as they are hashed: files by their content.
@@ -225,7 +238,7 @@ func (e *expansion) lines(leaves []config.Leaf) ([]leafLine, error) {
 		value := l.Value
 		switch {
 		case l.Path && value != "":
-			in, err := e.inputs.file(value)
+			in, err := e.inputs.file(kindOf(l.Key), value)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", l.Key, err)
 			}
@@ -234,6 +247,7 @@ func (e *expansion) lines(leaves []config.Leaf) ([]leafLine, error) {
 			spec, err := plainText(value)
 			if err == nil && spec != "" {
 				value, err = e.moveWorld(spec)
+				value = e.plan.worldLine(value)
 			}
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", l.Key, err)
@@ -366,7 +380,7 @@ func (e *expansion) given(key string, value Value) (string, error) {
 		moved, err = e.moveWorld(path)
 	case path != "":
 		var in *Input
-		if in, err = e.inputs.file(path); err == nil {
+		if in, err = e.inputs.file(kindOf(key), path); err == nil {
 			moved = in.path()
 		}
 	}

@@ -5,19 +5,17 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/xml"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/scene/gltf"
+	"github.com/raybridge/raybridge/world/sumo"
 )
 
 // inputsDir is the folder of a store's inputs.
@@ -52,53 +50,126 @@ func newInput(files []InputFile) Input {
 	return Input{hex.EncodeToString(sum[:]), files}
 }
 
-// source is where an input lies before it is in a store: below a folder, or a text.
+// source is where an input lies before it is in a store: a file with others beside it, or a text.
 type source struct {
-	folder string
-	text   []byte
+	path string
+	name string // the file's in the store
+	text []byte
 }
 
 func (s *source) open(name string) (io.ReadCloser, error) {
 	if s.text != nil {
 		return io.NopCloser(bytes.NewReader(s.text)), nil
 	}
-	f, err := os.Open(filepath.Join(s.folder, filepath.FromSlash(name)))
+	f, err := os.Open(s.file(name))
 	return f, fault.File(err)
+}
+
+// file is where a file of the input lies.
+func (s *source) file(name string) string {
+	if name == s.name {
+		return s.path
+	}
+	return filepath.Join(filepath.Dir(s.path), filepath.FromSlash(name))
+}
+
+// fileKind is what reads a file.
+type fileKind string
+
+const (
+	rigFile    fileKind = "rig.yaml"
+	labelsFile fileKind = "labels.yaml"
+	csvFile    fileKind = "world.csv"
+	sumoFile   fileKind = "world.sumocfg"
+	traceFile  fileKind = "" // OSI's
+	modelFile  fileKind = "model"
+)
+
+// kindOf is the kind of a key's file. That of a world is told by the world.
+func kindOf(key string) fileKind {
+	switch key {
+	case rigKey:
+		return rigFile
+	case labelsKey:
+		return labelsFile
+	}
+	return modelFile
+}
+
+// nameOf is a file's name in the store. It is always the same where no byte of a run depends on it. Actors are named by their
+// models' files, a recording by the scene's, and the name of OSI's traces tells what is in them.
+func (k fileKind) nameOf(path string) string {
+	if k == modelFile || k == traceFile {
+		return filepath.Base(path)
+	}
+	return string(k)
+}
+
+// namedBy lists the files that a file names, relative to its folder, with slashes: a model's buffers, pictures and
+// labels, and what SUMO reads.
+func (k fileKind) namedBy(path string) (names []string, err error) {
+	switch k {
+	case modelFile:
+		if names, err = gltf.References(path); err != nil {
+			return nil, err
+		}
+		for _, labels := range gltf.RulesBeside(filepath.Base(path)) { // the first one is read
+			if _, missing := os.Stat(filepath.Join(filepath.Dir(path), labels)); missing == nil {
+				names = append(names, labels)
+				break
+			}
+		}
+	case sumoFile:
+		names, err = sumo.References(path)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), err
 }
 
 // gatherer collects the inputs of a plan, each once.
 type gatherer struct {
 	inputs  []Input
 	sources map[string]source // by hash
-	byPath  map[string]*Input
+	byPath  map[gathered]*Input
+}
+
+type gathered struct {
+	kind fileKind
+	path string
 }
 
 func newGatherer() *gatherer {
-	return &gatherer{sources: map[string]source{}, byPath: map[string]*Input{}}
+	return &gatherer{sources: map[string]source{}, byPath: map[gathered]*Input{}}
 }
 
 // file takes a file with those that it names.
-func (g *gatherer) file(path string) (*Input, error) {
-	if in := g.byPath[path]; in != nil {
+func (g *gatherer) file(kind fileKind, path string) (*Input, error) {
+	key := gathered{kind, path}
+	if in := g.byPath[key]; in != nil {
 		return in, nil
 	}
-	names, err := namedBy(path)
+	names, err := kind.namedBy(path)
 	if err != nil {
 		return nil, err
 	}
-	folder := filepath.Dir(path)
+	from := source{path: path, name: kind.nameOf(path)}
+	if slices.Contains(names, from.name) {
+		return nil, fmt.Errorf("%s: it names a file %s, as the sweep calls its own copy: rename that file", path, from.name)
+	}
 	var files []InputFile
-	for _, name := range append([]string{filepath.Base(path)}, names...) {
-		f, err := hashFile(filepath.Join(folder, filepath.FromSlash(name)))
+	for _, name := range append([]string{from.name}, names...) {
+		if err := checkName(name); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		f, err := hashFile(from.file(name))
 		if err != nil {
 			return nil, err
 		}
 		f.Name = name
 		files = append(files, f)
 	}
-	in := newInput(files)
-	g.byPath[path] = g.add(in, source{folder: folder})
-	return g.byPath[path], nil
+	g.byPath[key] = g.add(newInput(files), from)
+	return g.byPath[key], nil
 }
 
 // text takes a text as a file of a name.
@@ -136,63 +207,6 @@ func hashOf(r io.Reader) (size int64, sum string, err error) {
 	return size, hex.EncodeToString(h.Sum(nil)), err
 }
 
-// errOutside: a file that an input names lies beyond the input's folder.
-var errOutside = errors.New("lies outside of the file's folder: put it there or below")
-
-// namedBy lists the files that a file names, relative to its folder, with slashes: a model's buffers, pictures and
-// labels, and what a configuration of SUMO reads.
-func namedBy(path string) (names []string, err error) {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".gltf", ".glb":
-		names, err = gltf.References(path)
-		labels := filepath.Base(strings.TrimSuffix(path, filepath.Ext(path)) + ".labels.yaml")
-		if _, missing := os.Stat(filepath.Join(filepath.Dir(path), labels)); missing == nil {
-			names = append(names, labels)
-		}
-	case ".sumocfg":
-		names, err = namedBySUMO(path)
-	}
-	slices.Sort(names)
-	return slices.Compact(names), err
-}
-
-// namedBySUMO lists the input files of a configuration of SUMO, without the files that these name in turn.
-func namedBySUMO(path string) ([]string, error) {
-	const most = 1 << 20
-	data, err := fault.ReadUpTo(path, most)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for d := xml.NewDecoder(bytes.NewReader(data)); ; {
-		token, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			return names, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: read XML: %w", path, err)
-		}
-		element, ok := token.(xml.StartElement)
-		if !ok || !inputElement.MatchString(element.Name.Local) {
-			continue
-		}
-		for _, a := range element.Attr {
-			if a.Name.Local != "value" && a.Name.Local != "v" {
-				continue
-			}
-			for name := range strings.FieldsFuncSeq(a.Value, func(r rune) bool { return r == ',' || r == ' ' }) {
-				if !filepath.IsLocal(name) {
-					return nil, fmt.Errorf("%s: %s %w", path, name, errOutside)
-				}
-				names = append(names, filepath.ToSlash(filepath.Clean(name)))
-			}
-		}
-	}
-}
-
-// inputElement are the elements of a configuration that name files to read.
-var inputElement = regexp.MustCompile(`^(?:net|route|additional|weight|lanechange-weights|junction-taz)-?files?$`)
-
 // worldFile takes KIND:FILE?OPTIONS of a world apart. It reports false for a world that has no file, such as a server.
 func worldFile(spec string) (kind, file, options string, ok bool) {
 	kind, address, found := strings.Cut(spec, ":")
@@ -204,5 +218,16 @@ func worldFile(spec string) (kind, file, options string, ok bool) {
 	return kind, file, options, found && err == nil
 }
 
+// kindOfWorld is the kind of file that a world of a kind reads.
+func kindOfWorld(kind string) fileKind {
+	switch kind {
+	case "sumo":
+		return sumoFile
+	case "csv":
+		return csvFile
+	}
+	return traceFile
+}
+
 // startsPrograms reports whether a world of the kind runs a program of the machine's.
-func startsPrograms(kind string) bool { return kind == "sumo" }
+func startsPrograms(kind string) bool { return kindOfWorld(kind) == sumoFile }

@@ -27,11 +27,11 @@ type Plan struct {
 	Class   string `json:"class"`
 	// Device is what raybridge run --gpu is given; "" leaves it to the worker.
 	Device string `json:"device,omitempty"`
-	// Programs: cases start programs of the machine.
-	Programs bool     `json:"programs,omitempty"`
-	Keep     []string `json:"keep"`
-	Collect  []string `json:"collect,omitempty"`
-	Keys     []string `json:"keys,omitempty"`
+	// Program is the version of the program of the machine that cases start, "" for none.
+	Program string   `json:"program,omitempty"`
+	Keep    []string `json:"keep"`
+	Collect []string `json:"collect,omitempty"`
+	Keys    []string `json:"keys,omitempty"`
 	// Config is the configuration of all cases, a path in the store.
 	Config string `json:"config"`
 	// Files has the path in the store for each value of a key that names a file: Files[key][value].
@@ -69,6 +69,17 @@ func (p *Plan) Settings(c *Case) (keys, values []string) {
 		keys, values = append(keys, p.Keys[i]), append(values, v)
 	}
 	return keys, values
+}
+
+// configName is the name in the store of the configuration of all cases. Recordings have it, so that it is always the same.
+const configName = "case.yaml"
+
+// worldLine is a world as ids have it: with the version of the program that it starts.
+func (p *Plan) worldLine(spec string) string {
+	if kind, _, _ := strings.Cut(spec, ":"); startsPrograms(kind) {
+		return spec + "\n" + p.Program
+	}
+	return spec
 }
 
 // maxPlan is the size of the largest plan that is read, bytes.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/internal/fault"
+	"github.com/raybridge/raybridge/scene/gltf"
 )
 
 // The names in a store's folder.
@@ -393,11 +394,21 @@ func (s *Store) copyFile(to string, f InputFile, from source) error {
 // ErrDamaged says that a file isn't what its hash says.
 var ErrDamaged = errors.New("was changed: its hash is another one")
 
-// checkInput compares the files of an input with their hashes.
+// checkInput compares the files of an input with their hashes. A model's labels, which no file names, aren't there unless
+// they belong to the input.
 func (s *Store) checkInput(in *Input) error {
+	dir := path.Join(inputsDir, in.Hash)
 	for _, f := range in.Files {
-		if err := s.checkFile(path.Join(inputsDir, in.Hash, f.Name), f); err != nil {
+		if err := s.checkFile(path.Join(dir, f.Name), f); err != nil {
 			return err
+		}
+	}
+	for _, labels := range gltf.RulesBeside(in.Files[0].Name) { // the first one is read
+		if slices.ContainsFunc(in.Files, func(f InputFile) bool { return f.Name == labels }) {
+			return nil
+		}
+		if _, err := s.root.Lstat(path.Join(dir, labels)); err == nil {
+			return fmt.Errorf("%s %w: it has %s, too", filepath.Join(s.dir, dir), ErrDamaged, labels)
 		}
 	}
 	return nil

@@ -457,10 +457,12 @@ func TestWorkersRefuse(t *testing.T) {
 		require.ErrorIs(t, w.Prepare(c.version, c.class, false), c.want)
 	}
 	programs := *p
-	programs.Programs = true
-	w := &sweep.Worker{Store: s, Plan: &programs, Read: readDrive}
+	programs.Program = "SUMO 1"
+	w := &sweep.Worker{Store: s, Plan: &programs, Read: readDrive, WorldProgram: func() (string, error) { return "SUMO 1", nil }}
 	require.ErrorIs(t, w.Prepare(version, class(), false), sweep.ErrPrograms)
 	require.NoError(t, w.Prepare(version, class(), true))
+	w.WorldProgram = func() (string, error) { return "SUMO 2", nil }
+	require.ErrorIs(t, w.Prepare(version, class(), true), sweep.ErrVersion)
 }
 
 // TestTooLong: a case that takes longer than it may is ended.

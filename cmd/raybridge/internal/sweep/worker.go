@@ -83,6 +83,8 @@ type Worker struct {
 	Arguments []string
 	// Read reads the plan's configuration, as Planner.Read does.
 	Read func(path string, text []byte) (Configuration, error)
+	// WorldProgram is the version of the program that a world starts, as Planner.Program. (optional without such a world)
+	WorldProgram func() (string, error)
 	// Limit is how long a case may take; 0 is without limit.
 	Limit time.Duration
 
@@ -99,8 +101,17 @@ func (w *Worker) Prepare(version, class string, allowPrograms bool) error {
 		return fmt.Errorf("%w: the plan is of %s, this is %s: run that one, or plan again with --extend", ErrVersion, fault.Printable(p.Version), version)
 	case p.Class != AnyDevice && class != "" && p.Class != class:
 		return fmt.Errorf("%w: it is of %s, here is %s", ErrClass, fault.Printable(p.Class), class)
-	case p.Programs && !allowPrograms:
+	case p.Program != "" && !allowPrograms:
 		return fmt.Errorf("the world of the plan %w: give --allow-programs if you trust it", ErrPrograms)
+	}
+	if p.Program != "" {
+		here, err := w.WorldProgram()
+		if err != nil {
+			return err
+		}
+		if p.Program != here {
+			return fmt.Errorf("%w: its world is of %s, here is %s: install that one, or plan again with --extend", ErrVersion, fault.Printable(p.Program), here)
+		}
 	}
 	w.inputs = map[string]bool{}
 	for i := range p.Inputs {
@@ -204,7 +215,11 @@ func (w *Worker) checkLeaf(l config.Leaf) (value string, err error) {
 			return "", err
 		}
 	}
-	return value, w.checkPath(l.Key, value, w.Plan.Programs)
+	err = w.checkPath(l.Key, value, w.Plan.Program != "")
+	if l.Key == worldKey {
+		value = w.Plan.worldLine(value)
+	}
+	return value, err
 }
 
 // command is the command line of a case, whose working directory is the store's.
