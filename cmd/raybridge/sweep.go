@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -181,13 +180,17 @@ func newSweepMerge() *cobra.Command {
 }
 
 func newSweepCancel() *cobra.Command {
-	return &cobra.Command{
+	var wait time.Duration
+	cmd := &cobra.Command{
 		Use: "cancel DIR", Short: "End a sweep, and keep what is done",
 		Long: "End all that works on a sweep, on this machine and on others, and keep what is done. Shares that begin later end at once,\n" +
-			"until sweep run without --shard continues the sweep.",
+			"until sweep run without --shard continues the sweep.\n\n" +
+			"The exit code is 0 once nothing runs any longer, and 4 if something still does after the time of --wait; it is named then.",
 		Args: oneArg("the folder of a sweep"),
-		RunE: func(cmd *cobra.Command, args []string) error { return cancelSweep(cmd, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return cancelSweep(cmd, args[0], wait) },
 	}
+	cmd.Flags().DurationVar(&wait, "wait", cancelPatience, "`TIME` that what runs may take to end")
+	return cmd
 }
 
 // sweptConfig is a configuration that a sweep varies.
@@ -740,25 +743,38 @@ func (f *sweepFlags) status(cmd *cobra.Command, dir string) error {
 	}
 }
 
+// seconds is a time for people.
+func seconds(s float64) time.Duration {
+	return time.Duration(s * float64(time.Second)).Round(time.Second)
+}
+
 func printStatus(out io.Writer, st *sweep.State) {
 	w := columns(out)
 	rate, left := "-", "-"
 	if st.RatePerMin > 0 {
 		rate = fault.Number(st.RatePerMin, 3)
-		left = time.Duration(st.LeftS * float64(time.Second)).Round(time.Second).String()
+		left = seconds(st.LeftS).String()
 	}
-	fmt.Fprintln(w, "sweep\tcases\tdone\trunning\tfailed\ta minute\tleft\tdevice")
-	fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\n", fault.Printable(st.Sweep), st.Total, st.Done, st.Running, st.Failed, rate, left, fault.Printable(st.Class))
-	section(w, "running case\thost\tfor", st.Cases, func(c *sweep.RunningCase) string {
-		return fmt.Sprintf("%s\t%s\t%v", c.ID, fault.Printable(c.Host), time.Since(c.Started).Round(time.Second))
+	fmt.Fprintln(w, "sweep\tcases\tdone\trunning\tlost\tfailed\ta minute\tleft\tdevice")
+	fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%s\n", fault.Printable(st.Sweep), st.Total, st.Done, st.Running, st.Lost, st.Failed, rate, left, fault.Printable(st.Class))
+	section(w, "running case\thost\tprocess\tfor", st.Cases, func(c *sweep.RunningCase) string {
+		return fmt.Sprintf("%s\t%s\t%d\t%v", c.ID, fault.Printable(c.Host), c.PID, seconds(c.ForS))
+	})
+	section(w, "lost case\thost\tprocess\tlast sign of life", st.LostCases, func(c *sweep.RunningCase) string {
+		return fmt.Sprintf("%s\t%s\t%d\t%v ago", c.ID, fault.Printable(c.Host), c.PID, seconds(c.SilentS))
 	})
 	_ = w.Flush() // a terminal that is gone needs no table
 	printFailures(out, st.Failures)
 	for _, a := range st.Alarms {
 		fmt.Fprintf(out, "%s differs from the first result of its case\n", a)
 	}
-	if st.Coordinator != "" {
+	switch {
+	case st.CoordinatorLost:
+		fmt.Fprintf(out, "\nwas run by %s: if it has ended, or its machine has, sweep run --take-over continues\n", st.Coordinator)
+	case st.Coordinator != "":
 		fmt.Fprintf(out, "\nrun by %s\n", st.Coordinator)
+	case st.Lost > 0 && st.Running == 0 && !st.Cancelled:
+		fmt.Fprintln(out, "\nnobody runs it: sweep run continues, the lost cases included")
 	}
 	if st.Cancelled {
 		fmt.Fprintln(out, "\ncancelled: sweep run continues it")
@@ -875,10 +891,11 @@ func tellIdle(messages io.Writer, m *sweep.Merged) {
 	}
 }
 
-// cancelPatience is how long what works on a sweep may take to end.
-const cancelPatience = 10 * time.Second
+// cancelPatience is how long what works on a sweep may take to end: machines that share a folder by NFS see a new file in it
+// after a minute at the latest, and a case may take five seconds.
+const cancelPatience = 90 * time.Second
 
-func cancelSweep(cmd *cobra.Command, dir string) error {
+func cancelSweep(cmd *cobra.Command, dir string, wait time.Duration) error {
 	s, err := sweep.OpenStore(dir)
 	if err != nil {
 		return usage(err)
@@ -891,20 +908,65 @@ func cancelSweep(cmd *cobra.Command, dir string) error {
 	if err := s.Cancel(); err != nil {
 		return err
 	}
-	deadline := time.Now().Add(cancelPatience)
+	began, told := time.Now(), false
 	for {
-		st, err := s.State(p)
+		at, err := s.Activity()
 		if err != nil {
 			return err
 		}
-		if st.Running == 0 && st.Coordinator == "" || time.Now().After(deadline) {
-			fmt.Fprintf(cmd.OutOrStdout(), "cancelled: %d of %s done, %s still running\n", st.Done, fault.Count(st.Total, "case"), strconv.Itoa(st.Running))
+		running := runningOf(&at)
+		switch waited := time.Since(began); {
+		case len(running) == 0:
+			st, err := s.State(p)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "cancelled: %d of %s done, none running%s\n", st.Done, fault.Count(st.Total, "case"), lostText(&at))
 			return nil
+		case waited >= wait:
+			return &exitError{exitIncomplete, fmt.Errorf("cancelled, but after %v there still runs: %s: it ends when it sees that; kill it there if it hangs, and look again by raybridge sweep status %s",
+				wait, listed(running), dir)}
+		case waited > cancelPatience/30 && !told:
+			told = true
+			fmt.Fprintf(cmd.ErrOrStderr(), "waiting up to %v for: %s\n", wait, listed(running))
 		}
 		select {
 		case <-cmd.Context().Done():
-			return cmd.Context().Err()
-		case <-time.After(100 * time.Millisecond):
+			return usage(cmd.Context().Err())
+		case <-time.After(250 * time.Millisecond):
 		}
 	}
+}
+
+// runningOf names what works on a sweep.
+func runningOf(at *sweep.Activity) (names []string) {
+	for i := range at.Cases {
+		c := &at.Cases[i]
+		names = append(names, fmt.Sprintf("case %s of process %d on %s", c.ID, c.PID, fault.Printable(c.Host)))
+	}
+	if at.Coordinator != "" && !at.CoordinatorLost {
+		names = append(names, "sweep run, "+at.Coordinator)
+	}
+	return names
+}
+
+// listed joins names, of many the first few.
+func listed(names []string) string {
+	const few = 10
+	if more := len(names) - few; more > 0 {
+		names = append(names[:few:few], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// lostText says what of a sweep was loat.
+func lostText(at *sweep.Activity) string {
+	text := ""
+	if at.Lost > 0 {
+		text = fmt.Sprintf(", %d lost", at.Lost)
+	}
+	if at.CoordinatorLost {
+		text += "; the lock is left of " + at.Coordinator
+	}
+	return text
 }

@@ -197,13 +197,42 @@ func TestSweepIsToldToEnd(t *testing.T) {
 	require.NoError(t, syscall.Kill(c.Process.Pid, 0))
 	require.Eventually(t, func() bool { return len(casesOf(c.Process.Pid)) == 1 && sweepState(t, out).Running == 1 }, patience, glance)
 	o := call(t, "sweep", "cancel", out)
-	assert.Equal(t, "cancelled: 1 of 2 cases done, 0 still running\n", o.out)
+	assert.Equal(t, "cancelled: 1 of 2 cases done, none running\n", o.out)
 	_ = c.Wait() // the code says it
 	assert.Equal(t, exitIncomplete, c.ProcessState.ExitCode())
 	assert.Contains(t, said.String(), "the sweep was cancelled")
 	o = execute(t, command(t, "sweep", "run", "--out", out, "--shard", "0/1"))
 	assert.Equal(t, exitUsage, o.code)
 	assert.Contains(t, o.err, "the sweep was cancelled: sweep run without --shard continues it")
+}
+
+// TestSweepCancelNamesWhatStillRuns: an attempt elsewhere that gives signs of life still runs, and one that doesn't was lost.
+func TestSweepCancelNamesWhatStillRuns(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "out")
+	o := call(t, "sweep", "plan", sweepFile(t, "matrix: {ego.speed: [5, 10]}"), "--out", out)
+	require.Equal(t, exitDone, o.code, o.err)
+	plan, err := os.ReadFile(filepath.Join(out, "plan.json"))
+	require.NoError(t, err)
+	var p sweep.Plan
+	require.NoError(t, json.Unmarshal(plan, &p))
+	attempt := filepath.Join(out, "attempts", "elsewhere-7-1")
+	require.NoError(t, os.Mkdir(attempt, 0o755))
+	write(t, attempt, "timing.json", `{"id": "`+p.Cases[0].ID+`", "host": "else\u001b[2Jwhere", "pid": 7}`)
+	sign := write(t, attempt, "alive", "")
+
+	o = call(t, "sweep", "cancel", out, "--wait", "1ms")
+	assert.Equal(t, exitIncomplete, o.code)
+	assert.Contains(t, o.err, `there still runs: case `+p.Cases[0].ID+` of process 7 on "else\x1b[2Jwhere"`)
+	long := time.Now().Add(-time.Hour)
+	require.NoError(t, os.Chtimes(sign, long, long))
+	o = call(t, "sweep", "cancel", out)
+	assert.Equal(t, exitDone, o.code, o.err)
+	assert.Equal(t, "cancelled: 0 of 2 cases done, none running, 1 lost\n", o.out)
+	o = call(t, "sweep", "status", out)
+	assert.Contains(t, o.out, "lost case")
+	assert.Regexp(t, `1h0m\d+s ago`, o.out)
+	assert.NotContains(t, o.out, "\x1b")
 }
 
 // TestSweepKeeps: a case keeps what is asked for. Sensors are heard, whether anything of them is kept or not.

@@ -73,6 +73,7 @@ type attempt struct {
 	store  *Store
 	name   string
 	timing Timing
+	quiet  func() // ends its signs of life
 }
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
@@ -91,10 +92,10 @@ func uniqueName() string {
 	return host[:min(len(host), 64)] + "-" + strconv.Itoa(os.Getpid()) + "-" + hex.EncodeToString(number[:])
 }
 
-// begin makes the folder of a new attempt.
+// begin makes the folder of a new attempt, which shows that it lives until it is accepted or dropped.
 func (s *Store) begin(id string, now time.Time) (*attempt, error) {
 	name := uniqueName()
-	a := &attempt{s, name, Timing{ID: id, Attempt: name, Process: thisProcess(), Started: now}}
+	a := &attempt{store: s, name: name, timing: Timing{ID: id, Attempt: name, Process: thisProcess(), Started: now}, quiet: func() {}}
 	if err := s.root.MkdirAll(a.path(outputsDir), 0o755); err != nil {
 		return nil, s.fault(err)
 	}
@@ -102,6 +103,7 @@ func (s *Store) begin(id string, now time.Time) (*attempt, error) {
 		a.drop()
 		return nil, s.fault(err)
 	}
+	a.quiet = a.live()
 	return a, nil
 }
 
@@ -109,7 +111,10 @@ func (s *Store) begin(id string, now time.Time) (*attempt, error) {
 func (a *attempt) path(name string) string { return path.Join(attemptsDir, a.name, name) }
 
 // drop removes the attempt.
-func (a *attempt) drop() { _ = a.store.root.RemoveAll(path.Join(attemptsDir, a.name)) }
+func (a *attempt) drop() {
+	a.quiet()
+	_ = a.store.root.RemoveAll(path.Join(attemptsDir, a.name)) // another run sweeps up what stays
+}
 
 // Alarm is a result that isn't equal to the first one of its case.
 type Alarm struct {
@@ -133,12 +138,12 @@ func (a *Alarm) Error() string {
 // and moves the folder. If the case has a result already, that counts; an *Alarm is returned if it isn't equal.
 func (a *attempt) accept(m *Manifest, kept func(name string) bool) (*Alarm, error) {
 	s := a.store
-	err := s.write(a.path(timingFile), recordOf(a.timing))
+	files, err := a.hash()
 	if err != nil {
 		return nil, err
 	}
-	files, err := a.hash()
-	if err != nil {
+	a.quiet()
+	if err := s.write(a.path(timingFile), recordOf(a.timing)); err != nil {
 		return nil, err
 	}
 	for _, f := range files {
@@ -285,93 +290,6 @@ func differing(a, b []InputFile) (names []string) {
 		}
 	}
 	return names
-}
-
-// keepAlive keeps the attempt from looking like one of the dead, however long its process runs, until the function that it
-// returns is called.
-func (a *attempt) keepAlive() (end func()) {
-	ended, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		ticker := time.NewTicker(deadAfter / 24)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ended:
-				return
-			case now := <-ticker.C:
-				_ = a.store.root.Chtimes(path.Join(attemptsDir, a.name), now, now) // the next one may succeed
-			}
-		}
-	}()
-	return func() { close(ended); <-done }
-}
-
-// deadAfter is how old an attempt is that nobody makes any longer.
-const deadAfter = 24 * time.Hour
-
-// SweepDead removes the attempts of processes of this machine that have ended, and those of others that are older than a day
-// by the clock of the file system.
-func (s *Store) SweepDead() error {
-	entries, err := fs.ReadDir(s.root.FS(), attemptsDir)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
-		return nil
-	}
-	if err != nil {
-		return s.fault(err)
-	}
-	now, err := s.now()
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		name := path.Join(attemptsDir, e.Name())
-		var o Timing
-		lives := s.read(path.Join(name, timingFile), &o) == nil && o.here() && !o.ended()
-		info, err := e.Info()
-		if err != nil {
-			continue // another has removed it
-		}
-		if o.ended() || !lives && now.Sub(info.ModTime()) > deadAfter {
-			if err := s.root.RemoveAll(name); err != nil {
-				return s.fault(err)
-			}
-		}
-	}
-	return nil
-}
-
-// now is the time by the clock of the file system, which several machines may share.
-func (s *Store) now() (time.Time, error) {
-	name := temporary + uniqueName()
-	defer func() { _ = s.root.Remove(name) }() // only its time counts
-	if err := s.root.WriteFile(name, nil, 0o644); err != nil {
-		return time.Time{}, s.fault(err)
-	}
-	info, err := s.root.Stat(name)
-	if err != nil {
-		return time.Time{}, s.fault(err)
-	}
-	return info.ModTime(), nil
-}
-
-// running lists the attempts that are being made, as far as this machine can tell.
-func (s *Store) running() ([]Timing, error) {
-	entries, err := fs.ReadDir(s.root.FS(), attemptsDir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, s.fault(err)
-	}
-	var list []Timing
-	for _, e := range entries {
-		var o Timing
-		if s.read(path.Join(attemptsDir, e.Name(), timingFile), &o) != nil {
-			continue // it has just begun or ended
-		}
-		if !o.ended() {
-			list = append(list, o)
-		}
-	}
-	return list, nil
 }
 
 // realTimeFactor is that of the run, "" where it isn't known.

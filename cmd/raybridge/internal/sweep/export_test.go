@@ -3,6 +3,7 @@ package sweep
 import (
 	"context"
 	"io"
+	"time"
 )
 
 // Poison gives a plan another configuration, which is what its hash says.
@@ -34,3 +35,15 @@ var HashOf = hashOf
 
 // Guard keeps others from the lock until release.
 func Guard(ctx context.Context, s *Store) (release func(), err error) { return s.guard(ctx) }
+
+// SignEvery is how often an attempt gives a sign of life.
+const SignEvery = signEvery
+
+// Begin begins an attempt.
+func Begin(s *Store, id string) (drop func(), err error) {
+	a, err := s.begin(id, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	return a.drop, nil
+}

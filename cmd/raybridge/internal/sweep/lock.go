@@ -27,7 +27,10 @@ func (h *holder) String() string {
 }
 
 // ErrLocked says that another coordinator has the sweep, or had it and nobody knows whether it still runs.
-var ErrLocked = errors.New("the sweep is another's")
+var ErrLocked = errors.New("is locked by another sweep run")
+
+// ErrLockLost says that a coordinator has no longer the lock that it had.
+var ErrLockLost = errors.New("the sweep's lock was lost")
 
 // renewal is how often a lock is renewed.
 const renewal = 2 * time.Second
@@ -48,7 +51,7 @@ func (s *Store) Lock(ctx context.Context, takeOver bool, tell func(string)) (con
 	old, err := s.holder()
 	switch {
 	case err != nil && !takeOver:
-		return nil, nil, fmt.Errorf("%w: %w: give --take-over if no other sweep run works there", ErrLocked, err)
+		return nil, nil, fmt.Errorf("%s %w: %w: if none works there, raybridge sweep run --take-over --out %[1]s takes it", s.dir, ErrLocked, err)
 	case err == nil && old.Name != "":
 		if err := s.judge(ctx, &old, takeOver, tell); err != nil {
 			return nil, nil, err
@@ -60,7 +63,7 @@ func (s *Store) Lock(ctx context.Context, takeOver bool, tell func(string)) (con
 	}
 	defer unguard()
 	if now, err := s.holder(); err == nil && now.Name != "" && (now.Name != old.Name || now.Beat != old.Beat) {
-		return nil, nil, fmt.Errorf("%s: %w: %v was faster", filepath.Join(s.dir, lockFile), ErrLocked, &now)
+		return nil, nil, s.held(&now, "which was faster")
 	}
 	now := time.Now()
 	l := &Lock{store: s, done: make(chan struct{}), mine: holder{Process: thisProcess(), Name: uniqueName(), Started: now, Renewed: now}}
@@ -98,7 +101,7 @@ func (s *Store) guard(ctx context.Context) (release func(), err error) {
 		select {
 		case <-ctx.Done():
 			_ = f.Close()
-			return nil, fmt.Errorf("%s: %w: another process holds it: %w", filepath.Join(s.dir, guardFile), ErrLocked, ctx.Err())
+			return nil, fmt.Errorf("%s %w: another process has %s open: %w", s.dir, ErrLocked, guardFile, ctx.Err())
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
@@ -107,15 +110,14 @@ func (s *Store) guard(ctx context.Context) (release func(), err error) {
 
 // judge returns nil if a lock that is there may be taken, and tells of it.
 func (s *Store) judge(ctx context.Context, old *holder, takeOver bool, tell func(string)) error {
-	file := filepath.Join(s.dir, lockFile)
 	switch {
 	case old.ended():
 		tell(fmt.Sprintf("the lock was that of %v, which has ended without giving it back", old))
 		return nil
 	case old.here() && old.Born != "" && !takeOver:
-		return fmt.Errorf("%s: %w: %v runs it: sweep status shows how far it is, and sweep cancel ends it", file, ErrLocked, old)
+		return s.held(old, "which is running")
 	}
-	renewed := false
+	silent, renewed := s.silent().Round(time.Second), false
 	if !takeOver || old.here() { // of one that is here, its word counts for more than the user's
 		var err error
 		if renewed, err = s.renews(ctx, old); err != nil {
@@ -124,13 +126,18 @@ func (s *Store) judge(ctx context.Context, old *holder, takeOver bool, tell func
 	}
 	switch {
 	case renewed:
-		return fmt.Errorf("%s: %w: %v runs it", file, ErrLocked, old)
+		return s.held(old, "which has just renewed its lock")
 	case takeOver:
-		tell(fmt.Sprintf("the lock was that of %v, last renewed at %s by its clock", old, old.Renewed.Format(time.DateTime)))
+		tell(fmt.Sprintf("the lock was that of %v, not renewed for %v", old, silent))
 		return nil
 	}
-	return fmt.Errorf("%s: %w: %v hasn't renewed its lock for %v (last at %s by its clock): if it has ended, give --take-over",
-		file, ErrLocked, old, 2*renewal, old.Renewed.Format(time.DateTime))
+	return fmt.Errorf("%s %w: %v, which hasn't renewed its lock for %v: if it has ended, or its machine has, raybridge sweep run --take-over --out %[1]s continues",
+		s.dir, ErrLocked, old, silent+2*renewal)
+}
+
+// held is the error of a lock whose holder works, and says what to do.
+func (s *Store) held(by *holder, how string) error {
+	return fmt.Errorf("%s %w: %v, %s: raybridge sweep status %[1]s shows how far it is, raybridge sweep cancel %[1]s ends it", s.dir, ErrLocked, by, how)
 }
 
 // renews watches whether a lock is renewed, by its count: times of another machine say nothing.
@@ -182,10 +189,10 @@ func (l *Lock) beat(ctx context.Context) bool {
 	err = l.store.read(lockFile, &now)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		l.lost = fmt.Errorf("%w: somebody has removed its lock: run the command again to continue", ErrLocked)
+		l.lost = fmt.Errorf("%w: somebody has removed the file %s: run the command again to continue", ErrLockLost, filepath.Join(l.store.dir, lockFile))
 		return false
 	case err == nil && now.Name != l.mine.Name:
-		l.lost = fmt.Errorf("%w: %v has taken it over", ErrLocked, &now)
+		l.lost = fmt.Errorf("%w: %s now %w: %v", ErrLockLost, l.store.dir, ErrLocked, &now)
 		return false
 	case err == nil:
 		l.mine.Beat++
@@ -195,7 +202,7 @@ func (l *Lock) beat(ctx context.Context) bool {
 	return true
 }
 
-// Release gives the lock back. The error wraps ErrLocked if another had taken it.
+// Release gives the lock back. The error wraps ErrLockLost if another had taken it.
 func (l *Lock) Release() error {
 	l.end()
 	<-l.done
@@ -213,18 +220,23 @@ func (l *Lock) Release() error {
 	return l.store.fault(l.store.root.Remove(lockFile))
 }
 
-// Coordinator says who has the sweep's lock, "" for nobody, or for a process that has ended.
-func (s *Store) Coordinator() (string, error) {
-	var h holder
-	switch err := s.read(lockFile, &h); {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", nil
-	case err != nil:
-		return "", err
-	case h.ended():
-		return "", nil
+// Coordinator says who has the sweep's lock, "" for nobody, or for a process that has ended. It reports lost for one that
+// can't be seen from here, and hasn't renewed its lock for a minute.
+func (s *Store) Coordinator() (who string, lost bool, err error) {
+	h, err := s.holder()
+	if err != nil || h.Name == "" || h.ended() {
+		return "", false, err
 	}
-	return h.String(), nil
+	if silent := s.silent(); !h.here() && silent > lostAfter {
+		return fmt.Sprintf("%v, which hasn't renewed its lock for %v", &h, silent.Round(time.Second)), true, nil
+	}
+	return h.String(), false, nil
+}
+
+// silent is how long the lock wasn't renewed, by the clock of the file system.
+func (s *Store) silent() time.Duration {
+	now := s.now()
+	return now.Sub(s.timeOf(lockFile, now))
 }
 
 // Cancel asks all that work on the sweep to end. They look once a second.

@@ -51,10 +51,11 @@ func TestTwoCoordinators(t *testing.T) {
 	assert.Equal(t, 2, codeOf(second))
 	host, err := os.Hostname()
 	require.NoError(t, err)
-	assert.Regexp(t, `the sweep is another's: process `+itoa(first.Process.Pid)+` on `+host+`, since .* runs it: sweep status shows how far it is`, said.String())
-	who, err := s.Coordinator()
+	assert.Regexp(t, `out is locked by another sweep run: process `+itoa(first.Process.Pid)+` on `+host+`, since .*, which is running: raybridge sweep status .*/out shows how far it is, raybridge sweep cancel .*/out ends it`, said.String())
+	who, lost, err := s.Coordinator()
 	require.NoError(t, err)
 	assert.Contains(t, who, itoa(first.Process.Pid))
+	assert.False(t, lost)
 
 	require.NoError(t, first.Process.Kill())
 	codeOf(first)
@@ -99,7 +100,7 @@ func TestClocksApart(t *testing.T) {
 					assert.NotContains(t, err.Error(), "--take-over")
 					return
 				}
-				assert.ErrorContains(t, err, "if it has ended, give --take-over")
+				assert.ErrorContains(t, err, "if it has ended, or its machine has, raybridge sweep run --take-over --out "+s.Dir()+" continues")
 				told := ""
 				_, lock, err := s.Lock(t.Context(), true, func(text string) { told = text })
 				require.NoError(t, err)
@@ -127,11 +128,11 @@ func TestLockOfAnotherProcess(t *testing.T) {
 		want               string // error
 	}{
 		"used again":       {"1", false, false, ""},
-		"unknown":          {"", false, false, "if it has ended, give --take-over"},
+		"unknown":          {"", false, false, "sweep run --take-over --out"},
 		"unknown, taken":   {"", true, false, ""},
 		"stands still":     {born, true, false, ""},
-		"runs":             {born, false, false, "runs it: sweep status"},
-		"renews, is asked": {born, true, true, "runs it"},
+		"runs":             {born, false, false, "which is running: raybridge sweep status"},
+		"renews, is asked": {born, true, true, "which has just renewed its lock"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -192,11 +193,11 @@ func TestLockIsLost(t *testing.T) {
 		}
 		select {
 		case <-ctx.Done():
-			require.ErrorIs(t, context.Cause(ctx), sweep.ErrLocked)
+			require.ErrorIs(t, context.Cause(ctx), sweep.ErrLockLost)
 		case <-time.After(patience):
 			t.Fatal("the sweep continues without its lock")
 		}
-		require.ErrorIs(t, lock.Release(), sweep.ErrLocked)
+		require.ErrorIs(t, lock.Release(), sweep.ErrLockLost)
 		if taken {
 			assert.FileExists(t, filepath.Join(s.Dir(), "lock"), "the other one's")
 		}
@@ -211,7 +212,7 @@ func TestBrokenLock(t *testing.T) {
 		put(t, filepath.Join(s.Dir(), "lock"), text)
 		_, _, err := s.Lock(t.Context(), false, func(string) {})
 		require.ErrorIs(t, err, sweep.ErrLocked)
-		assert.ErrorContains(t, err, "give --take-over if no other sweep run works there")
+		assert.ErrorContains(t, err, "if none works there, raybridge sweep run --take-over --out "+s.Dir()+" takes it")
 		_, lock, err := s.Lock(t.Context(), true, func(string) {})
 		require.NoError(t, err)
 		require.NoError(t, lock.Release())

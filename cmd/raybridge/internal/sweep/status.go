@@ -16,16 +16,27 @@ type State struct {
 	Total   int    `json:"total"`
 	Done    int    `json:"done"`
 	Failed  int    `json:"failed"`
-	Running int    `json:"running"`
+	Activity
 	// RatePerMin is how many cases were done a minute, over the last ten minutes in which some were; 0 where that isn't known.
 	RatePerMin float64 `json:"rate_per_min"`
 	// LeftS is how long the rest takes at that rate, seconds; 0 where that isn't known.
-	LeftS       float64       `json:"left_s"`
-	Coordinator string        `json:"coordinator,omitempty"`
-	Cancelled   bool          `json:"cancelled,omitempty"`
-	Alarms      []string      `json:"alarms,omitempty"` // folders of results that differ from the first of their case
-	Failures    []FailedCase  `json:"failures,omitempty"`
-	Cases       []RunningCase `json:"cases,omitempty"` // that are running
+	LeftS     float64      `json:"left_s"`
+	Cancelled bool         `json:"cancelled,omitempty"`
+	Alarms    []string     `json:"alarms,omitempty"` // folders of results that differ from the first of their case
+	Failures  []FailedCase `json:"failures,omitempty"`
+}
+
+// Activity is what works on a sweep.
+type Activity struct {
+	// Running is how many attempts are being made, and Lost how many aren't any longer: their processes have ended, or have
+	// given no sign of life for a minute. A lost one counts for nothing, and its case is run again.
+	Running   int           `json:"running"`
+	Lost      int           `json:"lost"`
+	Cases     []RunningCase `json:"cases,omitempty"` // that are running
+	LostCases []RunningCase `json:"lost_cases,omitempty"`
+	// Coordinator has the lock, "" for nobody. CoordinatorLost: it gave no sign of life for a minute.
+	Coordinator     string `json:"coordinator,omitempty"`
+	CoordinatorLost bool   `json:"coordinator_lost,omitempty"`
 }
 
 // FailedCase is a case that failed for good, for people.
@@ -38,11 +49,36 @@ type FailedCase struct {
 	Reason   string `json:"reason"`
 }
 
-// RunningCase is a case that is running.
+// RunningCase is a case that is running, or whose attempt was lost.
 type RunningCase struct {
 	ID      string    `json:"id"`
 	Host    string    `json:"host"`
+	PID     int       `json:"pid"` // of the sweep's process
 	Started time.Time `json:"started"`
+	// ForS is how long ago the attempt began, and SilentS how long its last sign of life is ago, seconds by the clock of the
+	// file system.
+	ForS    float64 `json:"for_s"`
+	SilentS float64 `json:"silent_s"`
+}
+
+// runningCases are attempts for people.
+func runningCases(works []work) (list []RunningCase) {
+	for i := range works {
+		w := &works[i]
+		list = append(list, RunningCase{w.ID, w.Host, w.PID, w.Started, w.since.Seconds(), w.silent.Seconds()})
+	}
+	return list
+}
+
+// Activity looks what works on the sweep.
+func (s *Store) Activity() (a Activity, err error) {
+	running, lost, err := s.running()
+	if err != nil {
+		return a, err
+	}
+	a = Activity{Running: len(running), Lost: len(lost), Cases: runningCases(running), LostCases: runningCases(lost)}
+	a.Coordinator, a.CoordinatorLost, err = s.Coordinator()
+	return a, err
 }
 
 // State looks how far the sweep is.
@@ -65,18 +101,10 @@ func (s *Store) State(p *Plan) (*State, error) {
 	}
 	st.Done, st.Failed = len(times), len(st.Failures)
 	st.RatePerMin, st.LeftS = rate(times, st.Total-st.Done-st.Failed)
-	running, err := s.running()
-	if err != nil {
-		return nil, err
-	}
-	for _, o := range running {
-		st.Cases = append(st.Cases, RunningCase{o.ID, o.Host, o.Started})
-	}
-	st.Running = len(st.Cases)
 	if st.Alarms, err = s.Alarms(); err != nil {
 		return nil, err
 	}
-	st.Coordinator, err = s.Coordinator()
+	st.Activity, err = s.Activity()
 	return st, err
 }
 

@@ -268,7 +268,6 @@ func (w *Worker) run(ctx context.Context, c *Case, tries int) *running {
 		limited, cancel = context.WithTimeout(ctx, w.Limit)
 	}
 	defer cancel()
-	defer r.attempt.keepAlive()()
 	var said tail
 	r.started = time.Now()
 	r.end.Code, err = w.process(limited, w.command(c, r.attempt), &said)
