@@ -52,6 +52,7 @@ type sweepFlags struct {
 	shard         string
 	shards        int
 	extend        bool
+	moved         bool
 	takeOver      bool
 	many          bool
 	allowPrograms bool
@@ -64,6 +65,7 @@ type sweepFlags struct {
 
 func (f *sweepFlags) planning(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.extend, "extend", false, "continue a folder that has another plan of this sweep: what is done stays done")
+	cmd.Flags().BoolVar(&f.moved, "moved", false, "the folder was planned from FILE when that lay elsewhere: it is that sweep's from now on")
 	cmd.Flags().BoolVar(&f.many, "yes", false, fmt.Sprintf("plan more than %d cases", sweep.UsualCases))
 	cmd.Flags().BoolVar(&f.allowPrograms, "allow-programs", false, "let the cases' world start programs of this machine, as sumo: does")
 }
@@ -288,7 +290,7 @@ func (f *sweepFlags) planner(ctx context.Context, file *sweep.File) (*sweep.Plan
 		return nil, err
 	}
 	pl := &sweep.Planner{
-		Read: readSwept, Version: version, Class: sweep.AnyDevice, Metrics: checkMetric, Many: f.many,
+		Read: readSwept, Version: version, Class: sweep.AnyDevice, Metrics: checkMetric, Many: f.many, Moved: f.moved,
 		AllowPrograms: f.allowPrograms, Program: func() (string, error) { return sumo.Version(ctx) },
 	}
 	if file.Device != sweep.AnyDevice {
@@ -383,7 +385,7 @@ func (f *sweepFlags) estimate(cmd *cobra.Command, p *sweep.Plan) (e *sweep.Estim
 		return nil, folderFault(err)
 	}
 	defer s.Close()
-	if f.extend { // nobody may run the plan that is replaced
+	if f.extend || f.moved { // nobody may run the plan that is replaced
 		_, lock, locked := s.Lock(cmd.Context(), false, func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), text) })
 		if locked != nil {
 			return nil, folderFault(locked)
@@ -471,8 +473,8 @@ func (f *sweepFlags) share(cmd *cobra.Command) (sweep.Shard, error) {
 		}
 		return sweep.Shard{}, nil
 	}
-	if f.extend { // while others may run the plan that would be replaced
-		return sweep.Shard{}, errors.New("--extend: a share doesn't replace the plan: run sweep plan --extend first")
+	if f.extend || f.moved { // while others may run the plan that would be replaced
+		return sweep.Shard{}, errors.New("--extend and --moved aren't for shares: a share doesn't replace the plan: run sweep plan with them first")
 	}
 	shard, err := sweep.ParseShard(f.shard, f.shards, os.Getenv)
 	if err == nil && shard.Found != "" && !f.quiet {

@@ -411,7 +411,7 @@ func TestSweepSaysWhatIsWrong(t *testing.T) {
 		"run " + dir + "/no.yaml":                 "no such file",
 		"run --shard 3/3 --out " + dir:            "shares count from 0, the last one is 2/3",
 		"run --shards 3 --out " + dir:             "--shards: give --shard auto, too",
-		"run --shard 0/3 --extend --out " + dir:   "--extend: a share doesn't replace the plan",
+		"run --shard 0/3 --extend --out " + dir:   "a share doesn't replace the plan",
 		"run --jobs -1 --out " + dir:              "no sweep was planned there",
 		"run " + dir + "/drive.yaml --out " + dir: "unknown key",
 		"status " + dir:                           "no sweep was planned there",

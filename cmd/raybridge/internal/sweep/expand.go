@@ -39,6 +39,8 @@ type Planner struct {
 	AllowPrograms bool
 	// Program is the version of the program that a world starts, SUMO's. (optional without AllowPrograms)
 	Program func() (string, error)
+	// Moved says that the sweep file, whatever it asks for, is that of its folder, which was planned when the file lay elsewhere.
+	Moved bool
 	// Many lets a plan have more than UsualCases.
 	Many bool
 }
@@ -46,7 +48,7 @@ type Planner struct {
 // UsualCases is how many cases a plan has without anybody being asked, and MostCases how many it can have.
 const (
 	UsualCases = 100_000
-	MostCases  = 10_000_000
+	MostCases  = 1_000_000
 )
 
 // Errors of planning.
@@ -69,9 +71,13 @@ func (pl *Planner) Plan(ctx context.Context, f *File) (*Plan, error) {
 	if err := pl.checkCount(f); err != nil {
 		return nil, err
 	}
+	place, err := placeOf(f.Path)
+	if err != nil {
+		return nil, err
+	}
 	p := &Plan{
-		Schema: planSchema, Sweep: filepath.Base(f.Path), Base: filepath.Base(f.Base), Version: pl.Version, Class: pl.Class, Device: pl.Device,
-		Keep: f.Keep.Words(), Files: map[string]map[string]string{},
+		Schema: planSchema, Place: place, Base: filepath.Base(f.Base), Version: pl.Version, Class: pl.Class, Device: pl.Device,
+		Keep: f.Keep.Words(), Files: map[string]map[string]string{}, moved: pl.Moved,
 	}
 	e := &expansion{planner: pl, file: f, plan: p, inputs: newGatherer(), variants: map[string]map[string]*variant{}}
 	if err := e.readBase(); err != nil {
@@ -289,6 +295,9 @@ func (e *expansion) checkCollect() error {
 func (e *expansion) addKey(key Name) error {
 	if key.Text == seedKey && e.file.Seeds > 1 {
 		return key.Place.Errorf("%w: seeds are varied, and repeated: give one of both", ErrFile)
+	}
+	if err := checkText(key.Text, longestText); err != nil {
+		return key.Place.Errorf("%w", err)
 	}
 	if !slices.Contains(e.plan.Keys, key.Text) {
 		e.plan.Keys = append(e.plan.Keys, key.Text)

@@ -102,6 +102,22 @@ func (k Keep) Words() []string {
 	return words
 }
 
+// add adds a word of the file. It reports false for an unknown one.
+func (k *Keep) add(word string) bool {
+	switch word {
+	case keepSummary:
+	case keepOutputs:
+		k.Outputs = true
+	case keepMCAP:
+		k.MCAP = true
+	case keepReport:
+		k.Report = true
+	default:
+		return false
+	}
+	return true
+}
+
 // Random draws N combinations: each key uniformly within its range.
 type Random struct {
 	N      uint64
@@ -412,15 +428,7 @@ func (f *File) decodeKeep(n doc.Node) error {
 		if err != nil {
 			return err
 		}
-		switch text {
-		case keepSummary:
-		case keepOutputs:
-			f.Keep.Outputs = true
-		case keepMCAP:
-			f.Keep.MCAP = true
-		case keepReport:
-			f.Keep.Report = true
-		default:
+		if !f.Keep.add(text) {
 			return item.Errorf("%w %q: %s", doc.ErrValue, text, fault.Want(text, keepSummary, keepOutputs, keepMCAP, keepReport))
 		}
 	}
@@ -449,6 +457,9 @@ func valueOf(n doc.Node) (Value, error) {
 		return Value{}, n.Errorf("%w: there is no value", doc.ErrValue)
 	}
 	text, err := textOfValue(v)
+	if err == nil {
+		err = checkText(text, longestValue)
+	}
 	if err != nil {
 		return Value{}, n.Errorf("%w: %w", doc.ErrValue, err)
 	}

@@ -213,5 +213,5 @@ func TestLargePlan(t *testing.T) {
 	require.NoError(t, err)
 	_, err = pl.Plan(t.Context(), f)
 	require.ErrorIs(t, err, sweep.ErrMany)
-	assert.ErrorContains(t, err, "a plan has 10000000 at most")
+	assert.ErrorContains(t, err, "a plan has 1000000 at most")
 }

@@ -83,7 +83,7 @@ func (s *Store) Activity() (a Activity, err error) {
 
 // State looks how far the sweep is.
 func (s *Store) State(p *Plan) (*State, error) {
-	st := &State{Sweep: p.Sweep, Version: p.Version, Class: p.Class, Total: len(p.Cases), Cancelled: s.Cancelled()}
+	st := &State{Sweep: p.Sweep(), Version: p.Version, Class: p.Class, Total: len(p.Cases), Cancelled: s.Cancelled()}
 	failed, err := s.Failed()
 	if err != nil {
 		return nil, err

@@ -216,7 +216,7 @@ func (s *Store) Plan() (*Plan, error) {
 		return nil, s.fault(err)
 	}
 	if !info.Mode().IsRegular() { // opening a pipe would wait
-		return nil, fmt.Errorf("%s: %w: it isn't a regular file", filepath.Join(s.dir, planFile), ErrPlan)
+		return nil, s.planFault(fmt.Errorf("%w: it isn't a regular file", ErrPlan))
 	}
 	f, err := s.root.Open(planFile)
 	if err != nil {
@@ -225,9 +225,14 @@ func (s *Store) Plan() (*Plan, error) {
 	defer f.Close()
 	p, err := readPlan(f)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(s.dir, planFile), err)
+		return nil, s.planFault(err)
 	}
 	return p, nil
+}
+
+// planFault says what to do about a plan that can't be read.
+func (s *Store) planFault(err error) error {
+	return fmt.Errorf("%s: %w: delete it, and plan the sweep file again: what is done stays", filepath.Join(s.dir, planFile), err)
 }
 
 // Planned returns nil if the store has a plan, whatever is in it.
@@ -257,15 +262,19 @@ func (s *Store) Adopt(ctx context.Context, p *Plan, extend bool) (*Change, error
 		return s.first(ctx, p)
 	case err != nil:
 		return nil, err
-	case !old.OfSameSweep(p):
-		return nil, fmt.Errorf("%s %w: the sweep %s of %s: choose another folder", s.dir, ErrForeign, fault.Printable(old.Sweep), fault.Printable(old.Base))
+	case !old.isOlderOf(p):
+		return nil, fmt.Errorf("%s %w: the sweep %s: choose another folder, or give --moved if %s is that sweep's file now", s.dir, ErrForeign, fault.Printable(old.Place), fault.Printable(p.Place))
+	}
+	if !p.moved && old.Place != p.Place { // another machine, or a copy, sees it there
+		there := *p
+		there.Place = old.Place
+		p = &there
+	}
+	switch {
 	case bytes.Equal(recordOf(old), recordOf(p)):
 		return nil, s.take(ctx, p)
 	case old.hasCases(p): // a comment in the base, or other columns of the table
-		if err := s.take(ctx, p); err != nil {
-			return nil, err
-		}
-		return nil, s.write(planFile, recordOf(p))
+		return nil, s.replace(ctx, p)
 	}
 	change, err := s.compare(old, p)
 	if err != nil {
@@ -280,23 +289,36 @@ func (s *Store) Adopt(ctx context.Context, p *Plan, extend bool) (*Change, error
 		}
 		return change, fmt.Errorf("%s %w%s: give --extend to continue with the new one", s.dir, ErrOlder, why)
 	}
-	if err := s.take(ctx, p); err != nil {
-		return nil, err
+	return change, s.replace(ctx, p)
+}
+
+// replace writes another plan in the place of the store's.
+func (s *Store) replace(ctx context.Context, p *Plan) error {
+	text, err := p.text()
+	if err != nil {
+		return err
 	}
-	return change, s.write(planFile, recordOf(p))
+	if err := s.take(ctx, p); err != nil {
+		return err
+	}
+	return s.write(planFile, text)
 }
 
 // first writes the store's first plan. Of several that come at once, the first one stays.
 func (s *Store) first(ctx context.Context, p *Plan) (*Change, error) {
+	text, err := p.text()
+	if err != nil {
+		return nil, err
+	}
 	if err := s.take(ctx, p); err != nil {
 		return nil, err
 	}
 	next := temporary + uniqueName()
 	defer func() { _ = s.root.Remove(next) }()
-	if err := s.create(next, bytes.NewReader(recordOf(p))); err != nil {
+	if err := s.create(next, bytes.NewReader(text)); err != nil {
 		return nil, s.fault(err)
 	}
-	err := s.root.Link(next, planFile)
+	err = s.root.Link(next, planFile)
 	if errors.Is(err, fs.ErrExist) {
 		return s.Adopt(ctx, p, false)
 	}

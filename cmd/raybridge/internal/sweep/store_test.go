@@ -40,7 +40,8 @@ func TestAdopt(t *testing.T) {
 	require.NoError(t, err, "a comment changes no case")
 	assert.Zero(t, runLocal(t, s, commented).Left())
 
-	grown, err := planned(t, `sweep: {base: drive.yaml, matrix: {scene.seed: [2, 3, 4]}}`)
+	put(t, p.Place, `sweep: {base: drive.yaml, matrix: {scene.seed: [2, 3, 4]}}`)
+	grown, err := planOf(t, filepath.Dir(p.Place), "sweep.yaml")
 	require.NoError(t, err)
 	change, err := s.Adopt(t.Context(), grown, false)
 	require.ErrorIs(t, err, sweep.ErrOlder)
@@ -55,12 +56,7 @@ func TestAdopt(t *testing.T) {
 	require.NoError(t, report.Err())
 	assert.Equal(t, []int{3, 3, 1}, []int{report.Total, report.Done, report.Before})
 
-	// Another sweep's folder, and one of another program.
-	other, err := planOf(t, folder(t, map[string]string{"drive.yaml": base, "other.yaml": "sweep: {base: drive.yaml, matrix: {scene.seed: [1]}}"}), "other.yaml")
-	require.NoError(t, err)
-	_, err = s.Adopt(t.Context(), other, true)
-	require.ErrorIs(t, err, sweep.ErrForeign)
-	assert.ErrorContains(t, err, "the sweep sweep.yaml of drive.yaml: choose another folder")
+	// One of another program.
 	_, err = sweep.CreateStore(folder(t, map[string]string{"thesis.tex": ""}))
 	require.ErrorIs(t, err, sweep.ErrForeign)
 	assert.ErrorContains(t, err, "it has thesis.tex")
@@ -69,6 +65,62 @@ func TestAdopt(t *testing.T) {
 	defer empty.Close()
 	_, err = empty.Plan()
 	require.ErrorIs(t, err, sweep.ErrNoPlan)
+}
+
+// TestWhoseFolder: a folder is of the sweep file that it was planned from, however that is edited. Another file is refused, of
+// whatever name, unless it asks for the same cases, or the user says that the file was moved.
+func TestWhoseFolder(t *testing.T) {
+	t.Parallel()
+	sweepFile := func(values string) string { return `sweep: {base: drive.yaml, matrix: {scene.seed: [` + values + `]}}` }
+	dir := folder(t, map[string]string{"drive.yaml": base, "sweep.yaml": sweepFile("1, 2")})
+	p, err := planOf(t, dir, "sweep.yaml")
+	require.NoError(t, err)
+	s, err := sweep.CreateStore(t.TempDir())
+	require.NoError(t, err)
+	defer s.Close()
+	_, err = s.Adopt(t.Context(), p, false)
+	require.NoError(t, err)
+	place := func() string {
+		p, err := s.Plan()
+		require.NoError(t, err)
+		return p.Place
+	}
+
+	put(t, filepath.Join(dir, "drive.yaml"), "duration: 200ms\n")
+	linked := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(dir, linked))
+	edited, err := planOf(t, linked, "sweep.yaml")
+	require.NoError(t, err)
+	require.Equal(t, place(), edited.Place)
+	change, err := s.Adopt(t.Context(), edited, false)
+	require.ErrorIs(t, err, sweep.ErrOlder, "the base was edited: no case is left")
+	assert.Equal(t, &sweep.Change{New: 2, Gone: 2}, change)
+
+	for _, extend := range []bool{false, true} {
+		other, err := planned(t, sweepFile("1, 2, 3"))
+		require.NoError(t, err)
+		require.Equal(t, filepath.Base(p.Place), filepath.Base(other.Place))
+		_, err = s.Adopt(t.Context(), other, extend)
+		require.ErrorIs(t, err, sweep.ErrForeign)
+		assert.ErrorContains(t, err, "belongs to something else: the sweep "+p.Place+": choose another folder, or give --moved")
+	}
+	same, err := planned(t, sweepFile("1, 2"))
+	require.NoError(t, err)
+	_, err = s.Adopt(t.Context(), same, false)
+	require.NoError(t, err, "another machine sees the file elsewhere")
+	assert.Equal(t, p.Place, place(), "where it was first planned")
+
+	f, err := sweep.ReadFile(filepath.Join(folder(t, map[string]string{"drive.yaml": base, "sweep.yaml": sweepFile("2, 3")}), "sweep.yaml"))
+	require.NoError(t, err)
+	pl := planner()
+	pl.Moved = true
+	moved, err := pl.Plan(t.Context(), f)
+	require.NoError(t, err)
+	_, err = s.Adopt(t.Context(), moved, false)
+	require.ErrorIs(t, err, sweep.ErrOlder)
+	_, err = s.Adopt(t.Context(), moved, true)
+	require.NoError(t, err)
+	assert.Equal(t, moved.Place, place())
 }
 
 // TestFirstPlanWins: shares that begin together in an empty folder agree on one plan.
@@ -341,6 +393,34 @@ func TestPoisonedPlans(t *testing.T) {
 		"a long value": {func(_ *testing.T, _ string, p object) {
 			p["cases"].([]any)[0].(object)["values"] = []any{"hill.gltf", "b"}
 		}, "case 0"},
+		"no keep":         {func(_ *testing.T, _ string, p object) { p["keep"] = []any{} }, "keep: "},
+		"another keep":    {func(_ *testing.T, _ string, p object) { p["keep"] = []any{"summary", "everything"} }, `keep: unknown "everything"`},
+		"keep twice":      {func(_ *testing.T, _ string, p object) { p["keep"] = []any{"summary", "outputs", "outputs"} }, "keep: "},
+		"a device":        {func(_ *testing.T, _ string, p object) { p["device"] = "host\x1b[2J" }, "device: a text is too long"},
+		"no device":       {func(_ *testing.T, _ string, p object) { p["device"] = "" }, "device: "},
+		"any class":       {func(_ *testing.T, _ string, p object) { p["class"] = "any" }, "device: "},
+		"a metric":        {func(_ *testing.T, _ string, p object) { p["collect"] = []any{strings.Repeat("a", 1<<20)} }, "collect: a text is too long"},
+		"a metric twice":  {func(_ *testing.T, _ string, p object) { p["collect"] = []any{"a", "a"} }, "collect: "},
+		"a key twice":     {func(_ *testing.T, _ string, p object) { p["keys"] = []any{"scene.file", "scene.file"} }, "keys: "},
+		"a place":         {func(_ *testing.T, _ string, p object) { p["place"] = "x" }, "isn't absolute"},
+		"no version":      {func(_ *testing.T, _ string, p object) { p["version"] = "" }, "version is missing"},
+		"a key's files":   {func(_ *testing.T, _ string, p object) { p["files"].(object)["ego.speed"] = object{"1": p["config"]} }, "is a key without files"},
+		"a size":          {func(_ *testing.T, _ string, p object) { inputOf(p)["size"] = -1 }, "isn't what its files say"},
+		"a seed":          {func(_ *testing.T, _ string, p object) { p["cases"].([]any)[0].(object)["seed"] = 1e30 }, "seed"},
+		"no case":         {func(_ *testing.T, _ string, p object) { p["cases"] = []any{} }, "it has 0 cases"},
+		"a value's bytes": {func(_ *testing.T, _ string, p object) { p["cases"].([]any)[0].(object)["values"] = []any{"a\nb"} }, "a text is too long, or has characters"},
+		"cut off": {func(t *testing.T, dir string, _ object) {
+			path := filepath.Join(dir, "plan.json")
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.NoError(t, os.Truncate(path, int64(len(text)/2)))
+		}, "unexpected EOF: delete it, and plan the sweep file again: what is done stays"},
+		"more": {func(t *testing.T, dir string, _ object) {
+			path := filepath.Join(dir, "plan.json")
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			put(t, path, string(text)+"{}")
+		}, "something follows its end"},
 		"text": {func(t *testing.T, dir string, _ object) { put(t, filepath.Join(dir, "plan.json"), "sweep:") }, "not a plan of a sweep"},
 		"another input": {func(t *testing.T, dir string, p object) {
 			put(t, filepath.Join(dir, p["config"].(string)), base+"rig: "+outside)
@@ -371,7 +451,7 @@ func TestPoisonedPlans(t *testing.T) {
 			require.NoError(t, json.Unmarshal(text, &tree))
 			c := c
 			c.poison(t, s.Dir(), tree)
-			if name != "text" {
+			if now, err := os.ReadFile(path); err == nil && bytes.Equal(now, text) {
 				text, err = json.Marshal(tree)
 				require.NoError(t, err)
 				put(t, path, string(text))
