@@ -385,14 +385,14 @@ func (f *sweepFlags) estimate(cmd *cobra.Command, p *sweep.Plan) (e *sweep.Estim
 		return nil, folderFault(err)
 	}
 	defer s.Close()
-	if f.extend || f.moved { // nobody may run the plan that is replaced
+	if err = f.adopt(cmd, s, p); errors.Is(err, sweep.ErrUnlocked) { // nobody may run the plan that is replaced
 		_, lock, locked := s.Lock(cmd.Context(), false, func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), text) })
 		if locked != nil {
 			return nil, folderFault(locked)
 		}
-		defer func() { err = errors.Join(err, lock.Release()) }()
+		err = errors.Join(f.adopt(cmd, s, p), lock.Release())
 	}
-	if err := f.adopt(cmd, s, p); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if e, err = s.Estimate(p); err != nil || e.Cases > 0 || !f.probe {
@@ -489,6 +489,9 @@ func (f *sweepFlags) runShare(cmd *cobra.Command, s *sweep.Store, p *sweep.Plan,
 		return usage(fmt.Errorf("%s: %w: sweep run without --shard continues it", s.Dir(), sweep.ErrCancelled))
 	}
 	p, err := f.planIn(cmd, s, p)
+	if errors.Is(err, sweep.ErrUnlocked) { // it has the same cases: a share leaves it as it is
+		p, err = f.planIn(cmd, s, nil)
+	}
 	if err != nil {
 		return err
 	}

@@ -334,6 +334,37 @@ func outcomes(t *testing.T, text string) (of map[string]sweep.CaseOutcome, lines
 	return of, lines
 }
 
+// TestSweepLeavesThePlanOfOthers: a plan with the same cases replaces that of a folder once nobody runs it; a share runs what is there.
+func TestSweepLeavesThePlanOfOthers(t *testing.T) {
+	t.Parallel()
+	file := sweepFile(t, "matrix: {ego.speed: [5]}")
+	out := filepath.Join(t.TempDir(), "out")
+	o := call(t, "sweep", "plan", file, "--out", out)
+	require.Equal(t, exitDone, o.code, o.err)
+	plan := func() string {
+		text, err := os.ReadFile(filepath.Join(out, "plan.json"))
+		require.NoError(t, err)
+		return string(text)
+	}
+	before := plan()
+	drive := filepath.Join(filepath.Dir(file), "drive.yaml")
+	text, err := os.ReadFile(drive)
+	require.NoError(t, err)
+	write(t, filepath.Dir(file), "drive.yaml", "# a comment\n"+string(text))
+	lock := write(t, out, "lock", `{"host": "elsewhere", "pid": 7, "name": "elsewhere-7"}`)
+	o = call(t, "sweep", "plan", file, "--out", out)
+	assert.Equal(t, exitUsage, o.code)
+	assert.Contains(t, o.err, out+" is locked by another sweep run: process 7 on elsewhere")
+	o = execute(t, command(t, "sweep", "run", file, "--out", out, "--shard", "0/1"))
+	assert.Equal(t, exitDone, o.code, o.err)
+	assert.Equal(t, before, plan())
+	require.NoError(t, os.Remove(lock))
+	o = call(t, "sweep", "plan", file, "--out", out)
+	require.Equal(t, exitDone, o.code, o.err)
+	assert.NotEqual(t, before, plan())
+	assert.NoFileExists(t, lock)
+}
+
 // TestSweepTellsPrograms: each case is told once, when it ends or at the beginning if it has ended before.
 func TestSweepTellsPrograms(t *testing.T) {
 	t.Parallel()

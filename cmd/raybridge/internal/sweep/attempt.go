@@ -61,7 +61,7 @@ type Timing struct {
 	Attempt string    `json:"attempt"` // name
 	Process           // that made the attempt
 	Started time.Time `json:"started"`
-	Tries   int       `json:"tries,omitempty"` // up to the one that succeeded, since the last start of the sweep
+	Tries   int       `json:"tries,omitempty"` // with the one that succeeded, in the life of the folder; those that were told to end don't count
 	// WallS is how long the process took, seconds.
 	WallS float64 `json:"wall_s"`
 	// Summary has the rest of the run's summary.

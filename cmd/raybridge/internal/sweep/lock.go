@@ -70,6 +70,7 @@ func (s *Store) Lock(ctx context.Context, takeOver bool, tell func(string)) (con
 	if err := s.write(lockFile, recordOf(l.mine)); err != nil {
 		return nil, nil, err
 	}
+	s.locked.Store(true)
 	held, cancel := context.WithCancelCause(ctx)
 	var renewing context.Context
 	renewing, l.end = context.WithCancel(context.Background())
@@ -172,6 +173,7 @@ func (l *Lock) renew(ctx context.Context, end context.CancelCauseFunc) {
 		if l.beat(ctx) {
 			continue
 		}
+		l.store.locked.Store(false)
 		end(l.lost)
 		<-ctx.Done()
 		return
@@ -206,6 +208,7 @@ func (l *Lock) beat(ctx context.Context) bool {
 func (l *Lock) Release() error {
 	l.end()
 	<-l.done
+	l.store.locked.Store(false)
 	if l.lost != nil {
 		return l.lost
 	}

@@ -17,7 +17,8 @@ type Run struct {
 	Engine Engine
 	// Shard is the share of the cases that is run.
 	Shard Shard
-	// Attempts is how often a case is tried at most; 0 is three times.
+	// Attempts is how often a case is tried at most; 0 is three times. Earlier runs don't count: who starts another one has
+	// mended something, or has another machine.
 	Attempts int
 	// Delay is how long a case waits after its first failure; after each further one it waits four times as long. 0 is a
 	// second.
@@ -89,7 +90,9 @@ type loop struct {
 	*Run
 	report Report
 	ready  []*Case
+	// tries counts the attempts of this run, and before those of earlier ones in vain, by id.
 	tries  map[*Case]int
+	before map[string]int
 	// delayed cases wait for their next attempt; under are offered and haven't ended.
 	delayed, under int
 	// suspects are failures for good since the last success: they become so once this machine is known to be well. control is
@@ -104,8 +107,9 @@ type loop struct {
 
 // offer is a case on its way to the engine.
 type offer struct {
-	c     *Case
-	tries int
+	c *Case
+	// tries counts the attempts of this run, with this one, and before those of earlier ones.
+	tries, before int
 }
 
 // find lists the cases that are missing.
@@ -116,6 +120,9 @@ func (l *loop) find() error {
 	}
 	failed, err := l.Store.Failed()
 	if err != nil {
+		return err
+	}
+	if l.before, err = l.Store.tries(); err != nil {
 		return err
 	}
 	cases := l.Shard.Of(l.Plan)
@@ -141,7 +148,7 @@ func (l *loop) run(ctx context.Context) (err error) {
 	taking, done := context.WithCancel(context.Background())
 	go func() {
 		for o := range l.offers {
-			l.offered <- l.Engine.Offer(offering, o.c, o.tries)
+			l.offered <- l.Engine.Offer(offering, o.c, o.before+o.tries)
 		}
 		close(l.offered)
 	}()
@@ -210,7 +217,7 @@ func (l *loop) next(offered bool) (offer, chan offer) {
 		return offer{}, nil
 	}
 	c := l.ready[len(l.ready)-1]
-	return offer{c, l.tries[c] + 1}, l.offers
+	return offer{c, l.tries[c] + 1, l.before[c.ID]}, l.offers
 }
 
 // stop lets no further case begin.
@@ -240,12 +247,13 @@ func (l *loop) take(ctx context.Context, e End) error {
 		delete(l.tries, e.Case)
 	case e.Result == Hopeless:
 		l.report.Failed++
-		err = l.Store.fail(failureOf(e, tries))
+		err = errors.Join(l.tried(e.Case.ID, tries), l.Store.fail(l.failureOf(e, tries)))
 		delete(l.tries, e.Case)
 	case e.Result == Failed && tries >= l.attempts():
 		delete(l.tries, e.Case)
-		err = l.suspect(failureOf(e, tries))
+		err = errors.Join(l.tried(e.Case.ID, tries), l.suspect(l.failureOf(e, tries)))
 	case e.Result == Failed:
+		err = l.tried(e.Case.ID, tries)
 		l.wait(ctx, e.Case, tries)
 	default:
 		l.tries[e.Case]-- // it doesn't count
@@ -260,8 +268,11 @@ func (l *loop) take(ctx context.Context, e End) error {
 	return err
 }
 
-func failureOf(e End, tries int) *Failure {
-	return &Failure{ID: e.Case.ID, Attempts: tries, Code: e.Code, Reason: e.Err.Error(), Host: hostName(), Time: time.Now(), Log: e.Log}
+// tried notes an attempt in vain, so many in this run.
+func (l *loop) tried(id string, tries int) error { return l.Store.tried(id, l.before[id]+tries) }
+
+func (l *loop) failureOf(e End, tries int) *Failure {
+	return &Failure{ID: e.Case.ID, Attempts: l.before[e.Case.ID] + tries, Code: e.Code, Reason: e.Err.Error(), Host: hostName(), Time: time.Now(), Log: e.Log}
 }
 
 // ErrSick says that cases fail because of the machine that runs them.

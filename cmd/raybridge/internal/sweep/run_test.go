@@ -46,3 +46,32 @@ func TestToldToEndWhenAllIsDone(t *testing.T) {
 	assert.Equal(t, 1, report.Done)
 	assert.NoError(t, report.Err())
 }
+
+// TestTriesOfAFolder: attempts are counted in the life of the folder, while each run tries a case as often as it may.
+func TestTriesOfAFolder(t *testing.T) {
+	t.Parallel()
+	s, p := storeOf(t, `matrix: {scene.seed: [`+failsAlways+`, `+failsOnce+`]}`)
+	w, err := newWorker(s, p)
+	require.NoError(t, err)
+	run := func(attempts int) {
+		t.Helper()
+		_, err := (&sweep.Run{Store: s, Plan: p, Engine: local(t.Context(), t, w, 1), Attempts: attempts, Delay: time.Millisecond}).Run(t.Context())
+		require.NoError(t, err)
+	}
+	run(1)
+	failed, err := s.Failed()
+	require.NoError(t, err)
+	require.Len(t, failed, 2)
+	for id, f := range failed {
+		assert.Equal(t, 1, f.Attempts)
+		require.NoError(t, s.Forgive(id))
+	}
+	run(2)
+	failed, err = s.Failed()
+	require.NoError(t, err)
+	require.Len(t, failed, 1)
+	assert.Equal(t, 3, failed[p.Cases[0].ID].Attempts, "one before, and two now")
+	timing, err := s.Timing(p.Cases[1].ID)
+	require.NoError(t, err)
+	assert.Equal(t, 2, timing.Tries, "one before, and the one that succeeded")
+}

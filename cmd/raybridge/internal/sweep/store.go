@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -37,8 +38,9 @@ const (
 // Store is the folder of a sweep's results. A case is done when cases/<first 2>/<id>/ has a manifest: the folder comes
 // there by a rename, whole. Any goroutine and any number of processes may use one folder at a time.
 type Store struct {
-	dir  string // absolute
-	root *os.Root
+	dir    string // absolute
+	root   *os.Root
+	locked atomic.Bool // by a Lock of this one
 }
 
 // Errors of a store.
@@ -49,6 +51,8 @@ var (
 	ErrForeign = errors.New("belongs to something else")
 	// ErrOlder: the folder has another plan of the same sweep.
 	ErrOlder = errors.New("has another plan of this sweep")
+	// ErrUnlocked says that a plan takes the place of another one only while the lock is held.
+	ErrUnlocked = errors.New("has another plan, which takes its lock to replace")
 )
 
 // OpenStore opens a folder, which has to be there. The caller closes the store.
@@ -61,7 +65,7 @@ func OpenStore(dir string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open sweep: %w", fault.File(err))
 	}
-	return &Store{whole, root}, nil
+	return &Store{dir: whole, root: root}, nil
 }
 
 // CreateStore opens a folder, and makes it where it isn't there.
@@ -253,8 +257,9 @@ type Change struct {
 }
 
 // Adopt makes a plan the store's, with the files that it reads. A plan that the store has already only brings back those that
-// are lost or damaged. It replaces another one of the same sweep if extend is set, and the caller then holds the lock. Otherwise
-// the error wraps ErrOlder, and ErrForeign for one of another sweep.
+// are lost or damaged. It replaces another one of the same sweep if that has the same cases, or if extend is set: the error wraps
+// ErrUnlocked where this store hasn't the lock then, ErrOlder where extend would have to be set, and ErrForeign for a plan of another
+// sweep.
 func (s *Store) Adopt(ctx context.Context, p *Plan, extend bool) (*Change, error) {
 	old, err := s.Plan()
 	switch {
@@ -283,17 +288,23 @@ func (s *Store) Adopt(ctx context.Context, p *Plan, extend bool) (*Change, error
 	if !extend {
 		why := ""
 		if old.Version != p.Version {
-			why = fmt.Sprintf(", of version %.80s", old.Version)
+			why = ", made by raybridge " + fault.Printable(old.Version)
 		} else if old.Class != p.Class {
-			why = fmt.Sprintf(", for %.80s", old.Class)
+			why = ", for the device " + fault.Printable(old.Class)
 		}
-		return change, fmt.Errorf("%s %w%s: give --extend to continue with the new one", s.dir, ErrOlder, why)
+		return change, fmt.Errorf("%s %w%s: give --extend to replace it by the new one, and to keep what is done of both, or another --out", s.dir, ErrOlder, why)
 	}
-	return change, s.replace(ctx, p)
+	if err := s.replace(ctx, p); err != nil {
+		return nil, err
+	}
+	return change, nil
 }
 
-// replace writes another plan in the place of the store's.
+// replace writes a plan in place of another one, which nobody may run meanwhile.
 func (s *Store) replace(ctx context.Context, p *Plan) error {
+	if !s.locked.Load() {
+		return fmt.Errorf("%s %w", s.dir, ErrUnlocked)
+	}
 	text, err := p.text()
 	if err != nil {
 		return err
@@ -511,8 +522,8 @@ func (s *Store) Timing(id string) (*Timing, error) {
 // Failure is a case that failed for good.
 type Failure struct {
 	ID       string    `json:"id"`
-	Attempts int       `json:"attempts"`
-	Code     int       `json:"code"` // the exit code of the last attempt; -1 for a signal
+	Attempts int       `json:"attempts"` // in the life of the folder
+	Code     int       `json:"code"`     // the exit code of the last attempt; -1 for a signal
 	Reason   string    `json:"reason"`
 	Host     string    `json:"host"`
 	Time     time.Time `json:"time"`
@@ -535,29 +546,54 @@ func (s *Store) Forgive(id string) error {
 // Failed lists the cases that failed for good, by id. A case that has its result didn't.
 func (s *Store) Failed() (map[string]*Failure, error) {
 	failed := map[string]*Failure{}
+	return failed, s.failed(".json", func(id, name string) error {
+		f := &Failure{}
+		failed[id] = f
+		return s.read(name, f)
+	})
+}
+
+// failed calls visit for each record below failed whose name is a case's id with an ending, unless the case has its result.
+func (s *Store) failed(ending string, visit func(id, name string) error) error {
 	fsys := s.root.FS()
 	groups, err := fs.ReadDir(fsys, failedDir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, s.fault(err)
+		return s.fault(err)
 	}
 	for _, g := range groups {
 		entries, err := fs.ReadDir(fsys, path.Join(failedDir, g.Name()))
 		if err != nil {
-			return nil, s.fault(err)
+			return s.fault(err)
 		}
 		for _, e := range entries {
-			id, ok := strings.CutSuffix(e.Name(), ".json")
+			id, ok := strings.CutSuffix(e.Name(), ending)
 			if !ok || !idForm.MatchString(id) || s.has(id) {
 				continue
 			}
-			f := &Failure{}
-			if err := s.read(path.Join(failedDir, g.Name(), e.Name()), f); err != nil {
-				return nil, err
+			if err := visit(id, path.Join(failedDir, g.Name(), e.Name())); err != nil {
+				return err
 			}
-			failed[id] = f
 		}
 	}
-	return failed, nil
+	return nil
+}
+
+const triesEnding = ".tries"
+
+func triesFile(id string) string { return path.Join(failedDir, id[:2], id+triesEnding) }
+
+// tried notes how often a case was tried in vain, in the life of the folder.
+func (s *Store) tried(id string, n int) error { return s.write(triesFile(id), recordOf(n)) }
+
+// tries lists how often cases were tried in vain, by id.
+func (s *Store) tries() (map[string]int, error) {
+	tries := map[string]int{}
+	return tries, s.failed(triesEnding, func(id, name string) error {
+		var n int
+		err := s.read(name, &n)
+		tries[id] = n
+		return err
+	})
 }
 
 // Alarms lists the folders of results that weren't equal to the first of their case.
