@@ -136,7 +136,7 @@ func (c *console) fail(err error) {
 		_ = c.records.Handle(context.Background(), slog.NewRecord(time.Now(), slog.LevelError, err.Error(), 0))
 		return
 	}
-	fmt.Fprintln(c, c.colored(red, "raybridge:"), err)
+	fmt.Fprintln(c, c.colored(red, "raybridge:"), fault.PrintableText(err.Error())) // it may quote a file or a peer
 }
 
 // move shows a line in place of the one before; "" takes it away. It does nothing where
@@ -218,7 +218,7 @@ func (m *messages) Handle(_ context.Context, r slog.Record) error {
 	case r.Level >= slog.LevelWarn:
 		line.WriteString(m.console.colored(yellow, "warning:") + " ")
 	}
-	line.WriteString(r.Message)
+	line.WriteString(fault.PrintableText(r.Message))
 	particulars := slices.Clone(m.before)
 	r.Attrs(func(a slog.Attr) bool {
 		particulars = appendAttr(particulars, m.group, a)

@@ -340,7 +340,7 @@ func (f *sweepFlags) plan(cmd *cobra.Command, path string) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\n%s on %s, %s\n", fault.Count(len(p.Cases), "case"), p.Class, p.Version)
+	fmt.Fprintf(out, "\n%s on %s, %s\n", fault.Count(len(p.Cases), "case"), fault.Printable(p.Class), fault.Printable(p.Version))
 	if n := p.Same(); n > 0 {
 		fmt.Fprintf(out, "left out %s that would be the same run as another\n", fault.Count(n, "combination"))
 	}
@@ -771,7 +771,7 @@ func printStatus(out io.Writer, st *sweep.State) {
 	_ = w.Flush() // a terminal that is gone needs no table
 	printFailures(out, st.Failures)
 	for _, a := range st.Alarms {
-		fmt.Fprintf(out, "%s differs from the first result of its case\n", a)
+		fmt.Fprintf(out, "%s differs from the first result of its case\n", fault.Printable(a))
 	}
 	switch {
 	case st.CoordinatorLost:
@@ -836,7 +836,7 @@ func (f *sweepFlags) verify(cmd *cobra.Command, dir, sample string) error {
 	if sample == "" {
 		v, err = s.Verify(cmd.Context(), p)
 	} else {
-		how = "equal on " + p.Class + " when run again"
+		how = "equal on " + fault.Printable(p.Class) + " when run again"
 		var w *sweep.Worker
 		if w, err = f.worker(cmd.Context(), s, p); err != nil {
 			return err
@@ -846,8 +846,8 @@ func (f *sweepFlags) verify(cmd *cobra.Command, dir, sample string) error {
 	if err != nil {
 		return err
 	}
-	for _, fault := range v.Faults {
-		fmt.Fprintln(out, fault)
+	for _, found := range v.Faults {
+		fmt.Fprintln(out, fault.PrintableText(found.Error()))
 	}
 	fmt.Fprintf(out, "%d of %s %s, checked %d\n", v.Checked-len(v.Faults), fault.Count(v.Done, "result"), how, v.Checked)
 	if len(v.Faults) > 0 {
@@ -892,7 +892,7 @@ func (f *sweepFlags) merge(cmd *cobra.Command, dirs []string) error {
 func tellIdle(messages io.Writer, m *sweep.Merged) {
 	log := newLog(messages, false)
 	for _, key := range m.Idle {
-		log.Warn(key + " changed nothing in what was kept: does it count in this drive?")
+		log.Warn(fault.Printable(key) + " changed nothing in what was kept: does it count in this drive?")
 	}
 }
 

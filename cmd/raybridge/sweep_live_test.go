@@ -365,6 +365,37 @@ func TestSweepLeavesThePlanOfOthers(t *testing.T) {
 	assert.NoFileExists(t, lock)
 }
 
+// TestSweepKeepsTerminalsSafe: what a case, a file of the folder or a user names reaches no terminal as it is.
+func TestSweepKeepsTerminalsSafe(t *testing.T) {
+	t.Parallel()
+	const evil = "a\x1b[2Jb"
+	file := sweepFile(t, "matrix: {ego.speed: [5]}")
+	out := filepath.Join(t.TempDir(), "out")
+	o := execute(t, command(t, "sweep", "run", file, "--out", out))
+	require.Equal(t, exitDone, o.code, o.err)
+	folders, err := filepath.Glob(filepath.Join(out, "cases", "*", "*"))
+	require.NoError(t, err)
+	require.Len(t, folders, 1)
+	second := filepath.Join(t.TempDir(), "second")
+	require.NoError(t, os.CopyFS(second, os.DirFS(out)))
+	write(t, filepath.Join(folders[0], "outputs"), evil, "")
+	require.NoError(t, os.MkdirAll(filepath.Join(out, "alarms", evil), 0o755))
+	other := filepath.Join(second, "cases", filepath.Base(filepath.Dir(folders[0])), filepath.Base(folders[0]), "manifest.json")
+	text, err := os.ReadFile(other)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(other, bytes.Replace(text, []byte("outputs/"), []byte("outputs/\\u001b[2J"), 1), 0o600))
+	for args, want := range map[string]string{
+		"status " + out:               "alarms/a\\x1b[2Jb",
+		"verify " + out:               "outputs/a\\x1b[2Jb isn't in the manifest",
+		"merge " + out + " " + second: "outputs/\\x1b[2J",
+		"status " + out + evil:        "out" + "a\\x1b[2Jb",
+	} {
+		o := call(t, append([]string{"sweep"}, strings.Fields(args)...)...)
+		assert.Contains(t, o.out+o.err, want, args)
+		assert.NotContains(t, o.out+o.err, "\x1b", args)
+	}
+}
+
 // TestSweepTellsPrograms: each case is told once, when it ends or at the beginning if it has ended before.
 func TestSweepTellsPrograms(t *testing.T) {
 	t.Parallel()

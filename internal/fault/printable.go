@@ -14,3 +14,18 @@ func Printable(name string) string {
 	}
 	return name
 }
+
+// PrintableText is a text of several lines as people are shown it: what a terminal would take for a command is written as Go writes
+// it in strings.
+func PrintableText(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r == '\n' || r == '\t' || unicode.IsGraphic(r) {
+			b.WriteRune(r)
+			continue
+		}
+		quoted := strconv.QuoteRune(r)
+		b.WriteString(quoted[1 : len(quoted)-1])
+	}
+	return b.String()
+}

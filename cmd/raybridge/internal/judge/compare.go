@@ -94,7 +94,7 @@ func (c Comparison) Write(out io.Writer, form Form) error {
 	if form == JSON {
 		return writeJSON(out, c)
 	}
-	t := table{head: []string{"", c.A, c.B, "change"}}
+	t := table{head: []string{"", fault.Printable(c.A), fault.Printable(c.B), "change"}}
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
 		t.rows = append(t.rows, []string{p.name(), p.figure(p.A), p.figure(p.B), p.change(form)})

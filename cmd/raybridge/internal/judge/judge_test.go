@@ -341,7 +341,7 @@ func FuzzRead(f *testing.F) {
 		for _, form := range []judge.Form{judge.Table, judge.Markdown, judge.JSON} {
 			var out bytes.Buffer
 			require.NoError(t, v.Write(&out, form))
-			require.NoError(t, judge.Compare("a", "b", s, s).Write(&out, form))
+			require.NoError(t, judge.Compare("a\x1b[2J", "b\nc", s, s).Write(&out, form))
 			assert.NotContains(t, out.String(), "Inf ")
 			if form != judge.JSON {
 				assert.Equal(t, -1, strings.IndexFunc(out.String(), func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }), "%q", &out)

@@ -17,6 +17,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // The files of a case's folder, beside the manifest.
@@ -128,8 +130,16 @@ type Alarm struct {
 // Error names both results.
 func (a *Alarm) Error() string {
 	what := "what they say of themselves"
-	if len(a.Files) > 0 {
-		what = strings.Join(a.Files, ", ")
+	if n := len(a.Files); n > 0 {
+		const few = 5
+		var names []string // of the case's making
+		for _, name := range a.Files[:min(n, few)] {
+			names = append(names, fault.Printable(name))
+		}
+		what = strings.Join(names, ", ")
+		if n > few {
+			what += fmt.Sprintf(" and %d more", n-few)
+		}
 	}
 	return fmt.Sprintf("case %s gave two results that differ in %s: %s counts, %s is the other one", a.ID, what, a.First, a.Second)
 }
@@ -187,7 +197,7 @@ func (a *attempt) hash() ([]InputFile, error) {
 		case e.IsDir():
 			return s.fault(s.sync(name))
 		case !e.Type().IsRegular():
-			return fmt.Errorf("%w: %s is a link or a device: only files are kept", errOutputs, strings.TrimPrefix(name, a.path("")+"/"))
+			return fmt.Errorf("%w: %s is a link or a device: only files are kept", errOutputs, fault.Printable(strings.TrimPrefix(name, a.path("")+"/")))
 		}
 		f, err := s.fileOf(name)
 		f.Name = strings.TrimPrefix(name, a.path("")+"/")

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // State is how far a sweep is, by its store.
@@ -176,12 +178,12 @@ func (s *Store) size(dir string) (size int64, err error) {
 	return size, s.fault(err)
 }
 
-// Label is a case's settings in a line.
+// Label is a case's settings in a line, for people.
 func (p *Plan) Label(c *Case) string {
 	var parts []string
 	for i, v := range c.Values {
 		if v != "" {
-			parts = append(parts, p.Keys[i]+"="+v)
+			parts = append(parts, fault.Printable(p.Keys[i]+"="+v))
 		}
 	}
 	return strings.Join(parts, " ")

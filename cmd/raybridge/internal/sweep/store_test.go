@@ -59,7 +59,7 @@ func TestAdopt(t *testing.T) {
 	_, err = s.Adopt(t.Context(), grown, true)
 	require.NoError(t, err)
 	require.NoError(t, lock.Release())
-	_, err = s.Adopt(t.Context(), commented, true)
+	_, err = s.Adopt(t.Context(), p, true)
 	require.ErrorIs(t, err, sweep.ErrUnlocked)
 	read, err := s.Plan()
 	require.NoError(t, err)
