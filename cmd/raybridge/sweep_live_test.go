@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -110,14 +111,14 @@ func TestSweepOfRealCases(t *testing.T) {
 		_, err := os.Stat(filepath.Join(killed, "plan.json"))
 		return err == nil
 	}, patience, glance)
-	disturb(t, killed, first, func() bool { return sweepState(t, killed).Done >= 10 })
+	kills := disturb(t, killed, first, func() bool { return sweepState(t, killed).Done >= 10 })
 	require.NoError(t, first.Process.Kill())
 	_ = first.Wait() // it was killed
 	require.Less(t, sweepState(t, killed).Done, 30, "the sweep was done before it was killed")
 	second, said := sweepProcess(t, file, "--out", killed, "--jobs", "2")
 	ended := make(chan error)
 	go func() { ended <- second.Wait() }()
-	disturb(t, killed, second, func() bool {
+	kills += disturb(t, killed, second, func() bool {
 		select {
 		case err := <-ended:
 			require.NoError(t, err, said)
@@ -126,6 +127,7 @@ func TestSweepOfRealCases(t *testing.T) {
 			return false
 		}
 	})
+	assert.Positive(t, kills)
 	assert.Contains(t, said.String(), "which has ended without giving it back")
 
 	o = call(t, "sweep", "plan", file, "--out", shared)
@@ -150,20 +152,46 @@ func TestSweepOfRealCases(t *testing.T) {
 	assert.Contains(t, o.out, "30 of 30 results as they were, checked 30")
 }
 
-// disturb kills a case of a sweep after every few results, until enough is true.
-func disturb(t *testing.T, dir string, c *exec.Cmd, enough func() bool) {
+// disturb kills a case of a sweep after every few results, until enough is true. No case is killed three times, which would be
+// a failure for good. It returns how many were killed.
+func disturb(t *testing.T, dir string, c *exec.Cmd, enough func() bool) (kills int) {
 	t.Helper()
-	const few = 4
+	const few, most = 4, 2
+	killed := map[string]int{}
 	deadline, next := time.Now().Add(5*patience), sweepState(t, dir).Done
 	for !enough() {
 		require.True(t, time.Now().Before(deadline), "the sweep stands still")
 		time.Sleep(glance)
 		done := sweepState(t, dir).Done
-		cases := casesOf(c.Process.Pid)
-		if done >= next && len(cases) > 0 && syscall.Kill(cases[0], syscall.SIGKILL) == nil {
-			next = done + few
+		if done < next {
+			continue
+		}
+		for _, pid := range casesOf(c.Process.Pid) {
+			if id := caseOf(dir, pid); id != "" && killed[id] < most && syscall.Kill(pid, syscall.SIGKILL) == nil {
+				killed[id]++
+				kills++
+				next = done + few
+				break
+			}
 		}
 	}
+	return kills
+}
+
+// caseOf is the id of the case that a process runs, by the attempt that it writes to, "" if it has ended meanwhile.
+func caseOf(dir string, pid int) string {
+	line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // of one that has ended there is none
+	words := strings.Split(string(line), "\x00")
+	at := slices.Index(words, "--summary")
+	if at < 0 {
+		return ""
+	}
+	var of sweep.Timing
+	text, err := os.ReadFile(filepath.Join(dir, filepath.Dir(words[at+1]), "timing.json"))
+	if err != nil || json.Unmarshal(text, &of) != nil {
+		return ""
+	}
+	return of.ID
 }
 
 // TestSweepIsToldToEnd: within five seconds it has ended, with nothing half, and another run continues it.

@@ -63,7 +63,7 @@ func TestSweepThroughANight(t *testing.T) {
 	assert.Contains(t, o.err, "has another plan of this sweep")
 	refuseAnotherVersion(t, out)
 
-	// A case that happened to be killed three times has failed for good, until it is tried again.
+	// No case was killed so often that it failed for good; retry runs what isn't done.
 	o = execute(t, command(t, "sweep", "retry", out, "--jobs", "2"))
 	require.Equal(t, exitDone, o.code, o.err)
 	assert.Equal(t, want, compared(t, out))

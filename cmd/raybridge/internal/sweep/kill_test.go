@@ -3,6 +3,7 @@ package sweep_test
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -89,20 +90,56 @@ func killCases(t *testing.T, s *sweep.Store, enough func() bool) (killed int) {
 
 // killOne kills a stand-in that runs.
 func killOne(s *sweep.Store) bool {
-	list, _ := os.ReadDir(filepath.Join(s.Dir(), notes)) // it comes with the first case
-	for _, e := range list {
-		number, ok := strings.CutPrefix(e.Name(), "pid-")
-		pid, err := strconv.Atoi(number)
-		if ok && err == nil && isCase(pid) && syscall.Kill(pid, syscall.SIGKILL) == nil {
-			_ = os.Remove(filepath.Join(s.Dir(), notes, e.Name())) // the stand-in no longer does
+	for _, pid := range standIns(s) {
+		if isCase(pid) && syscall.Kill(pid, syscall.SIGKILL) == nil {
+			_ = os.Remove(filepath.Join(s.Dir(), notes, "pid-"+itoa(pid))) // the stand-in no longer does
 			return true
 		}
 	}
 	return false
 }
 
+// standIns lists the processes of stand-ins that haven't come to their end.
+func standIns(s *sweep.Store) (pids []int) {
+	list, _ := os.ReadDir(filepath.Join(s.Dir(), notes)) // it comes with the first case
+	for _, e := range list {
+		number, ok := strings.CutPrefix(e.Name(), "pid-")
+		if pid, err := strconv.Atoi(number); ok && err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
 // isCase reports whether a process is a stand-in: numbers are used again.
 func isCase(pid int) bool {
 	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 	return err == nil && strings.Contains(string(line), "\x00run\x00--config\x00")
+}
+
+// TestMemoryIsShort: the kernel is told to end a case before all else, and a case that was killed says what that may be.
+func TestMemoryIsShort(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux is told which process to end where memory is short")
+	}
+	s, p := storeOf(t, `matrix: {scene.seed: [`+neverEnds+`]}`)
+	w, err := newWorker(s, p)
+	require.NoError(t, err)
+	ended := make(chan error)
+	go func() {
+		_, err := (&sweep.Run{Store: s, Plan: p, Engine: local(t.Context(), t, w, 1), Attempts: 1}).Run(t.Context())
+		ended <- err
+	}()
+	pid := standIn(t, s)
+	score := func() string {
+		text, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "oom_score_adj")) // it has ended: the test fails
+		return strings.TrimSpace(string(text))
+	}
+	assert.Eventually(t, func() bool { return score() == "1000" }, patience, time.Millisecond)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	require.NoError(t, <-ended)
+	failures := stateOf(t, s, p).Failures
+	require.Len(t, failures, 1)
+	assert.Equal(t, []any{-1, "signal: killed, as the kernel does where memory is short"}, []any{failures[0].Code, failures[0].Reason})
 }

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"syscall"
 	"testing"
 	"time"
 
@@ -46,7 +47,7 @@ func TestTwoCoordinators(t *testing.T) {
 	t.Parallel()
 	s, p := storeOf(t, `matrix: {scene.seed: [`+neverEnds+`]}`)
 	first, _ := process(t, s, "1")
-	require.Eventually(t, func() bool { return stateOf(t, s, p).Running == 1 }, patience, time.Millisecond)
+	child := standIn(t, s)
 	second, said := process(t, s, "1")
 	assert.Equal(t, 2, codeOf(second))
 	host, err := os.Hostname()
@@ -59,12 +60,35 @@ func TestTwoCoordinators(t *testing.T) {
 
 	require.NoError(t, first.Process.Kill())
 	codeOf(first)
-	assert.Eventually(t, func() bool { return stateOf(t, s, p).Running == 0 }, patience, time.Millisecond, "the case outlives the sweep")
+	assert.Eventually(t, func() bool { return !runs(child) }, patience, time.Millisecond, "the case outlives the sweep")
+	st := stateOf(t, s, p)
+	assert.Equal(t, []int{0, 1}, []int{st.Running, st.Lost})
 	third, said := process(t, s, "1")
-	require.Eventually(t, func() bool { return stateOf(t, s, p).Running == 1 }, patience, time.Millisecond)
-	require.NoError(t, third.Process.Signal(os.Interrupt)) // which it doesn't take
-	codeOf(third)
+	child = standIn(t, s)
+	require.NoError(t, third.Process.Signal(syscall.SIGTERM)) // which has it end its case: nothing writes to the folder any longer
+	assert.Equal(t, 4, codeOf(third))
+	assert.False(t, runs(child))
 	assert.Contains(t, said.String(), "the lock was that of process "+itoa(first.Process.Pid)+" on "+host)
+}
+
+// standIn waits for a stand-in that runs, and returns its process.
+func standIn(t *testing.T, s *sweep.Store) (pid int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		for _, number := range standIns(s) {
+			if pid = number; runs(pid) {
+				return true
+			}
+		}
+		return false
+	}, patience, time.Millisecond)
+	return pid
+}
+
+// runs reports whether a process runs: of one that has ended, and that nobody has waited for, there is no command line.
+func runs(pid int) bool {
+	line, err := os.ReadFile("/proc/" + itoa(pid) + "/cmdline")
+	return err == nil && len(line) > 0
 }
 
 func itoa(n int) string { text, _ := json.Marshal(n); return string(text) }

@@ -18,6 +18,11 @@ func endsWithParent() *syscall.SysProcAttr {
 // killGroup kills what a case that has ended leaves running.
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) } // mostly there is nothing left
 
+// endsFirst has the kernel end the case, and not the sweep or others, where memory is short.
+func endsFirst(pid int) {
+	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("1000"), 0) // else the kernel chooses by size alone
+}
+
 // processSpace names the space that process numbers are of: containers have their own, and so has a machine each time that
 // it starts. It is "" where /proc doesn't tell.
 func processSpace() string {

@@ -13,6 +13,9 @@ func endsWithParent() *syscall.SysProcAttr { return nil }
 // killGroup does nothing: a case has no group of its own here.
 func killGroup(int) {}
 
+// endsFirst does nothing: the system chooses.
+func endsFirst(int) {}
+
 // processSpace is empty: nothing is known of other processes.
 func processSpace() string { return "" }
 

@@ -311,6 +311,7 @@ func (w *Worker) process(ctx context.Context, args []string, said *tail) (code i
 	if err != nil {
 		return -1, fmt.Errorf("%w: %w", errStart, err)
 	}
+	endsFirst(cmd.Process.Pid)
 	err = cmd.Wait()
 	killGroup(cmd.Process.Pid)
 	if errors.Is(err, exec.ErrWaitDelay) { // it ended well, and one that it had started held its standard error
@@ -337,10 +338,23 @@ func (w *Worker) judge(r *running, err error) {
 	default:
 		r.end.Result = Failed
 	}
+	if killed(err) {
+		err = fmt.Errorf("%w, as the kernel does where memory is short", err)
+	}
 	r.end.Err = fmt.Errorf("%w: %s", err, words)
 	if words == "" {
 		r.end.Err = err
 	}
+}
+
+// killed reports whether a process was ended by a signal that it can't take.
+func killed(err error) bool {
+	var ended *exec.ExitError
+	if !errors.As(err, &ended) {
+		return false
+	}
+	status, known := ended.Sys().(syscall.WaitStatus)
+	return known && status.Signaled() && status.Signal() == syscall.SIGKILL
 }
 
 // saysError finds what a command says when it ends with an error, in text or as a record of JSON. Go's runtime, too, ends a
