@@ -473,24 +473,27 @@ func TestSweepSaysWhatIsWrong(t *testing.T) {
 	write(t, dir, "live.yaml", "duration: 1s\nbridges: [{type: foxglove, connection: ''}]\n")
 	write(t, dir, "away.yaml", "duration: 1s\nbridges: [{type: mcap, connection: ../a.mcap}]\n")
 	write(t, dir, "ss2.yaml", "duration: 1s\ntime: {source: ss2}\nbridges: [{type: mcap, connection: a.mcap}]\n")
+	write(t, dir, "own.yaml", "duration: 1s\nbridges: [{type: mcap, connection: ./case.mcap?compression=none}]\n")
 	for text, want := range map[string]string{
-		"base: drive.yaml, matrix: {}":                                              "the matrix has no key",
-		"base: drive.yaml, matrix: {ego.sped: [1]}":                                 "sweep.yaml:1:36: sweep.matrix.ego.sped: unknown key, did you mean speed?",
-		"base: drive.yaml, matrix: {sensors.lidr.range: [1]}":                       "did you mean lidar?",
-		"base: drive.yaml, matrix: {sensors.lidar.rnge: [1]}":                       "did you mean range?",
-		"base: drive.yaml, matrix: {sensors.lidar.range: [1, -4]}":                  "sweep.matrix.sensors.lidar.range[1]",
-		"base: drive.yaml, matrix: {ego.speed: [1, fast]}":                          "sweep.matrix.ego.speed[1]",
-		"base: drive.yaml, matrix: {duration: [0]}":                                 "a case would never end",
-		"base: drive.yaml, repeat: {seed: 2}, collect: [min_tcc]":                   "sweep.yaml:1:56: sweep.collect[0]: unknown value min_tcc: runs have no such metric, did you mean min_ttc?",
-		"base: drive.yaml, repeat: {seed: 1000000000}":                              "too many cases: 1000000000: give --yes if you mean it",
-		"base: drve.yaml, repeat: {seed: 2}":                                        "drve.yaml: no such file, did you mean",
-		"base: live.yaml, repeat: {seed: 2}":                                        "live.yaml:2:18: bridges[0].type: bridge foxglove: a case writes files, and talks to nobody",
-		"base: away.yaml, repeat: {seed: 2}":                                        "lies outside of the case's folder",
-		"base: ss2.yaml, repeat: {seed: 2}":                                         "a case isn't driven from outside",
-		"base: drive.yaml, device: hots, repeat: {seed: 2}":                         "hots",
-		"base: drive.yaml, matrix: {rig: [none.yaml]}":                              "none.yaml",
-		"base: drive.yaml, matrix: {scene: [{file: drive.yaml}]}":                   "give scene.file as a key of its own",
-		"base: drive.yaml, list: [{bridges.mcap.connection: /tmp/everywhere.mcap}]": "lies outside of the case's folder",
+		"base: own.yaml, repeat: {seed: 2}, keep: [mcap]":                                    "own.yaml: bridges[0].connection: unknown value: ./case.mcap is what keep: mcap writes: give another name",
+		"base: drive.yaml, list: [{bridges.mcap.connection: report.html/a}], keep: [report]": "sweep.yaml:1:60: sweep.list[0].bridges.mcap.connection: bridges[0].connection",
+		"base: drive.yaml, matrix: {}":                                                       "the matrix has no key",
+		"base: drive.yaml, matrix: {ego.sped: [1]}":                                          "sweep.yaml:1:36: sweep.matrix.ego.sped: unknown key, did you mean speed?",
+		"base: drive.yaml, matrix: {sensors.lidr.range: [1]}":                                "did you mean lidar?",
+		"base: drive.yaml, matrix: {sensors.lidar.rnge: [1]}":                                "did you mean range?",
+		"base: drive.yaml, matrix: {sensors.lidar.range: [1, -4]}":                           "sweep.matrix.sensors.lidar.range[1]",
+		"base: drive.yaml, matrix: {ego.speed: [1, fast]}":                                   "sweep.matrix.ego.speed[1]",
+		"base: drive.yaml, matrix: {duration: [0]}":                                          "a case would never end",
+		"base: drive.yaml, repeat: {seed: 2}, collect: [min_tcc]":                            "sweep.yaml:1:56: sweep.collect[0]: unknown value min_tcc: runs have no such metric, did you mean min_ttc?",
+		"base: drive.yaml, repeat: {seed: 1000000000}":                                       "too many cases: 1000000000: give --yes if you mean it",
+		"base: drve.yaml, repeat: {seed: 2}":                                                 "drve.yaml: no such file, did you mean",
+		"base: live.yaml, repeat: {seed: 2}":                                                 "live.yaml:2:18: bridges[0].type: bridge foxglove: a case writes files, and talks to nobody",
+		"base: away.yaml, repeat: {seed: 2}":                                                 "lies outside of the case's folder",
+		"base: ss2.yaml, repeat: {seed: 2}":                                                  "a case isn't driven from outside",
+		"base: drive.yaml, device: hots, repeat: {seed: 2}":                                  "hots",
+		"base: drive.yaml, matrix: {rig: [none.yaml]}":                                       "none.yaml",
+		"base: drive.yaml, matrix: {scene: [{file: drive.yaml}]}":                            "give scene.file as a key of its own",
+		"base: drive.yaml, list: [{bridges.mcap.connection: /tmp/everywhere.mcap}]":          "lies outside of the case's folder",
 	} {
 		file := write(t, dir, "sweep.yaml", "sweep: {"+text+"}")
 		o := call(t, "sweep", "plan", file)
@@ -516,6 +519,51 @@ func TestSweepSaysWhatIsWrong(t *testing.T) {
 		o := call(t, append([]string{"sweep"}, strings.Fields(args)...)...)
 		assert.Equal(t, exitUsage, o.code, args)
 		assert.Contains(t, o.err, want, args)
+	}
+}
+
+// TestEqualIDsGiveEqualBytes: runs that are asked for in different ways have equal bytes where they have equal ids. Names of
+// files that decide nothing, and whether bridges are the base's or a case's own, make no difference.
+func TestEqualIDsGiveEqualBytes(t *testing.T) {
+	t.Parallel()
+	const keys = "keep: [summary, outputs], list: [{seed: 1}]"
+	file := sweepFile(t, keys)
+	dir := filepath.Dir(file)
+	base, err := os.ReadFile(filepath.Join(dir, "drive.yaml"))
+	require.NoError(t, err)
+	write(t, dir, "city.yaml", string(base))
+	silent, _, found := strings.Cut(string(base), "bridges:")
+	require.True(t, found)
+	write(t, dir, "silent.yaml", silent)
+	var first map[string]string
+	for _, text := range []string{
+		"base: drive.yaml, " + keys,
+		"base: city.yaml, " + keys,
+		"base: silent.yaml, keep: [summary, outputs], list: [{bridges: [{type: mcap, connection: recording}]}]",
+	} {
+		file := write(t, dir, "one.yaml", "sweep: {device: host, "+text+"}\n")
+		out := t.TempDir()
+		o := execute(t, command(t, "sweep", "run", file, "--out", out))
+		require.Equal(t, exitDone, o.code, o.err)
+		files := compared(t, out)
+		for name, data := range files {
+			if filepath.Base(name) == "manifest.json" { // it says what was asked for
+				var m sweep.Manifest
+				require.NoError(t, json.Unmarshal([]byte(data), &m))
+				m.Settings = nil
+				text, err := json.Marshal(m)
+				require.NoError(t, err)
+				files[name] = string(text)
+			}
+		}
+		delete(files, sweep.ResultsFile)
+		if first == nil {
+			first = files
+		}
+		require.Len(t, files, 4, "manifest, summary, recording and its metadata")
+		for name := range first {
+			assert.True(t, first[name] == files[name], "%s of %s", name, text)
+		}
 	}
 }
 

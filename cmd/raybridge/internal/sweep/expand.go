@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -150,6 +151,9 @@ func (e *expansion) readBase() (err error) {
 	leaves, err := e.base.Leaves()
 	if err != nil {
 		return err
+	}
+	if err := e.checkOutputs(leaves); err != nil {
+		return inBase(e.file.Base, err)
 	}
 	lines, err := e.lines(leaves)
 	if err != nil {
@@ -335,6 +339,9 @@ func (e *expansion) vary(key Name, value Value) error {
 	if inner := e.fileWithin(key.Text, leaves); inner != "" {
 		return key.Place.Errorf("%w: it has a file: give %s as a key of its own", doc.ErrType, inner)
 	}
+	if err := e.checkOutputs(leaves); err != nil {
+		return value.Place.Errorf("%w", err)
+	}
 	lines, err := e.lines(leaves)
 	if err != nil {
 		return value.Place.Errorf("%w", err)
@@ -346,6 +353,32 @@ func (e *expansion) vary(key Name, value Value) error {
 		}
 	}
 	e.variants[key.Text][value.Text] = v
+	return nil
+}
+
+var connectionKey = regexp.MustCompile(`^bridges\[\d+\]\.connection$`)
+
+// checkOutputs refuses bridges that write what keep writes, too.
+func (e *expansion) checkOutputs(leaves []config.Leaf) error {
+	for _, l := range leaves {
+		if !connectionKey.MatchString(l.Key) {
+			continue
+		}
+		connection, err := plainText(l.Value)
+		if err != nil {
+			return fmt.Errorf("%s: %w", l.Key, err)
+		}
+		file, _, _ := strings.Cut(connection, "?")
+		first, _, _ := strings.Cut(filepath.ToSlash(filepath.Clean(file)), "/")
+		for _, c := range []struct {
+			kept       bool
+			word, name string
+		}{{e.file.Keep.MCAP, keepMCAP, recorderName}, {e.file.Keep.Report, keepReport, ReportFile}} {
+			if c.kept && strings.EqualFold(first, c.name) { // file systems may not tell them apart
+				return fmt.Errorf("%s: %w: %s is what keep: %s writes: give another name, or leave %s out of keep", l.Key, doc.ErrValue, file, c.word, c.word)
+			}
+		}
+	}
 	return nil
 }
 
