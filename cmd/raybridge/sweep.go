@@ -412,8 +412,8 @@ func (f *sweepFlags) estimate(cmd *cobra.Command, p *sweep.Plan) (e *sweep.Estim
 func (f *sweepFlags) adopt(cmd *cobra.Command, s *sweep.Store, p *sweep.Plan) error {
 	change, err := s.Adopt(cmd.Context(), p, f.extend)
 	if change != nil && !f.quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s of the folder's plan stay, %d of them done; %d are new, %d are no longer asked for\n",
-			fault.Count(change.Stay, "case"), change.Done, change.New, change.Gone)
+		fmt.Fprintf(cmd.ErrOrStderr(), "cases of the folder's plan that stay: %d (%d done), new: %d, no longer asked for: %d\n",
+			change.Stay, change.Done, change.New, change.Gone)
 	}
 	return folderFault(err)
 }
@@ -849,9 +849,9 @@ func (f *sweepFlags) verify(cmd *cobra.Command, dir, sample string) error {
 	for _, found := range v.Faults {
 		fmt.Fprintln(out, fault.PrintableText(found.Error()))
 	}
-	fmt.Fprintf(out, "%d of %s %s, checked %d\n", v.Checked-len(v.Faults), fault.Count(v.Done, "result"), how, v.Checked)
+	fmt.Fprintf(out, "checked %d of %s: %d %s\n", v.Checked, fault.Count(v.Done, "result"), v.Checked-len(v.Faults), how)
 	if len(v.Faults) > 0 {
-		return fmt.Errorf("%s not %s", fault.Count(len(v.Faults), "result"), how)
+		return fmt.Errorf("%d of %d checked not %s", len(v.Faults), v.Checked, how)
 	}
 	return nil
 }

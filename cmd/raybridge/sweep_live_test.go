@@ -149,7 +149,7 @@ func TestSweepOfRealCases(t *testing.T) {
 	}
 	o = call(t, "sweep", "verify", killed)
 	require.Equal(t, exitDone, o.code, o.out)
-	assert.Contains(t, o.out, "30 of 30 results as they were, checked 30")
+	assert.Contains(t, o.out, "checked 30 of 30 results: 30 as they were")
 }
 
 // disturb kills a case of a sweep after every few results, until enough is true. No case is killed three times, which would be

@@ -59,7 +59,7 @@ func TestSweepThroughANight(t *testing.T) {
 	}
 	o = execute(t, command(t, "sweep", "run", file, "--out", out))
 	assert.Equal(t, exitUsage, o.code)
-	assert.Contains(t, o.err, fmt.Sprintf("%d are new, %d are no longer asked for", n, n))
+	assert.Contains(t, o.err, fmt.Sprintf("new: %d, no longer asked for: %d", n, n))
 	assert.Contains(t, o.err, "has another plan of this sweep")
 	refuseAnotherVersion(t, out)
 
@@ -74,7 +74,7 @@ func TestSweepThroughANight(t *testing.T) {
 	o = call(t, "sweep", "verify", out)
 	assert.Equal(t, exitFailed, o.code)
 	assert.Contains(t, o.out, damaged)
-	assert.Contains(t, o.out, fmt.Sprintf("%d of %d results as they were", n-1, n))
+	assert.Contains(t, o.out, fmt.Sprintf("checked %d of %d results: %d as they were", n, n, n-1))
 	dir, _, _ := strings.Cut(damaged, "/outputs/")
 	require.NoError(t, os.RemoveAll(dir))
 	o = execute(t, command(t, "sweep", "run", "--out", out))

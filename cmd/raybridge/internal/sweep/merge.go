@@ -140,6 +140,9 @@ func (p *Plan) resultOf(c *Case, state string, found *Manifest) []string {
 
 // timed is the case's row of timing.csv.
 func (r *row) timed() []string {
+	if r.failure != nil {
+		return []string{r.ID, r.state, "", "", strconv.Itoa(r.failure.Attempts), r.failure.Host, "", ""}
+	}
 	if r.found == nil {
 		return []string{r.ID, r.state, "", "", "", "", "", ""}
 	}
