@@ -19,7 +19,7 @@ func sweptFolder(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "done")
 	const config = "inputs/" + empty + "/drive.yaml"
-	p := sweep.Plan{Schema: 1, Sweep: "sweep.yaml", Base: "drive.yaml", Version: "v1", Class: "host/amd64", Keep: []string{"summary"}, Config: config}
+	p := sweep.Plan{Schema: 1, Place: "/sweep.yaml", Base: "drive.yaml", Version: "v1", Class: "host/amd64", Device: "host", Keep: []string{"summary"}, Config: config}
 	for i := range quickSweptCases {
 		id := fmt.Sprintf("%032x", i)
 		p.Cases = append(p.Cases, sweep.Case{ID: id, Seed: uint64(i)})
