@@ -300,7 +300,7 @@ func (e *expansion) addKey(key Name) error {
 	if key.Text == seedKey && e.file.Seeds > 1 {
 		return key.Place.Errorf("%w: seeds are varied, and repeated: give one of both", ErrFile)
 	}
-	if err := checkText(key.Text, longestText); err != nil {
+	if err := checkKey(key.Text); err != nil {
 		return key.Place.Errorf("%w", err)
 	}
 	if !slices.Contains(e.plan.Keys, key.Text) {

@@ -188,7 +188,7 @@ func (p *Plan) checkHead() error {
 	for name, list := range map[string][]string{"collect": p.Collect, "keys": p.Keys} {
 		seen := map[string]bool{}
 		for _, text := range list {
-			if err := checkText(text, longestText); err != nil {
+			if err := checkKey(text); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 			if text == "" || seen[text] {
@@ -282,6 +282,17 @@ func checkText(text string, longest int) error {
 		return fmt.Errorf("%w: %.40q, %d bytes of at most %d", errText, text, len(text), longest)
 	}
 	return nil
+}
+
+// errBridges: the recorder of a case would go where the case's bridges are set as a whole.
+var errBridges = errors.New("all cases have the base's bridges: vary their keys, such as bridges.mcap.connection")
+
+// checkKey refuses a key that isn't to be varied.
+func checkKey(key string) error {
+	if key == "bridges" {
+		return errBridges
+	}
+	return checkText(key, longestText)
 }
 
 // checkName refuses a name of a file that leads out of its folder, or that no file system takes.

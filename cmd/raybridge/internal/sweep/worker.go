@@ -88,9 +88,9 @@ type Worker struct {
 	// Limit is how long a case may take; 0 is without limit.
 	Limit time.Duration
 
-	base    Configuration
-	inputs  map[string]bool // paths of the plan's inputs
-	bridges bool            // the plan's configuration has some
+	base     Configuration
+	inputs   map[string]bool // paths of the plan's inputs
+	recorder bool            // cases have one, beside what the configuration has
 }
 
 // Prepare checks that the worker may run the plan's cases: version, class and inputs. A class that isn't known yet is "".
@@ -131,26 +131,9 @@ func (w *Worker) Prepare(version, class string, allowPrograms bool) error {
 		return err
 	}
 	leaves, err := w.base.Leaves()
-	w.bridges = hasBridges(leaves)
+	hasBridge := slices.ContainsFunc(leaves, func(l config.Leaf) bool { return strings.HasPrefix(l.Key, "bridges[") })
+	w.recorder = slices.Contains(p.Keep, keepMCAP) || !hasBridge // a sensor that nobody hears computes nothing
 	return err
-}
-
-func hasBridges(leaves []config.Leaf) bool {
-	return slices.ContainsFunc(leaves, func(l config.Leaf) bool { return strings.HasPrefix(l.Key, "bridges[") })
-}
-
-// records reports whether a case that was checked has a recorder beside its own bridges. A sensor that nobody hears computes
-// nothing.
-func (w *Worker) records(c *Case) bool {
-	if slices.Contains(w.Plan.Keep, keepMCAP) {
-		return true
-	}
-	bridges := w.bridges
-	if slices.ContainsFunc(w.Plan.Keys, func(key string) bool { return strings.HasPrefix(key, "bridges") }) {
-		leaves, err := w.leaves(c)
-		bridges = err == nil && hasBridges(leaves)
-	}
-	return !bridges
 }
 
 // checkConfig refuses a configuration that names files that aren't inputs of the plan, before it is read.
@@ -183,9 +166,8 @@ func (w *Worker) checkPath(key, value string, allowPrograms bool) error {
 // errNotThis: a case isn't what its id says.
 var errNotThis = errors.New("isn't what its id says: the plan was changed, plan the sweep file again with --extend")
 
-// leaves is what a case's settings make of the plan's configuration. Those that name other files than the plan's inputs are
-// refused.
-func (w *Worker) leaves(c *Case) ([]config.Leaf, error) {
+// check refuses a case that isn't what its id says, or whose settings name other files than the plan's inputs.
+func (w *Worker) check(c *Case) error {
 	configuration := w.base.Copy()
 	keys, values := w.Plan.Settings(c)
 	for i, key := range keys {
@@ -193,18 +175,13 @@ func (w *Worker) leaves(c *Case) ([]config.Leaf, error) {
 		if _, file := w.Plan.Files[key][c.Values[slices.Index(w.Plan.Keys, key)]]; file && key != worldKey {
 			given = doc.Text(filepath.Join(w.Store.dir, given))
 		} else if isFile(key) || key == worldKey && !file {
-			return nil, fmt.Errorf("%s: %.80q %w", key, given, ErrOutside)
+			return fmt.Errorf("%s: %.80q %w", key, given, ErrOutside)
 		}
 		if err := configuration.Set(key, given); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return configuration.Leaves()
-}
-
-// check refuses a case that isn't what its id says.
-func (w *Worker) check(c *Case) error {
-	leaves, err := w.leaves(c)
+	leaves, err := configuration.Leaves()
 	if err != nil {
 		return err
 	}
@@ -260,7 +237,7 @@ func (w *Worker) command(c *Case, a *attempt) []string {
 	if slices.Contains(w.Plan.Keep, keepReport) {
 		args = append(args, "--report")
 	}
-	if w.records(c) {
+	if w.recorder {
 		args = append(args, "--bridge", "mcap:"+recorderName)
 	}
 	return args
