@@ -62,12 +62,14 @@ build-ros2dds: setup ## build bin/raybridge-ros2dds, which speaks ROS 2's DDS na
 	@$(call compiling,$(BIN)/raybridge-ros2dds)
 	$(GO) build $(LINKED) -tags ros2dds -o $(BIN)/raybridge-ros2dds ./cmd/raybridge
 
-# Such a program starts where there is libc alone: on servers, and in containers.
+# Such a program starts where there is libc alone: on servers, and in containers. NATS's server would make it a third larger; it
+# has the client, so that workers and coordinators of a server that is there work.
+PORTABLE := nowindow,nonatsserver
 .PHONY: build-portable
 build-portable: ## build bin/raybridge-portable, which has no window and needs no library of X11
 	@scripts/setup.sh portable
 	@$(call compiling,$(BIN)/raybridge-portable)
-	$(GO) build $(LINKED) -tags nowindow -o $(BIN)/raybridge-portable ./cmd/raybridge
+	$(GO) build $(LINKED) -tags $(PORTABLE) -o $(BIN)/raybridge-portable ./cmd/raybridge
 
 # The bundle for a machine with a GPU and without Go: see docs/benchmarks.md.
 PROOF := gpu-proof
@@ -117,7 +119,7 @@ SHORT = short='scripts/with-display.sh $(GO) test -short ./...'
 # without cgo is vetted by .ci/run, because that compiles everything once more.
 .PHONY: check
 check: setup-test $(GOLANGCI) $(ACTIONLINT) ## what each commit must pass: format, build, vet, lint, generated files, short tests
-	@scripts/steps.sh format='$(FORMATTED)' build='$(GO) build ./...' windowless='$(GO) vet -tags nowindow ./window ./cmd/raybridge' \
+	@scripts/steps.sh format='$(FORMATTED)' build='$(GO) build ./...' windowless='$(GO) vet -tags $(PORTABLE) ./window ./cmd/raybridge ./cmd/raybridge/internal/sweep/queue' \
 		lint='$(GOLANGCI) run --build-tags $(LINT_TAGS) ./...' \
 		workflows='$(ACTIONLINT) .github/workflows/*.yml docs/examples/ci/.github/workflows/*.yml' deploy='$(GO) -C tools test ./...' generate='scripts/unchanged.sh $(GO) generate ./...' $(SHORT)
 

@@ -85,7 +85,7 @@ compile() {
 programs() {
   local lib
   sysroot "$1"
-  compile "$1" raybridge-headless nowindow
+  compile "$1" raybridge-headless nowindow,nonatsserver
   compile "$1" raybridge-ros2dds nowindow,ros2dds "-Wl,--no-as-needed $(for lib in $carried; do printf -- '-l:%s ' "${lib%%.so*}.so"; done)"
   [ "$1" != amd64 ] || compile "$1" raybridge-window ""
 }

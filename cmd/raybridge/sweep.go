@@ -41,7 +41,7 @@ func newSweep() *cobra.Command {
 			"  raybridge sweep status out/sweep\n" +
 			"  raybridge sweep plan sweep.yaml --out /shared/sweep && sbatch --array=0-99 sweep.sh   # raybridge sweep run --out /shared/sweep --shard auto",
 	})
-	cmd.AddCommand(newSweepPlan(), newSweepRun(), newSweepStatus(), newSweepRetry(), newSweepVerify(), newSweepMerge(), newSweepCancel())
+	cmd.AddCommand(newSweepPlan(), newSweepRun(), newSweepWorker(), newSweepStatus(), newSweepRetry(), newSweepVerify(), newSweepMerge(), newSweepCancel())
 	return cmd
 }
 
@@ -61,6 +61,9 @@ type sweepFlags struct {
 	json          bool
 	withInput     bool
 	probe         bool
+	coordinatorFlags
+
+	part sweep.Shard // of the plan, that a coordinator has run
 }
 
 func (f *sweepFlags) planning(cmd *cobra.Command) {
@@ -99,7 +102,8 @@ func newSweepRun() *cobra.Command {
 	var f sweepFlags
 	cmd := &cobra.Command{
 		Use: "run [FILE]", Short: "Run the cases of a sweep that aren't done",
-		Long: "Run the cases of a sweep that aren't done yet, without a server or a port.\n\n" +
+		Long: "Run the cases of a sweep that aren't done yet, without a server or a port, unless --listen or --nats asks for workers of\n" +
+			"other machines, which raybridge sweep worker starts.\n\n" +
 			"Without FILE, the cases are those of the plan that the folder has. With --shard, only a share of the cases is run: any\n" +
 			"number of machines may do so at the same time in one folder, which they share. auto finds the share by the variables\n" +
 			"of Slurm, Kubernetes, AWS Batch, Google Batch, PBS, LSF and Grid Engine.\n\n" +
@@ -108,7 +112,8 @@ func newSweepRun() *cobra.Command {
 			"The exit code is 0 if all cases are done, 1 if some failed for good, 2 for wrong use, and 4 if the run ended before\nall were tried.",
 		Example: "  raybridge sweep run sweep.yaml --out out/sweep\n" +
 			"  raybridge sweep run sweep.yaml --out out/sweep --extend   # after more values were added to sweep.yaml\n" +
-			"  raybridge sweep run --out /shared/sweep --shard auto",
+			"  raybridge sweep run --out /shared/sweep --shard auto\n" +
+			"  raybridge sweep run sweep.yaml --out /shared/sweep --listen 0.0.0.0:4222   # prints the command of workers",
 		Args: upToArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.withInput {
@@ -124,6 +129,7 @@ func newSweepRun() *cobra.Command {
 	cmd.Flags().BoolVar(&f.withInput, "end-with-input", false, "end as by Ctrl-C when standard input ends: a program that holds\na pipe to it takes the sweep along, however it dies")
 	f.planning(cmd)
 	f.running(cmd)
+	f.coordinatorFlags.add(cmd)
 	return cmd
 }
 
@@ -149,6 +155,7 @@ func newSweepRetry() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&f.allowPrograms, "allow-programs", false, "let the cases' world start programs of this machine, as sumo: does")
 	f.running(cmd)
+	f.coordinatorFlags.add(cmd)
 	return cmd
 }
 
@@ -441,7 +448,7 @@ func (f *sweepFlags) worker(ctx context.Context, s *sweep.Store, p *sweep.Plan) 
 
 func (f *sweepFlags) run(cmd *cobra.Command, path string) error {
 	shard, err := f.share(cmd)
-	if err != nil {
+	if err = cmp.Or(err, f.checkRemote(cmd)); err != nil {
 		return usage(err)
 	}
 	var p *sweep.Plan
@@ -459,9 +466,10 @@ func (f *sweepFlags) run(cmd *cobra.Command, path string) error {
 		return folderFault(err)
 	}
 	defer s.Close()
-	if shard.Count > 0 {
+	if shard.Count > 0 && !f.remote() {
 		return f.runShare(cmd, s, p, shard)
 	}
+	f.part = shard
 	return f.coordinate(cmd, s, p, nil)
 }
 
@@ -547,7 +555,7 @@ func (f *sweepFlags) coordinated(cmd *cobra.Command, ctx context.Context, s *swe
 			return err
 		}
 	}
-	err = f.runCases(cmd, ctx, s, p, sweep.Shard{})
+	err = f.runCases(cmd, ctx, s, p, f.part)
 	if code := exitCode(err); code == exitDone || code == exitFailed {
 		merged, fault := sweep.Merge(p, []*sweep.Store{s}, s.Dir())
 		if err = errors.Join(err, fault); fault == nil && !f.quiet {
@@ -558,35 +566,79 @@ func (f *sweepFlags) coordinated(cmd *cobra.Command, ctx context.Context, s *swe
 	return err
 }
 
-// runCases runs a share of the cases on this machine.
-func (f *sweepFlags) runCases(cmd *cobra.Command, ctx context.Context, s *sweep.Store, p *sweep.Plan, shard sweep.Shard) error {
-	if f.jobs < 0 {
-		return usage(fmt.Errorf("--jobs %d: want 1 or more, or 0 for half as many as there are cores", f.jobs))
+// runCases runs a share of the cases on this machine, or has workers of others run them.
+func (f *sweepFlags) runCases(cmd *cobra.Command, ctx context.Context, s *sweep.Store, p *sweep.Plan, shard sweep.Shard) (err error) {
+	ctx, done := s.UntilCancelled(ctx)
+	defer done()
+	if !f.remote() {
+		engine, err := f.localEngine(ctx, s, p)
+		if err != nil {
+			return err
+		}
+		defer engine.Close()
+		return reported(f.runOn(cmd, ctx, &sweep.Run{Store: s, Plan: p, Engine: engine, Shard: shard}))
 	}
-	jobs := cmp.Or(f.jobs, max(1, runtime.NumCPU()/2))
-	w, err := f.worker(ctx, s, p)
+	engine, end, err := f.remoteEngine(cmd, ctx, s, p)
 	if err != nil {
 		return err
 	}
-	ctx, done := s.UntilCancelled(ctx)
-	defer done()
-	engine := sweep.NewLocal(ctx, w, jobs)
-	defer engine.Close()
+	m := &scraped{engine: engine}
+	if m.at, err = progressOf(s, p); err != nil {
+		return errors.Join(err, end(false))
+	}
+	stop, err := f.serveMetrics(cmd, m)
+	if err != nil {
+		return errors.Join(err, end(false))
+	}
+	report, err := f.runOn(cmd, ctx, &sweep.Run{Store: s, Plan: p, Engine: engine, Shard: shard, Told: func(_ sweep.End, at sweep.Progress) { m.told(at) }})
+	if fault := errors.Join(end(err == nil && report.Left() == 0), stop()); fault != nil {
+		return errors.Join(err, fault)
+	}
+	return reported(report, err)
+}
+
+// reported is what a run of cases came to.
+func reported(report *sweep.Report, err error) error {
+	if err != nil {
+		return err
+	}
+	return reportError(report)
+}
+
+// localEngine runs cases on this machine.
+func (f *sweepFlags) localEngine(ctx context.Context, s *sweep.Store, p *sweep.Plan) (*sweep.Local, error) {
+	if f.jobs < 0 {
+		return nil, usage(fmt.Errorf("--jobs %d: want 1 or more, or 0 for half as many as there are cores", f.jobs))
+	}
+	w, err := f.worker(ctx, s, p)
+	if err != nil {
+		return nil, err
+	}
+	return sweep.NewLocal(ctx, w, cmp.Or(f.jobs, max(1, runtime.NumCPU()/2))), nil
+}
+
+// runOn runs cases, and tells people and programs of them.
+func (f *sweepFlags) runOn(cmd *cobra.Command, ctx context.Context, run *sweep.Run) (*sweep.Report, error) {
+	s, p := run.Store, run.Plan
 	printer := &sweepPrinter{out: consoleOn(cmd.ErrOrStderr()), plan: p, quiet: f.quiet, began: time.Now()}
-	lines := &outcomeLines{store: s, plan: p, cases: shard.Of(p), told: map[string]bool{}}
+	lines := &outcomeLines{store: s, plan: p, cases: run.Shard.Of(p), told: map[string]bool{}}
 	if f.json {
 		lines.out = json.NewEncoder(cmd.OutOrStdout())
 	}
 	lines.all(true)
-	run := &sweep.Run{Store: s, Plan: p, Engine: engine, Shard: shard, Told: func(e sweep.End, at sweep.Progress) {
+	also := run.Told
+	run.Told = func(e sweep.End, at sweep.Progress) {
 		printer.told(e, at)
 		lines.tell(e.Case, false)
-	}}
+		if also != nil {
+			also(e, at)
+		}
+	}
 	report, err := run.Run(ctx)
 	printer.out.move("")
 	lines.all(false) // others may have ended some
 	if err = errors.Join(err, lines.err); err != nil {
-		return err
+		return nil, err
 	}
 	if !f.quiet {
 		fmt.Fprintf(f.text(cmd), "%d of %s done in %v, %d before; %d failed; processes took %v\n", report.Done-report.Before,
@@ -596,11 +648,11 @@ func (f *sweepFlags) runCases(cmd *cobra.Command, ctx context.Context, s *sweep.
 		}
 		if report.Failed > 0 {
 			if err := listFailures(f.text(cmd), s, p); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
-	return reportError(report)
+	return report, nil
 }
 
 // text is where people read what a run came to. With --json, standard output is for programs.
@@ -768,6 +820,9 @@ func printStatus(out io.Writer, st *sweep.State) {
 	section(w, "lost case\thost\tprocess\tlast sign of life", st.LostCases, func(c *sweep.RunningCase) string {
 		return fmt.Sprintf("%s\t%s\t%d\t%v ago", c.ID, fault.Printable(c.Host), c.PID, seconds(c.SilentS))
 	})
+	section(w, "worker\tjobs\trunning\tdone\tfailed\tsilent for", st.Workers, func(o *sweep.WorkerState) string {
+		return fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%v", fault.Printable(o.Name), o.Jobs, len(o.Running), o.Done, o.Failed, seconds(o.SilentS))
+	})
 	_ = w.Flush() // a terminal that is gone needs no table
 	printFailures(out, st.Failures)
 	for _, a := range st.Alarms {
@@ -787,6 +842,9 @@ func printStatus(out io.Writer, st *sweep.State) {
 }
 
 func (f *sweepFlags) retry(cmd *cobra.Command, dir string, ids []string) error {
+	if err := f.checkRemote(cmd); err != nil {
+		return usage(err)
+	}
 	f.out = dir
 	s, err := sweep.OpenStore(dir)
 	if err != nil {

@@ -79,6 +79,7 @@ var foreign = map[string][]string{
 	"github.com/go-gl/gl":   {"gpu/glcore", "window"},
 	"github.com/go-gl/glfw": {"window"},
 	"github.com/prometheus": {"cmd/raybridge/internal/metrics"},
+	"github.com/nats-io":    {"cmd/raybridge/internal/sweep/queue"},
 	"C":                     {"gpu/eglctx", "gpu/glcore", "window", "cmd/raybridge/internal/bench", "bridges/ros2dds/internal/cyclone", "kernels"},
 }
 

@@ -260,18 +260,24 @@ func (s *Server) Listener() net.Addr { return s.listener.Addr() }
 // Serve begins to answer requests on a goroutine of the server's own; log receives
 // what goes wrong there.
 func (s *Server) Serve(run Run, log *slog.Logger) {
-	ctx, cancel := context.WithCancel(context.Background())
-	s.ending = cancel
-	s.log = log
+	handler := NewHandler(run)
 	var late []string
 	if run.View != nil { // the page's files hold nothing secret, and its WebSocket is given the token in another way
 		s.guard.Open = append(append(s.guard.Open, stream.PagePath), run.View.Files.Paths()...)
 		late = []string{stream.PagePath}
-	}
-	handler := NewHandler(run)
-	if run.View != nil {
 		handler = s.usable(handler)
 	}
+	s.answer(handler, late, log)
+}
+
+// ServeHandler is Serve for a handler of the caller's, behind the same guard.
+func (s *Server) ServeHandler(handler http.Handler, log *slog.Logger) { s.answer(handler, nil, log) }
+
+// answer answers requests. On late paths a connection is taken over.
+func (s *Server) answer(handler http.Handler, late []string, log *slog.Logger) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.ending = cancel
+	s.log = log
 	s.http = guard.NewServer(handler, guard.Config{
 		Guard:       &s.guard,
 		Connections: guard.ControlConnections,

@@ -18,25 +18,30 @@ import (
 type seat struct {
 	sweep.Engine
 	sweep.Shard
+	end func() // after the run (optional)
 }
 
 // engines are the ways to run a plan's cases. Each takes a worker, and ends with the test, or with ctx.
 var engines = map[string]func(ctx context.Context, t *testing.T, w *sweep.Worker) []seat{
 	"local": func(ctx context.Context, t *testing.T, w *sweep.Worker) []seat {
-		return []seat{{local(ctx, t, w, 3), sweep.Shard{}}}
+		return []seat{{local(ctx, t, w, 3), sweep.Shard{}, nil}}
 	},
 	"shards": func(ctx context.Context, t *testing.T, w *sweep.Worker) (seats []seat) {
 		for i := range 3 {
-			seats = append(seats, seat{local(ctx, t, w, 1), sweep.Shard{Index: i, Count: 3}})
+			seats = append(seats, seat{local(ctx, t, w, 1), sweep.Shard{Index: i, Count: 3}, nil})
 		}
 		return seats
 	},
 	// A system may run an index twice, at the same time.
 	"shards twice": func(ctx context.Context, t *testing.T, w *sweep.Worker) (seats []seat) {
 		for i := range 4 {
-			seats = append(seats, seat{local(ctx, t, w, 1), sweep.Shard{Index: i / 2, Count: 2}})
+			seats = append(seats, seat{local(ctx, t, w, 1), sweep.Shard{Index: i / 2, Count: 2}, nil})
 		}
 		return seats
+	},
+	"nats": func(ctx context.Context, t *testing.T, w *sweep.Worker) []seat {
+		e, end := onNATS(ctx, t, w, 3)
+		return []seat{{e, sweep.Shard{}, end}}
 	},
 }
 
@@ -88,6 +93,11 @@ func runAll(ctx context.Context, t *testing.T, engine newSeats, s *sweep.Store, 
 	}
 	for range seats {
 		require.NoError(t, <-errs)
+	}
+	for _, seat := range seats {
+		if seat.end != nil {
+			seat.end()
+		}
 	}
 	return reports
 }

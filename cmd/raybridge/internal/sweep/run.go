@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -272,7 +273,7 @@ func (l *loop) take(ctx context.Context, e End) error {
 func (l *loop) tried(id string, tries int) error { return l.Store.tried(id, l.before[id]+tries) }
 
 func (l *loop) failureOf(e End, tries int) *Failure {
-	return &Failure{ID: e.Case.ID, Attempts: l.before[e.Case.ID] + tries, Code: e.Code, Reason: e.Err.Error(), Host: hostName(), Time: time.Now(), Log: e.Log}
+	return &Failure{ID: e.Case.ID, Attempts: l.before[e.Case.ID] + tries, Code: e.Code, Reason: e.Err.Error(), Host: cmp.Or(e.Host, hostName()), Time: time.Now(), Log: e.Log}
 }
 
 // ErrSick says that cases fail because of the machine that runs them.

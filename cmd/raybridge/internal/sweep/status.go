@@ -39,6 +39,8 @@ type Activity struct {
 	// Coordinator has the lock, "" for nobody. CoordinatorLost: it gave no sign of life for a minute.
 	Coordinator     string `json:"coordinator,omitempty"`
 	CoordinatorLost bool   `json:"coordinator_lost,omitempty"`
+	// Workers are those of other machines, by the coordinator's word.
+	Workers []WorkerState `json:"workers,omitempty"`
 }
 
 // FailedCase is a case that failed for good, for people.
@@ -79,7 +81,9 @@ func (s *Store) Activity() (a Activity, err error) {
 		return a, err
 	}
 	a = Activity{Running: len(running), Lost: len(lost), Cases: runningCases(running), LostCases: runningCases(lost)}
-	a.Coordinator, a.CoordinatorLost, err = s.Coordinator()
+	if a.Coordinator, a.CoordinatorLost, err = s.Coordinator(); err == nil && a.Coordinator != "" {
+		a.Workers, err = s.Workers()
+	}
 	return a, err
 }
 

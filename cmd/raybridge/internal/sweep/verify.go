@@ -124,7 +124,7 @@ func (w *Worker) Sample(ctx context.Context, share float64, told func(*Case)) (*
 	v.Done = len(done)
 	for _, c := range chosen {
 		told(c)
-		e := w.alone(ctx, c)
+		e := w.Try(ctx, c, 1)
 		switch {
 		case ctx.Err() != nil:
 			return v, ctx.Err()
@@ -140,19 +140,11 @@ func (w *Worker) Sample(ctx context.Context, share float64, told func(*Case)) (*
 
 // Probe runs the plan's first case.
 func (w *Worker) Probe(ctx context.Context) error {
-	e := w.alone(ctx, &w.Plan.Cases[0])
+	e := w.Try(ctx, &w.Plan.Cases[0], 1)
 	if e.Result != Done && e.Err == nil {
 		return context.Cause(ctx)
 	}
 	return e.Err
-}
-
-// alone runs a case once.
-func (w *Worker) alone(ctx context.Context, c *Case) End {
-	if err := w.check(c); err != nil {
-		return End{Case: c, Result: Hopeless, Err: err, Code: codeUsage}
-	}
-	return w.run(ctx, c, 1).file()
 }
 
 // ParseShare reads a share such as 1%, or 0.01.

@@ -50,6 +50,8 @@ type End struct {
 	Log  string
 	// crash is the first line of what Go's runtime said when the process crashed.
 	crash string
+	// Host is the machine that ran it, "" for this one.
+	Host string
 	// Wall is how long the process took.
 	Wall time.Duration
 	// Alarm is set where the case had another result already, which differs.
@@ -64,8 +66,8 @@ var (
 	ErrClass = errors.New("another class of device than the plan's")
 	// ErrVersion: the program isn't of the version that the plan asks for.
 	ErrVersion = errors.New("another version than the plan's")
-	// errNoDevice: there is no usable device.
-	errNoDevice = errors.New("no usable device here")
+	// ErrNoDevice: there is no usable device.
+	ErrNoDevice = errors.New("no usable device here")
 )
 
 // Exit codes of raybridge run.
@@ -333,7 +335,7 @@ func (w *Worker) judge(r *running, err error) {
 	case r.end.Code == codeUsage && r.end.crash == "" && saysError.MatchString(r.end.Log):
 		r.end.Result = Hopeless
 	case r.end.Code == codeNoDevice:
-		r.end.Result, r.end.Err = Returned, fmt.Errorf("%w: %s", errNoDevice, words)
+		r.end.Result, r.end.Err = Returned, fmt.Errorf("%w: %s", ErrNoDevice, words)
 		return
 	default:
 		r.end.Result = Failed
