@@ -130,8 +130,11 @@ func TestWhoseFolder(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.Adopt(t.Context(), moved, false)
 	require.ErrorIs(t, err, sweep.ErrOlder)
+	_, lock, err := s.Lock(t.Context(), false, func(string) {})
+	require.NoError(t, err)
 	_, err = s.Adopt(t.Context(), moved, true)
 	require.NoError(t, err)
+	require.NoError(t, lock.Release())
 	assert.Equal(t, moved.Place, place())
 }
 
