@@ -174,7 +174,9 @@ func (e *expansion) readBase() (err error) {
 			e.paths[l.Key] = l.Value
 		}
 		if l.Key == seedKey {
-			e.seed, err = strconv.ParseUint(l.Value, 10, 64)
+			if e.seed, err = strconv.ParseUint(l.Value, 10, 64); err == nil && e.seed+e.file.Seeds-1 < e.seed {
+				return inBase(e.file.Base, fmt.Errorf("seed: %w: %d seeds that begin with %d", doc.ErrRange, e.file.Seeds, e.seed))
+			}
 		}
 		if isEndless(l) && !e.varies(durationKey) {
 			return inBase(e.file.Base, errors.New("duration is missing: a case would never end"))

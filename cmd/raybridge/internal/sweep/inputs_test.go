@@ -94,3 +94,42 @@ func TestNothingIsAddedToInputs(t *testing.T) {
 		assert.ErrorContains(t, err, "it has town.labels.yaml, too")
 	}
 }
+
+// TestFilesThatChangeWhilePlanned: nothing of a file is kept that was hashed with other content.
+func TestFilesThatChangeWhilePlanned(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"drive.yaml": base + "scene:\n  file: town.gltf\n", "town.gltf": "{}", "sweep.yaml": `sweep: {base: drive.yaml, matrix: {ego.speed: [5]}}`})
+	p, err := planOf(t, dir, "sweep.yaml")
+	require.NoError(t, err)
+	put(t, filepath.Join(dir, "town.gltf"), "{ }")
+	s, err := sweep.CreateStore(t.TempDir())
+	require.NoError(t, err)
+	defer s.Close()
+	_, err = s.Adopt(t.Context(), p, false)
+	require.ErrorIs(t, err, sweep.ErrDamaged)
+	require.ErrorContains(t, err, filepath.Join(dir, "town.gltf")+" was changed")
+	require.ErrorContains(t, err, "run the command again")
+	require.ErrorIs(t, s.Planned(), sweep.ErrNoPlan)
+	for _, input := range entriesOf(t, filepath.Join(s.Dir(), "inputs")) {
+		assert.NotContains(t, input.Name(), ".new-", "nothing half is left")
+	}
+}
+
+// TestGarbageInFolders: files that nobody of a sweep has written count for nothing.
+func TestGarbageInFolders(t *testing.T) {
+	t.Parallel()
+	s, p := storeOf(t, `matrix: {scene.seed: [1, 2]}`)
+	require.NoError(t, runLocal(t, s, p).Err())
+	for _, dir := range []string{"cases", "failed"} {
+		put(t, filepath.Join(s.Dir(), dir, ".DS_Store"), "x")
+		require.NoError(t, os.MkdirAll(filepath.Join(s.Dir(), dir, "zz", "garbage"), 0o755))
+		put(t, filepath.Join(s.Dir(), dir, "zz", "garbage.json"), "x")
+	}
+	done, err := s.Done()
+	require.NoError(t, err)
+	assert.Len(t, done, 2)
+	failed, err := s.Failed()
+	require.NoError(t, err)
+	assert.Empty(t, failed)
+	require.NoError(t, runLocal(t, s, p).Err())
+}

@@ -421,7 +421,12 @@ func (s *Store) copyFile(to string, f InputFile, from source) error {
 	if err := s.create(to, r); err != nil {
 		return s.fault(err)
 	}
-	return s.checkFile(to, f)
+	if err := s.checkFile(to, f); errors.Is(err, ErrDamaged) {
+		return fmt.Errorf("%s %w since it was planned: run the command again", from.file(f.Name), ErrDamaged)
+	} else if err != nil {
+		return err
+	}
+	return nil
 }
 
 // ErrDamaged says that a file isn't what its hash says.
@@ -482,6 +487,9 @@ func (s *Store) Done() (map[string]struct{}, error) {
 		return nil, s.fault(err)
 	}
 	for _, g := range groups {
+		if !g.IsDir() { // such as file managers leave
+			continue
+		}
 		entries, err := fs.ReadDir(fsys, path.Join(casesDir, g.Name()))
 		if err != nil {
 			return nil, s.fault(err)
@@ -561,6 +569,9 @@ func (s *Store) failed(ending string, visit func(id, name string) error) error {
 		return s.fault(err)
 	}
 	for _, g := range groups {
+		if !g.IsDir() {
+			continue
+		}
 		entries, err := fs.ReadDir(fsys, path.Join(failedDir, g.Name()))
 		if err != nil {
 			return s.fault(err)
