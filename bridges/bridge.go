@@ -74,6 +74,7 @@ func (t *PublishedTopic) wire() string {
 // its methods may be called from any goroutine.
 type Bridge struct {
 	plugin     *Plugin
+	info       Info
 	connection string
 	instance   Instance
 
@@ -107,14 +108,16 @@ func newBridge(p *Plugin, connection string, env Env) (*Bridge, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open bridge %q: %w", p.info.Name, err)
 	}
+	info := p.info
+	info.Kind = p.KindOf(connection)
 	return &Bridge{
-		plugin: p, connection: connection, instance: instance,
+		plugin: p, info: info, connection: connection, instance: instance,
 		published: map[string]*PublishedTopic{}, subscriptions: map[string]any{}, services: map[string]bool{},
 	}, nil
 }
 
-// Info returns the description of the bridge's factory.
-func (b *Bridge) Info() Info { return b.plugin.info }
+// Info returns the description of the bridge's factory, with the kind that the bridge has by its connection string.
+func (b *Bridge) Info() Info { return b.info }
 
 // Types lists the message types that the bridge carries, as its plugin does.
 func (b *Bridge) Types() []TypeInfo { return b.plugin.Types() }
@@ -268,7 +271,7 @@ func (b *Bridge) Listening(topic string) bool {
 // isn't connected, and none of a file. A peer that doesn't tell what it receives counts as
 // one receiver of every topic.
 func (b *Bridge) Receivers(topic string) int {
-	if b.Info().Kind == KindFile || b.Status() != flow.Connected {
+	if b.info.Kind == KindFile || b.Status() != flow.Connected {
 		return 0
 	}
 	if a, ok := b.instance.(Audience); ok {

@@ -156,6 +156,14 @@ type Factory interface {
 	NewInstance(Env) (Instance, error)
 }
 
+// KindChooser is a Factory some of whose bridges write files while others send to peers. Info().Kind is
+// what most are. Any goroutine may ask.
+type KindChooser interface {
+	// KindOf returns the kind of a bridge with the connection string, which needn't be one that can
+	// be used.
+	KindOf(connection string) Kind
+}
+
 // Instance is one bridge of one vehicle in one run. Its methods may be called
 // from any goroutine, and none of them waits for a peer.
 type Instance interface {

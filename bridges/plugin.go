@@ -71,6 +71,14 @@ func (p *Plugin) Factory() Factory { return p.factory }
 // Info returns what the factory said of itself.
 func (p *Plugin) Info() Info { return p.info }
 
+// KindOf returns what a bridge with the connection string writes to.
+func (p *Plugin) KindOf(connection string) Kind {
+	if f, ok := p.factory.(KindChooser); ok {
+		return f.KindOf(connection)
+	}
+	return p.info.Kind
+}
+
 // Types lists the message types by their names in the protocol.
 func (p *Plugin) Types() []TypeInfo {
 	p.mu.RLock()

@@ -116,7 +116,7 @@ func (s *Summary) Complete(registry *bridges.Registry) bool {
 			return false
 		}
 		plugin, err := registry.Plugin(b.Name)
-		if err == nil && plugin.Info().Kind == bridges.KindFile && len(b.Drops) > 0 {
+		if err == nil && plugin.KindOf(b.Connection) == bridges.KindFile && len(b.Drops) > 0 {
 			return false
 		}
 	}

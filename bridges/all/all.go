@@ -14,6 +14,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/ros2lgsvl"
 	"github.com/raybridge/raybridge/bridges/rosbridge"
 	"github.com/raybridge/raybridge/bridges/stream"
+	"github.com/raybridge/raybridge/bridges/velodyne"
 )
 
 // Factories returns a factory of each bridge, for registries that add others.
@@ -30,6 +31,7 @@ func Factories() []bridges.Factory {
 		apollo.RosApollo{},
 		rosbridge.Factory{},
 		stream.Factory{},
+		velodyne.Factory{},
 	}
 }
 

@@ -56,7 +56,7 @@ func ExampleRegistry() {
 var targets = map[string][]string{
 	"carla": {"", "0"}, "cyber": {"robot"}, "foxglove": {"", "0"}, "logging": {"drive"}, "mcap": {"drive.mcap", "drive"},
 	"ros1": {"", "robot"}, "ros2lgsvl": {"robot"}, "rosapollo": {"robot", "wss://robot"}, "stream": {"", "0"},
-	"rosbridge": {"robot", "wss://robot", "listen=0"},
+	"rosbridge": {"robot", "wss://robot", "listen=0"}, "velodyne": {"robot", "[::1]:2369", "drive.pcap"},
 }
 
 // TestDeclaredOptionsAreRead: what a bridge declares is what its parser takes, with the

@@ -205,7 +205,7 @@ func checkTwice(list []config.Bridge) error {
 		b := &list[i]
 		spec := b.Type + ":" + b.Connection
 		key := spec
-		if isFile(registry, b.Type) {
+		if isFile(registry, b.Type, b.Connection) {
 			path, _, _ := strings.Cut(b.Connection, "?")
 			key = b.Type + ":" + filepath.Clean(path)
 		}

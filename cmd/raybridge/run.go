@@ -349,16 +349,18 @@ func proveOutput(out, summary string, liesInOut bool) error {
 	return proveFile("--summary", summary)
 }
 
-// isFile reports whether the bridge of a name writes files.
-func isFile(registry *bridges.Registry, name string) bool {
+// isFile reports whether the bridge of a name with a connection writes a file.
+func isFile(registry *bridges.Registry, name, connection string) bool {
 	p, err := registry.Plugin(name)
-	return err == nil && p.Info().Kind == bridges.KindFile
+	return err == nil && p.KindOf(connection) == bridges.KindFile
 }
 
 // writesBelowOut reports whether a bridge writes a file into the output folder. One with an absolute path doesn't.
 func writesBelowOut(list []config.Bridge) bool {
 	registry := bridgeRegistry()
-	return slices.ContainsFunc(list, func(b config.Bridge) bool { return isFile(registry, b.Type) && !filepath.IsAbs(b.Connection) })
+	return slices.ContainsFunc(list, func(b config.Bridge) bool {
+		return isFile(registry, b.Type, b.Connection) && !filepath.IsAbs(b.Connection)
+	})
 }
 
 // proveFolder makes the output folder, and proves that it can be written.
@@ -535,7 +537,7 @@ func readAudience(texts []string, c *config.Config) (list []audience, err error)
 	registry := bridgeRegistry()
 	var known []string
 	for _, b := range c.Bridges { // each was found in the registry
-		if !isFile(registry, b.Type) {
+		if !isFile(registry, b.Type, b.Connection) {
 			known = append(known, b.Type)
 		}
 	}
@@ -1119,7 +1121,7 @@ func unknownSource(name string) error {
 // recordsFile reports whether a bridge writes a file.
 func recordsFile(list []config.Bridge) bool {
 	registry := bridgeRegistry()
-	return slices.ContainsFunc(list, func(b config.Bridge) bool { return isFile(registry, b.Type) })
+	return slices.ContainsFunc(list, func(b config.Bridge) bool { return isFile(registry, b.Type, b.Connection) })
 }
 
 // The window's size at the start: two rows of panes around a picture of 640x480.

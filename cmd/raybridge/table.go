@@ -143,7 +143,7 @@ func latched(r *carry.SensorSummary) bool {
 // which has everything is written; a connection ended, or was lost where the peer wasn't there
 // any more. One that was refused got connections, and none of them held.
 func statusText(b *carry.BridgeSummary) string {
-	file := isFile(bridgeRegistry(), b.Name) // the API isn't, which has no plugin
+	file := isFile(bridgeRegistry(), b.Name, b.Connection) // the API isn't, which has no plugin
 	switch {
 	case b.Status != flow.Disconnected.String():
 		return b.Status

@@ -1,0 +1,165 @@
+package velodyne
+
+import (
+	"encoding/binary"
+	"encoding/csv"
+	"math"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
+)
+
+// The reader of this file was written from the description of the packets, and shares nothing with
+// the bridge. Its lasers are those of the lidars' firing tables.
+
+// laser is a row of a firing table: degrees, metres, nanoseconds.
+type laser struct {
+	elevation, azimuth, height float64
+	ns                         int64
+}
+
+// model is a device as a reader knows it.
+type model struct {
+	preset string
+	lasers []laser
+	unit   float64
+	// perPacket is the columns of a packet; firing is the time from one to the next, slot that from
+	// a group of lasers that fire together to the next group.
+	perPacket    int
+	firing, slot time.Duration
+	// inner is what the manual's offsets may be off from the preset's times within a packet.
+	inner time.Duration
+}
+
+// models are the devices by their products' bytes.
+func models(t testing.TB) map[byte]*model {
+	t.Helper()
+	file, err := os.Open("../../sensors/lidar/firing_tables.csv")
+	require.NoError(t, err)
+	defer file.Close()
+	rows, err := csv.NewReader(file).ReadAll()
+	require.NoError(t, err)
+	list := map[byte]*model{
+		0x22: {preset: "VelodyneVLP16", unit: 0.002, perPacket: 24, firing: 55296, slot: 2304, inner: 6 * time.Microsecond},
+		0x28: {preset: "VelodyneVLP32C", unit: 0.004, perPacket: 12, firing: 55296, slot: 2304, inner: 35 * time.Microsecond},
+		0xA1: {preset: "VelodyneVLS128", unit: 0.004, perPacket: 3, firing: 53300, slot: 2665, inner: 12 * time.Microsecond},
+	}
+	number := func(text string) float64 {
+		f, err := strconv.ParseFloat(text, 64)
+		require.NoError(t, err)
+		return f
+	}
+	for _, m := range list {
+		for _, row := range rows {
+			if row[0] == m.preset {
+				m.lasers = append(m.lasers, laser{number(row[3]), number(row[4]), number(row[5]) / 1000, int64(math.Round(number(row[6]) * 1e6))})
+			}
+		}
+	}
+	return list
+}
+
+// offset is the manual's time of a laser's firing after the packet's stamp.
+func (m *model) offset(column, laser int) time.Duration {
+	group := laser
+	switch len(m.lasers) {
+	case 32:
+		group = laser / 2
+	case 128:
+		group = laser/8 + laser/64 // a slot is left out in the middle
+	}
+	return time.Duration(column)*m.firing + time.Duration(group)*m.slot
+}
+
+// reading is what a packet says of one firing.
+type reading struct {
+	column, laser int
+	stamp         uint32 // of the packet, microseconds past the hour
+	azimuth       float64
+	distance      float64
+	intensity     byte
+}
+
+// readPacket reads a data packet: every firing of it, with a distance of 0 for no return.
+func readPacket(t testing.TB, models map[byte]*model, b []byte) (m *model, list []reading) {
+	t.Helper()
+	require.Len(t, b, 1206)
+	m = models[b[1205]]
+	require.NotNil(t, m, "product %#x", b[1205])
+	require.EqualValues(t, 0x37, b[1204])
+	stamp := binary.LittleEndian.Uint32(b[1200:])
+	require.Less(t, stamp, uint32(3_600_000_000))
+	var heads [12]float64
+	for block := range heads {
+		head := b[100*block:]
+		bank := 0
+		if len(m.lasers) == 128 {
+			bank = block % 4
+		}
+		if head[0] != 0xFF || head[1] != []byte{0xEE, 0xDD, 0xCC, 0xBB}[bank] {
+			require.Fail(t, "flag", "%x of block %d", head[:2], block)
+		}
+		azimuth := binary.LittleEndian.Uint16(head[2:])
+		require.Less(t, azimuth, uint16(36000))
+		heads[block] = float64(azimuth) / 100
+	}
+	for block := range heads {
+		for record := range 32 {
+			r := b[100*block+4+3*record:]
+			n := 32*block + record
+			column, laser := n/len(m.lasers), n%len(m.lasers)
+			azimuth := heads[block]
+			if len(m.lasers) == 16 && record >= 16 { // half way to the next block
+				from := min(block, 10)
+				azimuth += math.Mod(heads[from+1]-heads[from]+360, 360) / 2
+			}
+			list = append(list, reading{
+				column: column, laser: laser, stamp: stamp, azimuth: azimuth + m.lasers[laser].azimuth,
+				distance: float64(binary.LittleEndian.Uint16(r)) * m.unit, intensity: r[2],
+			})
+		}
+	}
+	return m, list
+}
+
+// point is where a reading's surface is, in the sensor's frame.
+func (m *model) point(r reading) [3]float64 {
+	l := m.lasers[r.laser]
+	sin, cos := math.Sincos(-r.azimuth * math.Pi / 180)
+	up, along := math.Sincos(l.elevation * math.Pi / 180)
+	return [3]float64{r.distance * along * cos, r.distance * along * sin, l.height + r.distance*up}
+}
+
+// scanOf makes a scan as a rolling lidar does: range gives each ray's distance, not positive for a miss.
+func (m *model) scanOf(header sample.Header, columns int, period time.Duration, start float64, rangeOf func(column, laser int) float64) *sample.PointCloud {
+	c := &sample.PointCloud{Header: header, Rings: len(m.lasers), Columns: columns}
+	for column := range columns {
+		for i, l := range m.lasers {
+			distance := rangeOf(column, i)
+			if !(distance > 0) {
+				continue
+			}
+			azimuth := -(start + 360*float64(column)/float64(columns) + l.azimuth) * math.Pi / 180
+			sin, cos := math.Sincos(azimuth)
+			up, along := math.Sincos(l.elevation * math.Pi / 180)
+			c.Points = append(c.Points, sample.Point{
+				X: float32(distance * along * cos), Y: float32(distance * along * sin), Z: float32(l.height + distance*up),
+				Intensity: float32((column + i) % 256), Distance: float32(distance),
+				Azimuth: float32(math.Atan2(sin, cos)), Elevation: float32(l.elevation * math.Pi / 180),
+				TimeNs: uint32(int64(column)*int64(period)/int64(columns) + min(l.ns, int64(period)/int64(columns)-1)),
+				Ring:   uint16(i), Return: sample.ReturnStrongest, Ray: uint32(column*len(m.lasers) + i),
+			})
+		}
+	}
+	return c
+}
+
+func stamped(seq int, period time.Duration) sample.Header {
+	return sample.Header{Seq: uint64(seq), Stamp: simtime.Stamp(int64(seq) * int64(period))}
+}

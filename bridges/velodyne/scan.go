@@ -1,0 +1,227 @@
+package velodyne
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
+)
+
+// Sizes of a data packet and its parts, bytes unless they say otherwise.
+const (
+	dataBytes    = 1206
+	blockBytes   = 100
+	blockRecords = 32 // records of a block
+	headBytes    = 4  // of a block: flag and azimuth
+	recordBytes  = 3  // distance and intensity
+
+	stampAt, modeAt, productAt = 1200, 1204, 1205
+	strongest                  = 0x37
+)
+
+// packets are those of one scan.
+type packets struct {
+	data   []byte          // data packets, one after another
+	stamps []simtime.Stamp // of each data packet: its first column's time
+}
+
+func (p *packets) reset() { p.data, p.stamps = p.data[:0], p.stamps[:0] }
+
+// encoder makes packets of one lidar's scans. A packet may have the last columns of a scan and
+// the first of the next one. One goroutine uses it at a time.
+type encoder struct {
+	packet [dataBytes]byte // that is being filled
+	filled int             // its columns
+	stamp  simtime.Stamp   // of its first column
+
+	// device, step and azimuth are those of the last scan, none yet at nil: degrees from column to
+	// column, and of the column that comes next.
+	device        *device
+	step, azimuth float64
+	next          simtime.Stamp // when that column is due
+	column        time.Duration // from column to column
+
+	seen bool // a scan was encoded, of these:
+	seq  uint64
+	at   simtime.Stamp
+}
+
+// scan appends the packets that a scan completes. The error, which is bridges.ErrConvert, says that
+// no device has made the scan; nothing was appended then.
+func (e *encoder) scan(dst *packets, m *sample.PointCloud) error {
+	s, err := e.read(m)
+	if err != nil {
+		return err
+	}
+	if e.filled > 0 && (e.device != s.device || time.Duration(m.Stamp-e.next).Abs() > e.column) {
+		e.flush(dst) // a scan was lost in between
+	}
+	e.device, e.step, e.column = s.device, s.step, s.period/time.Duration(m.Columns)
+	points, rings := m.Points, uint32(m.Rings)
+	for column := range m.Columns {
+		at := m.Stamp + simtime.Stamp(int64(column)*int64(s.period)/int64(m.Columns))
+		e.begin(at, s.start+float64(column)*s.step)
+		n := 0
+		for ; n < len(points) && points[n].Ray/rings == uint32(column); n++ {
+			if n == 0 || points[n].Ray != points[n-1].Ray { // of several returns the first, which is the strongest
+				e.record(&points[n], m.UnitIntensity)
+			}
+		}
+		points = points[n:]
+		e.end(dst)
+	}
+	e.next, e.azimuth = m.Stamp+simtime.Stamp(s.period), s.start+360
+	e.seen, e.seq, e.at = true, m.Seq, m.Stamp
+	return nil
+}
+
+// flush appends the packet that isn't full, if there is one, with columns without returns.
+func (e *encoder) flush(dst *packets) {
+	for e.filled > 0 {
+		e.begin(e.next, e.azimuth)
+		e.end(dst)
+		e.next += simtime.Stamp(e.column)
+		e.azimuth += e.step
+	}
+}
+
+// begin begins a column: the blocks that start with it have its azimuth, degrees clockwise from ahead.
+func (e *encoder) begin(at simtime.Stamp, azimuth float64) {
+	if e.filled == 0 {
+		e.packet, e.stamp = [dataBytes]byte{}, at
+	}
+	rings := len(e.device.elevations)
+	hundredths := uint16(((int64(math.Floor(azimuth*100+0.5)) % 36000) + 36000) % 36000)
+	for first, bank := e.filled*rings, 0; bank < rings; bank += blockRecords {
+		if record := first + bank; record%blockRecords == 0 {
+			head := e.packet[record/blockRecords*blockBytes:]
+			head[0], head[1] = 0xFF, 0xEE-0x11*byte(bank/blockRecords)
+			binary.LittleEndian.PutUint16(head[2:], hundredths)
+		}
+	}
+}
+
+// record writes a return of the column that was begun.
+func (e *encoder) record(p *sample.Point, unit bool) {
+	units := math.Round(float64(p.Distance) / e.device.unitM)
+	if p.Return == sample.ReturnUnknown || !(units >= 1 && units <= math.MaxUint16) {
+		return
+	}
+	rings := len(e.device.elevations)
+	n := e.filled*rings + int(p.Ray)%rings
+	out := e.packet[n/blockRecords*blockBytes+headBytes+n%blockRecords*recordBytes:]
+	binary.LittleEndian.PutUint16(out, uint16(units))
+	intensity := float64(p.Intensity)
+	if unit {
+		intensity *= 255
+	}
+	out[2] = byte(min(max(math.Round(intensity), 0), 255)) // 0 for what isn't a number
+}
+
+// end ends the column, and the packet where that is its last.
+func (e *encoder) end(dst *packets) {
+	if e.filled++; e.filled < e.device.columns() {
+		return
+	}
+	binary.LittleEndian.PutUint32(e.packet[stampAt:], pastHour(e.stamp))
+	e.packet[modeAt], e.packet[productAt] = strongest, e.device.product
+	dst.data = append(dst.data, e.packet[:]...)
+	dst.stamps = append(dst.stamps, e.stamp)
+	e.filled = 0
+}
+
+// pastHour returns the microseconds since the full hour.
+func pastHour(at simtime.Stamp) uint32 {
+	const hour = int64(time.Hour / time.Microsecond)
+	return uint32((microseconds(at)%hour + hour) % hour)
+}
+
+// microseconds returns a stamp in the packets' unit.
+func microseconds(at simtime.Stamp) int64 { return (int64(at) + 500) / 1000 }
+
+// turn is what a scan says of the device's turn.
+type turn struct {
+	device      *device
+	start, step float64 // azimuth of the first column, and from column to column: degrees
+	period      time.Duration
+}
+
+// read looks at a scan, and returns an error if it isn't one of a device.
+func (e *encoder) read(m *sample.PointCloud) (t turn, err error) {
+	if t.device, err = deviceOf(m.Rings); err != nil {
+		return t, err
+	}
+	if most := slowestColumns; m.Columns < 1 || m.Columns > most {
+		return t, fmt.Errorf("%w: a scan of %d columns: a %s has %d at most", bridges.ErrConvert, m.Columns, t.device.name, most)
+	}
+	t.step = 360 / float64(m.Columns)
+	if e.device == t.device {
+		t.start = math.Remainder(e.azimuth, 360) // unless a point tells
+	}
+	first, err := t.readPoints(m)
+	if err != nil {
+		return t, err
+	}
+	t.period = e.period(m, first)
+	return t, t.device.checkTurn(m.Columns, t.period)
+}
+
+// slowestColumns is more than a device has columns at its slowest, whatever its firing cycle.
+const slowestColumns = 4000
+
+// readPoints checks the rays of all points and the direction of each laser, and sets the start. It
+// returns the first point of the laser that has the last one, nil in a scan without points.
+func (t *turn) readPoints(m *sample.PointCloud) (first *sample.Point, err error) {
+	var firsts [128]*sample.Point
+	rings := uint32(m.Rings)
+	rays, before := rings*uint32(m.Columns), uint32(0)
+	for i := range m.Points {
+		p := &m.Points[i]
+		if p.Ray < before || p.Ray >= rays {
+			return nil, fmt.Errorf("%w: ray %d comes after ray %d in a scan of %d: want them in the order of firing", bridges.ErrConvert, p.Ray, before, rays)
+		}
+		before = p.Ray
+		laser := int(p.Ray % rings)
+		if first = firsts[laser]; first != nil {
+			continue
+		}
+		first, firsts[laser] = p, p
+		azimuth := -mgl64.RadToDeg(float64(p.Azimuth)) - float64(p.Ray/rings)*t.step
+		if i == 0 {
+			// To a tenth of a thousandth, which float32 have exactly.
+			t.start = math.Round((azimuth-t.device.azimuths[laser])*1e4) / 1e4
+		}
+		if err := t.device.checkLaser(laser, azimuth-t.start, mgl64.RadToDeg(float64(p.Elevation))); err != nil {
+			return nil, err
+		}
+	}
+	return first, nil
+}
+
+// period returns how long the turn takes: as the times of one laser's points tell, else the time
+// since the scan before, else that of the device's turn. Times of points are whole nanoseconds, so that a
+// period that is near to whole microseconds is taken for that.
+func (e *encoder) period(m *sample.PointCloud, first *sample.Point) time.Duration {
+	columns := int64(m.Columns)
+	if first != nil {
+		last, rings := &m.Points[len(m.Points)-1], uint32(m.Rings)
+		passed, time64 := int64(last.Ray/rings)-int64(first.Ray/rings), int64(last.TimeNs)-int64(first.TimeNs)
+		if passed > 0 && time64 > 0 {
+			exact := time.Duration((time64*columns + passed/2) / passed)
+			if whole := exact.Round(time.Microsecond); (whole - exact).Abs() <= time.Duration(columns/passed+1) {
+				return whole
+			}
+			return exact
+		}
+	}
+	if e.seen && m.Seq > e.seq && m.Stamp > e.at {
+		return time.Duration(m.Stamp-e.at) / time.Duration(m.Seq-e.seq)
+	}
+	return time.Duration(columns * int64(time.Second) / 18000)
+}

@@ -1,0 +1,306 @@
+package velodyne
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
+)
+
+// rough is a range for each ray: near and far ones, misses, and some beyond what a packet can say.
+func rough(m *model, seed uint64) func(column, laser int) float64 {
+	random := rand.New(rand.NewPCG(seed, 1))
+	return func(int, int) float64 {
+		switch n := random.IntN(10); {
+		case n < 3:
+			return 0
+		case n == 3:
+			return m.unit * (65536 + 1000*random.Float64())
+		default:
+			return 0.5 + random.Float64()*m.unit*60000
+		}
+	}
+}
+
+// TestScansComeBack: what the reader makes of packets is the scan, within half a unit and a
+// thousandth of a degree, each return once, and misses and what is too far are none.
+func TestScansComeBack(t *testing.T) {
+	list := models(t)
+	for product, m := range list {
+		for _, rate := range []int{5, 10, 20} {
+			t.Run(fmt.Sprintf("%s at %d Hz", m.preset, rate), func(t *testing.T) {
+				columns, period := 18000/rate, time.Second/time.Duration(rate)
+				var e encoder
+				var made packets
+				var points []sample.Point
+				for seq := range 2 {
+					scan := m.scanOf(stamped(seq, period), columns, period, 30, rough(m, uint64(seq)))
+					require.NoError(t, e.scan(&made, scan))
+					points = append(points, scan.Points...)
+				}
+				e.flush(&made)
+				firings := (2*columns + m.perPacket - 1) / m.perPacket * m.perPacket
+				require.Len(t, made.data, firings/m.perPacket*1206)
+				next, late := 0, time.Duration(0)
+				for packet := range firings / m.perPacket {
+					b := made.data[1206*packet:][:1206]
+					require.Equal(t, product, b[1205])
+					_, readings := readPacket(t, list, b)
+					first := int64(packet*m.perPacket) * int64(period) / int64(columns)
+					assert.InDelta(t, first, int64(readings[0].stamp)*1000, 500, "stamp of packet %d", packet)
+					assert.EqualValues(t, first, made.stamps[packet])
+					for _, r := range readings {
+						column := packet*m.perPacket + r.column
+						if r.distance == 0 {
+							continue
+						}
+						for points[next].Distance > float32(m.unit*65535.5) {
+							next++
+						}
+						p := &points[next]
+						at := m.point(r)
+						apart := math.Hypot(math.Hypot(at[0]-float64(p.X), at[1]-float64(p.Y)), at[2]-float64(p.Z))
+						turned := math.Remainder(-float64(p.Azimuth)*180/math.Pi-r.azimuth, 360)
+						if p.Ray != uint32((column%columns)*len(m.lasers)+r.laser) || p.Intensity != float32(r.intensity) ||
+							math.Abs(float64(p.Distance)-r.distance) > m.unit/2+1e-5 || math.Abs(turned) > 1e-3 || apart > m.unit/2+r.distance*1e-3*math.Pi/180+1e-4 {
+							require.Fail(t, "another point", "%+v of %+v", r, *p)
+						}
+						fired := int64(column/columns)*int64(period) + int64(p.TimeNs)
+						late = max(late, time.Duration(first+int64(m.offset(r.column, r.laser))-fired).Abs())
+						next++
+					}
+				}
+				for next < len(points) && points[next].Distance > float32(m.unit*65535.5) {
+					next++
+				}
+				assert.Equal(t, len(points), next, "each return once")
+				assert.LessOrEqual(t, late, m.inner, "firing times of the device are off from the rays'")
+				assert.Greater(t, late, m.inner-time.Microsecond)
+			})
+		}
+	}
+}
+
+// TestBytesOfAPacket: the places of the format, one by one.
+func TestBytesOfAPacket(t *testing.T) {
+	m := models(t)[0xA1]
+	const period = 100 * time.Millisecond
+	header := sample.Header{Stamp: simtime.Stamp(3*time.Hour + 42*time.Second)}
+	scan := m.scanOf(header, 1800, period, 359.9, func(column, laser int) float64 {
+		return map[[2]int]float64{{0, 0}: 1, {1, 33}: 2, {2, 127}: 262.14}[[2]int{column, laser}]
+	})
+	var e encoder
+	var made packets
+	require.NoError(t, e.scan(&made, scan))
+	b := made.data
+	assert.Equal(t, []byte{0xFF, 0xEE, 0x96, 0x8C, 250, 0, 0}, b[:7], "35990 hundredths, 250 units")
+	assert.Equal(t, []byte{0xFF, 0xDD, 10, 0, 0, 0, 0, 0xF4, 1, 34}, b[500:510], "10 hundredths, 500 units at the second record")
+	assert.Equal(t, []byte{0xFF, 0xBB, 30, 0}, b[1100:1104])
+	assert.Equal(t, []byte{0xFF, 0xFF, 129}, b[1197:1200], "65535 units")
+	assert.EqualValues(t, 42_000_000, binary.LittleEndian.Uint32(b[1200:]))
+	assert.Equal(t, []byte{0x37, 0xA1}, b[1204:1206])
+	assert.Equal(t, 3, countNonZero(b[:1200]), "nothing else came back")
+	assert.Len(t, b, 600*1206)
+}
+
+// countNonZero counts the records with a distance in a packet's blocks.
+func countNonZero(b []byte) (n int) {
+	for block := range len(b) / 100 {
+		for record := range 32 {
+			if r := b[100*block+4+3*record:]; r[0] != 0 || r[1] != 0 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// TestScansWithoutAllPoints: packets are the same whether misses are published or not, and a scan
+// that hit nothing is a turn of packets with the azimuths and times of the scan before.
+func TestScansWithoutAllPoints(t *testing.T) {
+	list := models(t)
+	m := list[0x22]
+	const period = 100 * time.Millisecond
+	plain := m.scanOf(stamped(0, period), 1800, period, 12.34, rough(m, 3))
+	whole := m.scanOf(stamped(0, period), 1800, period, 12.34, func(int, int) float64 { return 1 })
+	whole.Organized = true
+	for i := range whole.Points {
+		whole.Points[i].Return, whole.Points[i].Distance = sample.ReturnUnknown, float32(math.Inf(1))
+	}
+	for _, p := range plain.Points {
+		whole.Points[p.Ray] = p
+	}
+	var a, b encoder
+	var fromPlain, fromWhole packets
+	require.NoError(t, a.scan(&fromPlain, plain))
+	require.NoError(t, b.scan(&fromWhole, whole))
+	assert.Equal(t, fromPlain, fromWhole)
+
+	fromPlain.reset()
+	require.NoError(t, a.scan(&fromPlain, &sample.PointCloud{Header: stamped(1, period), Rings: 16, Columns: 1800}))
+	require.Len(t, fromPlain.stamps, 75)
+	_, readings := readPacket(t, list, fromPlain.data[:1206])
+	assert.InDelta(t, 12.34, readings[0].azimuth, 1e-9)
+	assert.EqualValues(t, 100_000, readings[0].stamp)
+	assert.Zero(t, countNonZero(fromPlain.data[:1200]))
+
+	// Of several returns of a ray the first counts.
+	echoes := *plain
+	echoes.Points = nil
+	for _, p := range plain.Points {
+		again := p
+		again.Distance, again.Intensity = 99, 1
+		echoes.Points = append(echoes.Points, p, again)
+	}
+	var c encoder
+	var fromEchoes packets
+	require.NoError(t, c.scan(&fromEchoes, &echoes))
+	assert.Equal(t, fromWhole, fromEchoes)
+}
+
+// TestLostScans: a packet isn't continued with a scan that doesn't follow.
+func TestLostScans(t *testing.T) {
+	list := models(t)
+	m := list[0x22]
+	const columns, period = 900, 50 * time.Millisecond // 37.5 packets
+	var e encoder
+	var made packets
+	for _, seq := range []int{0, 2, 3} {
+		require.NoError(t, e.scan(&made, m.scanOf(stamped(seq, period), columns, period, 0, func(int, int) float64 { return 5 })))
+	}
+	require.Len(t, made.stamps, 38+75)
+	_, last := readPacket(t, list, made.data[37*1206:][:1206])
+	for i, r := range last {
+		assert.Equal(t, i < len(last)/2, r.distance > 0, "the half that was there")
+	}
+	assert.InDelta(t, 4.4, last[len(last)-16].azimuth, 1e-9, "0.4 degrees a column, from 355.2")
+	assert.EqualValues(t, 2*period, made.stamps[38])
+}
+
+// TestScansOfOneInstant: intensities from 0 to 1 become bytes, and times are spread over a turn.
+func TestScansOfOneInstant(t *testing.T) {
+	list := models(t)
+	m := list[0x28]
+	scan := m.scanOf(stamped(1, 100*time.Millisecond), 1800, 100*time.Millisecond, 0, func(int, int) float64 { return 7 })
+	scan.UnitIntensity = true
+	for i := range scan.Points {
+		scan.Points[i].TimeNs, scan.Points[i].Intensity = 0, 0.4
+	}
+	var e encoder
+	var made packets
+	require.NoError(t, e.scan(&made, scan))
+	_, readings := readPacket(t, list, made.data[149*1206:][:1206])
+	assert.EqualValues(t, 102, readings[0].intensity)
+	assert.EqualValues(t, 199_333, readings[0].stamp)
+}
+
+// TestScansOfNoDevice: each is named, with what to do.
+func TestScansOfNoDevice(t *testing.T) {
+	list := models(t)
+	const period = 100 * time.Millisecond
+	near := func(int, int) float64 { return 5 }
+	scan := func(product byte, columns int, period time.Duration) *sample.PointCloud {
+		return list[product].scanOf(stamped(0, period), columns, period, 0, near)
+	}
+	turned := scan(0xA1, 1800, period)
+	for i := range turned.Points { // SVL's VLS-128 has all lasers of a column at one azimuth
+		turned.Points[i].Azimuth = float32(math.Remainder(-2*math.Pi*float64(turned.Points[i].Ray/128)/1800, 2*math.Pi))
+	}
+	tilted := scan(0x22, 1800, period)
+	for i := range tilted.Points {
+		tilted.Points[i].Elevation *= 0.9
+	}
+	unsorted := scan(0x22, 1800, period)
+	unsorted.Points[7], unsorted.Points[8] = unsorted.Points[8], unsorted.Points[7]
+	for name, c := range map[string]struct {
+		scan *sample.PointCloud
+		want []string
+	}{
+		"rings":     {&sample.PointCloud{Rings: 64, Columns: 1800}, []string{"64 rings", "VelodyneVLP16, VelodyneVLP32C, VelodyneVLS128"}},
+		"azimuths":  {turned, []string{"laser 1 ", "preset: VelodyneVLS128"}},
+		"tilted":    {tilted, []string{"laser 0 points -13.500 degrees up", "VLP-16's -15", "preset: VelodyneVLP16"}},
+		"order":     {unsorted, []string{"in the order of firing"}},
+		"too fast":  {scan(0x22, 450, period/4), []string{"2400 times a minute", "300 to 1200", "5 to 20 Hz"}},
+		"too slow":  {scan(0x28, 3600, 4*period), []string{"150 times a minute"}},
+		"coarse":    {scan(0x28, 900, period), []string{"900 columns in 100ms", "set columns: 1800"}},
+		"fine":      {scan(0x22, 3600, period), []string{"set columns: 1800"}},
+		"other":     {scan(0x22, 1800, period/2), []string{"set columns: 900"}},
+		"none":      {&sample.PointCloud{Rings: 16}, []string{"0 columns"}},
+		"countless": {&sample.PointCloud{Rings: 16, Columns: math.MaxInt}, []string{"at most"}},
+	} {
+		var e encoder
+		var made packets
+		err := e.scan(&made, c.scan)
+		assert.ErrorIs(t, err, bridges.ErrConvert, name)
+		for _, text := range c.want {
+			assert.ErrorContains(t, err, text, name)
+		}
+		assert.Empty(t, made.data, name)
+	}
+	var e encoder
+	assert.NoError(t, e.scan(&packets{}, scan(0x22, 1808, period)), "the device's own number of firings")
+}
+
+// FuzzScan: no cloud stops the bridge, and what it writes can be read.
+func FuzzScan(f *testing.F) {
+	list := models(f)
+	f.Add(byte(0x22), 1800, int64(0), uint64(1), uint32(0), uint32(0), float32(5), float32(0), float32(0))
+	f.Add(byte(0xA1), 900, int64(time.Hour), uint64(9), uint32(7), uint32(900), float32(-1), float32(math.NaN()), float32(9))
+	f.Add(byte(0x28), 3600, int64(math.MinInt64), uint64(math.MaxUint64), uint32(math.MaxUint32), uint32(1), float32(math.Inf(1)), float32(1), float32(1))
+	f.Fuzz(func(t *testing.T, product byte, columns int, stamp int64, seq uint64, ray, ns uint32, distance, azimuth, intensity float32) {
+		m := list[product]
+		if m == nil {
+			m = list[0x22]
+		}
+		var e encoder
+		var made packets
+		first := m.scanOf(stamped(0, 100*time.Millisecond), 1800, 100*time.Millisecond, 0, func(column, laser int) float64 {
+			if column%600 == 0 && laser == 0 {
+				return 5
+			}
+			return 0
+		})
+		require.NoError(t, e.scan(&made, first))
+		second := *first
+		second.Header = sample.Header{Stamp: simtime.Stamp(stamp), Seq: seq}
+		second.Columns = columns
+		second.Points = append(slices.Clone(first.Points), sample.Point{
+			Ray: ray, TimeNs: ns, Distance: distance, Azimuth: azimuth, Intensity: intensity, Return: sample.ReturnStrongest,
+			Elevation: float32(m.lasers[int(ray)%len(m.lasers)].elevation * math.Pi / 180),
+		})
+		if err := e.scan(&made, &second); err != nil {
+			require.ErrorIs(t, err, bridges.ErrConvert)
+		}
+		e.flush(&made)
+		for i := 0; i < len(made.stamps); i += 1 + len(made.stamps)/8 {
+			readPacket(t, list, made.data[1206*i:][:1206])
+		}
+	})
+}
+
+func BenchmarkScan(b *testing.B) {
+	for _, m := range models(b) {
+		scan := m.scanOf(stamped(0, 100*time.Millisecond), 1800, 100*time.Millisecond, 0, func(int, int) float64 { return 20 })
+		b.Run(m.preset, func(b *testing.B) {
+			var e encoder
+			var made packets
+			for b.Loop() {
+				made.reset()
+				if err := e.scan(&made, scan); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(made.stamps)), "µs/packet")
+		})
+	}
+}
