@@ -2,12 +2,26 @@ package sweep_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nkeys"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/sweep"
@@ -25,6 +39,14 @@ func serve(t *testing.T, s *sweep.Store) *queue.Server {
 // quiet logs to the test.
 func quiet(t *testing.T) *slog.Logger {
 	return slog.New(slog.NewTextHandler(t.Output(), nil))
+}
+
+// engineOn is an engine of a server.
+func engineOn(t *testing.T, v *queue.Server, s *sweep.Store, p *sweep.Plan) *queue.Engine {
+	t.Helper()
+	e, err := queue.NewEngine(t.Context(), &queue.Options{Access: v.Own, Store: s, Plan: p, Lease: time.Second, Log: quiet(t)})
+	require.NoError(t, err)
+	return e
 }
 
 // onNATS is the engine of a server of its own, with workers of one case at a time.
@@ -56,4 +78,393 @@ func workerOn(t *testing.T, v *queue.Server, w *sweep.Worker) *queue.Worker {
 		Access: to, Store: w.Store, Jobs: 1, Patience: 5 * time.Second, Log: quiet(t),
 		Prepare: func() (*sweep.Worker, error) { return w, nil },
 	}
+}
+
+// queueProcess is a process that serves a folder, or works on it, until it is told to end.
+func queueProcess(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	s, err := sweep.OpenStore(args[1])
+	if err == nil {
+		defer s.Close()
+		if args[0] == "serve" {
+			err = serveUntil(ctx, s)
+		} else {
+			err = workUntil(ctx, s, args[2], args[3])
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func serveUntil(ctx context.Context, s *sweep.Store) error {
+	v, err := queue.Serve(s, "127.0.0.1", 0, slog.Default())
+	if err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	<-ctx.Done()
+	return v.Close(false)
+}
+
+func workUntil(ctx context.Context, s *sweep.Store, url, secret string) error {
+	p, err := s.Plan()
+	if err != nil {
+		return err
+	}
+	key, err := os.ReadFile(secret)
+	if err != nil {
+		return err
+	}
+	w, err := newWorker(s, p)
+	if err != nil {
+		return err
+	}
+	return (&queue.Worker{
+		Access: queue.Access{URL: url, Credentials: key, Log: slog.Default()}, Store: s, Jobs: 1, Patience: 20 * time.Second, Log: slog.Default(),
+		Prepare: func() (*sweep.Worker, error) { return w, nil },
+	}).Run(ctx)
+}
+
+// workers starts processes that work on a folder. They end with the test.
+func workers(t *testing.T, s *sweep.Store, url, secret string, n int) (list []*exec.Cmd) {
+	t.Helper()
+	for range n {
+		cmd := exec.Command(os.Args[0], "work", s.Dir(), url, secret)
+		cmd.Env = append(os.Environ(), napVariable+"=0.1")
+		cmd.Stderr = t.Output()
+		require.NoError(t, cmd.Start())
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		})
+		list = append(list, cmd)
+	}
+	return list
+}
+
+// stopInCase stops a worker in the middle of a case.
+func stopInCase(t *testing.T, worker *exec.Cmd) {
+	t.Helper()
+	pid := strconv.Itoa(worker.Process.Pid)
+	require.Eventually(t, func() bool {
+		require.NoError(t, worker.Process.Signal(syscall.SIGSTOP))
+		tasks, err := filepath.Glob("/proc/" + pid + "/task/*/children")
+		require.NoError(t, err)
+		for _, file := range tasks {
+			if children, _ := os.ReadFile(file); len(children) > 0 {
+				return true
+			}
+		}
+		require.NoError(t, worker.Process.Signal(syscall.SIGCONT))
+		return false
+	}, 10*time.Second, 7*time.Millisecond)
+}
+
+// TestWorkersDie: of three workers, one is killed, and one is stopped for longer than its lease and then continues. Each
+// case has one result, with the bytes of a sweep that nobody disturbs.
+func TestWorkersDie(t *testing.T) {
+	t.Parallel()
+	const keys = `matrix: {scene.seed: [1, 2, 3], ego.speed: [1, 2]}, repeat: {seed: 10}, collect: [ego.distance]`
+	calm, p := storeOf(t, keys)
+	require.NoError(t, runLocal(t, calm, p).Err())
+	s, p := storeOf(t, keys)
+	v := serve(t, s)
+	e := engineOn(t, v, s, p)
+	list := workers(t, s, v.Own.URL, v.SecretFile, 3)
+	ended := make(chan *sweep.Report)
+	go func() {
+		r, err := (&sweep.Run{Store: s, Plan: p, Engine: e, Delay: time.Millisecond}).Run(t.Context())
+		assert.NoError(t, err)
+		ended <- r
+	}()
+	stopInCase(t, list[0])
+	require.NoError(t, list[0].Process.Kill())
+	require.Error(t, list[0].Wait())
+	stopInCase(t, list[1])
+	require.Eventually(t, func() bool { return e.Measures().Redelivered >= 2 }, 20*time.Second, 10*time.Millisecond)
+	require.NoError(t, list[1].Process.Signal(syscall.SIGCONT))
+	r := <-ended
+	require.NoError(t, r.Err())
+	e.Close(true)
+	for _, worker := range list[1:] {
+		assert.NoError(t, worker.Wait(), "a worker ends well when the sweep is complete")
+	}
+	require.NoError(t, v.Close(true))
+	require.NoError(t, s.SweepDead())
+	st := stateOf(t, s, p)
+	assert.Equal(t, []int{60, 0, 0, 0}, []int{st.Done, st.Failed, st.Running, len(st.Alarms)})
+	assert.Equal(t, results(t, calm), results(t, s))
+	assert.Empty(t, entries(t, s, "attempts"))
+	assert.NoDirExists(t, filepath.Join(s.Dir(), "nats"), "a sweep that is complete keeps no secrets")
+}
+
+// TestOneServerOfAFolder: the server doesn't notice a second one of its files, so that a lock has to.
+func TestOneServerOfAFolder(t *testing.T) {
+	t.Parallel()
+	s, _ := storeOf(t, `matrix: {scene.seed: [1]}`)
+	first := exec.Command(os.Args[0], "serve", s.Dir())
+	out, err := first.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, first.Start())
+	_, err = out.Read(make([]byte, 1)) // it serves
+	require.NoError(t, err)
+	_, err = queue.Serve(s, "127.0.0.1", 0, quiet(t))
+	require.ErrorIs(t, err, sweep.ErrInUse)
+	require.NoError(t, first.Process.Kill())
+	_ = first.Wait()
+	require.NoError(t, serve(t, s).Close(true), "the lock of a process that was killed is free")
+}
+
+// TestOfferedAgain: NATS swallows a message that has the id of one of the last two minutes, also when that one was dealt with. A case that
+// is offered again gets a worker in any case, also by the next coordinator.
+func TestOfferedAgain(t *testing.T) {
+	t.Parallel()
+	s, p := storeOf(t, `matrix: {scene.seed: [1]}`)
+	w, err := newWorker(s, p)
+	require.NoError(t, err)
+	v := serve(t, s)
+	e := engineOn(t, v, s, p)
+	one := workerOn(t, v, w)
+	ctx, cancel := context.WithCancel(t.Context())
+	left := make(chan error)
+	go func() { left <- one.Run(ctx) }()
+	again := func(e *queue.Engine) {
+		for range 2 {
+			limited, stop := context.WithTimeout(t.Context(), 10*time.Second)
+			require.NoError(t, e.Offer(t.Context(), &p.Cases[0], 1))
+			end, err := e.End(limited)
+			stop()
+			require.NoError(t, err)
+			require.Equal(t, sweep.Done, end.Result)
+		}
+	}
+	again(e)
+	next := engineOn(t, v, s, p) // the first one counts as killed
+	again(next)
+	cancel()
+	require.ErrorIs(t, <-left, context.Canceled)
+	e.Close(false)
+	next.Close(true)
+	require.NoError(t, v.Close(true))
+}
+
+// streamOf is the stream of a plan, by the coordinator's own rights.
+func streamOf(t *testing.T, v *queue.Server, p *sweep.Plan) (jetstream.JetStream, jetstream.Stream) {
+	t.Helper()
+	key, err := nkeys.FromSeed(v.Own.Credentials)
+	require.NoError(t, err)
+	public, err := key.PublicKey()
+	require.NoError(t, err)
+	nc, err := nats.Connect(v.Own.URL, nats.Nkey(public, key.Sign))
+	require.NoError(t, err)
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	require.NoError(t, err)
+	s, err := js.Stream(t.Context(), "sweep_"+p.ID())
+	require.NoError(t, err)
+	return js, s
+}
+
+// TestQueueForgets: the stream is emptied, or has messages that nobody gets. The coordinator that runs repairs the first, the next one
+// the second.
+func TestQueueForgets(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(*testing.T, jetstream.JetStream, jetstream.Stream) (restart bool){
+		"emptied": func(t *testing.T, _ jetstream.JetStream, s jetstream.Stream) bool {
+			require.NoError(t, s.Purge(t.Context()))
+			return false
+		},
+		"removed": func(t *testing.T, js jetstream.JetStream, s jetstream.Stream) bool {
+			require.NoError(t, js.DeleteStream(t.Context(), s.CachedInfo().Config.Name))
+			return false
+		},
+		"orphans": func(t *testing.T, _ jetstream.JetStream, s jetstream.Stream) bool {
+			c, err := s.Consumer(t.Context(), "workers")
+			require.NoError(t, err)
+			config := c.CachedInfo().Config
+			config.MaxDeliver, config.AckWait = 1, 100*time.Millisecond
+			c, err = s.UpdateConsumer(t.Context(), config)
+			require.NoError(t, err)
+			batch, err := c.Fetch(6, jetstream.FetchMaxWait(time.Second))
+			require.NoError(t, err)
+			for range batch.Messages() {
+			}
+			time.Sleep(2 * config.AckWait)
+			info, err := c.Info(t.Context())
+			require.NoError(t, err)
+			require.Zero(t, info.NumPending, "nobody gets them any longer")
+			return true
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, p := storeOf(t, `matrix: {scene.seed: [1, 2, 3]}, repeat: {seed: 2}`)
+			w, err := newWorker(s, p)
+			require.NoError(t, err)
+			v := serve(t, s)
+			e := engineOn(t, v, s, p)
+			js, stream := streamOf(t, v, p)
+			ended := make(chan error)
+			run := func(ctx context.Context, e *queue.Engine) {
+				r, err := (&sweep.Run{Store: s, Plan: p, Engine: e, Delay: time.Millisecond}).Run(ctx)
+				ended <- errors.Join(err, r.Err())
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			go run(ctx, e)
+			require.Eventually(t, func() bool { return e.Measures().Waiting == 6 }, 10*time.Second, time.Millisecond)
+			restart := spoil(t, js, stream)
+			if restart {
+				next := engineOn(t, v, s, p)
+				cancel()
+				require.Error(t, <-ended)
+				e.Close(false)
+				e = engineOn(t, v, s, p)
+				next.Close(false)
+				e.Close(false)
+				e = engineOn(t, v, s, p)
+				go run(t.Context(), e)
+			}
+			working := make(chan error)
+			one := workerOn(t, v, w)
+			go func() { working <- one.Run(t.Context()) }()
+			require.NoError(t, <-ended)
+			e.Close(true)
+			require.NoError(t, <-working)
+			require.NoError(t, v.Close(true))
+			cancel()
+		})
+	}
+}
+
+// TestRefused are servers and folders that a worker or a coordinator can't use.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	s, p := storeOf(t, `matrix: {scene.seed: [1]}`)
+	w, err := newWorker(s, p)
+	require.NoError(t, err)
+	v := serve(t, s)
+	e := engineOn(t, v, s, p)
+	t.Cleanup(func() {
+		e.Close(true)
+		require.NoError(t, v.Close(true))
+	})
+	other, op := storeOf(t, `matrix: {scene.seed: [2]}`)
+	secured, err := queue.Serve(other, "0.0.0.0", 0, quiet(t))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, secured.Close(true)) })
+	plain := plainServer(t)
+
+	key, err := nkeys.CreateUser()
+	require.NoError(t, err)
+	seed, err := key.Seed()
+	require.NoError(t, err)
+	copied := filepath.Join(t.TempDir(), "copy")
+	require.NoError(t, os.CopyFS(copied, os.DirFS(s.Dir())))
+	require.NoError(t, os.Remove(filepath.Join(copied, "round")))
+	foreign, err := sweep.OpenStore(copied)
+	require.NoError(t, err)
+	t.Cleanup(func() { foreign.Close() })
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(secured.Own.URL, "nats://"))
+	require.NoError(t, err)
+	safe := "tls://127.0.0.1:" + port
+
+	for name, c := range map[string]struct {
+		change func(*queue.Worker)
+		want   error
+	}{
+		"unreachable":         {func(w *queue.Worker) { w.Access.URL = "nats://127.0.0.1:1" }, queue.ErrUnreachable},
+		"wrong credentials":   {func(w *queue.Worker) { w.Access.Credentials = seed }, queue.ErrCredentials},
+		"no credentials":      {func(w *queue.Worker) { w.Access.Credentials = nil }, queue.ErrCredentials},
+		"not credentials":     {func(w *queue.Worker) { w.Access.Credentials = []byte("hunter2") }, queue.ErrCredentials},
+		"somebody between":    {func(w *queue.Worker) { w.Access.URL, w.Access.Fingerprint = safe, queue.FingerprintOf([]byte("ours")) }, queue.ErrCertificate},
+		"no authority":        {func(w *queue.Worker) { w.Access.URL = safe }, queue.ErrUnreachable},
+		"a secret in the URL": {func(w *queue.Worker) { w.Access.URL = "nats://user:hunter2@127.0.0.1:4222" }, queue.ErrURL},
+		"another address":     {func(w *queue.Worker) { w.Access.URL = "http://127.0.0.1" }, queue.ErrURL},
+		"not shared":          {func(w *queue.Worker) { w.Store = foreign }, queue.ErrNotShared},
+		"no coordinator":      {func(w *queue.Worker) { w.Store = other }, queue.ErrNoSweep},
+		"no JetStream": {func(w *queue.Worker) {
+			w.Access.URL, w.Access.Credentials = plain, nil
+		}, queue.ErrJetStream},
+		"another version": {func(w *queue.Worker) {
+			w.Prepare = func() (*sweep.Worker, error) {
+				other := &sweep.Worker{Store: s, Plan: p, Read: readDrive}
+				return other, other.Prepare("v2", class(), false)
+			}
+		}, sweep.ErrVersion},
+		"another class": {func(w *queue.Worker) {
+			w.Prepare = func() (*sweep.Worker, error) {
+				other := &sweep.Worker{Store: s, Plan: p, Read: readDrive}
+				return other, other.Prepare(version, "software", false)
+			}
+		}, sweep.ErrClass},
+	} {
+		t.Run(name, func(t *testing.T) {
+			one := workerOn(t, v, w)
+			one.Patience = 100 * time.Millisecond
+			c.change(one)
+			err := one.Run(t.Context())
+			require.ErrorIs(t, err, c.want)
+			assert.NotContains(t, err.Error(), "hunter2", "an error tells no secret")
+		})
+	}
+	t.Run("a certificate of the sweep", func(t *testing.T) {
+		one := workerOn(t, secured, w)
+		one.Access.URL, one.Store, one.Patience = safe, other, time.Millisecond
+		require.ErrorIs(t, one.Run(t.Context()), queue.ErrNoSweep, "the server is the right one, though its certificate has other names")
+	})
+	t.Run("coordinator without JetStream", func(t *testing.T) {
+		_, err := queue.NewEngine(t.Context(), &queue.Options{Access: queue.Access{URL: plain, Log: quiet(t)}, Store: other, Plan: op, Log: quiet(t)})
+		require.ErrorIs(t, err, queue.ErrJetStream)
+	})
+	t.Run("another folder's stream", func(t *testing.T) {
+		_, err := queue.NewEngine(t.Context(), &queue.Options{Access: v.Own, Store: foreign, Plan: p, Log: quiet(t)})
+		require.ErrorIs(t, err, queue.ErrForeignStream)
+	})
+	t.Run("a stream of other subjects", func(t *testing.T) {
+		js, _ := streamOf(t, v, p)
+		_, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "mine", Subjects: []string{"sweep." + op.ID() + ".>"}})
+		require.NoError(t, err)
+		_, err = queue.NewEngine(t.Context(), &queue.Options{Access: v.Own, Store: other, Plan: op, Log: quiet(t)})
+		require.ErrorIs(t, err, queue.ErrForeignStream)
+	})
+}
+
+// plainServer is a server without JetStream.
+func plainServer(t *testing.T) (url string) {
+	t.Helper()
+	plain, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true})
+	require.NoError(t, err)
+	plain.Start()
+	require.True(t, plain.ReadyForConnections(10*time.Second))
+	t.Cleanup(plain.Shutdown)
+	return plain.ClientURL()
+}
+
+// TestSickWorker: a worker that fails whatever it is given leaves, and the others do all.
+func TestSickWorker(t *testing.T) {
+	t.Parallel()
+	s, p := storeOf(t, `matrix: {scene.seed: [1, 2, 3]}, repeat: {seed: 20}`)
+	w, err := newWorker(s, p)
+	require.NoError(t, err)
+	broken := *w
+	broken.Program = "/bin/false"
+	v := serve(t, s)
+	e := engineOn(t, v, s, p)
+	sick, well := workerOn(t, v, &broken), workerOn(t, v, w)
+	sick.Name, well.Name = "sick", "well"
+	leaves, ends := make(chan error), make(chan error)
+	go func() { leaves <- sick.Run(t.Context()) }()
+	go func() { ends <- well.Run(t.Context()) }()
+	r, err := (&sweep.Run{Store: s, Plan: p, Engine: e, Attempts: 20, Delay: time.Millisecond}).Run(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, r.Err())
+	require.ErrorIs(t, <-leaves, queue.ErrSickWorker)
+	e.Close(true)
+	require.NoError(t, <-ends)
+	require.NoError(t, v.Close(true))
+	assert.Equal(t, 60, r.Done)
 }

@@ -52,6 +52,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 3 && os.Args[1] == "coordinate" {
 		os.Exit(coordinator(os.Args[2], os.Args[3]))
 	}
+	if len(os.Args) > 2 && (os.Args[1] == "serve" || os.Args[1] == "work") {
+		os.Exit(queueProcess(os.Args[1:]))
+	}
 	os.Exit(m.Run())
 }
 

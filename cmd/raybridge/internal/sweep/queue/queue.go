@@ -119,12 +119,16 @@ const (
 
 // ask repeats a request until it is answered, or until an election of a leader would have been over.
 func ask[T any](ctx context.Context, request func(context.Context) (T, error)) (T, error) {
-	deadline := time.Now().Add(settleLimit)
+	began := time.Now()
 	for {
 		limited, cancel := context.WithTimeout(ctx, requestLimit)
 		v, err := request(limited)
 		cancel()
-		if err == nil || !passes(err) || ctx.Err() != nil || time.Now().After(deadline) {
+		patience := settleLimit
+		if errors.Is(err, nats.ErrNoResponders) { // as where there is no JetStream
+			patience = requestLimit
+		}
+		if err == nil || !passes(err) || ctx.Err() != nil || time.Since(began) > patience {
 			return v, err
 		}
 		if pause(ctx, 100*time.Millisecond) != nil {
@@ -183,7 +187,7 @@ var (
 func streamFault(err error, stream string) error {
 	var api *jetstream.APIError
 	switch {
-	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
+	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
 		return fmt.Errorf("%w (for this account): start it with -js, or use another account: %w", ErrJetStream, err)
 	case errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamNameInUse || api.ErrorCode == subjectsOverlap):
 		return fmt.Errorf("stream %s %w: %w: nats stream rm removes it", stream, ErrForeignStream, err)

@@ -157,7 +157,7 @@ func (w *Worker) find(ctx context.Context) (*joined, error) {
 			return nil, context.Cause(ctx)
 		case !errors.Is(err, ErrNoSweep) && !errors.Is(err, ErrNotShared) && !passes(err), time.Since(began) >= w.Patience:
 			return nil, err
-		case errors.Is(err, ErrNotShared) && time.Since(began) >= min(w.Patience, sharing):
+		case (errors.Is(err, ErrNotShared) || errors.Is(err, ErrJetStream)) && time.Since(began) >= min(w.Patience, sharing):
 			return nil, err
 		}
 		if !said && !errors.Is(err, ErrNotShared) {
