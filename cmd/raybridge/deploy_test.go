@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+)
+
+// TestArgumentsOfDeploy: each command that a file of deploy/ gives a container is one of the program, with its flags.
+func TestArgumentsOfDeploy(t *testing.T) {
+	t.Parallel()
+	const jobs = "../../deploy/kubernetes/sweep-nats.yaml"
+	for file, names := range map[string][]string{
+		"../../deploy/kubernetes/sweep.yaml": {"run"}, jobs: {"run", "worker"}, "../../deploy/compose/sweep.yaml": {"run", "worker", "health"},
+	} {
+		var found []string
+		for _, args := range commandsIn(t, file) {
+			cmd, rest, err := newRoot(io.Discard, io.Discard).Find(args)
+			require.NoError(t, err, file)
+			require.NoError(t, cmd.ParseFlags(rest), file)
+			require.NoError(t, cmd.ValidateArgs(cmd.Flags().Args()), file)
+			found = append(found, cmd.Name())
+		}
+		assert.ElementsMatch(t, names, found, file)
+	}
+	text, err := os.ReadFile(jobs)
+	require.NoError(t, err)
+	variables := regexp.MustCompile(`RAYBRIDGE_\w+`).FindAllString(string(text), -1)
+	assert.Equal(t, []string{credentialsVariable, tokenVariable, credentialsVariable}, variables)
+}
+
+// commandsIn lists the sequences of a YAML file that are commands of the program, by their first word.
+func commandsIn(t *testing.T, file string) (commands [][]string) {
+	t.Helper()
+	f, err := os.Open(file)
+	require.NoError(t, err)
+	defer f.Close()
+	var walk func(n *yaml.Node)
+	walk = func(n *yaml.Node) {
+		if n.Kind == yaml.SequenceNode && len(n.Content) > 1 {
+			var words []string
+			if n.Decode(&words) == nil {
+				switch {
+				case words[0] == "sweep":
+					commands = append(commands, words)
+				case words[0] == "CMD" && words[1] == "raybridge":
+					commands = append(commands, words[2:])
+				}
+			}
+		}
+		for _, c := range n.Content {
+			walk(c)
+		}
+	}
+	decoder := yaml.NewDecoder(f)
+	for {
+		var document yaml.Node
+		if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
+			return commands
+		}
+		require.NoError(t, err)
+		walk(&document)
+	}
+}
