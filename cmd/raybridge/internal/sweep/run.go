@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // Run has an engine run the cases of a plan that the store hasn't, and decides which are tried again.
@@ -374,11 +376,11 @@ func (o *Report) Err() error {
 	case o.Stopped != nil:
 		return fmt.Errorf("%d of %d cases are left: %w", o.Left(), o.Total, o.Stopped)
 	case o.Failed > 0 && len(o.Unsettled) > 0:
-		return fmt.Errorf("%d of %d cases failed, and %d %s", o.Failed, o.Total, len(o.Unsettled), unsettled)
+		return fmt.Errorf("%d of %s failed, and %d %s", o.Failed, fault.Count(o.Total, "case"), len(o.Unsettled), unsettled)
 	case o.Failed > 0:
-		return fmt.Errorf("%d of %d cases failed", o.Failed, o.Total)
+		return fmt.Errorf("%d of %s failed", o.Failed, fault.Count(o.Total, "case"))
 	case len(o.Unsettled) > 0:
-		return fmt.Errorf("%d of %d cases %s", len(o.Unsettled), o.Total, unsettled)
+		return fmt.Errorf("%d of %s %s", len(o.Unsettled), fault.Count(o.Total, "case"), unsettled)
 	}
 	return nil
 }
