@@ -123,8 +123,12 @@ func workUntil(ctx context.Context, s *sweep.Store, url, secret string) error {
 	if err != nil {
 		return err
 	}
+	access := queue.Access{URL: url, Log: slog.Default()}
+	if len(key) > 0 {
+		access.Credentials = key
+	}
 	return (&queue.Worker{
-		Access: queue.Access{URL: url, Credentials: key, Log: slog.Default()}, Store: s, Jobs: 1, Patience: 20 * time.Second, Log: slog.Default(),
+		Access: access, Store: s, Jobs: 1, Patience: 20 * time.Second, Log: slog.Default(),
 		Prepare: func() (*sweep.Worker, error) { return w, nil },
 	}).Run(ctx)
 }

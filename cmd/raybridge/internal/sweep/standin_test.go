@@ -55,6 +55,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && (os.Args[1] == "serve" || os.Args[1] == "work") {
 		os.Exit(queueProcess(os.Args[1:]))
 	}
+	if len(os.Args) > 2 && os.Args[1] == "node" {
+		os.Exit(nodeProcess(os.Args[2]))
+	}
 	os.Exit(m.Run())
 }
 

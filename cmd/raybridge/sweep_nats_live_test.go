@@ -1,0 +1,140 @@
+//go:build cgo && linux
+
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// coordinator starts a sweep run for workers of other machines, and returns the words of the workers' command.
+func coordinator(t *testing.T, args ...string) (c *exec.Cmd, worker []string) {
+	t.Helper()
+	c = command(t, append([]string{"sweep", "run"}, args...)...)
+	c.Stderr = t.Output()
+	out, err := c.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, c.Start())
+	t.Cleanup(func() { _ = c.Process.Kill() }) // it has ended, unless the test failed
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if line, ok := strings.CutPrefix(lines.Text(), "workers: raybridge "); ok {
+			go func() {
+				for lines.Scan() { // the rest isn't looked at
+				}
+			}()
+			return c, strings.Fields(line)
+		}
+	}
+	t.Fatal("it printed no command of workers")
+	return nil, nil
+}
+
+// work starts a worker of one case at a time.
+func work(t *testing.T, args []string) *exec.Cmd {
+	t.Helper()
+	c := command(t, append(args, "--jobs", "1", "--quiet")...)
+	c.Stderr = t.Output()
+	require.NoError(t, c.Start())
+	t.Cleanup(func() { _ = c.Process.Kill() }) // it has ended, unless the test failed
+	return c
+}
+
+// TestSweepByWorkers: two workers that run the printed command give the bytes of --jobs, over TLS, too. The workers' secret is
+// in its file alone.
+func TestSweepByWorkers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it runs 18 cases")
+	}
+	t.Parallel()
+	file := sweepFile(t, "matrix: {ego.speed: [5, 10, 15], sensors.roof.range: [20, 40]}, collect: [sensors.roof.points_mean, ego.distance]")
+	dirs := t.TempDir()
+	calm := filepath.Join(dirs, "calm")
+	o := execute(t, command(t, "sweep", "run", file, "--out", calm, "--jobs", "2"))
+	require.Equal(t, exitDone, o.code, o.err)
+	for name, address := range map[string]string{"loopback": "0", "TLS": "0.0.0.0:0"} {
+		out := filepath.Join(dirs, name)
+		c, args := coordinator(t, file, "--out", out, "--listen", address)
+		secret, err := os.ReadFile(filepath.Join(out, "nats", "worker.nk"))
+		require.NoError(t, err)
+		assert.NotContains(t, strings.Join(args, " "), string(secret))
+		assert.Equal(t, name == "TLS", strings.Contains(strings.Join(args, " "), "--nats-fingerprint sha256:"))
+		plan, err := os.ReadFile(filepath.Join(out, "plan.json"))
+		require.NoError(t, err)
+		assert.NotContains(t, string(plan), string(secret))
+		workers := []*exec.Cmd{work(t, args), work(t, args)}
+		require.NoError(t, c.Wait())
+		for _, w := range workers {
+			assert.NoError(t, w.Wait())
+		}
+		assert.Equal(t, compared(t, calm), compared(t, out), name)
+		assert.NoDirExists(t, filepath.Join(out, "nats"))
+	}
+}
+
+// TestWorkersThroughANight: workers are killed every few results, and the coordinator once. The bytes are those of an undisturbed
+// sweep.
+func TestWorkersThroughANight(t *testing.T) {
+	n := nightCases(t) / 10 * 10
+	file := sweepFile(t, fmt.Sprintf("matrix: {sensors.roof.range: [30, 40, 50, 60, 70], ego.speed: [5, 10]}, repeat: {seed: %d}, collect: [ego.distance]", n/10))
+	calm, out := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "out")
+	o := execute(t, command(t, "sweep", "run", file, "--out", calm))
+	require.Equal(t, exitDone, o.code, o.err)
+	address := freePort(t)
+	run := []string{file, "--out", out, "--listen", address, "--lease", "2s"}
+	c, args := coordinator(t, run...)
+	ended := make(chan error, 1)
+	workers := []*exec.Cmd{work(t, args), work(t, args), work(t, args)}
+	next, killed, restarted := 5, 0, false
+	require.Eventually(t, func() bool {
+		select {
+		case err := <-ended:
+			require.NoError(t, err)
+			return true
+		default:
+		}
+		done := sweepState(t, out).Done
+		if done >= n/2 && !restarted {
+			restarted = true
+			require.NoError(t, c.Process.Kill())
+			_ = c.Wait() // it was killed
+			c, args = coordinator(t, run...)
+			go func() { ended <- c.Wait() }()
+		}
+		if done >= next && done < n-3 {
+			next = done + 10
+			one := killed % len(workers)
+			require.NoError(t, workers[one].Process.Kill())
+			_ = workers[one].Wait() // it was killed
+			workers[one] = work(t, args)
+			killed++
+		}
+		return false
+	}, 30*time.Minute, 50*time.Millisecond)
+	for _, w := range workers {
+		assert.NoError(t, w.Wait())
+	}
+	assert.True(t, restarted)
+	assert.Greater(t, killed, 3)
+	assert.Equal(t, compared(t, calm), compared(t, out))
+	st := sweepState(t, out)
+	assert.Equal(t, []int{n, 0, 0}, []int{st.Done, st.Failed, len(st.Alarms)})
+}
+
+// freePort is an address of this machine that nobody listens at.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}

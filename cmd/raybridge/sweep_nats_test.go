@@ -1,0 +1,34 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// TestWrongUseOfNATS: flags that can't be meant, and secrets where everybody can read them.
+func TestWrongUseOfNATS(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "secret", "hunter2")
+	secret := filepath.Join(dir, "secret")
+	for want, args := range map[string][]string{
+		"give --nats URL":                    {"worker", "--out", dir},
+		"no sweep was planned there":         {"worker", "--out", dir, "--nats", "nats://127.0.0.1:4222"},
+		"give it by a file or a variable":    {"worker", "--out", dir, "--nats", "nats://user:hunter2@127.0.0.1:4222"},
+		"neither a user's .creds file nor":   {"worker", "--out", dir, "--nats", "nats://127.0.0.1:4222", "--nats-creds", secret},
+		"not a fingerprint":                  {"worker", "--out", dir, "--nats", "tls://127.0.0.1:4222", "--nats-fingerprint", "sha256:12"},
+		"so give tls://":                     {"worker", "--out", dir, "--nats", "nats://127.0.0.1:4222", "--nats-fingerprint", "sha256:12"},
+		"start raybridge sweep worker":       {"run", "--out", dir, "--listen", "0", "--jobs", "2"},
+		"give one of both":                   {"run", "--out", dir, "--listen", "0", "--nats", "nats://127.0.0.1:4222"},
+		"--metrics: it is for workers":       {"run", "--out", dir, "--metrics", "0"},
+		"--lease 1ms: want a second or more": {"run", "--out", dir, "--listen", "0", "--lease", "1ms"},
+		"--patience: want 0 or more":         {"worker", "--out", dir, "--nats", "nats://127.0.0.1:4222", "--patience", "-1s"},
+	} {
+		o := call(t, append([]string{"sweep"}, args...)...)
+		assert.Equal(t, exitUsage, o.code, args)
+		assert.Contains(t, o.err, want)
+		assert.NotContains(t, o.err, "hunter2")
+	}
+}
