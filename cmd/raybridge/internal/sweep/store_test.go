@@ -193,7 +193,7 @@ func TestSecondResult(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, first, still)
 	assert.Len(t, stateOf(t, s, p).Alarms, 1)
-	require.ErrorContains(t, runLocal(t, s, p).Err(), "1 of 1 cases gave two results that differ: find out why, and delete", "a later run hasn't forgotten it")
+	require.ErrorContains(t, runLocal(t, s, p).Err(), "1 of 1 case gave two results that differ: find out why, and delete", "a later run hasn't forgotten it")
 	require.NoError(t, os.RemoveAll(alarm.Second))
 	require.NoError(t, runLocal(t, s, p).Err())
 
