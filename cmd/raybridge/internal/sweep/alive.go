@@ -124,7 +124,7 @@ func (s *Store) SweepDead() error {
 	works, err := s.works()
 	for _, w := range works {
 		if w.ended() || !w.lives() && w.silent > deadAfter {
-			err = errors.Join(err, s.fault(s.root.RemoveAll(w.name)))
+			err = errors.Join(err, s.removeAttempt(w.name))
 		}
 	}
 	return err

@@ -98,10 +98,14 @@ func uniqueName() string {
 func (s *Store) begin(id string, now time.Time) (*attempt, error) {
 	name := uniqueName()
 	a := &attempt{store: s, name: name, timing: Timing{ID: id, Attempt: name, Process: thisProcess(), Started: now}, quiet: func() {}}
-	if err := s.root.MkdirAll(a.path(outputsDir), 0o755); err != nil {
+	if err := s.root.MkdirAll(path.Join(attemptsDir, name), 0o755); err != nil {
 		return nil, s.fault(err)
 	}
-	if err := s.root.WriteFile(a.path(timingFile), recordOf(a.timing), 0o644); err != nil {
+	err := s.root.WriteFile(a.path(timingFile), recordOf(a.timing), 0o644) // first: by it others know whose the folder is
+	if err == nil {
+		err = s.root.Mkdir(a.path(outputsDir), 0o755)
+	}
+	if err != nil {
 		a.drop()
 		return nil, s.fault(err)
 	}
@@ -115,7 +119,23 @@ func (a *attempt) path(name string) string { return path.Join(attemptsDir, a.nam
 // drop removes the attempt.
 func (a *attempt) drop() {
 	a.quiet()
-	_ = a.store.root.RemoveAll(path.Join(attemptsDir, a.name)) // another run sweeps up what stays
+	_ = a.store.removeAttempt(path.Join(attemptsDir, a.name)) // another run sweeps up what stays
+}
+
+// removeAttempt removes an attempt's folder, the record of its process last: by that another run knows at once what is left
+// where this process is killed meanwhile.
+func (s *Store) removeAttempt(name string) error {
+	var err error
+	entries, _ := fs.ReadDir(s.root.FS(), name) // what isn't a folder has none
+	for _, e := range entries {
+		if e.Name() != timingFile {
+			err = errors.Join(err, s.fault(s.root.RemoveAll(path.Join(name, e.Name()))))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return s.fault(s.root.RemoveAll(name))
 }
 
 // Alarm is a result that isn't equal to the first one of its case.
