@@ -3,7 +3,9 @@ package rig
 import (
 	"fmt"
 	"math"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -12,6 +14,7 @@ import (
 	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -239,6 +242,7 @@ func (r *svlReader) add(s *svlSensor) {
 	s.frame = r.plainFrame(s.made.text("Frame"), s.made.place("Frame"))
 	s.entry = len(r.rig.Sensors)
 	r.rig.Sensors = append(r.rig.Sensors, *e)
+	r.notePackets(s.made)
 	if second := s.made.second; second != nil {
 		second.Name = r.name(s.name + "_corrected")
 		r.comment(second, r.rig.comments[e.Name]+", corrected")
@@ -590,7 +594,19 @@ func finishSVLVelodyne(c *conversion) error {
 			c.set(p.attribute, c.number(p.name), p.name)
 		}
 	}
+	if c.text("HostName") != "" && c.entry.Rate != simtime.Hz(10) {
+		// The bridge sends scans of 18,000 columns a second alone, as the presets have at 10 Hz.
+		c.set("columns", int64(math.Round(18000/c.entry.Rate.Float64())), "HostName")
+	}
 	return nil
+}
+
+// notePackets tells which bridge sends the packets of a lidar that has a host for them.
+func (r *svlReader) notePackets(c *conversion) {
+	if host := c.text("HostName"); host != "" {
+		address := net.JoinHostPort(host, strconv.Itoa(c.integer("UDPPortData")))
+		r.note(c.errorf("HostName", "add --bridge 'velodyne:%s?position=%d&sensor=%s' to send the packets", address, c.integer("UDPPortPosition"), c.entry.Name))
+	}
 }
 
 // finishSVLImu makes SVL's second message of an IMU, the corrected one, which has

@@ -267,6 +267,21 @@ func TestSVLLidarsThatAreOthers(t *testing.T) {
 	assert.Contains(t, r.Notices[0].Text, "a LaserScan needs one laser, not 2")
 }
 
+// A Velodyne lidar that sends its packets has the columns of the device, and a notice that says how.
+func TestSVLPackets(t *testing.T) {
+	r := parse(t, `[
+		{"type": "Velodyne Lidar", "name": "roof", "params": {"HostName": "192.168.1.77", "UDPPortData": 2400, "RotationFrequency": 20}},
+		{"type": "Velodyne Lidar", "name": "front", "params": {"HostName": "::1", "RotationFrequency": 10}},
+		{"type": "Velodyne Lidar", "name": "rear", "params": {"HostName": "", "RotationFrequency": 20}}
+	]`)
+	assert.Equal(t, int64(900), entry(t, r, "roof").Attributes["columns"])
+	assert.NotContains(t, entry(t, r, "front").Attributes, "columns", "the preset's")
+	assert.NotContains(t, entry(t, r, "rear").Attributes, "columns")
+	require.Len(t, r.Notices, 2)
+	assert.Contains(t, r.Notices[0].Text, "add --bridge 'velodyne:192.168.1.77:2400?position=8308&sensor=roof'")
+	assert.Contains(t, r.Notices[1].Text, "add --bridge 'velodyne:[::1]:2368?position=8308&sensor=front'")
+}
+
 func TestSVLNames(t *testing.T) {
 	r := parse(t, `[{"type": "IMU", "name": "a b/c"}, {"type": "IMU", "name": "a b/c"}, {"type": "IMU", "params": {"Frame": "/imu link"}}, {"type": "GPS Device", "name": "imu_link"}]`)
 	var names, frames []string

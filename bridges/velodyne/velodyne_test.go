@@ -179,13 +179,12 @@ func TestRecording(t *testing.T) {
 		row := b.Statistics().Topics[0]
 		assert.EqualValues(t, 3, row.Messages)
 		assert.EqualValues(t, len(files[i])-24-(16+42+1206), row.Bytes, "all but the header and the last packet")
-		var positions, data []captured
+		var positions []captured
 		for _, p := range packets {
 			switch p.port {
 			case 8308:
 				positions = append(positions, p)
 			case 2368:
-				data = append(data, p)
 				_, readings := readPacket(t, list, p.payload)
 				assert.EqualValues(t, p.us%3_600_000_000, readings[0].stamp)
 			}
