@@ -35,6 +35,23 @@ func TestArgumentsOfDeploy(t *testing.T) {
 	assert.Equal(t, []string{credentialsVariable, tokenVariable, credentialsVariable}, variables)
 }
 
+// TestCommandsOfDeployAreInTheDocs: who follows docs/sweep.md makes all secrets that the manifests' heads ask for.
+func TestCommandsOfDeployAreInTheDocs(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/sweep.md")
+	require.NoError(t, err)
+	creates := regexp.MustCompile(`(?m)^# +(kubectl create .*)$`)
+	for file, number := range map[string]int{"nats.yaml": 2, "sweep-nats.yaml": 3} {
+		text, err := os.ReadFile("../../deploy/kubernetes/" + file)
+		require.NoError(t, err)
+		found := creates.FindAllStringSubmatch(string(text), -1)
+		assert.Len(t, found, number, file)
+		for _, command := range found {
+			assert.Contains(t, string(page), command[1], file)
+		}
+	}
+}
+
 // commandsIn lists the sequences of a YAML file that are commands of the program, by their first word.
 func commandsIn(t *testing.T, file string) (commands [][]string) {
 	t.Helper()
