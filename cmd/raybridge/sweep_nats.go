@@ -322,12 +322,17 @@ func (f *workerFlags) run(cmd *cobra.Command) error {
 	}
 	ctx, done := s.UntilCancelled(cmd.Context())
 	defer done()
+	var last *sweep.Worker
 	prepare := func() (*sweep.Worker, error) {
 		p, err := s.Plan()
 		if err != nil {
 			return nil, folderFault(err)
 		}
-		return f.worker(ctx, s, p)
+		if last != nil && last.Plan.ID() == p.ID() { // opening the device takes its time
+			return last, nil
+		}
+		last, err = f.worker(ctx, s, p)
+		return last, err
 	}
 	if _, err := prepare(); err != nil { // before anybody is asked for work
 		return err

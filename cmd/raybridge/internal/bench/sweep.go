@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/sweep"
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/sweep/queue"
 	"github.com/raybridge/raybridge/internal/fault"
 )
 
@@ -34,19 +35,31 @@ var sweepMethod = strings.TrimSpace(`
 sweep: a sweep of small cases, each a process of its own: a tenth of a second of a lidar in the city, recorded. Some cases run before,
 so that the scene is in the cache. cases_per_min and overhead_ms are by the times that the cases' processes began and ended:
 overhead_ms is what lies between them, a case, where one runs at a time. plan is sweep plan of 100,000 cases with two random keys: the
-time and the most resident memory of the process.`)
+time and the most resident memory of the process. handouts_per_s is a NATS server in this process, which syncs each write, with 1,000
+workers whose cases take no time: from the first offer to the last end. queue_rss_bytes is the memory of sweep run --listen with 100,000
+cases in its queue.`)
 
 // sweepCase is a sweep, or a plan.
 type sweepCase struct {
 	named
 	jobs int // at a time; 0 leaves it to the program
 	plan bool
+	// queue measures the cases of NATS. (optional)
+	queue func(context.Context, *Config) ([]Result, error)
 }
 
 // Sweep measures sweeps of the program. It appends to the report.
 func Sweep(ctx context.Context, config Config, report *Report) error {
 	cases := []sweepCase{{named: named{"lidar_100ms"}}, {named: named{"lidar_100ms_1job"}, jobs: 1}, {named: named{"plan_100000"}, plan: true}}
+	if queue.HasServer {
+		handed, queued := sweepCase{named: named{"nats_1000workers"}}, sweepCase{named: named{"nats_100000"}}
+		handed.queue, queued.queue = handed.measureHandOuts, queued.measureQueued
+		cases = append(cases, handed, queued)
+	}
 	b := caseBench[sweepCase]{"sweep", cases, func(cfg *Config, k sweepCase) ([]Result, error) {
+		if k.queue != nil {
+			return k.queue(ctx, cfg)
+		}
 		if k.plan {
 			return k.measurePlan(ctx, cfg)
 		}
@@ -152,7 +165,7 @@ func (k *sweepCase) measurePlan(ctx context.Context, cfg *Config) ([]Result, err
 
 // plan plans a large sweep once. It returns the time and the most resident memory, bytes.
 func plan(ctx context.Context, cfg *Config) (took time.Duration, memory float64, err error) {
-	dir, err := sweepFolder(cfg, fmt.Sprintf("random: {n: %d, seed: 1, ranges: {sensors.lidar.range: [20, 100], sensors.lidar.noise_stddev: [0, 0.1]}}", plannedCases))
+	dir, err := largePlan(cfg)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -163,6 +176,11 @@ func plan(ctx context.Context, cfg *Config) (took time.Duration, memory float64,
 		return 0, 0, err
 	}
 	return time.Since(began), residentMost(state), nil
+}
+
+// largePlan makes a folder with the file of a large sweep.
+func largePlan(cfg *Config) (string, error) {
+	return sweepFolder(cfg, fmt.Sprintf("random: {n: %d, seed: 1, ranges: {sensors.lidar.range: [20, 100], sensors.lidar.noise_stddev: [0, 0.1]}}", plannedCases))
 }
 
 // sweepFolder makes a folder with a sweep file.

@@ -3,6 +3,9 @@ package bench
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -45,7 +48,12 @@ func writeJSON(t *testing.T, v any, path ...string) {
 // TestSweep: a program that copies the folder of a sweep stands for raybridge.
 func TestSweep(t *testing.T) {
 	dir := sweptFolder(t)
+	coordinator := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "# HELP\nraybridge_sweep_offers_total 100000\n")
+	}))
+	defer coordinator.Close()
 	program := script(t, `
+case "$*" in *--listen*) echo "metrics: `+coordinator.URL+`"; exec sleep 60;; esac
 grep -q "device: host" "$3" || exit 2
 case "$2 $*" in run*--out*) cp -r `+dir+` "$5";; plan*--out*) sleep 0.01;; *) exit 2;; esac`)
 	var r Report
@@ -62,6 +70,10 @@ case "$2 $*" in run*--out*) cp -r `+dir+` "$5";; plan*--out*) sleep 0.01;; *) ex
 	require.Len(t, got["sweep.plan_s plan_100000"], 2)
 	assert.Greater(t, got["sweep.plan_s plan_100000"][0], 0.01)
 	assert.Greater(t, got["sweep.rss_bytes plan_100000"][0], 1e5)
+	require.Len(t, got["sweep.handouts_per_s nats_1000workers"], 2)
+	assert.Positive(t, got["sweep.handouts_per_s nats_1000workers"][0])
+	require.Len(t, got["sweep.queue_rss_bytes nats_100000"], 1)
+	assert.Greater(t, got["sweep.queue_rss_bytes nats_100000"][0], 1e5)
 	assert.Equal(t, "host/amd64", r.Machine.Device)
 
 	err := Sweep(t.Context(), Config{Program: script(t, "echo no room >&2; exit 4"), Quick: true, Device: "host"}, &r)

@@ -28,7 +28,7 @@ const mostHandedOut = 10
 type Worker struct {
 	Access Access
 	Store  *sweep.Store
-	// Prepare makes a worker for the plan that the store has now.
+	// Prepare makes a worker for the plan that the store has now. It is called each time that the sweep is looked for.
 	Prepare func() (*sweep.Worker, error)
 	// Name tells the worker from others; "" makes one up.
 	Name string
@@ -36,6 +36,8 @@ type Worker struct {
 	// Patience is how long it waits for a server, and for a coordinator.
 	Patience time.Duration
 	Log      *slog.Logger
+	// Try runs a case in place of its process. (optional)
+	Try func(ctx context.Context, c *sweep.Case, tries int) sweep.End
 	// Told is told of each end, by several goroutines. (optional)
 	Told func(sweep.End)
 
@@ -172,11 +174,12 @@ func (w *Worker) find(ctx context.Context) (*joined, error) {
 
 // look looks once for the sweep of the folder's plan.
 func (w *Worker) look(ctx context.Context) (*joined, error) {
-	p, err := w.Store.Plan()
+	worker, err := w.Prepare()
 	if err != nil {
 		return nil, err
 	}
-	j := &joined{names: namesOf(p)}
+	p := worker.Plan
+	j := &joined{names: namesOf(p), worker: worker}
 	limited, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
 	s, err := w.js.Stream(limited, j.stream)
@@ -202,9 +205,6 @@ func (w *Worker) look(ctx context.Context) (*joined, error) {
 		return nil, streamFault(err, j.stream)
 	}
 	j.lease = j.consumer.CachedInfo().Config.AckWait
-	if j.worker, err = w.Prepare(); err != nil {
-		return nil, err
-	}
 	j.told, err = w.conn.Subscribe(j.names.told, w.onTold)
 	return j, err
 }
@@ -372,6 +372,9 @@ func (w *Worker) try(ctx context.Context, j *joined, given *job, before int) swe
 		return sweep.End{Case: c}
 	case before >= mostHandedOut:
 		return sweep.End{Case: c, Result: sweep.Failed, Err: fmt.Errorf("it was handed out %d times, and no worker came back with it", before), Code: -1}
+	}
+	if w.Try != nil {
+		return w.Try(ctx, c, given.Tries)
 	}
 	worker := *j.worker
 	worker.Limit = given.Limit
