@@ -5,7 +5,6 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -89,7 +88,7 @@ func TestWorkersThroughANight(t *testing.T) {
 	calm, out := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "out")
 	o := execute(t, command(t, "sweep", "run", file, "--out", calm))
 	require.Equal(t, exitDone, o.code, o.err)
-	address := freePort(t)
+	address := freeAddress(t)
 	run := []string{file, "--out", out, "--listen", address, "--lease", "2s"}
 	c, args := coordinator(t, run...)
 	ended := make(chan error, 1)
@@ -128,13 +127,4 @@ func TestWorkersThroughANight(t *testing.T) {
 	assert.Equal(t, compared(t, calm), compared(t, out))
 	st := sweepState(t, out)
 	assert.Equal(t, []int{n, 0, 0}, []int{st.Done, st.Failed, len(st.Alarms)})
-}
-
-// freePort is an address of this machine that nobody listens at.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
 }

@@ -389,7 +389,9 @@ func TestRefused(t *testing.T) {
 		"a secret in the URL": {func(w *queue.Worker) { w.Access.URL = "nats://user:hunter2@127.0.0.1:4222" }, queue.ErrURL},
 		"another address":     {func(w *queue.Worker) { w.Access.URL = "http://127.0.0.1" }, queue.ErrURL},
 		"not shared":          {func(w *queue.Worker) { w.Store = foreign }, queue.ErrNotShared},
-		"no coordinator":      {func(w *queue.Worker) { w.Store = other }, queue.ErrNoSweep},
+		"no coordinator": {func(w *queue.Worker) {
+			w.Prepare = func() (*sweep.Worker, error) { return newWorker(other, op) }
+		}, queue.ErrNoSweep},
 		"no JetStream": {func(w *queue.Worker) {
 			w.Access.URL, w.Access.Credentials = plain, nil
 		}, queue.ErrJetStream},

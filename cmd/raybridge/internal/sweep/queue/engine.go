@@ -46,6 +46,7 @@ type Engine struct {
 	js   jetstream.JetStream
 	subs []*nats.Subscription
 
+	indices  map[string]int       // of the plan's cases
 	room     chan struct{}        // one for each case that is offered
 	offering chan context.Context // Offer's
 	once     sync.Once
@@ -92,9 +93,12 @@ type Counts struct {
 func NewEngine(ctx context.Context, o *Options) (*Engine, error) {
 	e := &Engine{
 		Options: *o, names: namesOf(o.Plan), ctx: ctx, room: make(chan struct{}, mostOffered), offering: make(chan context.Context, 1),
-		offered: map[string]*offer{}, more: make(chan struct{}, 1), workers: map[string]*member{},
+		indices: map[string]int{}, offered: map[string]*offer{}, more: make(chan struct{}, 1), workers: map[string]*member{},
 	}
 	e.Lease = cmp.Or(o.Lease, Lease)
+	for i := range o.Plan.Cases {
+		e.indices[o.Plan.Cases[i].ID] = i
+	}
 	var err error
 	if e.conn, err = o.Access.await(ctx, "raybridge sweep run", settleLimit); err != nil {
 		return nil, err
@@ -222,8 +226,7 @@ func (e *Engine) Offer(ctx context.Context, c *sweep.Case, tries int) error {
 // publish puts a case into the stream. A repeated request is taken for the same one by the offer's id, which no other offer
 // has: the server swallows a message whose id it has seen within two minutes, also when the first one has been dealt with.
 func (e *Engine) publish(ctx context.Context, o *offer, tries int) error {
-	index := slices.IndexFunc(e.Plan.Cases, func(c sweep.Case) bool { return c.ID == o.ID })
-	data := encode(job{Case: o.ID, Index: index, Tries: tries, Again: e.Store.Has(o.ID), Limit: e.Limit, Offer: o.id})
+	data := encode(job{Case: o.ID, Index: e.indices[o.ID], Tries: tries, Again: e.Store.Has(o.ID), Limit: e.Limit, Offer: o.id})
 	_, err := ask(ctx, func(ctx context.Context) (*jetstream.PubAck, error) {
 		return e.js.Publish(ctx, e.jobs+o.ID, data, jetstream.WithMsgID(o.id), jetstream.WithExpectStream(e.stream), jetstream.WithRetryAttempts(0))
 	})
@@ -381,7 +384,11 @@ func (e *Engine) confirm(o *offer, end sweep.End) {
 				break
 			}
 		}
-		if !e.Store.Has(o.ID) {
+		switch {
+		case e.Store.Has(o.ID):
+		case e.ctx.Err() != nil:
+			end = sweep.End{Result: sweep.Returned}
+		default:
 			end.Result, end.Err = sweep.Failed, fmt.Errorf("a worker on %s says that it is done, and the folder hasn't it: the worker's --out %w", fault.Printable(end.Host), ErrNotShared)
 		}
 		e.mu.Lock()
@@ -508,7 +515,7 @@ func (e *Engine) withdraw(ctx context.Context) {
 	if err == nil {
 		_, err = ask(limited, func(ctx context.Context) (any, error) { return nil, s.Purge(ctx) })
 	}
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		e.Log.Warn("empty the queue: " + err.Error())
 	}
 	e.takeBack(func(o *offer) bool { return e.workers[o.worker] == nil })
