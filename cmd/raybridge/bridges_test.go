@@ -55,7 +55,7 @@ func documentedOptions(t *testing.T, page string) map[string]string {
 // an option without one may say there what holds instead.
 func TestPagesHaveTheOptions(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"cyber", "foxglove", "mcap", "ros1", "ros2dds", "ros2lgsvl", "rosbridge"} {
+	for _, name := range []string{"cyber", "foxglove", "mcap", "ros1", "ros2dds", "ros2lgsvl", "rosbridge", "velodyne"} {
 		plugin, err := bridgesall.Registry().Plugin(name)
 		require.NoError(t, err)
 		documented := documentedOptions(t, filepath.Join("..", "..", "docs", "bridges", name+".md"))
@@ -83,6 +83,19 @@ func TestPagesNameTheOptions(t *testing.T) {
 			assert.Regexp(t, "[`?&]"+o.Key+"[`=]", string(text), name)
 		}
 	}
+}
+
+// TestFilesAndPeers: a bridge that has both is a file where its connection string names one, as a
+// run needs to know that records.
+func TestFilesAndPeers(t *testing.T) {
+	t.Parallel()
+	file, peer := config.Bridge{Type: "velodyne", Connection: "drive.pcap?sensor=roof"}, config.Bridge{Type: "velodyne", Connection: "robot?sensor=drive.pcap"}
+	assert.True(t, recordsFile([]config.Bridge{peer, file}))
+	assert.True(t, writesBelowOut([]config.Bridge{file}))
+	assert.False(t, recordsFile([]config.Bridge{peer}))
+	assert.False(t, writesBelowOut([]config.Bridge{peer, {Type: "velodyne", Connection: "/tmp/drive.pcap"}}))
+	assert.Error(t, checkTwice([]config.Bridge{file, {Type: "velodyne", Connection: "drive.pcap?sensor=rear"}}), "one file for two lidars")
+	assert.NoError(t, checkTwice([]config.Bridge{peer, {Type: "velodyne", Connection: "robot?sensor=rear"}}))
 }
 
 // TestManyBridgesAreCheckedFast: checking bridges takes work that grows with them, and makes
