@@ -417,6 +417,25 @@ func TestRefused(t *testing.T) {
 			assert.NotContains(t, err.Error(), "hunter2", "an error tells no secret")
 		})
 	}
+	t.Run("more than a worker may", func(t *testing.T) {
+		to, err := v.ForWorkers()
+		require.NoError(t, err)
+		key, err := nkeys.FromSeed(to.Credentials)
+		require.NoError(t, err)
+		public, err := key.PublicKey()
+		require.NoError(t, err)
+		refused := make(chan error, 8)
+		nc, err := nats.Connect(to.URL, nats.Nkey(public, key.Sign), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refused <- err }))
+		require.NoError(t, err)
+		defer nc.Close()
+		for _, subject := range []string{"sweep." + p.ID() + ".job.x", "sweep." + p.ID() + ".told", "$JS.API.STREAM.DELETE.sweep_" + p.ID(), "$JS.API.STREAM.PURGE.sweep_" + p.ID()} {
+			require.NoError(t, nc.Publish(subject, nil))
+			require.ErrorContains(t, <-refused, "Permissions Violation for Publish")
+		}
+		_, err = nc.Subscribe("_INBOX_sweep_run.>", func(*nats.Msg) {})
+		require.NoError(t, err)
+		require.ErrorContains(t, <-refused, "Permissions Violation for Subscription")
+	})
 	t.Run("a certificate of the sweep", func(t *testing.T) {
 		one := workerOn(t, secured, w)
 		one.Access.URL, one.Store, one.Patience = safe, other, time.Millisecond

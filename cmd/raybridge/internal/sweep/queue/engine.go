@@ -58,6 +58,7 @@ type Engine struct {
 	ended     []sweep.End       // that nobody has taken yet
 	more      chan struct{}     // has one where ended isn't empty
 	workers   map[string]*member
+	failed    map[string]string // the worker on which a case has failed, until it succeeds
 	withdrawn bool
 	counts    Counts
 	successes int // of all workers
@@ -93,7 +94,7 @@ type Counts struct {
 func NewEngine(ctx context.Context, o *Options) (*Engine, error) {
 	e := &Engine{
 		Options: *o, names: namesOf(o.Plan), ctx: ctx, room: make(chan struct{}, mostOffered), offering: make(chan context.Context, 1),
-		indices: map[string]int{}, offered: map[string]*offer{}, more: make(chan struct{}, 1), workers: map[string]*member{},
+		indices: map[string]int{}, offered: map[string]*offer{}, more: make(chan struct{}, 1), workers: map[string]*member{}, failed: map[string]string{},
 	}
 	e.Lease = cmp.Or(o.Lease, Lease)
 	for i := range o.Plan.Cases {
@@ -326,11 +327,14 @@ func (e *Engine) take(r *report) (a answer) {
 	case isDone: // of whichever offer: the store has it
 		e.successes++
 		clear(w.failures)
+		delete(e.failed, r.Case)
 		if o != nil {
 			e.confirm(o, end)
 		}
 	case isFailed, isHopeless:
-		a.Leave = e.suspect(w, r)
+		if r.Kind == isFailed { // a hopeless case fails alike on every machine
+			a.Leave = e.suspect(w, r)
+		}
 		if mine {
 			end.Result = sweep.Failed
 			if r.Kind == isHopeless {
@@ -402,6 +406,13 @@ const fewFailures = 3
 
 // suspect notes that a case failed, and says why the worker is to leave, if it is.
 func (e *Engine) suspect(w *member, r *report) (leave string) {
+	if first, ok := e.failed[r.Case]; ok && first != w.Name { // two machines agree that it is the case
+		for _, other := range e.workers {
+			delete(other.failures, r.Case)
+		}
+		return ""
+	}
+	e.failed[r.Case] = w.Name
 	if len(w.failures) == 0 {
 		w.failures, w.successes = map[string]bool{}, e.successes
 	}

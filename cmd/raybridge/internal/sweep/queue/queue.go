@@ -178,7 +178,7 @@ var (
 	// ErrNoSweep says that no sweep run has put out the cases of the plan.
 	ErrNoSweep = errors.New("no sweep run has put out the cases of this plan")
 	// ErrSickWorker says that a worker fails what others don't.
-	ErrSickWorker = errors.New("three different cases in a row failed here, while other workers had none fail")
+	ErrSickWorker = errors.New("three different cases in a row failed here, while other workers succeed")
 	// ErrNoServer says that the program has no NATS server.
 	ErrNoServer = errors.New("this program has no NATS server")
 )
@@ -192,7 +192,7 @@ func streamFault(err error, stream string) error {
 	case errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamNameInUse || api.ErrorCode == subjectsOverlap):
 		return fmt.Errorf("stream %s %w: %w: nats stream rm removes it", stream, ErrForeignStream, err)
 	case passes(err):
-		return fmt.Errorf("stream %s: no answer within %v, as in a cluster without a leader: %w", stream, settleLimit, err)
+		return fmt.Errorf("stream %s: no answer, as from a cluster without a leader: %w", stream, err)
 	}
 	return fmt.Errorf("stream %s: %w", stream, err)
 }

@@ -3,6 +3,7 @@ package queue
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -72,8 +73,8 @@ var errComplete = errors.New("the sweep is complete")
 
 // Run works until the sweep is complete, and then returns nil. Else the error says why the worker has left.
 func (w *Worker) Run(ctx context.Context) (err error) {
-	host, _ := os.Hostname() // without one, the number tells workers apart
-	w.Name = cmp.Or(w.Name, fmt.Sprintf("%s-%d", cmp.Or(host, "worker"), os.Getpid()))
+	host, _ := os.Hostname() // containers may share it, and their processes' numbers
+	w.Name = cmp.Or(w.Name, fmt.Sprintf("%s-%d-%.6s", cmp.Or(host, "worker"), os.Getpid(), rand.Text()))
 	w.state, w.runs = sweep.WorkerState{Name: w.Name, Host: host, Jobs: w.Jobs}, map[string]run{}
 	if w.conn, err = w.Access.await(ctx, "raybridge sweep worker "+w.Name, w.Patience); err != nil {
 		return err
@@ -150,6 +151,9 @@ func (w *Worker) find(ctx context.Context) (*joined, error) {
 	began, said := time.Now(), false
 	for {
 		j, err := w.look(ctx)
+		if err != nil && passes(err) && !w.conn.IsConnected() {
+			err = fmt.Errorf("%s: %w", w.Access.URL, ErrUnreachable)
+		}
 		switch {
 		case err == nil:
 			return j, nil
@@ -157,7 +161,7 @@ func (w *Worker) find(ctx context.Context) (*joined, error) {
 			return nil, w.Access.fault(cmp.Or(w.conn.LastError(), nats.ErrConnectionClosed))
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
-		case !errors.Is(err, ErrNoSweep) && !errors.Is(err, ErrNotShared) && !passes(err), time.Since(began) >= w.Patience:
+		case !errors.Is(err, ErrNoSweep) && !errors.Is(err, ErrNotShared) && !errors.Is(err, ErrUnreachable) && !passes(err), time.Since(began) >= w.Patience:
 			return nil, err
 		case (errors.Is(err, ErrNotShared) || errors.Is(err, ErrJetStream)) && time.Since(began) >= min(w.Patience, sharing):
 			return nil, err
@@ -322,7 +326,7 @@ func (w *Worker) deal(ctx, taking context.Context, j *joined, m jetstream.Msg) {
 	if w.Told != nil {
 		w.Told(e)
 	}
-	heard := w.send(j, w.report(&given, reportOf(&e)))
+	heard := w.send(ctx, j, w.report(&given, reportOf(&e)))
 	if e.Result == sweep.Returned && e.Err != nil {
 		w.leave(e.Err)
 	}
@@ -408,8 +412,8 @@ func reportOf(e *sweep.End) report {
 	return r
 }
 
-// send asks the coordinator to take an end, and reports whether it has.
-func (w *Worker) send(j *joined, r report) (heard bool) {
+// send asks the coordinator to take an end, and reports whether it has. After ctx's end it asks once.
+func (w *Worker) send(ctx context.Context, j *joined, r report) (heard bool) {
 	w.mu.Lock()
 	switch r.Kind {
 	case isDone:
@@ -428,7 +432,7 @@ func (w *Worker) send(j *joined, r report) (heard bool) {
 			}
 			return true
 		}
-		if w.conn.IsClosed() || errors.Is(err, nats.ErrNoResponders) && w.conn.IsConnected() || time.Now().After(deadline) {
+		if w.conn.IsClosed() || errors.Is(err, nats.ErrNoResponders) && w.conn.IsConnected() || ctx.Err() != nil || time.Now().After(deadline) {
 			return false
 		}
 		time.Sleep(100 * time.Millisecond)
