@@ -119,7 +119,7 @@ SHORT = short='scripts/with-display.sh $(GO) test -short ./...'
 # without cgo is vetted by .ci/run, because that compiles everything once more.
 .PHONY: check
 check: setup-test $(GOLANGCI) $(ACTIONLINT) ## what each commit must pass: format, build, vet, lint, generated files, short tests
-	@scripts/steps.sh format='$(FORMATTED)' build='$(GO) build ./...' windowless='$(GO) vet -tags $(PORTABLE) ./window ./cmd/raybridge ./cmd/raybridge/internal/sweep/queue' \
+	@scripts/steps.sh format='$(FORMATTED)' build='$(GO) build ./...' windowless='$(GO) vet -tags $(PORTABLE) ./window ./cmd/raybridge ./cmd/raybridge/internal/sweep/queue ./cmd/raybridge/internal/bench' \
 		lint='$(GOLANGCI) run --build-tags $(LINT_TAGS) ./...' \
 		workflows='$(ACTIONLINT) .github/workflows/*.yml docs/examples/ci/.github/workflows/*.yml' deploy='$(GO) -C tools test ./...' generate='scripts/unchanged.sh $(GO) generate ./...' $(SHORT)
 

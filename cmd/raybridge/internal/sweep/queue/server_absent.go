@@ -23,5 +23,8 @@ func Serve(*sweep.Store, string, int, *slog.Logger) (*Server, error) {
 	return nil, fmt.Errorf("%w, which would be a third of its size: use raybridge-ros2dds of the same package, or the package raybridge (\"make build\" builds one with it), or a server that is there by --nats", ErrNoServer)
 }
 
+// ForWorkers says that this program has no server.
+func (*Server) ForWorkers() (Access, error) { return Access{}, ErrNoServer }
+
 // Close does nothing.
 func (*Server) Close(bool) error { return nil }
