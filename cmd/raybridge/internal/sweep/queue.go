@@ -39,6 +39,9 @@ const (
 	workersFile = "workers.json"
 )
 
+// ServerDir is the folder with the files of the coordinator's own server, in the store's.
+const ServerDir = "nats"
+
 // Round is what the coordinator has written to the folder at its start, "" where none has. A worker that sees another one than
 // the coordinator says isn't in the coordinator's folder.
 func (s *Store) Round() (string, error) {

@@ -256,6 +256,22 @@ func TestOfferedAgain(t *testing.T) {
 	require.NoError(t, v.Close(true))
 }
 
+// TestPlannedAgain: a folder that workers have run can be planned again without its plan, as the message about a damaged one says.
+func TestPlannedAgain(t *testing.T) {
+	t.Parallel()
+	const keys = `matrix: {scene.seed: [1, 2]}`
+	s, p := storeOf(t, keys)
+	v := serve(t, s)
+	require.NoError(t, s.SetWorkers([]sweep.WorkerState{{Name: "killed with its coordinator"}}))
+	e := engineOn(t, v, s, p)
+	require.NoError(t, os.Remove(filepath.Join(s.Dir(), "plan.json")))
+	_, again, err := storeIn(t, s.Dir(), keys)
+	require.NoError(t, err)
+	assert.Equal(t, p.ID(), again.ID())
+	e.Close(false)
+	require.NoError(t, v.Close(false))
+}
+
 // streamOf is the stream of a plan, by the coordinator's own rights.
 func streamOf(t *testing.T, v *queue.Server, p *sweep.Plan) (jetstream.JetStream, jetstream.Stream) {
 	t.Helper()

@@ -85,7 +85,10 @@ func CreateStore(dir string) (*Store, error) {
 
 // prepare refuses a folder that has something else, or that can't be written.
 func (s *Store) prepare() error {
-	own := []string{casesDir, attemptsDir, failedDir, alarmsDir, inputsDir, lockFile, guardFile, cancelFile, ResultsFile, TimingFile, ReportFile}
+	own := []string{
+		casesDir, attemptsDir, failedDir, alarmsDir, inputsDir, lockFile, guardFile, cancelFile, ResultsFile, TimingFile, ReportFile,
+		roundFile, workersFile, ServerDir,
+	}
 	entries, err := fs.ReadDir(s.root.FS(), ".")
 	if err != nil {
 		return s.fault(err)

@@ -40,10 +40,9 @@ type Server struct {
 	SecretFile   string
 }
 
-// The files of a server, in serverDir of the sweep's folder. A sweep has the same ones until it is complete, so that
+// The files of a server, in sweep.ServerDir of the sweep's folder. A sweep has the same ones until it is complete, so that
 // workers find it again.
 const (
-	serverDir       = "nats"
 	secretFile      = "worker.nk"
 	certificateFile = "certificate.pem"
 	keyFile         = "key.pem"
@@ -61,12 +60,12 @@ const readyLimit = 20 * time.Second
 // Serve starts a server at a host's address, for the folder of a sweep. Beyond loopback it takes TLS alone.
 // Two servers of one folder would damage each other's files without an error, so the folder is locked.
 func Serve(s *sweep.Store, host string, port int, log *slog.Logger) (_ *Server, err error) {
-	dir := filepath.Join(s.Dir(), serverDir)
+	dir := filepath.Join(s.Dir(), sweep.ServerDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fault.File(err)
 	}
 	v := &Server{SecretFile: filepath.Join(dir, secretFile)}
-	if v.lock, err = s.LockFile(serverDir + "/lock"); err != nil {
+	if v.lock, err = s.LockFile(sweep.ServerDir + "/lock"); err != nil {
 		return nil, err
 	}
 	defer func() {
