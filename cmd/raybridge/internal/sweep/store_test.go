@@ -25,6 +25,23 @@ func runLocal(t *testing.T, s *sweep.Store, p *sweep.Plan) *sweep.Report {
 	return runAll(t.Context(), t, engines["local"], s, p)[0]
 }
 
+// TestSecretsOfTheEnvironment: cases see the environment, except the secrets.
+func TestSecretsOfTheEnvironment(t *testing.T) {
+	t.Setenv("SWEEP_TEST_SECRET", "hunter2")
+	t.Setenv("SWEEP_TEST_OPEN", "open")
+	s, p := storeOf(t, `matrix: {scene.seed: [1]}`)
+	w, err := newWorker(s, p)
+	require.NoError(t, err)
+	w.Arguments = []string{"-c", "env >environment; exec /bin/sh \"$0\" \"$@\"", w.Arguments[0]}
+	w.Secrets = []string{"SWEEP_TEST_SECRET"}
+	end := w.Try(t.Context(), &p.Cases[0], 1)
+	require.NoError(t, end.Err)
+	seen, err := os.ReadFile(filepath.Join(s.Dir(), "environment"))
+	require.NoError(t, err)
+	assert.Contains(t, string(seen), "SWEEP_TEST_OPEN=open")
+	assert.NotContains(t, string(seen), "hunter2")
+}
+
 func TestAdopt(t *testing.T) {
 	t.Parallel()
 	s, p := storeOf(t, `matrix: {scene.seed: [1, 2]}`)

@@ -89,6 +89,8 @@ type Worker struct {
 	WorldProgram func() (string, error)
 	// Limit is how long a case may take; 0 is without limit.
 	Limit time.Duration
+	// Secrets are the variables of the environment that cases don't get.
+	Secrets []string
 
 	base     Configuration
 	inputs   map[string]bool // paths of the plan's inputs
@@ -297,6 +299,7 @@ var errStart = errors.New("start a case")
 func (w *Worker) process(ctx context.Context, args []string, said *tail) (code int, err error) {
 	cmd := exec.CommandContext(ctx, w.Program, args...)
 	cmd.Dir, cmd.Stderr, cmd.SysProcAttr = w.Store.dir, said, endsWithParent()
+	cmd.Env = w.environment()
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = patience
 	input, output, err := os.Pipe() // its end tells the process of ours
@@ -320,6 +323,14 @@ func (w *Worker) process(ctx context.Context, args []string, said *tail) (code i
 		err = nil
 	}
 	return cmd.ProcessState.ExitCode(), err
+}
+
+// environment is this process's, without its secrets: a case may start programs, and needs none of them.
+func (w *Worker) environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(setting string) bool {
+		name, _, _ := strings.Cut(setting, "=")
+		return slices.Contains(w.Secrets, name)
+	})
 }
 
 // judge decides on a case whose process failed.
