@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -435,7 +436,7 @@ func (f *sweepFlags) worker(ctx context.Context, s *sweep.Store, p *sweep.Plan) 
 	if err != nil {
 		return nil, err
 	}
-	w := &sweep.Worker{Store: s, Plan: p, Program: program, Read: readSwept, Limit: f.limit}
+	w := &sweep.Worker{Store: s, Plan: p, Program: program, Read: readSwept, Limit: f.limit, Secrets: []string{credentialsVariable, tokenVariable}}
 	w.WorldProgram = func() (string, error) { return sumo.Version(ctx) }
 	class := ""
 	if p.Class != sweep.AnyDevice && p.Version == version {
@@ -591,10 +592,16 @@ func (f *sweepFlags) runCases(cmd *cobra.Command, ctx context.Context, s *sweep.
 		return errors.Join(err, end(false))
 	}
 	report, err := f.runOn(cmd, ctx, &sweep.Run{Store: s, Plan: p, Engine: engine, Shard: shard, Told: func(_ sweep.End, at sweep.Progress) { m.told(at) }})
-	if fault := errors.Join(end(err == nil && report.Left() == 0), stop()); fault != nil {
-		return errors.Join(err, fault)
+	fault := errors.Join(end(err == nil && report.Left() == 0), stop())
+	return cleanedUp(newLog(cmd.ErrOrStderr(), f.quiet), fault, reported(report, err))
+}
+
+// cleanedUp is what a run came to. A fault in cleaning up after it is a warning alone, since the results are there.
+func cleanedUp(log *slog.Logger, fault, err error) error {
+	if fault != nil {
+		log.Warn("clean up after the sweep: " + fault.Error())
 	}
-	return reported(report, err)
+	return err
 }
 
 // reported is what a run of cases came to.
