@@ -147,6 +147,20 @@ type Alarm struct {
 	Files []string
 }
 
+// AlarmHere is what another machine says of a case's second result, with the folders by this store's path. Names that no
+// attempt gives are left out.
+func (s *Store) AlarmHere(id string, told *Alarm) *Alarm {
+	const most = 1000
+	second := path.Base(told.Second)
+	if !strings.HasPrefix(second, id+"-") || notInNames.MatchString(second) {
+		second = ""
+	}
+	return &Alarm{
+		ID: id, First: filepath.Join(s.dir, caseDir(id)), Second: filepath.Join(s.dir, alarmsDir, second),
+		Files: told.Files[:min(len(told.Files), most)],
+	}
+}
+
 // Error names both results.
 func (a *Alarm) Error() string {
 	what := "what they say of themselves"
@@ -161,7 +175,7 @@ func (a *Alarm) Error() string {
 			what += fmt.Sprintf(" and %d more", n-few)
 		}
 	}
-	return fmt.Sprintf("case %s gave two results that differ in %s: %s counts, %s is the other one", a.ID, what, a.First, a.Second)
+	return fmt.Sprintf("case %s gave two results that differ in %s: %s counts, %s is the other one", a.ID, what, fault.Printable(a.First), fault.Printable(a.Second))
 }
 
 // accept makes the attempt the case's result: it hashes the files, drops those that aren't kept, writes the manifest last,

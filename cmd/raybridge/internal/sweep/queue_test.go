@@ -2,6 +2,7 @@ package sweep_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -272,17 +273,70 @@ func TestPlannedAgain(t *testing.T) {
 	require.NoError(t, v.Close(false))
 }
 
-// streamOf is the stream of a plan, by the coordinator's own rights.
-func streamOf(t *testing.T, v *queue.Server, p *sweep.Plan) (jetstream.JetStream, jetstream.Stream) {
+// TestReportsOfOthers: the names and words of a worker have bounds, and its alarms the paths of the coordinator. Whoever has
+// the workers' key can say anything.
+func TestReportsOfOthers(t *testing.T) {
+	t.Parallel()
+	s, p := storeOf(t, `matrix: {scene.seed: [1]}`)
+	v := serve(t, s)
+	e := engineOn(t, v, s, p)
+	to, err := v.ForWorkers()
+	require.NoError(t, err)
+	nc := connect(t, to.URL, to.Credentials)
+	id := p.Cases[0].ID
+	say := func(subject string, message map[string]any) {
+		data, err := json.Marshal(message)
+		require.NoError(t, err)
+		require.NoError(t, nc.Publish("sweep."+p.ID()+"."+subject, data))
+	}
+	const escape = "\x1b[2J"
+	long := strings.Repeat("x", 300<<10)
+	require.NoError(t, e.Offer(t.Context(), &p.Cases[0], 1))
+	manifest := filepath.Join(s.Dir(), "cases", id[:2], id, "manifest.json")
+	require.NoError(t, os.MkdirAll(filepath.Dir(manifest), 0o755))
+	require.NoError(t, os.WriteFile(manifest, nil, 0o644))
+	say("worker", map[string]any{"name": long})
+	say("worker", map[string]any{"name": "busy", "running": []string{long}})
+	for _, refused := range []map[string]any{{"worker": "a", "case": "none"}, {"worker": long, "case": id}, {"case": id}, {"worker": "a", "case": id, "host": long}} {
+		refused["kind"] = "done"
+		say("end", refused)
+	}
+	say("end", map[string]any{
+		"worker": "a", "case": id, "kind": "done", "err": long, "log": long,
+		"alarm": map[string]any{"ID": escape, "First": "/mnt/" + escape, "Second": "/mnt/alarms/" + id + "-host-1-ab", "Files": []string{escape}},
+	})
+	end, err := e.End(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, sweep.Done, end.Result)
+	assert.Less(t, len(end.Log), len(long))
+	assert.Less(t, len(end.Err.Error()), len(long))
+	assert.Equal(t, filepath.Join(s.Dir(), "cases", id[:2], id), end.Alarm.First)
+	assert.Equal(t, filepath.Join(s.Dir(), "alarms", id+"-host-1-ab"), end.Alarm.Second)
+	assert.NotContains(t, end.Alarm.Error(), escape)
+	require.Len(t, e.Workers(), 1, "the others have no names")
+	foreign := s.AlarmHere(id, &sweep.Alarm{Second: "/etc/" + id + "-" + escape})
+	assert.Equal(t, filepath.Join(s.Dir(), "alarms"), foreign.Second)
+	e.Close(true)
+	require.NoError(t, v.Close(true))
+}
+
+// connect is a connection with a user's key.
+func connect(t *testing.T, url string, seed []byte) *nats.Conn {
 	t.Helper()
-	key, err := nkeys.FromSeed(v.Own.Credentials)
+	key, err := nkeys.FromSeed(seed)
 	require.NoError(t, err)
 	public, err := key.PublicKey()
 	require.NoError(t, err)
-	nc, err := nats.Connect(v.Own.URL, nats.Nkey(public, key.Sign))
+	nc, err := nats.Connect(url, nats.Nkey(public, key.Sign))
 	require.NoError(t, err)
 	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
+	return nc
+}
+
+// streamOf is the stream of a plan, by the coordinator's own rights.
+func streamOf(t *testing.T, v *queue.Server, p *sweep.Plan) (jetstream.JetStream, jetstream.Stream) {
+	t.Helper()
+	js, err := jetstream.New(connect(t, v.Own.URL, v.Own.Credentials))
 	require.NoError(t, err)
 	s, err := js.Stream(t.Context(), "sweep_"+p.ID())
 	require.NoError(t, err)

@@ -37,6 +37,13 @@ type Options struct {
 // mostOffered is how many cases are in the stream at a time. It bounds the server's memory and the coordinator's.
 const mostOffered = 100_000
 
+// Bounds of what workers say, bytes. Reports beyond mostPending are lost; workers repeat them.
+const (
+	mostPending  = 64 << 20
+	longestName  = 256
+	longestWords = 64 << 10
+)
+
 // Engine implements sweep.Engine by workers of other machines. It is the coordinator's; there is one of a plan at a time.
 type Engine struct {
 	Options
@@ -127,7 +134,7 @@ func (e *Engine) open(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		if err := s.SetPendingLimits(mostOffered, -1); err != nil {
+		if err := s.SetPendingLimits(mostOffered, mostPending); err != nil {
 			return err
 		}
 		e.subs = append(e.subs, s)
@@ -294,15 +301,21 @@ func (e *Engine) finish(o *offer, end sweep.End) {
 // onReport takes what a worker says of a case.
 func (e *Engine) onReport(m *nats.Msg) {
 	var r report
-	if err := json.Unmarshal(m.Data, &r); err != nil {
+	err := json.Unmarshal(m.Data, &r)
+	_, known := e.indices[r.Case]
+	if err != nil || !known || !isName(r.Worker) || len(r.Host) > longestName {
 		e.Log.Warn("a message that isn't a worker's came on " + m.Subject)
 		return
 	}
+	r.Err, r.Log = r.Err[:min(len(r.Err), longestWords)], r.Log[:min(len(r.Log), longestWords)]
 	a := e.take(&r)
 	if m.Reply != "" {
 		_ = m.Respond(encode(a)) // the worker asks again
 	}
 }
+
+// isName reports whether a worker may have a name.
+func isName(name string) bool { return name != "" && len(name) <= longestName }
 
 // take takes a report.
 func (e *Engine) take(r *report) (a answer) {
@@ -312,7 +325,10 @@ func (e *Engine) take(r *report) (a answer) {
 	w.Host = r.Host
 	o := e.offered[r.Case]
 	mine := o != nil && o.id == r.Offer
-	end := sweep.End{Code: r.Code, Log: r.Log, Wall: r.Wall, Host: r.Host, Alarm: r.Alarm}
+	end := sweep.End{Code: r.Code, Log: r.Log, Wall: r.Wall, Host: r.Host}
+	if r.Alarm != nil {
+		end.Alarm = e.Store.AlarmHere(r.Case, r.Alarm)
+	}
 	if r.Err != "" {
 		end.Err = &reported{r.Err, r.Kind}
 	}
@@ -437,7 +453,7 @@ func (e *Engine) memberOf(name string) *member {
 // onPresence takes what a worker says of itself.
 func (e *Engine) onPresence(m *nats.Msg) {
 	var p presence
-	if json.Unmarshal(m.Data, &p) != nil || p.Name == "" {
+	if len(m.Data) > longestWords || json.Unmarshal(m.Data, &p) != nil || !isName(p.Name) {
 		e.Log.Warn("a message that isn't a worker's came on " + m.Subject)
 		return
 	}
