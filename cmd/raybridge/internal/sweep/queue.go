@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
 )
 
@@ -24,6 +25,26 @@ func (p *Plan) ID() string {
 
 // Has reports whether a case has its result.
 func (s *Store) Has(id string) bool { return s.has(id) }
+
+// HasNow reports whether a case has its result, which another machine may just have put there. NFS may know for a minute that
+// a file isn't there, unless its folder is opened.
+func (s *Store) HasNow(id string) bool {
+	if s.has(id) {
+		return true
+	}
+	folder := caseDir(id)
+	for _, name := range []string{".", casesDir, path.Dir(folder), folder} {
+		s.look(name)
+	}
+	return s.has(id)
+}
+
+// look has a network's file system look whether a folder has changed.
+func (s *Store) look(folder string) {
+	if f, err := s.root.Open(folder); err == nil {
+		_ = f.Close()
+	}
+}
 
 // Try runs a case that may be any, and files what it gives. tries counts the attempts with this one.
 func (w *Worker) Try(ctx context.Context, c *Case, tries int) End {
@@ -46,6 +67,7 @@ const ServerDir = "nats"
 // the coordinator says isn't in the coordinator's folder.
 func (s *Store) Round() (string, error) {
 	var round string
+	s.look(".") // else NFS may show the one before
 	err := s.read(roundFile, &round)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil

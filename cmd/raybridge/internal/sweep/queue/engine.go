@@ -387,25 +387,26 @@ func (r *reported) Is(target error) bool {
 	return r.kind == isDiskFull && target == sweep.ErrDiskFull || target == sweep.ErrClass && strings.Contains(r.text, sweep.ErrClass.Error())
 }
 
-// sharing is how long a result may take to be seen here, where another machine has put it into the folder.
-const sharing = 10 * time.Second
+// sharing is how long a file may take to be seen by another machine that shares the folder. NFS shows a new file after a minute at
+// the latest.
+const sharing = 90 * time.Second
 
 // confirm ends an offer whose result the store has, or is going to have: a network's file system may be late. e.mu is held.
 func (e *Engine) confirm(o *offer, end sweep.End) {
-	if e.Store.Has(o.ID) {
+	if e.Store.HasNow(o.ID) {
 		e.finish(o, end)
 		return
 	}
 	delete(e.offered, o.ID) // reports that come again are for nothing
 	e.working.Go(func() {
 		deadline := time.Now().Add(sharing)
-		for !e.Store.Has(o.ID) && time.Now().Before(deadline) {
-			if pause(e.ctx, 200*time.Millisecond) != nil {
+		for !e.Store.HasNow(o.ID) && time.Now().Before(deadline) {
+			if pause(e.ctx, 500*time.Millisecond) != nil {
 				break
 			}
 		}
 		switch {
-		case e.Store.Has(o.ID):
+		case e.Store.HasNow(o.ID):
 		case e.ctx.Err() != nil:
 			end = sweep.End{Result: sweep.Returned}
 		default:

@@ -146,6 +146,9 @@ func (w *Worker) tell(p presence) {
 	_ = w.conn.Publish(to, encode(p))
 }
 
+// starting is how long a server may take to have its JetStream.
+const starting = 10 * time.Second
+
 // find waits until a coordinator has put out the cases of the folder's plan, and checks that the folder is its own.
 func (w *Worker) find(ctx context.Context) (*joined, error) {
 	began, said := time.Now(), false
@@ -163,7 +166,7 @@ func (w *Worker) find(ctx context.Context) (*joined, error) {
 			return nil, context.Cause(ctx)
 		case !errors.Is(err, ErrNoSweep) && !errors.Is(err, ErrNotShared) && !errors.Is(err, ErrUnreachable) && !passes(err), time.Since(began) >= w.Patience:
 			return nil, err
-		case (errors.Is(err, ErrNotShared) || errors.Is(err, ErrJetStream)) && time.Since(began) >= min(w.Patience, sharing):
+		case errors.Is(err, ErrNotShared) && time.Since(began) >= min(w.Patience, sharing), errors.Is(err, ErrJetStream) && time.Since(began) >= min(w.Patience, starting):
 			return nil, err
 		}
 		if !said && !errors.Is(err, ErrNotShared) {
