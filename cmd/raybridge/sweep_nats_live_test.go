@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nkeys"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -78,6 +80,47 @@ func TestSweepByWorkers(t *testing.T) {
 		assert.Equal(t, compared(t, calm), compared(t, out), name)
 		assert.NoDirExists(t, filepath.Join(out, "nats"))
 	}
+}
+
+// TestSweepOnAServerThatIsThere: coordinator and worker use a server of somebody else's, the one with its secret in the
+// environment, the other with a file.
+func TestSweepOnAServerThatIsThere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it runs 4 cases")
+	}
+	t.Parallel()
+	key, err := nkeys.CreateUser()
+	require.NoError(t, err)
+	public, err := key.PublicKey()
+	require.NoError(t, err)
+	seed, err := key.Seed()
+	require.NoError(t, err)
+	s, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(), Nkeys: []*server.NkeyUser{{Nkey: public}},
+	})
+	require.NoError(t, err)
+	s.Start()
+	require.True(t, s.ReadyForConnections(patience))
+	defer s.Shutdown()
+	dir := t.TempDir()
+	file := sweepFile(t, "matrix: {ego.speed: [5, 10, 15, 20]}, collect: [ego.distance]")
+	out := filepath.Join(dir, "out")
+	o := call(t, "sweep", "plan", file, "--out", out)
+	require.Equal(t, exitDone, o.code, o.err)
+	w := work(t, []string{"sweep", "worker", "--out", out, "--nats", s.ClientURL(), "--nats-creds", write(t, dir, "seed", string(seed))}) // it waits
+	c := command(t, "sweep", "run", "--out", out, "--nats", s.ClientURL())
+	c.Env = append(c.Env, credentialsVariable+"="+string(seed))
+	o = execute(t, c)
+	require.Equal(t, exitDone, o.code, o.err)
+	assert.NotContains(t, o.out+o.err, string(seed))
+	assert.Contains(t, o.out, "4 of 4 cases done")
+	require.NoError(t, w.Wait())
+
+	require.NoError(t, os.RemoveAll(filepath.Join(out, "cases")))
+	c = command(t, "sweep", "run", "--out", out, "--nats", s.ClientURL())
+	o = execute(t, c)
+	assert.Equal(t, exitUsage, o.code)
+	assert.Contains(t, o.err, "doesn't take the credentials")
 }
 
 // TestWorkersThroughANight: workers are killed every few results, and the coordinator once. The bytes are those of an undisturbed
