@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # peers.sh: installs the software that nobody here wrote and that the bridges and worlds are
 # tested against: Cyclone DDS and Fast DDS, ROS 1's master and tools, SUMO, Python's protobuf,
-# BSON, CBOR and JSON modules, and the npm packages of scripts/peers/package-lock.json (into
-# .cache/peers). Prometheus and Slurm are unpacked there: installed, their services would run. The second time it installs nothing and needs no network. Debian 12, as
+# BSON, CBOR and JSON modules, PCL, and the npm packages of scripts/peers/package-lock.json (into
+# .cache/peers). Prometheus and Slurm are unpacked there: installed, their services would run. So are
+# PCL's headers: their package brings 400 others. The second time it installs nothing and needs no network. Debian 12, as
 # root or with sudo.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,6 +13,7 @@ apt="g++ cyclonedds-dev cyclonedds-tools libfastrtps-dev fastddsgen
  python3-sensor-msgs python3-rosgraph-msgs python3-geometry-msgs python3-nav-msgs python3-tf2-msgs python3-std-srvs
  python3-protobuf protobuf-compiler python3-bson python3-cbor2 python3-ujson python3-simplejson
  sumo
+ libpcl-io1.13 libeigen3-dev libboost-dev
  libdbus-1-3 libhwloc15 libjson-c5 libnuma1 libyaml-0-2" # the last line is what Slurm is linked with
 command -v node >/dev/null || apt+=" nodejs"
 command -v npm >/dev/null || apt+=" npm"
@@ -95,4 +97,5 @@ unpack() {
 }
 
 unpack prometheus usr/bin/promtool prometheus
+unpack pcl usr/include/pcl-1.13/pcl/io/vlp_grabber.h libpcl-dev
 unpack slurm usr/sbin/slurmd-wlm slurmctld slurmd slurm-client slurm-wlm-basic-plugins
