@@ -63,20 +63,26 @@ const (
 // ServerDir is the folder with the files of the coordinator's own server, in the store's.
 const ServerDir = "nats"
 
-// Round is what the coordinator has written to the folder at its start, "" where none has. A worker that sees another one than
+// Round is one start of a coordinator.
+type Round struct {
+	// Name tells rounds apart.
+	Name string `json:"name"`
+	// Stream has the round's cases.
+	Stream string `json:"stream"`
+}
+
+// Round is what the coordinator has written to the folder at its start, empty where none has. A worker that sees another one than
 // the coordinator says isn't in the coordinator's folder.
-func (s *Store) Round() (string, error) {
-	var round string
+func (s *Store) Round() (round Round, err error) {
 	s.look(".") // else NFS may show the one before
-	err := s.read(roundFile, &round)
-	if errors.Is(err, fs.ErrNotExist) {
+	if err = s.read(roundFile, &round); errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
 	return round, err
 }
 
 // SetRound writes the coordinator's round.
-func (s *Store) SetRound(round string) error { return s.write(roundFile, recordOf(round)) }
+func (s *Store) SetRound(round Round) error { return s.write(roundFile, recordOf(round)) }
 
 // WorkerState is a worker of another machine, by the word of the coordinator.
 type WorkerState struct {

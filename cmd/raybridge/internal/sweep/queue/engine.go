@@ -48,10 +48,11 @@ const (
 type Engine struct {
 	Options
 	names
-	ctx  context.Context
-	conn *connection
-	js   jetstream.JetStream
-	subs []*nats.Subscription
+	round string
+	ctx   context.Context
+	conn  *connection
+	js    jetstream.JetStream
+	subs  []*nats.Subscription
 
 	indices  map[string]int       // of the plan's cases
 	room     chan struct{}        // one for each case that is offered
@@ -144,33 +145,50 @@ func (e *Engine) open(ctx context.Context) (err error) {
 
 // renew removes the stream that a coordinator of this folder has left, and makes another one, with a round of its own.
 func (e *Engine) renew(ctx context.Context) error {
-	round, err := e.Store.Round()
+	last, err := e.Store.Round()
 	if err != nil {
 		return err
 	}
-	old, err := ask(ctx, func(ctx context.Context) (jetstream.Stream, error) { return e.js.Stream(ctx, e.stream) })
-	switch {
-	case errors.Is(err, jetstream.ErrStreamNotFound):
-	case err != nil:
-		return streamFault(err, e.stream)
-	case round == "" || old.CachedInfo().Config.Metadata[roundKey] != round:
-		return fmt.Errorf("stream %s %w: another folder has a sweep of the same plan there, or had: end that, or remove the stream with nats stream rm", e.stream, ErrForeignStream)
-	default:
-		if _, err := ask(ctx, func(ctx context.Context) (any, error) { return nil, e.js.DeleteStream(ctx, e.stream) }); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
-			return streamFault(err, e.stream)
-		}
-	}
-	round = rand.Text()
-	if err := e.Store.SetRound(round); err != nil {
+	if err := e.remove(ctx, e.stream, last.Name); err != nil {
 		return err
 	}
-	return e.create(ctx, round)
+	e.round = rand.Text()
+	if err := e.Store.SetRound(sweep.Round{Name: e.round, Stream: e.stream}); err != nil {
+		return err
+	}
+	return e.create(ctx)
+}
+
+// find returns the stream of a round. The error wraps ErrForeignStream where the stream of that name is another round's.
+func (e *Engine) find(ctx context.Context, stream, round string) (jetstream.Stream, error) {
+	s, err := ask(ctx, func(ctx context.Context) (jetstream.Stream, error) { return e.js.Stream(ctx, stream) })
+	if err != nil {
+		return nil, streamFault(err, stream)
+	}
+	if round == "" || s.CachedInfo().Config.Metadata[roundKey] != round {
+		return nil, fmt.Errorf("stream %s %w: another folder has a sweep of the same plan there, or had: end that, or remove the stream with nats stream rm", stream, ErrForeignStream)
+	}
+	return s, nil
+}
+
+// remove removes the stream of a round, if it is there.
+func (e *Engine) remove(ctx context.Context, stream, round string) error {
+	_, err := e.find(ctx, stream, round)
+	if err == nil {
+		if _, err = ask(ctx, func(ctx context.Context) (any, error) { return nil, e.js.DeleteStream(ctx, stream) }); err != nil {
+			err = streamFault(err, stream)
+		}
+	}
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil
+	}
+	return err
 }
 
 // create makes the stream and the workers' consumer.
-func (e *Engine) create(ctx context.Context, round string) error {
+func (e *Engine) create(ctx context.Context) error {
 	config := jetstream.StreamConfig{
-		Name: e.stream, Subjects: []string{e.jobs + ">"}, Description: "cases of a raybridge sweep", Metadata: map[string]string{roundKey: round},
+		Name: e.stream, Subjects: []string{e.jobs + ">"}, Description: "cases of a raybridge sweep", Metadata: map[string]string{roundKey: e.round},
 		Retention: jetstream.WorkQueuePolicy, Storage: jetstream.FileStorage, Discard: jetstream.DiscardNew, Duplicates: 2 * time.Minute,
 		Replicas: e.Replicas,
 	}
@@ -510,7 +528,9 @@ func (e *Engine) watch(ctx context.Context) {
 			e.withdraw(ctx)
 		case <-ended:
 			ended = nil
-			_ = e.conn.Publish(e.told, encode(told{End: true}))
+			if !e.deposed() {
+				e.tell(told{End: true})
+			}
 			force = time.After(endPatience)
 			e.withdraw(ctx)
 		case <-force:
@@ -528,7 +548,16 @@ func (e *Engine) watch(ctx context.Context) {
 	}
 }
 
-// withdraw takes back what no worker has begun.
+// deposed reports whether another coordinator has the folder: workers, their cases and the stream are that one's now.
+func (e *Engine) deposed() bool { return errors.Is(context.Cause(e.ctx), sweep.ErrLockLost) }
+
+// tell tells all workers. What isn't heard they find out by themselves.
+func (e *Engine) tell(t told) {
+	t.Round = e.round
+	_ = e.conn.Publish(e.told, encode(t))
+}
+
+// withdraw takes back what no worker has begun, and all that another coordinator has now.
 func (e *Engine) withdraw(ctx context.Context) {
 	e.mu.Lock()
 	e.withdrawn = true
@@ -537,9 +566,13 @@ func (e *Engine) withdraw(ctx context.Context) {
 	if left == 0 {
 		return
 	}
+	if e.deposed() {
+		e.takeBack(func(*offer) bool { return true })
+		return
+	}
 	limited, cancel := context.WithTimeout(ctx, endPatience)
 	defer cancel()
-	s, err := ask(limited, func(ctx context.Context) (jetstream.Stream, error) { return e.js.Stream(ctx, e.stream) })
+	s, err := e.find(limited, e.stream, e.round)
 	if err == nil {
 		_, err = ask(limited, func(ctx context.Context) (any, error) { return nil, s.Purge(ctx) })
 	}
@@ -588,11 +621,10 @@ func (e *Engine) findLost(ctx context.Context) {
 	}
 	limited, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
-	s, err := e.js.Stream(limited, e.stream)
+	s, err := e.find(limited, e.stream, e.round)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		round, fault := e.Store.Round()
-		if err = errors.Join(fault, e.create(ctx, round)); err == nil {
-			s, err = e.js.Stream(ctx, e.stream)
+		if err = e.create(ctx); err == nil {
+			s, err = e.find(ctx, e.stream, e.round)
 		}
 	}
 	if err != nil {
@@ -666,19 +698,21 @@ func (e *Engine) Measures() Measures {
 // next coordinator. Nobody may call Offer or End any longer.
 func (e *Engine) Close(complete bool) {
 	if complete {
-		_ = e.conn.Publish(e.told, encode(told{Complete: true})) // a worker that doesn't hear it looks at the store
+		e.tell(told{Complete: true}) // a worker that doesn't hear it looks at the store
 	}
 	e.end()
 	for _, s := range e.subs {
 		_ = s.Unsubscribe()
 	}
 	e.working.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), requestLimit)
-	defer cancel()
-	if err := e.js.DeleteStream(ctx, e.stream); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
-		e.Log.Warn("remove the queue: " + err.Error()) // the next coordinator of the folder does
+	if !e.deposed() {
+		ctx, cancel := context.WithTimeout(context.Background(), requestLimit)
+		defer cancel()
+		if err := e.remove(ctx, e.stream, e.round); err != nil {
+			e.Log.Warn("remove the queue: " + err.Error()) // the next coordinator of the folder does
+		}
+		_ = e.Store.ForgetWorkers() // without a coordinator, status doesn't show them
 	}
-	_ = e.Store.ForgetWorkers() // without a coordinator, status doesn't show them
 	_ = e.conn.FlushTimeout(requestLimit)
 	e.conn.Close()
 }

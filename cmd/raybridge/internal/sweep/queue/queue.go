@@ -15,6 +15,11 @@
 // sweep.ID.end to take an end, and tell it on sweep.ID.worker each few seconds what they do. On sweep.ID.told the coordinator tells all workers to end
 // their cases, or that the sweep is complete.
 //
+// # Rounds
+//
+// Each start of a coordinator is a round. The stream's metadata, what the coordinator tells, and the folder name it. So a
+// coordinator that has lost the folder to another one neither ends nor removes what is the other one's.
+//
 // # Clocks
 //
 // Times are compared with others of the same machine alone: leases are the server's, silence is measured by who listens.
@@ -104,8 +109,9 @@ type presence struct {
 	Why     string `json:"why,omitempty"`
 }
 
-// told is what the coordinator says to all workers.
+// told is what the coordinator of a round says to all workers.
 type told struct {
+	Round string `json:"round"`
 	// Complete: all cases are done or have failed. End: the cases that run are to end, and count for nothing.
 	Complete bool `json:"complete,omitempty"`
 	End      bool `json:"end,omitempty"`

@@ -56,6 +56,7 @@ type Worker struct {
 // joined is a sweep that a worker works on.
 type joined struct {
 	names
+	round    string
 	worker   *sweep.Worker
 	consumer jetstream.Consumer
 	lease    time.Duration
@@ -86,7 +87,7 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 	taking, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
 	w.leave = leave
-	if w.sweep, err = w.find(taking); err != nil {
+	if _, err = w.current(taking); err != nil {
 		return notComplete(err)
 	}
 	var slots, present sync.WaitGroup
@@ -203,7 +204,7 @@ func (w *Worker) look(ctx context.Context) (*joined, error) {
 	if err != nil {
 		return nil, err
 	}
-	if round != s.CachedInfo().Config.Metadata[roundKey] {
+	if j.round = round.Name; j.round != s.CachedInfo().Config.Metadata[roundKey] {
 		return nil, fmt.Errorf("%s %w: mount that one", w.Store.Dir(), ErrNotShared)
 	}
 	if j.consumer, err = s.Consumer(limited, consumer); errors.Is(err, jetstream.ErrConsumerNotFound) {
@@ -216,11 +217,19 @@ func (w *Worker) look(ctx context.Context) (*joined, error) {
 	return j, err
 }
 
-// onTold takes what the coordinator says to all.
+// onTold takes what the coordinator says to all. The folder says who that is: another one may have taken the folder from it.
 func (w *Worker) onTold(m *nats.Msg) {
 	var t told
 	if json.Unmarshal(m.Data, &t) != nil {
 		return
+	}
+	w.mu.Lock()
+	j := w.sweep
+	w.mu.Unlock()
+	if j == nil || t.Round != j.round {
+		if round, err := w.Store.Round(); err != nil || round.Name != t.Round {
+			return
+		}
 	}
 	if t.Complete {
 		w.leave(errComplete)
@@ -260,7 +269,7 @@ func (w *Worker) current(ctx context.Context) (*joined, error) {
 	w.mu.Lock()
 	j := w.sweep
 	w.mu.Unlock()
-	if j.consumer != nil {
+	if j != nil && j.consumer != nil {
 		return j, nil
 	}
 	j, err := w.find(ctx)
@@ -282,7 +291,7 @@ func (w *Worker) lose(j *joined, err error) {
 		return
 	}
 	_ = j.told.Unsubscribe()
-	w.sweep = &joined{names: j.names}
+	w.sweep = &joined{names: j.names, round: j.round}
 }
 
 // fetchWait is how long a request for a case waits for one.
