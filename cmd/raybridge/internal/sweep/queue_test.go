@@ -273,7 +273,7 @@ func TestPlannedAgain(t *testing.T) {
 	require.NoError(t, v.Close(false))
 }
 
-// TestReportsOfOthers: the names and words of a worker have bounds, and its alarms the paths of the coordinator. Whoever has
+// TestReportsOfOthers: the names and words of a worker have bounds, and its alarms the paths of the coordinator. Anyone who has
 // the workers' key can say anything.
 func TestReportsOfOthers(t *testing.T) {
 	t.Parallel()
