@@ -153,7 +153,7 @@ func (f *sweepFlags) serve(cmd *cobra.Command, s *sweep.Store, log *slog.Logger)
 	}
 	server, err := queue.Serve(s, at.Host, int(at.Port), log)
 	if err != nil {
-		return nil, usage(fmt.Errorf("--listen: %w", err))
+		return nil, serverFault(fmt.Errorf("--listen: %w", err))
 	}
 	fingerprint := ""
 	if server.Workers.Fingerprint != "" {
@@ -162,6 +162,14 @@ func (f *sweepFlags) serve(cmd *cobra.Command, s *sweep.Store, log *slog.Logger)
 	fmt.Fprintf(f.text(cmd), "workers: raybridge sweep worker --nats %s%s --nats-creds %s --out %s\n",
 		server.Workers.URL, fingerprint, shellWord(server.SecretFile), shellWord(s.Dir()))
 	return server, nil
+}
+
+// serverFault gives an error of the own server its exit code.
+func serverFault(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) { // the machine is busy
+		return &exitError{exitIncomplete, err}
+	}
+	return folderFault(err)
 }
 
 // shellWord is a word as a shell reads it.

@@ -44,6 +44,7 @@ func TestFolderFault(t *testing.T) {
 				err = fmt.Errorf("open sweep: %w", fault.File(&fs.PathError{Op: "open", Path: "plan.json", Err: cause}))
 			}
 			assert.Equal(t, want, exitCode(folderFault(err)), "%v", cause)
+			assert.Equal(t, want, exitCode(serverFault(err)), "%v", cause)
 		}
 	}
 }

@@ -224,6 +224,29 @@ func TestOneServerOfAFolder(t *testing.T) {
 	require.NoError(t, serve(t, s).Close(true), "the lock of a process that was killed is free")
 }
 
+// TestServerCantStart: the error says why, whether that is the address or the server's files.
+func TestServerCantStart(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { taken.Close() })
+	s, _ := storeOf(t, `matrix: {scene.seed: [1]}`)
+	_, err = queue.Serve(s, "127.0.0.1", taken.Addr().(*net.TCPAddr).Port, quiet(t))
+	require.ErrorIs(t, err, queue.ErrListen)
+	assert.Contains(t, err.Error(), taken.Addr().String())
+
+	files := filepath.Join(s.Dir(), "nats", "jetstream")
+	require.NoError(t, os.RemoveAll(files))
+	require.NoError(t, os.WriteFile(files, []byte("damaged"), 0o600))
+	_, err = queue.Serve(s, "127.0.0.1", 0, quiet(t))
+	require.ErrorContains(t, err, files)
+	assert.NotErrorIs(t, err, queue.ErrListen)
+	assert.Contains(t, err.Error(), "remove them")
+
+	require.NoError(t, os.Remove(files))
+	require.NoError(t, serve(t, s).Close(true), "the lock is free again")
+}
+
 // TestOfferedAgain: NATS swallows a message that has the id of one of the last two minutes, also when that one was dealt with. A case that
 // is offered again gets a worker in any case, also by the next coordinator.
 func TestOfferedAgain(t *testing.T) {

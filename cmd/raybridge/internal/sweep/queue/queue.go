@@ -185,6 +185,8 @@ var (
 	ErrNoSweep = errors.New("no sweep run has put out the cases of this plan")
 	// ErrSickWorker says that a worker fails what others don't.
 	ErrSickWorker = errors.New("three different cases in a row failed here, while other workers succeed")
+	// ErrListen says that the server of this process can't have its address.
+	ErrListen = errors.New("the address can't be listened at")
 	// ErrNoServer says that the program has no NATS server.
 	ErrNoServer = errors.New("this program has no NATS server")
 )

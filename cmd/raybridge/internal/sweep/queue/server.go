@@ -3,6 +3,7 @@
 package queue
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -19,6 +20,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -80,16 +83,48 @@ func Serve(s *sweep.Store, host string, port int, log *slog.Logger) (_ *Server, 
 	if v.server, err = server.NewServer(o); err != nil {
 		return nil, fmt.Errorf("start the NATS server: %w", err)
 	}
-	v.server.SetLogger(serverLog{log}, false, false)
+	said := serverLog{log, make(chan string, 1)}
+	v.server.SetLogger(said, false, false)
 	v.server.Start()
-	if !v.server.ReadyForConnections(readyLimit) {
+	if err := v.ready(said.fatal); err != nil {
 		v.server.Shutdown()
-		return nil, fmt.Errorf("the NATS server didn't start within %v: is %s taken?", readyLimit, net.JoinHostPort(host, fmt.Sprint(port)))
+		return nil, fmt.Errorf("start the NATS server at %s with its files in %s: %w", net.JoinHostPort(host, fmt.Sprint(port)), o.StoreDir, err)
 	}
 	v.Own.server, v.Own.Log = v.server, log
 	v.Own.URL = "nats://" + v.server.Addr().String()
 	v.Workers.URL = v.url(host)
 	return v, nil
+}
+
+// ready waits until the server takes connections, or has said why it can't.
+func (v *Server) ready(fatal <-chan string) error {
+	const step = 100 * time.Millisecond
+	for deadline := time.Now().Add(readyLimit); time.Now().Before(deadline); {
+		ready := v.server.ReadyForConnections(step)
+		select {
+		case text := <-fatal:
+			return startFault(text)
+		default:
+		}
+		if ready {
+			return nil
+		}
+	}
+	return fmt.Errorf("it isn't ready after %v: %w", readyLimit, context.DeadlineExceeded)
+}
+
+// startFault is what a server says that can't start, with the system's error where its text has one.
+func startFault(text string) error {
+	text = fault.Printable(text)
+	if strings.Contains(text, "listening on port") {
+		return fmt.Errorf("%w: %s", ErrListen, text)
+	}
+	for _, e := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.ESTALE, syscall.EROFS, syscall.EMFILE} {
+		if strings.Contains(text, e.Error()) {
+			return fmt.Errorf("%s: %w", text, e)
+		}
+	}
+	return fmt.Errorf("%s: if its files are damaged, remove them: the folder has what is done", text)
 }
 
 // options are the server's, and what clients need to reach it.
@@ -235,7 +270,10 @@ func (v *Server) Close(complete bool) error {
 }
 
 // serverLog passes on what the server finds wrong.
-type serverLog struct{ *slog.Logger }
+type serverLog struct {
+	*slog.Logger
+	fatal chan string // has the first reason why the server can't go on
+}
 
 func (serverLog) Noticef(string, ...any) {}
 func (serverLog) Debugf(string, ...any)  {}
@@ -243,7 +281,14 @@ func (serverLog) Tracef(string, ...any)  {}
 
 func (l serverLog) Warnf(format string, v ...any)  { l.say(format, v...) }
 func (l serverLog) Errorf(format string, v ...any) { l.say(format, v...) }
-func (l serverLog) Fatalf(format string, v ...any) { l.say(format, v...) }
+
+func (l serverLog) Fatalf(format string, v ...any) {
+	select {
+	case l.fatal <- fmt.Sprintf(format, v...):
+	default:
+		l.say(format, v...)
+	}
+}
 
 func (l serverLog) say(format string, v ...any) {
 	l.Warn("NATS server: " + fault.Printable(fmt.Sprintf(format, v...)))
