@@ -23,6 +23,10 @@ var kept = map[string]string{
 	"Cosine":    "a field of the layout that a shader writes",
 	"DueAt":     "programs that step by a barrier look ahead with it",
 	"SensorsOf": "programs find their sensors by pattern",
+	"Debugf":    "NATS's server logs by it",
+	"Noticef":   "NATS's server logs by it",
+	"Tracef":    "NATS's server logs by it",
+	"Warnf":     "NATS's server logs by it",
 	"XMLName":   "package xml sets it",
 
 	"bridges/internal/rosbridgev2.AppendAdvertise":        "its tests compare the frames that it writes",

@@ -66,8 +66,8 @@ var (
 	ErrClass = errors.New("another class of device than the plan's")
 	// ErrVersion: the program isn't of the version that the plan asks for.
 	ErrVersion = errors.New("another version than the plan's")
-	// ErrNoDevice: there is no usable device.
-	ErrNoDevice = errors.New("no usable device here")
+	// errNoDevice: there is no usable device.
+	errNoDevice = errors.New("no usable device here")
 )
 
 // Exit codes of raybridge run.
@@ -346,7 +346,7 @@ func (w *Worker) judge(r *running, err error) {
 	case r.end.Code == codeUsage && r.end.crash == "" && saysError.MatchString(r.end.Log):
 		r.end.Result = Hopeless
 	case r.end.Code == codeNoDevice:
-		r.end.Result, r.end.Err = Returned, fmt.Errorf("%w: %s", ErrNoDevice, words)
+		r.end.Result, r.end.Err = Returned, fmt.Errorf("%w: %s", errNoDevice, words)
 		return
 	default:
 		r.end.Result = Failed

@@ -81,15 +81,15 @@ func redacted(address string) string {
 // Plain reports whether messages go over a network that isn't this machine's without encryption.
 func (a *Access) Plain() bool {
 	for one := range strings.SplitSeq(a.URL, ",") {
-		if u, err := url.Parse(strings.TrimSpace(one)); err == nil && u.Scheme == "nats" && !Loopback(u.Hostname()) {
+		if u, err := url.Parse(strings.TrimSpace(one)); err == nil && u.Scheme == "nats" && !loopback(u.Hostname()) {
 			return true
 		}
 	}
 	return false
 }
 
-// Loopback reports whether a host is this machine alone.
-func Loopback(host string) bool {
+// loopback reports whether a host is this machine alone.
+func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

@@ -155,7 +155,7 @@ func (v *Server) options(dir, host string, port int) (*server.Options, error) {
 		return nil, fmt.Errorf("read the coordinator's key: %w", err)
 	}
 	v.Own.inbox = "_INBOX_sweep_run" // workers can't listen there
-	if !Loopback(host) {
+	if !loopback(host) {
 		certificate, err := certificateIn(dir)
 		if err != nil {
 			return nil, err
