@@ -76,7 +76,7 @@ func workerOn(t *testing.T, v *queue.Server, w *sweep.Worker) *queue.Worker {
 	require.NoError(t, err)
 	to.Log = quiet(t)
 	return &queue.Worker{
-		Access: to, Store: w.Store, Jobs: 1, Patience: 5 * time.Second, Log: quiet(t),
+		Access: to, Store: w.Store, Jobs: 1, Patience: patience, Log: quiet(t),
 		Prepare: func() (*sweep.Worker, error) { return w, nil },
 	}
 }

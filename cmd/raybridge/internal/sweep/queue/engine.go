@@ -143,11 +143,17 @@ func (e *Engine) open(ctx context.Context) (err error) {
 	return e.conn.FlushTimeout(settleLimit)
 }
 
-// renew removes the stream that a coordinator of this folder has left, and makes another one, with a round of its own.
+// renew removes the streams that coordinators of this folder have left, also the one of another plan, and makes another one, with
+// a round of its own.
 func (e *Engine) renew(ctx context.Context) error {
 	last, err := e.Store.Round()
 	if err != nil {
 		return err
+	}
+	if strings.HasPrefix(last.Stream, streamPrefix) && last.Stream != e.stream {
+		if err := e.remove(ctx, last.Stream, last.Name); err != nil && !errors.Is(err, ErrForeignStream) {
+			return err
+		}
 	}
 	if err := e.remove(ctx, e.stream, last.Name); err != nil {
 		return err
@@ -512,7 +518,7 @@ const endPatience = 5 * time.Second
 // watch sees to what comes by time, until ctx ends.
 func (e *Engine) watch(ctx context.Context) {
 	const often = 2 * time.Second
-	ticker := time.NewTicker(min(often, e.Lease))
+	ticker := time.NewTicker(min(often, e.Lease/3))
 	defer ticker.Stop()
 	ended, offering := e.ctx.Done(), make(<-chan struct{})
 	looked := time.Now()
@@ -536,6 +542,7 @@ func (e *Engine) watch(ctx context.Context) {
 		case <-force:
 			e.takeBack(func(*offer) bool { return true })
 		case <-ticker.C:
+			e.tell(told{})
 			e.forgetSilent()
 			if time.Since(looked) >= e.Lease {
 				looked = time.Now()

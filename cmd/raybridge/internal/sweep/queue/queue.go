@@ -13,12 +13,13 @@
 //
 // The stream sweep_ID has sweep.ID.job.CASE, where ID is the plan's. Beside it, and not kept, workers ask the coordinator on
 // sweep.ID.end to take an end, and tell it on sweep.ID.worker each few seconds what they do. On sweep.ID.told the coordinator tells all workers to end
-// their cases, or that the sweep is complete.
+// their cases, or that the sweep is complete, and else says each few seconds that it is there.
 //
 // # Rounds
 //
 // Each start of a coordinator is a round. The stream's metadata, what the coordinator tells, and the folder name it. So a
-// coordinator that has lost the folder to another one neither ends nor removes what is the other one's.
+// coordinator that has lost the folder to another one neither ends nor removes what is the other one's. The folder names the round's
+// stream, too: the next coordinator removes it, which may have another plan.
 //
 // # Clocks
 //
@@ -47,9 +48,12 @@ type names struct{ stream, jobs, end, worker, told string }
 // consumer is that of all workers.
 const consumer = "workers"
 
+// streamPrefix begins the names of sweeps' streams.
+const streamPrefix = "sweep_"
+
 func namesOf(p *sweep.Plan) names {
 	id := p.ID()
-	return names{stream: "sweep_" + id, jobs: "sweep." + id + ".job.", end: "sweep." + id + ".end", worker: "sweep." + id + ".worker", told: "sweep." + id + ".told"}
+	return names{stream: streamPrefix + id, jobs: "sweep." + id + ".job.", end: "sweep." + id + ".end", worker: "sweep." + id + ".worker", told: "sweep." + id + ".told"}
 }
 
 // roundKey is where the stream's metadata has the coordinator's round.

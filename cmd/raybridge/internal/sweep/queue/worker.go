@@ -34,7 +34,7 @@ type Worker struct {
 	// Name tells the worker from others; "" makes one up.
 	Name string
 	Jobs int
-	// Patience is how long it waits for a server, and for a coordinator.
+	// Patience is how long it waits for a server and for a coordinator, at least for its lease once it has joined.
 	Patience time.Duration
 	Log      *slog.Logger
 	// Try runs a case in place of its process. (optional)
@@ -50,6 +50,8 @@ type Worker struct {
 	sweep *joined
 	state sweep.WorkerState
 	runs  map[string]run // by offer
+	// heard is when the coordinator was last heard, or a case ended here. Patience counts from then on.
+	heard time.Time
 	leave context.CancelCauseFunc
 }
 
@@ -61,6 +63,7 @@ type joined struct {
 	consumer jetstream.Consumer
 	lease    time.Duration
 	told     *nats.Subscription
+	since    time.Time
 }
 
 // run is a case that runs.
@@ -87,6 +90,7 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 	taking, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
 	w.leave = leave
+	w.hear()
 	if _, err = w.current(taking); err != nil {
 		return notComplete(err)
 	}
@@ -165,7 +169,7 @@ func (w *Worker) find(ctx context.Context) (*joined, error) {
 			return nil, w.Access.fault(cmp.Or(w.conn.LastError(), nats.ErrConnectionClosed))
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
-		case !errors.Is(err, ErrNoSweep) && !errors.Is(err, ErrNotShared) && !errors.Is(err, ErrUnreachable) && !passes(err), time.Since(began) >= w.Patience:
+		case !errors.Is(err, ErrNoSweep) && !errors.Is(err, ErrNotShared) && !errors.Is(err, ErrUnreachable) && !passes(err), w.waited() >= w.Patience:
 			return nil, err
 		case errors.Is(err, ErrNotShared) && time.Since(began) >= min(w.Patience, sharing), errors.Is(err, ErrJetStream) && time.Since(began) >= min(w.Patience, starting):
 			return nil, err
@@ -187,7 +191,7 @@ func (w *Worker) look(ctx context.Context) (*joined, error) {
 		return nil, err
 	}
 	p := worker.Plan
-	j := &joined{names: namesOf(p), worker: worker}
+	j := &joined{names: namesOf(p), worker: worker, since: time.Now()}
 	limited, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
 	s, err := w.js.Stream(limited, j.stream)
@@ -230,7 +234,9 @@ func (w *Worker) onTold(m *nats.Msg) {
 		if round, err := w.Store.Round(); err != nil || round.Name != t.Round {
 			return
 		}
+		w.lose(j, errors.New("the folder has another coordinator"))
 	}
+	w.hear()
 	if t.Complete {
 		w.leave(errComplete)
 	}
@@ -258,8 +264,48 @@ func (w *Worker) work(ctx, taking context.Context) {
 			_ = pause(taking, 250*time.Millisecond)
 		case m != nil:
 			w.deal(ctx, taking, j, m)
+			w.hear()
+		case taking.Err() == nil:
+			w.idle(j)
 		}
 	}
+}
+
+// hear notes that there is still something to work for.
+func (w *Worker) hear() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.heard = time.Now()
+}
+
+// waited is for how long the worker has heard of no coordinator, and has run nothing.
+func (w *Worker) waited() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.runs) > 0 {
+		return 0
+	}
+	return time.Since(w.heard)
+}
+
+// idle sees to a worker that got no case while its coordinator is silent: it looks at the folder once a lease, which may have another
+// plan, and leaves when its patience is over. The stream alone says nothing: it stays when its coordinator is dead.
+func (w *Worker) idle(j *joined) {
+	switch waited := w.waited(); {
+	case waited < j.lease:
+	case waited >= w.Patience:
+		w.leave(w.alone())
+	case time.Since(j.since) >= j.lease:
+		w.lose(j, errors.New("the coordinator is silent"))
+	}
+}
+
+// alone is why a worker leaves whose coordinator is silent.
+func (w *Worker) alone() error {
+	if !w.conn.IsConnected() {
+		return fmt.Errorf("%s: %w", w.Access.URL, ErrUnreachable)
+	}
+	return fmt.Errorf("%s: %w on %s, or it is silent", w.Store.Dir(), ErrNoSweep, w.Access.URL)
 }
 
 // current is the sweep, which is looked for where it was lost.
@@ -278,6 +324,9 @@ func (w *Worker) current(ctx context.Context) (*joined, error) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.sweep != nil {
+		_ = w.sweep.told.Unsubscribe()
+	}
 	w.sweep = j
 	return j, nil
 }
@@ -287,11 +336,10 @@ func (w *Worker) lose(j *joined, err error) {
 	w.Log.Debug("take a case: " + err.Error())
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.sweep != j {
+	if j == nil || w.sweep != j {
 		return
 	}
-	_ = j.told.Unsubscribe()
-	w.sweep = &joined{names: j.names, round: j.round}
+	w.sweep = &joined{names: j.names, round: j.round, told: j.told} // its cases may still be told to end
 }
 
 // fetchWait is how long a request for a case waits for one.
@@ -299,7 +347,7 @@ const fetchWait = 5 * time.Second
 
 // next takes one case, nil where there is none now. One at a time: who takes several keeps others from them.
 func next(ctx context.Context, j *joined) (jetstream.Msg, error) {
-	limited, cancel := context.WithTimeout(ctx, fetchWait)
+	limited, cancel := context.WithTimeout(ctx, min(fetchWait, j.lease))
 	defer cancel()
 	batch, err := j.consumer.Fetch(1, jetstream.FetchContext(limited))
 	if err != nil {

@@ -1,0 +1,156 @@
+package sweep_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/sweep"
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/sweep/queue"
+)
+
+// proxied returns a server's access over a network that cut takes away for good, as when a machine dies.
+func proxied(t *testing.T, v *queue.Server, a queue.Access) (_ queue.Access, cut func()) {
+	t.Helper()
+	at := strings.TrimPrefix(v.Own.URL, "nats://")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, end := context.WithCancel(context.Background())
+	var lines sync.WaitGroup
+	lines.Go(func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", at)
+			if err != nil {
+				in.Close()
+				continue
+			}
+			context.AfterFunc(ctx, func() { in.Close(); out.Close() })
+			for from, to := range map[net.Conn]net.Conn{in: out, out: in} {
+				lines.Go(func() {
+					_, _ = io.Copy(to, from) // until cut
+					to.Close()
+				})
+			}
+		}
+	})
+	cut = func() {
+		end()
+		l.Close()
+		lines.Wait()
+	}
+	t.Cleanup(cut)
+	return queue.Access{URL: "nats://" + l.Addr().String(), Credentials: a.Credentials, Log: quiet(t)}, cut
+}
+
+// killable is an engine that kill takes the network from, so that it neither says anything nor removes anything.
+func killable(t *testing.T, v *queue.Server, s *sweep.Store, p *sweep.Plan) (e *queue.Engine, kill func()) {
+	t.Helper()
+	access, cut := proxied(t, v, v.Own)
+	e, err := queue.NewEngine(t.Context(), &queue.Options{Access: access, Store: s, Plan: p, Lease: time.Second, Log: quiet(t)})
+	require.NoError(t, err)
+	t.Cleanup(func() { e.Close(false) })
+	return e, cut
+}
+
+// TestNextPlan: the coordinator dies, and the next one has a larger plan. Workers of the first plan go on with the second, and nothing is
+// left of the first one's stream, unless the folder has forgotten it.
+func TestNextPlan(t *testing.T) {
+	t.Parallel()
+	for name, forgotten := range map[string]bool{"known stream": false, "forgotten stream": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, p := storeOf(t, `matrix: {scene.seed: [1, 2]}`)
+			v := serve(t, s)
+			t.Cleanup(func() { assert.NoError(t, v.Close(true)) })
+			first, kill := killable(t, v, s, p)
+			one := workerOn(t, v, &sweep.Worker{Store: s})
+			one.Patience = 10 * patience
+			one.Prepare = func() (*sweep.Worker, error) {
+				p, err := s.Plan()
+				if err != nil {
+					return nil, err
+				}
+				return newWorker(s, p)
+			}
+			works := make(chan error, 1)
+			go func() { works <- one.Run(t.Context()) }()
+			r, err := (&sweep.Run{Store: s, Plan: p, Engine: first}).Run(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, r.Err())
+			js, _ := streamOf(t, v, p)
+			kill()
+			if forgotten {
+				require.NoError(t, os.Remove(filepath.Join(s.Dir(), "round")))
+			}
+
+			put(t, p.Place, `sweep: {base: drive.yaml, matrix: {scene.seed: [1, 2, 3]}}`)
+			grown, err := planOf(t, filepath.Dir(p.Place), "sweep.yaml")
+			require.NoError(t, err)
+			_, lock, err := s.Lock(t.Context(), false, func(string) {})
+			require.NoError(t, err)
+			_, err = s.Adopt(t.Context(), grown, true)
+			require.NoError(t, err)
+			require.NoError(t, lock.Release())
+			second := engineOn(t, v, s, grown)
+			_, err = js.Stream(t.Context(), "sweep_"+p.ID())
+			if !forgotten {
+				require.ErrorIs(t, err, jetstream.ErrStreamNotFound)
+			}
+			limited, stop := context.WithTimeout(t.Context(), patience)
+			defer stop()
+			r, err = (&sweep.Run{Store: s, Plan: grown, Engine: second}).Run(limited)
+			require.NoError(t, err)
+			assert.NoError(t, r.Err())
+			second.Close(true)
+			require.NoError(t, <-works)
+		})
+	}
+}
+
+// TestPatience: a worker that has joined leaves when its server or its coordinator is gone for longer than its patience, and says which.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		server bool
+		want   error
+	}{
+		"server":      {true, queue.ErrUnreachable},
+		"coordinator": {false, queue.ErrNoSweep},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, p := storeOf(t, `matrix: {scene.seed: [1, 2]}`)
+			w, err := newWorker(s, p)
+			require.NoError(t, err)
+			v := serve(t, s)
+			t.Cleanup(func() { assert.NoError(t, v.Close(true)) })
+			e, cut := killable(t, v, s, p)
+			one := workerOn(t, v, w)
+			if c.server {
+				one.Access, cut = proxied(t, v, one.Access)
+			}
+			one.Patience = 4 * time.Second
+			limited, stop := context.WithTimeout(t.Context(), patience)
+			defer stop()
+			works := make(chan error, 1)
+			go func() { works <- one.Run(limited) }()
+			require.Eventually(t, func() bool { return e.Measures().Workers == 1 }, patience, time.Millisecond)
+			cut()
+			require.ErrorIs(t, <-works, c.want)
+		})
+	}
+}
