@@ -218,7 +218,7 @@ func (m *scraped) read() metrics.Sweep {
 	m.mu.Unlock()
 	e := m.engine.Measures()
 	return metrics.Sweep{
-		Done: at.Done, Failed: at.Failed, Running: e.Leased, Waiting: at.Left() - e.Leased, Workers: e.Workers,
+		Done: at.Done, Failed: at.Failed, Running: e.Leased, Waiting: max(0, at.Left()-e.Leased), Workers: e.Workers,
 		Offers: e.Offered, Redeliveries: e.Redelivered, Requeued: e.Lost, Silent: e.Silent,
 	}
 }

@@ -343,6 +343,58 @@ func TestReportsOfOthers(t *testing.T) {
 	require.NoError(t, v.Close(true))
 }
 
+// TestGivenBack: a case that workers give back, as where they are told to end, goes to others however often. It hasn't failed.
+func TestGivenBack(t *testing.T) {
+	t.Parallel()
+	s, p := storeOf(t, `matrix: {scene.seed: [1]}`)
+	w, err := newWorker(s, p)
+	require.NoError(t, err)
+	v := serve(t, s)
+	e := engineOn(t, v, s, p)
+	one := workerOn(t, v, w)
+	given := 0
+	one.Try = func(ctx context.Context, c *sweep.Case, tries int) sweep.End {
+		if given++; given <= 12 {
+			return sweep.End{Case: c, Result: sweep.Returned}
+		}
+		return w.Try(ctx, c, tries)
+	}
+	left := make(chan error)
+	go func() { left <- one.Run(t.Context()) }()
+	r, err := (&sweep.Run{Store: s, Plan: p, Engine: e, Attempts: 1}).Run(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, r.Err())
+	e.Close(true)
+	require.NoError(t, <-left)
+	require.NoError(t, v.Close(true))
+}
+
+// TestLeasesOfTheDead: a case whose worker has died waits, and doesn't run.
+func TestLeasesOfTheDead(t *testing.T) {
+	t.Parallel()
+	s, p := storeOf(t, `matrix: {scene.seed: [1]}`)
+	v := serve(t, s)
+	e := engineOn(t, v, s, p)
+	require.NoError(t, e.Offer(t.Context(), &p.Cases[0], 1))
+	_, stream := streamOf(t, v, p)
+	kept, err := stream.GetMsg(t.Context(), 1)
+	require.NoError(t, err)
+	var job struct{ Offer string }
+	require.NoError(t, json.Unmarshal(kept.Data, &job))
+	to, err := v.ForWorkers()
+	require.NoError(t, err)
+	begun, err := json.Marshal(map[string]string{"worker": "a", "case": p.Cases[0].ID, "offer": job.Offer, "kind": "begun"})
+	require.NoError(t, err)
+	require.NoError(t, connect(t, to.URL, to.Credentials).Publish("sweep."+p.ID()+".end", begun))
+	counts := func(leased, waiting int) func() bool {
+		return func() bool { m := e.Measures(); return m.Leased == leased && m.Waiting == waiting }
+	}
+	require.Eventually(t, func() bool { m := e.Measures(); return m.Leased == 1 || m.Silent == 1 }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, counts(0, 1), 30*time.Second, 10*time.Millisecond)
+	e.Close(false)
+	require.NoError(t, v.Close(true))
+}
+
 // connect is a connection with a user's key.
 func connect(t *testing.T, url string, seed []byte) *nats.Conn {
 	t.Helper()

@@ -317,6 +317,9 @@ func (l *loop) controlled(e End) error {
 	case e.Result == Done:
 		return l.convict()
 	case l.stopped():
+	case e.Result == Returned && e.Err == nil: // its worker was told to end
+		l.control = e.Case
+		l.ready = append(l.ready, e.Case)
 	case e.Result == Returned:
 		l.report.Stopped = e.Err
 	default:

@@ -371,8 +371,8 @@ func (e *Engine) take(r *report) (a answer) {
 		if o != nil {
 			e.confirm(o, end)
 		}
-	case isFailed, isHopeless:
-		if r.Kind == isFailed { // a hopeless case fails alike on every machine
+	case isFailed, isHopeless, isDeadly:
+		if r.Kind == isFailed { // a hopeless case fails alike on every machine, and a deadly one wasn't run here
 			a.Leave = e.suspect(w, r)
 		}
 		if mine {
@@ -390,7 +390,7 @@ func (e *Engine) take(r *report) (a answer) {
 	case isReturned:
 		if mine {
 			o.worker = ""
-			if e.withdrawn {
+			if e.withdrawn || r.Err == "" { // without an error it was told to end: a new offer counts from 0
 				e.finish(o, sweep.End{Result: sweep.Returned})
 			}
 		}
@@ -692,7 +692,7 @@ func (e *Engine) Measures() Measures {
 	defer e.mu.Unlock()
 	m := Measures{Counts: e.counts, Workers: len(e.workers)}
 	for _, o := range e.offered {
-		if o.worker != "" {
+		if e.workers[o.worker] != nil {
 			m.Leased++
 		} else {
 			m.Waiting++

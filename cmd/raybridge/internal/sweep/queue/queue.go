@@ -81,6 +81,7 @@ const (
 	isHopeless kind = "hopeless"
 	isReturned kind = "returned" // the case goes to another worker
 	isDiskFull kind = "disk full"
+	isDeadly   kind = "deadly" // it was handed out too often, and no worker came back with it
 	hasBegun   kind = "begun"
 )
 

@@ -72,6 +72,9 @@ type run struct {
 	end context.CancelFunc
 }
 
+// errDeadly: a case probably ends its worker.
+var errDeadly = errors.New("no worker came back with it")
+
 // errComplete: nothing is left to do.
 var errComplete = errors.New("the sweep is complete")
 
@@ -390,7 +393,7 @@ func (w *Worker) deal(ctx, taking context.Context, j *joined, m jetstream.Msg) {
 	if e.Result == sweep.Returned && e.Err != nil {
 		w.leave(e.Err)
 	}
-	if err := w.settle(taking, m, &ended{e.Result, before, heard}); err != nil {
+	if err := w.settle(taking, m, &ended{&e, before, heard}); err != nil {
 		w.Log.Debug("settle a case: " + err.Error()) // it is handed out again, and the store has it or not
 	}
 }
@@ -435,7 +438,7 @@ func (w *Worker) try(ctx context.Context, j *joined, given *job, before int) swe
 	case !given.Again && w.Store.Has(c.ID):
 		return sweep.End{Case: c}
 	case before >= mostHandedOut:
-		return sweep.End{Case: c, Result: sweep.Failed, Err: fmt.Errorf("it was handed out %d times, and no worker came back with it", before), Code: -1}
+		return sweep.End{Case: c, Result: sweep.Failed, Err: fmt.Errorf("it was handed out %d times, and %w", before, errDeadly), Code: -1}
 	}
 	if w.Try != nil {
 		return w.Try(ctx, c, given.Tries)
@@ -460,6 +463,8 @@ func reportOf(e *sweep.End) report {
 	switch {
 	case e.Result == sweep.Done:
 		r.Kind = isDone
+	case errors.Is(e.Err, errDeadly):
+		r.Kind = isDeadly
 	case e.Result == sweep.Failed:
 		r.Kind = isFailed
 	case e.Result == sweep.Hopeless:
@@ -514,9 +519,11 @@ func (l *leaveError) Is(target error) bool { return target == ErrSickWorker }
 func (w *Worker) settle(taking context.Context, m jetstream.Msg, e *ended) error {
 	const shortest, longest = time.Second, time.Minute
 	switch {
-	case e.result == sweep.Returned:
+	case e.Result == sweep.Returned && e.Err == nil && e.heard:
+		return m.Ack() // the coordinator offers it again
+	case e.Result == sweep.Returned:
 		return m.Nak()
-	case e.result == sweep.Done || e.heard && e.result == sweep.Failed:
+	case e.Result == sweep.Done || e.heard && e.Result == sweep.Failed:
 		return acknowledge(taking, m)
 	case e.heard:
 		return m.TermWithReason("failed for good")
@@ -526,7 +533,7 @@ func (w *Worker) settle(taking context.Context, m jetstream.Msg, e *ended) error
 
 // ended is how a case ended that was handed out before times already. heard says that the coordinator knows it.
 type ended struct {
-	result sweep.Result
+	*sweep.End
 	before int
 	heard  bool
 }
