@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -53,10 +54,10 @@ func readToken(file string) (string, error) {
 	return token, nil
 }
 
-// readByOthers reports whether the file of a token is one that other users may read.
-func readByOthers(file string) bool {
+// readByOthers reports whether users that have a file's bits in mask may read the file of a secret.
+func readByOthers(file string, mask fs.FileMode) bool {
 	info, err := os.Stat(file)
-	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o044 != 0
+	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&mask != 0
 }
 
 // ctl is a client of a run's API.

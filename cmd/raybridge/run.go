@@ -992,7 +992,7 @@ func planAPI(cmd *cobra.Command, f *runFlags) (*apiPlan, error) {
 func (pl *plan) warn() {
 	c, f := pl.config, pl.flags
 	warnRig(pl.log, c.Notices, c.Sensors)
-	if pl.api != nil && readByOthers(f.apiTokenFile) {
+	if pl.api != nil && readByOthers(f.apiTokenFile, 0o044) {
 		pl.log.Warn("others on this machine can read the token: chmod 600 " + f.apiTokenFile)
 	}
 	if pl.leftToCommands {

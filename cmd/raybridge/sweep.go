@@ -1029,7 +1029,7 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// lostText says what of a sweep was loat.
+// lostText says what of a sweep was lost.
 func lostText(at *sweep.Activity) string {
 	text := ""
 	if at.Lost > 0 {

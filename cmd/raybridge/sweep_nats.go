@@ -45,7 +45,7 @@ func (f *natsFlags) access(log *slog.Logger) (queue.Access, error) {
 		if err != nil {
 			return a, usage(fmt.Errorf("--nats-creds: %w", fault.File(err)))
 		}
-		if readByOthers(f.creds) {
+		if readByOthers(f.creds, 0o004) { // its group may: so Kubernetes gives secrets to a pod's user
 			log.Warn("others on this machine can read the credentials: chmod 600 " + f.creds)
 		}
 		a.Credentials = secret

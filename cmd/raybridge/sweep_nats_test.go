@@ -1,11 +1,35 @@
 package main
 
 import (
+	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/nats-io/nkeys"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
+
+// TestCredentialsFile: all users of the machine reading it is a warning, its group isn't.
+func TestCredentialsFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	key, err := nkeys.CreateUser()
+	require.NoError(t, err)
+	seed, err := key.Seed()
+	require.NoError(t, err)
+	for mode, warned := range map[fs.FileMode]bool{0o600: false, 0o440: false, 0o644: true, 0o604: true} {
+		f := natsFlags{url: "nats://127.0.0.1:4222", creds: filepath.Join(dir, mode.String())}
+		require.NoError(t, os.WriteFile(f.creds, seed, 0o600))
+		require.NoError(t, os.Chmod(f.creds, mode))
+		var said strings.Builder
+		_, err := f.access(newLog(&said, false))
+		require.NoError(t, err)
+		assert.Equal(t, warned, strings.Contains(said.String(), "chmod 600"), mode)
+	}
+}
 
 // TestWrongUseOfNATS: flags that can't be meant, and secrets where everybody can read them.
 func TestWrongUseOfNATS(t *testing.T) {

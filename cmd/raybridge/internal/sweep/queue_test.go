@@ -395,6 +395,30 @@ func TestLeasesOfTheDead(t *testing.T) {
 	require.NoError(t, v.Close(true))
 }
 
+// TestAnswersToTheCoordinator: workers, who may listen below _INBOX, don't hear them.
+func TestAnswersToTheCoordinator(t *testing.T) {
+	t.Parallel()
+	s, p := storeOf(t, `matrix: {scene.seed: [1]}`)
+	v := serve(t, s)
+	to, err := v.ForWorkers()
+	require.NoError(t, err)
+	nc := connect(t, to.URL, to.Credentials)
+	heard, err := nc.SubscribeSync("_INBOX.>")
+	require.NoError(t, err)
+	require.NoError(t, nc.Flush())
+	e, err := queue.NewEngine(t.Context(), &queue.Options{
+		Access: queue.Access{URL: v.Own.URL, Credentials: v.Own.Credentials, Log: quiet(t)}, Store: s, Plan: p, Log: quiet(t),
+	})
+	require.NoError(t, err)
+	require.NoError(t, e.Offer(t.Context(), &p.Cases[0], 1))
+	require.NoError(t, nc.Flush())
+	pending, _, err := heard.Pending()
+	require.NoError(t, err)
+	assert.Zero(t, pending)
+	e.Close(false)
+	require.NoError(t, v.Close(true))
+}
+
 // connect is a connection with a user's key.
 func connect(t *testing.T, url string, seed []byte) *nats.Conn {
 	t.Helper()

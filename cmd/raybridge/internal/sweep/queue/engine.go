@@ -105,11 +105,12 @@ func NewEngine(ctx context.Context, o *Options) (*Engine, error) {
 		indices: map[string]int{}, offered: map[string]*offer{}, more: make(chan struct{}, 1), workers: map[string]*member{}, failed: map[string]string{},
 	}
 	e.Lease = cmp.Or(o.Lease, Lease)
+	e.Access.inbox = coordinatorInbox
 	for i := range o.Plan.Cases {
 		e.indices[o.Plan.Cases[i].ID] = i
 	}
 	var err error
-	if e.conn, err = o.Access.await(ctx, "raybridge sweep run", settleLimit); err != nil {
+	if e.conn, err = e.Access.await(ctx, "raybridge sweep run", settleLimit); err != nil {
 		return nil, err
 	}
 	if err = e.open(ctx); err != nil {

@@ -45,6 +45,9 @@ const Lease = 30 * time.Second
 // names are those of a plan's sweep in NATS.
 type names struct{ stream, jobs, end, worker, told string }
 
+// coordinatorInbox begins the subjects of answers to the coordinator. Workers may listen below _INBOX, and not there.
+const coordinatorInbox = "_INBOX_sweep_run"
+
 // consumer is that of all workers.
 const consumer = "workers"
 

@@ -154,7 +154,6 @@ func (v *Server) options(dir, host string, port int) (*server.Options, error) {
 	if v.Own.Credentials, err = own.Seed(); err != nil {
 		return nil, fmt.Errorf("read the coordinator's key: %w", err)
 	}
-	v.Own.inbox = "_INBOX_sweep_run" // workers can't listen there
 	if !loopback(host) {
 		certificate, err := certificateIn(dir)
 		if err != nil {
