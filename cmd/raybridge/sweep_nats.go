@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -316,18 +318,11 @@ func (f *workerFlags) run(cmd *cobra.Command) error {
 	if os.Geteuid() == 0 {
 		log.Warn("this worker is root, so that what its cases do is done with all rights: use an ordinary user")
 	}
-	access, err := f.nats.access(log)
+	s, access, err := f.open(cmd.Context(), log)
 	if err != nil {
 		return err
 	}
-	s, err := sweep.OpenStore(f.out)
-	if err != nil {
-		return folderFault(err)
-	}
 	defer s.Close()
-	if s.Cancelled() {
-		return usage(fmt.Errorf("%s: %w: sweep run continues it", s.Dir(), sweep.ErrCancelled))
-	}
 	ctx, done := s.UntilCancelled(cmd.Context())
 	defer done()
 	var last *sweep.Worker
@@ -342,7 +337,11 @@ func (f *workerFlags) run(cmd *cobra.Command) error {
 		last, err = f.worker(ctx, s, p)
 		return last, err
 	}
-	if _, err := prepare(); err != nil { // before anybody is asked for work
+	err = f.await(ctx, log, func() error { // before anybody is asked for work
+		_, err := prepare()
+		return err
+	}, sweep.ErrNoPlan)
+	if err != nil {
 		return err
 	}
 	w := &queue.Worker{
@@ -358,7 +357,7 @@ func (f *workerFlags) run(cmd *cobra.Command) error {
 	}
 	err = w.Run(ctx)
 	if errors.Is(err, context.Canceled) {
-		err = errors.New("the worker was told to end: other workers run its cases")
+		err = errWorkerTold
 	}
 	if err != nil {
 		return natsFault(err)
@@ -367,4 +366,49 @@ func (f *workerFlags) run(cmd *cobra.Command) error {
 		fmt.Fprintln(cmd.OutOrStdout(), "the sweep is complete")
 	}
 	return nil
+}
+
+// errWorkerTold says that a worker has ended before its sweep.
+var errWorkerTold = errors.New("the worker was told to end: other workers run its cases")
+
+// open opens the folder and reads the credentials. The first sweep run makes both.
+func (f *workerFlags) open(ctx context.Context, log *slog.Logger) (s *sweep.Store, access queue.Access, err error) {
+	err = f.await(ctx, log, func() error {
+		s, err = sweep.OpenStore(f.out)
+		return folderFault(err)
+	}, fs.ErrNotExist)
+	if err != nil {
+		return nil, access, err
+	}
+	err = f.await(ctx, log, func() error {
+		if s.Cancelled() {
+			return usage(fmt.Errorf("%s: %w: sweep run continues it", s.Dir(), sweep.ErrCancelled))
+		}
+		access, err = f.nats.access(log)
+		return err
+	}, sweep.ErrCancelled, fs.ErrNotExist)
+	if err != nil {
+		return nil, access, errors.Join(err, s.Close())
+	}
+	return s, access, nil
+}
+
+// await repeats something while its error is one that a sweep run ends, which may start later than its workers.
+func (f *workerFlags) await(ctx context.Context, log *slog.Logger, what func() error, awaited ...error) error {
+	until, said := time.Now().Add(f.patience), false
+	for {
+		err := what()
+		if !slices.ContainsFunc(awaited, func(e error) bool { return errors.Is(err, e) }) || !time.Now().Before(until) {
+			return err
+		}
+		if !said {
+			said = true
+			log.Info(fmt.Sprintf("%v: waiting for sweep run for %v", err, f.patience))
+		}
+		select {
+		case <-ctx.Done():
+			return natsFault(errWorkerTold)
+		case <-time.After(min(time.Second, f.patience)):
+		}
+	}
 }

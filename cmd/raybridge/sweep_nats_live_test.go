@@ -82,6 +82,32 @@ func TestSweepByWorkers(t *testing.T) {
 	}
 }
 
+// TestWorkerIsFirst: a worker that starts before its folder, its key and its plan are there waits for all of them.
+func TestWorkerIsFirst(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it runs 2 cases")
+	}
+	t.Parallel()
+	out, address := filepath.Join(t.TempDir(), "out"), freeAddress(t)
+	w := command(t, "sweep", "worker", "--out", out, "--nats", "nats://"+address, "--nats-creds", filepath.Join(out, "nats", "worker.nk"))
+	said, err := w.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, w.Start())
+	t.Cleanup(func() { _ = w.Process.Kill() }) // it has ended, unless the test failed
+	lines, waits := bufio.NewScanner(said), false
+	for !waits && lines.Scan() {
+		waits = strings.Contains(lines.Text(), "waiting for sweep run for 10m0s")
+	}
+	require.True(t, waits, "it has ended")
+	go func() {
+		for lines.Scan() { // the rest isn't looked at
+		}
+	}()
+	c, _ := coordinator(t, sweepFile(t, "matrix: {ego.speed: [5, 10]}, collect: [ego.distance]"), "--out", out, "--listen", address)
+	require.NoError(t, c.Wait())
+	assert.NoError(t, w.Wait())
+}
+
 // TestSweepOnAServerThatIsThere: coordinator and worker use a server of somebody else's, the one with its secret in the
 // environment, the other with a file.
 func TestSweepOnAServerThatIsThere(t *testing.T) {

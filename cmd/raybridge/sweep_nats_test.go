@@ -39,7 +39,7 @@ func TestWrongUseOfNATS(t *testing.T) {
 	secret := filepath.Join(dir, "secret")
 	for want, args := range map[string][]string{
 		"give --nats URL":                    {"worker", "--out", dir},
-		"no sweep was planned there":         {"worker", "--out", dir, "--nats", "nats://127.0.0.1:4222"},
+		"no sweep was planned there":         {"worker", "--out", dir, "--nats", "nats://127.0.0.1:4222", "--patience", "0"},
 		"give it by a file or a variable":    {"worker", "--out", dir, "--nats", "nats://user:hunter2@127.0.0.1:4222"},
 		"neither a user's .creds file nor":   {"worker", "--out", dir, "--nats", "nats://127.0.0.1:4222", "--nats-creds", secret},
 		"not a fingerprint":                  {"worker", "--out", dir, "--nats", "tls://127.0.0.1:4222", "--nats-fingerprint", "sha256:12"},

@@ -66,7 +66,7 @@ func killable(t *testing.T, v *queue.Server, s *sweep.Store, p *sweep.Plan) (e *
 	return e, cut
 }
 
-// TestNextPlan: the coordinator dies, and the next one has a larger plan. Workers of the first plan go on with the second, and nothing is
+// TestNextPlan: the coordinator dies, and the next one has a larger plan. Workers of the first plan continue with the second, and nothing is
 // left of the first one's stream, unless the folder has forgotten it.
 func TestNextPlan(t *testing.T) {
 	t.Parallel()
@@ -97,14 +97,7 @@ func TestNextPlan(t *testing.T) {
 				require.NoError(t, os.Remove(filepath.Join(s.Dir(), "round")))
 			}
 
-			put(t, p.Place, `sweep: {base: drive.yaml, matrix: {scene.seed: [1, 2, 3]}}`)
-			grown, err := planOf(t, filepath.Dir(p.Place), "sweep.yaml")
-			require.NoError(t, err)
-			_, lock, err := s.Lock(t.Context(), false, func(string) {})
-			require.NoError(t, err)
-			_, err = s.Adopt(t.Context(), grown, true)
-			require.NoError(t, err)
-			require.NoError(t, lock.Release())
+			grown := extended(t, s, p)
 			second := engineOn(t, v, s, grown)
 			_, err = js.Stream(t.Context(), "sweep_"+p.ID())
 			if !forgotten {
@@ -119,6 +112,62 @@ func TestNextPlan(t *testing.T) {
 			require.NoError(t, <-works)
 		})
 	}
+}
+
+// TestWorkerBeforePlan: a worker that finds a folder complete when it begins waits for a sweep run, which may have a larger plan, and
+// ends well when none comes.
+func TestWorkerBeforePlan(t *testing.T) {
+	t.Parallel()
+	s, p := storeOf(t, `matrix: {scene.seed: [1, 2]}`)
+	require.NoError(t, runLocal(t, s, p).Err())
+	v := serve(t, s)
+	t.Cleanup(func() { assert.NoError(t, v.Close(true)) })
+	looked := make(chan struct{}, 1000)
+	one := workerOn(t, v, &sweep.Worker{Store: s})
+	one.Prepare = func() (*sweep.Worker, error) {
+		looked <- struct{}{}
+		p, err := s.Plan()
+		if err != nil {
+			return nil, err
+		}
+		return newWorker(s, p)
+	}
+	one.Patience = time.Millisecond
+	require.NoError(t, one.Run(t.Context()))
+	for len(looked) > 0 {
+		<-looked
+	}
+	one.Patience = 10 * patience
+	works := make(chan error, 1)
+	go func() { works <- one.Run(t.Context()) }()
+	for range 3 { // it has found out that nobody is there
+		select {
+		case <-looked:
+		case err := <-works:
+			t.Fatal("it has ended", err)
+		}
+	}
+	grown := extended(t, s, p)
+	e := engineOn(t, v, s, grown)
+	r, err := (&sweep.Run{Store: s, Plan: grown, Engine: e}).Run(t.Context())
+	require.NoError(t, err)
+	assert.NoError(t, r.Err())
+	e.Close(true)
+	require.NoError(t, <-works)
+}
+
+// extended makes a plan with a third seed the folder's.
+func extended(t *testing.T, s *sweep.Store, p *sweep.Plan) *sweep.Plan {
+	t.Helper()
+	put(t, p.Place, `sweep: {base: drive.yaml, matrix: {scene.seed: [1, 2, 3]}}`)
+	grown, err := planOf(t, filepath.Dir(p.Place), "sweep.yaml")
+	require.NoError(t, err)
+	_, lock, err := s.Lock(t.Context(), false, func(string) {})
+	require.NoError(t, err)
+	_, err = s.Adopt(t.Context(), grown, true)
+	require.NoError(t, err)
+	require.NoError(t, lock.Release())
+	return grown
 }
 
 // TestPatience: a worker that has joined leaves when its server or its coordinator is gone for longer than its patience, and says which.

@@ -52,6 +52,7 @@ type Worker struct {
 	runs  map[string]run // by offer
 	// heard is when the coordinator was last heard, or a case ended here. Patience counts from then on.
 	heard time.Time
+	old   string // the stream of a plan that was complete when the worker began: sweep run may bring another plan
 	leave context.CancelCauseFunc
 }
 
@@ -83,6 +84,7 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 	host, _ := os.Hostname() // containers may share it, and their processes' numbers
 	w.Name = cmp.Or(w.Name, fmt.Sprintf("%s-%d-%.6s", cmp.Or(host, "worker"), os.Getpid(), rand.Text()))
 	w.state, w.runs = sweep.WorkerState{Name: w.Name, Host: host, Jobs: w.Jobs}, map[string]run{}
+	w.old = w.completed()
 	if w.conn, err = w.Access.await(ctx, "raybridge sweep worker "+w.Name, w.Patience); err != nil {
 		return err
 	}
@@ -172,7 +174,7 @@ func (w *Worker) find(ctx context.Context) (*joined, error) {
 			return nil, w.Access.fault(cmp.Or(w.conn.LastError(), nats.ErrConnectionClosed))
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
-		case !errors.Is(err, ErrNoSweep) && !errors.Is(err, ErrNotShared) && !errors.Is(err, ErrUnreachable) && !passes(err), w.waited() >= w.Patience:
+		case !isAwaited(err), w.waited() >= w.Patience:
 			return nil, err
 		case errors.Is(err, ErrNotShared) && time.Since(began) >= min(w.Patience, sharing), errors.Is(err, ErrJetStream) && time.Since(began) >= min(w.Patience, starting):
 			return nil, err
@@ -187,6 +189,28 @@ func (w *Worker) find(ctx context.Context) (*joined, error) {
 	}
 }
 
+// isAwaited reports whether what is wrong may be right once a coordinator or a server is there.
+func isAwaited(err error) bool {
+	for _, e := range []error{sweep.ErrNoPlan, ErrNoSweep, ErrNotShared, ErrUnreachable} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return passes(err)
+}
+
+// completed is the stream of the folder's plan, if that is complete.
+func (w *Worker) completed() string {
+	worker, err := w.Prepare()
+	if err != nil { // find says so
+		return ""
+	}
+	if complete, err := w.Store.Complete(worker.Plan); err != nil || !complete {
+		return ""
+	}
+	return namesOf(worker.Plan).stream
+}
+
 // look looks once for the sweep of the folder's plan.
 func (w *Worker) look(ctx context.Context) (*joined, error) {
 	worker, err := w.Prepare()
@@ -199,10 +223,17 @@ func (w *Worker) look(ctx context.Context) (*joined, error) {
 	defer cancel()
 	s, err := w.js.Stream(limited, j.stream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		if complete, err := w.Store.Complete(p); err != nil || complete {
-			return nil, cmp.Or(err, errComplete)
+		missing := fmt.Errorf("%s: %w on %s", w.Store.Dir(), ErrNoSweep, w.Access.URL)
+		complete, err := w.Store.Complete(p)
+		switch {
+		case err != nil:
+			return nil, err
+		case !complete:
+			return nil, missing
+		case j.stream == w.old:
+			return nil, fmt.Errorf("%w: %w", missing, errComplete)
 		}
-		return nil, fmt.Errorf("%s: %w on %s", w.Store.Dir(), ErrNoSweep, w.Access.URL)
+		return nil, errComplete
 	}
 	if err != nil {
 		return nil, streamFault(err, j.stream)
@@ -330,7 +361,7 @@ func (w *Worker) current(ctx context.Context) (*joined, error) {
 	if w.sweep != nil {
 		_ = w.sweep.told.Unsubscribe()
 	}
-	w.sweep = j
+	w.sweep, w.old = j, ""
 	return j, nil
 }
 
