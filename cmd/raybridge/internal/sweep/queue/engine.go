@@ -260,8 +260,10 @@ func (e *Engine) Offer(ctx context.Context, c *sweep.Case, tries int) error {
 // has: the server swallows a message whose id it has seen within two minutes, also when the first one has been dealt with.
 func (e *Engine) publish(ctx context.Context, o *offer, tries int) error {
 	data := encode(job{Case: o.ID, Index: e.indices[o.ID], Tries: tries, Again: e.Store.Has(o.ID), Limit: e.Limit, Offer: o.id})
-	_, err := ask(ctx, func(ctx context.Context) (*jetstream.PubAck, error) {
+	_, err := persist(ctx, func(ctx context.Context) (*jetstream.PubAck, error) {
 		return e.js.Publish(ctx, e.jobs+o.ID, data, jetstream.WithMsgID(o.id), jetstream.WithExpectStream(e.stream), jetstream.WithRetryAttempts(0))
+	}, func(err error) {
+		e.Log.Warn(fmt.Sprintf("case %s can't be put into the queue now, and is tried until it can: %v", o.ID, streamFault(err, e.stream)))
 	})
 	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("put case %s into the queue: %w", o.ID, streamFault(err, e.stream))

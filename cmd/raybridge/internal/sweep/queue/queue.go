@@ -151,9 +151,22 @@ func ask[T any](ctx context.Context, request func(context.Context) (T, error)) (
 	}
 }
 
+// persist is ask without an end: what is answered only after a long time is as good. It warns once.
+func persist[T any](ctx context.Context, request func(context.Context) (T, error), warn func(error)) (T, error) {
+	for said := false; ; said = true {
+		v, err := ask(ctx, request)
+		if err == nil || !passes(err) || ctx.Err() != nil {
+			return v, err
+		}
+		if !said {
+			warn(err)
+		}
+	}
+}
+
 // passes reports whether a request that failed so may succeed later.
 func passes(err error) bool {
-	for _, e := range []error{context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, jetstream.ErrNoStreamResponse, nats.ErrDisconnected, nats.ErrConnectionReconnecting, nats.ErrStaleConnection} {
+	for _, e := range []error{context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, jetstream.ErrNoStreamResponse, nats.ErrDisconnected, nats.ErrConnectionReconnecting, nats.ErrReconnectBufExceeded, nats.ErrStaleConnection} {
 		if errors.Is(err, e) {
 			return true
 		}
@@ -207,11 +220,17 @@ func streamFault(err error, stream string) error {
 		return fmt.Errorf("%w (for this account): start it with -js, or use another account: %w", ErrJetStream, err)
 	case errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamNameInUse || api.ErrorCode == subjectsOverlap):
 		return fmt.Errorf("stream %s %w: %w: nats stream rm removes it", stream, ErrForeignStream, err)
+	case errors.As(err, &api) && api.ErrorCode == storeFull:
+		return fmt.Errorf("stream %s: the NATS server has no room: its limit of storage or memory is reached, or the account's: %w", stream, err)
 	case passes(err):
 		return fmt.Errorf("stream %s: no answer, as from a cluster without a leader: %w", stream, err)
 	}
 	return fmt.Errorf("stream %s: %w", stream, err)
 }
 
-// subjectsOverlap is the code of a stream whose subjects are another one's.
-const subjectsOverlap = 10065
+const (
+	// subjectsOverlap is the code of a stream whose subjects are another one's.
+	subjectsOverlap = 10065
+	// storeFull is the code of a server whose limits are reached.
+	storeFull = 10023
+)
