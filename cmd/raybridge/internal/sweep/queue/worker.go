@@ -183,10 +183,16 @@ func (w *Worker) find(ctx context.Context) (*joined, error) {
 			said = true
 			w.Log.Info(fmt.Sprintf("%v: waiting for %v", err, w.Patience))
 		}
-		if err := pause(ctx, min(time.Second, w.Patience/4+time.Millisecond)); err != nil {
+		if err := pause(ctx, min(untilNextLook(time.Since(began)), w.Patience/4+time.Millisecond)); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// untilNextLook is when a worker that has waited so long looks for the sweep again. Each look reads the plan and asks for the
+// result of each case, by each worker, over the network.
+func untilNextLook(waited time.Duration) time.Duration {
+	return min(max(time.Second, waited/10), 30*time.Second)
 }
 
 // isAwaited reports whether what is wrong may be right once a coordinator or a server is there.
