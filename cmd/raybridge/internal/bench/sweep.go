@@ -37,7 +37,7 @@ so that the scene is in the cache. cases_per_min and overhead_ms are by the time
 overhead_ms is what lies between them, a case, where one runs at a time. plan is sweep plan of 100,000 cases with two random keys: the
 time and the most resident memory of the process. handouts_per_s is a NATS server in this process, which syncs each write, with 1,000
 workers whose cases take no time: from the first offer to the last end. queue_rss_bytes is the memory of sweep run --listen with 100,000
-cases in its queue.`)
+cases, when its queue is full.`)
 
 // sweepCase is a sweep, or a plan.
 type sweepCase struct {

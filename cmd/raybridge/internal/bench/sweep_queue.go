@@ -114,7 +114,7 @@ func idleWorker(v *queue.Server, s *sweep.Store, p *sweep.Plan, log *slog.Logger
 	}, nil
 }
 
-// measureQueued has a coordinator put a large plan into its queue, and returns the memory of its process.
+// measureQueued has a coordinator begin a large plan, and returns the memory of its process.
 func (k *sweepCase) measureQueued(ctx context.Context, cfg *Config) (rows []Result, err error) {
 	dir, err := largePlan(cfg)
 	if err != nil {
@@ -131,7 +131,7 @@ func (k *sweepCase) measureQueued(ctx context.Context, cfg *Config) (rows []Resu
 	return []Result{row}, err
 }
 
-// queuePlan starts a coordinator of a planned sweep without workers, and ends it when all cases are in its queue. It returns the
+// queuePlan starts a coordinator of a planned sweep without workers, and ends it when its queue is full. It returns the
 // most resident memory, bytes.
 func queuePlan(ctx context.Context, cfg *Config, dir string) (memory float64, err error) {
 	cmd := exec.CommandContext(ctx, cfg.Program, "sweep", "run", "--out", dir, "--listen", "0", "--metrics", "0", "--quiet")
@@ -161,7 +161,7 @@ func queuePlan(ctx context.Context, cfg *Config, dir string) (memory float64, er
 	return residentMost(cmd.ProcessState), err
 }
 
-// untilQueued waits until a coordinator's metrics say that all cases are in its queue.
+// untilQueued waits until a coordinator's metrics say that as many cases are in its queue as without workers.
 func untilQueued(ctx context.Context, url string) error {
 	for {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
@@ -177,7 +177,7 @@ func untilQueued(ctx context.Context, url string) error {
 		if err != nil {
 			return fmt.Errorf("ask the coordinator: %w", err)
 		}
-		if strings.Contains(string(text), "\nraybridge_sweep_offers_total 100000\n") {
+		if strings.Contains(string(text), fmt.Sprintf("\nraybridge_sweep_offers_total %d\n", queue.FewOffered)) {
 			return nil
 		}
 		select {

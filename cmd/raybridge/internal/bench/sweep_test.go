@@ -3,7 +3,6 @@ package bench
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/sweep"
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/sweep/queue"
 )
 
 // sweptFolder is what a sweep of eight cases leaves: each took a second, and began 1.25 s after the one before.
@@ -49,7 +49,7 @@ func writeJSON(t *testing.T, v any, path ...string) {
 func TestSweep(t *testing.T) {
 	dir := sweptFolder(t)
 	coordinator := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, "# HELP\nraybridge_sweep_offers_total 100000\n")
+		_, _ = fmt.Fprintf(w, "# HELP\nraybridge_sweep_offers_total %d\n", queue.FewOffered)
 	}))
 	defer coordinator.Close()
 	program := script(t, `

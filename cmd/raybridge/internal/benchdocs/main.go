@@ -88,7 +88,7 @@ var parts = []part{
 	{"sweep", of("sweep"), [][]column{
 		{{"cases", "sweep.cases_per_min", ""}, {"the engine's own time, a case", "sweep.overhead_ms", ""}},
 		{{"plan", "sweep.plan_s", ""}, {"resident memory", "sweep.rss_bytes", ""}},
-		{{"handed out by NATS", "sweep.handouts_per_s", ""}}, {{"memory with the cases in the queue", "sweep.queue_rss_bytes", ""}},
+		{{"handed out by NATS", "sweep.handouts_per_s", ""}}, {{"memory with a full queue", "sweep.queue_rss_bytes", ""}},
 	}, ""},
 	{"stream", of("stream"), [][]column{{
 		{"stream", "stream.bytes_per_s", ""}, {"TCP", "tcp.bytes_per_s", ""}, {"ratio", "stream.ratio", ""},

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -397,6 +398,33 @@ func TestGivenBack(t *testing.T) {
 	require.NoError(t, r.Err())
 	e.Close(true)
 	require.NoError(t, <-left)
+	require.NoError(t, v.Close(true))
+}
+
+// TestBrokenDrive: where all cases fail, the sweep ends long before each was run once.
+func TestBrokenDrive(t *testing.T) {
+	t.Parallel()
+	s, p := storeOf(t, `matrix: {scene.seed: [1, 2]}, repeat: {seed: 1000}`)
+	w, err := newWorker(s, p)
+	require.NoError(t, err)
+	v := serve(t, s)
+	e := engineOn(t, v, s, p)
+	one := workerOn(t, v, w)
+	var tries atomic.Int64
+	one.Try = func(_ context.Context, c *sweep.Case, _ int) sweep.End {
+		tries.Add(1)
+		return sweep.End{Case: c, Result: sweep.Failed, Err: errors.New("the drive is broken"), Code: 1}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	left := make(chan error)
+	go func() { left <- one.Run(ctx) }()
+	r, err := (&sweep.Run{Store: s, Plan: p, Engine: e, Delay: time.Millisecond}).Run(t.Context())
+	require.NoError(t, err)
+	require.ErrorIs(t, r.Err(), sweep.ErrSick)
+	assert.Less(t, tries.Load(), int64(len(p.Cases)))
+	cancel()
+	require.ErrorIs(t, <-left, context.Canceled)
+	e.Close(false)
 	require.NoError(t, v.Close(true))
 }
 

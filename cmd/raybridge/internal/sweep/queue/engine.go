@@ -34,8 +34,16 @@ type Options struct {
 	Log   *slog.Logger
 }
 
-// mostOffered is how many cases are in the stream at a time. It bounds the server's memory and the coordinator's.
-const mostOffered = 100_000
+// FewOffered and mostOffered bound how many cases are in the stream at a time, whatever the number of workers. A case that is tried
+// again comes after all of them, so there are no more than workers need: a drive that always fails would be run once for each case
+// before one fails for good. The second one bounds the server's memory and the coordinator's, too.
+const (
+	FewOffered  = 256
+	mostOffered = 100_000
+)
+
+// offeredPerJob is how many cases are in the stream for each that workers can run at a time.
+const offeredPerJob = 4
 
 // Bounds of what workers say, bytes. Reports beyond mostPending are lost; workers repeat them.
 const (
@@ -55,7 +63,7 @@ type Engine struct {
 	subs  []*nats.Subscription
 
 	indices  map[string]int       // of the plan's cases
-	room     chan struct{}        // one for each case that is offered
+	freed    chan struct{}        // has one where there may be room for another case
 	offering chan context.Context // Offer's
 	once     sync.Once
 	end      context.CancelFunc
@@ -63,6 +71,7 @@ type Engine struct {
 
 	mu        sync.Mutex
 	offered   map[string]*offer // by case
+	under     int               // cases that have room in the stream
 	ended     []sweep.End       // that nobody has taken yet
 	more      chan struct{}     // has one where ended isn't empty
 	workers   map[string]*member
@@ -101,7 +110,7 @@ type Counts struct {
 // NewEngine makes a new stream for the plan. Cases that run end when ctx does. Close ends the engine.
 func NewEngine(ctx context.Context, o *Options) (*Engine, error) {
 	e := &Engine{
-		Options: *o, names: namesOf(o.Plan), ctx: ctx, room: make(chan struct{}, mostOffered), offering: make(chan context.Context, 1),
+		Options: *o, names: namesOf(o.Plan), ctx: ctx, freed: make(chan struct{}, 1), offering: make(chan context.Context, 1),
 		indices: map[string]int{}, offered: map[string]*offer{}, more: make(chan struct{}, 1), workers: map[string]*member{}, failed: map[string]string{},
 	}
 	e.Lease = cmp.Or(o.Lease, Lease)
@@ -230,12 +239,14 @@ func (e *Engine) create(ctx context.Context) error {
 // Offer implements sweep.Engine. When ctx ends, cases that no worker has begun are taken back: they end as Returned.
 func (e *Engine) Offer(ctx context.Context, c *sweep.Case, tries int) error {
 	e.once.Do(func() { e.offering <- ctx })
-	select {
-	case e.room <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-e.ctx.Done():
-		return e.ctx.Err()
+	for !e.reserve() {
+		select {
+		case <-e.freed:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-e.ctx.Done():
+			return e.ctx.Err()
+		}
 	}
 	o := &offer{Case: c, id: c.ID + "." + rand.Text(), since: time.Now()}
 	e.mu.Lock()
@@ -252,8 +263,37 @@ func (e *Engine) Offer(ctx context.Context, c *sweep.Case, tries int) error {
 		return nil
 	}
 	delete(e.offered, c.ID)
-	<-e.room
+	e.release()
 	return err
+}
+
+// reserve takes room in the stream for a case, if there is some.
+func (e *Engine) reserve() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	jobs := 0
+	for _, w := range e.workers {
+		jobs += min(max(0, w.Jobs), mostOffered)
+	}
+	if e.under >= min(max(FewOffered, offeredPerJob*jobs), mostOffered) {
+		return false
+	}
+	e.under++
+	return true
+}
+
+// release gives back the room of a case. e.mu is held.
+func (e *Engine) release() {
+	e.under--
+	e.wakeOffer()
+}
+
+// wakeOffer has Offer look again whether there is room.
+func (e *Engine) wakeOffer() {
+	select {
+	case e.freed <- struct{}{}:
+	default:
+	}
 }
 
 // publish puts a case into the stream. A repeated request is taken for the same one by the offer's id, which no other offer
@@ -319,7 +359,7 @@ func (e *Engine) signal() {
 // finish ends an offer. e.mu is held.
 func (e *Engine) finish(o *offer, end sweep.End) {
 	delete(e.offered, o.ID)
-	<-e.room
+	e.release()
 	end.Case = o.Case
 	e.ended = append(e.ended, end)
 	e.signal()
@@ -494,6 +534,7 @@ func (e *Engine) onPresence(m *nats.Msg) {
 		return
 	}
 	e.memberOf(p.Name).WorkerState = p.WorkerState
+	e.wakeOffer() // more workers make room for more cases
 	if !known {
 		e.Log.Info(fmt.Sprintf("worker %s joins, with %d at a time", fault.Printable(p.Name), p.Jobs))
 	}
