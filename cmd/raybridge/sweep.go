@@ -21,6 +21,7 @@ import (
 
 	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/sweep"
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/sweep/queue"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/hostdev"
@@ -704,7 +705,7 @@ func (l *outcomeLines) all(before bool) {
 func reportError(o *sweep.Report) error {
 	err := o.Err()
 	switch {
-	case errors.Is(o.Stopped, sweep.ErrClass):
+	case errors.Is(o.Stopped, sweep.ErrClass), errors.Is(o.Stopped, queue.ErrCredentials), errors.Is(o.Stopped, queue.ErrPermissions):
 		return usage(err)
 	case o.Stopped != nil:
 		if errors.Is(o.Stopped, context.Canceled) {

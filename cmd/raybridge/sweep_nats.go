@@ -185,7 +185,7 @@ func shellWord(text string) string {
 // natsFault gives an error of NATS its exit code: what no other try would find otherwise is wrong use.
 func natsFault(err error) error {
 	for _, wrong := range []error{
-		queue.ErrURL, queue.ErrCredentials, queue.ErrCertificate, queue.ErrJetStream, queue.ErrForeignStream, queue.ErrNotShared, queue.ErrNoServer,
+		queue.ErrURL, queue.ErrCredentials, queue.ErrPermissions, queue.ErrCertificate, queue.ErrJetStream, queue.ErrForeignStream, queue.ErrNotShared, queue.ErrNoServer,
 		sweep.ErrVersion, sweep.ErrClass, sweep.ErrPrograms, sweep.ErrNoPlan, sweep.ErrForeign,
 	} {
 		if errors.Is(err, wrong) {

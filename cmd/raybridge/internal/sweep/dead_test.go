@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nkeys"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -168,6 +170,46 @@ func extended(t *testing.T, s *sweep.Store, p *sweep.Plan) *sweep.Plan {
 	require.NoError(t, err)
 	require.NoError(t, lock.Release())
 	return grown
+}
+
+// TestUserIsRemoved: the server doesn't take a coordinator's credentials any longer, in the middle of a sweep, which ends then and says so.
+func TestUserIsRemoved(t *testing.T) {
+	t.Parallel()
+	var seeds, publics [2]string
+	for i := range seeds {
+		key, err := nkeys.CreateUser()
+		require.NoError(t, err)
+		publics[i], err = key.PublicKey()
+		require.NoError(t, err)
+		seed, err := key.Seed()
+		require.NoError(t, err)
+		seeds[i] = string(seed)
+	}
+	o := &server.Options{Host: "127.0.0.1", Port: ports(t, 1)[0], NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(), Nkeys: []*server.NkeyUser{{Nkey: publics[0]}}}
+	v, err := server.NewServer(o.Clone())
+	require.NoError(t, err)
+	v.Start()
+	t.Cleanup(v.Shutdown)
+	require.True(t, v.ReadyForConnections(patience))
+	s, p := storeOf(t, `matrix: {scene.seed: [1, 2, 3]}`)
+	access := queue.Access{URL: v.ClientURL(), Credentials: []byte(seeds[0]), Log: quiet(t)}
+	e, err := queue.NewEngine(t.Context(), &queue.Options{Access: access, Store: s, Plan: p, Log: quiet(t)})
+	require.NoError(t, err)
+	limited, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	runs := make(chan *sweep.Report, 1)
+	go func() {
+		r, err := (&sweep.Run{Store: s, Plan: p, Engine: e}).Run(limited)
+		assert.NoError(t, err)
+		runs <- r
+	}()
+	require.Eventually(t, func() bool { return e.Measures().Waiting == 3 }, patience, time.Millisecond)
+	o.Nkeys = []*server.NkeyUser{{Nkey: publics[1]}}
+	require.NoError(t, v.ReloadOptions(o))
+	r := <-runs
+	require.ErrorIs(t, r.Stopped, queue.ErrCredentials)
+	assert.Equal(t, 3, r.Left())
+	e.Close(false)
 }
 
 // TestPatience: a worker that has joined leaves when its server or its coordinator is gone for longer than its patience, and says which.

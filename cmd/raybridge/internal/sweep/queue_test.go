@@ -650,6 +650,13 @@ func TestRefused(t *testing.T) {
 			assert.NotContains(t, err.Error(), "hunter2", "an error tells no secret")
 		})
 	}
+	t.Run("a worker's key for a coordinator", func(t *testing.T) {
+		to, err := v.ForWorkers()
+		require.NoError(t, err)
+		to.Log = quiet(t)
+		_, err = queue.NewEngine(t.Context(), &queue.Options{Access: to, Store: other, Plan: op, Log: quiet(t)})
+		require.ErrorIs(t, err, queue.ErrPermissions)
+	})
 	t.Run("more than a worker may", func(t *testing.T) {
 		to, err := v.ForWorkers()
 		require.NoError(t, err)

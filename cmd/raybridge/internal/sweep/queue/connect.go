@@ -2,6 +2,7 @@ package queue
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
@@ -139,6 +140,17 @@ func credentials(secret []byte) (nats.Option, error) {
 type connection struct {
 	*nats.Conn
 	refused atomic.Pointer[error] // why its certificate was
+	// broken ends, with the reason as its cause, when the connection was closed, as by a server that doesn't take the credentials any
+	// longer, and when the server has forbidden something. Further tries would end alike.
+	broken context.Context
+	fail   context.CancelCauseFunc
+}
+
+// during returns a context that ends with ctx, or when the connection is broken. The function that it returns has to be called.
+func (c *connection) during(ctx context.Context) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(c.broken, cancel)
+	return ctx, func() { stop(); cancel() }
 }
 
 // connect connects once. name is shown by the server's own monitoring.
@@ -147,10 +159,17 @@ func (a *Access) connect(name string) (*connection, error) {
 		return nil, err
 	}
 	c := &connection{}
+	c.broken, c.fail = context.WithCancelCause(context.Background())
 	options := []nats.Option{
 		nats.Name(name), nats.Timeout(requestLimit), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond), nats.ReconnectJitter(250*time.Millisecond, time.Second),
 		nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { a.Log.Warn("NATS: " + err.Error()) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			a.Log.Warn("NATS: " + err.Error())
+			if errors.Is(err, nats.ErrPermissionViolation) {
+				c.fail(fmt.Errorf("%s: %w: %w", a.URL, ErrPermissions, err))
+			}
+		}),
+		nats.ClosedHandler(func(nc *nats.Conn) { c.fail(a.fault(cmp.Or(nc.LastError(), nats.ErrConnectionClosed))) }),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
 				a.Log.Warn("lost the NATS server, and try again: " + err.Error())

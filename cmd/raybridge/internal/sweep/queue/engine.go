@@ -122,7 +122,10 @@ func NewEngine(ctx context.Context, o *Options) (*Engine, error) {
 	if e.conn, err = e.Access.await(ctx, "raybridge sweep run", settleLimit); err != nil {
 		return nil, err
 	}
-	if err = e.open(ctx); err != nil {
+	opening, stop := e.conn.during(ctx)
+	defer stop()
+	if err = e.open(opening); err != nil {
+		err = cmp.Or(context.Cause(e.conn.broken), err)
 		e.conn.Close()
 		return nil, err
 	}
@@ -259,6 +262,7 @@ func (e *Engine) Offer(ctx context.Context, c *sweep.Case, tries int) error {
 		e.counts.Offered++
 		return nil
 	}
+	err = cmp.Or(context.Cause(e.conn.broken), err)
 	if e.offered[c.ID] != o { // it has ended meanwhile
 		return nil
 	}
@@ -300,6 +304,8 @@ func (e *Engine) wakeOffer() {
 // has: the server swallows a message whose id it has seen within two minutes, also when the first one has been dealt with.
 func (e *Engine) publish(ctx context.Context, o *offer, tries int) error {
 	data := encode(job{Case: o.ID, Index: e.indices[o.ID], Tries: tries, Again: e.Store.Has(o.ID), Limit: e.Limit, Offer: o.id})
+	ctx, stop := e.conn.during(ctx)
+	defer stop()
 	_, err := persist(ctx, func(ctx context.Context) (*jetstream.PubAck, error) {
 		return e.js.Publish(ctx, e.jobs+o.ID, data, jetstream.WithMsgID(o.id), jetstream.WithExpectStream(e.stream), jetstream.WithRetryAttempts(0))
 	}, func(err error) {
@@ -564,7 +570,7 @@ func (e *Engine) watch(ctx context.Context) {
 	const often = 2 * time.Second
 	ticker := time.NewTicker(min(often, e.Lease/3))
 	defer ticker.Stop()
-	ended, offering := e.ctx.Done(), make(<-chan struct{})
+	ended, broken, offering := e.ctx.Done(), e.conn.broken.Done(), make(<-chan struct{})
 	looked := time.Now()
 	var force <-chan time.Time
 	for {
@@ -583,6 +589,9 @@ func (e *Engine) watch(ctx context.Context) {
 			}
 			force = time.After(endPatience)
 			e.withdraw(ctx)
+		case <-broken:
+			broken = nil
+			e.breakOff()
 		case <-force:
 			e.takeBack(func(*offer) bool { return true })
 		case <-ticker.C:
@@ -597,6 +606,18 @@ func (e *Engine) watch(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// breakOff takes back all, since the connection is broken. The first one's end says why, which ends the sweep.
+func (e *Engine) breakOff() {
+	e.mu.Lock()
+	e.withdrawn = true
+	for _, o := range e.offered {
+		e.finish(o, sweep.End{Result: sweep.Returned, Err: context.Cause(e.conn.broken)})
+		break
+	}
+	e.mu.Unlock()
+	e.takeBack(func(*offer) bool { return true })
 }
 
 // deposed reports whether another coordinator has the folder: workers, their cases and the stream are that one's now.
