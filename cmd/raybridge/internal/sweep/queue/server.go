@@ -271,7 +271,7 @@ func (v *Server) Close(complete bool) error {
 // serverLog passes on what the server finds wrong.
 type serverLog struct {
 	*slog.Logger
-	fatal chan string // has the first reason why the server can't go on
+	fatal chan string // has the first reason why the server has to end
 }
 
 func (serverLog) Noticef(string, ...any) {}
