@@ -173,7 +173,10 @@ func passes(err error) bool {
 	}
 	var api *jetstream.APIError
 	const unavailable = 503
-	return errors.As(err, &api) && api.Code == unavailable && !errors.Is(err, jetstream.ErrJetStreamNotEnabled) && !errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount)
+	if !errors.As(err, &api) {
+		return false
+	}
+	return api.ErrorCode == noStore || api.Code == unavailable && !errors.Is(err, jetstream.ErrJetStreamNotEnabled) && !errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount)
 }
 
 // pause waits, and says why it didn't.
@@ -224,6 +227,8 @@ func streamFault(err error, stream string) error {
 		return fmt.Errorf("stream %s %w: %w: nats stream rm removes it", stream, ErrForeignStream, err)
 	case errors.As(err, &api) && api.ErrorCode == storeFull:
 		return fmt.Errorf("stream %s: the NATS server has no room: its limit of storage or memory is reached, or the account's: %w", stream, err)
+	case errors.As(err, &api) && api.ErrorCode == noStore:
+		return fmt.Errorf("stream %s: the server can't write its files: has it room? %w", stream, err)
 	case passes(err):
 		return fmt.Errorf("stream %s: no answer, as from a cluster without a leader: %w", stream, err)
 	}
@@ -236,3 +241,7 @@ const (
 	// storeFull is the code of a server whose limits are reached.
 	storeFull = 10023
 )
+
+// noStore is the code of a stream whose files can't be made. It passes where the last stream was just removed: the server removes the
+// folder of streams a little later.
+const noStore = 10049
