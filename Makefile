@@ -171,7 +171,7 @@ nightly: setup-peers setup-cpus $(GOLANGCI) ## run all that CI runs and more: 30
 		scenes='RAYBRIDGE_SCENES=$(SCENES) $(GO) test -count=1 -timeout 2h -run "^TestOddScenes|^TestTenMillion" ./gpu/hostdev' \
 		peers='scripts/test-peers.sh' fuzz='scripts/fuzz.sh $(FUZZTIME)' \
 		stop='STOP=60s $(GO) test -count=1 -run TestAStoppedRun -timeout 30m ./cmd/raybridge/' \
-		sweep='SWEEP=$(SWEEP) REQUIRE_MOUNT=1 $(GO) test -count=1 -run "^TestSweepThroughANight|^TestSweepFillsItsDisk|^TestWorkersThroughANight|^TestSweepOnACluster" -timeout 2h ./cmd/raybridge/ ./cmd/raybridge/internal/sweep/' \
+		sweep='SWEEP=$(SWEEP) REQUIRE_MOUNT=1 $(GO) test -count=1 -run "^TestSweepThroughANight|^TestSweepFillsItsDisk|^TestWorkersThroughANight|^TestSweepOnACluster|^TestWorkersWithOtherClocks" -timeout 2h ./cmd/raybridge/ ./cmd/raybridge/internal/sweep/' \
 		soak='SOAK=$(SOAK) $(GO) test -count=1 -run TestSoak -timeout 24h -v ./pipeline/' \
 		dist='$(MAKE) dist-proof' bundle='$(MAKE) gpu-proof-bundle' llvmpipe='$(BIN)/$(PROOF)/gpu-proof.sh --dry out/$(PROOF)-llvmpipe' \
 		zink='$(ZINK) $(BIN)/$(PROOF)/gpu-proof.sh --dry out/$(PROOF)-zink'

@@ -1,12 +1,16 @@
 package sweep_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -154,17 +158,23 @@ func workUntil(ctx context.Context, s *sweep.Store, url, secret string) error {
 func workers(t *testing.T, s *sweep.Store, url, secret string, n int) (list []*exec.Cmd) {
 	t.Helper()
 	for range n {
-		cmd := exec.Command(os.Args[0], "work", s.Dir(), url, secret)
-		cmd.Env = append(os.Environ(), napVariable+"=0.1")
-		cmd.Stderr = t.Output()
-		require.NoError(t, cmd.Start())
-		t.Cleanup(func() {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		})
-		list = append(list, cmd)
+		list = append(list, startWorker(t, os.Args[0], s.Dir(), url, secret))
 	}
 	return list
+}
+
+// startWorker starts this test's program, or another build of it, as a worker, with the arguments of queueProcess.
+func startWorker(t *testing.T, program string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(program, append([]string{"work"}, args...)...)
+	cmd.Env = append(os.Environ(), napVariable+"=0.1")
+	cmd.Stderr = t.Output()
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return cmd
 }
 
 // stopInCase stops a worker in the middle of a case.
@@ -650,6 +660,13 @@ func TestRefused(t *testing.T) {
 			assert.NotContains(t, err.Error(), "hunter2", "an error tells no secret")
 		})
 	}
+	t.Run("a man in the middle", func(t *testing.T) {
+		address, heard := relay(t, "127.0.0.1:"+port)
+		one := workerOn(t, secured, w)
+		one.Access.URL, one.Store = "tls://"+address, other
+		require.ErrorIs(t, one.Run(t.Context()), queue.ErrCertificate)
+		assert.Empty(t, heard(), "he hears nothing of a worker")
+	})
 	t.Run("a worker's key for a coordinator", func(t *testing.T) {
 		to, err := v.ForWorkers()
 		require.NoError(t, err)
@@ -696,6 +713,52 @@ func TestRefused(t *testing.T) {
 		_, err = queue.NewEngine(t.Context(), &queue.Options{Access: v.Own, Store: other, Plan: op, Log: quiet(t)})
 		require.ErrorIs(t, err, queue.ErrForeignStream)
 	})
+}
+
+// relay is a man in the middle: he has a certificate of his own, and passes on what a worker and its server say. heard ends
+// him, and returns what he has heard of workers.
+func relay(t *testing.T, server string) (address string, heard func() string) {
+	t.Helper()
+	web := httptest.NewTLSServer(nil)
+	defer web.Close()
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: web.TLS.Certificates, MinVersion: tls.VersionTLS13})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	var words bytes.Buffer
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			worker, err := l.Accept()
+			if err != nil {
+				return
+			}
+			passOn(worker, server, &words)
+		}
+	}()
+	return l.Addr().String(), func() string {
+		_ = l.Close()
+		<-done
+		return words.String()
+	}
+}
+
+// passOn passes on what a worker and its server say, until one of them ends the connection.
+func passOn(worker net.Conn, server string, words io.Writer) {
+	defer worker.Close()
+	to, err := tls.Dial("tcp", server, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13}) //nolint:gosec // he doesn't mind
+	if err != nil {
+		return
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = io.Copy(worker, to) // until the connection ends, however
+		_ = worker.Close()
+	}()
+	_, _ = io.Copy(io.MultiWriter(to, words), worker)
+	_ = to.Close()
+	<-ended
 }
 
 // plainServer is a server without JetStream.
