@@ -20,6 +20,9 @@ import (
 // ErrOutside says that a file lies beyond the folder of the configuration that needs it.
 var ErrOutside = errors.New("lies outside of the configuration's folder: put it there or below")
 
+// ErrRandom says that a configuration has SUMO take another seed each time.
+var ErrRandom = errors.New("SUMO's option random gives each run a seed of its own, so that no two are the same: remove it, and give seed a value")
+
 // errMany: files name more files than anybody writes by hand.
 var errMany = fmt.Errorf("names more than %d files", mostReferences)
 
@@ -30,7 +33,8 @@ const (
 
 // References returns the files that a configuration makes SUMO read, and those that these name in turn, such as by
 // <include href="...">: relative to the configuration's folder, with slashes, sorted. They needn't exist. Files that
-// SUMO writes aren't among them. A file beyond the folder is an ErrOutside.
+// SUMO writes aren't among them. A file beyond the folder is an ErrOutside, a configuration whose runs are never the same an
+// ErrRandom.
 func References(config string) ([]string, error) {
 	c := &crawl{folder: filepath.Dir(config), seen: map[string]bool{}}
 	if err := c.read(filepath.Base(config), c.option); err != nil {
@@ -130,6 +134,9 @@ var (
 	outputOption = regexp.MustCompile(`output|log|dump|save-|^(?:summary|tripinfo|vehroutes|netstate|l|emissions)$`)
 )
 
+// isTrue finds the words by which SUMO's switches are on.
+var isTrue = regexp.MustCompile(`^(?i:true|1|yes|on|x|t)$`)
+
 // option takes the files of an option of a configuration. Other options than inputOption name a file where there is one of
 // that name, such as device.fcd-replay.file.
 func (c *crawl) option(in, option string, attributes map[string]string) error {
@@ -138,6 +145,9 @@ func (c *crawl) option(in, option string, attributes map[string]string) error {
 	}
 	must := inputOption.MatchString(option)
 	for _, value := range []string{attributes["value"], attributes["v"], attributes[""]} {
+		if option == "random" && isTrue.MatchString(value) {
+			return ErrRandom
+		}
 		if !must && !c.has(value) {
 			continue
 		}

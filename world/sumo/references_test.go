@@ -96,3 +96,16 @@ func TestReferencesStayInTheFolder(t *testing.T) {
 	_, err = sumo.References(filepath.Join(dir, "b.sumocfg"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
+
+func TestReferencesOfRunsThatDiffer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for text, want := range map[string]error{
+		`<random value="true"/>`: sumo.ErrRandom, `<random>yes</random>`: sumo.ErrRandom, `<random v="1"/>`: sumo.ErrRandom,
+		`<random value="false"/>`: nil, `<random-depart-offset value="1"/>`: nil, `<seed value="1"/>`: nil,
+	} {
+		write(t, dir, map[string]string{"a.sumocfg": text})
+		_, err := sumo.References(filepath.Join(dir, "a.sumocfg"))
+		require.ErrorIs(t, err, want, text)
+	}
+}
