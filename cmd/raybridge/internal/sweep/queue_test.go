@@ -488,6 +488,30 @@ func TestAnswersToTheCoordinator(t *testing.T) {
 	require.NoError(t, v.Close(true))
 }
 
+// TestAnswersToWorkers go to workers alone: they can't have the coordinator say anything to the server, which would do it by its rights.
+func TestAnswersToWorkers(t *testing.T) {
+	t.Parallel()
+	s, p := storeOf(t, `matrix: {scene.seed: [1]}`)
+	v := serve(t, s)
+	e := engineOn(t, v, s, p)
+	js, _ := streamOf(t, v, p)
+	orders, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "orders", Subjects: []string{"orders"}})
+	require.NoError(t, err)
+	to, err := v.ForWorkers()
+	require.NoError(t, err)
+	nc := connect(t, to.URL, to.Credentials)
+	end := "sweep." + p.ID() + ".end"
+	begun, err := json.Marshal(map[string]string{"worker": "a", "case": p.Cases[0].ID, "kind": "begun"})
+	require.NoError(t, err)
+	require.NoError(t, nc.PublishRequest(end, "$JS.API.STREAM.DELETE.orders", begun))
+	_, err = nc.Request(end, begun, patience)
+	require.NoError(t, err, "a worker is answered")
+	_, err = orders.Info(t.Context())
+	require.NoError(t, err, "the stream is there")
+	e.Close(false)
+	require.NoError(t, v.Close(true))
+}
+
 // connect is a connection with a user's key.
 func connect(t *testing.T, url string, seed []byte) *nats.Conn {
 	t.Helper()

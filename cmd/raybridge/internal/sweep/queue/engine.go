@@ -382,7 +382,7 @@ func (e *Engine) onReport(m *nats.Msg) {
 	}
 	r.Err, r.Log = r.Err[:min(len(r.Err), longestWords)], r.Log[:min(len(r.Log), longestWords)]
 	a := e.take(&r)
-	if m.Reply != "" {
+	if strings.HasPrefix(m.Reply, workerInbox) { // elsewhere, as at the server's own subjects, the answer would have the coordinator's rights
 		_ = m.Respond(encode(a)) // the worker asks again
 	}
 }

@@ -48,6 +48,9 @@ type names struct{ stream, jobs, end, worker, told string }
 // coordinatorInbox begins the subjects of answers to the coordinator. Workers may listen below _INBOX, and not there.
 const coordinatorInbox = "_INBOX_sweep_run"
 
+// workerInbox begins the subjects of answers to workers.
+const workerInbox = "_INBOX."
+
 // consumer is that of all workers.
 const consumer = "workers"
 
