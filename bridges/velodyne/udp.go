@@ -61,6 +61,8 @@ func (s *sender) publisher(topic *bridges.PublishedTopic) bridges.Publisher[*sam
 		}
 		frame := outlet.Buffer(frameHeader + len(s.packets.data))
 		b := binary.LittleEndian.AppendUint64(frame.Bytes()[:0], uint64(time.Since(began)))
+		b = binary.LittleEndian.AppendUint32(b, pastHour(m.Stamp))
+		b = binary.LittleEndian.AppendUint32(b, uint32(time.Duration(s.encoder.next-m.Stamp)/time.Microsecond))
 		b = appendPosition(b, m.Stamp, s.env.Map.Geodetic(m.Pose.Position))
 		frame.Adopt(append(b, s.packets.data...))
 		return outlet.Send(ctx, frame)
@@ -70,9 +72,13 @@ func (s *sender) publisher(topic *bridges.PublishedTopic) bridges.Publisher[*sam
 // began is what the times of frames count from.
 var began = time.Now()
 
-// frameHeader is what a frame has before the data packets: when the scan came, nanoseconds, and the
-// position packet.
-const frameHeader = 8 + positionBytes
+// A frame has, before the data packets: when the scan came, nanoseconds; the scan's stamp and how long its
+// turn takes, microseconds; and the position packet.
+const (
+	scanStampAt, turnAt = 8, 12
+	positionAt          = 16
+	frameHeader         = positionAt + positionBytes
+)
 
 // conn is the way to one receiver. A frame is the packets of a scan.
 type conn struct {
@@ -99,16 +105,16 @@ const together = time.Millisecond
 
 // Write sends a scan's packets when they are due: as long after the scan came as they are after its
 // stamp. So they are a turn late, as the scan is. What is due already goes at once.
+// So does a packet that begins with the columns of an earlier scan, however long ago that was.
 func (c *conn) Write(ctx context.Context, frame []byte) error {
 	came := began.Add(time.Duration(binary.LittleEndian.Uint64(frame)))
 	if c.position != nil {
-		_, _ = c.position.Write(frame[8:frameHeader]) // few receivers listen for it
+		_, _ = c.position.Write(frame[positionAt:frameHeader]) // few receivers listen for it
 	}
-	packets := frame[frameHeader:]
-	first := binary.LittleEndian.Uint32(packets[stampAt:])
-	for ; len(packets) > 0; packets = packets[dataBytes:] {
+	scan, turn := binary.LittleEndian.Uint32(frame[scanStampAt:]), binary.LittleEndian.Uint32(frame[turnAt:])
+	for packets := frame[frameHeader:]; len(packets) > 0; packets = packets[dataBytes:] {
 		packet := packets[:dataBytes]
-		due := came.Add(since(first, binary.LittleEndian.Uint32(packet[stampAt:])))
+		due := came.Add(sinceScan(binary.LittleEndian.Uint32(packet[stampAt:]), scan, turn))
 		if wait := time.Until(due); wait > together && !transport.Pause(ctx, wait) {
 			return ctx.Err()
 		}
@@ -119,14 +125,15 @@ func (c *conn) Write(ctx context.Context, frame []byte) error {
 	return nil
 }
 
-// since returns the time from one stamp of packets to a later one, which the hour may have ended
-// between.
-func since(first, stamp uint32) time.Duration {
-	passed := time.Duration(stamp)*time.Microsecond - time.Duration(first)*time.Microsecond
-	if passed < 0 {
-		passed += time.Hour
+// sinceScan returns how long after a scan's stamp a packet begins, and 0 for one that begins outside of the scan's turn.
+// All are microseconds, the stamps past the hour, which may end during the turn.
+func sinceScan(packet, scan, turn uint32) time.Duration {
+	const hour = uint32(time.Hour / time.Microsecond)
+	passed := (packet + hour - scan) % hour
+	if passed >= turn {
+		return 0
 	}
-	return passed
+	return time.Duration(passed) * time.Microsecond
 }
 
 // Read waits for what the peer sends, which is nothing: its error tells of a peer that refuses packets.

@@ -325,6 +325,46 @@ func TestUDP(t *testing.T) {
 	assert.True(t, b.EverConnected())
 }
 
+// TestUDPAfterLostScans: after a gap or a reset the rest of the scan before goes at once, and the next scan at its own pace: the
+// connection goes on, and nothing is dropped.
+func TestUDPAfterLostScans(t *testing.T) {
+	m := models(t)[0x22]
+	const columns, period = 900, 50 * time.Millisecond // 37.5 packets
+	data, port := receiver(t, "127.0.0.1:0")
+	b, publish := open(t, fmt.Sprintf("127.0.0.1:%d?position=0", port), t.TempDir(), "roof")
+	require.NoError(t, b.Connect(t.Context()))
+	bridgetest.Connected(t, b)
+	for i, seq := range []int{0, 200, 0} {
+		require.NoError(t, publish["roof"](t.Context(), m.scanOf(stamped(seq, period), columns, period, 0, func(int, int) float64 { return 3 })))
+		for range 37 + min(i, 1) {
+			next(t, data)
+		}
+	}
+	require.NoError(t, b.Close(t.Context()))
+	assert.EqualValues(t, 3, b.Statistics().Messages)
+	assert.Zero(t, b.Statistics().Drops.Total())
+	assert.NoError(t, b.Diagnosis().LastError)
+}
+
+// TestSinceScan: packets of the scan wait, also past the end of an hour; others don't.
+func TestSinceScan(t *testing.T) {
+	for name, c := range map[string]struct {
+		packet, scan uint32
+		want         time.Duration
+	}{
+		"the first":             {7_000_000, 7_000_000, 0},
+		"in the turn":           {7_049_333, 7_000_000, 49_333 * time.Microsecond},
+		"just before the scan":  {6_999_333, 7_000_000, 0},
+		"long before the scan":  {1_000_000, 7_000_000, 0},
+		"after the scan":        {7_050_000, 7_000_000, 0},
+		"in the next hour":      {10_000, 3_599_990_000, 20 * time.Millisecond},
+		"in the hour before":    {3_599_999_000, 0, 0},
+		"an hour's end and gap": {3_599_000_000, 2_000_000, 0},
+	} {
+		assert.Equal(t, c.want, sinceScan(c.packet, c.scan, 50_000), name)
+	}
+}
+
 // TestNobodyThere: a host that refuses packets stops nothing. What it misses is counted, and it gets packets once it is there.
 func TestNobodyThere(t *testing.T) {
 	m := models(t)[0x28]
