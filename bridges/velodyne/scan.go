@@ -47,14 +47,19 @@ type encoder struct {
 	next          simtime.Stamp // when that column is due
 	column        time.Duration // from column to column
 
-	seen bool // a scan was encoded, of these:
+	seen bool // there was a scan, of these:
 	seq  uint64
 	at   simtime.Stamp
+	// interval is how long a turn took from the scan before the last to the last, 0 where that is unknown. steady
+	// says that the interval before was as long.
+	interval time.Duration
+	steady   bool
 }
 
 // scan appends the packets that a scan completes. The error, which is bridges.ErrConvert, says that
 // no device has made the scan; nothing was appended then.
 func (e *encoder) scan(dst *packets, m *sample.PointCloud) error {
+	e.follow(m)
 	s, err := e.read(m)
 	if err != nil {
 		return err
@@ -77,8 +82,18 @@ func (e *encoder) scan(dst *packets, m *sample.PointCloud) error {
 		e.end(dst)
 	}
 	e.next, e.azimuth = m.Stamp+simtime.Stamp(s.period), s.start+360
-	e.seen, e.seq, e.at = true, m.Seq, m.Stamp
 	return nil
+}
+
+// follow notes when a scan came, also one that can't be sent: the interval to the next begins with it.
+func (e *encoder) follow(m *sample.PointCloud) {
+	before := e.interval
+	e.interval = 0
+	if e.seen && m.Seq > e.seq && m.Stamp > e.at {
+		e.interval = max(0, time.Duration(m.Stamp-e.at)/time.Duration(m.Seq-e.seq))
+	}
+	e.steady = before > 0 && (e.interval-before).Abs() <= before/100
+	e.seen, e.seq, e.at = true, m.Seq, m.Stamp
 }
 
 // flush appends the packet that isn't full, if there is one, with columns without returns.
@@ -168,8 +183,8 @@ func (e *encoder) read(m *sample.PointCloud) (t turn, err error) {
 	if err != nil {
 		return t, err
 	}
-	t.period = e.period(m, first)
-	return t, t.device.checkTurn(m.Columns, t.period)
+	t.period, err = e.period(m, t.device, first)
+	return t, err
 }
 
 // slowestColumns is more than a device has columns at its slowest, whatever its firing cycle.
@@ -204,24 +219,37 @@ func (t *turn) readPoints(m *sample.PointCloud) (first *sample.Point, err error)
 	return first, nil
 }
 
-// period returns how long the turn takes: as the times of one laser's points tell, else the time
-// since the scan before, else that of the device's turn. Times of points are whole nanoseconds, so that a
-// period that is near to whole microseconds is taken for that.
-func (e *encoder) period(m *sample.PointCloud, first *sample.Point) time.Duration {
-	columns := int64(m.Columns)
-	if first != nil {
-		last, rings := &m.Points[len(m.Points)-1], uint32(m.Rings)
-		passed, time64 := int64(last.Ray/rings)-int64(first.Ray/rings), int64(last.TimeNs)-int64(first.TimeNs)
-		if passed > 0 && time64 > 0 {
-			exact := time.Duration((time64*columns + passed/2) / passed)
-			if whole := exact.Round(time.Microsecond); (whole - exact).Abs() <= time.Duration(columns/passed+1) {
-				return whole
-			}
-			return exact
+// period returns how long the turn takes: as the times of one laser's points tell, else the interval since the
+// scan before, else that of the device's turn, and an error if the device can't make that turn. A run that is late leaves
+// instants out, which no seq tells. So an interval that isn't a device's turn counts only if the one before was as long.
+func (e *encoder) period(m *sample.PointCloud, d *device, first *sample.Point) (time.Duration, error) {
+	if timed := timedPeriod(m, first); timed > 0 {
+		return timed, d.checkTurn(m.Columns, timed)
+	}
+	if e.interval > 0 {
+		if err := d.checkTurn(m.Columns, e.interval); err == nil || e.steady {
+			return e.interval, err
 		}
 	}
-	if e.seen && m.Seq > e.seq && m.Stamp > e.at {
-		return time.Duration(m.Stamp-e.at) / time.Duration(m.Seq-e.seq)
+	own := time.Duration(int64(m.Columns) * int64(time.Second) / 18000)
+	return own, d.checkTurn(m.Columns, own)
+}
+
+// timedPeriod returns how long the turn takes as the times of one laser's points tell, 0 where they don't. Times of points
+// are whole nanoseconds, so that a period that is near to whole microseconds is taken for that.
+func timedPeriod(m *sample.PointCloud, first *sample.Point) time.Duration {
+	if first == nil {
+		return 0
 	}
-	return time.Duration(columns * int64(time.Second) / 18000)
+	columns := int64(m.Columns)
+	last, rings := &m.Points[len(m.Points)-1], uint32(m.Rings)
+	passed, time64 := int64(last.Ray/rings)-int64(first.Ray/rings), int64(last.TimeNs)-int64(first.TimeNs)
+	if passed <= 0 || time64 <= 0 {
+		return 0
+	}
+	exact := time.Duration((time64*columns + passed/2) / passed)
+	if whole := exact.Round(time.Microsecond); (whole - exact).Abs() <= time.Duration(columns/passed+1) {
+		return whole
+	}
+	return exact
 }

@@ -204,6 +204,49 @@ func TestScansOfOneInstant(t *testing.T) {
 	assert.EqualValues(t, 199_333, readings[0].stamp)
 }
 
+// TestIntervals: scans of one instant tell of their turn only by their stamps. A run that leaves instants out loses no
+// scan; a rate that isn't the device's is refused from the third scan on, and sent again once it is right.
+func TestIntervals(t *testing.T) {
+	m := models(t)[0x22]
+	const period = 100 * time.Millisecond
+	type step struct {
+		at      int // tenths of a second
+		rings   int // 16 where it is 0
+		refused string
+	}
+	for name, c := range map[string]struct {
+		columns int
+		steps   []step
+	}{
+		"an instant left out":       {1800, []step{{at: 0}, {at: 1}, {at: 3}, {at: 4}, {at: 5}}},
+		"more and more left out":    {1800, []step{{at: 0}, {at: 1}, {at: 3}, {at: 6}, {at: 10}, {at: 11}}},
+		"the clock was set":         {1800, []step{{at: 0}, {at: 1}, {at: 100_000}, {at: 100_001}, {at: 0}, {at: 1}}},
+		"another rate":              {1800, []step{{at: 0}, {at: 1}, {at: 3}, {at: 5, refused: "set columns: 3600"}, {at: 7, refused: "set columns: 3600"}, {at: 8}, {at: 9}}},
+		"another rate all along":    {900, []step{{at: 0}, {at: 1}, {at: 2, refused: "900 columns in 100ms"}, {at: 3, refused: "set columns: 1800"}}},
+		"too slow":                  {1800, []step{{at: 0}, {at: 10}, {at: 20, refused: "turns 60 times a minute"}}},
+		"a scan that can't be sent": {1800, []step{{at: 0}, {at: 1, rings: 17, refused: "17 rings"}, {at: 2}, {at: 3}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var e encoder
+			var made packets
+			for seq, s := range c.steps {
+				scan := m.scanOf(sample.Header{Seq: uint64(seq), Stamp: simtime.Stamp(s.at) * simtime.Stamp(period)}, c.columns, period, 0, func(int, int) float64 { return 5 })
+				for i := range scan.Points {
+					scan.Points[i].TimeNs = 0
+				}
+				scan.Rings += max(0, s.rings-16)
+				err := e.scan(&made, scan)
+				if s.refused == "" {
+					require.NoError(t, err, seq)
+					continue
+				}
+				require.ErrorIs(t, err, bridges.ErrConvert, seq)
+				require.ErrorContains(t, err, s.refused, seq)
+			}
+		})
+	}
+}
+
 // TestScansOfNoDevice: each is named, with what to do.
 func TestScansOfNoDevice(t *testing.T) {
 	list := models(t)
