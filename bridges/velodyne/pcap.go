@@ -3,6 +3,7 @@ package velodyne
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"path/filepath"
 	"time"
 
@@ -41,7 +42,10 @@ func (r *recorder) read(connection string) (func() (*recording, error), error) {
 		if err == nil {
 			err = file.Commit()
 		}
-		return &recording{File: file}, err
+		if err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+		return &recording{File: file}, nil
 	}, nil
 }
 

@@ -209,13 +209,15 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 	if err != nil {
 		return err
 	}
-	if err := i.Disconnect(ctx); err != nil {
-		return err
+	if toFile := c.file != ""; toFile != i.toFile.Load() {
+		if err := i.way().Disconnect(ctx); err != nil {
+			i.net.env.Log.Error("end the former connection", "error", err)
+		}
+		i.toFile.Store(toFile)
 	}
 	if err := i.choose(c.sensor); err != nil {
 		return err
 	}
-	i.toFile.Store(c.file != "")
 	if err := i.way().Connect(ctx, connection); err != nil {
 		return err
 	}

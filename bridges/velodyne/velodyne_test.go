@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -203,6 +205,52 @@ func TestRecording(t *testing.T) {
 	assert.True(t, bytes.Equal(files[0], files[1]), "equal runs give equal bytes")
 }
 
+// recorderOn returns an instance that records to disks, one after another, and a publisher of scans.
+func recorderOn(t *testing.T, disks ...*bridgetest.FullDisk) (i *instance, publish bridges.Publisher[*sample.PointCloud]) {
+	t.Helper()
+	made, err := Factory{}.NewInstance(bridges.Env{OutDir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	i = made.(*instance)
+	i.file.Open = func(string) (bridges.Target, error) {
+		disk := disks[0]
+		disks = disks[1:]
+		return disk, nil
+	}
+	publish, err = i.publisher(&bridges.PublishedTopic{Topic: bridges.Topic{Name: "/roof/points", Sensor: "roof"}})
+	require.NoError(t, err)
+	return i, publish
+}
+
+// TestConnectAfterAFailedRecording: a full disk ends one recording, not those after it, nor what is sent by UDP.
+func TestConnectAfterAFailedRecording(t *testing.T) {
+	const period = 100 * time.Millisecond
+	scan := models(t)[0x22].scanOf(stamped(0, period), 1800, period, 0, func(int, int) float64 { return 3 })
+	_, port := receiver(t, "127.0.0.1:0")
+	for _, connection := range []string{"again.pcap", fmt.Sprintf("127.0.0.1:%d?position=0", port)} {
+		full, empty := &bridgetest.FullDisk{Capacity: 2000}, &bridgetest.FullDisk{Capacity: 1 << 20}
+		i, publish := recorderOn(t, full, empty)
+		require.NoError(t, i.Connect(t.Context(), "drive.pcap"))
+		require.ErrorIs(t, publish(t.Context(), scan), flow.ErrWriteFailed)
+		require.ErrorIs(t, i.Err(), flow.ErrWriteFailed)
+		require.NoError(t, i.Connect(t.Context(), connection), connection)
+		require.NoError(t, i.Err(), connection)
+		require.Eventually(t, func() bool { return i.Status() == flow.Connected }, 20*time.Second, time.Millisecond, connection)
+		require.NoError(t, publish(t.Context(), scan), connection)
+		require.NoError(t, i.Disconnect(t.Context()), connection)
+		assert.Equal(t, 1, full.Closed)
+	}
+}
+
+// TestNoRoomForTheHeader: a file that can't be begun is closed.
+func TestNoRoomForTheHeader(t *testing.T) {
+	disk := &bridgetest.FullDisk{Capacity: 20}
+	i, _ := recorderOn(t, disk)
+	require.ErrorIs(t, i.Connect(t.Context(), "drive.pcap"), syscall.ENOSPC)
+	assert.Equal(t, 1, disk.Closed)
+	assert.False(t, i.Reached())
+	assert.NoError(t, i.Disconnect(t.Context()))
+}
+
 // origin is a place so many metres north of the test's map.
 func origin(north float64) (at spatial.Geodetic) {
 	const metresPerDegree = 110_990 // of the meridian at 37.5 degrees
@@ -325,8 +373,8 @@ func TestUDP(t *testing.T) {
 	assert.True(t, b.EverConnected())
 }
 
-// TestUDPAfterLostScans: after a gap or a reset the rest of the scan before goes at once, and the next scan at its own pace: the
-// connection goes on, and nothing is dropped.
+// TestUDPAfterLostScans: after a gap or a reset the rest of the scan before goes at once, and the next scan at its own pace:
+// nothing is dropped, and the connection stays.
 func TestUDPAfterLostScans(t *testing.T) {
 	m := models(t)[0x22]
 	const columns, period = 900, 50 * time.Millisecond // 37.5 packets
