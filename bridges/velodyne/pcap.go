@@ -86,26 +86,31 @@ type recording struct {
 func (f *recording) End() error {
 	f.packets.reset()
 	f.encoder.flush(&f.packets)
-	if err := f.writeData(); err != nil {
+	if err := f.writeData(0, len(f.packets.stamps)); err != nil {
 		return err
 	}
 	return f.Commit()
 }
 
-// record writes a scan's position packet and its data packets, and returns their size with all headers.
+// record writes a scan's data packets and its position packet, which comes behind what begins in an earlier scan. It returns
+// their size with all headers.
 func (f *recording) record(at simtime.Stamp, place spatial.Geodetic) (size int, err error) {
+	n := len(f.packets.stamps)
+	if err := f.writeData(0, f.packets.before); err != nil {
+		return 0, err
+	}
 	if err := f.write(at, positionPort, func(dst []byte) []byte { return appendPosition(dst, at, place) }); err != nil {
 		return 0, err
 	}
 	size = recordHeader + packetHeaders + positionBytes
-	return size + len(f.packets.stamps)*(recordHeader+packetHeaders+dataBytes), f.writeData()
+	return size + n*(recordHeader+packetHeaders+dataBytes), f.writeData(f.packets.before, n)
 }
 
-// writeData writes the data packets.
-func (f *recording) writeData() error {
-	for i, at := range f.packets.stamps {
+// writeData writes the data packets from one to another, which it leaves out.
+func (f *recording) writeData(from, to int) error {
+	for i := from; i < to; i++ {
 		packet := f.packets.data[i*dataBytes:][:dataBytes]
-		if err := f.write(at, dataPort, func(dst []byte) []byte { return append(dst, packet...) }); err != nil {
+		if err := f.write(f.packets.stamps[i], dataPort, func(dst []byte) []byte { return append(dst, packet...) }); err != nil {
 			return err
 		}
 	}

@@ -29,9 +29,10 @@ const (
 type packets struct {
 	data   []byte          // data packets, one after another
 	stamps []simtime.Stamp // of each data packet: its first column's time
+	before int             // data packets that begin with columns of an earlier scan: they come first
 }
 
-func (p *packets) reset() { p.data, p.stamps = p.data[:0], p.stamps[:0] }
+func (p *packets) reset() { *p = packets{data: p.data[:0], stamps: p.stamps[:0]} }
 
 // encoder makes packets of one lidar's scans. A packet may have the last columns of a scan and
 // the first of the next one. One goroutine uses it at a time.
@@ -63,6 +64,9 @@ func (e *encoder) scan(dst *packets, m *sample.PointCloud) error {
 	s, err := e.read(m)
 	if err != nil {
 		return err
+	}
+	if e.filled > 0 {
+		dst.before = 1
 	}
 	if e.filled > 0 && (e.device != s.device || time.Duration(m.Stamp-e.next).Abs() > e.column) {
 		e.flush(dst) // a scan was lost in between

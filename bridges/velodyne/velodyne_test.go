@@ -182,7 +182,8 @@ func TestRecording(t *testing.T) {
 		assert.EqualValues(t, 3, row.Messages)
 		assert.EqualValues(t, len(files[i])-24-(16+42+1206), row.Bytes, "all but the header and the last packet")
 		var positions []captured
-		for _, p := range packets {
+		for at, p := range packets {
+			assert.GreaterOrEqual(t, p.us, packets[max(at-1, 0)].us, "stamps never fall")
 			switch p.port {
 			case 8308:
 				positions = append(positions, p)
