@@ -334,8 +334,11 @@ func (f *workerFlags) run(cmd *cobra.Command) error {
 		if last != nil && last.Plan.ID() == p.ID() { // opening the device takes its time
 			return last, nil
 		}
-		last, err = f.worker(ctx, s, p)
-		return last, err
+		w, err := f.worker(ctx, s, p)
+		if err == nil {
+			last = w
+		}
+		return w, err
 	}
 	err = f.await(ctx, log, func() error { // before anybody is asked for work
 		_, err := prepare()

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -165,14 +166,14 @@ func (a *Access) connect(name string) (*connection, error) {
 		nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			a.Log.Warn("NATS: " + err.Error())
-			if errors.Is(err, nats.ErrPermissionViolation) {
+			if errors.Is(err, nats.ErrPermissionViolation) && isNeeded(err) {
 				c.fail(fmt.Errorf("%s: %w: %w", a.URL, ErrPermissions, err))
 			}
 		}),
 		nats.ClosedHandler(func(nc *nats.Conn) { c.fail(a.fault(cmp.Or(nc.LastError(), nats.ErrConnectionClosed))) }),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
-				a.Log.Warn("lost the NATS server, and try again: " + err.Error())
+				a.Log.Warn("lost the NATS server, trying again: " + err.Error())
 			}
 		}),
 		nats.ReconnectHandler(func(*nats.Conn) { a.Log.Info("the NATS server is there again") }),
@@ -206,6 +207,12 @@ func (a *Access) connect(name string) (*connection, error) {
 	return c, nil
 }
 
+// isNeeded reports whether what the server has forbidden is a subject that nobody can work without. An answer that can't be sent
+// has its message sent again, and nothing more.
+func isNeeded(violation error) bool { return neededSubject.MatchString(violation.Error()) }
+
+var neededSubject = regexp.MustCompile(`(?i)"(?:\$JS\.API\.|sweep\.|_INBOX_sweep_run)`)
+
 // pinned accepts one certificate alone, whatever its names and dates: clocks may be wrong, and the fingerprint says more.
 func (a *Access) pinned(c *connection) *tls.Config {
 	want, _ := parseFingerprint(a.Fingerprint) // Check has seen to it
@@ -232,6 +239,8 @@ func (a *Access) fault(err error) error {
 	var host x509.HostnameError
 	switch {
 	case errors.Is(err, ErrCertificate):
+	case strings.Contains(strings.ToLower(err.Error()), "authentication timeout"): // the server has much to do
+		err = fmt.Errorf("%w: %w", ErrUnreachable, err)
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked), errors.Is(err, nats.ErrNkeysNotSupported),
 		strings.Contains(err.Error(), "authorization violation"), strings.Contains(strings.ToLower(err.Error()), "authentication"):
 		err = fmt.Errorf("%w: %w", ErrCredentials, err)

@@ -201,7 +201,7 @@ var (
 	// ErrCredentials says that the server doesn't take the credentials.
 	ErrCredentials = errors.New("the NATS server doesn't take the credentials")
 	// ErrPermissions says that the server doesn't let the user do what a coordinator does.
-	ErrPermissions = errors.New("the NATS server doesn't let this user do what sweep run has to, as it doesn't let workers")
+	ErrPermissions = errors.New("the NATS server forbids this user what sweep run needs: is it the workers' user?")
 	// ErrCertificate says that the server's certificate isn't the one that it should be.
 	ErrCertificate = errors.New("the NATS server has another certificate")
 	// ErrJetStream says that the server has no JetStream.

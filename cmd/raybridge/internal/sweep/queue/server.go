@@ -211,7 +211,17 @@ func secretIn(file string) (nkeys.KeyPair, error) {
 	if seed, err = key.Seed(); err != nil {
 		return nil, fmt.Errorf("make the workers' key: %w", err)
 	}
-	return key, fault.File(os.WriteFile(file, seed, 0o600))
+	return key, writeWhole(file, seed)
+}
+
+// writeWhole writes a secret so that it is there whole or not at all: workers wait for the file.
+func writeWhole(file string, text []byte) error {
+	next := file + ".new"
+	err := os.WriteFile(next, text, 0o600)
+	if err == nil {
+		err = os.Rename(next, file)
+	}
+	return fault.File(err)
 }
 
 // certificateIn reads the sweep's certificate, or makes one. Its names and dates count for nothing: workers know its fingerprint.
@@ -240,11 +250,11 @@ func certificateIn(dir string) (*tls.Certificate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the sweep's certificate: %w", err)
 	}
-	if err := os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600); err != nil {
-		return nil, fault.File(err)
+	if err := writeWhole(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})); err != nil {
+		return nil, err
 	}
-	if err := os.WriteFile(certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o644); err != nil {
-		return nil, fault.File(err)
+	if err := writeWhole(certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})); err != nil {
+		return nil, err
 	}
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: private}, nil
 }
