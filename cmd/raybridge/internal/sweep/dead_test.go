@@ -2,6 +2,7 @@ package sweep_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -242,6 +243,37 @@ func TestPatience(t *testing.T) {
 			require.Eventually(t, func() bool { return e.Measures().Workers == 1 }, patience, time.Millisecond)
 			cut()
 			require.ErrorIs(t, <-works, c.want)
+		})
+	}
+}
+
+// TestPatienceWithFailures: a case that fails without a coordinator is handed out again and again. That keeps no worker.
+func TestPatienceWithFailures(t *testing.T) {
+	t.Parallel()
+	for name, result := range map[string]sweep.Result{"failed": sweep.Failed, "hopeless": sweep.Hopeless} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, p := storeOf(t, `matrix: {scene.seed: [1]}`)
+			w, err := newWorker(s, p)
+			require.NoError(t, err)
+			v := serve(t, s)
+			t.Cleanup(func() { assert.NoError(t, v.Close(true)) })
+			e, kill := killable(t, v, s, p)
+			require.NoError(t, e.Offer(t.Context(), &p.Cases[0], 1))
+			one := workerOn(t, v, w)
+			one.Patience = 2 * time.Second
+			tries := 0
+			one.Try = func(_ context.Context, c *sweep.Case, _ int) sweep.End {
+				if tries++; tries == 1 {
+					kill()
+				}
+				time.Sleep(3 * one.Patience)
+				return sweep.End{Case: c, Result: result, Err: errors.New("the drive is broken"), Code: 1}
+			}
+			limited, stop := context.WithTimeout(t.Context(), patience)
+			defer stop()
+			require.ErrorIs(t, one.Run(limited), queue.ErrNoSweep)
+			assert.Equal(t, 1, tries, "its patience was over when the case had failed")
 		})
 	}
 }

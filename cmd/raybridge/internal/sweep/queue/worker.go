@@ -50,7 +50,7 @@ type Worker struct {
 	sweep *joined
 	state sweep.WorkerState
 	runs  map[string]run // by offer
-	// heard is when the coordinator was last heard, or a case ended here. Patience counts from then on.
+	// heard is when the coordinator was last heard, or a case was done here. Patience counts from then on.
 	heard time.Time
 	old   string // the stream of a plan that was complete when the worker began: sweep run may bring another plan
 	leave context.CancelCauseFunc
@@ -304,7 +304,7 @@ func (w *Worker) work(ctx, taking context.Context) {
 			_ = pause(taking, 250*time.Millisecond)
 		case m != nil:
 			w.deal(ctx, taking, j, m)
-			w.hear()
+			w.idle(j) // cases that only fail are no reason to stay
 		case taking.Err() == nil:
 			w.idle(j)
 		}
@@ -328,7 +328,7 @@ func (w *Worker) waited() time.Duration {
 	return time.Since(w.heard)
 }
 
-// idle sees to a worker that got no case while its coordinator is silent: it looks at the folder once a lease, which may have another
+// idle sees to a worker that runs no case while its coordinator is silent: it looks at the folder once a lease, which may have another
 // plan, and leaves when its patience is over. The stream alone says nothing: it stays when its coordinator is dead.
 func (w *Worker) idle(j *joined) {
 	switch waited := w.waited(); {
@@ -427,6 +427,9 @@ func (w *Worker) deal(ctx, taking context.Context, j *joined, m jetstream.Msg) {
 		w.Told(e)
 	}
 	heard := w.send(ctx, j, w.report(&given, reportOf(&e)))
+	if heard || e.Result == sweep.Done { // a failure that nobody hears is handed out again and again
+		w.hear()
+	}
 	if e.Result == sweep.Returned && e.Err != nil {
 		w.leave(e.Err)
 	}
