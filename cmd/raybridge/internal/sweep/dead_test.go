@@ -186,7 +186,7 @@ func TestUserIsRemoved(t *testing.T) {
 		require.NoError(t, err)
 		seeds[i] = string(seed)
 	}
-	o := &server.Options{Host: "127.0.0.1", Port: ports(t, 1)[0], NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(), Nkeys: []*server.NkeyUser{{Nkey: publics[0]}}}
+	o := &server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(), Nkeys: []*server.NkeyUser{{Nkey: publics[0]}}}
 	v, err := server.NewServer(o.Clone())
 	require.NoError(t, err)
 	v.Start()
@@ -205,7 +205,7 @@ func TestUserIsRemoved(t *testing.T) {
 		runs <- r
 	}()
 	require.Eventually(t, func() bool { return e.Measures().Waiting == 3 }, patience, time.Millisecond)
-	o.Nkeys = []*server.NkeyUser{{Nkey: publics[1]}}
+	o.Port, o.Nkeys = v.Addr().(*net.TCPAddr).Port, []*server.NkeyUser{{Nkey: publics[1]}}
 	require.NoError(t, v.ReloadOptions(o))
 	r := <-runs
 	require.ErrorIs(t, r.Stopped, queue.ErrCredentials)
