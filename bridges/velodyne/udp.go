@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
@@ -16,11 +17,33 @@ import (
 // sender sends the packets by UDP, at the device's pace.
 type sender struct {
 	transport.Client
-	env bridges.Env
+	env       bridges.Env
+	reception reception
 
 	mu      sync.Mutex
 	encoder encoder // guarded by mu, as is packets
 	packets packets
+}
+
+// reception is how the receivers of a sender took its scans. A socket that is open says nothing of that: UDP opens one to any host.
+type reception struct {
+	through atomic.Bool // a scan's last packet was sent, and none of it was refused
+	refused atomic.Bool // a packet was
+}
+
+// note notes how a scan was sent, or what the socket told of it. The end of the connection tells nothing.
+func (r *reception) note(err error) {
+	switch {
+	case err == nil:
+		r.through.Store(true)
+	case !errors.Is(err, net.ErrClosed) && !errors.Is(err, context.Canceled):
+		r.refused.Store(true)
+	}
+}
+
+// Reached reports whether a scan went through, or the sockets are or were open and nothing was refused.
+func (s *sender) Reached() bool {
+	return s.reception.through.Load() || !s.reception.refused.Load() && s.Client.Reached()
 }
 
 // Check reads a connection string as Connect does.
@@ -43,7 +66,7 @@ func (s *sender) Connect(ctx context.Context, connection string) error {
 	s.encoder = encoder{}
 	s.mu.Unlock()
 	s.Open(ctx, transport.ClientConfig{
-		Dial:  func(ctx context.Context) (transport.FrameConn, error) { return dial(ctx, c) },
+		Dial:  func(ctx context.Context) (transport.FrameConn, error) { return s.dial(ctx, c) },
 		Retry: c.retry, Queue: c.queue, Log: s.env.Log,
 	})
 	return nil
@@ -82,22 +105,26 @@ const (
 
 // conn is the way to one receiver. A frame is the packets of a scan.
 type conn struct {
-	data     net.Conn
-	position net.Conn // nil: no position packets are sent
-	received [2048]byte
+	data      net.Conn
+	position  net.Conn // nil: no position packets are sent
+	reception *reception
+	received  [2048]byte
 }
 
-func dial(ctx context.Context, c connection) (*conn, error) {
+func (s *sender) dial(ctx context.Context, c connection) (*conn, error) {
 	var dialer net.Dialer
 	data, err := dialer.DialContext(ctx, "udp", c.data)
-	if err != nil || c.position == "" {
-		return &conn{data: data}, err
-	}
-	position, err := dialer.DialContext(ctx, "udp", c.position)
 	if err != nil {
+		return nil, err
+	}
+	way := &conn{data: data, reception: &s.reception}
+	if c.position == "" {
+		return way, nil
+	}
+	if way.position, err = dialer.DialContext(ctx, "udp", c.position); err != nil {
 		return nil, errors.Join(err, data.Close())
 	}
-	return &conn{data: data, position: position}, nil
+	return way, nil
 }
 
 // together is what is sent ahead of its time rather than waited for: shorter waits cost more than they give.
@@ -107,6 +134,12 @@ const together = time.Millisecond
 // stamp. So they are a turn late, as the scan is. What is due already goes at once.
 // So does a packet that begins with the columns of an earlier scan, however long ago that was.
 func (c *conn) Write(ctx context.Context, frame []byte) error {
+	err := c.send(ctx, frame)
+	c.reception.note(err)
+	return err
+}
+
+func (c *conn) send(ctx context.Context, frame []byte) error {
 	came := began.Add(time.Duration(binary.LittleEndian.Uint64(frame)))
 	if c.position != nil {
 		_, _ = c.position.Write(frame[positionAt:frameHeader]) // few receivers listen for it
@@ -139,6 +172,9 @@ func sinceScan(packet, scan, turn uint32) time.Duration {
 // Read waits for what the peer sends, which is nothing: its error tells of a peer that refuses packets.
 func (c *conn) Read(context.Context) ([]byte, error) {
 	n, err := c.data.Read(c.received[:])
+	if err != nil {
+		c.reception.note(err)
+	}
 	return c.received[:n], err
 }
 

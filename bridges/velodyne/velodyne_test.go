@@ -433,6 +433,7 @@ func TestNobodyThere(t *testing.T) {
 		return b.Statistics().Drops.Total() > 0 && b.Diagnosis().LastError != nil
 	}, 20*time.Second, 5*time.Millisecond)
 	assert.NoError(t, b.Err(), "the run goes on")
+	assert.False(t, b.EverConnected(), "every packet was refused")
 	there, _ := receiver(t, fmt.Sprintf("127.0.0.1:%d", port))
 	go func() { // all of it is read, so that nothing is lost on the way
 		for b := make([]byte, 2048); ; {
@@ -446,4 +447,23 @@ func TestNobodyThere(t *testing.T) {
 		send()
 		return b.Statistics().Messages > before
 	}, 20*time.Second, 5*time.Millisecond)
+	assert.True(t, b.EverConnected())
+}
+
+// TestSocketsAreNobody: sockets that are open for long count as a receiver only until a packet is refused.
+func TestSocketsAreNobody(t *testing.T) {
+	gone, port := receiver(t, "127.0.0.1:0")
+	require.NoError(t, gone.Close())
+	b, publish := open(t, fmt.Sprintf("127.0.0.1:%d?position=0&retry=1h", port), t.TempDir(), "roof")
+	require.NoError(t, b.Connect(t.Context()))
+	bridgetest.Connected(t, b)
+	time.Sleep(1100 * time.Millisecond) // a peer of another protocol would have ended the connection
+	assert.True(t, b.EverConnected(), "nothing speaks against it")
+	const period = 50 * time.Millisecond
+	scan := models(t)[0x28].scanOf(stamped(0, period), 900, period, 0, func(int, int) float64 { return 3 })
+	require.NoError(t, publish["roof"](t.Context(), scan))
+	require.Eventually(t, func() bool { return b.Statistics().Drops.Total() > 0 }, 20*time.Second, 5*time.Millisecond)
+	assert.False(t, b.EverConnected())
+	require.NoError(t, b.Close(t.Context()))
+	assert.False(t, b.EverConnected())
 }
