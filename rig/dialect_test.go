@@ -459,7 +459,7 @@ func svlFacts() map[string][]fact {
 			{"PointSize", 2.0, 1, 10}, {"PointColor", "#ff0000ff", 0, 0}, {"CubemapSize", int64(1024), 0, 0},
 		},
 		"Velodyne Lidar": append([]fact{
-			{"VelodyneLidarType", "VLP_16", 0, 0}, {"HostName", nil, 0, 0}, {"UDPPortData", int64(2368), 0, 0}, {"UDPPortPosition", int64(8308), 0, 0},
+			{"VelodyneLidarType", "VLP_16", 0, 0}, {"HostName", nil, 0, 0}, {"UDPPortData", int64(2368), 1, 65535}, {"UDPPortPosition", int64(8308), 0, 65535},
 		}, velodyneFacts()...),
 		"Radar": {{"Frequency", 13.4, 1, 100}},
 		"Ultrasonic": {

@@ -594,16 +594,23 @@ func finishSVLVelodyne(c *conversion) error {
 			c.set(p.attribute, c.number(p.name), p.name)
 		}
 	}
-	if c.text("HostName") != "" && c.entry.Rate != simtime.Hz(10) {
+	if c.text("HostName") != "" && velodyneTurns(c.entry.Rate) && c.entry.Rate != simtime.Hz(10) {
 		// The bridge sends scans of 18,000 columns a second alone, as the presets have at 10 Hz.
 		c.set("columns", int64(math.Round(18000/c.entry.Rate.Float64())), "HostName")
 	}
 	return nil
 }
 
-// notePackets tells which bridge sends the packets of a lidar that has a host for them.
+// velodyneTurns reports whether Velodyne's devices turn at a rate.
+func velodyneTurns(rate simtime.Rate) bool { return rate.Float64() >= 5 && rate.Float64() <= 20 }
+
+// notePackets tells which bridge sends the packets of a lidar that has a host for them, or why none can.
 func (r *svlReader) notePackets(c *conversion) {
-	if host := c.text("HostName"); host != "" {
+	switch host := c.text("HostName"); {
+	case host == "":
+	case !velodyneTurns(c.entry.Rate):
+		r.note(c.errorf("HostName", "no bridge can send the packets: a Velodyne turns at 5 to 20 Hz, and RotationFrequency is %v", c.entry.Rate))
+	default:
 		address := net.JoinHostPort(host, strconv.Itoa(c.integer("UDPPortData")))
 		r.note(c.errorf("HostName", "add --bridge 'velodyne:%s?position=%d&sensor=%s' to send the packets", address, c.integer("UDPPortPosition"), c.entry.Name))
 	}

@@ -282,6 +282,21 @@ func TestSVLPackets(t *testing.T) {
 	assert.Contains(t, r.Notices[1].Text, "add --bridge 'velodyne:[::1]:2368?position=8308&sensor=front'")
 }
 
+// At a rate that no Velodyne turns at, the preset's columns stay, and the notice says why nothing can be sent.
+func TestSVLPacketsAtOtherRates(t *testing.T) {
+	for _, rate := range []string{"1", "4.9", "20.5", "30"} {
+		r := parse(t, `[{"type": "Velodyne Lidar", "name": "roof", "params": {"HostName": "192.168.1.77", "RotationFrequency": `+rate+`}}]`)
+		assert.NotContains(t, entry(t, r, "roof").Attributes, "columns", rate)
+		require.Len(t, r.Notices, 1, rate)
+		assert.Contains(t, r.Notices[0].Text, "5 to 20 Hz, and RotationFrequency is "+rate)
+		assert.NotContains(t, r.Notices[0].Text, "add --bridge")
+	}
+	for rate, columns := range map[string]int64{"5": 3600, "12.5": 1440} {
+		r := parse(t, `[{"type": "Velodyne Lidar", "name": "roof", "params": {"HostName": "192.168.1.77", "RotationFrequency": `+rate+`}}]`)
+		assert.Equal(t, columns, entry(t, r, "roof").Attributes["columns"])
+	}
+}
+
 func TestSVLNames(t *testing.T) {
 	r := parse(t, `[{"type": "IMU", "name": "a b/c"}, {"type": "IMU", "name": "a b/c"}, {"type": "IMU", "params": {"Frame": "/imu link"}}, {"type": "GPS Device", "name": "imu_link"}]`)
 	var names, frames []string
@@ -306,6 +321,8 @@ func TestSVLFaults(t *testing.T) {
 		{`[{"name": "a"}]`, `r.json:1:2: [0]: wrong kind of value: it needs the key type`, doc.ErrType},
 		{"[{\"type\": \"Lidar\",\n \"nam\": \"a\"}]", `r.json:2:2: [0].nam: unknown key, did you mean name?`, doc.ErrUnknownKey},
 		{`{"type": "Lidar", "params": {"LaserCont": 3}}`, `r.json:1:30: params.LaserCont: unknown key, did you mean LaserCount?`, doc.ErrUnknownKey},
+		{`{"type": "Velodyne Lidar", "params": {"UDPPortData": 70000}}`, `r.json:1:54: params.UDPPortData: out of range: 70000, the range is 1 to 65535`, doc.ErrRange},
+		{`{"type": "Velodyne Lidar", "params": {"UDPPortPosition": 70000}}`, `r.json:1:58: params.UDPPortPosition: out of range: 70000, the range is 0 to 65535`, doc.ErrRange},
 		{`{"type": "Lidar", "params": {"LaserCount": 129}}`, `r.json:1:44: params.LaserCount: out of range: 129, the range is 1 to 128`, doc.ErrRange},
 		{`{"type": "Lidar", "params": {"LaserCount": 1.5}}`, `r.json:1:44: params.LaserCount: wrong kind of value: 1.5, need a whole number`, doc.ErrType},
 		{`{"type": "Lidar", "params": {"LaserCount": "many"}}`, `r.json:1:44: params.LaserCount: wrong kind of value: "many", need a number`, doc.ErrType},
