@@ -2,6 +2,7 @@ package sweep_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -241,10 +242,40 @@ func TestPatience(t *testing.T) {
 			works := make(chan error, 1)
 			go func() { works <- one.Run(limited) }()
 			require.Eventually(t, func() bool { return e.Measures().Workers == 1 }, patience, time.Millisecond)
+			nc := connect(t, v.Own.URL, v.Own.Credentials)
+			presence, err := nc.SubscribeSync("sweep." + p.ID() + ".worker")
+			require.NoError(t, err)
+			require.NoError(t, nc.Flush())
 			cut()
 			require.ErrorIs(t, <-works, c.want)
+			if c.server {
+				return
+			}
+			for said := map[string]any{}; said["leaving"] != true; {
+				m, err := presence.NextMsg(patience)
+				require.NoError(t, err)
+				require.NoError(t, json.Unmarshal(m.Data, &said))
+				assert.NotContains(t, said, "why", "it is no reason for the next coordinator to end")
+			}
 		})
 	}
+}
+
+// TestCoordinatorIsThere: workers hear of a coordinator as soon as it begins, since their patience may be nearly over.
+func TestCoordinatorIsThere(t *testing.T) {
+	t.Parallel()
+	s, p := storeOf(t, `matrix: {scene.seed: [1]}`)
+	v := serve(t, s)
+	t.Cleanup(func() { assert.NoError(t, v.Close(true)) })
+	nc := connect(t, v.Own.URL, v.Own.Credentials)
+	told, err := nc.SubscribeSync("sweep." + p.ID() + ".told")
+	require.NoError(t, err)
+	require.NoError(t, nc.Flush())
+	engineOn(t, v, s, p).Close(false)
+	require.NoError(t, nc.Flush())
+	heard, _, err := told.Pending()
+	require.NoError(t, err)
+	assert.Positive(t, heard)
 }
 
 // TestPatienceWithFailures: a case that fails without a coordinator is handed out again and again. That keeps no worker.

@@ -573,6 +573,7 @@ func (e *Engine) watch(ctx context.Context) {
 	ended, broken, offering := e.ctx.Done(), e.conn.broken.Done(), make(<-chan struct{})
 	looked := time.Now()
 	var force <-chan time.Time
+	e.tell(told{}) // a worker may be about to leave
 	for {
 		select {
 		case <-ctx.Done():

@@ -121,9 +121,10 @@ func notComplete(err error) error {
 	return err
 }
 
-// whyOf is why a worker leaves, "" where that is as it should be.
+// whyOf is why a worker leaves, "" where that is no fault of its machine: a coordinator that comes just then doesn't end because a worker
+// has waited in vain.
 func whyOf(ctx context.Context, cause error) string {
-	if ctx.Err() != nil || errors.Is(cause, errComplete) {
+	if ctx.Err() != nil || errors.Is(cause, errComplete) || errors.Is(cause, ErrNoSweep) || errors.Is(cause, ErrUnreachable) {
 		return ""
 	}
 	return cause.Error()
