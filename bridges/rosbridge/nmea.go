@@ -9,6 +9,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/nmea"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
@@ -69,10 +70,9 @@ func appendGGA(dst []byte, fix *sample.GnssFix) ([]byte, error) {
 	}
 	begin := len(dst)
 	dst = appendTimeOfDay(append(dst, "$GPGGA,"...), fix.Stamp)
-	dst = appendAngle(append(dst, ','), fix.Latitude, 2, "NS")
-	dst = appendAngle(append(dst, ','), math.Remainder(fix.Longitude, 360), 3, "EW")
+	dst = nmea.AppendPlace(append(dst, ','), fix.Latitude, fix.Longitude, 6)
 	dst = fmt.Appendf(dst, ",%d,10,0.01,%.6f,M,0.000000,M,,", quality(fix.Status), fix.Altitude)
-	return fmt.Appendf(dst, "*%02X", checksum(dst[begin+1:])), nil
+	return fmt.Appendf(dst, "*%02X", nmea.Checksum(dst[begin+1:])), nil
 }
 
 // quality returns GGA's number for a NavSatStatus: no fix, fix, differential, RTK.
@@ -103,19 +103,6 @@ func appendTimeOfDay(dst []byte, at simtime.Stamp) []byte {
 	return fmt.Appendf(dst, "%02d%02d%02d.%03d", s/3600, s/60%60, s%60, ms%1000)
 }
 
-// appendAngle appends degrees, as so many digits, and minutes, as two digits and six
-// decimals, with the letter of the hemisphere.
-func appendAngle(dst []byte, degrees float64, digits int, hemispheres string) []byte {
-	const minute = 1_000_000
-	letter := hemispheres[0]
-	if degrees < 0 {
-		letter = hemispheres[1]
-	}
-	units := int64(math.Round(math.Abs(degrees) * 60 * minute))
-	whole, rest := units/(60*minute), units%(60*minute)
-	return fmt.Appendf(dst, "%0*d%02d.%06d,%c", digits, whole, rest/minute, rest%minute, letter)
-}
-
 // appendAttitude appends the sentence that SVL sends for the attitude: roll, nose-up
 // pitch and compass heading in degrees. Its checksum follows an @.
 func appendAttitude(dst []byte, fix *sample.GnssFix) []byte {
@@ -131,19 +118,10 @@ func appendAttitude(dst []byte, fix *sample.GnssFix) []byte {
 	dst = appendDegrees(append(dst, ','), mgl64.RadToDeg(roll))
 	dst = appendDegrees(append(dst, ','), -mgl64.RadToDeg(pitch))
 	dst = append(appendDegrees(append(dst, ','), heading), ',')
-	return fmt.Appendf(dst, "@%02X", checksum(dst[begin:]))
+	return fmt.Appendf(dst, "@%02X", nmea.Checksum(dst[begin:]))
 }
 
 // appendDegrees appends three decimals, and no negative zero.
 func appendDegrees(dst []byte, degrees float64) []byte {
 	return fmt.Appendf(dst, "%.3f", math.Round(degrees*1000)/1000+0)
-}
-
-// checksum is NMEA's: all characters, exclusive-ored.
-func checksum(text []byte) byte {
-	var sum byte
-	for _, c := range text {
-		sum ^= c
-	}
-	return sum
 }

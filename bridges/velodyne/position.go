@@ -3,9 +3,9 @@ package velodyne
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 	"time"
 
+	"github.com/raybridge/raybridge/bridges/internal/nmea"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -35,24 +35,7 @@ func appendPosition(dst []byte, at simtime.Stamp, place spatial.Geodetic) []byte
 func appendRMC(dst []byte, at simtime.Stamp, place spatial.Geodetic) []byte {
 	begin, utc := len(dst), time.Unix(0, int64(at)).UTC()
 	dst = utc.AppendFormat(dst, "$GPRMC,150405,A,")
-	dst = appendAngle(dst, place.Latitude, 2, "NS")
-	dst = appendAngle(append(dst, ','), math.Remainder(place.Longitude, 360), 3, "EW")
+	dst = nmea.AppendPlace(dst, place.Latitude, place.Longitude, 5)
 	dst = utc.AppendFormat(dst, ",,,020106,,,A")
-	var sum byte
-	for _, c := range dst[begin+1:] {
-		sum ^= c
-	}
-	return fmt.Appendf(dst, "*%02X\r\n", sum)
-}
-
-// appendAngle appends degrees, as so many digits, and minutes with the letter of the hemisphere.
-func appendAngle(dst []byte, degrees float64, digits int, hemispheres string) []byte {
-	const minute = 100_000
-	letter := hemispheres[0]
-	if degrees < 0 {
-		letter = hemispheres[1]
-	}
-	units := int64(math.Round(math.Abs(degrees) * 60 * minute))
-	whole, rest := units/(60*minute), units%(60*minute)
-	return fmt.Appendf(dst, "%0*d%02d.%05d,%c", digits, whole, rest/minute, rest%minute, letter)
+	return fmt.Appendf(dst, "*%02X\r\n", nmea.Checksum(dst[begin+1:]))
 }
