@@ -71,11 +71,13 @@ func deviceOf(rings int) (*device, error) {
 		bridges.ErrConvert, rings, strings.Join(presets, ", "))
 }
 
+// closeDegrees is what directions may differ by.
+const closeDegrees = 0.02
+
 // checkLaser returns an error unless a laser points where the device's does. The azimuth is that
 // from the block's; both are degrees.
 func (d *device) checkLaser(laser int, azimuth, elevation float64) error {
-	const close = 0.02
-	if math.Abs(elevation-d.elevations[laser]) < close && math.Abs(math.Remainder(azimuth-d.azimuths[laser], 360)) < close {
+	if math.Abs(elevation-d.elevations[laser]) < closeDegrees && math.Abs(math.Remainder(azimuth-d.azimuths[laser], 360)) < closeDegrees {
 		return nil
 	}
 	return fmt.Errorf("%w: laser %d points %.3f degrees up and %.3f to the right, and a %s's %g and %g: give the lidar preset: %s",

@@ -194,9 +194,12 @@ func (e *encoder) read(m *sample.PointCloud) (t turn, err error) {
 // slowestColumns is more than a device has columns at its slowest, whatever its firing cycle.
 const slowestColumns = 4000
 
-// readPoints checks the rays of all points and the direction of each laser, and sets the start. It
-// returns the first point of the laser that has the last one, nil in a scan without points.
+// readPoints checks the rays of all points, that the scan goes all the way round, and the direction of each laser, and sets the
+// start. It returns the first point of the laser that has the last one, nil in a scan without points.
 func (t *turn) readPoints(m *sample.PointCloud) (first *sample.Point, err error) {
+	if len(m.Points) == 0 {
+		return nil, nil
+	}
 	var firsts [128]*sample.Point
 	rings := uint32(m.Rings)
 	rays, before := rings*uint32(m.Columns), uint32(0)
@@ -206,21 +209,32 @@ func (t *turn) readPoints(m *sample.PointCloud) (first *sample.Point, err error)
 			return nil, fmt.Errorf("%w: ray %d comes after ray %d in a scan of %d: want them in the order of firing", bridges.ErrConvert, p.Ray, before, rays)
 		}
 		before = p.Ray
-		laser := int(p.Ray % rings)
-		if first = firsts[laser]; first != nil {
+		if laser := p.Ray % rings; firsts[laser] == nil {
+			firsts[laser] = p
+		}
+	}
+	last := &m.Points[len(m.Points)-1]
+	first = firsts[last.Ray%rings]
+	if turned := math.Remainder(t.columnAzimuth(last, rings)-t.columnAzimuth(first, rings), 360); !(math.Abs(turned) < closeDegrees) {
+		return nil, fmt.Errorf("%w: the scan's %d columns aren't %.4g degrees apart: the lidar must turn by 360 degrees: leave horizontal_fov out",
+			bridges.ErrConvert, m.Columns, t.step)
+	}
+	// To a tenth of a thousandth, which float32 have exactly.
+	t.start = math.Round((t.columnAzimuth(&m.Points[0], rings)-t.device.azimuths[m.Points[0].Ray%rings])*1e4) / 1e4
+	for laser, p := range firsts {
+		if p == nil {
 			continue
 		}
-		first, firsts[laser] = p, p
-		azimuth := -mgl64.RadToDeg(float64(p.Azimuth)) - float64(p.Ray/rings)*t.step
-		if i == 0 {
-			// To a tenth of a thousandth, which float32 have exactly.
-			t.start = math.Round((azimuth-t.device.azimuths[laser])*1e4) / 1e4
-		}
-		if err := t.device.checkLaser(laser, azimuth-t.start, mgl64.RadToDeg(float64(p.Elevation))); err != nil {
+		if err := t.device.checkLaser(laser, t.columnAzimuth(p, rings)-t.start, mgl64.RadToDeg(float64(p.Elevation))); err != nil {
 			return nil, err
 		}
 	}
 	return first, nil
+}
+
+// columnAzimuth returns a point's azimuth less what the lidar has turned since the first column, degrees clockwise.
+func (t *turn) columnAzimuth(p *sample.Point, rings uint32) float64 {
+	return -mgl64.RadToDeg(float64(p.Azimuth)) - float64(p.Ray/rings)*t.step
 }
 
 // period returns how long the turn takes: as the times of one laser's points tell, else the interval since the

@@ -265,6 +265,13 @@ func TestScansOfNoDevice(t *testing.T) {
 	}
 	unsorted := scan(0x22, 1800, period)
 	unsorted.Points[7], unsorted.Points[8] = unsorted.Points[8], unsorted.Points[7]
+	half := scan(0x22, 1800, period) // horizontal_fov: 180
+	for i := range half.Points {
+		half.Points[i].Azimuth = float32(math.Pi/2 - math.Pi*float64(half.Points[i].Ray/16)/1800)
+	}
+	// Its lasers see something in columns that are far apart.
+	late := *half
+	late.Points = slices.DeleteFunc(slices.Clone(half.Points), func(p sample.Point) bool { return p.Ray/16 < uint32(p.Ring)*50 })
 	for name, c := range map[string]struct {
 		scan *sample.PointCloud
 		want []string
@@ -272,6 +279,8 @@ func TestScansOfNoDevice(t *testing.T) {
 		"rings":     {&sample.PointCloud{Rings: 64, Columns: 1800}, []string{"64 rings", "VelodyneVLP16, VelodyneVLP32C, VelodyneVLS128"}},
 		"azimuths":  {turned, []string{"laser 1 ", "preset: VelodyneVLS128"}},
 		"tilted":    {tilted, []string{"laser 0 points -13.500 degrees up", "VLP-16's -15", "preset: VelodyneVLP16"}},
+		"half":      {half, []string{"1800 columns aren't 0.2 degrees apart", "must turn by 360 degrees: leave horizontal_fov out"}},
+		"half late": {&late, []string{"leave horizontal_fov out"}},
 		"order":     {unsorted, []string{"in the order of firing"}},
 		"too fast":  {scan(0x22, 450, period/4), []string{"2400 times a minute", "300 to 1200", "5 to 20 Hz"}},
 		"too slow":  {scan(0x28, 3600, 4*period), []string{"150 times a minute"}},
