@@ -108,6 +108,7 @@ type conn struct {
 	data      net.Conn
 	position  net.Conn // nil: no position packets are sent
 	reception *reception
+	pace      pace
 	received  [2048]byte
 }
 
@@ -131,8 +132,9 @@ func (s *sender) dial(ctx context.Context, c connection) (*conn, error) {
 const together = time.Millisecond
 
 // Write sends a scan's packets when they are due: as long after the scan came as they are after its
-// stamp. So they are a turn late, as the scan is. What is due already goes at once.
-// So does a packet that begins with the columns of an earlier scan, however long ago that was.
+// stamp, or after the end of the scan before where that is still being sent. So they are a turn late, as the scan is. What
+// is due already goes at once. A packet that begins with the columns of an earlier scan is due when the scan begins, however
+// long ago that was.
 func (c *conn) Write(ctx context.Context, frame []byte) error {
 	err := c.send(ctx, frame)
 	c.reception.note(err)
@@ -141,13 +143,14 @@ func (c *conn) Write(ctx context.Context, frame []byte) error {
 
 func (c *conn) send(ctx context.Context, frame []byte) error {
 	came := began.Add(time.Duration(binary.LittleEndian.Uint64(frame)))
+	scan, turn := binary.LittleEndian.Uint32(frame[scanStampAt:]), binary.LittleEndian.Uint32(frame[turnAt:])
+	pacing := c.pace.begin(came, time.Duration(turn)*time.Microsecond)
 	if c.position != nil {
 		_, _ = c.position.Write(frame[positionAt:frameHeader]) // few receivers listen for it
 	}
-	scan, turn := binary.LittleEndian.Uint32(frame[scanStampAt:]), binary.LittleEndian.Uint32(frame[turnAt:])
 	for packets := frame[frameHeader:]; len(packets) > 0; packets = packets[dataBytes:] {
 		packet := packets[:dataBytes]
-		due := came.Add(sinceScan(binary.LittleEndian.Uint32(packet[stampAt:]), scan, turn))
+		due := pacing.due(sinceScan(binary.LittleEndian.Uint32(packet[stampAt:]), scan, turn))
 		if wait := time.Until(due); wait > together && !transport.Pause(ctx, wait) {
 			return ctx.Err()
 		}
@@ -156,6 +159,29 @@ func (c *conn) send(ctx context.Context, frame []byte) error {
 		}
 	}
 	return nil
+}
+
+// pace is when the next scan may begin: where the one before ends. The zero value has none before.
+type pace struct{ free time.Time }
+
+// paced is a scan's turn on the wire.
+type paced struct {
+	begin      time.Time
+	turn, took time.Duration // in the scan, and on the wire
+}
+
+// begin returns the turn of a scan that came at an instant. A scan that waits for those before it takes up to a tenth less,
+// so that a run in real time catches up after a delay.
+func (p *pace) begin(came time.Time, turn time.Duration) paced {
+	late := max(0, p.free.Sub(came))
+	s := paced{begin: came.Add(late), turn: turn, took: turn - min(late, turn/10)}
+	p.free = s.begin.Add(s.took)
+	return s
+}
+
+// due returns when what is so long after the scan's stamp goes.
+func (s paced) due(offset time.Duration) time.Time {
+	return s.begin.Add(offset * s.took / max(1, s.turn))
 }
 
 // sinceScan returns how long after a scan's stamp a packet begins, and 0 for one that begins outside of the scan's turn.

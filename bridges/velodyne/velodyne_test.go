@@ -395,6 +395,46 @@ func TestUDPAfterLostScans(t *testing.T) {
 	assert.NoError(t, b.Diagnosis().LastError)
 }
 
+// TestUDPInAStep: scans that come at once are sent one after another, at the pace of the device or up to a tenth faster.
+func TestUDPInAStep(t *testing.T) {
+	m := models(t)[0x22]
+	const columns, period = 900, 50 * time.Millisecond // 37.5 packets
+	data, port := receiver(t, "127.0.0.1:0")
+	b, publish := open(t, fmt.Sprintf("127.0.0.1:%d?position=0", port), t.TempDir(), "roof")
+	require.NoError(t, b.Connect(t.Context()))
+	bridgetest.Connected(t, b)
+	start := time.Now()
+	for seq := range 3 {
+		require.NoError(t, publish["roof"](t.Context(), m.scanOf(stamped(seq, period), columns, period, 0, func(int, int) float64 { return 3 })))
+	}
+	for range 37 + 38 + 37 {
+		next(t, data)
+	}
+	assert.GreaterOrEqual(t, time.Since(start), period+period*9/10+period*9/10*864/900-together, "the last packet has columns from 864 on")
+	require.NoError(t, b.Close(t.Context()))
+	assert.EqualValues(t, 3, b.Statistics().Messages)
+}
+
+// TestPace: scans begin when they come, or when those before have ended, and catch up by a tenth of a turn each.
+func TestPace(t *testing.T) {
+	const turn = 100 // milliseconds, as all here
+	for name, c := range map[string]struct{ came, begin, took []int }{
+		"in time":       {[]int{0, 100, 200}, []int{0, 100, 200}, []int{100, 100, 100}},
+		"one was late":  {[]int{0, 125, 200, 300, 400, 500}, []int{0, 125, 225, 315, 405, 500}, []int{100, 100, 90, 90, 95, 100}},
+		"all at once":   {[]int{0, 0, 0, 0}, []int{0, 100, 190, 280}, []int{100, 90, 90, 90}},
+		"after a pause": {[]int{0, 5000, 5050}, []int{0, 5000, 5100}, []int{100, 100, 90}},
+	} {
+		var p pace
+		zero := time.Now()
+		for i, came := range c.came {
+			s := p.begin(zero.Add(time.Duration(came)*time.Millisecond), turn*time.Millisecond)
+			begin, took := time.Duration(c.begin[i])*time.Millisecond, time.Duration(c.took[i])*time.Millisecond
+			assert.Equal(t, begin, s.due(0).Sub(zero), "%s: scan %d", name, i)
+			assert.Equal(t, begin+took/2, s.due(turn/2*time.Millisecond).Sub(zero), "%s: the middle of scan %d", name, i)
+		}
+	}
+}
+
 // TestSinceScan: packets of the scan wait, also past the end of an hour; others don't.
 func TestSinceScan(t *testing.T) {
 	for name, c := range map[string]struct {
