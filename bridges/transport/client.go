@@ -226,7 +226,7 @@ func (c *Client) Unregister(frame, farewell []byte) {
 	}
 	b := l.pool.Get(len(farewell))
 	b.Adopt(append(b.Bytes()[:0], farewell...))
-	if err := s.out.Offer(s.ctx, outgoing{b, nil}, int64(len(farewell)), flow.DropOldest); err != nil {
+	if err := s.out.Offer(s.ctx, outgoing{frame: b}, int64(len(farewell)), flow.DropOldest); err != nil {
 		b.Release() // the connection ends, and with it what the peer knows
 	}
 }
@@ -280,6 +280,10 @@ func (l *life) refusal(err error) error {
 
 // Outlet sends one topic's messages over whatever connection a Client has.
 type Outlet struct {
+	// Header is how many bytes at the beginning of each frame are for the FrameConn alone: they aren't counted as sent. It
+	// is set before the first Send.
+	Header int
+
 	client *Client
 	tally  *flow.Tally
 	policy flow.Policy
@@ -308,7 +312,7 @@ func (o *Outlet) Send(ctx context.Context, frame flow.Buffer) error {
 	l, s := o.client.current()
 	err := flow.ErrClosed
 	if s != nil {
-		err = s.out.Offer(ctx, outgoing{frame, o.tally}, int64(frame.Len()), o.policy)
+		err = s.out.Offer(ctx, outgoing{frame, o.tally, o.Header}, int64(frame.Len()), o.policy)
 	}
 	if err == nil {
 		return nil
@@ -486,6 +490,8 @@ func (c *Client) judge(connected, handshake bool, err error) {
 type outgoing struct {
 	frame flow.Buffer
 	tally *flow.Tally // nil for a frame that isn't a message
+	// header is how many bytes of the frame aren't sent.
+	header int
 }
 
 func (m outgoing) dropped(cause flow.Cause) {
@@ -636,7 +642,7 @@ func (s *link) writeMessages() {
 func (s *link) send(m outgoing) {
 	if s.register() && s.write(m.frame.Bytes()) {
 		if m.tally != nil {
-			m.tally.Sent(m.frame.Len())
+			m.tally.Sent(m.frame.Len() - m.header)
 		}
 	} else {
 		cause, _ := s.ended()

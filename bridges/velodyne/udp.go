@@ -20,9 +20,10 @@ type sender struct {
 	env       bridges.Env
 	reception reception
 
-	mu      sync.Mutex
-	encoder encoder // guarded by mu, as is packets
-	packets packets
+	mu       sync.Mutex
+	encoder  encoder // guarded by mu, as are packets and position
+	packets  packets
+	position bool // the connection has position packets
 }
 
 // reception is how the receivers of a sender took its scans. A socket that is open says nothing of that: UDP opens one to any host.
@@ -63,7 +64,7 @@ func (s *sender) Connect(ctx context.Context, connection string) error {
 		return err
 	}
 	s.mu.Lock()
-	s.encoder = encoder{}
+	s.encoder, s.position = encoder{}, c.position != ""
 	s.mu.Unlock()
 	s.Open(ctx, transport.ClientConfig{
 		Dial:  func(ctx context.Context) (transport.FrameConn, error) { return s.dial(ctx, c) },
@@ -75,6 +76,7 @@ func (s *sender) Connect(ctx context.Context, connection string) error {
 // publisher returns what queues the scans of a topic.
 func (s *sender) publisher(topic *bridges.PublishedTopic) bridges.Publisher[*sample.PointCloud] {
 	outlet := s.NewOutlet(&topic.Tally, topic.Policy)
+	outlet.Header = frameHeader
 	return func(ctx context.Context, m *sample.PointCloud) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -82,11 +84,13 @@ func (s *sender) publisher(topic *bridges.PublishedTopic) bridges.Publisher[*sam
 		if err := s.encoder.scan(&s.packets, m); err != nil {
 			return err
 		}
-		frame := outlet.Buffer(frameHeader + len(s.packets.data))
+		frame := outlet.Buffer(frameHeader + positionBytes + len(s.packets.data))
 		b := binary.LittleEndian.AppendUint64(frame.Bytes()[:0], uint64(time.Since(began)))
 		b = binary.LittleEndian.AppendUint32(b, pastHour(m.Stamp))
 		b = binary.LittleEndian.AppendUint32(b, uint32(time.Duration(s.encoder.next-m.Stamp)/time.Microsecond))
-		b = appendPosition(b, m.Stamp, s.env.Map.Geodetic(m.Pose.Position))
+		if s.position {
+			b = appendPosition(b, m.Stamp, s.env.Map.Geodetic(m.Pose.Position))
+		}
 		frame.Adopt(append(b, s.packets.data...))
 		return outlet.Send(ctx, frame)
 	}
@@ -95,12 +99,11 @@ func (s *sender) publisher(topic *bridges.PublishedTopic) bridges.Publisher[*sam
 // began is what the times of frames count from.
 var began = time.Now()
 
-// A frame has, before the data packets: when the scan came, nanoseconds; the scan's stamp and how long its
-// turn takes, microseconds; and the position packet.
+// A frame has, before the packets: when the scan came, nanoseconds; the scan's stamp and how long its turn takes,
+// microseconds. They aren't sent. The position packet is the first, where the connection has one.
 const (
 	scanStampAt, turnAt = 8, 12
-	positionAt          = 16
-	frameHeader         = positionAt + positionBytes
+	frameHeader         = 16
 )
 
 // conn is the way to one receiver. A frame is the packets of a scan.
@@ -145,10 +148,12 @@ func (c *conn) send(ctx context.Context, frame []byte) error {
 	came := began.Add(time.Duration(binary.LittleEndian.Uint64(frame)))
 	scan, turn := binary.LittleEndian.Uint32(frame[scanStampAt:]), binary.LittleEndian.Uint32(frame[turnAt:])
 	pacing := c.pace.begin(came, time.Duration(turn)*time.Microsecond)
+	packets := frame[frameHeader:]
 	if c.position != nil {
-		_, _ = c.position.Write(frame[positionAt:frameHeader]) // few receivers listen for it
+		_, _ = c.position.Write(packets[:positionBytes]) // few receivers listen for it
+		packets = packets[positionBytes:]
 	}
-	for packets := frame[frameHeader:]; len(packets) > 0; packets = packets[dataBytes:] {
+	for ; len(packets) > 0; packets = packets[dataBytes:] {
 		packet := packets[:dataBytes]
 		due := pacing.due(sinceScan(binary.LittleEndian.Uint32(packet[stampAt:]), scan, turn))
 		if wait := time.Until(due); wait > together && !transport.Pause(ctx, wait) {

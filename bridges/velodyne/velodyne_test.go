@@ -371,6 +371,7 @@ func TestUDP(t *testing.T) {
 	require.Len(t, next(t, positions), 512)
 	require.NoError(t, b.Close(t.Context()))
 	assert.EqualValues(t, 1, b.Statistics().Messages)
+	assert.EqualValues(t, 512+75*1206, b.Statistics().Topics[0].Bytes, "what was received")
 	assert.True(t, b.EverConnected())
 }
 
@@ -391,6 +392,7 @@ func TestUDPAfterLostScans(t *testing.T) {
 	}
 	require.NoError(t, b.Close(t.Context()))
 	assert.EqualValues(t, 3, b.Statistics().Messages)
+	assert.EqualValues(t, (37+38+38)*1206, b.Statistics().Topics[0].Bytes, "what was received, without position packets")
 	assert.Zero(t, b.Statistics().Drops.Total())
 	assert.NoError(t, b.Diagnosis().LastError)
 }
