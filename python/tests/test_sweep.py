@@ -159,7 +159,7 @@ class TestSweep(unittest.TestCase):
         file = self.sweep_file(list=[{"duration": "1000h"}])
         with rb.sweep(file, self.out):
             self.begun()
-            with self.assertRaisesRegex(rb.Refused, "the sweep is another's: .* runs it"):
+            with self.assertRaisesRegex(rb.Refused, "is locked by another sweep run: .* which is running: raybridge sweep status"):
                 next(rb.sweep(file, self.out))
 
 

@@ -255,7 +255,7 @@ func TestPatience(t *testing.T) {
 				m, err := presence.NextMsg(patience)
 				require.NoError(t, err)
 				require.NoError(t, json.Unmarshal(m.Data, &said))
-				assert.NotContains(t, said, "why", "it is no reason for the next coordinator to end")
+				assert.NotContains(t, said, "why", "the next coordinator has no reason to end")
 			}
 		})
 	}

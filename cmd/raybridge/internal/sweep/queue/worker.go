@@ -121,7 +121,7 @@ func notComplete(err error) error {
 	return err
 }
 
-// whyOf is why a worker leaves, "" where that is no fault of its machine: a coordinator that comes just then doesn't end because a worker
+// whyOf is why a worker leaves, "" where its machine is not at fault: a coordinator that comes just then doesn't end because a worker
 // has waited in vain.
 func whyOf(ctx context.Context, cause error) string {
 	if ctx.Err() != nil || errors.Is(cause, errComplete) || errors.Is(cause, ErrNoSweep) || errors.Is(cause, ErrUnreachable) {
