@@ -611,6 +611,42 @@ func TestQueueForgets(t *testing.T) {
 	}
 }
 
+// TestNoRoom: a case that waits until the stream has room isn't lost, however long it waits.
+func TestNoRoom(t *testing.T) {
+	t.Parallel()
+	s, p := storeOf(t, `matrix: {scene.seed: [1, 2]}`)
+	v := serve(t, s)
+	e := engineOn(t, v, s, p)
+	require.NoError(t, e.Offer(t.Context(), &p.Cases[0], 1))
+	js, stream := streamOf(t, v, p)
+	config := stream.CachedInfo().Config
+	room := func(messages int64) {
+		config.MaxMsgs = messages
+		_, err := js.UpdateStream(t.Context(), config)
+		require.NoError(t, err)
+	}
+	room(1)
+	looks, err := connect(t, v.Own.URL, v.Own.Credentials).SubscribeSync("$JS.API.STREAM.INFO." + config.Name)
+	require.NoError(t, err)
+	offered := make(chan error, 1)
+	go func() { offered <- e.Offer(t.Context(), &p.Cases[1], 1) }()
+	for n := 0; n < 5 && e.Measures().Lost == 0; { // the coordinator looks for cases that were lost
+		m, err := looks.NextMsg(patience)
+		require.NoError(t, err)
+		if strings.Contains(string(m.Data), "subjects_filter") {
+			n++
+		}
+	}
+	m := e.Measures()
+	assert.Equal(t, []int{0, 1, 2}, []int{m.Lost, m.Offered, m.Waiting})
+	room(-1)
+	require.NoError(t, <-offered)
+	m = e.Measures()
+	assert.Equal(t, []int{0, 2, 2}, []int{m.Lost, m.Offered, m.Waiting})
+	e.Close(false)
+	require.NoError(t, v.Close(true))
+}
+
 // TestRefused are servers and folders that a worker or a coordinator can't use.
 func TestRefused(t *testing.T) {
 	t.Parallel()

@@ -86,6 +86,7 @@ type offer struct {
 	*sweep.Case
 	id     string
 	worker string // that has begun it
+	put    bool   // into the stream
 	since  time.Time
 	lost   bool // the stream hadn't it when it was last looked at
 }
@@ -251,7 +252,7 @@ func (e *Engine) Offer(ctx context.Context, c *sweep.Case, tries int) error {
 			return e.ctx.Err()
 		}
 	}
-	o := &offer{Case: c, id: c.ID + "." + rand.Text(), since: time.Now()}
+	o := &offer{Case: c, id: c.ID + "." + rand.Text()}
 	e.mu.Lock()
 	e.offered[c.ID] = o
 	e.mu.Unlock()
@@ -260,6 +261,7 @@ func (e *Engine) Offer(ctx context.Context, c *sweep.Case, tries int) error {
 	defer e.mu.Unlock()
 	if err == nil {
 		e.counts.Offered++
+		o.put, o.since = true, time.Now()
 		return nil
 	}
 	err = cmp.Or(context.Cause(e.conn.broken), err)
@@ -309,12 +311,20 @@ func (e *Engine) publish(ctx context.Context, o *offer, tries int) error {
 	_, err := persist(ctx, func(ctx context.Context) (*jetstream.PubAck, error) {
 		return e.js.Publish(ctx, e.jobs+o.ID, data, jetstream.WithMsgID(o.id), jetstream.WithExpectStream(e.stream), jetstream.WithRetryAttempts(0))
 	}, func(err error) {
-		e.Log.Warn(fmt.Sprintf("case %s can't be put into the queue now, and is tried until it can: %v", o.ID, streamFault(err, e.stream)))
+		e.Log.Warn(fmt.Sprintf("case %s can't be put into the queue now, and is tried until it can: %v", o.ID, e.fault(err)))
 	})
 	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("put case %s into the queue: %w", o.ID, streamFault(err, e.stream))
 	}
 	return err
+}
+
+// fault names what a request for the stream failed by.
+func (e *Engine) fault(err error) error {
+	if !e.conn.IsConnected() {
+		return fmt.Errorf("%s: %w: %w", e.Access.URL, ErrUnreachable, err)
+	}
+	return streamFault(err, e.stream)
 }
 
 // encode writes a message. Its types are ours, and can be written.
@@ -717,6 +727,7 @@ func (e *Engine) findLost(ctx context.Context) {
 	for id, o := range e.offered {
 		there := info.State.Subjects[e.jobs+id] > 0 || time.Since(o.since) < e.Lease
 		switch {
+		case !o.put: // Offer waits for room, or for the server
 		case there || e.workers[o.worker] != nil && slices.Contains(e.workers[o.worker].Running, id):
 			o.lost = false
 		case !o.lost:
