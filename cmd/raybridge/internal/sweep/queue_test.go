@@ -411,6 +411,88 @@ func TestGivenBack(t *testing.T) {
 	require.NoError(t, v.Close(true))
 }
 
+// errNoDevice is why a worker leaves.
+var errNoDevice = errors.New("there is no usable device")
+
+// leaver is a worker that gives its first case back with an error, and leaves with that.
+func leaver(t *testing.T, v *queue.Server, w *sweep.Worker) *queue.Worker {
+	t.Helper()
+	one := workerOn(t, v, w)
+	one.Try = func(_ context.Context, c *sweep.Case, _ int) sweep.End {
+		return sweep.End{Case: c, Result: sweep.Returned, Err: errNoDevice}
+	}
+	return one
+}
+
+// TestWithoutDevice: ten workers give a case back, since they have no device, and leave. The case hasn't failed: the next one runs it.
+func TestWithoutDevice(t *testing.T) {
+	t.Parallel()
+	s, p := storeOf(t, `matrix: {scene.seed: [1, 2]}`)
+	w, err := newWorker(s, p)
+	require.NoError(t, err)
+	v := serve(t, s)
+	e := engineOf(t, &queue.Options{Access: v.Own, Store: s, Plan: p, Log: quiet(t)})
+	begun, release := make(chan struct{}, len(p.Cases)), make(chan struct{})
+	well := workerOn(t, v, w)
+	well.Try = func(ctx context.Context, c *sweep.Case, tries int) sweep.End {
+		begun <- struct{}{}
+		<-release
+		return w.Try(ctx, c, tries)
+	}
+	works := make(chan error, 1)
+	go func() { works <- well.Run(t.Context()) }()
+	runs := make(chan error, 1)
+	go func() {
+		r, err := (&sweep.Run{Store: s, Plan: p, Engine: e, Attempts: 1}).Run(t.Context())
+		runs <- errors.Join(err, r.Err())
+	}()
+	<-begun
+	for range 10 {
+		require.ErrorIs(t, leaver(t, v, w).Run(t.Context()), errNoDevice)
+	}
+	close(release)
+	require.NoError(t, <-runs)
+	e.Close(true)
+	require.NoError(t, <-works)
+	require.NoError(t, v.Close(true))
+}
+
+// TestLastWorkerLeaves: its reason ends the next offer where none is under way, since nobody else is there, until another worker is.
+func TestLastWorkerLeaves(t *testing.T) {
+	t.Parallel()
+	s, p := storeOf(t, `matrix: {scene.seed: [1]}`)
+	w, err := newWorker(s, p)
+	require.NoError(t, err)
+	v := serve(t, s)
+	e := engineOf(t, &queue.Options{Access: v.Own, Store: s, Plan: p, Log: quiet(t)})
+	limited, stop := context.WithTimeout(t.Context(), 2*patience)
+	defer stop()
+	offer := func() sweep.End {
+		require.NoError(t, e.Offer(limited, &p.Cases[0], 1))
+		end, err := e.End(limited)
+		require.NoError(t, err)
+		return end
+	}
+	leaves := make(chan error, 1)
+	go func() { leaves <- leaver(t, v, w).Run(t.Context()) }()
+	end := offer()
+	assert.Equal(t, sweep.Returned, end.Result)
+	require.NoError(t, end.Err, "others may be there")
+	require.ErrorIs(t, <-leaves, errNoDevice)
+	require.Eventually(t, func() bool { return e.Measures().Workers == 0 }, patience, time.Millisecond)
+	end = offer()
+	assert.Equal(t, sweep.Returned, end.Result)
+	require.ErrorContains(t, end.Err, errNoDevice.Error())
+
+	works := make(chan error, 1)
+	go func() { works <- workerOn(t, v, w).Run(t.Context()) }()
+	require.Eventually(t, func() bool { return e.Measures().Workers == 1 }, patience, time.Millisecond)
+	assert.Equal(t, sweep.Done, offer().Result)
+	e.Close(true)
+	require.NoError(t, <-works)
+	require.NoError(t, v.Close(true))
+}
+
 // TestBrokenDrive: where all cases fail, the sweep ends long before each was run once.
 func TestBrokenDrive(t *testing.T) {
 	t.Parallel()

@@ -76,6 +76,7 @@ type Engine struct {
 	more      chan struct{}     // has one where ended isn't empty
 	workers   map[string]*member
 	failed    map[string]string // the worker on which a case has failed, until it succeeds
+	gone      error             // why the last worker has left, where no case was offered then; nil once another one is there
 	withdrawn bool
 	counts    Counts
 	successes int // of all workers
@@ -255,7 +256,14 @@ func (e *Engine) Offer(ctx context.Context, c *sweep.Case, tries int) error {
 	o := &offer{Case: c, id: c.ID + "." + rand.Text()}
 	e.mu.Lock()
 	e.offered[c.ID] = o
+	gone := e.gone
+	if gone != nil {
+		e.finish(o, sweep.End{Result: sweep.Returned, Err: gone})
+	}
 	e.mu.Unlock()
+	if gone != nil {
+		return nil
+	}
 	err := e.publish(ctx, o, tries)
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -446,12 +454,9 @@ func (e *Engine) take(r *report) (a answer) {
 			end.Result = sweep.Returned
 			e.finish(o, end)
 		}
-	case isReturned:
+	case isReturned: // its worker came back, so that a new offer counts from 0. An error is the worker's, which leaves with it
 		if mine {
-			o.worker = ""
-			if e.withdrawn || r.Err == "" { // without an error it was told to end: a new offer counts from 0
-				e.finish(o, sweep.End{Result: sweep.Returned})
-			}
+			e.finish(o, sweep.End{Result: sweep.Returned})
 		}
 	}
 	return a
@@ -550,6 +555,7 @@ func (e *Engine) onPresence(m *nats.Msg) {
 		return
 	}
 	e.memberOf(p.Name).WorkerState = p.WorkerState
+	e.gone = nil
 	e.wakeOffer() // more workers make room for more cases
 	if !known {
 		e.Log.Info(fmt.Sprintf("worker %s joins, with %d at a time", fault.Printable(p.Name), p.Jobs))
@@ -566,10 +572,12 @@ func (e *Engine) left(p *presence) {
 	if len(e.workers) > 0 || e.withdrawn {
 		return
 	}
+	why := &reported{p.Why, isReturned}
 	for _, o := range e.offered {
-		e.finish(o, sweep.End{Result: sweep.Returned, Err: &reported{p.Why, isReturned}})
+		e.finish(o, sweep.End{Result: sweep.Returned, Err: why})
 		return
 	}
+	e.gone = why // for the next offer: the cases that it has given back are about to come
 }
 
 // endPatience is how long workers have to end the cases that they run.

@@ -560,7 +560,7 @@ func (l *leaveError) Is(target error) bool { return target == ErrSickWorker }
 func (w *Worker) settle(taking context.Context, m jetstream.Msg, e *ended) error {
 	const shortest, longest = time.Second, time.Minute
 	switch {
-	case e.Result == sweep.Returned && e.Err == nil && e.heard:
+	case e.Result == sweep.Returned && e.heard:
 		return m.Ack() // the coordinator offers it again
 	case e.Result == sweep.Returned:
 		return m.Nak()
