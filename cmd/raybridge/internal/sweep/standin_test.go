@@ -3,6 +3,7 @@ package sweep_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -57,6 +58,10 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) > 2 && os.Args[1] == "node" {
 		os.Exit(nodeProcess(os.Args[2]))
+	}
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = flag.Set("test.parallel", "4") // tests wait for processes and leases for most of their time
 	}
 	os.Exit(m.Run())
 }
