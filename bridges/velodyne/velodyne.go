@@ -202,8 +202,8 @@ func (i *instance) Check(connection string) error {
 	return err
 }
 
-// Connect opens the file or the sockets. Where lidars are there already, it is an error that none has the name
-// that the connection string asks for, or that it names none of several.
+// Connect opens the file or the sockets. If the run's lidars are known already, the connection string has to name
+// one of them, unless there is only one.
 func (i *instance) Connect(ctx context.Context, connection string) error {
 	c, err := parse(connection)
 	if err != nil {

@@ -456,7 +456,7 @@ func TestSinceScan(t *testing.T) {
 	}
 }
 
-// TestNobodyThere: a host that refuses packets stops nothing. What it misses is counted, and it gets packets once it is there.
+// TestNobodyThere: a run goes on when a host refuses its packets. They are counted as dropped, and the host gets later ones once it listens.
 func TestNobodyThere(t *testing.T) {
 	m := models(t)[0x28]
 	const period = 50 * time.Millisecond

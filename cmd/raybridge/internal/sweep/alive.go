@@ -62,7 +62,7 @@ type work struct {
 // lives reports whether the attempt is being made: as its process shows where it can be seen from here, and else by its signs.
 func (w *work) lives() bool { return !w.ended() && (w.here() || w.silent <= lostAfter) }
 
-// works lists all attempts. What has no record, as a half result that was set aside, has no ID.
+// works lists all attempts. One without a record, such as a half result that was set aside, has no ID.
 func (s *Store) works() ([]work, error) {
 	entries, err := fs.ReadDir(s.root.FS(), attemptsDir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
@@ -107,8 +107,8 @@ func (s *Store) timeOf(name string, otherwise time.Time) time.Time {
 	return info.ModTime()
 }
 
-// now is the time by the clock of the file system, which several machines may share. Where nothing can be written, it is that
-// of this machine.
+// now is the time by the clock of the file system, which several machines may share. If nothing can be
+// written there, it is the time of this machine.
 func (s *Store) now() time.Time {
 	name := temporary + uniqueName()
 	defer func() { _ = s.root.Remove(name) }() // only its time counts
@@ -130,8 +130,8 @@ func (s *Store) SweepDead() error {
 	return err
 }
 
-// running lists the attempts that are being made, and those that were lost: their processes have ended, or have given no sign
-// of life for a minute. Those whose case has its result aren't.
+// running lists the attempts that are being made, and those that were lost. An attempt is lost if its case has no result, and its
+// process has ended or has given no sign of life for a minute.
 func (s *Store) running() (running, lost []work, err error) {
 	works, err := s.works()
 	works = slices.DeleteFunc(works, func(w work) bool { return w.ID == "" })

@@ -12,7 +12,7 @@ import (
 	"slices"
 )
 
-// What an engine for workers of other machines needs of a plan and its store.
+// An engine whose workers are on other machines asks plan and store for the following.
 
 // ID names the plan by its cases. Plans that differ in the columns of their table alone are one.
 func (p *Plan) ID() string {

@@ -17,7 +17,7 @@ import (
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/sweep/queue"
 )
 
-// TestServerIsAway: a case waits for a server that is away for long, or whose store is full, and says so once. What no time mends ends it.
+// TestServerIsAway: a case waits for a server that is away for long, or whose store is full, and says so once. An error that waiting can't mend ends it.
 func TestServerIsAway(t *testing.T) {
 	t.Parallel()
 	full := &jetstream.APIError{Code: 503, ErrorCode: 10023, Description: "insufficient resources"}
