@@ -456,7 +456,7 @@ func TestSinceScan(t *testing.T) {
 	}
 }
 
-// TestNobodyThere: a run goes on when a host refuses its packets. They are counted as dropped, and the host gets later ones once it listens.
+// TestNobodyThere: a run continues when a host refuses its packets. They are counted as dropped, and the host gets later ones once it listens.
 func TestNobodyThere(t *testing.T) {
 	m := models(t)[0x28]
 	const period = 50 * time.Millisecond
