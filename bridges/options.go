@@ -64,7 +64,7 @@ func (i *Info) Form() string {
 //	min, max what a number may be, at least (0) and at most (2147483647)
 //
 // [ReadOptions] takes what they say. A field is a string, which isn't empty if it has want, or
-// a list of strings between commas. It may be a bool (1 or on), an int, or a float64. It may be
+// a list of strings between commas. It may be a bool (1, on or true), an int, or a float64. It may be
 // a time.Duration above 0, a flow.Policy, or an int64, which is a SIZE. Where value lists words
 // there are no others.
 func OptionsOf(declared any) []Option {
@@ -137,7 +137,7 @@ func setOption(field any, tag reflect.StructTag, text string) (err error) {
 	case *[]string:
 		*field = strings.Split(text, ",")
 	case *bool:
-		*field = text == "1" || text == "on"
+		*field = text == "1" || text == "on" || text == "true"
 	case *int:
 		*field, err = strconv.Atoi(text)
 		ok = ok && err == nil && within(tag, float64(*field))

@@ -1,0 +1,128 @@
+package dataset
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+)
+
+// JournalFile is where in a set its journal is: lines of JSON, the first one a Head, the others Rows.
+const JournalFile = "raybridge/journal.jsonl"
+
+// Journal is the log of a set, in the order in which it was written. It stays in the set, so that the set can be written on and
+// merged. Any goroutine may read it.
+type Journal struct {
+	Head Head
+	path string
+	size int64 // bytes up to the end of the last whole row
+}
+
+// Head is the journal's first line.
+type Head struct {
+	// Format is the bridge's name, Version that of raybridge that began the set.
+	Format  string `json:"format"`
+	Version string `json:"version"`
+	// Options are those that decide on what is in the set, by their keys in connection strings.
+	Options map[string]string `json:"options"`
+}
+
+// Row is a line of the journal: a scene, or a key frame of the last scene before it. One of the two is set.
+type Row struct {
+	Scene *SceneRow `json:"scene,omitempty"`
+	Frame *FrameRow `json:"frame,omitempty"`
+}
+
+// SceneRow is the row of a scene.
+type SceneRow struct {
+	// Run and Number are those of Scene.
+	Run    string `json:"run"`
+	Number int    `json:"number"`
+	// Data is what WriteScene returned.
+	Data json.RawMessage `json:"data"`
+}
+
+// FrameRow is the row of a key frame.
+type FrameRow struct {
+	// Number is the frame's in its scene.
+	Number int `json:"number"`
+	// Files are those that were written for the frame and for the sweeps before it, sorted, below the set's folder and with
+	// slashes. A data file that no row names is no part of the set.
+	Files []string `json:"files"`
+	// Data is what WriteFrame returned. Sweeps are what WriteSweep returned, by sensor in the rig's order and then by stamp.
+	Data   json.RawMessage   `json:"data"`
+	Sweeps []json.RawMessage `json:"sweeps,omitempty"`
+}
+
+// ErrNoSet says that a folder has no journal, or one that can't be read.
+var ErrNoSet = errors.New("not a set that raybridge wrote")
+
+// OpenJournal reads the journal of the set in a folder up to its last whole row: a killed run may leave a part of another.
+// Errors wrap ErrNoSet.
+func OpenJournal(dir string) (*Journal, error) {
+	j := &Journal{path: filepath.Join(dir, filepath.FromSlash(JournalFile))}
+	f, err := os.Open(j.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w: it has no %s", dir, ErrNoSet, JournalFile)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoSet, err)
+	}
+	defer f.Close()
+	lines := bufio.NewReaderSize(f, 1<<20)
+	for first := true; ; first = false {
+		line, err := lines.ReadBytes('\n')
+		var to any = &j.Head
+		if !first {
+			to = new(Row)
+		}
+		whole := err == nil && json.Unmarshal(line, to) == nil
+		switch {
+		case first && (!whole || j.Head.Format == ""):
+			return nil, fmt.Errorf("%s: %w: %s has no head", dir, ErrNoSet, JournalFile)
+		case err != nil && !errors.Is(err, io.EOF):
+			return nil, fmt.Errorf("%w: %w", ErrNoSet, err)
+		case !whole && len(bytes.TrimSpace(line)) > 0 && err == nil:
+			return nil, fmt.Errorf("%s: %w: a line of %s, at byte %d, is no row", dir, ErrNoSet, JournalFile, j.size)
+		case err != nil:
+			return j, nil
+		}
+		j.size += int64(len(line))
+	}
+}
+
+// Rows reads the rows, as often as it is asked. It ends with an error where the file can't be read.
+func (j *Journal) Rows() iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		f, err := os.Open(j.path)
+		if err != nil {
+			yield(Row{}, fmt.Errorf("read journal: %w", err))
+			return
+		}
+		defer f.Close()
+		lines := bufio.NewReaderSize(io.LimitReader(f, j.size), 1<<20)
+		for first := true; ; first = false {
+			line, err := lines.ReadBytes('\n')
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			var row Row
+			if err == nil && !first {
+				err = json.Unmarshal(line, &row)
+			}
+			if err != nil {
+				yield(Row{}, fmt.Errorf("read journal: %w", err))
+				return
+			}
+			if !first && !yield(row, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/internal/fault"
+)
+
+// Set is a set's folder as a Format writes into it.
+type Set struct {
+	// Dir is the folder, Run the run that is recorded, without its ID after the recording.
+	Dir string
+	Run bridges.Run
+	Log *slog.Logger
+
+	mu    sync.Mutex
+	files []string // guarded by mu: those that were written since the last row
+	bytes int64    // guarded by mu: of these
+	err   error    // guarded by mu: of a job
+	jobs  sync.WaitGroup
+	slots chan struct{} // one for each job that may run
+}
+
+func newSet(dir string, run bridges.Run, log *slog.Logger) *Set {
+	return &Set{Dir: dir, Run: run, Log: log, slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))}
+}
+
+// Go runs a job on a goroutine of its own, and waits while as many run as there are processors, less one. The next row is
+// committed when all jobs have ended. An error of a job ends the recording.
+func (s *Set) Go(job func() error) {
+	s.slots <- struct{}{}
+	s.jobs.Add(1)
+	go func() {
+		defer s.jobs.Done()
+		defer func() { <-s.slots }()
+		if err := job(); err != nil {
+			s.mu.Lock()
+			s.err = errors.Join(s.err, err)
+			s.mu.Unlock()
+		}
+	}()
+}
+
+// WriteFile writes a data file, a path below the set's folder with slashes, and makes the folders above it. The row that is
+// committed next names it. Any goroutine of a job may call it.
+func (s *Set) WriteFile(name string, data []byte) error {
+	s.mu.Lock()
+	s.files = append(s.files, name)
+	s.bytes += int64(len(data))
+	s.mu.Unlock()
+	path := filepath.Join(s.Dir, filepath.FromSlash(name))
+	err := os.WriteFile(path, data, 0o666)
+	if errors.Is(err, os.ErrNotExist) {
+		if err = os.MkdirAll(filepath.Dir(path), 0o777); err == nil {
+			err = os.WriteFile(path, data, 0o666)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, fault.File(err))
+	}
+	return nil
+}
+
+// settle waits for the jobs and returns the files that they wrote, sorted, and how many bytes they have.
+func (s *Set) settle() (files []string, bytes int64, err error) {
+	s.jobs.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	files, bytes, err = s.files, s.bytes, s.err
+	s.files, s.bytes = nil, 0
+	slices.Sort(files)
+	return files, bytes, err
+}
+
+// Replace writes a file that is no data file, or writes it anew: to a temporary name beside it, and then renamed. Tables call it
+// on one goroutine.
+func (s *Set) Replace(name string, write func(w io.Writer) error) error {
+	path := filepath.Join(s.Dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return fmt.Errorf("create folder of %s: %w", path, fault.File(err))
+	}
+	temporary := path + ".part"
+	f, err := os.Create(temporary)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, fault.File(err))
+	}
+	err = errors.Join(write(f), f.Close())
+	if err == nil {
+		err = os.Rename(temporary, path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", path, fault.File(err)), os.Remove(temporary))
+	}
+	return nil
+}
