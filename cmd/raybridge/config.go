@@ -36,7 +36,7 @@ func newConfigCheck() *cobra.Command {
 		Args:  oneArg("a configuration file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.config = args[0]
-			return usage(check(cmd, &f))
+			return usage(checkRunFile(cmd, &f))
 		},
 	}
 	one.Flags().BoolVar(&f.lenient, "lenient", false, lenientUsage)
@@ -78,8 +78,8 @@ func showConfig(cmd *cobra.Command, f *runFlags) error {
 	return nil
 }
 
-// check reads a configuration and all that it names, and prints its sensors. Other flags are those of a run.
-func check(cmd *cobra.Command, f *runFlags) error {
+// checkRunFile reads a configuration and all that it names, and prints its sensors. Other flags are those of a run.
+func checkRunFile(cmd *cobra.Command, f *runFlags) error {
 	file := f.config
 	c, err := config.Reader{Lenient: f.lenient}.Read(file)
 	if c == nil {

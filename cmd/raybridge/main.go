@@ -140,7 +140,7 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 	root.SetOut(out)
 	root.SetErr(errOut)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newRun(), newReplay(), newListen(), newCtl(), newGPU(), newScene(), newConfig(), newRig(), newSensors(), newBridges(), newMCAP(), newSummary(), newSweep(), newDemo(), newBench(), newVersion())
+	root.AddCommand(newRun(), newReplay(), newListen(), newCtl(), newGPU(), newScene(), newConfig(), newRig(), newSensors(), newBridges(), newMCAP(), newSummary(), newSweep(), newDataset(), newDemo(), newBench(), newVersion())
 	root.AddCommand(forPackages()...)
 	completeCommands(root)
 	return root

@@ -72,9 +72,11 @@ var policy = map[string][]string{
 	"pipeline":            {"world", "flow", "gpu", "memory", "scene", "scene/stage", "sensors", "sensors/sample", "readback", "dispatch", "simtime", "bridges", "config", "rig", "spatial", "pipeline/carry", "internal/..."},
 	"pipeline/carry":      {"bridges", "dispatch", "flow", "sensors", "sensors/sample", "simtime", "internal/fault"},
 	"cmd/raybridge":       {"..."},
-	"world/sumo":          {"memory", "world", "world/snapshot", "simtime", "spatial", "internal/..."},
-	"docs":                {},
-	"docs/examples":       {"flow", "sensors", "sensors/compute", "sensors/sample", "shaders", "simtime"},
+	// It judges the sets that bridges write, and so shares no code with them.
+	"cmd/raybridge/internal/dataset/check": {"spatial", "internal/fault", "cmd/raybridge/internal/chart", "cmd/raybridge/internal/dataset/check/..."},
+	"world/sumo":                           {"memory", "world", "world/snapshot", "simtime", "spatial", "internal/..."},
+	"docs":                                 {},
+	"docs/examples":                        {"flow", "sensors", "sensors/compute", "sensors/sample", "shaders", "simtime"},
 }
 
 // foreign has the packages from outside that these rooms, or folders of one, alone
