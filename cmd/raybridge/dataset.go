@@ -12,12 +12,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/dataset/check"
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/dataset/check/coco"
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/dataset/check/kitti"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/dataset/check/nuscenes"
 	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // datasetFormats are those that raybridge dataset reads.
-func datasetFormats() []check.Format { return []check.Format{nuscenes.Format} }
+func datasetFormats() []check.Format {
+	return []check.Format{nuscenes.Format, coco.Format, kitti.Format}
+}
 
 func newDataset() *cobra.Command {
 	cmd := group(&cobra.Command{Use: "dataset", Short: "Look after data sets for training"})
@@ -36,7 +40,7 @@ func newDatasetCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "check DIR", Short: "Find what is wrong with a data set",
 		Long: "Find what is wrong with a data set: what loaders refuse, and what they don't notice and learn wrongly.\n\n" +
-			"DIR holds a set in the format of nuScenes. Each finding has the id of the rule that is broken, the file and the row.\n" +
+			"DIR holds a set in the format of nuScenes, COCO or KITTI. Each finding has the id of the rule that is broken, the file and the row.\n" +
 			"--rules lists the rules. Warnings count as findings under --strict only.\n\n" +
 			"The exit code is 0 where nothing is wrong, 1 for findings, and 2 for a folder that holds no data set.",
 		Example: "  raybridge dataset check out/set\n  raybridge dataset check out/set --strict --exclude geometry,format.radar --json",
