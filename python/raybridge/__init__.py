@@ -6,6 +6,7 @@
         frame = sim.step(0.1, {car: rb.Pose(11, 2)})
         image = frame["front/image"]
 """
+from ._dataset import Box2D, Box3D, Camera, Capture, Dataset, KeyFrame, Lidar, Radar, Segment
 from ._errors import Busy, Closed, ConnectionFailed, Error, Refused, Timeout, Unfinished, UnknownSensor, VersionMismatch
 from ._launch import binary, launch
 from ._messages import Array, Info, Record
@@ -16,6 +17,7 @@ from ._sweep import Case, Sweep, sweep
 __version__ = "0.2.0"
 
 __all__ = [
-    "Actor", "ActorState", "Array", "Busy", "Case", "Closed", "ConnectionFailed", "Ego", "Error", "Frame", "Info", "Model", "Pose", "Record", "Refused", "Replay", "Sensor",
-    "Sim", "Sweep", "Timeout", "Unfinished", "UnknownSensor", "VersionMismatch", "binary", "connect", "launch", "png", "replay", "sweep",
+    "Actor", "ActorState", "Array", "Box2D", "Box3D", "Busy", "Camera", "Capture", "Case", "Closed", "ConnectionFailed", "Dataset", "Ego", "Error", "Frame", "Info",
+    "KeyFrame", "Lidar", "Model", "Pose", "Radar", "Record", "Refused", "Replay", "Segment", "Sensor", "Sim", "Sweep", "Timeout", "Unfinished", "UnknownSensor",
+    "VersionMismatch", "binary", "connect", "launch", "png", "replay", "sweep",
 ]
