@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # peers.sh: installs the software that nobody here wrote and that the bridges and worlds are
 # tested against: Cyclone DDS and Fast DDS, ROS 1's master and tools, SUMO, Python's protobuf,
-# BSON, CBOR and JSON modules, PCL, and the npm packages of scripts/peers/package-lock.json (into
+# BSON, CBOR and JSON modules, PyTorch, Pillow and OpenCV, PCL, and the npm packages of scripts/peers/package-lock.json (into
 # .cache/peers). Prometheus and Slurm are unpacked there: installed, their services would run. So are
 # PCL's headers: their package brings 400 others. The second time it installs nothing and needs no network. Debian 12, as
 # root or with sudo.
@@ -12,6 +12,7 @@ apt="g++ cyclonedds-dev cyclonedds-tools libfastrtps-dev fastddsgen
  python3-rosmaster python3-rostopic python3-rosservice python3-rosbag python3-rosnode
  python3-sensor-msgs python3-rosgraph-msgs python3-geometry-msgs python3-nav-msgs python3-tf2-msgs python3-std-srvs
  python3-protobuf protobuf-compiler python3-bson python3-cbor2 python3-ujson python3-simplejson
+ python3-torch python3-pil python3-opencv
  sumo
  libpcl-io1.13 libeigen3-dev libboost-dev
  libdbus-1-3 libhwloc15 libjson-c5 libnuma1 libyaml-0-2" # the last line is what Slurm is linked with
@@ -45,7 +46,7 @@ if [ -n "$missing" ]; then
     [ -t 0 ] || sudo -n true 2>/dev/null || explain "installing it needs root or sudo" "$missing"
     as_root="sudo"
   fi
-  echo "installing peers (1 GB on a bare system; takes minutes): $missing"
+  echo "installing peers (2 GB on a bare system; takes minutes): $missing"
   # shellcheck disable=SC2086 # the list is meant to be split
   {
     $as_root apt-get update -qq &&
