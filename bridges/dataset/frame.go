@@ -41,6 +41,8 @@ type Scene struct {
 	// Run is the run's id, Number the scene's among those of the run's id in the set, from 0.
 	Run    string
 	Number int
+	// Index is its number among all scenes of the set, from 0.
+	Index int
 	// Start is the stamp of its first key frame.
 	Start simtime.Stamp
 	// Sensors are those with a channel, in the rig's order.
@@ -54,7 +56,9 @@ type Frame struct {
 	// Scene is the one it is in, Number its own there, from 0.
 	Scene  *Scene
 	Number int
-	Ego    Ego
+	// Index is its number among all key frames of the set, from 0.
+	Index int
+	Ego   Ego
 	// Pictures has one for each camera of the scene, Clouds one for each lidar, Radars one for each radar, in the rig's order.
 	Pictures []Picture
 	Clouds   []Cloud
@@ -90,6 +94,8 @@ type Picture struct {
 	Info  *sample.CameraInfo
 	// Instances has the actors' ids, 32SC1, as large as Image; nil for a Format that didn't want it.
 	Instances *sample.Image
+	// Semantics has the semantic tags, mono8, as large as Image; nil for a Format that didn't want it.
+	Semantics *sample.Image
 	// Boxes are the visible actors', by rising id; nil for a Format that didn't want them. Those that have no category
 	// stand here too.
 	Boxes []sample.Box2D

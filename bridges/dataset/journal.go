@@ -31,6 +31,8 @@ type Head struct {
 	Version string `json:"version"`
 	// Options are those that decide on what is in the set, by their keys in connection strings.
 	Options map[string]string `json:"options"`
+	// Splits part the scenes of a set that Merge made; the set of a recording has none.
+	Splits []Split `json:"splits,omitempty"`
 }
 
 // Row is a line of the journal: a scene, or a key frame of the last scene before it. One of the two is set.

@@ -102,3 +102,16 @@ func (s *Set) Replace(name string, write func(w io.Writer) error) error {
 	}
 	return nil
 }
+
+// Link gives a file that WriteFile wrote another name, so that it is in the set twice and on the disk once. The row that is
+// committed next names both. Any goroutine of a job may call it.
+func (s *Set) Link(name, file string) error {
+	s.mu.Lock()
+	s.files = append(s.files, name)
+	s.mu.Unlock()
+	path := filepath.Join(s.Dir, filepath.FromSlash(name))
+	if err := linkFile(filepath.Join(s.Dir, filepath.FromSlash(file)), path); err != nil {
+		return fmt.Errorf("write %s: %w", path, fault.File(err))
+	}
+	return nil
+}

@@ -1,0 +1,321 @@
+package dataset
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/internal/fault"
+)
+
+// Renamer is a Format whose files are named by numbers.
+type Renamer interface {
+	// Rename returns the name of a scene's file in a set in which the scene has an index, and its key frame, whose file it is,
+	// one too.
+	Rename(name string, scene, frame int) string
+}
+
+// ErrMerge says that sets can't become one.
+var ErrMerge = errors.New("data sets can't be merged")
+
+// Merge makes one set of several, in a folder that isn't there yet or is empty. All are of one format and have the same
+// options. Scenes come in the order of their run's id and then of their number, so that the set is the same in whatever order
+// the folders are given. A scene that is in several of them comes once; two that differ and have the same run and number
+// are an error. Data files are hard links to those of the folders, or copies where the file system has none. Scenes
+// are dealt out to splits by shares; without any there are no splits. Errors wrap ErrMerge, ErrNoSet or are the file
+// system's. What was written is removed after an error.
+func Merge(ctx context.Context, formats []Format, out string, dirs []string, shares []Share) error {
+	m := merger{out: out + ".part"}
+	for _, dir := range dirs {
+		if err := m.open(dir); err != nil {
+			return err
+		}
+	}
+	format, err := formatOf(formats, m.head.Format)
+	if err != nil {
+		return err
+	}
+	if err := m.sort(); err != nil {
+		return err
+	}
+	m.rename, _ = format.(Renamer)
+	if len(shares) > 0 {
+		var keys []string
+		for _, s := range m.scenes {
+			keys = append(keys, s.Key())
+		}
+		m.head.Splits = split(keys, shares)
+	}
+	if err := unused(out); err != nil {
+		return err
+	}
+	err = m.write(ctx, format)
+	if err == nil {
+		err = os.Remove(out)
+		if errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
+	}
+	if err == nil {
+		err = os.Rename(m.out, out)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("merge into %s: %w", out, fault.File(err)), os.RemoveAll(m.out))
+	}
+	return nil
+}
+
+// unused returns an error unless a folder is empty or missing.
+func unused(dir string) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("look into %s: %w", dir, fault.File(err))
+	case len(entries) > 0:
+		return fmt.Errorf("%w: %s has files already: name another folder", ErrMerge, dir)
+	}
+	return nil
+}
+
+// merger makes one set of several.
+type merger struct {
+	out    string // the folder that is written
+	head   Head
+	from   string // the first set, whose head it is
+	scenes []*mergedScene
+	rename Renamer // nil for a Format that keeps its names
+}
+
+// mergedScene is a scene of one of the sets.
+type mergedScene struct {
+	*SceneRow
+	set     *Journal
+	dir     string
+	first   int // row of its set
+	frames  int
+	content [sha256.Size]byte // of its rows
+}
+
+// open adds the scenes of a set.
+func (m *merger) open(dir string) error {
+	journal, err := OpenJournal(dir)
+	if err != nil {
+		return err
+	}
+	if err := m.agree(dir, journal.Head); err != nil {
+		return err
+	}
+	var now *mergedScene
+	content := sha256.New()
+	end := func() {
+		if now != nil && now.frames > 0 {
+			now.content = [sha256.Size]byte(content.Sum(nil))
+			m.scenes = append(m.scenes, now)
+		}
+		content.Reset()
+	}
+	n := 0
+	for row, err := range journal.Rows() {
+		if err != nil {
+			return fmt.Errorf("%s: %w", dir, err)
+		}
+		if row.Scene != nil {
+			end()
+			now = &mergedScene{SceneRow: row.Scene, set: journal, dir: dir, first: n}
+		} else if now != nil {
+			now.frames++
+		}
+		if err := json.NewEncoder(content).Encode(contentOf(row)); err != nil {
+			return err
+		}
+		n++
+	}
+	end()
+	return nil
+}
+
+// contentOf is what equal scenes have in common: names of files may differ.
+func contentOf(row Row) any {
+	if row.Frame != nil {
+		return []any{row.Frame.Number, row.Frame.Data, row.Frame.Sweeps}
+	}
+	return row.Scene.Data
+}
+
+// agree takes the head of the first set, and compares another one's with it.
+func (m *merger) agree(dir string, head Head) error {
+	if m.from == "" {
+		m.from, m.head = dir, Head{Format: head.Format, Version: head.Version, Options: head.Options}
+		return nil
+	}
+	if head.Format != m.head.Format {
+		return fmt.Errorf("%w: %s has the format %s, and %s has %s", ErrMerge, m.from, m.head.Format, dir, head.Format)
+	}
+	keys := maps.Clone(m.head.Options)
+	maps.Copy(keys, head.Options)
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if a, b := m.head.Options[key], head.Options[key]; a != b {
+			return fmt.Errorf("%w: %s was written with %s=%s, and %s with %s=%s", ErrMerge, m.from, key, a, dir, key, b)
+		}
+	}
+	m.head.Version = max(m.head.Version, head.Version)
+	return nil
+}
+
+// sort orders the scenes, and drops those that are there twice.
+func (m *merger) sort() error {
+	slices.SortStableFunc(m.scenes, func(a, b *mergedScene) int {
+		if c := strings.Compare(a.Run, b.Run); c != 0 {
+			return c
+		}
+		return a.Number - b.Number
+	})
+	var err error
+	m.scenes = slices.CompactFunc(m.scenes, func(a, b *mergedScene) bool {
+		same := a.Key() == b.Key()
+		if same && a.content != b.content {
+			err = fmt.Errorf("%w: %s and %s both have scene %d of run %s, and they differ", ErrMerge, a.dir, b.dir, a.Number, a.Run)
+		}
+		return same
+	})
+	if err == nil && len(m.scenes) == 0 {
+		err = fmt.Errorf("%w: there are no key frames in them", ErrMerge)
+	}
+	return err
+}
+
+// write writes the set: the data files and the journal, and then the tables.
+func (m *merger) write(ctx context.Context, format Format) error {
+	journal := filepath.Join(m.out, filepath.FromSlash(JournalFile))
+	if err := os.MkdirAll(filepath.Dir(journal), 0o777); err != nil {
+		return err
+	}
+	f, err := os.Create(journal)
+	if err != nil {
+		return err
+	}
+	rows := json.NewEncoder(f)
+	rows.SetEscapeHTML(false)
+	err = rows.Encode(m.head)
+	frames := 0
+	for i, s := range m.scenes {
+		if err == nil {
+			err = m.writeScene(ctx, rows, s, i, &frames)
+		}
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return tables(format, m.out)
+}
+
+// writeScene writes the rows of a scene and its files. frames counts the key frames of the set.
+func (m *merger) writeScene(ctx context.Context, rows *json.Encoder, s *mergedScene, index int, frames *int) error {
+	n := -1
+	for row, err := range s.set.Rows() {
+		if n++; err != nil {
+			return err
+		}
+		if n < s.first || n > s.first+s.frames {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if row.Frame != nil {
+			if err := m.link(s.dir, row.Frame, index, *frames); err != nil {
+				return err
+			}
+			*frames++
+		}
+		if err := rows.Encode(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// link puts the files of a key frame into the set, and gives the row their names there.
+func (m *merger) link(dir string, frame *FrameRow, scene, index int) error {
+	for i, name := range frame.Files {
+		if m.rename != nil {
+			frame.Files[i] = m.rename.Rename(name, scene, index)
+		}
+		if !filepath.IsLocal(filepath.FromSlash(name)) || !filepath.IsLocal(filepath.FromSlash(frame.Files[i])) {
+			return fmt.Errorf("%w: %s names the file %q, which is outside of the set", ErrMerge, filepath.Join(dir, JournalFile), name)
+		}
+		err := linkFile(filepath.Join(dir, filepath.FromSlash(name)), filepath.Join(m.out, filepath.FromSlash(frame.Files[i])))
+		if errors.Is(err, os.ErrExist) {
+			return fmt.Errorf("%w: %s has the file %s, and so has another of the sets", ErrMerge, dir, name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	slices.Sort(frame.Files)
+	return nil
+}
+
+// linkFile makes a file another name, or copies it where the file system can't. It makes the folders of the new name. A
+// file that is there is os.ErrExist.
+func linkFile(from, to string) error {
+	err := os.Link(from, to)
+	if errors.Is(err, os.ErrNotExist) {
+		if err = os.MkdirAll(filepath.Dir(to), 0o777); err == nil {
+			err = os.Link(from, to)
+		}
+	}
+	if err == nil || errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrExist) {
+		return err
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+func formatOf(formats []Format, name string) (Format, error) {
+	for _, f := range formats {
+		if f.Info().Name == name {
+			return f, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: %q is a format that this program doesn't write", ErrNoSet, name)
+}
+
+// tables has a format write the tables of the set in a folder, with the options of its journal.
+func tables(format Format, dir string) error {
+	journal, err := OpenJournal(dir)
+	if err != nil {
+		return err
+	}
+	all, _ := format.Options()
+	query := url.Values{}
+	for key, value := range journal.Head.Options {
+		query.Set(key, value)
+	}
+	if _, _, err := bridges.ReadOptions("?"+query.Encode(), all); err != nil {
+		return fmt.Errorf("%s: %w: %w", dir, ErrNoSet, err)
+	}
+	return format.Tables(newSet(dir, bridges.Run{}, slog.New(slog.DiscardHandler)), journal, all)
+}
