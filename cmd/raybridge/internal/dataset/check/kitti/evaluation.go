@@ -110,9 +110,9 @@ func (e *evaluation) roleOfDetection(d *detection) role {
 
 // A tally is what a picture adds at one score.
 type tally struct {
-	right, wrong, missed int
-	similarity           float64
-	scores               []float64 // of those that are right
+	right, wrong int
+	similarity   float64
+	scores       []float64 // of those that are right
 }
 
 // run evaluates.
@@ -121,7 +121,11 @@ func (e *evaluation) run(pictures []evaluated) (c curve) {
 	for i := range pictures {
 		t := e.pair(&pictures[i], math.Inf(-1), byScore)
 		scores = append(scores, t.scores...)
-		c.truths += t.right + t.missed
+		for j := range pictures[i].truth {
+			if e.roleOfTruth(&pictures[i].truth[j]) == counts {
+				c.truths++
+			}
+		}
 	}
 	steps := scoreSteps(scores, c.truths)
 	c.steps = min(len(steps), len(c.precision))
@@ -190,10 +194,7 @@ func (e *evaluation) pair(p *evaluated, least float64, way int) (t tally) {
 		if best >= 0 {
 			taken[best] = true
 		}
-		switch {
-		case best < 0 && of == counts:
-			t.missed++
-		case best >= 0 && of == counts && roles[best] == counts:
+		if best >= 0 && of == counts && roles[best] == counts {
 			t.right++
 			t.scores = append(t.scores, p.detections[best].score)
 			t.similarity += (1 + math.Cos(truth.alpha-p.detections[best].alpha)) / 2

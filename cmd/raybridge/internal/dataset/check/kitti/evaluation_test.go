@@ -3,6 +3,8 @@ package kitti
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -162,4 +164,97 @@ func Example_fewObjects() {
 	c := (&evaluation{evaluatedClasses[0], difficulties[0], m.overlap, m.inDontCare}).run(cars()[:10])
 	fmt.Printf("%d of %d, average %.3f", c.right, c.truths, average40(&c.precision))
 	// Output: 10 of 10, average 0.225
+}
+
+// kitSums are what the development kit's program (evaluate_object_3d_offline.cpp of prclibo/kitti_eval, 955c04c) wrote for randomSet: the sums of the 41 values of each curve, which it prints with
+// six decimals, for easy, moderate and hard.
+var kitSums = []struct {
+	class, curve string
+	sums         [3]float64
+}{
+	{"Car", "detection", [3]float64{1.820921, 13.055612, 19.916196}},
+	{"Car", "detection_ground", [3]float64{0.686026, 5.914382, 11.666669}},
+	{"Car", "detection_3d", [3]float64{0.686026, 5.914382, 11.666669}},
+	{"Car", "orientation", [3]float64{1.807033, 13.043511, 19.893300}},
+	{"Pedestrian", "detection", [3]float64{0.291667, 4.828577, 19.323175}},
+	{"Pedestrian", "detection_ground", [3]float64{0.291667, 5.444446, 19.323175}},
+	{"Pedestrian", "detection_3d", [3]float64{0.291667, 5.444446, 19.323175}},
+	{"Pedestrian", "orientation", [3]float64{0.290565, 4.806698, 18.991539}},
+	{"Cyclist", "detection", [3]float64{1.333332, 16.892762, 23.432877}},
+	{"Cyclist", "detection_ground", [3]float64{1.230768, 15.935945, 22.813803}},
+	{"Cyclist", "detection_3d", [3]float64{1.230768, 15.935945, 22.813803}},
+	{"Cyclist", "orientation", [3]float64{1.303422, 16.753496, 23.351576}},
+}
+
+// randomSet has everything that an evaluation tells apart: neighbours, areas without labels, objects that are hidden, cut off or low, detections that are double, wrong or missing.
+func randomSet() (pictures []evaluated) {
+	r := rand.New(rand.NewPCG(1, 9))
+	// Numbers are those of the files that the program read.
+	printed := func(l *label) label {
+		text := fmt.Sprintf("%s %.2f %d %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f", l.class, l.truncated, l.occluded, l.alpha, l.left, l.top, l.right, l.bottom, l.height, l.width, l.length, l.x, l.y, l.z, l.ry)
+		read, err := parseLabel(text)
+		if err != nil {
+			panic(err)
+		}
+		return read
+	}
+	kinds := []string{"Car", "Car", "Car", "Van", "Pedestrian", "Person_sitting", "Cyclist", "Truck", "DontCare"}
+	for range 150 {
+		var p evaluated
+		for range 3 + r.IntN(12) {
+			l := label{class: kinds[r.IntN(len(kinds))], truncated: r.Float64() * 0.6, occluded: r.IntN(4), alpha: 6*r.Float64() - 3, left: 1000 * r.Float64(), top: 100 + 80*r.Float64(), height: 1 + r.Float64(), width: 1 + r.Float64(), length: 1 + 3*r.Float64(), x: 40*r.Float64() - 20, y: 1.6, z: 5 + 40*r.Float64(), ry: 6*r.Float64() - 3}
+			l.right, l.bottom = l.left+30+120*r.Float64(), l.top+15+60*r.Float64()
+			if l.class == dontCare {
+				l.truncated, l.occluded, l.alpha, l.height, l.width, l.length, l.x, l.y, l.z, l.ry = -1, -1, -10, -1, -1, -1, -1000, -1000, -1000, -10
+			}
+			l = printed(&l)
+			p.truth = append(p.truth, l)
+			d := l
+			if d.class == dontCare || d.class == "Van" {
+				d.class, d.x, d.y, d.z, d.height, d.width, d.length, d.alpha, d.ry = "Car", 3, 1.6, 10, 1.5, 1.5, 4, 0.4, 0.3
+			}
+			n := 0.15 * r.Float64() * r.Float64()
+			d.left += 100 * n * r.NormFloat64()
+			d.right += 100 * n * r.NormFloat64()
+			d.top += 40 * n * r.NormFloat64()
+			d.bottom += 40 * n * r.NormFloat64()
+			d.x += n * r.NormFloat64()
+			d.z += n * r.NormFloat64()
+			d.ry += n * r.NormFloat64()
+			d.alpha += 3 * n * r.NormFloat64()
+			if r.IntN(6) == 0 {
+				d.x += 30
+				d.left += 200
+				d.right += 200
+			}
+			if r.IntN(8) == 0 {
+				continue
+			}
+			d = printed(&d)
+			score := math.Round(1000*(1-4*n-0.3*r.Float64())) / 1000
+			p.detections = append(p.detections, detection{d, score})
+		}
+		pictures = append(pictures, p)
+	}
+	return pictures
+}
+
+// TestKit compares curves with those of the development kit's program.
+func TestKit(t *testing.T) {
+	pictures := randomSet()
+	for _, want := range kitSums {
+		class := evaluatedClasses[slices.IndexFunc(evaluatedClasses, func(c evaluatedClass) bool { return c.name == want.class })]
+		m := metrics[map[string]int{"detection": inPicture, "orientation": inPicture, "detection_ground": fromAbove, "detection_3d": inSpace}[want.curve]]
+		for i, level := range difficulties {
+			c := (&evaluation{class, level, m.overlap, m.inDontCare}).run(pictures)
+			values, sum := c.precision, 0.0
+			if want.curve == "orientation" {
+				values = c.similarity
+			}
+			for _, v := range values {
+				sum += v
+			}
+			assert.InDelta(t, want.sums[i], sum, 41*0.5e-6, "%s, %s, %s", want.class, want.curve, level.name)
+		}
+	}
 }

@@ -22,7 +22,10 @@ type evidence struct {
 	fills    []float64            // how visible boxes in the picture fill their projection
 	cameras  [len(views)]alikeSum // how well they fit by P2, and by other matrices
 	edges    clipped
-	example  string // where boxes are
+	tracks   map[track]vector // where a box was when it was last seen, in the sequence's frame
+	ahead    int              // boxes that moved where they look
+	back     int              // and the other way
+	example  string           // where boxes are
 }
 
 // share is part of whole.
@@ -74,10 +77,16 @@ var views = [...]struct {
 // alikeSum is the sum of overlaps.
 type alikeSum float64
 
+// A track is what an object is known by from frame to frame.
+type track struct {
+	sequence *sequence
+	object   pointLabel
+}
+
 // clipped counts boxes at the picture's edges, where only pixels that are counted from the wrong number go beyond.
 type clipped struct{ atZero, beyond int }
 
-func newEvidence() *evidence { return &evidence{} }
+func newEvidence() *evidence { return &evidence{tracks: map[track]vector{}} }
 
 // slack is how far a point may be from its box, metres: numbers are printed to a centimetre, and lidars have noise.
 const slack = 0.1
@@ -171,9 +180,12 @@ func (e *evidence) addObjects(fr *frame, places []vector, of []pointLabel) {
 				middle[i] += p[i] / float64(len(group))
 			}
 		}
-		held, found := fr.holds(group, middle)
-		if !found || !fr.sees(middle) {
+		box, held := fr.holder(group, middle)
+		if box == nil || !fr.sees(middle) {
 			continue
+		}
+		if 2*held > int64(len(group)) {
+			e.follow(fr, l, box)
 		}
 		counted := &e.still
 		if l.isMoving() {
@@ -191,8 +203,8 @@ func (fr *frame) sees(p vector) bool {
 	return p[2] > nearest && u > 0 && v > 0 && u < float64(fr.width-1) && v < float64(fr.height-1)
 }
 
-// holds returns the most points of a group that are in one box, of those whose reach the group's middle is in.
-func (fr *frame) holds(group []vector, middle vector) (most int64, found bool) {
+// holder returns the box that holds most points of a group, of those whose reach the group's middle is in, and how many it holds. It is nil if there is none.
+func (fr *frame) holder(group []vector, middle vector) (box *label, most int64) {
 	for i := range fr.labels {
 		l := &fr.labels[i]
 		if l.class == dontCare || distance(middle, vector{l.x, l.y - l.height/2, l.z}) > l.reach() {
@@ -204,9 +216,38 @@ func (fr *frame) holds(group []vector, middle vector) (most int64, found bool) {
 				held++
 			}
 		}
-		most, found = max(most, held), true
+		if box == nil || held > most {
+			box, most = l, held
+		}
 	}
-	return most, found
+	return box, most
+}
+
+// leastStep is how far in metres a box must move to show where it looks.
+const leastStep = 0.1
+
+// follow compares the way that an object took since it was last seen with where its box looks: points alone don't tell front from back.
+func (e *evidence) follow(fr *frame, of pointLabel, box *label) {
+	if fr.pose == nil {
+		return
+	}
+	key, now := track{fr.sequence, of}, fr.pose.apply(vector{box.x, box.y, box.z})
+	before, known := e.tracks[key]
+	e.tracks[key] = now
+	if !known || distance(before, now) < leastStep {
+		return
+	}
+	sin, cos := math.Sincos(box.ry)
+	front := fr.pose.apply(vector{box.x + cos, box.y, box.z - sin})
+	along := 0.0
+	for i := range now {
+		along += (now[i] - before[i]) * (front[i] - now[i])
+	}
+	if along > 0 {
+		e.ahead++
+	} else {
+		e.back++
+	}
 }
 
 // addPictures compares the boxes in the picture with the projections of those in space.
@@ -278,6 +319,9 @@ func (e *evidence) judge(f *check.Findings) {
 	}
 	if best >= 0 {
 		f.Add(mistakes[best].rule, at, "%s: boxes of the set hold %d points, and would hold %d", mistakes[best].message, e.inside, e.repaired[best])
+	}
+	if e.back > e.ahead && e.back >= leastGroup {
+		f.Add(ruleBoxHeading, at, "ry seems to be 180 degrees off: of %d steps of objects that move %d go backwards", e.back+e.ahead, e.back)
 	}
 	if e.labelled {
 		f.Measure("points of objects that stand still, in their box", e.still.part, e.still.whole)

@@ -87,7 +87,7 @@ var Format = check.Format{Name: "kitti", Rules: []check.Rule{
 	{ID: ruleAlpha, Severity: check.Error, Holds: "alpha is ry - atan2(x, z)"},
 	{ID: ruleBoxSize, Severity: check.Error, Holds: "columns 9 to 11 are height, width, length: no other order holds many more points"},
 	{ID: ruleBoxBottom, Severity: check.Error, Holds: "columns 12 to 14 are the centre of the bottom face: boxes that stand on it don't hold many more points"},
-	{ID: ruleBoxHeading, Severity: check.Error, Holds: "ry turns about y, from x: boxes with another heading don't hold many more points"},
+	{ID: ruleBoxHeading, Severity: check.Error, Holds: "ry turns about y, from x: boxes with another heading don't hold many more points, and what moves goes ahead"},
 	{ID: ruleBoxPoints, Severity: check.Error, Holds: "boxes hold the points of their object that stands still"},
 	{ID: ruleFirstPose, Severity: check.Error, Holds: "a sequence's first pose is the identity"},
 	{ID: ruleMotion, Severity: check.Error, Holds: "poses are the camera's in that of the first frame: no other meaning lays what stands still so well on itself"},
@@ -122,8 +122,10 @@ type frame struct {
 	calib  *calibration
 	// width and height are the picture's, 0 if it can't be read.
 	width, height int
-	// points is the path of the same frame's labels of points, "" if there are none.
+	// pointLabels is the path of the labels of the same points in a sequence, "" if there are none; pose is the camera's there, nil if it isn't known.
 	pointLabels string
+	sequence    *sequence
+	pose        *matrix
 }
 
 type set struct {

@@ -185,6 +185,7 @@ var faults = []fault{
 	{"the middle for the bottom", ruleBoxBottom, columns(func(c []float64) { c[13] -= c[9] / 2 })},
 	{"ry + 90 degrees", ruleBoxHeading, columns(func(c []float64) { c[15] = math.Remainder(c[15]+math.Pi/2, 2*math.Pi); realpha(c) })},
 	{"ry - 90 degrees, alpha as it was", ruleBoxHeading, columns(func(c []float64) { c[15] = math.Remainder(c[15]-math.Pi/2, 2*math.Pi) })},
+	{"ry + 180 degrees", ruleBoxHeading, columns(func(c []float64) { c[15] = math.Remainder(c[15]+math.Pi, 2*math.Pi); realpha(c) })},
 	{"ry with the other sign", ruleBoxHeading, columns(func(c []float64) { c[15] = -c[15]; realpha(c) })},
 	{"ry is a yaw", ruleBoxHeading, columns(func(c []float64) { c[15] = math.Remainder(-c[15]-math.Pi/2, 2*math.Pi); realpha(c) })},
 	{"alpha is ry", ruleAlpha, columns(func(c []float64) { c[4] = c[15] })},

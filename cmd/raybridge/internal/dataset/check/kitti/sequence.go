@@ -46,8 +46,11 @@ func (s *set) openSequences(ctx context.Context, f *check.Findings) error {
 		q.frames = s.frames[at : at+q.count]
 		at += q.count
 		for i, fr := range q.frames {
-			if q.labels {
+			if fr.sequence = q; q.labels {
 				fr.pointLabels = q.file("labels", i, ".label")
+			}
+			if len(q.poses) == q.count {
+				fr.pose = &q.poses[i]
 			}
 		}
 	}
