@@ -16,7 +16,7 @@ func TestPeerTorchTakesBatches(t *testing.T) {
 	sets := t.TempDir()
 	out, err := python(t, ".", "python/tests/written_sets.py", sets).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	for _, name := range []string{"nuscenes", "coco", "kitti", "odometry"} {
+	for _, name := range []string{"nuscenes", "coco", "kitti"} {
 		t.Run(name, func(t *testing.T) {
 			out, err := python(t, ".", "python/examples/torch_loader.py", filepath.Join(sets, name), "100").CombinedOutput()
 			require.NoError(t, err, "%s", out)

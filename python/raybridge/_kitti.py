@@ -32,64 +32,70 @@ class _Part(NamedTuple):
     poses: List[Floats]  # of rectified camera 0 at each key frame, in the frame that it had at the first one
 
 
+class _Place(NamedTuple):
+    """Where the files of a key frame are. sequence has its times, poses and labels of points, if that is known."""
+
+    files: _Part
+    name: str
+    sequence: Optional[_Part]
+    number: int
+
+
 def recognised(folder: str) -> bool:
     """Tell whether a folder has a set of KITTI."""
     return any(os.path.isdir(os.path.join(folder, *place)) for place in (("training", "calib"), ("sequences",)))
 
 
 class Kitti:
-    """A set of KITTI: training if it is there, sequences if not."""
+    """A set of KITTI: training if it is there, with poses and times of sequences of the same frames, or the sequences."""
 
     version = ""
     categories = ("Car", "Van", "Truck", "Pedestrian", "Person_sitting", "Cyclist", "Tram", "Misc", "DontCare")
     label_names = _SEMANTIC
 
     def __init__(self, folder: str) -> None:
-        training = os.path.join(folder, "training")
-        if os.path.isdir(os.path.join(training, "calib")):
-            self._parts = [_Part("training", training, _names(training), False, [], [])]
-        else:
-            self._parts = [_sequence(folder, name) for name in sorted(os.listdir(os.path.join(folder, "sequences")))]
-        self._frames: List[Tuple[_Part, int]] = []
-        self.scenes: Dict[str, Sequence[int]] = {}
-        for part in self._parts:
-            self.scenes[part.scene] = range(len(self._frames), len(self._frames) + len(part.names))
-            self._frames += [(part, k) for k in range(len(part.names))]
+        training, sequences = os.path.join(folder, "training"), os.path.join(folder, "sequences")
+        parts = [_sequence(folder, name) for name in sorted(os.listdir(sequences))] if os.path.isdir(sequences) else []
+        self._places = [_Place(part, name, part, number) for part in parts for number, name in enumerate(part.names)]
         self.splits: Dict[str, Sequence[int]] = {}
-        sets = os.path.join(folder, "ImageSets")
-        places = {name: k for k, name in enumerate(self._parts[0].names)} if self._parts and not self._parts[0].odometry else {}
-        for file in sorted(os.listdir(sets)) if os.path.isdir(sets) else ():
-            with open(os.path.join(sets, file), encoding="ascii") as f:
-                self.splits[os.path.splitext(file)[0]] = [places[name] for name in f.read().split() if name in places]
+        if os.path.isdir(os.path.join(training, "calib")):
+            part = _Part("training", training, _names(training), False, [], [])
+            # Nothing says which frames are the same. If there are as many, they are, in this order.
+            same = self._places if len(self._places) == len(part.names) else [_Place(part, name, None, k) for k, name in enumerate(part.names)]
+            self._places = [_Place(part, name, place.sequence, place.number) for name, place in zip(part.names, same)]
+            self.splits = _splits(folder, part.names)
+        scenes: Dict[str, List[int]] = {}
+        for index, place in enumerate(self._places):
+            scenes.setdefault((place.sequence or place.files).scene, []).append(index)
+        self.scenes: Dict[str, Sequence[int]] = {**scenes}
 
     def __len__(self) -> int:
-        return len(self._frames)
+        return len(self._places)
 
     def frame(self, index: int) -> KeyFrame:
         """Return a key frame."""
-        part, number = self._frames[index]
-        name = part.names[number]
-        stamp = round(part.times[number] * 1e9) if part.times else None
+        part, name, sequence, number = self._places[index]
+        stamp = round(sequence.times[number] * 1e9) if sequence and sequence.times else None
         calibration = _calibration(os.path.join(part.folder, "calib.txt" if part.odometry else os.path.join("calib", name + ".txt")))
         lidar_to_ego = inverse(_square(calibration["Tr_imu_to_velo"])) if "Tr_imu_to_velo" in calibration else np.eye(4)
         rectified = _square(calibration["R0_rect"]) if "R0_rect" in calibration else np.eye(4)
         to_rectified = rectified @ _square(calibration["Tr" if part.odometry else "Tr_velo_to_cam"])
         rectified_to_ego = lidar_to_ego @ np.linalg.inv(to_rectified)
         ego_to_global = None
-        if part.poses:
-            ego_to_global = rectified_to_ego @ part.poses[number] @ inverse(rectified_to_ego)
+        if sequence and sequence.poses:
+            ego_to_global = rectified_to_ego @ sequence.poses[number] @ inverse(rectified_to_ego)
         captures: Dict[str, Capture] = {}
         for channel in sorted(filter(_PARTS.fullmatch, os.listdir(part.folder))):
             path = os.path.join(part.folder, channel, name)
             if channel == "velodyne":
-                labels = os.path.join(part.folder, "labels", name + ".label")
+                labels = os.path.join(sequence.folder, "labels", sequence.names[number] + ".label") if sequence else ""
                 captures[channel] = Lidar(channel, path + ".bin", stamp, lidar_to_ego, ego_to_global, labels_path=labels if os.path.exists(labels) else "")
             else:
                 intrinsics, to_camera = _lens(calibration["P" + channel[-1]])
                 path += ".png" if os.path.exists(path + ".png") else ".jpg"
                 width, height = _size(path)
                 captures[channel] = Camera(channel, path, stamp, rectified_to_ego @ inverse(to_camera), ego_to_global, width, height, intrinsics)
-        frame = KeyFrame(part.scene, number, name, stamp, ego_to_global, captures)
+        frame = KeyFrame((sequence or part).scene, number, name, stamp, ego_to_global, captures)
         labels = os.path.join(part.folder, "label_2", name + ".txt")
         if os.path.exists(labels):
             for line in _lines(labels):
@@ -111,6 +117,13 @@ def _sequence(folder: str, name: str) -> _Part:
         if lines and lines != len(names):
             raise Error(f"{path}: {lines} lines, and the sequence has {len(names)} frames")
     return part
+
+
+def _splits(folder: str, names: Sequence[str]) -> Dict[str, Sequence[int]]:
+    """The frames of each list of ImageSets."""
+    sets, places = os.path.join(folder, "ImageSets"), {name: k for k, name in enumerate(names)}
+    return {os.path.splitext(file)[0]: [places[name] for name in _lines(os.path.join(sets, file)) if name in places]
+            for file in (sorted(os.listdir(sets)) if os.path.isdir(sets) else ())}
 
 
 def _names(folder: str) -> List[str]:

@@ -381,6 +381,27 @@ class TestOdometry(Written, unittest.TestCase):
             start = still.mean(0) if start is None else start
             near(still.mean(0), start, atol=1.5)
 
+    def test_beside_the_object_benchmark(self):
+        """As many frames of training and of sequences are the same."""
+        place = self.copy()
+        world.kitti(place)
+        data = rb.Dataset(place)
+        self.assertEqual((len(data), data.scenes, data.splits), (5, ("00",), ("test", "train", "trainval", "val")))
+        start = None
+        for frame, written in zip(data, self.written):
+            self.assertEqual((frame.stamp, list(frame.captures)), (written["stamp"], ["image_2", "image_3", "velodyne"]))
+            x, y, yaw = written["ego"]
+            near(frame.ego_to_global, [[np.cos(yaw), -np.sin(yaw), 0, x], [np.sin(yaw), np.cos(yaw), 0, y], [0, 0, 1, 0], [0, 0, 0, 1]], atol=1e-4)
+            np.testing.assert_array_equal(frame["velodyne"].instances(), written["hit"])
+            still = frame.boxes("global")[1].centre
+            start = still if start is None else start
+            near(still, start, atol=0.2)  # labels have two decimals, which turn the box by 0.01 rad
+        os.remove(os.path.join(place, "training", "calib", "000004.txt"))
+        for folder, ending in (("image_2", ".png"), ("image_3", ".png"), ("velodyne", ".bin")):
+            os.remove(os.path.join(place, "training", folder, "000004" + ending))
+        data = rb.Dataset(place)
+        self.assertEqual((len(data), data.scenes, data[0].stamp, data[0]["velodyne"].labels()), (4, ("training",), None, None))
+
     def test_lines_are_counted(self):
         place = self.copy()
         with open(os.path.join(place, "poses", "00.txt"), "a", encoding="ascii") as f:
@@ -411,12 +432,15 @@ class TestPng(unittest.TestCase):
                     read_png(path)
 
 
-class TestExample(unittest.TestCase):
-    def test_the_sets_are_written_by_the_script_too(self):
+class TestScript(unittest.TestCase):
+    def test_its_sets_pass_the_check(self):
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([sys.executable, world.__file__, folder], check=True)
-            self.assertEqual({name: len(rb.Dataset(os.path.join(folder, name))) for name in sorted(os.listdir(folder))},
-                             {"coco": 6, "kitti": 5, "nuscenes": 8, "odometry": 5})
+            sets = {name: rb.Dataset(os.path.join(folder, name)) for name in sorted(os.listdir(folder))}
+            for name in sets:
+                checked = subprocess.run([rb.binary(), "dataset", "check", "--strict", os.path.join(folder, name)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                self.assertEqual(checked.returncode, 0, checked.stdout.decode())
+        self.assertEqual({name: len(data) for name, data in sets.items()}, {"coco": 6, "kitti": 5, "nuscenes": 8})
 
 
 if __name__ == "__main__":

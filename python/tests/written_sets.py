@@ -1,8 +1,8 @@
 """Writes small sets of nuScenes, COCO and KITTI with numpy alone, from the descriptions of their formats.
 
 It shares no code with raybridge, so that what reads such sets is tested against something else: python3 written_sets.py DIR
-writes DIR/nuscenes, DIR/coco, DIR/kitti and DIR/odometry. All are of one little world, in which rays are cast at boxes. Each function
-returns what it wrote, in the ego's frame and in metres.
+writes DIR/nuscenes, DIR/coco, and DIR/kitti with objects and odometry. All are of one little world, in which rays are cast at boxes. Each
+function returns what it wrote, in the ego's frame and in metres.
 """
 import hashlib
 import json
@@ -437,10 +437,10 @@ def kitti(root):
         labels, objects = "", []
         for thing in frame_at(t, seen):
             mask = seen == thing["id"]
-            if not mask.any():
-                continue
             rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
-            box = int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
+            if min(len(rows), len(columns)) < 2:
+                continue  # there is no box around it
+            box = int(columns[0]), int(rows[0]), int(columns[-1]), int(rows[-1])  # the last pixels are within it
             length, width, height = thing["size"]
             ahead, left, _ = thing["centre"] - CAMERA
             turn = (-thing["yaw"] - np.pi / 2 + np.pi) % (2 * np.pi) - np.pi
@@ -484,5 +484,5 @@ def odometry(root):
 
 
 if __name__ == "__main__":
-    for write in (nuscenes, coco, kitti, odometry):
-        write(os.path.join(sys.argv[1], write.__name__))
+    for write, name in ((nuscenes, "nuscenes"), (coco, "coco"), (kitti, "kitti"), (odometry, "kitti")):
+        write(os.path.join(sys.argv[1], name))
