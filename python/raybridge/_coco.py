@@ -10,7 +10,7 @@ from ._errors import Error
 from ._nuscenes import load_json
 
 _FILE = re.compile(r"(instances|panoptic)(?:_(.+))?\.json")
-_BOX = {"id", "image_id", "category_id", "bbox", "area", "iscrowd", "segmentation"}
+_BOX = {"id", "image_id", "category_id", "bbox", "area", "iscrowd", "segmentation", "instance_id", "truncation"}
 _SEGMENT = {"id", "category_id", "bbox", "area", "iscrowd"}
 
 
@@ -42,8 +42,8 @@ class Coco:
         self._instances: Dict[Tuple[str, int], List[Dict[str, Any]]] = {}
         self._panoptic: Dict[Tuple[str, int], Dict[str, Any]] = {}
         self._categories: Dict[int, Dict[str, Any]] = {}
-        self._places: Dict[str, str] = {}
-        self.splits: Dict[str, Sequence[int]] = {}
+        self._places: Dict[Tuple[str, str], str] = {}
+        self.scenes: Dict[str, Sequence[int]] = {}  # COCO has none: each split counts as one
         for split, kinds in _files(folder).items():
             begin = len(self._pictures)
             known = set()
@@ -63,9 +63,9 @@ class Coco:
                             self._panoptic[split, row["image_id"]] = row
                 except (KeyError, TypeError) as e:
                     raise Error(f"{path}: no {e} where COCO wants it") from None
-            self.splits[split] = range(begin, len(self._pictures))
+            self.scenes[split] = range(begin, len(self._pictures))
         self.categories = tuple(row["name"] for _, row in sorted(self._categories.items()))
-        self.scenes: Dict[str, Sequence[int]] = self.splits
+        self.splits: Dict[str, Sequence[int]] = {split: pictures for split, pictures in self.scenes.items() if split}
 
     def __len__(self) -> int:
         return len(self._pictures)
@@ -75,21 +75,21 @@ class Coco:
         split, row = self._pictures[index]
         shape = row["height"], row["width"]
         panoptic = self._panoptic.get((split, row["id"]))
-        camera = Camera("camera", self._path(split, row["file_name"]), width=shape[1], height=shape[0],
+        # A file of raybridge names the camera.
+        camera = Camera(row.get("camera", "camera"), self._path(split, row["file_name"], "{}", "images/{}", "images", "."), width=shape[1], height=shape[0],
                         boxes=[self._box(a, shape) for a in self._instances.get((split, row["id"]), ())])
         if panoptic is not None:
             camera.segments = [self._segment(s) for s in panoptic["segments_info"]]
-            camera.panoptic_path = os.path.join(self._folder, "annotations", "panoptic" + (f"_{split}" if split else ""), panoptic["file_name"])
-        return KeyFrame(split, index - self.splits[split][0], str(row["id"]), None, None, {camera.channel: camera})
+            camera.panoptic_path = self._path(split, panoptic["file_name"], "annotations/panoptic_{}", "panoptic_{}", "panoptic/{}", "panoptic", "annotations/panoptic")
+        return KeyFrame(split, index - self.scenes[split][0], str(row["id"]), None, None, {camera.channel: camera})
 
-    def _path(self, split: str, name: str) -> str:
-        """Where a picture is: below the folder of its split, of images, or of the set."""
-        if split not in self._places:
-            for place in (split, os.path.join("images", split), "images", ""):
-                if os.path.exists(os.path.join(self._folder, place, name)):
-                    self._places[split] = place
-                    break
-        return os.path.join(self._folder, self._places.get(split, split), name)
+    def _path(self, split: str, name: str, *places: str) -> str:
+        """Where a file is: in the first of some folders that has it. {} stands for the split."""
+        known = split, places[0]
+        if known not in self._places:
+            there = (os.path.normpath(place.format(split)) for place in places)
+            self._places[known] = next((place for place in there if os.path.exists(os.path.join(self._folder, place, name))), places[0].format(split))
+        return os.path.join(self._folder, self._places[known], name)
 
     def _name(self, id: int) -> str:
         try:
@@ -98,7 +98,7 @@ class Coco:
             raise Error(f"{self._folder}: there is no category {id}") from None
 
     def _box(self, row: Dict[str, Any], shape: Tuple[int, int]) -> Box2D:
-        return Box2D(self._name(row["category_id"]), _edges(row["bbox"]), row["area"], crowd=bool(row["iscrowd"]), segmentation=row.get("segmentation"), shape=shape,
+        return Box2D(self._name(row["category_id"]), _edges(row["bbox"]), row["area"], str(row.get("instance_id", "")), bool(row["iscrowd"]), row.get("truncation"), segmentation=row.get("segmentation"), shape=shape,
                      extra={k: v for k, v in row.items() if k not in _BOX})
 
     def _segment(self, row: Dict[str, Any]) -> Segment:

@@ -55,7 +55,7 @@ class Kitti:
 
     def __init__(self, folder: str) -> None:
         training, sequences = os.path.join(folder, "training"), os.path.join(folder, "sequences")
-        parts = [_sequence(folder, name) for name in sorted(os.listdir(sequences))] if os.path.isdir(sequences) else []
+        parts = [_sequence(folder, name) for name in sorted(os.listdir(sequences), key=lambda name: (len(name), name))] if os.path.isdir(sequences) else []
         self._places = [_Place(part, name, part, number) for part in parts for number, name in enumerate(part.names)]
         self.splits: Dict[str, Sequence[int]] = {}
         if os.path.isdir(os.path.join(training, "calib")):

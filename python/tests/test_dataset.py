@@ -254,6 +254,31 @@ class TestCoco(Written, unittest.TestCase):
             for segment in frame["camera"].segments:
                 self.assertEqual((ids == segment.id).sum(), segment.area)
 
+    def test_without_splits(self):
+        """As raybridge lays a set out, with its own fields."""
+        place = self.copy()
+        annotations = os.path.join(place, "annotations")
+        for kind in ("instances", "panoptic"):
+            with open(os.path.join(annotations, f"{kind}_train.json"), encoding="utf-8") as f:
+                table = json.load(f)
+            for image in table["images"]:
+                image["camera"] = "front"
+            if kind == "instances":
+                for row in table["annotations"]:
+                    row.update(instance_id=7, truncation=0.25, occlusion=0.5)
+            world.save_json(os.path.join(annotations, kind + ".json"), table)
+            for split in ("train", "val"):
+                os.remove(os.path.join(annotations, f"{kind}_{split}.json"))
+        os.rename(os.path.join(place, "train"), os.path.join(place, "images"))
+        os.rename(os.path.join(annotations, "panoptic_train"), os.path.join(place, "panoptic"))
+        data = rb.Dataset(place)
+        self.assertEqual((len(data), data.scenes, data.splits), (4, ("",), ()))
+        camera = data[3]["front"]
+        np.testing.assert_array_equal(camera.image(), self.written[3]["picture"])
+        np.testing.assert_array_equal(camera.panoptic(), self.written[3]["ids"])
+        box = camera.boxes[0]
+        self.assertEqual((box.instance, box.truncated, box.extra), ("7", 0.25, {"occlusion": 0.5}))
+
     def test_what_is_not_there(self):
         place = self.copy()
         for split in ("train", "val"):
