@@ -70,8 +70,12 @@ func walkSensor(c *sensors.Config, registry *sensors.Registry, path string, visi
 		visit(leaf{key: path + ".topics." + output, value: reflect.ValueOf(c.Topics[output])})
 	}
 	for i := range s.Definition.Attributes {
-		name := s.Definition.Attributes[i].Name
-		visit(leaf{key: path + "." + name, value: reflect.ValueOf(s.Settings.Value(name))})
+		a := &s.Definition.Attributes[i]
+		l := leaf{key: path + "." + a.Name, value: reflect.ValueOf(s.Settings.Value(a.Name))}
+		if a.Path {
+			l.tag = `path:"true"`
+		}
+		visit(l)
 	}
 	if c.AttachTo != 0 {
 		visit(leaf{key: path + ".attach_to", value: reflect.ValueOf(c.AttachTo)})

@@ -251,6 +251,20 @@ func (c *Config) Reaches(registry *Registry, at spatial.MapFrame, p mgl64.Vec3) 
 	return nil
 }
 
+// besider is a Place in a file that knows where other files lie beside it.
+type besider interface{ Beside(path string) string }
+
+// valueOf returns what an attribute is given: of a path the whole one.
+func (c *Config) valueOf(d *Definition, name string) any {
+	value := c.Attributes[name]
+	path, isText := value.(string)
+	at, inFile := c.places[name].(besider)
+	if a := d.Attribute(name); a != nil && a.Path && isText && inFile {
+		return at.Beside(path)
+	}
+	return value
+}
+
 // Resolve finds the sensor's type and works out its settings and its rate. The rest of the
 // Spec, which depends on other sensors, is the rig's: frames, mount and topics.
 func (c *Config) Resolve(registry *Registry) (*Spec, error) {
@@ -275,7 +289,7 @@ func (c *Config) Resolve(registry *Registry) (*Spec, error) {
 	}
 	var faults doc.Faults
 	for _, name := range c.Names() {
-		if err := settings.Set(name, c.Attributes[name]); err != nil {
+		if err := settings.Set(name, c.valueOf(d, name)); err != nil {
 			faults.Add(c.Fault(name, err))
 		}
 	}

@@ -88,3 +88,30 @@ func TestAttributesKeepTheOrderInWhichTheyAreSet(t *testing.T) {
 	assert.Equal(t, []string{"width", "fov", "aperture", "blur"}, c.Names())
 	assert.Equal(t, 3, c.Attributes["fov"], "the last value holds")
 }
+
+// beside is a place in a file of the folder rigs.
+type beside struct{ line }
+
+func (beside) Beside(path string) string { return "rigs/" + path }
+
+// TestPathsAreRelativeToTheirFile: of an attribute that names a file. One that a program gives is as it is.
+func TestPathsAreRelativeToTheirFile(t *testing.T) {
+	type options struct {
+		Table string `attribute:"table" path:"true"`
+		Word  string `attribute:"word"`
+	}
+	d := sensors.Define(sensors.Definition{ID: "sensor.test.table", Doc: "reads a table", Rate: simtime.Hz(1)},
+		func(sensors.Spec, options) (sensors.Sensor, error) { return nil, nil })
+	registry, err := sensors.NewRegistry(d)
+	require.NoError(t, err)
+	c := sensors.Config{ID: d.ID, Name: "a", Attributes: map[string]any{"table": "x.csv"}}
+	s, err := c.Resolve(registry)
+	require.NoError(t, err)
+	assert.Equal(t, "x.csv", s.Settings.Value("table"))
+	c.Set("table", "y.csv", beside{3})
+	c.Set("word", "y.csv", beside{4})
+	s, err = c.Resolve(registry)
+	require.NoError(t, err)
+	assert.Equal(t, "rigs/y.csv", s.Settings.Value("table"))
+	assert.Equal(t, "y.csv", s.Settings.Value("word"))
+}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -138,6 +139,14 @@ func (n Node) Errorf(format string, args ...any) error {
 		e.Line, e.Column = n.node.Line, n.node.Column
 	}
 	return e
+}
+
+// Beside returns a path that the node gives: a relative one is relative to the node's file.
+func (n Node) Beside(path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(filepath.Dir(n.file), path)
 }
 
 // SkipUnknown returns the node as one whose Decode leaves out keys that a structure doesn't
