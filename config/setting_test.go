@@ -229,6 +229,7 @@ func TestLeavesAreSettable(t *testing.T) {
 	for key, value := range map[string]string{
 		"ego.pose.x": "0.1", "ego.pose.y": "-0.0", "ego.pose.z": "1e-7", "ego.pose.roll": "123456789.12345679", "sensors.front.name": "\"yes: 'a' \\\"b\\\"\"",
 		"time.step": "1234567ns", "sensors[0].rate": "1/3", "seed": "18446744073709551615", "scene.projection": "utm32n",
+		"sensors[0].firing_table": "run/firings.csv",
 	} {
 		require.NoError(t, c.Set(key, value), key)
 	}
@@ -251,6 +252,7 @@ func TestLeavesAreSettable(t *testing.T) {
 	assert.Equal(t, map[string]string{
 		"scene.file": "", "scene.labels": "", "scene.place[0].file": "run/street.gltf", "world.models[0]": "run/tram.glb",
 		"actors[0].file": "run/models/bus.glb", "actors[1].file": "run/car.glb", "actors[2].file": "run/car.glb",
+		"sensors[0].firing_table": "run/firings.csv",
 	}, paths)
 }
 

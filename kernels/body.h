@@ -2,6 +2,7 @@
 // ISA the name of the table. All that is compiled for the instruction set is static.
 #include "lidar.h"
 #include "sensors.h"
+#include "echoes.h"
 
 #include <float.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@ const hd_kernel TABLE(ISA)[] = {
     {.entry = "memory.copy", .run = hd_copy},
     {.entry = "scene.trace", .constants = TRACE_CONSTANTS, .run = scene_trace},
     {.entry = "lidar.scan", .constants = LIDAR_CONSTANTS, .run = lidar_scan},
+    {.entry = "lidar.echoes", .constants = LIDAR_CONSTANTS, .run = lidar_echoes},
     {.entry = "sensor.rays", .run = sensor_rays},
     {.entry = "groundtruth.sights", .run = groundtruth_sights},
     CAMERA_KERNELS,

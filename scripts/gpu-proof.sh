@@ -85,6 +85,7 @@ sensor.rays|gpu/hostdev|TestListsOfRaysAgree
 groundtruth.sights|gpu/hostdev|TestListsOfRaysAgree
 groundtruth.bounds|gpu/hostdev|TestBoundsAreEqual
 lidar.scan|gpu/hostdev|TestLidarsAgree
+lidar.echoes|gpu/hostdev|TestFiringTablesAgree
 camera.trace|gpu/hostdev|TestTracedCamerasAgree
 camera.sun|gpu/hostdev|TestTracedCamerasAgree
 camera.ids|sensors/camera|TestHostPicturesAgreeWithOpenGL

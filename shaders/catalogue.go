@@ -87,6 +87,7 @@ func All() []*Entry {
 		&CameraSun,
 		&CameraShade,
 		&Lidar,
+		&LidarEchoes,
 		&Rays,
 		&GroundTruthBounds,
 		&GroundTruthSights,
@@ -348,6 +349,24 @@ var Lidar = Entry{
 		Binding{"Points", "", 0, KindStorage},
 	),
 	Workgroup: [3]int{8, 8, 1},
+	Together:  row,
+	Constants: []Define{Int("SCALE", 1).Within(0, 3), Flag("RANDOM", true), Flag("ROLLING", true), Flag("COMPENSATED", false), Alone(false)},
+}
+
+// FiringTexels is the size of a firing in the table of LidarEchoes, in texels.
+const FiringTexels = 2
+
+// LidarEchoes traces the firings of a table, of which each says which sample.Point it writes: an
+// invocation for each TracedRays of them.
+var LidarEchoes = Entry{
+	Name:    "lidar.echoes",
+	Compute: "lidar_echoes.comp",
+	Bindings: append(SceneTables(),
+		Binding{"scan", "usamplerBuffer", SlotScan, KindSampler},
+		Binding{"Settings", "", 0, KindUniform},
+		Binding{"Points", "", 0, KindStorage},
+	),
+	Workgroup: [3]int{64, 1, 1},
 	Together:  row,
 	Constants: []Define{Int("SCALE", 1).Within(0, 3), Flag("RANDOM", true), Flag("ROLLING", true), Flag("COMPENSATED", false), Alone(false)},
 }

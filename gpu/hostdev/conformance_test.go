@@ -12,7 +12,10 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/go-gl/mathgl/mgl32"
@@ -429,6 +432,52 @@ func TestLidarsOfAnyShapeAgree(t *testing.T) {
 			agreeOnPoints(t, scan(t, gl, s, attributes), scan(t, host, s, attributes))
 		})
 	}
+}
+
+// TestFiringTablesAgree holds lidar.echoes against its shader: a pattern that packets cut anywhere.
+func TestFiringTablesAgree(t *testing.T) {
+	gl, host := gputest.Thread(t), start(t, hostdev.Options{})
+	table := filepath.Join(t.TempDir(), "firings.csv")
+	var text strings.Builder
+	text.WriteString("time,azimuth,elevation,ring\n")
+	for i := range 20_011 {
+		a := 2 * math.Pi * 0.618034 * float64(i)
+		fmt.Fprintf(&text, "%.6f,%.6f,%.6f,%d\n", float64(i)*1e-5, 170*math.Cos(a), 40*math.Sin(a*1.27)*math.Cos(float64(i)*0.01), i%7)
+	}
+	require.NoError(t, os.WriteFile(table, []byte(text.String()), 0o600))
+	for name, s := range scenes(t) {
+		for variant, attributes := range firings() {
+			if variant != "surface noisy true rolling true" && (name != "cut outs" || !strings.HasSuffix(variant, "noisy true rolling true")) {
+				continue
+			}
+			t.Run(name+" "+variant, func(t *testing.T) {
+				a := maps.Clone(attributes)
+				for _, own := range []string{"preset", "organized", "columns"} {
+					delete(a, own)
+				}
+				a["firing_table"] = table
+				agreeOnFirings(t, scan(t, gl, s, a), scan(t, host, s, a))
+			})
+		}
+	}
+}
+
+// agreeOnFirings agrees on points whose misses are left out.
+func agreeOnFirings(t *testing.T, want, got []sample.Point) {
+	t.Helper()
+	byRay := map[uint32]sample.Point{}
+	for _, p := range got {
+		byRay[p.Ray] = p
+	}
+	var both [2][]sample.Point
+	for _, w := range want {
+		if g, ok := byRay[w.Ray]; ok {
+			both[0], both[1] = append(both[0], w), append(both[1], g)
+		}
+	}
+	require.Greater(t, len(want), 100)
+	assert.LessOrEqual(t, len(want)+len(got)-2*len(both[0]), max(len(want)/10_000, 2), "returns here or there alone")
+	agreeOnPoints(t, both[0], both[1])
 }
 
 func agreeOnPoints(t *testing.T, want, got []sample.Point) {

@@ -1,6 +1,10 @@
 package lidar
 
-import "github.com/raybridge/raybridge/sensors"
+import (
+	"io"
+
+	"github.com/raybridge/raybridge/sensors"
+)
 
 // DeviceOf is the device that settings of a scan describe.
 func DeviceOf(s *sensors.Settings) (Device, error) {
@@ -25,4 +29,37 @@ func KeptShare(s *sensors.Settings, transmission float64) float64 {
 		return 1
 	}
 	return slope*transmission + base
+}
+
+// MaxFirings is how many rows a firing table may have.
+const MaxFirings = maxFirings
+
+// FiringTable is a table, and Timed a firing of a scan.
+type FiringTable = firingTable
+
+type Timed struct{ Row, Ns, Number uint32 }
+
+// ParseFirings reads the rows of a table, and CloseFirings sets its period.
+func ParseFirings(in io.Reader) (*FiringTable, error) { return parseFirings(in) }
+
+func CloseFirings(t *FiringTable, seconds float64) error { return t.close(seconds) }
+
+// WindowOf is the firings of a window of simulation time, and MostOf how many one of its length has at most.
+func WindowOf(t *FiringTable, from, to int64) (list []Timed) {
+	for _, f := range t.window(nil, from, to) {
+		list = append(list, Timed{f.row, f.ns, f.number})
+	}
+	return list
+}
+
+func MostOf(t *FiringTable, windowNs int64) int { return t.most(windowNs, maxRays) }
+
+// OrderOf is the rows of a window in the order in which they are traced.
+func OrderOf(t *FiringTable, from, to int64) (rows []uint32) {
+	o := firingOrder{list: t.window(nil, from, to)}
+	o.sort(t.keys)
+	for _, f := range o.list {
+		rows = append(rows, f.row)
+	}
+	return rows
 }

@@ -11,6 +11,11 @@
 // the firing's either way. A surface nearer than the shortest range hides what is behind it and
 // reads -Inf (REP-117).
 //
+// # Firing tables
+//
+// With firing_table a scan has the rows of its window of a file: firings that follow one another in time, each
+// with a direction of its own. They are traced in the order of their directions.
+//
 // # Presets
 //
 // Device presets have the firing tables of AWSIM's and RGL's, and begin straight
@@ -102,6 +107,8 @@ type Scan[K any] struct {
 	Rolling           *bool      `attribute:"rolling" default:"true" doc:"each ray at its own time; otherwise all at the scan's end"`
 	Compensated       bool       `attribute:"compensated" doc:"give a rolling scan's points in the sensor's frame at the stamp, not at each ray's time"`
 	Organized         bool       `attribute:"organized" doc:"publish every ray, misses with NaN coordinates, as an image of rings by columns"`
+	FiringTable       string     `attribute:"firing_table" path:"true" doc:"CSV file of a device of your own: a row is a firing, with time (s), azimuth and elevation (deg) and, where need be, ring, range_min and range_max (m). docs/lidars.md has the form"`
+	FiringPeriod      float64    `attribute:"firing_period" unit:"s" max:"100000" doc:"after which the firing table begins again; 0 means from its first row to its last, and a mean step more"`
 	Own               K
 }
 
@@ -138,6 +145,38 @@ type Semantics struct {
 
 // uniformOnly are the attributes that a device decides itself.
 var uniformOnly = []string{"channels", "upper_fov", "lower_fov", "horizontal_fov", "elevations", "points_per_second", "rotation_frequency"}
+
+// deviceOnly are the attributes that a firing table takes the place of.
+var deviceOnly = append([]string{"preset", "columns", "forward_angle", "organized"}, uniformOnly...)
+
+// firings reads the table of the options' firings, nil for none. Ranges that rows don't have are the
+// sensor's, and one that the sensor is given narrows those of the rows.
+func (o *Scan[K]) firings(spec *sensors.Spec) (*firingTable, error) {
+	given := spec.Settings
+	if o.FiringTable == "" {
+		if given.IsSet("firing_period") {
+			return nil, fmt.Errorf("%w: firing_period is that of a firing table: set firing_table, or leave it out", sensors.ErrValue)
+		}
+		return nil, nil
+	}
+	for _, name := range deviceOnly {
+		if given.IsSet(name) {
+			return nil, fmt.Errorf("%w: the firing table has its own directions: leave %s out", sensors.ErrValue, name)
+		}
+	}
+	t, err := readFirings(o.FiringTable, o.FiringPeriod)
+	if err != nil {
+		return nil, err
+	}
+	low, high := 0.0, o.Range
+	if given.IsSet("range_min") {
+		low = *o.RangeMin
+	}
+	if err := t.narrow(low, high, given.IsSet("range")); err != nil {
+		return nil, err
+	}
+	return t, t.plan(spec.Rate.Period().Nanoseconds() + 1)
+}
 
 // device makes the device that the options describe. given tells which attributes are set.
 func (o *Scan[K]) device(given *sensors.Settings) (Device, error) {
@@ -217,7 +256,7 @@ var RayCastDefinition = sensors.Define(sensors.Definition{
 	Outputs: pointsOutput(),
 	Rate:    simtime.Hz(10),
 }, func(spec sensors.Spec, o RayCast) (sensors.Sensor, error) {
-	return newCloudLidar(spec, o, o.Own.receiver(o.Preset, spec.Settings), o.Own.Layout)
+	return newCloudLidar(spec, o, o.Own.receiver(o.Preset == Uniform && o.FiringTable == "", spec.Settings), o.Own.Layout)
 })
 
 // RayCastSemanticDefinition describes sensor.lidar.ray_cast_semantic.
@@ -250,12 +289,18 @@ type cloudLidar struct {
 var _ sensors.Capturer = (*cloudLidar)(nil)
 
 func newCloudLidar[K any](spec sensors.Spec, o Scan[K], r receiver, layout sample.PointLayout) (*cloudLidar, error) {
-	device, err := o.device(spec.Settings)
+	table, err := o.firings(&spec)
 	if err != nil {
 		return nil, err
 	}
+	var device Device
+	if table != nil {
+		device = table.device()
+	} else if device, err = o.device(spec.Settings); err != nil {
+		return nil, err
+	}
 	s := &cloudLidar{
-		scanner: scanner{device: device, receiver: r, rolling: *o.Rolling, compensated: *o.Rolling && o.Compensated},
+		scanner: scanner{device: device, firings: table, receiver: r, rolling: *o.Rolling, compensated: *o.Rolling && o.Compensated},
 		cloud: sample.PointCloud{
 			Organized: o.Organized, Rings: len(device.Lasers), Columns: device.Columns,
 			HorizontalAngle: device.endRad(), UnitIntensity: r.scale == carla || r.scale == svl,

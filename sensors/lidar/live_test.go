@@ -409,3 +409,96 @@ func TestScanOfWhoTookASlot(t *testing.T) {
 	h.Fire(4 * scanPeriod)
 	assert.Greater(t, count()[around.ID], n[around.ID])
 }
+
+// A table of a device's own firings gives what the device gives, firing by firing: the two shaders share
+// nothing but the tracer. Noise and drop-off are those of the firings' numbers.
+func TestAFiringTableGivesWhatItsDeviceGives(t *testing.T) {
+	for name, more := range map[string]map[string]any{
+		"plain":       {"intensity": "carla"},
+		"noisy":       {"noise_stddev": 0.05, "dropoff_general_rate": 0.1, "dropoff_zero_intensity": 0.4},
+		"compensated": {"compensated": true, "intensity": "svl"},
+		"an instant":  {"rolling": false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := sensortest.Options{
+				Scene: scenetest.MovingWall(30, 20), Mount: mast, Seed: 4,
+				Ego: scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{5, 1, 0}},
+				Attributes: map[string]any{
+					"preset": "uniform", "channels": 20, "columns": 300, "range": 60.0, "range_min": 5.0, "upper_fov": 5,
+					"organized": true, "dropoff_general_rate": 0, "dropoff_zero_intensity": 0,
+				},
+			}
+			maps.Copy(o.Attributes, more)
+			want := scan(t, o, 3*scanPeriod)
+			d := lidar.UniformDevice(20, 300, 5, -30, 360)
+			d.MinM, d.MaxM = 5, 60
+			rays := d.Rays(scanPeriod)
+			for i := range rays {
+				rays[i].TimeNs += int64(i % 20) // no two are of one time
+			}
+			o.Attributes = map[string]any{"firing_table": tableOf(t, rays), "firing_period": 0.1}
+			maps.Copy(o.Attributes, more)
+			o.GL = gputest.Thread(t)
+			h := sensortest.New(t, lidar.RayCastDefinition, o)
+			h.Fire(3 * scanPeriod)
+			got := sensortest.Last[*sample.PointCloud](h, "points")
+			assert.Equal(t, want.Stamp, got.Stamp)
+			returns := 0
+			for i := range got.Points {
+				g := &got.Points[i]
+				w := &want.Points[g.Ray]
+				require.Equal(t, w.Ring, g.Ring)
+				require.InDelta(t, w.TimeNs, g.TimeNs, 20)
+				require.InDelta(t, w.Azimuth, g.Azimuth, 1e-5)
+				require.InDelta(t, w.Elevation, g.Elevation, 1e-5)
+				if w.Return != g.Return || math.Abs(float64(w.Distance-g.Distance)) > 1e-3 {
+					continue // at an edge
+				}
+				returns++
+				require.InDelta(t, w.X, g.X, 2e-3)
+				require.InDelta(t, w.Y, g.Y, 2e-3)
+				require.InDelta(t, w.Z, g.Z, 2e-3)
+				require.Equal(t, w.Tag, g.Tag)
+				require.InDelta(t, w.Intensity, g.Intensity, 0.01)
+			}
+			n := 0
+			for i := range want.Points {
+				if want.Points[i].Return != sample.ReturnUnknown {
+					n++
+				}
+			}
+			assert.Greater(t, n, 2000)
+			assert.InDelta(t, n, returns, float64(n)/1000)
+			assert.InDelta(t, n, len(got.Points), float64(n)/1000)
+		})
+	}
+}
+
+// A table that is longer than a scan gives each scan other directions, those of its own window.
+func TestAPatternThatDoesNotRepeat(t *testing.T) {
+	const rows = 5000
+	rays := make([]lidar.Ray, rows)
+	for i := range rays { // a rosette, 0.25 s of it
+		a, r := 2*math.Pi*float64(i)*0.618034, 0.3*math.Abs(math.Cos(float64(i)*0.0137))
+		rays[i] = lidar.Ray{
+			Direction: mgl64.Vec3{1, r * math.Cos(a), r*math.Sin(a) - 0.5}.Normalize(), TimeNs: int64(i) * 50_000, MaxM: 100,
+		}
+	}
+	o := sensortest.Options{Scene: ground(), Mount: mast, GL: gputest.Thread(t), Attributes: map[string]any{"firing_table": tableOf(t, rays)}}
+	h := sensortest.New(t, lidar.RayCastDefinition, o)
+	for k := range 6 {
+		h.Fire(simtime.Stamp(k+1) * scanPeriod)
+		m := sensortest.Last[*sample.PointCloud](h, "points")
+		require.Len(t, m.Points, 2000)
+		for i := range m.Points {
+			p := &m.Points[i]
+			r := &rays[(2000*k+i)%rows]
+			require.EqualValues(t, i, p.Ray)
+			require.EqualValues(t, i*50_000, p.TimeNs)
+			want := -height / r.Direction[2]
+			require.InDelta(t, want, p.Distance, scenetest.Tolerance(want))
+			require.InDelta(t, want*r.Direction[0], p.X, 1e-3)
+			require.InDelta(t, want*r.Direction[1], p.Y, 1e-3)
+		}
+	}
+}

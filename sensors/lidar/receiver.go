@@ -39,10 +39,10 @@ type receiver struct {
 }
 
 // receiver returns the receiver that the options describe. Those of CARLA's drop-off hold for
-// other presets than uniform only if they are given.
-func (o *Intensities) receiver(preset PresetName, given *sensors.Settings) receiver {
+// other lidars than its own, the uniform one, only if they are given.
+func (o *Intensities) receiver(uniform bool, given *sensors.Settings) receiver {
 	dropoff := func(name string, value float64) float64 {
-		if preset != Uniform && !given.IsSet(name) {
+		if !uniform && !given.IsSet(name) {
 			return 0
 		}
 		return value

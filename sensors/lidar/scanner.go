@@ -23,13 +23,16 @@ const noReturnWarning = time.Minute
 type scanner struct {
 	*compute.Sensor[sample.Point]
 	device   Device
+	firings  *firingTable // in place of the device's lasers and columns; nil for these
+	order    firingOrder  // of the firings of a scan; the GL thread's
 	receiver receiver
 	// rolling gives each ray its own time; compensated gives the points in the frame
 	// of the scan's start.
 	rolling, compensated bool
 	periodNs             int64 // nominal: that of the grid, rounded down
 
-	listed bool       // the table has the device; the GL thread's
+	listed bool       // the table has the device, or the firings of window; the GL thread's
+	window scanWindow // the GL thread's
 	warned *time.Time // of an empty scan; Process's, also after another scanner took over
 }
 
@@ -37,7 +40,7 @@ type scanner struct {
 // scan that lasts longer than the times of points reach, which are nanoseconds in 32 bits.
 func (s *scanner) build(spec sensors.Spec, publish func(at sensors.Tick, header sample.Header, points []sample.Point)) error {
 	s.periodNs, s.warned = spec.Rate.Period().Nanoseconds(), new(time.Time)
-	s.Sensor = compute.New(spec, compute.Shader[sample.Point]{
+	shader := compute.Shader[sample.Point]{
 		Entry: &shaders.Lidar,
 		Defines: []shaders.Define{
 			shaders.Int("SCALE", scaleCodes[s.receiver.scale]), shaders.Flag("RANDOM", s.receiver.random()),
@@ -50,7 +53,13 @@ func (s *scanner) build(spec sensors.Spec, publish func(at sensors.Tick, header 
 		From:         s.from,
 		Prepare:      s.prepare,
 		Publish:      publish,
-	})
+	}
+	if t := s.firings; t != nil {
+		shader.Entry, shader.Prepare = &shaders.LidarEchoes, s.prepareFirings
+		shader.Results, shader.TableRows = t.scan, shaders.FiringTexels*t.scan
+		shader.Invocations = [3]int{(t.scan + shaders.TracedRays - 1) / shaders.TracedRays, 1, 1}
+	}
+	s.Sensor = compute.New(spec, shader)
 	if s.rolling && s.periodNs > math.MaxUint32 {
 		return fmt.Errorf("%w: a rate of %v makes a rolling scan of %s s, and points' times reach %.3g s: raise the rate, or set rolling: false",
 			sensors.ErrValue, spec.Rate, fault.Number(spec.Rate.Period().Seconds(), 3), math.MaxUint32/1e9)
@@ -81,11 +90,38 @@ func (s *scanner) prepare(env *sensors.Env, at sensors.Tick, settings, table []b
 	return true
 }
 
+// scanWindow is which part of a table a scan has: where in the table's period it begins, and how long it is.
+type scanWindow struct{ phaseNs, lengthNs int64 }
+
+// prepareFirings fills in lidar_echoes.comp's Settings for one scan, and its table where the scan's firings
+// differ from those of the scan before.
+func (s *scanner) prepareFirings(env *sensors.Env, at sensors.Tick, settings, table []byte) (changed bool) {
+	t := s.firings
+	for i, w := range [4]uint32{uint32(t.scan), 0, uint32(at.Seq)} {
+		binary.LittleEndian.PutUint32(settings[4*i:], w)
+	}
+	s.receiver.put(settings[16:], env.Seed)
+	to := int64(at.Due)
+	from := max(to-at.PeriodNs, 0)
+	window := scanWindow{from % t.periodNs, to - from}
+	if s.listed && s.window == window {
+		return false
+	}
+	s.listed, s.window = true, window
+	s.order.list = t.window(s.order.list[:0], from, to)
+	s.order.sort(t.keys)
+	s.order.put(table, t)
+	return true
+}
+
 // FieldOfView is that of the device's lasers.
 func (s *scanner) FieldOfView() sensors.FieldOfView {
 	d := &s.device
 	v := sensors.FieldOfView{
 		Horizontal: min(math.Abs(d.StepDeg)*float64(d.Columns), 360), Lower: math.Inf(1), Upper: math.Inf(-1), Range: d.MaxM,
+	}
+	if s.firings != nil {
+		return s.firings.fieldOfView()
 	}
 	for i := range d.Lasers {
 		v.Lower, v.Upper = min(v.Lower, d.Lasers[i].ElevationDeg), max(v.Upper, d.Lasers[i].ElevationDeg)

@@ -83,6 +83,7 @@ const (
 	sumoFile   fileKind = "world.sumocfg"
 	traceFile  fileKind = "" // OSI's
 	modelFile  fileKind = "model"
+	firingFile fileKind = "firings.csv"
 )
 
 // kindOf is the kind of a key's file. That of a world is told by the world.
@@ -92,6 +93,9 @@ func kindOf(key string) fileKind {
 		return rigFile
 	case labelsKey:
 		return labelsFile
+	}
+	if strings.HasSuffix(key, ".firing_table") {
+		return firingFile
 	}
 	return modelFile
 }
