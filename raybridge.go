@@ -75,7 +75,7 @@ type Config struct {
 	// OutDir is where bridges put files with relative names, "" for the working directory.
 	OutDir string
 	// About is what recordings and the summary say of the run. Open fills in the scene and the
-	// seed, and where it is empty the version.
+	// seed, and where they are empty the version and the id.
 	About bridges.Run
 	// Log receives warnings; nil discards them.
 	Log *slog.Logger
@@ -141,6 +141,11 @@ func Open(ctx context.Context, c Config) (*Sim, error) {
 	own.Seed, own.Capacity = run.Seed, run.World.Capacity
 	own.Run.Version = cmp.Or(own.Run.Version, Version())
 	own.Run.Scene, own.Run.Seed = own.Scene.Name, run.Seed
+	if own.Run.ID == "" {
+		if own.Run.ID, err = runID(run, own); err != nil {
+			return nil, &ConfigError{"sensors", err}
+		}
+	}
 	own.Defaults = defaults(run, own.Bridges)
 	p, err := pipeline.New(ctx, own)
 	if err != nil {
@@ -192,14 +197,12 @@ func (s *Sim) connect(ctx context.Context, run *config.Config, registry *bridges
 	if err := errors.Join(s.AddTransforms(), s.AddCommands(commands(run))); err != nil {
 		return &ConfigError{"sensors", err}
 	}
-	wanted := Wanted(run, registry)
-	for _, c := range wanted {
-		if err := s.AddOnce(c); err != nil {
-			return &ConfigError{"sensors", err}
-		}
+	without, err := s.addWanted(run, registry)
+	if err != nil {
+		return &ConfigError{"sensors", err}
 	}
 	for _, b := range run.Bridges {
-		c := carry.BridgeConfig{Spec: b.Type + ":" + b.Connection, Policy: b.Policy, QoS: map[string]flow.QoS{}, Without: unwanted(wanted, infoOf(registry, b.Type))}
+		c := carry.BridgeConfig{Spec: b.Type + ":" + b.Connection, Policy: b.Policy, QoS: map[string]flow.QoS{}, Without: without(infoOf(registry, b.Type))}
 		for _, q := range b.QoS {
 			c.QoS[q.Topic] = q.QoS()
 		}

@@ -1,6 +1,7 @@
 package raybridge_test
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -9,7 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge"
+	"github.com/raybridge/raybridge/bridges"
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
+	"github.com/raybridge/raybridge/bridges/logging"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/sensors"
@@ -49,4 +52,55 @@ func TestOthersGetTheSnapshotThatTheRigNames(t *testing.T) {
 		defer r.Close()
 		assert.Equal(t, want, slices.ContainsFunc(r.Topics(), func(t mcap.Topic) bool { return t.Name == "/snapshot" }), text)
 	}
+}
+
+// asking is a bridge that wants sensors beside others.
+type asking struct{ bridges.Factory }
+
+func (f asking) Info() bridges.Info {
+	info := f.Factory.Info()
+	info.Name = "asking"
+	info.Wants = []bridges.Want{
+		{Sensor: "sensor.ground_truth.boxes_2d", Name: "boxes", Beside: "sensor.camera.rgb", Attributes: map[string]any{"detection_range": 250}},
+		{Sensor: "sensor.camera.instance_segmentation", Name: "ids", Beside: "sensor.camera.rgb", Attributes: map[string]any{"encoding": "32SC1"}},
+	}
+	return info
+}
+
+func (f asking) Register(p *bridges.Plugin) error { return f.Factory.Register(p) }
+
+// mounted has a camera on a camera's frame, and a sensor of a type that a bridge wants.
+const mounted = `
+sensors:
+  - {id: sensor.camera.rgb, name: front, frame: mast, rate: 20, image_size_x: 64, image_size_y: 48, fov: 70, near_clip: 0.2, topic: /cam/front, compressed: jpeg, pose: {x: 1, z: 2, yaw: 10}}
+  - {id: sensor.camera.rgb, name: rear, parent: mast, frame_id: eye, image_size_x: 32, image_size_y: 24, pose: {x: -3, yaw: 180}}
+  - {id: sensor.ground_truth.boxes_2d, name: own, image_size_x: 40, image_size_y: 30}
+`
+
+// TestWantedBeside: a sensor beside another stands where it does, sees what it does and fires when it does. It is there
+// for the bridge that wants it alone, so that a recording has the bytes that it has without that bridge.
+func TestWantedBeside(t *testing.T) {
+	t.Parallel()
+	own := asking{logging.Factory{}}
+	record := func(bridge string) []byte {
+		out := t.TempDir()
+		s := opened(t, mounted+"bridges: [{type: mcap, connection: a.mcap}"+bridge+"]", raybridge.Config{OutDir: out, Bridges: []bridges.Factory{own}})
+		if bridge != "" {
+			front, err := s.Sensor("front")
+			require.NoError(t, err)
+			boxes, err := s.Sensor("front.boxes")
+			require.NoError(t, err)
+			assert.Equal(t, front.Mount(), boxes.Mount())
+			assert.Equal(t, front.Rate(), boxes.Rate())
+			assert.Equal(t, []string{"/cam/front/boxes/boxes_2d"}, boxes.Topics())
+			assert.Len(t, s.SensorsOf("sensor.ground_truth.boxes_2d"), 3)
+			assert.Len(t, s.SensorsOf("sensor.camera.instance_segmentation"), 2)
+		}
+		require.NoError(t, s.Step(t.Context(), 30))
+		require.NoError(t, s.Close(t.Context()))
+		data, err := os.ReadFile(filepath.Join(out, "a.mcap"))
+		require.NoError(t, err)
+		return data
+	}
+	assert.Equal(t, record(""), record(`, {type: asking, connection: all}`))
 }

@@ -14,6 +14,8 @@ import (
 	"unicode"
 
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // Topic names a stream of messages of one type.
@@ -29,11 +31,28 @@ type Topic struct {
 	SensorType   string
 	SensorNumber uint16
 	Output       int
+	// Source is the sensor that publishes, for formats that need more of it than its messages tell; nil for a topic that isn't a
+	// sensor's, or of a sensor that is made up.
+	Source *Source
 	// QoS is what a publisher offers or a subscriber asks for.
 	QoS flow.QoS
 	// Policy is what the full queue of a network connection does with the topic's
 	// messages: by default the oldest is dropped. Files don't look at it.
 	Policy flow.Policy
+}
+
+// Source is the sensor that publishes a topic, as it is in the rig. It doesn't change.
+type Source struct {
+	// Mount is the pose of the sensor's body frame in the frame of its owner, and Owner the owner's id, 0 for the ego.
+	Mount spatial.Pose
+	Owner uint32
+	// Rate is how often it fires; zero for one that fires each frame.
+	Rate simtime.Rate
+	// Beside is the name of the sensor that it was added beside because a bridge wants it (Want.Beside), and "" for all others.
+	Beside string
+	// Attribute returns an attribute's value, or its default, and false where the type has none of that name. Any goroutine may
+	// call it.
+	Attribute func(name string) (value any, ok bool)
 }
 
 // PublishedTopic is a topic as a bridge's publisher creator is given it.

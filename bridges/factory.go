@@ -128,6 +128,12 @@ type Want struct {
 	Sensor string
 	// Name is what the sensor is called, Topic where it publishes.
 	Name, Topic string
+	// Beside is the id of another type. Then each of the rig's sensors of that type has one of Sensor beside it, also where the
+	// rig has some of its own. It has the same place, rate, and picture: size, field of view, clipping and lens, as far as its
+	// type has them. Its name is the other's, a dot, and Name, and its topic the other's with /Name. (optional)
+	Beside string
+	// Attributes are those of the sensor, by name. (optional)
+	Attributes map[string]any
 }
 
 // Snapshot is the world's state at every frame, ahead of the frame's other data.
@@ -227,6 +233,9 @@ type Run struct {
 	// make equal runs differ.
 	Device string
 	Seed   uint64
+	// ID tells the run from others: a sweep's case id, or else a hash of the configuration. Runs that differ in nothing but their
+	// length and their bridges have the same. Recordings of messages don't have it.
+	ID string
 }
 
 // HandedOver returns Now's time, or stamp where there is no Now.

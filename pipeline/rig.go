@@ -130,13 +130,13 @@ const (
 	snapshotID  = "sensor.other.snapshot"
 )
 
-// joins reports whether a sensor that a run adds comes beside others: not where one has its type.
-// Its name gives way to theirs.
+// joins reports whether a sensor that a run adds comes beside others: not where one has its type, unless it is wanted beside
+// another. Its name gives way to theirs.
 func joins[T any](c *sensors.Config, others []T, is func(T) (id, name string)) bool {
 	named := map[string]bool{}
 	for _, other := range others {
 		id, name := is(other)
-		if named[name] = true; id == c.ID {
+		if named[name] = true; id == c.ID && c.Beside == "" {
 			return false
 		}
 	}

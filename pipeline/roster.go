@@ -302,6 +302,7 @@ func (r *roster) join(s *Sensor, owner uint32) error {
 	}
 	r.serials++
 	s.serial, s.owner, s.barrier, s.destroy = r.serials, owner, &r.barrier, r.destroy
+	s.source.Owner = owner
 	env := r.env
 	env.Owner, env.Seed, env.Shared = owner, seedOf(r.seed.Load(), s.spec.Name), &r.shared
 	env.Frames = func() []sample.Transform { return r.frames.of(r.live.Load(), owner) }

@@ -69,6 +69,8 @@ type Config struct {
 	// that actor's own frame then. A Parent that is another sensor's frame has to be on the
 	// same actor, which need not be said again.
 	AttachTo uint32
+	// Beside is the name of the sensor that a bridge wants this one beside, "" for one that was asked for otherwise.
+	Beside string
 
 	order  []string         // of Attributes, as written
 	places map[string]Place // of the keys that are written, and of those of topics as topics.OUTPUT

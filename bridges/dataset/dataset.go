@@ -9,7 +9,7 @@
 //
 // # A set on the disk
 //
-// Data files are written as the run goes on. A line in the [Journal] commits a key frame, once its files are there. At the end
+// Data files are written while the run continues. A line in the [Journal] commits a key frame, once its files are there. At the end
 // Format.Tables makes the rest from the journal, by temporary names. So [Recover] of a set whose run was killed writes what a run
 // of as many key frames would have written, byte by byte: it cuts the journal behind its last whole row, removes the files that
 // no row names, and has the tables written.

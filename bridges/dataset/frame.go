@@ -35,7 +35,7 @@ const (
 	Radar  Modality = "radar"
 )
 
-// Scene is a stretch of a run in which nothing but time goes on. Another begins when time goes back, the sensors change, or it is
+// Scene is a stretch of a run without a break. Another begins when time goes back, the sensors change, or it is
 // as long as Options.Scene.
 type Scene struct {
 	// Run is the run's id, Number the scene's among those of the run's id in the set, from 0.
@@ -63,7 +63,7 @@ type Frame struct {
 	Pictures []Picture
 	Clouds   []Cloud
 	Radars   []RadarSweep
-	// Objects are the actors that have a category, by rising id. The ego is none of them. Those that the options leave out are
+	// Objects are the actors that have a category, by rising id. The ego isn't among them. Those that the options leave out are
 	// left out here.
 	Objects []Object
 }

@@ -55,7 +55,7 @@ type FrameRow struct {
 	// Number is the frame's in its scene.
 	Number int `json:"number"`
 	// Files are those that were written for the frame and for the sweeps before it, sorted, below the set's folder and with
-	// slashes. A data file that no row names is no part of the set.
+	// slashes. A data file that no row names isn't part of the set.
 	Files []string `json:"files"`
 	// Data is what WriteFrame returned. Sweeps are what WriteSweep returned, by sensor in the rig's order and then by stamp.
 	Data   json.RawMessage   `json:"data"`
@@ -91,7 +91,7 @@ func OpenJournal(dir string) (*Journal, error) {
 		case err != nil && !errors.Is(err, io.EOF):
 			return nil, fmt.Errorf("%w: %w", ErrNoSet, err)
 		case !whole && len(bytes.TrimSpace(line)) > 0 && err == nil:
-			return nil, fmt.Errorf("%s: %w: a line of %s, at byte %d, is no row", dir, ErrNoSet, JournalFile, j.size)
+			return nil, fmt.Errorf("%s: %w: a line of %s, at byte %d, can't be read", dir, ErrNoSet, JournalFile, j.size)
 		case err != nil:
 			return j, nil
 		}

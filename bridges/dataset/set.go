@@ -81,7 +81,7 @@ func (s *Set) settle() (files []string, bytes int64, err error) {
 	return files, bytes, err
 }
 
-// Replace writes a file that is no data file, or writes it anew: to a temporary name beside it, and then renamed. Tables call it
+// Replace writes a file that isn't a data file, in place of one of the name: to a temporary name beside it, and then renamed. Tables call it
 // on one goroutine.
 func (s *Set) Replace(name string, write func(w io.Writer) error) error {
 	path := filepath.Join(s.Dir, filepath.FromSlash(name))

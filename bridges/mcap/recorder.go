@@ -103,7 +103,7 @@ func newRecorder(file *bridges.File, o options, run bridges.Run) (*recorder, err
 	if err := w.WriteHeader(&mcap.Header{Profile: header(o.Profile), Library: library}); err != nil {
 		return nil, fmt.Errorf("write header: %w", err)
 	}
-	if run != (bridges.Run{}) {
+	if run.ID = ""; run != (bridges.Run{}) {
 		err := w.WriteMetadata(&mcap.Metadata{Name: "raybridge", Metadata: map[string]string{
 			"version": run.Version, "scene": run.Scene, "rig": run.Rig, "device": run.Device, "seed": strconv.FormatUint(run.Seed, 10),
 		}})

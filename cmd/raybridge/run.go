@@ -72,6 +72,7 @@ type runFlags struct {
 	report             bool
 	lenient            bool
 	withInput          bool
+	runID              string
 	memory             memoryLimit
 }
 
@@ -153,6 +154,8 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	f.limits.Register(flags)
 	flags.BoolVar(&f.report, "report", false, "write report.html into the output folder")
 	flags.BoolVar(&f.withInput, "end-with-input", false, "end as by Ctrl-C when standard input ends: a program that holds\na pipe to it takes the run along, however it dies")
+	flags.StringVar(&f.runID, "run-id", "", "`ID` of the run in data sets; a sweep gives its cases theirs")
+	flags.Lookup("run-id").Hidden = true
 	addMemoryLimit(cmd, &f.memory)
 }
 
@@ -413,7 +416,7 @@ func (pl *plan) build(ctx context.Context, open gpu.Opener, server *controlServe
 	}
 	sim, err := raybridge.Open(ctx, raybridge.Config{
 		Run: &run, Bridges: own, Realtime: pl.mode == pipeline.Realtime, Open: open, DeviceTimeout: pl.flags.deviceTimeout, Memory: pl.memory, OutDir: pl.flags.out,
-		About: bridges.Run{Version: raybridge.Version(), Rig: pl.rigName()}, Log: pl.log, OnProgress: pl.progress.update,
+		About: bridges.Run{Version: raybridge.Version(), Rig: pl.rigName(), ID: pl.flags.runID}, Log: pl.log, OnProgress: pl.progress.update,
 	})
 	if fault := new(raybridge.ConfigError); errors.As(err, &fault) {
 		if fault.Key == "scene" || fault.Key == "ego" { // the others have their places

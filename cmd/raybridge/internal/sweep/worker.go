@@ -234,7 +234,7 @@ func (w *Worker) command(c *Case, a *attempt) []string {
 		args = append(args, "--set", key+"="+values[i])
 	}
 	args = append(args, "--seed", strconv.FormatUint(c.Seed, 10), "--step", "--quiet", "--end-with-input",
-		"--summary", a.path(summaryFile), "--out", a.path(outputsDir))
+		"--summary", a.path(summaryFile), "--out", a.path(outputsDir), "--run-id", c.ID)
 	if w.Plan.Device != "" {
 		args = append(args, "--gpu", w.Plan.Device)
 	}
