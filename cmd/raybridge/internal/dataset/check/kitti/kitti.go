@@ -56,7 +56,7 @@ const (
 	ruleEvaluation   = "evaluation.self"
 )
 
-// Format is KITTI. A set is the folder training with the lists of ImageSets, and sequences and poses where they are beside.
+// Format is KITTI. A set is the folder training with the lists of ImageSets, sequences with their poses, or both of the same frames.
 var Format = check.Format{Name: "kitti", Rules: []check.Rule{
 	{ID: ruleFrames, Severity: check.Error, Holds: "each frame of training has a picture, labels, a calibration and points, with six digits for a name"},
 	{ID: ruleImageSets, Severity: check.Error, Holds: "ImageSets names each frame of training in trainval, and in either train or val, six digits a line"},
@@ -104,14 +104,25 @@ const (
 	pointFolder       = training + "velodyne"
 )
 
-// detect returns one set without a name if there are labels or calibrations.
+// detect returns one set without a name if there are labels, calibrations or sequences.
 func detect(root fs.FS) []string {
 	for _, dir := range []string{labelFolder, calibrationFolder} {
 		if _, err := fs.Stat(root, dir); err == nil {
 			return []string{""}
 		}
 	}
+	if sequences, _ := fs.Glob(root, sequenceBase(root)+"/*/velodyne"); sequences != nil {
+		return []string{""}
+	}
 	return nil
+}
+
+// sequenceBase is the folder of the sequences: odometry's own archive has them in dataset.
+func sequenceBase(root fs.FS) string {
+	if _, err := fs.Stat(root, "dataset/sequences"); err == nil {
+		return "dataset/sequences"
+	}
+	return "sequences"
 }
 
 // A frame is one of training.
@@ -172,7 +183,9 @@ func open(ctx context.Context, root fs.FS, _ string, f *check.Findings) (check.S
 		}
 		s.frames = append(s.frames, &frame{name: name})
 	}
-	s.checkLists(all, f)
+	if _, err := fs.Stat(root, "training"); err == nil || len(all) > 0 {
+		s.checkLists(all, f)
+	}
 	for _, fr := range s.frames {
 		if err := ctx.Err(); err != nil {
 			return nil, err

@@ -40,6 +40,18 @@ func TestGood(t *testing.T) {
 	}
 }
 
+// TestParts checks an object set, and one of odometry, each by itself.
+func TestParts(t *testing.T) {
+	for _, part := range []string{"training", "sequences"} {
+		files := write(t)
+		maps.DeleteFunc(files, func(name string, _ *fstest.MapFile) bool {
+			inTraining := strings.HasPrefix(name, "training") || strings.HasPrefix(name, "ImageSets")
+			return inTraining == (part == "sequences")
+		})
+		assert.Empty(t, judged(t, files).All(), part)
+	}
+}
+
 // A fault is one that a set may have, and the rule that must name it.
 type fault struct {
 	name, rule string

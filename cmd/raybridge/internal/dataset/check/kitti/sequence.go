@@ -23,10 +23,7 @@ type sequence struct {
 
 // openSequences reads all that is small. If all sequences together have as many frames as training, they are the same in the same order.
 func (s *set) openSequences(ctx context.Context, f *check.Findings) error {
-	base := "sequences"
-	if _, err := fs.Stat(s.root, "dataset/sequences"); err == nil {
-		base = "dataset/sequences"
-	}
+	base := sequenceBase(s.root)
 	entries, _ := fs.ReadDir(s.root, base)
 	total := 0
 	for _, e := range entries {
