@@ -8,7 +8,9 @@ import (
 	"github.com/raybridge/raybridge/bridges/dataset"
 )
 
-// format is the COCO format.
+// Format is the format of the bridge named "coco".
+var Format dataset.Format = format{}
+
 type format struct{}
 
 type options struct {

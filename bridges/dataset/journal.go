@@ -102,27 +102,47 @@ func OpenJournal(dir string) (*Journal, error) {
 // Rows reads the rows, as often as it is asked. It ends with an error where the file can't be read.
 func (j *Journal) Rows() iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
+		for row, err := range j.from(0) {
+			if !yield(row.Row, err) {
+				return
+			}
+		}
+	}
+}
+
+// placedRow is a row that begins at a byte of the journal.
+type placedRow struct {
+	Row
+	at int64
+}
+
+// from is Rows from the row on that begins at a byte; 0 is the first one.
+func (j *Journal) from(at int64) iter.Seq2[placedRow, error] {
+	return func(yield func(placedRow, error) bool) {
+		fail := func(err error) { yield(placedRow{}, fmt.Errorf("read journal: %w", err)) }
 		f, err := os.Open(j.path)
 		if err != nil {
-			yield(Row{}, fmt.Errorf("read journal: %w", err))
+			fail(err)
 			return
 		}
 		defer f.Close()
-		lines := bufio.NewReaderSize(io.LimitReader(f, j.size), 1<<20)
-		for first := true; ; first = false {
+		lines := bufio.NewReaderSize(io.NewSectionReader(f, at, j.size-at), 1<<20)
+		for {
 			line, err := lines.ReadBytes('\n')
 			if errors.Is(err, io.EOF) {
 				return
 			}
-			var row Row
-			if err == nil && !first {
-				err = json.Unmarshal(line, &row)
+			row := placedRow{at: at}
+			head := at == 0
+			if err == nil && !head {
+				err = json.Unmarshal(line, &row.Row)
 			}
 			if err != nil {
-				yield(Row{}, fmt.Errorf("read journal: %w", err))
+				fail(err)
 				return
 			}
-			if !first && !yield(row, nil) {
+			at += int64(len(line))
+			if !head && !yield(row, nil) {
 				return
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"net/url"
@@ -29,51 +30,89 @@ type Renamer interface {
 // ErrMerge says that sets can't become one.
 var ErrMerge = errors.New("data sets can't be merged")
 
-// Merge makes one set of several, in a folder that isn't there yet or is empty. All are of one format and have the same
-// options. Scenes come in the order of their run's id and then of their number, so that the set is the same in whatever order
+// Merge makes one set of several, in a folder that isn't there yet or is empty. A folder without a journal stands for all
+// sets below it, such as those of a sweep's cases. All are of one format and have the same options. Scenes come in the order of their run's id and then of their number, so that the set is the same in whatever order
 // the folders are given. A scene that is in several of them comes once; two that differ and have the same run and number
 // are an error. Data files are hard links to those of the folders, or copies where the file system has none. Scenes
 // are dealt out to splits by shares; without any there are no splits. Errors wrap ErrMerge, ErrNoSet or are the file
 // system's. What was written is removed after an error.
-func Merge(ctx context.Context, formats []Format, out string, dirs []string, shares []Share) error {
+func Merge(ctx context.Context, formats []Format, out string, dirs []string, shares []Share) (*Merged, error) {
 	m := merger{out: out + ".part"}
-	for _, dir := range dirs {
-		if err := m.open(dir); err != nil {
-			return err
-		}
+	if err := m.read(dirs); err != nil {
+		return nil, err
 	}
 	format, err := formatOf(formats, m.head.Format)
 	if err != nil {
-		return err
-	}
-	if err := m.sort(); err != nil {
-		return err
+		return nil, err
 	}
 	m.rename, _ = format.(Renamer)
 	if len(shares) > 0 {
-		var keys []string
-		for _, s := range m.scenes {
-			keys = append(keys, s.Key())
-		}
-		m.head.Splits = split(keys, shares)
+		m.head.Splits = split(m.keys(), shares)
 	}
 	if err := unused(out); err != nil {
-		return err
+		return nil, err
 	}
-	err = m.write(ctx, format)
-	if err == nil {
-		err = os.Remove(out)
-		if errors.Is(err, os.ErrNotExist) {
-			err = nil
-		}
-	}
-	if err == nil {
-		err = os.Rename(m.out, out)
+	if err = m.write(ctx, format); err == nil {
+		err = replaceFolder(out, m.out)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("merge into %s: %w", out, fault.File(err)), os.RemoveAll(m.out))
+		return nil, errors.Join(fmt.Errorf("merge into %s: %w", out, fault.File(err)), os.RemoveAll(m.out))
 	}
-	return nil
+	return m.summary(), nil
+}
+
+// Merged says what is in a set that Merge made.
+type Merged struct {
+	Runs, Scenes, Frames int
+	Splits               []Split
+}
+
+// String is a line for people.
+func (m *Merged) String() string {
+	text := fault.Count(m.Runs, "run") + ", " + fault.Count(m.Scenes, "scene") + ", " + fault.Count(m.Frames, "key frame")
+	for _, s := range m.Splits {
+		text += fmt.Sprintf(", %s with %s", s.Name, fault.Count(len(s.Scenes), "scene"))
+	}
+	return text
+}
+
+func (m *merger) summary() *Merged {
+	runs, merged := map[string]bool{}, &Merged{Scenes: len(m.scenes), Splits: m.head.Splits}
+	for _, s := range m.scenes {
+		runs[s.Run] = true
+		merged.Frames += s.frames
+	}
+	merged.Runs = len(runs)
+	return merged
+}
+
+// replaceFolder renames a folder to the name of one that is empty or missing.
+func replaceFolder(to, from string) error {
+	if err := os.Remove(to); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return os.Rename(from, to)
+}
+
+// setsIn returns the folders of the sets in a folder: itself, or those below it.
+func setsIn(dir string) (sets []string, err error) {
+	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() {
+			return err
+		}
+		if _, err := os.Stat(filepath.Join(path, filepath.FromSlash(JournalFile))); err == nil {
+			sets = append(sets, path)
+			return filepath.SkipDir
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoSet, fault.File(err))
+	}
+	if len(sets) == 0 {
+		return nil, fmt.Errorf("%s: %w: it has no %s, and no folder below it has", dir, ErrNoSet, JournalFile)
+	}
+	return sets, nil
 }
 
 // unused returns an error unless a folder is empty or missing.
@@ -104,9 +143,32 @@ type mergedScene struct {
 	*SceneRow
 	set     *Journal
 	dir     string
-	first   int // row of its set
+	at      int64 // byte of the journal where its row begins
 	frames  int
 	content [sha256.Size]byte // of its rows
+}
+
+// read finds the scenes of all sets, and orders them.
+func (m *merger) read(dirs []string) error {
+	for _, dir := range dirs {
+		sets, err := setsIn(dir)
+		if err != nil {
+			return err
+		}
+		for _, set := range sets {
+			if err := m.open(set); err != nil {
+				return err
+			}
+		}
+	}
+	return m.sort()
+}
+
+func (m *merger) keys() (keys []string) {
+	for _, s := range m.scenes {
+		keys = append(keys, s.Key())
+	}
+	return keys
 }
 
 // open adds the scenes of a set.
@@ -127,21 +189,19 @@ func (m *merger) open(dir string) error {
 		}
 		content.Reset()
 	}
-	n := 0
-	for row, err := range journal.Rows() {
+	for row, err := range journal.from(0) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", dir, err)
 		}
 		if row.Scene != nil {
 			end()
-			now = &mergedScene{SceneRow: row.Scene, set: journal, dir: dir, first: n}
+			now = &mergedScene{SceneRow: row.Scene, set: journal, dir: dir, at: row.at}
 		} else if now != nil {
 			now.frames++
 		}
-		if err := json.NewEncoder(content).Encode(contentOf(row)); err != nil {
+		if err := json.NewEncoder(content).Encode(contentOf(row.Row)); err != nil {
 			return err
 		}
-		n++
 	}
 	end()
 	return nil
@@ -224,13 +284,10 @@ func (m *merger) write(ctx context.Context, format Format) error {
 
 // writeScene writes the rows of a scene and its files. frames counts the key frames of the set.
 func (m *merger) writeScene(ctx context.Context, rows *json.Encoder, s *mergedScene, index int, frames *int) error {
-	n := -1
-	for row, err := range s.set.Rows() {
-		if n++; err != nil {
+	left := 1 + s.frames // rows
+	for row, err := range s.set.from(s.at) {
+		if err != nil {
 			return err
-		}
-		if n < s.first || n > s.first+s.frames {
-			continue
 		}
 		if err := ctx.Err(); err != nil {
 			return err
@@ -241,8 +298,11 @@ func (m *merger) writeScene(ctx context.Context, rows *json.Encoder, s *mergedSc
 			}
 			*frames++
 		}
-		if err := rows.Encode(row); err != nil {
+		if err := rows.Encode(row.Row); err != nil {
 			return err
+		}
+		if left--; left == 0 {
+			break
 		}
 	}
 	return nil

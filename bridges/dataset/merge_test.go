@@ -123,7 +123,9 @@ func TestMergeJoinsScenes(t *testing.T) {
 	for range 6 {
 		rand.Shuffle(len(dirs), func(i, j int) { dirs[i], dirs[j] = dirs[j], dirs[i] })
 		out := filepath.Join(t.TempDir(), "out")
-		require.NoError(t, Merge(t.Context(), testFormats, out, dirs, nil))
+		merged, err := Merge(t.Context(), testFormats, out, dirs, nil)
+		require.NoError(t, err)
+		assert.Equal(t, "3 runs, 5 scenes, 7 key frames", merged.String())
 		got := contents(t, out)
 		if first == nil {
 			first = got
@@ -143,12 +145,21 @@ func TestMergeOfMerged(t *testing.T) {
 	shares, err := ParseShares("train=1")
 	require.NoError(t, err)
 	out := t.TempDir() // an empty folder will do
+	merge := func(to string, dirs []string, shares []Share) {
+		_, err := Merge(t.Context(), testFormats, to, dirs, shares)
+		require.NoError(t, err)
+	}
 	some, all, want := filepath.Join(out, "some"), filepath.Join(out, "all"), filepath.Join(out, "want")
 	require.NoError(t, os.Mkdir(some, 0o777))
-	require.NoError(t, Merge(t.Context(), testFormats, some, []string{c, a}, shares))
-	require.NoError(t, Merge(t.Context(), testFormats, all, []string{b, some}, nil))
-	require.NoError(t, Merge(t.Context(), testFormats, want, []string{a, b, c}, nil))
+	merge(some, []string{c, a}, shares)
+	merge(all, []string{b, some}, nil)
+	merge(want, []string{a, b, c}, nil)
 	assert.Equal(t, contents(t, want), contents(t, all))
+
+	// Folders of sets stand for what is below them. They have the scenes of all three, some several times.
+	below := filepath.Join(t.TempDir(), "below")
+	merge(below, []string{out, some}, nil)
+	assert.Equal(t, contents(t, want), contents(t, below))
 }
 
 func TestMergeRefuses(t *testing.T) {
@@ -183,7 +194,7 @@ func TestMergeRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			parent := t.TempDir()
-			err := Merge(t.Context(), testFormats, filepath.Join(parent, "out"), tt.dirs, nil)
+			_, err := Merge(t.Context(), testFormats, filepath.Join(parent, "out"), tt.dirs, nil)
 			require.ErrorIs(t, err, tt.is)
 			require.ErrorContains(t, err, tt.says)
 			entries, err := os.ReadDir(parent)
@@ -191,7 +202,8 @@ func TestMergeRefuses(t *testing.T) {
 			assert.Empty(t, entries, "nothing is left")
 		})
 	}
-	require.ErrorContains(t, Merge(t.Context(), testFormats, good, []string{good}, nil), "has files already")
+	_, err = Merge(t.Context(), testFormats, good, []string{good}, nil)
+	require.ErrorContains(t, err, "has files already")
 }
 
 func TestShares(t *testing.T) {

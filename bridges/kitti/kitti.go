@@ -26,7 +26,9 @@ const dontCare = "DontCare"
 
 var categories = []string{"Car", "Van", "Truck", "Pedestrian", "Person_sitting", "Cyclist", "Tram", "Misc", dontCare}
 
-// format is the KITTI format.
+// Format is the format of the bridge named "kitti".
+var Format dataset.Format = format{}
+
 type format struct{}
 
 type options struct {

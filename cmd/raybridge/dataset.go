@@ -25,7 +25,7 @@ func datasetFormats() []check.Format {
 
 func newDataset() *cobra.Command {
 	cmd := group(&cobra.Command{Use: "dataset", Short: "Look after data sets for training"})
-	cmd.AddCommand(newDatasetPicture(), newDatasetCheck())
+	cmd.AddCommand(newDatasetPicture(), newDatasetCheck(), newDatasetMerge())
 	return cmd
 }
 
