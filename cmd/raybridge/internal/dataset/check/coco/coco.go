@@ -42,6 +42,8 @@ const (
 	rulePanopticBox       = "geometry.segment_bbox"
 	rulePanopticStuff     = "record.stuff"
 	rulePanopticAgreement = "geometry.segment_mask"
+	ruleShares            = "record.shares"
+	ruleAmodal            = "geometry.amodal"
 	ruleEvaluation        = "evaluation.self"
 )
 
@@ -55,6 +57,7 @@ var Format = check.Format{Name: "coco", Rules: []check.Rule{
 	{ID: ruleAnnotationID, Severity: check.Error, Holds: "ids of annotations are integers from 1, each there once: COCO's evaluation takes 0 for no match"},
 	{ID: ruleIsCrowd, Severity: check.Error, Holds: "iscrowd is 0 or 1"},
 	{ID: ruleBox, Severity: check.Error, Holds: "bbox is column, row, width and height, not empty, within its picture"},
+	{ID: ruleShares, Severity: check.Error, Holds: "occlusion, truncation and visibility, where they are given, are from 0 to 1, or -1 for unknown"},
 	{ID: rulePanopticStuff, Severity: check.Error, Holds: "a panoptic picture has one segment of a category that isn't a thing"},
 	{ID: ruleAnnotationImage, Severity: check.Error, Holds: "image_id is an image's"},
 	{ID: ruleAnnotationClass, Severity: check.Error, Holds: "category_id is a category's"},
@@ -70,6 +73,7 @@ var Format = check.Format{Name: "coco", Rules: []check.Rule{
 	{ID: ruleMaskBox, Severity: check.Error, Holds: "bbox is that of the mask's pixels"},
 	{ID: ruleArea, Severity: check.Error, Holds: "area is the number of the mask's pixels"},
 	{ID: ruleOverlap, Severity: check.Warning, Holds: "no pixel is in two masks of a picture"},
+	{ID: ruleAmodal, Severity: check.Error, Holds: "amodal_bbox, where it is given, holds bbox"},
 	{ID: rulePanopticArea, Severity: check.Error, Holds: "a segment's area is the number of its pixels"},
 	{ID: rulePanopticBox, Severity: check.Error, Holds: "a segment's bbox is that of its pixels"},
 	{ID: rulePanopticAgreement, Severity: check.Error, Holds: "a mask is a segment of the panoptic picture, of the same category"},
@@ -274,6 +278,7 @@ func (s *set) checkFrame(fr frame, f *check.Findings) {
 		} else if w, h := float64(fr.image.Width.value), float64(fr.image.Height.value); ok && (box.x < 0 || box.y < 0 || box.x+box.w > w || box.y+box.h > h) {
 			f.Add(ruleBox, at, "bbox %v leaves the picture of %v x %v pixels", a.Box, w, h)
 		}
+		checkExtras(a, box, at, f)
 		for _, other := range fr.annotations[:i] {
 			if n := overlapOf(a, other); n > 0 {
 				f.Add(ruleOverlap, at, "%d pixels are in the mask of annotation %d, too", n, other.ID.value)
@@ -282,6 +287,22 @@ func (s *set) checkFrame(fr frame, f *check.Findings) {
 		if segments != nil {
 			segments.compare(fr, a, f)
 		}
+	}
+}
+
+// checkExtras checks what COCO doesn't have.
+func checkExtras(a *annotation, box pixelBox, at check.Place, f *check.Findings) {
+	for _, share := range []struct {
+		name string
+		number
+	}{{"occlusion", a.Occlusion}, {"truncation", a.Truncation}, {"visibility", a.Visibility}} {
+		if share.ok && share.value != -1 && (share.value < 0 || share.value > 1) {
+			f.Add(ruleShares, at, "%s is %v: a share is from 0 to 1", share.name, share.value)
+		}
+	}
+	const pixel = 1.5
+	if m := a.Amodal; len(m) == 4 && (box.x < m[0]-pixel || box.y < m[1]-pixel || box.x+box.w > m[0]+m[2]+pixel || box.y+box.h > m[1]+m[3]+pixel) {
+		f.Add(ruleAmodal, at, "amodal_bbox %v doesn't hold bbox %v: it is the box of the whole object, as column, row, width and height", m, a.Box)
 	}
 }
 
@@ -403,17 +424,34 @@ func (s *set) checkPicture(fr frame, f *check.Findings) (file string) {
 	return file
 }
 
-// Objects are the annotations. COCO has no distance and no occlusion.
+// Objects are the annotations. Distance and occlusion aren't COCO's, but sets may have them.
 func (s *set) Objects() iter.Seq[check.Object] {
 	return func(yield func(check.Object) bool) {
 		for _, fr := range s.frames {
 			for _, a := range fr.annotations {
-				if !yield(check.Object{Category: fr.name(a), Distance: math.NaN()}) {
+				distance := math.NaN()
+				if a.Distance.ok {
+					distance = a.Distance.value
+				}
+				if !yield(check.Object{Category: fr.name(a), Distance: distance, Occlusion: hidden(a.Occlusion)}) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// hidden is a word for the hidden share.
+func hidden(share number) string {
+	switch {
+	case !share.ok || share.value < 0:
+		return ""
+	case share.value <= 0.1:
+		return "0 to 10 % hidden"
+	case share.value <= 0.5:
+		return "10 to 50 % hidden"
+	}
+	return "50 to 100 % hidden"
 }
 
 // name returns the name of an annotation's category.

@@ -88,6 +88,7 @@ func write(t *testing.T) fstest.MapFS {
 			rows = append(rows, maps.Clone(row))
 			if id > 2 {
 				row["id"], row["image_id"] = len(annotations)+1, frame+1
+				row["amodal_bbox"], row["occlusion"], row["distance"] = []any{box.x - 3.5, box.y, box.w + 5, box.h + 2}, 0.25, 12.5
 				row["segmentation"] = object{"size": []any{testH, testW}, "counts": runsText(runsOf(set))}
 				annotations = append(annotations, row)
 			}
@@ -133,7 +134,9 @@ func TestGood(t *testing.T) {
 		t.Errorf("%s: %s %s: %s", found.Rule, found.File, found.Row, found.Message)
 	}
 	require.Equal(t, 3, r.Set.Frames())
-	assert.Len(t, slices.Collect(r.Set.Objects()), 9)
+	objects := slices.Collect(r.Set.Objects())
+	assert.Len(t, objects, 9)
+	assert.Equal(t, check.Object{Category: "car", Distance: 12.5, Occlusion: "10 to 50 % hidden"}, objects[0])
 	name, views := r.Set.Views(1)
 	assert.Equal(t, "000000000002", name)
 	require.Len(t, views, 1)
@@ -293,6 +296,11 @@ var faults = []struct {
 		}
 	})},
 	{"another category than the segment's", rulePanopticAgreement, each(detections, "annotations", func(row object) { row["category_id"] = 3 - row["category_id"].(float64) })},
+	{"the hidden share as percent", ruleShares, each(detections, "annotations", func(row object) { row["occlusion"] = 25 })},
+	{"the amodal box begins at the right edge", ruleAmodal, each(detections, "annotations", func(row object) {
+		b := row["amodal_bbox"].([]any)
+		row["amodal_bbox"] = []any{b[0].(float64) + b[2].(float64), b[1], b[2], b[3]}
+	})},
 	{"boxes without an extent", ruleEvaluation, boxes(func(b []float64) { b[2], b[3] = 0, 0 })},
 }
 

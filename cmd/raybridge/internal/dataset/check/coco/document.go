@@ -40,6 +40,13 @@ type annotation struct {
 	Segmentation *segmentation `json:"segmentation"`
 	FileName     string        `json:"file_name"`
 	Segments     []annotation  `json:"segments_info"`
+
+	// These aren't COCO's: sets of simulators have them beside.
+	Amodal     numbers `json:"amodal_bbox"` // of the whole object, hidden or not, not clipped
+	Occlusion  number  `json:"occlusion"`   // the hidden share
+	Truncation number  `json:"truncation"`  // the share outside the picture
+	Visibility number  `json:"visibility"`  // the share that all cameras together see
+	Distance   number  `json:"distance"`    // metres
 }
 
 type category struct {
