@@ -469,7 +469,8 @@ func (s *set) Views(i int) (name string, views []check.View) {
 	fr := s.frames[i]
 	file, found := fr.document.picture(s.root, fr.image)
 	name = strings.TrimSuffix(path.Base(fr.image.FileName), path.Ext(fr.image.FileName))
-	if !found {
+	width, height, err := check.PictureSize(s.root, file)
+	if !found || err != nil {
 		return name, nil
 	}
 	view := check.View{Channel: fr.document.name, File: file}
@@ -478,7 +479,7 @@ func (s *set) Views(i int) (name string, views []check.View) {
 		if box, ok := boxOfAnnotation(a); ok {
 			view.Segments = append(view.Segments, box.edges(category)...)
 		}
-		if a.sound() {
+		if a.sound() && a.Segmentation.size == [2]int64{int64(height), int64(width)} {
 			view.Segments = append(view.Segments, outline(a.Segmentation.runs, int(a.Segmentation.size[0]), category)...)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 var errRLE = errors.New("is not a run-length encoded mask")
 
 // maxPixels bounds the pixels of a picture, and so the runs of a mask.
-const maxPixels = 1 << 28
+const maxPixels = 1 << 26
 
 // runs are a mask's run lengths over its pixels column by column (down, then right), those of zeros and ones in turn, the first of zeros.
 type runs []int
