@@ -1,3 +1,22 @@
+// Package coco is the bridge named "coco": it writes what all cameras of a run see as a set for detection, instance segmentation
+// and panoptic segmentation, in COCO's format.
+//
+// # Files
+//
+//	images/RUN-SCENE-FRAME-CAMERA.jpg    pictures
+//	panoptic/RUN-SCENE-FRAME-CAMERA.png  the segment of each pixel: red + 256 green + 65536 blue
+//	annotations/instances.json           boxes and masks
+//	annotations/panoptic.json            segments
+//
+// A set that was merged with splits has instances_NAME.json and panoptic_NAME.json for each of them. The files of annotations are
+// made of the journal's rows (package dataset): images and annotations are numbered from 1 in the order of the rows.
+//
+// # Masks
+//
+// All masks of a picture come from one walk over the picture of its actors. They are run lengths down the columns, compressed as
+// pycocotools reads them.
+//
+// Reference: cocodataset.org, format of data and of results; panopticapi, CONVERTERS.md.
 package coco
 
 import (

@@ -1,3 +1,23 @@
+// Package kitti is the bridge named "kitti": it writes KITTI's object set, with the odometry set's sequences and SemanticKITTI's
+// labels of the same key frames beside it.
+//
+// # Files
+//
+//	training/image_2, image_3/%06d.png  pictures of the camera that looks ahead, and of one to its right
+//	training/velodyne/%06d.bin          points: x, y, z, reflectance, float32 each
+//	training/label_2/%06d.txt           objects that image_2 shows
+//	training/calib/%06d.txt             calibration
+//	ImageSets/*.txt                     numbers of frames
+//	sequences/NN/                       a scene's calib.txt, times.txt, pictures, points and labels of points
+//	poses/NN.txt                        image_2's camera in its first frame
+//
+// # Frames
+//
+// The rectified frame is image_2's optical frame: x right, y down, z forward. A label's box stands on the centre of its bottom
+// face, and its heading (cos ry, 0, -sin ry) is horizontal. So labels are exact for a camera that is level, and off by the pitch of
+// one that isn't.
+//
+// Reference: the development kits of KITTI's object and odometry benchmarks, and of SemanticKITTI.
 package kitti
 
 import (
