@@ -369,11 +369,16 @@ func (d *dataOf) returns() (file []byte, hits []int) {
 		points = append(points, make([]byte, 39)...)
 		points[36] = 3
 	}
+	return radarFile(points), hits
+}
+
+// radarFile is a .pcd of points.
+func radarFile(points []byte) []byte {
 	n := len(points) / 43
 	return []byte(fmt.Sprintf("# .PCD v0.7 - Point Cloud Data file format\nVERSION 0.7\n"+
 		"FIELDS x y z dyn_prop id rcs vx vy vx_comp vy_comp is_quality_valid ambig_state x_rms y_rms invalid_state pdh0 vx_rms vy_rms\n"+
 		"SIZE 4 4 4 1 2 4 4 4 4 4 1 1 1 1 1 1 1 1\nTYPE F F F I I F F F F F I I I I I I I I\nCOUNT 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n"+
-		"WIDTH %d\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS %d\nDATA binary\n%s\n", n, n, points)), hits
+		"WIDTH %d\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS %d\nDATA binary\n%s\n", n, n, points))
 }
 
 // picture draws what a ray through each pixel's centre hits.
