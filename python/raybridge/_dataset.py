@@ -69,7 +69,7 @@ class Box3D:
 
 @dataclasses.dataclass(eq=False)
 class Box2D:
-    """A box in a picture: left, top, right and bottom, in pixels from the picture's corner.
+    """A box in a picture: left, top, right and bottom in pixels, from the picture's corner in COCO, and from the first pixel's middle in KITTI.
 
     area is how many pixels the object has. instance is the object's name, where the format has one. crowd: it is a group.
     truncated is the share outside of the picture, and occluded KITTI's grade. extra has fields that are the writer's own.

@@ -331,7 +331,7 @@ def radar(path, t, nothing):
         moving = np.hypot(*velocity[:2]) > 0.1
         body += struct.pack("<3fbh5f8b", x, y, z, 0 if moving else 1, id, 10.0, velocity[0] - 5, velocity[1], velocity[0], velocity[1], 1, 3, 19, 19, 0, 1, 16, 3)
     if not echoes:
-        body = struct.pack("<3fbh5f8b", *[float("nan")] * 3, 4, 0, *[float("nan")] * 5, 0, 0, 0, 0, 0, 0, 0, 0)
+        body = struct.pack("<3fbh5f8b", *[float("nan")] * 3, 0, 0, *[float("nan")] * 5, 1, 3, 0, 0, 0, 0, 0, 0)
     save(path, head.encode() + body + b"\n")
     return echoes
 
