@@ -3,6 +3,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,6 +25,20 @@ func TestPeerTorchTakesBatches(t *testing.T) {
 			assert.Regexp(t, `\n100 \([124], 3, 48, 64\) `, string(out))
 		})
 	}
+}
+
+// TestPeersSetsPass: sets that a script in Python writes by the formats' descriptions pass the check, and what it writes of one world as nuScenes and as KITTI is the same.
+func TestPeersSetsPass(t *testing.T) {
+	sets := t.TempDir()
+	out, err := python(t, ".", "python/tests/written_sets.py", sets).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for _, name := range []string{"coco", "kitti"} {
+		o := call(t, "dataset", "check", "--strict", filepath.Join(sets, name))
+		assert.Equal(t, exitDone, o.code, "%s\n%s", o.out, o.err)
+	}
+	frames := readNuScenes(t, os.DirFS(filepath.Join(sets, "nuscenes"))).frames(t)
+	const together = 4 // key frames of the first scene; KITTI's sequence continues
+	assert.Positive(t, assertKITTI(t, os.DirFS(filepath.Join(sets, "kitti")), frames[:together]))
 }
 
 // TestPeersDecodePictures: Pillow and OpenCV decode the pictures of sets to the colours that were written, as the program does.

@@ -34,6 +34,7 @@ const (
 	ruleMaskBox           = "geometry.bbox"
 	ruleArea              = "geometry.area"
 	ruleOverlap           = "geometry.overlap"
+	ruleAnnotations       = "structure.annotations"
 	rulePanopticPicture   = "structure.panoptic_picture"
 	rulePanopticFile      = "format.panoptic_file"
 	rulePanopticIDs       = "reference.segment"
@@ -51,6 +52,7 @@ const (
 var Format = check.Format{Name: "coco", Rules: []check.Rule{
 	{ID: ruleJSON, Severity: check.Error, Holds: "each file in annotations is JSON with images, annotations and categories"},
 	{ID: ruleInfo, Severity: check.Error, Holds: "a file has the object info, which COCO's reader asks for"},
+	{ID: ruleAnnotations, Severity: check.Warning, Holds: "some picture has an annotation"},
 	{ID: rulePanopticPicture, Severity: check.Error, Holds: "a panoptic file has one annotation for each of its images"},
 	{ID: ruleImageID, Severity: check.Error, Holds: "ids of images are integers, each there once"},
 	{ID: ruleCategoryID, Severity: check.Error, Holds: "ids of categories are integers from 1, each there once, and so are their names; isthing is 0 or 1"},
@@ -159,6 +161,9 @@ func (s *set) Check(ctx context.Context, f *check.Findings) error {
 		} else {
 			d.checkAnnotations(f)
 		}
+	}
+	if len(s.frames) > 0 && !slices.ContainsFunc(s.frames, func(fr frame) bool { return len(fr.annotations) > 0 }) {
+		f.Add(ruleAnnotations, check.Place{File: folder}, "no picture has an annotation: nothing can be learnt from the set")
 	}
 	for _, frame := range s.frames {
 		if err := ctx.Err(); err != nil {

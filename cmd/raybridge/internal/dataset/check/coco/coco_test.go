@@ -240,6 +240,7 @@ var faults = []struct {
 	{"iscrowd is missing", ruleIsCrowd, each(detections, "annotations", func(row object) { delete(row, "iscrowd") })},
 	{"an unknown category", ruleAnnotationClass, first(detections, "annotations", func(row object) { row["category_id"] = 77 })},
 	{"a category by name", ruleAnnotationClass, first(detections, "annotations", func(row object) { row["category_id"] = "car" })},
+	{"no annotations", ruleAnnotations, changed(detections, func(d object) { d["annotations"] = []any{} })},
 	{"an unknown image", ruleAnnotationImage, first(detections, "annotations", func(row object) { row["image_id"] = 77 })},
 	{"two images of one id", ruleImageID, each(detections, "images", func(row object) { row["id"] = 1 })},
 	{"a category's id is 0", ruleCategoryID, first(detections, "categories", func(row object) { row["id"] = 0 })},

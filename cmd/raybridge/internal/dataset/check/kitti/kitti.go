@@ -22,6 +22,7 @@ const (
 	ruleFrames       = "structure.frames"
 	ruleImageSets    = "structure.image_sets"
 	ruleSequence     = "structure.sequence"
+	ruleLabels       = "structure.labels"
 	ruleColumns      = "record.columns"
 	ruleClass        = "record.class"
 	ruleTruncated    = "record.truncated"
@@ -60,6 +61,7 @@ const (
 var Format = check.Format{Name: "kitti", Rules: []check.Rule{
 	{ID: ruleFrames, Severity: check.Error, Holds: "each frame of training has a picture, labels, a calibration and points, with six digits for a name"},
 	{ID: ruleImageSets, Severity: check.Error, Holds: "ImageSets names each frame of training in trainval, and in either train or val, six digits a line"},
+	{ID: ruleLabels, Severity: check.Warning, Holds: "some frame of training has a label"},
 	{ID: ruleSequence, Severity: check.Error, Holds: "a sequence has as many poses, times, pictures and files of labels as it has files of points, numbered from 000000"},
 	{ID: ruleColumns, Severity: check.Error, Holds: "a label has a type and 14 numbers, with single blanks between them"},
 	{ID: ruleClass, Severity: check.Error, Holds: "a label's type is one of KITTI's nine"},
@@ -278,6 +280,9 @@ func (s *set) Check(ctx context.Context, f *check.Findings) error {
 		e.addPictures(fr, f)
 	}
 	e.judge(f)
+	if len(s.frames) > 0 && !slices.ContainsFunc(s.frames, func(fr *frame) bool { return len(fr.labels) > 0 }) {
+		f.Add(ruleLabels, check.Place{File: labelFolder}, "no frame has a label that can be read: nothing can be learnt from the set")
+	}
 	for _, q := range s.sequences {
 		if err := s.checkSequence(ctx, q, f); err != nil {
 			return err

@@ -269,6 +269,7 @@ var faults = []fault{
 	{"no ImageSets", ruleImageSets, func(files fstest.MapFS) { delete(files, "ImageSets/train.txt") }},
 	{"DontCare with other numbers", ruleDontCare, edit("training/label_2/*.txt", func(text string) string { return strings.ReplaceAll(text, "-1000", "-1") })},
 	{"DontCare with a decimal point", ruleOccluded, edit("training/label_2/*.txt", func(text string) string { return strings.ReplaceAll(text, "DontCare -1 -1 ", "DontCare -1 -1.0 ") })},
+	{"no labels", ruleLabels, edit("training/label_2/*.txt", func(string) string { return "" })},
 	{"a score in labels", ruleColumns, edit("training/label_2/*.txt", func(text string) string { return strings.ReplaceAll(text, "\n", " 1.00\n") })},
 	{"two blanks", ruleColumns, edit("training/label_2/*.txt", func(text string) string { return strings.Replace(text, " ", "  ", 1) })},
 	{"a type of another format", ruleClass, edit("training/label_2/*.txt", func(text string) string { return strings.ReplaceAll(text, "Pedestrian", "human.pedestrian") })},
