@@ -7,13 +7,14 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ._dataset import Box3D, Camera, Capture, Floats, KeyFrame, Lidar, Radar
+from ._dataset import Box2D, Box3D, Camera, Capture, Floats, KeyFrame, Lidar, Radar
 from ._errors import Error
 
 Row = Dict[str, Any]
 
 _TABLES = ("category", "attribute", "visibility", "sensor", "calibrated_sensor", "ego_pose", "scene", "sample", "sample_data", "instance", "sample_annotation")
 _ANNOTATION = {"token", "sample_token", "instance_token", "attribute_tokens", "visibility_token", "translation", "size", "rotation", "num_lidar_pts", "num_radar_pts", "prev", "next"}
+_IN_PICTURE = {"token", "sample_annotation_token", "sample_data_token", "bbox_visible", "pixels", "truncation"}
 _LONGEST = 1_500_000  # microseconds over which the devkit still takes a velocity
 
 
@@ -50,6 +51,11 @@ class NuScenes:
         for name in ("lidarseg", "panoptic"):
             path = os.path.join(tables, name + ".json")
             self._labels[name] = {row["sample_data_token"]: row["filename"] for row in load_json(path)} if os.path.exists(path) else {}
+
+        self._in_picture: Dict[str, List[Row]] = {}  # a table that the devkit's export of 2-D boxes writes, too
+        path = os.path.join(tables, "image_annotations.json")
+        for row in load_json(path) if os.path.exists(path) else ():
+            self._in_picture.setdefault(row["sample_data_token"], []).append(row)
 
         self._data: Dict[str, List[Row]] = {}
         for row in self._tables["sample_data"].values():
@@ -107,7 +113,8 @@ class NuScenes:
         known = (sensor["channel"], path, int(row["timestamp"]) * 1000, _pose(mount), _pose(self._row("ego_pose", row["ego_pose_token"])))
         if sensor["modality"] == "camera":
             matrix = np.array(mount["camera_intrinsic"], float)
-            return Camera(*known, row["width"], row["height"], matrix if matrix.size else None)
+            boxes = [self._picture_box(seen) for seen in self._in_picture.get(row["token"], ()) if seen.get("pixels") != 0]
+            return Camera(*known, row["width"], row["height"], matrix if matrix.size else None, boxes)
         if sensor["modality"] == "lidar":
             labels, panoptic = (self._file(self._labels[table].get(row["token"])) for table in ("lidarseg", "panoptic"))
             return Lidar(*known, ("x", "y", "z", "intensity", "ring"), labels, panoptic)
@@ -122,10 +129,20 @@ class NuScenes:
         if row["visibility_token"]:
             least, _, most = self._row("visibility", row["visibility_token"])["level"].lstrip("v").partition("-")  # such as v40-60
             visibility = int(least) / 100, int(most) / 100
-        category = self._row("category", self._row("instance", row["instance_token"])["category_token"])["name"]
         attributes = tuple(self._row("attribute", token)["name"] for token in row["attribute_tokens"])
-        return Box3D(category, _pose(row), (length, width, height), self._velocity(row), row["instance_token"], attributes, visibility,
+        return Box3D(self._category(row["instance_token"]), _pose(row), (length, width, height), self._velocity(row), row["instance_token"], attributes, visibility,
                      row["num_lidar_pts"], row["num_radar_pts"], extra={k: v for k, v in row.items() if k not in _ANNOTATION})
+
+    def _picture_box(self, row: Row) -> Box2D:
+        """The box of an object in a picture: that of its visible pixels, if the set tells it."""
+        instance = self._row("sample_annotation", row["sample_annotation_token"])["instance_token"]
+        left, top, right, bottom = row.get("bbox_visible") or row["bbox_corners"]
+        return Box2D(self._category(instance), (left, top, right, bottom), row.get("pixels"), instance, truncated=row.get("truncation"),
+                     extra={k: v for k, v in row.items() if k not in _IN_PICTURE})
+
+    def _category(self, instance: str) -> str:
+        name: str = self._row("category", self._row("instance", instance)["category_token"])["name"]
+        return name
 
     def _velocity(self, row: Row) -> Optional[Floats]:
         """The difference of the centres before and after, as the devkit takes it: nuScenes stores no velocities."""

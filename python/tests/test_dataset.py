@@ -73,6 +73,17 @@ class TestNuScenes(Written, unittest.TestCase):
                 np.testing.assert_array_equal(inside[written["hit"] == thing["id"]], True)
                 self.assertEqual(inside[written["hit"] != thing["id"]].sum(), 0)
 
+    def test_boxes_in_pictures(self):
+        for frame, written in zip(self.data, self.written):
+            seen = {thing["instance"]: thing for thing in written["objects"] if "in_picture" in thing}
+            boxes = frame["CAM_FRONT"].boxes
+            self.assertEqual({box.instance for box in boxes}, set(seen))
+            for box in boxes:
+                thing = seen[box.instance]
+                self.assertEqual((box.category, list(box.box), box.area, box.mask()), (thing["category"], thing["in_picture"], thing["pixels"], None))
+                self.assertIn("bbox_corners", box.extra)
+            self.assertEqual(frame["CAM_BACK"].boxes, [])
+
     def test_frames(self):
         frame = self.data[2]
         for box, own, sees in zip(frame.boxes("global"), frame.boxes(), frame.boxes("CAM_FRONT")):

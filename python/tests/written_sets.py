@@ -201,7 +201,7 @@ def quaternion(yaw):
 def nuscenes(root):
     """Two scenes of four key frames, with a sweep of the lidar between two of them. Returns the key frames."""
     tables = {name: [] for name in """category attribute visibility sensor calibrated_sensor ego_pose log map scene sample sample_data instance
-        sample_annotation lidarseg panoptic""".split()}
+        sample_annotation lidarseg panoptic image_annotations""".split()}
 
     def row(table, key, **fields):
         tables[table].append({"token": token(table, *key), **fields})
@@ -281,6 +281,11 @@ def nuscenes(root):
                     visibility_token=thing["visibility"], translation=centre.tolist(), size=[width, length, height], rotation=quaternion(yaw), num_lidar_pts=inside,
                     num_radar_pts=thing["radar_points"], prev="", next=""))
                 thing["instance"] = token("instance", scene, id)
+                mask = seen == id
+                if mask.any():
+                    thing["in_picture"] = edges(mask)
+                    row("image_annotations", (scene, k, id), sample_annotation_token=annotations[id][-1]["token"], sample_data_token=token("sample_data", scene, "CAM_FRONT", stamp),
+                        bbox_corners=projected(id, t), bbox_visible=edges(mask), pixels=thing["pixels"])
             written.append(frame)
         for chain in (samples, *data.values(), *annotations.values()):
             for one, two in zip(chain, chain[1:]):
@@ -294,6 +299,21 @@ def nuscenes(root):
         save_json(os.path.join(root, "v1.0-written", table + ".json"), rows)
     save_json(os.path.join(root, "v1.0-written", "splits.json"), {"train": ["scene-0001"], "val": ["scene-0002"]})
     return written
+
+
+def edges(mask):
+    """The bounds of a mask's pixels: left, top, right and bottom."""
+    rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
+    return [float(columns[0]), float(rows[0]), float(columns[-1] + 1), float(rows[-1] + 1)]
+
+
+def projected(id, t):
+    """The bounds of a box in the picture of the camera ahead, before which all of it is."""
+    centre, yaw, size = object_at(id, t)
+    signs = np.array(np.meshgrid((-1, 1), (-1, 1), (-1, 1))).reshape(3, 8).T
+    ahead, left, up = (to_ego(turned(signs * size / 2, yaw) + centre, t) - CAMERA).T
+    u, v = WIDTH / 2 - FOCAL * left / ahead, HEIGHT / 2 - FOCAL * up / ahead
+    return [max(float(u.min()), 0), max(float(v.min()), 0), min(float(u.max()), WIDTH), min(float(v.max()), HEIGHT)]
 
 
 def label(root, tables, data, hit):
