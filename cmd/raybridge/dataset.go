@@ -5,9 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"image/png"
 	"io"
 	"io/fs"
+	"math"
 	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +30,7 @@ func datasetFormats() []check.Format {
 
 func newDataset() *cobra.Command {
 	cmd := group(&cobra.Command{Use: "dataset", Short: "Look after data sets for training"})
-	cmd.AddCommand(newDatasetPicture(), newDatasetCheck(), newDatasetMerge())
+	cmd.AddCommand(newDatasetPicture(), newDatasetCheck(), newDatasetShow(), newDatasetMerge())
 	return cmd
 }
 
@@ -33,6 +38,8 @@ func newDataset() *cobra.Command {
 type datasetChecking struct {
 	json, strict, rules bool
 	exclude             []string
+	report              string
+	frames              int
 }
 
 func newDatasetCheck() *cobra.Command {
@@ -41,9 +48,10 @@ func newDatasetCheck() *cobra.Command {
 		Use: "check DIR", Short: "Find what is wrong with a data set",
 		Long: "Find what is wrong with a data set: what loaders refuse, and what they don't notice and learn wrongly.\n\n" +
 			"DIR holds a set in the format of nuScenes, COCO or KITTI. Each finding has the id of the rule that is broken, the file and the row.\n" +
-			"--rules lists the rules. Warnings count as findings under --strict only.\n\n" +
+			"--rules lists the rules. Warnings count as findings under --strict only. --report writes a page with the findings, counts of the labels,\n" +
+			"and some key frames with boxes and points drawn.\n\n" +
 			"The exit code is 0 where nothing is wrong, 1 for findings, and 2 for a folder that holds no data set.",
-		Example: "  raybridge dataset check out/set\n  raybridge dataset check out/set --strict --exclude geometry,format.radar --json",
+		Example: "  raybridge dataset check out/set\n  raybridge dataset check out/set --report out/set.html\n  raybridge dataset check out/set --strict --exclude geometry,format.radar --json",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.rules {
 				return noArgs(cmd, args)
@@ -60,6 +68,8 @@ func newDatasetCheck() *cobra.Command {
 	cmd.Flags().BoolVar(&f.json, "json", false, "write findings and shares as JSON, for programs")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "fail by warnings, too")
 	cmd.Flags().BoolVar(&f.rules, "rules", false, "list the rules of all formats, and check nothing")
+	cmd.Flags().StringVar(&f.report, "report", "", "write the page `FILE`, HTML that needs no other file")
+	cmd.Flags().IntVar(&f.frames, "frames", 5, "`N` key frames on the page")
 	cmd.Flags().StringSliceVar(&f.exclude, "exclude", nil, "`RULES`, or groups of them, that aren't checked")
 	return cmd
 }
@@ -111,6 +121,11 @@ func (f *datasetChecking) run(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
+	if f.report != "" {
+		if err := writeReport(f.report, dir, root, results, f.frames); err != nil {
+			return err
+		}
+	}
 	least, failed := check.Error, 0
 	if f.strict {
 		least = check.Warning
@@ -122,6 +137,93 @@ func (f *datasetChecking) run(cmd *cobra.Command, dir string) error {
 		return fmt.Errorf("%s: %s", dir, fault.Count(failed, "finding"))
 	}
 	return nil
+}
+
+func writeReport(file, dir string, root fs.FS, results []*check.Result, frames int) error {
+	out, err := os.Create(file)
+	if err != nil {
+		return usage(fault.File(err))
+	}
+	if err := check.WriteReport(out, filepath.Base(filepath.Clean(dir)), root, results, frames); err != nil {
+		_ = out.Close() // it is cut
+		return fmt.Errorf("write report: %w", err)
+	}
+	return out.Close()
+}
+
+func newDatasetShow() *cobra.Command {
+	var to string
+	cmd := &cobra.Command{
+		Use: "show DIR [N]", Short: "Draw the labels of a data set over its pictures",
+		Long: "Draw the labels of a data set over its pictures: N key frames, 5 by default, evenly spread over the set.\n\n" +
+			"A PNG file is written for each picture, at its own size: lines are the edges of labels, in the colour of the category. Dots are\n" +
+			"points of lidars: red ones are near, blue ones far.",
+		Example: "  raybridge dataset show out/set\n  raybridge dataset show out/set 50 --out out/shown",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return oneArg("the folder of a data set")(cmd, args)
+			}
+			return upToArgs(2)(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n := 5
+			if len(args) == 2 {
+				var err error
+				if n, err = strconv.Atoi(args[1]); err != nil || n < 1 {
+					return usage(fmt.Errorf("%q: want a number of key frames above 0", args[1]))
+				}
+			}
+			return showSet(cmd, args[0], n, to)
+		},
+	}
+	cmd.Flags().StringVar(&to, "out", filepath.Join("out", "shown"), "`DIR` for the pictures")
+	return cmd
+}
+
+// showSet writes pictures of n key frames, and prints their names.
+func showSet(cmd *cobra.Command, dir string, n int, to string) error {
+	root, err := datasetFolder(dir)
+	if err != nil {
+		return err
+	}
+	set, err := check.Open(cmd.Context(), root, datasetFormats())
+	if err != nil {
+		return datasetError(dir, err)
+	}
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return usage(fault.File(err))
+	}
+	for _, i := range check.Spread(set.Frames(), n) {
+		if err := cmd.Context().Err(); err != nil {
+			return usage(err)
+		}
+		_, views := set.Views(i)
+		for _, v := range views {
+			file := filepath.Join(to, fmt.Sprintf("%06d_%s.png", i, strings.ReplaceAll(v.Channel, "/", "_")))
+			if err := writeView(root, v, file); err != nil {
+				return err
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), file)
+		}
+	}
+	return nil
+}
+
+// writeView draws one view into a PNG file.
+func writeView(root fs.FS, v check.View, file string) error {
+	m, err := check.Draw(root, v, math.MaxInt)
+	if err != nil {
+		return err
+	}
+	out, err := os.Create(file)
+	if err != nil {
+		return fault.File(err)
+	}
+	if err := png.Encode(out, m); err != nil {
+		_ = out.Close() // it is cut
+		return fault.File(err)
+	}
+	return out.Close()
 }
 
 // resultJSON is a set's result, for programs.
@@ -158,7 +260,11 @@ func writeResults(out io.Writer, results []*check.Result) error {
 func printResults(out io.Writer, results []*check.Result) error {
 	for _, r := range results {
 		errs := r.Total(check.Error)
-		fmt.Fprintf(out, "%s %s: %s, %s by %s\n", r.Format, fault.Printable(r.Name), fault.Count(errs, "error"),
+		name := r.Format
+		if r.Name != "" {
+			name += " " + fault.Printable(r.Name)
+		}
+		fmt.Fprintf(out, "%s: %s, %s by %s\n", name, fault.Count(errs, "error"),
 			fault.Count(r.Total(check.Warning)-errs, "warning"), fault.Count(len(r.Rules()), "rule"))
 		for _, found := range r.All() {
 			place := fault.Printable(found.File)

@@ -60,7 +60,7 @@ type radarReturn struct {
 // none reports whether the return stands for a scan without any.
 func (r *radarReturn) none() bool { return math.IsNaN(r.at[0]) }
 
-// radarHeader are the lines that a radar's file must have behind its comment, but for the counts.
+// radarHeader are the lines that a radar's file must have behind its comment, except the counts.
 var radarHeader = []string{
 	"VERSION 0.7",
 	"FIELDS x y z dyn_prop id rcs vx vy vx_comp vy_comp is_quality_valid ambig_state x_rms y_rms invalid_state pdh0 vx_rms vy_rms",
@@ -141,7 +141,7 @@ func decodePanoptic(file []byte, points int) ([]uint16, error) {
 		return nil, fmt.Errorf("%w: %w", errFormat, err)
 	}
 	if len(array) < 10 || !bytes.HasPrefix(array, []byte("\x93NUMPY\x01\x00")) {
-		return nil, fmt.Errorf("%w: data is no NumPy array, version 1.0", errFormat)
+		return nil, fmt.Errorf("%w: data isn't a NumPy array, version 1.0", errFormat)
 	}
 	begin := 10 + int(binary.LittleEndian.Uint16(array[8:]))
 	if begin > len(array) {

@@ -39,7 +39,7 @@ func (s *set) checkNames(f *check.Findings) {
 		switch i := slices.Index(released, c.name); {
 		case !labelled && c.index < 0:
 		case i < 0 && labelled:
-			f.Add(ruleCategory, at, "%q is none of the 32 names that readers of labelled points know", c.name)
+			f.Add(ruleCategory, at, "%q isn't one of the 32 names that readers of labelled points know", c.name)
 		case i != c.index && i >= 0:
 			f.Add(ruleCategory, at, "the index of %s is %d: it is %d in the released tables", c.name, c.index, i)
 		}
@@ -146,7 +146,7 @@ func (s *set) checkPicture(f *check.Findings, d *data) {
 	size, kind, err := image.DecodeConfig(bytes.NewReader(file))
 	switch {
 	case err != nil || kind != "jpeg":
-		f.Add(rulePicture, d.at(), "the file is no JPEG: %v", err)
+		f.Add(rulePicture, d.at(), "the file isn't a JPEG: %v", err)
 	case !bytes.HasSuffix(bytes.TrimRight(file, "\x00"), []byte{0xff, 0xd9}):
 		f.Add(rulePicture, d.at(), "the picture is cut: it lacks the end mark")
 	case int64(size.Width) != d.width || int64(size.Height) != d.height:
@@ -307,7 +307,7 @@ func (s *set) checkMaps(f *check.Findings) map[*mapRow]*image.Gray {
 		}
 		size, kind, err := image.DecodeConfig(bytes.NewReader(file))
 		if err != nil || kind != "png" || size.ColorModel != color.GrayModel {
-			f.Add(ruleMapMask, at, "the file is no PNG of 8-bit grey: %v", err)
+			f.Add(ruleMapMask, at, "the file isn't a PNG of 8-bit grey: %v", err)
 			continue
 		}
 		if size.Width*size.Height > largestMap {

@@ -46,7 +46,7 @@ func (s *set) checkChains(f *check.Findings, table string, links []link) map[any
 			starts[l.chain]++
 			e.first = l.token
 		case prev == nil:
-			f.Add(ruleKey, at, "prev %q is no row of %s", l.prev, table)
+			f.Add(ruleKey, at, "prev %q isn't a row of %s", l.prev, table)
 			broken[l.chain] = true
 		case prev.next != l.token:
 			fail("prev is %s, whose next is %q", l.prev, prev.next)
@@ -56,7 +56,7 @@ func (s *set) checkChains(f *check.Findings, table string, links []link) map[any
 			stops[l.chain]++
 			e.last = l.token
 		case next == nil:
-			f.Add(ruleKey, at, "next %q is no row of %s", l.next, table)
+			f.Add(ruleKey, at, "next %q isn't a row of %s", l.next, table)
 			broken[l.chain] = true
 		case next.prev != l.token:
 			fail("next is %s, whose prev is %q", l.next, next.prev)
@@ -293,7 +293,7 @@ func (s *set) checkSplits(f *check.Findings) {
 	for split, scenes := range splits {
 		for _, name := range scenes {
 			if !names[name] {
-				f.Add(ruleSplits, at, "%s has %q, which is no scene of the set", split, name)
+				f.Add(ruleSplits, at, "%s has %q, which isn't a scene of the set", split, name)
 			}
 			if other := in[name]; other != "" {
 				f.Add(ruleSplits, at, "%s is in two splits", name)

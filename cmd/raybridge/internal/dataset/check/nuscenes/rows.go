@@ -133,7 +133,7 @@ func resolve[T any](r *reader, rows map[string]*T, name, table string) *T {
 	token := r.text(name)
 	row := rows[token]
 	if row == nil && r.fields[name] != nil {
-		r.found.Add(ruleKey, r.place(), "%s %q is no row of %s", name, token, table)
+		r.found.Add(ruleKey, r.place(), "%s %q isn't a row of %s", name, token, table)
 	}
 	return row
 }
@@ -243,7 +243,7 @@ func (s *set) readSensors(f *check.Findings) error {
 			n.rolling = &rolling
 		}
 		if n.modality != "camera" && n.modality != "lidar" && n.modality != "radar" {
-			f.Add(ruleModality, r.place(), "modality %q is none of camera, lidar and radar", n.modality)
+			f.Add(ruleModality, r.place(), "modality %q isn't one of camera, lidar and radar", n.modality)
 		}
 		if add(r, s.sensors, n) {
 			s.sensorList = append(s.sensorList, n)
@@ -271,7 +271,7 @@ func (s *set) judgeIntrinsic(r *reader, c *calibrated) {
 	case camera && !c.isCamera:
 		r.found.Add(ruleIntrinsic, r.place(), "the camera %s has no camera_intrinsic", c.sensor.channel)
 	case !camera && c.isCamera:
-		r.found.Add(ruleIntrinsic, r.place(), "%s is no camera and has a camera_intrinsic: it must be an empty list", c.sensor.channel)
+		r.found.Add(ruleIntrinsic, r.place(), "%s isn't a camera and has a camera_intrinsic: it must be an empty list", c.sensor.channel)
 	case camera && (k[0][0] <= 0 || k[1][1] <= 0 || k[0][2] <= 0 || k[1][2] <= 0 || k[1][0] != 0 || k[2] != [3]float64{0, 0, 1}):
 		r.found.Add(ruleIntrinsic, r.place(), "camera_intrinsic is %v: it must be fx 0 cx, 0 fy cy, 0 0 1, in pixels", k)
 	}
@@ -310,7 +310,7 @@ func (s *set) readMaps(f *check.Findings) error {
 		r.text("category")
 		for _, token := range m.logs {
 			if s.logs[token] == nil {
-				f.Add(ruleKey, r.place(), "log_tokens has %q, which is no row of log", token)
+				f.Add(ruleKey, r.place(), "log_tokens has %q, which isn't a row of log", token)
 			}
 			listed[token] = true
 		}
@@ -391,12 +391,12 @@ func (s *set) readAnnotations(f *check.Findings) error {
 			f.Add(ruleSize, r.place(), "size is %v: width, length and height must be positive", size)
 		}
 		if _, known := s.levels[a.visibility]; !known && a.visibility != "" {
-			f.Add(ruleKey, r.place(), "visibility_token %q is no row of visibility", a.visibility)
+			f.Add(ruleKey, r.place(), "visibility_token %q isn't a row of visibility", a.visibility)
 		}
 		for _, token := range r.texts("attribute_tokens") {
 			name, ok := s.attributes[token]
 			if !ok {
-				f.Add(ruleKey, r.place(), "attribute_tokens has %q, which is no row of attribute", token)
+				f.Add(ruleKey, r.place(), "attribute_tokens has %q, which isn't a row of attribute", token)
 			}
 			a.attributes = append(a.attributes, name)
 		}
@@ -431,7 +431,7 @@ func (s *set) readLabels(f *check.Findings) error {
 			case l.data != nil && r.token != l.data.token:
 				f.Add(ruleLabelToken, r.place(), "the token is not that of its sample_data, %s: readers look it up by it", l.data.token)
 			case l.data != nil && (!l.data.key || l.data.sensor == nil || l.data.sensor.sensor == nil || l.data.sensor.sensor.modality != "lidar"):
-				f.Add(ruleLabelToken, r.place(), "the labels are of %s, which is no key frame of a lidar", l.data.file)
+				f.Add(ruleLabelToken, r.place(), "the labels are of %s, which isn't a key frame of a lidar", l.data.file)
 			}
 			if add(r, rows, l) && l.data != nil {
 				labels[l.data] = l

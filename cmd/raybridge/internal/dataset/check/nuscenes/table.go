@@ -193,7 +193,7 @@ func (r *reader) intrinsic() (k [3][3]float64, ok bool) {
 		return k, false
 	}
 	if len(rows) != 3 || len(rows[0]) != 3 || len(rows[1]) != 3 || len(rows[2]) != 3 {
-		r.found.Add(ruleField, r.place(), "camera_intrinsic is no matrix of 3 by 3")
+		r.found.Add(ruleField, r.place(), "camera_intrinsic isn't a matrix of 3 by 3")
 		return k, false
 	}
 	for i := range k {
