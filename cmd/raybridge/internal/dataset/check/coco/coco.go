@@ -162,7 +162,8 @@ func (s *set) Check(ctx context.Context, f *check.Findings) error {
 			d.checkAnnotations(f)
 		}
 	}
-	if len(s.frames) > 0 && !slices.ContainsFunc(s.frames, func(fr frame) bool { return len(fr.annotations) > 0 }) {
+	detects := slices.ContainsFunc(s.documents, func(d *document) bool { return !d.isPanoptic() })
+	if detects && !slices.ContainsFunc(s.frames, func(fr frame) bool { return len(fr.annotations) > 0 }) {
 		f.Add(ruleAnnotations, check.Place{File: folder}, "no picture has an annotation: nothing can be learnt from the set")
 	}
 	for _, frame := range s.frames {

@@ -282,11 +282,11 @@ func (e *evidence) addPictures(fr *frame, f *check.Findings) {
 	}
 }
 
-// checkProjection looks for a box that leaves the projection of its box in space by more than rounding explains.
+// checkProjection looks for a box that leaves the projection of its box in space by more than rounding and a little tilt of the camera explain: boxes in space turn about the camera's y alone.
 func checkProjection(fr *frame, i int, whole rectangle, f *check.Findings) {
 	l := &fr.labels[i]
 	in := l.projected(&fr.calib.p[2])
-	const pixels = 3
+	pixels := 3 + 0.03*(l.bottom-l.top)
 	if r := l.rectangle(); r.left < in.left-pixels || r.top < in.top-pixels || r.right > in.right+pixels || r.bottom > in.bottom+pixels {
 		in = in.both(whole)
 		f.Add(ruleProjection, fr.at(fr.rows[i]), "the box %.0f leaves the projection of the box in space, %.0f", r, in)
