@@ -6,9 +6,11 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/apollo"
 	"github.com/raybridge/raybridge/bridges/carla"
+	"github.com/raybridge/raybridge/bridges/dataset"
 	"github.com/raybridge/raybridge/bridges/foxglove"
 	"github.com/raybridge/raybridge/bridges/logging"
 	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/bridges/nuscenes"
 	"github.com/raybridge/raybridge/bridges/ros1"
 	"github.com/raybridge/raybridge/bridges/ros2dds"
 	"github.com/raybridge/raybridge/bridges/ros2lgsvl"
@@ -25,6 +27,7 @@ func Factories() []bridges.Factory {
 		foxglove.Factory{},
 		logging.Factory{},
 		mcap.Factory{},
+		dataset.NewFactory(nuscenes.Format),
 		ros1.Factory{},
 		ros2dds.Factory{},
 		ros2lgsvl.Factory{},

@@ -89,6 +89,9 @@ func inFileNames(r rune) rune {
 	return '_'
 }
 
+// Folders has those of the data files.
+func (format) Folders() []string { return []string{"images", "panoptic"} }
+
 // NewWriter begins to write.
 func (format) NewWriter(set *dataset.Set, all any) dataset.Writer {
 	return newWriter(set, all.(*options))

@@ -16,6 +16,8 @@ type Format interface {
 	// Channels names each sensor's channel, or leaves it "", by the map's sensors and its own judgement, and refuses a rig that
 	// the format can't write. Errors wrap ErrRig. all is what Options returned, read.
 	Channels(sensors []*Sensor, m *Map, all any) error
+	// Folders are those below the set's that have nothing but what WriteFile wrote, such as "samples".
+	Folders() []string
 	// NewWriter begins to write into a set, which may have key frames. all is what Options returned, read. It touches no file.
 	NewWriter(set *Set, all any) Writer
 	// Tables writes what the format has beside the files that WriteFile wrote, by Set.Replace. All of it is a function of the
@@ -36,17 +38,19 @@ type Writer interface {
 // SweepWriter is a Writer that keeps what sensors measure between key frames.
 type SweepWriter interface {
 	Writer
-	// WriteSweep writes a sample that is part of no key frame, a few at a time. The row becomes one of the next key frame's
-	// Sweeps. Of the sweep one of the pointers is set, and the sample is the core's, as a Frame's.
+	// WriteSweep writes a sample that is part of no key frame, by Sweep.Set. Several goroutines call it at once. The row becomes
+	// one of the next key frame's Sweeps. The sample is the core's, as a Frame's.
 	WriteSweep(sweep *Sweep) (row any, err error)
 }
 
 // Sweep is a sample between key frames.
 type Sweep struct {
 	Capture
-	// Scene is that of the key frame before it.
+	// Scene is that of the key frame behind it.
 	Scene *Scene
-	// Picture has no Instances and no Boxes.
+	// Set is where its files go, and those of no other sweep.
+	Set *Set
+	// One of these is set. Picture has no labels.
 	Picture *Picture
 	Cloud   *Cloud
 	Radar   *RadarSweep

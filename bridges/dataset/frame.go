@@ -84,6 +84,15 @@ type Capture struct {
 	Stamp simtime.Stamp
 	// Ego is base_link's pose in the map frame at Stamp.
 	Ego spatial.Pose
+	// Twist is base_link's in the map frame, at the last instant of the world up to now, m/s and rad/s.
+	Twist spatial.Twist
+}
+
+// SensorVelocity returns the velocity over ground of the sensor, in its body frame, m/s.
+func (c *Capture) SensorVelocity() mgl64.Vec3 {
+	arm := c.Ego.Rotate(c.Sensor.Mount.Position)
+	over := c.Twist.Linear.Add(c.Twist.Angular.Cross(arm))
+	return c.Ego.Compose(c.Sensor.Mount).Orientation.Conjugate().Rotate(over)
 }
 
 // Picture is a camera's part of a frame.

@@ -99,6 +99,27 @@ func OpenJournal(dir string) (*Journal, error) {
 	}
 }
 
+// cut takes rows of scenes without key frames off the end, in memory alone, and returns how many key frames there are.
+func (j *Journal) cut() (frames int, err error) {
+	var end int64 // of the last key frame, or of the head
+	for row, err := range j.from(0) {
+		if err != nil {
+			return 0, err
+		}
+		if end == 0 && row.Scene != nil {
+			end = row.at
+		}
+		if row.Frame != nil {
+			frames++
+			end = row.end
+		}
+	}
+	if end > 0 {
+		j.size = end
+	}
+	return frames, nil
+}
+
 // Rows reads the rows, as often as it is asked. It ends with an error where the file can't be read.
 func (j *Journal) Rows() iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
@@ -110,10 +131,10 @@ func (j *Journal) Rows() iter.Seq2[Row, error] {
 	}
 }
 
-// placedRow is a row that begins at a byte of the journal.
+// placedRow is a row that lies between two bytes of the journal.
 type placedRow struct {
 	Row
-	at int64
+	at, end int64
 }
 
 // from is Rows from the row on that begins at a byte; 0 is the first one.
@@ -142,6 +163,7 @@ func (j *Journal) from(at int64) iter.Seq2[placedRow, error] {
 				return
 			}
 			at += int64(len(line))
+			row.end = at
 			if !head && !yield(row, nil) {
 				return
 			}

@@ -34,6 +34,9 @@ func newSet(dir string, run bridges.Run, log *slog.Logger) *Set {
 	return &Set{Dir: dir, Run: run, Log: log, slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))}
 }
 
+// beside is a set of the same folder whose files are its own.
+func (s *Set) beside() *Set { return &Set{Dir: s.Dir, Run: s.Run, Log: s.Log, slots: s.slots} }
+
 // Go runs a job on a goroutine of its own, and waits while as many run as there are processors, less one. The next row is
 // committed when all jobs have ended. An error of a job ends the recording.
 func (s *Set) Go(job func() error) {

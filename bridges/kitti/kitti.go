@@ -188,6 +188,9 @@ func parallel(a, b *dataset.Sensor) bool {
 	return max(math.Abs(beside[0]), math.Abs(beside[2])) < 1e-3
 }
 
+// Folders has those of the data files.
+func (format) Folders() []string { return []string{"training", "sequences"} }
+
 // NewWriter begins to write.
 func (format) NewWriter(set *dataset.Set, all any) dataset.Writer {
 	return &writer{set: set, options: all.(*options)}

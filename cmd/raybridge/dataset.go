@@ -30,7 +30,7 @@ func datasetFormats() []check.Format {
 
 func newDataset() *cobra.Command {
 	cmd := group(&cobra.Command{Use: "dataset", Short: "Look after data sets for training"})
-	cmd.AddCommand(newDatasetPicture(), newDatasetCheck(), newDatasetShow(), newDatasetMerge())
+	cmd.AddCommand(newDatasetPicture(), newDatasetCheck(), newDatasetShow(), newDatasetMerge(), newDatasetRecover())
 	return cmd
 }
 

@@ -9,11 +9,12 @@ import (
 	"github.com/raybridge/raybridge/bridges/coco"
 	"github.com/raybridge/raybridge/bridges/dataset"
 	"github.com/raybridge/raybridge/bridges/kitti"
+	"github.com/raybridge/raybridge/bridges/nuscenes"
 	"github.com/raybridge/raybridge/flow"
 )
 
 // writtenFormats are those whose sets bridges write.
-func writtenFormats() []dataset.Format { return []dataset.Format{coco.Format, kitti.Format} }
+func writtenFormats() []dataset.Format { return []dataset.Format{nuscenes.Format, coco.Format, kitti.Format} }
 
 func newDatasetMerge() *cobra.Command {
 	var out, splits string
