@@ -14,7 +14,9 @@ import (
 )
 
 // writtenFormats are those whose sets bridges write.
-func writtenFormats() []dataset.Format { return []dataset.Format{nuscenes.Format, coco.Format, kitti.Format} }
+func writtenFormats() []dataset.Format {
+	return []dataset.Format{nuscenes.Format, coco.Format, kitti.Format}
+}
 
 func newDatasetMerge() *cobra.Command {
 	var out, splits string
