@@ -191,9 +191,11 @@ func (i *instance) add(in *input) error {
 	defer i.Unlock()
 	with := append(slices.Clip(i.inputs), in)
 	if r, err := i.Recording(); err == nil {
-		if _, err := r.rig(with); err != nil && len(r.sensors) > 0 {
+		rig, err := r.rig(with)
+		if err != nil && len(r.sensors) > 0 {
 			return err
 		}
+		use(with, rig)
 		r.changed = true
 	}
 	i.inputs = with
@@ -227,9 +229,11 @@ func (r *recording) begin(dir string) error {
 	i := r.instance
 	r.set = newSet(dir, i.Env.Run, i.Env.Log)
 	r.numbers = map[string]int{}
-	if _, err := r.rig(i.inputs); err != nil && len(i.inputs) > 0 {
+	rig, err := r.rig(i.inputs)
+	if err != nil && len(i.inputs) > 0 {
 		return err
 	}
+	use(i.inputs, rig)
 	journal := filepath.Join(dir, filepath.FromSlash(JournalFile))
 	former, err := OpenJournal(dir)
 	switch {

@@ -179,12 +179,19 @@ func (r *recording) turn(now simtime.Stamp) {
 		}
 	}
 	for _, in := range r.instance.inputs {
-		in.used = in.role == roleSnapshot || slices.ContainsFunc(sensors, func(s *Sensor) bool { return s.Name == in.of })
 		if in.role == roleSnapshot {
 			r.snapshots = in
 		}
 	}
+	use(r.instance.inputs, sensors)
 	r.tell()
+}
+
+// use tells inputs whether they are of a rig's sensors: nothing is computed for the others.
+func use(inputs []*input, rig []*Sensor) {
+	for _, in := range inputs {
+		in.used = in.role == roleSnapshot || in.role != roleNone && slices.ContainsFunc(rig, func(s *Sensor) bool { return s.Name == in.of })
+	}
 }
 
 // tell logs what is left out of the run.
