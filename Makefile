@@ -101,6 +101,8 @@ demo: build ## record ten seconds of the city; writes out/demo
 pictures: build setup-browser ## make the pictures of docs/images again
 	$(BIN)/raybridge run --scene city --duration 100ms --out out/pictures --report --quiet
 	$(GO) run ./internal/gen montage out/pictures/report.html docs/images/demo.jpg
+	$(BIN)/raybridge run --scene city --rig docs/examples/real-lidar.yaml --duration 100ms --out out/real-lidar --report --quiet
+	$(GO) run ./internal/gen clouds out/real-lidar/report.html docs/images/real-lidar.jpg
 	$(BIN)/raybridge bench readback --case 1280x720_10hz --runs 1 --plot docs/images/readback.png
 	$(GO) test -count=1 -run '^TestPagePictures$$' ./cmd/raybridge -page-pictures $(CURDIR)/docs/images
 

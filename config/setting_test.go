@@ -252,7 +252,7 @@ func TestLeavesAreSettable(t *testing.T) {
 	assert.Equal(t, map[string]string{
 		"scene.file": "", "scene.labels": "", "scene.place[0].file": "run/street.gltf", "world.models[0]": "run/tram.glb",
 		"actors[0].file": "run/models/bus.glb", "actors[1].file": "run/car.glb", "actors[2].file": "run/car.glb",
-		"sensors[0].firing_table": "run/firings.csv",
+		"sensors[0].firing_table": "run/firings.csv", "sensors[0].materials": "",
 	}, paths)
 }
 

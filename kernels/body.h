@@ -20,7 +20,7 @@ const hd_kernel TABLE(ISA)[] = {
     {.entry = "memory.copy", .run = hd_copy},
     {.entry = "scene.trace", .constants = TRACE_CONSTANTS, .run = scene_trace},
     {.entry = "lidar.scan", .constants = LIDAR_CONSTANTS, .run = lidar_scan},
-    {.entry = "lidar.echoes", .constants = LIDAR_CONSTANTS, .run = lidar_echoes},
+    {.entry = "lidar.echoes", .constants = ECHOES_CONSTANTS, .run = lidar_echoes},
     {.entry = "sensor.rays", .run = sensor_rays},
     {.entry = "groundtruth.sights", .run = groundtruth_sights},
     CAMERA_KERNELS,

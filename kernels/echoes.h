@@ -6,13 +6,26 @@
 #include "lidar.h"
 #include "sensors.h"
 
-enum { ECHOES_BLOCK = 1024 };
+enum { ECHOES_BLOCK = 1024, CLASSES = 32 };
+
+enum { ECHOES_RADIOMETRY = LIDAR_COMPENSATED + 1 };
+#define ECHOES_CONSTANTS {"SCALE", "RANDOM", "ROLLING", "COMPENSATED", "RADIOMETRY", "CLASSES"}
+
+// Settings of the shader.
+typedef struct {
+    lidar_settings light;
+    float ratio, overlap[2], threshold;           // strength of the shader
+    float deviation, least, alarms, clear;        // doubt of the shader
+    uint32_t first, named, foreign, code;         // optics of the shader
+} echoes_settings;
 
 // echoing has the lidar that its firings are of: all but what follows from lasers and columns.
 typedef struct {
     lidar of;
+    echoes_settings set;
     const float *table; // 8 words a firing
     uint32_t count;
+    int32_t radiometry, last; // texel
 } echoing;
 
 // sin_cos is turnOf of the shader.
@@ -79,6 +92,75 @@ INLINE void place_of(const echoing *c, const shot *f, const rays *r, vf range, v
     unrotate(start.q, world, out);
 }
 
+enum { CODE_VELODYNE, CODE_LIVOX, CODE_HESAI };
+#define BRIGHTEST_LOG 7.35933f // natural logarithm of BRIGHTEST of the shader
+
+// coded is that of the shader.
+INLINE vf coded(uint32_t code, vf apparent) {
+    if (code == CODE_HESAI) return v_min(100.0f * apparent, v_set(255.0f));
+    float white = code == CODE_LIVOX ? 150.0f : 100.0f;
+    vf bright = v_min(white + 1.0f + (254.0f - white) * log_of(v_max(apparent, v_set(1.0f))) / BRIGHTEST_LOG, v_set(255.0f));
+    return v_sel(v_lt(v_set(1.0f), apparent), bright, white * apparent);
+}
+
+// returned_share is returnedShare of the shader.
+static __attribute__((noinline)) vf returned_share(const echoing *c, vm there, const found *at, const hit *h, vf cosine, vi label) {
+    const hd_tables *t = &c->of.s.t;
+    vi triangle = i_sel(there, at->triangle, i_set(0));
+    corners k = corners_of(t, triangle);
+    vi index = as_i(k.a[3]);
+    material m = material_at(t, index);
+    painted(t, &m, at->mover);
+    vf class[4], zero = v_set(0);
+    v_rows(c->table, i_least(label_tag(label), i_set(CLASSES - 1)) + (int32_t)c->set.first, class);
+    vf rho = c->set.foreign ? v_set(-1.0f) : m.reflectance;
+    vm paint = m_not(i_eq(m.flags & 4096, i_set(0)));
+    rho = v_sel(v_lt(rho, zero) & m_not(paint), class[0], rho);
+    vf gain = v_sel(i_eq(m.flags & 1, i_set(1)), class[1], class[2]);
+    if (c->set.named) {
+        vf own[4];
+        v_rows(c->table, i_least(index + (int32_t)(c->set.first + CLASSES), i_set(c->last)), own);
+        rho = v_sel(v_ge(own[0], zero), own[0], rho), gain = v_sel(v_ge(own[1], zero), own[1], gain);
+    }
+    vm colored = there & v_lt(rho, zero);
+    if (m_any(colored)) {
+        vf color[3];
+        surface_color(t, &m, &k, triangle, h->u, h->v, color);
+        rho = v_sel(colored, color[0] * 0.2126f + color[1] * 0.7152f + color[2] * 0.0722f, rho);
+    }
+    return clamped(rho) * cosine + gain;
+}
+
+// echo is what firings measured, as that of the shader.
+typedef struct {
+    vm seen, real;
+    vf range, intensity;
+} echo;
+
+// echo_of is echoOf of the shader.
+INLINE echo echo_of(const echoing *c, const shot *f, const rays *r, vm there, const found *at, const hit *h, vf cosine, vi label) {
+    const echoes_settings *set = &c->set;
+    vf zero = v_set(0), t = v_sel(there, h->t, v_set(1.0f)), r2 = t * t;
+    vf overlap = clamped((t - set->overlap[0]) * set->overlap[1]);
+    vf s = v_sel(there, returned_share(c, there, at, h, cosine, label) * exp_of(-2.0f * set->light.attenuation * t) * overlap / r2, zero);
+    vf ratio = s * set->ratio;
+    vu doubt[4] = {(vu)i_set((int32_t)(set->light.key[0] ^ 0x9e3779b9u)), (vu)i_set((int32_t)set->light.key[1]),
+                   (vu)i_set((int32_t)set->light.frame), (vu)f->number}, random[4];
+    pcg4d(doubt);
+    random_of(&c->of, f->number, random);
+    vf level = set->alarms >= 0 ? ratio + gaussian_of(doubt[0], doubt[1]) : ratio;
+    echo e;
+    e.real = there & v_lt(v_set(set->threshold), level);
+    vm alarm = m_not(e.real) & v_lt(zero, r->tmax) & v_lt(uniform_of(doubt[2]), v_set(set->alarms));
+    vf deviation = v_sqrt(set->least + set->deviation / v_max(ratio, v_set(1.0f)));
+    vf measured = v_max(t + deviation * gaussian_of(random[0], random[1]), zero);
+    vf anywhere = f->nearest + (f->farthest - f->nearest) * uniform_of(doubt[3]);
+    e.seen = e.real | alarm, e.range = v_sel(alarm, anywhere, measured);
+    vf apparent = v_sel(alarm, set->threshold / set->ratio * anywhere * anywhere, s * r2 * exp_of(2.0f * set->clear * t));
+    e.intensity = coded(set->code, apparent);
+    return e;
+}
+
 // write_points is writePoint of the shader.
 INLINE void write_points(const echoing *c, const shot *f, const rays *r, const found *at) {
     const lidar *of = &c->of;
@@ -86,23 +168,29 @@ INLINE void write_points(const echoing *c, const shot *f, const rays *r, const f
     vi triangle = i_sel(there, at->triangle, i_set(0));
     hit h = hit_of(&of->s, r, at);
     vf transmission = exp_of(-of->set.attenuation * h.t), range = h.t, zero = v_set(0), place[3];
-    vm near = there & v_lt(range, f->nearest), returned = there & m_not(near);
-    if (of->random) {
+    vm near = there & v_lt(range, f->nearest), returned = there & m_not(near), real;
+    vf cosine = v_min(-dot(h.normal, r->d), v_set(1.0f)), intensity;
+    vi label = label_of(&of->s.t, triangle, at->mover);
+    if (of->random && !c->radiometry) {
         vu random[4];
         random_of(of, f->number, random);
         returned = returned & (v_lt(v_set(of->set.lossy), transmission)
             | v_lt(uniform_of(random[3]), of->set.kept[0] * transmission + of->set.kept[1]));
         range = v_max(range + of->set.deviation * gaussian_of(random[0], random[1]), zero);
     }
-    vf cosine = v_min(-dot(h.normal, r->d), v_set(1.0f));
+    if (c->radiometry) {
+        echo e = echo_of(c, f, r, returned, at, &h, cosine, label);
+        range = e.range, returned = e.seen, real = e.real, intensity = e.intensity;
+    } else {
+        real = returned, intensity = intensity_of(of, returned, at, &h, cosine, transmission);
+    }
     place_of(c, f, r, range, place);
-    vf intensity = intensity_of(of, returned, at, &h, cosine, transmission);
-    vi label = i_sel(returned, label_of(&of->s.t, triangle, at->mover), i_set(0));
+    label = i_sel(real, label, i_set(0));
     vf position[4] = {v_sel(returned, place[0], zero), v_sel(returned, place[1], zero), v_sel(returned, place[2], zero),
                       v_sel(returned, intensity, zero)};
     vf way[4] = {v_sel(returned, range, v_sel(near, v_set(-INFINITY), v_set(INFINITY))), f->azimuth, f->elevation, as_f(f->ns)};
     vf surface[4] = {as_f(f->ring | i_sel(returned, i_set(1 << 16), i_set(0)) | label_tag(label) << 24), as_f(label_instance(label)),
-                     v_sel(returned, cosine, zero), as_f(f->number)};
+                     v_sel(real, cosine, zero), as_f(f->number)};
     const rows points = {(char *)of->points, POINT_BYTES, f->number, f->on};
     v_write_rows(&points, 0, position);
     v_write_rows(&points, 16, way);
@@ -139,9 +227,9 @@ static int echoes_numbers(const echoing *c, uint64_t points) {
 static int lidar_echoes(hd_pool *pool, hd_work *w) {
     echoing c = {0};
     uint32_t texels = 0;
-    const lidar_settings *set = hd_block(w, 0, sizeof *set);
+    const echoes_settings *set = hd_block(w, 0, sizeof *set);
     if (!set || !hd_scene_of(w, &c.of.s) || !(c.table = hd_table(w, HD_SLOT_SENSOR, 16, &texels))) return 0;
-    c.of.set = *set, c.count = set->lasers; // shape's first word
+    c.set = *set, c.of.set = set->light, c.count = set->light.lasers; // shape's first word
     uint64_t points = w->storage[0].size / POINT_BYTES;
     points = points < INT32_MAX ? points : INT32_MAX;
     if (2 * (uint64_t)c.count > texels || c.count > points || !echoes_numbers(&c, points))
@@ -152,6 +240,10 @@ static int lidar_echoes(hd_pool *pool, hd_work *w) {
     const int32_t *constants = w->program->constants;
     c.of.scale = constants[LIDAR_SCALE], c.of.random = constants[LIDAR_RANDOM];
     c.of.rolling = constants[LIDAR_ROLLING], c.of.compensated = constants[LIDAR_COMPENSATED];
+    c.radiometry = constants[ECHOES_RADIOMETRY];
+    c.last = (int32_t)texels - 1;
+    if (c.radiometry && (uint64_t)set->first + CLASSES + (set->named ? 1 : 0) > texels)
+        return hd_fail(w, "the surfaces of classes end behind the table of %u texels", texels);
     hd_parallel(pool, echoes_block, &c, (c.count + ECHOES_BLOCK - 1) / ECHOES_BLOCK);
     return 1;
 }

@@ -356,6 +356,9 @@ var Lidar = Entry{
 // FiringTexels is the size of a firing in the table of LidarEchoes, in texels.
 const FiringTexels = 2
 
+// Classes is how many semantic tags the table of LidarEchoes has surfaces of.
+const Classes = 32
+
 // LidarEchoes traces the firings of a table, of which each says which sample.Point it writes: an
 // invocation for each TracedRays of them.
 var LidarEchoes = Entry{
@@ -368,7 +371,10 @@ var LidarEchoes = Entry{
 	),
 	Workgroup: [3]int{64, 1, 1},
 	Together:  row,
-	Constants: []Define{Int("SCALE", 1).Within(0, 3), Flag("RANDOM", true), Flag("ROLLING", true), Flag("COMPENSATED", false), Alone(false)},
+	Constants: []Define{
+		Int("SCALE", 1).Within(0, 3), Flag("RANDOM", true), Flag("ROLLING", true), Flag("COMPENSATED", false), Flag("RADIOMETRY", false),
+		Int("CLASSES", Classes).Within(Classes, Classes), Alone(false),
+	},
 }
 
 // RayTexels is the size of a ray in the table of Rays, in texels.

@@ -36,7 +36,7 @@ var judges = map[string][]string{
 	"camera_trace.comp":       {"sensors/camera"},
 	"groundtruth_bounds.comp": {"sensors/groundtruth"},
 	"groundtruth_sights.comp": {"sensors/groundtruth"},
-	"lidar_echoes.comp":       {"sensors/lidar"},
+	"lidar_echoes.comp":       {"sensors/lidar", "gpu/hostdev"},
 	"lidar_scan.comp":         {"sensors/lidar"},
 	"rays.comp":               {"sensors/compute", "sensors/ranging"},
 	"scene_trace.comp":        {"scene"},

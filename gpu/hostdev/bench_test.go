@@ -3,8 +3,13 @@
 package hostdev_test
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -16,7 +21,10 @@ import (
 	"github.com/raybridge/raybridge/gpu/hostdev"
 	"github.com/raybridge/raybridge/scene/city"
 	"github.com/raybridge/raybridge/sensors/lidar"
+	"github.com/raybridge/raybridge/sensors/sensortest"
 	"github.com/raybridge/raybridge/shaders"
+	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // scanTable is the table of lidar_scan.comp for a device.
@@ -107,4 +115,53 @@ func cpuSeconds(b *testing.B) float64 {
 	var u syscall.Rusage
 	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+}
+
+// BenchmarkReceivers measures whole scans of a VLS-128 in the demo's city, each with a receiver: nanoseconds of CPU
+// time a ray, with all that the sensor does.
+func BenchmarkReceivers(b *testing.B) {
+	town, err := city.Generate(city.Options{Seed: 1, Triangles: 100_000})
+	require.NoError(b, err)
+	thread, err := gpu.Start(hostdev.Open(hostdev.Options{Threads: 2}))
+	require.NoError(b, err)
+	defer func() { require.NoError(b, thread.Close()) }()
+	d, ok := lidar.Preset("VelodyneVLS128")
+	require.True(b, ok)
+	rays := d.Rays(int64(period))
+	table := filepath.Join(b.TempDir(), "firings.csv")
+	require.NoError(b, os.WriteFile(table, []byte(firingTable(rays)), 0o600))
+	for name, attributes := range map[string]map[string]any{
+		"plain":           {"preset": "VelodyneVLS128"},
+		"firing_table":    {"firing_table": table, "firing_period": 0.1},
+		"range_corrected": {"preset": "VelodyneVLS128", "intensity": "range_corrected", "r10": 106.0},
+	} {
+		b.Run(name, func(b *testing.B) {
+			h := sensortest.New(b, lidar.RayCastDefinition, sensortest.Options{
+				Scene: town, GL: thread, Mount: spatial.FromRPY(mgl64.Vec3{0, 0, 1.9}, 0, 0, 0), Ego: town.Route, Attributes: attributes,
+			})
+			defer h.End()
+			at := simtime.Stamp(period)
+			h.Fire(at)
+			before := cpuSeconds(b)
+			for b.Loop() {
+				at += period
+				h.Fire(at)
+			}
+			b.ReportMetric(1e9*(cpuSeconds(b)-before)/float64(b.N)/float64(len(rays)), "cpu-ns/ray")
+		})
+	}
+}
+
+// firingTable writes rays as a table, each at a time of its own.
+func firingTable(rays []lidar.Ray) string {
+	slices.SortStableFunc(rays, func(a, b lidar.Ray) int { return cmp.Compare(a.TimeNs, b.TimeNs) })
+	var text strings.Builder
+	text.WriteString("time,azimuth,elevation,ring,range_max\n")
+	last := int64(-1)
+	for _, r := range rays {
+		last = max(r.TimeNs, last+1)
+		fmt.Fprintf(&text, "%.9f,%.6f,%.6f,%d,%v\n", float64(last)/1e9, mgl64.RadToDeg(math.Atan2(r.Direction[1], r.Direction[0])),
+			mgl64.RadToDeg(math.Asin(r.Direction[2])), r.Ring, r.MaxM)
+	}
+	return text.String()
 }

@@ -462,6 +462,26 @@ func TestFiringTablesAgree(t *testing.T) {
 	}
 }
 
+// TestRadiometryAgrees holds lidar.echoes against its shader where the signal decides what is seen.
+func TestRadiometryAgrees(t *testing.T) {
+	gl, host := gputest.Thread(t), start(t, hostdev.Options{})
+	materials := filepath.Join(t.TempDir(), "materials.yaml")
+	require.NoError(t, os.WriteFile(materials, []byte("classes: {vegetation: {reflectance_905: 0.3}}\nmaterials: {sign_face: {retro: 3}}\n"), 0o600))
+	for name, s := range scenes(t) {
+		for variant, more := range map[string]map[string]any{
+			"probable": {"r10": 30.0, "range_noise": 0.3, "false_alarm_rate": 0.05, "noise_stddev": 0.02},
+			"sharp":    {"r10": 40.0, "detection": "sharp", "intensity_code": "livox", "compensated": true, "dropoff_general_rate": 0.1},
+			"named":    {"r10": 60.0, "materials": materials, "wavelength": "1550", "rolling": false, "overlap_start": 3.0, "overlap_end": 30.0, "intensity_code": "hesai"},
+		} {
+			t.Run(name+" "+variant, func(t *testing.T) {
+				a := map[string]any{"preset": "VelodyneVLP16", "columns": 600, "intensity": "range_corrected", "range": 80.0, "range_min": 4.0}
+				maps.Copy(a, more)
+				agreeOnFirings(t, scan(t, gl, s, a), scan(t, host, s, a))
+			})
+		}
+	}
+}
+
 // agreeOnFirings agrees on points whose misses are left out.
 func agreeOnFirings(t *testing.T, want, got []sample.Point) {
 	t.Helper()

@@ -17,6 +17,7 @@ import (
 // generators have the arguments that follow their names.
 var generators = map[string]func(args []string) error{
 	"messages": messages,
+	"clouds":   clouds,
 	"montage":  montage,
 	"notice":   notice,
 	"protobuf": protobuf,

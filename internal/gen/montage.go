@@ -34,15 +34,27 @@ var cells = []cell{
 	{title: "lidar ranges", place: image.Rect(648, 488, 1288, 725)},
 }
 
+// cloudCells are two lidars from above, side by side.
+var cloudCells = []cell{
+	{title: "plain from above", place: image.Rect(0, 0, 640, 480), crop: image.Pt(640, 480)},
+	{title: "real from above", place: image.Rect(648, 0, 1288, 480), crop: image.Pt(640, 480)},
+}
+
 const jpegQuality = 85
 
 // montage makes the picture at the top of the README out of a run's report. It shows what the
 // front camera and the lidar of the demo rig saw last. Its arguments are the report and the
 // picture, REPORT.html and OUT.jpg. `make pictures` runs the demo for its first tenth of a
 // second and then this.
-func montage(args []string) error {
+func montage(args []string) error { return assemble("montage", cells, args) }
+
+// clouds makes the picture of docs/lidars.md out of a report of docs/examples/real-lidar.yaml, as montage does.
+func clouds(args []string) error { return assemble("clouds", cloudCells, args) }
+
+// assemble is a generator that puts a report's figures into cells.
+func assemble(name string, cells []cell, args []string) error {
 	if len(args) != 2 {
-		return errors.New("usage: gen montage REPORT.html OUT.jpg")
+		return fmt.Errorf("usage: gen %s REPORT.html OUT.jpg", name)
 	}
 	report, out := args[0], args[1]
 	page, err := os.ReadFile(report)
@@ -53,7 +65,7 @@ func montage(args []string) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", report, err)
 	}
-	picture, err := compose(figures)
+	picture, err := compose(figures, cells)
 	if err != nil {
 		return err
 	}
@@ -87,7 +99,7 @@ func figuresOf(page []byte) (map[string]image.Image, error) {
 }
 
 // compose puts the figures into their cells.
-func compose(figures map[string]image.Image) (image.Image, error) {
+func compose(figures map[string]image.Image, cells []cell) (image.Image, error) {
 	var whole image.Rectangle
 	for _, c := range cells {
 		whole = whole.Union(c.place)

@@ -57,6 +57,9 @@ type Shader[E any] struct {
 	// UniformBytes is the size of the uniform block, 0 for none. TableRows is the number of
 	// rows of four uint32 of the table, 0 for none.
 	UniformBytes, TableRows int
+	// SceneRows returns how many rows the table has besides, for what a scene has. Begin calls it, on any
+	// goroutine. (optional)
+	SceneRows func(env *sensors.Env) int
 	// From returns when the capture of a firing begins, which ends when it is due. Its header
 	// has that stamp, and the sensor's pose then. If it is nil, a capture is of the due instant
 	// alone. It is called on the GL thread and must not wait. (optional)
@@ -190,7 +193,7 @@ func (s *Sensor[E]) openInputs(c *gpu.Ctx) (err error) {
 // openTable makes the table, in place of another where there is one. GL thread.
 func (s *Sensor[E]) openTable(c *gpu.Ctx) (err error) {
 	s.closeTable()
-	n := s.shader.TableRows * texelBytes
+	n := s.shader.rows(s.env) * texelBytes
 	if n == 0 {
 		return nil
 	}
@@ -202,6 +205,14 @@ func (s *Sensor[E]) openTable(c *gpu.Ctx) (err error) {
 		Label: s.spec.Name + " table", Kind: gpu.TextureBuffer, Format: gpu.FormatRGBA32UI, Buffer: s.table,
 	})
 	return err
+}
+
+// rows is how many the table has.
+func (s *Shader[E]) rows(env *sensors.Env) int {
+	if s.SceneRows == nil {
+		return s.TableRows
+	}
+	return s.TableRows + s.SceneRows(env)
 }
 
 func (s *Sensor[E]) closeTable() {
@@ -230,7 +241,7 @@ func (s *Sensor[E]) tune(c *gpu.Ctx) error {
 		return err
 	}
 	s.shader = *next
-	if s.shader.TableRows != before.TableRows {
+	if s.shader.rows(s.env) != before.rows(s.env) {
 		if err := s.openTable(c); err != nil {
 			return err
 		}

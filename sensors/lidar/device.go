@@ -131,6 +131,9 @@ func Presets() []string {
 	for _, devices := range []map[string]*Device{list, svlDevices} {
 		names = slices.AppendSeq(names, maps.Keys(devices))
 	}
+	for name := range realDevices {
+		names = append(names, name+realSuffix)
+	}
 	slices.Sort(names)
 	return names
 }
@@ -142,14 +145,17 @@ func Preset(name string) (d Device, ok bool) {
 	if err != nil {
 		return Device{}, false
 	}
-	found := list[name]
-	if found == nil {
+	model, real := strings.CutSuffix(name, realSuffix)
+	found := list[model]
+	if found == nil && !real {
 		found = svlDevices[name]
 	}
 	if found == nil {
 		return Device{}, false
 	}
-	return *found, true
+	d = *found
+	d.Name = name
+	return d, true
 }
 
 // UniformDevice returns a device of 100 m range whose lasers are spread evenly from the upper

@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -35,7 +36,14 @@ var shapes = map[string]shape{
 }
 
 func TestPresetsHaveTheirMakersShape(t *testing.T) {
-	assert.Len(t, lidar.Presets(), len(shapes)+1)
+	assert.Len(t, lidar.Presets(), len(shapes)+11+1)
+	for _, name := range lidar.Presets() {
+		if model, real := strings.CutSuffix(name, "_real"); real {
+			d, ok := lidar.Preset(name)
+			require.True(t, ok, name)
+			assert.Equal(t, shapes[model], shape{len(d.Lasers), d.Columns, d.MaxM}, "%s is the device's", name)
+		}
+	}
 	for name, want := range shapes {
 		d, ok := lidar.Preset(name)
 		require.True(t, ok, name)

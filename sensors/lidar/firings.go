@@ -33,6 +33,7 @@ type firing struct {
 	ns                 int64   // after the first row
 	azimuth, elevation float32 // radians, counter-clockwise from ahead and up
 	minM, maxM         float32 // 0 where the sensor's own hold
+	height             float32 // of the origin, metres
 	ring               uint16
 }
 
@@ -44,6 +45,29 @@ type firingTable struct {
 	keys     []uint32 // of each row's direction: see directionKey
 	rings    int      // one more than the highest
 	scan     int      // the most firings of a scan
+	still    bool     // each scan has all rows, at their own times
+}
+
+// firingsOf are the firings of a device, in the order of their numbers.
+func firingsOf(d *Device, periodNs int64) *firingTable {
+	t := &firingTable{still: true, periodNs: periodNs, rings: len(d.Lasers)}
+	for _, r := range d.Rays(periodNs) {
+		f := firing{
+			ns: r.TimeNs, azimuth: float32(math.Atan2(r.Direction[1], r.Direction[0])), elevation: float32(math.Asin(r.Direction[2])),
+			minM: float32(r.MinM), maxM: float32(r.MaxM), height: float32(r.Origin[2]), ring: r.Ring,
+		}
+		t.rows, t.keys = append(t.rows, f), append(t.keys, directionKey(f.azimuth, f.elevation))
+	}
+	t.scan = len(t.rows)
+	return t
+}
+
+// all appends each row, with its own time.
+func (t *firingTable) all(dst []timed) []timed {
+	for i := range t.rows {
+		dst = append(dst, timed{uint32(i), uint32(t.rows[i].ns), uint32(i)})
+	}
+	return dst
 }
 
 // readFirings reads the table of a file. A period of 0 is from the first row to the last, and a mean
@@ -366,7 +390,7 @@ func (o *firingOrder) put(dst []byte, t *firingTable) {
 		r := &t.rows[f.row]
 		words(dst[size*i:], [...]uint32{
 			math.Float32bits(r.azimuth), math.Float32bits(r.elevation), math.Float32bits(r.minM), math.Float32bits(r.maxM),
-			f.ns, uint32(r.ring), f.number, 0,
+			f.ns, uint32(r.ring), f.number, math.Float32bits(r.height),
 		})
 	}
 	for i := len(o.list); i < len(dst)/size; i++ {

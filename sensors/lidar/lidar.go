@@ -46,6 +46,8 @@
 // of the base colour's red, green and blue. The last two are 0 to 1
 // (sample.PointCloud.UnitIntensity). sensor.lidar.ray_cast_semantic has none.
 //
+// range_corrected: docs/lidars.md has the signal, the threshold and what follows.
+//
 // # Drop-off and noise
 //
 // In CARLA's order: a share dropoff_general_rate of the rays is never fired. A return
@@ -124,14 +126,15 @@ type RayCast = Scan[Intensities]
 // Intensities are what RayCast has of its own: the receiver's model, with CARLA's names and
 // defaults, and how bridges write the points.
 type Intensities struct {
-	Intensity             IntensityScale     `attribute:"intensity" default:"surface" enum:"surface,carla,svl" doc:"scale of the intensity. surface is 0 to 255 by reflectance, angle and range. carla is exp(-attenuation range). svl is metallic or mean of the base colour, 0 to 1"`
-	Attenuation           *float64           `attribute:"atmosphere_attenuation_rate" unit:"1/m" default:"0.004" max:"1" usual:"0 0.2" doc:"loss of intensity with the range"`
+	Intensity             IntensityScale     `attribute:"intensity" default:"surface" enum:"surface,carla,svl,range_corrected" doc:"scale of the intensity. surface is 0 to 255 by reflectance, angle and range. carla is exp(-attenuation range). svl is metallic or mean of the base colour, 0 to 1. range_corrected is the apparent reflectance, 0 to 255, of what is strong enough to be seen, and presets whose names end in _real have it if nothing else is set"`
+	Attenuation           *float64           `attribute:"atmosphere_attenuation_rate" unit:"1/m" default:"0.004" max:"1" usual:"0 0.2" doc:"loss of intensity with the range. With range_corrected it is the air's extinction, of which light has the way there and back, and 0.0001 if it isn't set"`
 	DropoffGeneralRate    *float64           `attribute:"dropoff_general_rate" live:"true" default:"0.45" max:"1" doc:"share of rays that are never fired; presets except uniform fire all if this isn't set"`
 	DropoffIntensityLimit *float64           `attribute:"dropoff_intensity_limit" live:"true" default:"0.8" max:"1" doc:"exp(-attenuation range) up to which returns may be lost"`
 	DropoffZeroIntensity  *float64           `attribute:"dropoff_zero_intensity" live:"true" default:"0.4" max:"1" doc:"share of returns lost where no light comes back, falling to 0 at the limit; presets except uniform lose none if this isn't set"`
 	NoiseStddev           float64            `attribute:"noise_stddev" live:"true" unit:"m" max:"10" usual:"0 0.5" doc:"white noise of the range: points move along their rays"`
 	NoiseSeed             uint64             `attribute:"noise_seed" max:"4294967296" doc:"seed of noise and drop-off; 0 means the run's"`
 	Layout                sample.PointLayout `attribute:"layout" default:"xyzircaedt" doc:"fields of the published points"`
+	Radiometry            Radiometry
 }
 
 // RayCastSemantic are the options of sensor.lidar.ray_cast_semantic, the lidar that tells what
@@ -256,7 +259,11 @@ var RayCastDefinition = sensors.Define(sensors.Definition{
 	Outputs: pointsOutput(),
 	Rate:    simtime.Hz(10),
 }, func(spec sensors.Spec, o RayCast) (sensors.Sensor, error) {
-	return newCloudLidar(spec, o, o.Own.receiver(o.Preset == Uniform && o.FiringTable == "", spec.Settings), o.Own.Layout)
+	light, err := o.Own.radiometry(o.Preset, spec.Settings)
+	if err != nil {
+		return nil, err
+	}
+	return newCloudLidar(spec, o, o.Own.receiver(o.Preset == Uniform && o.FiringTable == "", spec.Settings, light), o.Own.Layout)
 })
 
 // RayCastSemanticDefinition describes sensor.lidar.ray_cast_semantic.

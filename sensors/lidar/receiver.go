@@ -19,10 +19,12 @@ const (
 	carla IntensityScale = "carla"
 	// svl is the surface's metallic factor or the mean of its base colour, 0 to 1.
 	svl IntensityScale = "svl"
+	// rangeCorrected is the apparent reflectance of what radiometry detects, 0 to 255.
+	rangeCorrected IntensityScale = "range_corrected"
 )
 
 // scaleCodes are the scales' numbers in shaders/lidar_scan.comp.
-var scaleCodes = map[IntensityScale]int{noIntensity: 0, surface: 1, carla: 2, svl: 3}
+var scaleCodes = map[IntensityScale]int{noIntensity: 0, surface: 1, carla: 2, svl: 3, rangeCorrected: 0}
 
 // receiver is what becomes of the light that comes back. The zero value gives every
 // return exactly, without an intensity.
@@ -36,11 +38,21 @@ type receiver struct {
 	unfired, limit, lostAtZero float64
 	// seed replaces the sensor's where it isn't 0.
 	seed uint64
+	// radiometry decides what is seen, nil for all.
+	radiometry *radiometry
 }
 
 // receiver returns the receiver that the options describe. Those of CARLA's drop-off hold for
-// other lidars than its own, the uniform one, only if they are given.
-func (o *Intensities) receiver(uniform bool, given *sensors.Settings) receiver {
+// other lidars than its own, the uniform one, only if they are given, and the air is clear with radiometry unless
+// its attenuation is given.
+func (o *Intensities) receiver(uniform bool, given *sensors.Settings, light *radiometry) receiver {
+	if light != nil {
+		uniform = false
+		if !given.IsSet("atmosphere_attenuation_rate") {
+			air := clearAir
+			o.Attenuation = &air
+		}
+	}
 	dropoff := func(name string, value float64) float64 {
 		if !uniform && !given.IsSet(name) {
 			return 0
@@ -55,11 +67,16 @@ func (o *Intensities) receiver(uniform bool, given *sensors.Settings) receiver {
 		limit:       *o.DropoffIntensityLimit,
 		lostAtZero:  dropoff("dropoff_zero_intensity", *o.DropoffZeroIntensity),
 		seed:        o.NoiseSeed,
+		radiometry:  light,
 	}
 }
 
-// settingsBytes is the size of the uniform block Settings of lidar_scan.comp.
-const settingsBytes = 64
+// settingsBytes is the size of the uniform block Settings of lidar_scan.comp, echoesBytes that of
+// lidar_echoes.comp.
+const (
+	settingsBytes = 64
+	echoesBytes   = settingsBytes + 48
+)
 
 // keptShare returns the slope and the base of the share of returns that are kept at some
 // transmission. It also returns up to which transmission that rule holds. CARLA's formula; at a
@@ -75,7 +92,9 @@ func (r *receiver) keptShare() (slope, base, limit float64) {
 }
 
 // random tells whether anything depends on chance.
-func (r *receiver) random() bool { return r.noise > 0 || r.unfired > 0 || r.lostAtZero > 0 }
+func (r *receiver) random() bool {
+	return r.radiometry != nil || r.noise > 0 || r.unfired > 0 || r.lostAtZero > 0
+}
 
 // put writes the words of the uniform block that say how light is received.
 func (r *receiver) put(dst []byte, seed uint64) {

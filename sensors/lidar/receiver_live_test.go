@@ -328,7 +328,7 @@ func TestConformance(t *testing.T) {
 			}
 			const elsewhere = "TestAFiringTableGivesWhatItsDeviceGives"
 			sensortest.Run(t, d, sensortest.Suite{
-				Options: o, Changed: changed, Unchanging: map[string]string{"firing_table": elsewhere, "firing_period": elsewhere},
+				Options: o, Changed: changed, Unchanging: withRadiometry(map[string]string{"firing_table": elsewhere, "firing_period": elsewhere}),
 			})
 		})
 	}

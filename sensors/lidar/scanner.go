@@ -54,8 +54,18 @@ func (s *scanner) build(spec sensors.Spec, publish func(at sensors.Tick, header 
 		Prepare:      s.prepare,
 		Publish:      publish,
 	}
+	light := s.receiver.radiometry
+	if light != nil {
+		if light.maxM = s.device.MaxM; s.firings == nil {
+			s.firings = firingsOf(&s.device, s.periodNs)
+		}
+	}
 	if t := s.firings; t != nil {
-		shader.Entry, shader.Prepare = &shaders.LidarEchoes, s.prepareFirings
+		shader.Entry, shader.Prepare, shader.UniformBytes = &shaders.LidarEchoes, s.prepareFirings, echoesBytes
+		shader.Defines = append(shader.Defines, shaders.Flag("RADIOMETRY", light != nil))
+		if light != nil {
+			shader.SceneRows = func(env *sensors.Env) int { return light.texels(env.Geometry.Scene) }
+		}
 		shader.Results, shader.TableRows = t.scan, shaders.FiringTexels*t.scan
 		shader.Invocations = [3]int{(t.scan + shaders.TracedRays - 1) / shaders.TracedRays, 1, 1}
 	}
@@ -101,16 +111,27 @@ func (s *scanner) prepareFirings(env *sensors.Env, at sensors.Tick, settings, ta
 		binary.LittleEndian.PutUint32(settings[4*i:], w)
 	}
 	s.receiver.put(settings[16:], env.Seed)
+	firings := shaders.FiringTexels * t.scan
+	if light := s.receiver.radiometry; light != nil {
+		light.put(settings[settingsBytes:], uint32(firings), s.receiver.noise)
+	}
 	to := int64(at.Due)
 	from := max(to-at.PeriodNs, 0)
 	window := scanWindow{from % t.periodNs, to - from}
-	if s.listed && s.window == window {
+	if s.listed && (t.still || s.window == window) {
 		return false
 	}
+	if light := s.receiver.radiometry; light != nil && !s.listed {
+		light.list(table[16*firings:], env.Geometry.Scene)
+	}
 	s.listed, s.window = true, window
-	s.order.list = t.window(s.order.list[:0], from, to)
+	if s.order.list = s.order.list[:0]; t.still {
+		s.order.list = t.all(s.order.list)
+	} else {
+		s.order.list = t.window(s.order.list, from, to)
+	}
 	s.order.sort(t.keys)
-	s.order.put(table, t)
+	s.order.put(table[:16*firings], t)
 	return true
 }
 
@@ -120,7 +141,7 @@ func (s *scanner) FieldOfView() sensors.FieldOfView {
 	v := sensors.FieldOfView{
 		Horizontal: min(math.Abs(d.StepDeg)*float64(d.Columns), 360), Lower: math.Inf(1), Upper: math.Inf(-1), Range: d.MaxM,
 	}
-	if s.firings != nil {
+	if s.firings != nil && !s.firings.still {
 		return s.firings.fieldOfView()
 	}
 	for i := range d.Lasers {

@@ -60,7 +60,7 @@ type keyed struct {
 const worldKey = "world.source"
 
 // pathKeys are the keys of a configuration that name files to read; [] stands for a list's items.
-var pathKeys = []string{"rig", "scene.file", "scene.labels", "scene.place[].file", "actors[].file", "world.models[]", "sensors[].firing_table", worldKey}
+var pathKeys = []string{"rig", "scene.file", "scene.labels", "scene.place[].file", "actors[].file", "world.models[]", "sensors[].firing_table", "sensors[].materials", worldKey}
 
 // collectPaths walks a configuration's mappings and lists.
 func collectPaths(n doc.Node, key string, paths *[]keyed) {

@@ -84,6 +84,7 @@ const (
 	traceFile  fileKind = "" // OSI's
 	modelFile  fileKind = "model"
 	firingFile fileKind = "firings.csv"
+	opticsFile fileKind = "materials.yaml"
 )
 
 // kindOf is the kind of a key's file. That of a world is told by the world.
@@ -96,6 +97,9 @@ func kindOf(key string) fileKind {
 	}
 	if strings.HasSuffix(key, ".firing_table") {
 		return firingFile
+	}
+	if strings.HasPrefix(key, "sensors") && strings.HasSuffix(key, ".materials") {
+		return opticsFile
 	}
 	return modelFile
 }

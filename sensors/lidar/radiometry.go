@@ -1,0 +1,216 @@
+package lidar
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/optics"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/shaders"
+)
+
+// Radiometry is how light is received with intensity: range_corrected. docs/lidars.md has the formulas.
+type Radiometry struct {
+	R10            float64  `attribute:"r10" unit:"m" default:"100" min:"0.1" max:"2000" usual:"5 500" doc:"range at which a surface of 10 % reflectance is seen in 9 of 10 shots: a data sheet's. The signal of others follows from it by reflectance, incidence and range"`
+	Wavelength     string   `attribute:"wavelength" unit:"nm" default:"905" enum:"905,1550" doc:"which reflectances of materials hold: 905 also stands for 850 to 940"`
+	IntensityCode  string   `attribute:"intensity_code" default:"velodyne" enum:"velodyne,livox,hesai" doc:"scale of the intensity. velodyne is 0 to 100 % of a white surface, retroreflectors 101 to 255. livox is 0 to 150, and 151 to 255. hesai is percent up to 255"`
+	Detection      string   `attribute:"detection" default:"probable" enum:"probable,sharp" doc:"probable has noise, so that weak echoes are seen now and then, and false alarms. sharp has neither: what is as strong as 10 % at r10 is seen"`
+	FalseAlarmRate *float64 `attribute:"false_alarm_rate" default:"0.0001" max:"0.5" usual:"0 0.01" doc:"share of shots without an echo that give a point of noise, at any range"`
+	RangeNoise     *float64 `attribute:"range_noise" unit:"m" default:"0.09" max:"10" usual:"0 1" doc:"range noise k: the deviation is k / sqrt(2 SNR), and never below noise_stddev. 0.09 is LISA's"`
+	OverlapStart   float64  `attribute:"overlap_start" unit:"m" max:"100" usual:"0 5" doc:"R1, up to which the receiver sees nothing of the beam"`
+	OverlapEnd     float64  `attribute:"overlap_end" unit:"m" max:"100" usual:"0 5" doc:"R2, from which it sees the whole beam. Between both the signal rises linearly"`
+	Materials      string   `attribute:"materials" path:"true" doc:"YAML file of the reflectances of semantic classes and of materials, over the defaults of docs/materials.md"`
+}
+
+// radiometryOnly are the attributes of Radiometry.
+var radiometryOnly = []string{
+	"r10", "wavelength", "intensity_code", "detection", "false_alarm_rate", "range_noise", "overlap_start", "overlap_end", "materials",
+}
+
+// carlaOnly are the attributes of CARLA's receiver that mean nothing with intensity: range_corrected.
+var carlaOnly = []string{"dropoff_intensity_limit", "dropoff_zero_intensity"}
+
+const (
+	// clearAir is the extinction of clear air at 905 nm, 1/m: a visibility of 20 km (Kruse).
+	clearAir = 1e-4
+	// pulseM is half the length of a pulse of 5 ns in air, metres: that of a bin of noise.
+	pulseM = 0.75
+	// nineOfTen is the standard normal quantile of 0.9.
+	nineOfTen = 1.2815515655446004
+	// usualAlarms is the share of false alarms that data sheets have.
+	usualAlarms = 1e-4
+)
+
+// radiometry is a receiver whose threshold decides what is seen.
+type radiometry struct {
+	Radiometry
+	surfaces *optics.Table
+	maxM     float64 // of the device
+}
+
+// radiometry returns the options' receiver, nil for another intensity. A device that has one by itself gives what
+// isn't set.
+func (o *Intensities) radiometry(preset PresetName, given *sensors.Settings) (*radiometry, error) {
+	model, own := realDevices[strings.TrimSuffix(string(preset), realSuffix)]
+	own = own && strings.HasSuffix(string(preset), realSuffix)
+	if own && !given.IsSet("intensity") {
+		o.Intensity = rangeCorrected
+	}
+	refused, why := radiometryOnly, "%w: %s is that of intensity: range_corrected: set that, or leave %[2]s out"
+	if o.Intensity == rangeCorrected {
+		refused, why = carlaOnly, "%w: %s is CARLA's, and intensity: range_corrected has a detection of its own: leave %[2]s out"
+	}
+	for _, name := range refused {
+		if given.IsSet(name) {
+			return nil, fmt.Errorf(why, sensors.ErrValue, name)
+		}
+	}
+	if o.Intensity != rangeCorrected {
+		return nil, nil
+	}
+	r := &radiometry{Radiometry: o.Radiometry}
+	if own {
+		model.fill(&r.Radiometry, given)
+	}
+	if r.OverlapEnd < r.OverlapStart {
+		return nil, fmt.Errorf("%w: overlap_end %v is below overlap_start %v", sensors.ErrValue, r.OverlapEnd, r.OverlapStart)
+	}
+	var err error
+	r.surfaces, err = optics.Read(r.Materials)
+	return r, err
+}
+
+// threshold is the signal-to-noise ratio from which an echo is told from noise: the share of false alarms of
+// a shot is shared by the bins of its range.
+func (r *radiometry) threshold() float64 {
+	share := *r.FalseAlarmRate
+	if share == 0 {
+		share = usualAlarms
+	}
+	return math.Sqrt2 * math.Erfinv(1-2*share/max(r.maxM/pulseM, 1))
+}
+
+// put writes the words of the uniform block behind the light's. first is the texel of the classes.
+func (r *radiometry) put(dst []byte, first uint32, noise float64) {
+	threshold, alarms := r.threshold(), *r.FalseAlarmRate
+	atR10 := threshold + nineOfTen
+	if r.Detection == "sharp" {
+		threshold, alarms = atR10, -1
+	}
+	weakest := 0.1 * math.Exp(-2*clearAir*r.R10) / (r.R10 * r.R10)
+	slope := 1e9
+	if r.OverlapEnd > r.OverlapStart {
+		slope = 1 / (r.OverlapEnd - r.OverlapStart)
+	}
+	reals := [...]float64{
+		atR10 / weakest, r.OverlapStart, slope, threshold,
+		*r.RangeNoise * *r.RangeNoise / 2, noise * noise, alarms, clearAir,
+	}
+	for i, v := range reals {
+		binary.LittleEndian.PutUint32(dst[4*i:], math.Float32bits(float32(v)))
+	}
+	words := [...]uint32{first, 0, 0, uint32(slices.Index([]string{"velodyne", "livox", "hesai"}, r.IntensityCode))}
+	if len(r.surfaces.Materials) > 0 {
+		words[1] = 1
+	}
+	if r.Wavelength != "905" {
+		words[2] = 1
+	}
+	for i, w := range words {
+		binary.LittleEndian.PutUint32(dst[4*(len(reals)+i):], w)
+	}
+}
+
+// texels is how many rows of the table say what surfaces return.
+func (r *radiometry) texels(s *scene.Scene) int {
+	if len(r.surfaces.Materials) == 0 {
+		return shaders.Classes
+	}
+	return shaders.Classes + len(s.Materials)
+}
+
+// list writes those rows.
+func (r *radiometry) list(dst []byte, s *scene.Scene) {
+	put := func(row int, values ...float64) {
+		for i, v := range values {
+			binary.LittleEndian.PutUint32(dst[16*row+4*i:], math.Float32bits(float32(v)))
+		}
+	}
+	for class := range shaders.Classes {
+		of := r.surfaces.Classes[scene.Tag(class)]
+		beads := gain(of.Beads, 0)
+		put(class, r.reflectance(&of), max(gain(of.Retro, 0), beads), beads)
+	}
+	if len(r.surfaces.Materials) == 0 {
+		return
+	}
+	for i := range s.Materials {
+		of := r.surfaces.Materials[s.Materials[i].Name]
+		put(shaders.Classes+i, r.reflectance(&of), gain(of.Retro, -1))
+	}
+}
+
+// reflectance is that at the laser's wavelength, below 0 for an unknown one.
+func (r *radiometry) reflectance(of *optics.Surface) float64 {
+	at := of.Reflectance905
+	if r.Wavelength != "905" {
+		at = of.Reflectance1550
+	}
+	if at == nil {
+		return -1
+	}
+	return *at
+}
+
+// gain is what a retroreflector returns, over a white Lambertian surface that faces the sensor: pi R_A.
+func gain(ra *float64, unknown float64) float64 {
+	if ra == nil {
+		return unknown
+	}
+	return math.Pi * *ra
+}
+
+// realSuffix ends the names of presets whose receivers are those of the devices.
+const realSuffix = "_real"
+
+// realDevice is what a device's data sheet says of its receiver.
+type realDevice struct {
+	r10, rangeNoise float64
+	code            string
+	source          string // of r10
+}
+
+// realDevices are those of the firing tables. Ranges at 10 % are the makers' where a source is named. Others
+// are assumed: the longest range of the table, taken as one at 80 %, over the square root of 8. The
+// overlap of transmitter and receiver isn't published: it is assumed to be whole. The range noise is
+// LISA's 0.09 m (assumed), and Ouster's fits its sheet: 1.5 cm at a ratio of 250, 3 cm at 100, 10 cm at 12.
+var realDevices = map[string]realDevice{
+	"VelodyneVLP16":            {35, 0.09, "velodyne", "assumed"},
+	"VelodyneVLP32C":           {71, 0.09, "velodyne", "assumed"},
+	"VelodyneVLS128":           {106, 0.09, "velodyne", "assumed"},
+	"HesaiPandarQT":            {20, 0.09, "hesai", "assumed: the table's range"},
+	"HesaiPandar40P":           {71, 0.09, "hesai", "assumed"},
+	"OusterOS1_64":             {40, 0.42, "velodyne", "data sheet of the OS1, first generation, in 100 klx"},
+	"HesaiAT128E2X":            {200, 0.09, "hesai", "assumed: the table's range"},
+	"HesaiPandarXT32":          {80, 0.09, "hesai", "assumed"},
+	"HesaiQT128C2X":            {20, 0.09, "hesai", "assumed: the table's range"},
+	"HesaiPandar128E4X":        {200, 0.09, "hesai", "assumed: the table's range"},
+	"HesaiPandar128E4XHighRes": {200, 0.09, "hesai", "assumed: the table's range"},
+}
+
+// fill gives what isn't set.
+func (d *realDevice) fill(r *Radiometry, given *sensors.Settings) {
+	if !given.IsSet("r10") {
+		r.R10 = d.r10
+	}
+	if !given.IsSet("range_noise") {
+		r.RangeNoise = &d.rangeNoise
+	}
+	if !given.IsSet("intensity_code") {
+		r.IntensityCode = d.code
+	}
+}
