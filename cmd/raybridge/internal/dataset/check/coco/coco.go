@@ -4,6 +4,7 @@
 package coco
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"iter"
@@ -479,7 +480,7 @@ func (s *set) Views(i int) (name string, views []check.View) {
 	if !found || err != nil {
 		return name, nil
 	}
-	view := check.View{Channel: fr.document.name, File: file}
+	view := check.View{Channel: cmp.Or(fr.document.name, "image"), File: file}
 	for _, a := range fr.annotations {
 		category := fr.name(a)
 		if box, ok := boxOfAnnotation(a); ok {
