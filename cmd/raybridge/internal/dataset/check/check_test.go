@@ -153,7 +153,7 @@ func TestDraw(t *testing.T) {
 			switch {
 			case y == 5 && x <= 30:
 				want = bright
-			case y == 8 && x == 3:
+			case (y == 8 || y == 9) && (x == 3 || x == 2):
 				want = m.RGBAAt(3, 8)
 				assert.Greater(t, want.R, want.B, "near is red")
 			}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"math"
 	"slices"
+	"strings"
 
 	"golang.org/x/image/draw"
 )
@@ -33,7 +34,7 @@ func Draw(root fs.FS, v View, width int) (*image.RGBA, error) {
 	dots := slices.Clone(v.Dots)
 	slices.SortStableFunc(dots, func(a, b Dot) int { return -compare(a.Depth, b.Depth) }) // near ones over far ones
 	for _, d := range dots {
-		mark(m, scale*d.At[0], scale*d.At[1], 1.2*pen, depthColor(d.Depth))
+		mark(m, scale*d.At[0], scale*d.At[1], 1.6*pen, depthColor(d.Depth))
 	}
 	for _, s := range v.Segments {
 		line(m, [4]float64{scale * s.From[0], scale * s.From[1], scale * s.To[0], scale * s.To[1]}, pen, categoryColor(s.Category))
@@ -52,8 +53,22 @@ func compare(a, b float64) int {
 	}
 }
 
+// hues are the colours of what sets have most of, in degrees: the first word that a category's name has counts.
+var hues = []struct {
+	word string
+	hue  float64
+}{
+	{"pedestrian", 120}, {"person", 120}, {"motorcycle", 30}, {"cycl", 60}, {"bus", 0}, {"truck", 280}, {"car", 190}, {"van", 225}, {"tram", 330}, {"train", 330},
+	{"cone", 20}, {"barrier", 160}, {"light", 45}, {"sign", 255},
+}
+
 // categoryColor is a bright colour for a category, the same in all reports.
 func categoryColor(category string) color.RGBA {
+	for _, h := range hues {
+		if strings.Contains(strings.ToLower(category), h.word) {
+			return hue(h.hue, 1)
+		}
+	}
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(category)) // never fails
 	return hue(float64(h.Sum32()%360), 1)

@@ -105,7 +105,9 @@ func (g *geometry) checkPictureBoxes(tallies []tally, d *data) {
 		}
 	}
 	g.found.Measure("2-D boxes of pictures that fit the boxes", int64(len(judged)-len(wrong)), int64(len(judged)))
-	g.late = append(g.late, func() { g.addPictures(d, judged, wrong) })
+	if len(wrong) > 0 {
+		g.late = append(g.late, func() { g.addPictures(d, judged, wrong) })
+	}
 }
 
 // shows reports whether a box at a pose, projected, holds the pixels that show it, and is where the set says that it is in the picture.
@@ -119,9 +121,6 @@ func (l *lens) shows(p *picture, pose spatial.Pose) bool {
 
 // addPictures adds the boxes that aren't where a picture shows them. Where they are at the pose of the picture's neighbour, that is the fault.
 func (g *geometry) addPictures(d *data, judged, wrong []*picture) {
-	if len(wrong) == 0 {
-		return
-	}
 	for _, token := range []string{d.prev, d.next} {
 		other := g.datas[token]
 		if other == nil || other.ego == nil || 2*len(wrong) < len(judged) {

@@ -45,7 +45,7 @@ func (s *set) checkNames(f *check.Findings) {
 		}
 	}
 	for _, a := range s.annotationList {
-		if a.instance == nil || a.instance.category == nil {
+		if a.instance == nil || a.instance.category == nil || detectionName(a.instance.category.name) == "" {
 			continue
 		}
 		for _, name := range a.attributes {
@@ -57,7 +57,7 @@ func (s *set) checkNames(f *check.Findings) {
 	}
 }
 
-// attributesOf are those that a category's boxes may have.
+// attributesOf are those that the boxes of a category of the detection task may have.
 func attributesOf(category string) []string {
 	switch {
 	case category == "vehicle.bicycle" || category == "vehicle.motorcycle":
@@ -181,21 +181,46 @@ func (s *set) radarReturns(f *check.Findings, d *data) []radarReturn {
 		f.Add(ruleRadar, d.at(), "%v", err)
 		return nil
 	}
-	kept := 0
+	states := s.radarStates[d.channel().sensor]
+	if states == nil {
+		states = &radarStates{first: d}
+		s.radarStates[d.channel().sensor] = states
+	}
 	for i := range returns {
 		r := &returns[i]
+		if r.none() {
+			continue
+		}
+		states.all++
 		if r.invalid == 0 && r.ambiguity == 3 && r.dynamic >= 0 && r.dynamic <= 6 {
-			kept++
+			states.kept++
 		}
 		if r.invalid < 0 || r.invalid > 17 || r.ambiguity < 0 || r.ambiguity > 4 || r.dynamic < 0 || r.dynamic > 7 || r.pdh0 < 0 || r.pdh0 > 7 {
 			f.Add(ruleRadarState, d.at(), "return %d has states that there are none of: dyn_prop %d, ambig_state %d, invalid_state %d, pdh0 %d", i, r.dynamic, r.ambiguity, r.invalid, r.pdh0)
 			return returns
 		}
 	}
-	if kept == 0 {
-		f.Add(ruleRadarState, d.at(), "readers keep none of the %d returns: they want invalid_state 0, ambig_state 3 and dyn_prop 0 to 6", len(returns))
-	}
 	return returns
+}
+
+// radarStates counts the returns of a radar that readers keep. Single files of a real one may have none.
+type radarStates struct {
+	first     *data
+	kept, all int64
+}
+
+// checkRadarStates checks that readers keep any return of each radar, once all files were read.
+func (s *set) checkRadarStates(f *check.Findings) {
+	for _, n := range s.sensorList {
+		states := s.radarStates[n]
+		if states == nil {
+			continue
+		}
+		f.Measure("radar returns that readers keep", states.kept, states.all)
+		if states.kept == 0 && states.all > 0 {
+			f.Add(ruleRadarState, states.first.at(), "readers keep none of the %d returns of %s: they want invalid_state 0, ambig_state 3 and dyn_prop 0 to 6", states.all, n.channel)
+		}
+	}
 }
 
 // cloud is a lidar's key frame.
@@ -239,8 +264,9 @@ func (s *set) classes(f *check.Findings, l *label, points int) []uint8 {
 	return file
 }
 
+// hasIndex reports whether an index is that of a category.
 func (s *set) hasIndex(index int) bool {
-	return slices.ContainsFunc(s.categoryList, func(c *category) bool { return c.index == index })
+	return index < len(s.indices) && s.indices[index]
 }
 
 func (s *set) checkPanoptic(f *check.Findings, l *label, c cloud) {

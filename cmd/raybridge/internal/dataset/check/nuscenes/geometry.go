@@ -272,8 +272,9 @@ func (g *geometry) countRadar(tallies []tally, radars []*data, all map[*data][]r
 					continue
 				}
 				local := t.local(toGlobal.Apply(r.at).Sub(v.Mul(dt)))
-				// Most radars don't measure the height.
-				local[2] = 0
+				if r.at[2] == 0 { // the radar doesn't measure the height
+					local[2] = 0
+				}
 				if t.holds(local, -radarMargin) {
 					inner++
 				}

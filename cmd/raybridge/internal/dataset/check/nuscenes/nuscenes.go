@@ -124,7 +124,7 @@ var Format = check.Format{Name: "nuscenes", Detect: detect, Open: open, Rules: [
 	{ID: ruleLidar, Severity: check.Error, Holds: "a cloud has 20 bytes a point: finite x, y, z, an intensity from 0 to 255, a whole ring"},
 	{ID: ruleRadar, Severity: check.Error, Holds: "a radar's file has the header that the devkit reads, and its points"},
 	{ID: ruleRadarEnd, Severity: check.Error, Holds: "a byte follows a radar's last point"},
-	{ID: ruleRadarState, Severity: check.Error, Holds: "a radar's returns have states that readers keep: invalid_state 0, ambig_state 3, dyn_prop 0 to 6"},
+	{ID: ruleRadarState, Severity: check.Error, Holds: "radars have returns whose states readers keep: invalid_state 0, ambig_state 3, dyn_prop 0 to 6"},
 	{ID: ruleLidarseg, Severity: check.Error, Holds: "lidarseg has a byte a point, each the index of a category"},
 	{ID: rulePanoptic, Severity: check.Error, Holds: "panoptic has an uint16 a point: 1000 times the index, and the instance"},
 	{ID: ruleMapMask, Severity: check.Error, Holds: "a map's picture is an 8-bit grey PNG of 0 and 255"},

@@ -126,6 +126,9 @@ type set struct {
 	egoPoseList    []*egoPose
 	calibratedList []*calibrated
 	categoryList   []*category
+
+	indices     [256]bool // those of categories
+	radarStates map[*sensor]*radarStates
 }
 
 // resolve returns the row of a token, and adds a finding where there is none.
@@ -152,7 +155,7 @@ func add[T any](r *reader, rows map[string]*T, row *T) bool {
 }
 
 func open(ctx context.Context, root fs.FS, version string, f *check.Findings) (check.Set, error) {
-	s := &set{root: root, version: version}
+	s := &set{root: root, version: version, radarStates: map[*sensor]*radarStates{}}
 	missing := false
 	for _, table := range tables {
 		if file := version + "/" + table + ".json"; !exists(root, file) {
@@ -201,6 +204,9 @@ func (s *set) readCategories(f *check.Findings) error {
 		}
 		if add(r, s.categories, c) {
 			s.categoryList = append(s.categoryList, c)
+			if c.index >= 0 && c.index < len(s.indices) {
+				s.indices[c.index] = true
+			}
 		}
 	})
 }

@@ -27,6 +27,7 @@ func (s *set) Check(ctx context.Context, f *check.Findings) error {
 	if err := s.checkSweeps(ctx, f); err != nil {
 		return err
 	}
+	s.checkRadarStates(f)
 	if sound && !explained {
 		s.checkMotion(f)
 		s.checkSelf(f)
