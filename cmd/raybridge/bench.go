@@ -58,15 +58,15 @@ func newBench() *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure sensors, scenes, readback, dispatcher, clock, streams, bridges, steps, growth, kernels, whole runs, live pages, scrapes and sweeps",
-		Long: "Measure sensors, scenes, the readback pool, the dispatcher, the clock, streams, bridges, steps of a world, growth, kernels, whole runs, live pages, scrapes and sweeps.\n\n" +
+		Short: "Measure sensors, scenes, readback, dispatcher, clock, streams, bridges, steps, growth, kernels, whole runs, live pages, scrapes, sweeps and data sets",
+		Long: "Measure sensors, scenes, the readback pool, the dispatcher, the clock, streams, bridges, steps of a world, growth, kernels, whole runs, live pages, scrapes, sweeps and data sets.\n\n" +
 			"The command alone measures everything except Python. Leave the machine idle meanwhile.",
 		Example: "  raybridge bench --json out/bench.json\n" +
 			"  raybridge bench readback --plot out/readback.html\n" +
 			"  raybridge bench lidar --triangles 1000000 --dump out/dump",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			all := []measurement{bench.Lidar, bench.Camera, bench.BVH, bench.Readback, bench.Dispatch, bench.Clock, bench.Stream, bench.Bridges, bench.World, bench.Growth, bench.Kernels, bench.Demo, bench.RealTime, bench.View, bench.Metrics, bench.Sweep}
+			all := []measurement{bench.Lidar, bench.Camera, bench.BVH, bench.Readback, bench.Dispatch, bench.Clock, bench.Stream, bench.Bridges, bench.World, bench.Growth, bench.Kernels, bench.Demo, bench.RealTime, bench.View, bench.Metrics, bench.Sweep, bench.Dataset}
 			return runBench(cmd, &f, subject{measure: all, needsGL: true, draws: true})
 		},
 	}
@@ -103,6 +103,7 @@ func newBench() *cobra.Command {
 		{"realtime", "Measure whether a large rig keeps up with real time", bench.RealTime, false, false, true},
 		{"metrics", "Measure what a scrape of a run's metrics costs", bench.Metrics, false, false, true},
 		{"sweep", "Measure how many cases a sweep runs a minute, and what it adds to them", bench.Sweep, false, false, true},
+		{"dataset", "Measure how fast a data set is written, beside a recording, and its memory", bench.Dataset, false, false, true},
 		{"view", "Measure what live pages cost a run", bench.View, false, false, false},
 		{"bvh", "Measure how long a scene takes to be built, and to be loaded from the cache", bench.BVH, false, false, false},
 	} {

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/internal/fault"
@@ -62,11 +63,12 @@ func (d *drive) measure(ctx context.Context, cfg *Config) (rows []Result, device
 		{Name: "demo.lost", Case: d.name, Unit: "messages"},
 	}
 	for range cfg.Runs {
-		s, memory, err := d.once(ctx, cfg)
+		r, err := d.once(ctx, cfg)
 		if err != nil {
 			return nil, "", err
 		}
-		for i, v := range []float64{s.RealTimeFactor, s.StartupS, memory, lost(s)} {
+		s := r.summary
+		for i, v := range []float64{s.RealTimeFactor, s.StartupS, r.memory, lost(s)} {
 			rows[i].Runs = append(rows[i].Runs, v)
 		}
 		device = deviceOf(s)
@@ -87,12 +89,18 @@ func lost(s *pipeline.Summary) (sum float64) {
 	return sum
 }
 
-// once runs the program in a folder of its own and returns its summary and the bytes that it
-// needed at most.
-func (d *drive) once(ctx context.Context, cfg *Config) (s *pipeline.Summary, memory float64, err error) {
+// driven is what one run of the program took.
+type driven struct {
+	summary *pipeline.Summary
+	wall    time.Duration // of the process
+	memory  float64       // the most resident, bytes
+}
+
+// once runs the program in a folder of its own.
+func (d *drive) once(ctx context.Context, cfg *Config) (r driven, err error) {
 	dir, err := os.MkdirTemp("", "raybridge-bench-")
 	if err != nil {
-		return nil, 0, fmt.Errorf("make a folder for the run: %w", err)
+		return r, fmt.Errorf("make a folder for the run: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	file := filepath.Join(dir, "summary.json")
@@ -101,17 +109,19 @@ func (d *drive) once(ctx context.Context, cfg *Config) (s *pipeline.Summary, mem
 		args = append(args, "--gpu", cfg.Device)
 	}
 	cmd := exec.CommandContext(ctx, cfg.Program, args...)
+	began := time.Now()
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, 0, fmt.Errorf("run %s %s: %w: %s", cfg.Program, strings.Join(args, " "), err, out)
+		return r, fmt.Errorf("run %s %s: %w: %s", cfg.Program, strings.Join(args, " "), err, out)
 	}
+	r.wall, r.memory = time.Since(began), residentMost(cmd.ProcessState)
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, 0, fmt.Errorf("read the run's summary: %w", fault.File(err))
+		return r, fmt.Errorf("read the run's summary: %w", fault.File(err))
 	}
-	if err := json.Unmarshal(text, &s); err != nil {
-		return nil, 0, fmt.Errorf("read the run's summary: %w", err)
+	if err := json.Unmarshal(text, &r.summary); err != nil {
+		return r, fmt.Errorf("read the run's summary: %w", err)
 	}
-	return s, residentMost(cmd.ProcessState), nil
+	return r, nil
 }
 
 // residentMost is the most resident memory of a process that has ended, in bytes (getrusage(2)).

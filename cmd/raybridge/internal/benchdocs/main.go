@@ -90,6 +90,10 @@ var parts = []part{
 		{{"plan", "sweep.plan_s", ""}, {"resident memory", "sweep.rss_bytes", ""}},
 		{{"handed out by NATS", "sweep.handouts_per_s", ""}}, {{"memory with a full queue", "sweep.queue_rss_bytes", ""}},
 	}, ""},
+	{"dataset", of("dataset"), [][]column{
+		{{"data set", "dataset.wall_s", ""}, {"recording", "dataset.mcap_wall_s", ""}, {"speed, run by run", "dataset.speed", ""}},
+		{{"resident memory, 60 s", "dataset.rss_bytes", ""}, {"more at 600 s", "dataset.growth_bytes", ""}},
+	}, ""},
 	{"stream", of("stream"), [][]column{{
 		{"stream", "stream.bytes_per_s", ""}, {"TCP", "tcp.bytes_per_s", ""}, {"ratio", "stream.ratio", ""},
 		{"ratio, small buffer", "stream.small_buffer_ratio", ""}, {"allocations a frame", "stream.allocs_per_frame", ""},
