@@ -165,6 +165,8 @@ setup-cpus: ## install the emulators of other CPUs and arm64's compiler
 SCENES ?= 300
 # Cases of the sweeps that are disturbed and run out of disk; the second needs root.
 SWEEP ?= 200
+# Key frames of the set that is written and checked.
+KEYFRAMES ?= 20000
 .PHONY: nightly
 nightly: setup-peers setup-cpus $(GOLANGCI) ## run all that CI runs and more: 30,000 inputs a fuzz target, a soak, no cgo, other CPUs
 	@scripts/steps.sh check='$(MAKE) check SHORT= LINT_TAGS=peers,ros2dds' test='$(MAKE) test' no-cgo='CGO_ENABLED=0 REQUIRE_GL=0 $(GO) test ./...' \
@@ -174,6 +176,7 @@ nightly: setup-peers setup-cpus $(GOLANGCI) ## run all that CI runs and more: 30
 		peers='scripts/test-peers.sh' fuzz='scripts/fuzz.sh $(FUZZTIME)' \
 		stop='STOP=60s $(GO) test -count=1 -run TestAStoppedRun -timeout 30m ./cmd/raybridge/' \
 		sweep='SWEEP=$(SWEEP) REQUIRE_MOUNT=1 $(GO) test -count=1 -run "^TestSweepThroughANight|^TestSweepFillsItsDisk|^TestWorkersThroughANight|^TestSweepOnACluster|^TestWorkersWithOtherClocks" -timeout 2h ./cmd/raybridge/ ./cmd/raybridge/internal/sweep/' \
+		dataset='KEYFRAMES=$(KEYFRAMES) $(GO) test -count=1 -run "^TestDatasetThroughANight" -timeout 2h ./cmd/raybridge/' \
 		soak='SOAK=$(SOAK) $(GO) test -count=1 -run TestSoak -timeout 24h -v ./pipeline/' \
 		dist='$(MAKE) dist-proof' bundle='$(MAKE) gpu-proof-bundle' llvmpipe='$(BIN)/$(PROOF)/gpu-proof.sh --dry out/$(PROOF)-llvmpipe' \
 		zink='$(ZINK) $(BIN)/$(PROOF)/gpu-proof.sh --dry out/$(PROOF)-zink'
