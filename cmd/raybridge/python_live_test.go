@@ -135,10 +135,10 @@ func TestPythonExamples(t *testing.T) {
 	}
 }
 
-// blocks are those of a language in docs/python.md.
-func blocks(t *testing.T, language string) []string {
+// blocks are those of a language in a page of docs.
+func blocks(t *testing.T, name, language string) []string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/python.md")
+	page, err := os.ReadFile(filepath.Join("../../docs", name))
 	require.NoError(t, err)
 	var list []string
 	for _, found := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```").FindAllStringSubmatch(string(page), -1) {
@@ -151,7 +151,7 @@ func blocks(t *testing.T, language string) []string {
 // What docs/python.md shows runs as it stands.
 func TestPythonPagePrograms(t *testing.T) {
 	t.Parallel()
-	for _, block := range blocks(t, "python") {
+	for _, block := range blocks(t, "python.md", "python") {
 		out, err := python(t, ".", "-c", block).CombinedOutput()
 		require.NoError(t, err, "%s\n%s", block, out)
 		assert.NotEmpty(t, out)
@@ -173,7 +173,7 @@ func TestPythonPageCommands(t *testing.T) {
 	script := strings.NewReplacer(
 		"make build-portable\n", "", "scripts/", here+"/scripts/", "bin/raybridge-portable", self, "python3 -m venv", "/usr/bin/python3 -m venv",
 		"raybridge demo", "raybridge demo --duration 100ms --gpu software",
-	).Replace(blocks(t, "sh")[0])
+	).Replace(blocks(t, "python.md", "sh")[0])
 	run := exec.CommandContext(t.Context(), "bash", "-euxc", script+"\nout/venv/bin/python -c 'import raybridge as rb; print(rb.__file__, rb.binary())'")
 	run.Dir = folder
 	for _, variable := range base.Env {
