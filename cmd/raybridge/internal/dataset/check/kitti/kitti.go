@@ -81,7 +81,7 @@ var Format = check.Format{Name: "kitti", Rules: []check.Rule{
 	{ID: ruleReflectance, Severity: check.Error, Holds: "reflectance is from 0 to 1"},
 	{ID: rulePointLabels, Severity: check.Error, Holds: "a sequence has a label of 4 bytes for each point"},
 	{ID: ruleRotations, Severity: check.Error, Holds: "calib's R0_rect and Tr have rotations"},
-	{ID: ruleLidarAxes, Severity: check.Error, Holds: "Tr_velo_to_cam leads from the lidar to the camera: the lidar's z is up in the picture, and its x goes into it"},
+	{ID: ruleLidarAxes, Severity: check.Error, Holds: "Tr_velo_to_cam leads from the lidar to the camera: the lidar's z is up in the picture"},
 	{ID: ruleCamera, Severity: check.Error, Holds: "P2 is a camera's that looks along z, and has its centre in the picture"},
 	{ID: ruleCameraMatrix, Severity: check.Error, Holds: "boxes in space are on their boxes in the picture by P2, not by the matrix of another camera"},
 	{ID: ruleProjection, Severity: check.Error, Holds: "a box in the picture is within the projection of its box in space, and most fill it"},

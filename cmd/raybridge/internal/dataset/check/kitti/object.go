@@ -73,10 +73,9 @@ func (s *set) checkCalibration(fr *frame, f *check.Findings) {
 	checkRotation(f, at, "R0_rect", &c.rect)
 	checkRotation(f, at, "Tr_velo_to_cam", &c.lidar)
 	checkRotation(f, at, "Tr_imu_to_velo", &c.inertia)
-	// The camera's y is down and its z forward. Half of a unit is 60 degrees: no camera of a car looks at the sky or out of the side for its labels' front view.
-	if m := c.toCamera(); -m[6] < 0.5 || m[8] < 0.5 {
-		f.Add(ruleLidarAxes, at, "Tr_velo_to_cam turns the lidar's x into (%.2f, %.2f, %.2f) and its z into (%.2f, %.2f, %.2f): (0, 0, 1) and (0, -1, 0) are about right, its inverse leads the other way",
-			m[0], m[4], m[8], m[2], m[6], m[10])
+	// The camera's y is down. Half of a unit is 60 degrees: no camera of a car looks at the sky. Where it looks else is the set's own choice.
+	if m := c.toCamera(); -m[6] < 0.5 {
+		f.Add(ruleLidarAxes, at, "Tr_velo_to_cam turns the lidar's z, which is up, into (%.2f, %.2f, %.2f): (0, -1, 0) is about right, its inverse leads the other way", m[2], m[6], m[10])
 	}
 	p := &c.p[2]
 	if p[0] <= 0 || p[5] <= 0 || p[4] != 0 || p[8] != 0 || p[9] != 0 || p[10] != 1 {
