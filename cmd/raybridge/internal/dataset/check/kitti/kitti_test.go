@@ -319,3 +319,42 @@ func TestFaults(t *testing.T) {
 		})
 	}
 }
+
+// TestViews compares the drawn edges of boxes with the boxes in the picture, which the tests' street has from its own mathematics, and looks for points on all of the picture that the lidar reaches.
+func TestViews(t *testing.T) {
+	files := write(t)
+	s := judged(t, files).Set
+	for i := range s.Frames() {
+		name, views := s.Views(i)
+		require.Len(t, views, 1)
+		assert.Equal(t, "training/image_2/"+name+".png", views[0].File)
+		segments, boxes := views[0].Segments, 0
+		for _, line := range rows(string(files["training/label_2/"+name+".txt"].Data)) {
+			l, err := parseLabel(line)
+			require.NoError(t, err)
+			n := len(edges)
+			if l.class == dontCare {
+				n = 4
+			}
+			in := rectangle{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
+			for _, segment := range segments[:n] {
+				assert.Equal(t, l.class, segment.Category)
+				for _, p := range [][2]float64{segment.From, segment.To} {
+					in = rectangle{min(in.left, p[0]), min(in.top, p[1]), max(in.right, p[0]), max(in.bottom, p[1])}
+				}
+			}
+			segments = segments[n:]
+			if l.truncated <= 0 {
+				boxes++
+				// A pixel's centre, an integer in KITTI, is drawn half a pixel farther.
+				assert.InDeltaSlice(t, []float64{l.left, l.top, l.right, l.bottom}, []float64{in.left - 0.5, in.top - 0.5, in.right - 0.5, in.bottom - 0.5}, 0.5, line)
+			}
+		}
+		assert.Empty(t, segments)
+		assert.GreaterOrEqual(t, boxes, 3)
+		assert.Greater(t, len(views[0].Dots), 500)
+		for _, d := range views[0].Dots {
+			assert.True(t, d.At[0] >= 0 && d.At[1] >= 0 && d.At[0] < pictureW && d.At[1] < pictureH && d.Depth > 0)
+		}
+	}
+}
