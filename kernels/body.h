@@ -10,6 +10,7 @@
 #include "camera_raster.h"
 #include "camera_picture.h"
 #include "camera_lens.h"
+#include "camera_shutter.h"
 #include "camera_shade.h"
 #include "camera_trace.h"
 

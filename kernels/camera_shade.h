@@ -6,7 +6,7 @@
 enum {
     COLOR, WIDE_COLOR, LUMINANCE, DEPTH, DEPTH_CODES, DEPTH_GREYS, TAGS, TAG_COLORS, WIDE_TAG_COLORS, WIDE_TAGS,
     INSTANCES, WIDE_INSTANCES, INSTANCE_CODES, INSTANCE_COLORS, NORMALS, FLOW,
-    SURFACE_TEXTURES, EMISSION_TEXTURES, VERTEX_COLORS, LAMPS, GRID, LENS, GRADED, TRACED,
+    SURFACE_TEXTURES, EMISSION_TEXTURES, VERTEX_COLORS, LAMPS, GRID, LENS, GRADED, TRACED, ROLLING,
 };
 
 enum { SWAP_RED = 1, TONE_CURVE = 2, FILM_CURVE = 4, LINEAR = 8, SVL_PALETTE = 16 }; // bits of how
@@ -30,6 +30,8 @@ typedef struct {
     hd_tables t;
     const float *frames, *palette;
     uint32_t frame_count, mover_texels;
+    const shutter *shutter; // NULL where all is of one instant
+    const float *motion;
     const pictures *colors, *data;
     const struct relief *static_map, *mover_map;
     const hd_texture *sunlit;
@@ -57,6 +59,10 @@ typedef struct {
     float bent[3][3];                   // of a shape that changes
     int changes;
     const float *since;                 // rows of lib/flow.glsl
+    // Of points with times of their own. The rest is along the frame's axes then, but for plane_then.
+    float corner[3], corner_then[3];    // of the triangle; in the optical frame that the sun's maps are of
+    float plane_then[3];                // in that frame
+    const float (*then)[4];             // rows that lead there
 } facts;
 
 // knowledge is what is known of some triangles of a tile. Whose facts stand at a place is listed
@@ -187,6 +193,11 @@ typedef struct {
     vf sun[3];
     vm painted; // these have a colour of their mover's
     vf own[3];
+    // Of points with times of their own, whose rays are along the world's axes.
+    moment when;
+    pose camera;
+    vf forward;  // of the ray, in the optical frame
+    vf place[3]; // in the optical frame that the sun's maps are of
 } seen;
 
 // point_of adds a triangle's points to what the pixels that are on see. The first triangle's
@@ -251,6 +262,138 @@ INLINE void point_of(const shading *s, const facts *t, vm on, seen *h, int first
         for (int i = 0; i < 3; i++) SET(h->color[i], t->color[0][i] + a * t->color[1][i] + b * t->color[2][i]);
 #undef SET
 #undef SET_I
+}
+
+// learn_rolling is learn for points with times of their own.
+static void learn_rolling(const shading *s, uint32_t triangle, uint32_t frame, facts *t) {
+    size_t n = triangle - 1;
+    const float(*f)[4] = (const float(*)[4])(s->frames + 24 * (size_t)frame);
+    const float *rows = s->t.planes + 12 * n, *p = s->t.vertices + 12 * n;
+    const uint32_t *a = s->t.attributes + 12 * n;
+    t->frame = frame;
+    t->label = frame ? s->t.movers[8 * (size_t)(frame - 1) + 1] : a[7];
+    if (!s->points) return;
+    memcpy(t->corner, p, sizeof t->corner);
+    memcpy(t->plane, rows, sizeof t->plane), memcpy(t->u, rows + 4, sizeof t->u), memcpy(t->v, rows + 8, sizeof t->v);
+    if (s->corners)
+        for (int i = 0; i < 3; i++) {
+            octahedral(a[4 * i], t->normal[i]);
+            t->side[i] = t->normal[i][0] * rows[0] + t->normal[i][1] * rows[1] + t->normal[i][2] * rows[2];
+        }
+    t->material = a[3];
+    if (!s->light) return;
+    learn_light(s, t, p, a);
+    t->then = f + 3;
+    turned(f, rows, t->plane_then);
+    for (int i = 0; i < 3; i++) t->corner_then[i] = f[3 + i][0] * p[0] + f[3 + i][1] * p[1] + f[3 + i][2] * p[2] + f[3 + i][3];
+}
+
+// framed are the rays of pixels in a frame, each at its own time.
+typedef struct {
+    uint32_t frame;
+    int32_t record;
+    vf from[3], direction[3], right[3], down[3];
+} framed;
+
+static __attribute__((noinline)) void into_frame(const shading *s, uint32_t frame, const seen *h, framed *f) {
+    f->frame = frame;
+    f->record = mover_record(s->motion, (int)frame - 1);
+    vf at[3];
+    into_mover(s->motion, f->record, h->when, h->camera.p, h->ray.direction, f->from, f->direction);
+    if (!s->light) return;
+    into_mover(s->motion, f->record, h->when, h->camera.p, h->ray.right, at, f->right);
+    into_mover(s->motion, f->record, h->when, h->camera.p, h->ray.down, at, f->down);
+}
+
+// rolling_point_of is point_of for points with times of their own, in whose frame f has their rays.
+INLINE void rolling_point_of(const shading *s, const facts *t, const framed *f, vm on, seen *h) {
+#define SET(to, value) to = v_sel(on, value, to)
+#define SET_I(to, value) to = i_sel(on, i_set((int32_t)(value)), to)
+    vf zero = v_set(0), one = v_set(1.0f), local[3];
+    const vf *d = f->direction;
+    SET_I(h->label, t->label);
+    if (!s->points) return;
+    for (int i = 0; i < 3; i++) local[i] = f->from[i] - t->corner[i];
+    vf across = 1.0f / dot3s(d, t->plane), r = -dot3s(local, t->plane) * across;
+    SET(h->reach, r);
+    if (!s->corners) return;
+    for (int i = 0; i < 3; i++) local[i] = local[i] + r * d[i];
+    vf a = dot3s(local, t->u), b = dot3s(local, t->v), rest = 1.0f - a - b;
+    vf side = t->side[0] * rest + t->side[1] * a + t->side[2] * b;
+    vf sign = v_sel(v_lt(side * across, zero), one, -one), facing = v_sel(v_lt(across, zero), one, -one), normal[3];
+    for (int i = 0; i < 3; i++) normal[i] = sign * (t->normal[0][i] * rest + t->normal[1][i] * a + t->normal[2][i] * b);
+    if (t->frame) {
+        vf own[3] = {normal[0], normal[1], normal[2]};
+        normal_from_mover(s->motion, f->record, h->when, own, normal);
+    }
+    for (int i = 0; i < 3; i++) SET(h->normal[i], normal[i]);
+    if (!s->light) return;
+    for (int i = 0; i < 3; i++) {
+        SET(h->plane[i], facing * t->plane_then[i]);
+        SET(h->place[i], dot3s(local, t->then[i]) + t->corner_then[i]);
+    }
+    vf du = dot3s(d, t->u), dv = dot3s(d, t->v), px = dot3s(f->right, t->plane) * across, py = dot3s(f->down, t->plane) * across;
+    vf ux = r * (dot3s(f->right, t->u) - du * px), vx = r * (dot3s(f->right, t->v) - dv * px);
+    vf uy = r * (dot3s(f->down, t->u) - du * py), vy = r * (dot3s(f->down, t->v) - dv * py);
+    for (int i = 0; i < 2; i++) {
+        SET(h->spot.uv[i], t->uv[i] + a * t->edge_u[i] + b * t->edge_v[i]);
+        SET(h->spot.x[i], ux * t->edge_u[i] + vx * t->edge_v[i]);
+        SET(h->spot.y[i], uy * t->edge_u[i] + vy * t->edge_v[i]);
+    }
+    SET(h->closed, t->closed[0] + a * t->closed[1] + b * t->closed[2]);
+    SET_I(h->material, t->material);
+    if (t->paint) {
+        h->painted = h->painted | on;
+        for (int i = 0; i < 3; i++) h->own[i] = v_sel(on, v_set(t->paint[i]), h->own[i]);
+    }
+    if (s->on[LAMPS]) SET_I(h->lit, t->lit);
+    if (s->on[VERTEX_COLORS])
+        for (int i = 0; i < 3; i++) SET(h->color[i], t->color[0][i] + a * t->color[1][i] + b * t->color[2][i]);
+#undef SET
+#undef SET_I
+}
+
+// find_rolling is find for points with times of their own. It turns their rays to the world's axes.
+INLINE void find_rolling(const shading *s, vi triangle, vi frame, seen *h, knowledge *memory) {
+    vf zero = v_set(0), one = v_set(1.0f);
+    framed world = {0}, mover = {0};
+    h->when = moment_at(s->motion, seconds_of(s->shutter, h->x, h->y));
+    h->camera = sensor_pose(s->motion, h->when);
+    h->forward = h->ray.direction[2];
+    rotate(h->camera.q, h->ray.direction, world.direction);
+    for (int i = 0; i < 3; i++) h->ray.direction[i] = world.direction[i], world.from[i] = h->camera.p[i];
+    if (s->light) {
+        rotate(h->camera.q, h->ray.right, world.right), rotate(h->camera.q, h->ray.down, world.down);
+        for (int i = 0; i < 3; i++) h->ray.right[i] = world.right[i], h->ray.down[i] = world.down[i];
+    }
+    h->some = m_not(i_eq(triangle, i_set(0)));
+    h->one = -1, h->painted = m_first(0);
+    h->reach = one, h->label = h->lit = h->material = i_set(0), h->closed = zero;
+    for (int i = 0; i < 3; i++) {
+        h->own[i] = h->plane[i] = h->place[i] = h->color[i] = zero;
+        h->normal[i] = i == 2 ? one : zero;
+    }
+    for (int i = 0; i < 2; i++) h->spot.uv[i] = h->spot.x[i] = h->spot.y[i] = zero;
+    int first = 1;
+    for (unsigned left = m_bits(h->some); left; first = 0) {
+        int l = __builtin_ctz(left);
+        uint32_t next = (uint32_t)triangle[l], of = (uint32_t)frame[l];
+        vm on = i_eq(triangle, i_set((int32_t)next)) & i_eq(frame, i_set((int32_t)of));
+        left &= ~m_bits(on);
+        uint32_t place = (next ^ of * 77) % KNOWN;
+        struct known *known = &memory->of[place];
+        facts *t = &memory->facts[place];
+        if (known->triangle != next || known->frame != of) {
+            *known = (struct known){next, of};
+            learn_rolling(s, next, of, t);
+        }
+        if (s->points && of && mover.frame != of) into_frame(s, of, h, &mover);
+        h->one = first || h->one == (int32_t)t->material ? (int32_t)t->material : -1;
+        rolling_point_of(s, t, of ? &mover : &world, on, h);
+    }
+    if (!s->corners) return;
+    vf size = 1.0f / v_sqrt(dot3(h->normal, h->normal));
+    for (int i = 0; i < 3; i++) h->normal[i] = h->normal[i] * size;
 }
 
 // find finds the points of the triangles that the pixels show, one triangle after the other.
@@ -444,10 +587,10 @@ INLINE vf compared(const relief *r, const vf at[3], vm on) {
 }
 
 // shaded_by finds where the pixels are in the static map, and asks for what is there.
-INLINE void shaded_by(const shading *s, seen *h) {
+INLINE void shaded_by(const shading *s, seen *h, int rolling) {
     const relief *r = s->static_map;
     vf p[3], most = v_set((float)(r->map->width - 1)), zero = v_set(0), size = v_set((float)r->map->width);
-    for (int i = 0; i < 3; i++) p[i] = h->reach * h->ray.direction[i];
+    for (int i = 0; i < 3; i++) p[i] = rolling ? h->place[i] : h->reach * h->ray.direction[i];
     in_map(s->view->static_map, p, h->sun);
     vi x = v_trunc(v_min(v_max(h->sun[0] * size, zero), most)), y = v_trunc(v_min(v_max(h->sun[1] * size, zero), most));
     vi place = y * r->map->width + x, block = ((y >> 4) * r->across + (x >> 4)) * 2;
@@ -457,7 +600,7 @@ INLINE void shaded_by(const shading *s, seen *h) {
 }
 
 // sunlight is how much of the sun reaches what the pixels see, of those that are on.
-INLINE vf sunlight(const shading *s, const seen *h, vm on) {
+INLINE vf sunlight(const shading *s, const seen *h, vm on, int rolling) {
     const view *v = s->view;
     vf one = v_set(1.0f), lit = one;
     if (s->on[TRACED]) {
@@ -467,7 +610,7 @@ INLINE vf sunlight(const shading *s, const seen *h, vm on) {
         return lit;
     }
     vf at[3] = {h->sun[0], h->sun[1], h->sun[2] - v->offsets[0]}, b[3];
-    for (int i = 0; i < 3; i++) b[i] = h->reach * h->ray.direction[i] + h->plane[i] * v->offsets[1];
+    for (int i = 0; i < 3; i++) b[i] = (rolling ? h->place[i] : h->reach * h->ray.direction[i]) + h->plane[i] * v->offsets[1];
     vf within = inside_map(at);
     vm some = on & v_lt(v_set(0), within);
     if (m_any(some)) {
@@ -561,12 +704,12 @@ INLINE void textured(const shading *s, seen *h) {
 }
 
 // radiance is that of lib/shade.glsl.
-INLINE void radiance(const shading *s, const seen *h, const vf eye[3], vf color[3]) {
+INLINE void radiance(const shading *s, const seen *h, const vf eye[3], vf color[3], int rolling) {
     const view *l = s->view;
     const paint *m = &h->paint;
     vf zero = v_set(0), one = v_set(1.0f), ns = v_max(dot3s(h->normal, l->to_sun), zero), lit = one;
     vm sunny = h->some & v_lt(zero, ns);
-    if (m_any(sunny)) lit = sunlight(s, h, sunny);
+    if (m_any(sunny)) lit = sunlight(s, h, sunny, rolling);
     vf roughness = v_min(v_max(m->rough[1], v_set(0.06f)), one), metallic = m->rough[0], alpha = roughness * roughness;
     vf between[3];
     for (int i = 0; i < 3; i++) between[i] = l->to_sun[i] + eye[i];
@@ -621,14 +764,14 @@ INLINE vf film_curve(const view *g, vf c) {
 }
 
 // color_of is what the pixels show, 0 to 1, linear.
-INLINE void color_of(const shading *s, seen *h, vf color[3]) {
+INLINE void color_of(const shading *s, seen *h, vf color[3], int rolling) {
     const view *v = s->view;
     vf away = 1.0f / v_sqrt(dot3(h->ray.direction, h->ray.direction)), eye[3], toward[3], zero = v_set(0);
     for (int i = 0; i < 3; i++) toward[i] = h->ray.direction[i] * away, eye[i] = -toward[i], color[i] = zero;
     vm plain = h->some & m_not(h->some);
     if (m_any(h->some)) {
         textured(s, h);
-        radiance(s, h, eye, color);
+        radiance(s, h, eye, color, rolling);
         plain = h->some & m_not(i_eq(v_trunc(h->paint.rough[3]) & 4, i_set(0))) & h->ray.seeing;
     }
     if (m_any(m_not(h->some) & m_all())) {
@@ -715,10 +858,10 @@ INLINE void write_color(const shading *s, int x0, int y0, vi rgb) {
     }
 }
 
-INLINE void write_depth(const shading *s, const seen *h, int x0, int y0) {
+INLINE void write_depth(const shading *s, const seen *h, int x0, int y0, int rolling) {
     const view *v = s->view;
     int width = v->size[0], height = v->size[1];
-    vf z = h->reach * h->ray.direction[2], near = v_set(v->depth_range[0]), far = v_set(v->depth_range[1]);
+    vf z = h->reach * (rolling ? h->forward : h->ray.direction[2]), near = v_set(v->depth_range[0]), far = v_set(v->depth_range[1]);
     vi words;
     vm seeing = h->ray.seeing;
     if (s->on[DEPTH]) {
@@ -785,10 +928,12 @@ INLINE void write_labels(const shading *s, const seen *h, int x0, int y0) {
     }
 }
 
-INLINE void write_normals(const shading *s, const seen *h, int x0, int y0) {
+INLINE void write_normals(const shading *s, const seen *h, int x0, int y0, int rolling) {
     int width = s->view->size[0], height = s->view->size[1];
     uint32_t rows[3][LANES];
-    for (int i = 0; i < 3; i++) i_store(rows[i], i_sel(h->some, as_i(h->normal[i]), i_set(NOT_A_NUMBER)));
+    vf normal[3] = {h->normal[0], h->normal[1], h->normal[2]};
+    if (rolling) unrotate(h->camera.q, h->normal, normal);
+    for (int i = 0; i < 3; i++) i_store(rows[i], i_sel(h->some, as_i(normal[i]), i_set(NOT_A_NUMBER)));
     LINES(x0, y0, l, x, y, n, width, height)
         for (int i = 0; i < n; i++)
             for (int k = 0; k < 3; k++) s->normals[3 * ((size_t)y * (size_t)width + (size_t)(x + i)) + (size_t)k] = rows[k][l + i];
@@ -816,15 +961,16 @@ INLINE void write_flow(const shading *s, const seen *h, int x0, int y0) {
 }
 
 // look finds what the pixels of a tile from at on see, and asks for what it takes to shade them.
-INLINE void look(const shading *s, const tile *t, int at, seen *h, knowledge *memory) {
+INLINE void look(const shading *s, const tile *t, int at, seen *h, knowledge *memory, int rolling) {
     vi last_x = i_set(s->seen_width - 1), last_y = i_set(s->seen_height - 1);
     h->x = (i_ramp() & 3) + (t->x + left_of(at)), h->y = (i_ramp() >> 2) + (t->y + top_of(at));
     h->x = i_sel(i_lt(h->x, last_x), h->x, last_x), h->y = i_sel(i_lt(h->y, last_y), h->y, last_y);
     rays_of(s->lens, s->kind, i_float(h->x), i_float(h->y), &h->ray);
-    find(s, i_load(&t->triangle[at]), i_load(&t->frame[at]), h, memory);
+    if (rolling) find_rolling(s, i_load(&t->triangle[at]), i_load(&t->frame[at]), h, memory);
+    else find(s, i_load(&t->triangle[at]), i_load(&t->frame[at]), h, memory);
     if (!s->light || !m_any(h->some)) return;
     paint_of(s, h);
-    if (!s->on[TRACED]) shaded_by(s, h);
+    if (!s->on[TRACED]) shaded_by(s, h, rolling);
 }
 
 // next_in returns the first place from at on whose pixels are on the picture.
@@ -835,26 +981,26 @@ INLINE int next_in(const tile *t, int at) {
 
 // shade_tile makes the pictures of a tile whose points see what it has. Colours of several
 // points a pixel are gathered in light. While some pixels are shaded, the next ones' texels come.
-INLINE void shade_tile(const shading *s, tile *t, knowledge *memory, float (*light)[TILE_PIXELS]) {
+INLINE void shade_tile(const shading *s, tile *t, knowledge *memory, float (*light)[TILE_PIXELS], int rolling) {
     memset(memory->of, 0, sizeof memory->of);
     seen pixels[2];
     int at = next_in(t, 0), turn = 0;
-    look(s, t, at, &pixels[0], memory);
+    look(s, t, at, &pixels[0], memory, rolling);
     for (int next; at < TILE_PIXELS; at = next, turn = !turn) {
         next = next_in(t, at + LANES);
-        if (next < TILE_PIXELS) look(s, t, next, &pixels[!turn], memory);
+        if (next < TILE_PIXELS) look(s, t, next, &pixels[!turn], memory, rolling);
         seen *h = &pixels[turn];
         vf color[3];
-        if (s->light) color_of(s, h, color);
+        if (s->light) color_of(s, h, color, rolling);
         if (s->on[GRID] > 1) {
             for (int k = 0; k < 3; k++) v_store(&light[k][at], color[k]);
             continue;
         }
         int x = t->x + left_of(at), y = t->y + top_of(at);
         if (s->light) write_color(s, x, y, encoded(s, color));
-        if (s->depth) write_depth(s, h, x, y);
+        if (s->depth) write_depth(s, h, x, y, rolling);
         if (s->labels) write_labels(s, h, x, y);
-        if (s->normals) write_normals(s, h, x, y);
+        if (s->normals) write_normals(s, h, x, y, rolling);
         if (s->flow) write_flow(s, h, x, y);
     }
     int grid = s->on[GRID];
@@ -877,8 +1023,7 @@ INLINE void shade_tile(const shading *s, tile *t, knowledge *memory, float (*lig
 
 // shade_block draws, if it is to, and shades a tile. Tiles of several points a pixel are whole
 // words of the picture, and those that are drawn whole tiles: such a picture is drawn before.
-static void shade_block(void *data, hd_worker *w, uint32_t i) {
-    shading *s = data;
+INLINE void shade_one(shading *s, hd_worker *w, uint32_t i, int rolling) {
     struct memory {
         tile tile;
         float light[3][TILE_PIXELS];
@@ -897,8 +1042,11 @@ static void shade_block(void *data, hd_worker *w, uint32_t i) {
         read_ids(t, s->visible, s->seen_width);
     }
     pad(&m->tile);
-    shade_tile(s, &m->tile, &m->known, m->light);
+    shade_tile(s, &m->tile, &m->known, m->light, rolling);
 }
+
+static void shade_block(void *data, hd_worker *w, uint32_t i) { shade_one(data, w, i, 0); }
+static void shade_rolling(void *data, hd_worker *w, uint32_t i) { shade_one(data, w, i, 1); }
 
 // Dispatches.
 
@@ -939,6 +1087,9 @@ static int shading_of(shading *s, hd_pool *p, hd_work *w) {
     const int32_t *on = s->on = w->program->constants;
     s->view = hd_block(w, 0, sizeof *s->view), s->lens = hd_block(w, 1, sizeof *s->lens);
     if (!s->view || !s->lens) return 0;
+    uint32_t keys;
+    if (on[ROLLING] && (!(s->shutter = shutter_of(w)) || !(s->motion = hd_table(w, HD_SLOT_MOTION, 16, &keys)))) return 0;
+    if (on[ROLLING] && (on[FLOW] || keys < 2)) return hd_fail(w, "a rolling picture has no flow, and needs a motion table");
     s->light = on[COLOR] || on[WIDE_COLOR] || on[LUMINANCE];
     for (int i = TAGS; i <= INSTANCE_COLORS; i++) s->labels |= on[i];
     s->corners = s->light || on[NORMALS];
@@ -1000,7 +1151,7 @@ static int camera_shade(hd_pool *p, hd_work *w) {
     if (s.light && !s.on[TRACED] &&
         (!(s.static_map = relief_of(p, w, w->sampler[SLOT_STATIC_SHADOW]))
             || !(s.mover_map = relief_of(p, w, w->sampler[SLOT_MOVER_SHADOW])))) return 0;
-    hd_parallel(p, shade_block, &s, (uint32_t)(s.tiles_x * s.tiles_y));
+    hd_parallel(p, s.shutter ? shade_rolling : shade_block, &s, (uint32_t)(s.tiles_x * s.tiles_y));
     if (s.draws) raster_drawn(s.draws);
     return s.failed || (s.draws && s.draws->failed) ? hd_fail(w, "no memory for the tiles of a picture") : 1;
 }
@@ -1069,6 +1220,6 @@ static int groundtruth_bounds(hd_pool *p, hd_work *w) {
     {.entry = "camera.shadow", .constants = {"CUT"}, .run = camera_shadow, .end = camera_draw_end, .flags = HD_DEFERRED},                  \
     {.entry = "camera.shade", .constants = {"COLOR", "WIDE_COLOR", "LUMINANCE", "DEPTH", "DEPTH_CODES", "DEPTH_GREYS", "TAGS",             \
         "TAG_COLORS", "WIDE_TAG_COLORS", "WIDE_TAGS", "INSTANCES", "WIDE_INSTANCES", "INSTANCE_CODES", "INSTANCE_COLORS", "NORMALS",       \
-        "FLOW", "SURFACE_TEXTURES", "EMISSION_TEXTURES", "VERTEX_COLORS", "LAMPS", "GRID", "LENS", "GRADED", "TRACED"},                    \
+        "FLOW", "SURFACE_TEXTURES", "EMISSION_TEXTURES", "VERTEX_COLORS", "LAMPS", "GRID", "LENS", "GRADED", "TRACED", "ROLLING"},                    \
         .run = camera_shade, .end = camera_shade_end, .flags = HD_TAKES},                                                                  \
     {.entry = "groundtruth.bounds", .run = groundtruth_bounds}

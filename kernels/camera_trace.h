@@ -1,7 +1,7 @@
 // camera.trace and camera.sun: camera_trace.comp and camera_sun.comp. A packet is 16 x 8 pixels,
 // a block is a tile of 32 x 32.
 
-#define CAMERA_TRACE_CONSTANTS {"LENS"}
+#define CAMERA_TRACE_CONSTANTS {"LENS", "ROLLING"}
 
 enum { SEEN_TILE = 32, SEEN_WIDE = 16, SEEN_HIGH = RAYS / SEEN_WIDE }; // pixels of a block's side and of a packet's sides
 
@@ -9,6 +9,7 @@ typedef struct {
     hd_scene s;
     const lens *lens;
     int32_t kind, size[2], tiles; // tiles are those of a row
+    const shutter *shutter;       // NULL where all is of one instant
     // Of camera.trace.
     float near, far;
     uint32_t *ids; // two a pixel: written here, read by camera.sun
@@ -36,6 +37,7 @@ INLINE void each_packet(const seeing *c, uint32_t block, void (*one)(const seein
 // seeing_of takes a lens and the size of the picture from a work.
 static int seeing_of(hd_work *w, seeing *c, const int32_t size[2], size_t pixels) {
     if (!(c->lens = hd_block(w, 1, sizeof *c->lens)) || !hd_scene_of(w, &c->s)) return 0;
+    if (w->program->constants[1] && !(c->shutter = shutter_of(w))) return 0;
     c->kind = w->program->constants[0], c->size[0] = size[0], c->size[1] = size[1];
     c->tiles = (size[0] + SEEN_TILE - 1) / SEEN_TILE;
     if (size[0] > 0 && size[1] > 0 && (uint64_t)size[0] * (uint64_t)size[1] == pixels) return 1;
@@ -48,20 +50,23 @@ static size_t pixels_in(const hd_texture *t, int format) { return t && t->format
 
 // camera.trace.
 
-static void trace_packet(const seeing *c, int x, int y) {
+INLINE void trace_pixels(const seeing *c, int x, int y, int rolling) {
     rays r[PACKETS];
     found f[PACKETS];
     vi at[PACKETS][2];
     vm in[PACKETS];
-    pose camera = sensor_pose(c->s.motion, moment_at(c->s.motion, v_set(0)));
+    pose camera;
+    if (!rolling) camera = sensor_pose(c->s.motion, moment_at(c->s.motion, v_set(0)));
     for (int k = 0; k < PACKETS; k++) {
         in[k] = packet_pixels(c, k, x, y, at[k]);
+        r[k].seconds = rolling ? seconds_of(c->shutter, at[k][0], at[k][1]) : v_set(0);
+        if (rolling) camera = sensor_pose(c->s.motion, moment_at(c->s.motion, r[k].seconds));
         pixel_rays p;
         rays_of(c->lens, c->kind, i_float(at[k][0]), i_float(at[k][1]), &p);
         vf scale = v_sqrt(dot(p.direction, p.direction)), d[3];
         for (int i = 0; i < 3; i++) d[i] = p.direction[i] / scale, r[k].o[i] = camera.p[i];
         rotate(camera.q, d, r[k].d);
-        r[k].seconds = v_set(0), r[k].tmin = c->near * scale, r[k].number = number_of(at[k][0], at[k][1]);
+        r[k].tmin = c->near * scale, r[k].number = number_of(at[k][0], at[k][1]);
         r[k].tmax = v_sel(in[k] & p.seeing, c->far * scale, v_set(-1.0f));
     }
     trace(&c->s, r, f, 0);
@@ -73,9 +78,14 @@ static void trace_packet(const seeing *c, int x, int y) {
         }
 }
 
+static void trace_packet(const seeing *c, int x, int y) { trace_pixels(c, x, y, 0); }
+static void trace_rolling(const seeing *c, int x, int y) { trace_pixels(c, x, y, 1); }
+
 static void trace_tile(void *data, hd_worker *worker, uint32_t block) {
     (void)worker;
-    each_packet(data, block, trace_packet);
+    const seeing *c = data;
+    if (c->shutter) each_packet(c, block, trace_rolling);
+    else each_packet(c, block, trace_packet);
 }
 
 static int camera_trace(hd_pool *pool, hd_work *w) {
@@ -99,6 +109,29 @@ typedef struct {
     vf row[3][4];
 } sun_frame;
 
+// frames_then makes the frames of lanes as frameThen of lib/sight.glsl does, one after the other.
+static void frames_then(const seeing *c, vi frame, moment when, const pose *camera, sun_frame *f) {
+    vf zero = v_set(0), one = v_set(1.0f);
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) f->row[i][j] = i == j ? one : zero;
+        f->row[i][3] = camera->p[i];
+    }
+    for (unsigned left = m_bits(m_not(i_eq(frame, i_set(0)))); left;) {
+        int of = frame[__builtin_ctz(left)];
+        vm on = i_eq(frame, i_set(of));
+        left &= ~m_bits(on);
+        int record = mover_record(c->s.motion, of - 1);
+        for (int j = 0; j < 3; j++) {
+            vf axis[3] = {j == 0 ? one : zero, j == 1 ? one : zero, j == 2 ? one : zero}, at[3], along[3];
+            into_mover(c->s.motion, record, when, camera->p, axis, at, along);
+            for (int i = 0; i < 3; i++) {
+                f->row[i][j] = v_sel(on, along[i], f->row[i][j]);
+                if (j == 0) f->row[i][3] = v_sel(on, at[i], f->row[i][3]);
+            }
+        }
+    }
+}
+
 INLINE vf in_frame(const vf row[4], const vf v[3]) { return row[0] * v[0] + row[1] * v[1] + row[2] * v[2]; }
 
 // reach_to returns the factor of a pixel's direction that reaches what it sees: reachOf of
@@ -108,7 +141,7 @@ INLINE vf reach_to(const seeing *c, vi triangle, vi frame, const sun_frame *f, c
     for (int i = 0; i < 3; i++) v_rows(c->s.t.vertices, triangle * 3 + i, corner[i]);
     for (int i = 0; i < 3; i++) from[i] = f->row[i][3] - corner[0][i];
     vf reach = -dot(plane, from) * (1.0f / dot(plane, ray));
-    if (c->kind == LENS_SVL_FISHEYE) return reach;
+    if (c->kind == LENS_SVL_FISHEYE || c->shutter) return reach;
     v_rows(c->frames, frame * 6 + 5, out);
     vf depth[3];
     for (int i = 0; i < 3; i++) depth[i] = in_frame(out, corner[i]) + out[3];
@@ -134,10 +167,20 @@ static void sun_packet(const seeing *c, int x, int y) {
         frame = i_sel(on, frame, i_set(0));
         sun_frame own;
         vf plane[4], ray[3], way[3], optical[3], normal[3];
-        for (int i = 0; i < 3; i++) v_rows(c->frames, frame * 6 + i, own.row[i]);
         v_rows(c->s.t.planes, triangle * 3, plane);
         pixel_rays p;
         rays_of(c->lens, c->kind, i_float(at[k][0]), i_float(at[k][1]), &p);
+        r[k].seconds = v_set(0);
+        if (c->shutter) {
+            r[k].seconds = seconds_of(c->shutter, at[k][0], at[k][1]);
+            moment when = moment_at(c->s.motion, r[k].seconds);
+            pose camera = sensor_pose(c->s.motion, when);
+            vf direction[3] = {p.direction[0], p.direction[1], p.direction[2]};
+            rotate(camera.q, direction, p.direction);
+            frames_then(c, frame, when, &camera, &own);
+            frames_then(c, i_set(0), when, &camera, &world);
+        } else
+            for (int i = 0; i < 3; i++) v_rows(c->frames, frame * 6 + i, own.row[i]);
         for (int i = 0; i < 3; i++) {
             ray[i] = in_frame(own.row[i], p.direction), way[i] = in_frame(world.row[i], p.direction);
             optical[i] = plane[0] * own.row[0][i] + plane[1] * own.row[1][i] + plane[2] * own.row[2][i];
@@ -153,7 +196,7 @@ static void sun_packet(const seeing *c, int x, int y) {
             r[k].o[i] = world.row[i][3] + reach * way[i] + BEFORE * normal[i];
             r[k].d[i] = v_set(c->to_sun[i]);
         }
-        r[k].seconds = r[k].tmin = v_set(0), r[k].number = number_of(at[k][0], at[k][1]);
+        r[k].tmin = v_set(0), r[k].number = number_of(at[k][0], at[k][1]);
         r[k].tmax = v_sel(sent[k], v_set(SUN_AWAY), v_set(-1.0f));
     }
     trace(&c->s, r, f, 1);
@@ -183,6 +226,7 @@ static int camera_sun(hd_pool *pool, hd_work *w) {
         return hd_fail(w, "what the sun reaches has another size than what is seen");
     memcpy(c.to_sun, sun->to_sun, sizeof c.to_sun);
     c.frame_count = (int32_t)(texels / 6);
+    if (c.shutter && c.frame_count > 1 + movers_of(c.s.motion)) c.frame_count = 1 + movers_of(c.s.motion);
     c.ids = (uint32_t *)(void *)(seen->memory->bytes + seen->level[0]);
     c.sunlit = to->memory->bytes + to->level[w->image[0].level];
     hd_parallel(pool, sun_tile, &c, tiles_of(&c));

@@ -19,10 +19,17 @@
 // times the picture's size, and a picture of light alone is made. LENS is the lens;
 // GRADED says that light is shown otherwise than by the tone curve and sRGB. VERTEX_COLORS
 // says that some vertices have colours. TRACED takes shadows from camera_sun in place of
-// the maps.
+// the maps. ROLLING says that each point has a time of its own (lib/sight.glsl). The sun's maps
+// are of one time, that of frames. So a point is looked up in them where it is at that time, with
+// its frame.
 
 #include "lib/lens.glsl"
 #include "lib/camera.glsl"
+#if ROLLING
+#include "lib/motion.glsl"
+#include "lib/shutter.glsl"
+#include "lib/sight.glsl"
+#endif
 #include "lib/reach.glsl"
 #include "lib/flow.glsl"
 #include "lib/shade.glsl"
@@ -47,7 +54,7 @@ layout(std140, binding = 0) uniform View {
     uint how;          // bits of the constants above
     float exposure;
     vec4 depthRange;   // metres: nearer than x is -Inf, farther than y +Inf; 1/z is SVL's white
-    vec4 up, toSun;    // in the optical frame
+    vec4 up, toSun;    // in the optical frame; where ROLLING, along the world's axes
     vec4 sun, zenith, horizon, ground, around;
     // Rows from (p, 1) of the optical frame to the maps' coordinates.
     // offsets.x is how much nearer to the sun a point is taken, in the static map's depth.
@@ -91,7 +98,7 @@ layout(std430, binding = 6) writeonly buffer Luminance { uint luminances[]; };
 
 // Hit is the point that a pixel's centre sees.
 struct Hit {
-    PixelRay pixel; // optical frame
+    PixelRay pixel; // optical frame; where ROLLING, along the world's axes
     bool seen;      // false: the sky, or nothing where the lens isn't seeing
     int triangle;
     float reach;    // times the direction it is the point: planar depth where z is 1
@@ -100,14 +107,38 @@ struct Hit {
     float across;   // 1 / dot(plane, ray)
     vec3 local;     // from the triangle's first vertex, in its frame
     ivec2 at;       // where visible has it
+#if ROLLING
+    int frame;      // the triangle's
+    float forward;  // z of the direction in the optical frame
+    vec4 rotation;  // of the optical frame
+#endif
 };
 
+#if ROLLING
+// optical turns a direction of the world into a hit's optical frame.
+#define OPTICAL(h, v) unrotate(h.rotation, v)
+#define FORWARD(h) h.forward
+#else
+#define OPTICAL(h, v) v
+#define FORWARD(h) h.pixel.direction.z
+#endif
+
 // hitOf returns the exact hit of the ray through a pixel's centre with the plane
-// of the triangle that covers it.
-Hit hitOf(uvec2 id, Frame f, ivec2 at) {
+// of the triangle that covers it. f is the triangle's frame, as the pixel sees it.
+Hit hitOf(uvec2 id, out Frame f, ivec2 at) {
     Hit h;
     h.at = at;
     h.pixel = rayOf(vec2(at));
+#if ROLLING
+    Sight sight = sightOf(at);
+    f = frameThen(int(id.y), sight);
+    h.frame = int(id.y);
+    h.forward = h.pixel.direction.z;
+    h.rotation = sight.camera.rotation;
+    h.pixel = turned(h.pixel, sight);
+#else
+    f = frameAt(int(id.y));
+#endif
     h.seen = id.x != 0u;
     h.triangle = int(max(id.x, 1u)) - 1;
     h.ray = fromOptical(f, h.pixel.direction);
@@ -144,7 +175,7 @@ Corners cornersOf(Hit h) {
     return k;
 }
 
-// normalOf returns the smooth normal on the camera's side, in the optical frame.
+// normalOf returns the smooth normal on the camera's side, along the axes of the hit's pixel.
 vec3 normalOf(Hit h, Corners k, Frame f) {
     vec3 n = octahedral(k.a.x) * (1.0 - k.u - k.v) + octahedral(k.b.x) * k.u + octahedral(k.c.x) * k.v;
     n *= dot(n, h.plane) * h.across < 0.0 ? 1.0 : -1.0;
@@ -201,7 +232,12 @@ float sunlight(Hit h, vec3 normal) {
 #if TRACED
     return texelFetch(sunlit, h.at, 0).r;
 #else
+#if ROLLING
+    vec3 p = pointToOptical(h.frame, h.local + vertexPosition(3 * h.triangle));
+    normal = normalToOptical(frameAt(h.frame), h.across < 0.0 ? h.plane : -h.plane);
+#else
     vec3 p = h.reach * h.pixel.direction;
+#endif
     vec3 a = inMap(staticMap, p);
     a.z -= offsets.x;
     vec3 b = inMap(moverMap, p + normal * offsets.y);
@@ -298,7 +334,7 @@ uint luminanceOf(uint rgb) { return 2989u * (rgb & 255u) + 5870u * (rgb >> 8 & 2
 #endif
 
 #if DEPTH || DEPTH_CODES
-float planarDepth(Hit h) { return h.reach * h.pixel.direction.z; }
+float planarDepth(Hit h) { return h.reach * FORWARD(h); }
 #endif
 
 #if DEPTH
@@ -409,7 +445,7 @@ vec3 averageColor(ivec2 at) {
     for (int k = 0; k < GRID * GRID; k++) {
         ivec2 part = GRID * at + ivec2(k % GRID, k / GRID);
         uvec2 id = texelFetch(visible, part, 0).xy;
-        Frame f = frameAt(int(id.y));
+        Frame f;
         Hit h = hitOf(id, f, part);
         Corners corners = cornersOf(h);
         sum += colorOf(id, h, corners, f, normalOf(h, corners, f));
@@ -426,7 +462,7 @@ void makePixel(ivec2 at, bool inside) {
     vec3 color = averageColor(at);
 #else
     uvec2 id = texelFetch(visible, at, 0).xy;
-    Frame f = frameAt(int(id.y));
+    Frame f;
     Hit h = hitOf(id, f, at);
 #endif
 #if NORMALS || LIGHT && GRID == 1
@@ -485,7 +521,7 @@ void makePixel(ivec2 at, bool inside) {
     if (inside) instances[pixel] = instance;
 #endif
 #if NORMALS
-    uvec3 bits = h.seen ? floatBitsToUint(normal) : uvec3(NOT_A_NUMBER);
+    uvec3 bits = h.seen ? floatBitsToUint(OPTICAL(h, normal)) : uvec3(NOT_A_NUMBER);
     if (inside) {
         normals[3 * pixel] = bits.x;
         normals[3 * pixel + 1] = bits.y;

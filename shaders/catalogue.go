@@ -172,6 +172,7 @@ func slotDefines() []Define {
 		Int("SLOT_MOVERS", SlotMovers),
 		Int("SLOT_MOTION", SlotMotion),
 		Int("SLOT_SENSOR", SlotSensor),
+		Int("SLOT_SHUTTER", SlotShutter),
 	}
 }
 
@@ -223,30 +224,34 @@ var CameraShadow = Entry{
 	Constants: []Define{Flag("CUT", false)},
 }
 
-// SlotLens is the uniform block that lib/lens.glsl declares.
-const SlotLens = 1
+// Uniform blocks that lib/lens.glsl and lib/shutter.glsl declare.
+const (
+	SlotLens    = 1
+	SlotShutter = 2
+)
 
 // lenses are those of lib/lens.glsl, beside the pinhole, which is 0.
 const lenses = 3
 
 // CameraTrace traces what each pixel of a distorted camera sees, and writes what
-// CameraIDs writes. LENS is one of lib/lens.glsl's. An invocation traces TracedRays
-// pixels, two by two.
+// CameraIDs writes. LENS is one of lib/lens.glsl's. With ROLLING, which a pinhole needs, each
+// pixel has a time of its own. An invocation traces TracedRays pixels, two by two.
 var CameraTrace = Entry{
 	Name:    "camera.trace",
 	Compute: "camera_trace.comp",
 	Bindings: append(SceneTables(),
 		Binding{"Lens", "", SlotLens, KindUniform},
+		Binding{"Shutter", "", SlotShutter, KindUniform},
 		Binding{"Pass", "", 0, KindUniform},
 		Binding{"seen", "uimage2D", 0, KindImage},
 	),
 	Workgroup: [3]int{8, 8, 1},
 	Together:  square,
-	Constants: []Define{Int("LENS", 1).Within(1, lenses), Alone(false)},
+	Constants: []Define{Int("LENS", 1).Within(0, lenses), Flag("ROLLING", false), Alone(false)},
 }
 
 // CameraSun traces a ray to the sun from what each pixel of a camera sees, and writes
-// which of them arrive. LENS is as for CameraTrace and 0 for a pinhole. An invocation traces
+// which of them arrive. LENS and ROLLING are as for CameraTrace. An invocation traces
 // TracedRays pixels, two by two.
 var CameraSun = Entry{
 	Name:    "camera.sun",
@@ -255,23 +260,24 @@ var CameraSun = Entry{
 		Binding{"frames", "samplerBuffer", SlotFrames, KindSampler},
 		Binding{"visible", "usampler2D", SlotVisible, KindSampler},
 		Binding{"Lens", "", SlotLens, KindUniform},
+		Binding{"Shutter", "", SlotShutter, KindUniform},
 		Binding{"Sun", "", 0, KindUniform},
 		Binding{"sunlit", "image2D", 0, KindImage},
 	),
 	Workgroup: [3]int{8, 8, 1},
 	Together:  square,
-	Constants: []Define{Int("LENS", 0).Within(0, lenses), Alone(false)},
+	Constants: []Define{Int("LENS", 0).Within(0, lenses), Flag("ROLLING", false), Alone(false)},
 }
 
 // CameraShade turns what a camera sees into its pictures, each in a buffer of packed pixels,
 // row 0 the top. camera_shade.comp lists the constants that say which. SURFACE_TEXTURES,
-// EMISSION_TEXTURES, VERTEX_COLORS and LAMPS are for scenes that have such. LENS is as for CameraTrace
-// and 0 for a pinhole. GRADED allows for lib/grade.glsl, and TRACED takes shadows from CameraSun.
+// EMISSION_TEXTURES, VERTEX_COLORS and LAMPS are for scenes that have such. LENS and ROLLING are as for
+// CameraTrace; FLOW isn't ROLLING. GRADED allows for lib/grade.glsl, and TRACED takes shadows from CameraSun.
 // A picture of light alone may have GRID x GRID seen points a pixel.
 var CameraShade = Entry{
 	Name:    "camera.shade",
 	Compute: "camera_shade.comp",
-	Bindings: append(stillTables(),
+	Bindings: append(SceneTables(),
 		Binding{"frames", "samplerBuffer", SlotFrames, KindSampler},
 		Binding{"visible", "usampler2D", SlotVisible, KindSampler},
 		Binding{"staticShadow", "sampler2D", SlotStaticShadow, KindSampler},
@@ -280,6 +286,7 @@ var CameraShade = Entry{
 		Binding{"sunlit", "sampler2D", SlotSunlit, KindSampler},
 		Binding{"View", "", 0, KindUniform},
 		Binding{"Lens", "", SlotLens, KindUniform},
+		Binding{"Shutter", "", SlotShutter, KindUniform},
 		Binding{"Color", "", 0, KindStorage},
 		Binding{"Depth", "", 1, KindStorage},
 		Binding{"Tags", "", 2, KindStorage},
@@ -296,7 +303,7 @@ var CameraShade = Entry{
 		Flag("INSTANCES", true), Flag("WIDE_INSTANCES", false), Flag("INSTANCE_CODES", false), Flag("INSTANCE_COLORS", false),
 		Flag("NORMALS", true), Flag("FLOW", true),
 		Flag("SURFACE_TEXTURES", true), Flag("EMISSION_TEXTURES", true), Flag("VERTEX_COLORS", true), Flag("LAMPS", true), Int("GRID", 1).Within(1, 4),
-		Int("LENS", 0).Within(0, lenses), Flag("GRADED", false), Flag("TRACED", false),
+		Int("LENS", 0).Within(0, lenses), Flag("GRADED", false), Flag("TRACED", false), Flag("ROLLING", false),
 	},
 }
 

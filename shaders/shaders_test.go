@@ -66,9 +66,9 @@ func TestSourceErrorsNameTheirPlace(t *testing.T) {
 	require.ErrorIs(t, err, shaders.ErrSource)
 	assert.Contains(t, err.Error(), "NO_SUCH")
 
-	_, err = shaders.Source(&shaders.CameraTrace, shaders.Int("LENS", 0))
+	_, err = shaders.Source(&shaders.CameraTrace, shaders.Int("LENS", -1))
 	require.ErrorIs(t, err, shaders.ErrSource)
-	assert.Contains(t, err.Error(), `"camera.trace": constant LENS is 0, from 1 to 3 is possible`)
+	assert.Contains(t, err.Error(), `"camera.trace": constant LENS is -1, from 0 to 3 is possible`)
 	_, err = shaders.Source(&shaders.CameraIDs, shaders.Define{Name: "CUT", Value: "yes"})
 	require.ErrorIs(t, err, shaders.ErrSource)
 }

@@ -106,7 +106,7 @@ func (s *camera) openOutputs() (err error) {
 // open makes the view and the targets. GL thread.
 func (s *camera) open(c *gpu.Ctx) (err error) {
 	o := &s.options
-	s.view, err = s.renderer.view(c, viewKey{s.env.Owner, s.spec.Mount, o.lens, o.grid, o.near, o.far})
+	s.view, err = s.renderer.view(c, viewKey{s.env.Owner, s.spec.Mount, o.lens, o.grid, o.near, o.far, o.shutter.exposure})
 	o.traced = o.traced && s.renderer.sun.shines
 	if err == nil && o.traced {
 		err = s.view.openSunlit(c, s.renderer)
@@ -140,7 +140,7 @@ func (s *camera) Tick(at sensors.Tick) error {
 // before it has, and starts reading the picture back. GL thread.
 func (s *camera) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) {
 	target, err := s.view.capture(c, s.renderer, s, at)
-	k := capture{At: at, Header: at.Header(s.frameID, s.env.Pose(s.spec.Mount, at.Due)), Data: s.options.thresholds}
+	k := capture{At: at, Header: s.header(at), Data: s.options.thresholds}
 	if err == nil && target == nil { // no target is free, or it is unseen: Tick expected this one
 		return s.unseen.add(k), nil
 	}
@@ -151,6 +151,14 @@ func (s *camera) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) {
 		return false, fmt.Errorf("camera %s: %w", s.spec.Name, err)
 	}
 	return issued, nil
+}
+
+// header returns that of a picture's messages.
+func (s *camera) header(at sensors.Tick) sample.Header {
+	stamp := s.options.shutter.Stamp(at.Due)
+	h := at.Header(s.frameID, s.env.Pose(s.spec.Mount, stamp))
+	h.Stamp = stamp
+	return h
 }
 
 // Publishes reports which outputs the settings leave: the others need no topic.
@@ -230,7 +238,7 @@ func (s *camera) publish(k *capture, lease readback.Lease[uint32]) {
 		o := &s.options
 		s.picture = sample.Image{
 			Header: k.Header, Width: o.lens.Width, Height: o.lens.Height,
-			Step: o.step(), Encoding: o.form.encoding, FovDeg: o.lens.pinholeFov(), Data: gpu.BytesOf(lease.Slice()),
+			Step: o.step(), Encoding: o.form.encoding, FovDeg: o.lens.pinholeFov(), Shutter: o.shutter.sample(), Data: gpu.BytesOf(lease.Slice()),
 		}
 		s.image.TryQueue(k.At, &s.picture)
 		s.picture.Data = nil // the lease ends

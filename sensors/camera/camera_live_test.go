@@ -40,14 +40,14 @@ func newRig(tb testing.TB, s *scene.Scene, ego scene.Motion, list ...mounted) *r
 // changedCommon has another value of each attribute that all cameras have.
 var changedCommon = map[string]any{
 	"image_size_x": 40, "image_size_y": 30, "fov": 70.0,
-	"near_clip": 20.0, "far_clip": 8.0, "principal_point": "corner", "lens": "svl_fisheye",
+	"near_clip": 20.0, "far_clip": 8.0, "principal_point": "corner", "lens": "svl_fisheye", "shutter": "rolling",
 	// Inert ones, which must change nothing:
 	"lens_circle_falloff": 3.0, "lens_circle_multiplier": 3.0, "lens_k": 0.5, "lens_kcube": 0.5, "lens_x_size": 0.2, "lens_y_size": 0.2,
 }
 
 // changedLight has one of each that decides how light is shown.
 var changedLight = map[string]any{
-	"exposure_compensation": 1.5, "tone_curve": "none", "samples": 9, "shadows": "traced", "enable_postprocess_effects": false,
+	"exposure_compensation": 1.5, "tone_curve": "none", "samples": 9, "motion_blur": 4, "exposure_time": 0.02, "shadows": "traced", "enable_postprocess_effects": false,
 	"exposure_mode": "histogram", "iso": 500.0, "fstop": 2.8, "shutter_speed": 60.0, "calibration_constant": 12.0,
 	"gamma": 2.6, "temp": 4500.0, "tint": 0.5, "slope": 0.7, "toe": 0.3, "shoulder": 0.5, "black_clip": 0.2, "white_clip": 0.3,
 	// Inert ones:
@@ -66,11 +66,18 @@ func TestConformance(t *testing.T) {
 		"distortion": "a pinhole has none; TestLensesShowAGridWhereTheyProjectIt has those that do",
 		"xi":         "of a fisheye alone; as distortion",
 	}
-	without := func(more map[string]string) map[string]string {
-		m := maps.Clone(pinhole)
-		maps.Copy(m, more)
+	global := "of a rolling shutter alone; the tests of shutter_live_test.go have some"
+	for _, name := range []string{"line_time", "readout", "stamp"} {
+		pinhole[name] = global
+	}
+	and := func(a, b map[string]string) map[string]string {
+		m := maps.Clone(a)
+		maps.Copy(m, b)
 		return m
 	}
+	without := func(more map[string]string) map[string]string { return and(pinhole, more) }
+	unlit := without(map[string]string{"exposure_time": global})
+	compared := without(map[string]string{"exposure_time": global, "shutter": "a rolling one is refused, as TestShutterErrors has it"})
 	light := without(map[string]string{"shadows": "these are the same by both; TestTracedShadowsReachAnywhere has some that aren't"})
 	both := func(a, b map[string]any) map[string]any {
 		m := maps.Clone(a)
@@ -89,22 +96,22 @@ func TestConformance(t *testing.T) {
 		}), light},
 		{camera.DepthDefinition, map[string]any{"output": "svl", "compressed": "png"}, map[string]any{
 			"output": "carla", "min_depth": 5.0, "max_depth": 8.0, "compressed": "none", "publish_raw": false,
-		}, without(quality)},
+		}, and(unlit, quality)},
 		{camera.SemanticDefinition, map[string]any{"compressed": "png"}, map[string]any{
 			"output": "palette", "compressed": "none", "publish_raw": false,
-		}, without(quality)},
+		}, and(unlit, quality)},
 		{camera.InstanceDefinition, map[string]any{"compressed": "png"}, map[string]any{
 			"output": "carla", "compressed": "none", "publish_raw": false,
-		}, without(map[string]string{
+		}, and(unlit, map[string]string{
 			"encoding":     "32SC1 has no compressed form, which this suite asks for; TestEncodingsHoldTheSamePixels has it",
 			"jpeg_quality": quality["jpeg_quality"],
 		})},
-		{camera.NormalsDefinition, nil, nil, pinhole},
-		{camera.OpticalFlowDefinition, nil, nil, pinhole},
+		{camera.NormalsDefinition, nil, nil, unlit},
+		{camera.OpticalFlowDefinition, nil, nil, compared},
 		{camera.DVSDefinition, manual, both(changedLight, map[string]any{
 			"positive_threshold": 0.05, "negative_threshold": 0.05, "sigma_positive_threshold": 0.1, "sigma_negative_threshold": 0.1,
 			"refractory_period_ns": 50_000_000, "use_log": false, "log_eps": 0.1,
-		}), light},
+		}), and(light, map[string]string{"shutter": compared["shutter"]})},
 	} {
 		t.Run(c.definition.ID, func(t *testing.T) {
 			world := scenetest.MovingWall(15, 4)

@@ -30,8 +30,9 @@ type Options[K own] struct {
 	Lens           string    `attribute:"lens" default:"pinhole" enum:"pinhole,plumb_bob,svl,svl_fisheye" doc:"pinhole; plumb_bob as OpenCV and ROS; svl and svl_fisheye as SVL Simulator's distorted cameras"`
 	Distortion     []float64 `attribute:"distortion" doc:"for plumb_bob k1, k2, p1, p2 and, if need be, k3, as OpenCV and ROS order them. For svl and svl_fisheye a1 to a4 of DistortionParameters. None for pinhole"`
 	Xi             float64   `attribute:"xi" max:"10" doc:"how far behind the sphere's centre svl_fisheye looks from"`
-	lensCircle     `inert:"the circle's formula is inside CARLA's engine, and its strength is 0 by default. The picture is a pinhole's, unless lens says otherwise"`
-	Own            K
+	ShutterOptions
+	lensCircle `inert:"the circle's formula is inside CARLA's engine, and its strength is 0 by default. The picture is a pinhole's, unless lens says otherwise"`
+	Own        K
 }
 
 // lensCircle is CARLA's.
@@ -106,6 +107,7 @@ type Compression struct {
 // where CARLA has them.
 type Light struct {
 	Samples              int     `attribute:"samples" default:"1" min:"1" max:"16" doc:"points of a pixel that its colour is the mean of: 1, its centre, or 4, 9 or 16 in a square, which smooth edges. Depth, labels, normals and flow are those of the centre"`
+	MotionBlur           int     `attribute:"motion_blur" default:"1" min:"1" max:"16" doc:"instants of an exposure that a pixel's colour is the mean of: 4, 9 or 16, as many samples, each at a time of its own. 1 is no blur. A picture of a global shutter is then exposed up to the instant at which it is due. Depth, labels and normals are of one time"`
 	Shadows              string  `attribute:"shadows" default:"mapped" enum:"mapped,traced" doc:"mapped looks shadows up in maps around the vehicle: quick, soft by some centimetres, and none far away. traced sends a ray to the sun from each point that is seen: exact at any distance, at two to three times the work"`
 	ToneCurve            string  `attribute:"tone_curve" default:"filmic" enum:"filmic,none" doc:"how bright light is shown: filmic rolls off softly, none clips at white"`
 	Postprocess          *bool   `attribute:"enable_postprocess_effects" default:"true" doc:"without them the picture is linear: no tone curve, no balance, no gamma"`
@@ -126,7 +128,7 @@ type Light struct {
 	WhiteClip            *float64 `attribute:"white_clip" default:"0.04" max:"1" doc:"where the film curve's white is cut off"`
 	glare                `inert:"glass here scatters no light"`
 	focus                `inert:"everything is in focus at any aperture"`
-	motionBlur           `inert:"a picture shows one instant, so nothing in it moves"`
+	motionBlur           `inert:"motion_blur and exposure_time blur what moves, as an exposure does"`
 	aberration           `inert:"a pixel has one ray for all its colours, so they don't part"`
 }
 
@@ -222,6 +224,7 @@ func define[K own](k kind, doc string) *sensors.Definition {
 		}
 		s := &camera{spec: spec, options: o, events: o.events, frameID: spec.OpticalFrame()}
 		o.lens.Info(o.origin, &s.calibration)
+		s.calibration.Shutter = o.shutter.sample()
 		return s, nil
 	})
 }
@@ -239,6 +242,9 @@ type setup struct {
 	grade      grade
 	grid       int  // points seen across a pixel, and down it
 	traced     bool // shadows are traced
+	shutter    Shutter
+	exposure   float64 // seconds that a line is exposed
+	exposed    bool    // that was given as exposure_time
 	minDepth   float64
 	maxDepth   float64
 	svlPalette bool
@@ -263,7 +269,26 @@ func (v *Options[K]) resolve(k kind, spec *sensors.Spec) (o setup, err error) {
 	if v.PrincipalPoint == "corner" {
 		o.origin = CornerOrigin
 	}
-	return o, v.Own.read(&o, spec)
+	if err := v.expose(&o, spec); err != nil {
+		return o, err
+	}
+	if err := v.Own.read(&o, spec); err != nil || !o.shutter.timed() {
+		return o, err
+	}
+	return o, o.shutter.fits(spec)
+}
+
+// expose reads when the picture is exposed.
+func (v *Options[K]) expose(o *setup, spec *sensors.Spec) (err error) {
+	if v.Shutter == shutterRolling && (o.kind == kindFlow || o.kind == kindDVS) {
+		return fmt.Errorf("%w: shutter is rolling, and a %s compares pictures of one instant each: leave it global", sensors.ErrValue, kindIDs[o.kind])
+	}
+	if o.exposure, err = v.exposureTime(spec); err != nil {
+		return err
+	}
+	o.exposed = spec.Settings != nil && spec.Settings.IsSet("exposure_time")
+	o.shutter, err = v.Resolve(spec, o.lens)
+	return err
 }
 
 // lens makes the lens.
@@ -337,17 +362,28 @@ func (NormalsOwn) read(*setup, *sensors.Spec) error { return nil }
 
 // read reads how light is shown.
 func (p *Light) read(o *setup) error {
+	if o.exposed {
+		p.ShutterSpeed = 1 / o.exposure
+	}
 	o.gain = p.gain()
 	o.grade = p.grade()
 	o.toneCurve = p.ToneCurve == "filmic" && !o.grade.linear
-	for o.grid = 1; o.grid*o.grid < p.Samples; o.grid++ {
+	name, points := "samples", p.Samples
+	if p.MotionBlur > 1 {
+		if p.Samples > 1 && p.Samples != p.MotionBlur {
+			return fmt.Errorf("%w: motion_blur is %d and samples %d, and the points of a pixel are both: leave samples out", sensors.ErrValue, p.MotionBlur, p.Samples)
+		}
+		name, points = "motion_blur", p.MotionBlur
+		o.shutter.blur(o.exposure)
 	}
-	if o.grid*o.grid != p.Samples {
-		return fmt.Errorf("%w: samples is %d, a square of points has 1, 4, 9 or 16", sensors.ErrValue, p.Samples)
+	for o.grid = 1; o.grid*o.grid < points; o.grid++ {
+	}
+	if o.grid*o.grid != points {
+		return fmt.Errorf("%w: %s is %d, a square of points has 1, 4, 9 or 16", sensors.ErrValue, name, points)
 	}
 	o.traced = p.Shadows == "traced"
 	if side := o.grid * max(o.lens.Width, o.lens.Height); side > maxSize {
-		return fmt.Errorf("%w: samples %d makes %d points a side of the picture, at most %d are possible", sensors.ErrValue, p.Samples, side, maxSize)
+		return fmt.Errorf("%w: %s %d makes %d points a side of the picture, at most %d are possible", sensors.ErrValue, name, points, side, maxSize)
 	}
 	return nil
 }

@@ -194,11 +194,12 @@ func (p *programs) open(c *gpu.Ctx, s *scene.Scene) error {
 
 // shading is what a shade program makes.
 type shading struct {
-	what   pictures
-	grid   int
-	lens   int // LENS
-	graded bool
-	traced bool // its shadows
+	what    pictures
+	grid    int
+	lens    int // LENS
+	graded  bool
+	traced  bool // its shadows
+	rolling bool // points have times of their own
 }
 
 // shade returns the program for a set of pictures and compiles it the first time.
@@ -210,6 +211,7 @@ func (p *programs) shade(c *gpu.Ctx, what shading) (*gpu.Program, error) {
 		shaders.Flag("SURFACE_TEXTURES", p.surface), shaders.Flag("EMISSION_TEXTURES", p.emission), shaders.Flag("VERTEX_COLORS", p.colored),
 		shaders.Flag("LAMPS", p.lamps),
 		shaders.Int("GRID", what.grid), shaders.Int("LENS", what.lens), shaders.Flag("GRADED", what.graded), shaders.Flag("TRACED", what.traced),
+		shaders.Flag("ROLLING", what.rolling),
 	}
 	for i, name := range pictureNames {
 		defines = append(defines, shaders.Flag(name, what.what>>i&1 != 0))
@@ -249,8 +251,14 @@ type tracing struct {
 
 // rayProgram names a program that traces: an entry for a lens.
 type rayProgram struct {
-	entry *shaders.Entry
-	lens  int // LENS
+	entry   *shaders.Entry
+	lens    int // LENS
+	rolling bool
+}
+
+// rays names a program that traces for the view.
+func (v *view) rays(entry *shaders.Entry) rayProgram {
+	return rayProgram{entry, v.key.lens.constant(), v.key.shutter.timed()}
 }
 
 // passBlock is camera_trace.comp's uniform block (std140).
@@ -284,14 +292,16 @@ func (t *tracing) close() {
 
 // trace writes what the rays of an instant find.
 func (v *view) trace(c *gpu.Ctx, r *renderer, t *tracing, stamp simtime.Stamp) error {
-	err := t.motion.Write(c, scene.Window{
-		Parent: v.key.owner, Mount: v.key.mount.Compose(spatial.OpticalInBody()), StartNs: stamp, EndNs: stamp,
-	})
-	if err != nil {
-		return err
-	}
 	bind := append(r.scratch[:0], r.tables...)
-	bind = append(bind, t.motion.Binding(), v.lensBinding())
+	if v.key.shutter.timed() { // show has written the view's table
+		bind = v.shutterBindings(bind)
+	} else {
+		if err := t.motion.Write(c, v.key.window(stamp)); err != nil {
+			return err
+		}
+		bind = append(bind, t.motion.Binding())
+	}
+	bind = append(bind, v.lensBinding())
 	bind = append(bind, t.bind...)
 	r.scratch = bind
 	l := v.key.seen()
@@ -306,7 +316,7 @@ func (p *programs) trace(c *gpu.Ctx, which rayProgram) (*gpu.Program, error) {
 	if program := p.traces[which]; program != nil {
 		return program, nil
 	}
-	program, err := sensors.Compile(c, which.entry, shaders.Int("LENS", which.lens))
+	program, err := sensors.Compile(c, which.entry, shaders.Int("LENS", which.lens), shaders.Flag("ROLLING", which.rolling))
 	if err != nil {
 		return nil, fmt.Errorf("trace through a lens: %w", err)
 	}

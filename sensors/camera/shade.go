@@ -58,7 +58,8 @@ func (v *view) shade(c *gpu.Ctx, r *renderer, index int, fromOptical mgl64.Mat4)
 	sampler(shaders.SlotStaticShadow, r.sun.static.depth)
 	sampler(shaders.SlotMoverShadow, r.sun.movers.depth)
 	sampler(shaders.SlotPalette, r.palette.texture)
-	what := shading{grid: v.key.grid, lens: v.key.lens.constant()}
+	what := shading{grid: v.key.grid, lens: v.key.lens.constant(), rolling: v.key.shutter.timed()}
+	bind = v.shutterBindings(bind)
 	if light := b.light(); light != nil && light.by.options.traced {
 		what.traced = true
 		sampler(shaders.SlotSunlit, v.sunlit.reached)
@@ -89,6 +90,9 @@ func (v *view) block(r *renderer, b *batch, fromOptical mgl64.Mat4) shadeBlock {
 	s := r.sun
 	block.exposure *= s.light.Exposure
 	toOptical := fromOptical.Mat3().Transpose()
+	if v.key.shutter.timed() { // light is along the world's axes
+		toOptical = mgl64.Ident3()
+	}
 	block.up = vec4of(toOptical.Mul3x1(mgl64.Vec3{0, 0, 1}))
 	block.toSun = vec4of(toOptical.Mul3x1(s.toSun))
 	color := func(dst *[4]float32, c [3]float32) { copy(dst[:], c[:]) }

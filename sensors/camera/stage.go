@@ -20,6 +20,18 @@ type stage struct {
 	places []mgl64.Mat4
 }
 
+// place returns where a frame is. In a picture that takes some time, the copies of a part with a
+// shape are seen one after the other, and all have the first one's frame.
+func (s *stage) place(r *renderer, frame int, timed bool) mgl64.Mat4 {
+	if frame == worldFrame || !timed {
+		return s.places[frame]
+	}
+	if m := s.cast[frame-rowFrame(0)].Mover; m >= 0 {
+		frame -= r.geometry.Movers[m].Copy
+	}
+	return s.places[frame]
+}
+
 // set moves the stage to an instant.
 func (s *stage) set(r *renderer, t sensors.Tick) {
 	s.stamp, s.frame = t.Due, t.Frame

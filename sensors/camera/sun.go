@@ -264,7 +264,7 @@ func (v *view) openSunlit(c *gpu.Ctx, r *renderer) (err error) {
 		return err
 	}
 	block := sunBlock{size: [2]int32{int32(l.Width), int32(l.Height)}, toSun: vec4of(r.sun.toSun)}
-	s.tracing, err = newTracing(c, r, rayProgram{&shaders.CameraSun, l.constant()}, gpu.BytesOf([]sunBlock{block}),
+	s.tracing, err = newTracing(c, r, v.rays(&shaders.CameraSun), gpu.BytesOf([]sunBlock{block}),
 		imageBinding(s.reached), v.visibleBinding(), v.frames.binding())
 	if err != nil {
 		s.reached.Close()

@@ -21,6 +21,7 @@ type viewKey struct {
 	lens      Lens
 	grid      int // points seen across a pixel, and down it
 	near, far float64
+	shutter   exposure // the zero value where all is of one instant
 }
 
 // seen returns the lens with a pixel for each point that is seen.
@@ -38,14 +39,15 @@ type view struct {
 	ids    *gpu.Texture // what each pixel sees
 	lens   *gpu.Buffer  // lib/lens.glsl's block
 	frames *frameTable
-	// A pinhole is rasterised, other lenses are traced.
+	// A pinhole is rasterised. Other lenses are traced, and so are pixels with times of their own.
 	depth       *gpu.Texture
 	framebuffer *gpu.Framebuffer
 	projection  *gpu.Buffer
 	frustum     region
 	list        drawList
-	tracing     *tracing // nil for a pinhole
-	sunlit      *sunlit  // nil until a camera asks for traced shadows
+	tracing     *tracing    // nil for what is rasterised
+	sunlit      *sunlit     // nil until a camera asks for traced shadows
+	shutter     *gpu.Buffer // lib/shutter.glsl's block; nil where all is of one instant
 
 	shown     uint64        // number of the stage that the ids show, 0 for none
 	toOptical []mgl64.Mat4  // from each frame of the scene, at the instant that is seen
@@ -110,11 +112,14 @@ func (v *view) open(c *gpu.Ctx, r *renderer) (err error) {
 	if err != nil {
 		return err
 	}
-	if l.constant() == 0 {
+	if err = v.openShutter(c); err != nil {
+		return err
+	}
+	if l.constant() == 0 && !v.key.shutter.timed() {
 		return v.openRaster(c)
 	}
 	pass := passBlock{[2]int32{int32(l.Width), int32(l.Height)}, float32(v.key.near), float32(v.key.far)}
-	v.tracing, err = newTracing(c, r, rayProgram{&shaders.CameraTrace, l.constant()}, gpu.BytesOf([]passBlock{pass}), imageBinding(v.ids))
+	v.tracing, err = newTracing(c, r, v.rays(&shaders.CameraTrace), gpu.BytesOf([]passBlock{pass}), imageBinding(v.ids))
 	return err
 }
 
@@ -168,6 +173,7 @@ func (v *view) close() {
 		v.sunlit.close()
 	}
 	v.lens.Close()
+	v.shutter.Close()
 	v.projection.Close()
 	v.framebuffer.Close()
 	v.ids.Close()
@@ -284,15 +290,19 @@ func (v *view) makeShots(c *gpu.Ctx, r *renderer, at sensors.Tick) {
 
 // draw makes the batches' pictures.
 func (v *view) draw(c *gpu.Ctx, r *renderer, at sensors.Tick) error {
-	if err := r.resident.Show(c, r.packer, at.Due); err != nil {
+	middle := v.middle(at)
+	if err := r.resident.Show(c, r.packer, middle.Due); err != nil {
 		return err
 	}
 	before := r.sun.drawnStatic
 	mapped, traced := v.shadows()
 	if mapped {
-		if err := r.sun.update(c, r, r.at(at)); err != nil {
+		if err := r.sun.update(c, r, r.at(middle)); err != nil {
 			return fmt.Errorf("draw shadow maps: %w", err)
 		}
+	}
+	if err := v.show(c, at); err != nil {
+		return err
 	}
 	fromOptical, err := v.look(c, r, at)
 	if err != nil {
@@ -345,10 +355,10 @@ func place(batches []batch, s *shot, apart bool) []batch {
 }
 
 // look has the view show an instant, unless it does so already, and returns where
-// its optical frame is in the world. GL thread.
+// its optical frame is in the world, of a picture that takes some time in its middle. GL thread.
 func (v *view) look(c *gpu.Ctx, r *renderer, due sensors.Tick) (fromOptical mgl64.Mat4, err error) {
-	at := r.at(due)
-	fromOptical = r.pose(v.key.owner, v.key.mount, due.Due).Compose(spatial.OpticalInBody()).Mat4()
+	at := r.at(v.middle(due))
+	fromOptical = r.pose(v.key.owner, v.key.mount, at.stamp).Compose(spatial.OpticalInBody()).Mat4()
 	if v.shown == at.number {
 		return fromOptical, nil
 	}
@@ -366,10 +376,11 @@ func (v *view) see(c *gpu.Ctx, r *renderer, at *stage, fromOptical mgl64.Mat4) e
 	toOptical := fromOptical.Inv()
 	v.toOptical = v.toOptical[:0]
 	for i := range at.places {
-		back := toOptical.Mul4(at.places[i])
+		place := at.place(r, i, v.key.shutter.timed())
+		back := toOptical.Mul4(place)
 		there := fromOptical
 		if i != worldFrame {
-			there = at.places[i].Inv().Mul4(fromOptical)
+			there = place.Inv().Mul4(fromOptical)
 		}
 		v.toOptical = append(v.toOptical, back)
 		v.frames.add(&there)

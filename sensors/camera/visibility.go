@@ -23,6 +23,7 @@ type Sight struct {
 	Mount     spatial.Pose
 	Lens      Lens
 	Near, Far float64 // metres along the optical axis
+	Shutter   Shutter
 }
 
 // NewVisibility makes the GPU objects, or finds those that others use already. Close
@@ -34,7 +35,7 @@ func NewVisibility(ctx context.Context, env *sensors.Env, s Sight) (*Visibility,
 	}
 	v := &Visibility{renderer: r}
 	err = env.GL.Do(ctx, func(c *gpu.Ctx) (err error) {
-		v.view, err = r.view(c, viewKey{env.Owner, s.Mount, s.Lens, 1, s.Near, s.Far})
+		v.view, err = r.view(c, viewKey{env.Owner, s.Mount, s.Lens, 1, s.Near, s.Far, s.Shutter.exposure})
 		return err
 	})
 	if err != nil {
@@ -49,7 +50,10 @@ func (v *Visibility) Close() { v.renderer.leave(v.view) }
 
 // See draws what is seen at an instant, unless a camera has done so. GL thread.
 func (v *Visibility) See(c *gpu.Ctx, at sensors.Tick) error {
-	if err := v.renderer.resident.Show(c, v.renderer.packer, at.Due); err != nil {
+	if err := v.renderer.resident.Show(c, v.renderer.packer, v.view.middle(at).Due); err != nil {
+		return err
+	}
+	if err := v.view.show(c, at); err != nil {
 		return err
 	}
 	if _, err := v.view.look(c, v.renderer, at); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/camera"
+	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -98,13 +99,29 @@ func (d *detector) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error)
 	if target == nil {
 		return false, err
 	}
-	pose := d.env.Pose(d.spec.Mount, at.Due)
-	f := finding{At: at, Header: at.Header(d.spec.FrameID, pose), Data: d.survey.look(d.memory(), pose, at.Due, d)}
+	middle := d.shutter().Middle(at.Due)
+	f := finding{At: at, Header: d.header(at), Data: d.survey.look(d.memory(), d.env.Pose(d.spec.Mount, middle), middle, d)}
 	if err := d.count(c, at, target); err != nil {
 		return false, fmt.Errorf("%s: %w", d.spec.Name, err)
 	}
 	first, last := span(f.Data)
 	return d.StartRange(c, f, first, last-first+1)
+}
+
+// shutter returns the picture's, and without one that of an instant.
+func (d *detector) shutter() (s camera.Shutter) {
+	if d.picture != nil {
+		s = d.picture.sight.Shutter
+	}
+	return s
+}
+
+// header returns that of a message.
+func (d *detector) header(at sensors.Tick) sample.Header {
+	stamp := d.shutter().Stamp(at.Due)
+	h := at.Header(d.spec.FrameID, d.env.Pose(d.spec.Mount, stamp))
+	h.Stamp = stamp
+	return h
 }
 
 // span returns the first and the last tally of the objects, which lie in the order of their

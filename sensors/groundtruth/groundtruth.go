@@ -14,8 +14,9 @@
 //
 // Boxes2D draws the view of a pinhole camera, and has the GPU take each pixel into the bounds
 // of its actor. So the box is tight around what can be seen, to the pixel. An actor without a
-// pixel has no box. It shares the visibility pass with cameras of the same mount, lens and
-// clipping.
+// pixel has no box. It shares the visibility pass with cameras of the same mount, lens,
+// clipping and shutter. With a rolling shutter each pixel has its line's time; distances, occlusion and
+// truncation are those of the picture's middle.
 //
 // # In space
 //
@@ -70,6 +71,7 @@ type Boxes2D struct {
 	NearClip       float64 `attribute:"near_clip" unit:"m" default:"0.1" min:"0.001" max:"1000" usual:"0.01 10" doc:"nearer surfaces are invisible"`
 	FarClip        float64 `attribute:"far_clip" unit:"m" default:"2000" min:"0.01" max:"100000" usual:"10 10000" doc:"farther surfaces are invisible"`
 	DetectionRange float64 `attribute:"detection_range" live:"true" unit:"m" default:"100" min:"0.1" max:"100000" usual:"5 1000" doc:"actors whose box's centre is farther have no box"`
+	camera.ShutterOptions
 }
 
 // Boxes2DDefinition describes sensor.ground_truth.boxes_2d.
@@ -92,6 +94,9 @@ var Boxes2DDefinition = sensors.Define(sensors.Definition{
 	sight := camera.Sight{Mount: spec.Mount, Lens: lens, Near: o.NearClip, Far: o.FarClip}
 	if sight.Far <= sight.Near {
 		return nil, fmt.Errorf("%w: far_clip is %v m, it must be beyond near_clip, %v m", sensors.ErrValue, sight.Far, sight.Near)
+	}
+	if sight.Shutter, err = o.Resolve(&spec, lens); err != nil {
+		return nil, err
 	}
 	report := &report2D{Reading: sensors.Reading[sample.Detections2D]{Spec: spec}, lens: lens}
 	return &detector{spec: spec, picture: &picture{sight: sight}, reach: o.DetectionRange, near: sight.Near, report: report}, nil

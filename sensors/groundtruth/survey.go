@@ -306,7 +306,8 @@ func (k *caster) cast(c *gpu.Ctx, d *detector, at sensors.Tick, tallies *gpu.Buf
 	if len(list) == 0 {
 		return nil
 	}
-	err := k.motion.Write(c, scene.Window{Parent: d.env.Owner, Mount: d.spec.Mount, StartNs: at.Due, EndNs: at.Due})
+	instant := d.shutter().Middle(at.Due)
+	err := k.motion.Write(c, scene.Window{Parent: d.env.Owner, Mount: d.spec.Mount, StartNs: instant, EndNs: instant})
 	if err != nil {
 		return err
 	}

@@ -22,8 +22,23 @@ type Image struct {
 	Step          int
 	Encoding      string
 	// FovDeg is the horizontal field of view of the lens, degrees.
-	FovDeg float64
-	Data   []byte
+	FovDeg  float64
+	Shutter Shutter
+	Data    []byte
+}
+
+// Shutter says when the lines of a picture were exposed. The zero value is that of a picture of one
+// instant, its stamp.
+type Shutter struct {
+	// Readout is the order in which lines are read: top_down or bottom_up for rows, left_right or
+	// right_left for columns.
+	Readout string
+	// LineTime is from the exposure of one line to that of the next, and ExposureTime that of each
+	// of them, in seconds.
+	LineTime, ExposureTime float64
+	// FirstNs is when the exposure of the line that is read first began, nanoseconds after the
+	// stamp: 0 or below.
+	FirstNs int64
 }
 
 // CacheKey groups images of about one size in one pool.
@@ -47,6 +62,7 @@ type CameraInfo struct {
 	K               [9]float64
 	R               [9]float64
 	P               [12]float64
+	Shutter         Shutter
 }
 
 // SizeBytes returns the size of the pixels.

@@ -62,3 +62,21 @@ RigidPose sensorPose(Moment m) { return poseAt(2, m); }
 // rotate turns v by a unit quaternion, unrotate back.
 vec3 rotate(vec4 q, vec3 v) { return v + 2.0 * cross(q.xyz, cross(q.xyz, v) + q.w * v); }
 vec3 unrotate(vec4 q, vec3 v) { return v + 2.0 * cross(q.xyz, cross(q.xyz, v) - q.w * v); }
+
+// MoverFrame turns world coordinates into a mover's frame: linear (p - position).
+struct MoverFrame {
+    mat3 linear;
+    vec3 position;
+};
+
+// moverFrame returns the frame of the mover whose record starts at texel at.
+MoverFrame moverFrame(int at, Moment when) {
+    RigidPose pose = poseAt(at + 3, when);
+    vec4 q = pose.rotation;
+    mat3 back = mat3(unrotate(q, vec3(1.0, 0.0, 0.0)), unrotate(q, vec3(0.0, 1.0, 0.0)), unrotate(q, vec3(0.0, 0.0, 1.0)));
+    mat3 rows = mat3(texelFetch(motion, at).xyz, texelFetch(motion, at + 1).xyz, texelFetch(motion, at + 2).xyz);
+    return MoverFrame(transpose(rows) * back, pose.position);
+}
+
+// moverRecord returns the texel at which a mover's record starts.
+int moverRecord(vec4 layout1, int mover) { return int(layout1.x) + mover * int(layout1.z); }
