@@ -5,6 +5,7 @@ package camera_test
 import (
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -100,4 +101,25 @@ func BenchmarkColorJPEG1920x1080(b *testing.B) {
 }
 func BenchmarkColorPlumbBob1920x1080(b *testing.B) {
 	benchmarkColor(b, "lens", "plumb_bob", "distortion", "-0.2,0.05,0,0,0")
+}
+
+// BenchmarkShutter640x480 has rolling shutters and blur beside what they are measured by.
+func BenchmarkShutter640x480(b *testing.B) {
+	bent := []any{"lens", "plumb_bob", "distortion", "-0.2,0.05,0,0,0"}
+	rolls := []any{"shutter", "rolling", "line_time", 4e-5}
+	with := func(lists ...[]any) (all []any) { return append(all, slices.Concat(lists...)...) }
+	for _, k := range []struct {
+		name string
+		more []any
+	}{
+		{"pinhole", nil}, {"rolling", rolls},
+		{"plumb_bob", bent}, {"rolling_plumb_bob", with(bent, rolls)},
+		{"samples_4", []any{"samples", 4}}, {"blur_4", []any{"motion_blur", 4}},
+		{"samples_4_plumb_bob", with(bent, []any{"samples", 4})}, {"blur_4_plumb_bob", with(bent, []any{"motion_blur", 4})},
+		{"rolling_samples_4", with(rolls, []any{"samples", 4})}, {"rolling_blur_4", with(rolls, []any{"motion_blur", 4})},
+	} {
+		b.Run(k.name, func(b *testing.B) {
+			benchmarkCameras(b, mounted{camera.RGBDefinition, spatial.FromRPY(mgl64.Vec3{1.2, 0, 1.6}, 0, 0, 0), size(640, 480, with(k.more, []any{"fov", 80})...)})
+		})
+	}
 }

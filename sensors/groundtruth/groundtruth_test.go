@@ -89,6 +89,28 @@ func TestTheBoxOfACubeIsTightToThePixel(t *testing.T) {
 	assert.EqualValues(t, simtime.Stamp(100_000_000), m.Stamp)
 }
 
+// A cube crosses the picture to the left while its lines are read, so its box is wider by what it moved meanwhile.
+func TestTheBoxOfWhatARollingShutterSees(t *testing.T) {
+	const speed, lineTime = 20.0, 200e-6
+	b := newTown()
+	start := spatial.FromRPY(mgl64.Vec3{10, -speed / 10, 0}, 0, 0, 0) // ahead at 100 ms
+	car := b.Put("car", scenetest.Box(2, 2, 2), scenetest.Matte("grey", 0.5, 0.5, 0.5), scene.Placement{
+		Pose: start, Tag: scene.TagCar, TypeID: "vehicle.sedan", Motion: scenetest.Linear{Start: start, Velocity: mgl64.Vec3{0, speed, 0}},
+	})
+	m := boxes2D(t, sensortest.Options{Scene: b.Scene}, "shutter", "rolling", "line_time", lineTime, "exposure_time", 1e-3, "stamp", "mid_row_mid")
+	require.Len(t, m.Boxes, 1)
+	// Its front is 9 m away: 22.2 pixels wide, in the 22 rows 64 to 85 of 150. A row is read 200 microseconds after
+	// the one before, in which the cube goes 4 mm, 0.0444 pixels.
+	const row = speed * lineTime * 100 / 9
+	left := 99.5 - 100.0/9 - row*(85-149) + speed*0.5e-3*100/9
+	right := 99.5 + 100.0/9 - row*(64-149) + speed*0.5e-3*100/9
+	assert.Equal(t, car.ID, m.Boxes[0].ID)
+	assert.InDelta(t, math.Ceil(left), m.Boxes[0].CenterX-m.Boxes[0].Width/2, 1e-3)
+	assert.InDelta(t, math.Floor(right)+1, m.Boxes[0].CenterX+m.Boxes[0].Width/2, 1e-3)
+	assert.EqualValues(t, 100_000_000-500_000-149*100_000, m.Stamp)
+	assert.InDelta(t, 75, m.Boxes[0].CenterY, 1e-3)
+}
+
 // A joint makes a cube twice as wide and lifts it by 1 m within 100 ms. It has the box that is
 // seen then. Its box in space holds all that the clip makes of it.
 func TestTheBoxOfWhatMovesInItself(t *testing.T) {
@@ -297,14 +319,18 @@ func TestConformanceOfBoxes(t *testing.T) {
 		changed    map[string]any
 	}{
 		{groundtruth.Boxes2DDefinition, map[string]any{"image_size_x": 64, "image_size_y": 48}, map[string]any{
-			"image_size_x": 40, "image_size_y": 30, "fov": 60.0, "near_clip": 14.0, "far_clip": 15.0, "detection_range": 20.0,
+			"image_size_x": 40, "image_size_y": 30, "fov": 60.0, "near_clip": 14.0, "far_clip": 15.0, "detection_range": 20.0, "shutter": "rolling",
 		}},
 		{groundtruth.Boxes3DDefinition, nil, map[string]any{"max_distance": 20.0, "hidden": true}},
 	} {
+		unchanging := map[string]string{}
+		for _, name := range []string{"line_time", "readout", "exposure_time", "stamp"} {
+			unchanging[name] = "of a rolling shutter alone: TestTheBoxOfWhatARollingShutterSees"
+		}
 		t.Run(c.definition.ID, func(t *testing.T) {
 			sensortest.Run(t, c.definition, sensortest.Suite{
 				Options: sensortest.Options{Attributes: c.attributes, Scene: world(), GL: gputest.Thread(t)},
-				Changed: c.changed,
+				Changed: c.changed, Unchanging: unchanging,
 			})
 		})
 	}
