@@ -107,7 +107,7 @@ type Compression struct {
 // where CARLA has them.
 type Light struct {
 	Samples              int     `attribute:"samples" default:"1" min:"1" max:"16" doc:"points of a pixel that its colour is the mean of: 1, its centre, or 4, 9 or 16 in a square, which smooth edges. Depth, labels, normals and flow are those of the centre"`
-	MotionBlur           int     `attribute:"motion_blur" default:"1" min:"1" max:"16" doc:"instants of an exposure that a pixel's colour is the mean of: 4, 9 or 16, as many samples, each at a time of its own. 1 is no blur. A picture of a global shutter is then exposed up to the instant at which it is due. Depth, labels and normals are of one time"`
+	MotionBlur           int     `attribute:"motion_blur" default:"1" min:"1" max:"16" doc:"instants of an exposure that a pixel's colour is the mean of: 4, 9 or 16, as many samples, each at a time of its own. 1 blurs nothing. A picture of a global shutter is then exposed up to the instant at which it is due. Depth, labels and normals are of one time"`
 	Shadows              string  `attribute:"shadows" default:"mapped" enum:"mapped,traced" doc:"mapped looks shadows up in maps around the vehicle: quick, soft by some centimetres, and none far away. traced sends a ray to the sun from each point that is seen: exact at any distance, at two to three times the work"`
 	ToneCurve            string  `attribute:"tone_curve" default:"filmic" enum:"filmic,none" doc:"how bright light is shown: filmic rolls off softly, none clips at white"`
 	Postprocess          *bool   `attribute:"enable_postprocess_effects" default:"true" doc:"without them the picture is linear: no tone curve, no balance, no gamma"`
