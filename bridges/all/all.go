@@ -6,8 +6,10 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/apollo"
 	"github.com/raybridge/raybridge/bridges/carla"
+	"github.com/raybridge/raybridge/bridges/coco"
 	"github.com/raybridge/raybridge/bridges/dataset"
 	"github.com/raybridge/raybridge/bridges/foxglove"
+	"github.com/raybridge/raybridge/bridges/kitti"
 	"github.com/raybridge/raybridge/bridges/logging"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/bridges/nuscenes"
@@ -23,8 +25,10 @@ import (
 func Factories() []bridges.Factory {
 	return []bridges.Factory{
 		carla.Factory{},
+		dataset.NewFactory(coco.Format),
 		apollo.Cyber{},
 		foxglove.Factory{},
+		dataset.NewFactory(kitti.Format),
 		logging.Factory{},
 		mcap.Factory{},
 		dataset.NewFactory(nuscenes.Format),

@@ -49,7 +49,9 @@ func rules() (list dataset.Categories) {
 			list = append(list, dataset.Rule{Tag: tag.String(), Category: t.name})
 		}
 	}
-	return list
+	return append(list, // what no sensor has seen the tag of
+		dataset.Rule{Type: "walker.*", Category: "person"}, dataset.Rule{Type: "vehicle.bus*", Category: "bus"},
+		dataset.Rule{Type: "vehicle.truck*", Category: "truck"}, dataset.Rule{Type: "vehicle.*", Category: "car"})
 }
 
 // stuffByTag returns the category of each semantic tag whose pixels belong to no thing. What a road user shows that has no

@@ -32,6 +32,9 @@ var Format dataset.Format = format{}
 
 type format struct{}
 
+// leastPixels is the default of min_pixels: of less nobody can tell what it is.
+const leastPixels = 10
+
 type options struct {
 	dataset.Options
 	Masks    string `option:"masks" value:"rle|polygons" default:"rle" doc:"form of masks: polygons lose holes, and are for programs that read no compressed RLE"`
@@ -45,12 +48,14 @@ func (format) Info() bridges.Info {
 	return bridges.Info{
 		Name:    "coco",
 		Summary: "writes COCO's sets for detection, instance and panoptic segmentation: all cameras' pictures with boxes and masks",
+		Wants:   []bridges.Want{dataset.Instances, dataset.Boxes, dataset.Semantics},
 	}
 }
 
 // Options returns the options at their defaults.
 func (format) Options() (all any, common *dataset.Options) {
 	o := &options{Options: dataset.DefaultOptions(), Masks: "rle", Panoptic: "on"}
+	o.MinPixels = leastPixels
 	return o, &o.Options
 }
 

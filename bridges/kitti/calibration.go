@@ -5,7 +5,6 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
-	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -33,8 +32,8 @@ type calibration struct {
 
 // A mounting is a camera's place on the vehicle.
 type mounting struct {
-	info  *sample.CameraInfo
-	mount spatial.Pose // of its body frame in base_link
+	projection matrix34     // of its optical frame to pixels, of which the first one's centre is (0, 0)
+	mount      spatial.Pose // of its body frame in base_link
 }
 
 // optical is the pose of the camera's optical frame in base_link.
@@ -43,11 +42,11 @@ func (m *mounting) optical() spatial.Pose { return m.mount.Compose(spatial.Optic
 // calibrate returns the calibration of a camera, a second one that looks the same way or nil, and a lidar, whose pose in
 // base_link is given. P0 and P1, of KITTI's grey cameras, are P2, and so is P3 if there is no second camera.
 func calibrate(camera, second *mounting, lidar spatial.Pose) calibration {
-	p := matrix34(camera.info.P)
+	p := camera.projection
 	c := calibration{projections: [4]matrix34{p, p, p, p}}
 	reference := camera.optical().Inverse()
 	if second != nil {
-		c.projections[3] = beside(second.info, reference.Apply(second.optical().Position))
+		c.projections[3] = beside(second.projection, reference.Apply(second.optical().Position))
 	}
 	c.lidar, c.imu = matrixOf(reference.Compose(lidar)), matrixOf(lidar.Inverse())
 	return c
@@ -55,8 +54,7 @@ func calibrate(camera, second *mounting, lidar spatial.Pose) calibration {
 
 // beside returns the projection of a camera that stands at a place in the rectified frame and looks along its z axis: K
 // times a shift by the place.
-func beside(info *sample.CameraInfo, at mgl64.Vec3) matrix34 {
-	p := matrix34(info.P)
+func beside(p matrix34, at mgl64.Vec3) matrix34 {
 	for r := range 3 {
 		p[4*r+3] = -(p[4*r]*at[0] + p[4*r+1]*at[1] + p[4*r+2]*at[2]) + 0
 	}

@@ -52,7 +52,7 @@ func times(m []float64, p mgl64.Vec3) (out mgl64.Vec3) {
 // with similar triangles.
 func TestCalibrationProjects(t *testing.T) {
 	left, right := camera(mgl64.Vec3{1.5, 0.27, 1.6}), camera(mgl64.Vec3{1.5, -0.27, 1.6})
-	left.info, right.info = &pinhole, &pinhole
+	left.projection, right.projection = pinhole.P, pinhole.P
 	lidar := spatial.FromRPY(mgl64.Vec3{0.5, 0.1, 1.9}, 0, 0, 40)
 	c := calibrate(&left, &right, lidar)
 	keys, rows := read(t, c.object())
@@ -80,7 +80,7 @@ func TestCalibrationProjects(t *testing.T) {
 
 func TestWithoutASecondCamera(t *testing.T) {
 	only := camera(mgl64.Vec3{1, 2, 3})
-	only.info = &pinhole
+	only.projection = pinhole.P
 	c := calibrate(&only, nil, spatial.Identity())
 	for _, p := range c.projections {
 		assert.Equal(t, matrix34(pinhole.P), p)

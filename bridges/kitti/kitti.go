@@ -41,6 +41,9 @@ const (
 	lidar       = "velodyne"
 )
 
+// leastPixels is the default of min_pixels: of less nobody can tell what it is.
+const leastPixels = 10
+
 // dontCare is the category of regions that evaluations leave out.
 const dontCare = "DontCare"
 
@@ -61,12 +64,14 @@ func (format) Info() bridges.Info {
 	return bridges.Info{
 		Name:    "kitti",
 		Summary: "writes KITTI's object and odometry sets, with SemanticKITTI's labels: a camera or two and a lidar",
+		Wants:   []bridges.Want{dataset.Boxes},
 	}
 }
 
 // Options returns the options at their defaults.
 func (format) Options() (all any, common *dataset.Options) {
 	o := &options{Options: dataset.DefaultOptions(), Boxes: "amodal"}
+	o.MinPixels = leastPixels
 	return o, &o.Options
 }
 
@@ -77,7 +82,9 @@ func (format) Categories() dataset.Categories {
 		{Tag: "pedestrian", Category: "Pedestrian"}, {Tag: "rider", Category: "Cyclist"}, {Tag: "bicycle", Category: "Cyclist"},
 		{Tag: "car", Category: "Car"}, {Tag: "truck", Category: "Truck"}, {Tag: "train", Category: "Tram"},
 		{Tag: "bus", Category: "Misc"}, {Tag: "motorcycle", Category: "Misc"},
-		{Type: "walker.*", Category: "Pedestrian"},
+		// What no sensor has seen the tag of.
+		{Type: "walker.*", Category: "Pedestrian"}, {Type: "vehicle.bicycle*", Category: "Cyclist"}, {Type: "vehicle.bus*", Category: "Misc"},
+		{Type: "vehicle.motorcycle*", Category: "Misc"}, {Type: "vehicle.truck*", Category: "Truck"}, {Type: "vehicle.*", Category: "Car"},
 	}
 }
 

@@ -64,7 +64,12 @@ func mountingOf(p *dataset.Picture) *mounting {
 	if p == nil {
 		return nil
 	}
-	return &mounting{info: p.Info, mount: p.Sensor.Mount}
+	m := &mounting{projection: p.Info.P, mount: p.Sensor.Mount}
+	if origin, _ := p.Sensor.Attribute("principal_point"); origin == "corner" { // KITTI counts from the first pixel's centre
+		m.projection[2] -= 0.5
+		m.projection[6] -= 0.5
+	}
+	return m
 }
 
 // WriteFrame writes the files of both sets. Those of a sequence are the same as the object set's.

@@ -52,3 +52,17 @@ func TestLabelsOfAFrame(t *testing.T) {
 		}, lines[1:])
 	}
 }
+
+// TestCornersAreNoCentres: a camera that counts from the corner of its first pixel has the projection of one that counts from
+// the centre.
+func TestCornersAreNoCentres(t *testing.T) {
+	corner := pinhole
+	corner.P[2] += 0.5
+	corner.P[6] += 0.5
+	of := func(info *sample.CameraInfo, origin string) matrix34 {
+		return mountingOf(&dataset.Picture{Info: info, Capture: dataset.Capture{
+			Sensor: sensor("front", dataset.Camera, 0, 0, map[string]any{"principal_point": origin}),
+		}}).projection
+	}
+	assert.Equal(t, of(&pinhole, "center"), of(&corner, "corner"))
+}
