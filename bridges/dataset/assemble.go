@@ -53,6 +53,7 @@ func (r *recording) objects(f *Frame, g *gathering) {
 			Twist: a.Twist, Acceleration: a.Acceleration, LidarPoints: about.lidar, RadarPoints: about.radar, Visible: -1,
 		}
 		if o.Pose.Position.Sub(f.Ego.Pose.Position).Len() > r.options.MaxDistance {
+			f.Others = append(f.Others, o)
 			continue
 		}
 		o.Views = make([]View, len(f.Pictures))
@@ -62,9 +63,13 @@ func (r *recording) objects(f *Frame, g *gathering) {
 		o.Visible = visible(f.Pictures, o.Views)
 		if r.kept(&o) {
 			f.Objects = append(f.Objects, o)
+		} else {
+			f.Others = append(f.Others, o)
 		}
 	}
-	slices.SortFunc(f.Objects, func(a, b Object) int { return int(int64(a.ID) - int64(b.ID)) })
+	for _, list := range [][]Object{f.Objects, f.Others} {
+		slices.SortFunc(list, func(a, b Object) int { return int(int64(a.ID) - int64(b.ID)) })
+	}
 }
 
 // leaveOut says once of each type of moving actors that it has no category.

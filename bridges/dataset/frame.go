@@ -63,9 +63,9 @@ type Frame struct {
 	Pictures []Picture
 	Clouds   []Cloud
 	Radars   []RadarSweep
-	// Objects are the actors that have a category, by rising id. The ego isn't among them. Those that the options leave out are
-	// left out here.
-	Objects []Object
+	// Objects are the actors that have a category, by rising id. The ego isn't among them. Those that the options leave out are in
+	// Others, without Views where they are too far away.
+	Objects, Others []Object
 }
 
 // Ego is the vehicle at an instant.

@@ -85,10 +85,12 @@ func (n numbering) of(actor uint32) uint16 {
 
 // appendLabels writes SemanticKITTI's label of each point that appendPoints writes: its class in the low 16 bits and its
 // instance in the high ones. Points of other things have no instance.
-func (n numbering) appendLabels(dst []byte, cloud *sample.PointCloud, objects []dataset.Object) []byte {
-	things := make(map[uint32]*dataset.Object, len(objects))
-	for i := range objects {
-		things[objects[i].ID] = &objects[i]
+func (n numbering) appendLabels(dst []byte, cloud *sample.PointCloud, objects ...[]dataset.Object) []byte {
+	things := map[uint32]*dataset.Object{}
+	for _, list := range objects {
+		for i := range list {
+			things[list[i].ID] = &list[i]
+		}
 	}
 	for i := range cloud.Points {
 		p := &cloud.Points[i]

@@ -41,7 +41,7 @@ func TestPointsAndLabels(t *testing.T) {
 		{ID: 90_000, Tag: uint8(scene.TagCar), Twist: spatial.Twist{Linear: mgl64.Vec3{0, -3, 0}}},
 	}
 	var labels [5]uint32
-	require.NoError(t, binary.Read(bytes.NewReader(numbers.appendLabels(nil, cloud, objects)), binary.LittleEndian, &labels))
+	require.NoError(t, binary.Read(bytes.NewReader(numbers.appendLabels(nil, cloud, objects[:1], objects[1:])), binary.LittleEndian, &labels))
 	assert.Equal(t, [5]uint32{40, 1<<16 | 252, 2<<16 | 30, 1<<16 | 252, 0}, labels)
 }
 

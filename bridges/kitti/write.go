@@ -85,7 +85,7 @@ func (w *writer) WriteFrame(frame *dataset.Frame) (any, error) {
 	for name, data := range map[string][]byte{
 		objectFile(frame, "calib", "txt"):   calibration.object(),
 		objectFile(frame, "label_2", "txt"): w.labels(frame, &s, camera.Inverse()),
-		frameFile(frame, "labels", "label"): w.actors.appendLabels(nil, s.cloud.PointCloud, frame.Objects),
+		frameFile(frame, "labels", "label"): w.actors.appendLabels(nil, s.cloud.PointCloud, frame.Objects, frame.Others),
 		objectFile(frame, lidar, "bin"):     appendPoints(nil, s.cloud.PointCloud),
 	} {
 		if err := w.set.WriteFile(name, data); err != nil {
