@@ -73,7 +73,7 @@ INLINE void aim(const echoing *c, const shot *f, uint32_t i, rays *r) {
     rotate(sensor.q, f->origin, r->o);
     rotate(sensor.q, f->direction, r->d);
     for (int k = 0; k < 3; k++) r->o[k] = sensor.p[k] + r->o[k];
-    if (c->of.random) {
+    if (c->of.random && c->of.set.unfired > 0) {
         vu random[4];
         random_of(&c->of, f->number, random);
         r->tmax = v_sel(v_ge(uniform_of(random[2]), v_set(c->of.set.unfired)), r->tmax, v_set(-1.0f));
@@ -99,8 +99,10 @@ enum { CODE_VELODYNE, CODE_LIVOX, CODE_HESAI };
 INLINE vf coded(uint32_t code, vf apparent) {
     if (code == CODE_HESAI) return v_min(100.0f * apparent, v_set(255.0f));
     float white = code == CODE_LIVOX ? 150.0f : 100.0f;
+    vm retro = v_lt(v_set(1.0f), apparent);
+    if (!m_any(retro)) return white * apparent;
     vf bright = v_min(white + 1.0f + (254.0f - white) * log_of(v_max(apparent, v_set(1.0f))) / BRIGHTEST_LOG, v_set(255.0f));
-    return v_sel(v_lt(v_set(1.0f), apparent), bright, white * apparent);
+    return v_sel(retro, bright, white * apparent);
 }
 
 // returned_share is returnedShare of the shader.
@@ -148,15 +150,21 @@ INLINE echo echo_of(const echoing *c, const shot *f, const rays *r, vm there, co
                    (vu)i_set((int32_t)set->light.frame), (vu)f->number}, random[4];
     pcg4d(doubt);
     random_of(&c->of, f->number, random);
-    vf level = set->alarms >= 0 ? ratio + gaussian_of(doubt[0], doubt[1]) : ratio;
+    // Normal numbers are below 5.8. So what is stronger than the threshold by more is seen anyway.
+    vm open = there & v_le(ratio, v_set(set->threshold + 6.0f));
+    vf level = set->alarms >= 0 && m_any(open) ? ratio + gaussian_of(doubt[0], doubt[1]) : ratio;
     echo e;
     e.real = there & v_lt(v_set(set->threshold), level);
     vm alarm = m_not(e.real) & v_lt(zero, r->tmax) & v_lt(uniform_of(doubt[2]), v_set(set->alarms));
     vf deviation = v_sqrt(set->least + set->deviation / v_max(ratio, v_set(1.0f)));
     vf measured = v_max(t + deviation * gaussian_of(random[0], random[1]), zero);
-    vf anywhere = f->nearest + (f->farthest - f->nearest) * uniform_of(doubt[3]);
-    e.seen = e.real | alarm, e.range = v_sel(alarm, anywhere, measured);
-    vf apparent = v_sel(alarm, set->threshold / set->ratio * anywhere * anywhere, s * r2 * exp_of(2.0f * set->clear * t));
+    vf apparent = s * r2 * exp_of(2.0f * set->clear * t);
+    e.seen = e.real | alarm, e.range = measured;
+    if (m_any(alarm)) {
+        vf anywhere = f->nearest + (f->farthest - f->nearest) * uniform_of(doubt[3]);
+        e.range = v_sel(alarm, anywhere, measured);
+        apparent = v_sel(alarm, set->threshold / set->ratio * anywhere * anywhere, apparent);
+    }
     e.intensity = coded(set->code, apparent);
     return e;
 }
@@ -167,7 +175,7 @@ INLINE void write_points(const echoing *c, const shot *f, const rays *r, const f
     vm there = m_not(i_lt(at->triangle, i_set(0)));
     vi triangle = i_sel(there, at->triangle, i_set(0));
     hit h = hit_of(&of->s, r, at);
-    vf transmission = exp_of(-of->set.attenuation * h.t), range = h.t, zero = v_set(0), place[3];
+    vf transmission = c->radiometry ? v_set(1.0f) : exp_of(-of->set.attenuation * h.t), range = h.t, zero = v_set(0), place[3];
     vm near = there & v_lt(range, f->nearest), returned = there & m_not(near), real;
     vf cosine = v_min(-dot(h.normal, r->d), v_set(1.0f)), intensity;
     vi label = label_of(&of->s.t, triangle, at->mover);
