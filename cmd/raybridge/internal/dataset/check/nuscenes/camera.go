@@ -111,10 +111,11 @@ func (g *geometry) checkPictureBoxes(tallies []tally, d *data) {
 }
 
 // shows reports whether a box at a pose, projected, holds the pixels that show it, and is where the set says that it is in the picture.
+// One that is out of sight by less than the slack may be in the picture's edge.
 func (l *lens) shows(p *picture, pose spatial.Pose) bool {
 	b, ok := l.bounds(pose, p.box.size)
-	if !ok {
-		return !p.isVisible && p.amodal[2] <= p.amodal[0]
+	if !ok && !p.isVisible && p.amodal[2] <= p.amodal[0] {
+		return true
 	}
 	return inside(b, p.amodal) && inside(p.amodal, b) && (!p.isVisible || inside(b, p.visible))
 }
