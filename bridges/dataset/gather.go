@@ -465,7 +465,7 @@ func (r *recording) release(g *gathering) {
 	}
 }
 
-// flush forgets what is no key frame yet, at the recording's end.
+// flush forgets samples that have no key frame yet, at the recording's end.
 func (r *recording) flush() { r.drop() }
 
 // commit writes a key frame and its row.

@@ -28,7 +28,7 @@ var indices = func() map[string]uint8 {
 	return m
 }()
 
-// surfaces are the categories of what is no actor, by tag; other tags are static.other.
+// surfaces are the categories of what isn't an actor, by tag; other tags are static.other.
 var surfaces = map[scene.Tag]string{
 	scene.TagSky: "noise", scene.TagRoads: "flat.driveable_surface", scene.TagRoadLine: "flat.driveable_surface", scene.TagSidewalks: "flat.sidewalk",
 	scene.TagTerrain: "flat.terrain", scene.TagGround: "flat.other", scene.TagRailTrack: "flat.other", scene.TagBuilding: "static.manmade",
