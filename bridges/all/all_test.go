@@ -55,7 +55,7 @@ func ExampleRegistry() {
 // targets are connection strings that each bridge can use, without options.
 var targets = map[string][]string{
 	"carla": {"", "0"}, "cyber": {"robot"}, "foxglove": {"", "0"}, "logging": {"drive"}, "mcap": {"drive.mcap", "drive"},
-	"ros1": {"", "robot"}, "ros2lgsvl": {"robot"}, "rosapollo": {"robot", "wss://robot"}, "stream": {"", "0"},
+	"nuscenes": {"set"}, "ros1": {"", "robot"}, "ros2lgsvl": {"robot"}, "rosapollo": {"robot", "wss://robot"}, "stream": {"", "0"},
 	"rosbridge": {"robot", "wss://robot", "listen=0"}, "velodyne": {"robot", "[::1]:2369", "drive.pcap"},
 }
 
