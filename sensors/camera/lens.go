@@ -20,12 +20,13 @@ const maxSize = 16384
 
 // Lens maps points of the camera's optical frame (z forward, x right, y down,
 // metres) to pixels. Pixel centres lie at integers, the top-left pixel's at (0, 0).
-// It is an ideal pinhole, unless PlumbBob, SVL or SVLFisheye has given it a
+// It is an ideal pinhole, unless PlumbBob or another of the methods has given it a
 // distortion. It is a plain value: equal lenses are == and see the same.
 type Lens struct {
 	Width, Height int     // pixels
 	Fx, Fy        float64 // focal lengths, pixels
 	Cx, Cy        float64 // principal point, pixels
+	Skew          float64 // pixels to the right for each focal length down; 0 for nearly all cameras
 
 	distortion distortion // nil for a pinhole
 }
@@ -40,8 +41,9 @@ type distortion interface {
 	// ray returns the direction that is seen at a point of the plane, NaN where there
 	// is none: as Lens.Ray scales it.
 	ray(x, y float64) mgl64.Vec3
-	// info makes a CameraInfo that describes a pinhole one of the lens.
-	info(Lens, *sample.CameraInfo)
+	// info makes a CameraInfo that describes a pinhole one of the lens, and returns by how
+	// many pixels it is off at most: 0 where it has the lens's own numbers, or none.
+	info(Lens, *sample.CameraInfo) float64
 	// block adds the numbers to the shaders' uniform block; constant is LENS.
 	block(*lensBlock)
 	constant() int
@@ -78,7 +80,11 @@ func (l Lens) Project(p mgl64.Vec3) (u, v float64, ok bool) {
 	if !ok {
 		return 0, 0, false
 	}
-	return l.Cx + l.Fx*x, l.Cy + l.Fy*y, true
+	u, v = l.Cx+l.Fx*x, l.Cy+l.Fy*y
+	if l.Skew != 0 {
+		u += l.Skew * y
+	}
+	return u, v, true
 }
 
 // Ray returns the direction of the optical frame that is seen at (u, v), scaled to z = 1. That
@@ -86,6 +92,9 @@ func (l Lens) Project(p mgl64.Vec3) (u, v float64, ok bool) {
 // nothing it is NaN.
 func (l Lens) Ray(u, v float64) mgl64.Vec3 {
 	x, y := (u-l.Cx)/l.Fx, (v-l.Cy)/l.Fy
+	if l.Skew != 0 {
+		x -= l.Skew * y / l.Fx
+	}
 	if l.distortion != nil {
 		return l.distortion.ray(x, y)
 	}
@@ -106,7 +115,7 @@ func (l Lens) divided(n int) Lens {
 	k := float64(n)
 	return Lens{
 		Width: n * l.Width, Height: n * l.Height, Fx: k * l.Fx, Fy: k * l.Fy,
-		Cx: k*(l.Cx+0.5) - 0.5, Cy: k*(l.Cy+0.5) - 0.5, distortion: l.distortion,
+		Cx: k*(l.Cx+0.5) - 0.5, Cy: k*(l.Cy+0.5) - 0.5, Skew: k * l.Skew, distortion: l.distortion,
 	}
 }
 
@@ -141,7 +150,8 @@ const (
 // SVLFisheye get the numbers of a model of OpenCV's that are nearest. P is for the
 // picture with its distortion removed, at K's focal lengths. Where no model is that near,
 // DistortionModel and D are empty and K, R and P zeros: sensor_msgs' uncalibrated camera.
-func (l Lens) Info(origin PrincipalPoint, info *sample.CameraInfo) {
+// It returns by how many pixels a fitted model is off at most, 0 for one that is exact.
+func (l Lens) Info(origin PrincipalPoint, info *sample.CameraInfo) float64 {
 	cx, cy := l.Cx, l.Cy
 	if origin == CornerOrigin {
 		cx, cy = cx+0.5, cy+0.5
@@ -149,12 +159,13 @@ func (l Lens) Info(origin PrincipalPoint, info *sample.CameraInfo) {
 	info.Width, info.Height = l.Width, l.Height
 	info.DistortionModel = plumbBobModel.name
 	info.D = append(info.D[:0], 0, 0, 0, 0, 0)
-	info.K = [9]float64{l.Fx, 0, cx, 0, l.Fy, cy, 0, 0, 1}
+	info.K = [9]float64{l.Fx, l.Skew, cx, 0, l.Fy, cy, 0, 0, 1}
 	info.R = [9]float64{1, 0, 0, 0, 1, 0, 0, 0, 1}
-	info.P = [12]float64{l.Fx, 0, cx, 0, 0, l.Fy, cy, 0, 0, 0, 1, 0}
-	if l.distortion != nil {
-		l.distortion.info(l, info)
+	info.P = [12]float64{l.Fx, l.Skew, cx, 0, 0, l.Fy, cy, 0, 0, 0, 1, 0}
+	if l.distortion == nil {
+		return 0
 	}
+	return l.distortion.info(l, info)
 }
 
 // lensBlock is lib/lens.glsl's uniform block (std140).
@@ -171,6 +182,9 @@ func (l Lens) block() lensBlock {
 
 // constant returns the value of LENS for the shaders.
 func (l Lens) constant() int {
+	if l.Skew != 0 {
+		return lensTable
+	}
 	if l.distortion == nil {
 		return 0
 	}
@@ -222,7 +236,7 @@ func finite(numbers ...float64) error {
 }
 
 // bend returns where an ideal point goes, and the derivatives there.
-func (d *plumbBob) bend(p mgl64.Vec2) (mgl64.Vec2, mgl64.Mat2) {
+func (d plumbBob) bend(p mgl64.Vec2) (mgl64.Vec2, mgl64.Mat2) {
 	x, y := p[0], p[1]
 	s := x*x + y*y
 	g, c := d.radial.factor(s), 2*d.radial.change(s)
@@ -245,35 +259,31 @@ func (d plumbBob) project(p mgl64.Vec3) (x, y float64, ok bool) {
 	return at[0], at[1], true
 }
 
-// ray solves for the ideal point by Newton's method, from the solution without the
+func (d plumbBob) end() float64 { return d.radial.limit }
+
+// straight solves for the ideal point by Newton's method, from the solution without the
 // tangential terms on.
-func (d plumbBob) ray(x, y float64) mgl64.Vec3 {
+func (d plumbBob) straight(x, y float64) (p mgl64.Vec2, ok bool) {
 	want := mgl64.Vec2{x, y}
-	p := want
+	start := want
 	if q := want.Len(); q > 0 {
 		r, _ := d.radial.invert(q)
-		p = want.Mul(r / q)
+		start = want.Mul(r / q)
 	}
-	for range 50 {
-		at, slope := d.bend(p)
-		next := p.Add(slope.Inv().Mul2x1(want.Sub(at)))
-		if r := next.Len(); r > d.radial.limit {
-			next = next.Mul(d.radial.limit / r)
-		}
-		if next == p {
-			break
-		}
-		p = next
-	}
-	at, slope := d.bend(p)
-	if !(at.Sub(want).Len() <= 1e-11*(1+want.Len())) || slope.Det() <= 0 {
+	return unbend(d, want, start)
+}
+
+func (d plumbBob) ray(x, y float64) mgl64.Vec3 {
+	p, ok := d.straight(x, y)
+	if !ok {
 		return noRay()
 	}
 	return mgl64.Vec3{p[0], p[1], 1}
 }
 
-func (d plumbBob) info(_ Lens, info *sample.CameraInfo) {
+func (d plumbBob) info(_ Lens, info *sample.CameraInfo) float64 {
 	info.D = append(info.D[:0], d.radial.c[0], d.radial.c[1], d.p1, d.p2, d.radial.c[2])
+	return 0
 }
 
 func (d plumbBob) block(b *lensBlock) {
@@ -394,8 +404,8 @@ func (d svl) ray(x, y float64) mgl64.Vec3 {
 	return mgl64.Vec3{mx, my, 1}
 }
 
-func (svl) info(l Lens, info *sample.CameraInfo) {
-	l.describe([]*model{plumbBobModel, rationalModel}, info)
+func (svl) info(l Lens, info *sample.CameraInfo) float64 {
+	return l.describe([]*model{plumbBobModel, rationalModel}, info)
 }
 
 func (d svl) block(b *lensBlock) { d.undo.block(b) }
@@ -413,17 +423,14 @@ func (d svlFisheye) project(p mgl64.Vec3) (x, y float64, ok bool) {
 
 func (d svlFisheye) ray(x, y float64) mgl64.Vec3 {
 	mx, my, ok := d.ideal(x, y)
-	s := mx*mx + my*my
-	under := 1 + (1-d.xi*d.xi)*s
-	if !ok || under < 0 {
+	if !ok {
 		return noRay()
 	}
-	lambda := (d.xi + math.Sqrt(under)) / (1 + s)
-	return mgl64.Vec3{lambda * mx, lambda * my, lambda - d.xi}
+	return onSphere(d.xi, mx, my)
 }
 
-func (svlFisheye) info(l Lens, info *sample.CameraInfo) {
-	l.describe([]*model{equidistantModel, plumbBobModel, rationalModel}, info)
+func (svlFisheye) info(l Lens, info *sample.CameraInfo) float64 {
+	return l.describe([]*model{equidistantModel, plumbBobModel, rationalModel}, info)
 }
 
 func (d svlFisheye) block(b *lensBlock) {
@@ -467,30 +474,11 @@ func (p *radial) change(s float64) float64 {
 // invert returns the radius that the polynomial turns into q >= 0; ok is false where
 // none of its range does.
 func (p *radial) invert(q float64) (r float64, ok bool) {
-	value := func(r float64) float64 { return r * p.factor(r*r) }
-	low, high := 0.0, p.limit
-	if !(q <= value(high)) {
-		return high, false
-	}
-	r = min(q, high)
-	for range 200 {
-		miss := value(r) - q
-		if miss > 0 {
-			high = r
-		} else {
-			low = r
-		}
+	return rise(q, p.limit, func(r float64) (value, slope float64) {
 		s := r * r
-		next := r - miss/(p.factor(s)+2*s*p.change(s))
-		if !(next >= low && next <= high) { // Newton's step leaves what holds the root
-			next = low + (high-low)/2
-		}
-		if next == r {
-			break
-		}
-		r = next
-	}
-	return r, true
+		factor := p.factor(s)
+		return r * factor, factor + 2*s*p.change(s)
+	})
 }
 
 // positiveRoots returns where the polynomial c[0] + c[1] s + ... changes its sign at
@@ -568,7 +556,7 @@ const describedWithin = 0.4
 // describe fills in the first of models that shows what the picture does, fitted by
 // least squares. Where none does, it leaves the zeros by which sensor_msgs says that a
 // camera is uncalibrated.
-func (l Lens) describe(models []*model, info *sample.CameraInfo) {
+func (l Lens) describe(models []*model, info *sample.CameraInfo) float64 {
 	p := l.profile()
 	for _, m := range models {
 		focal, d, off := m.fit(p)
@@ -577,11 +565,11 @@ func (l Lens) describe(models []*model, info *sample.CameraInfo) {
 			for _, f := range []*float64{&info.K[0], &info.K[4], &info.P[0], &info.P[5]} {
 				*f *= focal
 			}
-			return
+			return off * max(l.Fx, l.Fy)
 		}
 	}
-	info.DistortionModel, info.D = "", info.D[:0]
-	info.K, info.R, info.P = [9]float64{}, [9]float64{}, [12]float64{}
+	uncalibrated(info)
+	return 0
 }
 
 // profile is what a radial lens shows from its principal point outwards. At each distance,
