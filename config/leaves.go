@@ -71,8 +71,8 @@ func walkSensor(c *sensors.Config, registry *sensors.Registry, path string, visi
 	}
 	for i := range s.Definition.Attributes {
 		a := &s.Definition.Attributes[i]
-		l := leaf{key: path + "." + a.Name, value: reflect.ValueOf(s.Settings.Value(a.Name))}
-		if a.Path {
+		l := leaf{key: path + "." + a.Name, value: reflect.ValueOf(c.Shown(a, s.Settings.Value(a.Name)))}
+		if a.Path || c.PathOf(a) != "" {
 			l.tag = `path:"true"`
 		}
 		visit(l)

@@ -1,12 +1,30 @@
 // Lenses, as lib/lens.glsl has them.
 
-enum { LENS_PINHOLE, LENS_PLUMB_BOB, LENS_SVL, LENS_SVL_FISHEYE };
+enum { LENS_PINHOLE, LENS_PLUMB_BOB, LENS_SVL, LENS_SVL_FISHEYE, LENS_TABLE };
 
 // lens is the uniform block.
 typedef struct {
     float pixels[4]; // 1/fx, 1/fy, cx, cy
     float radial[4], shape[4];
 } lens;
+
+// optics is a lens as its kind reads it.
+typedef struct {
+    const lens *lens;
+    int kind;
+    const float *table; // of LENS_TABLE: two numbers an entry
+    int32_t width, height;
+} optics;
+
+// optics_of takes the lens of a work; 0 after hd_fail.
+static int optics_of(hd_work *w, int kind, optics *o) {
+    *o = (optics){.lens = hd_block(w, 1, sizeof *o->lens), .kind = kind};
+    if (!o->lens || kind != LENS_TABLE) return o->lens != NULL;
+    const hd_texture *t = w->sampler[SLOT_LENS_TABLE];
+    if (!t || t->format != HD_RG32F || t->width < 4 || t->height < 4) return hd_fail(w, "a lens lacks its table");
+    o->table = (const float *)(const void *)(t->memory->bytes + t->level[0]), o->width = t->width, o->height = t->height;
+    return 1;
+}
 
 // pixel_rays is what pixels see along.
 typedef struct {
@@ -69,8 +87,137 @@ INLINE vm solve(const lens *l, int kind, const vf q[2], vf p[2], slopes *m) {
     return v_lt(v_sqrt(dot2(off, off)), 1e-5f * (1.0f + v_sqrt(dot2(q, q)))) & v_lt(v_set(0), m->xx * m->yy - m->xy * m->xy);
 }
 
+// A table's entries, and what is made of them.
+
+// missing tells that there is no entry.
+INLINE vm missing(const vf entry[2]) { return m_not(v_lt(v_abs(entry[0]), v_set(1e30f))); }
+
+// entry_at returns what the table has of pixels, nothing beside it.
+INLINE void entry_at(const optics *o, vi x, vi y, vf entry[2]) {
+    vm inside = i_below(x, i_set(o->width)) & i_below(y, i_set(o->height));
+    vi at = i_sel(inside, (y * o->width + x) * 2, i_set(0));
+    for (int k = 0; k < 2; k++) entry[k] = v_sel(inside, v_gather(o->table + k, at), v_set(NAN));
+}
+
+INLINE void change_of(vf before[2], const vf here[2], vf after[2], vf change[2]) {
+    vm no_before = missing(before), no_after = missing(after);
+    vf share = v_sel(no_before | no_after, v_set(1.0f), v_set(0.5f));
+    for (int k = 0; k < 2; k++) change[k] = (v_sel(no_after, here[k], after[k]) - v_sel(no_before, here[k], before[k])) * share;
+}
+
+INLINE void cubic(vf t, vf w[4]) {
+    vf a = t - 1.0f, b = t - 2.0f, c = t - 3.0f;
+    w[0] = a * b * c * (-1.0f / 6.0f), w[1] = t * b * c * 0.5f, w[2] = t * a * c * -0.5f, w[3] = t * a * b * (1.0f / 6.0f);
+}
+
+INLINE vi first_of(vf at, int size) {
+    vi first = v_trunc(v_floor(at)) - 1;
+    first = i_sel(i_lt(first, i_set(0)), i_set(0), first);
+    return i_sel(i_lt(i_set(size - 4), first), i_set(size - 4), first);
+}
+
+// between returns the entries at places between pixels.
+INLINE void between(const optics *o, vf x, vf y, vf sum[2]) {
+    vi left = first_of(x, o->width), top = first_of(y, o->height);
+    vf across[4], along[4];
+    cubic(x - i_float(left), across), cubic(y - i_float(top), along);
+    sum[0] = sum[1] = v_set(0);
+    for (int j = 0; j < 4; j++) {
+        vf row[2] = {v_set(0), v_set(0)};
+        for (int i = 0; i < 4; i++) {
+            vf entry[2];
+            entry_at(o, left + i, top + j, entry);
+            for (int k = 0; k < 2; k++) row[k] = row[k] + across[i] * entry[k];
+        }
+        for (int k = 0; k < 2; k++) sum[k] = sum[k] + along[j] * row[k];
+    }
+}
+
+// direction_of returns where entries p lead, and how that changes with them by x and y.
+INLINE void direction_of(const lens *l, const vf p[2], const vf x[2], const vf y[2], pixel_rays *r) {
+    vf over = v_set(1.0f), change = v_set(0), across = v_set(0), along = v_set(0);
+    r->direction[2] = over;
+    if (l->shape[0] != 0) {
+        vf s = dot2(p, p), h = 0.25f * s;
+        vf c = 1.0f + h * (-1.0f / 2.0f + h * (1.0f / 24.0f + h * (-1.0f / 720.0f + h * (1.0f / 40320.0f + h * (-1.0f / 3628800.0f + h * (1.0f / 479001600.0f))))));
+        vf d = 1.0f + h * (-1.0f / 6.0f + h * (1.0f / 120.0f + h * (-1.0f / 5040.0f + h * (1.0f / 362880.0f + h * (-1.0f / 39916800.0f + h * (1.0f / 6227020800.0f))))));
+        over = d * c, r->direction[2] = 1.0f - 2.0f * h * d * d;
+        vm small = v_lt(s, v_set(0.05f));
+        change = v_sel(small, -1.0f / 3.0f + s * (1.0f / 30.0f), (r->direction[2] - over) / v_sel(small, v_set(1.0f), s));
+        across = dot2(p, x), along = dot2(p, y);
+    }
+    for (int k = 0; k < 2; k++) {
+        r->direction[k] = over * p[k];
+        r->right[k] = over * x[k] + change * across * p[k], r->down[k] = over * y[k] + change * along * p[k];
+    }
+    r->right[2] = -over * across, r->down[2] = -over * along;
+}
+
+// rays_near returns what places of the table, in its pixels, see along; whole where all are pixels.
+INLINE void rays_near(const optics *o, vf x, vf y, int whole, pixel_rays *r) {
+    vi last_x = i_set(o->width - 1), last_y = i_set(o->height - 1), zero = i_set(0);
+    vf beyond = v_set(1e6f); // what no whole number holds is undefined
+    x = v_min(v_max(x, -beyond), beyond), y = v_min(v_max(y, -beyond), beyond);
+    vi column = v_trunc(v_floor(x + 0.5f)), row = v_trunc(v_floor(y + 0.5f));
+    column = i_sel(i_lt(column, zero), zero, column), column = i_sel(i_lt(last_x, column), last_x, column);
+    row = i_sel(i_lt(row, zero), zero, row), row = i_sel(i_lt(last_y, row), last_y, row);
+    vf here[2], before[2], after[2], right[2], down[2], p[2];
+    entry_at(o, column, row, here);
+    entry_at(o, column - 1, row, before), entry_at(o, column + 1, row, after);
+    change_of(before, here, after, right);
+    entry_at(o, column, row - 1, before), entry_at(o, column, row + 1, after);
+    change_of(before, here, after, down);
+    r->seeing = m_not(missing(here));
+    p[0] = here[0], p[1] = here[1];
+    if (!whole) {
+        vf dx = x - i_float(column), dy = y - i_float(row), fine[2];
+        between(o, x, y, fine);
+        vm straight = missing(fine) | v_lt(v_set(0.75f), v_abs(dx)) | v_lt(v_set(0.75f), v_abs(dy));
+        for (int k = 0; k < 2; k++) p[k] = v_sel(straight, here[k] + dx * right[k] + dy * down[k], fine[k]);
+    }
+    for (int k = 0; k < 2; k++) {
+        p[k] = v_sel(r->seeing, p[k], v_set(0));
+        right[k] = v_sel(r->seeing, right[k], v_set(0)), down[k] = v_sel(r->seeing, down[k], v_set(0));
+    }
+    direction_of(o->lens, p, right, down, r);
+}
+
+INLINE void shown_as(const lens *l, const vf point[3], vf d[3]) {
+    vf size = l->shape[0] == 0 ? point[2] : v_sqrt(dot3(point, point));
+    for (int k = 0; k < 3; k++) d[k] = point[k] / size;
+}
+
+// pixels_before tells where on the picture points appeared that were at then, and are now what pixels at see.
+INLINE vm pixels_before(const optics *o, const vf at[2], const vf now[3], const vf then[3], vf before[2]) {
+    vf way[3], from[3], move[2] = {v_set(0), v_set(0)};
+    vm seen = o->lens->shape[0] == 0 ? v_lt(v_set(0), then[2]) : m_all();
+    shown_as(o->lens, then, way), shown_as(o->lens, now, from);
+    pixel_rays start, r;
+    rays_near(o, at[0], at[1], 1, &start);
+    before[0] = at[0], before[1] = at[1];
+    for (int i = 0; i < 5; i++) { // the last looks whether it got there
+        rays_near(o, before[0], before[1], 0, &r);
+        vf miss[3];
+        for (int k = 0; k < 3; k++) miss[k] = way[k] - from[k] - (r.direction[k] - start.direction[k]);
+        vf xx = dot3(r.right, r.right), xy = dot3(r.right, r.down), yy = dot3(r.down, r.down);
+        vf x = dot3(r.right, miss), y = dot3(r.down, miss), scale = 1.0f / (xx * yy - xy * xy);
+        move[0] = scale * (yy * x - xy * y), move[1] = scale * (xx * y - xy * x);
+        seen = seen & r.seeing;
+        for (int k = 0; k < 2 && i < 4; k++) before[k] = before[k] + move[k];
+    }
+    return seen & v_lt(dot2(move, move), v_set(1e-2f));
+}
+
 // rays_of returns what pixels see along.
-INLINE void rays_of(const lens *l, int kind, vf x, vf y, pixel_rays *r) {
+INLINE void rays_of(const optics *o, vf x, vf y, pixel_rays *r) {
+    const lens *l = o->lens;
+    int kind = o->kind;
+    if (kind == LENS_TABLE) {
+        float scale = l->shape[1];
+        rays_near(o, (x + 0.5f) * scale - 0.5f, (y + 0.5f) * scale - 0.5f, scale == 1.0f, r);
+        for (int k = 0; k < 3; k++) r->right[k] = r->right[k] * scale, r->down[k] = r->down[k] * scale;
+        return;
+    }
     vf q[2] = {(x - l->pixels[2]) * l->pixels[0], (y - l->pixels[3]) * l->pixels[1]}, p[2] = {q[0], q[1]};
     vf zero = v_set(0), one = v_set(1.0f);
     slopes m = {one, zero, one};
@@ -102,7 +249,9 @@ INLINE void rays_of(const lens *l, int kind, vf x, vf y, pixel_rays *r) {
 }
 
 // pixels_of tells where on the picture points appear.
-INLINE vm pixels_of(const lens *l, int kind, const vf point[3], vf at[2]) {
+INLINE vm pixels_of(const optics *o, const vf point[3], vf at[2]) {
+    const lens *l = o->lens;
+    int kind = o->kind;
     float xi = l->shape[2];
     vf far = v_sqrt(dot3(point, point)), depth = point[2] + xi * far, one = v_set(1.0f);
     vm seen = v_lt(v_set(0), depth);

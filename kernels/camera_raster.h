@@ -16,7 +16,7 @@ enum {
 };
 
 // Samplers of the cameras' own, of the catalogue.
-enum { SLOT_FRAMES = HD_SLOT_SENSOR, SLOT_VISIBLE, SLOT_STATIC_SHADOW, SLOT_MOVER_SHADOW, SLOT_PALETTE, SLOT_SUNLIT };
+enum { SLOT_FRAMES = HD_SLOT_SENSOR, SLOT_VISIBLE, SLOT_STATIC_SHADOW, SLOT_MOVER_SHADOW, SLOT_PALETTE, SLOT_SUNLIT, SLOT_LENS_TABLE };
 
 // drawn is a triangle on the picture: its corners in pixels, whose centres are whole numbers,
 // and at each 1 / depth, or the depth of a map of the sun.

@@ -26,7 +26,7 @@ typedef struct {
 typedef struct {
     const int32_t *on; // the constants
     const view *view;
-    const lens *lens;
+    optics optics;
     hd_tables t;
     const float *frames, *palette;
     uint32_t frame_count, mover_texels;
@@ -37,7 +37,7 @@ typedef struct {
     const hd_texture *sunlit;
     const uint32_t *visible;
     int seen_width, seen_height, tile_width, tile_height, tiles_x, tiles_y; // of the points that are seen
-    int light, points, labels, corners, kind;
+    int light, points, labels, corners;
     uint32_t words[512]; // the palette's colours as bytes
     uint32_t *color, *depth, *tags, *instances, *normals, *flow, *luminance;
     raster *draws; // to be drawn first, or NULL
@@ -155,7 +155,7 @@ static void learn(const shading *s, uint32_t triangle, uint32_t frame, facts *t)
     t->u0 = rows[4] * to[0] + rows[5] * to[1] + rows[6] * to[2];
     t->v0 = rows[8] * to[0] + rows[9] * to[1] + rows[10] * to[2];
     t->nearest = -INFINITY, t->farthest = INFINITY;
-    if (s->kind != LENS_SVL_FISHEYE) {
+    if (s->optics.kind < LENS_SVL_FISHEYE) {
         float z[3];
         for (int i = 0; i < 3; i++) z[i] = f[5][0] * p[4 * i] + f[5][1] * p[4 * i + 1] + f[5][2] * p[4 * i + 2] + f[5][3];
         float slack = 1e-4f + 1e-5f * most3(z);
@@ -207,7 +207,7 @@ INLINE void point_of(const shading *s, const facts *t, vm on, seen *h, int first
 #define SET_I(to, value) to = first ? i_set((int32_t)(value)) : i_sel(on, i_set((int32_t)(value)), to)
     vf zero = v_set(0), one = v_set(1.0f);
     const vf *d = h->ray.direction;
-    const float *step = s->lens->pixels;
+    const float *step = s->optics.lens->pixels;
     SET_I(h->label, t->label);
     if (!s->points) return;
     vf across = 1.0f / dot3s(d, t->plane);
@@ -237,7 +237,7 @@ INLINE void point_of(const shading *s, const facts *t, vm on, seen *h, int first
     if (!s->light) return;
     // How u and v change to the neighbouring pixels, and with them the texture's.
     vf px, py, ux, vx, uy, vy, rx = r, ry = r;
-    if (s->kind == LENS_PINHOLE) {
+    if (s->optics.kind == LENS_PINHOLE) {
         rx = r * step[0], ry = r * step[1];
         px = t->plane[0] * across, py = t->plane[1] * across;
         ux = v_set(t->u[0]), vx = v_set(t->v[0]), uy = v_set(t->u[1]), vy = v_set(t->v[1]);
@@ -945,12 +945,16 @@ INLINE void write_flow(const shading *s, const seen *h, int x0, int y0) {
     vm there;
     for (int i = 0; i < 3; i++) now[i] = v_sel(h->some, h->reach * h->ray.direction[i], h->ray.direction[i]),
         then[i] = now[i] + h->since[i];
-    if (s->kind == LENS_PINHOLE) {
+    if (s->optics.kind == LENS_PINHOLE) {
         there = v_lt(v_set(0), then[2]);
-        for (int i = 0; i < 2; i++) pixels[i] = (h->ray.direction[i] * h->since[2] - h->since[i]) / (then[2] * s->lens->pixels[i]);
+        for (int i = 0; i < 2; i++) pixels[i] = (h->ray.direction[i] * h->since[2] - h->since[i]) / (then[2] * s->optics.lens->pixels[i]);
+    } else if (s->optics.kind == LENS_TABLE) {
+        vf at[2] = {i_float(h->x), i_float(h->y)}, before[2];
+        there = pixels_before(&s->optics, at, now, then, before) & h->ray.seeing;
+        for (int i = 0; i < 2; i++) pixels[i] = at[i] - before[i];
     } else {
         vf before[2], after[2];
-        there = pixels_of(s->lens, s->kind, then, before) & pixels_of(s->lens, s->kind, now, after) & h->ray.seeing;
+        there = pixels_of(&s->optics, then, before) & pixels_of(&s->optics, now, after) & h->ray.seeing;
         for (int i = 0; i < 2; i++) pixels[i] = after[i] - before[i];
     }
     uint32_t rows[2][LANES];
@@ -965,7 +969,7 @@ INLINE void look(const shading *s, const tile *t, int at, seen *h, knowledge *me
     vi last_x = i_set(s->seen_width - 1), last_y = i_set(s->seen_height - 1);
     h->x = (i_ramp() & 3) + (t->x + left_of(at)), h->y = (i_ramp() >> 2) + (t->y + top_of(at));
     h->x = i_sel(i_lt(h->x, last_x), h->x, last_x), h->y = i_sel(i_lt(h->y, last_y), h->y, last_y);
-    rays_of(s->lens, s->kind, i_float(h->x), i_float(h->y), &h->ray);
+    rays_of(&s->optics, i_float(h->x), i_float(h->y), &h->ray);
     if (rolling) find_rolling(s, i_load(&t->triangle[at]), i_load(&t->frame[at]), h, memory);
     else find(s, i_load(&t->triangle[at]), i_load(&t->frame[at]), h, memory);
     if (!s->light || !m_any(h->some)) return;
@@ -1085,8 +1089,8 @@ static uint32_t *output(hd_work *w, int slot, size_t words, int wanted, int *sho
 // shading_of reads what a dispatch is to do; 0 after hd_fail.
 static int shading_of(shading *s, hd_pool *p, hd_work *w) {
     const int32_t *on = s->on = w->program->constants;
-    s->view = hd_block(w, 0, sizeof *s->view), s->lens = hd_block(w, 1, sizeof *s->lens);
-    if (!s->view || !s->lens) return 0;
+    s->view = hd_block(w, 0, sizeof *s->view);
+    if (!s->view || !optics_of(w, on[LENS], &s->optics)) return 0;
     uint32_t keys;
     if (on[ROLLING] && (!(s->shutter = shutter_of(w)) || !(s->motion = hd_table(w, HD_SLOT_MOTION, 16, &keys)))) return 0;
     if (on[ROLLING] && (on[FLOW] || keys < 2)) return hd_fail(w, "a rolling picture has no flow, and needs a motion table");
@@ -1095,7 +1099,6 @@ static int shading_of(shading *s, hd_pool *p, hd_work *w) {
     s->corners = s->light || on[NORMALS];
     int depths = on[DEPTH] || on[DEPTH_CODES] || on[DEPTH_GREYS];
     s->points = s->corners || depths || on[FLOW];
-    s->kind = on[LENS];
     const hd_texture *visible = w->sampler[SLOT_VISIBLE];
     uint32_t frames, colors;
     s->frames = hd_table(w, SLOT_FRAMES, 16, &frames), s->palette = hd_table(w, SLOT_PALETTE, 16, &colors);

@@ -7,8 +7,8 @@ enum { SEEN_TILE = 32, SEEN_WIDE = 16, SEEN_HIGH = RAYS / SEEN_WIDE }; // pixels
 
 typedef struct {
     hd_scene s;
-    const lens *lens;
-    int32_t kind, size[2], tiles; // tiles are those of a row
+    optics optics;
+    int32_t size[2], tiles; // tiles are those of a row
     const shutter *shutter;       // NULL where all is of one instant
     // Of camera.trace.
     float near, far;
@@ -36,9 +36,9 @@ INLINE void each_packet(const seeing *c, uint32_t block, void (*one)(const seein
 
 // seeing_of takes a lens and the size of the picture from a work.
 static int seeing_of(hd_work *w, seeing *c, const int32_t size[2], size_t pixels) {
-    if (!(c->lens = hd_block(w, 1, sizeof *c->lens)) || !hd_scene_of(w, &c->s)) return 0;
+    if (!optics_of(w, w->program->constants[0], &c->optics) || !hd_scene_of(w, &c->s)) return 0;
     if (w->program->constants[1] && !(c->shutter = shutter_of(w))) return 0;
-    c->kind = w->program->constants[0], c->size[0] = size[0], c->size[1] = size[1];
+    c->size[0] = size[0], c->size[1] = size[1];
     c->tiles = (size[0] + SEEN_TILE - 1) / SEEN_TILE;
     if (size[0] > 0 && size[1] > 0 && (uint64_t)size[0] * (uint64_t)size[1] == pixels) return 1;
     return hd_fail(w, "a view of %d x %d pixels has another size than its picture", size[0], size[1]);
@@ -62,7 +62,7 @@ INLINE void trace_pixels(const seeing *c, int x, int y, int rolling) {
         r[k].seconds = rolling ? seconds_of(c->shutter, at[k][0], at[k][1]) : v_set(0);
         if (rolling) camera = sensor_pose(c->s.motion, moment_at(c->s.motion, r[k].seconds));
         pixel_rays p;
-        rays_of(c->lens, c->kind, i_float(at[k][0]), i_float(at[k][1]), &p);
+        rays_of(&c->optics, i_float(at[k][0]), i_float(at[k][1]), &p);
         vf scale = v_sqrt(dot(p.direction, p.direction)), d[3];
         for (int i = 0; i < 3; i++) d[i] = p.direction[i] / scale, r[k].o[i] = camera.p[i];
         rotate(camera.q, d, r[k].d);
@@ -141,7 +141,7 @@ INLINE vf reach_to(const seeing *c, vi triangle, vi frame, const sun_frame *f, c
     for (int i = 0; i < 3; i++) v_rows(c->s.t.vertices, triangle * 3 + i, corner[i]);
     for (int i = 0; i < 3; i++) from[i] = f->row[i][3] - corner[0][i];
     vf reach = -dot(plane, from) * (1.0f / dot(plane, ray));
-    if (c->kind == LENS_SVL_FISHEYE || c->shutter) return reach;
+    if (c->optics.kind >= LENS_SVL_FISHEYE || c->shutter) return reach;
     v_rows(c->frames, frame * 6 + 5, out);
     vf depth[3];
     for (int i = 0; i < 3; i++) depth[i] = in_frame(out, corner[i]) + out[3];
@@ -169,7 +169,7 @@ static void sun_packet(const seeing *c, int x, int y) {
         vf plane[4], ray[3], way[3], optical[3], normal[3];
         v_rows(c->s.t.planes, triangle * 3, plane);
         pixel_rays p;
-        rays_of(c->lens, c->kind, i_float(at[k][0]), i_float(at[k][1]), &p);
+        rays_of(&c->optics, i_float(at[k][0]), i_float(at[k][1]), &p);
         r[k].seconds = v_set(0);
         if (c->shutter) {
             r[k].seconds = seconds_of(c->shutter, at[k][0], at[k][1]);

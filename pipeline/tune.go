@@ -95,8 +95,9 @@ func (s *Sensor) example() (sensors.Sensor, *sensors.Settings) {
 func (s *Sensor) Values() map[string]any {
 	example, settings := s.example()
 	values := map[string]any{}
-	for _, a := range s.spec.Definition.Attributes {
-		values[a.Name] = settings.Value(a.Name)
+	for i := range s.spec.Definition.Attributes {
+		a := &s.spec.Definition.Attributes[i]
+		values[a.Name] = s.spec.Config.Shown(a, settings.Value(a.Name))
 	}
 	if deriver, ok := example.(sensors.Deriver); ok {
 		for name, value := range deriver.Derived() {

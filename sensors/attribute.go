@@ -67,6 +67,9 @@ type Attribute struct {
 	// Path says that the value, a string, names a file. A relative path is relative to the file that
 	// gives it, and else to the working directory.
 	Path bool
+	// File attributes have the content of a file. In a file, such as a rig, the value is its path or the
+	// content (IsContent).
+	File bool
 	// Inert says, where it isn't empty, why the attribute changes nothing: it is
 	// there because other simulators' rigs name it.
 	Inert string
@@ -146,6 +149,8 @@ func (a *Attribute) validate() error {
 		return fmt.Errorf("a %s has no range", a.Type)
 	case a.UsualMin < a.UsualMax && a.Min < a.Max && (a.UsualMin < a.Min || a.UsualMax > a.Max):
 		return fmt.Errorf("its usual range, %v to %v, goes beyond its range, %v to %v", a.UsualMin, a.UsualMax, a.Min, a.Max)
+	case a.File && a.Type != String:
+		return fmt.Errorf("a %s has no file's content", a.Type)
 	case a.Path && a.Type != String:
 		return fmt.Errorf("a %s is no path", a.Type)
 	case a.Restricted && len(a.Recommended) == 0:
@@ -293,7 +298,7 @@ func floats(value any) ([]float64, bool) {
 //	enum        Attribute.Recommended with commas between; there are no other values
 //	recommended the same where there are others
 //	fixed, live   Attribute.Fixed and Attribute.Live where they are true
-//	path          Attribute.Path where it is true
+//	path, file    Attribute.Path and Attribute.File where they are true
 //	inert         Attribute.Inert
 //
 // A field is a bool, a whole number, a float64, a string, a [3]uint8, a []float64 or a vector
@@ -428,7 +433,7 @@ func attributeOf(name string, t reflect.Type, tag reflect.StructTag) (a Attribut
 	if optional {
 		t = t.Elem()
 	}
-	a = Attribute{Name: name, Doc: tag.Get("doc"), Unit: tag.Get("unit"), Fixed: tag.Get("fixed") == "true", Live: tag.Get("live") == "true", Path: tag.Get("path") == "true"}
+	a = Attribute{Name: name, Doc: tag.Get("doc"), Unit: tag.Get("unit"), Fixed: tag.Get("fixed") == "true", Live: tag.Get("live") == "true", Path: tag.Get("path") == "true", File: tag.Get("file") == "true"}
 	switch zero := reflect.Zero(t).Interface().(type) {
 	case []float64:
 		a.Type, a.Default = Floats, []float64{}

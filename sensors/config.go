@@ -10,6 +10,7 @@ import (
 
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/doc"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -256,15 +257,72 @@ func (c *Config) Reaches(registry *Registry, at spatial.MapFrame, p mgl64.Vec3) 
 // besider is a Place in a file that knows where other files lie beside it.
 type besider interface{ Beside(path string) string }
 
-// valueOf returns what an attribute is given: of a path the whole one.
-func (c *Config) valueOf(d *Definition, name string) any {
+// valueOf returns what an attribute is given: of a path the whole one, of a file's its content.
+func (c *Config) valueOf(d *Definition, name string) (any, error) {
 	value := c.Attributes[name]
 	path, isText := value.(string)
 	at, inFile := c.places[name].(besider)
-	if a := d.Attribute(name); a != nil && a.Path && isText && inFile {
-		return at.Beside(path)
+	a := d.Attribute(name)
+	switch {
+	case a == nil || !isText || !inFile:
+	case a.Path:
+		return at.Beside(path), nil
+	case a.File && path != "" && !IsContent(path):
+		return contentOf(at.Beside(path))
 	}
-	return value
+	return value, nil
+}
+
+// maxFile is the size of the largest file that an attribute has the content of, bytes.
+const maxFile = 64 << 20
+
+// IsContent tells the content of a file from its path, as the values of File attributes may be either: it
+// has more than a line, or begins as JSON, XML, or numpy's NPY or base64 of that.
+func IsContent(value string) bool {
+	return strings.ContainsAny(value, "\n\r") || slices.ContainsFunc([]string{"{", "<", "\x93NUMPY", "k05VTVBZ"}, func(start string) bool {
+		return strings.HasPrefix(value, start)
+	})
+}
+
+// contentOf reads a file whose content is an attribute's value.
+func contentOf(path string) (string, error) {
+	data, err := fault.ReadUpTo(path, maxFile)
+	if err != nil {
+		return "", err
+	}
+	if len(data) > maxFile {
+		return "", fmt.Errorf("%w: %s has more than %d MiB", ErrValue, path, maxFile>>20)
+	}
+	text := string(data)
+	if !IsContent(text) {
+		text += "\n"
+	}
+	return text, nil
+}
+
+// Shown returns an attribute's value for people: of a file's content its path, or how much there is.
+func (c *Config) Shown(a *Attribute, value any) any {
+	content, ok := value.(string)
+	if !a.File || !ok || content == "" {
+		return value
+	}
+	if path := c.PathOf(a); path != "" {
+		return path
+	}
+	return fmt.Sprintf("%d bytes", len(content))
+}
+
+// PathOf returns the path of the file whose content an attribute has, "" where the content itself was given.
+func (c *Config) PathOf(a *Attribute) string {
+	if c == nil || !a.File {
+		return ""
+	}
+	path, _ := c.Attributes[a.Name].(string)
+	at, inFile := c.places[a.Name].(besider)
+	if path == "" || !inFile || IsContent(path) {
+		return ""
+	}
+	return at.Beside(path)
 }
 
 // Resolve finds the sensor's type and works out its settings and its rate. The rest of the
@@ -291,7 +349,11 @@ func (c *Config) Resolve(registry *Registry) (*Spec, error) {
 	}
 	var faults doc.Faults
 	for _, name := range c.Names() {
-		if err := settings.Set(name, c.valueOf(d, name)); err != nil {
+		value, err := c.valueOf(d, name)
+		if err == nil {
+			err = settings.Set(name, value)
+		}
+		if err != nil {
 			faults.Add(c.Fault(name, err))
 		}
 	}

@@ -411,6 +411,10 @@ uvec2 flowOf(uvec2 id, Hit h) {
     float depth = now.z + since.z;
     if (depth <= 0.0) return uvec2(NOT_A_NUMBER);
     vec2 pixels = (h.pixel.direction.xy * since.z - since.xy) / (depth * lens.xy);
+#elif LENS == LENS_TABLE
+    vec2 before;
+    if (!h.pixel.seeing || !pixelBefore(vec2(h.at), now, now + since, before)) return uvec2(NOT_A_NUMBER);
+    vec2 pixels = vec2(h.at) - before;
 #else
     vec2 before, after;
     bool there = pixelOf(now + since, before) && pixelOf(now, after);

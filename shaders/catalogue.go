@@ -184,6 +184,7 @@ const (
 	SlotMoverShadow                      // depth of the movers from the sun
 	SlotPalette                          // colours of the semantic tags
 	SlotSunlit                           // what the sun reaches of what each pixel sees
+	SlotLensTable                        // the rays of a lens that has no formula here
 )
 
 // stillTables are the tables that lib/scene.glsl alone declares: cameras see one
@@ -231,7 +232,7 @@ const (
 )
 
 // lenses are those of lib/lens.glsl, beside the pinhole, which is 0.
-const lenses = 3
+const lenses = 4
 
 // CameraTrace traces what each pixel of a distorted camera sees, and writes what
 // CameraIDs writes. LENS is one of lib/lens.glsl's. With ROLLING, which a pinhole needs, each
@@ -242,6 +243,7 @@ var CameraTrace = Entry{
 	Bindings: append(SceneTables(),
 		Binding{"Lens", "", SlotLens, KindUniform},
 		Binding{"Shutter", "", SlotShutter, KindUniform},
+		Binding{"lensTable", "sampler2D", SlotLensTable, KindSampler},
 		Binding{"Pass", "", 0, KindUniform},
 		Binding{"seen", "uimage2D", 0, KindImage},
 	),
@@ -261,6 +263,7 @@ var CameraSun = Entry{
 		Binding{"visible", "usampler2D", SlotVisible, KindSampler},
 		Binding{"Lens", "", SlotLens, KindUniform},
 		Binding{"Shutter", "", SlotShutter, KindUniform},
+		Binding{"lensTable", "sampler2D", SlotLensTable, KindSampler},
 		Binding{"Sun", "", 0, KindUniform},
 		Binding{"sunlit", "image2D", 0, KindImage},
 	),
@@ -287,6 +290,7 @@ var CameraShade = Entry{
 		Binding{"View", "", 0, KindUniform},
 		Binding{"Lens", "", SlotLens, KindUniform},
 		Binding{"Shutter", "", SlotShutter, KindUniform},
+		Binding{"lensTable", "sampler2D", SlotLensTable, KindSampler},
 		Binding{"Color", "", 0, KindStorage},
 		Binding{"Depth", "", 1, KindStorage},
 		Binding{"Tags", "", 2, KindStorage},

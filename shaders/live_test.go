@@ -44,7 +44,7 @@ func TestCameraVariantsCompile(t *testing.T) {
 		"COLOR", "WIDE_COLOR", "LUMINANCE", "DEPTH", "DEPTH_CODES", "DEPTH_GREYS", "TAGS", "TAG_COLORS", "WIDE_TAG_COLORS", "WIDE_TAGS",
 		"INSTANCES", "WIDE_INSTANCES", "INSTANCE_CODES", "INSTANCE_COLORS", "NORMALS", "FLOW",
 	}
-	for lens := range 4 {
+	for lens := range 5 {
 		if lens > 0 {
 			compiles(t, thread, &shaders.CameraTrace, shaders.Int("LENS", lens))
 		}

@@ -68,7 +68,7 @@ func TestSourceErrorsNameTheirPlace(t *testing.T) {
 
 	_, err = shaders.Source(&shaders.CameraTrace, shaders.Int("LENS", -1))
 	require.ErrorIs(t, err, shaders.ErrSource)
-	assert.Contains(t, err.Error(), `"camera.trace": constant LENS is -1, from 0 to 3 is possible`)
+	assert.Contains(t, err.Error(), `"camera.trace": constant LENS is -1, from 0 to 4 is possible`)
 	_, err = shaders.Source(&shaders.CameraIDs, shaders.Define{Name: "CUT", Value: "yes"})
 	require.ErrorIs(t, err, shaders.ErrSource)
 }

@@ -556,6 +556,8 @@ func lenses() map[string]map[string]any {
 		"plumb_bob":   {"lens": "plumb_bob", "distortion": []float64{-0.25, 0.08, 0.002, -0.001, 0.01}},
 		"svl":         {"lens": "svl", "distortion": []float64{-0.05, 0.01, 0, 0}},
 		"svl_fisheye": {"lens": "svl_fisheye", "xi": 0.9, "distortion": []float64{-0.1, 0.02, 0, 0}},
+		"rational":    {"lens": "rational", "distortion": []float64{0.3, 0.05, 0.001, -0.001, 0.01, 0.6, 0.1, 0.02}},
+		"equidistant": {"lens": "equidistant", "fx": 75.0, "distortion": []float64{-0.03, 0.004, 0, 0}},
 	}
 }
 

@@ -48,7 +48,7 @@ var policy = map[string][]string{
 	"readback":            {"gpu", "simtime", "flow"},
 	"dispatch":            {"flow", "simtime"},
 	"simtime":             {"flow"},
-	"sensors":             {"flow", "gpu", "readback", "shaders", "scene", "simtime", "spatial", "sensors", "sensors/sample", "internal/..."},
+	"sensors":             {"flow", "gpu", "readback", "shaders", "scene", "simtime", "spatial", "sensors", "sensors/sample", "sensors/camera/calibration", "internal/..."},
 	"sensors/compute":     {"flow", "gpu", "readback", "shaders", "scene", "sensors", "sensors/sample", "simtime", "spatial"},
 	"sensors/lidar":       {"flow", "internal/fault", "scene", "scene/optics", "sensors", "sensors/compute", "sensors/sample", "shaders", "simtime"},
 	"sensors/motion":      {"flow", "scene", "sensors", "sensors/sample", "simtime", "spatial"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -26,6 +27,7 @@ type camera struct {
 	spec    sensors.Spec
 	options setup
 	frameID string
+	off     float64 // pixels that CameraInfo is from the picture at most, 0 for none
 
 	env        *sensors.Env
 	renderer   *renderer
@@ -72,17 +74,46 @@ func (s *camera) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	if s.renderer, err = rendererOf(ctx, env); err != nil {
 		return err
 	}
+	rays := s.renderer.rays.table(s.options.lens) // here, where nothing waits for it
+	defer s.renderer.rays.release(s.options.lens, rays)
 	if err := env.GL.Do(ctx, s.open); err != nil {
 		return errors.Join(fmt.Errorf("begin camera %s: %w", s.spec.Name, err), s.release())
 	}
 	if s.options.compressed != "" {
 		s.encoder = startEncoder(s)
 	}
-	if s.calibration.K[0] == 0 {
-		env.Log.Warn("camera: CameraInfo says uncalibrated, since no model of OpenCV's draws this lens within half a pixel: docs/lenses.md has its formula",
-			"camera", s.spec.Name)
-	}
+	s.say()
 	return nil
+}
+
+// say tells what there is to know of the lens.
+func (s *camera) say() {
+	log := s.env.Log.With("camera", s.spec.Name)
+	if s.calibration.K[0] == 0 {
+		log.Warn("camera: CameraInfo says uncalibrated, since no model of OpenCV's draws this lens within half a pixel: docs/lenses.md has its formula")
+	}
+	l := &s.options.lens
+	if l.constant() != lensTable {
+		return
+	}
+	if s.off > 0 {
+		log.Info("camera: CameraInfo has the model of OpenCV's that is nearest to the lens", "model", s.calibration.DistortionModel, "pixels off", fault.Number(s.off, 2))
+	}
+	if end := l.Span().End; end > 0 {
+		log.Warn("camera: the lens ends within the picture, where it turns back or sees nothing: pixels beyond are black", "degrees from the axis", fault.Number(end, 4))
+	}
+}
+
+// Derived tells what a calibration file says.
+func (s *camera) Derived() map[string]any {
+	l := &s.options.lens
+	if !s.options.measured {
+		return nil
+	}
+	return map[string]any{
+		"image_size_x": int64(l.Width), "image_size_y": int64(l.Height), "fov": l.pinholeFov(),
+		"fx": l.Fx, "fy": l.Fy, "cx": l.Cx, "cy": l.Cy, "skew": l.Skew,
+	}
 }
 
 func (s *camera) openOutputs() (err error) {

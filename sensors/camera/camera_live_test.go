@@ -41,6 +41,7 @@ func newRig(tb testing.TB, s *scene.Scene, ego scene.Motion, list ...mounted) *r
 var changedCommon = map[string]any{
 	"image_size_x": 40, "image_size_y": 30, "fov": 70.0,
 	"near_clip": 20.0, "far_clip": 8.0, "principal_point": "corner", "lens": "svl_fisheye", "shutter": "rolling",
+	"calibration": "K: [40, 0, 24, 0, 40, 18, 0, 0, 1]\n", "fx": 40.0, "cx": 20.0, "cy": 12.0, "skew": 8.0,
 	// Inert ones, which must change nothing:
 	"lens_circle_falloff": 3.0, "lens_circle_multiplier": 3.0, "lens_k": 0.5, "lens_kcube": 0.5, "lens_x_size": 0.2, "lens_y_size": 0.2,
 }
@@ -65,6 +66,9 @@ func TestConformance(t *testing.T) {
 	pinhole := map[string]string{
 		"distortion": "a pinhole has none; TestLensesShowAGridWhereTheyProjectIt has those that do",
 		"xi":         "of a fisheye alone; as distortion",
+		"fy":         "it goes with fx; TestAttributesMakeLenses has it, and those of single lenses",
+		"alpha":      "as fy", "polynomial": "as fy", "polynomial_type": "as fy", "linear": "as fy", "max_angle": "as fy", "table": "as fy",
+		"camera": "it chooses one of a calibration's; TestCalibrationsMakeLenses has it",
 	}
 	global := "of a rolling shutter alone; the tests of shutter_live_test.go have some"
 	for _, name := range []string{"line_time", "readout", "stamp"} {

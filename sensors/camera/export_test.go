@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 // Stats is what the cameras of a pipeline did.
@@ -22,6 +23,9 @@ func StatsOf(s *sensors.Shared) Stats {
 	defer r.mu.Unlock()
 	return r.stats
 }
+
+// InfoOf returns the CameraInfo of a camera.
+func InfoOf(s sensors.Sensor) *sample.CameraInfo { return &s.(*camera).calibration }
 
 // Daylight is the light of a scene that has none of its own.
 var Daylight = daylight

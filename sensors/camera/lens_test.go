@@ -139,6 +139,11 @@ func distortedLenses(t *testing.T, width, height int) []distorted {
 		l, err := pinhole.PlumbBob(k[0], k[1], k[2], k[3], k[4])
 		add("plumb_bob "+name, l, err, "lens", "plumb_bob", "distortion", k)
 	}
+	rational := []float64{0.3, 0.05, 0.001, -0.001, 0.01, 0.6, 0.1, 0.02}
+	l, err := pinhole.Rational(rational)
+	add("rational", l, err, "lens", "rational", "distortion", rational)
+	l, err = pinhole.Mei(1.4, -0.05, 0.004, 0, 0)
+	add("mei", l, err, "lens", "mei", "distortion", []float64{-0.05, 0.004, 0, 0}, "xi", 1.4)
 	for name, a := range map[string][4]float64{
 		"barrel":     {-0.08, 0.01, -0.001, 0.0001},
 		"pincushion": {0.06, -0.004, 0.0006, 0},

@@ -199,17 +199,19 @@ func TestLensesThatCannotBeAreRefusedByName(t *testing.T) {
 		blind[i] = mgl64.Vec3{math.NaN(), 0, 0}
 	}
 	for want, make := range map[string]func() (camera.Lens, error){
-		"of 14 numbers":      func() (camera.Lens, error) { return l.Rational(make([]float64, 14)) },
-		"finite numbers":     func() (camera.Lens, error) { return l.Rational([]float64{0, 0, math.NaN(), 0, 0, 0, 0, 0}) },
-		"[NaN 0 0 0]":        func() (camera.Lens, error) { return l.Equidistant([4]float64{math.NaN()}) },
-		"a xi of -1":         func() (camera.Lens, error) { return l.Mei(-1, 0, 0, 0, 0) },
-		"[+Inf 0 0 0 0]":     func() (camera.Lens, error) { return l.Mei(math.Inf(1), 0, 0, 0, 0) },
-		"an alpha of 1.5":    func() (camera.Lens, error) { return l.DoubleSphere(0, 1.5) },
-		"[NaN 0]":            func() (camera.Lens, error) { return l.DoubleSphere(math.NaN(), 0) },
-		"polynomial of 1":    func() (camera.Lens, error) { return l.FTheta(camera.FTheta{Polynomial: []float64{0}}) },
-		"begins with 1, 2":   func() (camera.Lens, error) { return l.FTheta(camera.FTheta{Polynomial: []float64{1, 2}}) },
-		"begins with 0, -2":  func() (camera.Lens, error) { return l.FTheta(camera.FTheta{Polynomial: []float64{0, -2}}) },
-		"[0 1; 1 1]":         func() (camera.Lens, error) { return l.FTheta(camera.FTheta{Polynomial: []float64{0, 2}, Linear: [3]float64{0, 1, 1}}) },
+		"of 14 numbers":     func() (camera.Lens, error) { return l.Rational(make([]float64, 14)) },
+		"finite numbers":    func() (camera.Lens, error) { return l.Rational([]float64{0, 0, math.NaN(), 0, 0, 0, 0, 0}) },
+		"[NaN 0 0 0]":       func() (camera.Lens, error) { return l.Equidistant([4]float64{math.NaN()}) },
+		"a xi of -1":        func() (camera.Lens, error) { return l.Mei(-1, 0, 0, 0, 0) },
+		"[+Inf 0 0 0 0]":    func() (camera.Lens, error) { return l.Mei(math.Inf(1), 0, 0, 0, 0) },
+		"an alpha of 1.5":   func() (camera.Lens, error) { return l.DoubleSphere(0, 1.5) },
+		"[NaN 0]":           func() (camera.Lens, error) { return l.DoubleSphere(math.NaN(), 0) },
+		"polynomial of 1":   func() (camera.Lens, error) { return l.FTheta(camera.FTheta{Polynomial: []float64{0}}) },
+		"begins with 1, 2":  func() (camera.Lens, error) { return l.FTheta(camera.FTheta{Polynomial: []float64{1, 2}}) },
+		"begins with 0, -2": func() (camera.Lens, error) { return l.FTheta(camera.FTheta{Polynomial: []float64{0, -2}}) },
+		"[0 1; 1 1]": func() (camera.Lens, error) {
+			return l.FTheta(camera.FTheta{Polynomial: []float64{0, 2}, Linear: [3]float64{0, 1, 1}})
+		},
 		"ends at 4 radians":  func() (camera.Lens, error) { return l.FTheta(camera.FTheta{Polynomial: []float64{0, 2}, MaxAngle: 4}) },
 		"a focal length of":  func() (camera.Lens, error) { return l.FTheta(camera.FTheta{Polynomial: []float64{0, 1e-300}}) },
 		"a table of 2 rays":  func() (camera.Lens, error) { return l.Table(rays[:2]) },

@@ -7,6 +7,7 @@ import (
 
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/camera/calibration"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 )
@@ -27,9 +28,10 @@ type Options[K own] struct {
 	NearClip       float64   `attribute:"near_clip" unit:"m" default:"0.05" min:"0.001" max:"1000" usual:"0.01 10" doc:"nearer surfaces are invisible"`
 	FarClip        float64   `attribute:"far_clip" unit:"m" default:"2000" min:"0.01" max:"100000" usual:"10 10000" doc:"farther surfaces are invisible"`
 	PrincipalPoint string    `attribute:"principal_point" default:"center" enum:"center,corner" doc:"how CameraInfo counts pixels: center has (0, 0) in the first pixel's centre, as ROS; corner in its corner, as CARLA"`
-	Lens           string    `attribute:"lens" default:"pinhole" enum:"pinhole,plumb_bob,svl,svl_fisheye" doc:"pinhole; plumb_bob as OpenCV and ROS; svl and svl_fisheye as SVL Simulator's distorted cameras"`
-	Distortion     []float64 `attribute:"distortion" doc:"for plumb_bob k1, k2, p1, p2 and, if need be, k3, as OpenCV and ROS order them. For svl and svl_fisheye a1 to a4 of DistortionParameters. None for pinhole"`
-	Xi             float64   `attribute:"xi" max:"10" doc:"how far behind the sphere's centre svl_fisheye looks from"`
+	Lens           string    `attribute:"lens" default:"pinhole" enum:"pinhole,plumb_bob,rational,thin_prism,equidistant,mei,f_theta,double_sphere,svl,svl_fisheye,table" doc:"how the lens bends what it sees: docs/lenses.md has each. rational and thin_prism are OpenCV's and ROS's rational_polynomial, equidistant is ROS's fisheye, mei OpenCV's omnidir, f_theta NVIDIA's; svl and svl_fisheye are SVL Simulator's; table has a ray for each pixel"`
+	Distortion     []float64 `attribute:"distortion" doc:"numbers of the lens, as OpenCV and ROS order them. plumb_bob k1, k2, p1, p2 and, if need be, k3; rational these and k4, k5, k6; thin_prism these and s1 to s4; equidistant k1 to k4; mei k1, k2, p1, p2; svl and svl_fisheye a1 to a4 of DistortionParameters. None for pinhole, double_sphere, f_theta and table"`
+	Xi             float64   `attribute:"xi" min:"-1" max:"10" doc:"how far behind the sphere's centre svl_fisheye and mei look from, and how far the spheres of double_sphere are apart; only that may be negative"`
+	Calibration
 	ShutterOptions
 	lensCircle `inert:"the circle's formula is inside CARLA's engine, and its strength is 0 by default. The picture is a pinhole's, unless lens says otherwise"`
 	Own        K
@@ -223,7 +225,8 @@ func define[K own](k kind, doc string) *sensors.Definition {
 			return nil, err
 		}
 		s := &camera{spec: spec, options: o, events: o.events, frameID: spec.OpticalFrame()}
-		o.lens.Info(o.origin, &s.calibration)
+		s.off = o.lens.Info(o.origin, &s.calibration)
+		o.asGiven(&s.calibration)
 		s.calibration.Shutter = o.shutter.sample()
 		return s, nil
 	})
@@ -233,6 +236,8 @@ func define[K own](k kind, doc string) *sensors.Definition {
 type setup struct {
 	kind      kind
 	lens      Lens
+	given     *calibration.Info // what a calibration file says for CameraInfo, or nil
+	measured  bool              // there is such a file
 	near, far float64
 	origin    PrincipalPoint
 	form      form
@@ -260,9 +265,11 @@ type setup struct {
 // resolve works the options out. Errors wrap sensors.ErrValue.
 func (v *Options[K]) resolve(k kind, spec *sensors.Spec) (o setup, err error) {
 	o = setup{kind: k, near: v.NearClip, far: v.FarClip, form: forms[k][""], toneCurve: true, grade: usualGrade, grid: 1, raw: true}
-	if o.lens, err = v.lens(spec); err != nil {
+	optics := Optics{v.Width, v.Height, v.FOV, v.Lens, v.Distortion, v.Xi, &v.Calibration}
+	if o.lens, o.given, err = optics.read(spec); err != nil {
 		return o, err
 	}
+	o.measured = v.Calibration.File != ""
 	if o.far <= o.near {
 		return o, fmt.Errorf("%w: far_clip is %v m, it must be beyond near_clip, %v m", sensors.ErrValue, o.far, o.near)
 	}
@@ -289,42 +296,6 @@ func (v *Options[K]) expose(o *setup, spec *sensors.Spec) (err error) {
 	o.exposed = spec.Settings != nil && spec.Settings.IsSet("exposure_time")
 	o.shutter, err = v.Resolve(spec, o.lens)
 	return err
-}
-
-// lens makes the lens.
-func (v *Options[K]) lens(spec *sensors.Spec) (Lens, error) {
-	l, err := NewLens(v.Width, v.Height, v.FOV)
-	if err != nil {
-		return l, fmt.Errorf("%w: %w", sensors.ErrValue, err)
-	}
-	if v.Lens != lensSVLFisheye && v.Xi != 0 {
-		return l, fmt.Errorf("%w: a xi of %v belongs to lens %s, and lens is %s", sensors.ErrValue, v.Xi, lensSVLFisheye, v.Lens)
-	}
-	least, most := 0, 0
-	switch v.Lens {
-	case lensPlumbBob:
-		least, most = 4, 5
-	case lensSVL, lensSVLFisheye:
-		least, most = 4, 4
-	}
-	if n := len(v.Distortion); n != 0 && (n < least || n > most) {
-		return l, fmt.Errorf("%w: distortion has %d numbers: %s", sensors.ErrValue, n, spec.Definition.Attribute("distortion").Doc)
-	}
-	var k [5]float64
-	copy(k[:], v.Distortion)
-	switch {
-	case v.Lens == lensSVLFisheye:
-		l, err = l.SVLFisheye([4]float64(k[:4]), v.Xi)
-	case k == [5]float64{}:
-	case v.Lens == lensPlumbBob:
-		l, err = l.PlumbBob(k[0], k[1], k[2], k[3], k[4])
-	case v.Lens == lensSVL:
-		l, err = l.SVL([4]float64(k[:4]))
-	}
-	if err != nil {
-		return l, fmt.Errorf("%w: %w", sensors.ErrValue, err)
-	}
-	return l, nil
 }
 
 func (p RGBOwn) read(o *setup, _ *sensors.Spec) error {
@@ -403,10 +374,3 @@ func (p *Compression) read(o *setup) error {
 	}
 	return nil
 }
-
-// Values of the attribute lens with numbers of its own.
-const (
-	lensPlumbBob   = "plumb_bob"
-	lensSVL        = "svl"
-	lensSVLFisheye = "svl_fisheye"
-)

@@ -70,6 +70,14 @@ func (l Lens) wide() bool {
 	return false
 }
 
+// Fisheye reports whether near and far clipping, which are planar for other lenses, are distances:
+// whether the lens is svl_fisheye, or one of those without a formula of their own that sees 80 degrees
+// from its axis.
+func (l Lens) Fisheye() bool {
+	_, fisheye := l.distortion.(svlFisheye)
+	return fisheye || l.constant() == lensTable && l.wide()
+}
+
 // entry returns what a table has of a pixel.
 func (l Lens) entry(x, y int, wide bool) (a, b float64) {
 	if x >= l.Width || y >= l.Height {

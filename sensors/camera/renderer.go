@@ -22,7 +22,7 @@ type rendererKey struct{}
 // renderer is what all cameras of a pipeline have in common. It has the programs, the shadow
 // maps, and one view for each place and lens that cameras look from.
 //
-// Its fields are set when it is made and then belong to the GL thread, except those under mu.
+// Its fields are set when it is made and then belong to the GL thread, except those under mu, and rays.
 type renderer struct {
 	geometry *scene.Geometry
 	resident *scene.Resident
@@ -36,6 +36,7 @@ type renderer struct {
 	scratch  []gpu.Binding // of one command
 	stage    stage
 	apart    bool // each picture has a dispatch of its own, see place
+	rays     rayTables
 
 	mu    sync.Mutex
 	views map[viewKey]*view // guarded by mu
@@ -301,7 +302,7 @@ func (v *view) trace(c *gpu.Ctx, r *renderer, t *tracing, stamp simtime.Stamp) e
 		}
 		bind = append(bind, t.motion.Binding())
 	}
-	bind = append(bind, v.lensBinding())
+	bind = v.bindLens(bind)
 	bind = append(bind, t.bind...)
 	r.scratch = bind
 	l := v.key.seen()

@@ -53,7 +53,7 @@ func (v *view) shade(c *gpu.Ctx, r *renderer, index int, fromOptical mgl64.Mat4)
 	sampler := func(slot int, t *gpu.Texture) {
 		bind = append(bind, gpu.Binding{Kind: gpu.BindSampler, Slot: slot, Texture: t})
 	}
-	bind = append(bind, v.frames.binding(), v.lensBinding(), gpu.Binding{Kind: gpu.BindUniform, Slot: 0, Buffer: v.uniforms[index]})
+	bind = append(v.bindLens(bind), v.frames.binding(), gpu.Binding{Kind: gpu.BindUniform, Slot: 0, Buffer: v.uniforms[index]})
 	bind = append(bind, v.visibleBinding())
 	sampler(shaders.SlotStaticShadow, r.sun.static.depth)
 	sampler(shaders.SlotMoverShadow, r.sun.movers.depth)

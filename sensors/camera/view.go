@@ -38,6 +38,8 @@ type view struct {
 	groups [3]int       // work groups of its shading
 	ids    *gpu.Texture // what each pixel sees
 	lens   *gpu.Buffer  // lib/lens.glsl's block
+	table  *sharedTable // the renderer's, of a lens that has one
+	tables *rayTables   // that has it
 	frames *frameTable
 	// A pinhole is rasterised. Other lenses are traced, and so are pixels with times of their own.
 	depth       *gpu.Texture
@@ -104,7 +106,15 @@ func (v *view) open(c *gpu.Ctx, r *renderer) (err error) {
 	if v.ids, err = c.NewTexture(l.target("camera ids", gpu.FormatRG32UI)); err != nil {
 		return err
 	}
-	block := gpu.BytesOf([]lensBlock{l.block()})
+	v.tables, v.table = &r.rays, r.rays.table(v.key.lens)
+	lens := l.block()
+	if v.table != nil {
+		lens = v.table.rays.block(v.key.grid)
+		if err = v.table.upload(c); err != nil {
+			return err
+		}
+	}
+	block := gpu.BytesOf([]lensBlock{lens})
 	if v.lens, err = c.NewBuffer(gpu.BufferDesc{Label: "camera lens", Size: len(block), Data: block}); err != nil {
 		return err
 	}
@@ -128,9 +138,12 @@ func (l Lens) target(label string, format gpu.Format) gpu.TextureDesc {
 	return gpu.TextureDesc{Label: label, Kind: gpu.Texture2D, Format: format, Width: l.Width, Height: l.Height}
 }
 
-// lensBinding binds lib/lens.glsl's block.
-func (v *view) lensBinding() gpu.Binding {
-	return gpu.Binding{Kind: gpu.BindUniform, Slot: shaders.SlotLens, Buffer: v.lens}
+// bindLens appends what binds lib/lens.glsl's block and table.
+func (v *view) bindLens(bind []gpu.Binding) []gpu.Binding {
+	if v.table != nil {
+		bind = append(bind, gpu.Binding{Kind: gpu.BindSampler, Slot: shaders.SlotLensTable, Texture: v.table.texture})
+	}
+	return append(bind, gpu.Binding{Kind: gpu.BindUniform, Slot: shaders.SlotLens, Buffer: v.lens})
 }
 
 // imageBinding binds a texture that tracing writes.
@@ -174,6 +187,9 @@ func (v *view) close() {
 	}
 	v.lens.Close()
 	v.shutter.Close()
+	if v.table != nil {
+		v.tables.release(v.key.lens, v.table)
+	}
 	v.projection.Close()
 	v.framebuffer.Close()
 	v.ids.Close()

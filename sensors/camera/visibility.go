@@ -34,6 +34,8 @@ func NewVisibility(ctx context.Context, env *sensors.Env, s Sight) (*Visibility,
 		return nil, err
 	}
 	v := &Visibility{renderer: r}
+	rays := r.rays.table(s.Lens) // here, where nothing waits for it
+	defer r.rays.release(s.Lens, rays)
 	err = env.GL.Do(ctx, func(c *gpu.Ctx) (err error) {
 		v.view, err = r.view(c, viewKey{env.Owner, s.Mount, s.Lens, 1, s.Near, s.Far, s.Shutter.exposure})
 		return err

@@ -12,7 +12,7 @@
 //
 // # In a picture
 //
-// Boxes2D draws the view of a pinhole camera, and has the GPU take each pixel into the bounds
+// Boxes2D draws the view of a camera, through any of its lenses, and has the GPU take each pixel into the bounds
 // of its actor. So the box is tight around what can be seen, to the pixel. An actor without a
 // pixel has no box. It shares the visibility pass with cameras of the same mount, lens,
 // clipping and shutter. With a rolling shutter each pixel has its line's time; distances, occlusion and
@@ -65,12 +65,16 @@ const OutputBoxes = "boxes"
 // vertical, 60 degrees. fov is the horizontal one, as the cameras have it, and its default the
 // same view at SVL's 1920 x 1080.
 type Boxes2D struct {
-	Width          int     `attribute:"image_size_x" unit:"px" default:"1920" min:"1" max:"16384" usual:"16 8192" doc:"width of the picture"`
-	Height         int     `attribute:"image_size_y" unit:"px" default:"1080" min:"1" max:"16384" usual:"16 8192" doc:"height of the picture"`
-	FOV            float64 `attribute:"fov" unit:"deg" default:"91.492845" min:"0.1" max:"175" usual:"5 170" doc:"horizontal field of view, from edge to edge; the default is 60 degrees from top to bottom"`
-	NearClip       float64 `attribute:"near_clip" unit:"m" default:"0.1" min:"0.001" max:"1000" usual:"0.01 10" doc:"nearer surfaces are invisible"`
-	FarClip        float64 `attribute:"far_clip" unit:"m" default:"2000" min:"0.01" max:"100000" usual:"10 10000" doc:"farther surfaces are invisible"`
-	DetectionRange float64 `attribute:"detection_range" live:"true" unit:"m" default:"100" min:"0.1" max:"100000" usual:"5 1000" doc:"actors whose box's centre is farther have no box"`
+	Width          int       `attribute:"image_size_x" unit:"px" default:"1920" min:"1" max:"16384" usual:"16 8192" doc:"width of the picture"`
+	Height         int       `attribute:"image_size_y" unit:"px" default:"1080" min:"1" max:"16384" usual:"16 8192" doc:"height of the picture"`
+	FOV            float64   `attribute:"fov" unit:"deg" default:"91.492845" min:"0.1" max:"175" usual:"5 170" doc:"horizontal field of view, from edge to edge; the default is 60 degrees from top to bottom. With a lens that distorts, that of the pinhole with the same focal length"`
+	NearClip       float64   `attribute:"near_clip" unit:"m" default:"0.1" min:"0.001" max:"1000" usual:"0.01 10" doc:"nearer surfaces are invisible"`
+	FarClip        float64   `attribute:"far_clip" unit:"m" default:"2000" min:"0.01" max:"100000" usual:"10 10000" doc:"farther surfaces are invisible"`
+	DetectionRange float64   `attribute:"detection_range" live:"true" unit:"m" default:"100" min:"0.1" max:"100000" usual:"5 1000" doc:"actors whose box's centre is farther have no box"`
+	Lens           string    `attribute:"lens" default:"pinhole" enum:"pinhole,plumb_bob,rational,thin_prism,equidistant,mei,f_theta,double_sphere,svl,svl_fisheye,table" doc:"how the lens bends what it sees, as that of cameras"`
+	Distortion     []float64 `attribute:"distortion" doc:"numbers of the lens, as those of cameras"`
+	Xi             float64   `attribute:"xi" min:"-1" max:"10" doc:"of svl_fisheye, mei and double_sphere, as that of cameras"`
+	camera.Calibration
 	camera.ShutterOptions
 }
 
@@ -87,9 +91,12 @@ var Boxes2DDefinition = sensors.Define(sensors.Definition{
 	}),
 	Rate: simtime.Hz(10),
 }, func(spec sensors.Spec, o Boxes2D) (sensors.Sensor, error) {
-	lens, err := camera.NewLens(o.Width, o.Height, o.FOV)
+	optics := camera.Optics{
+		Width: o.Width, Height: o.Height, FOV: o.FOV, Model: o.Lens, Distortion: o.Distortion, Xi: o.Xi, Calibration: &o.Calibration,
+	}
+	lens, err := optics.Lens(&spec)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", sensors.ErrValue, err)
+		return nil, err
 	}
 	sight := camera.Sight{Mount: spec.Mount, Lens: lens, Near: o.NearClip, Far: o.FarClip}
 	if sight.Far <= sight.Near {
@@ -99,7 +106,7 @@ var Boxes2DDefinition = sensors.Define(sensors.Definition{
 		return nil, err
 	}
 	report := &report2D{Reading: sensors.Reading[sample.Detections2D]{Spec: spec}, lens: lens}
-	return &detector{spec: spec, picture: &picture{sight: sight}, reach: o.DetectionRange, near: sight.Near, report: report}, nil
+	return &detector{spec: spec, picture: &picture{sight: sight, fisheye: lens.Fisheye()}, reach: o.DetectionRange, near: sight.Near, report: report}, nil
 })
 
 // Boxes3D describes sensor.ground_truth.boxes_3d, SVL's 3D Ground Truth.

@@ -147,6 +147,7 @@ func (s *survey) ask(o *object, places []mgl64.Mat4, from spatial.Pose, p *pictu
 // picture is the view of a sensor of boxes in a picture.
 type picture struct {
 	sight      camera.Sight
+	fisheye    bool // near and far are distances
 	visibility *camera.Visibility
 	bounds     *gpu.Program
 	places     *gpu.Buffer // of the tallies by labels: targets.places, and those of slots
@@ -158,7 +159,11 @@ type picture struct {
 // before it.
 func (p *picture) shows(at mgl64.Vec3) bool {
 	u, v, ok := p.sight.Lens.Project(at)
-	return ok && p.sight.Lens.Contains(u, v) && at[2] >= p.sight.Near && at[2] <= p.sight.Far
+	depth := at[2]
+	if p.fisheye {
+		depth = at.Len()
+	}
+	return ok && p.sight.Lens.Contains(u, v) && depth >= p.sight.Near && depth <= p.sight.Far
 }
 
 // open makes the GPU objects of the picture. GL thread.

@@ -9,7 +9,7 @@ float reachOf(uvec2 id, Frame f, vec3 ray) {
     vec3 plane = texelFetch(triangles, 3 * triangle).xyz;
     vec3 corner = vertexPosition(3 * triangle);
     float reach = -dot(plane, f.camera - corner) * (1.0 / dot(plane, ray));
-#if LENS != LENS_SVL_FISHEYE && !ROLLING
+#if LENS < LENS_SVL_FISHEYE && !ROLLING
     // A triangle seen on its edge covers pixels by the rasteriser's rounding
     // alone, whose rays may meet its plane anywhere: not beyond its corners.
     vec3 depths = vec3(depthIn(id.y, corner), depthIn(id.y, vertexPosition(3 * triangle + 1)),
