@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 
@@ -40,11 +41,25 @@ func newRigCheck() *cobra.Command {
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: good; %s\n", args[0], fault.Count(len(list), "sensor"))
 			listSensors(cmd.OutOrStdout(), list, topics)
+			listLenses(cmd.OutOrStdout(), list)
 			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&lenient, "lenient", false, lenientUsage)
 	return cmd
+}
+
+// listLenses says what the cameras see whose lens isn't a plain pinhole.
+func listLenses(out io.Writer, list []sensors.Spec) {
+	for _, spec := range list {
+		s, err := spec.Definition.New(spec)
+		if err != nil {
+			continue // readRig has made it
+		}
+		if c, ok := s.(interface{ LensSummary() string }); ok && c.LensSummary() != "" {
+			fmt.Fprintf(out, "%s: %s\n", spec.Name, c.LensSummary())
+		}
+	}
 }
 
 func newRigConvert() *cobra.Command {

@@ -49,6 +49,25 @@ func TestRigConvert(t *testing.T) {
 	}
 }
 
+// A camera that is as a real one was calibrated says what it sees.
+func TestRigCheckSaysWhatALensSees(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"rig.yaml": "sensors:\n- {id: sensor.camera.rgb, name: front, pose: {z: 1}, calibration: front.yaml}\n- {id: sensor.camera.rgb, name: plain, pose: {z: 1}}\n" +
+			"- {id: sensor.ground_truth.boxes_2d, name: boxes, pose: {z: 1}, calibration: front.yaml}\n",
+		"front.yaml": "image_width: 640\nimage_height: 480\nK: [180, 0, 319.5, 0, 180, 239.5, 0, 0, 1]\ndistortion_model: equidistant\nD: [-0.1, 0, 0, 0]\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	o := call(t, "rig", "check", filepath.Join(dir, "rig.yaml"))
+	require.Equal(t, exitDone, o.code, o.err)
+	for _, name := range []string{"front", "boxes"} {
+		assert.Regexp(t, "\n"+name+": lens equidistant, 640x480 pixels, sees [0-9.]+ degrees across, [0-9.]+ down and [0-9.]+ from corner to corner; it ends within the picture, from 104\\.6 degrees from its axis on\n", o.out)
+	}
+	assert.NotContains(t, o.out, "plain: ")
+}
+
 func TestRigNotices(t *testing.T) {
 	t.Parallel()
 	o := call(t, "rig", "check", "../../rig/testdata/svl_lidar.json")

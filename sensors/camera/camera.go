@@ -104,6 +104,14 @@ func (s *camera) say() {
 	}
 }
 
+// LensSummary is Lens.Summary of a camera that isn't a plain pinhole, else "".
+func (s *camera) LensSummary() string {
+	if s.options.lens.distortion == nil && !s.options.measured {
+		return ""
+	}
+	return s.options.lens.Summary()
+}
+
 // Derived tells what a calibration file says.
 func (s *camera) Derived() map[string]any {
 	l := &s.options.lens

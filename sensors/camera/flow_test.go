@@ -184,6 +184,9 @@ func TestFlowThroughLenses(t *testing.T) {
 					}
 					before := then.Apply(now.Apply(ray.Mul(reach)))
 					u0, v0, ok := c.lens.Project(before)
+					if (c.name == "rational" || c.name == "mei") && !c.lens.Contains(u0, v0) {
+						continue // their table ends with the picture, and what goes on from there is near
+					}
 					if !ok || math.IsNaN(got[0]) {
 						assert.Equal(t, ok, !math.IsNaN(got[0]), "pixel %d, %d", u, v)
 						continue

@@ -331,11 +331,11 @@ const maxFTheta = 8
 // fTheta is a FTheta in units of the focal length at the axis.
 type fTheta struct {
 	byTable
-	c           [maxFTheta]float64
-	toAngle     bool
-	linear      mgl64.Mat2
-	focal       float64 // pixels
-	limit, most float64 // of the polynomial's variable, and of its value
+	c       [maxFTheta]float64
+	toAngle bool
+	linear  mgl64.Mat2
+	focal   float64 // pixels
+	limit   float64 // of the polynomial's variable
 }
 
 // FTheta returns the lens with the focal length and the distortion of an f-theta record (NVIDIA
@@ -380,7 +380,6 @@ func (l Lens) FTheta(f FTheta) (Lens, error) {
 	if f.ToAngle {
 		d.limit, _ = rise(most, d.limit, d.at) // where it reaches the angle, or turns
 	}
-	d.most, _ = d.at(d.limit)
 	if !(d.focal <= maxRadius*maxSize && d.focal >= 1/float64(maxRadius)) {
 		return Lens{}, fmt.Errorf("%w: an f-theta lens with a focal length of %v pixels", ErrLens, d.focal)
 	}
@@ -398,7 +397,8 @@ func (d fTheta) at(v float64) (value, slope float64) {
 }
 
 func (d fTheta) project(p mgl64.Vec3) (x, y float64, ok bool) {
-	angle, r := angleOf(p), 0.0
+	angle := angleOf(p)
+	var r float64
 	if d.toAngle {
 		r, ok = rise(angle, d.limit, d.at)
 	} else {
@@ -413,16 +413,17 @@ func (d fTheta) project(p mgl64.Vec3) (x, y float64, ok bool) {
 func (d fTheta) ray(x, y float64) mgl64.Vec3 {
 	at := d.linear.Inv().Mul2x1(mgl64.Vec2{x, y})
 	r := at.Len() * d.focal
-	angle, ok := 0.0, r <= d.limit
+	see := func(angle float64, ok bool) mgl64.Vec3 {
+		if !ok {
+			return noRay()
+		}
+		return rayAt(angle, at[0], at[1])
+	}
 	if d.toAngle {
-		angle, _ = d.at(r)
-	} else {
-		angle, ok = rise(r, d.limit, d.at)
+		angle, _ := d.at(r)
+		return see(angle, r <= d.limit)
 	}
-	if !ok {
-		return noRay()
-	}
-	return rayAt(angle, at[0], at[1])
+	return see(rise(r, d.limit, d.at))
 }
 
 func (fTheta) info(l Lens, info *sample.CameraInfo) float64 { return l.approximate(info) }

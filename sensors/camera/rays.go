@@ -1,6 +1,7 @@
 package camera
 
 import (
+	"fmt"
 	"math"
 	"runtime"
 	"sync"
@@ -8,6 +9,8 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/internal/fault"
+	"github.com/raybridge/raybridge/sensors/camera/calibration"
 )
 
 // lensTable is the value of LENS for lenses whose rays are read from a table.
@@ -223,4 +226,44 @@ func (l Lens) Span() Span {
 		}
 	}
 	return s
+}
+
+// name returns the lens's, as the attribute lens has it.
+func (l Lens) name() string {
+	switch d := l.distortion.(type) {
+	case plumbBob:
+		return calibration.PlumbBob
+	case rational:
+		if d.numbers == 12 {
+			return calibration.ThinPrism
+		}
+		return calibration.Rational
+	case equidistant:
+		return calibration.Equidistant
+	case mei:
+		return calibration.Mei
+	case fTheta:
+		return calibration.FTheta
+	case doubleSphere:
+		return calibration.DoubleSphere
+	case svl:
+		return lensSVL
+	case svlFisheye:
+		return lensSVLFisheye
+	case tabled:
+		return lensOwn
+	}
+	return calibration.Pinhole
+}
+
+// Summary says in a line what the lens is, what it sees across, down and from corner to corner, and where it
+// ends.
+func (l Lens) Summary() string {
+	s := l.Span()
+	text := fmt.Sprintf("lens %s, %dx%d pixels, sees %s degrees across, %s down and %s from corner to corner", l.name(), l.Width, l.Height,
+		fault.Number(s.Horizontal, 4), fault.Number(s.Vertical, 4), fault.Number(s.Diagonal, 4))
+	if s.End > 0 {
+		text += fmt.Sprintf("; it ends within the picture, from %s degrees from its axis on", fault.Number(s.End, 4))
+	}
+	return text
 }

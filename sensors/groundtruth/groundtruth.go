@@ -106,7 +106,7 @@ var Boxes2DDefinition = sensors.Define(sensors.Definition{
 		return nil, err
 	}
 	report := &report2D{Reading: sensors.Reading[sample.Detections2D]{Spec: spec}, lens: lens}
-	return &detector{spec: spec, picture: &picture{sight: sight, fisheye: lens.Fisheye()}, reach: o.DetectionRange, near: sight.Near, report: report}, nil
+	return &detector{spec: spec, picture: &picture{sight: sight, fisheye: lens.Fisheye(), bent: o.Lens != "pinhole" || o.File != ""}, reach: o.DetectionRange, near: sight.Near, report: report}, nil
 })
 
 // Boxes3D describes sensor.ground_truth.boxes_3d, SVL's 3D Ground Truth.
@@ -188,6 +188,14 @@ func (d *detector) FieldOfView() sensors.FieldOfView {
 	}
 	view.Range = d.reach
 	return view
+}
+
+// LensSummary is that of the picture's lens, "" for a plain pinhole and in space.
+func (d *detector) LensSummary() string {
+	if d.picture == nil || !d.picture.bent {
+		return ""
+	}
+	return d.picture.sight.Lens.Summary()
 }
 
 // report2D makes the boxes in a picture.

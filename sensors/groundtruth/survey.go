@@ -148,6 +148,7 @@ func (s *survey) ask(o *object, places []mgl64.Mat4, from spatial.Pose, p *pictu
 type picture struct {
 	sight      camera.Sight
 	fisheye    bool // near and far are distances
+	bent       bool // its lens isn't a plain pinhole
 	visibility *camera.Visibility
 	bounds     *gpu.Program
 	places     *gpu.Buffer // of the tallies by labels: targets.places, and those of slots

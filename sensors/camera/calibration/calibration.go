@@ -59,7 +59,7 @@ type Info struct {
 
 // Parse reads a calibration; file names it in errors. Of several cameras it takes the one that is chosen by
 // its name: cam0 of Kalibr's, M1's number 1, a sensor of a rig of NVIDIA's. Errors wrap ErrCalibration, or say
-// where the text is no YAML, JSON or XML.
+// where the text isn't YAML, JSON or XML.
 func Parse(file string, text []byte, choice string) (*Camera, error) {
 	root, err := read(file, text)
 	if err != nil {

@@ -1,0 +1,145 @@
+//go:build cgo
+
+package camera_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/gputest"
+	"github.com/raybridge/raybridge/gpu/hostdev"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors/camera"
+	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// fishes is a calibration file of an equidistant lens that sees 85 degrees from its axis.
+const fishes = `image_width: 96
+image_height: 72
+K: [42, 0, 45.5, 0, 41.5, 37.25, 0, 0, 1]
+distortion_model: equidistant
+D: [-0.02, 0.003, 0, 0]
+`
+
+// TestCamerasOfOneCalibrationShareTheirPass: with one visibility pass for all four.
+func TestCamerasOfOneCalibrationShareTheirPass(t *testing.T) {
+	attributes := map[string]any{"calibration": fishes}
+	r := newRig(t, scenetest.MovingWall(15, 4), nil,
+		mounted{camera.RGBDefinition, forward(1), attributes}, mounted{camera.DepthDefinition, forward(1), attributes},
+		mounted{camera.SemanticDefinition, forward(1), attributes}, mounted{camera.InstanceDefinition, forward(1), attributes})
+	for k := range 3 {
+		r.fire(simtime.Stamp(k) * simtime.Stamp(period))
+		assert.EqualValues(t, k+1, camera.StatsOf(r.shared).Visibility)
+	}
+}
+
+// TestRaysOfDevicesAreGos: each pixel's ray as a device has it, over the whole picture, found by depth in rooms whose
+// walls are known. Each room gives a plane that the ray's point at z = 1 lies on; three turned rooms give the point.
+func TestRaysOfDevicesAreGos(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
+	const side = 8.0
+	b := scenetest.NewBuilder("room")
+	b.Put("room", scenetest.Box(side, side, side), scenetest.Matte("wall", 1, 1, 1), scenetest.At(0, 0, 0, scene.TagWall))
+	host, err := gpu.Start(hostdev.Open(hostdev.Options{}))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = host.Close() })
+	rational := []float64{0.3, 0.05, 0.001, -0.001, 0.01, 0.6, 0.1, 0.02}
+	fisheye, err := lensBy(t, map[string]any{"calibration": fishes})
+	require.NoError(t, err)
+	narrow := must(lens(t, 96, 72, 90).Rational(rational))
+	for device, thread := range map[string]*gpu.Thread{"OpenGL": gputest.Thread(t), "host": host} {
+		for name, c := range map[string]struct {
+			lens       camera.Lens
+			attributes map[string]any
+		}{
+			"wide":   {fisheye, map[string]any{"calibration": fishes}},
+			"narrow": {narrow, size(96, 72, "lens", "rational", "distortion", rational)},
+		} {
+			t.Run(device+" "+name, func(t *testing.T) {
+				mounts := []spatial.Pose{
+					spatial.FromRPY(mgl64.Vec3{0.1, 0.2, 0}, 0, 0, 0), spatial.FromRPY(mgl64.Vec3{-0.3, 0, 0.1}, 20, 30, 40),
+					spatial.FromRPY(mgl64.Vec3{0, 0.1, -0.2}, -50, 35, 100), spatial.FromRPY(mgl64.Vec3{0, 0.1, -0.2}, 10, -40, 200),
+				}
+				var list []mounted
+				for _, m := range mounts {
+					list = append(list, mounted{camera.DepthDefinition, m, c.attributes}, mounted{camera.NormalsDefinition, m, c.attributes})
+				}
+				r := newRigOn(t, thread, b.Scene, nil, list...)
+				r.fire(0)
+				worst, seen := 0.0, 0
+				for v := range c.lens.Height {
+					for u := range c.lens.Width {
+						// Normal equations of n.(x, y, 1) = d / z in all rooms.
+						var m mgl64.Mat2
+						var right mgl64.Vec2
+						for i, mount := range mounts {
+							n, z := normalAt(r.picture(2*i+1), u, v), depthAt(r.picture(2*i), u, v)
+							n, d := wallOf(mount.Compose(spatial.OpticalInBody()), n, side)
+							row := mgl64.Vec2{n[0], n[1]}
+							m = m.Add(row.OuterProd2(row))
+							right = right.Add(row.Mul(d/z - n[2]))
+						}
+						p := m.Inv().Mul2x1(right)
+						gotU, gotV, ok := c.lens.Project(mgl64.Vec3{p[0], p[1], 1})
+						require.True(t, ok, "%d, %d: %v", u, v, p)
+						worst = math.Max(worst, math.Hypot(gotU-float64(u), gotV-float64(v)))
+						seen++
+					}
+				}
+				t.Logf("%d rays, at most %.4f pixels off", seen, worst)
+				assert.LessOrEqual(t, worst, 0.02)
+			})
+		}
+	}
+}
+
+// wallOf returns the wall of the room that has about a normal of the optical frame: exactly that, outwards, and how far
+// the wall is.
+func wallOf(optical spatial.Pose, about mgl64.Vec3, side float64) (normal mgl64.Vec3, distance float64) {
+	in := optical.Rotate(about)
+	axis := 0
+	for i := range in {
+		if math.Abs(in[i]) > math.Abs(in[axis]) {
+			axis = i
+		}
+	}
+	var out mgl64.Vec3
+	out[axis] = -math.Copysign(1, in[axis])
+	return optical.Inverse().Rotate(out), side/2 - out.Dot(optical.Position)
+}
+
+// TestFlowThroughATable follows a wall that comes nearer, and a floor that stands still.
+func TestFlowThroughATable(t *testing.T) {
+	const distance, speed = 30.0, 8.0
+	l, err := lensBy(t, map[string]any{"calibration": fishes})
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		lens       camera.Lens
+		attributes map[string]any
+	}{
+		"wide":   {l, map[string]any{"calibration": fishes}},
+		"narrow": {must(lens(t, 96, 72, 90).Rational([]float64{-0.2, 0.05, 0.001, -0.001, 0.01, 0, 0, 0})), size(96, 72, "lens", "rational", "distortion", "-0.2,0.05,0.001,-0.001,0.01,0,0,0")},
+	} {
+		r := newRig(t, scenetest.MovingWall(distance, speed), nil, mounted{camera.OpticalFlowDefinition, forward(1.5), c.attributes})
+		for k := range int64(4) {
+			r.fire(simtime.Stamp(k * second / 3))
+		}
+		m := r.picture(0)
+		now := c.lens.Ray(50, 33)
+		now = now.Mul((distance - speed) / now[2])
+		u0, v0, _ := c.lens.Project(now.Add(mgl64.Vec3{0, 0, speed * 0.1}))
+		got := flowAt(m, 50, 33)
+		assert.InDelta(t, 50-u0, got[0]*float64(c.lens.Width), 2e-3, name)
+		assert.InDelta(t, 33-v0, got[1]*float64(c.lens.Height), 2e-3, name)
+		assert.Equal(t, mgl64.Vec2{}, flowAt(m, 45, 71), "%s: the floor stands still", name)
+	}
+}
