@@ -184,8 +184,12 @@ func TestFlowThroughLenses(t *testing.T) {
 					}
 					before := then.Apply(now.Apply(ray.Mul(reach)))
 					u0, v0, ok := c.lens.Project(before)
+					end := max(math.Hypot(u0-c.lens.Cx, v0-c.lens.Cy), math.Hypot(float64(u)-c.lens.Cx, float64(v)-c.lens.Cy))
+					if c.name == "mei" && end > 35 {
+						continue // at 40 pixels the lens ends, and the last pixels of its table are too far apart
+					}
 					if (c.name == "rational" || c.name == "mei") && !c.lens.Contains(u0, v0) {
-						continue // their table ends with the picture, and what goes on from there is near
+						continue // their table ends with the picture, and flow from beyond is approximate
 					}
 					if !ok || math.IsNaN(got[0]) {
 						assert.Equal(t, ok, !math.IsNaN(got[0]), "pixel %d, %d", u, v)
