@@ -40,7 +40,7 @@ func TestLimitsSeeTheCatalogue(t *testing.T) {
 	p, err := shaders.Source(&shaders.CameraShade)
 	require.NoError(t, err)
 	p.Compute = strings.Replace(p.Compute, "vec4 offsets;", "vec4 offsets[1004];", 1) // of a block of 352 bytes
-	p.Compute += "layout(binding = 15) uniform sampler2D sixteenth, seventeenth;\n" +
+	p.Compute += "layout(binding = 15) uniform sampler2D seventeenth;\n" +
 		"layout(std430, binding = 7) buffer Eighth { uint eighth[]; };\n" +
 		"layout(binding = 0) uniform writeonly image2D ninth;\n" +
 		"shared uint much[8192];\n"

@@ -150,7 +150,7 @@ projection_matrix: {rows: 3, cols: 4, data: [29.5, 0, 30.5, -14.75, 0, 29.5, 23.
 	}
 	list, err := resolve("sensors: [{id: sensor.camera.rgb, name: right, calibration: right.yaml, principal_point: corner}]\n")
 	require.NoError(t, err)
-	assert.Equal(t, "right.yaml", list[0].Config.Shown(camera.RGBDefinition.Attribute("calibration"), list[0].Settings.Value("calibration")))
+	assert.Equal(t, filepath.Join(folder, "right.yaml"), list[0].Config.Shown(camera.RGBDefinition.Attribute("calibration"), list[0].Settings.Value("calibration")))
 	s, err := list[0].Definition.New(list[0])
 	require.NoError(t, err)
 	info := camera.InfoOf(s)
