@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/internal/fault"
@@ -330,11 +331,11 @@ func (r *recording) finish() error {
 // room for those of the others.
 func (r *recording) Salvage() error {
 	r.flush()
-	r.set.settle()
-	err := errors.Join(r.journal.Salvage())
+	_, _, _ = r.set.settle() // what ended the recording is told already
+	err := r.journal.Salvage()
 	for drop := 1; ; drop *= 2 {
 		finished := r.finish()
-		if finished == nil || err != nil || !r.shorten(drop) {
+		if err != nil || !errors.Is(finished, syscall.ENOSPC) || !r.shorten(drop) {
 			return errors.Join(err, finished)
 		}
 	}

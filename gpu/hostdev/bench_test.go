@@ -23,7 +23,6 @@ import (
 	"github.com/raybridge/raybridge/sensors/lidar"
 	"github.com/raybridge/raybridge/sensors/sensortest"
 	"github.com/raybridge/raybridge/shaders"
-	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -140,7 +139,7 @@ func BenchmarkReceivers(b *testing.B) {
 				Scene: town, GL: thread, Mount: spatial.FromRPY(mgl64.Vec3{0, 0, 1.9}, 0, 0, 0), Ego: town.Route, Attributes: attributes,
 			})
 			defer h.End()
-			at := simtime.Stamp(period)
+			at := period
 			h.Fire(at)
 			before := cpuSeconds(b)
 			for b.Loop() {

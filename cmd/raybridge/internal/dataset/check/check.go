@@ -122,13 +122,15 @@ func Run(ctx context.Context, root fs.FS, formats []Format, exclude []string) (r
 // Open opens the first set in a folder, whatever is wrong with it.
 func Open(ctx context.Context, root fs.FS, formats []Format) (Set, error) {
 	for _, format := range formats {
-		for _, name := range format.Detect(root) {
-			set, err := format.Open(ctx, root, name, NewFindings(format.Rules, nil))
-			if err == nil && set == nil {
-				err = fmt.Errorf("%w that can be read: raybridge dataset check says why", ErrNoSet)
-			}
-			return set, err
+		names := format.Detect(root)
+		if len(names) == 0 {
+			continue
 		}
+		set, err := format.Open(ctx, root, names[0], NewFindings(format.Rules, nil))
+		if err == nil && set == nil {
+			err = fmt.Errorf("%w that can be read: raybridge dataset check says why", ErrNoSet)
+		}
+		return set, err
 	}
 	return nil, noSet(formats)
 }

@@ -69,15 +69,6 @@ func (w *world) radarFiles(change func(point []byte)) {
 	}
 }
 
-// ofChannel calls change for the rows of sample_data of a channel.
-func (w *world) ofChannel(channel string, change func(map[string]any)) {
-	w.each("sample_data", func(r map[string]any) {
-		if strings.Contains(r["filename"].(string), "__"+channel+"__") {
-			change(r)
-		}
-	})
-}
-
 // edit replaces a file's bytes.
 func (w *world) edit(file string, change func([]byte) []byte) {
 	if w.files[file] == nil {
