@@ -99,6 +99,9 @@ func (format) Channels(list []*dataset.Sensor, m *dataset.Map, all any) error {
 			return fmt.Errorf("channel %q of %s: want capitals, digits and underscores", a.Channel, a.Name)
 		}
 	}
+	if err := fits(list, m); err != nil {
+		return err
+	}
 	owner := map[string]string{}
 	var roof *dataset.Sensor
 	for _, s := range list {
@@ -123,6 +126,19 @@ func (format) Channels(list []*dataset.Sensor, m *dataset.Map, all any) error {
 		roof.Channel = lidarTop
 	}
 	return complete(list)
+}
+
+// fits refuses a map that gives a sensor another kind of sensor's channel.
+func fits(list []*dataset.Sensor, m *dataset.Map) error {
+	for _, s := range list {
+		channel, _ := m.Channel(s.Name)
+		for modality, known := range directions {
+			if _, ok := known[channel]; ok && modality != s.Modality {
+				return fmt.Errorf("%w: %s is a %s, and %s is a %s's", dataset.ErrRig, s.Name, s.Modality, channel, modality)
+			}
+		}
+	}
+	return nil
 }
 
 // complete refuses a rig without what each sample has.

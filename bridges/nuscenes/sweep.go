@@ -16,7 +16,7 @@ import (
 var lidarAxes = spatial.FromRPY(mgl64.Vec3{}, 0, 0, -90)
 
 // cloud writes a sweep, and labels beside where the row names a file for them: float32 x, y, z, intensity from 0 to 255 and ring.
-func (w *writer) cloud(set *dataset.Set, row *dataRow, m *sample.PointCloud, objects []dataset.Object) error {
+func (w *writer) cloud(set *dataset.Set, row *dataRow, m *sample.PointCloud, actors ...[]dataset.Object) error {
 	scale := float32(1)
 	if m.UnitIntensity {
 		scale = 255
@@ -34,8 +34,10 @@ func (w *writer) cloud(set *dataset.Set, row *dataRow, m *sample.PointCloud, obj
 		return err
 	}
 	class := map[uint32]uint8{}
-	for i := range objects {
-		class[objects[i].ID] = indices[objects[i].Category]
+	for _, objects := range actors {
+		for i := range objects {
+			class[objects[i].ID] = indices[objects[i].Category]
+		}
 	}
 	b.data = b.data[:0]
 	for i := range m.Points {

@@ -187,7 +187,7 @@ func (w *writer) WriteFrame(f *dataset.Frame) (any, error) {
 			d.Labels = fmt.Sprintf("lidarseg/%s/%s_lidarseg.bin", w.options.Version, dataToken(f.Scene.Run, f.Scene.Number, &d))
 		}
 		row.Data = append(row.Data, d)
-		w.set.Go(func() error { return w.cloud(w.set, &d, c.PointCloud, f.Objects) })
+		w.set.Go(func() error { return w.cloud(w.set, &d, c.PointCloud, f.Objects, f.Others) })
 	}
 	for i := range f.Radars {
 		r := &f.Radars[i]
@@ -209,7 +209,7 @@ func (w *writer) WriteSweep(s *dataset.Sweep) (any, error) {
 		return &d, w.picture(s.Set, d.File, s.Picture.Image)
 	case s.Cloud != nil:
 		d := w.data(sweeps, s.Scene, &s.Capture, lidarEnding)
-		return &d, w.cloud(s.Set, &d, s.Cloud.PointCloud, nil)
+		return &d, w.cloud(s.Set, &d, s.Cloud.PointCloud)
 	default:
 		d := w.data(sweeps, s.Scene, &s.Capture, radarEnding)
 		return &d, w.radar(s.Set, d.File, s.Radar)
