@@ -69,7 +69,8 @@ type Suite struct {
 	BadConnections []string
 	// Count returns how many messages of each topic arrived or lie below outDir after the
 	// bridge was closed. It reads them with other means than the bridge's own. Topics without
-	// messages may be left out. A suite with a Peer has none.
+	// messages may be left out. A suite with a Peer has none, and neither has one of a data set, whose
+	// files don't tell single messages: the bridge's own counts are all that is looked at there.
 	Count func(t *testing.T, outDir string) map[string]int
 	// Peer makes the other side of a network bridge, not yet started, which the test
 	// ends at its end. It is a Sender if the bridge subscribes to any type.
@@ -292,7 +293,7 @@ func (s Suite) delivers(t *testing.T) {
 		f.received(topic, messages)
 		row := topicStatistics(t, b, topic)
 		assert.EqualValues(t, messages, row.Messages, topic)
-		assert.Positive(t, row.Bytes, topic)
+		assert.True(t, row.Bytes > 0 || s.Peer == nil && s.Count == nil, topic)
 		assert.Empty(t, row.Drops, topic)
 		bytes += row.Bytes
 	}
@@ -606,7 +607,9 @@ func (f *fixture) await(topic string) {
 func (f *fixture) received(topic string, messages int) {
 	f.t.Helper()
 	if f.peer == nil {
-		assert.Equal(f.t, messages, f.suite.Count(f.t, f.dir)[topic], topic)
+		if f.suite.Count != nil {
+			assert.Equal(f.t, messages, f.suite.Count(f.t, f.dir)[topic], topic)
+		}
 		return
 	}
 	require.Eventually(f.t, func() bool { return f.peer.Received()[topic] >= messages }, patience, tick, "%d messages on %s", messages, topic)

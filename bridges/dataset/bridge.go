@@ -231,7 +231,7 @@ func (r *recording) begin(dir string) error {
 	r.set = newSet(dir, i.Env.Run, i.Env.Log)
 	r.numbers = map[string]int{}
 	rig, err := r.rig(i.inputs)
-	if err != nil && len(i.inputs) > 0 {
+	if err != nil && slices.ContainsFunc(i.inputs, func(in *input) bool { return in.topic.Source != nil }) { // those of no sensor aren't a rig
 		return err
 	}
 	use(i.inputs, rig)
