@@ -18,6 +18,25 @@ sensors:
   - {id: sensor.lidar.ray_cast, name: roof, rate: 10, preset: VLP-16, rolling: false, pose: {x: 0.9, z: 1.9}}
 `
 
+// TestNuScenesVehicle writes two key frames of the rig in the documentation, which has all of nuScenes's sensors.
+func TestNuScenesVehicle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes some seconds")
+	}
+	t.Parallel()
+	dir := t.TempDir()
+	o := call(t, "run", "--gpu", "host", "--headless", "--step", "--rig", filepath.Join("..", "..", "docs", "examples", "nuscenes.yaml"), "--duration", "250ms", "--out", dir,
+		"--bridge", "nuscenes:set?keyframes=10")
+	require.Equal(t, exitDone, o.code, o.err)
+	o = call(t, "dataset", "check", "--strict", filepath.Join(dir, "set"))
+	assert.Equal(t, exitDone, o.code, "%s\n%s", o.out, o.err)
+	set := readNuScenes(t, os.DirFS(filepath.Join(dir, "set")))
+	require.Len(t, set.samples, 2)
+	for _, sample := range set.samples {
+		assert.Len(t, set.data[sample.Token], 12, "a lidar, six cameras and five radars")
+	}
+}
+
 // TestDatasetFormats writes one drive through the city as nuScenes, COCO and KITTI. All pass the check, and nuScenes says what KITTI says.
 func TestDatasetFormats(t *testing.T) {
 	needsOpenGL(t)
