@@ -410,6 +410,37 @@ func encoded(m image.Image) []byte {
 	return b.Bytes()
 }
 
+// TestPointsOfOthersInBox: what another object has in a box is none of its points.
+func TestPointsOfOthersInBox(t *testing.T) {
+	w := newWorld().clone()
+	delete(w.tables, "panoptic")
+	maps.DeleteFunc(w.files, func(name string, _ []byte) bool { return strings.HasSuffix(name, ".npz") })
+	truck := slices.IndexFunc(things, func(t thing) bool { return t.category == "vehicle.truck" })
+	leant := 0
+	for scene := range 2 {
+		for step := 0; step < perScene; step += 2 {
+			row := w.row("sample_annotation", name("box ", scene, " ", step/2, " ", truck))
+			own := row["num_lidar_pts"].(int)
+			w.edit("lidarseg/v1.0-test/"+name("data LIDAR_TOP ", scene, " ", step)+"_lidarseg.bin", func(labels []byte) []byte {
+				for i, n := 0, 0; i < len(labels); i++ {
+					if labels[i] != byte(indices["vehicle.truck"]) {
+						continue
+					}
+					if n++; n%2 == 0 {
+						labels[i] = byte(indices["movable_object.barrier"])
+						own--
+						leant++
+					}
+				}
+				return labels
+			})
+			row["num_lidar_pts"] = own
+		}
+	}
+	require.Greater(t, leant, 100)
+	assert.Zero(t, judge(t, w).Count(ruleLidarPoints))
+}
+
 func TestFaults(t *testing.T) {
 	require.Empty(t, judge(t, newWorld()).All(), "the good set")
 	for _, f := range faults {

@@ -50,7 +50,8 @@ type tally struct {
 	box *annotation
 	region
 	class int // lidarseg's, -1 for none
-	// inner, above and outer count the points well within the box, above the ground in it, and in it with the margin.
+	// inner, above and outer count the points well within the box, above the ground in it, and in it with the margin. What has the
+	// label of another category is not in above: a bicycle's box holds points of the rack that it leans at.
 	inner, above, outer int
 	// own are points around it that have its category and are in no other box of that, and held are those of them in the box.
 	own, held int
@@ -208,8 +209,10 @@ func (g *geometry) countPoint(tallies []tally, p mgl64.Vec3, class int) {
 				t.inner++
 			}
 			if t.clear(local) {
-				t.above++
 				t.points = append(t.points, p)
+				if class < 0 || t.class < 0 || class == t.class {
+					t.above++
+				}
 			}
 			if class >= 0 && class == t.class {
 				t.own++
@@ -247,7 +250,7 @@ func (g *geometry) judge(t *tally) {
 	case t.own >= 2*fewest && 2*t.held < t.own:
 		late(rulePointsInBox, "the box of the %s holds %d of the %d points around it that have its label", a.instance.category.name, t.held, t.own)
 	case a.lidar > int64(t.outer) || float64(a.lidar) < 0.9*float64(t.above)-2:
-		late(ruleLidarPoints, "num_lidar_pts is %d: the clouds have %d points in the box, %d of them above the ground, and %d within %g m", a.lidar, t.inner, t.above, t.outer, margin)
+		late(ruleLidarPoints, "num_lidar_pts is %d: the clouds have %d points in the box, %d of its own above the ground, and %d within %g m", a.lidar, t.inner, t.above, t.outer, margin)
 	}
 }
 
