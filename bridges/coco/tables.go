@@ -29,7 +29,7 @@ func (format) Tables(set *dataset.Set, journal *dataset.Journal, all any) error 
 		}
 		var scene sceneRow
 		if err := json.Unmarshal(row.Scene.Data, &scene); err != nil {
-			return fmt.Errorf("read journal: scene %d: %w", row.Scene.Number, err)
+			return fmt.Errorf("%w: row of scene %d: %w", dataset.ErrNoSet, row.Scene.Number, err)
 		}
 		if own, err = join(own, scene.Categories); err != nil {
 			return err
@@ -74,7 +74,7 @@ func (d *document) pictures(each func(id int, p *pictureRow) error) error {
 		}
 		var frame frameRow
 		if err := json.Unmarshal(row.Frame.Data, &frame); err != nil {
-			return fmt.Errorf("read journal: key frame %d: %w", row.Frame.Number, err)
+			return fmt.Errorf("%w: row of key frame %d: %w", dataset.ErrNoSet, row.Frame.Number, err)
 		}
 		for i := range frame.Pictures {
 			if id++; split == d.split {

@@ -375,6 +375,9 @@ func Recover(dir string, formats []Format) (frames int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	if _, err := journal.options(format); err != nil {
+		return 0, fmt.Errorf("%s: %w", dir, err)
+	}
 	if frames, err = journal.cut(); err != nil {
 		return 0, err
 	}

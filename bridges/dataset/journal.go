@@ -41,6 +41,14 @@ type Row struct {
 	Frame *FrameRow `json:"frame,omitempty"`
 }
 
+// sound reports whether one of the two is set, and has data. A key frame comes behind a scene.
+func (r *Row) sound(scenes bool) bool {
+	if r.Scene != nil {
+		return r.Frame == nil && len(r.Scene.Data) > 0
+	}
+	return scenes && r.Frame != nil && len(r.Frame.Data) > 0
+}
+
 // SceneRow is the row of a scene.
 type SceneRow struct {
 	// Run and Number are those of Scene.
@@ -62,6 +70,25 @@ type FrameRow struct {
 	Sweeps []json.RawMessage `json:"sweeps,omitempty"`
 }
 
+// maxLine is the longest line of a journal that is read, bytes: a key frame's row has some megabytes.
+const maxLine = 1 << 27
+
+// errLine says that a line isn't one of a journal.
+var errLine = fmt.Errorf("a line has more than %d bytes", maxLine)
+
+// readLine reads a line with its end. Its errors are io.EOF, behind what there is, errLine and the file's.
+func readLine(r *bufio.Reader) (line []byte, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		if line = append(line, part...); len(line) > maxLine {
+			return nil, errLine
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}
+
 // ErrNoSet says that a folder has no journal, or one that can't be read.
 var ErrNoSet = errors.New("not a set that raybridge wrote")
 
@@ -78,18 +105,21 @@ func OpenJournal(dir string) (*Journal, error) {
 	}
 	defer f.Close()
 	lines := bufio.NewReaderSize(f, 1<<20)
+	scenes := false
 	for first := true; ; first = false {
-		line, err := lines.ReadBytes('\n')
+		line, err := readLine(lines)
+		var row Row
 		var to any = &j.Head
 		if !first {
-			to = new(Row)
+			to = &row
 		}
-		whole := err == nil && json.Unmarshal(line, to) == nil
+		whole := err == nil && json.Unmarshal(line, to) == nil && (first || row.sound(scenes))
+		scenes = scenes || row.Scene != nil
 		switch {
+		case err != nil && !errors.Is(err, io.EOF):
+			return nil, fmt.Errorf("%w: read %s: %w", ErrNoSet, j.path, err)
 		case first && (!whole || j.Head.Format == ""):
 			return nil, fmt.Errorf("%s: %w: %s has no head", dir, ErrNoSet, JournalFile)
-		case err != nil && !errors.Is(err, io.EOF):
-			return nil, fmt.Errorf("%w: %w", ErrNoSet, err)
 		case !whole && len(bytes.TrimSpace(line)) > 0 && err == nil:
 			return nil, fmt.Errorf("%s: %w: a line of %s, at byte %d, can't be read", dir, ErrNoSet, JournalFile, j.size)
 		case err != nil:
@@ -149,7 +179,7 @@ func (j *Journal) from(at int64) iter.Seq2[placedRow, error] {
 		defer f.Close()
 		lines := bufio.NewReaderSize(io.NewSectionReader(f, at, j.size-at), 1<<20)
 		for {
-			line, err := lines.ReadBytes('\n')
+			line, err := readLine(lines)
 			if errors.Is(err, io.EOF) {
 				return
 			}

@@ -37,6 +37,7 @@ var ErrMerge = errors.New("data sets can't be merged")
 // are dealt out to splits by shares; without any there are no splits. Errors wrap ErrMerge, ErrNoSet or are the file
 // system's. What was written is removed after an error.
 func Merge(ctx context.Context, formats []Format, out string, dirs []string, shares []Share) (*Merged, error) {
+	out = filepath.Clean(out)
 	m := merger{out: out + ".part"}
 	if err := m.read(dirs); err != nil {
 		return nil, err
@@ -51,6 +52,9 @@ func Merge(ctx context.Context, formats []Format, out string, dirs []string, sha
 	}
 	if err := unused(out); err != nil {
 		return nil, err
+	}
+	if _, err := os.Lstat(m.out); err == nil {
+		return nil, fmt.Errorf("%w: there is %s, perhaps of a merge that was killed: remove it, or name another folder", ErrMerge, m.out)
 	}
 	if err = m.write(ctx, format); err == nil {
 		err = replaceFolder(out, m.out)
@@ -96,7 +100,11 @@ func replaceFolder(to, from string) error {
 
 // setsIn returns the folders of the sets in a folder: itself, or those below it.
 func setsIn(dir string) (sets []string, err error) {
-	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	start, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoSet, fault.File(err))
+	}
+	err = filepath.WalkDir(start, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() {
 			return err
 		}
@@ -369,13 +377,25 @@ func tables(format Format, dir string) error {
 	if err != nil {
 		return err
 	}
-	all, _ := format.Options()
-	query := url.Values{}
-	for key, value := range journal.Head.Options {
-		query.Set(key, value)
-	}
-	if _, _, err := bridges.ReadOptions("?"+query.Encode(), all); err != nil {
-		return fmt.Errorf("%s: %w: %w", dir, ErrNoSet, err)
+	all, err := journal.options(format)
+	if err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
 	}
 	return format.Tables(newSet(dir, bridges.Run{}, slog.New(slog.DiscardHandler)), journal, all)
+}
+
+// options returns the format's with the values of the head. Errors wrap ErrNoSet.
+func (j *Journal) options(format Format) (all any, err error) {
+	all, _ = format.Options()
+	query := url.Values{}
+	for key, value := range j.Head.Options {
+		query.Set(key, value)
+	}
+	if _, _, err = bridges.ReadOptions("?"+query.Encode(), all); err == nil {
+		err = format.Channels(nil, &Map{}, all)
+	}
+	if err != nil && !errors.Is(err, ErrRig) {
+		return nil, fmt.Errorf("%w: options: %w", ErrNoSet, err)
+	}
+	return all, nil
 }

@@ -2,12 +2,14 @@ package dataset
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -24,6 +26,16 @@ func (countingFormat) Info() bridges.Info { return bridges.Info{Name: "counting"
 func (countingFormat) Options() (any, *Options) {
 	o := DefaultOptions()
 	return &o, &o
+}
+
+func (countingFormat) Folders() []string { return []string{"data"} }
+
+// Channels refuses a quality that the format doesn't have.
+func (countingFormat) Channels(_ []*Sensor, _ *Map, all any) error {
+	if all.(*Options).Quality == 13 {
+		return errors.New("quality 13 is for no set")
+	}
+	return ErrRig // an empty rig is one that can't be written
 }
 
 func (countingFormat) Rename(_ string, scene, frame int) string {
@@ -239,4 +251,102 @@ func TestSplits(t *testing.T) {
 	assert.Equal(t, "train", h.SplitOf(&SceneRow{Run: "appended"}))
 	h.Splits = nil
 	assert.Empty(t, h.SplitOf(&SceneRow{Run: "run0"}))
+}
+
+// TestMergeOutput: the folder may be named as shells complete it, files of others stay, and links lead to sets.
+func TestMergeOutput(t *testing.T) {
+	set := testSet(t, head, testScene{"a", 0, []string{"a0"}})
+	at := t.TempDir()
+	out := filepath.Join(at, "out")
+	require.NoError(t, os.Mkdir(out, 0o777))
+	link := filepath.Join(at, "link")
+	require.NoError(t, os.Symlink(set, link))
+	_, err := Merge(t.Context(), testFormats, out+string(filepath.Separator), []string{link}, nil)
+	require.NoError(t, err)
+	assert.Equal(t, "a0", contents(t, out)["data/0-0"])
+
+	other := filepath.Join(at, "other")
+	require.NoError(t, os.Mkdir(other+".part", 0o777))
+	require.NoError(t, os.WriteFile(filepath.Join(other+".part", "notes"), []byte("kept"), 0o600))
+	_, err = Merge(t.Context(), testFormats, other, []string{set}, nil)
+	require.ErrorIs(t, err, ErrMerge)
+	require.ErrorContains(t, err, other+".part")
+	assert.Equal(t, map[string]string{"notes": "kept"}, contents(t, other+".part"))
+	assert.NoFileExists(t, filepath.Join(other, JournalFile))
+}
+
+// TestHostileJournals: a set that comes from elsewhere is refused by name, and nothing is written outside of it.
+func TestHostileJournals(t *testing.T) {
+	const scene, frame = `{"scene":{"run":"a","number":0,"data":{}}}`, `{"frame":{"number":0,"files":[],"data":{}}}`
+	first := `{"format":"counting","version":"1","options":{"keyframes":"2"}}`
+	for name, c := range map[string]struct {
+		lines []string
+		want  string
+	}{
+		"an empty row":               {[]string{first, scene, `{}`}, "can't be read"},
+		"null":                       {[]string{first, scene, `null`}, "can't be read"},
+		"a frame without data":       {[]string{first, scene, `{"frame":{"number":0}}`}, "can't be read"},
+		"a scene without data":       {[]string{first, `{"scene":{"run":"a"}}`}, "can't be read"},
+		"a frame in no scene":        {[]string{first, frame}, "can't be read"},
+		"both":                       {[]string{first, scene, scene[:len(scene)-1] + "," + frame[1:]}, "can't be read"},
+		"an option out of its range": {[]string{strings.Replace(first, `"2"`, `"-1"`, 1), scene, frame}, "keyframes"},
+		"an option that the format refuses": {
+			[]string{strings.Replace(first, `"keyframes":"2"`, `"quality":"13"`, 1), scene, frame}, "quality 13",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			require.NoError(t, os.Mkdir(filepath.Join(dir, "raybridge"), 0o777))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, JournalFile), []byte(strings.Join(c.lines, "\n")+"\n"), 0o600))
+			_, err := Recover(dir, testFormats)
+			require.ErrorIs(t, err, ErrNoSet)
+			require.ErrorContains(t, err, c.want)
+			_, err = Merge(t.Context(), testFormats, filepath.Join(t.TempDir(), "out"), []string{dir}, nil)
+			require.ErrorIs(t, err, ErrNoSet)
+		})
+	}
+}
+
+// TestLongLine: a journal without ends of lines doesn't fill the memory.
+func TestLongLine(t *testing.T) {
+	set := testSet(t, head, testScene{"a", 0, []string{"a0"}})
+	require.NoError(t, os.Truncate(filepath.Join(set, JournalFile), 1<<40)) // a hole takes no room on the disk
+	_, err := OpenJournal(set)
+	require.ErrorIs(t, err, ErrNoSet)
+	require.ErrorContains(t, err, "bytes")
+}
+
+// TestReplaceStaysInTheSet: neither names nor links lead out of a set's folder.
+func TestReplaceStaysInTheSet(t *testing.T) {
+	at := t.TempDir()
+	dir, victim := filepath.Join(at, "set"), filepath.Join(at, "victim")
+	for _, folder := range []string{"set", "elsewhere"} {
+		require.NoError(t, os.Mkdir(filepath.Join(at, folder), 0o777))
+	}
+	require.NoError(t, os.WriteFile(victim, []byte("kept"), 0o600))
+	require.NoError(t, os.Symlink(victim, filepath.Join(dir, "table.json.part")))
+	require.NoError(t, os.Symlink(filepath.Join(at, "elsewhere"), filepath.Join(dir, "link")))
+	set := newSet(dir, bridges.Run{}, nil)
+	text := func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }
+	require.NoError(t, set.Replace("table.json", text))
+	for _, name := range []string{"../out.json", "a/../../out.json", "link/out.json"} {
+		require.ErrorContains(t, set.Replace(name, text), "escapes", name)
+	}
+	assert.Equal(t, map[string]string{"set/table.json": "new", "victim": "kept"}, regular(t, at))
+}
+
+// regular reads the files of a folder that are no links.
+func regular(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		name, _ := filepath.Rel(dir, path)
+		all[filepath.ToSlash(name)] = string(data)
+		return err
+	}))
+	return all
 }

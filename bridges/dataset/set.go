@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -85,23 +86,38 @@ func (s *Set) settle() (files []string, bytes int64, err error) {
 }
 
 // Replace writes a file that isn't a data file, in place of one of the name: to a temporary name beside it, and then renamed. Tables call it
-// on one goroutine.
+// on one goroutine. A name that leads out of the set's folder, by itself or by a link, is an error: the journal may come from elsewhere.
+// Errors of write are returned as they are.
 func (s *Set) Replace(name string, write func(w io.Writer) error) error {
-	path := filepath.Join(s.Dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return fmt.Errorf("create folder of %s: %w", path, fault.File(err))
+	path := filepath.FromSlash(name)
+	failed := func(err error) error {
+		var of *fs.PathError
+		if errors.As(err, &of) {
+			err = fault.File(&fs.PathError{Op: of.Op, Path: filepath.Join(s.Dir, path), Err: of.Err})
+		}
+		return fmt.Errorf("write %s: %w", filepath.Join(s.Dir, path), err)
+	}
+	root, err := os.OpenRoot(s.Dir)
+	if err != nil {
+		return failed(err)
+	}
+	defer root.Close()
+	if err := root.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return failed(err)
 	}
 	temporary := path + ".part"
-	f, err := os.Create(temporary)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, fault.File(err))
+	if err := root.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return failed(err)
 	}
-	err = errors.Join(write(f), f.Close())
-	if err == nil {
-		err = os.Rename(temporary, path)
-	}
+	f, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", path, fault.File(err)), os.Remove(temporary))
+		return failed(err)
+	}
+	if err := write(f); err != nil {
+		return errors.Join(fault.File(err), f.Close(), root.Remove(temporary))
+	}
+	if err := errors.Join(f.Close(), root.Rename(temporary, path)); err != nil {
+		return errors.Join(failed(err), root.Remove(temporary))
 	}
 	return nil
 }

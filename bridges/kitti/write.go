@@ -251,7 +251,7 @@ type sequenceTable struct {
 func (t *sequenceTable) add(frame *dataset.FrameRow) error {
 	var row frameRow
 	if err := json.Unmarshal(frame.Data, &row); err != nil {
-		return fmt.Errorf("read journal: key frame %d of sequence %d: %w", frame.Number, t.number, err)
+		return fmt.Errorf("%w: row of key frame %d of sequence %d: %w", dataset.ErrNoSet, frame.Number, t.number, err)
 	}
 	pose := spatial.Identity()
 	if t.times == nil {

@@ -109,6 +109,18 @@ func (m *mask) add(y, first, last int) {
 	m.width, m.height = max(m.width, last+1), max(m.height, y+1)
 }
 
+// A mask that is larger has no use: nobody has the memory for it.
+const (
+	mostSide  = 1 << 20 / pixelsOfCell // cells
+	mostCells = 1 << 32 / (pixelsOfCell * pixelsOfCell)
+)
+
+// cut cuts off what a mask of that size has no place for, as in a scene whose ego leaps from town to town.
+func (m *mask) cut() {
+	m.width = min(m.width, mostSide)
+	m.height = min(m.height, mostCells/max(1, m.width))
+}
+
 // png writes the mask: 8-bit grey, 255 on the ground, 10 pixels a metre, the last row at y = 0. It goes row by row, since a picture of a
 // large map is too large for memory.
 func (m *mask) png(w io.Writer) error {
@@ -132,7 +144,8 @@ func (m *mask) png(w io.Writer) error {
 		if len(cells) > 0 || !blank {
 			clear(line)
 			for _, c := range cells {
-				part := line[1+c[0]*pixelsOfCell : 1+(c[1]+1)*pixelsOfCell]
+				first, end := min(c[0], m.width), min(c[1]+1, m.width)
+				part := line[1+first*pixelsOfCell : 1+end*pixelsOfCell]
 				for i := range part {
 					part[i] = 255
 				}

@@ -315,6 +315,30 @@ func (s *recorded) add(row *dataset.FrameRow) error {
 		}
 	}
 	s.frames, s.sweeps = append(s.frames, frame), append(s.sweeps, between)
+	return placed(&frame, between)
+}
+
+// farthest is how far from the map frame's origin things of a scene may be, metres: the journal may come from elsewhere.
+const farthest = 1e8
+
+// placed returns an error for places that no run has.
+func placed(frame *frameRow, sweeps []dataRow) error {
+	far := func(p pose) bool { return max(math.Abs(p.At[0]), math.Abs(p.At[1])) > farthest }
+	for _, d := range slices.Concat(frame.Data, sweeps) {
+		if far(d.Ego) {
+			return fmt.Errorf("%s is at %v", d.File, d.Ego.At)
+		}
+	}
+	for _, o := range frame.Objects {
+		if far(o.Pose) {
+			return fmt.Errorf("object %d is at %v", o.ID, o.Pose.At)
+		}
+	}
+	for _, r := range frame.Ground {
+		if most := int(farthest / cell); r[1] > r[2] || min(r[0], r[1]) < -most || max(r[0], r[2]) > most {
+			return fmt.Errorf("ground at %v", r)
+		}
+	}
 	return nil
 }
 
@@ -402,6 +426,7 @@ func (s *recorded) place() *mask {
 	}
 	m.width = max(m.width, int((high[0]+s.offset[0]+margin)/cell))
 	m.height = max(m.height, int((high[1]+s.offset[1]+margin)/cell))
+	m.cut()
 	return m
 }
 

@@ -410,7 +410,7 @@ func encoded(m image.Image) []byte {
 	return b.Bytes()
 }
 
-// TestPointsOfOthersInBox: what another object has in a box is none of its points.
+// TestPointsOfOthersInBox: points in a box that have the label of another object don't count.
 func TestPointsOfOthersInBox(t *testing.T) {
 	w := newWorld().clone()
 	delete(w.tables, "panoptic")
