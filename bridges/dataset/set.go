@@ -69,7 +69,7 @@ func (s *Set) WriteFile(name string, data []byte) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, fault.File(err))
+		return fmt.Errorf("write data file: %w", fault.File(err))
 	}
 	return nil
 }
