@@ -72,10 +72,16 @@ func mountingOf(p *dataset.Picture) *mounting {
 	return m
 }
 
+// cameraOf is the pose of the rectified frame in the map frame. KITTI has one for all of a frame, that of the cloud's time, so that the
+// calibration leads from the points to the labels. A picture may be of another time.
+func cameraOf(frame *dataset.Frame, left *dataset.Picture) spatial.Pose {
+	return frame.Ego.Pose.Compose(mountingOf(left).optical())
+}
+
 // WriteFrame writes the files of both sets. Those of a sequence are the same as the object set's.
 func (w *writer) WriteFrame(frame *dataset.Frame) (any, error) {
 	s := shotOf(frame)
-	camera := s.left.Ego.Compose(mountingOf(s.left).optical())
+	camera := cameraOf(frame, s.left)
 	calibration := calibrate(mountingOf(s.left), mountingOf(s.right), s.cloud.Sensor.Mount)
 	if frame.Number == 0 {
 		if err := w.set.WriteFile(sequenceFile(frame, "calib.txt"), calibration.odometry()); err != nil {

@@ -66,3 +66,14 @@ func TestCornersAreNoCentres(t *testing.T) {
 	}
 	assert.Equal(t, of(&pinhole, "center"), of(&corner, "corner"))
 }
+
+// TestPictureOfAnotherTime: labels are in the camera's frame at the time of the cloud, to which the calibration leads from the
+// points, and not at that of the picture.
+func TestPictureOfAnotherTime(t *testing.T) {
+	front := sensor("front", dataset.Camera, 0.5, 0, nil)
+	at := func(x float64) spatial.Pose { return spatial.FromRPY(mgl64.Vec3{x, 20, 0}, 0, 0, 90) }
+	frame := &dataset.Frame{Ego: dataset.Ego{Pose: at(10)}}
+	left := &dataset.Picture{Info: &pinhole, Capture: dataset.Capture{Sensor: front, Ego: at(10.4)}}
+	cloud := frame.Ego.Pose.Apply(front.Mount.Apply(mgl64.Vec3{5, 0, 0})) // ahead of the camera
+	assert.InDeltaSlice(t, []float64{0, 0, 5}, func() []float64 { p := cameraOf(frame, left).Inverse().Apply(cloud); return p[:] }(), 1e-9)
+}
