@@ -85,12 +85,12 @@ func printRules(out io.Writer) error {
 	return w.Flush()
 }
 
-// datasetFolder opens the folder of a data set. Links may lead out of it: large sets lie on several disks.
+// datasetFolder opens the folder of a data set.
 func datasetFolder(dir string) (fs.FS, error) {
 	if _, err := os.ReadDir(dir); err != nil {
 		return nil, usage(fault.File(err))
 	}
-	return os.DirFS(dir), nil
+	return check.Folder(dir), nil
 }
 
 // datasetError marks what keeps a folder from being checked as wrong use.
@@ -203,7 +203,7 @@ func showSet(cmd *cobra.Command, dir string, n int, to string) error {
 			if err := writeView(root, v, file); err != nil {
 				return err
 			}
-			fmt.Fprintln(cmd.OutOrStdout(), file)
+			fmt.Fprintln(cmd.OutOrStdout(), fault.Printable(file))
 		}
 	}
 	return nil

@@ -9,7 +9,11 @@ import (
 	"io/fs"
 	"iter"
 	"math"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/fstest"
 
@@ -180,4 +184,51 @@ func TestWriteReport(t *testing.T) {
 	}
 	assert.Equal(t, 3, strings.Count(page, "data:image/jpeg;base64,"))
 	assert.NotContains(t, page, "ZgotmplZ")
+}
+
+// far are labels at distances that no set has.
+type far struct{ words }
+
+func (far) Objects() iter.Seq[check.Object] {
+	return slices.Values([]check.Object{{Distance: 1e300}, {Distance: math.Inf(1)}, {Distance: math.Inf(-1)}, {Distance: -4}})
+}
+
+func TestReportOfWildDistances(t *testing.T) {
+	results := []*check.Result{{Format: "list", Findings: check.NewFindings(nil, nil), Set: far{}}}
+	var b bytes.Buffer
+	require.NoError(t, check.WriteReport(&b, "far", folder(""), results, 0))
+	assert.Contains(t, b.String(), "labels by distance")
+}
+
+// TestDrawOfHugePicture: a file of a few bytes can't claim more memory than there is.
+func TestDrawOfHugePicture(t *testing.T) {
+	header := "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x01\x00\x00\x00\x01\x00\x00\x08\x02\x00\x00\x00\xe3\xe6\xa7\xb4"
+	_, err := check.Draw(fstest.MapFS{"a.png": {Data: []byte(header)}}, check.View{File: "a.png"}, 40)
+	require.ErrorContains(t, err, "65536x65536 pixels are more")
+}
+
+// TestFolder: pipes, which may never end, and files that are larger than any set's aren't read.
+func TestFolder(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a"), []byte("text"), 0o600))
+	require.NoError(t, os.Symlink(filepath.Join(dir, "a"), filepath.Join(dir, "link")))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "hole"), nil, 0o600))
+	require.NoError(t, os.Truncate(filepath.Join(dir, "hole"), 1<<40))
+	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
+	root := check.Folder(dir)
+	for _, name := range []string{"a", "link"} {
+		text, err := fs.ReadFile(root, name)
+		require.NoError(t, err)
+		assert.Equal(t, "text", string(text))
+	}
+	for name, want := range map[string]string{"hole": "bytes", "pipe": "pipe", ".": "isn't a file", "gone": "no such file"} {
+		_, err := fs.ReadFile(root, name)
+		assert.ErrorContains(t, err, want, name)
+	}
+	info, err := fs.Stat(root, "pipe")
+	require.NoError(t, err)
+	assert.False(t, info.Mode().IsRegular())
+	entries, err := fs.ReadDir(root, ".")
+	require.NoError(t, err)
+	assert.Len(t, entries, 4)
 }

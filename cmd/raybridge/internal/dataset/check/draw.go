@@ -14,6 +14,9 @@ import (
 	"golang.org/x/image/draw"
 )
 
+// mostPixels is as many as a picture that is drawn may have: a file of a few bytes can claim more than there is memory for.
+const mostPixels = 1 << 27
+
 // Draw returns a view's picture, at most so many pixels wide, with what is drawn over it: dots are warm where they are near, and segments have
 // the colours of categoryColor. Errors are of the file and of package image.
 func Draw(root fs.FS, v View, width int) (*image.RGBA, error) {
@@ -21,7 +24,14 @@ func Draw(root fs.FS, v View, width int) (*image.RGBA, error) {
 	if err != nil {
 		return nil, err
 	}
-	picture, _, err := image.Decode(bytes.NewReader(data))
+	config, _, err := image.DecodeConfig(bytes.NewReader(data))
+	if err == nil && config.Width > mostPixels/max(1, config.Height) {
+		err = fmt.Errorf("%dx%d pixels are more than %d", config.Width, config.Height, mostPixels)
+	}
+	var picture image.Image
+	if err == nil {
+		picture, _, err = image.Decode(bytes.NewReader(data))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", v.File, err)
 	}

@@ -102,8 +102,11 @@ func Spread(all, n int) (picked []int) {
 	return picked
 }
 
-// distanceStep is how wide a class of distances is, metres.
-const distanceStep = 10
+// distanceStep is how wide a class of distances is, metres. The last one has all from mostDistance on.
+const (
+	distanceStep = 10
+	mostDistance = 1000
+)
 
 // count counts the labels. id begins the ids of the charts' elements.
 func (s *pageSet) count(id string) {
@@ -154,7 +157,7 @@ func (s *pageSet) charts(distances []float64, byOcclusion map[string]map[string]
 		edges := []float64{0}
 		counts := []float64{}
 		for _, d := range distances {
-			i := int(d / distanceStep)
+			i := int(min(max(d, 0), mostDistance) / distanceStep)
 			for len(counts) <= i {
 				counts = append(counts, 0)
 				edges = append(edges, float64(len(edges)*distanceStep))
