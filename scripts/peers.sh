@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# peers.sh: installs the software that nobody here wrote and that the bridges and worlds are
+# peers.sh: installs the software that nobody here wrote and that the bridges, worlds and lenses are
 # tested against: Cyclone DDS and Fast DDS, ROS 1's master and tools, SUMO, Python's protobuf,
 # BSON, CBOR and JSON modules, PyTorch, Pillow and OpenCV, PCL, and the npm packages of scripts/peers/package-lock.json (into
 # .cache/peers). Prometheus and Slurm are unpacked there: installed, their services would run. So are

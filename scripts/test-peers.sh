@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tags=peers,ros2dds
-mapfile -t files < <(grep -rlE '^//go:build .*\bpeers\b' --include='*_test.go' bridges cmd world | sort)
+mapfile -t files < <(grep -rlE '^//go:build .*\bpeers\b' --include='*_test.go' bridges cmd sensors world | sort)
 [ "${#files[@]}" -gt 0 ] || { echo "test-peers.sh: found no test with the build tag peers" >&2; exit 1; }
 mapfile -t packages < <(printf '%s\n' "${files[@]}" | xargs -n1 dirname | sort -u | grep -v '^bridges/ros2dds$' | sed 's|^|./|')
 # `make test` runs the other tests of these packages.
