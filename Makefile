@@ -133,10 +133,14 @@ COMPUTED := ./gpu/hostdev ./scene ./sensors/camera
 # they take four times as long; bridges/stream, whose goroutines serve the page, is tested with it.
 BROWSED := ^TestPage[A-Z]
 
+# The tests that have the program write data sets on the host device, which takes ten times as long with the race detector; the bridges
+# that write them are tested with it.
+SETS := ^TestSets?O[fn][A-Z]
+
 .PHONY: test
 test: setup-browser ## run all tests, live OpenGL ones too, all but the longest with the race detector
-	scripts/with-display.sh $(GO) test -race -skip '$(BROWSED)' -timeout 40m $$($(GO) list ./... | grep -vxE '$(subst $() ,|,$(patsubst ./%,.*/%,$(COMPUTED)))')
-	$(GO) test -run '$(BROWSED)' -timeout 40m ./cmd/raybridge
+	scripts/with-display.sh $(GO) test -race -skip '$(BROWSED)|$(SETS)' -timeout 40m $$($(GO) list ./... | grep -vxE '$(subst $() ,|,$(patsubst ./%,.*/%,$(COMPUTED)))')
+	$(GO) test -run '$(BROWSED)|$(SETS)' -timeout 40m ./cmd/raybridge
 	$(GO) test -race -short -timeout 40m $(COMPUTED)
 	$(GO) test -timeout 40m $(COMPUTED)
 	GL_DEVICE=host $(GO) test -timeout 40m . ./scene ./sensors/... ./pipeline

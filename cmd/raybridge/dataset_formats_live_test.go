@@ -18,8 +18,8 @@ sensors:
   - {id: sensor.lidar.ray_cast, name: roof, rate: 10, preset: VLP-16, rolling: false, pose: {x: 0.9, z: 1.9}}
 `
 
-// TestNuScenesVehicle writes two key frames of the rig in the documentation, which has all of nuScenes's sensors.
-func TestNuScenesVehicle(t *testing.T) {
+// TestSetOfNuScenesVehicle writes two key frames of the rig in the documentation, which has all of nuScenes's sensors.
+func TestSetOfNuScenesVehicle(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some seconds")
 	}

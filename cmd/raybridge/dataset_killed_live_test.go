@@ -69,8 +69,8 @@ func keyFrames(set string) int {
 	return bytes.Count(text, []byte("\n{\"frame\":"))
 }
 
-// TestAKilledRunsSets: recover makes of them, byte for byte, those of a run of as many key frames.
-func TestAKilledRunsSets(t *testing.T) {
+// TestSetsOfAKilledRun: recover makes of them, byte for byte, those of a run of as many key frames.
+func TestSetsOfAKilledRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds; runs without -short")
 	}
@@ -104,8 +104,8 @@ func TestAKilledRunsSets(t *testing.T) {
 	}
 }
 
-// TestAFullDisksSets: where one disk is too small for the sets of a run, each is whole up to its last key frame.
-func TestAFullDisksSets(t *testing.T) {
+// TestSetsOnAFullDisk: where one disk is too small for the sets of a run, each is whole up to its last key frame.
+func TestSetsOnAFullDisk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds; runs without -short")
 	}
