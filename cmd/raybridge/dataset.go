@@ -271,7 +271,7 @@ func printResults(out io.Writer, results []*check.Result) error {
 			if found.Row != "" {
 				place += " " + fault.Printable(found.Row)
 			}
-			fmt.Fprintf(out, "%s %s: %s: %s\n", found.Severity, found.Rule, place, found.Message)
+			fmt.Fprintf(out, "%s %s: %s: %s\n", found.Severity, found.Rule, place, fault.PrintableText(found.Message))
 		}
 		for _, rule := range r.Rules() {
 			if more := r.Count(rule.ID) - keptOf(r, rule.ID); more > 0 {

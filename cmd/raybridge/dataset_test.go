@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"image"
 	"image/jpeg"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/dataset/check"
 )
 
 // checkedSet writes a COCO set of one picture with one label, whose annotation has an id, and returns its folder.
@@ -79,6 +82,16 @@ func TestDatasetCheck(t *testing.T) {
 	for _, rule := range []string{"reference.chain", "record.annotation_id", "kitti"} {
 		assert.Contains(t, got.out, rule)
 	}
+}
+
+// TestFindingsOnATerminal: what a set says is text, and no command to the terminal.
+func TestFindingsOnATerminal(t *testing.T) {
+	found := check.NewFindings([]check.Rule{{ID: "record.name"}}, nil)
+	found.Add("record.name", check.Place{File: "\x1b[1m", Row: "\x1b[2m"}, "the name is %s", "\x1b[31m")
+	var out bytes.Buffer
+	require.NoError(t, printResults(&out, []*check.Result{{Format: "coco", Name: "\x1b[3m", Findings: found}}))
+	assert.NotContains(t, out.String(), "\x1b")
+	assert.Contains(t, out.String(), `the name is \x1b[31m`)
 }
 
 func TestDatasetShow(t *testing.T) {

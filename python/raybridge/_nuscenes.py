@@ -30,7 +30,7 @@ def load_json(path: str) -> Any:
             return json.load(f)
     except OSError as e:
         raise Error(f"{path}: {e.strerror}") from None
-    except ValueError as e:
+    except (ValueError, RecursionError) as e:
         raise Error(f"{path}: {e}") from None
 
 

@@ -203,6 +203,10 @@ class TestNuScenes(Written, unittest.TestCase):
             f.write("[{")
         with self.assertRaisesRegex(rb.Error, "sensor.json: Expecting"):
             rb.Dataset(place)
+        with open(os.path.join(tables, "sensor.json"), "w", encoding="utf-8") as f:
+            f.write("[" * 1_000_000)
+        with self.assertRaisesRegex(rb.Error, "sensor.json: .*recursion"):
+            rb.Dataset(place)
         os.remove(os.path.join(tables, "sensor.json"))
         with self.assertRaisesRegex(rb.Error, "sensor.json: No such file"):
             rb.Dataset(place)
