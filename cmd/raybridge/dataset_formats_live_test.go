@@ -37,8 +37,8 @@ func TestSetOfNuScenesVehicle(t *testing.T) {
 	}
 }
 
-// TestDatasetFormats writes one drive through the city as nuScenes, COCO and KITTI. All pass the check, and nuScenes says what KITTI says.
-func TestDatasetFormats(t *testing.T) {
+// TestSetsOfOneDrive writes one drive through the city as nuScenes, COCO and KITTI. All pass the check, and nuScenes says what KITTI says.
+func TestSetsOfOneDrive(t *testing.T) {
 	needsOpenGL(t)
 	if testing.Short() {
 		t.Skip("it takes some seconds")

@@ -18,9 +18,9 @@ const stereoRig = `sensors:
   - {id: sensor.lidar.ray_cast, name: roof, preset: VelodyneVLP16, rate: 4, rolling: false, columns: 600, pose: {z: 2}}
 `
 
-// TestCOCOAndKITTI records two runs of the town in both formats, and merges them: what reads sets with code of its own finds
+// TestSetsOfCOCOAndKITTI records two runs of the town in both formats, and merges them: what reads sets with code of its own finds
 // nothing wrong with any.
-func TestCOCOAndKITTI(t *testing.T) {
+func TestSetsOfCOCOAndKITTI(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	rig := write(t, dir, "rig.yaml", stereoRig)
