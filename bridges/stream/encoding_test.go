@@ -46,7 +46,11 @@ func carried(msg simtime.Stamped) simtime.Stamped {
 	switch m := msg.(type) {
 	case *sample.Image:
 		c := *m
-		c.FovDeg = 0
+		c.FovDeg, c.Shutter = 0, sample.Shutter{}
+		return &c
+	case *sample.CameraInfo: // ROS's message has no room for the shutter
+		c := *m
+		c.Shutter = sample.Shutter{}
 		return &c
 	case *sample.PointCloud:
 		c := *m
