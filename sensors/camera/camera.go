@@ -93,11 +93,11 @@ func (s *camera) say() {
 		log.Warn("camera: CameraInfo says uncalibrated, since no model of OpenCV's draws this lens within half a pixel: docs/lenses.md has its formula")
 	}
 	l := &s.options.lens
-	if l.constant() != lensTable {
-		return
-	}
-	if s.off > 0 {
+	if s.off > 0 && l.constant() == lensTable {
 		log.Info("camera: CameraInfo has the model of OpenCV's that is nearest to the lens", "model", s.calibration.DistortionModel, "pixels off", fault.Number(s.off, 2))
+	}
+	if l.distortion == nil {
+		return
 	}
 	if end := l.Span().End; end > 0 {
 		log.Warn("camera: the lens ends within the picture, where it turns back or sees nothing: pixels beyond are black", "degrees from the axis", fault.Number(end, 4))

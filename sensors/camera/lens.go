@@ -21,7 +21,9 @@ const maxSize = 16384
 // Lens maps points of the camera's optical frame (z forward, x right, y down,
 // metres) to pixels. Pixel centres lie at integers, the top-left pixel's at (0, 0).
 // It is an ideal pinhole, unless PlumbBob or another of the methods has given it a
-// distortion. It is a plain value: equal lenses are == and see the same.
+// distortion. One that folds over itself within the picture, as calibrations often do in the
+// corners, isn't an error: beyond the fold the lens sees nothing, and Span.End is the angle.
+// It is a plain value: equal lenses are == and see the same.
 type Lens struct {
 	Width, Height int     // pixels
 	Fx, Fy        float64 // focal lengths, pixels

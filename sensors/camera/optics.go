@@ -1,6 +1,7 @@
 package camera
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -129,11 +130,11 @@ func (o Optics) described(spec *sensors.Spec) (Lens, error) {
 		l.Cy = *o.CY
 	}
 	l.Skew = o.Skew
-	return o.bent(l)
+	return o.bent(spec, l)
 }
 
 // bent gives the lens the distortion of the attributes.
-func (o Optics) bent(l Lens) (Lens, error) {
+func (o Optics) bent(spec *sensors.Spec, l Lens) (Lens, error) {
 	switch o.Model {
 	case lensSVL, lensSVLFisheye:
 		var a [4]float64
@@ -149,7 +150,7 @@ func (o Optics) bent(l Lens) (Lens, error) {
 		if o.Table == "" {
 			return l, fmt.Errorf("lens table without a table")
 		}
-		name, err := o.nameOf("table", o.Table)
+		name, err := nameOf(spec, "table", o.Table)
 		if err != nil {
 			return l, err
 		}
@@ -198,12 +199,13 @@ func (l Lens) as(c *calibration.Camera) (Lens, error) {
 	return l, nil
 }
 
-// nameOf returns the name of a file for errors. It refuses a path, of which nothing was read.
-func (o Optics) nameOf(attribute, content string) (string, error) {
+// nameOf returns the name of a file for errors: its path, or the attribute's where its content was given. It refuses a
+// path of which nothing was read.
+func nameOf(spec *sensors.Spec, attribute, content string) (string, error) {
 	if !sensors.IsContent(content) {
 		return "", fmt.Errorf("%s is the path %q, and paths are read from a rig's file alone: give the file's content", attribute, content)
 	}
-	return attribute, nil
+	return cmp.Or(spec.Config.PathOf(spec.Definition.Attribute(attribute)), attribute), nil
 }
 
 // others are the attributes that a calibration file has in itself.
@@ -217,7 +219,7 @@ func (o Optics) calibrated(spec *sensors.Spec) (l Lens, given *calibration.Info,
 	if at := slices.IndexFunc(others, set.IsSet); at >= 0 {
 		return l, nil, fmt.Errorf("calibration says what the lens is: leave out %s", others[at])
 	}
-	name, err := o.nameOf("calibration", o.File)
+	name, err := nameOf(spec, "calibration", o.File)
 	if err != nil {
 		return l, nil, err
 	}

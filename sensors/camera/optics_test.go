@@ -168,5 +168,11 @@ projection_matrix: {rows: 3, cols: 4, data: [29.5, 0, 30.5, -14.75, 0, 29.5, 23.
 	list, err = resolve("sensors:\n- id: sensor.camera.rgb\n  name: right\n  calibration: bad.yaml\n")
 	require.NoError(t, err)
 	_, err = list[0].Definition.New(list[0])
-	assert.ErrorContains(t, err, "K has 2 numbers, need 9")
+	assert.ErrorContains(t, err, filepath.Join(folder, "bad.yaml")+":1:4: K: calibration can't be used: K has 2 numbers, need 9")
+
+	write("rays.npy", "\x93NUMPY\x01\x00")
+	list, err = resolve("sensors:\n- {id: sensor.camera.rgb, name: right, lens: table, table: rays.npy}\n")
+	require.NoError(t, err)
+	_, err = list[0].Definition.New(list[0])
+	assert.ErrorContains(t, err, filepath.Join(folder, "rays.npy")+": calibration can't be used: ")
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/go-gl/mathgl/mgl32"
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -115,6 +116,55 @@ func wallOf(optical spatial.Pose, about mgl64.Vec3, side float64) (normal mgl64.
 	var out mgl64.Vec3
 	out[axis] = -math.Copysign(1, in[axis])
 	return optical.Inverse().Rotate(out), side/2 - out.Dot(optical.Position)
+}
+
+// TestALensThatFoldsIsBlackBeyond: a distortion that turns back within the picture isn't an error, by hand or in a calibration file.
+// Nothing is seen twice: beyond the fold pixels see nothing, and the camera's start says from which angle.
+func TestALensThatFoldsIsBlackBeyond(t *testing.T) {
+	const file = "image_width: 96\nimage_height: 72\nK: [42, 0, 45.5, 0, 41.5, 37.25, 0, 0, 1]\n"
+	b := scenetest.NewBuilder("room")
+	glowing := scenetest.Matte("wall", 0, 0, 0)
+	glowing.Emissive = mgl32.Vec3{0.2, 0.5, 0.1}
+	room := b.Put("room", scenetest.Box(8, 8, 8), glowing, scenetest.At(0, 0, 0, scene.TagWall))
+	for name, c := range map[string]struct {
+		attributes map[string]any
+		end        string // the angle at which a polynomial turns back, by hand
+	}{
+		"equidistant": {map[string]any{"calibration": file + "distortion_model: equidistant\nD: [-0.25, 0, 0, 0]\n"}, "66.16"},                    // 1 / sqrt(0.75) radians
+		"plumb_bob":   {map[string]any{"calibration": file + "distortion_model: plumb_bob\nD: [-0.6, 0, 0, 0, 0]\n"}, "36.7"},                     // atan(1 / sqrt(1.8))
+		"rational":    {map[string]any{"calibration": file + "distortion_model: rational_polynomial\nD: [-0.3, 0, 0, 0, 0, 0, 0, 0]\n"}, "46.51"}, // atan(1 / sqrt(0.9))
+		"by hand":     {size(96, 72, "lens", "plumb_bob", "fx", 42, "distortion", "-0.6,0,0,0"), "36.7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, err := lensBy(t, c.attributes)
+			require.NoError(t, err)
+			onBothDevices(t, func(t *testing.T, thread *gpu.Thread) {
+				r := newRigOn(t, thread, b.Scene, nil,
+					mounted{camera.RGBDefinition, forward(0), c.attributes}, mounted{camera.DepthDefinition, forward(0), c.attributes}, mounted{camera.SemanticDefinition, forward(0), c.attributes},
+					mounted{camera.InstanceDefinition, forward(0), c.attributes}, mounted{camera.NormalsDefinition, forward(0), c.attributes})
+				defer r.end()
+				assert.Contains(t, r.log.String(), "the lens ends within the picture")
+				assert.Contains(t, r.log.String(), `"degrees from the axis"=`+c.end+"\n")
+				r.fire(0)
+				beyond := 0
+				for v := range l.Height {
+					for u := range l.Width {
+						depth, normal := depthAt(r.picture(1), u, v), normalAt(r.picture(4), u, v)
+						if !seesNothing(l.Ray(float64(u), float64(v))) {
+							require.Equal(t, []any{byte(scene.TagWall), room.ID}, []any{at(r.picture(2), u, v, 1)[0], idAt(r.picture(3), u, v)})
+							require.Positive(t, depth)
+							require.NotZero(t, pixelAt(r.picture(0), u, v)[1])
+							continue
+						}
+						beyond++
+						require.Equal(t, []any{byte(0), uint32(0), [3]int{}}, []any{at(r.picture(2), u, v, 1)[0], idAt(r.picture(3), u, v), pixelAt(r.picture(0), u, v)})
+						require.True(t, math.IsNaN(depth) && math.IsNaN(normal[0]), "%d, %d: %v %v", u, v, depth, normal)
+					}
+				}
+				assert.True(t, beyond > 1000 && beyond < 6000, "%d pixels are beyond", beyond)
+			})
+		})
+	}
 }
 
 // TestFlowThroughATable follows a wall that comes nearer, and a floor that stands still.
